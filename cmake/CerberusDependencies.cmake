@@ -1,0 +1,28 @@
+# What comes from Debian. A room links only the targets it may see.
+find_package(LLVM REQUIRED CONFIG)
+if(NOT LLVM_VERSION_MAJOR EQUAL 22)
+  message(FATAL_ERROR "LLVM ${LLVM_PACKAGE_VERSION} found, expected 22")
+endif()
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+find_package(fmt REQUIRED)
+find_package(CLI11 REQUIRED)
+if(BUILD_TESTING)
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+endif()
+
+# LLVM's headers as a plain interface target; the libraries differ by room
+# (ptxc links libLLVM, the emulator the static AMDGPU disassembler).
+add_library(cerberus_llvm_headers INTERFACE)
+target_include_directories(cerberus_llvm_headers SYSTEM INTERFACE
+                           ${LLVM_INCLUDE_DIRS})
+separate_arguments(CERBERUS_LLVM_DEFS NATIVE_COMMAND "${LLVM_DEFINITIONS}")
+target_compile_definitions(cerberus_llvm_headers INTERFACE
+                           ${CERBERUS_LLVM_DEFS})
+
+# msgpack-c is headers only here: its package's CMake file asks for Boost.
+add_library(cerberus_msgpack INTERFACE)
+target_compile_definitions(cerberus_msgpack INTERFACE MSGPACK_NO_BOOST)

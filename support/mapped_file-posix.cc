@@ -1,0 +1,60 @@
+#include <cerrno>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "support/mapped_file.h"
+
+namespace cerberus {
+
+Result<MappedFile> MappedFile::Open(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return Err(ErrnoDiag(path, "cannot open", errno));
+  struct stat st;
+  if (::fstat(fd, &st) != 0) {
+    const int err = errno;
+    ::close(fd);
+    return Err(ErrnoDiag(path, "cannot stat", err));
+  }
+  if (!S_ISREG(st.st_mode)) {
+    ::close(fd);
+    Where where;
+    where.file = path;
+    return Err(DiagCode::kIo, std::move(where),
+               S_ISDIR(st.st_mode) ? "is a directory, expected a file"
+                                   : "is not a regular file");
+  }
+  MappedFile file;
+  if (st.st_size > 0) {
+    void* at = ::mmap(nullptr, static_cast<std::size_t>(st.st_size), PROT_READ,
+                      MAP_PRIVATE, fd, 0);
+    if (at == MAP_FAILED) {
+      const int err = errno;
+      ::close(fd);
+      return Err(ErrnoDiag(path, "cannot map", err));
+    }
+    file.data_ = static_cast<const std::uint8_t*>(at);
+    file.size_ = static_cast<std::size_t>(st.st_size);
+  }
+  ::close(fd);
+  return file;
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)) {}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) ::munmap(const_cast<std::uint8_t*>(data_), size_);
+}
+
+}  // namespace cerberus

@@ -1,0 +1,142 @@
+#include <cerrno>
+#include <cstdlib>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "support/output_file.h"
+
+namespace cerberus {
+namespace {
+
+std::string FolderOf(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// A hidden name beside the target: rename must not cross file systems.
+std::string TempName(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string base =
+      slash == std::string::npos ? path : path.substr(slash + 1);
+  return FolderOf(path) + "/." + base.substr(0, 200) + ".XXXXXX";
+}
+
+}  // namespace
+
+Result<OutputFile> OutputFile::Create(const std::string& path, unsigned mode) {
+  OutputFile file;
+  file.path_ = path;
+  // A folder, a device or a pipe under the target's name must not be
+  // replaced by a file.
+  struct stat st;
+  if (::stat(path.c_str(), &st) == 0 && !S_ISREG(st.st_mode)) {
+    Where where;
+    where.file = path;
+    return Err(DiagCode::kIo, std::move(where),
+               S_ISDIR(st.st_mode)
+                   ? "is a directory, expected the name of an output file"
+                   : "exists and is not a regular file");
+  }
+  const std::string folder = FolderOf(path);
+  file.fd_ = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (file.fd_ < 0) {
+    // No O_TMPFILE here (NFS, overlayfs of old kernels): a named temporary.
+    std::string name = TempName(path);
+    file.fd_ = ::mkostemp(name.data(), O_CLOEXEC);
+    if (file.fd_ < 0) return Err(ErrnoDiag(path, "cannot create", errno));
+    file.temp_path_ = std::move(name);
+  }
+  if (::fchmod(file.fd_, mode & 07777) != 0) {
+    return Err(ErrnoDiag(path, "cannot set the mode", errno));
+  }
+  return file;
+}
+
+OutputFile::OutputFile(OutputFile&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)),
+      path_(std::move(other.path_)),
+      temp_path_(std::exchange(other.temp_path_, {})),
+      size_(other.size_) {}
+
+OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
+  if (this != &other) {
+    Discard();
+    fd_ = std::exchange(other.fd_, -1);
+    path_ = std::move(other.path_);
+    temp_path_ = std::exchange(other.temp_path_, {});
+    size_ = other.size_;
+  }
+  return *this;
+}
+
+OutputFile::~OutputFile() { Discard(); }
+
+void OutputFile::Discard() {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+  if (!temp_path_.empty()) ::unlink(temp_path_.c_str());
+  temp_path_.clear();
+}
+
+Status OutputFile::Append(ByteSpan bytes) { return WriteAt(size_, bytes); }
+
+Status OutputFile::WriteAt(std::uint64_t offset, ByteSpan bytes) {
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t n =
+        ::pwrite(fd_, bytes.data() + done, bytes.size() - done,
+                 static_cast<off_t>(offset + done));
+    if (n < 0) {
+      if (errno == EINTR) continue;
+      return Err(ErrnoDiag(path_, "cannot write", errno));
+    }
+    done += static_cast<std::size_t>(n);
+  }
+  if (offset + bytes.size() > size_) size_ = offset + bytes.size();
+  return {};
+}
+
+Status OutputFile::Commit() {
+  if (::fsync(fd_) != 0 && errno != EINVAL && errno != EROFS) {
+    return Err(ErrnoDiag(path_, "cannot write", errno));
+  }
+  if (temp_path_.empty()) {
+    // linkat cannot replace, so the unnamed file gets a hidden name for the
+    // moment between link and rename.
+    const std::string self = fmt::format("/proc/self/fd/{}", fd_);
+    std::string name;
+    for (int i = 0;; ++i) {
+      name = TempName(path_);
+      name.replace(name.size() - 6, 6, fmt::format("{}.{}", ::getpid(), i));
+      if (::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(),
+                   AT_SYMLINK_FOLLOW) == 0) {
+        break;
+      }
+      if (errno != EEXIST || i == 100) {
+        return Err(ErrnoDiag(path_, "cannot create", errno));
+      }
+    }
+    temp_path_ = std::move(name);
+  }
+  if (::rename(temp_path_.c_str(), path_.c_str()) != 0) {
+    return Err(ErrnoDiag(path_, "cannot rename into place", errno));
+  }
+  temp_path_.clear();
+  ::close(fd_);
+  fd_ = -1;
+  return {};
+}
+
+Status WriteFile(const std::string& path, ByteSpan bytes, unsigned mode) {
+  CERB_TRY(OutputFile file, OutputFile::Create(path, mode));
+  CERB_TRY_VOID(file.Append(bytes));
+  return file.Commit();
+}
+
+}  // namespace cerberus

@@ -1,0 +1,56 @@
+// A file that appears whole or not at all.
+//
+// The bytes go to an unnamed or hidden temporary file in the target's folder;
+// Commit() syncs it and renames it into place. Until then, and if the object
+// is destroyed or the process is killed, the target is untouched. Where the
+// kernel and file system allow (O_TMPFILE), a killed process leaves not even
+// the temporary behind.
+#ifndef CERBERUS_SUPPORT_OUTPUT_FILE_H_
+#define CERBERUS_SUPPORT_OUTPUT_FILE_H_
+
+#include <string>
+
+#include "support/bytes.h"
+#include "support/result.h"
+
+namespace cerberus {
+
+class OutputFile {
+ public:
+  // `mode`: permission bits of the new file (before umask is NOT applied:
+  // pass the input's own mode to keep it).
+  static Result<OutputFile> Create(const std::string& path,
+                                   unsigned mode = 0644);
+
+  OutputFile(OutputFile&& other) noexcept;
+  OutputFile& operator=(OutputFile&& other) noexcept;
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+  ~OutputFile();  // discards what was not committed
+
+  Status Append(ByteSpan bytes);
+  // Overwrites at a fixed offset (the file grows as needed).
+  Status WriteAt(std::uint64_t offset, ByteSpan bytes);
+  std::uint64_t size() const { return size_; }
+  const std::string& path() const { return path_; }
+
+  // Makes the file visible under its name, replacing what was there.
+  Status Commit();
+
+ private:
+  OutputFile() = default;
+  void Discard();
+
+  int fd_ = -1;
+  std::string path_;
+  std::string temp_path_;  // empty while the temporary has no name
+  std::uint64_t size_ = 0;
+};
+
+// Writes a whole file by rename.
+Status WriteFile(const std::string& path, ByteSpan bytes,
+                 unsigned mode = 0644);
+
+}  // namespace cerberus
+
+#endif  // CERBERUS_SUPPORT_OUTPUT_FILE_H_
