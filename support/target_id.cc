@@ -8,6 +8,8 @@
 namespace cerberus {
 namespace {
 
+// LLVM knows two (sramecc, xnack); a bound keeps the subsets few.
+constexpr std::size_t kMaxFeatures = 4;
 constexpr std::string_view kTriplePrefix = "amdgcn-amd-amdhsa--";
 
 struct GenericRow {
@@ -59,8 +61,7 @@ Result<TargetId> TargetId::Parse(std::string_view text) {
     rest.remove_prefix(kTriplePrefix.size());
   }
   TargetId id;
-  const std::size_t colon = rest.find(':');
-  id.processor = rest.substr(0, colon);
+  id.processor = rest.substr(0, rest.find(':'));
   if (!IsProcessorName(id.processor)) {
     return Err(DiagCode::kUsage,
                fmt::format("'{}' is not a target id, expected one like "
@@ -77,6 +78,11 @@ Result<TargetId> TargetId::Parse(std::string_view text) {
                              feature, text));
     }
     id.features.emplace_back(feature);
+    if (id.features.size() > kMaxFeatures) {
+      return Err(DiagCode::kUsage,
+                 fmt::format("target id '{}' has more than {} features", text,
+                             kMaxFeatures));
+    }
   }
   std::sort(id.features.begin(), id.features.end());
   return id;
@@ -98,8 +104,7 @@ std::vector<std::string> TargetId::LoadOrder() const {
   // Subsets by falling size, in the order of the features.
   const unsigned count = static_cast<unsigned>(features.size());
   for (int size = static_cast<int>(count); size >= 0; --size) {
-    for (unsigned drop = 0; drop < (1u << count); ++drop) {
-      const unsigned keep = ((1u << count) - 1) & ~drop;
+    for (unsigned keep = 0; keep < (1u << count); ++keep) {
       if (__builtin_popcount(keep) != size) continue;
       std::string id = processor;
       for (unsigned i = 0; i < count; ++i) {
