@@ -1,0 +1,230 @@
+// An AMD GPU in software: the emulator's public face.
+//
+//   Result<std::unique_ptr<Device>> device = Device::Create("gfx1100");
+//   Result<Allocation> out = device->Allocate(1024, 256, MemoryKind::kDevice);
+//   Result<CodeObject*> code = device->LoadCodeObject(bytes);
+//   const KernelInfo* kernel = (*code)->FindKernel("vector_add");
+//   LaunchConfig launch;             // grid, block, dynamic LDS, kernarg bytes
+//   Status done = device->Launch(*kernel, launch);
+//
+// Device memory is host memory and a device address is a host address, so a
+// copy is a memcpy. What a kernel may touch is the set of live allocations;
+// anything else is a fault, reported with kernel, instruction, workgroup, lane
+// and address. Launch() returns when the last workgroup has ended. Streams,
+// events and the HIP calls live above this header.
+//
+// Every member may be called from several threads at once.
+#ifndef CERBERUS_EMULATOR_EMULATOR_H_
+#define CERBERUS_EMULATOR_EMULATOR_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/bytes.h"
+#include "support/result.h"
+
+namespace cerberus::emulator {
+
+enum class MemoryKind : std::uint8_t {
+  kDevice,      // hipMalloc
+  kHost,        // hipHostMalloc: pinned
+  kManaged,     // hipMallocManaged
+  kRegistered,  // hipHostRegister: memory the emulator does not own
+  kCode,        // a loaded code object: code, constants, variables
+};
+
+struct Allocation {
+  std::uint64_t address = 0;  // device address == host address
+  std::uint64_t size = 0;
+  MemoryKind kind = MemoryKind::kDevice;
+
+  void* host() const { return reinterpret_cast<void*>(address); }
+};
+
+// One argument of a kernel, from the code object's metadata (LLVM,
+// AMDGPUUsage, "Code Object V3 and Above Metadata").
+struct KernelArg {
+  std::string name;           // often empty
+  std::string value_kind;     // "by_value", "global_buffer", "hidden_…"
+  std::string address_space;  // "", "global", "local", …
+  std::uint32_t offset = 0;
+  std::uint32_t size = 0;
+};
+
+struct KernelInfo {
+  std::string name;    // ".name": what a host program asks for
+  std::string symbol;  // ".symbol": "<name>.kd"
+  std::uint64_t descriptor = 0;  // device address of the 64-byte descriptor
+  std::uint64_t entry = 0;       // device address of the first instruction
+  std::uint32_t kernarg_size = 0;
+  std::uint32_t kernarg_alignment = 0;
+  std::uint32_t lds_size = 0;      // static, in bytes
+  std::uint32_t private_size = 0;  // scratch per lane, in bytes
+  bool dynamic_stack = false;
+  std::uint32_t sgprs = 0;
+  std::uint32_t vgprs = 0;  // without agprs
+  std::uint32_t agprs = 0;
+  std::uint32_t sgpr_spills = 0;
+  std::uint32_t vgpr_spills = 0;
+  std::uint32_t wavefront_size = 0;
+  std::uint32_t max_flat_workgroup_size = 0;
+  std::array<std::uint32_t, 3> reqd_workgroup_size = {0, 0, 0};  // 0: none
+  std::vector<KernelArg> args;  // explicit first, hidden after them
+
+  // Bytes of the explicit arguments: where the hidden ones may begin.
+  std::uint32_t explicit_size() const;
+};
+
+struct SymbolInfo {
+  std::string name;
+  std::uint64_t address = 0;  // device address
+  std::uint64_t size = 0;
+  bool is_variable = false;  // STT_OBJECT that is not a kernel descriptor
+};
+
+// A loaded code object. Lives until Device::UnloadCodeObject or the device's
+// end; its variables are device memory of kind kCode.
+class CodeObject {
+ public:
+  virtual ~CodeObject() = default;
+  virtual const std::string& target() const = 0;  // "gfx1100:…", from metadata
+  virtual int version() const = 0;                // 4, 5 or 6
+  virtual const std::vector<KernelInfo>& kernels() const = 0;
+  virtual const std::vector<SymbolInfo>& symbols() const = 0;
+  virtual const KernelInfo* FindKernel(std::string_view name) const = 0;
+  virtual const SymbolInfo* FindSymbol(std::string_view name) const = 0;
+  // The bytes of an allocated section as loaded (relocated), if present.
+  virtual std::optional<ByteSpan> FindSection(std::string_view name) const = 0;
+};
+
+struct LaunchConfig {
+  std::array<std::uint32_t, 3> grid = {1, 1, 1};   // in workgroups
+  std::array<std::uint32_t, 3> block = {1, 1, 1};  // in work-items
+  // Work-items of a trailing partial workgroup, 0: none (HIP has no partial
+  // workgroups, OpenCL has).
+  std::array<std::uint32_t, 3> remainder = {0, 0, 0};
+  std::uint32_t dynamic_lds = 0;
+  // The explicit arguments, and the hidden ones if `hidden_args_filled`.
+  // Shorter than the kernarg segment: the rest is zero.
+  ByteSpan kernarg;
+  // False: Launch() fills every hidden argument it knows from this struct and
+  // from `heap`, `hostcall` and so on below, as a HIP runtime does.
+  bool hidden_args_filled = false;
+  std::uint64_t printf_buffer = 0;
+  std::uint64_t hostcall_buffer = 0;
+  std::uint64_t heap = 0;
+  std::uint64_t default_queue = 0;
+  std::uint64_t completion_action = 0;
+  std::uint64_t multigrid_sync = 0;
+};
+
+// What the emulated processor is: for device properties and occupancy.
+struct TargetInfo {
+  std::string processor;     // "gfx1100"
+  std::uint32_t major = 0;   // 11
+  std::uint32_t minor = 0;   // 0
+  std::uint32_t stepping = 0;
+  std::uint32_t wavefront_size = 0;       // the target's default
+  std::uint32_t max_workgroup_size = 1024;
+  std::uint32_t lds_bytes = 0;            // per workgroup
+  std::uint32_t max_waves_per_simd = 0;   // at the default wave size
+  std::uint32_t simds_per_cu = 0;
+  std::uint32_t total_vgprs = 0;          // per SIMD and lane
+  std::uint32_t compute_units = 0;        // of a typical product
+};
+
+struct DeviceOptions {
+  unsigned threads = 0;  // 0: one per host processor
+  // 0: each workgroup's waves run in order; else a seed for random
+  // interleaving of the waves.
+  std::uint64_t random_schedule_seed = 0;
+  bool random_schedule = false;
+  bool check_waits = true;  // a pending result read before its s_waitcnt
+  // Seconds without any wave ending or barrier passing before a launch is
+  // stopped as hung; 0: never.
+  double watchdog_seconds = 0;
+  std::string stats_path;  // counters are written here as JSON at the end
+
+  // CERBERUS_EMU_THREADS, CERBERUS_EMU_SCHEDULE=random:SEED,
+  // CERBERUS_EMU_WAITS=0, CERBERUS_EMU_TIMEOUT=SECONDS, CERBERUS_EMU_STATS.
+  static DeviceOptions FromEnvironment();
+};
+
+// What stopped a launch. Launch() puts ToString() into the Diag it returns;
+// the fault itself can be asked for with Device::LastFault().
+struct Fault {
+  std::string reason;       // "load of 4 bytes outside any allocation"
+  std::string kernel;
+  std::string instruction;  // as LLVM prints it
+  std::uint64_t pc_offset = 0;  // from the kernel's entry
+  std::uint64_t code_offset = 0;  // in the code object, as objdump shows it
+  std::array<std::uint32_t, 3> workgroup = {0, 0, 0};
+  std::uint32_t wave = 0;
+  int lane = -1;                   // -1: not about one lane
+  std::optional<std::uint64_t> address;
+  std::string nearest;  // "96 bytes past the end of a 400-byte allocation …"
+
+  std::string ToString() const;
+};
+
+class Device {
+ public:
+  // `target`: a processor LLVM knows ("gfx1100"), or a target id with
+  // features. Errors: not a target the emulator executes.
+  static Result<std::unique_ptr<Device>> Create(
+      std::string_view target,
+      const DeviceOptions& options = DeviceOptions::FromEnvironment());
+  // The processors Create() accepts.
+  static std::vector<std::string> Targets();
+
+  virtual ~Device() = default;
+  virtual const std::string& target() const = 0;
+  virtual const TargetInfo& info() const = 0;
+
+  // Memory is zero-filled at first, on its own pages where large.
+  virtual Result<Allocation> Allocate(std::uint64_t size,
+                                      std::uint64_t alignment,
+                                      MemoryKind kind) = 0;
+  // Makes existing host memory accessible to kernels; Free() takes it away.
+  virtual Status Register(void* host, std::uint64_t size) = 0;
+  // `address` must be an allocation's first byte.
+  virtual Status Free(std::uint64_t address) = 0;
+  // The allocation that contains `address`.
+  virtual std::optional<Allocation> Find(std::uint64_t address) const = 0;
+  virtual std::uint64_t AllocatedBytes() const = 0;
+
+  virtual Result<CodeObject*> LoadCodeObject(ByteSpan bytes) = 0;
+  virtual Status UnloadCodeObject(CodeObject* code) = 0;
+
+  // Runs the grid to its end. Errors: a configuration the target does not
+  // allow, or a fault in the kernel. Memory written before a fault stays
+  // written.
+  virtual Status Launch(const KernelInfo& kernel,
+                        const LaunchConfig& config) = 0;
+  // The fault behind the calling thread's last failed Launch(), if any.
+  virtual const Fault* LastFault() const = 0;
+
+  // Workgroups of this kernel that a compute unit holds at once, by the
+  // target's register, LDS and wave limits.
+  virtual std::uint32_t Occupancy(const KernelInfo& kernel,
+                                  std::uint32_t block_size,
+                                  std::uint32_t dynamic_lds) const = 0;
+};
+
+// Every mnemonic that LLVM's disassembler knows for a target, and what the
+// emulator does with it; the source of docs/emulator-coverage.md.
+struct MnemonicInfo {
+  std::string mnemonic;  // without encoding suffix ("v_add_f32")
+  bool executed = false;
+  std::string reason;  // why not, where it is out of scope
+};
+Result<std::vector<MnemonicInfo>> ListMnemonics(std::string_view target);
+
+}  // namespace cerberus::emulator
+
+#endif  // CERBERUS_EMULATOR_EMULATOR_H_
