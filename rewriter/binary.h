@@ -1,0 +1,88 @@
+// A program or library that may hold CUDA code: its file format, its fatbin
+// wrappers and the fatbins they lead to.
+#ifndef CERBERUS_REWRITER_BINARY_H_
+#define CERBERUS_REWRITER_BINARY_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rewriter/elf.h"
+#include "rewriter/fatbin.h"
+#include "support/bytes.h"
+#include "support/result.h"
+
+namespace cerberus::rewriter {
+
+// What a file is, by its first bytes; for messages and for verbs that take
+// several kinds.
+enum class FileKind : std::uint8_t {
+  kUnknown, kEmpty, kElf, kPe, kFatbin, kPtx, kKpack, kStaticLibrary, kZip,
+};
+FileKind DetectFileKind(ByteSpan bytes);
+
+inline constexpr std::uint32_t kWrapperMagic = 0x466243b1;
+inline constexpr std::uint64_t kWrapperSize = 24;
+
+// One __fatBinC_Wrapper_t of .nvFatBinSegment: what a translation unit
+// registers with cudart.
+struct Wrapper {
+  std::uint32_t index;      // position among the file's wrappers
+  std::uint32_t version;    // 1, or 2: the result of a device link
+  std::uint64_t vaddr;
+  std::uint64_t offset;     // in the file
+  PointerSlot data;         // → fatbin
+  PointerSlot last;         // version 2: → array of the members' fatbins
+  std::size_t fatbin;       // index into Binary::fatbins()
+};
+
+struct LocatedFatbin {
+  std::string section;      // ".nv_fatbin"; "" if there are no section headers
+  std::uint64_t vaddr;      // 0 if it is in no loaded segment
+  std::uint64_t offset;     // in the file
+  Fatbin fatbin;
+  std::vector<std::uint32_t> wrappers;  // that lead here; often none or one
+};
+
+class Binary {
+ public:
+  // Maps the file and finds everything. Errors, each naming what was found:
+  // not an ELF file, cut short, 32-bit, for another machine, an object file
+  // or static library (link it first), PE (not supported yet), a wrapper
+  // that leads nowhere, a fatbin whose sizes lie. A binary without any
+  // device code opens; see wrappers() and fatbins().
+  static Result<Binary> Open(const std::string& path);
+  // The same for bytes that the caller keeps alive (tests, fuzzers).
+  static Result<Binary> FromBytes(ByteSpan bytes, const std::string& name);
+
+  Binary(Binary&&) noexcept;
+  Binary& operator=(Binary&&) noexcept;
+  ~Binary();
+
+  const std::string& path() const;
+  ByteSpan bytes() const;
+  unsigned mode() const;  // the file's permission bits
+  const ElfFile& elf() const;
+
+  // In the order of their addresses; a wrapper's index is its position here.
+  const std::vector<Wrapper>& wrappers() const;
+  // In file order, with and without wrappers.
+  const std::vector<LocatedFatbin>& fatbins() const;
+
+  // How the program reaches the CUDA driver.
+  bool links_shared_cudart() const;  // DT_NEEDED libcudart.so.*
+  bool links_cuda_driver() const;    // DT_NEEDED libcuda.so.1
+  // True if a marker of an earlier conversion is in the file.
+  bool is_converted() const;
+
+ private:
+  Binary();
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace cerberus::rewriter
+
+#endif  // CERBERUS_REWRITER_BINARY_H_

@@ -1,0 +1,81 @@
+// The plan of a conversion: every byte that will change, and why.
+//
+// A binary is converted in place plus one appended segment (format:
+// docs/marker-format.md). Nothing that is loaded changes its address. The
+// plan is complete before a byte is written; Rewrite() only carries it out
+// and VerifyConversion() holds the result against it.
+#ifndef CERBERUS_REWRITER_PLAN_H_
+#define CERBERUS_REWRITER_PLAN_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rewriter/binary.h"
+#include "support/bytes.h"
+#include "support/output_file.h"
+#include "support/range_map.h"
+#include "support/result.h"
+
+namespace cerberus::rewriter {
+
+struct PlanOptions {
+  // Into the marker, in this order: ".kpack/app-@GFXARCH@.kpack".
+  std::vector<std::string> search_paths;
+  // First half of the keys in the archives.
+  std::string kernel_name;
+  // Folders put before the program's own search path, so that cudart finds
+  // the stub: "/usr/lib/…/cerberus", or "$ORIGIN" for --bundle.
+  std::vector<std::string> runpath;
+  // Leave the wrappers as they are (the file still runs on NVIDIA).
+  bool keep_fatbin = false;
+  // Into the marker's `cerberus` map.
+  std::string converter_version;
+  int launch_abi = 1;
+};
+
+struct Plan {
+  struct Edit {
+    std::uint64_t offset;  // in the input
+    Bytes bytes;           // take the place of as many
+    std::string why;
+  };
+  // Sorted, disjoint, all inside the input.
+  std::vector<Edit> edits;
+  // What stands behind the input's last byte, padding to a page first.
+  Bytes appended;
+  // The edits and the appended parts, with their reasons; offsets of the
+  // output.
+  RangeMap ranges;
+
+  std::uint64_t input_size = 0;
+  std::uint64_t segment_offset = 0;  // of the appended segment, in the file
+  std::uint64_t segment_vaddr = 0;
+  std::uint64_t segment_size = 0;
+  // How the segment got its program header: "PT_NOTE of .note.gnu.property
+  // reused", …
+  std::string tactic;
+  // What the user should know (severity note or warning).
+  std::vector<Diag> notes;
+
+  std::uint64_t bytes_in_place() const;
+  std::uint64_t output_size() const { return input_size + appended.size(); }
+  // One line a range: offset, size, reason.
+  std::string ToText() const;
+  // The same as a JSON object, for --json.
+  std::string ToJson() const;
+};
+
+// Errors: already converted, no way to add a segment, a static executable,
+// bad options. A binary without wrappers can be planned (a program that loads
+// its kernels at run time, a library matched by content): it gets the marker
+// and the search path.
+Result<Plan> PlanConversion(const Binary& binary, const PlanOptions& options);
+
+// Writes the converted file into `out` (made with the binary's mode); the
+// caller commits. Memory does not grow with the file.
+Status Rewrite(const Binary& binary, const Plan& plan, OutputFile& out);
+
+}  // namespace cerberus::rewriter
+
+#endif  // CERBERUS_REWRITER_PLAN_H_

@@ -1,0 +1,51 @@
+// Is a converted file what its plan says, and can the loader use it?
+#ifndef CERBERUS_REWRITER_VERIFY_H_
+#define CERBERUS_REWRITER_VERIFY_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "rewriter/binary.h"
+#include "rewriter/plan.h"
+
+namespace cerberus::rewriter {
+
+// What a converted file says of itself.
+struct ConvertedInfo {
+  struct Record {
+    std::uint32_t index;
+    std::uint32_t flags;
+    std::uint64_t wrapper_vaddr;
+    std::uint64_t fatbin_vaddr;
+    std::uint64_t fatbin_size;
+    bool repointed;  // the wrapper's data leads here (not with --keep-fatbin)
+  };
+  std::vector<std::string> search_paths;
+  std::string kernel_name;
+  std::string converter_version;
+  int launch_abi = 0;
+  std::uint64_t segment_vaddr = 0;
+  std::uint64_t segment_size = 0;
+  std::vector<Record> records;
+};
+
+// Reads a converted file on its own and checks all that needs no input file:
+// header, checksum, records, marker, wrappers, program headers. Errors: not
+// converted; whatever is inconsistent.
+Result<ConvertedInfo> ReadConverted(ByteSpan output, const std::string& name);
+Result<ConvertedInfo> ReadConvertedFile(const std::string& path);
+
+// The full check of a fresh conversion: every planned byte is as planned,
+// every other equals the input's, and ReadConverted() finds what was meant.
+Status VerifyConversion(const Binary& input, const Plan& plan,
+                        ByteSpan output, const std::string& name);
+// The same for a file not yet committed, or already in place.
+Status VerifyConversion(const Binary& input, const Plan& plan,
+                        const OutputFile& output);
+Status VerifyConversionFile(const Binary& input, const Plan& plan,
+                            const std::string& path);
+
+}  // namespace cerberus::rewriter
+
+#endif  // CERBERUS_REWRITER_VERIFY_H_
