@@ -1,0 +1,40 @@
+#!/bin/bash
+# Builds Cerberus and runs all tests. The last line says how many passed and
+# failed; the exit code is 0 if none failed. docs/testing.md says what is run.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+scripts/setup.sh
+cmake --preset release --log-level=WARNING
+cmake --build --preset release
+
+build=$PWD/build/release
+logs=$build/tests/logs
+rm -rf "$logs" && mkdir -p "$logs"
+passed=0
+failed=0
+
+# run NAME COMMAND...: runs a suite, which leaves its results as JUnit XML in
+# $logs/NAME.xml, and adds them up. A suite that leaves none has failed.
+run() {
+  local name=$1 status=0 counts
+  shift
+  printf '\n== %s\n' "$name"
+  "$@" || status=$?
+  counts=$(python3 scripts/count_results.py "$logs/$name.xml") || counts="0 1"
+  local suite_passed=${counts% *} suite_failed=${counts#* }
+  # A runner that fails without a failed test (a crash, say) is one failure.
+  if ((status != 0 && suite_failed == 0)); then suite_failed=1; fi
+  passed=$((passed + suite_passed))
+  failed=$((failed + suite_failed))
+}
+
+jobs=$(nproc)
+run "unit" ctest --test-dir "$build" -j "$jobs" --output-on-failure \
+  --progress --no-tests=error --output-junit "$logs/unit.xml"
+run "text" lit-22 tests -s -v -j "$jobs" --param build="$build" \
+  --xunit-xml-output "$logs/text.xml"
+
+echo
+echo "$passed passed, $failed failed"
+((failed == 0))
