@@ -1,0 +1,40 @@
+// What is fixed about each AMD processor: the facts that a converter (which
+// PTX to take), the compiler and the driver stub must agree on.
+#ifndef CERBERUS_SUPPORT_TARGET_TABLE_H_
+#define CERBERUS_SUPPORT_TARGET_TABLE_H_
+
+#include <cstdint>
+#include <string_view>
+
+namespace cerberus {
+
+struct ComputeCapability {
+  int major = 0;
+  int minor = 0;
+
+  int sm() const { return major * 10 + minor; }  // 8.6 → 86
+};
+
+struct TargetRow {
+  std::string_view processor;  // "gfx1100", "gfx11-generic"
+  // The CUDA device that a GPU of this kind is presented as: of several PTX
+  // entries the newest with sm ≤ this is taken, and
+  // cuDeviceGetAttribute(COMPUTE_CAPABILITY_*) answers it.
+  ComputeCapability cc;
+  std::uint8_t wave_size;   // lanes of a hardware wave; a warp has 32 always
+  std::uint32_t lds_bytes;  // per workgroup
+};
+
+// Null for a name that is not in the table.
+const TargetRow* FindTarget(std::string_view processor);
+
+// "8.6" or "86"; {0, 0} for anything else.
+ComputeCapability ParseComputeCapability(std::string_view text);
+
+// The compute capability to present a processor as: what the environment
+// variable CERBERUS_CC says if it is well formed, else the table's, else 8.0.
+ComputeCapability ComputeCapabilityOf(std::string_view processor);
+
+}  // namespace cerberus
+
+#endif  // CERBERUS_SUPPORT_TARGET_TABLE_H_
