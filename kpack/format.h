@@ -1,0 +1,24 @@
+// Numbers of the kpack container, version 1 (docs/kpack-format.md).
+#ifndef CERBERUS_KPACK_FORMAT_H_
+#define CERBERUS_KPACK_FORMAT_H_
+
+#include <cstdint>
+
+namespace cerberus::kpack {
+
+inline constexpr char kMagic[4] = {'K', 'P', 'A', 'K'};
+inline constexpr std::uint32_t kVersion1 = 1;
+inline constexpr std::uint64_t kHeaderBytes = 64;  // blobs start behind it
+inline constexpr std::uint64_t kHeaderUsedBytes = 16;
+
+inline constexpr char kSchemeNone[] = "none";
+inline constexpr char kSchemeZstd[] = "zstd-per-kernel";
+inline constexpr int kZstdLevel = 3;
+
+// Upstream's reader refuses an archive beyond these, so the writer does too.
+inline constexpr std::uint64_t kMaxZstdArea = std::uint64_t{4} << 30;
+inline constexpr std::uint32_t kMaxFrames = 1u << 20;
+
+}  // namespace cerberus::kpack
+
+#endif  // CERBERUS_KPACK_FORMAT_H_

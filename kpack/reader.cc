@@ -1,0 +1,393 @@
+#include "kpack/reader.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "kpack/format.h"
+
+namespace cerberus::kpack {
+namespace {
+
+// A zstd block takes at least 4 bytes (3 of header, 1 of content) and yields
+// at most 128 KiB (RFC 8878, section 3.1.1.2), so nothing unpacks to more
+// than this many times its size. Claims beyond it are refused before memory
+// is allocated for them.
+constexpr std::uint64_t kMaxZstdRatio = 128 * 1024 / 4;
+
+// Values in one table of contents: about 20 for each entry.
+constexpr std::uint32_t kMaxTocValues = 1u << 24;
+
+}  // namespace
+
+// Turns the bytes of a file into an Archive. Every error names the offset in
+// the file and what was found there.
+class TocReader {
+ public:
+  explicit TocReader(Archive& archive) : a_(archive) {}
+
+  KpackStatus Read() {
+    KpackStatus status = ReadHeader();
+    if (status) status = ReadTop();
+    if (status) status = compressed() ? ReadFrames() : ReadBlobList();
+    if (status) status = ReadEntries();
+    return status;
+  }
+
+ private:
+  bool compressed() const { return a_.compressed_; }
+
+  tl::unexpected<KpackDiag> Fail(KpackCode code, std::uint64_t offset,
+                                 std::string message) const {
+    Where where;
+    where.file = a_.path_;
+    where.offset = static_cast<std::int64_t>(offset);
+    const DiagCode kind = code == KpackCode::kUnsupportedVersion
+                              ? DiagCode::kUnsupported
+                              : DiagCode::kBadFormat;
+    return tl::unexpected<KpackDiag>(
+        KpackDiag(code, MakeDiag(kind, std::move(where), std::move(message))));
+  }
+  // In the table of contents single values have no offset of their own.
+  tl::unexpected<KpackDiag> TocError(std::string message) const {
+    return Fail(KpackCode::kMsgpackParseFailed, toc_offset_,
+                "table of contents: " + std::move(message));
+  }
+
+  KpackStatus ReadHeader() {
+    const ByteSpan bytes = a_.bytes_;
+    if (bytes.empty()) {
+      return Fail(KpackCode::kIoError, 0, "the file is empty");
+    }
+    if (bytes.size() < sizeof kMagic ||
+        std::memcmp(bytes.data(), kMagic, sizeof kMagic) != 0) {
+      return Fail(KpackCode::kInvalidFormat, 0,
+                  "is not a kpack archive, expected the bytes 'KPAK'");
+    }
+    if (bytes.size() < kHeaderUsedBytes) {
+      return Fail(KpackCode::kInvalidFormat, bytes.size(),
+                  "the header is cut short");
+    }
+    const auto version = LoadLe<std::uint32_t>(bytes.data() + 4);
+    if (version != kVersion1) {
+      return Fail(KpackCode::kUnsupportedVersion, 4,
+                  fmt::format("archive version {}, expected {}", version,
+                              kVersion1));
+    }
+    toc_offset_ = LoadLe<std::uint64_t>(bytes.data() + 8);
+    if (toc_offset_ < kHeaderUsedBytes || toc_offset_ >= bytes.size()) {
+      return Fail(KpackCode::kInvalidFormat, 8,
+                  fmt::format("table of contents at 0x{:x}, but the file ends "
+                              "at 0x{:x}",
+                              toc_offset_, bytes.size()));
+    }
+    return {};
+  }
+
+  KpackStatus ReadTop() {
+    Document::Limits limits;
+    limits.values = kMaxTocValues;
+    // Upstream's C++ reader takes no notice of bytes behind the map either.
+    limits.allow_trailing_bytes = true;
+    Result<Document> parsed =
+        Document::Parse(a_.bytes_.subspan(toc_offset_), limits);
+    if (!parsed) {
+      const Diag& diag = parsed.error();
+      return Fail(KpackCode::kMsgpackParseFailed,
+                  toc_offset_ + static_cast<std::uint64_t>(diag.where.offset),
+                  "table of contents: " + diag.message);
+    }
+    a_.toc_ = *std::move(parsed);
+    top_ = a_.toc_.root();
+    if (!top_.is_map()) return TocError("is not a map");
+
+    if (const Value version = top_.Find("format_version")) {
+      if (version.AsUint() != kVersion1) {
+        return Fail(KpackCode::kUnsupportedVersion, toc_offset_,
+                    "table of contents: 'format_version' is not 1");
+      }
+    }
+    a_.group_name_ = top_.Find("group_name").AsString().value_or("");
+    a_.arch_family_ = top_.Find("gfx_arch_family").AsString().value_or("");
+
+    if (const Value arches = top_.Find("gfx_arches")) {
+      if (!arches.is_array()) return TocError("'gfx_arches' is not a list");
+      for (Value arch = arches.First(); arch; arch = arches.Next(arch)) {
+        const std::optional<std::string_view> text = arch.AsString();
+        if (!text) return TocError("'gfx_arches' holds what is not a string");
+        a_.arches_.push_back(*text);
+      }
+    }
+
+    // Archives of the first upstream writers name no scheme: plain blobs.
+    a_.compression_ = kSchemeNone;
+    if (const Value scheme = top_.Find("compression_scheme")) {
+      const std::optional<std::string_view> text = scheme.AsString();
+      if (!text) return TocError("'compression_scheme' is not a string");
+      if (*text != kSchemeNone && *text != kSchemeZstd) {
+        return Fail(KpackCode::kNotImplemented, toc_offset_,
+                    fmt::format("compression scheme '{}' is not supported, "
+                                "expected '{}' or '{}'",
+                                *text, kSchemeNone, kSchemeZstd));
+      }
+      a_.compression_ = *text;
+    }
+    a_.compressed_ = a_.compression_ == kSchemeZstd;
+    return {};
+  }
+
+  // Scheme "none": a list of {offset, size}, counted from the file's start.
+  KpackStatus ReadBlobList() {
+    const Value list = top_.Find("blobs");
+    if (!list) return {};
+    if (!list.is_array()) return TocError("'blobs' is not a list");
+    a_.blobs_.reserve(list.size());
+    for (Value blob = list.First(); blob; blob = list.Next(blob)) {
+      const std::optional<std::uint64_t> offset = blob.Find("offset").AsUint();
+      const std::optional<std::uint64_t> size = blob.Find("size").AsUint();
+      if (!offset || !size) {
+        return TocError(fmt::format(
+            "blob {} lacks 'offset' or 'size'", a_.blobs_.size()));
+      }
+      if (*offset > a_.bytes_.size() ||
+          *size > a_.bytes_.size() - *offset) {
+        return Fail(KpackCode::kIoError, *offset,
+                    fmt::format("blob {} of {} bytes runs past the end of the "
+                                "file (0x{:x})",
+                                a_.blobs_.size(), *size, a_.bytes_.size()));
+      }
+      a_.blobs_.push_back(a_.bytes_.subspan(*offset, *size));
+    }
+    return {};
+  }
+
+  // Scheme "zstd-per-kernel": u32 n, then n times u32 length and a frame.
+  // The lengths are the only index, so they are walked once, here.
+  KpackStatus ReadFrames() {
+    const std::optional<std::uint64_t> offset =
+        top_.Find("zstd_offset").AsUint();
+    const std::optional<std::uint64_t> size = top_.Find("zstd_size").AsUint();
+    if (!offset || !size) return TocError("no 'zstd_offset' and 'zstd_size'");
+    if (*offset > a_.bytes_.size() || *size > a_.bytes_.size() - *offset) {
+      return Fail(KpackCode::kIoError, *offset,
+                  fmt::format("frames of {} bytes run past the end of the "
+                              "file (0x{:x})",
+                              *size, a_.bytes_.size()));
+    }
+    if (*size > kMaxZstdArea || *size < sizeof(std::uint32_t)) {
+      return Fail(KpackCode::kInvalidFormat, *offset,
+                  fmt::format("frames of {} bytes, expected 4 to {}", *size,
+                              kMaxZstdArea));
+    }
+    const ByteSpan area = a_.bytes_.subspan(*offset, *size);
+    const auto count = LoadLe<std::uint32_t>(area.data());
+    if (count > kMaxFrames) {
+      return Fail(KpackCode::kInvalidFormat, *offset,
+                  fmt::format("{} frames, at most {} are accepted", count,
+                              kMaxFrames));
+    }
+    std::uint64_t at = sizeof count;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      std::uint32_t length = 0;
+      if (area.size() - at >= sizeof length) {
+        length = LoadLe<std::uint32_t>(area.data() + at);
+        at += sizeof length;
+      } else {
+        return Fail(KpackCode::kInvalidFormat, *offset + at,
+                    fmt::format("{} frames, but only {} are there", count, i));
+      }
+      if (length > area.size() - at) {
+        return Fail(KpackCode::kInvalidFormat, *offset + at,
+                    fmt::format("frame {} of {} bytes runs past the end of "
+                                "the frames (0x{:x})",
+                                i, length, *offset + area.size()));
+      }
+      a_.blobs_.push_back(area.subspan(at, length));
+      at += length;
+    }
+    return {};
+  }
+
+  KpackStatus ReadEntries() {
+    const Value toc = top_.Find("toc");
+    if (!toc) return {};
+    if (!toc.is_map()) return TocError("'toc' is not a map");
+    for (Value key = toc.First(); key;) {
+      const Value arches = toc.Next(key);
+      const std::optional<std::string_view> name = key.AsString();
+      if (!name) return TocError("'toc' has a key that is not a string");
+      if (!arches.is_map()) {
+        return TocError(fmt::format("'{}' is not a map", *name));
+      }
+      for (Value arch = arches.First(); arch;) {
+        const Value row = arches.Next(arch);
+        if (KpackStatus status = ReadEntry(*name, arch, row); !status) {
+          return status;
+        }
+        arch = arches.Next(row);
+      }
+      key = toc.Next(arches);
+    }
+
+    const auto order = [](const Entry& a, const Entry& b) {
+      return std::tie(a.key, a.arch) < std::tie(b.key, b.arch);
+    };
+    std::sort(a_.entries_.begin(), a_.entries_.end(), order);
+    const auto same = [](const Entry& a, const Entry& b) {
+      return a.key == b.key && a.arch == b.arch;
+    };
+    const auto twice =
+        std::adjacent_find(a_.entries_.begin(), a_.entries_.end(), same);
+    if (twice != a_.entries_.end()) {
+      return TocError(fmt::format("'{}' has two entries for {}", twice->key,
+                                  twice->arch));
+    }
+    return {};
+  }
+
+  KpackStatus ReadEntry(std::string_view key, Value arch, Value row) {
+    const std::optional<std::string_view> arch_name = arch.AsString();
+    if (!arch_name) {
+      return TocError(
+          fmt::format("'{}' has a target that is not a string", key));
+    }
+    const std::string where = fmt::format("'{}' for {}", key, *arch_name);
+    if (!row.is_map()) return TocError(where + " is not a map");
+
+    Entry entry;
+    entry.key = key;
+    entry.arch = *arch_name;
+    entry.type = row.Find("type").AsString().value_or("");
+    entry.metadata = row.Find("metadata");
+    if (entry.metadata && !entry.metadata.is_map()) {
+      return TocError(where + ": 'metadata' is not a map");
+    }
+    const std::optional<std::uint64_t> ordinal = row.Find("ordinal").AsUint();
+    if (!ordinal) return TocError(where + " has no 'ordinal'");
+    if (*ordinal >= a_.blobs_.size()) {
+      return TocError(fmt::format("{}: ordinal {}, but there are {} blobs",
+                                  where, *ordinal, a_.blobs_.size()));
+    }
+    entry.ordinal = static_cast<std::uint32_t>(*ordinal);
+    entry.stored_size = a_.blobs_[entry.ordinal].size();
+
+    // Plain blobs know their size; upstream ignores original_size there.
+    entry.original_size = entry.stored_size;
+    if (compressed()) {
+      const std::optional<std::uint64_t> size =
+          row.Find("original_size").AsUint();
+      if (!size) return TocError(where + " has no 'original_size'");
+      if (*size / kMaxZstdRatio > entry.stored_size) {
+        return TocError(fmt::format("{}: {} bytes cannot unpack to {}", where,
+                                    entry.stored_size, *size));
+      }
+      entry.original_size = *size;
+    }
+    a_.entries_.push_back(entry);
+    return {};
+  }
+
+  Archive& a_;
+  std::uint64_t toc_offset_ = 0;
+  Value top_;
+};
+
+KpackResult<std::shared_ptr<const Archive>> Archive::Open(
+    const std::string& path) {
+  Result<MappedFile> file = MappedFile::Open(path);
+  if (!file) {
+    const bool missing = ::access(path.c_str(), F_OK) != 0 && errno == ENOENT;
+    return tl::unexpected<KpackDiag>(
+        KpackDiag(missing ? KpackCode::kFileNotFound : KpackCode::kIoError,
+                  std::move(file).error()));
+  }
+  std::shared_ptr<Archive> archive(new Archive);
+  archive->path_ = path;
+  archive->file_ = *std::move(file);
+  archive->bytes_ = archive->file_.bytes();
+  return Parse(std::move(archive));
+}
+
+KpackResult<std::shared_ptr<const Archive>> Archive::FromBytes(
+    ByteSpan bytes, const std::string& name) {
+  std::shared_ptr<Archive> archive(new Archive);
+  archive->path_ = name;
+  archive->bytes_ = bytes;
+  return Parse(std::move(archive));
+}
+
+KpackResult<std::shared_ptr<const Archive>> Archive::Parse(
+    std::shared_ptr<Archive> archive) {
+  try {
+    if (KpackStatus status = TocReader(*archive).Read(); !status) {
+      return tl::unexpected<KpackDiag>(std::move(status).error());
+    }
+  } catch (const std::bad_alloc&) {
+    Where where;
+    where.file = archive->path_;
+    return tl::unexpected<KpackDiag>(KpackDiag(
+        KpackCode::kOutOfMemory,
+        MakeDiag(DiagCode::kIo, std::move(where),
+                 "no memory for the table of contents")));
+  }
+  return std::shared_ptr<const Archive>(std::move(archive));
+}
+
+bool Archive::HasArch(std::string_view arch) const {
+  return std::find(arches_.begin(), arches_.end(), arch) != arches_.end();
+}
+
+const Entry* Archive::Find(std::string_view key, std::string_view arch) const {
+  const auto at = std::lower_bound(
+      entries_.begin(), entries_.end(), std::tie(key, arch),
+      [](const Entry& entry, const auto& wanted) {
+        return std::tie(entry.key, entry.arch) < wanted;
+      });
+  if (at == entries_.end() || at->key != key || at->arch != arch) {
+    return nullptr;
+  }
+  return &*at;
+}
+
+KpackResult<Bytes> Archive::Read(const Entry& entry) const {
+  const ByteSpan stored = blobs_[entry.ordinal];
+  const auto fail = [&](KpackCode code, std::string message) {
+    Where where;
+    where.file = path_;
+    where.offset = stored.data() - bytes_.data();
+    message = fmt::format("'{}' for {}: {}", entry.key, entry.arch, message);
+    return tl::unexpected<KpackDiag>(KpackDiag(
+        code, MakeDiag(DiagCode::kBadFormat, std::move(where),
+                       std::move(message))));
+  };
+  try {
+    if (!compressed_) return Bytes(stored.begin(), stored.end());
+
+    Bytes out(entry.original_size);
+    const std::size_t size = ZSTD_decompress(out.data(), out.size(),
+                                             stored.data(), stored.size());
+    if (ZSTD_isError(size)) {
+      return fail(KpackCode::kDecompressionFailed,
+                  fmt::format("cannot unpack: {}", ZSTD_getErrorName(size)));
+    }
+    if (size != out.size()) {
+      return fail(KpackCode::kDecompressionFailed,
+                  fmt::format("unpacked to {} bytes, expected {}", size,
+                              out.size()));
+    }
+    return out;
+  } catch (const std::bad_alloc&) {
+    return fail(KpackCode::kOutOfMemory,
+                fmt::format("no memory for {} bytes", entry.original_size));
+  }
+}
+
+}  // namespace cerberus::kpack

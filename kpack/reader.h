@@ -1,0 +1,87 @@
+// Reads a kpack archive (docs/kpack-format.md).
+//
+//   CERB_TRY(std::shared_ptr<const Archive> archive, Archive::Open(path));
+//   if (const Entry* entry = archive->Find("app#0", "gfx1100")) {
+//     CERB_TRY(Bytes code, archive->Read(*entry));
+//   }
+//
+// The file is mapped. Opening reads the header, the table of contents and the
+// frames' lengths, never a blob; all offsets and sizes are checked then, so
+// that Read only follows ranges known to lie in the file. An open archive
+// does not change: any number of threads may use it.
+#ifndef CERBERUS_KPACK_READER_H_
+#define CERBERUS_KPACK_READER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kpack/error.h"
+#include "kpack/msgpack_value.h"
+#include "support/bytes.h"
+#include "support/mapped_file.h"
+
+namespace cerberus::kpack {
+
+// One row of the table of contents. Views live as long as the archive.
+struct Entry {
+  std::string_view key;   // "<binary>#<index>" or a content key
+  std::string_view arch;  // target id, or "ptx"
+  std::string_view type;  // "hsaco", "ptx"; empty if the archive says nothing
+  std::uint32_t ordinal = 0;        // of the blob
+  std::uint64_t original_size = 0;  // bytes that Read returns
+  std::uint64_t stored_size = 0;    // bytes it takes in the file
+  Value metadata;                   // a map, or absent
+};
+
+class Archive {
+ public:
+  static KpackResult<std::shared_ptr<const Archive>> Open(
+      const std::string& path);
+  // The same for bytes in memory, which must outlive the archive. `name`
+  // stands for the path in messages.
+  static KpackResult<std::shared_ptr<const Archive>> FromBytes(
+      ByteSpan bytes, const std::string& name);
+
+  const std::string& path() const { return path_; }
+  std::string_view group_name() const { return group_name_; }
+  std::string_view arch_family() const { return arch_family_; }
+  std::string_view compression() const { return compression_; }
+  // In the file's order.
+  const std::vector<std::string_view>& arches() const { return arches_; }
+  bool HasArch(std::string_view arch) const;
+  // Sorted by key, then arch.
+  const std::vector<Entry>& entries() const { return entries_; }
+  std::size_t blob_count() const { return blobs_.size(); }
+
+  // Null if there is none.
+  const Entry* Find(std::string_view key, std::string_view arch) const;
+
+  // The entry's bytes, unpacked. `entry` must be this archive's.
+  KpackResult<Bytes> Read(const Entry& entry) const;
+
+ private:
+  friend class TocReader;
+
+  Archive() = default;
+  static KpackResult<std::shared_ptr<const Archive>> Parse(
+      std::shared_ptr<Archive> archive);
+
+  std::string path_;
+  MappedFile file_;
+  ByteSpan bytes_;
+  Document toc_;
+  std::string_view group_name_;
+  std::string_view arch_family_;
+  std::string_view compression_;
+  bool compressed_ = false;
+  std::vector<std::string_view> arches_;
+  std::vector<Entry> entries_;
+  std::vector<ByteSpan> blobs_;  // by ordinal, as stored
+};
+
+}  // namespace cerberus::kpack
+
+#endif  // CERBERUS_KPACK_READER_H_

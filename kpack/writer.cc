@@ -1,0 +1,239 @@
+#include "kpack/writer.h"
+
+#include <iterator>
+#include <memory>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <zstd.h>
+
+#include "kpack/content_key.h"
+#include "kpack/format.h"
+#include "kpack/msgpack_writer.h"
+
+namespace cerberus::kpack {
+namespace {
+
+Diag WriterDiag(DiagCode code, const std::string& path, std::string message) {
+  Where where;
+  where.file = path;
+  return MakeDiag(code, std::move(where), std::move(message));
+}
+
+struct FreeContext {
+  void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
+};
+
+// Level 3, with content size, without checksum or dictionary: upstream's
+// frames, byte for byte, with the same zstd.
+Result<Bytes> Compress(ByteSpan bytes) {
+  const std::unique_ptr<ZSTD_CCtx, FreeContext> context(ZSTD_createCCtx());
+  if (context == nullptr) {
+    return Err(DiagCode::kInternal, "no memory for zstd");
+  }
+  Bytes frame(ZSTD_compressBound(bytes.size()));
+  const std::size_t size =
+      ZSTD_compressCCtx(context.get(), frame.data(), frame.size(),
+                        bytes.data(), bytes.size(), kZstdLevel);
+  if (ZSTD_isError(size)) {
+    return Err(DiagCode::kInternal,
+               fmt::format("zstd: {}", ZSTD_getErrorName(size)));
+  }
+  frame.resize(size);
+  return frame;
+}
+
+void WriteMetadata(MsgpackWriter& w, const Metadata& metadata) {
+  w.Map(metadata.size());
+  for (const auto& [key, value] : metadata) {
+    w.String(key);
+    if (const auto* number = std::get_if<std::int64_t>(&value)) {
+      w.Int(*number);
+    } else if (const auto* text = std::get_if<std::string>(&value)) {
+      w.String(*text);
+    } else {
+      const auto& map = *std::get_if<std::map<std::string, std::string>>(
+          &value);
+      w.Map(map.size());
+      for (const auto& [name, what] : map) {
+        w.String(name);
+        w.String(what);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Result<ArchiveWriter> ArchiveWriter::Create(const std::string& path,
+                                            ArchiveOptions options,
+                                            unsigned mode) {
+  CERB_TRY(OutputFile file, OutputFile::Create(path, mode));
+  ArchiveWriter writer(std::move(file), std::move(options));
+  const Bytes header(kHeaderBytes);
+  CERB_TRY_VOID(writer.file_.Append(header));
+  if (writer.options_.compression == Compression::kZstdPerKernel) {
+    const Bytes frame_count(sizeof(std::uint32_t));
+    CERB_TRY_VOID(writer.file_.Append(frame_count));
+  }
+  return writer;
+}
+
+Status ArchiveWriter::CheckNew(const EntryKey& entry) const {
+  if (entries_.count(entry) == 0) return {};
+  return Err(WriterDiag(DiagCode::kInternal, path(),
+                        fmt::format("'{}' has an entry for {} already",
+                                    entry.first, entry.second)));
+}
+
+Status ArchiveWriter::Add(const std::string& key, const std::string& arch,
+                          const std::string& type, ByteSpan bytes,
+                          Metadata metadata) {
+  CERB_TRY_VOID(CheckNew({key, arch}));
+  CERB_TRY(const std::uint32_t ordinal, StoreBlob(bytes));
+  entries_.emplace(EntryKey(key, arch),
+                   Row{type, ordinal, bytes.size(), std::move(metadata)});
+  return {};
+}
+
+Status ArchiveWriter::AddAlias(const std::string& key, const std::string& arch,
+                               const std::string& existing) {
+  CERB_TRY_VOID(CheckNew({key, arch}));
+  const auto target = entries_.find({existing, arch});
+  if (target == entries_.end()) {
+    return Err(WriterDiag(
+        DiagCode::kInternal, path(),
+        fmt::format("'{}' has no entry for {}", existing, arch)));
+  }
+  entries_.emplace(EntryKey(key, arch), target->second);
+  return {};
+}
+
+// Blobs with the same length and hash are the same: these are the user's own
+// code objects, nobody gains by making two of them collide.
+Result<std::uint32_t> ArchiveWriter::StoreBlob(ByteSpan bytes) {
+  const std::string content =
+      fmt::format("{}.{}", Hash128Hex(bytes), bytes.size());
+  const auto known = blob_of_content_.find(content);
+  if (known != blob_of_content_.end()) return known->second;
+
+  if (blobs_.size() >= kMaxFrames) {
+    return Err(WriterDiag(DiagCode::kUnsupported, path(),
+                          fmt::format("more than {} code objects in one "
+                                      "archive",
+                                      kMaxFrames)));
+  }
+  Blob blob;
+  if (options_.compression == Compression::kZstdPerKernel) {
+    CERB_TRY(const Bytes frame, Compress(bytes));
+    if (file_.size() + sizeof(std::uint32_t) + frame.size() >
+        kHeaderBytes + kMaxZstdArea) {
+      return Err(WriterDiag(DiagCode::kUnsupported, path(),
+                            "more than 4 GiB of code in one archive"));
+    }
+    Bytes length;
+    AppendLe(length, static_cast<std::uint32_t>(frame.size()));
+    CERB_TRY_VOID(file_.Append(length));
+    blob = {file_.size(), frame.size()};
+    CERB_TRY_VOID(file_.Append(frame));
+  } else {
+    blob = {file_.size(), bytes.size()};
+    CERB_TRY_VOID(file_.Append(bytes));
+  }
+  blobs_.push_back(blob);
+  const auto ordinal = static_cast<std::uint32_t>(blobs_.size() - 1);
+  blob_of_content_.emplace(content, ordinal);
+  return ordinal;
+}
+
+// The keys stand in upstream's order, which its readers do not need but which
+// makes the files comparable.
+Bytes ArchiveWriter::EncodeToc() const {
+  const bool zstd = options_.compression == Compression::kZstdPerKernel;
+  std::set<std::string_view> arches;
+  std::size_t binaries = 0;
+  for (auto it = entries_.begin(); it != entries_.end(); ++it) {
+    arches.insert(it->first.second);
+    const bool first_of_key =
+        it == entries_.begin() || std::prev(it)->first.first != it->first.first;
+    if (first_of_key) ++binaries;
+  }
+
+  MsgpackWriter w;
+  w.Map(zstd ? 8 : 7);
+  w.String("format_version");
+  w.Uint(kVersion1);
+  w.String("group_name");
+  w.String(options_.group_name);
+  w.String("gfx_arch_family");
+  w.String(options_.gfx_arch_family);
+  w.String("gfx_arches");
+  w.Array(arches.size());
+  for (std::string_view arch : arches) w.String(arch);
+
+  w.String("toc");
+  w.Map(binaries);
+  for (auto it = entries_.begin(); it != entries_.end();) {
+    const std::string& key = it->first.first;
+    auto end = it;
+    std::size_t count = 0;
+    while (end != entries_.end() && end->first.first == key) ++end, ++count;
+    w.String(key);
+    w.Map(count);
+    for (; it != end; ++it) {
+      const Row& row = it->second;
+      w.String(it->first.second);
+      w.Map(row.metadata.empty() ? 3 : 4);
+      w.String("type");
+      w.String(row.type);
+      w.String("ordinal");
+      w.Uint(row.ordinal);
+      w.String("original_size");
+      w.Uint(row.original_size);
+      if (!row.metadata.empty()) {
+        w.String("metadata");
+        WriteMetadata(w, row.metadata);
+      }
+    }
+  }
+
+  w.String("compression_scheme");
+  w.String(zstd ? kSchemeZstd : kSchemeNone);
+  if (zstd) {
+    w.String("zstd_offset");
+    w.Uint(kHeaderBytes);
+    w.String("zstd_size");
+    w.Uint(file_.size() - kHeaderBytes);
+  } else {
+    w.String("blobs");
+    w.Array(blobs_.size());
+    for (const Blob& blob : blobs_) {
+      w.Map(2);
+      w.String("offset");
+      w.Uint(blob.offset);
+      w.String("size");
+      w.Uint(blob.stored_size);
+    }
+  }
+  return std::move(w).Take();
+}
+
+Status ArchiveWriter::Finish() {
+  const std::uint64_t toc_offset = file_.size();
+  CERB_TRY_VOID(file_.Append(EncodeToc()));
+  if (options_.compression == Compression::kZstdPerKernel) {
+    Bytes frame_count;
+    AppendLe(frame_count, static_cast<std::uint32_t>(blobs_.size()));
+    CERB_TRY_VOID(file_.WriteAt(kHeaderBytes, frame_count));
+  }
+  Bytes header(kMagic, kMagic + sizeof kMagic);
+  AppendLe(header, kVersion1);
+  AppendLe(header, toc_offset);
+  return file_.WriteAt(0, header);
+}
+
+Status ArchiveWriter::Commit() { return file_.Commit(); }
+
+}  // namespace cerberus::kpack

@@ -1,0 +1,95 @@
+// Writes a kpack archive, version 1 (docs/kpack-format.md).
+//
+// Blobs go to the file as they are added; memory grows with the number of
+// entries, not with their bytes. The table of contents is sorted, blobs stand
+// in the order of the Add calls: whoever adds from several threads fixes that
+// order first, and then the file is the same on every run.
+//
+//   CERB_TRY(ArchiveWriter writer, ArchiveWriter::Create(path, options));
+//   CERB_TRY_VOID(writer.Add("app#0", "gfx1100", "hsaco", code, metadata));
+//   CERB_TRY_VOID(writer.Finish());  // everything that can fail for its size
+//   CERB_TRY_VOID(writer.Commit());  // the file appears
+#ifndef CERBERUS_KPACK_WRITER_H_
+#define CERBERUS_KPACK_WRITER_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "support/bytes.h"
+#include "support/output_file.h"
+#include "support/result.h"
+
+namespace cerberus::kpack {
+
+enum class Compression : std::uint8_t { kNone, kZstdPerKernel };
+
+struct ArchiveOptions {
+  std::string group_name;
+  std::string gfx_arch_family;  // for archives of one target, that target
+  Compression compression = Compression::kZstdPerKernel;
+};
+
+// What an entry says beside its bytes. Written in the order of the keys.
+using MetadataValue = std::variant<std::int64_t, std::string,
+                                   std::map<std::string, std::string>>;
+using Metadata = std::map<std::string, MetadataValue>;
+
+class ArchiveWriter {
+ public:
+  static Result<ArchiveWriter> Create(const std::string& path,
+                                      ArchiveOptions options,
+                                      unsigned mode = 0644);
+
+  // Equal bytes are stored once. Errors: the key has an entry for this arch
+  // already; the archive grows beyond what readers accept; the disk is full.
+  Status Add(const std::string& key, const std::string& arch,
+             const std::string& type, ByteSpan bytes,
+             Metadata metadata = {});
+  // A second key for what `existing` leads to, metadata included.
+  Status AddAlias(const std::string& key, const std::string& arch,
+                  const std::string& existing);
+
+  std::size_t entry_count() const { return entries_.size(); }
+  std::size_t blob_count() const { return blobs_.size(); }
+  // Bytes of the whole file; final after Finish.
+  std::uint64_t size() const { return file_.size(); }
+  const std::string& path() const { return file_.path(); }
+
+  // Writes the table of contents. No Add after it.
+  Status Finish();
+  // Makes the file visible under its name.
+  Status Commit();
+
+ private:
+  struct Blob {
+    std::uint64_t offset;
+    std::uint64_t stored_size;
+  };
+  struct Row {
+    std::string type;
+    std::uint32_t ordinal;
+    std::uint64_t original_size;
+    Metadata metadata;
+  };
+  using EntryKey = std::pair<std::string, std::string>;  // key, arch
+
+  ArchiveWriter(OutputFile file, ArchiveOptions options)
+      : file_(std::move(file)), options_(std::move(options)) {}
+
+  Result<std::uint32_t> StoreBlob(ByteSpan bytes);
+  Status CheckNew(const EntryKey& entry) const;
+  Bytes EncodeToc() const;
+
+  OutputFile file_;
+  ArchiveOptions options_;
+  std::map<EntryKey, Row> entries_;
+  std::vector<Blob> blobs_;
+  std::map<std::string, std::uint32_t> blob_of_content_;
+};
+
+}  // namespace cerberus::kpack
+
+#endif  // CERBERUS_KPACK_WRITER_H_
