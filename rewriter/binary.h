@@ -57,7 +57,7 @@ class Binary {
   // The same for bytes that the caller keeps alive (tests, fuzzers).
   static Result<Binary> FromBytes(ByteSpan bytes, const std::string& name);
 
-  Binary(Binary&&) noexcept;
+  Binary(Binary&&) noexcept;  // views into it stay valid
   Binary& operator=(Binary&&) noexcept;
   ~Binary();
 

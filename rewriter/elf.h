@@ -43,6 +43,7 @@ class ElfFile {
     Elf64_Shdr header;
   };
 
+  ElfFile() = default;  // holds nothing
   // `bytes` must outlive the result. `name` is for messages.
   static Result<ElfFile> Parse(ByteSpan bytes, const std::string& name);
 

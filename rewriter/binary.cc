@@ -1,0 +1,427 @@
+#include "rewriter/binary.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "rewriter/segment.h"
+#include "support/mapped_file.h"
+
+namespace cerberus::rewriter {
+namespace {
+
+constexpr std::string_view kWrapperSection = ".nvFatBinSegment";
+
+// Sections nvcc keeps for fatbins alone. What looks like a fatbin there is
+// one, and a broken one is an error; elsewhere it may be chance.
+constexpr std::string_view kFatbinSections[] = {".nv_fatbin",
+                                                "__nv_relfatbin"};
+
+bool StartsWith(ByteSpan bytes, std::string_view magic) {
+  return AsText(bytes).substr(0, magic.size()) == magic;
+}
+
+// A stretch of the file that is searched for fatbins or wrappers.
+struct Region {
+  std::string name;
+  std::uint64_t offset;
+  std::uint64_t size;
+  bool only_fatbins;
+};
+
+std::vector<Region> RegionsThatMayHoldFatbins(const ElfFile& elf) {
+  std::vector<Region> regions;
+  for (const ElfFile::Section& section : elf.sections()) {
+    const Elf64_Shdr& header = section.header;
+    if (header.sh_type != SHT_PROGBITS ||
+        (header.sh_flags & SHF_ALLOC) == 0 ||
+        (header.sh_flags & SHF_EXECINSTR) != 0 ||
+        section.name == kMarkerSection) {
+      continue;
+    }
+    regions.push_back({section.name, header.sh_offset, header.sh_size,
+                       std::find(std::begin(kFatbinSections),
+                                 std::end(kFatbinSections), section.name) !=
+                           std::end(kFatbinSections)});
+  }
+  if (elf.sections().empty()) {
+    for (const Elf64_Phdr& segment : elf.segments()) {
+      if (segment.p_type == PT_LOAD) {
+        regions.push_back({"", segment.p_offset, segment.p_filesz, false});
+      }
+    }
+  }
+  std::sort(regions.begin(), regions.end(),
+            [](const Region& a, const Region& b) {
+              return a.offset < b.offset;
+            });
+  return regions;
+}
+
+std::string Escaped(ByteSpan bytes) {
+  std::string out;
+  for (const std::uint8_t b : bytes) out += fmt::format("{:02x} ", b);
+  if (!out.empty()) out.pop_back();
+  return out;
+}
+
+}  // namespace
+
+FileKind DetectFileKind(ByteSpan bytes) {
+  if (bytes.empty()) return FileKind::kEmpty;
+  if (StartsWith(bytes, "\x7f" "ELF")) return FileKind::kElf;
+  if (StartsWith(bytes, "MZ")) return FileKind::kPe;
+  if (StartsWith(bytes, "\x50\xed\x55\xba")) return FileKind::kFatbin;
+  if (StartsWith(bytes, "KPAK")) return FileKind::kKpack;
+  if (StartsWith(bytes, "!<arch>\n") || StartsWith(bytes, "!<thin>\n")) {
+    return FileKind::kStaticLibrary;
+  }
+  if (StartsWith(bytes, "PK\x03\x04")) return FileKind::kZip;
+  // PTX begins with .version, comments and blank lines aside.
+  std::string_view text = AsText(bytes.first(std::min<std::size_t>(
+      bytes.size(), 4096)));
+  for (;;) {
+    const std::size_t start = text.find_first_not_of(" \t\r\n");
+    if (start == std::string_view::npos) return FileKind::kUnknown;
+    text.remove_prefix(start);
+    std::string_view end;
+    if (text.substr(0, 2) == "//") end = "\n";
+    if (text.substr(0, 2) == "/*") end = "*/";
+    if (end.empty()) break;
+    const std::size_t at = text.find(end);
+    if (at == std::string_view::npos) return FileKind::kUnknown;
+    text.remove_prefix(at + end.size());
+  }
+  return text.substr(0, 8) == ".version" ? FileKind::kPtx
+                                         : FileKind::kUnknown;
+}
+
+struct Binary::Impl {
+  std::string path;
+  MappedFile file;
+  ByteSpan bytes;
+  unsigned mode = 0755;
+  ElfFile elf;
+  std::vector<Wrapper> wrappers;
+  std::vector<LocatedFatbin> fatbins;
+  bool converted = false;
+
+  Status CheckKind() const;
+  Status FindWrappers();
+  Status ResolveWrappers(std::vector<std::uint64_t> vaddrs, bool certain);
+  Result<std::uint64_t> FatbinOf(const Wrapper& wrapper) const;
+  Status FindFatbins();
+  void NumberFatbins();
+
+  // Found so far, by offset in the file.
+  std::map<std::uint64_t, LocatedFatbin> found;
+  std::map<std::uint32_t, std::uint64_t> offset_of_wrapper;
+};
+
+Status Binary::Impl::CheckKind() const {
+  const auto fail = [&](DiagCode code, std::string message) {
+    Where where;
+    where.file = path;
+    return Err(code, std::move(where), std::move(message));
+  };
+  switch (DetectFileKind(bytes)) {
+    case FileKind::kElf:
+      return {};
+    case FileKind::kEmpty:
+      return fail(DiagCode::kBadFormat,
+                  "is empty, expected an ELF program or library");
+    case FileKind::kPe:
+      return fail(DiagCode::kUnsupported,
+                  "is a Windows (PE) file; PE is not supported yet");
+    case FileKind::kStaticLibrary:
+      return fail(DiagCode::kUnsupported,
+                  "is a static library; convert the program that links it");
+    case FileKind::kFatbin:
+      return fail(DiagCode::kUnsupported,
+                  "is a bare fatbin, expected an ELF program or library");
+    case FileKind::kPtx:
+      return fail(DiagCode::kUnsupported,
+                  "is PTX text, expected an ELF program or library; "
+                  "'cerberus compile' takes PTX");
+    case FileKind::kKpack:
+      return fail(DiagCode::kUnsupported,
+                  "is a kpack archive, expected an ELF program or library");
+    case FileKind::kZip:
+      return fail(DiagCode::kUnsupported,
+                  "is a zip file, expected an ELF program or library");
+    case FileKind::kUnknown:
+      break;
+  }
+  return fail(DiagCode::kBadFormat,
+              fmt::format("is not an ELF program or library (it starts with "
+                          "{})",
+                          Escaped(bytes.first(std::min<std::size_t>(
+                              bytes.size(), 4)))));
+}
+
+Status Binary::Impl::FindWrappers() {
+  std::vector<std::uint64_t> vaddrs;
+  bool has_section = false;
+  for (const ElfFile::Section& section : elf.sections()) {
+    if (section.name != kWrapperSection ||
+        section.header.sh_type != SHT_PROGBITS) {
+      continue;
+    }
+    has_section = true;
+    const ByteSpan data = elf.SectionBytes(section);
+    std::uint64_t at = 0;
+    while (at + kWrapperSize <= data.size()) {
+      const std::uint32_t magic = LoadLe<std::uint32_t>(data.data() + at);
+      if (magic == kWrapperMagic) {
+        vaddrs.push_back(section.header.sh_addr + at);
+        at += kWrapperSize;
+      } else if (magic == 0) {
+        at += 8;  // padding between the wrappers of two object files
+      } else {
+        return Err(elf.Error(
+            DiagCode::kBadFormat,
+            fmt::format("bad wrapper magic 0x{:08x}, expected 0x{:08x}",
+                        magic, kWrapperMagic),
+            section.name, static_cast<std::int64_t>(at)));
+      }
+    }
+  }
+  if (has_section) {
+    std::sort(vaddrs.begin(), vaddrs.end());
+    return ResolveWrappers(std::move(vaddrs), /*certain=*/true);
+  }
+  if (!elf.sections().empty()) return {};
+  // Without section headers the wrappers are found by their look: magic and
+  // version in data the loader can write, and a pointer that leads to a
+  // fatbin.
+  for (const Elf64_Phdr& segment : elf.segments()) {
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) == 0) continue;
+    const std::uint8_t* data = bytes.data() + segment.p_offset;
+    std::uint64_t at = AlignUp(segment.p_vaddr, 8) - segment.p_vaddr;
+    for (; at + kWrapperSize <= segment.p_filesz; at += 8) {
+      const std::uint32_t version = LoadLe<std::uint32_t>(data + at + 4);
+      if (LoadLe<std::uint32_t>(data + at) == kWrapperMagic &&
+          (version == 1 || version == 2)) {
+        vaddrs.push_back(segment.p_vaddr + at);
+      }
+    }
+  }
+  return ResolveWrappers(std::move(vaddrs), /*certain=*/false);
+}
+
+Status Binary::Impl::ResolveWrappers(std::vector<std::uint64_t> vaddrs,
+                                     bool certain) {
+  std::vector<std::uint64_t> slots;
+  for (const std::uint64_t vaddr : vaddrs) {
+    slots.push_back(vaddr + 8);
+    slots.push_back(vaddr + 16);
+  }
+  CERB_TRY(const std::vector<PointerSlot> pointers,
+           elf.ResolvePointers(slots));
+  for (std::size_t i = 0; i < vaddrs.size(); ++i) {
+    Wrapper wrapper;
+    wrapper.index = static_cast<std::uint32_t>(wrappers.size());
+    wrapper.vaddr = vaddrs[i];
+    wrapper.data = pointers[2 * i];
+    wrapper.last = pointers[2 * i + 1];
+    wrapper.offset = wrapper.data.offset - 8;
+    wrapper.version =
+        LoadLe<std::uint32_t>(bytes.data() + wrapper.offset + 4);
+    wrapper.fatbin = 0;
+    const auto reject = [&](Diag diag) {
+      diag.where.file = path;
+      return Err(std::move(diag));
+    };
+    auto fatbin_vaddr = FatbinOf(wrapper);
+    if (!fatbin_vaddr) {
+      if (!certain) continue;
+      return reject(std::move(fatbin_vaddr).error());
+    }
+    const auto offset = elf.OffsetOf(*fatbin_vaddr);
+    const ByteSpan data = elf.BytesAt(*fatbin_vaddr);
+    if (!found.contains(*offset)) {
+      // Name the section the fatbin stands in, for messages.
+      std::string name;
+      std::uint64_t base = *offset;
+      for (const ElfFile::Section& section : elf.sections()) {
+        if (section.header.sh_type == SHT_PROGBITS &&
+            *offset >= section.header.sh_offset &&
+            *offset - section.header.sh_offset < section.header.sh_size) {
+          name = section.name;
+          base = *offset - section.header.sh_offset;
+        }
+      }
+      auto fatbin = ParseFatbin(data, name, base);
+      if (!fatbin) {
+        if (!certain) continue;
+        return reject(std::move(fatbin).error());
+      }
+      found.emplace(*offset,
+                    LocatedFatbin{name, *fatbin_vaddr, *offset,
+                                  std::move(*fatbin), {}});
+    }
+    offset_of_wrapper[wrapper.index] = *offset;
+    wrappers.push_back(wrapper);
+  }
+  return {};
+}
+
+// The address of the wrapper's fatbin. In a converted file `data` leads to a
+// record, and the record to the fatbin.
+Result<std::uint64_t> Binary::Impl::FatbinOf(const Wrapper& wrapper) const {
+  const auto fail = [&](std::string message) {
+    return Err(elf.Error(DiagCode::kBadFormat,
+                         fmt::format("wrapper {}: {}", wrapper.index,
+                                     message),
+                         std::string(kWrapperSection)));
+  };
+  std::uint64_t vaddr = wrapper.data.value;
+  if (vaddr == 0) return fail("points to no fatbin");
+  ByteSpan data = elf.BytesAt(vaddr);
+  if (StartsWith(data, kRecordMagic)) {
+    if (data.size() < sizeof(WrapperRecord)) {
+      return fail(fmt::format("the record at 0x{:x} is cut short", vaddr));
+    }
+    vaddr += static_cast<std::uint64_t>(
+        LoadLe<WrapperRecord>(data.data()).to_fatbin);
+    data = elf.BytesAt(vaddr);
+  }
+  if (data.empty()) {
+    return fail(fmt::format("points to 0x{:x}, which is not in the file",
+                            vaddr));
+  }
+  if (data.size() < 4 ||
+      LoadLe<std::uint32_t>(data.data()) != kFatbinMagic) {
+    return fail(fmt::format(
+        "points to 0x{:x}, where there is no fatbin (found {}, expected "
+        "50 ed 55 ba)",
+        vaddr, Escaped(data.first(std::min<std::size_t>(data.size(), 4)))));
+  }
+  return vaddr;
+}
+
+Status Binary::Impl::FindFatbins() {
+  // Magic, version 1 and header size 16 in one word.
+  constexpr std::uint64_t kStart =
+      kFatbinMagic | (std::uint64_t{0x00100001} << 32);
+  for (const Region& region : RegionsThatMayHoldFatbins(elf)) {
+    const std::uint64_t end = region.offset + region.size;
+    std::uint64_t at = region.offset;
+    while (at + kFatbinHeaderSize <= end) {
+      if (LoadLe<std::uint64_t>(bytes.data() + at) != kStart) {
+        at += 4;
+        continue;
+      }
+      if (const auto known = found.find(at); known != found.end()) {
+        at += known->second.fatbin.bytes.size();
+        continue;
+      }
+      const std::uint64_t base =
+          region.name.empty() ? at : at - region.offset;
+      auto fatbin = ParseFatbin(bytes.subspan(at, end - at), region.name,
+                                base);
+      if (!fatbin) {
+        if (!region.only_fatbins) {
+          at += 4;
+          continue;
+        }
+        Diag diag = std::move(fatbin).error();
+        diag.where.file = path;
+        return Err(std::move(diag));
+      }
+      const std::uint64_t size = fatbin->bytes.size();
+      found.emplace(at, LocatedFatbin{region.name,
+                                      elf.VaddrOf(at).value_or(0), at,
+                                      std::move(*fatbin), {}});
+      at += size;
+    }
+  }
+  return {};
+}
+
+void Binary::Impl::NumberFatbins() {
+  std::map<std::uint64_t, std::size_t> number;
+  for (auto& [offset, fatbin] : found) {
+    number[offset] = fatbins.size();
+    fatbins.push_back(std::move(fatbin));
+  }
+  found.clear();
+  for (Wrapper& wrapper : wrappers) {
+    wrapper.fatbin = number[offset_of_wrapper[wrapper.index]];
+    fatbins[wrapper.fatbin].wrappers.push_back(wrapper.index);
+  }
+}
+
+Result<Binary> Binary::FromBytes(ByteSpan bytes, const std::string& name) {
+  Binary binary;
+  Impl& impl = *binary.impl_;
+  impl.path = name;
+  impl.bytes = bytes;
+  CERB_TRY_VOID(impl.CheckKind());
+  CERB_TRY(impl.elf, ElfFile::Parse(bytes, name));
+  impl.converted = impl.elf.FindSection(kMarkerSection) != nullptr;
+  for (const Elf64_Phdr& segment : impl.elf.segments()) {
+    if (segment.p_type == PT_LOAD &&
+        StartsWith(bytes.subspan(
+                       std::min<std::uint64_t>(segment.p_offset,
+                                               bytes.size()),
+                       std::min<std::uint64_t>(segment.p_filesz, 8)),
+                   kSegmentMagic)) {
+      impl.converted = true;
+    }
+  }
+  CERB_TRY_VOID(impl.FindWrappers());
+  CERB_TRY_VOID(impl.FindFatbins());
+  impl.NumberFatbins();
+  return binary;
+}
+
+Result<Binary> Binary::Open(const std::string& path) {
+  CERB_TRY(MappedFile file, MappedFile::Open(path));
+  struct stat st;
+  if (::stat(path.c_str(), &st) != 0) {
+    return Err(ErrnoDiag(path, "cannot stat", errno));
+  }
+  CERB_TRY(Binary binary, FromBytes(file.bytes(), path));
+  binary.impl_->file = std::move(file);
+  binary.impl_->mode = st.st_mode & 07777;
+  return binary;
+}
+
+Binary::Binary() : impl_(std::make_unique<Impl>()) {}
+Binary::Binary(Binary&&) noexcept = default;
+Binary& Binary::operator=(Binary&&) noexcept = default;
+Binary::~Binary() = default;
+
+const std::string& Binary::path() const { return impl_->path; }
+ByteSpan Binary::bytes() const { return impl_->bytes; }
+unsigned Binary::mode() const { return impl_->mode; }
+const ElfFile& Binary::elf() const { return impl_->elf; }
+const std::vector<Wrapper>& Binary::wrappers() const {
+  return impl_->wrappers;
+}
+const std::vector<LocatedFatbin>& Binary::fatbins() const {
+  return impl_->fatbins;
+}
+bool Binary::is_converted() const { return impl_->converted; }
+
+bool Binary::links_shared_cudart() const {
+  for (const std::string_view name : impl_->elf.NeededLibraries()) {
+    if (name.substr(0, 13) == "libcudart.so.") return true;
+  }
+  return false;
+}
+
+bool Binary::links_cuda_driver() const {
+  for (const std::string_view name : impl_->elf.NeededLibraries()) {
+    if (name == "libcuda.so.1") return true;
+  }
+  return false;
+}
+
+}  // namespace cerberus::rewriter

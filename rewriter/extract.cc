@@ -1,0 +1,158 @@
+#include "rewriter/extract.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace cerberus::rewriter {
+namespace {
+
+constexpr std::string_view kRelocatableSection = "__nv_relfatbin";
+
+Where PlaceOf(const Binary& binary, const LocatedFatbin& fatbin) {
+  Where where;
+  where.file = binary.path();
+  where.section = fatbin.section;
+  where.offset = static_cast<std::int64_t>(fatbin.fatbin.base);
+  return where;
+}
+
+bool HasPtx(const std::vector<FatbinEntry>& entries) {
+  return std::any_of(entries.begin(), entries.end(),
+                     [](const FatbinEntry& e) { return e.is_ptx(); });
+}
+
+// True if the machine code holds no kernel; what cannot be read may hold one.
+bool HasNoKernels(const std::vector<FatbinEntry>& entries) {
+  for (const FatbinEntry& entry : entries) {
+    const auto names = KernelNames(entry);
+    if (!names || !names->empty() || entry.kind == EntryKind::kLtoIr) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Best first, among entries that run at compute capability `cc`.
+bool Newer(const FatbinEntry* a, const FatbinEntry* b) {
+  if (a->sm != b->sm) return a->sm > b->sm;
+  // Of two for one sm, the one that is not a -G build.
+  if (a->is_debug() != b->is_debug()) return b->is_debug();
+  return a < b;  // file order
+}
+
+// Of PTX that is too new the oldest asks for the least.
+bool Older(const FatbinEntry* a, const FatbinEntry* b) {
+  return a->sm != b->sm ? a->sm < b->sm : a < b;
+}
+
+std::string JoinArchs(const std::vector<FatbinEntry>& entries) {
+  std::vector<std::string> names;
+  for (const FatbinEntry& entry : entries) {
+    std::string name = fmt::format("{} for {}", KindName(entry.kind),
+                                   entry.ArchName());
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      names.push_back(std::move(name));
+    }
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+bool Module::has_ptx() const { return HasPtx(entries); }
+
+Result<std::vector<Module>> ExtractModules(const Binary& binary) {
+  const std::vector<LocatedFatbin>& fatbins = binary.fatbins();
+  // Where -rdc puts each translation unit's PTX, unlinked.
+  std::vector<std::size_t> members;
+  for (std::size_t i = 0; i < fatbins.size(); ++i) {
+    if (fatbins[i].section == kRelocatableSection) members.push_back(i);
+  }
+
+  std::vector<Module> modules;
+  std::set<std::size_t> listed;
+  bool members_linked = false;
+  for (const Wrapper& wrapper : binary.wrappers()) {
+    const LocatedFatbin& fatbin = fatbins[wrapper.fatbin];
+    Module module;
+    module.index = wrapper.index;
+    module.fatbin = wrapper.fatbin;
+    module.entries = fatbin.fatbin.entries;
+    module.where = PlaceOf(binary, fatbin);
+    listed.insert(wrapper.fatbin);
+    if (wrapper.version == 2 && !module.has_ptx()) {
+      if (HasNoKernels(module.entries)) {
+        module.is_empty_device_link = true;
+      } else {
+        module.link_members = members;
+        members_linked = true;
+      }
+    }
+    modules.push_back(std::move(module));
+  }
+  // -rdc also has a version 1 wrapper for each member. cudart never hands
+  // those to the driver, and their PTX has holes that only the link fills.
+  if (members_linked) {
+    std::erase_if(modules, [&](const Module& module) {
+      return fatbins[module.fatbin].section == kRelocatableSection;
+    });
+  }
+  for (std::size_t i = 0; i < fatbins.size(); ++i) {
+    if (listed.contains(i)) continue;
+    if (fatbins[i].section == kRelocatableSection && members_linked) continue;
+    Module module;
+    module.fatbin = i;
+    module.entries = fatbins[i].fatbin.entries;
+    module.where = PlaceOf(binary, fatbins[i]);
+    modules.push_back(std::move(module));
+  }
+  return modules;
+}
+
+Result<PtxChoice> ChoosePtx(const std::vector<FatbinEntry>& entries,
+                            std::uint32_t cc) {
+  std::vector<const FatbinEntry*> fits, newer, bound;
+  for (const FatbinEntry& entry : entries) {
+    if (!entry.is_ptx()) continue;
+    if (entry.arch_specific() || entry.family_specific()) {
+      bound.push_back(&entry);
+    } else if (entry.sm <= cc) {
+      fits.push_back(&entry);
+    } else {
+      newer.push_back(&entry);
+    }
+  }
+  std::sort(fits.begin(), fits.end(), Newer);
+  std::sort(newer.begin(), newer.end(), Older);
+  std::sort(bound.begin(), bound.end(), Older);
+
+  PtxChoice choice;
+  std::vector<const FatbinEntry*>* from = &fits;
+  if (fits.empty() && !newer.empty()) {
+    from = &newer;
+    choice.note = fmt::format(
+        "all PTX is newer than compute capability {}.{}; {} is used",
+        cc / 10, cc % 10, newer.front()->ArchName());
+  } else if (fits.empty() && !bound.empty()) {
+    from = &bound;
+    choice.note = fmt::format(
+        "the only PTX is {}, bound to one chip or family; it is used",
+        bound.front()->ArchName());
+  }
+  if (from->empty()) {
+    return Err(DiagCode::kNoPtx,
+               entries.empty()
+                   ? std::string("the fatbin is empty")
+                   : fmt::format("no PTX, only {}; build it with "
+                                 "-gencode arch=compute_XX,code=compute_XX",
+                                 JoinArchs(entries)));
+  }
+  choice.entry = from->front();
+  choice.next.assign(from->begin() + 1, from->end());
+  return choice;
+}
+
+}  // namespace cerberus::rewriter

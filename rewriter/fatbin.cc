@@ -1,0 +1,396 @@
+#include "rewriter/fatbin.h"
+
+#include <elf.h>
+#include <lz4.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace cerberus::rewriter {
+namespace {
+
+// Both headers as nvcc writes them; docs/fatbin-format.md has the tables.
+struct RawFatbinHeader {
+  std::uint32_t magic;
+  std::uint16_t version;
+  std::uint16_t header_size;
+  std::uint64_t size;  // of the entries, without this header
+};
+static_assert(sizeof(RawFatbinHeader) == kFatbinHeaderSize);
+
+struct RawEntryHeader {
+  std::uint16_t kind;
+  std::uint16_t version;
+  std::uint32_t header_size;
+  std::uint64_t size;  // of the payload with its padding
+  std::uint32_t packed_size;
+  std::uint32_t options_offset;
+  std::uint16_t format_minor;
+  std::uint16_t format_major;
+  std::uint32_t sm;
+  std::uint32_t name_offset;
+  std::uint32_t name_size;
+  std::uint64_t flags;
+  std::uint64_t content_hash;
+  std::uint64_t unpacked_size;
+};
+static_assert(sizeof(RawEntryHeader) == 64);
+
+Diag FatbinDiag(const std::string& what, std::uint64_t offset,
+                std::string message) {
+  Where where;
+  where.section = what;
+  where.offset = static_cast<std::int64_t>(offset);
+  return MakeDiag(DiagCode::kBadFormat, std::move(where), std::move(message));
+}
+
+Diag EntryDiag(const FatbinEntry& entry, std::string message) {
+  return MakeDiag(DiagCode::kBadFormat,
+                  fmt::format("{} entry for {}: {}", KindName(entry.kind),
+                              entry.ArchName(), message));
+}
+
+// The name nvcc stores with -G and --device-debug; blanks pad it.
+std::string_view TrimName(std::string_view name) {
+  while (!name.empty() && (name.back() == ' ' || name.back() == '\0')) {
+    name.remove_suffix(1);
+  }
+  return name;
+}
+
+Result<FatbinEntry> ParseEntry(ByteReader& reader, const std::string& what,
+                               std::uint64_t base) {
+  const std::uint64_t start = reader.offset();
+  const auto fail = [&](std::string message) {
+    return Err(FatbinDiag(what, base + start, std::move(message)));
+  };
+  if (reader.remaining() < sizeof(RawEntryHeader)) {
+    return fail(fmt::format("{} bytes left in the fatbin, an entry header "
+                            "takes {}",
+                            reader.remaining(), sizeof(RawEntryHeader)));
+  }
+  CERB_TRY(const RawEntryHeader raw, reader.Read<RawEntryHeader>());
+  const std::uint64_t left = reader.size() - start;
+  if (raw.header_size < sizeof(RawEntryHeader) || raw.header_size > left) {
+    return fail(fmt::format("entry header size {} is not between {} and {}",
+                            raw.header_size, sizeof(RawEntryHeader), left));
+  }
+  if (raw.size > left - raw.header_size) {
+    return fail(fmt::format(
+        "entry size {} runs past the fatbin end (0x{:x})", raw.size,
+        base + reader.size()));
+  }
+
+  FatbinEntry entry;
+  entry.kind = static_cast<EntryKind>(raw.kind);
+  entry.version = raw.version;
+  entry.sm = raw.sm;
+  entry.flags = raw.flags;
+  entry.format_major = raw.format_major;
+  entry.format_minor = raw.format_minor;
+  entry.offset = start;
+  entry.stored_size = raw.size;
+  if (raw.name_size != 0) {
+    if (raw.name_offset > raw.header_size ||
+        raw.name_size > raw.header_size - raw.name_offset) {
+      return fail(fmt::format("name at 0x{:x}+{} runs past the entry header "
+                              "of {} bytes",
+                              raw.name_offset, raw.name_size,
+                              raw.header_size));
+    }
+    CERB_TRY(ByteSpan name,
+             reader.Slice(start + raw.name_offset, raw.name_size));
+    entry.source_name = TrimName(AsText(name));
+  }
+  CERB_TRY(entry.payload, reader.Slice(start + raw.header_size, raw.size));
+  if (entry.compression() != Compression::kNone) {
+    if ((raw.flags & kFlagLz4) != 0 && (raw.flags & kFlagZstd) != 0) {
+      return fail("entry is marked as both LZ4 and zstd");
+    }
+    if (raw.packed_size > raw.size) {
+      return fail(fmt::format("packed size {} is larger than the entry's {}",
+                              raw.packed_size, raw.size));
+    }
+    if (raw.unpacked_size > kMaxUnpackedEntry) {
+      return fail(fmt::format("unpacked size {} is above the limit of {}",
+                              raw.unpacked_size, kMaxUnpackedEntry));
+    }
+    entry.payload = entry.payload.first(raw.packed_size);
+    entry.unpacked_size = raw.unpacked_size;
+  } else {
+    entry.unpacked_size = entry.payload.size();
+  }
+  CERB_TRY_VOID(reader.Seek(start + raw.header_size + raw.size));
+  return entry;
+}
+
+Result<Bytes> UnpackLz4(const FatbinEntry& entry) {
+  // A block of n bytes cannot hold more than 255 n: a match-length byte adds
+  // at most 255 (LZ4 block format). Checked before memory is taken for it.
+  if (entry.unpacked_size > entry.payload.size() * 255 + 64) {
+    return Err(EntryDiag(
+        entry, fmt::format("{} LZ4 bytes cannot unpack to {}",
+                           entry.payload.size(), entry.unpacked_size)));
+  }
+  Bytes out(entry.unpacked_size);
+  const int n = LZ4_decompress_safe(
+      reinterpret_cast<const char*>(entry.payload.data()),
+      reinterpret_cast<char*>(out.data()),
+      static_cast<int>(entry.payload.size()), static_cast<int>(out.size()));
+  if (n < 0) return Err(EntryDiag(entry, "the LZ4 block is broken"));
+  if (static_cast<std::uint64_t>(n) != entry.unpacked_size) {
+    return Err(EntryDiag(entry,
+                         fmt::format("unpacked to {} bytes, declared {}", n,
+                                     entry.unpacked_size)));
+  }
+  return out;
+}
+
+Result<Bytes> UnpackZstd(const FatbinEntry& entry) {
+  const unsigned long long frame_size = ZSTD_getFrameContentSize(
+      entry.payload.data(), entry.payload.size());
+  if (frame_size == ZSTD_CONTENTSIZE_ERROR) {
+    return Err(EntryDiag(entry, "the payload is not a zstd frame"));
+  }
+  if (frame_size != ZSTD_CONTENTSIZE_UNKNOWN &&
+      frame_size != entry.unpacked_size) {
+    return Err(EntryDiag(
+        entry, fmt::format("the zstd frame holds {} bytes, declared {}",
+                           frame_size, entry.unpacked_size)));
+  }
+  std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(
+      ZSTD_createDCtx(), &ZSTD_freeDCtx);
+  if (!context) return Err(DiagCode::kIo, "out of memory");
+  // Memory follows what really comes out, not what the header promises.
+  constexpr std::uint64_t kStep = 4 << 20;
+  Bytes out(std::min(entry.unpacked_size, kStep));
+  ZSTD_inBuffer in{entry.payload.data(), entry.payload.size(), 0};
+  std::size_t filled = 0;
+  for (;;) {
+    ZSTD_outBuffer chunk{out.data(), out.size(), filled};
+    const std::size_t rc = ZSTD_decompressStream(context.get(), &chunk, &in);
+    filled = chunk.pos;
+    if (ZSTD_isError(rc)) {
+      return Err(EntryDiag(entry, fmt::format("the zstd frame is broken: {}",
+                                              ZSTD_getErrorName(rc))));
+    }
+    if (rc == 0) break;  // the frame is complete
+    if (filled < out.size()) {
+      if (in.pos < in.size) continue;
+      return Err(EntryDiag(entry, "the zstd frame is cut short"));
+    }
+    if (out.size() == entry.unpacked_size) {
+      return Err(EntryDiag(entry,
+                           fmt::format("unpacks to more than the declared {}",
+                                       entry.unpacked_size)));
+    }
+    out.resize(std::min<std::uint64_t>(entry.unpacked_size,
+                                       out.size() * 2));
+  }
+  if (filled != entry.unpacked_size) {
+    return Err(EntryDiag(entry,
+                         fmt::format("unpacked to {} bytes, declared {}",
+                                     filled, entry.unpacked_size)));
+  }
+  return out;
+}
+
+bool IsNameChar(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+         (c >= '0' && c <= '9') || c == '_' || c == '$' || c == '%';
+}
+
+// The names behind `.entry`, outside comments and strings. Not a parser: a
+// broken module still lists what it has.
+std::vector<std::string> PtxKernelNames(std::string_view text) {
+  constexpr std::string_view kEntry = ".entry";
+  std::vector<std::string> names;
+  std::size_t i = 0;
+  while (i < text.size()) {
+    const char c = text[i];
+    if (c == '"') {
+      const std::size_t end = text.find('"', i + 1);
+      if (end == std::string_view::npos) break;
+      i = end + 1;
+    } else if (c == '/' && text.substr(i, 2) == "//") {
+      i = std::min(text.find('\n', i), text.size());
+    } else if (c == '/' && text.substr(i, 2) == "/*") {
+      const std::size_t end = text.find("*/", i + 2);
+      if (end == std::string_view::npos) break;
+      i = end + 2;
+    } else if (c == '.' && text.substr(i, kEntry.size()) == kEntry &&
+               i + kEntry.size() < text.size() &&
+               !IsNameChar(text[i + kEntry.size()])) {
+      i = std::min(text.find_first_not_of(" \t\r\n", i + kEntry.size()),
+                   text.size());
+      const std::size_t start = i;
+      while (i < text.size() && IsNameChar(text[i])) ++i;
+      if (i > start) names.emplace_back(text.substr(start, i - start));
+    } else {
+      ++i;
+    }
+  }
+  return names;
+}
+
+// NVIDIA's st_other bit of a function that can be launched. CUDA Binary
+// Utilities names it STO_CUDA_ENTRY in cuobjdump's symbol listing.
+constexpr unsigned kStoCudaEntry = 0x10;
+
+Result<std::vector<std::string>> CubinKernelNames(const FatbinEntry& entry,
+                                                  ByteSpan elf) {
+  std::vector<std::string> names;
+  ByteReader reader(elf, "cubin");
+  CERB_TRY(const Elf64_Ehdr header, reader.Read<Elf64_Ehdr>());
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+      header.e_ident[EI_CLASS] != ELFCLASS64) {
+    return Err(EntryDiag(entry, "the cubin is not a 64-bit ELF file"));
+  }
+  std::vector<Elf64_Shdr> sections;
+  CERB_TRY_VOID(reader.Seek(header.e_shoff));
+  for (unsigned i = 0; i < header.e_shnum; ++i) {
+    CERB_TRY(sections.emplace_back(), reader.Read<Elf64_Shdr>());
+  }
+  for (const Elf64_Shdr& table : sections) {
+    if (table.sh_type != SHT_SYMTAB || table.sh_link >= sections.size()) {
+      continue;
+    }
+    CERB_TRY(ByteSpan symbols, reader.Slice(table.sh_offset, table.sh_size));
+    const Elf64_Shdr& strings = sections[table.sh_link];
+    CERB_TRY(ByteSpan text, reader.Slice(strings.sh_offset, strings.sh_size));
+    for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= symbols.size();
+         at += sizeof(Elf64_Sym)) {
+      const Elf64_Sym symbol = LoadLe<Elf64_Sym>(symbols.data() + at);
+      if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC ||
+          (symbol.st_other & kStoCudaEntry) == 0 ||
+          symbol.st_name >= text.size()) {
+        continue;
+      }
+      const std::string_view rest = AsText(text.subspan(symbol.st_name));
+      names.emplace_back(rest.substr(0, rest.find('\0')));
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+std::string KindName(EntryKind kind) {
+  switch (kind) {
+#define FATBIN_KIND(name, number, text, what) \
+  case EntryKind::name:                       \
+    return text;
+#include "rewriter/fatbin_flags.def"
+  }
+  return fmt::format("kind {}", static_cast<unsigned>(kind));
+}
+
+std::string_view CompressionName(Compression compression) {
+  switch (compression) {
+    case Compression::kNone: return "none";
+    case Compression::kLz4: return "lz4";
+    case Compression::kZstd: return "zstd";
+  }
+  return "";
+}
+
+Compression FatbinEntry::compression() const {
+  if ((flags & kFlagZstd) != 0) return Compression::kZstd;
+  if ((flags & kFlagLz4) != 0) return Compression::kLz4;
+  return Compression::kNone;
+}
+
+std::string FatbinEntry::ArchName() const {
+  // nvcc names virtual architectures compute_NN: PTX and LTO-IR are for
+  // those, cubins for a real chip.
+  return fmt::format("{}_{}{}{}",
+                     kind == EntryKind::kCubin ? "sm" : "compute", sm,
+                     arch_specific() ? "a" : "",
+                     family_specific() ? "f" : "");
+}
+
+Result<Fatbin> ParseFatbin(ByteSpan data, const std::string& what,
+                           std::uint64_t base) {
+  if (data.size() < kFatbinHeaderSize) {
+    return Err(FatbinDiag(what, base,
+                          fmt::format("{} bytes are too few for a fatbin "
+                                      "header",
+                                      data.size())));
+  }
+  const RawFatbinHeader header = LoadLe<RawFatbinHeader>(data.data());
+  if (header.magic != kFatbinMagic) {
+    return Err(FatbinDiag(what, base,
+                          fmt::format("bad fatbin magic 0x{:08x}, expected "
+                                      "0x{:08x}",
+                                      header.magic, kFatbinMagic)));
+  }
+  if (header.version != 1 || header.header_size != kFatbinHeaderSize) {
+    return Err(FatbinDiag(
+        what, base,
+        fmt::format("fatbin version {} with a header of {} bytes, expected "
+                    "version 1 with {}",
+                    header.version, header.header_size, kFatbinHeaderSize)));
+  }
+  if (header.size > data.size() - kFatbinHeaderSize) {
+    return Err(FatbinDiag(
+        what, base,
+        fmt::format("fatbin size {} runs past the end of the data (0x{:x})",
+                    header.size, base + data.size())));
+  }
+  Fatbin fatbin;
+  fatbin.bytes = data.first(kFatbinHeaderSize + header.size);
+  fatbin.base = base;
+  ByteReader reader(fatbin.bytes, what, base);
+  CERB_TRY_VOID(reader.Seek(kFatbinHeaderSize));
+  while (reader.remaining() > 0) {
+    CERB_TRY(fatbin.entries.emplace_back(), ParseEntry(reader, what, base));
+  }
+  return fatbin;
+}
+
+Result<Bytes> Unpack(const FatbinEntry& entry) {
+  if (entry.unpacked_size > kMaxUnpackedEntry) {
+    return Err(EntryDiag(entry,
+                         fmt::format("unpacked size {} is above the limit "
+                                     "of {}",
+                                     entry.unpacked_size,
+                                     kMaxUnpackedEntry)));
+  }
+  switch (entry.compression()) {
+    case Compression::kLz4: return UnpackLz4(entry);
+    case Compression::kZstd: return UnpackZstd(entry);
+    case Compression::kNone: break;
+  }
+  return Bytes(entry.payload.begin(), entry.payload.end());
+}
+
+Result<std::string> UnpackPtx(const FatbinEntry& entry) {
+  if (!entry.is_ptx()) return Err(EntryDiag(entry, "is not PTX"));
+  CERB_TRY(Bytes bytes, Unpack(entry));
+  // The text ends in a NUL, and plain entries are padded with more of them.
+  while (!bytes.empty() && bytes.back() == 0) bytes.pop_back();
+  const auto nul = std::find(bytes.begin(), bytes.end(), 0);
+  if (nul != bytes.end()) {
+    return Err(EntryDiag(entry, fmt::format("PTX text has a NUL at offset {}",
+                                            nul - bytes.begin())));
+  }
+  return std::string(AsText(bytes));
+}
+
+Result<std::vector<std::string>> KernelNames(const FatbinEntry& entry) {
+  if (entry.kind == EntryKind::kPtx) {
+    CERB_TRY(const std::string text, UnpackPtx(entry));
+    return PtxKernelNames(text);
+  }
+  if (entry.kind == EntryKind::kCubin) {
+    CERB_TRY(const Bytes elf, Unpack(entry));
+    return CubinKernelNames(entry, elf);
+  }
+  return std::vector<std::string>{};
+}
+
+}  // namespace cerberus::rewriter
