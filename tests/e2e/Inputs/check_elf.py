@@ -1,0 +1,94 @@
+"""Checks a converted ELF file against the one it was made from.
+
+usage: check_elf.py INPUT OUTPUT
+
+Written without looking at the rewriter: the limits are those of
+docs/marker-format.md and of the project's promises.
+"""
+import subprocess
+import sys
+
+import lief
+
+# Changed in place: headers and tables, and 24 bytes for each wrapper.
+HEADER_BYTES = 4096
+WRAPPER_BYTES = 24
+
+
+def fail(message):
+    sys.exit("check_elf: error: %s: %s" % (sys.argv[2], message))
+
+
+def check_bytes(before, after, wrappers):
+    if len(after) < len(before):
+        fail("is shorter than the input")
+    changed = sum(a != b for a, b in zip(before, after))
+    if changed == 0:
+        fail("nothing was changed")
+    if changed > HEADER_BYTES + WRAPPER_BYTES * wrappers:
+        fail("%d bytes of the input were changed" % changed)
+
+
+def check_layout(old, new):
+    """Every section and segment of the input is where it was."""
+    moved = {".dynamic", ".dynstr"}  # may have grown into the new segment
+    now = {section.name: section for section in new.sections}
+    for section in old.sections:
+        if section.name in moved or not section.name:
+            continue
+        other = now.get(section.name)
+        if other is None:
+            fail("section %s is gone" % section.name)
+        if ((section.virtual_address, section.offset, section.size) !=
+                (other.virtual_address, other.offset, other.size)):
+            if section.name == ".shstrtab":
+                continue
+            fail("section %s moved" % section.name)
+    loads = [s for s in new.segments
+             if s.type == lief.ELF.Segment.TYPE.LOAD]
+    if [s.virtual_address for s in loads] != sorted(
+            s.virtual_address for s in loads):
+        fail("PT_LOADs are not sorted")
+    for segment in loads:
+        if (segment.virtual_address - segment.file_offset) % 4096:
+            fail("a PT_LOAD's address and offset differ within a page")
+        if segment.has(lief.ELF.Segment.FLAGS.W) and segment.has(
+                lief.ELF.Segment.FLAGS.X):
+            fail("a segment is writable and executable")
+
+
+def check_tools(path, interpreter):
+    done = subprocess.run(["readelf", "--wide", "--all", path],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                          text=True)
+    if done.returncode != 0 or done.stderr.strip():
+        fail("readelf says: " + done.stderr.strip())
+    # --list maps the file and resolves its libraries without running it.
+    done = subprocess.run([interpreter, "--list", path],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True)
+    if done.returncode != 0 or "not found" in done.stdout:
+        fail("ld.so says: " + done.stdout.strip())
+
+
+def main():
+    with open(sys.argv[1], "rb") as file:
+        before = file.read()
+    with open(sys.argv[2], "rb") as file:
+        after = file.read()
+    old = lief.ELF.parse(sys.argv[1])
+    new = lief.ELF.parse(sys.argv[2])
+    if new is None:
+        fail("LIEF cannot read it")
+    check_bytes(before, after, old.get_section(".nvFatBinSegment").size // 24)
+    check_layout(old, new)
+    if not new.has_section(".rocm_kpack_ref"):
+        fail("no section .rocm_kpack_ref")
+    content = bytes(new.get_section(".rocm_kpack_ref").content)
+    if content[:8] != b"CERBSEG1":
+        fail(".rocm_kpack_ref does not start with CERBSEG1")
+    check_tools(sys.argv[2], "/lib64/ld-linux-x86-64.so.2")
+
+
+if __name__ == "__main__":
+    main()
