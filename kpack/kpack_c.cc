@@ -16,8 +16,8 @@
 #include "kpack/resolve.h"
 #include "rocm_kpack/kpack.h"
 
-using cerberus::ByteSpan;
 using cerberus::Bytes;
+using cerberus::ByteSpan;
 using cerberus::kpack::Archive;
 using cerberus::kpack::Entry;
 using cerberus::kpack::KpackCode;
@@ -183,9 +183,9 @@ kpack_error_t kpack_get_binary(kpack_archive_t archive, size_t index,
   return KPACK_SUCCESS;
 }
 
-kpack_error_t kpack_get_kernel(kpack_archive_t archive,
-                               const char* binary_name, const char* arch,
-                               void** kernel_data, size_t* kernel_size) {
+kpack_error_t kpack_get_kernel(kpack_archive_t archive, const char* binary_name,
+                               const char* arch, void** kernel_data,
+                               size_t* kernel_size) {
   if (archive == nullptr || binary_name == nullptr || arch == nullptr ||
       kernel_data == nullptr || kernel_size == nullptr) {
     return KPACK_ERROR_INVALID_ARGUMENT;
@@ -248,8 +248,7 @@ kpack_error_t kpack_discover_binary_path(const void* address, char* path,
 
 kpack_error_t kpack_load_code_object(kpack_cache_t cache,
                                      const void* hipk_metadata,
-                                     const char* binary_path,
-                                     uint32_t co_index,
+                                     const char* binary_path, uint32_t co_index,
                                      const char* const* arch_list,
                                      size_t arch_count, void** code_object,
                                      size_t* code_object_size) {

@@ -1,10 +1,10 @@
 #include "kpack/marker.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string_view>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "kpack/msgpack_value.h"
 #include "kpack/msgpack_writer.h"

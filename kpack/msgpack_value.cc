@@ -1,11 +1,11 @@
 #include "kpack/msgpack_value.h"
 
+#include <fmt/format.h>
+
 #include <exception>
 #include <limits>
-#include <utility>
-
-#include <fmt/format.h>
 #include <msgpack.hpp>
+#include <utility>
 
 namespace cerberus::kpack {
 
@@ -158,9 +158,8 @@ std::optional<bool> Value::AsBool() const {
 std::optional<std::int64_t> Value::AsInt() const {
   if (kind() == Kind::kInt) return document_->nodes_[index_].integer;
   const std::optional<std::uint64_t> value = AsUint();
-  if (!value ||
-      *value > static_cast<std::uint64_t>(
-                   std::numeric_limits<std::int64_t>::max())) {
+  if (!value || *value > static_cast<std::uint64_t>(
+                             std::numeric_limits<std::int64_t>::max())) {
     return std::nullopt;
   }
   return static_cast<std::int64_t>(*value);

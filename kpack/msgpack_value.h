@@ -28,8 +28,17 @@ class Document;
 class Value {
  public:
   enum class Kind : std::uint8_t {
-    kAbsent, kNil, kBool, kInt, kUint, kFloat, kString, kBinary, kExtension,
-    kArray, kMap
+    kAbsent,
+    kNil,
+    kBool,
+    kInt,
+    kUint,
+    kFloat,
+    kString,
+    kBinary,
+    kExtension,
+    kArray,
+    kMap
   };
 
   Value() = default;
@@ -72,9 +81,9 @@ class Value {
 class Document {
  public:
   struct Limits {
-    unsigned depth = 32;                      // nested arrays and maps
-    std::uint32_t values = 1u << 20;          // in the whole tree
-    std::uint32_t string_bytes = 16u << 20;   // of one string or binary
+    unsigned depth = 32;                     // nested arrays and maps
+    std::uint32_t values = 1u << 20;         // in the whole tree
+    std::uint32_t string_bytes = 16u << 20;  // of one string or binary
     bool allow_trailing_bytes = false;
   };
 
@@ -91,9 +100,7 @@ class Document {
   Document(const Document&) = delete;
   Document& operator=(const Document&) = delete;
 
-  Value root() const {
-    return nodes_.empty() ? Value() : Value(this, 0);
-  }
+  Value root() const { return nodes_.empty() ? Value() : Value(this, 0); }
 
  private:
   friend class Value;

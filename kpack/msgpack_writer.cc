@@ -1,8 +1,7 @@
 #include "kpack/msgpack_writer.h"
 
-#include <utility>
-
 #include <msgpack.hpp>
+#include <utility>
 
 namespace cerberus::kpack {
 
@@ -30,9 +29,7 @@ void MsgpackWriter::String(std::string_view text) {
   impl_->packer.pack_str_body(text.data(),
                               static_cast<std::uint32_t>(text.size()));
 }
-void MsgpackWriter::Int(std::int64_t value) {
-  impl_->packer.pack_int64(value);
-}
+void MsgpackWriter::Int(std::int64_t value) { impl_->packer.pack_int64(value); }
 void MsgpackWriter::Uint(std::uint64_t value) {
   impl_->packer.pack_uint64(value);
 }

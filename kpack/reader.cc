@@ -1,5 +1,9 @@
 #include "kpack/reader.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+#include <zstd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -7,10 +11,6 @@
 #include <optional>
 #include <tuple>
 #include <utility>
-
-#include <fmt/format.h>
-#include <unistd.h>
-#include <zstd.h>
 
 #include "kpack/format.h"
 
@@ -78,9 +78,9 @@ class TocReader {
     }
     const auto version = LoadLe<std::uint32_t>(bytes.data() + 4);
     if (version != kVersion1) {
-      return Fail(KpackCode::kUnsupportedVersion, 4,
-                  fmt::format("archive version {}, expected {}", version,
-                              kVersion1));
+      return Fail(
+          KpackCode::kUnsupportedVersion, 4,
+          fmt::format("archive version {}, expected {}", version, kVersion1));
     }
     toc_offset_ = LoadLe<std::uint64_t>(bytes.data() + 8);
     if (toc_offset_ < kHeaderUsedBytes || toc_offset_ >= bytes.size()) {
@@ -154,11 +154,10 @@ class TocReader {
       const std::optional<std::uint64_t> offset = blob.Find("offset").AsUint();
       const std::optional<std::uint64_t> size = blob.Find("size").AsUint();
       if (!offset || !size) {
-        return TocError(fmt::format(
-            "blob {} lacks 'offset' or 'size'", a_.blobs_.size()));
+        return TocError(
+            fmt::format("blob {} lacks 'offset' or 'size'", a_.blobs_.size()));
       }
-      if (*offset > a_.bytes_.size() ||
-          *size > a_.bytes_.size() - *offset) {
+      if (*offset > a_.bytes_.size() || *size > a_.bytes_.size() - *offset) {
         return Fail(KpackCode::kIoError, *offset,
                     fmt::format("blob {} of {} bytes runs past the end of the "
                                 "file (0x{:x})",
@@ -190,9 +189,9 @@ class TocReader {
     const ByteSpan area = a_.bytes_.subspan(*offset, *size);
     const auto count = LoadLe<std::uint32_t>(area.data());
     if (count > kMaxFrames) {
-      return Fail(KpackCode::kInvalidFormat, *offset,
-                  fmt::format("{} frames, at most {} are accepted", count,
-                              kMaxFrames));
+      return Fail(
+          KpackCode::kInvalidFormat, *offset,
+          fmt::format("{} frames, at most {} are accepted", count, kMaxFrames));
     }
     std::uint64_t at = sizeof count;
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -247,8 +246,8 @@ class TocReader {
     const auto twice =
         std::adjacent_find(a_.entries_.begin(), a_.entries_.end(), same);
     if (twice != a_.entries_.end()) {
-      return TocError(fmt::format("'{}' has two entries for {}", twice->key,
-                                  twice->arch));
+      return TocError(
+          fmt::format("'{}' has two entries for {}", twice->key, twice->arch));
     }
     return {};
   }
@@ -333,10 +332,10 @@ KpackResult<std::shared_ptr<const Archive>> Archive::Parse(
   } catch (const std::bad_alloc&) {
     Where where;
     where.file = archive->path_;
-    return tl::unexpected<KpackDiag>(KpackDiag(
-        KpackCode::kOutOfMemory,
-        MakeDiag(DiagCode::kIo, std::move(where),
-                 "no memory for the table of contents")));
+    return tl::unexpected<KpackDiag>(
+        KpackDiag(KpackCode::kOutOfMemory,
+                  MakeDiag(DiagCode::kIo, std::move(where),
+                           "no memory for the table of contents")));
   }
   return std::shared_ptr<const Archive>(std::move(archive));
 }
@@ -346,11 +345,11 @@ bool Archive::HasArch(std::string_view arch) const {
 }
 
 const Entry* Archive::Find(std::string_view key, std::string_view arch) const {
-  const auto at = std::lower_bound(
-      entries_.begin(), entries_.end(), std::tie(key, arch),
-      [](const Entry& entry, const auto& wanted) {
-        return std::tie(entry.key, entry.arch) < wanted;
-      });
+  const auto at =
+      std::lower_bound(entries_.begin(), entries_.end(), std::tie(key, arch),
+                       [](const Entry& entry, const auto& wanted) {
+                         return std::tie(entry.key, entry.arch) < wanted;
+                       });
   if (at == entries_.end() || at->key != key || at->arch != arch) {
     return nullptr;
   }
@@ -365,23 +364,23 @@ KpackResult<Bytes> Archive::Read(const Entry& entry) const {
     where.offset = stored.data() - bytes_.data();
     message = fmt::format("'{}' for {}: {}", entry.key, entry.arch, message);
     return tl::unexpected<KpackDiag>(KpackDiag(
-        code, MakeDiag(DiagCode::kBadFormat, std::move(where),
-                       std::move(message))));
+        code,
+        MakeDiag(DiagCode::kBadFormat, std::move(where), std::move(message))));
   };
   try {
     if (!compressed_) return Bytes(stored.begin(), stored.end());
 
     Bytes out(entry.original_size);
-    const std::size_t size = ZSTD_decompress(out.data(), out.size(),
-                                             stored.data(), stored.size());
+    const std::size_t size =
+        ZSTD_decompress(out.data(), out.size(), stored.data(), stored.size());
     if (ZSTD_isError(size)) {
       return fail(KpackCode::kDecompressionFailed,
                   fmt::format("cannot unpack: {}", ZSTD_getErrorName(size)));
     }
     if (size != out.size()) {
-      return fail(KpackCode::kDecompressionFailed,
-                  fmt::format("unpacked to {} bytes, expected {}", size,
-                              out.size()));
+      return fail(
+          KpackCode::kDecompressionFailed,
+          fmt::format("unpacked to {} bytes, expected {}", size, out.size()));
     }
     return out;
   } catch (const std::bad_alloc&) {

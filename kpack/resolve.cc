@@ -1,13 +1,13 @@
 #include "kpack/resolve.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <utility>
-
-#include <fmt/format.h>
 
 namespace cerberus::kpack {
 namespace {
@@ -115,8 +115,7 @@ std::shared_ptr<const Archive> Resolver::OpenCached(const std::string& path) {
   std::shared_ptr<const Archive> archive;
   if (opened) {
     archive = *std::move(opened);
-    Debug(fmt::format("{}: open, {} entries", path,
-                      archive->entries().size()));
+    Debug(fmt::format("{}: open, {} entries", path, archive->entries().size()));
   } else {
     Debug(opened.error().ToString());
   }
@@ -149,8 +148,7 @@ KpackResult<Resolver::Found> Resolver::Load(const Request& request) {
       return std::nullopt;
     }
     if (request.accept && !request.accept(*archive, *entry)) {
-      Debug(fmt::format("{}: '{}' for {} is refused", path, request.key,
-                        arch));
+      Debug(fmt::format("{}: '{}' for {} is refused", path, request.key, arch));
       return std::nullopt;
     }
     KpackResult<Bytes> bytes = archive->Read(*entry);
@@ -183,12 +181,12 @@ KpackResult<Resolver::Found> Resolver::Load(const Request& request) {
   }
 
   if (last_failure) return tl::unexpected<KpackDiag>(*std::move(last_failure));
-  const std::string targets = fmt::format("{}", fmt::join(request.arches, ", "));
+  const std::string targets =
+      fmt::format("{}", fmt::join(request.arches, ", "));
   if (!opened_one) {
-    return Fail(KpackCode::kArchiveNotFound, DiagCode::kIo,
-                request.binary_path,
-                fmt::format("no archive for {} (looked for '{}')", targets,
-                            tried));
+    return Fail(
+        KpackCode::kArchiveNotFound, DiagCode::kIo, request.binary_path,
+        fmt::format("no archive for {} (looked for '{}')", targets, tried));
   }
   if (!matched_arch) {
     return Fail(KpackCode::kArchNotFound, DiagCode::kUnsupported,

@@ -1,13 +1,13 @@
 #include "kpack/writer.h"
 
+#include <fmt/format.h>
+#include <zstd.h>
+
 #include <iterator>
 #include <memory>
 #include <set>
 #include <string_view>
 #include <vector>
-
-#include <fmt/format.h>
-#include <zstd.h>
 
 #include "kpack/content_key.h"
 #include "kpack/format.h"
@@ -35,8 +35,8 @@ Result<Bytes> Compress(ByteSpan bytes) {
   }
   Bytes frame(ZSTD_compressBound(bytes.size()));
   const std::size_t size =
-      ZSTD_compressCCtx(context.get(), frame.data(), frame.size(),
-                        bytes.data(), bytes.size(), kZstdLevel);
+      ZSTD_compressCCtx(context.get(), frame.data(), frame.size(), bytes.data(),
+                        bytes.size(), kZstdLevel);
   if (ZSTD_isError(size)) {
     return Err(DiagCode::kInternal,
                fmt::format("zstd: {}", ZSTD_getErrorName(size)));
@@ -54,8 +54,8 @@ void WriteMetadata(MsgpackWriter& w, const Metadata& metadata) {
     } else if (const auto* text = std::get_if<std::string>(&value)) {
       w.String(*text);
     } else {
-      const auto& map = *std::get_if<std::map<std::string, std::string>>(
-          &value);
+      const auto& map =
+          *std::get_if<std::map<std::string, std::string>>(&value);
       w.Map(map.size());
       for (const auto& [name, what] : map) {
         w.String(name);
@@ -103,9 +103,9 @@ Status ArchiveWriter::AddAlias(const std::string& key, const std::string& arch,
   CERB_TRY_VOID(CheckNew({key, arch}));
   const auto target = entries_.find({existing, arch});
   if (target == entries_.end()) {
-    return Err(WriterDiag(
-        DiagCode::kInternal, path(),
-        fmt::format("'{}' has no entry for {}", existing, arch)));
+    return Err(
+        WriterDiag(DiagCode::kInternal, path(),
+                   fmt::format("'{}' has no entry for {}", existing, arch)));
   }
   entries_.emplace(EntryKey(key, arch), target->second);
   return {};

@@ -33,8 +33,8 @@ struct ArchiveOptions {
 };
 
 // What an entry says beside its bytes. Written in the order of the keys.
-using MetadataValue = std::variant<std::int64_t, std::string,
-                                   std::map<std::string, std::string>>;
+using MetadataValue =
+    std::variant<std::int64_t, std::string, std::map<std::string, std::string>>;
 using Metadata = std::map<std::string, MetadataValue>;
 
 class ArchiveWriter {
@@ -46,8 +46,7 @@ class ArchiveWriter {
   // Equal bytes are stored once. Errors: the key has an entry for this arch
   // already; the archive grows beyond what readers accept; the disk is full.
   Status Add(const std::string& key, const std::string& arch,
-             const std::string& type, ByteSpan bytes,
-             Metadata metadata = {});
+             const std::string& type, ByteSpan bytes, Metadata metadata = {});
   // A second key for what `existing` leads to, metadata included.
   Status AddAlias(const std::string& key, const std::string& arch,
                   const std::string& existing);
