@@ -45,6 +45,8 @@ config.substitutions += [
     ("%build", build),
     ("%root", root),
     ("%nvcc", nvcc),
+    ("%toolkit",
+     os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))),
     ("%python", python),
 ]
 config.nvcc = nvcc

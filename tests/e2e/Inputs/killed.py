@@ -15,7 +15,7 @@ import time
 
 
 def contents(folder):
-    """Path below folder -> bytes, of all files that are not hidden."""
+    """Path below folder -> bytes, of all files."""
     found = {}
     for where, _, names in os.walk(folder):
         for name in names:
