@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""Measures Cerberus against what it can be compared with, side by side.
+
+usage: run.py [--build DIR] [--runs N] [FILE.ptx ...]
+
+Compile time of PTX files by ptxc and by ptxas -O3; a conversion without its
+compiling against cp of the same file; start-up of a sample with prebuilt
+code, with code from the cache, and with code compiled as it starts. Wall time
+of whole processes, median of N runs, the candidates taking turns.
+"""
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
+SAMPLES = ["vector_add", "matmul", "reduction", "scan", "histogram",
+           "transpose", "convolution"]
+
+
+def seconds(command, env=None):
+    begin = time.perf_counter()
+    subprocess.run(command, env=env, check=True, stdout=subprocess.DEVNULL,
+                   stderr=subprocess.DEVNULL)
+    return time.perf_counter() - begin
+
+
+def medians(runs, *candidates):
+    """The median time of each candidate, a function without arguments.
+
+    They take turns, so that a slow moment of the machine hits all of them.
+    """
+    times = [[] for _ in candidates]
+    for _ in range(runs):
+        for mine, candidate in zip(times, candidates):
+            mine.append(candidate())
+    return [statistics.median(mine) for mine in times]
+
+
+def table(title, heads, rows):
+    print("\n" + title)
+    print("  %-28s" % heads[0] + "".join("%14s" % head for head in heads[1:]))
+    for row in rows:
+        print("  %-28s" % row[0] + "".join("%14s" % cell for cell in row[1:]))
+
+
+def bench_compile(tools, runs, files, work):
+    rows = []
+    totals = [0.0, 0.0]
+    for path in files:
+        out = os.path.join(work, "out")
+        ours = [tools["cerberus"], "compile", path, "--arch", "gfx1100", "-o",
+                out]
+        theirs = [tools["ptxas"], "-O3", "-arch=" + tools["sm"], path, "-o",
+                  out]
+        name = os.path.basename(path)
+        try:
+            times = medians(runs, lambda: seconds(ours),
+                            lambda: seconds(theirs))
+        except subprocess.CalledProcessError as error:
+            rows.append((name, "", "", "%s failed" % os.path.basename(
+                error.cmd[0])))
+            continue
+        totals = [a + b for a, b in zip(totals, times)]
+        rows.append((name, "%.1f ms" % (1e3 * times[0]),
+                     "%.1f ms" % (1e3 * times[1]),
+                     "%.2f" % (times[0] / times[1])))
+    if totals[1]:
+        rows.append(("all of them", "%.1f ms" % (1e3 * totals[0]),
+                     "%.1f ms" % (1e3 * totals[1]),
+                     "%.2f" % (totals[0] / totals[1])))
+    table("PTX to machine code", ("file", "ptxc", "ptxas -O3", "ratio"), rows)
+
+
+def bench_rewrite(tools, runs, work):
+    """A program with much read-only data, as big libraries are."""
+    rows = []
+    for megabytes in (1, 256):
+        data = os.path.join(work, "data.bin")
+        with open(data, "wb") as file:
+            for _ in range(megabytes):
+                file.write(os.urandom(1 << 20))
+        source = os.path.join(work, "data.s")
+        with open(source, "w") as file:
+            file.write('.section .rodata\n.incbin "%s"\n'
+                       '.section .note.GNU-stack,"",@progbits\n' % data)
+        blob = os.path.join(work, "data.o")
+        subprocess.run(["gcc", "-c", "-o", blob, source], check=True)
+        program = os.path.join(work, "big")
+        subprocess.run([tools["nvcc"], "-o", program, blob,
+                        os.path.join(ROOT, "samples/scan/scan.cu")],
+                       check=True)
+        out = os.path.join(work, "big.out")
+        mine, cp = medians(
+            runs, lambda: seconds([tools["rewrite"], program, out]),
+            lambda: seconds(["cp", "--reflink=never", program, out]))
+        rows.append(("program of %d MB" % (os.path.getsize(program) >> 20),
+                     "%.1f ms" % (1e3 * mine), "%.1f ms" % (1e3 * cp),
+                     "%.2f" % (mine / cp)))
+        for path in (data, source, blob, program, out):
+            os.remove(path)
+    table("Conversion without compiling",
+          ("file", "rewriter", "cp", "ratio"), rows)
+
+
+def bench_start(tools, runs, work):
+    rows = []
+    for sample in ("vector_add", "reduction"):
+        program = os.path.join(work, sample)
+        subprocess.run([tools["nvcc"], "-o", program, os.path.join(
+            ROOT, "samples", sample, sample + ".cu")], check=True)
+        folders = {}
+        for name in ("prebuilt", "jit"):
+            folder = os.path.join(work, name)
+            os.makedirs(folder, exist_ok=True)
+            folders[name] = os.path.join(folder, sample)
+            subprocess.run([tools["convert"], program, "-o", folders[name],
+                            "--arch", "gfx1100"], check=True,
+                           stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL)
+        os.remove(os.path.join(work, "jit", ".kpack",
+                               sample + "-gfx1100.kpack"))
+        cache = {"CUDA_CACHE_PATH": os.path.join(work, "cache")}
+        seconds([folders["jit"]], cache)
+        times = medians(
+            runs, lambda: seconds([folders["prebuilt"]], cache),
+            lambda: seconds([folders["jit"]], cache),
+            lambda: seconds([folders["jit"]], {"CUDA_CACHE_DISABLE": "1"}))
+        rows.append((sample,) + tuple("%.1f ms" % (1e3 * t) for t in times))
+    table("A sample from start to end, emulated gfx1100",
+          ("sample", "prebuilt", "cached", "compiled"), rows)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", default=os.path.join(ROOT, "build",
+                                                        "release"))
+    parser.add_argument("--runs", type=int, default=7)
+    parser.add_argument("ptx", nargs="*")
+    args = parser.parse_args()
+    nvcc = shutil.which("nvcc") or os.path.join(ROOT, "build/cuda/bin/nvcc")
+    tools = {
+        "nvcc": nvcc,
+        "ptxas": os.path.join(os.path.dirname(os.path.realpath(nvcc)),
+                              "ptxas"),
+        "cerberus": os.path.join(args.build, "bin", "cerberus"),
+        "convert": os.path.join(args.build, "bin", "cerberus-convert"),
+        "rewrite": os.path.join(args.build, "tests", "rewrite_once"),
+        "sm": "sm_90",
+    }
+    with tempfile.TemporaryDirectory() as work:
+        files = args.ptx
+        if not files:
+            for sample in SAMPLES:
+                path = os.path.join(work, sample + ".ptx")
+                subprocess.run([nvcc, "-ptx", "-arch=compute_80", "-o", path,
+                                os.path.join(ROOT, "samples", sample,
+                                             sample + ".cu")], check=True)
+                files.append(path)
+        bench_compile(tools, args.runs, files, work)
+        bench_rewrite(tools, args.runs, work)
+        bench_start(tools, args.runs, work)
+
+
+if __name__ == "__main__":
+    main()
