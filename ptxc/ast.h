@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "ptxc/opcode_table.h"
+#include "support/diag.h"
 
 namespace cerberus::ptx {
 
@@ -98,7 +99,6 @@ struct Operand {
                                           // kInt (absolute), kUnresolved
   Component part = Component::kWhole;
   bool negated = false;       // !p
-  bool minus = false;         // -r: printed and lowered as written
   bool is_unsigned = false;   // kInt: type .u64 by the manual's rules
   bool unified = false;       // .unified on an address
   std::uint32_t offset = 0;   // where it stands in the text
@@ -235,9 +235,6 @@ struct Variable {
   bool has_init = false;
   std::string_view init_text;    // as written, for opaque types and printing
   std::uint32_t function = kNoId;  // the function it is local to
-  // name<count> declares count variables; the others have no entry.
-  std::uint32_t count = 1;
-  bool ranged = false;
 
   std::uint64_t elements() const {
     std::uint64_t n = vector;
@@ -289,7 +286,8 @@ struct Function {
   std::vector<Prototype> prototypes;
   std::vector<std::string_view> body_pragmas;
   std::vector<Statement> statements;
-  std::uint32_t end_offset = 0;
+  // Parse or type errors inside; such a function cannot be lowered.
+  std::uint32_t errors = 0;
 };
 
 struct Alias {
@@ -364,6 +362,11 @@ class LineIndex {
  private:
   std::vector<std::uint32_t> starts_;
 };
+
+// What a diagnostic says about a place: line and column, the function, and
+// the CUDA line if `loc` is one of the module's.
+Where WhereOf(const Module& module, const Function* function,
+              std::uint32_t offset, std::uint32_t loc);
 
 // "%r12": the name a register was declared by.
 std::string RegisterName(const Function& function, std::uint32_t id);

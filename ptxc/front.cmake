@@ -1,0 +1,9 @@
+# The front half of ptxc: PTX text to a checked syntax tree. No LLVM.
+add_library(cerberus_ptx STATIC
+  ast.cc
+  lexer.cc
+  opcode_table.cc
+  parser.cc
+  parser_body.cc
+  parser_expr.cc)
+target_link_libraries(cerberus_ptx PUBLIC cerberus_support)

@@ -1,0 +1,914 @@
+// Module scope: directives, variables, functions' heads.
+#include "ptxc/parser.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <utility>
+
+#include "ptxc/parser_impl.h"
+
+namespace cerberus::ptx {
+namespace {
+
+// More errors than this help nobody.
+constexpr int kMaxErrors = 100;
+constexpr std::uint64_t kMaxArrayBytes = std::uint64_t{1} << 40;
+
+struct DirectiveSpace {
+  std::string_view directive;
+  VarSpace space;
+};
+constexpr DirectiveSpace kSpaces[] = {
+    {".global", VarSpace::kGlobal}, {".const", VarSpace::kConst},
+    {".shared", VarSpace::kShared}, {".local", VarSpace::kLocal},
+    {".param", VarSpace::kParam},   {".tex", VarSpace::kTex},
+    {".reg", VarSpace::kReg},       {".sreg", VarSpace::kSreg},
+    {".shared::cta", VarSpace::kShared},
+    {".shared::cluster", VarSpace::kShared},
+};
+
+bool ParseDecimal(std::string_view text, std::uint32_t* out) {
+  const char* end = text.data() + text.size();
+  const std::from_chars_result r = std::from_chars(text.data(), end, *out);
+  return r.ec == std::errc() && r.ptr == end;
+}
+
+}  // namespace
+
+Parser::Parser(std::string_view text, Module& module, const DiagSink& sink)
+    : text_(text), module_(module), sink_(sink), lexer_(text) {
+  module_.text = text;
+  for (std::uint16_t i = 1;; ++i) {
+    const SpecialReg reg = static_cast<SpecialReg>(i);
+    special_.Insert(SpecialRegName(reg), reg);
+    if (SpecialRegName(reg) == "%current_graph_exec") break;
+  }
+}
+
+void Parser::Run() {
+  if (text_.size() >= kNoId) {
+    Error(0, "text of " + std::to_string(text_.size()) +
+                 " bytes is larger than 4 GiB");
+    return;
+  }
+  Advance();
+  while (token_.kind != TokenKind::kEnd && !stop_) TopLevelItem();
+  if (!stop_ && errors_ == 0 && module_.version == 0)
+    Error(0, "no .version directive: this is not a PTX module");
+}
+
+// ---- Errors -----------------------------------------------------------------
+
+bool Parser::Error(std::uint32_t offset, std::string message) {
+  ++errors_;
+  if (function_ != nullptr)
+    ++function_->errors;
+  else
+    ++module_errors_;
+  if (sink_)
+    sink_(MakeDiag(DiagCode::kBadPtx,
+                   WhereOf(module_, function_, offset, loc_),
+                   std::move(message)));
+  if (errors_ == kMaxErrors) {
+    stop_ = true;
+    ++module_errors_;
+    if (sink_)
+      sink_(MakeDiag(DiagCode::kBadPtx,
+                     "more than " + std::to_string(kMaxErrors) +
+                         " errors; the rest of the module is not read"));
+  }
+  return false;
+}
+
+std::string Parser::Found() const {
+  switch (token_.kind) {
+    case TokenKind::kEnd: return "the end of the text";
+    case TokenKind::kString:
+      return "the string \"" + std::string(token_.text.substr(0, 40)) + "\"";
+    case TokenKind::kError: {
+      std::string shown;
+      for (const char c : token_.text.substr(0, 20)) {
+        const unsigned char byte = static_cast<unsigned char>(c);
+        if (byte >= 0x20 && byte < 0x7f) {
+          shown += c;
+        } else {
+          constexpr char kHexDigits[] = "0123456789abcdef";
+          shown += "\\x";
+          shown += kHexDigits[byte >> 4];
+          shown += kHexDigits[byte & 15];
+        }
+      }
+      return "'" + shown + "'";
+    }
+    default: return "'" + std::string(token_.text.substr(0, 80)) + "'";
+  }
+}
+
+bool Parser::ErrorHere(const std::string& expected) {
+  return Error(token_.offset, "expected " + expected + ", found " + Found());
+}
+
+bool Parser::Expect(char c, const char* context) {
+  if (Accept(c)) return true;
+  return ErrorHere("'" + std::string(1, c) + "' in " + context);
+}
+
+bool Parser::ExpectIdentifier(const char* what, Token* out) {
+  if (token_.kind != TokenKind::kIdentifier) return ErrorHere(what);
+  *out = token_;
+  Advance();
+  return true;
+}
+
+// Goes on behind the next ';', or in front of a brace.
+void Parser::SkipStatement() {
+  while (token_.kind != TokenKind::kEnd && !At('}') && !At('{')) {
+    if (Accept(';')) return;
+    Advance();
+  }
+}
+
+// ---- Module scope -----------------------------------------------------------
+
+void Parser::TopLevelItem() {
+  if (Accept(';')) return;
+  if (token_.kind == TokenKind::kPunctuation && At('@')) {
+    // "@@DWARF …": debug information as PTX 1.x wrote it, a line each.
+    lexer_.SkipLine();
+    Advance();
+    return;
+  }
+  if (token_.kind != TokenKind::kDirective) {
+    const std::uint32_t offset = token_.offset;
+    ErrorHere("a directive at module scope");
+    SkipStatement();
+    if (token_.offset == offset || At('{') || At('}')) Advance();
+    return;
+  }
+  Linkage linkage = Linkage::kLocal;
+  while (true) {
+    if (AtDirective(".visible")) {
+      if (linkage == Linkage::kLocal) linkage = Linkage::kVisible;
+    } else if (AtDirective(".extern")) {
+      linkage = Linkage::kExtern;
+    } else if (AtDirective(".weak")) {
+      linkage = Linkage::kWeak;
+    } else if (AtDirective(".common")) {
+      linkage = Linkage::kCommon;
+    } else {
+      break;
+    }
+    Advance();
+  }
+  const std::string_view directive = token_.text;
+  VarSpace space;
+  if (directive == ".version") return Version();
+  if (directive == ".target") return Target();
+  if (directive == ".address_size") return AddressSize();
+  if (directive == ".file") return FileDirective();
+  if (directive == ".section") return SectionDirective();
+  if (directive == ".alias") return AliasDirective();
+  if (directive == ".loc") return LocDirective();
+  if (directive == ".pragma") {
+    if (PragmaDirective(module_.pragmas))
+      module_.order.push_back(
+          {TopLevelKind::kPragma,
+           static_cast<std::uint32_t>(module_.pragmas.size() - 1)});
+    return;
+  }
+  if (directive == ".entry" || directive == ".func") {
+    Advance();
+    return FunctionItem(linkage, directive == ".entry");
+  }
+  if (SpaceOf(directive, &space)) {
+    Advance();
+    return VariableItem(space, linkage);
+  }
+  ErrorHere("a directive of module scope (.entry, .func, .global, …)");
+  Advance();
+  SkipStatement();
+}
+
+void Parser::Version() {
+  Advance();
+  const Token number = token_;
+  std::uint32_t major = 0, minor = 0;
+  const std::size_t dot = number.text.find('.');
+  if (number.kind != TokenKind::kFloat64 || dot == std::string_view::npos ||
+      !ParseDecimal(number.text.substr(0, dot), &major) ||
+      !ParseDecimal(number.text.substr(dot + 1), &minor) || major > 99 ||
+      minor > 9) {
+    ErrorHere("a version such as 9.0");
+    SkipStatement();
+    return;
+  }
+  Advance();
+  module_.version = static_cast<std::uint16_t>(major * 10 + minor);
+}
+
+void Parser::Target() {
+  Advance();
+  while (true) {
+    Token option;
+    if (!ExpectIdentifier("a target such as sm_75", &option))
+      return SkipStatement();
+    std::string_view name = option.text;
+    if (name.starts_with("sm_") || name.starts_with("compute_")) {
+      name.remove_prefix(name.find('_') + 1);
+      module_.arch_suffix = 0;
+      if (name.ends_with('a') || name.ends_with('f')) {
+        module_.arch_suffix = name.back();
+        name.remove_suffix(1);
+      }
+      std::uint32_t sm = 0;
+      if (!ParseDecimal(name, &sm) || sm > 999) {
+        Error(option.offset, "expected a target such as sm_75, found '" +
+                                 std::string(option.text) + "'");
+      } else {
+        module_.sm = static_cast<std::uint16_t>(sm);
+      }
+    } else {
+      if (name == "debug")
+        module_.debug = true;
+      else if (name == "map_f64_to_f32")
+        module_.map_f64_to_f32 = true;
+      else if (name == "texmode_independent")
+        module_.texmode_independent = true;
+      module_.target_options.push_back(name);
+    }
+    if (!Accept(',')) return;
+  }
+}
+
+void Parser::AddressSize() {
+  Advance();
+  std::uint64_t size = 0;
+  const std::uint32_t offset = token_.offset;
+  if (!UnsignedNumber(&size)) return;
+  if (size != 32 && size != 64) {
+    Error(offset, "address size " + std::to_string(size) +
+                      ", expected 32 or 64");
+    return;
+  }
+  module_.address_size = static_cast<std::uint8_t>(size);
+  module_.has_address_size = true;
+}
+
+// .file N "name" {, timestamp, size}
+void Parser::FileDirective() {
+  Advance();
+  SourceFile file;
+  std::uint64_t number = 0;
+  if (!UnsignedNumber(&number)) return;
+  file.number = static_cast<std::uint32_t>(number);
+  if (token_.kind != TokenKind::kString) {
+    ErrorHere("a file name in quotes");
+    return;
+  }
+  file.name = token_.text;
+  Advance();
+  if (Accept(',')) {
+    file.has_stamp = true;
+    if (!UnsignedNumber(&file.timestamp) || !Expect(',', ".file") ||
+        !UnsignedNumber(&file.size))
+      return;
+  }
+  module_.order.push_back(
+      {TopLevelKind::kFile, static_cast<std::uint32_t>(module_.files.size())});
+  module_.files.push_back(file);
+}
+
+// .section .debug_xyz { … }: kept as text; it is data for a debugger.
+void Parser::SectionDirective() {
+  Section section;
+  section.offset = token_.offset;
+  Advance();
+  if (token_.kind != TokenKind::kDirective &&
+      token_.kind != TokenKind::kIdentifier) {
+    ErrorHere("a section's name");
+    return SkipStatement();
+  }
+  section.name = token_.text;
+  Advance();
+  if (!At('{')) {
+    ErrorHere("'{' behind a section's name");
+    return SkipStatement();
+  }
+  section.text = lexer_.RawBlock();
+  Advance();
+  module_.order.push_back(
+      {TopLevelKind::kSection,
+       static_cast<std::uint32_t>(module_.sections.size())});
+  module_.sections.push_back(section);
+}
+
+void Parser::AliasDirective() {
+  Alias alias;
+  alias.offset = token_.offset;
+  Advance();
+  Token first, second;
+  if (!ExpectIdentifier("a function's name", &first) ||
+      !Expect(',', ".alias") ||
+      !ExpectIdentifier("a function's name", &second) ||
+      !Expect(';', ".alias"))
+    return SkipStatement();
+  alias.alias = first.text;
+  alias.aliasee = second.text;
+  const auto function_of = [&](const Token& name) {
+    const Symbol* symbol = names_.Find(name.text);
+    if (symbol == nullptr || symbol->kind != Symbol::Kind::kFunction) {
+      Error(name.offset, "'" + std::string(name.text) +
+                             "' is not a function declared before");
+      return kNoId;
+    }
+    return symbol->index;
+  };
+  alias.alias_function = function_of(first);
+  alias.aliasee_function = function_of(second);
+  module_.order.push_back(
+      {TopLevelKind::kAlias,
+       static_cast<std::uint32_t>(module_.aliases.size())});
+  module_.aliases.push_back(alias);
+}
+
+// .pragma "a", "b"; Unknown ones are ignored, as the manual wants.
+bool Parser::PragmaDirective(std::vector<std::string_view>& out) {
+  Advance();
+  const std::size_t before = out.size();
+  do {
+    if (token_.kind != TokenKind::kString) {
+      ErrorHere("a pragma in quotes");
+      SkipStatement();
+      return false;
+    }
+    out.push_back(token_.text);
+    Advance();
+  } while (Accept(','));
+  if (!Expect(';', ".pragma")) SkipStatement();
+  return out.size() == before + 1;
+}
+
+// ---- Functions --------------------------------------------------------------
+
+void Parser::FunctionItem(Linkage linkage, bool is_entry) {
+  Function function;
+  function.is_entry = is_entry;
+  function.linkage = linkage;
+  const std::uint32_t id =
+      static_cast<std::uint32_t>(module_.functions.size());
+  // Parameters belong to the function's scope: its body sees them.
+  const auto enter = [&] {
+    names_.Enter();
+    ranges_.Enter();
+    labels_.Enter();
+  };
+  const auto leave = [&] {
+    labels_.Leave();
+    ranges_.Leave();
+    names_.Leave();
+    function_ = nullptr;
+    function_id_ = kNoId;
+    loc_ = kNoId;
+  };
+  Variable attributes;
+  while (AtDirective(".attribute")) {
+    if (!VariableAttributes(attributes)) return SkipStatement();
+    function.managed_unified = attributes.unified;
+  }
+  if (AtDirective(".noreturn")) {
+    function.tuning.noreturn = true;
+    Advance();
+  }
+  function_id_ = id;
+  module_.functions.push_back(std::move(function));
+  function_ = &module_.functions.back();
+  enter();
+  bool ok = true;
+  if (!is_entry && Accept('('))
+    ok = ParameterList(function_->returns, ')', true);
+  Token name = token_;
+  ok = ok && ExpectIdentifier("a function's name", &name);
+  if (!ok) {
+    // Without a name there is nothing to keep.
+    leave();
+    ++module_errors_;
+    module_.functions.pop_back();
+    SkipStatement();
+    if (At('{')) {
+      lexer_.RawBlock();
+      Advance();
+    }
+    return;
+  }
+  function_->name = name.text;
+  function_->offset = name.offset;
+  if (Accept('(') && !ParameterList(function_->params, ')', true)) {
+    while (token_.kind != TokenKind::kEnd && !At('{') && !At(';')) Advance();
+  }
+  TuningDirectives(*function_);
+  function_->has_body = At('{');
+
+  // A declaration before: the definition takes over its id.
+  std::uint32_t target = id;
+  const Symbol* known = names_.Find(name.text);
+  if (known != nullptr && known->kind == Symbol::Kind::kFunction) {
+    target = known->index;
+    Function& first = module_.functions[target];
+    if (first.has_body && function_->has_body) {
+      Error(name.offset, "function '" + std::string(name.text) +
+                             "' is defined twice");
+    } else if (first.is_entry != is_entry) {
+      Error(name.offset, "'" + std::string(name.text) +
+                             "' was declared as " +
+                             (first.is_entry ? ".entry" : ".func"));
+    }
+    if (!first.has_body || function_->has_body) {
+      if (first.linkage != Linkage::kLocal &&
+          function_->linkage == Linkage::kLocal)
+        function_->linkage = first.linkage;
+      function_->errors += first.errors;
+      first = std::move(*function_);
+    }
+    for (std::uint32_t v : function_->params)
+      module_.variables[v].function = target;
+    module_.functions.pop_back();
+    function_ = &module_.functions[target];
+    function_id_ = target;
+    for (const std::vector<std::uint32_t>* list :
+         {&function_->params, &function_->returns})
+      for (std::uint32_t v : *list) module_.variables[v].function = target;
+  } else if (known != nullptr) {
+    Error(name.offset,
+          "'" + std::string(name.text) + "' is declared twice");
+  }
+  module_.order.push_back({TopLevelKind::kFunction, target});
+  const bool insert = known == nullptr;
+  if (At('{')) {
+    if (insert) {
+      // Visible inside (recursion) and, once the scope is left, behind.
+      names_.Leave();
+      names_.Insert(name.text, {Symbol::Kind::kFunction, target});
+      names_.Enter();
+      for (const std::vector<std::uint32_t>* list :
+           {&function_->returns, &function_->params}) {
+        for (std::uint32_t v : *list) {
+          const Variable& variable = module_.variables[v];
+          if (variable.space != VarSpace::kReg && variable.name != "_")
+            names_.Insert(variable.name, {Symbol::Kind::kVariable, v});
+        }
+      }
+      for (const RegisterDecl& decl : function_->register_decls)
+        names_.Insert(decl.name, {Symbol::Kind::kRegister, decl.first});
+    }
+    Body(*function_);
+    leave();
+    return;
+  }
+  leave();
+  if (insert) names_.Insert(name.text, {Symbol::Kind::kFunction, target});
+  if (!Expect(';', "a function's declaration")) SkipStatement();
+}
+
+// The list behind '(' up to and with `close`. `declares`: the names become
+// visible (a function's own parameters; not those of a prototype).
+bool Parser::ParameterList(std::vector<std::uint32_t>& out, char close,
+                           bool declares) {
+  if (Accept(close)) return true;
+  do {
+    VarSpace space;
+    if (token_.kind != TokenKind::kDirective || !SpaceOf(token_.text, &space))
+      return ErrorHere(".param or .reg");
+    Advance();
+    DeclHead head = VariableHead(space);
+    if (!head.ok) return false;
+    Token name;
+    if (!ExpectIdentifier("a parameter's name", &name)) return false;
+    Variable& v = head.variable;
+    v.name = name.text;
+    v.offset = name.offset;
+    v.is_param = true;
+    v.function = function_id_;
+    if (!ArrayDims(v)) return false;
+    if (space == VarSpace::kReg && declares && function_ != nullptr)
+      DeclareRegisters(name.text, name.offset, 1, false, v.type, v.vector);
+    const bool bind =
+        declares && space != VarSpace::kReg && name.text != "_";
+    const std::string_view bound = v.name;
+    const std::uint32_t id = AddVariable(std::move(v));
+    if (bind) {
+      if (names_.InThisScope(bound))
+        Error(name.offset, "parameter '" + std::string(bound) +
+                               "' is declared twice");
+      names_.Insert(bound, {Symbol::Kind::kVariable, id});
+    }
+    out.push_back(id);
+  } while (Accept(','));
+  return Expect(close, "a parameter list");
+}
+
+bool Parser::Numbers(std::uint32_t* out, std::uint8_t max,
+                     std::uint8_t* count) {
+  *count = 0;
+  do {
+    std::uint64_t value = 0;
+    const std::uint32_t offset = token_.offset;
+    if (!UnsignedNumber(&value)) return false;
+    if (value > std::numeric_limits<std::uint32_t>::max() || *count == max)
+      return Error(offset, "expected at most " + std::to_string(max) +
+                               " numbers of 32 bits");
+    out[(*count)++] = static_cast<std::uint32_t>(value);
+  } while (Accept(','));
+  return true;
+}
+
+void Parser::TuningDirectives(Function& function) {
+  PerformanceTuning& t = function.tuning;
+  while (token_.kind == TokenKind::kDirective) {
+    const std::string_view d = token_.text;
+    std::uint8_t one = 0;
+    const auto dims = [&](std::uint32_t* out, std::uint8_t* count) {
+      Advance();
+      if (!Numbers(out, 3, count)) return false;
+      for (std::uint8_t i = *count; i < 3; ++i) out[i] = 1;
+      return true;
+    };
+    const auto number = [&](std::uint32_t* out) {
+      Advance();
+      return Numbers(out, 1, &one);
+    };
+    bool ok = true;
+    if (d == ".maxntid") {
+      ok = dims(t.maxntid, &t.maxntid_dims);
+    } else if (d == ".reqntid") {
+      ok = dims(t.reqntid, &t.reqntid_dims);
+    } else if (d == ".reqnctapercluster") {
+      ok = dims(t.reqnctapercluster, &t.reqncta_dims);
+    } else if (d == ".minnctapersm") {
+      ok = number(&t.minnctapersm);
+    } else if (d == ".maxnctapersm") {
+      ok = number(&t.maxnctapersm);
+    } else if (d == ".maxnreg") {
+      ok = number(&t.maxnreg);
+    } else if (d == ".maxclusterrank") {
+      ok = number(&t.maxclusterrank);
+    } else if (d == ".abi_preserve") {
+      ok = number(&t.abi_preserve);
+    } else if (d == ".abi_preserve_control") {
+      ok = number(&t.abi_preserve_control);
+    } else if (d == ".explicitcluster") {
+      t.explicitcluster = true;
+      Advance();
+    } else if (d == ".blocksareclusters") {
+      t.blocksareclusters = true;
+      Advance();
+    } else if (d == ".noreturn") {
+      t.noreturn = true;
+      Advance();
+    } else if (d == ".pragma") {
+      PragmaDirective(function.pragmas);
+    } else {
+      ErrorHere("'{', ';' or a performance directive such as .maxntid");
+      ok = false;
+    }
+    if (!ok) {
+      while (token_.kind != TokenKind::kEnd && !At('{') && !At(';'))
+        Advance();
+      return;
+    }
+  }
+}
+
+// ---- Variables --------------------------------------------------------------
+
+bool Parser::SpaceOf(std::string_view directive, VarSpace* space) const {
+  for (const DirectiveSpace& s : kSpaces) {
+    if (s.directive != directive) continue;
+    *space = s.space;
+    return true;
+  }
+  return false;
+}
+
+std::uint32_t Parser::AddVariable(Variable variable) {
+  module_.variables.push_back(std::move(variable));
+  return static_cast<std::uint32_t>(module_.variables.size() - 1);
+}
+
+// .attribute(.managed), .attribute(.unified(uuid, uuid))
+bool Parser::VariableAttributes(Variable& variable) {
+  Advance();
+  if (!Expect('(', ".attribute")) return false;
+  do {
+    if (AtDirective(".managed")) {
+      variable.managed = true;
+      Advance();
+    } else if (AtDirective(".unified")) {
+      variable.unified = true;
+      Advance();
+      if (Accept('(') &&
+          (!UnsignedNumber(&variable.unified_uuid[0]) ||
+           !Expect(',', ".unified") ||
+           !UnsignedNumber(&variable.unified_uuid[1]) ||
+           !Expect(')', ".unified")))
+        return false;
+    } else {
+      return ErrorHere(".managed or .unified");
+    }
+  } while (Accept(','));
+  return Expect(')', ".attribute");
+}
+
+// Everything between the state space and the name, in any order.
+Parser::DeclHead Parser::VariableHead(VarSpace space) {
+  DeclHead head;
+  Variable& v = head.variable;
+  v.space = space;
+  if (space == VarSpace::kConst && Accept('[')) {
+    std::uint64_t bank = 0;
+    if (!UnsignedNumber(&bank) || !Expect(']', "a constant bank")) return head;
+    v.bank = static_cast<std::uint8_t>(std::min<std::uint64_t>(bank, 255));
+  }
+  const auto alignment = [&](std::uint32_t* out) {
+    Advance();
+    const std::uint32_t offset = token_.offset;
+    std::uint64_t value = 0;
+    if (!UnsignedNumber(&value)) return false;
+    if (value == 0 || (value & (value - 1)) != 0 || value > (1u << 30))
+      return Error(offset, "alignment " + std::to_string(value) +
+                               " is not a power of two");
+    *out = static_cast<std::uint32_t>(value);
+    return true;
+  };
+  while (token_.kind == TokenKind::kDirective) {
+    const std::string_view d = token_.text;
+    VarSpace pointee;
+    if (d == ".align") {
+      v.has_align = true;
+      if (!alignment(v.is_pointer ? &v.pointee_align : &v.align)) return head;
+      continue;
+    }
+    if (d == ".attribute") {
+      if (!VariableAttributes(v)) return head;
+      continue;
+    }
+    if (d == ".v2" || d == ".v4" || d == ".v8") {
+      v.vector = static_cast<std::uint8_t>(d[2] - '0');
+    } else if (d == ".ptr") {
+      v.is_pointer = true;
+    } else if (v.is_pointer && SpaceOf(d, &pointee)) {
+      v.pointee = pointee;
+    } else {
+      const Type type = TypeFromName(d.substr(1));
+      if (type == Type::kNone) {
+        ErrorHere("a type");
+        return head;
+      }
+      v.type = type;
+    }
+    Advance();
+  }
+  if (v.type == Type::kNone) {
+    ErrorHere("a type");
+    return head;
+  }
+  head.ok = true;
+  return head;
+}
+
+bool Parser::ArrayDims(Variable& v) {
+  while (Accept('[')) {
+    v.is_array = true;
+    std::uint64_t n = 0;
+    const std::uint32_t offset = token_.offset;
+    if (!At(']') && !UnsignedNumber(&n)) return false;
+    if (!Expect(']', "an array's size")) return false;
+    v.dims.push_back(n);
+    std::uint64_t total = static_cast<std::uint64_t>(BytesOf(v.type)) *
+                          v.vector;
+    for (std::uint64_t d : v.dims) {
+      if (d != 0 && total > kMaxArrayBytes / d)
+        return Error(offset, "array is larger than " +
+                                 std::to_string(kMaxArrayBytes) + " bytes");
+      if (d != 0) total *= d;
+    }
+  }
+  return true;
+}
+
+void Parser::VariableItem(VarSpace space, Linkage linkage) {
+  DeclHead head = VariableHead(space);
+  head.variable.linkage = linkage;
+  if (!head.ok || !Declarators(head.variable, nullptr)) return SkipStatement();
+}
+
+// name, name[…] = …, name<n>; up to and with the ';'.
+bool Parser::Declarators(const Variable& head,
+                         std::vector<std::uint32_t>* ids) {
+  do {
+    Token name;
+    if (!ExpectIdentifier("a variable's name", &name)) return false;
+    Variable v = head;
+    v.name = name.text;
+    v.offset = name.offset;
+    v.function = function_id_;
+    if (Accept('<')) {
+      std::uint64_t count = 0;
+      const std::uint32_t offset = token_.offset;
+      // Not UnsignedNumber: '>' would be taken for a comparison.
+      Constant value;
+      if (!Literal(&value) || !Expect('>', "a range of names")) return false;
+      count = value.bits;
+      if (value.kind != Constant::Kind::kInt || count > 65536)
+        return Error(offset, "a range of more than 65536 variables");
+      for (std::uint64_t i = 0; i < count; ++i) {
+        Variable one = v;
+        one.name = module_.arena.emplace_back(std::string(name.text) +
+                                              std::to_string(i));
+        const std::uint32_t id = AddVariable(one);
+        names_.Insert(module_.variables[id].name,
+                      {Symbol::Kind::kVariable, id});
+        if (ids != nullptr) ids->push_back(id);
+        if (function_ == nullptr)
+          module_.order.push_back({TopLevelKind::kVariable, id});
+      }
+      continue;
+    }
+    if (!ArrayDims(v)) return false;
+    // Bound before its initialiser, which may take its own address.
+    std::uint32_t id = kNoId;
+    bool replaces = false;
+    const Symbol* known = names_.Find(v.name);
+    if (known != nullptr && names_.InThisScope(v.name)) {
+      const bool redeclares =
+          function_ == nullptr && known->kind == Symbol::Kind::kVariable &&
+          (module_.variables[known->index].linkage == Linkage::kExtern ||
+           v.linkage == Linkage::kExtern || v.linkage == Linkage::kCommon ||
+           v.linkage == Linkage::kWeak);
+      if (!redeclares)
+        return Error(name.offset, "'" + std::string(v.name) +
+                                      "' is declared twice in this scope");
+      id = known->index;
+      replaces = true;
+    }
+    if (!replaces) {
+      id = AddVariable(v);
+      names_.Insert(v.name, {Symbol::Kind::kVariable, id});
+    }
+    if (Accept('=')) {
+      v.has_init = true;
+      const std::uint32_t start = token_.offset;
+      const std::uint64_t element = static_cast<std::uint64_t>(
+          BytesOf(v.type)) * v.vector;
+      std::uint64_t stride = element;
+      for (std::size_t i = 1; i < v.dims.size(); ++i) stride *= v.dims[i];
+      if (KindOf(v.type) == TypeKind::kOpaque) {
+        // .samplerref s = { addr_mode_0 = clamp_to_border, … }
+        if (!At('{')) return ErrorHere("'{'");
+        lexer_.RawBlock();
+        Advance();
+      } else if (!Initialiser(v, 0, 0, stride, 0)) {
+        return false;
+      }
+      v.init_text = text_.substr(start, token_.offset - start);
+      while (!v.init_text.empty() &&
+             (v.init_text.back() == ' ' || v.init_text.back() == '\n' ||
+              v.init_text.back() == '\t'))
+        v.init_text.remove_suffix(1);
+      if (!v.dims.empty() && v.dims[0] == 0) {
+        // An open array takes its size from the initialiser.
+        std::uint64_t end = 0;
+        for (const InitElement& e : v.init)
+          end = std::max(end, e.byte / std::max<std::uint64_t>(stride, 1) + 1);
+        v.dims[0] = end;
+      }
+      module_.variables[id] = v;
+    } else if (replaces &&
+               (module_.variables[id].linkage == Linkage::kExtern)) {
+      module_.variables[id] = v;
+    }
+    if (ids != nullptr) ids->push_back(id);
+    if (function_ == nullptr)
+      module_.order.push_back({TopLevelKind::kVariable, id});
+  } while (Accept(','));
+  return Expect(';', "a declaration");
+}
+
+// Either one element or a brace list; `depth` counts array dimensions
+// entered, `stride` is the size of one entry of the list.
+bool Parser::Initialiser(Variable& v, std::size_t depth, std::uint64_t base,
+                         std::uint64_t stride, int nesting) {
+  if (nesting > 32)
+    return Error(token_.offset, "initialiser is nested too deeply");
+  if (!Accept('{')) return InitialiserElement(v, base);
+  if (depth == 0 && v.dims.empty() && v.vector > 1)
+    stride = static_cast<std::uint64_t>(BytesOf(v.type));
+  std::uint64_t inner = stride;
+  if (depth + 1 < v.dims.size() && v.dims[depth + 1] != 0) {
+    inner = stride / v.dims[depth + 1];
+  } else {
+    inner = static_cast<std::uint64_t>(BytesOf(v.type));
+  }
+  std::uint64_t at = base;
+  while (!At('}')) {
+    const bool nested = At('{');
+    // A flat list inside a multi-dimensional array runs over its elements.
+    if (!nested) {
+      const std::uint64_t element =
+          static_cast<std::uint64_t>(BytesOf(v.type));
+      if (!InitialiserElement(v, at)) return false;
+      at += v.dims.size() > depth + 1 || v.vector > 1 ? element : stride;
+    } else {
+      if (!Initialiser(v, depth + 1, at, inner, nesting + 1)) return false;
+      at += stride;
+    }
+    if (!Accept(',')) break;
+  }
+  return Expect('}', "an initialiser");
+}
+
+// A number, sym, sym+4, generic(sym)+4, 0xFF00(sym+4).
+bool Parser::InitialiserElement(Variable& v, std::uint64_t byte) {
+  InitElement e;
+  e.byte = byte;
+  e.offset = token_.offset;
+  const auto addend = [&] {
+    if (!At('+') && !At('-')) return true;
+    const bool minus = At('-');
+    Advance();
+    Constant value;
+    if (!Unary(0, &value)) return false;
+    if (value.kind != Constant::Kind::kInt)
+      return Error(e.offset, "expected an integer behind a symbol");
+    e.addend += static_cast<std::int64_t>(minus ? 0 - value.bits : value.bits);
+    return true;
+  };
+  const auto symbol = [&]() -> bool {
+    Token name;
+    bool generic = false;
+    if (!ExpectIdentifier("a symbol", &name)) return false;
+    if (name.text == "generic" && Accept('(')) {
+      generic = true;
+      if (!ExpectIdentifier("a symbol", &name)) return false;
+      if (!addend() || !Expect(')', "generic()")) return false;
+    }
+    e.generic = generic;
+    e.name = name.text;
+    const Symbol* known = names_.Find(name.text);
+    if (known != nullptr && known->kind == Symbol::Kind::kVariable) {
+      e.kind = InitElement::Kind::kVariable;
+      e.index = known->index;
+    } else if (known != nullptr && known->kind == Symbol::Kind::kFunction) {
+      e.kind = InitElement::Kind::kFunction;
+      e.index = known->index;
+    } else {
+      e.kind = InitElement::Kind::kUnresolved;
+      return Error(name.offset,
+                   "unknown symbol '" + std::string(name.text) + "'");
+    }
+    return addend();
+  };
+  if (token_.kind == TokenKind::kIdentifier && token_.text != "WARP_SZ") {
+    if (!symbol()) return false;
+  } else {
+    Constant value;
+    if (token_.kind == TokenKind::kInteger && lexer_.NextIs('(')) {
+      if (!Literal(&value) || !Expect('(', "a mask") || !symbol() ||
+          !Expect(')', "a mask"))
+        return false;
+      e.mask = value.bits;
+    } else {
+      if (!ConstantExpression(&value)) return false;
+      e.bits = value.bits;
+      e.kind = value.kind == Constant::Kind::kInt ? InitElement::Kind::kInt
+               : value.kind == Constant::Kind::kFloat32
+                   ? InitElement::Kind::kFloat32
+                   : InitElement::Kind::kFloat64;
+    }
+  }
+  v.init.push_back(e);
+  return true;
+}
+
+// ---- Entry points -----------------------------------------------------------
+
+ParseOutcome Parse(std::string_view text, const DiagSink& sink) {
+  ParseOutcome outcome;
+  outcome.module = std::make_unique<Module>();
+  Parser parser(text, *outcome.module, sink);
+  parser.Run();
+  outcome.errors = parser.errors();
+  outcome.module_errors = parser.module_errors();
+  return outcome;
+}
+
+Result<std::unique_ptr<Module>> ParseModule(std::string_view text) {
+  Diag first;
+  ParseOutcome outcome = Parse(text, [&first](const Diag& diag) {
+    if (first.message.empty()) first = diag;
+  });
+  if (outcome.errors != 0) return Err(std::move(first));
+  return std::move(outcome.module);
+}
+
+}  // namespace cerberus::ptx

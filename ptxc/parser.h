@@ -1,0 +1,33 @@
+// PTX text to a Module.
+//
+// One pass: names are bound as they are met, so operands carry ids. Errors go
+// to the sink, several in one run; after one, parsing goes on behind the next
+// ';'. A function with errors has Function::errors > 0 and can be left out
+// while the rest of the module is used.
+#ifndef CERBERUS_PTXC_PARSER_H_
+#define CERBERUS_PTXC_PARSER_H_
+
+#include <memory>
+#include <string_view>
+
+#include "ptxc/ast.h"
+#include "support/result.h"
+
+namespace cerberus::ptx {
+
+struct ParseOutcome {
+  // Never null; whatever could be parsed.
+  std::unique_ptr<Module> module;
+  int errors = 0;         // all
+  int module_errors = 0;  // those outside of functions
+};
+
+// `text` must outlive the module. Never throws, whatever the text.
+ParseOutcome Parse(std::string_view text, const DiagSink& sink);
+
+// For callers that want a whole module or the first error.
+Result<std::unique_ptr<Module>> ParseModule(std::string_view text);
+
+}  // namespace cerberus::ptx
+
+#endif  // CERBERUS_PTXC_PARSER_H_

@@ -1,0 +1,739 @@
+// Function bodies: registers, labels, instructions and their operands.
+#include <algorithm>
+#include <utility>
+
+#include "ptxc/parser_impl.h"
+
+namespace cerberus::ptx {
+namespace {
+
+// Register ids are dense, and lowering keeps vectors of them.
+constexpr std::size_t kMaxRegisters = std::size_t{1} << 22;
+constexpr int kMaxNesting = 32;
+
+// "%r12" → "%r" and 12. A number with a leading zero names no element of a
+// range.
+bool SplitRangeName(std::string_view name, std::string_view* base,
+                    std::uint64_t* number) {
+  std::size_t start = name.size();
+  while (start > 0 && name[start - 1] >= '0' && name[start - 1] <= '9')
+    --start;
+  const std::size_t digits = name.size() - start;
+  if (digits == 0 || digits > 9 || start == 0) return false;
+  if (digits > 1 && name[start] == '0') return false;
+  std::uint64_t value = 0;
+  for (std::size_t i = start; i < name.size(); ++i)
+    value = value * 10 + static_cast<std::uint64_t>(name[i] - '0');
+  *base = name.substr(0, start);
+  *number = value;
+  return true;
+}
+
+}  // namespace
+
+void Parser::EnterScope() {
+  names_.Enter();
+  ranges_.Enter();
+  labels_.Enter();
+  pending_marks_.push_back(pending_.size());
+  ++scope_depth_;
+}
+
+// Names used in this scope and not declared before are labels of this scope
+// or of one around it.
+void Parser::LeaveScope() {
+  std::size_t kept = pending_marks_.back();
+  for (std::size_t i = pending_marks_.back(); i < pending_.size(); ++i) {
+    if (labels_.InThisScope(pending_[i].name)) {
+      Operand& operand = function_->operands[pending_[i].operand];
+      operand.kind = OperandKind::kLabel;
+      operand.index = *labels_.Find(pending_[i].name);
+      operand.count = 0;
+    } else {
+      pending_[kept++] = pending_[i];
+    }
+  }
+  pending_.resize(kept);
+  // Branch targets and prototypes are looked up by label as well.
+  for (Prototype& list : function_->prototypes) {
+    if (list.kind != Prototype::Kind::kBranchTargets) continue;
+    for (std::size_t i = 0; i < list.targets.size(); ++i)
+      if (list.targets[i] == kNoId && labels_.InThisScope(list.unresolved[i]))
+        list.targets[i] = *labels_.Find(list.unresolved[i]);
+  }
+  pending_marks_.pop_back();
+  names_.Leave();
+  ranges_.Leave();
+  labels_.Leave();
+  --scope_depth_;
+}
+
+void Parser::Body(Function& function) {
+  function_ = &function;
+  pending_.clear();
+  pending_marks_.clear();
+  scope_depth_ = 0;
+  plain_digit_names_ = 0;
+  Advance();  // '{'
+  EnterScope();
+  while (!stop_) {
+    if (token_.kind == TokenKind::kEnd) {
+      Error(token_.offset, "the body of '" + std::string(function.name) +
+                               "' is not closed: expected '}'");
+      break;
+    }
+    if (At('{')) {
+      Advance();
+      EnterScope();
+      function.statements.push_back({StatementKind::kScopeBegin, 0});
+      continue;
+    }
+    if (At('}')) {
+      if (scope_depth_ == 1) break;
+      Advance();
+      LeaveScope();
+      function.statements.push_back({StatementKind::kScopeEnd, 0});
+      continue;
+    }
+    BodyStatement();
+  }
+  while (scope_depth_ > 0) LeaveScope();
+  if (!stop_ && At('}')) Advance();
+}
+
+void Parser::BodyStatement() {
+  if (token_.kind == TokenKind::kIdentifier) {
+    // A label, unless it is a mnemonic; "a::b" occurs in mnemonics only.
+    const Token word = token_;
+    if (lexer_.NextIs('.')) return InstructionStatement();
+    Advance();
+    if (At(':')) {
+      Advance();
+      if (AtDirective(".callprototype"))
+        return PrototypeStatement(word, Prototype::Kind::kCallPrototype);
+      if (AtDirective(".calltargets"))
+        return PrototypeStatement(word, Prototype::Kind::kCallTargets);
+      if (AtDirective(".branchtargets"))
+        return PrototypeStatement(word, Prototype::Kind::kBranchTargets);
+      return LabelStatement(word);
+    }
+    lexer_.Seek(word.offset + static_cast<std::uint32_t>(word.text.size()));
+    token_ = word;
+    return InstructionStatement();
+  }
+  if (At('@')) return InstructionStatement();
+  if (Accept(';')) return;
+  if (token_.kind != TokenKind::kDirective) {
+    const std::uint32_t offset = token_.offset;
+    ErrorHere("an instruction, a label or a directive");
+    SkipStatement();
+    if (token_.offset == offset && !At('}') && !At('{')) Advance();
+    return;
+  }
+  if (AtDirective(".reg")) return RegisterDirective();
+  if (AtDirective(".loc")) return LocDirective();
+  if (AtDirective(".pragma")) {
+    const std::size_t before = function_->body_pragmas.size();
+    PragmaDirective(function_->body_pragmas);
+    for (std::size_t i = before; i < function_->body_pragmas.size(); ++i)
+      function_->statements.push_back(
+          {StatementKind::kPragma, static_cast<std::uint32_t>(i)});
+    return;
+  }
+  if (AtDirective(".file")) return FileDirective();
+  Linkage linkage = Linkage::kLocal;
+  while (AtDirective(".extern") || AtDirective(".visible") ||
+         AtDirective(".weak") || AtDirective(".common")) {
+    if (AtDirective(".extern")) linkage = Linkage::kExtern;
+    Advance();
+  }
+  VarSpace space;
+  if (token_.kind == TokenKind::kDirective && SpaceOf(token_.text, &space)) {
+    Advance();
+    DeclHead head = VariableHead(space);
+    head.variable.linkage = linkage;
+    std::vector<std::uint32_t> ids;
+    const bool ok = head.ok && Declarators(head.variable, &ids);
+    for (std::uint32_t id : ids) {
+      function_->variables.push_back(id);
+      function_->statements.push_back({StatementKind::kVariable, id});
+    }
+    if (!ok) SkipStatement();
+    return;
+  }
+  ErrorHere("an instruction or a directive of function scope");
+  Advance();
+  SkipStatement();
+}
+
+// ---- Declarations -----------------------------------------------------------
+
+void Parser::RegisterDirective() {
+  Advance();
+  DeclHead head = VariableHead(VarSpace::kReg);
+  if (!head.ok) return SkipStatement();
+  do {
+    Token name;
+    if (!ExpectIdentifier("a register's name", &name)) return SkipStatement();
+    std::uint64_t count = 1;
+    const bool ranged = Accept('<');
+    if (ranged) {
+      Constant value;
+      if (!Literal(&value) || !Expect('>', "a range of registers"))
+        return SkipStatement();
+      count = value.bits;
+      if (value.kind != Constant::Kind::kInt ||
+          count > kMaxRegisters - function_->registers.size()) {
+        Error(name.offset, "more than " + std::to_string(kMaxRegisters) +
+                               " registers in one function");
+        return SkipStatement();
+      }
+    }
+    DeclareRegisters(name.text, name.offset,
+                     static_cast<std::uint32_t>(count), ranged,
+                     head.variable.type, head.variable.vector);
+    function_->statements.push_back(
+        {StatementKind::kRegisterDecl,
+         static_cast<std::uint32_t>(function_->register_decls.size() - 1)});
+  } while (Accept(','));
+  if (!Expect(';', ".reg")) SkipStatement();
+}
+
+void Parser::DeclareRegisters(std::string_view name, std::uint32_t offset,
+                              std::uint32_t count, bool ranged, Type type,
+                              std::uint8_t vector) {
+  RegisterDecl decl;
+  decl.name = name;
+  decl.offset = offset;
+  decl.first = static_cast<std::uint32_t>(function_->registers.size());
+  decl.count = count;
+  decl.type = type;
+  decl.vector = vector;
+  decl.ranged = ranged;
+  const std::uint32_t id =
+      static_cast<std::uint32_t>(function_->register_decls.size());
+  if (ranged ? ranges_.InThisScope(name) : names_.InThisScope(name))
+    Error(offset, "'" + std::string(name) +
+                      "' is declared twice in this scope");
+  function_->register_decls.push_back(decl);
+  function_->registers.resize(function_->registers.size() + count,
+                              Register{type, vector, id});
+  if (ranged) {
+    ranges_.Insert(name, id);
+  } else {
+    names_.Insert(name, {Symbol::Kind::kRegister, decl.first});
+    if (name.back() >= '0' && name.back() <= '9') ++plain_digit_names_;
+  }
+}
+
+// .loc file line column {, function_name label{+off}, inlined_at f l c}
+void Parser::LocDirective() {
+  Advance();
+  Loc loc;
+  const auto number = [&](std::uint32_t* out) {
+    // No expressions here: three numbers follow each other without commas.
+    Constant value;
+    if (!Literal(&value)) return false;
+    *out = static_cast<std::uint32_t>(value.bits);
+    return true;
+  };
+  if (!number(&loc.file) || !number(&loc.line) || !number(&loc.column))
+    return;
+  while (Accept(',')) {
+    Token word;
+    if (!ExpectIdentifier("function_name or inlined_at", &word)) return;
+    if (word.text == "function_name") {
+      Token label;
+      if (!ExpectIdentifier("a label", &label)) return;
+      loc.function_name = label.text;
+      if (Accept('+')) {
+        std::uint32_t offset = 0;
+        if (!number(&offset)) return;
+        loc.function_offset = offset;
+      }
+    } else if (word.text == "inlined_at") {
+      loc.is_inlined = true;
+      if (!number(&loc.inlined_file) || !number(&loc.inlined_line) ||
+          !number(&loc.inlined_column))
+        return;
+    } else {
+      Error(word.offset, "expected function_name or inlined_at, found '" +
+                             std::string(word.text) + "'");
+      return;
+    }
+  }
+  if (function_ == nullptr) return;
+  loc_ = static_cast<std::uint32_t>(module_.locs.size());
+  module_.locs.push_back(loc);
+  function_->statements.push_back({StatementKind::kLoc, loc_});
+}
+
+void Parser::LabelStatement(const Token& name) {
+  const std::uint32_t id = static_cast<std::uint32_t>(function_->labels.size());
+  if (labels_.InThisScope(name.text))
+    Error(name.offset, "label '" + std::string(name.text) +
+                           "' is defined twice in this scope");
+  function_->labels.push_back(
+      {name.text, name.offset,
+       static_cast<std::uint32_t>(function_->instructions.size())});
+  labels_.Insert(name.text, id);
+  function_->statements.push_back({StatementKind::kLabel, id});
+}
+
+// p: .callprototype (ret) _ (params) {.noreturn};
+// t: .calltargets f, g;   t: .branchtargets L1, L2;
+void Parser::PrototypeStatement(const Token& name, Prototype::Kind kind) {
+  Prototype p;
+  p.kind = kind;
+  p.name = name.text;
+  p.offset = name.offset;
+  Advance();
+  if (kind == Prototype::Kind::kCallPrototype) {
+    if (Accept('(') && !ParameterList(p.returns, ')', false))
+      return SkipStatement();
+    Token placeholder;
+    if (!ExpectIdentifier("'_'", &placeholder)) return SkipStatement();
+    if (Accept('(') && !ParameterList(p.params, ')', false))
+      return SkipStatement();
+    while (token_.kind == TokenKind::kDirective) {
+      // .noreturn, .abi_preserve N, .abi_preserve_control N
+      if (AtDirective(".noreturn")) p.noreturn = true;
+      const bool has_number = token_.text.starts_with(".abi_preserve");
+      Advance();
+      std::uint64_t ignored = 0;
+      if (has_number && !UnsignedNumber(&ignored)) return SkipStatement();
+    }
+  } else {
+    do {
+      Token target;
+      if (!ExpectIdentifier("a name", &target)) return SkipStatement();
+      p.unresolved.push_back(target.text);
+      std::uint32_t id = kNoId;
+      const Symbol* known = names_.Find(target.text);
+      if (kind == Prototype::Kind::kCallTargets && known != nullptr &&
+          known->kind == Symbol::Kind::kFunction)
+        id = known->index;
+      if (kind == Prototype::Kind::kCallTargets && id == kNoId)
+        Error(target.offset, "'" + std::string(target.text) +
+                                 "' is not a function declared before");
+      p.targets.push_back(id);
+    } while (Accept(','));
+  }
+  const std::uint32_t id =
+      static_cast<std::uint32_t>(function_->prototypes.size());
+  function_->prototypes.push_back(std::move(p));
+  if (names_.InThisScope(name.text))
+    Error(name.offset, "'" + std::string(name.text) +
+                           "' is declared twice in this scope");
+  names_.Insert(name.text, {Symbol::Kind::kPrototype, id});
+  function_->statements.push_back({StatementKind::kPrototype, id});
+  if (!Expect(';', "a prototype")) SkipStatement();
+}
+
+// ---- Instructions -----------------------------------------------------------
+
+const InstForm* Parser::FormOf(std::string_view spelling, int operands,
+                               std::uint32_t offset) {
+  const std::uint32_t* cached = form_index_.Find(spelling);
+  for (std::uint32_t at = cached == nullptr ? kNoId : *cached; at != kNoId;
+       at = form_cache_[at].next) {
+    const CachedForm& entry = form_cache_[at];
+    if (operands >= entry.min && operands <= entry.max) return entry.form;
+  }
+  InstForm form;
+  std::string error;
+  if (!ResolveForm(spelling, operands, &form, &error)) {
+    Error(offset, std::move(error));
+    return nullptr;
+  }
+  module_.forms.push_back(form);
+  CachedForm entry{&module_.forms.back(), operands, operands,
+                   cached == nullptr ? kNoId : *cached};
+  form_cache_.push_back(entry);
+  form_index_.Insert(spelling,
+                     static_cast<std::uint32_t>(form_cache_.size() - 1));
+  return entry.form;
+}
+
+void Parser::InstructionStatement() {
+  Instruction inst;
+  if (Accept('@')) {
+    inst.guard_negated = Accept('!');
+    Operand guard;
+    const Token name = token_;
+    if (token_.kind != TokenKind::kIdentifier) {
+      ErrorHere("a predicate behind '@'");
+      return SkipStatement();
+    }
+    Advance();
+    if (!ResolveName(name, &guard)) return SkipStatement();
+    if (guard.kind != OperandKind::kRegister) {
+      Error(name.offset,
+            "undefined predicate '" + std::string(name.text) + "'");
+      return SkipStatement();
+    }
+    inst.guard = guard.index;
+    if (token_.kind != TokenKind::kIdentifier) {
+      ErrorHere("an instruction");
+      return SkipStatement();
+    }
+  }
+  const Token word = token_;
+  inst.offset = word.offset;
+  inst.loc = loc_;
+  std::string_view mnemonic = lexer_.Mnemonic(word);
+  Advance();
+  // "add .f32" is legal PTX too, if nobody writes it.
+  while (token_.kind == TokenKind::kDirective) {
+    mnemonic = module_.arena.emplace_back(std::string(mnemonic) +
+                                          std::string(token_.text));
+    Advance();
+  }
+  const std::size_t base = scratch_.size();
+  bool ok = true;
+  int operands = 0;
+  if (word.text == "call") {
+    ok = CallOperands();
+    operands = -1;
+  } else if (!At(';')) {
+    do {
+      Operand operand;
+      ok = ParseOperand(&operand);
+      if (!ok) break;
+      scratch_.push_back(operand);
+      ++operands;
+    } while (Accept(','));
+  }
+  if (ok) ok = Expect(';', "an instruction");
+  if (!ok) {
+    scratch_.resize(base);
+    return SkipStatement();
+  }
+  inst.form = FormOf(mnemonic, operands, word.offset);
+  inst.first_operand = static_cast<std::uint32_t>(function_->operands.size());
+  inst.num_operands = static_cast<std::uint16_t>(
+      std::min<std::size_t>(scratch_.size() - base, 0xffff));
+  for (std::size_t i = base; i < scratch_.size(); ++i) {
+    if (scratch_[i].kind == OperandKind::kUnresolved)
+      pending_.push_back(
+          {static_cast<std::uint32_t>(function_->operands.size()),
+           module_.NameOf(scratch_[i])});
+    function_->operands.push_back(scratch_[i]);
+  }
+  scratch_.resize(base);
+  function_->statements.push_back(
+      {StatementKind::kInstruction,
+       static_cast<std::uint32_t>(function_->instructions.size())});
+  function_->instructions.push_back(inst);
+}
+
+// call{.uni} {(ret),} callee {, (args)} {, prototype}
+bool Parser::CallOperands() {
+  Operand returns, callee, arguments, prototype;
+  returns.kind = arguments.kind = OperandKind::kList;
+  returns.index = arguments.index =
+      static_cast<std::uint32_t>(function_->operands.size());
+  if (Accept('(') && (!OperandList(')', OperandKind::kList, &returns) ||
+                      !Expect(',', "call")))
+    return false;
+  if (!OperandAtom(&callee, false)) return false;
+  if (Accept(',')) {
+    if (Accept('(')) {
+      if (!OperandList(')', OperandKind::kList, &arguments)) return false;
+      if (Accept(',') && !OperandAtom(&prototype, false)) return false;
+    } else if (!OperandAtom(&prototype, false)) {
+      return false;
+    }
+  }
+  for (const Operand& operand : {returns, callee, arguments, prototype})
+    scratch_.push_back(operand);
+  return true;
+}
+
+// ---- Operands ---------------------------------------------------------------
+
+bool Parser::ParseOperand(Operand* out) {
+  if (nesting_ > kMaxNesting)
+    return Error(token_.offset, "operands are nested too deeply");
+  if (At('[')) return BracketOperand(out);
+  if (At('{')) {
+    Advance();
+    return OperandList('}', OperandKind::kVector, out);
+  }
+  if (!OperandAtom(out, false)) return false;
+  if (!At('|')) return true;
+  // d|p
+  Operand pair;
+  pair.kind = OperandKind::kPair;
+  pair.offset = out->offset;
+  Advance();
+  Operand second;
+  if (!OperandAtom(&second, false)) return false;
+  pair.index = static_cast<std::uint32_t>(function_->operands.size());
+  pair.count = 2;
+  for (const Operand& half : {*out, second}) {
+    if (half.kind == OperandKind::kUnresolved)
+      pending_.push_back(
+          {static_cast<std::uint32_t>(function_->operands.size()),
+           module_.NameOf(half)});
+    function_->operands.push_back(half);
+  }
+  *out = pair;
+  return true;
+}
+
+// Operands up to and with `close` become the children of one.
+bool Parser::OperandList(char close, OperandKind kind, Operand* out) {
+  out->kind = kind;
+  out->offset = token_.offset;
+  const std::size_t base = scratch_.size();
+  ++nesting_;
+  bool ok = true;
+  if (!At(close)) {
+    do {
+      Operand child;
+      ok = ParseOperand(&child);
+      if (ok) scratch_.push_back(child);
+    } while (ok && Accept(','));
+  }
+  ok = ok && Expect(close, "a list of operands");
+  --nesting_;
+  out->index = static_cast<std::uint32_t>(function_->operands.size());
+  out->count = static_cast<std::uint32_t>(scratch_.size() - base);
+  for (std::size_t i = base; i < scratch_.size(); ++i) {
+    if (scratch_[i].kind == OperandKind::kUnresolved)
+      pending_.push_back(
+          {static_cast<std::uint32_t>(function_->operands.size()),
+           module_.NameOf(scratch_[i])});
+    function_->operands.push_back(scratch_[i]);
+  }
+  scratch_.resize(base);
+  return ok;
+}
+
+// [address] or [texture, {coordinates}], behind which .unified may stand.
+bool Parser::BracketOperand(Operand* out) {
+  const std::uint32_t offset = token_.offset;
+  Advance();
+  Operand base;
+  if (!OperandAtom(&base, true)) return false;
+  if (At(',')) {
+    Operand list;
+    list.kind = OperandKind::kTexture;
+    list.offset = offset;
+    const std::size_t mark = scratch_.size();
+    scratch_.push_back(base);
+    ++nesting_;
+    bool ok = true;
+    while (ok && Accept(',')) {
+      Operand child;
+      ok = ParseOperand(&child);
+      if (ok) scratch_.push_back(child);
+    }
+    ok = ok && Expect(']', "a texture or tensor operand");
+    --nesting_;
+    list.index = static_cast<std::uint32_t>(function_->operands.size());
+    list.count = static_cast<std::uint32_t>(scratch_.size() - mark);
+    for (std::size_t i = mark; i < scratch_.size(); ++i) {
+      if (scratch_[i].kind == OperandKind::kUnresolved)
+        pending_.push_back(
+            {static_cast<std::uint32_t>(function_->operands.size()),
+             module_.NameOf(scratch_[i])});
+      function_->operands.push_back(scratch_[i]);
+    }
+    scratch_.resize(mark);
+    *out = list;
+    return ok;
+  }
+  if (!Expect(']', "an address")) return false;
+  out->kind = OperandKind::kAddress;
+  out->base = base.kind;
+  out->offset = base.kind == OperandKind::kUnresolved ? base.offset : offset;
+  out->index = base.index;
+  out->count = base.kind == OperandKind::kUnresolved ? base.count : 0;
+  out->value = base.value;
+  out->part = base.part;
+  if (AtDirective(".unified")) {
+    out->unified = true;
+    Advance();
+  }
+  return true;
+}
+
+// A name, a constant, _, !p; sym+4 and, in an address, reg+4.
+bool Parser::OperandAtom(Operand* out, bool in_address) {
+  out->offset = token_.offset;
+  if (At('!') ) {
+    const Lexer saved = lexer_;
+    const Token bang = token_;
+    Advance();
+    if (token_.kind == TokenKind::kIdentifier && token_.text != "WARP_SZ") {
+      if (!OperandAtom(out, false)) return false;
+      out->negated = true;
+      return true;
+    }
+    lexer_ = saved;
+    token_ = bang;
+  }
+  if (token_.kind == TokenKind::kIdentifier && token_.text != "WARP_SZ") {
+    const Token name = token_;
+    Advance();
+    if (!ResolveName(name, out)) return false;
+    if (token_.kind == TokenKind::kDirective && !ComponentOf(out))
+      return false;
+    const bool adds =
+        out->kind == OperandKind::kVariable || out->kind == OperandKind::kFunction ||
+        (in_address && (out->kind == OperandKind::kRegister ||
+                        out->kind == OperandKind::kUnresolved));
+    // var[8] is an older spelling of [var+8].
+    if (out->kind == OperandKind::kVariable && At('[')) {
+      Advance();
+      Constant index;
+      if (!ConstantExpression(&index) || !Expect(']', "an address"))
+        return false;
+      out->base = OperandKind::kVariable;
+      out->kind = OperandKind::kAddress;
+      out->value = static_cast<std::int64_t>(index.bits);
+      return true;
+    }
+    if (!adds || (!At('+') && !At('-'))) return true;
+    // reg+-8 and sym+(4*2); a chain of sums.
+    std::uint64_t sum = 0;
+    while (At('+') || At('-')) {
+      const bool minus = At('-');
+      Advance();
+      Constant term;
+      const std::uint32_t offset = token_.offset;
+      if (!Unary(0, &term)) return false;
+      if (term.kind != Constant::Kind::kInt)
+        return Error(offset, "an address offset must be an integer");
+      sum += minus ? 0 - term.bits : term.bits;
+    }
+    if (out->kind != OperandKind::kUnresolved)
+      out->value = static_cast<std::int64_t>(sum);
+    return true;
+  }
+  Constant value;
+  if (!ConstantExpression(&value)) return false;
+  out->kind = value.kind == Constant::Kind::kInt      ? OperandKind::kInt
+              : value.kind == Constant::Kind::kFloat32 ? OperandKind::kFloat32
+                                                       : OperandKind::kFloat64;
+  out->bits = value.bits;
+  out->is_unsigned = value.is_unsigned;
+  return true;
+}
+
+// .x of a special or vector register; .b0, .h1, .b3210 of a video operand.
+bool Parser::ComponentOf(Operand* operand) {
+  std::string_view text = token_.text.substr(1);
+  if (operand->kind != OperandKind::kRegister &&
+      operand->kind != OperandKind::kSpecial) {
+    if (text == "unified") return true;
+    return ErrorHere("an operand's end");
+  }
+  if (text == "unified") return true;
+  constexpr std::string_view kXyzw = "xyzw";
+  constexpr std::string_view kRgba = "rgba";
+  Component part = Component::kWhole;
+  if (text.size() == 1) {
+    std::size_t at = kXyzw.find(text[0]);
+    if (at == std::string_view::npos) at = kRgba.find(text[0]);
+    if (at != std::string_view::npos)
+      part = static_cast<Component>(static_cast<std::size_t>(Component::kX) +
+                                    at);
+  } else if (text.size() == 2 && text[0] == 'b' && text[1] >= '0' &&
+             text[1] <= '3') {
+    part = static_cast<Component>(static_cast<int>(Component::kB0) +
+                                  (text[1] - '0'));
+  } else if (text == "h0") {
+    part = Component::kH0;
+  } else if (text == "h1") {
+    part = Component::kH1;
+  } else if (text.size() <= 5 && (text[0] == 'b' || text[0] == 'h')) {
+    // One digit (0 to 7) per byte or half, the most significant first; the
+    // sign of `value` tells halves from bytes.
+    part = Component::kSelector;
+    std::int64_t digits = 1;
+    for (const char c : text.substr(1)) {
+      if (c < '0' || c > '7') part = Component::kWhole;
+      digits = digits * 8 + (c - '0');
+    }
+    operand->value = text[0] == 'b' ? digits : -digits;
+  }
+  if (part == Component::kWhole)
+    return ErrorHere("a component such as .x or .b0");
+  operand->part = part;
+  Advance();
+  return true;
+}
+
+bool Parser::ResolveName(const Token& name, Operand* out) {
+  out->offset = name.offset;
+  const std::string_view text = name.text;
+  if (text.size() == 1 && text[0] == '_') {
+    out->kind = OperandKind::kSink;
+    return true;
+  }
+  const char last = text.back();
+  const bool digit = last >= '0' && last <= '9';
+  if (digit && plain_digit_names_ == 0) {
+    // Nearly always an element of a range; try that first.
+    std::string_view base;
+    std::uint64_t number = 0;
+    if (SplitRangeName(text, &base, &number)) {
+      if (const std::uint32_t* range = ranges_.Find(base)) {
+        const RegisterDecl& decl = function_->register_decls[*range];
+        if (number < decl.count) {
+          out->kind = OperandKind::kRegister;
+          out->index = decl.first + static_cast<std::uint32_t>(number);
+          return true;
+        }
+      }
+    }
+  }
+  if (const Symbol* symbol = names_.Find(text)) {
+    switch (symbol->kind) {
+      case Symbol::Kind::kRegister:
+        out->kind = OperandKind::kRegister;
+        break;
+      case Symbol::Kind::kVariable:
+        out->kind = OperandKind::kVariable;
+        break;
+      case Symbol::Kind::kFunction:
+        out->kind = OperandKind::kFunction;
+        break;
+      case Symbol::Kind::kPrototype:
+        out->kind = OperandKind::kPrototype;
+        break;
+    }
+    out->index = symbol->index;
+    return true;
+  }
+  if (digit && plain_digit_names_ != 0) {
+    std::string_view base;
+    std::uint64_t number = 0;
+    if (SplitRangeName(text, &base, &number)) {
+      if (const std::uint32_t* range = ranges_.Find(base)) {
+        const RegisterDecl& decl = function_->register_decls[*range];
+        if (number < decl.count) {
+          out->kind = OperandKind::kRegister;
+          out->index = decl.first + static_cast<std::uint32_t>(number);
+          return true;
+        }
+      }
+    }
+  }
+  if (text[0] == '%') {
+    if (const SpecialReg* special = special_.Find(text)) {
+      out->kind = OperandKind::kSpecial;
+      out->index = static_cast<std::uint32_t>(*special);
+      return true;
+    }
+  }
+  out->kind = OperandKind::kUnresolved;
+  out->index = kNoId;
+  out->count = static_cast<std::uint32_t>(text.size());
+  return true;
+}
+
+}  // namespace cerberus::ptx

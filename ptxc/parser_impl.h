@@ -1,0 +1,157 @@
+// The parser's state, shared by parser.cc (module scope, declarations),
+// parser_body.cc (function bodies) and parser_expr.cc (constants).
+#ifndef CERBERUS_PTXC_PARSER_IMPL_H_
+#define CERBERUS_PTXC_PARSER_IMPL_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ptxc/ast.h"
+#include "ptxc/lexer.h"
+#include "ptxc/name_table.h"
+#include "ptxc/parser.h"
+
+namespace cerberus::ptx {
+
+// A constant expression's value (PTX ISA, "Constant Expressions").
+struct Constant {
+  enum class Kind : std::uint8_t { kInt, kFloat32, kFloat64 } kind = Kind::kInt;
+  bool is_unsigned = false;
+  std::uint64_t bits = 0;
+};
+
+class Parser {
+ public:
+  Parser(std::string_view text, Module& module, const DiagSink& sink);
+  void Run();
+  int errors() const { return errors_; }
+  int module_errors() const { return module_errors_; }
+
+ private:
+  struct Symbol {
+    enum class Kind : std::uint8_t {
+      kRegister, kVariable, kFunction, kPrototype
+    } kind = Kind::kRegister;
+    std::uint32_t index = kNoId;
+  };
+  struct PendingName {
+    std::uint32_t operand;  // in Function::operands
+    std::string_view name;
+  };
+  // What precedes a variable's name.
+  struct DeclHead {
+    Variable variable;
+    bool ok = false;
+  };
+
+  // parser.cc
+  void TopLevelItem();
+  void Version();
+  void Target();
+  void AddressSize();
+  void FileDirective();
+  void SectionDirective();
+  void AliasDirective();
+  bool PragmaDirective(std::vector<std::string_view>& out);
+  void FunctionItem(Linkage linkage, bool is_entry);
+  bool ParameterList(std::vector<std::uint32_t>& out, char close,
+                     bool declares);
+  void TuningDirectives(Function& function);
+  bool Numbers(std::uint32_t* out, std::uint8_t max, std::uint8_t* count);
+  DeclHead VariableHead(VarSpace space);
+  bool VariableAttributes(Variable& variable);
+  void VariableItem(VarSpace space, Linkage linkage);
+  bool Declarators(const Variable& head, std::vector<std::uint32_t>* ids);
+  bool ArrayDims(Variable& variable);
+  bool Initialiser(Variable& variable, std::size_t depth, std::uint64_t base,
+                   std::uint64_t stride, int nesting);
+  bool InitialiserElement(Variable& variable, std::uint64_t byte);
+  bool SpaceOf(std::string_view directive, VarSpace* space) const;
+  std::uint32_t AddVariable(Variable variable);
+  std::uint32_t AddFunction(Function function);
+
+  // parser_body.cc
+  void Body(Function& function);
+  void BodyStatement();
+  void RegisterDirective();
+  void DeclareRegisters(std::string_view name, std::uint32_t offset,
+                        std::uint32_t count, bool ranged, Type type,
+                        std::uint8_t vector);
+  void LocDirective();
+  void LabelStatement(const Token& name);
+  void PrototypeStatement(const Token& name, Prototype::Kind kind);
+  void InstructionStatement();
+  bool CallOperands();
+  bool ParseOperand(Operand* out);
+  bool OperandAtom(Operand* out, bool in_address);
+  bool BracketOperand(Operand* out);
+  bool OperandList(char close, OperandKind kind, Operand* out);
+  bool ComponentOf(Operand* operand);
+  bool ResolveName(const Token& name, Operand* out);
+  void LeaveScope();
+  void EnterScope();
+  const InstForm* FormOf(std::string_view spelling, int operands,
+                         std::uint32_t offset);
+
+  // parser_expr.cc
+  bool ConstantExpression(Constant* out);
+  bool Binary(int min_precedence, int depth, Constant* out);
+  bool Unary(int depth, Constant* out);
+  bool Literal(Constant* out);
+  bool UnsignedNumber(std::uint64_t* out);
+
+  // Tokens.
+  void Advance() { token_ = lexer_.Next(); }
+  bool At(char c) const { return token_.Is(c); }
+  bool AtDirective(std::string_view text) const {
+    return token_.kind == TokenKind::kDirective && token_.text == text;
+  }
+  bool Accept(char c) {
+    if (!token_.Is(c)) return false;
+    Advance();
+    return true;
+  }
+  bool Expect(char c, const char* context);
+  bool ExpectIdentifier(const char* what, Token* out);
+  bool Error(std::uint32_t offset, std::string message);
+  bool ErrorHere(const std::string& expected);
+  std::string Found() const;
+  void SkipStatement();
+
+  std::string_view text_;
+  Module& module_;
+  const DiagSink& sink_;
+  Lexer lexer_;
+  Token token_;
+  int errors_ = 0;
+  int module_errors_ = 0;
+  bool stop_ = false;
+
+  NameTable<Symbol> names_;
+  NameTable<std::uint32_t> ranges_;  // name of %r<100> → register_decls index
+  NameTable<std::uint32_t> labels_;
+  NameTable<SpecialReg> special_;
+  struct CachedForm {
+    const InstForm* form;
+    int min;
+    int max;
+    std::uint32_t next;  // in form_cache_, or kNoId
+  };
+  NameTable<std::uint32_t> form_index_;
+  std::vector<CachedForm> form_cache_;
+
+  Function* function_ = nullptr;
+  std::uint32_t function_id_ = kNoId;
+  std::uint32_t loc_ = kNoId;
+  std::size_t scope_depth_ = 0;
+  std::size_t plain_digit_names_ = 0;  // registers like "r1", not ranged
+  std::vector<PendingName> pending_;
+  std::vector<std::size_t> pending_marks_;
+  std::vector<Operand> scratch_;
+  int nesting_ = 0;
+};
+
+}  // namespace cerberus::ptx
+
+#endif  // CERBERUS_PTXC_PARSER_IMPL_H_
