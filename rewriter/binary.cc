@@ -400,6 +400,7 @@ Binary::~Binary() = default;
 
 const std::string& Binary::path() const { return impl_->path; }
 ByteSpan Binary::bytes() const { return impl_->bytes; }
+bool Binary::is_file() const { return impl_->file.size() > 0; }
 unsigned Binary::mode() const { return impl_->mode; }
 const ElfFile& Binary::elf() const { return impl_->elf; }
 const std::vector<Wrapper>& Binary::wrappers() const {

@@ -63,6 +63,7 @@ class Binary {
 
   const std::string& path() const;
   ByteSpan bytes() const;
+  bool is_file() const;   // opened by path, not FromBytes
   unsigned mode() const;  // the file's permission bits
   const ElfFile& elf() const;
 

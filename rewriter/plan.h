@@ -42,15 +42,16 @@ struct Plan {
   };
   // Sorted, disjoint, all inside the input.
   std::vector<Edit> edits;
-  // What stands behind the input's last byte, padding to a page first.
+  // What stands behind the input; the gap up to its page-aligned start reads
+  // as zeros.
+  std::uint64_t append_offset = 0;
   Bytes appended;
   // The edits and the appended parts, with their reasons; offsets of the
   // output.
   RangeMap ranges;
 
   std::uint64_t input_size = 0;
-  std::uint64_t segment_offset = 0;  // of the appended segment, in the file
-  std::uint64_t segment_vaddr = 0;
+  std::uint64_t segment_vaddr = 0;  // its offset is append_offset
   std::uint64_t segment_size = 0;
   // How the segment got its program header: "PT_NOTE of .note.gnu.property
   // reused", …
@@ -59,7 +60,9 @@ struct Plan {
   std::vector<Diag> notes;
 
   std::uint64_t bytes_in_place() const;
-  std::uint64_t output_size() const { return input_size + appended.size(); }
+  std::uint64_t output_size() const {
+    return append_offset + appended.size();
+  }
   // One line a range: offset, size, reason.
   std::string ToText() const;
   // The same as a JSON object, for --json.

@@ -13,14 +13,16 @@ namespace cerberus {
 Result<MappedFile> MappedFile::Open(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return Err(ErrnoDiag(path, "cannot open", errno));
+  Result<MappedFile> file = FromDescriptor(fd, path);
+  ::close(fd);
+  return file;
+}
+
+Result<MappedFile> MappedFile::FromDescriptor(int fd,
+                                              const std::string& path) {
   struct stat st;
-  if (::fstat(fd, &st) != 0) {
-    const int err = errno;
-    ::close(fd);
-    return Err(ErrnoDiag(path, "cannot stat", err));
-  }
+  if (::fstat(fd, &st) != 0) return Err(ErrnoDiag(path, "cannot stat", errno));
   if (!S_ISREG(st.st_mode)) {
-    ::close(fd);
     Where where;
     where.file = path;
     return Err(DiagCode::kIo, std::move(where),
@@ -31,15 +33,10 @@ Result<MappedFile> MappedFile::Open(const std::string& path) {
   if (st.st_size > 0) {
     void* at = ::mmap(nullptr, static_cast<std::size_t>(st.st_size), PROT_READ,
                       MAP_PRIVATE, fd, 0);
-    if (at == MAP_FAILED) {
-      const int err = errno;
-      ::close(fd);
-      return Err(ErrnoDiag(path, "cannot map", err));
-    }
+    if (at == MAP_FAILED) return Err(ErrnoDiag(path, "cannot map", errno));
     file.data_ = static_cast<const std::uint8_t*>(at);
     file.size_ = static_cast<std::size_t>(st.st_size);
   }
-  ::close(fd);
   return file;
 }
 

@@ -14,6 +14,9 @@ class MappedFile {
   // Errors: the file cannot be opened or is not a regular file.
   static Result<MappedFile> Open(const std::string& path);
 
+  // An open file; the descriptor stays the caller's. `path` is for messages.
+  static Result<MappedFile> FromDescriptor(int fd, const std::string& path);
+
   MappedFile() = default;
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;

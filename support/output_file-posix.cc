@@ -3,6 +3,8 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -100,6 +102,50 @@ Status OutputFile::WriteAt(std::uint64_t offset, ByteSpan bytes) {
   }
   if (offset + bytes.size() > size_) size_ = offset + bytes.size();
   return {};
+}
+
+Status OutputFile::CopyFrom(const std::string& path) {
+  const int from = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (from < 0) return Err(ErrnoDiag(path, "cannot open", errno));
+  const Status status = CopyFromDescriptor(from, path);
+  ::close(from);
+  return status;
+}
+
+Status OutputFile::CopyFromDescriptor(int from, const std::string& path) {
+  struct stat st;
+  if (::fstat(from, &st) != 0) return Err(ErrnoDiag(path, "cannot stat", errno));
+  const std::uint64_t size = static_cast<std::uint64_t>(st.st_size);
+  if (::ioctl(fd_, FICLONE, from) == 0) {
+    size_ = size;
+    return {};
+  }
+  off_t in = 0, out = 0;
+  while (static_cast<std::uint64_t>(out) < size) {
+    const ssize_t n = ::copy_file_range(
+        from, &in, fd_, &out, size - static_cast<std::uint64_t>(out), 0);
+    if (n > 0) continue;
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && (errno == ENOSPC || errno == EFBIG || errno == EDQUOT)) {
+      return Err(ErrnoDiag(path_, "cannot write", errno));
+    }
+    break;  // not between these file systems; the rest goes through memory
+  }
+  size_ = static_cast<std::uint64_t>(out);
+  Bytes buffer(size_ < size ? 1 << 20 : 0);
+  while (size_ < size) {
+    const ssize_t n = ::pread(from, buffer.data(), buffer.size(),
+                              static_cast<off_t>(size_));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return Err(ErrnoDiag(path, "cannot read", errno));
+    if (n == 0) break;  // it shrank; the caller compares sizes
+    CERB_TRY_VOID(Append(ByteSpan(buffer).first(static_cast<std::size_t>(n))));
+  }
+  return {};
+}
+
+Result<MappedFile> OutputFile::Map() const {
+  return MappedFile::FromDescriptor(fd_, path_);
 }
 
 Status OutputFile::Commit() {

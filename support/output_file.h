@@ -11,6 +11,7 @@
 #include <string>
 
 #include "support/bytes.h"
+#include "support/mapped_file.h"
 #include "support/result.h"
 
 namespace cerberus {
@@ -31,6 +32,11 @@ class OutputFile {
   Status Append(ByteSpan bytes);
   // Overwrites at a fixed offset (the file grows as needed).
   Status WriteAt(std::uint64_t offset, ByteSpan bytes);
+  // Starts the file, still empty, as a copy of another one. The file system
+  // shares the blocks where it can; memory does not grow with the file.
+  Status CopyFrom(const std::string& path);
+  // The bytes written so far, read back.
+  Result<MappedFile> Map() const;
   std::uint64_t size() const { return size_; }
   const std::string& path() const { return path_; }
 
@@ -40,6 +46,7 @@ class OutputFile {
  private:
   OutputFile() = default;
   void Discard();
+  Status CopyFromDescriptor(int from, const std::string& path);
 
   int fd_ = -1;
   std::string path_;

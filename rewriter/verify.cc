@@ -1,0 +1,326 @@
+#include "rewriter/verify.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "kpack/marker.h"
+#include "rewriter/segment.h"
+#include "support/mapped_file.h"
+
+namespace cerberus::rewriter {
+namespace {
+
+// The appended segment of a converted file.
+struct Found {
+  const Elf64_Phdr* load = nullptr;
+  SegmentHeader header{};
+  ByteSpan bytes;  // of the whole segment
+};
+
+Result<Found> FindAppendedSegment(const ElfFile& elf) {
+  const auto fail = [&](std::string message, std::int64_t offset = -1) {
+    return Err(elf.Error(DiagCode::kBadFormat, std::move(message),
+                         std::string(kMarkerSection), offset));
+  };
+  Found found;
+  // strip may put the program header table in front of it, so the section
+  // is asked first, where there is one.
+  if (const ElfFile::Section* section = elf.FindSection(kMarkerSection)) {
+    found.bytes = elf.BytesAt(section->header.sh_addr);
+    for (const Elf64_Phdr& segment : elf.segments()) {
+      if (segment.p_type == PT_LOAD &&
+          section->header.sh_addr >= segment.p_vaddr &&
+          section->header.sh_addr - segment.p_vaddr < segment.p_filesz) {
+        found.load = &segment;
+      }
+    }
+  } else {
+    for (const Elf64_Phdr& segment : elf.segments()) {
+      if (segment.p_type != PT_LOAD) continue;
+      const ByteSpan bytes =
+          elf.bytes().subspan(segment.p_offset, segment.p_filesz);
+      if (AsText(bytes).substr(0, kSegmentMagic.size()) == kSegmentMagic) {
+        found.load = &segment;
+        found.bytes = bytes;
+      }
+    }
+  }
+  if (found.load == nullptr ||
+      AsText(found.bytes).substr(0, kSegmentMagic.size()) != kSegmentMagic) {
+    return Err(elf.Error(DiagCode::kUnsupported,
+                         "is not a converted file: it has no marker"));
+  }
+  if (found.bytes.size() < sizeof(SegmentHeader)) {
+    return fail("the segment is cut short", 0);
+  }
+  found.header = LoadLe<SegmentHeader>(found.bytes.data());
+  const SegmentHeader& header = found.header;
+  if (header.version != kSegmentVersion ||
+      header.header_size != sizeof(SegmentHeader)) {
+    return fail(fmt::format("segment version {} with a header of {} bytes, "
+                            "expected version {} with {}",
+                            header.version, header.header_size,
+                            kSegmentVersion, sizeof(SegmentHeader)),
+                8);
+  }
+  if (header.covered_size < sizeof(SegmentHeader) ||
+      header.covered_size > found.bytes.size()) {
+    return fail(fmt::format("checksum over {} bytes, the segment has {}",
+                            header.covered_size, found.bytes.size()),
+                16);
+  }
+  found.bytes = found.bytes.first(header.covered_size);
+  if (SegmentChecksum(found.bytes) != header.checksum) {
+    return fail("the checksum does not match", 24);
+  }
+  const auto inside = [&](std::uint64_t at, std::uint64_t size) {
+    return at <= header.covered_size && size <= header.covered_size - at;
+  };
+  if (!inside(header.records_offset,
+              std::uint64_t{header.record_count} * sizeof(WrapperRecord))) {
+    return fail("the records run past the checksummed bytes", 32);
+  }
+  if (!inside(header.marker_offset, header.marker_size)) {
+    return fail("the marker runs past the checksummed bytes", 40);
+  }
+  return found;
+}
+
+// What every loader, kernel and tool relies on.
+Status CheckSegments(const ElfFile& elf) {
+  const auto fail = [&](std::string message) {
+    return Err(elf.Error(DiagCode::kBadFormat, std::move(message)));
+  };
+  const std::uint64_t table = elf.header().e_phoff;
+  const std::uint64_t table_size =
+      elf.segments().size() * sizeof(Elf64_Phdr);
+  std::uint64_t end = 0;
+  for (std::size_t i = 0; i < elf.segments().size(); ++i) {
+    const Elf64_Phdr& segment = elf.segments()[i];
+    if (segment.p_type == PT_LOAD) {
+      const std::uint64_t page = 0xfff;
+      if ((segment.p_vaddr & page) != (segment.p_offset & page)) {
+        return fail(fmt::format("program header {}: address 0x{:x} and "
+                                "offset 0x{:x} differ within the page",
+                                i, segment.p_vaddr, segment.p_offset));
+      }
+      if (segment.p_vaddr < end) {
+        return fail(fmt::format("program header {} overlaps the one before",
+                                i));
+      }
+      end = segment.p_vaddr + segment.p_memsz;
+    }
+    if (segment.p_type == PT_PHDR) {
+      if (segment.p_offset != table || segment.p_filesz != table_size) {
+        return fail("PT_PHDR does not describe the program header table");
+      }
+      if (elf.OffsetOf(segment.p_vaddr, table_size) != table) {
+        return fail("the program header table is not loaded where PT_PHDR "
+                    "says");
+      }
+    }
+    if (segment.p_type == PT_INTERP || segment.p_type == PT_DYNAMIC) {
+      if (elf.OffsetOf(segment.p_vaddr, segment.p_filesz) !=
+          segment.p_offset) {
+        return fail(fmt::format("program header {} is not loaded where it "
+                                "says",
+                                i));
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<ConvertedInfo> ReadConverted(ByteSpan output,
+                                    const std::string& name) {
+  CERB_TRY(const Binary binary, Binary::FromBytes(output, name));
+  const ElfFile& elf = binary.elf();
+  CERB_TRY(const Found found, FindAppendedSegment(elf));
+  CERB_TRY_VOID(CheckSegments(elf));
+  const SegmentHeader& header = found.header;
+
+  ConvertedInfo info;
+  info.segment_vaddr =
+      found.load->p_vaddr +
+      static_cast<std::uint64_t>(found.bytes.data() - elf.bytes().data() -
+                                 static_cast<std::ptrdiff_t>(
+                                     found.load->p_offset));
+  info.segment_size = found.load->p_vaddr + found.load->p_memsz -
+                      info.segment_vaddr;
+  auto marker = kpack::DecodeMarker(
+      found.bytes.subspan(header.marker_offset, header.marker_size));
+  if (!marker) {
+    Diag diag = std::move(marker).error();
+    diag.where.file = name;
+    return Err(std::move(diag));
+  }
+  info.search_paths = std::move(marker->search_paths);
+  info.kernel_name = std::move(marker->kernel_name);
+  info.converter_version = std::move(marker->version);
+  info.launch_abi = static_cast<int>(marker->abi);
+
+  std::map<std::uint64_t, const Wrapper*> wrapper_at;
+  for (const Wrapper& wrapper : binary.wrappers()) {
+    wrapper_at[wrapper.vaddr] = &wrapper;
+  }
+  for (std::uint32_t i = 0; i < header.record_count; ++i) {
+    const std::uint64_t at =
+        header.records_offset + std::uint64_t{i} * sizeof(WrapperRecord);
+    const auto fail = [&](std::string message) {
+      return Err(elf.Error(DiagCode::kBadFormat,
+                           fmt::format("record {}: {}", i, message),
+                           std::string(kMarkerSection),
+                           static_cast<std::int64_t>(at)));
+    };
+    const WrapperRecord raw =
+        LoadLe<WrapperRecord>(found.bytes.data() + at);
+    const std::uint64_t vaddr = info.segment_vaddr + at;
+    if (AsText({reinterpret_cast<const std::uint8_t*>(raw.magic), 4}) !=
+            kRecordMagic ||
+        raw.version != kRecordVersion) {
+      return fail("bad magic or version");
+    }
+    if (vaddr + static_cast<std::uint64_t>(raw.to_segment) !=
+        info.segment_vaddr) {
+      return fail("does not lead back to the segment");
+    }
+    ConvertedInfo::Record record;
+    record.index = raw.index;
+    record.flags = raw.flags;
+    record.wrapper_vaddr =
+        vaddr + static_cast<std::uint64_t>(raw.to_wrapper);
+    record.fatbin_vaddr = vaddr + static_cast<std::uint64_t>(raw.to_fatbin);
+    record.fatbin_size = raw.fatbin_size;
+    const auto wrapper = wrapper_at.find(record.wrapper_vaddr);
+    if (wrapper == wrapper_at.end()) {
+      return fail(fmt::format("leads to 0x{:x}, where there is no wrapper",
+                              record.wrapper_vaddr));
+    }
+    const std::uint64_t data = wrapper->second->data.value;
+    record.repointed = data == vaddr;
+    if (!record.repointed && data != record.fatbin_vaddr) {
+      return fail(fmt::format("its wrapper leads to 0x{:x}, neither the "
+                              "record nor the fatbin",
+                              data));
+    }
+    if ((record.flags & kRecordFatbinRemoved) == 0) {
+      const LocatedFatbin& fatbin =
+          binary.fatbins()[wrapper->second->fatbin];
+      if (fatbin.vaddr != record.fatbin_vaddr ||
+          fatbin.fatbin.bytes.size() != record.fatbin_size) {
+        return fail("does not lead to its wrapper's fatbin");
+      }
+    }
+    wrapper_at.erase(wrapper);
+    info.records.push_back(record);
+  }
+  if (!wrapper_at.empty()) {
+    return Err(elf.Error(DiagCode::kBadFormat,
+                         fmt::format("{} wrappers have no record",
+                                     wrapper_at.size()),
+                         std::string(kMarkerSection)));
+  }
+  return info;
+}
+
+Result<ConvertedInfo> ReadConvertedFile(const std::string& path) {
+  CERB_TRY(const MappedFile file, MappedFile::Open(path));
+  return ReadConverted(file.bytes(), path);
+}
+
+Status VerifyConversion(const Binary& input, const Plan& plan,
+                        ByteSpan output, const std::string& name) {
+  const auto fail = [&](std::uint64_t offset, std::string message) {
+    Where where;
+    where.file = name;
+    where.offset = static_cast<std::int64_t>(offset);
+    return Err(DiagCode::kInternal, std::move(where), std::move(message));
+  };
+  if (output.size() != plan.output_size()) {
+    return fail(output.size(), fmt::format("has {} bytes, planned were {}",
+                                           output.size(),
+                                           plan.output_size()));
+  }
+  // One pass in file order: input up to the next edit, then the edit.
+  const ByteSpan old = input.bytes();
+  const auto compare = [&](std::uint64_t at, ByteSpan expected,
+                           std::string_view what) -> Status {
+    const ByteSpan actual = output.subspan(at, expected.size());
+    if (std::equal(actual.begin(), actual.end(), expected.begin())) return {};
+    const auto diff =
+        std::mismatch(actual.begin(), actual.end(), expected.begin()).first -
+        actual.begin();
+    return fail(at + static_cast<std::uint64_t>(diff),
+                fmt::format("{} differs: found 0x{:02x}, expected 0x{:02x}",
+                            what, actual[static_cast<std::size_t>(diff)],
+                            expected[static_cast<std::size_t>(diff)]));
+  };
+  std::uint64_t at = 0;
+  for (const Plan::Edit& edit : plan.edits) {
+    if (edit.offset < at || edit.offset > old.size() ||
+        edit.bytes.size() > old.size() - edit.offset) {
+      return fail(edit.offset, "the plan's edits overlap");
+    }
+    CERB_TRY_VOID(compare(at, old.subspan(at, edit.offset - at),
+                          "a byte outside the plan"));
+    CERB_TRY_VOID(compare(edit.offset, edit.bytes, edit.why));
+    at = edit.offset + edit.bytes.size();
+  }
+  CERB_TRY_VOID(compare(at, old.subspan(at), "a byte outside the plan"));
+  for (at = old.size(); at < plan.append_offset; ++at) {
+    if (output[at] != 0) return fail(at, "the padding is not zero");
+  }
+  CERB_TRY_VOID(compare(plan.append_offset, plan.appended,
+                        "the appended segment"));
+
+  // What must stay as it was although it stands in a table that changed.
+  CERB_TRY(const ElfFile after, ElfFile::Parse(output, name));
+  const auto first_load = [](const ElfFile& elf) {
+    return elf.FindSegment(PT_LOAD)->p_vaddr;
+  };
+  if (first_load(after) != first_load(input.elf())) {
+    return fail(after.header().e_phoff, "the lowest address changed");
+  }
+  for (const Elf64_Phdr& segment : input.elf().segments()) {
+    if (segment.p_type != PT_LOAD && segment.p_type != PT_TLS &&
+        segment.p_type != PT_GNU_RELRO && segment.p_type != PT_GNU_STACK &&
+        segment.p_type != PT_GNU_EH_FRAME) {
+      continue;
+    }
+    const bool kept = std::any_of(
+        after.segments().begin(), after.segments().end(),
+        [&](const Elf64_Phdr& other) {
+          return std::memcmp(&other, &segment, sizeof segment) == 0;
+        });
+    if (!kept) {
+      return fail(after.header().e_phoff,
+                  fmt::format("the segment at 0x{:x} of type 0x{:x} changed",
+                              segment.p_vaddr, segment.p_type));
+    }
+  }
+  CERB_TRY(const ConvertedInfo info, ReadConverted(output, name));
+  if (info.segment_vaddr != plan.segment_vaddr ||
+      info.records.size() != input.wrappers().size()) {
+    return fail(plan.append_offset, "the segment is not the planned one");
+  }
+  return {};
+}
+
+Status VerifyConversion(const Binary& input, const Plan& plan,
+                        const OutputFile& output) {
+  CERB_TRY(const MappedFile file, output.Map());
+  return VerifyConversion(input, plan, file.bytes(), output.path());
+}
+
+Status VerifyConversionFile(const Binary& input, const Plan& plan,
+                            const std::string& path) {
+  CERB_TRY(const MappedFile file, MappedFile::Open(path));
+  return VerifyConversion(input, plan, file.bytes(), path);
+}
+
+}  // namespace cerberus::rewriter
