@@ -1,0 +1,461 @@
+// HIP's binary interface, in our own declarations: what a program compiled
+// against AMD's headers of major version 5, 6 or 7 hands to libamdhip64.
+//
+// Names are HIP's, so that a reader finds them in AMD's documentation; only
+// what crosses the boundary is here. Where the versions differ, both layouts
+// stand side by side and hip_runtime.h says which one a caller uses.
+//
+// Source: HIP Runtime API Reference of ROCm 5.2, 6.0 and 7.0 (data structures
+// and enumerations), "HIP API 7.0 changes".
+#ifndef CERBERUS_EMULATOR_HIP_ABI_H_
+#define CERBERUS_EMULATOR_HIP_ABI_H_
+
+#include <cstddef>
+#include <cstdint>
+
+// Every exported function is one of these; hip.map exports by name.
+#define HIP_API extern "C" __attribute__((visibility("default")))
+
+enum hipError_t : std::uint32_t {
+#define HIP_ERROR(name, value, text) name = value,
+#include "emulator/hip_errors.def"
+#undef HIP_ERROR
+};
+
+using hipDevice_t = int;
+using hipDeviceptr_t = void*;
+using hipCtx_t = struct ihipCtx_t*;
+using hipStream_t = struct ihipStream_t*;
+using hipEvent_t = struct ihipEvent_t*;
+using hipModule_t = struct ihipModule_t*;
+using hipFunction_t = struct ihipModuleSymbol_t*;
+using hipMemPool_t = struct ihipMemPoolHandle_t*;
+using hipArray_t = struct hipArray*;
+using hipArray_const_t = const struct hipArray*;
+using hipGraph_t = struct ihipGraph*;
+using hipGraphNode_t = struct hipGraphNode*;
+using hipGraphExec_t = struct hipGraphExec*;
+
+// Handles with a meaning of their own.
+inline const hipStream_t kHipStreamLegacy = reinterpret_cast<hipStream_t>(1);
+inline const hipStream_t kHipStreamPerThread =
+    reinterpret_cast<hipStream_t>(2);
+
+// Tags in the `extra` list of hipModuleLaunchKernel.
+enum : std::uintptr_t {
+  kHipLaunchParamBufferPointer = 1,
+  kHipLaunchParamBufferSize = 2,
+  kHipLaunchParamEnd = 3,
+};
+
+struct dim3 {
+  std::uint32_t x = 1, y = 1, z = 1;
+};
+
+struct hipUUID {
+  char bytes[16];
+};
+
+enum hipMemcpyKind : std::uint32_t {
+  hipMemcpyHostToHost = 0,
+  hipMemcpyHostToDevice = 1,
+  hipMemcpyDeviceToHost = 2,
+  hipMemcpyDeviceToDevice = 3,
+  hipMemcpyDefault = 4,
+  hipMemcpyDeviceToDeviceNoCU = 1024,
+};
+
+// Numbers of hipMemoryType since version 6; version 5 counts Host 0,
+// Device 1, Array 2, Unified 3, Managed 4.
+enum hipMemoryType : std::uint32_t {
+  hipMemoryTypeUnregistered = 0,
+  hipMemoryTypeHost = 1,
+  hipMemoryTypeDevice = 2,
+  hipMemoryTypeManaged = 3,
+  hipMemoryTypeArray = 10,
+  hipMemoryTypeUnified = 11,
+};
+
+struct hipPointerAttribute_t {
+  std::uint32_t type;  // "memoryType" in version 5
+  int device;
+  void* devicePointer;
+  void* hostPointer;
+  int isManaged;
+  unsigned allocationFlags;
+};
+
+enum hipPointer_attribute : std::uint32_t {
+  HIP_POINTER_ATTRIBUTE_CONTEXT = 1,
+  HIP_POINTER_ATTRIBUTE_MEMORY_TYPE = 2,
+  HIP_POINTER_ATTRIBUTE_DEVICE_POINTER = 3,
+  HIP_POINTER_ATTRIBUTE_HOST_POINTER = 4,
+  HIP_POINTER_ATTRIBUTE_P2P_TOKENS = 5,
+  HIP_POINTER_ATTRIBUTE_SYNC_MEMOPS = 6,
+  HIP_POINTER_ATTRIBUTE_BUFFER_ID = 7,
+  HIP_POINTER_ATTRIBUTE_IS_MANAGED = 8,
+  HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
+  HIP_POINTER_ATTRIBUTE_IS_LEGACY_HIP_IPC_CAPABLE = 10,
+  HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR = 11,
+  HIP_POINTER_ATTRIBUTE_RANGE_SIZE = 12,
+  HIP_POINTER_ATTRIBUTE_MAPPED = 13,
+  HIP_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES = 14,
+  HIP_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE = 15,
+  HIP_POINTER_ATTRIBUTE_ACCESS_FLAGS = 16,
+  HIP_POINTER_ATTRIBUTE_MEMPOOL_HANDLE = 17,
+};
+
+// Flags.
+enum : unsigned {
+  hipStreamDefault = 0,
+  hipStreamNonBlocking = 1,
+  hipEventBlockingSync = 0x1,
+  hipEventDisableTiming = 0x2,
+  hipEventInterprocess = 0x4,
+  hipHostMallocPortable = 0x1,
+  hipHostMallocMapped = 0x2,
+  hipHostMallocWriteCombined = 0x4,
+  hipMemAttachGlobal = 0x1,
+  hipMemAttachHost = 0x2,
+  hipMemAttachSingle = 0x4,
+  hipHostRegisterPortable = 0x1,
+  hipHostRegisterMapped = 0x2,
+  hipOccupancyDisableCachingOverride = 0x1,
+};
+
+struct hipPitchedPtr {
+  void* ptr;
+  std::size_t pitch, xsize, ysize;
+};
+struct hipExtent {
+  std::size_t width, height, depth;
+};
+struct hipPos {
+  std::size_t x, y, z;
+};
+
+struct hipMemcpy3DParms {
+  hipArray_t srcArray;
+  hipPos srcPos;
+  hipPitchedPtr srcPtr;
+  hipArray_t dstArray;
+  hipPos dstPos;
+  hipPitchedPtr dstPtr;
+  hipExtent extent;
+  std::uint32_t kind;
+};
+
+struct hip_Memcpy2D {
+  std::size_t srcXInBytes, srcY;
+  std::uint32_t srcMemoryType;
+  const void* srcHost;
+  hipDeviceptr_t srcDevice;
+  hipArray_t srcArray;
+  std::size_t srcPitch;
+  std::size_t dstXInBytes, dstY;
+  std::uint32_t dstMemoryType;
+  void* dstHost;
+  hipDeviceptr_t dstDevice;
+  hipArray_t dstArray;
+  std::size_t dstPitch;
+  std::size_t WidthInBytes, Height;
+};
+
+// HIP_MEMCPY3D: its numbers are unsigned int up to version 5, size_t since 6.
+template <typename N>
+struct HipMemcpy3DLayout {
+  N srcXInBytes, srcY, srcZ, srcLOD;
+  std::uint32_t srcMemoryType;
+  const void* srcHost;
+  hipDeviceptr_t srcDevice;
+  hipArray_t srcArray;
+  N srcPitch, srcHeight;
+  N dstXInBytes, dstY, dstZ, dstLOD;
+  std::uint32_t dstMemoryType;
+  void* dstHost;
+  hipDeviceptr_t dstDevice;
+  hipArray_t dstArray;
+  N dstPitch, dstHeight;
+  N WidthInBytes, Height, Depth;
+};
+using HIP_MEMCPY3D = HipMemcpy3DLayout<std::size_t>;
+using HipMemcpy3DV5 = HipMemcpy3DLayout<unsigned>;
+
+struct hipFuncAttributes {
+  int binaryVersion;
+  int cacheModeCA;
+  std::size_t constSizeBytes;
+  std::size_t localSizeBytes;
+  int maxDynamicSharedSizeBytes;
+  int maxThreadsPerBlock;
+  int numRegs;
+  int preferredShmemCarveout;
+  int ptxVersion;
+  std::size_t sharedSizeBytes;
+};
+
+enum hipFunction_attribute : std::uint32_t {
+  HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0,
+  HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES = 1,
+  HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES = 2,
+  HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES = 3,
+  HIP_FUNC_ATTRIBUTE_NUM_REGS = 4,
+  HIP_FUNC_ATTRIBUTE_PTX_VERSION = 5,
+  HIP_FUNC_ATTRIBUTE_BINARY_VERSION = 6,
+  HIP_FUNC_ATTRIBUTE_CACHE_MODE_CA = 7,
+  HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8,
+  HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT = 9,
+};
+
+struct hipFunctionLaunchParams {
+  hipFunction_t function;
+  unsigned gridDimX, gridDimY, gridDimZ;
+  unsigned blockDimX, blockDimY, blockDimZ;
+  unsigned sharedMemBytes;
+  hipStream_t hStream;
+  void** kernelParams;
+};
+
+struct hipLaunchParams {
+  void* func;
+  dim3 gridDim;
+  dim3 blockDim;
+  void** args;
+  std::size_t sharedMem;
+  hipStream_t stream;
+};
+
+enum hipLimit_t : std::uint32_t {
+  hipLimitStackSize = 0x0,
+  hipLimitPrintfFifoSize = 0x1,
+  hipLimitMallocHeapSize = 0x2,
+};
+
+enum hipMemPoolAttr : std::uint32_t {
+  hipMemPoolReuseFollowEventDependencies = 1,
+  hipMemPoolReuseAllowOpportunistic = 2,
+  hipMemPoolReuseAllowInternalDependencies = 3,
+  hipMemPoolAttrReleaseThreshold = 4,
+  hipMemPoolAttrReservedMemCurrent = 5,
+  hipMemPoolAttrReservedMemHigh = 6,
+  hipMemPoolAttrUsedMemCurrent = 7,
+  hipMemPoolAttrUsedMemHigh = 8,
+};
+struct hipMemLocation {
+  std::uint32_t type;  // 1: device
+  int id;
+};
+struct hipMemPoolProps {
+  std::uint32_t allocType;
+  std::uint32_t handleTypes;
+  hipMemLocation location;
+  void* win32SecurityAttributes;
+  unsigned char reserved[64];  // version 6 splits off maxSize
+};
+struct hipMemAccessDesc {
+  hipMemLocation location;
+  std::uint32_t flags;
+};
+
+enum hipDeviceAttribute_t : std::uint32_t {
+#define HIP_ATTRIBUTE(name, value) hipDeviceAttribute##name = value,
+#include "emulator/hip_attributes.def"
+#undef HIP_ATTRIBUTE
+};
+
+using hipStreamCallback_t = void (*)(hipStream_t, hipError_t, void*);
+using hipHostFn_t = void (*)(void*);
+
+// hipDeviceArch_t: one bit per feature, in this order.
+enum : unsigned {
+  kArchGlobalInt32Atomics = 1u << 0,
+  kArchGlobalFloatAtomicExch = 1u << 1,
+  kArchSharedInt32Atomics = 1u << 2,
+  kArchSharedFloatAtomicExch = 1u << 3,
+  kArchFloatAtomicAdd = 1u << 4,
+  kArchGlobalInt64Atomics = 1u << 5,
+  kArchSharedInt64Atomics = 1u << 6,
+  kArchDoubles = 1u << 7,
+  kArchWarpVote = 1u << 8,
+  kArchWarpBallot = 1u << 9,
+  kArchWarpShuffle = 1u << 10,
+  kArchFunnelShift = 1u << 11,
+  kArchThreadFenceSystem = 1u << 12,
+  kArchSyncThreadsExt = 1u << 13,
+  kArchSurfaceFuncs = 1u << 14,
+  kArch3dGrid = 1u << 15,
+  kArchDynamicParallelism = 1u << 16,
+};
+
+// What hipGetDeviceProperties fills up to version 5.
+struct hipDeviceProp_tR0000 {
+  char name[256];
+  std::size_t totalGlobalMem;
+  std::size_t sharedMemPerBlock;
+  int regsPerBlock;
+  int warpSize;
+  int maxThreadsPerBlock;
+  int maxThreadsDim[3];
+  int maxGridSize[3];
+  int clockRate;
+  int memoryClockRate;
+  int memoryBusWidth;
+  std::size_t totalConstMem;
+  int major;
+  int minor;
+  int multiProcessorCount;
+  int l2CacheSize;
+  int maxThreadsPerMultiProcessor;
+  int computeMode;
+  int clockInstructionRate;
+  unsigned arch;
+  int concurrentKernels;
+  int pciDomainID;
+  int pciBusID;
+  int pciDeviceID;
+  std::size_t maxSharedMemoryPerMultiProcessor;
+  int isMultiGpuBoard;
+  int canMapHostMemory;
+  int gcnArch;
+  char gcnArchName[256];
+  int integrated;
+  int cooperativeLaunch;
+  int cooperativeMultiDeviceLaunch;
+  int maxTexture1DLinear;
+  int maxTexture1D;
+  int maxTexture2D[2];
+  int maxTexture3D[3];
+  unsigned* hdpMemFlushCntl;
+  unsigned* hdpRegFlushCntl;
+  std::size_t memPitch;
+  std::size_t textureAlignment;
+  std::size_t texturePitchAlignment;
+  int kernelExecTimeoutEnabled;
+  int ECCEnabled;
+  int tccDriver;
+  int cooperativeMultiDeviceUnmatchedFunc;
+  int cooperativeMultiDeviceUnmatchedGridDim;
+  int cooperativeMultiDeviceUnmatchedBlockDim;
+  int cooperativeMultiDeviceUnmatchedSharedMem;
+  int isLargeBar;
+  int asicRevision;
+  int managedMemory;
+  int directManagedMemAccessFromHost;
+  int concurrentManagedAccess;
+  int pageableMemoryAccess;
+  int pageableMemoryAccessUsesHostPageTables;
+};
+
+// What hipGetDevicePropertiesR0600 fills, versions 6 and 7.
+struct hipDeviceProp_tR0600 {
+  char name[256];
+  hipUUID uuid;
+  char luid[8];
+  unsigned luidDeviceNodeMask;
+  std::size_t totalGlobalMem;
+  std::size_t sharedMemPerBlock;
+  int regsPerBlock;
+  int warpSize;
+  std::size_t memPitch;
+  int maxThreadsPerBlock;
+  int maxThreadsDim[3];
+  int maxGridSize[3];
+  int clockRate;
+  std::size_t totalConstMem;
+  int major;
+  int minor;
+  std::size_t textureAlignment;
+  std::size_t texturePitchAlignment;
+  int deviceOverlap;
+  int multiProcessorCount;
+  int kernelExecTimeoutEnabled;
+  int integrated;
+  int canMapHostMemory;
+  int computeMode;
+  int maxTexture1D;
+  int maxTexture1DMipmap;
+  int maxTexture1DLinear;
+  int maxTexture2D[2];
+  int maxTexture2DMipmap[2];
+  int maxTexture2DLinear[3];
+  int maxTexture2DGather[2];
+  int maxTexture3D[3];
+  int maxTexture3DAlt[3];
+  int maxTextureCubemap;
+  int maxTexture1DLayered[2];
+  int maxTexture2DLayered[3];
+  int maxTextureCubemapLayered[2];
+  int maxSurface1D;
+  int maxSurface2D[2];
+  int maxSurface3D[3];
+  int maxSurface1DLayered[2];
+  int maxSurface2DLayered[3];
+  int maxSurfaceCubemap;
+  int maxSurfaceCubemapLayered[2];
+  std::size_t surfaceAlignment;
+  int concurrentKernels;
+  int ECCEnabled;
+  int pciBusID;
+  int pciDeviceID;
+  int pciDomainID;
+  int tccDriver;
+  int asyncEngineCount;
+  int unifiedAddressing;
+  int memoryClockRate;
+  int memoryBusWidth;
+  int l2CacheSize;
+  int persistingL2CacheMaxSize;
+  int maxThreadsPerMultiProcessor;
+  int streamPrioritiesSupported;
+  int globalL1CacheSupported;
+  int localL1CacheSupported;
+  std::size_t sharedMemPerMultiprocessor;
+  int regsPerMultiprocessor;
+  int managedMemory;
+  int isMultiGpuBoard;
+  int multiGpuBoardGroupID;
+  int hostNativeAtomicSupported;
+  int singleToDoublePrecisionPerfRatio;
+  int pageableMemoryAccess;
+  int concurrentManagedAccess;
+  int computePreemptionSupported;
+  int canUseHostPointerForRegisteredMem;
+  int cooperativeLaunch;
+  int cooperativeMultiDeviceLaunch;
+  std::size_t sharedMemPerBlockOptin;
+  int pageableMemoryAccessUsesHostPageTables;
+  int directManagedMemAccessFromHost;
+  int maxBlocksPerMultiProcessor;
+  int accessPolicyMaxWindowSize;
+  std::size_t reservedSharedMemPerBlock;
+  int hostRegisterSupported;
+  int sparseHipArraySupported;
+  int hostRegisterReadOnlySupported;
+  int timelineSemaphoreInteropSupported;
+  int memoryPoolsSupported;
+  int gpuDirectRDMASupported;
+  unsigned gpuDirectRDMAFlushWritesOptions;
+  int gpuDirectRDMAWritesOrdering;
+  unsigned memoryPoolSupportedHandleTypes;
+  int deferredMappingHipArraySupported;
+  int ipcEventSupported;
+  int clusterLaunch;
+  int unifiedFunctionPointers;
+  int reserved[63];
+  int hipReserved[32];
+  char gcnArchName[256];
+  std::size_t maxSharedMemoryPerMultiProcessor;
+  int clockInstructionRate;
+  unsigned arch;
+  unsigned* hdpMemFlushCntl;
+  unsigned* hdpRegFlushCntl;
+  int cooperativeMultiDeviceUnmatchedFunc;
+  int cooperativeMultiDeviceUnmatchedGridDim;
+  int cooperativeMultiDeviceUnmatchedBlockDim;
+  int cooperativeMultiDeviceUnmatchedSharedMem;
+  int isLargeBar;
+  int asicRevision;
+};
+static_assert(sizeof(hipDeviceProp_tR0600) == 1472);
+
+#endif  // CERBERUS_EMULATOR_HIP_ABI_H_

@@ -1,0 +1,125 @@
+#include "emulator/hip_graph.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "emulator/hip_runtime.h"
+
+namespace cerberus::emulator::hip {
+
+GraphNode* Graph::Add(Work work, std::vector<GraphNode*> after) {
+  std::unique_ptr<GraphNode> node = std::make_unique<GraphNode>();
+  node->work = std::move(work);
+  node->after = std::move(after);
+  nodes.push_back(std::move(node));
+  return nodes.back().get();
+}
+
+std::shared_ptr<Graph> Graph::Clone(
+    std::unordered_map<const GraphNode*, GraphNode*>* map) const {
+  std::shared_ptr<Graph> copy = std::make_shared<Graph>();
+  for (const std::unique_ptr<GraphNode>& node : nodes) {
+    GraphNode* made = copy->Add(node->work, {});
+    if (node->child) {
+      std::unordered_map<const GraphNode*, GraphNode*> inner;
+      made->child = node->child->Clone(&inner);
+    }
+    (*map)[node.get()] = made;
+  }
+  for (const std::unique_ptr<GraphNode>& node : nodes) {
+    for (GraphNode* before : node->after) {
+      (*map)[node.get()]->after.push_back((*map)[before]);
+    }
+  }
+  return copy;
+}
+
+bool Graph::Order(std::vector<GraphNode*>* out) const {
+  std::unordered_set<const GraphNode*> done;
+  while (out->size() < nodes.size()) {
+    const std::size_t before = out->size();
+    for (const std::unique_ptr<GraphNode>& node : nodes) {
+      if (done.count(node.get()) != 0) continue;
+      const bool ready = std::all_of(
+          node->after.begin(), node->after.end(),
+          [&done](const GraphNode* n) { return done.count(n) != 0; });
+      if (!ready) continue;
+      done.insert(node.get());
+      out->push_back(node.get());
+    }
+    if (out->size() == before) return false;
+  }
+  return true;
+}
+
+Capture::Capture(Stream* origin, unsigned mode, std::uint64_t id)
+    : origin_(origin),
+      mode_(mode),
+      id_(id),
+      graph_(std::make_shared<Graph>()) {
+  front_[origin];
+}
+
+void Capture::Add(Stream* stream, Work work) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<GraphNode*>& front = front_[stream];
+  front = {graph_->Add(std::move(work), front)};
+}
+
+std::vector<GraphNode*> Capture::Front(Stream* stream) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return front_[stream];
+}
+
+void Capture::Join(Stream* stream, const std::vector<GraphNode*>& nodes) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<GraphNode*>& front = front_[stream];
+  for (GraphNode* node : nodes) {
+    if (std::find(front.begin(), front.end(), node) == front.end()) {
+      front.push_back(node);
+    }
+  }
+}
+
+void Capture::Invalidate() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  invalid_ = true;
+}
+
+bool Capture::invalid() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return invalid_;
+}
+
+bool Capture::Unjoined() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::unordered_set<const GraphNode*> seen;
+  std::vector<const GraphNode*> todo(front_[origin_].begin(),
+                                     front_[origin_].end());
+  while (!todo.empty()) {
+    const GraphNode* node = todo.back();
+    todo.pop_back();
+    if (!seen.insert(node).second) continue;
+    todo.insert(todo.end(), node->after.begin(), node->after.end());
+  }
+  for (const auto& [stream, front] : front_) {
+    for (const GraphNode* node : front) {
+      if (seen.count(node) == 0) return true;
+    }
+  }
+  return false;
+}
+
+std::vector<Stream*> Capture::streams() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<Stream*> all;
+  for (const auto& [stream, front] : front_) all.push_back(stream);
+  return all;
+}
+
+bool IsCapturing(const std::shared_ptr<Stream>& stream) {
+  std::lock_guard<std::mutex> lock(stream->gpu()->order);
+  return stream->capture != nullptr;
+}
+
+}  // namespace cerberus::emulator::hip

@@ -1,0 +1,368 @@
+// Streams, events and host functions in stream order.
+#include "emulator/hip_graph.h"
+#include "emulator/hip_runtime.h"
+
+using namespace cerberus::emulator::hip;
+
+namespace {
+
+constexpr int kLeastPriority = 1, kGreatestPriority = -1;
+
+hipError_t MakeStream(hipStream_t* out, unsigned flags, int priority) {
+  Gpu* gpu = nullptr;
+  hipError_t error = CheckCurrent(&gpu);
+  if (error != hipSuccess) return error;
+  if (out == nullptr || (flags & ~hipStreamNonBlocking) != 0) {
+    return hipErrorInvalidValue;
+  }
+  priority = std::min(std::max(priority, kGreatestPriority), kLeastPriority);
+  const Stream::Type type = (flags & hipStreamNonBlocking) != 0
+                                ? Stream::Type::kNonBlocking
+                                : Stream::Type::kBlocking;
+  *out = Runtime::Get().AddStream(
+      Stream::Create(gpu, type, flags, priority));
+  return hipSuccess;
+}
+
+// The stream behind a handle, for calls that may not be captured.
+hipError_t PlainStream(hipStream_t handle, std::shared_ptr<Stream>* out) {
+  Gpu* gpu = nullptr;
+  hipError_t error = CheckCurrent(&gpu);
+  if (error != hipSuccess) return error;
+  *out = Runtime::Get().FindStream(handle);
+  return *out ? hipSuccess : hipErrorInvalidHandle;
+}
+
+hipError_t Forbid(const std::shared_ptr<Stream>& stream) {
+  if (!IsCapturing(stream)) return hipSuccess;
+  stream->capture->Invalidate();
+  return hipErrorStreamCaptureUnsupported;
+}
+
+hipError_t Record(hipEvent_t handle, hipStream_t stream_handle) {
+  std::shared_ptr<Stream> stream;
+  hipError_t error = PlainStream(stream_handle, &stream);
+  if (error != hipSuccess) return error;
+  std::shared_ptr<Event> event = Runtime::Get().FindEvent(handle);
+  if (!event) return hipErrorInvalidHandle;
+  if (event->gpu != stream->gpu()) return hipErrorInvalidHandle;
+  if (IsCapturing(stream)) {
+    std::lock_guard<std::mutex> lock(event->mutex);
+    event->capture = stream->capture;
+    event->captured_nodes = stream->capture->Front(stream.get());
+    return hipSuccess;
+  }
+  std::shared_ptr<Event::Record> record = std::make_shared<Event::Record>();
+  Work work;
+  work.kind = Work::Kind::kEvent;
+  work.also_after_error = true;
+  work.run = [record] { record->time = std::chrono::steady_clock::now(); };
+  // The record must be there before anyone can ask for it, its fence with
+  // it: submit and publish under the event's lock.
+  std::lock_guard<std::mutex> lock(event->mutex);
+  record->fence = stream->Submit(std::move(work));
+  event->record = record;
+  event->capture.reset();
+  return hipSuccess;
+}
+
+std::shared_ptr<Event::Record> RecordOf(Event& event) {
+  std::lock_guard<std::mutex> lock(event.mutex);
+  return event.record;
+}
+
+bool Captured(Event& event) {
+  std::lock_guard<std::mutex> lock(event.mutex);
+  return !event.capture.expired();
+}
+
+// hipStreamWaitValue: how the word is compared (hipStreamWaitValueGte, Eq,
+// And, Nor).
+template <typename T>
+bool Satisfied(T word, T value, unsigned flags) {
+  using Signed = std::make_signed_t<T>;
+  switch (flags) {
+    case 0: return static_cast<Signed>(word - value) >= 0;
+    case 1: return word == value;
+    case 2: return (word & value) != 0;
+    default: return static_cast<T>(~(word | value)) != 0;
+  }
+}
+
+template <typename T>
+hipError_t WaitValue(hipStream_t handle, void* pointer, T value,
+                     unsigned flags, T mask) {
+  std::shared_ptr<Stream> stream;
+  hipError_t error = PlainStream(handle, &stream);
+  if (error != hipSuccess) return error;
+  if (flags > 3 || !Runtime::Get().Find(pointer)) return hipErrorInvalidValue;
+  Gpu* gpu = stream->gpu();
+  Work work;
+  work.run = [pointer, value, flags, mask, gpu] {
+    T* word = static_cast<T*>(pointer);
+    while (!Satisfied<T>(__atomic_load_n(word, __ATOMIC_ACQUIRE) & mask,
+                         value & mask, flags) &&
+           gpu->sticky == hipSuccess) {
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  };
+  stream->Submit(std::move(work));
+  return hipSuccess;
+}
+
+template <typename T>
+hipError_t WriteValue(hipStream_t handle, void* pointer, T value) {
+  std::shared_ptr<Stream> stream;
+  hipError_t error = PlainStream(handle, &stream);
+  if (error != hipSuccess) return error;
+  if (!Runtime::Get().Find(pointer)) return hipErrorInvalidValue;
+  Work work;
+  work.kind = Work::Kind::kSet;
+  work.run = [pointer, value] {
+    __atomic_store_n(static_cast<T*>(pointer), value, __ATOMIC_RELEASE);
+  };
+  stream->Submit(std::move(work));
+  return hipSuccess;
+}
+
+}  // namespace
+
+HIP_API hipError_t hipStreamCreate(hipStream_t* stream) {
+  return Return(MakeStream(stream, hipStreamDefault, 0));
+}
+HIP_API hipError_t hipStreamCreateWithFlags(hipStream_t* stream,
+                                            unsigned flags) {
+  return Return(MakeStream(stream, flags, 0));
+}
+HIP_API hipError_t hipStreamCreateWithPriority(hipStream_t* stream,
+                                               unsigned flags, int priority) {
+  return Return(MakeStream(stream, flags, priority));
+}
+HIP_API hipError_t hipExtStreamCreateWithCUMask(hipStream_t* stream,
+                                                std::uint32_t size,
+                                                const std::uint32_t* mask) {
+  if (size == 0 || mask == nullptr) return Return(hipErrorInvalidValue);
+  return Return(MakeStream(stream, hipStreamDefault, 0));
+}
+HIP_API hipError_t hipDeviceGetStreamPriorityRange(int* least,
+                                                   int* greatest) {
+  if (least != nullptr) *least = kLeastPriority;
+  if (greatest != nullptr) *greatest = kGreatestPriority;
+  return Return(hipSuccess);
+}
+
+HIP_API hipError_t hipStreamDestroy(hipStream_t handle) {
+  if (handle == nullptr || handle == kHipStreamLegacy ||
+      handle == kHipStreamPerThread) {
+    return Return(hipErrorInvalidHandle);
+  }
+  std::shared_ptr<Stream> stream = Runtime::Get().RemoveStream(handle);
+  if (!stream) return Return(hipErrorInvalidHandle);
+  if (IsCapturing(stream)) stream->capture->Invalidate();
+  stream->Retire();
+  return Return(hipSuccess);
+}
+
+HIP_API hipError_t hipStreamSynchronize(hipStream_t handle) {
+  std::shared_ptr<Stream> stream;
+  hipError_t error = PlainStream(handle, &stream);
+  if (error == hipSuccess) error = Forbid(stream);
+  if (error != hipSuccess) return Return(error);
+  stream->Synchronize();
+  return Return(stream->gpu()->sticky);
+}
+
+HIP_API hipError_t hipStreamQuery(hipStream_t handle) {
+  std::shared_ptr<Stream> stream;
+  hipError_t error = PlainStream(handle, &stream);
+  if (error == hipSuccess) error = Forbid(stream);
+  if (error != hipSuccess) return Return(error);
+  if (!stream->Idle()) return Return(hipErrorNotReady);
+  return Return(stream->gpu()->sticky);
+}
+
+HIP_API hipError_t hipStreamGetFlags(hipStream_t handle, unsigned* flags) {
+  if (flags == nullptr) return Return(hipErrorInvalidValue);
+  std::shared_ptr<Stream> stream = Runtime::Get().FindStream(handle);
+  if (!stream) return Return(hipErrorInvalidHandle);
+  *flags = stream->flags();
+  return Return(hipSuccess);
+}
+
+HIP_API hipError_t hipStreamGetPriority(hipStream_t handle, int* priority) {
+  if (priority == nullptr) return Return(hipErrorInvalidValue);
+  std::shared_ptr<Stream> stream = Runtime::Get().FindStream(handle);
+  if (!stream) return Return(hipErrorInvalidHandle);
+  *priority = stream->priority();
+  return Return(hipSuccess);
+}
+
+HIP_API hipError_t hipStreamGetDevice(hipStream_t handle,
+                                      hipDevice_t* device) {
+  if (device == nullptr) return Return(hipErrorInvalidValue);
+  std::shared_ptr<Stream> stream = Runtime::Get().FindStream(handle);
+  if (!stream) return Return(hipErrorInvalidHandle);
+  *device = stream->gpu()->ordinal;
+  return Return(hipSuccess);
+}
+
+HIP_API hipError_t hipStreamGetId(hipStream_t handle,
+                                  unsigned long long* id) {
+  if (id == nullptr) return Return(hipErrorInvalidValue);
+  std::shared_ptr<Stream> stream = Runtime::Get().FindStream(handle);
+  if (!stream) return Return(hipErrorInvalidHandle);
+  *id = stream->id();
+  return Return(hipSuccess);
+}
+
+HIP_API hipError_t hipStreamWaitEvent(hipStream_t handle, hipEvent_t event,
+                                      unsigned flags) {
+  std::shared_ptr<Stream> stream;
+  hipError_t error = PlainStream(handle, &stream);
+  if (error != hipSuccess) return Return(error);
+  std::shared_ptr<Event> found = Runtime::Get().FindEvent(event);
+  if (!found) return Return(hipErrorInvalidHandle);
+  if (flags > 1) return Return(hipErrorInvalidValue);
+  std::shared_ptr<Capture> capture;
+  std::vector<GraphNode*> nodes;
+  std::shared_ptr<Event::Record> record;
+  {
+    std::lock_guard<std::mutex> lock(found->mutex);
+    capture = found->capture.lock();
+    nodes = found->captured_nodes;
+    record = found->record;
+  }
+  if (capture) {
+    if (IsCapturing(stream) && stream->capture != capture) {
+      return Return(hipErrorStreamCaptureMerge);
+    }
+    capture->Join(stream.get(), nodes);
+    std::lock_guard<std::mutex> lock(stream->gpu()->order);
+    stream->capture = capture;
+    return Return(hipSuccess);
+  }
+  if (IsCapturing(stream)) return Return(hipErrorStreamCaptureIsolation);
+  // An event that was never recorded is complete.
+  if (record) stream->WaitFor(record->fence);
+  return Return(hipSuccess);
+}
+
+HIP_API hipError_t hipStreamAddCallback(hipStream_t handle,
+                                        hipStreamCallback_t callback,
+                                        void* data, unsigned flags) {
+  std::shared_ptr<Stream> stream;
+  hipError_t error = PlainStream(handle, &stream);
+  if (error == hipSuccess) error = Forbid(stream);
+  if (error != hipSuccess) return Return(error);
+  if (callback == nullptr || flags != 0) return Return(hipErrorInvalidValue);
+  Gpu* gpu = stream->gpu();
+  Work work;
+  work.kind = Work::Kind::kHost;
+  work.also_after_error = true;
+  work.run = [handle, callback, data, gpu] {
+    callback(handle, gpu->sticky, data);
+  };
+  stream->Submit(std::move(work));
+  return Return(hipSuccess);
+}
+
+HIP_API hipError_t hipLaunchHostFunc(hipStream_t handle, hipHostFn_t function,
+                                     void* data) {
+  std::shared_ptr<Stream> stream;
+  hipError_t error = PlainStream(handle, &stream);
+  if (error != hipSuccess) return Return(error);
+  if (function == nullptr) return Return(hipErrorInvalidValue);
+  Work work;
+  work.kind = Work::Kind::kHost;
+  work.run = [function, data] { function(data); };
+  stream->Submit(std::move(work));
+  return Return(hipSuccess);
+}
+
+HIP_API hipError_t hipStreamWaitValue32(hipStream_t stream, void* pointer,
+                                        std::uint32_t value, unsigned flags,
+                                        std::uint32_t mask) {
+  return Return(WaitValue(stream, pointer, value, flags, mask));
+}
+HIP_API hipError_t hipStreamWaitValue64(hipStream_t stream, void* pointer,
+                                        std::uint64_t value, unsigned flags,
+                                        std::uint64_t mask) {
+  return Return(WaitValue(stream, pointer, value, flags, mask));
+}
+HIP_API hipError_t hipStreamWriteValue32(hipStream_t stream, void* pointer,
+                                         std::uint32_t value, unsigned) {
+  return Return(WriteValue(stream, pointer, value));
+}
+HIP_API hipError_t hipStreamWriteValue64(hipStream_t stream, void* pointer,
+                                         std::uint64_t value, unsigned) {
+  return Return(WriteValue(stream, pointer, value));
+}
+
+// --- Events ---------------------------------------------------------------
+
+HIP_API hipError_t hipEventCreateWithFlags(hipEvent_t* out, unsigned flags) {
+  Gpu* gpu = nullptr;
+  hipError_t error = CheckCurrent(&gpu);
+  if (error != hipSuccess) return Return(error);
+  constexpr unsigned kKnown = hipEventBlockingSync | hipEventDisableTiming |
+                              hipEventInterprocess | 0xf0000000u;
+  if (out == nullptr || (flags & ~kKnown) != 0) {
+    return Return(hipErrorInvalidValue);
+  }
+  std::shared_ptr<Event> event = std::make_shared<Event>();
+  event->flags = flags;
+  event->gpu = gpu;
+  *out = Runtime::Get().AddEvent(std::move(event));
+  return Return(hipSuccess);
+}
+HIP_API hipError_t hipEventCreate(hipEvent_t* out) {
+  return hipEventCreateWithFlags(out, 0);
+}
+HIP_API hipError_t hipEventDestroy(hipEvent_t event) {
+  return Return(Runtime::Get().RemoveEvent(event) ? hipSuccess
+                                                  : hipErrorInvalidHandle);
+}
+HIP_API hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) {
+  return Return(Record(event, stream));
+}
+HIP_API hipError_t hipEventRecordWithFlags(hipEvent_t event,
+                                           hipStream_t stream,
+                                           unsigned flags) {
+  if (flags > 1) return Return(hipErrorInvalidValue);
+  return Return(Record(event, stream));
+}
+
+HIP_API hipError_t hipEventQuery(hipEvent_t handle) {
+  std::shared_ptr<Event> event = Runtime::Get().FindEvent(handle);
+  if (!event) return Return(hipErrorInvalidHandle);
+  if (Captured(*event)) return Return(hipErrorCapturedEvent);
+  std::shared_ptr<Event::Record> record = RecordOf(*event);
+  if (record && !record->fence->done()) return Return(hipErrorNotReady);
+  return Return(event->gpu->sticky);
+}
+
+HIP_API hipError_t hipEventSynchronize(hipEvent_t handle) {
+  std::shared_ptr<Event> event = Runtime::Get().FindEvent(handle);
+  if (!event) return Return(hipErrorInvalidHandle);
+  if (Captured(*event)) return Return(hipErrorCapturedEvent);
+  std::shared_ptr<Event::Record> record = RecordOf(*event);
+  if (record) record->fence->Wait();
+  return Return(event->gpu->sticky);
+}
+
+HIP_API hipError_t hipEventElapsedTime(float* ms, hipEvent_t start,
+                                       hipEvent_t stop) {
+  if (ms == nullptr) return Return(hipErrorInvalidValue);
+  std::shared_ptr<Event> first = Runtime::Get().FindEvent(start);
+  std::shared_ptr<Event> second = Runtime::Get().FindEvent(stop);
+  if (!first || !second) return Return(hipErrorInvalidHandle);
+  std::shared_ptr<Event::Record> a = RecordOf(*first), b = RecordOf(*second);
+  if (!a || !b || ((first->flags | second->flags) & hipEventDisableTiming)) {
+    return Return(hipErrorInvalidHandle);
+  }
+  if (!a->fence->done() || !b->fence->done()) {
+    return Return(hipErrorNotReady);
+  }
+  *ms = std::chrono::duration<float, std::milli>(b->time - a->time).count();
+  return Return(hipSuccess);
+}

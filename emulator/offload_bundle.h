@@ -1,0 +1,21 @@
+// What a HIP program hands to hipModuleLoadData or registers at its start: a
+// code object, or a bundle of them for several targets.
+#ifndef CERBERUS_EMULATOR_OFFLOAD_BUNDLE_H_
+#define CERBERUS_EMULATOR_OFFLOAD_BUNDLE_H_
+
+#include <string_view>
+
+#include "support/bytes.h"
+#include "support/result.h"
+
+namespace cerberus::emulator::hip {
+
+// The code object for `target` that starts at or lies within `image`. HIP
+// passes no size, so the image's own headers say how far it reaches.
+// Errors: kUnsupported if no object is for this target (the message lists
+// what is there) or the bundle is compressed; kBadFormat for anything else.
+Result<ByteSpan> SelectCodeObject(const void* image, std::string_view target);
+
+}  // namespace cerberus::emulator::hip
+
+#endif  // CERBERUS_EMULATOR_OFFLOAD_BUNDLE_H_
