@@ -1,0 +1,112 @@
+#include "tests/exec/ptx_runner.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "cerberus/ptxc.h"
+
+namespace cerberus::exec {
+namespace {
+
+// docs/launch-abi.md: the launch block behind the parameters.
+constexpr std::size_t kLaunchBlockBytes = 32;
+
+void CollectDiag(const cerberus_ptxc_diag* diag, void* user) {
+  if (diag->severity != CERBERUS_PTXC_ERROR) return;
+  *static_cast<std::string*>(user) += std::string(diag->text) + "\n";
+}
+
+}  // namespace
+
+std::string TestArch() {
+  const char* arch = std::getenv("CERBERUS_TEST_ARCH");
+  return arch != nullptr && *arch != 0 ? arch : "gfx1100";
+}
+
+std::shared_ptr<emulator::Device> SharedDevice() {
+  static std::shared_ptr<emulator::Device> device = [] {
+    Result<std::unique_ptr<emulator::Device>> created =
+        emulator::Device::Create(TestArch());
+    if (!created) {
+      std::fprintf(stderr, "%s\n", created.error().ToString().c_str());
+      std::abort();
+    }
+    return std::shared_ptr<emulator::Device>(std::move(*created));
+  }();
+  return device;
+}
+
+Buffer::Buffer(emulator::Device& device, std::uint64_t size)
+    : device_(device) {
+  Result<emulator::Allocation> allocation = device.Allocate(
+      size, 256, emulator::MemoryKind::kDevice);
+  if (!allocation) {
+    std::fprintf(stderr, "%s\n", allocation.error().ToString().c_str());
+    std::abort();
+  }
+  allocation_ = *allocation;
+}
+
+Buffer::~Buffer() { (void)device_.Free(allocation_.address); }
+
+Result<std::unique_ptr<PtxModule>> PtxModule::Compile(std::string_view ptx) {
+  const std::string arch = TestArch();
+  std::string errors;
+  cerberus_ptxc_options options = {};
+  options.size = sizeof options;
+  options.arch = arch.c_str();
+  options.on_diag = CollectDiag;
+  options.user = &errors;
+  cerberus_ptxc_result* result = nullptr;
+  const cerberus_ptxc_status status =
+      cerberus_ptxc_compile(ptx.data(), ptx.size(), &options, &result);
+  if (status != CERBERUS_PTXC_OK) {
+    cerberus_ptxc_result_free(result);
+    return Err(DiagCode::kCompiler,
+               errors.empty() ? "ptxc failed without a word" : errors);
+  }
+  std::unique_ptr<PtxModule> module(new PtxModule);
+  module->device_ = SharedDevice();
+  const ByteSpan bytes(
+      static_cast<const std::uint8_t*>(cerberus_ptxc_result_data(result)),
+      cerberus_ptxc_result_size(result));
+  Result<emulator::CodeObject*> code = module->device_->LoadCodeObject(bytes);
+  cerberus_ptxc_result_free(result);
+  if (!code) return Err(code.error());
+  module->code_ = *code;
+  return module;
+}
+
+PtxModule::~PtxModule() {
+  if (code_ != nullptr) (void)device_->UnloadCodeObject(code_);
+}
+
+Status PtxModule::Run(std::string_view kernel, const Launch& launch) {
+  const emulator::KernelInfo* info = code_->FindKernel(kernel);
+  if (info == nullptr) {
+    return Err(DiagCode::kInternal,
+               "no kernel '" + std::string(kernel) + "' in the code object");
+  }
+  Bytes kernarg = launch.raw;
+  if (kernarg.empty()) {
+    for (std::uint64_t param : launch.params) AppendLe(kernarg, param);
+  }
+  kernarg.resize(AlignUp(kernarg.size(), 8));
+  const std::size_t block = kernarg.size();
+  kernarg.resize(block + kLaunchBlockBytes);
+  StoreLe(kernarg.data() + block, launch.dynamic_shared);
+  emulator::LaunchConfig config;
+  config.grid = launch.grid;
+  config.block = launch.block;
+  config.dynamic_lds = launch.dynamic_shared;
+  config.kernarg = kernarg;
+  return device_->Launch(*info, config);
+}
+
+std::uint64_t PtxModule::Symbol(std::string_view name) const {
+  const emulator::SymbolInfo* symbol = code_->FindSymbol(name);
+  return symbol == nullptr ? 0 : symbol->address;
+}
+
+}  // namespace cerberus::exec

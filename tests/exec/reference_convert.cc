@@ -1,0 +1,225 @@
+// PTX ISA 9.0, "Data Movement and Conversion Instructions: cvt" and cvt.pack.
+#include "tests/exec/reference_internal.h"
+
+namespace cerberus::exec {
+namespace {
+
+using Bits = std::uint64_t;
+
+__int128 Least(const PtxType& t) {
+  return t.is_signed() ? -(static_cast<__int128>(1) << (t.bits - 1)) : 0;
+}
+__int128 Greatest(const PtxType& t) {
+  return t.is_signed() ? (static_cast<__int128>(1) << (t.bits - 1)) - 1
+                       : (static_cast<__int128>(1) << t.bits) - 1;
+}
+__int128 IntOf(const PtxType& t, Value v) {
+  return t.is_signed() ? SignExtend(v, t.bits)
+                       : static_cast<__int128>(Truncate(v, t.bits));
+}
+// An 8-bit result is extended to the 16-bit register that holds it.
+PtxType RegisterOf(const PtxType& t) {
+  if (t.bits != 8 || t.is_float()) return t;
+  return T(t.is_signed() ? "s16" : "u16");
+}
+
+void SetInteger(mpfr_ptr d, __int128 v) {
+  const bool negative = v < 0;
+  const Value m = negative ? -static_cast<Value>(v) : static_cast<Value>(v);
+  mpfr_set_ui(d, High(m), MPFR_RNDN);
+  mpfr_mul_2ui(d, d, 64, MPFR_RNDN);
+  mpfr_add_ui(d, d, Low(m), MPFR_RNDN);
+  if (negative) mpfr_neg(d, d, MPFR_RNDN);
+}
+
+mpfr_rnd_t MpfrRound(Round r) {
+  switch (r) {
+    case Round::kZero:
+      return MPFR_RNDZ;
+    case Round::kDown:
+      return MPFR_RNDD;
+    case Round::kUp:
+      return MPFR_RNDU;
+    default:
+      return MPFR_RNDN;
+  }
+}
+
+Tests IntToInt(const Spelling& s, PtxType d, PtxType a) {
+  const bool sat = s.Has("sat");
+  const PtxType out = RegisterOf(d);
+  return {Simple(out, {a}, [=](In v) {
+    __int128 x = IntOf(a, v[0]);
+    if (sat) x = x < Least(d) ? Least(d) : x > Greatest(d) ? Greatest(d) : x;
+    return Exact(static_cast<Value>(IntOf(d, static_cast<Value>(x))));
+  })};
+}
+
+Tests FloatToInt(const Spelling& s, PtxType d, PtxType a) {
+  const Round round = RoundingOf(s, Round::kZero);
+  const bool ftz = s.Has("ftz");
+  const FloatFormat& f = FormatOf(a);
+  const PtxType out = RegisterOf(d);
+  return {Simple(out, {a}, [=, &f](In v) {
+    Bits x = Low(Truncate(v[0], a.bits));
+    if (ftz) x = f.Flush(x);
+    if (f.IsNan(x)) {
+      // Zero, unless a 64-bit type takes part: then only the top bit set.
+      if (a.name == "f64" || d.bits == 64) {
+        if (d.bits < 32) return Any();
+        return Exact(static_cast<Value>(1) << (d.bits - 1));
+      }
+      return Exact(0);
+    }
+    const Mp number(f, x);
+    __int128 r;
+    if (mpfr_inf_p(number.get())) {
+      r = mpfr_signbit(number.get()) ? Least(d) : Greatest(d);
+    } else {
+      Mp integral(512);
+      mpfr_rint(integral.get(), number.get(), MpfrRound(round));
+      Mp low(512), high(512);
+      SetInteger(low.get(), Least(d));
+      SetInteger(high.get(), Greatest(d));
+      if (mpfr_cmp(integral.get(), low.get()) <= 0) {
+        r = Least(d);
+      } else if (mpfr_cmp(integral.get(), high.get()) >= 0) {
+        r = Greatest(d);
+      } else {
+        const bool negative = mpfr_sgn(integral.get()) < 0;
+        mpfr_abs(integral.get(), integral.get(), MPFR_RNDN);
+        r = static_cast<__int128>(mpfr_get_ui(integral.get(), MPFR_RNDN));
+        if (negative) r = -r;
+      }
+    }
+    return Exact(static_cast<Value>(r));
+  })};
+}
+
+Bits Finish(const Spelling& s, const FloatFormat& f, Bits bits) {
+  if (s.Has("sat")) {
+    const Bits one = static_cast<Bits>(f.bias) << f.mantissa_bits;
+    if (f.IsNan(bits) || (bits & f.SignBit()) != 0) return 0;
+    if (bits > one) return one;
+  }
+  if (s.Has("relu") && !f.IsNan(bits) && (bits & f.SignBit()) != 0) return 0;
+  return bits;
+}
+
+Tests IntToFloat(const Spelling& s, PtxType d, PtxType a) {
+  const Round round = RoundingOf(s);
+  const FloatFormat& f = FormatOf(d);
+  return {Simple(d, {a}, [=, &f](In v) {
+    Mp number(128);
+    SetInteger(number.get(), IntOf(a, v[0]));
+    return Exact(Finish(s, f, RoundTo(f, round, number)));
+  })};
+}
+
+// One element from format to format, with all that may be said on the way.
+Bits ConvertOne(const Spelling& s, const FloatFormat& to,
+                const FloatFormat& from, Bits x, bool flush_source,
+                bool flush_result) {
+  if (flush_source) x = from.Flush(x);
+  if (from.IsNan(x)) return Finish(s, to, to.CanonicalNan());
+  const bool integral = !s.OneOf({"rni", "rzi", "rmi", "rpi"}).empty();
+  Bits r;
+  if (integral) {
+    const Mp number(from, x);
+    Mp rounded(512);
+    mpfr_rint(rounded.get(), number.get(), MpfrRound(RoundingOf(s)));
+    mpfr_setsign(rounded.get(), rounded.get(),
+                 mpfr_signbit(number.get()) != 0, MPFR_RNDN);
+    r = RoundTo(to, Round::kNearestEven, rounded);
+  } else {
+    r = Convert(to, RoundingOf(s), from, x);
+  }
+  if (s.Has("satfinite") &&
+      (to.IsInf(r) || (r & ~to.SignBit()) > to.MaxFinite())) {
+    r = (r & to.SignBit()) | to.MaxFinite();
+  }
+  if (flush_result) r = to.Flush(r);
+  return Finish(s, to, r);
+}
+
+Tests FloatToFloat(const Spelling& s, PtxType d, PtxType a) {
+  const FloatFormat& to = FormatOf(d);
+  const FloatFormat& from = FormatOf(a);
+  const bool ftz = s.Has("ftz");
+  // .ftz speaks of .f32 sources and results.
+  const bool flush_source = ftz && a.name.substr(0, 3) == "f32";
+  const bool flush_result = ftz && d.name.substr(0, 3) == "f32";
+  if (d.elements == a.elements) {  // scalar, or pack to pack
+    return {Simple(d, {a}, [=, &to, &from](In v) {
+      Value result = 0;
+      for (int e = 0; e < d.elements; ++e) {
+        // fp6 stands in the low bits of a byte of its own.
+        const Bits x = Low(Truncate(v[0] >> (e * a.element_bits()),
+                                    from.storage_bits()));
+        result |= static_cast<Value>(ConvertOne(s, to, from, x, flush_source,
+                                                flush_result))
+                  << (e * d.element_bits());
+      }
+      return Exact(result);
+    })};
+  }
+  if (d.elements == 2 && a.elements == 1) {
+    // d, a, b: a becomes the upper half, b the lower.
+    return {Simple(d, {a, a}, [=, &to, &from](In v) {
+      Value result = 0;
+      for (int e = 0; e < 2; ++e) {
+        const Bits x = Low(Truncate(v[static_cast<std::size_t>(1 - e)],
+                                    a.bits));
+        result |= static_cast<Value>(ConvertOne(s, to, from, x, flush_source,
+                                                flush_result))
+                  << (e * d.element_bits());
+      }
+      return Exact(result);
+    })};
+  }
+  return {};
+}
+
+// cvt.pack.sat.convertType.abType{.cType} d, a, b{, c}
+Tests Pack(const Spelling& s) {
+  const PtxType to = s.type(0), from = s.type(1);
+  const bool three = s.types().size() == 3;
+  std::vector<PtxType> in = {from, from};
+  if (three) in.push_back(s.type(2));
+  return {Simple(T("b32"), in, [=](In v) {
+    const auto clamp = [&](Value x) {
+      const __int128 i = IntOf(from, x);
+      return Truncate(static_cast<Value>(i < Least(to)      ? Least(to)
+                                         : i > Greatest(to) ? Greatest(to)
+                                                            : i),
+                      to.bits);
+    };
+    Value d = (clamp(v[0]) << to.bits) | clamp(v[1]);
+    if (three) d |= Truncate(v[2] << (2 * to.bits), 32);
+    return Exact(d);
+  })};
+}
+
+}  // namespace
+
+Tests ConvertReferences(const Spelling& s, std::string_view) {
+  if (s.opcode() != "cvt" || s.types().size() < 2) return {};
+  if (s.Has("pack")) return Pack(s);
+  if (s.types().size() != 2 || s.Has("rs") || s.Has("scaled::n2::ue8m0")) {
+    return {};
+  }
+  const PtxType d = s.type(0), a = s.type(1);
+  // Formats whose bits the fields of FloatFormat cannot say.
+  for (const PtxType& t : {d, a}) {
+    if (t.name.substr(0, 5) == "ue8m0" || t.name.substr(0, 4) == "s2f6") {
+      return {};
+    }
+  }
+  if (d.is_int() && a.is_int()) return IntToInt(s, d, a);
+  if (d.is_int() && a.is_float()) return FloatToInt(s, d, a);
+  if (d.is_float() && a.is_int()) return IntToFloat(s, d, a);
+  if (d.is_float() && a.is_float()) return FloatToFloat(s, d, a);
+  return {};
+}
+
+}  // namespace cerberus::exec

@@ -1,0 +1,269 @@
+// Executes every instruction that turns registers into registers: each row of
+// the table that is lowered, in every spelling the row allows, on edge values
+// and random ones, and compares with the manual's arithmetic.
+//
+// A lowered row without a reference fails its test unless the list below says
+// which other test executes it.
+#include <cstdio>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "ptxc/opcode_table.h"
+#include "tests/exec/ptx_runner.h"
+#include "tests/exec/reference.h"
+
+namespace cerberus::exec {
+namespace {
+
+// Opcodes that need memory, other lanes or control flow; memory_exec_test.cc,
+// warp_exec_test.cc and control_exec_test.cc execute them.
+const std::set<std::string_view> kElsewhere = {
+#define EXECUTED_ELSEWHERE(opcode, test) opcode,
+#include "tests/exec/executed_elsewhere.def"
+};
+
+// Operand slots of 16 bytes in memory; one thread runs one case.
+constexpr int kCases = 256;
+constexpr std::size_t kSlot = 16;
+
+std::string RegisterType(const PtxType& type) {
+  if (type.kind == PtxType::Kind::kPred) return ".pred";
+  if (type.bits == 8 && type.is_float()) return ".b8";
+  if (type.bits <= 16) return ".b16";
+  return ".b" + std::to_string(type.bits);
+}
+
+std::string LoadInput(int i, const PtxType& type, int inputs) {
+  const std::string reg = "%a" + std::to_string(i);
+  const std::string at = "[%in+" + std::to_string(i * 16) + "]";
+  (void)inputs;
+  if (type.kind == PtxType::Kind::kPred) {
+    const std::string raw = "%p" + std::to_string(i);
+    return "  .reg .b32 " + raw + ";\n  ld.global.b32 " + raw + ", " + at +
+           ";\n  and.b32 " + raw + ", " + raw + ", 1;\n  setp.ne.u32 " + reg +
+           ", " + raw + ", 0;\n";
+  }
+  return "  ld.global" + RegisterType(type) + " " + reg + ", " + at + ";\n";
+}
+
+std::string StoreOutput(int i, const PtxType& type) {
+  const std::string reg = "%d" + std::to_string(i);
+  const std::string at = "[%out+" + std::to_string(i * 16) + "]";
+  if (type.kind == PtxType::Kind::kPred) {
+    const std::string raw = "%q" + std::to_string(i);
+    return "  .reg .b32 " + raw + ";\n  selp.b32 " + raw + ", 1, 0, " + reg +
+           ";\n  st.global.b32 " + at + ", " + raw + ";\n";
+  }
+  return "  st.global" + RegisterType(type) + " " + at + ", " + reg + ";\n";
+}
+
+std::string KernelText(const std::string& name, const ValueTest& test) {
+  const int inputs = static_cast<int>(test.inputs.size());
+  const int outputs = static_cast<int>(test.outputs.size());
+  std::string text = ".visible .entry " + name +
+                     "(.param .u64 in, .param .u64 out)\n{\n"
+                     "  .reg .b64 %in, %out;\n  .reg .b32 %tid;\n"
+                     "  ld.param.u64 %in, [in];\n"
+                     "  ld.param.u64 %out, [out];\n"
+                     "  mov.u32 %tid, %tid.x;\n";
+  const auto stride = [](int n) { return std::to_string(n * 16); };
+  text += "  mad.wide.u32 %in, %tid, " + stride(inputs) + ", %in;\n";
+  text += "  mad.wide.u32 %out, %tid, " + stride(outputs) + ", %out;\n";
+  for (int i = 0; i < inputs; ++i) {
+    const PtxType& type = test.inputs[static_cast<std::size_t>(i)];
+    text += "  .reg " + RegisterType(type) + " %a" + std::to_string(i) + ";\n";
+    text += LoadInput(i, type, inputs);
+  }
+  for (int i = 0; i < outputs; ++i) {
+    text += "  .reg " +
+            RegisterType(test.outputs[static_cast<std::size_t>(i)]) + " %d" +
+            std::to_string(i) + ";\n";
+  }
+  if (!test.body.empty()) {
+    text += "  " + test.body + "\n";
+  } else {
+    text += "  " + test.spelling->text() + " %d0";
+    for (int i = 0; i < inputs; ++i) text += ", %a" + std::to_string(i);
+    text += ";\n";
+  }
+  for (int i = 0; i < outputs; ++i) {
+    text += StoreOutput(i, test.outputs[static_cast<std::size_t>(i)]);
+  }
+  return text + "  ret;\n}\n";
+}
+
+// kCases tuples of inputs: the test's own, then edge values in all pairs as
+// far as they go, then random ones.
+std::vector<std::vector<Value>> Cases(const ValueTest& test,
+                                      std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<std::vector<Value>> cases = test.extra_cases;
+  std::vector<std::vector<Value>> edges;
+  for (const PtxType& type : test.inputs) edges.push_back(EdgeValues(type));
+  std::size_t i = 0;
+  while (cases.size() < kCases) {
+    std::vector<Value> tuple;
+    const bool edge = cases.size() < kCases * 3 / 4;
+    for (std::size_t k = 0; k < test.inputs.size(); ++k) {
+      const std::vector<Value>& list = edges[k];
+      Value v = (static_cast<Value>(random()) << 64) | random();
+      if (edge) {
+        // First operand in turn, the others at random: every edge value of
+        // the first meets several of the others.
+        v = k == 0 ? list[i % list.size()] : list[random() % list.size()];
+      } else if (test.inputs[k].is_float() && random() % 2 == 0) {
+        // Numbers of like size, so that sums cancel.
+        const Value base = list[random() % list.size()];
+        v = base ^ (random() & 0xffff);
+      } else if (random() % 3 == 0) {
+        v = random() % 70;  // shift counts, small integers
+      }
+      tuple.push_back(v);
+    }
+    cases.push_back(std::move(tuple));
+    ++i;
+  }
+  cases.resize(kCases);
+  return cases;
+}
+
+std::string Hex(Value v) {
+  char text[64];
+  if (High(v) != 0) {
+    std::snprintf(text, sizeof text, "0x%llx%016llx",
+                  static_cast<unsigned long long>(High(v)),
+                  static_cast<unsigned long long>(Low(v)));
+  } else {
+    std::snprintf(text, sizeof text, "0x%llx",
+                  static_cast<unsigned long long>(Low(v)));
+  }
+  return text;
+}
+
+void RunTests(PtxModule& module, const std::vector<ValueTest>& tests) {
+  for (std::size_t t = 0; t < tests.size(); ++t) {
+    const ValueTest& test = tests[t];
+    const std::vector<std::vector<Value>> cases = Cases(test, t + 1);
+    Buffer in(module.device(), kSlot * test.inputs.size() * kCases);
+    Buffer out(module.device(), kSlot * test.outputs.size() * kCases);
+    Value* slots = in.as<Value>();
+    for (const std::vector<Value>& tuple : cases) {
+      for (Value v : tuple) *slots++ = v;
+    }
+    Launch launch;
+    launch.block = {kCases, 1, 1};
+    launch.params = {in.address(), out.address()};
+    const Status status = module.Run("k" + std::to_string(t), launch);
+    ASSERT_TRUE(status) << test.spelling->text() << ": "
+                        << status.error().ToString();
+    int wrong = 0;
+    for (std::size_t c = 0; c < cases.size() && wrong < 3; ++c) {
+      std::vector<Value> inputs;
+      for (std::size_t k = 0; k < cases[c].size(); ++k) {
+        inputs.push_back(cases[c][k]);
+      }
+      const std::vector<Want> wants = test.expect(inputs);
+      for (std::size_t k = 0; k < test.outputs.size(); ++k) {
+        const PtxType& type = test.outputs[k];
+        const Value got = Truncate(
+            out.as<Value>()[c * test.outputs.size() + k], type.bits);
+        if (Matches(wants[k], type, got)) continue;
+        ++wrong;
+        std::string operands;
+        for (std::size_t n = 0; n < inputs.size(); ++n) {
+          operands += (n == 0 ? "" : ", ") +
+                      Hex(Truncate(inputs[n], test.inputs[n].bits));
+        }
+        ADD_FAILURE() << test.spelling->text() << " "
+                      << (test.body.empty() ? "" : "[" + test.body + "] ")
+                      << "(" << operands << ") output " << k << ": got "
+                      << Hex(got) << ", want "
+                      << Hex(Truncate(wants[k].bits, type.bits));
+      }
+    }
+  }
+}
+
+// Compiles in batches; if a batch fails, one by one to name the culprits.
+void RunAll(const std::vector<ValueTest>& tests) {
+  constexpr std::size_t kBatch = 48;
+  const auto text_of = [](const std::vector<ValueTest>& batch) {
+    std::string text = ".version 9.0\n.target sm_100a\n.address_size 64\n";
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      text += KernelText("k" + std::to_string(i), batch[i]);
+    }
+    return text;
+  };
+  for (std::size_t at = 0; at < tests.size(); at += kBatch) {
+    const std::vector<ValueTest> batch(
+        tests.begin() + static_cast<std::ptrdiff_t>(at),
+        tests.begin() + static_cast<std::ptrdiff_t>(
+                            std::min(tests.size(), at + kBatch)));
+    Result<std::unique_ptr<PtxModule>> module =
+        PtxModule::Compile(text_of(batch));
+    if (module) {
+      RunTests(**module, batch);
+      continue;
+    }
+    for (const ValueTest& test : batch) {
+      module = PtxModule::Compile(text_of({test}));
+      if (module) {
+        RunTests(**module, {test});
+      } else {
+        ADD_FAILURE() << test.spelling->text() << ": "
+                      << module.error().ToString() << text_of({test});
+      }
+    }
+  }
+}
+
+class RowTest : public ::testing::Test {
+ public:
+  explicit RowTest(const ptx::OpcodeRow* row) : row_(row) {}
+  void TestBody() override {
+    std::vector<ValueTest> tests;
+    ptx::ForEachSpelling(*row_, false, [&](std::string_view spelling) {
+      std::vector<ValueTest> found = ReferencesFor(spelling, row_->operands);
+      if (found.empty()) {
+        ADD_FAILURE() << "no reference for " << spelling;
+      }
+      for (ValueTest& test : found) tests.push_back(std::move(test));
+    });
+    RunAll(tests);
+  }
+
+ private:
+  const ptx::OpcodeRow* row_;
+};
+
+void RegisterRows() {
+  std::map<std::string, int> seen;
+  for (const ptx::OpcodeRow& row : ptx::OpcodeTable()) {
+    if (!row.is_supported()) continue;
+    const std::string name(row.name);
+    if (kElsewhere.count(row.name) != 0) continue;
+    std::string test_name = name + "_" + std::to_string(seen[name]++);
+    for (char& c : test_name) {
+      if (c == '.' || c == ':') c = '_';
+    }
+    ::testing::RegisterTest("ValueExec", test_name.c_str(), nullptr,
+                            std::string(row.syntax).c_str(), __FILE__,
+                            __LINE__, [row = &row]() -> ::testing::Test* {
+                              return new RowTest(row);
+                            });
+  }
+}
+
+}  // namespace
+}  // namespace cerberus::exec
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  cerberus::exec::RegisterRows();
+  return RUN_ALL_TESTS();
+}
