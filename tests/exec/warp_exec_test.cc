@@ -45,7 +45,7 @@ struct Out {
   std::uint32_t y[4] = {};
 };
 
-std::vector<Out> Run(const std::string& text, const std::vector<Lane>& in) {
+std::vector<Out> Execute(const std::string& text, const std::vector<Lane>& in) {
   std::vector<Out> out(in.size());
   auto module = PtxModule::Compile(text);
   if (!module) {
@@ -129,7 +129,7 @@ TEST(WarpExec, Shfl) {
             " %y2, %x0, " + b + ", " + std::to_string(c) + mask + ";\n" +
             "  st.global.u32 [%out], %y0;\n  st.global.u32 [%out+4], %y1;\n"
             "  st.global.u32 [%out+8], %y2;\n");
-        const std::vector<Out> out = Run(text, lanes);
+        const std::vector<Out> out = Execute(text, lanes);
         for (std::uint32_t t = 0; t < kThreads; ++t) {
           const Shuffled from = ShuffleSource(s, t % 32, lanes[t].x[1], c);
           const std::uint32_t want = lanes[t / 32 * 32 + from.lane].x[0];
@@ -152,7 +152,7 @@ TEST(WarpExec, ShflAmongTheLanesOfABranch) {
       "  shfl.sync.down.b32 %y0|%p0, %x0, 1, 0x100f, 0xffff;\n"
       "DONE:\n  st.global.u32 [%out], %y0;\n");
   const std::vector<Lane> lanes = RandomLanes(3);
-  const std::vector<Out> out = Run(text, lanes);
+  const std::vector<Out> out = Execute(text, lanes);
   for (std::uint32_t t = 0; t < kThreads; ++t) {
     const std::uint32_t l = t % 32;
     const std::uint32_t want =
@@ -180,7 +180,7 @@ TEST(WarpExec, Vote) {
         // The warps: all, none, some.
         lanes[t].x[0] = t < 32 ? 1 : t < 64 ? 0 : lanes[t].x[0] & 1;
       }
-      const std::vector<Out> out = Run(text, lanes);
+      const std::vector<Out> out = Execute(text, lanes);
       for (std::uint32_t t = 0; t < kThreads; ++t) {
         std::uint32_t bits = 0;
         for (std::uint32_t l = 0; l < 32; ++l) {
@@ -208,7 +208,7 @@ TEST(WarpExec, VoteAndActivemaskInABranch) {
       "DONE:\n  st.global.u32 [%out], %y0;\n  st.global.u32 [%out+4], %y1;\n");
   std::vector<Lane> lanes = RandomLanes(6);
   for (Lane& lane : lanes) lane.x[0] &= 1;
-  const std::vector<Out> out = Run(text, lanes);
+  const std::vector<Out> out = Execute(text, lanes);
   for (std::uint32_t t = 0; t < kThreads; ++t) {
     const bool in = t % 4 == 1;
     std::uint32_t bits = 0;
@@ -234,7 +234,7 @@ TEST(WarpExec, Match) {
       lanes[t].x[0] = t < 32 ? 5 : lanes[t].x[0] % 4;
       lanes[t].x[1] = t < 32 ? 9 : lanes[t].x[1] % 2;
     }
-    const std::vector<Out> out = Run(Kernel(body), lanes);
+    const std::vector<Out> out = Execute(Kernel(body), lanes);
     for (std::uint32_t t = 0; t < kThreads; ++t) {
       std::uint32_t same = 0;
       for (std::uint32_t l = 0; l < 32; ++l) {
@@ -267,7 +267,7 @@ TEST(WarpExec, Redux) {
       }
       if (s.Has("NaN")) lanes[40].x[0] = 0x7fc00000;
     }
-    const std::vector<Out> out = Run(text, lanes);
+    const std::vector<Out> out = Execute(text, lanes);
     for (std::uint32_t w = 0; w < kThreads; w += 32) {
       std::uint32_t want = lanes[w].x[0];
       if (s.Has("abs")) want &= 0x7fffffff;
@@ -314,7 +314,7 @@ TEST(WarpExec, Elect) {
                "  selp.u32 %y1, 1, 0, %p0;\n"
                "  st.global.u32 [%out], %y0;\n"
                "  st.global.u32 [%out+4], %y1;\n");
-    const std::vector<Out> out = Run(text, RandomLanes(9));
+    const std::vector<Out> out = Execute(text, RandomLanes(9));
     for (std::uint32_t w = 0; w < kThreads; w += 32) {
       const std::uint32_t leader = out[w].y[0];
       ASSERT_LT(leader, 32u);
@@ -342,7 +342,7 @@ std::string Exchange(const std::string& barrier) {
 
 void ExpectExchanged(const std::string& text) {
   const std::vector<Lane> lanes = RandomLanes(10);
-  const std::vector<Out> out = Run(text, lanes);
+  const std::vector<Out> out = Execute(text, lanes);
   for (std::uint32_t t = 0; t < kThreads; ++t) {
     ASSERT_EQ(out[t].y[0], lanes[(t + 40) % kThreads].x[0])
         << "thread " << t << "\n" << text;
@@ -374,7 +374,7 @@ TEST(WarpExec, BarriersOrderSharedMemory) {
               std::uint32_t want = count;
               if (s.Has("and")) want = count == kThreads;
               if (s.Has("or")) want = count != 0;
-              const std::vector<Out> out = Run(text, lanes);
+              const std::vector<Out> out = Execute(text, lanes);
               for (std::uint32_t t = 0; t < kThreads; ++t) {
                 ASSERT_EQ(out[t].y[1], want) << text;
                 ASSERT_EQ(out[t].y[0], lanes[(t + 40) % kThreads].x[0]);
@@ -409,7 +409,7 @@ TEST(WarpExec, BarWarpSync) {
         "  mad.lo.u32 %y3, %y3, 4, %y1;\n  ld.shared.u32 %y0, [%y3];\n"
         "  st.global.u32 [%out], %y0;\n");
     const std::vector<Lane> lanes = RandomLanes(12);
-    const std::vector<Out> out = Run(text, lanes);
+    const std::vector<Out> out = Execute(text, lanes);
     for (std::uint32_t t = 0; t < kThreads; ++t) {
       EXPECT_EQ(out[t].y[0], lanes[t ^ 31].x[0]) << t;
     }
@@ -439,7 +439,7 @@ TEST(WarpExec, NamedBarriersCountTheirOwnThreads) {
         "  ld.shared.u32 %y0, [%y3];\n"
         "DONE:\n  st.global.u32 [%out], %y0;\n");
     const std::vector<Lane> lanes = RandomLanes(13);
-    const std::vector<Out> out = Run(text, lanes);
+    const std::vector<Out> out = Execute(text, lanes);
     for (std::uint32_t t = 0; t < kThreads; ++t) {
       const std::uint32_t want = t < 32   ? 0
                                  : t < 64 ? lanes[t - 32].x[0]
