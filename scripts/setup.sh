@@ -17,7 +17,7 @@ packages=(
   libzstd-dev liblz4-dev libxxhash-dev libfmt-dev libexpected-dev
   libcli11-dev libmsgpack-cxx-dev zlib1g-dev libxml2-dev
   # tests
-  libgtest-dev libgmock-dev libbenchmark-dev mold patchelf
+  libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev mold patchelf
   python3 python3-venv ca-certificates procps
 )
 
