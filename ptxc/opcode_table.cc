@@ -260,6 +260,11 @@ class Table {
       } else {
         spec.classes |= kOpRegister;
       }
+      while (text.ends_with('@') || text.ends_with('^')) {
+        spec.classes |= text.back() == '@' ? kOpSymbol | kOpSpecial
+                                           : static_cast<unsigned>(kOpVector);
+        text.remove_suffix(1);
+      }
       if (text.starts_with('!')) {
         spec.classes |= kOpNegatable;
         text.remove_prefix(1);
@@ -281,7 +286,7 @@ class Table {
       }
       if ((spec.classes & kOpDest) != 0)
         spec.classes |= kOpSink;
-      else if ((spec.classes & kOpVector) == 0)
+      else if ((spec.classes & kOpRegister) != 0)
         spec.classes |= kOpImmediate;
     }
     spec.name = text;
@@ -312,8 +317,14 @@ struct Suffixes {
 
 const SyntaxItem::Choice* FindChoice(const SyntaxItem& item,
                                      std::string_view suffix) {
-  for (const SyntaxItem::Choice& choice : item.choices)
+  for (const SyntaxItem::Choice& choice : item.choices) {
     if (choice.spelling == suffix) return &choice;
+    if (choice.spelling.ends_with('*') &&
+        suffix.starts_with(
+            choice.spelling.substr(0, choice.spelling.size() - 1)) &&
+        suffix.size() >= choice.spelling.size())
+      return &choice;
+  }
   return nullptr;
 }
 
