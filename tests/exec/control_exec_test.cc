@@ -1,0 +1,292 @@
+// Control flow: bra, brx, call, ret, exit, trap, nanosleep, guards.
+//
+// PTX ISA 9.0, "Control Flow Instructions", and "Abstracting the ABI" for
+// functions and their parameters.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/exec/ptx_runner.h"
+#include "tests/exec/spellings.h"
+
+namespace cerberus::exec {
+namespace {
+
+constexpr std::uint32_t kThreads = 64;
+
+// k(out): each thread stores its 64-bit %result.
+std::vector<std::uint64_t> RunThreads(const std::string& module_scope,
+                                      const std::string& body,
+                                      bool expect_fault = false) {
+  const std::string text =
+      ".version 9.0\n.target sm_100a\n.address_size 64\n" + module_scope +
+      ".visible .entry k(.param .u64 out)\n{\n"
+      "  .reg .b64 %out, %result, %l<8>;\n  .reg .b32 %tid, %r<16>;\n"
+      "  .reg .pred %p<8>;\n  .reg .f32 %f<8>;\n"
+      "  ld.param.u64 %out, [out];\n  mov.u32 %tid, %tid.x;\n"
+      "  mad.wide.u32 %out, %tid, 8, %out;\n  mov.u64 %result, 0;\n" +
+      body + "  st.global.u64 [%out], %result;\n  ret;\n}\n";
+  std::vector<std::uint64_t> out(kThreads);
+  auto module = PtxModule::Compile(text);
+  if (!module) {
+    ADD_FAILURE() << module.error().ToString() << text;
+    return out;
+  }
+  Buffer buffer((*module)->device(), 8 * kThreads);
+  std::fill_n(buffer.as<std::uint64_t>(), kThreads, 0xeeee);
+  Launch launch;
+  launch.block = {kThreads, 1, 1};
+  launch.params = {buffer.address()};
+  const Status status = (*module)->Run("k", launch);
+  EXPECT_TRUE(status || expect_fault) << (status ? "" : status.error().ToString()) << text;
+  std::copy_n(buffer.as<std::uint64_t>(), kThreads, out.begin());
+  return out;
+}
+
+TEST(ControlExec, BraInEveryForm) {
+  const auto spellings = LoweredSpellingsOf("bra");
+  ASSERT_FALSE(spellings.empty());
+  for (const LoweredSpelling& s : spellings) {
+    // Uniform jumps must be taken by all threads together.
+    const auto out = RunThreads(
+        "", "  setp.gt.u32 %p0, %tid, 1000;\n  @%p0 " + s.text +
+                " FAR;\n  @!%p0 " + s.text + " NEAR;\n  mov.u64 %result, 1;\n"
+                "FAR:\n  add.u64 %result, %result, 2;\n"
+                "NEAR:\n  add.u64 %result, %result, 4;\n");
+    for (std::uint64_t r : out) EXPECT_EQ(r, 4u) << s.text;
+  }
+}
+
+TEST(ControlExec, DivergentLoopsMeetAgain) {
+  // Thread t sums 1..t, odd threads multiply as well; then all add 100.
+  const auto out = RunThreads(
+      "",
+      "  mov.u32 %r0, 0;\n  mov.u32 %r1, 0;\n"
+      "LOOP:\n  setp.ge.u32 %p0, %r0, %tid;\n  @%p0 bra DONE;\n"
+      "  add.u32 %r0, %r0, 1;\n  add.u32 %r1, %r1, %r0;\n  bra LOOP;\n"
+      "DONE:\n  and.b32 %r2, %tid, 1;\n  setp.eq.u32 %p1, %r2, 0;\n"
+      "  @%p1 bra EVEN;\n  mul.lo.u32 %r1, %r1, 3;\n"
+      "EVEN:\n  add.u32 %r1, %r1, 100;\n  cvt.u64.u32 %result, %r1;\n");
+  for (std::uint32_t t = 0; t < kThreads; ++t) {
+    const std::uint64_t sum = t * (t + 1) / 2;
+    EXPECT_EQ(out[t], (t % 2 == 1 ? sum * 3 : sum) + 100) << t;
+  }
+}
+
+TEST(ControlExec, GuardsPredicateAnyInstruction) {
+  const auto out = RunThreads(
+      "",
+      "  setp.lt.u32 %p0, %tid, 10;\n  mov.u32 %r0, 1;\n"
+      "  @%p0 mov.u32 %r0, 2;\n  @!%p0 add.u32 %r0, %r0, 5;\n"
+      "  @%p0 setp.eq.u32 %p1, 0, 0;\n  @!%p0 setp.eq.u32 %p1, 0, 1;\n"
+      "  @%p1 add.u32 %r0, %r0, 40;\n  cvt.u64.u32 %result, %r0;\n");
+  for (std::uint32_t t = 0; t < kThreads; ++t) {
+    EXPECT_EQ(out[t], t < 10 ? 42u : 6u) << t;
+  }
+}
+
+TEST(ControlExec, BranchTables) {
+  if (LoweredSpellingsOf("brx.idx").empty() &&
+      LoweredSpellingsOf("brx").empty()) {
+    FAIL() << "brx.idx is not lowered";
+  }
+  for (const char* form : {"brx.idx", "brx.idx.uni"}) {
+    const bool uni = std::string(form) == "brx.idx.uni";
+    const auto out = RunThreads(
+        "", std::string(uni ? "  mov.u32 %r0, 2;\n"
+                            : "  rem.u32 %r0, %tid, 3;\n") +
+                "TABLE: .branchtargets A, B, C;\n  " + form +
+                " %r0, TABLE;\n"
+                "A:\n  mov.u64 %result, 10;\n  bra DONE;\n"
+                "B:\n  mov.u64 %result, 20;\n  bra DONE;\n"
+                "C:\n  mov.u64 %result, 30;\nDONE:\n");
+    for (std::uint32_t t = 0; t < kThreads; ++t) {
+      EXPECT_EQ(out[t], 10u * ((uni ? 2 : t % 3) + 1)) << form << t;
+    }
+  }
+}
+
+constexpr char kAddFunction[] =
+    ".func (.param .b32 sum) addmul(.param .b32 a, .param .b32 b)\n{\n"
+    "  .reg .b32 %r<4>;\n  ld.param.u32 %r0, [a];\n  ld.param.u32 %r1, [b];\n"
+    "  mad.lo.u32 %r2, %r0, 10, %r1;\n  st.param.b32 [sum], %r2;\n  ret;\n}\n";
+
+TEST(ControlExec, DirectCalls) {
+  for (const char* form : {"call", "call.uni"}) {
+    const auto out = RunThreads(
+        kAddFunction,
+        "  {\n  .param .b32 p0;\n  .param .b32 p1;\n  .param .b32 r;\n"
+        "  st.param.b32 [p0], %tid;\n  st.param.b32 [p1], 7;\n  " +
+            std::string(form) +
+            " (r), addmul, (p0, p1);\n  ld.param.b32 %r0, [r];\n  }\n"
+            "  cvt.u64.u32 %result, %r0;\n");
+    for (std::uint32_t t = 0; t < kThreads; ++t) {
+      EXPECT_EQ(out[t], 10 * t + 7) << form;
+    }
+  }
+}
+
+TEST(ControlExec, CallsWithRegisterParameters) {
+  const auto out = RunThreads(
+      ".func (.reg .b32 %sum) add2(.reg .b32 %a, .reg .b32 %b)\n{\n"
+      "  add.u32 %sum, %a, %b;\n  ret;\n}\n",
+      "  call (%r0), add2, (%tid, 5);\n  cvt.u64.u32 %result, %r0;\n");
+  for (std::uint32_t t = 0; t < kThreads; ++t) EXPECT_EQ(out[t], t + 5);
+}
+
+TEST(ControlExec, CallsWithoutResultAndWithStructs) {
+  const auto out = RunThreads(
+      ".func store(.param .b64 where, .param .align 8 .b8 pair[16])\n{\n"
+      "  .reg .b64 %l<4>;\n  ld.param.u64 %l0, [where];\n"
+      "  ld.param.u64 %l1, [pair];\n  ld.param.u64 %l2, [pair+8];\n"
+      "  add.u64 %l3, %l1, %l2;\n  st.u64 [%l0], %l3;\n  ret;\n}\n",
+      "  .local .align 8 .b8 depot[8];\n"
+      "  mov.u64 %l0, depot;\n  cvta.local.u64 %l1, %l0;\n"
+      "  cvt.u64.u32 %l2, %tid;\n"
+      "  {\n  .param .b64 p0;\n  .param .align 8 .b8 p1[16];\n"
+      "  st.param.b64 [p0], %l1;\n  st.param.b64 [p1], %l2;\n"
+      "  st.param.b64 [p1+8], 1000;\n  call.uni store, (p0, p1);\n  }\n"
+      "  ld.local.u64 %result, [%l0];\n");
+  for (std::uint32_t t = 0; t < kThreads; ++t) EXPECT_EQ(out[t], t + 1000);
+}
+
+TEST(ControlExec, Recursion) {
+  // fib by the textbook, each lane to its own depth.
+  const auto out = RunThreads(
+      ".func (.param .b32 r) fib(.param .b32 n)\n;\n"
+      ".func (.param .b32 r) fib(.param .b32 n)\n{\n"
+      "  .reg .b32 %r<8>;\n  .reg .pred %p;\n  ld.param.u32 %r0, [n];\n"
+      "  setp.lt.u32 %p, %r0, 2;\n  @%p bra BASE;\n"
+      "  sub.u32 %r1, %r0, 1;\n  sub.u32 %r2, %r0, 2;\n"
+      "  {\n  .param .b32 a;\n  .param .b32 b;\n  st.param.b32 [a], %r1;\n"
+      "  call (b), fib, (a);\n  ld.param.b32 %r3, [b];\n  }\n"
+      "  {\n  .param .b32 a;\n  .param .b32 b;\n  st.param.b32 [a], %r2;\n"
+      "  call (b), fib, (a);\n  ld.param.b32 %r4, [b];\n  }\n"
+      "  add.u32 %r5, %r3, %r4;\n  st.param.b32 [r], %r5;\n  ret;\n"
+      "BASE:\n  st.param.b32 [r], %r0;\n  ret;\n}\n",
+      "  and.b32 %r0, %tid, 7;\n"
+      "  {\n  .param .b32 a;\n  .param .b32 b;\n  st.param.b32 [a], %r0;\n"
+      "  call (b), fib, (a);\n  ld.param.b32 %r1, [b];\n  }\n"
+      "  cvt.u64.u32 %result, %r1;\n");
+  const std::uint64_t fib[] = {0, 1, 1, 2, 3, 5, 8, 13};
+  for (std::uint32_t t = 0; t < kThreads; ++t) EXPECT_EQ(out[t], fib[t & 7]);
+}
+
+TEST(ControlExec, IndirectCalls) {
+  const auto out = RunThreads(
+      std::string(kAddFunction) +
+          ".func (.param .b32 sum) submul(.param .b32 a, .param .b32 b)\n{\n"
+          "  .reg .b32 %r<4>;\n  ld.param.u32 %r0, [a];\n"
+          "  ld.param.u32 %r1, [b];\n  mul.lo.u32 %r2, %r0, 10;\n"
+          "  sub.u32 %r3, %r2, %r1;\n  st.param.b32 [sum], %r3;\n  ret;\n}\n"
+          ".global .align 8 .u64 table[2] = {addmul, submul};\n",
+      "  and.b32 %r0, %tid, 1;\n  mov.u64 %l0, table;\n"
+      "  mad.wide.u32 %l0, %r0, 8, %l0;\n  ld.global.u64 %l1, [%l0];\n"
+      "  {\n  .param .b32 p0;\n  .param .b32 p1;\n  .param .b32 r;\n"
+      "  st.param.b32 [p0], %tid;\n  st.param.b32 [p1], 3;\n"
+      "PROTO: .callprototype (.param .b32 _) _ (.param .b32 _, .param .b32 _);\n"
+      "  call (r), %l1, (p0, p1), PROTO;\n  ld.param.b32 %r1, [r];\n  }\n"
+      "  cvt.s64.s32 %result, %r1;\n");
+  for (std::uint32_t t = 0; t < kThreads; ++t) {
+    const std::int64_t want =
+        static_cast<std::int64_t>(10 * t) + (t % 2 == 0 ? 3 : -3);
+    EXPECT_EQ(static_cast<std::int64_t>(out[t]), want) << t;
+  }
+}
+
+TEST(ControlExec, RetAndExitEndTheirThreadsOnly) {
+  for (const char* opcode : {"ret", "exit"}) {
+    for (const LoweredSpelling& s : LoweredSpellingsOf(opcode)) {
+      if (s.Has("uni")) continue;  // all threads would have to leave
+      const auto out =
+          RunThreads("", "  setp.lt.u32 %p0, %tid, 20;\n  @%p0 " + s.text +
+                             ";\n  mov.u64 %result, 9;\n");
+      for (std::uint32_t t = 0; t < kThreads; ++t) {
+        EXPECT_EQ(out[t], t < 20 ? 0xeeeeu : 9u) << s.text << t;
+      }
+    }
+  }
+  const auto out = RunThreads("", "  mov.u64 %result, 3;\n"
+                                  "  st.global.u64 [%out], %result;\n"
+                                  "  ret.uni;\n  mov.u64 %result, 4;\n");
+  for (std::uint64_t r : out) EXPECT_EQ(r, 3u);
+}
+
+TEST(ControlExec, NanosleepOnlyWaits) {
+  for (const LoweredSpelling& s : LoweredSpellingsOf("nanosleep")) {
+    const auto out = RunThreads("", "  " + s.text + " 100;\n  " + s.text +
+                                        " %tid;\n  mov.u64 %result, 6;\n");
+    for (std::uint64_t r : out) EXPECT_EQ(r, 6u);
+  }
+}
+
+// A trap ends the thread's wave; what it had stored before stays.
+TEST(ControlExec, TrapEndsTheWave) {
+  for (const LoweredSpelling& s : LoweredSpellingsOf("trap")) {
+    const auto out = RunThreads(
+        "", "  setp.lt.u32 %p0, %tid, 32;\n  mov.u64 %result, 1;\n"
+            "  st.global.u64 [%out], %result;\n  @!%p0 bra DONE;\n  " +
+                s.text + ";\nDONE:\n  mov.u64 %result, 2;\n",
+        true);
+    for (std::uint32_t t = 0; t < 32; ++t) EXPECT_EQ(out[t], 1u) << t;
+  }
+}
+
+TEST(ControlExec, SpecialRegisters) {
+  const std::string text =
+      ".version 9.0\n.target sm_100a\n.address_size 64\n"
+      ".visible .entry k(.param .u64 out)\n{\n"
+      "  .reg .b64 %out;\n  .reg .b32 %r<24>;\n"
+      "  ld.param.u64 %out, [out];\n"
+      "  mov.u32 %r0, %tid.x;\n  mov.u32 %r1, %tid.y;\n"
+      "  mov.u32 %r2, %tid.z;\n  mov.u32 %r3, %ntid.x;\n"
+      "  mov.u32 %r4, %ntid.y;\n  mov.u32 %r5, %ntid.z;\n"
+      "  mov.u32 %r6, %ctaid.x;\n  mov.u32 %r7, %ctaid.y;\n"
+      "  mov.u32 %r8, %ctaid.z;\n  mov.u32 %r9, %nctaid.x;\n"
+      "  mov.u32 %r10, %nctaid.y;\n  mov.u32 %r11, %nctaid.z;\n"
+      "  mov.u32 %r12, %laneid;\n  mov.u32 %r13, %lanemask_lt;\n"
+      "  mov.u32 %r14, WARP_SZ;\n"
+      // A row of 16 words per thread, rows in launch order.
+      "  mad.lo.u32 %r16, %r8, %r10, %r7;\n"
+      "  mad.lo.u32 %r16, %r16, %r9, %r6;\n"
+      "  mad.lo.u32 %r17, %r2, %r4, %r1;\n"
+      "  mad.lo.u32 %r17, %r17, %r3, %r0;\n"
+      "  mul.lo.u32 %r18, %r3, %r4;\n  mul.lo.u32 %r18, %r18, %r5;\n"
+      "  mad.lo.u32 %r16, %r16, %r18, %r17;\n"
+      "  mad.wide.u32 %out, %r16, 64, %out;\n"
+      "  st.global.v4.u32 [%out], {%r0, %r1, %r2, %r3};\n"
+      "  st.global.v4.u32 [%out+16], {%r4, %r5, %r6, %r7};\n"
+      "  st.global.v4.u32 [%out+32], {%r8, %r9, %r10, %r11};\n"
+      "  st.global.v4.u32 [%out+48], {%r12, %r13, %r14, %r17};\n"
+      "  ret;\n}\n";
+  auto module = PtxModule::Compile(text);
+  ASSERT_TRUE(module) << module.error().ToString();
+  const std::uint32_t block[3] = {5, 3, 4}, grid[3] = {2, 3, 2};
+  const std::uint32_t threads = 60, blocks = 12;
+  Buffer out((*module)->device(), 64 * threads * blocks);
+  Launch launch;
+  launch.block = {block[0], block[1], block[2]};
+  launch.grid = {grid[0], grid[1], grid[2]};
+  launch.params = {out.address()};
+  const Status status = (*module)->Run("k", launch);
+  ASSERT_TRUE(status) << status.error().ToString();
+  for (std::uint32_t b = 0; b < blocks; ++b) {
+    for (std::uint32_t t = 0; t < threads; ++t) {
+      const std::uint32_t* row =
+          out.as<std::uint32_t>() + (b * threads + t) * 16;
+      const std::uint32_t lane = t % 32;
+      const std::uint32_t want[16] = {
+          t % 5, t / 5 % 3, t / 15, 5, 3, 4, b % 2, b / 2 % 3, b / 6, 2, 3, 2,
+          lane, (1u << lane) - 1, 32, t};
+      for (int i = 0; i < 16; ++i) {
+        ASSERT_EQ(row[i], want[i]) << "block " << b << " thread " << t
+                                   << " word " << i;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cerberus::exec

@@ -1,0 +1,497 @@
+// Loads, stores and addresses: ld, st, ldu, mov, cvta, isspacep, prefetch,
+// in every state space, type and vector width.
+//
+// PTX ISA 9.0, "Data Movement and Conversion Instructions" and "State Spaces".
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/exec/ptx_runner.h"
+#include "tests/exec/reference.h"
+#include "tests/exec/spellings.h"
+
+namespace cerberus::exec {
+namespace {
+
+constexpr std::uint32_t kThreads = 64;
+constexpr std::string_view kHeader =
+    ".version 9.0\n.target sm_100a\n.address_size 64\n";
+
+// The one type and the vector width in a spelling of ld or st.
+struct Access {
+  PtxType type;
+  int width = 1;
+  int bytes() const { return type.bits / 8 * width; }
+};
+Access AccessOf(const LoweredSpelling& s) {
+  const Spelling parts(s.text);
+  return {parts.type(parts.types().size() - 1),
+          s.Has("v8") ? 8 : s.Has("v4") ? 4 : s.Has("v2") ? 2 : 1};
+}
+
+// "%r0" or "{%r0, %r1}".
+std::string VectorOf(const Access& a, const std::string& name) {
+  if (a.width == 1) return name + "0";
+  std::string out = "{";
+  for (int i = 0; i < a.width; ++i) {
+    out += (i == 0 ? "" : ", ") + name + std::to_string(i);
+  }
+  return out + "}";
+}
+
+std::string RegisterOf(const Access& a) {
+  return a.type.bits <= 16 ? ".b16" : ".b" + std::to_string(a.type.bits);
+}
+std::string MemoryType(const Access& a) {
+  return ".b" + std::to_string(a.type.bits);
+}
+
+// Where an instruction's operand lies: the state space it names.
+std::string SpaceOf(const LoweredSpelling& s) {
+  for (const char* space :
+       {"param::entry", "param::func", "param", "shared::cta",
+        "shared::cluster", "shared", "global", "local", "const"}) {
+    if (s.Has(space)) return space;
+  }
+  return "generic";
+}
+
+// The cache-policy operand some hints need.
+std::string PolicyOperand(const LoweredSpelling& s) {
+  return s.Has("L2::cache_hint") ? ", %policy" : "";
+}
+
+// k(in, out): thread t copies `bytes` bytes from in + t * bytes to
+// out + t * bytes; the instruction under test does one half of it, plain
+// accesses of the same width the other.
+std::string Prologue(int bytes) {
+  return "  .reg .b64 %in, %out, %at, %policy;\n  .reg .b32 %tid, %a32, %z;\n"
+         "  mov.b64 %policy, 0;\n"
+         "  ld.param.u64 %in, [in];\n  ld.param.u64 %out, [out];\n"
+         "  mov.u32 %tid, %tid.x;\n"
+         "  mad.wide.u32 %in, %tid, " + std::to_string(bytes) + ", %in;\n"
+         "  mad.wide.u32 %out, %tid, " + std::to_string(bytes) + ", %out;\n";
+}
+
+// Element by element, so that wide vectors need no wide instruction.
+std::string PlainLoad(const Access& a, const std::string& reg,
+                      const std::string& base) {
+  std::string out;
+  for (int i = 0; i < a.width; ++i) {
+    out += "  ld.global" + MemoryType(a) + " " + reg + std::to_string(i) +
+           ", [" + base + "+" + std::to_string(i * a.type.bits / 8) + "];\n";
+  }
+  return out;
+}
+std::string PlainStore(const Access& a, const std::string& reg,
+                       const std::string& space, const std::string& base) {
+  std::string out;
+  for (int i = 0; i < a.width; ++i) {
+    out += "  st" + space + MemoryType(a) + " [" + base + "+" +
+           std::to_string(i * a.type.bits / 8) + "], " + reg +
+           std::to_string(i) + ";\n";
+  }
+  return out;
+}
+
+// What puts the thread's bytes into the space under test, and the address.
+struct Placed {
+  std::string declarations;  // module scope
+  std::string setup;
+  std::string address;
+};
+Placed Place(const Access& a, const std::string& space, bool store) {
+  const std::string bytes = std::to_string(a.bytes());
+  const std::string total = std::to_string(a.bytes() * kThreads);
+  const auto variable = [&](const std::string& kind) {
+    return "  ." + kind + " .align 32 .b8 buffer[" + total + "];\n"
+           "  mov.u64 %at, buffer;\n"
+           "  mad.wide.u32 %at, %tid, " + bytes + ", %at;\n";
+  };
+  if (space == "global") return {"", "  mov.b64 %at, " +
+        std::string(store ? "%out" : "%in") + ";\n", "%at"};
+  if (space == "generic") return {"", "  mov.b64 %at, " +
+        std::string(store ? "%out" : "%in") + ";\n", "%at"};
+  if (space == "local") {
+    return {"", "  .local .align 32 .b8 buffer[" + bytes + "];\n"
+                "  mov.u64 %at, buffer;\n", "%at"};
+  }
+  return {"", variable("shared"), "%at"};
+}
+
+void Check(const std::string& text, const LoweredSpelling& s, int bytes,
+           std::uint32_t threads = kThreads) {
+  auto module = PtxModule::Compile(text);
+  ASSERT_TRUE(module) << s.text << ": " << module.error().ToString() << text;
+  const std::size_t size = static_cast<std::size_t>(bytes) * threads;
+  Buffer in((*module)->device(), size), out((*module)->device(), size);
+  std::mt19937 random(7);
+  for (std::size_t i = 0; i < size; ++i) {
+    in.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(random());
+  }
+  std::memset(out.as<std::uint8_t>(), 0xcd, size);
+  Launch launch;
+  launch.block = {threads, 1, 1};
+  launch.params = {in.address(), out.address()};
+  const Status status = (*module)->Run("k", launch);
+  ASSERT_TRUE(status) << s.text << ": " << status.error().ToString();
+  ASSERT_EQ(std::memcmp(in.as<char>(), out.as<char>(), size), 0)
+      << s.text << "\n" << text;
+}
+
+TEST(MemoryExec, Ld) {
+  const auto spellings = LoweredSpellingsOf("ld");
+  ASSERT_FALSE(spellings.empty());
+  for (const LoweredSpelling& s : spellings) {
+    const std::string space = SpaceOf(s);
+    if (space.substr(0, 5) == "param" || space == "const") continue;  // below
+    const Access a = AccessOf(s);
+    const Placed p = Place(a, space, false);
+    std::string text = std::string(kHeader) + p.declarations +
+                       ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n" +
+                       Prologue(a.bytes()) + "  .reg " + RegisterOf(a) +
+                       " %r<8>, %s<8>;\n" + p.setup;
+    if (space != "global" && space != "generic") {
+      const std::string short_space =
+          space.substr(0, 6) == "shared" ? ".shared" : ".local";
+      text += PlainLoad(a, "%s", "%in") +
+              PlainStore(a, "%s", short_space, p.address);
+    }
+    text += "  " + s.text + " " + VectorOf(a, "%r") + ", [" + p.address + "]" +
+            PolicyOperand(s) + ";\n" + PlainStore(a, "%r", ".global", "%out") +
+            "  ret;\n}\n";
+    Check(text, s, a.bytes());
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST(MemoryExec, St) {
+  const auto spellings = LoweredSpellingsOf("st");
+  ASSERT_FALSE(spellings.empty());
+  for (const LoweredSpelling& s : spellings) {
+    const std::string space = SpaceOf(s);
+    if (space.substr(0, 5) == "param") continue;  // control_exec_test: calls
+    const Access a = AccessOf(s);
+    const Placed p = Place(a, space, true);
+    std::string text = std::string(kHeader) + p.declarations +
+                       ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n" +
+                       Prologue(a.bytes()) + "  .reg " + RegisterOf(a) +
+                       " %r<8>, %s<8>;\n" + p.setup +
+                       PlainLoad(a, "%r", "%in") + "  " + s.text + " [" +
+                       p.address + "], " + VectorOf(a, "%r") +
+                       PolicyOperand(s) + ";\n";
+    if (space != "global" && space != "generic") {
+      const std::string short_space =
+          space.substr(0, 6) == "shared" ? "shared" : "local";
+      for (int i = 0; i < a.width; ++i) {
+        text += "  ld." + short_space + MemoryType(a) + " %s" +
+                std::to_string(i) + ", [" + p.address + "+" +
+                std::to_string(i * a.type.bits / 8) + "];\n";
+      }
+      text += PlainStore(a, "%s", ".global", "%out");
+    }
+    text += "  ret;\n}\n";
+    Check(text, s, a.bytes());
+    if (HasFatalFailure()) return;
+  }
+}
+
+// ld.param of a kernel's parameters, at offsets inside a struct.
+TEST(MemoryExec, LdParam) {
+  for (const LoweredSpelling& s : LoweredSpellingsOf("ld")) {
+    const std::string space = SpaceOf(s);
+    if (space != "param" && space != "param::entry") continue;
+    const Access a = AccessOf(s);
+    std::string text =
+        std::string(kHeader) +
+        ".visible .entry k(.param .align 32 .b8 blob[96], .param .u64 out)\n{\n"
+        "  .reg .b64 %out;\n  .reg " + RegisterOf(a) + " %r<8>;\n"
+        "  ld.param.u64 %out, [out];\n";
+    for (int offset : {0, 32, 64}) {
+      text += "  " + s.text + " " + VectorOf(a, "%r") + ", [blob+" +
+              std::to_string(offset) + "];\n";
+      for (int i = 0; i < a.width; ++i) {
+        text += "  st.global" + MemoryType(a) + " [%out+" +
+                std::to_string(offset + i * a.type.bits / 8) + "], %r" +
+                std::to_string(i) + ";\n";
+      }
+    }
+    text += "  ret;\n}\n";
+    auto module = PtxModule::Compile(text);
+    ASSERT_TRUE(module) << s.text << module.error().ToString() << text;
+    Buffer out((*module)->device(), 96);
+    std::memset(out.as<char>(), 0, 96);
+    Launch launch;
+    for (int i = 0; i < 96; ++i) {
+      launch.raw.push_back(static_cast<std::uint8_t>(i * 37 + 11));
+    }
+    AppendLe(launch.raw, out.address());
+    const Status status = (*module)->Run("k", launch);
+    ASSERT_TRUE(status) << s.text << status.error().ToString();
+    for (int offset : {0, 32, 64}) {
+      ASSERT_EQ(std::memcmp(out.as<char>() + offset,
+                            launch.raw.data() + offset,
+                            static_cast<std::size_t>(a.bytes())),
+                0)
+          << s.text << " at " << offset;
+    }
+  }
+}
+
+TEST(MemoryExec, LdConst) {
+  for (const LoweredSpelling& s : LoweredSpellingsOf("ld")) {
+    if (SpaceOf(s) != "const") continue;
+    const Access a = AccessOf(s);
+    const std::size_t size = static_cast<std::size_t>(a.bytes()) * kThreads;
+    std::string bytes;
+    for (std::size_t i = 0; i < size; ++i) {
+      bytes += (i == 0 ? "" : ", ") + std::to_string((i * 31 + 5) & 255);
+    }
+    const std::string text =
+        std::string(kHeader) + ".const .align 32 .b8 table[" +
+        std::to_string(size) + "] = {" + bytes + "};\n" +
+        ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n" +
+        Prologue(a.bytes()) + "  .reg " + RegisterOf(a) + " %r<8>;\n"
+        "  mov.u64 %at, table;\n  mad.wide.u32 %at, %tid, " +
+        std::to_string(a.bytes()) + ", %at;\n  " + s.text + " " +
+        VectorOf(a, "%r") + ", [%at]" + PolicyOperand(s) + ";\n" +
+        PlainStore(a, "%r", ".global", "%out") + "  ret;\n}\n";
+    auto module = PtxModule::Compile(text);
+    ASSERT_TRUE(module) << s.text << module.error().ToString() << text;
+    Buffer out((*module)->device(), size);
+    Launch launch;
+    launch.block = {kThreads, 1, 1};
+    launch.params = {0, out.address()};
+    const Status status = (*module)->Run("k", launch);
+    ASSERT_TRUE(status) << s.text << status.error().ToString();
+    for (std::size_t i = 0; i < size; ++i) {
+      ASSERT_EQ(out.as<std::uint8_t>()[i], ((i * 31 + 5) & 255))
+          << s.text << " byte " << i;
+    }
+  }
+}
+
+// Loads narrower than the register extend by the type's sign.
+TEST(MemoryExec, LdExtendsToTheRegister) {
+  struct Row {
+    const char* type;
+    std::uint64_t bits;
+    std::uint64_t want;
+  };
+  for (const Row& row : {Row{"s8", 0x80, 0xffffffffffffff80},
+                         Row{"u8", 0x80, 0x80},
+                         Row{"s16", 0x8001, 0xffffffffffff8001},
+                         Row{"u16", 0x8001, 0x8001},
+                         Row{"s32", 0x80000001, 0xffffffff80000001},
+                         Row{"u32", 0x80000001, 0x80000001},
+                         Row{"b8", 0x80, 0x80}, Row{"b32", ~0u, 0xffffffff}}) {
+    const std::string text =
+        std::string(kHeader) +
+        ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n" +
+        Prologue(0) + "  .reg .b64 %r;\n  ld.global." + row.type +
+        " %r, [%in];\n  st.global.b64 [%out], %r;\n  ret;\n}\n";
+    auto module = PtxModule::Compile(text);
+    ASSERT_TRUE(module) << module.error().ToString() << text;
+    Buffer in((*module)->device(), 8), out((*module)->device(), 8);
+    *in.as<std::uint64_t>() = row.bits | 0xaa00000000000000;
+    if (std::string(row.type) != "s32" && std::string(row.type) != "u32" &&
+        std::string(row.type) != "b32") {
+      *in.as<std::uint64_t>() |= 0x5500000;
+    }
+    Launch launch;
+    launch.params = {in.address(), out.address()};
+    ASSERT_TRUE((*module)->Run("k", launch));
+    EXPECT_EQ(*out.as<std::uint64_t>(), row.want) << row.type;
+  }
+}
+
+// Runs a body with (in, out) and returns the words the one thread stored.
+std::vector<std::uint64_t> RunOne(const std::string& module_scope,
+                                  const std::string& body,
+                                  const std::vector<std::uint64_t>& in,
+                                  std::size_t outputs) {
+  const std::string text =
+      std::string(kHeader) + module_scope +
+      ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
+      "  .reg .b64 %in, %out, %l<8>;\n  .reg .b32 %r<8>;\n"
+      "  .reg .b16 %h<8>;\n  .reg .pred %p<8>;\n  .reg .f32 %f<8>;\n"
+      "  .reg .f64 %d<4>;\n"
+      "  ld.param.u64 %in, [in];\n  ld.param.u64 %out, [out];\n" +
+      body + "  ret;\n}\n";
+  std::vector<std::uint64_t> result(outputs, 0xeeeeeeeeeeeeeeee);
+  auto module = PtxModule::Compile(text);
+  if (!module) {
+    ADD_FAILURE() << module.error().ToString() << text;
+    return result;
+  }
+  Buffer in_buffer((*module)->device(), 8 * in.size() + 8);
+  Buffer out_buffer((*module)->device(), 8 * outputs);
+  std::copy(in.begin(), in.end(), in_buffer.as<std::uint64_t>());
+  Launch launch;
+  launch.params = {in_buffer.address(), out_buffer.address()};
+  const Status status = (*module)->Run("k", launch);
+  if (!status) ADD_FAILURE() << status.error().ToString() << text;
+  std::copy_n(out_buffer.as<std::uint64_t>(), outputs, result.begin());
+  return result;
+}
+
+TEST(MemoryExec, MovPacksAndUnpacks) {
+  const auto out = RunOne(
+      "",
+      "  ld.global.b64 %l0, [%in];\n"
+      "  mov.b64 {%r0, %r1}, %l0;\n  mov.b64 %l1, {%r1, %r0};\n"
+      "  st.global.b64 [%out], %l1;\n"
+      "  mov.b64 {%h0, %h1, %h2, %h3}, %l0;\n"
+      "  mov.b64 %l2, {%h3, %h2, %h1, %h0};\n"
+      "  st.global.b64 [%out+8], %l2;\n"
+      "  mov.b32 {%h4, %h5}, %r0;\n  mov.b32 %r2, {%h5, %h4};\n"
+      "  st.global.b32 [%out+16], %r2;\n  st.global.b32 [%out+20], %r0;\n"
+      "  mov.b64 {_, %r3}, %l0;\n"
+      "  st.global.b32 [%out+24], %r3;\n  st.global.b32 [%out+28], 0;\n",
+      {0x0123456789abcdef}, 4);
+  EXPECT_EQ(out[0], 0x89abcdef01234567u);
+  EXPECT_EQ(out[1], 0xcdef89ab45670123u);
+  EXPECT_EQ(out[2], 0x89abcdefcdef89abu);
+  EXPECT_EQ(out[3], 0x01234567u);
+}
+
+TEST(MemoryExec, MovOfEveryType) {
+  for (const LoweredSpelling& s : LoweredSpellingsOf("mov")) {
+    const Spelling parts(s.text);
+    const PtxType t = parts.type();
+    if (t.kind == PtxType::Kind::kPred) {
+      const auto out = RunOne("",
+                              "  ld.global.b32 %r0, [%in];\n"
+                              "  setp.ne.u32 %p0, %r0, 0;\n  " + s.text +
+                                  " %p1, %p0;\n  selp.u32 %r1, 1, 2, %p1;\n"
+                                  "  cvt.u64.u32 %l0, %r1;\n"
+                                  "  st.global.b64 [%out], %l0;\n",
+                              {5}, 1);
+      EXPECT_EQ(out[0], 1u);
+      continue;
+    }
+    const std::string reg = ".b" + std::to_string(t.bits);
+    const auto out = RunOne(
+        "", "  .reg " + reg + " %x, %y;\n  st.global.b64 [%out], 0;\n"
+            "  st.global.b64 [%out+8], 0;\n  ld.global" + reg +
+                " %x, [%in];\n  " + s.text + " %y, %x;\n  st.global" + reg +
+                " [%out], %y;\n",
+        {0xfedcba9876543210, 0x1122334455667788}, 2);
+    const std::uint64_t mask =
+        t.bits >= 64 ? ~0ull : (1ull << t.bits) - 1;
+    EXPECT_EQ(out[0], 0xfedcba9876543210u & mask) << s.text;
+    EXPECT_EQ(out[1], t.bits == 128 ? 0x1122334455667788u : 0u) << s.text;
+  }
+}
+
+TEST(MemoryExec, MovImmediatesAndFloats) {
+  const auto out = RunOne(
+      "",
+      "  mov.f32 %f0, 0f3FC00000;\n  mov.f64 %d0, 0d4004000000000000;\n"
+      "  mov.f32 %f1, 2.5;\n  mov.u32 %r0, -1;\n  mov.s64 %l0, -2;\n"
+      "  mov.u32 %r1, 0x10U;\n  mov.b16 %h0, 0xBEEF;\n"
+      "  st.global.f32 [%out], %f0;\n  st.global.f32 [%out+4], %f1;\n"
+      "  st.global.f64 [%out+8], %d0;\n  st.global.u32 [%out+16], %r0;\n"
+      "  st.global.u32 [%out+20], %r1;\n  st.global.u64 [%out+24], %l0;\n"
+      "  mov.u64 %l1, 0;\n  st.global.b64 [%out+32], %l1;\n"
+      "  st.global.b16 [%out+32], %h0;\n",
+      {}, 5);
+  EXPECT_EQ(out[0], 0x402000003fc00000u);
+  EXPECT_EQ(out[1], 0x4004000000000000u);
+  EXPECT_EQ(out[2], 0x00000010ffffffffu);
+  EXPECT_EQ(out[3], static_cast<std::uint64_t>(-2));
+  EXPECT_EQ(out[4], 0xbeefu);
+}
+
+// A pointer into each space, made generic, used, turned back.
+TEST(MemoryExec, CvtaGoesBothWays) {
+  for (const char* space : {"global", "shared", "local", "const"}) {
+    const std::string s(space);
+    const bool is_const = s == "const";
+    const std::string declare =
+        s == "global" || is_const
+            ? "." + s + " .align 8 .b64 var[2] = {11, 22};\n"
+            : "";
+    const std::string inside =
+        declare.empty() ? "  ." + s + " .align 8 .b64 var[2];\n" : "";
+    const auto out = RunOne(
+        declare,
+        inside + "  mov.u64 %l0, var;\n" +
+            (is_const ? "" : "  mov.b64 %l6, 33;\n  st." + s +
+                                 ".b64 [%l0+8], %l6;\n") +
+            "  cvta." + s + ".u64 %l1, %l0;\n"
+            "  ld.b64 %l2, [%l1+8];\n  st.global.b64 [%out], %l2;\n"
+            "  cvta.to." + s + ".u64 %l3, %l1;\n"
+            "  ld." + s + ".b64 %l4, [%l3+8];\n"
+            "  st.global.b64 [%out+8], %l4;\n"
+            "  cvta." + s + ".u64 %l5, var;\n"
+            "  sub.u64 %l5, %l5, %l1;\n  st.global.b64 [%out+16], %l5;\n"
+            "  isspacep." + s + " %p0, %l1;\n  selp.u64 %l6, 1, 0, %p0;\n"
+            "  st.global.b64 [%out+24], %l6;\n"
+            "  isspacep." + (s == "shared" ? "local" : "shared") +
+            " %p1, %l1;\n  selp.u64 %l6, 1, 0, %p1;\n"
+            "  st.global.b64 [%out+32], %l6;\n",
+        {}, 5);
+    const std::uint64_t want = is_const ? 22 : 33;
+    EXPECT_EQ(out[0], want) << space;
+    EXPECT_EQ(out[1], want) << space;
+    EXPECT_EQ(out[2], 0u) << space;
+    EXPECT_EQ(out[3], 1u) << space;
+    EXPECT_EQ(out[4], 0u) << space;
+  }
+}
+
+TEST(MemoryExec, VariablesHoldAddressesOfOthers) {
+  const auto out = RunOne(
+      ".global .align 4 .u32 numbers[4] = {10, 20, 30, 40};\n"
+      ".global .align 8 .u64 third = numbers+8;\n"
+      ".global .align 8 .u64 generic_third = generic(numbers)+8;\n",
+      "  ld.global.u64 %l0, [third];\n  ld.global.u32 %r0, [%l0];\n"
+      "  ld.global.u64 %l1, [generic_third];\n  ld.u32 %r1, [%l1+4];\n"
+      "  mov.u64 %l2, numbers;\n  ld.global.u32 %r2, [%l2+4];\n"
+      "  ld.global.u32 %r3, [numbers];\n"
+      "  st.global.v4.u32 [%out], {%r0, %r1, %r2, %r3};\n",
+      {}, 2);
+  EXPECT_EQ(out[0], 40ull << 32 | 30);
+  EXPECT_EQ(out[1], 10ull << 32 | 20);
+}
+
+TEST(MemoryExec, DynamicSharedMemoryStartsBehindTheStatic) {
+  const std::string text =
+      std::string(kHeader) +
+      ".extern .shared .align 16 .b8 dynamic[];\n"
+      ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
+      "  .shared .align 4 .b32 fixed[16];\n"
+      "  .reg .b64 %out, %l<4>;\n  .reg .b32 %r<8>, %size;\n"
+      "  ld.param.u64 %out, [out];\n  mov.u32 %r0, %tid.x;\n"
+      "  mov.u32 %r1, fixed;\n  mad.lo.u32 %r1, %r0, 4, %r1;\n"
+      "  mov.u32 %r2, dynamic;\n  mad.lo.u32 %r2, %r0, 4, %r2;\n"
+      "  st.shared.u32 [%r1], 7;\n  st.shared.u32 [%r2], %r0;\n"
+      "  bar.sync 0;\n"
+      "  ld.shared.u32 %r3, [%r1];\n  ld.shared.u32 %r4, [%r2];\n"
+      "  add.u32 %r5, %r3, %r4;\n"
+      "  mad.wide.u32 %l0, %r0, 4, %out;\n  st.global.u32 [%l0], %r5;\n"
+      "  mov.u32 %size, %dynamic_smem_size;\n"
+      "  st.global.u32 [%out+64], %size;\n  ret;\n}\n";
+  auto module = PtxModule::Compile(text);
+  ASSERT_TRUE(module) << module.error().ToString();
+  Buffer out((*module)->device(), 128);
+  Launch launch;
+  launch.block = {16, 1, 1};
+  launch.dynamic_shared = 64;
+  launch.params = {0, out.address()};
+  const Status status = (*module)->Run("k", launch);
+  ASSERT_TRUE(status) << status.error().ToString();
+  for (std::uint32_t i = 0; i < 16; ++i) {
+    EXPECT_EQ(out.as<std::uint32_t>()[i], 7 + i);
+  }
+  EXPECT_EQ(out.as<std::uint32_t>()[16], 64u);
+}
+
+}  // namespace
+}  // namespace cerberus::exec
