@@ -89,14 +89,15 @@ def cover_pairs(axes):
     rows = []
     while missing:
         # Starts from a missing pair and gives each other axis the value that
-        # adds most; the first such value, so that the result is always the
-        # same.
+        # adds most pairs. Among equals the rows take turns, so that where
+        # nothing is missing any more the rows still differ.
         (i, a), (j, b) = min(missing)
         row = {i: a, j: b}
         for axis in range(len(axes)):
             if axis not in row:
+                turn = (len(rows) + axis) % len(axes[axis])
                 row[axis] = max(
-                    axes[axis],
+                    axes[axis][turn:] + axes[axis][:turn],
                     key=lambda value: sum(
                         (((k, row[k]), (axis, value)) if k < axis else
                          ((axis, value), (k, row[k]))) in missing
