@@ -565,6 +565,9 @@ void Enumerate(const OpcodeRow& row, bool all_hints, std::size_t item,
   for (const SyntaxItem::Choice& choice : it.choices) {
     const std::size_t size = spelling.size();
     spelling.append(".").append(choice.spelling);
+    // The smallest of the shapes that a * stands for.
+    if (spelling.back() == '*')
+      spelling.replace(spelling.size() - 1, 1, "n8k16");
     Enumerate(row, all_hints, item + 1,
               hints + (it.hint && it.optional ? 1 : 0), spelling, fn);
     spelling.resize(size);
