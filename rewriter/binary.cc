@@ -208,16 +208,30 @@ Status Binary::Impl::FindWrappers() {
       if (LoadLe<std::uint32_t>(data + at) == kWrapperMagic &&
           (version == 1 || version == 2)) {
         vaddrs.push_back(segment.p_vaddr + at);
+        at += kWrapperSize - 8;
       }
     }
   }
+  std::sort(vaddrs.begin(), vaddrs.end());
   return ResolveWrappers(std::move(vaddrs), /*certain=*/false);
 }
 
 Status Binary::Impl::ResolveWrappers(std::vector<std::uint64_t> vaddrs,
                                      bool certain) {
   std::vector<std::uint64_t> slots;
-  for (const std::uint64_t vaddr : vaddrs) {
+  for (std::size_t i = 0; i < vaddrs.size(); ++i) {
+    const std::uint64_t vaddr = vaddrs[i];
+    const auto offset = elf.OffsetOf(vaddr, kWrapperSize);
+    const bool apart = i == 0 || vaddr - vaddrs[i - 1] >= kWrapperSize;
+    if (!apart || !offset ||
+        LoadLe<std::uint32_t>(bytes.data() + *offset) != kWrapperMagic) {
+      return Err(elf.Error(DiagCode::kBadFormat,
+                           fmt::format("the wrapper at address 0x{:x} {}",
+                                       vaddr,
+                                       apart ? "is not in a loaded segment"
+                                             : "overlaps the one before"),
+                           std::string(kWrapperSection)));
+    }
     slots.push_back(vaddr + 8);
     slots.push_back(vaddr + 16);
   }

@@ -5,7 +5,7 @@
 // The new segment needs a place in the program header table, which linkers
 // pack tightly behind the file header. In the order of preference:
 //
-//   1. A PT_NULL entry that something left free.
+//   1. PT_NULL entries that something left free.
 //   2. The PT_NOTE of .note.gnu.property. The loader reads that note through
 //      PT_GNU_PROPERTY as well, so the PT_NOTE is there twice. GNU ld writes
 //      both into every executable.
@@ -16,13 +16,14 @@
 //
 // 3 comes before 4 because GNU strip and objcopy always write the table
 // behind the file header: a file whose table is elsewhere is laid out anew by
-// them.
+// them. 4 remains for files without section headers, where nothing says what
+// stands behind the table.
 //
 // In the dynamic section the search path for the CUDA driver is added or
 // extended. Names it needs go into a copy of .dynstr in the new segment; GNU
 // ld leaves room for new entries, other linkers none, then .dynamic is copied
-// as well, and the segment is writable because the loader writes DT_DEBUG
-// (and, before glibc 2.35, addresses) into it.
+// as well, into a second, writable segment: the loader writes DT_DEBUG (and,
+// before glibc 2.35, addresses) into it.
 //
 // All that is appended is described by SHF_ALLOC sections. GNU strip and
 // objcopy rebuild segments from sections and drop bytes that no section
@@ -44,6 +45,7 @@ namespace cerberus::rewriter {
 namespace {
 
 constexpr std::uint64_t kPage = 0x1000;
+constexpr std::string_view kTableSection = ".cerberus.phdr";
 // Left for tools that add entries after us, as GNU ld does.
 constexpr std::size_t kSpareDynamicEntries = 4;
 
@@ -57,7 +59,14 @@ struct Part {
   std::uint64_t align = 8;
   std::uint64_t phase = 0;  // the place is this modulo `align`
   Bytes bytes;
-  std::uint64_t at = 0;  // from the start of the segment
+  std::uint64_t at = 0;  // from the start of the first new segment
+};
+
+// A new PT_LOAD; offset and address of all of them advance together.
+struct NewSegment {
+  std::uint32_t flags;
+  std::uint64_t at;
+  std::uint64_t size;
 };
 
 class ElfPatcher {
@@ -80,10 +89,11 @@ class ElfPatcher {
   Status CheckInput() const;
   void ChangeDynamic();
   Status FindProgramHeader();
-  bool GrowTableInPlace();
+  bool GrowTableInPlace(std::size_t entries);
+  void StartSegment(std::uint32_t flags, std::uint64_t gap);
+  void AddPart(Part part);
   bool Evict(std::size_t section, std::set<std::size_t>* evicted) const;
   Status Place();
-  void MoveSection(std::size_t index, std::string why);
   Status BuildHead();
   void FillRecords();
   void UpdatePointers();
@@ -121,7 +131,8 @@ class ElfPatcher {
   Bytes strings_;               // the new .dynstr, empty: unchanged
   bool copy_dynamic_ = false;   // .dynamic has no room
   bool table_moves_ = false;    // the program header table is a part
-  std::size_t load_index_ = 0;  // of the new PT_LOAD in segments_
+  std::size_t load_index_ = 0;  // of the first new PT_LOAD in segments_
+  std::vector<NewSegment> new_segments_;
   std::set<std::size_t> evicted_;  // sections copied to make room
   std::vector<Part> parts_;     // [0] is the head: header, records, marker
 };
@@ -283,11 +294,11 @@ bool ElfPatcher::Evict(std::size_t index,
   return true;
 }
 
-bool ElfPatcher::GrowTableInPlace() {
+bool ElfPatcher::GrowTableInPlace(std::size_t entries) {
   if (sections_.empty()) return false;
   const std::uint64_t start =
-      header_.e_phoff + segments_.size() * sizeof(Elf64_Phdr);
-  const std::uint64_t end = start + sizeof(Elf64_Phdr);
+      header_.e_phoff + elf_.segments().size() * sizeof(Elf64_Phdr);
+  const std::uint64_t end = start + entries * sizeof(Elf64_Phdr);
   // The loader finds the table through the segment that holds it.
   const bool loaded =
       elf_.VaddrOf(header_.e_phoff).has_value() &&
@@ -313,7 +324,7 @@ bool ElfPatcher::GrowTableInPlace() {
   }
   // Segments that name bytes there must be ones that move with their
   // sections.
-  for (const Elf64_Phdr& segment : segments_) {
+  for (const Elf64_Phdr& segment : elf_.segments()) {
     if (segment.p_filesz == 0 || segment.p_offset >= end ||
         segment.p_offset + segment.p_filesz <= start ||
         segment.p_type == PT_PHDR || segment.p_type == PT_NULL ||
@@ -333,39 +344,49 @@ bool ElfPatcher::GrowTableInPlace() {
 }
 
 Status ElfPatcher::FindProgramHeader() {
-  std::size_t take = segments_.size();
-  for (std::size_t i = 0; i < segments_.size(); ++i) {
-    if (segments_[i].p_type == PT_NULL) take = i;
-  }
-  if (take < segments_.size()) {
-    plan_.tactic = "an unused program header is taken";
-  } else if (const Elf64_Phdr* property =
-                 elf_.FindSegment(PT_GNU_PROPERTY)) {
-    for (std::size_t i = 0; i < segments_.size(); ++i) {
-      if (segments_[i].p_type == PT_NOTE &&
-          segments_[i].p_offset == property->p_offset &&
-          segments_[i].p_filesz == property->p_filesz) {
-        take = i;
-        plan_.tactic = "the PT_NOTE of .note.gnu.property is taken; "
-                       "PT_GNU_PROPERTY still leads to the note";
+  std::size_t wanted = copy_dynamic_ ? 2 : 1;
+  std::vector<std::string> tactics;
+  const Elf64_Phdr* property = elf_.FindSegment(PT_GNU_PROPERTY);
+  const auto take = [&](const auto& is_free, std::string_view what) {
+    const std::size_t before = segments_.size();
+    for (std::size_t i = 0; i < segments_.size();) {
+      if (segments_.size() + wanted > elf_.segments().size() &&
+          is_free(segments_[i])) {
+        segments_.erase(segments_.begin() + static_cast<std::ptrdiff_t>(i));
+      } else {
+        ++i;
       }
     }
-  }
-  if (take < segments_.size()) {
-    segments_.erase(segments_.begin() + static_cast<std::ptrdiff_t>(take));
-  } else if (GrowTableInPlace()) {
+    if (segments_.size() < before) tactics.emplace_back(what);
+  };
+  take([](const Elf64_Phdr& segment) { return segment.p_type == PT_NULL; },
+       "an unused program header is taken");
+  take(
+      [&](const Elf64_Phdr& segment) {
+        return segment.p_type == PT_NOTE && property != nullptr &&
+               segment.p_offset == property->p_offset &&
+               segment.p_filesz == property->p_filesz;
+      },
+      "the PT_NOTE of .note.gnu.property is taken (PT_GNU_PROPERTY still "
+      "leads to the note)");
+  const std::size_t grow =
+      segments_.size() + wanted - elf_.segments().size();
+  if (grow > 0 && GrowTableInPlace(grow)) {
     std::string names;
     for (const std::size_t i : evicted_) {
       names += (names.empty() ? "" : ", ") + elf_.sections()[i].name;
     }
-    plan_.tactic = "the program header table grows in place";
+    tactics.push_back("the program header table grows in place");
     if (!names.empty()) {
-      plan_.tactic += " over " + names + ", copied to the new segment";
+      tactics.back() += " over " + names + ", copied to the new segment";
     }
-  } else {
+  } else if (grow > 0) {
     table_moves_ = true;
-    plan_.tactic = "the program header table moves to the new segment";
+    ++wanted;
+    tactics.push_back("the program header table moves to a new segment");
   }
+  plan_.tactic = fmt::format("{}", fmt::join(tactics, "; "));
+
   // The loader wants PT_LOAD entries in the order of their addresses.
   for (std::size_t i = 0; i < segments_.size(); ++i) {
     if (segments_[i].p_type == PT_LOAD) load_index_ = i + 1;
@@ -373,7 +394,8 @@ Status ElfPatcher::FindProgramHeader() {
   Elf64_Phdr load{};
   load.p_type = PT_LOAD;
   segments_.insert(
-      segments_.begin() + static_cast<std::ptrdiff_t>(load_index_), load);
+      segments_.begin() + static_cast<std::ptrdiff_t>(load_index_), wanted,
+      load);
   if (segments_.size() >= PN_XNUM) {
     return Err(elf_.Error(DiagCode::kUnsupported,
                           "has no room for another program header"));
@@ -387,21 +409,6 @@ Part* ElfPatcher::FindPart(std::size_t section) {
     if (section != 0 && part.section == section) return &part;
   }
   return nullptr;
-}
-
-void ElfPatcher::MoveSection(std::size_t index, std::string why) {
-  const ElfFile::Section& section = elf_.sections()[index];
-  const ByteSpan bytes = elf_.SectionBytes(section);
-  Part part;
-  part.name = section.name;
-  part.why = std::move(why);
-  part.section = index;
-  // Keeps the gaps between sections that belong together (notes of one
-  // segment) as they were.
-  part.align = std::max<std::uint64_t>(section.header.sh_addralign, 64);
-  part.phase = section.header.sh_addr % part.align;
-  part.bytes.assign(bytes.begin(), bytes.end());
-  parts_.push_back(std::move(part));
 }
 
 // Header, records and marker, sized now and filled when addresses are known.
@@ -434,44 +441,65 @@ Status ElfPatcher::BuildHead() {
   StoreLe(head.bytes.data(), header);
   std::copy(encoded.begin(), encoded.end(),
             head.bytes.begin() + header.marker_offset);
-  parts_.insert(parts_.begin(), std::move(head));
+  AddPart(std::move(head));
   return {};
 }
 
-// Gives every part its place, and the segment its address.
+void ElfPatcher::StartSegment(std::uint32_t flags, std::uint64_t gap) {
+  NewSegment segment{flags, 0, 0};
+  if (!new_segments_.empty()) {
+    const NewSegment& last = new_segments_.back();
+    segment.at = AlignUp(last.at + last.size, kPage) + gap;
+  }
+  new_segments_.push_back(segment);
+}
+
+void ElfPatcher::AddPart(Part part) {
+  NewSegment& segment = new_segments_.back();
+  const std::uint64_t end = segment.at + segment.size;
+  part.at = end + ((part.phase - end) & (part.align - 1));
+  segment.size = part.at + part.bytes.size() - segment.at;
+  parts_.push_back(std::move(part));
+}
+
+// Gives every part its place, and the segments their addresses.
 Status ElfPatcher::Place() {
+  StartSegment(PF_R, 0);
   CERB_TRY_VOID(BuildHead());
+  // Sections with higher numbers at higher addresses, as every tool likes.
   const std::size_t dynstr =
       SectionAt(elf_.DynamicValue(DT_STRTAB).value_or(0), SHT_STRTAB);
-  for (const std::size_t index : evicted_) {
-    if (index == dynstr && !strings_.empty()) continue;
-    MoveSection(index, fmt::format("copy of {}, whose place the program "
-                                   "headers take",
-                                   elf_.sections()[index].name));
-  }
-  if (!strings_.empty()) {
+  std::set<std::size_t> copied = evicted_;
+  if (!strings_.empty()) copied.insert(dynstr);
+  for (const std::size_t index : copied) {
     Part part;
-    part.name = ".dynstr";
-    part.why = "copy of .dynstr with the names added";
-    part.section = dynstr;
-    part.type = SHT_STRTAB;
-    part.align = 1;
-    part.bytes = strings_;
-    parts_.push_back(std::move(part));
-  }
-  // Sections with higher numbers at higher addresses, as every tool likes.
-  std::sort(parts_.begin() + 1, parts_.end(),
-            [](const Part& a, const Part& b) {
-              return a.section < b.section;
-            });
-  if (table_moves_) {
-    Part part;
-    part.name = ".cerberus.phdr";
-    part.why = "the program header table";
-    part.bytes.resize(segments_.size() * sizeof(Elf64_Phdr));
-    parts_.push_back(std::move(part));
+    part.section = index;
+    if (index == dynstr && !strings_.empty()) {
+      part.name = ".dynstr";
+      part.why = "copy of .dynstr with the names added";
+      part.type = SHT_STRTAB;
+      part.align = 1;
+      part.bytes = strings_;
+    } else {
+      const ElfFile::Section& section = elf_.sections()[index];
+      const ByteSpan bytes = elf_.SectionBytes(section);
+      part.name = section.name;
+      part.why = fmt::format("copy of {}, whose place the program headers "
+                             "take",
+                             section.name);
+      // Keeps the gaps between sections that belong together (notes of one
+      // segment) as they were.
+      part.align = std::max<std::uint64_t>(section.header.sh_addralign, 64);
+      if ((part.align & (part.align - 1)) != 0 || part.align > kPage) {
+        part.align = 64;
+      }
+      part.phase = section.header.sh_addr % part.align;
+      part.bytes.assign(bytes.begin(), bytes.end());
+    }
+    AddPart(std::move(part));
   }
   if (copy_dynamic_) {
+    StartSegment(PF_R | PF_W, 0);
     Part part;
     part.name = ".dynamic";
     part.why = "copy of .dynamic, which had no room";
@@ -481,15 +509,19 @@ Status ElfPatcher::Place() {
     part.flags |= SHF_WRITE;
     part.bytes.resize((dynamic_.size() + 1 + kSpareDynamicEntries) *
                       sizeof(Elf64_Dyn));
-    parts_.push_back(std::move(part));
+    AddPart(std::move(part));
   }
-
-  std::uint64_t size = 0;
-  for (Part& part : parts_) {
-    part.at = size + ((part.phase - size) & (part.align - 1));
-    size = part.at + part.bytes.size();
+  if (table_moves_) {
+    // GNU strip writes the table in front of the segment's first section: a
+    // page of address space is left for it.
+    StartSegment(PF_R, kPage);
+    Part part;
+    part.name = kTableSection;
+    part.why = "the program header table";
+    part.bytes.resize(segments_.size() * sizeof(Elf64_Phdr));
+    AddPart(std::move(part));
   }
-  plan_.segment_size = size;
+  plan_.segment_size = new_segments_[0].size;
 
   std::uint64_t first_vaddr = 0, first_offset = 0, end = 0;
   bool first = true;
@@ -502,8 +534,9 @@ Status ElfPatcher::Place() {
     }
     end = std::max(end, segment.p_vaddr + segment.p_memsz);
   }
-  const std::uint64_t limit = std::uint64_t{1} << 47;
-  if (end > limit || plan_.input_size > limit || size > limit) {
+  // User space ends at 2^47 (psABI, "Virtual address space").
+  const std::uint64_t limit = std::uint64_t{1} << 46;
+  if (end > limit || plan_.input_size > limit) {
     return Err(elf_.Error(DiagCode::kUnsupported,
                           fmt::format("uses addresses up to 0x{:x}, no room "
                                       "for a segment behind them",
@@ -511,18 +544,14 @@ Status ElfPatcher::Place() {
   }
   plan_.append_offset = AlignUp(plan_.input_size, kPage);
   plan_.segment_vaddr = AlignUp(end, kPage);
-  if (table_moves_) {
-    // GNU strip writes the table in front of the segment's first section: a
-    // page of address space is left for it.
-    plan_.segment_vaddr += kPage;
-    if (elf_.is_executable()) {
-      // Linux before 5.18 tells the loader that the table is at base +
-      // e_phoff, so its offset must equal its distance from the base.
-      const std::uint64_t base = first_vaddr - first_offset;
-      plan_.append_offset =
-          std::max(plan_.append_offset, plan_.segment_vaddr - base);
-      plan_.segment_vaddr = plan_.append_offset + base;
-    }
+  if (table_moves_ && elf_.is_executable() && first_vaddr >= first_offset) {
+    // Linux before 5.18 tells the loader that the table is at base +
+    // e_phoff, so its offset must equal its distance from the base.
+    const std::uint64_t base = first_vaddr - first_offset;
+    plan_.append_offset =
+        AlignUp(std::max(plan_.append_offset, plan_.segment_vaddr - base),
+                kPage);
+    plan_.segment_vaddr = plan_.append_offset + base;
   }
   return {};
 }
@@ -556,12 +585,14 @@ void ElfPatcher::FillRecords() {
 
 // Whatever led to a part that was copied leads to the copy.
 void ElfPatcher::UpdatePointers() {
-  Elf64_Phdr& load = segments_[load_index_];
-  load.p_flags = PF_R | (copy_dynamic_ ? PF_W : 0);
-  load.p_offset = plan_.append_offset;
-  load.p_vaddr = load.p_paddr = plan_.segment_vaddr;
-  load.p_filesz = load.p_memsz = plan_.segment_size;
-  load.p_align = kPage;
+  for (std::size_t i = 0; i < new_segments_.size(); ++i) {
+    Elf64_Phdr& load = segments_[load_index_ + i];
+    load.p_flags = new_segments_[i].flags;
+    load.p_offset = plan_.append_offset + new_segments_[i].at;
+    load.p_vaddr = load.p_paddr = plan_.segment_vaddr + new_segments_[i].at;
+    load.p_filesz = load.p_memsz = new_segments_[i].size;
+    load.p_align = kPage;
+  }
 
   const auto point = [&](Elf64_Phdr& segment, const Part& part,
                          std::uint64_t into, std::uint64_t size) {
@@ -641,7 +672,7 @@ void ElfPatcher::UpdatePointers() {
     }
   }
   for (Part& part : parts_) {
-    if (!table_moves_ || part.name != ".cerberus.phdr") continue;
+    if (!table_moves_ || part.name != kTableSection) continue;
     header_.e_phoff = OffsetOf(part);
     for (Elf64_Phdr& segment : segments_) {
       if (segment.p_type == PT_PHDR) {
@@ -781,6 +812,7 @@ Status ElfPatcher::EmitParts() {
     plan_.appended.insert(plan_.appended.end(), part.bytes.begin(),
                           part.bytes.end());
   }
+  const std::uint64_t parts_size = plan_.appended.size();
   AppendSections();
   if (plan_.append_offset > plan_.input_size) {
     CERB_TRY_VOID(plan_.ranges.Add(plan_.input_size,
@@ -788,16 +820,17 @@ Status ElfPatcher::EmitParts() {
                                    "padding to a page"));
   }
   for (std::size_t i = 0; i < parts_.size(); ++i) {
-    const std::uint64_t end = i + 1 < parts_.size() ? parts_[i + 1].at
-                                                    : plan_.segment_size;
+    const std::uint64_t end =
+        i + 1 < parts_.size() ? parts_[i + 1].at
+                              : parts_[i].at + parts_[i].bytes.size();
     CERB_TRY_VOID(plan_.ranges.Add(
         OffsetOf(parts_[i]), end - parts_[i].at,
         fmt::format("new segment: {}", parts_[i].why)));
   }
-  const std::uint64_t rest = plan_.appended.size() - plan_.segment_size;
+  const std::uint64_t rest = plan_.appended.size() - parts_size;
   if (rest > 0) {
     CERB_TRY_VOID(plan_.ranges.Add(
-        plan_.append_offset + plan_.segment_size, rest,
+        plan_.append_offset + parts_size, rest,
         "section names and headers, which had to grow"));
   }
   return {};

@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""Converts small programs linked in many ways, and runs the results.
+
+Every program is run three times over: as converted, with --keep-fatbin, and
+after each of the tools that people run on finished programs. What a run
+checks is in program.c and fake_driver.c. readelf and the loader's own
+`--verify` read every converted file; so does LIEF where Python has it.
+
+  linkers_test.py --tool REWRITE_TOOL [--cc CC] [--only REGEX] [-v]
+"""
+import argparse
+import concurrent.futures
+import itertools
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+LOADER = "/lib64/ld-linux-x86-64.so.2"
+
+LINKERS = {
+    "bfd": ["-fuse-ld=bfd"],
+    "lld": ["-fuse-ld=lld"],
+    "mold": ["-fuse-ld=mold"],
+}
+KINDS = {
+    "pie": ["-fPIE", "-pie"],
+    "nopie": ["-fno-pie", "-no-pie"],
+    "lib": ["-fPIC", "-shared", "-DLIBRARY"],
+}
+VARIANTS = {
+    "plain": [],
+    "now": ["-Wl,-z,now"],
+    "noseparate": ["-Wl,-z,noseparate-code"],
+    "runpath": ["-Wl,--enable-new-dtags", "-Wl,-rpath,/nowhere:/else"],
+    "rpath": ["-Wl,--disable-new-dtags", "-Wl,-rpath,/nowhere:/else"],
+    "relr": ["-Wl,-z,pack-relative-relocs"],
+    "bothhash": ["-Wl,--hash-style=both"],
+    "nobuildid": ["-Wl,--build-id=none"],
+    "bigpage": ["-Wl,-z,max-page-size=0x200000"],
+    "norelro": ["-Wl,-z,norelro"],
+    "symbol": ["-DGLOBAL_FATBIN"],
+    "stripped": ["-s"],
+    "noproperty": [],   # .note.gnu.property removed before conversion
+    "noheaders": [],    # no section headers
+}
+# mold 1.10 writes DT_RELR without the GLIBC_ABI_DT_RELR dependency that the
+# loader wants to see: the originals do not start.
+BROKEN = {("mold", "relr")}
+TOOLS = {
+    "strip": ["strip", "{f}"],
+    "strip -g": ["strip", "-g", "{f}"],
+    "objcopy": ["objcopy", "{f}"],
+    "llvm-strip": ["llvm-strip-22", "{f}"],
+    "llvm-objcopy": ["llvm-objcopy-22", "{f}"],
+    "patchelf": ["patchelf", "--set-rpath", "{rpath}", "{f}"],
+}
+
+
+class Failure(Exception):
+    pass
+
+
+def run(args, **kwargs):
+    done = subprocess.run(args, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, timeout=120,
+                          **kwargs)
+    if done.returncode != 0:
+        raise Failure(f"{' '.join(args)}: exit {done.returncode}\n"
+                      f"{done.stdout}")
+    return done.stdout
+
+
+def build(cc, folder, linker, kind, variant, source="program.c"):
+    out = os.path.join(folder, "libprogram.so" if kind == "lib" else "program")
+    flags = LINKERS[linker] + KINDS[kind] + VARIANTS[variant]
+    run([cc, "-O1", "-w", *flags, os.path.join(HERE, source), "-o", out,
+         "-ldl"])
+    if variant == "noproperty":
+        run(["objcopy", "--remove-section", ".note.gnu.property", out])
+    if variant == "noheaders":
+        run(["llvm-strip-22", "--strip-sections", out])
+    return out
+
+
+def start(path, kind, host):
+    """Runs a program, or the host with the library beside it."""
+    env = {k: v for k, v in os.environ.items() if k != "LD_LIBRARY_PATH"}
+    out = run([host, path] if kind == "lib" else [path], env=env)
+    if out.strip() != "PASS":
+        raise Failure(f"{path}: printed {out!r}")
+
+
+def complaints(path):
+    out = run(["readelf", "--wide", "--all", path])
+    return {line for line in out.splitlines()
+            if "Error" in line or "Warning" in line}
+
+
+def check_readers(original, path, kind):
+    new = complaints(path) - complaints(original)
+    if new:
+        raise Failure(f"readelf on {path}: {new.pop()}")
+    # ld.so(8): 0 for a program, 2 for an object without interpreter.
+    verified = subprocess.run([LOADER, "--verify", path],
+                              stdout=subprocess.DEVNULL).returncode
+    if verified not in ((0, 2) if kind == "lib" else (0,)):
+        raise Failure(f"{LOADER} --verify {path}: exit {verified}")
+    try:
+        import lief
+    except ImportError:
+        return
+    binary = lief.ELF.parse(path)
+    loads = [s for s in binary.segments if s.type == lief.ELF.Segment.TYPE.LOAD]
+    addresses = [s.virtual_address for s in loads]
+    if addresses != sorted(addresses):
+        raise Failure(f"LIEF on {path}: PT_LOAD out of order")
+    if not any(bytes(s.content[:8]) == b"CERBSEG1" for s in loads):
+        raise Failure(f"LIEF on {path}: no segment starts with CERBSEG1")
+
+
+def differing(before, after):
+    """Offsets at which the first len(before) bytes differ."""
+    return [i for i in range(0, len(before), 1) if before[i] != after[i]]
+
+
+def check_plan(plan, before, after):
+    """Every changed byte lies in a range of the printed plan, and in place
+    there are few of them."""
+    plan = json.loads(plan)
+    if plan["output_size"] != len(after):
+        raise Failure("the plan's size is not the output's")
+    if plan["bytes_in_place"] > 4096 + 24:
+        raise Failure(f"{plan['bytes_in_place']} bytes change in place")
+    planned = set()
+    for piece in plan["ranges"]:
+        if piece["offset"] < len(before):
+            planned.update(range(piece["offset"],
+                                 piece["offset"] + piece["size"]))
+    stray = [i for i in differing(before, after) if i not in planned]
+    if stray:
+        raise Failure(f"byte 0x{stray[0]:x} changed outside the plan")
+
+
+def one(args, linker, kind, variant):
+    name = f"{linker}/{kind}/{variant}"
+    with tempfile.TemporaryDirectory() as folder:
+        driver = os.path.join(folder, "driver")
+        os.mkdir(driver)
+        run([args.cc, "-O1", "-w", "-shared", "-fPIC",
+             "-Wl,-soname,libcuda.so.1", os.path.join(HERE, "fake_driver.c"),
+             "-o", os.path.join(driver, "libcuda.so.1")])
+        original = build(args.cc, folder, linker, kind, variant)
+        host = os.path.join(folder, "host")
+        if kind == "lib":
+            run([args.cc, "-O1", os.path.join(HERE, "host.c"), "-o", host])
+        with open(original, "rb") as f:
+            before = f.read()
+        base = os.path.basename(original)
+        for keep in (False, True):
+            out_dir = os.path.join(folder, "keep" if keep else "out")
+            os.mkdir(out_dir)
+            out = os.path.join(out_dir, base)
+            plan = run([args.tool, "--plan"] +
+                       (["--keep-fatbin"] if keep else []) +
+                       [original, out, driver])
+            with open(out, "rb") as f:
+                check_plan(plan, before, f.read())
+            if args.verbose and not keep:
+                print(f"{name}: {json.loads(plan)['tactic']}")
+            run([args.tool, "--check", out])
+            check_readers(original, out, kind)
+            start(out, kind, host)
+            tools = TOOLS if variant != "noheaders" else {}
+            for tool, command in tools.items():
+                changed_dir = os.path.join(out_dir, tool.replace(" ", ""))
+                os.mkdir(changed_dir)
+                changed = os.path.join(changed_dir, base)
+                shutil.copy2(out, changed)
+                try:
+                    run([part.format(f=changed, rpath=driver)
+                         for part in command])
+                    start(changed, kind, host)
+                except Failure as failure:
+                    raise Failure(f"after {tool}"
+                                  f"{' (keep)' if keep else ''}: {failure}")
+        with open(original, "rb") as f:
+            if f.read() != before:
+                raise Failure("the input was changed")
+    return name
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tool", required=True)
+    parser.add_argument("--cc", default="gcc")
+    parser.add_argument("--only", default="")
+    parser.add_argument("-v", "--verbose", action="store_true")
+    args = parser.parse_args()
+    cases = [c for c in itertools.product(LINKERS, KINDS, VARIANTS)
+             if re.search(args.only, "/".join(c))
+             and (c[0], c[2]) not in BROKEN]
+    failures = []
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        futures = {pool.submit(one, args, *case): case for case in cases}
+        for future in concurrent.futures.as_completed(futures):
+            try:
+                future.result()
+            except Exception as error:  # a broken tool is a failure as well
+                failures.append("/".join(futures[future]))
+                print(f"FAIL {failures[-1]}: {error}", flush=True)
+    print(f"{len(cases) - len(failures)} of {len(cases)} pass")
+    return 1 if failures or not cases else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+// Converts one file without compiling anything: what the tests in this folder
+// run the rewriter through.
+//
+//   rewrite_tool [--keep-fatbin] [--plan] INPUT OUTPUT FOLDER...
+//   rewrite_tool --check FILE
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "rewriter/rewriter.h"
+
+namespace {
+
+using namespace cerberus;            // NOLINT
+using namespace cerberus::rewriter;  // NOLINT
+
+Status Convert(const std::vector<std::string>& args, PlanOptions options,
+               bool print_plan) {
+  for (std::size_t i = 2; i < args.size(); ++i) {
+    options.runpath.push_back(args[i]);
+  }
+  CERB_TRY(const Binary binary, Binary::Open(args[0]));
+  CERB_TRY(const Plan plan, PlanConversion(binary, options));
+  if (print_plan) std::fputs(plan.ToJson().c_str(), stdout);
+  CERB_TRY(OutputFile out, OutputFile::Create(args[1], binary.mode()));
+  CERB_TRY_VOID(Rewrite(binary, plan, out));
+  CERB_TRY_VOID(VerifyConversion(binary, plan, out));
+  return out.Commit();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  PlanOptions options;
+  options.search_paths = {".kpack/test-@GFXARCH@.kpack"};
+  options.kernel_name = "test";
+  options.converter_version = "test";
+  bool print_plan = false, check = false;
+  std::vector<std::string> args;
+  for (int i = 1; i < argc; ++i) {
+    const std::string arg = argv[i];
+    if (arg == "--keep-fatbin") {
+      options.keep_fatbin = true;
+    } else if (arg == "--plan") {
+      print_plan = true;
+    } else if (arg == "--check") {
+      check = true;
+    } else {
+      args.push_back(arg);
+    }
+  }
+  Status status;
+  if (check && args.size() == 1) {
+    const auto info = ReadConvertedFile(args[0]);
+    if (!info) status = Err(info.error());
+  } else if (!check && args.size() >= 2) {
+    status = Convert(args, options, print_plan);
+  } else {
+    std::fputs("usage: rewrite_tool INPUT OUTPUT FOLDER...\n", stderr);
+    return 2;
+  }
+  if (status) return 0;
+  std::fprintf(stderr, "error: %s\n", status.error().ToString().c_str());
+  return 1;
+}
