@@ -178,6 +178,10 @@ class VariantTest(lit.formats.TestFormat):
         shutil.rmtree(built)
         moved = os.path.join(folder, "moved")
         os.rename(converted, moved)
+        if (linker, before, after) == ("mold", "stripped", "llvm-strip"):
+            # llvm-strip 22 refuses even the unconverted file: mold's
+            # PT_GNU_RELRO then ends behind the end of the file.
+            after = "strip"
         if AFTER[after]:
             run([word.format(os.path.join(moved, os.path.basename(target)))
                  for word in AFTER[after]])
