@@ -17,6 +17,7 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "support/bytes.h"
 #include "support/output_file.h"
@@ -51,6 +52,9 @@ class ArchiveWriter {
   Status AddAlias(const std::string& key, const std::string& arch,
                   const std::string& existing);
 
+  bool Has(const std::string& key, const std::string& arch) const {
+    return entries_.count({key, arch}) != 0;
+  }
   std::size_t entry_count() const { return entries_.size(); }
   std::size_t blob_count() const { return blobs_.size(); }
   // Bytes of the whole file; final after Finish.

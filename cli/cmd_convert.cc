@@ -1,0 +1,278 @@
+// cerberus convert: a CUDA program in, a program for AMD GPUs out.
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <thread>
+#include <vector>
+
+#include "cli/conversion.h"
+#include "cli/exit_code.h"
+#include "cli/json.h"
+#include "cli/options.h"
+#include "cli/paths.h"
+#include "cli/verb.h"
+#include "support/target_id.h"
+#include "support/target_table.h"
+
+namespace cerberus::cli {
+namespace {
+
+constexpr unsigned kDefaultSeconds = 600;
+constexpr std::uint64_t kDefaultMebibytes = 8192;
+
+// Under a sanitizer the compiler reserves terabytes of address space.
+constexpr bool kLimitMemory =
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
+    false;
+#else
+    true;
+#endif
+#else
+    true;
+#endif
+
+bool SameFile(const std::string& a, const std::string& b) {
+  struct stat sa, sb;
+  return ::stat(a.c_str(), &sa) == 0 && ::stat(b.c_str(), &sb) == 0 &&
+         sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+}
+
+class ConvertVerb : public Verb {
+ public:
+  const char* name() const override { return "convert"; }
+  const char* summary() const override {
+    return "convert a CUDA program or library";
+  }
+  const char* examples() const override {
+    return "  cerberus convert app -o app.amd --arch gfx1100\n"
+           "  cerberus convert libx.so -o out/libx.so --arch gfx1100,gfx942 "
+           "--bundle\n";
+  }
+
+  void AddOptions(CLI::App& app) override {
+    app.add_option("IN", options_.input, "program or shared library")
+        ->required()
+        ->group(kGroupFiles);
+    app.add_option("-o,--output", options_.output, "converted file")
+        ->type_name("OUT")
+        ->required()
+        ->group(kGroupFiles);
+    app.add_option("--group", options_.group,
+                   "name of the archives, default: OUT's")
+        ->type_name("NAME")
+        ->group(kGroupFiles);
+    app.add_flag("--bundle", options_.bundle,
+                 "put all that OUT needs beside it")
+        ->group(kGroupFiles);
+    app.add_option("--arch", options_.arches,
+                   "target ids, e.g. gfx1100,gfx942:xnack-")
+        ->type_name("A[,B...]")
+        ->delimiter(',')
+        ->required()
+        ->group(kGroupTargets);
+    app.add_flag("--keep-fatbin", options_.keep_fatbin,
+                 "OUT runs on NVIDIA GPUs too")
+        ->group(kGroupTargets);
+    app.add_flag("-n,--dry-run", options_.dry_run,
+                 "print what would change, write nothing")
+        ->group(kGroupBehaviour);
+    app.add_flag("-k,--keep-going", options_.keep_going,
+                 "leave out kernels that fail (exit code 3)")
+        ->group(kGroupBehaviour);
+    app.add_option("-j,--jobs", jobs_, "compilers at a time")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1024).description(""))
+        ->group(kGroupBehaviour);
+    app.add_flag("--in-process", options_.in_process,
+                 "compile without child processes")
+        ->group(kGroupMore);
+    app.add_option("--compile-seconds", options_.limits.seconds,
+                   "limit for one module, 0: none")
+        ->type_name("S")
+        ->check(CLI::Range(0, 1000000).description(""))
+        ->group(kGroupMore);
+    app.add_option("--compile-memory", memory_mib_,
+                   "limit for one module in MiB, 0: none")
+        ->type_name("M")
+        ->group(kGroupMore);
+  }
+
+  int Run(const CommonOptions& common, Reporter& reporter) override {
+    // A write beyond the file size limit is an error like a full disk.
+    std::signal(SIGXFSZ, SIG_IGN);
+    if (Status status = CheckOptions(); !status) {
+      reporter.Report(status.error());
+      return Finish(common, reporter, nullptr, kExitUsage);
+    }
+    const InterruptScope interrupts;
+    Conversion conversion(options_, reporter);
+    const int code = Convert(conversion, reporter);
+    if (Interrupted() && code != kExitDone && code != kExitSomeMissing) {
+      if (!reporter.quiet()) reporter.printer().Line("cerberus: interrupted");
+      return Finish(common, reporter, nullptr, kExitInterrupted);
+    }
+    return Finish(common, reporter, &conversion, code);
+  }
+
+ private:
+  Status CheckOptions() {
+    std::vector<std::string> arches;
+    for (const std::string& text : options_.arches) {
+      CERB_TRY(const TargetId id, TargetId::Parse(text));
+      if (FindTarget(id.processor) == nullptr) {
+        return Err(DiagCode::kUsage,
+                   fmt::format("'{}' is not a known target", id.processor));
+      }
+      const std::string arch = id.ToString();
+      if (std::find(arches.begin(), arches.end(), arch) == arches.end()) {
+        arches.push_back(arch);
+      }
+    }
+    options_.arches = std::move(arches);
+    if (SameFile(options_.input, options_.output)) {
+      return Err(DiagCode::kUsage,
+                 fmt::format("the output '{}' is the input; the input is "
+                             "never changed",
+                             options_.output));
+    }
+    if (options_.group.empty()) options_.group = BaseName(options_.output);
+    if (options_.group.empty() || options_.group == "." ||
+        options_.group == ".." ||
+        options_.group.find('/') != std::string::npos) {
+      return Err(DiagCode::kUsage, fmt::format("'{}' cannot be the name of an "
+                                               "archive",
+                                               options_.group));
+    }
+    options_.jobs =
+        jobs_ != 0 ? jobs_ : std::max(1u, std::thread::hardware_concurrency());
+    if (kLimitMemory) options_.limits.memory_bytes = memory_mib_ << 20;
+    return {};
+  }
+
+  int Convert(Conversion& conversion, Reporter& reporter) {
+    const auto step = [&](Status status) {
+      if (!status && !Interrupted()) reporter.Report(status.error());
+      return status.has_value() && !Interrupted();
+    };
+    if (!step(conversion.Open())) return kExitFailed;
+    if (!step(conversion.Plan())) return kExitFailed;
+    if (options_.dry_run) return kExitDone;
+    if (!step(conversion.Create())) return kExitFailed;
+    Result<bool> compiled = conversion.Compile();
+    if (!compiled) {
+      step(Err(std::move(compiled).error()));
+      return kExitFailed;
+    }
+    if (!*compiled) return kExitFailed;
+    if (!step(conversion.Write())) return kExitFailed;
+    if (!step(conversion.Commit())) return kExitFailed;
+    return conversion.summary().left_out.empty() ? kExitDone : kExitSomeMissing;
+  }
+
+  // Reports to stdout; returns the code.
+  int Finish(const CommonOptions& common, const Reporter& reporter,
+             const Conversion* conversion, int code) {
+    const bool done = code == kExitDone || code == kExitSomeMissing;
+    if (common.json) {
+      fmt::print("{}", ToJson(reporter, done ? conversion : nullptr, code));
+    } else if (done && options_.dry_run) {
+      for (const std::string& line : conversion->DescribeModules()) {
+        fmt::print("{}\n", line);
+      }
+      fmt::print("{}", conversion->plan().ToText());
+    } else if (done && !reporter.quiet()) {
+      PrintSummary(conversion->summary());
+    }
+    return code;
+  }
+
+  double Seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() -
+                                         start_)
+        .count();
+  }
+
+  void PrintSummary(const ConversionSummary& s) const {
+    fmt::print("{}: {} fatbin{}, {} module{} -> {} code object{} for {}\n",
+               options_.output, s.fatbins, s.fatbins == 1 ? "" : "s", s.modules,
+               s.modules == 1 ? "" : "s", s.code_objects,
+               s.code_objects == 1 ? "" : "s",
+               fmt::join(options_.arches, ", "));
+    fmt::print("  kernels converted  {} / {}\n", s.kernels_converted,
+               s.kernels);
+    for (const auto& [reason, count] : s.left_out) {
+      fmt::print("  left out           {} x {}\n", count, reason);
+    }
+    fmt::print("  bytes in, out      {}, {} + {} in archives\n", s.bytes_in,
+               s.bytes_out, s.archive_bytes);
+    fmt::print("  seconds            {:.2f}\n", Seconds());
+  }
+
+  std::string ToJson(const Reporter& reporter, const Conversion* conversion,
+                     int code) const {
+    JsonWriter json;
+    json.BeginObject();
+    json.Key("schema").Int(1);
+    json.Key("verb").String("convert");
+    json.Key("input").String(options_.input);
+    json.Key("output").String(options_.output);
+    json.Key("exit_code").Int(code);
+    json.Key("targets").BeginArray();
+    for (const std::string& arch : options_.arches) json.String(arch);
+    json.EndArray();
+    if (conversion != nullptr && options_.dry_run) {
+      json.Key("plan").Raw(conversion->plan().ToJson());
+    } else if (conversion != nullptr) {
+      const ConversionSummary& s = conversion->summary();
+      json.Key("files").BeginArray();
+      for (const std::string& path : conversion->output_paths()) {
+        json.String(path);
+      }
+      json.EndArray();
+      json.Key("fatbins").Uint(s.fatbins);
+      json.Key("modules").Uint(s.modules);
+      json.Key("code_objects").Uint(s.code_objects);
+      json.Key("kernels").Uint(s.kernels);
+      json.Key("kernels_converted").Uint(s.kernels_converted);
+      json.Key("left_out").BeginArray();
+      for (const auto& [reason, count] : s.left_out) {
+        json.BeginObject();
+        json.Key("reason").String(reason);
+        json.Key("kernels").Uint(count);
+        json.EndObject();
+      }
+      json.EndArray();
+      json.Key("bytes_in").Uint(s.bytes_in);
+      json.Key("bytes_out").Uint(s.bytes_out);
+      json.Key("archive_bytes").Uint(s.archive_bytes);
+      json.Key("seconds").Number(Seconds());
+    }
+    json.Key("diagnostics");
+    reporter.WriteJson(json);
+    json.EndObject();
+    return std::move(json).Take();
+  }
+
+  ConversionOptions options_ = [] {
+    ConversionOptions options;
+    options.limits.seconds = kDefaultSeconds;
+    return options;
+  }();
+  unsigned jobs_ = 0;
+  std::uint64_t memory_mib_ = kDefaultMebibytes;
+  const std::chrono::steady_clock::time_point start_ =
+      std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeConvertVerb() {
+  return std::make_unique<ConvertVerb>();
+}
+
+}  // namespace cerberus::cli

@@ -1,0 +1,390 @@
+// cerberus list: what is in a binary, a fatbin, an archive, a code object or
+// a PTX file. The text and the JSON are made from the same rows.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/code_object.h"
+#include "cli/demangle.h"
+#include "cli/embedded_ptx.h"
+#include "cli/exit_code.h"
+#include "cli/json.h"
+#include "cli/options.h"
+#include "cli/verb.h"
+#include "kpack/reader.h"
+#include "rewriter/rewriter.h"
+#include "support/mapped_file.h"
+
+namespace cerberus::cli {
+namespace {
+
+using rewriter::FatbinEntry;
+using rewriter::FileKind;
+
+// Lines of text or members of a JSON object; whoever lists says each thing
+// once to both.
+class Listing {
+ public:
+  explicit Listing(bool json) : json_only_(json) {}
+
+  JsonWriter& json() { return json_; }
+  template <typename... Args>
+  void Line(fmt::format_string<Args...> format, Args&&... args) {
+    text_ += fmt::format(format, std::forward<Args>(args)...) + "\n";
+  }
+  void Print() && {
+    fmt::print("{}", json_only_ ? std::move(json_).Take() : text_);
+  }
+
+ private:
+  const bool json_only_;
+  JsonWriter json_;
+  std::string text_;
+};
+
+void ListKernels(const std::vector<std::string>& kernels, const char* indent,
+                 Listing& out) {
+  out.json().Key("kernels").BeginArray();
+  for (const std::string& kernel : kernels) {
+    out.json().String(kernel);
+    out.Line("{}{}", indent, Demangle(kernel));
+  }
+  out.json().EndArray();
+}
+
+// One entry of a fatbin and its kernels. An entry that cannot be unpacked is
+// listed with the reason: the rest of the file is still worth seeing.
+void ListEntry(const FatbinEntry& entry, Listing& out) {
+  JsonWriter& json = out.json();
+  const std::string kind = rewriter::KindName(entry.kind);
+  const std::string compression(rewriter::CompressionName(entry.compression()));
+  json.BeginObject();
+  json.Key("kind").String(kind);
+  json.Key("arch").String(entry.ArchName());
+  json.Key("sm").Uint(entry.sm);
+  json.Key("format_version")
+      .String(fmt::format("{}.{}", entry.format_major, entry.format_minor));
+  json.Key("compression").String(compression);
+  json.Key("offset").Uint(entry.offset);
+  json.Key("stored_size").Uint(entry.payload.size());
+  json.Key("size").Uint(entry.unpacked_size);
+  json.Key("flags").String(fmt::format("0x{:x}", entry.flags));
+  json.Key("source").String(entry.source_name);
+  std::string line = fmt::format("  {:<7} {:<12} {:>8} bytes", kind,
+                                 entry.ArchName(), entry.unpacked_size);
+  if (entry.compression() != rewriter::Compression::kNone) {
+    line += fmt::format("  {}, {} stored", compression, entry.payload.size());
+  }
+  if (entry.is_ptx()) {
+    line += fmt::format("  PTX {}.{}", entry.format_major, entry.format_minor);
+  }
+  if (entry.is_debug()) line += "  debug";
+  if (!entry.source_name.empty()) {
+    line += fmt::format("  {}", entry.source_name);
+  }
+  out.Line("{}", line);
+  const Result<std::vector<std::string>> kernels = rewriter::KernelNames(entry);
+  if (kernels) {
+    ListKernels(*kernels, "    ", out);
+  } else {
+    json.Key("error").String(kernels.error().message);
+    out.Line("    cannot be read: {}", kernels.error().message);
+  }
+  json.EndObject();
+}
+
+void ListEntries(const std::vector<FatbinEntry>& entries, Listing& out) {
+  out.json().Key("entries").BeginArray();
+  for (const FatbinEntry& entry : entries) ListEntry(entry, out);
+  out.json().EndArray();
+}
+
+Status ListBinary(const std::string& path, Listing& out) {
+  CERB_TRY(const rewriter::Binary binary, rewriter::Binary::Open(path));
+  JsonWriter& json = out.json();
+  json.Key("kind").String(binary.elf().is_executable() ? "program" : "library");
+  json.Key("shared_cudart").Bool(binary.links_shared_cudart());
+  json.Key("cuda_driver").Bool(binary.links_cuda_driver());
+  json.Key("converted").Bool(binary.is_converted());
+  out.Line("{}: {}{}, {} fatbin{}, {} wrapper{}", path,
+           binary.elf().is_executable() ? "program" : "library",
+           binary.is_converted() ? " (converted)" : "", binary.fatbins().size(),
+           binary.fatbins().size() == 1 ? "" : "s", binary.wrappers().size(),
+           binary.wrappers().size() == 1 ? "" : "s");
+
+  json.Key("wrappers").BeginArray();
+  for (const rewriter::Wrapper& wrapper : binary.wrappers()) {
+    json.BeginObject();
+    json.Key("index").Uint(wrapper.index);
+    json.Key("version").Uint(wrapper.version);
+    json.Key("address").Uint(wrapper.vaddr);
+    json.Key("offset").Uint(wrapper.offset);
+    json.Key("fatbin").Uint(wrapper.fatbin);
+    json.EndObject();
+  }
+  json.EndArray();
+
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
+  json.Key("fatbins").BeginArray();
+  for (const rewriter::LocatedFatbin& located : binary.fatbins()) {
+    ranges.emplace_back(located.offset,
+                        located.offset + located.fatbin.bytes.size());
+    json.BeginObject();
+    json.Key("section").String(located.section);
+    json.Key("offset").Uint(located.offset);
+    json.Key("address").Uint(located.vaddr);
+    json.Key("size").Uint(located.fatbin.bytes.size());
+    json.Key("wrappers").BeginArray();
+    for (const std::uint32_t index : located.wrappers) json.Uint(index);
+    json.EndArray();
+    out.Line(
+        "{} at 0x{:x}: fatbin, {} bytes, {}",
+        located.section.empty() ? "fatbin" : located.section, located.offset,
+        located.fatbin.bytes.size(),
+        located.wrappers.empty()
+            ? "no wrapper"
+            : fmt::format("wrapper {}", fmt::join(located.wrappers, ", ")));
+    ListEntries(located.fatbin.entries, out);
+    json.EndObject();
+  }
+  json.EndArray();
+
+  json.Key("ptx_texts").BeginArray();
+  for (const EmbeddedPtx& found : FindEmbeddedPtx(binary.bytes(), ranges)) {
+    json.BeginObject();
+    json.Key("offset").Uint(found.offset);
+    json.Key("size").Uint(found.text.size());
+    out.Line("PTX text at 0x{:x}, {} bytes", found.offset, found.text.size());
+    FatbinEntry entry{};
+    entry.kind = rewriter::EntryKind::kPtx;
+    entry.payload = AsBytes(found.text);
+    entry.stored_size = entry.unpacked_size = found.text.size();
+    const Result<std::vector<std::string>> kernels =
+        rewriter::KernelNames(entry);
+    if (kernels) ListKernels(*kernels, "    ", out);
+    json.EndObject();
+  }
+  json.EndArray();
+
+  if (!binary.is_converted()) return {};
+  CERB_TRY(const rewriter::ConvertedInfo info,
+           rewriter::ReadConverted(binary.bytes(), path));
+  json.Key("marker").BeginObject();
+  json.Key("kernel_name").String(info.kernel_name);
+  json.Key("search_paths").BeginArray();
+  for (const std::string& search_path : info.search_paths) {
+    json.String(search_path);
+  }
+  json.EndArray();
+  json.Key("converter").String(info.converter_version);
+  json.Key("launch_abi").Int(info.launch_abi);
+  json.EndObject();
+  out.Line("converted by cerberus {} (launch ABI {}) as '{}': {}",
+           info.converter_version, info.launch_abi, info.kernel_name,
+           fmt::join(info.search_paths, ", "));
+  return {};
+}
+
+Status ListFatbin(const std::string& path, ByteSpan bytes, Listing& out) {
+  CERB_TRY(const rewriter::Fatbin fatbin, rewriter::ParseFatbin(bytes, path));
+  out.json().Key("kind").String("fatbin");
+  out.Line("{}: fatbin, {} bytes", path, fatbin.bytes.size());
+  ListEntries(fatbin.entries, out);
+  return {};
+}
+
+Status ListPtx(const std::string& path, ByteSpan bytes, Listing& out) {
+  FatbinEntry entry{};
+  entry.kind = rewriter::EntryKind::kPtx;
+  entry.payload = bytes;
+  entry.stored_size = entry.unpacked_size = bytes.size();
+  CERB_TRY(const std::vector<std::string> kernels,
+           rewriter::KernelNames(entry));
+  out.json().Key("kind").String("ptx");
+  out.Line("{}: PTX, {} bytes", path, bytes.size());
+  ListKernels(kernels, "  ", out);
+  return {};
+}
+
+void ListArchiveEntry(const kpack::Entry& entry, Listing& out) {
+  JsonWriter& json = out.json();
+  json.BeginObject();
+  json.Key("key").String(entry.key);
+  json.Key("arch").String(entry.arch);
+  json.Key("type").String(entry.type);
+  json.Key("ordinal").Uint(entry.ordinal);
+  json.Key("size").Uint(entry.original_size);
+  json.Key("stored_size").Uint(entry.stored_size);
+  const kpack::Value abi = entry.metadata.Find("cerberus_abi");
+  if (abi.AsInt()) json.Key("launch_abi").Int(*abi.AsInt());
+  const auto sm = entry.metadata.Find("sm").AsUint();
+  if (sm) json.Key("sm").Uint(*sm);
+  const auto content = entry.metadata.Find("content_key").AsString();
+  if (content) json.Key("content_key").String(*content);
+  out.Line("  {:<3} {:<8} {:<6} {:>9} bytes, {:>9} stored  {}", entry.ordinal,
+           entry.arch, entry.type, entry.original_size, entry.stored_size,
+           entry.key);
+  const kpack::Value failed = entry.metadata.Find("failed");
+  if (failed.is_map()) {
+    json.Key("failed").BeginArray();
+    for (kpack::Value kernel = failed.First(); kernel;) {
+      const kpack::Value reason = failed.Next(kernel);
+      const std::string name(kernel.AsString().value_or(""));
+      json.BeginObject();
+      json.Key("kernel").String(name);
+      json.Key("reason").String(reason.AsString().value_or(""));
+      json.EndObject();
+      out.Line("      without {}: {}", Demangle(name),
+               reason.AsString().value_or(""));
+      kernel = failed.Next(reason);
+    }
+    json.EndArray();
+  }
+  json.EndObject();
+}
+
+Status ListArchive(const std::string& path, Listing& out) {
+  CERB_TRY(const std::shared_ptr<const kpack::Archive> archive,
+           kpack::Archive::Open(path));
+  JsonWriter& json = out.json();
+  json.Key("kind").String("kpack");
+  json.Key("group").String(archive->group_name());
+  json.Key("arch_family").String(archive->arch_family());
+  json.Key("arches").BeginArray();
+  for (const std::string_view arch : archive->arches()) json.String(arch);
+  json.EndArray();
+  json.Key("compression").String(archive->compression());
+  json.Key("blobs").Uint(archive->blob_count());
+  out.Line("{}: kpack archive '{}' for {}, {} entries, {} blobs, {}", path,
+           archive->group_name(), fmt::join(archive->arches(), ", "),
+           archive->entries().size(), archive->blob_count(),
+           archive->compression());
+  json.Key("entries").BeginArray();
+  for (const kpack::Entry& entry : archive->entries()) {
+    ListArchiveEntry(entry, out);
+  }
+  json.EndArray();
+  return {};
+}
+
+Status ListCodeObject(const std::string& path, ByteSpan bytes, Listing& out) {
+  CERB_TRY(const CodeObject object, ReadCodeObject(bytes, path));
+  JsonWriter& json = out.json();
+  json.Key("kind").String("code object");
+  json.Key("target").String(object.target);
+  out.Line("{}: code object for {}, {} kernel{}", path, object.target,
+           object.kernels.size(), object.kernels.size() == 1 ? "" : "s");
+  if (object.abi >= 0) {
+    json.Key("launch_abi").Int(object.abi);
+    json.Key("ptxc").String(object.ptxc);
+    json.Key("ptx_version").String(object.ptx_version);
+    json.Key("sm").Int(object.sm);
+    out.Line("  made by ptxc {} (launch ABI {}) from PTX {} for sm_{}",
+             object.ptxc, object.abi, object.ptx_version, object.sm);
+  }
+  json.Key("kernels").BeginArray();
+  for (const CodeObject::Kernel& kernel : object.kernels) {
+    json.BeginObject();
+    json.Key("name").String(kernel.name);
+    json.Key("wave_size").Uint(kernel.wave_size);
+    json.Key("vgprs").Uint(kernel.vgprs);
+    json.Key("sgprs").Uint(kernel.sgprs);
+    json.Key("lds_bytes").Uint(kernel.lds_bytes);
+    json.Key("scratch_bytes").Uint(kernel.scratch_bytes);
+    json.Key("kernarg_bytes").Uint(kernel.kernarg_bytes);
+    json.EndObject();
+    out.Line("  {}", Demangle(kernel.name));
+    out.Line("    wave{}, {} VGPRs, {} SGPRs, {} bytes LDS, {} bytes scratch",
+             kernel.wave_size, kernel.vgprs, kernel.sgprs, kernel.lds_bytes,
+             kernel.scratch_bytes);
+  }
+  json.EndArray();
+  json.Key("failed").BeginArray();
+  for (const auto& [kernel, reason] : object.failed) {
+    json.BeginObject();
+    json.Key("kernel").String(kernel);
+    json.Key("reason").String(reason);
+    json.EndObject();
+    out.Line("  without {}: {}", Demangle(kernel), reason);
+  }
+  json.EndArray();
+  return {};
+}
+
+class ListVerb : public Verb {
+ public:
+  const char* name() const override { return "list"; }
+  const char* summary() const override {
+    return "show the device code in a file";
+  }
+  const char* examples() const override {
+    return "  cerberus list app\n"
+           "  cerberus list .kpack/app.amd-gfx1100.kpack --json\n";
+  }
+
+  void AddOptions(CLI::App& app) override {
+    app.add_option("FILE", path_,
+                   "program, library, fatbin, .kpack, code object or PTX")
+        ->required()
+        ->group(kGroupFiles);
+  }
+
+  int Run(const CommonOptions& common, Reporter& reporter) override {
+    Listing out(common.json);
+    out.json().BeginObject();
+    out.json().Key("schema").Int(1);
+    out.json().Key("verb").String("list");
+    out.json().Key("file").String(path_);
+    const Status status = List(out);
+    if (!status) {
+      reporter.Report(status.error());
+      if (common.json) PrintJsonError(reporter);
+      return kExitFailed;
+    }
+    out.json().EndObject();
+    std::move(out).Print();
+    return kExitDone;
+  }
+
+ private:
+  Status List(Listing& out) const {
+    CERB_TRY(const MappedFile file, MappedFile::Open(path_));
+    const ByteSpan bytes = file.bytes();
+    if (IsCodeObject(bytes)) return ListCodeObject(path_, bytes, out);
+    switch (rewriter::DetectFileKind(bytes)) {
+      case FileKind::kFatbin:
+        return ListFatbin(path_, bytes, out);
+      case FileKind::kPtx:
+        return ListPtx(path_, bytes, out);
+      case FileKind::kKpack:
+        return ListArchive(path_, out);
+      default:
+        return ListBinary(path_, out);  // or its error
+    }
+  }
+
+  void PrintJsonError(const Reporter& reporter) const {
+    JsonWriter json;
+    json.BeginObject();
+    json.Key("schema").Int(1);
+    json.Key("verb").String("list");
+    json.Key("file").String(path_);
+    json.Key("exit_code").Int(kExitFailed);
+    json.Key("diagnostics");
+    reporter.WriteJson(json);
+    json.EndObject();
+    fmt::print("{}", std::move(json).Take());
+  }
+
+  std::string path_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeListVerb() { return std::make_unique<ListVerb>(); }
+
+}  // namespace cerberus::cli

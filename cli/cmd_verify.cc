@@ -1,0 +1,215 @@
+// cerberus verify: is a converted file what a conversion of its original
+// gives, and are its archives whole?
+#include <elf.h>
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/exit_code.h"
+#include "cli/json.h"
+#include "cli/options.h"
+#include "cli/paths.h"
+#include "cli/verb.h"
+#include "kpack/marker.h"
+#include "kpack/reader.h"
+#include "kpack/resolve.h"
+#include "rewriter/rewriter.h"
+
+namespace cerberus::cli {
+namespace {
+
+constexpr std::uint32_t kRecordNoKernel = 1;  // docs/marker-format.md
+constexpr std::string_view kArchPlaceholder = "@GFXARCH@";
+
+// The program's own search path: DT_RUNPATH, or DT_RPATH where there is none.
+std::string SearchPathOf(const rewriter::ElfFile& elf) {
+  for (const std::int64_t tag : {DT_RUNPATH, DT_RPATH}) {
+    if (const std::optional<std::uint64_t> at = elf.DynamicValue(tag)) {
+      const Result<std::string_view> text = elf.DynamicString(*at);
+      if (text) return std::string(*text);
+    }
+  }
+  return "";
+}
+
+// What the conversion put before the original's path.
+std::vector<std::string> AddedFolders(const std::string& before,
+                                      std::string after) {
+  if (!before.empty() && after.size() > before.size() + 1 &&
+      after.compare(after.size() - before.size() - 1, std::string::npos,
+                    ":" + before) == 0) {
+    after.resize(after.size() - before.size() - 1);
+  }
+  std::vector<std::string> folders;
+  while (!after.empty()) {
+    const std::size_t colon = std::min(after.find(':'), after.size());
+    folders.push_back(after.substr(0, colon));
+    after.erase(0, colon + 1);
+  }
+  return folders;
+}
+
+class VerifyVerb : public Verb {
+ public:
+  const char* name() const override { return "verify"; }
+  const char* summary() const override {
+    return "check a converted file against its original";
+  }
+  const char* examples() const override {
+    return "  cerberus verify app app.amd\n"
+           "  cerberus verify app app.amd --json\n";
+  }
+
+  void AddOptions(CLI::App& app) override {
+    app.add_option("ORIGINAL", original_, "the file that was converted")
+        ->required()
+        ->group(kGroupFiles);
+    app.add_option("CONVERTED", converted_, "what `convert` made of it")
+        ->required()
+        ->group(kGroupFiles);
+  }
+
+  int Run(const CommonOptions& common, Reporter& reporter) override {
+    Status status = VerifyFile();
+    if (status) status = VerifyArchives(reporter);
+    if (!status) reporter.Report(status.error());
+    const int code = status ? kExitDone : kExitFailed;
+    if (common.json) {
+      PrintJson(reporter, code);
+    } else if (status && !reporter.quiet()) {
+      fmt::print(
+          "{}: {} bytes changed in {} places, {} bytes appended, all "
+          "as planned\n",
+          converted_, in_place_, edits_, appended_);
+      for (const std::string& archive : archives_) {
+        fmt::print("{}: whole\n", archive);
+      }
+    }
+    return code;
+  }
+
+ private:
+  // Plans the conversion anew, with what the converted file says it was, and
+  // holds the file against that plan.
+  Status VerifyFile() {
+    CERB_TRY(const rewriter::Binary original,
+             rewriter::Binary::Open(original_));
+    CERB_TRY(info_, rewriter::ReadConvertedFile(converted_));
+    CERB_TRY(const rewriter::Binary converted,
+             rewriter::Binary::Open(converted_));
+    rewriter::PlanOptions options;
+    options.search_paths = info_.search_paths;
+    options.kernel_name = info_.kernel_name;
+    options.converter_version = info_.converter_version;
+    options.launch_abi = info_.launch_abi;
+    options.keep_fatbin =
+        !info_.records.empty() &&
+        std::none_of(info_.records.begin(), info_.records.end(),
+                     [](const auto& record) { return record.repointed; });
+    options.runpath = AddedFolders(SearchPathOf(original.elf()),
+                                   SearchPathOf(converted.elf()));
+    CERB_TRY(const rewriter::Plan plan,
+             rewriter::PlanConversion(original, options));
+    CERB_TRY_VOID(rewriter::VerifyConversionFile(original, plan, converted_));
+    in_place_ = plan.bytes_in_place();
+    edits_ = plan.edits.size();
+    appended_ = plan.appended.size();
+    return {};
+  }
+
+  // Every archive that the marker's paths can lead to, for any target.
+  Status VerifyArchives(Reporter& reporter) {
+    namespace fs = std::filesystem;
+    for (const std::string& search_path : info_.search_paths) {
+      const std::string pattern =
+          kpack::ExpandSearchPath(search_path, converted_, kArchPlaceholder);
+      const std::string name = BaseName(pattern);
+      const std::size_t at = name.find(kArchPlaceholder);
+      const std::string prefix = name.substr(0, at);
+      const std::string suffix =
+          at == std::string::npos ? ""
+                                  : name.substr(at + kArchPlaceholder.size());
+      std::error_code error;
+      for (const auto& file :
+           fs::directory_iterator(FolderOf(pattern), error)) {
+        const std::string found = file.path().filename().string();
+        if (found.size() >= prefix.size() + suffix.size() &&
+            found.rfind(prefix, 0) == 0 &&
+            found.compare(found.size() - suffix.size(), std::string::npos,
+                          suffix) == 0) {
+          archives_.push_back(FolderOf(pattern) + "/" + found);
+        }
+      }
+    }
+    std::sort(archives_.begin(), archives_.end());
+    for (const std::string& path : archives_) {
+      CERB_TRY_VOID(VerifyArchive(path, reporter));
+    }
+    return {};
+  }
+
+  Status VerifyArchive(const std::string& path, Reporter& reporter) const {
+    CERB_TRY(const std::shared_ptr<const kpack::Archive> archive,
+             kpack::Archive::Open(path));
+    for (const kpack::Entry& entry : archive->entries()) {
+      CERB_TRY_VOID(archive->Read(entry));
+    }
+    for (const rewriter::ConvertedInfo::Record& record : info_.records) {
+      if (record.flags & kRecordNoKernel) continue;
+      const std::string key = kpack::ModuleKey(info_.kernel_name, record.index);
+      for (const std::string_view arch : archive->arches()) {
+        if (archive->Find(key, arch) != nullptr) continue;
+        Where where;
+        where.file = path;
+        Diag diag = MakeDiag(DiagCode::kUnknown, std::move(where),
+                             fmt::format("no '{}' for {}", key, arch));
+        diag.severity = Severity::kWarning;
+        reporter.Report(diag);
+      }
+    }
+    return {};
+  }
+
+  void PrintJson(const Reporter& reporter, int code) const {
+    JsonWriter json;
+    json.BeginObject();
+    json.Key("schema").Int(1);
+    json.Key("verb").String("verify");
+    json.Key("original").String(original_);
+    json.Key("converted").String(converted_);
+    json.Key("exit_code").Int(code);
+    if (code == kExitDone) {
+      json.Key("bytes_in_place").Uint(in_place_);
+      json.Key("edits").Uint(edits_);
+      json.Key("bytes_appended").Uint(appended_);
+      json.Key("archives").BeginArray();
+      for (const std::string& archive : archives_) json.String(archive);
+      json.EndArray();
+    }
+    json.Key("diagnostics");
+    reporter.WriteJson(json);
+    json.EndObject();
+    fmt::print("{}", std::move(json).Take());
+  }
+
+  std::string original_;
+  std::string converted_;
+  rewriter::ConvertedInfo info_;
+  std::uint64_t in_place_ = 0;
+  std::size_t edits_ = 0;
+  std::size_t appended_ = 0;
+  std::vector<std::string> archives_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeVerifyVerb() {
+  return std::make_unique<VerifyVerb>();
+}
+
+}  // namespace cerberus::cli

@@ -1,0 +1,45 @@
+// What an AMD code object says of itself: its target, its kernels, and the
+// section `.cerberus.info` (docs/launch-abi.md).
+#ifndef CERBERUS_CLI_CODE_OBJECT_H_
+#define CERBERUS_CLI_CODE_OBJECT_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "support/bytes.h"
+#include "support/result.h"
+
+namespace cerberus::cli {
+
+struct CodeObject {
+  struct Kernel {
+    std::string name;  // mangled
+    std::uint64_t kernarg_bytes = 0;
+    std::uint64_t lds_bytes = 0;
+    std::uint64_t scratch_bytes = 0;
+    std::uint64_t vgprs = 0;
+    std::uint64_t sgprs = 0;
+    std::uint64_t wave_size = 0;
+  };
+  std::string target;  // "gfx1100", from the metadata note
+  std::vector<Kernel> kernels;
+
+  // From `.cerberus.info`; abi is -1 if there is no such section.
+  std::int64_t abi = -1;
+  std::string ptxc;         // compiler version
+  std::string ptx_version;  // "9.0"
+  std::int64_t sm = 0;
+  std::map<std::string, std::string> failed;  // kernel → reason
+};
+
+bool IsCodeObject(ByteSpan bytes);
+
+// Errors name `name` and the offset: not an AMD GPU's ELF file, tables that
+// run past the end, metadata that is no MessagePack map.
+Result<CodeObject> ReadCodeObject(ByteSpan bytes, const std::string& name);
+
+}  // namespace cerberus::cli
+
+#endif  // CERBERUS_CLI_CODE_OBJECT_H_

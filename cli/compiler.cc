@@ -1,0 +1,226 @@
+#include "cli/compiler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "cerberus/ptxc.h"
+#include "cli/exit_code.h"
+#include "cli/json.h"
+
+namespace cerberus::cli {
+namespace {
+
+Severity SeverityOf(std::string_view name) {
+  if (name == "warning") return Severity::kWarning;
+  if (name == "note") return Severity::kNote;
+  return Severity::kError;
+}
+
+// One line of cerberus-jit's stderr. It is written by the compiler, but also
+// by whatever dies in it: a line that is no JSON is a message as it is.
+Diag DiagOfLine(const std::string& line, const Where& where) {
+  Diag diag;
+  diag.where = where;
+  const std::optional<std::map<std::string, std::string>> object =
+      ParseFlatJson(line);
+  if (!object) {
+    constexpr std::string_view kPrefix = "cerberus-jit: error: ";
+    diag.code = DiagCode::kCompiler;
+    diag.message = line.substr(0, kPrefix.size()) == kPrefix
+                       ? line.substr(kPrefix.size())
+                       : line;
+    return diag;
+  }
+  const auto text = [&](const char* key) {
+    const auto at = object->find(key);
+    return at == object->end() ? std::string() : at->second;
+  };
+  const auto number = [&](const char* key) {
+    return std::atoi(text(key).c_str());
+  };
+  diag.severity = SeverityOf(text("severity"));
+  diag.code = static_cast<DiagCode>(number("code"));
+  diag.message = text("message");
+  diag.where.kernel = text("kernel");
+  diag.where.ptx_line = number("ptx_line");
+  diag.where.ptx_column = number("ptx_column");
+  diag.where.source_file = text("source_file");
+  diag.where.source_line = number("source_line");
+  return diag;
+}
+
+std::vector<Diag> DiagsOf(const std::string& err, const Where& where) {
+  std::vector<Diag> diags;
+  std::size_t begin = 0;
+  while (begin < err.size()) {
+    const std::size_t end = std::min(err.find('\n', begin), err.size());
+    if (end > begin) {
+      diags.push_back(DiagOfLine(err.substr(begin, end - begin), where));
+    }
+    begin = end + 1;
+  }
+  return diags;
+}
+
+bool HasError(const std::vector<Diag>& diags) {
+  return std::any_of(diags.begin(), diags.end(), [](const Diag& diag) {
+    return diag.severity == Severity::kError;
+  });
+}
+
+CompileOutcome CompileInChild(const std::string& jit,
+                              const ProcessLimits& limits,
+                              const CompileRequest& request) {
+  std::vector<std::string> argv = {
+      jit, "--arch", request.arch, "--diagnostics=json", "-o", "-"};
+  if (request.keep_going) argv.push_back("--keep-going");
+  argv.push_back("-");
+
+  CompileOutcome outcome;
+  Result<ProcessResult> run = RunProcess(argv, AsBytes(request.ptx), limits);
+  if (!run) {
+    Diag diag = std::move(run).error();
+    diag.where = request.where;
+    outcome.diags.push_back(std::move(diag));
+    return outcome;
+  }
+  outcome.diags = DiagsOf(run->err, request.where);
+  if (run->exit_code == kExitDone || run->exit_code == kExitSomeMissing) {
+    outcome.status = run->exit_code == kExitDone
+                         ? CompileOutcome::Status::kDone
+                         : CompileOutcome::Status::kSomeFailed;
+    outcome.code = std::move(run->out);
+    return outcome;
+  }
+  // A module of one kernel, or of few, is best named by what it holds; the
+  // caller's notes do that. Here: why there is no code object.
+  if (run->timed_out) {
+    outcome.diags.push_back(MakeDiag(
+        DiagCode::kCompiler, request.where,
+        fmt::format("the compiler took more than {} s", limits.seconds)));
+  } else if (run->signal != 0) {
+    outcome.diags.push_back(MakeDiag(
+        DiagCode::kCompiler, request.where,
+        fmt::format("the compiler crashed ({})", ::strsignal(run->signal))));
+  } else if (!HasError(outcome.diags)) {
+    outcome.diags.push_back(MakeDiag(
+        DiagCode::kCompiler, request.where,
+        fmt::format("the compiler failed with exit code {} and no message",
+                    run->exit_code)));
+  }
+  return outcome;
+}
+
+struct Collected {
+  const Where* where;
+  std::vector<Diag>* diags;
+};
+
+void CollectDiag(const cerberus_ptxc_diag* from, void* user) {
+  const auto* into = static_cast<Collected*>(user);
+  Diag diag;
+  diag.severity = from->severity == CERBERUS_PTXC_ERROR     ? Severity::kError
+                  : from->severity == CERBERUS_PTXC_WARNING ? Severity::kWarning
+                                                            : Severity::kNote;
+  diag.code = static_cast<DiagCode>(from->code);
+  diag.message = from->message;
+  diag.where = *into->where;
+  diag.where.kernel = from->kernel;
+  diag.where.ptx_line = from->ptx_line;
+  diag.where.ptx_column = from->ptx_column;
+  diag.where.source_file = from->source_file;
+  diag.where.source_line = from->source_line;
+  into->diags->push_back(std::move(diag));
+}
+
+CompileOutcome CompileHere(const CompileRequest& request) {
+  CompileOutcome outcome;
+  Collected collected{&request.where, &outcome.diags};
+  cerberus_ptxc_options options = {};
+  options.size = sizeof options;
+  options.arch = request.arch.c_str();
+  options.keep_going = request.keep_going;
+  options.on_diag = CollectDiag;
+  options.user = &collected;
+  cerberus_ptxc_result* result = nullptr;
+  const cerberus_ptxc_status status = cerberus_ptxc_compile(
+      request.ptx.data(), request.ptx.size(), &options, &result);
+  if (status == CERBERUS_PTXC_OK ||
+      status == CERBERUS_PTXC_SOME_KERNELS_FAILED) {
+    outcome.status = status == CERBERUS_PTXC_OK
+                         ? CompileOutcome::Status::kDone
+                         : CompileOutcome::Status::kSomeFailed;
+    const auto* data =
+        static_cast<const std::uint8_t*>(cerberus_ptxc_result_data(result));
+    outcome.code.assign(data, data + cerberus_ptxc_result_size(result));
+  } else if (!HasError(outcome.diags)) {
+    outcome.diags.push_back(MakeDiag(
+        DiagCode::kCompiler, request.where,
+        fmt::format("the compiler failed with status {} and no message",
+                    static_cast<int>(status))));
+  }
+  cerberus_ptxc_result_free(result);
+  return outcome;
+}
+
+}  // namespace
+
+Compiler MakeChildCompiler(std::string jit, ProcessLimits limits) {
+  return [jit = std::move(jit), limits](const CompileRequest& request) {
+    return CompileInChild(jit, limits, request);
+  };
+}
+
+Compiler MakeInProcessCompiler() { return CompileHere; }
+
+TaskPool::TaskPool(unsigned threads, std::vector<Task> tasks)
+    : tasks_(std::move(tasks)), states_(tasks_.size(), State::kWaiting) {
+  const std::size_t count = std::min<std::size_t>(threads, tasks_.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    threads_.emplace_back([this] { Work(); });
+  }
+}
+
+TaskPool::~TaskPool() {
+  Stop();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void TaskPool::Work() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!stopped_ && next_ < tasks_.size()) {
+    const std::size_t task = next_++;
+    states_[task] = State::kRunning;
+    lock.unlock();
+    tasks_[task]();
+    lock.lock();
+    states_[task] = State::kDone;
+    changed_.notify_all();
+  }
+}
+
+bool TaskPool::Wait(std::size_t task) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [&] {
+    return states_[task] == State::kDone || states_[task] == State::kDropped;
+  });
+  return states_[task] == State::kDone;
+}
+
+void TaskPool::Stop() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  stopped_ = true;
+  for (State& state : states_) {
+    if (state == State::kWaiting) state = State::kDropped;
+  }
+  changed_.notify_all();
+}
+
+}  // namespace cerberus::cli

@@ -1,0 +1,71 @@
+// PTX to code objects for the verbs: in child processes (a crash of LLVM is
+// then an error message, not ours), or in this one.
+#ifndef CERBERUS_CLI_COMPILER_H_
+#define CERBERUS_CLI_COMPILER_H_
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cli/process.h"
+#include "support/bytes.h"
+#include "support/diag.h"
+
+namespace cerberus::cli {
+
+struct CompileRequest {
+  std::string ptx;
+  std::string arch;
+  Where where;  // of the module; diagnostics add kernel and lines to it
+  bool keep_going = false;
+};
+
+struct CompileOutcome {
+  enum class Status { kDone, kSomeFailed, kFailed };
+  Status status = Status::kFailed;
+  Bytes code;               // unless kFailed
+  std::vector<Diag> diags;  // in the order given; at least one if kFailed
+};
+
+// Thread-safe.
+using Compiler = std::function<CompileOutcome(const CompileRequest&)>;
+
+// `jit` is the path of cerberus-jit.
+Compiler MakeChildCompiler(std::string jit, ProcessLimits limits);
+Compiler MakeInProcessCompiler();
+
+// Runs tasks on threads; results are waited for by number.
+class TaskPool {
+ public:
+  using Task = std::function<void()>;
+
+  TaskPool(unsigned threads, std::vector<Task> tasks);
+  ~TaskPool();  // tasks not yet begun are dropped
+  TaskPool(const TaskPool&) = delete;
+  TaskPool& operator=(const TaskPool&) = delete;
+
+  // False if the task was dropped by Stop.
+  bool Wait(std::size_t task);
+  // Begins no more tasks.
+  void Stop();
+
+ private:
+  enum class State { kWaiting, kRunning, kDone, kDropped };
+  void Work();
+
+  std::vector<Task> tasks_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<State> states_;
+  std::size_t next_ = 0;
+  bool stopped_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace cerberus::cli
+
+#endif  // CERBERUS_CLI_COMPILER_H_

@@ -1,0 +1,560 @@
+#include "cli/conversion.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+#include "cli/code_object.h"
+#include "cli/embedded_ptx.h"
+#include "cli/paths.h"
+#include "kpack/content_key.h"
+#include "kpack/marker.h"
+#include "support/target_id.h"
+#include "support/target_table.h"
+#include "support/version.h"
+
+namespace cerberus::cli {
+namespace {
+
+constexpr char kArchiveFolder[] = ".kpack";
+constexpr char kBundleFolder[] = ".cerberus";
+constexpr char kFallbackTarget[] = "ptx";
+
+Diag FileDiag(DiagCode code, const std::string& file, std::string message) {
+  Where where;
+  where.file = file;
+  return MakeDiag(code, std::move(where), std::move(message));
+}
+
+// Text as a fatbin entry, so that everything that reads PTX reads it too.
+rewriter::FatbinEntry EntryOfText(std::string_view text) {
+  rewriter::FatbinEntry entry{};
+  entry.kind = rewriter::EntryKind::kPtx;
+  entry.payload = AsBytes(text);
+  entry.stored_size = entry.unpacked_size = text.size();
+  return entry;
+}
+
+std::uint32_t CapabilityOf(const std::string& arch) {
+  const Result<TargetId> id = TargetId::Parse(arch);
+  const ComputeCapability cc = ComputeCapabilityOf(id ? id->processor : arch);
+  return static_cast<std::uint32_t>(cc.sm());
+}
+
+const Diag* FirstError(const std::vector<Diag>& diags) {
+  const auto at = std::find_if(diags.begin(), diags.end(), [](const Diag& d) {
+    return d.severity == Severity::kError;
+  });
+  return at == diags.end() ? nullptr : &*at;
+}
+
+}  // namespace
+
+Conversion::Conversion(const ConversionOptions& options, Reporter& reporter)
+    : options_(options), reporter_(reporter) {}
+
+// Undoes what an unfinished conversion made. Files under their final names
+// are undone by Commit itself.
+Conversion::~Conversion() {
+  archives_.clear();
+  bundled_.clear();
+  for (auto folder = made_folders_.rbegin(); folder != made_folders_.rend();
+       ++folder) {
+    ::rmdir(folder->c_str());  // fails, rightly, if there is something in it
+  }
+}
+
+std::string Conversion::ArchivePath(const std::string& target) const {
+  return fmt::format("{}/{}/{}-{}.kpack", FolderOf(options_.output),
+                     kArchiveFolder, options_.group, target);
+}
+
+std::vector<std::string> Conversion::output_paths() const {
+  std::vector<std::string> paths;
+  for (const auto& [target, archive] : archives_) {
+    paths.push_back(archive.path());
+  }
+  paths.push_back(options_.output);
+  return paths;
+}
+
+Status Conversion::Open() {
+  CERB_TRY(binary_, rewriter::Binary::Open(options_.input));
+  summary_.fatbins = binary_->fatbins().size();
+  summary_.bytes_in = binary_->bytes().size();
+  CERB_TRY_VOID(AddModules());
+  CERB_TRY_VOID(AddEmbedded());
+  if (units_.empty()) {
+    if (!binary_->fatbins().empty()) return {};  // an empty device link
+    if (!binary_->links_cuda_driver()) {
+      return Err(FileDiag(DiagCode::kNoDeviceCode, options_.input,
+                          "holds no CUDA device code: no fatbin, no wrapper, "
+                          "no PTX text"));
+    }
+    Diag note = FileDiag(DiagCode::kNoDeviceCode, options_.input,
+                         "holds no device code; PTX that it loads when it "
+                         "runs will be compiled then");
+    note.severity = Severity::kNote;
+    reporter_.Report(note);
+  }
+  return {};
+}
+
+Status Conversion::AddModules() {
+  CERB_TRY(const std::vector<rewriter::Module> modules,
+           rewriter::ExtractModules(*binary_));
+  for (const rewriter::Module& module : modules) {
+    if (module.is_empty_device_link) continue;
+    auto unit = std::make_unique<Unit>();
+    unit->where = module.where;
+    unit->where.file = options_.input;
+    unit->index = module.index;
+    unit->label = module.index ? kpack::ModuleKey(options_.group, *module.index)
+                               : fmt::format("{}+0x{:x}", options_.group,
+                                             module.where.offset);
+    CERB_TRY_VOID(ChooseEntries(module, *unit));
+    units_.push_back(std::move(unit));
+  }
+  return {};
+}
+
+Status Conversion::ChooseEntries(const rewriter::Module& module, Unit& unit) {
+  if (module.is_device_link()) {
+    unit.missing = fmt::format(
+        "separately compiled device code (nvcc -rdc=true, {} translation "
+        "units) is not supported",
+        module.link_members.size());
+    return {};
+  }
+  // The entries belong to the binary and stay where they are.
+  const std::vector<rewriter::FatbinEntry>& entries =
+      binary_->fatbins()[module.fatbin].fatbin.entries;
+  for (const std::string& arch : options_.arches) {
+    Result<rewriter::PtxChoice> choice =
+        rewriter::ChoosePtx(entries, CapabilityOf(arch));
+    if (!choice) {
+      if (choice.error().code != DiagCode::kNoPtx) {
+        return Err(std::move(choice).error());
+      }
+      unit.missing = choice.error().message;
+      continue;
+    }
+    std::vector<const rewriter::FatbinEntry*>& list = unit.choices[arch];
+    list.push_back(choice->entry);
+    list.insert(list.end(), choice->next.begin(), choice->next.end());
+    if (!choice->note.empty() && reporter_.verbose()) {
+      Diag note = MakeDiag(DiagCode::kUnknown, unit.where, choice->note);
+      note.severity = Severity::kNote;
+      reporter_.Report(note);
+    }
+  }
+  if (!unit.choices.empty()) {
+    const rewriter::FatbinEntry& first =
+        *unit.choices[options_.arches[0]].front();
+    unit.sm = first.sm;
+    unit.ptx_version =
+        fmt::format("{}.{}", first.format_major, first.format_minor);
+    CERB_TRY(const std::vector<std::string> kernels,
+             rewriter::KernelNames(first));
+    unit.kernel_count = kernels.size();
+    ++summary_.modules;
+  }
+  return {};
+}
+
+Status Conversion::AddEmbedded() {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> fatbins;
+  for (const rewriter::LocatedFatbin& located : binary_->fatbins()) {
+    fatbins.emplace_back(located.offset,
+                         located.offset + located.fatbin.bytes.size());
+  }
+  std::set<std::string> seen;
+  for (const EmbeddedPtx& found : FindEmbeddedPtx(binary_->bytes(), fatbins)) {
+    if (!seen.insert(kpack::ContentKey(found.text)).second) continue;
+    auto unit = std::make_unique<Unit>();
+    unit->where.file = options_.input;
+    unit->where.offset = static_cast<std::int64_t>(found.offset);
+    unit->label = fmt::format("{}+0x{:x}", options_.group, found.offset);
+    unit->embedded = found.text;
+    const Result<std::vector<std::string>> kernels =
+        rewriter::KernelNames(EntryOfText(found.text));
+    unit->kernel_count = kernels ? kernels->size() : 0;
+    if (unit->kernel_count == 0) continue;
+    ++summary_.modules;
+    units_.push_back(std::move(unit));
+  }
+  return {};
+}
+
+Status Conversion::Plan() {
+  rewriter::PlanOptions plan;
+  plan.search_paths = {
+      fmt::format("{}/{}-@GFXARCH@.kpack", kArchiveFolder, options_.group)};
+  plan.kernel_name = options_.group;
+  plan.keep_fatbin = options_.keep_fatbin;
+  plan.converter_version = kVersion;
+  if (options_.bundle) {
+    CERB_TRY(const std::string folder, StubFolderInPrefix());
+    plan.runpath = {fmt::format("$ORIGIN/{}/{}", kBundleFolder, folder)};
+  } else {
+    CERB_TRY(std::string folder, FindStubFolder());
+    plan.runpath = {std::move(folder)};
+  }
+  CERB_TRY(plan_, rewriter::PlanConversion(*binary_, plan));
+  for (const Diag& note : plan_.notes) {
+    if (note.severity != Severity::kNote || reporter_.verbose()) {
+      reporter_.Report(note);
+    }
+  }
+  return {};
+}
+
+std::vector<std::string> Conversion::DescribeModules() const {
+  std::vector<std::string> lines;
+  for (const std::unique_ptr<Unit>& unit : units_) {
+    if (!unit->missing.empty()) {
+      lines.push_back(fmt::format("{}: {}", unit->label, unit->missing));
+    } else if (!unit->embedded.empty()) {
+      lines.push_back(fmt::format("{}: PTX text, {} kernels -> {}", unit->label,
+                                  unit->kernel_count,
+                                  fmt::join(options_.arches, ", ")));
+    }
+    for (const auto& [arch, entries] : unit->choices) {
+      lines.push_back(fmt::format("{}: {} PTX, {} kernels -> {}", unit->label,
+                                  entries.front()->ArchName(),
+                                  unit->kernel_count, arch));
+    }
+  }
+  return lines;
+}
+
+Status Conversion::Create() {
+  CERB_TRY(program_, OutputFile::Create(options_.output, binary_->mode()));
+  if (units_.empty()) return {};
+  const std::string folder = FolderOf(options_.output) + "/" + kArchiveFolder;
+  if (::mkdir(folder.c_str(), 0777) == 0) {
+    made_folders_.push_back(folder);
+  } else if (errno != EEXIST) {
+    return Err(ErrnoDiag(folder, "cannot create", errno));
+  }
+  std::vector<std::string> targets = options_.arches;
+  targets.push_back(kFallbackTarget);
+  for (const std::string& target : targets) {
+    kpack::ArchiveOptions archive;
+    archive.group_name = options_.group;
+    archive.gfx_arch_family = target;
+    CERB_TRY(kpack::ArchiveWriter writer,
+             kpack::ArchiveWriter::Create(ArchivePath(target), archive));
+    archives_.emplace(target, std::move(writer));
+  }
+  return {};
+}
+
+// On a thread of the pool; touches nothing but the task.
+void Conversion::CompileTask(UnitTask& task, const Compiler& compiler) const {
+  const Unit& unit = *task.unit;
+  CompileRequest request;
+  request.arch = task.arch;
+  request.where = unit.where;
+  request.keep_going = options_.keep_going;
+  if (!unit.embedded.empty()) {
+    request.ptx = unit.embedded;
+    task.outcome = compiler(request);
+    task.ptx = std::move(request.ptx);
+    return;
+  }
+
+  // Older PTX of the same module may do without what the newer one uses.
+  bool first = true;
+  for (const rewriter::FatbinEntry* entry : unit.choices.at(task.arch)) {
+    Result<std::string> text = rewriter::UnpackPtx(*entry);
+    CompileOutcome outcome;
+    if (text) {
+      request.ptx = *std::move(text);
+      outcome = compiler(request);
+    } else {
+      Diag diag = std::move(text).error();
+      diag.where.file = unit.where.file;
+      outcome.diags.push_back(std::move(diag));
+      request.ptx.clear();
+    }
+    const bool whole = outcome.status == CompileOutcome::Status::kDone;
+    if (whole && !first) {
+      const Diag* error = FirstError(task.outcome.diags);
+      Diag note = MakeDiag(
+          DiagCode::kUnknown, unit.where,
+          fmt::format(
+              "the PTX for {} was taken, that for {} cannot be "
+              "compiled: {}",
+              entry->ArchName(), task.entry->ArchName(),
+              error == nullptr ? "kernels are missing" : error->message));
+      note.severity = Severity::kNote;
+      outcome.diags.push_back(std::move(note));
+    }
+    if (whole || first) {
+      task.outcome = std::move(outcome);
+      task.entry = entry;
+      task.ptx = request.ptx;
+    }
+    if (whole || Interrupted()) return;
+    first = false;
+  }
+}
+
+Result<bool> Conversion::Compile() {
+  Compiler compiler;
+  if (options_.in_process) {
+    compiler = MakeInProcessCompiler();
+  } else {
+    CERB_TRY(std::string jit, FindJit());
+    compiler = MakeChildCompiler(std::move(jit), options_.limits);
+  }
+
+  std::vector<std::unique_ptr<UnitTask>> tasks;
+  for (const std::string& arch : options_.arches) {
+    for (const std::unique_ptr<Unit>& unit : units_) {
+      summary_.kernels += unit->kernel_count;
+      if (unit->embedded.empty() && unit->choices.count(arch) == 0) {
+        Diag diag = MakeDiag(DiagCode::kNoPtx, unit->where, unit->missing);
+        if (options_.keep_going) {
+          diag.severity = Severity::kWarning;
+          ++summary_.left_out[unit->missing];
+        } else {
+          failed_ = true;
+        }
+        reporter_.Report(diag);
+        continue;
+      }
+      tasks.push_back(std::make_unique<UnitTask>());
+      tasks.back()->unit = unit.get();
+      tasks.back()->arch = arch;
+    }
+  }
+  if (failed_) return false;
+
+  std::atomic<std::size_t> begun{0};
+  std::vector<TaskPool::Task> work;
+  for (const std::unique_ptr<UnitTask>& task : tasks) {
+    work.push_back(
+        [this, &task = *task, &begun, &compiler, total = tasks.size()] {
+          reporter_.printer().Status(fmt::format(
+              "[{}/{}] {} {}", ++begun, total, task.arch, task.unit->label));
+          CompileTask(task, compiler);
+        });
+  }
+  // Results are taken in the order of the tasks, whatever the order in which
+  // they end: so the archives are the same on every run.
+  TaskPool pool(options_.jobs, std::move(work));
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    if (!pool.Wait(i) || Interrupted()) break;
+    CERB_TRY_VOID(TakeResult(*tasks[i]));
+    if (failed_) pool.Stop();
+    tasks[i].reset();
+  }
+  reporter_.printer().Clear();
+  if (Interrupted() || failed_) return false;
+  if (summary_.code_objects == 0 && !summary_.left_out.empty()) {
+    reporter_.Report(FileDiag(DiagCode::kCompiler, options_.input,
+                              "no kernel could be converted"));
+    return false;
+  }
+  CERB_TRY_VOID(AddFallback());
+  return true;
+}
+
+Status Conversion::TakeResult(UnitTask& task) {
+  if (Interrupted()) return {};  // what a killed child says is no diagnostic
+  const bool made = task.outcome.status != CompileOutcome::Status::kFailed;
+  // Text that only looks like a module is the fallback's business.
+  const bool optional = !task.unit->embedded.empty();
+  for (Diag diag : task.outcome.diags) {
+    if (diag.severity == Severity::kError &&
+        (options_.keep_going || optional)) {
+      diag.severity = Severity::kWarning;
+    }
+    if (diag.severity == Severity::kNote && !reporter_.verbose()) continue;
+    reporter_.Report(diag);
+  }
+  if (task.unit->fallback_ptx.empty()) task.unit->fallback_ptx = task.ptx;
+  if (made) {
+    return AddToArchive(task, std::move(task.outcome.code));
+  }
+  if (optional) {
+    summary_.kernels -= task.unit->kernel_count;
+  } else if (options_.keep_going) {
+    LeaveOut(task);
+  } else {
+    failed_ = true;
+  }
+  return {};
+}
+
+// The whole module is missing for this target.
+void Conversion::LeaveOut(const UnitTask& task) {
+  const Diag* error = FirstError(task.outcome.diags);
+  const std::string reason =
+      error == nullptr ? "the compiler failed" : error->message;
+  const Result<std::vector<std::string>> kernels =
+      rewriter::KernelNames(EntryOfText(task.ptx));
+  std::size_t count = 0;
+  if (kernels) {
+    for (const std::string& kernel : *kernels) {
+      task.unit->failed.emplace(kernel, reason);
+      ++count;
+    }
+  }
+  summary_.left_out[reason] += std::max<std::size_t>(count, 1);
+}
+
+Status Conversion::AddToArchive(const UnitTask& task, Bytes code) {
+  Unit& unit = *task.unit;
+  CERB_TRY(const CodeObject object, ReadCodeObject(code, unit.label));
+  const int launch_abi = rewriter::PlanOptions().launch_abi;
+  if (object.abi != launch_abi) {
+    return Err(MakeDiag(
+        DiagCode::kInternal, unit.where,
+        fmt::format("the compiler's code follows launch ABI {}, expected {}",
+                    object.abi, launch_abi)));
+  }
+  const std::string content_key = kpack::ContentKey(task.ptx);
+  kpack::Metadata metadata = {{"cerberus_abi", object.abi},
+                              {"ptxc", object.ptxc},
+                              {"sm", object.sm},
+                              {"ptx_version", object.ptx_version},
+                              {"content_key", content_key}};
+  if (!object.failed.empty()) {
+    metadata.emplace("failed", object.failed);
+    for (const auto& [kernel, reason] : object.failed) {
+      unit.failed.emplace(kernel, reason);
+      ++summary_.left_out[reason];
+    }
+  }
+  kpack::ArchiveWriter& archive = archives_.at(task.arch);
+  const std::string by_content = content_key + "#";
+  if (unit.index) {
+    const std::string key = kpack::ModuleKey(options_.group, *unit.index);
+    CERB_TRY_VOID(
+        archive.Add(key, task.arch, "hsaco", code, std::move(metadata)));
+    if (!archive.Has(by_content, task.arch)) {
+      CERB_TRY_VOID(archive.AddAlias(by_content, task.arch, key));
+    }
+  } else if (!archive.Has(by_content, task.arch)) {
+    CERB_TRY_VOID(
+        archive.Add(by_content, task.arch, "hsaco", code, std::move(metadata)));
+  }
+  ++summary_.code_objects;
+  summary_.kernels_converted += object.kernels.size();
+  return {};
+}
+
+// The PTX of every module that a wrapper leads to, for GPUs that no archive
+// was made for.
+Status Conversion::AddFallback() {
+  if (archives_.empty()) return {};
+  kpack::ArchiveWriter& archive = archives_.at(kFallbackTarget);
+  for (const std::unique_ptr<Unit>& unit : units_) {
+    if (!unit->index || unit->fallback_ptx.empty()) continue;
+    kpack::Metadata metadata = {
+        {"sm", std::int64_t{unit->sm}},
+        {"ptx_version", unit->ptx_version},
+        {"content_key", kpack::ContentKey(unit->fallback_ptx)}};
+    if (!unit->failed.empty()) metadata.emplace("failed", unit->failed);
+    CERB_TRY_VOID(archive.Add(
+        kpack::ModuleKey(options_.group, *unit->index), kFallbackTarget, "ptx",
+        AsBytes(unit->fallback_ptx), std::move(metadata)));
+  }
+  return {};
+}
+
+Status Conversion::Write() {
+  CERB_TRY_VOID(rewriter::Rewrite(*binary_, plan_, *program_));
+  CERB_TRY_VOID(rewriter::VerifyConversion(*binary_, plan_, *program_));
+  for (auto& [target, archive] : archives_) {
+    CERB_TRY_VOID(archive.Finish());
+    summary_.archive_bytes += archive.size();
+  }
+  summary_.bytes_out = program_->size();
+  return options_.bundle ? PrepareBundle() : Status();
+}
+
+// Copies the stub, what it loads and the compiler of the fallback, laid out
+// as they are installed: they find each other by that layout.
+Status Conversion::PrepareBundle() {
+  namespace fs = std::filesystem;
+  CERB_TRY(const std::string stub_folder, FindStubFolder());
+  CERB_TRY(const std::string program_folder, ProgramFolder());
+  const fs::path prefix = fs::path(program_folder).parent_path();
+  const fs::path bundle = fs::path(FolderOf(options_.output)) / kBundleFolder;
+
+  std::set<fs::path> files;  // relative to the prefix
+  std::error_code error;
+  for (const auto& file :
+       fs::recursive_directory_iterator(stub_folder, error)) {
+    if (file.is_regular_file()) files.insert(fs::relative(file, prefix));
+  }
+  for (const auto& file :
+       fs::directory_iterator(fs::path(stub_folder).parent_path(), error)) {
+    const std::string name = file.path().filename().string();
+    if (file.is_regular_file() && name.rfind("libcerberus-ptxc.so", 0) == 0) {
+      files.insert(fs::relative(file, prefix));
+    }
+  }
+  files.insert(kJitInPrefix);
+
+  for (const fs::path& file : files) {
+    const fs::path to = bundle / file;
+    fs::path made;
+    for (const fs::path& part : to.parent_path()) {
+      made /= part;
+      if (::mkdir(made.c_str(), 0777) == 0) {
+        made_folders_.push_back(made.string());
+      } else if (errno != EEXIST && errno != EISDIR) {
+        return Err(ErrnoDiag(made.string(), "cannot create", errno));
+      }
+    }
+    CERB_TRY(const MappedFile from, MappedFile::Open((prefix / file).string()));
+    struct stat st;
+    if (::stat((prefix / file).c_str(), &st) != 0) {
+      return Err(ErrnoDiag((prefix / file).string(), "cannot stat", errno));
+    }
+    CERB_TRY(OutputFile out, OutputFile::Create(to.string(), st.st_mode));
+    CERB_TRY_VOID(out.Append(from.bytes()));
+    bundled_.push_back(std::move(out));
+  }
+  return {};
+}
+
+Status Conversion::Commit() {
+  // A new file of ours under its final name goes again if a later one cannot
+  // get its name; a file that took the place of an older one stays, whole.
+  std::vector<std::string> appeared;
+  const auto commit = [&](const std::string& path, auto& file) -> Status {
+    const bool is_new = ::access(path.c_str(), F_OK) != 0;
+    CERB_TRY_VOID(file.Commit());
+    if (is_new) appeared.push_back(path);
+    return {};
+  };
+  const auto commit_all = [&]() -> Status {
+    for (auto& [target, archive] : archives_) {
+      CERB_TRY_VOID(commit(ArchivePath(target), archive));
+    }
+    for (OutputFile& file : bundled_) {
+      const std::string path = file.path();
+      CERB_TRY_VOID(commit(path, file));
+    }
+    return commit(options_.output, *program_);
+  };
+  Status status = commit_all();
+  if (!status) {
+    for (const std::string& path : appeared) ::unlink(path.c_str());
+  }
+  return status;
+}
+
+}  // namespace cerberus::cli

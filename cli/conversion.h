@@ -1,0 +1,129 @@
+// One conversion, step by step. Nothing has a name in the file system before
+// Commit; whatever ends it earlier leaves nothing behind.
+//
+//   open      the input, its modules, the PTX of each
+//   plan      the bytes that will change
+//   create    unnamed output files: fails early if there is no place for them
+//   compile   module × target, in child processes, into the archives
+//   write     the program, and check it against the plan
+//   commit    names: archives first, the program last
+#ifndef CERBERUS_CLI_CONVERSION_H_
+#define CERBERUS_CLI_CONVERSION_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cli/compiler.h"
+#include "cli/reporter.h"
+#include "kpack/writer.h"
+#include "rewriter/rewriter.h"
+#include "support/output_file.h"
+#include "support/result.h"
+
+namespace cerberus::cli {
+
+struct ConversionOptions {
+  std::string input;
+  std::string output;
+  std::vector<std::string> arches;  // target ids, in the user's order
+  std::string group;                // default: the output's file name
+  bool bundle = false;
+  bool keep_fatbin = false;
+  bool keep_going = false;
+  bool in_process = false;
+  bool dry_run = false;
+  unsigned jobs = 1;
+  ProcessLimits limits;
+};
+
+struct ConversionSummary {
+  std::size_t fatbins = 0;
+  std::size_t modules = 0;  // that hold PTX
+  std::size_t kernels = 0;  // in them, per target
+  std::size_t kernels_converted = 0;
+  std::size_t code_objects = 0;
+  std::uint64_t bytes_in = 0;
+  std::uint64_t bytes_out = 0;
+  std::uint64_t archive_bytes = 0;
+  // Reasons why kernels were left out, and how many kernels each.
+  std::map<std::string, std::size_t> left_out;
+};
+
+class Conversion {
+ public:
+  Conversion(const ConversionOptions& options, Reporter& reporter);
+  ~Conversion();
+
+  Status Open();
+  Status Plan();
+  Status Create();
+  // False: errors were reported, there is nothing to write.
+  Result<bool> Compile();
+  Status Write();
+  Status Commit();
+
+  const ConversionSummary& summary() const { return summary_; }
+  const rewriter::Plan& plan() const { return plan_; }
+  // One line a module: where it is, which PTX was chosen for which target.
+  std::vector<std::string> DescribeModules() const;
+  std::vector<std::string> output_paths() const;
+
+ private:
+  // What is compiled as one thing.
+  struct Unit {
+    Where where;
+    std::string label;  // "app#0", or "app+0x2010" for text without a wrapper
+    std::optional<std::uint32_t> index;
+    // By target, best first. Texts of a fatbin are unpacked when needed.
+    std::map<std::string, std::vector<const rewriter::FatbinEntry*>> choices;
+    std::string_view embedded;  // instead of entries
+    std::string missing;        // why there is no PTX
+    std::size_t kernel_count = 0;
+    std::map<std::string, std::string> failed;  // kernel → reason
+    std::string fallback_ptx;                   // text for the ptx archive
+    std::uint32_t sm = 0;
+    std::string ptx_version;
+  };
+  struct UnitTask {
+    Unit* unit;
+    std::string arch;
+    // Filled in by a thread of the pool:
+    CompileOutcome outcome;
+    std::string ptx;
+    const rewriter::FatbinEntry* entry = nullptr;
+  };
+
+  std::string ArchivePath(const std::string& target) const;
+  Status AddModules();
+  Status AddEmbedded();
+  Status ChooseEntries(const rewriter::Module& module, Unit& unit);
+  void CompileTask(UnitTask& task, const Compiler& compiler) const;
+  Status TakeResult(UnitTask& task);
+  void LeaveOut(const UnitTask& task);
+  Status AddToArchive(const UnitTask& task, Bytes code);
+  Status AddFallback();
+  Status PrepareBundle();
+
+  const ConversionOptions options_;
+  Reporter& reporter_;
+  ConversionSummary summary_;
+  std::optional<rewriter::Binary> binary_;
+  std::vector<std::unique_ptr<Unit>> units_;
+  rewriter::Plan plan_;
+
+  std::map<std::string, kpack::ArchiveWriter> archives_;  // by target
+  std::optional<OutputFile> program_;
+  // Files of --bundle and the folders that must be there for them.
+  std::vector<OutputFile> bundled_;
+  std::vector<std::string> made_folders_;
+  bool failed_ = false;
+};
+
+}  // namespace cerberus::cli
+
+#endif  // CERBERUS_CLI_CONVERSION_H_

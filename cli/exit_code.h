@@ -1,0 +1,17 @@
+// What the programs of Cerberus exit with; in every man page.
+#ifndef CERBERUS_CLI_EXIT_CODE_H_
+#define CERBERUS_CLI_EXIT_CODE_H_
+
+namespace cerberus::cli {
+
+enum ExitCode : int {
+  kExitDone = 0,
+  kExitFailed = 1,
+  kExitUsage = 2,
+  kExitSomeMissing = 3,    // converted, but kernels were left out
+  kExitInterrupted = 130,  // SIGINT or SIGTERM
+};
+
+}  // namespace cerberus::cli
+
+#endif  // CERBERUS_CLI_EXIT_CODE_H_

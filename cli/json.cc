@@ -1,0 +1,229 @@
+#include "cli/json.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <utility>
+
+namespace cerberus::cli {
+namespace {
+
+// Length of the UTF-8 sequence at the start of `text`, or 0 if there is none
+// (Unicode Standard, table 3-7: no overlong forms, no surrogates).
+std::size_t Utf8Length(std::string_view text) {
+  const auto at = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
+  };
+  const auto tail = [&](std::size_t i) { return (at(i) & 0xc0) == 0x80; };
+  const unsigned lead = at(0);
+  if (lead < 0x80) return 1;
+  if (lead >= 0xc2 && lead <= 0xdf) return tail(1) ? 2 : 0;
+  if (lead >= 0xe0 && lead <= 0xef) {
+    if (lead == 0xe0 && at(1) < 0xa0) return 0;
+    if (lead == 0xed && at(1) > 0x9f) return 0;
+    return tail(1) && tail(2) ? 3 : 0;
+  }
+  if (lead >= 0xf0 && lead <= 0xf4) {
+    if (lead == 0xf0 && at(1) < 0x90) return 0;
+    if (lead == 0xf4 && at(1) > 0x8f) return 0;
+    return tail(1) && tail(2) && tail(3) ? 4 : 0;
+  }
+  return 0;
+}
+
+std::string Quoted(std::string_view text) {
+  std::string out = "\"";
+  while (!text.empty()) {
+    const std::size_t length = Utf8Length(text);
+    const char c = text[0];
+    if (length == 0) {
+      out += "\\ufffd";
+    } else if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    } else {
+      out += text.substr(0, length);
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return out + '"';
+}
+
+void AppendUtf8(std::string& out, unsigned code) {
+  if (code < 0x80) {
+    out += static_cast<char>(code);
+  } else if (code < 0x800) {
+    out += static_cast<char>(0xc0 | (code >> 6));
+    out += static_cast<char>(0x80 | (code & 0x3f));
+  } else {
+    out += static_cast<char>(0xe0 | (code >> 12));
+    out += static_cast<char>(0x80 | ((code >> 6) & 0x3f));
+    out += static_cast<char>(0x80 | (code & 0x3f));
+  }
+}
+
+// Reads the pieces of a flat object off the front of a line.
+class FlatParser {
+ public:
+  explicit FlatParser(std::string_view line) : rest_(line) {}
+
+  bool Eat(char c) {
+    SkipSpace();
+    if (rest_.empty() || rest_[0] != c) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+  bool AtEnd() {
+    SkipSpace();
+    return rest_.empty();
+  }
+  bool String(std::string& out) {
+    if (!Eat('"')) return false;
+    while (!rest_.empty()) {
+      const char c = rest_[0];
+      rest_.remove_prefix(1);
+      if (c == '"') return true;
+      if (c != '\\') {
+        out += c;
+      } else if (!Escape(out)) {
+        return false;
+      }
+    }
+    return false;
+  }
+  bool Scalar(std::string& out) {
+    SkipSpace();
+    if (!rest_.empty() && rest_[0] == '"') return String(out);
+    while (!rest_.empty() &&
+           (std::isalnum(static_cast<unsigned char>(rest_[0])) ||
+            rest_[0] == '-' || rest_[0] == '+' || rest_[0] == '.')) {
+      out += rest_[0];
+      rest_.remove_prefix(1);
+    }
+    return !out.empty();
+  }
+
+ private:
+  void SkipSpace() {
+    while (!rest_.empty() && (rest_[0] == ' ' || rest_[0] == '\t')) {
+      rest_.remove_prefix(1);
+    }
+  }
+  bool Escape(std::string& out) {
+    if (rest_.empty()) return false;
+    const char c = rest_[0];
+    rest_.remove_prefix(1);
+    switch (c) {
+      case 'n':
+        out += '\n';
+        return true;
+      case 't':
+        out += '\t';
+        return true;
+      case 'r':
+        out += '\r';
+        return true;
+      case 'b':
+        out += '\b';
+        return true;
+      case 'f':
+        out += '\f';
+        return true;
+      case 'u': {
+        if (rest_.size() < 4) return false;
+        unsigned code = 0;
+        for (int i = 0; i < 4; ++i) {
+          const auto digit = static_cast<unsigned char>(rest_[i]);
+          if (!std::isxdigit(digit)) return false;
+          code = code * 16 + (std::isdigit(digit)
+                                  ? digit - '0'
+                                  : std::tolower(digit) - 'a' + 10);
+        }
+        rest_.remove_prefix(4);
+        AppendUtf8(out, code);
+        return true;
+      }
+      default:
+        out += c;
+        return c == '"' || c == '\\' || c == '/';
+    }
+  }
+
+  std::string_view rest_;
+};
+
+}  // namespace
+
+JsonWriter& JsonWriter::Key(std::string_view key) {
+  StartValue();
+  out_ += Quoted(key);
+  out_ += ": ";
+  after_key_ = true;
+  return *this;
+}
+
+void JsonWriter::StartValue() {
+  if (after_key_) {
+    after_key_ = false;
+    return;
+  }
+  if (has_items_.empty()) return;
+  if (has_items_.back()) out_ += ',';
+  has_items_.back() = true;
+  NewLine();
+}
+
+void JsonWriter::NewLine() {
+  out_ += '\n';
+  out_.append(2 * has_items_.size(), ' ');
+}
+
+void JsonWriter::Open(char bracket) {
+  StartValue();
+  out_ += bracket;
+  has_items_.push_back(false);
+}
+
+void JsonWriter::Close(char bracket) {
+  const bool had_items = has_items_.back();
+  has_items_.pop_back();
+  if (had_items) NewLine();
+  out_ += bracket;
+}
+
+void JsonWriter::String(std::string_view text) { Raw(Quoted(text)); }
+void JsonWriter::Int(std::int64_t value) { Raw(fmt::format("{}", value)); }
+void JsonWriter::Uint(std::uint64_t value) { Raw(fmt::format("{}", value)); }
+void JsonWriter::Number(double value) { Raw(fmt::format("{:.3f}", value)); }
+void JsonWriter::Bool(bool value) { Raw(value ? "true" : "false"); }
+void JsonWriter::Null() { Raw("null"); }
+
+void JsonWriter::Raw(std::string_view json) {
+  StartValue();
+  out_ += json;
+}
+
+std::string JsonWriter::Take() && { return std::move(out_) + "\n"; }
+
+std::optional<std::map<std::string, std::string>> ParseFlatJson(
+    std::string_view line) {
+  FlatParser parser(line);
+  std::map<std::string, std::string> object;
+  if (!parser.Eat('{')) return std::nullopt;
+  if (!parser.Eat('}')) {
+    do {
+      std::string key, value;
+      if (!parser.String(key) || !parser.Eat(':') || !parser.Scalar(value)) {
+        return std::nullopt;
+      }
+      object[std::move(key)] = std::move(value);
+    } while (parser.Eat(','));
+    if (!parser.Eat('}')) return std::nullopt;
+  }
+  if (!parser.AtEnd()) return std::nullopt;
+  return object;
+}
+
+}  // namespace cerberus::cli

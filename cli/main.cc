@@ -1,0 +1,128 @@
+// cerberus: parse the command line, run the verb, turn what happened into an
+// exit code.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/exit_code.h"
+#include "cli/options.h"
+#include "cli/verb.h"
+#include "support/version.h"
+
+namespace cerberus::cli {
+namespace {
+
+std::vector<std::unique_ptr<Verb>> MakeVerbs() {
+  std::vector<std::unique_ptr<Verb>> verbs;
+  verbs.push_back(MakeConvertVerb());
+  verbs.push_back(MakeListVerb());
+  verbs.push_back(MakeCompileVerb());
+  verbs.push_back(MakeVerifyVerb());
+  return verbs;
+}
+
+std::string TopHelp(const std::vector<std::unique_ptr<Verb>>& verbs) {
+  std::string help =
+      "usage: cerberus <verb> [options]\n"
+      "Converts CUDA programs, ahead of time, to run on AMD GPUs.\n"
+      "Verbs:\n";
+  for (const std::unique_ptr<Verb>& verb : verbs) {
+    help += fmt::format("  {:<11} {}\n", verb->name(), verb->summary());
+  }
+  return help +
+         "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 converted without "
+         "some kernels,\n"
+         "            130 interrupted\n"
+         "Examples:\n"
+         "  cerberus convert app -o app.amd --arch gfx1100\n"
+         "  cerberus <verb> --help\n";
+}
+
+int UsageError(const std::string& verb, const std::string& message) {
+  fmt::print(stderr, "cerberus: error: {}\n", message);
+  fmt::print(stderr, "try 'cerberus {}--help'\n",
+             verb.empty() ? "" : verb + " ");
+  return kExitUsage;
+}
+
+int Run(std::vector<std::string> args,
+        const std::vector<std::unique_ptr<Verb>>& verbs) {
+  if (args.empty()) return UsageError("", "a verb is missing");
+  const std::string name = args[0];
+  if (name == "--help" || name == "-h" || name == "--help-all") {
+    fmt::print("{}", TopHelp(verbs));
+    return kExitDone;
+  }
+  if (name == "--version") {
+    fmt::print("cerberus {}\n", kVersion);
+    return kExitDone;
+  }
+  for (const std::unique_ptr<Verb>& verb : verbs) {
+    if (name != verb->name()) continue;
+    CLI::App app(verb->summary());
+    app.set_help_flag();  // ours, below
+    CommonOptions common;
+    bool help = false;
+    bool help_all = false;
+    verb->AddOptions(app);
+    AddCommonOptions(app, common);
+    app.add_flag("-h,--help", help, "this text; --help-all for all options")
+        ->group(kGroupDiagnostics);
+    app.add_flag("--help-all", help_all)->group("");
+    // Help wins over whatever else is wrong with the line.
+    for (const std::string& arg : args) {
+      if (arg == "--") break;
+      if (arg == "-h" || arg == "--help") help = true;
+      if (arg == "--help-all") help_all = true;
+    }
+    if (help || help_all) {
+      fmt::print("{}", FormatVerbHelp(app, *verb, help_all));
+      return kExitDone;
+    }
+    try {
+      // CLI11 takes the arguments last first.
+      app.parse(std::vector<std::string>(args.rbegin(), args.rend() - 1));
+    } catch (const CLI::ParseError& error) {
+      return UsageError(name, error.what());
+    }
+    Reporter reporter(common.report);
+    return verb->Run(common, reporter);
+  }
+  return UsageError("", fmt::format("'{}' is not a verb", name));
+}
+
+// `cerberus-convert` is `cerberus convert`, and so for the other verbs.
+std::string VerbOfProgram(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  constexpr std::string_view kPrefix = "cerberus-";
+  if (name.substr(0, kPrefix.size()) != kPrefix) return "";
+  return std::string(name.substr(kPrefix.size()));
+}
+
+}  // namespace
+}  // namespace cerberus::cli
+
+int main(int argc, char** argv) {
+  using namespace cerberus::cli;
+  try {
+    std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
+    const std::string verb = argc > 0 ? VerbOfProgram(argv[0]) : "";
+    if (!verb.empty()) args.insert(args.begin(), verb);
+    const int code = Run(std::move(args), MakeVerbs());
+    // Output that could not be written is not done.
+    if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
+      std::perror("cerberus: error: cannot write to stdout");
+      return code == kExitDone ? kExitFailed : code;
+    }
+    return code;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "cerberus: error: {}\n", error.what());
+    return kExitFailed;
+  }
+}

@@ -1,0 +1,95 @@
+#include "cli/options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <vector>
+
+namespace cerberus::cli {
+namespace {
+
+constexpr std::size_t kHelpColumn = 24;
+
+std::string Names(const CLI::Option& option) {
+  std::string names;
+  if (option.get_positional()) return option.get_name(true, false);
+  for (const std::string& name : option.get_snames()) {
+    names += (names.empty() ? "-" : ", -") + name;
+  }
+  for (const std::string& name : option.get_lnames()) {
+    names += (names.empty() ? "    --" : ", --") + name;
+  }
+  const std::string value = option.get_type_name();
+  if (option.get_type_size() != 0 && !value.empty()) names += " " + value;
+  return names;
+}
+
+std::string OptionLine(const CLI::Option& option) {
+  std::string line = "  " + Names(option);
+  // The text starts in one column, or two spaces behind a long name.
+  line.resize(std::max(line.size() + 2, kHelpColumn), ' ');
+  return line + option.get_description() + "\n";
+}
+
+}  // namespace
+
+void AddCommonOptions(CLI::App& app, CommonOptions& common) {
+  app.add_flag("-q,--quiet", common.report.quiet, "print errors only")
+      ->group(kGroupDiagnostics);
+  app.add_flag("-v,--verbose", common.report.verbose, "say more")
+      ->group(kGroupDiagnostics);
+  app.add_flag("--json", common.json, "report on stdout as JSON")
+      ->group(kGroupDiagnostics);
+  static const std::map<std::string, ColorMode> kModes = {
+      {"auto", ColorMode::kAuto},
+      {"always", ColorMode::kAlways},
+      {"never", ColorMode::kNever}};
+  app.add_option_function<std::string>(
+         "--color",
+         [&common](const std::string& text) {
+           const auto mode = kModes.find(text);
+           if (mode == kModes.end()) {
+             throw CLI::ValidationError(
+                 "--color", "'" + text + "' is not auto, always or never");
+           }
+           common.report.color = mode->second;
+         },
+         "auto (default), always or never; NO_COLOR works too")
+      ->type_name("WHEN")
+      ->group(kGroupDiagnostics);
+}
+
+std::string FormatVerbHelp(const CLI::App& app, const Verb& verb, bool all) {
+  std::string required;
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->get_required()) continue;
+    required += " ";
+    if (option->get_positional()) {
+      required += option->get_name(true, false);
+    } else {
+      required += option->get_snames().empty()
+                      ? "--" + option->get_lnames().front()
+                      : "-" + option->get_snames().front();
+      required += " " + option->get_type_name();
+    }
+  }
+  std::string help = fmt::format("usage: cerberus {}{} [options]\n{}\n",
+                                 verb.name(), required, verb.summary());
+
+  std::vector<const char*> groups = {kGroupFiles, kGroupTargets,
+                                     kGroupBehaviour, kGroupDiagnostics};
+  if (all) groups.push_back(kGroupMore);
+  for (const char* group : groups) {
+    std::string lines;
+    for (const CLI::Option* option : app.get_options()) {
+      if (option->get_group() == group) lines += OptionLine(*option);
+    }
+    if (!lines.empty()) help += fmt::format("{}:\n{}", group, lines);
+  }
+  help += fmt::format("Examples:\n{}", verb.examples());
+  return help;
+}
+
+}  // namespace cerberus::cli

@@ -1,0 +1,28 @@
+// Where the parts of an installation are, seen from the running program. The
+// build tree has the same layout.
+#ifndef CERBERUS_CLI_PATHS_H_
+#define CERBERUS_CLI_PATHS_H_
+
+#include <string>
+
+#include "support/result.h"
+
+namespace cerberus::cli {
+
+std::string FolderOf(const std::string& path);  // "." for a bare name
+std::string BaseName(const std::string& path);
+
+// The folder of the running program, links resolved.
+Result<std::string> ProgramFolder();
+// The compiler's child process: cerberus-jit beside this program.
+Result<std::string> FindJit();
+// The private folder that holds the CUDA driver stub.
+Result<std::string> FindStubFolder();
+
+// The parts of an installation, relative to the folder above bin/.
+Result<std::string> StubFolderInPrefix();  // "lib/cerberus"
+extern const char kJitInPrefix[];          // "bin/cerberus-jit"
+
+}  // namespace cerberus::cli
+
+#endif  // CERBERUS_CLI_PATHS_H_
