@@ -32,6 +32,8 @@ std::string Address(const InstForm& form, int address) {
                           : form.mods.space();
   switch (space) {
     case Space::kParam:
+      if (form.opcode() == Opcode::kSt) return "[arg+16]";
+      return "[in+16]";
     case Space::kParamEntry: return "[in]";
     case Space::kParamFunc: return "[arg]";
     case Space::kConst: return "[table+16]";
@@ -54,11 +56,11 @@ std::string Coordinates(const InstForm& form, Type type) {
 }  // namespace
 
 std::string Registers() {
-  return "  .reg .pred %p<32>;\n  .reg .b8 %rb<32>;\n"
-         "  .reg .b16 %rs<64>;\n  .reg .f16 %h<64>;\n"
-         "  .reg .f16x2 %hh<64>;\n  .reg .b32 %r<160>;\n"
-         "  .reg .f32 %f<64>;\n  .reg .b64 %rd<64>;\n"
-         "  .reg .f64 %fd<64>;\n  .reg .b128 %rq<32>;\n"
+  return "  .reg .pred %p<160>;\n  .reg .b8 %rb<160>;\n"
+         "  .reg .b16 %rs<160>;\n  .reg .f16 %h<160>;\n"
+         "  .reg .f16x2 %hh<160>;\n  .reg .b32 %r<160>;\n"
+         "  .reg .f32 %f<160>;\n  .reg .b64 %rd<160>;\n"
+         "  .reg .f64 %fd<160>;\n  .reg .b128 %rq<160>;\n"
          "  .param .align 16 .b8 arg[64];\n";
 }
 
@@ -90,7 +92,12 @@ std::string InstructionText(const InstForm& form, bool optional) {
   for (const OperandSpec& spec : form.row->specs) {
     number += 8;
     const std::uint32_t c = spec.classes;
-    if ((c & kOpOptional) != 0 && !optional) continue;
+    if (spec.name == "policy") {
+      // A cache policy is there exactly if the mnemonic announces it.
+      if (form.mods.cache_hint() == CacheHint::kNone) continue;
+    } else if ((c & kOpOptional) != 0 && !optional) {
+      continue;
+    }
     const Type type = TypeOf(spec, form);
     std::string one;
     if ((c & kOpAddress) != 0) {
