@@ -1,0 +1,123 @@
+#include "ptxc/codegen.h"
+
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Target/TargetOptions.h"
+#include "llvm/TargetParser/Triple.h"
+
+#include "fmt/format.h"
+
+namespace cerberus::ptx {
+namespace {
+
+void RegisterBackend() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeAMDGPUTargetInfo();
+    LLVMInitializeAMDGPUTarget();
+    LLVMInitializeAMDGPUTargetMC();
+    LLVMInitializeAMDGPUAsmPrinter();
+  });
+}
+
+// Collects the backend's complaints ("local memory limit exceeded", "ran out
+// of registers"), which LLVM would otherwise print and exit on.
+class CollectErrors : public llvm::DiagnosticHandler {
+ public:
+  explicit CollectErrors(std::string* errors) : errors_(errors) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {
+    if (info.getSeverity() != llvm::DS_Error) return true;
+    llvm::raw_string_ostream stream(*errors_);
+    if (!errors_->empty()) stream << "; ";
+    llvm::DiagnosticPrinterRawOStream printer(stream);
+    info.print(printer);
+    return true;
+  }
+
+ private:
+  std::string* errors_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<llvm::TargetMachine>> CreateMachine(
+    const TargetId& target, int opt_level) {
+  RegisterBackend();
+  llvm::Triple triple("amdgcn-amd-amdhsa");
+  std::string error;
+  const llvm::Target* backend =
+      llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!backend) return Err(DiagCode::kCompiler, error);
+
+  // A wave is a warp where the hardware can (docs/launch-abi.md, "Warps").
+  const bool wave32 = target.processor.compare(0, 5, "gfx10") == 0 ||
+                      target.processor.compare(0, 5, "gfx11") == 0 ||
+                      target.processor.compare(0, 5, "gfx12") == 0;
+  std::string features = wave32 ? "+wavefrontsize32" : "+wavefrontsize64";
+  for (const std::string& feature : target.features) {
+    features += feature.back() == '+' ? ",+" : ",-";
+    features += feature.substr(0, feature.size() - 1);
+  }
+
+  llvm::TargetOptions options;
+  // mul and add stay two instructions unless PTX says fma.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  const llvm::CodeGenOptLevel level = opt_level <= 0
+                                          ? llvm::CodeGenOptLevel::None
+                                      : opt_level == 1
+                                          ? llvm::CodeGenOptLevel::Less
+                                          : llvm::CodeGenOptLevel::Default;
+  std::unique_ptr<llvm::TargetMachine> machine(backend->createTargetMachine(
+      triple, target.processor, features, options, llvm::Reloc::PIC_,
+      std::nullopt, level));
+  if (!machine ||
+      !machine->getMCSubtargetInfo()->isCPUStringValid(target.processor)) {
+    return Err(DiagCode::kUsage,
+               fmt::format("unknown AMD target '{}'", target.ToString()));
+  }
+  return machine;
+}
+
+void PrepareModule(llvm::Module& module, const TargetId& target,
+                   llvm::TargetMachine& machine) {
+  module.setTargetTriple(machine.getTargetTriple());
+  module.setDataLayout(machine.createDataLayout());
+  // Version 5 unless the target is generic, which only version 6 can name.
+  module.addModuleFlag(llvm::Module::Error, "amdhsa_code_object_version",
+                       target.is_generic() ? 600 : 500);
+}
+
+Result<Bytes> EmitMachineCode(llvm::Module& module,
+                              llvm::TargetMachine& machine, bool assembly) {
+  std::string errors;
+  llvm::LLVMContext& context = module.getContext();
+  context.setDiagnosticHandler(std::make_unique<CollectErrors>(&errors));
+
+  llvm::SmallVector<char, 0> buffer;
+  llvm::raw_svector_ostream stream(buffer);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr,
+                                  assembly
+                                      ? llvm::CodeGenFileType::AssemblyFile
+                                      : llvm::CodeGenFileType::ObjectFile)) {
+    return Err(DiagCode::kInternal, "the backend cannot emit this file kind");
+  }
+  passes.run(module);
+  if (!errors.empty()) return Err(DiagCode::kCompiler, errors);
+  return Bytes(buffer.begin(), buffer.end());
+}
+
+}  // namespace cerberus::ptx

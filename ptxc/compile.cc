@@ -1,0 +1,141 @@
+// The pipeline of the whole compiler, a module at a time, in memory:
+// parse, lower, link the device library, optimise, generate, link.
+#include "ptxc/compile.h"
+
+#include <memory>
+#include <optional>
+
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include "ptxc/codegen.h"
+#include "ptxc/devlib.h"
+#include "ptxc/kernel_meta.h"
+#include "ptxc/link.h"
+#include "ptxc/lower.h"
+#include "ptxc/parser.h"
+#include "ptxc/passes/pipeline.h"
+
+namespace cerberus::ptx {
+namespace {
+
+Bytes Print(const llvm::Module& module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, nullptr);
+  stream.flush();
+  return Bytes(text.begin(), text.end());
+}
+
+Status Verify(const llvm::Module& module) {
+  std::string message;
+  llvm::raw_string_ostream stream(message);
+  if (llvm::verifyModule(module, &stream)) {
+    return Err(DiagCode::kInternal, "invalid IR: " + message);
+  }
+  return {};
+}
+
+class Compilation {
+ public:
+  Compilation(const CompileOptions& options, const DiagSink& sink)
+      : options_(options), sink_(sink), module_("ptx", context_) {}
+
+  Result<CompileResult> Run(std::string_view text) {
+    CERB_TRY(machine_, CreateMachine(options_.target, options_.opt_level));
+    PrepareModule(module_, options_.target, *machine_);
+    CERB_TRY_VOID(Lower(text));
+    if (options_.emit == Emit::kRawIr) {
+      result_.output = Print(module_);
+      return std::move(result_);
+    }
+    CERB_TRY_VOID(LinkDeviceLibrary(module_));
+    CERB_TRY_VOID(Verify(module_));
+    PipelineOptions pipeline;
+    pipeline.opt_level = options_.opt_level;
+    pipeline.verify_each = options_.verify_each;
+    if (debug_ && pipeline.opt_level > 1) pipeline.opt_level = 1;
+    CERB_TRY_VOID(RunPipeline(module_, *machine_, pipeline));
+    if (options_.emit == Emit::kIr) {
+      result_.output = Print(module_);
+      return std::move(result_);
+    }
+    CERB_TRY(result_.output,
+             EmitMachineCode(module_, *machine_,
+                             options_.emit == Emit::kAssembly));
+    if (options_.emit == Emit::kHsaco) {
+      CERB_TRY(result_.output, LinkCodeObject(result_.output));
+    }
+    return std::move(result_);
+  }
+
+ private:
+  Status Lower(std::string_view text) {
+    std::optional<Diag> first_error;
+    const ParseOutcome parsed = Parse(text, [&](const Diag& diag) {
+      Diag named = diag;
+      if (named.where.file.empty()) named.where.file = options_.input_name;
+      if (sink_) sink_(named);
+      if (!first_error && named.severity == Severity::kError) {
+        first_error = named;
+      }
+    });
+    if (parsed.errors != 0) {
+      reported_ = true;
+      return Err(first_error ? *first_error
+                             : MakeDiag(DiagCode::kBadPtx,
+                                        "the PTX does not parse"));
+    }
+    debug_ = parsed.module->debug;
+    LowerOptions lower;
+    lower.traits = TargetTraits::Of(options_.target);
+    lower.keep_going = options_.keep_going;
+    lower.debug = debug_;
+    lower.input_name = options_.input_name;
+    ModuleInfo info;
+    info.arch = options_.target.ToString();
+    ModuleLowering lowering(*parsed.module, module_, lower, sink_);
+    Status lowered = lowering.Run(&info);
+    if (!lowered) {
+      reported_ = true;
+      return lowered;
+    }
+    for (const KernelInfo& kernel : info.kernels) {
+      result_.kernels.push_back(kernel.name);
+    }
+    result_.failed = info.failed;
+    EmitModuleInfo(module_, info);
+    return {};
+  }
+
+  const CompileOptions& options_;
+  const DiagSink& sink_;
+  llvm::LLVMContext context_;
+  llvm::Module module_;
+  std::unique_ptr<llvm::TargetMachine> machine_;
+  CompileResult result_;
+  bool debug_ = false;
+
+ public:
+  bool reported_ = false;  // the error has gone to the sink already
+};
+
+}  // namespace
+
+Result<CompileResult> Compile(std::string_view ptx,
+                              const CompileOptions& options,
+                              const DiagSink& sink) {
+  Compilation compilation(options, sink);
+  Result<CompileResult> result = compilation.Run(ptx);
+  if (!result && !compilation.reported_ && sink) {
+    Diag diag = result.error();
+    if (diag.where.file.empty()) diag.where.file = options.input_name;
+    sink(diag);
+  }
+  return result;
+}
+
+}  // namespace cerberus::ptx

@@ -1,0 +1,50 @@
+// The whole compiler as one function; cerberus/ptxc.h is its C face.
+#ifndef CERBERUS_PTXC_COMPILE_H_
+#define CERBERUS_PTXC_COMPILE_H_
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "support/bytes.h"
+#include "support/result.h"
+#include "support/target_id.h"
+
+namespace cerberus::ptx {
+
+// Version of docs/launch-abi.md that lowered code follows.
+inline constexpr int kLaunchAbi = 1;
+
+enum class Emit { kHsaco, kObject, kAssembly, kIr, kRawIr };
+
+struct CompileOptions {
+  TargetId target;
+  Emit emit = Emit::kHsaco;
+  bool keep_going = false;
+  int opt_level = 2;  // 0: as lowered, 1: what -G modules get, 2: default
+  bool verify_each = false;
+  std::string input_name;
+};
+
+struct FailedKernel {
+  std::string name;  // mangled
+  std::string reason;
+};
+
+struct CompileResult {
+  Bytes output;
+  std::vector<std::string> kernels;  // mangled, in PTX order
+  std::vector<FailedKernel> failed;
+};
+
+// Errors and warnings go to `sink`; the error returned is the first of them.
+// Without `keep_going` a kernel that cannot be lowered is an error of the
+// module, but all of them are reported first.
+Result<CompileResult> Compile(std::string_view ptx,
+                              const CompileOptions& options,
+                              const DiagSink& sink);
+
+}  // namespace cerberus::ptx
+
+#endif  // CERBERUS_PTXC_COMPILE_H_

@@ -1,0 +1,75 @@
+#include "ptxc/devlib.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Linker/Linker.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+namespace cerberus::ptx {
+namespace {
+
+constexpr unsigned char kBitcode[] = {
+#embed "devlib.bc"
+};
+
+constexpr llvm::StringLiteral kPrefix = "__cerberus_dev_";
+
+bool CallsLibrary(const llvm::Module& module) {
+  for (const llvm::Function& function : module) {
+    if (function.isDeclaration() && function.getName().starts_with(kPrefix)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Status LinkDeviceLibrary(llvm::Module& module) {
+  if (!CallsLibrary(module)) return {};
+  llvm::MemoryBufferRef buffer(
+      llvm::StringRef(reinterpret_cast<const char*>(kBitcode),
+                      sizeof kBitcode),
+      "devlib");
+  llvm::Expected<std::unique_ptr<llvm::Module>> library =
+      llvm::getLazyBitcodeModule(buffer, module.getContext());
+  if (!library) {
+    return Err(DiagCode::kInternal,
+               "device library: " + llvm::toString(library.takeError()));
+  }
+  (*library)->setTargetTriple(module.getTargetTriple());
+  (*library)->setDataLayout(module.getDataLayout());
+  // Module flags of a C++ compilation say nothing about a kernel.
+  if (llvm::NamedMDNode* flags = (*library)->getModuleFlagsMetadata()) {
+    (*library)->eraseNamedMetadata(flags);
+  }
+  std::vector<std::string> ours;
+  for (const llvm::Function& function : **library) {
+    if (!function.isDeclaration()) ours.push_back(function.getName().str());
+  }
+  llvm::Linker linker(module);
+  if (linker.linkInModule(std::move(*library),
+                          llvm::Linker::Flags::LinkOnlyNeeded)) {
+    return Err(DiagCode::kInternal, "the device library does not link");
+  }
+  for (const std::string& name : ours) {
+    llvm::Function* function = module.getFunction(name);
+    if (!function || function->isDeclaration()) continue;
+    function->setLinkage(llvm::GlobalValue::InternalLinkage);
+    function->setVisibility(llvm::GlobalValue::DefaultVisibility);
+    function->setDSOLocal(true);
+    // The caller decides on target, mode and bounds.
+    function->setAttributes(llvm::AttributeList());
+    function->addFnAttr(llvm::Attribute::AlwaysInline);
+    function->addFnAttr(llvm::Attribute::Convergent);
+    function->addFnAttr(llvm::Attribute::NoUnwind);
+  }
+  return {};
+}
+
+}  // namespace cerberus::ptx

@@ -1,0 +1,170 @@
+// Conversions with directed rounding, and the 8-, 6- and 4-bit formats.
+#ifndef CERBERUS_DEVLIB_CONVERT_H_
+#define CERBERUS_DEVLIB_CONVERT_H_
+
+#include "device.h"
+#include "rounding.h"
+
+template <Mode mode>
+INLINE float ToFloat(double v) {
+  return SumToFloat<mode>({v, 0});
+}
+
+template <Mode mode>
+INLINE _Float16 ToHalf(double v) {
+  const _Float16 nearest = static_cast<_Float16>(v);
+  return Adjust<mode>(nearest, v - static_cast<double>(nearest));
+}
+
+// bf16 is the upper half of an f32: round to f32 toward zero, then drop the
+// lower half; what is lost decides.
+template <Mode mode>
+INLINE u16 ToBfloat(double v) {
+  if (IsNan(v)) return 0x7fff;
+  const float f = ToFloat<kRz>(v);
+  const u32 bits = BitsOf(f);
+  const bool negative = bits >> 31;
+  const bool inexact = (bits & 0xffff) != 0 || static_cast<double>(f) != v;
+  u16 upper = static_cast<u16>(bits >> 16);
+  const bool away = inexact && !IsInf(v) &&
+                    ((mode == kRp && !negative) || (mode == kRm && negative));
+  return static_cast<u16>(away ? upper + 1 : upper);
+}
+
+// A 64-bit integer as high*2^32 + low is an exact sum of two f64.
+INLINE Sum SumOf(u64 v) {
+  return TwoSum(static_cast<double>(static_cast<u32>(v >> 32)) * 0x1p32,
+                static_cast<double>(static_cast<u32>(v)));
+}
+INLINE Sum SumOf(s64 v) {
+  return TwoSum(static_cast<double>(static_cast<s32>(v >> 32)) * 0x1p32,
+                static_cast<double>(static_cast<u32>(v)));
+}
+DEV(double, cvt_odd_f64_u64)(u64 v) {
+  const Sum s = SumOf(v);
+  return ToOdd(s.high, s.low);
+}
+DEV(double, cvt_odd_f64_s64)(s64 v) {
+  const Sum s = SumOf(v);
+  return ToOdd(s.high, s.low);
+}
+
+#define DEFINE_CONVERT(mode, suffix)                                          \
+  DEV(float, cvt_##suffix##_f32_f64)(double v) { return ToFloat<mode>(v); }   \
+  DEV(_Float16, cvt_##suffix##_f16_f64)(double v) { return ToHalf<mode>(v); } \
+  DEV(u16, cvt_##suffix##_bf16_f64)(double v) { return ToBfloat<mode>(v); }   \
+  DEV(double, cvt_##suffix##_f64_u64)(u64 v) {                                \
+    const Sum s = SumOf(v);                                                   \
+    return Adjust<mode>(s.high, s.low);                                       \
+  }                                                                           \
+  DEV(double, cvt_##suffix##_f64_s64)(s64 v) {                                \
+    const Sum s = SumOf(v);                                                   \
+    return Adjust<mode>(s.high, s.low);                                       \
+  }
+
+DEFINE_CONVERT(kRz, rz)
+DEFINE_CONVERT(kRm, rm)
+DEFINE_CONVERT(kRp, rp)
+#undef DEFINE_CONVERT
+
+// ---- Small formats ----------------------------------------------------------
+//
+// Open Compute Project, "8-bit Floating Point" and "Microscaling Formats":
+//   e4m3  bias 7, no infinity, NaN 0x7f, largest 448 (0x7e)
+//   e5m2  bias 15, IEEE-like, largest 57344 (0x7b), NaN 0x7f
+//   e2m3  bias 1, no NaN, largest 7.5 (0x1f)
+//   e3m2  bias 3, no NaN, largest 28 (0x1f)
+//   e2m1  bias 1, no NaN, largest 6 (0x7)
+struct Small {
+  int mantissa_bits;
+  int bias;
+  u32 largest;   // code of the largest finite magnitude
+  u32 sign;      // sign bit
+  u32 nan;       // code of NaN; the largest finite where there is none
+};
+constexpr Small kE4M3 = {3, 7, 0x7e, 0x80, 0x7f};
+constexpr Small kE5M2 = {2, 15, 0x7b, 0x80, 0x7f};
+constexpr Small kE2M3 = {3, 1, 0x1f, 0x20, 0x1f};
+constexpr Small kE3M2 = {2, 3, 0x1f, 0x20, 0x1f};
+constexpr Small kE2M1 = {1, 1, 0x7, 0x8, 0x7};
+
+// To nearest even, saturating to the largest finite number.
+INLINE u32 Encode(float v, Small f) {
+  const u32 bits = BitsOf(v);
+  const u32 sign = bits >> 31 ? f.sign : 0;
+  const u32 magnitude = bits & 0x7fffffff;
+  if (magnitude > 0x7f800000) return f.nan;
+  // The smallest normal number has this f32 exponent.
+  const int least = 1 - f.bias;
+  const int exponent = static_cast<int>(magnitude >> 23) - 127;
+  u32 code;
+  if (exponent < least) {
+    // Subnormal: a count of 2^(least - mantissa_bits), rounded by adding a
+    // number whose last place is that unit.
+    const float unit = __builtin_ldexpf(1.0f, least - f.mantissa_bits + 23);
+    const float rounded =
+        (__builtin_bit_cast(float, magnitude) + unit) - unit;
+    code = static_cast<u32>(
+        __builtin_ldexpf(rounded, f.mantissa_bits - least));
+  } else {
+    const int drop = 23 - f.mantissa_bits;
+    const u32 rounded =
+        magnitude + ((1u << (drop - 1)) - 1) + ((magnitude >> drop) & 1);
+    code = (rounded >> drop) -
+           (static_cast<u32>(127 - f.bias) << f.mantissa_bits);
+    if (code > f.largest || magnitude >= 0x7f800000) code = f.largest;
+  }
+  return sign | code;
+}
+
+INLINE float Decode(u32 code, Small f) {
+  const u32 magnitude = code & (f.sign - 1);
+  const u32 fraction = magnitude & ((1u << f.mantissa_bits) - 1);
+  const int exponent = static_cast<int>(magnitude >> f.mantissa_bits);
+  float v = exponent == 0
+                ? __builtin_ldexpf(static_cast<float>(fraction),
+                                   1 - f.bias - f.mantissa_bits)
+                : __builtin_ldexpf(static_cast<float>(
+                                       fraction + (1u << f.mantissa_bits)),
+                                   exponent - f.bias - f.mantissa_bits);
+  if (f.nan != f.largest && magnitude > f.largest) {
+    // e5m2 has an infinity below its NaNs.
+    const bool infinite = f.mantissa_bits == 2 && fraction == 0;
+    v = infinite ? __builtin_inff() : __builtin_nanf("");
+  }
+  return code & f.sign ? -v : v;
+}
+
+DEV(u32, encode_e4m3)(float v) { return Encode(v, kE4M3); }
+DEV(u32, encode_e5m2)(float v) { return Encode(v, kE5M2); }
+DEV(u32, encode_e2m3)(float v) { return Encode(v, kE2M3); }
+DEV(u32, encode_e3m2)(float v) { return Encode(v, kE3M2); }
+DEV(u32, encode_e2m1)(float v) { return Encode(v, kE2M1); }
+DEV(float, decode_e4m3)(u32 code) { return Decode(code, kE4M3); }
+DEV(float, decode_e5m2)(u32 code) { return Decode(code, kE5M2); }
+DEV(float, decode_e2m3)(u32 code) { return Decode(code, kE2M3); }
+DEV(float, decode_e3m2)(u32 code) { return Decode(code, kE3M2); }
+DEV(float, decode_e2m1)(u32 code) { return Decode(code, kE2M1); }
+
+// ue8m0: a power of two, 2^(code - 127); 0xff is NaN. The sign is dropped.
+DEV(float, decode_ue8m0)(u32 code) {
+  return code == 0xff ? __builtin_nanf("")
+                      : __builtin_ldexpf(1.0f, static_cast<int>(code) - 127);
+}
+template <bool up>
+INLINE u32 EncodeScale(float v) {
+  const u32 magnitude = BitsOf(v) & 0x7fffffff;
+  if (magnitude > 0x7f800000) return 0xff;
+  u32 code = magnitude >> 23;
+  const u32 fraction = magnitude & 0x7fffff;
+  if (code == 0) {
+    // Code 0 is 2^-127, the upper half of f32's subnormals.
+    return up && magnitude > 0x400000 ? 1 : 0;
+  }
+  if (up && fraction != 0) ++code;
+  return code >= 0xff ? 0xfe : code;
+}
+DEV(u32, encode_ue8m0_rz)(float v) { return EncodeScale<false>(v); }
+DEV(u32, encode_ue8m0_rp)(float v) { return EncodeScale<true>(v); }
+
+#endif  // CERBERUS_DEVLIB_CONVERT_H_

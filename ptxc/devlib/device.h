@@ -1,0 +1,24 @@
+// Types and macros of the device library.
+#ifndef CERBERUS_DEVLIB_DEVICE_H_
+#define CERBERUS_DEVLIB_DEVICE_H_
+
+using u8 = unsigned char;
+using u16 = unsigned short;
+using u32 = unsigned int;
+using u64 = unsigned long;
+using s32 = int;
+using s64 = long;
+
+#define SHARED __attribute__((address_space(3)))
+#define GLOBAL __attribute__((address_space(1)))
+
+// A function that lowered code calls.
+#define DEV(result, name) \
+  extern "C" __attribute__((visibility("default"))) result __cerberus_dev_##name
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE u32 BitsOf(float v) { return __builtin_bit_cast(u32, v); }
+INLINE u64 BitsOf(double v) { return __builtin_bit_cast(u64, v); }
+INLINE u16 BitsOf(_Float16 v) { return __builtin_bit_cast(u16, v); }
+
+#endif  // CERBERUS_DEVLIB_DEVICE_H_

@@ -1,0 +1,10 @@
+// The device library, compiled for AMD GPUs when Cerberus is built.
+//
+// Everything here is called by lowered code as __cerberus_dev_<name> and
+// inlined into it. No file outside of this folder is included.
+#include "device.h"
+
+#include "convert.h"
+#include "rounding.h"
+#include "sync.h"
+#include "transcendental.h"

@@ -1,0 +1,198 @@
+// What lanes, warps and blocks agree on: matches, reductions, named barriers,
+// wide atomics, fault reports.
+#ifndef CERBERUS_DEVLIB_SYNC_H_
+#define CERBERUS_DEVLIB_SYNC_H_
+
+#include "device.h"
+
+extern "C" u32 __cerberus_ballot(bool) __asm("llvm.amdgcn.ballot.i32");
+
+// ---- match ------------------------------------------------------------------
+
+// Each turn takes the value of the first lane left; all lanes that hold it
+// leave with the mask of them. The ballot stands in front of the branch: code
+// behind a loop's exit runs when all lanes have left.
+DEV(u32, match_any_b32)(u32 value, u32 mask) {
+  for (;;) {
+    const u32 first = __builtin_amdgcn_readfirstlane(value);
+    const u32 same = __cerberus_ballot(value == first) & mask;
+    if (value == first) return same;
+  }
+}
+DEV(u32, match_any_b64)(u64 value, u32 mask) {
+  for (;;) {
+    const u32 low = __builtin_amdgcn_readfirstlane(static_cast<u32>(value));
+    const u32 high =
+        __builtin_amdgcn_readfirstlane(static_cast<u32>(value >> 32));
+    const bool equal = value == (static_cast<u64>(high) << 32 | low);
+    const u32 same = __cerberus_ballot(equal) & mask;
+    if (equal) return same;
+  }
+}
+
+// ---- redux ------------------------------------------------------------------
+
+// Lanes of one warp may name different masks: each turn serves the mask of
+// the first lane left, and all lanes of that mask leave together.
+template <typename T, typename Combine>
+INLINE T Reduce(T value, u32 mask, Combine combine) {
+  const u32 bits = __builtin_bit_cast(u32, value);
+  for (;;) {
+    const u32 served = __builtin_amdgcn_readfirstlane(mask);
+    u32 left = __cerberus_ballot(mask == served);
+    T result = __builtin_bit_cast(
+        T, __builtin_amdgcn_readlane(bits, __builtin_ctz(left)));
+    for (left &= left - 1; left != 0; left &= left - 1) {
+      result = combine(
+          result, __builtin_bit_cast(
+                      T, __builtin_amdgcn_readlane(bits,
+                                                   __builtin_ctz(left))));
+    }
+    if (mask == served) return result;
+  }
+}
+DEV(u32, redux_and)(u32 v, u32 mask) {
+  return Reduce(v, mask, [](u32 a, u32 b) { return a & b; });
+}
+DEV(u32, redux_or)(u32 v, u32 mask) {
+  return Reduce(v, mask, [](u32 a, u32 b) { return a | b; });
+}
+DEV(u32, redux_xor)(u32 v, u32 mask) {
+  return Reduce(v, mask, [](u32 a, u32 b) { return a ^ b; });
+}
+DEV(u32, redux_add)(u32 v, u32 mask) {
+  return Reduce(v, mask, [](u32 a, u32 b) { return a + b; });
+}
+DEV(u32, redux_min_u32)(u32 v, u32 mask) {
+  return Reduce(v, mask, [](u32 a, u32 b) { return a < b ? a : b; });
+}
+DEV(u32, redux_max_u32)(u32 v, u32 mask) {
+  return Reduce(v, mask, [](u32 a, u32 b) { return a > b ? a : b; });
+}
+DEV(s32, redux_min_s32)(s32 v, u32 mask) {
+  return Reduce(v, mask, [](s32 a, s32 b) { return a < b ? a : b; });
+}
+DEV(s32, redux_max_s32)(s32 v, u32 mask) {
+  return Reduce(v, mask, [](s32 a, s32 b) { return a > b ? a : b; });
+}
+DEV(float, redux_min_f32)(float v, u32 mask) {
+  return Reduce(v, mask,
+                [](float a, float b) { return __builtin_fminf(a, b); });
+}
+DEV(float, redux_max_f32)(float v, u32 mask) {
+  return Reduce(v, mask,
+                [](float a, float b) { return __builtin_fmaxf(a, b); });
+}
+DEV(float, redux_min_f32_nan)(float v, u32 mask) {
+  return Reduce(v, mask, [](float a, float b) {
+    return a != a || b != b ? __builtin_nanf("") : __builtin_fminf(a, b);
+  });
+}
+DEV(float, redux_max_f32_nan)(float v, u32 mask) {
+  return Reduce(v, mask, [](float a, float b) {
+    return a != a || b != b ? __builtin_nanf("") : __builtin_fmaxf(a, b);
+  });
+}
+
+// ---- Barriers ---------------------------------------------------------------
+
+DEV(u32, sum_words)(SHARED const u32* words, u32 count) {
+  u32 sum = 0;
+  for (u32 i = 0; i < count; ++i) sum += words[i];
+  return sum;
+}
+
+// A named barrier is {arrived, generation} in LDS. A warp counts as 32
+// threads, whole or not (PTX ISA, "bar"). The last to arrive opens the next
+// generation.
+INLINE bool Arrive(SHARED u32* state, u32 threads, u32* generation) {
+  *generation = __scoped_atomic_load_n(state + 1, __ATOMIC_RELAXED,
+                                       __MEMORY_SCOPE_WRKGRP);
+  bool last = false;
+  const u32 lane = __builtin_amdgcn_mbcnt_lo(~0u, 0);
+  if (lane == __builtin_ctz(__cerberus_ballot(true))) {
+    const u32 before = __scoped_atomic_fetch_add(
+        state, 32, __ATOMIC_ACQ_REL, __MEMORY_SCOPE_WRKGRP);
+    last = before + 32 >= threads;
+    if (last) {
+      __scoped_atomic_store_n(state, 0, __ATOMIC_RELAXED,
+                              __MEMORY_SCOPE_WRKGRP);
+      __scoped_atomic_fetch_add(state + 1, 1, __ATOMIC_RELEASE,
+                                __MEMORY_SCOPE_WRKGRP);
+    }
+  }
+  return __cerberus_ballot(last) != 0;
+}
+DEV(void, barrier_arrive)(SHARED u32* state, u32 threads) {
+  u32 generation;
+  Arrive(state, threads, &generation);
+}
+DEV(void, barrier_sync)(SHARED u32* state, u32 threads) {
+  u32 generation;
+  if (Arrive(state, threads, &generation)) return;
+  while (__scoped_atomic_load_n(state + 1, __ATOMIC_ACQUIRE,
+                                __MEMORY_SCOPE_WRKGRP) == generation) {
+    __builtin_amdgcn_s_sleep(1);
+  }
+}
+
+// ---- 128-bit atomics --------------------------------------------------------
+
+using V2 = u64 __attribute__((ext_vector_type(2)));
+
+GLOBAL u32 __cerberus_b128_lock = 0;
+
+// exch and cas of 16 bytes under one lock. The critical section lies inside
+// the loop: lanes of one wave that want the lock take turns.
+DEV(V2, atomic_b128)(u64* at, u64 a0, u64 a1, u64 b0, u64 b1, u32 compare) {
+  V2 old = {0, 0};
+  bool done = false;
+  while (!done) {
+    u32 expected = 0;
+    if (__scoped_atomic_compare_exchange_n(
+            &__cerberus_b128_lock, &expected, 1, false, __ATOMIC_ACQUIRE,
+            __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM)) {
+      old.x = __scoped_atomic_load_n(at, __ATOMIC_RELAXED,
+                                     __MEMORY_SCOPE_SYSTEM);
+      old.y = __scoped_atomic_load_n(at + 1, __ATOMIC_RELAXED,
+                                     __MEMORY_SCOPE_SYSTEM);
+      if (!compare || (old.x == a0 && old.y == a1)) {
+        __scoped_atomic_store_n(at, compare ? b0 : a0, __ATOMIC_RELAXED,
+                                __MEMORY_SCOPE_SYSTEM);
+        __scoped_atomic_store_n(at + 1, compare ? b1 : a1, __ATOMIC_RELAXED,
+                                __MEMORY_SCOPE_SYSTEM);
+      }
+      __scoped_atomic_store_n(&__cerberus_b128_lock, 0, __ATOMIC_RELEASE,
+                              __MEMORY_SCOPE_SYSTEM);
+      done = true;
+    }
+  }
+  return old;
+}
+
+// ---- Faults -----------------------------------------------------------------
+
+// Writes the error record (docs/launch-abi.md); the first fault wins.
+DEV(void, report_fault)(u64 context, u32 kind, u32 line, GLOBAL char* name) {
+  if (context == 0) return;
+  GLOBAL u32* record = reinterpret_cast<GLOBAL u32*>(
+      *reinterpret_cast<GLOBAL u64*>(context + 8));
+  if (record == nullptr) return;
+  u32 expected = 0;
+  if (!__scoped_atomic_compare_exchange_n(record, &expected, kind, false,
+                                          __ATOMIC_ACQ_REL, __ATOMIC_RELAXED,
+                                          __MEMORY_SCOPE_SYSTEM)) {
+    return;
+  }
+  record[1] = line;
+  record[2] = __builtin_amdgcn_workgroup_id_x();
+  record[3] = __builtin_amdgcn_workgroup_id_y();
+  record[4] = __builtin_amdgcn_workgroup_id_z();
+  record[5] = __builtin_amdgcn_workitem_id_x();
+  record[6] = __builtin_amdgcn_workitem_id_y();
+  record[7] = __builtin_amdgcn_workitem_id_z();
+  reinterpret_cast<GLOBAL u64*>(record)[4] = reinterpret_cast<u64>(name);
+  __scoped_atomic_thread_fence(__ATOMIC_RELEASE, __MEMORY_SCOPE_SYSTEM);
+}
+
+#endif  // CERBERUS_DEVLIB_SYNC_H_

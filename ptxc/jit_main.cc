@@ -1,0 +1,312 @@
+// cerberus-jit: one PTX file to one code object, in a process of its own.
+//
+// The driver stub and `cerberus compile` start it, because LLVM can crash:
+// here a crash becomes a message and an exit code, and the program that asked
+// goes on. It sees only the C API, as any other user of the library would.
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <unistd.h>
+#include <vector>
+
+#include "cerberus/ptxc.h"
+#include "support/mapped_file.h"
+#include "support/output_file.h"
+
+namespace {
+
+// docs: exit codes of every cerberus program.
+constexpr int kDone = 0;
+constexpr int kFailed = 1;
+constexpr int kUsageError = 2;
+constexpr int kSomeKernelsMissing = 3;
+
+constexpr char kHelp[] =
+    R"(usage: cerberus-jit --arch TARGET [options] -o OUT IN.ptx
+
+Compiles one PTX module to one AMD code object. '-' is stdin or stdout.
+
+  --arch TARGET         target id, e.g. gfx1100 or gfx942:xnack-
+  -o OUT                output file, replaced only when complete
+  --emit KIND           hsaco (default), obj, asm, ll, ll-raw
+  --keep-going          leave out kernels that cannot be compiled (exit 3)
+  -O0 -O1 -O2           optimisation, -O2 is the default
+  --verify-each         check the IR after every pass
+  --diagnostics FORM    text (default) or json, one object a line, on stderr
+  --version             version and launch ABI
+  --help                this text
+
+exit: 0 done, 1 failed, 2 wrong usage, 3 done but some kernels are missing
+)";
+
+struct Arguments {
+  std::string arch;
+  std::string input;
+  std::string output;
+  cerberus_ptxc_emit emit = CERBERUS_PTXC_EMIT_HSACO;
+  int opt_level = 0;
+  bool keep_going = false;
+  bool verify_each = false;
+  bool json = false;
+};
+
+int UsageError(const std::string& message) {
+  std::fprintf(stderr, "cerberus-jit: error: %s\n", message.c_str());
+  std::fprintf(stderr, "try 'cerberus-jit --help'\n");
+  return kUsageError;
+}
+
+bool ParseEmit(std::string_view text, cerberus_ptxc_emit* emit) {
+  struct Row {
+    std::string_view name;
+    cerberus_ptxc_emit emit;
+  };
+  constexpr Row kRows[] = {{"hsaco", CERBERUS_PTXC_EMIT_HSACO},
+                           {"obj", CERBERUS_PTXC_EMIT_OBJ},
+                           {"asm", CERBERUS_PTXC_EMIT_ASM},
+                           {"ll", CERBERUS_PTXC_EMIT_LL},
+                           {"ll-raw", CERBERUS_PTXC_EMIT_LL_RAW}};
+  for (const Row& row : kRows) {
+    if (row.name == text) {
+      *emit = row.emit;
+      return true;
+    }
+  }
+  return false;
+}
+
+// Takes "--name value" and "--name=value".
+class ArgumentReader {
+ public:
+  ArgumentReader(int argc, char** argv) : args_(argv + 1, argv + argc) {}
+  bool Next(std::string* arg) {
+    if (at_ == args_.size()) return false;
+    *arg = args_[at_++];
+    has_value_ = false;
+    const std::size_t equals = arg->find('=');
+    if (arg->compare(0, 2, "--") == 0 && equals != std::string::npos) {
+      value_ = arg->substr(equals + 1);
+      arg->resize(equals);
+      has_value_ = true;
+    }
+    return true;
+  }
+  bool Value(std::string* value) {
+    if (has_value_) {
+      *value = value_;
+      return true;
+    }
+    if (at_ == args_.size()) return false;
+    *value = args_[at_++];
+    return true;
+  }
+
+ private:
+  std::vector<std::string> args_;
+  std::size_t at_ = 0;
+  std::string value_;
+  bool has_value_ = false;
+};
+
+// -1: go on; else exit with it.
+int ParseArguments(int argc, char** argv, Arguments* out) {
+  ArgumentReader reader(argc, argv);
+  std::string arg;
+  std::string value;
+  while (reader.Next(&arg)) {
+    if (arg == "--help" || arg == "-h") {
+      std::fputs(kHelp, stdout);
+      return kDone;
+    }
+    if (arg == "--version") {
+      std::printf("cerberus-jit %s (launch ABI %u)\n", cerberus_ptxc_version(),
+                  cerberus_ptxc_launch_abi());
+      return kDone;
+    }
+    if (arg == "--keep-going" || arg == "-k") {
+      out->keep_going = true;
+    } else if (arg == "--verify-each") {
+      out->verify_each = true;
+    } else if (arg == "-O0") {
+      out->opt_level = -1;
+    } else if (arg == "-O1" || arg == "-O2" || arg == "-O3") {
+      out->opt_level = arg[2] - '0';
+    } else if (arg == "--arch" || arg == "-o" || arg == "--emit" ||
+               arg == "--diagnostics") {
+      if (!reader.Value(&value)) return UsageError(arg + " needs a value");
+      if (arg == "--arch") {
+        out->arch = value;
+      } else if (arg == "-o") {
+        out->output = value;
+      } else if (arg == "--emit") {
+        if (!ParseEmit(value, &out->emit)) {
+          return UsageError("unknown --emit '" + value + "'");
+        }
+      } else if (value == "json" || value == "text") {
+        out->json = value == "json";
+      } else {
+        return UsageError("unknown --diagnostics '" + value + "'");
+      }
+    } else if (arg.size() > 1 && arg[0] == '-') {
+      return UsageError("unknown option '" + arg + "'");
+    } else if (out->input.empty()) {
+      out->input = arg;
+    } else {
+      return UsageError("more than one input file");
+    }
+  }
+  if (out->arch.empty()) return UsageError("--arch is missing");
+  if (out->input.empty()) return UsageError("the input file is missing");
+  if (out->output.empty()) return UsageError("-o is missing");
+  return -1;
+}
+
+std::string JsonString(const char* text) {
+  std::string out = "\"";
+  for (const char* p = text; *p; ++p) {
+    const unsigned char c = static_cast<unsigned char>(*p);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += *p;
+    } else if (c < 0x20) {
+      char escape[8];
+      std::snprintf(escape, sizeof escape, "\\u%04x", c);
+      out += escape;
+    } else {
+      out += *p;
+    }
+  }
+  return out + '"';
+}
+
+const char* SeverityName(cerberus_ptxc_severity severity) {
+  switch (severity) {
+    case CERBERUS_PTXC_WARNING:
+      return "warning";
+    case CERBERUS_PTXC_NOTE:
+      return "note";
+    default:
+      return "error";
+  }
+}
+
+void PrintText(const cerberus_ptxc_diag* diag, void*) {
+  std::fprintf(stderr, "cerberus-jit: %s: %s\n", SeverityName(diag->severity),
+               diag->text);
+}
+
+void PrintJson(const cerberus_ptxc_diag* diag, void*) {
+  std::fprintf(stderr,
+               "{\"severity\":\"%s\",\"code\":%u,\"message\":%s,\"kernel\":%s,"
+               "\"ptx_line\":%d,\"ptx_column\":%d,\"source_file\":%s,"
+               "\"source_line\":%d,\"text\":%s}\n",
+               SeverityName(diag->severity), diag->code,
+               JsonString(diag->message).c_str(),
+               JsonString(diag->kernel).c_str(), diag->ptx_line,
+               diag->ptx_column, JsonString(diag->source_file).c_str(),
+               diag->source_line, JsonString(diag->text).c_str());
+}
+
+bool ReadInput(const std::string& path, std::string* text) {
+  if (path == "-") {
+    char buffer[1 << 16];
+    std::size_t got;
+    while ((got = std::fread(buffer, 1, sizeof buffer, stdin)) != 0) {
+      text->append(buffer, got);
+    }
+    return !std::ferror(stdin);
+  }
+  cerberus::Result<cerberus::MappedFile> file =
+      cerberus::MappedFile::Open(path);
+  if (!file) {
+    std::fprintf(stderr, "cerberus-jit: error: %s\n",
+                 file.error().ToString().c_str());
+    return false;
+  }
+  text->assign(cerberus::AsText(file->bytes()));
+  return true;
+}
+
+bool WriteOutput(const std::string& path, const void* data, std::size_t size) {
+  if (path == "-") {
+    return std::fwrite(data, 1, size, stdout) == size &&
+           std::fflush(stdout) == 0;
+  }
+  cerberus::Status written = cerberus::WriteFile(
+      path, {static_cast<const std::uint8_t*>(data), size});
+  if (!written) {
+    std::fprintf(stderr, "cerberus-jit: error: %s\n",
+                 written.error().ToString().c_str());
+  }
+  return written.has_value();
+}
+
+std::string crash_message;
+
+// A crash of the compiler is a failed compilation. Only what is safe in a
+// signal handler: the message was prepared beforehand.
+void OnCrash(int) {
+  if (::write(2, crash_message.data(), crash_message.size()) < 0) {
+    // Nowhere left to say it.
+  }
+  std::_Exit(kFailed);
+}
+
+void ContainCrashes(const std::string& input) {
+  crash_message = "cerberus-jit: error: " + input +
+                  ": the compiler crashed on this module\n";
+  for (int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) {
+    std::signal(signal, OnCrash);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+  const int early = ParseArguments(argc, argv, &arguments);
+  if (early >= 0) return early;
+
+  std::string text;
+  if (!ReadInput(arguments.input, &text)) return kFailed;
+  ContainCrashes(arguments.input);
+
+  cerberus_ptxc_options options = {};
+  options.size = sizeof options;
+  options.arch = arguments.arch.c_str();
+  options.emit = arguments.emit;
+  options.keep_going = arguments.keep_going;
+  options.opt_level = arguments.opt_level;
+  options.verify_each = arguments.verify_each;
+  options.input_name = arguments.input == "-" ? "<stdin>"
+                                              : arguments.input.c_str();
+  options.on_diag = arguments.json ? PrintJson : PrintText;
+
+  cerberus_ptxc_result* result = nullptr;
+  const cerberus_ptxc_status status =
+      cerberus_ptxc_compile(text.data(), text.size(), &options, &result);
+  int exit_code = kFailed;
+  switch (status) {
+    case CERBERUS_PTXC_OK:
+      exit_code = kDone;
+      break;
+    case CERBERUS_PTXC_SOME_KERNELS_FAILED:
+      exit_code = kSomeKernelsMissing;
+      break;
+    case CERBERUS_PTXC_USAGE:
+      exit_code = kUsageError;
+      break;
+    default:
+      break;
+  }
+  if ((exit_code == kDone || exit_code == kSomeKernelsMissing) &&
+      !WriteOutput(arguments.output, cerberus_ptxc_result_data(result),
+                   cerberus_ptxc_result_size(result))) {
+    exit_code = kFailed;
+  }
+  cerberus_ptxc_result_free(result);
+  return exit_code;
+}

@@ -1,0 +1,40 @@
+// Section .cerberus.info: what a code object says of itself, for the driver
+// stub and the archive writer. Keys: docs/launch-abi.md.
+#ifndef CERBERUS_PTXC_KERNEL_META_H_
+#define CERBERUS_PTXC_KERNEL_META_H_
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ptxc/compile.h"
+
+namespace llvm {
+class Module;
+}
+
+namespace cerberus::ptx {
+
+struct KernelInfo {
+  std::string name;  // mangled
+  std::optional<std::array<unsigned, 3>> maxntid;
+  std::optional<std::array<unsigned, 3>> reqntid;
+  std::optional<unsigned> minnctapersm;
+};
+
+struct ModuleInfo {
+  int ptx_major = 0;
+  int ptx_minor = 0;
+  int sm = 0;
+  std::string arch;
+  std::vector<KernelInfo> kernels;
+  std::vector<FailedKernel> failed;
+};
+
+// Adds the section to the module as a constant.
+void EmitModuleInfo(llvm::Module& module, const ModuleInfo& info);
+
+}  // namespace cerberus::ptx
+
+#endif  // CERBERUS_PTXC_KERNEL_META_H_

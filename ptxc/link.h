@@ -1,0 +1,14 @@
+// A relocatable AMDGPU object to a code object the loader takes.
+#ifndef CERBERUS_PTXC_LINK_H_
+#define CERBERUS_PTXC_LINK_H_
+
+#include "support/bytes.h"
+#include "support/result.h"
+
+namespace cerberus::ptx {
+
+Result<Bytes> LinkCodeObject(ByteSpan object);
+
+}  // namespace cerberus::ptx
+
+#endif  // CERBERUS_PTXC_LINK_H_

@@ -1,0 +1,319 @@
+// Syntax tree to LLVM IR.
+//
+//   ModuleLowering    variables, signatures, who calls whom, kernels' ABI
+//   FunctionLowering  one body; one method for each lowering function that
+//                     ptx_opcodes.def names, in the lower_*.cc of its family
+//
+// A PTX register becomes an alloca of its own width; SROA turns them into
+// SSA values. An instruction reads its operands as LLVM values of the
+// instruction's types and writes its results with the extension that PTX
+// prescribes, so a .b32 register may hold an int, a float or two halves.
+//
+// Only lower_*.cc include this file: it needs LLVM's headers.
+#ifndef CERBERUS_PTXC_LOWER_H_
+#define CERBERUS_PTXC_LOWER_H_
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+
+#include "ptxc/ast.h"
+#include "ptxc/compile.h"
+#include "ptxc/kernel_meta.h"
+#include "ptxc/target_traits.h"
+
+namespace cerberus::ptx {
+
+// Address spaces of the AMDGPU backend (LLVM, User Guide for AMDGPU Backend,
+// "Address Spaces").
+enum AddressSpace : unsigned {
+  kAsGeneric = 0,
+  kAsGlobal = 1,
+  kAsShared = 3,
+  kAsConstant = 4,
+  kAsLocal = 5,
+};
+
+struct LowerOptions {
+  TargetTraits traits;
+  bool keep_going = false;
+  bool debug = false;  // -G code: keep calls as calls
+  std::string input_name;
+};
+
+// Alignment of a variable: as given, else that of its type.
+unsigned AlignOf(const Variable& variable);
+
+class ModuleLowering {
+ public:
+  ModuleLowering(const Module& ptx, llvm::Module& out,
+                 const LowerOptions& options, const DiagSink& sink);
+
+  // Lowers everything. The error is the first of those reported; kernels
+  // that failed under keep_going stand in `info`.
+  Status Run(ModuleInfo* info);
+
+  const Module& ptx() const { return ptx_; }
+  llvm::Module& out() { return out_; }
+  llvm::LLVMContext& context() { return out_.getContext(); }
+  const LowerOptions& options() const { return options_; }
+
+  // What lowering knows of a function before its body.
+  struct FunctionState {
+    llvm::Function* function = nullptr;
+    std::vector<std::uint32_t> callees;  // direct calls, by id
+    bool recursive = false;
+    bool address_taken = false;
+    bool calls_indirectly = false;
+    bool may_exit = false;    // `exit` in it or below it: returns a flag
+    bool flush_f32 = false;   // all its f32 arithmetic is .ftz
+    bool failed = false;
+    std::string reason;       // why, for the archive
+  };
+  FunctionState& state(std::uint32_t id) { return states_[id]; }
+
+  // Module-scope variables and a function's .shared/.global/.const ones.
+  llvm::GlobalVariable* GlobalOf(std::uint32_t variable);
+  // The function with its final signature.
+  llvm::Function* FunctionOf(std::uint32_t id);
+  // Parameters and return values as LLVM types.
+  llvm::FunctionType* SignatureOf(const std::vector<std::uint32_t>& returns,
+                                  const std::vector<std::uint32_t>& params,
+                                  bool may_exit);
+  llvm::Type* ParamType(const Variable& variable);
+
+  Where WhereOf(const Function* function, std::uint32_t text_offset,
+                std::uint32_t loc);
+  int LineOf(std::uint32_t text_offset) { return lines_.At(text_offset).line; }
+  void Report(Diag diag);
+
+ private:
+  void AnalyzeCalls();
+  void AnalyzeFlushing();
+  void MarkRecursion();
+  void LowerBodies();
+  void PropagateFailures();
+  void RemoveFailed(ModuleInfo* info);
+  void DeclareKernel(std::uint32_t id);
+  void DeclareDevice(std::uint32_t id);
+  void SetCommonAttributes(llvm::Function& function);
+  void SetLaunchBounds(const Function& ptx, llvm::Function& function);
+  llvm::Constant* Initializer(const Variable& variable);
+  llvm::GlobalVariable* CreateGlobal(const Variable& variable);
+
+  const Module& ptx_;
+  llvm::Module& out_;
+  const LowerOptions& options_;
+  const DiagSink& sink_;
+  LineIndex lines_;
+  std::vector<FunctionState> states_;
+  std::vector<llvm::GlobalVariable*> globals_;  // by variable id
+  std::optional<Diag> first_error_;
+};
+
+class FunctionLowering {
+ public:
+  FunctionLowering(ModuleLowering& module, std::uint32_t id);
+  // False if anything in the body could not be lowered (it was reported).
+  bool Run();
+
+  // One method per lowering function; named by ptx_opcodes.def.
+#define CERB_LOWERING(name) void name();
+#include "ptxc/lowerings.def"
+  void Unsupported();
+
+ private:
+  // What the methods of one name do for floating-point types.
+  void LowerFpAdd();
+  void LowerFpSub();
+  void LowerFpMul();
+  void LowerFpDiv();
+  void LowerFpAbs();
+  void LowerFpNeg();
+  void LowerFpMinMax();
+
+  using Value = llvm::Value;
+
+  // ---- Body (lower_function.cc) ----
+  void CreateEntry();
+  void CreateBlocks();
+  void LowerInstruction(const Instruction& inst);
+  llvm::BasicBlock* NewBlock(const char* name);
+  llvm::BasicBlock* BlockOfLabel(std::uint32_t label);
+  bool Terminated() const;
+  // Instruction could not be lowered; said once per instruction.
+  void Fail(std::string why);
+  // "'tex.2d…' is not supported" with a reason of ours.
+  void FailUnsupported(std::string_view why);
+
+  // ---- Current instruction ----
+  const InstForm& form() const { return *inst_->form; }
+  const Modifiers& mods() const { return inst_->form->mods; }
+  Type type(int i = 0) const { return inst_->form->type(i); }
+  int num_types() const { return inst_->form->num_types; }
+  int num_operands() const { return inst_->num_operands; }
+  const Operand& op(int i) const {
+    return ptx_.operands[inst_->first_operand + static_cast<unsigned>(i)];
+  }
+  const Operand& child(const Operand& composite, unsigned i) const {
+    return ptx_.operands[composite.index + i];
+  }
+  bool ftz() const { return mods().ftz() == Ftz::kOn; }
+  bool HasWord(std::string_view word) const;  // in the spelling
+
+  // ---- Types and values (lower_value.cc) ----
+  llvm::Type* LlvmType(Type type);
+  llvm::Type* SlotType(const Register& reg);
+  llvm::IntegerType* Int(unsigned bits) { return b_.getIntNTy(bits); }
+  llvm::Constant* I32(std::uint64_t v) { return b_.getInt32(v); }
+  llvm::Constant* I64(std::uint64_t v) { return b_.getInt64(v); }
+  llvm::Constant* IntOf(llvm::Type* type, std::uint64_t v) {
+    return llvm::ConstantInt::get(type, v);
+  }
+  llvm::Constant* Fp(llvm::Type* type, double v) {
+    return llvm::ConstantFP::get(type, v);
+  }
+  Value* Slot(std::uint32_t reg, Component part);
+  Value* Read(const Operand& operand, Type type);
+  Value* In(int i, Type type) { return Read(op(i), type); }
+  Value* In(int i) { return Read(op(i), type()); }
+  Value* ReadPred(const Operand& operand);
+  void Write(const Operand& operand, Value* value, Type type);
+  void Out(int i, Value* value, Type type) { Write(op(i), value, type); }
+  void Out(Value* value) { Write(op(0), value, type()); }
+  // Same bits, or truncated or extended as `type` says, as an LLVM `type`.
+  Value* Coerce(Value* value, Type type);
+  Value* AsInt(Value* value);            // bits of any value
+  Value* FromInt(Value* bits, llvm::Type* type);
+  Value* AddressOfVariable(const Operand& operand);  // as an integer
+  Value* LocalStorage(std::uint32_t variable);       // alloca of a variable
+  Value* CarryFlag();
+  llvm::AllocaInst* EntryAlloca(llvm::Type* type, llvm::Align align,
+                                const llvm::Twine& name);
+
+  // ---- Calls (lower_value.cc) ----
+  Value* Intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Type*> types,
+                   llvm::ArrayRef<Value*> args);
+  Value* Unary(llvm::Intrinsic::ID id, Value* a) {
+    return Intrinsic(id, {a->getType()}, {a});
+  }
+  Value* Binary(llvm::Intrinsic::ID id, Value* a, Value* b) {
+    return Intrinsic(id, {a->getType()}, {a, b});
+  }
+  // A function of the device library (devlib/devlib.cc).
+  Value* Dev(llvm::StringRef name, llvm::Type* result,
+             llvm::ArrayRef<Value*> args);
+
+  // ---- Special registers (lower_special.cc) ----
+  Value* Special(SpecialReg reg, Component part);
+  Value* HiddenArg(unsigned offset, unsigned bits);
+  Value* LaunchBlock(unsigned offset, unsigned bits);
+  Value* ThreadId(int axis);
+  Value* BlockId(int axis);
+  Value* BlockSize(int axis);
+  Value* GridSize(int axis);
+  Value* LinearThreadId();
+  Value* BlockThreads();
+  Value* LaneId();
+
+  // ---- Floating point (lower_float.cc) ----
+  // .ftz on inputs and results; nothing where the function's mode does it.
+  Value* Flush(Value* v);
+  Value* FlushIf(bool on, Value* v) { return on ? Flush(v) : v; }
+  Value* FpIn(int i);           // operand i with .ftz applied
+  void FpOut(Value* v);         // .sat, .relu and .ftz applied
+  Value* Saturate(Value* v);
+  Value* Relu(Value* v);
+  Value* Elementwise(Value* v, llvm::function_ref<Value*(Value*)> fn);
+  Value* FpArith(const char* name, llvm::ArrayRef<Value*> args);
+  Value* MinMax(Value* a, Value* b, bool is_max);
+  bool IsFpType() const;
+  bool IsApprox() const { return mods().precision() == Precision::kApprox; }
+  std::string RoundingSuffix() const;  // "rz", "rm", "rp"; "" for nearest
+
+  // ---- Integers (lower_integer.cc) ----
+  Value* MulHigh(Value* a, Value* b, bool is_signed);
+  Value* DivRem(Value* a, Value* b, bool is_signed, bool want_remainder);
+  Value* Product(Value* a, Value* b, Type t, MulMode mode);
+  std::pair<Value*, Value*> AddCarry(Value* a, Value* b, Value* carry);
+  std::pair<Value*, Value*> SubBorrow(Value* a, Value* b, Value* borrow);
+  Value* CompareInt(Cmp cmp, Value* a, Value* b, bool is_signed);
+  Value* CompareFp(Cmp cmp, Value* a, Value* b);
+  Value* Compare(Type t);
+  Value* Clamped(Value* amount, unsigned bits);
+  void SetLike(bool to_predicate);
+
+  // ---- Memory (lower_memory.cc) ----
+  struct Pointer {
+    Value* pointer = nullptr;
+    bool invariant = false;  // nothing writes it while the kernel runs
+    unsigned align = 0;      // known alignment, 0: that of the access
+  };
+  Pointer Address(const Operand& operand, Space space);
+  Pointer ParamAddress(const Operand& operand, bool store);
+  Value* ToPointer(Value* address, unsigned as);
+  llvm::SyncScope::ID SyncScope(Scope scope);
+  void Fence(llvm::AtomicOrdering ordering, llvm::SyncScope::ID scope);
+  void LoadOrLdu(bool ldu);
+  Value* LoadScalar(Value* pointer, llvm::Type* type, unsigned align,
+                    bool invariant);
+  void CopyAttributes(llvm::Instruction* access);
+
+  // ---- Atomics (lower_atomic.cc) ----
+  void AtomLike(bool reduction);
+  Value* AtomicOp(Value* pointer, Value* a, Value* b, Type t);
+  Value* AtomicLoop(Value* pointer, llvm::Type* bits,
+                    llvm::function_ref<Value*(Value*)> update);
+
+  // ---- Control (lower_control.cc) ----
+  void EmitReturn();
+  void EmitExit();
+  void LeaveIf(Value* exited);
+  Value* CallArgument(const Operand& operand, std::uint32_t param,
+                      llvm::Type* type);
+  bool CallService(std::uint32_t callee);
+  void EmitTrap(unsigned kind);
+
+  // ---- Warps (lower_warp.cc) ----
+  Value* Ballot(Value* predicate);
+  Value* BitOf(Value* lane) { return b_.CreateShl(I32(1), lane); }
+  Value* Permute(Value* lane, Value* bits);
+  Value* WarpReduce(Value* value, Value* mask,
+                    llvm::function_ref<Value*(Value*, Value*)> combine,
+                    Value* identity);
+  void Barrier();
+  Value* BlockCount(Value* predicate);
+
+  // ---- Conversions (lower_convert.cc) ----
+  Value* IntToInt(Value* v, Type from, Type to);
+  Value* IntToFloat(Value* v, Type from, Type to);
+  Value* FloatToInt(Value* v, Type from, Type to);
+  Value* FloatToFloat(Value* v, Type from, Type to);
+  Value* Widen(Value* v, Type from);       // any float format to f32
+  bool ConvertPacked();
+
+  ModuleLowering& module_;
+  const Module& ptx_module_;
+  const Function& ptx_;
+  std::uint32_t id_;
+  llvm::Function* function_;
+  llvm::IRBuilder<> b_;
+  llvm::Instruction* alloca_point_ = nullptr;
+  std::vector<llvm::AllocaInst*> slots_;             // by register id
+  std::vector<std::pair<std::uint32_t, Value*>> locals_;  // variable, storage
+  std::vector<llvm::BasicBlock*> blocks_;            // by label id
+  llvm::AllocaInst* carry_ = nullptr;
+  llvm::BasicBlock* exit_block_ = nullptr;
+  const Instruction* inst_ = nullptr;
+  bool inst_failed_ = false;
+  bool failed_ = false;
+  bool flush_f32_ = false;
+};
+
+}  // namespace cerberus::ptx
+
+#endif  // CERBERUS_PTXC_LOWER_H_

@@ -1,0 +1,421 @@
+// Loads, stores and addresses.
+//
+// A PTX address is an integer: 64 bits wide for generic, global and const
+// addresses, an offset into LDS for shared ones, an offset into the thread's
+// scratch for local ones. The state space of the instruction picks the LLVM
+// address space; the generic one is left to infer-address-spaces.
+#include "llvm/IR/IntrinsicsAMDGPU.h"
+#include "llvm/IR/Metadata.h"
+
+#include "ptxc/lower.h"
+
+namespace cerberus::ptx {
+
+llvm::Value* FunctionLowering::ToPointer(Value* address, unsigned as) {
+  llvm::Type* pointer = llvm::PointerType::get(b_.getContext(), as);
+  const unsigned bits = as == kAsShared || as == kAsLocal ? 32 : 64;
+  return b_.CreateIntToPtr(b_.CreateZExtOrTrunc(address, Int(bits)), pointer);
+}
+
+namespace {
+
+unsigned SpaceNumber(Space space) {
+  switch (space) {
+    case Space::kGlobal:
+      return kAsGlobal;
+    case Space::kShared:
+    case Space::kSharedCta:
+    case Space::kSharedCluster:  // a cluster is one block
+      return kAsShared;
+    case Space::kLocal:
+      return kAsLocal;
+    case Space::kConst:
+      return kAsConstant;
+    case Space::kParam:
+    case Space::kParamEntry:
+      return kAsConstant;
+    case Space::kParamFunc:
+      return kAsLocal;
+    default:
+      return kAsGeneric;
+  }
+}
+
+}  // namespace
+
+FunctionLowering::Pointer FunctionLowering::Address(const Operand& operand,
+                                                    Space space) {
+  Pointer result;
+  unsigned as = SpaceNumber(space);
+  if (operand.kind != OperandKind::kAddress) {
+    result.pointer = ToPointer(Read(operand, Type::kU64), as);
+    return result;
+  }
+  const std::int64_t offset = operand.value;
+  if (operand.base == OperandKind::kVariable) {
+    const Variable& variable = ptx_module_.variables[operand.index];
+    Value* base = nullptr;
+    switch (variable.space) {
+      case VarSpace::kShared:
+      case VarSpace::kGlobal:
+      case VarSpace::kConst:
+        base = module_.GlobalOf(operand.index);
+        break;
+      case VarSpace::kLocal:
+      case VarSpace::kParam:
+        base = LocalStorage(operand.index);
+        break;
+      default:
+        Fail("this variable has no address");
+        break;
+    }
+    if (!base) {
+      result.pointer = llvm::PoisonValue::get(
+          llvm::PointerType::get(b_.getContext(), as));
+      return result;
+    }
+    if (variable.space == VarSpace::kConst) {
+      // The host writes constants between launches, never during one.
+      base = b_.CreateAddrSpaceCast(
+          base, llvm::PointerType::get(b_.getContext(), kAsConstant));
+      result.invariant = true;
+    }
+    if (base->getType()->getPointerAddressSpace() == kAsConstant) {
+      result.invariant = true;
+    }
+    result.pointer =
+        offset == 0 ? base
+                    : b_.CreateGEP(b_.getInt8Ty(), base,
+                                   I64(static_cast<std::uint64_t>(offset)));
+    return result;
+  }
+  Value* address = nullptr;
+  if (operand.base == OperandKind::kRegister) {
+    Operand reg = operand;
+    reg.kind = OperandKind::kRegister;
+    reg.negated = false;
+    address = Read(reg, ptx_.registers[operand.index].type == Type::kU32 ||
+                                BitsOf(ptx_.registers[operand.index].type) == 32
+                            ? Type::kU32
+                            : Type::kU64);
+  } else if (operand.base == OperandKind::kInt) {
+    result.pointer =
+        ToPointer(I64(static_cast<std::uint64_t>(offset)), as);
+    return result;
+  } else {
+    Fail("this address is not supported");
+    address = I64(0);
+  }
+  // A parameter of a device function lies in scratch, a kernel's in the
+  // kernarg segment; ld.param says the same for both.
+  if (space == Space::kParam && !ptx_.is_entry) as = kAsLocal;
+  result.invariant = as == kAsConstant;
+  result.pointer = ToPointer(address, as);
+  if (offset != 0) {
+    result.pointer = b_.CreateGEP(b_.getInt8Ty(), result.pointer,
+                                  I64(static_cast<std::uint64_t>(offset)));
+  }
+  return result;
+}
+
+llvm::SyncScope::ID FunctionLowering::SyncScope(Scope scope) {
+  switch (scope) {
+    case Scope::kCta:
+    case Scope::kCluster:
+      return b_.getContext().getOrInsertSyncScopeID("workgroup");
+    case Scope::kSys:
+      return llvm::SyncScope::System;
+    default:
+      return b_.getContext().getOrInsertSyncScopeID("agent");
+  }
+}
+
+void FunctionLowering::Fence(llvm::AtomicOrdering ordering,
+                             llvm::SyncScope::ID scope) {
+  b_.CreateFence(ordering, scope);
+}
+
+void FunctionLowering::CopyAttributes(llvm::Instruction* access) {
+  // .cs: streaming, likely accessed once. .cv and .wt ask for memory itself.
+  if (mods().cache() == Cache::kCs || mods().l1() == L1::kNoAllocate ||
+      mods().l1() == L1::kEvictFirst) {
+    access->setMetadata(
+        llvm::LLVMContext::MD_nontemporal,
+        llvm::MDNode::get(b_.getContext(),
+                          llvm::ConstantAsMetadata::get(I32(1))));
+  }
+}
+
+llvm::Value* FunctionLowering::LoadScalar(Value* pointer, llvm::Type* type,
+                                          unsigned align, bool invariant) {
+  llvm::LoadInst* load =
+      b_.CreateAlignedLoad(type, pointer, llvm::Align(align));
+  if (invariant) {
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load,
+                      llvm::MDNode::get(b_.getContext(), {}));
+  }
+  CopyAttributes(load);
+  return load;
+}
+
+void FunctionLowering::LoadOrLdu(bool ldu) {
+  const Space space = mods().space();
+  const Type t = type(num_types() - 1);
+  Pointer at = Address(op(1), space);
+  const unsigned width = static_cast<unsigned>(mods().vector_width());
+  const unsigned bytes = static_cast<unsigned>(BytesOf(t));
+  llvm::Type* element = Int(bytes * 8);
+  const bool invariant = at.invariant || ldu ||
+                         mods().nc() == NonCoherent::kOn;
+  const Sem sem = mods().sem();
+  const bool ordered = sem == Sem::kVolatile || sem == Sem::kRelaxed ||
+                       sem == Sem::kAcquire;
+  std::vector<Value*> parts;
+  if (ordered && !at.invariant) {
+    // Vector accesses are as many scalar ones in PTX's memory model.
+    const bool is_volatile = sem == Sem::kVolatile ||
+                             mods().mmio() == Mmio::kOn;
+    const llvm::SyncScope::ID scope =
+        is_volatile ? llvm::SyncScope::System : SyncScope(mods().scope());
+    for (unsigned i = 0; i < width; ++i) {
+      Value* where = i == 0 ? at.pointer
+                            : b_.CreateConstGEP1_32(b_.getInt8Ty(), at.pointer,
+                                                    i * bytes);
+      // 128-bit single-copy atomicity is beyond the hardware; two halves.
+      const unsigned pieces = bytes > 8 ? bytes / 8 : 1;
+      Value* whole = nullptr;
+      for (unsigned piece = 0; piece < pieces; ++piece) {
+        llvm::Type* piece_type = pieces == 1 ? element : b_.getInt64Ty();
+        llvm::LoadInst* load = b_.CreateAlignedLoad(
+            piece_type,
+            piece == 0 ? where
+                       : b_.CreateConstGEP1_32(b_.getInt8Ty(), where,
+                                               piece * 8),
+            llvm::Align(std::min(bytes, 8u)), is_volatile);
+        load->setAtomic(llvm::AtomicOrdering::Monotonic, scope);
+        Value* bits = b_.CreateZExt(load, element);
+        whole = whole ? b_.CreateOr(whole, b_.CreateShl(bits, piece * 64))
+                      : bits;
+      }
+      parts.push_back(whole);
+    }
+    if (sem == Sem::kAcquire) {
+      Fence(llvm::AtomicOrdering::Acquire, scope);
+    }
+  } else if (width == 1) {
+    parts.push_back(LoadScalar(at.pointer, element, bytes, invariant));
+  } else {
+    Value* whole =
+        LoadScalar(at.pointer, llvm::FixedVectorType::get(element, width),
+                   bytes * width, invariant);
+    for (unsigned i = 0; i < width; ++i) {
+      parts.push_back(b_.CreateExtractElement(whole, i));
+    }
+  }
+  // The value is what memory holds; only its extension depends on the type.
+  const Type as_bits = IsSigned(t) ? t : Type::kNone;
+  if (width == 1) {
+    Write(op(0), parts[0], as_bits);
+    return;
+  }
+  const Operand& d = op(0);
+  if (d.kind == OperandKind::kVector) {
+    for (unsigned i = 0; i < width && i < d.count; ++i) {
+      Write(child(d, i), parts[i], as_bits);
+    }
+    return;
+  }
+  constexpr Component kParts[] = {Component::kX, Component::kY, Component::kZ,
+                                  Component::kW};
+  for (unsigned i = 0; i < width && i < 4; ++i) {
+    Operand part = d;
+    part.part = kParts[i];
+    Write(part, parts[i], as_bits);
+  }
+}
+
+void FunctionLowering::LowerLd() { LoadOrLdu(false); }
+void FunctionLowering::LowerLdu() { LoadOrLdu(true); }
+
+void FunctionLowering::LowerSt() {
+  const Type t = type(num_types() - 1);
+  Space space = mods().space();
+  const Pointer at = Address(op(0), space);
+  const unsigned width = static_cast<unsigned>(mods().vector_width());
+  const unsigned bytes = static_cast<unsigned>(BytesOf(t));
+  const Operand& source = op(1);
+  const Type bits_type = bytes == 1    ? Type::kB8
+                         : bytes == 2  ? Type::kB16
+                         : bytes == 4  ? Type::kB32
+                         : bytes == 8  ? Type::kB64
+                                       : Type::kB128;
+  std::vector<Value*> parts;
+  if (width == 1) {
+    // A constant is converted to the type; a register's bits are stored.
+    parts.push_back(source.kind == OperandKind::kRegister
+                        ? Read(source, bits_type)
+                        : AsInt(Read(source, t)));
+  } else if (source.kind == OperandKind::kVector) {
+    for (unsigned i = 0; i < width && i < source.count; ++i) {
+      const Operand& part = child(source, i);
+      if (part.kind == OperandKind::kSink) {
+        parts.push_back(llvm::PoisonValue::get(Int(bytes * 8)));
+      } else {
+        parts.push_back(part.kind == OperandKind::kRegister
+                            ? Read(part, bits_type)
+                            : AsInt(Read(part, t)));
+      }
+    }
+  } else {
+    constexpr Component kParts[] = {Component::kX, Component::kY,
+                                    Component::kZ, Component::kW};
+    for (unsigned i = 0; i < width && i < 4; ++i) {
+      Operand part = source;
+      part.part = kParts[i];
+      parts.push_back(Read(part, bits_type));
+    }
+  }
+  const Sem sem = mods().sem();
+  if (sem == Sem::kVolatile || sem == Sem::kRelaxed || sem == Sem::kRelease) {
+    const bool is_volatile = sem == Sem::kVolatile ||
+                             mods().mmio() == Mmio::kOn;
+    const llvm::SyncScope::ID scope =
+        is_volatile ? llvm::SyncScope::System : SyncScope(mods().scope());
+    if (sem == Sem::kRelease) Fence(llvm::AtomicOrdering::Release, scope);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const unsigned pieces = bytes > 8 ? bytes / 8 : 1;
+      for (unsigned piece = 0; piece < pieces; ++piece) {
+        const unsigned offset = static_cast<unsigned>(i) * bytes + piece * 8;
+        Value* bits = pieces == 1
+                          ? parts[i]
+                          : b_.CreateTrunc(
+                                b_.CreateLShr(parts[i], piece * 64),
+                                b_.getInt64Ty());
+        llvm::StoreInst* store = b_.CreateAlignedStore(
+            bits, b_.CreateConstGEP1_32(b_.getInt8Ty(), at.pointer, offset),
+            llvm::Align(std::min(bytes, 8u)), is_volatile);
+        store->setAtomic(llvm::AtomicOrdering::Monotonic, scope);
+      }
+    }
+    return;
+  }
+  Value* whole = parts[0];
+  if (width > 1) {
+    whole = llvm::PoisonValue::get(
+        llvm::FixedVectorType::get(Int(bytes * 8), width));
+    for (unsigned i = 0; i < width; ++i) {
+      whole = b_.CreateInsertElement(whole, parts[i], i);
+    }
+  }
+  llvm::StoreInst* store = b_.CreateAlignedStore(
+      whole, at.pointer, llvm::Align(bytes * width));
+  CopyAttributes(store);
+}
+
+void FunctionLowering::LowerMov() {
+  const Operand& d = op(0);
+  const Operand& a = op(1);
+  const Type t = type();
+  if (t == Type::kPred) {
+    Write(d, ReadPred(a), Type::kPred);
+    return;
+  }
+  // A vector register moves as a whole.
+  const auto whole_vector = [&](const Operand& o) {
+    return o.kind == OperandKind::kRegister && o.part == Component::kWhole &&
+           ptx_.registers[o.index].vector > 1;
+  };
+  if (whole_vector(d) || (whole_vector(a) && d.kind == OperandKind::kVector)) {
+    constexpr Component kParts[] = {Component::kX, Component::kY,
+                                    Component::kZ, Component::kW};
+    const unsigned width = whole_vector(d)
+                               ? ptx_.registers[d.index].vector
+                               : d.count;
+    for (unsigned i = 0; i < width && i < 4; ++i) {
+      Operand from = a.kind == OperandKind::kVector ? child(a, i) : a;
+      Operand to = d.kind == OperandKind::kVector ? child(d, i) : d;
+      if (from.kind != OperandKind::kVector && a.kind != OperandKind::kVector) {
+        from.part = kParts[i];
+      }
+      if (d.kind != OperandKind::kVector) to.part = kParts[i];
+      Write(to, Read(from, t), t);
+    }
+    return;
+  }
+  // mov.b32 {%h0, %h1}, %r and back: Read and Write pack and unpack.
+  Write(d, Read(a, t), t);
+}
+
+void FunctionLowering::LowerCvta() {
+  // Generic addresses of global, const and kernel parameters are their own;
+  // shared and local ones lie in apertures that addrspacecast knows.
+  const unsigned as = SpaceNumber(mods().space());
+  const bool to = mods().to() == To::kOn;
+  const Type t = type();
+  const bool window = as == kAsShared || as == kAsLocal;
+  if (!window) {
+    if (ptx_.is_entry || mods().space() != Space::kParam) {
+      Out(0, Read(op(1), t), t);
+      return;
+    }
+  }
+  const unsigned space = window ? as : kAsLocal;
+  llvm::Type* generic = llvm::PointerType::get(b_.getContext(), kAsGeneric);
+  llvm::Type* special = llvm::PointerType::get(b_.getContext(), space);
+  if (to) {
+    Value* address = b_.CreateIntToPtr(Read(op(1), Type::kU64), generic);
+    Value* offset = b_.CreatePtrToInt(
+        b_.CreateAddrSpaceCast(address, special), b_.getInt32Ty());
+    Out(0, Coerce(offset, t), t);
+    return;
+  }
+  Value* pointer = ToPointer(Read(op(1), Type::kU64), space);
+  Value* address = b_.CreatePtrToInt(b_.CreateAddrSpaceCast(pointer, generic),
+                                     b_.getInt64Ty());
+  Out(0, Coerce(address, t), t);
+}
+
+void FunctionLowering::LowerIsspacep() {
+  Value* pointer = b_.CreateIntToPtr(
+      Read(op(1), Type::kU64),
+      llvm::PointerType::get(b_.getContext(), kAsGeneric));
+  const auto in_shared = [&] {
+    return Intrinsic(llvm::Intrinsic::amdgcn_is_shared, {}, {pointer});
+  };
+  const auto in_local = [&] {
+    return Intrinsic(llvm::Intrinsic::amdgcn_is_private, {}, {pointer});
+  };
+  Value* result = nullptr;
+  switch (SpaceNumber(mods().space())) {
+    case kAsShared:
+      result = in_shared();
+      break;
+    case kAsLocal:
+      result = in_local();
+      break;
+    case kAsGlobal:
+      // Constants and kernel parameters lie in global memory too; a generic
+      // address does not tell them apart.
+      result = b_.CreateNot(b_.CreateOr(in_shared(), in_local()));
+      break;
+    default:
+      result = b_.getFalse();
+      break;
+  }
+  Out(0, result, Type::kPred);
+}
+
+void FunctionLowering::LowerMapa() {
+  // A cluster is one block, whose rank is 0: its own address.
+  Out(0, Read(op(1), type()), type());
+}
+
+// Performance hints: nothing depends on them.
+void FunctionLowering::LowerNothing() {}
+
+void FunctionLowering::LowerCreatepolicy() {
+  // The result is only ever handed to a cache hint.
+  Write(op(0), I64(0), Type::kB64);
+}
+
+}  // namespace cerberus::ptx

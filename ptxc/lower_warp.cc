@@ -1,0 +1,270 @@
+// What lanes of a warp, and warps of a block, do together. On wave32 targets
+// a wave is a warp and a ballot of the wave is PTX's.
+#include "llvm/IR/IntrinsicsAMDGPU.h"
+
+#include "ptxc/lower.h"
+
+namespace cerberus::ptx {
+
+llvm::Value* FunctionLowering::Ballot(Value* predicate) {
+  return Intrinsic(llvm::Intrinsic::amdgcn_ballot, {b_.getInt32Ty()},
+                   {predicate});
+}
+
+// The value that `lane` holds, for 32-bit values.
+llvm::Value* FunctionLowering::Permute(Value* lane, Value* bits) {
+  return Intrinsic(llvm::Intrinsic::amdgcn_ds_bpermute, {},
+                   {b_.CreateShl(lane, 2), bits});
+}
+
+void FunctionLowering::LowerShfl() {
+  // PTX ISA, "shfl": c holds a clamp value (bits 0–4) and a segment mask
+  // (bits 8–12); a source outside of the segment gives the lane itself.
+  const Operand& d = op(0);
+  const Type t = type(num_types() - 1);
+  Value* a = Read(op(1), t);
+  Value* b = b_.CreateAnd(Read(op(2), Type::kU32), I32(31));
+  Value* c = Read(op(3), Type::kU32);
+  Value* lane = LaneId();
+  Value* clamp = b_.CreateAnd(c, I32(31));
+  Value* segment = b_.CreateAnd(b_.CreateLShr(c, 8), I32(31));
+  Value* first = b_.CreateAnd(lane, segment);
+  Value* last = b_.CreateOr(
+      first, b_.CreateAnd(clamp, b_.CreateNot(segment)));
+  Value* source = nullptr;
+  Value* valid = nullptr;
+  switch (mods().shfl()) {
+    case Shfl::kUp:
+      source = b_.CreateSub(lane, b);
+      valid = b_.CreateICmpSGE(source, last);
+      break;
+    case Shfl::kDown:
+      source = b_.CreateAdd(lane, b);
+      valid = b_.CreateICmpSLE(source, last);
+      break;
+    case Shfl::kBfly:
+      source = b_.CreateXor(lane, b);
+      valid = b_.CreateICmpSLE(source, last);
+      break;
+    default:
+      source = b_.CreateOr(first, b_.CreateAnd(b, b_.CreateNot(segment)));
+      valid = b_.CreateICmpSLE(source, last);
+      break;
+  }
+  source = b_.CreateSelect(valid, source, lane);
+  Value* result = Permute(source, a);
+  const bool pair = d.kind == OperandKind::kPair;
+  Write(pair ? child(d, 0) : d, result, t);
+  if (pair) Write(child(d, 1), valid, Type::kPred);
+}
+
+void FunctionLowering::LowerVote() {
+  const bool sync = mods().sync() == Sync::kOn;
+  Value* p = ReadPred(op(1));
+  Value* mask = sync && num_operands() > 2 ? Read(op(2), Type::kB32)
+                                           : Ballot(b_.getTrue());
+  Value* yes = b_.CreateAnd(Ballot(p), mask);
+  switch (mods().vote()) {
+    case Vote::kBallot:
+      Write(op(0), yes, Type::kB32);
+      return;
+    case Vote::kAny:
+      Write(op(0), b_.CreateICmpNE(yes, I32(0)), Type::kPred);
+      return;
+    case Vote::kAll: {
+      Value* no = b_.CreateAnd(Ballot(b_.CreateNot(p)), mask);
+      Write(op(0), b_.CreateICmpEQ(no, I32(0)), Type::kPred);
+      return;
+    }
+    default: {
+      Value* no = b_.CreateAnd(Ballot(b_.CreateNot(p)), mask);
+      Write(op(0),
+            b_.CreateOr(b_.CreateICmpEQ(yes, I32(0)),
+                        b_.CreateICmpEQ(no, I32(0))),
+            Type::kPred);
+      return;
+    }
+  }
+}
+
+void FunctionLowering::LowerActivemask() {
+  Write(op(0), Ballot(b_.getTrue()), Type::kB32);
+}
+
+void FunctionLowering::LowerElect() {
+  // The lowest lane of the mask.
+  Value* mask = Read(op(1), Type::kB32);
+  Value* leader = b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()},
+                                     {mask, b_.getFalse()});
+  const Operand& d = op(0);
+  const bool pair = d.kind == OperandKind::kPair;
+  if (pair) {
+    Write(child(d, 0), leader, Type::kB32);
+    Write(child(d, 1), b_.CreateICmpEQ(leader, LaneId()), Type::kPred);
+  } else {
+    Write(d, b_.CreateICmpEQ(leader, LaneId()), Type::kPred);
+  }
+}
+
+void FunctionLowering::LowerMatch() {
+  const Type t = type(num_types() - 1);
+  const bool wide = BitsOf(t) == 64;
+  Value* a = Read(op(1), t);
+  Value* mask = Read(op(2), Type::kB32);
+  Value* same = Dev(wide ? "match_any_b64" : "match_any_b32",
+                    b_.getInt32Ty(), {a, mask});
+  const Operand& d = op(0);
+  if (mods().vote() == Vote::kAny) {
+    Write(d, same, Type::kB32);
+    return;
+  }
+  // match.all: the mask if all agree, else 0; p says which.
+  Value* all = b_.CreateICmpEQ(same, mask);
+  const bool pair = d.kind == OperandKind::kPair;
+  Write(pair ? child(d, 0) : d, b_.CreateSelect(all, mask, I32(0)),
+        Type::kB32);
+  if (pair) Write(child(d, 1), all, Type::kPred);
+}
+
+void FunctionLowering::LowerRedux() {
+  const Type t = type(num_types() - 1);
+  Value* a = Read(op(1), t);
+  Value* mask = Read(op(2), Type::kB32);
+  if (t == Type::kF32) {
+    if (mods().abs() == Abs::kOn) a = Unary(llvm::Intrinsic::fabs, a);
+    const bool nan = mods().propagate_nan() == Nan::kOn;
+    Write(op(0),
+          Dev(std::string(mods().op() == Op::kMin ? "redux_min_f32"
+                                                  : "redux_max_f32") +
+                  (nan ? "_nan" : ""),
+              b_.getFloatTy(), {a, mask}),
+          t);
+    return;
+  }
+  const char* name = nullptr;
+  switch (mods().op()) {
+    case Op::kAnd:
+      name = "redux_and";
+      break;
+    case Op::kOr:
+      name = "redux_or";
+      break;
+    case Op::kXor:
+      name = "redux_xor";
+      break;
+    case Op::kAdd:
+      name = "redux_add";
+      break;
+    case Op::kMin:
+      name = IsSigned(t) ? "redux_min_s32" : "redux_min_u32";
+      break;
+    default:
+      name = IsSigned(t) ? "redux_max_s32" : "redux_max_u32";
+      break;
+  }
+  Write(op(0), Dev(name, b_.getInt32Ty(), {a, mask}), t);
+}
+
+// ---- Barriers ---------------------------------------------------------------
+
+void FunctionLowering::Barrier() {
+  const llvm::SyncScope::ID scope = SyncScope(Scope::kCta);
+  Fence(llvm::AtomicOrdering::Release, scope);
+  Intrinsic(llvm::Intrinsic::amdgcn_s_barrier, {}, {});
+  Fence(llvm::AtomicOrdering::Acquire, scope);
+}
+
+namespace {
+
+// An LDS array of the compiler's own, one per module.
+llvm::GlobalVariable* SharedWords(llvm::Module& module, llvm::StringRef name,
+                                  unsigned words) {
+  if (llvm::GlobalVariable* old = module.getNamedGlobal(name)) return old;
+  llvm::Type* type = llvm::ArrayType::get(
+      llvm::Type::getInt32Ty(module.getContext()), words);
+  auto* variable = new llvm::GlobalVariable(
+      module, type, false, llvm::GlobalValue::InternalLinkage,
+      llvm::PoisonValue::get(type), name, nullptr,
+      llvm::GlobalValue::NotThreadLocal, kAsShared);
+  variable->setAlignment(llvm::Align(16));
+  return variable;
+}
+
+}  // namespace
+
+// The number of the block's threads with the predicate: each warp writes its
+// count, and after a barrier every warp adds them all up. The second barrier
+// keeps the next use from overwriting counts not yet read.
+llvm::Value* FunctionLowering::BlockCount(Value* predicate) {
+  llvm::GlobalVariable* counts =
+      SharedWords(module_.out(), "__cerberus_warp_counts", 32);
+  Value* warp = b_.CreateLShr(LinearThreadId(), 5);
+  Value* count = Unary(llvm::Intrinsic::ctpop, Ballot(predicate));
+  b_.CreateStore(count, b_.CreateGEP(b_.getInt32Ty(), counts, warp));
+  Barrier();
+  Value* warps = b_.CreateLShr(b_.CreateAdd(BlockThreads(), I32(31)), 5);
+  Value* sum = Dev("sum_words", b_.getInt32Ty(), {counts, warps});
+  Barrier();
+  return sum;
+}
+
+void FunctionLowering::LowerBarrier() {
+  // Operands: {d or p,} a {, b} {, c}: a is the barrier's number, b the
+  // number of threads that take part, c a predicate to reduce.
+  const bool reduce = mods().bar() == Bar::kRed;
+  const bool arrive = mods().bar() == Bar::kArrive;
+  const int first = reduce ? 1 : 0;
+  const int rest = num_operands() - first;
+  const bool has_count = reduce ? rest == 3 : rest == 2;
+  if (reduce) {
+    if (has_count) {
+      Fail("a reduction over part of the block is not supported");
+      return;
+    }
+    Value* p = ReadPred(op(num_operands() - 1));
+    switch (mods().op()) {
+      case Op::kPopc:
+        Write(op(0), BlockCount(p), Type::kU32);
+        break;
+      case Op::kAnd:
+        Write(op(0),
+              b_.CreateICmpEQ(BlockCount(b_.CreateNot(p)), I32(0)),
+              Type::kPred);
+        break;
+      default:
+        Write(op(0), b_.CreateICmpNE(BlockCount(p), I32(0)), Type::kPred);
+        break;
+    }
+    return;
+  }
+  if (!has_count && !arrive) {
+    Barrier();
+    return;
+  }
+  // Part of the block: counters in LDS, because the hardware's barrier
+  // always takes all waves.
+  llvm::GlobalVariable* state =
+      SharedWords(module_.out(), "__cerberus_barriers", 32);
+  Value* id = b_.CreateAnd(Read(op(0), Type::kU32), I32(15));
+  Value* threads = has_count ? Read(op(1), Type::kU32) : BlockThreads();
+  const llvm::SyncScope::ID scope = SyncScope(Scope::kCta);
+  Fence(llvm::AtomicOrdering::Release, scope);
+  Dev(arrive ? "barrier_arrive" : "barrier_sync", b_.getVoidTy(),
+      {b_.CreateGEP(b_.getInt64Ty(), state, id), threads});
+  Fence(llvm::AtomicOrdering::Acquire, scope);
+}
+
+void FunctionLowering::LowerBarWarp() {
+  const llvm::SyncScope::ID scope =
+      b_.getContext().getOrInsertSyncScopeID("wavefront");
+  Fence(llvm::AtomicOrdering::Release, scope);
+  Intrinsic(llvm::Intrinsic::amdgcn_wave_barrier, {}, {});
+  Fence(llvm::AtomicOrdering::Acquire, scope);
+}
+
+// barrier.cluster: a cluster is one block.
+void FunctionLowering::LowerBarrierCluster() {
+  if (mods().bar() != Bar::kArrive) Barrier();
+}
+
+}  // namespace cerberus::ptx

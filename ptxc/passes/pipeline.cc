@@ -1,0 +1,82 @@
+// nvcc has optimised the PTX already, so these passes only undo what PTX's
+// form costs: registers become SSA values, generic pointers find back to
+// their address space, and what our own lowering repeats (address sums,
+// special registers, bit casts) is merged.
+#include "ptxc/passes/pipeline.h"
+
+#include <string>
+
+#include "llvm/IR/Module.h"
+#include "llvm/IR/PassManager.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Passes/StandardInstrumentations.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+
+namespace cerberus::ptx {
+namespace {
+
+// Registers to SSA and dead code away; no more, since -G modules hold every
+// source function unoptimised, and compile time is what counts there.
+constexpr const char* kLight =
+    "always-inline,"
+    "function(sroa,instsimplify,simplifycfg,infer-address-spaces,early-cse,"
+    "dce),"
+    "globaldce";
+
+constexpr const char* kDefault =
+    "always-inline,"
+    // Locals that only one kernel's inlined calls used are plain values now.
+    "function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine,"
+    "infer-address-spaces,"
+    "early-cse<memssa>,instcombine,"
+    "loop-mssa(licm),"
+    "gvn,"
+    "sink,"
+    "instcombine,"
+    "bdce,adce,"
+    "simplifycfg<switch-range-to-icmp;hoist-common-insts;sink-common-insts>,"
+    "infer-address-spaces,"
+    "separate-const-offset-from-gep<lower-gep>,"
+    "early-cse<memssa>,"
+    "dce),"
+    "globaldce";
+
+}  // namespace
+
+Status RunPipeline(llvm::Module& module, llvm::TargetMachine& machine,
+                   const PipelineOptions& options) {
+  if (options.opt_level <= 0) return {};
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager call_graphs;
+  llvm::ModuleAnalysisManager modules;
+
+  llvm::PassInstrumentationCallbacks callbacks;
+  llvm::StandardInstrumentations instrumentations(
+      module.getContext(), /*DebugLogging=*/false, options.verify_each);
+  instrumentations.registerCallbacks(callbacks, &modules);
+
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = false;
+  tuning.SLPVectorization = false;
+  llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(call_graphs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, call_graphs, modules);
+
+  llvm::ModulePassManager passes;
+  if (llvm::Error error = builder.parsePassPipeline(
+          passes, options.opt_level == 1 ? kLight : kDefault)) {
+    return Err(DiagCode::kInternal,
+               "pass pipeline: " + llvm::toString(std::move(error)));
+  }
+  passes.run(module, modules);
+  return {};
+}
+
+}  // namespace cerberus::ptx

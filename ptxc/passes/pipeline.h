@@ -1,0 +1,24 @@
+// The one list of passes between lowering and the backend.
+#ifndef CERBERUS_PTXC_PASSES_PIPELINE_H_
+#define CERBERUS_PTXC_PASSES_PIPELINE_H_
+
+#include "support/result.h"
+
+namespace llvm {
+class Module;
+class TargetMachine;
+}  // namespace llvm
+
+namespace cerberus::ptx {
+
+struct PipelineOptions {
+  int opt_level = 2;
+  bool verify_each = false;
+};
+
+Status RunPipeline(llvm::Module& module, llvm::TargetMachine& machine,
+                   const PipelineOptions& options);
+
+}  // namespace cerberus::ptx
+
+#endif  // CERBERUS_PTXC_PASSES_PIPELINE_H_
