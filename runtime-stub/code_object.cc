@@ -1,0 +1,292 @@
+#include "runtime-stub/code_object.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <elf.h>
+#include <fmt/format.h>
+
+#include "kpack/msgpack_value.h"
+#include "runtime-stub/launch_abi.h"
+
+namespace cerberus::stub {
+namespace {
+
+using kpack::Document;
+using kpack::Value;
+
+// Type of the note named "AMDGPU" that holds the metadata.
+constexpr std::uint32_t kNoteMetadata = 32;
+constexpr std::string_view kNoteName = "AMDGPU";
+
+// CUDA allows 32,764 bytes of parameters; hidden arguments come on top. The
+// stub builds the buffer on the stack.
+constexpr std::uint32_t kMaxKernargBytes = 64 * 1024;
+
+Diag Bad(std::string message) {
+  return MakeDiag(DiagCode::kBadFormat, "code object: " + std::move(message));
+}
+
+struct Sections {
+  ByteSpan note;  // all of a note section's or segment's bytes
+  ByteSpan info;  // .cerberus.info
+};
+
+Result<Elf64_Ehdr> ReadHeader(ByteSpan bytes) {
+  ByteReader reader(bytes, "code object");
+  CERB_TRY(Elf64_Ehdr header, reader.Read<Elf64_Ehdr>());
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+      header.e_ident[EI_CLASS] != ELFCLASS64 ||
+      header.e_ident[EI_DATA] != ELFDATA2LSB) {
+    return Err(Bad("not a 64-bit little-endian ELF file"));
+  }
+  if (header.e_machine != kElfMachineAmdGpu) {
+    return Err(Bad(fmt::format("ELF machine {}, expected {} (AMDGPU)",
+                               header.e_machine, kElfMachineAmdGpu)));
+  }
+  return header;
+}
+
+std::string_view NameAt(ByteSpan strings, std::uint32_t offset) {
+  if (offset >= strings.size()) return {};
+  const std::string_view rest = AsText(strings.subspan(offset));
+  return rest.substr(0, rest.find('\0'));
+}
+
+Result<Sections> FindSections(ByteSpan bytes, const Elf64_Ehdr& header) {
+  Sections out;
+  ByteReader reader(bytes, "code object");
+  if (header.e_shnum != 0 && header.e_shentsize == sizeof(Elf64_Shdr)) {
+    const auto section = [&](std::uint32_t i) {
+      return reader.Slice(header.e_shoff + std::uint64_t{i} * sizeof(Elf64_Shdr),
+                          sizeof(Elf64_Shdr));
+    };
+    const auto content = [&](const Elf64_Shdr& row) -> Result<ByteSpan> {
+      if (row.sh_type == SHT_NOBITS) return ByteSpan();
+      return reader.Slice(row.sh_offset, row.sh_size);
+    };
+    CERB_TRY(ByteSpan names_row, section(header.e_shstrndx));
+    CERB_TRY(ByteSpan names, content(LoadLe<Elf64_Shdr>(names_row.data())));
+    for (std::uint32_t i = 0; i < header.e_shnum; ++i) {
+      CERB_TRY(ByteSpan raw, section(i));
+      const auto row = LoadLe<Elf64_Shdr>(raw.data());
+      if (row.sh_type == SHT_NOTE && out.note.empty()) {
+        CERB_TRY(out.note, content(row));
+      }
+      if (NameAt(names, row.sh_name) == kInfoSection) {
+        CERB_TRY(out.info, content(row));
+      }
+    }
+  }
+  if (!out.note.empty()) return out;
+  for (std::uint32_t i = 0; i < header.e_phnum; ++i) {
+    CERB_TRY(ByteSpan raw,
+             reader.Slice(header.e_phoff +
+                              std::uint64_t{i} * sizeof(Elf64_Phdr),
+                          sizeof(Elf64_Phdr)));
+    const auto row = LoadLe<Elf64_Phdr>(raw.data());
+    if (row.p_type != PT_NOTE) continue;
+    CERB_TRY(out.note, reader.Slice(row.p_offset, row.p_filesz));
+    break;
+  }
+  return out;
+}
+
+Result<ByteSpan> FindMetadata(ByteSpan notes) {
+  ByteReader reader(notes, "note");
+  constexpr std::size_t kNoteAlignment = 4;
+  while (reader.remaining() >= sizeof(Elf64_Nhdr)) {
+    CERB_TRY(Elf64_Nhdr row, reader.Read<Elf64_Nhdr>());
+    CERB_TRY(ByteSpan name, reader.Take(row.n_namesz));
+    CERB_TRY_VOID(reader.Seek(AlignUp(reader.offset(), kNoteAlignment)));
+    CERB_TRY(ByteSpan content, reader.Take(row.n_descsz));
+    const std::string_view text = AsText(name);
+    if (row.n_type == kNoteMetadata &&
+        text.substr(0, text.find('\0')) == kNoteName) {
+      return content;
+    }
+    const std::uint64_t next = AlignUp(reader.offset(), kNoteAlignment);
+    if (next > notes.size()) break;
+    CERB_TRY_VOID(reader.Seek(next));
+  }
+  return Err(Bad("no AMDGPU metadata note"));
+}
+
+std::uint32_t Number(Value map, std::string_view key, std::uint32_t missing) {
+  const auto value = map.Find(key).AsUint();
+  return value && *value <= UINT32_MAX ? static_cast<std::uint32_t>(*value)
+                                       : missing;
+}
+
+std::string Text(Value value) {
+  const auto text = value.AsString();
+  return text ? std::string(*text) : std::string();
+}
+
+Result<KernelInfo> ReadKernel(Value map) {
+  KernelInfo kernel;
+  kernel.name = Text(map.Find(".name"));
+  if (kernel.name.empty()) return Err(Bad("a kernel without a name"));
+  kernel.kernarg_size = Number(map, ".kernarg_segment_size", 0);
+  kernel.static_shared = Number(map, ".group_segment_fixed_size", 0);
+  kernel.local_bytes = Number(map, ".private_segment_fixed_size", 0);
+  kernel.registers = Number(map, ".vgpr_count", 0);
+  kernel.max_threads =
+      Number(map, ".max_flat_workgroup_size", kernel.max_threads);
+  kernel.wave_size = Number(map, ".wavefront_size", kernel.wave_size);
+  if (kernel.kernarg_size > kMaxKernargBytes) {
+    return Err(Bad(fmt::format("kernel {}: {} bytes of arguments, at most {} "
+                               "are expected",
+                               kernel.name, kernel.kernarg_size,
+                               kMaxKernargBytes)));
+  }
+  const Value args = map.Find(".args");
+  for (Value arg = args.First(); arg; arg = args.Next(arg)) {
+    const std::string kind = Text(arg.Find(".value_kind"));
+    if (kind.compare(0, 7, "hidden_") == 0) continue;
+    const std::uint32_t offset = Number(arg, ".offset", UINT32_MAX);
+    const std::uint32_t size = Number(arg, ".size", UINT32_MAX);
+    if (offset > kernel.kernarg_size || size > kernel.kernarg_size - offset) {
+      return Err(Bad(fmt::format("kernel {}: an argument runs past the {} "
+                                 "bytes of all arguments",
+                                 kernel.name, kernel.kernarg_size)));
+    }
+    if (Text(arg.Find(".name")) == kLaunchBlockName) {
+      if (size != sizeof(LaunchBlock)) {
+        return Err(Bad(fmt::format("kernel {}: launch block of {} bytes, "
+                                   "expected {}",
+                                   kernel.name, size, sizeof(LaunchBlock))));
+      }
+      kernel.launch_block = offset;
+    } else {
+      kernel.params.push_back({offset, size});
+    }
+  }
+  return kernel;
+}
+
+std::array<std::uint32_t, 3> Triple(Value list) {
+  std::array<std::uint32_t, 3> out = {0, 0, 0};
+  std::size_t i = 0;
+  for (Value v = list.First(); v && i < out.size(); v = list.Next(v)) {
+    out[i++] = static_cast<std::uint32_t>(v.AsUint().value_or(0));
+  }
+  return out;
+}
+
+// A block as PTX limits it: only the number of threads counts.
+std::uint64_t Threads(const std::array<std::uint32_t, 3>& block) {
+  std::uint64_t threads = 1;
+  for (std::uint32_t side : block) threads *= side != 0 ? side : 1;
+  return threads;
+}
+
+void ReadInfo(Value map, CodeObjectInfo* out) {
+  out->abi = Number(map, "abi", 0);
+  out->sm = Number(map, "sm", 0);
+  const Value failed = map.Find("failed");
+  for (Value key = failed.First(); key; key = failed.Next(failed.Next(key))) {
+    out->failed.push_back({Text(key), Text(failed.Next(key))});
+  }
+  const Value kernels = map.Find("kernels");
+  for (KernelInfo& kernel : out->kernels) {
+    const Value facts = kernels.Find(kernel.name);
+    if (!facts) continue;
+    if (const Value block = facts.Find("reqntid")) {
+      kernel.required_block = Triple(block);
+    }
+    if (const Value block = facts.Find("maxntid")) {
+      const std::uint64_t threads = Threads(Triple(block));
+      if (threads < kernel.max_threads) {
+        kernel.max_threads = static_cast<std::uint32_t>(threads);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::uint32_t KernelInfo::explicit_size() const {
+  std::uint32_t size = 0;
+  for (const KernelParam& param : params) {
+    size = std::max(size, param.offset + param.size);
+  }
+  if (launch_block) {
+    size = std::max<std::uint32_t>(size, *launch_block + sizeof(LaunchBlock));
+  }
+  return size;
+}
+
+const KernelInfo* CodeObjectInfo::FindKernel(std::string_view name) const {
+  const auto at = std::lower_bound(
+      kernels.begin(), kernels.end(), name,
+      [](const KernelInfo& k, std::string_view n) { return k.name < n; });
+  return at != kernels.end() && at->name == name ? &*at : nullptr;
+}
+
+const CodeObjectInfo::Failed* CodeObjectInfo::FindFailed(
+    std::string_view name) const {
+  for (const Failed& row : failed) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
+}
+
+Result<CodeObjectInfo> ReadCodeObject(ByteSpan bytes) {
+  CERB_TRY(Elf64_Ehdr header, ReadHeader(bytes));
+  CERB_TRY(Sections sections, FindSections(bytes, header));
+  CERB_TRY(ByteSpan metadata, FindMetadata(sections.note));
+  Document::Limits limits;
+  limits.allow_trailing_bytes = true;
+  CERB_TRY(Document document, Document::Parse(metadata, limits));
+  CodeObjectInfo info;
+  const Value kernels = document.root().Find("amdhsa.kernels");
+  for (Value map = kernels.First(); map; map = kernels.Next(map)) {
+    CERB_TRY(KernelInfo kernel, ReadKernel(map));
+    info.kernels.push_back(std::move(kernel));
+  }
+  std::sort(info.kernels.begin(), info.kernels.end(),
+            [](const KernelInfo& a, const KernelInfo& b) {
+              return a.name < b.name;
+            });
+  if (!sections.info.empty()) {
+    CERB_TRY(Document facts, Document::Parse(sections.info, limits));
+    ReadInfo(facts.root(), &info);
+  }
+  return info;
+}
+
+Result<std::uint64_t> ElfSize(const void* start) {
+  Elf64_Ehdr header;
+  std::memcpy(&header, start, sizeof header);
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+      header.e_ident[EI_CLASS] != ELFCLASS64 ||
+      header.e_ident[EI_DATA] != ELFDATA2LSB) {
+    return Err(Bad("not a 64-bit little-endian ELF file"));
+  }
+  std::uint64_t end = sizeof header;
+  const auto grow = [&end](std::uint64_t offset, std::uint64_t size) {
+    const auto sum = CheckedAdd(offset, size);
+    if (sum) end = std::max(end, *sum);
+    return sum.has_value();
+  };
+  const auto* base = static_cast<const std::uint8_t*>(start);
+  bool fits =
+      grow(header.e_shoff, std::uint64_t{header.e_shnum} * sizeof(Elf64_Shdr)) &&
+      grow(header.e_phoff, std::uint64_t{header.e_phnum} * sizeof(Elf64_Phdr));
+  for (std::uint32_t i = 0; fits && i < header.e_shnum; ++i) {
+    const auto row = LoadLe<Elf64_Shdr>(base + header.e_shoff +
+                                        i * sizeof(Elf64_Shdr));
+    if (row.sh_type != SHT_NOBITS) fits = grow(row.sh_offset, row.sh_size);
+  }
+  for (std::uint32_t i = 0; fits && i < header.e_phnum; ++i) {
+    const auto row = LoadLe<Elf64_Phdr>(base + header.e_phoff +
+                                        i * sizeof(Elf64_Phdr));
+    fits = grow(row.p_offset, row.p_filesz);
+  }
+  if (!fits) return Err(Bad("sizes in the ELF header wrap around"));
+  return end;
+}
+
+}  // namespace cerberus::stub

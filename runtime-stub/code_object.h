@@ -1,0 +1,70 @@
+// What a code object says of its kernels: the AMDGPU metadata note (LLVM,
+// User Guide for AMDGPU Backend, "Code Object V3 and Above Metadata") and
+// the section .cerberus.info (docs/launch-abi.md).
+#ifndef CERBERUS_RUNTIME_STUB_CODE_OBJECT_H_
+#define CERBERUS_RUNTIME_STUB_CODE_OBJECT_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/bytes.h"
+#include "support/result.h"
+
+namespace cerberus::stub {
+
+struct KernelParam {
+  std::uint32_t offset = 0;
+  std::uint32_t size = 0;
+};
+
+struct KernelInfo {
+  std::string name;
+  std::vector<KernelParam> params;  // the PTX parameters, in order
+  // Where the launch block stands; nothing in code of other compilers.
+  std::optional<std::uint32_t> launch_block;
+  std::uint32_t kernarg_size = 0;  // with hidden arguments
+  std::uint32_t static_shared = 0;
+  std::uint32_t local_bytes = 0;  // scratch per lane
+  std::uint32_t registers = 0;    // VGPRs
+  std::uint32_t max_threads = 1024;
+  std::uint32_t wave_size = 32;
+  // From .cerberus.info; zeros where PTX gives none.
+  std::array<std::uint32_t, 3> required_block = {0, 0, 0};
+
+  // Bytes from the kernarg segment's start to the end of what the stub
+  // fills: parameters and launch block.
+  std::uint32_t explicit_size() const;
+};
+
+struct CodeObjectInfo {
+  std::optional<std::uint32_t> abi;  // nothing: not made by ptxc
+  std::uint32_t sm = 0;              // of the PTX, 75 for sm_75
+  std::vector<KernelInfo> kernels;   // sorted by name
+  struct Failed {
+    std::string name;
+    std::string reason;
+  };
+  std::vector<Failed> failed;  // left out by the compiler
+
+  const KernelInfo* FindKernel(std::string_view name) const;
+  const Failed* FindFailed(std::string_view name) const;
+};
+
+// Errors: not an ELF file for AMD GPUs, no metadata, sizes that do not fit.
+Result<CodeObjectInfo> ReadCodeObject(ByteSpan bytes);
+
+// Bytes of the ELF file at `start`, by its headers: an image in memory comes
+// without a size. Errors: not a 64-bit little-endian ELF file.
+Result<std::uint64_t> ElfSize(const void* start);
+
+// EM_AMDGPU and EM_CUDA.
+inline constexpr std::uint16_t kElfMachineAmdGpu = 224;
+inline constexpr std::uint16_t kElfMachineCuda = 190;
+
+}  // namespace cerberus::stub
+
+#endif  // CERBERUS_RUNTIME_STUB_CODE_OBJECT_H_

@@ -1,0 +1,88 @@
+// CUDA contexts over HIP, which has one state per device.
+//
+// A context is an object of the stub: which device, what a kernel's fault
+// left behind, what cudart stored for it. Making one current selects its
+// device in HIP for the calling thread.
+#ifndef CERBERUS_RUNTIME_STUB_CONTEXT_H_
+#define CERBERUS_RUNTIME_STUB_CONTEXT_H_
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "runtime-stub/cuda_abi.h"
+#include "runtime-stub/device.h"
+#include "runtime-stub/hip_abi.h"
+
+namespace cerberus::stub {
+
+struct ServiceBlock;
+
+// What a cudart keeps per context (export table c693336e).
+struct StoredValue {
+  const void* key;
+  void* value;
+  void (*destroy)(CUcontext context, void* key, void* value);
+};
+
+struct Context {
+  Device* device = nullptr;
+  bool primary = false;
+  std::uint64_t id = 0;
+  std::atomic<unsigned> flags{0};
+  std::atomic<int> cache_config{0};
+  std::atomic<int> shared_config{0};
+  // cuDevicePrimaryCtxRetain's count; 1 for a created context until it is
+  // destroyed.
+  std::atomic<int> references{0};
+  // The error of a kernel's fault, else CUDA_SUCCESS.
+  std::atomic<CUresult> fault{CUDA_SUCCESS};
+  std::atomic<std::uint64_t> next_grid_id{1};
+
+  // cuCtxSetLimit, by CUlimit. Kept and reported; HIP sizes nothing by them.
+  static constexpr int kLimits = 7;
+  std::atomic<std::size_t> limits[kLimits];
+
+  std::mutex mutex;  // guards what follows
+  std::vector<StoredValue> stored;
+  std::atomic<ServiceBlock*> services{nullptr};  // made at first use
+
+  Context();
+  CUcontext handle() { return reinterpret_cast<CUcontext>(this); }
+};
+
+// Null unless the handle is a context that exists.
+Context* ContextOf(CUcontext handle);
+
+// The calling thread's current context, if work can be given to it.
+// Errors: not initialised, shutting down, no current context, a destroyed
+// one, or the context's sticky fault. HIP's current device is the context's
+// afterwards.
+CUresult CurrentContext(Context** context);
+// The same without looking at the fault; null if there is none.
+Context* CurrentContextOrNull();
+
+// Selects the context's device in HIP for the calling thread.
+CUresult Activate(Context* context);
+
+// HIP's error as CUDA's; a fault stays with the context.
+CUresult NoteResult(Context* context, hipError_t error);
+
+// Declares `name`, the current context, or returns why there is none.
+#define CERB_CONTEXT(name)                                     \
+  ::cerberus::stub::Context* name = nullptr;                   \
+  if (CUresult cerb_result =                                   \
+          ::cerberus::stub::CurrentContext(&name);             \
+      cerb_result != CUDA_SUCCESS)                             \
+  return cerb_result
+
+// cudart's values. Get is on the path of every runtime call.
+CUresult StoreValue(CUcontext context, void* key, void* value,
+                    void (*destroy)(CUcontext, void*, void*));
+CUresult DeleteStoredValue(CUcontext context, void* key);
+CUresult LoadStoredValue(void** value, CUcontext context, void* key);
+
+}  // namespace cerberus::stub
+
+#endif  // CERBERUS_RUNTIME_STUB_CONTEXT_H_

@@ -1,0 +1,358 @@
+#include "runtime-stub/device.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <vector>
+
+#include "runtime-stub/api.h"
+#include "runtime-stub/context.h"
+#include "runtime-stub/error.h"
+#include "runtime-stub/hip_loader.h"
+#include "runtime-stub/log.h"
+#include "runtime-stub/provider.h"
+
+namespace cerberus::stub {
+namespace {
+
+struct AttributeRow {
+  int id;
+  hipDeviceAttribute_t hip_attribute;
+  int value;
+};
+constexpr AttributeRow kAttributeRows[] = {
+#define DEVICE_ATTRIBUTE(id, name, hip_name, value) \
+  {id, hipDeviceAttribute##hip_name, value},
+#include "runtime-stub/device_attributes.def"
+#undef DEVICE_ATTRIBUTE
+};
+
+enum : int {
+#define DEVICE_ATTRIBUTE(id, name, hip_name, value) kAttribute_##name = id,
+#include "runtime-stub/device_attributes.def"
+#undef DEVICE_ATTRIBUTE
+};
+
+std::once_flag g_once;
+CUresult g_result = CUDA_ERROR_NOT_INITIALIZED;
+std::atomic<int> g_count{0};
+// Devices are never destroyed: handles to their contexts stay valid to the
+// end of the process.
+Device* g_devices[kMaxDevices];
+
+// Values that follow from the target, not from HIP.
+bool ComputedAttribute(const Device& device, int id, int* value) {
+  switch (id) {
+    case kAttribute_COMPUTE_CAPABILITY_MAJOR:
+      *value = device.cc.major;
+      return true;
+    case kAttribute_COMPUTE_CAPABILITY_MINOR:
+      *value = device.cc.minor;
+      return true;
+    case kAttribute_MULTI_GPU_BOARD_GROUP_ID:
+      *value = device.ordinal;
+      return true;
+    default:
+      return false;
+  }
+}
+
+void FillAttributes(Device* device) {
+  for (const AttributeRow& row : kAttributeRows) {
+    int value = row.value;
+    if (!ComputedAttribute(*device, row.id, &value) &&
+        row.hip_attribute != hipDeviceAttributeNone) {
+      int asked = 0;
+      if (hip.hipDeviceGetAttribute(&asked, row.hip_attribute,
+                                    device->ordinal) == hipSuccess) {
+        value = asked;
+      }
+    }
+    device->attributes[row.id] = value;
+  }
+  // Counters beyond int's range arrive negative from some HIP versions.
+  int& grid_x = device->attributes[kAttribute_MAX_GRID_DIM_X];
+  if (grid_x <= 0) grid_x = 0x7fffffff;
+  // An answer of 0 would make cudart's occupancy functions divide by zero.
+  for (int id : {kAttribute_MAX_THREADS_PER_BLOCK,
+                 kAttribute_MULTIPROCESSOR_COUNT,
+                 kAttribute_MAX_THREADS_PER_MULTIPROCESSOR}) {
+    int& value = device->attributes[id];
+    if (value > 0) continue;
+    for (const AttributeRow& row : kAttributeRows) {
+      if (row.id == id) value = row.value;
+    }
+  }
+}
+
+// HIP's UUID, else one made from the position in the machine. All-zero ids
+// would make two devices equal.
+void FillUuid(Device* device) {
+  hipUUID uuid = {};
+  const hipError_t error = hip.hipDeviceGetUuid(&uuid, device->ordinal);
+  const bool empty = std::all_of(std::begin(uuid.bytes), std::end(uuid.bytes),
+                                 [](char c) { return c == 0; });
+  if (error == hipSuccess && !empty) {
+    std::memcpy(device->uuid.bytes, uuid.bytes, sizeof uuid.bytes);
+    return;
+  }
+  char text[sizeof device->uuid.bytes + 1];
+  std::snprintf(text, sizeof text, "AMD-%04x%02x%02x-%02d",
+                device->attribute(kAttribute_PCI_DOMAIN_ID) & 0xffff,
+                device->attribute(kAttribute_PCI_BUS_ID) & 0xff,
+                device->attribute(kAttribute_PCI_DEVICE_ID) & 0xff,
+                device->ordinal);
+  std::memcpy(device->uuid.bytes, text, sizeof device->uuid.bytes);
+}
+
+Device* MakeDevice(int ordinal) {
+  auto* device = new Device;
+  device->ordinal = ordinal;
+  const std::string arch = ArchNameOf(ordinal);
+  Result<TargetId> target = TargetId::Parse(arch);
+  if (target) {
+    device->target = *std::move(target);
+  } else {
+    Log(LogLevel::kWarning, "device %d: %s", ordinal,
+        target.error().ToString().c_str());
+  }
+  device->cc = ComputeCapabilityOf(device->target.processor);
+  char name[256] = "";
+  if (hip.hipDeviceGetName(name, sizeof name, ordinal) == hipSuccess) {
+    name[sizeof name - 1] = '\0';
+    device->name = name;
+  }
+  if (device->name.empty()) device->name = "AMD " + arch;
+  std::size_t bytes = 0;
+  if (hip.hipDeviceTotalMem(&bytes, ordinal) == hipSuccess) {
+    device->total_memory = bytes;
+  }
+  FillAttributes(device);
+  FillUuid(device);
+  device->primary->device = device;
+  device->primary->primary = true;
+  return device;
+}
+
+CUresult FindAll() {
+  switch (ChosenProvider()) {
+    case Provider::kNone:
+    case Provider::kNvidia:  // its cuInit answers instead of this one
+      return CUDA_ERROR_NO_DEVICE;
+    case Provider::kHip:
+    case Provider::kEmulator:
+      break;
+  }
+  int count = 0;
+  const hipError_t error = hip.hipGetDeviceCount(&count);
+  if (error != hipSuccess) return FromHip(error);
+  if (count <= 0) return CUDA_ERROR_NO_DEVICE;
+  count = std::min(count, kMaxDevices);
+  for (int i = 0; i < count; ++i) {
+    g_devices[i] = MakeDevice(i);
+    Log(LogLevel::kInfo, "device %d: %s, %s, shown as sm_%d", i,
+        g_devices[i]->name.c_str(), g_devices[i]->target.ToString().c_str(),
+        g_devices[i]->cc.sm());
+  }
+  g_count.store(count, std::memory_order_release);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+Device::Device() : primary(std::make_unique<Context>()) {}
+Device::~Device() = default;
+
+std::uint32_t Device::shared_limit() const {
+  const int optin =
+      attributes[kAttribute_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN];
+  return optin > 0 ? static_cast<std::uint32_t>(optin) : 65536;
+}
+
+CUresult InitDevices() {
+  std::call_once(g_once, [] { g_result = FindAll(); });
+  return g_result;
+}
+
+int DeviceCount() { return g_count.load(std::memory_order_acquire); }
+
+Device* GetDevice(CUdevice ordinal) {
+  return ordinal >= 0 && ordinal < DeviceCount() ? g_devices[ordinal]
+                                                 : nullptr;
+}
+
+CUresult FindDevice(CUdevice ordinal, Device** device) {
+  if (DeviceCount() == 0) return CUDA_ERROR_NOT_INITIALIZED;
+  *device = GetDevice(ordinal);
+  return *device != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+namespace api {
+
+#define CERB_DEVICE(ordinal)                                            \
+  Device* device = nullptr;                                             \
+  if (CUresult found = FindDevice(ordinal, &device); found != CUDA_SUCCESS) \
+  return found
+
+CUresult cuDeviceGetCount(int* count) {
+  if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (DeviceCount() == 0) return CUDA_ERROR_NOT_INITIALIZED;
+  *count = DeviceCount();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGet(CUdevice* out, int ordinal) {
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_DEVICE(ordinal);
+  *out = device->ordinal;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetName(char* name, int bytes, CUdevice ordinal) {
+  if (name == nullptr || bytes <= 0) return CUDA_ERROR_INVALID_VALUE;
+  CERB_DEVICE(ordinal);
+  std::snprintf(name, static_cast<std::size_t>(bytes), "%s",
+                device->name.c_str());
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice ordinal) {
+  if (bytes == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_DEVICE(ordinal);
+  *bytes = device->total_memory;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice ordinal) {
+  if (uuid == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_DEVICE(ordinal);
+  *uuid = device->uuid;
+  return CUDA_SUCCESS;
+}
+
+// The second ABI differs only for partitions of a GPU, which AMD's have not.
+CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice ordinal) {
+  return cuDeviceGetUuid(uuid, ordinal);
+}
+
+CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute,
+                              CUdevice ordinal) {
+  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_DEVICE(ordinal);
+  *value = device->attribute(attribute);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice ordinal) {
+  if (major == nullptr || minor == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_DEVICE(ordinal);
+  *major = device->cc.major;
+  *minor = device->cc.minor;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetProperties(CUdevprop* out, CUdevice ordinal) {
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_DEVICE(ordinal);
+  const auto value = [device](int id) { return device->attribute(id); };
+  out->maxThreadsPerBlock = value(kAttribute_MAX_THREADS_PER_BLOCK);
+  for (int i = 0; i < 3; ++i) {
+    out->maxThreadsDim[i] = value(kAttribute_MAX_BLOCK_DIM_X + i);
+    out->maxGridSize[i] = value(kAttribute_MAX_GRID_DIM_X + i);
+  }
+  out->sharedMemPerBlock = value(kAttribute_MAX_SHARED_MEMORY_PER_BLOCK);
+  out->totalConstantMemory = value(kAttribute_TOTAL_CONSTANT_MEMORY);
+  out->SIMDWidth = value(kAttribute_WARP_SIZE);
+  out->memPitch = value(kAttribute_MAX_PITCH);
+  out->regsPerBlock = value(kAttribute_MAX_REGISTERS_PER_BLOCK);
+  out->clockRate = value(kAttribute_CLOCK_RATE);
+  out->textureAlign = value(kAttribute_TEXTURE_ALIGNMENT);
+  return CUDA_SUCCESS;
+}
+
+// "domain:bus:device.function", as lspci prints it.
+CUresult cuDeviceGetPCIBusId(char* text, int bytes, CUdevice ordinal) {
+  if (text == nullptr || bytes <= 0) return CUDA_ERROR_INVALID_VALUE;
+  CERB_DEVICE(ordinal);
+  char id[32];
+  const int size =
+      std::snprintf(id, sizeof id, "%04x:%02x:%02x.0",
+                    device->attribute(kAttribute_PCI_DOMAIN_ID) & 0xffff,
+                    device->attribute(kAttribute_PCI_BUS_ID) & 0xff,
+                    device->attribute(kAttribute_PCI_DEVICE_ID) & 0xff);
+  if (size >= bytes) return CUDA_ERROR_INVALID_VALUE;
+  std::memcpy(text, id, static_cast<std::size_t>(size) + 1);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetByPCIBusId(CUdevice* out, const char* text) {
+  if (out == nullptr || text == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (DeviceCount() == 0) return CUDA_ERROR_NOT_INITIALIZED;
+  unsigned domain = 0, bus = 0, slot = 0;
+  if (std::sscanf(text, "%x:%x:%x", &domain, &bus, &slot) != 3) {
+    domain = 0;
+    if (std::sscanf(text, "%x:%x", &bus, &slot) != 2) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+  }
+  for (int i = 0; i < DeviceCount(); ++i) {
+    const Device& device = *GetDevice(i);
+    if (device.attribute(kAttribute_PCI_DOMAIN_ID) ==
+            static_cast<int>(domain) &&
+        device.attribute(kAttribute_PCI_BUS_ID) == static_cast<int>(bus) &&
+        device.attribute(kAttribute_PCI_DEVICE_ID) == static_cast<int>(slot)) {
+      *out = i;
+      return CUDA_SUCCESS;
+    }
+  }
+  return CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult cuDeviceGetTexture1DLinearMaxWidth(std::size_t* width, CUarray_format,
+                                            unsigned, CUdevice ordinal) {
+  if (width == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_DEVICE(ordinal);
+  *width = static_cast<std::size_t>(
+      device->attribute(kAttribute_MAXIMUM_TEXTURE1D_LINEAR_WIDTH));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetExecAffinitySupport(int* supported, CUexecAffinityType,
+                                        CUdevice ordinal) {
+  if (supported == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_DEVICE(ordinal);
+  *supported = 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceCanAccessPeer(int* can_access, CUdevice ordinal,
+                               CUdevice peer_ordinal) {
+  if (can_access == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_DEVICE(ordinal);
+  if (GetDevice(peer_ordinal) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  *can_access = 0;
+  if (ordinal == peer_ordinal) return CUDA_SUCCESS;
+  const hipError_t error =
+      hip.hipDeviceCanAccessPeer(can_access, device->ordinal, peer_ordinal);
+  return error == hipErrorNotSupported ? CUDA_SUCCESS : FromHip(error);
+}
+
+CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute,
+                                 CUdevice source, CUdevice destination) {
+  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_DEVICE(source);
+  if (GetDevice(destination) == nullptr || source == destination) {
+    return CUDA_ERROR_INVALID_DEVICE;
+  }
+  *value = 0;
+  const hipError_t error = hip.hipDeviceGetP2PAttribute(
+      value, attribute, device->ordinal, destination);
+  return error == hipErrorNotSupported ? CUDA_SUCCESS : FromHip(error);
+}
+
+#undef CERB_DEVICE
+
+}  // namespace api
+}  // namespace cerberus::stub

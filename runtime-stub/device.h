@@ -1,0 +1,65 @@
+// The GPUs of the process, as CUDA devices.
+#ifndef CERBERUS_RUNTIME_STUB_DEVICE_H_
+#define CERBERUS_RUNTIME_STUB_DEVICE_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "runtime-stub/cuda_abi.h"
+#include "support/target_id.h"
+#include "support/target_table.h"
+
+namespace cerberus::stub {
+
+struct Context;
+
+// More GPUs than this in one machine are not shown; per-device tables have
+// this size so that the launch path needs no lock.
+inline constexpr int kMaxDevices = 32;
+
+// The newest toolkit whose programs are accepted. cudart wants at least its
+// own major version.
+inline constexpr int kDriverVersion = 13000;
+
+struct Device {
+  // Ids of CUdevice_attribute in CUDA 13.0 end at 147.
+  static constexpr int kAttributes = 160;
+
+  int ordinal = 0;      // CUdevice, and HIP's ordinal
+  std::string name;
+  TargetId target;      // what HIP says the GPU is
+  std::uint64_t total_memory = 0;
+  CUuuid uuid = {};
+  ComputeCapability cc;
+  // Asked once, at cuInit: cudart hashes what it was told, so the answers may
+  // not change later.
+  std::array<int, kAttributes> attributes = {};
+  std::unique_ptr<Context> primary;
+
+  int attribute(int id) const {
+    return id >= 0 && id < kAttributes ? attributes[id] : 0;
+  }
+  // Bytes of shared memory that a block can have in all.
+  std::uint32_t shared_limit() const;
+
+  Device();
+  ~Device();
+};
+
+// Finds the devices; cuInit. Further calls repeat the first one's answer.
+CUresult InitDevices();
+
+// 0 before cuInit.
+int DeviceCount();
+
+// Null for an ordinal that is not a device's.
+Device* GetDevice(CUdevice ordinal);
+
+// CUDA_ERROR_NOT_INITIALIZED, CUDA_ERROR_INVALID_DEVICE, or the device.
+CUresult FindDevice(CUdevice ordinal, Device** device);
+
+}  // namespace cerberus::stub
+
+#endif  // CERBERUS_RUNTIME_STUB_DEVICE_H_

@@ -1,0 +1,169 @@
+#include "runtime-stub/dispatch.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <iterator>
+
+#include "runtime-stub/api.h"
+#include "runtime-stub/log.h"
+
+namespace cerberus::stub {
+namespace {
+
+thread_local hipStream_t t_default_stream = nullptr;
+
+CUresult RefuseCall(const char* symbol, const char* reason) {
+  Log(LogLevel::kError, "%s is not supported (%s)", symbol, reason);
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+// A per-thread variant is its base function under a PerThreadStreamScope.
+template <auto Function>
+struct PerThread;
+template <typename... Args, CUresult (*Function)(Args...)>
+struct PerThread<Function> {
+  static CUresult Call(Args... args) {
+    PerThreadStreamScope scope;
+    return Function(args...);
+  }
+};
+
+// One function per unsupported symbol, so that a refusal can name it. The
+// arguments are not looked at.
+#define CERB_REFUSE_FORWARD(symbol, note)
+#define CERB_REFUSE_IMPL(symbol, note)
+#define CERB_REFUSE_UNSUPPORTED(symbol, note)      \
+  CUresult Refuse_##symbol() {                     \
+    return RefuseCall(#symbol, note);              \
+  }
+#define CUDA_API(symbol, name, version, status, signature, note) \
+  CERB_REFUSE_##status(symbol, note)
+#define CUDA_API_PER_THREAD(symbol, base, name, version, status) \
+  CERB_REFUSE_##status(symbol, "see " #base)
+#include "runtime-stub/cuda_api.def"
+#undef CUDA_API_PER_THREAD
+#undef CUDA_API
+
+}  // namespace
+
+// The slots have C names, for the jumps below.
+#define CERB_TARGET_FORWARD(symbol) api::symbol
+#define CERB_TARGET_IMPL(symbol) api::symbol
+#define CERB_TARGET_UNSUPPORTED(symbol) Refuse_##symbol
+#define CERB_TARGET_PT_FORWARD(symbol, base) PerThread<&api::base>::Call
+#define CERB_TARGET_PT_IMPL(symbol, base) PerThread<&api::base>::Call
+#define CERB_TARGET_PT_UNSUPPORTED(symbol, base) Refuse_##symbol
+#define CUDA_API(symbol, name, version, status, signature, note)           \
+  extern "C" [[gnu::visibility("hidden")]] void* cerberus_slot_##symbol;   \
+  void* cerberus_slot_##symbol =                                           \
+      reinterpret_cast<void*>(CERB_TARGET_##status(symbol));
+#define CUDA_API_PER_THREAD(symbol, base, name, version, status)           \
+  extern "C" [[gnu::visibility("hidden")]] void* cerberus_slot_##symbol;   \
+  void* cerberus_slot_##symbol =                                           \
+      reinterpret_cast<void*>(CERB_TARGET_PT_##status(symbol, base));
+#include "runtime-stub/cuda_api.def"
+#undef CUDA_API_PER_THREAD
+#undef CUDA_API
+
+// The exported symbols. A jump leaves registers and stack as they are, so it
+// serves every signature, ours and a real driver's.
+#if !defined(__x86_64__)
+#error "write the jump for this processor"
+#endif
+#define CERB_EXPORT(symbol)                            \
+  asm(".pushsection .text.cuda_api,\"ax\",@progbits\n" \
+      ".globl " #symbol "\n"                           \
+      ".type " #symbol ",@function\n"                  \
+      ".p2align 3\n" #symbol                           \
+      ":\n"                                            \
+      "jmp *cerberus_slot_" #symbol                    \
+      "(%rip)\n"                                       \
+      ".size " #symbol ",.-" #symbol                   \
+      "\n"                                             \
+      ".popsection\n");
+#define CUDA_API(symbol, name, version, status, signature, note) \
+  CERB_EXPORT(symbol)
+#define CUDA_API_PER_THREAD(symbol, base, name, version, status) \
+  CERB_EXPORT(symbol)
+#include "runtime-stub/cuda_api.def"
+#undef CUDA_API_PER_THREAD
+#undef CUDA_API
+
+namespace {
+
+#define CERB_STATUS_FORWARD ApiStatus::kForward
+#define CERB_STATUS_IMPL ApiStatus::kImpl
+#define CERB_STATUS_UNSUPPORTED ApiStatus::kUnsupported
+constexpr ApiRow kRows[] = {
+#define CUDA_API(symbol, name, version, status, signature, note) \
+  {#symbol, #name, version, CERB_STATUS_##status, false,         \
+   &cerberus_slot_##symbol},
+#define CUDA_API_PER_THREAD(symbol, base, name, version, status) \
+  {#symbol, #name, version, CERB_STATUS_##status, true,          \
+   &cerberus_slot_##symbol},
+#include "runtime-stub/cuda_api.def"
+#undef CUDA_API_PER_THREAD
+#undef CUDA_API
+};
+
+// Row numbers sorted by name, for the 440 look-ups of a cudart's start.
+using RowIndex = std::array<std::uint16_t, std::size(kRows)>;
+
+const RowIndex& RowsByName() {
+  static const RowIndex index = [] {
+    RowIndex rows;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      rows[i] = static_cast<std::uint16_t>(i);
+    }
+    std::sort(rows.begin(), rows.end(), [](std::uint16_t a, std::uint16_t b) {
+      const int order = std::strcmp(kRows[a].name, kRows[b].name);
+      return order != 0 ? order < 0 : a < b;
+    });
+    return rows;
+  }();
+  return index;
+}
+
+}  // namespace
+
+std::span<const ApiRow> ApiTable() { return kRows; }
+
+ProcLookup FindProc(const char* name, int version, bool per_thread,
+                    void** function) {
+  *function = nullptr;
+  const RowIndex& index = RowsByName();
+  auto at = std::lower_bound(index.begin(), index.end(), name,
+                             [](std::uint16_t row, const char* wanted) {
+                               return std::strcmp(kRows[row].name, wanted) < 0;
+                             });
+  const ApiRow* best = nullptr;
+  bool known = false;
+  for (; at != index.end() && std::strcmp(kRows[*at].name, name) == 0; ++at) {
+    const ApiRow& row = kRows[*at];
+    if (row.per_thread && !per_thread) continue;
+    known = true;
+    if (row.version > version) continue;
+    const bool better =
+        best == nullptr ||
+        (row.per_thread != best->per_thread ? row.per_thread
+                                            : row.version > best->version);
+    if (better) best = &row;
+  }
+  if (!known) return ProcLookup::kUnknownName;
+  if (best == nullptr) return ProcLookup::kVersionTooOld;
+  // An older implemented ABI must not stand in for a newer one that is not:
+  // the caller would use it with the newer one's arguments.
+  if (best->status == ApiStatus::kUnsupported) return ProcLookup::kUnknownName;
+  *function = *best->slot;
+  return ProcLookup::kFound;
+}
+
+hipStream_t DefaultStream() { return t_default_stream; }
+
+PerThreadStreamScope::PerThreadStreamScope() : outer_(t_default_stream) {
+  t_default_stream = HipPerThreadStream();
+}
+PerThreadStreamScope::~PerThreadStreamScope() { t_default_stream = outer_; }
+
+}  // namespace cerberus::stub

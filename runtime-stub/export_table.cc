@@ -1,0 +1,248 @@
+#include "runtime-stub/export_table.h"
+
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include "runtime-stub/context.h"
+#include "runtime-stub/device.h"
+#include "runtime-stub/log.h"
+#include "runtime-stub/md2.h"
+#include "runtime-stub/module.h"
+#include "support/bytes.h"
+
+namespace cerberus::stub {
+namespace {
+
+// A table is an array of 8-byte slots; slot 0 is its size in bytes. Slots
+// that cudart does not call are null.
+template <typename F>
+void* Slot(F* function) {
+  return reinterpret_cast<void*>(function);
+}
+void* Size(std::size_t slots) {
+  return reinterpret_cast<void*>(slots * sizeof(void*));
+}
+
+// --- cudart interface ---
+
+// The handle of a device's primary context, without making it active: the
+// same that cuDevicePrimaryCtxRetain gives.
+CUresult GetPrimaryContext(CUcontext* context, CUdevice ordinal) {
+  Device* device = nullptr;
+  if (CUresult r = FindDevice(ordinal, &device); r != CUDA_SUCCESS) return r;
+  *context = device->primary->handle();
+  return CUDA_SUCCESS;
+}
+
+// How cudart 11 hands over a registered image.
+CUresult LoadRegisteredImage(CUmodule* module, const void* wrapper, void*,
+                             void*, unsigned) {
+  return LoadWrapper(module, wrapper);
+}
+
+// Called by cudart 11 when an object is unregistered. The module is freed by
+// cuModuleUnload or at the end of the process.
+void ForgetRegisteredImage(const void*) {}
+
+void* const kCudartInterface[13] = {
+    Size(13),
+    nullptr,
+    Slot(GetPrimaryContext),
+    nullptr,
+    nullptr,
+    nullptr,
+    Slot(LoadRegisteredImage),
+    Slot(ForgetRegisteredImage),
+};
+
+// --- tool callbacks ---
+
+// One flag per runtime callback; non-zero: a tool listens. None ever does.
+// cudart 13.0 reads 523, version 11.8 wants to see 1,024.
+constexpr std::size_t kCallbackFlags = 1024;
+constexpr std::size_t kDomainFlags = 14;
+std::uint32_t g_callback_flags[kCallbackFlags];
+std::uint32_t g_domain_flags[kDomainFlags];
+
+void GetCallbackFlags(void** flags, std::size_t* count) {
+  *flags = g_callback_flags;
+  *count = kCallbackFlags;
+}
+void GetDomainFlags(void** flags, std::size_t* count) {
+  *flags = g_domain_flags;
+  *count = kDomainFlags;
+}
+
+void* const kToolCallbacks[7] = {
+    Size(7), nullptr, Slot(GetCallbackFlags), nullptr, nullptr, nullptr,
+    Slot(GetDomainFlags),
+};
+
+// --- tools' thread-local storage: has to exist; NVIDIA's libraries call slot
+// 2 and take any answer ---
+
+CUresult ToolStorage(void*, unsigned) { return CUDA_SUCCESS; }
+void* const kToolStorage[4] = {Size(4), nullptr, Slot(ToolStorage), nullptr};
+
+// --- context-local storage; this table has no size slot ---
+
+CUresult PutStored(CUcontext context, void* key, void* value,
+                   void (*destroy)(CUcontext, void*, void*)) {
+  return StoreValue(context, key, value, destroy);
+}
+CUresult DeleteStored(CUcontext context, void* key) {
+  return DeleteStoredValue(context, key);
+}
+CUresult GetStored(void** value, CUcontext context, void* key) {
+  return LoadStoredValue(value, context, key);
+}
+void* const kContextStorage[3] = {
+    Slot(PutStored),
+    Slot(DeleteStored),
+    Slot(GetStored),
+};
+
+// --- context checks ---
+
+CUresult CheckContext(CUcontext, unsigned* state, const void** more) {
+  if (state != nullptr) *state = 0;
+  if (more != nullptr) *more = nullptr;
+  return CUDA_SUCCESS;
+}
+unsigned CheckProcess() { return 0; }
+void* const kContextChecks[4] = {
+    Size(4), nullptr, Slot(CheckContext), Slot(CheckProcess),
+};
+
+// --- the handshake: cudart asks whether the driver and it agree on the
+// devices they see, and works only with the right answer ---
+
+CUresult Handshake(unsigned version, unsigned long long seconds,
+                   unsigned char* out);
+void* const kHandshake[3] = {Size(3), Slot(Handshake), nullptr};
+
+enum : unsigned { kFixedAnswer = 0, kFixedAnswerWithSize = 1, kHash = 2 };
+constexpr Md2Digest kFixed = {0x5c, 0x67, 0xcb, 0x03, 0x1c, 0x18, 0x41, 0x33,
+                              0xe8, 0xd1, 0x4c, 0x1f, 0xaa, 0x83, 0xd3, 0x8e};
+constexpr std::size_t kFixedSizeByte = 7;
+constexpr Md2Digest kKey = {0x14, 0x6a, 0xdd, 0xae, 0x53, 0xa9, 0xa7, 0x52,
+                            0xaa, 0x08, 0x41, 0x36, 0x0b, 0xf5, 0x5a, 0x9f};
+
+// Ids of CUdevice_attribute.
+constexpr int kPciDomain = 50;
+constexpr int kPciBus = 33;
+constexpr int kPciDevice = 34;
+
+// The message whose HMAC is the third answer. Values are those cudart was
+// told: it hashes its own copies.
+Bytes HandshakeMessage(unsigned version, unsigned long long seconds) {
+  Bytes message;
+  AppendLe(message, static_cast<std::uint32_t>(kDriverVersion));
+  AppendLe(message, static_cast<std::uint32_t>(version));
+  AppendLe(message, static_cast<std::uint32_t>(getpid()));
+  AppendLe(message, static_cast<std::uint32_t>(pthread_self()));
+  AppendLe(message, reinterpret_cast<std::uint64_t>(&kCudartInterface));
+  AppendLe(message, reinterpret_cast<std::uint64_t>(&kHandshake));
+  AppendLe(message, reinterpret_cast<std::uint64_t>(kHandshake[1]));
+  AppendLe(message, static_cast<std::uint64_t>(seconds));
+  for (int i = 0; i < DeviceCount(); ++i) {
+    const Device& device = *GetDevice(i);
+    for (char byte : device.uuid.bytes) {
+      message.push_back(static_cast<std::uint8_t>(byte));
+    }
+    for (int id : {kPciDomain, kPciBus, kPciDevice}) {
+      AppendLe(message, static_cast<std::uint32_t>(device.attribute(id)));
+    }
+  }
+  return message;
+}
+
+CUresult Handshake(unsigned version, unsigned long long seconds,
+                   unsigned char* out) {
+  Md2Digest answer = kFixed;
+  switch (version % 10) {
+    case kFixedAnswer:
+      break;
+    case kFixedAnswerWithSize:
+      answer[kFixedSizeByte] = static_cast<std::uint8_t>(sizeof kHandshake);
+      break;
+    case kHash:
+      answer = HmacMd2(kKey, HandshakeMessage(version, seconds));
+      break;
+    default:
+      return CUDA_ERROR_INVALID_VALUE;
+  }
+  std::memcpy(out, answer.data(), answer.size());
+  return CUDA_SUCCESS;
+}
+
+// --- error log: cudart's own explanation of what it refuses ---
+
+void LogFromCudart(const char* component, unsigned long, const char* format,
+                   std::va_list* arguments) {
+  if (format == nullptr || arguments == nullptr) return;
+  char text[1024];
+  std::va_list copy;
+  va_copy(copy, *arguments);
+  std::vsnprintf(text, sizeof text, format, copy);
+  va_end(copy);
+  Log(LogLevel::kWarning, "cudart: %s: %s",
+      component != nullptr ? component : "", text);
+}
+void* const kErrorLog[2] = {Size(2), Slot(LogFromCudart)};
+
+// --- asked by cuBLAS; answers with nothing ---
+
+CUresult NothingToSay(unsigned long, void** out) {
+  if (out != nullptr) *out = nullptr;
+  return CUDA_SUCCESS;
+}
+void* const kCublasTable[5] = {Size(5), nullptr, nullptr, nullptr,
+                               Slot(NothingToSay)};
+
+struct TableRow {
+  std::uint8_t id[16];
+  const void* table;
+};
+const TableRow kTables[] = {
+    {{0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a, 0x89, 0x87, 0xd9, 0x39,
+      0x12, 0xfd, 0x9d, 0xf9},
+     kCudartInterface},
+    {{0xa0, 0x94, 0x79, 0x8c, 0x2e, 0x74, 0x2e, 0x74, 0x93, 0xf2, 0x08, 0x00,
+      0x20, 0x0c, 0x0a, 0x66},
+     kToolCallbacks},
+    {{0x42, 0xd8, 0x5a, 0x81, 0x23, 0xf6, 0xcb, 0x47, 0x82, 0x98, 0xf6, 0xe7,
+      0x8a, 0x3a, 0xec, 0xdc},
+     kToolStorage},
+    {{0xc6, 0x93, 0x33, 0x6e, 0x11, 0x21, 0xdf, 0x11, 0xa8, 0xc3, 0x68, 0xf3,
+      0x55, 0xd8, 0x95, 0x93},
+     kContextStorage},
+    {{0x26, 0x3e, 0x88, 0x60, 0x7c, 0xd2, 0x61, 0x43, 0x92, 0xf6, 0xbb, 0xd5,
+      0x00, 0x6d, 0xfa, 0x7e},
+     kContextChecks},
+    {{0xd4, 0x08, 0x20, 0x55, 0xbd, 0xe6, 0x70, 0x4b, 0x8d, 0x34, 0xba, 0x12,
+      0x3c, 0x66, 0xe1, 0xf2},
+     kHandshake},
+    {{0xf8, 0xcf, 0xf9, 0x51, 0x21, 0x46, 0x8b, 0x4e, 0xb9, 0xe2, 0xfb, 0x46,
+      0x9e, 0x7c, 0x0d, 0xd9},
+     kErrorLog},
+    {{0x21, 0x31, 0x8c, 0x60, 0x97, 0x14, 0x32, 0x48, 0x8c, 0xa6, 0x41, 0xff,
+      0x73, 0x24, 0xc8, 0xf2},
+     kCublasTable},
+};
+
+}  // namespace
+
+const void* FindExportTable(const CUuuid& id) {
+  for (const TableRow& row : kTables) {
+    if (std::memcmp(row.id, id.bytes, sizeof row.id) == 0) return row.table;
+  }
+  return nullptr;
+}
+
+}  // namespace cerberus::stub

@@ -1,0 +1,15 @@
+// The tables that cudart asks for by UUID through cuGetExportTable. NVIDIA
+// documents none of them; what is here was measured on cudart 11.8 to 13.0.
+#ifndef CERBERUS_RUNTIME_STUB_EXPORT_TABLE_H_
+#define CERBERUS_RUNTIME_STUB_EXPORT_TABLE_H_
+
+#include "runtime-stub/cuda_abi.h"
+
+namespace cerberus::stub {
+
+// Null for a table that is not offered.
+const void* FindExportTable(const CUuuid& id);
+
+}  // namespace cerberus::stub
+
+#endif  // CERBERUS_RUNTIME_STUB_EXPORT_TABLE_H_

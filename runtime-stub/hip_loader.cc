@@ -1,0 +1,107 @@
+#include "runtime-stub/hip_loader.h"
+
+#include <cstring>
+#include <memory>
+
+#include <dlfcn.h>
+
+namespace cerberus::stub {
+namespace {
+
+enum Need { kRequired, kOptional };
+
+// Stands for every optional function that a library lacks. The arguments,
+// whatever they are, stay where the caller put them.
+hipError_t NotInThisHip() { return hipErrorNotSupported; }
+
+// Converts a symbol's address to a function pointer of any type.
+template <typename F>
+void SetFunction(F** slot, void* address) {
+  static_assert(sizeof(F*) == sizeof address);
+  std::memcpy(slot, &address, sizeof address);
+}
+
+// HIP's version is major * 10,000,000 + minor * 100,000 + patch.
+constexpr int kHipMajorUnit = 10'000'000;
+
+}  // namespace
+
+// Never destroyed: programs call the driver until their very end.
+Hip& hip = *new Hip;
+
+const char* const* AmdRuntimeNames() {
+  static constexpr const char* kNames[] = {
+      "libamdhip64.so.7",
+      "libamdhip64.so.6",
+      "libamdhip64.so.5",
+      "/opt/rocm/lib/libamdhip64.so.7",
+      "/opt/rocm/lib/libamdhip64.so.6",
+      "/opt/rocm/lib/libamdhip64.so.5",
+      nullptr,
+  };
+  return kNames;
+}
+
+bool LoadHip(const std::string& path, std::string* why) {
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* message = dlerror();
+    *why = message != nullptr ? message : path + ": cannot be opened";
+    return false;
+  }
+  Hip found;
+  found.path = path;
+#define HIP_FN(need, name, parameters)                              \
+  if (void* address = dlsym(library, #name); address != nullptr) {  \
+    SetFunction(&found.name, address);                              \
+  } else if (need == kRequired) {                                   \
+    *why = path + ": has no " #name;                                \
+    dlclose(library);                                               \
+    return false;                                                   \
+  } else {                                                          \
+    SetFunction(&found.name, reinterpret_cast<void*>(NotInThisHip)); \
+  }
+#include "runtime-stub/hip_api.def"
+#undef HIP_FN
+  found.has_cooperative_launch =
+      dlsym(library, "hipModuleLaunchCooperativeKernel") != nullptr;
+  hip = found;
+  int version = 0;
+  if (hip.hipRuntimeGetVersion(&version) == hipSuccess) {
+    hip.major = version / kHipMajorUnit;
+  }
+  return true;
+}
+
+MemoryKind KindOf(const hipPointerAttribute_t& attributes, int hip_major) {
+  if (attributes.isManaged != 0) return MemoryKind::kManaged;
+  if (hip_major < 6) {
+    // hipMemoryType of version 5: Host 0, Device 1, Array 2, Unified 3.
+    return attributes.type == 0 ? MemoryKind::kHost : MemoryKind::kDevice;
+  }
+  switch (attributes.type) {
+    case 0: return MemoryKind::kUnregistered;
+    case 1: return MemoryKind::kHost;
+    case 3: return MemoryKind::kManaged;
+    default: return MemoryKind::kDevice;
+  }
+}
+
+std::string ArchNameOf(int hip_device) {
+  const auto properties = std::make_unique<char[]>(kHipDevicePropBytes);
+  std::size_t offset = kArchNameOffsetR0600;
+  if (hip.hipGetDevicePropertiesR0600(properties.get(), hip_device) !=
+      hipSuccess) {
+    // Under its plain name the function keeps the old layout, in version 6
+    // too, for programs built against version 5.
+    offset = kArchNameOffsetR0000;
+    if (hip.hipGetDeviceProperties(properties.get(), hip_device) !=
+        hipSuccess) {
+      return {};
+    }
+  }
+  const char* name = properties.get() + offset;
+  return std::string(name, strnlen(name, kArchNameBytes));
+}
+
+}  // namespace cerberus::stub

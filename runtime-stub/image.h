@@ -1,0 +1,59 @@
+// Device code as a program hands it to the driver, and the AMD code found
+// for it.
+//
+// A program passes one pointer. Behind it stands a wrapper (converted or
+// not), a fatbin, an ELF file, or PTX text; the first bytes tell. For a
+// device's target the code is then looked for in this order:
+//
+//   1. the archives that the wrapper's record names;
+//   2. the archives of all converted files of the process, by the PTX's
+//      content;
+//   3. the JIT fallback, on the PTX archive's text, else on the fatbin's.
+//
+// CUDA_FORCE_PTX_JIT=1 leaves out 1 and 2, CUDA_DISABLE_PTX_JIT=1 leaves
+// out 3.
+#ifndef CERBERUS_RUNTIME_STUB_IMAGE_H_
+#define CERBERUS_RUNTIME_STUB_IMAGE_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime-stub/code_object.h"
+#include "runtime-stub/cuda_abi.h"
+#include "runtime-stub/device.h"
+#include "runtime-stub/segment.h"
+#include "support/bytes.h"
+
+namespace cerberus::stub {
+
+struct Image {
+  std::string name;  // for log lines: "app#0", "PTX text"
+  std::optional<WrapperRecord> record;
+  // Fatbins that may hold PTX; several for an -rdc program's linked image.
+  std::vector<const void*> fatbins;
+  std::string ptx;  // PTX text handed over as such
+  Bytes hsaco;      // an AMD code object handed over as such
+  // True if loading may wait for the first use: the image stays mapped.
+  bool stays_mapped = false;
+};
+
+// Reads no more than the first bytes, and for ELF files and PTX text the
+// whole. Errors: CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_NO_BINARY_FOR_GPU (a
+// cubin), with a log line.
+CUresult IdentifyImage(const void* code, Image* image);
+
+// AMD code and what it says of itself.
+struct Code {
+  Bytes bytes;
+  CodeObjectInfo info;
+};
+
+// `log`, where not null, receives what the compiler said.
+CUresult FindCode(const Image& image, const Device& device, Code* code,
+                  std::string* log);
+
+}  // namespace cerberus::stub
+
+#endif  // CERBERUS_RUNTIME_STUB_IMAGE_H_

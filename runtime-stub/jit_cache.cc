@@ -1,0 +1,198 @@
+#include "runtime-stub/jit_cache.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "kpack/content_key.h"
+#include "runtime-stub/launch_abi.h"
+#include "runtime-stub/log.h"
+#include "support/mapped_file.h"
+#include "support/output_file.h"
+#include "support/version.h"
+
+namespace cerberus::stub {
+namespace {
+
+constexpr std::uint64_t kDefaultMaxBytes = std::uint64_t{1} << 30;
+constexpr std::string_view kExtension = ".cerbjit";
+
+// Every file starts with this.
+struct EntryHeader {
+  char magic[8];
+  std::uint64_t size;  // of the code behind the header
+  std::uint64_t hash;  // XXH3-64 of it
+};
+constexpr char kMagic[] = "CERBJIT1";
+
+std::string Environment(const char* name) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? text : "";
+}
+
+// Makes the folder and those above it.
+bool MakeFolders(const std::string& path) {
+  for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+    const std::string part = path.substr(0, slash);
+    if (mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) return false;
+    if (slash == std::string::npos) return true;
+  }
+}
+
+void ComplainOnce(const std::string& what) {
+  static std::atomic<bool> said{false};
+  if (!said.exchange(true)) {
+    Log(LogLevel::kWarning, "jit cache: %s", what.c_str());
+  }
+}
+
+struct CachedFile {
+  std::string path;
+  std::uint64_t size;
+  timespec used;
+};
+
+bool UsedBefore(const CachedFile& a, const CachedFile& b) {
+  return a.used.tv_sec != b.used.tv_sec ? a.used.tv_sec < b.used.tv_sec
+                                        : a.used.tv_nsec < b.used.tv_nsec;
+}
+
+std::vector<CachedFile> ListFiles(const std::string& folder) {
+  std::vector<CachedFile> files;
+  DIR* dir = opendir(folder.c_str());
+  if (dir == nullptr) return files;
+  while (const dirent* entry = readdir(dir)) {
+    const std::string_view name = entry->d_name;
+    if (name.size() <= kExtension.size() ||
+        name.substr(name.size() - kExtension.size()) != kExtension) {
+      continue;
+    }
+    CachedFile file;
+    file.path = folder + "/" + entry->d_name;
+    struct stat st;
+    if (stat(file.path.c_str(), &st) != 0 || !S_ISREG(st.st_mode)) continue;
+    file.size = static_cast<std::uint64_t>(st.st_size);
+    file.used = st.st_mtim;
+    files.push_back(std::move(file));
+  }
+  closedir(dir);
+  return files;
+}
+
+}  // namespace
+
+JitCache JitCache::FromEnvironment() {
+  const std::string disabled = Environment("CUDA_CACHE_DISABLE");
+  if (!disabled.empty() && disabled != "0") return JitCache("", 0);
+  std::string folder = Environment("CUDA_CACHE_PATH");
+  if (folder.empty()) {
+    const std::string xdg = Environment("XDG_CACHE_HOME");
+    const std::string home = Environment("HOME");
+    // The XDG specification has relative paths ignored.
+    if (!xdg.empty() && xdg[0] == '/') {
+      folder = xdg + "/cerberus";
+    } else if (!home.empty()) {
+      folder = home + "/.cache/cerberus";
+    }
+  }
+  std::uint64_t max_bytes = kDefaultMaxBytes;
+  if (const std::string text = Environment("CUDA_CACHE_MAXSIZE");
+      !text.empty()) {
+    char* end = nullptr;
+    const unsigned long long value = std::strtoull(text.c_str(), &end, 10);
+    if (*end == '\0') max_bytes = value;
+  }
+  return JitCache(std::move(folder), max_bytes);
+}
+
+std::string JitCache::Key(std::string_view ptx, const TargetId& target,
+                          std::string_view options) {
+  // Lengths keep neighbouring parts apart.
+  Bytes all;
+  const auto add = [&all](std::string_view part) {
+    AppendLe(all, static_cast<std::uint64_t>(part.size()));
+    all.insert(all.end(), part.begin(), part.end());
+  };
+  add(target.ToString());
+  add(options);
+  add(kVersion);
+  AppendLe(all, std::uint64_t{kLaunchAbi});
+  add(ptx.substr(0, ptx.find_last_not_of('\0') + 1));
+  return kpack::Hash128Hex(all);
+}
+
+std::string JitCache::PathOf(const std::string& key) const {
+  return folder_ + "/" + key + std::string(kExtension);
+}
+
+std::optional<Bytes> JitCache::Load(const std::string& key) const {
+  if (!enabled()) return std::nullopt;
+  const std::string path = PathOf(key);
+  Result<MappedFile> file = MappedFile::Open(path);
+  if (!file) return std::nullopt;
+  const ByteSpan bytes = file->bytes();
+  EntryHeader header;
+  bool good = bytes.size() >= sizeof header;
+  if (good) {
+    std::memcpy(&header, bytes.data(), sizeof header);
+    const ByteSpan code = bytes.subspan(sizeof header);
+    good = std::memcmp(header.magic, kMagic, sizeof header.magic) == 0 &&
+           header.size == code.size() &&
+           header.hash == XXH3_64bits(code.data(), code.size());
+  }
+  if (!good) {
+    Log(LogLevel::kWarning, "jit cache: %s is damaged, compiling again",
+        path.c_str());
+    unlink(path.c_str());
+    return std::nullopt;
+  }
+  // The modification time says when an entry was last of use.
+  utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
+  return Bytes(bytes.begin() + sizeof header, bytes.end());
+}
+
+void JitCache::Store(const std::string& key, ByteSpan code) const {
+  if (!enabled()) return;
+  EntryHeader header;
+  std::memcpy(header.magic, kMagic, sizeof header.magic);
+  header.size = code.size();
+  header.hash = XXH3_64bits(code.data(), code.size());
+  const std::uint64_t bytes = sizeof header + code.size();
+  if (bytes > max_bytes_) return;
+  if (!MakeFolders(folder_)) {
+    ComplainOnce(folder_ + ": " + std::strerror(errno));
+    return;
+  }
+  Prune(bytes);
+  Bytes content(sizeof header);
+  std::memcpy(content.data(), &header, sizeof header);
+  content.insert(content.end(), code.begin(), code.end());
+  Status written = WriteFile(PathOf(key), content, 0600);
+  if (!written) ComplainOnce(written.error().ToString());
+}
+
+void JitCache::Prune(std::uint64_t incoming) const {
+  std::vector<CachedFile> files = ListFiles(folder_);
+  std::uint64_t total = incoming;
+  for (const CachedFile& file : files) total += file.size;
+  if (total <= max_bytes_) return;
+  std::sort(files.begin(), files.end(), UsedBefore);
+  for (const CachedFile& file : files) {
+    if (total <= max_bytes_) break;
+    // Another process may have been faster.
+    unlink(file.path.c_str());
+    total -= file.size;
+    Log(LogLevel::kDebug, "jit cache: removed %s", file.path.c_str());
+  }
+}
+
+}  // namespace cerberus::stub

@@ -1,0 +1,53 @@
+// Code compiled at run time, kept on disk between runs.
+//
+// One file per entry, named by its key, under CUDA_CACHE_PATH, else
+// $XDG_CACHE_HOME/cerberus, else ~/.cache/cerberus. Files appear by rename
+// and carry a checksum, so any number of processes may share the folder and
+// a damaged file is only compiled again. CUDA_CACHE_DISABLE=1 turns the cache
+// off; CUDA_CACHE_MAXSIZE (bytes; 1 GiB unless given) bounds it: the entries
+// longest unused go first.
+#ifndef CERBERUS_RUNTIME_STUB_JIT_CACHE_H_
+#define CERBERUS_RUNTIME_STUB_JIT_CACHE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "support/bytes.h"
+#include "support/target_id.h"
+
+namespace cerberus::stub {
+
+class JitCache {
+ public:
+  // By the environment, read at each call.
+  static JitCache FromEnvironment();
+  // An empty folder: disabled.
+  JitCache(std::string folder, std::uint64_t max_bytes)
+      : folder_(std::move(folder)), max_bytes_(max_bytes) {}
+
+  // Everything that the compiled code depends on, and nothing of the machine.
+  static std::string Key(std::string_view ptx, const TargetId& target,
+                         std::string_view options);
+
+  // The entry's bytes; marks it as used. A damaged entry is removed.
+  std::optional<Bytes> Load(const std::string& key) const;
+
+  // Failures are no errors: the code was compiled all the same. They are
+  // logged once per process.
+  void Store(const std::string& key, ByteSpan code) const;
+
+  std::string PathOf(const std::string& key) const;
+  bool enabled() const { return !folder_.empty(); }
+
+ private:
+  void Prune(std::uint64_t incoming) const;
+
+  std::string folder_;
+  std::uint64_t max_bytes_ = 0;
+};
+
+}  // namespace cerberus::stub
+
+#endif  // CERBERUS_RUNTIME_STUB_JIT_CACHE_H_

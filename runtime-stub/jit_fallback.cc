@@ -1,0 +1,295 @@
+#include "runtime-stub/jit_fallback.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime-stub/jit_cache.h"
+#include "runtime-stub/log.h"
+#include "runtime-stub/provider.h"
+
+extern char** environ;
+
+namespace cerberus::stub {
+namespace {
+
+// A compilation that needs more than this is taken for a runaway.
+constexpr std::uint64_t kMemoryLimit = std::uint64_t{16} << 30;
+constexpr int kDefaultTimeoutSeconds = 600;
+
+// Exit codes of cerberus-jit.
+constexpr int kExitDone = 0;
+constexpr int kExitSomeKernelsMissing = 3;
+
+constexpr std::size_t kMaxLogBytes = 64 * 1024;
+
+// A file descriptor that closes itself.
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Fd() { Close(); }
+  void Close() {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = -1;
+  }
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+};
+
+// A program may have closed its standard streams; the child gets its own
+// there, so our copies must lie above them.
+Fd AboveStandard(int fd) {
+  if (fd < 0 || fd > STDERR_FILENO) return Fd(fd);
+  Fd moved(fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  ::close(fd);
+  return moved;
+}
+
+Fd MemoryFile(const char* name) {
+  return AboveStandard(memfd_create(name, MFD_CLOEXEC));
+}
+
+bool WriteAll(int fd, std::string_view text) {
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t n = ::write(fd, text.data() + done, text.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    done += static_cast<std::size_t>(n);
+  }
+  return lseek(fd, 0, SEEK_SET) == 0;
+}
+
+Bytes ReadAll(int fd) {
+  struct stat st;
+  if (fstat(fd, &st) != 0 || st.st_size <= 0) return {};
+  Bytes bytes(static_cast<std::size_t>(st.st_size));
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t n = ::pread(fd, bytes.data() + done, bytes.size() - done,
+                              static_cast<off_t>(done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return {};
+    done += static_cast<std::size_t>(n);
+  }
+  return bytes;
+}
+
+bool IsExecutable(const std::string& path) {
+  struct stat st;
+  return stat(path.c_str(), &st) == 0 && S_ISREG(st.st_mode) &&
+         access(path.c_str(), X_OK) == 0;
+}
+
+// A path, or "cerberus-jit" to be looked for on PATH.
+std::string CompilerPath() {
+  if (const char* path = std::getenv("CERBERUS_JIT");
+      path != nullptr && *path != '\0') {
+    return path;
+  }
+  // lib/cerberus/libcuda.so.1 → bin/cerberus-jit; with a lib folder of two
+  // names (lib/x86_64-linux-gnu/cerberus) one folder further up.
+  for (const char* up : {"/../../bin/cerberus-jit",
+                         "/../../../bin/cerberus-jit"}) {
+    const std::string path = OwnFolder() + up;
+    if (IsExecutable(path)) return path;
+  }
+  return "cerberus-jit";
+}
+
+int TimeoutSeconds() {
+  const char* text = std::getenv("CERBERUS_JIT_TIMEOUT");
+  const int seconds = text != nullptr ? std::atoi(text) : 0;
+  return seconds > 0 ? seconds : kDefaultTimeoutSeconds;
+}
+
+// The program's environment without what is meant for the program alone.
+std::vector<char*> ChildEnvironment() {
+  constexpr std::string_view kDropped = "LD_PRELOAD=";
+  std::vector<char*> out;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (std::string_view(*entry).substr(0, kDropped.size()) != kDropped) {
+      out.push_back(*entry);
+    }
+  }
+  out.push_back(nullptr);
+  return out;
+}
+
+struct Child {
+  int exit_code = -1;  // -1: ended by a signal, or not known
+  int signal = 0;
+  bool timed_out = false;
+  std::string stderr_text;
+};
+
+// Starts the program and waits for its end. Returns errno if it cannot be
+// started.
+int RunChild(const std::vector<std::string>& arguments, const Fd& input,
+             const Fd& output, Child* child) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return errno;
+  Fd read_end = AboveStandard(ends[0]);
+  Fd write_end = AboveStandard(ends[1]);
+
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, input.get(), STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, output.get(), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, write_end.get(), STDERR_FILENO);
+  // What the program blocks or handles is its own business.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  std::vector<char*> argv;
+  for (const std::string& argument : arguments) {
+    argv.push_back(const_cast<char*>(argument.c_str()));
+  }
+  argv.push_back(nullptr);
+  std::vector<char*> environment = ChildEnvironment();
+  pid_t pid = -1;
+  const int error = posix_spawnp(&pid, argv[0], &actions, &attributes,
+                                 argv.data(), environment.data());
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (error != 0) return error;
+  write_end.Close();
+  rlimit limit = {kMemoryLimit, kMemoryLimit};
+  prlimit(pid, RLIMIT_AS, &limit, nullptr);
+
+  // The pipe closes when the child ends.
+  using Clock = std::chrono::steady_clock;
+  const auto deadline = Clock::now() + std::chrono::seconds(TimeoutSeconds());
+  for (;;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        deadline - Clock::now());
+    if (left.count() <= 0) {
+      kill(pid, SIGKILL);
+      child->timed_out = true;
+      break;
+    }
+    pollfd wait = {read_end.get(), POLLIN, 0};
+    const int ready = poll(&wait, 1, static_cast<int>(left.count()));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready < 0) break;
+    if (ready == 0) continue;
+    char buffer[4096];
+    const ssize_t n = ::read(read_end.get(), buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    const std::size_t room = kMaxLogBytes - child->stderr_text.size();
+    child->stderr_text.append(
+        buffer, std::min(static_cast<std::size_t>(n), room));
+  }
+  int status = 0;
+  pid_t ended;
+  do {
+    ended = waitpid(pid, &status, 0);
+  } while (ended < 0 && errno == EINTR);
+  // A program that ignores SIGCHLD leaves us without a status; the output
+  // then speaks for itself.
+  if (ended == pid && WIFEXITED(status)) child->exit_code = WEXITSTATUS(status);
+  if (ended == pid && WIFSIGNALED(status)) child->signal = WTERMSIG(status);
+  if (ended < 0) child->exit_code = kExitDone;
+  return 0;
+}
+
+}  // namespace
+
+JitResult CompilePtx(std::string_view ptx, const TargetId& target,
+                     const std::string& name, bool keep_going) {
+  JitResult result;
+  const JitCache cache = JitCache::FromEnvironment();
+  const std::string key =
+      JitCache::Key(ptx, target, keep_going ? "keep-going" : "");
+  if (std::optional<Bytes> code = cache.Load(key)) {
+    Log(LogLevel::kInfo, "jit: cache hit %s", cache.PathOf(key).c_str());
+    result.code = *std::move(code);
+    result.from = "the jit cache";
+    return result;
+  }
+  LogNotice("compiling %s for %s (no prebuilt code)%s", name.c_str(),
+            target.ToString().c_str(),
+            cache.enabled() ? "; kept for the next start" : "");
+  const Fd input = MemoryFile("ptx");
+  const Fd output = MemoryFile("hsaco");
+  if (!input || !output || !WriteAll(input.get(), ptx)) {
+    Log(LogLevel::kError, "%s: no memory for a compilation: %s", name.c_str(),
+        std::strerror(errno));
+    result.status = CUDA_ERROR_OPERATING_SYSTEM;
+    return result;
+  }
+  const std::string compiler = CompilerPath();
+  std::vector<std::string> arguments = {compiler, "--arch", target.ToString(),
+                                        "-o", "-"};
+  if (keep_going) arguments.push_back("--keep-going");
+  arguments.push_back("-");
+  Child child;
+  const auto start = std::chrono::steady_clock::now();
+  if (const int error = RunChild(arguments, input, output, &child);
+      error != 0) {
+    Log(LogLevel::kError,
+        "%s: %s cannot be started: %s. Convert the program for %s, or install "
+        "cerberus-jit",
+        name.c_str(), compiler.c_str(), std::strerror(error),
+        target.processor.c_str());
+    result.status = error == ENOENT ? CUDA_ERROR_JIT_COMPILER_NOT_FOUND
+                                    : CUDA_ERROR_OPERATING_SYSTEM;
+    return result;
+  }
+  const auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::steady_clock::now() - start);
+  result.log = child.stderr_text;
+  const bool finished = !child.timed_out &&
+                        (child.exit_code == kExitDone ||
+                         child.exit_code == kExitSomeKernelsMissing);
+  if (finished) result.code = ReadAll(output.get());
+  if (result.code.empty()) {
+    if (child.timed_out) {
+      result.log += compiler + ": took longer than " +
+                    std::to_string(TimeoutSeconds()) + " s\n";
+    } else if (child.signal != 0) {
+      result.log += compiler + ": ended by signal " +
+                    std::to_string(child.signal) + "\n";
+    } else if (result.log.empty()) {
+      result.log = compiler + ": exit code " +
+                   std::to_string(child.exit_code) + "\n";
+    }
+    Log(LogLevel::kDebug, "jit: %s", result.log.c_str());
+    result.status = CUDA_ERROR_INVALID_PTX;
+    return result;
+  }
+  Log(LogLevel::kInfo, "jit: compiled %s for %s in %lld ms", name.c_str(),
+      target.ToString().c_str(), static_cast<long long>(spent.count()));
+  cache.Store(key, result.code);
+  result.from = compiler;
+  return result;
+}
+
+}  // namespace cerberus::stub

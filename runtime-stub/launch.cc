@@ -1,0 +1,283 @@
+// Kernel launches: the arguments in one buffer (docs/launch-abi.md).
+//
+// Nothing on this path allocates, and no lock is held while HIP is called.
+#include <alloca.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime-stub/api.h"
+#include "runtime-stub/hip_loader.h"
+#include "runtime-stub/launch_abi.h"
+#include "runtime-stub/log.h"
+#include "runtime-stub/module.h"
+#include "runtime-stub/occupancy.h"
+#include "runtime-stub/stream.h"
+
+namespace cerberus::stub {
+namespace {
+
+struct Grid {
+  unsigned grid_x, grid_y, grid_z;
+  unsigned block_x, block_y, block_z;
+  unsigned dynamic_shared;
+  bool cooperative;
+
+  std::uint64_t threads() const {
+    return std::uint64_t{block_x} * block_y * block_z;
+  }
+  std::uint64_t blocks() const {
+    return std::uint64_t{grid_x} * grid_y * grid_z;
+  }
+};
+
+// A buffer as the program passes it in `extra`.
+struct Packed {
+  const void* data = nullptr;
+  std::size_t size = 0;
+};
+
+CUresult ReadExtra(void** extra, Packed* packed) {
+  for (; reinterpret_cast<std::uintptr_t>(*extra) != kLaunchParamEnd;
+       extra += 2) {
+    switch (reinterpret_cast<std::uintptr_t>(*extra)) {
+      case kLaunchParamBufferPointer:
+        packed->data = extra[1];
+        break;
+      case kLaunchParamBufferSize:
+        if (extra[1] == nullptr) return CUDA_ERROR_INVALID_VALUE;
+        std::memcpy(&packed->size, extra[1], sizeof packed->size);
+        break;
+      default:
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+  }
+  return packed->data != nullptr || packed->size == 0
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult CheckGrid(const Kernel& kernel, const KernelInfo& info,
+                   const Device& device, const Grid& grid) {
+  constexpr int kMaxBlockX = 2, kMaxBlockY = 3, kMaxBlockZ = 4;
+  constexpr int kMaxGridX = 5, kMaxGridY = 6, kMaxGridZ = 7;
+  const auto within = [&device](unsigned value, int limit_id) {
+    return value != 0 &&
+           value <= static_cast<unsigned>(device.attribute(limit_id));
+  };
+  const bool fits = within(grid.block_x, kMaxBlockX) &&
+                    within(grid.block_y, kMaxBlockY) &&
+                    within(grid.block_z, kMaxBlockZ) &&
+                    within(grid.grid_x, kMaxGridX) &&
+                    within(grid.grid_y, kMaxGridY) &&
+                    within(grid.grid_z, kMaxGridZ) &&
+                    grid.threads() <= info.max_threads;
+  if (!fits) {
+    Log(LogLevel::kInfo,
+        "launch of '%s': grid %u,%u,%u of blocks %u,%u,%u; at most %u threads",
+        kernel.name.c_str(), grid.grid_x, grid.grid_y, grid.grid_z,
+        grid.block_x, grid.block_y, grid.block_z, info.max_threads);
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const auto& required = info.required_block;
+  if (required[0] != 0 &&
+      (grid.block_x != required[0] ||
+       grid.block_y != std::max(required[1], 1u) ||
+       grid.block_z != std::max(required[2], 1u))) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (grid.dynamic_shared > kernel.DynamicSharedLimit(info)) {
+    Log(LogLevel::kInfo,
+        "launch of '%s': %u bytes of dynamic shared memory, at most %u",
+        kernel.name.c_str(), grid.dynamic_shared,
+        kernel.DynamicSharedLimit(info));
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  return CUDA_SUCCESS;
+}
+
+// Copies the parameters to their places. `buffer` has the kernel's
+// explicit_size(), zeroed.
+CUresult CopyParams(const KernelInfo& info, void** params,
+                    const Packed& packed, std::uint8_t* buffer) {
+  if (params != nullptr) {
+    for (std::size_t i = 0; i < info.params.size(); ++i) {
+      if (params[i] == nullptr) return CUDA_ERROR_INVALID_VALUE;
+      std::memcpy(buffer + info.params[i].offset, params[i],
+                  info.params[i].size);
+    }
+    return CUDA_SUCCESS;
+  }
+  for (const KernelParam& param : info.params) {
+    if (param.offset + std::uint64_t{param.size} > packed.size) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+  }
+  if (packed.size != 0) {
+    const std::size_t room =
+        info.launch_block ? *info.launch_block : info.explicit_size();
+    std::memcpy(buffer, packed.data, std::min(packed.size, room));
+  }
+  return CUDA_SUCCESS;
+}
+
+hipError_t LaunchPacked(hipFunction_t function, const Grid& grid,
+                        hipStream_t stream, std::uint8_t* buffer,
+                        std::size_t size) {
+  void* extra[] = {
+      reinterpret_cast<void*>(kHipLaunchParamBufferPointer), buffer,
+      reinterpret_cast<void*>(kHipLaunchParamBufferSize), &size,
+      reinterpret_cast<void*>(kHipLaunchParamEnd)};
+  return hip.hipModuleLaunchKernel(
+      function, grid.grid_x, grid.grid_y, grid.grid_z, grid.block_x,
+      grid.block_y, grid.block_z, grid.dynamic_shared, stream, nullptr, extra);
+}
+
+// HIP's cooperative launch takes no packed buffer, only one pointer per
+// argument; these lead into the buffer.
+hipError_t LaunchCooperative(const KernelInfo& info, hipFunction_t function,
+                             const Grid& grid, hipStream_t stream,
+                             std::uint8_t* buffer, std::size_t size) {
+  if (!hip.has_cooperative_launch) {
+    return LaunchPacked(function, grid, stream, buffer, size);
+  }
+  const std::size_t count =
+      info.params.size() + (info.launch_block ? 1 : 0);
+  auto** pointers = static_cast<void**>(alloca((count + 1) * sizeof(void*)));
+  std::size_t i = 0;
+  for (const KernelParam& param : info.params) {
+    pointers[i++] = buffer + param.offset;
+  }
+  if (info.launch_block) pointers[i++] = buffer + *info.launch_block;
+  pointers[i] = nullptr;
+  return hip.hipModuleLaunchCooperativeKernel(
+      function, grid.grid_x, grid.grid_y, grid.grid_z, grid.block_x,
+      grid.block_y, grid.block_z, grid.dynamic_shared, stream, pointers);
+}
+
+// All blocks of a cooperative grid must be resident at once.
+CUresult CheckCooperative(Context* context, Kernel* kernel, const Grid& grid) {
+  int blocks = 0;
+  const CUresult result = BlocksPerMultiprocessor(
+      context, kernel, static_cast<int>(grid.threads()), grid.dynamic_shared,
+      &blocks);
+  if (result != CUDA_SUCCESS) return result;
+  constexpr int kMultiprocessors = 16;
+  const std::uint64_t resident =
+      static_cast<std::uint64_t>(blocks) *
+      static_cast<std::uint64_t>(context->device->attribute(kMultiprocessors));
+  return grid.blocks() <= resident ? CUDA_SUCCESS
+                                   : CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+}
+
+CUresult Launch(CUfunction handle, const Grid& grid, CUstream stream_handle,
+                void** params, void** extra) {
+  CERB_CONTEXT(context);
+  CERB_STREAM(stream, stream_handle);
+  Kernel* kernel = KernelOf(handle);
+  if (kernel == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (params != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
+  hipFunction_t function = nullptr;
+  CUresult result = kernel->module->FunctionOf(kernel, context, &function);
+  if (result != CUDA_SUCCESS) return result;
+  const KernelInfo* info = nullptr;
+  result = kernel->module->InfoOf(kernel, context->device, &info);
+  if (result != CUDA_SUCCESS) return result;
+  result = CheckGrid(*kernel, *info, *context->device, grid);
+  if (result != CUDA_SUCCESS) return result;
+  if (grid.cooperative) {
+    result = CheckCooperative(context, kernel, grid);
+    if (result != CUDA_SUCCESS) return result;
+  }
+  Packed packed;
+  if (extra != nullptr) {
+    result = ReadExtra(extra, &packed);
+    if (result != CUDA_SUCCESS) return result;
+  }
+  // At most 64 KiB: ReadCodeObject refuses more.
+  const std::size_t size = info->explicit_size();
+  auto* buffer = static_cast<std::uint8_t*>(alloca(size + 1));
+  std::memset(buffer, 0, size);
+  result = CopyParams(*info, params, packed, buffer);
+  if (result != CUDA_SUCCESS) return result;
+  if (info->launch_block) {
+    LaunchBlock block;
+    block.dynamic_shared = grid.dynamic_shared;
+    block.flags = grid.cooperative ? kLaunchCooperative : 0;
+    block.grid_id =
+        context->next_grid_id.fetch_add(1, std::memory_order_relaxed);
+    std::memcpy(buffer + *info->launch_block, &block, sizeof block);
+  }
+  const hipError_t error =
+      grid.cooperative
+          ? LaunchCooperative(*info, function, grid, stream, buffer, size)
+          : LaunchPacked(function, grid, stream, buffer, size);
+  return NoteResult(context, error);
+}
+
+// Attributes of a launch that change what it does; the others are hints.
+CUresult ReadLaunchAttributes(const CUlaunchConfig& config, Grid* grid) {
+  if (config.numAttrs != 0 && config.attrs == nullptr) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    const CUlaunchAttribute& attribute = config.attrs[i];
+    switch (attribute.id) {
+      case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+        grid->cooperative = attribute.value.cooperative != 0;
+        break;
+      case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: {
+        const auto& cluster = attribute.value.clusterDim;
+        if (cluster.x * cluster.y * cluster.z > 1) {
+          Log(LogLevel::kError,
+              "a launch with a cluster of %u,%u,%u blocks is not supported: "
+              "AMD GPUs have no thread block clusters",
+              cluster.x, cluster.y, cluster.z);
+          return CUDA_ERROR_NOT_SUPPORTED;
+        }
+        break;
+      }
+      default:
+        break;
+    }
+  }
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+namespace api {
+
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
+                        unsigned grid_z, unsigned block_x, unsigned block_y,
+                        unsigned block_z, unsigned shared_bytes,
+                        CUstream stream, void** params, void** extra) {
+  const Grid grid = {grid_x,  grid_y,       grid_z, block_x, block_y,
+                     block_z, shared_bytes, false};
+  return Launch(function, grid, stream, params, extra);
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x,
+                                   unsigned grid_y, unsigned grid_z,
+                                   unsigned block_x, unsigned block_y,
+                                   unsigned block_z, unsigned shared_bytes,
+                                   CUstream stream, void** params) {
+  const Grid grid = {grid_x,  grid_y,       grid_z, block_x, block_y,
+                     block_z, shared_bytes, true};
+  return Launch(function, grid, stream, params, nullptr);
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function,
+                          void** params, void** extra) {
+  if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  Grid grid = {config->gridDimX,  config->gridDimY,  config->gridDimZ,
+               config->blockDimX, config->blockDimY, config->blockDimZ,
+               config->sharedMemBytes, false};
+  if (CUresult r = ReadLaunchAttributes(*config, &grid); r != CUDA_SUCCESS) {
+    return r;
+  }
+  return Launch(function, grid, config->hStream, params, extra);
+}
+
+}  // namespace api
+}  // namespace cerberus::stub

@@ -1,0 +1,55 @@
+// docs/launch-abi.md in C++: what kernels made by ptxc and the stub share.
+#ifndef CERBERUS_RUNTIME_STUB_LAUNCH_ABI_H_
+#define CERBERUS_RUNTIME_STUB_LAUNCH_ABI_H_
+
+#include <cstdint>
+
+namespace cerberus::stub {
+
+inline constexpr std::uint32_t kLaunchAbi = 1;
+
+// Behind the parameters, in the kernarg segment.
+struct LaunchBlock {
+  std::uint32_t dynamic_shared = 0;
+  std::uint32_t flags = 0;
+  std::uint64_t grid_id = 0;
+  std::uint64_t workspace = 0;
+  std::uint64_t zero = 0;
+};
+static_assert(sizeof(LaunchBlock) == 32);
+inline constexpr std::uint32_t kLaunchCooperative = 1;
+inline constexpr char kLaunchBlockName[] = "__cerberus_launch";
+
+inline constexpr char kContextSymbol[] = "__cerberus_ctx";
+struct ContextBlock {
+  std::uint32_t abi = 0;
+  std::uint32_t zero = 0;
+  std::uint64_t error_record = 0;
+  std::uint64_t printf_ring = 0;
+  std::uint64_t printf_bytes = 0;
+  std::uint64_t heap = 0;
+  std::uint64_t heap_bytes = 0;
+};
+static_assert(sizeof(ContextBlock) == 48);
+
+enum : std::uint32_t {
+  kErrorNone = 0,
+  kErrorTrap = 1,
+  kErrorAssert = 2,
+  kErrorUnsupported = 3,
+};
+struct ErrorRecord {
+  std::uint32_t kind;
+  std::uint32_t ptx_line;
+  std::uint32_t block[3];
+  std::uint32_t thread[3];
+  std::uint64_t kernel_name;
+  std::uint8_t zero[24];
+};
+static_assert(sizeof(ErrorRecord) == 64);
+
+inline constexpr char kInfoSection[] = ".cerberus.info";
+
+}  // namespace cerberus::stub
+
+#endif  // CERBERUS_RUNTIME_STUB_LAUNCH_ABI_H_

@@ -1,0 +1,233 @@
+#include "runtime-stub/module.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "runtime-stub/error.h"
+#include "runtime-stub/hip_loader.h"
+#include "runtime-stub/launch_abi.h"
+#include "runtime-stub/log.h"
+#include "runtime-stub/provider.h"
+#include "runtime-stub/services.h"
+
+namespace cerberus::stub {
+namespace {
+
+std::mutex g_modules_mutex;
+std::vector<Module*>& g_modules = *new std::vector<Module*>;
+
+}  // namespace
+
+std::uint32_t Kernel::DynamicSharedLimit(const KernelInfo& info) const {
+  const int set = max_dynamic_shared.load(std::memory_order_relaxed);
+  if (set >= 0) return static_cast<std::uint32_t>(set);
+  return info.static_shared < kDefaultSharedLimit
+             ? kDefaultSharedLimit - info.static_shared
+             : 0;
+}
+
+Kernel* KernelOf(const void* handle) {
+  auto* kernel = static_cast<Kernel*>(const_cast<void*>(handle));
+  return kernel != nullptr && kernel->alive == Kernel::kAlive ? kernel
+                                                              : nullptr;
+}
+
+Module* Module::Create(Image image) {
+  auto* module = new Module(std::move(image));
+  std::lock_guard<std::mutex> lock(g_modules_mutex);
+  g_modules.push_back(module);
+  return module;
+}
+
+Module* Module::Of(const void* handle) {
+  auto* module = static_cast<Module*>(const_cast<void*>(handle));
+  return module != nullptr && module->alive_ == kAlive ? module : nullptr;
+}
+
+void Module::Unload(Module* module) {
+  {
+    std::lock_guard<std::mutex> lock(g_modules_mutex);
+    g_modules.erase(std::remove(g_modules.begin(), g_modules.end(), module),
+                    g_modules.end());
+  }
+  if (!Exiting()) {
+    for (int i = 0; i < DeviceCount(); ++i) module->UnloadFrom(GetDevice(i));
+  }
+  for (auto& [name, kernel] : module->kernels_) kernel->alive = 0;
+  module->alive_ = 0;
+  delete module;
+}
+
+CUresult Module::Prepare(Device* device, std::string* log) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return PrepareLocked(device, log);
+}
+
+CUresult Module::PrepareLocked(Device* device, std::string* log) {
+  std::unique_ptr<OnDevice>& slot = devices_[device->ordinal];
+  if (slot == nullptr) slot = std::make_unique<OnDevice>();
+  if (!slot->searched) {
+    slot->result = FindCode(image_, *device, &slot->code, log);
+    slot->searched = true;
+  }
+  return slot->result;
+}
+
+Kernel* Module::KernelLocked(Device* device, const KernelInfo& info) {
+  std::unique_ptr<Kernel>& kernel = kernels_[info.name];
+  if (kernel == nullptr) {
+    kernel = std::make_unique<Kernel>();
+    kernel->module = this;
+    kernel->name = info.name;
+  }
+  kernel->devices[device->ordinal].info.store(&info,
+                                              std::memory_order_release);
+  return kernel.get();
+}
+
+CUresult Module::GetKernel(Device* device, const char* name, Kernel** kernel) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (CUresult r = PrepareLocked(device, nullptr); r != CUDA_SUCCESS) return r;
+  const CodeObjectInfo& info = devices_[device->ordinal]->code.info;
+  if (const KernelInfo* found = info.FindKernel(name)) {
+    *kernel = KernelLocked(device, *found);
+    return CUDA_SUCCESS;
+  }
+  if (const CodeObjectInfo::Failed* failed = info.FindFailed(name)) {
+    Log(LogLevel::kError, "kernel '%s' was left out when it was compiled: %s",
+        name, failed->reason.c_str());
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
+  Log(LogLevel::kInfo, "%s has no kernel '%s'", image_.name.c_str(), name);
+  return CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult Module::ListKernels(Device* device, std::vector<Kernel*>* kernels) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (CUresult r = PrepareLocked(device, nullptr); r != CUDA_SUCCESS) return r;
+  for (const KernelInfo& info : devices_[device->ordinal]->code.info.kernels) {
+    kernels->push_back(KernelLocked(device, info));
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult Module::InfoOf(Kernel* kernel, Device* device,
+                        const KernelInfo** info) {
+  Kernel::OnDevice& slot = kernel->devices[device->ordinal];
+  *info = slot.info.load(std::memory_order_acquire);
+  if (*info != nullptr) return CUDA_SUCCESS;
+  Kernel* same = nullptr;
+  const CUresult result = GetKernel(device, kernel->name.c_str(), &same);
+  if (result == CUDA_SUCCESS) {
+    *info = slot.info.load(std::memory_order_acquire);
+  }
+  return result;
+}
+
+CUresult Module::LoadLocked(Context* context) {
+  Device* device = context->device;
+  if (CUresult r = PrepareLocked(device, nullptr); r != CUDA_SUCCESS) return r;
+  OnDevice& slot = *devices_[device->ordinal];
+  if (slot.hip_module != nullptr) return CUDA_SUCCESS;
+  if (slot.code.bytes.empty()) return CUDA_ERROR_NOT_FOUND;
+  hipModule_t loaded = nullptr;
+  hipError_t error = hip.hipModuleLoadData(&loaded, slot.code.bytes.data());
+  if (error != hipSuccess) {
+    Log(LogLevel::kError, "%s: HIP does not load the code for %s: error %d",
+        image_.name.c_str(), device->target.ToString().c_str(), error);
+    return NoteResult(context, error);
+  }
+  // Modules that print, assert or trap find what they need here.
+  hipDeviceptr_t symbol = nullptr;
+  std::size_t bytes = 0;
+  if (slot.code.info.abi &&
+      hip.hipModuleGetGlobal(&symbol, &bytes, loaded, kContextSymbol) ==
+          hipSuccess) {
+    CUdeviceptr block = 0;
+    CUresult result = bytes == sizeof block ? ServicesOf(context, &block)
+                                            : CUDA_ERROR_INVALID_IMAGE;
+    if (result == CUDA_SUCCESS) {
+      result = FromHip(hip.hipMemcpy(symbol, &block, sizeof block,
+                                     hipMemcpyHostToDevice));
+    }
+    if (result != CUDA_SUCCESS) {
+      hip.hipModuleUnload(loaded);
+      return result;
+    }
+  }
+  slot.hip_module = loaded;
+  return CUDA_SUCCESS;
+}
+
+CUresult Module::FunctionOf(Kernel* kernel, Context* context,
+                            hipFunction_t* function) {
+  Kernel::OnDevice& on_device = kernel->devices[context->device->ordinal];
+  *function = on_device.function.load(std::memory_order_acquire);
+  if (__builtin_expect(*function != nullptr, 1)) return CUDA_SUCCESS;
+  const KernelInfo* info = nullptr;
+  if (CUresult r = InfoOf(kernel, context->device, &info); r != CUDA_SUCCESS) {
+    return r;
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (CUresult r = LoadLocked(context); r != CUDA_SUCCESS) return r;
+  const hipError_t error = hip.hipModuleGetFunction(
+      function, devices_[context->device->ordinal]->hip_module,
+      kernel->name.c_str());
+  if (error != hipSuccess) return NoteResult(context, error);
+  on_device.function.store(*function, std::memory_order_release);
+  return CUDA_SUCCESS;
+}
+
+CUresult Module::GetGlobal(Context* context, const char* name,
+                           CUdeviceptr* address, std::size_t* bytes) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (CUresult r = LoadLocked(context); r != CUDA_SUCCESS) return r;
+  hipDeviceptr_t pointer = nullptr;
+  std::size_t size = 0;
+  const hipError_t error = hip.hipModuleGetGlobal(
+      &pointer, &size, devices_[context->device->ordinal]->hip_module, name);
+  if (error != hipSuccess) return NoteResult(context, error);
+  if (address != nullptr) *address = reinterpret_cast<CUdeviceptr>(pointer);
+  if (bytes != nullptr) *bytes = size;
+  return CUDA_SUCCESS;
+}
+
+std::uint32_t Module::SmOn(Device* device) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (PrepareLocked(device, nullptr) != CUDA_SUCCESS) return 0;
+  return devices_[device->ordinal]->code.info.sm;
+}
+
+void Module::UnloadFrom(Device* device) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  OnDevice* slot = devices_[device->ordinal].get();
+  if (slot == nullptr || slot->hip_module == nullptr) return;
+  for (auto& [name, kernel] : kernels_) {
+    kernel->devices[device->ordinal].function.store(nullptr);
+  }
+  hip.hipModuleUnload(std::exchange(slot->hip_module, nullptr));
+}
+
+CUresult LoadWrapper(CUmodule* out, const void* wrapper) {
+  if (out == nullptr || wrapper == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (DeviceCount() == 0) return CUDA_ERROR_NOT_INITIALIZED;
+  Image image;
+  if (CUresult r = IdentifyImage(wrapper, &image); r != CUDA_SUCCESS) {
+    return r;
+  }
+  *out = Module::Create(std::move(image))->module_handle();
+  return CUDA_SUCCESS;
+}
+
+void UnloadAllModules(Device* device) {
+  std::vector<Module*> modules;
+  {
+    std::lock_guard<std::mutex> lock(g_modules_mutex);
+    modules = g_modules;
+  }
+  for (Module* module : modules) module->UnloadFrom(device);
+}
+
+}  // namespace cerberus::stub

@@ -1,0 +1,150 @@
+#include "runtime-stub/provider.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+#include <dlfcn.h>
+#include <sys/stat.h>
+
+#include "runtime-stub/hip_loader.h"
+#include "runtime-stub/log.h"
+#include "runtime-stub/nvidia.h"
+#include "runtime-stub/segment.h"
+
+namespace cerberus::stub {
+namespace {
+
+std::atomic<bool> g_exiting{false};
+
+std::string Environment(const char* name) {
+  const char* text = std::getenv(name);
+  return text != nullptr ? text : "";
+}
+
+// A library that opens but finds no GPU is as good as none.
+bool FindsGpu() {
+  int count = 0;
+  return hip.hipInit(0) == hipSuccess &&
+         hip.hipGetDeviceCount(&count) == hipSuccess && count > 0;
+}
+
+bool TryAmd(std::string* why) {
+  *why = "no libamdhip64 was found";
+  for (const char* const* name = AmdRuntimeNames(); *name != nullptr; ++name) {
+    std::string reason;
+    if (!LoadHip(*name, &reason)) {
+      Log(LogLevel::kDebug, "%s", reason.c_str());
+      continue;
+    }
+    if (FindsGpu()) return true;
+    *why = std::string(*name) + " finds no GPU";
+    Log(LogLevel::kDebug, "%s", why->c_str());
+  }
+  return false;
+}
+
+bool TryEmulator(const std::string& targets, std::string* why) {
+  std::string path = Environment("CERBERUS_EMULATOR");
+  if (path.empty()) path = OwnFolder() + "/emulator/libamdhip64.so";
+  // The emulator reads its targets from the environment, as it would when
+  // used without this library.
+  if (!targets.empty()) setenv("CERBERUS_EMU_TARGETS", targets.c_str(), 1);
+  if (!LoadHip(path, why)) return false;
+  if (FindsGpu()) return true;
+  *why = path + " starts no device";
+  return false;
+}
+
+Provider Choose() {
+  const std::string wanted = Environment("CERBERUS_DEVICE");
+  const std::string targets = WantedEmulatorTargets();
+  const bool any = wanted.empty() || wanted == "auto";
+  if (!any && wanted != "hip" && wanted != "nvidia" && wanted != "emulator" &&
+      targets.empty()) {
+    Log(LogLevel::kError,
+        "CERBERUS_DEVICE=%s is not hip, nvidia, emulator or a target id like "
+        "gfx1100",
+        wanted.c_str());
+    return Provider::kNone;
+  }
+  std::string why;
+  if (any || wanted == "hip") {
+    if (TryAmd(&why)) {
+      Log(LogLevel::kInfo, "using %s", hip.path.c_str());
+      return Provider::kHip;
+    }
+    if (!any) {
+      Log(LogLevel::kError, "no AMD GPU found: %s", why.c_str());
+      return Provider::kNone;
+    }
+  }
+  if (wanted == "nvidia" || (any && !ProcessHasConvertedWrapper())) {
+    if (HandOverToNvidia(&why)) {
+      Log(LogLevel::kInfo, "handing over to the NVIDIA driver %s",
+          why.c_str());
+      return Provider::kNvidia;
+    }
+    if (!any) {
+      Log(LogLevel::kError, "no NVIDIA GPU found: %s", why.c_str());
+      return Provider::kNone;
+    }
+  }
+  if (TryEmulator(targets, &why)) {
+    if (any) {
+      LogNotice("no AMD GPU found; running on the emulated %s (slow). Set "
+                "CERBERUS_DEVICE to choose.",
+                ArchNameOf(0).c_str());
+    } else {
+      Log(LogLevel::kInfo, "running on the emulated %s",
+          ArchNameOf(0).c_str());
+    }
+    return Provider::kEmulator;
+  }
+  Log(LogLevel::kError, "%s, and the emulator does not start: %s",
+      any ? "no AMD GPU found" : "no device", why.c_str());
+  return Provider::kNone;
+}
+
+void OnExit() { g_exiting.store(true, std::memory_order_relaxed); }
+
+}  // namespace
+
+Provider ChosenProvider() {
+  static std::once_flag once;
+  static Provider chosen = Provider::kNone;
+  std::call_once(once, [] {
+    chosen = Choose();
+    // Registered after HIP's own exit handlers, so it runs before them.
+    std::atexit(OnExit);
+  });
+  return chosen;
+}
+
+const std::string& OwnFolder() {
+  static const std::string& folder = *new std::string([] {
+    Dl_info info;
+    if (dladdr(reinterpret_cast<const void*>(&OwnFolder), &info) == 0 ||
+        info.dli_fname == nullptr) {
+      return std::string();
+    }
+    // A converted program may reach us through a link in its own folder.
+    char* real = realpath(info.dli_fname, nullptr);
+    const std::string path = real != nullptr ? real : info.dli_fname;
+    std::free(real);
+    const std::size_t slash = path.rfind('/');
+    return slash == std::string::npos ? std::string(".")
+                                      : path.substr(0, slash);
+  }());
+  return folder;
+}
+
+std::string WantedEmulatorTargets() {
+  const std::string wanted = Environment("CERBERUS_DEVICE");
+  return wanted.compare(0, 3, "gfx") == 0 ? wanted : std::string();
+}
+
+bool Exiting() { return g_exiting.load(std::memory_order_relaxed); }
+
+}  // namespace cerberus::stub

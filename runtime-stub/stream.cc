@@ -1,0 +1,350 @@
+#include "runtime-stub/stream.h"
+
+#include <atomic>
+#include <cstring>
+#include <memory>
+
+#include "runtime-stub/api.h"
+#include "runtime-stub/dispatch.h"
+#include "runtime-stub/error.h"
+#include "runtime-stub/hip_loader.h"
+#include "runtime-stub/provider.h"
+
+namespace cerberus::stub {
+namespace {
+
+// Ids of the streams that are no objects come first.
+constexpr std::uint64_t kLegacyStreamId = 1;
+constexpr std::uint64_t kPerThreadStreamId = 2;
+std::atomic<std::uint64_t> g_next_stream_id{3};
+
+// CUstreamAttrID, of those that a stream has here.
+constexpr int kAttributePriority = 8;
+constexpr int kAttributeSynchronizationPolicy = 3;
+
+// Null for the streams that are no objects.
+CUresult StreamOf(CUstream handle, Stream** out) {
+  *out = nullptr;
+  if (handle == nullptr || handle == LegacyStream() ||
+      handle == PerThreadStream()) {
+    return CUDA_SUCCESS;
+  }
+  auto* stream = reinterpret_cast<Stream*>(handle);
+  if (stream->alive != Stream::kAlive) return CUDA_ERROR_INVALID_HANDLE;
+  *out = stream;
+  return CUDA_SUCCESS;
+}
+
+bool IsPerThread(CUstream handle) {
+  return handle == PerThreadStream() ||
+         (handle == nullptr && DefaultStream() == HipPerThreadStream());
+}
+
+CUresult CreateStream(CUstream* out, unsigned flags, int priority,
+                      bool with_priority) {
+  if (out == nullptr || (flags & ~unsigned{CU_STREAM_NON_BLOCKING}) != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  CERB_CONTEXT(context);
+  auto stream = std::make_unique<Stream>();
+  hipError_t error = hipErrorNotSupported;
+  if (with_priority) {
+    error = hip.hipStreamCreateWithPriority(&stream->hip_stream, flags,
+                                            priority);
+  }
+  if (error == hipErrorNotSupported) {
+    error = hip.hipStreamCreateWithFlags(&stream->hip_stream, flags);
+  }
+  if (error != hipSuccess) return NoteResult(context, error);
+  stream->flags = flags;
+  stream->priority = priority;
+  stream->id = g_next_stream_id.fetch_add(1);
+  stream->context = context;
+  *out = stream.release()->handle();
+  return CUDA_SUCCESS;
+}
+
+// HIP's callbacks get HIP's stream and error; CUDA's expect CUDA's.
+struct PendingCallback {
+  CUstreamCallback function;
+  CUstream stream;
+  void* user_data;
+};
+void RunCallback(hipStream_t, hipError_t status, void* data) {
+  const std::unique_ptr<PendingCallback> call(
+      static_cast<PendingCallback*>(data));
+  call->function(call->stream, FromHip(status), call->user_data);
+}
+
+struct PendingHostFunction {
+  CUhostFn function;
+  void* user_data;
+};
+void RunHostFunction(hipStream_t, hipError_t, void* data) {
+  const std::unique_ptr<PendingHostFunction> call(
+      static_cast<PendingHostFunction*>(data));
+  call->function(call->user_data);
+}
+
+}  // namespace
+
+CUresult HipStreamOf(CUstream handle, hipStream_t* out) {
+  if (handle == nullptr) {
+    *out = DefaultStream();
+    return CUDA_SUCCESS;
+  }
+  if (handle == LegacyStream()) {
+    *out = nullptr;
+    return CUDA_SUCCESS;
+  }
+  if (handle == PerThreadStream()) {
+    *out = HipPerThreadStream();
+    return CUDA_SUCCESS;
+  }
+  const auto* stream = reinterpret_cast<const Stream*>(handle);
+  if (__builtin_expect(stream->alive != Stream::kAlive, 0)) {
+    return CUDA_ERROR_INVALID_HANDLE;
+  }
+  *out = stream->hip_stream;
+  return CUDA_SUCCESS;
+}
+
+namespace api {
+
+CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
+  return CreateStream(stream, flags, 0, false);
+}
+CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags,
+                                    int priority) {
+  return CreateStream(stream, flags, priority, true);
+}
+
+CUresult cuStreamDestroy_v2(CUstream handle) {
+  if (Exiting()) return CUDA_ERROR_DEINITIALIZED;
+  Stream* stream = nullptr;
+  if (CUresult r = StreamOf(handle, &stream); r != CUDA_SUCCESS) return r;
+  if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  CERB_CONTEXT(context);
+  const hipError_t error = hip.hipStreamDestroy(stream->hip_stream);
+  stream->alive = 0;
+  delete stream;
+  return NoteResult(context, error);
+}
+CUresult cuStreamDestroy(CUstream handle) {
+  return cuStreamDestroy_v2(handle);
+}
+
+CUresult cuStreamQuery(CUstream handle) {
+  CERB_CONTEXT(context);
+  CERB_STREAM(stream, handle);
+  return NoteResult(context, hip.hipStreamQuery(stream));
+}
+
+CUresult cuStreamSynchronize(CUstream handle) {
+  CERB_CONTEXT(context);
+  CERB_STREAM(stream, handle);
+  return NoteResult(context, hip.hipStreamSynchronize(stream));
+}
+
+CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned) {
+  CERB_CONTEXT(context);
+  CERB_STREAM(stream, handle);
+  if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  return NoteResult(context,
+                    hip.hipStreamWaitEvent(
+                        stream, reinterpret_cast<hipEvent_t>(event), 0));
+}
+
+CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback,
+                             void* user_data, unsigned flags) {
+  CERB_CONTEXT(context);
+  CERB_STREAM(stream, handle);
+  if (callback == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  auto call = std::make_unique<PendingCallback>(
+      PendingCallback{callback, handle, user_data});
+  const hipError_t error =
+      hip.hipStreamAddCallback(stream, RunCallback, call.get(), 0);
+  if (error == hipSuccess) call.release();
+  return NoteResult(context, error);
+}
+
+CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function,
+                          void* user_data) {
+  CERB_CONTEXT(context);
+  CERB_STREAM(stream, handle);
+  if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  hipError_t error = hip.hipLaunchHostFunc(stream, function, user_data);
+  if (error == hipErrorNotSupported) {
+    // HIP before 5.3 has callbacks only, which do the same here.
+    auto call = std::make_unique<PendingHostFunction>(
+        PendingHostFunction{function, user_data});
+    error = hip.hipStreamAddCallback(stream, RunHostFunction, call.get(), 0);
+    if (error == hipSuccess) call.release();
+  }
+  return NoteResult(context, error);
+}
+
+CUresult cuStreamGetFlags(CUstream handle, unsigned* flags) {
+  if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  Stream* stream = nullptr;
+  if (CUresult r = StreamOf(handle, &stream); r != CUDA_SUCCESS) return r;
+  *flags = stream != nullptr ? stream->flags : 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetPriority(CUstream handle, int* priority) {
+  if (priority == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  Stream* stream = nullptr;
+  if (CUresult r = StreamOf(handle, &stream); r != CUDA_SUCCESS) return r;
+  *priority = stream != nullptr ? stream->priority : 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetId(CUstream handle, unsigned long long* id) {
+  if (id == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  Stream* stream = nullptr;
+  if (CUresult r = StreamOf(handle, &stream); r != CUDA_SUCCESS) return r;
+  *id = stream != nullptr       ? stream->id
+        : IsPerThread(handle) ? kPerThreadStreamId
+                              : kLegacyStreamId;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetCtx(CUstream handle, CUcontext* out) {
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_CONTEXT(context);
+  Stream* stream = nullptr;
+  if (CUresult r = StreamOf(handle, &stream); r != CUDA_SUCCESS) return r;
+  *out = (stream != nullptr ? stream->context : context)->handle();
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext* out,
+                           CUgreenCtx* green) {
+  if (green != nullptr) *green = nullptr;
+  return cuStreamGetCtx(handle, out);
+}
+
+CUresult cuStreamGetDevice(CUstream handle, CUdevice* out) {
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_CONTEXT(context);
+  Stream* stream = nullptr;
+  if (CUresult r = StreamOf(handle, &stream); r != CUDA_SUCCESS) return r;
+  *out = (stream != nullptr ? stream->context : context)->device->ordinal;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
+  if (status == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_CONTEXT(context);
+  CERB_STREAM(stream, handle);
+  *status = 0;
+  const hipError_t error = hip.hipStreamIsCapturing(stream, status);
+  return error == hipErrorNotSupported ? CUDA_SUCCESS
+                                       : NoteResult(context, error);
+}
+
+// Managed memory is visible to all streams at all times here.
+CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr pointer,
+                                std::size_t bytes, unsigned flags) {
+  CERB_CONTEXT(context);
+  CERB_STREAM(stream, handle);
+  const hipError_t error = hip.hipStreamAttachMemAsync(
+      stream, reinterpret_cast<void*>(pointer), bytes, flags);
+  return error == hipErrorNotSupported ? CUDA_SUCCESS
+                                       : NoteResult(context, error);
+}
+
+CUresult cuStreamGetAttribute(CUstream handle, CUstreamAttrID id,
+                              CUstreamAttrValue* value) {
+  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_CONTEXT(context);
+  Stream* stream = nullptr;
+  if (CUresult r = StreamOf(handle, &stream); r != CUDA_SUCCESS) return r;
+  std::memset(value, 0, sizeof *value);
+  if (id == kAttributePriority) {
+    value->priority = stream != nullptr ? stream->priority : 0;
+  } else if (id == kAttributeSynchronizationPolicy) {
+    value->syncPolicy = 1;  // CU_SYNC_POLICY_AUTO
+  }
+  return CUDA_SUCCESS;
+}
+
+// Attributes are hints (cache policy, how to wait); none changes results.
+CUresult cuStreamSetAttribute(CUstream handle, CUstreamAttrID,
+                              const CUstreamAttrValue* value) {
+  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_CONTEXT(context);
+  Stream* stream = nullptr;
+  return StreamOf(handle, &stream);
+}
+CUresult cuStreamCopyAttributes(CUstream to, CUstream from) {
+  CERB_CONTEXT(context);
+  Stream* stream = nullptr;
+  if (CUresult r = StreamOf(to, &stream); r != CUDA_SUCCESS) return r;
+  return StreamOf(from, &stream);
+}
+
+// --- events: HIP's own objects under CUDA's name ---
+
+CUresult cuEventCreate(CUevent* out, unsigned flags) {
+  constexpr unsigned kKnown =
+      CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
+  if (out == nullptr || (flags & ~kKnown) != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  CERB_CONTEXT(context);
+  return NoteResult(context, hip.hipEventCreateWithFlags(
+                                 reinterpret_cast<hipEvent_t*>(out), flags));
+}
+
+CUresult cuEventDestroy_v2(CUevent event) {
+  if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  CERB_CONTEXT(context);
+  return NoteResult(
+      context, hip.hipEventDestroy(reinterpret_cast<hipEvent_t>(event)));
+}
+CUresult cuEventDestroy(CUevent event) { return cuEventDestroy_v2(event); }
+
+CUresult cuEventRecord(CUevent event, CUstream handle) {
+  if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  CERB_CONTEXT(context);
+  CERB_STREAM(stream, handle);
+  return NoteResult(context,
+                    hip.hipEventRecord(reinterpret_cast<hipEvent_t>(event),
+                                       stream));
+}
+// The one flag, CU_EVENT_RECORD_EXTERNAL, matters in graphs only.
+CUresult cuEventRecordWithFlags(CUevent event, CUstream handle, unsigned) {
+  return cuEventRecord(event, handle);
+}
+
+CUresult cuEventQuery(CUevent event) {
+  if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  CERB_CONTEXT(context);
+  return NoteResult(context,
+                    hip.hipEventQuery(reinterpret_cast<hipEvent_t>(event)));
+}
+
+CUresult cuEventSynchronize(CUevent event) {
+  if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  CERB_CONTEXT(context);
+  return NoteResult(
+      context, hip.hipEventSynchronize(reinterpret_cast<hipEvent_t>(event)));
+}
+
+CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start,
+                               CUevent end) {
+  if (milliseconds == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (start == nullptr || end == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  CERB_CONTEXT(context);
+  return NoteResult(context, hip.hipEventElapsedTime(
+                                 milliseconds,
+                                 reinterpret_cast<hipEvent_t>(start),
+                                 reinterpret_cast<hipEvent_t>(end)));
+}
+CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
+  return cuEventElapsedTime_v2(milliseconds, start, end);
+}
+
+}  // namespace api
+}  // namespace cerberus::stub
