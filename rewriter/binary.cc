@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "rewriter/segment.h"
-#include "support/mapped_file.h"
 
 namespace cerberus::rewriter {
 namespace {
@@ -414,7 +413,9 @@ Binary::~Binary() = default;
 
 const std::string& Binary::path() const { return impl_->path; }
 ByteSpan Binary::bytes() const { return impl_->bytes; }
-bool Binary::is_file() const { return impl_->file.size() > 0; }
+const MappedFile* Binary::file() const {
+  return impl_->file.size() > 0 ? &impl_->file : nullptr;
+}
 unsigned Binary::mode() const { return impl_->mode; }
 const ElfFile& Binary::elf() const { return impl_->elf; }
 const std::vector<Wrapper>& Binary::wrappers() const {

@@ -12,6 +12,7 @@
 #include "rewriter/elf.h"
 #include "rewriter/fatbin.h"
 #include "support/bytes.h"
+#include "support/mapped_file.h"
 #include "support/result.h"
 
 namespace cerberus::rewriter {
@@ -63,7 +64,8 @@ class Binary {
 
   const std::string& path() const;
   ByteSpan bytes() const;
-  bool is_file() const;   // opened by path, not FromBytes
+  // The mapped file; null after FromBytes.
+  const MappedFile* file() const;
   unsigned mode() const;  // the file's permission bits
   const ElfFile& elf() const;
 

@@ -155,4 +155,21 @@ Result<PtxChoice> ChoosePtx(const std::vector<FatbinEntry>& entries,
   return choice;
 }
 
+Result<std::vector<PtxChoice>> ChooseMemberPtx(const Binary& binary,
+                                               const Module& module,
+                                               std::uint32_t cc) {
+  std::vector<PtxChoice> choices;
+  for (const std::size_t member : module.link_members) {
+    const LocatedFatbin& fatbin = binary.fatbins()[member];
+    auto choice = ChoosePtx(fatbin.fatbin.entries, cc);
+    if (!choice) {
+      Diag diag = std::move(choice).error();
+      diag.where = PlaceOf(binary, fatbin);
+      return Err(std::move(diag));
+    }
+    choices.push_back(std::move(*choice));
+  }
+  return choices;
+}
+
 }  // namespace cerberus::rewriter

@@ -53,6 +53,12 @@ struct PtxChoice {
 Result<PtxChoice> ChoosePtx(const std::vector<FatbinEntry>& entries,
                             std::uint32_t cc);
 
+// The same for the members of a device link, in the order of link_members.
+// Errors: as ChoosePtx, naming the member.
+Result<std::vector<PtxChoice>> ChooseMemberPtx(const Binary& binary,
+                                               const Module& module,
+                                               std::uint32_t cc);
+
 }  // namespace cerberus::rewriter
 
 #endif  // CERBERUS_REWRITER_EXTRACT_H_

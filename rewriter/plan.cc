@@ -70,7 +70,7 @@ Result<Plan> PlanConversion(const Binary& binary, const PlanOptions& options) {
 }
 
 Status Rewrite(const Binary& binary, const Plan& plan, OutputFile& out) {
-  if (binary.is_file()) {
+  if (binary.file() != nullptr) {
     CERB_TRY_VOID(out.CopyFrom(binary.path()));
   } else {
     CERB_TRY_VOID(out.Append(binary.bytes()));

@@ -233,8 +233,11 @@ Result<ConvertedInfo> ReadConvertedFile(const std::string& path) {
   return ReadConverted(file.bytes(), path);
 }
 
-Status VerifyConversion(const Binary& input, const Plan& plan,
-                        ByteSpan output, const std::string& name) {
+namespace {
+
+// `file` is what `output` is a view of, or null.
+Status Verify(const Binary& input, const Plan& plan, ByteSpan output,
+              const MappedFile* file, const std::string& name) {
   const auto fail = [&](std::uint64_t offset, std::string message) {
     Where where;
     where.file = name;
@@ -248,8 +251,8 @@ Status VerifyConversion(const Binary& input, const Plan& plan,
   }
   // One pass in file order: input up to the next edit, then the edit.
   const ByteSpan old = input.bytes();
-  const auto compare = [&](std::uint64_t at, ByteSpan expected,
-                           std::string_view what) -> Status {
+  const auto compare_all = [&](std::uint64_t at, ByteSpan expected,
+                               std::string_view what) -> Status {
     const ByteSpan actual = output.subspan(at, expected.size());
     if (std::equal(actual.begin(), actual.end(), expected.begin())) return {};
     const auto diff =
@@ -259,6 +262,23 @@ Status VerifyConversion(const Binary& input, const Plan& plan,
                 fmt::format("{} differs: found 0x{:02x}, expected 0x{:02x}",
                             what, actual[static_cast<std::size_t>(diff)],
                             expected[static_cast<std::size_t>(diff)]));
+  };
+  // In pieces, so that of a large file little is in memory at a time.
+  const auto compare = [&](std::uint64_t at, ByteSpan expected,
+                           std::string_view what) -> Status {
+    constexpr std::uint64_t kPiece = 8 << 20;
+    while (expected.size() > kPiece) {
+      for (const MappedFile* f : {file, input.file()}) {
+        if (f != nullptr) f->Expect(at, kPiece);
+      }
+      CERB_TRY_VOID(compare_all(at, expected.first(kPiece), what));
+      for (const MappedFile* f : {file, input.file()}) {
+        if (f != nullptr) f->LetGo(at, kPiece);
+      }
+      expected = expected.subspan(kPiece);
+      at += kPiece;
+    }
+    return compare_all(at, expected, what);
   };
   std::uint64_t at = 0;
   for (const Plan::Edit& edit : plan.edits) {
@@ -311,16 +331,23 @@ Status VerifyConversion(const Binary& input, const Plan& plan,
   return {};
 }
 
+}  // namespace
+
+Status VerifyConversion(const Binary& input, const Plan& plan,
+                        ByteSpan output, const std::string& name) {
+  return Verify(input, plan, output, nullptr, name);
+}
+
 Status VerifyConversion(const Binary& input, const Plan& plan,
                         const OutputFile& output) {
   CERB_TRY(const MappedFile file, output.Map());
-  return VerifyConversion(input, plan, file.bytes(), output.path());
+  return Verify(input, plan, file.bytes(), &file, output.path());
 }
 
 Status VerifyConversionFile(const Binary& input, const Plan& plan,
                             const std::string& path) {
   CERB_TRY(const MappedFile file, MappedFile::Open(path));
-  return VerifyConversion(input, plan, file.bytes(), path);
+  return Verify(input, plan, file.bytes(), &file, path);
 }
 
 }  // namespace cerberus::rewriter

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -38,6 +39,30 @@ Result<MappedFile> MappedFile::FromDescriptor(int fd,
     file.size_ = static_cast<std::size_t>(st.st_size);
   }
   return file;
+}
+
+namespace {
+
+void Advise(ByteSpan file, std::uint64_t offset, std::uint64_t size,
+            int advice) {
+  if (offset >= file.size()) return;
+  size = std::min<std::uint64_t>(size, file.size() - offset);
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  const std::uint64_t start = offset & ~(page - 1);
+  auto* at = const_cast<std::uint8_t*>(file.data()) + start;
+  (void)::madvise(at, offset + size - start, advice);
+}
+
+}  // namespace
+
+void MappedFile::Expect(std::uint64_t offset, std::uint64_t size) const {
+#ifdef MADV_POPULATE_READ  // Linux 5.14
+  Advise(bytes(), offset, size, MADV_POPULATE_READ);
+#endif
+}
+
+void MappedFile::LetGo(std::uint64_t offset, std::uint64_t size) const {
+  Advise(bytes(), offset, size, MADV_DONTNEED);
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept

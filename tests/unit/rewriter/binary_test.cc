@@ -275,6 +275,10 @@ TEST(Extract, DeviceLinkNamesItsMembers) {
   ASSERT_EQ((*modules)[0].link_members.size(), 1u);
   EXPECT_EQ(binary->fatbins()[(*modules)[0].link_members[0]].section,
             "__nv_relfatbin");
+  const auto choices = ChooseMemberPtx(*binary, (*modules)[0], 89);
+  ASSERT_TRUE(choices) << choices.error().ToString();
+  ASSERT_EQ(choices->size(), 1u);
+  EXPECT_EQ((*choices)[0].entry->sm, 75u);
 }
 
 TEST(Extract, ChoosesPtx) {

@@ -24,7 +24,7 @@ struct EntrySpec {
   std::uint64_t flags = 0x11;
   std::string content = kPtx;
   char packing = 'n';   // n none, l LZ4, z zstd
-  std::string name;     // source file, as -G stores it
+  std::string name = {};  // source file, as -G stores it
 };
 
 inline Bytes Entry(const EntrySpec& spec) {
