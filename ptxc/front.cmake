@@ -5,5 +5,7 @@ add_library(cerberus_ptx STATIC
   opcode_table.cc
   parser.cc
   parser_body.cc
-  parser_expr.cc)
+  parser_expr.cc
+  printer.cc
+  sema.cc)
 target_link_libraries(cerberus_ptx PUBLIC cerberus_support)

@@ -25,6 +25,8 @@ std::string Float64(std::uint64_t bits) { return "0d" + Hex(bits, 16); }
 
 std::string Integer(std::uint64_t bits, bool is_unsigned) {
   if (is_unsigned) return std::to_string(bits) + "U";
+  // Its digits alone would be an unsigned constant.
+  if (bits == std::uint64_t{1} << 63) return "(-9223372036854775807-1)";
   return std::to_string(static_cast<std::int64_t>(bits));
 }
 
