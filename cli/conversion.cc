@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "cli/code_object.h"
+#include "cli/demangle.h"
 #include "cli/embedded_ptx.h"
 #include "cli/paths.h"
 #include "kpack/content_key.h"
@@ -45,6 +45,13 @@ std::uint32_t CapabilityOf(const std::string& arch) {
   const Result<TargetId> id = TargetId::Parse(arch);
   const ComputeCapability cc = ComputeCapabilityOf(id ? id->processor : arch);
   return static_cast<std::uint32_t>(cc.sm());
+}
+
+// What a single entry says of itself, with the place where it is.
+Diag InModule(Diag diag, const Where& module) {
+  diag.message = diag.ToString();
+  diag.where = module;
+  return diag;
 }
 
 const Diag* FirstError(const std::vector<Diag>& diags) {
@@ -140,7 +147,7 @@ Status Conversion::ChooseEntries(const rewriter::Module& module, Unit& unit) {
         rewriter::ChoosePtx(entries, CapabilityOf(arch));
     if (!choice) {
       if (choice.error().code != DiagCode::kNoPtx) {
-        return Err(std::move(choice).error());
+        return Err(InModule(std::move(choice).error(), unit.where));
       }
       unit.missing = choice.error().message;
       continue;
@@ -160,9 +167,10 @@ Status Conversion::ChooseEntries(const rewriter::Module& module, Unit& unit) {
     unit.sm = first.sm;
     unit.ptx_version =
         fmt::format("{}.{}", first.format_major, first.format_minor);
-    CERB_TRY(const std::vector<std::string> kernels,
-             rewriter::KernelNames(first));
-    unit.kernel_count = kernels.size();
+    const Result<std::vector<std::string>> kernels =
+        rewriter::KernelNames(first);
+    if (!kernels) return Err(InModule(kernels.error(), unit.where));
+    unit.kernel_count = kernels->size();
     ++summary_.modules;
   }
   return {};
@@ -279,9 +287,7 @@ void Conversion::CompileTask(UnitTask& task, const Compiler& compiler) const {
       request.ptx = *std::move(text);
       outcome = compiler(request);
     } else {
-      Diag diag = std::move(text).error();
-      diag.where.file = unit.where.file;
-      outcome.diags.push_back(std::move(diag));
+      outcome.diags.push_back(InModule(std::move(text).error(), unit.where));
       request.ptx.clear();
     }
     const bool whole = outcome.status == CompileOutcome::Status::kDone;
@@ -412,6 +418,26 @@ void Conversion::LeaveOut(const UnitTask& task) {
   summary_.left_out[reason] += std::max<std::size_t>(count, 1);
 }
 
+// Every kernel of the PTX is in the code object or among those left out: a
+// kernel that is lost without a word would be found out only at its launch.
+Status Conversion::CheckComplete(const UnitTask& task,
+                                 const CodeObject& object) const {
+  CERB_TRY(const std::vector<std::string> wanted,
+           rewriter::KernelNames(EntryOfText(task.ptx)));
+  std::set<std::string> there;
+  for (const CodeObject::Kernel& kernel : object.kernels) {
+    there.insert(kernel.name);
+  }
+  for (const std::string& kernel : wanted) {
+    if (there.count(kernel) != 0 || object.failed.count(kernel) != 0) continue;
+    Where where = task.unit->where;
+    where.kernel = Demangle(kernel);
+    return Err(DiagCode::kInternal, std::move(where),
+               "is missing from the compiler's output");
+  }
+  return {};
+}
+
 Status Conversion::AddToArchive(const UnitTask& task, Bytes code) {
   Unit& unit = *task.unit;
   CERB_TRY(const CodeObject object, ReadCodeObject(code, unit.label));
@@ -422,6 +448,7 @@ Status Conversion::AddToArchive(const UnitTask& task, Bytes code) {
         fmt::format("the compiler's code follows launch ABI {}, expected {}",
                     object.abi, launch_abi)));
   }
+  CERB_TRY_VOID(CheckComplete(task, object));
   const std::string content_key = kpack::ContentKey(task.ptx);
   kpack::Metadata metadata = {{"cerberus_abi", object.abi},
                               {"ptxc", object.ptxc},

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/code_object.h"
 #include "cli/compiler.h"
 #include "cli/reporter.h"
 #include "kpack/writer.h"
@@ -105,6 +106,7 @@ class Conversion {
   void CompileTask(UnitTask& task, const Compiler& compiler) const;
   Status TakeResult(UnitTask& task);
   void LeaveOut(const UnitTask& task);
+  Status CheckComplete(const UnitTask& task, const CodeObject& object) const;
   Status AddToArchive(const UnitTask& task, Bytes code);
   Status AddFallback();
   Status PrepareBundle();
