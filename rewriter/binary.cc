@@ -110,6 +110,7 @@ struct Binary::Impl {
   std::vector<LocatedFatbin> fatbins;
   bool converted = false;
 
+  Status Read();
   Status CheckKind() const;
   Status FindWrappers();
   Status ResolveWrappers(std::vector<std::uint64_t> vaddrs, bool certain);
@@ -353,6 +354,7 @@ Status Binary::Impl::FindFatbins() {
                                       std::move(*fatbin), {}});
       at += size;
     }
+    file.LetGo(region.offset, region.size);
   }
   return {};
 }
@@ -370,27 +372,31 @@ void Binary::Impl::NumberFatbins() {
   }
 }
 
-Result<Binary> Binary::FromBytes(ByteSpan bytes, const std::string& name) {
-  Binary binary;
-  Impl& impl = *binary.impl_;
-  impl.path = name;
-  impl.bytes = bytes;
-  CERB_TRY_VOID(impl.CheckKind());
-  CERB_TRY(impl.elf, ElfFile::Parse(bytes, name));
-  impl.converted = impl.elf.FindSection(kMarkerSection) != nullptr;
-  for (const Elf64_Phdr& segment : impl.elf.segments()) {
+Status Binary::Impl::Read() {
+  CERB_TRY_VOID(CheckKind());
+  CERB_TRY(elf, ElfFile::Parse(bytes, path));
+  converted = elf.FindSection(kMarkerSection) != nullptr;
+  for (const Elf64_Phdr& segment : elf.segments()) {
     if (segment.p_type == PT_LOAD &&
         StartsWith(bytes.subspan(
                        std::min<std::uint64_t>(segment.p_offset,
                                                bytes.size()),
                        std::min<std::uint64_t>(segment.p_filesz, 8)),
                    kSegmentMagic)) {
-      impl.converted = true;
+      converted = true;
     }
   }
-  CERB_TRY_VOID(impl.FindWrappers());
-  CERB_TRY_VOID(impl.FindFatbins());
-  impl.NumberFatbins();
+  CERB_TRY_VOID(FindWrappers());
+  CERB_TRY_VOID(FindFatbins());
+  NumberFatbins();
+  return {};
+}
+
+Result<Binary> Binary::FromBytes(ByteSpan bytes, const std::string& name) {
+  Binary binary;
+  binary.impl_->path = name;
+  binary.impl_->bytes = bytes;
+  CERB_TRY_VOID(binary.impl_->Read());
   return binary;
 }
 
@@ -400,9 +406,12 @@ Result<Binary> Binary::Open(const std::string& path) {
   if (::stat(path.c_str(), &st) != 0) {
     return Err(ErrnoDiag(path, "cannot stat", errno));
   }
-  CERB_TRY(Binary binary, FromBytes(file.bytes(), path));
-  binary.impl_->file = std::move(file);
+  Binary binary;
+  binary.impl_->path = path;
   binary.impl_->mode = st.st_mode & 07777;
+  binary.impl_->bytes = file.bytes();
+  binary.impl_->file = std::move(file);
+  CERB_TRY_VOID(binary.impl_->Read());
   return binary;
 }
 
