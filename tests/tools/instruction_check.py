@@ -1,0 +1,973 @@
+"""Executes every instruction of a target on the emulator and compares with
+AMD's pseudo-code.
+
+For each mnemonic a kernel of one instruction is assembled by llvm-mc, run
+over edge values and random ones under several EXEC masks, and its results
+are compared bit by bit with what pcode.py computes from the instruction's
+text in the manual (PyPI package tinygrad, runtime/autogen/amd). Instructions
+whose manual allows an error (V_RCP_F32 and the like) are compared within it.
+
+    python3 instruction_check.py --hip build/…/libamdhip64.so --target gfx1100
+
+Prints one line per mnemonic that differs or could not be checked, and the
+counts; exit code 1 if a result differs that is not explained in
+known_differences.py.
+"""
+
+import argparse
+import collections
+import hashlib
+import importlib
+import json
+import math
+import os
+import random
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+from fractions import Fraction
+
+import memory_cases
+import pcode
+from hip_ctypes import Hip, HipError
+from known_differences import OVERRIDES, TOLERANCE, UNCHECKED
+from pcode import Env, PcodeError, Val
+
+LANES = 256  # per vector instruction: 8 waves of 32 or 4 of 64
+SCALARS = 128
+
+ARCH = {"gfx10": None, "gfx11": "rdna3", "gfx12": "rdna4", "gfx9": "cdna"}
+
+
+class Target:
+
+    def __init__(self, name):
+        self.name = name
+        self.generation = next(g for g in ("gfx12", "gfx11", "gfx10", "gfx9")
+                               if name.startswith(g))
+        self.arch = ARCH[self.generation]
+        self.wave = 64 if self.generation == "gfx9" else 32
+        base = "tinygrad.runtime.autogen.amd." + self.arch
+        self.pcode = importlib.import_module(base + ".str_pcode").PCODE
+        self.operands = importlib.import_module(base + ".operands").OPERANDS
+        self.by_name = {}
+        for op in self.pcode:
+            self.by_name.setdefault(base_name(op.name), op)
+
+
+def base_name(name):
+    return re.sub(r"_(E32|E64)$", "", name)
+
+
+# --- Values -----------------------------------------------------------------
+
+
+def f32(x):
+    return pcode.f32_bits(x)
+
+
+F32 = [0, 0x80000000, f32(1), f32(-1), f32(.5), f32(2), f32(1.5), f32(-2.5),
+       1, 0x80000001, 0x7fffff, 0x800000, 0x80800000, 0x7f7fffff, 0xff7fffff,
+       0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001, 0x7f800001, 0xffa00000,
+       f32(3.14159265), f32(255.5), f32(-128.5), f32(65504), f32(65520),
+       f32(32767.5), f32(2147483648), f32(-2147483648), f32(4294967040),
+       f32(1e10), f32(1e-10), f32(0.49999997), f32(1e30), f32(1e-30),
+       0x3f800001, 0x33000000, 0x33800000, 0x38800000, 0x477ff000]
+F16 = [0, 0x8000, 0x3c00, 0xbc00, 0x3800, 0x4000, 0x3e00, 0xc100, 1, 0x8001,
+       0x3ff, 0x400, 0x8400, 0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e00, 0xfe01,
+       0x7c01, 0xfd00, 0x4248, 0x5bfc, 0x3801, 0x3c01, 0x0600, 0x7800]
+F64 = [struct.unpack("<Q", struct.pack("<d", x))[0] for x in
+       (0., -0., 1., -1., .5, 2., 1.5, -2.5, 5e-324, -5e-324, 2.2250738585072014e-308,
+        1.7976931348623157e308, math.inf, -math.inf, 3.141592653589793, 2147483647.5,
+        -2147483648.5, 4294967295.5, 1e10, 1e-300, 1e300, .1, 65504., 3.4028235e38,
+        3.5e38, 1e-40, .49999999999999994)] + [
+            0x7ff8000000000000, 0xfff8000000000001, 0x7ff0000000000001,
+            0xfff4000000000000, 0x000fffffffffffff, 0x0010000000000000]
+INT = [0, 1, 2, 3, 7, 8, 15, 16, 31, 32, 33, 63, 64, 0x7f, 0x80, 0xff, 0x100,
+       0x7fff, 0x8000, 0xffff, 0x10000, 0x7fffffff, 0x80000000, 0x80000001,
+       0xffffffff, 0xfffffffe, 0xffff8000, 0x00ff00ff, 0x12345678, 0xaaaaaaaa,
+       0x55555555, 0xffffff, 0x800000, 0x7fffff]
+BF16 = [0, 0x8000, 0x3f80, 0xbf80, 0x4000, 1, 0x7f, 0x80, 0x7f7f, 0x7f80,
+        0xff80, 0x7fc0, 0x7f81, 0x4049]
+
+
+def pool_value(rng, fmt, bits):
+    """A value of an operand's format: an edge, or random."""
+    name = fmt.name.replace("FMT_NUM_", "").replace("FMT_", "")
+    packed = re.match(r"PK(\d*)_(\w+)", name)
+    if packed:
+        part = packed.group(2)
+        width = bits // int(packed.group(1) or 2)
+        value = 0
+        for _ in range(bits // width):
+            value = value << width | scalar_value(rng, part, width)
+        return value
+    return scalar_value(rng, name, bits)
+
+
+def scalar_value(rng, name, bits):
+    edge = rng.random() < .6
+    mask = (1 << bits) - 1
+    if name == "F32" or (name == "ANY" and bits == 32 and rng.random() < .5):
+        if edge:
+            return rng.choice(F32)
+        if rng.random() < .5:
+            return f32(rng.uniform(-300, 300))
+        return rng.getrandbits(32)
+    if name == "F16":
+        high = rng.getrandbits(16) << 16 if bits == 32 else 0
+        return high | (rng.choice(F16) if edge else rng.getrandbits(16))
+    if name == "BF16":
+        return rng.choice(BF16) if edge else rng.getrandbits(16)
+    if name == "F64":
+        if edge:
+            return rng.choice(F64)
+        if rng.random() < .5:
+            return struct.unpack("<Q", struct.pack("<d", rng.uniform(-1e4,
+                                                                     1e4)))[0]
+        return rng.getrandbits(64)
+    if edge:
+        value = rng.choice(INT)
+        if bits == 64:
+            roll = rng.random()
+            if roll < .3:
+                value = value << 32 | rng.choice(INT)
+            elif roll < .5 and value >> 31:
+                value |= 0xffffffff << 32
+        return value & mask
+    return rng.getrandbits(bits)
+
+
+# --- Assembly ---------------------------------------------------------------
+
+HEADER = """
+.amdgcn_target "amdgcn-amd-amdhsa--{target}"
+.text
+"""
+
+KERNEL = """
+.globl k{n}
+.p2align 8
+.type k{n},@function
+k{n}:
+{body}
+  s_endpgm
+.rodata
+.p2align 6
+.amdhsa_kernel k{n}
+  .amdhsa_user_sgpr_kernarg_segment_ptr 1
+  .amdhsa_system_sgpr_workgroup_id_x 1
+  .amdhsa_next_free_vgpr {vgprs}
+  .amdhsa_next_free_sgpr 96
+  .amdhsa_group_segment_fixed_size {lds}
+  .amdhsa_float_denorm_mode_32 3
+  .amdhsa_float_denorm_mode_16_64 3
+{extra}
+.end_amdhsa_kernel
+.text
+"""
+
+META_KERNEL = """  - .name: k{n}
+    .symbol: k{n}.kd
+    .kernarg_segment_size: 32
+    .kernarg_segment_align: 8
+    .group_segment_fixed_size: {lds}
+    .private_segment_fixed_size: {scratch}
+    .wavefront_size: {wave}
+    .sgpr_count: 96
+    .vgpr_count: {vgprs}
+    .max_flat_workgroup_size: 1024
+    .args:
+      - {{.offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global}}
+      - {{.offset: 8, .size: 8, .value_kind: global_buffer, .address_space: global}}
+      - {{.offset: 16, .size: 8, .value_kind: global_buffer, .address_space: global}}
+      - {{.offset: 24, .size: 8, .value_kind: global_buffer, .address_space: global}}
+"""
+
+
+class Dialect:
+    """How a generation spells what surrounds the instruction."""
+
+    def __init__(self, target):
+        self.t = target
+        g = target.generation
+        self.wave64 = target.wave == 64
+        self.load = (lambda n, *a: f"s_load_{'b' if g >= 'gfx11' and g != 'gfx9' else 'dword'}"
+                     f"{n * 32 if g in ('gfx11', 'gfx12') else 'x' + str(n) if n > 1 else ''} "
+                     + ", ".join(a))
+        self.exec = "exec" if self.wave64 else "exec_lo"
+        self.vcc = "vcc" if self.wave64 else "vcc_lo"
+        self.mov = "s_mov_b64" if self.wave64 else "s_mov_b32"
+
+    def wait(self):
+        if self.t.generation == "gfx12":
+            return "  s_wait_loadcnt 0x0\n  s_wait_kmcnt 0x0\n  s_wait_dscnt 0x0"
+        return "  s_waitcnt vmcnt(0) lgkmcnt(0)"
+
+    def wait_store(self):
+        if self.t.generation == "gfx12":
+            return "  s_wait_storecnt 0x0\n" + self.wait()
+        if self.t.generation == "gfx9":
+            return self.wait()
+        return "  s_waitcnt_vscnt null, 0x0\n" + self.wait()
+
+    def gload(self, dwords, dst, addr, base, offset=0):
+        kind = (f"b{32 * dwords}" if self.t.generation in ("gfx11", "gfx12")
+                else "dword" + (f"x{dwords}" if dwords > 1 else ""))
+        off = f" offset:{offset}" if offset else ""
+        return f"  global_load_{kind} {dst}, {addr}, {base}{off}"
+
+    def gstore(self, dwords, src, addr, base, offset=0):
+        kind = (f"b{32 * dwords}" if self.t.generation in ("gfx11", "gfx12")
+                else "dword" + (f"x{dwords}" if dwords > 1 else ""))
+        off = f" offset:{offset}" if offset else ""
+        return f"  global_store_{kind} {addr}, {src}, {base}{off}"
+
+    def add(self, dst, a, b):
+        name = "v_add_u32" if self.t.generation == "gfx9" else "v_add_nc_u32"
+        return f"  {name} {dst}, {a}, {b}"
+
+    def group_id(self):
+        return "ttmp9" if self.t.generation == "gfx12" else "s2"
+
+    def begin(self, setup=()):
+        """v40: lane's byte offset, 64 per lane; s[4:5] input, s[6:7] output,
+        s[8:9] wave's input record (64 bytes), s[10:11] wave's output."""
+        shift = 6 if self.wave64 else 5
+        lines = []
+        if self.t.generation == "gfx12":
+            pass
+        lines += [
+            f"  s_mov_b32 s40, {self.group_id()}",
+            "  " + self.load(8, "s[4:11]", "s[0:1]", "0x0"),
+            self.wait(),
+            f"  s_lshl_b32 s41, s40, {shift}",
+            "  v_and_b32 v0, 0x3ff, v0",
+            self.add("v40", "s41", "v0"),
+            "  v_lshlrev_b32 v40, 6, v40",
+            "  s_lshl_b32 s41, s40, 6",
+            "  s_add_u32 s8, s8, s41",
+            "  s_addc_u32 s9, s9, 0",
+            "  s_add_u32 s10, s10, s41",
+            "  s_addc_u32 s11, s11, 0",
+            "  " + self.load(16, "s[48:63]", "s[8:9]", "0x0"),
+            self.gload(4, "v[4:7]", "v40", "s[4:5]"),
+            self.gload(4, "v[8:11]", "v40", "s[4:5]", 16),
+            self.gload(4, "v[12:15]", "v40", "s[4:5]", 32),
+            self.gload(4, "v[16:19]", "v40", "s[4:5]", 48),
+            self.wait(),
+            # The wave's record: S0 48:49, S1 50:51, D0 52:53, VCC 54:55,
+            # EXEC 56:57, M0 58, SCC 59, S2 60:61.
+            *setup,
+            "  s_mov_b64 s[26:27], s[52:53]",
+            "  s_mov_b32 m0, s58",
+            "  s_mov_b64 vcc, s[54:55]",
+            "  s_cmp_lg_u32 s59, 0",
+            f"  {self.mov} {self.exec}, s{'[56:57]' if self.wave64 else '56'}",
+        ]
+        return "\n".join(lines)
+
+    def end(self, after=()):
+        """Stores v[16:19] and v[4:7] of each lane; SCC, VCC, EXEC, s[26:27],
+        s[24:25] and M0 of the wave."""
+        lines = [
+            "  s_cselect_b32 s44, 1, 0",
+            "  s_mov_b64 s[42:43], exec",
+            "  s_mov_b64 exec, -1" if self.wave64 else "  s_mov_b32 exec_lo, -1",
+            *after,
+            self.gstore(4, "v[16:19]", "v40", "s[6:7]"),
+            self.gstore(4, "v[4:7]", "v40", "s[6:7]", 16),
+            "  v_mov_b32 v41, 0",
+        ]
+        for i, src in enumerate(("s44", "m0", "vcc_lo", "vcc_hi", "s42", "s43",
+                                 "s26", "s27", "s24", "s25", "s48", "s49")):
+            lines.append(f"  v_mov_b32 v{44 + i}, {src}")
+        for i in range(3):
+            lines.append(self.gstore(4, f"v[{44 + 4 * i}:{47 + 4 * i}]", "v41",
+                                     "s[10:11]", 16 * i))
+        return "\n".join(lines)
+
+
+def vregs(first, bits):
+    n = max(1, (bits + 31) // 32)
+    return f"v{first}" if n == 1 else f"v[{first}:{first + n - 1}]"
+
+
+def sregs(first, bits):
+    n = max(1, (bits + 31) // 32)
+    return f"s{first}" if n == 1 else f"s[{first}:{first + n - 1}]"
+
+
+class Case:
+    """One instruction as it is tested."""
+
+    def __init__(self, op, text, family):
+        self.op = op
+        self.name = op.name
+        self.text = text
+        self.family = family
+        self.lds = 0
+        self.scratch = 0
+        self.setup = ()  # before EXEC is set
+        self.after = ()  # after EXEC is whole again
+
+
+class Checker:
+
+    def __init__(self, target, hip_path, only=None, verbose=False):
+        self.t = Target(target)
+        self.hip = Hip(hip_path, target)
+        self.d = Dialect(self.t)
+        self.only = re.compile(only) if only else None
+        self.verbose = verbose
+        self.programs = {}
+        self.results = {}  # name -> (status, note)
+
+    # Building.
+
+    def candidates(self):
+        for op, text in self.t.pcode.items():
+            if self.only and not self.only.search(op.name):
+                continue
+            kind = type(op).__name__
+            case = None
+            if kind in ("VOP1Op", "VOP2Op", "VOP3Op", "VOP3POp", "VOP3SDOp",
+                        "VOPCOp"):
+                case = self.vector_case(op, kind)
+            elif kind in ("SOP1Op", "SOP2Op", "SOPCOp", "SOPKOp"):
+                case = self.scalar_case(op, kind)
+            else:
+                case = memory_cases.make_case(self, op, kind)
+            if case is not None:
+                yield case
+
+    def fields_of(self, op):
+        """Operand sizes; the tables lack the sources of some VOP3 forms,
+        which are those of the short form."""
+        fields = self.t.operands.get(op)
+        if op.name.endswith("_E64") and (fields is None or
+                                         "src0" not in fields):
+            for other, known in self.t.operands.items():
+                if other.name == base_name(op.name) + "_E32" or (
+                        other.name == base_name(op.name) and other != op):
+                    return known
+        return fields
+
+    def vector_case(self, op, kind):
+        fields = self.fields_of(op)
+        if fields is None:
+            return None
+        wave_bits = self.t.wave
+        name = op.name.lower()
+        out = []
+        base = base_name(op.name)
+        e32 = op.name.endswith("_E32")
+        if kind == "VOPCOp":
+            if base.startswith("V_CMPX") and self.t.generation != "gfx9":
+                out = []
+            else:
+                out = [self.d.vcc]
+        elif "vdst" in fields and fields["vdst"][2].name != "OPR_SREG":
+            if base.startswith("V_CMP"):
+                if not (base.startswith("V_CMPX") and
+                        self.t.generation != "gfx9"):
+                    out = [sregs(26, wave_bits)]
+            else:
+                out = [vregs(16, fields["vdst"][1])]
+        elif "vdst" in fields:
+            if base.startswith("V_CMPX") and self.t.generation != "gfx9":
+                out = []
+            elif base.startswith("V_CMP"):
+                out = [sregs(26, wave_bits)]
+            else:
+                out = [sregs(26, fields["vdst"][1])]
+        if "sdst" in fields:
+            out.append(sregs(26, wave_bits))
+        carry = "_CO_" in base and kind == "VOP2Op"
+        if carry:
+            out.append(self.d.vcc)
+        sources = []
+        first = {"src0": 4, "src1": 8, "vsrc1": 8, "src2": 12}
+        for field in ("src0", "src1", "vsrc1", "src2"):
+            if field not in fields:
+                continue
+            fmt, bits, optype = fields[field]
+            if fmt.name == "FMT_NUM_M64":
+                sources.append(sregs(54, wave_bits))
+            elif optype.name in ("OPR_SSRC_LANESEL", "OPR_SSRC"):
+                sources.append("s50" if field != "src2" else "s60")
+                if field == "src0":
+                    sources[-1] = "s48"
+            else:
+                sources.append(vregs(first[field], bits))
+        if base in ("V_FMAMK_F32", "V_FMAMK_F16"):
+            sources.insert(1, "0x3fc00000" if base.endswith("32") else
+                           "0x3e00")
+        if base in ("V_FMAAK_F32", "V_FMAAK_F16"):
+            sources.append("0x3fc00000" if base.endswith("32") else "0x3e00")
+        if base == "V_CNDMASK_B32" and e32 or carry and "CI" in base:
+            sources.append(self.d.vcc)
+        text = name + (" " + ", ".join(out + sources) if out + sources else "")
+        case = Case(op, text, "vector")
+        case.fields = fields
+        return case
+
+    def scalar_case(self, op, kind):
+        fields = self.t.operands.get(op)
+        if fields is None:
+            return None
+        args = []
+        if "sdst" in fields:
+            args.append(sregs(26, fields["sdst"][1]))
+        for field, first in (("ssrc0", 48), ("ssrc1", 50)):
+            if field in fields:
+                args.append(sregs(first, fields[field][1]))
+        case = Case(op, "", "scalar")
+        case.simm = None
+        if "simm16" in fields:
+            digest = hashlib.sha256(op.name.encode()).digest()
+            case.simm = struct.unpack("<h", digest[:2])[0]
+            if op.name.endswith("_U32"):
+                case.simm &= 0x7fff
+            args.append(str(case.simm))
+        case.text = op.name.lower() + " " + ", ".join(args)
+        case.fields = fields
+        return case
+
+    def assemble(self, cases):
+        """The cases that llvm-mc accepts, others recorded. 16-bit operands
+        are written as whole registers or, where that is refused, as low
+        halves."""
+        bad = self.refused(cases)
+        for i in bad:
+            halves = re.sub(r"\bv(\d+)\b", r"v\1.l", cases[i].text)
+            cases[i].halves, cases[i].text = cases[i].text, halves
+        again = self.refused([cases[i] for i in bad])
+        for n, i in enumerate(list(bad)):
+            if n in again:
+                cases[i].text = cases[i].halves
+            else:
+                del bad[i]
+        good = []
+        for i, case in enumerate(cases):
+            if i in bad:
+                absent = "not supported on this GPU" in bad[i]
+                self.record(case.name, "not of this target" if absent else
+                            "not assembled", f"{case.text}: {bad[i]}")
+            else:
+                good.append(case)
+        return good
+
+    def refused(self, cases):
+        """What llvm-mc does not accept: index -> message."""
+        if not cases:
+            return {}
+        lines = [c.text for c in cases]
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "try.s")
+            with open(path, "w") as f:
+                f.write("\n".join(lines) + "\n")
+            run = subprocess.run(
+                ["llvm-mc-22", "-triple=amdgcn-amd-amdhsa",
+                 f"-mcpu={self.t.name}", path, "-o", "/dev/null"],
+                capture_output=True, text=True, check=False)
+            bad = {}
+            for m in re.finditer(r"try\.s:(\d+):\d+: error: (.*)", run.stderr):
+                bad.setdefault(int(m.group(1)) - 1, m.group(2))
+        return bad
+
+    def build(self, cases):
+        text = HEADER.format(target=self.t.name)
+        meta = ""
+        extra = ("" if self.d.wave64 else "  .amdhsa_wavefront_size32 1")
+        if self.t.name in ("gfx90a", "gfx942", "gfx950"):
+            extra += "\n  .amdhsa_accum_offset 64"
+        for n, case in enumerate(cases):
+            body = "\n".join((self.d.begin(case.setup), "  " + case.text,
+                              self.d.end(case.after)))
+            own = ""
+            if case.scratch:
+                own = ("\n  .amdhsa_private_segment_fixed_size "
+                       f"{case.scratch}\n  .amdhsa_enable_private_segment 1")
+            values = dict(n=n, body=body, vgprs=64, lds=case.lds,
+                          extra=extra + own, wave=self.t.wave,
+                          scratch=case.scratch)
+            text += KERNEL.format(**values)
+            meta += META_KERNEL.format(**values)
+        text += (".amdgpu_metadata\n---\namdhsa.version: [1, 2]\n"
+                 f"amdhsa.target: amdgcn-amd-amdhsa--{self.t.name}\n"
+                 "amdhsa.kernels:\n" + meta + "...\n.end_amdgpu_metadata\n")
+        with tempfile.TemporaryDirectory() as folder:
+            source = os.path.join(folder, "k.s")
+            obj = os.path.join(folder, "k.o")
+            out = os.path.join(folder, "k.hsaco")
+            with open(source, "w") as f:
+                f.write(text)
+            subprocess.run(["llvm-mc-22", "-triple=amdgcn-amd-amdhsa",
+                            f"-mcpu={self.t.name}", "-filetype=obj", source,
+                            "-o", obj], check=True)
+            subprocess.run(["ld.lld-22", "-shared", obj, "-o", out],
+                           check=True)
+            with open(out, "rb") as f:
+                return f.read()
+
+    def record(self, name, status, note=""):
+        self.results[name] = (status, note)
+
+    # Running.
+
+    def run(self):
+        cases = []
+        for case in self.candidates():
+            if base_name(case.name) in UNCHECKED.get(self.t.arch, {}):
+                self.record(case.name, "elsewhere",
+                            UNCHECKED[self.t.arch][base_name(case.name)])
+                continue
+            cases.append(case)
+        cases = self.assemble(cases)
+        checkable = []
+        for case in cases:
+            try:
+                self.program(case.op)
+                checkable.append(case)
+            except PcodeError as error:
+                self.record(case.name, "not parsed", str(error))
+        image = self.build(checkable)
+        module = self.hip.load(image)
+        for n, case in enumerate(checkable):
+            try:
+                if case.family == "vector":
+                    self.check_vector(module, n, case)
+                elif case.family == "memory":
+                    memory_cases.check(self, module, n, case)
+                else:
+                    self.check_scalar(module, n, case)
+            except HipError as error:
+                self.record(case.name, "fault", f"{case.text}: {error}")
+                self.hip.reset()
+                module = self.hip.load(image)
+            except PcodeError as error:
+                self.record(case.name, "not evaluated",
+                            f"{case.text}: {error}")
+            except (KeyError, IndexError, ValueError, TypeError,
+                    AttributeError, ZeroDivisionError) as error:
+                self.record(case.name, "not evaluated",
+                            f"{case.text}: {type(error).__name__} {error}")
+
+    def program(self, op):
+        if op not in self.programs:
+            override = OVERRIDES.get(base_name(op.name))
+            if override is not None:
+                self.programs[op] = override
+            else:
+                self.programs[op] = pcode.compile_pcode(self.t.pcode[op])
+        return self.programs[op]
+
+    def call(self, name, values):
+        op = self.t.by_name.get(name.upper())
+        if op is None:
+            raise PcodeError(f"function {name}")
+        names = {f"S{i}": v for i, v in enumerate(values)}
+        names["D0"] = Val(0, 0, "b")
+        names["WAVE_MODE"] = {"IEEE": self.ieee()}
+        env = Env(names, self.call)
+        self.program(op)(env)
+        v = env.names["D0"]
+        kind = values[0]
+        return Val(v.bits, kind.w, kind.t)
+
+    def ieee(self):
+        # .amdhsa_ieee_mode is 1 unless set; gfx12 has no such bit.
+        return Val(0 if self.t.generation == "gfx12" else 1, 1, "u")
+
+    def environment(self, case, record, names):
+        names["WAVE32"] = Val(int(self.t.wave == 32), 1, "u")
+        names["WAVE64"] = Val(int(self.t.wave == 64), 1, "u")
+        names["WAVE_MODE"] = {"IEEE": self.ieee()}
+        names["VCC"] = Val(record["vcc"], 64, "b")
+        names["EXEC"] = Val(record["exec"], 64, "b")
+        names["EXEC_LO"] = Val(record["exec"], 32, "b")
+        names["EXEC_HI"] = Val(record["exec"] >> 32, 32, "b")
+        names["M0"] = Val(record["m0"], 32, "b")
+        names["SCC"] = Val(record["scc"], 1, "u")
+        names["OPSEL"] = Val(0, 3, "u")
+        names["OPSEL_HI"] = Val(7, 3, "u")
+        names["NEG"] = Val(0, 3, "u")
+        names["NEG_HI"] = Val(0, 3, "u")
+        names["SIMM32"] = Val(0x3fc00000 if "F32" in case.name else 0x3e00,
+                              32, "b")
+        return Env(names, self.call)
+
+    def wave_records(self, rng, count, plain=False):
+        records = []
+        full = (1 << self.t.wave) - 1
+        masks = [full, full, 0x5555555555555555 & full, 1, 0xffff, full,
+                 1 << (self.t.wave - 1), 0xf0f0f0f0f0f0f0f0 & full]
+        for i in range(count):
+            records.append({
+                "s0": 0, "s1": 0, "s2": 0,
+                "d0": rng.getrandbits(64),
+                "vcc": rng.getrandbits(self.t.wave),
+                "exec": full if plain else masks[i % len(masks)],
+                "m0": rng.getrandbits(32),
+                "scc": rng.getrandbits(1),
+            })
+        return records
+
+    @staticmethod
+    def pack_waves(records):
+        data = b""
+        for r in records:
+            data += struct.pack("<QQQQQIIQQ", r["s0"], r["s1"], r["d0"],
+                                r["vcc"], r["exec"], r["m0"], r["scc"],
+                                r["s2"], 0)
+        return data
+
+    def execute(self, module, n, lanes, waves, block):
+        function = self.hip.function(module, f"k{n}")
+        buffers = [self.hip.upload(lanes), self.hip.malloc(len(lanes)),
+                   self.hip.upload(self.pack_waves(waves)),
+                   self.hip.malloc(64 * len(waves))]
+        try:
+            self.hip.launch(function, len(waves), block,
+                            [b.value for b in buffers])
+            return (self.hip.download(buffers[1], len(lanes)),
+                    self.hip.download(buffers[3], 64 * len(waves)))
+        finally:
+            for b in buffers:
+                self.hip.free(b)
+
+    @staticmethod
+    def wave_result(data, i):
+        names = ("scc", "m0", "vcc_lo", "vcc_hi", "exec_lo", "exec_hi",
+                 "d_lo", "d_hi", "e_lo", "e_hi", "s0_lo", "s0_hi")
+        values = dict(zip(names, struct.unpack_from("<12I", data, 64 * i)))
+        values["vcc"] = values["vcc_lo"] | values["vcc_hi"] << 32
+        values["exec"] = values["exec_lo"] | values["exec_hi"] << 32
+        values["d"] = values["d_lo"] | values["d_hi"] << 32
+        return values
+
+    def check_vector(self, module, n, case):
+        rng = random.Random(case.name)
+        wave = self.t.wave
+        waves = self.wave_records(rng, LANES // wave)
+        fields = case.fields
+        base = base_name(case.name)
+        lanes = []
+        for _ in range(LANES):
+            values = {}
+            for field, first in (("src0", "S0"), ("src1", "S1"),
+                                 ("vsrc1", "S1"), ("src2", "S2"),
+                                 ("vdst", "D0")):
+                if field in fields and first not in values:
+                    fmt, bits, _ = fields[field]
+                    values[first] = self.operand(rng, base, first, fmt, bits)
+            for name in ("S0", "S1", "S2", "D0"):
+                values.setdefault(name, 0)
+            if rng.random() < .15:
+                values["S1"] = values["S0"]
+            values["D0"] = rng.getrandbits(128) & ~0xffffffff | (
+                values["D0"] & 0xffffffff) if rng.random() < .5 else (
+                    values["D0"])
+            lanes.append(values)
+        for r in waves:
+            r["s0"], r["s1"], r["s2"] = (rng.getrandbits(32),
+                                         rng.getrandbits(32),
+                                         rng.getrandbits(32))
+        data = b"".join(v[s].to_bytes(16, "little") for v in lanes
+                        for s in ("S0", "S1", "S2", "D0"))
+        lane_out, wave_out = self.execute(module, n, data, waves, wave)
+
+        program = self.program(case.op)
+        whole_wave = re.match(r"V_(READFIRSTLANE|READLANE|WRITELANE|PERMLANE)",
+                              base)
+        if whole_wave:
+            self.check_cross(case, lanes, waves, lane_out, wave_out, program)
+            return
+        writes_mask = base.startswith("V_CMP") or "sdst" in fields or (
+            "_CO_" in base and type(case.op).__name__ == "VOP2Op")
+        sdst = "sdst" in fields or (base.startswith("V_CMP") and
+                                    not case.name.endswith("_E32") and
+                                    type(case.op).__name__ != "VOPCOp")
+        for w, record in enumerate(waves):
+            expect_mask = 0
+            got = self.wave_result(wave_out, w)
+            for lane in range(wave):
+                i = w * wave + lane
+                active = record["exec"] >> lane & 1
+                got_d = int.from_bytes(lane_out[64 * i:64 * i + 16], "little")
+                got_s = int.from_bytes(lane_out[64 * i + 16:64 * i + 32],
+                                       "little")
+                if not active:
+                    if got_d != lanes[i]["D0"]:
+                        self.fail(case, lanes[i], "inactive lane written",
+                                  got_d, lanes[i]["D0"])
+                        return
+                    continue
+                names = {}
+                for field, first in (("src0", "S0"), ("src1", "S1"),
+                                     ("vsrc1", "S1"), ("src2", "S2"),
+                                     ("vdst", "D0")):
+                    if field in fields:
+                        fmt, bits, optype = fields[field]
+                        bits = max(bits, 32)
+                        value = lanes[i][first]
+                        if fmt.name == "FMT_NUM_M64":
+                            value, bits = record["vcc"], 64
+                        elif optype.name in ("OPR_SSRC", "OPR_SSRC_LANESEL"):
+                            value = record[first.lower()]
+                        names[first] = Val(value, bits, "b")
+                if base.startswith("V_CMP"):
+                    names["D0"] = Val(0, 64, "b")
+                names.setdefault("D0", Val(lanes[i]["D0"], 128, "b"))
+                names["D1"] = Val(0, 1, "b")
+                names["laneId"] = Val(lane, 32, "u")
+                if "src2" not in fields and "FMA" in base:
+                    names["S2"] = names["D0"]
+                env = self.environment(case, record, names)
+                program(env)
+                bits = None
+                if base.startswith("V_CMPX"):
+                    mask_bit = env.names["EXEC"].bits >> lane & 1
+                elif base.startswith("V_CMP"):
+                    if env.names["D0"].bits >> lane & 1:
+                        mask_bit = 1
+                    else:
+                        mask_bit = 0
+                elif base.startswith("V_DIV_SCALE"):
+                    mask_bit = env.names["VCC"].bits & 1
+                    bits = fields["vdst"][1]
+                elif base.startswith("V_MAD_") and "sdst" in fields:
+                    mask_bit = env.names["D1"].bits & 1
+                    bits = 64
+                elif writes_mask:
+                    mask_bit = env.names["VCC"].bits >> lane & 1
+                    bits = fields["vdst"][1]
+                else:
+                    mask_bit = 0
+                    bits = fields["vdst"][1]
+                if writes_mask:
+                    expect_mask |= mask_bit << lane
+                if bits is None:
+                    continue
+                expect = self.expected_destination(
+                    case, env.names["D0"].bits, lanes[i]["D0"], bits)
+                if not self.equal(case, got_d, expect, bits, lanes[i]):
+                    self.fail(case, names, "result", got_d, expect)
+                    return
+                if base.startswith("V_SWAP") and (
+                        got_s & 0xffff) != env.names["S0"].bits & 0xffff:
+                    self.fail(case, names, "swapped source", got_s,
+                              env.names["S0"].bits)
+                    return
+            if writes_mask:
+                if base.startswith("V_CMPX"):
+                    found = got["exec"]
+                elif sdst:
+                    found = got["d"]
+                else:
+                    found = got["vcc"]
+                found &= (1 << wave) - 1
+                if found != expect_mask:
+                    bad = (found ^ expect_mask)
+                    lane = (bad & -bad).bit_length() - 1
+                    self.fail(case, lanes[w * wave + lane],
+                              f"mask, lane {lane}", found, expect_mask)
+                    return
+        self.record(case.name, "checked")
+
+    def operand(self, rng, base, slot, fmt, bits):
+        if base.startswith("V_LDEXP") and slot == "S1":
+            return rng.choice((0, 1, -1, 10, -10, 127, -127, 150, -160, 300,
+                               -300, 1100, -1100)) & ((1 << bits) - 1)
+        return pool_value(rng, fmt, bits)
+
+    def expected_destination(self, case, computed, old, bits):
+        """The whole 128 bits of v[16:19] after the instruction."""
+        if bits == 16 or bits < 32:
+            keep = self.t.generation != "gfx9"
+            low = computed & 0xffff
+            if "FMA_MIX" in case.name or "MIXHI" in case.name:
+                return old & ~0xffffffff | computed & 0xffffffff
+            if keep:
+                return old & ~0xffff | low
+            return old & ~0xffffffff | low
+        mask = (1 << bits) - 1
+        return old & ~mask | computed & mask
+
+    def result_formats(self, case):
+        """(format, width) of each part of the destination, low first."""
+        fmt, bits, _ = case.fields["vdst"]
+        m = re.match(r"(?:PK(\d*)_)?(BF16|F16|F32|F64)$",
+                     fmt.name.replace("FMT_NUM_", ""))
+        if not m:
+            return None
+        kind = "bf" if m.group(2).startswith("BF") else "f"
+        width = int(m.group(2).lstrip("BF"))
+        return kind, width
+
+    def equal(self, case, got, expect, bits, _):
+        if got == expect:
+            return True
+        kind = self.result_formats(case)
+        if kind is None:
+            return False
+        t, width = kind
+        total = max(bits, width)
+        if got >> total != expect >> total and bits != 16:
+            return False
+        if bits == 16 and got >> 16 != expect >> 16:
+            return False
+        for low in range(0, total, width):
+            a = Val(got >> low, width, t)
+            b = Val(expect >> low, width, t)
+            if a.bits == b.bits:
+                continue
+            if pcode.is_nan(b):
+                # Which NaN is the hardware's choice; quiet it must be.
+                if pcode.is_nan(a) and not pcode.is_snan(a):
+                    continue
+                return False
+            allowed = TOLERANCE.get(base_name(case.name))
+            if allowed is None or not allowed(a, b):
+                return False
+        return True
+
+    def fail(self, case, inputs, what, got, expect):
+        shown = ", ".join(f"{k}={v.bits if isinstance(v, Val) else v:#x}"
+                          for k, v in inputs.items()
+                          if k in ("S0", "S1", "S2", "D0", "VCC", "SCC", "M0",
+                                   "s0", "s1", "scc", "exec", "vcc", "d0"))
+        self.record(case.name, "differs",
+                    f"{case.text}: {what}: {shown}: emulator {got:#x}, "
+                    f"pseudo-code {expect:#x}")
+
+    def check_cross(self, case, lanes, waves, lane_out, wave_out, program):
+        """Instructions that read or write other lanes: once per wave."""
+        base = base_name(case.name)
+        wave = self.t.wave
+        for w, record in enumerate(waves):
+            vgpr = {}
+            for lane in range(64):
+                if lane < wave:
+                    v = lanes[w * wave + lane]
+                    vgpr[lane] = {0: Val(v["S0"], 32), 1: Val(v["D0"], 32)}
+                else:
+                    vgpr[lane] = {0: Val(0, 32), 1: Val(0, 32)}
+            names = {"VGPR": vgpr, "SRC0": Val(0, 32, "u"),
+                     "VDST": Val(1, 32, "u"), "S0": Val(record["s0"], 32),
+                     "S1": Val(record["s1"], 32),
+                     "S2": Val(record["s2"], 32), "D0": Val(0, 32)}
+            env = self.environment(case, record, names)
+            program(env)
+            got = self.wave_result(wave_out, w)
+            if base.startswith("V_READ"):
+                if got["d_lo"] != env.names["D0"].bits:
+                    self.fail(case, record, "scalar", got["d_lo"],
+                              env.names["D0"].bits)
+                    return
+                continue
+            for lane in range(wave):
+                i = w * wave + lane
+                g = int.from_bytes(lane_out[64 * i:64 * i + 4], "little")
+                e = vgpr[lane][1].bits
+                if g != e:
+                    self.fail(case, record, f"lane {lane}", g, e)
+                    return
+        self.record(case.name, "checked")
+
+    def check_scalar(self, module, n, case):
+        rng = random.Random(case.name)
+        waves = self.wave_records(rng, SCALARS, plain=True)
+        fields = case.fields
+        base = case.name
+        for r in waves:
+            for field, key in (("ssrc0", "s0"), ("ssrc1", "s1")):
+                if field in fields:
+                    fmt, bits, _ = fields[field]
+                    r[key] = pool_value(rng, fmt, bits)
+            if rng.random() < .2:
+                r["s1"] = r["s0"]
+            if rng.random() < .5:
+                r["exec"] = rng.getrandbits(self.t.wave) or 1
+        data = bytes(64 * self.t.wave * SCALARS)
+        _, wave_out = self.execute(module, n, data, waves, self.t.wave)
+        program = self.program(case.op)
+        full = (1 << self.t.wave) - 1
+        for w, r in enumerate(waves):
+            names = {}
+            for field, key, name in (("ssrc0", "s0", "S0"),
+                                     ("ssrc1", "s1", "S1")):
+                if field in fields:
+                    names[name] = Val(r[key], max(fields[field][1], 32), "b")
+            bits = fields["sdst"][1] if "sdst" in fields else 0
+            names["D0"] = Val(r["d0"], max(bits, 32), "b")
+            if case.simm is not None:
+                names["SIMM16"] = Val(case.simm, 16, "i")
+            if "SAVEEXEC" not in base and "WREXEC" not in base:
+                pass
+            env = self.environment(case, r, names)
+            program(env)
+            got = self.wave_result(wave_out, w)
+            shown = dict(r)
+            if bits:
+                mask = (1 << bits) - 1
+                d = env.names["D0"].bits & mask
+                if got["d"] & mask != d and not self.scalar_equal(
+                        case, got["d"] & mask, d, bits):
+                    self.fail(case, shown, "result", got["d"] & mask, d)
+                    return
+            scc = env.names["SCC"].bits & 1
+            if got["scc"] != scc:
+                self.fail(case, shown, "SCC", got["scc"], scc)
+                return
+            exec_bits = env.names["EXEC"].bits
+            if env.names["EXEC_LO"].bits != r["exec"] & 0xffffffff:
+                exec_bits = env.names["EXEC_LO"].bits
+            if got["exec"] & full != exec_bits & full:
+                self.fail(case, shown, "EXEC", got["exec"], exec_bits)
+                return
+        self.record(case.name, "checked")
+
+    def scalar_equal(self, case, got, expect, bits):
+        fmt = case.fields["sdst"][0].name
+        if not re.search(r"_F(16|32)$", fmt):
+            return False
+        width = int(fmt[-2:])
+        a, b = Val(got, width, "f"), Val(expect, width, "f")
+        return (got >> width == expect >> width and pcode.is_nan(a) and
+                pcode.is_nan(b) and not pcode.is_snan(a))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--hip", required=True)
+    parser.add_argument("--target", default="gfx1100")
+    parser.add_argument("--only", help="regular expression of mnemonics")
+    parser.add_argument("--json", help="write all results to this file")
+    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--minimum", type=int, default=0,
+                        help="fail if fewer mnemonics were checked")
+    options = parser.parse_args()
+    checker = Checker(options.target, options.hip, options.only)
+    checker.run()
+    counts = collections.Counter(s for s, _ in checker.results.values())
+    for name, (status, note) in checker.results.items():
+        if status in ("differs", "fault") or (options.verbose and
+                                              status != "checked"):
+            print(f"{status}: {name}: {note}")
+    mnemonics = {base_name(n) for n, (s, _) in checker.results.items()
+                 if s == "checked"}
+    print(f"{options.target}: {len(mnemonics)} mnemonics checked; "
+          f"encodings: {dict(counts)}")
+    if options.json:
+        with open(options.json, "w") as f:
+            json.dump(checker.results, f, indent=1, sort_keys=True)
+    bad = counts["differs"] + counts["fault"]
+    return 1 if bad or len(mnemonics) < options.minimum else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

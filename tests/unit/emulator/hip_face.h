@@ -1,0 +1,110 @@
+// The functions of libamdhip64 that the face's own tests call.
+#ifndef CERBERUS_TESTS_UNIT_EMULATOR_HIP_FACE_H_
+#define CERBERUS_TESTS_UNIT_EMULATOR_HIP_FACE_H_
+
+#include "emulator/hip_abi.h"
+
+extern "C" {
+hipError_t hipInit(unsigned);
+hipError_t hipGetDeviceCount(int*);
+hipError_t hipSetDevice(int);
+hipError_t hipGetDevice(int*);
+hipError_t hipDeviceGet(hipDevice_t*, int);
+hipError_t hipDeviceGetName(char*, int, hipDevice_t);
+hipError_t hipDeviceGetUuid(hipUUID*, hipDevice_t);
+hipError_t hipDeviceGetPCIBusId(char*, int, int);
+hipError_t hipDeviceGetByPCIBusId(int*, const char*);
+hipError_t hipDeviceTotalMem(std::size_t*, hipDevice_t);
+hipError_t hipDeviceGetAttribute(int*, std::uint32_t, int);
+hipError_t hipGetDeviceProperties(hipDeviceProp_tR0000*, int);
+hipError_t hipGetDevicePropertiesR0600(hipDeviceProp_tR0600*, int);
+hipError_t hipDeviceSynchronize();
+hipError_t hipDeviceReset();
+hipError_t hipDeviceCanAccessPeer(int*, int, int);
+hipError_t hipDeviceEnablePeerAccess(int, unsigned);
+hipError_t hipRuntimeGetVersion(int*);
+hipError_t hipGetLastError();
+hipError_t hipPeekAtLastError();
+const char* hipGetErrorName(std::uint32_t);
+const char* hipGetErrorString(std::uint32_t);
+hipError_t hipMalloc(void**, std::size_t);
+hipError_t hipFree(void*);
+hipError_t hipHostMalloc(void**, std::size_t, unsigned);
+hipError_t hipHostFree(void*);
+hipError_t hipHostRegister(void*, std::size_t, unsigned);
+hipError_t hipHostUnregister(void*);
+hipError_t hipHostGetDevicePointer(void**, void*, unsigned);
+hipError_t hipHostGetFlags(unsigned*, void*);
+hipError_t hipMallocManaged(void**, std::size_t, unsigned);
+hipError_t hipMallocPitch(void**, std::size_t*, std::size_t, std::size_t);
+hipError_t hipMallocAsync(void**, std::size_t, hipStream_t);
+hipError_t hipFreeAsync(void*, hipStream_t);
+hipError_t hipMemGetInfo(std::size_t*, std::size_t*);
+hipError_t hipMemGetAddressRange(hipDeviceptr_t*, std::size_t*,
+                                 hipDeviceptr_t);
+hipError_t hipPointerGetAttributes(hipPointerAttribute_t*, const void*);
+hipError_t hipPointerGetAttribute(void*, std::uint32_t, hipDeviceptr_t);
+hipError_t hipMemcpy(void*, const void*, std::size_t, std::uint32_t);
+hipError_t hipMemcpyAsync(void*, const void*, std::size_t, std::uint32_t,
+                          hipStream_t);
+hipError_t hipMemcpy2D(void*, std::size_t, const void*, std::size_t,
+                       std::size_t, std::size_t, std::uint32_t);
+hipError_t hipMemcpy3D(const hipMemcpy3DParms*);
+hipError_t hipMemcpyParam2D(const hip_Memcpy2D*);
+hipError_t hipDrvMemcpy3D(const void*);
+hipError_t hipMemset(void*, int, std::size_t);
+hipError_t hipMemsetD16(hipDeviceptr_t, unsigned short, std::size_t);
+hipError_t hipMemsetD32(hipDeviceptr_t, int, std::size_t);
+hipError_t hipMemset2D(void*, std::size_t, int, std::size_t, std::size_t);
+hipError_t hipStreamCreateWithFlags(hipStream_t*, unsigned);
+hipError_t hipStreamCreateWithPriority(hipStream_t*, unsigned, int);
+hipError_t hipStreamGetPriority(hipStream_t, int*);
+hipError_t hipStreamDestroy(hipStream_t);
+hipError_t hipStreamSynchronize(hipStream_t);
+hipError_t hipStreamQuery(hipStream_t);
+hipError_t hipStreamWaitEvent(hipStream_t, hipEvent_t, unsigned);
+hipError_t hipStreamAddCallback(hipStream_t, hipStreamCallback_t, void*,
+                                unsigned);
+hipError_t hipLaunchHostFunc(hipStream_t, hipHostFn_t, void*);
+hipError_t hipStreamBeginCapture(hipStream_t, std::uint32_t);
+hipError_t hipStreamEndCapture(hipStream_t, hipGraph_t*);
+hipError_t hipStreamIsCapturing(hipStream_t, std::uint32_t*);
+hipError_t hipGraphInstantiate(hipGraphExec_t*, hipGraph_t, hipGraphNode_t*,
+                               char*, std::size_t);
+hipError_t hipGraphLaunch(hipGraphExec_t, hipStream_t);
+hipError_t hipGraphExecDestroy(hipGraphExec_t);
+hipError_t hipGraphDestroy(hipGraph_t);
+hipError_t hipGraphGetNodes(hipGraph_t, hipGraphNode_t*, std::size_t*);
+hipError_t hipEventCreateWithFlags(hipEvent_t*, unsigned);
+hipError_t hipEventDestroy(hipEvent_t);
+hipError_t hipEventRecord(hipEvent_t, hipStream_t);
+hipError_t hipEventQuery(hipEvent_t);
+hipError_t hipEventSynchronize(hipEvent_t);
+hipError_t hipEventElapsedTime(float*, hipEvent_t, hipEvent_t);
+hipError_t hipModuleLoad(hipModule_t*, const char*);
+hipError_t hipModuleLoadData(hipModule_t*, const void*);
+hipError_t hipModuleUnload(hipModule_t);
+hipError_t hipModuleGetFunction(hipFunction_t*, hipModule_t, const char*);
+hipError_t hipModuleGetGlobal(hipDeviceptr_t*, std::size_t*, hipModule_t,
+                              const char*);
+hipError_t hipModuleLaunchKernel(hipFunction_t, unsigned, unsigned, unsigned,
+                                 unsigned, unsigned, unsigned, unsigned,
+                                 hipStream_t, void**, void**);
+hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t, unsigned, unsigned,
+                                            unsigned, unsigned, unsigned,
+                                            unsigned, unsigned, hipStream_t,
+                                            void**);
+hipError_t hipFuncGetAttribute(int*, std::uint32_t, hipFunction_t);
+hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int*,
+                                                              hipFunction_t,
+                                                              int,
+                                                              std::size_t);
+hipError_t hipModuleOccupancyMaxPotentialBlockSize(int*, int*, hipFunction_t,
+                                                   std::size_t, int);
+hipError_t hipDevicePrimaryCtxRetain(hipCtx_t*, hipDevice_t);
+hipError_t hipCtxGetCurrent(hipCtx_t*);
+hipError_t hipCtxPushCurrent(hipCtx_t);
+hipError_t hipCtxPopCurrent(hipCtx_t*);
+}
+
+#endif  // CERBERUS_TESTS_UNIT_EMULATOR_HIP_FACE_H_
