@@ -1,13 +1,12 @@
 #include "rewriter/binary.h"
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <map>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "rewriter/segment.h"
 
@@ -18,8 +17,7 @@ constexpr std::string_view kWrapperSection = ".nvFatBinSegment";
 
 // Sections nvcc keeps for fatbins alone. What looks like a fatbin there is
 // one, and a broken one is an error; elsewhere it may be chance.
-constexpr std::string_view kFatbinSections[] = {".nv_fatbin",
-                                                "__nv_relfatbin"};
+constexpr std::string_view kFatbinSections[] = {".nv_fatbin", "__nv_relfatbin"};
 
 bool StartsWith(ByteSpan bytes, std::string_view magic) {
   return AsText(bytes).substr(0, magic.size()) == magic;
@@ -37,16 +35,15 @@ std::vector<Region> RegionsThatMayHoldFatbins(const ElfFile& elf) {
   std::vector<Region> regions;
   for (const ElfFile::Section& section : elf.sections()) {
     const Elf64_Shdr& header = section.header;
-    if (header.sh_type != SHT_PROGBITS ||
-        (header.sh_flags & SHF_ALLOC) == 0 ||
+    if (header.sh_type != SHT_PROGBITS || (header.sh_flags & SHF_ALLOC) == 0 ||
         (header.sh_flags & SHF_EXECINSTR) != 0 ||
         section.name == kMarkerSection) {
       continue;
     }
-    regions.push_back({section.name, header.sh_offset, header.sh_size,
-                       std::find(std::begin(kFatbinSections),
-                                 std::end(kFatbinSections), section.name) !=
-                           std::end(kFatbinSections)});
+    regions.push_back(
+        {section.name, header.sh_offset, header.sh_size,
+         std::find(std::begin(kFatbinSections), std::end(kFatbinSections),
+                   section.name) != std::end(kFatbinSections)});
   }
   if (elf.sections().empty()) {
     for (const Elf64_Phdr& segment : elf.segments()) {
@@ -55,10 +52,9 @@ std::vector<Region> RegionsThatMayHoldFatbins(const ElfFile& elf) {
       }
     }
   }
-  std::sort(regions.begin(), regions.end(),
-            [](const Region& a, const Region& b) {
-              return a.offset < b.offset;
-            });
+  std::sort(
+      regions.begin(), regions.end(),
+      [](const Region& a, const Region& b) { return a.offset < b.offset; });
   return regions;
 }
 
@@ -73,7 +69,10 @@ std::string Escaped(ByteSpan bytes) {
 
 FileKind DetectFileKind(ByteSpan bytes) {
   if (bytes.empty()) return FileKind::kEmpty;
-  if (StartsWith(bytes, "\x7f" "ELF")) return FileKind::kElf;
+  if (StartsWith(bytes,
+                 "\x7f"
+                 "ELF"))
+    return FileKind::kElf;
   if (StartsWith(bytes, "MZ")) return FileKind::kPe;
   if (StartsWith(bytes, "\x50\xed\x55\xba")) return FileKind::kFatbin;
   if (StartsWith(bytes, "KPAK")) return FileKind::kKpack;
@@ -82,8 +81,8 @@ FileKind DetectFileKind(ByteSpan bytes) {
   }
   if (StartsWith(bytes, "PK\x03\x04")) return FileKind::kZip;
   // PTX begins with .version, comments and blank lines aside.
-  std::string_view text = AsText(bytes.first(std::min<std::size_t>(
-      bytes.size(), 4096)));
+  std::string_view text =
+      AsText(bytes.first(std::min<std::size_t>(bytes.size(), 4096)));
   for (;;) {
     const std::size_t start = text.find_first_not_of(" \t\r\n");
     if (start == std::string_view::npos) return FileKind::kUnknown;
@@ -96,8 +95,7 @@ FileKind DetectFileKind(ByteSpan bytes) {
     if (at == std::string_view::npos) return FileKind::kUnknown;
     text.remove_prefix(at + end.size());
   }
-  return text.substr(0, 8) == ".version" ? FileKind::kPtx
-                                         : FileKind::kUnknown;
+  return text.substr(0, 8) == ".version" ? FileKind::kPtx : FileKind::kUnknown;
 }
 
 struct Binary::Impl {
@@ -157,11 +155,12 @@ Status Binary::Impl::CheckKind() const {
     case FileKind::kUnknown:
       break;
   }
-  return fail(DiagCode::kBadFormat,
-              fmt::format("is not an ELF program or library (it starts with "
-                          "{})",
-                          Escaped(bytes.first(std::min<std::size_t>(
-                              bytes.size(), 4)))));
+  return fail(
+      DiagCode::kBadFormat,
+      fmt::format(
+          "is not an ELF program or library (it starts with "
+          "{})",
+          Escaped(bytes.first(std::min<std::size_t>(bytes.size(), 4)))));
 }
 
 Status Binary::Impl::FindWrappers() {
@@ -185,8 +184,8 @@ Status Binary::Impl::FindWrappers() {
       } else {
         return Err(elf.Error(
             DiagCode::kBadFormat,
-            fmt::format("bad wrapper magic 0x{:08x}, expected 0x{:08x}",
-                        magic, kWrapperMagic),
+            fmt::format("bad wrapper magic 0x{:08x}, expected 0x{:08x}", magic,
+                        kWrapperMagic),
             section.name, static_cast<std::int64_t>(at)));
       }
     }
@@ -225,18 +224,17 @@ Status Binary::Impl::ResolveWrappers(std::vector<std::uint64_t> vaddrs,
     const bool apart = i == 0 || vaddr - vaddrs[i - 1] >= kWrapperSize;
     if (!apart || !offset ||
         LoadLe<std::uint32_t>(bytes.data() + *offset) != kWrapperMagic) {
-      return Err(elf.Error(DiagCode::kBadFormat,
-                           fmt::format("the wrapper at address 0x{:x} {}",
-                                       vaddr,
-                                       apart ? "is not in a loaded segment"
-                                             : "overlaps the one before"),
-                           std::string(kWrapperSection)));
+      return Err(
+          elf.Error(DiagCode::kBadFormat,
+                    fmt::format("the wrapper at address 0x{:x} {}", vaddr,
+                                apart ? "is not in a loaded segment"
+                                      : "overlaps the one before"),
+                    std::string(kWrapperSection)));
     }
     slots.push_back(vaddr + 8);
     slots.push_back(vaddr + 16);
   }
-  CERB_TRY(const std::vector<PointerSlot> pointers,
-           elf.ResolvePointers(slots));
+  CERB_TRY(const std::vector<PointerSlot> pointers, elf.ResolvePointers(slots));
   for (std::size_t i = 0; i < vaddrs.size(); ++i) {
     Wrapper wrapper;
     wrapper.index = static_cast<std::uint32_t>(wrappers.size());
@@ -244,8 +242,7 @@ Status Binary::Impl::ResolveWrappers(std::vector<std::uint64_t> vaddrs,
     wrapper.data = pointers[2 * i];
     wrapper.last = pointers[2 * i + 1];
     wrapper.offset = wrapper.data.offset - 8;
-    wrapper.version =
-        LoadLe<std::uint32_t>(bytes.data() + wrapper.offset + 4);
+    wrapper.version = LoadLe<std::uint32_t>(bytes.data() + wrapper.offset + 4);
     wrapper.fatbin = 0;
     const auto reject = [&](Diag diag) {
       diag.where.file = path;
@@ -275,9 +272,9 @@ Status Binary::Impl::ResolveWrappers(std::vector<std::uint64_t> vaddrs,
         if (!certain) continue;
         return reject(std::move(fatbin).error());
       }
-      found.emplace(*offset,
-                    LocatedFatbin{name, *fatbin_vaddr, *offset,
-                                  std::move(*fatbin), {}});
+      found.emplace(
+          *offset,
+          LocatedFatbin{name, *fatbin_vaddr, *offset, std::move(*fatbin), {}});
     }
     offset_of_wrapper[wrapper.index] = *offset;
     wrappers.push_back(wrapper);
@@ -290,8 +287,7 @@ Status Binary::Impl::ResolveWrappers(std::vector<std::uint64_t> vaddrs,
 Result<std::uint64_t> Binary::Impl::FatbinOf(const Wrapper& wrapper) const {
   const auto fail = [&](std::string message) {
     return Err(elf.Error(DiagCode::kBadFormat,
-                         fmt::format("wrapper {}: {}", wrapper.index,
-                                     message),
+                         fmt::format("wrapper {}: {}", wrapper.index, message),
                          std::string(kWrapperSection)));
   };
   std::uint64_t vaddr = wrapper.data.value;
@@ -306,11 +302,10 @@ Result<std::uint64_t> Binary::Impl::FatbinOf(const Wrapper& wrapper) const {
     data = elf.BytesAt(vaddr);
   }
   if (data.empty()) {
-    return fail(fmt::format("points to 0x{:x}, which is not in the file",
-                            vaddr));
+    return fail(
+        fmt::format("points to 0x{:x}, which is not in the file", vaddr));
   }
-  if (data.size() < 4 ||
-      LoadLe<std::uint32_t>(data.data()) != kFatbinMagic) {
+  if (data.size() < 4 || LoadLe<std::uint32_t>(data.data()) != kFatbinMagic) {
     return fail(fmt::format(
         "points to 0x{:x}, where there is no fatbin (found {}, expected "
         "50 ed 55 ba)",
@@ -335,10 +330,8 @@ Status Binary::Impl::FindFatbins() {
         at += known->second.fatbin.bytes.size();
         continue;
       }
-      const std::uint64_t base =
-          region.name.empty() ? at : at - region.offset;
-      auto fatbin = ParseFatbin(bytes.subspan(at, end - at), region.name,
-                                base);
+      const std::uint64_t base = region.name.empty() ? at : at - region.offset;
+      auto fatbin = ParseFatbin(bytes.subspan(at, end - at), region.name, base);
       if (!fatbin) {
         if (!region.only_fatbins) {
           at += 4;
@@ -350,8 +343,10 @@ Status Binary::Impl::FindFatbins() {
       }
       const std::uint64_t size = fatbin->bytes.size();
       found.emplace(at, LocatedFatbin{region.name,
-                                      elf.VaddrOf(at).value_or(0), at,
-                                      std::move(*fatbin), {}});
+                                      elf.VaddrOf(at).value_or(0),
+                                      at,
+                                      std::move(*fatbin),
+                                      {}});
       at += size;
     }
     file.LetGo(region.offset, region.size);
@@ -379,8 +374,7 @@ Status Binary::Impl::Read() {
   for (const Elf64_Phdr& segment : elf.segments()) {
     if (segment.p_type == PT_LOAD &&
         StartsWith(bytes.subspan(
-                       std::min<std::uint64_t>(segment.p_offset,
-                                               bytes.size()),
+                       std::min<std::uint64_t>(segment.p_offset, bytes.size()),
                        std::min<std::uint64_t>(segment.p_filesz, 8)),
                    kSegmentMagic)) {
       converted = true;
@@ -427,9 +421,7 @@ const MappedFile* Binary::file() const {
 }
 unsigned Binary::mode() const { return impl_->mode; }
 const ElfFile& Binary::elf() const { return impl_->elf; }
-const std::vector<Wrapper>& Binary::wrappers() const {
-  return impl_->wrappers;
-}
+const std::vector<Wrapper>& Binary::wrappers() const { return impl_->wrappers; }
 const std::vector<LocatedFatbin>& Binary::fatbins() const {
   return impl_->fatbins;
 }

@@ -20,7 +20,15 @@ namespace cerberus::rewriter {
 // What a file is, by its first bytes; for messages and for verbs that take
 // several kinds.
 enum class FileKind : std::uint8_t {
-  kUnknown, kEmpty, kElf, kPe, kFatbin, kPtx, kKpack, kStaticLibrary, kZip,
+  kUnknown,
+  kEmpty,
+  kElf,
+  kPe,
+  kFatbin,
+  kPtx,
+  kKpack,
+  kStaticLibrary,
+  kZip,
 };
 FileKind DetectFileKind(ByteSpan bytes);
 
@@ -30,19 +38,19 @@ inline constexpr std::uint64_t kWrapperSize = 24;
 // One __fatBinC_Wrapper_t of .nvFatBinSegment: what a translation unit
 // registers with cudart.
 struct Wrapper {
-  std::uint32_t index;      // position among the file's wrappers
-  std::uint32_t version;    // 1, or 2: the result of a device link
+  std::uint32_t index;    // position among the file's wrappers
+  std::uint32_t version;  // 1, or 2: the result of a device link
   std::uint64_t vaddr;
-  std::uint64_t offset;     // in the file
-  PointerSlot data;         // → fatbin
-  PointerSlot last;         // version 2: → array of the members' fatbins
-  std::size_t fatbin;       // index into Binary::fatbins()
+  std::uint64_t offset;  // in the file
+  PointerSlot data;      // → fatbin
+  PointerSlot last;      // version 2: → array of the members' fatbins
+  std::size_t fatbin;    // index into Binary::fatbins()
 };
 
 struct LocatedFatbin {
-  std::string section;      // ".nv_fatbin"; "" if there are no section headers
-  std::uint64_t vaddr;      // 0 if it is in no loaded segment
-  std::uint64_t offset;     // in the file
+  std::string section;   // ".nv_fatbin"; "" if there are no section headers
+  std::uint64_t vaddr;   // 0 if it is in no loaded segment
+  std::uint64_t offset;  // in the file
   Fatbin fatbin;
   std::vector<std::uint32_t> wrappers;  // that lead here; often none or one
 };

@@ -1,9 +1,9 @@
 #include "rewriter/elf.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
-
-#include <fmt/format.h>
 
 namespace cerberus::rewriter {
 namespace {
@@ -12,13 +12,20 @@ constexpr std::size_t kMaxSections = 1 << 20;
 
 std::string_view MachineName(unsigned machine) {
   switch (machine) {
-    case EM_386: return "x86";
-    case EM_ARM: return "Arm";
-    case EM_AARCH64: return "AArch64";
-    case EM_PPC64: return "PowerPC64";
-    case EM_RISCV: return "RISC-V";
-    case EM_CUDA: return "NVIDIA CUDA";
-    case EM_AMDGPU: return "AMD GPU";
+    case EM_386:
+      return "x86";
+    case EM_ARM:
+      return "Arm";
+    case EM_AARCH64:
+      return "AArch64";
+    case EM_PPC64:
+      return "PowerPC64";
+    case EM_RISCV:
+      return "RISC-V";
+    case EM_CUDA:
+      return "NVIDIA CUDA";
+    case EM_AMDGPU:
+      return "AMD GPU";
   }
   return "";
 }
@@ -59,9 +66,9 @@ Status ElfFile::ReadHeader() {
     return Err(Error(DiagCode::kBadFormat, "is not an ELF file"));
   }
   if (bytes_.size() < EI_NIDENT) {
-    return Err(Error(DiagCode::kBadFormat,
-                     fmt::format("ELF file is cut short: {} bytes",
-                                 bytes_.size())));
+    return Err(
+        Error(DiagCode::kBadFormat,
+              fmt::format("ELF file is cut short: {} bytes", bytes_.size())));
   }
   if (bytes_[EI_CLASS] == ELFCLASS32) {
     return unsupported("is a 32-bit ELF file, expected 64-bit x86-64");
@@ -101,8 +108,8 @@ Status ElfFile::ReadHeader() {
 Status ElfFile::ReadSegments() {
   std::uint64_t count = header_.e_phnum;
   if (count == PN_XNUM) {
-    return Err(Error(DiagCode::kUnsupported,
-                     "has 65535 program headers or more"));
+    return Err(
+        Error(DiagCode::kUnsupported, "has 65535 program headers or more"));
   }
   if (count == 0) {
     return Err(Error(DiagCode::kBadFormat,
@@ -114,8 +121,7 @@ Status ElfFile::ReadSegments() {
                                  header_.e_phentsize, sizeof(Elf64_Phdr))));
   }
   ByteReader reader(bytes_);
-  const auto table =
-      reader.Slice(header_.e_phoff, count * sizeof(Elf64_Phdr));
+  const auto table = reader.Slice(header_.e_phoff, count * sizeof(Elf64_Phdr));
   if (!table) {
     return Err(Error(DiagCode::kBadFormat,
                      fmt::format("is cut short: {} program headers at 0x{:x} "
@@ -138,8 +144,7 @@ Status ElfFile::ReadSegments() {
           DiagCode::kBadFormat,
           fmt::format("is cut short: program header {} needs 0x{:x}+0x{:x} "
                       "of the file, which ends at 0x{:x}",
-                      i, segment.p_offset, segment.p_filesz,
-                      bytes_.size())));
+                      i, segment.p_offset, segment.p_filesz, bytes_.size())));
     }
     if (!memory_end) {
       return Err(Error(DiagCode::kBadFormat,
@@ -188,16 +193,14 @@ Status ElfFile::ReadSections() {
   const Elf64_Shdr zero = LoadLe<Elf64_Shdr>(first->data());
   const std::uint64_t count =
       header_.e_shnum != 0 ? header_.e_shnum : zero.sh_size;
-  const std::uint64_t names_index = header_.e_shstrndx == SHN_XINDEX
-                                        ? zero.sh_link
-                                        : header_.e_shstrndx;
+  const std::uint64_t names_index =
+      header_.e_shstrndx == SHN_XINDEX ? zero.sh_link : header_.e_shstrndx;
   if (count == 0) return {};
   if (count > kMaxSections) {
     return Err(Error(DiagCode::kBadFormat,
                      fmt::format("claims {} section headers", count)));
   }
-  const auto table =
-      reader.Slice(header_.e_shoff, count * sizeof(Elf64_Shdr));
+  const auto table = reader.Slice(header_.e_shoff, count * sizeof(Elf64_Shdr));
   if (!table) return cut(count);
   sections_.resize(count);
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -209,16 +212,15 @@ Status ElfFile::ReadSections() {
           DiagCode::kBadFormat,
           fmt::format("section {} at 0x{:x}+0x{:x} runs past the end of the "
                       "file (0x{:x})",
-                      i, section.sh_offset, section.sh_size,
-                      bytes_.size())));
+                      i, section.sh_offset, section.sh_size, bytes_.size())));
     }
   }
   if (names_index == SHN_UNDEF) return {};
   if (names_index >= count ||
       sections_[names_index].header.sh_type != SHT_STRTAB) {
-    return Err(Error(DiagCode::kBadFormat,
-                     fmt::format("section {} cannot hold the section names",
-                                 names_index)));
+    return Err(Error(
+        DiagCode::kBadFormat,
+        fmt::format("section {} cannot hold the section names", names_index)));
   }
   const ByteSpan names = SectionBytes(sections_[names_index]);
   for (Section& section : sections_) {
@@ -235,8 +237,8 @@ Status ElfFile::ReadDynamic() {
   dynamic_capacity_ = segment->p_filesz / sizeof(Elf64_Dyn);
   bool ended = false;
   for (std::size_t i = 0; i < dynamic_capacity_; ++i) {
-    const Elf64_Dyn entry = LoadLe<Elf64_Dyn>(
-        bytes_.data() + dynamic_offset_ + i * sizeof(Elf64_Dyn));
+    const Elf64_Dyn entry = LoadLe<Elf64_Dyn>(bytes_.data() + dynamic_offset_ +
+                                              i * sizeof(Elf64_Dyn));
     if (entry.d_tag == DT_NULL) {
       ended = true;
       break;
@@ -410,22 +412,22 @@ Result<std::vector<PointerSlot>> ElfFile::ResolvePointers(
         continue;
       }
       if (ELF64_R_TYPE(entry.r_info) != R_X86_64_64) {
-        return Err(Error(
-            DiagCode::kUnsupported,
-            fmt::format("relocation type {} fills the pointer at 0x{:x}, "
-                        "expected R_X86_64_RELATIVE or R_X86_64_64",
-                        ELF64_R_TYPE(entry.r_info), entry.r_offset),
-            ".rela.dyn", static_cast<std::int64_t>(at - *table)));
+        return Err(
+            Error(DiagCode::kUnsupported,
+                  fmt::format("relocation type {} fills the pointer at 0x{:x}, "
+                              "expected R_X86_64_RELATIVE or R_X86_64_64",
+                              ELF64_R_TYPE(entry.r_info), entry.r_offset),
+                  ".rela.dyn", static_cast<std::int64_t>(at - *table)));
       }
-      const auto symbol_vaddr = CheckedAdd(
-          symbols, std::uint64_t{ELF64_R_SYM(entry.r_info)} *
-                       sizeof(Elf64_Sym));
+      const auto symbol_vaddr =
+          CheckedAdd(symbols, std::uint64_t{ELF64_R_SYM(entry.r_info)} *
+                                  sizeof(Elf64_Sym));
       const auto symbol_offset =
           symbol_vaddr ? OffsetOf(*symbol_vaddr, sizeof(Elf64_Sym))
                        : std::nullopt;
       if (!symbol_offset) {
-        return table_error("the symbol of a relocation in DT_RELA",
-                           symbols, sizeof(Elf64_Sym));
+        return table_error("the symbol of a relocation in DT_RELA", symbols,
+                           sizeof(Elf64_Sym));
       }
       const Elf64_Sym symbol =
           LoadLe<Elf64_Sym>(bytes_.data() + *symbol_offset);

@@ -1,10 +1,10 @@
 #include "rewriter/extract.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
-
-#include <fmt/format.h>
 
 namespace cerberus::rewriter {
 namespace {
@@ -51,8 +51,8 @@ bool Older(const FatbinEntry* a, const FatbinEntry* b) {
 std::string JoinArchs(const std::vector<FatbinEntry>& entries) {
   std::vector<std::string> names;
   for (const FatbinEntry& entry : entries) {
-    std::string name = fmt::format("{} for {}", KindName(entry.kind),
-                                   entry.ArchName());
+    std::string name =
+        fmt::format("{} for {}", KindName(entry.kind), entry.ArchName());
     if (std::find(names.begin(), names.end(), name) == names.end()) {
       names.push_back(std::move(name));
     }
@@ -134,8 +134,8 @@ Result<PtxChoice> ChoosePtx(const std::vector<FatbinEntry>& entries,
   if (fits.empty() && !newer.empty()) {
     from = &newer;
     choice.note = fmt::format(
-        "all PTX is newer than compute capability {}.{}; {} is used",
-        cc / 10, cc % 10, newer.front()->ArchName());
+        "all PTX is newer than compute capability {}.{}; {} is used", cc / 10,
+        cc % 10, newer.front()->ArchName());
   } else if (fits.empty() && !bound.empty()) {
     from = &bound;
     choice.note = fmt::format(

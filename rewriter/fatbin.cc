@@ -1,14 +1,13 @@
 #include "rewriter/fatbin.h"
 
 #include <elf.h>
+#include <fmt/format.h>
 #include <lz4.h>
 #include <zstd.h>
 
 #include <algorithm>
 #include <memory>
 #include <utility>
-
-#include <fmt/format.h>
 
 namespace cerberus::rewriter {
 namespace {
@@ -69,9 +68,10 @@ Result<FatbinEntry> ParseEntry(ByteReader& reader, const std::string& what,
     return Err(FatbinDiag(what, base + start, std::move(message)));
   };
   if (reader.remaining() < sizeof(RawEntryHeader)) {
-    return fail(fmt::format("{} bytes left in the fatbin, an entry header "
-                            "takes {}",
-                            reader.remaining(), sizeof(RawEntryHeader)));
+    return fail(
+        fmt::format("{} bytes left in the fatbin, an entry header "
+                    "takes {}",
+                    reader.remaining(), sizeof(RawEntryHeader)));
   }
   CERB_TRY(const RawEntryHeader raw, reader.Read<RawEntryHeader>());
   const std::uint64_t left = reader.size() - start;
@@ -80,9 +80,8 @@ Result<FatbinEntry> ParseEntry(ByteReader& reader, const std::string& what,
                             raw.header_size, sizeof(RawEntryHeader), left));
   }
   if (raw.size > left - raw.header_size) {
-    return fail(fmt::format(
-        "entry size {} runs past the fatbin end (0x{:x})", raw.size,
-        base + reader.size()));
+    return fail(fmt::format("entry size {} runs past the fatbin end (0x{:x})",
+                            raw.size, base + reader.size()));
   }
 
   FatbinEntry entry;
@@ -97,10 +96,10 @@ Result<FatbinEntry> ParseEntry(ByteReader& reader, const std::string& what,
   if (raw.name_size != 0) {
     if (raw.name_offset > raw.header_size ||
         raw.name_size > raw.header_size - raw.name_offset) {
-      return fail(fmt::format("name at 0x{:x}+{} runs past the entry header "
-                              "of {} bytes",
-                              raw.name_offset, raw.name_size,
-                              raw.header_size));
+      return fail(
+          fmt::format("name at 0x{:x}+{} runs past the entry header "
+                      "of {} bytes",
+                      raw.name_offset, raw.name_size, raw.header_size));
     }
     CERB_TRY(ByteSpan name,
              reader.Slice(start + raw.name_offset, raw.name_size));
@@ -143,16 +142,15 @@ Result<Bytes> UnpackLz4(const FatbinEntry& entry) {
       static_cast<int>(entry.payload.size()), static_cast<int>(out.size()));
   if (n < 0) return Err(EntryDiag(entry, "the LZ4 block is broken"));
   if (static_cast<std::uint64_t>(n) != entry.unpacked_size) {
-    return Err(EntryDiag(entry,
-                         fmt::format("unpacked to {} bytes, declared {}", n,
-                                     entry.unpacked_size)));
+    return Err(EntryDiag(entry, fmt::format("unpacked to {} bytes, declared {}",
+                                            n, entry.unpacked_size)));
   }
   return out;
 }
 
 Result<Bytes> UnpackZstd(const FatbinEntry& entry) {
-  const unsigned long long frame_size = ZSTD_getFrameContentSize(
-      entry.payload.data(), entry.payload.size());
+  const unsigned long long frame_size =
+      ZSTD_getFrameContentSize(entry.payload.data(), entry.payload.size());
   if (frame_size == ZSTD_CONTENTSIZE_ERROR) {
     return Err(EntryDiag(entry, "the payload is not a zstd frame"));
   }
@@ -184,17 +182,15 @@ Result<Bytes> UnpackZstd(const FatbinEntry& entry) {
       return Err(EntryDiag(entry, "the zstd frame is cut short"));
     }
     if (out.size() == entry.unpacked_size) {
-      return Err(EntryDiag(entry,
-                           fmt::format("unpacks to more than the declared {}",
+      return Err(
+          EntryDiag(entry, fmt::format("unpacks to more than the declared {}",
                                        entry.unpacked_size)));
     }
-    out.resize(std::min<std::uint64_t>(entry.unpacked_size,
-                                       out.size() * 2));
+    out.resize(std::min<std::uint64_t>(entry.unpacked_size, out.size() * 2));
   }
   if (filled != entry.unpacked_size) {
-    return Err(EntryDiag(entry,
-                         fmt::format("unpacked to {} bytes, declared {}",
-                                     filled, entry.unpacked_size)));
+    return Err(EntryDiag(entry, fmt::format("unpacked to {} bytes, declared {}",
+                                            filled, entry.unpacked_size)));
   }
   return out;
 }
@@ -291,9 +287,12 @@ std::string KindName(EntryKind kind) {
 
 std::string_view CompressionName(Compression compression) {
   switch (compression) {
-    case Compression::kNone: return "none";
-    case Compression::kLz4: return "lz4";
-    case Compression::kZstd: return "zstd";
+    case Compression::kNone:
+      return "none";
+    case Compression::kLz4:
+      return "lz4";
+    case Compression::kZstd:
+      return "zstd";
   }
   return "";
 }
@@ -307,9 +306,8 @@ Compression FatbinEntry::compression() const {
 std::string FatbinEntry::ArchName() const {
   // nvcc names virtual architectures compute_NN: PTX and LTO-IR are for
   // those, cubins for a real chip.
-  return fmt::format("{}_{}{}{}",
-                     kind == EntryKind::kCubin ? "sm" : "compute", sm,
-                     arch_specific() ? "a" : "",
+  return fmt::format("{}_{}{}{}", kind == EntryKind::kCubin ? "sm" : "compute",
+                     sm, arch_specific() ? "a" : "",
                      family_specific() ? "f" : "");
 }
 
@@ -354,16 +352,18 @@ Result<Fatbin> ParseFatbin(ByteSpan data, const std::string& what,
 
 Result<Bytes> Unpack(const FatbinEntry& entry) {
   if (entry.unpacked_size > kMaxUnpackedEntry) {
-    return Err(EntryDiag(entry,
-                         fmt::format("unpacked size {} is above the limit "
+    return Err(
+        EntryDiag(entry, fmt::format("unpacked size {} is above the limit "
                                      "of {}",
-                                     entry.unpacked_size,
-                                     kMaxUnpackedEntry)));
+                                     entry.unpacked_size, kMaxUnpackedEntry)));
   }
   switch (entry.compression()) {
-    case Compression::kLz4: return UnpackLz4(entry);
-    case Compression::kZstd: return UnpackZstd(entry);
-    case Compression::kNone: break;
+    case Compression::kLz4:
+      return UnpackLz4(entry);
+    case Compression::kZstd:
+      return UnpackZstd(entry);
+    case Compression::kNone:
+      break;
   }
   return Bytes(entry.payload.begin(), entry.payload.end());
 }

@@ -42,10 +42,10 @@ enum FatbinFlag : std::uint64_t {
 
 struct FatbinEntry {
   EntryKind kind;
-  std::uint16_t version;         // 0x0101
-  std::uint32_t sm;              // 75 for sm_75 and compute_75
-  std::uint64_t flags;           // FatbinFlag
-  std::uint16_t format_major;    // PTX ISA version of PTX, ABI of a cubin
+  std::uint16_t version;       // 0x0101
+  std::uint32_t sm;            // 75 for sm_75 and compute_75
+  std::uint64_t flags;         // FatbinFlag
+  std::uint16_t format_major;  // PTX ISA version of PTX, ABI of a cubin
   std::uint16_t format_minor;
   std::string_view source_name;  // "va.cu", or empty
   std::uint64_t offset;          // of the entry's header, from the fatbin

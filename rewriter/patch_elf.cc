@@ -30,12 +30,12 @@
 // covers.
 #include "rewriter/patch_elf.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <set>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "kpack/marker.h"
 #include "rewriter/extract.h"
@@ -134,7 +134,7 @@ class ElfPatcher {
   std::size_t load_index_ = 0;  // of the first new PT_LOAD in segments_
   std::vector<NewSegment> new_segments_;
   std::set<std::size_t> evicted_;  // sections copied to make room
-  std::vector<Part> parts_;     // [0] is the head: header, records, marker
+  std::vector<Part> parts_;        // [0] is the head: header, records, marker
 };
 
 Status ElfPatcher::CheckInput() const {
@@ -190,8 +190,7 @@ void ElfPatcher::ChangeDynamic() {
     if (!index) index = elf_.FindDynamic(DT_RPATH);
     std::string path = fmt::format("{}", fmt::join(options_.runpath, ":"));
     if (index) {
-      const auto old =
-          elf_.DynamicString(elf_.dynamic()[*index].d_un.d_val);
+      const auto old = elf_.DynamicString(elf_.dynamic()[*index].d_un.d_val);
       if (old && !old->empty()) path += ":" + std::string(*old);
       dynamic_[*index].d_un.d_val = add_string(path);
     } else {
@@ -300,11 +299,10 @@ bool ElfPatcher::GrowTableInPlace(std::size_t entries) {
       header_.e_phoff + elf_.segments().size() * sizeof(Elf64_Phdr);
   const std::uint64_t end = start + entries * sizeof(Elf64_Phdr);
   // The loader finds the table through the segment that holds it.
-  const bool loaded =
-      elf_.VaddrOf(header_.e_phoff).has_value() &&
-      elf_.VaddrOf(end - 1).has_value() &&
-      *elf_.VaddrOf(end - 1) - *elf_.VaddrOf(header_.e_phoff) ==
-          end - 1 - header_.e_phoff;
+  const bool loaded = elf_.VaddrOf(header_.e_phoff).has_value() &&
+                      elf_.VaddrOf(end - 1).has_value() &&
+                      *elf_.VaddrOf(end - 1) - *elf_.VaddrOf(header_.e_phoff) ==
+                          end - 1 - header_.e_phoff;
   if (!loaded) return false;
   if (header_.e_shoff < end &&
       header_.e_shoff + sections_.size() * sizeof(Elf64_Shdr) > start) {
@@ -331,8 +329,8 @@ bool ElfPatcher::GrowTableInPlace(std::size_t entries) {
         (segment.p_type == PT_LOAD && segment.p_offset <= header_.e_phoff)) {
       continue;
     }
-    const bool moves = std::any_of(
-        evicted.begin(), evicted.end(), [&](std::size_t i) {
+    const bool moves =
+        std::any_of(evicted.begin(), evicted.end(), [&](std::size_t i) {
           return sections_[i].sh_offset >= segment.p_offset &&
                  sections_[i].sh_offset + sections_[i].sh_size <=
                      segment.p_offset + segment.p_filesz;
@@ -369,8 +367,7 @@ Status ElfPatcher::FindProgramHeader() {
       },
       "the PT_NOTE of .note.gnu.property is taken (PT_GNU_PROPERTY still "
       "leads to the note)");
-  const std::size_t grow =
-      segments_.size() + wanted - elf_.segments().size();
+  const std::size_t grow = segments_.size() + wanted - elf_.segments().size();
   if (grow > 0 && GrowTableInPlace(grow)) {
     std::string names;
     for (const std::size_t i : evicted_) {
@@ -393,9 +390,8 @@ Status ElfPatcher::FindProgramHeader() {
   }
   Elf64_Phdr load{};
   load.p_type = PT_LOAD;
-  segments_.insert(
-      segments_.begin() + static_cast<std::ptrdiff_t>(load_index_), wanted,
-      load);
+  segments_.insert(segments_.begin() + static_cast<std::ptrdiff_t>(load_index_),
+                   wanted, load);
   if (segments_.size() >= PN_XNUM) {
     return Err(elf_.Error(DiagCode::kUnsupported,
                           "has no room for another program header"));
@@ -484,9 +480,10 @@ Status ElfPatcher::Place() {
       const ElfFile::Section& section = elf_.sections()[index];
       const ByteSpan bytes = elf_.SectionBytes(section);
       part.name = section.name;
-      part.why = fmt::format("copy of {}, whose place the program headers "
-                             "take",
-                             section.name);
+      part.why = fmt::format(
+          "copy of {}, whose place the program headers "
+          "take",
+          section.name);
       // Keeps the gaps between sections that belong together (notes of one
       // segment) as they were.
       part.align = std::max<std::uint64_t>(section.header.sh_addralign, 64);
@@ -503,8 +500,8 @@ Status ElfPatcher::Place() {
     Part part;
     part.name = ".dynamic";
     part.why = "copy of .dynamic, which had no room";
-    part.section = SectionAt(elf_.FindSegment(PT_DYNAMIC)->p_vaddr,
-                             SHT_DYNAMIC);
+    part.section =
+        SectionAt(elf_.FindSegment(PT_DYNAMIC)->p_vaddr, SHT_DYNAMIC);
     part.type = SHT_DYNAMIC;
     part.flags |= SHF_WRITE;
     part.bytes.resize((dynamic_.size() + 1 + kSpareDynamicEntries) *
@@ -548,9 +545,8 @@ Status ElfPatcher::Place() {
     // Linux before 5.18 tells the loader that the table is at base +
     // e_phoff, so its offset must equal its distance from the base.
     const std::uint64_t base = first_vaddr - first_offset;
-    plan_.append_offset =
-        AlignUp(std::max(plan_.append_offset, plan_.segment_vaddr - base),
-                kPage);
+    plan_.append_offset = AlignUp(
+        std::max(plan_.append_offset, plan_.segment_vaddr - base), kPage);
     plan_.segment_vaddr = plan_.append_offset + base;
   }
   return {};
@@ -639,9 +635,9 @@ void ElfPatcher::UpdatePointers() {
     std::int64_t tag;
   };
   constexpr TagOfType kTags[] = {
-      {SHT_GNU_HASH, DT_GNU_HASH},     {SHT_HASH, DT_HASH},
-      {SHT_DYNSYM, DT_SYMTAB},         {SHT_STRTAB, DT_STRTAB},
-      {SHT_GNU_versym, DT_VERSYM},     {SHT_GNU_verneed, DT_VERNEED},
+      {SHT_GNU_HASH, DT_GNU_HASH}, {SHT_HASH, DT_HASH},
+      {SHT_DYNSYM, DT_SYMTAB},     {SHT_STRTAB, DT_STRTAB},
+      {SHT_GNU_versym, DT_VERSYM}, {SHT_GNU_verneed, DT_VERNEED},
       {SHT_GNU_verdef, DT_VERDEF},
   };
   for (const Part& part : parts_) {
@@ -701,8 +697,7 @@ void ElfPatcher::AppendSections() {
     plan_.notes.back().severity = Severity::kWarning;
     return;
   }
-  const ByteSpan old_names =
-      elf_.SectionBytes(elf_.sections()[names_index]);
+  const ByteSpan old_names = elf_.SectionBytes(elf_.sections()[names_index]);
   Bytes names(old_names.begin(), old_names.end());
   for (const Part& part : parts_) {
     if (part.section != 0) continue;
@@ -790,8 +785,8 @@ Status ElfPatcher::EditWrappers() {
 Status ElfPatcher::EditTables() {
   Bytes header(sizeof(Elf64_Ehdr));
   StoreLe(header.data(), header_);
-  CERB_TRY_VOID(EditIfChanged(0, header,
-                              "ELF header: where the tables are now"));
+  CERB_TRY_VOID(
+      EditIfChanged(0, header, "ELF header: where the tables are now"));
   if (!table_moves_) {
     Bytes table;
     for (const Elf64_Phdr& segment : segments_) AppendLe(table, segment);
@@ -820,18 +815,18 @@ Status ElfPatcher::EmitParts() {
                                    "padding to a page"));
   }
   for (std::size_t i = 0; i < parts_.size(); ++i) {
-    const std::uint64_t end =
-        i + 1 < parts_.size() ? parts_[i + 1].at
-                              : parts_[i].at + parts_[i].bytes.size();
-    CERB_TRY_VOID(plan_.ranges.Add(
-        OffsetOf(parts_[i]), end - parts_[i].at,
-        fmt::format("new segment: {}", parts_[i].why)));
+    const std::uint64_t end = i + 1 < parts_.size()
+                                  ? parts_[i + 1].at
+                                  : parts_[i].at + parts_[i].bytes.size();
+    CERB_TRY_VOID(
+        plan_.ranges.Add(OffsetOf(parts_[i]), end - parts_[i].at,
+                         fmt::format("new segment: {}", parts_[i].why)));
   }
   const std::uint64_t rest = plan_.appended.size() - parts_size;
   if (rest > 0) {
-    CERB_TRY_VOID(plan_.ranges.Add(
-        plan_.append_offset + parts_size, rest,
-        "section names and headers, which had to grow"));
+    CERB_TRY_VOID(
+        plan_.ranges.Add(plan_.append_offset + parts_size, rest,
+                         "section names and headers, which had to grow"));
   }
   return {};
 }

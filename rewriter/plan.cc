@@ -35,8 +35,8 @@ std::string Plan::ToText() const {
       "{} bytes change in place, {} are appended; new segment at 0x{:x}: {}\n",
       bytes_in_place(), output_size() - input_size, segment_vaddr, tactic);
   for (const auto& [offset, range] : ranges.ranges()) {
-    out += fmt::format("  0x{:08x} +0x{:<6x} {}\n", offset, range.size,
-                       range.why);
+    out +=
+        fmt::format("  0x{:08x} +0x{:<6x} {}\n", offset, range.size, range.why);
   }
   for (const Diag& note : notes) out += "  note: " + note.message + "\n";
   return out;
@@ -47,8 +47,8 @@ std::string Plan::ToJson() const {
       "{{\"input_size\":{},\"output_size\":{},\"bytes_in_place\":{},"
       "\"segment\":{{\"offset\":{},\"vaddr\":{},\"size\":{}}},"
       "\"tactic\":{},\"ranges\":[",
-      input_size, output_size(), bytes_in_place(), append_offset,
-      segment_vaddr, segment_size, JsonString(tactic));
+      input_size, output_size(), bytes_in_place(), append_offset, segment_vaddr,
+      segment_size, JsonString(tactic));
   bool first = true;
   for (const auto& [offset, range] : ranges.ranges()) {
     out += fmt::format("{}{{\"offset\":{},\"size\":{},\"why\":{}}}",

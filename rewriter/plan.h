@@ -60,9 +60,7 @@ struct Plan {
   std::vector<Diag> notes;
 
   std::uint64_t bytes_in_place() const;
-  std::uint64_t output_size() const {
-    return append_offset + appended.size();
-  }
+  std::uint64_t output_size() const { return append_offset + appended.size(); }
   // One line a range: offset, size, reason.
   std::string ToText() const;
   // The same as a JSON object, for --json.

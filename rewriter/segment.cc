@@ -2,7 +2,6 @@
 
 #include <xxhash.h>
 
-
 namespace cerberus::rewriter {
 
 std::uint64_t SegmentChecksum(ByteSpan covered) {

@@ -1,10 +1,10 @@
 #include "rewriter/verify.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "kpack/marker.h"
 #include "rewriter/segment.h"
@@ -62,8 +62,8 @@ Result<Found> FindAppendedSegment(const ElfFile& elf) {
       header.header_size != sizeof(SegmentHeader)) {
     return fail(fmt::format("segment version {} with a header of {} bytes, "
                             "expected version {} with {}",
-                            header.version, header.header_size,
-                            kSegmentVersion, sizeof(SegmentHeader)),
+                            header.version, header.header_size, kSegmentVersion,
+                            sizeof(SegmentHeader)),
                 8);
   }
   if (header.covered_size < sizeof(SegmentHeader) ||
@@ -95,21 +95,21 @@ Status CheckSegments(const ElfFile& elf) {
     return Err(elf.Error(DiagCode::kBadFormat, std::move(message)));
   };
   const std::uint64_t table = elf.header().e_phoff;
-  const std::uint64_t table_size =
-      elf.segments().size() * sizeof(Elf64_Phdr);
+  const std::uint64_t table_size = elf.segments().size() * sizeof(Elf64_Phdr);
   std::uint64_t end = 0;
   for (std::size_t i = 0; i < elf.segments().size(); ++i) {
     const Elf64_Phdr& segment = elf.segments()[i];
     if (segment.p_type == PT_LOAD) {
       const std::uint64_t page = 0xfff;
       if ((segment.p_vaddr & page) != (segment.p_offset & page)) {
-        return fail(fmt::format("program header {}: address 0x{:x} and "
-                                "offset 0x{:x} differ within the page",
-                                i, segment.p_vaddr, segment.p_offset));
+        return fail(
+            fmt::format("program header {}: address 0x{:x} and "
+                        "offset 0x{:x} differ within the page",
+                        i, segment.p_vaddr, segment.p_offset));
       }
       if (segment.p_vaddr < end) {
-        return fail(fmt::format("program header {} overlaps the one before",
-                                i));
+        return fail(
+            fmt::format("program header {} overlaps the one before", i));
       }
       end = segment.p_vaddr + segment.p_memsz;
     }
@@ -118,16 +118,17 @@ Status CheckSegments(const ElfFile& elf) {
         return fail("PT_PHDR does not describe the program header table");
       }
       if (elf.OffsetOf(segment.p_vaddr, table_size) != table) {
-        return fail("the program header table is not loaded where PT_PHDR "
-                    "says");
+        return fail(
+            "the program header table is not loaded where PT_PHDR "
+            "says");
       }
     }
     if (segment.p_type == PT_INTERP || segment.p_type == PT_DYNAMIC) {
-      if (elf.OffsetOf(segment.p_vaddr, segment.p_filesz) !=
-          segment.p_offset) {
-        return fail(fmt::format("program header {} is not loaded where it "
-                                "says",
-                                i));
+      if (elf.OffsetOf(segment.p_vaddr, segment.p_filesz) != segment.p_offset) {
+        return fail(
+            fmt::format("program header {} is not loaded where it "
+                        "says",
+                        i));
       }
     }
   }
@@ -136,8 +137,7 @@ Status CheckSegments(const ElfFile& elf) {
 
 }  // namespace
 
-Result<ConvertedInfo> ReadConverted(ByteSpan output,
-                                    const std::string& name) {
+Result<ConvertedInfo> ReadConverted(ByteSpan output, const std::string& name) {
   CERB_TRY(const Binary binary, Binary::FromBytes(output, name));
   const ElfFile& elf = binary.elf();
   CERB_TRY(const Found found, FindAppendedSegment(elf));
@@ -145,13 +145,12 @@ Result<ConvertedInfo> ReadConverted(ByteSpan output,
   const SegmentHeader& header = found.header;
 
   ConvertedInfo info;
-  info.segment_vaddr =
-      found.load->p_vaddr +
-      static_cast<std::uint64_t>(found.bytes.data() - elf.bytes().data() -
-                                 static_cast<std::ptrdiff_t>(
-                                     found.load->p_offset));
-  info.segment_size = found.load->p_vaddr + found.load->p_memsz -
-                      info.segment_vaddr;
+  info.segment_vaddr = found.load->p_vaddr +
+                       static_cast<std::uint64_t>(
+                           found.bytes.data() - elf.bytes().data() -
+                           static_cast<std::ptrdiff_t>(found.load->p_offset));
+  info.segment_size =
+      found.load->p_vaddr + found.load->p_memsz - info.segment_vaddr;
   auto marker = kpack::DecodeMarker(
       found.bytes.subspan(header.marker_offset, header.marker_size));
   if (!marker) {
@@ -172,13 +171,11 @@ Result<ConvertedInfo> ReadConverted(ByteSpan output,
     const std::uint64_t at =
         header.records_offset + std::uint64_t{i} * sizeof(WrapperRecord);
     const auto fail = [&](std::string message) {
-      return Err(elf.Error(DiagCode::kBadFormat,
-                           fmt::format("record {}: {}", i, message),
-                           std::string(kMarkerSection),
-                           static_cast<std::int64_t>(at)));
+      return Err(elf.Error(
+          DiagCode::kBadFormat, fmt::format("record {}: {}", i, message),
+          std::string(kMarkerSection), static_cast<std::int64_t>(at)));
     };
-    const WrapperRecord raw =
-        LoadLe<WrapperRecord>(found.bytes.data() + at);
+    const WrapperRecord raw = LoadLe<WrapperRecord>(found.bytes.data() + at);
     const std::uint64_t vaddr = info.segment_vaddr + at;
     if (AsText({reinterpret_cast<const std::uint8_t*>(raw.magic), 4}) !=
             kRecordMagic ||
@@ -192,8 +189,7 @@ Result<ConvertedInfo> ReadConverted(ByteSpan output,
     ConvertedInfo::Record record;
     record.index = raw.index;
     record.flags = raw.flags;
-    record.wrapper_vaddr =
-        vaddr + static_cast<std::uint64_t>(raw.to_wrapper);
+    record.wrapper_vaddr = vaddr + static_cast<std::uint64_t>(raw.to_wrapper);
     record.fatbin_vaddr = vaddr + static_cast<std::uint64_t>(raw.to_fatbin);
     record.fatbin_size = raw.fatbin_size;
     const auto wrapper = wrapper_at.find(record.wrapper_vaddr);
@@ -204,13 +200,13 @@ Result<ConvertedInfo> ReadConverted(ByteSpan output,
     const std::uint64_t data = wrapper->second->data.value;
     record.repointed = data == vaddr;
     if (!record.repointed && data != record.fatbin_vaddr) {
-      return fail(fmt::format("its wrapper leads to 0x{:x}, neither the "
-                              "record nor the fatbin",
-                              data));
+      return fail(
+          fmt::format("its wrapper leads to 0x{:x}, neither the "
+                      "record nor the fatbin",
+                      data));
     }
     if ((record.flags & kRecordFatbinRemoved) == 0) {
-      const LocatedFatbin& fatbin =
-          binary.fatbins()[wrapper->second->fatbin];
+      const LocatedFatbin& fatbin = binary.fatbins()[wrapper->second->fatbin];
       if (fatbin.vaddr != record.fatbin_vaddr ||
           fatbin.fatbin.bytes.size() != record.fatbin_size) {
         return fail("does not lead to its wrapper's fatbin");
@@ -220,10 +216,10 @@ Result<ConvertedInfo> ReadConverted(ByteSpan output,
     info.records.push_back(record);
   }
   if (!wrapper_at.empty()) {
-    return Err(elf.Error(DiagCode::kBadFormat,
-                         fmt::format("{} wrappers have no record",
-                                     wrapper_at.size()),
-                         std::string(kMarkerSection)));
+    return Err(
+        elf.Error(DiagCode::kBadFormat,
+                  fmt::format("{} wrappers have no record", wrapper_at.size()),
+                  std::string(kMarkerSection)));
   }
   return info;
 }
@@ -246,8 +242,7 @@ Status Verify(const Binary& input, const Plan& plan, ByteSpan output,
   };
   if (output.size() != plan.output_size()) {
     return fail(output.size(), fmt::format("has {} bytes, planned were {}",
-                                           output.size(),
-                                           plan.output_size()));
+                                           output.size(), plan.output_size()));
   }
   // One pass in file order: input up to the next edit, then the edit.
   const ByteSpan old = input.bytes();
@@ -295,8 +290,8 @@ Status Verify(const Binary& input, const Plan& plan, ByteSpan output,
   for (at = old.size(); at < plan.append_offset; ++at) {
     if (output[at] != 0) return fail(at, "the padding is not zero");
   }
-  CERB_TRY_VOID(compare(plan.append_offset, plan.appended,
-                        "the appended segment"));
+  CERB_TRY_VOID(
+      compare(plan.append_offset, plan.appended, "the appended segment"));
 
   // What must stay as it was although it stands in a table that changed.
   CERB_TRY(const ElfFile after, ElfFile::Parse(output, name));
@@ -312,11 +307,11 @@ Status Verify(const Binary& input, const Plan& plan, ByteSpan output,
         segment.p_type != PT_GNU_EH_FRAME) {
       continue;
     }
-    const bool kept = std::any_of(
-        after.segments().begin(), after.segments().end(),
-        [&](const Elf64_Phdr& other) {
-          return std::memcmp(&other, &segment, sizeof segment) == 0;
-        });
+    const bool kept =
+        std::any_of(after.segments().begin(), after.segments().end(),
+                    [&](const Elf64_Phdr& other) {
+                      return std::memcmp(&other, &segment, sizeof segment) == 0;
+                    });
     if (!kept) {
       return fail(after.header().e_phoff,
                   fmt::format("the segment at 0x{:x} of type 0x{:x} changed",
@@ -333,8 +328,8 @@ Status Verify(const Binary& input, const Plan& plan, ByteSpan output,
 
 }  // namespace
 
-Status VerifyConversion(const Binary& input, const Plan& plan,
-                        ByteSpan output, const std::string& name) {
+Status VerifyConversion(const Binary& input, const Plan& plan, ByteSpan output,
+                        const std::string& name) {
   return Verify(input, plan, output, nullptr, name);
 }
 

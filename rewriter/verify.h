@@ -38,8 +38,8 @@ Result<ConvertedInfo> ReadConvertedFile(const std::string& path);
 
 // The full check of a fresh conversion: every planned byte is as planned,
 // every other equals the input's, and ReadConverted() finds what was meant.
-Status VerifyConversion(const Binary& input, const Plan& plan,
-                        ByteSpan output, const std::string& name);
+Status VerifyConversion(const Binary& input, const Plan& plan, ByteSpan output,
+                        const std::string& name);
 // The same for a file not yet committed, or already in place.
 Status VerifyConversion(const Binary& input, const Plan& plan,
                         const OutputFile& output);

@@ -9,11 +9,11 @@
 namespace cerberus::rewriter {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using testing::BuildElf;
+using ::testing::ElementsAre;
 using testing::ElfSpec;
 using testing::Fill;
+using ::testing::HasSubstr;
 using testing::TestElf;
 
 std::string ErrorOf(const Bytes& bytes) {
@@ -26,7 +26,9 @@ TEST(Binary, KnowsFilesByTheirStart) {
     return DetectFileKind(AsBytes(text));
   };
   EXPECT_EQ(kind(""), FileKind::kEmpty);
-  EXPECT_EQ(kind("\x7f" "ELF"), FileKind::kElf);
+  EXPECT_EQ(kind("\x7f"
+                 "ELF"),
+            FileKind::kElf);
   EXPECT_EQ(kind("MZ\x90"), FileKind::kPe);
   EXPECT_EQ(kind("KPAK"), FileKind::kKpack);
   EXPECT_EQ(kind("!<arch>\nx"), FileKind::kStaticLibrary);
@@ -49,11 +51,25 @@ TEST(Binary, SaysWhatAFileIsInstead) {
       {"KPAK", "is a kpack archive"},
       {"PK\x03\x04", "is a zip file"},
       {".version 8.0", "is PTX text"},
-      {"\x7f" "ELF", "cut short"},
-      {std::string("\x7f" "ELF\x02\x01\x01", 7), "cut short"},
-      {"\x7f" "ELF\x02\x01\x01" + std::string(20, '\0'), "cut short"},
-      {"\x7f" "ELF\x01\x01\x01" + std::string(90, '\0'), "32-bit"},
-      {"\x7f" "ELF\x02\x02\x01" + std::string(90, '\0'), "byte order 2"},
+      {"\x7f"
+       "ELF",
+       "cut short"},
+      {std::string("\x7f"
+                   "ELF\x02\x01\x01",
+                   7),
+       "cut short"},
+      {"\x7f"
+       "ELF\x02\x01\x01" +
+           std::string(20, '\0'),
+       "cut short"},
+      {"\x7f"
+       "ELF\x01\x01\x01" +
+           std::string(90, '\0'),
+       "32-bit"},
+      {"\x7f"
+       "ELF\x02\x02\x01" +
+           std::string(90, '\0'),
+       "byte order 2"},
   };
   for (const Row& row : rows) {
     const Bytes bytes(row.content.begin(), row.content.end());
@@ -76,12 +92,9 @@ TEST(Binary, RefusesElfFilesItCannotTake) {
       {[](TestElf& e) { e.header()->e_phnum = 0; }, "no program headers"},
       {[](TestElf& e) { e.header()->e_phentsize = 40; },
        "program headers of 40 bytes"},
-      {[](TestElf& e) { e.header()->e_phoff = 1 << 20; },
-       "run past its end"},
-      {[](TestElf& e) { e.header()->e_phoff = ~0ull - 8; },
-       "run past its end"},
-      {[](TestElf& e) { e.header()->e_shoff = 1 << 20; },
-       "section headers at"},
+      {[](TestElf& e) { e.header()->e_phoff = 1 << 20; }, "run past its end"},
+      {[](TestElf& e) { e.header()->e_phoff = ~0ull - 8; }, "run past its end"},
+      {[](TestElf& e) { e.header()->e_shoff = 1 << 20; }, "section headers at"},
       {[](TestElf& e) { e.header()->e_shentsize = 1; },
        "section headers of 1 bytes"},
       {[](TestElf& e) { e.header()->e_shstrndx = 200; },
@@ -111,8 +124,7 @@ TEST(Binary, RefusesElfFilesItCannotTake) {
        },
        "points to 0x7000000, which is not in the file"},
       {[](TestElf& e) {
-         StoreLe<std::uint64_t>(e.data(".rela.dyn", 16),
-                                e.at[".dynstr"].vaddr);
+         StoreLe<std::uint64_t>(e.data(".rela.dyn", 16), e.at[".dynstr"].vaddr);
        },
        "where there is no fatbin"},
       {[](TestElf& e) { StoreLe<std::uint64_t>(e.data(".rela.dyn", 16), 0); },
@@ -151,9 +163,9 @@ TEST(Binary, RefusesEveryTruncation) {
 }
 
 TEST(Binary, FollowsWrappersHoweverTheyAreFilled) {
-  for (const Fill fill : {Fill::kInPlace, Fill::kRelative,
-                          Fill::kRelativeAndInPlace, Fill::kSymbol,
-                          Fill::kRelr}) {
+  for (const Fill fill :
+       {Fill::kInPlace, Fill::kRelative, Fill::kRelativeAndInPlace,
+        Fill::kSymbol, Fill::kRelr}) {
     for (const bool sections : {true, false}) {
       ElfSpec spec;
       spec.fill = fill;
@@ -291,21 +303,38 @@ TEST(Extract, ChoosesPtx) {
     const char* note;
   } const rows[] = {
       {"only one", {{.sm = 75}}, 89, {75}, ""},
-      {"newest that fits", {{.sm = 70}, {.sm = 80}, {.sm = 90}}, 89,
-       {80, 70}, ""},
+      {"newest that fits",
+       {{.sm = 70}, {.sm = 80}, {.sm = 90}},
+       89,
+       {80, 70},
+       ""},
       {"exact", {{.sm = 70}, {.sm = 89}}, 89, {89, 70}, ""},
-      {"cubins do not count", {{.kind = 2, .sm = 86}, {.sm = 75}}, 89, {75},
+      {"cubins do not count",
+       {{.kind = 2, .sm = 86}, {.sm = 75}},
+       89,
+       {75},
        ""},
-      {"all newer", {{.sm = 120}, {.sm = 100}}, 89, {100, 120},
+      {"all newer",
+       {{.sm = 120}, {.sm = 100}},
+       89,
+       {100, 120},
        "all PTX is newer than compute capability 8.9; compute_100"},
-      {"a is passed over", {{.sm = 89, .flags = kA}, {.sm = 75}}, 89, {75},
-       ""},
-      {"f is passed over", {{.sm = 80, .flags = kF}, {.sm = 100}}, 89, {100},
+      {"a is passed over", {{.sm = 89, .flags = kA}, {.sm = 75}}, 89, {75}, ""},
+      {"f is passed over",
+       {{.sm = 80, .flags = kF}, {.sm = 100}},
+       89,
+       {100},
        "newer"},
-      {"only a", {{.sm = 90, .flags = kA}}, 89, {90},
+      {"only a",
+       {{.sm = 90, .flags = kA}},
+       89,
+       {90},
        "compute_90a, bound to one chip"},
-      {"release before debug", {{.sm = 75, .flags = kDebug}, {.sm = 75}}, 89,
-       {75, 75}, ""},
+      {"release before debug",
+       {{.sm = 75, .flags = kDebug}, {.sm = 75}},
+       89,
+       {75, 75},
+       ""},
   };
   for (const Row& row : rows) {
     const Bytes bytes = testing::FatbinOf(row.entries);

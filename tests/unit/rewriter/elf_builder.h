@@ -19,13 +19,13 @@ enum class Fill { kInPlace, kRelative, kRelativeAndInPlace, kSymbol, kRelr };
 
 struct ElfSpec {
   std::uint16_t type = ET_DYN;
-  std::uint64_t base = 0;          // address of the first byte
-  bool interp = true;              // an executable
-  bool property_note = true;       // PT_NOTE and PT_GNU_PROPERTY
+  std::uint64_t base = 0;     // address of the first byte
+  bool interp = true;         // an executable
+  bool property_note = true;  // PT_NOTE and PT_GNU_PROPERTY
   bool build_id_note = true;
   bool sections = true;
-  std::size_t spare_dynamic = 4;   // DT_NULL after the one that ends it
-  std::size_t spare_phdrs = 0;     // PT_NULL entries
+  std::size_t spare_dynamic = 4;  // DT_NULL after the one that ends it
+  std::size_t spare_phdrs = 0;    // PT_NULL entries
   std::uint64_t bss = 0x2345;
   Fill fill = Fill::kRelative;
   std::vector<std::string> needed = {"libc.so.6"};
@@ -109,22 +109,19 @@ inline TestElf BuildElf(const ElfSpec& spec) {
     return out;
   };
 
-  const std::size_t phnum = (spec.interp ? 2 : 0) +
-                            (spec.property_note ? 2 : 0) +
-                            (spec.build_id_note ? 1 : 0) + 3 + 1 +
-                            spec.spare_phdrs;
+  const std::size_t phnum =
+      (spec.interp ? 2 : 0) + (spec.property_note ? 2 : 0) +
+      (spec.build_id_note ? 1 : 0) + 3 + 1 + spec.spare_phdrs;
   b.resize(sizeof(Elf64_Ehdr) + phnum * sizeof(Elf64_Phdr));
   if (spec.interp) {
     add(".interp", SHT_PROGBITS, SHF_ALLOC, 1,
         text("/lib64/ld-linux-x86-64.so.2"));
   }
   if (spec.property_note) {
-    add(".note.gnu.property", SHT_NOTE, SHF_ALLOC, 8,
-        note(5, Bytes(16, 0)));
+    add(".note.gnu.property", SHT_NOTE, SHF_ALLOC, 8, note(5, Bytes(16, 0)));
   }
   if (spec.build_id_note) {
-    add(".note.gnu.build-id", SHT_NOTE, SHF_ALLOC, 4,
-        note(3, Bytes(20, 0xab)));
+    add(".note.gnu.build-id", SHT_NOTE, SHF_ALLOC, 4, note(3, Bytes(20, 0xab)));
   }
   add(".gnu.hash", SHT_GNU_HASH, SHF_ALLOC, 8, Bytes(28, 0));
 
@@ -155,8 +152,8 @@ inline TestElf BuildElf(const ElfSpec& spec) {
                     spec.fill == Fill::kSymbol;
   const std::size_t count = spec.fatbins.size();
   if (rela) {
-    add(".rela.dyn", SHT_RELA, SHF_ALLOC, 8,
-        Bytes(count * sizeof(Elf64_Rela)), sizeof(Elf64_Rela));
+    add(".rela.dyn", SHT_RELA, SHF_ALLOC, 8, Bytes(count * sizeof(Elf64_Rela)),
+        sizeof(Elf64_Rela));
   }
   if (spec.fill == Fill::kRelr) {
     add(".relr.dyn", SHT_RELR, SHF_ALLOC, 8, Bytes((1 + count) * 8), 8);

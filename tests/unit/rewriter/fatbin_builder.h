@@ -23,7 +23,7 @@ struct EntrySpec {
   std::uint32_t sm = 75;
   std::uint64_t flags = 0x11;
   std::string content = kPtx;
-  char packing = 'n';   // n none, l LZ4, z zstd
+  char packing = 'n';     // n none, l LZ4, z zstd
   std::string name = {};  // source file, as -G stores it
 };
 
@@ -56,21 +56,21 @@ inline Bytes Entry(const EntrySpec& spec) {
 
   const std::uint64_t header_size = 64 + AlignUp(spec.name.size(), 8);
   Bytes out;
-  AppendLe<std::uint16_t>(out, spec.kind);                              // 0
-  AppendLe<std::uint16_t>(out, 0x0101);                                 // 2
+  AppendLe<std::uint16_t>(out, spec.kind);                                // 0
+  AppendLe<std::uint16_t>(out, 0x0101);                                   // 2
   AppendLe<std::uint32_t>(out, static_cast<std::uint32_t>(header_size));  // 4
-  AppendLe<std::uint64_t>(out, payload.size());                         // 8
-  AppendLe<std::uint32_t>(out, packed);                                 // 16
-  AppendLe<std::uint32_t>(out, 0);                                      // 20
-  AppendLe<std::uint16_t>(out, 3);                                      // 24
-  AppendLe<std::uint16_t>(out, 8);                                      // 26
-  AppendLe<std::uint32_t>(out, spec.sm);                                // 28
-  AppendLe<std::uint32_t>(out, spec.name.empty() ? 0 : 64);             // 32
+  AppendLe<std::uint64_t>(out, payload.size());                           // 8
+  AppendLe<std::uint32_t>(out, packed);                                   // 16
+  AppendLe<std::uint32_t>(out, 0);                                        // 20
+  AppendLe<std::uint16_t>(out, 3);                                        // 24
+  AppendLe<std::uint16_t>(out, 8);                                        // 26
+  AppendLe<std::uint32_t>(out, spec.sm);                                  // 28
+  AppendLe<std::uint32_t>(out, spec.name.empty() ? 0 : 64);               // 32
   AppendLe<std::uint32_t>(out,
                           static_cast<std::uint32_t>(spec.name.size()));  // 36
-  AppendLe<std::uint64_t>(out, flags);                                  // 40
-  AppendLe<std::uint64_t>(out, 0);                                      // 48
-  AppendLe<std::uint64_t>(out, unpacked);                               // 56
+  AppendLe<std::uint64_t>(out, flags);                                    // 40
+  AppendLe<std::uint64_t>(out, 0);                                        // 48
+  AppendLe<std::uint64_t>(out, unpacked);                                 // 56
   out.insert(out.end(), spec.name.begin(), spec.name.end());
   out.resize(header_size);
   out.insert(out.end(), payload.begin(), payload.end());

@@ -9,9 +9,9 @@ namespace cerberus::rewriter {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using testing::EntrySpec;
 using testing::FatbinOf;
+using ::testing::HasSubstr;
 using testing::kPtx;
 
 TEST(Fatbin, ReadsEntriesOfEveryPacking) {
@@ -61,9 +61,9 @@ TEST(Fatbin, NamesArchitecturesAsNvccDoes) {
     std::uint64_t flags;
     const char* name;
   } const rows[] = {
-      {1, 75, 0x11, "compute_75"},        {2, 75, 0x11, "sm_75"},
-      {2, 90, 0x100011, "sm_90a"},        {1, 100, 0x100011, "compute_100a"},
-      {2, 100, 0x200011, "sm_100f"},      {8, 70, 0x10011, "compute_70"},
+      {1, 75, 0x11, "compute_75"},   {2, 75, 0x11, "sm_75"},
+      {2, 90, 0x100011, "sm_90a"},   {1, 100, 0x100011, "compute_100a"},
+      {2, 100, 0x200011, "sm_100f"}, {8, 70, 0x10011, "compute_70"},
   };
   for (const Row& row : rows) {
     const Bytes bytes =

@@ -1,9 +1,8 @@
 #include "rewriter/plan.h"
 
-#include <unistd.h>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "rewriter/verify.h"
 #include "support/mapped_file.h"
@@ -12,11 +11,11 @@
 namespace cerberus::rewriter {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using testing::BuildElf;
+using ::testing::ElementsAre;
 using testing::ElfSpec;
 using testing::Fill;
+using ::testing::HasSubstr;
 using testing::TestElf;
 
 PlanOptions Options() {
@@ -77,8 +76,7 @@ std::optional<Converted> Convert(const Bytes& input,
   return out;
 }
 
-std::vector<std::string> DynamicStrings(const Bytes& bytes,
-                                        std::int64_t tag) {
+std::vector<std::string> DynamicStrings(const Bytes& bytes, std::int64_t tag) {
   const auto elf = ElfFile::Parse(bytes, "app");
   std::vector<std::string> out;
   for (const Elf64_Dyn& entry : elf->dynamic()) {
@@ -111,9 +109,7 @@ std::vector<Shape> Shapes() {
   add("lib", "grows in place over .note.gnu.build-id, .gnu.hash",
       [](ElfSpec& s) { s.interp = s.property_note = false; });
   add("lib_no_notes", "grows in place over .gnu.hash, .dynsym",
-      [](ElfSpec& s) {
-        s.interp = s.property_note = s.build_id_note = false;
-      });
+      [](ElfSpec& s) { s.interp = s.property_note = s.build_id_note = false; });
   add("exe_no_property", "grows in place over .interp, .note.gnu.build-id",
       [](ElfSpec& s) { s.property_note = false; });
   add("null_phdr", "an unused program header", [](ElfSpec& s) {
@@ -128,16 +124,15 @@ std::vector<Shape> Shapes() {
   });
   add("no_sections", "PT_NOTE of .note.gnu.property",
       [](ElfSpec& s) { s.sections = false; });
-  add("lib_no_sections", "table moves", [](ElfSpec& s) {
-    s.sections = s.interp = s.property_note = false;
-  });
+  add("lib_no_sections", "table moves",
+      [](ElfSpec& s) { s.sections = s.interp = s.property_note = false; });
   add("exe_no_sections_full", "table moves", [](ElfSpec& s) {
     s.sections = s.property_note = false;
     s.spare_dynamic = 0;
     s.bss = 0x123456;
   });
-  for (const Fill fill : {Fill::kRelativeAndInPlace, Fill::kSymbol,
-                          Fill::kRelr}) {
+  for (const Fill fill :
+       {Fill::kRelativeAndInPlace, Fill::kSymbol, Fill::kRelr}) {
     add("fill", "PT_NOTE", [&](ElfSpec& s) { s.fill = fill; });
   }
   add("many", "PT_NOTE", [](ElfSpec& s) {
@@ -160,9 +155,9 @@ TEST(Plan, EveryShapeConvertsAndVerifies) {
       EXPECT_THAT(done->plan.tactic, HasSubstr(shape.tactic));
       const std::size_t count = shape.spec.fatbins.size();
       EXPECT_LE(done->plan.bytes_in_place(), 4096 + 24 * count);
-      EXPECT_THAT(done->info.search_paths,
-                  ElementsAre(".kpack/app-@GFXARCH@.kpack",
-                              ".kpack/more.kpack"));
+      EXPECT_THAT(
+          done->info.search_paths,
+          ElementsAre(".kpack/app-@GFXARCH@.kpack", ".kpack/more.kpack"));
       EXPECT_EQ(done->info.kernel_name, "app");
       EXPECT_EQ(done->info.converter_version, "9.8.7");
       EXPECT_EQ(done->info.launch_abi, 5);
@@ -186,8 +181,7 @@ TEST(Plan, EveryShapeConvertsAndVerifies) {
                 DynamicStrings(done->before, DT_NEEDED));
       // Every byte of the new segments has a section, for strip.
       if (shape.spec.sections) {
-        const ElfFile::Section* marker =
-            after->FindSection(".rocm_kpack_ref");
+        const ElfFile::Section* marker = after->FindSection(".rocm_kpack_ref");
         ASSERT_NE(marker, nullptr);
         EXPECT_EQ(marker->header.sh_addr, done->plan.segment_vaddr);
         EXPECT_EQ(marker->header.sh_flags, std::uint64_t{SHF_ALLOC});
@@ -280,13 +274,12 @@ TEST(Plan, RecordsFollowTheFormat) {
     EXPECT_EQ(LoadLe<std::uint32_t>(record + 12), i == 0 ? 1u : 0u);
     EXPECT_EQ(target(16), vaddr);
     EXPECT_EQ(target(24), elf.at.at(".nvFatBinSegment").vaddr + 24 * i);
-    EXPECT_EQ(LoadLe<std::uint64_t>(done->after.data() +
-                                    elf.at.at(".rela.dyn").offset + 24 * i +
-                                    16),
-              at);
+    EXPECT_EQ(
+        LoadLe<std::uint64_t>(done->after.data() +
+                              elf.at.at(".rela.dyn").offset + 24 * i + 16),
+        at);
   }
-  const std::uint64_t first_size =
-      LoadLe<std::uint64_t>(segment + 64 + 40);
+  const std::uint64_t first_size = LoadLe<std::uint64_t>(segment + 64 + 40);
   EXPECT_EQ(first_size, 16u);
   EXPECT_EQ(vaddr + 64 + LoadLe<std::uint64_t>(segment + 64 + 32),
             elf.at.at(".nv_fatbin").vaddr);
@@ -428,18 +421,17 @@ TEST(Verify, FindsDamageWithoutTheInput) {
     std::int64_t at;  // within the new segment
     const char* message;
   } const rows[] = {
-      {8, "segment version"},     {12, "segment version"},
-      {16, "checksum"},           {24, "checksum does not match"},
-      {32, "checksum"},           {64, "checksum"},
-      {64 + 24, "checksum"},      {64 + 48 + 5, "checksum"},
+      {8, "segment version"}, {12, "segment version"},
+      {16, "checksum"},       {24, "checksum does not match"},
+      {32, "checksum"},       {64, "checksum"},
+      {64 + 24, "checksum"},  {64 + 48 + 5, "checksum"},
   };
   const TestElf elf = BuildElf({});
   const auto done = Convert(elf.bytes);
   ASSERT_TRUE(done);
   for (const Row& row : rows) {
     Bytes changed = done->after;
-    changed[done->plan.append_offset + static_cast<std::uint64_t>(row.at)] ^=
-        1;
+    changed[done->plan.append_offset + static_cast<std::uint64_t>(row.at)] ^= 1;
     const auto info = ReadConverted(changed, "app");
     ASSERT_FALSE(info) << row.at;
   }
