@@ -253,18 +253,18 @@ Status Binary::Impl::ResolveWrappers(std::vector<std::uint64_t> vaddrs,
       if (!certain) continue;
       return reject(std::move(fatbin_vaddr).error());
     }
-    const auto offset = elf.OffsetOf(*fatbin_vaddr);
     const ByteSpan data = elf.BytesAt(*fatbin_vaddr);
-    if (!found.contains(*offset)) {
+    const auto at = static_cast<std::uint64_t>(data.data() - bytes.data());
+    if (!found.contains(at)) {
       // Name the section the fatbin stands in, for messages.
       std::string name;
-      std::uint64_t base = *offset;
+      std::uint64_t base = at;
       for (const ElfFile::Section& section : elf.sections()) {
         if (section.header.sh_type == SHT_PROGBITS &&
-            *offset >= section.header.sh_offset &&
-            *offset - section.header.sh_offset < section.header.sh_size) {
+            at >= section.header.sh_offset &&
+            at - section.header.sh_offset < section.header.sh_size) {
           name = section.name;
-          base = *offset - section.header.sh_offset;
+          base = at - section.header.sh_offset;
         }
       }
       auto fatbin = ParseFatbin(data, name, base);
@@ -273,10 +273,9 @@ Status Binary::Impl::ResolveWrappers(std::vector<std::uint64_t> vaddrs,
         return reject(std::move(fatbin).error());
       }
       found.emplace(
-          *offset,
-          LocatedFatbin{name, *fatbin_vaddr, *offset, std::move(*fatbin), {}});
+          at, LocatedFatbin{name, *fatbin_vaddr, at, std::move(*fatbin), {}});
     }
-    offset_of_wrapper[wrapper.index] = *offset;
+    offset_of_wrapper[wrapper.index] = at;
     wrappers.push_back(wrapper);
   }
   return {};

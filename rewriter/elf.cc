@@ -26,8 +26,9 @@ std::string_view MachineName(unsigned machine) {
       return "NVIDIA CUDA";
     case EM_AMDGPU:
       return "AMD GPU";
+    default:
+      return "";
   }
-  return "";
 }
 
 std::string_view CutAtNul(ByteSpan bytes) {
@@ -458,9 +459,9 @@ Result<std::vector<PointerSlot>> ElfFile::ResolvePointers(
         continue;
       }
       for (unsigned bit = 1; bit < 64; ++bit) {
-        if ((word >> bit) & 1) mark(next + (bit - 1) * 8);
+        if ((word >> bit) & 1) mark(next + 8 * std::uint64_t{bit - 1});
       }
-      next += 63 * 8;
+      next += std::uint64_t{63} * 8;
     }
   }
   return slots;

@@ -299,11 +299,11 @@ bool ElfPatcher::GrowTableInPlace(std::size_t entries) {
       header_.e_phoff + elf_.segments().size() * sizeof(Elf64_Phdr);
   const std::uint64_t end = start + entries * sizeof(Elf64_Phdr);
   // The loader finds the table through the segment that holds it.
-  const bool loaded = elf_.VaddrOf(header_.e_phoff).has_value() &&
-                      elf_.VaddrOf(end - 1).has_value() &&
-                      *elf_.VaddrOf(end - 1) - *elf_.VaddrOf(header_.e_phoff) ==
-                          end - 1 - header_.e_phoff;
-  if (!loaded) return false;
+  const auto vaddr = elf_.VaddrOf(header_.e_phoff);
+  if (!vaddr ||
+      elf_.OffsetOf(*vaddr, end - header_.e_phoff) != header_.e_phoff) {
+    return false;
+  }
   if (header_.e_shoff < end &&
       header_.e_shoff + sections_.size() * sizeof(Elf64_Shdr) > start) {
     return false;
@@ -556,7 +556,9 @@ void ElfPatcher::FillRecords() {
   Bytes& head = parts_[0].bytes;
   std::set<std::uint32_t> empty;
   for (const Module& module : modules_) {
-    if (module.is_empty_device_link) empty.insert(*module.index);
+    if (module.is_empty_device_link && module.index) {
+      empty.insert(*module.index);
+    }
   }
   for (const Wrapper& wrapper : binary_.wrappers()) {
     const std::uint64_t at =
