@@ -5,6 +5,9 @@
 #include <memory>
 #include <optional>
 
+#include <fmt/format.h>
+
+#include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
@@ -18,6 +21,7 @@
 #include "ptxc/lower.h"
 #include "ptxc/parser.h"
 #include "ptxc/passes/pipeline.h"
+#include "ptxc/sema.h"
 
 namespace cerberus::ptx {
 namespace {
@@ -73,24 +77,38 @@ class Compilation {
   }
 
  private:
+  // Names a diagnostic of the front half and remembers why a function fell.
+  void Report(Diag diag, LowerOptions* lower) {
+    if (diag.severity == Severity::kError) {
+      lower->broken.emplace(diag.where.kernel,
+                            fmt::format("ptx:{}: {}", diag.where.ptx_line,
+                                        diag.message));
+    }
+    if (diag.where.file.empty()) diag.where.file = options_.input_name;
+    if (!first_error_ && diag.severity == Severity::kError) {
+      first_error_ = diag;
+    }
+    diag.where.kernel = llvm::demangle(diag.where.kernel);
+    if (sink_) sink_(diag);
+  }
+
   Status Lower(std::string_view text) {
-    std::optional<Diag> first_error;
-    const ParseOutcome parsed = Parse(text, [&](const Diag& diag) {
-      Diag named = diag;
-      if (named.where.file.empty()) named.where.file = options_.input_name;
-      if (sink_) sink_(named);
-      if (!first_error && named.severity == Severity::kError) {
-        first_error = named;
-      }
-    });
-    if (parsed.errors != 0) {
+    LowerOptions lower;
+    const DiagSink report = [&](const Diag& diag) { Report(diag, &lower); };
+    const ParseOutcome parsed = Parse(text, report);
+    int module_errors = 0;
+    int errors = parsed.errors;
+    if (parsed.module_errors == 0) {
+      errors += Check(*parsed.module, report, &module_errors);
+    }
+    module_errors += parsed.module_errors;
+    if (module_errors != 0 || (errors != 0 && !options_.keep_going)) {
       reported_ = true;
-      return Err(first_error ? *first_error
-                             : MakeDiag(DiagCode::kBadPtx,
-                                        "the PTX does not parse"));
+      return Err(first_error_ ? *first_error_
+                              : MakeDiag(DiagCode::kBadPtx,
+                                         "the PTX does not parse"));
     }
     debug_ = parsed.module->debug;
-    LowerOptions lower;
     lower.traits = TargetTraits::Of(options_.target);
     lower.keep_going = options_.keep_going;
     lower.debug = debug_;
@@ -117,6 +135,7 @@ class Compilation {
   llvm::Module module_;
   std::unique_ptr<llvm::TargetMachine> machine_;
   CompileResult result_;
+  std::optional<Diag> first_error_;
   bool debug_ = false;
 
  public:

@@ -13,6 +13,8 @@
 #ifndef CERBERUS_PTXC_LOWER_H_
 #define CERBERUS_PTXC_LOWER_H_
 
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,10 +45,15 @@ struct LowerOptions {
   bool keep_going = false;
   bool debug = false;  // -G code: keep calls as calls
   std::string input_name;
+  // Functions (mangled) that the front half found errors in, with the first.
+  std::map<std::string, std::string> broken;
 };
 
 // Alignment of a variable: as given, else that of its type.
 unsigned AlignOf(const Variable& variable);
+
+// Whether a bar or barrier names how many threads take part.
+bool HasThreadCount(const Instruction& inst);
 
 class ModuleLowering {
  public:
@@ -70,6 +77,7 @@ class ModuleLowering {
     bool address_taken = false;
     bool calls_indirectly = false;
     bool may_exit = false;    // `exit` in it or below it: returns a flag
+    bool named_barriers = false;  // barriers of part of the block, or below
     bool flush_f32 = false;   // all its f32 arithmetic is .ftz
     bool failed = false;
     std::string reason;       // why, for the archive
@@ -287,6 +295,9 @@ class FunctionLowering {
                     Value* identity);
   void Barrier();
   Value* BlockCount(Value* predicate);
+  Value* NamedBarriers();
+  void ClearNamedBarriers();
+  Value* NamedBarrier(Value* id, Value* threads, Value* predicate);
 
   // ---- Conversions (lower_convert.cc) ----
   Value* IntToInt(Value* v, Type from, Type to);

@@ -74,6 +74,9 @@ void FunctionLowering::CreateEntry() {
       b_.CreateStore(argument, LocalStorage(variable));
     }
   }
+  if (ptx_.is_entry && module_.state(id_).named_barriers) {
+    ClearNamedBarriers();
+  }
 }
 
 void FunctionLowering::CreateBlocks() {

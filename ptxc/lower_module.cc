@@ -21,6 +21,20 @@ unsigned AlignOf(const Variable& variable) {
                           variable.vector);
 }
 
+bool HasThreadCount(const Instruction& inst) {
+  const Opcode opcode = inst.form->opcode();
+  if (opcode != Opcode::kBar && opcode != Opcode::kBarrier) return false;
+  // sync a {, b}; arrive a, b; red d, a {, b}, c.
+  switch (inst.form->mods.bar()) {
+    case Bar::kArrive:
+      return true;
+    case Bar::kRed:
+      return inst.num_operands == 4;
+    default:
+      return inst.num_operands == 2;
+  }
+}
+
 ModuleLowering::ModuleLowering(const Module& ptx, llvm::Module& out,
                                const LowerOptions& options,
                                const DiagSink& sink)
@@ -92,6 +106,7 @@ void ModuleLowering::AnalyzeCalls() {
       if (!inst.form) continue;
       const bool is_call = inst.form->opcode() == Opcode::kCall;
       if (inst.form->opcode() == Opcode::kExit) state.may_exit = true;
+      if (HasThreadCount(inst)) state.named_barriers = true;
       for (unsigned i = 0; i < inst.num_operands; ++i) {
         const Operand& operand = function.operands[inst.first_operand + i];
         if (is_call && i == 1) {
@@ -118,16 +133,25 @@ void ModuleLowering::AnalyzeCalls() {
       }
     }
   }
-  // A caller of what may exit may exit.
+  // What holds for a function holds for its callers.
+  bool pointed_at_barriers = false;
   for (bool changed = true; changed;) {
     changed = false;
     for (FunctionState& state : states_) {
-      if (state.may_exit) continue;
+      if (state.address_taken && state.named_barriers) {
+        pointed_at_barriers = true;
+      }
       for (std::uint32_t callee : state.callees) {
-        if (states_[callee].may_exit && !states_[callee].address_taken) {
-          state.may_exit = changed = true;
-          break;
+        const FunctionState& below = states_[callee];
+        const bool exits = below.may_exit && !below.address_taken;
+        if (exits && !state.may_exit) state.may_exit = changed = true;
+        if (below.named_barriers && !state.named_barriers) {
+          state.named_barriers = changed = true;
         }
+      }
+      if (state.calls_indirectly && pointed_at_barriers &&
+          !state.named_barriers) {
+        state.named_barriers = changed = true;
       }
     }
   }
@@ -397,6 +421,15 @@ void ModuleLowering::DeclareDevice(std::uint32_t id) {
 void ModuleLowering::LowerBodies() {
   for (std::uint32_t id = 0; id < ptx_.functions.size(); ++id) {
     if (!ptx_.functions[id].has_body) continue;
+    if (ptx_.functions[id].errors != 0) {
+      states_[id].failed = true;
+      const auto reason =
+          options_.broken.find(std::string(ptx_.functions[id].name));
+      states_[id].reason = reason != options_.broken.end()
+                               ? reason->second
+                               : "does not parse";
+      continue;
+    }
     FunctionLowering lowering(*this, id);
     if (!lowering.Run()) states_[id].failed = true;
   }

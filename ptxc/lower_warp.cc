@@ -208,50 +208,78 @@ llvm::Value* FunctionLowering::BlockCount(Value* predicate) {
   return sum;
 }
 
+// The named barriers of docs/launch-abi.md's blocks: counters in LDS, because
+// the hardware's barrier always takes all waves.
+llvm::Value* FunctionLowering::NamedBarriers() {
+  return SharedWords(module_.out(), "__cerberus_barriers", 64);
+}
+
+// LDS holds anything when a kernel starts; the counters must be zero before
+// the first warp arrives at one.
+void FunctionLowering::ClearNamedBarriers() {
+  Value* state = NamedBarriers();
+  llvm::BasicBlock* clear = NewBlock("clear");
+  llvm::BasicBlock* behind = NewBlock("cleared");
+  b_.CreateCondBr(b_.CreateICmpEQ(LinearThreadId(), I32(0)), clear, behind);
+  b_.SetInsertPoint(clear);
+  b_.CreateMemSet(state, b_.getInt8(0), 256, llvm::MaybeAlign(16));
+  b_.CreateBr(behind);
+  b_.SetInsertPoint(behind);
+  Barrier();
+}
+
+// The threads at this barrier with the predicate.
+llvm::Value* FunctionLowering::NamedBarrier(Value* id, Value* threads,
+                                            Value* predicate) {
+  const llvm::SyncScope::ID scope = SyncScope(Scope::kCta);
+  Value* state = b_.CreateGEP(
+      b_.getInt32Ty(), NamedBarriers(),
+      b_.CreateShl(b_.CreateAnd(id, I32(15)), 2));
+  Fence(llvm::AtomicOrdering::Release, scope);
+  Value* sum = nullptr;
+  if (!predicate) {
+    Dev("barrier_arrive", b_.getVoidTy(), {state, threads});
+  } else {
+    Value* count = Unary(llvm::Intrinsic::ctpop, Ballot(predicate));
+    sum = Dev("barrier_sync", b_.getInt32Ty(), {state, threads, count});
+  }
+  Fence(llvm::AtomicOrdering::Acquire, scope);
+  return sum;
+}
+
 void FunctionLowering::LowerBarrier() {
   // Operands: {d or p,} a {, b} {, c}: a is the barrier's number, b the
   // number of threads that take part, c a predicate to reduce.
   const bool reduce = mods().bar() == Bar::kRed;
-  const bool arrive = mods().bar() == Bar::kArrive;
   const int first = reduce ? 1 : 0;
-  const int rest = num_operands() - first;
-  const bool has_count = reduce ? rest == 3 : rest == 2;
-  if (reduce) {
+  const bool has_count = HasThreadCount(*inst_);
+  if (mods().bar() == Bar::kArrive) {
+    NamedBarrier(Read(op(0), Type::kU32), Read(op(1), Type::kU32), nullptr);
+    return;
+  }
+  if (!reduce) {
     if (has_count) {
-      Fail("a reduction over part of the block is not supported");
-      return;
-    }
-    Value* p = ReadPred(op(num_operands() - 1));
-    switch (mods().op()) {
-      case Op::kPopc:
-        Write(op(0), BlockCount(p), Type::kU32);
-        break;
-      case Op::kAnd:
-        Write(op(0),
-              b_.CreateICmpEQ(BlockCount(b_.CreateNot(p)), I32(0)),
-              Type::kPred);
-        break;
-      default:
-        Write(op(0), b_.CreateICmpNE(BlockCount(p), I32(0)), Type::kPred);
-        break;
+      NamedBarrier(Read(op(0), Type::kU32), Read(op(1), Type::kU32),
+                   b_.getFalse());
+    } else {
+      Barrier();
     }
     return;
   }
-  if (!has_count && !arrive) {
-    Barrier();
-    return;
+  const bool all = mods().op() == Op::kAnd;
+  Value* p = ReadPred(op(num_operands() - 1));
+  if (all) p = b_.CreateNot(p);
+  Value* count = has_count
+                     ? NamedBarrier(Read(op(first), Type::kU32),
+                                    Read(op(first + 1), Type::kU32), p)
+                     : BlockCount(p);
+  if (mods().op() == Op::kPopc) {
+    Write(op(0), count, Type::kU32);
+  } else if (all) {
+    Write(op(0), b_.CreateICmpEQ(count, I32(0)), Type::kPred);
+  } else {
+    Write(op(0), b_.CreateICmpNE(count, I32(0)), Type::kPred);
   }
-  // Part of the block: counters in LDS, because the hardware's barrier
-  // always takes all waves.
-  llvm::GlobalVariable* state =
-      SharedWords(module_.out(), "__cerberus_barriers", 32);
-  Value* id = b_.CreateAnd(Read(op(0), Type::kU32), I32(15));
-  Value* threads = has_count ? Read(op(1), Type::kU32) : BlockThreads();
-  const llvm::SyncScope::ID scope = SyncScope(Scope::kCta);
-  Fence(llvm::AtomicOrdering::Release, scope);
-  Dev(arrive ? "barrier_arrive" : "barrier_sync", b_.getVoidTy(),
-      {b_.CreateGEP(b_.getInt64Ty(), state, id), threads});
-  Fence(llvm::AtomicOrdering::Acquire, scope);
 }
 
 void FunctionLowering::LowerBarWarp() {

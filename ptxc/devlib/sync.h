@@ -102,22 +102,41 @@ DEV(u32, sum_words)(SHARED const u32* words, u32 count) {
   return sum;
 }
 
-// A named barrier is {arrived, generation} in LDS. A warp counts as 32
-// threads, whole or not (PTX ISA, "bar"). The last to arrive opens the next
-// generation.
-INLINE bool Arrive(SHARED u32* state, u32 threads, u32* generation) {
-  *generation = __scoped_atomic_load_n(state + 1, __ATOMIC_RELAXED,
-                                       __MEMORY_SCOPE_WRKGRP);
+// A named barrier is four words in LDS, zero when the kernel starts. A warp
+// counts as 32 threads, whole or not (PTX ISA, "bar"). The last to arrive
+// opens the next generation; a generation's result is overwritten only when
+// all of its threads have arrived again.
+enum BarrierWord { kArrived, kGeneration, kSum, kResult };
+
+INLINE u32 LoadShared(SHARED u32* at, int order) {
+  return order == __ATOMIC_ACQUIRE
+             ? __scoped_atomic_load_n(at, __ATOMIC_ACQUIRE,
+                                      __MEMORY_SCOPE_WRKGRP)
+             : __scoped_atomic_load_n(at, __ATOMIC_RELAXED,
+                                      __MEMORY_SCOPE_WRKGRP);
+}
+
+// True if this warp was the last. `value`: what the warp adds to the sum.
+INLINE bool Arrive(SHARED u32* state, u32 threads, u32 value,
+                   u32* generation) {
+  *generation = LoadShared(state + kGeneration, __ATOMIC_RELAXED);
   bool last = false;
   const u32 lane = __builtin_amdgcn_mbcnt_lo(~0u, 0);
   if (lane == __builtin_ctz(__cerberus_ballot(true))) {
+    __scoped_atomic_fetch_add(state + kSum, value, __ATOMIC_RELAXED,
+                              __MEMORY_SCOPE_WRKGRP);
     const u32 before = __scoped_atomic_fetch_add(
-        state, 32, __ATOMIC_ACQ_REL, __MEMORY_SCOPE_WRKGRP);
+        state + kArrived, 32, __ATOMIC_ACQ_REL, __MEMORY_SCOPE_WRKGRP);
     last = before + 32 >= threads;
     if (last) {
-      __scoped_atomic_store_n(state, 0, __ATOMIC_RELAXED,
+      __scoped_atomic_store_n(
+          state + kResult, LoadShared(state + kSum, __ATOMIC_RELAXED),
+          __ATOMIC_RELAXED, __MEMORY_SCOPE_WRKGRP);
+      __scoped_atomic_store_n(state + kSum, 0, __ATOMIC_RELAXED,
                               __MEMORY_SCOPE_WRKGRP);
-      __scoped_atomic_fetch_add(state + 1, 1, __ATOMIC_RELEASE,
+      __scoped_atomic_store_n(state + kArrived, 0, __ATOMIC_RELAXED,
+                              __MEMORY_SCOPE_WRKGRP);
+      __scoped_atomic_fetch_add(state + kGeneration, 1, __ATOMIC_RELEASE,
                                 __MEMORY_SCOPE_WRKGRP);
     }
   }
@@ -125,15 +144,17 @@ INLINE bool Arrive(SHARED u32* state, u32 threads, u32* generation) {
 }
 DEV(void, barrier_arrive)(SHARED u32* state, u32 threads) {
   u32 generation;
-  Arrive(state, threads, &generation);
+  Arrive(state, threads, 0, &generation);
 }
-DEV(void, barrier_sync)(SHARED u32* state, u32 threads) {
+// The sum of what the warps of this generation brought.
+DEV(u32, barrier_sync)(SHARED u32* state, u32 threads, u32 value) {
   u32 generation;
-  if (Arrive(state, threads, &generation)) return;
-  while (__scoped_atomic_load_n(state + 1, __ATOMIC_ACQUIRE,
-                                __MEMORY_SCOPE_WRKGRP) == generation) {
-    __builtin_amdgcn_s_sleep(1);
+  if (!Arrive(state, threads, value, &generation)) {
+    while (LoadShared(state + kGeneration, __ATOMIC_ACQUIRE) == generation) {
+      __builtin_amdgcn_s_sleep(1);
+    }
   }
+  return LoadShared(state + kResult, __ATOMIC_RELAXED);
 }
 
 // ---- 128-bit atomics --------------------------------------------------------

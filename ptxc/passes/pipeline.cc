@@ -29,13 +29,14 @@ constexpr const char* kLight =
 constexpr const char* kDefault =
     "always-inline,"
     // Locals that only one kernel's inlined calls used are plain values now.
-    "function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine,"
+    "function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg,"
+    "instcombine<no-verify-fixpoint>,"
     "infer-address-spaces,"
-    "early-cse<memssa>,instcombine,"
+    "early-cse<memssa>,instcombine<no-verify-fixpoint>,"
     "loop-mssa(licm),"
     "gvn,"
     "sink,"
-    "instcombine,"
+    "instcombine<no-verify-fixpoint>,"
     "bdce,adce,"
     "simplifycfg<switch-range-to-icmp;hoist-common-insts;sink-common-insts>,"
     "infer-address-spaces,"
