@@ -205,7 +205,7 @@ def main():
              if re.search(args.only, "/".join(c))
              and (c[0], c[2]) not in BROKEN]
     failures = []
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+    with concurrent.futures.ProcessPoolExecutor(2) as pool:
         futures = {pool.submit(one, args, *case): case for case in cases}
         for future in concurrent.futures.as_completed(futures):
             try:

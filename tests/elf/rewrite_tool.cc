@@ -3,6 +3,9 @@
 //
 //   rewrite_tool [--keep-fatbin] [--plan] INPUT OUTPUT FOLDER...
 //   rewrite_tool --check FILE
+//   rewrite_tool --unpack FILE FOLDER
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -28,6 +31,38 @@ Status Convert(const std::vector<std::string>& args, PlanOptions options,
   return out.Commit();
 }
 
+// Prints a line for every entry, and puts PTX texts into the folder.
+Status UnpackAll(const std::string& path, const std::string& folder) {
+  CERB_TRY(const Binary binary, Binary::Open(path));
+  CERB_TRY(const std::vector<Module> modules, ExtractModules(binary));
+  for (const Module& module : modules) {
+    std::vector<FatbinEntry> entries = module.entries;
+    for (const std::size_t member : module.link_members) {
+      for (const FatbinEntry& entry : binary.fatbins()[member].fatbin.entries) {
+        entries.push_back(entry);
+      }
+    }
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      const FatbinEntry& entry = entries[i];
+      std::string line =
+          fmt::format("{} {} {} {} {}", module.index ? *module.index : 9999,
+                      KindName(entry.kind), entry.ArchName(),
+                      CompressionName(entry.compression()),
+                      entry.is_debug() ? "debug" : "release");
+      CERB_TRY(const std::vector<std::string> kernels, KernelNames(entry));
+      for (const std::string& kernel : kernels) line += " " + kernel;
+      std::puts(line.c_str());
+      if (!entry.is_ptx()) continue;
+      CERB_TRY(const std::string text, UnpackPtx(entry));
+      CERB_TRY_VOID(WriteFile(
+          fmt::format("{}/{}.{}.{}.ptx", folder,
+                      module.index ? *module.index : 9999, i, entry.ArchName()),
+          AsBytes(text)));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -35,7 +70,7 @@ int main(int argc, char** argv) {
   options.search_paths = {".kpack/test-@GFXARCH@.kpack"};
   options.kernel_name = "test";
   options.converter_version = "test";
-  bool print_plan = false, check = false;
+  bool print_plan = false, check = false, unpack = false;
   std::vector<std::string> args;
   for (int i = 1; i < argc; ++i) {
     const std::string arg = argv[i];
@@ -45,15 +80,19 @@ int main(int argc, char** argv) {
       print_plan = true;
     } else if (arg == "--check") {
       check = true;
+    } else if (arg == "--unpack") {
+      unpack = true;
     } else {
       args.push_back(arg);
     }
   }
   Status status;
-  if (check && args.size() == 1) {
+  if (unpack && args.size() == 2) {
+    status = UnpackAll(args[0], args[1]);
+  } else if (check && args.size() == 1) {
     const auto info = ReadConvertedFile(args[0]);
     if (!info) status = Err(info.error());
-  } else if (!check && args.size() >= 2) {
+  } else if (!check && !unpack && args.size() >= 2) {
     status = Convert(args, options, print_plan);
   } else {
     std::fputs("usage: rewrite_tool INPUT OUTPUT FOLDER...\n", stderr);
