@@ -121,11 +121,16 @@ bool Parser::ExpectIdentifier(const char* what, Token* out) {
   return true;
 }
 
-// Goes on behind the next ';', or in front of a brace.
+// Goes on behind the next ';'. Braces on the way are skipped with what they
+// enclose: the vectors of an instruction, or a body without a usable head,
+// behind which module scope goes on.
 void Parser::SkipStatement() {
-  while (token_.kind != TokenKind::kEnd && !At('}') && !At('{')) {
+  while (token_.kind != TokenKind::kEnd && !At('}')) {
     if (Accept(';')) return;
+    const bool block = At('{');
+    if (block) lexer_.RawBlock();
     Advance();
+    if (block && function_ == nullptr) return;
   }
 }
 
@@ -140,10 +145,9 @@ void Parser::TopLevelItem() {
     return;
   }
   if (token_.kind != TokenKind::kDirective) {
-    const std::uint32_t offset = token_.offset;
     ErrorHere("a directive at module scope");
     SkipStatement();
-    if (token_.offset == offset || At('{') || At('}')) Advance();
+    Accept('}');
     return;
   }
   Linkage linkage = Linkage::kLocal;
@@ -394,12 +398,7 @@ void Parser::FunctionItem(Linkage linkage, bool is_entry) {
     leave();
     ++module_errors_;
     module_.functions.pop_back();
-    SkipStatement();
-    if (At('{')) {
-      lexer_.RawBlock();
-      Advance();
-    }
-    return;
+    return SkipStatement();
   }
   function_->name = name.text;
   function_->offset = name.offset;

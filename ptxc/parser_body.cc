@@ -124,11 +124,8 @@ void Parser::BodyStatement() {
   if (At('@')) return InstructionStatement();
   if (Accept(';')) return;
   if (token_.kind != TokenKind::kDirective) {
-    const std::uint32_t offset = token_.offset;
     ErrorHere("an instruction, a label or a directive");
-    SkipStatement();
-    if (token_.offset == offset && !At('}') && !At('{')) Advance();
-    return;
+    return SkipStatement();
   }
   if (AtDirective(".reg")) return RegisterDirective();
   if (AtDirective(".loc")) return LocDirective();
@@ -456,11 +453,11 @@ bool Parser::ParseOperand(Operand* out) {
   if (nesting_ > kMaxNesting)
     return Error(token_.offset, "operands are nested too deeply");
   if (At('[')) return BracketOperand(out);
-  if (At('{')) {
-    Advance();
-    return OperandList('}', OperandKind::kVector, out);
+  if (Accept('{')) {
+    if (!OperandList('}', OperandKind::kVector, out)) return false;
+  } else if (!OperandAtom(out, false)) {
+    return false;
   }
-  if (!OperandAtom(out, false)) return false;
   if (!At('|')) return true;
   // d|p
   Operand pair;

@@ -163,6 +163,12 @@ bool Parser::Unary(int depth, Constant* out) {
 bool Parser::Binary(int min_precedence, int depth, Constant* out) {
   if (!Unary(depth, out)) return false;
   while (true) {
+    // Behind a value, "%4" is a remainder, not a name.
+    if (token_.kind == TokenKind::kIdentifier && token_.text[0] == '%') {
+      token_.kind = TokenKind::kPunctuation;
+      token_.text = token_.text.substr(0, 1);
+      lexer_.Seek(token_.offset + 1);
+    }
     const int precedence = PrecedenceOf(token_);
     if (precedence < 0 || precedence < min_precedence) return true;
     const Token op = token_;

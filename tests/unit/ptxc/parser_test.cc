@@ -1,0 +1,483 @@
+#include "ptxc/parser.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+namespace cerberus::ptx {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr std::string_view kHeader = ".version 8.0\n.target sm_75\n";
+
+// A parsed text, which it keeps alive.
+struct Parsed {
+  explicit Parsed(std::string source) : text(std::move(source)) {
+    ParseOutcome outcome = Parse(text, [this](const Diag& diag) {
+      errors.push_back(diag.ToString());
+    });
+    module = std::move(outcome.module);
+    module_errors = outcome.module_errors;
+  }
+  std::string text;
+  std::unique_ptr<Module> module;
+  std::vector<std::string> errors;
+  int module_errors = 0;
+
+  const Function& function(std::string_view name) const {
+    const std::uint32_t id = module->FindFunction(name);
+    EXPECT_NE(id, kNoId) << name;
+    return module->functions[id];
+  }
+  const Variable& variable(std::string_view name) const {
+    const std::uint32_t id = module->FindVariable(name);
+    EXPECT_NE(id, kNoId) << name;
+    return module->variables[id];
+  }
+};
+
+Parsed ParseModuleText(const std::string& text) {
+  return Parsed(std::string(kHeader) + text);
+}
+
+Parsed ParseBody(const std::string& body) {
+  return ParseModuleText(
+      ".visible .entry k(.param .u64 a, .param .align 8 .b8 s[24])\n{\n"
+      ".reg .pred %p<8>;\n.reg .b32 %r<64>;\n.reg .b64 %rd<16>;\n"
+      ".reg .f32 %f<16>;\n" +
+      body + "\n}\n");
+}
+
+const Operand& OperandOf(const Parsed& p, std::uint32_t inst,
+                         std::uint32_t i) {
+  const Function& f = p.module->functions.front();
+  return f.operands[f.instructions[inst].first_operand + i];
+}
+
+// ---- Headers ----------------------------------------------------------------
+
+TEST(Parser, Header) {
+  const Parsed p(".version 9.1\n.target sm_100a, debug, texmode_independent\n"
+                 ".address_size 64\n");
+  EXPECT_THAT(p.errors, IsEmpty());
+  EXPECT_EQ(p.module->version, 91);
+  EXPECT_EQ(p.module->sm, 100);
+  EXPECT_EQ(p.module->arch_suffix, 'a');
+  EXPECT_TRUE(p.module->debug);
+  EXPECT_TRUE(p.module->texmode_independent);
+  EXPECT_EQ(p.module->address_size, 64);
+}
+
+TEST(Parser, TextThatIsNotPtx) {
+  EXPECT_THAT(Parsed("").errors, ElementsAre(HasSubstr("no .version")));
+  EXPECT_THAT(Parsed("int main() {}").errors,
+              ::testing::Contains(HasSubstr("found 'int'")));
+}
+
+// ---- Declarations -----------------------------------------------------------
+
+TEST(Parser, EntryWithParametersAndTuning) {
+  const Parsed p = ParseModuleText(
+      ".weak .entry k(\n.param .u64 .ptr .global .align 16 a,\n"
+      ".param .align 8 .b8 s[24],\n.param .f32 x)\n"
+      ".maxntid 256\n.minnctapersm 2\n.maxnreg 40\n.pragma \"nounroll\";\n"
+      "{ ret; }\n");
+  EXPECT_THAT(p.errors, IsEmpty());
+  const Function& f = p.function("k");
+  EXPECT_TRUE(f.is_entry);
+  EXPECT_TRUE(f.has_body);
+  EXPECT_EQ(f.linkage, Linkage::kWeak);
+  EXPECT_THAT(f.tuning.maxntid, ElementsAre(256, 1, 1));
+  EXPECT_EQ(f.tuning.minnctapersm, 2u);
+  EXPECT_EQ(f.tuning.maxnreg, 40u);
+  EXPECT_THAT(f.pragmas, ElementsAre("nounroll"));
+  ASSERT_EQ(f.params.size(), 3u);
+  const Variable& a = p.module->variables[f.params[0]];
+  EXPECT_TRUE(a.is_pointer);
+  EXPECT_EQ(a.pointee, VarSpace::kGlobal);
+  EXPECT_EQ(a.pointee_align, 16u);
+  EXPECT_EQ(a.align, 0u);
+  const Variable& s = p.module->variables[f.params[1]];
+  EXPECT_EQ(s.align, 8u);
+  EXPECT_EQ(s.size(), 24u);
+}
+
+TEST(Parser, EveryTuningDirective) {
+  const Parsed p = ParseModuleText(
+      ".entry k() .reqntid 8, 8, 4 .reqnctapercluster 2 .explicitcluster\n"
+      ".maxclusterrank 8 .blocksareclusters .maxnctapersm 4 { ret; }\n"
+      ".func f() .noreturn .abi_preserve 12 .abi_preserve_control 3 "
+      "{ ret; }\n");
+  EXPECT_THAT(p.errors, IsEmpty());
+  const PerformanceTuning& t = p.function("k").tuning;
+  EXPECT_THAT(t.reqntid, ElementsAre(8, 8, 4));
+  EXPECT_THAT(t.reqnctapercluster, ElementsAre(2, 1, 1));
+  EXPECT_TRUE(t.explicitcluster);
+  EXPECT_TRUE(t.blocksareclusters);
+  EXPECT_EQ(t.maxclusterrank, 8u);
+  EXPECT_EQ(t.maxnctapersm, 4u);
+  EXPECT_TRUE(p.function("f").tuning.noreturn);
+  EXPECT_EQ(p.function("f").tuning.abi_preserve, 12u);
+}
+
+TEST(Parser, DeclarationAndDefinitionAreOneFunction) {
+  const Parsed p = ParseModuleText(
+      ".func (.param .b32 r) f(.param .b32 x);\n"
+      ".entry k() { .reg .b32 %r<3>;\n{ .param .b32 a; .param .b32 b;\n"
+      "st.param.b32 [a], %r1; call.uni (b), f, (a);\n"
+      "ld.param.b32 %r2, [b]; } ret; }\n"
+      ".func (.param .b32 r) f(.param .b32 y) { ret; }\n");
+  EXPECT_THAT(p.errors, IsEmpty());
+  ASSERT_EQ(p.module->functions.size(), 2u);
+  EXPECT_TRUE(p.function("f").has_body);
+  EXPECT_EQ(p.module->variables[p.function("f").params[0]].name, "y");
+}
+
+TEST(Parser, VariablesAndInitialisers) {
+  const Parsed p = ParseModuleText(
+      ".visible .global .align 4 .b8 bytes[4] = {1, 0xFF, 'x'};\n");
+  EXPECT_FALSE(p.errors.empty());  // no character constants in PTX
+  const Parsed q = ParseModuleText(
+      ".visible .global .align 16 .v4 .f32 v = {1.0, 0f40000000, 3, -4.5};\n"
+      ".const .s32 m[2][3] = {{1, 2, 3}, {-4, 5}};\n"
+      ".global .u64 p = generic(m)+8;\n"
+      ".global .align 8 .b8 low[2] = {0xFF(v), 0xFF00(v)};\n"
+      ".global .attribute(.managed) .u32 shared_int;\n"
+      ".extern .shared .align 16 .b8 dyn[];\n"
+      ".global .s32 open[] = {1, 2, 3};\n"
+      ".common .global .f64 c;\n.const[3] .b8 bank;\n"
+      ".tex .u64 old;\n.global .samplerref smp = { filter_mode = nearest };\n"
+      ".global .b32 many<3>;\n");
+  ASSERT_THAT(q.errors, IsEmpty());
+  const Variable& v = q.variable("v");
+  EXPECT_EQ(v.size(), 16u);
+  ASSERT_EQ(v.init.size(), 4u);
+  EXPECT_EQ(v.init[1].kind, InitElement::Kind::kFloat32);
+  EXPECT_EQ(v.init[3].byte, 12u);
+  const Variable& m = q.variable("m");
+  ASSERT_EQ(m.init.size(), 5u);
+  EXPECT_EQ(m.init[3].byte, 12u);
+  EXPECT_EQ(static_cast<std::int64_t>(m.init[3].bits), -4);
+  const Variable& ptr = q.variable("p");
+  EXPECT_EQ(ptr.init[0].kind, InitElement::Kind::kVariable);
+  EXPECT_TRUE(ptr.init[0].generic);
+  EXPECT_EQ(ptr.init[0].addend, 8);
+  EXPECT_EQ(q.variable("low").init[1].mask, 0xFF00u);
+  EXPECT_TRUE(q.variable("shared_int").managed);
+  EXPECT_EQ(q.variable("dyn").size(), 0u);
+  EXPECT_EQ(q.variable("open").size(), 12u);
+  EXPECT_EQ(q.variable("c").linkage, Linkage::kCommon);
+  EXPECT_EQ(q.variable("bank").bank, 3);
+  EXPECT_EQ(q.variable("many2").type, Type::kB32);
+}
+
+TEST(Parser, SectionsFilesAliasesAndPragmas) {
+  const Parsed p = ParseModuleText(
+      ".file 1 \"a.cu\", 1234, 56\n.pragma \"next knob X\";\n"
+      ".func f() { ret; }\n.func g();\n.alias g, f;\n"
+      ".section .debug_str {\nL: .b8 1,2\n.b8 0\n}\n"
+      "@@DWARF .byte 0x02\n");
+  ASSERT_THAT(p.errors, IsEmpty());
+  EXPECT_EQ(p.module->files[0].name, "a.cu");
+  EXPECT_EQ(p.module->files[0].timestamp, 1234u);
+  EXPECT_EQ(p.module->aliases[0].aliasee, "f");
+  EXPECT_EQ(p.module->sections[0].name, ".debug_str");
+  EXPECT_THAT(std::string(p.module->sections[0].text),
+              HasSubstr("L: .b8 1,2"));
+}
+
+// ---- Constants --------------------------------------------------------------
+
+struct ConstantCase {
+  const char* text;
+  std::int64_t value;
+};
+
+class ConstantExpression : public ::testing::TestWithParam<ConstantCase> {};
+
+TEST_P(ConstantExpression, IsEvaluated) {
+  const Parsed p = ParseBody(std::string("mov.b64 %rd1, ") +
+                             GetParam().text + ";");
+  ASSERT_THAT(p.errors, IsEmpty());
+  EXPECT_EQ(OperandOf(p, 0, 1).kind, OperandKind::kInt);
+  EXPECT_EQ(OperandOf(p, 0, 1).value, GetParam().value);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ConstantExpression,
+    ::testing::Values(
+        ConstantCase{"12", 12}, ConstantCase{"-12", -12},
+        ConstantCase{"0x10", 16}, ConstantCase{"010", 8},
+        ConstantCase{"0b101", 5}, ConstantCase{"7U", 7},
+        ConstantCase{"WARP_SZ", 32}, ConstantCase{"WARP_SZ*2-1", 63},
+        ConstantCase{"1+2*3", 7}, ConstantCase{"(1+2)*3", 9},
+        ConstantCase{"7-2-1", 4}, ConstantCase{"100/7%4", 2},
+        ConstantCase{"-7/2", -3}, ConstantCase{"-7%2", -1},
+        ConstantCase{"1<<4|1", 17}, ConstantCase{"6&3^1", 3},
+        ConstantCase{"~0", -1}, ConstantCase{"!5", 0}, ConstantCase{"!0", 1},
+        ConstantCase{"-8>>1", -4}, ConstantCase{"0x8000000000000000>>63", 1},
+        ConstantCase{"1<<64", 0}, ConstantCase{"3<4&&4>=4", 1},
+        ConstantCase{"1==2||2!=2", 0},
+        // A constant too large for .s64 is unsigned, and so is the result.
+        ConstantCase{"-1<0xFFFFFFFFFFFFFFFF", 0}, ConstantCase{"-1<1U", 0},
+        ConstantCase{"-1<1", 1}, ConstantCase{"(.u64)-1/2U", INT64_MAX},
+        ConstantCase{"(.s64)4294967296U>>4", 268435456},
+        ConstantCase{"1?2:3", 2}, ConstantCase{"0?2:0?3:4", 4},
+        ConstantCase{"-0x7FFFFFFFFFFFFFFF-1", INT64_MIN},
+        ConstantCase{"(-0x7FFFFFFFFFFFFFFF-1)/-1", INT64_MIN}));
+
+TEST(Parser, FloatConstantsKeepTheirBits) {
+  const Parsed p = ParseBody("mov.f32 %f1, 0f7FC00001;\n"
+                             "mov.f32 %f1, -0f3F800000;\n"
+                             "mov.f32 %f1, 0.1;\n"
+                             "mov.f32 %f1, 0d7FF8000000000001;\n");
+  ASSERT_THAT(p.errors, IsEmpty());
+  EXPECT_EQ(OperandOf(p, 0, 1).kind, OperandKind::kFloat32);
+  EXPECT_EQ(OperandOf(p, 0, 1).bits, 0x7FC00001u);
+  EXPECT_EQ(OperandOf(p, 1, 1).bits, 0xBF800000u);
+  EXPECT_EQ(OperandOf(p, 2, 1).kind, OperandKind::kFloat64);
+  EXPECT_EQ(OperandOf(p, 2, 1).bits, 0x3FB999999999999Au);
+  EXPECT_EQ(OperandOf(p, 3, 1).bits, 0x7FF8000000000001u);
+}
+
+// ---- Bodies -----------------------------------------------------------------
+
+TEST(Parser, Operands) {
+  const Parsed p = ParseBody(
+      "ld.param.u64 %rd1, [a];\n"
+      "ld.global.v2.f32 {%f1, _}, [%rd1+-8];\n"
+      "setp.lt.and.s32 %p1|%p2, %r1, 5, !%p3;\n"
+      "mov.u32 %r1, %tid.x;\n"
+      "@!%p1 ret;\n"
+      "tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f5,%f6}];\n"
+      "vadd.u32.u32.u32 %r1, %r2.b0, %r3.h1;\n"
+      "vadd4.u32.u32.u32 %r1.b31, %r2.b3210, %r3.b7654, %r4;\n"
+      "ld.param.f32 %f1, [s+12];\n"
+      "ld.local.u32 %r1, [16];\n");
+  ASSERT_THAT(p.errors, IsEmpty());
+  EXPECT_EQ(OperandOf(p, 0, 1).kind, OperandKind::kAddress);
+  EXPECT_EQ(OperandOf(p, 0, 1).base, OperandKind::kVariable);
+  const Function& f = p.function("k");
+  const Operand& vec = OperandOf(p, 1, 0);
+  ASSERT_EQ(vec.kind, OperandKind::kVector);
+  ASSERT_EQ(vec.count, 2u);
+  EXPECT_EQ(f.operands[vec.index + 1].kind, OperandKind::kSink);
+  EXPECT_EQ(OperandOf(p, 1, 1).value, -8);
+  EXPECT_EQ(OperandOf(p, 2, 0).kind, OperandKind::kPair);
+  EXPECT_TRUE(OperandOf(p, 2, 3).negated);
+  EXPECT_EQ(OperandOf(p, 3, 1).kind, OperandKind::kSpecial);
+  EXPECT_EQ(OperandOf(p, 3, 1).part, Component::kX);
+  EXPECT_TRUE(f.instructions[4].guard_negated);
+  EXPECT_EQ(RegisterName(f, f.instructions[4].guard), "%p1");
+  const Operand& tex = OperandOf(p, 5, 1);
+  ASSERT_EQ(tex.kind, OperandKind::kTexture);
+  ASSERT_EQ(tex.count, 2u);
+  EXPECT_EQ(f.operands[tex.index + 1].count, 2u);
+  EXPECT_EQ(OperandOf(p, 6, 1).part, Component::kB0);
+  EXPECT_EQ(OperandOf(p, 6, 2).part, Component::kH1);
+  EXPECT_EQ(OperandOf(p, 7, 1).part, Component::kSelector);
+  EXPECT_EQ(OperandOf(p, 8, 1).value, 12);
+  EXPECT_EQ(OperandOf(p, 9, 1).base, OperandKind::kInt);
+}
+
+TEST(Parser, RegistersHaveDenseIds) {
+  const Parsed p = ParseModuleText(
+      ".entry k() { .reg .b32 %r<3>, x; .reg .v2 .f32 v; .reg .b32 q1;\n"
+      "mov.b32 %r2, x; mov.b32 q1, v.y; mov.b32 %r02, x; }");
+  const Function& f = p.module->functions[0];
+  EXPECT_EQ(f.registers.size(), 6u);
+  EXPECT_EQ(OperandOf(p, 0, 0).index, 2u);
+  EXPECT_EQ(OperandOf(p, 0, 1).index, 3u);
+  EXPECT_EQ(OperandOf(p, 1, 1).part, Component::kY);
+  EXPECT_EQ(f.registers[4].vector, 2);
+  // %r02 is not the %r2 of %r<3>.
+  EXPECT_EQ(OperandOf(p, 2, 0).kind, OperandKind::kUnresolved);
+}
+
+// Two expansions of one inline asm: the same labels and registers in scopes
+// of their own.
+TEST(Parser, ScopesHaveTheirOwnNames) {
+  const Parsed p = ParseBody(
+      "{ .reg .pred p; L: setp.eq.b32 p, %r1, 0; @p bra L; bra OUT; }\n"
+      "{ .reg .pred p; L: setp.eq.b32 p, %r1, 0; @p bra L; }\n"
+      "OUT: ret;\n");
+  ASSERT_THAT(p.errors, IsEmpty());
+  const Function& f = p.function("k");
+  ASSERT_EQ(f.labels.size(), 3u);
+  EXPECT_EQ(OperandOf(p, 1, 0).index, 0u);  // first L
+  EXPECT_EQ(OperandOf(p, 4, 0).index, 1u);  // second L
+  EXPECT_EQ(OperandOf(p, 2, 0).index, 2u);  // OUT
+  EXPECT_NE(f.instructions[1].guard, f.instructions[4].guard);
+}
+
+TEST(Parser, StrippedText) {
+  const Parsed p(".version 8.0\n.target sm_90\n.entry k(.param .u64 a)"
+                 ".maxntid 256{.reg .f32 %f<5>;.reg .b32 %r<9>;"
+                 "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"
+                 "{%f1,%f2,%f3,%f4},{%r1,%r2,%r3,%r4},{%r5,%r6},"
+                 "{%f1,%f2,%f3,%f4};ret;}");
+  EXPECT_THAT(p.errors, IsEmpty());
+  EXPECT_EQ(p.function("k").instructions.size(), 2u);
+}
+
+TEST(Parser, SourceLines) {
+  const Parsed p = ParseModuleText(
+      ".file 1 \"scan.cu\"\n.entry k() {\n.loc 1 7 3\nret;\n"
+      ".loc 1 9 5, function_name $L__info_string0+4, inlined_at 1 7 3\n"
+      "ret;\nfrob;\n}\n");
+  const Function& f = p.function("k");
+  const Loc& loc = p.module->locs[f.instructions[1].loc];
+  EXPECT_EQ(loc.line, 9u);
+  EXPECT_EQ(loc.function_name, "$L__info_string0");
+  EXPECT_EQ(loc.function_offset, 4);
+  EXPECT_TRUE(loc.is_inlined);
+  EXPECT_EQ(loc.inlined_line, 7u);
+  EXPECT_THAT(p.errors,
+              ElementsAre("kernel 'k': ptx:9:1 (scan.cu:9): "
+                          "unknown instruction 'frob'"));
+}
+
+TEST(Parser, IndirectCallsAndJumpTables) {
+  const Parsed p = ParseBody(
+      "proto: .callprototype (.param .b32 _) _ (.param .b64 _, "
+      ".param .align 8 .b8 _[16]) .noreturn;\n"
+      "{ .param .b32 r; .param .b64 x; .param .align 8 .b8 y[16];\n"
+      "call (r), %rd1, (x, y), proto; }\n"
+      "table: .branchtargets A, B;\n"
+      "brx.idx %r1, table;\nA:\nB: ret;\n");
+  ASSERT_THAT(p.errors, IsEmpty());
+  const Function& f = p.function("k");
+  ASSERT_EQ(f.prototypes.size(), 2u);
+  EXPECT_TRUE(f.prototypes[0].noreturn);
+  EXPECT_EQ(f.prototypes[0].params.size(), 2u);
+  EXPECT_THAT(f.prototypes[1].targets, ElementsAre(0, 1));
+  EXPECT_EQ(OperandOf(p, 0, 0).count, 1u);
+  EXPECT_EQ(OperandOf(p, 0, 1).kind, OperandKind::kRegister);
+  EXPECT_EQ(OperandOf(p, 0, 2).count, 2u);
+  EXPECT_EQ(OperandOf(p, 0, 3).kind, OperandKind::kPrototype);
+}
+
+TEST(Parser, BlanksInsideAMnemonic) {
+  const Parsed p = ParseBody("add .f32 %f1, %f2, %f3;");
+  EXPECT_THAT(p.errors, IsEmpty());
+  EXPECT_EQ(p.function("k").instructions[0].form->spelling, "add.f32");
+}
+
+// ---- Errors -----------------------------------------------------------------
+
+struct ErrorCase {
+  const char* body;
+  const char* message;
+};
+
+class ParseErrors : public ::testing::TestWithParam<ErrorCase> {};
+
+TEST_P(ParseErrors, SaysWhereAndWhat) {
+  const Parsed p = ParseBody(GetParam().body);
+  ASSERT_EQ(p.errors.size(), 1u) << ::testing::PrintToString(p.errors);
+  EXPECT_EQ(p.errors[0], std::string("kernel 'k': ptx:") +
+                             GetParam().message);
+  EXPECT_EQ(p.module_errors, 0);
+  EXPECT_EQ(p.function("k").errors, 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ParseErrors,
+    ::testing::Values(
+        ErrorCase{"frob.u32 %r1;", "9:1: unknown instruction 'frob'"},
+        ErrorCase{"mov.u32 %r1;;mov.u32 %r1 %r2;",
+                  "9:26: expected ';' in an instruction, found '%r2'"},
+        ErrorCase{"mov.u32 %r1, ;", "9:14: expected a constant, found ';'"},
+        ErrorCase{"mov.u32 %r1, 1/0;", "9:15: division by zero"},
+        ErrorCase{"mov.u32 %r1, 99999999999999999999;",
+                  "9:14: '99999999999999999999' is not an integer of 64 "
+                  "bits"},
+        ErrorCase{"mov.f32 %f1, ~1.0;",
+                  "9:14: '~' needs an integer, not a float"},
+        ErrorCase{"mov.u32 %r1, %r2.q;",
+                  "9:17: expected a component such as .x or .b0, found "
+                  "'.q'"},
+        ErrorCase{"ld.global.u32 %r1, [%rd1;",
+                  "9:25: expected ']' in an address, found ';'"},
+        ErrorCase{"@ ret;", "9:3: undefined predicate 'ret'"},
+        ErrorCase{"@; ret;",
+                  "9:2: expected a predicate behind '@', found ';'"},
+        ErrorCase{"A: ret; A: ret;",
+                  "9:9: label 'A' is defined twice in this scope"},
+        ErrorCase{".reg .b32 %r<4>;",
+                  "9:11: '%r' is declared twice in this scope"},
+        ErrorCase{".reg .b32 x<5000000>;",
+                  "9:11: more than 4194304 registers in one function"},
+        ErrorCase{".local .align 3 .b8 x[4];",
+                  "9:15: alignment 3 is not a power of two"},
+        ErrorCase{".local .b8 x[99999999999999];",
+                  "9:14: array is larger than 1099511627776 bytes"},
+        ErrorCase{".frob 3;", "9:1: expected an instruction or a directive "
+                              "of function scope, found '.frob'"},
+        ErrorCase{"\x01 ret;", "9:1: expected an instruction, a label or a "
+                               "directive, found '\\x01'"}));
+
+TEST(Parser, GoesOnBehindAnError) {
+  const Parsed p = ParseBody("frob;\nmov.u32 %r1, ;\nret;\nquux.s8 %r1;\n");
+  EXPECT_EQ(p.errors.size(), 3u);
+  EXPECT_EQ(p.function("k").instructions.size(), 3u);
+}
+
+TEST(Parser, StopsAfterAHundredErrors) {
+  std::string body;
+  for (int i = 0; i < 500; ++i) body += "frob;\n";
+  const Parsed p = ParseBody(body);
+  EXPECT_EQ(p.errors.size(), 101u);
+  EXPECT_THAT(p.errors.back(), HasSubstr("more than 100 errors"));
+}
+
+TEST(Parser, OnlyTheFunctionWithErrorsIsLost) {
+  const Parsed p = ParseModuleText(
+      ".entry bad() { frob; }\n.entry good() { ret; }\n");
+  EXPECT_EQ(p.function("bad").errors, 1u);
+  EXPECT_EQ(p.function("good").errors, 0u);
+  EXPECT_EQ(p.module_errors, 0);
+}
+
+TEST(Parser, UnclosedBody) {
+  EXPECT_THAT(ParseModuleText(".entry k() { ret;").errors,
+              ElementsAre(HasSubstr("the body of 'k' is not closed")));
+}
+
+TEST(Parser, DeepNestingIsRefused) {
+  const std::string deep(100000, '(');
+  EXPECT_EQ(ParseBody("mov.u32 %r1, " + deep + ";").errors.size(), 1u);
+  const std::string braces(100000, '{');
+  EXPECT_FALSE(ParseBody("mov.u32 " + braces + ";").errors.empty());
+  EXPECT_FALSE(ParseModuleText(".global .b8 x[9] = " + braces).errors.empty());
+  // Scopes are no recursion.
+  EXPECT_EQ(ParseBody(braces + "ret;" + std::string(100000, '}'))
+                .errors.size(),
+            0u);
+}
+
+// ---- Whole files ------------------------------------------------------------
+
+TEST(Parser, ReadsRealFiles) {
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(
+           std::string(CERBERUS_TESTS) + "/ptx")) {
+    if (entry.path().extension() != ".ptx") continue;
+    ++files;
+    std::ifstream in(entry.path(), std::ios::binary);
+    const Parsed p(std::string(std::istreambuf_iterator<char>(in), {}));
+    EXPECT_THAT(p.errors, IsEmpty()) << entry.path();
+    EXPECT_FALSE(p.module->functions.empty()) << entry.path();
+  }
+  EXPECT_GE(files, 8);
+}
+
+}  // namespace
+}  // namespace cerberus::ptx

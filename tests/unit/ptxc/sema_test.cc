@@ -1,0 +1,218 @@
+#include "ptxc/sema.h"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "ptx_text.h"
+#include "ptxc/parser.h"
+
+namespace cerberus::ptx {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+struct Checked {
+  std::vector<std::string> errors;
+  std::vector<std::string> warnings;
+};
+
+Checked CheckText(const std::string& text) {
+  Checked result;
+  const DiagSink sink = [&](const Diag& diag) {
+    (diag.severity == Severity::kError ? result.errors : result.warnings)
+        .push_back(diag.ToString());
+  };
+  ParseOutcome outcome = Parse(text, sink);
+  Check(*outcome.module, sink);
+  return result;
+}
+
+Checked CheckLine(const std::string& line) {
+  return CheckText(testing::ModuleWith({line}));
+}
+
+// What ptxas 13.0 accepts.
+class Accepted : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Accepted, HasNoErrors) {
+  EXPECT_THAT(CheckLine(GetParam()).errors, IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Accepted,
+    ::testing::Values(
+        // Bits hold anything of their size; floats may live in them.
+        "mov.b32 %r1, 0f3F800000;", "mov.f32 %f1, %r1;", "mov.b32 %r1, %f1;",
+        "add.f32 %r1, %r2, %r3;", "add.f32 %f1, %f2, 1.0;",
+        "and.b32 %f1, %f2, %f3;", "selp.b32 %f1, %f2, %f3, %p1;",
+        "mul.f16 %rs1, %rs2, %rs3;", "add.f16x2 %r1, %r2, %hh3;",
+        // Registers wider than what is loaded, stored or converted.
+        "ld.global.u8 %r1, [%rd1];", "ld.global.u8 %rd2, [%rd1];",
+        "ld.global.f32 %rd2, [%rd1];", "st.global.u8 [%rd1], %r1;",
+        "cvt.u8.u32 %r1, %r2;", "cvt.f32.f16 %f1, %r1;",
+        "ld.global.v2.u8 {%r1, _}, [%rd1];",
+        // Constants are cut to size.
+        "add.s16 %rs1, %rs2, 70000;", "add.s32 %r1, %r2, 5000000000;",
+        "mov.u16 %rs1, -1;", "and.pred %p1, %p2, 1;",
+        // Special registers, symbols, packing.
+        "mov.u32 %r1, %tid.x;", "cvt.u64.u32 %rd1, %tid.x;",
+        "mov.u64 %rd1, %clock64;", "mov.u64 %rd1, tile+8;",
+        "cvta.const.u64 %rd1, table;", "mov.b64 %rd1, {%r1, %f2};",
+        "mov.b64 {%r1, _}, %rd1;", "mov.b32 %r1, {%rs1, %h2};",
+        "mov.b64 %rd1, {%rs1, %rs2, %rs3, %rs4};",
+        "mov.b128 %rq1, {%rd1, %rd2};",
+        // Operands that may be left out.
+        "bar.sync %r1;", "bar.sync 0, 64;", "bar.red.popc.u32 %r1, 0, %p1;",
+        "bar.red.popc.u32 %r1, 0, 64, !%p1;", "setp.eq.s32 _|%p1, %r1, %r2;",
+        "shfl.sync.idx.b32 %f1|%p1, %f2, 0, 31, -1;",
+        "vote.sync.ballot.b32 %r1, 1, -1;",
+        "atom.global.add.u32 _, [%rd1], 1;", "ld.u32 %r1, [tile];"));
+
+struct ErrorCase {
+  const char* line;
+  const char* message;
+};
+
+class Rejected : public ::testing::TestWithParam<ErrorCase> {};
+
+TEST_P(Rejected, SaysWhatWasFoundAndExpected) {
+  EXPECT_THAT(CheckLine(GetParam().line).errors,
+              ElementsAre(HasSubstr(GetParam().message)));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Rejected,
+    ::testing::Values(
+        ErrorCase{"add.s32 %r1, %r2;",
+                  "'add.s32' has 2 operands, expected 3 (d,a,b)"},
+        ErrorCase{"bar.sync 0, 1, 2;",
+                  "'bar.sync' has 3 operands, expected 1 to 2"},
+        ErrorCase{"add.s32 %f1, %r2, %r3;",
+                  "operand 'd' of 'add.s32' is '%f1' of type .f32, expected "
+                  ".s32"},
+        ErrorCase{"add.s32 %r1, %rd1, %r2;",
+                  "operand 'a' of 'add.s32' is '%rd1' of type .b64"},
+        ErrorCase{"add.f32 %f1, %f2, 1;",
+                  "operand 'b' of 'add.f32' is the integer '1', expected a "
+                  "constant of type .f32"},
+        ErrorCase{"add.s32 %r1, %r2, 1.0;", "is the float"},
+        ErrorCase{"mov.u32 %r1, %f1;", "of type .f32, expected .u32"},
+        ErrorCase{"mov.u32 %r1, 0f3F800000;", "is the float"},
+        ErrorCase{"shl.b64 %rd1, %rd2, %rd3;",
+                  "operand 'b' of 'shl.b64' is '%rd3' of type .b64, expected "
+                  ".u32"},
+        ErrorCase{"mul.wide.u32 %r1, %r2, %r3;", "expected .u64"},
+        ErrorCase{"popc.b64 %rd1, %rd1;", "expected .u32"},
+        ErrorCase{"ld.global.u32 %rs1, [%rd1];", "of type .b16"},
+        ErrorCase{"ld.global.u32 %f1, [%rd1];", "of type .f32"},
+        ErrorCase{"ld.global.u32 %r1, %rd1;", "expected an address in [ ]"},
+        ErrorCase{"ld.global.u32 %r1, [%f2];",
+                  "is a register of type .f32, expected an integer"},
+        ErrorCase{"ld.shared.u32 %r1, [table];",
+                  "'[table]' is in .const, 'ld.shared.u32' accesses .shared"},
+        ErrorCase{"cvta.global.u64 %rd1, table;", "is in .const"},
+        ErrorCase{"ld.global.v2.f32 {%f1, %f2, %f3}, [%rd1];",
+                  "has 3 elements, expected 2"},
+        ErrorCase{"ld.global.v2.u32 {%r1, %f2}, [%rd1];",
+                  "is '%f2' of type .f32, expected .u32"},
+        ErrorCase{"ld.global.v2.u32 %r1, [%rd1];",
+                  "with 1 elements, expected 2"},
+        ErrorCase{"mov.b32 %r1, {%r1, %h2};", "has 48 bits, expected 32"},
+        ErrorCase{"mov.u32 %r1, %clock64;", "of type .u64"},
+        ErrorCase{"add.u32 %r1, %tid.x, 1;",
+                  "special register '%tid.x' as an operand of 'add.u32'"},
+        ErrorCase{"setp.eq.s32 %r1, %r2, %r3;", "expected .pred"},
+        ErrorCase{"selp.u32 %r1, %r2, %r3, %r4;", "expected .pred"},
+        ErrorCase{"@%r1 ret;", "guard '%r1' is of type .b32"},
+        ErrorCase{"add.s32 5, %r1, %r2;", "expected a register"},
+        ErrorCase{"add.s32 %r1, _, %r2;", "is '_'"},
+        ErrorCase{"mov.u32 %r1, nowhere;", "undefined name 'nowhere'"},
+        ErrorCase{"mov.u32 %r1, %r999;", "undefined name '%r999'"},
+        ErrorCase{"ld.global.u32 %r1, [nowhere+4];",
+                  "undefined name 'nowhere'"},
+        ErrorCase{"bra nowhere;", "label 'nowhere' is not defined"},
+        ErrorCase{"bra %r1;", "expected a label"},
+        ErrorCase{"call nobody;", "call of 'nobody', which is not declared"},
+        ErrorCase{"call kernel;", "which is an .entry"},
+        ErrorCase{"call helper, (arg);",
+                  "'helper' takes 0 values, the call has 1"},
+        ErrorCase{"call %rd1, (arg);",
+                  "indirect call without a .callprototype"}));
+
+TEST(Sema, ErrorsNameKernelLineAndCudaSource) {
+  const Checked c = CheckText(
+      ".version 8.0\n.target sm_75\n.file 1 \"scan.cu\"\n"
+      ".entry _Z4scanPi() {\n.reg .f32 %f<2>;\n.reg .b32 %r<2>;\n"
+      ".loc 1 57 3\nadd.s32 %r1, %f1, %r1;\n}\n");
+  EXPECT_THAT(c.errors,
+              ElementsAre("kernel '_Z4scanPi': ptx:8:14 (scan.cu:57): "
+                          "operand 'a' of 'add.s32' is '%f1' of type .f32, "
+                          "expected .s32"));
+}
+
+TEST(Sema, SeveralErrorsInOneRun) {
+  EXPECT_EQ(CheckText(testing::ModuleWith(
+                          {"add.s32 %f1, %r1, %r2;", "ret;", "bra gone;",
+                           "add.s32 %r1, %f2, %f3;"}))
+                .errors.size(),
+            4u);
+}
+
+TEST(Sema, SignaturesOfCalls) {
+  const std::string head =
+      ".version 8.0\n.target sm_75\n"
+      ".func (.param .b32 r) f(.param .b64 x, .param .align 8 .b8 s[16]);\n"
+      ".entry k() { .param .b32 r; .param .b64 x; .param .b32 y;\n"
+      ".param .align 8 .b8 s[16]; .reg .b64 %rd<2>;\n"
+      "p: .callprototype (.param .b32 _) _ (.param .b64 _);\n";
+  EXPECT_THAT(CheckText(head + "call (r), f, (x, s); }").errors, IsEmpty());
+  EXPECT_THAT(CheckText(head + "call (r), %rd1, (x), p; }").errors,
+              IsEmpty());
+  EXPECT_THAT(CheckText(head + "call f, (x, s); }").errors,
+              ElementsAre(HasSubstr("'f' returns 1 values, the call has 0")));
+  EXPECT_THAT(CheckText(head + "call (r), f, (y, s); }").errors,
+              ElementsAre(HasSubstr("value 'y' of 4 bytes, 'f' takes 8")));
+  EXPECT_THAT(CheckText(head + "call (r), %rd1, (s), p; }").errors,
+              ElementsAre(HasSubstr("'p' takes 8 bytes there")));
+  EXPECT_THAT(CheckText(head + "call (r), %rd1, (x), q; }").errors,
+              ElementsAre(HasSubstr("prototype 'q' is not defined")));
+}
+
+TEST(Sema, Initialisers) {
+  const std::string head = ".version 8.0\n.target sm_75\n";
+  EXPECT_THAT(CheckText(head + ".global .s32 a[2] = {1, 2, 3};\n").errors,
+              ElementsAre(HasSubstr("runs past its 8 bytes")));
+  EXPECT_THAT(CheckText(head + ".shared .s32 a = 1;\n").errors,
+              ElementsAre(HasSubstr(".shared variables cannot have one")));
+}
+
+// Newer instructions than .version and .target say are only warned about,
+// once per row.
+TEST(Sema, OldVersionsAreWarnings) {
+  const Checked c = CheckText(testing::ModuleWith(
+      {"redux.sync.add.s32 %r1, %r2, -1;", "redux.sync.max.s32 %r1, %r2, -1;"},
+      "sm_75", "6.5"));
+  EXPECT_THAT(c.errors, IsEmpty());
+  EXPECT_THAT(c.warnings,
+              ElementsAre(HasSubstr("needs .version 7.0, found 6.5"),
+                          HasSubstr("needs .target sm_80, found sm_75")));
+}
+
+TEST(Sema, CountsErrorsPerFunction) {
+  const std::string text =
+      ".version 8.0\n.target sm_75\n.entry bad() { bra gone; }\n"
+      ".entry good() { ret; }\n";
+  ParseOutcome outcome = Parse(text, nullptr);
+  int module_errors = -1;
+  EXPECT_EQ(Check(*outcome.module, nullptr, &module_errors), 1);
+  EXPECT_EQ(module_errors, 0);
+  EXPECT_EQ(outcome.module->functions[0].errors, 1u);
+  EXPECT_EQ(outcome.module->functions[1].errors, 0u);
+}
+
+}  // namespace
+}  // namespace cerberus::ptx
