@@ -1,0 +1,500 @@
+#include "emulator/device.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "support/output_file.h"
+#include "support/target_id.h"
+
+namespace cerberus::emulator {
+namespace {
+
+// Sizes from the manuals and from LLVM's occupancy rules
+// (AMDGPUBaseInfo, IsaInfo).
+constexpr Target kTargets[] = {
+    // name, generation, version, wave32, LDS, waves, SIMDs, VGPRs, CUs
+    {"gfx900", Gen::kGfx9, 9, 0, 0, false, 65536, 10, 4, 256, 64},
+    {"gfx906", Gen::kGfx9, 9, 0, 6, false, 65536, 10, 4, 256, 60},
+    {"gfx908", Gen::kGfx9, 9, 0, 8, false, 65536, 10, 4, 256, 120},
+    {"gfx90a", Gen::kGfx90a, 9, 0, 10, false, 65536, 8, 4, 512, 104},
+    {"gfx942", Gen::kGfx940, 9, 4, 2, false, 65536, 8, 4, 512, 304},
+    {"gfx950", Gen::kGfx950, 9, 5, 0, false, 163840, 8, 4, 512, 256},
+    {"gfx1030", Gen::kGfx10, 10, 3, 0, true, 65536, 16, 2, 1024, 40},
+    {"gfx1031", Gen::kGfx10, 10, 3, 1, true, 65536, 16, 2, 1024, 20},
+    {"gfx1032", Gen::kGfx10, 10, 3, 2, true, 65536, 16, 2, 1024, 16},
+    {"gfx1033", Gen::kGfx10, 10, 3, 3, true, 65536, 16, 2, 1024, 4},
+    {"gfx1034", Gen::kGfx10, 10, 3, 4, true, 65536, 16, 2, 1024, 8},
+    {"gfx1035", Gen::kGfx10, 10, 3, 5, true, 65536, 16, 2, 1024, 6},
+    {"gfx1036", Gen::kGfx10, 10, 3, 6, true, 65536, 16, 2, 1024, 1},
+    {"gfx1100", Gen::kGfx11, 11, 0, 0, true, 65536, 16, 2, 1536, 48},
+    {"gfx1101", Gen::kGfx11, 11, 0, 1, true, 65536, 16, 2, 1536, 30},
+    {"gfx1102", Gen::kGfx11, 11, 0, 2, true, 65536, 16, 2, 1024, 16},
+    {"gfx1103", Gen::kGfx11, 11, 0, 3, true, 65536, 16, 2, 1024, 6},
+    {"gfx1150", Gen::kGfx11, 11, 5, 0, true, 65536, 16, 2, 1024, 8},
+    {"gfx1151", Gen::kGfx11, 11, 5, 1, true, 65536, 16, 2, 1536, 20},
+    {"gfx1152", Gen::kGfx11, 11, 5, 2, true, 65536, 16, 2, 1024, 4},
+    {"gfx1153", Gen::kGfx11, 11, 5, 3, true, 65536, 16, 2, 1024, 1},
+    {"gfx1200", Gen::kGfx12, 12, 0, 0, true, 65536, 16, 2, 1536, 16},
+    {"gfx1201", Gen::kGfx12, 12, 0, 1, true, 65536, 16, 2, 1536, 32},
+};
+
+thread_local std::optional<Fault> last_fault;
+
+}  // namespace
+
+struct DeviceImpl::KernelRecord {
+  KernelInfo info;
+  u64 launches = 0;
+  u32 occupancy = 0;
+  KernelStats stats;
+  double seconds = 0;
+};
+
+const Target* FindTarget(std::string_view processor) {
+  for (const Target& t : kTargets) {
+    if (processor == t.name) return &t;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> Device::Targets() {
+  std::vector<std::string> names;
+  for (const Target& t : kTargets) names.push_back(t.name);
+  return names;
+}
+
+DeviceOptions DeviceOptions::FromEnvironment() {
+  DeviceOptions o;
+  const auto get = [](const char* name) -> std::string {
+    const char* v = std::getenv(name);
+    return v == nullptr ? "" : v;
+  };
+  o.threads = static_cast<unsigned>(
+      std::strtoul(get("CERBERUS_EMU_THREADS").c_str(), nullptr, 10));
+  const std::string schedule = get("CERBERUS_EMU_SCHEDULE");
+  if (schedule.starts_with("random")) {
+    o.random_schedule = true;
+    const std::size_t colon = schedule.find(':');
+    o.random_schedule_seed =
+        colon == std::string::npos
+            ? 1
+            : std::strtoull(schedule.c_str() + colon + 1, nullptr, 0);
+  }
+  o.check_waits = get("CERBERUS_EMU_WAITS") != "0";
+  o.watchdog_seconds =
+      std::strtod(get("CERBERUS_EMU_TIMEOUT").c_str(), nullptr);
+  o.stats_path = get("CERBERUS_EMU_STATS");
+  return o;
+}
+
+std::string Fault::ToString() const {
+  std::string s = fmt::format("kernel '{}': {}", kernel, reason);
+  if (address) s += fmt::format(" at {:#x}", *address);
+  if (!nearest.empty()) s += fmt::format(" ({})", nearest);
+  s += fmt::format("; instruction '{}' at {:#x} ({:#x} in the code object), "
+                   "workgroup ({}, {}, {}), wave {}",
+                   instruction, pc_offset, code_offset, workgroup[0],
+                   workgroup[1], workgroup[2], wave);
+  if (lane >= 0) s += fmt::format(", lane {}", lane);
+  return s;
+}
+
+Result<std::unique_ptr<Device>> Device::Create(std::string_view target,
+                                               const DeviceOptions& options) {
+  CERB_TRY(const TargetId id, TargetId::Parse(target));
+  const Target* t = FindTarget(id.processor);
+  if (t == nullptr) {
+    return Err(DiagCode::kUnsupported,
+               fmt::format("the emulator does not execute {}", id.processor));
+  }
+  return std::unique_ptr<Device>(
+      std::make_unique<DeviceImpl>(*t, id.ToString(), options));
+}
+
+DeviceImpl::DeviceImpl(const Target& target, std::string id,
+                       const DeviceOptions& options)
+    : target_(target), id_(std::move(id)), options_(options) {
+  info_.processor = target.name;
+  info_.major = target.major;
+  info_.minor = target.minor;
+  info_.stepping = target.stepping;
+  info_.wavefront_size = target.wave32 ? 32 : 64;
+  info_.lds_bytes = target.lds_bytes;
+  info_.max_waves_per_simd = target.waves_per_simd;
+  info_.simds_per_cu = target.simds;
+  info_.total_vgprs = target.vgprs;
+  info_.compute_units = target.compute_units;
+  if (options_.threads == 0) {
+    options_.threads = std::max(1u, std::thread::hardware_concurrency());
+  }
+}
+
+DeviceImpl::~DeviceImpl() {
+  if (!options_.stats_path.empty()) WriteStats();
+}
+
+Result<Allocation> DeviceImpl::Allocate(std::uint64_t size,
+                                        std::uint64_t alignment,
+                                        MemoryKind kind) {
+  return memory_.Allocate(size, std::max<std::uint64_t>(alignment, 256), kind);
+}
+Status DeviceImpl::Register(void* host, std::uint64_t size) {
+  return memory_.Register(host, size, MemoryKind::kRegistered);
+}
+Status DeviceImpl::Free(std::uint64_t address) {
+  return memory_.Free(address);
+}
+std::optional<Allocation> DeviceImpl::Find(std::uint64_t address) const {
+  return memory_.Find(address);
+}
+std::uint64_t DeviceImpl::AllocatedBytes() const {
+  return memory_.AllocatedBytes();
+}
+
+Result<CodeObject*> DeviceImpl::LoadCodeObject(ByteSpan bytes) {
+  auto loaded = std::make_unique<Loaded>();
+  CERB_TRY(loaded->code, LoadedCode::Load(bytes, id_, memory_));
+  CodeObject* const result = loaded->code.get();
+  std::unique_lock<std::shared_mutex> lock(code_mutex_);
+  code_.push_back(std::move(loaded));
+  return result;
+}
+
+Status DeviceImpl::UnloadCodeObject(CodeObject* code) {
+  std::unique_lock<std::shared_mutex> lock(code_mutex_);
+  const auto at = std::find_if(
+      code_.begin(), code_.end(),
+      [&](const auto& loaded) { return loaded->code.get() == code; });
+  if (at == code_.end()) return Err(DiagCode::kUsage, "not a loaded module");
+  code_.erase(at);
+  return {};
+}
+
+Program* DeviceImpl::FindProgram(std::uint64_t address, u32 lanes) {
+  const int which = lanes == 64 ? 1 : 0;
+  {
+    std::shared_lock<std::shared_mutex> lock(code_mutex_);
+    for (const auto& loaded : code_) {
+      const LoadedCode& c = *loaded->code;
+      if (address < c.text_begin() || address >= c.text_end()) continue;
+      if (loaded->programs[which] != nullptr) {
+        return loaded->programs[which].get();
+      }
+    }
+  }
+  std::unique_lock<std::shared_mutex> lock(code_mutex_);
+  for (const auto& loaded : code_) {
+    const LoadedCode& c = *loaded->code;
+    if (address < c.text_begin() || address >= c.text_end()) continue;
+    if (loaded->programs[which] == nullptr) {
+      std::string features;
+      if (target_.major >= 10) {
+        features = lanes == 64 ? "+wavefrontsize64,-wavefrontsize32"
+                               : "+wavefrontsize32,-wavefrontsize64";
+      }
+      auto disassembler = Disassembler::Create(target_.name, features);
+      if (!disassembler) return nullptr;
+      loaded->programs[which] = std::make_unique<Program>(
+          c.text_begin(), c.text_end(), target_.gen, lanes,
+          std::move(*disassembler));
+    }
+    return loaded->programs[which].get();
+  }
+  return nullptr;
+}
+
+std::uint64_t DeviceImpl::CodeOffset(std::uint64_t address) const {
+  std::shared_lock<std::shared_mutex> lock(code_mutex_);
+  for (const auto& loaded : code_) {
+    const LoadedCode& c = *loaded->code;
+    if (address >= c.text_begin() && address < c.text_end()) {
+      return address - c.base();
+    }
+  }
+  return address;
+}
+
+// Hidden arguments as a HIP runtime fills them (AMDGPUUsage, "Code Object V5
+// Metadata", value kinds).
+void DeviceImpl::FillHidden(const KernelInfo& kernel,
+                            const LaunchConfig& config,
+                            std::uint8_t* kernarg) const {
+  for (const KernelArg& a : kernel.args) {
+    if (!a.value_kind.starts_with("hidden_")) continue;
+    if (a.size > 8 || u64{a.offset} + a.size > kernel.kernarg_size) continue;
+    const std::string_view kind =
+        std::string_view(a.value_kind).substr(7);
+    u64 v = 0;
+    const auto dimension = [&](std::string_view prefix, int* d) {
+      if (!kind.starts_with(prefix) || kind.size() != prefix.size() + 1) {
+        return false;
+      }
+      *d = kind.back() - 'x';
+      return *d >= 0 && *d < 3;
+    };
+    int d = 0;
+    if (dimension("block_count_", &d)) {
+      v = config.grid[d] - (config.remainder[d] != 0 ? 1 : 0);
+    } else if (dimension("group_size_", &d)) {
+      v = config.block[d];
+    } else if (dimension("remainder_", &d)) {
+      v = config.remainder[d];
+    } else if (dimension("global_offset_", &d)) {
+      v = 0;
+    } else if (kind == "grid_dims") {
+      v = config.grid[2] * config.block[2] > 1   ? 3
+          : config.grid[1] * config.block[1] > 1 ? 2
+                                                 : 1;
+    } else if (kind == "printf_buffer") {
+      v = config.printf_buffer;
+    } else if (kind == "hostcall_buffer") {
+      v = config.hostcall_buffer;
+    } else if (kind == "heap_v1") {
+      v = config.heap;
+    } else if (kind == "default_queue") {
+      v = config.default_queue;
+    } else if (kind == "completion_action") {
+      v = config.completion_action;
+    } else if (kind == "multigrid_sync_arg") {
+      v = config.multigrid_sync;
+    } else if (kind == "dynamic_lds_size") {
+      v = config.dynamic_lds;
+    } else if (kind == "private_base") {
+      v = kPrivateAperture >> 32;
+    } else if (kind == "shared_base") {
+      v = kSharedAperture >> 32;
+    }
+    std::memcpy(kernarg + a.offset, &v, a.size);
+  }
+}
+
+Result<Allocation> DeviceImpl::TakeKernarg(std::uint64_t size) {
+  {
+    std::lock_guard<std::mutex> lock(kernarg_mutex_);
+    for (std::size_t i = 0; i < free_kernargs_.size(); ++i) {
+      if (free_kernargs_[i].size >= size) {
+        const Allocation a = free_kernargs_[i];
+        free_kernargs_.erase(free_kernargs_.begin() +
+                             static_cast<std::ptrdiff_t>(i));
+        return a;
+      }
+    }
+  }
+  return memory_.Allocate(AlignUp(size, 4096), 256, MemoryKind::kHost);
+}
+
+Status DeviceImpl::Launch(const KernelInfo& kernel,
+                          const LaunchConfig& config) {
+  last_fault.reset();
+  const auto refuse = [&](std::string why) {
+    return Err(DiagCode::kUsage,
+               fmt::format("kernel '{}': {}", kernel.name, why));
+  };
+  u64 items = 1, groups = 1;
+  for (int d = 0; d < 3; ++d) {
+    if (config.grid[d] == 0 || config.block[d] == 0 ||
+        config.block[d] > 1024 || config.remainder[d] >= config.block[d]) {
+      return refuse("empty grid or impossible block");
+    }
+    items *= config.block[d];
+    groups *= config.grid[d];
+  }
+  if (items > info_.max_workgroup_size ||
+      (kernel.max_flat_workgroup_size != 0 &&
+       items > kernel.max_flat_workgroup_size)) {
+    return refuse(fmt::format("{} work-items in a group, the limit is {}",
+                              items,
+                              std::min(info_.max_workgroup_size,
+                                       kernel.max_flat_workgroup_size)));
+  }
+  const u64 lds = u64{kernel.lds_size} + config.dynamic_lds;
+  if (lds > info_.lds_bytes) {
+    return refuse(fmt::format("{} bytes of LDS, {} has {}", lds,
+                              info_.processor, info_.lds_bytes));
+  }
+
+  cerberus::emulator::Launch launch;
+  launch.device = this;
+  launch.gen = target_.gen;
+  launch.config = config;
+  launch.groups_total = groups;
+  launch.max_resident = 4096;
+  launch.started = std::chrono::steady_clock::now();
+  KernelState& k = launch.kernel;
+  k.info = &kernel;
+  const auto* const descriptor =
+      reinterpret_cast<const std::uint8_t*>(kernel.descriptor);
+  k.rsrc3 = LoadLe<std::uint32_t>(descriptor + 44);
+  k.rsrc1 = LoadLe<std::uint32_t>(descriptor + 48);
+  k.rsrc2 = LoadLe<std::uint32_t>(descriptor + 52);
+  k.properties = LoadLe<std::uint16_t>(descriptor + 56);
+  k.preload = LoadLe<std::uint16_t>(descriptor + 58);
+  k.lanes = kernel.wavefront_size;
+  k.lds_size = static_cast<u32>(lds);
+  // A dynamic stack has no size of its own; HIP's default limit is used.
+  k.scratch_size = static_cast<u32>(AlignUp(
+      std::max<u64>(kernel.private_size, kernel.dynamic_stack ? 16384 : 0),
+      16));
+  // The first 256 bytes of a kernel with preloaded arguments are for
+  // hardware that does not preload.
+  k.entry = kernel.entry + ((k.preload & 0x7f) != 0 ? 256 : 0);
+  if (FindProgram(k.entry, k.lanes) == nullptr) {
+    return refuse("its code object is not loaded");
+  }
+
+  // The kernarg segment, the dispatch packet and the queue share a block.
+  const u64 kernarg_size = AlignUp(
+      std::max<u64>(kernel.kernarg_size, config.kernarg.size()) + 64, 64);
+  CERB_TRY(const Allocation block, TakeKernarg(kernarg_size + 64 + 256));
+  auto* const bytes = static_cast<std::uint8_t*>(block.host());
+  std::memset(bytes, 0, kernarg_size + 64 + 256);
+  if (!config.kernarg.empty()) {
+    std::memcpy(bytes, config.kernarg.data(), config.kernarg.size());
+  }
+  if (!config.hidden_args_filled) FillHidden(kernel, config, bytes);
+  k.kernarg = block.address;
+  k.dispatch = block.address + kernarg_size;
+  k.queue = k.dispatch + 64;
+  // hsa_kernel_dispatch_packet_t
+  std::uint8_t* const packet = bytes + kernarg_size;
+  StoreLe<std::uint16_t>(packet + 2, 3);
+  for (int d = 0; d < 3; ++d) {
+    StoreLe<std::uint16_t>(packet + 4 + 2 * d,
+                           static_cast<std::uint16_t>(config.block[d]));
+    const u32 full = config.grid[d] - (config.remainder[d] != 0 ? 1 : 0);
+    StoreLe<std::uint32_t>(packet + 12 + 4 * d,
+                           full * config.block[d] + config.remainder[d]);
+  }
+  StoreLe<std::uint32_t>(packet + 24, k.scratch_size);
+  StoreLe<std::uint32_t>(packet + 28, k.lds_size);
+  StoreLe<std::uint64_t>(packet + 32, kernel.descriptor);
+  StoreLe<std::uint64_t>(packet + 40, k.kernarg);
+
+  const u64 workers = std::min<u64>(options_.threads, groups);
+  std::vector<std::thread> threads;
+  for (u64 i = 1; i < workers; ++i) {
+    threads.emplace_back([&launch] { launch.Work(); });
+  }
+  launch.Work();
+  for (std::thread& t : threads) t.join();
+  {
+    std::lock_guard<std::mutex> lock(kernarg_mutex_);
+    free_kernargs_.push_back(block);
+  }
+  if (!options_.stats_path.empty()) RecordStats(launch, kernel, config);
+  if (launch.fault) {
+    last_fault = launch.fault;
+    return Err(DiagCode::kUnknown, "emulator: " + launch.fault->ToString());
+  }
+  return {};
+}
+
+const Fault* DeviceImpl::LastFault() const {
+  return last_fault ? &*last_fault : nullptr;
+}
+
+std::uint32_t DeviceImpl::Occupancy(const KernelInfo& kernel,
+                                    std::uint32_t block_size,
+                                    std::uint32_t dynamic_lds) const {
+  const u32 lanes = kernel.wavefront_size;
+  const u32 waves = (std::max(block_size, 1u) + lanes - 1) / lanes;
+  // Registers are given out in granules; wave64 on RDNA has half as many.
+  const bool cdna = IsCdna(target_.gen);
+  const u32 unified = target_.gen == Gen::kGfx9 ? 0 : kernel.agprs;
+  const u32 granule = target_.gen == Gen::kGfx9 ? 4
+                      : cdna                    ? 8
+                      : target_.vgprs == 1536   ? (lanes == 32 ? 24 : 12)
+                                                : (lanes == 32 ? 16 : 8);
+  const u32 total = cdna || lanes == 32 ? target_.vgprs : target_.vgprs / 2;
+  const u32 used = std::max(
+      granule,
+      (kernel.vgprs + unified + granule - 1) / granule * granule);
+  const u32 by_vgprs = std::min(target_.waves_per_simd, total / used);
+  u32 groups = by_vgprs * target_.simds / waves;
+  const u32 lds = kernel.lds_size + dynamic_lds;
+  if (lds > target_.lds_bytes || block_size > info_.max_workgroup_size) {
+    return 0;
+  }
+  // RDNA: two CUs share 128 KiB; counted per CU here.
+  if (lds != 0) groups = std::min(groups, target_.lds_bytes / lds);
+  return std::min(groups, 32u);
+}
+
+void DeviceImpl::RecordStats(const cerberus::emulator::Launch& launch,
+                             const KernelInfo& kernel,
+                             const LaunchConfig& config) {
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() -
+                                    launch.started)
+          .count();
+  std::lock_guard<std::mutex> lock(stats_mutex_);
+  auto& r = records_[kernel.name];
+  if (r == nullptr) r = std::make_unique<KernelRecord>();
+  r->info = kernel;
+  ++r->launches;
+  r->occupancy =
+      Occupancy(kernel, config.block[0] * config.block[1] * config.block[2],
+                config.dynamic_lds);
+  r->stats.Add(launch.stats);
+  r->seconds += seconds;
+}
+
+void DeviceImpl::WriteStats() {
+  static constexpr const char* kNames[] = {
+      "salu", "valu", "valu_f64", "transcendental", "matrix", "smem", "lds",
+      "global", "flat", "scratch", "branch", "sync", "other"};
+  static constexpr int kWidths[] = {1, 2, 4, 8, 12, 16};
+  std::string out = fmt::format(
+      "{{\n  \"schema\": 1,\n  \"target\": \"{}\",\n  \"kernels\": [", id_);
+  bool first = true;
+  for (const auto& [name, r] : records_) {
+    std::string quoted;
+    for (const char c : name) {
+      if (c == '"' || c == '\\') quoted += '\\';
+      quoted += c;
+    }
+    out += fmt::format("{}\n    {{\n      \"name\": \"{}\",\n"
+                       "      \"launches\": {},\n      \"seconds\": {:.6f},\n",
+                       first ? "" : ",", quoted, r->launches, r->seconds);
+    first = false;
+    out += fmt::format("      \"groups\": {},\n      \"waves\": {},\n",
+                       r->stats.groups, r->stats.waves);
+    out += "      \"instructions\": {";
+    for (std::size_t i = 0; i < r->stats.instructions.size(); ++i) {
+      out += fmt::format("{}\"{}\": {}", i == 0 ? "" : ", ", kNames[i],
+                         r->stats.instructions[i]);
+    }
+    out += fmt::format("}},\n      \"lane_instructions\": {},\n",
+                       r->stats.lane_instructions);
+    const auto widths = [&](const char* what, const auto& counts) {
+      out += fmt::format("      \"{}\": {{", what);
+      for (int i = 0; i < 6; ++i) {
+        out += fmt::format("{}\"{}\": {}", i == 0 ? "" : ", ", kWidths[i],
+                           counts[i]);
+      }
+      out += "},\n";
+    };
+    widths("loads", r->stats.loads);
+    widths("stores", r->stats.stores);
+    widths("atomics", r->stats.atomics);
+    out += fmt::format(
+        "      \"lds_accesses\": {},\n      \"lds_conflicts\": {},\n"
+        "      \"matrix_operations\": {},\n      \"vgprs\": {},\n"
+        "      \"agprs\": {},\n      \"sgprs\": {},\n"
+        "      \"vgpr_spills\": {},\n      \"sgpr_spills\": {},\n"
+        "      \"lds_bytes\": {},\n      \"private_bytes\": {},\n"
+        "      \"occupancy\": {}\n    }}",
+        r->stats.lds_accesses, r->stats.lds_conflicts,
+        r->stats.matrix_operations, r->info.vgprs, r->info.agprs,
+        r->info.sgprs, r->info.vgpr_spills, r->info.sgpr_spills,
+        r->info.lds_size, r->info.private_size, r->occupancy);
+  }
+  out += "\n  ]\n}\n";
+  (void)WriteFile(options_.stats_path, AsBytes(out));
+}
+
+}  // namespace cerberus::emulator

@@ -1,0 +1,89 @@
+// The emulated device behind emulator.h.
+#ifndef CERBERUS_EMULATOR_DEVICE_H_
+#define CERBERUS_EMULATOR_DEVICE_H_
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "emulator/code_object.h"
+#include "emulator/decode.h"
+#include "emulator/emulator.h"
+#include "emulator/launch.h"
+#include "emulator/memory.h"
+
+namespace cerberus::emulator {
+
+// What a processor is to the emulator.
+struct Target {
+  const char* name;
+  Gen gen;
+  u32 major, minor, stepping;
+  bool wave32;  // the default wave size
+  u32 lds_bytes;
+  u32 waves_per_simd;
+  u32 simds;
+  u32 vgprs;  // per SIMD and lane
+  u32 compute_units;
+};
+const Target* FindTarget(std::string_view processor);
+
+class DeviceImpl : public Device {
+ public:
+  DeviceImpl(const Target& target, std::string id,
+             const DeviceOptions& options);
+  ~DeviceImpl() override;
+
+  const std::string& target() const override { return id_; }
+  const TargetInfo& info() const override { return info_; }
+  Result<Allocation> Allocate(std::uint64_t size, std::uint64_t alignment,
+                              MemoryKind kind) override;
+  Status Register(void* host, std::uint64_t size) override;
+  Status Free(std::uint64_t address) override;
+  std::optional<Allocation> Find(std::uint64_t address) const override;
+  std::uint64_t AllocatedBytes() const override;
+  Result<CodeObject*> LoadCodeObject(ByteSpan bytes) override;
+  Status UnloadCodeObject(CodeObject* code) override;
+  Status Launch(const KernelInfo& kernel, const LaunchConfig& config) override;
+  const Fault* LastFault() const override;
+  std::uint32_t Occupancy(const KernelInfo& kernel, std::uint32_t block_size,
+                          std::uint32_t dynamic_lds) const override;
+
+  Memory& memory() { return memory_; }
+  const DeviceOptions& options() const { return options_; }
+  Program* FindProgram(std::uint64_t address, u32 lanes);
+  // An address as an offset in its code object's image.
+  std::uint64_t CodeOffset(std::uint64_t address) const;
+
+ private:
+  struct Loaded {
+    std::unique_ptr<LoadedCode> code;
+    std::unique_ptr<Program> programs[2];  // wave32, wave64
+  };
+  void FillHidden(const KernelInfo& kernel, const LaunchConfig& config,
+                  std::uint8_t* kernarg) const;
+  Result<Allocation> TakeKernarg(std::uint64_t size);
+  void WriteStats();
+  void RecordStats(const cerberus::emulator::Launch& launch,
+                   const KernelInfo& kernel, const LaunchConfig& config);
+
+  const Target& target_;
+  std::string id_;
+  TargetInfo info_;
+  DeviceOptions options_;
+  Memory memory_;
+  mutable std::shared_mutex code_mutex_;
+  std::vector<std::unique_ptr<Loaded>> code_;
+  std::mutex kernarg_mutex_;
+  std::vector<Allocation> free_kernargs_;
+  std::mutex stats_mutex_;
+  struct KernelRecord;
+  std::map<std::string, std::unique_ptr<KernelRecord>> records_;
+};
+
+}  // namespace cerberus::emulator
+
+#endif  // CERBERUS_EMULATOR_DEVICE_H_

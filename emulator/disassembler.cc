@@ -1,0 +1,164 @@
+#include "emulator/disassembler.h"
+
+#include <mutex>
+#include <set>
+#include <string_view>
+
+#include "llvm/MC/MCAsmInfo.h"
+#include "llvm/MC/MCContext.h"
+#include "llvm/MC/MCDisassembler/MCDisassembler.h"
+#include "llvm/MC/MCInst.h"
+#include "llvm/MC/MCInstPrinter.h"
+#include "llvm/MC/MCInstrInfo.h"
+#include "llvm/MC/MCRegisterInfo.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/MCTargetOptions.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/TargetParser/Triple.h"
+
+// LLVM declares these in a header that lists every target.
+extern "C" {
+void LLVMInitializeAMDGPUTargetInfo();
+void LLVMInitializeAMDGPUTargetMC();
+void LLVMInitializeAMDGPUDisassembler();
+}
+
+namespace cerberus::emulator {
+
+std::string_view StripEncoding(std::string_view mnemonic,
+                               std::string* encoding);  // text.cc
+
+struct Disassembler::Impl {
+  llvm::Triple triple{"amdgcn-amd-amdhsa"};
+  llvm::MCTargetOptions options;
+  std::unique_ptr<llvm::MCRegisterInfo> registers;
+  std::unique_ptr<llvm::MCAsmInfo> asm_info;
+  std::unique_ptr<llvm::MCInstrInfo> instructions;
+  std::unique_ptr<llvm::MCSubtargetInfo> subtarget;
+  std::unique_ptr<llvm::MCContext> context;
+  std::unique_ptr<llvm::MCDisassembler> disassembler;
+  std::unique_ptr<llvm::MCInstPrinter> printer;
+};
+
+Disassembler::Disassembler(std::unique_ptr<Impl> impl)
+    : impl_(std::move(impl)) {}
+Disassembler::~Disassembler() = default;
+
+Result<std::unique_ptr<Disassembler>> Disassembler::Create(
+    const std::string& processor, const std::string& features) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeAMDGPUTargetInfo();
+    LLVMInitializeAMDGPUTargetMC();
+    LLVMInitializeAMDGPUDisassembler();
+  });
+  auto impl = std::make_unique<Impl>();
+  std::string error;
+  const llvm::Target* target =
+      llvm::TargetRegistry::lookupTarget(impl->triple, error);
+  if (target == nullptr) return Err(DiagCode::kInternal, error);
+  impl->registers.reset(target->createMCRegInfo(impl->triple));
+  impl->asm_info.reset(target->createMCAsmInfo(
+      *impl->registers, impl->triple, impl->options));
+  impl->instructions.reset(target->createMCInstrInfo());
+  impl->subtarget.reset(
+      target->createMCSubtargetInfo(impl->triple, processor, features));
+  if (impl->subtarget == nullptr ||
+      !impl->subtarget->isCPUStringValid(processor)) {
+    return Err(DiagCode::kUnsupported,
+               "LLVM does not know the processor '" + processor + "'");
+  }
+  impl->context = std::make_unique<llvm::MCContext>(
+      impl->triple, impl->asm_info.get(), impl->registers.get(),
+      impl->subtarget.get());
+  impl->disassembler.reset(
+      target->createMCDisassembler(*impl->subtarget, *impl->context));
+  impl->printer.reset(target->createMCInstPrinter(
+      impl->triple, 0, *impl->asm_info, *impl->instructions,
+      *impl->registers));
+  if (impl->disassembler == nullptr || impl->printer == nullptr) {
+    return Err(DiagCode::kInternal, "LLVM has no AMDGPU disassembler");
+  }
+  return std::unique_ptr<Disassembler>(new Disassembler(std::move(impl)));
+}
+
+std::string Disassembler::Decode(ByteSpan bytes, std::uint64_t address,
+                                 std::uint32_t* size) {
+  llvm::MCInst inst;
+  std::uint64_t length = 0;
+  const llvm::ArrayRef<std::uint8_t> data(bytes.data(), bytes.size());
+  const auto status = impl_->disassembler->getInstruction(
+      inst, length, data, address, llvm::nulls());
+  if (status == llvm::MCDisassembler::Fail || length == 0 ||
+      length > bytes.size()) {
+    *size = 4;
+    return "";
+  }
+  *size = static_cast<std::uint32_t>(length);
+  std::string printed;
+  llvm::raw_string_ostream out(printed);
+  impl_->printer->printInst(&inst, address, "", *impl_->subtarget, out);
+  out.flush();
+  // "\tv_add_f32_e32 v0, v1, v2 ; comment" to words with single spaces.
+  std::string text;
+  for (const char c : printed) {
+    if (c == ';') break;
+    const bool space = c == ' ' || c == '\t' || c == '\n';
+    if (!space) {
+      text += c;
+    } else if (!text.empty() && text.back() != ' ') {
+      text += ' ';
+    }
+  }
+  while (!text.empty() && text.back() == ' ') text.pop_back();
+  return text;
+}
+
+std::vector<std::string> Disassembler::Mnemonics() {
+  std::set<std::string> names;
+  // Operand words that some encoding or other accepts: registers v0 and v1 in
+  // the places of VOP3, null offsets of SMEM, a few mixed ones.
+  static constexpr std::uint32_t kSecond[] = {
+      0x00000000, 0x04020100, 0xf8000000, 0x00000100, 0x04000100, 0x02040100,
+      0x7c000000, 0x007c0000, 0x00060402, 0x80000200, 0x1c020100, 0x04040408,
+      0x1c221108, 0x04020000, 0x00010203, 0x7c7c0000};
+  const auto add = [&](std::uint32_t first, std::uint32_t second) {
+    std::uint32_t words[5] = {first, second, 0x04020100, 0, 0};
+    std::uint32_t size = 0;
+    const std::string line = Decode(
+        ByteSpan(reinterpret_cast<const std::uint8_t*>(words), sizeof words),
+        0, &size);
+    if (line.empty()) return false;
+    std::string_view rest = line;
+    while (!rest.empty()) {
+      const std::size_t split = rest.find(" :: ");
+      std::string_view part = rest.substr(0, split);
+      part = part.substr(0, part.find(' '));
+      names.emplace(StripEncoding(part, nullptr));
+      if (split == std::string_view::npos) break;
+      rest.remove_prefix(split + 4);
+    }
+    return true;
+  };
+  for (std::uint32_t high = 0; high < 0x10000; ++high) {
+    // VOP1 and SOP1 have opcode bits in the lower half of the word; elsewhere
+    // its top three bits are the most that an opcode reaches down to.
+    const bool vop1 = (high >> 9) == 0x3f;
+    const bool sop1 = (high >> 7) == 0x17d;
+    const std::uint32_t step = vop1 || sop1 ? 0x100 : 0x2000;
+    for (std::uint32_t low = 0; low < 0x10000; low += step) {
+      for (const std::uint32_t bits : {0x00u, 0x02u, 0x101u}) {
+        bool done = false;
+        for (const std::uint32_t second : kSecond) {
+          done = add(high << 16 | low | bits, second);
+          if (done && (high >> 12) < 0xc) break;
+        }
+        if (done && step == 0x100) break;
+      }
+    }
+  }
+  return {names.begin(), names.end()};
+}
+
+}  // namespace cerberus::emulator

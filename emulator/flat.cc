@@ -1,0 +1,266 @@
+// FLAT, GLOBAL and SCRATCH instructions (RDNA3 ISA, section 11).
+#include <fmt/format.h>
+
+#include "emulator/decode.h"
+#include "emulator/launch.h"
+#include "emulator/memop.h"
+#include "emulator/semantics.h"
+
+namespace cerberus::emulator {
+namespace {
+
+enum class Space : u8 { kFlat, kGlobal, kScratch };
+
+struct FlatOp {
+  MemOp mem;
+  Space space = Space::kFlat;
+  bool to_lds = false;   // global_load_lds_*
+  bool addtid = false;   // global_load_addtid_b32
+  Operand address, data, base;
+};
+
+const FlatOp& Data(const Op& op) {
+  return *static_cast<const FlatOp*>(op.data);
+}
+
+u64 LaneAddress(const FlatOp& f, const u32* row, u32 lane, u32 n, u64 base) {
+  if (f.address.kind == Kind::kNone) return base;
+  const u64 v = f.address.regs == 2
+                    ? row[lane] | static_cast<u64>(row[lane + n]) << 32
+                    : row[lane];
+  return base + v;
+}
+
+// The scalar part of every lane's address.
+u64 ScalarBase(Wave& w, const Op& op, const FlatOp& f) {
+  u64 base = static_cast<u64>(i64{op.offset});
+  if (f.base.sgpr() && f.base.reg != kNull) {
+    base += f.space == Space::kScratch ? ReadScalar(w, f.base)
+                                       : ReadScalar64(w, f.base);
+  } else if (f.base.kind == Kind::kImm) {
+    base += f.base.imm;
+  }
+  return base;
+}
+
+u8* At(Wave& w, const FlatOp& f, u64 address, u32 bytes, int lane) {
+  switch (f.space) {
+    case Space::kGlobal: return GlobalAt(w, address, bytes, lane, f.mem);
+    case Space::kScratch:
+      // Scratch addresses are 32-bit offsets into the lane's own memory.
+      return ScratchAt(w, static_cast<u32>(address), bytes, lane, f.mem);
+    case Space::kFlat: break;
+  }
+  return FlatAt(w, address, bytes, lane, f.mem);
+}
+
+void ExecFlatLoad(Wave& w, const Op& op) {
+  const FlatOp& f = Data(op);
+  const u32 n = w.lanes;
+  const u64 exec = w.Exec();
+  CountMemory(w, f.mem, exec);
+  const u64 base = ScalarBase(w, op, f);
+  const u32* const rows =
+      f.address.kind == Kind::kNone ? nullptr : w.Vgpr(f.address);
+  // The destination may hold the addresses.
+  u64 addresses[64];
+  ForLanes(exec, [&](u32 lane) {
+    addresses[lane] =
+        LaneAddress(f, rows, lane, n, base + (f.addtid ? 4u * lane : 0));
+  });
+  u32* const d = w.Vgpr(op.dst);
+  if (f.space == Space::kGlobal && f.mem.bytes == 4) {
+    ForLanes(exec, [&](u32 lane) {
+      std::memcpy(&d[lane],
+                  GlobalAt(w, addresses[lane], 4, static_cast<int>(lane),
+                           f.mem),
+                  4);
+    });
+    return;
+  }
+  ForLanes(exec, [&](u32 lane) {
+    LoadLaneData(f.mem,
+                 At(w, f, addresses[lane], f.mem.bytes,
+                    static_cast<int>(lane)),
+                 d, lane, n);
+  });
+}
+
+void ExecFlatStore(Wave& w, const Op& op) {
+  const FlatOp& f = Data(op);
+  const u32 n = w.lanes;
+  const u64 exec = w.Exec();
+  CountMemory(w, f.mem, exec);
+  const u64 base = ScalarBase(w, op, f);
+  const u32* const rows =
+      f.address.kind == Kind::kNone ? nullptr : w.Vgpr(f.address);
+  const u32* const data = w.Vgpr(f.data);
+  ForLanes(exec, [&](u32 lane) {
+    const u64 address =
+        LaneAddress(f, rows, lane, n, base + (f.addtid ? 4u * lane : 0));
+    u8* const to =
+        At(w, f, address, f.mem.bytes, static_cast<int>(lane));
+    StoreLaneData(f.mem, to, data, lane, n);
+  });
+}
+
+void ExecFlatAtomic(Wave& w, const Op& op) {
+  const FlatOp& f = Data(op);
+  const u32 n = w.lanes;
+  const u64 exec = w.Exec();
+  CountMemory(w, f.mem, exec);
+  const u64 base = ScalarBase(w, op, f);
+  const u32* const rows =
+      f.address.kind == Kind::kNone ? nullptr : w.Vgpr(f.address);
+  const u32* const data = w.Vgpr(f.data);
+  const u8 bytes = f.mem.bytes;
+  ApplyEnv(w, bytes == 8 ? Env::kF64 : Env::kF32);
+  u64 old[64];
+  ForLanes(exec, [&](u32 lane) {
+    const u64 address = LaneAddress(f, rows, lane, n, base);
+    u8* const at = At(w, f, address, bytes, static_cast<int>(lane));
+    const u64 value = LaneValue(data, lane, n, bytes);
+    // cmpswap: the new value first, what to compare with behind it.
+    const bool compares = f.mem.atomic == Atomic::kCmpSwap ||
+                          f.mem.atomic == Atomic::kCmpSwapF;
+    const u64 compare =
+        compares ? LaneValue(data + (bytes / 4) * n, lane, n, bytes) : 0;
+    old[lane] = HostAtomic(f.mem.atomic, bytes, at, value, compare, w.mode);
+  });
+  if (!f.mem.returns) return;
+  u32* const d = w.Vgpr(op.dst);
+  ForLanes(exec, [&](u32 lane) {
+    d[lane] = static_cast<u32>(old[lane]);
+    if (bytes == 8) d[lane + n] = static_cast<u32>(old[lane] >> 32);
+  });
+}
+
+// Straight to LDS: M0 holds the base of the wave's window, each lane's data
+// goes behind the one before it (CDNA3 ISA, section 9.1.9).
+void ExecLoadToLds(Wave& w, const Op& op) {
+  const FlatOp& f = Data(op);
+  const u32 n = w.lanes;
+  const u64 exec = w.Exec();
+  CountMemory(w, f.mem, exec);
+  const u64 base = ScalarBase(w, op, f);
+  const u32* const rows =
+      f.address.kind == Kind::kNone ? nullptr : w.Vgpr(f.address);
+  const u32 step = f.mem.bytes < 4 ? 4 : f.mem.bytes;
+  ForLanes(exec, [&](u32 lane) {
+    const u64 address = LaneAddress(f, rows, lane, n, base);
+    const u8* const from =
+        At(w, f, address, f.mem.bytes, static_cast<int>(lane));
+    u32 value[4] = {};
+    LoadLaneData(f.mem, from, value, 0, 1);
+    u8* const to = LdsAt(
+        w, u64{w.sgpr[kM0]} + static_cast<u64>(op.offset) + u64{lane} * step,
+        step, static_cast<int>(lane), f.mem);
+    std::memcpy(to, value, step);
+  });
+}
+
+bool ParseName(std::string_view name, FlatOp* f) {
+  std::string_view rest;
+  if (name.starts_with("flat_")) {
+    f->space = Space::kFlat;
+    rest = name.substr(5);
+  } else if (name.starts_with("global_")) {
+    f->space = Space::kGlobal;
+    rest = name.substr(7);
+  } else if (name.starts_with("scratch_")) {
+    f->space = Space::kScratch;
+    rest = name.substr(8);
+  } else {
+    return false;
+  }
+  if (rest.starts_with("load_lds_")) {
+    f->to_lds = true;
+    return ParseMemOp("load_" + std::string(rest.substr(9)), &f->mem);
+  }
+  if (rest == "load_addtid_b32" || rest == "load_dword_addtid") {
+    f->addtid = true;
+    return ParseMemOp("load_b32", &f->mem);
+  }
+  if (rest == "store_addtid_b32" || rest == "store_dword_addtid") {
+    f->addtid = true;
+    return ParseMemOp("store_b32", &f->mem);
+  }
+  return ParseMemOp(rest, &f->mem);
+}
+
+// Cache controls: nothing is cached.
+bool IsCacheControl(std::string_view name) {
+  return name == "global_wb" || name == "global_inv" ||
+         name == "global_wbinv" || name == "buffer_gl0_inv" ||
+         name == "buffer_gl1_inv" || name == "buffer_wbl2" ||
+         name == "buffer_invl2" || name == "buffer_inv" ||
+         name == "buffer_wbinvl1" || name == "buffer_wbinvl1_vol";
+}
+
+}  // namespace
+
+bool KnowsFlat(std::string_view name) {
+  FlatOp f;
+  return IsCacheControl(name) || ParseName(name, &f);
+}
+
+bool DecodeFlat(const Text& text, Program& program, Op* op) {
+  if (IsCacheControl(text.mnemonic)) {
+    op->klass = OpClass::kOther;
+    op->handler.store([](Wave&, const Op&) {}, std::memory_order_relaxed);
+    return true;
+  }
+  FlatOp f;
+  if (!ParseName(text.mnemonic, &f)) return false;
+  op->klass = f.space == Space::kScratch  ? OpClass::kScratch
+              : f.space == Space::kGlobal ? OpClass::kGlobal
+                                          : OpClass::kFlat;
+  op->offset = static_cast<i32>(text.Number("offset", 0));
+  std::vector<Operand> o;
+  for (const std::string& s : text.operands) {
+    o.push_back(program.ParseOperand(s, Type::kWide));
+  }
+  const auto at = [&](std::size_t i) {
+    return i < o.size() ? o[i] : Operand{};
+  };
+  std::size_t i = 0;
+  Handler handler = ExecFlatLoad;
+  const bool flat = f.space == Space::kFlat;
+  // Operands: [result], address, [data], base.
+  if (f.to_lds) {
+    f.address = at(i++);
+    handler = ExecLoadToLds;
+  } else if (f.mem.kind == MemKind::kLoad) {
+    op->dst = at(i++);
+    if (!f.addtid) f.address = at(i++);
+  } else if (f.mem.kind == MemKind::kStore) {
+    if (!f.addtid) f.address = at(i++);
+    f.data = at(i++);
+    handler = ExecFlatStore;
+  } else {
+    f.mem.returns = o.size() == (flat ? 3u : 4u);
+    if (f.mem.returns) op->dst = at(i++);
+    f.address = at(i++);
+    f.data = at(i++);
+    handler = ExecFlatAtomic;
+  }
+  f.base = at(i);
+  op->wait = flat ? Wait::kFlat : Wait::kVm;
+  // For the check of missing waits: what is read.
+  op->src[0] = f.address;
+  op->src[1] = f.data;
+  op->src[2] = f.base;
+  op->nsrc = 3;
+  const bool needs_result = f.mem.kind == MemKind::kLoad && !f.to_lds;
+  const bool needs_data = f.mem.kind != MemKind::kLoad;
+  if ((needs_result && !op->dst.vgpr()) || (needs_data && !f.data.vgpr()) ||
+      (f.address.kind != Kind::kNone && !f.address.vgpr()) ||
+      f.address.regs > 2) {
+    handler = ExecUnimplemented;
+  }
+  op->data = program.Keep(f);
+  op->handler.store(handler, std::memory_order_relaxed);
+  return true;
+}
+
+}  // namespace cerberus::emulator

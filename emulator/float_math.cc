@@ -1,0 +1,484 @@
+#include "emulator/float_math.h"
+
+#include <algorithm>
+#include <array>
+#include <cfenv>
+#include <vector>
+
+#include "emulator/host_env.h"
+
+namespace cerberus::emulator {
+namespace {
+
+// The transcendental instructions are allowed an error of about one unit in
+// the last place. They are computed in double precision with the host rounding
+// to nearest and rounded once, so the error is below 0.51 units and the result
+// is the same on every host.
+
+// 2^f for f in [-0.5, 0.5]: the exponential series of f * ln 2 to degree 12;
+// the first term left out is below 2^-58.
+double Exp2Fraction(double f) {
+  const double x = f * 0.693147180559945309417;
+  double term = 1, sum = 1;
+  double terms[13];
+  for (int i = 1; i <= 12; ++i) {
+    term = term * x / i;
+    terms[i] = term;
+  }
+  double small = 0;
+  for (int i = 12; i >= 1; --i) small += terms[i];
+  sum += small;
+  return sum;
+}
+
+// log2 of m in [sqrt(1/2), sqrt(2)): 2/ln2 * atanh(s), s = (m-1)/(m+1).
+double Log2Mantissa(double m) {
+  const double s = (m - 1) / (m + 1), s2 = s * s;
+  double sum = 0;
+  for (int k = 23; k >= 1; k -= 2) sum = sum * s2 + 1.0 / k;
+  return sum * s * 2.885390081777926814719;
+}
+
+// sin of x in [-pi/4, pi/4].
+double SinPoly(double x) {
+  const double x2 = x * x;
+  double sum = 0;
+  static const double kInverse[] = {
+      1.0, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800,
+      1.0 / 6227020800.0, -1.0 / 1307674368000.0};
+  for (int i = 7; i >= 0; --i) sum = sum * x2 + kInverse[i];
+  return sum * x;
+}
+double CosPoly(double x) {
+  const double x2 = x * x;
+  double sum = 0;
+  static const double kInverse[] = {
+      1.0, -1.0 / 2, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800,
+      1.0 / 479001600.0, -1.0 / 87178291200.0};
+  for (int i = 7; i >= 0; --i) sum = sum * x2 + kInverse[i];
+  return sum;
+}
+
+// sin(2 pi (t + quarter/4)) for a finite t, exact in its reduction.
+double SinTurns(double t, int quarter) {
+  double f = t - std::floor(t);  // [0, 1)
+  int q = static_cast<int>(f * 4 + 0.5);  // nearest quarter
+  const double x = (f - q * 0.25) * 6.283185307179586476925;
+  q = (q + quarter) & 3;
+  const double r = (q & 1) != 0 ? CosPoly(x) : SinPoly(x);
+  return (q & 2) != 0 ? -r : r;
+}
+
+float Narrow(double v) { return FlushDenormal(static_cast<float>(v)); }
+
+}  // namespace
+
+float RcpF32(float v) {
+  v = FlushDenormal(v);
+  if (IsNan(v)) return Quiet(v);
+  NearestEnv env;
+  return FlushDenormal(1.0f / v);
+}
+
+float RsqF32(float v) {
+  v = FlushDenormal(v);
+  if (IsNan(v)) return Quiet(v);
+  NearestEnv env;
+  return Narrow(1.0 / std::sqrt(static_cast<double>(v)));
+}
+
+float SqrtF32(float v) {
+  v = FlushDenormal(v);
+  if (IsNan(v)) return Quiet(v);
+  NearestEnv env;
+  return std::sqrt(v);
+}
+
+float ExpF32(float v) {
+  v = FlushDenormal(v);
+  if (IsNan(v)) return Quiet(v);
+  if (v >= 128) return F32(0x7f800000);
+  if (v < -126) return 0;  // results below the smallest normal are flushed
+  NearestEnv env;
+  const double n = std::nearbyint(static_cast<double>(v));
+  const double r = Exp2Fraction(v - n);
+  return Narrow(std::ldexp(r, static_cast<int>(n)));
+}
+
+float LogF32(float v) {
+  v = FlushDenormal(v);
+  if (IsNan(v)) return Quiet(v);
+  if (v == 0) return F32(0xff800000);
+  if (v < 0) return F32(0xffc00000);
+  if (Bits(v) == 0x7f800000) return v;
+  NearestEnv env;
+  int e;
+  double m = std::frexp(static_cast<double>(v), &e);  // [0.5, 1)
+  if (m < 0.70710678118654752440) {
+    m *= 2;
+    --e;
+  }
+  return Narrow(e + Log2Mantissa(m));
+}
+
+float SinF32(float v) {
+  v = FlushDenormal(v);
+  if (IsNan(v)) return Quiet(v);
+  if (std::isinf(v)) return F32(0xffc00000);
+  if (v == 0) return v;
+  NearestEnv env;
+  return Narrow(SinTurns(v, 0));
+}
+
+float CosF32(float v) {
+  v = FlushDenormal(v);
+  if (IsNan(v)) return Quiet(v);
+  if (std::isinf(v)) return F32(0xffc00000);
+  NearestEnv env;
+  return Narrow(SinTurns(v, 1));
+}
+
+float TanhF32(float v) {
+  if (IsNan(v)) return Quiet(v);
+  NearestEnv env;
+  return static_cast<float>(std::tanh(static_cast<double>(v)));
+}
+
+// The f64 units approximate; we give the correctly rounded value.
+double RcpF64(double v) {
+  if (IsNan(v)) return Quiet(v);
+  NearestEnv env;
+  return 1.0 / v;
+}
+double RsqF64(double v) {
+  if (IsNan(v)) return Quiet(v);
+  NearestEnv env;
+  return 1.0 / std::sqrt(v);
+}
+double SqrtF64(double v) {
+  if (IsNan(v)) return Quiet(v);
+  NearestEnv env;
+  return std::sqrt(v);
+}
+
+// Bits of 2/pi behind the binary point, most significant first. Computed once
+// with integers: pi from Machin's formula.
+static std::vector<u32> TwoOverPi() {
+  // Fixed point with kWords words of fraction behind one word.
+  constexpr int kWords = 46;
+  using Fixed = std::array<u32, kWords + 1>;  // [0] is the whole part
+  const auto divide = [](Fixed& f, u32 by) {
+    u64 rest = 0;
+    for (u32& w : f) {
+      const u64 n = rest << 32 | w;
+      w = static_cast<u32>(n / by);
+      rest = n % by;
+    }
+  };
+  const auto zero = [](const Fixed& f) {
+    return std::all_of(f.begin(), f.end(), [](u32 w) { return w == 0; });
+  };
+  const auto add = [](Fixed& a, const Fixed& b) {
+    u64 carry = 0;
+    for (int i = kWords; i >= 0; --i) {
+      carry += static_cast<u64>(a[i]) + b[i];
+      a[i] = static_cast<u32>(carry);
+      carry >>= 32;
+    }
+  };
+  const auto sub = [](Fixed& a, const Fixed& b) {
+    u64 borrow = 0;
+    for (int i = kWords; i >= 0; --i) {
+      const u64 t = static_cast<u64>(a[i]) - b[i] - borrow;
+      a[i] = static_cast<u32>(t);
+      borrow = t >> 63;
+    }
+  };
+  const auto arctan_inverse = [&](u32 x, u32 factor) {
+    Fixed power = {}, sum = {};
+    power[0] = factor;
+    divide(power, x);
+    sum = power;
+    for (u32 k = 3, odd = 1; !zero(power); k += 2, odd ^= 1) {
+      divide(power, x);
+      divide(power, x);
+      Fixed term = power;
+      divide(term, k);
+      if (odd != 0) sub(sum, term);
+      else add(sum, term);
+    }
+    return sum;
+  };
+  Fixed pi = arctan_inverse(5, 16);
+  sub(pi, arctan_inverse(239, 4));
+  // Long division of 2 by pi, a bit at a time.
+  Fixed rest = {};
+  rest[0] = 2;
+  std::vector<u32> bits(1280 / 32 + 4, 0);
+  for (int i = 0; i < 1300; ++i) {
+    add(rest, Fixed(rest));
+    if (!std::lexicographical_compare(rest.begin(), rest.end(), pi.begin(),
+                                      pi.end())) {
+      sub(rest, pi);
+      bits[i / 32] |= 0x80000000u >> (i % 32);
+    }
+  }
+  return bits;
+}
+
+double TrigPreop(double v, u32 segment) {
+  static const std::vector<u32> bits = TwoOverPi();
+  int shift = static_cast<int>(segment & 31) * 53;
+  const int e = Exponent(v);
+  if (e > 1077) shift += e - 1077;
+  // 53 bits of the 1201-bit fraction, beginning `shift` bits behind the point.
+  u64 field = 0;
+  for (int i = 0; i < 53; ++i) {
+    const int at = shift + i;
+    const u32 bit =
+        at < 1201 ? bits[at / 32] >> (31 - at % 32) & 1 : 0;
+    field = field << 1 | bit;
+  }
+  int scale = -53 - shift;
+  if (e >= 1968) scale += 128;
+  NearestEnv env;
+  return std::ldexp(static_cast<double>(field), scale);
+}
+
+// ldexp rounds once, in the mode that is set: the factor is applied in steps
+// that are exact except the last.
+double LdexpF64(double v, i32 exponent) {
+  if (IsNan(v)) return Quiet(v);
+  exponent = std::clamp(exponent, -4400, 4400);
+  // Steps up are exact until they overflow.
+  while (exponent > 1023) {
+    v *= 0x1p1023;
+    exponent -= 1023;
+  }
+  if (exponent >= -1021) return v * F64(static_cast<u64>(exponent + 1023) << 52);
+  // Down: first to the bottom of the normal range, then one inexact step.
+  int e = Exponent(v);
+  if (e != 0 && e != 2047) {
+    const int room = e - 1;  // steps that stay normal
+    const int step = std::min(room, -exponent);
+    v = F64(Bits(v) - (static_cast<u64>(step) << 52));
+    exponent += step;
+  }
+  if (exponent < -1021) exponent = -1021;
+  return v * F64(static_cast<u64>(exponent + 1023) << 52);
+}
+
+float LdexpF32(float v, i32 exponent) {
+  if (IsNan(v)) return Quiet(v);
+  exponent = std::clamp(exponent, -600, 600);
+  // Exact in f64, then rounded once to f32 as MODE says.
+  return static_cast<float>(static_cast<double>(v) *
+                            F64(static_cast<u64>(exponent + 1023) << 52));
+}
+
+float FrexpMant(float v) {
+  if (IsNan(v) || std::isinf(v) || v == 0) return v;
+  int e;
+  return std::frexp(v, &e);
+}
+double FrexpMant(double v) {
+  if (IsNan(v) || std::isinf(v) || v == 0) return v;
+  int e;
+  return std::frexp(v, &e);
+}
+i32 FrexpExp(float v) {
+  if (IsNan(v) || std::isinf(v) || v == 0) return 0;
+  int e;
+  (void)std::frexp(v, &e);
+  return e;
+}
+i32 FrexpExp(double v) {
+  if (IsNan(v) || std::isinf(v) || v == 0) return 0;
+  int e;
+  (void)std::frexp(v, &e);
+  return e;
+}
+
+// v_div_scale: scales numerator or denominator of a division so that the
+// Newton iteration between v_div_scale and v_div_fmas neither overflows nor
+// loses bits (RDNA3 ISA, V_DIV_SCALE_F32).
+ScaledF32 DivScale(float s0, float s1, float s2) {
+  if (IsNan(s0)) return {Quiet(s0), false};
+  const auto denormal = [](float v) {
+    return v != 0 && (Bits(v) & 0x7f800000) == 0;
+  };
+  if (s2 == 0 || s1 == 0) return {F32(0xffc00000), false};
+  const double inverse = 1.0 / static_cast<double>(s1);
+  const bool tiny_inverse = std::fabs(inverse) < 0x1p-126;
+  const float quotient = s2 / s1;
+  if (Exponent(s2) - Exponent(s1) >= 96) {
+    return {s0 == s1 ? LdexpF32(s0, 64) : s0, true};
+  }
+  if (denormal(s1)) return {LdexpF32(s0, 64), false};
+  if (tiny_inverse && denormal(quotient)) {
+    return {s0 == s1 ? LdexpF32(s0, 64) : s0, true};
+  }
+  if (tiny_inverse) return {LdexpF32(s0, -64), false};
+  if (denormal(quotient)) {
+    return {s0 == s2 ? LdexpF32(s0, 64) : s0, true};
+  }
+  if (Exponent(s2) <= 23) return {LdexpF32(s0, 64), false};
+  return {s0, false};
+}
+
+ScaledF64 DivScale(double s0, double s1, double s2) {
+  if (IsNan(s0)) return {Quiet(s0), false};
+  const auto denormal = [](double v) {
+    return v != 0 && (Bits(v) & 0x7ff0000000000000) == 0;
+  };
+  if (s2 == 0 || s1 == 0) return {F64(0xfff8000000000000), false};
+  const bool tiny_inverse = denormal(1.0 / s1);
+  const double quotient = s2 / s1;
+  if (Exponent(s2) - Exponent(s1) >= 768) {
+    return {s0 == s1 ? LdexpF64(s0, 128) : s0, true};
+  }
+  if (denormal(s1)) return {LdexpF64(s0, 128), false};
+  if (tiny_inverse && denormal(quotient)) {
+    return {s0 == s1 ? LdexpF64(s0, 128) : s0, true};
+  }
+  if (tiny_inverse) return {LdexpF64(s0, -128), false};
+  if (denormal(quotient)) {
+    return {s0 == s2 ? LdexpF64(s0, 128) : s0, true};
+  }
+  if (Exponent(s2) <= 53) return {LdexpF64(s0, 128), false};
+  return {s0, false};
+}
+
+namespace {
+
+template <typename T>
+T DivFixupOf(T s0, T s1, T s2, int underflow_gap, int max_exponent,
+             T smallest, T default_nan) {
+  const bool negative = std::signbit(s1) != std::signbit(s2);
+  const T inf = std::bit_cast<T>(FloatTraits<T>::kInf);
+  if (IsNan(s2)) return Quiet(s2);
+  if (IsNan(s1)) return Quiet(s1);
+  if (s1 == 0 && s2 == 0) return default_nan;
+  if (std::isinf(s1) && std::isinf(s2)) return default_nan;
+  if (s1 == 0 || std::isinf(s2)) return negative ? -inf : inf;
+  if (std::isinf(s1) || s2 == 0) return negative ? -T{0} : T{0};
+  if (Exponent(s2) - Exponent(s1) < underflow_gap) {
+    // Below half the smallest number: rounds as MODE says, so by arithmetic.
+    volatile T tiny = smallest;
+    const T r = tiny * T{0.25};
+    return negative ? -r : r;
+  }
+  if (Exponent(s1) == max_exponent) return negative ? -inf : inf;
+  const T magnitude = std::fabs(s0);
+  return negative ? -magnitude : magnitude;
+}
+
+}  // namespace
+
+float DivFixup(float s0, float s1, float s2) {
+  return DivFixupOf<float>(s0, s1, s2, -150, 255, F32(1), F32(0xffc00000));
+}
+double DivFixup(double s0, double s1, double s2) {
+  return DivFixupOf<double>(s0, s1, s2, -1075, 2047, F64(1),
+                            F64(0xfff8000000000000));
+}
+float DivFixup16(float s0, float s1, float s2) {
+  return DivFixupOf<float>(s0, s1, s2, -1000, 1000, F32(1), F32(0xffc00000));
+}
+
+i32 ToI32(double v) {
+  if (!(v > -2147483649.0)) return v != v ? 0 : INT32_MIN;
+  if (v >= 2147483648.0) return INT32_MAX;
+  return static_cast<i32>(v);
+}
+u32 ToU32(double v) {
+  if (!(v > -1.0)) return 0;
+  if (v >= 4294967296.0) return ~0u;
+  return static_cast<u32>(static_cast<i64>(v));
+}
+
+// --- 8-bit floats ---------------------------------------------------------
+
+float Fp8ToFloat(u8 v, Fp8Format format) {
+  const int mbits = format.mantissa;
+  const int ebits = 7 - mbits;
+  const int bias = (1 << (ebits - 1)) - (format.fnuz ? 0 : 1);
+  const u32 sign = static_cast<u32>(v & 0x80) << 24;
+  const u32 mantissa = v & ((1u << mbits) - 1);
+  const u32 exponent = v >> mbits & ((1u << ebits) - 1);
+  if (format.fnuz) {
+    if (v == 0x80) return F32(0x7fc00000);
+  } else if (mbits == 2 && exponent == 31) {
+    return mantissa == 0 ? F32(sign | 0x7f800000) : F32(sign | 0x7fc00000);
+  } else if (mbits == 3 && (v & 0x7f) == 0x7f) {
+    return F32(sign | 0x7fc00000);
+  }
+  if (exponent == 0) {
+    const float m = static_cast<float>(mantissa);
+    const float scale = F32(static_cast<u32>(127 + 1 - bias - mbits) << 23);
+    return F32(sign | Bits(m * scale));
+  }
+  return F32(sign | (exponent + 127 - bias) << 23 | mantissa << (23 - mbits));
+}
+
+namespace {
+
+// `extra`: what is added below the kept bits before they are cut; for
+// rounding to nearest even it is computed here.
+u8 Fp8FromFloat(float f, Fp8Format format, bool saturate, bool stochastic,
+                u32 random) {
+  const int mbits = format.mantissa;
+  const int ebits = 7 - mbits;
+  const int bias = (1 << (ebits - 1)) - (format.fnuz ? 0 : 1);
+  const u32 x = Bits(f);
+  const u8 sign = static_cast<u8>(x >> 24 & 0x80);
+  const u32 a = x & 0x7fffffff;
+  // The largest finite code and the codes of NaN and infinity.
+  const u32 largest = format.fnuz ? 0x7f : mbits == 3 ? 0x7e : 0x7b;
+  const u8 nan = format.fnuz ? 0x80 : static_cast<u8>(sign | 0x7f);
+  const u8 overflow = saturate ? static_cast<u8>(sign | largest)
+                      : format.fnuz || mbits == 3
+                          ? nan
+                          : static_cast<u8>(sign | 0x7c);
+  if (a > 0x7f800000) return nan;
+  if (a == 0x7f800000) {
+    return !format.fnuz && mbits == 2 && !saturate
+               ? static_cast<u8>(sign | 0x7c)
+               : overflow;
+  }
+  const int e = static_cast<int>(a >> 23) - 127 + bias;  // biased, may be <= 0
+  u32 m = (a & 0x7fffff) | (a >> 23 == 0 ? 0 : 0x800000);
+  int shift = 23 - mbits;
+  u32 base = 0;
+  if (e <= 0) {
+    shift += 1 - e;
+    if (shift > 31) shift = 31;
+  } else {
+    base = static_cast<u32>(e - 1) << mbits;
+  }
+  u32 q = m >> shift;
+  const u32 rest = m & ((1u << shift) - 1);
+  if (stochastic) {
+    const u32 noise = shift >= 32 ? random : random >> (32 - shift);
+    q += (static_cast<u64>(rest) + noise) >> shift != 0 ? 1 : 0;
+  } else {
+    const u32 half = 1u << (shift - 1);
+    q += rest > half || (rest == half && (q & 1) != 0) ? 1 : 0;
+  }
+  const u32 code = base + q;
+  if (code > largest) return overflow;
+  if (format.fnuz && code == 0) return 0;  // there is no negative zero
+  return static_cast<u8>(sign | code);
+}
+
+}  // namespace
+
+u8 FloatToFp8(float f, Fp8Format format, bool saturate) {
+  return Fp8FromFloat(f, format, saturate, false, 0);
+}
+u8 FloatToFp8Stochastic(float f, u32 random, Fp8Format format,
+                        bool saturate) {
+  return Fp8FromFloat(f, format, saturate, true, random);
+}
+
+}  // namespace cerberus::emulator

@@ -1,0 +1,166 @@
+// Floating-point rules of the hardware that the host does not share, as
+// branch-free functions on one lane's values.
+#ifndef CERBERUS_EMULATOR_FLOAT_MATH_H_
+#define CERBERUS_EMULATOR_FLOAT_MATH_H_
+
+#include <bit>
+#include <cmath>
+
+#include "emulator/float16.h"
+#include "emulator/op.h"
+
+namespace cerberus::emulator {
+
+template <typename T> struct FloatTraits;
+template <> struct FloatTraits<float> {
+  using Int = u32;
+  static constexpr u32 kQuiet = 0x400000, kAbs = 0x7fffffff,
+                       kInf = 0x7f800000;
+};
+template <> struct FloatTraits<double> {
+  using Int = u64;
+  static constexpr u64 kQuiet = 0x8000000000000, kAbs = 0x7fffffffffffffff,
+                       kInf = 0x7ff0000000000000;
+};
+
+template <typename T> inline bool IsNan(T v) {
+  using F = FloatTraits<T>;
+  return (Bits(v) & F::kAbs) > F::kInf;
+}
+template <typename T> inline bool IsSnan(T v) {
+  using F = FloatTraits<T>;
+  return IsNan(v) && (Bits(v) & F::kQuiet) == 0;
+}
+template <typename T> inline T Quiet(T v) {
+  using F = FloatTraits<T>;
+  return std::bit_cast<T>(
+      static_cast<typename F::Int>(Bits(v) | F::kQuiet));
+}
+
+// The result of arithmetic on NaNs is the first of them, quieted. The host
+// agrees only while the compiler keeps the operands' order.
+template <typename T> inline T PickNan(T r, T a, T b) {
+  return IsNan(a) ? Quiet(a) : IsNan(b) ? Quiet(b) : r;
+}
+template <typename T> inline T PickNan(T r, T a, T b, T c) {
+  return IsNan(a) ? Quiet(a) : IsNan(b) ? Quiet(b) : IsNan(c) ? Quiet(c) : r;
+}
+
+template <typename T> inline T AddF(T a, T b) { return PickNan(a + b, a, b); }
+template <typename T> inline T SubF(T a, T b) { return PickNan(a - b, a, b); }
+template <typename T> inline T MulF(T a, T b) { return PickNan(a * b, a, b); }
+inline float FmaRaw(float a, float b, float c) {
+  return __builtin_fmaf(a, b, c);
+}
+inline double FmaRaw(double a, double b, double c) {
+  return __builtin_fma(a, b, c);
+}
+template <typename T> inline T FmaF(T a, T b, T c) {
+  return PickNan(FmaRaw(a, b, c), a, b, c);
+}
+
+// v_min and v_max: -0 is less than +0; a number wins over a quiet NaN; with
+// MODE.IEEE a signalling NaN comes back quieted.
+template <typename T> inline T MinF(T a, T b, bool ieee) {
+  const bool zero = a == 0 && b == 0;
+  const bool less = a < b || (zero && std::signbit(a) && !std::signbit(b));
+  T r = less ? a : b;
+  r = IsNan(b) ? a : IsNan(a) ? b : r;
+  r = ieee && IsSnan(b) ? Quiet(b) : r;
+  return ieee && IsSnan(a) ? Quiet(a) : r;
+}
+template <typename T> inline T MaxF(T a, T b, bool ieee) {
+  const bool zero = a == 0 && b == 0;
+  const bool more = a > b || (zero && !std::signbit(a) && std::signbit(b));
+  T r = more ? a : b;
+  r = IsNan(b) ? a : IsNan(a) ? b : r;
+  r = ieee && IsSnan(b) ? Quiet(b) : r;
+  return ieee && IsSnan(a) ? Quiet(a) : r;
+}
+template <typename T> inline T Med3F(T a, T b, T c, bool ieee) {
+  if (IsNan(a) || IsNan(b) || IsNan(c)) {
+    return MinF(MinF(a, b, ieee), c, ieee);
+  }
+  const T top = MaxF(MaxF(a, b, ieee), c, ieee);
+  if (top == a) return MaxF(b, c, ieee);
+  if (top == b) return MaxF(a, c, ieee);
+  return MaxF(a, b, ieee);
+}
+// v_minimum and v_maximum (gfx12, gfx950): IEEE 754-2019, NaN wins.
+template <typename T> inline T MinimumF(T a, T b) {
+  const bool zero = a == 0 && b == 0;
+  const T r = a < b || (zero && std::signbit(a)) ? a : b;
+  return IsSnan(a)   ? Quiet(a)
+         : IsSnan(b) ? Quiet(b)
+         : IsNan(a)  ? a
+         : IsNan(b)  ? b
+                     : r;
+}
+template <typename T> inline T MaximumF(T a, T b) {
+  const bool zero = a == 0 && b == 0;
+  const T r = a > b || (zero && !std::signbit(a)) ? a : b;
+  return IsSnan(a)   ? Quiet(a)
+         : IsSnan(b) ? Quiet(b)
+         : IsNan(a)  ? a
+         : IsNan(b)  ? b
+                     : r;
+}
+// v_min_num and v_max_num (gfx12): IEEE 754-2019, numbers win, also over
+// signalling NaNs.
+template <typename T> inline T MinNumF(T a, T b) {
+  const bool zero = a == 0 && b == 0;
+  const T r = a < b || (zero && std::signbit(a) && !std::signbit(b)) ? a : b;
+  if (IsNan(a) && IsNan(b)) return Quiet(a);
+  return IsNan(a) ? b : IsNan(b) ? a : r;
+}
+template <typename T> inline T MaxNumF(T a, T b) {
+  const bool zero = a == 0 && b == 0;
+  const T r = a > b || (zero && !std::signbit(a) && std::signbit(b)) ? a : b;
+  if (IsNan(a) && IsNan(b)) return Quiet(a);
+  return IsNan(a) ? b : IsNan(b) ? a : r;
+}
+
+inline int Exponent(float v) { return Bits(v) >> 23 & 0xff; }
+inline int Exponent(double v) { return static_cast<int>(Bits(v) >> 52 & 0x7ff); }
+
+// The single-precision transcendental units take denormals as 0 and give 0
+// for them (RDNA3 ISA: "denormals are flushed").
+inline float FlushDenormal(float v) {
+  return (Bits(v) & 0x7f800000) == 0 ? F32(Bits(v) & 0x80000000) : v;
+}
+
+float RcpF32(float v);
+float RsqF32(float v);
+float SqrtF32(float v);
+float ExpF32(float v);
+float LogF32(float v);
+float SinF32(float v);  // of a value in turns
+float CosF32(float v);
+float TanhF32(float v);
+double RcpF64(double v);
+double RsqF64(double v);
+double SqrtF64(double v);
+double TrigPreop(double v, u32 segment);
+
+float LdexpF32(float v, i32 exponent);
+double LdexpF64(double v, i32 exponent);
+float FrexpMant(float v);
+double FrexpMant(double v);
+i32 FrexpExp(float v);
+i32 FrexpExp(double v);
+
+struct ScaledF32 { float value; bool flag; };
+struct ScaledF64 { double value; bool flag; };
+ScaledF32 DivScale(float s0, float s1, float s2);
+ScaledF64 DivScale(double s0, double s1, double s2);
+float DivFixup(float s0, float s1, float s2);
+double DivFixup(double s0, double s1, double s2);
+float DivFixup16(float s0, float s1, float s2);
+
+// Conversions to integers: towards zero, saturating, NaN to 0.
+i32 ToI32(double v);
+u32 ToU32(double v);
+
+}  // namespace cerberus::emulator
+
+#endif  // CERBERUS_EMULATOR_FLOAT_MATH_H_

@@ -1,0 +1,582 @@
+// LDS instructions (RDNA3 ISA, section 12). A workgroup is run by one host
+// thread, so nothing here needs host atomics.
+#include <fmt/format.h>
+
+#include "emulator/decode.h"
+#include "emulator/launch.h"
+#include "emulator/memop.h"
+
+namespace cerberus::emulator {
+namespace {
+
+enum class Form : u8 {
+  kPlain,     // one address
+  kTwo,       // ds_load_2addr, ds_store_2addr, ds_storexchg_2addr
+  kAddtid,
+  kAppend, kConsume,
+  kSwizzle, kPermute, kBpermute,
+  kNop, kCondExchange,
+};
+
+struct LdsOp {
+  Form form = Form::kPlain;
+  MemOp mem;
+  u32 offset0 = 0, offset1 = 0, scale = 0;  // kTwo
+  Operand address, data, data2;
+  bool exchange = false;
+  bool fi = false;
+};
+
+const LdsOp& Data(const Op& op) { return *static_cast<const LdsOp*>(op.data); }
+
+// Lanes that use the same bank for different words take another pass.
+void CountConflicts(Wave& w, const u64* offsets, u64 exec) {
+  KernelStats& s = w.group->stats;
+  s.lds_accesses += static_cast<u64>(std::popcount(exec));
+  constexpr u32 kBanks = 32;
+  u32 used[kBanks] = {};
+  u64 word[kBanks] = {};
+  u32 worst = 1;
+  ForLanes(exec, [&](u32 lane) {
+    const u64 address = offsets[lane] / 4;
+    const u32 bank = static_cast<u32>(address % kBanks);
+    if (used[bank] != 0 && word[bank] == address) return;
+    word[bank] = address;
+    worst = std::max(worst, ++used[bank]);
+  });
+  s.lds_conflicts += worst - 1;
+}
+
+u64 OffsetOf(const Op& op, const u32* rows, u32 lane) {
+  return u64{rows[lane]} + static_cast<u32>(op.offset);
+}
+
+void ExecLdsLoad(Wave& w, const Op& op) {
+  const LdsOp& l = Data(op);
+  const u32 n = w.lanes;
+  const u64 exec = w.Exec();
+  const u32* const rows = w.Vgpr(l.address);
+  u64 offsets[64];
+  ForLanes(exec, [&](u32 lane) { offsets[lane] = OffsetOf(op, rows, lane); });
+  CountConflicts(w, offsets, exec);
+  u32* const d = w.Vgpr(op.dst);
+  ForLanes(exec, [&](u32 lane) {
+    LoadLaneData(l.mem,
+                 LdsAt(w, offsets[lane], l.mem.bytes, static_cast<int>(lane),
+                       l.mem),
+                 d, lane, n);
+  });
+}
+
+void ExecLdsStore(Wave& w, const Op& op) {
+  const LdsOp& l = Data(op);
+  const u32 n = w.lanes;
+  const u64 exec = w.Exec();
+  const u32* const rows = w.Vgpr(l.address);
+  const u32* const data = w.Vgpr(l.data);
+  u64 offsets[64];
+  ForLanes(exec, [&](u32 lane) { offsets[lane] = OffsetOf(op, rows, lane); });
+  CountConflicts(w, offsets, exec);
+  ForLanes(exec, [&](u32 lane) {
+    StoreLaneData(l.mem,
+                  LdsAt(w, offsets[lane], l.mem.bytes,
+                        static_cast<int>(lane), l.mem),
+                  data, lane, n);
+  });
+}
+
+// Two elements at two offsets that count in elements, or 64 of them.
+void ExecLdsTwo(Wave& w, const Op& op) {
+  const LdsOp& l = Data(op);
+  const u32 n = w.lanes;
+  const u64 exec = w.Exec();
+  const u32* const rows = w.Vgpr(l.address);
+  const u32 words = l.mem.bytes / 4u;
+  u32 base[64];
+  ForLanes(exec, [&](u32 lane) { base[lane] = rows[lane]; });
+  w.group->stats.lds_accesses += 2 * static_cast<u64>(std::popcount(exec));
+  ForLanes(exec, [&](u32 lane) {
+    const int at = static_cast<int>(lane);
+    u8* const a =
+        LdsAt(w, u64{base[lane]} + u64{l.offset0} * l.scale, l.mem.bytes, at,
+              l.mem);
+    u8* const b =
+        LdsAt(w, u64{base[lane]} + u64{l.offset1} * l.scale, l.mem.bytes, at,
+              l.mem);
+    u32 old[4];
+    std::memcpy(old, a, l.mem.bytes);
+    if (l.data.vgpr()) StoreLaneData(l.mem, a, w.Vgpr(l.data), lane, n);
+    std::memcpy(old + words, b, l.mem.bytes);
+    if (l.data2.vgpr()) StoreLaneData(l.mem, b, w.Vgpr(l.data2), lane, n);
+    if (op.dst.vgpr()) {
+      u32* const d = w.Vgpr(op.dst);
+      for (u32 i = 0; i < 2 * words; ++i) d[i * n + lane] = old[i];
+    }
+  });
+}
+
+void ExecLdsAtomic(Wave& w, const Op& op) {
+  const LdsOp& l = Data(op);
+  const u32 n = w.lanes;
+  const u64 exec = w.Exec();
+  const u32* const rows = w.Vgpr(l.address);
+  const u32* const data = w.Vgpr(l.data);
+  const u32* const data2 = l.data2.vgpr() ? w.Vgpr(l.data2) : nullptr;
+  const u8 bytes = l.mem.bytes;
+  ApplyEnv(w, bytes == 8 ? Env::kF64 : Env::kF32);
+  w.group->stats.lds_accesses += static_cast<u64>(std::popcount(exec));
+  u64 old[64];
+  ForLanes(exec, [&](u32 lane) {
+    u8* const at = LdsAt(w, OffsetOf(op, rows, lane), bytes,
+                         static_cast<int>(lane), l.mem);
+    u64 before = 0;
+    std::memcpy(&before, at, bytes);
+    const u64 second = data2 != nullptr ? LaneValue(data2, lane, n, bytes) : 0;
+    const u64 after = ApplyAtomic(l.mem.atomic, bytes, before,
+                                  LaneValue(data, lane, n, bytes), second,
+                                  w.mode);
+    std::memcpy(at, &after, bytes);
+    old[lane] = before;
+  });
+  if (!op.dst.vgpr()) return;
+  u32* const d = w.Vgpr(op.dst);
+  ForLanes(exec, [&](u32 lane) {
+    d[lane] = static_cast<u32>(old[lane]);
+    if (bytes == 8) d[lane + n] = static_cast<u32>(old[lane] >> 32);
+  });
+}
+
+// The wave's own window: M0 plus four bytes a lane.
+void ExecLdsAddtid(Wave& w, const Op& op) {
+  const LdsOp& l = Data(op);
+  const bool load = l.mem.kind == MemKind::kLoad;
+  ForLanes(w.Exec(), [&](u32 lane) {
+    const u64 offset = u64{static_cast<u32>(op.offset)} +
+                       (w.sgpr[kM0] & 0xffff) + 4 * u64{lane};
+    u8* const at = LdsAt(w, offset, 4, static_cast<int>(lane), l.mem);
+    if (load) LoadLaneData(l.mem, at, w.Vgpr(op.dst), lane, w.lanes);
+    else StoreLaneData(l.mem, at, w.Vgpr(l.data), lane, w.lanes);
+  });
+}
+
+// One counter for the wave: adds or subtracts the number of active lanes.
+void ExecLdsAppend(Wave& w, const Op& op) {
+  const LdsOp& l = Data(op);
+  const u64 exec = w.Exec();
+  if (exec == 0) return;
+  const u64 offset =
+      u64{static_cast<u32>(op.offset)} + (w.sgpr[kM0] & 0xffff);
+  u8* const at = LdsAt(w, offset, 4, -1, l.mem);
+  u32 old;
+  std::memcpy(&old, at, 4);
+  const u32 count = static_cast<u32>(std::popcount(exec));
+  const u32 now = l.form == Form::kAppend ? old + count : old - count;
+  std::memcpy(at, &now, 4);
+  u32* const d = w.Vgpr(op.dst);
+  ForLanes(exec, [&](u32 lane) { d[lane] = old; });
+}
+
+// Lane a swizzle reads from (RDNA3 ISA, DS_SWIZZLE_B32): quad permutation,
+// rotation, FFT reversal, or bit masks on the lane number within 32.
+u32 SwizzleSource(u32 offset, u32 lane) {
+  if (offset >= 0xe000) {  // FFT: reverse the bits of the lane's number
+    const u32 mask = offset & 0x1f;
+    u32 reversed = 0;
+    for (u32 i = 0; i < 5; ++i) reversed |= (lane >> i & 1) << (4 - i);
+    // Groups of 2^k lanes: the mask's clear bits name k.
+    if (mask == 0x1f) return lane;
+    if (mask == 0) return (lane & ~31u) | reversed;
+    const u32 count = 5u - static_cast<u32>(std::popcount(mask));
+    u32 low = 0;
+    for (u32 i = 0; i < count; ++i) {
+      low |= (lane >> i & 1) << (count - 1 - i);
+    }
+    return (lane & ~((1u << count) - 1)) | low;
+  }
+  if (offset >= 0xc000) {  // rotate
+    const u32 mask = offset & 0x1f;
+    const u32 amount = offset >> 5 & 0x1f;
+    const bool left = (offset >> 10 & 1) != 0;
+    const u32 in = lane & 31;
+    const u32 moved = left ? in + amount : in - amount;
+    return (lane & ~31u) | (in & mask) | (moved & ~mask & 31);
+  }
+  if ((offset & 0x8000) != 0) {  // quad permutation
+    return (lane & ~3u) | (offset >> (2 * (lane & 3)) & 3);
+  }
+  const u32 and_mask = offset & 31, or_mask = offset >> 5 & 31,
+            xor_mask = offset >> 10 & 31;
+  return (lane & ~31u) | ((((lane & 31) & and_mask) | or_mask) ^ xor_mask);
+}
+
+void ExecSwizzle(Wave& w, const Op& op) {
+  const LdsOp& l = Data(op);
+  const u64 exec = w.Exec();
+  u32 from[64];
+  std::memcpy(from, w.Vgpr(l.address), w.lanes * 4);
+  u32* const d = w.Vgpr(op.dst);
+  ForLanes(exec, [&](u32 lane) {
+    const u32 source = SwizzleSource(op.aux, lane);
+    d[lane] = (exec >> source & 1) != 0 ? from[source] : 0;
+  });
+}
+
+// Push: each lane sends its value to the lane its address names. The highest
+// numbered sender wins; lanes nobody sends to get 0.
+void ExecPermute(Wave& w, const Op& op) {
+  const LdsOp& l = Data(op);
+  const u32 n = w.lanes;
+  const u64 exec = w.Exec();
+  const u32* const address = w.Vgpr(l.address);
+  const u32* const data = w.Vgpr(l.data);
+  u32 result[64] = {};
+  ForLanes(exec, [&](u32 lane) {
+    const u32 to =
+        ((address[lane] + static_cast<u32>(op.offset)) / 4) & (n - 1);
+    result[to] = data[lane];
+  });
+  u32* const d = w.Vgpr(op.dst);
+  ForLanes(exec, [&](u32 lane) { d[lane] = result[lane]; });
+}
+
+// Pull: each lane reads the value of the lane its address names; inactive
+// lanes give 0. On RDNA in wave64 a lane reads within its own half on gfx10.
+void ExecBpermute(Wave& w, const Op& op) {
+  const LdsOp& l = Data(op);
+  const u32 n = w.lanes;
+  const u64 exec = w.Exec();
+  const u32* const address = w.Vgpr(l.address);
+  u32 data[64];
+  std::memcpy(data, w.Vgpr(l.data), n * 4);
+  // RDNA swaps data within 32 lanes only; CDNA and gfx12 across the wave.
+  const bool halves = w.gen == Gen::kGfx10 || w.gen == Gen::kGfx11;
+  u32 result[64];
+  ForLanes(exec, [&](u32 lane) {
+    const u32 index = (address[lane] + static_cast<u32>(op.offset)) / 4;
+    const u32 from = halves ? (lane & 32u & (n - 1)) | (index & 31)
+                            : index & (n - 1);
+    result[lane] = l.fi || (exec >> from & 1) != 0 ? data[from] : 0;
+  });
+  u32* const d = w.Vgpr(op.dst);
+  ForLanes(exec, [&](u32 lane) { d[lane] = result[lane]; });
+}
+
+// ds_condxchg32_rtn_b64: two dwords, each exchanged if its top bit is set.
+void ExecCondExchange(Wave& w, const Op& op) {
+  const LdsOp& l = Data(op);
+  const u32 n = w.lanes;
+  u64 old[64];
+  const u64 exec = w.Exec();
+  ForLanes(exec, [&](u32 lane) {
+    u8* const at = LdsAt(w, OffsetOf(op, w.Vgpr(l.address), lane), 8,
+                         static_cast<int>(lane), l.mem);
+    u32 value[2];
+    std::memcpy(value, at, 8);
+    old[lane] = value[0] | static_cast<u64>(value[1]) << 32;
+    const u32* const data = w.Vgpr(l.data);
+    for (u32 i = 0; i < 2; ++i) {
+      const u32 v = data[i * n + lane];
+      if (v >> 31 != 0) value[i] = v & 0x7fffffff;
+    }
+    std::memcpy(at, value, 8);
+  });
+  u32* const d = w.Vgpr(op.dst);
+  ForLanes(exec, [&](u32 lane) {
+    d[lane] = static_cast<u32>(old[lane]);
+    d[lane + n] = static_cast<u32>(old[lane] >> 32);
+  });
+}
+
+// Names of old and new generations to one form: "load_b32", "add_rtn_u32".
+struct Name {
+  std::string_view name;
+  Atomic atomic;
+  u8 bytes;
+};
+constexpr Name kAtomics[] = {
+    {"add_u32", Atomic::kAdd, 4}, {"sub_u32", Atomic::kSub, 4},
+    {"rsub_u32", Atomic::kRsub, 4}, {"inc_u32", Atomic::kInc, 4},
+    {"dec_u32", Atomic::kDec, 4}, {"min_i32", Atomic::kMinI, 4},
+    {"max_i32", Atomic::kMaxI, 4}, {"min_u32", Atomic::kMinU, 4},
+    {"max_u32", Atomic::kMaxU, 4}, {"and_b32", Atomic::kAnd, 4},
+    {"or_b32", Atomic::kOr, 4}, {"xor_b32", Atomic::kXor, 4},
+    {"mskor_b32", Atomic::kMskOr, 4}, {"min_f32", Atomic::kMinF, 4},
+    {"max_f32", Atomic::kMaxF, 4}, {"add_f32", Atomic::kAddF, 4},
+    {"min_num_f32", Atomic::kMinNumF, 4},
+    {"max_num_f32", Atomic::kMaxNumF, 4},
+    {"min_num_f64", Atomic::kMinNumF, 8},
+    {"max_num_f64", Atomic::kMaxNumF, 8},
+    {"add_u64", Atomic::kAdd, 8}, {"sub_u64", Atomic::kSub, 8},
+    {"rsub_u64", Atomic::kRsub, 8}, {"inc_u64", Atomic::kInc, 8},
+    {"dec_u64", Atomic::kDec, 8}, {"min_i64", Atomic::kMinI, 8},
+    {"max_i64", Atomic::kMaxI, 8}, {"min_u64", Atomic::kMinU, 8},
+    {"max_u64", Atomic::kMaxU, 8}, {"and_b64", Atomic::kAnd, 8},
+    {"or_b64", Atomic::kOr, 8}, {"xor_b64", Atomic::kXor, 8},
+    {"mskor_b64", Atomic::kMskOr, 8}, {"min_f64", Atomic::kMinF, 8},
+    {"max_f64", Atomic::kMaxF, 8}, {"add_f64", Atomic::kAddF, 8},
+    {"pk_add_f16", Atomic::kPkAddF16, 4},
+    {"pk_add_bf16", Atomic::kPkAddBf16, 4},
+    {"cond_sub_u32", Atomic::kCondSub, 4},
+    {"sub_clamp_u32", Atomic::kSubClamp, 4},
+    {"wrxchg_b32", Atomic::kSwap, 4}, {"wrxchg_b64", Atomic::kSwap, 8},
+    {"storexchg_b32", Atomic::kSwap, 4}, {"storexchg_b64", Atomic::kSwap, 8},
+    {"cmpst_b32", Atomic::kCmpSwap, 4}, {"cmpst_b64", Atomic::kCmpSwap, 8},
+    {"cmpst_f32", Atomic::kCmpSwapF, 4}, {"cmpst_f64", Atomic::kCmpSwapF, 8},
+    {"cmpstore_b32", Atomic::kCmpSwap, 4},
+    {"cmpstore_b64", Atomic::kCmpSwap, 8},
+    {"cmpstore_f32", Atomic::kCmpSwapF, 4},
+    {"cmpstore_f64", Atomic::kCmpSwapF, 8},
+    {"wrap_b32", Atomic::kWrap, 4},
+};
+
+bool ParseName(std::string_view name, LdsOp* l, bool* compare_first) {
+  *compare_first = false;
+  if (!name.starts_with("ds_")) return false;
+  std::string s(name.substr(3));
+  const auto replace = [&](std::string_view from, std::string_view to) {
+    const std::size_t at = s.find(from);
+    if (at != std::string::npos) s.replace(at, from.size(), to);
+  };
+  if (s == "nop") {
+    l->form = Form::kNop;
+    return true;
+  }
+  if (s == "swizzle_b32") {
+    l->form = Form::kSwizzle;
+    return true;
+  }
+  if (s == "permute_b32") {
+    l->form = Form::kPermute;
+    return true;
+  }
+  if (s == "bpermute_b32" || s == "bpermute_fi_b32") {
+    l->form = Form::kBpermute;
+    l->fi = s == "bpermute_fi_b32";
+    return true;
+  }
+  if (s == "append" || s == "consume") {
+    l->form = s == "append" ? Form::kAppend : Form::kConsume;
+    return true;
+  }
+  if (s == "condxchg32_rtn_b64") {
+    l->form = Form::kCondExchange;
+    return true;
+  }
+  if (s.starts_with("read")) replace("read", "load");
+  if (s.starts_with("write")) replace("write", "store");
+  // ds_load_2addr_stride64_b64, ds_read2st64_b64
+  for (const bool stride : {true, false}) {
+    for (const std::string_view old :
+         {std::string_view("load"), std::string_view("store"),
+          std::string_view("storexchg"), std::string_view("wrxchg")}) {
+      const std::string a =
+          std::string(old) + (stride ? "2st64_" : "2_");
+      const std::string b =
+          std::string(old) + (stride ? "_2addr_stride64_" : "_2addr_");
+      const std::string c = a + "rtn_", d = b + "rtn_";
+      for (const std::string& prefix : {c, d, a, b}) {
+        if (!s.starts_with(prefix)) continue;
+        const std::string type = s.substr(prefix.size());
+        if (type != "b32" && type != "b64") return false;
+        l->form = Form::kTwo;
+        l->mem.bytes = type == "b32" ? 4 : 8;
+        l->scale = l->mem.bytes * (stride ? 64u : 1u);
+        l->exchange = old == "storexchg" || old == "wrxchg";
+        l->mem.kind = old == "load" ? MemKind::kLoad : MemKind::kStore;
+        return true;
+      }
+    }
+  }
+  if (s == "load_addtid_b32" || s == "store_addtid_b32") {
+    l->form = Form::kAddtid;
+    return ParseMemOp(s == "load_addtid_b32" ? "load_b32" : "store_b32",
+                      &l->mem);
+  }
+  MemOp mem;
+  if (ParseMemOp(s, &mem) && mem.kind != MemKind::kAtomic) {
+    l->mem = mem;
+    return true;
+  }
+  const bool returns = s.find("_rtn_") != std::string::npos;
+  replace("_rtn_", "_");
+  for (const Name& a : kAtomics) {
+    if (s != a.name) continue;
+    l->mem.kind = MemKind::kAtomic;
+    l->mem.atomic = a.atomic;
+    l->mem.bytes = a.bytes;
+    l->mem.returns = returns;
+    // cmpst has the value to compare with first, cmpstore last.
+    *compare_first = s.starts_with("cmpst_");
+    return true;
+  }
+  return false;
+}
+
+// The 16-bit pattern of "offset:swizzle(BITMASK_PERM,"01pip")" and the like.
+u32 SwizzleOffset(const Text& text) {
+  const std::string* v = text.Find("offset");
+  if (v == nullptr) return 0;
+  i64 number = 0;
+  if (ParseInt(*v, &number)) return static_cast<u32>(number);
+  const std::string& s = *v;
+  const std::size_t comma = s.find(',');
+  const std::string args =
+      comma == std::string::npos ? "" : s.substr(comma + 1);
+  std::string list = "[" + args.substr(0, args.rfind(')')) + "]";
+  const std::vector<int> n = ParseList(list);
+  if (s.find("QUAD_PERM") != std::string::npos && n.size() == 4) {
+    return static_cast<u32>(0x8000 | n[0] | n[1] << 2 | n[2] << 4 |
+                            n[3] << 6);
+  }
+  if (s.find("BITMASK_PERM") != std::string::npos) {
+    const std::size_t open = s.find('"');
+    u32 and_mask = 0, or_mask = 0, xor_mask = 0;
+    for (u32 i = 0; i < 5 && open + 1 + i < s.size(); ++i) {
+      const u32 bit = 16u >> i;
+      switch (s[open + 1 + i]) {
+        case '0': break;
+        case '1': or_mask |= bit; break;
+        case 'p': and_mask |= bit; break;
+        case 'i':
+          and_mask |= bit;
+          xor_mask |= bit;
+          break;
+        default: break;
+      }
+    }
+    return and_mask | or_mask << 5 | xor_mask << 10;
+  }
+  if (s.find("BROADCAST") != std::string::npos && n.size() == 2) {
+    return (static_cast<u32>(32 - n[0]) & 31) | static_cast<u32>(n[1]) << 5;
+  }
+  if (s.find("SWAP") != std::string::npos && n.size() == 1) {
+    return 31u | static_cast<u32>(n[0]) << 10;
+  }
+  if (s.find("REVERSE") != std::string::npos && n.size() == 1) {
+    return 31u | static_cast<u32>(n[0] - 1) << 10;
+  }
+  if (s.find("FFT") != std::string::npos && n.size() == 1) {
+    return 0xe000u | static_cast<u32>(n[0]);
+  }
+  if (s.find("ROTATE") != std::string::npos && n.size() == 3) {
+    return 0xc000u | static_cast<u32>(n[0]) << 10 |
+           static_cast<u32>(n[1]) << 5 | static_cast<u32>(n[2]);
+  }
+  return 31;
+}
+
+}  // namespace
+
+bool KnowsLds(std::string_view name) {
+  LdsOp l;
+  bool compare_first;
+  return ParseName(name, &l, &compare_first);
+}
+
+bool DecodeLds(const Text& text, Program& program, Op* op) {
+  LdsOp l;
+  bool compare_first = false;
+  if (!ParseName(text.mnemonic, &l, &compare_first)) return false;
+  op->klass = OpClass::kLds;
+  op->wait = Wait::kLgkmLds;
+  op->offset = static_cast<i32>(text.Number("offset", 0));
+  std::size_t i = 0;
+  const auto next = [&] {
+    return i < text.operands.size()
+               ? program.ParseOperand(text.operands[i++], Type::kWide)
+               : Operand{};
+  };
+  Handler handler = nullptr;
+  bool needs_dst = false, needs_data = false, needs_address = true;
+  switch (l.form) {
+    case Form::kNop:
+      handler = [](Wave&, const Op&) {};
+      needs_address = false;
+      break;
+    case Form::kSwizzle:
+      op->dst = next();
+      l.address = next();
+      op->aux = SwizzleOffset(text);
+      handler = ExecSwizzle;
+      needs_dst = true;
+      break;
+    case Form::kPermute:
+    case Form::kBpermute:
+      op->dst = next();
+      l.address = next();
+      l.data = next();
+      handler = l.form == Form::kPermute ? ExecPermute : ExecBpermute;
+      needs_dst = needs_data = true;
+      break;
+    case Form::kAppend:
+    case Form::kConsume:
+      op->dst = next();
+      handler = ExecLdsAppend;
+      needs_dst = true;
+      needs_address = false;
+      break;
+    case Form::kAddtid:
+      needs_address = false;
+      handler = ExecLdsAddtid;
+      if (l.mem.kind == MemKind::kLoad) {
+        op->dst = next();
+        needs_dst = true;
+      } else {
+        l.data = next();
+        needs_data = true;
+      }
+      break;
+    case Form::kTwo:
+      l.offset0 = static_cast<u32>(text.Number("offset0", 0));
+      l.offset1 = static_cast<u32>(text.Number("offset1", 0));
+      if (l.mem.kind == MemKind::kLoad || l.exchange) {
+        op->dst = next();
+        needs_dst = true;
+      }
+      l.address = next();
+      if (l.mem.kind == MemKind::kStore) {
+        l.data = next();
+        l.data2 = next();
+        needs_data = true;
+      }
+      handler = ExecLdsTwo;
+      break;
+    case Form::kCondExchange:
+      op->dst = next();
+      l.address = next();
+      l.data = next();
+      needs_dst = needs_data = true;
+      handler = ExecCondExchange;
+      break;
+    case Form::kPlain:
+      if (l.mem.kind == MemKind::kLoad || l.mem.returns) {
+        op->dst = next();
+        needs_dst = true;
+      }
+      l.address = next();
+      if (l.mem.kind != MemKind::kLoad) {
+        l.data = next();
+        l.data2 = next();
+        if (compare_first) std::swap(l.data, l.data2);
+        needs_data = true;
+      }
+      handler = l.mem.kind == MemKind::kLoad    ? ExecLdsLoad
+                : l.mem.kind == MemKind::kStore ? ExecLdsStore
+                                                : ExecLdsAtomic;
+      break;
+  }
+  if (text.Has("gds") || (needs_dst && !op->dst.vgpr()) ||
+      (needs_address && !l.address.vgpr()) ||
+      (needs_data && !l.data.vgpr())) {
+    handler = ExecUnimplemented;
+  }
+  op->src[0] = l.address;
+  op->src[1] = l.data;
+  op->src[2] = l.data2;
+  op->nsrc = 3;
+  op->data = program.Keep(l);
+  op->handler.store(handler, std::memory_order_relaxed);
+  return true;
+}
+
+}  // namespace cerberus::emulator

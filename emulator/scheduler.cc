@@ -1,0 +1,402 @@
+// Running the waves of a launch.
+//
+// Workgroups start in the order of their ids. A worker takes a group and runs
+// its waves in turn until all have ended. A wave gives its turn away at a
+// barrier, at s_sleep and after a quantum of instructions; a group whose waves
+// only do that is put aside, and the worker starts the next group or takes the
+// one that has waited longest. So every resident group makes progress, however
+// many there are.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "emulator/device.h"
+#include "emulator/host_env.h"
+#include "emulator/launch.h"
+#include "emulator/memop.h"
+
+namespace cerberus::emulator {
+namespace {
+
+// Long enough that ordinary kernels never leave a wave early, short enough
+// that a spinning wave costs little.
+constexpr u64 kQuantum = 50000;
+
+enum PropertyBits : u16 {
+  kPrivateSegmentBuffer = 1 << 0,
+  kDispatchPtr = 1 << 1,
+  kQueuePtr = 1 << 2,
+  kKernargPtr = 1 << 3,
+  kDispatchId = 1 << 4,
+  kFlatScratchInit = 1 << 5,
+  kPrivateSegmentSize = 1 << 6,
+};
+
+// The initial state of a wave (AMDGPUUsage, "Initial Kernel Execution
+// State").
+void InitWave(Launch& launch, Group& group, u32 index, Wave* w) {
+  const KernelState& k = launch.kernel;
+  const Gen gen = launch.gen;
+  w->lanes = k.lanes;
+  w->gen = gen;
+  w->group = &group;
+  w->launch = &launch;
+  w->program = launch.FindProgram(k.entry, k.lanes);
+  w->next = w->program->At(k.entry);
+  w->lds = group.lds.data();
+  w->lds_size = static_cast<u32>(group.lds.size());
+  w->scratch_stride = k.scratch_size;
+  w->scratch = group.scratch.data() +
+               static_cast<std::size_t>(index) * k.lanes * k.scratch_size;
+  w->index_in_group = index;
+  w->memory.Attach(&launch.device->memory());
+  w->check_waits = launch.device->options().check_waits;
+
+  const u32 rsrc1 = k.rsrc1, rsrc2 = k.rsrc2;
+  u32 mode = (rsrc1 >> 12 & 0xff);
+  if (gen != Gen::kGfx12) {
+    mode |= (rsrc1 >> 21 & 1) << 8 | (rsrc1 >> 23 & 1) << 9;
+  }
+  mode |= (rsrc1 >> 26 & 1) << 23;
+  SetModeBits(*w, mode);
+
+  // EXEC: the lanes that are work-items of the group.
+  const u32 items = group.size[0] * group.size[1] * group.size[2];
+  const u32 first = index * k.lanes;
+  const u32 active = std::min(items - first, k.lanes);
+  w->SetS64(kExec, active == 64 ? ~u64{0} : (u64{1} << active) - 1);
+
+  u32 s = 0;
+  const auto put64 = [&](u64 v) {
+    w->sgpr[s] = static_cast<u32>(v);
+    w->sgpr[s + 1] = static_cast<u32>(v >> 32);
+    s += 2;
+  };
+  if ((k.properties & kPrivateSegmentBuffer) != 0) {
+    // Base: the private aperture, which buffer.cc knows; add_tid and swizzle
+    // as the hardware's driver sets them.
+    w->sgpr[s] = 0;
+    w->sgpr[s + 1] = static_cast<u32>(kPrivateAperture >> 32 & 0xffff) |
+                     1u << 31;
+    w->sgpr[s + 2] = ~0u;
+    w->sgpr[s + 3] = 1u << 23;
+    s += 4;
+  }
+  if ((k.properties & kDispatchPtr) != 0) put64(k.dispatch);
+  if ((k.properties & kQueuePtr) != 0) put64(k.queue);
+  if ((k.properties & kKernargPtr) != 0) put64(k.kernarg);
+  if ((k.properties & kDispatchId) != 0) put64(1);
+  if ((k.properties & kFlatScratchInit) != 0) put64(0);
+  if ((k.properties & kPrivateSegmentSize) != 0) {
+    w->sgpr[s++] = k.scratch_size;
+  }
+  // Preloaded kernel arguments follow; the count of user registers includes
+  // them.
+  const u32 preload = k.preload & 0x7f, preload_from = k.preload >> 7;
+  for (u32 i = 0; i < preload && s < 32; ++i) {
+    const u64 at = 4 * (u64{preload_from} + i);
+    u32 v = 0;
+    if (at + 4 <= k.info->kernarg_size) {
+      std::memcpy(&v, reinterpret_cast<const void*>(k.kernarg + at), 4);
+    }
+    w->sgpr[s++] = v;
+  }
+  s = std::max(s, rsrc2 >> 1 & 31);
+  if (gen == Gen::kGfx12) {
+    w->sgpr[kTtmp + 9] = group.id[0];
+    w->sgpr[kTtmp + 7] = (group.id[1] & 0xffff) | group.id[2] << 16;
+    w->sgpr[kTtmp + 8] = index << 25;  // wave id in group: bits 25 to 29
+  } else {
+    for (int d = 0; d < 3; ++d) {
+      if ((rsrc2 >> (7 + d) & 1) != 0) w->sgpr[s++] = group.id[d];
+    }
+    if ((rsrc2 >> 10 & 1) != 0) w->sgpr[s++] = 0;
+    // The scratch wave offset: 0, our scratch has its own base per wave.
+    if ((rsrc2 & 1) != 0) w->sgpr[s++] = 0;
+  }
+  w->SetS64(kSharedBase, kSharedAperture);
+  w->SetS64(kSharedLimit, kSharedAperture + kApertureSize - 1);
+  w->SetS64(kPrivateBase, kPrivateAperture);
+  w->SetS64(kPrivateLimit, kPrivateAperture + kApertureSize - 1);
+
+  // Work-item ids: packed into v0 since gfx90a and gfx11, else v0 to v2.
+  const bool packed = gen != Gen::kGfx9 && gen != Gen::kGfx10;
+  const u32 sx = group.size[0], sy = group.size[1];
+  for (u32 lane = 0; lane < active; ++lane) {
+    const u32 item = first + lane;
+    const u32 x = item % sx, y = item / sx % sy, z = item / (sx * sy);
+    if (packed) {
+      w->Row(0)[lane] = x | y << 10 | z << 20;
+    } else {
+      w->Row(0)[lane] = x;
+      w->Row(1)[lane] = y;
+      w->Row(2)[lane] = z;
+    }
+  }
+}
+
+void Report(Launch& launch, Wave& w, const FaultError& e) {
+  Fault f;
+  f.reason = e.reason;
+  f.kernel = launch.kernel.info->name;
+  const Op* const op = w.current;
+  if (op != nullptr) {
+    const u64 address = w.program->AddressOf(op);
+    f.instruction = w.program->TextAt(address);
+    f.pc_offset = address - launch.kernel.entry;
+    f.code_offset = launch.device->CodeOffset(address);
+  }
+  f.workgroup = w.group->id;
+  f.wave = w.index_in_group;
+  f.lane = e.lane;
+  if (e.has_address) {
+    f.address = e.address;
+    const bool aperture = e.address >= kSharedAperture &&
+                          e.address < kPrivateAperture + kApertureSize;
+    if (!aperture) f.nearest = launch.device->memory().Describe(e.address);
+  }
+  std::lock_guard<std::mutex> lock(launch.mutex);
+  if (!launch.fault) launch.fault = std::move(f);
+  launch.stop = true;
+  launch.wake.notify_all();
+}
+
+// Runs one wave until it ends, blocks or has used its quantum.
+void RunWave(Launch& launch, Wave& w, u64 quantum) {
+  w.state = WaveState::kRunning;
+  u64 counts[static_cast<std::size_t>(OpClass::kCount)] = {};
+  u64 lane_instructions = 0, left = quantum;
+  const bool check = w.check_waits;
+  try {
+    while (w.state == WaveState::kRunning) {
+      const Op* const op = w.next;
+      Handler handler = op->handler.load(std::memory_order_acquire);
+      w.current = op;
+      if (handler == nullptr) [[unlikely]] {
+        w.program->Decode(op);
+        handler = op->handler.load(std::memory_order_acquire);
+      }
+      if (check && !w.pending.entries.empty()) [[unlikely]] {
+        CheckPending(w, *op);
+      }
+      w.next = op + op->dwords;
+      handler(w, *op);
+      if (check && op->wait != Wait::kNone) NotePending(w, *op);
+      ++counts[static_cast<std::size_t>(op->klass)];
+      lane_instructions += op->klass == OpClass::kSalu ||
+                                   op->klass == OpClass::kBranch
+                               ? 0
+                               : w.lanes;
+      if (--left == 0) {
+        if (w.state == WaveState::kRunning) w.state = WaveState::kYield;
+        break;
+      }
+    }
+  } catch (const FaultError& e) {
+    w.state = WaveState::kEnded;
+    Report(launch, w, e);
+  }
+  w.instructions += quantum - left;
+  KernelStats& s = w.group->stats;
+  for (std::size_t i = 0; i < s.instructions.size(); ++i) {
+    s.instructions[i] += counts[i];
+  }
+  s.lane_instructions += lane_instructions;
+}
+
+}  // namespace
+
+std::unique_ptr<Group> MakeGroup(Launch& launch, u64 linear) {
+  auto group = std::make_unique<Group>();
+  const LaunchConfig& c = launch.config;
+  group->linear = linear;
+  group->id[0] = static_cast<u32>(linear % c.grid[0]);
+  group->id[1] = static_cast<u32>(linear / c.grid[0] % c.grid[1]);
+  group->id[2] = static_cast<u32>(linear / c.grid[0] / c.grid[1]);
+  u32 items = 1;
+  for (int d = 0; d < 3; ++d) {
+    const bool partial = c.remainder[d] != 0 && group->id[d] + 1 == c.grid[d];
+    group->size[d] = partial ? c.remainder[d] : c.block[d];
+    items *= group->size[d];
+  }
+  const u32 lanes = launch.kernel.lanes;
+  const u32 waves = (items + lanes - 1) / lanes;
+  const bool agprs = IsCdna(launch.gen);
+  const std::size_t rows = agprs ? 512 : 256;
+  // Some registers behind the last one: tuples never end past them.
+  const std::size_t words = rows * lanes;
+  group->registers = std::make_unique<u32[]>(words * waves + 16);
+  group->lds.resize(launch.kernel.lds_size);
+  group->scratch.resize(static_cast<std::size_t>(waves) * lanes *
+                        launch.kernel.scratch_size);
+  const std::uintptr_t raw =
+      reinterpret_cast<std::uintptr_t>(group->registers.get());
+  u32* const base = reinterpret_cast<u32*>((raw + 63) & ~std::uintptr_t{63});
+  for (u32 i = 0; i < waves; ++i) {
+    auto w = std::make_unique<Wave>();
+    w->vgpr = base + words * i;
+    w->agpr_base = agprs ? 256 : 0;
+    w->lanes = lanes;
+    InitWave(launch, *group, i, w.get());
+    group->waves.push_back(std::move(w));
+  }
+  group->alive = waves;
+  group->stats.waves = waves;
+  group->stats.groups = 1;
+  return group;
+}
+
+GroupState RunGroup(Launch& launch, Group& group, std::mt19937_64* random) {
+  std::vector<Wave*> order;
+  for (const auto& w : group.waves) {
+    if (w->state != WaveState::kEnded) order.push_back(w.get());
+  }
+  for (;;) {
+    if (random != nullptr) std::shuffle(order.begin(), order.end(), *random);
+    bool advanced = false, yielded = false;
+    for (Wave* w : order) {
+      if (w->state == WaveState::kEnded || w->state == WaveState::kBarrier) {
+        continue;
+      }
+      const u64 quantum =
+          random != nullptr ? 1 + (*random)() % 64 : kQuantum;
+      RunWave(launch, *w, quantum);
+      if (launch.stop.load(std::memory_order_relaxed)) {
+        return GroupState::kDone;
+      }
+      if (w->state == WaveState::kEnded) {
+        --group.alive;
+        launch.progress.fetch_add(1, std::memory_order_relaxed);
+        advanced = true;
+      } else if (w->state == WaveState::kYield) {
+        yielded = true;
+      } else {
+        advanced = true;
+      }
+    }
+    if (group.alive == 0) return GroupState::kDone;
+    // All that are left have arrived: the barrier opens.
+    u32 waiting = 0;
+    for (const Wave* w : order) {
+      if (w->state == WaveState::kBarrier) ++waiting;
+    }
+    if (waiting == group.alive) {
+      for (Wave* w : order) {
+        if (w->state == WaveState::kBarrier) w->state = WaveState::kRunning;
+      }
+      launch.progress.fetch_add(1, std::memory_order_relaxed);
+      continue;
+    }
+    if (random != nullptr) {
+      // Turns are short: leave the group now and then, so that groups are
+      // interleaved too.
+      if (yielded && (*random)() % 16 == 0) return GroupState::kYielded;
+      continue;
+    }
+    if (yielded && !advanced) return GroupState::kYielded;
+  }
+}
+
+void Launch::Work() {
+  const DeviceOptions& options = device->options();
+  std::unique_ptr<std::mt19937_64> random;
+  if (options.random_schedule) {
+    random = std::make_unique<std::mt19937_64>(options.random_schedule_seed);
+  }
+  u64 seen_progress = progress.load();
+  auto last_progress = std::chrono::steady_clock::now();
+  std::unique_lock<std::mutex> lock(mutex);
+  for (;;) {
+    if (stop || finished == groups_total) break;
+    std::unique_ptr<Group> group;
+    const bool can_start = next_group < groups_total && resident < max_resident;
+    if (can_start && (suspended.empty() || !prefer_suspended)) {
+      const u64 linear = next_group++;
+      ++resident;
+      prefer_suspended = true;
+      ++running;
+      lock.unlock();
+      group = MakeGroup(*this, linear);
+    } else if (!suspended.empty()) {
+      const std::size_t at =
+          random == nullptr ? 0 : (*random)() % suspended.size();
+      group = std::move(suspended[at]);
+      suspended.erase(suspended.begin() + static_cast<std::ptrdiff_t>(at));
+      prefer_suspended = false;
+      ++running;
+      lock.unlock();
+    } else {
+      // Others run the groups that are left.
+      wake.wait_for(lock, std::chrono::milliseconds(50));
+      continue;
+    }
+    const GroupState state = RunGroup(*this, *group, random.get());
+    ResetEnv();
+    if (options.watchdog_seconds > 0 && state == GroupState::kYielded) {
+      const auto now = std::chrono::steady_clock::now();
+      const u64 p = progress.load();
+      if (p != seen_progress) {
+        seen_progress = p;
+        last_progress = now;
+      } else if (std::chrono::duration<double>(now - last_progress).count() >
+                 options.watchdog_seconds) {
+        for (const auto& w : group->waves) {
+          if (w->state == WaveState::kEnded) continue;
+          Report(*this, *w,
+                 FaultError{"no wave has made progress: the kernel hangs", -1,
+                            false, 0});
+          break;
+        }
+      }
+    }
+    lock.lock();
+    --running;
+    if (state == GroupState::kDone) {
+      stats.Add(group->stats);
+      --resident;
+      ++finished;
+      if (finished == groups_total) wake.notify_all();
+    } else {
+      suspended.push_back(std::move(group));
+      wake.notify_one();
+    }
+  }
+  wake.notify_all();
+}
+
+Program* Launch::FindProgram(u64 address, u32 lanes) {
+  return device->FindProgram(address, lanes);
+}
+
+u64 Launch::RealTime() const {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<u64>(
+             std::chrono::duration_cast<std::chrono::nanoseconds>(now)
+                 .count()) /
+         10;
+}
+
+u32 Launch::SignalBarrier(Wave& w) {
+  Group& g = *w.group;
+  const u32 generation = g.generation;
+  if (++g.signalled >= g.alive) {
+    g.signalled = 0;
+    ++g.generation;
+    progress.fetch_add(1, std::memory_order_relaxed);
+  }
+  return generation;
+}
+
+bool Launch::BarrierDone(Wave& w) {
+  Group& g = *w.group;
+  if (g.generation != w.barrier_generation) return true;
+  // Waves that ended do not signal any more.
+  if (g.signalled != 0 && g.signalled >= g.alive) {
+    g.signalled = 0;
+    ++g.generation;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace cerberus::emulator

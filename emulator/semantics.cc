@@ -1,0 +1,48 @@
+#include "emulator/semantics.h"
+
+#include <string_view>
+#include <unordered_map>
+
+namespace cerberus::emulator {
+namespace {
+
+using Table = std::unordered_map<std::string_view, const Semantic*>;
+
+bool HostHasAvx2() {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+Table MakeTable() {
+  Table t;
+  const auto add = [&t](std::span<const Row> rows) {
+    for (const Row& r : rows) t.emplace(r.name, &r.semantic);
+  };
+  add(SaluRows());
+  add(CrossLaneRows());
+  add(MatrixRows());
+  if (HostHasAvx2()) {
+    add(v3::ValuIntRows());
+    add(v3::ValuFloatRows());
+    add(v3::ValuCompareRows());
+    add(v3::ValuConvertRows());
+    add(v3::ValuPackedRows());
+  } else {
+    add(base::ValuIntRows());
+    add(base::ValuFloatRows());
+    add(base::ValuCompareRows());
+    add(base::ValuConvertRows());
+    add(base::ValuPackedRows());
+  }
+  return t;
+}
+
+}  // namespace
+
+const Semantic* FindSemantic(std::string_view mnemonic, Gen gen) {
+  static const Table table = MakeTable();
+  (void)gen;
+  const auto it = table.find(mnemonic);
+  return it == table.end() ? nullptr : it->second;
+}
+
+}  // namespace cerberus::emulator
