@@ -65,7 +65,11 @@ Status LinkDeviceLibrary(llvm::Module& module) {
     function->setDSOLocal(true);
     // The caller decides on target, mode and bounds.
     function->setAttributes(llvm::AttributeList());
-    function->addFnAttr(llvm::Attribute::AlwaysInline);
+    // The sampler is large; a kernel that uses it often calls it.
+    const bool call = function->getName().contains("_dev_tex") &&
+                      function->hasNUsesOrMore(3);
+    function->addFnAttr(call ? llvm::Attribute::NoInline
+                             : llvm::Attribute::AlwaysInline);
     function->addFnAttr(llvm::Attribute::Convergent);
     function->addFnAttr(llvm::Attribute::NoUnwind);
   }

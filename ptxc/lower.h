@@ -277,6 +277,15 @@ class FunctionLowering {
   Value* AtomicLoop(Value* pointer, llvm::Type* bits,
                     llvm::function_ref<Value*(Value*)> update);
 
+  // ---- Textures (lower_texture.cc) ----
+  struct TextureCoordinates {
+    Value* layer = nullptr;
+    Value* at[3] = {};
+  };
+  Value* TextureHandle(const Operand& operand);
+  TextureCoordinates ReadCoordinates(const Operand& texture, Type type);
+  void WriteTexel(Value* texel, Type type);
+
   // ---- Control (lower_control.cc) ----
   void EmitReturn();
   void EmitExit();

@@ -7,4 +7,5 @@
 #include "convert.h"
 #include "rounding.h"
 #include "sync.h"
+#include "texture.h"
 #include "transcendental.h"
