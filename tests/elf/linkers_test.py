@@ -26,6 +26,7 @@ LINKERS = {
     "bfd": ["-fuse-ld=bfd"],
     "lld": ["-fuse-ld=lld"],
     "mold": ["-fuse-ld=mold"],
+    "gold": ["-fuse-ld=gold"],
 }
 KINDS = {
     "pie": ["-fPIE", "-pie"],
@@ -47,16 +48,27 @@ VARIANTS = {
     "stripped": ["-s"],
     "noproperty": [],   # .note.gnu.property removed before conversion
     "noheaders": [],    # no section headers
+    "patched": [],      # patchelf moved things about before conversion
 }
-# mold 1.10 writes DT_RELR without the GLIBC_ABI_DT_RELR dependency that the
-# loader wants to see: the originals do not start.
-BROKEN = {("mold", "relr")}
+# What the tools themselves cannot do (linker, kind, variant; None: any).
+BROKEN = [
+    # mold 1.10 writes DT_RELR without the GLIBC_ABI_DT_RELR dependency that
+    # the loader wants to see: the originals do not start.
+    ("mold", None, "relr"),
+    # gold knows neither option.
+    ("gold", None, "relr"),
+    ("gold", None, "noseparate"),
+    # patchelf 0.14 crashes on executables of mold at fixed addresses.
+    ("mold", "nopie", "patched"),
+]
 TOOLS = {
     "strip": ["strip", "{f}"],
     "strip -g": ["strip", "-g", "{f}"],
     "objcopy": ["objcopy", "{f}"],
     "llvm-strip": ["llvm-strip-22", "{f}"],
     "llvm-objcopy": ["llvm-objcopy-22", "{f}"],
+    "strip -x": ["strip", "--strip-unneeded", "-x", "{f}"],
+    "add-section": ["objcopy", "--add-section", ".extra={f}", "{f}"],
     "patchelf": ["patchelf", "--set-rpath", "{rpath}", "{f}"],
 }
 
@@ -84,6 +96,9 @@ def build(cc, folder, linker, kind, variant, source="program.c"):
         run(["objcopy", "--remove-section", ".note.gnu.property", out])
     if variant == "noheaders":
         run(["llvm-strip-22", "--strip-sections", out])
+    if variant == "patched":
+        run(["patchelf", "--set-rpath",
+             "/a/very/long/path/that/fits/nowhere" * 9, out])
     return out
 
 
@@ -203,7 +218,8 @@ def main():
     args = parser.parse_args()
     cases = [c for c in itertools.product(LINKERS, KINDS, VARIANTS)
              if re.search(args.only, "/".join(c))
-             and (c[0], c[2]) not in BROKEN]
+             and not any(all(b in (None, x) for b, x in zip(broken, c))
+                         for broken in BROKEN)]
     failures = []
     with concurrent.futures.ProcessPoolExecutor(2) as pool:
         futures = {pool.submit(one, args, *case): case for case in cases}
