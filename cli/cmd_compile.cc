@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cerberus/ptxc.h"
+#include "cli/demangle.h"
 #include "cli/exit_code.h"
 #include "cli/json.h"
 #include "cli/options.h"
@@ -39,7 +40,7 @@ void ReportDiag(const cerberus_ptxc_diag* from, void* user) {
   diag.code = static_cast<DiagCode>(from->code);
   diag.message = from->message;
   diag.where.file = *target->file;
-  diag.where.kernel = from->kernel;
+  diag.where.kernel = Demangle(from->kernel);
   diag.where.ptx_line = from->ptx_line;
   diag.where.ptx_column = from->ptx_column;
   diag.where.source_file = from->source_file;

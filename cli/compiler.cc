@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "cerberus/ptxc.h"
+#include "cli/demangle.h"
 #include "cli/exit_code.h"
 #include "cli/json.h"
 
@@ -48,7 +49,7 @@ Diag DiagOfLine(const std::string& line, const Where& where) {
   diag.severity = SeverityOf(text("severity"));
   diag.code = static_cast<DiagCode>(number("code"));
   diag.message = text("message");
-  diag.where.kernel = text("kernel");
+  diag.where.kernel = Demangle(text("kernel"));
   diag.where.ptx_line = number("ptx_line");
   diag.where.ptx_column = number("ptx_column");
   diag.where.source_file = text("source_file");
@@ -132,7 +133,7 @@ void CollectDiag(const cerberus_ptxc_diag* from, void* user) {
   diag.code = static_cast<DiagCode>(from->code);
   diag.message = from->message;
   diag.where = *into->where;
-  diag.where.kernel = from->kernel;
+  diag.where.kernel = Demangle(from->kernel);
   diag.where.ptx_line = from->ptx_line;
   diag.where.ptx_column = from->ptx_column;
   diag.where.source_file = from->source_file;
