@@ -98,9 +98,9 @@ struct Operand {
   OperandKind base = OperandKind::kNone;  // kAddress: kRegister, kVariable,
                                           // kInt (absolute), kUnresolved
   Component part = Component::kWhole;
-  bool negated = false;       // !p
-  bool is_unsigned = false;   // kInt: type .u64 by the manual's rules
-  bool unified = false;       // .unified on an address
+  bool negated : 1 = false;      // !p
+  bool is_unsigned : 1 = false;  // kInt: type .u64 by the manual's rules
+  bool unified : 1 = false;      // .unified on an address
   std::uint32_t offset = 0;   // where it stands in the text
   std::uint32_t index = kNoId;  // id, or first child in Function::operands
   std::uint32_t count = 0;      // number of children; kUnresolved: length of

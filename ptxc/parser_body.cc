@@ -1,5 +1,6 @@
 // Function bodies: registers, labels, instructions and their operands.
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include "ptxc/parser_impl.h"
@@ -74,6 +75,11 @@ void Parser::Body(Function& function) {
   pending_marks_.clear();
   scope_depth_ = 0;
   plain_digit_names_ = 0;
+  // The pools grow in buffers that all bodies share, and are copied once
+  // their size is known: growing fresh ones costs more than parsing.
+  function.operands.swap(operand_buffer_);
+  function.instructions.swap(instruction_buffer_);
+  function.statements.swap(statement_buffer_);
   Advance();  // '{'
   EnterScope();
   while (!stop_) {
@@ -98,6 +104,15 @@ void Parser::Body(Function& function) {
     BodyStatement();
   }
   while (scope_depth_ > 0) LeaveScope();
+  const auto settle = [](auto& pool, auto& buffer) {
+    std::remove_reference_t<decltype(pool)> exact(pool.begin(), pool.end());
+    pool.clear();
+    buffer.swap(pool);
+    pool.swap(exact);
+  };
+  settle(function.operands, operand_buffer_);
+  settle(function.instructions, instruction_buffer_);
+  settle(function.statements, statement_buffer_);
   if (!stop_ && At('}')) Advance();
 }
 

@@ -149,6 +149,9 @@ class Parser {
   std::vector<PendingName> pending_;
   std::vector<std::size_t> pending_marks_;
   std::vector<Operand> scratch_;
+  std::vector<Operand> operand_buffer_;
+  std::vector<Instruction> instruction_buffer_;
+  std::vector<Statement> statement_buffer_;
   int nesting_ = 0;
 };
 
