@@ -14,7 +14,7 @@ namespace cerberus::ptx {
 namespace {
 
 constexpr unsigned char kBitcode[] = {
-#embed "devlib.bc"
+#include "devlib.bc.inc"
 };
 
 constexpr llvm::StringLiteral kPrefix = "__cerberus_dev_";

@@ -73,46 +73,6 @@ INLINE float FromSrgb(float v) {
                                                 (1.0f / 1.055f)));
 }
 
-// One channel at `at`, as a float's bits or as an integer.
-INLINE u32 Channel(TexturePtr t, u64 at, u32 number) {
-  const bool real = !(t->flags & kAsInteger);
-  float v;
-  switch (t->format) {
-    case kU8: {
-      const u32 raw = reinterpret_cast<GLOBAL const u8*>(at)[number];
-      if (!real) return raw;
-      v = static_cast<float>(raw) / 255.0f;
-      if ((t->flags & kSrgb) && number < 3) v = FromSrgb(v);
-      break;
-    }
-    case kU16: {
-      const u32 raw = reinterpret_cast<GLOBAL const u16*>(at)[number];
-      if (!real) return raw;
-      v = static_cast<float>(raw) / 65535.0f;
-      break;
-    }
-    case kS8: {
-      const s32 raw = reinterpret_cast<GLOBAL const signed char*>(at)[number];
-      if (!real) return static_cast<u32>(raw);
-      v = raw < -127 ? -1.0f : static_cast<float>(raw) / 127.0f;
-      break;
-    }
-    case kS16: {
-      const s32 raw = reinterpret_cast<GLOBAL const short*>(at)[number];
-      if (!real) return static_cast<u32>(raw);
-      v = raw < -32767 ? -1.0f : static_cast<float>(raw) / 32767.0f;
-      break;
-    }
-    case kHalf:
-      v = static_cast<float>(
-          reinterpret_cast<GLOBAL const _Float16*>(at)[number]);
-      break;
-    default:
-      return reinterpret_cast<GLOBAL const u32*>(at)[number];
-  }
-  return BitsOf(v);
-}
-
 INLINE u32 ChannelBytes(u32 format) {
   switch (format) {
     case kU8:
@@ -127,16 +87,40 @@ INLINE u32 ChannelBytes(u32 format) {
   }
 }
 
+// One channel, as a float's bits or as an integer.
+INLINE u32 Channel(TexturePtr t, u64 at, u32 bytes, u32 number) {
+  const bool is_signed = t->format >= kS8 && t->format <= kS32;
+  if (bytes == 4) return reinterpret_cast<GLOBAL const u32*>(at)[number];
+  s32 raw;
+  if (bytes == 1) {
+    raw = reinterpret_cast<GLOBAL const u8*>(at)[number];
+    if (is_signed) raw = static_cast<signed char>(raw);
+  } else {
+    raw = reinterpret_cast<GLOBAL const u16*>(at)[number];
+    if (t->format == kHalf) {
+      return BitsOf(static_cast<float>(
+          __builtin_bit_cast(_Float16, static_cast<u16>(raw))));
+    }
+    if (is_signed) raw = static_cast<short>(raw);
+  }
+  if (t->flags & kAsInteger) return static_cast<u32>(raw);
+  const float range = bytes == 1 ? (is_signed ? 127.0f : 255.0f)
+                                 : (is_signed ? 32767.0f : 65535.0f);
+  float v = static_cast<float>(raw) / range;
+  if (v < -1.0f) v = -1.0f;
+  if ((t->flags & kSrgb) && t->format == kU8 && number < 3) v = FromSrgb(v);
+  return BitsOf(v);
+}
+
 INLINE Texel Load(TexturePtr t, const Level& level, u32 x, u32 y, u32 slice) {
+  const u32 bytes = ChannelBytes(t->format);
   const u64 at = level.base + slice * level.slice_bytes +
                  y * level.row_bytes +
-                 static_cast<u64>(x) * (ChannelBytes(t->format) * t->channels);
-  const u32 one = IsReal(t) ? 0x3f800000u : 1u;
-  Texel texel = {Channel(t, at, 0), 0, 0, one};
-  if (t->channels >= 2) texel.y = Channel(t, at, 1);
-  if (t->channels >= 4) {
-    texel.z = Channel(t, at, 2);
-    texel.w = Channel(t, at, 3);
+                 static_cast<u64>(x) * (bytes * t->channels);
+  Texel texel = {0, 0, 0, IsReal(t) ? 0x3f800000u : 1u};
+#pragma clang loop unroll(disable)
+  for (u32 i = 0; i < t->channels && i < 4; ++i) {
+    texel[i] = Channel(t, at, bytes, i);
   }
   return texel;
 }
@@ -196,34 +180,25 @@ INLINE s32 Index(float v) {
 }
 
 template <int dimensions>
-INLINE Texel SampleLevel(TexturePtr t, u32 number, u32 slice,
-                         const float (&c)[3], Point offset) {
+INLINE Color SampleLevel(TexturePtr t, u32 number, u32 slice,
+                         const float (&c)[3], Point offset, bool linear,
+                         Texel* nearest) {
   const Level level = LevelOf(t, number);
-  const bool normalized = t->flags & kNormalized;
-  float at[3] = {c[0], c[1], c[2]};
-  if (normalized) {
-    for (int i = 0; i < dimensions; ++i) {
-      at[i] *= static_cast<float>(level.extent[i]);
-    }
-  }
   Point p = {{0, 0, 0}};
-  if (!(t->flags & kLinear) || !IsReal(t)) {
-    for (int i = 0; i < dimensions; ++i) {
-      p.at[i] = Index(__builtin_floorf(at[i])) + offset.at[i];
-    }
-    return Fetch<dimensions>(t, level, p, slice);
-  }
   float weight[3] = {0, 0, 0};
   for (int i = 0; i < dimensions; ++i) {
-    const float centred = at[i] - 0.5f;
-    const float whole = __builtin_floorf(centred);
+    float at = c[i];
+    if (t->flags & kNormalized) at *= static_cast<float>(level.extent[i]);
+    if (linear) at -= 0.5f;
+    const float whole = __builtin_floorf(at);
     p.at[i] = Index(whole) + offset.at[i];
     // Weights are fixed-point numbers with 8 fractional bits.
-    weight[i] =
-        __builtin_rintf((centred - whole) * 256.0f) * (1.0f / 256.0f);
+    weight[i] = __builtin_rintf((at - whole) * 256.0f) * (1.0f / 256.0f);
   }
   Color sum = {0, 0, 0, 0};
-  for (int corner = 0; corner < 1 << dimensions; ++corner) {
+  const int corners = linear ? 1 << dimensions : 1;
+#pragma clang loop unroll(disable)
+  for (int corner = 0; corner < corners; ++corner) {
     Point q = p;
     float share = 1.0f;
     for (int i = 0; i < dimensions; ++i) {
@@ -232,11 +207,11 @@ INLINE Texel SampleLevel(TexturePtr t, u32 number, u32 slice,
       share *= upper ? weight[i] : 1.0f - weight[i];
     }
     // A corner without weight must not bring in an infinity or NaN.
-    if (share != 0) {
-      sum += share * AsColor(Fetch<dimensions>(t, level, q, slice));
-    }
+    if (linear && share == 0) continue;
+    *nearest = Fetch<dimensions>(t, level, q, slice);
+    sum += share * AsColor(*nearest);
   }
-  return AsTexel(sum);
+  return sum;
 }
 
 template <int dimensions>
@@ -245,24 +220,37 @@ INLINE Texel Sample(u64 handle, u32 slice, float x, float y, float z,
   TexturePtr t = reinterpret_cast<TexturePtr>(handle);
   const float c[3] = {x, y, z};
   const Point offset = {{ox, oy, oz}};
-  if (t->levels <= 1) return SampleLevel<dimensions>(t, 0, slice, c, offset);
-  lod += t->bias;
-  const float last = static_cast<float>(t->levels - 1);
-  const float most = t->greatest_lod < last ? t->greatest_lod : last;
-  const float least = t->least_lod > 0 ? t->least_lod : 0;
-  if (lod > most) lod = most;
-  if (!(lod >= least)) lod = least;
-  if (!(t->flags & kMipLinear) || !IsReal(t)) {
-    return SampleLevel<dimensions>(t, static_cast<u32>(lod + 0.5f), slice, c,
-                                   offset);
+  const bool linear = (t->flags & kLinear) && IsReal(t);
+  u32 first = 0;
+  float part = 0;
+  if (t->levels > 1) {
+    lod += t->bias;
+    const float last = static_cast<float>(t->levels - 1);
+    const float most = t->greatest_lod < last ? t->greatest_lod : last;
+    const float least = t->least_lod > 0 ? t->least_lod : 0;
+    if (lod > most) lod = most;
+    if (!(lod >= least)) lod = least;
+    if ((t->flags & kMipLinear) && IsReal(t)) {
+      const float whole = __builtin_floorf(lod);
+      first = static_cast<u32>(whole);
+      if (first + 1 < t->levels) {
+        part = __builtin_rintf((lod - whole) * 256.0f) * (1.0f / 256.0f);
+      }
+    } else {
+      first = static_cast<u32>(lod + 0.5f);
+    }
   }
-  const float whole = __builtin_floorf(lod);
-  const u32 lower = static_cast<u32>(whole);
-  const float part = __builtin_rintf((lod - whole) * 256.0f) * (1 / 256.0f);
-  const Texel a = SampleLevel<dimensions>(t, lower, slice, c, offset);
-  if (part == 0 || lower + 1 >= t->levels) return a;
-  const Texel b = SampleLevel<dimensions>(t, lower + 1, slice, c, offset);
-  return AsTexel(AsColor(a) * (1 - part) + AsColor(b) * part);
+  Color sum = {0, 0, 0, 0};
+  Texel nearest = {0, 0, 0, 0};
+  const u32 count = part > 0 ? 2 : 1;
+#pragma clang loop unroll(disable)
+  for (u32 i = 0; i < count; ++i) {
+    const float share = i == 0 ? 1.0f - part : part;
+    sum += share * SampleLevel<dimensions>(t, first + i, slice, c, offset,
+                                           linear, &nearest);
+  }
+  // One texel alone keeps its bits: integers, and NaN as it is.
+  return linear || count > 1 ? AsTexel(sum) : nearest;
 }
 
 INLINE u32 LayerOf(u64 handle, u32 layer) {
