@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string_view>
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <fmt/format.h>
 
@@ -51,6 +52,19 @@ std::uint32_t MagicAt(const void* at) {
   return magic;
 }
 
+// "app: fatbin at +0x1e000", or by address where no file holds it.
+std::string FatbinName(const void* fatbin) {
+  Dl_info object;
+  if (dladdr(fatbin, &object) == 0 || object.dli_fname == nullptr) {
+    return fmt::format("fatbin at {}", fatbin);
+  }
+  const char* slash = std::strrchr(object.dli_fname, '/');
+  return fmt::format("{}: fatbin at +0x{:x}",
+                     slash != nullptr ? slash + 1 : object.dli_fname,
+                     reinterpret_cast<std::uintptr_t>(fatbin) -
+                         reinterpret_cast<std::uintptr_t>(object.dli_fbase));
+}
+
 // PTX begins with .version, behind comments and blanks at most.
 bool LooksLikePtx(const char* text) {
   constexpr std::string_view kDirective = ".version";
@@ -73,14 +87,16 @@ CUresult IdentifyWrapper(const FatbinWrapper* wrapper, Image* image) {
   image->stays_mapped = true;
   image->record = FindRecord(wrapper);
   if (image->record) {
-    image->name = fmt::format("{}, module {}", image->record->segment.file,
+    const std::string& file = image->record->segment.file;
+    image->name = fmt::format("{}: module {}",
+                              file.substr(file.rfind('/') + 1),
                               image->record->index);
     if (!image->record->fatbin.empty()) {
       image->fatbins.push_back(image->record->fatbin.data());
     }
     return CUDA_SUCCESS;
   }
-  image->name = fmt::format("fatbin at {}", wrapper->data);
+  image->name = FatbinName(wrapper->data);
   if (wrapper->data == nullptr || MagicAt(wrapper->data) != kFatbinMagic) {
     Log(LogLevel::kError,
         "a wrapper leads neither to a fatbin nor to the record of a "
@@ -305,7 +321,7 @@ CUresult IdentifyImage(const void* code, Image* image) {
     return IdentifyWrapper(static_cast<const FatbinWrapper*>(code), image);
   }
   if (magic == kFatbinMagic) {
-    image->name = fmt::format("fatbin at {}", code);
+    image->name = FatbinName(code);
     image->fatbins.push_back(code);
     return CUDA_SUCCESS;
   }

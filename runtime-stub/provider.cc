@@ -47,7 +47,7 @@ bool TryAmd(std::string* why) {
 
 bool TryEmulator(const std::string& targets, std::string* why) {
   std::string path = Environment("CERBERUS_EMULATOR");
-  if (path.empty()) path = OwnFolder() + "/emulator/libamdhip64.so";
+  if (path.empty()) path = OwnFolder() + "/emulator/libamdhip64.so.7";
   // The emulator reads its targets from the environment, as it would when
   // used without this library.
   if (!targets.empty()) setenv("CERBERUS_EMU_TARGETS", targets.c_str(), 1);

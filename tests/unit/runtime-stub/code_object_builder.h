@@ -1,0 +1,44 @@
+// Code objects for tests: an ELF file with the AMDGPU metadata note and
+// .cerberus.info, and no code.
+#ifndef CERBERUS_TESTS_UNIT_RUNTIME_STUB_CODE_OBJECT_BUILDER_H_
+#define CERBERUS_TESTS_UNIT_RUNTIME_STUB_CODE_OBJECT_BUILDER_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/bytes.h"
+
+namespace cerberus::stub {
+
+struct TestKernel {
+  std::string name = "kernel";
+  // (offset, size) of each PTX parameter.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> params;
+  int launch_block = -1;  // its offset; -1: none
+  std::uint32_t kernarg_size = 0;
+  std::uint32_t static_shared = 0;
+  std::uint32_t local_bytes = 0;
+  std::uint32_t vgprs = 32;
+  std::uint32_t max_flat = 1024;
+  std::vector<std::uint32_t> maxntid;
+  std::vector<std::uint32_t> reqntid;
+};
+
+struct TestCodeObject {
+  std::vector<TestKernel> kernels;
+  int abi = 1;  // -1: no .cerberus.info
+  std::uint32_t sm = 75;
+  std::vector<std::pair<std::string, std::string>> failed;
+  std::uint16_t machine = 224;
+
+  Bytes Build() const;
+};
+
+// A kernel of one pointer parameter, laid out as docs/launch-abi.md says.
+TestKernel SimpleKernel(const std::string& name);
+
+}  // namespace cerberus::stub
+
+#endif  // CERBERUS_TESTS_UNIT_RUNTIME_STUB_CODE_OBJECT_BUILDER_H_

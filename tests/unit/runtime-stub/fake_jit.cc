@@ -1,0 +1,63 @@
+// A cerberus-jit that compiles nothing: it writes a code object with the
+// kernels that the PTX names, and does what comments in the PTX ask for:
+// "// test: error", "crash", "hang", "partial" (refuses unless told to keep
+// going). Each start adds a line to the file FAKE_JIT_LOG.
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <string>
+
+#include <unistd.h>
+
+#include "code_object_builder.h"
+
+int main(int argc, char** argv) {
+  std::string arguments;
+  bool keep_going = false;
+  for (int i = 1; i < argc; ++i) {
+    arguments += std::string(i > 1 ? " " : "") + argv[i];
+    keep_going = keep_going || std::strcmp(argv[i], "--keep-going") == 0;
+  }
+  if (const char* path = std::getenv("FAKE_JIT_LOG")) {
+    if (std::FILE* log = std::fopen(path, "a")) {
+      std::fprintf(log, "%s%s\n", arguments.c_str(),
+                   std::getenv("LD_PRELOAD") != nullptr ? " preload" : "");
+      std::fclose(log);
+    }
+  }
+  std::string ptx;
+  char buffer[4096];
+  std::size_t got;
+  while ((got = std::fread(buffer, 1, sizeof buffer, stdin)) != 0) {
+    ptx.append(buffer, got);
+  }
+  const auto asked = [&ptx](const char* what) {
+    return ptx.find(std::string("// test: ") + what) != std::string::npos;
+  };
+  if (asked("error")) {
+    std::fprintf(stderr, "cerberus-jit: error: ptx:3: no such instruction\n");
+    return 1;
+  }
+  if (asked("crash")) std::raise(SIGKILL);
+  if (asked("hang")) sleep(60);
+  cerberus::stub::TestCodeObject object;
+  for (std::size_t at = 0;
+       (at = ptx.find(".entry ", at)) != std::string::npos;) {
+    at += std::strlen(".entry ");
+    object.kernels.push_back(
+        cerberus::stub::SimpleKernel(ptx.substr(at, ptx.find('(', at) - at)));
+  }
+  if (asked("partial")) {
+    if (!keep_going) {
+      std::fprintf(stderr, "cerberus-jit: error: ptx:9: 'bad' is odd\n");
+      return 1;
+    }
+    object.failed = {{"bad", "'bad' is odd"}};
+  }
+  const cerberus::Bytes code = object.Build();
+  std::fwrite(code.data(), 1, code.size(), stdout);
+  std::fflush(stdout);
+  return object.failed.empty() ? 0 : 3;
+}

@@ -1,0 +1,287 @@
+// The JIT fallback and its cache, linked into the test.
+#include "runtime-stub/jit_fallback.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "driver.h"
+#include "runtime-stub/jit_cache.h"
+#include "runtime-stub/log.h"
+
+namespace cerberus::stub {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+namespace fs = std::filesystem;
+
+TargetId Gfx1100() { return *TargetId::Parse("gfx1100"); }
+
+Bytes Content(char c, std::size_t size = 100) {
+  return Bytes(size, static_cast<std::uint8_t>(c));
+}
+
+void SetAge(const std::string& path, int seconds) {
+  fs::last_write_time(path, fs::file_time_type::clock::now() -
+                                std::chrono::seconds(seconds));
+}
+
+std::size_t FilesIn(const std::string& folder) {
+  if (!fs::exists(folder)) return 0;
+  return static_cast<std::size_t>(std::distance(
+      fs::directory_iterator(folder), fs::directory_iterator()));
+}
+
+TEST(JitCache, KeyDependsOnEveryInput) {
+  const std::string key = JitCache::Key("ptx", Gfx1100(), "");
+  EXPECT_EQ(key, JitCache::Key("ptx", Gfx1100(), ""));
+  EXPECT_EQ(key, JitCache::Key(std::string_view("ptx\0\0", 5), Gfx1100(), ""));
+  EXPECT_NE(key, JitCache::Key("ptx ", Gfx1100(), ""));
+  EXPECT_NE(key, JitCache::Key("ptx", *TargetId::Parse("gfx1101"), ""));
+  EXPECT_NE(key, JitCache::Key("ptx", Gfx1100(), "keep-going"));
+  // Parts must not run into each other.
+  EXPECT_NE(JitCache::Key("bptx", Gfx1100(), "a"),
+            JitCache::Key("ptx", Gfx1100(), "ab"));
+}
+
+TEST(JitCache, KeepsWhatWasStored) {
+  TempFolder folder;
+  const JitCache cache(folder.path() + "/a/b", 1 << 20);
+  EXPECT_FALSE(cache.Load("k"));
+  cache.Store("k", Content('x'));
+  ASSERT_TRUE(cache.Load("k"));
+  EXPECT_EQ(*cache.Load("k"), Content('x'));
+  cache.Store("k", Content('y'));
+  EXPECT_EQ(*cache.Load("k"), Content('y'));
+  EXPECT_EQ(FilesIn(folder.path() + "/a/b"), 1u);
+}
+
+TEST(JitCache, DamagedEntriesAreNotBelieved) {
+  TempFolder folder;
+  const JitCache cache(folder.path(), 1 << 20);
+  StderrCapture capture;
+  cache.Store("k", Content('x'));
+  const std::string path = cache.PathOf("k");
+  for (const char* damage : {"", "garbage", "CERBJIT1"}) {
+    std::ofstream(path, std::ios::trunc) << damage;
+    EXPECT_FALSE(cache.Load("k")) << damage;
+    EXPECT_FALSE(fs::exists(path));
+    cache.Store("k", Content('x'));
+  }
+  // One byte changed in the middle, and one byte missing.
+  {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(60);
+    file.put('!');
+  }
+  EXPECT_FALSE(cache.Load("k"));
+  cache.Store("k", Content('x'));
+  fs::resize_file(path, fs::file_size(path) - 1);
+  EXPECT_FALSE(cache.Load("k"));
+}
+
+TEST(JitCache, LongestUnusedGoFirst) {
+  TempFolder folder;
+  // Room for three entries of 100 bytes and their headers.
+  const JitCache cache(folder.path(), 3 * 130);
+  cache.Store("a", Content('a'));
+  cache.Store("b", Content('b'));
+  cache.Store("c", Content('c'));
+  SetAge(cache.PathOf("a"), 30);
+  SetAge(cache.PathOf("b"), 20);
+  SetAge(cache.PathOf("c"), 10);
+  EXPECT_TRUE(cache.Load("a"));  // now the youngest
+  cache.Store("d", Content('d'));
+  EXPECT_FALSE(cache.Load("b"));
+  EXPECT_TRUE(cache.Load("a"));
+  EXPECT_TRUE(cache.Load("c"));
+  EXPECT_TRUE(cache.Load("d"));
+  // What is larger than the whole cache is not kept, and removes nothing.
+  cache.Store("e", Content('e', 1000));
+  EXPECT_FALSE(cache.Load("e"));
+  EXPECT_EQ(FilesIn(folder.path()), 3u);
+}
+
+TEST(JitCache, FolderThatCannotBeWrittenIsNoError) {
+  StderrCapture capture;
+  const JitCache cache("/proc/no/such/folder", 1 << 20);
+  cache.Store("k", Content('x'));
+  EXPECT_FALSE(cache.Load("k"));
+}
+
+struct FolderCase {
+  const char* cuda;
+  const char* xdg;
+  const char* home;
+  const char* disable;
+  const char* expected;  // of PathOf("k"); null: disabled
+};
+
+TEST(JitCache, FolderFollowsTheEnvironment) {
+  const auto set = [](const char* name, const char* value) {
+    if (value != nullptr) {
+      setenv(name, value, 1);
+    } else {
+      unsetenv(name);
+    }
+  };
+  const std::string old_home = std::getenv("HOME") ? std::getenv("HOME") : "";
+  for (const FolderCase& c :
+       {FolderCase{"/c", "/x", "/h", nullptr, "/c/k.cerbjit"},
+        FolderCase{nullptr, "/x", "/h", "0", "/x/cerberus/k.cerbjit"},
+        FolderCase{nullptr, "relative", "/h", nullptr,
+                   "/h/.cache/cerberus/k.cerbjit"},
+        FolderCase{nullptr, nullptr, "/h", nullptr,
+                   "/h/.cache/cerberus/k.cerbjit"},
+        FolderCase{nullptr, nullptr, nullptr, nullptr, nullptr},
+        FolderCase{"/c", "/x", "/h", "1", nullptr}}) {
+    set("CUDA_CACHE_PATH", c.cuda);
+    set("XDG_CACHE_HOME", c.xdg);
+    set("HOME", c.home);
+    set("CUDA_CACHE_DISABLE", c.disable);
+    const JitCache cache = JitCache::FromEnvironment();
+    EXPECT_EQ(cache.enabled(), c.expected != nullptr);
+    if (c.expected != nullptr) {
+      EXPECT_EQ(cache.PathOf("k"), c.expected);
+    }
+  }
+  set("HOME", old_home.c_str());
+  for (const char* name :
+       {"CUDA_CACHE_PATH", "XDG_CACHE_HOME", "CUDA_CACHE_DISABLE"}) {
+    unsetenv(name);
+  }
+}
+
+class JitFallback : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    setenv("CERBERUS_JIT", FAKE_JIT, 1);
+    setenv("CUDA_CACHE_PATH", (folder_.path() + "/cache").c_str(), 1);
+    setenv("FAKE_JIT_LOG", log_path().c_str(), 1);
+    unsetenv("CUDA_CACHE_DISABLE");
+  }
+  void TearDown() override {
+    for (const char* name : {"CERBERUS_JIT", "CUDA_CACHE_PATH", "FAKE_JIT_LOG",
+                             "CERBERUS_JIT_TIMEOUT", "CERBERUS_LOG"}) {
+      unsetenv(name);
+    }
+    ResetLogForTesting();
+  }
+  std::string log_path() const { return folder_.path() + "/log"; }
+  std::vector<std::string> Starts() const {
+    std::ifstream file(log_path());
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(file, line);) lines.push_back(line);
+    return lines;
+  }
+  JitResult Compile(const std::string& ptx, bool keep_going = false) {
+    return CompilePtx(ptx, Gfx1100(), "module", keep_going);
+  }
+
+  TempFolder folder_;
+};
+
+TEST_F(JitFallback, SecondTimeCompilesNothing) {
+  setenv("CERBERUS_LOG", "info", 1);
+  ResetLogForTesting();
+  JitResult first, second;
+  {
+    StderrCapture capture;
+    first = Compile(".entry k()");
+    EXPECT_THAT(capture.Text(), HasSubstr("compiling module for gfx1100"));
+  }
+  {
+    StderrCapture capture;
+    second = Compile(".entry k()");
+    EXPECT_THAT(capture.Text(), Not(HasSubstr("compiling")));
+    EXPECT_THAT(capture.Text(), HasSubstr("jit: cache hit"));
+  }
+  EXPECT_EQ(first.status, CUDA_SUCCESS);
+  EXPECT_EQ(second.status, CUDA_SUCCESS);
+  EXPECT_FALSE(first.code.empty());
+  EXPECT_EQ(first.code, second.code);
+  ASSERT_EQ(Starts().size(), 1u);
+  EXPECT_EQ(Starts()[0], "--arch gfx1100 -o - -");
+}
+
+TEST_F(JitFallback, DamagedCacheIsCompiledAgain) {
+  StderrCapture capture;
+  EXPECT_EQ(Compile(".entry k()").status, CUDA_SUCCESS);
+  for (const auto& file : fs::directory_iterator(folder_.path() + "/cache")) {
+    std::ofstream(file.path(), std::ios::trunc) << "garbage";
+  }
+  EXPECT_EQ(Compile(".entry k()").status, CUDA_SUCCESS);
+  EXPECT_EQ(Starts().size(), 2u);
+}
+
+TEST_F(JitFallback, RefusalsSayWhyAndAreNotKept) {
+  StderrCapture capture;
+  const JitResult result = Compile("// test: error");
+  EXPECT_EQ(result.status, CUDA_ERROR_INVALID_PTX);
+  EXPECT_THAT(result.log, HasSubstr("no such instruction"));
+  EXPECT_EQ(FilesIn(folder_.path() + "/cache"), 0u);
+}
+
+TEST_F(JitFallback, CrashIsARefusal) {
+  StderrCapture capture;
+  const JitResult result = Compile("// test: crash");
+  EXPECT_EQ(result.status, CUDA_ERROR_INVALID_PTX);
+  EXPECT_THAT(result.log, HasSubstr("signal 9"));
+}
+
+TEST_F(JitFallback, RunawayIsStopped) {
+  setenv("CERBERUS_JIT_TIMEOUT", "1", 1);
+  StderrCapture capture;
+  const JitResult result = Compile("// test: hang");
+  EXPECT_EQ(result.status, CUDA_ERROR_INVALID_PTX);
+  EXPECT_THAT(result.log, HasSubstr("longer than 1 s"));
+}
+
+TEST_F(JitFallback, MissingCompilerIsNamed) {
+  setenv("CERBERUS_JIT", "/nonexistent/cerberus-jit", 1);
+  StderrCapture capture;
+  EXPECT_EQ(Compile(".entry k()").status, CUDA_ERROR_JIT_COMPILER_NOT_FOUND);
+  EXPECT_THAT(capture.Text(), HasSubstr("/nonexistent/cerberus-jit"));
+}
+
+TEST_F(JitFallback, KeepGoingTakesWhatThereIs) {
+  StderrCapture capture;
+  const std::string ptx = ".entry k() // test: partial";
+  EXPECT_EQ(Compile(ptx).status, CUDA_ERROR_INVALID_PTX);
+  EXPECT_EQ(Compile(ptx, true).status, CUDA_SUCCESS);
+}
+
+// What a program preloads is not meant for the compiler.
+TEST_F(JitFallback, ChildIsStartedWithoutThePreload) {
+  StderrCapture capture;
+  setenv("LD_PRELOAD", "/nonexistent/preload.so", 1);
+  EXPECT_EQ(Compile(".entry k()").status, CUDA_SUCCESS);
+  unsetenv("LD_PRELOAD");
+  EXPECT_EQ(Starts().at(0), "--arch gfx1100 -o - -");
+}
+
+TEST_F(JitFallback, ThreadsCompileAtOnce) {
+  StderrCapture capture;
+  std::vector<std::thread> threads;
+  std::vector<JitResult> results(4);
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([this, i, &results] {
+      results[i] = Compile(".entry k" + std::to_string(i % 2) + "()");
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(results[i].status, CUDA_SUCCESS);
+    EXPECT_EQ(results[i].code, results[i % 2].code);
+  }
+  EXPECT_EQ(FilesIn(folder_.path() + "/cache"), 2u);
+}
+
+}  // namespace
+}  // namespace cerberus::stub
