@@ -18,9 +18,11 @@ bool KnowsLds(std::string_view name);
 bool KnowsFlat(std::string_view name);
 bool KnowsBuffer(std::string_view name);
 
-bool KnowsMemory(std::string_view name) {
+bool KnowsMatrix(std::string_view name, Gen gen);
+
+bool KnowsFamily(std::string_view name, Gen gen) {
   return KnowsScalarMemory(name) || KnowsLds(name) || KnowsFlat(name) ||
-         KnowsBuffer(name);
+         KnowsBuffer(name) || KnowsMatrix(name, gen);
 }
 
 namespace {
@@ -41,6 +43,12 @@ std::string OutOfScope(std::string_view m) {
   }
   if (starts("tbuffer_") || m.find("_format_") != std::string_view::npos) {
     return "typed buffers (images)";
+  }
+  if (m == "v_illegal") return "not an instruction";
+  if (starts("s_rfe") || starts("s_cbranch_g_fork") ||
+      starts("s_cbranch_i_fork") || m == "s_cbranch_join" ||
+      m == "s_setvskip") {
+    return "trap handlers and forks only";
   }
   return "";
 }
@@ -65,7 +73,7 @@ Result<std::vector<MnemonicInfo>> ListMnemonics(std::string_view target) {
     info.reason = OutOfScope(m);
     const Semantic* const s = FindSemantic(name, t->gen);
     info.executed = info.reason.empty() &&
-                    (KnowsMemory(m) ||
+                    (KnowsFamily(m, t->gen) ||
                      (s != nullptr && s->handler != ExecUnimplemented));
     list.push_back(std::move(info));
   }

@@ -112,8 +112,9 @@ bool DecodeScalarMemory(const Text& text, Program& program, Op* op);
 bool DecodeLds(const Text& text, Program& program, Op* op);
 bool DecodeFlat(const Text& text, Program& program, Op* op);
 bool DecodeBuffer(const Text& text, Program& program, Op* op);
+bool DecodeMatrix(const Text& text, Program& program, Op* op);
 // True, with no Op written, if a decoder above would take the mnemonic.
-bool KnowsMemory(std::string_view mnemonic);
+bool KnowsFamily(std::string_view mnemonic, Gen gen);
 
 void ExecIllegal(Wave& w, const Op& op);
 void ExecUnimplemented(Wave& w, const Op& op);

@@ -301,7 +301,10 @@ i32 FrexpExp(double v) {
 
 // v_div_scale: scales numerator or denominator of a division so that the
 // Newton iteration between v_div_scale and v_div_fmas neither overflows nor
-// loses bits (RDNA3 ISA, V_DIV_SCALE_F32).
+// loses bits (RDNA3 ISA, V_DIV_SCALE_F32). One case of the manual's text
+// cannot be meant: where the denominator's inverse and the quotient are both
+// denormal it scales the denominator up, which makes it infinite; down is the
+// way out, and what v_div_fmas then undoes.
 ScaledF32 DivScale(float s0, float s1, float s2) {
   if (IsNan(s0)) return {Quiet(s0), false};
   const auto denormal = [](float v) {
@@ -316,7 +319,7 @@ ScaledF32 DivScale(float s0, float s1, float s2) {
   }
   if (denormal(s1)) return {LdexpF32(s0, 64), false};
   if (tiny_inverse && denormal(quotient)) {
-    return {s0 == s1 ? LdexpF32(s0, 64) : s0, true};
+    return {s0 == s1 ? LdexpF32(s0, -64) : s0, true};
   }
   if (tiny_inverse) return {LdexpF32(s0, -64), false};
   if (denormal(quotient)) {
@@ -339,7 +342,7 @@ ScaledF64 DivScale(double s0, double s1, double s2) {
   }
   if (denormal(s1)) return {LdexpF64(s0, 128), false};
   if (tiny_inverse && denormal(quotient)) {
-    return {s0 == s1 ? LdexpF64(s0, 128) : s0, true};
+    return {s0 == s1 ? LdexpF64(s0, -128) : s0, true};
   }
   if (tiny_inverse) return {LdexpF64(s0, -128), false};
   if (denormal(quotient)) {
@@ -347,6 +350,69 @@ ScaledF64 DivScale(double s0, double s1, double s2) {
   }
   if (Exponent(s2) <= 53) return {LdexpF64(s0, 128), false};
   return {s0, false};
+}
+
+namespace {
+
+// a * b + c, rounded in the direction of the host's environment to a multiple
+// of `unit`, which is larger than the last place of the sum.
+double FmaToUnit(double a, double b, double c, double unit) {
+  const std::uint32_t rounding = ReadMxcsr() >> 13 & 3;
+  NearestEnv nearest;
+  // The sum as two numbers, the second far below the first's last place.
+  volatile double product = a * b;
+  const double product_low = std::fma(a, b, -product);
+  volatile double sum = product + c;
+  const double part = sum - product;
+  const double sum_low = (product - (sum - part)) + (c - part);
+  const double low = sum_low + product_low;
+  // The multiple next to it, and the rest: exact, at most half a unit.
+  const double magic = 0x1.8p52 * unit;
+  volatile double shifted = sum + magic;
+  const double multiple = shifted - magic;
+  const double rest = sum - multiple;
+  const double above = rest + low;
+  double step = 0;
+  switch (rounding) {
+    case 0: {
+      const double over = (rest - unit / 2) + low;
+      const double under = (rest + unit / 2) + low;
+      const bool odd = std::fmod(multiple / unit, 2) != 0;
+      if (over > 0 || (over == 0 && odd)) step = unit;
+      if (under < 0 || (under == 0 && odd)) step = -unit;
+      break;
+    }
+    case 1: step = above < 0 ? -unit : 0; break;
+    case 2: step = above > 0 ? unit : 0; break;
+    default:
+      if (multiple > 0 || (multiple == 0 && sum > 0)) {
+        step = above < 0 ? -unit : 0;
+      } else {
+        step = above > 0 ? unit : 0;
+      }
+  }
+  return std::copysign(multiple + step, sum);
+}
+
+}  // namespace
+
+// v_div_fmas: fma, and where v_div_scale set VCC, its scaling undone. The
+// manual's text multiplies by 2^32 (f32) and 2^64 (f64), which undoes none of
+// V_DIV_SCALE's scalings; the quotient's size tells which one it was. A result
+// that becomes denormal is rounded once.
+float DivFmas(float s0, float s1, float s2, bool scaled) {
+  const float r = std::fma(s0, s1, s2);
+  if (!scaled || r != r) return r;
+  if (Exponent(s2) > 127) return r * 0x1p64f;
+  if (r == 0 || std::fabs(r) >= 0x1p-62f) return r * 0x1p-64f;
+  return static_cast<float>(FmaToUnit(s0, s1, s2, 0x1p-85) * 0x1p-64);
+}
+double DivFmas(double s0, double s1, double s2, bool scaled) {
+  const double r = std::fma(s0, s1, s2);
+  if (!scaled || r != r) return r;
+  if (Exponent(s2) > 1023) return r * 0x1p128;
+  if (r == 0 || std::fabs(r) >= 0x1p-894) return r * 0x1p-128;
+  return FmaToUnit(s0, s1, s2, 0x1p-946) * 0x1p-128;
 }
 
 namespace {

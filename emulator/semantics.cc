@@ -19,7 +19,6 @@ Table MakeTable() {
   };
   add(SaluRows());
   add(CrossLaneRows());
-  add(MatrixRows());
   if (HostHasAvx2()) {
     add(v3::ValuIntRows());
     add(v3::ValuFloatRows());

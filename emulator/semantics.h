@@ -265,7 +265,6 @@ struct Row {
 // The tables, one per file; `v3` variants are compiled for AVX2 and FMA.
 std::span<const Row> SaluRows();
 std::span<const Row> CrossLaneRows();
-std::span<const Row> MatrixRows();
 namespace base {
 std::span<const Row> ValuIntRows();
 std::span<const Row> ValuFloatRows();

@@ -221,8 +221,7 @@ constexpr Row kRows[] = {
     {"v_div_fixup_f32",
      Lanes<[](float a, float b, float c) { return DivFixup(a, b, c); }>()},
     {"v_div_fmas_f32", Lanes<[](float a, float b, float c, bool vcc) {
-       const float r = FmaF(a, b, c);
-       return vcc ? r * 0x1p32f : r;
+       return DivFmas(a, b, c, vcc);
      }>(kRowVccIn)},
     {"v_div_scale_f32", Lanes<[](float a, float b, float c) {
        const ScaledF32 r = DivScale(a, b, c);
@@ -266,8 +265,7 @@ constexpr Row kRows[] = {
     {"v_div_fixup_f64",
      Lanes<[](double a, double b, double c) { return DivFixup(a, b, c); }>()},
     {"v_div_fmas_f64", Lanes<[](double a, double b, double c, bool vcc) {
-       const double r = FmaF(a, b, c);
-       return vcc ? r * 0x1p64 : r;
+       return DivFmas(a, b, c, vcc);
      }>(kRowVccIn)},
     {"v_div_scale_f64", Lanes<[](double a, double b, double c) {
        const ScaledF64 r = DivScale(a, b, c);

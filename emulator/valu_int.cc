@@ -108,6 +108,11 @@ inline u32 Bitop3(u32 a, u32 b, u32 c, u32 t) {
 constexpr Row kRows[] = {
     {"v_nop", {}},
     {"v_mov_b32", Lanes<[](u32 a) { return a; }>()},
+    {"v_accvgpr_read_b32", Lanes<[](u32 a) { return a; }>()},
+    {"v_accvgpr_write_b32", Lanes<[](u32 a) { return a; }>()},
+    {"v_accvgpr_mov_b32", Lanes<[](u32 a) { return a; }>()},
+    {"v_pipeflush", {}},
+    {"v_clrexcp", {}},
     {"v_mov_b64", Lanes<[](u64 a) { return a; }>()},
     {"v_mov_b16", Lanes<[](u16 a) { return a; }>()},
     {"v_not_b32", Lanes<[](u32 a) { return ~a; }>()},

@@ -175,6 +175,12 @@ constexpr Row kRows[] = {
     {"v_dot2_f32_bf16", Lanes<[](Pk a, Pk b, float c) {
        return Dot2Bf(a.v, b.v, c);
      }>()},
+    {"v_dot2acc_f32_f16", Lanes<[](const Cx& cx, Pk a, Pk b, float c) {
+       return Dot2(a.v, b.v, c, cx.mode);
+     }>(kRowTied)},
+    {"v_dot2acc_f32_bf16", Lanes<[](Pk a, Pk b, float c) {
+       return Dot2Bf(a.v, b.v, c);
+     }>(kRowTied)},
     {"v_dot2c_f32_bf16", Lanes<[](Pk a, Pk b, float c) {
        return Dot2Bf(a.v, b.v, c);
      }>(kRowTied)},
