@@ -234,9 +234,12 @@ JitResult CompilePtx(std::string_view ptx, const TargetId& target,
     result.from = "the jit cache";
     return result;
   }
-  LogNotice("compiling %s for %s (no prebuilt code)%s", name.c_str(),
-            target.ToString().c_str(),
-            cache.enabled() ? "; kept for the next start" : "");
+  // The second attempt at a text has been announced by the first.
+  if (!keep_going) {
+    LogNotice("compiling %s for %s (no prebuilt code)%s", name.c_str(),
+              target.ToString().c_str(),
+              cache.enabled() ? "; kept for the next start" : "");
+  }
   const Fd input = MemoryFile("ptx");
   const Fd output = MemoryFile("hsaco");
   if (!input || !output || !WriteAll(input.get(), ptx)) {
