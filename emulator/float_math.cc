@@ -415,11 +415,33 @@ double DivFmas(double s0, double s1, double s2, bool scaled) {
   return FmaToUnit(s0, s1, s2, 0x1p-946) * 0x1p-128;
 }
 
+// The manual's text multiplies by 2^32 (2^64 for f64) whatever was scaled. The
+// division that LLVM emits, which is correctly rounded on the hardware, needs
+// the inverse of what v_div_scale did: a quotient above 1 comes from a
+// denominator scaled up and is scaled up again, one below 1 from a numerator
+// scaled up. A denormal result is rounded once.
+float DivFmasScaled(float a, float b, float c) {
+  if (IsNan(a) || IsNan(b) || IsNan(c)) return FmaF(a, b, c);
+  const bool up = Exponent(c) > 127;
+  if (up) return FmaF(a, b, c) * 0x1p64f;
+  return static_cast<float>(FmaOdd(a, b, c) * 0x1p-64);
+}
+
+double DivFmasScaled(double a, double b, double c) {
+  if (IsNan(a) || IsNan(b) || IsNan(c)) return FmaF(a, b, c);
+  const double r = FmaF(a, b, c);
+  if (Exponent(c) > 1023) return r * 0x1p128;
+  if (std::isinf(r) || r == 0) return r;
+  // The product is exact in 113 bits, the sum all but exact; the only
+  // rounding that counts is the one to double.
+  const __float128 exact = static_cast<__float128>(a) * b + c;
+  return static_cast<double>(exact * static_cast<__float128>(0x1p-128));
+}
+
 namespace {
 
 template <typename T>
-T DivFixupOf(T s0, T s1, T s2, int underflow_gap, int max_exponent,
-             T smallest, T default_nan) {
+T DivFixupOf(T s0, T s1, T s2, int underflow_gap, T smallest, T default_nan) {
   const bool negative = std::signbit(s1) != std::signbit(s2);
   const T inf = std::bit_cast<T>(FloatTraits<T>::kInf);
   if (IsNan(s2)) return Quiet(s2);
@@ -434,7 +456,10 @@ T DivFixupOf(T s0, T s1, T s2, int underflow_gap, int max_exponent,
     const T r = tiny * T{0.25};
     return negative ? -r : r;
   }
-  if (Exponent(s1) == max_exponent) return negative ? -inf : inf;
+  // The manual's text tests exponent(S1) for overflow, which is that of an
+  // infinity and already dealt with. Overflow shows as a quotient that the
+  // iteration could not represent; what it rounds to depends on MODE.
+  if (!std::isfinite(s0)) return s2 / s1;
   const T magnitude = std::fabs(s0);
   return negative ? -magnitude : magnitude;
 }
@@ -442,14 +467,14 @@ T DivFixupOf(T s0, T s1, T s2, int underflow_gap, int max_exponent,
 }  // namespace
 
 float DivFixup(float s0, float s1, float s2) {
-  return DivFixupOf<float>(s0, s1, s2, -150, 255, F32(1), F32(0xffc00000));
+  return DivFixupOf<float>(s0, s1, s2, -150, F32(1), F32(0xffc00000));
 }
 double DivFixup(double s0, double s1, double s2) {
-  return DivFixupOf<double>(s0, s1, s2, -1075, 2047, F64(1),
+  return DivFixupOf<double>(s0, s1, s2, -1075, F64(1),
                             F64(0xfff8000000000000));
 }
 float DivFixup16(float s0, float s1, float s2) {
-  return DivFixupOf<float>(s0, s1, s2, -1000, 1000, F32(1), F32(0xffc00000));
+  return DivFixupOf<float>(s0, s1, s2, -1000, F32(1), F32(0xffc00000));
 }
 
 i32 ToI32(double v) {
