@@ -3,8 +3,8 @@
 //
 // Inputs are taken as they are; those that begin with '\x02' are a program
 // for building a module from the instruction table, so that the fuzzer gets
-// behind the mnemonics: two bytes choose a row and a spelling, the next ones
-// spoil one character of the instruction.
+// behind the mnemonics: its bytes choose rows, modifiers and operands, and
+// spoil a character of some instructions.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -29,28 +29,54 @@ void Run(const std::string& text) {
   if (second.errors != 0 || Print(*second.module) != printed) std::abort();
 }
 
+// Bytes handed out one by one; zeros once they are used up.
+class Choices {
+ public:
+  explicit Choices(std::string_view bytes) : bytes_(bytes) {}
+  bool empty() const { return bytes_.empty(); }
+  std::size_t Below(std::size_t limit) {
+    if (bytes_.empty() || limit == 0) return 0;
+    std::size_t value = static_cast<unsigned char>(bytes_[0]);
+    bytes_.remove_prefix(1);
+    if (limit > 256 && !bytes_.empty()) {
+      value = value * 256 + static_cast<unsigned char>(bytes_[0]);
+      bytes_.remove_prefix(1);
+    }
+    return value % limit;
+  }
+
+ private:
+  std::string_view bytes_;
+};
+
+// A spelling that the row's syntax spans. Every one of them must resolve.
+std::string SpellingOf(const OpcodeRow& row, Choices& choices) {
+  std::string spelling(row.name.substr(0, row.name.find('.')));
+  for (const SyntaxItem& item : row.items) {
+    const std::size_t chosen =
+        choices.Below(item.choices.size() + (item.optional ? 1 : 0));
+    if (chosen == item.choices.size()) continue;
+    spelling.append(".").append(item.choices[chosen].spelling);
+    if (spelling.back() == '*')
+      spelling.replace(spelling.size() - 1, 1, "n8k16");
+  }
+  return spelling;
+}
+
 std::string FromTable(std::string_view bytes) {
   std::vector<std::string> lines;
-  const std::size_t rows = OpcodeTable().size();
-  while (bytes.size() >= 6 && lines.size() < 64) {
-    const auto byte = [&](std::size_t i) {
-      return static_cast<std::size_t>(static_cast<unsigned char>(bytes[i]));
-    };
-    const OpcodeRow& row = OpcodeTable()[(byte(0) * 256 + byte(1)) % rows];
-    std::size_t wanted = byte(2) % 64;
-    std::string spelling;
-    ForEachSpelling(row, false, [&](std::string_view s) {
-      if (wanted != 0 || spelling.empty()) spelling = s;
-      if (wanted != 0) --wanted;
-    });
+  Choices choices(bytes);
+  while (!choices.empty() && lines.size() < 64) {
+    const OpcodeRow& row = OpcodeTable()[choices.Below(OpcodeTable().size())];
+    const std::string spelling = SpellingOf(row, choices);
     InstForm form;
     std::string error;
     if (!ResolveForm(spelling, -1, &form, &error)) std::abort();
-    std::string line = testing::InstructionText(form, (byte(3) & 1) != 0);
-    if ((byte(3) & 2) != 0)
-      line[byte(4) % line.size()] = static_cast<char>(byte(5));
+    std::string line = testing::InstructionText(form, choices.Below(2) != 0);
+    if (choices.Below(4) == 0)
+      line[choices.Below(line.size())] =
+          static_cast<char>(choices.Below(256));
     lines.push_back(line);
-    bytes.remove_prefix(6);
   }
   return testing::ModuleWith(lines);
 }
