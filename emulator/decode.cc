@@ -325,6 +325,17 @@ void Program::DecodeSemantic(const Text& text, const Semantic& s, Op* op) {
     }
     op->src[i] = next(s.src[i]);
   }
+  if ((s.flags & kRowPacked32) != 0) {
+    // Pairs of registers; a constant is the same in both halves.
+    for (int i = 0; i < s.nsrc; ++i) {
+      Operand& o = op->src[i];
+      o.type = Type::kB64;
+      if (o.kind == Kind::kImm) {
+        o.imm = (o.imm & 0xffffffff) | o.imm << 32;
+        o.row = ConstantRow(o.imm, true);
+      }
+    }
+  }
   if (s.handler != nullptr && (s.flags & kRowRaw) != 0) {
     op->data = Keep(text);
   }
