@@ -101,6 +101,7 @@ FileKind DetectFileKind(ByteSpan bytes) {
 struct Binary::Impl {
   std::string path;
   MappedFile file;
+  const MappedFile* backing = nullptr;  // that holds `bytes`, if any
   ByteSpan bytes;
   unsigned mode = 0755;
   ElfFile elf;
@@ -317,10 +318,21 @@ Status Binary::Impl::FindFatbins() {
   // Magic, version 1 and header size 16 in one word.
   constexpr std::uint64_t kStart =
       kFatbinMagic | (std::uint64_t{0x00100001} << 32);
+  // Little of a large file is in memory at a time.
+  constexpr std::uint64_t kPiece = 8 << 20;
+  std::uint64_t kept_from = 0;
+  const auto let_go_before = [&](std::uint64_t at) {
+    if (backing != nullptr && at > kept_from) {
+      backing->LetGo(kept_from, at - kept_from);
+    }
+    kept_from = std::max(kept_from, at);
+  };
+  std::uint64_t covered = 0;  // sections may overlap in a file that lies
   for (const Region& region : RegionsThatMayHoldFatbins(elf)) {
     const std::uint64_t end = region.offset + region.size;
-    std::uint64_t at = region.offset;
+    std::uint64_t at = std::max(region.offset, covered);
     while (at + kFatbinHeaderSize <= end) {
+      if (at - kept_from >= kPiece) let_go_before(at);
       if (LoadLe<std::uint64_t>(bytes.data() + at) != kStart) {
         at += 4;
         continue;
@@ -348,7 +360,8 @@ Status Binary::Impl::FindFatbins() {
                                       {}});
       at += size;
     }
-    file.LetGo(region.offset, region.size);
+    covered = std::max(covered, end);
+    let_go_before(end);
   }
   return {};
 }
@@ -385,11 +398,14 @@ Status Binary::Impl::Read() {
   return {};
 }
 
-Result<Binary> Binary::FromBytes(ByteSpan bytes, const std::string& name) {
+Result<Binary> Binary::FromBytes(ByteSpan bytes, const std::string& name,
+                                 const MappedFile* file) {
   Binary binary;
+  binary.impl_->backing = file;
   binary.impl_->path = name;
   binary.impl_->bytes = bytes;
   CERB_TRY_VOID(binary.impl_->Read());
+  binary.impl_->backing = nullptr;
   return binary;
 }
 
@@ -404,6 +420,7 @@ Result<Binary> Binary::Open(const std::string& path) {
   binary.impl_->mode = st.st_mode & 07777;
   binary.impl_->bytes = file.bytes();
   binary.impl_->file = std::move(file);
+  binary.impl_->backing = &binary.impl_->file;
   CERB_TRY_VOID(binary.impl_->Read());
   return binary;
 }

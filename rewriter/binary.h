@@ -63,8 +63,10 @@ class Binary {
   // that leads nowhere, a fatbin whose sizes lie. A binary without any
   // device code opens; see wrappers() and fatbins().
   static Result<Binary> Open(const std::string& path);
-  // The same for bytes that the caller keeps alive (tests, fuzzers).
-  static Result<Binary> FromBytes(ByteSpan bytes, const std::string& name);
+  // The same for bytes that the caller keeps alive; `file` is the mapped file
+  // they are in, if they are in one.
+  static Result<Binary> FromBytes(ByteSpan bytes, const std::string& name,
+                                  const MappedFile* file = nullptr);
 
   Binary(Binary&&) noexcept;  // views into it stay valid
   Binary& operator=(Binary&&) noexcept;

@@ -266,6 +266,51 @@ Status ElfFile::ReadDynamic() {
   return {};
 }
 
+Status ElfFile::CheckLayout() const {
+  const auto fail = [&](std::string message) {
+    return Err(Error(DiagCode::kBadFormat, std::move(message)));
+  };
+  const std::uint64_t table = header_.e_phoff;
+  const std::uint64_t table_size = segments_.size() * sizeof(Elf64_Phdr);
+  std::uint64_t end = 0;
+  for (std::size_t i = 0; i < segments_.size(); ++i) {
+    const Elf64_Phdr& segment = segments_[i];
+    if (segment.p_type == PT_LOAD) {
+      const std::uint64_t page = 0xfff;
+      if ((segment.p_vaddr & page) != (segment.p_offset & page)) {
+        return fail(
+            fmt::format("program header {}: address 0x{:x} and "
+                        "offset 0x{:x} differ within the page",
+                        i, segment.p_vaddr, segment.p_offset));
+      }
+      if (segment.p_vaddr < end) {
+        return fail(
+            fmt::format("program header {} overlaps the one before", i));
+      }
+      end = segment.p_vaddr + segment.p_memsz;
+    }
+    if (segment.p_type == PT_PHDR) {
+      if (segment.p_offset != table || segment.p_filesz != table_size) {
+        return fail("PT_PHDR does not describe the program header table");
+      }
+      if (OffsetOf(segment.p_vaddr, table_size) != table) {
+        return fail(
+            "the program header table is not loaded where PT_PHDR "
+            "says");
+      }
+    }
+    if (segment.p_type == PT_INTERP || segment.p_type == PT_DYNAMIC) {
+      if (OffsetOf(segment.p_vaddr, segment.p_filesz) != segment.p_offset) {
+        return fail(
+            fmt::format("program header {} is not loaded where it "
+                        "says",
+                        i));
+      }
+    }
+  }
+  return {};
+}
+
 bool ElfFile::is_executable() const {
   if (header_.e_type == ET_EXEC) return true;
   if (FindSegment(PT_INTERP) != nullptr) return true;

@@ -86,6 +86,11 @@ class ElfFile {
   // File bytes from an address to the end of its segment; empty if none.
   ByteSpan BytesAt(std::uint64_t vaddr) const;
 
+  // What every loader, kernel and tool relies on: segments that do not
+  // overlap, at offsets that match their addresses; headers that are loaded
+  // where the file says they are.
+  Status CheckLayout() const;
+
   // Finds out how each of the 8-byte slots at the addresses is filled, in
   // one pass over the relocations. `vaddrs` must be sorted. Errors: a slot
   // outside the file, a relocation of a type that cannot stand there, a

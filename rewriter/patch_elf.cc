@@ -147,6 +147,7 @@ Status ElfPatcher::CheckInput() const {
                           "is statically linked, so it cannot load a CUDA "
                           "driver"));
   }
+  CERB_TRY_VOID(elf_.CheckLayout());
   if (options_.search_paths.empty() || options_.kernel_name.empty()) {
     return Err(DiagCode::kUsage,
                "a conversion needs a search path and a kernel name");

@@ -89,59 +89,12 @@ Result<Found> FindAppendedSegment(const ElfFile& elf) {
   return found;
 }
 
-// What every loader, kernel and tool relies on.
-Status CheckSegments(const ElfFile& elf) {
-  const auto fail = [&](std::string message) {
-    return Err(elf.Error(DiagCode::kBadFormat, std::move(message)));
-  };
-  const std::uint64_t table = elf.header().e_phoff;
-  const std::uint64_t table_size = elf.segments().size() * sizeof(Elf64_Phdr);
-  std::uint64_t end = 0;
-  for (std::size_t i = 0; i < elf.segments().size(); ++i) {
-    const Elf64_Phdr& segment = elf.segments()[i];
-    if (segment.p_type == PT_LOAD) {
-      const std::uint64_t page = 0xfff;
-      if ((segment.p_vaddr & page) != (segment.p_offset & page)) {
-        return fail(
-            fmt::format("program header {}: address 0x{:x} and "
-                        "offset 0x{:x} differ within the page",
-                        i, segment.p_vaddr, segment.p_offset));
-      }
-      if (segment.p_vaddr < end) {
-        return fail(
-            fmt::format("program header {} overlaps the one before", i));
-      }
-      end = segment.p_vaddr + segment.p_memsz;
-    }
-    if (segment.p_type == PT_PHDR) {
-      if (segment.p_offset != table || segment.p_filesz != table_size) {
-        return fail("PT_PHDR does not describe the program header table");
-      }
-      if (elf.OffsetOf(segment.p_vaddr, table_size) != table) {
-        return fail(
-            "the program header table is not loaded where PT_PHDR "
-            "says");
-      }
-    }
-    if (segment.p_type == PT_INTERP || segment.p_type == PT_DYNAMIC) {
-      if (elf.OffsetOf(segment.p_vaddr, segment.p_filesz) != segment.p_offset) {
-        return fail(
-            fmt::format("program header {} is not loaded where it "
-                        "says",
-                        i));
-      }
-    }
-  }
-  return {};
-}
-
-}  // namespace
-
-Result<ConvertedInfo> ReadConverted(ByteSpan output, const std::string& name) {
-  CERB_TRY(const Binary binary, Binary::FromBytes(output, name));
+Result<ConvertedInfo> Read(ByteSpan output, const MappedFile* file,
+                           const std::string& name) {
+  CERB_TRY(const Binary binary, Binary::FromBytes(output, name, file));
   const ElfFile& elf = binary.elf();
   CERB_TRY(const Found found, FindAppendedSegment(elf));
-  CERB_TRY_VOID(CheckSegments(elf));
+  CERB_TRY_VOID(elf.CheckLayout());
   const SegmentHeader& header = found.header;
 
   ConvertedInfo info;
@@ -223,13 +176,6 @@ Result<ConvertedInfo> ReadConverted(ByteSpan output, const std::string& name) {
   }
   return info;
 }
-
-Result<ConvertedInfo> ReadConvertedFile(const std::string& path) {
-  CERB_TRY(const MappedFile file, MappedFile::Open(path));
-  return ReadConverted(file.bytes(), path);
-}
-
-namespace {
 
 // `file` is what `output` is a view of, or null.
 Status Verify(const Binary& input, const Plan& plan, ByteSpan output,
@@ -318,7 +264,7 @@ Status Verify(const Binary& input, const Plan& plan, ByteSpan output,
                               segment.p_vaddr, segment.p_type));
     }
   }
-  CERB_TRY(const ConvertedInfo info, ReadConverted(output, name));
+  CERB_TRY(const ConvertedInfo info, Read(output, file, name));
   if (info.segment_vaddr != plan.segment_vaddr ||
       info.records.size() != input.wrappers().size()) {
     return fail(plan.append_offset, "the segment is not the planned one");
@@ -327,6 +273,15 @@ Status Verify(const Binary& input, const Plan& plan, ByteSpan output,
 }
 
 }  // namespace
+
+Result<ConvertedInfo> ReadConverted(ByteSpan output, const std::string& name) {
+  return Read(output, nullptr, name);
+}
+
+Result<ConvertedInfo> ReadConvertedFile(const std::string& path) {
+  CERB_TRY(const MappedFile file, MappedFile::Open(path));
+  return Read(file.bytes(), &file, path);
+}
 
 Status VerifyConversion(const Binary& input, const Plan& plan, ByteSpan output,
                         const std::string& name) {

@@ -1,8 +1,10 @@
 // Any bytes as a program: opened, modules listed, planned, applied, and the
-// result verified.
+// result verified. What can be planned must verify.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 
 #include "rewriter/rewriter.h"
 
@@ -28,6 +30,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   }
   out.resize(plan->append_offset);
   out.insert(out.end(), plan->appended.begin(), plan->appended.end());
-  (void)VerifyConversion(*binary, *plan, out, "fuzz");
+  const auto verified = VerifyConversion(*binary, *plan, out, "fuzz");
+  if (!verified) {
+    std::fprintf(stderr, "%s\n", verified.error().ToString().c_str());
+    std::abort();
+  }
   return 0;
 }
