@@ -170,7 +170,11 @@ class ConvertVerb : public Verb {
     }
     if (!*compiled) return kExitFailed;
     if (!step(conversion.Write())) return kExitFailed;
-    if (!step(conversion.Commit())) return kExitFailed;
+    // From here on it is done, or an error; a signal changes nothing.
+    if (Status committed = conversion.Commit(); !committed) {
+      reporter.Report(committed.error());
+      return kExitFailed;
+    }
     return conversion.summary().left_out.empty() ? kExitDone : kExitSomeMissing;
   }
 

@@ -15,6 +15,7 @@
 #include "cli/paths.h"
 #include "kpack/content_key.h"
 #include "kpack/marker.h"
+#include "kpack/reader.h"
 #include "support/target_id.h"
 #include "support/target_table.h"
 #include "support/version.h"
@@ -142,6 +143,9 @@ Status Conversion::ChooseEntries(const rewriter::Module& module, Unit& unit) {
   // The entries belong to the binary and stay where they are.
   const std::vector<rewriter::FatbinEntry>& entries =
       binary_->fatbins()[module.fatbin].fatbin.entries;
+  for (const rewriter::FatbinEntry& entry : entries) {
+    if (entry.is_ptx()) unit.ptx.push_back(&entry);
+  }
   for (const std::string& arch : options_.arches) {
     Result<rewriter::PtxChoice> choice =
         rewriter::ChoosePtx(entries, CapabilityOf(arch));
@@ -557,6 +561,50 @@ Status Conversion::PrepareBundle() {
   return {};
 }
 
+// Archives of earlier conversions, for other targets, under the same name. If
+// they were made from this program they go on serving it. If not, they hold
+// other code under the same keys, and must not be found.
+Result<std::vector<std::string>> Conversion::StaleArchives() const {
+  namespace fs = std::filesystem;
+  std::vector<std::string> stale;
+  std::error_code error;
+  for (const auto& file : fs::directory_iterator(
+           FolderOf(options_.output) + "/" + kArchiveFolder, error)) {
+    const std::string path = file.path().string();
+    const std::string prefix = options_.group + "-";
+    if (file.path().filename().string().rfind(prefix, 0) != 0) continue;
+    const auto archive = kpack::Archive::Open(path);
+    if (!archive || (*archive)->group_name() != options_.group) continue;
+    const auto& arches = (*archive)->arches();
+    const bool replaced =
+        std::any_of(arches.begin(), arches.end(), [&](std::string_view arch) {
+          return archives_.count(std::string(arch)) != 0;
+        });
+    if (replaced) continue;
+    const auto is_ours = [&](const Unit& unit, std::string_view arch) {
+      const std::string key = kpack::ModuleKey(options_.group, *unit.index);
+      const kpack::Entry* entry = (*archive)->Find(key, arch);
+      if (entry == nullptr) return true;
+      const auto content = entry->metadata.Find("content_key").AsString();
+      return content &&
+             std::any_of(unit.ptx.begin(), unit.ptx.end(),
+                         [&](const rewriter::FatbinEntry* ptx) {
+                           const auto text = rewriter::UnpackPtx(*ptx);
+                           return text && kpack::ContentKey(*text) == *content;
+                         });
+    };
+    for (const std::unique_ptr<Unit>& unit : units_) {
+      if (!unit->index) continue;
+      if (!std::all_of(arches.begin(), arches.end(),
+                       [&](std::string_view a) { return is_ours(*unit, a); })) {
+        stale.push_back(path);
+        break;
+      }
+    }
+  }
+  return stale;
+}
+
 Status Conversion::Commit() {
   // A new file of ours under its final name goes again if a later one cannot
   // get its name; a file that took the place of an older one stays, whole.
@@ -568,6 +616,12 @@ Status Conversion::Commit() {
     return {};
   };
   const auto commit_all = [&]() -> Status {
+    CERB_TRY(const std::vector<std::string> stale, StaleArchives());
+    for (const std::string& path : stale) {
+      if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
+        return Err(ErrnoDiag(path, "cannot remove", errno));
+      }
+    }
     for (auto& [target, archive] : archives_) {
       CERB_TRY_VOID(commit(ArchivePath(target), archive));
     }

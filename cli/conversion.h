@@ -85,8 +85,9 @@ class Conversion {
     std::string_view embedded;  // instead of entries
     std::string missing;        // why there is no PTX
     std::size_t kernel_count = 0;
-    std::map<std::string, std::string> failed;  // kernel → reason
-    std::string fallback_ptx;                   // text for the ptx archive
+    std::map<std::string, std::string> failed;      // kernel → reason
+    std::string fallback_ptx;                       // text for the ptx archive
+    std::vector<const rewriter::FatbinEntry*> ptx;  // all of its fatbin's
     std::uint32_t sm = 0;
     std::string ptx_version;
   };
@@ -110,6 +111,7 @@ class Conversion {
   Status AddToArchive(const UnitTask& task, Bytes code);
   Status AddFallback();
   Status PrepareBundle();
+  Result<std::vector<std::string>> StaleArchives() const;
 
   const ConversionOptions options_;
   Reporter& reporter_;
