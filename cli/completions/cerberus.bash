@@ -1,0 +1,34 @@
+# bash completion of cerberus; installed where bash-completion looks for it.
+_cerberus() {
+  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+  local verb=${COMP_WORDS[1]} options
+  local common='--quiet --verbose --json --color --help --help-all'
+  [[ ${COMP_WORDS[0]##*/} == cerberus-convert ]] && verb=convert
+  if [[ $verb != convert || ${COMP_WORDS[0]##*/} == cerberus ]] &&
+    ((COMP_CWORD == 1)); then
+    COMPREPLY=($(compgen -W 'convert list compile verify --help --version' \
+      -- "$cur"))
+    return
+  fi
+  case $prev in
+    --arch)
+      COMPREPLY=($(compgen -W 'gfx1030 gfx1100 gfx1201 gfx90a gfx942 gfx950' \
+        -- "$cur"))
+      return ;;
+    --emit) COMPREPLY=($(compgen -W 'hsaco obj asm ll ll-raw' -- "$cur"))
+      return ;;
+    --color) COMPREPLY=($(compgen -W 'auto always never' -- "$cur")); return ;;
+  esac
+  case $verb in
+    convert) options='--output --group --bundle --arch --keep-fatbin
+      --dry-run --keep-going --jobs --in-process --compile-seconds
+      --compile-memory' ;;
+    compile) options='--output --emit --arch --keep-going --verify-each' ;;
+  esac
+  if [[ $cur == -* ]]; then
+    COMPREPLY=($(compgen -W "$options $common" -- "$cur"))
+  else
+    COMPREPLY=($(compgen -f -- "$cur"))
+  fi
+}
+complete -o filenames -F _cerberus cerberus cerberus-convert

@@ -1,0 +1,31 @@
+# fish completion of cerberus.
+set -l verbs convert list compile verify
+set -l targets gfx1030 gfx1100 gfx1201 gfx90a gfx942 gfx950
+complete -c cerberus -n "not __fish_seen_subcommand_from $verbs" -f -a convert -d 'convert a CUDA program or library'
+complete -c cerberus -n "not __fish_seen_subcommand_from $verbs" -f -a list -d 'show the device code in a file'
+complete -c cerberus -n "not __fish_seen_subcommand_from $verbs" -f -a compile -d 'compile one PTX file to one code object'
+complete -c cerberus -n "not __fish_seen_subcommand_from $verbs" -f -a verify -d 'check a converted file against its original'
+
+complete -c cerberus -s q -l quiet -d 'print errors only'
+complete -c cerberus -s v -l verbose -d 'say more'
+complete -c cerberus -l json -d 'report on stdout as JSON'
+complete -c cerberus -l color -x -a 'auto always never' -d 'when to use colour'
+complete -c cerberus -s h -l help -d 'show the options'
+complete -c cerberus -l help-all -d 'show all options'
+
+for both in convert compile
+    complete -c cerberus -n "__fish_seen_subcommand_from $both" -s o -l output -r -d 'output file'
+    complete -c cerberus -n "__fish_seen_subcommand_from $both" -l arch -x -a "$targets" -d 'target ids'
+    complete -c cerberus -n "__fish_seen_subcommand_from $both" -s k -l keep-going -d 'leave out kernels that fail'
+end
+complete -c cerberus -n '__fish_seen_subcommand_from convert' -l group -x -d 'name of the archives'
+complete -c cerberus -n '__fish_seen_subcommand_from convert' -l bundle -d 'put all that the output needs beside it'
+complete -c cerberus -n '__fish_seen_subcommand_from convert' -l keep-fatbin -d 'the output runs on NVIDIA GPUs too'
+complete -c cerberus -n '__fish_seen_subcommand_from convert' -s n -l dry-run -d 'print what would change'
+complete -c cerberus -n '__fish_seen_subcommand_from convert' -s j -l jobs -x -d 'compilers at a time'
+complete -c cerberus -n '__fish_seen_subcommand_from convert' -l in-process -d 'compile without child processes'
+complete -c cerberus -n '__fish_seen_subcommand_from convert' -l compile-seconds -x -d 'time limit for one module'
+complete -c cerberus -n '__fish_seen_subcommand_from convert' -l compile-memory -x -d 'memory limit for one module'
+complete -c cerberus -n '__fish_seen_subcommand_from compile' -l emit -x -a 'hsaco obj asm ll ll-raw' -d 'what to write'
+complete -c cerberus -n '__fish_seen_subcommand_from compile' -s O -x -a '0 1 2 3' -d 'optimisation'
+complete -c cerberus -n '__fish_seen_subcommand_from compile' -l verify-each -d 'check the IR after every pass'
