@@ -46,9 +46,10 @@ Result<Allocation> Memory::Allocate(std::uint64_t size,
     return Err(DiagCode::kIo, fmt::format("out of memory: {} bytes", size));
   }
   // Every allocation has pages of its own: fresh pages are zero, and an
-  // address is not used again while stale pointers to it are likely.
+  // address is not used again while stale pointers to it are likely. One page
+  // more belongs to none, so that a step out of one never lands in the next.
   const std::uint64_t slack = alignment > kPage ? alignment : 0;
-  const std::uint64_t bytes = AlignUp(size + slack, kPage);
+  const std::uint64_t bytes = AlignUp(size + slack, kPage) + kPage;
   void* map = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (map == MAP_FAILED) {
