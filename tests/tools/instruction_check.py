@@ -16,6 +16,7 @@ known_differences.py.
 
 import argparse
 import collections
+import functools
 import hashlib
 import importlib
 import json
@@ -35,8 +36,8 @@ from hip_ctypes import Hip, HipError
 from known_differences import OVERRIDES, TOLERANCE, UNCHECKED
 from pcode import Env, PcodeError, Val
 
-LANES = 256  # per vector instruction: 8 waves of 32 or 4 of 64
-SCALARS = 128
+LANES = 128  # per vector instruction: 4 waves of 32 or 2 of 64
+SCALARS = 64
 
 ARCH = {"gfx10": None, "gfx11": "rdna3", "gfx12": "rdna4", "gfx9": "cdna"}
 
@@ -93,18 +94,26 @@ BF16 = [0, 0x8000, 0x3f80, 0xbf80, 0x4000, 1, 0x7f, 0x80, 0x7f7f, 0x7f80,
         0xff80, 0x7fc0, 0x7f81, 0x4049]
 
 
-def pool_value(rng, fmt, bits):
-    """A value of an operand's format: an edge, or random."""
-    name = fmt.name.replace("FMT_NUM_", "").replace("FMT_", "")
+@functools.lru_cache(None)
+def format_parts(name):
+    """("F16", 2) of "FMT_NUM_PK2_F16"."""
+    name = name.replace("FMT_NUM_", "").replace("FMT_", "")
     packed = re.match(r"PK(\d*)_(\w+)", name)
     if packed:
-        part = packed.group(2)
-        width = bits // int(packed.group(1) or 2)
-        value = 0
-        for _ in range(bits // width):
-            value = value << width | scalar_value(rng, part, width)
-        return value
-    return scalar_value(rng, name, bits)
+        return packed.group(2), int(packed.group(1) or 2)
+    return name, 1
+
+
+def pool_value(rng, fmt, bits):
+    """A value of an operand's format: an edge, or random."""
+    part, count = format_parts(fmt.name)
+    if count == 1:
+        return scalar_value(rng, part, bits)
+    width = bits // count
+    value = 0
+    for _ in range(count):
+        value = value << width | scalar_value(rng, part, width)
+    return value
 
 
 def scalar_value(rng, name, bits):
@@ -603,8 +612,10 @@ class Checker:
     def wave_records(self, rng, count, plain=False):
         records = []
         full = (1 << self.t.wave) - 1
-        masks = [full, full, 0x5555555555555555 & full, 1, 0xffff, full,
+        masks = [full, 0x5555555555555555 & full, full, 1, 0xffff, full,
                  1 << (self.t.wave - 1), 0xf0f0f0f0f0f0f0f0 & full]
+        rng.shuffle(masks)
+        masks.insert(0, full)
         for i in range(count):
             records.append({
                 "s0": 0, "s1": 0, "s2": 0,

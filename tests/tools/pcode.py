@@ -114,9 +114,9 @@ def as_number(v):
         return -math.inf if s else math.inf
     _, p, bias = FORMATS[(v.t, v.w)]
     if e == 0:
-        x = Fraction(m) * Fraction(2)**(1 - bias - (p - 1))
+        x = Fraction(m) * power_of_two(1 - bias - (p - 1))
     else:
-        x = Fraction(m | 1 << (p - 1)) * Fraction(2)**(e - bias - (p - 1))
+        x = Fraction(m | 1 << (p - 1)) * power_of_two(e - bias - (p - 1))
     return -x if s else x
 
 
@@ -135,10 +135,20 @@ def infinity(t, w, sign):
     return Val(sign << (w - 1) | ((1 << (w - p)) - 1) << (p - 1), w, t)
 
 
+POWERS = {}
+
+
+def power_of_two(e):
+    value = POWERS.get(e)
+    if value is None:
+        value = POWERS[e] = Fraction(2)**e
+    return value
+
+
 def log2_floor(x):
     """floor(log2(x)) of a positive fraction."""
     e = x.numerator.bit_length() - x.denominator.bit_length()
-    if Fraction(2)**e > x:
+    if power_of_two(e) > x:
         e -= 1
     return e
 
@@ -157,7 +167,7 @@ def round_to(x, t, w, zero_sign=0, mode="rne"):
     sign = int(x < 0)
     x = abs(x)
     e = max(log2_floor(x), 1 - bias)
-    ulp = Fraction(2)**(e - (p - 1))
+    ulp = power_of_two(e - (p - 1))
     q = x / ulp
     n = q.numerator // q.denominator
     rest = q - n
@@ -183,13 +193,23 @@ def round_to(x, t, w, zero_sign=0, mode="rne"):
     return Val(sign << (w - 1) | exp << (p - 1) | mant, w, t)
 
 
+def convert_nan(v, t, w):
+    """A NaN in another format, with as much of its payload as fits: the
+    manual asks isSignalNAN(64'F(S0.f32))."""
+    p, q = FORMATS[(v.t, v.w)][1], FORMATS[(t, w)][1]
+    payload = v.bits & ((1 << (p - 1)) - 1)
+    payload = payload << (q - p) if q > p else payload >> (p - q) or 1
+    nan = quiet_nan(t, w, sign_of(v))
+    return Val(nan.bits & ~(1 << (q - 2)) | payload, w, t)
+
+
 def to_float(v, t, w):
     """Conversion of any value to a floating-point format, one rounding."""
     if v.t == t and v.w == w:
         return v
     if v.t in ("f", "bf", "fp8", "bf8"):
         if is_nan(v):
-            return quiet_nan(t, w, sign_of(v))
+            return convert_nan(v, t, w)
         return round_to(as_number(v), t, w, sign_of(v))
     return round_to(as_number(v), t, w)
 
