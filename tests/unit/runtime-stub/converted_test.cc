@@ -1,0 +1,304 @@
+// From a wrapper to code: converted files, kept fatbins, archives, content
+// keys, and the fallback behind them.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <dlfcn.h>
+
+#include "../rewriter/fatbin_builder.h"
+#include "code_object_builder.h"
+#include "driver.h"
+#include "kpack/content_key.h"
+#include "kpack/marker.h"
+#include "kpack/writer.h"
+#include "rewriter/rewriter.h"
+
+namespace cerberus::stub {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+namespace fs = std::filesystem;
+
+constexpr char kGroup[] = "gpu";
+
+Bytes CodeWith(const std::string& kernel, int abi = 1) {
+  TestCodeObject object;
+  object.kernels = {SimpleKernel(kernel)};
+  object.abi = abi;
+  return object.Build();
+}
+
+class ConvertedTest : public DriverTest {
+ protected:
+  void SetUp() override {
+    DriverTest::SetUp();
+    setenv("FAKE_JIT_LOG", (folder_.path() + "/jit.log").c_str(), 1);
+    fs::create_directory(folder_.path() + "/.kpack");
+  }
+  void TearDown() override {
+    for (const char* name :
+         {"FAKE_JIT_LOG", "CUDA_FORCE_PTX_JIT", "CUDA_DISABLE_PTX_JIT"}) {
+      unsetenv(name);
+    }
+    DriverTest::TearDown();
+    if (library_ != nullptr) dlclose(library_);
+  }
+
+  // Converts the library into the test's folder, opens it, and returns its
+  // wrapper.
+  const void* Convert(bool keep_fatbin = false) {
+    auto binary = rewriter::Binary::Open(GPU_LIBRARY);
+    EXPECT_TRUE(binary) << binary.error().ToString();
+    rewriter::PlanOptions options;
+    options.search_paths = {std::string(".kpack/") + kGroup +
+                            "-@GFXARCH@.kpack"};
+    options.kernel_name = kGroup;
+    options.keep_fatbin = keep_fatbin;
+    options.converter_version = "test";
+    auto plan = rewriter::PlanConversion(*binary, options);
+    EXPECT_TRUE(plan) << plan.error().ToString();
+    const std::string path = folder_.path() + "/libgpu.so";
+    auto out = OutputFile::Create(path, 0755);
+    EXPECT_TRUE(rewriter::Rewrite(*binary, *plan, *out));
+    EXPECT_TRUE(out->Commit());
+    return Open(path);
+  }
+  const void* Open(const std::string& path) {
+    library_ = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    EXPECT_NE(library_, nullptr) << dlerror();
+    using GetWrapper = const void*();
+    return reinterpret_cast<GetWrapper*>(dlsym(library_, "gpu_wrapper"))();
+  }
+
+  void WriteArchive(const std::string& arch, const std::string& key,
+                    const std::string& type, ByteSpan bytes,
+                    std::int64_t abi = 1) {
+    auto writer = kpack::ArchiveWriter::Create(
+        folder_.path() + "/.kpack/" + kGroup + "-" + arch + ".kpack",
+        {kGroup, arch, kpack::Compression::kZstdPerKernel});
+    kpack::Metadata metadata;
+    if (type == "hsaco") metadata["cerberus_abi"] = abi;
+    EXPECT_TRUE(writer->Add(key, arch, type, bytes, metadata));
+    EXPECT_TRUE(writer->Finish());
+    EXPECT_TRUE(writer->Commit());
+  }
+
+  // Loads the image; the kernel's answer.
+  CUresult FindKernel(const void* image, const char* kernel) {
+    CUlibrary library = nullptr;
+    CUresult result = CU(cuLibraryLoadData)(&library, image, nullptr, nullptr,
+                                            0, nullptr, nullptr, 0);
+    if (result != CUDA_SUCCESS) return result;
+    CUkernel found = nullptr;
+    result = CU(cuLibraryGetKernel)(&found, library, kernel);
+    CU(cuLibraryUnload)(library);
+    return result;
+  }
+  std::vector<std::string> JitStarts() {
+    std::ifstream file(folder_.path() + "/jit.log");
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(file, line);) lines.push_back(line);
+    return lines;
+  }
+
+  TempFolder folder_;
+  void* library_ = nullptr;
+};
+
+std::string Key() { return kpack::ModuleKey(kGroup, 0); }
+
+TEST_F(ConvertedTest, PrebuiltCodeIsUsed) {
+  WriteArchive("gfx1100", Key(), "hsaco", CodeWith("prebuilt"));
+  const void* wrapper = Convert();
+  EXPECT_EQ(FindKernel(wrapper, "prebuilt"), CUDA_SUCCESS);
+  EXPECT_EQ(FindKernel(wrapper, "from_ptx"), CUDA_ERROR_NOT_FOUND);
+  EXPECT_THAT(JitStarts(), IsEmpty());
+}
+
+TEST_F(ConvertedTest, KeptFatbinIsFoundByTheWrappersAddress) {
+  WriteArchive("gfx1100", Key(), "hsaco", CodeWith("prebuilt"));
+  const void* wrapper = Convert(/*keep_fatbin=*/true);
+  EXPECT_EQ(FindKernel(wrapper, "prebuilt"), CUDA_SUCCESS);
+  EXPECT_THAT(JitStarts(), IsEmpty());
+}
+
+TEST_F(ConvertedTest, GenericTargetServes) {
+  WriteArchive("gfx11-generic", Key(), "hsaco", CodeWith("generic"));
+  EXPECT_EQ(FindKernel(Convert(), "generic"), CUDA_SUCCESS);
+  EXPECT_THAT(JitStarts(), IsEmpty());
+}
+
+TEST_F(ConvertedTest, NothingIsLoadedBeforeAKernelIsAskedFor) {
+  const void* wrapper = Convert();
+  CUlibrary library = nullptr;
+  ASSERT_EQ(CU(cuLibraryLoadData)(&library, wrapper, nullptr, nullptr, 0,
+                                  nullptr, nullptr, 0),
+            CUDA_SUCCESS);
+  EXPECT_THAT(JitStarts(), IsEmpty());
+  EXPECT_EQ(Fake().calls["hipModuleLoadData"], 0);
+  CU(cuLibraryUnload)(library);
+}
+
+TEST_F(ConvertedTest, WithoutTheArchiveThePtxIsCompiled) {
+  StderrCapture capture;
+  const void* wrapper = Convert();
+  EXPECT_EQ(FindKernel(wrapper, "from_ptx"), CUDA_SUCCESS);
+  EXPECT_THAT(JitStarts(), SizeIs(1));
+  EXPECT_THAT(capture.Text(), HasSubstr("compiling libgpu.so: module 0"));
+}
+
+TEST_F(ConvertedTest, ArchivedPtxComesBeforeTheFatbin) {
+  const std::string ptx = ".version 9.0\n.entry archived(.param .u64 p){}\n";
+  WriteArchive("ptx", Key(), "ptx", AsBytes(ptx));
+  StderrCapture capture;
+  EXPECT_EQ(FindKernel(Convert(), "archived"), CUDA_SUCCESS);
+}
+
+TEST_F(ConvertedTest, CodeOfAnotherAbiIsNotUsed) {
+  WriteArchive("gfx1100", Key(), "hsaco", CodeWith("other", 2), 2);
+  StderrCapture capture;
+  const void* wrapper = Convert();
+  EXPECT_EQ(FindKernel(wrapper, "from_ptx"), CUDA_SUCCESS);
+  EXPECT_THAT(capture.Text(), HasSubstr("launch ABI 2"));
+}
+
+// The archive says one thing and the code object in it another.
+TEST_F(ConvertedTest, CodeThatContradictsItsArchiveIsNotUsed) {
+  WriteArchive("gfx1100", Key(), "hsaco", CodeWith("other", 2), 1);
+  StderrCapture capture;
+  EXPECT_EQ(FindKernel(Convert(), "from_ptx"), CUDA_SUCCESS);
+}
+
+TEST_F(ConvertedTest, BrokenArchiveFallsBack) {
+  std::ofstream(folder_.path() + "/.kpack/gpu-gfx1100.kpack") << "garbage";
+  StderrCapture capture;
+  EXPECT_EQ(FindKernel(Convert(), "from_ptx"), CUDA_SUCCESS);
+  EXPECT_THAT(JitStarts(), SizeIs(1));
+}
+
+TEST_F(ConvertedTest, EnvironmentForcesOrForbidsCompiling) {
+  WriteArchive("gfx1100", Key(), "hsaco", CodeWith("prebuilt"));
+  const void* wrapper = Convert();
+  StderrCapture capture;
+  setenv("CUDA_FORCE_PTX_JIT", "1", 1);
+  EXPECT_EQ(FindKernel(wrapper, "from_ptx"), CUDA_SUCCESS);
+  setenv("CUDA_DISABLE_PTX_JIT", "1", 1);
+  EXPECT_EQ(FindKernel(wrapper, "from_ptx"),
+            CUDA_ERROR_JIT_COMPILATION_DISABLED);
+  unsetenv("CUDA_FORCE_PTX_JIT");
+  EXPECT_EQ(FindKernel(wrapper, "prebuilt"), CUDA_SUCCESS);
+}
+
+TEST_F(ConvertedTest, UnconvertedWrapperIsCompiled) {
+  StderrCapture capture;
+  EXPECT_EQ(FindKernel(Open(GPU_LIBRARY), "from_ptx"), CUDA_SUCCESS);
+  EXPECT_THAT(JitStarts(), SizeIs(1));
+}
+
+// PTX handed over as text is found in the archives of the process by its
+// content.
+TEST_F(ConvertedTest, TextIsFoundByItsContent) {
+  const std::string ptx =
+      ".version 9.0\n.target sm_75\n.entry text(.param .u64 p) { ret; }\n";
+  WriteArchive("gfx1100", kpack::ContentKey(ptx) + "#", "hsaco",
+               CodeWith("text_prebuilt"));
+  Convert();
+  EXPECT_EQ(FindKernel(ptx.c_str(), "text_prebuilt"), CUDA_SUCCESS);
+  EXPECT_THAT(JitStarts(), IsEmpty());
+  StderrCapture capture;
+  const std::string other = ptx + "//\n";
+  EXPECT_EQ(FindKernel(other.c_str(), "text"), CUDA_SUCCESS);
+  EXPECT_THAT(JitStarts(), SizeIs(1));
+}
+
+// --- which of several PTX entries ---
+
+rewriter::testing::EntrySpec Ptx(std::uint32_t sm, std::uint64_t flags = 0x11,
+                                 const std::string& more = "") {
+  rewriter::testing::EntrySpec spec;
+  spec.sm = sm;
+  spec.flags = flags;
+  spec.content = ".version 9.0\n.target sm_" + std::to_string(sm) +
+                 "\n.visible .entry k" + std::to_string(sm) +
+                 "(.param .u64 p) { ret; }\n" + more;
+  return spec;
+}
+
+struct ChoiceCase {
+  const char* what;
+  std::vector<rewriter::testing::EntrySpec> entries;
+  const char* kernel;
+};
+
+TEST_F(ConvertedTest, NewestPtxThatTheDeviceIsPresentedAs) {
+  rewriter::testing::EntrySpec cubin = Ptx(86);
+  cubin.kind = 2;
+  rewriter::testing::EntrySpec lz4 = Ptx(80);
+  lz4.packing = 'l';
+  rewriter::testing::EntrySpec zstd = Ptx(80);
+  zstd.packing = 'z';
+  const std::vector<ChoiceCase> cases = {
+      {"newest not above 8.6", {Ptx(75), Ptx(86), Ptx(90)}, "k86"},
+      {"no cubin", {cubin, Ptx(75)}, "k75"},
+      {"an older one where the newer does not compile",
+       {Ptx(75), Ptx(86, 0x11, "// test: error\n")},
+       "k75"},
+      {"a newer one where nothing else is", {Ptx(90)}, "k90"},
+      {"LZ4", {lz4}, "k80"},
+      {"zstd", {zstd}, "k80"},
+  };
+  for (const ChoiceCase& c : cases) {
+    const Bytes fatbin = rewriter::testing::FatbinOf(c.entries);
+    StderrCapture capture;
+    EXPECT_EQ(FindKernel(fatbin.data(), c.kernel), CUDA_SUCCESS)
+        << c.what << ": " << capture.Text();
+  }
+}
+
+TEST_F(ConvertedTest, FatbinsWithoutPtx) {
+  rewriter::testing::EntrySpec cubin = Ptx(86);
+  cubin.kind = 2;
+  const Bytes fatbin = rewriter::testing::FatbinOf({cubin});
+  StderrCapture capture;
+  EXPECT_EQ(FindKernel(fatbin.data(), "k86"), CUDA_ERROR_NO_BINARY_FOR_GPU);
+  EXPECT_THAT(capture.Text(), HasSubstr("no code for gfx1100"));
+}
+
+// The linked image of an -rdc program leads to its translation units.
+TEST_F(ConvertedTest, SeparatelyCompiledUnits) {
+  const Bytes linked = rewriter::testing::FatbinOf({});
+  const Bytes one = rewriter::testing::FatbinOf({Ptx(75)});
+  const Bytes two = rewriter::testing::FatbinOf({Ptx(80)});
+  struct Wrapper {
+    std::uint32_t magic, version;
+    const void* data;
+    const void* const* last;
+  };
+  const void* const single[] = {one.data(), nullptr};
+  const void* const both[] = {one.data(), two.data(), nullptr};
+  StderrCapture capture;
+  const Wrapper with_one = {0x466243b1, 2, linked.data(), single};
+  EXPECT_EQ(FindKernel(&with_one, "k75"), CUDA_SUCCESS);
+  const Wrapper with_two = {0x466243b1, 2, linked.data(), both};
+  EXPECT_EQ(FindKernel(&with_two, "k75"), CUDA_ERROR_NO_BINARY_FOR_GPU);
+  EXPECT_THAT(capture.Text(), HasSubstr("-rdc"));
+}
+
+TEST_F(ConvertedTest, WrapperThatLeadsNowhere) {
+  const std::uint64_t rubbish[4] = {};
+  struct {
+    std::uint32_t magic, version;
+    const void* data;
+    void* last;
+  } wrapper = {0x466243b1, 1, rubbish, nullptr};
+  StderrCapture capture;
+  EXPECT_EQ(FindKernel(&wrapper, "k"), CUDA_ERROR_INVALID_IMAGE);
+  wrapper.data = nullptr;
+  EXPECT_EQ(FindKernel(&wrapper, "k"), CUDA_ERROR_INVALID_IMAGE);
+}
+
+}  // namespace
+}  // namespace cerberus::stub
