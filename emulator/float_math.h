@@ -59,6 +59,18 @@ template <typename T> inline T FmaF(T a, T b, T c) {
   return PickNan(FmaRaw(a, b, c), a, b, c);
 }
 
+// The result of a selection, its denormals flushed where MODE says so (the
+// host's control register stands as MODE does; selecting alone would not).
+template <typename T> inline T Selected(T v) {
+  T r;
+  if constexpr (sizeof(T) == 4) {
+    r = __builtin_canonicalizef(v);
+  } else {
+    r = __builtin_canonicalize(v);
+  }
+  return IsNan(v) ? v : r;
+}
+
 // v_min and v_max: -0 is less than +0; a number wins over a quiet NaN; with
 // MODE.IEEE a signalling NaN comes back quieted.
 template <typename T> inline T MinF(T a, T b, bool ieee) {
@@ -66,6 +78,7 @@ template <typename T> inline T MinF(T a, T b, bool ieee) {
   const bool less = a < b || (zero && std::signbit(a) && !std::signbit(b));
   T r = less ? a : b;
   r = IsNan(b) ? a : IsNan(a) ? b : r;
+  r = Selected(r);
   r = ieee && IsSnan(b) ? Quiet(b) : r;
   return ieee && IsSnan(a) ? Quiet(a) : r;
 }
@@ -74,6 +87,7 @@ template <typename T> inline T MaxF(T a, T b, bool ieee) {
   const bool more = a > b || (zero && !std::signbit(a) && std::signbit(b));
   T r = more ? a : b;
   r = IsNan(b) ? a : IsNan(a) ? b : r;
+  r = Selected(r);
   r = ieee && IsSnan(b) ? Quiet(b) : r;
   return ieee && IsSnan(a) ? Quiet(a) : r;
 }
@@ -94,7 +108,7 @@ template <typename T> inline T MinimumF(T a, T b) {
          : IsSnan(b) ? Quiet(b)
          : IsNan(a)  ? a
          : IsNan(b)  ? b
-                     : r;
+                     : Selected(r);
 }
 template <typename T> inline T MaximumF(T a, T b) {
   const bool zero = a == 0 && b == 0;
@@ -103,7 +117,7 @@ template <typename T> inline T MaximumF(T a, T b) {
          : IsSnan(b) ? Quiet(b)
          : IsNan(a)  ? a
          : IsNan(b)  ? b
-                     : r;
+                     : Selected(r);
 }
 // v_min_num and v_max_num (gfx12): IEEE 754-2019, numbers win, also over
 // signalling NaNs.
@@ -111,13 +125,13 @@ template <typename T> inline T MinNumF(T a, T b) {
   const bool zero = a == 0 && b == 0;
   const T r = a < b || (zero && std::signbit(a) && !std::signbit(b)) ? a : b;
   if (IsNan(a) && IsNan(b)) return Quiet(a);
-  return IsNan(a) ? b : IsNan(b) ? a : r;
+  return Selected(IsNan(a) ? b : IsNan(b) ? a : r);
 }
 template <typename T> inline T MaxNumF(T a, T b) {
   const bool zero = a == 0 && b == 0;
   const T r = a > b || (zero && !std::signbit(a) && std::signbit(b)) ? a : b;
   if (IsNan(a) && IsNan(b)) return Quiet(a);
-  return IsNan(a) ? b : IsNan(b) ? a : r;
+  return Selected(IsNan(a) ? b : IsNan(b) ? a : r);
 }
 
 inline int Exponent(float v) { return Bits(v) >> 23 & 0xff; }
