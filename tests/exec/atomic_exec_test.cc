@@ -119,14 +119,14 @@ void RunOwnCells(const LoweredSpelling& lowered, bool returns) {
       ".visible .entry k(.param .u64 cells, .param .u64 b, .param .u64 c,"
       " .param .u64 old, .param .u64 new)\n{\n"
       "  .reg .b64 %cells, %b, %c, %old, %new, %at, %policy;\n"
-      "  .reg .b32 %tid;\n  .reg " + type +
+      "  .reg .b32 %thread;\n  .reg " + type +
       " %x<8>, %y<8>, %z<8>, %o<8>, %n<8>;\n"
       "  .shared .align 32 .b8 window[" + std::to_string(bytes * kThreads) +
-      "];\n  mov.b64 %policy, 0;\n  mov.u32 %tid, %tid.x;\n";
+      "];\n  mov.b64 %policy, 0;\n  mov.u32 %thread, %tid.x;\n";
   for (const char* name : {"cells", "b", "c", "old", "new"}) {
     const std::string n(name);
     text += "  ld.param.u64 %" + n + ", [" + n + "];\n  mad.wide.u32 %" + n +
-            ", %tid, " + stride + ", %" + n + ";\n";
+            ", %thread, " + stride + ", %" + n + ";\n";
   }
   const auto each = [&](const std::string& format_before,
                         const std::string& reg, const std::string& base,
@@ -142,7 +142,7 @@ void RunOwnCells(const LoweredSpelling& lowered, bool returns) {
   each("ld.global", "y", "b", true);
   each("ld.global", "z", "c", true);
   if (shared) {
-    text += "  mov.u64 %at, window;\n  mad.wide.u32 %at, %tid, " + stride +
+    text += "  mov.u64 %at, window;\n  mad.wide.u32 %at, %thread, " + stride +
             ", %at;\n";
     each("ld.global", "x", "cells", true);
     each("st.shared", "x", "at", false);

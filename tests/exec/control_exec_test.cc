@@ -23,10 +23,10 @@ std::vector<std::uint64_t> RunThreads(const std::string& module_scope,
   const std::string text =
       ".version 9.0\n.target sm_100a\n.address_size 64\n" + module_scope +
       ".visible .entry k(.param .u64 out)\n{\n"
-      "  .reg .b64 %out, %result, %l<8>;\n  .reg .b32 %tid, %r<16>;\n"
+      "  .reg .b64 %out, %result, %l<8>;\n  .reg .b32 %thread, %r<16>;\n"
       "  .reg .pred %p<8>;\n  .reg .f32 %f<8>;\n"
-      "  ld.param.u64 %out, [out];\n  mov.u32 %tid, %tid.x;\n"
-      "  mad.wide.u32 %out, %tid, 8, %out;\n  mov.u64 %result, 0;\n" +
+      "  ld.param.u64 %out, [out];\n  mov.u32 %thread, %tid.x;\n"
+      "  mad.wide.u32 %out, %thread, 8, %out;\n  mov.u64 %result, 0;\n" +
       body + "  st.global.u64 [%out], %result;\n  ret;\n}\n";
   std::vector<std::uint64_t> out(kThreads);
   auto module = PtxModule::Compile(text);
@@ -51,7 +51,7 @@ TEST(ControlExec, BraInEveryForm) {
   for (const LoweredSpelling& s : spellings) {
     // Uniform jumps must be taken by all threads together.
     const auto out = RunThreads(
-        "", "  setp.gt.u32 %p0, %tid, 1000;\n  @%p0 " + s.text +
+        "", "  setp.gt.u32 %p0, %thread, 1000;\n  @%p0 " + s.text +
                 " FAR;\n  @!%p0 " + s.text + " NEAR;\n  mov.u64 %result, 1;\n"
                 "FAR:\n  add.u64 %result, %result, 2;\n"
                 "NEAR:\n  add.u64 %result, %result, 4;\n");
@@ -64,9 +64,9 @@ TEST(ControlExec, DivergentLoopsMeetAgain) {
   const auto out = RunThreads(
       "",
       "  mov.u32 %r0, 0;\n  mov.u32 %r1, 0;\n"
-      "LOOP:\n  setp.ge.u32 %p0, %r0, %tid;\n  @%p0 bra DONE;\n"
+      "LOOP:\n  setp.ge.u32 %p0, %r0, %thread;\n  @%p0 bra DONE;\n"
       "  add.u32 %r0, %r0, 1;\n  add.u32 %r1, %r1, %r0;\n  bra LOOP;\n"
-      "DONE:\n  and.b32 %r2, %tid, 1;\n  setp.eq.u32 %p1, %r2, 0;\n"
+      "DONE:\n  and.b32 %r2, %thread, 1;\n  setp.eq.u32 %p1, %r2, 0;\n"
       "  @%p1 bra EVEN;\n  mul.lo.u32 %r1, %r1, 3;\n"
       "EVEN:\n  add.u32 %r1, %r1, 100;\n  cvt.u64.u32 %result, %r1;\n");
   for (std::uint32_t t = 0; t < kThreads; ++t) {
@@ -78,7 +78,7 @@ TEST(ControlExec, DivergentLoopsMeetAgain) {
 TEST(ControlExec, GuardsPredicateAnyInstruction) {
   const auto out = RunThreads(
       "",
-      "  setp.lt.u32 %p0, %tid, 10;\n  mov.u32 %r0, 1;\n"
+      "  setp.lt.u32 %p0, %thread, 10;\n  mov.u32 %r0, 1;\n"
       "  @%p0 mov.u32 %r0, 2;\n  @!%p0 add.u32 %r0, %r0, 5;\n"
       "  @%p0 setp.eq.u32 %p1, 0, 0;\n  @!%p0 setp.eq.u32 %p1, 0, 1;\n"
       "  @%p1 add.u32 %r0, %r0, 40;\n  cvt.u64.u32 %result, %r0;\n");
@@ -96,7 +96,7 @@ TEST(ControlExec, BranchTables) {
     const bool uni = std::string(form) == "brx.idx.uni";
     const auto out = RunThreads(
         "", std::string(uni ? "  mov.u32 %r0, 2;\n"
-                            : "  rem.u32 %r0, %tid, 3;\n") +
+                            : "  rem.u32 %r0, %thread, 3;\n") +
                 "TABLE: .branchtargets A, B, C;\n  " + form +
                 " %r0, TABLE;\n"
                 "A:\n  mov.u64 %result, 10;\n  bra DONE;\n"
@@ -118,7 +118,7 @@ TEST(ControlExec, DirectCalls) {
     const auto out = RunThreads(
         kAddFunction,
         "  {\n  .param .b32 p0;\n  .param .b32 p1;\n  .param .b32 r;\n"
-        "  st.param.b32 [p0], %tid;\n  st.param.b32 [p1], 7;\n  " +
+        "  st.param.b32 [p0], %thread;\n  st.param.b32 [p1], 7;\n  " +
             std::string(form) +
             " (r), addmul, (p0, p1);\n  ld.param.b32 %r0, [r];\n  }\n"
             "  cvt.u64.u32 %result, %r0;\n");
@@ -132,7 +132,7 @@ TEST(ControlExec, CallsWithRegisterParameters) {
   const auto out = RunThreads(
       ".func (.reg .b32 %sum) add2(.reg .b32 %a, .reg .b32 %b)\n{\n"
       "  add.u32 %sum, %a, %b;\n  ret;\n}\n",
-      "  call (%r0), add2, (%tid, 5);\n  cvt.u64.u32 %result, %r0;\n");
+      "  call (%r0), add2, (%thread, 5);\n  cvt.u64.u32 %result, %r0;\n");
   for (std::uint32_t t = 0; t < kThreads; ++t) EXPECT_EQ(out[t], t + 5);
 }
 
@@ -144,7 +144,7 @@ TEST(ControlExec, CallsWithoutResultAndWithStructs) {
       "  add.u64 %l3, %l1, %l2;\n  st.u64 [%l0], %l3;\n  ret;\n}\n",
       "  .local .align 8 .b8 depot[8];\n"
       "  mov.u64 %l0, depot;\n  cvta.local.u64 %l1, %l0;\n"
-      "  cvt.u64.u32 %l2, %tid;\n"
+      "  cvt.u64.u32 %l2, %thread;\n"
       "  {\n  .param .b64 p0;\n  .param .align 8 .b8 p1[16];\n"
       "  st.param.b64 [p0], %l1;\n  st.param.b64 [p1], %l2;\n"
       "  st.param.b64 [p1+8], 1000;\n  call.uni store, (p0, p1);\n  }\n"
@@ -166,7 +166,7 @@ TEST(ControlExec, Recursion) {
       "  call (b), fib, (a);\n  ld.param.b32 %r4, [b];\n  }\n"
       "  add.u32 %r5, %r3, %r4;\n  st.param.b32 [r], %r5;\n  ret;\n"
       "BASE:\n  st.param.b32 [r], %r0;\n  ret;\n}\n",
-      "  and.b32 %r0, %tid, 7;\n"
+      "  and.b32 %r0, %thread, 7;\n"
       "  {\n  .param .b32 a;\n  .param .b32 b;\n  st.param.b32 [a], %r0;\n"
       "  call (b), fib, (a);\n  ld.param.b32 %r1, [b];\n  }\n"
       "  cvt.u64.u32 %result, %r1;\n");
@@ -182,10 +182,10 @@ TEST(ControlExec, IndirectCalls) {
           "  ld.param.u32 %r1, [b];\n  mul.lo.u32 %r2, %r0, 10;\n"
           "  sub.u32 %r3, %r2, %r1;\n  st.param.b32 [sum], %r3;\n  ret;\n}\n"
           ".global .align 8 .u64 table[2] = {addmul, submul};\n",
-      "  and.b32 %r0, %tid, 1;\n  mov.u64 %l0, table;\n"
+      "  and.b32 %r0, %thread, 1;\n  mov.u64 %l0, table;\n"
       "  mad.wide.u32 %l0, %r0, 8, %l0;\n  ld.global.u64 %l1, [%l0];\n"
       "  {\n  .param .b32 p0;\n  .param .b32 p1;\n  .param .b32 r;\n"
-      "  st.param.b32 [p0], %tid;\n  st.param.b32 [p1], 3;\n"
+      "  st.param.b32 [p0], %thread;\n  st.param.b32 [p1], 3;\n"
       "PROTO: .callprototype (.param .b32 _) _ (.param .b32 _, .param .b32 _);\n"
       "  call (r), %l1, (p0, p1), PROTO;\n  ld.param.b32 %r1, [r];\n  }\n"
       "  cvt.s64.s32 %result, %r1;\n");
@@ -201,7 +201,7 @@ TEST(ControlExec, RetAndExitEndTheirThreadsOnly) {
     for (const LoweredSpelling& s : LoweredSpellingsOf(opcode)) {
       if (s.Has("uni")) continue;  // all threads would have to leave
       const auto out =
-          RunThreads("", "  setp.lt.u32 %p0, %tid, 20;\n  @%p0 " + s.text +
+          RunThreads("", "  setp.lt.u32 %p0, %thread, 20;\n  @%p0 " + s.text +
                              ";\n  mov.u64 %result, 9;\n");
       for (std::uint32_t t = 0; t < kThreads; ++t) {
         EXPECT_EQ(out[t], t < 20 ? 0xeeeeu : 9u) << s.text << t;
@@ -217,7 +217,7 @@ TEST(ControlExec, RetAndExitEndTheirThreadsOnly) {
 TEST(ControlExec, NanosleepOnlyWaits) {
   for (const LoweredSpelling& s : LoweredSpellingsOf("nanosleep")) {
     const auto out = RunThreads("", "  " + s.text + " 100;\n  " + s.text +
-                                        " %tid;\n  mov.u64 %result, 6;\n");
+                                        " %thread;\n  mov.u64 %result, 6;\n");
     for (std::uint64_t r : out) EXPECT_EQ(r, 6u);
   }
 }
@@ -226,7 +226,7 @@ TEST(ControlExec, NanosleepOnlyWaits) {
 TEST(ControlExec, TrapEndsTheWave) {
   for (const LoweredSpelling& s : LoweredSpellingsOf("trap")) {
     const auto out = RunThreads(
-        "", "  setp.lt.u32 %p0, %tid, 32;\n  mov.u64 %result, 1;\n"
+        "", "  setp.lt.u32 %p0, %thread, 32;\n  mov.u64 %result, 1;\n"
             "  st.global.u64 [%out], %result;\n  @!%p0 bra DONE;\n  " +
                 s.text + ";\nDONE:\n  mov.u64 %result, 2;\n",
         true);

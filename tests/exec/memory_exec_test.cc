@@ -70,12 +70,12 @@ std::string PolicyOperand(const LoweredSpelling& s) {
 // out + t * bytes; the instruction under test does one half of it, plain
 // accesses of the same width the other.
 std::string Prologue(int bytes) {
-  return "  .reg .b64 %in, %out, %at, %policy;\n  .reg .b32 %tid, %a32, %z;\n"
+  return "  .reg .b64 %in, %out, %at, %policy;\n  .reg .b32 %thread, %a32, %z;\n"
          "  mov.b64 %policy, 0;\n"
          "  ld.param.u64 %in, [in];\n  ld.param.u64 %out, [out];\n"
-         "  mov.u32 %tid, %tid.x;\n"
-         "  mad.wide.u32 %in, %tid, " + std::to_string(bytes) + ", %in;\n"
-         "  mad.wide.u32 %out, %tid, " + std::to_string(bytes) + ", %out;\n";
+         "  mov.u32 %thread, %tid.x;\n"
+         "  mad.wide.u32 %in, %thread, " + std::to_string(bytes) + ", %in;\n"
+         "  mad.wide.u32 %out, %thread, " + std::to_string(bytes) + ", %out;\n";
 }
 
 // Element by element, so that wide vectors need no wide instruction.
@@ -111,7 +111,7 @@ Placed Place(const Access& a, const std::string& space, bool store) {
   const auto variable = [&](const std::string& kind) {
     return "  ." + kind + " .align 32 .b8 buffer[" + total + "];\n"
            "  mov.u64 %at, buffer;\n"
-           "  mad.wide.u32 %at, %tid, " + bytes + ", %at;\n";
+           "  mad.wide.u32 %at, %thread, " + bytes + ", %at;\n";
   };
   if (space == "global") return {"", "  mov.b64 %at, " +
         std::string(store ? "%out" : "%in") + ";\n", "%at"};
@@ -257,7 +257,7 @@ TEST(MemoryExec, LdConst) {
         std::to_string(size) + "] = {" + bytes + "};\n" +
         ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n" +
         Prologue(a.bytes()) + "  .reg " + RegisterOf(a) + " %r<8>;\n"
-        "  mov.u64 %at, table;\n  mad.wide.u32 %at, %tid, " +
+        "  mov.u64 %at, table;\n  mad.wide.u32 %at, %thread, " +
         std::to_string(a.bytes()) + ", %at;\n  " + s.text + " " +
         VectorOf(a, "%r") + ", [%at]" + PolicyOperand(s) + ";\n" +
         PlainStore(a, "%r", ".global", "%out") + "  ret;\n}\n";

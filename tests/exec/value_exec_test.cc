@@ -67,13 +67,13 @@ std::string KernelText(const std::string& name, const ValueTest& test) {
   const int outputs = static_cast<int>(test.outputs.size());
   std::string text = ".visible .entry " + name +
                      "(.param .u64 in, .param .u64 out)\n{\n"
-                     "  .reg .b64 %in, %out;\n  .reg .b32 %tid;\n"
+                     "  .reg .b64 %in, %out;\n  .reg .b32 %thread;\n"
                      "  ld.param.u64 %in, [in];\n"
                      "  ld.param.u64 %out, [out];\n"
-                     "  mov.u32 %tid, %tid.x;\n";
+                     "  mov.u32 %thread, %tid.x;\n";
   const auto stride = [](int n) { return std::to_string(n * 16); };
-  text += "  mad.wide.u32 %in, %tid, " + stride(inputs) + ", %in;\n";
-  text += "  mad.wide.u32 %out, %tid, " + stride(outputs) + ", %out;\n";
+  text += "  mad.wide.u32 %in, %thread, " + stride(inputs) + ", %in;\n";
+  text += "  mad.wide.u32 %out, %thread, " + stride(outputs) + ", %out;\n";
   for (int i = 0; i < inputs; ++i) {
     const PtxType& type = test.inputs[static_cast<std::size_t>(i)];
     text += "  .reg " + RegisterType(type) + " %a" + std::to_string(i) + ";\n";

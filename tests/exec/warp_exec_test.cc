@@ -25,12 +25,12 @@ std::string Kernel(const std::string& body) {
   std::string text =
       ".version 9.0\n.target sm_100a\n.address_size 64\n"
       ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
-      "  .reg .b64 %in, %out;\n  .reg .b32 %tid, %x<8>, %y<8>;\n"
+      "  .reg .b64 %in, %out;\n  .reg .b32 %thread, %x<8>, %y<8>;\n"
       "  .reg .b64 %l<8>;\n  .reg .pred %p<8>;\n"
       "  ld.param.u64 %in, [in];\n  ld.param.u64 %out, [out];\n"
-      "  mov.u32 %tid, %tid.x;\n"
-      "  mad.wide.u32 %in, %tid, 32, %in;\n"
-      "  mad.wide.u32 %out, %tid, 16, %out;\n";
+      "  mov.u32 %thread, %tid.x;\n"
+      "  mad.wide.u32 %in, %thread, 32, %in;\n"
+      "  mad.wide.u32 %out, %thread, 16, %out;\n";
   for (int i = 0; i < 8; ++i) {
     text += "  ld.global.u32 %x" + std::to_string(i) + ", [%in+" +
             std::to_string(4 * i) + "];\n";
@@ -146,7 +146,7 @@ TEST(WarpExec, Shfl) {
 
 TEST(WarpExec, ShflAmongTheLanesOfABranch) {
   const std::string text = Kernel(
-      "  and.b32 %y3, %tid, 31;\n  setp.lt.u32 %p1, %y3, 16;\n"
+      "  and.b32 %y3, %thread, 31;\n  setp.lt.u32 %p1, %y3, 16;\n"
       "  mov.u32 %y0, 7;\n"
       "  @!%p1 bra DONE;\n"
       "  shfl.sync.down.b32 %y0|%p0, %x0, 1, 0x100f, 0xffff;\n"
@@ -199,7 +199,7 @@ TEST(WarpExec, Vote) {
 
 TEST(WarpExec, VoteAndActivemaskInABranch) {
   const std::string text = Kernel(
-      "  and.b32 %y3, %tid, 3;\n  setp.eq.u32 %p1, %y3, 1;\n"
+      "  and.b32 %y3, %thread, 3;\n  setp.eq.u32 %p1, %y3, 1;\n"
       "  mov.u32 %y0, 0;\n  mov.u32 %y1, 0;\n"
       "  @!%p1 bra DONE;\n"
       "  activemask.b32 %y0;\n"
@@ -332,10 +332,10 @@ TEST(WarpExec, Elect) {
 // and every thread reads a word of another warp.
 std::string Exchange(const std::string& barrier) {
   return "  .shared .align 4 .b32 words[96];\n"
-         "  mov.u32 %y1, words;\n  mad.lo.u32 %y2, %tid, 4, %y1;\n"
+         "  mov.u32 %y1, words;\n  mad.lo.u32 %y2, %thread, 4, %y1;\n"
          "  st.shared.u32 [%y2], %x0;\n" +
          barrier +
-         "  add.u32 %y3, %tid, 40;\n  rem.u32 %y3, %y3, 96;\n"
+         "  add.u32 %y3, %thread, 40;\n  rem.u32 %y3, %y3, 96;\n"
          "  mad.lo.u32 %y3, %y3, 4, %y1;\n  ld.shared.u32 %y0, [%y3];\n"
          "  st.global.u32 [%out], %y0;\n";
 }
@@ -402,10 +402,10 @@ TEST(WarpExec, BarWarpSync) {
     if (!s.Has("warp")) continue;
     const std::string text = Kernel(
         "  .shared .align 4 .b32 words[96];\n"
-        "  mov.u32 %y1, words;\n  mad.lo.u32 %y2, %tid, 4, %y1;\n"
+        "  mov.u32 %y1, words;\n  mad.lo.u32 %y2, %thread, 4, %y1;\n"
         "  st.shared.u32 [%y2], %x0;\n  " +
         s.text +
-        " 0xffffffff;\n  xor.b32 %y3, %tid, 31;\n"
+        " 0xffffffff;\n  xor.b32 %y3, %thread, 31;\n"
         "  mad.lo.u32 %y3, %y3, 4, %y1;\n  ld.shared.u32 %y0, [%y3];\n"
         "  st.global.u32 [%out], %y0;\n");
     const std::vector<Lane> lanes = RandomLanes(12);
@@ -423,19 +423,19 @@ TEST(WarpExec, NamedBarriersCountTheirOwnThreads) {
     const std::string name(family);
     const std::string text = Kernel(
         "  .shared .align 4 .b32 words[96];\n"
-        "  mov.u32 %y1, words;\n  mad.lo.u32 %y2, %tid, 4, %y1;\n"
-        "  setp.lt.u32 %p0, %tid, 32;\n  setp.lt.u32 %p1, %tid, 64;\n"
+        "  mov.u32 %y1, words;\n  mad.lo.u32 %y2, %thread, 4, %y1;\n"
+        "  setp.lt.u32 %p0, %thread, 32;\n  setp.lt.u32 %p1, %thread, 64;\n"
         "  mov.u32 %y0, 0;\n"
         "  @%p0 bra PRODUCER;\n"
         "  @%p1 bra CONSUMER;\n"
         // The third warp synchronises with itself alone.
         "  st.shared.u32 [%y2], %x0;\n  " + name + ".sync 2, 32;\n"
-        "  sub.u32 %y3, 159, %tid;\n  mad.lo.u32 %y3, %y3, 4, %y1;\n"
+        "  sub.u32 %y3, 159, %thread;\n  mad.lo.u32 %y3, %y3, 4, %y1;\n"
         "  ld.shared.u32 %y0, [%y3];\n  bra DONE;\n"
         "PRODUCER:\n  st.shared.u32 [%y2], %x0;\n  " + name +
         ".arrive 1, 64;\n  bra DONE;\n"
         "CONSUMER:\n  " + name + ".sync 1, 64;\n"
-        "  sub.u32 %y3, %tid, 32;\n  mad.lo.u32 %y3, %y3, 4, %y1;\n"
+        "  sub.u32 %y3, %thread, 32;\n  mad.lo.u32 %y3, %y3, 4, %y1;\n"
         "  ld.shared.u32 %y0, [%y3];\n"
         "DONE:\n  st.global.u32 [%out], %y0;\n");
     const std::vector<Lane> lanes = RandomLanes(13);
