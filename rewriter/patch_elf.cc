@@ -39,6 +39,7 @@
 
 #include "kpack/marker.h"
 #include "rewriter/extract.h"
+#include "rewriter/make_room.h"
 #include "rewriter/segment.h"
 
 namespace cerberus::rewriter {
@@ -89,10 +90,8 @@ class ElfPatcher {
   Status CheckInput() const;
   void ChangeDynamic();
   Status FindProgramHeader();
-  bool GrowTableInPlace(std::size_t entries);
   void StartSegment(std::uint32_t flags, std::uint64_t gap);
   void AddPart(Part part);
-  bool Evict(std::size_t section, std::set<std::size_t>* evicted) const;
   Status Place();
   Status BuildHead();
   void FillRecords();
@@ -222,126 +221,6 @@ std::size_t ElfPatcher::SectionAt(std::uint64_t vaddr,
   return 0;
 }
 
-// Marks a section as one to be copied, with those that must go with it.
-// False if something may refer to it in a way we do not see.
-bool ElfPatcher::Evict(std::size_t index,
-                       std::set<std::size_t>* evicted) const {
-  const Elf64_Shdr& section = sections_[index];
-  const auto is_at = [&](std::int64_t tag) {
-    return elf_.DynamicValue(tag) == section.sh_addr;
-  };
-  const auto inside = [&](const Elf64_Shdr& s, const Elf64_Phdr& p) {
-    return s.sh_offset >= p.p_offset &&
-           s.sh_offset + s.sh_size <= p.p_offset + p.p_filesz;
-  };
-  if ((section.sh_flags & (SHF_ALLOC | SHF_WRITE | SHF_EXECINSTR)) !=
-      SHF_ALLOC) {
-    return false;
-  }
-  switch (section.sh_type) {
-    case SHT_GNU_HASH:
-      if (!is_at(DT_GNU_HASH)) return false;
-      break;
-    case SHT_HASH:
-      if (!is_at(DT_HASH)) return false;
-      break;
-    case SHT_DYNSYM:
-      if (!is_at(DT_SYMTAB)) return false;
-      break;
-    case SHT_STRTAB:
-      if (!is_at(DT_STRTAB)) return false;
-      break;
-    case SHT_GNU_versym:
-      if (!is_at(DT_VERSYM)) return false;
-      break;
-    case SHT_GNU_verneed:
-      if (!is_at(DT_VERNEED)) return false;
-      break;
-    case SHT_GNU_verdef:
-      if (!is_at(DT_VERDEF)) return false;
-      break;
-    case SHT_PROGBITS: {
-      const Elf64_Phdr* interp = elf_.FindSegment(PT_INTERP);
-      if (interp == nullptr || interp->p_offset != section.sh_offset ||
-          interp->p_filesz != section.sh_size) {
-        return false;
-      }
-      break;
-    }
-    case SHT_NOTE: {
-      // All notes of a segment move together, so that it stays one piece.
-      bool found = false;
-      for (const Elf64_Phdr& segment : elf_.segments()) {
-        if (segment.p_type != PT_NOTE || !inside(section, segment)) continue;
-        found = true;
-        for (std::size_t i = 1; i < sections_.size(); ++i) {
-          const Elf64_Shdr& other = sections_[i];
-          if (!inside(other, segment) || other.sh_size == 0 ||
-              other.sh_type == SHT_NOBITS || i == index) {
-            continue;
-          }
-          if (other.sh_type != SHT_NOTE) return false;
-          evicted->insert(i);
-        }
-      }
-      if (!found) return false;
-      break;
-    }
-    default:
-      return false;
-  }
-  evicted->insert(index);
-  return true;
-}
-
-bool ElfPatcher::GrowTableInPlace(std::size_t entries) {
-  if (sections_.empty()) return false;
-  const std::uint64_t start =
-      header_.e_phoff + elf_.segments().size() * sizeof(Elf64_Phdr);
-  const std::uint64_t end = start + entries * sizeof(Elf64_Phdr);
-  // The loader finds the table through the segment that holds it.
-  const auto vaddr = elf_.VaddrOf(header_.e_phoff);
-  if (!vaddr ||
-      elf_.OffsetOf(*vaddr, end - header_.e_phoff) != header_.e_phoff) {
-    return false;
-  }
-  if (header_.e_shoff < end &&
-      header_.e_shoff + sections_.size() * sizeof(Elf64_Shdr) > start) {
-    return false;
-  }
-  std::set<std::size_t> evicted;
-  for (std::size_t i = 1; i < sections_.size(); ++i) {
-    const Elf64_Shdr& section = sections_[i];
-    if (section.sh_type == SHT_NULL || section.sh_type == SHT_NOBITS ||
-        section.sh_size == 0 || evicted.contains(i)) {
-      continue;
-    }
-    if (section.sh_offset < end &&
-        section.sh_offset + section.sh_size > start) {
-      if (!Evict(i, &evicted)) return false;
-    }
-  }
-  // Segments that name bytes there must be ones that move with their
-  // sections.
-  for (const Elf64_Phdr& segment : elf_.segments()) {
-    if (segment.p_filesz == 0 || segment.p_offset >= end ||
-        segment.p_offset + segment.p_filesz <= start ||
-        segment.p_type == PT_PHDR || segment.p_type == PT_NULL ||
-        (segment.p_type == PT_LOAD && segment.p_offset <= header_.e_phoff)) {
-      continue;
-    }
-    const bool moves =
-        std::any_of(evicted.begin(), evicted.end(), [&](std::size_t i) {
-          return sections_[i].sh_offset >= segment.p_offset &&
-                 sections_[i].sh_offset + sections_[i].sh_size <=
-                     segment.p_offset + segment.p_filesz;
-        });
-    if (!moves || segment.p_type == PT_LOAD) return false;
-  }
-  evicted_ = std::move(evicted);
-  return true;
-}
-
 Status ElfPatcher::FindProgramHeader() {
   std::size_t wanted = copy_dynamic_ ? 2 : 1;
   std::vector<std::string> tactics;
@@ -369,7 +248,9 @@ Status ElfPatcher::FindProgramHeader() {
       "the PT_NOTE of .note.gnu.property is taken (PT_GNU_PROPERTY still "
       "leads to the note)");
   const std::size_t grow = segments_.size() + wanted - elf_.segments().size();
-  if (grow > 0 && GrowTableInPlace(grow)) {
+  const auto in_the_way = SectionsInTheWay(elf_, grow);
+  if (grow > 0 && in_the_way) {
+    evicted_ = *in_the_way;
     std::string names;
     for (const std::size_t i : evicted_) {
       names += (names.empty() ? "" : ", ") + elf_.sections()[i].name;

@@ -199,6 +199,43 @@ TEST(Plan, EveryShapeConvertsAndVerifies) {
   }
 }
 
+TEST(Plan, TableMovesWhereSomethingUnknownStandsBehindIt) {
+  struct Row {
+    const char* what;
+    std::function<void(TestElf&)> change;
+  } const rows[] = {
+      {"data that code may point to",
+       [](TestElf& e) { e.section(".gnu.hash")->sh_type = SHT_PROGBITS; }},
+      {"a writable section",
+       [](TestElf& e) { e.section(".gnu.hash")->sh_flags |= SHF_WRITE; }},
+      {"a hash table other than the loader's",
+       [](TestElf& e) { e.section(".gnu.hash")->sh_addr += 8; }},
+      {"a hash table without a section",
+       [](TestElf& e) { e.section(".gnu.hash")->sh_type = SHT_NULL; }},
+      {"a segment of its own",
+       [](TestElf& e) {
+         Elf64_Phdr* stack = e.phdr_of(PT_GNU_STACK);
+         stack->p_type = PT_LOOS;
+         stack->p_offset = e.at.at(".gnu.hash").offset;
+         stack->p_filesz = 8;
+         stack->p_offset -= 4;
+       }},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.what);
+    ElfSpec spec;
+    spec.interp = spec.property_note = spec.build_id_note = false;
+    TestElf elf = BuildElf(spec);
+    const auto before = Convert(elf.bytes);
+    ASSERT_TRUE(before);
+    EXPECT_THAT(before->plan.tactic, HasSubstr("grows in place"));
+    row.change(elf);
+    const auto after = Convert(elf.bytes);
+    ASSERT_TRUE(after);
+    EXPECT_THAT(after->plan.tactic, HasSubstr("moves to a new segment"));
+  }
+}
+
 TEST(Plan, IsAFunctionOfItsInput) {
   for (const Shape& shape : Shapes()) {
     const TestElf elf = BuildElf(shape.spec);
