@@ -14,7 +14,8 @@ bool LoweredSpelling::Has(std::string_view word) const {
 
 std::vector<LoweredSpelling> LoweredSpellingsOf(std::string_view opcode) {
   std::vector<LoweredSpelling> out;
-  for (const ptx::OpcodeRow* row : ptx::RowsOf(opcode)) {
+  const std::string_view word = opcode.substr(0, opcode.find('.'));
+  for (const ptx::OpcodeRow* row : ptx::RowsOf(word)) {
     if (!row->is_supported() || row->name != opcode) continue;
     ptx::ForEachSpelling(*row, false, [&](std::string_view spelling) {
       out.push_back({row, std::string(spelling)});
