@@ -1,5 +1,8 @@
 # The HIP face: libamdhip64 in a folder of its own, so that no loader path
 # that finds other libraries of ours finds it by accident.
+add_library(cerberus_offload_bundle STATIC offload_bundle.cc)
+target_link_libraries(cerberus_offload_bundle PUBLIC cerberus_support)
+
 add_library(cerberus_hip_face SHARED
     hip_context.cc
     hip_copy.cc
@@ -12,11 +15,11 @@ add_library(cerberus_hip_face SHARED
     hip_program.cc
     hip_runtime.cc
     hip_stream.cc
-    hip_stream_api.cc
-    offload_bundle.cc)
+    hip_stream_api.cc)
 target_include_directories(cerberus_hip_face PRIVATE ${CMAKE_SOURCE_DIR})
 target_link_libraries(cerberus_hip_face PRIVATE
-    cerberus_emulator cerberus_support ${CMAKE_DL_LIBS})
+    cerberus_emulator cerberus_offload_bundle cerberus_support
+    ${CMAKE_DL_LIBS})
 target_link_options(cerberus_hip_face PRIVATE
     -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/hip.map
     -Wl,--exclude-libs,ALL)

@@ -31,48 +31,43 @@ struct ElfSegment {
   std::uint64_t offset, vaddr, paddr, filesz, memsz, align;
 };
 constexpr std::uint32_t kShtNobits = 8;
-// More than any code object is; a lying header must not make us read on.
-constexpr std::uint64_t kMaxObject = std::uint64_t{1} << 32;
+// More than any code object is: how far an image without a size may reach.
+constexpr std::uint64_t kMaxImage = std::uint64_t{1} << 32;
 
-// The length of the ELF file at `image`: as far as its tables, sections and
+// The ELF file at the start of `image`: as far as its tables, sections and
 // segments reach.
-Result<ByteSpan> ElfExtent(const std::uint8_t* image) {
-  const ElfHeader header = LoadLe<ElfHeader>(image);
+Result<ByteSpan> ElfExtent(ByteSpan image) {
+  ByteReader reader(image, "code object");
+  CERB_TRY(ElfHeader header, reader.Read<ElfHeader>());
   if (header.ident[4] != 2 || header.ident[5] != 1) {
     return Err(DiagCode::kBadFormat,
                "code object is not a 64-bit little-endian ELF file");
   }
-  std::uint64_t end = sizeof header;
-  auto reach = [&end](std::uint64_t offset, std::uint64_t size) {
-    if (offset > kMaxObject || size > kMaxObject) return false;
-    end = std::max(end, offset + size);
-    return true;
-  };
-  bool sane = true;
-  if (header.phnum != 0) {
-    sane = header.phentsize == sizeof(ElfSegment) &&
-           reach(header.phoff, std::uint64_t{header.phnum} * 56);
-    for (unsigned i = 0; sane && i < header.phnum; ++i) {
-      const ElfSegment segment =
-          LoadLe<ElfSegment>(image + header.phoff + i * sizeof(ElfSegment));
-      sane = reach(segment.offset, segment.filesz);
-    }
-  }
-  if (sane && header.shnum != 0) {
-    sane = header.shentsize == sizeof(ElfSection) &&
-           reach(header.shoff, std::uint64_t{header.shnum} * 64);
-    for (unsigned i = 0; sane && i < header.shnum; ++i) {
-      const ElfSection section =
-          LoadLe<ElfSection>(image + header.shoff + i * sizeof(ElfSection));
-      if (section.type != kShtNobits) {
-        sane = reach(section.offset, section.size);
-      }
-    }
-  }
-  if (!sane) {
+  if ((header.phnum != 0 && header.phentsize != sizeof(ElfSegment)) ||
+      (header.shnum != 0 && header.shentsize != sizeof(ElfSection))) {
     return Err(DiagCode::kBadFormat, "code object's ELF tables are damaged");
   }
-  return ByteSpan(image, end);
+  std::uint64_t end = sizeof header;
+  if (header.phnum != 0) {
+    CERB_TRY_VOID(reader.Seek(header.phoff));
+    for (unsigned i = 0; i < header.phnum; ++i) {
+      CERB_TRY(ElfSegment segment, reader.Read<ElfSegment>());
+      CERB_TRY(ByteSpan bytes, reader.Slice(segment.offset, segment.filesz));
+      end = std::max<std::uint64_t>(end, segment.offset + bytes.size());
+    }
+    end = std::max<std::uint64_t>(end, reader.offset());
+  }
+  if (header.shnum != 0) {
+    CERB_TRY_VOID(reader.Seek(header.shoff));
+    for (unsigned i = 0; i < header.shnum; ++i) {
+      CERB_TRY(ElfSection section, reader.Read<ElfSection>());
+      if (section.type == kShtNobits) continue;
+      CERB_TRY(ByteSpan bytes, reader.Slice(section.offset, section.size));
+      end = std::max<std::uint64_t>(end, section.offset + bytes.size());
+    }
+    end = std::max<std::uint64_t>(end, reader.offset());
+  }
+  return image.first(static_cast<std::size_t>(end));
 }
 
 // clang-offload-bundler's file: magic, count, then per entry offset, size,
@@ -80,6 +75,12 @@ Result<ByteSpan> ElfExtent(const std::uint8_t* image) {
 // File Layout").
 constexpr std::string_view kBundleMagic = "__CLANG_OFFLOAD_BUNDLE__";
 constexpr std::string_view kCompressedMagic = "CCOB";
+constexpr std::string_view kElfMagic = "\x7f" "ELF";
+
+bool StartsWith(ByteSpan image, std::string_view magic) {
+  return image.size() >= magic.size() &&
+         std::memcmp(image.data(), magic.data(), magic.size()) == 0;
+}
 
 // "hipv4-amdgcn-amd-amdhsa--gfx1100" → "gfx1100"; "" for host entries.
 std::string_view TargetOfEntry(std::string_view id) {
@@ -89,8 +90,7 @@ std::string_view TargetOfEntry(std::string_view id) {
                                       : id.substr(at + 1);
 }
 
-Result<ByteSpan> FromBundle(const std::uint8_t* image,
-                            std::string_view target) {
+Result<ByteSpan> FromBundle(ByteSpan image, std::string_view target) {
   CERB_TRY(TargetId wanted, TargetId::Parse(target));
   // The best entry: named by the earliest of the device's load order; else
   // one for the same processor with features the device leaves open.
@@ -99,29 +99,23 @@ Result<ByteSpan> FromBundle(const std::uint8_t* image,
   ByteSpan best;
   std::string present;
 
-  const std::uint8_t* at = image + kBundleMagic.size();
-  const std::uint64_t count = LoadLe<std::uint64_t>(at);
-  at += 8;
-  if (count > 4096) {
-    return Err(DiagCode::kBadFormat, "offload bundle's header is damaged");
-  }
+  ByteReader reader(image, "offload bundle");
+  CERB_TRY_VOID(reader.Skip(kBundleMagic.size()));
+  CERB_TRY(std::uint64_t count, reader.U64());
   for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint64_t offset = LoadLe<std::uint64_t>(at);
-    const std::uint64_t size = LoadLe<std::uint64_t>(at + 8);
-    const std::uint64_t length = LoadLe<std::uint64_t>(at + 16);
-    at += 24;
-    if (length > 4096 || offset > kMaxObject || size > kMaxObject) {
-      return Err(DiagCode::kBadFormat, "offload bundle's header is damaged");
-    }
-    const std::string_view id(reinterpret_cast<const char*>(at), length);
-    at += length;
-    const std::string_view entry = TargetOfEntry(id);
-    if (entry.empty() || size == 0) continue;
+    CERB_TRY(std::uint64_t offset, reader.U64());
+    CERB_TRY(std::uint64_t size, reader.U64());
+    CERB_TRY(std::uint64_t length, reader.U64());
+    if (length > 4096) return Err(reader.Error("entry's id is too long"));
+    CERB_TRY(ByteSpan id, reader.Take(length));
+    CERB_TRY(ByteSpan object, reader.Slice(offset, size));
+    const std::string_view entry = TargetOfEntry(AsText(id));
+    if (entry.empty() || object.empty()) continue;
     present += present.empty() ? "" : ", ";
     present += entry;
     Result<TargetId> parsed = TargetId::Parse(entry);
     if (!parsed) continue;
-    std::size_t rank = static_cast<std::size_t>(
+    const std::size_t rank = static_cast<std::size_t>(
         std::find(order.begin(), order.end(), parsed->ToString()) -
         order.begin());
     if (rank == order.size() && (!wanted.features.empty() ||
@@ -130,7 +124,7 @@ Result<ByteSpan> FromBundle(const std::uint8_t* image,
     }
     if (rank < best_rank) {
       best_rank = rank;
-      best = ByteSpan(image + offset, size);
+      best = object;
     }
   }
   if (best.empty()) {
@@ -143,26 +137,22 @@ Result<ByteSpan> FromBundle(const std::uint8_t* image,
 
 }  // namespace
 
-Result<ByteSpan> SelectCodeObject(const void* image,
-                                  std::string_view target) {
-  const std::uint8_t* bytes = static_cast<const std::uint8_t*>(image);
-  if (std::memcmp(bytes, "\x7f"
-                         "ELF",
-                  4) == 0) {
-    return ElfExtent(bytes);
-  }
-  if (std::memcmp(bytes, kCompressedMagic.data(), 4) == 0) {
+Result<ByteSpan> SelectCodeObject(ByteSpan image, std::string_view target) {
+  if (StartsWith(image, kElfMagic)) return ElfExtent(image);
+  if (StartsWith(image, kBundleMagic)) return FromBundle(image, target);
+  if (StartsWith(image, kCompressedMagic)) {
     return Err(DiagCode::kUnsupported,
                "compressed offload bundles are not read; compile with "
                "--no-offload-compress");
   }
-  if (std::memcmp(bytes, kBundleMagic.data(),
-                  std::min<std::size_t>(kBundleMagic.size(), 4)) == 0 &&
-      std::memcmp(bytes, kBundleMagic.data(), kBundleMagic.size()) == 0) {
-    return FromBundle(bytes, target);
-  }
   return Err(DiagCode::kBadFormat,
              "module image is neither a code object nor an offload bundle");
+}
+
+Result<ByteSpan> SelectCodeObject(const void* image,
+                                  std::string_view target) {
+  return SelectCodeObject(
+      ByteSpan(static_cast<const std::uint8_t*>(image), kMaxImage), target);
 }
 
 }  // namespace cerberus::emulator::hip

@@ -10,10 +10,13 @@
 
 namespace cerberus::emulator::hip {
 
-// The code object for `target` that starts at or lies within `image`. HIP
-// passes no size, so the image's own headers say how far it reaches.
+// The code object for `target` that is `image` or lies within it.
 // Errors: kUnsupported if no object is for this target (the message lists
 // what is there) or the bundle is compressed; kBadFormat for anything else.
+Result<ByteSpan> SelectCodeObject(ByteSpan image, std::string_view target);
+
+// The same where HIP passes an address and no size: the image's own headers
+// say how far it reaches, and are believed.
 Result<ByteSpan> SelectCodeObject(const void* image, std::string_view target);
 
 }  // namespace cerberus::emulator::hip

@@ -1,5 +1,6 @@
 // Kernels that do what they must not: each ends with an error that sticks
 // until the device is reset, and one report that says where it was.
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -13,9 +14,13 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
+// Before the library reads it, at the first HIP call.
+const int g_timeout_set = setenv("CERBERUS_EMU_TIMEOUT", "2", 1);
+
 class Fault : public testing::Test {
  protected:
   void SetUp() override {
+    ASSERT_EQ(g_timeout_set, 0);
     ASSERT_EQ(hipInit(0), hipSuccess);
     ASSERT_EQ(hipModuleLoad(&module_, KERNELS), hipSuccess);
   }
@@ -149,7 +154,6 @@ TEST_F(Fault, Trap) {
               AllOf(HasSubstr("Trap"), HasSubstr("s_trap")));
 }
 
-// CERBERUS_EMU_TIMEOUT is set for this test program.
 TEST_F(Fault, AKernelThatNeverEnds) {
   int* flag = Malloc(4);
   ASSERT_EQ(hipMemset(flag, 0, 4), hipSuccess);
