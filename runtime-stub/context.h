@@ -39,6 +39,9 @@ struct Context {
   // The error of a kernel's fault, else CUDA_SUCCESS.
   std::atomic<CUresult> fault{CUDA_SUCCESS};
   std::atomic<std::uint64_t> next_grid_id{1};
+  // Of cooperative launches (services.h); 0 until the first one.
+  std::atomic<CUdeviceptr> workspaces{0};
+  std::atomic<unsigned> next_workspace{0};
 
   // cuCtxSetLimit, by CUlimit. Kept and reported; HIP sizes nothing by them.
   static constexpr int kLimits = 7;

@@ -1,6 +1,7 @@
 // Kernel launches: the arguments in one buffer (docs/launch-abi.md).
 //
-// Nothing on this path allocates, and no lock is held while HIP is called.
+// Nothing on this path allocates (a context's first cooperative launch
+// excepted), and no lock is held while HIP is called.
 #include <alloca.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "runtime-stub/log.h"
 #include "runtime-stub/module.h"
 #include "runtime-stub/occupancy.h"
+#include "runtime-stub/services.h"
 #include "runtime-stub/stream.h"
 
 namespace cerberus::stub {
@@ -203,7 +205,13 @@ CUresult Launch(CUfunction handle, const Grid& grid, CUstream stream_handle,
   if (info->launch_block) {
     LaunchBlock block;
     block.dynamic_shared = grid.dynamic_shared;
-    block.flags = grid.cooperative ? kLaunchCooperative : 0;
+    if (grid.cooperative) {
+      block.flags = kLaunchCooperative;
+      CUdeviceptr workspace = 0;
+      result = GridWorkspace(context, &workspace);
+      if (result != CUDA_SUCCESS) return result;
+      block.workspace = workspace;
+    }
     block.grid_id =
         context->next_grid_id.fetch_add(1, std::memory_order_relaxed);
     std::memcpy(buffer + *info->launch_block, &block, sizeof block);

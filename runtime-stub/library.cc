@@ -244,10 +244,19 @@ CUresult cuLibraryGetGlobal(CUdeviceptr* address, std::size_t* bytes,
 }
 // A managed variable lives in the code object like any other; on GPUs that
 // share memory with the host, and on the emulator, its address is the host's
-// too.
+// too. cudart asks before it has made a context current.
 CUresult cuLibraryGetManaged(CUdeviceptr* address, std::size_t* bytes,
                              CUlibrary handle, const char* name) {
-  return FindGlobal(handle, name, address, bytes);
+  if (CurrentContextOrNull() != nullptr) {
+    return FindGlobal(handle, name, address, bytes);
+  }
+  CERB_MODULE(module, handle);
+  if (name == nullptr || (address == nullptr && bytes == nullptr)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  Context* context = GetDevice(0)->primary.get();
+  if (CUresult r = Activate(context); r != CUDA_SUCCESS) return r;
+  return module->GetGlobal(context, name, address, bytes);
 }
 
 // --- linking at run time ---

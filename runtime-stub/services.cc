@@ -21,6 +21,23 @@ struct ServiceBlock {
   std::atomic<bool> reported{false};
 };
 
+namespace {
+
+// Copies a NUL-terminated text from device memory, byte by byte: behind its
+// end there need not be anything that could be read.
+void ReadDeviceText(std::uint64_t address, char* out, std::size_t room) {
+  std::size_t size = 0;
+  while (size + 1 < room &&
+         hip.hipMemcpy(out + size, reinterpret_cast<const void*>(address + size),
+                       1, hipMemcpyDeviceToHost) == hipSuccess &&
+         out[size] != '\0') {
+    ++size;
+  }
+  out[size] = '\0';
+}
+
+}  // namespace
+
 CUresult ServicesOf(Context* context, CUdeviceptr* block) {
   std::lock_guard<std::mutex> lock(context->mutex);
   ServiceBlock* services = context->services.load();
@@ -57,6 +74,32 @@ CUresult ServicesOf(Context* context, CUdeviceptr* block) {
   return CUDA_SUCCESS;
 }
 
+CUresult GridWorkspace(Context* context, CUdeviceptr* workspace) {
+  // More cooperative grids than this cannot be resident at once.
+  constexpr unsigned kWorkspaces = 64;
+  constexpr std::size_t kStride = 64;  // a cache line each
+  CUdeviceptr base = context->workspaces.load(std::memory_order_acquire);
+  if (base == 0) {
+    std::lock_guard<std::mutex> lock(context->mutex);
+    base = context->workspaces.load();
+    if (base == 0) {
+      void* memory = nullptr;
+      constexpr std::uint8_t kZeros[kWorkspaces * kStride] = {};
+      hipError_t error = hip.hipMalloc(&memory, sizeof kZeros);
+      if (error != hipSuccess) return FromHip(error);
+      error =
+          hip.hipMemcpy(memory, kZeros, sizeof kZeros, hipMemcpyHostToDevice);
+      if (error != hipSuccess) return FromHip(error);
+      base = reinterpret_cast<CUdeviceptr>(memory);
+      context->workspaces.store(base, std::memory_order_release);
+    }
+  }
+  const unsigned turn =
+      context->next_workspace.fetch_add(1, std::memory_order_relaxed);
+  *workspace = base + turn % kWorkspaces * kStride;
+  return CUDA_SUCCESS;
+}
+
 CUresult RecordedFault(ServiceBlock* services) {
   const volatile ErrorRecord& record = *services->record;
   const std::uint32_t kind = record.kind;
@@ -67,9 +110,7 @@ CUresult RecordedFault(ServiceBlock* services) {
                                                    : "trap";
     char name[256] = "?";
     if (record.kernel_name != 0) {
-      hip.hipMemcpy(name, reinterpret_cast<void*>(record.kernel_name),
-                    sizeof name - 1, hipMemcpyDefault);
-      name[sizeof name - 1] = '\0';
+      ReadDeviceText(record.kernel_name, name, sizeof name);
     }
     Log(LogLevel::kError,
         "kernel '%s', block (%u,%u,%u), thread (%u,%u,%u): %s (ptx:%u)", name,
@@ -83,6 +124,9 @@ CUresult RecordedFault(ServiceBlock* services) {
 }
 
 void DropServices(Context* context) {
+  if (const CUdeviceptr memory = context->workspaces.exchange(0)) {
+    hip.hipFree(reinterpret_cast<void*>(memory));
+  }
   ServiceBlock* services = context->services.exchange(nullptr);
   if (services == nullptr) return;
   hip.hipFree(services->block);

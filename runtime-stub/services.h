@@ -14,11 +14,16 @@ struct ServiceBlock;
 // asks for it.
 CUresult ServicesOf(Context* context, CUdeviceptr* block);
 
+// A grid's workspace for a cooperative launch: zeroed device memory that
+// cooperative groups find by %envreg1 and %envreg2 and keep a barrier in.
+// The barrier is at rest when a grid has ended, so workspaces serve again.
+CUresult GridWorkspace(Context* context, CUdeviceptr* workspace);
+
 // The error that a kernel wrote into the record, else CUDA_SUCCESS. Says so
 // in the log, once.
 CUresult RecordedFault(ServiceBlock* services);
 
-// Frees the block; for a reset of the context.
+// Frees block and workspaces; for a reset of the context.
 void DropServices(Context* context);
 
 }  // namespace cerberus::stub

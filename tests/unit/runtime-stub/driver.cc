@@ -49,6 +49,7 @@ void DriverTest::SetUp() {
   ASSERT_EQ(CU(cuDevicePrimaryCtxRetain)(&context_, 0), CUDA_SUCCESS);
   ASSERT_EQ(CU(cuCtxSetCurrent)(context_), CUDA_SUCCESS);
   Fake().launches.clear();
+  Fake().workspaces.clear();
   Fake().calls.clear();
   Fake().failures.clear();
   Fake().globals.clear();

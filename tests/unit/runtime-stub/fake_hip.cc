@@ -315,6 +315,12 @@ FAKE hipModuleLaunchCooperativeKernel(hipFunction_t function, unsigned gx,
   launch.stream = stream;
   launch.cooperative = true;
   for (; *params != nullptr; ++params) launch.pointers.push_back(*params);
+  // The launch block is the last argument; the workspace is at 16 in it.
+  std::uint64_t workspace = 0;
+  std::memcpy(&workspace,
+              static_cast<const char*>(launch.pointers.back()) + 16,
+              sizeof workspace);
+  fake_hip.workspaces.push_back(workspace);
   fake_hip.launches.push_back(std::move(launch));
   return hipSuccess;
 }

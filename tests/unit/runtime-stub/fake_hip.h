@@ -24,7 +24,8 @@ struct FakeLaunch {
 // Filled by the library, reached by the test through dlsym("fake_hip").
 struct FakeHip {
   std::vector<FakeLaunch> launches;
-  std::map<std::string, int> calls;  // by function
+  std::vector<std::uint64_t> workspaces;  // of cooperative launches
+  std::map<std::string, int> calls;       // by function
   // Functions that fail, and with what.
   std::map<std::string, int> failures;
   std::vector<std::string> loaded_modules;  // their bytes' first 4

@@ -126,6 +126,14 @@ TEST_F(ModuleTest, CooperativeLaunchPassesEveryArgument) {
   ASSERT_EQ(Fake().launches.size(), 1u);
   EXPECT_TRUE(Fake().launches[0].cooperative);
   EXPECT_EQ(Fake().launches[0].pointers.size(), 5u);  // and the launch block
+  // A workspace of its own for every cooperative grid, where the barrier of
+  // cooperative groups stands.
+  ASSERT_EQ(CU(cuLaunchCooperativeKernel)(function, 1, 1, 1, 1, 1, 1, 0,
+                                          nullptr, params),
+            CUDA_SUCCESS);
+  EXPECT_EQ(Fake().workspaces.size(), 2u);
+  EXPECT_NE(Fake().workspaces[0], 0u);
+  EXPECT_NE(Fake().workspaces[0], Fake().workspaces[1]);
   // 48 multiprocessors hold two blocks of 1,024 threads each.
   EXPECT_EQ(CU(cuLaunchCooperativeKernel)(function, 97, 1, 1, 1024, 1, 1, 0,
                                           nullptr, params),
@@ -303,6 +311,24 @@ TEST_F(ModuleTest, VariablesKeepTheirAddress) {
   EXPECT_EQ(CU(cuLibraryGetModule)(&module, library), CUDA_SUCCESS);
   EXPECT_EQ(CU(cuModuleGetGlobal_v2)(&second, nullptr, module, "counter"),
             CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuLibraryUnload)(library), CUDA_SUCCESS);
+}
+
+// cudart asks for managed variables before it has made a context current.
+TEST_F(ModuleTest, ManagedVariablesNeedNoCurrentContext) {
+  Fake().globals["shared_counter"] = std::vector<std::uint8_t>(4);
+  const Bytes image = Object({SimpleKernel("k")}).Build();
+  CUlibrary library = nullptr;
+  ASSERT_EQ(CU(cuCtxSetCurrent)(nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuLibraryLoadData)(&library, image.data(), nullptr, nullptr, 0,
+                                  nullptr, nullptr, 0),
+            CUDA_SUCCESS);
+  CUdeviceptr address = 0;
+  EXPECT_EQ(CU(cuLibraryGetManaged)(&address, nullptr, library,
+                                    "shared_counter"),
+            CUDA_SUCCESS);
+  EXPECT_EQ(address, reinterpret_cast<CUdeviceptr>(
+                         Fake().globals["shared_counter"].data()));
   EXPECT_EQ(CU(cuLibraryUnload)(library), CUDA_SUCCESS);
 }
 
