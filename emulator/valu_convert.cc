@@ -28,11 +28,14 @@ inline i16 F32ToI16(float v) {
 }
 inline i16 Snorm(float v) {
   v = v != v ? 0.0f : v < -1.0f ? -1.0f : v > 1.0f ? 1.0f : v;
-  return static_cast<i16>(__builtin_roundevenf(v * 32767.0f));
+  // In double: rounded to f32 first, the product could land on a half.
+  return static_cast<i16>(__builtin_roundeven(static_cast<double>(v) *
+                                              32767.0));
 }
 inline u16 Unorm(float v) {
   v = !(v > 0) ? 0.0f : v > 1.0f ? 1.0f : v;
-  return static_cast<u16>(__builtin_roundevenf(v * 65535.0f));
+  return static_cast<u16>(__builtin_roundeven(static_cast<double>(v) *
+                                              65535.0));
 }
 inline u32 Pair(u32 lo, u32 hi) { return (lo & 0xffff) | hi << 16; }
 inline u32 ByteOfFloat(float v) {
