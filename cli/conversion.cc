@@ -1,7 +1,6 @@
 #include "cli/conversion.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "cli/bundle.h"
 #include "cli/demangle.h"
 #include "cli/embedded_ptx.h"
 #include "cli/paths.h"
@@ -24,7 +24,6 @@ namespace cerberus::cli {
 namespace {
 
 constexpr char kArchiveFolder[] = ".kpack";
-constexpr char kBundleFolder[] = ".cerberus";
 constexpr char kFallbackTarget[] = "ptx";
 
 Diag FileDiag(DiagCode code, const std::string& file, std::string message) {
@@ -212,8 +211,8 @@ Status Conversion::Plan() {
   plan.keep_fatbin = options_.keep_fatbin;
   plan.converter_version = kVersion;
   if (options_.bundle) {
-    CERB_TRY(const std::string folder, StubFolderInPrefix());
-    plan.runpath = {fmt::format("$ORIGIN/{}/{}", kBundleFolder, folder)};
+    CERB_TRY(std::string folder, BundleRunpath());
+    plan.runpath = {std::move(folder)};
   } else {
     CERB_TRY(std::string folder, FindStubFolder());
     plan.runpath = {std::move(folder)};
@@ -250,11 +249,7 @@ Status Conversion::Create() {
   CERB_TRY(program_, OutputFile::Create(options_.output, binary_->mode()));
   if (units_.empty()) return {};
   const std::string folder = FolderOf(options_.output) + "/" + kArchiveFolder;
-  if (::mkdir(folder.c_str(), 0777) == 0) {
-    made_folders_.push_back(folder);
-  } else if (errno != EEXIST) {
-    return Err(ErrnoDiag(folder, "cannot create", errno));
-  }
+  CERB_TRY_VOID(MakeFolder(folder, made_folders_));
   std::vector<std::string> targets = options_.arches;
   targets.push_back(kFallbackTarget);
   for (const std::string& target : targets) {
@@ -511,54 +506,8 @@ Status Conversion::Write() {
     summary_.archive_bytes += archive.size();
   }
   summary_.bytes_out = program_->size();
-  return options_.bundle ? PrepareBundle() : Status();
-}
-
-// Copies the stub, what it loads and the compiler of the fallback, laid out
-// as they are installed: they find each other by that layout.
-Status Conversion::PrepareBundle() {
-  namespace fs = std::filesystem;
-  CERB_TRY(const std::string stub_folder, FindStubFolder());
-  CERB_TRY(const std::string program_folder, ProgramFolder());
-  const fs::path prefix = fs::path(program_folder).parent_path();
-  const fs::path bundle = fs::path(FolderOf(options_.output)) / kBundleFolder;
-
-  std::set<fs::path> files;  // relative to the prefix
-  std::error_code error;
-  for (const auto& file :
-       fs::recursive_directory_iterator(stub_folder, error)) {
-    if (file.is_regular_file()) files.insert(fs::relative(file, prefix));
-  }
-  for (const auto& file :
-       fs::directory_iterator(fs::path(stub_folder).parent_path(), error)) {
-    const std::string name = file.path().filename().string();
-    if (file.is_regular_file() && name.rfind("libcerberus-ptxc.so", 0) == 0) {
-      files.insert(fs::relative(file, prefix));
-    }
-  }
-  files.insert(kJitInPrefix);
-
-  for (const fs::path& file : files) {
-    const fs::path to = bundle / file;
-    fs::path made;
-    for (const fs::path& part : to.parent_path()) {
-      made /= part;
-      if (::mkdir(made.c_str(), 0777) == 0) {
-        made_folders_.push_back(made.string());
-      } else if (errno != EEXIST && errno != EISDIR) {
-        return Err(ErrnoDiag(made.string(), "cannot create", errno));
-      }
-    }
-    CERB_TRY(const MappedFile from, MappedFile::Open((prefix / file).string()));
-    struct stat st;
-    if (::stat((prefix / file).c_str(), &st) != 0) {
-      return Err(ErrnoDiag((prefix / file).string(), "cannot stat", errno));
-    }
-    CERB_TRY(OutputFile out, OutputFile::Create(to.string(), st.st_mode));
-    CERB_TRY_VOID(out.Append(from.bytes()));
-    bundled_.push_back(std::move(out));
-  }
-  return {};
+  if (!options_.bundle) return {};
+  return StageBundle(FolderOf(options_.output), bundled_, made_folders_);
 }
 
 // Archives of earlier conversions, for other targets, under the same name. If

@@ -110,7 +110,6 @@ class Conversion {
   Status CheckComplete(const UnitTask& task, const CodeObject& object) const;
   Status AddToArchive(const UnitTask& task, Bytes code);
   Status AddFallback();
-  Status PrepareBundle();
   Result<std::vector<std::string>> StaleArchives() const;
 
   const ConversionOptions options_;
