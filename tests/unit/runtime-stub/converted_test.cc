@@ -179,6 +179,16 @@ TEST_F(ConvertedTest, BrokenArchiveFallsBack) {
   EXPECT_THAT(JitStarts(), SizeIs(1));
 }
 
+// Cut anywhere, an archive is not used and does no harm.
+TEST_F(ConvertedTest, TruncatedArchiveFallsBack) {
+  WriteArchive("gfx1100", Key(), "hsaco", CodeWith("prebuilt"));
+  const std::string path = folder_.path() + "/.kpack/gpu-gfx1100.kpack";
+  fs::resize_file(path, fs::file_size(path) - 10);
+  StderrCapture capture;
+  EXPECT_EQ(FindKernel(Convert(), "from_ptx"), CUDA_SUCCESS);
+  EXPECT_THAT(JitStarts(), SizeIs(1));
+}
+
 TEST_F(ConvertedTest, EnvironmentForcesOrForbidsCompiling) {
   WriteArchive("gfx1100", Key(), "hsaco", CodeWith("prebuilt"));
   const void* wrapper = Convert();

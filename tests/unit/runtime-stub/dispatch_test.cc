@@ -1,12 +1,14 @@
 // The table: what is exported, and what cuGetProcAddress answers.
 #include "runtime-stub/dispatch.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 #include <dlfcn.h>
 
@@ -72,6 +74,31 @@ TEST(Exports, HideEverythingElse) {
         << name;
   }
 }
+
+#ifdef CHECK_GLIBC
+// The stub goes to machines with glibc 2.28 and up, and to ones that have none
+// of Debian's libraries.
+TEST(Exports, NeedNoNewGlibcAndNoOtherLibrary) {
+  std::ifstream file(STUB, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)),
+                          std::istreambuf_iterator<char>());
+  constexpr std::string_view kPrefix = "GLIBC_2.";
+  int versions = 0;
+  for (std::size_t at = 0;
+       (at = bytes.find(kPrefix, at)) != std::string::npos;) {
+    at += kPrefix.size();
+    const int minor = std::atoi(bytes.c_str() + at);
+    EXPECT_LE(minor, 28);
+    ++versions;
+  }
+  EXPECT_GT(versions, 0);
+  const std::string needed = RunCommand("readelf -d " STUB).output;
+  for (const char* library :
+       {"libstdc++", "libgcc_s", "zstd", "lz4", "xxhash", "fmt", "LLVM"}) {
+    EXPECT_EQ(needed.find(library), std::string::npos) << library;
+  }
+}
+#endif
 
 TEST(Exports, UnsupportedOnesRefuseByName) {
   StderrCapture capture;
