@@ -19,10 +19,12 @@ bool KnowsFlat(std::string_view name);
 bool KnowsBuffer(std::string_view name);
 
 bool KnowsMatrix(std::string_view name, Gen gen);
+bool KnowsSmallFloat(std::string_view name);
 
 bool KnowsFamily(std::string_view name, Gen gen) {
   return KnowsScalarMemory(name) || KnowsLds(name) || KnowsFlat(name) ||
-         KnowsBuffer(name) || KnowsMatrix(name, gen);
+         KnowsBuffer(name) || KnowsMatrix(name, gen) ||
+         KnowsSmallFloat(name);
 }
 
 namespace {
@@ -44,6 +46,11 @@ std::string OutOfScope(std::string_view m) {
   if (starts("tbuffer_") || m.find("_format_") != std::string_view::npos) {
     return "typed buffers (images)";
   }
+  if (m == "s_alloc_vgpr" || m.find("load_block") != std::string_view::npos ||
+      m.find("store_block") != std::string_view::npos) {
+    return "no gfx12 product has it";
+  }
+  if (m == "v_screen_partition_4se_b32") return "graphics";
   if (m == "v_illegal") return "not an instruction";
   if (starts("s_rfe") || starts("s_cbranch_g_fork") ||
       starts("s_cbranch_i_fork") || m == "s_cbranch_join" ||

@@ -277,7 +277,7 @@ void Program::Decode(const Op* slot) {
 void Program::DecodeText(const Text& text, Op* op) {
   if (DecodeScalarMemory(text, *this, op) || DecodeLds(text, *this, op) ||
       DecodeFlat(text, *this, op) || DecodeBuffer(text, *this, op) ||
-      DecodeMatrix(text, *this, op)) {
+      DecodeMatrix(text, *this, op) || DecodeSmallFloat(text, *this, op)) {
     return;
   }
   std::string name(CanonicalName(text.mnemonic, gen_));

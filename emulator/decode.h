@@ -113,6 +113,7 @@ bool DecodeLds(const Text& text, Program& program, Op* op);
 bool DecodeFlat(const Text& text, Program& program, Op* op);
 bool DecodeBuffer(const Text& text, Program& program, Op* op);
 bool DecodeMatrix(const Text& text, Program& program, Op* op);
+bool DecodeSmallFloat(const Text& text, Program& program, Op* op);
 // True, with no Op written, if a decoder above would take the mnemonic.
 bool KnowsFamily(std::string_view mnemonic, Gen gen);
 

@@ -404,6 +404,9 @@ float DivFmas(float s0, float s1, float s2, bool scaled) {
   const float r = std::fma(s0, s1, s2);
   if (!scaled || r != r) return r;
   if (Exponent(s2) > 127) return r * 0x1p64f;
+  if (std::isinf(r)) {
+    return std::fma(s0 * 0x1p-32f, s1 * 0x1p-32f, s2 * 0x1p-64f);
+  }
   if (r == 0 || std::fabs(r) >= 0x1p-62f) return r * 0x1p-64f;
   return static_cast<float>(FmaToUnit(s0, s1, s2, 0x1p-85) * 0x1p-64);
 }
@@ -411,6 +414,9 @@ double DivFmas(double s0, double s1, double s2, bool scaled) {
   const double r = std::fma(s0, s1, s2);
   if (!scaled || r != r) return r;
   if (Exponent(s2) > 1023) return r * 0x1p128;
+  if (std::isinf(r)) {
+    return std::fma(s0 * 0x1p-64, s1 * 0x1p-64, s2 * 0x1p-128);
+  }
   if (r == 0 || std::fabs(r) >= 0x1p-894) return r * 0x1p-128;
   return FmaToUnit(s0, s1, s2, 0x1p-946) * 0x1p-128;
 }

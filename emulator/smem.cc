@@ -8,10 +8,13 @@
 namespace cerberus::emulator {
 namespace {
 
-enum class Family : u8 { kLoad, kBuffer, kStore, kTime, kRealTime, kAtcProbe };
+enum class Family : u8 {
+  kLoad, kStore, kAtomic, kTime, kRealTime, kNothing,
+};
 
 struct ScalarOp {
   Family family = Family::kLoad;
+  bool buffer = false;
   MemOp mem;
   Operand base, offset;
 };
@@ -26,20 +29,29 @@ bool ParseName(std::string_view name, ScalarOp* s) {
     s->family = Family::kRealTime;
     return true;
   }
-  if (name == "s_atc_probe" || name == "s_atc_probe_buffer") {
-    s->family = Family::kAtcProbe;
+  if (name == "s_atc_probe" || name == "s_atc_probe_buffer" ||
+      name == "s_dcache_discard" || name == "s_dcache_discard_x2") {
+    s->family = Family::kNothing;
     return true;
   }
-  std::string_view rest;
-  if (name.starts_with("s_load_")) {
-    s->family = Family::kLoad;
-    rest = name.substr(7);
-  } else if (name.starts_with("s_buffer_load_")) {
-    s->family = Family::kBuffer;
-    rest = name.substr(14);
-  } else if (name.starts_with("s_scratch_load_")) {
-    s->family = Family::kLoad;
-    rest = name.substr(15);
+  if (!name.starts_with("s_")) return false;
+  std::string_view rest = name.substr(2);
+  if (rest.starts_with("buffer_")) {
+    s->buffer = true;
+    rest.remove_prefix(7);
+  } else if (rest.starts_with("scratch_")) {
+    rest.remove_prefix(8);
+  }
+  if (rest.starts_with("atomic_")) {
+    s->family = Family::kAtomic;
+    return ParseAtomic(rest.substr(7), &s->mem);
+  }
+  if (rest.starts_with("load_")) {
+    rest.remove_prefix(5);
+  } else if (rest.starts_with("store_dword")) {
+    s->family = Family::kStore;
+    s->mem.kind = MemKind::kStore;
+    rest.remove_prefix(6);
   } else {
     return false;
   }
@@ -75,12 +87,12 @@ void ExecScalarLoad(Wave& w, const Op& op) {
     WriteScalar64(w, op.dst, w.launch->RealTime());
     return;
   }
-  if (s.family == Family::kAtcProbe) return;
+  if (s.family == Family::kNothing) return;
   u64 offset = static_cast<u64>(i64{op.offset});
   if (s.offset.sgpr()) offset += ReadScalar(w, s.offset);
   u64 base;
   u64 limit = ~u64{0};
-  if (s.family == Family::kBuffer) {
+  if (s.buffer) {
     const u32 slot = s.base.reg;
     base = w.sgpr[slot] |
            static_cast<u64>(w.sgpr[slot + 1] & 0xffff) << 32;
@@ -95,6 +107,25 @@ void ExecScalarLoad(Wave& w, const Op& op) {
   if (bytes >= 4) address &= ~u64{3};
   u32 value[16] = {};
   MemOp mem = s.mem;
+  if (s.family != Family::kLoad) {
+    if (offset + bytes > limit) return;
+    u8* const at = GlobalAt(w, address, bytes, -1, mem);
+    u32* const data = &w.sgpr[op.dst.reg];
+    if (s.family == Family::kStore) {
+      std::memcpy(at, data, bytes);
+      return;
+    }
+    // The data's registers get the old value if it is asked for; a compare
+    // value stands behind the new one.
+    const u64 fresh = LaneValue(data, 0, 1, mem.bytes);
+    const u64 compare = mem.atomic == Atomic::kCmpSwap
+                            ? LaneValue(data + bytes / 4, 0, 1, mem.bytes)
+                            : 0;
+    const u64 old =
+        HostAtomic(mem.atomic, mem.bytes, at, fresh, compare, w.mode);
+    if (mem.returns) std::memcpy(data, &old, bytes);
+    return;
+  }
   if (offset + bytes <= limit) {
     const u8* const from = GlobalAt(w, address, bytes, -1, mem);
     LoadLaneData(mem, from, value, 0, 1);
@@ -129,7 +160,8 @@ bool DecodeScalarMemory(const Text& text, Program& program, Op* op) {
   op->dst = operand(0);
   op->offset = static_cast<i32>(text.Number("offset", 0));
   Handler handler = ExecScalarLoad;
-  if (s.family == Family::kLoad || s.family == Family::kBuffer) {
+  s.mem.returns = text.Has("glc");
+  if (s.family <= Family::kAtomic) {
     s.base = operand(1);
     s.offset = operand(2);
     if (s.offset.kind == Kind::kImm) {
