@@ -283,6 +283,9 @@ u8* GlobalAt(Wave& w, u64 address, u32 bytes, int lane, const MemOp& op) {
 }
 
 u8* LdsAt(Wave& w, u64 offset, u32 bytes, int lane, const MemOp& op) {
+  // Address and offset add up in 32 bits: LLVM folds offsets onto negative
+  // bases (AMDGPUISelDAGToDAG, isDSOffsetLegal).
+  offset = static_cast<u32>(offset);
   if (bytes > w.lds_size || offset > w.lds_size - bytes) {
     ThrowAt(fmt::format("{} of {} bytes at LDS offset {:#x}, beyond the "
                         "group's {} bytes",
