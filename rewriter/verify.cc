@@ -239,13 +239,17 @@ Status Verify(const Binary& input, const Plan& plan, ByteSpan output,
   CERB_TRY_VOID(
       compare(plan.append_offset, plan.appended, "the appended segment"));
 
-  // What must stay as it was although it stands in a table that changed.
+  // What must stay as it was although it stands in a table that changed. It
+  // does unless the input's tables overlap each other.
   CERB_TRY(const ElfFile after, ElfFile::Parse(output, name));
+  const auto bad = [&](std::string message) {
+    return Err(after.Error(DiagCode::kBadFormat, std::move(message)));
+  };
   const auto first_load = [](const ElfFile& elf) {
     return elf.FindSegment(PT_LOAD)->p_vaddr;
   };
   if (first_load(after) != first_load(input.elf())) {
-    return fail(after.header().e_phoff, "the lowest address changed");
+    return bad("the lowest address changed");
   }
   for (const Elf64_Phdr& segment : input.elf().segments()) {
     if (segment.p_type != PT_LOAD && segment.p_type != PT_TLS &&
@@ -259,9 +263,8 @@ Status Verify(const Binary& input, const Plan& plan, ByteSpan output,
                       return std::memcmp(&other, &segment, sizeof segment) == 0;
                     });
     if (!kept) {
-      return fail(after.header().e_phoff,
-                  fmt::format("the segment at 0x{:x} of type 0x{:x} changed",
-                              segment.p_vaddr, segment.p_type));
+      return bad(fmt::format("the segment at 0x{:x} of type 0x{:x} changed",
+                             segment.p_vaddr, segment.p_type));
     }
   }
   CERB_TRY(const ConvertedInfo info, Read(output, file, name));
