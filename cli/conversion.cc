@@ -97,16 +97,22 @@ Status Conversion::Open() {
   summary_.bytes_in = binary_->bytes().size();
   CERB_TRY_VOID(AddModules());
   CERB_TRY_VOID(AddEmbedded());
-  if (units_.empty()) {
-    if (!binary_->fatbins().empty()) return {};  // an empty device link
-    if (!binary_->links_cuda_driver()) {
-      return Err(FileDiag(DiagCode::kNoDeviceCode, options_.input,
-                          "holds no CUDA device code: no fatbin, no wrapper, "
-                          "no PTX text"));
-    }
+  if (binary_->fatbins().empty() && units_.empty() &&
+      !binary_->links_cuda_driver()) {
+    return Err(FileDiag(DiagCode::kNoDeviceCode, options_.input,
+                        "holds no CUDA device code: no fatbin, no wrapper, no "
+                        "PTX text"));
+  }
+  // A program that only asks for devices or copies memory, or one that gets
+  // its PTX from elsewhere: it needs the stub, and no more.
+  const bool has_kernels = std::any_of(
+      units_.begin(), units_.end(), [](const std::unique_ptr<Unit>& unit) {
+        return unit->kernel_count != 0 || !unit->missing.empty();
+      });
+  if (!has_kernels) {
     Diag note = FileDiag(DiagCode::kNoDeviceCode, options_.input,
-                         "holds no device code; PTX that it loads when it "
-                         "runs will be compiled then");
+                         "holds no kernel; PTX that it loads when it runs "
+                         "will be compiled then");
     note.severity = Severity::kNote;
     reporter_.Report(note);
   }
