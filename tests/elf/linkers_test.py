@@ -216,6 +216,9 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("-v", "--verbose", action="store_true")
     args = parser.parse_args()
+    # Debian's lld-22 has its `ld.lld` in a folder of its own.
+    llvm = os.path.dirname(os.path.realpath(shutil.which("llvm-strip-22")))
+    os.environ["PATH"] = llvm + ":" + os.environ["PATH"]
     cases = [c for c in itertools.product(LINKERS, KINDS, VARIANTS)
              if re.search(args.only, "/".join(c))
              and not any(all(b in (None, x) for b, x in zip(broken, c))
