@@ -32,11 +32,15 @@ Diag DiagOfLine(const std::string& line, const Where& where) {
   const std::optional<std::map<std::string, std::string>> object =
       ParseFlatJson(line);
   if (!object) {
-    constexpr std::string_view kPrefix = "cerberus-jit: error: ";
     diag.code = DiagCode::kCompiler;
-    diag.message = line.substr(0, kPrefix.size()) == kPrefix
-                       ? line.substr(kPrefix.size())
-                       : line;
+    diag.message = line;
+    // We know better what it read than it does.
+    for (const std::string_view prefix :
+         {"cerberus-jit: error: ", "<stdin>: "}) {
+      if (diag.message.rfind(prefix, 0) == 0) {
+        diag.message.erase(0, prefix.size());
+      }
+    }
     return diag;
   }
   const auto text = [&](const char* key) {

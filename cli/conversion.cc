@@ -54,6 +54,22 @@ Diag InModule(Diag diag, const Where& module) {
   return diag;
 }
 
+// "the module holds: scan(int*), …", for messages.
+std::string NameKernels(const std::string& ptx) {
+  constexpr std::size_t kShown = 5;
+  const Result<std::vector<std::string>> kernels =
+      rewriter::KernelNames(EntryOfText(ptx));
+  if (!kernels || kernels->empty()) return "the module holds no kernel";
+  std::string text = "the module holds: ";
+  for (std::size_t i = 0; i < kernels->size() && i < kShown; ++i) {
+    text += (i == 0 ? "" : ", ") + Demangle((*kernels)[i]);
+  }
+  if (kernels->size() > kShown) {
+    text += fmt::format(" and {} more", kernels->size() - kShown);
+  }
+  return text;
+}
+
 const Diag* FirstError(const std::vector<Diag>& diags) {
   const auto at = std::find_if(diags.begin(), diags.end(), [](const Diag& d) {
     return d.severity == Severity::kError;
@@ -171,11 +187,7 @@ Status Conversion::ChooseEntries(const rewriter::Module& module, Unit& unit) {
     }
   }
   if (!unit.choices.empty()) {
-    const rewriter::FatbinEntry& first =
-        *unit.choices[options_.arches[0]].front();
-    unit.sm = first.sm;
-    unit.ptx_version =
-        fmt::format("{}.{}", first.format_major, first.format_minor);
+    const rewriter::FatbinEntry& first = *unit.choices.begin()->second.front();
     const Result<std::vector<std::string>> kernels =
         rewriter::KernelNames(first);
     if (!kernels) return Err(InModule(kernels.error(), unit.where));
@@ -390,9 +402,16 @@ Status Conversion::TakeResult(UnitTask& task) {
       diag.severity = Severity::kWarning;
     }
     if (diag.severity == Severity::kNote && !reporter_.verbose()) continue;
+    // A compiler that died says nothing of the kernel it was at.
+    if (diag.code == DiagCode::kCompiler && diag.where.kernel.empty()) {
+      diag.notes.push_back(NameKernels(task.ptx));
+    }
     reporter_.Report(diag);
   }
-  if (task.unit->fallback_ptx.empty()) task.unit->fallback_ptx = task.ptx;
+  if (task.unit->fallback_ptx.empty()) {
+    task.unit->fallback_ptx = task.ptx;
+    task.unit->fallback_entry = task.entry;
+  }
   if (made) {
     return AddToArchive(task, std::move(task.outcome.code));
   }
@@ -492,9 +511,11 @@ Status Conversion::AddFallback() {
   kpack::ArchiveWriter& archive = archives_.at(kFallbackTarget);
   for (const std::unique_ptr<Unit>& unit : units_) {
     if (!unit->index || unit->fallback_ptx.empty()) continue;
+    const rewriter::FatbinEntry& entry = *unit->fallback_entry;
     kpack::Metadata metadata = {
-        {"sm", std::int64_t{unit->sm}},
-        {"ptx_version", unit->ptx_version},
+        {"sm", std::int64_t{entry.sm}},
+        {"ptx_version",
+         fmt::format("{}.{}", entry.format_major, entry.format_minor)},
         {"content_key", kpack::ContentKey(unit->fallback_ptx)}};
     if (!unit->failed.empty()) metadata.emplace("failed", unit->failed);
     CERB_TRY_VOID(archive.Add(

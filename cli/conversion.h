@@ -85,11 +85,10 @@ class Conversion {
     std::string_view embedded;  // instead of entries
     std::string missing;        // why there is no PTX
     std::size_t kernel_count = 0;
-    std::map<std::string, std::string> failed;      // kernel → reason
-    std::string fallback_ptx;                       // text for the ptx archive
+    std::map<std::string, std::string> failed;  // kernel → reason
+    std::string fallback_ptx;                   // text for the ptx archive
+    const rewriter::FatbinEntry* fallback_entry = nullptr;  // … and its entry
     std::vector<const rewriter::FatbinEntry*> ptx;  // all of its fatbin's
-    std::uint32_t sm = 0;
-    std::string ptx_version;
   };
   struct UnitTask {
     Unit* unit;
