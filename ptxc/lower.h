@@ -148,6 +148,7 @@ class FunctionLowering {
 
   // ---- Body (lower_function.cc) ----
   void CreateEntry();
+  std::uint32_t RegisterOf(std::uint32_t variable) const;
   void CreateBlocks();
   void LowerInstruction(const Instruction& inst);
   llvm::BasicBlock* NewBlock(const char* name);
@@ -231,7 +232,7 @@ class FunctionLowering {
   // ---- Floating point (lower_float.cc) ----
   // .ftz on inputs and results; nothing where the function's mode does it.
   Value* Flush(Value* v);
-  Value* FlushIf(bool on, Value* v) { return on ? Flush(v) : v; }
+  Value* FlushBits(Value* v);   // whatever the mode
   Value* FpIn(int i);           // operand i with .ftz applied
   void FpOut(Value* v);         // .sat, .relu and .ftz applied
   Value* Saturate(Value* v);

@@ -47,8 +47,14 @@ void FunctionLowering::EmitReturn() {
   const ModuleLowering::FunctionState& state = module_.state(id_);
   if (state.may_exit && !state.address_taken) values.push_back(b_.getFalse());
   for (std::uint32_t id : ptx_.returns) {
-    values.push_back(b_.CreateLoad(
-        module_.ParamType(ptx_module_.variables[id]), LocalStorage(id)));
+    llvm::Type* part = module_.ParamType(ptx_module_.variables[id]);
+    const std::uint32_t reg = RegisterOf(id);
+    values.push_back(
+        reg == kNoId
+            ? b_.CreateLoad(part, LocalStorage(id))
+            : FromInt(AsInt(b_.CreateLoad(SlotType(ptx_.registers[reg]),
+                                          Slot(reg, Component::kWhole))),
+                      part));
   }
   if (values.size() == 1) {
     b_.CreateRet(values[0]);

@@ -286,7 +286,9 @@ bool FunctionLowering::ConvertPacked() {
     rounded = b_.CreateSelect(b_.CreateFCmpUNO(v, v), I32(0x7fffffffu),
                               rounded);
     if (relu) {
-      Value* negative = b_.CreateFCmpOLT(v, Fp(v->getType(), 0.0));
+      // -0 too becomes +0.
+      Value* negative = b_.CreateAnd(b_.CreateICmpSLT(bits, I32(0)),
+                                     b_.CreateFCmpORD(v, v));
       rounded = b_.CreateSelect(negative, I32(0), rounded);
     }
     Out(0, rounded, Type::kB32);
@@ -362,7 +364,7 @@ void FunctionLowering::LowerCvtPack() {
   const unsigned bits = static_cast<unsigned>(BitsOf(to));
   const auto clamp = [&](int i) {
     Value* v = Read(op(i), from);
-    const bool to_signed = IsSigned(to);
+    const bool to_signed = IsSigned(to) || to == Type::kS2 || to == Type::kS4;
     const std::int64_t high =
         to_signed ? (std::int64_t{1} << (bits - 1)) - 1
                   : (std::int64_t{1} << bits) - 1;

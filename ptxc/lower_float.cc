@@ -65,6 +65,10 @@ llvm::Value* FunctionLowering::Flush(Value* v) {
     // for values that meet no arithmetic.
     return Unary(llvm::Intrinsic::canonicalize, v);
   }
+  return FlushBits(v);
+}
+
+llvm::Value* FunctionLowering::FlushBits(Value* v) {
   Value* subnormal = b_.createIsFPClass(v, llvm::fcSubnormal);
   Value* zero = Binary(llvm::Intrinsic::copysign, Fp(v->getType(), 0.0), v);
   return b_.CreateSelect(subnormal, zero, v);
@@ -211,11 +215,36 @@ void FunctionLowering::LowerFma() {
 // ---- Division and roots -----------------------------------------------------
 
 void FunctionLowering::LowerFpDiv() {
+  if (mods().precision() == Precision::kApprox && ftz()) {
+    // The reciprocal of a divisor above 2^126 is flushed to 0, so that the
+    // quotient is 0, or NaN for infinities: just what PTX asks for.
+    Value* reciprocal = Intrinsic(llvm::Intrinsic::amdgcn_rcp,
+                                  {b_.getFloatTy()}, {Flush(In(2))});
+    FpOut(b_.CreateFMul(Flush(In(1)), Flush(reciprocal)));
+    return;
+  }
   Value* a = FpIn(1);
   Value* b = FpIn(2);
   if (!RoundingSuffix().empty()) {
     FpOut(FpArith("div", {a, b}));
     return;
+  }
+  if (ftz()) {
+    // The expanded division works with denormals, whatever the mode.
+    a = Flush(a);
+    b = Flush(b);
+  }
+  if (IsApprox() && ftz()) {
+    // a * (1/b), as the manual defines it: 0 for b beyond 2^126.
+    FpOut(b_.CreateFMul(a, Intrinsic(llvm::Intrinsic::amdgcn_rcp,
+                                     {b->getType()}, {b})));
+    return;
+  }
+  if (ftz()) {
+    // The expansion of a division scales with exponents taken from the bits,
+    // which no mode flushes.
+    a = Flush(a);
+    b = Flush(b);
   }
   Value* quotient = b_.CreateFDiv(a, b);
   if (mods().precision() != Precision::kNone && type() == Type::kF32) {
@@ -224,7 +253,7 @@ void FunctionLowering::LowerFpDiv() {
     llvm::cast<llvm::Instruction>(quotient)->setMetadata(
         llvm::LLVMContext::MD_fpmath, metadata.createFPMath(2.0f));
   }
-  FpOut(quotient);
+  FpOut(ftz() ? Flush(quotient) : quotient);
 }
 
 void FunctionLowering::LowerRcp() {
@@ -243,13 +272,14 @@ void FunctionLowering::LowerRcp() {
     FpOut(Intrinsic(llvm::Intrinsic::amdgcn_rcp, {a->getType()}, {a}));
     return;
   }
+  if (ftz()) a = Flush(a);
   Value* quotient = b_.CreateFDiv(one, a);
   if (IsApprox()) {
     llvm::MDBuilder metadata(b_.getContext());
     llvm::cast<llvm::Instruction>(quotient)->setMetadata(
         llvm::LLVMContext::MD_fpmath, metadata.createFPMath(1.0f));
   }
-  FpOut(quotient);
+  FpOut(ftz() ? Flush(quotient) : quotient);
 }
 
 void FunctionLowering::LowerSqrt() {
@@ -262,6 +292,7 @@ void FunctionLowering::LowerSqrt() {
     FpOut(Intrinsic(llvm::Intrinsic::amdgcn_sqrt, {a->getType()}, {a}));
     return;
   }
+  if (ftz()) a = Flush(a);
   Value* root = Unary(llvm::Intrinsic::sqrt, a);
   if (IsApprox()) {
     llvm::MDBuilder metadata(b_.getContext());
@@ -274,9 +305,17 @@ void FunctionLowering::LowerSqrt() {
 void FunctionLowering::LowerRsqrt() {
   Value* a = FpIn(1);
   if (type() == Type::kF64) {
+    if (ftz()) {
+      Value* subnormal = b_.createIsFPClass(a, llvm::fcSubnormal);
+      a = b_.CreateSelect(
+          subnormal,
+          Binary(llvm::Intrinsic::copysign, Fp(a->getType(), 0.0), a), a);
+    }
+    // The form with .ftz takes subnormals for zero and keeps the upper 32
+    // bits only.
+    if (ftz()) a = FlushBits(a);
     Value* root = b_.CreateFDiv(Fp(a->getType(), 1.0),
                                 Unary(llvm::Intrinsic::sqrt, a));
-    // The form with .ftz keeps the upper 32 bits only.
     Out(ftz() ? Dev("upper_half_f64", b_.getDoubleTy(), {root}) : root);
     return;
   }
@@ -382,6 +421,9 @@ void FunctionLowering::LowerFpMinMax() {
       sign = sign ? b_.CreateXor(sign, raw) : raw;
     }
     if (abs) v = Unary(llvm::Intrinsic::fabs, v);
+    // LLVM turns two minima into one v_min3, which in IEEE mode makes a NaN
+    // of a signaling NaN where PTX ignores it.
+    if (num_operands() > 3) v = Unary(llvm::Intrinsic::canonicalize, v);
     result = result ? MinMax(result, v, is_max) : v;
   }
   if (xorsign) {

@@ -70,6 +70,11 @@ void FunctionLowering::CreateEntry() {
     if (ptx_.is_entry) {
       // Lies in the kernarg segment: read in place.
       locals_.emplace_back(variable, argument);
+    } else if (const std::uint32_t reg = RegisterOf(variable); reg != kNoId) {
+      Operand to;
+      to.kind = OperandKind::kRegister;
+      to.index = reg;
+      Write(to, argument, ptx_module_.variables[variable].type);
     } else {
       b_.CreateStore(argument, LocalStorage(variable));
     }
@@ -77,6 +82,16 @@ void FunctionLowering::CreateEntry() {
   if (ptx_.is_entry && module_.state(id_).named_barriers) {
     ClearNamedBarriers();
   }
+}
+
+// A parameter or return value declared .reg is a register of the function.
+std::uint32_t FunctionLowering::RegisterOf(std::uint32_t variable) const {
+  const Variable& declared = ptx_module_.variables[variable];
+  if (declared.space != VarSpace::kReg) return kNoId;
+  for (const RegisterDecl& decl : ptx_.register_decls) {
+    if (decl.name == declared.name) return decl.first;
+  }
+  return kNoId;
 }
 
 void FunctionLowering::CreateBlocks() {

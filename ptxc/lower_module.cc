@@ -333,6 +333,8 @@ void ModuleLowering::SetCommonAttributes(llvm::Function& function) {
   function.addFnAttr(llvm::Attribute::Convergent);
   function.addFnAttr(llvm::Attribute::NoUnwind);
   function.addFnAttr("uniform-work-group-size", "true");
+  // Minima and maxima take a signaling NaN for a quiet one, as PTX does.
+  function.addFnAttr("amdgpu-ieee", "false");
   // What docs/launch-abi.md does not provide must not be asked for.
   for (const char* absent :
        {"amdgpu-no-hostcall-ptr", "amdgpu-no-heap-ptr",

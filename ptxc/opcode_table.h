@@ -46,7 +46,9 @@ Type TypeFromName(std::string_view name);  // kNone if unknown
 inline bool IsInteger(Type t) {
   return KindOf(t) == TypeKind::kUnsigned || KindOf(t) == TypeKind::kSigned;
 }
-inline bool IsSigned(Type t) { return KindOf(t) == TypeKind::kSigned; }
+inline bool IsSigned(Type t) {
+  return KindOf(t) == TypeKind::kSigned || t == Type::kS2 || t == Type::kS4;
+}
 inline bool IsFloat(Type t) { return KindOf(t) == TypeKind::kFloat; }
 
 // The groups of modifiers, and per group an enum of its suffixes whose

@@ -15,6 +15,8 @@
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 
+#include "ptxc/passes/kernel_inputs.h"
+
 namespace cerberus::ptx {
 namespace {
 
@@ -77,6 +79,7 @@ Status RunPipeline(llvm::Module& module, llvm::TargetMachine& machine,
                "pass pipeline: " + llvm::toString(std::move(error)));
   }
   passes.run(module, modules);
+  MarkKernelInputs(module);
   return {};
 }
 
