@@ -110,7 +110,9 @@ Tests CompareReferences(const Spelling& s, std::string_view) {
   return {Simple(d, in, [=](In v) {
     const bool c = !combine.empty() && (v[2] & 1) != 0;
     Value result = 0;
-    for (int e = 0; e < d.elements; ++e) {
+    // An integer result of packed operands has a mask per element.
+    const int width = d.bits / t.elements;
+    for (int e = 0; e < t.elements; ++e) {
       const int bits = t.element_bits();
       const bool yes = Combine(
           combine,
@@ -122,7 +124,7 @@ Tests CompareReferences(const Spelling& s, std::string_view) {
         one = static_cast<Value>(f.bias) << f.mantissa_bits;
       }
       if (yes) {
-        result |= Truncate(one, d.element_bits()) << (e * d.element_bits());
+        result |= Truncate(one, width) << (e * width);
       }
     }
     return Exact(result);
