@@ -306,31 +306,30 @@ i32 FrexpExp(double v) {
 // denormal it scales the denominator up, which makes it infinite; down is the
 // way out, and what v_div_fmas then undoes.
 ScaledF32 DivScale(float s0, float s1, float s2) {
-  if (IsNan(s0)) return {Quiet(s0), false};
   const auto denormal = [](float v) {
     return v != 0 && (Bits(v) & 0x7f800000) == 0;
   };
   if (s2 == 0 || s1 == 0) return {F32(0xffc00000), false};
   const double inverse = 1.0 / static_cast<double>(s1);
-  const bool tiny_inverse = std::fabs(inverse) < 0x1p-126;
+  const bool tiny_inverse =
+      inverse != 0 && std::fabs(inverse) < 0x1p-126;
   const float quotient = s2 / s1;
   if (Exponent(s2) - Exponent(s1) >= 96) {
-    return {s0 == s1 ? LdexpF32(s0, 64) : s0, true};
+    return {s0 == s1 ? LdexpF32(s0, 64) : IsNan(s0) ? Quiet(s0) : s0, true};
   }
   if (denormal(s1)) return {LdexpF32(s0, 64), false};
   if (tiny_inverse && denormal(quotient)) {
-    return {s0 == s1 ? LdexpF32(s0, -64) : s0, true};
+    return {s0 == s1 ? LdexpF32(s0, -64) : IsNan(s0) ? Quiet(s0) : s0, true};
   }
   if (tiny_inverse) return {LdexpF32(s0, -64), false};
   if (denormal(quotient)) {
-    return {s0 == s2 ? LdexpF32(s0, 64) : s0, true};
+    return {s0 == s2 ? LdexpF32(s0, 64) : IsNan(s0) ? Quiet(s0) : s0, true};
   }
   if (Exponent(s2) <= 23) return {LdexpF32(s0, 64), false};
-  return {s0, false};
+  return {IsNan(s0) ? Quiet(s0) : s0, false};
 }
 
 ScaledF64 DivScale(double s0, double s1, double s2) {
-  if (IsNan(s0)) return {Quiet(s0), false};
   const auto denormal = [](double v) {
     return v != 0 && (Bits(v) & 0x7ff0000000000000) == 0;
   };
@@ -338,18 +337,18 @@ ScaledF64 DivScale(double s0, double s1, double s2) {
   const bool tiny_inverse = denormal(1.0 / s1);
   const double quotient = s2 / s1;
   if (Exponent(s2) - Exponent(s1) >= 768) {
-    return {s0 == s1 ? LdexpF64(s0, 128) : s0, true};
+    return {s0 == s1 ? LdexpF64(s0, 128) : IsNan(s0) ? Quiet(s0) : s0, true};
   }
   if (denormal(s1)) return {LdexpF64(s0, 128), false};
   if (tiny_inverse && denormal(quotient)) {
-    return {s0 == s1 ? LdexpF64(s0, -128) : s0, true};
+    return {s0 == s1 ? LdexpF64(s0, -128) : IsNan(s0) ? Quiet(s0) : s0, true};
   }
   if (tiny_inverse) return {LdexpF64(s0, -128), false};
   if (denormal(quotient)) {
-    return {s0 == s2 ? LdexpF64(s0, 128) : s0, true};
+    return {s0 == s2 ? LdexpF64(s0, 128) : IsNan(s0) ? Quiet(s0) : s0, true};
   }
   if (Exponent(s2) <= 53) return {LdexpF64(s0, 128), false};
-  return {s0, false};
+  return {IsNan(s0) ? Quiet(s0) : s0, false};
 }
 
 namespace {
