@@ -405,11 +405,6 @@ void FunctionLowering::LowerIsspacep() {
   Out(0, result, Type::kPred);
 }
 
-void FunctionLowering::LowerMapa() {
-  // A cluster is one block, whose rank is 0: its own address.
-  Out(0, Read(op(1), type()), type());
-}
-
 // Performance hints: nothing depends on them.
 void FunctionLowering::LowerNothing() {}
 

@@ -290,9 +290,4 @@ void FunctionLowering::LowerBarWarp() {
   Fence(llvm::AtomicOrdering::Acquire, scope);
 }
 
-// barrier.cluster: a cluster is one block.
-void FunctionLowering::LowerBarrierCluster() {
-  if (mods().bar() != Bar::kArrive) Barrier();
-}
-
 }  // namespace cerberus::ptx
