@@ -70,6 +70,14 @@ std::string NameKernels(const std::string& ptx) {
   return text;
 }
 
+bool HoldsNoKernel(const rewriter::Module& module) {
+  return std::all_of(module.entries.begin(), module.entries.end(),
+                     [](const rewriter::FatbinEntry& entry) {
+                       const auto kernels = rewriter::KernelNames(entry);
+                       return kernels && kernels->empty();
+                     });
+}
+
 const Diag* FirstError(const std::vector<Diag>& diags) {
   const auto at = std::find_if(diags.begin(), diags.end(), [](const Diag& d) {
     return d.severity == Severity::kError;
@@ -148,6 +156,11 @@ Status Conversion::AddModules() {
                                : fmt::format("{}+0x{:x}", options_.group,
                                              module.where.offset);
     CERB_TRY_VOID(ChooseEntries(module, *unit));
+    // Libraries carry fatbins that nothing registers and that hold no kernel:
+    // nobody will miss them.
+    if (!unit->missing.empty() && !unit->index && HoldsNoKernel(module)) {
+      continue;
+    }
     units_.push_back(std::move(unit));
   }
   return {};
