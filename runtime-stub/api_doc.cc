@@ -92,17 +92,18 @@ int main() {
       "exported beside them.\n",
       supported, std::size(kRows), std::size(kPerThreadRows));
   for (const auto& [family, rows] : families) {
-    std::printf("\n## %s\n\n| function | since | variant | supported |\n"
-                "| --- | --- | --- | --- |\n",
-                family.c_str());
+    std::printf(
+        "\n## %s\n\n| function | since | variant | supported |\n"
+        "| --- | --- | --- | --- |\n",
+        family.c_str());
     for (const Row* row : rows) {
       const char* variant = PerThreadOf(row->symbol);
       const std::size_t base = std::strlen(row->symbol);
       std::printf("| `%s` | %s | %s | %s |\n", row->symbol,
                   Version(row->version).c_str(),
-                  variant != nullptr ? (std::string("`") + (variant + base) +
-                                        "`").c_str()
-                                     : "",
+                  variant != nullptr
+                      ? (std::string("`") + (variant + base) + "`").c_str()
+                      : "",
                   HowOf(*row).c_str());
     }
   }

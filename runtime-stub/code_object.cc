@@ -1,11 +1,11 @@
 #include "runtime-stub/code_object.h"
 
+#include <elf.h>
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
-
-#include <elf.h>
-#include <fmt/format.h>
 
 #include "kpack/msgpack_value.h"
 #include "runtime-stub/launch_abi.h"
@@ -59,8 +59,9 @@ Result<Sections> FindSections(ByteSpan bytes, const Elf64_Ehdr& header) {
   ByteReader reader(bytes, "code object");
   if (header.e_shnum != 0 && header.e_shentsize == sizeof(Elf64_Shdr)) {
     const auto section = [&](std::uint32_t i) {
-      return reader.Slice(header.e_shoff + std::uint64_t{i} * sizeof(Elf64_Shdr),
-                          sizeof(Elf64_Shdr));
+      return reader.Slice(
+          header.e_shoff + std::uint64_t{i} * sizeof(Elf64_Shdr),
+          sizeof(Elf64_Shdr));
     };
     const auto content = [&](const Elf64_Shdr& row) -> Result<ByteSpan> {
       if (row.sh_type == SHT_NOBITS) return ByteSpan();
@@ -81,10 +82,9 @@ Result<Sections> FindSections(ByteSpan bytes, const Elf64_Ehdr& header) {
   }
   if (!out.note.empty()) return out;
   for (std::uint32_t i = 0; i < header.e_phnum; ++i) {
-    CERB_TRY(ByteSpan raw,
-             reader.Slice(header.e_phoff +
-                              std::uint64_t{i} * sizeof(Elf64_Phdr),
-                          sizeof(Elf64_Phdr)));
+    CERB_TRY(ByteSpan raw, reader.Slice(header.e_phoff + std::uint64_t{i} *
+                                                             sizeof(Elf64_Phdr),
+                                        sizeof(Elf64_Phdr)));
     const auto row = LoadLe<Elf64_Phdr>(raw.data());
     if (row.p_type != PT_NOTE) continue;
     CERB_TRY(out.note, reader.Slice(row.p_offset, row.p_filesz));
@@ -136,10 +136,10 @@ Result<KernelInfo> ReadKernel(Value map) {
       Number(map, ".max_flat_workgroup_size", kernel.max_threads);
   kernel.wave_size = Number(map, ".wavefront_size", kernel.wave_size);
   if (kernel.kernarg_size > kMaxKernargBytes) {
-    return Err(Bad(fmt::format("kernel {}: {} bytes of arguments, at most {} "
-                               "are expected",
-                               kernel.name, kernel.kernarg_size,
-                               kMaxKernargBytes)));
+    return Err(
+        Bad(fmt::format("kernel {}: {} bytes of arguments, at most {} "
+                        "are expected",
+                        kernel.name, kernel.kernarg_size, kMaxKernargBytes)));
   }
   const Value args = map.Find(".args");
   for (Value arg = args.First(); arg; arg = args.Next(arg)) {
@@ -148,15 +148,17 @@ Result<KernelInfo> ReadKernel(Value map) {
     const std::uint32_t offset = Number(arg, ".offset", UINT32_MAX);
     const std::uint32_t size = Number(arg, ".size", UINT32_MAX);
     if (offset > kernel.kernarg_size || size > kernel.kernarg_size - offset) {
-      return Err(Bad(fmt::format("kernel {}: an argument runs past the {} "
-                                 "bytes of all arguments",
-                                 kernel.name, kernel.kernarg_size)));
+      return Err(
+          Bad(fmt::format("kernel {}: an argument runs past the {} "
+                          "bytes of all arguments",
+                          kernel.name, kernel.kernarg_size)));
     }
     if (Text(arg.Find(".name")) == kLaunchBlockName) {
       if (size != sizeof(LaunchBlock)) {
-        return Err(Bad(fmt::format("kernel {}: launch block of {} bytes, "
-                                   "expected {}",
-                                   kernel.name, size, sizeof(LaunchBlock))));
+        return Err(
+            Bad(fmt::format("kernel {}: launch block of {} bytes, "
+                            "expected {}",
+                            kernel.name, size, sizeof(LaunchBlock))));
       }
       kernel.launch_block = offset;
     } else {
@@ -246,10 +248,9 @@ Result<CodeObjectInfo> ReadCodeObject(ByteSpan bytes) {
     CERB_TRY(KernelInfo kernel, ReadKernel(map));
     info.kernels.push_back(std::move(kernel));
   }
-  std::sort(info.kernels.begin(), info.kernels.end(),
-            [](const KernelInfo& a, const KernelInfo& b) {
-              return a.name < b.name;
-            });
+  std::sort(
+      info.kernels.begin(), info.kernels.end(),
+      [](const KernelInfo& a, const KernelInfo& b) { return a.name < b.name; });
   if (!sections.info.empty()) {
     CERB_TRY(Document facts, Document::Parse(sections.info, limits));
     ReadInfo(facts.root(), &info);
@@ -273,16 +274,17 @@ Result<std::uint64_t> ElfSize(const void* start) {
   };
   const auto* base = static_cast<const std::uint8_t*>(start);
   bool fits =
-      grow(header.e_shoff, std::uint64_t{header.e_shnum} * sizeof(Elf64_Shdr)) &&
+      grow(header.e_shoff,
+           std::uint64_t{header.e_shnum} * sizeof(Elf64_Shdr)) &&
       grow(header.e_phoff, std::uint64_t{header.e_phnum} * sizeof(Elf64_Phdr));
   for (std::uint32_t i = 0; fits && i < header.e_shnum; ++i) {
-    const auto row = LoadLe<Elf64_Shdr>(base + header.e_shoff +
-                                        i * sizeof(Elf64_Shdr));
+    const auto row =
+        LoadLe<Elf64_Shdr>(base + header.e_shoff + i * sizeof(Elf64_Shdr));
     if (row.sh_type != SHT_NOBITS) fits = grow(row.sh_offset, row.sh_size);
   }
   for (std::uint32_t i = 0; fits && i < header.e_phnum; ++i) {
-    const auto row = LoadLe<Elf64_Phdr>(base + header.e_phoff +
-                                        i * sizeof(Elf64_Phdr));
+    const auto row =
+        LoadLe<Elf64_Phdr>(base + header.e_phoff + i * sizeof(Elf64_Phdr));
     fits = grow(row.p_offset, row.p_filesz);
   }
   if (!fits) return Err(Bad("sizes in the ELF header wrap around"));

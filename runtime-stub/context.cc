@@ -19,13 +19,13 @@ constexpr unsigned kContextApiVersion = 3020;
 
 // What a fresh CUDA context answers to cuCtxGetLimit.
 constexpr std::size_t kDefaultLimits[Context::kLimits] = {
-    1024,      // CU_LIMIT_STACK_SIZE
-    1 << 20,   // CU_LIMIT_PRINTF_FIFO_SIZE
-    8 << 20,   // CU_LIMIT_MALLOC_HEAP_SIZE
-    2,         // CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH
-    2048,      // CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT
-    64,        // CU_LIMIT_MAX_L2_FETCH_GRANULARITY
-    0,         // CU_LIMIT_PERSISTING_L2_CACHE_SIZE
+    1024,     // CU_LIMIT_STACK_SIZE
+    1 << 20,  // CU_LIMIT_PRINTF_FIFO_SIZE
+    8 << 20,  // CU_LIMIT_MALLOC_HEAP_SIZE
+    2,        // CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH
+    2048,     // CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT
+    64,       // CU_LIMIT_MAX_L2_FETCH_GRANULARITY
+    0,        // CU_LIMIT_PERSISTING_L2_CACHE_SIZE
 };
 
 // The calling thread's stack of contexts; the last one is current.
@@ -208,8 +208,8 @@ CUresult StoreValue(CUcontext handle, void* key, void* value,
   {
     std::lock_guard<std::mutex> lock(context->mutex);
     const auto same = [key](const StoredValue& v) { return v.key == key; };
-    auto at = std::find_if(context->stored.begin(), context->stored.end(),
-                           same);
+    auto at =
+        std::find_if(context->stored.begin(), context->stored.end(), same);
     if (at == context->stored.end()) {
       context->stored.push_back({key, value, destroy});
     } else {
@@ -228,8 +228,8 @@ CUresult DeleteStoredValue(CUcontext handle, void* key) {
   {
     std::lock_guard<std::mutex> lock(context->mutex);
     const auto same = [key](const StoredValue& v) { return v.key == key; };
-    auto at = std::find_if(context->stored.begin(), context->stored.end(),
-                           same);
+    auto at =
+        std::find_if(context->stored.begin(), context->stored.end(), same);
     if (at == context->stored.end()) return CUDA_ERROR_INVALID_HANDLE;
     context->stored.erase(at);
   }
@@ -494,8 +494,8 @@ CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
   if (other == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
   if (other->device == context->device) return CUDA_ERROR_INVALID_CONTEXT;
-  return NoteResult(
-      context, hip.hipDeviceEnablePeerAccess(other->device->ordinal, 0));
+  return NoteResult(context,
+                    hip.hipDeviceEnablePeerAccess(other->device->ordinal, 0));
 }
 CUresult cuCtxDisablePeerAccess(CUcontext peer) {
   CERB_CONTEXT(context);

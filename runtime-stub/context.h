@@ -73,11 +73,10 @@ CUresult Activate(Context* context);
 CUresult NoteResult(Context* context, hipError_t error);
 
 // Declares `name`, the current context, or returns why there is none.
-#define CERB_CONTEXT(name)                                     \
-  ::cerberus::stub::Context* name = nullptr;                   \
-  if (CUresult cerb_result =                                   \
-          ::cerberus::stub::CurrentContext(&name);             \
-      cerb_result != CUDA_SUCCESS)                             \
+#define CERB_CONTEXT(name)                                            \
+  ::cerberus::stub::Context* name = nullptr;                          \
+  if (CUresult cerb_result = ::cerberus::stub::CurrentContext(&name); \
+      cerb_result != CUDA_SUCCESS)                                    \
   return cerb_result
 
 // cudart's values. Get is on the path of every runtime call.

@@ -348,6 +348,43 @@ struct CUmemPoolProps {
 };
 static_assert(sizeof(CUmemPoolProps) == 88);
 
+struct CUDA_KERNEL_NODE_PARAMS_v1 {
+  CUfunction func;
+  unsigned gridDimX, gridDimY, gridDimZ;
+  unsigned blockDimX, blockDimY, blockDimZ;
+  unsigned sharedMemBytes;
+  void** kernelParams;
+  void** extra;
+};
+static_assert(sizeof(CUDA_KERNEL_NODE_PARAMS_v1) == 56);
+struct CUDA_KERNEL_NODE_PARAMS : CUDA_KERNEL_NODE_PARAMS_v1 {
+  CUkernel kern;  // in place of `func`
+  CUcontext ctx;
+};
+static_assert(sizeof(CUDA_KERNEL_NODE_PARAMS) == 72);
+struct CUDA_MEMSET_NODE_PARAMS {
+  CUdeviceptr dst;
+  std::size_t pitch;
+  unsigned value;
+  unsigned elementSize;
+  std::size_t width;
+  std::size_t height;
+};
+static_assert(sizeof(CUDA_MEMSET_NODE_PARAMS) == 40);
+struct CUDA_HOST_NODE_PARAMS {
+  CUhostFn fn;
+  void* userData;
+};
+struct CUgraphExecUpdateResultInfo {
+  int result;
+  CUgraphNode errorNode;
+  CUgraphNode errorFromNode;
+};
+static_assert(sizeof(CUgraphExecUpdateResultInfo) == 24);
+using CUgraphNodeType = int;
+using CUgraphExecUpdateResult = int;
+struct CUgraphEdgeData;
+
 struct CUctxCreateParams;
 struct CUexecAffinityParam;
 

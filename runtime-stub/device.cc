@@ -76,9 +76,9 @@ void FillAttributes(Device* device) {
   int& grid_x = device->attributes[kAttribute_MAX_GRID_DIM_X];
   if (grid_x <= 0) grid_x = 0x7fffffff;
   // An answer of 0 would make cudart's occupancy functions divide by zero.
-  for (int id : {kAttribute_MAX_THREADS_PER_BLOCK,
-                 kAttribute_MULTIPROCESSOR_COUNT,
-                 kAttribute_MAX_THREADS_PER_MULTIPROCESSOR}) {
+  for (int id :
+       {kAttribute_MAX_THREADS_PER_BLOCK, kAttribute_MULTIPROCESSOR_COUNT,
+        kAttribute_MAX_THREADS_PER_MULTIPROCESSOR}) {
     int& value = device->attributes[id];
     if (value > 0) continue;
     for (const AttributeRow& row : kAttributeRows) {
@@ -166,8 +166,7 @@ Device::Device() : primary(std::make_unique<Context>()) {}
 Device::~Device() = default;
 
 std::uint32_t Device::shared_limit() const {
-  const int optin =
-      attributes[kAttribute_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN];
+  const int optin = attributes[kAttribute_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN];
   return optin > 0 ? static_cast<std::uint32_t>(optin) : 65536;
 }
 
@@ -179,8 +178,7 @@ CUresult InitDevices() {
 int DeviceCount() { return g_count.load(std::memory_order_acquire); }
 
 Device* GetDevice(CUdevice ordinal) {
-  return ordinal >= 0 && ordinal < DeviceCount() ? g_devices[ordinal]
-                                                 : nullptr;
+  return ordinal >= 0 && ordinal < DeviceCount() ? g_devices[ordinal] : nullptr;
 }
 
 CUresult FindDevice(CUdevice ordinal, Device** device) {
@@ -191,8 +189,8 @@ CUresult FindDevice(CUdevice ordinal, Device** device) {
 
 namespace api {
 
-#define CERB_DEVICE(ordinal)                                            \
-  Device* device = nullptr;                                             \
+#define CERB_DEVICE(ordinal)                                                \
+  Device* device = nullptr;                                                 \
   if (CUresult found = FindDevice(ordinal, &device); found != CUDA_SUCCESS) \
   return found
 

@@ -27,9 +27,9 @@ struct Device {
   // Ids of CUdevice_attribute in CUDA 13.0 end at 147.
   static constexpr int kAttributes = 160;
 
-  int ordinal = 0;      // CUdevice, and HIP's ordinal
+  int ordinal = 0;  // CUdevice, and HIP's ordinal
   std::string name;
-  TargetId target;      // what HIP says the GPU is
+  TargetId target;  // what HIP says the GPU is
   std::uint64_t total_memory = 0;
   CUuuid uuid = {};
   ComputeCapability cc;

@@ -33,10 +33,8 @@ struct PerThread<Function> {
 // arguments are not looked at.
 #define CERB_REFUSE_FORWARD(symbol, note)
 #define CERB_REFUSE_IMPL(symbol, note)
-#define CERB_REFUSE_UNSUPPORTED(symbol, note)      \
-  CUresult Refuse_##symbol() {                     \
-    return RefuseCall(#symbol, note);              \
-  }
+#define CERB_REFUSE_UNSUPPORTED(symbol, note) \
+  CUresult Refuse_##symbol() { return RefuseCall(#symbol, note); }
 #define CUDA_API(symbol, name, version, status, signature, note) \
   CERB_REFUSE_##status(symbol, note)
 #define CUDA_API_PER_THREAD(symbol, base, name, version, status) \
@@ -54,13 +52,13 @@ struct PerThread<Function> {
 #define CERB_TARGET_PT_FORWARD(symbol, base) PerThread<&api::base>::Call
 #define CERB_TARGET_PT_IMPL(symbol, base) PerThread<&api::base>::Call
 #define CERB_TARGET_PT_UNSUPPORTED(symbol, base) Refuse_##symbol
-#define CUDA_API(symbol, name, version, status, signature, note)           \
-  extern "C" [[gnu::visibility("hidden")]] void* cerberus_slot_##symbol;   \
-  void* cerberus_slot_##symbol =                                           \
+#define CUDA_API(symbol, name, version, status, signature, note)         \
+  extern "C" [[gnu::visibility("hidden")]] void* cerberus_slot_##symbol; \
+  void* cerberus_slot_##symbol =                                         \
       reinterpret_cast<void*>(CERB_TARGET_##status(symbol));
-#define CUDA_API_PER_THREAD(symbol, base, name, version, status)           \
-  extern "C" [[gnu::visibility("hidden")]] void* cerberus_slot_##symbol;   \
-  void* cerberus_slot_##symbol =                                           \
+#define CUDA_API_PER_THREAD(symbol, base, name, version, status)         \
+  extern "C" [[gnu::visibility("hidden")]] void* cerberus_slot_##symbol; \
+  void* cerberus_slot_##symbol =                                         \
       reinterpret_cast<void*>(CERB_TARGET_PT_##status(symbol, base));
 #include "runtime-stub/cuda_api.def"
 #undef CUDA_API_PER_THREAD
@@ -73,8 +71,10 @@ struct PerThread<Function> {
 #endif
 #define CERB_EXPORT(symbol)                            \
   asm(".pushsection .text.cuda_api,\"ax\",@progbits\n" \
-      ".globl " #symbol "\n"                           \
-      ".type " #symbol ",@function\n"                  \
+      ".globl " #symbol                                \
+      "\n"                                             \
+      ".type " #symbol                                 \
+      ",@function\n"                                   \
       ".p2align 3\n" #symbol                           \
       ":\n"                                            \
       "jmp *cerberus_slot_" #symbol                    \
@@ -97,11 +97,13 @@ namespace {
 #define CERB_STATUS_UNSUPPORTED ApiStatus::kUnsupported
 constexpr ApiRow kRows[] = {
 #define CUDA_API(symbol, name, version, status, signature, note) \
-  {#symbol, #name, version, CERB_STATUS_##status, false,         \
-   &cerberus_slot_##symbol},
+  {#symbol, #name,                                               \
+   version, CERB_STATUS_##status,                                \
+   false,   &cerberus_slot_##symbol},
 #define CUDA_API_PER_THREAD(symbol, base, name, version, status) \
-  {#symbol, #name, version, CERB_STATUS_##status, true,          \
-   &cerberus_slot_##symbol},
+  {#symbol, #name,                                               \
+   version, CERB_STATUS_##status,                                \
+   true,    &cerberus_slot_##symbol},
 #include "runtime-stub/cuda_api.def"
 #undef CUDA_API_PER_THREAD
 #undef CUDA_API
@@ -144,10 +146,9 @@ ProcLookup FindProc(const char* name, int version, bool per_thread,
     if (row.per_thread && !per_thread) continue;
     known = true;
     if (row.version > version) continue;
-    const bool better =
-        best == nullptr ||
-        (row.per_thread != best->per_thread ? row.per_thread
-                                            : row.version > best->version);
+    const bool better = best == nullptr || (row.per_thread != best->per_thread
+                                                ? row.per_thread
+                                                : row.version > best->version);
     if (better) best = &row;
   }
   if (!known) return ProcLookup::kUnknownName;

@@ -12,17 +12,17 @@ struct ErrorPair {
   CUresult cuda;
 };
 constexpr ErrorPair kRuntimeErrors[] = {
-    {9, CUDA_ERROR_INVALID_VALUE},       // InvalidConfiguration
-    {12, CUDA_ERROR_INVALID_VALUE},      // InvalidPitchValue
-    {13, CUDA_ERROR_NOT_FOUND},          // InvalidSymbol
-    {17, CUDA_ERROR_INVALID_VALUE},      // InvalidDevicePointer
-    {21, CUDA_ERROR_INVALID_VALUE},      // InvalidMemcpyDirection
+    {9, CUDA_ERROR_INVALID_VALUE},            // InvalidConfiguration
+    {12, CUDA_ERROR_INVALID_VALUE},           // InvalidPitchValue
+    {13, CUDA_ERROR_NOT_FOUND},               // InvalidSymbol
+    {17, CUDA_ERROR_INVALID_VALUE},           // InvalidDevicePointer
+    {21, CUDA_ERROR_INVALID_VALUE},           // InvalidMemcpyDirection
     {35, CUDA_ERROR_SYSTEM_DRIVER_MISMATCH},  // InsufficientDriver
-    {52, CUDA_ERROR_INVALID_VALUE},      // MissingConfiguration
-    {53, CUDA_ERROR_LAUNCH_FAILED},      // PriorLaunchFailure
-    {98, CUDA_ERROR_INVALID_HANDLE},     // InvalidDeviceFunction
-    {1052, CUDA_ERROR_UNKNOWN},          // RuntimeMemory
-    {1053, CUDA_ERROR_UNKNOWN},          // RuntimeOther
+    {52, CUDA_ERROR_INVALID_VALUE},           // MissingConfiguration
+    {53, CUDA_ERROR_LAUNCH_FAILED},           // PriorLaunchFailure
+    {98, CUDA_ERROR_INVALID_HANDLE},          // InvalidDeviceFunction
+    {1052, CUDA_ERROR_UNKNOWN},               // RuntimeMemory
+    {1053, CUDA_ERROR_UNKNOWN},               // RuntimeOther
 };
 
 }  // namespace

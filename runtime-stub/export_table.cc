@@ -1,12 +1,12 @@
 #include "runtime-stub/export_table.h"
 
+#include <pthread.h>
+#include <unistd.h>
+
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-
-#include <pthread.h>
-#include <unistd.h>
 
 #include "runtime-stub/context.h"
 #include "runtime-stub/device.h"
@@ -50,14 +50,8 @@ CUresult LoadRegisteredImage(CUmodule* module, const void* wrapper, void*,
 void ForgetRegisteredImage(const void*) {}
 
 void* const kCudartInterface[13] = {
-    Size(13),
-    nullptr,
-    Slot(GetPrimaryContext),
-    nullptr,
-    nullptr,
-    nullptr,
-    Slot(LoadRegisteredImage),
-    Slot(ForgetRegisteredImage),
+    Size(13), nullptr, Slot(GetPrimaryContext),   nullptr,
+    nullptr,  nullptr, Slot(LoadRegisteredImage), Slot(ForgetRegisteredImage),
 };
 
 // --- tool callbacks ---
@@ -79,8 +73,8 @@ void GetDomainFlags(void** flags, std::size_t* count) {
 }
 
 void* const kToolCallbacks[7] = {
-    Size(7), nullptr, Slot(GetCallbackFlags), nullptr, nullptr, nullptr,
-    Slot(GetDomainFlags),
+    Size(7), nullptr, Slot(GetCallbackFlags), nullptr,
+    nullptr, nullptr, Slot(GetDomainFlags),
 };
 
 // --- tools' thread-local storage: has to exist; NVIDIA's libraries call slot
@@ -116,7 +110,10 @@ CUresult CheckContext(CUcontext, unsigned* state, const void** more) {
 }
 unsigned CheckProcess() { return 0; }
 void* const kContextChecks[4] = {
-    Size(4), nullptr, Slot(CheckContext), Slot(CheckProcess),
+    Size(4),
+    nullptr,
+    Slot(CheckContext),
+    Slot(CheckProcess),
 };
 
 // --- the handshake: cudart asks whether the driver and it agree on the

@@ -27,10 +27,10 @@ CUresult FindKernel(const void* handle, Kernel** kernel) {
   return *kernel != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-#define CERB_KERNEL(name, handle)                                 \
-  Kernel* name = nullptr;                                         \
-  if (CUresult cerb_kernel_result = FindKernel(handle, &name);    \
-      cerb_kernel_result != CUDA_SUCCESS)                         \
+#define CERB_KERNEL(name, handle)                              \
+  Kernel* name = nullptr;                                      \
+  if (CUresult cerb_kernel_result = FindKernel(handle, &name); \
+      cerb_kernel_result != CUDA_SUCCESS)                      \
   return cerb_kernel_result
 
 CUresult GetAttribute(int* value, CUfunction_attribute attribute,
@@ -85,8 +85,8 @@ CUresult GetAttribute(int* value, CUfunction_attribute attribute,
   return CUDA_SUCCESS;
 }
 
-CUresult SetAttribute(CUfunction_attribute attribute, int value,
-                      Kernel* kernel, Device* device) {
+CUresult SetAttribute(CUfunction_attribute attribute, int value, Kernel* kernel,
+                      Device* device) {
   switch (attribute) {
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: {
       const KernelInfo* info = nullptr;
@@ -324,10 +324,9 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(
 }
 // The flag is about NVIDIA's caches.
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-    int* blocks, CUfunction handle, int block_size,
-    std::size_t dynamic_shared, unsigned) {
-  return cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, handle,
-                                                     block_size,
+    int* blocks, CUfunction handle, int block_size, std::size_t dynamic_shared,
+    unsigned) {
+  return cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, handle, block_size,
                                                      dynamic_shared);
 }
 CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block,
@@ -335,15 +334,14 @@ CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block,
                                           CUoccupancyB2DSize bytes_of_block,
                                           std::size_t dynamic_shared,
                                           int limit) {
-  return PotentialBlockSize(grid, block, handle, bytes_of_block,
-                            dynamic_shared, limit);
+  return PotentialBlockSize(grid, block, handle, bytes_of_block, dynamic_shared,
+                            limit);
 }
 CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(
-    int* grid, int* block, CUfunction handle,
-    CUoccupancyB2DSize bytes_of_block, std::size_t dynamic_shared, int limit,
-    unsigned) {
-  return PotentialBlockSize(grid, block, handle, bytes_of_block,
-                            dynamic_shared, limit);
+    int* grid, int* block, CUfunction handle, CUoccupancyB2DSize bytes_of_block,
+    std::size_t dynamic_shared, int limit, unsigned) {
+  return PotentialBlockSize(grid, block, handle, bytes_of_block, dynamic_shared,
+                            limit);
 }
 
 // The dynamic shared memory that lets `blocks` blocks share a
@@ -364,8 +362,7 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes,
   const auto all = static_cast<std::uint32_t>(
       context->device->attribute(kSharedPerMultiprocessor));
   const std::uint32_t share = all / static_cast<std::uint32_t>(blocks);
-  const std::uint32_t most =
-      std::min(share, context->device->shared_limit());
+  const std::uint32_t most = std::min(share, context->device->shared_limit());
   *bytes = most > info->static_shared ? most - info->static_shared : 0;
   return CUDA_SUCCESS;
 }

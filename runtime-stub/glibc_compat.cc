@@ -75,7 +75,7 @@ static int SearchObject(dl_phdr_info* object, std::size_t, void* data) {
   bool inside = false;
   std::uintptr_t low = UINTPTR_MAX, high = 0, table = 0;
   for (int i = 0; i < object->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& part = object->dlpi_phdr[i];
+    const ElfW(Phdr) & part = object->dlpi_phdr[i];
     const std::uintptr_t start = object->dlpi_addr + part.p_vaddr;
     if (part.p_type == PT_LOAD) {
       if (start < low) low = start;

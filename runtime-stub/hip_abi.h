@@ -35,6 +35,11 @@ using hipModule_t = struct ihipModule_t*;
 using hipFunction_t = struct ihipModuleSymbol_t*;
 using hipMemPool_t = struct ihipMemPoolHandle_t*;
 
+using hipArray_t = struct hipArray*;
+using hipGraph_t = struct ihipGraph*;
+using hipGraphNode_t = struct hipGraphNode*;
+using hipGraphExec_t = struct hipGraphExec*;
+
 using hipStreamCallback_t = void (*)(hipStream_t stream, hipError_t status,
                                      void* user_data);
 using hipHostFn_t = void (*)(void* user_data);
@@ -70,6 +75,46 @@ struct hipPointerAttribute_t {
   void* hostPointer;
   int isManaged;
   unsigned allocationFlags;
+};
+
+// Nodes of graphs. `func` is a hipFunction_t here.
+struct hipDim3 {
+  unsigned x, y, z;
+};
+struct hipKernelNodeParams {
+  hipDim3 blockDim;
+  void** extra;
+  void* func;
+  hipDim3 gridDim;
+  void** kernelParams;
+  unsigned sharedMemBytes;
+};
+static_assert(sizeof(hipKernelNodeParams) == 64);
+struct hipMemsetParams {
+  void* dst;
+  unsigned elementSize;
+  std::size_t height;
+  std::size_t pitch;
+  unsigned value;
+  std::size_t width;
+};
+struct hipHostNodeParams {
+  hipHostFn_t fn;
+  void* userData;
+};
+struct hipPitchedPtr {
+  void* ptr;
+  std::size_t pitch, xsize, ysize;
+};
+struct hipMemcpy3DParms {
+  hipArray_t srcArray;
+  std::size_t srcPos[3];
+  hipPitchedPtr srcPtr;
+  hipArray_t dstArray;
+  std::size_t dstPos[3];
+  hipPitchedPtr dstPtr;
+  std::size_t extent[3];
+  hipMemcpyKind kind;
 };
 
 // Tags in the `extra` list of hipModuleLaunchKernel.

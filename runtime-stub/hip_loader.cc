@@ -1,9 +1,9 @@
 #include "runtime-stub/hip_loader.h"
 
+#include <dlfcn.h>
+
 #include <cstring>
 #include <memory>
-
-#include <dlfcn.h>
 
 namespace cerberus::stub {
 namespace {
@@ -51,14 +51,14 @@ bool LoadHip(const std::string& path, std::string* why) {
   }
   Hip found;
   found.path = path;
-#define HIP_FN(need, name, parameters)                              \
-  if (void* address = dlsym(library, #name); address != nullptr) {  \
-    SetFunction(&found.name, address);                              \
-  } else if (need == kRequired) {                                   \
-    *why = path + ": has no " #name;                                \
-    dlclose(library);                                               \
-    return false;                                                   \
-  } else {                                                          \
+#define HIP_FN(need, name, parameters)                               \
+  if (void* address = dlsym(library, #name); address != nullptr) {   \
+    SetFunction(&found.name, address);                               \
+  } else if (need == kRequired) {                                    \
+    *why = path + ": has no " #name;                                 \
+    dlclose(library);                                                \
+    return false;                                                    \
+  } else {                                                           \
     SetFunction(&found.name, reinterpret_cast<void*>(NotInThisHip)); \
   }
 #include "runtime-stub/hip_api.def"
@@ -80,10 +80,14 @@ MemoryKind KindOf(const hipPointerAttribute_t& attributes, int hip_major) {
     return attributes.type == 0 ? MemoryKind::kHost : MemoryKind::kDevice;
   }
   switch (attributes.type) {
-    case 0: return MemoryKind::kUnregistered;
-    case 1: return MemoryKind::kHost;
-    case 3: return MemoryKind::kManaged;
-    default: return MemoryKind::kDevice;
+    case 0:
+      return MemoryKind::kUnregistered;
+    case 1:
+      return MemoryKind::kHost;
+    case 3:
+      return MemoryKind::kManaged;
+    default:
+      return MemoryKind::kDevice;
   }
 }
 

@@ -19,8 +19,8 @@ struct Hip {
 #define HIP_FN(need, name, parameters) hipError_t(*name) parameters = nullptr;
 #include "runtime-stub/hip_api.def"
 #undef HIP_FN
-  int major = 0;       // of HIP's version: 5, 6, 7
-  std::string path;    // as opened
+  int major = 0;     // of HIP's version: 5, 6, 7
+  std::string path;  // as opened
   bool has_cooperative_launch = false;
 };
 extern Hip& hip;

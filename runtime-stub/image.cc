@@ -1,13 +1,13 @@
 #include "runtime-stub/image.h"
 
+#include <dlfcn.h>
+#include <elf.h>
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
-
-#include <dlfcn.h>
-#include <elf.h>
-#include <fmt/format.h>
 
 #include "kpack/content_key.h"
 #include "kpack/marker.h"
@@ -88,8 +88,7 @@ CUresult IdentifyWrapper(const FatbinWrapper* wrapper, Image* image) {
   image->record = FindRecord(wrapper);
   if (image->record) {
     const std::string& file = image->record->segment.file;
-    image->name = fmt::format("{}: module {}",
-                              file.substr(file.rfind('/') + 1),
+    image->name = fmt::format("{}: module {}", file.substr(file.rfind('/') + 1),
                               image->record->index);
     if (!image->record->fatbin.empty()) {
       image->fatbins.push_back(image->record->fatbin.data());
@@ -182,9 +181,8 @@ bool LoadFromArchives(const Segment& segment, const std::string& key,
   request.accept = HasOurAbi;
   auto found = Archives().Load(request);
   if (!found) {
-    Log(LogLevel::kInfo, "%s: no prebuilt code for %s: %s",
-        image.name.c_str(), device.target.ToString().c_str(),
-        found.error().ToString().c_str());
+    Log(LogLevel::kInfo, "%s: no prebuilt code for %s: %s", image.name.c_str(),
+        device.target.ToString().c_str(), found.error().ToString().c_str());
     return false;
   }
   return TakeCode(std::move(found->bytes), "archive " + found->archive->path(),
@@ -247,12 +245,11 @@ std::vector<rewriter::FatbinEntry> PtxByPreference(
     const std::uint32_t distance = newer ? entry.sm - sm : sm - entry.sm;
     return (newer ? 1u << 20 : 0u) + (tied ? 1u << 16 : 0u) + distance;
   };
-  std::sort(out.begin(), out.end(),
-            [&](const rewriter::FatbinEntry& a,
-                const rewriter::FatbinEntry& b) {
-              return rank(a) != rank(b) ? rank(a) < rank(b)
-                                        : a.offset < b.offset;
-            });
+  std::sort(
+      out.begin(), out.end(),
+      [&](const rewriter::FatbinEntry& a, const rewriter::FatbinEntry& b) {
+        return rank(a) != rank(b) ? rank(a) < rank(b) : a.offset < b.offset;
+      });
   return out;
 }
 
@@ -269,8 +266,7 @@ CUresult PtxCandidates(const Image& image, const Device& device,
   }
   int fatbins_with_ptx = 0;
   for (const void* start : image.fatbins) {
-    Result<rewriter::Fatbin> fatbin =
-        rewriter::ParseFatbin(FatbinBytes(start));
+    Result<rewriter::Fatbin> fatbin = rewriter::ParseFatbin(FatbinBytes(start));
     if (!fatbin) {
       Log(LogLevel::kError, "%s: %s", image.name.c_str(),
           fatbin.error().ToString().c_str());
@@ -379,12 +375,11 @@ CUresult FindCode(const Image& image, const Device& device, Code* code,
   // older one may be. Last, what can be had of the first text.
   std::string messages;
   const auto compile = [&](const std::string& ptx, bool keep_going) {
-    JitResult compiled =
-        CompilePtx(ptx, device.target, image.name, keep_going);
+    JitResult compiled = CompilePtx(ptx, device.target, image.name, keep_going);
     messages += compiled.log;
     if (compiled.status != CUDA_SUCCESS) return compiled.status;
-    const bool taken = TakeCode(std::move(compiled.code), compiled.from, image,
-                                target, code);
+    const bool taken =
+        TakeCode(std::move(compiled.code), compiled.from, image, target, code);
     if (!taken || (code->info.kernels.empty() && !code->info.failed.empty())) {
       return CUDA_ERROR_INVALID_PTX;
     }
@@ -398,8 +393,8 @@ CUresult FindCode(const Image& image, const Device& device, Code* code,
     const std::string refusal = messages.substr(0, messages.find('\n'));
     result = compile(texts.front(), true);
     if (result != CUDA_SUCCESS) {
-      Log(LogLevel::kError, "%s: PTX does not compile: %s",
-          image.name.c_str(), refusal.c_str());
+      Log(LogLevel::kError, "%s: PTX does not compile: %s", image.name.c_str(),
+          refusal.c_str());
     } else {
       Log(LogLevel::kWarning, "%s: %zu kernels are left out: %s",
           image.name.c_str(), code->info.failed.size(), refusal.c_str());

@@ -1,13 +1,5 @@
 #include "runtime-stub/jit_fallback.h"
 
-#include <algorithm>
-#include <cerrno>
-#include <chrono>
-#include <csignal>
-#include <cstdlib>
-#include <cstring>
-#include <vector>
-
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
@@ -16,6 +8,14 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
 
 #include "runtime-stub/jit_cache.h"
 #include "runtime-stub/log.h"
@@ -109,8 +109,8 @@ std::string CompilerPath() {
   }
   // lib/cerberus/libcuda.so.1 → bin/cerberus-jit; with a lib folder of two
   // names (lib/x86_64-linux-gnu/cerberus) one folder further up.
-  for (const char* up : {"/../../bin/cerberus-jit",
-                         "/../../../bin/cerberus-jit"}) {
+  for (const char* up :
+       {"/../../bin/cerberus-jit", "/../../../bin/cerberus-jit"}) {
     const std::string path = OwnFolder() + up;
     if (IsExecutable(path)) return path;
   }
@@ -204,8 +204,8 @@ int RunChild(const std::vector<std::string>& arguments, const Fd& input,
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) break;
     const std::size_t room = kMaxLogBytes - child->stderr_text.size();
-    child->stderr_text.append(
-        buffer, std::min(static_cast<std::size_t>(n), room));
+    child->stderr_text.append(buffer,
+                              std::min(static_cast<std::size_t>(n), room));
   }
   int status = 0;
   pid_t ended;
@@ -269,20 +269,20 @@ JitResult CompilePtx(std::string_view ptx, const TargetId& target,
   const auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::steady_clock::now() - start);
   result.log = child.stderr_text;
-  const bool finished = !child.timed_out &&
-                        (child.exit_code == kExitDone ||
-                         child.exit_code == kExitSomeKernelsMissing);
+  const bool finished =
+      !child.timed_out && (child.exit_code == kExitDone ||
+                           child.exit_code == kExitSomeKernelsMissing);
   if (finished) result.code = ReadAll(output.get());
   if (result.code.empty()) {
     if (child.timed_out) {
       result.log += compiler + ": took longer than " +
                     std::to_string(TimeoutSeconds()) + " s\n";
     } else if (child.signal != 0) {
-      result.log += compiler + ": ended by signal " +
-                    std::to_string(child.signal) + "\n";
+      result.log +=
+          compiler + ": ended by signal " + std::to_string(child.signal) + "\n";
     } else if (result.log.empty()) {
-      result.log = compiler + ": exit code " +
-                   std::to_string(child.exit_code) + "\n";
+      result.log =
+          compiler + ": exit code " + std::to_string(child.exit_code) + "\n";
     }
     Log(LogLevel::kDebug, "jit: %s", result.log.c_str());
     result.status = CUDA_ERROR_INVALID_PTX;

@@ -2,6 +2,8 @@
 //
 // Nothing on this path allocates (a context's first cooperative launch
 // excepted), and no lock is held while HIP is called.
+#include "runtime-stub/launch.h"
+
 #include <alloca.h>
 
 #include <algorithm>
@@ -18,20 +20,6 @@
 
 namespace cerberus::stub {
 namespace {
-
-struct Grid {
-  unsigned grid_x, grid_y, grid_z;
-  unsigned block_x, block_y, block_z;
-  unsigned dynamic_shared;
-  bool cooperative;
-
-  std::uint64_t threads() const {
-    return std::uint64_t{block_x} * block_y * block_z;
-  }
-  std::uint64_t blocks() const {
-    return std::uint64_t{grid_x} * grid_y * grid_z;
-  }
-};
 
 // A buffer as the program passes it in `extra`.
 struct Packed {
@@ -67,13 +55,11 @@ CUresult CheckGrid(const Kernel& kernel, const KernelInfo& info,
     return value != 0 &&
            value <= static_cast<unsigned>(device.attribute(limit_id));
   };
-  const bool fits = within(grid.block_x, kMaxBlockX) &&
-                    within(grid.block_y, kMaxBlockY) &&
-                    within(grid.block_z, kMaxBlockZ) &&
-                    within(grid.grid_x, kMaxGridX) &&
-                    within(grid.grid_y, kMaxGridY) &&
-                    within(grid.grid_z, kMaxGridZ) &&
-                    grid.threads() <= info.max_threads;
+  const bool fits =
+      within(grid.block_x, kMaxBlockX) && within(grid.block_y, kMaxBlockY) &&
+      within(grid.block_z, kMaxBlockZ) && within(grid.grid_x, kMaxGridX) &&
+      within(grid.grid_y, kMaxGridY) && within(grid.grid_z, kMaxGridZ) &&
+      grid.threads() <= info.max_threads;
   if (!fits) {
     Log(LogLevel::kInfo,
         "launch of '%s': grid %u,%u,%u of blocks %u,%u,%u; at most %u threads",
@@ -82,10 +68,9 @@ CUresult CheckGrid(const Kernel& kernel, const KernelInfo& info,
     return CUDA_ERROR_INVALID_VALUE;
   }
   const auto& required = info.required_block;
-  if (required[0] != 0 &&
-      (grid.block_x != required[0] ||
-       grid.block_y != std::max(required[1], 1u) ||
-       grid.block_z != std::max(required[2], 1u))) {
+  if (required[0] != 0 && (grid.block_x != required[0] ||
+                           grid.block_y != std::max(required[1], 1u) ||
+                           grid.block_z != std::max(required[2], 1u))) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   if (grid.dynamic_shared > kernel.DynamicSharedLimit(info)) {
@@ -100,8 +85,8 @@ CUresult CheckGrid(const Kernel& kernel, const KernelInfo& info,
 
 // Copies the parameters to their places. `buffer` has the kernel's
 // explicit_size(), zeroed.
-CUresult CopyParams(const KernelInfo& info, void** params,
-                    const Packed& packed, std::uint8_t* buffer) {
+CUresult CopyParams(const KernelInfo& info, void** params, const Packed& packed,
+                    std::uint8_t* buffer) {
   if (params != nullptr) {
     for (std::size_t i = 0; i < info.params.size(); ++i) {
       if (params[i] == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -126,10 +111,9 @@ CUresult CopyParams(const KernelInfo& info, void** params,
 hipError_t LaunchPacked(hipFunction_t function, const Grid& grid,
                         hipStream_t stream, std::uint8_t* buffer,
                         std::size_t size) {
-  void* extra[] = {
-      reinterpret_cast<void*>(kHipLaunchParamBufferPointer), buffer,
-      reinterpret_cast<void*>(kHipLaunchParamBufferSize), &size,
-      reinterpret_cast<void*>(kHipLaunchParamEnd)};
+  void* extra[] = {reinterpret_cast<void*>(kHipLaunchParamBufferPointer),
+                   buffer, reinterpret_cast<void*>(kHipLaunchParamBufferSize),
+                   &size, reinterpret_cast<void*>(kHipLaunchParamEnd)};
   return hip.hipModuleLaunchKernel(
       function, grid.grid_x, grid.grid_y, grid.grid_z, grid.block_x,
       grid.block_y, grid.block_z, grid.dynamic_shared, stream, nullptr, extra);
@@ -143,15 +127,9 @@ hipError_t LaunchCooperative(const KernelInfo& info, hipFunction_t function,
   if (!hip.has_cooperative_launch) {
     return LaunchPacked(function, grid, stream, buffer, size);
   }
-  const std::size_t count =
-      info.params.size() + (info.launch_block ? 1 : 0);
-  auto** pointers = static_cast<void**>(alloca((count + 1) * sizeof(void*)));
-  std::size_t i = 0;
-  for (const KernelParam& param : info.params) {
-    pointers[i++] = buffer + param.offset;
-  }
-  if (info.launch_block) pointers[i++] = buffer + *info.launch_block;
-  pointers[i] = nullptr;
+  auto** pointers =
+      static_cast<void**>(alloca((info.params.size() + 2) * sizeof(void*)));
+  pointers[ArgumentPointers(info, buffer, pointers)] = nullptr;
   return hip.hipModuleLaunchCooperativeKernel(
       function, grid.grid_x, grid.grid_y, grid.grid_z, grid.block_x,
       grid.block_y, grid.block_z, grid.dynamic_shared, stream, pointers);
@@ -160,9 +138,9 @@ hipError_t LaunchCooperative(const KernelInfo& info, hipFunction_t function,
 // All blocks of a cooperative grid must be resident at once.
 CUresult CheckCooperative(Context* context, Kernel* kernel, const Grid& grid) {
   int blocks = 0;
-  const CUresult result = BlocksPerMultiprocessor(
-      context, kernel, static_cast<int>(grid.threads()), grid.dynamic_shared,
-      &blocks);
+  const CUresult result =
+      BlocksPerMultiprocessor(context, kernel, static_cast<int>(grid.threads()),
+                              grid.dynamic_shared, &blocks);
   if (result != CUDA_SUCCESS) return result;
   constexpr int kMultiprocessors = 16;
   const std::uint64_t resident =
@@ -176,50 +154,23 @@ CUresult Launch(CUfunction handle, const Grid& grid, CUstream stream_handle,
                 void** params, void** extra) {
   CERB_CONTEXT(context);
   CERB_STREAM(stream, stream_handle);
-  Kernel* kernel = KernelOf(handle);
-  if (kernel == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  if (params != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
-  hipFunction_t function = nullptr;
-  CUresult result = kernel->module->FunctionOf(kernel, context, &function);
-  if (result != CUDA_SUCCESS) return result;
-  const KernelInfo* info = nullptr;
-  result = kernel->module->InfoOf(kernel, context->device, &info);
-  if (result != CUDA_SUCCESS) return result;
-  result = CheckGrid(*kernel, *info, *context->device, grid);
+  LaunchTarget target;
+  CUresult result = FindLaunchTarget(context, handle, grid, &target);
   if (result != CUDA_SUCCESS) return result;
   if (grid.cooperative) {
-    result = CheckCooperative(context, kernel, grid);
-    if (result != CUDA_SUCCESS) return result;
-  }
-  Packed packed;
-  if (extra != nullptr) {
-    result = ReadExtra(extra, &packed);
+    result = CheckCooperative(context, target.kernel, grid);
     if (result != CUDA_SUCCESS) return result;
   }
   // At most 64 KiB: ReadCodeObject refuses more.
-  const std::size_t size = info->explicit_size();
+  const std::size_t size = target.info->explicit_size();
   auto* buffer = static_cast<std::uint8_t*>(alloca(size + 1));
-  std::memset(buffer, 0, size);
-  result = CopyParams(*info, params, packed, buffer);
+  result = FillArguments(context, *target.info, grid, params, extra, buffer);
   if (result != CUDA_SUCCESS) return result;
-  if (info->launch_block) {
-    LaunchBlock block;
-    block.dynamic_shared = grid.dynamic_shared;
-    if (grid.cooperative) {
-      block.flags = kLaunchCooperative;
-      CUdeviceptr workspace = 0;
-      result = GridWorkspace(context, &workspace);
-      if (result != CUDA_SUCCESS) return result;
-      block.workspace = workspace;
-    }
-    block.grid_id =
-        context->next_grid_id.fetch_add(1, std::memory_order_relaxed);
-    std::memcpy(buffer + *info->launch_block, &block, sizeof block);
-  }
   const hipError_t error =
       grid.cooperative
-          ? LaunchCooperative(*info, function, grid, stream, buffer, size)
-          : LaunchPacked(function, grid, stream, buffer, size);
+          ? LaunchCooperative(*target.info, target.function, grid, stream,
+                              buffer, size)
+          : LaunchPacked(target.function, grid, stream, buffer, size);
   return NoteResult(context, error);
 }
 
@@ -254,14 +205,66 @@ CUresult ReadLaunchAttributes(const CUlaunchConfig& config, Grid* grid) {
 
 }  // namespace
 
+CUresult FindLaunchTarget(Context* context, CUfunction handle, const Grid& grid,
+                          LaunchTarget* target) {
+  Kernel* kernel = KernelOf(handle);
+  if (kernel == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  target->kernel = kernel;
+  CUresult result =
+      kernel->module->FunctionOf(kernel, context, &target->function);
+  if (result != CUDA_SUCCESS) return result;
+  result = kernel->module->InfoOf(kernel, context->device, &target->info);
+  if (result != CUDA_SUCCESS) return result;
+  return CheckGrid(*kernel, *target->info, *context->device, grid);
+}
+
+CUresult FillArguments(Context* context, const KernelInfo& info,
+                       const Grid& grid, void** params, void** extra,
+                       std::uint8_t* buffer) {
+  if (params != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
+  Packed packed;
+  if (extra != nullptr) {
+    if (CUresult r = ReadExtra(extra, &packed); r != CUDA_SUCCESS) return r;
+  }
+  std::memset(buffer, 0, info.explicit_size());
+  if (CUresult r = CopyParams(info, params, packed, buffer);
+      r != CUDA_SUCCESS) {
+    return r;
+  }
+  if (!info.launch_block) return CUDA_SUCCESS;
+  LaunchBlock block;
+  block.dynamic_shared = grid.dynamic_shared;
+  block.grid_id = context->next_grid_id.fetch_add(1, std::memory_order_relaxed);
+  if (grid.cooperative) {
+    block.flags = kLaunchCooperative;
+    CUdeviceptr workspace = 0;
+    if (CUresult r = GridWorkspace(context, &workspace); r != CUDA_SUCCESS) {
+      return r;
+    }
+    block.workspace = workspace;
+  }
+  std::memcpy(buffer + *info.launch_block, &block, sizeof block);
+  return CUDA_SUCCESS;
+}
+
+std::size_t ArgumentPointers(const KernelInfo& info, std::uint8_t* buffer,
+                             void** pointers) {
+  std::size_t count = 0;
+  for (const KernelParam& param : info.params) {
+    pointers[count++] = buffer + param.offset;
+  }
+  if (info.launch_block) pointers[count++] = buffer + *info.launch_block;
+  return count;
+}
+
 namespace api {
 
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
                         unsigned grid_z, unsigned block_x, unsigned block_y,
                         unsigned block_z, unsigned shared_bytes,
                         CUstream stream, void** params, void** extra) {
-  const Grid grid = {grid_x,  grid_y,       grid_z, block_x, block_y,
-                     block_z, shared_bytes, false};
+  const Grid grid = {grid_x,  grid_y,  grid_z,       block_x,
+                     block_y, block_z, shared_bytes, false};
   return Launch(function, grid, stream, params, extra);
 }
 
@@ -270,16 +273,17 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x,
                                    unsigned block_x, unsigned block_y,
                                    unsigned block_z, unsigned shared_bytes,
                                    CUstream stream, void** params) {
-  const Grid grid = {grid_x,  grid_y,       grid_z, block_x, block_y,
-                     block_z, shared_bytes, true};
+  const Grid grid = {grid_x,  grid_y,  grid_z,       block_x,
+                     block_y, block_z, shared_bytes, true};
   return Launch(function, grid, stream, params, nullptr);
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function,
                           void** params, void** extra) {
   if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  Grid grid = {config->gridDimX,  config->gridDimY,  config->gridDimZ,
-               config->blockDimX, config->blockDimY, config->blockDimZ,
+  Grid grid = {config->gridDimX,       config->gridDimY,
+               config->gridDimZ,       config->blockDimX,
+               config->blockDimY,      config->blockDimZ,
                config->sharedMemBytes, false};
   if (CUresult r = ReadLaunchAttributes(*config, &grid); r != CUDA_SUCCESS) {
     return r;

@@ -27,10 +27,10 @@ CUresult FindModule(const void* handle, Module** module) {
   return *module != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-#define CERB_MODULE(name, handle)                                 \
-  Module* name = nullptr;                                         \
-  if (CUresult cerb_module_result = FindModule(handle, &name);    \
-      cerb_module_result != CUDA_SUCCESS)                         \
+#define CERB_MODULE(name, handle)                              \
+  Module* name = nullptr;                                      \
+  if (CUresult cerb_module_result = FindModule(handle, &name); \
+      cerb_module_result != CUDA_SUCCESS)                      \
   return cerb_module_result
 
 // Loads what may change or go once the call returns; a registered image waits
@@ -113,8 +113,8 @@ CUresult FindKernel(Module* module, const char* name, Kernel** kernel) {
   return module->GetKernel(DeviceForQuery(), name, kernel);
 }
 
-CUresult FindGlobal(const void* handle, const char* name,
-                    CUdeviceptr* address, std::size_t* bytes) {
+CUresult FindGlobal(const void* handle, const char* name, CUdeviceptr* address,
+                    std::size_t* bytes) {
   if (name == nullptr || (address == nullptr && bytes == nullptr)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
@@ -147,9 +147,8 @@ CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
 CUresult cuModuleLoadData(CUmodule* module, const void* code) {
   return LoadModule(module, code, JitOptions());
 }
-CUresult cuModuleLoadDataEx(CUmodule* module, const void* code,
-                            unsigned count, CUjit_option* options,
-                            void** values) {
+CUresult cuModuleLoadDataEx(CUmodule* module, const void* code, unsigned count,
+                            CUjit_option* options, void** values) {
   return LoadModule(module, code, JitOptions(count, options, values));
 }
 CUresult cuModuleLoadFatBinary(CUmodule* module, const void* code) {
@@ -191,9 +190,8 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr* address, std::size_t* bytes,
 }
 
 CUresult cuLibraryLoadData(CUlibrary* library, const void* code,
-                           CUjit_option* options, void** values,
-                           unsigned count, CUlibraryOption*, void**,
-                           unsigned) {
+                           CUjit_option* options, void** values, unsigned count,
+                           CUlibraryOption*, void**, unsigned) {
   return LoadLibrary(library, code, JitOptions(count, options, values));
 }
 CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path,
@@ -202,16 +200,14 @@ CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path,
                                unsigned) {
   Bytes bytes;
   if (CUresult r = ReadImageFile(path, &bytes); r != CUDA_SUCCESS) return r;
-  return LoadLibrary(library, bytes.data(),
-                     JitOptions(count, options, values));
+  return LoadLibrary(library, bytes.data(), JitOptions(count, options, values));
 }
 CUresult cuLibraryUnload(CUlibrary handle) {
   CERB_MODULE(module, handle);
   Module::Unload(module);
   return CUDA_SUCCESS;
 }
-CUresult cuLibraryGetKernel(CUkernel* out, CUlibrary handle,
-                            const char* name) {
+CUresult cuLibraryGetKernel(CUkernel* out, CUlibrary handle, const char* name) {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_MODULE(module, handle);
   Kernel* kernel = nullptr;
@@ -279,8 +275,8 @@ CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void* data,
   auto* link = reinterpret_cast<Link*>(state);
   if (type != CU_JIT_INPUT_PTX) {
     Log(LogLevel::kError,
-        "cuLinkAddData: input type %d is not supported, only PTX (%d) is",
-        type, CU_JIT_INPUT_PTX);
+        "cuLinkAddData: input type %d is not supported, only PTX (%d) is", type,
+        CU_JIT_INPUT_PTX);
     return CUDA_ERROR_NOT_SUPPORTED;
   }
   std::string text(static_cast<const char*>(data), size);

@@ -1,13 +1,13 @@
 #include "runtime-stub/log.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-
-#include <unistd.h>
 
 namespace cerberus::stub {
 namespace {
@@ -39,8 +39,8 @@ void Write(const char* level, const char* format, std::va_list args) {
   // Longer lines are cut: a log line must not allocate.
   char line[2048];
   const int prefix = std::snprintf(line, sizeof line, "cerberus: %s", level);
-  const int body = std::vsnprintf(line + prefix, sizeof line - prefix - 1,
-                                  format, args);
+  const int body =
+      std::vsnprintf(line + prefix, sizeof line - prefix - 1, format, args);
   if (body < 0) return;
   std::size_t size = static_cast<std::size_t>(prefix + body);
   if (size > sizeof line - 2) size = sizeof line - 2;
@@ -68,8 +68,8 @@ bool LogEnabled(LogLevel level) {
 
 void Log(LogLevel level, const char* format, ...) {
   if (!LogEnabled(level)) return;
-  constexpr const char* kPrefixes[] = {"error: ", "warning: ", "info: ",
-                                       "debug: "};
+  constexpr const char* kPrefixes[] = {
+      "error: ", "warning: ", "info: ", "debug: "};
   std::va_list args;
   va_start(args, format);
   Write(kPrefixes[static_cast<int>(level)], format, args);

@@ -13,8 +13,7 @@ enum class LogLevel : int { kError = 0, kWarning = 1, kInfo = 2, kDebug = 3 };
 bool LogEnabled(LogLevel level);
 
 // printf's format; without a newline at the end.
-[[gnu::format(printf, 2, 3)]] void Log(LogLevel level, const char* format,
-                                       ...);
+[[gnu::format(printf, 2, 3)]] void Log(LogLevel level, const char* format, ...);
 
 // A line that is neither error nor warning but belongs to the default
 // output: which device was chosen, that code is being compiled. Shown at the

@@ -12,9 +12,7 @@
 namespace cerberus::stub {
 namespace {
 
-void* Pointer(CUdeviceptr address) {
-  return reinterpret_cast<void*>(address);
-}
+void* Pointer(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
 CUdeviceptr Address(const void* pointer) {
   return reinterpret_cast<CUdeviceptr>(pointer);
 }
@@ -76,10 +74,10 @@ CUresult PointerAttribute(const PointerFacts& facts, CUdeviceptr address,
       return put(context != nullptr ? context->handle() : CUcontext{});
     }
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-      return put(static_cast<unsigned>(
-          !known                            ? 0
-          : facts.kind == MemoryKind::kHost ? CU_MEMORYTYPE_HOST
-                                            : CU_MEMORYTYPE_DEVICE));
+      return put(static_cast<unsigned>(!known ? 0
+                                       : facts.kind == MemoryKind::kHost
+                                           ? CU_MEMORYTYPE_HOST
+                                           : CU_MEMORYTYPE_DEVICE));
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
       if (!known) return put(CUdeviceptr{0});
       return put(facts.kind == MemoryKind::kHost &&
@@ -218,8 +216,8 @@ CUresult cuMemHostAlloc(void** out, std::size_t bytes, unsigned flags) {
   CERB_CONTEXT(context);
   // With one address space for host and device, all pinned memory is mapped.
   return NoteResult(
-      context, hip.hipHostMalloc(out, bytes,
-                                 flags | CU_MEMHOSTALLOC_DEVICEMAP));
+      context,
+      hip.hipHostMalloc(out, bytes, flags | CU_MEMHOSTALLOC_DEVICEMAP));
 }
 CUresult cuMemAllocHost_v2(void** out, std::size_t bytes) {
   return cuMemHostAlloc(out, bytes, 0);
@@ -256,11 +254,10 @@ CUresult cuMemHostRegister_v2(void* pointer, std::size_t bytes,
   }
   CERB_CONTEXT(context);
   return NoteResult(
-      context,
-      hip.hipHostRegister(pointer, bytes,
-                          (flags & (CU_MEMHOSTREGISTER_PORTABLE |
-                                    CU_MEMHOSTREGISTER_IOMEMORY)) |
-                              CU_MEMHOSTREGISTER_DEVICEMAP));
+      context, hip.hipHostRegister(pointer, bytes,
+                                   (flags & (CU_MEMHOSTREGISTER_PORTABLE |
+                                             CU_MEMHOSTREGISTER_IOMEMORY)) |
+                                       CU_MEMHOSTREGISTER_DEVICEMAP));
 }
 CUresult cuMemHostUnregister(void* pointer) {
   if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -287,8 +284,8 @@ CUresult cuMemAdvise(CUdeviceptr address, std::size_t bytes,
                      CUmem_advise advice, CUdevice device) {
   CERB_CONTEXT(context);
   if (address == 0 || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-  return HintResult(context, hip.hipMemAdvise(Pointer(address), bytes, advice,
-                                              device));
+  return HintResult(context,
+                    hip.hipMemAdvise(Pointer(address), bytes, advice, device));
 }
 CUresult cuMemAdvise_v2(CUdeviceptr address, std::size_t bytes,
                         CUmem_advise advice, CUmemLocation location) {
@@ -309,8 +306,7 @@ CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, std::size_t bytes,
                                CUmemLocation location, unsigned flags,
                                CUstream stream) {
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  return cuMemPrefetchAsync(address, bytes, DeviceOfLocation(location),
-                            stream);
+  return cuMemPrefetchAsync(address, bytes, DeviceOfLocation(location), stream);
 }
 
 // --- what is known of a pointer ---
@@ -328,9 +324,8 @@ CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute,
 
 // Unlike the call above, this one knows pointers that CUDA never saw: they
 // have no context and no memory type.
-CUresult cuPointerGetAttributes(unsigned count,
-                                CUpointer_attribute* attributes, void** data,
-                                CUdeviceptr address) {
+CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
+                                void** data, CUdeviceptr address) {
   if (attributes == nullptr || data == nullptr || count == 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
@@ -347,8 +342,8 @@ CUresult cuPointerGetAttributes(unsigned count,
 
 // The one attribute that can be set makes copies from this memory
 // synchronous, which they may be anyway.
-CUresult cuPointerSetAttribute(const void* value,
-                               CUpointer_attribute attribute, CUdeviceptr) {
+CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute,
+                               CUdeviceptr) {
   CERB_CONTEXT(context);
   if (value == nullptr || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) {
     return CUDA_ERROR_INVALID_VALUE;
@@ -361,10 +356,9 @@ CUresult cuPointerSetAttribute(const void* value,
 CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) {
   if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_CONTEXT(context);
-  return NoteResult(
-      context,
-      hip.hipIpcGetMemHandle(reinterpret_cast<hipIpcMemHandle_t*>(handle),
-                             Pointer(address)));
+  return NoteResult(context, hip.hipIpcGetMemHandle(
+                                 reinterpret_cast<hipIpcMemHandle_t*>(handle),
+                                 Pointer(address)));
 }
 CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* out, CUipcMemHandle handle,
                                unsigned flags) {
@@ -373,8 +367,7 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* out, CUipcMemHandle handle,
   hipIpcMemHandle_t hip_handle;
   std::memcpy(&hip_handle, &handle, sizeof hip_handle);
   void* pointer = nullptr;
-  const hipError_t error =
-      hip.hipIpcOpenMemHandle(&pointer, hip_handle, flags);
+  const hipError_t error = hip.hipIpcOpenMemHandle(&pointer, hip_handle, flags);
   if (error == hipSuccess) *out = Address(pointer);
   return NoteResult(context, error);
 }
@@ -389,26 +382,24 @@ CUresult cuIpcCloseMemHandle(CUdeviceptr address) {
 CUresult cuIpcGetEventHandle(CUipcEventHandle* handle, CUevent event) {
   if (handle == nullptr || event == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_CONTEXT(context);
-  return NoteResult(context,
-                    hip.hipIpcGetEventHandle(
-                        reinterpret_cast<hipIpcEventHandle_t*>(handle),
-                        reinterpret_cast<hipEvent_t>(event)));
+  return NoteResult(context, hip.hipIpcGetEventHandle(
+                                 reinterpret_cast<hipIpcEventHandle_t*>(handle),
+                                 reinterpret_cast<hipEvent_t>(event)));
 }
 CUresult cuIpcOpenEventHandle(CUevent* event, CUipcEventHandle handle) {
   if (event == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_CONTEXT(context);
   hipIpcEventHandle_t hip_handle;
   std::memcpy(&hip_handle, &handle, sizeof hip_handle);
-  return NoteResult(context,
-                    hip.hipIpcOpenEventHandle(
-                        reinterpret_cast<hipEvent_t*>(event), hip_handle));
+  return NoteResult(
+      context, hip.hipIpcOpenEventHandle(reinterpret_cast<hipEvent_t*>(event),
+                                         hip_handle));
 }
 
 // --- stream-ordered memory: HIP's pools under CUDA's name; attributes,
 // properties and access descriptions have the same layout and numbers ---
 
-CUresult cuMemAllocAsync(CUdeviceptr* out, std::size_t bytes,
-                         CUstream handle) {
+CUresult cuMemAllocAsync(CUdeviceptr* out, std::size_t bytes, CUstream handle) {
   if (out == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   CERB_CONTEXT(context);
   CERB_STREAM(stream, handle);
@@ -448,8 +439,8 @@ CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice ordinal) {
   if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Device* device = nullptr;
   if (CUresult r = FindDevice(ordinal, &device); r != CUDA_SUCCESS) return r;
-  return FromHip(hip.hipDeviceGetMemPool(
-      reinterpret_cast<hipMemPool_t*>(pool), ordinal));
+  return FromHip(
+      hip.hipDeviceGetMemPool(reinterpret_cast<hipMemPool_t*>(pool), ordinal));
 }
 CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool pool) {
   if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -460,9 +451,8 @@ CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool pool) {
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
   if (pool == nullptr || props == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_CONTEXT(context);
-  return NoteResult(
-      context,
-      hip.hipMemPoolCreate(reinterpret_cast<hipMemPool_t*>(pool), props));
+  return NoteResult(context, hip.hipMemPoolCreate(
+                                 reinterpret_cast<hipMemPool_t*>(pool), props));
 }
 CUresult cuMemPoolDestroy(CUmemoryPool pool) {
   if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -474,15 +464,15 @@ CUresult cuMemPoolTrimTo(CUmemoryPool pool, std::size_t keep) {
   CERB_CONTEXT(context);
   return NoteResult(context, hip.hipMemPoolTrimTo(HipPool(pool), keep));
 }
-CUresult cuMemPoolSetAttribute(CUmemoryPool pool,
-                               CUmemPool_attribute attribute, void* value) {
+CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
+                               void* value) {
   if (pool == nullptr || value == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_CONTEXT(context);
   return NoteResult(
       context, hip.hipMemPoolSetAttribute(HipPool(pool), attribute, value));
 }
-CUresult cuMemPoolGetAttribute(CUmemoryPool pool,
-                               CUmemPool_attribute attribute, void* value) {
+CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
+                               void* value) {
   if (pool == nullptr || value == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_CONTEXT(context);
   return NoteResult(

@@ -7,6 +7,7 @@
 
 #include "runtime-stub/api.h"
 #include "runtime-stub/context.h"
+#include "runtime-stub/copy_region.h"
 #include "runtime-stub/dispatch.h"
 #include "runtime-stub/error.h"
 #include "runtime-stub/hip_loader.h"
@@ -17,9 +18,7 @@
 namespace cerberus::stub {
 namespace {
 
-void* Pointer(CUdeviceptr address) {
-  return reinterpret_cast<void*>(address);
-}
+void* Pointer(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
 
 CUresult CopySync(void* to, const void* from, std::size_t bytes,
                   hipMemcpyKind kind) {
@@ -39,27 +38,12 @@ CUresult CopyAsync(void* to, const void* from, std::size_t bytes,
   CERB_CONTEXT(context);
   CERB_STREAM(stream, handle);
   if (bytes == 0) return CUDA_SUCCESS;
-  return NoteResult(context,
-                    hip.hipMemcpyAsync(to, from, bytes, kind, stream));
+  return NoteResult(context, hip.hipMemcpyAsync(to, from, bytes, kind, stream));
 }
 
-// One side of a 2-D or 3-D copy, as an address and two strides.
-struct Side {
-  std::uint8_t* start = nullptr;
-  std::size_t pitch = 0;   // bytes from row to row
-  std::size_t height = 0;  // rows from slice to slice
-  int type = 0;            // CU_MEMORYTYPE_*
-};
-
-struct Region {
-  Side to, from;
-  std::size_t width = 0, height = 0, depth = 0;
-};
-
-CUresult MakeSide(int type, const void* host, CUdeviceptr device,
-                  std::size_t x, std::size_t y, std::size_t z,
-                  std::size_t pitch, std::size_t height,
-                  const Region& region, Side* out) {
+CUresult MakeSide(int type, const void* host, CUdeviceptr device, std::size_t x,
+                  std::size_t y, std::size_t z, std::size_t pitch,
+                  std::size_t height, const Region& region, Side* out) {
   switch (type) {
     case CU_MEMORYTYPE_HOST:
       out->start = static_cast<std::uint8_t*>(const_cast<void*>(host));
@@ -85,28 +69,13 @@ CUresult MakeSide(int type, const void* host, CUdeviceptr device,
   return CUDA_SUCCESS;
 }
 
-hipMemcpyKind KindOfCopy(const Region& region) {
-  const int from = region.from.type, to = region.to.type;
-  if (from == CU_MEMORYTYPE_UNIFIED || to == CU_MEMORYTYPE_UNIFIED) {
-    return hipMemcpyDefault;
-  }
-  if (from == CU_MEMORYTYPE_HOST) {
-    return to == CU_MEMORYTYPE_HOST ? hipMemcpyHostToHost
-                                    : hipMemcpyHostToDevice;
-  }
-  return to == CU_MEMORYTYPE_HOST ? hipMemcpyDeviceToHost
-                                  : hipMemcpyDeviceToDevice;
-}
-
 hipError_t CopyRows(const Side& to, const Side& from, std::size_t width,
                     std::size_t rows, hipMemcpyKind kind, hipStream_t stream) {
   if (rows == 1 || (to.pitch == width && from.pitch == width)) {
-    return hip.hipMemcpyAsync(to.start, from.start, width * rows, kind,
-                              stream);
+    return hip.hipMemcpyAsync(to.start, from.start, width * rows, kind, stream);
   }
-  const hipError_t error =
-      hip.hipMemcpy2DAsync(to.start, to.pitch, from.start, from.pitch, width,
-                           rows, kind, stream);
+  const hipError_t error = hip.hipMemcpy2DAsync(
+      to.start, to.pitch, from.start, from.pitch, width, rows, kind, stream);
   if (error != hipErrorNotSupported) return error;
   for (std::size_t row = 0; row < rows; ++row) {
     const hipError_t row_error =
@@ -119,8 +88,8 @@ hipError_t CopyRows(const Side& to, const Side& from, std::size_t width,
 
 hipError_t CopyRegion(const Region& region, hipStream_t stream) {
   const hipMemcpyKind kind = KindOfCopy(region);
-  const bool slices_follow = region.to.height == region.height &&
-                             region.from.height == region.height;
+  const bool slices_follow =
+      region.to.height == region.height && region.from.height == region.height;
   if (region.depth == 1 || slices_follow) {
     return CopyRows(region.to, region.from, region.width,
                     region.height * region.depth, kind, stream);
@@ -146,8 +115,8 @@ CUresult MakeRegion(const CUDA_MEMCPY2D* copy, Region* region) {
                         *region, &region->from);
   if (r != CUDA_SUCCESS) return r;
   return MakeSide(copy->dstMemoryType, copy->dstHost, copy->dstDevice,
-                  copy->dstXInBytes, copy->dstY, 0, copy->dstPitch, 0,
-                  *region, &region->to);
+                  copy->dstXInBytes, copy->dstY, 0, copy->dstPitch, 0, *region,
+                  &region->to);
 }
 
 // CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER, which differ only in the contexts
@@ -158,10 +127,10 @@ CUresult MakeRegion3D(const Copy* copy, Region* region) {
   region->width = copy->WidthInBytes;
   region->height = copy->Height;
   region->depth = copy->Depth;
-  CUresult r = MakeSide(copy->srcMemoryType, copy->srcHost, copy->srcDevice,
-                        copy->srcXInBytes, copy->srcY, copy->srcZ,
-                        copy->srcPitch, copy->srcHeight, *region,
-                        &region->from);
+  CUresult r =
+      MakeSide(copy->srcMemoryType, copy->srcHost, copy->srcDevice,
+               copy->srcXInBytes, copy->srcY, copy->srcZ, copy->srcPitch,
+               copy->srcHeight, *region, &region->from);
   if (r != CUDA_SUCCESS) return r;
   return MakeSide(copy->dstMemoryType, copy->dstHost, copy->dstDevice,
                   copy->dstXInBytes, copy->dstY, copy->dstZ, copy->dstPitch,
@@ -248,14 +217,13 @@ CUresult Set(CUdeviceptr to, T value, std::size_t count, CUstream handle,
 // `pitch` is in bytes, `width` in elements.
 template <typename T>
 hipError_t SetRows(CUdeviceptr to, std::size_t pitch, T value,
-                   std::size_t width, std::size_t height,
-                   hipStream_t stream) {
+                   std::size_t width, std::size_t height, hipStream_t stream) {
   if (height == 1 || pitch == width * sizeof(T)) {
     return SetElements(Pointer(to), value, width * height, stream);
   }
   if (sizeof(T) == 1) {
-    const hipError_t error = hip.hipMemset2DAsync(Pointer(to), pitch, value,
-                                                  width, height, stream);
+    const hipError_t error =
+        hip.hipMemset2DAsync(Pointer(to), pitch, value, width, height, stream);
     if (error != hipErrorNotSupported) return error;
   }
   for (std::size_t row = 0; row < height; ++row) {
@@ -282,6 +250,23 @@ CUresult Set2D(CUdeviceptr to, std::size_t pitch, T value, std::size_t width,
 
 }  // namespace
 
+hipMemcpyKind KindOfCopy(const Region& region) {
+  const int from = region.from.type, to = region.to.type;
+  if (from == CU_MEMORYTYPE_UNIFIED || to == CU_MEMORYTYPE_UNIFIED) {
+    return hipMemcpyDefault;
+  }
+  if (from == CU_MEMORYTYPE_HOST) {
+    return to == CU_MEMORYTYPE_HOST ? hipMemcpyHostToHost
+                                    : hipMemcpyHostToDevice;
+  }
+  return to == CU_MEMORYTYPE_HOST ? hipMemcpyDeviceToHost
+                                  : hipMemcpyDeviceToDevice;
+}
+
+CUresult RegionOf(const CUDA_MEMCPY3D* copy, Region* region) {
+  return MakeRegion3D(copy, region);
+}
+
 namespace api {
 
 CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
@@ -289,11 +274,9 @@ CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
 }
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes,
                        CUstream stream) {
-  return CopyAsync(Pointer(to), Pointer(from), bytes, hipMemcpyDefault,
-                   stream);
+  return CopyAsync(Pointer(to), Pointer(from), bytes, hipMemcpyDefault, stream);
 }
-CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from,
-                         std::size_t bytes) {
+CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, std::size_t bytes) {
   return CopySync(Pointer(to), from, bytes, hipMemcpyHostToDevice);
 }
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from,
@@ -307,8 +290,7 @@ CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, std::size_t bytes,
                               CUstream stream) {
   return CopyAsync(to, Pointer(from), bytes, hipMemcpyDeviceToHost, stream);
 }
-CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from,
-                         std::size_t bytes) {
+CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, std::size_t bytes) {
   return CopySync(Pointer(to), Pointer(from), bytes, hipMemcpyDeviceToDevice);
 }
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from,
@@ -347,13 +329,11 @@ CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* copy, CUstream stream) {
 CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER* copy) {
   return Copy3D(copy, nullptr, true);
 }
-CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* copy,
-                             CUstream stream) {
+CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* copy, CUstream stream) {
   return Copy3D(copy, stream, false);
 }
 
-CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value,
-                       std::size_t count) {
+CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, std::size_t count) {
   return Set(to, value, count, nullptr, true);
 }
 CUresult cuMemsetD16_v2(CUdeviceptr to, unsigned short value,
@@ -363,8 +343,8 @@ CUresult cuMemsetD16_v2(CUdeviceptr to, unsigned short value,
 CUresult cuMemsetD32_v2(CUdeviceptr to, unsigned value, std::size_t count) {
   return Set(to, value, count, nullptr, true);
 }
-CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value,
-                         std::size_t count, CUstream stream) {
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t count,
+                         CUstream stream) {
   return Set(to, value, count, stream, false);
 }
 CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short value,
@@ -376,9 +356,8 @@ CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, std::size_t count,
   return Set(to, value, count, stream, false);
 }
 
-CUresult cuMemsetD2D8_v2(CUdeviceptr to, std::size_t pitch,
-                         unsigned char value, std::size_t width,
-                         std::size_t height) {
+CUresult cuMemsetD2D8_v2(CUdeviceptr to, std::size_t pitch, unsigned char value,
+                         std::size_t width, std::size_t height) {
   return Set2D(to, pitch, value, width, height, nullptr, true);
 }
 CUresult cuMemsetD2D16_v2(CUdeviceptr to, std::size_t pitch,

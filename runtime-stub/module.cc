@@ -82,8 +82,7 @@ Kernel* Module::KernelLocked(Device* device, const KernelInfo& info) {
     kernel->module = this;
     kernel->name = info.name;
   }
-  kernel->devices[device->ordinal].info.store(&info,
-                                              std::memory_order_release);
+  kernel->devices[device->ordinal].info.store(&info, std::memory_order_release);
   return kernel.get();
 }
 
@@ -149,8 +148,8 @@ CUresult Module::LoadLocked(Context* context) {
     CUresult result = bytes == sizeof block ? ServicesOf(context, &block)
                                             : CUDA_ERROR_INVALID_IMAGE;
     if (result == CUDA_SUCCESS) {
-      result = FromHip(hip.hipMemcpy(symbol, &block, sizeof block,
-                                     hipMemcpyHostToDevice));
+      result = FromHip(
+          hip.hipMemcpy(symbol, &block, sizeof block, hipMemcpyHostToDevice));
     }
     if (result != CUDA_SUCCESS) {
       hip.hipModuleUnload(loaded);

@@ -1,11 +1,11 @@
 #include "runtime-stub/nvidia.h"
 
+#include <dlfcn.h>
+#include <sys/stat.h>
+
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-
-#include <dlfcn.h>
-#include <sys/stat.h>
 
 #include "runtime-stub/cuda_abi.h"
 #include "runtime-stub/dispatch.h"

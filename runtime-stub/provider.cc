@@ -1,12 +1,12 @@
 #include "runtime-stub/provider.h"
 
+#include <dlfcn.h>
+#include <sys/stat.h>
+
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
-
-#include <dlfcn.h>
-#include <sys/stat.h>
 
 #include "runtime-stub/hip_loader.h"
 #include "runtime-stub/log.h"
@@ -82,8 +82,7 @@ Provider Choose() {
   }
   if (wanted == "nvidia" || (any && !ProcessHasConvertedWrapper())) {
     if (HandOverToNvidia(&why)) {
-      Log(LogLevel::kInfo, "handing over to the NVIDIA driver %s",
-          why.c_str());
+      Log(LogLevel::kInfo, "handing over to the NVIDIA driver %s", why.c_str());
       return Provider::kNvidia;
     }
     if (!any) {
@@ -93,12 +92,12 @@ Provider Choose() {
   }
   if (TryEmulator(targets, &why)) {
     if (any) {
-      LogNotice("no AMD GPU found; running on the emulated %s (slow). Set "
-                "CERBERUS_DEVICE to choose.",
-                ArchNameOf(0).c_str());
-    } else {
-      Log(LogLevel::kInfo, "running on the emulated %s",
+      LogNotice(
+          "no AMD GPU found; running on the emulated %s (slow). Set "
+          "CERBERUS_DEVICE to choose.",
           ArchNameOf(0).c_str());
+    } else {
+      Log(LogLevel::kInfo, "running on the emulated %s", ArchNameOf(0).c_str());
     }
     return Provider::kEmulator;
   }

@@ -1,12 +1,12 @@
 #include "runtime-stub/segment.h"
 
-#include <cstring>
-#include <utility>
-
 #include <elf.h>
 #include <link.h>
 #include <unistd.h>
 #include <xxhash.h>
+
+#include <cstring>
+#include <utility>
 
 namespace cerberus::stub {
 namespace {
@@ -57,7 +57,7 @@ std::string FileOf(const dl_phdr_info& object) {
 // The PT_LOAD of an object that holds `address`, else an empty span.
 ByteSpan LoadedPart(const dl_phdr_info& object, std::uintptr_t address) {
   for (int i = 0; i < object.dlpi_phnum; ++i) {
-    const ElfW(Phdr)& part = object.dlpi_phdr[i];
+    const ElfW(Phdr) & part = object.dlpi_phdr[i];
     if (part.p_type != PT_LOAD) continue;
     const std::uintptr_t start = object.dlpi_addr + part.p_vaddr;
     if (address >= start && address - start < part.p_memsz) {
@@ -69,8 +69,7 @@ ByteSpan LoadedPart(const dl_phdr_info& object, std::uintptr_t address) {
 
 // The rest of `part` from `address` on, which lies in it.
 ByteSpan From(ByteSpan part, std::uintptr_t address) {
-  return part.subspan(address -
-                      reinterpret_cast<std::uintptr_t>(part.data()));
+  return part.subspan(address - reinterpret_cast<std::uintptr_t>(part.data()));
 }
 
 // Takes the bytes for a segment if magic, size and checksum say so.
@@ -110,11 +109,11 @@ std::optional<Segment> ReadSegment(const dl_phdr_info& object, ByteSpan part) {
 template <typename Visit>
 bool VisitSegments(const dl_phdr_info& object, Visit visit) {
   for (int i = 0; i < object.dlpi_phnum; ++i) {
-    const ElfW(Phdr)& part = object.dlpi_phdr[i];
+    const ElfW(Phdr) & part = object.dlpi_phdr[i];
     if (part.p_type != PT_LOAD || (part.p_flags & PF_W) != 0) continue;
-    const ByteSpan bytes = {reinterpret_cast<const std::uint8_t*>(
-                                object.dlpi_addr + part.p_vaddr),
-                            part.p_filesz};
+    const ByteSpan bytes = {
+        reinterpret_cast<const std::uint8_t*>(object.dlpi_addr + part.p_vaddr),
+        part.p_filesz};
     if (std::optional<Segment> segment = ReadSegment(object, bytes)) {
       if (visit(*segment)) return true;
     }

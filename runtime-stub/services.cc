@@ -28,8 +28,9 @@ namespace {
 void ReadDeviceText(std::uint64_t address, char* out, std::size_t room) {
   std::size_t size = 0;
   while (size + 1 < room &&
-         hip.hipMemcpy(out + size, reinterpret_cast<const void*>(address + size),
-                       1, hipMemcpyDeviceToHost) == hipSuccess &&
+         hip.hipMemcpy(out + size,
+                       reinterpret_cast<const void*>(address + size), 1,
+                       hipMemcpyDeviceToHost) == hipSuccess &&
          out[size] != '\0') {
     ++size;
   }
@@ -50,8 +51,7 @@ CUresult ServicesOf(Context* context, CUdeviceptr* block) {
     std::memset(record, 0, sizeof(ErrorRecord));
     made->record = static_cast<ErrorRecord*>(record);
     void* device_record = record;
-    if (hip.hipHostGetDevicePointer(&device_record, record, 0) !=
-        hipSuccess) {
+    if (hip.hipHostGetDevicePointer(&device_record, record, 0) != hipSuccess) {
       device_record = record;
     }
     ContextBlock content = {};
@@ -118,8 +118,10 @@ CUresult RecordedFault(ServiceBlock* services) {
         record.thread[1], record.thread[2], what, record.ptx_line);
   }
   switch (kind) {
-    case kErrorAssert: return CUDA_ERROR_ASSERT;
-    default: return CUDA_ERROR_LAUNCH_FAILED;
+    case kErrorAssert:
+      return CUDA_ERROR_ASSERT;
+    default:
+      return CUDA_ERROR_LAUNCH_FAILED;
   }
 }
 

@@ -49,8 +49,8 @@ CUresult CreateStream(CUstream* out, unsigned flags, int priority,
   auto stream = std::make_unique<Stream>();
   hipError_t error = hipErrorNotSupported;
   if (with_priority) {
-    error = hip.hipStreamCreateWithPriority(&stream->hip_stream, flags,
-                                            priority);
+    error =
+        hip.hipStreamCreateWithPriority(&stream->hip_stream, flags, priority);
   }
   if (error == hipErrorNotSupported) {
     error = hip.hipStreamCreateWithFlags(&stream->hip_stream, flags);
@@ -130,9 +130,7 @@ CUresult cuStreamDestroy_v2(CUstream handle) {
   delete stream;
   return NoteResult(context, error);
 }
-CUresult cuStreamDestroy(CUstream handle) {
-  return cuStreamDestroy_v2(handle);
-}
+CUresult cuStreamDestroy(CUstream handle) { return cuStreamDestroy_v2(handle); }
 
 CUresult cuStreamQuery(CUstream handle) {
   CERB_CONTEXT(context);
@@ -150,9 +148,9 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned) {
   CERB_CONTEXT(context);
   CERB_STREAM(stream, handle);
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  return NoteResult(context,
-                    hip.hipStreamWaitEvent(
-                        stream, reinterpret_cast<hipEvent_t>(event), 0));
+  return NoteResult(
+      context,
+      hip.hipStreamWaitEvent(stream, reinterpret_cast<hipEvent_t>(event), 0));
 }
 
 CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback,
@@ -168,8 +166,7 @@ CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback,
   return NoteResult(context, error);
 }
 
-CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function,
-                          void* user_data) {
+CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* user_data) {
   CERB_CONTEXT(context);
   CERB_STREAM(stream, handle);
   if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -204,7 +201,7 @@ CUresult cuStreamGetId(CUstream handle, unsigned long long* id) {
   if (id == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Stream* stream = nullptr;
   if (CUresult r = StreamOf(handle, &stream); r != CUDA_SUCCESS) return r;
-  *id = stream != nullptr       ? stream->id
+  *id = stream != nullptr     ? stream->id
         : IsPerThread(handle) ? kPerThreadStreamId
                               : kLegacyStreamId;
   return CUDA_SUCCESS;
@@ -218,8 +215,7 @@ CUresult cuStreamGetCtx(CUstream handle, CUcontext* out) {
   *out = (stream != nullptr ? stream->context : context)->handle();
   return CUDA_SUCCESS;
 }
-CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext* out,
-                           CUgreenCtx* green) {
+CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext* out, CUgreenCtx* green) {
   if (green != nullptr) *green = nullptr;
   return cuStreamGetCtx(handle, out);
 }
@@ -300,8 +296,8 @@ CUresult cuEventCreate(CUevent* out, unsigned flags) {
 CUresult cuEventDestroy_v2(CUevent event) {
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   CERB_CONTEXT(context);
-  return NoteResult(
-      context, hip.hipEventDestroy(reinterpret_cast<hipEvent_t>(event)));
+  return NoteResult(context,
+                    hip.hipEventDestroy(reinterpret_cast<hipEvent_t>(event)));
 }
 CUresult cuEventDestroy(CUevent event) { return cuEventDestroy_v2(event); }
 
@@ -309,9 +305,8 @@ CUresult cuEventRecord(CUevent event, CUstream handle) {
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   CERB_CONTEXT(context);
   CERB_STREAM(stream, handle);
-  return NoteResult(context,
-                    hip.hipEventRecord(reinterpret_cast<hipEvent_t>(event),
-                                       stream));
+  return NoteResult(
+      context, hip.hipEventRecord(reinterpret_cast<hipEvent_t>(event), stream));
 }
 // The one flag, CU_EVENT_RECORD_EXTERNAL, matters in graphs only.
 CUresult cuEventRecordWithFlags(CUevent event, CUstream handle, unsigned) {
@@ -337,10 +332,10 @@ CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start,
   if (milliseconds == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (start == nullptr || end == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   CERB_CONTEXT(context);
-  return NoteResult(context, hip.hipEventElapsedTime(
-                                 milliseconds,
-                                 reinterpret_cast<hipEvent_t>(start),
-                                 reinterpret_cast<hipEvent_t>(end)));
+  return NoteResult(
+      context,
+      hip.hipEventElapsedTime(milliseconds, reinterpret_cast<hipEvent_t>(start),
+                              reinterpret_cast<hipEvent_t>(end)));
 }
 CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
   return cuEventElapsedTime_v2(milliseconds, start, end);

@@ -31,11 +31,11 @@ struct Stream {
 CUresult HipStreamOf(CUstream stream, hipStream_t* out);
 
 // Declares `name`, the HIP stream of `stream`, or returns the error.
-#define CERB_STREAM(name, stream)                                   \
-  hipStream_t name = nullptr;                                       \
-  if (CUresult cerb_stream_result =                                 \
-          ::cerberus::stub::HipStreamOf(stream, &name);             \
-      cerb_stream_result != CUDA_SUCCESS)                           \
+#define CERB_STREAM(name, stream)                       \
+  hipStream_t name = nullptr;                           \
+  if (CUresult cerb_stream_result =                     \
+          ::cerberus::stub::HipStreamOf(stream, &name); \
+      cerb_stream_result != CUDA_SUCCESS)               \
   return cerb_stream_result
 
 }  // namespace cerberus::stub

@@ -1,9 +1,9 @@
 #include "code_object_builder.h"
 
+#include <elf.h>
+
 #include <cstring>
 #include <string_view>
-
-#include <elf.h>
 
 #include "kpack/msgpack_writer.h"
 

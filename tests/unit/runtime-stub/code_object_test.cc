@@ -1,10 +1,10 @@
 #include "runtime-stub/code_object.h"
 
-#include <cstring>
-
 #include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <cstring>
 
 #include "code_object_builder.h"
 

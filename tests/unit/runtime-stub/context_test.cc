@@ -124,9 +124,9 @@ TEST_F(ContextTest, DeviceFacts) {
   struct Row {
     int id, value;
   };
-  for (const Row& row : {Row{75, 8}, Row{76, 6}, Row{10, 32}, Row{8, 49152},
-                         Row{97, 65536}, Row{33, 0x40}, Row{50, 1},
-                         Row{16, 48}, Row{41, 1}}) {
+  for (const Row& row :
+       {Row{75, 8}, Row{76, 6}, Row{10, 32}, Row{8, 49152}, Row{97, 65536},
+        Row{33, 0x40}, Row{50, 1}, Row{16, 48}, Row{41, 1}}) {
     EXPECT_EQ(CU(cuDeviceGetAttribute)(&value, row.id, 0), CUDA_SUCCESS);
     EXPECT_EQ(value, row.value) << row.id;
   }
@@ -143,8 +143,7 @@ TEST_F(ContextTest, ErrorsHaveNames) {
   const char* text = nullptr;
   EXPECT_EQ(CU(cuGetErrorName)(CUDA_ERROR_NOT_FOUND, &text), CUDA_SUCCESS);
   EXPECT_STREQ(text, "CUDA_ERROR_NOT_FOUND");
-  EXPECT_EQ(CU(cuGetErrorString)(CUDA_ERROR_INVALID_PTX, &text),
-            CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuGetErrorString)(CUDA_ERROR_INVALID_PTX, &text), CUDA_SUCCESS);
   EXPECT_NE(text, nullptr);
   EXPECT_EQ(CU(cuGetErrorName)(static_cast<CUresult>(12345), &text),
             CUDA_ERROR_INVALID_VALUE);

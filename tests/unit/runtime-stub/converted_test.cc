@@ -1,10 +1,10 @@
 // From a wrapper to code: converted files, kept fatbins, archives, content
 // keys, and the fallback behind them.
+#include <dlfcn.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-
-#include <dlfcn.h>
 
 #include "../rewriter/fatbin_builder.h"
 #include "code_object_builder.h"

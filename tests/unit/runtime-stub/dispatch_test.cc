@@ -1,6 +1,8 @@
 // The table: what is exported, and what cuGetProcAddress answers.
 #include "runtime-stub/dispatch.h"
 
+#include <dlfcn.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -9,8 +11,6 @@
 #include <sstream>
 #include <string>
 #include <string_view>
-
-#include <dlfcn.h>
 
 #include "driver.h"
 
@@ -64,8 +64,9 @@ TEST(Exports, AreThoseOfCuda13) {
 TEST(Exports, HideEverythingElse) {
   void* library = dlopen(STUB, RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr);
-  for (const char* name : {"ZSTD_decompress", "XXH3_64bits", "LZ4_versionNumber",
-                           "cerberus_slot_cuInit", "_ZdlPv"}) {
+  for (const char* name :
+       {"ZSTD_decompress", "XXH3_64bits", "LZ4_versionNumber",
+        "cerberus_slot_cuInit", "_ZdlPv"}) {
     void* found = dlsym(library, name);
     if (found == nullptr) continue;
     Dl_info info;
@@ -125,8 +126,7 @@ TEST(GetProcAddress, AnswersEveryRequestOfCudart) {
     ASSERT_TRUE(columns >> name >> version >> flags >> symbol) << line;
     ++requests;
     void* function = nullptr;
-    const CUresult result =
-        GetProc(name.c_str(), version, flags, &function);
+    const CUresult result = GetProc(name.c_str(), version, flags, &function);
     const std::string status = StatusOf(symbol);
     if (status == "FORWARD" || status == "IMPL") {
       EXPECT_EQ(result, CUDA_SUCCESS) << line;

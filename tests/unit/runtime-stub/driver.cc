@@ -1,14 +1,14 @@
 #include "driver.h"
 
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
-
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
 
 namespace cerberus::stub {
 namespace {
@@ -69,8 +69,7 @@ void DriverTest::TearDown() {
 CUmodule DriverTest::Load(const Bytes& image) {
   images_.push_back(image);
   CUmodule module = nullptr;
-  EXPECT_EQ(CU(cuModuleLoadData)(&module, images_.back().data()),
-            CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuModuleLoadData)(&module, images_.back().data()), CUDA_SUCCESS);
   if (module != nullptr) modules_.push_back(module);
   return module;
 }

@@ -3,12 +3,12 @@
 #ifndef CERBERUS_TESTS_UNIT_RUNTIME_STUB_DRIVER_H_
 #define CERBERUS_TESTS_UNIT_RUNTIME_STUB_DRIVER_H_
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "fake_hip.h"
 #include "runtime-stub/api.h"

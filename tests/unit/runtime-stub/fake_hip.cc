@@ -31,9 +31,8 @@ hipError_t Enter(const char* name) {
   return at == fake_hip.failures.end() ? hipSuccess
                                        : static_cast<hipError_t>(at->second);
 }
-#define ENTER()                                               \
-  if (hipError_t error = Enter(__func__); error != hipSuccess) \
-  return error
+#define ENTER() \
+  if (hipError_t error = Enter(__func__); error != hipSuccess) return error
 
 void* Allocate(std::size_t bytes) {
   void* pointer = std::calloc(1, bytes);
@@ -65,7 +64,10 @@ bool FindRange(const void* pointer, std::uintptr_t* base, std::size_t* size) {
 
 }  // namespace
 
-FAKE hipInit(unsigned) { ENTER(); return hipSuccess; }
+FAKE hipInit(unsigned) {
+  ENTER();
+  return hipSuccess;
+}
 FAKE hipRuntimeGetVersion(int* version) {
   *version = 60000000;
   return hipSuccess;
@@ -84,17 +86,38 @@ FAKE hipDeviceGetAttribute(int* value, hipDeviceAttribute_t attribute,
                            int device) {
   ENTER();
   switch (attribute) {
-    case hipDeviceAttributePciBusId: *value = 0x40 + device; break;
-    case hipDeviceAttributePciDeviceId: *value = 3; break;
-    case hipDeviceAttributePciDomainId: *value = 1; break;
-    case hipDeviceAttributeMaxThreadsPerBlock: *value = 1024; break;
-    case hipDeviceAttributeMaxBlockDimX: *value = 1024; break;
-    case hipDeviceAttributeMaxBlockDimY: *value = 1024; break;
-    case hipDeviceAttributeMaxGridDimX: *value = 2147483647; break;
-    case hipDeviceAttributeMultiprocessorCount: *value = 48; break;
-    case hipDeviceAttributeMaxSharedMemoryPerBlock: *value = 65536; break;
-    case hipDeviceAttributeMaxThreadsPerMultiProcessor: *value = 2048; break;
-    default: return hipErrorInvalidValue;
+    case hipDeviceAttributePciBusId:
+      *value = 0x40 + device;
+      break;
+    case hipDeviceAttributePciDeviceId:
+      *value = 3;
+      break;
+    case hipDeviceAttributePciDomainId:
+      *value = 1;
+      break;
+    case hipDeviceAttributeMaxThreadsPerBlock:
+      *value = 1024;
+      break;
+    case hipDeviceAttributeMaxBlockDimX:
+      *value = 1024;
+      break;
+    case hipDeviceAttributeMaxBlockDimY:
+      *value = 1024;
+      break;
+    case hipDeviceAttributeMaxGridDimX:
+      *value = 2147483647;
+      break;
+    case hipDeviceAttributeMultiprocessorCount:
+      *value = 48;
+      break;
+    case hipDeviceAttributeMaxSharedMemoryPerBlock:
+      *value = 65536;
+      break;
+    case hipDeviceAttributeMaxThreadsPerMultiProcessor:
+      *value = 2048;
+      break;
+    default:
+      return hipErrorInvalidValue;
   }
   return hipSuccess;
 }
@@ -118,8 +141,14 @@ FAKE hipGetDevicePropertiesR0600(void* properties, int) {
               fake_hip.arch.c_str());
   return hipSuccess;
 }
-FAKE hipDeviceSynchronize() { ENTER(); return hipSuccess; }
-FAKE hipDeviceReset() { ENTER(); return hipSuccess; }
+FAKE hipDeviceSynchronize() {
+  ENTER();
+  return hipSuccess;
+}
+FAKE hipDeviceReset() {
+  ENTER();
+  return hipSuccess;
+}
 FAKE hipMalloc(void** pointer, std::size_t bytes) {
   ENTER();
   *pointer = Allocate(bytes);
@@ -130,13 +159,19 @@ FAKE hipMallocManaged(void** pointer, std::size_t bytes, unsigned) {
   *pointer = Allocate(bytes);
   return hipSuccess;
 }
-FAKE hipFree(void* pointer) { ENTER(); return Release(pointer); }
+FAKE hipFree(void* pointer) {
+  ENTER();
+  return Release(pointer);
+}
 FAKE hipHostMalloc(void** pointer, std::size_t bytes, unsigned) {
   ENTER();
   *pointer = Allocate(bytes);
   return hipSuccess;
 }
-FAKE hipHostFree(void* pointer) { ENTER(); return Release(pointer); }
+FAKE hipHostFree(void* pointer) {
+  ENTER();
+  return Release(pointer);
+}
 FAKE hipHostGetDevicePointer(void** device, void* host, unsigned) {
   *device = host;
   return hipSuccess;
@@ -204,8 +239,8 @@ FAKE hipMemsetD32Async(void* to, int value, std::size_t count, hipStream_t) {
   for (std::size_t i = 0; i < count; ++i) static_cast<int*>(to)[i] = value;
   return hipSuccess;
 }
-FAKE hipMemset2DAsync(void* to, std::size_t pitch, int value,
-                      std::size_t width, std::size_t height, hipStream_t) {
+FAKE hipMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t width,
+                      std::size_t height, hipStream_t) {
   ENTER();
   for (std::size_t row = 0; row < height; ++row) {
     std::memset(static_cast<char*>(to) + row * pitch, value, width);
@@ -217,9 +252,18 @@ FAKE hipStreamCreateWithFlags(hipStream_t* stream, unsigned) {
   *stream = static_cast<hipStream_t>(Allocate(16));
   return hipSuccess;
 }
-FAKE hipStreamDestroy(hipStream_t stream) { ENTER(); return Release(stream); }
-FAKE hipStreamQuery(hipStream_t) { ENTER(); return hipSuccess; }
-FAKE hipStreamSynchronize(hipStream_t) { ENTER(); return hipSuccess; }
+FAKE hipStreamDestroy(hipStream_t stream) {
+  ENTER();
+  return Release(stream);
+}
+FAKE hipStreamQuery(hipStream_t) {
+  ENTER();
+  return hipSuccess;
+}
+FAKE hipStreamSynchronize(hipStream_t) {
+  ENTER();
+  return hipSuccess;
+}
 FAKE hipStreamWaitEvent(hipStream_t, hipEvent_t, unsigned) {
   ENTER();
   return hipSuccess;
@@ -235,10 +279,22 @@ FAKE hipEventCreateWithFlags(hipEvent_t* event, unsigned) {
   *event = static_cast<hipEvent_t>(Allocate(16));
   return hipSuccess;
 }
-FAKE hipEventDestroy(hipEvent_t event) { ENTER(); return Release(event); }
-FAKE hipEventQuery(hipEvent_t) { ENTER(); return hipErrorNotReady; }
-FAKE hipEventRecord(hipEvent_t, hipStream_t) { ENTER(); return hipSuccess; }
-FAKE hipEventSynchronize(hipEvent_t) { ENTER(); return hipSuccess; }
+FAKE hipEventDestroy(hipEvent_t event) {
+  ENTER();
+  return Release(event);
+}
+FAKE hipEventQuery(hipEvent_t) {
+  ENTER();
+  return hipErrorNotReady;
+}
+FAKE hipEventRecord(hipEvent_t, hipStream_t) {
+  ENTER();
+  return hipSuccess;
+}
+FAKE hipEventSynchronize(hipEvent_t) {
+  ENTER();
+  return hipSuccess;
+}
 FAKE hipEventElapsedTime(float* milliseconds, hipEvent_t, hipEvent_t) {
   ENTER();
   *milliseconds = 1.5f;
@@ -252,7 +308,10 @@ FAKE hipModuleLoadData(hipModule_t* module, const void* image) {
   *module = reinterpret_cast<hipModule_t>(fake_hip.loaded_modules.size());
   return hipSuccess;
 }
-FAKE hipModuleUnload(hipModule_t) { ENTER(); return hipSuccess; }
+FAKE hipModuleUnload(hipModule_t) {
+  ENTER();
+  return hipSuccess;
+}
 FAKE hipModuleGetFunction(hipFunction_t* function, hipModule_t,
                           const char* name) {
   ENTER();
@@ -303,8 +362,8 @@ FAKE hipModuleLaunchKernel(hipFunction_t function, unsigned gx, unsigned gy,
 FAKE hipModuleLaunchCooperativeKernel(hipFunction_t function, unsigned gx,
                                       unsigned gy, unsigned gz, unsigned bx,
                                       unsigned by, unsigned bz,
-                                      unsigned shared_bytes,
-                                      hipStream_t stream, void** params) {
+                                      unsigned shared_bytes, hipStream_t stream,
+                                      void** params) {
   ENTER();
   FakeLaunch launch = {};
   launch.kernel = *reinterpret_cast<std::string*>(function);
@@ -317,8 +376,7 @@ FAKE hipModuleLaunchCooperativeKernel(hipFunction_t function, unsigned gx,
   for (; *params != nullptr; ++params) launch.pointers.push_back(*params);
   // The launch block is the last argument; the workspace is at 16 in it.
   std::uint64_t workspace = 0;
-  std::memcpy(&workspace,
-              static_cast<const char*>(launch.pointers.back()) + 16,
+  std::memcpy(&workspace, static_cast<const char*>(launch.pointers.back()) + 16,
               sizeof workspace);
   fake_hip.workspaces.push_back(workspace);
   fake_hip.launches.push_back(std::move(launch));

@@ -2,14 +2,14 @@
 // kernels that the PTX names, and does what comments in the PTX ask for:
 // "// test: error", "crash", "hang", "partial" (refuses unless told to keep
 // going). Each start adds a line to the file FAKE_JIT_LOG.
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <string>
-
-#include <unistd.h>
 
 #include "code_object_builder.h"
 

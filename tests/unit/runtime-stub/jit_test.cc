@@ -1,17 +1,16 @@
 // The JIT fallback and its cache, linked into the test.
-#include "runtime-stub/jit_fallback.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <thread>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <sys/stat.h>
-
 #include "driver.h"
 #include "runtime-stub/jit_cache.h"
+#include "runtime-stub/jit_fallback.h"
 #include "runtime-stub/log.h"
 
 namespace cerberus::stub {
@@ -28,14 +27,14 @@ Bytes Content(char c, std::size_t size = 100) {
 }
 
 void SetAge(const std::string& path, int seconds) {
-  fs::last_write_time(path, fs::file_time_type::clock::now() -
-                                std::chrono::seconds(seconds));
+  fs::last_write_time(
+      path, fs::file_time_type::clock::now() - std::chrono::seconds(seconds));
 }
 
 std::size_t FilesIn(const std::string& folder) {
   if (!fs::exists(folder)) return 0;
-  return static_cast<std::size_t>(std::distance(
-      fs::directory_iterator(folder), fs::directory_iterator()));
+  return static_cast<std::size_t>(
+      std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
 }
 
 TEST(JitCache, KeyDependsOnEveryInput) {

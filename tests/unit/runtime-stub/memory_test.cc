@@ -37,8 +37,7 @@ TEST_F(MemoryTest, AllocatesAndFrees) {
 TEST_F(MemoryTest, PitchHoldsARow) {
   CUdeviceptr pointer = 0;
   std::size_t pitch = 0, bytes = 0;
-  ASSERT_EQ(CU(cuMemAllocPitch_v2)(&pointer, &pitch, 300, 5, 4),
-            CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuMemAllocPitch_v2)(&pointer, &pitch, 300, 5, 4), CUDA_SUCCESS);
   EXPECT_GE(pitch, 300u);
   EXPECT_EQ(pitch % 32, 0u);  // the texture pitch alignment
   CU(cuMemGetAddressRange_v2)(nullptr, &bytes, pointer);
@@ -124,8 +123,8 @@ TEST_F(MemoryTest, ThreeDimensionalCopy) {
   for (int z = 0; z < 2; ++z) {
     for (int y = 0; y < 3; ++y) {
       for (int x = 0; x < 4; ++x) {
-        expected[((2 + z) * 6 + 3 + y) * 7 + 2 + x] = static_cast<std::uint8_t>(
-            1 + ((1 + z) * kY + 1 + y) * kX + 1 + x);
+        expected[((2 + z) * 6 + 3 + y) * 7 + 2 + x] =
+            static_cast<std::uint8_t>(1 + ((1 + z) * kY + 1 + y) * kX + 1 + x);
       }
     }
   }
@@ -203,23 +202,20 @@ TEST_F(MemoryTest, HostMemory) {
   CUdeviceptr managed = 0;
   EXPECT_EQ(CU(cuMemAllocManaged)(&managed, 16, 1), CUDA_SUCCESS);
   EXPECT_EQ(CU(cuMemFree_v2)(managed), CUDA_SUCCESS);
-  EXPECT_EQ(CU(cuMemAllocManaged)(&managed, 16, 0),
-            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CU(cuMemAllocManaged)(&managed, 16, 0), CUDA_ERROR_INVALID_VALUE);
 }
 
 // What this HIP lacks is refused, not invented.
 TEST_F(MemoryTest, MissingHipFunctionsAreNotSupported) {
   CUmemoryPool pool = nullptr;
-  EXPECT_EQ(CU(cuDeviceGetDefaultMemPool)(&pool, 0),
-            CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(CU(cuDeviceGetDefaultMemPool)(&pool, 0), CUDA_ERROR_NOT_SUPPORTED);
   CUipcMemHandle handle;
   EXPECT_EQ(CU(cuIpcGetMemHandle)(&handle, 4096), CUDA_ERROR_NOT_SUPPORTED);
 }
 
 TEST_F(MemoryTest, Streams) {
   CUstream stream = nullptr;
-  ASSERT_EQ(CU(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING),
-            CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
   unsigned flags = 0;
   EXPECT_EQ(CU(cuStreamGetFlags)(stream, &flags), CUDA_SUCCESS);
   EXPECT_EQ(flags, 1u);

@@ -107,8 +107,8 @@ TEST_F(ModuleTest, PackedArguments) {
   std::vector<std::uint8_t> large(4096, 0xff);
   size = large.size();
   extra[1] = large.data();
-  ASSERT_EQ(CU(cuLaunchKernel)(function, 1, 1, 1, 1, 1, 1, 64, nullptr,
-                               nullptr, extra),
+  ASSERT_EQ(CU(cuLaunchKernel)(function, 1, 1, 1, 1, 1, 1, 64, nullptr, nullptr,
+                               extra),
             CUDA_SUCCESS);
   EXPECT_EQ(At<std::uint32_t>(Fake().launches[1].arguments, 32), 64u);
 }
@@ -182,15 +182,15 @@ TEST_F(ModuleTest, ConfigurationsOutOfRangeAreRefused) {
         BadLaunch{{1, 1, 1}, {1, 1, 65}, 0},
         BadLaunch{{1, 65536, 1}, {1, 1, 1}, 0},
         BadLaunch{{1, 1, 1}, {1, 1, 1}, 48 * 1024 + 1}}) {
-    EXPECT_EQ(CU(cuLaunchKernel)(function, bad.grid[0], bad.grid[1],
-                                 bad.grid[2], bad.block[0], bad.block[1],
-                                 bad.block[2], bad.shared, nullptr, params,
-                                 nullptr),
-              CUDA_ERROR_INVALID_VALUE)
+    EXPECT_EQ(
+        CU(cuLaunchKernel)(function, bad.grid[0], bad.grid[1], bad.grid[2],
+                           bad.block[0], bad.block[1], bad.block[2], bad.shared,
+                           nullptr, params, nullptr),
+        CUDA_ERROR_INVALID_VALUE)
         << bad.block[0] << " " << bad.shared;
   }
-  EXPECT_EQ(CU(cuLaunchKernel)(function, 1, 1, 1, 128, 1, 1, 48 * 1024,
-                               nullptr, params, nullptr),
+  EXPECT_EQ(CU(cuLaunchKernel)(function, 1, 1, 1, 128, 1, 1, 48 * 1024, nullptr,
+                               params, nullptr),
             CUDA_SUCCESS);
   EXPECT_EQ(CU(cuLaunchKernel)(function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr,
                                nullptr),
@@ -233,14 +233,13 @@ TEST_F(ModuleTest, Attributes) {
     EXPECT_EQ(value, row.value) << row.id;
     value = -1;
     // A CUfunction is good as a CUkernel.
-    EXPECT_EQ(CU(cuKernelGetAttribute)(
-                  &value, row.id, reinterpret_cast<CUkernel>(function), 0),
+    EXPECT_EQ(CU(cuKernelGetAttribute)(&value, row.id,
+                                       reinterpret_cast<CUkernel>(function), 0),
               CUDA_SUCCESS);
     EXPECT_EQ(value, row.value) << row.id;
   }
   std::size_t offset = 0, size = 0;
-  EXPECT_EQ(CU(cuFuncGetParamInfo)(function, 2, &offset, &size),
-            CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuFuncGetParamInfo)(function, 2, &offset, &size), CUDA_SUCCESS);
   EXPECT_EQ(offset, 12u);
   EXPECT_EQ(size, 12u);
   EXPECT_EQ(CU(cuFuncGetParamInfo)(function, 4, &offset, &size),
@@ -281,8 +280,7 @@ TEST_F(ModuleTest, KernelsThatAreNotThere) {
   unsigned count = 0;
   EXPECT_EQ(CU(cuModuleGetFunctionCount)(&count, module), CUDA_SUCCESS);
   EXPECT_EQ(count, 1u);
-  EXPECT_EQ(CU(cuModuleEnumerateFunctions)(&function, 1, module),
-            CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuModuleEnumerateFunctions)(&function, 1, module), CUDA_SUCCESS);
   const char* name = nullptr;
   EXPECT_EQ(CU(cuFuncGetName)(&name, function), CUDA_SUCCESS);
   EXPECT_STREQ(name, "there");
@@ -324,9 +322,9 @@ TEST_F(ModuleTest, ManagedVariablesNeedNoCurrentContext) {
                                   nullptr, nullptr, 0),
             CUDA_SUCCESS);
   CUdeviceptr address = 0;
-  EXPECT_EQ(CU(cuLibraryGetManaged)(&address, nullptr, library,
-                                    "shared_counter"),
-            CUDA_SUCCESS);
+  EXPECT_EQ(
+      CU(cuLibraryGetManaged)(&address, nullptr, library, "shared_counter"),
+      CUDA_SUCCESS);
   EXPECT_EQ(address, reinterpret_cast<CUdeviceptr>(
                          Fake().globals["shared_counter"].data()));
   EXPECT_EQ(CU(cuLibraryUnload)(library), CUDA_SUCCESS);
@@ -342,8 +340,7 @@ TEST_F(ModuleTest, ContextBlockIsSetWhenAModuleAsksForIt) {
   ASSERT_EQ(CU(cuLaunchKernel)(function, 1, 1, 1, 1, 1, 1, 0, nullptr, params,
                                nullptr),
             CUDA_SUCCESS);
-  const auto block =
-      At<std::uint64_t>(Fake().globals["__cerberus_ctx"], 0);
+  const auto block = At<std::uint64_t>(Fake().globals["__cerberus_ctx"], 0);
   ASSERT_NE(block, 0u);
   EXPECT_EQ(*reinterpret_cast<std::uint32_t*>(block), 1u);  // launch ABI
   auto* record = *reinterpret_cast<std::uint32_t**>(block + 8);
@@ -439,8 +436,7 @@ TEST_F(ModuleTest, PtxTextIsCompiled) {
   ASSERT_EQ(CU(cuModuleLoadData)(&module, kPtx), CUDA_SUCCESS);
   EXPECT_THAT(capture.Text(), HasSubstr("compiling PTX text for gfx1100"));
   CUfunction function = nullptr;
-  EXPECT_EQ(CU(cuModuleGetFunction)(&function, module, "twice"),
-            CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuModuleGetFunction)(&function, module, "twice"), CUDA_SUCCESS);
   EXPECT_EQ(CU(cuModuleUnload)(module), CUDA_SUCCESS);
 }
 
@@ -462,9 +458,8 @@ TEST_F(ModuleTest, CompilerMessagesReachTheProgram) {
   void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
   CUmodule module = nullptr;
   StderrCapture capture;
-  EXPECT_EQ(
-      CU(cuModuleLoadDataEx)(&module, ptx.c_str(), 2, options, values),
-      CUDA_ERROR_INVALID_PTX);
+  EXPECT_EQ(CU(cuModuleLoadDataEx)(&module, ptx.c_str(), 2, options, values),
+            CUDA_ERROR_INVALID_PTX);
   EXPECT_THAT(log, HasSubstr("no such instruction"));
   EXPECT_GT(reinterpret_cast<std::uintptr_t>(values[1]), 10u);
   EXPECT_LT(reinterpret_cast<std::uintptr_t>(values[1]), sizeof log);
@@ -477,8 +472,7 @@ TEST_F(ModuleTest, KernelsThatCompileAreKept) {
   CUfunction function = nullptr;
   StderrCapture capture;
   ASSERT_EQ(CU(cuModuleLoadData)(&module, ptx.c_str()), CUDA_SUCCESS);
-  EXPECT_EQ(CU(cuModuleGetFunction)(&function, module, "twice"),
-            CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuModuleGetFunction)(&function, module, "twice"), CUDA_SUCCESS);
   EXPECT_EQ(CU(cuModuleGetFunction)(&function, module, "bad"),
             CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_THAT(capture.Text(), HasSubstr("'bad' is odd"));
@@ -489,14 +483,14 @@ TEST_F(ModuleTest, LinkingOneModuleCompilesIt) {
   CUlinkState state = nullptr;
   StderrCapture capture;
   ASSERT_EQ(CU(cuLinkCreate_v2)(0, nullptr, nullptr, &state), CUDA_SUCCESS);
-  EXPECT_EQ(CU(cuLinkAddData_v2)(state, CU_JIT_INPUT_PTX,
-                                 const_cast<char*>(kPtx), sizeof kPtx, "k", 0,
-                                 nullptr, nullptr),
-            CUDA_SUCCESS);
-  EXPECT_EQ(CU(cuLinkAddData_v2)(state, CU_JIT_INPUT_CUBIN,
-                                 const_cast<char*>(kPtx), sizeof kPtx, "k", 0,
-                                 nullptr, nullptr),
-            CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(
+      CU(cuLinkAddData_v2)(state, CU_JIT_INPUT_PTX, const_cast<char*>(kPtx),
+                           sizeof kPtx, "k", 0, nullptr, nullptr),
+      CUDA_SUCCESS);
+  EXPECT_EQ(
+      CU(cuLinkAddData_v2)(state, CU_JIT_INPUT_CUBIN, const_cast<char*>(kPtx),
+                           sizeof kPtx, "k", 0, nullptr, nullptr),
+      CUDA_ERROR_NOT_SUPPORTED);
   void* code = nullptr;
   std::size_t size = 0;
   ASSERT_EQ(CU(cuLinkComplete)(state, &code, &size), CUDA_SUCCESS);

@@ -1,10 +1,10 @@
 // Opens the stub and says what it finds, for tests of the choice of a device,
 // which is made once per process:
 //   probe STUB [proc]   with `proc`, cuGetProcAddress is called first
+#include <dlfcn.h>
+
 #include <cstdio>
 #include <cstring>
-
-#include <dlfcn.h>
 
 #include "runtime-stub/api.h"
 
@@ -16,8 +16,7 @@ int main(int argc, char** argv) {
     std::printf("%s\n", dlerror());
     return 1;
   }
-#define CU(name) \
-  reinterpret_cast<decltype(&api::name)>(dlsym(library, #name))
+#define CU(name) reinterpret_cast<decltype(&api::name)>(dlsym(library, #name))
   decltype(&api::cuDriverGetVersion) get_version = CU(cuDriverGetVersion);
   if (argc > 2 && std::strcmp(argv[2], "proc") == 0) {
     void* function = nullptr;

@@ -27,9 +27,8 @@ class ProviderTest : public ::testing::Test {
 };
 
 TEST_F(ProviderTest, AmdGpuComesFirst) {
-  const std::string out =
-      Probe("LD_LIBRARY_PATH=" + FolderWithHip() +
-            " CERBERUS_NVIDIA_DRIVER=" FAKE_NVIDIA);
+  const std::string out = Probe("LD_LIBRARY_PATH=" + FolderWithHip() +
+                                " CERBERUS_NVIDIA_DRIVER=" FAKE_NVIDIA);
   EXPECT_THAT(out, HasSubstr("init 0"));
   EXPECT_THAT(out, HasSubstr("1 devices, Fake GPU 0"));
   EXPECT_THAT(out, Not(HasSubstr("emulated")));
@@ -45,9 +44,9 @@ TEST_F(ProviderTest, ThenNvidia) {
 }
 
 TEST_F(ProviderTest, ThenTheEmulatorWhichSaysSo) {
-  const std::string out = Probe(
-      "FAKE_NVIDIA_NO_GPU=1 CERBERUS_NVIDIA_DRIVER=" FAKE_NVIDIA
-      " CERBERUS_EMULATOR=" FAKE_HIP);
+  const std::string out =
+      Probe("FAKE_NVIDIA_NO_GPU=1 CERBERUS_NVIDIA_DRIVER=" FAKE_NVIDIA
+            " CERBERUS_EMULATOR=" FAKE_HIP);
   EXPECT_THAT(out, HasSubstr("init 0"));
   EXPECT_THAT(out,
               HasSubstr("cerberus: no AMD GPU found; running on the emulated "
@@ -55,9 +54,9 @@ TEST_F(ProviderTest, ThenTheEmulatorWhichSaysSo) {
 }
 
 TEST_F(ProviderTest, WithoutAnyDeviceCuInitSaysSo) {
-  const std::string out = Probe(
-      "FAKE_NVIDIA_NO_GPU=1 CERBERUS_NVIDIA_DRIVER=" FAKE_NVIDIA
-      " CERBERUS_EMULATOR=/nonexistent");
+  const std::string out =
+      Probe("FAKE_NVIDIA_NO_GPU=1 CERBERUS_NVIDIA_DRIVER=" FAKE_NVIDIA
+            " CERBERUS_EMULATOR=/nonexistent");
   EXPECT_THAT(out, HasSubstr("init 100"));
   EXPECT_THAT(out, HasSubstr("version 13000"));
   EXPECT_THAT(out, HasSubstr("no AMD GPU found"));
@@ -78,8 +77,8 @@ TEST_F(ProviderTest, EnvironmentDecides) {
 }
 
 TEST_F(ProviderTest, OnlyHipWithoutAGpuIsAnError) {
-  const std::string out = Probe(
-      "CERBERUS_DEVICE=hip CERBERUS_EMULATOR=" FAKE_HIP);
+  const std::string out =
+      Probe("CERBERUS_DEVICE=hip CERBERUS_EMULATOR=" FAKE_HIP);
   EXPECT_THAT(out, HasSubstr("init 100"));
 }
 
@@ -88,8 +87,7 @@ TEST_F(ProviderTest, StubDoesNotHandOverToItself) {
   const std::string link = folder_.path() + "/libcuda.so.1";
   std::filesystem::create_symlink(STUB, link);
   const std::string out =
-      Probe("CERBERUS_NVIDIA_DRIVER=" + link +
-            " CERBERUS_EMULATOR=" FAKE_HIP);
+      Probe("CERBERUS_NVIDIA_DRIVER=" + link + " CERBERUS_EMULATOR=" FAKE_HIP);
   EXPECT_THAT(out, HasSubstr("Fake GPU 0"));
 }
 

@@ -1,12 +1,12 @@
 // What every cudart does before the first call of a program returns, with the
 // answers checked as it checks them.
+#include <pthread.h>
+#include <unistd.h>
+
 #include <array>
 #include <cstring>
 #include <numeric>
 #include <thread>
-
-#include <pthread.h>
-#include <unistd.h>
 
 #include "driver.h"
 #include "runtime-stub/md2.h"
@@ -209,8 +209,8 @@ void CheckHandshake(int cudart_version) {
   AppendNumber(&message, version + 2, 4);
   AppendNumber(&message, static_cast<std::uint64_t>(getpid()), 4);
   AppendNumber(&message, static_cast<std::uint64_t>(pthread_self()), 4);
-  AppendNumber(&message,
-               reinterpret_cast<std::uint64_t>(GetTable(kInterface)), 8);
+  AppendNumber(&message, reinterpret_cast<std::uint64_t>(GetTable(kInterface)),
+               8);
   AppendNumber(&message, reinterpret_cast<std::uint64_t>(table), 8);
   AppendNumber(&message, reinterpret_cast<std::uint64_t>(table[1]), 8);
   AppendNumber(&message, seconds, 8);
@@ -227,9 +227,9 @@ void CheckHandshake(int cudart_version) {
     }
   }
   std::vector<int> key;
-  for (unsigned byte : {0x14u, 0x6au, 0xddu, 0xaeu, 0x53u, 0xa9u, 0xa7u,
-                        0x52u, 0xaau, 0x08u, 0x41u, 0x36u, 0x0bu, 0xf5u,
-                        0x5au, 0x9fu}) {
+  for (unsigned byte :
+       {0x14u, 0x6au, 0xddu, 0xaeu, 0x53u, 0xa9u, 0xa7u, 0x52u, 0xaau, 0x08u,
+        0x41u, 0x36u, 0x0bu, 0xf5u, 0x5au, 0x9fu}) {
     key.push_back(static_cast<int>(byte));
   }
   EXPECT_EQ(hex(third), Hex(ReferenceHmac(key, message)));

@@ -1,8 +1,8 @@
 #include "support/target_table.h"
 
-#include <cstdlib>
-
 #include <gtest/gtest.h>
+
+#include <cstdlib>
 
 #include "support/target_id.h"
 
@@ -21,9 +21,9 @@ TEST(TargetTable, KnowsWaveSizeAndSharedMemory) {
 // nvcc 13 builds nothing below sm_75, and code for sm_90 expects hardware
 // that no AMD GPU has.
 TEST(TargetTable, CapabilityLiesInTheUsefulRange) {
-  for (const char* name : {"gfx900", "gfx90a", "gfx942", "gfx1030", "gfx1100",
-                           "gfx1151", "gfx1201", "gfx9-4-generic",
-                           "gfx11-generic", "gfx9999"}) {
+  for (const char* name :
+       {"gfx900", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1151",
+        "gfx1201", "gfx9-4-generic", "gfx11-generic", "gfx9999"}) {
     const int sm = ComputeCapabilityOf(name).sm();
     EXPECT_GE(sm, 75) << name;
     EXPECT_LT(sm, 90) << name;
@@ -31,8 +31,8 @@ TEST(TargetTable, CapabilityLiesInTheUsefulRange) {
 }
 
 TEST(TargetTable, GenericTargetsAgreeWithTheirProcessors) {
-  for (const char* name : {"gfx906", "gfx942", "gfx1012", "gfx1036",
-                           "gfx1103", "gfx1200"}) {
+  for (const char* name :
+       {"gfx906", "gfx942", "gfx1012", "gfx1036", "gfx1103", "gfx1200"}) {
     const TargetRow* row = FindTarget(name);
     const TargetRow* generic = FindTarget(GenericTargetOf(name));
     ASSERT_NE(row, nullptr) << name;

@@ -1,0 +1,51 @@
+// From a launch as CUDA describes it to what HIP is given; shared by launches
+// and graph nodes.
+#ifndef CERBERUS_RUNTIME_STUB_LAUNCH_H_
+#define CERBERUS_RUNTIME_STUB_LAUNCH_H_
+
+#include <cstdint>
+
+#include "runtime-stub/cuda_abi.h"
+#include "runtime-stub/hip_abi.h"
+#include "runtime-stub/module.h"
+
+namespace cerberus::stub {
+
+struct Grid {
+  unsigned grid_x, grid_y, grid_z;
+  unsigned block_x, block_y, block_z;
+  unsigned dynamic_shared;
+  bool cooperative;
+
+  std::uint64_t threads() const {
+    return std::uint64_t{block_x} * block_y * block_z;
+  }
+  std::uint64_t blocks() const {
+    return std::uint64_t{grid_x} * grid_y * grid_z;
+  }
+};
+
+struct LaunchTarget {
+  Kernel* kernel = nullptr;
+  const KernelInfo* info = nullptr;
+  hipFunction_t function = nullptr;
+};
+
+// Errors: not a kernel, code that cannot be loaded, a grid out of range.
+CUresult FindLaunchTarget(Context* context, CUfunction handle, const Grid& grid,
+                          LaunchTarget* target);
+
+// Writes parameters and launch block into `buffer`, of
+// info.explicit_size() bytes.
+CUresult FillArguments(Context* context, const KernelInfo& info,
+                       const Grid& grid, void** params, void** extra,
+                       std::uint8_t* buffer);
+
+// One pointer into the buffer per argument, as HIP's `kernelParams` wants
+// them: at most info.params.size() + 1. Returns how many.
+std::size_t ArgumentPointers(const KernelInfo& info, std::uint8_t* buffer,
+                             void** pointers);
+
+}  // namespace cerberus::stub
+
+#endif  // CERBERUS_RUNTIME_STUB_LAUNCH_H_
