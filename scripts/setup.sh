@@ -90,13 +90,14 @@ if [[ ! -e $toolkit/lib64/stubs/libcuda.so &&
       -o build/stubs/libcuda.so
 fi
 
-# LIEF is the independent reader that checks every rewritten binary.
-if build/venv/bin/python3 -c 'import lief' 2>/dev/null; then
+# LIEF is the independent reader that checks every rewritten binary; tinygrad
+# carries AMD's pseudo-code, which checks the emulator's instructions.
+if build/venv/bin/python3 -c 'import lief, tinygrad' 2>/dev/null; then
   say "Python environment: all there"
 else
-  say "making a Python environment with LIEF in build/venv"
+  say "making a Python environment with LIEF and tinygrad in build/venv"
   mkdir -p build
   python3 -m venv build/venv
-  build/venv/bin/pip install -q 'lief>=0.16'
+  build/venv/bin/pip install -q 'lief>=0.16' tinygrad==0.14.0
 fi
 say "done"

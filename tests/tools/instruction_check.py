@@ -33,7 +33,7 @@ from fractions import Fraction
 import memory_cases
 import pcode
 from hip_ctypes import Hip, HipError
-from known_differences import OVERRIDES, TOLERANCE, UNCHECKED
+from known_differences import MATRIX, OVERRIDES, TOLERANCE, UNCHECKED
 from pcode import Env, PcodeError, Val
 
 LANES = 128  # per vector instruction: 4 waves of 32 or 2 of 64
@@ -362,6 +362,8 @@ class Checker:
                 if other.name == base_name(op.name) + "_E32" or (
                         other.name == base_name(op.name) and other != op):
                     return known
+        if fields and "src0" not in fields and "src1" in fields:
+            fields = dict(fields, src0=fields["src1"])  # of the same format
         return fields
 
     def vector_case(self, op, kind):
@@ -373,25 +375,21 @@ class Checker:
         out = []
         base = base_name(op.name)
         e32 = op.name.endswith("_E32")
-        if kind == "VOPCOp":
+        if kind == "VOP3Op" and base.startswith("V_CMP"):
+            if not base.startswith("V_CMPX") or (
+                    self.t.generation == "gfx9"):
+                out = [sregs(26, wave_bits)]
+        elif kind == "VOPCOp":
             if base.startswith("V_CMPX") and self.t.generation != "gfx9":
                 out = []
             else:
                 out = [self.d.vcc]
+        elif base.startswith(("V_READLANE", "V_READFIRSTLANE")):
+            out = [sregs(26, 32)]
         elif "vdst" in fields and fields["vdst"][2].name != "OPR_SREG":
-            if base.startswith("V_CMP"):
-                if not (base.startswith("V_CMPX") and
-                        self.t.generation != "gfx9"):
-                    out = [sregs(26, wave_bits)]
-            else:
-                out = [vregs(16, fields["vdst"][1])]
+            out = [vregs(16, fields["vdst"][1])]
         elif "vdst" in fields:
-            if base.startswith("V_CMPX") and self.t.generation != "gfx9":
-                out = []
-            elif base.startswith("V_CMP"):
-                out = [sregs(26, wave_bits)]
-            else:
-                out = [sregs(26, fields["vdst"][1])]
+            out = [sregs(26, fields["vdst"][1])]
         if "sdst" in fields:
             out.append(sregs(26, wave_bits))
         carry = "_CO_" in base and kind == "VOP2Op"
@@ -405,20 +403,31 @@ class Checker:
             fmt, bits, optype = fields[field]
             if fmt.name == "FMT_NUM_M64":
                 sources.append(sregs(54, wave_bits))
-            elif optype.name in ("OPR_SSRC_LANESEL", "OPR_SSRC"):
+            elif base.startswith("V_WRITELANE") and field == "src0":
+                sources.append("s48")
+            elif base.startswith("V_S_") or optype.name in (
+                    "OPR_SSRC_LANESEL", "OPR_SSRC"):
                 sources.append("s50" if field != "src2" else "s60")
                 if field == "src0":
                     sources[-1] = "s48"
             else:
                 sources.append(vregs(first[field], bits))
-        if base in ("V_FMAMK_F32", "V_FMAMK_F16"):
+        if base == "V_CNDMASK_B32" and not e32 and "src2" not in fields:
+            sources.append(sregs(54, wave_bits))
+        if base in ("V_FMAMK_F32", "V_FMAMK_F16", "V_MADMK_F16",
+                    "V_MADMK_F32"):
             sources.insert(1, "0x3fc00000" if base.endswith("32") else
                            "0x3e00")
-        if base in ("V_FMAAK_F32", "V_FMAAK_F16"):
+        if base in ("V_FMAAK_F32", "V_FMAAK_F16", "V_MADAK_F16",
+                    "V_MADAK_F32"):
             sources.append("0x3fc00000" if base.endswith("32") else "0x3e00")
-        if base == "V_CNDMASK_B32" and e32 or carry and "CI" in base:
+        if base == "V_CNDMASK_B32" and e32 or carry and re.search(
+                "_CI_|ADDC|SUBB", base):
             sources.append(self.d.vcc)
         text = name + (" " + ", ".join(out + sources) if out + sources else "")
+        if base.startswith("V_PERMLANE") and "16_B" in base or (
+                "16_VAR" in base):
+            text += " op_sel:[1,0]"  # fetch from inactive lanes, as the text
         case = Case(op, text, "vector")
         case.fields = fields
         return case
@@ -524,6 +533,9 @@ class Checker:
 
     def record(self, name, status, note=""):
         self.results[name] = (status, note)
+        if status in ("differs", "fault") or (self.verbose and
+                                              status != "checked"):
+            print(f"{status}: {name}: {note}", flush=True)
 
     # Running.
 
@@ -533,6 +545,13 @@ class Checker:
             if base_name(case.name) in UNCHECKED.get(self.t.arch, {}):
                 self.record(case.name, "elsewhere",
                             UNCHECKED[self.t.arch][base_name(case.name)])
+                continue
+            if case.family == "vector" and any(
+                    bits > 128 for _, bits, _ in case.fields.values()):
+                self.record(case.name, "too wide", case.text)
+                continue
+            if re.match(r"V_(S?WMMA|SWMMAC|S?MFMA|ACCVGPR)", case.name):
+                self.record(case.name, "elsewhere", MATRIX)
                 continue
             cases.append(case)
         cases = self.assemble(cases)
@@ -567,7 +586,8 @@ class Checker:
 
     def program(self, op):
         if op not in self.programs:
-            override = OVERRIDES.get(base_name(op.name))
+            override = OVERRIDES.get(
+                base_name(op.name).replace("V_S_", "V_"))
             if override is not None:
                 self.programs[op] = override
             else:
@@ -580,6 +600,7 @@ class Checker:
             raise PcodeError(f"function {name}")
         names = {f"S{i}": v for i, v in enumerate(values)}
         names["D0"] = Val(0, 0, "b")
+        names["TRAPSTS"] = {}
         names["WAVE_MODE"] = {"IEEE": self.ieee()}
         env = Env(names, self.call)
         self.program(op)(env)
@@ -594,7 +615,12 @@ class Checker:
     def environment(self, case, record, names):
         names["WAVE32"] = Val(int(self.t.wave == 32), 1, "u")
         names["WAVE64"] = Val(int(self.t.wave == 64), 1, "u")
+        names["wave32"], names["wave64"] = names["WAVE32"], names["WAVE64"]
         names["WAVE_MODE"] = {"IEEE": self.ieee()}
+        names["TRAPSTS"] = {}
+        names["SDWA_SRC0_SEL"] = Val(0, 3, "u")
+        for i in range(4):
+            names[f"BYTE{i}"] = Val(i, 3, "u")
         names["VCC"] = Val(record["vcc"], 64, "b")
         names["EXEC"] = Val(record["exec"], 64, "b")
         names["EXEC_LO"] = Val(record["exec"], 32, "b")
@@ -602,7 +628,7 @@ class Checker:
         names["M0"] = Val(record["m0"], 32, "b")
         names["SCC"] = Val(record["scc"], 1, "u")
         names["OPSEL"] = Val(0, 3, "u")
-        names["OPSEL_HI"] = Val(7, 3, "u")
+        names["OPSEL_HI"] = Val(0 if "MIX" in case.name else 7, 3, "u")
         names["NEG"] = Val(0, 3, "u")
         names["NEG_HI"] = Val(0, 3, "u")
         names["SIMM32"] = Val(0x3fc00000 if "F32" in case.name else 0x3e00,
@@ -683,6 +709,13 @@ class Checker:
                 values["D0"] & 0xffffffff) if rng.random() < .5 else (
                     values["D0"])
             lanes.append(values)
+        if base.startswith("V_PERMLANE") and base.endswith("_SWAP_B32"):
+            for r in waves:  # the text leaves EXEC out
+                r["exec"] = (1 << wave) - 1
+        if "MOVREL" in base or "SWAPREL" in base:
+            for r in waves:
+                r["m0"] = rng.randrange(4) | (rng.randrange(4) << 16 if (
+                    "_2_" in base or "SWAPREL" in base) else 0)
         for r in waves:
             r["s0"], r["s1"], r["s2"] = (rng.getrandbits(32),
                                          rng.getrandbits(32),
@@ -696,6 +729,9 @@ class Checker:
                               base)
         if whole_wave:
             self.check_cross(case, lanes, waves, lane_out, wave_out, program)
+            return
+        if base.startswith("V_S_"):
+            self.check_pseudo_scalar(case, waves, wave_out, program)
             return
         writes_mask = base.startswith("V_CMP") or "sdst" in fields or (
             "_CO_" in base and type(case.op).__name__ == "VOP2Op")
@@ -737,6 +773,10 @@ class Checker:
                 names["laneId"] = Val(lane, 32, "u")
                 if "src2" not in fields and "FMA" in base:
                     names["S2"] = names["D0"]
+                if "MIX" in base:
+                    names["S"] = [names["S0"], names["S1"], names["S2"]]
+                if "VGPR" in self.t.pcode[case.op]:
+                    self.vector_file(lane, lanes[i], names)
                 env = self.environment(case, record, names)
                 program(env)
                 bits = None
@@ -762,6 +802,15 @@ class Checker:
                 if writes_mask:
                     expect_mask |= mask_bit << lane
                 if bits is None:
+                    continue
+                if "MOVRELD" in base or "MOVRELSD" in base or (
+                        "SWAPREL" in base):
+                    registers = env.names["VGPR"][lane]
+                    expect = sum(registers[16 + k].bits << 32 * k
+                                 for k in range(4))
+                    if got_d != expect:
+                        self.fail(case, lanes[i], "registers", got_d, expect)
+                        return
                     continue
                 expect = self.expected_destination(
                     case, env.names["D0"].bits, lanes[i]["D0"], bits)
@@ -789,6 +838,16 @@ class Checker:
                     return
         self.record(case.name, "checked")
 
+    @staticmethod
+    def vector_file(lane, values, names):
+        registers = {}
+        for first, slot in ((4, "S0"), (8, "S1"), (12, "S2"), (16, "D0")):
+            for k in range(4):
+                registers[first + k] = Val(values[slot] >> 32 * k, 32)
+        names["VGPR"] = {lane: registers}
+        names["SRC0"] = Val(4, 32, "u")
+        names["DST"] = Val(16, 32, "u")
+
     def operand(self, rng, base, slot, fmt, bits):
         if base.startswith("V_LDEXP") and slot == "S1":
             return rng.choice((0, 1, -1, 10, -10, 127, -127, 150, -160, 300,
@@ -805,7 +864,7 @@ class Checker:
             if keep:
                 return old & ~0xffff | low
             return old & ~0xffffffff | low
-        mask = (1 << bits) - 1
+        mask = (1 << min(bits, 128)) - 1
         return old & ~mask | computed & mask
 
     def result_formats(self, case):
@@ -826,6 +885,8 @@ class Checker:
         if kind is None:
             return False
         t, width = kind
+        if "MIXLO" in case.name or "MIXHI" in case.name:
+            bits = 32  # either half
         total = max(bits, width)
         if got >> total != expect >> total and bits != 16:
             return False
@@ -841,7 +902,8 @@ class Checker:
                 if pcode.is_nan(a) and not pcode.is_snan(a):
                     continue
                 return False
-            allowed = TOLERANCE.get(base_name(case.name))
+            allowed = TOLERANCE.get(
+                base_name(case.name).replace("V_S_", "V_"))
             if allowed is None or not allowed(a, b):
                 return False
         return True
@@ -855,6 +917,19 @@ class Checker:
                     f"{case.text}: {what}: {shown}: emulator {got:#x}, "
                     f"pseudo-code {expect:#x}")
 
+    def check_pseudo_scalar(self, case, waves, wave_out, program):
+        """gfx12's V_S_…: a scalar register through the vector unit."""
+        for w, record in enumerate(waves):
+            names = {"S0": Val(record["s0"], 32, "b"), "D0": Val(0, 32, "b")}
+            env = self.environment(case, record, names)
+            program(env)
+            got = self.wave_result(wave_out, w)["d_lo"]
+            expect = env.names["D0"].bits
+            if not self.equal(case, got, expect, 32, None):
+                self.fail(case, record, "scalar", got, expect)
+                return
+        self.record(case.name, "checked")
+
     def check_cross(self, case, lanes, waves, lane_out, wave_out, program):
         """Instructions that read or write other lanes: once per wave."""
         base = base_name(case.name)
@@ -864,10 +939,12 @@ class Checker:
             for lane in range(64):
                 if lane < wave:
                     v = lanes[w * wave + lane]
-                    vgpr[lane] = {0: Val(v["S0"], 32), 1: Val(v["D0"], 32)}
+                    vgpr[lane] = {0: Val(v["S0"], 32), 1: Val(v["D0"], 32),
+                                  2: Val(v["S1"], 32)}
                 else:
-                    vgpr[lane] = {0: Val(0, 32), 1: Val(0, 32)}
+                    vgpr[lane] = {i: Val(0, 32) for i in range(3)}
             names = {"VGPR": vgpr, "SRC0": Val(0, 32, "u"),
+                     "SRC1": Val(2, 32, "u"),
                      "VDST": Val(1, 32, "u"), "S0": Val(record["s0"], 32),
                      "S1": Val(record["s1"], 32),
                      "S2": Val(record["s2"], 32), "D0": Val(0, 32)}
@@ -903,6 +980,9 @@ class Checker:
                 r["s1"] = r["s0"]
             if rng.random() < .5:
                 r["exec"] = rng.getrandbits(self.t.wave) or 1
+            if "MOVREL" in base:
+                r["m0"] = 0 if base.endswith("64") else rng.choice(
+                    (0, 1, 0x10000, 0x10001) if "SD_2" in base else (0, 1))
         data = bytes(64 * self.t.wave * SCALARS)
         _, wave_out = self.execute(module, n, data, waves, self.t.wave)
         program = self.program(case.op)
@@ -915,14 +995,34 @@ class Checker:
                     names[name] = Val(r[key], max(fields[field][1], 32), "b")
             bits = fields["sdst"][1] if "sdst" in fields else 0
             names["D0"] = Val(r["d0"], max(bits, 32), "b")
+            if base.startswith("S_CMPK"):
+                names["S0"] = names["D0"]  # the text's name for it
+                names["S1"] = Val(case.simm, 16, "i")
+            elif case.simm is not None:
+                names["S0"] = Val(case.simm, 16, "i")
+            self.scalar_file(case, r, names)
             if case.simm is not None:
                 names["SIMM16"] = Val(case.simm, 16, "i")
-            if "SAVEEXEC" not in base and "WREXEC" not in base:
-                pass
             env = self.environment(case, r, names)
             program(env)
             got = self.wave_result(wave_out, w)
             shown = dict(r)
+            if "MOVREL" in base:
+                registers = env.names["SGPR"]
+                wide = int(base.endswith("64"))
+                want = registers[26].bits | registers[27].bits << 32
+                if wide:
+                    want = registers[26].bits
+                if not base.startswith("S_MOVRELD"):
+                    want = env.names["D0"].bits
+                mask = 0xffffffffffffffff if wide or "MOVRELD" in base or (
+                    "SD_2" in base) else 0xffffffff
+                if "SD_2" in base:
+                    want = registers[26].bits | registers[27].bits << 32
+                if got["d"] & mask != want & mask:
+                    self.fail(case, shown, "registers", got["d"], want)
+                    return
+                continue
             if bits:
                 mask = (1 << bits) - 1
                 d = env.names["D0"].bits & mask
@@ -941,6 +1041,24 @@ class Checker:
                 self.fail(case, shown, "EXEC", got["exec"], exec_bits)
                 return
         self.record(case.name, "checked")
+
+    @staticmethod
+    def scalar_file(case, record, names):
+        """The scalar registers that relative moves may touch."""
+        words = []
+        for key in ("s0", "s1", "d0", "vcc", "exec"):
+            words += [record[key] & 0xffffffff, record[key] >> 32]
+        words += [record["m0"], record["scc"]]
+        names["SGPR"] = {48 + i: Val(v, 32) for i, v in enumerate(words)}
+        names["SGPR"].update({26: Val(record["d0"], 32),
+                              27: Val(record["d0"] >> 32, 32)})
+        if case.name.endswith("B64"):
+            names["SGPR"] = {
+                k: Val(v.bits | names["SGPR"].get(
+                    k + 1, Val(0, 32)).bits << 32, 64)
+                for k, v in names["SGPR"].items()}
+        names["SRC0"] = Val(48, 32, "u")
+        names["DST"] = Val(26, 32, "u")
 
     def scalar_equal(self, case, got, expect, bits):
         fmt = case.fields["sdst"][0].name
@@ -962,13 +1080,10 @@ def main():
     parser.add_argument("--minimum", type=int, default=0,
                         help="fail if fewer mnemonics were checked")
     options = parser.parse_args()
-    checker = Checker(options.target, options.hip, options.only)
+    checker = Checker(options.target, options.hip, options.only,
+                      options.verbose)
     checker.run()
     counts = collections.Counter(s for s, _ in checker.results.values())
-    for name, (status, note) in checker.results.items():
-        if status in ("differs", "fault") or (options.verbose and
-                                              status != "checked"):
-            print(f"{status}: {name}: {note}")
     mnemonics = {base_name(n) for n, (s, _) in checker.results.items()
                  if s == "checked"}
     print(f"{options.target}: {len(mnemonics)} mnemonics checked; "

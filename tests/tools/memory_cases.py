@@ -53,7 +53,7 @@ def make_case(checker, op, kind):
     fields = checker.t.operands.get(op)
     if fields is None:
         return None
-    if re.search(r"_LDS|ADDTID|GS_REG|GWS|BVH|_FORMAT_|_TR_|SWIZZLE|PERMUTE|"
+    if re.search(r"_LDS|ADDTID|GS_REG|GWS|BVH|_BLOCK|_FORMAT_|_TR_|SWIZZLE|PERMUTE|"
                  r"CONDXCHG|ORDERED|CONSUME|APPEND|_NOP|PARAM|WB|INV", name):
         return None
     case = Case(op, "", "memory")

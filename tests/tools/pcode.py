@@ -353,7 +353,9 @@ def binary(op, a, b):
         base, exp = as_number(a), as_number(b)
         if exp.denominator != 1:
             raise PcodeError("power of a fraction")
-        return Val(0, None, "r", Fraction(base)**int(exp))
+        # Beyond 2**±5000 every format has long overflowed or vanished.
+        exp = min(max(int(exp), -5000), 5000)
+        return Val(0, None, "r", Fraction(base)**exp)
     if op in ("==", "!=", "<>", "<", ">", "<=", ">="):
         return Val(int(compare(op, a, b)), 1, "u")
     if op == "&&":
@@ -529,7 +531,7 @@ FUNCTIONS = {
     "sin": transcendental(math.sin),
     "cos": transcendental(math.cos),
     "ldexp": lambda v, n: float_mul(
-        v, Val(0, None, "r", Fraction(2)**as_int(n))),
+        v, binary("**", Val(2, 32, "i"), n)),
     "signext": lambda v: Val(as_int(Val(v.bits, v.w, "i")), 64, "i"),
     "signext_from_bit": signext_from_bit,
     "countbits": lambda v: Val(bin(v.bits).count("1"), 32, "u"),
@@ -835,6 +837,22 @@ class Parser:
         op = self.take()
         if op not in ("=", "+=", "-=", "*=", "|=", "&=", "^="):
             raise PcodeError(f"expected an assignment, found {op!r}")
+        if op == "=" and self.kind() == "name":
+            # EXEC.u64[laneId] = D0.u64[laneId] = …
+            start = self.at
+            second = self.take()
+            second_chain = self.postfix()
+            if self.peek() == "=":
+                self.take()
+                value = self.expression()
+
+                def both(env):
+                    result = value(env)
+                    store(env, second, second_chain, result)
+                    store(env, name, chain, result)
+
+                return both
+            self.at = start
         value = self.expression()
         if op == "=":
             return lambda env: store(env, name, chain, value(env))
@@ -937,7 +955,7 @@ class Parser:
         if kind == "cast":
             self.take()
             self.take("(")
-            literal = self.kind() == "hex"
+            literal = self.kind() == "hex" or self.peek() == "{"
             value = self.expression()
             self.take(")")
             width, to = text.split("'")
@@ -1075,8 +1093,8 @@ def retype(v, name):
             v.t == "f" and v.w == 64 and t == "f" and w < 64 and
             (is_inf(v) or is_nan(v))):
         return to_float(v, t, w)  # INF.f32 is a constant of that format
-    if v.t == "f" and t == "f" and v.w != w:
-        return Val(v.bits, w, t)
+    if v.t == "i" and t == "i" and w > v.w:
+        return Val(as_int(v), w, t)
     return Val(v.bits, w, t)
 
 
@@ -1103,7 +1121,7 @@ def select(env, v, chain):
 
 def load(env, name, chain):
     if name == "MEM":
-        t, w = type_of(chain[1][1])
+        t, w = type_of(chain[1][1]) if len(chain) > 1 else ("b", 32)
         address = as_int(chain[0][1](env))
         v = Val(env.names["MEM"].load(address, w // 8), w, t)
         return select(env, v, chain[2:])
@@ -1120,13 +1138,16 @@ def load(env, name, chain):
 
 def store(env, name, chain, value):
     if name == "MEM":
-        t, w = type_of(chain[1][1])
+        t, w = type_of(chain[1][1]) if len(chain) > 1 else ("b", 32)
         address = as_int(chain[0][1](env))
         if is_float(value) and t == "f":
             value = to_float(value, t, w)
         env.names["MEM"].store(address, w // 8, value.bits)
         return
     target = env.names.get(name)
+    if isinstance(target, dict) and chain and chain[0][0] == ".":
+        target[chain[0][1]] = value  # a named bit: TRAPSTS.INVALID
+        return
     if isinstance(target, (list, dict)):
         # The last container index, then bits of the element.
         container, links = target, list(chain)
