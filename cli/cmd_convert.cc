@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <thread>
 #include <vector>
 
@@ -108,6 +109,12 @@ class ConvertVerb : public Verb {
     if (Status status = CheckOptions(); !status) {
       reporter.Report(status.error());
       return Finish(common, reporter, nullptr, kExitUsage);
+    }
+    // -j says how many; otherwise make may.
+    const char* makeflags = std::getenv("MAKEFLAGS");
+    if (jobs_ == 0 && makeflags != nullptr) {
+      jobserver_ = Jobserver::Connect(makeflags);
+      options_.jobserver = jobserver_.get();
     }
     const InterruptScope interrupts;
     Conversion conversion(options_, reporter);
@@ -268,6 +275,7 @@ class ConvertVerb : public Verb {
     return options;
   }();
   unsigned jobs_ = 0;
+  std::unique_ptr<Jobserver> jobserver_;
   std::uint64_t memory_mib_ = kDefaultMebibytes;
   const std::chrono::steady_clock::time_point start_ =
       std::chrono::steady_clock::now();

@@ -185,11 +185,15 @@ Compiler MakeChildCompiler(std::string jit, ProcessLimits limits) {
 
 Compiler MakeInProcessCompiler() { return CompileHere; }
 
-TaskPool::TaskPool(unsigned threads, std::vector<Task> tasks)
-    : tasks_(std::move(tasks)), states_(tasks_.size(), State::kWaiting) {
+TaskPool::TaskPool(unsigned threads, std::vector<Task> tasks,
+                   Jobserver* jobserver)
+    : tasks_(std::move(tasks)),
+      jobserver_(jobserver),
+      states_(tasks_.size(), State::kWaiting) {
   const std::size_t count = std::min<std::size_t>(threads, tasks_.size());
   for (std::size_t i = 0; i < count; ++i) {
-    threads_.emplace_back([this] { Work(); });
+    const bool needs_token = jobserver_ != nullptr && i != 0;
+    threads_.emplace_back([this, needs_token] { Work(needs_token); });
   }
 }
 
@@ -198,16 +202,25 @@ TaskPool::~TaskPool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void TaskPool::Work() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  while (!stopped_ && next_ < tasks_.size()) {
-    const std::size_t task = next_++;
-    states_[task] = State::kRunning;
+void TaskPool::Work(bool needs_token) {
+  const auto nothing_left = [this] {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return stopped_ || next_ >= tasks_.size();
+  };
+  while (!nothing_left()) {
+    if (needs_token && !jobserver_->Acquire(nothing_left)) return;
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (!stopped_ && next_ < tasks_.size()) {
+      const std::size_t task = next_++;
+      states_[task] = State::kRunning;
+      lock.unlock();
+      tasks_[task]();
+      lock.lock();
+      states_[task] = State::kDone;
+      changed_.notify_all();
+    }
     lock.unlock();
-    tasks_[task]();
-    lock.lock();
-    states_[task] = State::kDone;
-    changed_.notify_all();
+    if (needs_token) jobserver_->Release();
   }
 }
 

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "cli/jobserver.h"
 #include "cli/process.h"
 #include "support/bytes.h"
 #include "support/diag.h"
@@ -38,12 +39,14 @@ using Compiler = std::function<CompileOutcome(const CompileRequest&)>;
 Compiler MakeChildCompiler(std::string jit, ProcessLimits limits);
 Compiler MakeInProcessCompiler();
 
-// Runs tasks on threads; results are waited for by number.
+// Runs tasks on threads; results are waited for by number. With a jobserver,
+// every task but one at a time holds a token of it.
 class TaskPool {
  public:
   using Task = std::function<void()>;
 
-  TaskPool(unsigned threads, std::vector<Task> tasks);
+  TaskPool(unsigned threads, std::vector<Task> tasks,
+           Jobserver* jobserver = nullptr);
   ~TaskPool();  // tasks not yet begun are dropped
   TaskPool(const TaskPool&) = delete;
   TaskPool& operator=(const TaskPool&) = delete;
@@ -55,9 +58,10 @@ class TaskPool {
 
  private:
   enum class State { kWaiting, kRunning, kDone, kDropped };
-  void Work();
+  void Work(bool needs_token);
 
   std::vector<Task> tasks_;
+  Jobserver* const jobserver_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<State> states_;

@@ -386,7 +386,7 @@ Result<bool> Conversion::Compile() {
   }
   // Results are taken in the order of the tasks, whatever the order in which
   // they end: so the archives are the same on every run.
-  TaskPool pool(options_.jobs, std::move(work));
+  TaskPool pool(options_.jobs, std::move(work), options_.jobserver);
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     if (!pool.Wait(i) || Interrupted()) break;
     CERB_TRY_VOID(TakeResult(*tasks[i]));

@@ -39,6 +39,7 @@ struct ConversionOptions {
   bool in_process = false;
   bool dry_run = false;
   unsigned jobs = 1;
+  Jobserver* jobserver = nullptr;  // shares them with others, or null
   ProcessLimits limits;
 };
 
