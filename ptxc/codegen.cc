@@ -62,6 +62,14 @@ Result<std::unique_ptr<llvm::TargetMachine>> CreateMachine(
       llvm::TargetRegistry::lookupTarget(triple, error);
   if (!backend) return Err(DiagCode::kCompiler, error);
 
+  // LLVM only prints a complaint about a processor it does not know.
+  std::unique_ptr<llvm::MCSubtargetInfo> processors(
+      backend->createMCSubtargetInfo(triple, "", ""));
+  if (!processors || !processors->isCPUStringValid(target.processor)) {
+    return Err(DiagCode::kUsage,
+               fmt::format("unknown AMD target '{}'", target.ToString()));
+  }
+
   // A wave is a warp where the hardware can (docs/launch-abi.md, "Warps").
   const bool wave32 = target.processor.compare(0, 5, "gfx10") == 0 ||
                       target.processor.compare(0, 5, "gfx11") == 0 ||
@@ -83,10 +91,8 @@ Result<std::unique_ptr<llvm::TargetMachine>> CreateMachine(
   std::unique_ptr<llvm::TargetMachine> machine(backend->createTargetMachine(
       triple, target.processor, features, options, llvm::Reloc::PIC_,
       std::nullopt, level));
-  if (!machine ||
-      !machine->getMCSubtargetInfo()->isCPUStringValid(target.processor)) {
-    return Err(DiagCode::kUsage,
-               fmt::format("unknown AMD target '{}'", target.ToString()));
+  if (!machine) {
+    return Err(DiagCode::kCompiler, "LLVM has no machine for this target");
   }
   return machine;
 }

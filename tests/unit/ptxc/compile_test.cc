@@ -1,0 +1,308 @@
+// The compiler through its C API: what comes out for what goes in.
+#include "cerberus/ptxc.h"
+
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+std::string Module(const std::string& rest) {
+  return ".version 8.0\n.target sm_80\n.address_size 64\n" + rest;
+}
+
+// A kernel named `name` with `body` in front of its ret.
+std::string Kernel(const std::string& name, const std::string& body) {
+  return ".visible .entry " + name +
+         "(.param .u64 p)\n{\n"
+         "  .reg .b64 %rd<4>;\n  .reg .b32 %r<8>;\n  .reg .pred %p<4>;\n"
+         "  ld.param.u64 %rd0, [p];\n" +
+         body + "  ret;\n}\n";
+}
+
+struct Compiled {
+  cerberus_ptxc_status status = CERBERUS_PTXC_OK;
+  std::string output;
+  std::vector<std::string> kernels;
+  std::vector<std::string> failed;
+  std::vector<std::string> reasons;
+  std::vector<std::string> errors;
+  std::vector<std::string> warnings;
+};
+
+void Collect(const cerberus_ptxc_diag* diag, void* user) {
+  Compiled* out = static_cast<Compiled*>(user);
+  (diag->severity == CERBERUS_PTXC_ERROR ? out->errors : out->warnings)
+      .push_back(diag->text);
+}
+
+Compiled Compile(const std::string& ptx, cerberus_ptxc_emit emit,
+                 bool keep_going = false, const char* arch = "gfx1100") {
+  Compiled out;
+  cerberus_ptxc_options options = {};
+  options.size = sizeof options;
+  options.arch = arch;
+  options.emit = emit;
+  options.keep_going = keep_going;
+  options.verify_each = 1;
+  options.input_name = "in.ptx";
+  options.on_diag = Collect;
+  options.user = &out;
+  cerberus_ptxc_result* result = nullptr;
+  out.status =
+      cerberus_ptxc_compile(ptx.data(), ptx.size(), &options, &result);
+  out.output.assign(
+      static_cast<const char*>(cerberus_ptxc_result_data(result)),
+      cerberus_ptxc_result_size(result));
+  for (size_t i = 0; i < cerberus_ptxc_result_kernel_count(result); ++i) {
+    out.kernels.push_back(cerberus_ptxc_result_kernel(result, i));
+  }
+  for (size_t i = 0; i < cerberus_ptxc_result_failed_count(result); ++i) {
+    out.failed.push_back(cerberus_ptxc_result_failed_kernel(result, i));
+    out.reasons.push_back(cerberus_ptxc_result_failed_reason(result, i));
+  }
+  cerberus_ptxc_result_free(result);
+  return out;
+}
+
+std::string Asm(const std::string& ptx) {
+  const Compiled c = Compile(ptx, CERBERUS_PTXC_EMIT_ASM);
+  EXPECT_EQ(c.status, CERBERUS_PTXC_OK) << c.errors.size();
+  EXPECT_THAT(c.errors, IsEmpty());
+  return c.output;
+}
+
+const char kStore[] = "  st.global.u32 [%rd0], 7;\n";
+
+TEST(Compile, GivesALinkedCodeObject) {
+  const Compiled c =
+      Compile(Module(Kernel("k", kStore)), CERBERUS_PTXC_EMIT_HSACO);
+  EXPECT_EQ(c.status, CERBERUS_PTXC_OK);
+  EXPECT_THAT(c.kernels, ElementsAre("k"));
+  ASSERT_GT(c.output.size(), 64u);
+  // ELF header: e_ident[OSABI] 64 is AMDGPU_HSA, [ABIVERSION] 3 is code
+  // object v5, e_type 3 a shared object, e_machine 224 AMDGPU.
+  EXPECT_EQ(c.output.substr(0, 4), "\x7f" "ELF");
+  EXPECT_EQ(static_cast<unsigned char>(c.output[7]), 64);
+  EXPECT_EQ(static_cast<unsigned char>(c.output[8]), 3);
+  EXPECT_EQ(c.output[16], 3);
+  EXPECT_EQ(static_cast<unsigned char>(c.output[18]), 224);
+}
+
+TEST(Compile, EveryKindOfOutput) {
+  const std::string ptx = Module(Kernel("k", kStore));
+  EXPECT_THAT(Compile(ptx, CERBERUS_PTXC_EMIT_LL).output,
+              HasSubstr("define protected amdgpu_kernel void @k("));
+  EXPECT_THAT(Compile(ptx, CERBERUS_PTXC_EMIT_LL_RAW).output,
+              HasSubstr("alloca i64"));
+  EXPECT_THAT(Compile(ptx, CERBERUS_PTXC_EMIT_ASM).output,
+              HasSubstr("global_store_b32"));
+  // A relocatable object: e_type 1.
+  EXPECT_EQ(Compile(ptx, CERBERUS_PTXC_EMIT_OBJ).output[16], 1);
+}
+
+// docs/launch-abi.md, "Kernel arguments".
+TEST(Compile, ArgumentsLieAtThePtxOffsets) {
+  const std::string text = Asm(Module(
+      ".visible .entry k(.param .u8 a, .param .align 8 .b8 b[12],\n"
+      "  .param .f64 c, .param .u16 d)\n{\n  ret;\n}\n"));
+  const auto argument = [&](const std::string& name, int offset, int size) {
+    return HasSubstr(".name:           " + name + "\n        .offset:         " +
+                     std::to_string(offset) + "\n        .size:           " +
+                     std::to_string(size) + "\n");
+  };
+  EXPECT_THAT(text, argument("a", 0, 1));
+  EXPECT_THAT(text, argument("b", 8, 12));
+  EXPECT_THAT(text, argument("c", 24, 8));
+  EXPECT_THAT(text, argument("d", 32, 2));
+  EXPECT_THAT(text, argument("__cerberus_launch", 40, 32));
+  EXPECT_THAT(text, HasSubstr(".offset:         72\n        .size:           "
+                              "4\n        .value_kind:     "
+                              "hidden_block_count_x"));
+}
+
+TEST(Compile, LaunchBoundsReachTheBackendAndTheInfoSection) {
+  const std::string text = Asm(Module(
+      ".visible .entry k() .maxntid 128, 2, 1 .minnctapersm 2\n{\n  ret;\n}\n"
+      ".visible .entry r() .reqntid 64\n{\n  ret;\n}\n"));
+  EXPECT_THAT(text, HasSubstr(".max_flat_workgroup_size: 256"));
+  EXPECT_THAT(text, HasSubstr(".max_flat_workgroup_size: 64"));
+  EXPECT_THAT(text, AllOf(HasSubstr(".cerberus.info"), HasSubstr("maxntid"),
+                          HasSubstr("reqntid"), HasSubstr("minnctapersm")));
+}
+
+TEST(Compile, ModuleVariablesAreSymbolsWithTheirSize) {
+  const std::string text = Asm(Module(
+      ".visible .global .align 4 .u32 counter[3] = {1, 2, 3};\n"
+      ".const .align 8 .b8 table[24];\n"
+      ".global .u64 self = counter;\n" +
+      Kernel("k", "  ld.const.u32 %r0, [table+4];\n"
+                  "  st.global.u32 [%rd0], %r0;\n")));
+  EXPECT_THAT(text, AllOf(HasSubstr(".size\tcounter, 12"),
+                          HasSubstr(".size\ttable, 24"),
+                          HasSubstr("\t.quad\tcounter"),
+                          HasSubstr(".protected\ttable")));
+  // A constant does not change during a launch: a scalar load.
+  EXPECT_THAT(text, HasSubstr("s_load_b32"));
+}
+
+TEST(Compile, NothingIsContracted) {
+  const std::string text = Asm(Module(
+      ".visible .entry k(.param .u64 p)\n{\n  .reg .b64 %rd;\n"
+      "  .reg .f32 %f<4>;\n  ld.param.u64 %rd, [p];\n"
+      "  ld.global.f32 %f0, [%rd];\n  ld.global.f32 %f1, [%rd+4];\n"
+      "  ld.global.f32 %f2, [%rd+8];\n  mul.f32 %f3, %f0, %f1;\n"
+      "  add.f32 %f3, %f3, %f2;\n  st.global.f32 [%rd], %f3;\n  ret;\n}\n"));
+  EXPECT_THAT(text, AllOf(HasSubstr("mul_f32"), HasSubstr("add_f32"),
+                          Not(HasSubstr("fma"))));
+}
+
+TEST(Compile, TheHardwareFlushesIfAllDo) {
+  const auto kernel = [](const char* second) {
+    return Module(std::string(
+        ".visible .entry k(.param .u64 p)\n{\n  .reg .b64 %rd;\n"
+        "  .reg .f32 %f<4>;\n  ld.param.u64 %rd, [p];\n"
+        "  ld.global.f32 %f0, [%rd];\n  ld.global.f32 %f1, [%rd+4];\n"
+        "  mul.ftz.f32 %f2, %f0, %f1;\n  ") + second +
+        " %f3, %f2, %f0;\n  st.global.f32 [%rd], %f3;\n  ret;\n}\n");
+  };
+  EXPECT_THAT(Asm(kernel("add.ftz.f32")),
+              HasSubstr(".amdhsa_float_denorm_mode_32 0"));
+  const std::string mixed = Asm(kernel("add.f32"));
+  EXPECT_THAT(mixed, HasSubstr(".amdhsa_float_denorm_mode_32 3"));
+  EXPECT_THAT(mixed, HasSubstr("v_cmp_class_f32"));
+}
+
+// ---- Errors -----------------------------------------------------------------
+
+const char kUnknownRow[] =
+    "  mapa.u64 %rd1, %rd0, 0;\n  st.global.u64 [%rd0], %rd1;\n";
+
+TEST(Compile, UnsupportedInstructionsNameThemselvesAndTheirPlace) {
+  const Compiled c = Compile(
+      Module(".file 1 \"scan.cu\"\n" +
+             Kernel("_Z4scanPi", std::string("  .loc 1 42 3\n") +
+                                     kUnknownRow + kUnknownRow)),
+      CERBERUS_PTXC_EMIT_HSACO);
+  EXPECT_EQ(c.status, CERBERUS_PTXC_UNSUPPORTED);
+  EXPECT_TRUE(c.output.empty());
+  // Both are reported in one run.
+  ASSERT_THAT(c.errors, SizeIs(2));
+  EXPECT_THAT(c.errors[0],
+              AllOf(HasSubstr("in.ptx"), HasSubstr("scan(int*)"),
+                    HasSubstr("ptx:12"), HasSubstr("scan.cu:42"),
+                    HasSubstr("'mapa.u64'")));
+}
+
+TEST(Compile, KeepGoingLeavesTheKernelOutAndSaysWhy) {
+  const Compiled c = Compile(
+      Module(Kernel("good", kStore) + Kernel("bad", kUnknownRow) +
+             ".func helper()\n{\n  .reg .b64 %rd<2>;\n  mov.u64 %rd0, 0;\n"
+             "  mapa.u64 %rd1, %rd0, 0;\n  st.global.u64 [%rd0], %rd1;\n"
+             "  ret;\n}\n" +
+             Kernel("caller", "  call helper;\n")),
+      CERBERUS_PTXC_EMIT_HSACO, true);
+  EXPECT_EQ(c.status, CERBERUS_PTXC_SOME_KERNELS_FAILED);
+  EXPECT_THAT(c.kernels, ElementsAre("good"));
+  EXPECT_THAT(c.failed, ElementsAre("bad", "caller"));
+  ASSERT_THAT(c.reasons, SizeIs(2));
+  EXPECT_THAT(c.reasons[0], HasSubstr("mapa.u64"));
+  EXPECT_THAT(c.reasons[1], HasSubstr("helper"));
+  EXPECT_THAT(c.output, HasSubstr("failed"));
+}
+
+TEST(Compile, AnUndefinedFunctionIsNamed) {
+  const Compiled c = Compile(
+      Module(".extern .func elsewhere();\n" +
+             Kernel("k", "  call elsewhere;\n")),
+      CERBERUS_PTXC_EMIT_HSACO);
+  EXPECT_EQ(c.status, CERBERUS_PTXC_UNSUPPORTED);
+  ASSERT_THAT(c.errors, SizeIs(1));
+  EXPECT_THAT(c.errors[0], HasSubstr("elsewhere"));
+}
+
+TEST(Compile, BadPtxIsBadPtx) {
+  EXPECT_EQ(Compile("hello", CERBERUS_PTXC_EMIT_HSACO).status,
+            CERBERUS_PTXC_BAD_PTX);
+  EXPECT_EQ(Compile(Module(Kernel("k", "  frobnicate.u32 %r0;\n")),
+                    CERBERUS_PTXC_EMIT_HSACO)
+                .status,
+            CERBERUS_PTXC_BAD_PTX);
+}
+
+TEST(Compile, WrongOptionsAreUsage) {
+  const std::string ptx = Module(Kernel("k", kStore));
+  EXPECT_EQ(Compile(ptx, CERBERUS_PTXC_EMIT_HSACO, false, "gfx9999").status,
+            CERBERUS_PTXC_USAGE);
+  EXPECT_EQ(Compile(ptx, CERBERUS_PTXC_EMIT_HSACO, false, "sm_80").status,
+            CERBERUS_PTXC_USAGE);
+  EXPECT_EQ(Compile(ptx, static_cast<cerberus_ptxc_emit>(99)).status,
+            CERBERUS_PTXC_USAGE);
+  cerberus_ptxc_result* result = nullptr;
+  EXPECT_EQ(cerberus_ptxc_compile("", 0, nullptr, &result),
+            CERBERUS_PTXC_USAGE);
+  EXPECT_NE(result, nullptr);
+  cerberus_ptxc_result_free(result);
+  EXPECT_EQ(cerberus_ptxc_result_kernel(nullptr, 0), nullptr);
+}
+
+// ---- Promises ---------------------------------------------------------------
+
+TEST(Compile, PaddingBehindTheTextIsIgnored) {
+  const std::string ptx = Module(Kernel("k", kStore));
+  EXPECT_EQ(Compile(ptx, CERBERUS_PTXC_EMIT_HSACO).output,
+            Compile(ptx + std::string(5, '\0'), CERBERUS_PTXC_EMIT_HSACO)
+                .output);
+}
+
+TEST(Compile, SameInputSameBytesAlsoInThreads) {
+  const std::string ptx = Module(
+      ".shared .align 16 .b8 tile[64];\n" + Kernel("a", kStore) +
+      Kernel("b", "  mov.u32 %r0, tile;\n  st.shared.u32 [%r0], 1;\n"
+                  "  bar.sync 0;\n  ld.shared.u32 %r1, [tile+4];\n"
+                  "  st.global.u32 [%rd0], %r1;\n"));
+  const std::string want = Compile(ptx, CERBERUS_PTXC_EMIT_HSACO).output;
+  ASSERT_FALSE(want.empty());
+  std::vector<std::string> got(4);
+  std::vector<std::thread> threads;
+  for (std::string& one : got) {
+    threads.emplace_back([&] {
+      one = Compile(ptx, CERBERUS_PTXC_EMIT_HSACO).output;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& one : got) EXPECT_EQ(one, want);
+}
+
+TEST(Compile, NoPathOfTheMachineGetsIntoTheOutput) {
+  const Compiled c = Compile(Module(Kernel("k", kStore)),
+                             CERBERUS_PTXC_EMIT_HSACO);
+  EXPECT_THAT(c.output, Not(HasSubstr("/tmp")));
+  EXPECT_THAT(c.output, Not(HasSubstr("cerberus-link")));
+}
+
+TEST(Compile, OlderCallersPassAShorterStruct) {
+  const std::string ptx = Module(Kernel("k", kStore));
+  cerberus_ptxc_options options;
+  std::memset(&options, 0xff, sizeof options);
+  options.size = offsetof(cerberus_ptxc_options, emit);
+  options.arch = "gfx1100";
+  cerberus_ptxc_result* result = nullptr;
+  EXPECT_EQ(cerberus_ptxc_compile(ptx.data(), ptx.size(), &options, &result),
+            CERBERUS_PTXC_OK);
+  EXPECT_EQ(cerberus_ptxc_result_kernel_count(result), 1u);
+  cerberus_ptxc_result_free(result);
+}
+
+}  // namespace
