@@ -148,6 +148,8 @@ struct DeviceOptions {
   // Seconds without any wave ending or barrier passing before a launch is
   // stopped as hung; 0: never.
   double watchdog_seconds = 0;
+  // Instructions of one wave after which it counts as hung; 0: no limit.
+  std::uint64_t instruction_limit = 0;
   std::string stats_path;  // counters are written here as JSON at the end
 
   // CERBERUS_EMU_THREADS, CERBERUS_EMU_SCHEDULE=random:SEED,

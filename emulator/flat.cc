@@ -31,6 +31,21 @@ u64 LaneAddress(const FlatOp& f, const u32* row, u32 lane, u32 n, u64 base) {
   return base + v;
 }
 
+// All lanes' addresses, of inactive lanes too.
+void LaneAddresses(const FlatOp& f, const u32* rows, u32 n, u64 base,
+                   u64* out) {
+  const u32 step = f.addtid ? 4 : 0;
+  if (f.address.kind == Kind::kNone) {
+    for (u32 i = 0; i < n; ++i) out[i] = base + u64{step} * i;
+  } else if (f.address.regs == 2) {
+    for (u32 i = 0; i < n; ++i) {
+      out[i] = base + (rows[i] | static_cast<u64>(rows[i + n]) << 32);
+    }
+  } else {
+    for (u32 i = 0; i < n; ++i) out[i] = base + rows[i];
+  }
+}
+
 // The scalar part of every lane's address.
 u64 ScalarBase(Wave& w, const Op& op, const FlatOp& f) {
   u64 base = static_cast<u64>(i64{op.offset});
@@ -64,18 +79,18 @@ void ExecFlatLoad(Wave& w, const Op& op) {
       f.address.kind == Kind::kNone ? nullptr : w.Vgpr(f.address);
   // The destination may hold the addresses.
   u64 addresses[64];
-  ForLanes(exec, [&](u32 lane) {
-    addresses[lane] =
-        LaneAddress(f, rows, lane, n, base + (f.addtid ? 4u * lane : 0));
-  });
+  LaneAddresses(f, rows, n, base, addresses);
   u32* const d = w.Vgpr(op.dst);
-  if (f.space == Space::kGlobal && f.mem.bytes == 4) {
-    ForLanes(exec, [&](u32 lane) {
-      std::memcpy(&d[lane],
-                  GlobalAt(w, addresses[lane], 4, static_cast<int>(lane),
-                           f.mem),
-                  4);
-    });
+  if (f.space != Space::kScratch && f.mem.bytes % 4 == 0 &&
+      AllInside(w, addresses, exec, f.mem.bytes)) {
+    const u32* const mask = w.ExecMask();
+    for (u32 r = 0; r < f.mem.bytes / 4u; ++r) {
+      for (u32 i = 0; i < n; ++i) {
+        u32 v;
+        std::memcpy(&v, reinterpret_cast<const u8*>(addresses[i]) + 4 * r, 4);
+        d[r * n + i] = (v & mask[i]) | (d[r * n + i] & ~mask[i]);
+      }
+    }
     return;
   }
   ForLanes(exec, [&](u32 lane) {
@@ -95,11 +110,18 @@ void ExecFlatStore(Wave& w, const Op& op) {
   const u32* const rows =
       f.address.kind == Kind::kNone ? nullptr : w.Vgpr(f.address);
   const u32* const data = w.Vgpr(f.data);
+  u64 addresses[64];
+  LaneAddresses(f, rows, n, base, addresses);
+  if (f.space != Space::kScratch && f.mem.bytes == 4 &&
+      AllInside(w, addresses, exec, 4)) {
+    ForLanes(exec, [&](u32 lane) {
+      std::memcpy(reinterpret_cast<u8*>(addresses[lane]), &data[lane], 4);
+    });
+    return;
+  }
   ForLanes(exec, [&](u32 lane) {
-    const u64 address =
-        LaneAddress(f, rows, lane, n, base + (f.addtid ? 4u * lane : 0));
     u8* const to =
-        At(w, f, address, f.mem.bytes, static_cast<int>(lane));
+        At(w, f, addresses[lane], f.mem.bytes, static_cast<int>(lane));
     StoreLaneData(f.mem, to, data, lane, n);
   });
 }

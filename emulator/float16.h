@@ -96,8 +96,22 @@ inline u16 FloatToBf16(float f, u32 round = kNearest) {
                                                         : q);
 }
 
-// a * b + c for f16 values held in f32, rounded to odd in f64: rounding the
-// result again to f16 gives the correctly rounded fused result.
+// a * b + c for f16 values held in f32, rounded to odd in f32: the product is
+// exact, and rounding the result again to f16, which keeps at least two bits
+// fewer, gives the correctly rounded fused result.
+inline float FmaOddHalf(float a, float b, float c) {
+  const float p = a * b;  // exact
+  const float s = p + c;
+  const float t = s - p;
+  const float e = (p - (s - t)) + (c - t);  // what s lacks
+  const u32 bits = Bits(s);
+  // Only where the sum is inexact and its last bit even: one step towards e.
+  const bool fix = e != 0 && (bits & 1) == 0 && (s - s) == 0;
+  const bool grow = (e > 0) == (s > 0);
+  return fix ? F32(grow ? bits + 1 : bits - 1) : s;
+}
+
+// The same for f32 values in f64.
 inline double FmaOdd(float a, float b, float c) {
   const double p = static_cast<double>(a) * static_cast<double>(b);  // exact
   const double z = c;

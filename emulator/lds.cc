@@ -31,6 +31,7 @@ const LdsOp& Data(const Op& op) { return *static_cast<const LdsOp*>(op.data); }
 
 // Lanes that use the same bank for different words take another pass.
 void CountConflicts(Wave& w, const u64* offsets, u64 exec) {
+  if (!w.counting) return;
   KernelStats& s = w.group->stats;
   s.lds_accesses += static_cast<u64>(std::popcount(exec));
   constexpr u32 kBanks = 32;
@@ -51,15 +52,42 @@ u64 OffsetOf(const Op& op, const u32* rows, u32 lane) {
   return u64{rows[lane]} + static_cast<u32>(op.offset);
 }
 
+// Every lane's offset; true if all active ones lie inside the group's LDS.
+// Inactive lanes get offset 0.
+bool Offsets(Wave& w, const Op& op, const u32* rows, u32 bytes,
+             u64* offsets) {
+  const u32 n = w.lanes;
+  const u32* const mask = w.ExecMask();
+  const u64 limit = w.lds_size < bytes ? 0 : w.lds_size - bytes;
+  bool inside = w.lds_size >= bytes;
+  for (u32 i = 0; i < n; ++i) {
+    const u64 at = u64{rows[i]} + static_cast<u32>(op.offset);
+    offsets[i] = mask[i] != 0 ? at : 0;
+    inside &= offsets[i] <= limit;
+  }
+  return inside;
+}
+
 void ExecLdsLoad(Wave& w, const Op& op) {
   const LdsOp& l = Data(op);
   const u32 n = w.lanes;
   const u64 exec = w.Exec();
   const u32* const rows = w.Vgpr(l.address);
   u64 offsets[64];
-  ForLanes(exec, [&](u32 lane) { offsets[lane] = OffsetOf(op, rows, lane); });
+  const bool inside = Offsets(w, op, rows, l.mem.bytes, offsets);
   CountConflicts(w, offsets, exec);
   u32* const d = w.Vgpr(op.dst);
+  if (inside && l.mem.bytes % 4 == 0) {
+    const u32* const mask = w.ExecMask();
+    for (u32 r = 0; r < l.mem.bytes / 4u; ++r) {
+      for (u32 i = 0; i < n; ++i) {
+        u32 v;
+        std::memcpy(&v, w.lds + offsets[i] + 4 * r, 4);
+        d[r * n + i] = (v & mask[i]) | (d[r * n + i] & ~mask[i]);
+      }
+    }
+    return;
+  }
   ForLanes(exec, [&](u32 lane) {
     LoadLaneData(l.mem,
                  LdsAt(w, offsets[lane], l.mem.bytes, static_cast<int>(lane),
@@ -75,8 +103,14 @@ void ExecLdsStore(Wave& w, const Op& op) {
   const u32* const rows = w.Vgpr(l.address);
   const u32* const data = w.Vgpr(l.data);
   u64 offsets[64];
-  ForLanes(exec, [&](u32 lane) { offsets[lane] = OffsetOf(op, rows, lane); });
+  const bool inside = Offsets(w, op, rows, l.mem.bytes, offsets);
   CountConflicts(w, offsets, exec);
+  if (inside && l.mem.bytes == 4) {
+    ForLanes(exec, [&](u32 lane) {
+      std::memcpy(w.lds + offsets[lane], &data[lane], 4);
+    });
+    return;
+  }
   ForLanes(exec, [&](u32 lane) {
     StoreLaneData(l.mem,
                   LdsAt(w, offsets[lane], l.mem.bytes,

@@ -319,6 +319,23 @@ u8* FlatAt(Wave& w, u64 address, u32 bytes, int lane, const MemOp& op) {
   return GlobalAt(w, address, bytes, lane, op);
 }
 
+bool AllInside(Wave& w, u64* addresses, u64 exec, u32 bytes) {
+  const u32 n = w.lanes;
+  if (exec == 0) return false;
+  const u64 first = addresses[std::countr_zero(exec)];
+  if (!w.memory.Check(first, bytes)) return false;
+  const u64 begin = w.memory.begin();
+  const u64 limit = w.memory.end() - begin - bytes;
+  const u32* const mask = w.ExecMask();
+  bool inside = true;
+  for (u32 i = 0; i < n; ++i) {
+    const u64 a = mask[i] != 0 ? addresses[i] : first;
+    addresses[i] = a;
+    inside &= a - begin <= limit;
+  }
+  return inside;
+}
+
 void LoadLaneData(const MemOp& op, const u8* from, u32* row, u32 lane,
                   u32 n) {
   if (op.bytes >= 4) {
@@ -361,6 +378,7 @@ void StoreLaneData(const MemOp& op, u8* to, const u32* row, u32 lane, u32 n) {
 }
 
 void CountMemory(Wave& w, const MemOp& op, u64 exec) {
+  if (!w.counting) return;
   const int slot = op.bytes == 1    ? 0
                    : op.bytes == 2  ? 1
                    : op.bytes == 4  ? 2

@@ -47,6 +47,10 @@ u8* FlatAt(Wave& w, u64 address, u32 bytes, int lane, const MemOp& op);
 u8* LdsAt(Wave& w, u64 offset, u32 bytes, int lane, const MemOp& op);
 u8* ScratchAt(Wave& w, u64 offset, u32 bytes, int lane, const MemOp& op);
 
+// True if every active lane's bytes lie in the same live allocation; inactive
+// lanes get the address of an active one, so that all may be read.
+bool AllInside(Wave& w, u64* addresses, u64 exec, u32 bytes);
+
 // Moves one lane's data between memory and VGPR rows.
 void LoadLaneData(const MemOp& op, const u8* from, u32* row, u32 lane, u32 n);
 void StoreLaneData(const MemOp& op, u8* to, const u32* row, u32 lane, u32 n);

@@ -41,10 +41,7 @@ T LoadScalar(const Wave& w, const Operand& o) {
 
 template <typename T>
 void StoreScalar(Wave& w, const Operand& o, T v) {
-  if constexpr (std::is_same_v<T, HD>) {
-    WriteScalar(w, o, DoubleToHalf(v.v, w.mode.round64,
-                                   (w.mode.denorm64 & 2) == 0));
-  } else if constexpr (std::is_same_v<T, H>) {
+  if constexpr (std::is_same_v<T, H>) {
     WriteScalar(w, o, FloatToHalf(v.v, w.mode.round64,
                                   (w.mode.denorm64 & 2) == 0));
   } else if constexpr (sizeof(T) == 8) {
@@ -412,10 +409,8 @@ float TruncF(float v) { return IsNan(v) ? Quiet(v) : std::trunc(v); }
 float EvenF(float v) {
   return IsNan(v) ? Quiet(v) : __builtin_roundevenf(v);
 }
-HD FmaHalf(H a, H b, H c) {
-  const bool nan = IsNan(a.v) || IsNan(b.v) || IsNan(c.v);
-  return HD{nan ? double(PickNan(0.0f, a.v, b.v, c.v))
-                : FmaOdd(a.v, b.v, c.v)};
+H FmaHalf(H a, H b, H c) {
+  return H{PickNan(FmaOddHalf(a.v, b.v, c.v), a.v, b.v, c.v)};
 }
 
 const Row kRows[] = {

@@ -51,6 +51,7 @@ void InitWave(Launch& launch, Group& group, u32 index, Wave* w) {
   w->index_in_group = index;
   w->memory.Attach(&launch.device->memory());
   w->check_waits = launch.device->options().check_waits;
+  w->counting = !launch.device->options().stats_path.empty();
 
   const u32 rsrc1 = k.rsrc1, rsrc2 = k.rsrc2;
   u32 mode = (rsrc1 >> 12 & 0xff);
@@ -197,6 +198,14 @@ void RunWave(Launch& launch, Wave& w, u64 quantum) {
     Report(launch, w, e);
   }
   w.instructions += quantum - left;
+  const u64 limit = launch.device->options().instruction_limit;
+  if (limit != 0 && w.instructions > limit && w.state != WaveState::kEnded) {
+    w.state = WaveState::kEnded;
+    Report(launch, w,
+           FaultError{fmt::format("no end after {} instructions",
+                                  w.instructions),
+                      -1, false, 0});
+  }
   KernelStats& s = w.group->stats;
   for (std::size_t i = 0; i < s.instructions.size(); ++i) {
     s.instructions[i] += counts[i];

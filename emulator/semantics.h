@@ -42,7 +42,6 @@ struct Cx {
 };
 
 struct H { float v; };    // f16 in f32
-struct HD { double v; };  // f16 result still in f64
 struct B { float v; };    // bf16
 struct Pk { u32 v; };     // packed halves
 // A result with a carry-out or flag per lane.
@@ -59,8 +58,7 @@ constexpr Type TypeOf() {
   else if constexpr (std::is_same_v<T, double>) return Type::kF64;
   else if constexpr (std::is_same_v<T, u16>) return Type::kB16;
   else if constexpr (std::is_same_v<T, i16>) return Type::kI16;
-  else if constexpr (std::is_same_v<T, H> || std::is_same_v<T, HD>)
-    return Type::kF16;
+  else if constexpr (std::is_same_v<T, H>) return Type::kF16;
   else if constexpr (std::is_same_v<T, B>) return Type::kBf16;
   else if constexpr (std::is_same_v<T, Pk>) return Type::kPk16;
   else if constexpr (std::is_same_v<T, bool>) return Type::kMask;
@@ -101,7 +99,7 @@ inline u32 ClampHalfOverflow(const Mode& mode, u32 h, bool finite) {
 
 template <typename T>
 inline void StoreLane(u32* d, u32 m, u32 i, u32 n, T v, const Mode& mode) {
-  if constexpr (sizeof(T) == 8 && !std::is_same_v<T, HD>) {
+  if constexpr (sizeof(T) == 8) {
     const u64 b = std::bit_cast<u64>(v);
     d[i] = (static_cast<u32>(b) & m) | (d[i] & ~m);
     d[i + n] = (static_cast<u32>(b >> 32) & m) | (d[i + n] & ~m);
@@ -109,9 +107,6 @@ inline void StoreLane(u32* d, u32 m, u32 i, u32 n, T v, const Mode& mode) {
     u32 b;
     if constexpr (std::is_same_v<T, H>) {
       b = FloatToHalf(v.v, mode.round64, (mode.denorm64 & 2) == 0);
-      b = ClampHalfOverflow(mode, b, v.v - v.v == 0);
-    } else if constexpr (std::is_same_v<T, HD>) {
-      b = DoubleToHalf(v.v, mode.round64, (mode.denorm64 & 2) == 0);
       b = ClampHalfOverflow(mode, b, v.v - v.v == 0);
     } else if constexpr (std::is_same_v<T, B>) {
       b = FloatToBf16(v.v);

@@ -286,7 +286,9 @@ bool DecodeSmallFloat(const Text& text, Program& program, Op* op) {
                 ? Operand{}
                 : program.ParseOperand(text.operands[0], Type::kWide);
   const std::size_t sources =
-      std::min<std::size_t>(text.operands.size() - 1, 3);
+      text.operands.empty()
+          ? 0
+          : std::min<std::size_t>(text.operands.size() - 1, 3);
   for (std::size_t i = 0; i < sources; ++i) {
     op->src[i] = program.ParseOperand(text.operands[i + 1], type_of(c.from));
   }

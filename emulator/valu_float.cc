@@ -47,10 +47,8 @@ inline float MadF32(float a, float b, float c) {
   const float p = FlushDenormal(MulF(a, b));
   return FlushDenormal(PickNan(p + c, a, b, c));
 }
-inline HD FmaH(H a, H b, H c) {
-  const double r = FmaOdd(a.v, b.v, c.v);
-  const bool nan = IsNan(a.v) || IsNan(b.v) || IsNan(c.v);
-  return HD{nan ? double(PickNan(0.0f, a.v, b.v, c.v)) : r};
+inline H FmaH(H a, H b, H c) {
+  return H{PickNan(FmaOddHalf(a.v, b.v, c.v), a.v, b.v, c.v)};
 }
 inline H MadH(H a, H b, H c, const Mode& mode) {
   const u16 p = FloatToHalf(a.v * b.v, mode.round64, true);

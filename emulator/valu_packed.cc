@@ -110,14 +110,10 @@ constexpr Row kRows[] = {
     {"v_pk_mul_f16",
      Lanes<[](H a, H b) { return H{MulF(a.v, b.v)}; }>(kRowPacked)},
     {"v_pk_fma_f16", Lanes<[](H a, H b, H c) {
-       return HD{IsNan(a.v) || IsNan(b.v) || IsNan(c.v)
-                     ? double(PickNan(0.0f, a.v, b.v, c.v))
-                     : FmaOdd(a.v, b.v, c.v)};
+       return H{PickNan(FmaOddHalf(a.v, b.v, c.v), a.v, b.v, c.v)};
      }>(kRowPacked)},
     {"v_pk_fmac_f16", Lanes<[](H a, H b, H c) {
-       return HD{IsNan(a.v) || IsNan(b.v) || IsNan(c.v)
-                     ? double(PickNan(0.0f, a.v, b.v, c.v))
-                     : FmaOdd(a.v, b.v, c.v)};
+       return H{PickNan(FmaOddHalf(a.v, b.v, c.v), a.v, b.v, c.v)};
      }>(kRowPacked | kRowTied)},
     {"v_pk_min_f16", Lanes<[](const Cx& cx, H a, H b) {
        return H{MinF(a.v, b.v, cx.mode.ieee)};
@@ -187,11 +183,10 @@ constexpr Row kRows[] = {
     {"v_dot2_f16_f16", Lanes<[](const Cx& cx, Pk a, Pk b, H c) {
        // Each step is rounded to f16.
        const Mode& m = cx.mode;
-       const auto round = [&m](double v) {
-         return HalfToFloat(DoubleToHalf(v, m.round64));
-       };
-       float r = round(FmaOdd(Half(a.v, 0, m), Half(b.v, 0, m), c.v));
-       return HD{FmaOdd(Half(a.v, 1, m), Half(b.v, 1, m), r)};
+       const float first =
+           FmaOddHalf(Half(a.v, 0, m), Half(b.v, 0, m), c.v);
+       const float r = HalfToFloat(FloatToHalf(first, m.round64));
+       return H{FmaOddHalf(Half(a.v, 1, m), Half(b.v, 1, m), r)};
      }>()},
     {"v_dot2_bf16_bf16", Lanes<[](Pk a, Pk b, B c) {
        float r = Bf16ToFloat(FloatToBf16(c.v + Bf(a.v, 0) * Bf(b.v, 0)));

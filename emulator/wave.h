@@ -89,6 +89,7 @@ struct Wave {
   MemoryView memory;
   Pending pending;
   bool check_waits = false;
+  bool counting = false;  // counters are asked for
   u32 gpr_index_mode = 0;   // gfx9's s_set_gpr_idx_on
   u32 gpr_index = 0;
   u32 barrier_signalled = 0;  // gfx12 split barriers
