@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/exec/kernel_batch.h"
 #include "tests/exec/ptx_runner.h"
 #include "tests/exec/reference.h"
 #include "tests/exec/soft_float.h"
@@ -20,6 +21,8 @@ namespace cerberus::exec {
 namespace {
 
 constexpr std::uint32_t kThreads = 64;
+constexpr char kHeader[] =
+    ".version 9.0\n.target sm_100a\n.address_size 64\n";
 
 std::string_view OperationOf(const Spelling& s) {
   return s.OneOf({"and", "or", "xor", "cas", "exch", "add", "inc", "dec",
@@ -101,7 +104,8 @@ std::string Registers(const std::string& name, int width) {
 }
 
 // Each thread works on its own cell: old value and new value are known.
-void RunOwnCells(const LoweredSpelling& lowered, bool returns) {
+void AddOwnCells(KernelBatch& batch, const LoweredSpelling& lowered,
+                 bool returns) {
   const Spelling s(lowered.text);
   const PtxType t = s.type(s.types().size() - 1);
   const int width = s.Has("v8") ? 8 : s.Has("v4") ? 4 : s.Has("v2") ? 2 : 1;
@@ -115,8 +119,7 @@ void RunOwnCells(const LoweredSpelling& lowered, bool returns) {
 
   // Buffers: cells, operands b, operands c, old values, new values.
   std::string text =
-      ".version 9.0\n.target sm_100a\n.address_size 64\n"
-      ".visible .entry k(.param .u64 cells, .param .u64 b, .param .u64 c,"
+      ".visible .entry " + batch.NextName() + "(.param .u64 cells, .param .u64 b, .param .u64 c,"
       " .param .u64 old, .param .u64 new)\n{\n"
       "  .reg .b64 %cells, %b, %c, %old, %new, %at, %policy;\n"
       "  .reg .b32 %thread;\n  .reg " + type +
@@ -160,64 +163,63 @@ void RunOwnCells(const LoweredSpelling& lowered, bool returns) {
   if (returns) each("st.global", "o", "old", false);
   text += "  ret;\n}\n";
 
-  auto module = PtxModule::Compile(text);
-  ASSERT_TRUE(module) << lowered.text << module.error().ToString() << text;
-  const std::size_t count = kThreads * static_cast<std::size_t>(width);
-  const std::size_t element = static_cast<std::size_t>(t.bits) / 8;
-  std::vector<std::unique_ptr<Buffer>> buffers;
-  Launch launch;
-  launch.block = {kThreads, 1, 1};
-  std::mt19937_64 random(99);
-  std::vector<Value> values[3];
-  for (int k = 0; k < 5; ++k) {
-    buffers.push_back(
-        std::make_unique<Buffer>((*module)->device(), count * element));
-    launch.params.push_back(buffers.back()->address());
-    if (k >= 3) continue;
+  const std::string op_name(op);
+  // `s` owns the text that `t` refers to.
+  batch.Add(lowered.text, text, [=, keep = s](PtxModule& module,
+                                              const std::string& kernel) {
+    const std::size_t count = kThreads * static_cast<std::size_t>(width);
+    const std::size_t element = static_cast<std::size_t>(t.bits) / 8;
+    std::vector<std::unique_ptr<Buffer>> buffers;
+    Launch launch;
+    launch.block = {kThreads, 1, 1};
+    std::mt19937_64 random(99);
+    std::vector<Value> values[3];
+    for (int k = 0; k < 5; ++k) {
+      buffers.push_back(
+          std::make_unique<Buffer>(module.device(), count * element));
+      launch.params.push_back(buffers.back()->address());
+      if (k >= 3) continue;
+      for (std::size_t i = 0; i < count; ++i) {
+        Value v = RandomOperand(t, random);
+        // Half of the compare-and-swaps find what they expect.
+        if (k == 1 && cas && i % 2 == 0) v = values[0][i];
+        values[k].push_back(v);
+        std::memcpy(buffers.back()->as<char>() + i * element, &v, element);
+      }
+    }
+    const Status status = module.Run(kernel, launch);
+    ASSERT_TRUE(status) << status.error().ToString();
     for (std::size_t i = 0; i < count; ++i) {
-      Value v = RandomOperand(t, random);
-      // Half of the compare-and-swaps find what they expect.
-      if (k == 1 && cas && i % 2 == 0) v = values[0][i];
-      values[k].push_back(v);
-      std::memcpy(buffers.back()->as<char>() + i * element, &v, element);
+      Value old = 0, now = 0;
+      std::memcpy(&old, buffers[3]->as<char>() + i * element, element);
+      std::memcpy(&now, buffers[4]->as<char>() + i * element, element);
+      if (returns) {
+        ASSERT_TRUE(old == values[0][i])
+            << "returned 0x" << std::hex << Low(old)
+            << ", the cell held 0x" << Low(values[0][i]);
+      }
+      const Value want =
+          Apply(op_name, t, values[0][i], values[1][i], values[2][i]);
+      const Want exact{Want::Match::kExact, want, 0, 0};
+      ASSERT_TRUE(Matches(exact, t, now))
+          << "(0x" << std::hex << Low(values[0][i]) << ", 0x"
+          << Low(values[1][i]) << ", 0x" << Low(values[2][i]) << ") left 0x"
+          << Low(now) << ", want 0x" << Low(want);
     }
-  }
-  const Status status = (*module)->Run("k", launch);
-  ASSERT_TRUE(status) << lowered.text << status.error().ToString();
-  for (std::size_t i = 0; i < count; ++i) {
-    Value old = 0, now = 0;
-    std::memcpy(&old, buffers[3]->as<char>() + i * element, element);
-    std::memcpy(&now, buffers[4]->as<char>() + i * element, element);
-    if (returns) {
-      ASSERT_TRUE(old == values[0][i])
-          << lowered.text << " returned 0x" << std::hex << Low(old)
-          << ", the cell held 0x" << Low(values[0][i]);
-    }
-    const Value want =
-        Apply(op, t, values[0][i], values[1][i], values[2][i]);
-    const Want exact{Want::Match::kExact, want, 0, 0};
-    ASSERT_TRUE(Matches(exact, t, now))
-        << lowered.text << " (0x" << std::hex << Low(values[0][i]) << ", 0x"
-        << Low(values[1][i]) << ", 0x" << Low(values[2][i]) << ") left 0x"
-        << Low(now) << ", want 0x" << Low(want);
-  }
+  });
 }
 
 TEST(AtomicExec, AtomOnOwnCells) {
   const auto spellings = LoweredSpellingsOf("atom");
   ASSERT_FALSE(spellings.empty());
-  for (const LoweredSpelling& s : spellings) {
-    RunOwnCells(s, true);
-    if (HasFatalFailure()) return;
-  }
+  KernelBatch batch(kHeader);
+  for (const LoweredSpelling& s : spellings) AddOwnCells(batch, s, true);
 }
 
 TEST(AtomicExec, RedOnOwnCells) {
-  for (const LoweredSpelling& s : LoweredSpellingsOf("red")) {
-    if (s.Has("async")) continue;
-    RunOwnCells(s, false);
-    if (HasFatalFailure()) return;
-  }
+  KernelBatch batch(kHeader);
+  for (const LoweredSpelling& s : LoweredSpellingsOf("red"))
+    AddOwnCells(batch, s, false);
 }
 
 // All threads of several blocks on one cell: nothing is lost, and the old

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/exec/kernel_batch.h"
 #include "tests/exec/ptx_runner.h"
 #include "tests/exec/reference.h"
 #include "tests/exec/spellings.h"
@@ -124,38 +125,39 @@ Placed Place(const Access& a, const std::string& space, bool store) {
   return {"", variable("shared"), "%at"};
 }
 
-void Check(const std::string& text, const LoweredSpelling& s, int bytes,
-           std::uint32_t threads = kThreads) {
-  auto module = PtxModule::Compile(text);
-  ASSERT_TRUE(module) << s.text << ": " << module.error().ToString() << text;
-  const std::size_t size = static_cast<std::size_t>(bytes) * threads;
-  Buffer in((*module)->device(), size), out((*module)->device(), size);
+std::string Entry(const std::string& name) {
+  return ".visible .entry " + name + "(.param .u64 in, .param .u64 out)\n{\n";
+}
+
+// Runs a kernel that is to copy `bytes` bytes a thread.
+void Copies(PtxModule& module, const std::string& kernel, int bytes) {
+  const std::size_t size = static_cast<std::size_t>(bytes) * kThreads;
+  Buffer in(module.device(), size), out(module.device(), size);
   std::mt19937 random(7);
   for (std::size_t i = 0; i < size; ++i) {
     in.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(random());
   }
   std::memset(out.as<std::uint8_t>(), 0xcd, size);
   Launch launch;
-  launch.block = {threads, 1, 1};
+  launch.block = {kThreads, 1, 1};
   launch.params = {in.address(), out.address()};
-  const Status status = (*module)->Run("k", launch);
-  ASSERT_TRUE(status) << s.text << ": " << status.error().ToString();
-  ASSERT_EQ(std::memcmp(in.as<char>(), out.as<char>(), size), 0)
-      << s.text << "\n" << text;
+  const Status status = module.Run(kernel, launch);
+  ASSERT_TRUE(status) << status.error().ToString();
+  EXPECT_EQ(std::memcmp(in.as<char>(), out.as<char>(), size), 0);
 }
 
 TEST(MemoryExec, Ld) {
   const auto spellings = LoweredSpellingsOf("ld");
   ASSERT_FALSE(spellings.empty());
+  KernelBatch batch{std::string(kHeader)};
   for (const LoweredSpelling& s : spellings) {
     const std::string space = SpaceOf(s);
     if (space.substr(0, 5) == "param" || space == "const") continue;  // below
     const Access a = AccessOf(s);
     const Placed p = Place(a, space, false);
-    std::string text = std::string(kHeader) + p.declarations +
-                       ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n" +
-                       Prologue(a.bytes()) + "  .reg " + RegisterOf(a) +
-                       " %r<8>, %s<8>;\n" + p.setup;
+    std::string text = Entry(batch.NextName()) + Prologue(a.bytes()) +
+                       "  .reg " + RegisterOf(a) + " %r<8>, %s<8>;\n" +
+                       p.setup;
     if (space != "global" && space != "generic") {
       const std::string short_space =
           space.substr(0, 6) == "shared" ? ".shared" : ".local";
@@ -165,25 +167,26 @@ TEST(MemoryExec, Ld) {
     text += "  " + s.text + " " + VectorOf(a, "%r") + ", [" + p.address + "]" +
             PolicyOperand(s) + ";\n" + PlainStore(a, "%r", ".global", "%out") +
             "  ret;\n}\n";
-    Check(text, s, a.bytes());
-    if (HasFatalFailure()) return;
+    batch.Add(s.text, text,
+              [bytes = a.bytes()](PtxModule& module, const std::string& k) {
+                Copies(module, k, bytes);
+              });
   }
 }
 
 TEST(MemoryExec, St) {
   const auto spellings = LoweredSpellingsOf("st");
   ASSERT_FALSE(spellings.empty());
+  KernelBatch batch{std::string(kHeader)};
   for (const LoweredSpelling& s : spellings) {
     const std::string space = SpaceOf(s);
     if (space.substr(0, 5) == "param") continue;  // control_exec_test: calls
     const Access a = AccessOf(s);
     const Placed p = Place(a, space, true);
-    std::string text = std::string(kHeader) + p.declarations +
-                       ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n" +
-                       Prologue(a.bytes()) + "  .reg " + RegisterOf(a) +
-                       " %r<8>, %s<8>;\n" + p.setup +
-                       PlainLoad(a, "%r", "%in") + "  " + s.text + " [" +
-                       p.address + "], " + VectorOf(a, "%r") +
+    std::string text = Entry(batch.NextName()) + Prologue(a.bytes()) +
+                       "  .reg " + RegisterOf(a) + " %r<8>, %s<8>;\n" +
+                       p.setup + PlainLoad(a, "%r", "%in") + "  " + s.text +
+                       " [" + p.address + "], " + VectorOf(a, "%r") +
                        PolicyOperand(s) + ";\n";
     if (space != "global" && space != "generic") {
       const std::string short_space =
@@ -196,20 +199,23 @@ TEST(MemoryExec, St) {
       text += PlainStore(a, "%s", ".global", "%out");
     }
     text += "  ret;\n}\n";
-    Check(text, s, a.bytes());
-    if (HasFatalFailure()) return;
+    batch.Add(s.text, text,
+              [bytes = a.bytes()](PtxModule& module, const std::string& k) {
+                Copies(module, k, bytes);
+              });
   }
 }
 
 // ld.param of a kernel's parameters, at offsets inside a struct.
 TEST(MemoryExec, LdParam) {
+  KernelBatch batch{std::string(kHeader)};
   for (const LoweredSpelling& s : LoweredSpellingsOf("ld")) {
     const std::string space = SpaceOf(s);
     if (space != "param" && space != "param::entry") continue;
     const Access a = AccessOf(s);
     std::string text =
-        std::string(kHeader) +
-        ".visible .entry k(.param .align 32 .b8 blob[96], .param .u64 out)\n{\n"
+        ".visible .entry " + batch.NextName() +
+        "(.param .align 32 .b8 blob[96], .param .u64 out)\n{\n"
         "  .reg .b64 %out;\n  .reg " + RegisterOf(a) + " %r<8>;\n"
         "  ld.param.u64 %out, [out];\n";
     for (int offset : {0, 32, 64}) {
@@ -222,57 +228,58 @@ TEST(MemoryExec, LdParam) {
       }
     }
     text += "  ret;\n}\n";
-    auto module = PtxModule::Compile(text);
-    ASSERT_TRUE(module) << s.text << module.error().ToString() << text;
-    Buffer out((*module)->device(), 96);
-    std::memset(out.as<char>(), 0, 96);
-    Launch launch;
-    for (int i = 0; i < 96; ++i) {
-      launch.raw.push_back(static_cast<std::uint8_t>(i * 37 + 11));
-    }
-    AppendLe(launch.raw, out.address());
-    const Status status = (*module)->Run("k", launch);
-    ASSERT_TRUE(status) << s.text << status.error().ToString();
-    for (int offset : {0, 32, 64}) {
-      ASSERT_EQ(std::memcmp(out.as<char>() + offset,
-                            launch.raw.data() + offset,
-                            static_cast<std::size_t>(a.bytes())),
-                0)
-          << s.text << " at " << offset;
-    }
+    batch.Add(s.text, text, [a](PtxModule& module, const std::string& k) {
+      Buffer out(module.device(), 96);
+      std::memset(out.as<char>(), 0, 96);
+      Launch launch;
+      for (int i = 0; i < 96; ++i) {
+        launch.raw.push_back(static_cast<std::uint8_t>(i * 37 + 11));
+      }
+      AppendLe(launch.raw, out.address());
+      const Status status = module.Run(k, launch);
+      ASSERT_TRUE(status) << status.error().ToString();
+      for (int offset : {0, 32, 64}) {
+        EXPECT_EQ(std::memcmp(out.as<char>() + offset,
+                              launch.raw.data() + offset,
+                              static_cast<std::size_t>(a.bytes())),
+                  0)
+            << "at " << offset;
+      }
+    });
   }
 }
 
 TEST(MemoryExec, LdConst) {
+  constexpr std::size_t kTable = 32 * kThreads;
+  std::string bytes;
+  for (std::size_t i = 0; i < kTable; ++i) {
+    bytes += (i == 0 ? "" : ", ") + std::to_string((i * 31 + 5) & 255);
+  }
+  KernelBatch batch{std::string(kHeader) + ".const .align 32 .b8 table[" +
+                    std::to_string(kTable) + "] = {" + bytes + "};\n"};
   for (const LoweredSpelling& s : LoweredSpellingsOf("ld")) {
     if (SpaceOf(s) != "const") continue;
     const Access a = AccessOf(s);
-    const std::size_t size = static_cast<std::size_t>(a.bytes()) * kThreads;
-    std::string bytes;
-    for (std::size_t i = 0; i < size; ++i) {
-      bytes += (i == 0 ? "" : ", ") + std::to_string((i * 31 + 5) & 255);
-    }
     const std::string text =
-        std::string(kHeader) + ".const .align 32 .b8 table[" +
-        std::to_string(size) + "] = {" + bytes + "};\n" +
-        ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n" +
-        Prologue(a.bytes()) + "  .reg " + RegisterOf(a) + " %r<8>;\n"
+        Entry(batch.NextName()) + Prologue(a.bytes()) + "  .reg " +
+        RegisterOf(a) + " %r<8>;\n"
         "  mov.u64 %at, table;\n  mad.wide.u32 %at, %thread, " +
         std::to_string(a.bytes()) + ", %at;\n  " + s.text + " " +
         VectorOf(a, "%r") + ", [%at]" + PolicyOperand(s) + ";\n" +
         PlainStore(a, "%r", ".global", "%out") + "  ret;\n}\n";
-    auto module = PtxModule::Compile(text);
-    ASSERT_TRUE(module) << s.text << module.error().ToString() << text;
-    Buffer out((*module)->device(), size);
-    Launch launch;
-    launch.block = {kThreads, 1, 1};
-    launch.params = {0, out.address()};
-    const Status status = (*module)->Run("k", launch);
-    ASSERT_TRUE(status) << s.text << status.error().ToString();
-    for (std::size_t i = 0; i < size; ++i) {
-      ASSERT_EQ(out.as<std::uint8_t>()[i], ((i * 31 + 5) & 255))
-          << s.text << " byte " << i;
-    }
+    batch.Add(s.text, text, [a](PtxModule& module, const std::string& k) {
+      const std::size_t size = static_cast<std::size_t>(a.bytes()) * kThreads;
+      Buffer out(module.device(), size);
+      Launch launch;
+      launch.block = {kThreads, 1, 1};
+      launch.params = {0, out.address()};
+      const Status status = module.Run(k, launch);
+      ASSERT_TRUE(status) << status.error().ToString();
+      for (std::size_t i = 0; i < size; ++i) {
+        ASSERT_EQ(out.as<std::uint8_t>()[i], ((i * 31 + 5) & 255))
+            << "byte " << i;
+      }
+    });
   }
 }
 

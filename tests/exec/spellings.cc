@@ -2,6 +2,18 @@
 
 namespace cerberus::exec {
 
+namespace {
+
+bool HasHint(const ptx::InstForm& form) {
+  for (ptx::ModGroup group :
+       {ptx::ModGroup::kCache, ptx::ModGroup::kL1, ptx::ModGroup::kL2,
+        ptx::ModGroup::kCacheHint, ptx::ModGroup::kL2Prefetch})
+    if (form.mods.first(group) != 0) return true;
+  return false;
+}
+
+}  // namespace
+
 bool LoweredSpelling::Has(std::string_view word) const {
   std::string_view rest = text;
   while (true) {
@@ -18,6 +30,13 @@ std::vector<LoweredSpelling> LoweredSpellingsOf(std::string_view opcode) {
   for (const ptx::OpcodeRow* row : ptx::RowsOf(word)) {
     if (!row->is_supported() || row->name != opcode) continue;
     ptx::ForEachSpelling(*row, false, [&](std::string_view spelling) {
+      // Hints change nothing: with one type they are executed often enough.
+      ptx::InstForm form;
+      std::string error;
+      if ((opcode == "ld" || opcode == "st") &&
+          ptx::ResolveForm(spelling, -1, &form, &error) && HasHint(form) &&
+          form.type() != ptx::Type::kB32 && form.type() != ptx::Type::kB64)
+        return;
       out.push_back({row, std::string(spelling)});
     });
   }
