@@ -19,6 +19,13 @@ constexpr unsigned char kBitcode[] = {
 
 constexpr llvm::StringLiteral kPrefix = "__cerberus_dev_";
 
+// Large functions that kernels often call in many places.
+bool IsLarge(llvm::StringRef name) {
+  name.consume_front(kPrefix);
+  return name.starts_with("tex") || name == "vprintf" || name == "malloc" ||
+         name == "aligned_malloc" || name == "free";
+}
+
 bool CallsLibrary(const llvm::Module& module) {
   for (const llvm::Function& function : module) {
     if (function.isDeclaration() && function.getName().starts_with(kPrefix)) {
@@ -65,9 +72,8 @@ Status LinkDeviceLibrary(llvm::Module& module) {
     function->setDSOLocal(true);
     // The caller decides on target, mode and bounds.
     function->setAttributes(llvm::AttributeList());
-    // The sampler is large; a kernel that uses it often calls it.
-    const bool call = function->getName().contains("_dev_tex") &&
-                      function->hasNUsesOrMore(3);
+    const bool call =
+        IsLarge(function->getName()) && function->hasNUsesOrMore(3);
     function->addFnAttr(call ? llvm::Attribute::NoInline
                              : llvm::Attribute::AlwaysInline);
     function->addFnAttr(llvm::Attribute::Convergent);

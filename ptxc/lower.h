@@ -293,6 +293,13 @@ class FunctionLowering {
   void LeaveIf(Value* exited);
   Value* CallArgument(const Operand& operand, std::uint32_t param,
                       llvm::Type* type);
+
+  // ---- Device services (lower_service.cc) ----
+  Value* ServiceContext();
+  Value* KernelName();
+  void EndWave();
+  // A call of a function that CUDA's device runtime defines; false if it
+  // does not.
   bool CallService(std::uint32_t callee);
   void EmitTrap(unsigned kind);
 

@@ -101,33 +101,6 @@ void FunctionLowering::LeaveIf(Value* exited) {
   b_.SetInsertPoint(stay);
 }
 
-// trap, brkpt and failed assertions: write the error record, then end the
-// wave. s_trap would make AMD's runtime abort the whole process.
-void FunctionLowering::EmitTrap(unsigned kind) {
-  llvm::Module& out = module_.out();
-  llvm::GlobalVariable* context = out.getNamedGlobal("__cerberus_ctx");
-  if (!context) {
-    context = new llvm::GlobalVariable(
-        out, b_.getInt64Ty(), false, llvm::GlobalValue::ExternalLinkage,
-        I64(0), "__cerberus_ctx", nullptr, llvm::GlobalValue::NotThreadLocal,
-        kAsGlobal, /*isExternallyInitialized=*/true);
-    context->setAlignment(llvm::Align(8));
-    context->setVisibility(llvm::GlobalValue::ProtectedVisibility);
-  }
-  const std::string name(ptx_.name);
-  llvm::Constant* text =
-      llvm::ConstantDataArray::getString(b_.getContext(), name);
-  auto* variable = new llvm::GlobalVariable(
-      out, text->getType(), true, llvm::GlobalValue::PrivateLinkage, text,
-      "kernel.name", nullptr, llvm::GlobalValue::NotThreadLocal, kAsGlobal);
-  Dev("report_fault", b_.getVoidTy(),
-      {b_.CreateLoad(b_.getInt64Ty(), context), I32(kind),
-       I32(static_cast<unsigned>(module_.LineOf(inst_->offset))), variable});
-  Intrinsic(llvm::Intrinsic::amdgcn_endpgm, {}, {});
-  b_.CreateUnreachable();
-}
-
-void FunctionLowering::LowerTrap() { EmitTrap(1); }
 void FunctionLowering::LowerBrkpt() {
   // Without a debugger a breakpoint is passed over.
 }
@@ -247,7 +220,5 @@ void FunctionLowering::LowerCall() {
     }
   }
 }
-
-bool FunctionLowering::CallService(std::uint32_t) { return false; }
 
 }  // namespace cerberus::ptx

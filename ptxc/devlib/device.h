@@ -16,6 +16,7 @@ using s64 = long;
 #define DEV(result, name) \
   extern "C" __attribute__((visibility("default"))) result __cerberus_dev_##name
 #define INLINE static inline __attribute__((always_inline))
+#define INLINE_MEMBER inline __attribute__((always_inline))
 
 INLINE u32 BitsOf(float v) { return __builtin_bit_cast(u32, v); }
 INLINE u64 BitsOf(double v) { return __builtin_bit_cast(u64, v); }

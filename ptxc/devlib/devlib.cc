@@ -6,6 +6,7 @@
 
 #include "convert.h"
 #include "rounding.h"
+#include "services.h"
 #include "sync.h"
 #include "texture.h"
 #include "transcendental.h"

@@ -1,5 +1,5 @@
 // What lanes, warps and blocks agree on: matches, reductions, named barriers,
-// wide atomics, fault reports.
+// wide atomics.
 #ifndef CERBERUS_DEVLIB_SYNC_H_
 #define CERBERUS_DEVLIB_SYNC_H_
 
@@ -189,31 +189,6 @@ DEV(V2, atomic_b128)(u64* at, u64 a0, u64 a1, u64 b0, u64 b1, u32 compare) {
     }
   }
   return old;
-}
-
-// ---- Faults -----------------------------------------------------------------
-
-// Writes the error record (docs/launch-abi.md); the first fault wins.
-DEV(void, report_fault)(u64 context, u32 kind, u32 line, GLOBAL char* name) {
-  if (context == 0) return;
-  GLOBAL u32* record = reinterpret_cast<GLOBAL u32*>(
-      *reinterpret_cast<GLOBAL u64*>(context + 8));
-  if (record == nullptr) return;
-  u32 expected = 0;
-  if (!__scoped_atomic_compare_exchange_n(record, &expected, kind, false,
-                                          __ATOMIC_ACQ_REL, __ATOMIC_RELAXED,
-                                          __MEMORY_SCOPE_SYSTEM)) {
-    return;
-  }
-  record[1] = line;
-  record[2] = __builtin_amdgcn_workgroup_id_x();
-  record[3] = __builtin_amdgcn_workgroup_id_y();
-  record[4] = __builtin_amdgcn_workgroup_id_z();
-  record[5] = __builtin_amdgcn_workitem_id_x();
-  record[6] = __builtin_amdgcn_workitem_id_y();
-  record[7] = __builtin_amdgcn_workitem_id_z();
-  reinterpret_cast<GLOBAL u64*>(record)[4] = reinterpret_cast<u64>(name);
-  __scoped_atomic_thread_fence(__ATOMIC_RELEASE, __MEMORY_SCOPE_SYSTEM);
 }
 
 #endif  // CERBERUS_DEVLIB_SYNC_H_

@@ -1,0 +1,458 @@
+// What kernels have from the host besides arguments: fault reports, printf
+// and a heap. docs/launch-abi.md says what lies where.
+#ifndef CERBERUS_DEVLIB_SERVICES_H_
+#define CERBERUS_DEVLIB_SERVICES_H_
+
+#include "device.h"
+
+struct ErrorRecord {
+  u32 kind;
+  u32 line;
+  u32 block[3];
+  u32 thread[3];
+  u64 kernel;
+  u64 message;
+  u64 file;
+  u64 function;
+};
+
+struct PrintfRing {
+  u64 written;
+  u64 read;
+  u64 dropped;
+  u64 zero;
+  u64 words[];
+};
+
+constexpr u32 kHeapClasses = 128;
+struct Heap {
+  u64 used;
+  u64 zero[7];
+  u64 free[kHeapClasses];
+};
+
+struct ContextBlock {
+  u32 abi;
+  u32 zero;
+  GLOBAL ErrorRecord* record;
+  GLOBAL PrintfRing* ring;
+  u64 ring_bytes;
+  GLOBAL Heap* heap;
+  u64 heap_bytes;
+};
+
+INLINE GLOBAL const ContextBlock* BlockAt(u64 context) {
+  return reinterpret_cast<GLOBAL const ContextBlock*>(context);
+}
+
+// ---- Faults -----------------------------------------------------------------
+
+// The host may look at any time: until all is written, the kind has this bit.
+constexpr u32 kBeingWritten = 0x80000000;
+
+// The first fault wins; null for the others.
+INLINE GLOBAL ErrorRecord* ClaimRecord(u64 context, u32 kind) {
+  if (context == 0) return nullptr;
+  GLOBAL ErrorRecord* record = BlockAt(context)->record;
+  if (record == nullptr) return nullptr;
+  u32 none = 0;
+  if (!__scoped_atomic_compare_exchange_n(
+          &record->kind, &none, kind | kBeingWritten, false, __ATOMIC_ACQUIRE,
+          __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM)) {
+    return nullptr;
+  }
+  record->block[0] = __builtin_amdgcn_workgroup_id_x();
+  record->block[1] = __builtin_amdgcn_workgroup_id_y();
+  record->block[2] = __builtin_amdgcn_workgroup_id_z();
+  record->thread[0] = __builtin_amdgcn_workitem_id_x();
+  record->thread[1] = __builtin_amdgcn_workitem_id_y();
+  record->thread[2] = __builtin_amdgcn_workitem_id_z();
+  return record;
+}
+INLINE void PublishRecord(GLOBAL ErrorRecord* record, u32 kind) {
+  __scoped_atomic_store_n(&record->kind, kind, __ATOMIC_RELEASE,
+                          __MEMORY_SCOPE_SYSTEM);
+}
+
+DEV(void, report_fault)(u64 context, u32 kind, u32 line, GLOBAL char* name) {
+  GLOBAL ErrorRecord* record = ClaimRecord(context, kind);
+  if (record == nullptr) return;
+  record->line = line;
+  record->kernel = reinterpret_cast<u64>(name);
+  PublishRecord(record, kind);
+}
+
+// __assertfail; the texts are the module's constants.
+DEV(void, report_assert)(u64 context, u64 message, u64 file, u32 line,
+                         u64 function, GLOBAL char* name) {
+  constexpr u32 kAssert = 2;
+  GLOBAL ErrorRecord* record = ClaimRecord(context, kAssert);
+  if (record == nullptr) return;
+  record->line = line;
+  record->kernel = reinterpret_cast<u64>(name);
+  record->message = message;
+  record->file = file;
+  record->function = function;
+  PublishRecord(record, kAssert);
+}
+
+// ---- printf -----------------------------------------------------------------
+
+// ASCII characters, as bits.
+struct CharSet {
+  u64 low = 0;
+  u64 high = 0;
+
+  consteval CharSet(const char* characters) {
+    for (; *characters != 0; ++characters) {
+      (*characters < 64 ? low : high) |= u64{1} << (*characters & 63);
+    }
+  }
+  INLINE_MEMBER bool Has(char c) const {
+    const u64 half = c < 0 ? 0 : c < 64 ? low : high;
+    return half >> (c & 63) & 1;
+  }
+};
+INLINE bool IsOneOf(char c, CharSet set) { return set.Has(c); }
+
+// The arguments as the caller packed them: each at the next multiple of its
+// size.
+struct PackedArguments {
+  const char* at;
+
+  template <typename T>
+  INLINE_MEMBER T Next() {
+    const u64 aligned =
+        (reinterpret_cast<u64>(at) + sizeof(T) - 1) & -u64{sizeof(T)};
+    at = reinterpret_cast<const char*>(aligned + sizeof(T));
+    return *reinterpret_cast<const T*>(aligned);
+  }
+};
+
+// Calls value(bits) for each int or 8-byte argument, and text(address, most)
+// for each string, of which at most that many bytes are wanted. Returns the
+// length of the format.
+template <typename Value, typename Text>
+INLINE u32 WalkFormat(const char* format, PackedArguments arguments,
+                      Value value, Text text) {
+  const char* at = format;
+  while (*at != 0) {
+    if (*at++ != '%') continue;
+    while (IsOneOf(*at, "-+ #0")) ++at;
+    u64 precision = ~u64{0};
+    for (bool behind_point = false;; ++at) {
+      const char c = *at;
+      if (c == '*') {
+        const s32 given = arguments.Next<s32>();
+        value(static_cast<u32>(given));
+        if (behind_point && given >= 0) precision = static_cast<u32>(given);
+      } else if (c == '.' && !behind_point) {
+        behind_point = true;
+        // A point alone is a precision of 0; a negative one is none.
+        if (at[1] != '*') precision = 0;
+      } else if (c >= '0' && c <= '9') {
+        if (behind_point) precision = precision * 10 + (c - '0');
+      } else {
+        break;
+      }
+    }
+    bool wide = false;
+    for (; IsOneOf(*at, "hlqjztL"); ++at) wide |= *at != 'h';
+    const char conversion = *at;
+    if (conversion == 0) break;
+    ++at;
+    if (IsOneOf(conversion, "diouxX")) {
+      value(wide ? arguments.Next<u64>() : arguments.Next<u32>());
+    } else if (conversion == 'c') {
+      value(arguments.Next<u32>());
+    } else if (IsOneOf(conversion, "fFeEgGaAp")) {
+      value(arguments.Next<u64>());
+    } else if (conversion == 's') {
+      text(arguments.Next<const char*>(), precision);
+    }
+  }
+  return static_cast<u32>(at - format);
+}
+
+INLINE u64 LengthOf(const char* text, u64 most) {
+  u64 length = 0;
+  while (length < most && text[length] != 0) ++length;
+  return length;
+}
+
+INLINE u64 WordsFor(u64 bytes) { return (bytes + 7) / 8; }
+
+// Words behind each other in the ring, from a reserved place.
+struct RingWriter {
+  GLOBAL PrintfRing* ring;
+  u64 words;  // of the ring
+  u64 next;
+  u64 end;
+
+  INLINE_MEMBER void Put(u64 word) {
+    // A text that grew since it was measured must not leave the record.
+    if (next < end) ring->words[next++ % words] = word;
+  }
+  INLINE_MEMBER void PutText(const char* text, u64 length) {
+    for (u64 i = 0; i < length; i += 8) {
+      u64 word = 0;
+      for (u64 k = 0; k < 8 && i + k < length; ++k) {
+        word |= static_cast<u64>(static_cast<u8>(text[i + k])) << 8 * k;
+      }
+      Put(word);
+    }
+  }
+};
+
+// Reserves words in the ring; false, and counted, if it is full.
+INLINE bool Reserve(GLOBAL PrintfRing* ring, u64 capacity, u64 words,
+                    u64* first) {
+  u64 written = __scoped_atomic_load_n(&ring->written, __ATOMIC_RELAXED,
+                                       __MEMORY_SCOPE_SYSTEM);
+  for (;;) {
+    const u64 read = __scoped_atomic_load_n(&ring->read, __ATOMIC_ACQUIRE,
+                                            __MEMORY_SCOPE_SYSTEM);
+    if (written + words - read > capacity) {
+      __scoped_atomic_fetch_add(&ring->dropped, 1, __ATOMIC_RELAXED,
+                                __MEMORY_SCOPE_SYSTEM);
+      return false;
+    }
+    if (__scoped_atomic_compare_exchange_n(
+            &ring->written, &written, written + words, false,
+            __ATOMIC_ACQUIRE, __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM)) {
+      *first = written;
+      return true;
+    }
+  }
+}
+
+// vprintf: answers the number of arguments, or -1 without a format. Texts go
+// into the record: those in a thread's own memory are gone when the host
+// looks.
+DEV(s32, vprintf)(u64 context, const char* format, const char* packed) {
+  if (format == nullptr) return -1;
+  const PackedArguments arguments = {packed};
+  s32 count = 0;
+  u64 words = 1;
+  const u32 format_bytes = WalkFormat(
+      format, arguments,
+      [&](u64) {
+        ++count;
+        ++words;
+      },
+      [&](const char* text, u64 most) {
+        ++count;
+        words += 1 + (text != nullptr ? WordsFor(LengthOf(text, most)) : 0);
+      });
+  words += WordsFor(format_bytes);
+  if (context == 0) return count;
+  GLOBAL PrintfRing* ring = BlockAt(context)->ring;
+  if (ring == nullptr) return count;
+  const u64 capacity = BlockAt(context)->ring_bytes / 8;
+  u64 first = 0;
+  if (!Reserve(ring, capacity, words, &first)) return count;
+  RingWriter to = {ring, capacity, first + 1, first + words};
+  to.PutText(format, format_bytes);
+  WalkFormat(
+      format, arguments, [&](u64 bits) { to.Put(bits); },
+      [&](const char* text, u64 most) {
+        const u64 length = text != nullptr ? LengthOf(text, most) : ~u64{0};
+        to.Put(length);
+        if (text != nullptr) to.PutText(text, length);
+      });
+  // The host reads a record once its first word is there.
+  __scoped_atomic_store_n(&ring->words[first % capacity],
+                          u64{format_bytes} << 32 | words * 8,
+                          __ATOMIC_RELEASE, __MEMORY_SCOPE_SYSTEM);
+  return count;
+}
+
+// ---- malloc -----------------------------------------------------------------
+//
+// Blocks are taken from the unused end of the heap and go back to a free list
+// of their size class: four classes to each power of two, so that at most a
+// fifth of a block is lost. No list is ever locked: lanes of a wave run in
+// lockstep, and one that waits for another would wait for ever. A block in no
+// other's way is split, never merged.
+
+constexpr u64 kUnit = 16;  // of sizes and alignment; a block's header
+enum BlockState : u32 {
+  kInUse = 0x75736564,
+  kFree = 0x66726565,
+  kShifted = 0x73686674,  // stands for the block that begins `units` before
+};
+struct BlockHeader {
+  u32 units;
+  u32 state;
+  u64 next;  // on a free list: units from the heap's start
+};
+static_assert(sizeof(BlockHeader) == kUnit);
+
+// The largest class whose blocks are no larger than `units`, at least 1.
+INLINE u32 ClassBelow(u32 units) {
+  if (units < 8) return units;
+  const u32 log = 31 - __builtin_clz(units);
+  return 8 + (log - 3) * 4 + (units >> (log - 2) & 3);
+}
+INLINE u32 UnitsOf(u32 size_class) {
+  if (size_class < 8) return size_class;
+  const u32 log = (size_class - 8) / 4 + 3;
+  return (4 + (size_class & 3)) << (log - 2);
+}
+// The smallest class whose blocks are at least that large.
+INLINE u32 ClassAbove(u32 units) {
+  const u32 below = ClassBelow(units);
+  return UnitsOf(below) == units ? below : below + 1;
+}
+
+INLINE GLOBAL BlockHeader* BlockOf(GLOBAL Heap* heap, u64 unit) {
+  return reinterpret_cast<GLOBAL BlockHeader*>(
+      reinterpret_cast<GLOBAL char*>(heap) + unit * kUnit);
+}
+
+// A list's head: the first block, and how often the list was changed. The
+// count makes a compare fail when the same block has come back meanwhile.
+INLINE u64 HeadOf(u64 before, u64 unit) {
+  return ((before >> 32) + 1) << 32 | unit;
+}
+
+INLINE void PushBlock(GLOBAL Heap* heap, GLOBAL BlockHeader* block,
+                      u32 units) {
+  const u64 unit = (reinterpret_cast<u64>(block) -
+                    reinterpret_cast<u64>(heap)) / kUnit;
+  block->units = units;
+  block->state = kFree;
+  GLOBAL u64* list = &heap->free[ClassBelow(units)];
+  u64 head = __scoped_atomic_load_n(list, __ATOMIC_RELAXED,
+                                    __MEMORY_SCOPE_DEVICE);
+  do {
+    __scoped_atomic_store_n(&block->next, static_cast<u64>(
+                                              static_cast<u32>(head)),
+                            __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+  } while (!__scoped_atomic_compare_exchange_n(
+      list, &head, HeadOf(head, unit), false, __ATOMIC_RELEASE,
+      __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE));
+}
+
+INLINE GLOBAL BlockHeader* PopBlock(GLOBAL Heap* heap, u32 size_class) {
+  GLOBAL u64* list = &heap->free[size_class];
+  u64 head = __scoped_atomic_load_n(list, __ATOMIC_ACQUIRE,
+                                    __MEMORY_SCOPE_DEVICE);
+  while (static_cast<u32>(head) != 0) {
+    GLOBAL BlockHeader* block = BlockOf(heap, static_cast<u32>(head));
+    const u64 next = __scoped_atomic_load_n(&block->next, __ATOMIC_RELAXED,
+                                            __MEMORY_SCOPE_DEVICE);
+    if (__scoped_atomic_compare_exchange_n(
+            list, &head, HeadOf(head, static_cast<u32>(next)), false,
+            __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE, __MEMORY_SCOPE_DEVICE)) {
+      return block;
+    }
+  }
+  return nullptr;
+}
+
+INLINE GLOBAL BlockHeader* TakeUnused(GLOBAL Heap* heap, u64 heap_bytes,
+                                      u32 units) {
+  const u64 bytes = units * kUnit;
+  const u64 most = heap_bytes - sizeof(Heap);
+  u64 used = __scoped_atomic_load_n(&heap->used, __ATOMIC_RELAXED,
+                                    __MEMORY_SCOPE_DEVICE);
+  do {
+    if (used > most || bytes > most - used) return nullptr;
+  } while (!__scoped_atomic_compare_exchange_n(
+      &heap->used, &used, used + bytes, false, __ATOMIC_RELAXED,
+      __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE));
+  GLOBAL BlockHeader* block =
+      BlockOf(heap, (sizeof(Heap) + used) / kUnit);
+  block->units = units;
+  return block;
+}
+
+// Gives back what `block` has beyond `units`, in the largest pieces that are
+// whole classes.
+INLINE void Split(GLOBAL Heap* heap, GLOBAL BlockHeader* block, u32 units) {
+  u32 rest = block->units - units;
+  // A piece holds a header and a unit of memory.
+  if (rest < 2) return;
+  block->units = units;
+  GLOBAL BlockHeader* piece = block + units;
+  while (rest >= 2) {
+    const u32 part = rest < 8 ? rest : UnitsOf(ClassBelow(rest));
+    // A last single unit stays with the piece in front of it.
+    const u32 whole = rest - part == 1 ? rest : part;
+    PushBlock(heap, piece, whole);
+    piece += whole;
+    rest -= whole;
+  }
+}
+
+INLINE GLOBAL BlockHeader* Allocate(u64 context, u64 size) {
+  if (context == 0) return nullptr;
+  GLOBAL Heap* heap = BlockAt(context)->heap;
+  const u64 heap_bytes = BlockAt(context)->heap_bytes;
+  if (heap == nullptr || size >= heap_bytes) return nullptr;
+  u64 wanted = 1 + (size + kUnit - 1) / kUnit;
+  if (wanted < 2) wanted = 2;
+  if (wanted > 0x40000000) return nullptr;
+  const u32 units = static_cast<u32>(wanted);
+  const u32 size_class = ClassAbove(units);
+  GLOBAL BlockHeader* block = PopBlock(heap, size_class);
+  if (block == nullptr) {
+    block = TakeUnused(heap, heap_bytes, UnitsOf(size_class));
+  }
+  for (u32 larger = size_class + 1;
+       block == nullptr && larger < kHeapClasses; ++larger) {
+    block = PopBlock(heap, larger);
+    if (block != nullptr) Split(heap, block, UnitsOf(size_class));
+  }
+  if (block == nullptr) block = TakeUnused(heap, heap_bytes, units);
+  if (block != nullptr) block->state = kInUse;
+  return block;
+}
+
+DEV(u64, malloc)(u64 context, u64 size) {
+  GLOBAL BlockHeader* block = Allocate(context, size);
+  return block == nullptr ? 0 : reinterpret_cast<u64>(block + 1);
+}
+
+// operator new of types with a large alignment.
+DEV(u64, aligned_malloc)(u64 context, u64 size, u64 align) {
+  if (align <= kUnit) align = kUnit;
+  if (size + align < size) return 0;
+  GLOBAL BlockHeader* block = Allocate(context, size + align);
+  if (block == nullptr) return 0;
+  const u64 start = reinterpret_cast<u64>(block + 1);
+  const u64 aligned = (start + align - 1) & -align;
+  if (aligned != start) {
+    GLOBAL BlockHeader* shifted =
+        reinterpret_cast<GLOBAL BlockHeader*>(aligned) - 1;
+    shifted->units = static_cast<u32>((aligned - start) / kUnit);
+    shifted->state = kShifted;
+  }
+  return aligned;
+}
+
+DEV(void, free)(u64 context, u64 address) {
+  if (context == 0 || address == 0) return;
+  GLOBAL Heap* heap = BlockAt(context)->heap;
+  const u64 from = reinterpret_cast<u64>(heap) + sizeof(Heap) + kUnit;
+  // Memory from elsewhere cannot be freed here.
+  if (heap == nullptr || address < from || address % kUnit != 0 ||
+      address - reinterpret_cast<u64>(heap) >=
+          BlockAt(context)->heap_bytes) {
+    return;
+  }
+  GLOBAL BlockHeader* block =
+      reinterpret_cast<GLOBAL BlockHeader*>(address) - 1;
+  if (block->state == kShifted) block -= block->units;
+  // A second free of the same block finds it free.
+  u32 in_use = kInUse;
+  if (!__scoped_atomic_compare_exchange_n(
+          &block->state, &in_use, static_cast<u32>(kFree), false,
+          __ATOMIC_ACQ_REL, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE)) {
+    return;
+  }
+  PushBlock(heap, block, block->units);
+}
+
+#endif  // CERBERUS_DEVLIB_SERVICES_H_
