@@ -348,6 +348,95 @@ struct CUmemPoolProps {
 };
 static_assert(sizeof(CUmemPoolProps) == 88);
 
+using CUtexObject = unsigned long long;
+using CUsurfObject = unsigned long long;
+
+struct CUDA_ARRAY_DESCRIPTOR {
+  std::size_t Width;
+  std::size_t Height;
+  CUarray_format Format;
+  unsigned NumChannels;
+};
+static_assert(sizeof(CUDA_ARRAY_DESCRIPTOR) == 24);
+struct CUDA_ARRAY3D_DESCRIPTOR {
+  std::size_t Width;
+  std::size_t Height;
+  std::size_t Depth;
+  CUarray_format Format;
+  unsigned NumChannels;
+  unsigned Flags;
+};
+static_assert(sizeof(CUDA_ARRAY3D_DESCRIPTOR) == 40);
+enum : int {
+  CU_AD_FORMAT_UNSIGNED_INT8 = 0x01,
+  CU_AD_FORMAT_UNSIGNED_INT16 = 0x02,
+  CU_AD_FORMAT_UNSIGNED_INT32 = 0x03,
+  CU_AD_FORMAT_SIGNED_INT8 = 0x08,
+  CU_AD_FORMAT_SIGNED_INT16 = 0x09,
+  CU_AD_FORMAT_SIGNED_INT32 = 0x0a,
+  CU_AD_FORMAT_HALF = 0x10,
+  CU_AD_FORMAT_FLOAT = 0x20,
+};
+enum : unsigned {
+  CUDA_ARRAY3D_LAYERED = 0x01,
+  CUDA_ARRAY3D_SURFACE_LDST = 0x02,
+  CUDA_ARRAY3D_CUBEMAP = 0x04,
+  CUDA_ARRAY3D_TEXTURE_GATHER = 0x08,
+};
+enum : int {
+  CU_RESOURCE_TYPE_ARRAY = 0,
+  CU_RESOURCE_TYPE_MIPMAPPED_ARRAY = 1,
+  CU_RESOURCE_TYPE_LINEAR = 2,
+  CU_RESOURCE_TYPE_PITCH2D = 3,
+};
+struct CUDA_RESOURCE_DESC {
+  int resType;
+  union {
+    struct {
+      CUarray hArray;
+    } array;
+    struct {
+      CUmipmappedArray hMipmappedArray;
+    } mipmap;
+    struct {
+      CUdeviceptr devPtr;
+      CUarray_format format;
+      unsigned numChannels;
+      std::size_t sizeInBytes;
+    } linear;
+    struct {
+      CUdeviceptr devPtr;
+      CUarray_format format;
+      unsigned numChannels;
+      std::size_t width;
+      std::size_t height;
+      std::size_t pitchInBytes;
+    } pitch2D;
+    int reserved[32];
+  } res;
+  unsigned flags;
+};
+static_assert(sizeof(CUDA_RESOURCE_DESC) == 144);
+enum : unsigned {
+  CU_TRSF_READ_AS_INTEGER = 0x01,
+  CU_TRSF_NORMALIZED_COORDINATES = 0x02,
+  CU_TRSF_SRGB = 0x10,
+};
+struct CUDA_TEXTURE_DESC {
+  int addressMode[3];  // 0 wrap, 1 clamp, 2 mirror, 3 border
+  int filterMode;      // 0 nearest, 1 linear
+  unsigned flags;
+  unsigned maxAnisotropy;
+  int mipmapFilterMode;
+  float mipmapLevelBias;
+  float minMipmapLevelClamp;
+  float maxMipmapLevelClamp;
+  float borderColor[4];
+  int reserved[12];
+};
+static_assert(sizeof(CUDA_TEXTURE_DESC) == 104);
+struct CUDA_RESOURCE_VIEW_DESC;
+
 struct CUDA_KERNEL_NODE_PARAMS_v1 {
   CUfunction func;
   unsigned gridDimX, gridDimY, gridDimZ;

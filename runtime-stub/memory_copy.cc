@@ -3,9 +3,11 @@
 // Everything becomes 1-D or 2-D work on a HIP stream. A synchronous call
 // waits for its stream at the end; which stream that is follows from the call
 // being the legacy or the per-thread variant (dispatch.h).
+#include <algorithm>
 #include <cstring>
 
 #include "runtime-stub/api.h"
+#include "runtime-stub/array.h"
 #include "runtime-stub/context.h"
 #include "runtime-stub/copy_region.h"
 #include "runtime-stub/dispatch.h"
@@ -41,9 +43,10 @@ CUresult CopyAsync(void* to, const void* from, std::size_t bytes,
   return NoteResult(context, hip.hipMemcpyAsync(to, from, bytes, kind, stream));
 }
 
-CUresult MakeSide(int type, const void* host, CUdeviceptr device, std::size_t x,
-                  std::size_t y, std::size_t z, std::size_t pitch,
-                  std::size_t height, const Region& region, Side* out) {
+CUresult MakeSide(int type, const void* host, CUdeviceptr device,
+                  CUarray handle, std::size_t x, std::size_t y, std::size_t z,
+                  std::size_t pitch, std::size_t height, const Region& region,
+                  Side* out) {
   switch (type) {
     case CU_MEMORYTYPE_HOST:
       out->start = static_cast<std::uint8_t*>(const_cast<void*>(host));
@@ -52,9 +55,19 @@ CUresult MakeSide(int type, const void* host, CUdeviceptr device, std::size_t x,
     case CU_MEMORYTYPE_UNIFIED:
       out->start = static_cast<std::uint8_t*>(Pointer(device));
       break;
-    case CU_MEMORYTYPE_ARRAY:
-      Log(LogLevel::kError, "copies from and to CUDA arrays are not supported");
-      return CUDA_ERROR_NOT_SUPPORTED;
+    case CU_MEMORYTYPE_ARRAY: {
+      const Array* array = ArrayOf(handle);
+      if (array == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+      if (x + region.width > array->row_bytes() ||
+          y + region.height > array->rows() ||
+          z + region.depth > array->slices()) {
+        return CUDA_ERROR_INVALID_VALUE;
+      }
+      out->start = array->memory;
+      pitch = array->pitch;
+      height = array->rows();
+      break;
+    }
     default:
       return CUDA_ERROR_INVALID_VALUE;
   }
@@ -111,12 +124,12 @@ CUresult MakeRegion(const CUDA_MEMCPY2D* copy, Region* region) {
   region->height = copy->Height;
   region->depth = 1;
   CUresult r = MakeSide(copy->srcMemoryType, copy->srcHost, copy->srcDevice,
-                        copy->srcXInBytes, copy->srcY, 0, copy->srcPitch, 0,
-                        *region, &region->from);
+                        copy->srcArray, copy->srcXInBytes, copy->srcY, 0,
+                        copy->srcPitch, 0, *region, &region->from);
   if (r != CUDA_SUCCESS) return r;
   return MakeSide(copy->dstMemoryType, copy->dstHost, copy->dstDevice,
-                  copy->dstXInBytes, copy->dstY, 0, copy->dstPitch, 0, *region,
-                  &region->to);
+                  copy->dstArray, copy->dstXInBytes, copy->dstY, 0,
+                  copy->dstPitch, 0, *region, &region->to);
 }
 
 // CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER, which differ only in the contexts
@@ -129,12 +142,12 @@ CUresult MakeRegion3D(const Copy* copy, Region* region) {
   region->depth = copy->Depth;
   CUresult r =
       MakeSide(copy->srcMemoryType, copy->srcHost, copy->srcDevice,
-               copy->srcXInBytes, copy->srcY, copy->srcZ, copy->srcPitch,
-               copy->srcHeight, *region, &region->from);
+               copy->srcArray, copy->srcXInBytes, copy->srcY, copy->srcZ,
+               copy->srcPitch, copy->srcHeight, *region, &region->from);
   if (r != CUDA_SUCCESS) return r;
   return MakeSide(copy->dstMemoryType, copy->dstHost, copy->dstDevice,
-                  copy->dstXInBytes, copy->dstY, copy->dstZ, copy->dstPitch,
-                  copy->dstHeight, *region, &region->to);
+                  copy->dstArray, copy->dstXInBytes, copy->dstY, copy->dstZ,
+                  copy->dstPitch, copy->dstHeight, *region, &region->to);
 }
 
 CUresult RunRegion(const Region& region, CUstream handle, bool wait) {
@@ -185,6 +198,54 @@ CUresult CopyPeer(CUdeviceptr to, CUcontext to_handle, CUdeviceptr from,
   }
   if (error == hipSuccess && wait) error = hip.hipStreamSynchronize(stream);
   return NoteResult(context, error);
+}
+
+// --- between arrays and linear memory ---
+
+// A position within an array counts the bytes of its rows one behind the
+// other, without padding.
+struct ArrayPart {
+  CUarray array;
+  std::size_t offset;
+};
+
+// Calls `use(memory, done, bytes)` for each piece that lies in one row.
+template <typename Use>
+CUresult ForEachPiece(const ArrayPart& part, std::size_t bytes, Use use) {
+  const Array* array = ArrayOf(part.array);
+  if (array == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  const std::size_t row_bytes = array->row_bytes();
+  const std::size_t all = row_bytes * array->rows() * array->slices();
+  if (part.offset > all || bytes > all - part.offset) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  for (std::size_t done = 0; done < bytes;) {
+    const std::size_t at = part.offset + done;
+    const std::size_t column = at % row_bytes;
+    const std::size_t piece = std::min(bytes - done, row_bytes - column);
+    const CUresult result = use(
+        array->memory + at / row_bytes * array->pitch + column, done, piece);
+    if (result != CUDA_SUCCESS) return result;
+    done += piece;
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult CopyArray(const ArrayPart& part, const void* linear, std::size_t bytes,
+                   bool to_array, hipMemcpyKind kind, CUstream handle,
+                   bool wait) {
+  CERB_CONTEXT(context);
+  CERB_STREAM(stream, handle);
+  auto* other = static_cast<std::uint8_t*>(const_cast<void*>(linear));
+  const CUresult result = ForEachPiece(
+      part, bytes, [&](std::uint8_t* piece, std::size_t done, std::size_t n) {
+        return NoteResult(context,
+                          hip.hipMemcpyAsync(to_array ? piece : other + done,
+                                             to_array ? other + done : piece, n,
+                                             kind, stream));
+      });
+  if (result != CUDA_SUCCESS || !wait) return result;
+  return NoteResult(context, hip.hipStreamSynchronize(stream));
 }
 
 // --- sets ---
@@ -331,6 +392,46 @@ CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER* copy) {
 }
 CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* copy, CUstream stream) {
   return Copy3D(copy, stream, false);
+}
+
+CUresult cuMemcpyHtoA_v2(CUarray to, std::size_t offset, const void* from,
+                         std::size_t bytes) {
+  return CopyArray({to, offset}, from, bytes, true, hipMemcpyHostToDevice,
+                   nullptr, true);
+}
+CUresult cuMemcpyHtoAAsync_v2(CUarray to, std::size_t offset, const void* from,
+                              std::size_t bytes, CUstream stream) {
+  return CopyArray({to, offset}, from, bytes, true, hipMemcpyHostToDevice,
+                   stream, false);
+}
+CUresult cuMemcpyAtoH_v2(void* to, CUarray from, std::size_t offset,
+                         std::size_t bytes) {
+  return CopyArray({from, offset}, to, bytes, false, hipMemcpyDeviceToHost,
+                   nullptr, true);
+}
+CUresult cuMemcpyAtoHAsync_v2(void* to, CUarray from, std::size_t offset,
+                              std::size_t bytes, CUstream stream) {
+  return CopyArray({from, offset}, to, bytes, false, hipMemcpyDeviceToHost,
+                   stream, false);
+}
+CUresult cuMemcpyDtoA_v2(CUarray to, std::size_t offset, CUdeviceptr from,
+                         std::size_t bytes) {
+  return CopyArray({to, offset}, Pointer(from), bytes, true,
+                   hipMemcpyDeviceToDevice, nullptr, true);
+}
+CUresult cuMemcpyAtoD_v2(CUdeviceptr to, CUarray from, std::size_t offset,
+                         std::size_t bytes) {
+  return CopyArray({from, offset}, Pointer(to), bytes, false,
+                   hipMemcpyDeviceToDevice, nullptr, true);
+}
+CUresult cuMemcpyAtoA_v2(CUarray to, std::size_t to_offset, CUarray from,
+                         std::size_t from_offset, std::size_t bytes) {
+  return ForEachPiece(
+      {from, from_offset}, bytes,
+      [&](std::uint8_t* piece, std::size_t done, std::size_t n) {
+        return CopyArray({to, to_offset + done}, piece, n, true,
+                         hipMemcpyDeviceToDevice, nullptr, true);
+      });
 }
 
 CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, std::size_t count) {

@@ -92,8 +92,157 @@ TEST_F(MemoryTest, TwoDimensionalCopy) {
   EXPECT_EQ(CU(cuMemcpy2D_v2)(&copy), CUDA_ERROR_INVALID_VALUE);
   copy.srcPitch = 8;
   copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
-  EXPECT_EQ(CU(cuMemcpy2D_v2)(&copy), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(CU(cuMemcpy2D_v2)(&copy), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(CU(cuMemcpy2D_v2)(nullptr), CUDA_ERROR_INVALID_VALUE);
+}
+
+CUarray MakeArray(std::size_t width, std::size_t height, std::size_t depth,
+                  unsigned flags = 0) {
+  const CUDA_ARRAY3D_DESCRIPTOR descriptor = {
+      width, height, depth, CU_AD_FORMAT_UNSIGNED_INT16, 2, flags};
+  CUarray array = nullptr;
+  EXPECT_EQ(CU(cuArray3DCreate_v2)(&array, &descriptor), CUDA_SUCCESS);
+  return array;
+}
+
+TEST_F(MemoryTest, ArraysKeepWhatIsCopiedIn) {
+  const CUarray array = MakeArray(5, 3, 0);  // rows of 20 bytes
+  std::uint8_t from[60], to[60] = {};
+  std::iota(std::begin(from), std::end(from), 0);
+  // As one run of bytes, which crosses from row to row.
+  EXPECT_EQ(CU(cuMemcpyHtoA_v2)(array, 0, from, 60), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuMemcpyAtoH_v2)(to, array, 15, 30), CUDA_SUCCESS);
+  EXPECT_EQ(std::memcmp(to, from + 15, 30), 0);
+  EXPECT_EQ(CU(cuMemcpyAtoH_v2)(to, array, 31, 30), CUDA_ERROR_INVALID_VALUE);
+  // As a window.
+  CUDA_MEMCPY2D copy = {};
+  copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+  copy.srcArray = array;
+  copy.srcXInBytes = 4;
+  copy.srcY = 1;
+  copy.dstMemoryType = CU_MEMORYTYPE_HOST;
+  copy.dstHost = to;
+  copy.dstPitch = 8;
+  copy.WidthInBytes = 8;
+  copy.Height = 2;
+  EXPECT_EQ(CU(cuMemcpy2D_v2)(&copy), CUDA_SUCCESS);
+  EXPECT_EQ(std::memcmp(to, from + 24, 8), 0);
+  EXPECT_EQ(std::memcmp(to + 8, from + 44, 8), 0);
+  copy.Height = 3;  // one row too many
+  EXPECT_EQ(CU(cuMemcpy2D_v2)(&copy), CUDA_ERROR_INVALID_VALUE);
+  CUDA_ARRAY3D_DESCRIPTOR descriptor;
+  EXPECT_EQ(CU(cuArray3DGetDescriptor_v2)(&descriptor, array), CUDA_SUCCESS);
+  EXPECT_EQ(descriptor.Width, 5u);
+  EXPECT_EQ(descriptor.NumChannels, 2u);
+  EXPECT_EQ(CU(cuArrayDestroy)(array), CUDA_SUCCESS);
+}
+
+TEST_F(MemoryTest, ArraysThatCannotBe) {
+  CUarray array = nullptr;
+  CUDA_ARRAY3D_DESCRIPTOR d = {4, 4, 0, CU_AD_FORMAT_FLOAT, 3, 0};
+  StderrCapture capture;
+  EXPECT_EQ(CU(cuArray3DCreate_v2)(&array, &d), CUDA_ERROR_NOT_SUPPORTED);
+  d = {0, 4, 0, CU_AD_FORMAT_FLOAT, 1, 0};
+  EXPECT_EQ(CU(cuArray3DCreate_v2)(&array, &d), CUDA_ERROR_INVALID_VALUE);
+  d = {4, 0, 4, CU_AD_FORMAT_FLOAT, 1, 0};
+  EXPECT_EQ(CU(cuArray3DCreate_v2)(&array, &d), CUDA_ERROR_INVALID_VALUE);
+  d = {4, 5, 6, CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_CUBEMAP};
+  EXPECT_EQ(CU(cuArray3DCreate_v2)(&array, &d), CUDA_ERROR_INVALID_VALUE);
+  d = {std::size_t{1} << 62, 16, 0, CU_AD_FORMAT_FLOAT, 4, 0};
+  EXPECT_EQ(CU(cuArray3DCreate_v2)(&array, &d), CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+template <typename T>
+T Field(CUtexObject object, std::size_t offset) {
+  T value;
+  std::memcpy(&value, reinterpret_cast<const std::uint8_t*>(object) + offset,
+              sizeof value);
+  return value;
+}
+
+// docs/texture-descriptor.md, field by field.
+TEST_F(MemoryTest, TextureDescriptorOfAnArray) {
+  const CUarray array = MakeArray(7, 5, 3, CUDA_ARRAY3D_LAYERED);
+  CUDA_RESOURCE_DESC resource = {};
+  resource.res.array.hArray = array;
+  CUDA_TEXTURE_DESC texture = {};
+  texture.addressMode[0] = 1;
+  texture.addressMode[1] = 2;
+  texture.addressMode[2] = 3;
+  texture.filterMode = 1;
+  texture.flags = CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB;
+  texture.borderColor[1] = 0.5f;
+  CUtexObject object = 0;
+  ASSERT_EQ(CU(cuTexObjectCreate)(&object, &resource, &texture, nullptr),
+            CUDA_SUCCESS);
+  EXPECT_NE(Field<std::uint64_t>(object, 0), 0u);
+  EXPECT_EQ(Field<std::uint32_t>(object, 8), 7u);
+  EXPECT_EQ(Field<std::uint32_t>(object, 12), 5u);
+  EXPECT_EQ(Field<std::uint32_t>(object, 16), 1u);
+  EXPECT_EQ(Field<std::uint32_t>(object, 20), 3u);
+  const auto row_bytes = Field<std::uint64_t>(object, 24);
+  EXPECT_GE(row_bytes, 28u);
+  EXPECT_EQ(Field<std::uint64_t>(object, 32), 5 * row_bytes);
+  EXPECT_EQ(Field<std::uint32_t>(object, 40), 2u);
+  EXPECT_EQ(Field<std::uint32_t>(object, 44), 2u);
+  EXPECT_EQ(Field<std::uint32_t>(object, 48), 1u | 2u | 8u);
+  EXPECT_EQ(Field<std::uint32_t>(object, 52), 1u);
+  EXPECT_EQ(Field<std::uint32_t>(object, 56), 2u);
+  EXPECT_EQ(Field<std::uint32_t>(object, 60), 3u);
+  EXPECT_EQ(Field<float>(object, 68), 0.5f);
+  EXPECT_EQ(Field<std::uint32_t>(object, 80), 1u);
+  EXPECT_EQ(Field<std::uint64_t>(object, 96), 0u);
+  CUDA_RESOURCE_DESC same = {};
+  EXPECT_EQ(CU(cuTexObjectGetResourceDesc)(&same, object), CUDA_SUCCESS);
+  EXPECT_EQ(same.res.array.hArray, array);
+  EXPECT_EQ(CU(cuTexObjectDestroy)(object), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuTexObjectDestroy)(object), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CU(cuArrayDestroy)(array), CUDA_SUCCESS);
+}
+
+TEST_F(MemoryTest, TextureDescriptorOfAMipmap) {
+  const CUDA_ARRAY3D_DESCRIPTOR d = {8, 4, 0, CU_AD_FORMAT_FLOAT, 1, 0};
+  CUmipmappedArray mipmap = nullptr;
+  ASSERT_EQ(CU(cuMipmappedArrayCreate)(&mipmap, &d, 99), CUDA_SUCCESS);
+  CUDA_RESOURCE_DESC resource = {};
+  resource.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
+  resource.res.mipmap.hMipmappedArray = mipmap;
+  const CUDA_TEXTURE_DESC texture = {};
+  CUtexObject object = 0;
+  ASSERT_EQ(CU(cuTexObjectCreate)(&object, &resource, &texture, nullptr),
+            CUDA_SUCCESS);
+  EXPECT_EQ(Field<std::uint32_t>(object, 80), 4u);  // 8×4, 4×2, 2×1, 1×1
+  const auto records = Field<std::uint64_t>(object, 96);
+  ASSERT_NE(records, 0u);
+  EXPECT_EQ(Field<std::uint32_t>(records, 2 * 40 + 8), 2u);
+  EXPECT_EQ(Field<std::uint32_t>(records, 2 * 40 + 12), 1u);
+  CUarray level = nullptr;
+  EXPECT_EQ(CU(cuMipmappedArrayGetLevel)(&level, mipmap, 3), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuMipmappedArrayGetLevel)(&level, mipmap, 4),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CU(cuTexObjectDestroy)(object), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuMipmappedArrayDestroy)(mipmap), CUDA_SUCCESS);
+}
+
+// Outside of linear memory texels are zero, whatever the program asked for.
+TEST_F(MemoryTest, TextureDescriptorOfLinearMemory) {
+  CUdeviceptr memory = 0;
+  ASSERT_EQ(CU(cuMemAlloc_v2)(&memory, 400), CUDA_SUCCESS);
+  CUDA_RESOURCE_DESC resource = {};
+  resource.resType = CU_RESOURCE_TYPE_LINEAR;
+  resource.res.linear = {memory, CU_AD_FORMAT_SIGNED_INT32, 1, 400};
+  CUDA_TEXTURE_DESC texture = {};
+  texture.borderColor[0] = 1.0f;
+  CUtexObject object = 0;
+  ASSERT_EQ(CU(cuTexObjectCreate)(&object, &resource, &texture, nullptr),
+            CUDA_SUCCESS);
+  EXPECT_EQ(Field<std::uint64_t>(object, 0), memory);
+  EXPECT_EQ(Field<std::uint32_t>(object, 8), 100u);
+  EXPECT_EQ(Field<std::uint32_t>(object, 48), 4u);  // integers
+  EXPECT_EQ(Field<std::uint32_t>(object, 52), 3u);  // border
+  EXPECT_EQ(Field<float>(object, 64), 0.0f);
+  EXPECT_EQ(CU(cuTexObjectDestroy)(object), CUDA_SUCCESS);
+  CU(cuMemFree_v2)(memory);
 }
 
 TEST_F(MemoryTest, ThreeDimensionalCopy) {
