@@ -385,21 +385,52 @@ void FunctionLowering::LowerIsspacep() {
   const auto in_local = [&] {
     return Intrinsic(llvm::Intrinsic::amdgcn_is_private, {}, {pointer});
   };
+  // Constants and a kernel's parameters lie in global memory; only their
+  // bounds tell them apart.
+  const auto in_range = [&](Value* base, std::uint64_t size) {
+    Value* distance = b_.CreateSub(Read(op(1), Type::kU64),
+                                   b_.CreatePtrToInt(base, b_.getInt64Ty()));
+    return b_.CreateICmpULT(distance, I64(size));
+  };
+  const auto in_constants = [&] {
+    Value* any = b_.getFalse();
+    for (std::uint32_t id = 0; id < ptx_module_.variables.size(); ++id) {
+      const Variable& variable = ptx_module_.variables[id];
+      if (variable.space != VarSpace::kConst) continue;
+      any = b_.CreateOr(any, in_range(module_.GlobalOf(id), variable.size()));
+    }
+    return any;
+  };
+  const auto in_parameters = [&] {
+    Value* any = b_.getFalse();
+    if (!ptx_.is_entry) return any;
+    for (std::uint32_t id : ptx_.params) {
+      any = b_.CreateOr(any, in_range(LocalStorage(id),
+                                      ptx_module_.variables[id].size()));
+    }
+    return any;
+  };
   Value* result = nullptr;
-  switch (SpaceNumber(mods().space())) {
-    case kAsShared:
+  switch (mods().space()) {
+    case Space::kShared:
+    case Space::kSharedCta:
+    case Space::kSharedCluster:
       result = in_shared();
       break;
-    case kAsLocal:
+    case Space::kLocal:
       result = in_local();
       break;
-    case kAsGlobal:
-      // Constants and kernel parameters lie in global memory too; a generic
-      // address does not tell them apart.
-      result = b_.CreateNot(b_.CreateOr(in_shared(), in_local()));
+    case Space::kConst:
+      result = in_constants();
+      break;
+    case Space::kParam:
+    case Space::kParamEntry:
+      result = in_parameters();
       break;
     default:
-      result = b_.getFalse();
+      result = b_.CreateNot(b_.CreateOr(
+          b_.CreateOr(in_shared(), in_local()),
+          b_.CreateOr(in_constants(), in_parameters())));
       break;
   }
   Out(0, result, Type::kPred);

@@ -193,7 +193,9 @@ INLINE Color SampleLevel(TexturePtr t, u32 number, u32 slice,
     const float whole = __builtin_floorf(at);
     p.at[i] = Index(whole) + offset.at[i];
     // Weights are fixed-point numbers with 8 fractional bits.
-    weight[i] = __builtin_rintf((at - whole) * 256.0f) * (1.0f / 256.0f);
+    if (linear) {
+      weight[i] = __builtin_rintf((at - whole) * 256.0f) * (1.0f / 256.0f);
+    }
   }
   Color sum = {0, 0, 0, 0};
   const int corners = linear ? 1 << dimensions : 1;
