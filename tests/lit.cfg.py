@@ -2,7 +2,7 @@
 #
 #   lit-22 tests --param build=build/release
 #
-# A test is a *.test (or *.ptx) file with RUN lines; docs/testing.md shows one.
+# A test is a *.test file with RUN lines; docs/testing.md shows one.
 import os
 import shutil
 
@@ -10,7 +10,7 @@ import lit.formats
 
 config.name = "cerberus"
 config.test_format = lit.formats.ShTest(execute_external=True)
-config.suffixes = [".test", ".ptx"]
+config.suffixes = [".test"]
 # Folders that hold sources and data for other runners.
 config.excludes = ["unit", "fuzz", "Inputs", "bench", "golden", "exec"]
 config.test_source_root = os.path.dirname(os.path.abspath(__file__))
