@@ -19,6 +19,7 @@
 #include "llvm/TargetParser/Triple.h"
 
 #include "fmt/format.h"
+#include "support/target_table.h"
 
 namespace cerberus::ptx {
 namespace {
@@ -65,16 +66,21 @@ Result<std::unique_ptr<llvm::TargetMachine>> CreateMachine(
   // LLVM only prints a complaint about a processor it does not know.
   std::unique_ptr<llvm::MCSubtargetInfo> processors(
       backend->createMCSubtargetInfo(triple, "", ""));
-  if (!processors || !processors->isCPUStringValid(target.processor)) {
+  const TargetRow* row = FindTarget(target.processor);
+  if (row == nullptr || !processors ||
+      !processors->isCPUStringValid(target.processor)) {
     return Err(DiagCode::kUsage,
                fmt::format("unknown AMD target '{}'", target.ToString()));
   }
-
-  // A wave is a warp where the hardware can (docs/launch-abi.md, "Warps").
-  const bool wave32 = target.processor.compare(0, 5, "gfx10") == 0 ||
-                      target.processor.compare(0, 5, "gfx11") == 0 ||
-                      target.processor.compare(0, 5, "gfx12") == 0;
-  std::string features = wave32 ? "+wavefrontsize32" : "+wavefrontsize64";
+  // A wave is a warp (docs/launch-abi.md, "Warps"). Two warps in one wave
+  // would give wrong results wherever lanes speak to each other.
+  if (row->wave_size != 32) {
+    return Err(DiagCode::kUnsupported,
+               fmt::format("'{}' has waves of {} lanes; PTX is compiled for "
+                           "targets with waves of 32 only (gfx10 and later)",
+                           target.ToString(), row->wave_size));
+  }
+  std::string features = "+wavefrontsize32";
   for (const std::string& feature : target.features) {
     features += feature.back() == '+' ? ",+" : ",-";
     features += feature.substr(0, feature.size() - 1);

@@ -109,7 +109,6 @@ class Compilation {
                                          "the PTX does not parse"));
     }
     debug_ = parsed.module->debug;
-    lower.traits = TargetTraits::Of(options_.target);
     lower.keep_going = options_.keep_going;
     lower.debug = debug_;
     lower.input_name = options_.input_name;

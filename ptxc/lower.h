@@ -26,7 +26,6 @@
 #include "ptxc/ast.h"
 #include "ptxc/compile.h"
 #include "ptxc/kernel_meta.h"
-#include "ptxc/target_traits.h"
 
 namespace cerberus::ptx {
 
@@ -41,7 +40,6 @@ enum AddressSpace : unsigned {
 };
 
 struct LowerOptions {
-  TargetTraits traits;
   bool keep_going = false;
   bool debug = false;  // -G code: keep calls as calls
   std::string input_name;

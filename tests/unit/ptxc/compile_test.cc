@@ -257,6 +257,23 @@ TEST(Compile, WrongOptionsAreUsage) {
   EXPECT_EQ(cerberus_ptxc_result_kernel(nullptr, 0), nullptr);
 }
 
+// A warp of 32 in a wave of 64 would shuffle and vote with its neighbour.
+TEST(Compile, WavesOf64AreRefusedRatherThanWrong) {
+  const std::string ptx = Module(Kernel("k", kStore));
+  for (const char* arch : {"gfx90a", "gfx942", "gfx950", "gfx9-4-generic"}) {
+    const Compiled out =
+        Compile(ptx, CERBERUS_PTXC_EMIT_HSACO, false, arch);
+    EXPECT_EQ(out.status, CERBERUS_PTXC_UNSUPPORTED) << arch;
+    EXPECT_THAT(out.errors,
+                ElementsAre(HasSubstr("has waves of 64 lanes")));
+  }
+  for (const char* arch : {"gfx1030", "gfx1201", "gfx11-generic"}) {
+    EXPECT_EQ(Compile(ptx, CERBERUS_PTXC_EMIT_HSACO, false, arch).status,
+              CERBERUS_PTXC_OK)
+        << arch;
+  }
+}
+
 // ---- Promises ---------------------------------------------------------------
 
 TEST(Compile, PaddingBehindTheTextIsIgnored) {
