@@ -246,7 +246,10 @@ bool FunctionLowering::ConvertPacked() {
     for (unsigned i = 0; i < 2; ++i) {
       Value* v = relu ? Relu(parts[i]) : parts[i];
       std::string name = fmt::format("encode_{}", small->name);
-      if (to == Type::kUE8M0x2) name += "_" + RoundingSuffix();
+      if (to == Type::kUE8M0x2) {
+        name += "_" + RoundingSuffix();
+        if (mods().sat() == Sat::kFinite) name += "_satfinite";
+      }
       packed = b_.CreateOr(
           packed, b_.CreateShl(Dev(name, b_.getInt32Ty(), {v}),
                                i * small->bits));

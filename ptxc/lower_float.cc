@@ -199,16 +199,6 @@ void FunctionLowering::LowerFma() {
   } else {
     result = Intrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, c});
   }
-  if (mods().oob() == Oob::kOn) {
-    // The out-of-bounds NaN, all ones, makes the result 0.
-    llvm::Type* bits = a->getType()->getWithNewType(b_.getInt16Ty());
-    Value* ones = llvm::Constant::getAllOnesValue(bits);
-    Value* outside = b_.CreateOr(
-        b_.CreateICmpEQ(b_.CreateBitCast(a, bits), ones),
-        b_.CreateICmpEQ(b_.CreateBitCast(b, bits), ones));
-    result = b_.CreateSelect(
-        outside, llvm::Constant::getNullValue(result->getType()), result);
-  }
   FpOut(result);
 }
 

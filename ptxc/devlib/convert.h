@@ -151,7 +151,8 @@ DEV(float, decode_ue8m0)(u32 code) {
   return code == 0xff ? __builtin_nanf("")
                       : __builtin_ldexpf(1.0f, static_cast<int>(code) - 127);
 }
-template <bool up>
+// Too large is 0xff, or with .satfinite the largest power.
+template <bool up, bool finite>
 INLINE u32 EncodeScale(float v) {
   const u32 magnitude = BitsOf(v) & 0x7fffffff;
   if (magnitude > 0x7f800000) return 0xff;
@@ -162,9 +163,15 @@ INLINE u32 EncodeScale(float v) {
     return up && magnitude > 0x400000 ? 1 : 0;
   }
   if (up && fraction != 0) ++code;
-  return code >= 0xff ? 0xfe : code;
+  return code >= 0xff ? (finite ? 0xfe : 0xff) : code;
 }
-DEV(u32, encode_ue8m0_rz)(float v) { return EncodeScale<false>(v); }
-DEV(u32, encode_ue8m0_rp)(float v) { return EncodeScale<true>(v); }
+DEV(u32, encode_ue8m0_rz)(float v) { return EncodeScale<false, false>(v); }
+DEV(u32, encode_ue8m0_rp)(float v) { return EncodeScale<true, false>(v); }
+DEV(u32, encode_ue8m0_rz_satfinite)(float v) {
+  return EncodeScale<false, true>(v);
+}
+DEV(u32, encode_ue8m0_rp_satfinite)(float v) {
+  return EncodeScale<true, true>(v);
+}
 
 #endif  // CERBERUS_DEVLIB_CONVERT_H_

@@ -500,5 +500,123 @@ TEST(MemoryExec, DynamicSharedMemoryStartsBehindTheStatic) {
   EXPECT_EQ(out.as<std::uint32_t>()[16], 64u);
 }
 
+// Prefetches, priorities and policies: whatever they do to caches, what is
+// read and written stays the same.
+TEST(MemoryExec, HintsChangeNothing) {
+  KernelBatch batch{std::string(kHeader) + ".const .align 128 .b8 table[128];\n"};
+  int kernels = 0;
+  for (const char* opcode : {"prefetch", "prefetchu", "applypriority",
+                             "discard", "createpolicy"}) {
+    for (const LoweredSpelling& s : LoweredSpellingsOf(opcode)) {
+      const std::string name(opcode);
+      std::vector<std::string> operands;
+      if (name == "createpolicy") {
+        operands = s.Has("range") ? std::vector<std::string>{"%policy, [%line], 128, 256"}
+                   : s.Has("cvt") ? std::vector<std::string>{"%policy, %line"}
+                                  : std::vector<std::string>{"%policy", "%policy, 0.5"};
+      } else {
+        const std::string address = s.Has("local")   ? "depot"
+                                    : s.Has("const") ? "table"
+                                    : s.Has("param") ? "in"
+                                                     : "%line";
+        operands = {"[" + address + "]" +
+                    (name == "discard" || name == "applypriority" ? ", 128"
+                                                                  : "")};
+      }
+      for (const std::string& operand : operands) {
+        ++kernels;
+        // discard may lose what the line holds: it goes before the store.
+        batch.Add(
+            s.text,
+            Entry(batch.NextName()) +
+                "  .reg .b64 %line;\n  .local .align 128 .b8 depot[128];\n"
+                "  ld.param.u64 %line, [" +
+                (name == "discard" ? "out" : "in") + "];\n" + Prologue(4) +
+                "  .reg .b32 %r;\n  " + s.text + " " + operand +
+                ";\n  bar.sync 0;\n" +
+                (name == "createpolicy"
+                     ? "  ld.global.L2::cache_hint.b32 %r, [%in], %policy;\n"
+                     : "  ld.global.b32 %r, [%in];\n") +
+                "  st.global.b32 [%out], %r;\n  ret;\n}\n",
+            [](PtxModule& module, const std::string& k) {
+              Copies(module, k, 4);
+            });
+      }
+    }
+  }
+  EXPECT_GT(kernels, 0);
+}
+
+// Without a debugger, a profiler and a dependent grid there is nothing to do.
+TEST(MemoryExec, EventsForOthersChangeNothing) {
+  KernelBatch batch{std::string(kHeader)};
+  int kernels = 0;
+  for (const char* opcode : {"brkpt", "pmevent", "griddepcontrol"}) {
+    for (const LoweredSpelling& s : LoweredSpellingsOf(opcode)) {
+      ++kernels;
+      batch.Add(s.text,
+                Entry(batch.NextName()) + Prologue(4) + "  .reg .b32 %r;\n" +
+                    "  ld.global.b32 %r, [%in];\n  " + s.text +
+                    (s.text.substr(0, 7) == "pmevent" ? " 1" : "") +
+                    ";\n  st.global.b32 [%out], %r;\n  ret;\n}\n",
+                [](PtxModule& module, const std::string& k) {
+                  Copies(module, k, 4);
+                });
+    }
+  }
+  EXPECT_GT(kernels, 0);
+}
+
+// A cluster of one block, which every grid has that names no other.
+TEST(MemoryExec, ClusterOfOneBlock) {
+  for (const LoweredSpelling& arrive : LoweredSpellingsOf("barrier.cluster")) {
+    if (!arrive.Has("arrive")) continue;
+    for (const LoweredSpelling& wait : LoweredSpellingsOf("barrier.cluster")) {
+      if (!wait.Has("wait")) continue;
+      const std::string text =
+          std::string(kHeader) + Entry("k") + Prologue(4) +
+          "  .reg .b32 %r, %s;\n  .reg .b64 %mine, %other;\n"
+          "  .shared .align 4 .b8 words[256];\n  mov.u64 %other, words;\n"
+          "  mad.wide.u32 %mine, %thread, 4, %other;\n"
+          "  xor.b32 %s, %thread, 63;\n"
+          "  mad.wide.u32 %other, %s, 4, %other;\n"
+          "  ld.global.b32 %r, [%in];\n  st.shared.b32 [%mine], %r;\n  " +
+          arrive.text + ";\n  " + wait.text +
+          ";\n  ld.shared.b32 %r, [%other];\n"
+          "  st.global.b32 [%out], %r;\n  ret;\n}\n";
+      auto module = PtxModule::Compile(text);
+      ASSERT_TRUE(module) << module.error().ToString() << text;
+      Buffer in((*module)->device(), 4 * kThreads);
+      Buffer out((*module)->device(), 4 * kThreads);
+      std::iota(in.as<std::uint32_t>(), in.as<std::uint32_t>() + kThreads, 7u);
+      Launch launch;
+      launch.block = {kThreads, 1, 1};
+      launch.params = {in.address(), out.address()};
+      ASSERT_TRUE((*module)->Run("k", launch)) << arrive.text;
+      for (std::uint32_t t = 0; t < kThreads; ++t) {
+        ASSERT_EQ(out.as<std::uint32_t>()[t], 7 + (t ^ 63)) << arrive.text;
+      }
+    }
+  }
+  for (const LoweredSpelling& s : LoweredSpellingsOf("mapa")) {
+    const bool wide = s.Has("u64");
+    const bool window = s.Has("shared::cluster");
+    const std::string size = wide ? "64" : "32";
+    const std::string reg = wide ? "%l" : "%r";
+    if (!wide && !window) continue;  // generic addresses have 64 bits here
+    const auto out = RunOne(
+        "",
+        "  .shared .align 8 .b64 var[2];\n  mov.u" + size + " " + reg +
+            "0, var;\n" +
+            (window ? "" : "  cvta.shared.u64 %l0, %l0;\n") + "  " + s.text +
+            " " + reg + "1, " + reg + "0, 0;\n  mov.b64 %l5, 33;\n  st" +
+            (window ? ".shared::cluster" : "") + ".b64 [" + reg +
+            "1+8], %l5;\n  ld.shared.b64 %l6, [var+8];\n"
+            "  st.global.b64 [%out], %l6;\n",
+        {}, 1);
+    EXPECT_EQ(out[0], 33u) << s.text;
+  }
+}
+
 }  // namespace
 }  // namespace cerberus::exec
