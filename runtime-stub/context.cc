@@ -81,7 +81,9 @@ CUresult GivenOrCurrent(CUcontext handle, Context** context) {
 
 CUresult Synchronize(Context* context) {
   if (CUresult r = Activate(context); r != CUDA_SUCCESS) return r;
-  return NoteResult(context, hip.hipDeviceSynchronize());
+  const hipError_t error = hip.hipDeviceSynchronize();
+  FlushOutput(context->device);
+  return NoteResult(context, error);
 }
 
 void DropStoredValues(Context* context) {
@@ -188,7 +190,7 @@ CUresult Activate(Context* context) {
 CUresult NoteResult(Context* context, hipError_t error) {
   CUresult result = FromHip(error);
   if (ServiceBlock* services =
-          context->services.load(std::memory_order_acquire)) {
+          context->device->services.load(std::memory_order_acquire)) {
     const CUresult recorded = RecordedFault(services);
     if (recorded != CUDA_SUCCESS) result = recorded;
   }
@@ -300,7 +302,10 @@ CUresult cuCtxDestroy_v2(CUcontext handle) {
   if (context == nullptr || context->primary) {
     return CUDA_ERROR_INVALID_CONTEXT;
   }
-  if (!Exiting()) Synchronize(context);
+  if (!Exiting()) {
+    Synchronize(context);
+    if (context->fault.load() != CUDA_SUCCESS) ForgetFault(context->device);
+  }
   DropStoredValues(context);
   if (Top() == context) --t_contexts.depth;
   context->references.store(0);
@@ -435,8 +440,7 @@ CUresult cuCtxSetLimit(CUlimit limit, std::size_t value) {
   if (limit < 0 || limit >= Context::kLimits) {
     return CUDA_ERROR_UNSUPPORTED_LIMIT;
   }
-  context->limits[limit].store(value);
-  return CUDA_SUCCESS;
+  return ApplyLimit(context, limit, value);
 }
 CUresult cuCtxGetLimit(std::size_t* value, CUlimit limit) {
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -535,6 +539,7 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice ordinal) {
   Context* context = device->primary.get();
   if (CUresult r = Activate(context); r != CUDA_SUCCESS) return r;
   hip.hipDeviceSynchronize();
+  FlushOutput(device);
   DropStoredValues(context);
   // Libraries and kernels outlive the reset; their code is loaded again at
   // the next use.

@@ -17,8 +17,6 @@
 
 namespace cerberus::stub {
 
-struct ServiceBlock;
-
 // What a cudart keeps per context (export table c693336e).
 struct StoredValue {
   const void* key;
@@ -43,13 +41,13 @@ struct Context {
   std::atomic<CUdeviceptr> workspaces{0};
   std::atomic<unsigned> next_workspace{0};
 
-  // cuCtxSetLimit, by CUlimit. Kept and reported; HIP sizes nothing by them.
+  // cuCtxSetLimit, by CUlimit. Kept and reported; those of printf, malloc and
+  // the stack have effects.
   static constexpr int kLimits = 7;
   std::atomic<std::size_t> limits[kLimits];
 
   std::mutex mutex;  // guards what follows
   std::vector<StoredValue> stored;
-  std::atomic<ServiceBlock*> services{nullptr};  // made at first use
 
   Context();
   CUcontext handle() { return reinterpret_cast<CUcontext>(this); }

@@ -3,6 +3,7 @@
 #define CERBERUS_RUNTIME_STUB_DEVICE_H_
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -14,6 +15,7 @@
 namespace cerberus::stub {
 
 struct Context;
+struct ServiceBlock;
 
 // More GPUs than this in one machine are not shown; per-device tables have
 // this size so that the launch path needs no lock.
@@ -37,6 +39,9 @@ struct Device {
   // not change later.
   std::array<int, kAttributes> attributes = {};
   std::unique_ptr<Context> primary;
+  // What kernels have from the host (services.h), made at first use. All
+  // contexts share it, as they share the modules' code.
+  std::atomic<ServiceBlock*> services{nullptr};
 
   int attribute(int id) const {
     return id >= 0 && id < kAttributes ? attributes[id] : 0;

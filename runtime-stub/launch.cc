@@ -1,7 +1,7 @@
 // Kernel launches: the arguments in one buffer (docs/launch-abi.md).
 //
-// Nothing on this path allocates (a context's first cooperative launch
-// excepted), and no lock is held while HIP is called.
+// Nothing on this path allocates (a context's first cooperative launch and
+// printed text excepted), and no lock is held while HIP is called.
 #include "runtime-stub/launch.h"
 
 #include <alloca.h>
@@ -154,6 +154,7 @@ CUresult Launch(CUfunction handle, const Grid& grid, CUstream stream_handle,
                 void** params, void** extra) {
   CERB_CONTEXT(context);
   CERB_STREAM(stream, stream_handle);
+  FlushOutput(context->device);
   LaunchTarget target;
   CUresult result = FindLaunchTarget(context, handle, grid, &target);
   if (result != CUDA_SUCCESS) return result;

@@ -40,13 +40,36 @@ enum : std::uint32_t {
 };
 struct ErrorRecord {
   std::uint32_t kind;
-  std::uint32_t ptx_line;
+  std::uint32_t line;  // of the PTX; of the source for an assertion
   std::uint32_t block[3];
   std::uint32_t thread[3];
   std::uint64_t kernel_name;
-  std::uint8_t zero[24];
+  // Of a failed assertion.
+  std::uint64_t message;
+  std::uint64_t file;
+  std::uint64_t function;
 };
 static_assert(sizeof(ErrorRecord) == 64);
+// Set in `kind` while the rest is being written.
+inline constexpr std::uint32_t kErrorBeingWritten = 0x80000000;
+
+struct PrintfRing {
+  std::uint64_t written;  // words, since the beginning
+  std::uint64_t read;
+  std::uint64_t dropped;
+  std::uint64_t zero;
+
+  std::uint64_t* words() { return reinterpret_cast<std::uint64_t*>(this + 1); }
+};
+static_assert(sizeof(PrintfRing) == 32);
+
+// Zero at first; the blocks lie behind it.
+struct HeapHeader {
+  std::uint64_t used;
+  std::uint64_t zero[7];
+  std::uint64_t free[128];
+};
+static_assert(sizeof(HeapHeader) == 1088);
 
 inline constexpr char kInfoSection[] = ".cerberus.info";
 

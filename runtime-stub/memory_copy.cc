@@ -14,6 +14,7 @@
 #include "runtime-stub/error.h"
 #include "runtime-stub/hip_loader.h"
 #include "runtime-stub/log.h"
+#include "runtime-stub/services.h"
 #include "runtime-stub/stream.h"
 #include "support/bytes.h"
 
@@ -22,16 +23,25 @@ namespace {
 
 void* Pointer(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
 
+// The end of a synchronous call, which shows what kernels have printed.
+hipError_t WaitFor(Context* context, hipStream_t stream) {
+  const hipError_t error = hip.hipStreamSynchronize(stream);
+  FlushOutput(context->device);
+  return error;
+}
+
 CUresult CopySync(void* to, const void* from, std::size_t bytes,
                   hipMemcpyKind kind) {
   CERB_CONTEXT(context);
   if (bytes == 0) return CUDA_SUCCESS;
   const hipStream_t stream = DefaultStream();
   if (stream == nullptr) {
-    return NoteResult(context, hip.hipMemcpy(to, from, bytes, kind));
+    const hipError_t error = hip.hipMemcpy(to, from, bytes, kind);
+    FlushOutput(context->device);
+    return NoteResult(context, error);
   }
   hipError_t error = hip.hipMemcpyAsync(to, from, bytes, kind, stream);
-  if (error == hipSuccess) error = hip.hipStreamSynchronize(stream);
+  if (error == hipSuccess) error = WaitFor(context, stream);
   return NoteResult(context, error);
 }
 
@@ -157,7 +167,7 @@ CUresult RunRegion(const Region& region, CUstream handle, bool wait) {
     return CUDA_SUCCESS;
   }
   hipError_t error = CopyRegion(region, stream);
-  if (error == hipSuccess && wait) error = hip.hipStreamSynchronize(stream);
+  if (error == hipSuccess && wait) error = WaitFor(context, stream);
   return NoteResult(context, error);
 }
 
@@ -196,7 +206,7 @@ CUresult CopyPeer(CUdeviceptr to, CUcontext to_handle, CUdeviceptr from,
     error = hip.hipMemcpyAsync(Pointer(to), Pointer(from), bytes,
                                hipMemcpyDeviceToDevice, stream);
   }
-  if (error == hipSuccess && wait) error = hip.hipStreamSynchronize(stream);
+  if (error == hipSuccess && wait) error = WaitFor(context, stream);
   return NoteResult(context, error);
 }
 
@@ -245,7 +255,7 @@ CUresult CopyArray(const ArrayPart& part, const void* linear, std::size_t bytes,
                                              kind, stream));
       });
   if (result != CUDA_SUCCESS || !wait) return result;
-  return NoteResult(context, hip.hipStreamSynchronize(stream));
+  return NoteResult(context, WaitFor(context, stream));
 }
 
 // --- sets ---
@@ -271,7 +281,7 @@ CUresult Set(CUdeviceptr to, T value, std::size_t count, CUstream handle,
   if (to % sizeof(T) != 0) return CUDA_ERROR_INVALID_VALUE;
   if (count == 0) return CUDA_SUCCESS;
   hipError_t error = SetElements(Pointer(to), value, count, stream);
-  if (error == hipSuccess && wait) error = hip.hipStreamSynchronize(stream);
+  if (error == hipSuccess && wait) error = WaitFor(context, stream);
   return NoteResult(context, error);
 }
 
@@ -305,7 +315,7 @@ CUresult Set2D(CUdeviceptr to, std::size_t pitch, T value, std::size_t width,
   }
   if (width == 0 || height == 0) return CUDA_SUCCESS;
   hipError_t error = SetRows(to, pitch, value, width, height, stream);
-  if (error == hipSuccess && wait) error = hip.hipStreamSynchronize(stream);
+  if (error == hipSuccess && wait) error = WaitFor(context, stream);
   return NoteResult(context, error);
 }
 

@@ -131,6 +131,7 @@ CUresult Module::LoadLocked(Context* context) {
   OnDevice& slot = *devices_[device->ordinal];
   if (slot.hip_module != nullptr) return CUDA_SUCCESS;
   if (slot.code.bytes.empty()) return CUDA_ERROR_NOT_FOUND;
+  FlushOutput(device);
   hipModule_t loaded = nullptr;
   hipError_t error = hip.hipModuleLoadData(&loaded, slot.code.bytes.data());
   if (error != hipSuccess) {
@@ -206,6 +207,7 @@ void Module::UnloadFrom(Device* device) {
   for (auto& [name, kernel] : kernels_) {
     kernel->devices[device->ordinal].function.store(nullptr);
   }
+  FlushOutput(device);
   hip.hipModuleUnload(std::exchange(slot->hip_module, nullptr));
 }
 

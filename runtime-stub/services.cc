@@ -1,24 +1,36 @@
 #include "runtime-stub/services.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
-#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
 
 #include "runtime-stub/context.h"
 #include "runtime-stub/error.h"
 #include "runtime-stub/hip_loader.h"
 #include "runtime-stub/launch_abi.h"
 #include "runtime-stub/log.h"
+#include "runtime-stub/printf.h"
+#include "support/bytes.h"
 
 namespace cerberus::stub {
 
 struct ServiceBlock {
-  // Pinned host memory, which the device reaches under its own address: the
-  // record must be readable while a kernel runs, and after a fault.
+  // The record and the ring are pinned host memory, which the device reaches
+  // under its own addresses: both must be readable while a kernel runs, and
+  // after a fault.
   ErrorRecord* record = nullptr;
+  ContextBlock content;   // what stands in `block`
   void* block = nullptr;  // device memory
   std::atomic<bool> reported{false};
+
+  PrintfRing* ring = nullptr;
+  std::vector<PrintfRing*> old_rings;  // another thread may still look there
+  std::mutex output_mutex;  // one thread at a time reads the ring
 };
 
 namespace {
@@ -37,41 +49,186 @@ void ReadDeviceText(std::uint64_t address, char* out, std::size_t room) {
   out[size] = '\0';
 }
 
+std::mutex g_services_mutex;  // guards making and changing them
+
+// Zeroed host memory that kernels can reach.
+hipError_t MakeShared(std::size_t bytes, void** host, std::uint64_t* device) {
+  // 2: mapped into the device's address space (hipHostMallocMapped).
+  const hipError_t error = hip.hipHostMalloc(host, bytes, 2);
+  if (error != hipSuccess) return error;
+  std::memset(*host, 0, bytes);
+  void* address = *host;
+  if (hip.hipHostGetDevicePointer(&address, *host, 0) != hipSuccess) {
+    address = *host;
+  }
+  *device = reinterpret_cast<std::uintptr_t>(address);
+  return hipSuccess;
+}
+
+// Records hold their texts, which CUDA's do not; so the ring has twice the
+// size that was asked for.
+hipError_t MakeRing(ServiceBlock* services, std::size_t limit) {
+  constexpr std::size_t kLeast = 4096;
+  const std::size_t bytes = AlignUp(std::max(2 * limit, kLeast), 8);
+  void* ring = nullptr;
+  std::uint64_t address = 0;
+  const hipError_t error =
+      MakeShared(sizeof(PrintfRing) + bytes, &ring, &address);
+  if (error != hipSuccess) return error;
+  services->ring = static_cast<PrintfRing*>(ring);
+  services->content.printf_ring = address;
+  services->content.printf_bytes = bytes;
+  return hipSuccess;
+}
+
+// Blocks are rounded up to size classes; what that can cost is added, so
+// that what fits into CUDA's heap fits here.
+hipError_t MakeHeap(ServiceBlock* services, std::size_t limit) {
+  const std::size_t bytes =
+      AlignUp(sizeof(HeapHeader) + limit + limit / 4, 16);
+  void* heap = nullptr;
+  hipError_t error = hip.hipMalloc(&heap, bytes);
+  if (error != hipSuccess) return error;
+  const HeapHeader empty = {};
+  error = hip.hipMemcpy(heap, &empty, sizeof empty, hipMemcpyHostToDevice);
+  if (error != hipSuccess) {
+    hip.hipFree(heap);
+    return error;
+  }
+  services->content.heap = reinterpret_cast<std::uintptr_t>(heap);
+  services->content.heap_bytes = bytes;
+  return hipSuccess;
+}
+
+hipError_t WriteBlock(ServiceBlock* services) {
+  return hip.hipMemcpy(services->block, &services->content,
+                       sizeof services->content, hipMemcpyHostToDevice);
+}
+
+void FreeServices(ServiceBlock* services) {
+  if (services->content.heap != 0) {
+    hip.hipFree(reinterpret_cast<void*>(services->content.heap));
+  }
+  if (services->block != nullptr) hip.hipFree(services->block);
+  if (services->ring != nullptr) hip.hipHostFree(services->ring);
+  for (PrintfRing* ring : services->old_rings) hip.hipHostFree(ring);
+  if (services->record != nullptr) hip.hipHostFree(services->record);
+  delete services;
+}
+
+hipError_t MakeServices(Context* context, ServiceBlock* services) {
+  services->content.abi = kLaunchAbi;
+  void* record = nullptr;
+  hipError_t error = MakeShared(sizeof(ErrorRecord), &record,
+                                &services->content.error_record);
+  if (error != hipSuccess) return error;
+  services->record = static_cast<ErrorRecord*>(record);
+  error = MakeRing(services, context->limits[CU_LIMIT_PRINTF_FIFO_SIZE]);
+  if (error != hipSuccess) return error;
+  error = MakeHeap(services, context->limits[CU_LIMIT_MALLOC_HEAP_SIZE]);
+  if (error != hipSuccess) return error;
+  error = hip.hipMalloc(&services->block, sizeof services->content);
+  if (error != hipSuccess) return error;
+  return WriteBlock(services);
+}
+
+void Flush(ServiceBlock* services) {
+  std::string text;
+  std::lock_guard<std::mutex> lock(services->output_mutex);
+  DrainRing(services->ring, services->content.printf_bytes / 8, &text);
+  // The program's own printf writes there too: one buffer keeps the order.
+  if (!text.empty()) std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+CUresult ReplaceRing(Context* context, ServiceBlock* services,
+                     std::size_t limit) {
+  // No kernel may be using the old one.
+  hipError_t error = hip.hipDeviceSynchronize();
+  if (error != hipSuccess) return NoteResult(context, error);
+  Flush(services);
+  std::lock_guard<std::mutex> lock(services->output_mutex);
+  PrintfRing* old = services->ring;
+  error = MakeRing(services, limit);
+  if (error != hipSuccess) return NoteResult(context, error);
+  error = WriteBlock(services);
+  services->old_rings.push_back(old);
+  return NoteResult(context, error);
+}
+
+CUresult ReplaceHeap(Context* context, ServiceBlock* services,
+                     std::size_t limit) {
+  hipError_t error = hip.hipDeviceSynchronize();
+  if (error != hipSuccess) return NoteResult(context, error);
+  void* old = reinterpret_cast<void*>(services->content.heap);
+  HeapHeader header = {};
+  error = hip.hipMemcpy(&header, old, sizeof header, hipMemcpyDeviceToHost);
+  if (error == hipSuccess && header.used != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (error == hipSuccess) error = MakeHeap(services, limit);
+  if (error == hipSuccess) error = WriteBlock(services);
+  if (error == hipSuccess) hip.hipFree(old);
+  return NoteResult(context, error);
+}
+
+// As CUDA's assert() says it.
+void ReportAssertion(const volatile ErrorRecord& record) {
+  char message[1024], file[1024], function[1024];
+  ReadDeviceText(record.message, message, sizeof message);
+  ReadDeviceText(record.file, file, sizeof file);
+  ReadDeviceText(record.function, function, sizeof function);
+  std::fprintf(stderr,
+               "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion "
+               "`%s` failed.\n",
+               file, record.line, function, record.block[0], record.block[1],
+               record.block[2], record.thread[0], record.thread[1],
+               record.thread[2], message);
+}
+
 }  // namespace
 
 CUresult ServicesOf(Context* context, CUdeviceptr* block) {
-  std::lock_guard<std::mutex> lock(context->mutex);
-  ServiceBlock* services = context->services.load();
+  std::lock_guard<std::mutex> lock(g_services_mutex);
+  ServiceBlock* services = context->device->services.load();
   if (services == nullptr) {
-    auto made = std::make_unique<ServiceBlock>();
-    void* record = nullptr;
-    // 2: mapped into the device's address space (hipHostMallocMapped).
-    hipError_t error = hip.hipHostMalloc(&record, sizeof(ErrorRecord), 2);
-    if (error != hipSuccess) return FromHip(error);
-    std::memset(record, 0, sizeof(ErrorRecord));
-    made->record = static_cast<ErrorRecord*>(record);
-    void* device_record = record;
-    if (hip.hipHostGetDevicePointer(&device_record, record, 0) != hipSuccess) {
-      device_record = record;
-    }
-    ContextBlock content = {};
-    content.abi = kLaunchAbi;
-    content.error_record = reinterpret_cast<std::uintptr_t>(device_record);
-    error = hip.hipMalloc(&made->block, sizeof content);
-    if (error == hipSuccess) {
-      error = hip.hipMemcpy(made->block, &content, sizeof content,
-                            hipMemcpyHostToDevice);
-    }
+    services = new ServiceBlock;
+    const hipError_t error = MakeServices(context, services);
     if (error != hipSuccess) {
-      hip.hipHostFree(record);
-      if (made->block != nullptr) hip.hipFree(made->block);
+      FreeServices(services);
       return FromHip(error);
     }
-    services = made.release();
-    context->services.store(services, std::memory_order_release);
+    context->device->services.store(services, std::memory_order_release);
   }
   *block = reinterpret_cast<std::uintptr_t>(services->block);
   return CUDA_SUCCESS;
+}
+
+void FlushOutput(Device* device) {
+  ServiceBlock* services = device->services.load(std::memory_order_acquire);
+  if (services == nullptr || !HasOutput(*services->ring)) return;
+  Flush(services);
+}
+
+CUresult ApplyLimit(Context* context, CUlimit limit, std::size_t value) {
+  std::lock_guard<std::mutex> lock(g_services_mutex);
+  ServiceBlock* services = context->device->services.load();
+  CUresult result = CUDA_SUCCESS;
+  switch (limit) {
+    case CU_LIMIT_STACK_SIZE: {
+      // Kernels know their own need; this is for recursive ones.
+      constexpr int kHipLimitStackSize = 0;
+      hip.hipDeviceSetLimit(kHipLimitStackSize, value);
+      break;
+    }
+    case CU_LIMIT_PRINTF_FIFO_SIZE:
+      if (services) result = ReplaceRing(context, services, value);
+      break;
+    case CU_LIMIT_MALLOC_HEAP_SIZE:
+      if (services) result = ReplaceHeap(context, services, value);
+      break;
+    default:
+      break;
+  }
+  if (result == CUDA_SUCCESS) context->limits[limit].store(value);
+  return result;
 }
 
 CUresult GridWorkspace(Context* context, CUdeviceptr* workspace) {
@@ -102,9 +259,12 @@ CUresult GridWorkspace(Context* context, CUdeviceptr* workspace) {
 
 CUresult RecordedFault(ServiceBlock* services) {
   const volatile ErrorRecord& record = *services->record;
-  const std::uint32_t kind = record.kind;
-  if (kind == kErrorNone) return CUDA_SUCCESS;
-  if (!services->reported.exchange(true)) {
+  const std::uint32_t kind = __atomic_load_n(&record.kind, __ATOMIC_ACQUIRE);
+  if (kind == kErrorNone || (kind & kErrorBeingWritten)) return CUDA_SUCCESS;
+  const bool first = !services->reported.exchange(true);
+  if (first && kind == kErrorAssert && record.message != 0) {
+    ReportAssertion(record);
+  } else if (first) {
     const char* what = kind == kErrorAssert        ? "an assertion failed"
                        : kind == kErrorUnsupported ? "is not supported"
                                                    : "trap";
@@ -115,7 +275,7 @@ CUresult RecordedFault(ServiceBlock* services) {
     Log(LogLevel::kError,
         "kernel '%s', block (%u,%u,%u), thread (%u,%u,%u): %s (ptx:%u)", name,
         record.block[0], record.block[1], record.block[2], record.thread[0],
-        record.thread[1], record.thread[2], what, record.ptx_line);
+        record.thread[1], record.thread[2], what, record.line);
   }
   switch (kind) {
     case kErrorAssert:
@@ -125,15 +285,20 @@ CUresult RecordedFault(ServiceBlock* services) {
   }
 }
 
+void ForgetFault(Device* device) {
+  ServiceBlock* services = device->services.load();
+  if (services == nullptr) return;
+  std::memset(services->record, 0, sizeof *services->record);
+  services->reported.store(false);
+}
+
 void DropServices(Context* context) {
   if (const CUdeviceptr memory = context->workspaces.exchange(0)) {
     hip.hipFree(reinterpret_cast<void*>(memory));
   }
-  ServiceBlock* services = context->services.exchange(nullptr);
-  if (services == nullptr) return;
-  hip.hipFree(services->block);
-  hip.hipHostFree(services->record);
-  delete services;
+  std::lock_guard<std::mutex> lock(g_services_mutex);
+  ServiceBlock* services = context->device->services.exchange(nullptr);
+  if (services != nullptr) FreeServices(services);
 }
 
 }  // namespace cerberus::stub

@@ -1,17 +1,20 @@
-// What kernels and the stub share besides arguments: the context block and
-// its error record (docs/launch-abi.md).
+// What kernels and the stub share besides arguments: the context block with
+// its error record, printf ring and heap (docs/launch-abi.md).
 #ifndef CERBERUS_RUNTIME_STUB_SERVICES_H_
 #define CERBERUS_RUNTIME_STUB_SERVICES_H_
+
+#include <cstddef>
 
 #include "runtime-stub/cuda_abi.h"
 
 namespace cerberus::stub {
 
 struct Context;
+struct Device;
 struct ServiceBlock;
 
-// The device address of the context's block, made at the first module that
-// asks for it.
+// The device address of the context block, made at the first module that
+// asks for it, with the context's limits.
 CUresult ServicesOf(Context* context, CUdeviceptr* block);
 
 // A grid's workspace for a cooperative launch: zeroed device memory that
@@ -20,10 +23,20 @@ CUresult ServicesOf(Context* context, CUdeviceptr* block);
 CUresult GridWorkspace(Context* context, CUdeviceptr* workspace);
 
 // The error that a kernel wrote into the record, else CUDA_SUCCESS. Says so
-// in the log, once.
+// on stderr, once.
 CUresult RecordedFault(ServiceBlock* services);
+// After the context that had it is gone.
+void ForgetFault(Device* device);
 
-// Frees block and workspaces; for a reset of the context.
+// Writes to stdout what kernels have printed: at the points that the CUDA C++
+// Programming Guide lists under "Formatted Output".
+void FlushOutput(Device* device);
+
+// cuCtxSetLimit. The heap's size is fixed once a kernel has allocated from
+// it.
+CUresult ApplyLimit(Context* context, CUlimit limit, std::size_t value);
+
+// Frees block, ring, heap and workspaces; for a reset of the context.
 void DropServices(Context* context);
 
 }  // namespace cerberus::stub

@@ -9,6 +9,7 @@
 #include "runtime-stub/error.h"
 #include "runtime-stub/hip_loader.h"
 #include "runtime-stub/provider.h"
+#include "runtime-stub/services.h"
 
 namespace cerberus::stub {
 namespace {
@@ -73,6 +74,9 @@ struct PendingCallback {
 void RunCallback(hipStream_t, hipError_t status, void* data) {
   const std::unique_ptr<PendingCallback> call(
       static_cast<PendingCallback*>(data));
+  // Which device the stream is of does not matter: CUDA shows what was
+  // printed before the callback runs.
+  for (int i = 0; i < DeviceCount(); ++i) FlushOutput(GetDevice(i));
   call->function(call->stream, FromHip(status), call->user_data);
 }
 
@@ -141,7 +145,9 @@ CUresult cuStreamQuery(CUstream handle) {
 CUresult cuStreamSynchronize(CUstream handle) {
   CERB_CONTEXT(context);
   CERB_STREAM(stream, handle);
-  return NoteResult(context, hip.hipStreamSynchronize(stream));
+  const hipError_t error = hip.hipStreamSynchronize(stream);
+  FlushOutput(context->device);
+  return NoteResult(context, error);
 }
 
 CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned) {
@@ -323,8 +329,10 @@ CUresult cuEventQuery(CUevent event) {
 CUresult cuEventSynchronize(CUevent event) {
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   CERB_CONTEXT(context);
-  return NoteResult(
-      context, hip.hipEventSynchronize(reinterpret_cast<hipEvent_t>(event)));
+  const hipError_t error =
+      hip.hipEventSynchronize(reinterpret_cast<hipEvent_t>(event));
+  FlushOutput(context->device);
+  return NoteResult(context, error);
 }
 
 CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start,
