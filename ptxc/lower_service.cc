@@ -27,7 +27,7 @@ constexpr Service kServices[] = {
     {"vprintf", "vprintf", 4, {8, 8}, false},
     {"__assertfail", "report_assert", 0, {8, 8, 4, 8, 8}, true},
     {"malloc", "malloc", 8, {8}, false},
-    {"__nv_aligned_device_malloc", "aligned_malloc", 8, {8, 8}, false},
+    {"__cuda_syscall_aligned_malloc", "aligned_malloc", 8, {8, 8}, false},
     {"free", "free", 0, {8}, false},
 };
 
