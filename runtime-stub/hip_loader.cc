@@ -10,9 +10,13 @@ namespace {
 
 enum Need { kRequired, kOptional };
 
-// Stands for every optional function that a library lacks. The arguments,
-// whatever they are, stay where the caller put them.
-hipError_t NotInThisHip() { return hipErrorNotSupported; }
+// Stands for an optional function that a library lacks.
+template <typename F>
+struct NotInThisHip;
+template <typename... Args>
+struct NotInThisHip<hipError_t(Args...)> {
+  static hipError_t Call(Args...) { return hipErrorNotSupported; }
+};
 
 // Converts a symbol's address to a function pointer of any type.
 template <typename F>
@@ -51,15 +55,15 @@ bool LoadHip(const std::string& path, std::string* why) {
   }
   Hip found;
   found.path = path;
-#define HIP_FN(need, name, parameters)                               \
-  if (void* address = dlsym(library, #name); address != nullptr) {   \
-    SetFunction(&found.name, address);                               \
-  } else if (need == kRequired) {                                    \
-    *why = path + ": has no " #name;                                 \
-    dlclose(library);                                                \
-    return false;                                                    \
-  } else {                                                           \
-    SetFunction(&found.name, reinterpret_cast<void*>(NotInThisHip)); \
+#define HIP_FN(need, name, parameters)                             \
+  if (void* address = dlsym(library, #name); address != nullptr) { \
+    SetFunction(&found.name, address);                             \
+  } else if (need == kRequired) {                                  \
+    *why = path + ": has no " #name;                               \
+    dlclose(library);                                              \
+    return false;                                                  \
+  } else {                                                         \
+    found.name = NotInThisHip<hipError_t parameters>::Call;        \
   }
 #include "runtime-stub/hip_api.def"
 #undef HIP_FN

@@ -27,7 +27,7 @@ namespace cerberus::stub {
 namespace {
 
 // A compilation that needs more than this is taken for a runaway.
-constexpr std::uint64_t kMemoryLimit = std::uint64_t{16} << 30;
+[[maybe_unused]] constexpr std::uint64_t kMemoryLimit = std::uint64_t{16} << 30;
 constexpr int kDefaultTimeoutSeconds = 600;
 
 // Exit codes of cerberus-jit.
@@ -143,6 +143,20 @@ struct Child {
   std::string stderr_text;
 };
 
+// A sanitizer's shadow memory is larger than any sensible limit, and a stub
+// built with one starts a compiler built with one.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define CERB_SANITIZED 1
+#endif
+#endif
+void LimitMemory(pid_t pid) {
+#if !defined(CERB_SANITIZED)
+  const rlimit limit = {kMemoryLimit, kMemoryLimit};
+  prlimit(pid, RLIMIT_AS, &limit, nullptr);
+#endif
+}
+
 // Starts the program and waits for its end. Returns errno if it cannot be
 // started.
 int RunChild(const std::vector<std::string>& arguments, const Fd& input,
@@ -180,8 +194,7 @@ int RunChild(const std::vector<std::string>& arguments, const Fd& input,
   posix_spawnattr_destroy(&attributes);
   if (error != 0) return error;
   write_end.Close();
-  rlimit limit = {kMemoryLimit, kMemoryLimit};
-  prlimit(pid, RLIMIT_AS, &limit, nullptr);
+  LimitMemory(pid);
 
   // The pipe closes when the child ends.
   using Clock = std::chrono::steady_clock;
