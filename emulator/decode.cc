@@ -125,10 +125,18 @@ Program::~Program() { munmap(ops_, mapped_); }
 std::string Program::Disassemble(std::uint64_t address, std::uint32_t* size) {
   *size = 4;
   if (address >= end_) return "";
+  // LLVM crashes on an instruction whose literal is cut off, so it is always
+  // given room for the longest one.
+  std::uint8_t bytes[24] = {};
   const std::uint64_t room = std::min<std::uint64_t>(end_ - address, 20);
-  return disassembler_->Decode(
-      ByteSpan(reinterpret_cast<const std::uint8_t*>(address), room),
-      address - begin_, size);
+  std::memcpy(bytes, reinterpret_cast<const void*>(address), room);
+  const std::string text = disassembler_->Decode(
+      ByteSpan(bytes, sizeof bytes), address - begin_, size);
+  if (*size > room) {
+    *size = 4;
+    return "";
+  }
+  return text;
 }
 
 std::string Program::TextAt(std::uint64_t address) {

@@ -8,6 +8,9 @@
 
 #include "emulator/op.h"
 
+// Lane loops vectorise only if nothing in them is a call.
+#define CERBERUS_EMU_INLINE [[gnu::always_inline]] inline
+
 namespace cerberus::emulator {
 
 enum Round : u8 { kNearest = 0, kUp = 1, kDown = 2, kZero = 3 };
@@ -17,14 +20,16 @@ inline u64 Bits(double d) { return std::bit_cast<u64>(d); }
 inline float F32(u32 b) { return std::bit_cast<float>(b); }
 inline double F64(u64 b) { return std::bit_cast<double>(b); }
 
-inline float HalfToFloat(u16 h, bool flush = false) {
+CERBERUS_EMU_INLINE float HalfToFloat(u16 h, bool flush = false) {
   const u32 sign = static_cast<u32>(h & 0x8000) << 16;
   const u32 em = h & 0x7fff;
   const u32 wide = em << 13;
   const u32 normal = wide + (112u << 23);
   const u32 special = wide + (224u << 23);  // exponent 31 becomes 255
-  // 2^-14 * (1 + m/1024) - 2^-14: no f32 denormal takes part.
-  const u32 denormal = Bits(F32((113u << 23) | wide) - F32(113u << 23));
+  // 2^-14 * (1 + m/1024) - 2^-14: no f32 denormal takes part. Rounding down,
+  // the host makes a zero difference negative.
+  const u32 denormal =
+      Bits(F32((113u << 23) | wide) - F32(113u << 23)) & 0x7fffffff;
   u32 r = em >= 0x7c00 ? special : normal;
   r = em < 0x400 ? (flush ? 0u : denormal) : r;
   return F32(sign | r);
@@ -32,7 +37,7 @@ inline float HalfToFloat(u16 h, bool flush = false) {
 
 // Adds one unit in the last place to q where the rounding mode asks for it.
 template <typename T>
-inline T RoundUnit(T q, T rest, T half, bool negative, u32 round) {
+CERBERUS_EMU_INLINE T RoundUnit(T q, T rest, T half, bool negative, u32 round) {
   const bool nearest = rest > half || (rest == half && (q & 1) != 0);
   const bool away = rest != 0 && ((round == kUp && !negative) ||
                                   (round == kDown && negative));
@@ -40,13 +45,13 @@ inline T RoundUnit(T q, T rest, T half, bool negative, u32 round) {
 }
 
 // What an overflowing magnitude becomes: infinity or the largest number.
-inline u32 OverflowHalf(bool negative, u32 round) {
+CERBERUS_EMU_INLINE u32 OverflowHalf(bool negative, u32 round) {
   const bool infinite = round == kNearest || (round == kUp && !negative) ||
                         (round == kDown && negative);
   return infinite ? 0x7c00 : 0x7bff;
 }
 
-inline u16 FloatToHalf(float f, u32 round, bool flush = false) {
+CERBERUS_EMU_INLINE u16 FloatToHalf(float f, u32 round, bool flush = false) {
   const u32 x = Bits(f);
   const bool negative = (x >> 31) != 0;
   const u32 a = x & 0x7fffffff;
@@ -65,7 +70,7 @@ inline u16 FloatToHalf(float f, u32 round, bool flush = false) {
   return static_cast<u16>(q | (negative ? 0x8000 : 0));
 }
 
-inline u16 DoubleToHalf(double d, u32 round, bool flush = false) {
+CERBERUS_EMU_INLINE u16 DoubleToHalf(double d, u32 round, bool flush = false) {
   const u64 x = Bits(d);
   const bool negative = (x >> 63) != 0;
   const u64 a = x & 0x7fffffffffffffff;
@@ -87,8 +92,8 @@ inline u16 DoubleToHalf(double d, u32 round, bool flush = false) {
   return static_cast<u16>(q | (negative ? 0x8000 : 0));
 }
 
-inline float Bf16ToFloat(u16 b) { return F32(static_cast<u32>(b) << 16); }
-inline u16 FloatToBf16(float f, u32 round = kNearest) {
+CERBERUS_EMU_INLINE float Bf16ToFloat(u16 b) { return F32(static_cast<u32>(b) << 16); }
+CERBERUS_EMU_INLINE u16 FloatToBf16(float f, u32 round = kNearest) {
   const u32 x = Bits(f);
   const u32 q = RoundUnit<u32>(x >> 16, x & 0xffff, 0x8000, (x >> 31) != 0,
                                round);
@@ -99,7 +104,7 @@ inline u16 FloatToBf16(float f, u32 round = kNearest) {
 // a * b + c for f16 values held in f32, rounded to odd in f32: the product is
 // exact, and rounding the result again to f16, which keeps at least two bits
 // fewer, gives the correctly rounded fused result.
-inline float FmaOddHalf(float a, float b, float c) {
+CERBERUS_EMU_INLINE float FmaOddHalf(float a, float b, float c) {
   const float p = a * b;  // exact
   const float s = p + c;
   const float t = s - p;

@@ -394,13 +394,83 @@ void BarrierWait(Wave& w, const Op& op) {
     w.state = WaveState::kYield;
   }
 }
+// gfx9's register indexing ("VGPR Indexing"): until s_set_gpr_idx_off, M0[7:0]
+// is added to the vector registers that the mode bits name (1: source 0, 2:
+// source 1, 4: source 2, 8: destination). Vector instructions between the two
+// are run here, on copies with other register numbers, so that all others need
+// not look.
+void ShiftRegister(Operand* o, u32 by) {
+  if (!o->vgpr()) return;
+  if (u32{o->reg} + by >= 256) Throw("register index is out of range");
+  o->reg = static_cast<u16>(o->reg + by);
+}
+void RunIndexed(Wave& w) {
+  while (true) {
+    const Op* const next = w.next;
+    if (next->handler.load(std::memory_order_acquire) == nullptr) {
+      w.program->Decode(next);
+    }
+    if (next->klass != OpClass::kValu && next->klass != OpClass::kValuF64 &&
+        next->klass != OpClass::kTranscendental) {
+      return;
+    }
+    const u32 index = w.sgpr[kM0] & 0xff, mode = w.gpr_index_mode;
+    Op op;
+    op.handler.store(next->handler.load(std::memory_order_acquire));
+    op.fn = next->fn;
+    op.flags = next->flags;
+    op.dwords = next->dwords;
+    op.nsrc = next->nsrc;
+    op.omod = next->omod;
+    op.env = next->env;
+    op.klass = next->klass;
+    op.aux0 = next->aux0;
+    op.aux1 = next->aux1;
+    op.aux = next->aux;
+    op.offset = next->offset;
+    op.dpp = next->dpp;
+    op.second = next->second;
+    op.data = next->data;
+    op.dst = next->dst;
+    op.sdst = next->sdst;
+    op.src = next->src;
+    for (u32 i = 0; i < 3; ++i) {
+      if ((mode >> i & 1) != 0) ShiftRegister(&op.src[i], index);
+    }
+    if ((mode & 8) != 0) ShiftRegister(&op.dst, index);
+    w.current = next;
+    w.next = next + next->dwords;
+    op.handler.load()(w, op);
+  }
+}
 void GprIndexMode(Wave& w, const Op& op) {
+  u32 word;
+  std::memcpy(&word, reinterpret_cast<const void*>(w.program->AddressOf(&op)),
+              sizeof word);
   const Text& t = TextOf(op);
+  u32& m0 = w.sgpr[kM0];
   if (t.mnemonic == "s_set_gpr_idx_off") {
     w.gpr_index_mode = 0;
     return;
   }
-  Throw("instruction is not implemented by the emulator");
+  if (t.mnemonic == "s_set_gpr_idx_mode") {
+    w.gpr_index_mode = word & 15;
+  } else {
+    // SOPC's first source, SOP1's only one: a register or an inline constant.
+    const u32 code = word & 0xff;
+    if (code > 192) {
+      Throw("instruction is not implemented by the emulator");
+    }
+    const u32 index = code >= 128 ? code - 128 : w.sgpr[code];
+    m0 = (m0 & ~0xffu) | (index & 0xff);
+    if (t.mnemonic == "s_set_gpr_idx_on") {
+      w.gpr_index_mode = word >> 8 & 15;
+    } else if (w.gpr_index_mode == 0) {
+      return;  // s_set_gpr_idx_idx while indexing is off
+    }
+  }
+  m0 = (m0 & ~0xf000u) | w.gpr_index_mode << 12;
+  RunIndexed(w);
 }
 
 float FloorF(float v) { return IsNan(v) ? Quiet(v) : std::floor(v); }
@@ -901,7 +971,10 @@ const Row kRows[] = {
     {"s_barrier_leave", Raw(Nothing)},
     {"s_sleep", Raw(Sleep)},
     {"s_sleep_var", Raw(Sleep)},
+    {"s_set_gpr_idx_on", Raw(GprIndexMode)},
     {"s_set_gpr_idx_off", Raw(GprIndexMode)},
+    {"s_set_gpr_idx_mode", Raw(GprIndexMode)},
+    {"s_set_gpr_idx_idx", Raw(GprIndexMode)},
 };
 
 }  // namespace

@@ -73,7 +73,7 @@ struct IsWith<With<T>> : std::true_type {
 };
 
 template <typename T>
-inline T LoadLane(const u32* s, u32 i, u32 n, const Mode& mode) {
+CERBERUS_EMU_INLINE T LoadLane(const u32* s, u32 i, u32 n, const Mode& mode) {
   if constexpr (std::is_same_v<T, bool>) {
     return s[i] != 0;
   } else if constexpr (std::is_same_v<T, H>) {
@@ -91,34 +91,39 @@ inline T LoadLane(const u32* s, u32 i, u32 n, const Mode& mode) {
   }
 }
 
-inline u32 ClampHalfOverflow(const Mode& mode, u32 h, bool finite) {
+CERBERUS_EMU_INLINE u32 ClampHalfOverflow(const Mode& mode, u32 h, bool finite) {
   return mode.fp16_ovfl && finite && (h & 0x7fff) == 0x7c00
              ? (h & 0x8000) | 0x7bff
              : h;
 }
 
+// Puts a lane's result into rows of its own, which alias nothing.
 template <typename T>
-inline void StoreLane(u32* d, u32 m, u32 i, u32 n, T v, const Mode& mode) {
+CERBERUS_EMU_INLINE void PutLane(u32* out, u32 i, u32 n, T v,
+                                 const Mode& mode) {
   if constexpr (sizeof(T) == 8) {
     const u64 b = std::bit_cast<u64>(v);
-    d[i] = (static_cast<u32>(b) & m) | (d[i] & ~m);
-    d[i + n] = (static_cast<u32>(b >> 32) & m) | (d[i + n] & ~m);
+    out[i] = static_cast<u32>(b);
+    out[i + n] = static_cast<u32>(b >> 32);
+  } else if constexpr (std::is_same_v<T, H>) {
+    const u32 b = FloatToHalf(v.v, mode.round64, (mode.denorm64 & 2) == 0);
+    out[i] = ClampHalfOverflow(mode, b, v.v - v.v == 0);
+  } else if constexpr (std::is_same_v<T, B>) {
+    out[i] = FloatToBf16(v.v);
+  } else if constexpr (std::is_same_v<T, Pk>) {
+    out[i] = v.v;
+  } else if constexpr (sizeof(T) == 4) {
+    out[i] = std::bit_cast<u32>(v);
   } else {
-    u32 b;
-    if constexpr (std::is_same_v<T, H>) {
-      b = FloatToHalf(v.v, mode.round64, (mode.denorm64 & 2) == 0);
-      b = ClampHalfOverflow(mode, b, v.v - v.v == 0);
-    } else if constexpr (std::is_same_v<T, B>) {
-      b = FloatToBf16(v.v);
-    } else if constexpr (std::is_same_v<T, Pk>) {
-      b = v.v;
-    } else if constexpr (sizeof(T) == 4) {
-      b = std::bit_cast<u32>(v);
-    } else {
-      b = static_cast<std::make_unsigned_t<T>>(v);
-    }
-    d[i] = (b & m) | (d[i] & ~m);
+    out[i] = static_cast<std::make_unsigned_t<T>>(v);
   }
+}
+
+// Copies the lanes of `mask`; the rows never overlap.
+CERBERUS_EMU_INLINE void BlendRow(u32* __restrict d,
+                                  const u32* __restrict out,
+                                  const u32* __restrict mask, u32 n) {
+  for (u32 i = 0; i < n; ++i) d[i] = (out[i] & mask[i]) | (d[i] & ~mask[i]);
 }
 
 template <typename Sig>
@@ -130,13 +135,14 @@ struct LaneSig<R (*)(A...)> {
   static constexpr int kCount = sizeof...(A);
   static constexpr Type kTypes[5] = {TypeOf<A>()...};
   template <auto F>
-  static R Call(const LaneArgs& a, u32 i, u32 n) {
-    return CallWith<F>(a, i, n, std::make_index_sequence<sizeof...(A)>());
+  static R Call(const LaneArgs& a, const Mode& mode, u32 i, u32 n) {
+    return CallWith<F>(a, mode, i, n,
+                       std::make_index_sequence<sizeof...(A)>());
   }
   template <auto F, std::size_t... I>
-  static R CallWith(const LaneArgs& a, u32 i, u32 n,
+  static R CallWith(const LaneArgs& a, const Mode& mode, u32 i, u32 n,
                     std::index_sequence<I...>) {
-    return F(LoadLane<A>(a.s[I], i, n, *a.mode)...);
+    return F(LoadLane<A>(a.s[I], i, n, mode)...);
   }
 };
 template <typename R, typename... A>
@@ -145,37 +151,55 @@ struct LaneSig<R (*)(const Cx&, A...)> {
   static constexpr int kCount = sizeof...(A);
   static constexpr Type kTypes[5] = {TypeOf<A>()...};
   template <auto F>
-  static R Call(const LaneArgs& a, u32 i, u32 n) {
-    return CallWith<F>(a, i, n, std::make_index_sequence<sizeof...(A)>());
+  static R Call(const LaneArgs& a, const Mode& mode, u32 i, u32 n) {
+    return CallWith<F>(a, mode, i, n,
+                       std::make_index_sequence<sizeof...(A)>());
   }
   template <auto F, std::size_t... I>
-  static R CallWith(const LaneArgs& a, u32 i, u32 n,
+  static R CallWith(const LaneArgs& a, const Mode& mode, u32 i, u32 n,
                     std::index_sequence<I...>) {
-    return F(Cx{*a.mode, i, n, *a.op}, LoadLane<A>(a.s[I], i, n, *a.mode)...);
+    return F(Cx{mode, i, n, *a.op}, LoadLane<A>(a.s[I], i, n, mode)...);
   }
 };
 
+// The results go to rows of their own first: a destination may be a source
+// too, and the compiler vectorises a loop only if it sees that its stores
+// change none of its loads.
 template <auto F>
 void LaneLoop(const LaneArgs& args) {
   using Sig = LaneSig<decltype(+F)>;
   using R = typename Sig::Result;
   const LaneArgs a = args;
+  const Mode mode = *args.mode;
   const u32 n = a.n;
   __builtin_assume(n == 32 || n == 64);
-  u32* const d = a.d;
-  u32* const flag = a.flag;
-  const u32* const mask = a.mask;
-#pragma clang loop vectorize(assume_safety)
+  alignas(64) u32 out[128];
+  alignas(64) u32 flag[64];
+  constexpr bool kFlagOnly = std::is_same_v<R, bool>;
   for (u32 i = 0; i < n; ++i) {
-    const R r = Sig::template Call<F>(a, i, n);
-    if constexpr (std::is_same_v<R, bool>) {
+    const R r = Sig::template Call<F>(a, mode, i, n);
+    if constexpr (kFlagOnly) {
       flag[i] = r ? ~0u : 0u;
     } else if constexpr (IsWith<R>::value) {
       flag[i] = r.flag ? ~0u : 0u;
-      StoreLane(d, mask[i], i, n, r.value, *a.mode);
+      PutLane(out, i, n, r.value, mode);
     } else {
-      StoreLane(d, mask[i], i, n, r, *a.mode);
+      PutLane(out, i, n, r, mode);
     }
+  }
+  if constexpr (kFlagOnly || IsWith<R>::value) {
+    std::memcpy(a.flag, flag, n * sizeof(u32));
+  }
+  if constexpr (!kFlagOnly) {
+    BlendRow(a.d, out, a.mask, n);
+    constexpr bool kWide = [] {
+      if constexpr (IsWith<R>::value) {
+        return sizeof(typename IsWith<R>::Value) == 8;
+      } else {
+        return sizeof(R) == 8;
+      }
+    }();
+    if constexpr (kWide) BlendRow(a.d + n, out + n, a.mask, n);
   }
 }
 
