@@ -4,7 +4,8 @@
 usage: run.py [--build DIR] [--runs N] [FILE.ptx ...]
 
 Compile time of PTX files by ptxc and by ptxas -O3; a conversion without its
-compiling against cp of the same file; start-up of a sample with prebuilt
+compiling, but with its check of every byte and its fsync, against cp of the
+same file; start-up of a sample with prebuilt
 code, with code from the cache, and with code compiled as it starts. Wall time
 of whole processes, median of N runs, the candidates taking turns.
 """
