@@ -4,6 +4,7 @@
 // gives SCC and the wave.
 #include <bit>
 #include <chrono>
+#include <cstring>
 #include <thread>
 
 #include <fmt/format.h>
@@ -399,6 +400,7 @@ void BarrierWait(Wave& w, const Op& op) {
 // source 1, 4: source 2, 8: destination). Vector instructions between the two
 // are run here, on copies with other register numbers, so that all others need
 // not look.
+void GprIndexMode(Wave& w, const Op& op);
 void ShiftRegister(Operand* o, u32 by) {
   if (!o->vgpr()) return;
   if (u32{o->reg} + by >= 256) Throw("register index is out of range");
@@ -410,13 +412,21 @@ void RunIndexed(Wave& w) {
     if (next->handler.load(std::memory_order_acquire) == nullptr) {
       w.program->Decode(next);
     }
+    const Handler handler = next->handler.load(std::memory_order_acquire);
     if (next->klass != OpClass::kValu && next->klass != OpClass::kValuF64 &&
         next->klass != OpClass::kTranscendental) {
-      return;
+      // Only what ends or changes the indexing may stand among them.
+      if (handler != GprIndexMode && handler != Nothing) {
+        w.current = next;
+        Throw("instruction is not implemented under register indexing");
+      }
+      if (handler == GprIndexMode) return;
+      w.next = next + next->dwords;
+      continue;
     }
     const u32 index = w.sgpr[kM0] & 0xff, mode = w.gpr_index_mode;
     Op op;
-    op.handler.store(next->handler.load(std::memory_order_acquire));
+    op.handler.store(handler);
     op.fn = next->fn;
     op.flags = next->flags;
     op.dwords = next->dwords;
@@ -440,7 +450,7 @@ void RunIndexed(Wave& w) {
     if ((mode & 8) != 0) ShiftRegister(&op.dst, index);
     w.current = next;
     w.next = next + next->dwords;
-    op.handler.load()(w, op);
+    handler(w, op);
   }
 }
 void GprIndexMode(Wave& w, const Op& op) {

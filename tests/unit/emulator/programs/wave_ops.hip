@@ -5,11 +5,10 @@ __global__ void Kernel(unsigned long long* ballots, int* first, int* rotated,
                        int* shifted, int* swizzled) {
   unsigned i = GlobalX(), lane = LaneId();
   unsigned long long mask;
-#if __AMDGCN_WAVEFRONT_SIZE__ == 64 || defined(WAVE64)
+#ifdef __GFX9__
   mask = __builtin_amdgcn_ballot_w64(i % 3 == 0);
 #else
-  mask = WaveSize() == 64 ? __builtin_amdgcn_ballot_w64(i % 3 == 0)
-                          : __builtin_amdgcn_ballot_w32(i % 3 == 0);
+  mask = __builtin_amdgcn_ballot_w32(i % 3 == 0);
 #endif
   ballots[i] = mask;
   int value = (int)i * 10;
