@@ -197,10 +197,11 @@ std::string_view Lexer::Mnemonic(const Token& word) {
   return {start, static_cast<std::size_t>(at_ - start)};
 }
 
-std::string_view Lexer::RawBlock() {
+std::string_view Lexer::RawBlock(bool* closed) {
   const char* start = at_;
   int depth = 1;
   const char* last = end_;
+  if (closed != nullptr) *closed = false;
   while (true) {
     last = at_;
     const Token token = Next();
@@ -211,6 +212,7 @@ std::string_view Lexer::RawBlock() {
     if (token.Is('{')) ++depth;
     if (token.Is('}') && --depth == 0) {
       last = at_ - 1;
+      if (closed != nullptr) *closed = true;
       break;
     }
   }

@@ -50,8 +50,9 @@ class Lexer {
   // Skips to behind the next '\n'.
   void SkipLine();
   // Skips to the '}' that closes the brace just returned, strings and
-  // comments respected, and returns what was in between.
-  std::string_view RawBlock();
+  // comments respected, and returns what was in between. `closed`, if not
+  // null, says whether there was one before the end of the text.
+  std::string_view RawBlock(bool* closed = nullptr);
   std::uint32_t offset() const {
     return static_cast<std::uint32_t>(at_ - begin_);
   }

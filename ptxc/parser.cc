@@ -299,8 +299,14 @@ void Parser::SectionDirective() {
     ErrorHere("'{' behind a section's name");
     return SkipStatement();
   }
-  section.text = lexer_.RawBlock();
+  bool closed = false;
+  section.text = lexer_.RawBlock(&closed);
   Advance();
+  if (!closed) {
+    Error(section.offset, "section " + std::string(section.name) +
+                              " is not closed: expected '}'");
+    return;
+  }
   module_.order.push_back(
       {TopLevelKind::kSection,
        static_cast<std::uint32_t>(module_.sections.size())});
@@ -764,8 +770,10 @@ bool Parser::Declarators(const Variable& head,
       if (KindOf(v.type) == TypeKind::kOpaque) {
         // .samplerref s = { addr_mode_0 = clamp_to_border, … }
         if (!At('{')) return ErrorHere("'{'");
-        lexer_.RawBlock();
+        bool closed = false;
+        lexer_.RawBlock(&closed);
         Advance();
+        if (!closed) return ErrorHere("'}' behind an initialiser");
       } else if (!Initialiser(v, 0, 0, stride, 0)) {
         return false;
       }

@@ -451,6 +451,13 @@ TEST(Parser, UnclosedBody) {
               ElementsAre(HasSubstr("the body of 'k' is not closed")));
 }
 
+TEST(Parser, UnclosedBlocks) {
+  EXPECT_THAT(ParseModuleText(".section .debug_info { .b8 1\n").errors,
+              ElementsAre(HasSubstr("section .debug_info is not closed")));
+  EXPECT_THAT(ParseModuleText(".global .samplerref s = { a = b\n").errors,
+              ElementsAre(HasSubstr("expected '}' behind an initialiser")));
+}
+
 TEST(Parser, DeepNestingIsRefused) {
   const std::string deep(100000, '(');
   EXPECT_EQ(ParseBody("mov.u32 %r1, " + deep + ";").errors.size(), 1u);
