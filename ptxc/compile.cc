@@ -88,6 +88,11 @@ class Compilation {
     if (!first_error_ && diag.severity == Severity::kError) {
       first_error_ = diag;
     }
+    // One function's errors cost that function only.
+    if (options_.keep_going && !diag.where.kernel.empty() &&
+        diag.severity == Severity::kError) {
+      diag.severity = Severity::kWarning;
+    }
     diag.where.kernel = llvm::demangle(diag.where.kernel);
     if (sink_) sink_(diag);
   }

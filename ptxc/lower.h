@@ -197,6 +197,8 @@ class FunctionLowering {
   Value* AsInt(Value* value);            // bits of any value
   Value* FromInt(Value* bits, llvm::Type* type);
   Value* AddressOfVariable(const Operand& operand);  // as an integer
+  // A module variable; fails if it is extern and nothing defines it.
+  llvm::GlobalVariable* DefinedGlobal(std::uint32_t variable);
   Value* LocalStorage(std::uint32_t variable);       // alloca of a variable
   Value* CarryFlag();
   llvm::AllocaInst* EntryAlloca(llvm::Type* type, llvm::Align align,

@@ -59,7 +59,7 @@ FunctionLowering::Pointer FunctionLowering::Address(const Operand& operand,
       case VarSpace::kShared:
       case VarSpace::kGlobal:
       case VarSpace::kConst:
-        base = module_.GlobalOf(operand.index);
+        base = DefinedGlobal(operand.index);
         break;
       case VarSpace::kLocal:
       case VarSpace::kParam:

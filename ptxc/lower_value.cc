@@ -248,7 +248,7 @@ llvm::Value* FunctionLowering::AddressOfVariable(const Operand& operand) {
   switch (variable.space) {
     case VarSpace::kGlobal:
     case VarSpace::kConst:
-      base = b_.CreatePtrToInt(module_.GlobalOf(operand.index),
+      base = b_.CreatePtrToInt(DefinedGlobal(operand.index),
                                b_.getInt64Ty());
       break;
     case VarSpace::kShared:
@@ -273,6 +273,17 @@ llvm::Value* FunctionLowering::AddressOfVariable(const Operand& operand) {
       return I64(0);
   }
   return operand.value ? b_.CreateAdd(base, I64(operand.bits)) : base;
+}
+
+llvm::GlobalVariable* FunctionLowering::DefinedGlobal(std::uint32_t id) {
+  const Variable& variable = ptx_module_.variables[id];
+  // Dynamic shared memory is extern as well, but comes with the launch.
+  if (variable.linkage == Linkage::kExtern &&
+      variable.space != VarSpace::kShared) {
+    Fail("'" + std::string(variable.name) +
+         "' is declared but defined nowhere");
+  }
+  return module_.GlobalOf(id);
 }
 
 llvm::Value* FunctionLowering::LocalStorage(std::uint32_t id) {

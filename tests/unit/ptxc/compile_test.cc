@@ -232,6 +232,29 @@ TEST(Compile, AnUndefinedFunctionIsNamed) {
   EXPECT_THAT(c.errors[0], HasSubstr("elsewhere"));
 }
 
+TEST(Compile, AnUndefinedVariableIsNamed) {
+  const Compiled c = Compile(
+      Module(".extern .global .u32 elsewhere;\n" +
+             Kernel("k", "  st.global.u32 [elsewhere], 1;\n")),
+      CERBERUS_PTXC_EMIT_HSACO);
+  EXPECT_EQ(c.status, CERBERUS_PTXC_UNSUPPORTED);
+  ASSERT_THAT(c.errors, SizeIs(1));
+  EXPECT_THAT(c.errors[0], HasSubstr("elsewhere"));
+}
+
+TEST(Compile, KeepGoingAlsoPastKernelsThatDoNotParse) {
+  const Compiled c = Compile(
+      Module(Kernel("good", kStore) +
+             Kernel("bad", "  frobnicate.u32 %r0;\n")),
+      CERBERUS_PTXC_EMIT_HSACO, true);
+  EXPECT_EQ(c.status, CERBERUS_PTXC_SOME_KERNELS_FAILED);
+  EXPECT_THAT(c.kernels, ElementsAre("good"));
+  EXPECT_THAT(c.failed, ElementsAre("bad"));
+  EXPECT_THAT(c.errors, IsEmpty());
+  ASSERT_THAT(c.warnings, SizeIs(1));
+  EXPECT_THAT(c.warnings[0], HasSubstr("frobnicate"));
+}
+
 TEST(Compile, BadPtxIsBadPtx) {
   EXPECT_EQ(Compile("hello", CERBERUS_PTXC_EMIT_HSACO).status,
             CERBERUS_PTXC_BAD_PTX);
