@@ -357,6 +357,85 @@ TEST_F(ModuleTest, ContextBlockIsSetWhenAModuleAsksForIt) {
   EXPECT_EQ(CU(cuCtxSynchronize)(), CUDA_ERROR_ASSERT);
 }
 
+// A printed record is written to stdout by the calls that wait, a failed
+// assertion is said as CUDA says it, and the limits size ring and heap.
+TEST_F(ModuleTest, ServicesOfTheContextBlock) {
+  Fake().globals["__cerberus_ctx"] = std::vector<std::uint8_t>(8);
+  ASSERT_EQ(CU(cuCtxSetLimit)(CU_LIMIT_PRINTF_FIFO_SIZE, 64 << 10),
+            CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuCtxSetLimit)(CU_LIMIT_MALLOC_HEAP_SIZE, 2 << 20),
+            CUDA_SUCCESS);
+  const CUfunction function = Function(Object({SimpleKernel("k")}), "k");
+  std::uint64_t pointer = 1;
+  void* params[] = {&pointer};
+  const auto launch = [&] {
+    return CU(cuLaunchKernel)(function, 1, 1, 1, 1, 1, 1, 0, nullptr, params,
+                              nullptr);
+  };
+  ASSERT_EQ(launch(), CUDA_SUCCESS);
+  auto* block = *reinterpret_cast<std::uint64_t**>(
+      Fake().globals["__cerberus_ctx"].data());
+  EXPECT_GE(block[3], 64u << 10);
+  EXPECT_GE(block[5], 2u << 20);
+  auto* heap = reinterpret_cast<std::uint64_t*>(block[4]);
+  for (int i = 0; i < 136; ++i) EXPECT_EQ(heap[i], 0u) << i;
+
+  const auto print = [&](char letter) {
+    auto* ring = reinterpret_cast<std::uint64_t*>(block[2]);
+    std::uint64_t* at = ring + 4 + ring[0] % (block[3] / 8);
+    at[0] = std::uint64_t{3} << 32 | 24;  // 3 bytes of format in 24 bytes
+    std::memcpy(at + 1, "<%c", 3);
+    at[2] = static_cast<unsigned char>(letter);
+    ring[0] += 3;
+  };
+  testing::internal::CaptureStdout();
+  print('a');
+  EXPECT_EQ(CU(cuCtxSynchronize)(), CUDA_SUCCESS);
+  print('b');
+  EXPECT_EQ(CU(cuStreamSynchronize)(nullptr), CUDA_SUCCESS);
+  print('c');
+  int word = 0;
+  EXPECT_EQ(CU(cuMemcpyDtoH_v2)(&word, reinterpret_cast<CUdeviceptr>(heap), 4),
+            CUDA_SUCCESS);
+  print('d');
+  EXPECT_EQ(launch(), CUDA_SUCCESS);
+  print('e');
+  EXPECT_EQ(CU(cuCtxSetLimit)(CU_LIMIT_PRINTF_FIFO_SIZE, 256 << 10),
+            CUDA_SUCCESS);
+  EXPECT_GE(block[3], 256u << 10);
+  print('f');
+  EXPECT_EQ(CU(cuCtxSynchronize)(), CUDA_SUCCESS);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "<a<b<c<d<e<f");
+
+  EXPECT_EQ(CU(cuCtxSetLimit)(CU_LIMIT_MALLOC_HEAP_SIZE, 4 << 20),
+            CUDA_SUCCESS);
+  EXPECT_GE(block[5], 4u << 20);
+  *reinterpret_cast<std::uint64_t*>(block[4]) = 64;  // something is allocated
+  EXPECT_EQ(CU(cuCtxSetLimit)(CU_LIMIT_MALLOC_HEAP_SIZE, 2 << 20),
+            CUDA_ERROR_INVALID_VALUE);
+  std::size_t limit = 0;
+  EXPECT_EQ(CU(cuCtxGetLimit)(&limit, CU_LIMIT_MALLOC_HEAP_SIZE),
+            CUDA_SUCCESS);
+  EXPECT_EQ(limit, 4u << 20);
+
+  struct {
+    std::uint32_t kind, line, block[3], thread[3];
+    const char *kernel, *message, *file, *function;
+  } record = {0x80000002u, 7, {1, 2, 3}, {4, 5, 6}, "k",
+              "n < 3",     "a.cu", "void k(int)"};
+  static_assert(sizeof record == 64);
+  void* place = reinterpret_cast<void*>(block[1]);
+  std::memcpy(place, &record, sizeof record);
+  EXPECT_EQ(CU(cuCtxSynchronize)(), CUDA_SUCCESS);  // still being written
+  record.kind = 2;
+  std::memcpy(place, &record, sizeof record);
+  StderrCapture capture;
+  EXPECT_EQ(CU(cuCtxSynchronize)(), CUDA_ERROR_ASSERT);
+  EXPECT_EQ(capture.Text(),
+            "a.cu:7: void k(int): block: [1,2,3], thread: [4,5,6] Assertion "
+            "`n < 3` failed.\n");
+}
+
 TEST_F(ModuleTest, LibrariesOutliveAReset) {
   const Bytes image = Object({SimpleKernel("k")}).Build();
   CUlibrary library = nullptr;
