@@ -262,23 +262,7 @@ void Program::Decode(const Op* slot) {
     }
     handler = scratch.handler.load(std::memory_order_relaxed);
   }
-  op->fn = scratch.fn;
-  op->flags = scratch.flags;
-  op->nsrc = scratch.nsrc;
-  op->omod = scratch.omod;
-  op->env = scratch.env;
-  op->klass = scratch.klass;
-  op->wait = scratch.wait;
-  op->aux0 = scratch.aux0;
-  op->aux1 = scratch.aux1;
-  op->aux = scratch.aux;
-  op->offset = scratch.offset;
-  op->dpp = scratch.dpp;
-  op->second = scratch.second;
-  op->data = scratch.data;
-  op->dst = scratch.dst;
-  op->sdst = scratch.sdst;
-  op->src = scratch.src;
+  op->CopyFrom(scratch);
   op->handler.store(handler, std::memory_order_release);
 }
 

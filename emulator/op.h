@@ -168,6 +168,28 @@ struct Op {
   const void* data = nullptr;  // the handler's own
   Operand dst, sdst;
   std::array<Operand, 4> src;
+
+  // Everything but the handler.
+  void CopyFrom(const Op& o) {
+    fn = o.fn;
+    flags = o.flags;
+    dwords = o.dwords;
+    nsrc = o.nsrc;
+    omod = o.omod;
+    env = o.env;
+    klass = o.klass;
+    wait = o.wait;
+    aux0 = o.aux0;
+    aux1 = o.aux1;
+    aux = o.aux;
+    offset = o.offset;
+    dpp = o.dpp;
+    second = o.second;
+    data = o.data;
+    dst = o.dst;
+    sdst = o.sdst;
+    src = o.src;
+  }
 };
 
 }  // namespace cerberus::emulator

@@ -400,87 +400,39 @@ void BarrierWait(Wave& w, const Op& op) {
 // source 1, 4: source 2, 8: destination). Vector instructions between the two
 // are run here, on copies with other register numbers, so that all others need
 // not look.
-void GprIndexMode(Wave& w, const Op& op);
-void ShiftRegister(Operand* o, u32 by) {
-  if (!o->vgpr()) return;
-  if (u32{o->reg} + by >= 256) Throw("register index is out of range");
-  o->reg = static_cast<u16>(o->reg + by);
-}
-void RunIndexed(Wave& w) {
-  while (true) {
-    const Op* const next = w.next;
-    if (next->handler.load(std::memory_order_acquire) == nullptr) {
-      w.program->Decode(next);
-    }
-    const Handler handler = next->handler.load(std::memory_order_acquire);
-    if (next->klass != OpClass::kValu && next->klass != OpClass::kValuF64 &&
-        next->klass != OpClass::kTranscendental) {
-      // Only what ends or changes the indexing may stand among them.
-      if (handler != GprIndexMode && handler != Nothing) {
-        w.current = next;
-        Throw("instruction is not implemented under register indexing");
-      }
-      if (handler == GprIndexMode) return;
-      w.next = next + next->dwords;
-      continue;
-    }
-    const u32 index = w.sgpr[kM0] & 0xff, mode = w.gpr_index_mode;
-    Op op;
-    op.handler.store(handler);
-    op.fn = next->fn;
-    op.flags = next->flags;
-    op.dwords = next->dwords;
-    op.nsrc = next->nsrc;
-    op.omod = next->omod;
-    op.env = next->env;
-    op.klass = next->klass;
-    op.aux0 = next->aux0;
-    op.aux1 = next->aux1;
-    op.aux = next->aux;
-    op.offset = next->offset;
-    op.dpp = next->dpp;
-    op.second = next->second;
-    op.data = next->data;
-    op.dst = next->dst;
-    op.sdst = next->sdst;
-    op.src = next->src;
-    for (u32 i = 0; i < 3; ++i) {
-      if ((mode >> i & 1) != 0) ShiftRegister(&op.src[i], index);
-    }
-    if ((mode & 8) != 0) ShiftRegister(&op.dst, index);
-    w.current = next;
-    w.next = next + next->dwords;
-    handler(w, op);
-  }
-}
+// gfx9's register indexing: while it is on, M0[7:0] is added to the VGPR
+// numbers that M0[15:12] chooses: bit 0 to 2 the sources, bit 3 the result
+// (CDNA3 ISA, S_SET_GPR_IDX_ON).
 void GprIndexMode(Wave& w, const Op& op) {
-  u32 word;
-  std::memcpy(&word, reinterpret_cast<const void*>(w.program->AddressOf(&op)),
-              sizeof word);
   const Text& t = TextOf(op);
-  u32& m0 = w.sgpr[kM0];
   if (t.mnemonic == "s_set_gpr_idx_off") {
     w.gpr_index_mode = 0;
     return;
   }
-  if (t.mnemonic == "s_set_gpr_idx_mode") {
-    w.gpr_index_mode = word & 15;
-  } else {
-    // SOPC's first source, SOP1's only one: a register or an inline constant.
-    const u32 code = word & 0xff;
-    if (code > 192) {
-      Throw("instruction is not implemented by the emulator");
+  u32& m0 = w.sgpr[kM0];
+  const auto names = [&t] {
+    static constexpr std::string_view kNames[] = {"SRC0", "SRC1", "SRC2",
+                                                  "DST"};
+    u32 bits = 0;
+    for (u32 i = 0; i < 4; ++i) {
+      if (t.rest.find(kNames[i]) != std::string::npos) bits |= 1u << i;
     }
-    const u32 index = code >= 128 ? code - 128 : w.sgpr[code];
+    return bits;
+  };
+  if (t.mnemonic != "s_set_gpr_idx_mode") {
+    if (t.operands.empty()) Throw("malformed s_set_gpr_idx");
+    i64 number = 0;
+    const u32 index =
+        ParseInt(t.operands[0], &number)
+            ? static_cast<u32>(number)
+            : ReadScalar(w, w.program->ParseOperand(t.operands[0],
+                                                    Type::kB32));
     m0 = (m0 & ~0xffu) | (index & 0xff);
-    if (t.mnemonic == "s_set_gpr_idx_on") {
-      w.gpr_index_mode = word >> 8 & 15;
-    } else if (w.gpr_index_mode == 0) {
-      return;  // s_set_gpr_idx_idx while indexing is off
-    }
   }
-  m0 = (m0 & ~0xf000u) | w.gpr_index_mode << 12;
-  RunIndexed(w);
+  if (t.mnemonic != "s_set_gpr_idx_idx") {
+    m0 = (m0 & ~0xf000u) | names() << 12;
+  }
+  if (t.mnemonic == "s_set_gpr_idx_on") w.gpr_index_mode = 1;
 }
 
 float FloorF(float v) { return IsNan(v) ? Quiet(v) : std::floor(v); }
@@ -982,7 +934,10 @@ const Row kRows[] = {
     {"s_sleep", Raw(Sleep)},
     {"s_sleep_var", Raw(Sleep)},
     {"s_set_gpr_idx_on", Raw(GprIndexMode)},
+    {"s_set_gpr_idx_on", Raw(GprIndexMode)},
     {"s_set_gpr_idx_off", Raw(GprIndexMode)},
+    {"s_set_gpr_idx_idx", Raw(GprIndexMode)},
+    {"s_set_gpr_idx_mode", Raw(GprIndexMode)},
     {"s_set_gpr_idx_mode", Raw(GprIndexMode)},
     {"s_set_gpr_idx_idx", Raw(GprIndexMode)},
 };

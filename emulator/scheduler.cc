@@ -162,6 +162,23 @@ void Report(Launch& launch, Wave& w, const FaultError& e) {
   launch.wake.notify_all();
 }
 
+// An instruction under gfx9's register indexing.
+void ExecIndexed(Wave& w, const Op& op, Handler handler) {
+  const u32 index = w.sgpr[kM0] & 0xff, chosen = w.sgpr[kM0] >> 12 & 15;
+  Op moved;
+  moved.CopyFrom(op);
+  const auto move = [&](Operand& o, bool on) {
+    if (!on || !o.vgpr() || o.reg >= 256) return;
+    if (o.reg + index + o.regs > 256) {
+      Throw("indexed register is out of range");
+    }
+    o.reg = static_cast<u16>(o.reg + index);
+  };
+  for (u32 i = 0; i < 3; ++i) move(moved.src[i], (chosen >> i & 1) != 0);
+  move(moved.dst, (chosen >> 3 & 1) != 0);
+  handler(w, moved);
+}
+
 // Runs one wave until it ends, blocks or has used its quantum.
 void RunWave(Launch& launch, Wave& w, u64 quantum) {
   w.state = WaveState::kRunning;
@@ -181,7 +198,11 @@ void RunWave(Launch& launch, Wave& w, u64 quantum) {
         CheckPending(w, *op);
       }
       w.next = op + op->dwords;
-      handler(w, *op);
+      if (w.gpr_index_mode != 0 && op->fn != nullptr) [[unlikely]] {
+        ExecIndexed(w, *op, handler);
+      } else {
+        handler(w, *op);
+      }
       if (check && op->wait != Wait::kNone) NotePending(w, *op);
       ++counts[static_cast<std::size_t>(op->klass)];
       lane_instructions += op->klass == OpClass::kSalu ||

@@ -91,10 +91,8 @@ struct Wave {
   bool check_waits = false;
   bool counting = false;  // counters are asked for
   u32 gpr_index_mode = 0;   // gfx9's s_set_gpr_idx_on
-  u32 gpr_index = 0;
   u32 barrier_signalled = 0;  // gfx12 split barriers
   u32 barrier_generation = 0;
-  u64 trap_handler = 0;
 
   alignas(64) u32 sgpr[kNumSlots] = {};
   alignas(64) u32 mask[64] = {};  // EXEC as all-ones or 0 per lane
