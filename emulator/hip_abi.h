@@ -38,8 +38,7 @@ using hipGraphExec_t = struct hipGraphExec*;
 
 // Handles with a meaning of their own.
 inline const hipStream_t kHipStreamLegacy = reinterpret_cast<hipStream_t>(1);
-inline const hipStream_t kHipStreamPerThread =
-    reinterpret_cast<hipStream_t>(2);
+inline const hipStream_t kHipStreamPerThread = reinterpret_cast<hipStream_t>(2);
 
 // Tags in the `extra` list of hipModuleLaunchKernel.
 enum : std::uintptr_t {

@@ -44,8 +44,7 @@ hipError_t CheckSide(const void* pointer, std::size_t bytes, Side side,
   }
   const std::uint64_t offset =
       reinterpret_cast<std::uint64_t>(pointer) - block->address;
-  if (block->kind != MemoryKind::kRegistered &&
-      bytes > block->size - offset) {
+  if (block->kind != MemoryKind::kRegistered && bytes > block->size - offset) {
     return hipErrorInvalidValue;
   }
   return hipSuccess;
@@ -53,7 +52,9 @@ hipError_t CheckSide(const void* pointer, std::size_t bytes, Side side,
 
 bool SidesOf(std::uint32_t kind, Side* src, Side* dst) {
   switch (kind) {
-    case hipMemcpyHostToHost: *src = *dst = Side::kHost; return true;
+    case hipMemcpyHostToHost:
+      *src = *dst = Side::kHost;
+      return true;
     case hipMemcpyHostToDevice:
       *src = Side::kHost;
       *dst = Side::kDevice;
@@ -66,16 +67,19 @@ bool SidesOf(std::uint32_t kind, Side* src, Side* dst) {
     case hipMemcpyDeviceToDeviceNoCU:
       *src = *dst = Side::kDevice;
       return true;
-    case hipMemcpyDefault: *src = *dst = Side::kAny; return true;
-    default: return false;
+    case hipMemcpyDefault:
+      *src = *dst = Side::kAny;
+      return true;
+    default:
+      return false;
   }
 }
 
 // Runs or queues a copy. From and to pageable memory an asynchronous copy
 // behaves as CUDA's and HIP's do: the source is read before the call returns,
 // a destination is written before it returns.
-hipError_t DoCopy(Copy3D copy, Side src_side, Side dst_side,
-                  hipStream_t handle, bool async) {
+hipError_t DoCopy(Copy3D copy, Side src_side, Side dst_side, hipStream_t handle,
+                  bool async) {
   Gpu* gpu = nullptr;
   hipError_t error = CheckCurrent(&gpu);
   if (error != hipSuccess) return error;
@@ -133,9 +137,8 @@ hipError_t Copy1D(void* dst, const void* src, std::size_t bytes,
 }
 
 hipError_t Copy2D(void* dst, std::size_t dst_pitch, const void* src,
-                  std::size_t src_pitch, std::size_t width,
-                  std::size_t height, std::uint32_t kind, hipStream_t stream,
-                  bool async) {
+                  std::size_t src_pitch, std::size_t width, std::size_t height,
+                  std::uint32_t kind, hipStream_t stream, bool async) {
   Side src_side, dst_side;
   if (!SidesOf(kind, &src_side, &dst_side)) {
     return hipErrorInvalidMemcpyDirection;
@@ -177,13 +180,12 @@ bool SideOfType(std::uint32_t type, void* host, void* device, Side* side,
   return true;
 }
 
-hipError_t CopyParam2D(const hip_Memcpy2D* p, hipStream_t stream,
-                       bool async) {
+hipError_t CopyParam2D(const hip_Memcpy2D* p, hipStream_t stream, bool async) {
   if (p == nullptr) return hipErrorInvalidValue;
   Side src_side, dst_side;
   std::uint8_t *src = nullptr, *dst = nullptr;
-  if (!SideOfType(p->srcMemoryType, const_cast<void*>(p->srcHost),
-                  p->srcDevice, &src_side, &src) ||
+  if (!SideOfType(p->srcMemoryType, const_cast<void*>(p->srcHost), p->srcDevice,
+                  &src_side, &src) ||
       !SideOfType(p->dstMemoryType, p->dstHost, p->dstDevice, &dst_side,
                   &dst)) {
     return hipErrorInvalidValue;
@@ -195,10 +197,8 @@ hipError_t CopyParam2D(const hip_Memcpy2D* p, hipStream_t stream,
   if (copy.width == 0 || copy.height == 0) return hipSuccess;
   if (src == nullptr || dst == nullptr) return hipErrorInvalidValue;
   // A pitch of 0 means rows without gaps.
-  copy.src_pitch =
-      p->srcPitch != 0 ? p->srcPitch : p->srcXInBytes + copy.width;
-  copy.dst_pitch =
-      p->dstPitch != 0 ? p->dstPitch : p->dstXInBytes + copy.width;
+  copy.src_pitch = p->srcPitch != 0 ? p->srcPitch : p->srcXInBytes + copy.width;
+  copy.dst_pitch = p->dstPitch != 0 ? p->dstPitch : p->dstXInBytes + copy.width;
   if (p->srcXInBytes + copy.width > copy.src_pitch ||
       p->dstXInBytes + copy.width > copy.dst_pitch) {
     return hipErrorInvalidValue;
@@ -213,8 +213,8 @@ hipError_t CopyDrv3D(const Params* p, hipStream_t stream, bool async) {
   if (p == nullptr) return hipErrorInvalidValue;
   Side src_side, dst_side;
   std::uint8_t *src = nullptr, *dst = nullptr;
-  if (!SideOfType(p->srcMemoryType, const_cast<void*>(p->srcHost),
-                  p->srcDevice, &src_side, &src) ||
+  if (!SideOfType(p->srcMemoryType, const_cast<void*>(p->srcHost), p->srcDevice,
+                  &src_side, &src) ||
       !SideOfType(p->dstMemoryType, p->dstHost, p->dstDevice, &dst_side,
                   &dst)) {
     return hipErrorInvalidValue;
@@ -227,10 +227,8 @@ hipError_t CopyDrv3D(const Params* p, hipStream_t stream, bool async) {
     return hipSuccess;
   }
   if (src == nullptr || dst == nullptr) return hipErrorInvalidValue;
-  copy.src_pitch =
-      p->srcPitch != 0 ? p->srcPitch : p->srcXInBytes + copy.width;
-  copy.dst_pitch =
-      p->dstPitch != 0 ? p->dstPitch : p->dstXInBytes + copy.width;
+  copy.src_pitch = p->srcPitch != 0 ? p->srcPitch : p->srcXInBytes + copy.width;
+  copy.dst_pitch = p->dstPitch != 0 ? p->dstPitch : p->dstXInBytes + copy.width;
   copy.src_slice = copy.src_pitch *
                    (p->srcHeight != 0 ? p->srcHeight : p->srcY + copy.height);
   copy.dst_slice = copy.dst_pitch *
@@ -248,11 +246,10 @@ hipError_t CopyDrv3D(const Params* p, hipStream_t stream, bool async) {
 
 hipError_t CopyDrv3DAnyVersion(const void* params, hipStream_t stream,
                                bool async) {
-  return ApiMajor() < 6
-             ? CopyDrv3D(static_cast<const HipMemcpy3DV5*>(params), stream,
-                         async)
-             : CopyDrv3D(static_cast<const HIP_MEMCPY3D*>(params), stream,
-                         async);
+  return ApiMajor() < 6 ? CopyDrv3D(static_cast<const HipMemcpy3DV5*>(params),
+                                    stream, async)
+                        : CopyDrv3D(static_cast<const HIP_MEMCPY3D*>(params),
+                                    stream, async);
 }
 
 hipError_t CopyParms3D(const hipMemcpy3DParms* p, hipStream_t stream,
@@ -330,10 +327,10 @@ hipError_t DoFill(const Fill& fill, hipStream_t handle, bool async) {
   std::optional<std::uint64_t> bytes = CheckedMul(fill.width, fill.element);
   if (!bytes) return hipErrorInvalidValue;
   bool pageable = false;
-  error = CheckSide(fill.dst,
-                    (fill.depth - 1) * fill.slice +
-                        (fill.height - 1) * fill.pitch + *bytes,
-                    Side::kDevice, &pageable);
+  error = CheckSide(
+      fill.dst,
+      (fill.depth - 1) * fill.slice + (fill.height - 1) * fill.pitch + *bytes,
+      Side::kDevice, &pageable);
   if (error != hipSuccess) return error;
   if (!async) {
     if (IsCapturing(stream)) return hipErrorStreamCaptureUnsupported;
@@ -415,9 +412,8 @@ HIP_API hipError_t hipMemcpy(void* dst, const void* src, std::size_t bytes,
                              std::uint32_t kind) {
   return Return(Copy1D(dst, src, bytes, kind, nullptr, false));
 }
-HIP_API hipError_t hipMemcpyAsync(void* dst, const void* src,
-                                  std::size_t bytes, std::uint32_t kind,
-                                  hipStream_t stream) {
+HIP_API hipError_t hipMemcpyAsync(void* dst, const void* src, std::size_t bytes,
+                                  std::uint32_t kind, hipStream_t stream) {
   return Return(Copy1D(dst, src, bytes, kind, stream, true));
 }
 HIP_API hipError_t hipMemcpyWithStream(void* dst, const void* src,
@@ -427,13 +423,11 @@ HIP_API hipError_t hipMemcpyWithStream(void* dst, const void* src,
 }
 HIP_API hipError_t hipMemcpyHtoD(hipDeviceptr_t dst, const void* src,
                                  std::size_t bytes) {
-  return Return(
-      Copy1D(dst, src, bytes, hipMemcpyHostToDevice, nullptr, false));
+  return Return(Copy1D(dst, src, bytes, hipMemcpyHostToDevice, nullptr, false));
 }
 HIP_API hipError_t hipMemcpyDtoH(void* dst, hipDeviceptr_t src,
                                  std::size_t bytes) {
-  return Return(
-      Copy1D(dst, src, bytes, hipMemcpyDeviceToHost, nullptr, false));
+  return Return(Copy1D(dst, src, bytes, hipMemcpyDeviceToHost, nullptr, false));
 }
 HIP_API hipError_t hipMemcpyDtoD(hipDeviceptr_t dst, hipDeviceptr_t src,
                                  std::size_t bytes) {
@@ -450,8 +444,7 @@ HIP_API hipError_t hipMemcpyDtoHAsync(void* dst, hipDeviceptr_t src,
 }
 HIP_API hipError_t hipMemcpyDtoDAsync(hipDeviceptr_t dst, hipDeviceptr_t src,
                                       std::size_t bytes, hipStream_t stream) {
-  return Return(
-      Copy1D(dst, src, bytes, hipMemcpyDeviceToDevice, stream, true));
+  return Return(Copy1D(dst, src, bytes, hipMemcpyDeviceToDevice, stream, true));
 }
 
 HIP_API hipError_t hipMemcpyPeer(void* dst, int dst_device, const void* src,
@@ -470,8 +463,7 @@ HIP_API hipError_t hipMemcpyPeerAsync(void* dst, int dst_device,
       Runtime::Get().gpu(src_device) == nullptr) {
     return Return(hipErrorInvalidDevice);
   }
-  return Return(
-      Copy1D(dst, src, bytes, hipMemcpyDeviceToDevice, stream, true));
+  return Return(Copy1D(dst, src, bytes, hipMemcpyDeviceToDevice, stream, true));
 }
 
 HIP_API hipError_t hipMemcpy2D(void* dst, std::size_t dst_pitch,
@@ -508,19 +500,18 @@ HIP_API hipError_t hipMemcpy3DAsync(const hipMemcpy3DParms* params,
 HIP_API hipError_t hipDrvMemcpy3D(const void* params) {
   return Return(CopyDrv3DAnyVersion(params, nullptr, false));
 }
-HIP_API hipError_t hipDrvMemcpy3DAsync(const void* params,
-                                       hipStream_t stream) {
+HIP_API hipError_t hipDrvMemcpy3DAsync(const void* params, hipStream_t stream) {
   return Return(CopyDrv3DAnyVersion(params, stream, true));
 }
 
 HIP_API hipError_t hipMemset(void* dst, int value, std::size_t bytes) {
-  return Return(Fill1D(dst, static_cast<std::uint32_t>(value), 1, bytes,
-                       nullptr, false));
+  return Return(
+      Fill1D(dst, static_cast<std::uint32_t>(value), 1, bytes, nullptr, false));
 }
 HIP_API hipError_t hipMemsetAsync(void* dst, int value, std::size_t bytes,
                                   hipStream_t stream) {
-  return Return(Fill1D(dst, static_cast<std::uint32_t>(value), 1, bytes,
-                       stream, true));
+  return Return(
+      Fill1D(dst, static_cast<std::uint32_t>(value), 1, bytes, stream, true));
 }
 HIP_API hipError_t hipMemsetD8(hipDeviceptr_t dst, unsigned char value,
                                std::size_t count) {
@@ -540,13 +531,13 @@ HIP_API hipError_t hipMemsetD16Async(hipDeviceptr_t dst, unsigned short value,
 }
 HIP_API hipError_t hipMemsetD32(hipDeviceptr_t dst, int value,
                                 std::size_t count) {
-  return Return(Fill1D(dst, static_cast<std::uint32_t>(value), 4, count,
-                       nullptr, false));
+  return Return(
+      Fill1D(dst, static_cast<std::uint32_t>(value), 4, count, nullptr, false));
 }
 HIP_API hipError_t hipMemsetD32Async(hipDeviceptr_t dst, int value,
                                      std::size_t count, hipStream_t stream) {
-  return Return(Fill1D(dst, static_cast<std::uint32_t>(value), 4, count,
-                       stream, true));
+  return Return(
+      Fill1D(dst, static_cast<std::uint32_t>(value), 4, count, stream, true));
 }
 HIP_API hipError_t hipMemset2D(void* dst, std::size_t pitch, int value,
                                std::size_t width, std::size_t height) {
@@ -564,8 +555,7 @@ HIP_API hipError_t hipMemsetD2D8(hipDeviceptr_t dst, std::size_t pitch,
 }
 HIP_API hipError_t hipMemsetD2D8Async(hipDeviceptr_t dst, std::size_t pitch,
                                       unsigned char value, std::size_t width,
-                                      std::size_t height,
-                                      hipStream_t stream) {
+                                      std::size_t height, hipStream_t stream) {
   return Return(Fill2D(dst, pitch, value, 1, width, height, stream, true));
 }
 HIP_API hipError_t hipMemsetD2D16(hipDeviceptr_t dst, std::size_t pitch,
@@ -574,9 +564,8 @@ HIP_API hipError_t hipMemsetD2D16(hipDeviceptr_t dst, std::size_t pitch,
   return Return(Fill2D(dst, pitch, value, 2, width, height, nullptr, false));
 }
 HIP_API hipError_t hipMemsetD2D16Async(hipDeviceptr_t dst, std::size_t pitch,
-                                       unsigned short value,
-                                       std::size_t width, std::size_t height,
-                                       hipStream_t stream) {
+                                       unsigned short value, std::size_t width,
+                                       std::size_t height, hipStream_t stream) {
   return Return(Fill2D(dst, pitch, value, 2, width, height, stream, true));
 }
 HIP_API hipError_t hipMemsetD2D32(hipDeviceptr_t dst, std::size_t pitch,
@@ -587,13 +576,11 @@ HIP_API hipError_t hipMemsetD2D32(hipDeviceptr_t dst, std::size_t pitch,
 }
 HIP_API hipError_t hipMemsetD2D32Async(hipDeviceptr_t dst, std::size_t pitch,
                                        unsigned value, std::size_t width,
-                                       std::size_t height,
-                                       hipStream_t stream) {
+                                       std::size_t height, hipStream_t stream) {
   return Return(Fill2D(dst, pitch, static_cast<int>(value), 4, width, height,
                        stream, true));
 }
-HIP_API hipError_t hipMemset3D(hipPitchedPtr dst, int value,
-                               hipExtent extent) {
+HIP_API hipError_t hipMemset3D(hipPitchedPtr dst, int value, hipExtent extent) {
   return Return(Fill3D(dst, value, extent, nullptr, false));
 }
 HIP_API hipError_t hipMemset3DAsync(hipPitchedPtr dst, int value,
@@ -622,16 +609,15 @@ HIP_API hipError_t hipGetSymbolSize(std::size_t* size, const void* symbol) {
 HIP_API hipError_t hipMemcpyToSymbol(const void* symbol, const void* src,
                                      std::size_t bytes, std::size_t offset,
                                      std::uint32_t kind) {
-  return Return(CopySymbol(symbol, const_cast<void*>(src), bytes, offset,
-                           kind, true, nullptr, false));
+  return Return(CopySymbol(symbol, const_cast<void*>(src), bytes, offset, kind,
+                           true, nullptr, false));
 }
 HIP_API hipError_t hipMemcpyToSymbolAsync(const void* symbol, const void* src,
-                                          std::size_t bytes,
-                                          std::size_t offset,
+                                          std::size_t bytes, std::size_t offset,
                                           std::uint32_t kind,
                                           hipStream_t stream) {
-  return Return(CopySymbol(symbol, const_cast<void*>(src), bytes, offset,
-                           kind, true, stream, true));
+  return Return(CopySymbol(symbol, const_cast<void*>(src), bytes, offset, kind,
+                           true, stream, true));
 }
 HIP_API hipError_t hipMemcpyFromSymbol(void* dst, const void* symbol,
                                        std::size_t bytes, std::size_t offset,

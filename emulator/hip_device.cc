@@ -60,10 +60,9 @@ void FillProperties(const Device& core, int ordinal,
   p.sharedMemPerBlockOptin = info.lds_bytes;
   p.sharedMemPerMultiprocessor = info.lds_bytes;
   p.maxSharedMemoryPerMultiProcessor = info.lds_bytes;
-  p.regsPerBlock = static_cast<int>(
-      std::min<std::uint32_t>(info.total_vgprs * info.wavefront_size *
-                                  std::max(info.simds_per_cu, 1u),
-                              65536));
+  p.regsPerBlock = static_cast<int>(std::min<std::uint32_t>(
+      info.total_vgprs * info.wavefront_size * std::max(info.simds_per_cu, 1u),
+      65536));
   p.regsPerMultiprocessor = static_cast<int>(
       info.total_vgprs * info.wavefront_size * info.simds_per_cu);
   p.warpSize = static_cast<int>(info.wavefront_size);
@@ -124,16 +123,30 @@ int Clamp(std::uint64_t value) {
 bool Attribute(const hipDeviceProp_tR0600& p, const TargetInfo& info,
                std::uint32_t attribute, int* out) {
   switch (attribute) {
-    case hipDeviceAttributeEccEnabled: *out = p.ECCEnabled; break;
-    case hipDeviceAttributeAccessPolicyMaxWindowSize: *out = 0; break;
-    case hipDeviceAttributeAsyncEngineCount: *out = p.asyncEngineCount; break;
-    case hipDeviceAttributeCanMapHostMemory: *out = p.canMapHostMemory; break;
+    case hipDeviceAttributeEccEnabled:
+      *out = p.ECCEnabled;
+      break;
+    case hipDeviceAttributeAccessPolicyMaxWindowSize:
+      *out = 0;
+      break;
+    case hipDeviceAttributeAsyncEngineCount:
+      *out = p.asyncEngineCount;
+      break;
+    case hipDeviceAttributeCanMapHostMemory:
+      *out = p.canMapHostMemory;
+      break;
     case hipDeviceAttributeCanUseHostPointerForRegisteredMem:
       *out = p.canUseHostPointerForRegisteredMem;
       break;
-    case hipDeviceAttributeClockRate: *out = p.clockRate; break;
-    case hipDeviceAttributeComputeMode: *out = p.computeMode; break;
-    case hipDeviceAttributeComputePreemptionSupported: *out = 0; break;
+    case hipDeviceAttributeClockRate:
+      *out = p.clockRate;
+      break;
+    case hipDeviceAttributeComputeMode:
+      *out = p.computeMode;
+      break;
+    case hipDeviceAttributeComputePreemptionSupported:
+      *out = 0;
+      break;
     case hipDeviceAttributeConcurrentKernels:
       *out = p.concurrentKernels;
       break;
@@ -143,60 +156,118 @@ bool Attribute(const hipDeviceProp_tR0600& p, const TargetInfo& info,
     case hipDeviceAttributeCooperativeLaunch:
       *out = p.cooperativeLaunch;
       break;
-    case hipDeviceAttributeCooperativeMultiDeviceLaunch: *out = 0; break;
-    case hipDeviceAttributeDeviceOverlap: *out = p.deviceOverlap; break;
+    case hipDeviceAttributeCooperativeMultiDeviceLaunch:
+      *out = 0;
+      break;
+    case hipDeviceAttributeDeviceOverlap:
+      *out = p.deviceOverlap;
+      break;
     case hipDeviceAttributeDirectManagedMemAccessFromHost:
       *out = p.directManagedMemAccessFromHost;
       break;
-    case hipDeviceAttributeGlobalL1CacheSupported: *out = 0; break;
+    case hipDeviceAttributeGlobalL1CacheSupported:
+      *out = 0;
+      break;
     case hipDeviceAttributeHostNativeAtomicSupported:
       *out = p.hostNativeAtomicSupported;
       break;
-    case hipDeviceAttributeIntegrated: *out = p.integrated; break;
-    case hipDeviceAttributeIsMultiGpuBoard: *out = 0; break;
-    case hipDeviceAttributeKernelExecTimeout: *out = 0; break;
-    case hipDeviceAttributeL2CacheSize: *out = p.l2CacheSize; break;
-    case hipDeviceAttributeLocalL1CacheSupported: *out = 0; break;
-    case hipDeviceAttributeComputeCapabilityMajor: *out = p.major; break;
-    case hipDeviceAttributeComputeCapabilityMinor: *out = p.minor; break;
-    case hipDeviceAttributeManagedMemory: *out = p.managedMemory; break;
+    case hipDeviceAttributeIntegrated:
+      *out = p.integrated;
+      break;
+    case hipDeviceAttributeIsMultiGpuBoard:
+      *out = 0;
+      break;
+    case hipDeviceAttributeKernelExecTimeout:
+      *out = 0;
+      break;
+    case hipDeviceAttributeL2CacheSize:
+      *out = p.l2CacheSize;
+      break;
+    case hipDeviceAttributeLocalL1CacheSupported:
+      *out = 0;
+      break;
+    case hipDeviceAttributeComputeCapabilityMajor:
+      *out = p.major;
+      break;
+    case hipDeviceAttributeComputeCapabilityMinor:
+      *out = p.minor;
+      break;
+    case hipDeviceAttributeManagedMemory:
+      *out = p.managedMemory;
+      break;
     case hipDeviceAttributeMaxBlocksPerMultiProcessor:
       *out = p.maxBlocksPerMultiProcessor;
       break;
-    case hipDeviceAttributeMaxBlockDimX: *out = p.maxThreadsDim[0]; break;
-    case hipDeviceAttributeMaxBlockDimY: *out = p.maxThreadsDim[1]; break;
-    case hipDeviceAttributeMaxBlockDimZ: *out = p.maxThreadsDim[2]; break;
-    case hipDeviceAttributeMaxGridDimX: *out = p.maxGridSize[0]; break;
-    case hipDeviceAttributeMaxGridDimY: *out = p.maxGridSize[1]; break;
-    case hipDeviceAttributeMaxGridDimZ: *out = p.maxGridSize[2]; break;
-    case hipDeviceAttributeMaxThreadsDim: *out = p.maxThreadsDim[0]; break;
+    case hipDeviceAttributeMaxBlockDimX:
+      *out = p.maxThreadsDim[0];
+      break;
+    case hipDeviceAttributeMaxBlockDimY:
+      *out = p.maxThreadsDim[1];
+      break;
+    case hipDeviceAttributeMaxBlockDimZ:
+      *out = p.maxThreadsDim[2];
+      break;
+    case hipDeviceAttributeMaxGridDimX:
+      *out = p.maxGridSize[0];
+      break;
+    case hipDeviceAttributeMaxGridDimY:
+      *out = p.maxGridSize[1];
+      break;
+    case hipDeviceAttributeMaxGridDimZ:
+      *out = p.maxGridSize[2];
+      break;
+    case hipDeviceAttributeMaxThreadsDim:
+      *out = p.maxThreadsDim[0];
+      break;
     case hipDeviceAttributeMaxThreadsPerBlock:
       *out = p.maxThreadsPerBlock;
       break;
     case hipDeviceAttributeMaxThreadsPerMultiProcessor:
       *out = p.maxThreadsPerMultiProcessor;
       break;
-    case hipDeviceAttributeMaxPitch: *out = Clamp(p.memPitch); break;
-    case hipDeviceAttributeMemoryBusWidth: *out = p.memoryBusWidth; break;
-    case hipDeviceAttributeMemoryClockRate: *out = p.memoryClockRate; break;
-    case hipDeviceAttributeMultiGpuBoardGroupID: *out = 0; break;
+    case hipDeviceAttributeMaxPitch:
+      *out = Clamp(p.memPitch);
+      break;
+    case hipDeviceAttributeMemoryBusWidth:
+      *out = p.memoryBusWidth;
+      break;
+    case hipDeviceAttributeMemoryClockRate:
+      *out = p.memoryClockRate;
+      break;
+    case hipDeviceAttributeMultiGpuBoardGroupID:
+      *out = 0;
+      break;
     case hipDeviceAttributeMultiprocessorCount:
     case hipDeviceAttributePhysicalMultiProcessorCount:
       *out = p.multiProcessorCount;
       break;
-    case hipDeviceAttributePageableMemoryAccess: *out = 0; break;
+    case hipDeviceAttributePageableMemoryAccess:
+      *out = 0;
+      break;
     case hipDeviceAttributePageableMemoryAccessUsesHostPageTables:
       *out = 0;
       break;
-    case hipDeviceAttributePciBusId: *out = p.pciBusID; break;
-    case hipDeviceAttributePciDeviceId: *out = p.pciDeviceID; break;
-    case hipDeviceAttributePciDomainId: *out = p.pciDomainID; break;
-    case hipDeviceAttributePersistingL2CacheMaxSize: *out = 0; break;
-    case hipDeviceAttributeMaxRegistersPerBlock: *out = p.regsPerBlock; break;
+    case hipDeviceAttributePciBusId:
+      *out = p.pciBusID;
+      break;
+    case hipDeviceAttributePciDeviceId:
+      *out = p.pciDeviceID;
+      break;
+    case hipDeviceAttributePciDomainId:
+      *out = p.pciDomainID;
+      break;
+    case hipDeviceAttributePersistingL2CacheMaxSize:
+      *out = 0;
+      break;
+    case hipDeviceAttributeMaxRegistersPerBlock:
+      *out = p.regsPerBlock;
+      break;
     case hipDeviceAttributeMaxRegistersPerMultiprocessor:
       *out = p.regsPerMultiprocessor;
       break;
-    case hipDeviceAttributeReservedSharedMemPerBlock: *out = 0; break;
+    case hipDeviceAttributeReservedSharedMemPerBlock:
+      *out = 0;
+      break;
     case hipDeviceAttributeMaxSharedMemoryPerBlock:
       *out = Clamp(p.sharedMemPerBlock);
       break;
@@ -216,7 +287,9 @@ bool Attribute(const hipDeviceProp_tR0600& p, const TargetInfo& info,
     case hipDeviceAttributeSurfaceAlignment:
       *out = Clamp(p.surfaceAlignment);
       break;
-    case hipDeviceAttributeTccDriver: *out = 0; break;
+    case hipDeviceAttributeTccDriver:
+      *out = 0;
+      break;
     case hipDeviceAttributeTextureAlignment:
       *out = Clamp(p.textureAlignment);
       break;
@@ -229,13 +302,27 @@ bool Attribute(const hipDeviceProp_tR0600& p, const TargetInfo& info,
     case hipDeviceAttributeTotalGlobalMem:
       *out = Clamp(p.totalGlobalMem);
       break;
-    case hipDeviceAttributeUnifiedAddressing: *out = 1; break;
-    case hipDeviceAttributeWarpSize: *out = p.warpSize; break;
-    case hipDeviceAttributeMemoryPoolsSupported: *out = 1; break;
-    case hipDeviceAttributeVirtualMemoryManagementSupported: *out = 0; break;
-    case hipDeviceAttributeHostRegisterSupported: *out = 1; break;
-    case hipDeviceAttributeMemoryPoolSupportedHandleTypes: *out = 0; break;
-    case hipDeviceAttributeHostNumaId: *out = -1; break;
+    case hipDeviceAttributeUnifiedAddressing:
+      *out = 1;
+      break;
+    case hipDeviceAttributeWarpSize:
+      *out = p.warpSize;
+      break;
+    case hipDeviceAttributeMemoryPoolsSupported:
+      *out = 1;
+      break;
+    case hipDeviceAttributeVirtualMemoryManagementSupported:
+      *out = 0;
+      break;
+    case hipDeviceAttributeHostRegisterSupported:
+      *out = 1;
+      break;
+    case hipDeviceAttributeMemoryPoolSupportedHandleTypes:
+      *out = 0;
+      break;
+    case hipDeviceAttributeHostNumaId:
+      *out = -1;
+      break;
     case hipDeviceAttributeClockInstructionRate:
     case hipDeviceAttributeWallClockRate:
       *out = p.clockInstructionRate;
@@ -246,16 +333,30 @@ bool Attribute(const hipDeviceProp_tR0600& p, const TargetInfo& info,
     case hipDeviceAttributeCooperativeMultiDeviceUnmatchedSharedMem:
       *out = 0;
       break;
-    case hipDeviceAttributeIsLargeBar: *out = p.isLargeBar; break;
-    case hipDeviceAttributeAsicRevision: *out = p.asicRevision; break;
-    case hipDeviceAttributeCanUseStreamWaitValue: *out = 1; break;
-    case hipDeviceAttributeImageSupport: *out = 0; break;
-    case hipDeviceAttributeFineGrainSupport: *out = 1; break;
-    case hipDeviceAttributeNumberOfXccs: *out = 1; break;
+    case hipDeviceAttributeIsLargeBar:
+      *out = p.isLargeBar;
+      break;
+    case hipDeviceAttributeAsicRevision:
+      *out = p.asicRevision;
+      break;
+    case hipDeviceAttributeCanUseStreamWaitValue:
+      *out = 1;
+      break;
+    case hipDeviceAttributeImageSupport:
+      *out = 0;
+      break;
+    case hipDeviceAttributeFineGrainSupport:
+      *out = 1;
+      break;
+    case hipDeviceAttributeNumberOfXccs:
+      *out = 1;
+      break;
     case hipDeviceAttributeMaxAvailableVgprsPerThread:
       *out = info.major == 9 ? 512 : 256;
       break;
-    case hipDeviceAttributePciChipId: *out = 0; break;
+    case hipDeviceAttributePciChipId:
+      *out = 0;
+      break;
     default:
       // Textures and surfaces: known, and none are offered.
       if (attribute >= hipDeviceAttributeMaxSurface1D &&
@@ -275,8 +376,7 @@ using namespace cerberus::emulator::hip;
 
 HIP_API hipError_t hipInit(unsigned flags) {
   if (flags != 0) return Return(hipErrorInvalidValue);
-  return Return(Runtime::Get().gpus().empty() ? hipErrorNoDevice
-                                              : hipSuccess);
+  return Return(Runtime::Get().gpus().empty() ? hipErrorNoDevice : hipSuccess);
 }
 
 HIP_API hipError_t hipDriverGetVersion(int* version) {
@@ -326,10 +426,9 @@ HIP_API hipError_t hipDeviceGetAttribute(int* value, std::uint32_t attribute,
   if (value == nullptr) return Return(hipErrorInvalidValue);
   Gpu* gpu = Runtime::Get().gpu(ordinal);
   if (gpu == nullptr) return Return(hipErrorInvalidDevice);
-  return Return(
-      Attribute(gpu->properties, gpu->core->info(), attribute, value)
-          ? hipSuccess
-          : hipErrorInvalidValue);
+  return Return(Attribute(gpu->properties, gpu->core->info(), attribute, value)
+                    ? hipSuccess
+                    : hipErrorInvalidValue);
 }
 
 HIP_API hipError_t hipGetDevicePropertiesR0600(hipDeviceProp_tR0600* out,
@@ -378,8 +477,8 @@ HIP_API hipError_t hipGetDevicePropertiesR0000(hipDeviceProp_tR0000* out,
   old.maxSharedMemoryPerMultiProcessor = p.maxSharedMemoryPerMultiProcessor;
   old.canMapHostMemory = p.canMapHostMemory;
   // 1100 for gfx1100, 910 for gfx90a: the number HIP 5 still filled.
-  old.gcnArch = static_cast<int>(info.major * 100 + info.minor * 10 +
-                                 info.stepping);
+  old.gcnArch =
+      static_cast<int>(info.major * 100 + info.minor * 10 + info.stepping);
   old.cooperativeLaunch = p.cooperativeLaunch;
   old.memPitch = p.memPitch;
   old.textureAlignment = p.textureAlignment;
@@ -536,17 +635,20 @@ namespace {
 
 std::size_t* LimitOf(Gpu* gpu, std::uint32_t limit) {
   switch (limit) {
-    case hipLimitStackSize: return &gpu->stack_limit;
-    case hipLimitPrintfFifoSize: return &gpu->printf_limit;
-    case hipLimitMallocHeapSize: return &gpu->heap_limit;
-    default: return nullptr;
+    case hipLimitStackSize:
+      return &gpu->stack_limit;
+    case hipLimitPrintfFifoSize:
+      return &gpu->printf_limit;
+    case hipLimitMallocHeapSize:
+      return &gpu->heap_limit;
+    default:
+      return nullptr;
   }
 }
 
 }  // namespace
 
-HIP_API hipError_t hipDeviceGetLimit(std::size_t* value,
-                                     std::uint32_t limit) {
+HIP_API hipError_t hipDeviceGetLimit(std::size_t* value, std::uint32_t limit) {
   Gpu* gpu = nullptr;
   hipError_t error = CheckCurrent(&gpu);
   if (error != hipSuccess) return Return(error);
@@ -579,8 +681,7 @@ HIP_API hipError_t hipDeviceCanAccessPeer(int* can, int device, int peer) {
   return Return(hipSuccess);
 }
 
-HIP_API hipError_t hipDeviceGetP2PAttribute(int* value,
-                                            std::uint32_t attribute,
+HIP_API hipError_t hipDeviceGetP2PAttribute(int* value, std::uint32_t attribute,
                                             int source, int target) {
   if (value == nullptr) return Return(hipErrorInvalidValue);
   Runtime& runtime = Runtime::Get();

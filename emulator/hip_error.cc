@@ -10,7 +10,8 @@ HIP_API const char* hipGetErrorName(std::uint32_t error) {
     return #name;
 #include "emulator/hip_errors.def"
 #undef HIP_ERROR
-    default: return "hipErrorUnknown";
+    default:
+      return "hipErrorUnknown";
   }
 }
 
@@ -21,7 +22,8 @@ HIP_API const char* hipGetErrorString(std::uint32_t error) {
     return text;
 #include "emulator/hip_errors.def"
 #undef HIP_ERROR
-    default: return "unknown error";
+    default:
+      return "unknown error";
   }
 }
 

@@ -53,10 +53,7 @@ bool Graph::Order(std::vector<GraphNode*>* out) const {
 }
 
 Capture::Capture(Stream* origin, unsigned mode, std::uint64_t id)
-    : origin_(origin),
-      mode_(mode),
-      id_(id),
-      graph_(std::make_shared<Graph>()) {
+    : origin_(origin), mode_(mode), id_(id), graph_(std::make_shared<Graph>()) {
   front_[origin];
 }
 

@@ -286,10 +286,12 @@ HIP_API hipError_t hipGraphAddKernelNode(hipGraphNode_t* out, hipGraph_t graph,
   return Return(AddNode(out, graph, after, count, std::move(work)));
 }
 
-HIP_API hipError_t hipGraphAddMemcpyNode1D(
-    hipGraphNode_t* out, hipGraph_t graph, const hipGraphNode_t* after,
-    std::size_t count, void* dst, const void* src, std::size_t bytes,
-    std::uint32_t kind) {
+HIP_API hipError_t hipGraphAddMemcpyNode1D(hipGraphNode_t* out,
+                                           hipGraph_t graph,
+                                           const hipGraphNode_t* after,
+                                           std::size_t count, void* dst,
+                                           const void* src, std::size_t bytes,
+                                           std::uint32_t kind) {
   if (kind > hipMemcpyDefault) return Return(hipErrorInvalidMemcpyDirection);
   Copy3D copy;
   copy.src = static_cast<const std::uint8_t*>(src);
@@ -452,11 +454,20 @@ HIP_API hipError_t hipGraphNodeGetType(hipGraphNode_t handle,
     number = 4;
   } else {
     switch (node->work.kind) {
-      case Work::Kind::kKernel: number = 0; break;
-      case Work::Kind::kCopy: number = 1; break;
-      case Work::Kind::kSet: number = 2; break;
-      case Work::Kind::kHost: number = 3; break;
-      default: break;
+      case Work::Kind::kKernel:
+        number = 0;
+        break;
+      case Work::Kind::kCopy:
+        number = 1;
+        break;
+      case Work::Kind::kSet:
+        number = 2;
+        break;
+      case Work::Kind::kHost:
+        number = 3;
+        break;
+      default:
+        break;
     }
   }
   *type = number + (ApiMajor() < 6 ? 1 : 0);
@@ -514,9 +525,9 @@ HIP_API hipError_t hipGraphUpload(hipGraphExec_t exec, hipStream_t) {
   return Return(g_execs.count(exec) != 0 ? hipSuccess : hipErrorInvalidValue);
 }
 
-HIP_API hipError_t hipGraphExecKernelNodeSetParams(
-    hipGraphExec_t exec, hipGraphNode_t node,
-    const HipKernelNodeParams* params) {
+HIP_API hipError_t
+hipGraphExecKernelNodeSetParams(hipGraphExec_t exec, hipGraphNode_t node,
+                                const HipKernelNodeParams* params) {
   Work work;
   hipError_t error = KernelWork(params, &work);
   if (error != hipSuccess) return Return(error);
@@ -528,9 +539,11 @@ HIP_API hipError_t hipGraphExecKernelNodeSetParams(
   return Return(hipSuccess);
 }
 
-HIP_API hipError_t hipGraphExecMemcpyNodeSetParams1D(
-    hipGraphExec_t exec, hipGraphNode_t node, void* dst, const void* src,
-    std::size_t bytes, std::uint32_t) {
+HIP_API hipError_t hipGraphExecMemcpyNodeSetParams1D(hipGraphExec_t exec,
+                                                     hipGraphNode_t node,
+                                                     void* dst, const void* src,
+                                                     std::size_t bytes,
+                                                     std::uint32_t) {
   Copy3D copy;
   copy.src = static_cast<const std::uint8_t*>(src);
   copy.dst = static_cast<std::uint8_t*>(dst);

@@ -68,10 +68,13 @@ std::uint32_t TypeNumber(MemoryKind kind) {
   const bool old = ApiMajor() < 6;
   switch (kind) {
     case MemoryKind::kHost:
-    case MemoryKind::kRegistered: return old ? 0 : hipMemoryTypeHost;
-    case MemoryKind::kManaged: return old ? 4 : hipMemoryTypeManaged;
+    case MemoryKind::kRegistered:
+      return old ? 0 : hipMemoryTypeHost;
+    case MemoryKind::kManaged:
+      return old ? 4 : hipMemoryTypeManaged;
     case MemoryKind::kDevice:
-    case MemoryKind::kCode: break;
+    case MemoryKind::kCode:
+      break;
   }
   return old ? 1 : hipMemoryTypeDevice;
 }
@@ -95,13 +98,11 @@ HIP_API hipError_t hipFree(void* pointer) {
   return Return(Release(pointer, false));
 }
 
-HIP_API hipError_t hipHostMalloc(void** out, std::size_t size,
-                                 unsigned flags) {
+HIP_API hipError_t hipHostMalloc(void** out, std::size_t size, unsigned flags) {
   return Return(Make(out, size, MemoryKind::kHost, flags));
 }
 
-HIP_API hipError_t hipHostAlloc(void** out, std::size_t size,
-                                unsigned flags) {
+HIP_API hipError_t hipHostAlloc(void** out, std::size_t size, unsigned flags) {
   return hipHostMalloc(out, size, flags);
 }
 
@@ -121,8 +122,7 @@ HIP_API hipError_t hipFreeHost(void* pointer) { return hipHostFree(pointer); }
 
 HIP_API hipError_t hipMallocManaged(void** out, std::size_t size,
                                     unsigned flags) {
-  if (size == 0 ||
-      (flags != hipMemAttachGlobal && flags != hipMemAttachHost)) {
+  if (size == 0 || (flags != hipMemAttachGlobal && flags != hipMemAttachHost)) {
     return Return(hipErrorInvalidValue);
   }
   return Return(Make(out, size, MemoryKind::kManaged, flags));
@@ -161,8 +161,8 @@ HIP_API hipError_t hipMemGetInfo(std::size_t* free, std::size_t* total) {
     return Return(hipErrorInvalidValue);
   }
   *total = TotalMemory();
-  *free = *total - std::min<std::size_t>(
-                       *total, Runtime::Get().Used(gpu->ordinal));
+  *free =
+      *total - std::min<std::size_t>(*total, Runtime::Get().Used(gpu->ordinal));
   return Return(hipSuccess);
 }
 
@@ -254,8 +254,8 @@ HIP_API hipError_t hipPointerGetAttributes(hipPointerAttribute_t* out,
   out->type = TypeNumber(block->kind);
   out->device = block->device;
   out->devicePointer = const_cast<void*>(pointer);
-  const bool on_host = block->kind != MemoryKind::kDevice &&
-                       block->kind != MemoryKind::kCode;
+  const bool on_host =
+      block->kind != MemoryKind::kDevice && block->kind != MemoryKind::kCode;
   out->hostPointer = on_host ? const_cast<void*>(pointer) : nullptr;
   out->isManaged = block->kind == MemoryKind::kManaged;
   out->allocationFlags = block->flags;
@@ -274,11 +274,13 @@ hipError_t GetAttribute(void* data, std::uint32_t attribute, void* pointer) {
   };
   if (!block) {
     switch (attribute) {
-      case HIP_POINTER_ATTRIBUTE_MAPPED: return put(false);
+      case HIP_POINTER_ATTRIBUTE_MAPPED:
+        return put(false);
       case HIP_POINTER_ATTRIBUTE_MEMORY_TYPE:
         return ApiMajor() < 6 ? hipErrorInvalidValue
                               : put(hipMemoryTypeUnregistered);
-      default: return hipErrorInvalidValue;
+      default:
+        return hipErrorInvalidValue;
     }
   }
   switch (attribute) {
@@ -286,35 +288,42 @@ hipError_t GetAttribute(void* data, std::uint32_t attribute, void* pointer) {
       return put(ContextOf(Runtime::Get().gpu(block->device)));
     case HIP_POINTER_ATTRIBUTE_MEMORY_TYPE:
       return put(TypeNumber(block->kind));
-    case HIP_POINTER_ATTRIBUTE_DEVICE_POINTER: return put(pointer);
+    case HIP_POINTER_ATTRIBUTE_DEVICE_POINTER:
+      return put(pointer);
     case HIP_POINTER_ATTRIBUTE_HOST_POINTER:
       if (!on_host) return hipErrorInvalidValue;
       return put(pointer);
-    case HIP_POINTER_ATTRIBUTE_SYNC_MEMOPS: return put(false);
+    case HIP_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+      return put(false);
     case HIP_POINTER_ATTRIBUTE_BUFFER_ID:
       return put(static_cast<unsigned long long>(block->id));
     case HIP_POINTER_ATTRIBUTE_IS_MANAGED:
       return put(block->kind == MemoryKind::kManaged);
-    case HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return put(block->device);
+    case HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+      return put(block->device);
     case HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR:
       return put(reinterpret_cast<void*>(block->address));
     case HIP_POINTER_ATTRIBUTE_RANGE_SIZE:
       return put(static_cast<std::size_t>(block->size));
-    case HIP_POINTER_ATTRIBUTE_MAPPED: return put(true);
-    case HIP_POINTER_ATTRIBUTE_ACCESS_FLAGS: return put(3);  // read, write
-    case HIP_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return put(0);
+    case HIP_POINTER_ATTRIBUTE_MAPPED:
+      return put(true);
+    case HIP_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+      return put(3);  // read, write
+    case HIP_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
+      return put(0);
     case HIP_POINTER_ATTRIBUTE_IS_LEGACY_HIP_IPC_CAPABLE:
-    case HIP_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: return put(false);
+    case HIP_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+      return put(false);
     case HIP_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
       return put(static_cast<void*>(nullptr));
-    default: return hipErrorInvalidValue;
+    default:
+      return hipErrorInvalidValue;
   }
 }
 
 }  // namespace
 
-HIP_API hipError_t hipPointerGetAttribute(void* data,
-                                          std::uint32_t attribute,
+HIP_API hipError_t hipPointerGetAttribute(void* data, std::uint32_t attribute,
                                           hipDeviceptr_t pointer) {
   if (data == nullptr || pointer == nullptr) {
     return Return(hipErrorInvalidValue);
@@ -361,8 +370,8 @@ HIP_API hipError_t hipDrvPointerGetAttributes(unsigned count,
 
 // --- Managed memory: host and device see the same bytes at any time -------
 
-HIP_API hipError_t hipMemPrefetchAsync(const void* pointer, std::size_t,
-                                       int, hipStream_t stream) {
+HIP_API hipError_t hipMemPrefetchAsync(const void* pointer, std::size_t, int,
+                                       hipStream_t stream) {
   if (!Runtime::Get().FindStream(stream)) {
     return Return(hipErrorInvalidHandle);
   }
@@ -370,10 +379,41 @@ HIP_API hipError_t hipMemPrefetchAsync(const void* pointer, std::size_t,
                                              : hipErrorInvalidValue);
 }
 
-HIP_API hipError_t hipMemAdvise(const void* pointer, std::size_t,
-                                std::uint32_t, int) {
+HIP_API hipError_t hipMemAdvise(const void* pointer, std::size_t, std::uint32_t,
+                                int) {
   return Return(Runtime::Get().Find(pointer) ? hipSuccess
                                              : hipErrorInvalidValue);
+}
+
+// hipMemRangeAttribute: 1 read mostly, 2 preferred location, 3 accessed by,
+// 4 last prefetched to, 100 coherency mode. Nothing was advised that matters:
+// no location (-2, hipInvalidDeviceId), fine-grained memory.
+HIP_API hipError_t hipMemRangeGetAttribute(void* data, std::size_t size,
+                                           std::uint32_t attribute,
+                                           const void* pointer,
+                                           std::size_t count) {
+  if (data == nullptr || size < sizeof(int) || count == 0 ||
+      !Runtime::Get().Find(pointer)) {
+    return Return(hipErrorInvalidValue);
+  }
+  int value;
+  switch (attribute) {
+    case 1:
+    case 100:
+      value = 0;
+      break;
+    case 2:
+    case 3:
+    case 4:
+      value = -2;
+      break;
+    default:
+      return Return(hipErrorInvalidValue);
+  }
+  for (std::size_t at = 0; at + sizeof value <= size; at += sizeof value) {
+    std::memcpy(static_cast<char*>(data) + at, &value, sizeof value);
+  }
+  return Return(hipSuccess);
 }
 
 HIP_API hipError_t hipStreamAttachMemAsync(hipStream_t stream, void* pointer,
@@ -426,8 +466,7 @@ HIP_API hipError_t hipMallocFromPoolAsync(void** out, std::size_t size,
     *out = nullptr;
     return Return(hipSuccess);
   }
-  error = Runtime::Get().Allocate(pool->gpu, size, MemoryKind::kDevice, 0,
-                                  out);
+  error = Runtime::Get().Allocate(pool->gpu, size, MemoryKind::kDevice, 0, out);
   if (error == hipSuccess) {
     const std::uint64_t used = pool->gpu->pool_used += size;
     std::uint64_t high = pool->gpu->pool_high;
@@ -442,8 +481,8 @@ HIP_API hipError_t hipMallocAsync(void** out, std::size_t size,
                                   hipStream_t stream) {
   std::shared_ptr<Stream> found = Runtime::Get().FindStream(stream);
   if (!found) return Return(hipErrorInvalidHandle);
-  return hipMallocFromPoolAsync(out, size,
-                                DefaultPool(found->gpu()->ordinal), stream);
+  return hipMallocFromPoolAsync(out, size, DefaultPool(found->gpu()->ordinal),
+                                stream);
 }
 
 HIP_API hipError_t hipFreeAsync(void* pointer, hipStream_t stream) {
@@ -475,8 +514,7 @@ HIP_API hipError_t hipFreeAsync(void* pointer, hipStream_t stream) {
   return Return(hipSuccess);
 }
 
-HIP_API hipError_t hipDeviceGetDefaultMemPool(hipMemPool_t* pool,
-                                              int device) {
+HIP_API hipError_t hipDeviceGetDefaultMemPool(hipMemPool_t* pool, int device) {
   if (pool == nullptr) return Return(hipErrorInvalidValue);
   *pool = DefaultPool(device);
   return Return(*pool != nullptr ? hipSuccess : hipErrorInvalidDevice);
@@ -551,10 +589,15 @@ HIP_API hipError_t hipMemPoolGetAttribute(hipMemPool_t pool,
       wide = pool->gpu->release_threshold;
       break;
     case hipMemPoolAttrReservedMemCurrent:
-    case hipMemPoolAttrUsedMemCurrent: wide = pool->gpu->pool_used; break;
+    case hipMemPoolAttrUsedMemCurrent:
+      wide = pool->gpu->pool_used;
+      break;
     case hipMemPoolAttrReservedMemHigh:
-    case hipMemPoolAttrUsedMemHigh: wide = pool->gpu->pool_high; break;
-    default: return Return(hipErrorInvalidValue);
+    case hipMemPoolAttrUsedMemHigh:
+      wide = pool->gpu->pool_high;
+      break;
+    default:
+      return Return(hipErrorInvalidValue);
   }
   std::memcpy(value, &wide, sizeof wide);
   return Return(hipSuccess);
@@ -568,8 +611,7 @@ HIP_API hipError_t hipMemPoolSetAccess(hipMemPool_t pool,
                     : hipErrorInvalidValue);
 }
 
-HIP_API hipError_t hipMemPoolGetAccess(std::uint32_t* flags,
-                                       hipMemPool_t pool,
+HIP_API hipError_t hipMemPoolGetAccess(std::uint32_t* flags, hipMemPool_t pool,
                                        hipMemLocation* location) {
   if (flags == nullptr || pool == nullptr || location == nullptr) {
     return Return(hipErrorInvalidValue);

@@ -35,9 +35,8 @@ hipError_t LoadModule(Gpu* gpu, const void* image,
   Result<CodeObject*> code = gpu->core->LoadCodeObject(*object);
   if (!code) {
     Report(code.error().ToString());
-    return code.error().code == DiagCode::kUnsupported
-               ? hipErrorNoBinaryForGpu
-               : hipErrorInvalidImage;
+    return code.error().code == DiagCode::kUnsupported ? hipErrorNoBinaryForGpu
+                                                       : hipErrorInvalidImage;
   }
   *out = std::make_unique<Module>();
   (*out)->gpu = gpu;
@@ -56,8 +55,8 @@ bool IsHidden(const KernelArg& arg) {
   return arg.value_kind.rfind("hidden_", 0) == 0;
 }
 
-hipError_t CopyArguments(const KernelInfo& kernel, void** params,
-                         void** extra, std::vector<std::uint8_t>* out) {
+hipError_t CopyArguments(const KernelInfo& kernel, void** params, void** extra,
+                         std::vector<std::uint8_t>* out) {
   const std::size_t explicit_size = kernel.explicit_size();
   out->assign(explicit_size, 0);
   if (params != nullptr) {
@@ -82,12 +81,15 @@ hipError_t CopyArguments(const KernelInfo& kernel, void** params,
        reinterpret_cast<std::uintptr_t>(extra[i]) != kHipLaunchParamEnd;
        i += 2) {
     switch (reinterpret_cast<std::uintptr_t>(extra[i])) {
-      case kHipLaunchParamBufferPointer: buffer = extra[i + 1]; break;
+      case kHipLaunchParamBufferPointer:
+        buffer = extra[i + 1];
+        break;
       case kHipLaunchParamBufferSize:
         size = *static_cast<const std::size_t*>(extra[i + 1]);
         has_size = true;
         break;
-      default: return hipErrorInvalidValue;
+      default:
+        return hipErrorInvalidValue;
     }
   }
   if (!has_size || (buffer == nullptr && size != 0)) {
@@ -118,8 +120,7 @@ std::uint32_t BlocksPerUnit(const Function& function, int block_size,
 
 int MaxBlock(const Function& function) {
   const int all = function.module->gpu->properties.maxThreadsPerBlock;
-  const int own =
-      static_cast<int>(function.info->max_flat_workgroup_size);
+  const int own = static_cast<int>(function.info->max_flat_workgroup_size);
   return own == 0 ? all : std::min(own, all);
 }
 
@@ -153,8 +154,8 @@ hipError_t PrepareLaunch(Function* function, dim3 grid, dim3 block,
   if (shared > MaxDynamicLds(gpu, kernel)) return hipErrorInvalidValue;
   if (cooperative) {
     const std::uint64_t resident =
-        std::uint64_t{BlocksPerUnit(*function, static_cast<int>(threads),
-                                    shared)} *
+        std::uint64_t{
+            BlocksPerUnit(*function, static_cast<int>(threads), shared)} *
         static_cast<std::uint64_t>(limits.multiProcessorCount);
     if (std::uint64_t{grid.x} * grid.y * grid.z > resident) {
       return hipErrorCooperativeLaunchTooLarge;
@@ -181,9 +182,9 @@ Work LaunchWork(Gpu* gpu, Launch launch) {
     if (done) return;
     hipError_t expected = hipSuccess;
     const Fault* fault = gpu->core->LastFault();
-    hipError_t error =
-        fault != nullptr && fault->address ? hipErrorIllegalAddress
-                                           : hipErrorLaunchFailure;
+    hipError_t error = fault != nullptr && fault->address
+                           ? hipErrorIllegalAddress
+                           : hipErrorLaunchFailure;
     // The first fault is told once; what follows from it is not.
     if (gpu->sticky.compare_exchange_strong(expected, error)) {
       Report(done.error().ToString());
@@ -312,8 +313,7 @@ HIP_API hipError_t hipModuleUnload(hipModule_t handle) {
   return Return(hipSuccess);
 }
 
-HIP_API hipError_t hipModuleGetFunction(hipFunction_t* out,
-                                        hipModule_t handle,
+HIP_API hipError_t hipModuleGetFunction(hipFunction_t* out, hipModule_t handle,
                                         const char* name) {
   if (out == nullptr || name == nullptr || *name == '\0') {
     return Return(hipErrorInvalidValue);
@@ -343,8 +343,7 @@ HIP_API hipError_t hipModuleGetGlobal(hipDeviceptr_t* address,
   }
   Module* module = Runtime::Get().FindModule(handle);
   if (module == nullptr) return Return(hipErrorInvalidHandle);
-  const cerberus::emulator::SymbolInfo* symbol =
-      module->code->FindSymbol(name);
+  const cerberus::emulator::SymbolInfo* symbol = module->code->FindSymbol(name);
   if (symbol == nullptr || !symbol->is_variable) {
     return Return(hipErrorNotFound);
   }
@@ -353,14 +352,15 @@ HIP_API hipError_t hipModuleGetGlobal(hipDeviceptr_t* address,
   return Return(hipSuccess);
 }
 
-HIP_API hipError_t hipModuleLaunchKernel(
-    hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-    unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
-    hipStream_t stream, void** params, void** extra) {
+HIP_API hipError_t hipModuleLaunchKernel(hipFunction_t function,
+                                         unsigned grid_x, unsigned grid_y,
+                                         unsigned grid_z, unsigned block_x,
+                                         unsigned block_y, unsigned block_z,
+                                         unsigned shared, hipStream_t stream,
+                                         void** params, void** extra) {
   return Return(LaunchOn(Runtime::Get().FindFunction(function),
-                         {grid_x, grid_y, grid_z},
-                         {block_x, block_y, block_z}, shared, stream, params,
-                         extra, false));
+                         {grid_x, grid_y, grid_z}, {block_x, block_y, block_z},
+                         shared, stream, params, extra, false));
 }
 
 HIP_API hipError_t hipModuleLaunchCooperativeKernel(
@@ -368,9 +368,8 @@ HIP_API hipError_t hipModuleLaunchCooperativeKernel(
     unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
     hipStream_t stream, void** params) {
   return Return(LaunchOn(Runtime::Get().FindFunction(function),
-                         {grid_x, grid_y, grid_z},
-                         {block_x, block_y, block_z}, shared, stream, params,
-                         nullptr, true));
+                         {grid_x, grid_y, grid_z}, {block_x, block_y, block_z},
+                         shared, stream, params, nullptr, true));
 }
 
 // Sizes in work-items, as OpenCL and HSA count; events around the launch.
@@ -380,9 +379,8 @@ HIP_API hipError_t hipExtModuleLaunchKernel(
     std::uint32_t local_z, std::size_t shared, hipStream_t stream,
     void** params, void** extra, hipEvent_t start, hipEvent_t stop,
     std::uint32_t) {
-  if (local_x == 0 || local_y == 0 || local_z == 0 ||
-      global_x % local_x != 0 || global_y % local_y != 0 ||
-      global_z % local_z != 0) {
+  if (local_x == 0 || local_y == 0 || local_z == 0 || global_x % local_x != 0 ||
+      global_y % local_y != 0 || global_z % local_z != 0) {
     return Return(hipErrorInvalidConfiguration);
   }
   if (start != nullptr) hipEventRecord(start, stream);
@@ -400,8 +398,8 @@ HIP_API hipError_t hipLaunchKernel(const void* host, dim3 grid, dim3 block,
   Function* function = nullptr;
   hipError_t error = Resolve(host, &function);
   if (error != hipSuccess) return Return(error);
-  return Return(LaunchOn(function, grid, block, shared, stream, params,
-                         nullptr, false));
+  return Return(
+      LaunchOn(function, grid, block, shared, stream, params, nullptr, false));
 }
 
 HIP_API hipError_t hipLaunchCooperativeKernel(const void* host, dim3 grid,
@@ -411,8 +409,8 @@ HIP_API hipError_t hipLaunchCooperativeKernel(const void* host, dim3 grid,
   Function* function = nullptr;
   hipError_t error = Resolve(host, &function);
   if (error != hipSuccess) return Return(error);
-  return Return(LaunchOn(function, grid, block, shared, stream, params,
-                         nullptr, true));
+  return Return(
+      LaunchOn(function, grid, block, shared, stream, params, nullptr, true));
 }
 
 // --- Attributes and occupancy ---------------------------------------------
@@ -432,7 +430,9 @@ HIP_API hipError_t hipFuncGetAttribute(int* value, std::uint32_t attribute,
     case HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
       *value = static_cast<int>(info.lds_size);
       break;
-    case HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: *value = 0; break;
+    case HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
+      *value = 0;
+      break;
     case HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
       *value = static_cast<int>(info.private_size);
       break;
@@ -444,7 +444,9 @@ HIP_API hipError_t hipFuncGetAttribute(int* value, std::uint32_t attribute,
       // The instruction set's version, as HIP reports it.
       *value = static_cast<int>(target.major * 10 + target.minor);
       break;
-    case HIP_FUNC_ATTRIBUTE_CACHE_MODE_CA: *value = 0; break;
+    case HIP_FUNC_ATTRIBUTE_CACHE_MODE_CA:
+      *value = 0;
+      break;
     case HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: {
       const int set = function->max_dynamic_lds;
       *value = set != 0 ? set : static_cast<int>(MaxDynamicLds(gpu, info));
@@ -453,7 +455,8 @@ HIP_API hipError_t hipFuncGetAttribute(int* value, std::uint32_t attribute,
     case HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
       *value = 0;
       break;
-    default: return Return(hipErrorInvalidValue);
+    default:
+      return Return(hipErrorInvalidValue);
   }
   return Return(hipSuccess);
 }
@@ -501,7 +504,8 @@ HIP_API hipError_t hipFuncSetAttribute(const void* host,
     case HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
       return Return(value >= -1 && value <= 100 ? hipSuccess
                                                 : hipErrorInvalidValue);
-    default: return Return(hipErrorInvalidValue);
+    default:
+      return Return(hipErrorInvalidValue);
   }
 }
 
@@ -547,17 +551,19 @@ HIP_API hipError_t hipOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
                                                       shared);
 }
 
-HIP_API hipError_t hipModuleOccupancyMaxPotentialBlockSize(
-    int* grid, int* block, hipFunction_t handle, std::size_t shared,
-    int limit) {
+HIP_API hipError_t hipModuleOccupancyMaxPotentialBlockSize(int* grid,
+                                                           int* block,
+                                                           hipFunction_t handle,
+                                                           std::size_t shared,
+                                                           int limit) {
   Function* function = Runtime::Get().FindFunction(handle);
   if (function == nullptr) return Return(hipErrorInvalidHandle);
   return Return(Potential(grid, block, function, shared, limit));
 }
 
 HIP_API hipError_t hipModuleOccupancyMaxPotentialBlockSizeWithFlags(
-    int* grid, int* block, hipFunction_t handle, std::size_t shared,
-    int limit, unsigned flags) {
+    int* grid, int* block, hipFunction_t handle, std::size_t shared, int limit,
+    unsigned flags) {
   if (flags > hipOccupancyDisableCachingOverride) {
     return Return(hipErrorInvalidValue);
   }

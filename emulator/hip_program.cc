@@ -194,16 +194,16 @@ HIP_API void __hipRegisterManagedVar(void* handle, void** pointer,
   *pointer = memory;
   Program& program = TheProgram();
   std::lock_guard<std::mutex> lock(program.mutex);
-  program.variables[pointer] = {static_cast<ProgramModule*>(handle), name,
-                                size, pointer};
+  program.variables[pointer] = {static_cast<ProgramModule*>(handle), name, size,
+                                pointer};
 }
 
 // Texture and surface references were removed from HIP's language; a program
 // that has them can start, and fails where it uses one.
 HIP_API void __hipRegisterTexture(void**, void*, char*, const char*, int, int,
                                   int) {}
-HIP_API void __hipRegisterSurface(void**, void*, char*, const char*, int,
-                                  int) {}
+HIP_API void __hipRegisterSurface(void**, void*, char*, const char*, int, int) {
+}
 
 HIP_API hipError_t __hipPushCallConfiguration(dim3 grid, dim3 block,
                                               std::size_t shared,

@@ -56,9 +56,8 @@ void Report(const std::string& message) {
 }
 
 std::uint64_t TotalMemory() {
-  // A quarter of 1 GiB steps of the host's memory would surprise nobody more
-  // than a number that the host cannot hold: half of it, CERBERUS_EMU_MEMORY
-  // (bytes) decides otherwise.
+  // Half of the host's memory, in whole GiB: what a program that takes all of
+  // it can be given. CERBERUS_EMU_MEMORY (bytes) decides otherwise.
   static const std::uint64_t total = [] {
     const char* text = std::getenv("CERBERUS_EMU_MEMORY");
     if (text != nullptr) {
@@ -83,8 +82,7 @@ ThreadState& Thread() {
 hipError_t Return(hipError_t error) {
   // HIP 7: the last error that was one. Before: what the last call returned
   // ("HIP API 7.0 changes", Update hipGetLastError).
-  if (ApiMajor() < 7 ||
-      (error != hipSuccess && error != hipErrorNotReady)) {
+  if (ApiMajor() < 7 || (error != hipSuccess && error != hipErrorNotReady)) {
     Thread().last_error = error;
   }
   return error;
@@ -106,8 +104,8 @@ Runtime::Runtime() {
     gpu->ordinal = static_cast<int>(gpus_.size());
     gpu->core = std::move(*device);
     FillProperties(*gpu->core, gpu->ordinal, &gpu->properties);
-    gpu->legacy = Stream::Create(gpu.get(), Stream::Type::kLegacy,
-                                 hipStreamDefault, 0);
+    gpu->legacy =
+        Stream::Create(gpu.get(), Stream::Type::kLegacy, hipStreamDefault, 0);
     gpus_.push_back(std::move(gpu));
   }
   used_.resize(gpus_.size());
@@ -159,14 +157,12 @@ hipError_t Runtime::Allocate(Gpu* gpu, std::uint64_t size, MemoryKind kind,
     used_[ordinal] -= size;
     return hipErrorOutOfMemory;
   }
-  Block block{made->address, size,  kind,
-              gpu->ordinal,  flags, next_block_id_++};
+  Block block{made->address, size, kind, gpu->ordinal, flags, next_block_id_++};
   blocks_[block.address] = block;
   for (const std::unique_ptr<Gpu>& other : gpus_) {
     if (other.get() == gpu) continue;
     // Host memory is everyone's; device memory its peers'.
-    if (kind != MemoryKind::kDevice ||
-        other->peers.count(gpu->ordinal) != 0) {
+    if (kind != MemoryKind::kDevice || other->peers.count(gpu->ordinal) != 0) {
       (void)other->core->Register(made->host(), size);
     }
   }
@@ -188,12 +184,8 @@ hipError_t Runtime::RegisterHost(void* host, std::uint64_t size,
   for (const std::unique_ptr<Gpu>& gpu : gpus_) {
     if (!gpu->core->Register(host, size)) return hipErrorInvalidValue;
   }
-  blocks_[address] = Block{address,
-                           size,
-                           MemoryKind::kRegistered,
-                           Thread().device,
-                           flags,
-                           next_block_id_++};
+  blocks_[address] = Block{address,         size,  MemoryKind::kRegistered,
+                           Thread().device, flags, next_block_id_++};
   return hipSuccess;
 }
 
@@ -201,8 +193,7 @@ hipError_t Runtime::UnregisterHost(void* host) {
   const std::uint64_t address = reinterpret_cast<std::uint64_t>(host);
   std::unique_lock<std::shared_mutex> lock(memory_mutex_);
   auto found = blocks_.find(address);
-  if (found == blocks_.end() ||
-      found->second.kind != MemoryKind::kRegistered) {
+  if (found == blocks_.end() || found->second.kind != MemoryKind::kRegistered) {
     return hipErrorHostMemoryNotRegistered;
   }
   blocks_.erase(found);
@@ -268,8 +259,7 @@ hipError_t Runtime::EnablePeer(Gpu* from, Gpu* to) {
   }
   for (const auto& [address, block] : blocks_) {
     if (block.device == to->ordinal && block.kind == MemoryKind::kDevice) {
-      (void)from->core->Register(reinterpret_cast<void*>(address),
-                                 block.size);
+      (void)from->core->Register(reinterpret_cast<void*>(address), block.size);
     }
   }
   return hipSuccess;

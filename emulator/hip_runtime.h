@@ -202,7 +202,7 @@ struct Copy3D {
   void Run() const;
 };
 
-// Ends a running capture because of a call that cannot be captured.
+// Whether a stream takes part in a capture.
 bool IsCapturing(const std::shared_ptr<Stream>& stream);
 
 }  // namespace cerberus::emulator::hip

@@ -97,7 +97,8 @@ FencePtr Stream::Submit(Work work, const std::vector<FencePtr>& after) {
     std::lock_guard<std::mutex> lock(queue_mutex_);
     queue_.push_back(std::move(command));
     if (!worker_.joinable()) {
-      worker_ = std::thread([self = shared_from_this()] { self->WorkerLoop(); });
+      worker_ =
+          std::thread([self = shared_from_this()] { self->WorkerLoop(); });
     }
   }
   queue_ready_.notify_one();
@@ -168,8 +169,8 @@ void Stream::WorkerLoop() {
       queue_.pop_front();
     }
     for (const FencePtr& fence : command.after) fence->Wait();
-    if (command.work.run && (command.work.also_after_error ||
-                             gpu_->sticky == hipSuccess)) {
+    if (command.work.run &&
+        (command.work.also_after_error || gpu_->sticky == hipSuccess)) {
       command.work.run();
     }
     // What the work owns must be gone before others see it as done.

@@ -19,8 +19,7 @@ hipError_t MakeStream(hipStream_t* out, unsigned flags, int priority) {
   const Stream::Type type = (flags & hipStreamNonBlocking) != 0
                                 ? Stream::Type::kNonBlocking
                                 : Stream::Type::kBlocking;
-  *out = Runtime::Get().AddStream(
-      Stream::Create(gpu, type, flags, priority));
+  *out = Runtime::Get().AddStream(Stream::Create(gpu, type, flags, priority));
   return hipSuccess;
 }
 
@@ -82,16 +81,20 @@ template <typename T>
 bool Satisfied(T word, T value, unsigned flags) {
   using Signed = std::make_signed_t<T>;
   switch (flags) {
-    case 0: return static_cast<Signed>(word - value) >= 0;
-    case 1: return word == value;
-    case 2: return (word & value) != 0;
-    default: return static_cast<T>(~(word | value)) != 0;
+    case 0:
+      return static_cast<Signed>(word - value) >= 0;
+    case 1:
+      return word == value;
+    case 2:
+      return (word & value) != 0;
+    default:
+      return static_cast<T>(~(word | value)) != 0;
   }
 }
 
 template <typename T>
-hipError_t WaitValue(hipStream_t handle, void* pointer, T value,
-                     unsigned flags, T mask) {
+hipError_t WaitValue(hipStream_t handle, void* pointer, T value, unsigned flags,
+                     T mask) {
   std::shared_ptr<Stream> stream;
   hipError_t error = PlainStream(handle, &stream);
   if (error != hipSuccess) return error;
@@ -144,8 +147,7 @@ HIP_API hipError_t hipExtStreamCreateWithCUMask(hipStream_t* stream,
   if (size == 0 || mask == nullptr) return Return(hipErrorInvalidValue);
   return Return(MakeStream(stream, hipStreamDefault, 0));
 }
-HIP_API hipError_t hipDeviceGetStreamPriorityRange(int* least,
-                                                   int* greatest) {
+HIP_API hipError_t hipDeviceGetStreamPriorityRange(int* least, int* greatest) {
   if (least != nullptr) *least = kLeastPriority;
   if (greatest != nullptr) *greatest = kGreatestPriority;
   return Return(hipSuccess);
@@ -197,8 +199,7 @@ HIP_API hipError_t hipStreamGetPriority(hipStream_t handle, int* priority) {
   return Return(hipSuccess);
 }
 
-HIP_API hipError_t hipStreamGetDevice(hipStream_t handle,
-                                      hipDevice_t* device) {
+HIP_API hipError_t hipStreamGetDevice(hipStream_t handle, hipDevice_t* device) {
   if (device == nullptr) return Return(hipErrorInvalidValue);
   std::shared_ptr<Stream> stream = Runtime::Get().FindStream(handle);
   if (!stream) return Return(hipErrorInvalidHandle);
@@ -206,8 +207,7 @@ HIP_API hipError_t hipStreamGetDevice(hipStream_t handle,
   return Return(hipSuccess);
 }
 
-HIP_API hipError_t hipStreamGetId(hipStream_t handle,
-                                  unsigned long long* id) {
+HIP_API hipError_t hipStreamGetId(hipStream_t handle, unsigned long long* id) {
   if (id == nullptr) return Return(hipErrorInvalidValue);
   std::shared_ptr<Stream> stream = Runtime::Get().FindStream(handle);
   if (!stream) return Return(hipErrorInvalidHandle);
@@ -325,8 +325,7 @@ HIP_API hipError_t hipEventDestroy(hipEvent_t event) {
 HIP_API hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) {
   return Return(Record(event, stream));
 }
-HIP_API hipError_t hipEventRecordWithFlags(hipEvent_t event,
-                                           hipStream_t stream,
+HIP_API hipError_t hipEventRecordWithFlags(hipEvent_t event, hipStream_t stream,
                                            unsigned flags) {
   if (flags > 1) return Return(hipErrorInvalidValue);
   return Return(Record(event, stream));

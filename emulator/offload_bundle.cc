@@ -75,7 +75,9 @@ Result<ByteSpan> ElfExtent(ByteSpan image) {
 // File Layout").
 constexpr std::string_view kBundleMagic = "__CLANG_OFFLOAD_BUNDLE__";
 constexpr std::string_view kCompressedMagic = "CCOB";
-constexpr std::string_view kElfMagic = "\x7f" "ELF";
+constexpr std::string_view kElfMagic =
+    "\x7f"
+    "ELF";
 
 bool StartsWith(ByteSpan image, std::string_view magic) {
   return image.size() >= magic.size() &&
@@ -86,8 +88,7 @@ bool StartsWith(ByteSpan image, std::string_view magic) {
 std::string_view TargetOfEntry(std::string_view id) {
   if (id.rfind("hip", 0) != 0) return {};
   const std::size_t at = id.rfind("-gfx");
-  return at == std::string_view::npos ? std::string_view{}
-                                      : id.substr(at + 1);
+  return at == std::string_view::npos ? std::string_view{} : id.substr(at + 1);
 }
 
 Result<ByteSpan> FromBundle(ByteSpan image, std::string_view target) {
@@ -118,8 +119,8 @@ Result<ByteSpan> FromBundle(ByteSpan image, std::string_view target) {
     const std::size_t rank = static_cast<std::size_t>(
         std::find(order.begin(), order.end(), parsed->ToString()) -
         order.begin());
-    if (rank == order.size() && (!wanted.features.empty() ||
-                                 parsed->processor != wanted.processor)) {
+    if (rank == order.size() &&
+        (!wanted.features.empty() || parsed->processor != wanted.processor)) {
       continue;
     }
     if (rank < best_rank) {
@@ -149,8 +150,7 @@ Result<ByteSpan> SelectCodeObject(ByteSpan image, std::string_view target) {
              "module image is neither a code object nor an offload bundle");
 }
 
-Result<ByteSpan> SelectCodeObject(const void* image,
-                                  std::string_view target) {
+Result<ByteSpan> SelectCodeObject(const void* image, std::string_view target) {
   return SelectCodeObject(
       ByteSpan(static_cast<const std::uint8_t*>(image), kMaxImage), target);
 }

@@ -16,11 +16,9 @@ known_differences.py.
 
 import argparse
 import collections
-import functools
 import hashlib
 import importlib
 import json
-import math
 import os
 import random
 import re
@@ -28,16 +26,15 @@ import struct
 import subprocess
 import sys
 import tempfile
-from fractions import Fraction
 
 import memory_cases
 import pcode
 from hip_ctypes import Hip, HipError
+from instruction_asm import (HEADER, KERNEL, META_KERNEL, Case, Dialect,
+                             sregs, vregs)
 from known_differences import MATRIX, OVERRIDES, TOLERANCE, UNCHECKED
+from operand_values import LANES, SCALARS, pool_value
 from pcode import Env, PcodeError, Val
-
-LANES = 128  # per vector instruction: 4 waves of 32 or 2 of 64
-SCALARS = 64
 
 ARCH = {"gfx10": None, "gfx11": "rdna3", "gfx12": "rdna4", "gfx9": "cdna"}
 
@@ -60,267 +57,6 @@ class Target:
 
 def base_name(name):
     return re.sub(r"_(E32|E64)$", "", name)
-
-
-# --- Values -----------------------------------------------------------------
-
-
-def f32(x):
-    return pcode.f32_bits(x)
-
-
-F32 = [0, 0x80000000, f32(1), f32(-1), f32(.5), f32(2), f32(1.5), f32(-2.5),
-       1, 0x80000001, 0x7fffff, 0x800000, 0x80800000, 0x7f7fffff, 0xff7fffff,
-       0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001, 0x7f800001, 0xffa00000,
-       f32(3.14159265), f32(255.5), f32(-128.5), f32(65504), f32(65520),
-       f32(32767.5), f32(2147483648), f32(-2147483648), f32(4294967040),
-       f32(1e10), f32(1e-10), f32(0.49999997), f32(1e30), f32(1e-30),
-       0x3f800001, 0x33000000, 0x33800000, 0x38800000, 0x477ff000]
-F16 = [0, 0x8000, 0x3c00, 0xbc00, 0x3800, 0x4000, 0x3e00, 0xc100, 1, 0x8001,
-       0x3ff, 0x400, 0x8400, 0x7bff, 0xfbff, 0x7c00, 0xfc00, 0x7e00, 0xfe01,
-       0x7c01, 0xfd00, 0x4248, 0x5bfc, 0x3801, 0x3c01, 0x0600, 0x7800]
-F64 = [struct.unpack("<Q", struct.pack("<d", x))[0] for x in
-       (0., -0., 1., -1., .5, 2., 1.5, -2.5, 5e-324, -5e-324, 2.2250738585072014e-308,
-        1.7976931348623157e308, math.inf, -math.inf, 3.141592653589793, 2147483647.5,
-        -2147483648.5, 4294967295.5, 1e10, 1e-300, 1e300, .1, 65504., 3.4028235e38,
-        3.5e38, 1e-40, .49999999999999994)] + [
-            0x7ff8000000000000, 0xfff8000000000001, 0x7ff0000000000001,
-            0xfff4000000000000, 0x000fffffffffffff, 0x0010000000000000]
-INT = [0, 1, 2, 3, 7, 8, 15, 16, 31, 32, 33, 63, 64, 0x7f, 0x80, 0xff, 0x100,
-       0x7fff, 0x8000, 0xffff, 0x10000, 0x7fffffff, 0x80000000, 0x80000001,
-       0xffffffff, 0xfffffffe, 0xffff8000, 0x00ff00ff, 0x12345678, 0xaaaaaaaa,
-       0x55555555, 0xffffff, 0x800000, 0x7fffff]
-BF16 = [0, 0x8000, 0x3f80, 0xbf80, 0x4000, 1, 0x7f, 0x80, 0x7f7f, 0x7f80,
-        0xff80, 0x7fc0, 0x7f81, 0x4049]
-
-
-@functools.lru_cache(None)
-def format_parts(name):
-    """("F16", 2) of "FMT_NUM_PK2_F16"."""
-    name = name.replace("FMT_NUM_", "").replace("FMT_", "")
-    packed = re.match(r"PK(\d*)_(\w+)", name)
-    if packed:
-        return packed.group(2), int(packed.group(1) or 2)
-    return name, 1
-
-
-def pool_value(rng, fmt, bits):
-    """A value of an operand's format: an edge, or random."""
-    part, count = format_parts(fmt.name)
-    if count == 1:
-        return scalar_value(rng, part, bits)
-    width = bits // count
-    value = 0
-    for _ in range(count):
-        value = value << width | scalar_value(rng, part, width)
-    return value
-
-
-def scalar_value(rng, name, bits):
-    edge = rng.random() < .6
-    mask = (1 << bits) - 1
-    if name == "F32" or (name == "ANY" and bits == 32 and rng.random() < .5):
-        if edge:
-            return rng.choice(F32)
-        if rng.random() < .5:
-            return f32(rng.uniform(-300, 300))
-        return rng.getrandbits(32)
-    if name == "F16":
-        high = rng.getrandbits(16) << 16 if bits == 32 else 0
-        return high | (rng.choice(F16) if edge else rng.getrandbits(16))
-    if name == "BF16":
-        return rng.choice(BF16) if edge else rng.getrandbits(16)
-    if name == "F64":
-        if edge:
-            return rng.choice(F64)
-        if rng.random() < .5:
-            return struct.unpack("<Q", struct.pack("<d", rng.uniform(-1e4,
-                                                                     1e4)))[0]
-        return rng.getrandbits(64)
-    if edge:
-        value = rng.choice(INT)
-        if bits == 64:
-            roll = rng.random()
-            if roll < .3:
-                value = value << 32 | rng.choice(INT)
-            elif roll < .5 and value >> 31:
-                value |= 0xffffffff << 32
-        return value & mask
-    return rng.getrandbits(bits)
-
-
-# --- Assembly ---------------------------------------------------------------
-
-HEADER = """
-.amdgcn_target "amdgcn-amd-amdhsa--{target}"
-.text
-"""
-
-KERNEL = """
-.globl k{n}
-.p2align 8
-.type k{n},@function
-k{n}:
-{body}
-  s_endpgm
-.rodata
-.p2align 6
-.amdhsa_kernel k{n}
-  .amdhsa_user_sgpr_kernarg_segment_ptr 1
-  .amdhsa_system_sgpr_workgroup_id_x 1
-  .amdhsa_next_free_vgpr {vgprs}
-  .amdhsa_next_free_sgpr 96
-  .amdhsa_group_segment_fixed_size {lds}
-  .amdhsa_float_denorm_mode_32 3
-  .amdhsa_float_denorm_mode_16_64 3
-{extra}
-.end_amdhsa_kernel
-.text
-"""
-
-META_KERNEL = """  - .name: k{n}
-    .symbol: k{n}.kd
-    .kernarg_segment_size: 32
-    .kernarg_segment_align: 8
-    .group_segment_fixed_size: {lds}
-    .private_segment_fixed_size: {scratch}
-    .wavefront_size: {wave}
-    .sgpr_count: 96
-    .vgpr_count: {vgprs}
-    .max_flat_workgroup_size: 1024
-    .args:
-      - {{.offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global}}
-      - {{.offset: 8, .size: 8, .value_kind: global_buffer, .address_space: global}}
-      - {{.offset: 16, .size: 8, .value_kind: global_buffer, .address_space: global}}
-      - {{.offset: 24, .size: 8, .value_kind: global_buffer, .address_space: global}}
-"""
-
-
-class Dialect:
-    """How a generation spells what surrounds the instruction."""
-
-    def __init__(self, target):
-        self.t = target
-        g = target.generation
-        self.wave64 = target.wave == 64
-        self.load = (lambda n, *a: f"s_load_{'b' if g >= 'gfx11' and g != 'gfx9' else 'dword'}"
-                     f"{n * 32 if g in ('gfx11', 'gfx12') else 'x' + str(n) if n > 1 else ''} "
-                     + ", ".join(a))
-        self.exec = "exec" if self.wave64 else "exec_lo"
-        self.vcc = "vcc" if self.wave64 else "vcc_lo"
-        self.mov = "s_mov_b64" if self.wave64 else "s_mov_b32"
-
-    def wait(self):
-        if self.t.generation == "gfx12":
-            return "  s_wait_loadcnt 0x0\n  s_wait_kmcnt 0x0\n  s_wait_dscnt 0x0"
-        return "  s_waitcnt vmcnt(0) lgkmcnt(0)"
-
-    def wait_store(self):
-        if self.t.generation == "gfx12":
-            return "  s_wait_storecnt 0x0\n" + self.wait()
-        if self.t.generation == "gfx9":
-            return self.wait()
-        return "  s_waitcnt_vscnt null, 0x0\n" + self.wait()
-
-    def gload(self, dwords, dst, addr, base, offset=0):
-        kind = (f"b{32 * dwords}" if self.t.generation in ("gfx11", "gfx12")
-                else "dword" + (f"x{dwords}" if dwords > 1 else ""))
-        off = f" offset:{offset}" if offset else ""
-        return f"  global_load_{kind} {dst}, {addr}, {base}{off}"
-
-    def gstore(self, dwords, src, addr, base, offset=0):
-        kind = (f"b{32 * dwords}" if self.t.generation in ("gfx11", "gfx12")
-                else "dword" + (f"x{dwords}" if dwords > 1 else ""))
-        off = f" offset:{offset}" if offset else ""
-        return f"  global_store_{kind} {addr}, {src}, {base}{off}"
-
-    def add(self, dst, a, b):
-        name = "v_add_u32" if self.t.generation == "gfx9" else "v_add_nc_u32"
-        return f"  {name} {dst}, {a}, {b}"
-
-    def group_id(self):
-        return "ttmp9" if self.t.generation == "gfx12" else "s2"
-
-    def begin(self, setup=()):
-        """v40: lane's byte offset, 64 per lane; s[4:5] input, s[6:7] output,
-        s[8:9] wave's input record (64 bytes), s[10:11] wave's output."""
-        shift = 6 if self.wave64 else 5
-        lines = []
-        if self.t.generation == "gfx12":
-            pass
-        lines += [
-            f"  s_mov_b32 s40, {self.group_id()}",
-            "  " + self.load(8, "s[4:11]", "s[0:1]", "0x0"),
-            self.wait(),
-            f"  s_lshl_b32 s41, s40, {shift}",
-            "  v_and_b32 v0, 0x3ff, v0",
-            self.add("v40", "s41", "v0"),
-            "  v_lshlrev_b32 v40, 6, v40",
-            "  s_lshl_b32 s41, s40, 6",
-            "  s_add_u32 s8, s8, s41",
-            "  s_addc_u32 s9, s9, 0",
-            "  s_add_u32 s10, s10, s41",
-            "  s_addc_u32 s11, s11, 0",
-            "  " + self.load(16, "s[48:63]", "s[8:9]", "0x0"),
-            self.gload(4, "v[4:7]", "v40", "s[4:5]"),
-            self.gload(4, "v[8:11]", "v40", "s[4:5]", 16),
-            self.gload(4, "v[12:15]", "v40", "s[4:5]", 32),
-            self.gload(4, "v[16:19]", "v40", "s[4:5]", 48),
-            self.wait(),
-            # The wave's record: S0 48:49, S1 50:51, D0 52:53, VCC 54:55,
-            # EXEC 56:57, M0 58, SCC 59, S2 60:61.
-            *setup,
-            "  s_mov_b64 s[26:27], s[52:53]",
-            "  s_mov_b32 m0, s58",
-            "  s_mov_b64 vcc, s[54:55]",
-            "  s_cmp_lg_u32 s59, 0",
-            f"  {self.mov} {self.exec}, s{'[56:57]' if self.wave64 else '56'}",
-        ]
-        return "\n".join(lines)
-
-    def end(self, after=()):
-        """Stores v[16:19] and v[4:7] of each lane; SCC, VCC, EXEC, s[26:27],
-        s[24:25] and M0 of the wave."""
-        lines = [
-            "  s_cselect_b32 s44, 1, 0",
-            "  s_mov_b64 s[42:43], exec",
-            "  s_mov_b64 exec, -1" if self.wave64 else "  s_mov_b32 exec_lo, -1",
-            *after,
-            self.gstore(4, "v[16:19]", "v40", "s[6:7]"),
-            self.gstore(4, "v[4:7]", "v40", "s[6:7]", 16),
-            "  v_mov_b32 v41, 0",
-        ]
-        for i, src in enumerate(("s44", "m0", "vcc_lo", "vcc_hi", "s42", "s43",
-                                 "s26", "s27", "s24", "s25", "s48", "s49")):
-            lines.append(f"  v_mov_b32 v{44 + i}, {src}")
-        for i in range(3):
-            lines.append(self.gstore(4, f"v[{44 + 4 * i}:{47 + 4 * i}]", "v41",
-                                     "s[10:11]", 16 * i))
-        return "\n".join(lines)
-
-
-def vregs(first, bits):
-    n = max(1, (bits + 31) // 32)
-    return f"v{first}" if n == 1 else f"v[{first}:{first + n - 1}]"
-
-
-def sregs(first, bits):
-    n = max(1, (bits + 31) // 32)
-    return f"s{first}" if n == 1 else f"s[{first}:{first + n - 1}]"
-
-
-class Case:
-    """One instruction as it is tested."""
-
-    def __init__(self, op, text, family):
-        self.op = op
-        self.name = op.name
-        self.text = text
-        self.family = family
-        self.lds = 0
-        self.scratch = 0
-        self.setup = ()  # before EXEC is set
-        self.after = ()  # after EXEC is whole again
 
 
 class Checker:

@@ -8,7 +8,10 @@ register and the 16 bytes are compared.
 import random
 import re
 
-from pcode import Env, Val
+import pcode
+from instruction_asm import Case
+from operand_values import LANES, pool_value
+from pcode import Val
 
 LDS_STRIDE = 1024  # room for the two-address forms with stride 64
 
@@ -43,7 +46,6 @@ def returning(checker, name):
 
 
 def make_case(checker, op, kind):
-    from instruction_check import Case
     family = re.match(r"V?(DS|GLOBAL|FLAT|SCRATCH|MUBUF|BUFFER)Op", kind)
     if not family:
         return None
@@ -184,7 +186,6 @@ def vmem_case(checker, case, lower, fields, atomic, load):
 def check(checker, module, n, case):
     rng = random.Random(case.name)
     wave = checker.t.wave
-    from instruction_check import LANES, pool_value
     waves = checker.wave_records(rng, LANES // wave)
     fields = case.fields
     name = case.name
@@ -285,7 +286,6 @@ def destination(checker, case, computed, old):
 
 def nan_equal(name, got, expect):
     """Equal but for the payload of quiet NaNs of the instruction's type."""
-    import pcode
     m = re.search(r"(BF16|F16|F32|F64)", name)
     if not m:
         return False

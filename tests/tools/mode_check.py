@@ -13,9 +13,10 @@ import random
 import sys
 from fractions import Fraction
 
-import instruction_check
 import pcode
-from instruction_check import Case, Checker, pool_value, sregs
+from instruction_asm import Case
+from instruction_check import Checker
+from operand_values import LANES, pool_value
 from pcode import Val, as_number, is_inf, is_nan, round_to
 
 ROUNDINGS = ["rne", "up", "down", "rtz"]  # MODE.round, two bits
@@ -127,8 +128,6 @@ class ModeChecker(Checker):
         return [f"  s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 8), {value}"]
 
     def collect(self):
-        g = self.t.generation
-        old = "v_add_u32" if g == "gfx9" else "v_add_nc_u32"
         ops = [(op, t, w) for op in ("add", "mul", "fma")
                for t, w in (("f", 32), ("f", 64), ("f", 16))]
         for op, t, w in ops:
@@ -161,7 +160,7 @@ class ModeChecker(Checker):
                 self.add(f"denorm_{denorm}_{op}_f{w}", text, expect, fmt,
                          self.set_mode(bits), w)
         self.modifiers()
-        self.moves(old)
+        self.moves()
 
     def modifiers(self):
         fmt = Format("FMT_NUM_F32")
@@ -251,7 +250,7 @@ class ModeChecker(Checker):
                  self.set_mode(0xa5))
         self.cases and self.cases[-1].__dict__.update(scalar=0xa5)
 
-    def moves(self, add_name):
+    def moves(self):
         integers = Format("FMT_NUM_U32")
         fi = self.t.generation != "gfx9"
         for control, source in lane_moves(self.t.generation).items():
@@ -289,7 +288,6 @@ class ModeChecker(Checker):
 
             self.add("dpp8", "v_mov_b32_dpp v16, v4 dpp8:[%s]" %
                      ",".join(map(str, order)), expect, integers)
-        del add_name
 
     def run(self):
         self.collect()
@@ -301,10 +299,10 @@ class ModeChecker(Checker):
     def check_mode(self, module, n, case):
         rng = random.Random(case.name)
         size = self.t.wave
-        waves = self.wave_records(rng, instruction_check.LANES // size)
+        waves = self.wave_records(rng, LANES // size)
         width = case.width
         lanes = []
-        for _ in range(instruction_check.LANES):
+        for _ in range(LANES):
             lanes.append({
                 s: sum(pool_value(rng, case.fmt, max(width, 32) if
                                   "PK" in case.fmt.name else width) << i

@@ -1,11 +1,11 @@
 // Kernels that do what they must not: each ends with an error that sticks
 // until the device is reset, and one report that says where it was.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include <cstdlib>
 #include <string>
 #include <vector>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "tests/unit/emulator/hip_face.h"
 
@@ -47,8 +47,8 @@ class Fault : public testing::Test {
                     unsigned shared, void** params) {
     hipFunction_t function = nullptr;
     EXPECT_EQ(hipModuleGetFunction(&function, module_, name), hipSuccess);
-    hipError_t error = hipModuleLaunchKernel(
-        function, grid, 1, 1, block, 1, 1, shared, nullptr, params, nullptr);
+    hipError_t error = hipModuleLaunchKernel(function, grid, 1, 1, block, 1, 1,
+                                             shared, nullptr, params, nullptr);
     return error != hipSuccess ? error : hipDeviceSynchronize();
   }
   // Runs a kernel that must fail, and gives its report.
@@ -72,10 +72,10 @@ TEST_F(Fault, WriteBehindTheEnd) {
   int* data = Malloc(400);
   long long index = 100;
   void* params[] = {&data, &index};
-  EXPECT_THAT(Report("WriteAt", 1, 32, 0, params, hipErrorIllegalAddress),
-              AllOf(HasSubstr("cerberus: emulator: "), HasSubstr("WriteAt"),
-                    HasSubstr("lane 3"), HasSubstr("global_store_"),
-                    HasSubstr("400")));
+  EXPECT_THAT(
+      Report("WriteAt", 1, 32, 0, params, hipErrorIllegalAddress),
+      AllOf(HasSubstr("cerberus: emulator: "), HasSubstr("WriteAt"),
+            HasSubstr("lane 3"), HasSubstr("global_store_"), HasSubstr("400")));
 }
 
 TEST_F(Fault, WriteBeforeTheStart) {

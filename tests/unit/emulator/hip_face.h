@@ -40,8 +40,7 @@ hipError_t hipMallocPitch(void**, std::size_t*, std::size_t, std::size_t);
 hipError_t hipMallocAsync(void**, std::size_t, hipStream_t);
 hipError_t hipFreeAsync(void*, hipStream_t);
 hipError_t hipMemGetInfo(std::size_t*, std::size_t*);
-hipError_t hipMemGetAddressRange(hipDeviceptr_t*, std::size_t*,
-                                 hipDeviceptr_t);
+hipError_t hipMemGetAddressRange(hipDeviceptr_t*, std::size_t*, hipDeviceptr_t);
 hipError_t hipPointerGetAttributes(hipPointerAttribute_t*, const void*);
 hipError_t hipPointerGetAttribute(void*, std::uint32_t, hipDeviceptr_t);
 hipError_t hipMemcpy(void*, const void*, std::size_t, std::uint32_t);
@@ -97,8 +96,7 @@ hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t, unsigned, unsigned,
 hipError_t hipFuncGetAttribute(int*, std::uint32_t, hipFunction_t);
 hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int*,
                                                               hipFunction_t,
-                                                              int,
-                                                              std::size_t);
+                                                              int, std::size_t);
 hipError_t hipModuleOccupancyMaxPotentialBlockSize(int*, int*, hipFunction_t,
                                                    std::size_t, int);
 hipError_t hipDevicePrimaryCtxRetain(hipCtx_t*, hipDevice_t);

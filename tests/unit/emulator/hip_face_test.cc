@@ -1,5 +1,9 @@
 // The HIP calls themselves: arguments, results, order. What kernels compute
 // is tested by the programs and by instruction_check.py.
+#include "tests/unit/emulator/hip_face.h"
+
+#include <gtest/gtest.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstring>
@@ -8,10 +12,6 @@
 #include <string>
 #include <thread>
 #include <vector>
-
-#include <gtest/gtest.h>
-
-#include "tests/unit/emulator/hip_face.h"
 
 namespace {
 
@@ -211,9 +211,9 @@ TEST_F(HipFace, PointersAreKnown) {
   EXPECT_EQ(base, device);
   EXPECT_EQ(size, 4000u);
   std::size_t range = 0;
-  ASSERT_EQ(hipPointerGetAttribute(
-                &range, HIP_POINTER_ATTRIBUTE_RANGE_SIZE, device),
-            hipSuccess);
+  ASSERT_EQ(
+      hipPointerGetAttribute(&range, HIP_POINTER_ATTRIBUTE_RANGE_SIZE, device),
+      hipSuccess);
   EXPECT_EQ(range, 4000u);
   unsigned flags = 0;
   ASSERT_EQ(hipHostGetFlags(&flags, host), hipSuccess);
@@ -239,8 +239,7 @@ TEST_F(HipFace, HostMemoryIsRegisteredOnce) {
   EXPECT_EQ(memory[0], 8);
   EXPECT_EQ(memory[999], 8);
   EXPECT_EQ(hipHostUnregister(memory.data()), hipSuccess);
-  EXPECT_EQ(hipHostUnregister(memory.data()),
-            hipErrorHostMemoryNotRegistered);
+  EXPECT_EQ(hipHostUnregister(memory.data()), hipErrorHostMemoryNotRegistered);
   EXPECT_EQ(hipHostGetDevicePointer(&device, memory.data(), 0),
             hipErrorInvalidValue);
 }
@@ -361,9 +360,9 @@ TEST_F(HipFace, AnAsynchronousCopyHasReadItsPageableSource) {
                 },
                 &go),
             hipSuccess);
-  ASSERT_EQ(hipMemcpyAsync(block, source.data(), 4096, hipMemcpyHostToDevice,
-                           stream),
-            hipSuccess);
+  ASSERT_EQ(
+      hipMemcpyAsync(block, source.data(), 4096, hipMemcpyHostToDevice, stream),
+      hipSuccess);
   std::fill(source.begin(), source.end(), char{2});
   go = true;
   ASSERT_EQ(hipStreamSynchronize(stream), hipSuccess);
@@ -382,8 +381,7 @@ class Gate {
                   stream,
                   [](void* self) {
                     while (!static_cast<Gate*>(self)->open_) {
-                      std::this_thread::sleep_for(
-                          std::chrono::milliseconds(1));
+                      std::this_thread::sleep_for(std::chrono::milliseconds(1));
                     }
                   },
                   this),
@@ -450,16 +448,14 @@ TEST_F(HipFace, AnEventOrdersTwoStreams) {
   hipEvent_t event = nullptr;
   ASSERT_EQ(hipStreamCreateWithFlags(&a, hipStreamNonBlocking), hipSuccess);
   ASSERT_EQ(hipStreamCreateWithFlags(&b, hipStreamNonBlocking), hipSuccess);
-  ASSERT_EQ(hipEventCreateWithFlags(&event, hipEventDisableTiming),
-            hipSuccess);
+  ASSERT_EQ(hipEventCreateWithFlags(&event, hipEventDisableTiming), hipSuccess);
   Gate gate;
   gate.Close(a);
   ASSERT_EQ(hipEventRecord(event, a), hipSuccess);
   ASSERT_EQ(hipStreamWaitEvent(b, event, 0), hipSuccess);
   bool ran = false;
   ASSERT_EQ(hipLaunchHostFunc(
-                b, [](void* flag) { *static_cast<bool*>(flag) = true; },
-                &ran),
+                b, [](void* flag) { *static_cast<bool*>(flag) = true; }, &ran),
             hipSuccess);
   EXPECT_EQ(hipStreamQuery(b), hipErrorNotReady);
   EXPECT_FALSE(ran);
@@ -519,13 +515,12 @@ TEST_F(HipFace, ADestroyedStreamFinishesItsWork) {
   Gate gate;
   gate.Close(stream);
   std::atomic<bool> ran{false};
-  ASSERT_EQ(hipLaunchHostFunc(
-                stream,
-                [](void* flag) {
-                  *static_cast<std::atomic<bool>*>(flag) = true;
-                },
-                &ran),
-            hipSuccess);
+  ASSERT_EQ(
+      hipLaunchHostFunc(
+          stream,
+          [](void* flag) { *static_cast<std::atomic<bool>*>(flag) = true; },
+          &ran),
+      hipSuccess);
   ASSERT_EQ(hipStreamDestroy(stream), hipSuccess);
   EXPECT_FALSE(ran);
   gate.Open();
@@ -557,8 +552,7 @@ TEST_F(HipFace, ModulesThatAreNone) {
   EXPECT_NE(hipModuleLoadData(&module, image.data()), hipSuccess);
   image = ReadAll(KERNELS_OTHER_TARGET);
   ASSERT_FALSE(image.empty());
-  EXPECT_EQ(hipModuleLoadData(&module, image.data()),
-            hipErrorNoBinaryForGpu);
+  EXPECT_EQ(hipModuleLoadData(&module, image.data()), hipErrorNoBinaryForGpu);
   EXPECT_EQ(hipModuleUnload(nullptr), hipErrorInvalidHandle);
 }
 
@@ -567,19 +561,15 @@ TEST_F(HipFace, FunctionsAndVariables) {
   hipFunction_t again = nullptr;
   EXPECT_EQ(hipModuleGetFunction(&again, module_, "AddOne"), hipSuccess);
   EXPECT_EQ(function, again);
-  EXPECT_EQ(hipModuleGetFunction(&again, module_, "NoSuch"),
-            hipErrorNotFound);
-  EXPECT_EQ(hipModuleGetFunction(&again, module_, "g_value"),
-            hipErrorNotFound);
+  EXPECT_EQ(hipModuleGetFunction(&again, module_, "NoSuch"), hipErrorNotFound);
+  EXPECT_EQ(hipModuleGetFunction(&again, module_, "g_value"), hipErrorNotFound);
   hipDeviceptr_t value = nullptr;
   std::size_t size = 0;
-  ASSERT_EQ(hipModuleGetGlobal(&value, &size, module_, "g_array"),
-            hipSuccess);
+  ASSERT_EQ(hipModuleGetGlobal(&value, &size, module_, "g_array"), hipSuccess);
   EXPECT_EQ(size, 40u);
   EXPECT_EQ(hipModuleGetGlobal(&value, &size, module_, "nope"),
             hipErrorNotFound);
-  ASSERT_EQ(hipModuleGetGlobal(&value, &size, module_, "g_value"),
-            hipSuccess);
+  ASSERT_EQ(hipModuleGetGlobal(&value, &size, module_, "g_value"), hipSuccess);
   int host = 0;
   ASSERT_EQ(hipMemcpy(&host, value, 4, hipMemcpyDeviceToHost), hipSuccess);
   EXPECT_EQ(host, 17);
@@ -587,8 +577,8 @@ TEST_F(HipFace, FunctionsAndVariables) {
   ASSERT_EQ(hipMemcpy(value, &host, 4, hipMemcpyHostToDevice), hipSuccess);
   void* out = Malloc(8);
   void* params[] = {&out};
-  ASSERT_EQ(hipModuleLaunchKernel(Load("Globals"), 1, 1, 1, 1, 1, 1, 0,
-                                  nullptr, params, nullptr),
+  ASSERT_EQ(hipModuleLaunchKernel(Load("Globals"), 1, 1, 1, 1, 1, 1, 0, nullptr,
+                                  params, nullptr),
             hipSuccess);
   int got[2];
   ASSERT_EQ(hipMemcpy(got, out, 8, hipMemcpyDeviceToHost), hipSuccess);
@@ -615,8 +605,8 @@ TEST_F(HipFace, ArgumentsOneByOneAndAsABuffer) {
   double* out = static_cast<double*>(Malloc(7 * 8));
   float values[2] = {1.5f, 2.5f};
   ASSERT_EQ(hipMemcpy(f, values, 8, hipMemcpyHostToDevice), hipSuccess);
-  const std::vector<double> expected = {-3, -1000, 123456, 1099511627776.0,
-                                        1 + 0.25 + 6, 2.5, 5};
+  const std::vector<double> expected = {
+      -3, -1000, 123456, 1099511627776.0, 1 + 0.25 + 6, 2.5, 5};
   char a = -3;
   short b = -1000;
   int c = 123456;
@@ -627,8 +617,7 @@ TEST_F(HipFace, ArgumentsOneByOneAndAsABuffer) {
                                   params, nullptr),
             hipSuccess);
   std::vector<double> got(7);
-  ASSERT_EQ(hipMemcpy(got.data(), out, 56, hipMemcpyDeviceToHost),
-            hipSuccess);
+  ASSERT_EQ(hipMemcpy(got.data(), out, 56, hipMemcpyDeviceToHost), hipSuccess);
   EXPECT_EQ(got, expected);
 
   struct {
@@ -642,15 +631,13 @@ TEST_F(HipFace, ArgumentsOneByOneAndAsABuffer) {
   } buffer = {a, b, c, d, e, f, out};
   std::size_t size = sizeof buffer;
   void* extra[] = {reinterpret_cast<void*>(kHipLaunchParamBufferPointer),
-                   &buffer,
-                   reinterpret_cast<void*>(kHipLaunchParamBufferSize), &size,
-                   reinterpret_cast<void*>(kHipLaunchParamEnd)};
+                   &buffer, reinterpret_cast<void*>(kHipLaunchParamBufferSize),
+                   &size, reinterpret_cast<void*>(kHipLaunchParamEnd)};
   ASSERT_EQ(hipMemset(out, 0, 56), hipSuccess);
   ASSERT_EQ(hipModuleLaunchKernel(function, 5, 1, 1, 1, 1, 1, 0, nullptr,
                                   nullptr, extra),
             hipSuccess);
-  ASSERT_EQ(hipMemcpy(got.data(), out, 56, hipMemcpyDeviceToHost),
-            hipSuccess);
+  ASSERT_EQ(hipMemcpy(got.data(), out, 56, hipMemcpyDeviceToHost), hipSuccess);
   EXPECT_EQ(got, expected);
   void* wrong[] = {reinterpret_cast<void*>(9), &buffer,
                    reinterpret_cast<void*>(kHipLaunchParamEnd)};
@@ -692,8 +679,8 @@ TEST_F(HipFace, OccupancyFollowsTheTargetsRules) {
   hipFunction_t add = Load("AddOne");
   auto blocks = [add](int size, std::size_t shared) {
     int n = -1;
-    EXPECT_EQ(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(
-                  &n, add, size, shared),
+    EXPECT_EQ(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(&n, add, size,
+                                                                 shared),
               hipSuccess);
     return n;
   };
@@ -707,17 +694,16 @@ TEST_F(HipFace, OccupancyFollowsTheTargetsRules) {
   EXPECT_EQ(blocks(128, 65537), 0);
   EXPECT_EQ(blocks(2048, 0), 0);
   int grid = 0, block = 0;
-  ASSERT_EQ(hipModuleOccupancyMaxPotentialBlockSize(&grid, &block, add, 0,
-                                                    256),
+  ASSERT_EQ(hipModuleOccupancyMaxPotentialBlockSize(&grid, &block, add, 0, 256),
             hipSuccess);
   EXPECT_LE(block, 256);
   EXPECT_EQ(block % 32, 0);
   EXPECT_EQ(grid % blocks(block, 0), 0);
   int value = 0;
-  ASSERT_EQ(hipFuncGetAttribute(
-                &value, HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
-                Load("Only64")),
-            hipSuccess);
+  ASSERT_EQ(
+      hipFuncGetAttribute(&value, HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+                          Load("Only64")),
+      hipSuccess);
   EXPECT_EQ(value, 64);
 }
 
@@ -728,10 +714,8 @@ TEST_F(HipFace, ACapturedGraphRunsAgain) {
   ASSERT_EQ(hipStreamCreateWithFlags(&stream, 0), hipSuccess);
   ASSERT_EQ(hipStreamCreateWithFlags(&side, 0), hipSuccess);
   hipEvent_t fork = nullptr, join = nullptr;
-  ASSERT_EQ(hipEventCreateWithFlags(&fork, hipEventDisableTiming),
-            hipSuccess);
-  ASSERT_EQ(hipEventCreateWithFlags(&join, hipEventDisableTiming),
-            hipSuccess);
+  ASSERT_EQ(hipEventCreateWithFlags(&fork, hipEventDisableTiming), hipSuccess);
+  ASSERT_EQ(hipEventCreateWithFlags(&join, hipEventDisableTiming), hipSuccess);
   hipFunction_t add = Load("AddOne");
   void *a = Malloc(400), *b = Malloc(400);
   ASSERT_EQ(hipMemset(a, 0, 400), hipSuccess);
@@ -764,8 +748,7 @@ TEST_F(HipFace, ACapturedGraphRunsAgain) {
   ASSERT_EQ(hipMemcpy(&out, a, 4, hipMemcpyDeviceToHost), hipSuccess);
   EXPECT_EQ(out, 0);  // nothing has run
   hipGraphExec_t exec = nullptr;
-  ASSERT_EQ(hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0),
-            hipSuccess);
+  ASSERT_EQ(hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0), hipSuccess);
   ASSERT_EQ(hipGraphDestroy(graph), hipSuccess);
   for (int i = 0; i < 3; ++i) {
     ASSERT_EQ(hipGraphLaunch(exec, stream), hipSuccess);
@@ -792,8 +775,7 @@ TEST_F(HipFace, CapturesThatEndBadly) {
             hipErrorStreamCaptureInvalidated);
   // A forked stream that is never joined.
   hipEvent_t fork = nullptr;
-  ASSERT_EQ(hipEventCreateWithFlags(&fork, hipEventDisableTiming),
-            hipSuccess);
+  ASSERT_EQ(hipEventCreateWithFlags(&fork, hipEventDisableTiming), hipSuccess);
   ASSERT_EQ(hipStreamBeginCapture(stream, 0), hipSuccess);
   ASSERT_EQ(hipEventRecord(fork, stream), hipSuccess);
   ASSERT_EQ(hipStreamWaitEvent(side, fork, 0), hipSuccess);
@@ -802,8 +784,7 @@ TEST_F(HipFace, CapturesThatEndBadly) {
   ASSERT_EQ(hipHostMalloc(&host, 16, 0), hipSuccess);
   ASSERT_EQ(hipMemcpyAsync(block, host, 16, hipMemcpyHostToDevice, side),
             hipSuccess);
-  EXPECT_EQ(hipStreamEndCapture(stream, &graph),
-            hipErrorStreamCaptureUnjoined);
+  EXPECT_EQ(hipStreamEndCapture(stream, &graph), hipErrorStreamCaptureUnjoined);
   EXPECT_EQ(hipStreamSynchronize(side), hipSuccess);
   EXPECT_EQ(hipHostFree(host), hipSuccess);
 }

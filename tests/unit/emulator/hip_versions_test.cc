@@ -2,13 +2,12 @@
 // structures differ; it reads the version off the name it was opened under.
 // Each case runs in a child process: a library is loaded once per process.
 #include <dlfcn.h>
+#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <string>
-
-#include <gtest/gtest.h>
 
 #include "emulator/hip_abi.h"
 
@@ -48,8 +47,7 @@ int Check(const std::string& path, int major) {
   // HIP_MEMCPY3D holds unsigned numbers in 5, size_t since 6.
   unsigned char bytes[64], back[64] = {};
   for (unsigned i = 0; i < 64; ++i) bytes[i] = static_cast<unsigned char>(i);
-  auto* copy3d =
-      Function<hipError_t(const void*)>(library, "hipDrvMemcpy3D");
+  auto* copy3d = Function<hipError_t(const void*)>(library, "hipDrvMemcpy3D");
   hipError_t copied = hipErrorUnknown;
   auto fill = [&](auto* p) {
     *p = {};

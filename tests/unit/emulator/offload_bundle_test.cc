@@ -1,12 +1,12 @@
 // Images as HIP programs carry them, built by hand here.
 #include "emulator/offload_bundle.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace cerberus::emulator::hip {
 namespace {
@@ -52,12 +52,9 @@ TEST(OffloadBundle, TakesTheMostSpecificObject) {
   const struct {
     const char *target, *expected;
   } kCases[] = {
-      {"gfx1100", "exact"},
-      {"gfx1101", "generic"},
-      {"gfx90a:xnack+", "plus"},
-      {"gfx90a:sramecc+:xnack-", "minus"},
-      {"gfx90a", "minus"},
-      {"gfx1030", "old spelling"},
+      {"gfx1100", "exact"},      {"gfx1101", "generic"},
+      {"gfx90a:xnack+", "plus"}, {"gfx90a:sramecc+:xnack-", "minus"},
+      {"gfx90a", "minus"},       {"gfx1030", "old spelling"},
   };
   for (const auto& test : kCases) {
     EXPECT_EQ(Select(image, test.target), test.expected) << test.target;
