@@ -92,7 +92,9 @@ CERBERUS_EMU_INLINE u16 DoubleToHalf(double d, u32 round, bool flush = false) {
   return static_cast<u16>(q | (negative ? 0x8000 : 0));
 }
 
-CERBERUS_EMU_INLINE float Bf16ToFloat(u16 b) { return F32(static_cast<u32>(b) << 16); }
+CERBERUS_EMU_INLINE float Bf16ToFloat(u16 b) {
+  return F32(static_cast<u32>(b) << 16);
+}
 CERBERUS_EMU_INLINE u16 FloatToBf16(float f, u32 round = kNearest) {
   const u32 x = Bits(f);
   const u32 q = RoundUnit<u32>(x >> 16, x & 0xffff, 0x8000, (x >> 31) != 0,

@@ -255,7 +255,8 @@ double LdexpF64(double v, i32 exponent) {
     v *= 0x1p1023;
     exponent -= 1023;
   }
-  if (exponent >= -1021) return v * F64(static_cast<u64>(exponent + 1023) << 52);
+  if (exponent >= -1021)
+    return v * F64(static_cast<u64>(exponent + 1023) << 52);
   // Down: first to the bottom of the normal range, then one inexact step.
   int e = Exponent(v);
   if (e != 0 && e != 2047) {

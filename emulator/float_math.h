@@ -135,7 +135,9 @@ template <typename T> inline T MaxNumF(T a, T b) {
 }
 
 inline int Exponent(float v) { return Bits(v) >> 23 & 0xff; }
-inline int Exponent(double v) { return static_cast<int>(Bits(v) >> 52 & 0x7ff); }
+inline int Exponent(double v) {
+  return static_cast<int>(Bits(v) >> 52 & 0x7ff);
+}
 
 // The single-precision transcendental units take denormals as 0 and give 0
 // for them (RDNA3 ISA: "denormals are flushed").

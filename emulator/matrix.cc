@@ -331,7 +331,8 @@ void ExecMatrix(Wave& w, const Op& op) {
         } else if (x.d == Result::kF64) {
           double sum = F64(c_bits);
           if (x.src_c.neg) sum = -sum;
-          for (int k = 0; k < x.k; ++k) sum = FmaF(row[k], column[k * x.n], sum);
+          for (int k = 0; k < x.k; ++k)
+            sum = FmaF(row[k], column[k * x.n], sum);
           bits = Bits(sum);
         } else {
           float sum = x.d == Result::kF32 ? F32(static_cast<u32>(c_bits))

@@ -18,6 +18,7 @@ Table MakeTable() {
     for (const Row& r : rows) t.emplace(r.name, &r.semantic);
   };
   add(SaluRows());
+  add(SaluFlowRows());
   add(CrossLaneRows());
   if (HostHasAvx2()) {
     add(v3::ValuIntRows());

@@ -91,7 +91,8 @@ CERBERUS_EMU_INLINE T LoadLane(const u32* s, u32 i, u32 n, const Mode& mode) {
   }
 }
 
-CERBERUS_EMU_INLINE u32 ClampHalfOverflow(const Mode& mode, u32 h, bool finite) {
+CERBERUS_EMU_INLINE u32 ClampHalfOverflow(const Mode& mode, u32 h,
+                                          bool finite) {
   return mode.fp16_ovfl && finite && (h & 0x7fff) == 0x7c00
              ? (h & 0x8000) | 0x7bff
              : h;
@@ -283,6 +284,7 @@ struct Row {
 
 // The tables, one per file; `v3` variants are compiled for AVX2 and FMA.
 std::span<const Row> SaluRows();
+std::span<const Row> SaluFlowRows();
 std::span<const Row> CrossLaneRows();
 namespace base {
 std::span<const Row> ValuIntRows();

@@ -6,11 +6,18 @@
 namespace cerberus::emulator::CERBERUS_EMU_ISA {
 namespace {
 
-
-inline float Trunc(float v) { return IsNan(v) ? Quiet(v) : __builtin_truncf(v); }
-inline double Trunc(double v) { return IsNan(v) ? Quiet(v) : __builtin_trunc(v); }
-inline float Floor(float v) { return IsNan(v) ? Quiet(v) : __builtin_floorf(v); }
-inline double Floor(double v) { return IsNan(v) ? Quiet(v) : __builtin_floor(v); }
+inline float Trunc(float v) {
+  return IsNan(v) ? Quiet(v) : __builtin_truncf(v);
+}
+inline double Trunc(double v) {
+  return IsNan(v) ? Quiet(v) : __builtin_trunc(v);
+}
+inline float Floor(float v) {
+  return IsNan(v) ? Quiet(v) : __builtin_floorf(v);
+}
+inline double Floor(double v) {
+  return IsNan(v) ? Quiet(v) : __builtin_floor(v);
+}
 inline float Ceil(float v) { return IsNan(v) ? Quiet(v) : __builtin_ceilf(v); }
 inline double Ceil(double v) { return IsNan(v) ? Quiet(v) : __builtin_ceil(v); }
 inline float Even(float v) {

@@ -92,7 +92,9 @@ inline u32 BfeI(i32 a, u32 b, u32 c) {
   return static_cast<u32>(static_cast<i32>(field << (32 - width)) >>
                           (32 - width));
 }
-inline u32 Sat8(i16 v) { return static_cast<u32>(Max<i32>(Min<i32>(v, 255), 0)); }
+inline u32 Sat8(i16 v) {
+  return static_cast<u32>(Max<i32>(Min<i32>(v, 255), 0));
+}
 
 // Bit-field operations of 3 sources: BITOP3 takes the truth table as its
 // immediate (CDNA4 and RDNA4 ISA).
@@ -118,8 +120,9 @@ constexpr Row kRows[] = {
     {"v_not_b32", Lanes<[](u32 a) { return ~a; }>()},
     {"v_not_b16", Lanes<[](u16 a) { return static_cast<u16>(~a); }>()},
     {"v_bfrev_b32", Lanes<[](u32 a) { return Reverse(a); }>()},
-    {"v_clz_i32_u32",
-     Lanes<[](u32 a) { return a == 0 ? ~0u : u32(__builtin_clz(a | 1)) & 31; }>()},
+    {"v_clz_i32_u32", Lanes<[](u32 a) {
+       return a == 0 ? ~0u : u32(__builtin_clz(a | 1)) & 31;
+     }>()},
     {"v_ctz_i32_b32",
      Lanes<[](u32 a) { return a == 0 ? ~0u : u32(__builtin_ctz(a)); }>()},
     {"v_cls_i32", Lanes<[](u32 a) {
@@ -140,66 +143,72 @@ constexpr Row kRows[] = {
     {"v_subrev_nc_u32",
      Lanes2<[](u32 a, u32 b) { return b - a; },
             [](u32 a, u32 b) { return SatU32(i64(b) - a); }>()},
-    {"v_add_nc_i32",
-     Lanes2<[](u32 a, u32 b) { return a + b; },
-            [](i32 a, i32 b) { return SatI32(i64(a) + b); }>()},
-    {"v_sub_nc_i32",
-     Lanes2<[](u32 a, u32 b) { return a - b; },
-            [](i32 a, i32 b) { return SatI32(i64(a) - b); }>()},
+    {"v_add_nc_i32", Lanes2<[](u32 a, u32 b) { return a + b; },
+                            [](i32 a, i32 b) { return SatI32(i64(a) + b); }>()},
+    {"v_sub_nc_i32", Lanes2<[](u32 a, u32 b) { return a - b; },
+                            [](i32 a, i32 b) { return SatI32(i64(a) - b); }>()},
     {"v_add_nc_u64", Lanes<[](u64 a, u64 b) { return a + b; }>()},
     {"v_sub_nc_u64", Lanes<[](u64 a, u64 b) { return a - b; }>()},
-    {"v_add_co_u32", Lanes2<[](u32 a, u32 b) {
-       return With<u32>{a + b, a + b < a};
-     }, [](u32 a, u32 b) {
-       return With<u32>{SatU32(i64(a) + b), a + b < a};
-     }>()},
-    {"v_sub_co_u32", Lanes2<[](u32 a, u32 b) {
-       return With<u32>{a - b, b > a};
-     }, [](u32 a, u32 b) { return With<u32>{SatU32(i64(a) - b), b > a}; }>()},
-    {"v_subrev_co_u32", Lanes2<[](u32 a, u32 b) {
-       return With<u32>{b - a, a > b};
-     }, [](u32 a, u32 b) { return With<u32>{SatU32(i64(b) - a), a > b}; }>()},
+    {"v_add_co_u32",
+     Lanes2<[](u32 a, u32 b) { return With<u32>{a + b, a + b < a}; },
+            [](u32 a, u32 b) {
+              return With<u32>{SatU32(i64(a) + b), a + b < a};
+            }>()},
+    {"v_sub_co_u32",
+     Lanes2<[](u32 a, u32 b) { return With<u32>{a - b, b > a}; },
+            [](u32 a, u32 b) {
+              return With<u32>{SatU32(i64(a) - b), b > a};
+            }>()},
+    {"v_subrev_co_u32",
+     Lanes2<[](u32 a, u32 b) { return With<u32>{b - a, a > b}; },
+            [](u32 a, u32 b) {
+              return With<u32>{SatU32(i64(b) - a), a > b};
+            }>()},
     {"v_add_co_ci_u32", Lanes2<[](u32 a, u32 b, bool c) {
        const u64 t = u64(a) + b + (c ? 1 : 0);
        return With<u32>{static_cast<u32>(t), t >> 32 != 0};
-     }, [](u32 a, u32 b, bool c) {
-       const u64 t = u64(a) + b + (c ? 1 : 0);
-       return With<u32>{SatU32(i64(t)), t >> 32 != 0};
-     }>()},
+     },
+                               [](u32 a, u32 b, bool c) {
+                                 const u64 t = u64(a) + b + (c ? 1 : 0);
+                                 return With<u32>{SatU32(i64(t)), t >> 32 != 0};
+                               }>()},
     {"v_sub_co_ci_u32", Lanes2<[](u32 a, u32 b, bool c) {
        return With<u32>{a - b - (c ? 1 : 0), u64(b) + (c ? 1 : 0) > a};
-     }, [](u32 a, u32 b, bool c) {
-       return With<u32>{SatU32(i64(a) - b - (c ? 1 : 0)),
-                        u64(b) + (c ? 1 : 0) > a};
-     }>()},
+     },
+                               [](u32 a, u32 b, bool c) {
+                                 return With<u32>{
+                                     SatU32(i64(a) - b - (c ? 1 : 0)),
+                                     u64(b) + (c ? 1 : 0) > a};
+                               }>()},
     {"v_subrev_co_ci_u32", Lanes2<[](u32 a, u32 b, bool c) {
        return With<u32>{b - a - (c ? 1 : 0), u64(a) + (c ? 1 : 0) > b};
-     }, [](u32 a, u32 b, bool c) {
-       return With<u32>{SatU32(i64(b) - a - (c ? 1 : 0)),
-                        u64(a) + (c ? 1 : 0) > b};
-     }>()},
+     },
+                                  [](u32 a, u32 b, bool c) {
+                                    return With<u32>{
+                                        SatU32(i64(b) - a - (c ? 1 : 0)),
+                                        u64(a) + (c ? 1 : 0) > b};
+                                  }>()},
     {"v_mul_lo_u32", Lanes<[](u32 a, u32 b) { return a * b; }>()},
     {"v_mul_hi_u32", Lanes<[](u32 a, u32 b) { return MulHi(a, b); }>()},
     {"v_mul_hi_i32", Lanes<[](i32 a, i32 b) { return MulHiI(a, b); }>()},
-    {"v_mul_i32_i24", Lanes<[](u32 a, u32 b) {
-       return u32(I24(a)) * u32(I24(b));
-     }>()},
+    {"v_mul_i32_i24",
+     Lanes<[](u32 a, u32 b) { return u32(I24(a)) * u32(I24(b)); }>()},
     {"v_mul_hi_i32_i24",
      Lanes<[](u32 a, u32 b) { return MulHiI(I24(a), I24(b)); }>()},
     {"v_mul_u32_u24", Lanes<[](u32 a, u32 b) { return U24(a) * U24(b); }>()},
     {"v_mul_hi_u32_u24",
      Lanes<[](u32 a, u32 b) { return MulHi(U24(a), U24(b)); }>()},
-    {"v_mad_i32_i24", Lanes2<[](u32 a, u32 b, u32 c) {
-       return u32(I24(a)) * u32(I24(b)) + c;
-     }, [](u32 a, u32 b, i32 c) {
-       return SatI32(i64(I24(a)) * I24(b) + c);
-     }>()},
-    {"v_mad_u32_u24", Lanes2<[](u32 a, u32 b, u32 c) {
-       return U24(a) * U24(b) + c;
-     }, [](u32 a, u32 b, u32 c) {
-       const u64 t = u64(U24(a)) * U24(b) + c;
-       return t >> 32 != 0 ? ~0u : u32(t);
-     }>()},
+    {"v_mad_i32_i24",
+     Lanes2<[](u32 a, u32 b, u32 c) { return u32(I24(a)) * u32(I24(b)) + c; },
+            [](u32 a, u32 b, i32 c) {
+              return SatI32(i64(I24(a)) * I24(b) + c);
+            }>()},
+    {"v_mad_u32_u24",
+     Lanes2<[](u32 a, u32 b, u32 c) { return U24(a) * U24(b) + c; },
+            [](u32 a, u32 b, u32 c) {
+              const u64 t = u64(U24(a)) * U24(b) + c;
+              return t >> 32 != 0 ? ~0u : u32(t);
+            }>()},
     {"v_mad_u64_u32", Lanes<[](u32 a, u32 b, u64 c) {
        const u64 r = u64(a) * b + c;
        return With<u64>{r, r < c};
@@ -212,20 +221,18 @@ constexpr Row kRows[] = {
        const u32 top = u32(p < 0) + u32(c < 0) + u32(carry);
        return With<i64>{i64(r), (top & 1) != 0};
      }>()},
-    {"v_mad_nc_u64_u32", Lanes<[](u32 a, u32 b, u64 c) {
-       return u64(a) * b + c;
-     }>()},
-    {"v_mad_nc_i64_i32", Lanes<[](i32 a, i32 b, u64 c) {
-       return u64(i64(a) * b) + c;
-     }>()},
+    {"v_mad_nc_u64_u32",
+     Lanes<[](u32 a, u32 b, u64 c) { return u64(a) * b + c; }>()},
+    {"v_mad_nc_i64_i32",
+     Lanes<[](i32 a, i32 b, u64 c) { return u64(i64(a) * b) + c; }>()},
     {"v_mad_u32", Lanes<[](u32 a, u32 b, u32 c) { return a * b + c; }>()},
     {"v_mul_u64", Lanes<[](u64 a, u64 b) { return a * b; }>()},
-    {"v_mad_u32_u16", Lanes2<[](u16 a, u16 b, u32 c) {
-       return u32(a) * b + c;
-     }, [](u16 a, u16 b, u32 c) { return SatU32(i64(u32(a) * b) + c); }>()},
-    {"v_mad_i32_i16", Lanes2<[](i16 a, i16 b, u32 c) {
-       return u32(i32(a) * b) + c;
-     }, [](i16 a, i16 b, i32 c) { return SatI32(i64(i32(a) * b) + c); }>()},
+    {"v_mad_u32_u16",
+     Lanes2<[](u16 a, u16 b, u32 c) { return u32(a) * b + c; },
+            [](u16 a, u16 b, u32 c) { return SatU32(i64(u32(a) * b) + c); }>()},
+    {"v_mad_i32_i16",
+     Lanes2<[](i16 a, i16 b, u32 c) { return u32(i32(a) * b) + c; },
+            [](i16 a, i16 b, i32 c) { return SatI32(i64(i32(a) * b) + c); }>()},
     {"v_mul_legacy_u32", Lanes<[](u32 a, u32 b) { return a * b; }>()},
 
     {"v_and_b32", Lanes<[](u32 a, u32 b) { return a & b; }>()},
@@ -250,20 +257,15 @@ constexpr Row kRows[] = {
     {"v_max_i64", Lanes<[](i64 a, i64 b) { return Max(a, b); }>()},
     {"v_min_u64", Lanes<[](u64 a, u64 b) { return Min(a, b); }>()},
     {"v_max_u64", Lanes<[](u64 a, u64 b) { return Max(a, b); }>()},
-    {"v_cndmask_b32",
-     Lanes<[](u32 a, u32 b, bool c) { return c ? b : a; }>()},
-    {"v_cndmask_b16",
-     Lanes<[](u16 a, u16 b, bool c) { return c ? b : a; }>()},
+    {"v_cndmask_b32", Lanes<[](u32 a, u32 b, bool c) { return c ? b : a; }>()},
+    {"v_cndmask_b16", Lanes<[](u16 a, u16 b, bool c) { return c ? b : a; }>()},
 
-    {"v_bfe_u32",
-     Lanes<[](u32 a, u32 b, u32 c) { return BfeU(a, b, c); }>()},
-    {"v_bfe_i32",
-     Lanes<[](i32 a, u32 b, u32 c) { return BfeI(a, b, c); }>()},
+    {"v_bfe_u32", Lanes<[](u32 a, u32 b, u32 c) { return BfeU(a, b, c); }>()},
+    {"v_bfe_i32", Lanes<[](i32 a, u32 b, u32 c) { return BfeI(a, b, c); }>()},
     {"v_bfi_b32",
      Lanes<[](u32 a, u32 b, u32 c) { return (a & b) | (~a & c); }>()},
-    {"v_bfm_b32", Lanes<[](u32 a, u32 b) {
-       return ((1u << (a & 31)) - 1) << (b & 31);
-     }>()},
+    {"v_bfm_b32",
+     Lanes<[](u32 a, u32 b) { return ((1u << (a & 31)) - 1) << (b & 31); }>()},
     {"v_bcnt_u32_b32",
      Lanes<[](u32 a, u32 b) { return b + u32(std::popcount(a)); }>()},
     {"v_mbcnt_lo_u32_b32", Lanes<[](const Cx& cx, u32 a, u32 b) {
@@ -281,60 +283,53 @@ constexpr Row kRows[] = {
        return static_cast<u32>((u64(a) << 32 | b) >> (8 * (c & 3)));
      }>()},
     {"v_lerp_u8", Lanes<[](u32 a, u32 b, u32 c) { return Lerp(a, b, c); }>()},
-    {"v_min3_i32", Lanes<[](i32 a, i32 b, i32 c) {
-       return Min(Min(a, b), c);
-     }>()},
-    {"v_max3_i32", Lanes<[](i32 a, i32 b, i32 c) {
-       return Max(Max(a, b), c);
-     }>()},
+    {"v_min3_i32",
+     Lanes<[](i32 a, i32 b, i32 c) { return Min(Min(a, b), c); }>()},
+    {"v_max3_i32",
+     Lanes<[](i32 a, i32 b, i32 c) { return Max(Max(a, b), c); }>()},
     {"v_med3_i32", Lanes<[](i32 a, i32 b, i32 c) { return Med3(a, b, c); }>()},
-    {"v_min3_u32", Lanes<[](u32 a, u32 b, u32 c) {
-       return Min(Min(a, b), c);
-     }>()},
-    {"v_max3_u32", Lanes<[](u32 a, u32 b, u32 c) {
-       return Max(Max(a, b), c);
-     }>()},
+    {"v_min3_u32",
+     Lanes<[](u32 a, u32 b, u32 c) { return Min(Min(a, b), c); }>()},
+    {"v_max3_u32",
+     Lanes<[](u32 a, u32 b, u32 c) { return Max(Max(a, b), c); }>()},
     {"v_med3_u32", Lanes<[](u32 a, u32 b, u32 c) { return Med3(a, b, c); }>()},
-    {"v_maxmin_u32", Lanes<[](u32 a, u32 b, u32 c) {
-       return Min(Max(a, b), c);
-     }>()},
-    {"v_minmax_u32", Lanes<[](u32 a, u32 b, u32 c) {
-       return Max(Min(a, b), c);
-     }>()},
-    {"v_maxmin_i32", Lanes<[](i32 a, i32 b, i32 c) {
-       return Min(Max(a, b), c);
-     }>()},
-    {"v_minmax_i32", Lanes<[](i32 a, i32 b, i32 c) {
-       return Max(Min(a, b), c);
-     }>()},
+    {"v_maxmin_u32",
+     Lanes<[](u32 a, u32 b, u32 c) { return Min(Max(a, b), c); }>()},
+    {"v_minmax_u32",
+     Lanes<[](u32 a, u32 b, u32 c) { return Max(Min(a, b), c); }>()},
+    {"v_maxmin_i32",
+     Lanes<[](i32 a, i32 b, i32 c) { return Min(Max(a, b), c); }>()},
+    {"v_minmax_i32",
+     Lanes<[](i32 a, i32 b, i32 c) { return Max(Min(a, b), c); }>()},
     {"v_sad_u8", Lanes2<[](u32 a, u32 b, u32 c) { return Sad8(a, b, c); },
                         [](u32 a, u32 b, u32 c) {
-       return SatU32(i64(Sad8(a, b, 0)) + c);
-     }>()},
-    {"v_sad_hi_u8", Lanes2<[](u32 a, u32 b, u32 c) {
-       return (Sad8(a, b, 0) << 16) + c;
-     }, [](u32 a, u32 b, u32 c) {
-       return SatU32(i64(Sad8(a, b, 0) << 16) + c);
-     }>()},
+                          return SatU32(i64(Sad8(a, b, 0)) + c);
+                        }>()},
+    {"v_sad_hi_u8",
+     Lanes2<[](u32 a, u32 b, u32 c) { return (Sad8(a, b, 0) << 16) + c; },
+            [](u32 a, u32 b, u32 c) {
+              return SatU32(i64(Sad8(a, b, 0) << 16) + c);
+            }>()},
     {"v_sad_u16", Lanes2<[](u32 a, u32 b, u32 c) {
        return c + AbsDiff(a & 0xffff, b & 0xffff) + AbsDiff(a >> 16, b >> 16);
-     }, [](u32 a, u32 b, u32 c) {
-       return SatU32(i64(c) + AbsDiff(a & 0xffff, b & 0xffff) +
-                     AbsDiff(a >> 16, b >> 16));
-     }>()},
-    {"v_sad_u32", Lanes2<[](u32 a, u32 b, u32 c) {
-       return AbsDiff(a, b) + c;
-     }, [](u32 a, u32 b, u32 c) { return SatU32(i64(AbsDiff(a, b)) + c); }>()},
+     },
+                         [](u32 a, u32 b, u32 c) {
+                           return SatU32(i64(c) +
+                                         AbsDiff(a & 0xffff, b & 0xffff) +
+                                         AbsDiff(a >> 16, b >> 16));
+                         }>()},
+    {"v_sad_u32", Lanes2<[](u32 a, u32 b, u32 c) { return AbsDiff(a, b) + c; },
+                         [](u32 a, u32 b, u32 c) {
+                           return SatU32(i64(AbsDiff(a, b)) + c);
+                         }>()},
     {"v_msad_u8", Lanes2<[](u32 a, u32 b, u32 c) { return Msad8(a, b, c); },
                          [](u32 a, u32 b, u32 c) {
-       return SatU32(i64(Msad8(a, b, 0)) + c);
-     }>()},
-    {"v_qsad_pk_u16_u8", Lanes<[](u64 a, u32 b, u64 c) {
-       return Qsad(a, b, c, Sad8);
-     }>()},
-    {"v_mqsad_pk_u16_u8", Lanes<[](u64 a, u32 b, u64 c) {
-       return Qsad(a, b, c, Msad8);
-     }>()},
+                           return SatU32(i64(Msad8(a, b, 0)) + c);
+                         }>()},
+    {"v_qsad_pk_u16_u8",
+     Lanes<[](u64 a, u32 b, u64 c) { return Qsad(a, b, c, Sad8); }>()},
+    {"v_mqsad_pk_u16_u8",
+     Lanes<[](u64 a, u32 b, u64 c) { return Qsad(a, b, c, Msad8); }>()},
     {"v_perm_b32", Lanes<[](u32 a, u32 b, u32 c) {
        const u64 data = u64(a) << 32 | b;
        u32 r = 0;
@@ -372,9 +367,8 @@ constexpr Row kRows[] = {
        };
        return static_cast<u16>(sat(a >> (c & 31)) | sat(b >> (c & 31)) << 8);
      }>()},
-    {"v_prng_b32", Lanes<[](u32 a) {
-       return (a << 1) ^ (a >> 31 != 0 ? 197u : 0u);
-     }>()},
+    {"v_prng_b32",
+     Lanes<[](u32 a) { return (a << 1) ^ (a >> 31 != 0 ? 197u : 0u); }>()},
 
     {"v_add_nc_u16", Lanes2<[](u16 a, u16 b) { return u16(a + b); },
                             [](u16 a, u16 b) { return SatU16(a + b); }>()},
@@ -386,28 +380,25 @@ constexpr Row kRows[] = {
                             [](i16 a, i16 b) { return SatI16(a + b); }>()},
     {"v_sub_nc_i16", Lanes2<[](i16 a, i16 b) { return i16(a - b); },
                             [](i16 a, i16 b) { return SatI16(a - b); }>()},
-    {"v_mul_lo_u16",
-     Lanes2<[](u16 a, u16 b) { return u16(u32(a) * b); },
-            [](u16 a, u16 b) {
-       const u32 p = u32(a) * b;
-       return u16(p > 0xffff ? 0xffff : p);
-     }>()},
-    {"v_mad_u16", Lanes2<[](u16 a, u16 b, u16 c) {
-       return u16(u32(a) * b + c);
-     }, [](u16 a, u16 b, u16 c) {
-       const u32 p = u32(a) * b;
-       return u16(p > 0xffff - u32(c) ? 0xffff : p + c);
-     }>(kRowPreserve)},
-    {"v_mad_i16", Lanes2<[](i16 a, i16 b, i16 c) {
-       return i16(i32(a) * b + c);
-     }, [](i16 a, i16 b, i16 c) { return SatI16(i32(a) * b + c); }>(
-        kRowPreserve)},
-    {"v_mad_legacy_u16", Lanes<[](u16 a, u16 b, u16 c) {
-       return u16(u32(a) * b + c);
-     }>()},
-    {"v_mad_legacy_i16", Lanes<[](i16 a, i16 b, i16 c) {
-       return i16(i32(a) * b + c);
-     }>()},
+    {"v_mul_lo_u16", Lanes2<[](u16 a, u16 b) { return u16(u32(a) * b); },
+                            [](u16 a, u16 b) {
+                              const u32 p = u32(a) * b;
+                              return u16(p > 0xffff ? 0xffff : p);
+                            }>()},
+    {"v_mad_u16",
+     Lanes2<[](u16 a, u16 b, u16 c) { return u16(u32(a) * b + c); },
+            [](u16 a, u16 b, u16 c) {
+              const u32 p = u32(a) * b;
+              return u16(p > 0xffff - u32(c) ? 0xffff : p + c);
+            }>(kRowPreserve)},
+    {"v_mad_i16",
+     Lanes2<[](i16 a, i16 b, i16 c) { return i16(i32(a) * b + c); },
+            [](i16 a, i16 b, i16 c) { return SatI16(i32(a) * b + c); }>(
+         kRowPreserve)},
+    {"v_mad_legacy_u16",
+     Lanes<[](u16 a, u16 b, u16 c) { return u16(u32(a) * b + c); }>()},
+    {"v_mad_legacy_i16",
+     Lanes<[](i16 a, i16 b, i16 c) { return i16(i32(a) * b + c); }>()},
     {"v_max_u16", Lanes<[](u16 a, u16 b) { return Max(a, b); }>()},
     {"v_max_i16", Lanes<[](i16 a, i16 b) { return Max(a, b); }>()},
     {"v_min_u16", Lanes<[](u16 a, u16 b) { return Min(a, b); }>()},
