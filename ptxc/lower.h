@@ -170,7 +170,6 @@ class FunctionLowering {
     return ptx_.operands[composite.index + i];
   }
   bool ftz() const { return mods().ftz() == Ftz::kOn; }
-  bool HasWord(std::string_view word) const;  // in the spelling
 
   // ---- Types and values (lower_value.cc) ----
   llvm::Type* LlvmType(Type type);
@@ -253,17 +252,14 @@ class FunctionLowering {
   Value* CompareInt(Cmp cmp, Value* a, Value* b, bool is_signed);
   Value* CompareFp(Cmp cmp, Value* a, Value* b);
   Value* Compare(Type t);
-  Value* Clamped(Value* amount, unsigned bits);
   void SetLike(bool to_predicate);
 
   // ---- Memory (lower_memory.cc) ----
   struct Pointer {
     Value* pointer = nullptr;
     bool invariant = false;  // nothing writes it while the kernel runs
-    unsigned align = 0;      // known alignment, 0: that of the access
   };
   Pointer Address(const Operand& operand, Space space);
-  Pointer ParamAddress(const Operand& operand, bool store);
   Value* ToPointer(Value* address, unsigned as);
   llvm::SyncScope::ID SyncScope(Scope scope);
   void Fence(llvm::AtomicOrdering ordering, llvm::SyncScope::ID scope);
@@ -275,8 +271,6 @@ class FunctionLowering {
   // ---- Atomics (lower_atomic.cc) ----
   void AtomLike(bool reduction);
   Value* AtomicOp(Value* pointer, Value* a, Value* b, Type t);
-  Value* AtomicLoop(Value* pointer, llvm::Type* bits,
-                    llvm::function_ref<Value*(Value*)> update);
 
   // ---- Textures (lower_texture.cc) ----
   struct TextureCoordinates {
@@ -307,9 +301,6 @@ class FunctionLowering {
   Value* Ballot(Value* predicate);
   Value* BitOf(Value* lane) { return b_.CreateShl(I32(1), lane); }
   Value* Permute(Value* lane, Value* bits);
-  Value* WarpReduce(Value* value, Value* mask,
-                    llvm::function_ref<Value*(Value*, Value*)> combine,
-                    Value* identity);
   void Barrier();
   Value* BlockCount(Value* predicate);
   Value* NamedBarriers();
@@ -335,7 +326,6 @@ class FunctionLowering {
   std::vector<std::pair<std::uint32_t, Value*>> locals_;  // variable, storage
   std::vector<llvm::BasicBlock*> blocks_;            // by label id
   llvm::AllocaInst* carry_ = nullptr;
-  llvm::BasicBlock* exit_block_ = nullptr;
   const Instruction* inst_ = nullptr;
   bool inst_failed_ = false;
   bool failed_ = false;

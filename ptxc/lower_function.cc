@@ -140,17 +140,6 @@ void FunctionLowering::LowerInstruction(const Instruction& inst) {
   }
 }
 
-bool FunctionLowering::HasWord(std::string_view word) const {
-  std::string_view rest = form().spelling;
-  while (!rest.empty()) {
-    const std::size_t dot = rest.find('.');
-    if (rest.substr(0, dot) == word) return true;
-    if (dot == std::string_view::npos) return false;
-    rest.remove_prefix(dot + 1);
-  }
-  return false;
-}
-
 void FunctionLowering::Fail(std::string why) {
   failed_ = true;
   if (inst_failed_) return;

@@ -369,12 +369,6 @@ void FunctionLowering::LowerLop3() {
 
 // ---- Shifts -----------------------------------------------------------------
 
-// Amounts beyond the width are clamped to it.
-llvm::Value* FunctionLowering::Clamped(Value* amount, unsigned bits) {
-  return Binary(llvm::Intrinsic::umin, amount,
-                IntOf(amount->getType(), bits));
-}
-
 void FunctionLowering::LowerShl() {
   Value* a = In(1);
   const unsigned bits = a->getType()->getIntegerBitWidth();

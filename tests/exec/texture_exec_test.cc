@@ -285,9 +285,10 @@ TEST(TextureExec, Formats) {
   // Halves 1, 2 and an infinity; two channels.
   d.format = 16;
   d.channels = 2;
-  got = Sample(tex, d, BytesOf(std::vector<std::uint16_t>{0x3c00, 0x4000, 0x7c00,
-                                                       0x8000}),
-            points);
+  got = Sample(
+      tex, d,
+      BytesOf(std::vector<std::uint16_t>{0x3c00, 0x4000, 0x7c00, 0x8000}),
+      points);
   EXPECT_EQ(AsFloat(got[0][0]), 1.0f);
   EXPECT_EQ(AsFloat(got[0][1]), 2.0f);
   EXPECT_EQ(AsFloat(got[0][2]), 0.0f);

@@ -118,9 +118,10 @@ TEST(Compile, ArgumentsLieAtThePtxOffsets) {
       ".visible .entry k(.param .u8 a, .param .align 8 .b8 b[12],\n"
       "  .param .f64 c, .param .u16 d)\n{\n  ret;\n}\n"));
   const auto argument = [&](const std::string& name, int offset, int size) {
-    return HasSubstr(".name:           " + name + "\n        .offset:         " +
-                     std::to_string(offset) + "\n        .size:           " +
-                     std::to_string(size) + "\n");
+    return HasSubstr(".name:           " + name +
+                     "\n        .offset:         " + std::to_string(offset) +
+                     "\n        .size:           " + std::to_string(size) +
+                     "\n");
   };
   EXPECT_THAT(text, argument("a", 0, 1));
   EXPECT_THAT(text, argument("b", 8, 12));
