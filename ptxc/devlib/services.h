@@ -27,7 +27,10 @@ struct PrintfRing {
 constexpr u32 kHeapClasses = 128;
 struct Heap {
   u64 used;
-  u64 zero[7];
+  u64 freed;   // how often a block came back
+  u64 merged;  // ... when blocks were last merged
+  u32 lock;
+  u32 zero[9];
   u64 free[kHeapClasses];
 };
 
@@ -271,15 +274,16 @@ DEV(s32, vprintf)(u64 context, const char* format, const char* packed) {
 //
 // Blocks are taken from the unused end of the heap and go back to a free list
 // of their size class: four classes to each power of two, so that at most a
-// fifth of a block is lost. No list is ever locked: lanes of a wave run in
-// lockstep, and one that waits for another would wait for ever. A block in no
-// other's way is split, never merged.
+// fifth of a block is lost. The lists need no lock. Only who finds nothing
+// there takes one, to split a larger block or to merge the free ones.
 
 constexpr u64 kUnit = 16;  // of sizes and alignment; a block's header
 enum BlockState : u32 {
   kInUse = 0x75736564,
   kFree = 0x66726565,
   kShifted = 0x73686674,  // stands for the block that begins `units` before
+  kOwned = 0x6f776e64,    // off its list, to be merged
+  kMerged = 0x6d726764,   // part of the block in front of it
 };
 struct BlockHeader {
   u32 units;
@@ -368,6 +372,11 @@ INLINE GLOBAL BlockHeader* TakeUnused(GLOBAL Heap* heap, u64 heap_bytes,
   return block;
 }
 
+INLINE void CountFreed(GLOBAL Heap* heap) {
+  __scoped_atomic_fetch_add(&heap->freed, 1, __ATOMIC_RELAXED,
+                            __MEMORY_SCOPE_DEVICE);
+}
+
 // Gives back what `block` has beyond `units`, in the largest pieces that are
 // whole classes.
 INLINE void Split(GLOBAL Heap* heap, GLOBAL BlockHeader* block, u32 units) {
@@ -384,6 +393,122 @@ INLINE void Split(GLOBAL Heap* heap, GLOBAL BlockHeader* block, u32 units) {
     piece += whole;
     rest -= whole;
   }
+  CountFreed(heap);
+}
+
+INLINE u32 StateOf(GLOBAL BlockHeader* block) {
+  return __scoped_atomic_load_n(&block->state, __ATOMIC_RELAXED,
+                                __MEMORY_SCOPE_DEVICE);
+}
+INLINE void SetState(GLOBAL BlockHeader* block, u32 state) {
+  __scoped_atomic_store_n(&block->state, state, __ATOMIC_RELAXED,
+                          __MEMORY_SCOPE_DEVICE);
+}
+
+// Takes all blocks off the lists, makes one of those that touch, and puts
+// them back. Only with the lock held; others allocate and free meanwhile.
+INLINE void MergeBlocks(GLOBAL Heap* heap) {
+  u64 all = 0;
+  for (u32 i = 0; i < kHeapClasses; ++i) {
+    u64 head = __scoped_atomic_load_n(&heap->free[i], __ATOMIC_RELAXED,
+                                      __MEMORY_SCOPE_DEVICE);
+    while (static_cast<u32>(head) != 0 &&
+           !__scoped_atomic_compare_exchange_n(
+               &heap->free[i], &head, HeadOf(head, 0), false,
+               __ATOMIC_ACQUIRE, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE)) {
+    }
+    for (u64 unit = static_cast<u32>(head); unit != 0;) {
+      GLOBAL BlockHeader* block = BlockOf(heap, unit);
+      const u64 next = block->next;
+      SetState(block, kOwned);
+      block->next = all;
+      all = unit;
+      unit = next;
+    }
+  }
+  // Blocks lie side by side up to here. One that was taken this moment may
+  // have no header yet, but nothing leaves kOwned behind.
+  const u64 end = (sizeof(Heap) + __scoped_atomic_load_n(
+                                      &heap->used, __ATOMIC_RELAXED,
+                                      __MEMORY_SCOPE_DEVICE)) / kUnit;
+  for (u64 unit = all; unit != 0; unit = BlockOf(heap, unit)->next) {
+    GLOBAL BlockHeader* block = BlockOf(heap, unit);
+    if (StateOf(block) != kOwned) continue;
+    while (unit + block->units < end &&
+           StateOf(block + block->units) == kOwned) {
+      GLOBAL BlockHeader* behind = block + block->units;
+      SetState(behind, kMerged);
+      block->units += behind->units;
+    }
+  }
+  // What is put back may be written by others at once, so the blocks that
+  // are left are first chained up.
+  u64 left = 0;
+  for (u64 unit = all; unit != 0;) {
+    GLOBAL BlockHeader* block = BlockOf(heap, unit);
+    const u64 next = block->next;
+    if (StateOf(block) == kOwned) {
+      block->next = left;
+      left = unit;
+    }
+    unit = next;
+  }
+  for (u64 unit = left; unit != 0;) {
+    GLOBAL BlockHeader* block = BlockOf(heap, unit);
+    unit = block->next;
+    const u64 at = reinterpret_cast<u64>(block) -
+                   reinterpret_cast<u64>(heap) - sizeof(Heap);
+    u64 used = at + block->units * kUnit;
+    SetState(block, 0);
+    // The last block becomes unused memory again.
+    if (!__scoped_atomic_compare_exchange_n(
+            &heap->used, &used, at, false, __ATOMIC_RELEASE,
+            __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE)) {
+      PushBlock(heap, block, block->units);
+    }
+  }
+}
+
+INLINE GLOBAL BlockHeader* TakeLarger(GLOBAL Heap* heap, u32 size_class) {
+  for (u32 i = size_class; i < kHeapClasses; ++i) {
+    GLOBAL BlockHeader* block = PopBlock(heap, i);
+    if (block == nullptr) continue;
+    Split(heap, block, UnitsOf(size_class));
+    return block;
+  }
+  return nullptr;
+}
+
+// The critical section lies inside the loop: lanes of a wave run in lockstep,
+// and take turns this way.
+INLINE GLOBAL BlockHeader* TakeLocked(GLOBAL Heap* heap, u64 heap_bytes,
+                                      u32 units, u32 size_class) {
+  GLOBAL BlockHeader* block = nullptr;
+  bool done = false;
+  while (!done) {
+    u32 unlocked = 0;
+    if (__scoped_atomic_compare_exchange_n(
+            &heap->lock, &unlocked, 1, false, __ATOMIC_ACQUIRE,
+            __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE)) {
+      block = TakeLarger(heap, size_class);
+      const u64 freed = __scoped_atomic_load_n(
+          &heap->freed, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+      if (block == nullptr && freed != heap->merged) {
+        heap->merged = freed;
+        MergeBlocks(heap);
+        block = TakeLarger(heap, size_class);
+        if (block == nullptr) {
+          block = TakeUnused(heap, heap_bytes, UnitsOf(size_class));
+        }
+      }
+      // Near the end of the heap the exact size may still fit.
+      if (block == nullptr) block = TakeUnused(heap, heap_bytes, units);
+      __scoped_atomic_store_n(&heap->lock, 0, __ATOMIC_RELEASE,
+                              __MEMORY_SCOPE_DEVICE);
+      done = true;
+    }
+  }
+  return block;
 }
 
 INLINE GLOBAL BlockHeader* Allocate(u64 context, u64 size) {
@@ -400,13 +525,10 @@ INLINE GLOBAL BlockHeader* Allocate(u64 context, u64 size) {
   if (block == nullptr) {
     block = TakeUnused(heap, heap_bytes, UnitsOf(size_class));
   }
-  for (u32 larger = size_class + 1;
-       block == nullptr && larger < kHeapClasses; ++larger) {
-    block = PopBlock(heap, larger);
-    if (block != nullptr) Split(heap, block, UnitsOf(size_class));
+  if (block == nullptr) {
+    block = TakeLocked(heap, heap_bytes, units, size_class);
   }
-  if (block == nullptr) block = TakeUnused(heap, heap_bytes, units);
-  if (block != nullptr) block->state = kInUse;
+  if (block != nullptr) SetState(block, kInUse);
   return block;
 }
 
@@ -453,6 +575,7 @@ DEV(void, free)(u64 context, u64 address) {
     return;
   }
   PushBlock(heap, block, block->units);
+  CountFreed(heap);
 }
 
 #endif  // CERBERUS_DEVLIB_SERVICES_H_
