@@ -64,10 +64,11 @@ bool Lexer::SkipBlanks() {
     } else if (*at_ == '/' && end_ - at_ > 1 && at_[1] == '/') {
       SkipLine();
     } else if (*at_ == '/' && end_ - at_ > 1 && at_[1] == '*') {
-      at_ += 2;
-      while (at_ < end_ && !(*at_ == '*' && end_ - at_ > 1 && at_[1] == '/'))
-        ++at_;
-      at_ = end_ - at_ > 1 ? at_ + 2 : end_;
+      const char* close = at_ + 2;
+      while (end_ - close > 1 && !(close[0] == '*' && close[1] == '/'))
+        ++close;
+      if (end_ - close <= 1) return true;  // open: Next() says so
+      at_ = close + 2;
     } else if (*at_ == '#') {
       SkipLine();
     } else {
@@ -129,7 +130,14 @@ Token Lexer::Next() {
       return Make(TokenKind::kPunctuation, start);
     return Make(TokenKind::kIdentifier, start);
   }
-  if ((c & kDigit) != 0) return Number(start);
+  if ((c & kDigit) != 0 || (*start == '.' && end_ - start > 1 &&
+                            (ClassOf(start[1]) & kDigit) != 0))
+    return Number(start);
+  if (*start == '/' && end_ - start > 1 && start[1] == '*') {
+    at_ = end_;  // a comment that is not closed
+    return {TokenKind::kError, std::string_view(start, 2),
+            static_cast<std::uint32_t>(start - begin_)};
+  }
   ++at_;
   const char next = at_ < end_ ? *at_ : '\0';
   const auto two = [&](TokenKind kind) {

@@ -1,8 +1,9 @@
 // Constant expressions, evaluated as the manual says: integers are 64 bits,
 // signed unless the literal has a U suffix or does not fit; the usual
 // arithmetic conversions; shifts take the left operand's type; comparisons
-// give signed 0 or 1. Of floats only literals and their negation.
-// PTX ISA, "Integer Constant Expression Evaluation".
+// give signed 0 or 1. Floats are doubles and do not mix with integers: the
+// operators are unary + and -, the arithmetic ones and comparisons.
+// PTX ISA, "Constant Expressions" and "Integer Constant Expression Evaluation".
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -73,6 +74,44 @@ std::uint64_t HexDigits(std::string_view text) {
   std::uint64_t value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value, 16);
   return value;
+}
+
+double ToDouble(const Constant& constant) {
+  double value = 0;
+  std::memcpy(&value, &constant.bits, sizeof value);
+  return value;
+}
+
+// "a op b" of doubles; false when `op` takes integers only.
+bool FloatBinary(const Token& op, double a, double b, Constant* out) {
+  double value = 0;
+  bool truth = false;
+  bool comparison = true;
+  switch (op.kind) {
+    case TokenKind::kEqual: truth = a == b; break;
+    case TokenKind::kNotEqual: truth = a != b; break;
+    case TokenKind::kLessEqual: truth = a <= b; break;
+    case TokenKind::kGreaterEqual: truth = a >= b; break;
+    case TokenKind::kPunctuation:
+      switch (op.text[0]) {
+        case '<': truth = a < b; break;
+        case '>': truth = a > b; break;
+        case '+': value = a + b; comparison = false; break;
+        case '-': value = a - b; comparison = false; break;
+        case '*': value = a * b; comparison = false; break;
+        case '/': value = a / b; comparison = false; break;
+        default: return false;
+      }
+      break;
+    default: return false;
+  }
+  if (comparison) {
+    *out = Constant{Constant::Kind::kInt, false, truth ? 1u : 0u};
+  } else {
+    *out = Constant{Constant::Kind::kFloat64, false, 0};
+    std::memcpy(&out->bits, &value, sizeof value);
+  }
+  return true;
 }
 
 }  // namespace
@@ -174,11 +213,10 @@ bool Parser::Binary(int min_precedence, int depth, Constant* out) {
     const Token op = token_;
     if (depth > kMaxDepth)
       return Error(op.offset, "constant expression is nested too deeply");
-    if (out->kind != Constant::Kind::kInt)
-      return Error(op.offset, "'" + std::string(op.text) +
-                                  "' needs integers, not floats");
     Advance();
     if (op.Is('?')) {
+      if (out->kind != Constant::Kind::kInt)
+        return Error(op.offset, "'?' needs an integer, not a float");
       Constant yes, no;
       if (!Binary(0, depth + 1, &yes) || !Expect(':', "'?'") ||
           !Binary(precedence, depth + 1, &no))
@@ -190,7 +228,12 @@ bool Parser::Binary(int min_precedence, int depth, Constant* out) {
     }
     Constant right;
     if (!Binary(precedence + 1, depth + 1, &right)) return false;
-    if (right.kind != Constant::Kind::kInt)
+    if (out->kind == Constant::Kind::kFloat64 &&
+        right.kind == Constant::Kind::kFloat64 &&
+        FloatBinary(op, ToDouble(*out), ToDouble(right), out))
+      continue;
+    if (out->kind != Constant::Kind::kInt ||
+        right.kind != Constant::Kind::kInt)
       return Error(op.offset, "'" + std::string(op.text) +
                                   "' needs integers, not floats");
     const std::uint64_t a = out->bits;

@@ -336,7 +336,9 @@ class Checker {
                            Mnemonic() + ", expected " + Expected(c));
         const SpecialReg reg = static_cast<SpecialReg>(o.index);
         const Type has = SpecialRegType(reg);
-        if (type != Type::kNone && BitsOf(has) > 32 && BitsOf(type) < 64)
+        // PTX ISA, "%gridid": 32 bits in old code, which may read it so still.
+        if (type != Type::kNone && BitsOf(has) > 32 && BitsOf(type) < 64 &&
+            !(reg == SpecialReg::kGridid && BitsOf(type) == 32))
           return Mismatch(spec, o, has, type);
         return;
       }

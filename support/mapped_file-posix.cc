@@ -12,7 +12,8 @@
 namespace cerberus {
 
 Result<MappedFile> MappedFile::Open(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // A pipe is refused below; opening it must not wait for who writes it.
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return Err(ErrnoDiag(path, "cannot open", errno));
   Result<MappedFile> file = FromDescriptor(fd, path);
   ::close(fd);

@@ -73,9 +73,22 @@ TEST(Lexer, DirectivesKeepDoubleColons) {
 }
 
 TEST(Lexer, SkipsCommentsAndLineMarkers) {
-  EXPECT_THAT(Tokens("a // b\n# 12 \"x.cu\"\n/* c\n * d */ e /* open"),
+  EXPECT_THAT(Tokens("a // b\n# 12 \"x.cu\"\n/* c\n * d */ e /**/"),
               ElementsAre(Pair(TokenKind::kIdentifier, "a"),
                           Pair(TokenKind::kIdentifier, "e")));
+}
+
+TEST(Lexer, UnclosedCommentIsAnError) {
+  for (const char* text : {"a /* open", "a /*", "a /*/", "a /* *"})
+    EXPECT_THAT(Tokens(text),
+                ElementsAre(Pair(TokenKind::kIdentifier, "a"),
+                            Pair(TokenKind::kError, "/*")));
+}
+
+TEST(Lexer, FloatsMayStartWithThePoint) {
+  EXPECT_THAT(Tokens(".5 .25e-3"),
+              ElementsAre(Pair(TokenKind::kFloat64, ".5"),
+                          Pair(TokenKind::kFloat64, ".25e-3")));
 }
 
 TEST(Lexer, NulEndsTheText) {

@@ -225,6 +225,8 @@ INSTANTIATE_TEST_SUITE_P(
         ConstantCase{"-8>>1", -4}, ConstantCase{"0x8000000000000000>>63", 1},
         ConstantCase{"1<<64", 0}, ConstantCase{"3<4&&4>=4", 1},
         ConstantCase{"1==2||2!=2", 0},
+        ConstantCase{"1.5<2.0", 1}, ConstantCase{"1.5+.5>=2.0", 1},
+        ConstantCase{"-1.0==1.0?2:3", 3},
         // A constant too large for .s64 is unsigned, and so is the result.
         ConstantCase{"-1<0xFFFFFFFFFFFFFFFF", 0}, ConstantCase{"-1<1U", 0},
         ConstantCase{"-1<1", 1}, ConstantCase{"(.u64)-1/2U", INT64_MAX},
@@ -245,6 +247,20 @@ TEST(Parser, FloatConstantsKeepTheirBits) {
   EXPECT_EQ(OperandOf(p, 2, 1).kind, OperandKind::kFloat64);
   EXPECT_EQ(OperandOf(p, 2, 1).bits, 0x3FB999999999999Au);
   EXPECT_EQ(OperandOf(p, 3, 1).bits, 0x7FF8000000000001u);
+}
+
+TEST(Parser, FloatExpressionsAreDoubles) {
+  const Parsed p = ParseBody("mov.f32 %f1, 1.5*2.0-1.0/4.0;\n"
+                             "mov.f32 %f1, -(0d3FF0000000000000+.5);\n");
+  ASSERT_THAT(p.errors, IsEmpty());
+  EXPECT_EQ(OperandOf(p, 0, 1).kind, OperandKind::kFloat64);
+  EXPECT_EQ(OperandOf(p, 0, 1).bits, 0x4006000000000000u);  // 2.75
+  EXPECT_EQ(OperandOf(p, 1, 1).bits, 0xBFF8000000000000u);  // -1.5
+  for (const char* mixed : {"1.5+1", "1.5&2.0", "1.5?1:2", "1.5%2.0",
+                            "0f3F800000+1.0", "1.5<<1"})
+    EXPECT_FALSE(ParseBody(std::string("mov.f32 %f1, ") + mixed + ";")
+                     .errors.empty())
+        << mixed;
 }
 
 // ---- Bodies -----------------------------------------------------------------

@@ -59,6 +59,7 @@ INSTANTIATE_TEST_SUITE_P(
         "add.s16 %rs1, %rs2, 70000;", "add.s32 %r1, %r2, 5000000000;",
         "mov.u16 %rs1, -1;", "and.pred %p1, %p2, 1;",
         // Special registers, symbols, packing.
+        "mov.u32 %r1, %gridid;",
         "mov.u32 %r1, %tid.x;", "cvt.u64.u32 %rd1, %tid.x;",
         "mov.u64 %rd1, %clock64;", "mov.u64 %rd1, tile+8;",
         "cvta.const.u64 %rd1, table;", "mov.b64 %rd1, {%r1, %f2};",
