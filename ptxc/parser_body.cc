@@ -575,7 +575,7 @@ bool Parser::BracketOperand(Operand* out) {
 // A name, a constant, _, !p; sym+4 and, in an address, reg+4.
 bool Parser::OperandAtom(Operand* out, bool in_address) {
   out->offset = token_.offset;
-  if (At('!') ) {
+  if (At('!')) {
     const Lexer saved = lexer_;
     const Token bang = token_;
     Advance();
@@ -594,7 +594,8 @@ bool Parser::OperandAtom(Operand* out, bool in_address) {
     if (token_.kind == TokenKind::kDirective && !ComponentOf(out))
       return false;
     const bool adds =
-        out->kind == OperandKind::kVariable || out->kind == OperandKind::kFunction ||
+        out->kind == OperandKind::kVariable ||
+        out->kind == OperandKind::kFunction ||
         (in_address && (out->kind == OperandKind::kRegister ||
                         out->kind == OperandKind::kUnresolved));
     // var[8] is an older spelling of [var+8].

@@ -503,7 +503,8 @@ TEST(MemoryExec, DynamicSharedMemoryStartsBehindTheStatic) {
 // Prefetches, priorities and policies: whatever they do to caches, what is
 // read and written stays the same.
 TEST(MemoryExec, HintsChangeNothing) {
-  KernelBatch batch{std::string(kHeader) + ".const .align 128 .b8 table[128];\n"};
+  KernelBatch batch{std::string(kHeader) +
+                    ".const .align 128 .b8 table[128];\n"};
   int kernels = 0;
   for (const char* opcode : {"prefetch", "prefetchu", "applypriority",
                              "discard", "createpolicy"}) {
@@ -511,9 +512,13 @@ TEST(MemoryExec, HintsChangeNothing) {
       const std::string name(opcode);
       std::vector<std::string> operands;
       if (name == "createpolicy") {
-        operands = s.Has("range") ? std::vector<std::string>{"%policy, [%line], 128, 256"}
-                   : s.Has("cvt") ? std::vector<std::string>{"%policy, %line"}
-                                  : std::vector<std::string>{"%policy", "%policy, 0.5"};
+        if (s.Has("range")) {
+          operands = {"%policy, [%line], 128, 256"};
+        } else if (s.Has("cvt")) {
+          operands = {"%policy, %line"};
+        } else {
+          operands = {"%policy", "%policy, 0.5"};
+        }
       } else {
         const std::string address = s.Has("local")   ? "depot"
                                     : s.Has("const") ? "table"
