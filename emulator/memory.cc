@@ -27,10 +27,13 @@ const char* KindName(MemoryKind kind) {
 
 }  // namespace
 
+void Memory::Release(const Entry& entry) {
+  if (entry.mapping != nullptr) munmap(entry.mapping, entry.mapping_size);
+}
+
 Memory::~Memory() {
-  for (const Entry& e : entries_) {
-    if (e.mapping != nullptr) munmap(e.mapping, e.mapping_size);
-  }
+  for (const Entry& entry : entries_) Release(entry);
+  for (const Entry& entry : freed_) Release(entry);
 }
 
 Result<Allocation> Memory::Allocate(std::uint64_t size,
@@ -45,8 +48,7 @@ Result<Allocation> Memory::Allocate(std::uint64_t size,
   if (size > (std::uint64_t{1} << 46) || alignment > (1u << 30)) {
     return Err(DiagCode::kIo, fmt::format("out of memory: {} bytes", size));
   }
-  // Every allocation has pages of its own: fresh pages are zero, and an
-  // address is not used again while stale pointers to it are likely. One page
+  // Every allocation has pages of its own, so that they are zero. One page
   // more belongs to none, so that a step out of one never lands in the next.
   const std::uint64_t slack = alignment > kPage ? alignment : 0;
   const std::uint64_t bytes = AlignUp(size + slack, kPage) + kPage;
@@ -101,8 +103,10 @@ Status Memory::Insert(const Entry& entry) {
   }
   entries_.insert(at, entry);
   freed_.erase(std::remove_if(freed_.begin(), freed_.end(),
-                              [&](const Allocation& f) {
-                                return f.address < begin +
+                              [&](const Entry& e) {
+                                const Allocation& f = e.allocation;
+                                return e.mapping == nullptr &&
+                                       f.address < begin +
                                                        entry.allocation.size &&
                                        begin < f.address + f.size;
                               }),
@@ -111,26 +115,28 @@ Status Memory::Insert(const Entry& entry) {
 }
 
 Status Memory::Free(std::uint64_t address) {
-  Entry gone;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    const auto at = std::lower_bound(
-        entries_.begin(), entries_.end(), address,
-        [](const Entry& e, std::uint64_t a) {
-          return e.allocation.address < a;
-        });
-    if (at == entries_.end() || at->allocation.address != address) {
-      return Err(DiagCode::kUsage,
-                 fmt::format("{:#x} is not the start of an allocation",
-                             address));
-    }
-    gone = *at;
-    entries_.erase(at);
-    if (freed_.size() == kFreedKept) freed_.erase(freed_.begin());
-    freed_.push_back(gone.allocation);
-    epoch_.fetch_add(1, std::memory_order_release);
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto at = std::lower_bound(
+      entries_.begin(), entries_.end(), address,
+      [](const Entry& e, std::uint64_t a) { return e.allocation.address < a; });
+  if (at == entries_.end() || at->allocation.address != address) {
+    return Err(
+        DiagCode::kUsage,
+        fmt::format("{:#x} is not the start of an allocation", address));
   }
-  if (gone.mapping != nullptr) munmap(gone.mapping, gone.mapping_size);
+  const Entry gone = *at;
+  entries_.erase(at);
+  if (gone.mapping != nullptr) {
+    // The pages go, the addresses stay taken.
+    mmap(gone.mapping, gone.mapping_size, PROT_NONE,
+         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  }
+  if (freed_.size() == kFreedKept) {
+    Release(freed_.front());
+    freed_.erase(freed_.begin());
+  }
+  freed_.push_back(gone);
+  epoch_.fetch_add(1, std::memory_order_release);
   return {};
 }
 
@@ -158,7 +164,8 @@ std::uint64_t Memory::AllocatedBytes() const {
 
 std::string Memory::Describe(std::uint64_t address) const {
   std::lock_guard<std::mutex> lock(mutex_);
-  for (const Allocation& f : freed_) {
+  for (const Entry& entry : freed_) {
+    const Allocation& f = entry.allocation;
     if (address - f.address < f.size) {
       return fmt::format(
           "{} bytes into a {}-byte {} allocation that was freed",

@@ -47,10 +47,13 @@ class Memory {
     std::uint64_t mapping_size;
   };
   Status Insert(const Entry& entry);
+  static void Release(const Entry& entry);
 
   mutable std::mutex mutex_;
   std::vector<Entry> entries_;  // sorted by address
-  std::vector<Allocation> freed_;  // the latest ones, for reports
+  // The latest freed ones: their addresses stay reserved, so that a stale
+  // pointer is a fault and not another allocation's bytes.
+  std::vector<Entry> freed_;
   std::atomic<std::uint64_t> epoch_{1};
 };
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -31,8 +32,15 @@ class Capture {
     char buffer[4096];
     std::fflush(file_);
     if (master_ >= 0) {
-      const ssize_t n = ::read(master_, buffer, sizeof buffer);
-      return std::string(buffer, n > 0 ? static_cast<std::size_t>(n) : 0);
+      // What was written may arrive in pieces.
+      std::string text;
+      pollfd ready = {master_, POLLIN, 0};
+      while (::poll(&ready, 1, 200) > 0) {
+        const ssize_t n = ::read(master_, buffer, sizeof buffer);
+        if (n <= 0) break;
+        text.append(buffer, static_cast<std::size_t>(n));
+      }
+      return text;
     }
     std::rewind(file_);
     return std::string(buffer, std::fread(buffer, 1, sizeof buffer, file_));
