@@ -93,8 +93,8 @@ void AppendC(const Spec& spec, const char* length, T value, std::string* out) {
   }
   const std::size_t start = out->size();
   out->resize(start + static_cast<std::size_t>(size) + 1);
-  std::snprintf(out->data() + start, static_cast<std::size_t>(size) + 1,
-                format, spec.width, spec.precision, value);
+  std::snprintf(out->data() + start, static_cast<std::size_t>(size) + 1, format,
+                spec.width, spec.precision, value);
   out->pop_back();
 #pragma GCC diagnostic pop
 }
@@ -124,11 +124,21 @@ bool ReadSpec(std::string_view format, std::size_t* position, Words* words,
   const auto current = [&] { return at < format.size() ? format[at] : '\0'; };
   for (; current() != '\0' && IsOneOf(current(), "-+ #0"); ++at) {
     switch (current()) {
-      case '-': spec->minus = true; break;
-      case '+': spec->plus = true; break;
-      case ' ': spec->space = true; break;
-      case '#': spec->sharp = true; break;
-      default: spec->zero = true; break;
+      case '-':
+        spec->minus = true;
+        break;
+      case '+':
+        spec->plus = true;
+        break;
+      case ' ':
+        spec->space = true;
+        break;
+      case '#':
+        spec->sharp = true;
+        break;
+      default:
+        spec->zero = true;
+        break;
     }
   }
   int* number = &spec->width;
@@ -198,9 +208,22 @@ void FormatPrintf(std::string_view format,
         AppendPadded(text, spec, out);
         continue;
       }
-      case 'c': case 'd': case 'i': case 'o': case 'u': case 'x': case 'X':
-      case 'a': case 'A': case 'e': case 'E': case 'f': case 'F': case 'g':
-      case 'G': case 'p':
+      case 'c':
+      case 'd':
+      case 'i':
+      case 'o':
+      case 'u':
+      case 'x':
+      case 'X':
+      case 'a':
+      case 'A':
+      case 'e':
+      case 'E':
+      case 'f':
+      case 'F':
+      case 'g':
+      case 'G':
+      case 'p':
         break;
       default:
         // Not one of CUDA's conversions (%n is none): no argument was
@@ -215,10 +238,14 @@ void FormatPrintf(std::string_view format,
         AppendPadded({&character, 1}, spec, out);
         break;
       }
-      case 'd': case 'i':
+      case 'd':
+      case 'i':
         AppendInteger(spec, bits, true, out);
         break;
-      case 'o': case 'u': case 'x': case 'X':
+      case 'o':
+      case 'u':
+      case 'x':
+      case 'X':
         AppendInteger(spec, bits, false, out);
         break;
       case 'p':
@@ -253,8 +280,8 @@ void DrainRing(PrintfRing* ring, std::uint64_t capacity, std::string* out) {
     const std::uint64_t size = (first & 0xffffffff) / 8;
     const std::uint64_t format_bytes = first >> 32;
     const std::uint64_t format_words = (format_bytes + 7) / 8;
-    const bool sound = size >= 1 && size <= written - read &&
-                       format_words <= size - 1;
+    const bool sound =
+        size >= 1 && size <= written - read && format_words <= size - 1;
     const std::uint64_t taken = sound ? size : written - read;
     record.clear();
     for (std::uint64_t i = 0; i < taken; ++i) {
@@ -279,7 +306,8 @@ void DrainRing(PrintfRing* ring, std::uint64_t capacity, std::string* out) {
       __atomic_exchange_n(&ring->dropped, 0, __ATOMIC_RELAXED);
   if (dropped != 0) {
     Log(LogLevel::kWarning,
-        "%" PRIu64 " printf calls of kernels were lost: the buffer was full "
+        "%" PRIu64
+        " printf calls of kernels were lost: the buffer was full "
         "(cudaLimitPrintfFifoSize)",
         dropped);
   }

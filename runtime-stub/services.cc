@@ -30,7 +30,7 @@ struct ServiceBlock {
 
   PrintfRing* ring = nullptr;
   std::vector<PrintfRing*> old_rings;  // another thread may still look there
-  std::mutex output_mutex;  // one thread at a time reads the ring
+  std::mutex output_mutex;             // one thread at a time reads the ring
 };
 
 namespace {
@@ -84,8 +84,7 @@ hipError_t MakeRing(ServiceBlock* services, std::size_t limit) {
 // Blocks are rounded up to size classes; what that can cost is added, so
 // that what fits into CUDA's heap fits here.
 hipError_t MakeHeap(ServiceBlock* services, std::size_t limit) {
-  const std::size_t bytes =
-      AlignUp(sizeof(HeapHeader) + limit + limit / 4, 16);
+  const std::size_t bytes = AlignUp(sizeof(HeapHeader) + limit + limit / 4, 16);
   void* heap = nullptr;
   hipError_t error = hip.hipMalloc(&heap, bytes);
   if (error != hipSuccess) return error;
@@ -119,8 +118,8 @@ void FreeServices(ServiceBlock* services) {
 hipError_t MakeServices(Context* context, ServiceBlock* services) {
   services->content.abi = kLaunchAbi;
   void* record = nullptr;
-  hipError_t error = MakeShared(sizeof(ErrorRecord), &record,
-                                &services->content.error_record);
+  hipError_t error =
+      MakeShared(sizeof(ErrorRecord), &record, &services->content.error_record);
   if (error != hipSuccess) return error;
   services->record = static_cast<ErrorRecord*>(record);
   error = MakeRing(services, context->limits[CU_LIMIT_PRINTF_FIFO_SIZE]);

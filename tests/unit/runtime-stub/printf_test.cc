@@ -3,12 +3,12 @@
 // Output").
 #include "runtime-stub/printf.h"
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 namespace cerberus::stub {
 namespace {
@@ -58,13 +58,15 @@ TEST(StubPrintf, Conversions) {
       {"%+d|% d|%05d|%-5d|%5d|", {1, 2, 3, 4, 5}, "+1| 2|00003|4    |    5|"},
       {"%.3d|%6.3d|%-6.3d|", {7, 7, 7}, "007|   007|007   |"},
       {"%hd %hhd %hu %hhu", {65537, 257, 65537, 257}, "1 1 1 1"},
-      {"%ld %lld %llu", {~0ull, 1ull << 63, ~0ull},
+      {"%ld %lld %llu",
+       {~0ull, 1ull << 63, ~0ull},
        "-1 -9223372036854775808 18446744073709551615"},
       {"%zu %jd %td %lx", {5, 6, 7, 0xabcdef0123}, "5 6 7 abcdef0123"},
       {"%f %F %.2f %8.3f|%-8.1f|%08.2f",
        {Real(1.5), Real(1.5), Real(3.14159), Real(2), Real(1.25), Real(-3.5)},
        "1.500000 1.500000 3.14    2.000|1.2     |-0003.50"},
-      {"%e %E %g %G", {Real(12345.678), Real(0.5), Real(1e-5), Real(1e20)},
+      {"%e %E %g %G",
+       {Real(12345.678), Real(0.5), Real(1e-5), Real(1e20)},
        "1.234568e+04 5.000000E-01 1e-05 1E+20"},
       {"%a %A", {Real(1), Real(-2)}, "0x1p+0 -0X1P+1"},
       {"%Lf %lf", {Real(0.5), Real(0.25)}, "0.500000 0.250000"},
