@@ -25,6 +25,7 @@ namespace {
 
 constexpr char kArchiveFolder[] = ".kpack";
 constexpr char kFallbackTarget[] = "ptx";
+constexpr char kRelocatableSection[] = "__nv_relfatbin";
 
 Diag FileDiag(DiagCode code, const std::string& file, std::string message) {
   Where where;
@@ -172,6 +173,13 @@ Status Conversion::ChooseEntries(const rewriter::Module& module, Unit& unit) {
         "separately compiled device code (nvcc -rdc=true, {} translation "
         "units) is not supported",
         module.link_members.size());
+    return {};
+  }
+  // With PTX alone nvcc leaves the link to the driver: what a translation unit
+  // holds is not registered under its wrapper and has holes.
+  if (unit.where.section == kRelocatableSection) {
+    unit.missing =
+        "separately compiled device code (nvcc -rdc=true) is not supported";
     return {};
   }
   // The entries belong to the binary and stay where they are.
