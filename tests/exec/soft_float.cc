@@ -191,33 +191,35 @@ std::uint64_t RoundTo(const FloatFormat& format, Round round,
   return mpfr_cmpabs(value.get(), middle.get()) >= 0 ? next : down;
 }
 
-std::uint64_t Add(const FloatFormat& f, Round r, std::uint64_t a,
-                  std::uint64_t b) {
+namespace {
+
+using BinaryOp = int (*)(mpfr_ptr, mpfr_srcptr, mpfr_srcptr, mpfr_rnd_t);
+
+std::uint64_t Binary(const FloatFormat& f, Round r, BinaryOp op,
+                     std::uint64_t a, std::uint64_t b) {
   const Mp x(f, a), y(f, b);
   return RoundTo(f, r, [&](mpfr_ptr d, mpfr_rnd_t rnd) {
-    return mpfr_add(d, x.get(), y.get(), rnd);
+    return op(d, x.get(), y.get(), rnd);
   });
+}
+
+}  // namespace
+
+std::uint64_t Add(const FloatFormat& f, Round r, std::uint64_t a,
+                  std::uint64_t b) {
+  return Binary(f, r, mpfr_add, a, b);
 }
 std::uint64_t Sub(const FloatFormat& f, Round r, std::uint64_t a,
                   std::uint64_t b) {
-  const Mp x(f, a), y(f, b);
-  return RoundTo(f, r, [&](mpfr_ptr d, mpfr_rnd_t rnd) {
-    return mpfr_sub(d, x.get(), y.get(), rnd);
-  });
+  return Binary(f, r, mpfr_sub, a, b);
 }
 std::uint64_t Mul(const FloatFormat& f, Round r, std::uint64_t a,
                   std::uint64_t b) {
-  const Mp x(f, a), y(f, b);
-  return RoundTo(f, r, [&](mpfr_ptr d, mpfr_rnd_t rnd) {
-    return mpfr_mul(d, x.get(), y.get(), rnd);
-  });
+  return Binary(f, r, mpfr_mul, a, b);
 }
 std::uint64_t Div(const FloatFormat& f, Round r, std::uint64_t a,
                   std::uint64_t b) {
-  const Mp x(f, a), y(f, b);
-  return RoundTo(f, r, [&](mpfr_ptr d, mpfr_rnd_t rnd) {
-    return mpfr_div(d, x.get(), y.get(), rnd);
-  });
+  return Binary(f, r, mpfr_div, a, b);
 }
 std::uint64_t Fma(const FloatFormat& f, Round r, std::uint64_t a,
                   std::uint64_t b, std::uint64_t c) {
