@@ -34,6 +34,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <set>
 #include <utility>
 
@@ -88,6 +89,8 @@ class ElfPatcher {
 
  private:
   Status CheckInput() const;
+  void NameDriver(
+      const std::function<std::uint64_t(std::string_view)>& add_string);
   void ChangeDynamic();
   Status FindProgramHeader();
   void StartSegment(std::uint32_t flags, std::uint64_t gap);
@@ -168,9 +171,37 @@ void ElfPatcher::SetDynamic(std::int64_t tag, std::uint64_t value) {
   }
 }
 
-// Puts the folders of the CUDA driver in front of the search path, and names
-// the driver where cudart would look for it in vain: the loader searches for
-// a dlopen() of libcudart.so in the path of libcudart.so, not in ours.
+// Has the loader load the stub at start; cudart's dlopen("libcuda.so.1") then
+// finds it by its SONAME. Named by its full path, it is found also by a
+// libcudart.so, which the loader does not search our path for, and after the
+// search path was replaced (patchelf --set-rpath). A file that has to run on
+// NVIDIA GPUs as well must start without the stub: there the plain name is
+// added, and only where cudart could not find it otherwise.
+void ElfPatcher::NameDriver(
+    const std::function<std::uint64_t(std::string_view)>& add_string) {
+  constexpr std::string_view kDriver = "libcuda.so.1";
+  Elf64_Dyn entry{};
+  entry.d_tag = DT_NEEDED;
+  if (options_.keep_fatbin || options_.runpath.empty()) {
+    if (!binary_.links_shared_cudart() || binary_.links_cuda_driver()) return;
+    entry.d_un.d_val = add_string(kDriver);
+    dynamic_.push_back(entry);
+    return;
+  }
+  entry.d_un.d_val =
+      add_string(fmt::format("{}/{}", options_.runpath.front(), kDriver));
+  for (std::size_t i = 0; i < dynamic_.size(); ++i) {
+    if (dynamic_[i].d_tag == DT_NEEDED &&
+        elf_.DynamicString(elf_.dynamic()[i].d_un.d_val) == kDriver) {
+      dynamic_[i] = entry;
+      return;
+    }
+  }
+  dynamic_.push_back(entry);
+}
+
+// Puts the folder of the CUDA driver in front of the search path, and names
+// the driver.
 void ElfPatcher::ChangeDynamic() {
   const auto add_string = [&](std::string_view text) {
     if (strings_.empty()) {
@@ -200,12 +231,7 @@ void ElfPatcher::ChangeDynamic() {
       dynamic_.push_back(entry);
     }
   }
-  if (binary_.links_shared_cudart() && !binary_.links_cuda_driver()) {
-    Elf64_Dyn entry{};
-    entry.d_tag = DT_NEEDED;
-    entry.d_un.d_val = add_string("libcuda.so.1");
-    dynamic_.push_back(entry);
-  }
+  NameDriver(add_string);
   // One DT_NULL must remain.
   copy_dynamic_ = dynamic_.size() + 1 > elf_.dynamic_capacity();
 }

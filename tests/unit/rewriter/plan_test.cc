@@ -177,8 +177,10 @@ TEST(Plan, EveryShapeConvertsAndVerifies) {
                   segment.p_offset);
       }
       // The names the loader asks for are still found.
-      EXPECT_EQ(DynamicStrings(done->after, DT_NEEDED),
-                DynamicStrings(done->before, DT_NEEDED));
+      std::vector<std::string> needed =
+          DynamicStrings(done->before, DT_NEEDED);
+      if (!keep) needed.push_back("/opt/driver/libcuda.so.1");
+      EXPECT_EQ(DynamicStrings(done->after, DT_NEEDED), needed);
       // Every byte of the new segments has a section, for strip.
       if (shape.spec.sections) {
         const ElfFile::Section* marker = after->FindSection(".rocm_kpack_ref");
@@ -348,13 +350,17 @@ TEST(Plan, ExtendsTheSearchPathThatCounts) {
   }
 }
 
-TEST(Plan, SharedCudartGetsTheDriverByName) {
+TEST(Plan, TheDriverIsNamedByItsPathUnlessTheFileMustRunWithoutIt) {
+  const std::string stub = Options().runpath.front() + "/libcuda.so.1";
   struct Row {
-    std::vector<std::string> before, after;
+    std::vector<std::string> before, after, after_keep_fatbin;
   } const rows[] = {
-      {{"libc.so.6"}, {"libc.so.6"}},
-      {{"libcudart.so.13"}, {"libcudart.so.13", "libcuda.so.1"}},
+      {{"libc.so.6"}, {"libc.so.6", stub}, {"libc.so.6"}},
+      {{"libcudart.so.13"},
+       {"libcudart.so.13", stub},
+       {"libcudart.so.13", "libcuda.so.1"}},
       {{"libcuda.so.1", "libcudart.so.13"},
+       {stub, "libcudart.so.13"},
        {"libcuda.so.1", "libcudart.so.13"}},
   };
   for (const Row& row : rows) {
@@ -364,6 +370,11 @@ TEST(Plan, SharedCudartGetsTheDriverByName) {
     const auto done = Convert(elf.bytes);
     ASSERT_TRUE(done);
     EXPECT_EQ(DynamicStrings(done->after, DT_NEEDED), row.after);
+    PlanOptions options = Options();
+    options.keep_fatbin = true;
+    const auto kept = Convert(elf.bytes, options);
+    ASSERT_TRUE(kept);
+    EXPECT_EQ(DynamicStrings(kept->after, DT_NEEDED), row.after_keep_fatbin);
   }
 }
 
