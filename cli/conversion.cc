@@ -89,7 +89,9 @@ const Diag* FirstError(const std::vector<Diag>& diags) {
 }  // namespace
 
 Conversion::Conversion(const ConversionOptions& options, Reporter& reporter)
-    : options_(options), reporter_(reporter) {}
+    : options_(options),
+      kernel_name_(BaseName(options.output)),
+      reporter_(reporter) {}
 
 // Undoes what an unfinished conversion made. Files under their final names
 // are undone by Commit itself.
@@ -153,8 +155,8 @@ Status Conversion::AddModules() {
     unit->where = module.where;
     unit->where.file = options_.input;
     unit->index = module.index;
-    unit->label = module.index ? kpack::ModuleKey(options_.group, *module.index)
-                               : fmt::format("{}+0x{:x}", options_.group,
+    unit->label = module.index ? kpack::ModuleKey(kernel_name_, *module.index)
+                               : fmt::format("{}+0x{:x}", kernel_name_,
                                              module.where.offset);
     CERB_TRY_VOID(ChooseEntries(module, *unit));
     // Libraries carry fatbins that nothing registers and that hold no kernel:
@@ -230,7 +232,7 @@ Status Conversion::AddEmbedded() {
     auto unit = std::make_unique<Unit>();
     unit->where.file = options_.input;
     unit->where.offset = static_cast<std::int64_t>(found.offset);
-    unit->label = fmt::format("{}+0x{:x}", options_.group, found.offset);
+    unit->label = fmt::format("{}+0x{:x}", kernel_name_, found.offset);
     unit->embedded = found.text;
     const Result<std::vector<std::string>> kernels =
         rewriter::KernelNames(EntryOfText(found.text));
@@ -246,7 +248,7 @@ Status Conversion::Plan() {
   rewriter::PlanOptions plan;
   plan.search_paths = {
       fmt::format("{}/{}-@GFXARCH@.kpack", kArchiveFolder, options_.group)};
-  plan.kernel_name = options_.group;
+  plan.kernel_name = kernel_name_;
   plan.keep_fatbin = options_.keep_fatbin;
   plan.converter_version = kVersion;
   if (options_.bundle) {
@@ -510,7 +512,7 @@ Status Conversion::AddToArchive(const UnitTask& task, Bytes code) {
   kpack::ArchiveWriter& archive = archives_.at(task.arch);
   const std::string by_content = content_key + "#";
   if (unit.index) {
-    const std::string key = kpack::ModuleKey(options_.group, *unit.index);
+    const std::string key = kpack::ModuleKey(kernel_name_, *unit.index);
     CERB_TRY_VOID(
         archive.Add(key, task.arch, "hsaco", code, std::move(metadata)));
     if (!archive.Has(by_content, task.arch)) {
@@ -540,7 +542,7 @@ Status Conversion::AddFallback() {
         {"content_key", kpack::ContentKey(unit->fallback_ptx)}};
     if (!unit->failed.empty()) metadata.emplace("failed", unit->failed);
     CERB_TRY_VOID(archive.Add(
-        kpack::ModuleKey(options_.group, *unit->index), kFallbackTarget, "ptx",
+        kpack::ModuleKey(kernel_name_, *unit->index), kFallbackTarget, "ptx",
         AsBytes(unit->fallback_ptx), std::move(metadata)));
   }
   return {};
@@ -579,7 +581,7 @@ Result<std::vector<std::string>> Conversion::StaleArchives() const {
         });
     if (replaced) continue;
     const auto is_ours = [&](const Unit& unit, std::string_view arch) {
-      const std::string key = kpack::ModuleKey(options_.group, *unit.index);
+      const std::string key = kpack::ModuleKey(kernel_name_, *unit.index);
       const kpack::Entry* entry = (*archive)->Find(key, arch);
       if (entry == nullptr) return true;
       const auto content = entry->metadata.Find("content_key").AsString();

@@ -113,6 +113,10 @@ class Conversion {
   Result<std::vector<std::string>> StaleArchives() const;
 
   const ConversionOptions options_;
+  // First half of the keys in the archives: the output's file name, also
+  // where a group is given, so that two programs in one group never find
+  // each other's code.
+  const std::string kernel_name_;
   Reporter& reporter_;
   ConversionSummary summary_;
   std::optional<rewriter::Binary> binary_;
