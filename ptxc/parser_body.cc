@@ -510,6 +510,13 @@ bool Parser::OperandList(char close, OperandKind kind, Operand* out) {
   }
   ok = ok && Expect(close, "a list of operands");
   --nesting_;
+  TakeChildren(base, out);
+  return ok;
+}
+
+// Moves the operands gathered since `base` into the function's pool, as the
+// children of `out`.
+void Parser::TakeChildren(std::size_t base, Operand* out) {
   out->index = static_cast<std::uint32_t>(function_->operands.size());
   out->count = static_cast<std::uint32_t>(scratch_.size() - base);
   for (std::size_t i = base; i < scratch_.size(); ++i) {
@@ -520,7 +527,6 @@ bool Parser::OperandList(char close, OperandKind kind, Operand* out) {
     function_->operands.push_back(scratch_[i]);
   }
   scratch_.resize(base);
-  return ok;
 }
 
 // [address] or [texture, {coordinates}], behind which .unified may stand.
@@ -544,16 +550,7 @@ bool Parser::BracketOperand(Operand* out) {
     }
     ok = ok && Expect(']', "a texture or tensor operand");
     --nesting_;
-    list.index = static_cast<std::uint32_t>(function_->operands.size());
-    list.count = static_cast<std::uint32_t>(scratch_.size() - mark);
-    for (std::size_t i = mark; i < scratch_.size(); ++i) {
-      if (scratch_[i].kind == OperandKind::kUnresolved)
-        pending_.push_back(
-            {static_cast<std::uint32_t>(function_->operands.size()),
-             module_.NameOf(scratch_[i])});
-      function_->operands.push_back(scratch_[i]);
-    }
-    scratch_.resize(mark);
+    TakeChildren(mark, &list);
     *out = list;
     return ok;
   }

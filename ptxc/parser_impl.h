@@ -86,6 +86,7 @@ class Parser {
   bool ParseOperand(Operand* out);
   bool OperandAtom(Operand* out, bool in_address);
   bool BracketOperand(Operand* out);
+  void TakeChildren(std::size_t base, Operand* out);
   bool OperandList(char close, OperandKind kind, Operand* out);
   bool ComponentOf(Operand* operand);
   bool ResolveName(const Token& name, Operand* out);

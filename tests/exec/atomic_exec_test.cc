@@ -29,14 +29,8 @@ std::string_view OperationOf(const Spelling& s) {
                   "min", "max"});
 }
 
-const FloatFormat& FormatOfType(const PtxType& t) {
-  if (t.name.substr(0, 4) == "bf16") return kBF16;
-  if (t.name.substr(0, 3) == "f16") return kF16;
-  return t.name == "f32" ? kF32 : kF64;
-}
-
 Value ApplyFloat(std::string_view op, const PtxType& t, Value a, Value b) {
-  const FloatFormat& f = FormatOfType(t);
+  const FloatFormat& f = FormatOf(t);
   Value result = 0;
   const int bits = t.element_bits();
   for (int e = 0; e < t.elements; ++e) {
@@ -81,7 +75,7 @@ Value RandomOperand(const PtxType& t, std::mt19937_64& random) {
     const Value v = (static_cast<Value>(random()) << 64) | random();
     return Truncate(random() % 2 == 0 ? v : v % 5, t.bits);
   }
-  const FloatFormat& f = FormatOfType(t);
+  const FloatFormat& f = FormatOf(t);
   Value v = 0;
   for (int e = 0; e < t.elements; ++e) {
     Mp number(64);

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/exec/soft_float.h"
 #include "tests/exec/value.h"
 
 namespace cerberus::exec {
@@ -33,6 +34,8 @@ struct PtxType {
   bool is_float() const { return kind == Kind::kFloat; }
 };
 std::optional<PtxType> FindType(std::string_view name);
+// The IEEE format of a floating-point type's element.
+const FloatFormat& FormatOf(const PtxType& type);
 
 // A mnemonic, cut at its dots. Copies share the text, so that words stay
 // valid as long as any copy lives.

@@ -115,7 +115,6 @@ Tests AddSub(const Spelling& s) {
     ValueTest test;
     test.outputs = {t, T("u32")};
     test.inputs = {t, t};
-    const std::string name(t.name);
     test.body = s.text() + " %d0, %a0, %a1;\n" +
                 (sub ? "subc.u32 %d1, 0, 0;" : "addc.u32 %d1, 0, 0;");
     test.expect = [=](In v) {
@@ -144,11 +143,9 @@ Tests AddSub(const Spelling& s) {
 // the carry out is seen through a following one.
 Tests WithCarry(const Spelling& s) {
   const PtxType t = s.type();
-  const std::string name(t.name);
   const bool out = s.Has("cc");
   const bool sub = s.opcode() == "subc";
   const bool madc = s.opcode() == "madc", mad = s.opcode() == "mad";
-  const std::string unsigned_name = t.bits == 64 ? "u64" : "u32";
   ValueTest test;
   test.outputs = {t};
   if (out) test.outputs.push_back(T("u32"));

@@ -14,8 +14,6 @@ using In = std::span<const Value>;
 using Kind = PtxType::Kind;
 
 PtxType T(std::string_view name);  // must exist
-// The IEEE format of a floating-point type's element.
-const FloatFormat& FormatOf(const PtxType& type);
 Round RoundingOf(const Spelling& s, Round otherwise = Round::kNearestEven);
 
 inline Want Exact(Value v) { return {Want::Match::kExact, v, 0, 0}; }

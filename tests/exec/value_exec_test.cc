@@ -38,10 +38,9 @@ std::string RegisterType(const PtxType& type) {
   return ".b" + std::to_string(type.bits);
 }
 
-std::string LoadInput(int i, const PtxType& type, int inputs) {
+std::string LoadInput(int i, const PtxType& type) {
   const std::string reg = "%a" + std::to_string(i);
   const std::string at = "[%in+" + std::to_string(i * 16) + "]";
-  (void)inputs;
   if (type.kind == PtxType::Kind::kPred) {
     const std::string raw = "%p" + std::to_string(i);
     return "  .reg .b32 " + raw + ";\n  ld.global.b32 " + raw + ", " + at +
@@ -77,7 +76,7 @@ std::string KernelText(const std::string& name, const ValueTest& test) {
   for (int i = 0; i < inputs; ++i) {
     const PtxType& type = test.inputs[static_cast<std::size_t>(i)];
     text += "  .reg " + RegisterType(type) + " %a" + std::to_string(i) + ";\n";
-    text += LoadInput(i, type, inputs);
+    text += LoadInput(i, type);
   }
   for (int i = 0; i < outputs; ++i) {
     text += "  .reg " +
