@@ -90,14 +90,11 @@ class Dialect:
     def group_id(self):
         return "ttmp9" if self.t.generation == "gfx12" else "s2"
 
-    def begin(self, setup=()):
+    def begin(self, setup=(), waves=1):
         """v40: lane's byte offset, 64 per lane; s[4:5] input, s[6:7] output,
         s[8:9] wave's input record (64 bytes), s[10:11] wave's output."""
-        shift = 6 if self.wave64 else 5
-        lines = []
-        if self.t.generation == "gfx12":
-            pass
-        lines += [
+        shift = (self.t.wave * waves).bit_length() - 1
+        lines = [
             f"  s_mov_b32 s40, {self.group_id()}",
             "  " + self.load(8, "s[4:11]", "s[0:1]", "0x0"),
             self.wait(),
@@ -168,5 +165,8 @@ class Case:
         self.family = family
         self.lds = 0
         self.scratch = 0
+        self.waves = 1  # in a workgroup
+        self.vgprs = 64
+        self.kernel = ()  # further lines of the descriptor
         self.setup = ()  # before EXEC is set
         self.after = ()  # after EXEC is whole again

@@ -33,6 +33,7 @@ from hip_ctypes import Hip, HipError
 from instruction_asm import (HEADER, KERNEL, META_KERNEL, Case, Dialect,
                              sregs, vregs)
 from known_differences import MATRIX, OVERRIDES, TOLERANCE, UNCHECKED
+from program_cases import ProgramRunner
 from operand_values import LANES, SCALARS, pool_value
 from pcode import Env, PcodeError, Val
 
@@ -239,13 +240,14 @@ class Checker:
         if self.t.name in ("gfx90a", "gfx942", "gfx950"):
             extra += "\n  .amdhsa_accum_offset 64"
         for n, case in enumerate(cases):
-            body = "\n".join((self.d.begin(case.setup), "  " + case.text,
-                              self.d.end(case.after)))
+            body = "\n".join((self.d.begin(case.setup, case.waves),
+                              "  " + case.text, self.d.end(case.after)))
             own = ""
             if case.scratch:
                 own = ("\n  .amdhsa_private_segment_fixed_size "
                        f"{case.scratch}\n  .amdhsa_enable_private_segment 1")
-            values = dict(n=n, body=body, vgprs=64, lds=case.lds,
+            own += "".join(f"\n  {line}" for line in case.kernel)
+            values = dict(n=n, body=body, vgprs=case.vgprs, lds=case.lds,
                           extra=extra + own, wave=self.t.wave,
                           scratch=case.scratch)
             text += KERNEL.format(**values)
@@ -319,6 +321,7 @@ class Checker:
                     AttributeError, ZeroDivisionError) as error:
                 self.record(case.name, "not evaluated",
                             f"{case.text}: {type(error).__name__} {error}")
+        ProgramRunner(self).run(self.only)
 
     def program(self, op):
         if op not in self.programs:
