@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""How fast the emulator is, on one core.
+
+usage: emulator_bench.py [--build DIR] [--targets gfx1100,gfx942] [--samples]
+
+Million lane-instructions per second of one loop per kind of instruction, wall
+time of a product of 512 x 512 matrices against the same loop on the host, and
+with --samples the project's samples (as converted by Cerberus, with kernel
+times from the emulator's counters). A lane-instruction is one vector or memory
+instruction of one lane; scalar instructions and branches count nothing, their
+time does.
+"""
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
+TARGETS = ["gfx1030", "gfx1100", "gfx1201", "gfx90a", "gfx942", "gfx950"]
+SAMPLES = ["vector_add", "matmul", "reduction", "scan", "histogram",
+           "transpose", "convolution", "driver_ptx"]
+
+
+def run(command, work, **variables):
+    env = dict(os.environ, CERBERUS_EMU_THREADS="1", **variables)
+    return subprocess.run(command, env=env, cwd=work, check=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          text=True).stdout
+
+
+def counters(command, work, **variables):
+    """The kernels of a run with the emulator's counters on, by name."""
+    path = os.path.join(work, "stats.json")
+    run(command, work, CERBERUS_EMU_STATS=path, **variables)
+    with open(path) as file:
+        return {k["name"]: k for k in json.load(file)["kernels"]}
+
+
+def short(mangled):
+    """_Z7fma_f32PfPi: fma_f32"""
+    digits = ""
+    for c in mangled[2:]:
+        if not c.isdigit():
+            break
+        digits += c
+    return mangled[2 + len(digits):][:int(digits)] if digits else mangled
+
+
+def loops(program, target, work):
+    """Million lane-instructions per second by loop, and the two times."""
+    timed = {}
+    for line in run([program], work,
+                    CERBERUS_EMU_TARGETS=target).splitlines():
+        name, seconds = line.split()
+        timed[name] = float(seconds)
+    counted = counters([program], work, CERBERUS_EMU_TARGETS=target)
+    rates = {}
+    for mangled, kernel in counted.items():
+        name = short(mangled)
+        work_done = kernel["lane_instructions"] / kernel["launches"]
+        rates[name] = work_done / timed[name] / 1e6
+    return rates, timed["matmul"], timed["matmul_host"]
+
+
+def samples(build, target, work):
+    rates = []
+    nvcc = os.path.join(ROOT, "build/cuda/bin/nvcc")
+    for name in SAMPLES:
+        source = os.path.join(ROOT, "samples", name, name + ".cu")
+        if not os.path.exists(source):
+            continue
+        program = os.path.join(work, name)
+        if not os.path.exists(program):
+            subprocess.run([nvcc, "-o", program, source], check=True)
+        converted = "%s.%s" % (program, target)
+        subprocess.run([os.path.join(build, "bin", "cerberus-convert"),
+                        program, "-o", converted, "--arch", target],
+                       check=True, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL)
+        done = seconds = 0
+        for kernel in counters([converted], work).values():
+            done += kernel["lane_instructions"]
+            seconds += kernel["seconds"]
+        rates.append(done / seconds / 1e6)
+    return math.exp(sum(math.log(r) for r in rates) / len(rates))
+
+
+def report(build, targets, with_samples):
+    program = os.path.join(build, "tests", "emulator_bench")
+    columns, times, geometric = {}, {}, {}
+    with tempfile.TemporaryDirectory() as work:
+        for target in targets:
+            columns[target], emulated, host = loops(program, target, work)
+            times[target] = (emulated, host)
+            if with_samples and not target.startswith("gfx9"):
+                geometric[target] = samples(build, target, work)
+    order = ["fma_f32", "integer", "fma_f16", "fma_f64", "lds", "global",
+             "transcendental", "dpp", "permute", "atomics", "matrix",
+             "matmul"]
+    print("\nThe emulator on one core, million lane-instructions per second")
+    print("  %-28s" % "loop" + "".join("%10s" % t for t in targets))
+    for name in order:
+        print("  %-28s" % name + "".join(
+            "%10.0f" % columns[t][name] for t in targets))
+    if geometric:
+        print("  %-28s" % "samples, geometric mean" + "".join(
+            "%10s" % ("%.0f" % geometric[t] if t in geometric else "")
+            for t in targets))
+    print("\nA product of 512 x 512 matrices of f32, one core")
+    for what, value in (("emulated, ms", lambda e, h: 1e3 * e),
+                        ("the same loop on the host, ms",
+                         lambda e, h: 1e3 * h),
+                        ("ratio", lambda e, h: e / h)):
+        print("  %-28s" % what + "".join(
+            "%10.4g" % value(*times[t]) for t in targets))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", default=os.path.join(ROOT, "build",
+                                                        "release"))
+    parser.add_argument("--targets", default=",".join(TARGETS))
+    parser.add_argument("--samples", action="store_true")
+    args = parser.parse_args()
+    report(os.path.abspath(args.build), args.targets.split(","),
+           args.samples)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
