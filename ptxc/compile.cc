@@ -14,6 +14,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 
+#include "ptxc/call_graph.h"
 #include "ptxc/codegen.h"
 #include "ptxc/devlib.h"
 #include "ptxc/kernel_meta.h"
@@ -77,6 +78,12 @@ class Compilation {
   }
 
  private:
+  // A module of the text, with all that lowering it needs.
+  struct Unit {
+    ParseOutcome parsed;
+    LowerOptions lower;
+  };
+
   // Names a diagnostic of the front half and remembers why a function fell.
   void Report(Diag diag, LowerOptions* lower) {
     if (diag.severity == Severity::kError) {
@@ -84,7 +91,7 @@ class Compilation {
                             fmt::format("ptx:{}: {}", diag.where.ptx_line,
                                         diag.message));
     }
-    if (diag.where.file.empty()) diag.where.file = options_.input_name;
+    if (diag.where.file.empty()) diag.where.file = lower->input_name;
     if (!first_error_ && diag.severity == Severity::kError) {
       first_error_ = diag;
     }
@@ -97,31 +104,52 @@ class Compilation {
     if (sink_) sink_(diag);
   }
 
-  Status Lower(std::string_view text) {
-    LowerOptions lower;
-    const DiagSink report = [&](const Diag& diag) { Report(diag, &lower); };
-    const ParseOutcome parsed = Parse(text, report);
+  // False if the module, or without keep_going anything in it, is broken.
+  bool ParseUnit(std::string_view text, Unit* unit) {
+    unit->lower.keep_going = options_.keep_going;
+    const DiagSink report = [&](const Diag& diag) {
+      Report(diag, &unit->lower);
+    };
+    unit->parsed = Parse(text, report);
     int module_errors = 0;
-    int errors = parsed.errors;
-    if (parsed.module_errors == 0) {
-      errors += Check(*parsed.module, report, &module_errors);
+    int errors = unit->parsed.errors;
+    if (unit->parsed.module_errors == 0) {
+      errors += Check(*unit->parsed.module, report, &module_errors);
     }
-    module_errors += parsed.module_errors;
-    if (module_errors != 0 || (errors != 0 && !options_.keep_going)) {
+    module_errors += unit->parsed.module_errors;
+    unit->lower.debug = unit->parsed.module->debug;
+    debug_ |= unit->lower.debug;
+    return module_errors == 0 && (errors == 0 || options_.keep_going);
+  }
+
+  Status Lower(std::string_view text) {
+    const std::vector<std::string_view> texts = SplitModules(text);
+    std::vector<Unit> units(texts.size());
+    bool fine = true;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      units[i].lower.input_name =
+          texts.size() == 1
+              ? options_.input_name
+              : fmt::format("{}[{}]", options_.input_name, i + 1);
+      fine &= ParseUnit(texts[i], &units[i]);
+    }
+    if (!fine) {
       reported_ = true;
       return Err(first_error_ ? *first_error_
                               : MakeDiag(DiagCode::kBadPtx,
                                          "the PTX does not parse"));
     }
-    debug_ = parsed.module->debug;
-    lower.keep_going = options_.keep_going;
-    lower.debug = debug_;
-    lower.input_name = options_.input_name;
     ModuleInfo info;
     info.arch = options_.target.ToString();
-    ModuleLowering lowering(*parsed.module, module_, lower, sink_);
-    Status lowered = lowering.Run(&info);
-    if (!lowered) {
+    std::vector<const Module*> modules;
+    std::vector<ProgramLowering::Input> inputs;
+    for (Unit& unit : units) {
+      modules.push_back(unit.parsed.module.get());
+      inputs.push_back({unit.parsed.module.get(), std::move(unit.lower)});
+    }
+    CERB_TRY(CallGraph graph, CallGraph::Build(std::move(modules)));
+    ProgramLowering lowering(inputs, std::move(graph), module_, sink_);
+    if (Status lowered = lowering.Run(&info); !lowered) {
       reported_ = true;
       return lowered;
     }

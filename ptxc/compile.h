@@ -38,7 +38,8 @@ struct CompileResult {
   std::vector<FailedKernel> failed;
 };
 
-// Errors and warnings go to `sink`; the error returned is the first of them.
+// `ptx` is one module, or several behind one another (SplitModules), which
+// are linked. Errors and warnings go to `sink`; the error returned is the first of them.
 // Without `keep_going` a kernel that cannot be lowered is an error of the
 // module, but all of them are reported first.
 Result<CompileResult> Compile(std::string_view ptx,

@@ -1,6 +1,7 @@
 // Syntax tree to LLVM IR.
 //
-//   ModuleLowering    variables, signatures, who calls whom, kernels' ABI
+//   ProgramLowering   the modules of a code object (usually one)
+//   ModuleLowering    variables, signatures, kernels' ABI
 //   FunctionLowering  one body; one method for each lowering function that
 //                     ptx_opcodes.def names, in the lower_*.cc of its family
 //
@@ -14,6 +15,7 @@
 #define CERBERUS_PTXC_LOWER_H_
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +26,7 @@
 #include "llvm/IR/Module.h"
 
 #include "ptxc/ast.h"
+#include "ptxc/call_graph.h"
 #include "ptxc/compile.h"
 #include "ptxc/kernel_meta.h"
 
@@ -50,42 +53,60 @@ struct LowerOptions {
 // Alignment of a variable: as given, else that of its type.
 unsigned AlignOf(const Variable& variable);
 
-// Whether a bar or barrier names how many threads take part.
-bool HasThreadCount(const Instruction& inst);
+class ModuleLowering;
 
-class ModuleLowering {
+// The modules of one code object, lowered into one LLVM module.
+class ProgramLowering {
  public:
-  ModuleLowering(const Module& ptx, llvm::Module& out,
-                 const LowerOptions& options, const DiagSink& sink);
+  struct Input {
+    const Module* ptx;
+    LowerOptions options;
+  };
+  ProgramLowering(const std::vector<Input>& inputs, CallGraph graph,
+                  llvm::Module& out, const DiagSink& sink);
+  ~ProgramLowering();
 
   // Lowers everything. The error is the first of those reported; kernels
   // that failed under keep_going stand in `info`.
   Status Run(ModuleInfo* info);
+
+  CallGraph& graph() { return graph_; }
+  ModuleLowering& module(std::uint32_t index) { return *modules_[index]; }
+
+ private:
+  CallGraph graph_;
+  std::vector<std::unique_ptr<ModuleLowering>> modules_;
+};
+
+class ModuleLowering {
+ public:
+  ModuleLowering(ProgramLowering& program, std::uint32_t index,
+                 const ProgramLowering::Input& input, llvm::Module& out,
+                 const DiagSink& sink);
+
+  // The steps of ProgramLowering::Run, each for all modules in turn.
+  void LowerVariables();
+  void LowerBodies();
+  void RemoveFailed(ModuleInfo* info);
+  const std::optional<Diag>& first_error() const { return first_error_; }
 
   const Module& ptx() const { return ptx_; }
   llvm::Module& out() { return out_; }
   llvm::LLVMContext& context() { return out_.getContext(); }
   const LowerOptions& options() const { return options_; }
 
-  // What lowering knows of a function before its body.
-  struct FunctionState {
-    llvm::Function* function = nullptr;
-    std::vector<std::uint32_t> callees;  // direct calls, by id
-    bool recursive = false;
-    bool address_taken = false;
-    bool calls_indirectly = false;
-    bool may_exit = false;    // `exit` in it or below it: returns a flag
-    bool named_barriers = false;  // barriers of part of the block, or below
-    bool flush_f32 = false;   // all its f32 arithmetic is .ftz
-    bool failed = false;
-    std::string reason;       // why, for the archive
-  };
-  FunctionState& state(std::uint32_t id) { return states_[id]; }
+  FunctionState& state(std::uint32_t id) {
+    return program_.graph().State({index_, id});
+  }
 
   // Module-scope variables and a function's .shared/.global/.const ones.
   llvm::GlobalVariable* GlobalOf(std::uint32_t variable);
   // The function with its final signature.
   llvm::Function* FunctionOf(std::uint32_t id);
+  // What a name stands for, in whichever module it is defined; what is
+  // declared only stands for itself.
+  const Function& FunctionDefinition(std::uint32_t id);
+  const Variable& VariableDefinition(std::uint32_t id);
   // Parameters and return values as LLVM types.
   llvm::FunctionType* SignatureOf(const std::vector<std::uint32_t>& returns,
                                   const std::vector<std::uint32_t>& params,
@@ -98,12 +119,7 @@ class ModuleLowering {
   void Report(Diag diag);
 
  private:
-  void AnalyzeCalls();
-  void AnalyzeFlushing();
-  void MarkRecursion();
-  void LowerBodies();
-  void PropagateFailures();
-  void RemoveFailed(ModuleInfo* info);
+  bool DefinesFunction(std::uint32_t id);
   void DeclareKernel(std::uint32_t id);
   void DeclareDevice(std::uint32_t id);
   void SetCommonAttributes(llvm::Function& function);
@@ -111,12 +127,13 @@ class ModuleLowering {
   llvm::Constant* Initializer(const Variable& variable);
   llvm::GlobalVariable* CreateGlobal(const Variable& variable);
 
+  ProgramLowering& program_;
+  const std::uint32_t index_;  // of this module in the program
   const Module& ptx_;
   llvm::Module& out_;
-  const LowerOptions& options_;
+  const LowerOptions options_;
   const DiagSink& sink_;
   LineIndex lines_;
-  std::vector<FunctionState> states_;
   std::vector<llvm::GlobalVariable*> globals_;  // by variable id
   std::optional<Diag> first_error_;
 };
@@ -271,6 +288,11 @@ class FunctionLowering {
   // ---- Atomics (lower_atomic.cc) ----
   void AtomLike(bool reduction);
   Value* AtomicOp(Value* pointer, Value* a, Value* b, Type t);
+
+  // ---- Asynchronous copies, mbarriers (lower_async.cc) ----
+  Value* SharedAt(const Operand& operand);
+  void CompleteTx(Value* mbarrier, Value* bytes);
+  void If(Value* condition, llvm::function_ref<void()> body);
 
   // ---- Textures (lower_texture.cc) ----
   struct TextureCoordinates {

@@ -1,6 +1,8 @@
 // Branches, calls, and the ways a thread ends.
 #include <fmt/format.h>
 
+#include "llvm/Demangle/Demangle.h"
+
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 
 #include "ptxc/lower.h"
@@ -44,7 +46,7 @@ void FunctionLowering::EmitReturn() {
     return;
   }
   std::vector<Value*> values;
-  const ModuleLowering::FunctionState& state = module_.state(id_);
+  const FunctionState& state = module_.state(id_);
   if (state.may_exit && !state.address_taken) values.push_back(b_.getFalse());
   for (std::uint32_t id : ptx_.returns) {
     llvm::Type* part = module_.ParamType(ptx_module_.variables[id]);
@@ -150,10 +152,10 @@ void FunctionLowering::LowerCall() {
       }
     }
     const Function& function = ptx_module_.functions[id];
-    if (!function.has_body) {
+    if (!module_.FunctionDefinition(id).has_body) {
       if (!CallService(id)) {
         Fail(fmt::format("'{}' is declared but defined nowhere",
-                         function.name));
+                         llvm::demangle(function.name)));
       }
       return;
     }
@@ -163,6 +165,11 @@ void FunctionLowering::LowerCall() {
     target = lowered;
     signature = lowered->getFunctionType();
     may_exit = module_.state(id).may_exit && !module_.state(id).address_taken;
+    if (module_.SignatureOf(*returns, *params, may_exit) != signature) {
+      Fail(fmt::format("'{}' is declared otherwise than it is defined",
+                       llvm::demangle(function.name)));
+      return;
+    }
   } else {
     const Operand& list = op(3);
     const Prototype* prototype = nullptr;

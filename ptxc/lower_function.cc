@@ -147,7 +147,7 @@ void FunctionLowering::Fail(std::string why) {
   const std::string spelling =
       inst_->form ? std::string(inst_->form->spelling) : "?";
   Where where = module_.WhereOf(&ptx_, inst_->offset, inst_->loc);
-  ModuleLowering::FunctionState& state = module_.state(id_);
+  FunctionState& state = module_.state(id_);
   const std::string message = fmt::format("'{}': {}", spelling, why);
   if (state.reason.empty()) {
     state.reason = fmt::format("ptx:{}: {}", where.ptx_line, message);

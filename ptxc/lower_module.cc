@@ -1,8 +1,9 @@
 // A module: variables, signatures, the order of work, and which kernels a
 // failure takes along.
 #include <algorithm>
-#include <numeric>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -21,39 +22,52 @@ unsigned AlignOf(const Variable& variable) {
                           variable.vector);
 }
 
-bool HasThreadCount(const Instruction& inst) {
-  const Opcode opcode = inst.form->opcode();
-  if (opcode != Opcode::kBar && opcode != Opcode::kBarrier) return false;
-  // sync a {, b}; arrive a, b; red d, a {, b}, c.
-  switch (inst.form->mods.bar()) {
-    case Bar::kArrive:
-      return true;
-    case Bar::kRed:
-      return inst.num_operands == 4;
-    default:
-      return inst.num_operands == 2;
+ProgramLowering::ProgramLowering(const std::vector<Input>& inputs,
+                                 CallGraph graph, llvm::Module& out,
+                                 const DiagSink& sink)
+    : graph_(std::move(graph)) {
+  for (std::uint32_t i = 0; i < inputs.size(); ++i) {
+    modules_.push_back(
+        std::make_unique<ModuleLowering>(*this, i, inputs[i], out, sink));
   }
 }
 
-ModuleLowering::ModuleLowering(const Module& ptx, llvm::Module& out,
-                               const LowerOptions& options,
-                               const DiagSink& sink)
-    : ptx_(ptx),
-      out_(out),
-      options_(options),
-      sink_(sink),
-      lines_(ptx.text),
-      states_(ptx.functions.size()),
-      globals_(ptx.variables.size()) {}
+ProgramLowering::~ProgramLowering() = default;
 
-Status ModuleLowering::Run(ModuleInfo* info) {
-  info->ptx_major = ptx_.version / 10;
-  info->ptx_minor = ptx_.version % 10;
-  info->sm = ptx_.sm;
-  AnalyzeCalls();
-  MarkRecursion();
-  AnalyzeFlushing();
-  // Every variable of module scope is a symbol that the host may ask for.
+Status ProgramLowering::Run(ModuleInfo* info) {
+  for (const auto& module : modules_) {
+    const Module& ptx = module->ptx();
+    const auto newest = std::make_pair(ptx.version / 10, ptx.version % 10);
+    std::tie(info->ptx_major, info->ptx_minor) =
+        std::max(newest, std::make_pair(info->ptx_major, info->ptx_minor));
+    info->sm = std::max<int>(info->sm, ptx.sm);
+    module->LowerVariables();
+  }
+  for (const auto& module : modules_) module->LowerBodies();
+  graph_.PropagateFailures();
+  for (const auto& module : modules_) {
+    if (module->first_error() && !module->options().keep_going) {
+      return Err(*module->first_error());
+    }
+  }
+  for (const auto& module : modules_) module->RemoveFailed(info);
+  return {};
+}
+
+ModuleLowering::ModuleLowering(ProgramLowering& program, std::uint32_t index,
+                               const ProgramLowering::Input& input,
+                               llvm::Module& out, const DiagSink& sink)
+    : program_(program),
+      index_(index),
+      ptx_(*input.ptx),
+      out_(out),
+      options_(input.options),
+      sink_(sink),
+      lines_(ptx_.text),
+      globals_(ptx_.variables.size()) {}
+
+// Every variable of module scope is a symbol that the host may ask for.
+void ModuleLowering::LowerVariables() {
   for (const TopLevel& item : ptx_.order) {
     if (item.kind != TopLevelKind::kVariable) continue;
     const Variable& variable = ptx_.variables[item.index];
@@ -63,11 +77,23 @@ Status ModuleLowering::Run(ModuleInfo* info) {
       GlobalOf(item.index);
     }
   }
-  LowerBodies();
-  PropagateFailures();
-  if (first_error_ && !options_.keep_going) return Err(*first_error_);
-  RemoveFailed(info);
-  return {};
+}
+
+const Function& ModuleLowering::FunctionDefinition(std::uint32_t id) {
+  const Symbol at = program_.graph().FunctionDefinition({index_, id});
+  return program_.module(at.module).ptx_.functions[at.id];
+}
+
+const Variable& ModuleLowering::VariableDefinition(std::uint32_t id) {
+  const Symbol at = program_.graph().VariableDefinition({index_, id});
+  return program_.module(at.module).ptx_.variables[at.id];
+}
+
+// False also where another module's weak definition was taken.
+bool ModuleLowering::DefinesFunction(std::uint32_t id) {
+  const Symbol self{index_, id};
+  return ptx_.functions[id].has_body &&
+         program_.graph().FunctionDefinition(self) == self;
 }
 
 void ModuleLowering::Report(Diag diag) {
@@ -94,181 +120,6 @@ Where ModuleLowering::WhereOf(const Function* function,
     where.source_line = static_cast<int>(source.line);
   }
   return where;
-}
-
-// ---- Analyses of the call graph ---------------------------------------------
-
-void ModuleLowering::AnalyzeCalls() {
-  for (std::size_t id = 0; id < ptx_.functions.size(); ++id) {
-    const Function& function = ptx_.functions[id];
-    FunctionState& state = states_[id];
-    for (const Instruction& inst : function.instructions) {
-      if (!inst.form) continue;
-      const bool is_call = inst.form->opcode() == Opcode::kCall;
-      if (inst.form->opcode() == Opcode::kExit) state.may_exit = true;
-      if (HasThreadCount(inst)) state.named_barriers = true;
-      for (unsigned i = 0; i < inst.num_operands; ++i) {
-        const Operand& operand = function.operands[inst.first_operand + i];
-        if (is_call && i == 1) {
-          if (operand.kind == OperandKind::kFunction) {
-            state.callees.push_back(operand.index);
-          } else {
-            state.calls_indirectly = true;
-          }
-        } else if (operand.kind == OperandKind::kFunction) {
-          states_[operand.index].address_taken = true;
-          state.callees.push_back(operand.index);
-        }
-      }
-    }
-    std::sort(state.callees.begin(), state.callees.end());
-    state.callees.erase(
-        std::unique(state.callees.begin(), state.callees.end()),
-        state.callees.end());
-  }
-  for (const Variable& variable : ptx_.variables) {
-    for (const InitElement& element : variable.init) {
-      if (element.kind == InitElement::Kind::kFunction) {
-        states_[element.index].address_taken = true;
-      }
-    }
-  }
-  // What holds for a function holds for its callers.
-  bool pointed_at_barriers = false;
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (FunctionState& state : states_) {
-      if (state.address_taken && state.named_barriers) {
-        pointed_at_barriers = true;
-      }
-      for (std::uint32_t callee : state.callees) {
-        const FunctionState& below = states_[callee];
-        const bool exits = below.may_exit && !below.address_taken;
-        if (exits && !state.may_exit) state.may_exit = changed = true;
-        if (below.named_barriers && !state.named_barriers) {
-          state.named_barriers = changed = true;
-        }
-      }
-      if (state.calls_indirectly && pointed_at_barriers &&
-          !state.named_barriers) {
-        state.named_barriers = changed = true;
-      }
-    }
-  }
-}
-
-void ModuleLowering::MarkRecursion() {
-  // A function is recursive if it can reach itself. Modules have few
-  // functions with calls, so a search from each is cheap enough.
-  std::vector<std::uint32_t> seen(states_.size(), kNoId);
-  for (std::uint32_t start = 0; start < states_.size(); ++start) {
-    if (states_[start].callees.empty()) continue;
-    std::vector<std::uint32_t> work = states_[start].callees;
-    while (!work.empty() && !states_[start].recursive) {
-      const std::uint32_t id = work.back();
-      work.pop_back();
-      if (id == start) states_[start].recursive = true;
-      if (seen[id] == start) continue;
-      seen[id] = start;
-      work.insert(work.end(), states_[id].callees.begin(),
-                  states_[id].callees.end());
-    }
-  }
-}
-
-namespace {
-
-enum class FlushUse { kNone, kFlushes, kKeeps };
-
-// Whether an instruction cares how the hardware treats f32 subnormals.
-FlushUse FlushUseOf(const InstForm& form) {
-  bool has_f32 = false;
-  bool has_f64 = false;
-  for (int i = 0; i < form.num_types; ++i) {
-    has_f32 |= form.type(i) == Type::kF32 || form.type(i) == Type::kF32x2;
-    has_f64 |= form.type(i) == Type::kF64;
-  }
-  if (!has_f32) return FlushUse::kNone;
-  switch (form.opcode()) {
-    case Opcode::kCvt:
-      // From integers and from f16 no f32 subnormal can come.
-      if (form.type(0) == Type::kF32 && form.type(1) != Type::kF32 &&
-          !has_f64) {
-        return FlushUse::kNone;
-      }
-      break;
-    case Opcode::kAdd:
-    case Opcode::kSub:
-    case Opcode::kMul:
-    case Opcode::kFma:
-    case Opcode::kMad:
-    case Opcode::kDiv:
-    case Opcode::kRcp:
-    case Opcode::kSqrt:
-    case Opcode::kRsqrt:
-    case Opcode::kSin:
-    case Opcode::kCos:
-    case Opcode::kLg2:
-    case Opcode::kEx2:
-    case Opcode::kMin:
-    case Opcode::kMax:
-    case Opcode::kSetp:
-    case Opcode::kSet:
-    case Opcode::kSlct:
-      break;
-    case Opcode::kAbs:
-    case Opcode::kNeg:
-      // Bit operations: without .ftz they need no mode.
-      if (form.mods.ftz() != Ftz::kOn) return FlushUse::kNone;
-      break;
-    default:
-      return FlushUse::kNone;
-  }
-  // Directed rounding is computed from results to nearest, which the mode
-  // must not flush.
-  if (form.mods.rounding() == Rounding::kRz ||
-      form.mods.rounding() == Rounding::kRm ||
-      form.mods.rounding() == Rounding::kRp) {
-    return FlushUse::kKeeps;
-  }
-  return form.mods.ftz() == Ftz::kOn ? FlushUse::kFlushes : FlushUse::kKeeps;
-}
-
-}  // namespace
-
-void ModuleLowering::AnalyzeFlushing() {
-  // The hardware's mode holds for a whole call tree, so functions that call
-  // each other decide together; one f32 operation without .ftz among them
-  // and flushing is written out for the others.
-  std::vector<std::uint32_t> group(states_.size());
-  std::iota(group.begin(), group.end(), 0u);
-  const auto find = [&](std::uint32_t id) {
-    while (group[id] != id) id = group[id] = group[group[id]];
-    return id;
-  };
-  std::uint32_t indirect = kNoId;
-  for (std::uint32_t id = 0; id < states_.size(); ++id) {
-    for (std::uint32_t callee : states_[id].callees) {
-      group[find(id)] = find(callee);
-    }
-    if (states_[id].calls_indirectly || states_[id].address_taken) {
-      if (indirect == kNoId) indirect = id;
-      group[find(id)] = find(indirect);
-    }
-  }
-  std::vector<bool> flushes(states_.size());
-  std::vector<bool> keeps(states_.size());
-  for (std::uint32_t id = 0; id < states_.size(); ++id) {
-    for (const Instruction& inst : ptx_.functions[id].instructions) {
-      if (!inst.form) continue;
-      const FlushUse use = FlushUseOf(*inst.form);
-      if (use == FlushUse::kFlushes) flushes[find(id)] = true;
-      if (use == FlushUse::kKeeps) keeps[find(id)] = true;
-    }
-  }
-  for (std::uint32_t id = 0; id < states_.size(); ++id) {
-    states_[id].flush_f32 = flushes[find(id)] && !keeps[find(id)];
-  }
 }
 
 // ---- Functions --------------------------------------------------------------
@@ -319,14 +170,16 @@ llvm::Function* ModuleLowering::FunctionOf(std::uint32_t id) {
       return FunctionOf(alias.aliasee_function);
     }
   }
-  if (!states_[id].function) {
+  const Symbol at = program_.graph().FunctionDefinition({index_, id});
+  if (at.module != index_) return program_.module(at.module).FunctionOf(at.id);
+  if (!state(id).function) {
     if (ptx_.functions[id].is_entry) {
       DeclareKernel(id);
     } else {
       DeclareDevice(id);
     }
   }
-  return states_[id].function;
+  return state(id).function;
 }
 
 void ModuleLowering::SetCommonAttributes(llvm::Function& function) {
@@ -395,78 +248,63 @@ void ModuleLowering::DeclareKernel(std::uint32_t id) {
            8);
   SetCommonAttributes(*function);
   SetLaunchBounds(ptx, *function);
-  if (states_[id].flush_f32) {
+  if (state(id).flush_f32) {
     function->addFnAttr("denormal-fp-math-f32", "preserve-sign,preserve-sign");
   }
-  states_[id].function = function;
+  state(id).function = function;
 }
 
 void ModuleLowering::DeclareDevice(std::uint32_t id) {
   const Function& ptx = ptx_.functions[id];
-  FunctionState& state = states_[id];
+  FunctionState& facts = state(id);
   llvm::Function* function = llvm::Function::Create(
       SignatureOf(ptx.returns, ptx.params,
-                  state.may_exit && !state.address_taken),
+                  facts.may_exit && !facts.address_taken),
       llvm::GlobalValue::InternalLinkage, std::string(ptx.name), out_);
   SetCommonAttributes(*function);
-  if (!state.recursive && !state.address_taken && !options_.debug) {
+  if (!facts.recursive && !facts.address_taken && !options_.debug) {
     function->addFnAttr(llvm::Attribute::AlwaysInline);
   } else if (options_.debug) {
     function->addFnAttr(llvm::Attribute::NoInline);
   }
-  if (state.flush_f32) {
+  if (facts.flush_f32) {
     function->addFnAttr("denormal-fp-math-f32", "preserve-sign,preserve-sign");
   }
-  state.function = function;
+  facts.function = function;
 }
 
 void ModuleLowering::LowerBodies() {
   for (std::uint32_t id = 0; id < ptx_.functions.size(); ++id) {
-    if (!ptx_.functions[id].has_body) continue;
+    if (!DefinesFunction(id)) continue;
     if (ptx_.functions[id].errors != 0) {
-      states_[id].failed = true;
+      state(id).failed = true;
       const auto reason =
           options_.broken.find(std::string(ptx_.functions[id].name));
-      states_[id].reason = reason != options_.broken.end()
+      state(id).reason = reason != options_.broken.end()
                                ? reason->second
                                : "does not parse";
       continue;
     }
     FunctionLowering lowering(*this, id);
-    if (!lowering.Run()) states_[id].failed = true;
-  }
-}
-
-void ModuleLowering::PropagateFailures() {
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (std::uint32_t id = 0; id < states_.size(); ++id) {
-      FunctionState& state = states_[id];
-      if (state.failed) continue;
-      for (std::uint32_t callee : state.callees) {
-        if (!states_[callee].failed) continue;
-        state.failed = changed = true;
-        state.reason =
-            fmt::format("calls '{}': {}",
-                        llvm::demangle(ptx_.functions[callee].name),
-                        states_[callee].reason);
-        break;
-      }
-    }
+    if (!lowering.Run()) state(id).failed = true;
   }
 }
 
 void ModuleLowering::RemoveFailed(ModuleInfo* info) {
   for (std::uint32_t id = 0; id < ptx_.functions.size(); ++id) {
+    if (!DefinesFunction(id)) continue;
     const Function& ptx = ptx_.functions[id];
-    FunctionState& state = states_[id];
-    if (state.failed && state.function) {
-      state.function->deleteBody();
-      state.function->setLinkage(llvm::GlobalValue::ExternalLinkage);
+    FunctionState& facts = state(id);
+    if (facts.failed && facts.function) {
+      // Its callers failed with it and lose their bodies too.
+      facts.function->replaceAllUsesWith(
+          llvm::PoisonValue::get(facts.function->getType()));
+      facts.function->eraseFromParent();
+      facts.function = nullptr;
     }
-    if (!ptx.is_entry || !ptx.has_body) continue;
-    if (state.failed) {
-      info->failed.push_back({std::string(ptx.name), state.reason});
+    if (!ptx.is_entry) continue;
+    if (facts.failed) {
+      info->failed.push_back({std::string(ptx.name), facts.reason});
       continue;
     }
     KernelInfo kernel;
@@ -481,18 +319,13 @@ void ModuleLowering::RemoveFailed(ModuleInfo* info) {
     if (tuning.minnctapersm) kernel.minnctapersm = tuning.minnctapersm;
     info->kernels.push_back(std::move(kernel));
   }
-  for (FunctionState& state : states_) {
-    if (!state.failed || !state.function) continue;
-    state.function->replaceAllUsesWith(
-        llvm::PoisonValue::get(state.function->getType()));
-    state.function->eraseFromParent();
-    state.function = nullptr;
-  }
 }
 
 // ---- Variables --------------------------------------------------------------
 
 llvm::GlobalVariable* ModuleLowering::GlobalOf(std::uint32_t id) {
+  const Symbol at = program_.graph().VariableDefinition({index_, id});
+  if (at.module != index_) return program_.module(at.module).GlobalOf(at.id);
   if (!globals_[id]) globals_[id] = CreateGlobal(ptx_.variables[id]);
   return globals_[id];
 }

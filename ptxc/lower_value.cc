@@ -276,7 +276,7 @@ llvm::Value* FunctionLowering::AddressOfVariable(const Operand& operand) {
 }
 
 llvm::GlobalVariable* FunctionLowering::DefinedGlobal(std::uint32_t id) {
-  const Variable& variable = ptx_module_.variables[id];
+  const Variable& variable = module_.VariableDefinition(id);
   // Dynamic shared memory is extern as well, but comes with the launch.
   if (variable.linkage == Linkage::kExtern &&
       variable.space != VarSpace::kShared) {

@@ -34,7 +34,48 @@ bool ParseDecimal(std::string_view text, std::uint32_t* out) {
   return r.ec == std::errc() && r.ptr == end;
 }
 
+// The start of the line at `offset`, or of the comment lines above it.
+std::size_t StartOfComment(std::string_view text, std::size_t offset) {
+  const auto line_start = [&](std::size_t at) {
+    const std::size_t newline = at == 0 ? text.npos : text.rfind('\n', at - 1);
+    return newline == text.npos ? 0 : newline + 1;
+  };
+  std::size_t start = line_start(offset);
+  while (start != 0) {
+    const std::size_t above = line_start(start - 1);
+    const std::string_view line = text.substr(above, start - above);
+    if (line.substr(0, 2) != "//") break;
+    start = above;
+  }
+  return start;
+}
+
 }  // namespace
+
+std::vector<std::string_view> SplitModules(std::string_view text) {
+  constexpr std::string_view kVersion = ".version";
+  const std::size_t first = text.find(kVersion);
+  if (first == text.npos ||
+      text.find(kVersion, first + kVersion.size()) == text.npos) {
+    return {text};
+  }
+  std::vector<std::string_view> modules;
+  std::size_t begin = 0;
+  bool seen = false;
+  Lexer lexer(text);
+  for (Token token = lexer.Next(); token.kind != TokenKind::kEnd;
+       token = lexer.Next()) {
+    if (token.kind != TokenKind::kDirective || token.text != kVersion) continue;
+    if (seen) {
+      const std::size_t start = StartOfComment(text, token.offset);
+      modules.push_back(text.substr(begin, start - begin));
+      begin = start;
+    }
+    seen = true;
+  }
+  modules.push_back(text.substr(begin));
+  return modules;
+}
 
 Parser::Parser(std::string_view text, Module& module, const DiagSink& sink)
     : text_(text), module_(module), sink_(sink), lexer_(text) {

@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "ptxc/ast.h"
 #include "support/result.h"
@@ -24,6 +25,11 @@ struct ParseOutcome {
 
 // `text` must outlive the module. Never throws, whatever the text.
 ParseOutcome Parse(std::string_view text, const DiagSink& sink);
+
+// The modules of a text that may hold several, one behind the other, as they
+// are handed over to be linked. Each begins with .version and the comment in
+// front of it; at least one is returned.
+std::vector<std::string_view> SplitModules(std::string_view text);
 
 // For callers that want a whole module or the first error.
 Result<std::unique_ptr<Module>> ParseModule(std::string_view text);

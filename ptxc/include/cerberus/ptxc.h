@@ -1,4 +1,4 @@
-/* libcerberus-ptxc: one PTX module in, one AMD code object out.
+/* libcerberus-ptxc: PTX in, one AMD code object out.
  *
  * A pure function of (PTX, target, options): it reads no file and no
  * environment variable, and the same input gives the same bytes. All
@@ -86,7 +86,10 @@ typedef struct cerberus_ptxc_options {
 
 typedef struct cerberus_ptxc_result cerberus_ptxc_result;
 
-/* Compiles one module. *result is set in every case, also on failure, and is
+/* Compiles one module, or links several that stand behind one another, each
+ * beginning with its .version directive, as nvcc -rdc=true makes them: the
+ * names that a module declares .extern are looked up in the others. In
+ * messages, lines are counted from the start of the module. *result is set in every case, also on failure, and is
  * freed with cerberus_ptxc_result_free. `ptx` need not end in NUL; a NUL
  * ends it. */
 CERBERUS_PTXC_API cerberus_ptxc_status cerberus_ptxc_compile(

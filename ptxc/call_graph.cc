@@ -1,0 +1,356 @@
+#include "ptxc/call_graph.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "llvm/Demangle/Demangle.h"
+
+namespace cerberus::ptx {
+namespace {
+
+enum class FlushUse { kNone, kFlushes, kKeeps };
+
+// Whether an instruction cares how the hardware treats f32 subnormals.
+FlushUse FlushUseOf(const InstForm& form) {
+  bool has_f32 = false;
+  bool has_f64 = false;
+  for (int i = 0; i < form.num_types; ++i) {
+    has_f32 |= form.type(i) == Type::kF32 || form.type(i) == Type::kF32x2;
+    has_f64 |= form.type(i) == Type::kF64;
+  }
+  if (!has_f32) return FlushUse::kNone;
+  switch (form.opcode()) {
+    case Opcode::kCvt:
+      // From integers and from f16 no f32 subnormal can come.
+      if (form.type(0) == Type::kF32 && form.type(1) != Type::kF32 &&
+          !has_f64) {
+        return FlushUse::kNone;
+      }
+      break;
+    case Opcode::kAdd:
+    case Opcode::kSub:
+    case Opcode::kMul:
+    case Opcode::kFma:
+    case Opcode::kMad:
+    case Opcode::kDiv:
+    case Opcode::kRcp:
+    case Opcode::kSqrt:
+    case Opcode::kRsqrt:
+    case Opcode::kSin:
+    case Opcode::kCos:
+    case Opcode::kLg2:
+    case Opcode::kEx2:
+    case Opcode::kMin:
+    case Opcode::kMax:
+    case Opcode::kSetp:
+    case Opcode::kSet:
+    case Opcode::kSlct:
+      break;
+    case Opcode::kAbs:
+    case Opcode::kNeg:
+      // Bit operations: without .ftz they need no mode.
+      if (form.mods.ftz() != Ftz::kOn) return FlushUse::kNone;
+      break;
+    default:
+      return FlushUse::kNone;
+  }
+  // Directed rounding is computed from results to nearest, which the mode
+  // must not flush.
+  if (form.mods.rounding() == Rounding::kRz ||
+      form.mods.rounding() == Rounding::kRm ||
+      form.mods.rounding() == Rounding::kRp) {
+    return FlushUse::kKeeps;
+  }
+  return form.mods.ftz() == Ftz::kOn ? FlushUse::kFlushes : FlushUse::kKeeps;
+}
+
+// Names that modules share, and who defines them.
+class SymbolTable {
+ public:
+  // A definition, or a declaration if `strength` is 0.
+  Status Add(std::string_view name, Symbol symbol, int strength) {
+    if (strength == 0) return {};
+    const auto [at, is_new] = table_.try_emplace(name, Entry{symbol, strength});
+    Entry& entry = at->second;
+    if (is_new) return {};
+    if (strength == kStrong && entry.strength == kStrong) {
+      return Err(DiagCode::kBadPtx,
+                 fmt::format("'{}' is defined in modules {} and {}",
+                             llvm::demangle(name), entry.symbol.module + 1,
+                             symbol.module + 1));
+    }
+    if (strength > entry.strength) entry = {symbol, strength};
+    return {};
+  }
+  Symbol Find(std::string_view name, Symbol otherwise) const {
+    const auto at = table_.find(name);
+    return at == table_.end() ? otherwise : at->second.symbol;
+  }
+
+  static constexpr int kStrong = 2;
+
+ private:
+  struct Entry {
+    Symbol symbol;
+    int strength;
+  };
+  std::map<std::string_view, Entry> table_;
+};
+
+// 0: declared only, or not for other modules to see.
+int StrengthOf(Linkage linkage) {
+  switch (linkage) {
+    case Linkage::kVisible:
+      return SymbolTable::kStrong;
+    case Linkage::kWeak:
+    case Linkage::kCommon:
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
+bool HasThreadCount(const Instruction& inst) {
+  const Opcode opcode = inst.form->opcode();
+  if (opcode != Opcode::kBar && opcode != Opcode::kBarrier) return false;
+  // sync a {, b}; arrive a, b; red d, a {, b}, c.
+  switch (inst.form->mods.bar()) {
+    case Bar::kArrive:
+      return true;
+    case Bar::kRed:
+      return inst.num_operands == 4;
+    default:
+      return inst.num_operands == 2;
+  }
+}
+
+CallGraph::CallGraph(std::vector<const Module*> modules)
+    : modules_(std::move(modules)) {
+  for (std::uint32_t m = 0; m < modules_.size(); ++m) {
+    first_function_.push_back(
+        static_cast<std::uint32_t>(function_definitions_.size()));
+    first_variable_.push_back(
+        static_cast<std::uint32_t>(variable_definitions_.size()));
+    for (std::uint32_t i = 0; i < modules_[m]->functions.size(); ++i) {
+      function_definitions_.push_back({m, i});
+    }
+    for (std::uint32_t i = 0; i < modules_[m]->variables.size(); ++i) {
+      variable_definitions_.push_back({m, i});
+    }
+  }
+  states_.resize(function_definitions_.size());
+}
+
+Result<CallGraph> CallGraph::Build(std::vector<const Module*> modules) {
+  CallGraph graph(std::move(modules));
+  CERB_TRY_VOID(graph.Resolve());
+  graph.AnalyzeCalls();
+  graph.InheritFromCallees();
+  graph.MarkRecursion();
+  graph.AnalyzeFlushing();
+  return graph;
+}
+
+Status CallGraph::Resolve() {
+  if (modules_.size() < 2) return {};
+  SymbolTable functions, variables;
+  // Variables of module scope; dynamic shared memory is declared only.
+  const auto shared = [](const Variable& variable) {
+    return variable.function == kNoId &&
+           (variable.space == VarSpace::kGlobal ||
+            variable.space == VarSpace::kConst ||
+            variable.space == VarSpace::kShared);
+  };
+  for (const Symbol symbol : function_definitions_) {
+    const Function& function = modules_[symbol.module]->functions[symbol.id];
+    CERB_TRY_VOID(
+        functions.Add(function.name, symbol,
+                      function.has_body ? StrengthOf(function.linkage) : 0));
+  }
+  for (const Symbol symbol : variable_definitions_) {
+    const Variable& variable = modules_[symbol.module]->variables[symbol.id];
+    if (!shared(variable)) continue;
+    CERB_TRY_VOID(variables.Add(variable.name, symbol,
+                                StrengthOf(variable.linkage)));
+  }
+  const auto is_shared = [](Linkage linkage) {
+    return linkage == Linkage::kExtern || StrengthOf(linkage) != 0;
+  };
+  for (Symbol& symbol : function_definitions_) {
+    const Function& function = modules_[symbol.module]->functions[symbol.id];
+    if (is_shared(function.linkage)) {
+      symbol = functions.Find(function.name, symbol);
+    }
+  }
+  for (Symbol& symbol : variable_definitions_) {
+    const Variable& variable = modules_[symbol.module]->variables[symbol.id];
+    if (shared(variable) && is_shared(variable.linkage)) {
+      symbol = variables.Find(variable.name, symbol);
+    }
+  }
+  return {};
+}
+
+Symbol CallGraph::FunctionDefinition(Symbol function) const {
+  return function_definitions_[Number(function)];
+}
+
+Symbol CallGraph::VariableDefinition(Symbol variable) const {
+  return variable_definitions_[first_variable_[variable.module] + variable.id];
+}
+
+FunctionState& CallGraph::State(Symbol function) {
+  return states_[Number(FunctionDefinition(function))];
+}
+
+const Function& CallGraph::FunctionAt(std::uint32_t number) const {
+  const std::uint32_t module = static_cast<std::uint32_t>(
+      std::upper_bound(first_function_.begin(), first_function_.end(),
+                       number) -
+      first_function_.begin() - 1);
+  return modules_[module]->functions[number - first_function_[module]];
+}
+
+void CallGraph::AnalyzeCalls() {
+  for (std::uint32_t number = 0; number < states_.size(); ++number) {
+    const Symbol self = function_definitions_[number];
+    if (Number(self) != number) continue;  // its definition is elsewhere
+    const Function& function = FunctionAt(number);
+    FunctionState& state = states_[number];
+    for (const Instruction& inst : function.instructions) {
+      if (!inst.form) continue;
+      const bool is_call = inst.form->opcode() == Opcode::kCall;
+      if (inst.form->opcode() == Opcode::kExit) state.may_exit = true;
+      if (HasThreadCount(inst)) state.named_barriers = true;
+      for (unsigned i = 0; i < inst.num_operands; ++i) {
+        const Operand& operand = function.operands[inst.first_operand + i];
+        if (is_call && i == 1 && operand.kind != OperandKind::kFunction) {
+          state.calls_indirectly = true;
+        }
+        if (operand.kind != OperandKind::kFunction) continue;
+        const Symbol callee{self.module, operand.index};
+        state.callees.push_back(Number(FunctionDefinition(callee)));
+        if (!is_call || i != 1) State(callee).address_taken = true;
+      }
+    }
+    std::sort(state.callees.begin(), state.callees.end());
+    state.callees.erase(
+        std::unique(state.callees.begin(), state.callees.end()),
+        state.callees.end());
+  }
+  for (std::uint32_t m = 0; m < modules_.size(); ++m) {
+    for (const Variable& variable : modules_[m]->variables) {
+      for (const InitElement& element : variable.init) {
+        if (element.kind == InitElement::Kind::kFunction) {
+          State({m, element.index}).address_taken = true;
+        }
+      }
+    }
+  }
+}
+
+// What holds for a function holds for its callers.
+void CallGraph::InheritFromCallees() {
+  bool pointed_at_barriers = false;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (FunctionState& state : states_) {
+      if (state.address_taken && state.named_barriers) {
+        pointed_at_barriers = true;
+      }
+      for (std::uint32_t callee : state.callees) {
+        const FunctionState& below = states_[callee];
+        const bool exits = below.may_exit && !below.address_taken;
+        if (exits && !state.may_exit) state.may_exit = changed = true;
+        if (below.named_barriers && !state.named_barriers) {
+          state.named_barriers = changed = true;
+        }
+      }
+      if (state.calls_indirectly && pointed_at_barriers &&
+          !state.named_barriers) {
+        state.named_barriers = changed = true;
+      }
+    }
+  }
+}
+void CallGraph::MarkRecursion() {
+  // A function is recursive if it can reach itself. Modules have few
+  // functions with calls, so a search from each is cheap enough.
+  std::vector<std::uint32_t> seen(states_.size(), kNoId);
+  for (std::uint32_t start = 0; start < states_.size(); ++start) {
+    if (states_[start].callees.empty()) continue;
+    std::vector<std::uint32_t> work = states_[start].callees;
+    while (!work.empty() && !states_[start].recursive) {
+      const std::uint32_t id = work.back();
+      work.pop_back();
+      if (id == start) states_[start].recursive = true;
+      if (seen[id] == start) continue;
+      seen[id] = start;
+      work.insert(work.end(), states_[id].callees.begin(),
+                  states_[id].callees.end());
+    }
+  }
+}
+
+void CallGraph::AnalyzeFlushing() {
+  // The hardware's mode holds for a whole call tree, so functions that call
+  // each other decide together; one f32 operation without .ftz among them
+  // and flushing is written out for the others.
+  std::vector<std::uint32_t> group(states_.size());
+  std::iota(group.begin(), group.end(), 0u);
+  const auto find = [&](std::uint32_t id) {
+    while (group[id] != id) id = group[id] = group[group[id]];
+    return id;
+  };
+  std::uint32_t indirect = kNoId;
+  for (std::uint32_t id = 0; id < states_.size(); ++id) {
+    for (std::uint32_t callee : states_[id].callees) {
+      group[find(id)] = find(callee);
+    }
+    if (states_[id].calls_indirectly || states_[id].address_taken) {
+      if (indirect == kNoId) indirect = id;
+      group[find(id)] = find(indirect);
+    }
+  }
+  std::vector<bool> flushes(states_.size());
+  std::vector<bool> keeps(states_.size());
+  for (std::uint32_t id = 0; id < states_.size(); ++id) {
+    for (const Instruction& inst : FunctionAt(id).instructions) {
+      if (!inst.form) continue;
+      const FlushUse use = FlushUseOf(*inst.form);
+      if (use == FlushUse::kFlushes) flushes[find(id)] = true;
+      if (use == FlushUse::kKeeps) keeps[find(id)] = true;
+    }
+  }
+  for (std::uint32_t id = 0; id < states_.size(); ++id) {
+    states_[id].flush_f32 = flushes[find(id)] && !keeps[find(id)];
+  }
+}
+
+void CallGraph::PropagateFailures() {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::uint32_t id = 0; id < states_.size(); ++id) {
+      FunctionState& state = states_[id];
+      if (state.failed) continue;
+      for (std::uint32_t callee : state.callees) {
+        if (!states_[callee].failed) continue;
+        state.failed = changed = true;
+        state.reason =
+            fmt::format("calls '{}': {}",
+                        llvm::demangle(FunctionAt(callee).name),
+                        states_[callee].reason);
+        break;
+      }
+    }
+  }
+}
+
+}  // namespace cerberus::ptx

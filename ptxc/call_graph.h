@@ -1,0 +1,85 @@
+// The PTX modules that become one code object, and what is known of their
+// functions before any body is lowered: who defines a name that modules
+// share, who calls whom, and what follows from it.
+//
+// One module is the usual case; several are what a program built with
+// nvcc -rdc=true, or linked by cuLinkAddData, consists of.
+#ifndef CERBERUS_PTXC_CALL_GRAPH_H_
+#define CERBERUS_PTXC_CALL_GRAPH_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ptxc/ast.h"
+#include "support/result.h"
+
+namespace llvm {
+class Function;
+}
+
+namespace cerberus::ptx {
+
+// Whether a bar or barrier names how many threads take part.
+bool HasThreadCount(const Instruction& inst);
+
+// A function or variable of one of the modules.
+struct Symbol {
+  std::uint32_t module = 0;
+  std::uint32_t id = 0;
+  bool operator==(const Symbol&) const = default;
+};
+
+struct FunctionState {
+  llvm::Function* function = nullptr;
+  std::vector<std::uint32_t> callees;  // direct calls; numbers of the graph
+  bool recursive = false;
+  bool address_taken = false;
+  bool calls_indirectly = false;
+  bool may_exit = false;        // `exit` in it or below it: returns a flag
+  bool named_barriers = false;  // barriers of part of the block, or below
+  bool flush_f32 = false;       // all its f32 arithmetic is .ftz
+  bool failed = false;
+  std::string reason;           // why, for the archive
+};
+
+class CallGraph {
+ public:
+  // Errors: two modules define a name neither as .weak nor as .common.
+  static Result<CallGraph> Build(std::vector<const Module*> modules);
+
+  // The definition that a declaration, or one of several weak definitions,
+  // stands for; itself if there is no other.
+  Symbol FunctionDefinition(Symbol function) const;
+  Symbol VariableDefinition(Symbol variable) const;
+
+  // Of the definition.
+  FunctionState& State(Symbol function);
+
+  // What calls a function that failed fails too.
+  void PropagateFailures();
+
+ private:
+  explicit CallGraph(std::vector<const Module*> modules);
+  Status Resolve();
+  void AnalyzeCalls();
+  void InheritFromCallees();
+  void MarkRecursion();
+  void AnalyzeFlushing();
+  std::uint32_t Number(Symbol function) const {
+    return first_function_[function.module] + function.id;
+  }
+  const Function& FunctionAt(std::uint32_t number) const;
+
+  std::vector<const Module*> modules_;
+  // Functions and variables of all modules are numbered through.
+  std::vector<std::uint32_t> first_function_;
+  std::vector<std::uint32_t> first_variable_;
+  std::vector<Symbol> function_definitions_;
+  std::vector<Symbol> variable_definitions_;
+  std::vector<FunctionState> states_;
+};
+
+}  // namespace cerberus::ptx
+
+#endif  // CERBERUS_PTXC_CALL_GRAPH_H_
