@@ -288,8 +288,11 @@ GroupState RunGroup(Launch& launch, Group& group, std::mt19937_64* random) {
       if (w->state == WaveState::kEnded || w->state == WaveState::kBarrier) {
         continue;
       }
-      const u64 quantum =
-          random != nullptr ? 1 + (*random)() % 64 : kQuantum;
+      u64 quantum = random != nullptr ? 1 + (*random)() % 64 : kQuantum;
+      if (const u64 limit = launch.device->options().instruction_limit;
+          limit != 0) {
+        quantum = std::min(quantum, limit + 1 - w->instructions);
+      }
       RunWave(launch, *w, quantum);
       if (launch.stop.load(std::memory_order_relaxed)) {
         return GroupState::kDone;
