@@ -50,6 +50,9 @@ struct MatrixOp {
   bool scaled = false;
   bool a_signed = true, b_signed = true, clamp = false;
   bool fnuz = false;  // the 8-bit formats of gfx940
+  // gfx90a's f16 and bf16 instructions take denormals for zeros and make none
+  // (MIOpen documentation, "MI200 MFMA behavior specifics").
+  bool flush = false;
   int cbsz = 0, abid = 0, blgp = 0, index_key = 0;
   bool result_hi = false;  // gfx11: 16-bit results in the upper halves
   Operand src_a, src_b, src_c, index, scale_a, scale_b;
@@ -165,6 +168,13 @@ double Value(u64 v, Element e, bool is_signed, bool fnuz) {
     case Element::kFp4: return SmallFloat(v, 2, 1, 1);
   }
   return 0;
+}
+
+// Zero of the same sign for what is smaller than the format's normal numbers.
+double Flushed(double v, Element e) {
+  return std::fabs(v) < (e == Element::kF16 ? 0x1p-14 : 0x1p-126)
+             ? std::copysign(0.0, v)
+             : v;
 }
 
 // The lane that B's pattern makes `lane` read (CDNA3 ISA, BLGP).
@@ -285,6 +295,7 @@ void ExecMatrix(Wave& w, const Op& op) {
         const u32 lane = p.lane & (n - 1);
         double v = Value(Extract(a_rows, n, lane, p.index, a_bits), x.a,
                          x.a_signed, x.fnuz);
+        if (x.flush) v = Flushed(v, x.a);
         if (x.scaled) v *= ScaleOf(w.Vgpr(x.scale_a)[lane], x.scale_a_byte);
         if (x.src_a.neg) v = -v;
         int at = k;
@@ -304,6 +315,7 @@ void ExecMatrix(Wave& w, const Op& op) {
         const u32 lane = PatternLane(x.blgp, p.lane & (n - 1)) & (n - 1);
         double v = Value(Extract(b_rows, n, lane, p.index, b_bits), x.b,
                          x.b_signed, x.fnuz);
+        if (x.flush) v = Flushed(v, x.b);
         if (x.scaled) v *= ScaleOf(w.Vgpr(x.scale_b)[lane], x.scale_b_byte);
         if (x.src_b.neg) v = -v;
         b[static_cast<std::size_t>(k * x.n + j)] = v;
@@ -341,10 +353,12 @@ void ExecMatrix(Wave& w, const Op& op) {
                           : Bf16ToFloat(static_cast<u16>(c_bits));
           if (x.src_c.neg_hi) sum = std::fabs(sum);
           if (x.src_c.neg) sum = -sum;
+          if (x.flush) sum = static_cast<float>(Flushed(sum, Element::kF32));
           for (int k = 0; k < x.k; ++k) {
             sum = FmaF(static_cast<float>(row[k]),
                        static_cast<float>(column[k * x.n]), sum);
           }
+          if (x.flush) sum = static_cast<float>(Flushed(sum, Element::kF32));
           bits = x.d == Result::kF32   ? Bits(sum)
                  : x.d == Result::kF16 ? FloatToHalf(sum, w.mode.round64)
                                        : FloatToBf16(sum);
@@ -472,6 +486,8 @@ bool DecodeMatrix(const Text& text, Program& program, Op* op) {
                       ? (x.cbsz == 0 ? x.abid : 0)
                       : static_cast<int>(text.Number("index_key", 0));
   }
+  x.flush = program.gen() == Gen::kGfx90a &&
+            (x.a == Element::kF16 || x.a == Element::kBf16);
   x.result_hi = x.family == Family::kWmma11 && op_sel[2] != 0;
   Handler handler = ExecMatrix;
   if (x.family == Family::kMfma) {

@@ -88,6 +88,8 @@ class Dialect:
         return f"  {name} {dst}, {a}, {b}"
 
     def group_id(self):
+        if self.t.name == "gfx90a":
+            return "s4"  # behind the flat scratch base of its kernels
         return "ttmp9" if self.t.generation == "gfx12" else "s2"
 
     def begin(self, setup=(), waves=1):
@@ -96,6 +98,11 @@ class Dialect:
         shift = (self.t.wave * waves).bit_length() - 1
         lines = [
             f"  s_mov_b32 s40, {self.group_id()}",
+        ]
+        if self.t.name == "gfx90a":
+            lines += ["  s_add_u32 flat_scratch_lo, s2, s5",
+                      "  s_addc_u32 flat_scratch_hi, s3, 0"]
+        lines += [
             "  " + self.load(8, "s[4:11]", "s[0:1]", "0x0"),
             self.wait(),
             f"  s_lshl_b32 s41, s40, {shift}",

@@ -27,6 +27,7 @@ import subprocess
 import sys
 import tempfile
 
+import cdna_cases
 import memory_cases
 import pcode
 from hip_ctypes import Hip, HipError
@@ -239,13 +240,19 @@ class Checker:
         extra = ("" if self.d.wave64 else "  .amdhsa_wavefront_size32 1")
         if self.t.name in ("gfx90a", "gfx942", "gfx950"):
             extra += "\n  .amdhsa_accum_offset 64"
+        private = "  .amdhsa_enable_private_segment 1"
+        if self.t.name == "gfx90a":  # FLAT_SCRATCH is the kernel's to set
+            private = ("  .amdhsa_system_sgpr_private_segment_wavefront_offset"
+                       " 1")
+            extra += f"\n  .amdhsa_user_sgpr_flat_scratch_init 1\n{private}"
+            private = ""
         for n, case in enumerate(cases):
             body = "\n".join((self.d.begin(case.setup, case.waves),
                               "  " + case.text, self.d.end(case.after)))
             own = ""
             if case.scratch:
                 own = ("\n  .amdhsa_private_segment_fixed_size "
-                       f"{case.scratch}\n  .amdhsa_enable_private_segment 1")
+                       f"{case.scratch}\n{private}")
             own += "".join(f"\n  {line}" for line in case.kernel)
             values = dict(n=n, body=body, vgprs=case.vgprs, lds=case.lds,
                           extra=extra + own, wave=self.t.wave,
@@ -322,6 +329,8 @@ class Checker:
                 self.record(case.name, "not evaluated",
                             f"{case.text}: {type(error).__name__} {error}")
         ProgramRunner(self).run(self.only)
+        if self.t.generation == "gfx9":
+            cdna_cases.check(self)
 
     def program(self, op):
         if op not in self.programs:
