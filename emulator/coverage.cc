@@ -51,6 +51,7 @@ std::string OutOfScope(std::string_view m) {
     return "no gfx12 product has it";
   }
   if (m == "v_screen_partition_4se_b32") return "graphics";
+  if (m == "global_load_tr_b64") return "its order of lanes is not published";
   if (m == "v_illegal") return "not an instruction";
   if (starts("s_rfe") || starts("s_cbranch_g_fork") ||
       starts("s_cbranch_i_fork") || m == "s_cbranch_join" ||

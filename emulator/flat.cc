@@ -16,6 +16,7 @@ struct FlatOp {
   Space space = Space::kFlat;
   bool to_lds = false;   // global_load_lds_*
   bool addtid = false;   // global_load_addtid_b32
+  bool transposed = false;  // global_load_tr_b128
   Operand address, data, base;
 };
 
@@ -181,6 +182,26 @@ void ExecLoadToLds(Wave& w, const Op& op) {
   });
 }
 
+// 16 bytes of each of eight lanes are an 8x8 matrix of 16-bit elements that
+// is transposed on its way (RDNA4 ISA, GLOBAL_LOAD_TR_B128). The manual does
+// not say which lanes share a matrix; on gfx1201 lane L's element j has been
+// observed to be element L % 8 of lane 8 * (L / 8) + j.
+void ExecLoadTransposed(Wave& w, const Op& op) {
+  ExecFlatLoad(w, op);
+  const u32 n = w.lanes;
+  u32* const d = w.Vgpr(op.dst);
+  u32 from[4 * 64];
+  std::memcpy(from, d, sizeof(u32) * 4 * n);
+  ForLanes(w.Exec(), [&](u32 lane) {
+    const u32 at = lane & 7, row = at / 2, shift = at % 2 * 16;
+    for (u32 r = 0; r < 4; ++r) {
+      const u32 low = from[row * n + (lane & ~7u) + 2 * r] >> shift;
+      const u32 high = from[row * n + (lane & ~7u) + 2 * r + 1] >> shift;
+      d[r * n + lane] = (low & 0xffff) | high << 16;
+    }
+  });
+}
+
 bool ParseName(std::string_view name, FlatOp* f) {
   std::string_view rest;
   if (name.starts_with("flat_")) {
@@ -198,6 +219,10 @@ bool ParseName(std::string_view name, FlatOp* f) {
   if (rest.starts_with("load_lds_")) {
     f->to_lds = true;
     return ParseMemOp("load_" + std::string(rest.substr(9)), &f->mem);
+  }
+  if (rest == "load_tr_b128" && f->space == Space::kGlobal) {
+    f->transposed = true;
+    return ParseMemOp("load_b128", &f->mem);
   }
   if (rest == "load_addtid_b32" || rest == "load_dword_addtid") {
     f->addtid = true;
@@ -255,6 +280,7 @@ bool DecodeFlat(const Text& text, Program& program, Op* op) {
   } else if (f.mem.kind == MemKind::kLoad) {
     op->dst = at(i++);
     if (!f.addtid) f.address = at(i++);
+    if (f.transposed) handler = ExecLoadTransposed;
   } else if (f.mem.kind == MemKind::kStore) {
     if (!f.addtid) f.address = at(i++);
     f.data = at(i++);

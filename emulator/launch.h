@@ -20,6 +20,13 @@ namespace cerberus::emulator {
 
 class DeviceImpl;
 
+// gfx12's named barriers; S_BARRIER_INIT says how many waves one has.
+struct NamedBarrier {
+  u32 signals = 0;
+  u32 members = 0;
+  bool valid = false;
+};
+
 // A resident workgroup. One worker at a time runs it, so its LDS and its
 // waves need no locks.
 struct Group {
@@ -34,6 +41,8 @@ struct Group {
   // gfx12's split barrier.
   u32 signalled = 0;
   u32 generation = 0;
+  static constexpr u32 kNamedBarriers = 16;
+  std::array<NamedBarrier, kNamedBarriers> named = {};
   KernelStats stats;
 };
 

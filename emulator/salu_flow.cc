@@ -74,6 +74,13 @@ void WriteHwReg(Wave& w, std::string_view name, u32 v) {
   }
 }
 
+// The number in an instruction's text, or what a register holds there.
+u32 NumberOf(Wave& w, std::string_view text) {
+  i64 number = 0;
+  if (ParseInt(text, &number)) return static_cast<u32>(number);
+  return ReadScalar(w, w.program->ParseOperand(text, Type::kB32));
+}
+
 struct HwReg {
   std::string_view name;
   u32 offset = 0, size = 32;
@@ -115,13 +122,7 @@ void SetReg(Wave& w, const Op& op) {
   const Text& t = TextOf(op);
   if (t.operands.size() < 2) Throw("malformed s_setreg");
   const HwReg r = ParseHwReg(t.operands[0]);
-  u32 v = 0;
-  i64 imm = 0;
-  if (ParseInt(t.operands[1], &imm)) {
-    v = static_cast<u32>(imm);
-  } else {
-    v = ReadScalar(w, w.program->ParseOperand(t.operands[1], Type::kB32));
-  }
+  const u32 v = NumberOf(w, t.operands[1]);
   const u32 m = FieldMask(r) << r.offset;
   WriteHwReg(w, r.name,
              (ReadHwReg(w, r.name) & ~m) | (v << r.offset & m));
@@ -153,30 +154,165 @@ void SendMessageReturn(Wave& w, const Op& op) {
 void Trap(Wave&, const Op& op) {
   Throw("s_trap " + TextOf(op).rest);
 }
+// A halted wave waits for a debugger, which never comes.
+void Halt(Wave& w, const Op& op) {
+  if (TextOf(op).mnemonic == "s_sendmsghalt") SendMessage(w, op);
+  else if ((NumberOf(w, TextOf(op).rest) & 1) == 0) return;
+  Throw("the wave halts and nobody resumes it");
+}
 void EndProgram(Wave& w, const Op&) { w.state = WaveState::kEnded; }
+void SetKill(Wave& w, const Op& op) {
+  if ((NumberOf(w, TextOf(op).rest) & 1) != 0) w.state = WaveState::kEnded;
+}
 void Barrier(Wave& w, const Op&) { w.state = WaveState::kBarrier; }
 void Sleep(Wave& w, const Op&) { w.state = WaveState::kYield; }
 void Nothing(Wave&, const Op&) {}
 
 // gfx12's split barriers: signal counts, wait blocks until all have
-// signalled. A wait's `next` stays on itself until then.
-void BarrierSignal(Wave& w, const Op& op) {
-  if (TextOf(op).mnemonic.find("isfirst") != std::string::npos) {
-    w.scc = w.group->signalled == 0 ? 1 : 0;
+// signalled. A wait's `next` stays on itself until then. Barrier -1 is the
+// workgroup's; 1 to 16 are named ones that waves join (RDNA4 ISA,
+// S_BARRIER_SIGNAL; LLVM, AMDGPUExecutionSynchronization).
+constexpr i32 kWorkgroupBarrier = -1;
+
+// From an operand: an inline constant, or M0[4:0].
+i32 BarrierNumber(Wave& w, std::string_view text) {
+  const u32 n = NumberOf(w, text);
+  return static_cast<i32>(text == "m0" ? n & 31 : n);
+}
+NamedBarrier* FindNamed(Wave& w, i32 number) {
+  if (number == 0) return nullptr;  // the barrier that does nothing
+  if (number < 0 || number > static_cast<i32>(Group::kNamedBarriers)) {
+    Throw(fmt::format("there is no barrier {}", number));
   }
-  w.barrier_generation = w.launch->SignalBarrier(w);
+  return &w.group->named[static_cast<u32>(number - 1)];
+}
+// Opens a named barrier for its members once all have signalled.
+void CheckNamed(Wave& w, i32 number) {
+  NamedBarrier& b = *FindNamed(w, number);
+  if (b.signals == 0 || b.signals < b.members) return;
+  b.signals = 0;
+  for (const auto& other : w.group->waves) {
+    if (other->named_barrier == static_cast<u32>(number)) {
+      other->named_complete = true;
+    }
+  }
+  w.launch->progress.fetch_add(1, std::memory_order_relaxed);
+}
+void BarrierSignal(Wave& w, const Op& op) {
+  const Text& t = TextOf(op);
+  const bool is_first = t.mnemonic.find("isfirst") != std::string::npos;
+  if (t.operands.empty()) Throw("malformed s_barrier_signal");
+  const i32 number = BarrierNumber(w, t.operands[0]);
+  if (number == kWorkgroupBarrier) {
+    if (is_first) w.scc = w.group->signalled == 0 ? 1 : 0;
+    w.barrier_generation = w.launch->SignalBarrier(w);
+    return;
+  }
+  // Barrier -2 is for trap handlers; 0 does nothing.
+  NamedBarrier* const b = number < 0 ? nullptr : FindNamed(w, number);
+  if (is_first) w.scc = b != nullptr && b->signals == 0 ? 1 : 0;
+  if (b == nullptr) return;
+  ++b->signals;
+  CheckNamed(w, number);
 }
 void BarrierWait(Wave& w, const Op& op) {
-  if (!w.launch->BarrierDone(w)) {
-    w.next = &op;
-    w.state = WaveState::kYield;
+  const Text& t = TextOf(op);
+  if (t.operands.empty()) Throw("malformed s_barrier_wait");
+  i64 number = 0;
+  ParseInt(t.operands[0], &number);
+  number = static_cast<i16>(number);
+  if (number >= 0) {  // the named barrier that the wave has joined
+    if (w.named_complete) {
+      w.named_complete = false;
+      return;
+    }
+    if (w.named_barrier == 0) Throw("the wave has joined no named barrier");
+  } else if (number != kWorkgroupBarrier || w.launch->BarrierDone(w)) {
+    return;
+  }
+  w.next = &op;
+  w.state = WaveState::kYield;
+}
+// M0 holds the number in bits 4:0 and the count of members in 22:16.
+void BarrierInit(Wave& w, const Op& op) {
+  const Text& t = TextOf(op);
+  if (t.operands.empty()) Throw("malformed s_barrier_init");
+  NamedBarrier* const b = FindNamed(w, BarrierNumber(w, t.operands[0]));
+  if (b == nullptr) return;
+  *b = {0, w.sgpr[kM0] >> 16 & 0x7f, true};
+}
+void BarrierJoin(Wave& w, const Op& op) {
+  const Text& t = TextOf(op);
+  if (t.operands.empty()) Throw("malformed s_barrier_join");
+  const i32 number = BarrierNumber(w, t.operands[0]);
+  NamedBarrier* const b = FindNamed(w, number);
+  if (b != nullptr && !b->valid) Throw("the barrier is not initialised");
+  w.named_barrier = static_cast<u32>(number);
+  w.named_complete = false;
+}
+void BarrierLeave(Wave& w, const Op&) {
+  w.scc = w.named_barrier != 0 ? 1 : 0;
+  if (w.named_barrier == 0) return;
+  const i32 number = static_cast<i32>(w.named_barrier);
+  NamedBarrier& b = *FindNamed(w, number);
+  if (b.members != 0) --b.members;
+  w.named_barrier = 0;
+  w.named_complete = false;
+  CheckNamed(w, number);
+}
+void BarrierState(Wave& w, const Op& op) {
+  const Text& t = TextOf(op);
+  if (t.operands.size() < 2) Throw("malformed s_get_barrier_state");
+  const i32 number = BarrierNumber(w, t.operands[1]);
+  NamedBarrier state;
+  if (number == kWorkgroupBarrier) {
+    state = {w.group->signalled, w.group->alive, true};
+  } else if (const NamedBarrier* const b = FindNamed(w, number)) {
+    state = *b;
+  }
+  WriteScalar(w, w.program->ParseOperand(t.operands[0], Type::kB32),
+              state.signals << 16 | state.members << 4 |
+                  (state.valid ? 1u : 0u));
+}
+
+// A block of code run for the low and then for the high 32 lanes of a wave
+// of 64; a register keeps the half of EXEC that waits (RDNA2 ISA,
+// S_SUBVECTOR_LOOP_BEGIN and _END).
+void JumpWords(Wave& w, const Op& op, std::string_view words) {
+  i64 n = 0;
+  ParseInt(words, &n);
+  Jump(w, w.program->AddressOf(&op) + 4u * op.dwords +
+              static_cast<u64>(4 * i64{static_cast<i16>(n)}));
+}
+void SubvectorLoop(Wave& w, const Op& op) {
+  const Text& t = TextOf(op);
+  if (t.operands.size() < 2) Throw("malformed s_subvector_loop");
+  const Operand kept = w.program->ParseOperand(t.operands[0], Type::kB32);
+  u32& low = w.sgpr[kExec];
+  u32& high = w.sgpr[kExec + 1];
+  const bool wide = w.lanes == 64;
+  const bool any_high = wide && high != 0;
+  if (t.mnemonic == "s_subvector_loop_begin") {
+    if (low == 0 && !any_high) {
+      JumpWords(w, op, t.operands[1]);
+    } else if (low == 0) {
+      WriteScalar(w, kept, low);
+    } else {
+      WriteScalar(w, kept, wide ? high : 0);
+      if (wide) high = 0;
+    }
+    return;
+  }
+  const u32 other = ReadScalar(w, kept);
+  if (any_high) {
+    low = other;
+  } else if (other != 0) {
+    high = other;
+    WriteScalar(w, kept, low);
+    low = 0;
+    JumpWords(w, op, t.operands[1]);
   }
 }
-// gfx9's register indexing ("VGPR Indexing"): until s_set_gpr_idx_off, M0[7:0]
-// is added to the vector registers that the mode bits name (1: source 0, 2:
-// source 1, 4: source 2, 8: destination). Vector instructions between the two
-// are run here, on copies with other register numbers, so that all others need
-// not look.
 // gfx9's register indexing: while it is on, M0[7:0] is added to the VGPR
 // numbers that M0[15:12] chooses: bit 0 to 2 the sources, bit 3 the result
 // (CDNA3 ISA, S_SET_GPR_IDX_ON).
@@ -198,13 +334,7 @@ void GprIndexMode(Wave& w, const Op& op) {
   };
   if (t.mnemonic != "s_set_gpr_idx_mode") {
     if (t.operands.empty()) Throw("malformed s_set_gpr_idx");
-    i64 number = 0;
-    const u32 index =
-        ParseInt(t.operands[0], &number)
-            ? static_cast<u32>(number)
-            : ReadScalar(w, w.program->ParseOperand(t.operands[0],
-                                                    Type::kB32));
-    m0 = (m0 & ~0xffu) | (index & 0xff);
+    m0 = (m0 & ~0xffu) | (NumberOf(w, t.operands[0]) & 0xff);
   }
   if (t.mnemonic != "s_set_gpr_idx_idx") {
     m0 = (m0 & ~0xf000u) | names() << 12;
@@ -240,8 +370,8 @@ const Row kRows[] = {
     CERBERUS_BRANCH("s_cbranch_cdbguser", false),
     CERBERUS_BRANCH("s_cbranch_cdbgsys_or_user", false),
     CERBERUS_BRANCH("s_cbranch_cdbgsys_and_user", false),
-    {"s_subvector_loop_begin", Raw(ExecUnimplemented)},
-    {"s_subvector_loop_end", Raw(ExecUnimplemented)},
+    {"s_subvector_loop_begin", Raw(SubvectorLoop, OpClass::kBranch)},
+    {"s_subvector_loop_end", Raw(SubvectorLoop, OpClass::kBranch)},
 
     {"s_getreg_b32", Raw(GetReg, OpClass::kSalu)},
     {"s_setreg_b32", Raw(SetReg, OpClass::kSalu)},
@@ -260,8 +390,8 @@ const Row kRows[] = {
     {"s_inst_prefetch", Raw(Nothing, OpClass::kOther)},
     {"s_set_inst_prefetch_distance", Raw(Nothing, OpClass::kOther)},
     {"s_setprio", Raw(Nothing, OpClass::kOther)},
-    {"s_sethalt", Raw(Nothing, OpClass::kOther)},
-    {"s_setkill", Raw(EndProgram, OpClass::kOther)},
+    {"s_sethalt", Raw(Halt, OpClass::kOther)},
+    {"s_setkill", Raw(SetKill, OpClass::kOther)},
     {"s_incperflevel", Raw(Nothing, OpClass::kOther)},
     {"s_decperflevel", Raw(Nothing, OpClass::kOther)},
     {"s_ttracedata", Raw(Nothing, OpClass::kOther)},
@@ -297,7 +427,7 @@ const Row kRows[] = {
     {"s_wait_loadcnt_dscnt", Raw(WaitCounts)},
     {"s_wait_storecnt_dscnt", Raw(WaitCounts)},
     {"s_sendmsg", Raw(SendMessage)},
-    {"s_sendmsghalt", Raw(SendMessage)},
+    {"s_sendmsghalt", Raw(Halt)},
     {"s_sendmsg_rtn_b32", Raw(SendMessageReturn)},
     {"s_sendmsg_rtn_b64", Raw(SendMessageReturn)},
     {"s_trap", Raw(Trap)},
@@ -308,7 +438,10 @@ const Row kRows[] = {
     {"s_barrier_signal", Raw(BarrierSignal)},
     {"s_barrier_signal_isfirst", Raw(BarrierSignal)},
     {"s_barrier_wait", Raw(BarrierWait)},
-    {"s_barrier_leave", Raw(Nothing)},
+    {"s_barrier_init", Raw(BarrierInit)},
+    {"s_barrier_join", Raw(BarrierJoin)},
+    {"s_barrier_leave", Raw(BarrierLeave)},
+    {"s_get_barrier_state", Raw(BarrierState)},
     {"s_sleep", Raw(Sleep)},
     {"s_sleep_var", Raw(Sleep)},
     {"s_set_gpr_idx_on", Raw(GprIndexMode)},

@@ -93,6 +93,8 @@ struct Wave {
   u32 gpr_index_mode = 0;   // gfx9's s_set_gpr_idx_on
   u32 barrier_signalled = 0;  // gfx12 split barriers
   u32 barrier_generation = 0;
+  u32 named_barrier = 0;  // the one the wave has joined; 0: none
+  bool named_complete = false;
 
   alignas(64) u32 sgpr[kNumSlots] = {};
   alignas(64) u32 mask[64] = {};  // EXEC as all-ones or 0 per lane

@@ -50,7 +50,7 @@ SILENT = {
               "s_ttracedata_imm 5", "v_pipeflush", "s_wakeup",
               "s_setkill 0", "ds_nop", "s_sleep_var s60", "s_sleep_var 3",
               "s_wait_expcnt 0x0", "s_wait_samplecnt 0x0",
-              "s_wait_bvhcnt 0x0", "s_barrier_leave",
+              "s_wait_bvhcnt 0x0", "s_barrier_signal 0",
               "s_prefetch_inst s[4:5], 0x40, s60, 3",
               "s_prefetch_inst_pc_rel 0x40, s60, 3",
               "s_prefetch_data s[4:5], 0x40, s60, 3",
@@ -326,11 +326,46 @@ def barriers(target):
         return Program(name, lines[:at] + barrier + lines[at + 1:], expect,
                        lds=16 * wave, waves=4, full_exec=True, covers=covers)
 
+    def named(group):
+        values, old = group.values("S0"), group.values("D0")
+        n = wave
+        return {"v16": values[n:2 * n] + values[:n] + old[2 * n:],
+                # Two members, no signal yet, valid.
+                "v17": [2 << 4 | 1] * 4 * n,
+                "v19": [1] * 2 * n + [7] * 2 * n}
+
     if g != "gfx12":
         yield make("barrier", ["s_barrier"], ["s_barrier"])
         return
     yield make("barrier", ["s_barrier_signal -1", "s_barrier_wait -1"],
                ["s_barrier_signal", "s_barrier_wait"])
+    # Two of the waves join a named barrier; the other two never signal it.
+    # The first of the four initialises it before the workgroup's barrier.
+    yield Program(
+        "barrier_named",
+        ["v_readfirstlane_b32 s24, v20", f"s_lshr_b32 s24, s24, "
+         f"{wave.bit_length() - 1}", f"s_and_b32 s24, s24, 3",
+         "s_mov_b32 m0, 0x20003", "s_cmp_lg_u32 s24, 0",
+         "s_cbranch_scc1 Linit", "s_barrier_init m0", "Linit:",
+         "s_barrier_signal -1", "s_barrier_wait -1",
+         "s_get_barrier_state s26, 3", "s_wait_kmcnt 0x0",
+         "v_mov_b32 v17, s26", "v_mov_b32 v18, 0", "v_mov_b32 v19, 7",
+         "s_barrier_signal -1", "s_barrier_wait -1",
+         "s_cmp_gt_u32 s24, 1", "s_cbranch_scc1 Lothers",
+         "s_barrier_join m0", f"{store} v21, v4", wait,
+         "s_barrier_signal_isfirst 3", "s_cselect_b32 s26, 1, 0",
+         "s_barrier_wait 1",
+         f"v_xor_b32 v21, {4 * wave}, v21", f"{load} v16, v21", wait,
+         "v_mov_b32 v18, s26", "s_barrier_leave", "s_cselect_b32 s26, 1, 0",
+         "v_mov_b32 v19, s26", "Lothers:", "s_barrier_leave",
+         "s_cselect_b32 s26, 1, 0", "v_lshl_or_b32 v19, s26, 8, v19"],
+        named, lds=16 * wave, waves=4, full_exec=True,
+        setup=["  v_lshrrev_b32 v20, 6, v40",
+               f"  v_and_b32 v20, {4 * wave - 1:#x}, v20",
+               "  v_lshlrev_b32 v21, 2, v20"],
+        covers=["s_barrier_init", "s_barrier_join", "s_barrier_leave",
+                "s_get_barrier_state", "s_barrier_signal_isfirst",
+                "s_barrier_signal", "s_barrier_wait"])
     # One of the four waves is the first; it alone adds to LDS.
     first = Program(
         "barrier_isfirst",
@@ -349,11 +384,40 @@ def barriers(target):
         yield first
 
 
+def subvectors(target):
+    """A loop over the two halves of a wave of 64, counted in s27."""
+    if target.generation not in ("gfx10", "gfx11"):
+        return
+
+    def prepare(rng, wave):
+        for low in range(0, wave.size, 32):
+            if rng.random() < .4:
+                wave.record["exec"] &= ~(0xffffffff << low)
+
+    def expect(wave):
+        exec_mask = wave.record["exec"]
+        halves = sum(exec_mask >> low & 0xffffffff != 0
+                     for low in range(0, wave.size, 32))
+        return {"s27": halves, "exec": exec_mask, "v16": [
+            v if wave.active(i) else d for i, (v, d) in enumerate(
+                zip(wave.values("S0"), wave.values("D0")))]}
+
+    for n in range(4):
+        yield Program(f"subvector_loop_{n}",
+                      ["s_mov_b32 s27, 0",
+                       f"s_subvector_loop_begin s24, Lend{n}", f"Lsub{n}:",
+                       "s_add_u32 s27, s27, 1", "v_mov_b32 v16, v4",
+                       f"s_subvector_loop_end s24, Lsub{n}", f"Lend{n}:"],
+                      expect, prepare=prepare,
+                      covers=["s_subvector_loop_begin",
+                              "s_subvector_loop_end"])
+
+
 def programs(target):
     silent = SILENT["all"] + SILENT[target.generation]
     for n, text in enumerate(silent):
         yield Program(f"silent_{n}_{text.split()[0]}", text.split("\n  "),
                       unchanged)
     for family in (branches, calls, waits, ends, registers, clocks,
-                   barriers):
+                   barriers, subvectors):
         yield from family(target)
