@@ -129,6 +129,15 @@ void ForAddresses(Wave& w, const Op& op, const BufferOp& b, F&& f) {
     at[lane] = LaneAddress(w, b, d, voffset, vindex, soffset, ioffset, lane,
                            b.mem.bytes);
   });
+  if (w.counting) [[unlikely]] {
+    u64 addresses[64], moved = 0;
+    ForLanes(exec, [&](u32 lane) {
+      addresses[lane] =
+          at[lane].address + (at[lane].scratch ? kPrivateAperture : 0);
+      if (at[lane].in_range) moved |= u64{1} << lane;
+    });
+    CountMemory(w, b.mem, moved, addresses);
+  }
   ForLanes(exec, [&](u32 lane) { f(lane, at[lane]); });
 }
 
@@ -143,7 +152,6 @@ u8* At(Wave& w, const BufferOp& b, const Address& a, u32 lane) {
 void ExecBufferLoad(Wave& w, const Op& op) {
   const BufferOp& b = Data(op);
   const u32 n = w.lanes;
-  CountMemory(w, b.mem, w.Exec());
   u32* const d = w.Vgpr(op.dst);
   ForAddresses(w, op, b, [&](u32 lane, const Address& a) {
     static constexpr u8 kZeros[16] = {};
@@ -153,15 +161,16 @@ void ExecBufferLoad(Wave& w, const Op& op) {
 
 void ExecBufferToLds(Wave& w, const Op& op) {
   const BufferOp& b = Data(op);
-  CountMemory(w, b.mem, w.Exec());
   const u32 step = b.mem.bytes < 4 ? 4 : b.mem.bytes;
+  MemOp to_lds = b.mem;
+  to_lds.kind = MemKind::kStore;
   ForAddresses(w, op, b, [&](u32 lane, const Address& a) {
     static constexpr u8 kZeros[16] = {};
     u32 value[4] = {};
     LoadLaneData(b.mem, a.in_range ? At(w, b, a, lane) : kZeros, value, 0, 1);
     const u64 to = u64{w.sgpr[kM0]} + static_cast<u32>(op.offset) +
                    u64{lane} * step;
-    std::memcpy(LdsAt(w, to, step, static_cast<int>(lane), b.mem), value,
+    std::memcpy(LdsAt(w, to, step, static_cast<int>(lane), to_lds), value,
                 step);
   });
 }
@@ -169,7 +178,6 @@ void ExecBufferToLds(Wave& w, const Op& op) {
 void ExecBufferStore(Wave& w, const Op& op) {
   const BufferOp& b = Data(op);
   const u32 n = w.lanes;
-  CountMemory(w, b.mem, w.Exec());
   const u32* const data = w.Vgpr(b.data);
   ForAddresses(w, op, b, [&](u32 lane, const Address& a) {
     if (a.in_range) StoreLaneData(b.mem, At(w, b, a, lane), data, lane, n);
@@ -179,7 +187,6 @@ void ExecBufferStore(Wave& w, const Op& op) {
 void ExecBufferAtomic(Wave& w, const Op& op) {
   const BufferOp& b = Data(op);
   const u32 n = w.lanes;
-  CountMemory(w, b.mem, w.Exec());
   u32* const data = w.Vgpr(b.data);
   const u8 bytes = b.mem.bytes;
   ApplyEnv(w, bytes == 8 ? Env::kF64 : Env::kF32);
@@ -213,7 +220,7 @@ bool DecodeBuffer(const Text& text, Program& program, Op* op) {
       !ParseMemOp(std::string_view(text.mnemonic).substr(7), &b.mem)) {
     return false;
   }
-  op->klass = OpClass::kGlobal;
+  op->klass = ClassOf(b.mem);
   op->wait = Wait::kVm;
   op->offset = static_cast<i32>(text.Number("offset", 0));
   b.offen = text.Has("offen");

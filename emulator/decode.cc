@@ -552,6 +552,7 @@ bool Program::DecodeVopd(std::string_view line, Op* op) {
   seconds_.push_back(std::move(second));
   op->handler.store(ExecVopd, std::memory_order_relaxed);
   op->flags |= kFlagVopd;
+  op->klass = OpClass::kVopd;
   return true;
 }
 

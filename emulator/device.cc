@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "support/output_file.h"
+#include "emulator/occupancy.h"
 #include "support/target_id.h"
 
 namespace cerberus::emulator {
@@ -45,14 +45,6 @@ constexpr Target kTargets[] = {
 thread_local std::optional<Fault> last_fault;
 
 }  // namespace
-
-struct DeviceImpl::KernelRecord {
-  KernelInfo info;
-  u64 launches = 0;
-  u32 occupancy = 0;
-  KernelStats stats;
-  double seconds = 0;
-};
 
 const Target* FindTarget(std::string_view processor) {
   for (const Target& t : kTargets) {
@@ -134,7 +126,7 @@ DeviceImpl::DeviceImpl(const Target& target, std::string id,
 }
 
 DeviceImpl::~DeviceImpl() {
-  if (!options_.stats_path.empty()) WriteStats();
+  if (!options_.stats_path.empty()) WriteStats(options_.stats_path);
 }
 
 Result<Allocation> DeviceImpl::Allocate(std::uint64_t size,
@@ -400,101 +392,28 @@ const Fault* DeviceImpl::LastFault() const {
 std::uint32_t DeviceImpl::Occupancy(const KernelInfo& kernel,
                                     std::uint32_t block_size,
                                     std::uint32_t dynamic_lds) const {
-  const u32 lanes = kernel.wavefront_size;
-  const u32 waves = (std::max(block_size, 1u) + lanes - 1) / lanes;
-  // Registers are given out in granules; wave64 on RDNA has half as many.
-  const bool cdna = IsCdna(target_.gen);
-  const u32 unified = target_.gen == Gen::kGfx9 ? 0 : kernel.agprs;
-  const u32 granule = target_.gen == Gen::kGfx9 ? 4
-                      : cdna                    ? 8
-                      : target_.vgprs == 1536   ? (lanes == 32 ? 24 : 12)
-                                                : (lanes == 32 ? 16 : 8);
-  const u32 total = cdna || lanes == 32 ? target_.vgprs : target_.vgprs / 2;
-  const u32 used = std::max(
-      granule,
-      (kernel.vgprs + unified + granule - 1) / granule * granule);
-  const u32 by_vgprs = std::min(target_.waves_per_simd, total / used);
-  u32 groups = by_vgprs * target_.simds / waves;
-  const u32 lds = kernel.lds_size + dynamic_lds;
-  if (lds > target_.lds_bytes || block_size > info_.max_workgroup_size) {
-    return 0;
-  }
-  // RDNA: two CUs share 128 KiB; counted per CU here.
-  if (lds != 0) groups = std::min(groups, target_.lds_bytes / lds);
-  return std::min(groups, 32u);
+  return ComputeOccupancy(target_, kernel, block_size, dynamic_lds)
+      .groups_per_cu;
+}
+
+std::uint32_t DeviceImpl::WavesPerSimd(const KernelInfo& kernel,
+                                       std::uint32_t block_size,
+                                       std::uint32_t dynamic_lds) const {
+  return ComputeOccupancy(target_, kernel, block_size, dynamic_lds)
+      .waves_per_simd;
 }
 
 void DeviceImpl::RecordStats(const cerberus::emulator::Launch& launch,
                              const KernelInfo& kernel,
-                             const LaunchConfig& config) {
+                             const LaunchConfig& config) const {
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() -
                                     launch.started)
           .count();
-  std::lock_guard<std::mutex> lock(stats_mutex_);
-  auto& r = records_[kernel.name];
-  if (r == nullptr) r = std::make_unique<KernelRecord>();
-  r->info = kernel;
-  ++r->launches;
-  r->occupancy =
-      Occupancy(kernel, config.block[0] * config.block[1] * config.block[2],
-                config.dynamic_lds);
-  r->stats.Add(launch.stats);
-  r->seconds += seconds;
-}
-
-void DeviceImpl::WriteStats() {
-  static constexpr const char* kNames[] = {
-      "salu", "valu", "valu_f64", "transcendental", "matrix", "smem", "lds",
-      "global", "flat", "scratch", "branch", "sync", "other"};
-  static constexpr int kWidths[] = {1, 2, 4, 8, 12, 16};
-  std::string out = fmt::format(
-      "{{\n  \"schema\": 1,\n  \"target\": \"{}\",\n  \"kernels\": [", id_);
-  bool first = true;
-  for (const auto& [name, r] : records_) {
-    std::string quoted;
-    for (const char c : name) {
-      if (c == '"' || c == '\\') quoted += '\\';
-      quoted += c;
-    }
-    out += fmt::format("{}\n    {{\n      \"name\": \"{}\",\n"
-                       "      \"launches\": {},\n      \"seconds\": {:.6f},\n",
-                       first ? "" : ",", quoted, r->launches, r->seconds);
-    first = false;
-    out += fmt::format("      \"groups\": {},\n      \"waves\": {},\n",
-                       r->stats.groups, r->stats.waves);
-    out += "      \"instructions\": {";
-    for (std::size_t i = 0; i < r->stats.instructions.size(); ++i) {
-      out += fmt::format("{}\"{}\": {}", i == 0 ? "" : ", ", kNames[i],
-                         r->stats.instructions[i]);
-    }
-    out += fmt::format("}},\n      \"lane_instructions\": {},\n",
-                       r->stats.lane_instructions);
-    const auto widths = [&](const char* what, const auto& counts) {
-      out += fmt::format("      \"{}\": {{", what);
-      for (int i = 0; i < 6; ++i) {
-        out += fmt::format("{}\"{}\": {}", i == 0 ? "" : ", ", kWidths[i],
-                           counts[i]);
-      }
-      out += "},\n";
-    };
-    widths("loads", r->stats.loads);
-    widths("stores", r->stats.stores);
-    widths("atomics", r->stats.atomics);
-    out += fmt::format(
-        "      \"lds_accesses\": {},\n      \"lds_conflicts\": {},\n"
-        "      \"matrix_operations\": {},\n      \"vgprs\": {},\n"
-        "      \"agprs\": {},\n      \"sgprs\": {},\n"
-        "      \"vgpr_spills\": {},\n      \"sgpr_spills\": {},\n"
-        "      \"lds_bytes\": {},\n      \"private_bytes\": {},\n"
-        "      \"occupancy\": {}\n    }}",
-        r->stats.lds_accesses, r->stats.lds_conflicts,
-        r->stats.matrix_operations, r->info.vgprs, r->info.agprs,
-        r->info.sgprs, r->info.vgpr_spills, r->info.sgpr_spills,
-        r->info.lds_size, r->info.private_size, r->occupancy);
-  }
-  out += "\n  ]\n}\n";
-  (void)WriteFile(options_.stats_path, AsBytes(out));
+  const u32 items = config.block[0] * config.block[1] * config.block[2];
+  RecordLaunch(options_.stats_path, id_, kernel, target_.gen, launch.stats,
+               ComputeOccupancy(target_, kernel, items, config.dynamic_lds),
+               launch.kernel.lds_size, seconds);
 }
 
 }  // namespace cerberus::emulator

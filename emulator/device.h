@@ -2,7 +2,6 @@
 #ifndef CERBERUS_EMULATOR_DEVICE_H_
 #define CERBERUS_EMULATOR_DEVICE_H_
 
-#include <map>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -51,6 +50,9 @@ class DeviceImpl : public Device {
   const Fault* LastFault() const override;
   std::uint32_t Occupancy(const KernelInfo& kernel, std::uint32_t block_size,
                           std::uint32_t dynamic_lds) const override;
+  std::uint32_t WavesPerSimd(const KernelInfo& kernel,
+                             std::uint32_t block_size,
+                             std::uint32_t dynamic_lds) const override;
 
   Memory& memory() { return memory_; }
   const DeviceOptions& options() const { return options_; }
@@ -66,9 +68,8 @@ class DeviceImpl : public Device {
   void FillHidden(const KernelInfo& kernel, const LaunchConfig& config,
                   std::uint8_t* kernarg) const;
   Result<Allocation> TakeKernarg(std::uint64_t size);
-  void WriteStats();
   void RecordStats(const cerberus::emulator::Launch& launch,
-                   const KernelInfo& kernel, const LaunchConfig& config);
+                   const KernelInfo& kernel, const LaunchConfig& config) const;
 
   const Target& target_;
   std::string id_;
@@ -79,9 +80,6 @@ class DeviceImpl : public Device {
   std::vector<std::unique_ptr<Loaded>> code_;
   std::mutex kernarg_mutex_;
   std::vector<Allocation> free_kernargs_;
-  std::mutex stats_mutex_;
-  struct KernelRecord;
-  std::map<std::string, std::unique_ptr<KernelRecord>> records_;
 };
 
 }  // namespace cerberus::emulator

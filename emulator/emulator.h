@@ -216,6 +216,10 @@ class Device {
   virtual std::uint32_t Occupancy(const KernelInfo& kernel,
                                   std::uint32_t block_size,
                                   std::uint32_t dynamic_lds) const = 0;
+  // Waves of it that a SIMD holds at once.
+  virtual std::uint32_t WavesPerSimd(const KernelInfo& kernel,
+                                     std::uint32_t block_size,
+                                     std::uint32_t dynamic_lds) const = 0;
 };
 
 // Every mnemonic that LLVM's disassembler knows for a target, and what the

@@ -24,14 +24,6 @@ const FlatOp& Data(const Op& op) {
   return *static_cast<const FlatOp*>(op.data);
 }
 
-u64 LaneAddress(const FlatOp& f, const u32* row, u32 lane, u32 n, u64 base) {
-  if (f.address.kind == Kind::kNone) return base;
-  const u64 v = f.address.regs == 2
-                    ? row[lane] | static_cast<u64>(row[lane + n]) << 32
-                    : row[lane];
-  return base + v;
-}
-
 // All lanes' addresses, of inactive lanes too.
 void LaneAddresses(const FlatOp& f, const u32* rows, u32 n, u64 base,
                    u64* out) {
@@ -70,17 +62,23 @@ u8* At(Wave& w, const FlatOp& f, u64 address, u32 bytes, int lane) {
   return FlatAt(w, address, bytes, lane, f.mem);
 }
 
+// Scratch offsets are no addresses.
+void Count(Wave& w, const FlatOp& f, u64 exec, const u64* addresses) {
+  CountMemory(w, f.mem, exec,
+              f.space == Space::kScratch ? nullptr : addresses);
+}
+
 void ExecFlatLoad(Wave& w, const Op& op) {
   const FlatOp& f = Data(op);
   const u32 n = w.lanes;
   const u64 exec = w.Exec();
-  CountMemory(w, f.mem, exec);
   const u64 base = ScalarBase(w, op, f);
   const u32* const rows =
       f.address.kind == Kind::kNone ? nullptr : w.Vgpr(f.address);
   // The destination may hold the addresses.
   u64 addresses[64];
   LaneAddresses(f, rows, n, base, addresses);
+  Count(w, f, exec, addresses);
   u32* const d = w.Vgpr(op.dst);
   if (f.space != Space::kScratch && f.mem.bytes % 4 == 0 &&
       AllInside(w, addresses, exec, f.mem.bytes)) {
@@ -106,13 +104,13 @@ void ExecFlatStore(Wave& w, const Op& op) {
   const FlatOp& f = Data(op);
   const u32 n = w.lanes;
   const u64 exec = w.Exec();
-  CountMemory(w, f.mem, exec);
   const u64 base = ScalarBase(w, op, f);
   const u32* const rows =
       f.address.kind == Kind::kNone ? nullptr : w.Vgpr(f.address);
   const u32* const data = w.Vgpr(f.data);
   u64 addresses[64];
   LaneAddresses(f, rows, n, base, addresses);
+  Count(w, f, exec, addresses);
   if (f.space != Space::kScratch && f.mem.bytes == 4 &&
       AllInside(w, addresses, exec, 4)) {
     ForLanes(exec, [&](u32 lane) {
@@ -131,17 +129,19 @@ void ExecFlatAtomic(Wave& w, const Op& op) {
   const FlatOp& f = Data(op);
   const u32 n = w.lanes;
   const u64 exec = w.Exec();
-  CountMemory(w, f.mem, exec);
   const u64 base = ScalarBase(w, op, f);
   const u32* const rows =
       f.address.kind == Kind::kNone ? nullptr : w.Vgpr(f.address);
   const u32* const data = w.Vgpr(f.data);
   const u8 bytes = f.mem.bytes;
   ApplyEnv(w, bytes == 8 ? Env::kF64 : Env::kF32);
+  u64 addresses[64];
+  LaneAddresses(f, rows, n, base, addresses);
+  Count(w, f, exec, addresses);
   u64 old[64];
   ForLanes(exec, [&](u32 lane) {
-    const u64 address = LaneAddress(f, rows, lane, n, base);
-    u8* const at = At(w, f, address, bytes, static_cast<int>(lane));
+    u8* const at =
+        At(w, f, addresses[lane], bytes, static_cast<int>(lane));
     const u64 value = LaneValue(data, lane, n, bytes);
     // cmpswap: the new value first, what to compare with behind it.
     const bool compares = f.mem.atomic == Atomic::kCmpSwap ||
@@ -164,20 +164,23 @@ void ExecLoadToLds(Wave& w, const Op& op) {
   const FlatOp& f = Data(op);
   const u32 n = w.lanes;
   const u64 exec = w.Exec();
-  CountMemory(w, f.mem, exec);
   const u64 base = ScalarBase(w, op, f);
   const u32* const rows =
       f.address.kind == Kind::kNone ? nullptr : w.Vgpr(f.address);
   const u32 step = f.mem.bytes < 4 ? 4 : f.mem.bytes;
+  u64 addresses[64];
+  LaneAddresses(f, rows, n, base, addresses);
+  Count(w, f, exec, addresses);
+  MemOp to_lds = f.mem;
+  to_lds.kind = MemKind::kStore;
   ForLanes(exec, [&](u32 lane) {
-    const u64 address = LaneAddress(f, rows, lane, n, base);
     const u8* const from =
-        At(w, f, address, f.mem.bytes, static_cast<int>(lane));
+        At(w, f, addresses[lane], f.mem.bytes, static_cast<int>(lane));
     u32 value[4] = {};
     LoadLaneData(f.mem, from, value, 0, 1);
     u8* const to = LdsAt(
         w, u64{w.sgpr[kM0]} + static_cast<u64>(op.offset) + u64{lane} * step,
-        step, static_cast<int>(lane), f.mem);
+        step, static_cast<int>(lane), to_lds);
     std::memcpy(to, value, step);
   });
 }
@@ -260,7 +263,7 @@ bool DecodeFlat(const Text& text, Program& program, Op* op) {
   FlatOp f;
   if (!ParseName(text.mnemonic, &f)) return false;
   op->klass = f.space == Space::kScratch  ? OpClass::kScratch
-              : f.space == Space::kGlobal ? OpClass::kGlobal
+              : f.space == Space::kGlobal ? ClassOf(f.mem)
                                           : OpClass::kFlat;
   op->offset = static_cast<i32>(text.Number("offset", 0));
   std::vector<Operand> o;

@@ -29,25 +29,6 @@ struct LdsOp {
 
 const LdsOp& Data(const Op& op) { return *static_cast<const LdsOp*>(op.data); }
 
-// Lanes that use the same bank for different words take another pass.
-void CountConflicts(Wave& w, const u64* offsets, u64 exec) {
-  if (!w.counting) return;
-  KernelStats& s = w.group->stats;
-  s.lds_accesses += static_cast<u64>(std::popcount(exec));
-  constexpr u32 kBanks = 32;
-  u32 used[kBanks] = {};
-  u64 word[kBanks] = {};
-  u32 worst = 1;
-  ForLanes(exec, [&](u32 lane) {
-    const u64 address = offsets[lane] / 4;
-    const u32 bank = static_cast<u32>(address % kBanks);
-    if (used[bank] != 0 && word[bank] == address) return;
-    word[bank] = address;
-    worst = std::max(worst, ++used[bank]);
-  });
-  s.lds_conflicts += worst - 1;
-}
-
 u64 OffsetOf(const Op& op, const u32* rows, u32 lane) {
   return u64{rows[lane]} + static_cast<u32>(op.offset);
 }
@@ -75,7 +56,7 @@ void ExecLdsLoad(Wave& w, const Op& op) {
   const u32* const rows = w.Vgpr(l.address);
   u64 offsets[64];
   const bool inside = Offsets(w, op, rows, l.mem.bytes, offsets);
-  CountConflicts(w, offsets, exec);
+  CountLds(w, l.mem, exec, offsets);
   u32* const d = w.Vgpr(op.dst);
   if (inside && l.mem.bytes % 4 == 0) {
     const u32* const mask = w.ExecMask();
@@ -104,7 +85,7 @@ void ExecLdsStore(Wave& w, const Op& op) {
   const u32* const data = w.Vgpr(l.data);
   u64 offsets[64];
   const bool inside = Offsets(w, op, rows, l.mem.bytes, offsets);
-  CountConflicts(w, offsets, exec);
+  CountLds(w, l.mem, exec, offsets);
   if (inside && l.mem.bytes == 4) {
     ForLanes(exec, [&](u32 lane) {
       std::memcpy(w.lds + offsets[lane], &data[lane], 4);
@@ -128,7 +109,15 @@ void ExecLdsTwo(Wave& w, const Op& op) {
   const u32 words = l.mem.bytes / 4u;
   u32 base[64];
   ForLanes(exec, [&](u32 lane) { base[lane] = rows[lane]; });
-  w.group->stats.lds_accesses += 2 * static_cast<u64>(std::popcount(exec));
+  if (w.counting) [[unlikely]] {
+    for (const u32 offset : {l.offset0, l.offset1}) {
+      u64 offsets[64];
+      ForLanes(exec, [&](u32 lane) {
+        offsets[lane] = u64{base[lane]} + u64{offset} * l.scale;
+      });
+      CountLds(w, l.mem, exec, offsets);
+    }
+  }
   ForLanes(exec, [&](u32 lane) {
     const int at = static_cast<int>(lane);
     u8* const a =
@@ -158,7 +147,12 @@ void ExecLdsAtomic(Wave& w, const Op& op) {
   const u32* const data2 = l.data2.vgpr() ? w.Vgpr(l.data2) : nullptr;
   const u8 bytes = l.mem.bytes;
   ApplyEnv(w, bytes == 8 ? Env::kF64 : Env::kF32);
-  w.group->stats.lds_accesses += static_cast<u64>(std::popcount(exec));
+  if (w.counting) [[unlikely]] {
+    u64 offsets[64];
+    ForLanes(exec,
+             [&](u32 lane) { offsets[lane] = OffsetOf(op, rows, lane); });
+    CountLds(w, l.mem, exec, offsets);
+  }
   u64 old[64];
   ForLanes(exec, [&](u32 lane) {
     u8* const at = LdsAt(w, OffsetOf(op, rows, lane), bytes,

@@ -377,19 +377,4 @@ void StoreLaneData(const MemOp& op, u8* to, const u32* row, u32 lane, u32 n) {
   }
 }
 
-void CountMemory(Wave& w, const MemOp& op, u64 exec) {
-  if (!w.counting) return;
-  const int slot = op.bytes == 1    ? 0
-                   : op.bytes == 2  ? 1
-                   : op.bytes == 4  ? 2
-                   : op.bytes == 8  ? 3
-                   : op.bytes == 12 ? 4
-                                    : 5;
-  KernelStats& s = w.group->stats;
-  auto& counts = op.kind == MemKind::kLoad    ? s.loads
-                 : op.kind == MemKind::kStore ? s.stores
-                                              : s.atomics;
-  counts[slot] += static_cast<u64>(std::popcount(exec));
-}
-
 }  // namespace cerberus::emulator

@@ -55,7 +55,25 @@ bool AllInside(Wave& w, u64* addresses, u64 exec, u32 bytes);
 void LoadLaneData(const MemOp& op, const u8* from, u32* row, u32 lane, u32 n);
 void StoreLaneData(const MemOp& op, u8* to, const u32* row, u32 lane, u32 n);
 
-void CountMemory(Wave& w, const MemOp& op, u64 exec);
+inline OpClass ClassOf(const MemOp& op) {
+  return op.kind == MemKind::kLoad    ? OpClass::kLoad
+         : op.kind == MemKind::kStore ? OpClass::kStore
+                                      : OpClass::kAtomic;
+}
+
+// For the counters (stats.cc): one instruction's access to memory outside of
+// LDS, one lane's address each, and one to LDS.
+void CountMemorySlow(Wave& w, const MemOp& op, u64 exec,
+                     const u64* addresses);
+inline void CountMemory(Wave& w, const MemOp& op, u64 exec,
+                        const u64* addresses) {
+  if (w.counting) [[unlikely]] CountMemorySlow(w, op, exec, addresses);
+}
+void CountLdsSlow(Wave& w, const MemOp& op, u64 exec, const u64* offsets);
+inline void CountLds(Wave& w, const MemOp& op, u64 exec, const u64* offsets) {
+  if (w.counting) [[unlikely]] CountLdsSlow(w, op, exec, offsets);
+}
+
 inline u64 LaneValue(const u32* row, u32 lane, u32 n, u8 bytes) {
   return bytes == 8 ? row[lane] | static_cast<u64>(row[lane + n]) << 32
                     : row[lane];

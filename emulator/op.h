@@ -142,9 +142,15 @@ enum OpFlags : u32 {
 
 // Classes for the counters of CERBERUS_EMU_STATS.
 enum class OpClass : u8 {
-  kSalu, kValu, kValuF64, kTranscendental, kMatrix, kSmem, kLds, kGlobal,
-  kFlat, kScratch, kBranch, kSync, kOther, kCount,
+  kSalu, kValu, kValuF64, kTranscendental, kVopd, kMatrix, kSmem,
+  kLoad, kStore, kAtomic,  // global memory, by global_ and buffer_
+  kFlat, kScratch, kLds, kBranch, kWait, kBarrier, kSync, kOther, kCount,
 };
+// Instructions that every active lane executes.
+inline bool IsVector(OpClass c) {
+  return (c >= OpClass::kValu && c <= OpClass::kMatrix) ||
+         (c >= OpClass::kLoad && c <= OpClass::kLds);
+}
 
 // Counters a result is waited for with.
 enum class Wait : u8 { kNone, kVm, kLgkmSmem, kLgkmLds, kFlat, kVs };

@@ -81,7 +81,6 @@ void NotePending(Wave& w, const Op& op) {
 }
 
 void CheckPending(Wave& w, const Op& op) {
-  if (op.klass == OpClass::kSync) return;
   for (int i = 0; i < op.nsrc; ++i) CheckOperand(w, op.src[i], op, false);
   CheckOperand(w, op.dst, op, true);
   CheckOperand(w, op.sdst, op, true);

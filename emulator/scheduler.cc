@@ -179,11 +179,18 @@ void ExecIndexed(Wave& w, const Op& op, Handler handler) {
   handler(w, moved);
 }
 
+void CountInstruction(Wave& w, const Op& op) {
+  KernelStats& s = w.group->stats;
+  ++s.instructions[static_cast<std::size_t>(op.klass)];
+  if (IsVector(op.klass)) {
+    s.lane_instructions += static_cast<u64>(std::popcount(w.Exec()));
+  }
+}
+
 // Runs one wave until it ends, blocks or has used its quantum.
 void RunWave(Launch& launch, Wave& w, u64 quantum) {
   w.state = WaveState::kRunning;
-  u64 counts[static_cast<std::size_t>(OpClass::kCount)] = {};
-  u64 lane_instructions = 0, left = quantum;
+  u64 left = quantum;
   const bool check = w.check_waits;
   try {
     while (w.state == WaveState::kRunning) {
@@ -197,6 +204,7 @@ void RunWave(Launch& launch, Wave& w, u64 quantum) {
       if (check && !w.pending.entries.empty()) [[unlikely]] {
         CheckPending(w, *op);
       }
+      if (w.counting) [[unlikely]] CountInstruction(w, *op);
       w.next = op + op->dwords;
       if (w.gpr_index_mode != 0 && op->fn != nullptr) [[unlikely]] {
         ExecIndexed(w, *op, handler);
@@ -204,11 +212,6 @@ void RunWave(Launch& launch, Wave& w, u64 quantum) {
         handler(w, *op);
       }
       if (check && op->wait != Wait::kNone) NotePending(w, *op);
-      ++counts[static_cast<std::size_t>(op->klass)];
-      lane_instructions += op->klass == OpClass::kSalu ||
-                                   op->klass == OpClass::kBranch
-                               ? 0
-                               : w.lanes;
       if (--left == 0) {
         if (w.state == WaveState::kRunning) w.state = WaveState::kYield;
         break;
@@ -227,11 +230,6 @@ void RunWave(Launch& launch, Wave& w, u64 quantum) {
                                   w.instructions),
                       -1, false, 0});
   }
-  KernelStats& s = w.group->stats;
-  for (std::size_t i = 0; i < s.instructions.size(); ++i) {
-    s.instructions[i] += counts[i];
-  }
-  s.lane_instructions += lane_instructions;
 }
 
 }  // namespace
