@@ -4,6 +4,7 @@
 // inlined into it. No file outside of this folder is included.
 #include "device.h"
 
+#include "async.h"
 #include "convert.h"
 #include "rounding.h"
 #include "services.h"

@@ -11,10 +11,10 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/exec/atomic_reference.h"
 #include "tests/exec/kernel_batch.h"
 #include "tests/exec/ptx_runner.h"
 #include "tests/exec/reference.h"
-#include "tests/exec/soft_float.h"
 #include "tests/exec/spellings.h"
 
 namespace cerberus::exec {
@@ -23,70 +23,6 @@ namespace {
 constexpr std::uint32_t kThreads = 64;
 constexpr char kHeader[] =
     ".version 9.0\n.target sm_100a\n.address_size 64\n";
-
-std::string_view OperationOf(const Spelling& s) {
-  return s.OneOf({"and", "or", "xor", "cas", "exch", "add", "inc", "dec",
-                  "min", "max"});
-}
-
-Value ApplyFloat(std::string_view op, const PtxType& t, Value a, Value b) {
-  const FloatFormat& f = FormatOf(t);
-  Value result = 0;
-  const int bits = t.element_bits();
-  for (int e = 0; e < t.elements; ++e) {
-    const std::uint64_t x = Low(Truncate(a >> (e * bits), bits));
-    const std::uint64_t y = Low(Truncate(b >> (e * bits), bits));
-    std::uint64_t r;
-    if (op == "add") {
-      r = Add(f, Round::kNearestEven, x, y);
-    } else {
-      const bool less = mpfr_less_p(Mp(f, x).get(), Mp(f, y).get()) != 0;
-      r = less == (op == "min") ? x : y;
-    }
-    result |= static_cast<Value>(r) << (e * bits);
-  }
-  return result;
-}
-
-// What the cell holds afterwards.
-Value Apply(std::string_view op, const PtxType& t, Value old, Value b,
-            Value c) {
-  old = Truncate(old, t.bits);
-  b = Truncate(b, t.bits);
-  if (op == "and") return old & b;
-  if (op == "or") return old | b;
-  if (op == "xor") return old ^ b;
-  if (op == "exch") return b;
-  if (op == "cas") return old == b ? Truncate(c, t.bits) : old;
-  if (op == "inc") return old >= b ? 0 : old + 1;
-  if (op == "dec") return old == 0 || old > b ? b : old - 1;
-  if (t.is_float()) return ApplyFloat(op, t, old, b);
-  if (op == "add") return Truncate(old + b, t.bits);
-  const bool less = t.is_signed()
-                        ? SignExtend(old, t.bits) < SignExtend(b, t.bits)
-                        : old < b;
-  return less == (op == "min") ? old : b;
-}
-
-// Finite, normal numbers and any integers: subnormals may be flushed by
-// atom.add.f32, and NaN payloads are open.
-Value RandomOperand(const PtxType& t, std::mt19937_64& random) {
-  if (!t.is_float()) {
-    const Value v = (static_cast<Value>(random()) << 64) | random();
-    return Truncate(random() % 2 == 0 ? v : v % 5, t.bits);
-  }
-  const FloatFormat& f = FormatOf(t);
-  Value v = 0;
-  for (int e = 0; e < t.elements; ++e) {
-    Mp number(64);
-    mpfr_set_d(number.get(),
-               (static_cast<double>(random() % 4001) - 2000) / 16.0,
-               MPFR_RNDN);
-    v |= static_cast<Value>(RoundTo(f, Round::kNearestEven, number))
-         << (e * t.element_bits());
-  }
-  return v;
-}
 
 std::string Registers(const std::string& name, int width) {
   if (width == 1) return "%" + name + "0";
@@ -174,7 +110,7 @@ void AddOwnCells(KernelBatch& batch, const LoweredSpelling& lowered,
       launch.params.push_back(buffers.back()->address());
       if (k >= 3) continue;
       for (std::size_t i = 0; i < count; ++i) {
-        Value v = RandomOperand(t, random);
+        Value v = RandomAtomicOperand(t, random);
         // Half of the compare-and-swaps find what they expect.
         if (k == 1 && cas && i % 2 == 0) v = values[0][i];
         values[k].push_back(v);
@@ -193,7 +129,7 @@ void AddOwnCells(KernelBatch& batch, const LoweredSpelling& lowered,
             << ", the cell held 0x" << Low(values[0][i]);
       }
       const Value want =
-          Apply(op_name, t, values[0][i], values[1][i], values[2][i]);
+          ApplyAtomic(op_name, t, values[0][i], values[1][i], values[2][i]);
       const Want exact{Want::Match::kExact, want, 0, 0};
       ASSERT_TRUE(Matches(exact, t, now))
           << "(0x" << std::hex << Low(values[0][i]) << ", 0x"

@@ -1,0 +1,813 @@
+// mbarrier objects, asynchronous copies, st.async and red.async, and the
+// instructions for clusters, in a cluster of one block.
+//
+// PTX ISA 9.0, "Parallel Synchronization and Communication Instructions:
+// mbarrier" and "Data Movement and Conversion Instructions: Asynchronous
+// copy".
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/exec/atomic_reference.h"
+#include "tests/exec/kernel_batch.h"
+#include "tests/exec/ptx_runner.h"
+#include "tests/exec/reference.h"
+#include "tests/exec/spellings.h"
+
+namespace cerberus::exec {
+namespace {
+
+constexpr std::uint32_t kThreads = 64;
+constexpr std::string_view kHeader =
+    ".version 9.0\n.target sm_100a\n.address_size 64\n";
+
+// k(in, out) with %in and %out pointing at the thread's 16 bytes, shared
+// variables `bar` and `data`, and their generic addresses.
+std::string Kernel(const std::string& name, const std::string& body) {
+  return ".visible .entry " + name +
+         "(.param .u64 in, .param .u64 out)\n{\n"
+         "  .shared .align 8 .b64 bar;\n"
+         "  .shared .align 128 .b8 data[1024];\n"
+         "  .shared .align 128 .b8 copy[1024];\n"
+         "  .reg .b64 %in, %out, %first_in, %first_out, %state, %bar;\n"
+         "  .reg .b64 %policy, %l<8>;\n  .reg .b128 %q<2>;\n"
+         "  .reg .b32 %thread, %r<16>;\n  .reg .b16 %h<4>;\n"
+         "  .reg .pred %p<4>, %leader;\n  .reg .f32 %f<4>;\n"
+         "  ld.param.u64 %first_in, [in];\n"
+         "  ld.param.u64 %first_out, [out];\n"
+         "  mov.u32 %thread, %tid.x;\n  mov.b64 %policy, 0;\n"
+         "  mad.wide.u32 %in, %thread, 16, %first_in;\n"
+         "  mad.wide.u32 %out, %thread, 16, %first_out;\n"
+         "  setp.eq.u32 %leader, %thread, 0;\n"
+         "  mov.u64 %bar, bar;\n  cvta.shared.u64 %bar, %bar;\n" +
+         body + "  ret;\n}\n";
+}
+
+using Check = std::function<void(const std::uint32_t* out)>;
+
+// Thread t's input is four words, 4 t + 1, ...; `check` sees all outputs.
+KernelBatch::Run RunAndCheck(Check check) {
+  return [check](PtxModule& module, const std::string& kernel) {
+    Buffer in(module.device(), 16 * kThreads);
+    Buffer out(module.device(), 16 * kThreads);
+    std::uint32_t* words = in.as<std::uint32_t>();
+    std::iota(words, words + 4 * kThreads, 1u);
+    std::fill_n(out.as<std::uint32_t>(), 4 * kThreads, 0xeeeeeeeeu);
+    Launch launch;
+    launch.block = {kThreads, 1, 1};
+    launch.params = {in.address(), out.address()};
+    const Status status = module.Run(kernel, launch);
+    ASSERT_TRUE(status) << status.error().ToString();
+    check(out.as<std::uint32_t>());
+  };
+}
+
+// "[bar]", or the generic address where the instruction names no space.
+std::string ObjectOf(const LoweredSpelling& s) {
+  return s.text.find(".shared") != std::string::npos ? "[bar]" : "[%bar]";
+}
+
+std::string InitAndMeet(int count) {
+  return "  @%leader mbarrier.init.shared::cta.b64 [bar], " +
+         std::to_string(count) + ";\n  bar.sync 0;\n";
+}
+
+// One way to wait for a phase whose token is in %state.
+std::string WaitLoop(const std::string& label, const LoweredSpelling& wait,
+                     int phase) {
+  const bool parity = wait.Has("parity");
+  std::string operands = " %p0, " + ObjectOf(wait) + ", " +
+                         (parity ? std::to_string(phase & 1) : "%state");
+  if (wait.Has("try_wait") && phase > 0) operands += ", 1000";
+  return label + ":\n  " + wait.text + operands + ";\n  @!%p0 bra " + label +
+         ";\n";
+}
+
+std::string ArriveAll(const LoweredSpelling& arrive) {
+  // What each thread does so that the phase sees one arrival of it.
+  const bool cluster = arrive.Has("shared::cluster");
+  const std::string state = cluster ? "_" : "%state";
+  std::string text = "  " + arrive.text + " " + state + ", " +
+                     ObjectOf(arrive);
+  if (arrive.Has("expect_tx")) {
+    return text + ", 24;\n  mbarrier.complete_tx.relaxed.cta.shared::cta.b64 "
+                  "[bar], 24;\n";
+  }
+  return text + ";\n";
+}
+
+std::vector<LoweredSpelling> Waits() {
+  std::vector<LoweredSpelling> all = LoweredSpellingsOf("mbarrier.test_wait");
+  for (LoweredSpelling& s : LoweredSpellingsOf("mbarrier.try_wait")) {
+    all.push_back(std::move(s));
+  }
+  return all;
+}
+
+// Each thread writes a word, arrives, waits, and reads another thread's word;
+// three phases, so that parity and the reload of the count matter.
+std::string Rounds(const std::string& arrive, const LoweredSpelling& wait,
+                   bool token) {
+  std::string body = InitAndMeet(kThreads) +
+                     "  mov.u64 %l1, data;\n"
+                     "  mad.wide.u32 %l0, %thread, 4, %l1;\n"
+                     "  xor.b32 %r1, %thread, 63;\n"
+                     "  mad.wide.u32 %l2, %r1, 4, %l1;\n";
+  for (int phase = 0; phase < 3; ++phase) {
+    const std::string n = std::to_string(phase);
+    if (!token) {
+      body += "  mov.b64 %state, " + std::to_string(0) + ";\n";
+    }
+    // Double buffering keeps one barrier a round enough.
+    const std::string offset = std::to_string(256 * phase);
+    body += "  add.u32 %r2, %thread, " + std::to_string(100 * phase) +
+            ";\n  st.shared.u32 [%l0+" + offset + "], %r2;\n" + arrive +
+            WaitLoop("WAIT" + n, wait, phase) + "  ld.shared.u32 %r3, [%l2+" +
+            offset + "];\n  st.global.u32 [%out+" + std::to_string(4 * phase) +
+            "], %r3;\n";
+  }
+  return body;
+}
+
+void CheckRounds(const std::uint32_t* out) {
+  for (std::uint32_t t = 0; t < kThreads; ++t) {
+    for (std::uint32_t phase = 0; phase < 3; ++phase) {
+      ASSERT_EQ(out[4 * t + phase], (t ^ 63) + 100 * phase) << t;
+    }
+  }
+}
+
+TEST(AsyncExec, MbarrierArriveAndWait) {
+  KernelBatch batch{std::string(kHeader)};
+  const std::vector<LoweredSpelling> waits = Waits();
+  ASSERT_FALSE(waits.empty());
+  std::size_t turn = 0;
+  for (const LoweredSpelling& arrive :
+       LoweredSpellingsOf("mbarrier.arrive")) {
+    if (arrive.Has("noComplete")) continue;
+    const bool token = !arrive.Has("shared::cluster");
+    // Each arrive with the next way to wait that it can feed.
+    const LoweredSpelling* wait;
+    do {
+      wait = &waits[turn++ % waits.size()];
+    } while (!token && !wait->Has("parity"));
+    batch.Add(arrive.text + " / " + wait->text,
+              Kernel(batch.NextName(), Rounds(ArriveAll(arrive), *wait, true)),
+              RunAndCheck(CheckRounds));
+  }
+  for (const LoweredSpelling& wait : waits) {
+    batch.Add(wait.text,
+              Kernel(batch.NextName(),
+                     Rounds("  mbarrier.arrive.shared.b64 %state, [bar];\n",
+                            wait, true)),
+              RunAndCheck(CheckRounds));
+  }
+}
+
+TEST(AsyncExec, MbarrierCountsOfArrivals) {
+  KernelBatch batch{std::string(kHeader)};
+  for (const LoweredSpelling& s : LoweredSpellingsOf("mbarrier.arrive")) {
+    if (s.Has("expect_tx") || s.Has("noComplete")) continue;
+    // One thread arrives for four, the phase ends with the sixteenth.
+    const std::string state = s.Has("shared::cluster") ? "_" : "%state";
+    const std::string body =
+        InitAndMeet(64) +
+        "  setp.lt.u32 %p1, %thread, 15;\n  @%p1 " + s.text + " " + state +
+        ", " + ObjectOf(s) +
+        ", 4;\n  bar.sync 0;\n"
+        "  mbarrier.test_wait.parity.shared.b64 %p0, [bar], 0;\n"
+        "  selp.u32 %r0, 1, 0, %p0;\n  st.global.u32 [%out], %r0;\n"
+        "  bar.sync 0;\n  @%leader " + s.text + " " + state + ", " +
+        ObjectOf(s) +
+        ", 4;\n  bar.sync 0;\n"
+        "  mbarrier.test_wait.parity.shared.b64 %p0, [bar], 0;\n"
+        "  selp.u32 %r0, 1, 0, %p0;\n  st.global.u32 [%out+4], %r0;\n";
+    batch.Add(s.text, Kernel(batch.NextName(), body),
+              RunAndCheck([](const std::uint32_t* out) {
+                for (std::uint32_t t = 0; t < kThreads; ++t) {
+                  ASSERT_EQ(out[4 * t], 0u);
+                  ASSERT_EQ(out[4 * t + 1], 1u);
+                }
+              }));
+  }
+}
+
+// .noComplete returns how many arrivals the phase waited for before it.
+TEST(AsyncExec, MbarrierPendingCounts) {
+  KernelBatch batch{std::string(kHeader)};
+  for (const char* opcode : {"mbarrier.arrive", "mbarrier.arrive_drop"}) {
+    for (const LoweredSpelling& s : LoweredSpellingsOf(opcode)) {
+      if (!s.Has("noComplete")) continue;
+      for (const LoweredSpelling& pending :
+           LoweredSpellingsOf("mbarrier.pending_count")) {
+        const std::string body =
+            InitAndMeet(65) + "  " + s.text + " %state, " + ObjectOf(s) +
+            ", 1;\n  " + pending.text +
+            " %r0, %state;\n  st.global.u32 [%out], %r0;\n"
+            "  mbarrier.test_wait.shared.b64 %p0, [bar], %state;\n"
+            "  selp.u32 %r0, 1, 0, %p0;\n  st.global.u32 [%out+4], %r0;\n"
+            "  bar.sync 0;\n"
+            "  @%leader mbarrier.arrive.shared.b64 %state, [bar];\n"
+            "  bar.sync 0;\n"
+            "  mbarrier.test_wait.shared.b64 %p0, [bar], %state;\n"
+            "  selp.u32 %r0, 1, 0, %p0;\n  st.global.u32 [%out+8], %r0;\n";
+        batch.Add(s.text, Kernel(batch.NextName(), body),
+                  RunAndCheck([](const std::uint32_t* out) {
+                    std::vector<std::uint32_t> seen;
+                    for (std::uint32_t t = 0; t < kThreads; ++t) {
+                      seen.push_back(out[4 * t]);
+                      ASSERT_EQ(out[4 * t + 1], 0u);
+                      ASSERT_EQ(out[4 * t + 2], 1u);
+                    }
+                    std::sort(seen.begin(), seen.end());
+                    for (std::uint32_t t = 0; t < kThreads; ++t) {
+                      ASSERT_EQ(seen[t], t + 2);
+                    }
+                  }));
+      }
+    }
+  }
+}
+
+// Threads that drop take part in one phase and are not waited for in the
+// next.
+TEST(AsyncExec, MbarrierArriveAndDrop) {
+  KernelBatch batch{std::string(kHeader)};
+  for (const LoweredSpelling& s :
+       LoweredSpellingsOf("mbarrier.arrive_drop")) {
+    const std::string state = s.Has("shared::cluster") ? "_" : "%state";
+    std::string drop = "  @%p1 " + s.text + " " + state + ", " + ObjectOf(s);
+    if (s.Has("expect_tx")) {
+      drop += ", 8;\n  @%p1 mbarrier.complete_tx.relaxed.cta.shared.b64 "
+              "[bar], 8";
+    } else if (s.Has("noComplete")) {
+      drop += ", 1";
+    }
+    const auto probe = [](int offset, int parity) {
+      return "  bar.sync 0;\n  mbarrier.test_wait.parity.shared.b64 %p0, "
+             "[bar], " + std::to_string(parity) +
+             ";\n  selp.u32 %r0, 1, 0, %p0;\n  st.global.u32 [%out+" +
+             std::to_string(offset) + "], %r0;\n  bar.sync 0;\n";
+    };
+    const std::string rest =
+        "  @!%p1 mbarrier.arrive.shared.b64 %state, [bar];\n";
+    const std::string body =
+        InitAndMeet(kThreads) + "  setp.lt.u32 %p1, %thread, 40;\n" + drop +
+        ";\n" + probe(0, 0) + rest + probe(4, 0) + probe(8, 1) + rest +
+        probe(12, 1);
+    batch.Add(s.text, Kernel(batch.NextName(), body),
+              RunAndCheck([](const std::uint32_t* out) {
+                for (std::uint32_t t = 0; t < kThreads; ++t) {
+                  ASSERT_EQ(out[4 * t], 0u);      // 24 are missing
+                  ASSERT_EQ(out[4 * t + 1], 1u);  // all have arrived
+                  ASSERT_EQ(out[4 * t + 2], 0u);  // phase 1 has begun
+                  ASSERT_EQ(out[4 * t + 3], 1u);  // and needs only the 24
+                }
+              }));
+  }
+}
+
+// Transactions hold a phase open, in whatever order they are announced.
+TEST(AsyncExec, MbarrierTransactions) {
+  KernelBatch batch{std::string(kHeader)};
+  const auto probe = [](int offset) {
+    return "  mbarrier.test_wait.parity.shared.b64 %p0, [bar], 0;\n"
+           "  selp.u32 %r0, 1, 0, %p0;\n  st.global.u32 [%out+" +
+           std::to_string(offset) + "], %r0;\n";
+  };
+  for (const LoweredSpelling& expect :
+       LoweredSpellingsOf("mbarrier.expect_tx")) {
+    for (const LoweredSpelling& complete :
+         LoweredSpellingsOf("mbarrier.complete_tx")) {
+      const std::string body =
+          "  @!%leader ret;\n  mbarrier.init.b64 [%bar], 1;\n  mov.u32 %r1, "
+          "1048575;\n  " + complete.text + " " + ObjectOf(complete) +
+          ", 1000000;\n  " + expect.text + " " + ObjectOf(expect) +
+          ", %r1;\n" + probe(0) +
+          "  mbarrier.arrive.shared.b64 %state, [bar];\n" + probe(4) + "  " +
+          complete.text + " " + ObjectOf(complete) + ", 48575;\n" + probe(8) +
+          "  mbarrier.inval.shared.b64 [bar];\n  st.shared.u32 [bar], 7;\n"
+          "  ld.shared.u32 %r0, [bar];\n  st.global.u32 [%out+12], %r0;\n";
+      batch.Add(expect.text + " / " + complete.text,
+                Kernel(batch.NextName(), body),
+                RunAndCheck([](const std::uint32_t* out) {
+                  EXPECT_EQ(out[0], 0u);
+                  EXPECT_EQ(out[1], 0u);
+                  EXPECT_EQ(out[2], 1u);
+                  EXPECT_EQ(out[3], 7u);
+                }));
+    }
+  }
+  for (const char* opcode : {"mbarrier.init", "mbarrier.inval"}) {
+    for (const LoweredSpelling& s : LoweredSpellingsOf(opcode)) {
+      const bool init = s.Has("init");
+      const std::string body =
+          "  @!%leader ret;\n  " +
+          (init ? s.text + " " + ObjectOf(s) + ", 1;\n"
+                : "mbarrier.init.shared.b64 [bar], 1;\n  " + s.text + " " +
+                      ObjectOf(s) +
+                      ";\n  mbarrier.init.shared.b64 [bar], 1;\n") +
+          probe(0) + "  mbarrier.arrive.b64 %state, [%bar];\n" + probe(4);
+      batch.Add(s.text, Kernel(batch.NextName(), body),
+                RunAndCheck([](const std::uint32_t* out) {
+                  EXPECT_EQ(out[0], 0u);
+                  EXPECT_EQ(out[1], 1u);
+                }));
+    }
+  }
+}
+
+// ---- cp.async ---------------------------------------------------------------
+
+std::string PolicyOf(const LoweredSpelling& s) {
+  return s.Has("L2::cache_hint") ? ", %policy" : "";
+}
+
+// Each thread copies 16 bytes of its own into shared memory and stores what
+// arrived.
+std::string StoreCopied() {
+  return "  ld.shared.v4.u32 {%r4, %r5, %r6, %r7}, [%l0];\n"
+         "  st.global.v4.u32 [%out], {%r4, %r5, %r6, %r7};\n";
+}
+std::string PlaceOfThread() {
+  return "  mov.u64 %l1, data;\n  mad.wide.u32 %l0, %thread, 16, %l1;\n"
+         "  mov.u32 %r0, -1;\n"
+         "  st.shared.v4.u32 [%l0], {%r0, %r0, %r0, %r0};\n";
+}
+
+Check Copied(int size, std::function<int(std::uint32_t)> valid) {
+  return [size, valid](const std::uint32_t* out) {
+    for (std::uint32_t t = 0; t < kThreads; ++t) {
+      std::uint8_t want[16];
+      std::memset(want, 0xff, sizeof want);
+      std::uint32_t source[4];
+      std::iota(source, source + 4, 4 * t + 1);
+      std::memset(want, 0, static_cast<std::size_t>(size));
+      std::memcpy(want, source, static_cast<std::size_t>(
+                                    std::min(size, valid(t))));
+      ASSERT_EQ(std::memcmp(out + 4 * t, want, 16), 0) << t;
+    }
+  };
+}
+
+TEST(AsyncExec, CpAsync) {
+  KernelBatch batch{std::string(kHeader)};
+  int copies = 0;
+  for (const LoweredSpelling& s : LoweredSpellingsOf("cp.async")) {
+    if (!s.Has("ca") && !s.Has("cg")) continue;
+    for (int size : {4, 8, 16}) {
+      if (s.Has("cg") && size != 16) continue;
+      ++copies;
+      const std::string n = std::to_string(size);
+      struct Form {
+        const char* setup;
+        const char* operand;
+        std::function<int(std::uint32_t)> valid;
+      };
+      const Form forms[] = {
+          {"", "", [](std::uint32_t) { return 16; }},
+          {"  rem.u32 %r1, %thread, 5;\n", ", %r1",
+           [](std::uint32_t t) { return static_cast<int>(t % 5); }},
+          {"", ", 3", [](std::uint32_t) { return 3; }},
+          {"  and.b32 %r1, %thread, 1;\n  setp.ne.u32 %p1, %r1, 0;\n",
+           ", %p1",
+           [](std::uint32_t t) { return t % 2 == 1 ? 0 : 16; }},
+      };
+      for (const Form& form : forms) {
+        const std::string body =
+            PlaceOfThread() + form.setup + "  " + s.text + " [%l0], [%in], " +
+            n + form.operand + PolicyOf(s) +
+            ";\n  cp.async.wait_all;\n" + StoreCopied();
+        batch.Add(s.text, Kernel(batch.NextName(), body),
+                  RunAndCheck(Copied(size, form.valid)));
+      }
+    }
+  }
+  EXPECT_GT(copies, 0);
+}
+
+// No byte that is not asked for is read: it may be outside of all memory.
+TEST(AsyncExec, CpAsyncReadsNothingItIgnores) {
+  KernelBatch batch{std::string(kHeader)};
+  for (const char* operand : {"0", "%p1"}) {
+    batch.Add(operand,
+              Kernel(batch.NextName(),
+                     PlaceOfThread() +
+                         "  setp.eq.u32 %p1, 0, 0;\n  mov.u64 %l3, 64;\n"
+                         "  cp.async.cg.shared.global [%l0], [%l3], 16, " +
+                         operand + ";\n  cp.async.wait_all;\n" +
+                         StoreCopied()),
+              RunAndCheck(Copied(16, [](std::uint32_t) { return 0; })));
+  }
+}
+
+TEST(AsyncExec, CpAsyncGroups) {
+  KernelBatch batch{std::string(kHeader)};
+  int waits = 0;
+  for (const char* opcode : {"cp.async", "cp.async.bulk"}) {
+    for (const LoweredSpelling& s : LoweredSpellingsOf(opcode)) {
+      if (!s.Has("wait_group") && !s.Has("wait_all")) continue;
+      ++waits;
+      const bool bulk = std::string(opcode) == "cp.async.bulk";
+      const std::string body =
+          PlaceOfThread() +
+          "  cp.async.ca.shared.global [%l0], [%in], 8;\n"
+          "  cp.async.commit_group;\n"
+          "  cp.async.ca.shared.global [%l0+8], [%in+8], 8;\n  " +
+          std::string(bulk ? "cp.async.bulk.commit_group;\n  "
+                           : "cp.async.commit_group;\n  ") +
+          s.text + (s.Has("wait_all") ? "" : " 0") + ";\n" +
+          (bulk ? "  cp.async.wait_all;\n" : "") + StoreCopied();
+      batch.Add(s.text, Kernel(batch.NextName(), body),
+                RunAndCheck(Copied(16, [](std::uint32_t) { return 16; })));
+    }
+  }
+  EXPECT_EQ(waits, 4);
+}
+
+TEST(AsyncExec, CpAsyncArrivesOnMbarrier) {
+  KernelBatch batch{std::string(kHeader)};
+  int arrives = 0;
+  for (const LoweredSpelling& s : LoweredSpellingsOf("cp.async")) {
+    if (!s.Has("mbarrier")) continue;
+    ++arrives;
+    // .noinc arrives for the count given at initialisation; without it the
+    // thread's own arrive still has to come.
+    const std::string body =
+        InitAndMeet(kThreads) + PlaceOfThread() +
+        "  cp.async.cg.shared.global [%l0], [%in], 16;\n  " + s.text + " " +
+        ObjectOf(s) + ";\n" +
+        (s.Has("noinc") ? ""
+                        : "  mbarrier.test_wait.parity.shared.b64 %p1, [bar], "
+                          "0;\n  @%p1 trap;\n  bar.sync 0;\n"
+                          "  mbarrier.arrive.shared.b64 %state, [bar];\n") +
+        "WAIT:\n  mbarrier.test_wait.parity.shared.b64 %p0, [bar], 0;\n"
+        "  @!%p0 bra WAIT;\n"
+        // Another thread's bytes must have come as well.
+        "  xor.b32 %r1, %thread, 63;\n"
+        "  mad.wide.u32 %l0, %r1, 16, %l1;\n" + StoreCopied();
+    batch.Add(s.text, Kernel(batch.NextName(), body),
+              RunAndCheck([](const std::uint32_t* out) {
+                for (std::uint32_t t = 0; t < kThreads; ++t) {
+                  ASSERT_EQ(out[4 * t], 4 * (t ^ 63) + 1) << t;
+                  ASSERT_EQ(out[4 * t + 3], 4 * (t ^ 63) + 4) << t;
+                }
+              }));
+  }
+  EXPECT_GT(arrives, 0);
+}
+
+// ---- Bulk copies ------------------------------------------------------------
+
+std::string WaitForBytes() {
+  return "WAIT:\n  mbarrier.try_wait.parity.shared::cta.b64 %p0, [bar], 0;\n"
+         "  @!%p0 bra WAIT;\n";
+}
+
+TEST(AsyncExec, CpAsyncBulk) {
+  KernelBatch batch{std::string(kHeader)};
+  int copies = 0;
+  for (const LoweredSpelling& s : LoweredSpellingsOf("cp.async.bulk")) {
+    if (s.Has("commit_group") || s.Has("wait_group")) continue;
+    ++copies;
+    const std::string policy = PolicyOf(s);
+    const bool from_global =
+        s.text.find(".global.mbarrier") != std::string::npos;
+    const bool to_global = s.Has("bulk_group");
+    const bool multicast = s.Has("multicast::cluster");
+    std::string body = PlaceOfThread() + InitAndMeet(1);
+    if (!from_global) {
+      // The block's input lies in `data` first.
+      body += "  ld.global.v4.u32 {%r4, %r5, %r6, %r7}, [%in];\n"
+              "  st.shared.v4.u32 [%l0], {%r4, %r5, %r6, %r7};\n"
+              "  bar.sync 0;\n";
+    }
+    if (to_global) {
+      const bool masked = s.Has("cp_mask");
+      body += "  mov.b16 %h0, 0xA5F0;\n  @%leader " + s.text +
+              " [%first_out], [data], 1024" + policy +
+              (masked ? ", %h0" : "") +
+              ";\n  @%leader cp.async.bulk.commit_group;\n"
+              "  @%leader cp.async.bulk.wait_group 0;\n";
+      batch.Add(s.text, Kernel(batch.NextName(), body),
+                RunAndCheck([masked](const std::uint32_t* out) {
+                  std::vector<std::uint8_t> want(16 * kThreads, 0xee);
+                  std::vector<std::uint32_t> words(4 * kThreads);
+                  std::iota(words.begin(), words.end(), 1u);
+                  for (std::size_t i = 0; i < want.size(); ++i) {
+                    if (!masked || (0xa5f0 >> (i % 16) & 1) != 0) {
+                      want[i] = reinterpret_cast<std::uint8_t*>(
+                          words.data())[i];
+                    }
+                  }
+                  ASSERT_EQ(std::memcmp(out, want.data(), want.size()), 0);
+                }));
+      continue;
+    }
+    const std::string to = from_global ? "data" : "copy";
+    body += "  @%leader mbarrier.arrive.expect_tx.shared::cta.b64 %state, "
+            "[bar], 1024;\n  mov.u32 %r1, 1024;\n  mov.b16 %h0, 1;\n"
+            "  @%leader " + s.text + " [" + to + "], [" +
+            (from_global ? "%first_in" : "data") + "], %r1, [bar]" +
+            (multicast ? ", %h0" : "") + policy + ";\n" + WaitForBytes() +
+            "  mov.u64 %l1, " + to + ";\n"
+            "  mad.wide.u32 %l0, %thread, 16, %l1;\n" + StoreCopied();
+    batch.Add(s.text, Kernel(batch.NextName(), body),
+              RunAndCheck(Copied(16, [](std::uint32_t) { return 16; })));
+  }
+  EXPECT_GT(copies, 0);
+  for (const LoweredSpelling& s :
+       LoweredSpellingsOf("cp.async.bulk.prefetch")) {
+    batch.Add(s.text,
+              Kernel(batch.NextName(),
+                     "  " + s.text + " [%first_in], 1024" + PolicyOf(s) +
+                         ";\n" + PlaceOfThread() +
+                         "  cp.async.cg.shared.global [%l0], [%in], 16;\n"
+                         "  cp.async.wait_all;\n" + StoreCopied()),
+              RunAndCheck(Copied(16, [](std::uint32_t) { return 16; })));
+  }
+}
+
+// ---- Reductions -------------------------------------------------------------
+
+// The block's 1,024 bytes at `data` are combined with others, whose values
+// lie 1,024 bytes behind in the input. `leader` does it, then all threads
+// store what came out unless it lies in the output already.
+struct Reduction {
+  std::string spelling;
+  std::string leader;
+  bool to_global;
+  int elements;  // that are combined, from the first on
+};
+
+std::string ReductionKernel(const std::string& name, const Reduction& r) {
+  return Kernel(
+      name,
+      InitAndMeet(1) + PlaceOfThread() +
+          "  ld.global.v4.u32 {%r4, %r5, %r6, %r7}, [%in];\n"
+          "  st.shared.v4.u32 [%l0], {%r4, %r5, %r6, %r7};\n"
+          "  mov.u64 %l1, copy;\n  mad.wide.u32 %l0, %thread, 16, %l1;\n"
+          "  ld.global.v4.u32 {%r4, %r5, %r6, %r7}, [%in+1024];\n"
+          "  st.shared.v4.u32 [%l0], {%r4, %r5, %r6, %r7};\n"
+          "  bar.sync 0;\n" + r.leader +
+          (r.to_global ? "" : WaitForBytes() + StoreCopied()));
+}
+
+KernelBatch::Run CheckReduction(const Reduction& r) {
+  return [r](PtxModule& module, const std::string& kernel) {
+    const Spelling s(r.spelling);
+    const PtxType t = s.type(s.types().size() - 1);
+    const std::size_t bytes = static_cast<std::size_t>(t.bits) / 8;
+    const int count = static_cast<int>(1024 / bytes);
+    std::mt19937_64 random(7);
+    Buffer in(module.device(), 2048), out(module.device(), 1024);
+    std::vector<std::uint8_t> want(1024);
+    for (int i = 0; i < count; ++i) {
+      const std::size_t at = static_cast<std::size_t>(i) * bytes;
+      const Value source = RandomAtomicOperand(t, random);
+      const Value old = RandomAtomicOperand(t, random);
+      const Value result =
+          i < r.elements ? ApplyAtomic(OperationOf(s), t, old, source, 0)
+                         : old;
+      std::memcpy(in.as<std::uint8_t>() + at, &source, bytes);
+      std::memcpy(in.as<std::uint8_t>() + 1024 + at, &old, bytes);
+      std::memcpy(out.as<std::uint8_t>() + at, &old, bytes);
+      std::memcpy(want.data() + at, &result, bytes);
+    }
+    Launch launch;
+    launch.block = {kThreads, 1, 1};
+    launch.params = {in.address(), out.address()};
+    const Status status = module.Run(kernel, launch);
+    ASSERT_TRUE(status) << status.error().ToString();
+    EXPECT_EQ(std::memcmp(out.as<std::uint8_t>(), want.data(), 1024), 0);
+  };
+}
+
+TEST(AsyncExec, CpReduceAsyncBulk) {
+  KernelBatch batch{std::string(kHeader)};
+  int reductions = 0;
+  for (const LoweredSpelling& s :
+       LoweredSpellingsOf("cp.reduce.async.bulk")) {
+    ++reductions;
+    const Spelling parts(s.text);
+    Reduction r;
+    r.spelling = s.text;
+    r.to_global = s.Has("bulk_group");
+    r.elements = 992 * 8 / parts.type().bits;
+    if (r.to_global) {
+      r.leader = "  @%leader " + s.text + " [%first_out], [data], 992" +
+                 PolicyOf(s) +
+                 ";\n  @%leader cp.async.bulk.commit_group;\n"
+                 "  @%leader cp.async.bulk.wait_group.read 0;\n"
+                 "  @%leader cp.async.bulk.wait_group 0;\n";
+    } else {
+      r.leader =
+          "  @%leader mbarrier.arrive.expect_tx.shared::cta.b64 %state, "
+          "[bar], 992;\n  @%leader " + s.text +
+          " [copy], [data], 992, [bar];\n";
+    }
+    batch.Add(s.text, ReductionKernel(batch.NextName(), r),
+              CheckReduction(r));
+  }
+  EXPECT_GT(reductions, 0);
+}
+
+TEST(AsyncExec, RedAsync) {
+  KernelBatch batch{std::string(kHeader)};
+  int reductions = 0;
+  for (const LoweredSpelling& s : LoweredSpellingsOf("red.async")) {
+    ++reductions;
+    const Spelling parts(s.text);
+    const PtxType t = parts.type();
+    const std::string size = std::to_string(t.bits / 8);
+    const std::string reg = t.bits == 64 ? "%l4" : "%r4";
+    Reduction r;
+    r.spelling = s.text;
+    r.to_global = s.Has("mmio");
+    r.elements = kThreads;
+    const bool window = s.Has("shared::cluster");
+    const std::string load =
+        "  mad.wide.u32 %l2, %thread, " + size + ", %l3;\n  ld.shared.b" +
+        std::to_string(t.bits) + " " + reg + ", [%l2];\n";
+    if (r.to_global) {
+      r.leader = "  mov.u64 %l3, data;\n" + load +
+                 "  mad.wide.u32 %l2, %thread, " + size +
+                 ", %first_out;\n  " + s.text + " [%l2], " + reg + ";\n";
+    } else {
+      const std::string base = window ? "copy" : "generic";
+      r.leader =
+          "  @%leader mbarrier.arrive.expect_tx.shared::cta.b64 %state, "
+          "[bar], " + std::to_string(kThreads * static_cast<unsigned>(
+                                                    t.bits) / 8) +
+          ";\n  bar.sync 0;\n  mov.u64 %l3, data;\n" + load +
+          "  mov.u64 %l3, copy;\n" +
+          (window ? "" : "  cvta.shared.u64 %l3, %l3;\n") +
+          "  mad.wide.u32 %l2, %thread, " + size + ", %l3;\n  " + s.text +
+          " [%l2], " + reg + ", " + (window ? "[bar]" : "[%bar]") + ";\n";
+    }
+    batch.Add(s.text, ReductionKernel(batch.NextName(), r),
+              CheckReduction(r));
+  }
+  EXPECT_GT(reductions, 0);
+}
+
+// Each thread stores elements of its input into another thread's place.
+TEST(AsyncExec, StAsync) {
+  KernelBatch batch{std::string(kHeader)};
+  int stores = 0;
+  for (const LoweredSpelling& s : LoweredSpellingsOf("st.async")) {
+    ++stores;
+    const Spelling parts(s.text);
+    const int bits = parts.type().bits;
+    const int width = s.Has("v4") ? 4 : s.Has("v2") ? 2 : 1;
+    const int size = bits / 8 * width;
+    // The block's 1,024 bytes hold 64 places of 16 bytes or 32 of 32.
+    const std::uint32_t stride = size > 16 ? 32 : 16;
+    const std::uint32_t active = 1024 / stride;
+    const std::string type = bits <= 16 ? "b16" : "b" + std::to_string(bits);
+    std::string body =
+        PlaceOfThread() + InitAndMeet(1) + "  .reg ." + type +
+        " %v<4>;\n  setp.lt.u32 %p1, %thread, " + std::to_string(active) +
+        ";\n  min.u32 %r2, %thread, " +
+        std::to_string(active - 1) + ";\n  mad.wide.u32 %l4, %r2, " +
+        std::to_string(stride) + ", %first_in;\n";
+    std::string value;
+    for (int i = 0; i < width; ++i) {
+      const std::string n = std::to_string(i);
+      body += "  ld.global.b" + std::to_string(bits) + " %v" + n + ", [%l4+" +
+              std::to_string(i * bits / 8) + "];\n";
+      value += (i == 0 ? "%v" : ", %v") + n;
+    }
+    if (width > 1) value = "{" + value + "}";
+    const bool window = s.Has("shared::cluster");
+    const std::string total =
+        std::to_string(static_cast<std::uint32_t>(size) * active);
+    if (s.Has("mmio")) {
+      body += "  " + s.text + " [%out], " + value + ";\n";
+      batch.Add(s.text, Kernel(batch.NextName(), body),
+                RunAndCheck([size](const std::uint32_t* out) {
+                  std::uint32_t want[4] = {1, 2, 3, 4};
+                  EXPECT_EQ(std::memcmp(out, want,
+                                        static_cast<std::size_t>(size)), 0);
+                  EXPECT_EQ(out[3], 0xeeeeeeeeu);
+                }));
+      continue;
+    }
+    body += "  @%leader mbarrier.arrive.expect_tx.shared::cta.b64 %state, "
+            "[bar], " + total + ";\n  bar.sync 0;\n"
+            "  xor.b32 %r1, %thread, " + std::to_string(active - 1) +
+            ";\n  mad.wide.u32 %l2, %r1, " + std::to_string(stride) +
+            ", %l1;\n" +
+            (window ? "" : "  cvta.shared.u64 %l2, %l2;\n") + "  @%p1 " +
+            s.text +
+            " [%l2], " + value + ", " + (window ? "[bar]" : "[%bar]") +
+            ";\n" + WaitForBytes() + StoreCopied();
+    batch.Add(s.text, Kernel(batch.NextName(), body),
+              RunAndCheck([=](const std::uint32_t* out) {
+                const std::uint32_t words = stride / 4;
+                for (std::uint32_t t = 0; t < active; ++t) {
+                  std::vector<std::uint32_t> want(words, ~0u);
+                  std::vector<std::uint32_t> source(words);
+                  std::iota(source.begin(), source.end(),
+                            words * (t ^ (active - 1)) + 1);
+                  std::memcpy(want.data(), source.data(),
+                              static_cast<std::size_t>(size));
+                  ASSERT_EQ(std::memcmp(out + words * t, want.data(), stride),
+                            0)
+                      << t;
+                }
+              }));
+  }
+  EXPECT_GT(stores, 0);
+}
+
+TEST(AsyncExec, StBulk) {
+  KernelBatch batch{std::string(kHeader)};
+  for (const LoweredSpelling& s : LoweredSpellingsOf("st.bulk")) {
+    const std::string at = s.Has("shared::cta") ? "[data]" : "[%l3]";
+    const std::string body =
+        PlaceOfThread() + "  cvta.shared.u64 %l3, %l1;\n  bar.sync 0;\n"
+        "  @%leader " + s.text + " " + at + ", 1000, 0;\n  bar.sync 0;\n" +
+        StoreCopied();
+    batch.Add(s.text, Kernel(batch.NextName(), body),
+              RunAndCheck([](const std::uint32_t* out) {
+                for (std::uint32_t i = 0; i < 4 * kThreads; ++i) {
+                  ASSERT_EQ(out[i], i < 250 ? 0 : ~0u) << i;
+                }
+              }));
+  }
+}
+
+// ---- Clusters ---------------------------------------------------------------
+
+// A request to take over the next cluster's work may be refused, which is
+// what the answer must then say.
+TEST(AsyncExec, ClusterLaunchControl) {
+  KernelBatch batch{std::string(kHeader)};
+  int requests = 0;
+  for (const LoweredSpelling& s :
+       LoweredSpellingsOf("clusterlaunchcontrol.try_cancel")) {
+    ++requests;
+    const bool window = s.Has("shared::cta");
+    std::string body =
+        InitAndMeet(1) + PlaceOfThread() +
+        "  cvta.shared.u64 %l3, %l1;\n"
+        "  @%leader mbarrier.arrive.expect_tx.shared::cta.b64 %state, [bar], "
+        "16;\n  @%leader " + s.text + (window ? " [data], [bar]" :
+                                                " [%l3], [%bar]") +
+        ";\n" + WaitForBytes() + "  ld.shared.b128 %q0, [data];\n";
+    for (const LoweredSpelling& query :
+         LoweredSpellingsOf("clusterlaunchcontrol.query_cancel")) {
+      body += "  " + query.text +
+              (query.Has("is_canceled") ? " %p1, %q0;\n"
+               : query.Has("v4")        ? " {%r8, %r9, %r10, _}, %q0;\n"
+                                        : " %r8, %q0;\n");
+    }
+    body += "  selp.u32 %r0, 1, 0, %p1;\n  st.global.u32 [%out], %r0;\n";
+    batch.Add(s.text, Kernel(batch.NextName(), body),
+              RunAndCheck([](const std::uint32_t* out) {
+                for (std::uint32_t t = 0; t < kThreads; ++t) {
+                  ASSERT_EQ(out[4 * t], 0u);
+                }
+              }));
+  }
+  EXPECT_GT(requests, 0);
+}
+
+TEST(AsyncExec, RankOfTheOnlyBlock) {
+  KernelBatch batch{std::string(kHeader)};
+  for (const LoweredSpelling& s : LoweredSpellingsOf("getctarank")) {
+    const bool window = s.Has("shared::cluster");
+    const bool wide = s.Has("u64");
+    if (!wide && !window) continue;  // generic addresses have 64 bits here
+    batch.Add(s.text,
+              Kernel(batch.NextName(),
+                     std::string("  mov.u32 %r1, data;\n") + "  " + s.text +
+                         " %r0, " +
+                         (!wide ? "%r1" : window ? "data" : "%bar") +
+                         ";\n  st.global.u32 [%out], %r0;\n"),
+              RunAndCheck([](const std::uint32_t* out) {
+                EXPECT_EQ(out[0], 0u);
+                EXPECT_EQ(out[4 * kThreads - 4], 0u);
+              }));
+  }
+  for (const LoweredSpelling& s : LoweredSpellingsOf("setmaxnreg")) {
+    batch.Add(s.text,
+              Kernel(batch.NextName(), "  " + s.text + " 64;\n" +
+                                           PlaceOfThread() +
+                                           "  cp.async.cg.shared.global "
+                                           "[%l0], [%in], 16;\n" +
+                                           StoreCopied()),
+              RunAndCheck(Copied(16, [](std::uint32_t) { return 16; })));
+  }
+}
+
+}  // namespace
+}  // namespace cerberus::exec
