@@ -17,7 +17,6 @@ known_differences.py.
 import argparse
 import collections
 import hashlib
-import importlib
 import json
 import os
 import random
@@ -37,34 +36,13 @@ from known_differences import MATRIX, OVERRIDES, TOLERANCE, UNCHECKED
 from program_cases import ProgramRunner
 from operand_values import LANES, SCALARS, pool_value
 from pcode import Env, PcodeError, Val
-
-ARCH = {"gfx10": None, "gfx11": "rdna3", "gfx12": "rdna4", "gfx9": "cdna"}
-
-
-class Target:
-
-    def __init__(self, name):
-        self.name = name
-        self.generation = next(g for g in ("gfx12", "gfx11", "gfx10", "gfx9")
-                               if name.startswith(g))
-        self.arch = ARCH[self.generation]
-        self.wave = 64 if self.generation == "gfx9" else 32
-        base = "tinygrad.runtime.autogen.amd." + self.arch
-        self.pcode = importlib.import_module(base + ".str_pcode").PCODE
-        self.operands = importlib.import_module(base + ".operands").OPERANDS
-        self.by_name = {}
-        for op in self.pcode:
-            self.by_name.setdefault(base_name(op.name), op)
-
-
-def base_name(name):
-    return re.sub(r"_(E32|E64)$", "", name)
-
+from targets import Target, base_name, original_name
 
 class Checker:
 
-    def __init__(self, target, hip_path, only=None, verbose=False):
-        self.t = Target(target)
+    def __init__(self, target, hip_path, only=None, verbose=False,
+                 wave=None):
+        self.t = Target(target, wave)
         self.hip = Hip(hip_path, target)
         self.d = Dialect(self.t)
         self.only = re.compile(only) if only else None
@@ -227,7 +205,8 @@ class Checker:
                 f.write("\n".join(lines) + "\n")
             run = subprocess.run(
                 ["llvm-mc-22", "-triple=amdgcn-amd-amdhsa",
-                 f"-mcpu={self.t.name}", path, "-o", "/dev/null"],
+                 f"-mcpu={self.t.name}", f"-mattr={self.t.features}", path,
+                 "-o", "/dev/null"],
                 capture_output=True, text=True, check=False)
             bad = {}
             for m in re.finditer(r"try\.s:(\d+):\d+: error: (.*)", run.stderr):
@@ -237,13 +216,15 @@ class Checker:
     def build(self, cases):
         text = HEADER.format(target=self.t.name)
         meta = ""
-        extra = ("" if self.d.wave64 else "  .amdhsa_wavefront_size32 1")
+        extra = ("" if self.t.generation == "gfx9" else
+                 f"  .amdhsa_wavefront_size32 {int(self.t.wave == 32)}")
         if self.t.name in ("gfx90a", "gfx942", "gfx950"):
             extra += "\n  .amdhsa_accum_offset 64"
         private = "  .amdhsa_enable_private_segment 1"
-        if self.t.name == "gfx90a":  # FLAT_SCRATCH is the kernel's to set
+        if not self.t.architected_scratch:
             private = ("  .amdhsa_system_sgpr_private_segment_wavefront_offset"
                        " 1")
+        if self.t.name == "gfx90a":  # FLAT_SCRATCH is the kernel's to set
             extra += f"\n  .amdhsa_user_sgpr_flat_scratch_init 1\n{private}"
             private = ""
         for n, case in enumerate(cases):
@@ -269,8 +250,9 @@ class Checker:
             with open(source, "w") as f:
                 f.write(text)
             subprocess.run(["llvm-mc-22", "-triple=amdgcn-amd-amdhsa",
-                            f"-mcpu={self.t.name}", "-filetype=obj", source,
-                            "-o", obj], check=True)
+                            f"-mcpu={self.t.name}",
+                            f"-mattr={self.t.features}", "-filetype=obj",
+                            source, "-o", obj], check=True)
             subprocess.run(["ld.lld-22", "-shared", obj, "-o", out],
                            check=True)
             with open(out, "rb") as f:
@@ -335,7 +317,7 @@ class Checker:
     def program(self, op):
         if op not in self.programs:
             override = OVERRIDES.get(
-                base_name(op.name).replace("V_S_", "V_"))
+                base_name(original_name(op)).replace("V_S_", "V_"))
             if override is not None:
                 self.programs[op] = override
             else:
@@ -824,17 +806,19 @@ def main():
     parser.add_argument("--target", default="gfx1100")
     parser.add_argument("--only", help="regular expression of mnemonics")
     parser.add_argument("--json", help="write all results to this file")
+    parser.add_argument("--wave", type=int, help="lanes of a wave")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("--minimum", type=int, default=0,
                         help="fail if fewer mnemonics were checked")
     options = parser.parse_args()
     checker = Checker(options.target, options.hip, options.only,
-                      options.verbose)
+                      options.verbose, options.wave)
     checker.run()
     counts = collections.Counter(s for s, _ in checker.results.values())
     mnemonics = {base_name(n) for n, (s, _) in checker.results.items()
-                 if s == "checked"}
-    print(f"{options.target}: {len(mnemonics)} mnemonics checked; "
+                 if s == "checked" and not n.startswith("program ")}
+    print(f"{options.target}, waves of {checker.t.wave}: {len(mnemonics)} "
+          "mnemonics checked; "
           f"encodings: {dict(counts)}")
     if options.json:
         with open(options.json, "w") as f:

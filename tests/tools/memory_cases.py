@@ -12,6 +12,7 @@ import pcode
 from instruction_asm import Case
 from operand_values import LANES, pool_value
 from pcode import Val
+from targets import original_name
 
 LDS_STRIDE = 1024  # room for the two-address forms with stride 64
 
@@ -148,8 +149,8 @@ def vmem_case(checker, case, lower, fields, atomic, load):
                               else "") + " offset:32"
     elif kind == "scratch":
         case.scratch = 64
-        store = {"gfx9": "scratch_store_dwordx4"}.get(
-            d.t.generation, "scratch_store_b128")
+        store = ("scratch_store_dwordx4" if d.t.generation in (
+            "gfx9", "gfx10") else "scratch_store_b128")
         read = store.replace("store", "load")
         init = [f"  v_mov_b32 v20, 16", f"  {store} v20, v[12:15], off",
                 d.wait_store()]
@@ -193,7 +194,7 @@ def check(checker, module, n, case):
                        if f in fields), None)
     lanes = []
     for _ in range(LANES):
-        fmt = FakeFormat(name)
+        fmt = FakeFormat(original_name(case.op))
         width = fmt.width
         value = lambda: sum(
             pool_value(rng, fmt, width) << i for i in range(0, 128, width))
@@ -262,11 +263,13 @@ def check(checker, module, n, case):
                 expect_d = old
             expect_m = memory.load(base, 8) | memory.load(base + split,
                                                           8) << 64
-            if got_d != expect_d and not nan_equal(name, got_d, expect_d):
+            if got_d != expect_d and not nan_equal(
+                    original_name(case.op), got_d, expect_d):
                 checker.fail(case, values, f"result, lane {lane}", got_d,
                              expect_d)
                 return
-            if got_m != expect_m and not nan_equal(name, got_m, expect_m):
+            if got_m != expect_m and not nan_equal(
+                    original_name(case.op), got_m, expect_m):
                 checker.fail(case, values, f"memory, lane {lane}", got_m,
                              expect_m)
                 return
