@@ -25,7 +25,6 @@ namespace {
 
 constexpr char kArchiveFolder[] = ".kpack";
 constexpr char kFallbackTarget[] = "ptx";
-constexpr char kRelocatableSection[] = "__nv_relfatbin";
 
 Diag FileDiag(DiagCode code, const std::string& file, std::string message) {
   Where where;
@@ -77,6 +76,18 @@ bool HoldsNoKernel(const rewriter::Module& module) {
                        const auto kernels = rewriter::KernelNames(entry);
                        return kernels && kernels->empty();
                      });
+}
+
+// The modules behind one another, as the compiler takes them to be linked.
+Result<std::string> TextOf(
+    const std::vector<const rewriter::FatbinEntry*>& source) {
+  std::string all;
+  for (const rewriter::FatbinEntry* entry : source) {
+    CERB_TRY(const std::string text, rewriter::UnpackPtx(*entry));
+    if (!all.empty() && all.back() != '\n') all += '\n';
+    all += text;
+  }
+  return all;
 }
 
 const Diag* FirstError(const std::vector<Diag>& diags) {
@@ -170,25 +181,12 @@ Status Conversion::AddModules() {
 }
 
 Status Conversion::ChooseEntries(const rewriter::Module& module, Unit& unit) {
-  if (module.is_device_link()) {
-    unit.missing = fmt::format(
-        "separately compiled device code (nvcc -rdc=true, {} translation "
-        "units) is not supported",
-        module.link_members.size());
-    return {};
-  }
-  // With PTX alone nvcc leaves the link to the driver: what a translation unit
-  // holds is not registered under its wrapper and has holes.
-  if (unit.where.section == kRelocatableSection) {
-    unit.missing =
-        "separately compiled device code (nvcc -rdc=true) is not supported";
-    return {};
-  }
+  if (module.is_device_link()) return ChooseMembers(module, unit);
   // The entries belong to the binary and stay where they are.
   const std::vector<rewriter::FatbinEntry>& entries =
       binary_->fatbins()[module.fatbin].fatbin.entries;
   for (const rewriter::FatbinEntry& entry : entries) {
-    if (entry.is_ptx()) unit.ptx.push_back(&entry);
+    if (entry.is_ptx()) unit.ptx.push_back({&entry});
   }
   for (const std::string& arch : options_.arches) {
     Result<rewriter::PtxChoice> choice =
@@ -200,23 +198,60 @@ Status Conversion::ChooseEntries(const rewriter::Module& module, Unit& unit) {
       unit.missing = choice.error().message;
       continue;
     }
-    std::vector<const rewriter::FatbinEntry*>& list = unit.choices[arch];
-    list.push_back(choice->entry);
-    list.insert(list.end(), choice->next.begin(), choice->next.end());
-    if (!choice->note.empty() && reporter_.verbose()) {
-      Diag note = MakeDiag(DiagCode::kUnknown, unit.where, choice->note);
-      note.severity = Severity::kNote;
-      reporter_.Report(note);
+    std::vector<Source>& list = unit.choices[arch];
+    list.push_back({choice->entry});
+    for (const rewriter::FatbinEntry* next : choice->next) {
+      list.push_back({next});
     }
+    NoteChoice(choice->note, unit);
   }
-  if (!unit.choices.empty()) {
-    const rewriter::FatbinEntry& first = *unit.choices.begin()->second.front();
+  return CountKernels(unit);
+}
+
+// -rdc=true: what the translation units hold is linked into one module.
+Status Conversion::ChooseMembers(const rewriter::Module& module, Unit& unit) {
+  for (const std::string& arch : options_.arches) {
+    const Result<std::vector<rewriter::PtxChoice>> choices =
+        rewriter::ChooseMemberPtx(*binary_, module, CapabilityOf(arch));
+    if (!choices) {
+      if (choices.error().code != DiagCode::kNoPtx) {
+        return Err(InModule(choices.error(), unit.where));
+      }
+      unit.missing =
+          fmt::format("separately compiled device code (nvcc -rdc=true): {}",
+                      choices.error().message);
+      return {};
+    }
+    Source source;
+    for (const rewriter::PtxChoice& choice : *choices) {
+      source.push_back(choice.entry);
+      NoteChoice(choice.note, unit);
+    }
+    unit.ptx.push_back(source);
+    unit.choices[arch].push_back(std::move(source));
+  }
+  return CountKernels(unit);
+}
+
+void Conversion::NoteChoice(const std::string& note, const Unit& unit) {
+  if (note.empty() || !reporter_.verbose()) return;
+  Diag diag = MakeDiag(DiagCode::kUnknown, unit.where, note);
+  diag.severity = Severity::kNote;
+  reporter_.Report(diag);
+}
+
+Status Conversion::CountKernels(Unit& unit) {
+  if (unit.choices.empty()) return {};
+  std::set<std::string> names;  // weak ones may be in several members
+  for (const rewriter::FatbinEntry* entry :
+       unit.choices.begin()->second.front()) {
     const Result<std::vector<std::string>> kernels =
-        rewriter::KernelNames(first);
+        rewriter::KernelNames(*entry);
     if (!kernels) return Err(InModule(kernels.error(), unit.where));
-    unit.kernel_count = kernels->size();
-    ++summary_.modules;
+    names.insert(kernels->begin(), kernels->end());
   }
+  unit.kernel_count = names.size();
+  ++summary_.modules;
   return {};
 }
 
@@ -278,9 +313,14 @@ std::vector<std::string> Conversion::DescribeModules() const {
                                   fmt::join(options_.arches, ", ")));
     }
     for (const auto& [arch, entries] : unit->choices) {
-      lines.push_back(fmt::format("{}: {} PTX, {} kernels -> {}", unit->label,
-                                  entries.front()->ArchName(),
-                                  unit->kernel_count, arch));
+      const Source& source = entries.front();
+      lines.push_back(fmt::format(
+          "{}: {} PTX{}, {} kernels -> {}", unit->label,
+          source.front()->ArchName(),
+          source.size() == 1
+              ? ""
+              : fmt::format(" of {} translation units", source.size()),
+          unit->kernel_count, arch));
     }
   }
   return lines;
@@ -320,8 +360,9 @@ void Conversion::CompileTask(UnitTask& task, const Compiler& compiler) const {
 
   // Older PTX of the same module may do without what the newer one uses.
   bool first = true;
-  for (const rewriter::FatbinEntry* entry : unit.choices.at(task.arch)) {
-    Result<std::string> text = rewriter::UnpackPtx(*entry);
+  for (const Source& source : unit.choices.at(task.arch)) {
+    const rewriter::FatbinEntry* entry = source.front();
+    Result<std::string> text = TextOf(source);
     CompileOutcome outcome;
     if (text) {
       request.ptx = *std::move(text);
@@ -587,8 +628,8 @@ Result<std::vector<std::string>> Conversion::StaleArchives() const {
       const auto content = entry->metadata.Find("content_key").AsString();
       return content &&
              std::any_of(unit.ptx.begin(), unit.ptx.end(),
-                         [&](const rewriter::FatbinEntry* ptx) {
-                           const auto text = rewriter::UnpackPtx(*ptx);
+                         [&](const Source& source) {
+                           const auto text = TextOf(source);
                            return text && kpack::ContentKey(*text) == *content;
                          });
     };

@@ -77,19 +77,22 @@ class Conversion {
 
  private:
   // What is compiled as one thing.
+  // PTX entries that become one module: one, or those that a device link
+  // joins. The entries belong to the binary.
+  using Source = std::vector<const rewriter::FatbinEntry*>;
   struct Unit {
     Where where;
     std::string label;  // "app#0", or "app+0x2010" for text without a wrapper
     std::optional<std::uint32_t> index;
     // By target, best first. Texts of a fatbin are unpacked when needed.
-    std::map<std::string, std::vector<const rewriter::FatbinEntry*>> choices;
+    std::map<std::string, std::vector<Source>> choices;
     std::string_view embedded;  // instead of entries
     std::string missing;        // why there is no PTX
     std::size_t kernel_count = 0;
     std::map<std::string, std::string> failed;  // kernel → reason
     std::string fallback_ptx;                   // text for the ptx archive
     const rewriter::FatbinEntry* fallback_entry = nullptr;  // … and its entry
-    std::vector<const rewriter::FatbinEntry*> ptx;  // all of its fatbin's
+    std::vector<Source> ptx;  // whatever may have been compiled
   };
   struct UnitTask {
     Unit* unit;
@@ -104,6 +107,9 @@ class Conversion {
   Status AddModules();
   Status AddEmbedded();
   Status ChooseEntries(const rewriter::Module& module, Unit& unit);
+  Status ChooseMembers(const rewriter::Module& module, Unit& unit);
+  Status CountKernels(Unit& unit);
+  void NoteChoice(const std::string& note, const Unit& unit);
   void CompileTask(UnitTask& task, const Compiler& compiler) const;
   Status TakeResult(UnitTask& task);
   void LeaveOut(const UnitTask& task);

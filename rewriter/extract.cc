@@ -69,7 +69,10 @@ Result<std::vector<Module>> ExtractModules(const Binary& binary) {
   // Where -rdc puts each translation unit's PTX, unlinked.
   std::vector<std::size_t> members;
   for (std::size_t i = 0; i < fatbins.size(); ++i) {
-    if (fatbins[i].section == kRelocatableSection) members.push_back(i);
+    if (fatbins[i].section == kRelocatableSection &&
+        !IsDeviceRuntime(fatbins[i].fatbin.entries)) {
+      members.push_back(i);
+    }
   }
 
   std::vector<Module> modules;
@@ -84,11 +87,11 @@ Result<std::vector<Module>> ExtractModules(const Binary& binary) {
     module.where = PlaceOf(binary, fatbin);
     listed.insert(wrapper.fatbin);
     if (wrapper.version == 2 && !module.has_ptx()) {
-      if (HasNoKernels(module.entries)) {
-        module.is_empty_device_link = true;
-      } else {
+      if (!members.empty()) {
         module.link_members = members;
         members_linked = true;
+      } else {
+        module.is_empty_device_link = HasNoKernels(module.entries);
       }
     }
     modules.push_back(std::move(module));

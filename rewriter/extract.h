@@ -23,9 +23,11 @@ struct Module {
   // nothing in it. There is nothing to compile and nothing is missing.
   bool is_empty_device_link = false;
 
-  // -rdc=true: the entries hold linked machine code only; the PTX is that of
-  // these fatbins (indices into Binary::fatbins()), one per translation
-  // unit, to be linked into one module. Empty otherwise.
+  // -rdc=true: the entries hold linked machine code, or nothing if nvcc was
+  // asked for PTX alone; the PTX is that of these fatbins (indices into
+  // Binary::fatbins()), one per translation unit, to be linked into one
+  // module. CUDA's own device runtime, which only kernels that launch kernels
+  // need, is left out. Empty otherwise.
   std::vector<std::size_t> link_members;
 
   bool is_device_link() const { return !link_members.empty(); }

@@ -393,4 +393,19 @@ Result<std::vector<std::string>> KernelNames(const FatbinEntry& entry) {
   return std::vector<std::string>{};
 }
 
+bool IsDeviceRuntime(const std::vector<FatbinEntry>& entries) {
+  // Named after its source file, as nvcc names all that is file-local.
+  static constexpr std::string_view kMark = "_cuda_device_runtime_cu_";
+  for (const FatbinEntry& entry : entries) {
+    if (!entry.is_ptx()) continue;
+    const auto names = KernelNames(entry);
+    return names && !names->empty() &&
+           std::all_of(names->begin(), names->end(),
+                       [](const std::string& name) {
+                         return name.find(kMark) != name.npos;
+                       });
+  }
+  return false;
+}
+
 }  // namespace cerberus::rewriter

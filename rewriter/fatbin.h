@@ -88,6 +88,10 @@ Result<std::string> UnpackPtx(const FatbinEntry& entry);
 // .entry directives of PTX, the entry functions of a cubin; none for others.
 Result<std::vector<std::string>> KernelNames(const FatbinEntry& entry);
 
+// Whether these are the entries of libcudadevrt, which nvcc -rdc=true links
+// into a program that leaves the device link to the driver.
+bool IsDeviceRuntime(const std::vector<FatbinEntry>& entries);
+
 }  // namespace cerberus::rewriter
 
 #endif  // CERBERUS_REWRITER_FATBIN_H_

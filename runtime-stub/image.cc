@@ -253,8 +253,8 @@ std::vector<rewriter::FatbinEntry> PtxByPreference(
   return out;
 }
 
-// Texts to try in turn. More than one fatbin with PTX would have to be
-// linked, which only the converter does.
+// Texts to try in turn: those of a fatbin, or, where several fatbins hold PTX
+// (nvcc -rdc=true), the best of each behind one another, to be linked.
 CUresult PtxCandidates(const Image& image, const Device& device,
                        std::vector<std::string>* texts) {
   if (!image.ptx.empty()) texts->push_back(image.ptx);
@@ -264,7 +264,8 @@ CUresult PtxCandidates(const Image& image, const Device& device,
       return CUDA_SUCCESS;
     }
   }
-  int fatbins_with_ptx = 0;
+  std::string linked;
+  int members = 0;
   for (const void* start : image.fatbins) {
     Result<rewriter::Fatbin> fatbin = rewriter::ParseFatbin(FatbinBytes(start));
     if (!fatbin) {
@@ -272,16 +273,10 @@ CUresult PtxCandidates(const Image& image, const Device& device,
           fatbin.error().ToString().c_str());
       return CUDA_ERROR_INVALID_IMAGE;
     }
+    if (rewriter::IsDeviceRuntime(fatbin->entries)) continue;
     const std::vector<rewriter::FatbinEntry> entries = PtxByPreference(
         fatbin->entries, static_cast<std::uint32_t>(device.cc.sm()));
     if (entries.empty()) continue;
-    if (++fatbins_with_ptx > 1) {
-      Log(LogLevel::kError,
-          "%s: is linked from several PTX modules (nvcc -rdc=true), which "
-          "only cerberus-convert can do",
-          image.name.c_str());
-      return CUDA_ERROR_NO_BINARY_FOR_GPU;
-    }
     if (entries.front().sm > static_cast<std::uint32_t>(device.cc.sm())) {
       Log(LogLevel::kWarning, "%s: has only PTX newer than sm_%d (%s)",
           image.name.c_str(), device.cc.sm(),
@@ -289,14 +284,19 @@ CUresult PtxCandidates(const Image& image, const Device& device,
     }
     for (const rewriter::FatbinEntry& entry : entries) {
       Result<std::string> ptx = rewriter::UnpackPtx(entry);
-      if (ptx) {
-        texts->push_back(*std::move(ptx));
-      } else {
+      if (!ptx) {
         Log(LogLevel::kWarning, "%s: %s", image.name.c_str(),
             ptx.error().ToString().c_str());
+        continue;
       }
+      if (&entry == &entries.front()) {
+        if (++members > 1) linked += '\n';
+        linked += *ptx;
+      }
+      texts->push_back(*std::move(ptx));
     }
   }
+  if (members > 1) *texts = {std::move(linked)};
   return CUDA_SUCCESS;
 }
 

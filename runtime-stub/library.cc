@@ -123,11 +123,11 @@ CUresult FindGlobal(const void* handle, const char* name, CUdeviceptr* address,
   return module->GetGlobal(context, name, address, bytes);
 }
 
-// What cuLinkCreate begins. One PTX input is compiled; linking several is the
-// converter's work.
+// What cuLinkCreate begins: PTX modules behind one another, which the
+// compiler links.
 struct Link {
   JitOptions options;
-  std::vector<std::string> ptx;
+  std::string ptx;
   Bytes output;
 };
 
@@ -279,9 +279,9 @@ CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void* data,
         CU_JIT_INPUT_PTX);
     return CUDA_ERROR_NOT_SUPPORTED;
   }
-  std::string text(static_cast<const char*>(data), size);
-  text.resize(std::strlen(text.c_str()));
-  link->ptx.push_back(std::move(text));
+  const std::string_view text(static_cast<const char*>(data), size);
+  if (!link->ptx.empty()) link->ptx += '\n';
+  link->ptx += text.substr(0, text.find('\0'));
   return CUDA_SUCCESS;
 }
 
@@ -299,16 +299,10 @@ CUresult cuLinkComplete(CUlinkState state, void** code, std::size_t* size) {
   if (code == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_CONTEXT(context);
   auto* link = reinterpret_cast<Link*>(state);
-  if (link->ptx.size() != 1) {
-    Log(LogLevel::kError,
-        "cuLinkComplete: linking %zu PTX modules at run time is not "
-        "supported, one is",
-        link->ptx.size());
-    return CUDA_ERROR_NOT_SUPPORTED;
-  }
+  if (link->ptx.empty()) return CUDA_ERROR_INVALID_VALUE;
   Image image;
   image.name = "PTX text";
-  image.ptx = link->ptx.front();
+  image.ptx = link->ptx;
   Code compiled;
   std::string log;
   const CUresult result = FindCode(image, *context->device, &compiled, &log);

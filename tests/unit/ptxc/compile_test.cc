@@ -187,8 +187,7 @@ TEST(Compile, TheHardwareFlushesIfAllDo) {
 
 // ---- Errors -----------------------------------------------------------------
 
-const char kUnknownRow[] =
-    "  mapa.u64 %rd1, %rd0, 0;\n  st.global.u64 [%rd0], %rd1;\n";
+const char kUnknownRow[] = "  wgmma.fence.sync.aligned;\n";
 
 TEST(Compile, UnsupportedInstructionsNameThemselvesAndTheirPlace) {
   const Compiled c = Compile(
@@ -203,22 +202,20 @@ TEST(Compile, UnsupportedInstructionsNameThemselvesAndTheirPlace) {
   EXPECT_THAT(c.errors[0],
               AllOf(HasSubstr("in.ptx"), HasSubstr("scan(int*)"),
                     HasSubstr("ptx:12"), HasSubstr("scan.cu:42"),
-                    HasSubstr("'mapa.u64'")));
+                    HasSubstr("'wgmma.fence.sync.aligned'")));
 }
 
 TEST(Compile, KeepGoingLeavesTheKernelOutAndSaysWhy) {
   const Compiled c = Compile(
       Module(Kernel("good", kStore) + Kernel("bad", kUnknownRow) +
-             ".func helper()\n{\n  .reg .b64 %rd<2>;\n  mov.u64 %rd0, 0;\n"
-             "  mapa.u64 %rd1, %rd0, 0;\n  st.global.u64 [%rd0], %rd1;\n"
-             "  ret;\n}\n" +
+             ".func helper()\n{\n" + kUnknownRow + "  ret;\n}\n" +
              Kernel("caller", "  call helper;\n")),
       CERBERUS_PTXC_EMIT_HSACO, true);
   EXPECT_EQ(c.status, CERBERUS_PTXC_SOME_KERNELS_FAILED);
   EXPECT_THAT(c.kernels, ElementsAre("good"));
   EXPECT_THAT(c.failed, ElementsAre("bad", "caller"));
   ASSERT_THAT(c.reasons, SizeIs(2));
-  EXPECT_THAT(c.reasons[0], HasSubstr("mapa.u64"));
+  EXPECT_THAT(c.reasons[0], HasSubstr("wgmma.fence.sync.aligned"));
   EXPECT_THAT(c.reasons[1], HasSubstr("helper"));
   EXPECT_THAT(c.output, HasSubstr("failed"));
 }
@@ -241,6 +238,100 @@ TEST(Compile, AnUndefinedVariableIsNamed) {
   EXPECT_EQ(c.status, CERBERUS_PTXC_UNSUPPORTED);
   ASSERT_THAT(c.errors, SizeIs(1));
   EXPECT_THAT(c.errors[0], HasSubstr("elsewhere"));
+}
+
+// ---- several modules ---------------------------------------------------------
+
+// A function of one 32-bit value, and a call of it.
+std::string Func(const std::string& head, const std::string& body) {
+  return head + " (.reg .u32 out) f(.reg .u32 in)" +
+         (body.empty() ? ";\n" : "\n{\n" + body + "  ret;\n}\n");
+}
+const char* const kCallF =
+    "  mov.u32 %r1, 7;\n"
+    "  call.uni (%r2), f, (%r1);\n"
+    "  st.global.u32 [%rd0], %r2;\n";
+
+TEST(Link, NamesAreLookedUpInTheOtherModules) {
+  struct Row {
+    const char* what;
+    std::string first, second;
+    const char* error;  // part of it; "" if it links
+  } const rows[] = {
+      {"a function", Func(".extern .func", "") + Kernel("k", kCallF),
+       Func(".visible .func", "  add.u32 out, in, 1;\n"), ""},
+      {"the definition first", Func(".visible .func", "  mov.u32 out, in;\n"),
+       Func(".extern .func", "") + Kernel("k", kCallF), ""},
+      {"a weak function in both",
+       Func(".weak .func", "  mov.u32 out, in;\n") + Kernel("k", kCallF),
+       Func(".weak .func", "  mov.u32 out, in;\n") + Kernel("l", kCallF), ""},
+      {"a strong and a weak one",
+       Func(".weak .func", "  mov.u32 out, in;\n") + Kernel("k", kCallF),
+       Func(".visible .func", "  mov.u32 out, in;\n") + Kernel("l", kCallF),
+       ""},
+      {"one of its own in each",
+       Func(".func", "  mov.u32 out, in;\n") + Kernel("k", kCallF),
+       Func(".func", "  mov.u32 out, in;\n") + Kernel("l", kCallF), ""},
+      {"a function that is not visible",
+       Func(".extern .func", "") + Kernel("k", kCallF),
+       Func(".func", "  mov.u32 out, in;\n"),
+       "in.ptx[1]: kernel 'k': ptx:13:3: 'call.uni': 'f' is declared but "
+       "defined nowhere"},
+      {"twice defined", Func(".visible .func", "  mov.u32 out, in;\n"),
+       Func(".visible .func", "  mov.u32 out, in;\n"),
+       "'f' is defined in modules 1 and 2"},
+      {"declared otherwise", Func(".extern .func", "") + Kernel("k", kCallF),
+       ".visible .func (.reg .u32 out) f(.reg .u64 in)\n{\n"
+       "  mov.u32 out, 1;\n  ret;\n}\n",
+       "'f' is declared otherwise than it is defined"},
+      {"a variable",
+       ".extern .global .u32 v;\n" +
+           Kernel("k", "  ld.global.u32 %r1, [v];\n"
+                       "  st.global.u32 [%rd0], %r1;\n"),
+       ".visible .global .u32 v = 5;\n", ""},
+      {"a variable that is missing",
+       ".extern .global .u32 v;\n" +
+           Kernel("k", "  ld.global.u32 %r1, [v];\n"
+                       "  st.global.u32 [%rd0], %r1;\n"),
+       ".visible .global .u32 w = 5;\n", "'v' is declared but defined nowhere"},
+      {"an error in the second", Kernel("k", ""), Kernel("l", "  bad;\n"),
+       "in.ptx[2]: kernel 'l': ptx:11:3"},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.what);
+    const Compiled c = Compile("// one\n" + Module(row.first) + "\n// two\n" +
+                                   Module(row.second),
+                               CERBERUS_PTXC_EMIT_HSACO);
+    if (*row.error == '\0') {
+      EXPECT_EQ(c.status, CERBERUS_PTXC_OK);
+      EXPECT_THAT(c.errors, IsEmpty());
+    } else {
+      ASSERT_THAT(c.errors, Not(IsEmpty()));
+      EXPECT_THAT(c.errors[0], HasSubstr(row.error));
+    }
+  }
+}
+
+TEST(Link, AKernelInSeveralModulesIsThereOnce) {
+  const std::string kernel =
+      ".weak .entry k(.param .u64 p)\n{\n  ret;\n}\n";
+  const Compiled c = Compile(Module(kernel) + Module(kernel),
+                             CERBERUS_PTXC_EMIT_HSACO);
+  EXPECT_EQ(c.status, CERBERUS_PTXC_OK);
+  EXPECT_THAT(c.kernels, ElementsAre("k"));
+}
+
+TEST(Link, WhatFailsInOneModuleFailsItsCallersInOthers) {
+  const Compiled c = Compile(
+      Module(Func(".extern .func", "") + Kernel("k", kCallF) +
+             Kernel("fine", "")) +
+          Module(Func(".visible .func", "  wgmma.fence.sync.aligned;\n")),
+      CERBERUS_PTXC_EMIT_HSACO, /*keep_going=*/true);
+  EXPECT_EQ(c.status, CERBERUS_PTXC_SOME_KERNELS_FAILED);
+  EXPECT_THAT(c.kernels, ElementsAre("fine"));
+  EXPECT_THAT(c.failed, ElementsAre("k"));
+  ASSERT_THAT(c.reasons, SizeIs(1));
+  EXPECT_THAT(c.reasons[0], HasSubstr("calls 'f'"));
 }
 
 TEST(Compile, KeepGoingAlsoPastKernelsThatDoNotParse) {

@@ -580,6 +580,28 @@ TEST_F(ModuleTest, LinkingOneModuleCompilesIt) {
   EXPECT_EQ(CU(cuModuleUnload)(module), CUDA_SUCCESS);
 }
 
+TEST_F(ModuleTest, LinkingHandsAllModulesToTheCompiler) {
+  const std::string good = kPtx;
+  const std::string bad = good + "// test: error\n";
+  for (const auto& [first, second] : {std::pair(good, bad), {bad, good}}) {
+    CUlinkState state = nullptr;
+    StderrCapture capture;
+    ASSERT_EQ(CU(cuLinkCreate_v2)(0, nullptr, nullptr, &state), CUDA_SUCCESS);
+    void* code = nullptr;
+    std::size_t size = 0;
+    EXPECT_EQ(CU(cuLinkComplete)(state, &code, &size),
+              CUDA_ERROR_INVALID_VALUE);
+    for (const std::string& text : {first, second}) {
+      EXPECT_EQ(CU(cuLinkAddData_v2)(
+                    state, CU_JIT_INPUT_PTX, const_cast<char*>(text.c_str()),
+                    text.size() + 1, "k", 0, nullptr, nullptr),
+                CUDA_SUCCESS);
+    }
+    EXPECT_EQ(CU(cuLinkComplete)(state, &code, &size), CUDA_ERROR_INVALID_PTX);
+    EXPECT_EQ(CU(cuLinkDestroy)(state), CUDA_SUCCESS);
+  }
+}
+
 TEST_F(ModuleTest, LoadingModeFollowsTheEnvironment) {
   CUmoduleLoadingMode mode = 0;
   EXPECT_EQ(CU(cuModuleGetLoadingMode)(&mode), CUDA_SUCCESS);
