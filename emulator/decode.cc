@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "emulator/float16.h"
+#include "emulator/launch.h"
 #include "emulator/semantics.h"
 #include "emulator/valu.h"
 
@@ -277,6 +278,7 @@ void Program::Decode(const Op* slot) {
     }
     handler = scratch.handler.load(std::memory_order_relaxed);
   }
+  NoteRegisters(&scratch, lanes_);
   op->CopyFrom(scratch);
   op->handler.store(handler, std::memory_order_release);
 }
@@ -344,7 +346,8 @@ void Program::DecodeSemantic(const Text& text, const Semantic& s, Op* op) {
     }
   }
   if (s.handler != nullptr && (s.flags & kRowRaw) != 0) {
-    op->data = Keep(text);
+    if (text.mnemonic.starts_with("s_wait")) op->data = Keep(ParseWait(text));
+    else op->data = Keep(text);
   }
   DecodeModifiers(text, op);
   if (op->dst.hi && op->dst.vgpr()) op->flags |= kFlagDstHi;
@@ -366,10 +369,11 @@ void Program::ChooseHandler(const Semantic& s, const Text& text, Op* op) {
   };
   if (handler == nullptr && s.fn == nullptr) handler = ExecNop;
   if (handler == nullptr) {
-    bool simple = (op->flags & (kFlagDpp | kFlagSdwa | kFlagClamp |
-                                kFlagDstHi)) == 0 &&
+    bool simple = (op->flags & (kFlagSdwa | kFlagClamp | kFlagDstHi)) == 0 &&
                   op->omod == 0;
     for (int i = 0; i < s.nsrc; ++i) simple = simple && plain(op->src[i]);
+    const bool dpp = (op->flags & kFlagDpp) != 0;
+    const bool half = Is16(op->dst.type) && op->dst.kind != Kind::kNone;
     if ((s.flags & kRowPacked) != 0) {
       handler = ExecPacked;
     } else if ((s.flags & kRowPacked32) != 0) {
@@ -379,11 +383,13 @@ void Program::ChooseHandler(const Semantic& s, const Text& text, Op* op) {
       handler = ExecMix;
     } else if ((s.flags & kRowNoMods) != 0) {
       handler = ExecLanes;
-    } else if (!simple || op->dst.sgpr() ||
-               (Is16(op->dst.type) && op->dst.kind != Kind::kNone)) {
+    } else if (!simple || op->dst.sgpr() || (dpp && (s.flag || half)) ||
+               (half && s.flag)) {
       handler = ExecFull;
+    } else if (dpp) {
+      handler = TypeRegs(op->src[0].type) == 1 ? ExecDpp : ExecFull;
     } else {
-      handler = s.flag ? ExecFlag : ExecLanes;
+      handler = s.flag ? ExecFlag : half ? ExecHalf : ExecLanes;
     }
   }
   // Operands that are neither registers nor numbers mean that the text was
@@ -529,7 +535,10 @@ void Program::DecodeModifiers(const Text& text, Op* op) {
     }
   }
   // Tied packed accumulators keep their halves apart.
-  if ((op->flags & kFlagDpp) != 0) op->dpp = Keep(dpp);
+  if ((op->flags & kFlagDpp) != 0) {
+    PrepareDpp(&dpp, lanes_);
+    op->dpp = Keep(dpp);
+  }
 }
 
 bool Program::DecodeVopd(std::string_view line, Op* op) {

@@ -59,6 +59,40 @@ template <typename T> inline T FmaF(T a, T b, T c) {
   return PickNan(FmaRaw(a, b, c), a, b, c);
 }
 
+// The same as types, for Arith<> of semantics.h: exactly, and by the host's
+// rules for NaNs.
+struct AddOp {
+  template <typename T> static T Quick(T a, T b) { return T{a + b}; }
+  template <typename T> static T Exact(T a, T b) { return AddF(a, b); }
+};
+struct SubOp {
+  template <typename T> static T Quick(T a, T b) { return T{a - b}; }
+  template <typename T> static T Exact(T a, T b) { return SubF(a, b); }
+};
+struct SubrevOp {
+  template <typename T> static T Quick(T a, T b) { return T{b - a}; }
+  template <typename T> static T Exact(T a, T b) { return SubF(b, a); }
+};
+struct MulOp {
+  template <typename T> static T Quick(T a, T b) { return T{a * b}; }
+  template <typename T> static T Exact(T a, T b) { return MulF(a, b); }
+};
+struct FmaOp {
+  template <typename T> static T Quick(T a, T b, T c) {
+    return FmaRaw(a, b, c);
+  }
+  template <typename T> static T Exact(T a, T b, T c) { return FmaF(a, b, c); }
+};
+// f16, held in f32.
+struct FmaHalfOp {
+  static float Quick(float a, float b, float c) {
+    return FmaOddHalf(a, b, c);
+  }
+  static float Exact(float a, float b, float c) {
+    return PickNan(FmaOddHalf(a, b, c), a, b, c);
+  }
+};
+
 // The result of a selection, its denormals flushed where MODE says so (the
 // host's control register stands as MODE does; selecting alone would not).
 template <typename T> inline T Selected(T v) {

@@ -94,6 +94,11 @@ struct Launch {
 };
 
 // pending.cc: the check of missing waits.
+struct WaitLimits {  // how much may be outstanding; -1: any number
+  i32 vm = -1, lds = -1, smem = -1, lgkm = -1;
+};
+WaitLimits ParseWait(const Text& text);
+void NoteRegisters(Op* op, u32 lanes);  // fills Op::touches
 void NotePending(Wave& w, const Op& op);
 void CheckPending(Wave& w, const Op& op);
 

@@ -109,6 +109,11 @@ struct Dpp {
   std::array<u8, 8> sel = {};
   u8 row_mask = 0xf, bank_mask = 0xf;
   bool bound_ctrl = false, fi = false;
+  // From these, by PrepareDpp:
+  std::array<u8, 64> source = {};
+  u64 valid = 0;    // lanes that have a source
+  u64 written = 0;  // lanes that the masks let through
+  bool zeros = false;  // a lane without a valid source gets 0
 };
 
 struct LaneArgs;
@@ -172,6 +177,7 @@ struct Op {
   const Dpp* dpp = nullptr;
   const Op* second = nullptr;  // VOPD: the Y half
   const void* data = nullptr;  // the handler's own
+  u64 touches = 0;  // its registers, several to a bit (pending.cc)
   Operand dst, sdst;
   std::array<Operand, 4> src;
 
@@ -192,6 +198,7 @@ struct Op {
     dpp = o.dpp;
     second = o.second;
     data = o.data;
+    touches = o.touches;
     dst = o.dst;
     sdst = o.sdst;
     src = o.src;

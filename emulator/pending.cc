@@ -11,10 +11,22 @@
 namespace cerberus::emulator {
 namespace {
 
+// A set of registers in a word, several to a bit: what tells most
+// instructions from those that may touch a pending result.
+u64 RegisterBit(bool vgpr, u32 reg) {
+  return u64{1} << ((vgpr ? reg : reg + 40) & 63);
+}
+
+u32 RegistersOf(const Operand& o, u32 lanes) {
+  if (o.sgpr() && o.type == Type::kMask) return lanes == 64 ? 2 : 1;
+  return o.regs;
+}
+
 void Add(Wave& w, const Operand& o, Wait wait, u32 seq) {
   for (u32 i = 0; i < o.regs; ++i) {
     w.pending.entries.push_back(
         {static_cast<u16>(o.reg + i), o.vgpr(), wait, seq});
+    w.pending.touched |= RegisterBit(o.vgpr(), o.reg + i);
   }
 }
 
@@ -31,8 +43,7 @@ const char* CounterName(const Wave& w, Wait wait) {
 void CheckOperand(Wave& w, const Operand& o, const Op& op, bool written) {
   if (o.kind != Kind::kVgpr && o.kind != Kind::kSgpr) return;
   if (o.sgpr() && o.reg >= kNull) return;
-  u32 regs = o.regs;
-  if (o.sgpr() && o.type == Type::kMask) regs = w.lanes == 64 ? 2 : 1;
+  const u32 regs = RegistersOf(o, w.lanes);
   for (const Pending::Entry& e : w.pending.entries) {
     if (e.vgpr != o.vgpr() || e.reg < o.reg || e.reg >= o.reg + regs) continue;
     // Results of one kind arrive in order, so a later one may overwrite.
@@ -87,52 +98,76 @@ void CheckPending(Wave& w, const Op& op) {
   if (op.second != nullptr) CheckPending(w, *op.second);
 }
 
-void Launch::Waited(Wave& w, const Op& op) {
-  Pending& p = w.pending;
-  const Text& t = *static_cast<const Text*>(op.data);
-  const auto vm = [&](u32 left) {
-    if (p.vm_issued - p.vm_done > left) p.vm_done = p.vm_issued - left;
-  };
-  const auto lds = [&](u32 left) {
-    if (p.lds_issued - p.lds_done > left) p.lds_done = p.lds_issued - left;
-  };
-  // Scalar loads return in any order: only waiting for all tells anything.
-  const auto smem = [&](u32 left) {
-    if (left == 0) p.smem_done = p.smem_issued;
-  };
-  const auto lgkm = [&](u32 left) {
-    smem(left);
-    if (p.smem_done == p.smem_issued) lds(left);
-  };
+WaitLimits ParseWait(const Text& t) {
+  WaitLimits limits;
   i64 number = 0;
   if (!t.operands.empty()) ParseInt(t.operands.back(), &number);
-  const u32 n = static_cast<u32>(number);
+  const i32 n = static_cast<i32>(number);
   const std::string& m = t.mnemonic;
   if (m == "s_waitcnt") {
-    const auto value = [&](std::string_view name) -> i64 {
+    const auto value = [&](std::string_view name) {
       const std::size_t at = t.rest.find(name);
       if (at == std::string::npos) return -1;
-      return std::strtol(t.rest.c_str() + at + name.size(), nullptr, 0);
+      return static_cast<i32>(
+          std::strtol(t.rest.c_str() + at + name.size(), nullptr, 0));
     };
-    if (const i64 v = value("vmcnt("); v >= 0) vm(static_cast<u32>(v));
-    if (const i64 v = value("lgkmcnt("); v >= 0) lgkm(static_cast<u32>(v));
+    limits.vm = value("vmcnt(");
+    limits.lgkm = value("lgkmcnt(");
   } else if (m == "s_waitcnt_vmcnt" || m == "s_wait_loadcnt") {
-    vm(n);
+    limits.vm = n;
   } else if (m == "s_waitcnt_lgkmcnt") {
-    lgkm(n);
+    limits.lgkm = n;
   } else if (m == "s_wait_dscnt") {
-    lds(n);
+    limits.lds = n;
   } else if (m == "s_wait_kmcnt") {
-    smem(n);
+    limits.smem = n;
   } else if (m == "s_wait_loadcnt_dscnt") {
-    vm(n >> 8 & 63);
-    lds(n & 63);
+    limits.vm = n >> 8 & 63;
+    limits.lds = n & 63;
   } else if (m == "s_wait_storecnt_dscnt") {
-    lds(n & 63);
+    limits.lds = n & 63;
   } else if (m == "s_wait_idle") {
-    vm(0);
-    lgkm(0);
+    limits.vm = limits.lgkm = 0;
   }
+  return limits;
+}
+
+void NoteRegisters(Op* op, u32 lanes) {
+  const auto add = [op, lanes](const Operand& o) {
+    if (o.kind != Kind::kVgpr && o.kind != Kind::kSgpr) return;
+    if (o.sgpr() && o.reg >= kNull) return;
+    const u32 regs = RegistersOf(o, lanes);
+    for (u32 i = 0; i < regs; ++i) {
+      op->touches |= RegisterBit(o.vgpr(), o.reg + i);
+    }
+  };
+  for (int i = 0; i < op->nsrc; ++i) add(op->src[i]);
+  add(op->dst);
+  add(op->sdst);
+  if (op->second != nullptr) {
+    Op second;
+    second.CopyFrom(*op->second);
+    NoteRegisters(&second, lanes);
+    op->touches |= second.touches;
+  }
+}
+
+void Launch::Waited(Wave& w, const Op& op) {
+  Pending& p = w.pending;
+  const WaitLimits& limits = *static_cast<const WaitLimits*>(op.data);
+  const auto wait = [](i32 limit, u32 issued, u32* done) {
+    if (limit < 0) return;
+    const u32 left = static_cast<u32>(limit);
+    if (issued - *done > left) *done = issued - left;
+  };
+  wait(limits.vm, p.vm_issued, &p.vm_done);
+  wait(limits.lds, p.lds_issued, &p.lds_done);
+  // Scalar loads return in any order: only waiting for all tells anything.
+  if (limits.smem == 0 || limits.lgkm == 0) p.smem_done = p.smem_issued;
+  if (p.smem_done == p.smem_issued) {
+    wait(limits.lgkm, p.lds_issued, &p.lds_done);
+  }
+  if (p.entries.empty()) return;
   std::erase_if(p.entries, [&](const Pending::Entry& e) {
     switch (e.wait) {
       case Wait::kVm: return e.seq <= p.vm_done;
@@ -140,6 +175,10 @@ void Launch::Waited(Wave& w, const Op& op) {
       default: return e.seq <= p.smem_done;
     }
   });
+  p.touched = 0;
+  for (const Pending::Entry& e : p.entries) {
+    p.touched |= RegisterBit(e.vgpr, e.reg);
+  }
 }
 
 }  // namespace cerberus::emulator

@@ -201,7 +201,7 @@ void RunWave(Launch& launch, Wave& w, u64 quantum) {
         w.program->Decode(op);
         handler = op->handler.load(std::memory_order_acquire);
       }
-      if (check && !w.pending.entries.empty()) [[unlikely]] {
+      if ((op->touches & w.pending.touched) != 0) [[unlikely]] {
         CheckPending(w, *op);
       }
       if (w.counting) [[unlikely]] CountInstruction(w, *op);

@@ -9,7 +9,8 @@ namespace {
 using Table = std::unordered_map<std::string_view, const Semantic*>;
 
 bool HostHasAvx2() {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+         __builtin_cpu_supports("f16c");
 }
 
 Table MakeTable() {

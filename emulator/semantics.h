@@ -26,7 +26,8 @@ namespace cerberus::emulator {
 struct LaneArgs {
   u32* d = nullptr;         // destination rows
   const u32* s[4] = {};     // source rows
-  const u32* mask = nullptr;  // all-ones where the lane's result is written
+  // All-ones where the lane's result is written; null: everywhere.
+  const u32* mask = nullptr;
   u32 n = 32;               // lanes: 32 or 64
   const Mode* mode = nullptr;
   u32* flag = nullptr;      // per lane: carry-out or comparison, 0 or ~0
@@ -72,12 +73,41 @@ struct IsWith<With<T>> : std::true_type {
   using Value = T;
 };
 
+// The host's conversions of f16 give the same bits as those of float16.h, but
+// quiet NaNs, keep denormals and round as MXCSR says.
+CERBERUS_EMU_INLINE H LoadHalf(u32 word, const Mode& mode) {
+  const u16 h = static_cast<u16>(word);
+  const bool flush = (mode.denorm64 & 1) == 0;
+#ifdef __F16C__
+  const u32 em = word & 0x7fff, sign = (word & 0x8000) << 16;
+  u32 r = Bits(static_cast<float>(std::bit_cast<_Float16>(h)));
+  r = em > 0x7c00 ? sign | ((em << 13) + (224u << 23)) : r;
+  r = flush && em < 0x400 ? sign : r;
+  return H{F32(r)};
+#else
+  return H{HalfToFloat(h, flush)};
+#endif
+}
+
+// `nearest`: MXCSR says so.
+template <bool nearest>
+CERBERUS_EMU_INLINE u32 RoundToHalf(float v, const Mode& mode) {
+  const bool flush = (mode.denorm64 & 2) == 0;
+#ifdef __F16C__
+  if constexpr (nearest) {
+    const u32 r = std::bit_cast<u16>(static_cast<_Float16>(v));
+    return flush && (r & 0x7c00) == 0 ? r & 0x8000 : r;
+  }
+#endif
+  return FloatToHalf(v, mode.round64, flush);
+}
+
 template <typename T>
 CERBERUS_EMU_INLINE T LoadLane(const u32* s, u32 i, u32 n, const Mode& mode) {
   if constexpr (std::is_same_v<T, bool>) {
     return s[i] != 0;
   } else if constexpr (std::is_same_v<T, H>) {
-    return H{HalfToFloat(static_cast<u16>(s[i]), (mode.denorm64 & 1) == 0)};
+    return LoadHalf(s[i], mode);
   } else if constexpr (std::is_same_v<T, B>) {
     return B{Bf16ToFloat(static_cast<u16>(s[i]))};
   } else if constexpr (std::is_same_v<T, Pk>) {
@@ -99,7 +129,7 @@ CERBERUS_EMU_INLINE u32 ClampHalfOverflow(const Mode& mode, u32 h,
 }
 
 // Puts a lane's result into rows of its own, which alias nothing.
-template <typename T>
+template <bool nearest, typename T>
 CERBERUS_EMU_INLINE void PutLane(u32* out, u32 i, u32 n, T v,
                                  const Mode& mode) {
   if constexpr (sizeof(T) == 8) {
@@ -107,7 +137,7 @@ CERBERUS_EMU_INLINE void PutLane(u32* out, u32 i, u32 n, T v,
     out[i] = static_cast<u32>(b);
     out[i + n] = static_cast<u32>(b >> 32);
   } else if constexpr (std::is_same_v<T, H>) {
-    const u32 b = FloatToHalf(v.v, mode.round64, (mode.denorm64 & 2) == 0);
+    const u32 b = RoundToHalf<nearest>(v.v, mode);
     out[i] = ClampHalfOverflow(mode, b, v.v - v.v == 0);
   } else if constexpr (std::is_same_v<T, B>) {
     out[i] = FloatToBf16(v.v);
@@ -120,10 +150,14 @@ CERBERUS_EMU_INLINE void PutLane(u32* out, u32 i, u32 n, T v,
   }
 }
 
-// Copies the lanes of `mask`; the rows never overlap.
+// Copies the lanes of `mask`, or all; the rows never overlap.
 CERBERUS_EMU_INLINE void BlendRow(u32* __restrict d,
                                   const u32* __restrict out,
                                   const u32* __restrict mask, u32 n) {
+  if (mask == nullptr) {
+    for (u32 i = 0; i < n; ++i) d[i] = out[i];
+    return;
+  }
   for (u32 i = 0; i < n; ++i) d[i] = (out[i] & mask[i]) | (d[i] & ~mask[i]);
 }
 
@@ -163,10 +197,45 @@ struct LaneSig<R (*)(const Cx&, A...)> {
   }
 };
 
+CERBERUS_EMU_INLINE bool IsNanResult(float v) { return v != v; }
+CERBERUS_EMU_INLINE bool IsNanResult(double v) { return v != v; }
+CERBERUS_EMU_INLINE bool IsNanResult(H v) { return v.v != v.v; }
+
+// One pass over the lanes. True if `F` is to be believed: as the quick way of
+// an instruction it is not where a result is a NaN.
+template <auto F, bool quick, bool nearest>
+CERBERUS_EMU_INLINE bool RunLanes(const LaneArgs& a, const Mode& mode, u32 n,
+                                  u32* out, u32* flag) {
+  using Sig = LaneSig<decltype(+F)>;
+  using R = typename Sig::Result;
+  u32 nans = 0;
+  for (u32 i = 0; i < n; ++i) {
+    const R r = Sig::template Call<F>(a, mode, i, n);
+    if constexpr (quick) nans |= IsNanResult(r) ? 1u : 0u;
+    if constexpr (std::is_same_v<R, bool>) {
+      flag[i] = r ? ~0u : 0u;
+    } else if constexpr (IsWith<R>::value) {
+      flag[i] = r.flag ? ~0u : 0u;
+      PutLane<nearest>(out, i, n, r.value, mode);
+    } else {
+      PutLane<nearest>(out, i, n, r, mode);
+    }
+  }
+  return nans == 0;
+}
+
+template <auto F>
+constexpr bool RoundsToHalf() {
+  return std::is_same_v<typename LaneSig<decltype(+F)>::Result, H>;
+}
+inline bool RoundsToNearest(const Mode& mode) {
+  return mode.round64 == kNearest && mode.round32 == kNearest;
+}
+
 // The results go to rows of their own first: a destination may be a source
 // too, and the compiler vectorises a loop only if it sees that its stores
 // change none of its loads.
-template <auto F>
+template <auto F, auto Quick = nullptr>
 void LaneLoop(const LaneArgs& args) {
   using Sig = LaneSig<decltype(+F)>;
   using R = typename Sig::Result;
@@ -177,17 +246,17 @@ void LaneLoop(const LaneArgs& args) {
   alignas(64) u32 out[128];
   alignas(64) u32 flag[64];
   constexpr bool kFlagOnly = std::is_same_v<R, bool>;
-  for (u32 i = 0; i < n; ++i) {
-    const R r = Sig::template Call<F>(a, mode, i, n);
-    if constexpr (kFlagOnly) {
-      flag[i] = r ? ~0u : 0u;
-    } else if constexpr (IsWith<R>::value) {
-      flag[i] = r.flag ? ~0u : 0u;
-      PutLane(out, i, n, r.value, mode);
-    } else {
-      PutLane(out, i, n, r, mode);
+  bool done = false;
+  if constexpr (!std::is_null_pointer_v<decltype(Quick)>) {
+    if (!RoundsToHalf<F>() || RoundsToNearest(mode)) {
+      done = RunLanes<Quick, true, true>(a, mode, n, out, flag);
+    }
+  } else if constexpr (RoundsToHalf<F>()) {
+    if (RoundsToNearest(mode)) {
+      done = RunLanes<F, false, true>(a, mode, n, out, flag);
     }
   }
+  if (!done) RunLanes<F, false, false>(a, mode, n, out, flag);
   if constexpr (kFlagOnly || IsWith<R>::value) {
     std::memcpy(a.flag, flag, n * sizeof(u32));
   }
@@ -202,6 +271,53 @@ void LaneLoop(const LaneArgs& args) {
     }();
     if constexpr (kWide) BlendRow(a.d + n, out + n, a.mask, n);
   }
+}
+
+// VOP3P: the same on both halves of every word.
+template <auto F, bool quick, bool nearest>
+CERBERUS_EMU_INLINE bool RunHalves(const LaneArgs& a, const Mode& mode, u32 n,
+                                   u32* out) {
+  alignas(64) u32 half[2][4][64];
+  alignas(64) u32 result[2][64];
+  constexpr int kCount = LaneSig<decltype(+F)>::kCount;
+  LaneArgs h = a;
+  for (int k = 0; k < kCount; ++k) {
+    for (u32 i = 0; i < n; ++i) {
+      half[0][k][i] = a.s[k][i] & 0xffff;
+      half[1][k][i] = a.s[k][i] >> 16;
+    }
+  }
+  for (int part = 0; part < 2; ++part) {
+    for (int k = 0; k < kCount; ++k) h.s[k] = half[part][k];
+    if (!RunLanes<F, quick, nearest>(h, mode, n, result[part], nullptr)) {
+      return false;
+    }
+  }
+  for (u32 i = 0; i < n; ++i) {
+    out[i] = (result[0][i] & 0xffff) | result[1][i] << 16;
+  }
+  return true;
+}
+
+template <auto F, auto Quick = nullptr>
+void PackedLoop(const LaneArgs& args) {
+  const LaneArgs a = args;
+  const Mode mode = *args.mode;
+  const u32 n = a.n;
+  __builtin_assume(n == 32 || n == 64);
+  alignas(64) u32 out[64];
+  bool done = false;
+  if constexpr (!std::is_null_pointer_v<decltype(Quick)>) {
+    if (!RoundsToHalf<F>() || RoundsToNearest(mode)) {
+      done = RunHalves<Quick, true, true>(a, mode, n, out);
+    }
+  } else if constexpr (RoundsToHalf<F>()) {
+    if (RoundsToNearest(mode)) {
+      done = RunHalves<F, false, true>(a, mode, n, out);
+    }
+  }
+  if (!done) RunHalves<F, false, false>(a, mode, n, out);
+  BlendRow(a.d, out, a.mask, n);
 }
 
 // What decode.cc must know of an instruction.
@@ -232,12 +348,13 @@ enum RowFlags : u32 {
   kRowNoMods = 1024,
 };
 
+// What the operands and the result of a lambda say.
 template <auto F>
-constexpr Semantic Lanes(u32 flags = 0) {
+constexpr Semantic Describe(LaneFn fn, u32 flags) {
   using Sig = LaneSig<decltype(+F)>;
   using R = typename Sig::Result;
   Semantic s;
-  s.fn = &LaneLoop<F>;
+  s.fn = fn;
   s.nsrc = Sig::kCount;
   bool f32 = false, f64 = false;
   for (int i = 0; i < Sig::kCount; ++i) {
@@ -269,12 +386,54 @@ constexpr Semantic Lanes(u32 flags = 0) {
   return s;
 }
 
+template <auto F>
+constexpr Semantic Lanes(u32 flags = 0) {
+  return Describe<F>(&LaneLoop<F>, flags);
+}
+
 // An integer instruction whose clamp bit saturates.
 template <auto F, auto Saturating>
 constexpr Semantic Lanes2(u32 flags = 0) {
   Semantic s = Lanes<F>(flags);
   s.clamp = &LaneLoop<Saturating>;
   return s;
+}
+
+// VOP3P: the lambda is about one half.
+template <auto F>
+constexpr Semantic Packed(u32 flags = 0) {
+  return Describe<F>(&PackedLoop<F>, flags | kRowPacked);
+}
+template <auto F, auto Saturating>
+constexpr Semantic Packed2(u32 flags = 0) {
+  Semantic s = Packed<F>(flags);
+  s.clamp = &PackedLoop<Saturating>;
+  return s;
+}
+
+// Arithmetic whose result is a NaN whenever an operand is one (AddOp and the
+// like in float_math.h): which NaN it is, is only looked after if there is one.
+template <typename What>
+struct OnHalves {
+  template <typename... T> static H Quick(T... v) {
+    return H{What::Quick(v.v...)};
+  }
+  template <typename... T> static H Exact(T... v) {
+    return H{What::Exact(v.v...)};
+  }
+};
+// `static`: the lambdas belong to the file, which is compiled for two ISAs.
+template <typename What, typename... T>
+static constexpr Semantic Arith(u32 flags = 0) {
+  constexpr auto exact = [](T... v) { return What::Exact(v...); };
+  constexpr auto quick = [](T... v) { return What::Quick(v...); };
+  return Describe<exact>(&LaneLoop<exact, quick>, flags);
+}
+template <typename What, typename... T>
+static constexpr Semantic ArithPacked(u32 flags = 0) {
+  constexpr auto exact = [](T... v) { return What::Exact(v...); };
+  constexpr auto quick = [](T... v) { return What::Quick(v...); };
+  return Describe<exact>(&PackedLoop<exact, quick>, flags | kRowPacked);
 }
 
 struct Row {

@@ -131,12 +131,6 @@ void WriteRows(const u32* out, const u32* mask, u32* d, u32 n, int rows) {
   }
 }
 
-alignas(64) constexpr auto kAll = [] {
-  std::array<u32, kMaxLanes> a{};
-  for (u32& v : a) v = ~0u;
-  return a;
-}();
-
 void WriteFlag(Wave& w, const Op& op, u64 bits) {
   if ((op.flags & kFlagWritesExec) != 0) {
     w.SetExec(bits);
@@ -147,6 +141,12 @@ void WriteFlag(Wave& w, const Op& op, u64 bits) {
 }
 
 }  // namespace
+
+alignas(64) constexpr auto kLaneBit = [] {
+  std::array<u32, 32> a{};
+  for (u32 i = 0; i < 32; ++i) a[i] = 1u << i;
+  return a;
+}();
 
 u64 PackMask(const u32* row, u32 n) {
   u64 bits = 0;
@@ -160,8 +160,11 @@ u64 PackMask(const u32* row, u32 n) {
 }
 
 void ExpandMask(u64 bits, u32* row, u32 n) {
-  for (u32 i = 0; i < n; ++i) {
-    row[i] = 0u - static_cast<u32>(bits >> i & 1);
+  for (u32 at = 0; at < n; at += 32) {
+    const u32 word = static_cast<u32>(bits >> at);
+    for (u32 i = 0; i < 32; ++i) {
+      row[at + i] = (word & kLaneBit[i]) != 0 ? ~0u : 0u;
+    }
   }
 }
 
@@ -195,41 +198,104 @@ int DppSource(const Dpp& dpp, int lane, int lanes) {
   return lane;
 }
 
+void PrepareDpp(Dpp* dpp, u32 lanes) {
+  for (u32 i = 0; i < lanes; ++i) {
+    const int from = DppSource(*dpp, static_cast<int>(i),
+                               static_cast<int>(lanes));
+    dpp->source[i] = from < 0 ? 0 : static_cast<u8>(from);
+    if (from >= 0) dpp->valid |= u64{1} << i;
+    // row_bcast only writes the rows behind the one it reads.
+    if (dpp->kind == DppKind::kDpp8 ||
+        ((dpp->row_mask >> (i / 16) & 1) != 0 &&
+         (dpp->bank_mask >> (i / 4 % 4) & 1) != 0)) {
+      dpp->written |= u64{1} << i;
+    }
+  }
+  // An inactive source lane of DPP8 reads as 0.
+  dpp->zeros = dpp->bound_ctrl || dpp->kind == DppKind::kDpp8;
+}
+
 void ApplyDpp(const Dpp& dpp, u64 exec, u32 lanes, const u32* in, u32* out,
               u64* write) {
-  for (u32 i = 0; i < lanes; ++i) {
-    const int from = DppSource(dpp, static_cast<int>(i),
-                               static_cast<int>(lanes));
-    const bool valid =
-        from >= 0 && (dpp.fi || (exec >> from & 1) != 0);
-    // row_bcast only writes the rows behind the one it reads.
-    const bool in_masks = dpp.kind == DppKind::kDpp8 ||
-                          ((dpp.row_mask >> (i / 16) & 1) != 0 &&
-                           (dpp.bank_mask >> (i / 4 % 4) & 1) != 0);
-    out[i] = valid ? in[from] : 0;
-    const bool writes =
-        in_masks && (valid || dpp.bound_ctrl ||
-                     // An inactive source lane of DPP8 reads as 0.
-                     dpp.kind == DppKind::kDpp8);
-    if (!writes) *write &= ~(u64{1} << i);
+  const u64 all = lanes == 64 ? ~u64{0} : 0xffffffff;
+  for (u32 i = 0; i < lanes; ++i) out[i] = in[dpp.source[i]];
+  u64 valid = dpp.valid & all;
+  if (!dpp.fi && exec != all) {
+    for (u32 i = 0; i < lanes; ++i) {
+      if ((exec >> dpp.source[i] & 1) == 0) valid &= ~(u64{1} << i);
+    }
   }
+  if (valid != all) {
+    for (u64 rest = all & ~valid; rest != 0; rest &= rest - 1) {
+      out[std::countr_zero(rest)] = 0;
+    }
+  }
+  *write &= dpp.written & (dpp.zeros ? all : valid);
 }
 
 void ExecNop(Wave&, const Op&) {}
 
+// EXEC as a lane loop wants it: null if all lanes are active.
+static const u32* LaneMask(Wave& w) {
+  return w.Exec() == w.LaneBits() ? nullptr : w.ExecMask();
+}
+
 void ExecLanes(Wave& w, const Op& op) {
   if (op.env != Env::kNone) ApplyEnv(w, op.env);
-  alignas(64) u32 buffer[3][2 * kMaxLanes];
+  alignas(64) u32 buffer[4][2 * kMaxLanes];
   LaneArgs a;
   a.n = w.lanes;
   a.mode = &w.mode;
   a.op = &op;
-  for (int k = 0; k < op.nsrc && k < 3; ++k) {
+  for (int k = 0; k < op.nsrc; ++k) {
     a.s[k] = SourceRow(w, op.src[k], buffer[k]);
   }
-  alignas(64) u32 mask_row[2 * kMaxLanes];
-  if (op.nsrc == 4) a.s[3] = SourceRow(w, op.src[3], mask_row);
-  a.mask = w.ExecMask();
+  a.mask = LaneMask(w);
+  a.d = w.Vgpr(op.dst);
+  op.fn(a);
+}
+
+// A 16-bit result and no modifiers.
+void ExecHalf(Wave& w, const Op& op) {
+  if (op.env != Env::kNone) ApplyEnv(w, op.env);
+  alignas(64) u32 buffer[4][2 * kMaxLanes];
+  alignas(64) u32 out[kMaxLanes];
+  LaneArgs a;
+  a.n = w.lanes;
+  a.mode = &w.mode;
+  a.op = &op;
+  for (int k = 0; k < op.nsrc; ++k) {
+    a.s[k] = SourceRow(w, op.src[k], buffer[k]);
+  }
+  a.d = out;
+  op.fn(a);
+  WriteHalf(op, out, w.ExecMask(), w.Vgpr(op.dst), w.lanes);
+}
+
+// DPP on the first source and no other modifiers.
+void ExecDpp(Wave& w, const Op& op) {
+  if (op.env != Env::kNone) ApplyEnv(w, op.env);
+  alignas(64) u32 buffer[4][2 * kMaxLanes];
+  alignas(64) u32 moved[kMaxLanes];
+  alignas(64) u32 written[kMaxLanes];
+  const u64 exec = w.Exec();
+  u64 write = exec;
+  LaneArgs a;
+  a.n = w.lanes;
+  a.mode = &w.mode;
+  a.op = &op;
+  ApplyDpp(*op.dpp, exec, a.n, SourceRow(w, op.src[0], buffer[0]), moved,
+           &write);
+  a.s[0] = moved;
+  for (int k = 1; k < op.nsrc; ++k) {
+    a.s[k] = SourceRow(w, op.src[k], buffer[k]);
+  }
+  if (write == exec) {
+    a.mask = LaneMask(w);
+  } else {
+    ExpandMask(write, written, a.n);
+    a.mask = written;
+  }
   a.d = w.Vgpr(op.dst);
   op.fn(a);
 }
@@ -245,7 +311,7 @@ void ExecFlag(Wave& w, const Op& op) {
   for (int k = 0; k < op.nsrc; ++k) {
     a.s[k] = SourceRow(w, op.src[k], buffer[k]);
   }
-  a.mask = w.ExecMask();
+  a.mask = LaneMask(w);
   a.flag = flag;
   if (op.dst.vgpr()) a.d = w.Vgpr(op.dst);
   op.fn(a);
@@ -290,7 +356,6 @@ void ExecFull(Wave& w, const Op& op) {
     }
     a.s[k] = row;
   }
-  a.mask = kAll.data();
   a.d = out;
   a.flag = flag;
   if (op.dst.kind == Kind::kNone) {
@@ -298,7 +363,6 @@ void ExecFull(Wave& w, const Op& op) {
     WriteFlag(w, op, PackMask(flag, n) & write);
     return;
   }
-  std::memset(out, 0, sizeof out);
   op.fn(a);
   const Type type = op.dst.type;
   if (op.omod != 0 || (op.flags & kFlagClamp) != 0) {
@@ -332,76 +396,96 @@ void ExecFull(Wave& w, const Op& op) {
 void ExecPacked(Wave& w, const Op& op) {
   if (op.env != Env::kNone) ApplyEnv(w, op.env);
   alignas(64) u32 buffer[3][2 * kMaxLanes];
-  alignas(64) u32 half[2][3][kMaxLanes];
-  alignas(64) u32 out[2][kMaxLanes];
+  alignas(64) u32 out[kMaxLanes];
   const u32 n = w.lanes;
-  u64 write = w.Exec();
-  alignas(64) u32 moved[kMaxLanes];
-  for (int k = 0; k < op.nsrc; ++k) {
-    const Operand& o = op.src[k];
-    const u32* row = SourceRow(w, o, buffer[k]);
-    if (k == 0 && op.dpp != nullptr) {
-      ApplyDpp(*op.dpp, w.Exec(), n, row, moved, &write);
-      row = moved;
-    }
-    const u32 lo = o.hi ? 16 : 0, hi = o.sel_hi ? 16 : 0;
-    const u32 lo_sign = o.neg ? 0x8000 : 0, hi_sign = o.neg_hi ? 0x8000 : 0;
-    for (u32 i = 0; i < n; ++i) {
-      half[0][k][i] = (row[i] >> lo & 0xffff) ^ lo_sign;
-      half[1][k][i] = (row[i] >> hi & 0xffff) ^ hi_sign;
-    }
-  }
+  const u64 exec = w.Exec();
+  u64 write = exec;
   LaneArgs a;
   a.n = n;
   a.mode = &w.mode;
   a.op = &op;
-  a.mask = kAll.data();
-  for (int h = 0; h < 2; ++h) {
-    for (int k = 0; k < op.nsrc; ++k) a.s[k] = half[h][k];
-    a.d = out[h];
-    std::memset(out[h], 0, sizeof out[h]);
-    op.fn(a);
-    if ((op.flags & kFlagClamp) != 0) {
-      Finish(w, op, op.dst.type, out[h], n);
+  for (int k = 0; k < op.nsrc; ++k) {
+    const Operand& o = op.src[k];
+    const u32* row = SourceRow(w, o, buffer[k]);
+    if (k == 0 && op.dpp != nullptr) {
+      alignas(64) u32 moved[kMaxLanes];
+      ApplyDpp(*op.dpp, exec, n, row, moved, &write);
+      std::memcpy(buffer[k], moved, n * 4);
+      row = buffer[k];
     }
+    if (o.hi || !o.sel_hi || o.neg || o.neg_hi) {
+      const u32 lo = o.hi ? 16 : 0, hi = o.sel_hi ? 16 : 0;
+      const u32 sign = (o.neg ? 0x8000 : 0) | (o.neg_hi ? 0x80000000 : 0);
+      for (u32 i = 0; i < n; ++i) {
+        buffer[k][i] =
+            ((row[i] >> lo & 0xffff) | (row[i] >> hi) << 16) ^ sign;
+      }
+      row = buffer[k];
+    }
+    a.s[k] = row;
   }
-  for (u32 i = 0; i < n; ++i) {
-    out[0][i] = (out[0][i] & 0xffff) | out[1][i] << 16;
+  const bool clamp = (op.flags & kFlagClamp) != 0;
+  if (!clamp && write == exec) {
+    a.mask = LaneMask(w);
+    a.d = w.Vgpr(op.dst);
+    op.fn(a);
+    return;
+  }
+  a.d = out;
+  op.fn(a);
+  if (clamp) {
+    alignas(64) u32 high[kMaxLanes];
+    for (u32 i = 0; i < n; ++i) high[i] = out[i] >> 16;
+    Finish(w, op, op.dst.type, out, n);
+    Finish(w, op, op.dst.type, high, n);
+    for (u32 i = 0; i < n; ++i) out[i] = (out[i] & 0xffff) | high[i] << 16;
   }
   alignas(64) u32 mask[kMaxLanes];
   ExpandMask(write, mask, n);
-  WriteRows(out[0], mask, w.Vgpr(op.dst), n, 1);
+  WriteRows(out, mask, w.Vgpr(op.dst), n, 1);
 }
 
 void ExecPacked32(Wave& w, const Op& op) {
   if (op.env != Env::kNone) ApplyEnv(w, op.env);
   alignas(64) u32 buffer[3][2 * kMaxLanes];
-  alignas(64) u32 part[3][kMaxLanes];
-  alignas(64) u32 out[2 * kMaxLanes];
+  alignas(64) u32 part[2][3][kMaxLanes];
   const u32 n = w.lanes;
+  const u32* rows[2][3] = {};
+  // The first result may be written before the second one is computed unless
+  // that reads it.
+  bool apart = true;
+  for (int k = 0; k < op.nsrc; ++k) {
+    const Operand& o = op.src[k];
+    const u32* const row = SourceRow(w, o, buffer[k]);
+    for (int h = 0; h < 2; ++h) {
+      const bool upper = h == 0 ? o.hi : o.sel_hi;
+      const u32* const from = row + (upper ? n : 0);
+      rows[h][k] = from;
+      if (h == 1 && o.vgpr() && o.reg + (upper ? 1u : 0u) == op.dst.reg) {
+        apart = false;
+      }
+      if (h == 0 ? o.neg : o.neg_hi) {
+        for (u32 i = 0; i < n; ++i) part[h][k][i] = from[i] ^ 0x80000000;
+        rows[h][k] = part[h][k];
+      }
+    }
+  }
   LaneArgs a;
   a.n = n;
   a.mode = &w.mode;
   a.op = &op;
-  a.mask = kAll.data();
-  const u32* rows[3] = {};
-  for (int k = 0; k < op.nsrc; ++k) {
-    rows[k] = SourceRow(w, op.src[k], buffer[k]);
-  }
+  const bool clamp = (op.flags & kFlagClamp) != 0;
+  alignas(64) u32 out[2 * kMaxLanes];
+  const bool direct = apart && !clamp;
+  if (direct) a.mask = LaneMask(w);
+  u32* const d = w.Vgpr(op.dst);
   for (int h = 0; h < 2; ++h) {
-    for (int k = 0; k < op.nsrc; ++k) {
-      const Operand& o = op.src[k];
-      const bool upper = h == 0 ? o.hi : o.sel_hi;
-      const u32 sign = (h == 0 ? o.neg : o.neg_hi) ? 0x80000000 : 0;
-      const u32* from = rows[k] + (upper ? n : 0);
-      for (u32 i = 0; i < n; ++i) part[k][i] = from[i] ^ sign;
-      a.s[k] = part[k];
-    }
-    a.d = out + h * n;
+    for (int k = 0; k < op.nsrc; ++k) a.s[k] = rows[h][k];
+    a.d = (direct ? d : out) + h * n;
     op.fn(a);
-    if ((op.flags & kFlagClamp) != 0) Finish(w, op, Type::kF32, a.d, n);
+    if (clamp) Finish(w, op, Type::kF32, a.d, n);
   }
-  WriteRows(out, w.ExecMask(), w.Vgpr(op.dst), n, 2);
+  if (!direct) WriteRows(out, w.ExecMask(), d, n, 2);
 }
 
 void ExecMix(Wave& w, const Op& op) {
@@ -414,7 +498,6 @@ void ExecMix(Wave& w, const Op& op) {
   a.n = n;
   a.mode = &w.mode;
   a.op = &op;
-  a.mask = kAll.data();
   u64 write = w.Exec();
   const bool flush = (w.mode.denorm64 & 1) == 0;
   for (int k = 0; k < op.nsrc; ++k) {
@@ -437,7 +520,6 @@ void ExecMix(Wave& w, const Op& op) {
     a.s[k] = value[k];
   }
   a.d = out;
-  std::memset(out, 0, sizeof out);
   op.fn(a);
   if ((op.flags & kFlagClamp) != 0) Finish(w, op, op.dst.type, out, n);
   alignas(64) u32 mask[kMaxLanes];
@@ -450,12 +532,13 @@ void ExecMix(Wave& w, const Op& op) {
 }
 
 // Both halves read their sources before either writes (RDNA3 ISA, section
-// 7.6).
+// 7.6): X's result waits until Y, which writes another register, is done.
 void ExecVopd(Wave& w, const Op& op) {
   const Op* parts[2] = {&op, op.second};
-  alignas(64) u32 buffer[3][2 * kMaxLanes];
-  alignas(64) u32 out[2][kMaxLanes];
+  alignas(64) u32 buffer[4][2 * kMaxLanes];
+  alignas(64) u32 out[kMaxLanes];
   const u32 n = w.lanes;
+  const u32* const mask = LaneMask(w);
   for (int p = 0; p < 2; ++p) {
     const Op& part = *parts[p];
     if (part.env != Env::kNone) ApplyEnv(w, part.env);
@@ -463,8 +546,12 @@ void ExecVopd(Wave& w, const Op& op) {
     a.n = n;
     a.mode = &w.mode;
     a.op = &part;
-    a.mask = kAll.data();
-    a.d = out[p];
+    if (p == 0) {
+      a.d = out;
+    } else {
+      a.d = w.Vgpr(part.dst);
+      a.mask = mask;
+    }
     for (int k = 0; k < part.nsrc; ++k) {
       a.s[k] = SourceRow(w, part.src[k], buffer[k]);
       const Operand& o = part.src[k];
@@ -476,10 +563,7 @@ void ExecVopd(Wave& w, const Op& op) {
     }
     part.fn(a);
   }
-  const u32* mask = w.ExecMask();
-  for (int p = 0; p < 2; ++p) {
-    WriteRows(out[p], mask, w.Vgpr(parts[p]->dst), n, 1);
-  }
+  BlendRow(w.Vgpr(op.dst), out, mask, n);
 }
 
 }  // namespace cerberus::emulator

@@ -54,9 +54,6 @@ inline float MadF32(float a, float b, float c) {
   const float p = FlushDenormal(MulF(a, b));
   return FlushDenormal(PickNan(p + c, a, b, c));
 }
-inline H FmaH(H a, H b, H c) {
-  return H{PickNan(FmaOddHalf(a.v, b.v, c.v), a.v, b.v, c.v)};
-}
 inline H MadH(H a, H b, H c, const Mode& mode) {
   const u16 p = FloatToHalf(a.v * b.v, mode.round64, true);
   return H{PickNan(HalfToFloat(p, true) + c.v, a.v, b.v, c.v)};
@@ -100,25 +97,21 @@ inline float Mullit(float a, float b, float c) {
 inline float RcpH(float v) { return IsNan(v) ? Quiet(v) : 1.0f / v; }
 
 constexpr Row kRows[] = {
-    {"v_add_f32", Lanes<[](float a, float b) { return AddF(a, b); }>()},
-    {"v_sub_f32", Lanes<[](float a, float b) { return SubF(a, b); }>()},
-    {"v_subrev_f32", Lanes<[](float a, float b) { return SubF(b, a); }>()},
-    {"v_mul_f32", Lanes<[](float a, float b) { return MulF(a, b); }>()},
+    {"v_add_f32", Arith<AddOp, float, float>()},
+    {"v_sub_f32", Arith<SubOp, float, float>()},
+    {"v_subrev_f32", Arith<SubrevOp, float, float>()},
+    {"v_mul_f32", Arith<MulOp, float, float>()},
     {"v_mul_dx9_zero_f32",
      Lanes<[](float a, float b) { return MulDx9(a, b); }>()},
-    {"v_fma_f32",
-     Lanes<[](float a, float b, float c) { return FmaF(a, b, c); }>()},
-    {"v_fmac_f32",
-     Lanes<[](float a, float b, float c) { return FmaF(a, b, c); }>(kRowTied)},
+    {"v_fma_f32", Arith<FmaOp, float, float, float>()},
+    {"v_fmac_f32", Arith<FmaOp, float, float, float>(kRowTied)},
     {"v_fma_dx9_zero_f32",
      Lanes<[](float a, float b, float c) { return FmaDx9(a, b, c); }>()},
     {"v_fmac_dx9_zero_f32",
      Lanes<[](float a, float b, float c) { return FmaDx9(a, b, c); }>(
          kRowTied)},
-    {"v_fmaak_f32",
-     Lanes<[](float a, float b, float c) { return FmaF(a, b, c); }>()},
-    {"v_fmamk_f32",
-     Lanes<[](float a, float b, float c) { return FmaF(a, b, c); }>()},
+    {"v_fmaak_f32", Arith<FmaOp, float, float, float>()},
+    {"v_fmamk_f32", Arith<FmaOp, float, float, float>()},
     {"v_mad_f32",
      Lanes<[](float a, float b, float c) { return MadF32(a, b, c); }>()},
     {"v_mac_f32", Lanes<[](float a, float b, float c) {
@@ -233,13 +226,10 @@ constexpr Row kRows[] = {
        return With<float>{r.value, r.flag};
      }>()},
 
-    {"v_add_f64", Lanes<[](double a, double b) { return AddF(a, b); }>()},
-    {"v_mul_f64", Lanes<[](double a, double b) { return MulF(a, b); }>()},
-    {"v_fma_f64",
-     Lanes<[](double a, double b, double c) { return FmaF(a, b, c); }>()},
-    {"v_fmac_f64", Lanes<[](double a, double b, double c) {
-       return FmaF(a, b, c);
-     }>(kRowTied)},
+    {"v_add_f64", Arith<AddOp, double, double>()},
+    {"v_mul_f64", Arith<MulOp, double, double>()},
+    {"v_fma_f64", Arith<FmaOp, double, double, double>()},
+    {"v_fmac_f64", Arith<FmaOp, double, double, double>(kRowTied)},
     {"v_min_f64", Lanes<[](const Cx& cx, double a, double b) {
        return MinF(a, b, cx.mode.ieee);
      }>()},
@@ -277,17 +267,15 @@ constexpr Row kRows[] = {
        return With<double>{r.value, r.flag};
      }>()},
 
-    {"v_add_f16", Lanes<[](H a, H b) { return H{AddF(a.v, b.v)}; }>()},
-    {"v_sub_f16", Lanes<[](H a, H b) { return H{SubF(a.v, b.v)}; }>()},
-    {"v_subrev_f16", Lanes<[](H a, H b) { return H{SubF(b.v, a.v)}; }>()},
-    {"v_mul_f16", Lanes<[](H a, H b) { return H{MulF(a.v, b.v)}; }>()},
-    {"v_fma_f16",
-     Lanes<[](H a, H b, H c) { return FmaH(a, b, c); }>(kRowPreserve)},
-    {"v_fma_legacy_f16", Lanes<[](H a, H b, H c) { return FmaH(a, b, c); }>()},
-    {"v_fmac_f16",
-     Lanes<[](H a, H b, H c) { return FmaH(a, b, c); }>(kRowTied)},
-    {"v_fmaak_f16", Lanes<[](H a, H b, H c) { return FmaH(a, b, c); }>()},
-    {"v_fmamk_f16", Lanes<[](H a, H b, H c) { return FmaH(a, b, c); }>()},
+    {"v_add_f16", Arith<OnHalves<AddOp>, H, H>()},
+    {"v_sub_f16", Arith<OnHalves<SubOp>, H, H>()},
+    {"v_subrev_f16", Arith<OnHalves<SubrevOp>, H, H>()},
+    {"v_mul_f16", Arith<OnHalves<MulOp>, H, H>()},
+    {"v_fma_f16", Arith<OnHalves<FmaHalfOp>, H, H, H>(kRowPreserve)},
+    {"v_fma_legacy_f16", Arith<OnHalves<FmaHalfOp>, H, H, H>()},
+    {"v_fmac_f16", Arith<OnHalves<FmaHalfOp>, H, H, H>(kRowTied)},
+    {"v_fmaak_f16", Arith<OnHalves<FmaHalfOp>, H, H, H>()},
+    {"v_fmamk_f16", Arith<OnHalves<FmaHalfOp>, H, H, H>()},
     {"v_mad_f16", Lanes<[](const Cx& cx, H a, H b, H c) {
        return MadH(a, b, c, cx.mode);
      }>(kRowPreserve)},

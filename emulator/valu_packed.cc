@@ -1,7 +1,6 @@
 // VOP3P: packed halves, mixed precision and dot products.
 //
-// A packed row holds the meaning of one half; valu.cc runs it twice, on the
-// halves that op_sel and op_sel_hi choose. Dot products take the packed words
+// A packed row holds the meaning of one half. Dot products take the packed words
 // as they are, with VOP3P's modifiers applied to the halves.
 #include "emulator/float_math.h"
 #include "emulator/semantics.h"
@@ -67,82 +66,68 @@ constexpr Fp8Format kBf8 = {2, false};
 inline bool Signed(const Cx& cx, int i) { return cx.op.src[i].neg; }
 
 constexpr Row kRows[] = {
-    {"v_pk_add_u16", Lanes2<[](u16 a, u16 b) { return u16(a + b); },
-                            [](u16 a, u16 b) { return SatU16(a + b); }>(
-                         kRowPacked)},
-    {"v_pk_sub_u16", Lanes2<[](u16 a, u16 b) { return u16(a - b); },
-                            [](u16 a, u16 b) { return SatU16(a - b); }>(
-                         kRowPacked)},
-    {"v_pk_add_i16", Lanes2<[](i16 a, i16 b) { return i16(a + b); },
-                            [](i16 a, i16 b) { return SatI16(a + b); }>(
-                         kRowPacked)},
-    {"v_pk_sub_i16", Lanes2<[](i16 a, i16 b) { return i16(a - b); },
-                            [](i16 a, i16 b) { return SatI16(a - b); }>(
-                         kRowPacked)},
+    {"v_pk_add_u16", Packed2<[](u16 a, u16 b) { return u16(a + b); },
+                            [](u16 a, u16 b) { return SatU16(a + b); }>()},
+    {"v_pk_sub_u16", Packed2<[](u16 a, u16 b) { return u16(a - b); },
+                            [](u16 a, u16 b) { return SatU16(a - b); }>()},
+    {"v_pk_add_i16", Packed2<[](i16 a, i16 b) { return i16(a + b); },
+                            [](i16 a, i16 b) { return SatI16(a + b); }>()},
+    {"v_pk_sub_i16", Packed2<[](i16 a, i16 b) { return i16(a - b); },
+                            [](i16 a, i16 b) { return SatI16(a - b); }>()},
     {"v_pk_mul_lo_u16",
-     Lanes<[](u16 a, u16 b) { return u16(u32(a) * b); }>(kRowPacked)},
-    {"v_pk_mad_u16", Lanes2<[](u16 a, u16 b, u16 c) {
+     Packed<[](u16 a, u16 b) { return u16(u32(a) * b); }>()},
+    {"v_pk_mad_u16", Packed2<[](u16 a, u16 b, u16 c) {
        return u16(u32(a) * b + c);
      }, [](u16 a, u16 b, u16 c) {
        const u64 r = u64(a) * b + c;
        return u16(r > 0xffff ? 0xffff : r);
-     }>(kRowPacked)},
-    {"v_pk_mad_i16", Lanes2<[](i16 a, i16 b, i16 c) {
+     }>()},
+    {"v_pk_mad_i16", Packed2<[](i16 a, i16 b, i16 c) {
        return i16(i32(a) * b + c);
-     }, [](i16 a, i16 b, i16 c) { return SatI16(i32(a) * b + c); }>(
-        kRowPacked)},
+     }, [](i16 a, i16 b, i16 c) { return SatI16(i32(a) * b + c); }>()},
     {"v_pk_lshlrev_b16",
-     Lanes<[](u16 a, u16 b) { return u16(b << (a & 15)); }>(kRowPacked)},
+     Packed<[](u16 a, u16 b) { return u16(b << (a & 15)); }>()},
     {"v_pk_lshrrev_b16",
-     Lanes<[](u16 a, u16 b) { return u16(b >> (a & 15)); }>(kRowPacked)},
+     Packed<[](u16 a, u16 b) { return u16(b >> (a & 15)); }>()},
     {"v_pk_ashrrev_i16",
-     Lanes<[](u16 a, i16 b) { return i16(b >> (a & 15)); }>(kRowPacked)},
+     Packed<[](u16 a, i16 b) { return i16(b >> (a & 15)); }>()},
     {"v_pk_max_i16",
-     Lanes<[](i16 a, i16 b) { return Max(a, b); }>(kRowPacked)},
+     Packed<[](i16 a, i16 b) { return Max(a, b); }>()},
     {"v_pk_min_i16",
-     Lanes<[](i16 a, i16 b) { return Min(a, b); }>(kRowPacked)},
+     Packed<[](i16 a, i16 b) { return Min(a, b); }>()},
     {"v_pk_max_u16",
-     Lanes<[](u16 a, u16 b) { return Max(a, b); }>(kRowPacked)},
+     Packed<[](u16 a, u16 b) { return Max(a, b); }>()},
     {"v_pk_min_u16",
-     Lanes<[](u16 a, u16 b) { return Min(a, b); }>(kRowPacked)},
-    {"v_pk_add_f16",
-     Lanes<[](H a, H b) { return H{AddF(a.v, b.v)}; }>(kRowPacked)},
-    {"v_pk_mul_f16",
-     Lanes<[](H a, H b) { return H{MulF(a.v, b.v)}; }>(kRowPacked)},
-    {"v_pk_fma_f16", Lanes<[](H a, H b, H c) {
-       return H{PickNan(FmaOddHalf(a.v, b.v, c.v), a.v, b.v, c.v)};
-     }>(kRowPacked)},
-    {"v_pk_fmac_f16", Lanes<[](H a, H b, H c) {
-       return H{PickNan(FmaOddHalf(a.v, b.v, c.v), a.v, b.v, c.v)};
-     }>(kRowPacked | kRowTied)},
-    {"v_pk_min_f16", Lanes<[](const Cx& cx, H a, H b) {
+     Packed<[](u16 a, u16 b) { return Min(a, b); }>()},
+    {"v_pk_add_f16", ArithPacked<OnHalves<AddOp>, H, H>()},
+    {"v_pk_mul_f16", ArithPacked<OnHalves<MulOp>, H, H>()},
+    {"v_pk_fma_f16", ArithPacked<OnHalves<FmaHalfOp>, H, H, H>()},
+    {"v_pk_fmac_f16",
+     ArithPacked<OnHalves<FmaHalfOp>, H, H, H>(kRowTied)},
+    {"v_pk_min_f16", Packed<[](const Cx& cx, H a, H b) {
        return H{MinF(a.v, b.v, cx.mode.ieee)};
-     }>(kRowPacked)},
-    {"v_pk_max_f16", Lanes<[](const Cx& cx, H a, H b) {
+     }>()},
+    {"v_pk_max_f16", Packed<[](const Cx& cx, H a, H b) {
        return H{MaxF(a.v, b.v, cx.mode.ieee)};
-     }>(kRowPacked)},
+     }>()},
     {"v_pk_min_num_f16",
-     Lanes<[](H a, H b) { return H{MinNumF(a.v, b.v)}; }>(kRowPacked)},
+     Packed<[](H a, H b) { return H{MinNumF(a.v, b.v)}; }>()},
     {"v_pk_max_num_f16",
-     Lanes<[](H a, H b) { return H{MaxNumF(a.v, b.v)}; }>(kRowPacked)},
+     Packed<[](H a, H b) { return H{MaxNumF(a.v, b.v)}; }>()},
     {"v_pk_minimum_f16",
-     Lanes<[](H a, H b) { return H{MinimumF(a.v, b.v)}; }>(kRowPacked)},
+     Packed<[](H a, H b) { return H{MinimumF(a.v, b.v)}; }>()},
     {"v_pk_maximum_f16",
-     Lanes<[](H a, H b) { return H{MaximumF(a.v, b.v)}; }>(kRowPacked)},
-    {"v_pk_minimum3_f16", Lanes<[](H a, H b, H c) {
+     Packed<[](H a, H b) { return H{MaximumF(a.v, b.v)}; }>()},
+    {"v_pk_minimum3_f16", Packed<[](H a, H b, H c) {
        return H{MinimumF(MinimumF(a.v, b.v), c.v)};
-     }>(kRowPacked)},
-    {"v_pk_maximum3_f16", Lanes<[](H a, H b, H c) {
+     }>()},
+    {"v_pk_maximum3_f16", Packed<[](H a, H b, H c) {
        return H{MaximumF(MaximumF(a.v, b.v), c.v)};
-     }>(kRowPacked)},
+     }>()},
 
-    {"v_pk_add_f32",
-     Lanes<[](float a, float b) { return AddF(a, b); }>(kRowPacked32)},
-    {"v_pk_mul_f32",
-     Lanes<[](float a, float b) { return MulF(a, b); }>(kRowPacked32)},
-    {"v_pk_fma_f32", Lanes<[](float a, float b, float c) {
-       return FmaF(a, b, c);
-     }>(kRowPacked32)},
+    {"v_pk_add_f32", Arith<AddOp, float, float>(kRowPacked32)},
+    {"v_pk_mul_f32", Arith<MulOp, float, float>(kRowPacked32)},
+    {"v_pk_fma_f32", Arith<FmaOp, float, float, float>(kRowPacked32)},
 
     // Mixed precision: valu.cc has turned each source into f32 already.
     {"v_fma_mix_f32",

@@ -59,6 +59,7 @@ struct Pending {
     u32 seq;
   };
   std::vector<Entry> entries;
+  u64 touched = 0;  // the entries' registers, as in Op::touches
   u32 vm_issued = 0, vm_done = 0;
   u32 lds_issued = 0, lds_done = 0;
   u32 smem_issued = 0, smem_done = 0;
