@@ -29,6 +29,7 @@
 #include "ptxc/call_graph.h"
 #include "ptxc/compile.h"
 #include "ptxc/kernel_meta.h"
+#include "ptxc/lower_debug.h"
 
 namespace cerberus::ptx {
 
@@ -115,6 +116,7 @@ class ModuleLowering {
 
   Where WhereOf(const Function* function, std::uint32_t text_offset,
                 std::uint32_t loc);
+  DebugInfo& debug_info() { return debug_info_; }
   int LineOf(std::uint32_t text_offset) { return lines_.At(text_offset).line; }
   void Report(Diag diag);
 
@@ -134,6 +136,7 @@ class ModuleLowering {
   const LowerOptions options_;
   const DiagSink& sink_;
   LineIndex lines_;
+  DebugInfo debug_info_;
   std::vector<llvm::GlobalVariable*> globals_;  // by variable id
   std::optional<Diag> first_error_;
 };

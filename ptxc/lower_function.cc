@@ -32,6 +32,8 @@ FunctionLowering::FunctionLowering(ModuleLowering& module, std::uint32_t id)
       flush_f32_(module.state(id).flush_f32) {}
 
 bool FunctionLowering::Run() {
+  b_.SetCurrentDebugLocation(
+      module_.debug_info().Begin(ptx_, *function_));
   CreateEntry();
   CreateBlocks();
   // Labels are sorted by position; several may stand before one instruction.
@@ -116,6 +118,10 @@ bool FunctionLowering::Terminated() const {
 void FunctionLowering::LowerInstruction(const Instruction& inst) {
   inst_ = &inst;
   inst_failed_ = false;
+  if (const llvm::DebugLoc at =
+          module_.debug_info().At(inst.loc, *function_)) {
+    b_.SetCurrentDebugLocation(at);
+  }
   if (!inst.form) {
     Fail("unknown instruction");
     return;

@@ -64,6 +64,7 @@ ModuleLowering::ModuleLowering(ProgramLowering& program, std::uint32_t index,
       options_(input.options),
       sink_(sink),
       lines_(ptx_.text),
+      debug_info_(ptx_, out),
       globals_(ptx_.variables.size()) {}
 
 // Every variable of module scope is a symbol that the host may ask for.
@@ -288,6 +289,7 @@ void ModuleLowering::LowerBodies() {
     FunctionLowering lowering(*this, id);
     if (!lowering.Run()) state(id).failed = true;
   }
+  debug_info_.Finish();
 }
 
 void ModuleLowering::RemoveFailed(ModuleInfo* info) {
