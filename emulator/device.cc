@@ -337,6 +337,14 @@ Status DeviceImpl::Launch(const KernelInfo& kernel,
   if (FindProgram(k.entry, k.lanes) == nullptr) {
     return refuse("its code object is not loaded");
   }
+  // One group's scratch is one block of host memory: what a header asks for
+  // must not end the host program.
+  constexpr u64 kMaxScratch = u64{1} << 30;
+  const u64 lanes_used = AlignUp(items, k.lanes);
+  if (u64{k.scratch_size} * lanes_used > kMaxScratch) {
+    return refuse(fmt::format("{} bytes of scratch for each of {} work-items",
+                              k.scratch_size, items));
+  }
 
   // The kernarg segment, the dispatch packet and the queue share a block.
   const u64 kernarg_size = AlignUp(

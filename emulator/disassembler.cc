@@ -29,7 +29,49 @@ namespace cerberus::emulator {
 std::string_view StripEncoding(std::string_view mnemonic,
                                std::string* encoding);  // text.cc
 
+namespace {
+
+// LLVM crashes on an operand of 255, "a literal follows", in an encoding that
+// has no room for one, and on SDWA's reserved selections. Such words are no
+// instructions: SDWA (GFX9 ISA and RDNA2 ISA, "SDWA"), VOP3 and the buffer
+// formats before gfx10, and gfx12's barriers.
+bool CrashesLlvm(unsigned major, std::uint32_t first, std::uint32_t second) {
+  constexpr std::uint32_t kLiteral = 255, kSdwa = 249;
+  const auto field = [](std::uint32_t word, unsigned at, unsigned bits) {
+    return word >> at & ((1u << bits) - 1);
+  };
+  const std::uint32_t encoding = first >> 26;
+  if (major <= 10 && encoding < 0x20 && field(first, 0, 9) == kSdwa) {
+    // The sources' S bits make their numbers scalar operands.
+    const bool scalar0 = field(second, 23, 1) != 0;
+    const bool scalar1 = field(second, 31, 1) != 0;
+    const bool compare = first >> 25 == 0x3e;  // VOPC has an sdst there
+    return (scalar0 && field(second, 0, 8) == kLiteral) ||
+           (scalar1 && field(first, 9, 8) == kLiteral) ||
+           field(second, 16, 3) == 7 || field(second, 24, 3) == 7 ||
+           (!compare &&
+            (field(second, 8, 3) == 7 || field(second, 11, 2) == 3));
+  }
+  if (major == 9 && encoding == 0x34) {  // VOP3, VOP3P
+    const bool compare = field(first, 16, 10) < 0x100;
+    return (compare && field(first, 0, 8) == kLiteral) ||
+           field(second, 0, 9) == kLiteral ||
+           field(second, 9, 9) == kLiteral || field(second, 18, 9) == kLiteral;
+  }
+  if (major == 9 && (encoding == 0x38 || encoding == 0x3a)) {
+    return field(second, 24, 8) == kLiteral;  // MUBUF, MTBUF: soffset
+  }
+  if (major >= 12 && first >> 23 == 0x17d) {  // SOP1: s_barrier_*
+    const std::uint32_t opcode = field(first, 8, 8);
+    return opcode >= 0x4e && opcode <= 0x53 && field(first, 0, 8) == kLiteral;
+  }
+  return false;
+}
+
+}  // namespace
+
 struct Disassembler::Impl {
+  unsigned major = 0;
   llvm::Triple triple{"amdgcn-amd-amdhsa"};
   llvm::MCTargetOptions options;
   std::unique_ptr<llvm::MCRegisterInfo> registers;
@@ -54,6 +96,10 @@ Result<std::unique_ptr<Disassembler>> Disassembler::Create(
     LLVMInitializeAMDGPUDisassembler();
   });
   auto impl = std::make_unique<Impl>();
+  // "gfx90a" is 9.0.a, "gfx1201" 12.0.1.
+  for (std::size_t i = 3; i + 2 < processor.size(); ++i) {
+    impl->major = impl->major * 10 + static_cast<unsigned>(processor[i] - '0');
+  }
   std::string error;
   const llvm::Target* target =
       llvm::TargetRegistry::lookupTarget(impl->triple, error);
@@ -85,6 +131,12 @@ Result<std::unique_ptr<Disassembler>> Disassembler::Create(
 
 std::string Disassembler::Decode(ByteSpan bytes, std::uint64_t address,
                                  std::uint32_t* size) {
+  if (bytes.size() >= 8 &&
+      CrashesLlvm(impl_->major, LoadLe<std::uint32_t>(bytes.data()),
+                  LoadLe<std::uint32_t>(bytes.data() + 4))) {
+    *size = 4;
+    return "";
+  }
   llvm::MCInst inst;
   std::uint64_t length = 0;
   const llvm::ArrayRef<std::uint8_t> data(bytes.data(), bytes.size());
