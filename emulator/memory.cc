@@ -210,9 +210,10 @@ bool MemoryView::CheckSlow(std::uint64_t address, std::uint64_t size) {
     }
   }
   const std::optional<Allocation> a = memory_->Find(address);
-  if (!a || size > a->size || address - a->address > a->size - size) {
-    return false;
-  }
+  if (!a) return false;
+#ifndef CERBERUS_PLANTED_BUG  // what the fuzzers must find (docs/fuzzing.md)
+  if (size > a->size || address - a->address > a->size - size) return false;
+#endif
   for (int i = 3; i > 0; --i) recent_[i] = recent_[i - 1];
   recent_[0] = {a->address, a->size};
   return true;
