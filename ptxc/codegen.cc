@@ -72,15 +72,8 @@ Result<std::unique_ptr<llvm::TargetMachine>> CreateMachine(
     return Err(DiagCode::kUsage,
                fmt::format("unknown AMD target '{}'", target.ToString()));
   }
-  // A wave is a warp (docs/launch-abi.md, "Warps"). Two warps in one wave
-  // would give wrong results wherever lanes speak to each other.
-  if (row->wave_size != 32) {
-    return Err(DiagCode::kUnsupported,
-               fmt::format("'{}' has waves of {} lanes; PTX is compiled for "
-                           "targets with waves of 32 only (gfx10 and later)",
-                           target.ToString(), row->wave_size));
-  }
-  std::string features = "+wavefrontsize32";
+  std::string features =
+      fmt::format("+wavefrontsize{}", static_cast<int>(row->wave_size));
   for (const std::string& feature : target.features) {
     features += feature.back() == '+' ? ",+" : ",-";
     features += feature.substr(0, feature.size() - 1);

@@ -2,6 +2,7 @@
 // parse, lower, link the device library, optimise, generate, link.
 #include "ptxc/compile.h"
 
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -23,9 +24,13 @@
 #include "ptxc/parser.h"
 #include "ptxc/passes/pipeline.h"
 #include "ptxc/sema.h"
+#include "support/target_table.h"
 
 namespace cerberus::ptx {
 namespace {
+
+// With one warp in each wave of 64: AMD's work-groups have 1,024 work-items.
+constexpr unsigned kMaxThreadsOfHalfWaves = 512;
 
 Bytes Print(const llvm::Module& module) {
   std::string text;
@@ -63,7 +68,12 @@ class Compilation {
     pipeline.opt_level = options_.opt_level;
     pipeline.verify_each = options_.verify_each;
     if (debug_ && pipeline.opt_level > 1) pipeline.opt_level = 1;
-    CERB_TRY_VOID(RunPipeline(module_, *machine_, pipeline));
+    pipeline.waves.wave_size = FindTarget(options_.target.processor)->wave_size;
+    pipeline.waves.never_pack = options_.one_warp_per_wave;
+    std::map<std::string, KernelWaves> waves;
+    CERB_TRY_VOID(RunPipeline(module_, *machine_, pipeline, &waves));
+    CERB_TRY_VOID(NoteWaves(pipeline.waves, waves));
+    EmitModuleInfo(module_, info_);
     if (options_.emit == Emit::kIr) {
       result_.output = Print(module_);
       return std::move(result_);
@@ -139,8 +149,7 @@ class Compilation {
                               : MakeDiag(DiagCode::kBadPtx,
                                          "the PTX does not parse"));
     }
-    ModuleInfo info;
-    info.arch = options_.target.ToString();
+    info_.arch = options_.target.ToString();
     std::vector<const Module*> modules;
     std::vector<ProgramLowering::Input> inputs;
     for (Unit& unit : units) {
@@ -149,15 +158,55 @@ class Compilation {
     }
     CERB_TRY(CallGraph graph, CallGraph::Build(std::move(modules)));
     ProgramLowering lowering(inputs, std::move(graph), module_, sink_);
-    if (Status lowered = lowering.Run(&info); !lowered) {
+    if (Status lowered = lowering.Run(&info_); !lowered) {
       reported_ = true;
       return lowered;
     }
-    for (const KernelInfo& kernel : info.kernels) {
+    return {};
+  }
+
+  // Takes over how warps lie in waves. A block that does not fit into a
+  // work-group that way costs its kernel.
+  Status NoteWaves(const WaveOptions& options,
+                   const std::map<std::string, KernelWaves>& waves) {
+    std::vector<KernelInfo> kept;
+    for (KernelInfo& kernel : info_.kernels) {
+      const KernelWaves& found = waves.at(kernel.name);
+      kernel.warps_per_wave = found.warps_per_wave;
+      const auto& bound = kernel.reqntid ? kernel.reqntid : kernel.maxntid;
+      const unsigned threads =
+          bound ? (*bound)[0] * (*bound)[1] * (*bound)[2] : 0;
+      if (options.wave_size == 32 || found.warps_per_wave == 2 ||
+          threads <= kMaxThreadsOfHalfWaves) {
+        kept.push_back(std::move(kernel));
+        continue;
+      }
+      Diag diag = MakeDiag(
+          DiagCode::kUnsupportedPtx, Where{},
+          fmt::format("blocks of {} threads do not fit into the waves of {}: "
+                      "{}, so that a wave holds one warp and a block {} "
+                      "threads",
+                      threads, options_.target.processor, found.why_one,
+                      kMaxThreadsOfHalfWaves));
+      diag.where.file = options_.input_name;
+      diag.where.kernel = llvm::demangle(kernel.name);
+      info_.failed.push_back({kernel.name, diag.message});
+      if (options_.keep_going) diag.severity = Severity::kWarning;
+      if (sink_) sink_(diag);
+      if (!options_.keep_going) {
+        reported_ = true;
+        return Err(std::move(diag));
+      }
+      llvm::Function* function = module_.getFunction(kernel.name);
+      function->replaceAllUsesWith(
+          llvm::PoisonValue::get(function->getType()));
+      function->eraseFromParent();
+    }
+    info_.kernels = std::move(kept);
+    for (const KernelInfo& kernel : info_.kernels) {
       result_.kernels.push_back(kernel.name);
     }
-    result_.failed = info.failed;
-    EmitModuleInfo(module_, info);
+    result_.failed = info_.failed;
     return {};
   }
 
@@ -167,6 +216,7 @@ class Compilation {
   llvm::Module module_;
   std::unique_ptr<llvm::TargetMachine> machine_;
   CompileResult result_;
+  ModuleInfo info_;
   std::optional<Diag> first_error_;
   bool debug_ = false;
 

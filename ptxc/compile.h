@@ -13,9 +13,6 @@
 
 namespace cerberus::ptx {
 
-// Version of docs/launch-abi.md that lowered code follows.
-inline constexpr int kLaunchAbi = 1;
-
 enum class Emit { kHsaco, kObject, kAssembly, kIr, kRawIr };
 
 struct CompileOptions {
@@ -24,6 +21,8 @@ struct CompileOptions {
   bool keep_going = false;
   int opt_level = 2;  // 0: as lowered, 1: what -G modules get, 2: default
   bool verify_each = false;
+  // On targets with waves of 64, also where two could share one.
+  bool one_warp_per_wave = false;
   std::string input_name;
 };
 

@@ -21,6 +21,7 @@ struct KernelInfo {
   std::optional<std::array<unsigned, 3>> maxntid;
   std::optional<std::array<unsigned, 3>> reqntid;
   std::optional<unsigned> minnctapersm;
+  int warps_per_wave = 1;
 };
 
 struct ModuleInfo {

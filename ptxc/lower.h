@@ -240,11 +240,12 @@ class FunctionLowering {
   Value* Special(SpecialReg reg, Component part);
   Value* HiddenArg(unsigned offset, unsigned bits);
   Value* LaunchBlock(unsigned offset, unsigned bits);
+  // What depends on how warps lie in waves (passes/waves.h).
+  Value* Wave(llvm::StringRef name, llvm::ArrayRef<Value*> args = {});
   Value* ThreadId(int axis);
   Value* BlockId(int axis);
   Value* BlockSize(int axis);
   Value* GridSize(int axis);
-  Value* LinearThreadId();
   Value* BlockThreads();
   Value* LaneId();
 

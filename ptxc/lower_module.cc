@@ -13,6 +13,7 @@
 #include "llvm/IR/GlobalVariable.h"
 
 #include "ptxc/lower.h"
+#include "ptxc/passes/launch_block.h"
 
 namespace cerberus::ptx {
 
@@ -210,6 +211,9 @@ void ModuleLowering::SetLaunchBounds(const Function& ptx,
   std::uint64_t most = 1024;
   if (ptx.tuning.reqntid[0] != 0) {
     least = most = product(ptx.tuning.reqntid);
+    const auto& sides = ptx.tuning.reqntid;
+    SetRequiredBlock(function, {sides[0], std::max(1u, sides[1]),
+                                std::max(1u, sides[2])});
   } else if (ptx.tuning.maxntid[0] != 0) {
     most = product(ptx.tuning.maxntid);
   }
@@ -245,8 +249,8 @@ void ModuleLowering::DeclareKernel(std::uint32_t id) {
              std::max<std::uint64_t>(1, param.size()),
              AlignOf(param));
   }
-  describe(static_cast<unsigned>(ptx.params.size()), "__cerberus_launch", 32,
-           8);
+  describe(static_cast<unsigned>(ptx.params.size()), "__cerberus_launch",
+           kLaunchBlockBytes, 8);
   SetCommonAttributes(*function);
   SetLaunchBounds(ptx, *function);
   if (state(id).flush_f32) {

@@ -1,22 +1,17 @@
 // Special registers, from workgroup and work-item ids, the hidden arguments
 // and the launch block (docs/launch-abi.md).
 #include "llvm/IR/IntrinsicsAMDGPU.h"
-#include "llvm/IR/MDBuilder.h"
 
 #include "ptxc/lower.h"
+#include "ptxc/passes/launch_block.h"
+#include "ptxc/passes/waves.h"
 
 namespace cerberus::ptx {
 namespace {
 
 // Hidden arguments of code object v5 (LLVM, User Guide for AMDGPU Backend,
-// "Code Object V5 Metadata"): block counts, then group sizes.
+// "Code Object V5 Metadata"): block counts.
 constexpr unsigned kHiddenBlockCount = 0;  // u32[3]
-constexpr unsigned kHiddenGroupSize = 12;  // u16[3]
-
-// The launch block.
-constexpr unsigned kLaunchDynamicShared = 0;
-constexpr unsigned kLaunchGridId = 8;
-constexpr unsigned kLaunchWorkspace = 16;
 
 int AxisOf(Component part) {
   switch (part) {
@@ -44,31 +39,18 @@ llvm::Value* FunctionLowering::HiddenArg(unsigned offset, unsigned bits) {
 }
 
 llvm::Value* FunctionLowering::LaunchBlock(unsigned offset, unsigned bits) {
-  Value* base = nullptr;
-  if (ptx_.is_entry) {
-    base = function_->getArg(function_->arg_size() - 1);
-    base = b_.CreateConstInBoundsGEP1_32(b_.getInt8Ty(), base, offset);
-  } else {
-    // A device function does not know its kernel's parameters, but the
-    // block's place is fixed relative to the hidden arguments: right before.
-    base = Intrinsic(llvm::Intrinsic::amdgcn_implicitarg_ptr, {}, {});
-    base = b_.CreateConstGEP1_32(b_.getInt8Ty(), base,
-                                 static_cast<unsigned>(
-                                     static_cast<int>(offset) - 32));
-  }
-  llvm::LoadInst* load =
-      b_.CreateAlignedLoad(Int(bits), base, llvm::Align(bits / 8));
-  load->setMetadata(llvm::LLVMContext::MD_invariant_load,
-                    llvm::MDNode::get(b_.getContext(), {}));
-  return load;
+  return LoadLaunchBlock(b_, offset, bits);
+}
+
+llvm::Value* FunctionLowering::Wave(llvm::StringRef name,
+                                    llvm::ArrayRef<Value*> args) {
+  llvm::Function* function = WaveFunction(module_.out(), name);
+  return b_.CreateCall(function, args);
 }
 
 llvm::Value* FunctionLowering::ThreadId(int axis) {
-  constexpr llvm::Intrinsic::ID kIds[] = {
-      llvm::Intrinsic::amdgcn_workitem_id_x,
-      llvm::Intrinsic::amdgcn_workitem_id_y,
-      llvm::Intrinsic::amdgcn_workitem_id_z};
-  return Intrinsic(kIds[axis], {}, {});
+  constexpr const char* kNames[] = {"thread_x", "thread_y", "thread_z"};
+  return Wave(kNames[axis]);
 }
 
 llvm::Value* FunctionLowering::BlockId(int axis) {
@@ -80,38 +62,18 @@ llvm::Value* FunctionLowering::BlockId(int axis) {
 }
 
 llvm::Value* FunctionLowering::BlockSize(int axis) {
-  if (ptx_.is_entry && ptx_.tuning.reqntid[0] != 0) {
-    return I32(std::max(1u, ptx_.tuning.reqntid[axis]));
-  }
-  Value* size = HiddenArg(kHiddenGroupSize + 2 * static_cast<unsigned>(axis),
-                          16);
-  llvm::MDBuilder metadata(b_.getContext());
-  llvm::cast<llvm::Instruction>(size)->setMetadata(
-      llvm::LLVMContext::MD_range,
-      metadata.createRange(llvm::APInt(16, 1), llvm::APInt(16, 1025)));
-  return b_.CreateZExt(size, b_.getInt32Ty());
+  return LoadBlockDim(b_, axis);
 }
 
 llvm::Value* FunctionLowering::GridSize(int axis) {
   return HiddenArg(kHiddenBlockCount + 4 * static_cast<unsigned>(axis), 32);
 }
 
-llvm::Value* FunctionLowering::LinearThreadId() {
-  Value* zy = b_.CreateAdd(b_.CreateMul(ThreadId(2), BlockSize(1)),
-                           ThreadId(1));
-  return b_.CreateAdd(b_.CreateMul(zy, BlockSize(0)), ThreadId(0));
-}
-
 llvm::Value* FunctionLowering::BlockThreads() {
   return b_.CreateMul(b_.CreateMul(BlockSize(0), BlockSize(1)), BlockSize(2));
 }
 
-llvm::Value* FunctionLowering::LaneId() {
-  // Lanes of lower number in a full mask. On wave64 targets a warp is the
-  // lower half of the wave, and the count of the lower half is enough.
-  return Intrinsic(llvm::Intrinsic::amdgcn_mbcnt_lo, {}, {I32(0xffffffffu),
-                                                          I32(0)});
-}
+llvm::Value* FunctionLowering::LaneId() { return Wave("lane"); }
 
 llvm::Value* FunctionLowering::Special(SpecialReg reg, Component part) {
   const int axis = AxisOf(part);
@@ -142,7 +104,7 @@ llvm::Value* FunctionLowering::Special(SpecialReg reg, Component part) {
     case SpecialReg::kLaneid:
       return LaneId();
     case SpecialReg::kWarpid:
-      return b_.CreateLShr(LinearThreadId(), 5);
+      return b_.CreateLShr(Wave("thread"), 5);
     case SpecialReg::kNwarpid:
       return b_.CreateLShr(b_.CreateAdd(BlockThreads(), I32(31)), 5);
     case SpecialReg::kLanemaskEq:

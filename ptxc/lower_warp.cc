@@ -1,5 +1,5 @@
-// What lanes of a warp, and warps of a block, do together. On wave32 targets
-// a wave is a warp and a ballot of the wave is PTX's.
+// What lanes of a warp, and warps of a block, do together. How warps lie in
+// the hardware's waves is settled later, in passes/waves.h.
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 
 #include "ptxc/lower.h"
@@ -7,14 +7,14 @@
 namespace cerberus::ptx {
 
 llvm::Value* FunctionLowering::Ballot(Value* predicate) {
-  return Intrinsic(llvm::Intrinsic::amdgcn_ballot, {b_.getInt32Ty()},
-                   {predicate});
+  return Wave("ballot", {predicate});
 }
 
 // The value that `lane` holds, for 32-bit values.
 llvm::Value* FunctionLowering::Permute(Value* lane, Value* bits) {
   return Intrinsic(llvm::Intrinsic::amdgcn_ds_bpermute, {},
-                   {b_.CreateShl(lane, 2), bits});
+                   {b_.CreateShl(b_.CreateOr(lane, Wave("first_lane")), 2),
+                    bits});
 }
 
 void FunctionLowering::LowerShfl() {
@@ -198,7 +198,7 @@ llvm::GlobalVariable* SharedWords(llvm::Module& module, llvm::StringRef name,
 llvm::Value* FunctionLowering::BlockCount(Value* predicate) {
   llvm::GlobalVariable* counts =
       SharedWords(module_.out(), "__cerberus_warp_counts", 32);
-  Value* warp = b_.CreateLShr(LinearThreadId(), 5);
+  Value* warp = b_.CreateLShr(Wave("thread"), 5);
   Value* count = Unary(llvm::Intrinsic::ctpop, Ballot(predicate));
   b_.CreateStore(count, b_.CreateGEP(b_.getInt32Ty(), counts, warp));
   Barrier();
@@ -220,7 +220,7 @@ void FunctionLowering::ClearNamedBarriers() {
   Value* state = NamedBarriers();
   llvm::BasicBlock* clear = NewBlock("clear");
   llvm::BasicBlock* behind = NewBlock("cleared");
-  b_.CreateCondBr(b_.CreateICmpEQ(LinearThreadId(), I32(0)), clear, behind);
+  b_.CreateCondBr(b_.CreateICmpEQ(Wave("thread"), I32(0)), clear, behind);
   b_.SetInsertPoint(clear);
   b_.CreateMemSet(state, b_.getInt8(0), 256, llvm::MaybeAlign(16));
   b_.CreateBr(behind);

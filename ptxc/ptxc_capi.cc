@@ -101,6 +101,7 @@ cerberus::Result<cerberus::ptx::CompileOptions> ReadOptions(
   out.keep_going = in.keep_going != 0;
   out.opt_level = in.opt_level == 0 ? 2 : std::max(0, in.opt_level);
   out.verify_each = in.verify_each != 0;
+  out.one_warp_per_wave = in.one_warp_per_wave != 0;
   if (in.input_name) out.input_name = in.input_name;
   return out;
 }
@@ -173,6 +174,6 @@ const char* cerberus_ptxc_result_failed_reason(
 }
 
 const char* cerberus_ptxc_version(void) { return cerberus::kVersion; }
-uint32_t cerberus_ptxc_launch_abi(void) { return cerberus::ptx::kLaunchAbi; }
+uint32_t cerberus_ptxc_launch_abi(void) { return cerberus::kLaunchAbi; }
 
 }  // extern "C"

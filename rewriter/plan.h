@@ -16,6 +16,7 @@
 #include "support/output_file.h"
 #include "support/range_map.h"
 #include "support/result.h"
+#include "support/version.h"
 
 namespace cerberus::rewriter {
 
@@ -31,7 +32,7 @@ struct PlanOptions {
   bool keep_fatbin = false;
   // Into the marker's `cerberus` map.
   std::string converter_version;
-  int launch_abi = 1;
+  int launch_abi = kLaunchAbi;
 };
 
 struct Plan {

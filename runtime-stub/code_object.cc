@@ -195,6 +195,10 @@ void ReadInfo(Value map, CodeObjectInfo* out) {
   for (KernelInfo& kernel : out->kernels) {
     const Value facts = kernels.Find(kernel.name);
     if (!facts) continue;
+    if (kernel.wave_size == 64 && Number(facts, "warps_per_wave", 1) == 1) {
+      kernel.half_waves = true;
+      kernel.max_threads /= 2;
+    }
     if (const Value block = facts.Find("reqntid")) {
       kernel.required_block = Triple(block);
     }
@@ -218,6 +222,12 @@ std::uint32_t KernelInfo::explicit_size() const {
     size = std::max<std::uint32_t>(size, *launch_block + sizeof(LaunchBlock));
   }
   return size;
+}
+
+WorkGroup KernelInfo::WorkGroupOf(std::uint32_t x, std::uint32_t y,
+                                  std::uint32_t z) const {
+  if (!half_waves) return {x, y, z};
+  return {(x * y * z + 31) / 32 * 64, 1, 1};
 }
 
 const KernelInfo* CodeObjectInfo::FindKernel(std::string_view name) const {

@@ -21,6 +21,9 @@ struct KernelParam {
   std::uint32_t size = 0;
 };
 
+// Work-items of a hardware work-group, x, y, z.
+using WorkGroup = std::array<std::uint32_t, 3>;
+
 struct KernelInfo {
   std::string name;
   std::vector<KernelParam> params;  // the PTX parameters, in order
@@ -30,14 +33,21 @@ struct KernelInfo {
   std::uint32_t static_shared = 0;
   std::uint32_t local_bytes = 0;  // scratch per lane
   std::uint32_t registers = 0;    // VGPRs
-  std::uint32_t max_threads = 1024;
+  std::uint32_t max_threads = 1024;  // CUDA's, in a block
   std::uint32_t wave_size = 32;
+  // One warp in the lower half of each wave of 64 (docs/launch-abi.md,
+  // "Warps").
+  bool half_waves = false;
   // From .cerberus.info; zeros where PTX gives none.
   std::array<std::uint32_t, 3> required_block = {0, 0, 0};
 
   // Bytes from the kernarg segment's start to the end of what the stub
   // fills: parameters and launch block.
   std::uint32_t explicit_size() const;
+
+  // What the hardware has to launch for a block of this size.
+  WorkGroup WorkGroupOf(std::uint32_t x, std::uint32_t y,
+                        std::uint32_t z) const;
 };
 
 struct CodeObjectInfo {

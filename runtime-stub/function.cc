@@ -195,15 +195,17 @@ CUresult BlocksPerMultiprocessor(Context* context, Kernel* kernel,
       r != CUDA_SUCCESS) {
     return r;
   }
+  const std::uint32_t items =
+      info->WorkGroupOf(static_cast<std::uint32_t>(block_size), 1, 1)[0];
   const hipError_t error =
       hip.hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(
-          blocks, function, block_size, dynamic_shared);
+          blocks, function, static_cast<int>(items), dynamic_shared);
   if (error != hipErrorNotSupported) return NoteResult(context, error);
   // Without HIP's answer: by threads and shared memory, which every device
   // reports.
   const int threads = device.attribute(kMaxThreadsPerMultiprocessor);
   const int by_blocks = device.attribute(kMaxBlocksPerMultiprocessor);
-  *blocks = std::min(threads / block_size, by_blocks);
+  *blocks = std::min(threads / static_cast<int>(items), by_blocks);
   const std::size_t shared = dynamic_shared + info->static_shared;
   if (shared > 0) {
     const auto per_multiprocessor =

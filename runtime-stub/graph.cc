@@ -67,7 +67,9 @@ CUresult WithKernelNode(const CUDA_KERNEL_NODE_PARAMS_v1& params,
   hipKernelNodeParams out = {};
   out.func = reinterpret_cast<void*>(target.function);
   out.gridDim = {grid.grid_x, grid.grid_y, grid.grid_z};
-  out.blockDim = {grid.block_x, grid.block_y, grid.block_z};
+  const WorkGroup block =
+      target.info->WorkGroupOf(grid.block_x, grid.block_y, grid.block_z);
+  out.blockDim = {block[0], block[1], block[2]};
   out.sharedMemBytes = grid.dynamic_shared;
   out.kernelParams = pointers;
   return NoteResult(context, use(out));

@@ -138,7 +138,7 @@ bool HasOurAbi(const kpack::Archive& archive, const kpack::Entry& entry) {
   const auto abi = entry.metadata.Find("cerberus_abi").AsInt();
   if (abi == std::int64_t{kLaunchAbi}) return true;
   Log(LogLevel::kWarning,
-      "%s: launch ABI %lld of %.*s is not %u, the code is not used",
+      "%s: launch ABI %lld of %.*s is not %d, the code is not used",
       archive.path().c_str(), static_cast<long long>(abi.value_or(0)),
       static_cast<int>(entry.key.size()), entry.key.data(), kLaunchAbi);
   return false;
@@ -153,7 +153,7 @@ bool TakeCode(Bytes bytes, const std::string& from, const Image& image,
     return false;
   }
   if (info->abi && *info->abi != kLaunchAbi) {
-    Log(LogLevel::kWarning, "%s: launch ABI %u is not %u, the code is not used",
+    Log(LogLevel::kWarning, "%s: launch ABI %u is not %d, the code is not used",
         from.c_str(), *info->abi, kLaunchAbi);
     return false;
   }

@@ -108,15 +108,17 @@ CUresult CopyParams(const KernelInfo& info, void** params, const Packed& packed,
   return CUDA_SUCCESS;
 }
 
-hipError_t LaunchPacked(hipFunction_t function, const Grid& grid,
-                        hipStream_t stream, std::uint8_t* buffer,
-                        std::size_t size) {
+hipError_t LaunchPacked(const KernelInfo& info, hipFunction_t function,
+                        const Grid& grid, hipStream_t stream,
+                        std::uint8_t* buffer, std::size_t size) {
+  const WorkGroup block =
+      info.WorkGroupOf(grid.block_x, grid.block_y, grid.block_z);
   void* extra[] = {reinterpret_cast<void*>(kHipLaunchParamBufferPointer),
                    buffer, reinterpret_cast<void*>(kHipLaunchParamBufferSize),
                    &size, reinterpret_cast<void*>(kHipLaunchParamEnd)};
   return hip.hipModuleLaunchKernel(
-      function, grid.grid_x, grid.grid_y, grid.grid_z, grid.block_x,
-      grid.block_y, grid.block_z, grid.dynamic_shared, stream, nullptr, extra);
+      function, grid.grid_x, grid.grid_y, grid.grid_z, block[0], block[1],
+      block[2], grid.dynamic_shared, stream, nullptr, extra);
 }
 
 // HIP's cooperative launch takes no packed buffer, only one pointer per
@@ -125,14 +127,16 @@ hipError_t LaunchCooperative(const KernelInfo& info, hipFunction_t function,
                              const Grid& grid, hipStream_t stream,
                              std::uint8_t* buffer, std::size_t size) {
   if (!hip.has_cooperative_launch) {
-    return LaunchPacked(function, grid, stream, buffer, size);
+    return LaunchPacked(info, function, grid, stream, buffer, size);
   }
+  const WorkGroup block =
+      info.WorkGroupOf(grid.block_x, grid.block_y, grid.block_z);
   auto** pointers =
       static_cast<void**>(alloca((info.params.size() + 2) * sizeof(void*)));
   pointers[ArgumentPointers(info, buffer, pointers)] = nullptr;
   return hip.hipModuleLaunchCooperativeKernel(
-      function, grid.grid_x, grid.grid_y, grid.grid_z, grid.block_x,
-      grid.block_y, grid.block_z, grid.dynamic_shared, stream, pointers);
+      function, grid.grid_x, grid.grid_y, grid.grid_z, block[0], block[1],
+      block[2], grid.dynamic_shared, stream, pointers);
 }
 
 // All blocks of a cooperative grid must be resident at once.
@@ -171,7 +175,8 @@ CUresult Launch(CUfunction handle, const Grid& grid, CUstream stream_handle,
       grid.cooperative
           ? LaunchCooperative(*target.info, target.function, grid, stream,
                               buffer, size)
-          : LaunchPacked(target.function, grid, stream, buffer, size);
+          : LaunchPacked(*target.info, target.function, grid, stream, buffer,
+                         size);
   return NoteResult(context, error);
 }
 
@@ -234,6 +239,7 @@ CUresult FillArguments(Context* context, const KernelInfo& info,
   }
   if (!info.launch_block) return CUDA_SUCCESS;
   LaunchBlock block;
+  block.SetBlock(grid.block_x, grid.block_y, grid.block_z);
   block.dynamic_shared = grid.dynamic_shared;
   block.grid_id = context->next_grid_id.fetch_add(1, std::memory_order_relaxed);
   if (grid.cooperative) {

@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-namespace cerberus::stub {
+#include "support/version.h"
 
-inline constexpr std::uint32_t kLaunchAbi = 1;
+namespace cerberus::stub {
 
 // Behind the parameters, in the kernarg segment.
 struct LaunchBlock {
@@ -14,9 +14,21 @@ struct LaunchBlock {
   std::uint32_t flags = 0;
   std::uint64_t grid_id = 0;
   std::uint64_t workspace = 0;
-  std::uint64_t zero = 0;
+  std::uint32_t block[3] = {1, 1, 1};
+  // ceil(2^20 / side) of x and y: (n * reciprocal) >> 20 is n / side for all
+  // n and sides of a block.
+  std::uint32_t reciprocal[2] = {1 << 20, 1 << 20};
+  std::uint32_t zero = 0;
+
+  void SetBlock(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
+    block[0] = x;
+    block[1] = y;
+    block[2] = z;
+    reciprocal[0] = ((1u << 20) + x - 1) / x;
+    reciprocal[1] = ((1u << 20) + y - 1) / y;
+  }
 };
-static_assert(sizeof(LaunchBlock) == 32);
+static_assert(sizeof(LaunchBlock) == 48);
 inline constexpr std::uint32_t kLaunchCooperative = 1;
 inline constexpr char kLaunchBlockName[] = "__cerberus_launch";
 

@@ -18,6 +18,17 @@ using s64 = long;
 #define INLINE static inline __attribute__((always_inline))
 #define INLINE_MEMBER inline __attribute__((always_inline))
 
+// Of the thread's warp and place in the block; ptxc/passes/waves.h.
+#define WAVE(result, name) \
+  extern "C" __attribute__((const)) result __cerberus_wave_##name
+WAVE(u32, thread_x)();
+WAVE(u32, thread_y)();
+WAVE(u32, thread_z)();
+WAVE(u32, lane)();
+WAVE(u32, first_lane)();
+WAVE(u32, ballot)(bool) __attribute__((convergent));
+#undef WAVE
+
 INLINE u32 BitsOf(float v) { return __builtin_bit_cast(u32, v); }
 INLINE u64 BitsOf(double v) { return __builtin_bit_cast(u64, v); }
 INLINE u16 BitsOf(_Float16 v) { return __builtin_bit_cast(u16, v); }

@@ -67,9 +67,9 @@ INLINE GLOBAL ErrorRecord* ClaimRecord(u64 context, u32 kind) {
   record->block[0] = __builtin_amdgcn_workgroup_id_x();
   record->block[1] = __builtin_amdgcn_workgroup_id_y();
   record->block[2] = __builtin_amdgcn_workgroup_id_z();
-  record->thread[0] = __builtin_amdgcn_workitem_id_x();
-  record->thread[1] = __builtin_amdgcn_workitem_id_y();
-  record->thread[2] = __builtin_amdgcn_workitem_id_z();
+  record->thread[0] = __cerberus_wave_thread_x();
+  record->thread[1] = __cerberus_wave_thread_y();
+  record->thread[2] = __cerberus_wave_thread_z();
   return record;
 }
 INLINE void PublishRecord(GLOBAL ErrorRecord* record, u32 kind) {

@@ -5,8 +5,6 @@
 
 #include "device.h"
 
-extern "C" u32 __cerberus_ballot(bool) __asm("llvm.amdgcn.ballot.i32");
-
 // ---- match ------------------------------------------------------------------
 
 // Each turn takes the value of the first lane left; all lanes that hold it
@@ -15,7 +13,7 @@ extern "C" u32 __cerberus_ballot(bool) __asm("llvm.amdgcn.ballot.i32");
 DEV(u32, match_any_b32)(u32 value, u32 mask) {
   for (;;) {
     const u32 first = __builtin_amdgcn_readfirstlane(value);
-    const u32 same = __cerberus_ballot(value == first) & mask;
+    const u32 same = __cerberus_wave_ballot(value == first) & mask;
     if (value == first) return same;
   }
 }
@@ -25,30 +23,34 @@ DEV(u32, match_any_b64)(u64 value, u32 mask) {
     const u32 high =
         __builtin_amdgcn_readfirstlane(static_cast<u32>(value >> 32));
     const bool equal = value == (static_cast<u64>(high) << 32 | low);
-    const u32 same = __cerberus_ballot(equal) & mask;
+    const u32 same = __cerberus_wave_ballot(equal) & mask;
     if (equal) return same;
   }
 }
 
 // ---- redux ------------------------------------------------------------------
 
-// Lanes of one warp may name different masks: each turn serves the mask of
-// the first lane left, and all lanes of that mask leave together.
+// Lanes of one warp may name different masks, and a wave may hold two warps:
+// each turn serves the warp and the mask of the first lane left, and all
+// lanes of both leave together.
 template <typename T, typename Combine>
 INLINE T Reduce(T value, u32 mask, Combine combine) {
   const u32 bits = __builtin_bit_cast(u32, value);
+  const u32 warp = __cerberus_wave_first_lane();
   for (;;) {
-    const u32 served = __builtin_amdgcn_readfirstlane(mask);
-    u32 left = __cerberus_ballot(mask == served);
-    T result = __builtin_bit_cast(
-        T, __builtin_amdgcn_readlane(bits, __builtin_ctz(left)));
-    for (left &= left - 1; left != 0; left &= left - 1) {
-      result = combine(
-          result, __builtin_bit_cast(
-                      T, __builtin_amdgcn_readlane(bits,
-                                                   __builtin_ctz(left))));
-    }
-    if (mask == served) return result;
+    const u32 served_warp = __builtin_amdgcn_readfirstlane(warp);
+    const u32 served_mask = __builtin_amdgcn_readfirstlane(mask);
+    const bool served = warp == served_warp && mask == served_mask;
+    u32 left =
+        __builtin_amdgcn_readfirstlane(__cerberus_wave_ballot(served));
+    const auto next = [&] {
+      const u32 lane = served_warp + static_cast<u32>(__builtin_ctz(left));
+      left &= left - 1;
+      return __builtin_bit_cast(T, __builtin_amdgcn_readlane(bits, lane));
+    };
+    T result = next();
+    while (left != 0) result = combine(result, next());
+    if (served) return result;
   }
 }
 DEV(u32, redux_and)(u32 v, u32 mask) {
@@ -121,8 +123,9 @@ INLINE bool Arrive(SHARED u32* state, u32 threads, u32 value,
                    u32* generation) {
   *generation = LoadShared(state + kGeneration, __ATOMIC_RELAXED);
   bool last = false;
-  const u32 lane = __builtin_amdgcn_mbcnt_lo(~0u, 0);
-  if (lane == __builtin_ctz(__cerberus_ballot(true))) {
+  const u32 leader =
+      static_cast<u32>(__builtin_ctz(__cerberus_wave_ballot(true)));
+  if (__cerberus_wave_lane() == leader) {
     __scoped_atomic_fetch_add(state + kSum, value, __ATOMIC_RELAXED,
                               __MEMORY_SCOPE_WRKGRP);
     const u32 before = __scoped_atomic_fetch_add(
@@ -140,7 +143,7 @@ INLINE bool Arrive(SHARED u32* state, u32 threads, u32 value,
                                 __MEMORY_SCOPE_WRKGRP);
     }
   }
-  return __cerberus_ballot(last) != 0;
+  return __cerberus_wave_ballot(last) != 0;
 }
 DEV(void, barrier_arrive)(SHARED u32* state, u32 threads) {
   u32 generation;

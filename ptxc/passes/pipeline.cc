@@ -22,17 +22,20 @@ namespace {
 
 // Registers to SSA and dead code away; no more, since -G modules hold every
 // source function unoptimised, and compile time is what counts there.
-constexpr const char* kLight =
+constexpr const char* kLightToSsa =
     "always-inline,"
-    "function(sroa,instsimplify,simplifycfg,infer-address-spaces,early-cse,"
+    "function(sroa,instsimplify,simplifycfg)";
+constexpr const char* kLight =
+    "function(infer-address-spaces,early-cse,"
     "dce),"
     "globaldce";
 
-constexpr const char* kDefault =
+constexpr const char* kDefaultToSsa =
     "always-inline,"
     // Locals that only one kernel's inlined calls used are plain values now.
-    "function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg,"
-    "instcombine<no-verify-fixpoint>,"
+    "function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg)";
+constexpr const char* kDefault =
+    "function(instcombine<no-verify-fixpoint>,"
     "infer-address-spaces,"
     "early-cse<memssa>,instcombine<no-verify-fixpoint>,"
     "loop-mssa(licm),"
@@ -50,8 +53,8 @@ constexpr const char* kDefault =
 }  // namespace
 
 Status RunPipeline(llvm::Module& module, llvm::TargetMachine& machine,
-                   const PipelineOptions& options) {
-  if (options.opt_level <= 0) return {};
+                   const PipelineOptions& options,
+                   std::map<std::string, KernelWaves>* kernels) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager call_graphs;
@@ -72,14 +75,22 @@ Status RunPipeline(llvm::Module& module, llvm::TargetMachine& machine,
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, call_graphs, modules);
 
+  const bool light = options.opt_level == 1;
+  const bool optimise = options.opt_level > 0;
   llvm::ModulePassManager passes;
-  if (llvm::Error error = builder.parsePassPipeline(
-          passes, options.opt_level == 1 ? kLight : kDefault)) {
-    return Err(DiagCode::kInternal,
-               "pass pipeline: " + llvm::toString(std::move(error)));
-  }
+  const auto add = [&](const char* text) -> Status {
+    if (!optimise) return {};
+    if (llvm::Error error = builder.parsePassPipeline(passes, text)) {
+      return Err(DiagCode::kInternal,
+                 "pass pipeline: " + llvm::toString(std::move(error)));
+    }
+    return {};
+  };
+  CERB_TRY_VOID(add(light ? kLightToSsa : kDefaultToSsa));
+  passes.addPass(ResolveWaves(options.waves, kernels));
+  CERB_TRY_VOID(add(light ? kLight : kDefault));
   passes.run(module, modules);
-  MarkKernelInputs(module);
+  if (optimise) MarkKernelInputs(module);
   return {};
 }
 

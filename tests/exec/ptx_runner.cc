@@ -5,12 +5,10 @@
 #include <cstring>
 
 #include "cerberus/ptxc.h"
+#include "runtime-stub/launch_abi.h"
 
 namespace cerberus::exec {
 namespace {
-
-// docs/launch-abi.md: the launch block behind the parameters.
-constexpr std::size_t kLaunchBlockBytes = 32;
 
 void CollectDiag(const cerberus_ptxc_diag* diag, void* user) {
   if (diag->severity != CERBERUS_PTXC_ERROR) return;
@@ -56,6 +54,8 @@ Result<std::unique_ptr<PtxModule>> PtxModule::Compile(std::string_view ptx) {
   cerberus_ptxc_options options = {};
   options.size = sizeof options;
   options.arch = arch.c_str();
+  options.one_warp_per_wave =
+      std::getenv("CERBERUS_TEST_ONE_WARP_PER_WAVE") != nullptr;
   options.on_diag = CollectDiag;
   options.user = &errors;
   cerberus_ptxc_result* result = nullptr;
@@ -72,7 +72,10 @@ Result<std::unique_ptr<PtxModule>> PtxModule::Compile(std::string_view ptx) {
       static_cast<const std::uint8_t*>(cerberus_ptxc_result_data(result)),
       cerberus_ptxc_result_size(result));
   Result<emulator::CodeObject*> code = module->device_->LoadCodeObject(bytes);
+  Result<stub::CodeObjectInfo> info = stub::ReadCodeObject(bytes);
   cerberus_ptxc_result_free(result);
+  if (!info) return Err(info.error());
+  module->info_ = *std::move(info);
   if (!code) return Err(code.error());
   module->code_ = *code;
   return module;
@@ -88,17 +91,25 @@ Status PtxModule::Run(std::string_view kernel, const Launch& launch) {
     return Err(DiagCode::kInternal,
                "no kernel '" + std::string(kernel) + "' in the code object");
   }
+  const stub::KernelInfo& facts = *info_.FindKernel(kernel);
+  const auto [x, y, z] = launch.block;
+  if (x * y * z > facts.max_threads) {
+    return Err(DiagCode::kUsage,
+               "a block has at most " + std::to_string(facts.max_threads) +
+                   " threads");
+  }
   Bytes kernarg = launch.raw;
   if (kernarg.empty()) {
     for (std::uint64_t param : launch.params) AppendLe(kernarg, param);
   }
   kernarg.resize(AlignUp(kernarg.size(), 8));
-  const std::size_t block = kernarg.size();
-  kernarg.resize(block + kLaunchBlockBytes);
-  StoreLe(kernarg.data() + block, launch.dynamic_shared);
+  stub::LaunchBlock block;
+  block.dynamic_shared = launch.dynamic_shared;
+  block.SetBlock(x, y, z);
+  AppendLe(kernarg, block);
   emulator::LaunchConfig config;
   config.grid = launch.grid;
-  config.block = launch.block;
+  config.block = facts.WorkGroupOf(x, y, z);
   config.dynamic_lds = launch.dynamic_shared;
   config.kernarg = kernarg;
   return device_->Launch(*info, config);

@@ -10,11 +10,14 @@
 #include <vector>
 
 #include "emulator/emulator.h"
+#include "runtime-stub/code_object.h"
 #include "support/result.h"
 
 namespace cerberus::exec {
 
-// The target under test: CERBERUS_TEST_ARCH, or gfx1100.
+// The target under test: CERBERUS_TEST_ARCH, or gfx1100. Where its waves
+// have 64 lanes, CERBERUS_TEST_ONE_WARP_PER_WAVE keeps ptxc from putting two
+// warps into one.
 std::string TestArch();
 
 // Device memory that frees itself.
@@ -53,6 +56,10 @@ class PtxModule {
 
   emulator::Device& device() { return *device_; }
   Status Run(std::string_view kernel, const Launch& launch);
+  // What the driver stub would know of a kernel.
+  const stub::KernelInfo& Facts(std::string_view kernel) const {
+    return *info_.FindKernel(kernel);
+  }
   // The address of a module variable; 0 if there is none.
   std::uint64_t Symbol(std::string_view name) const;
 
@@ -60,6 +67,7 @@ class PtxModule {
   PtxModule() = default;
   std::shared_ptr<emulator::Device> device_;
   emulator::CodeObject* code_ = nullptr;
+  stub::CodeObjectInfo info_;
 };
 
 // One device for the whole test program.

@@ -82,6 +82,8 @@ typedef struct cerberus_ptxc_options {
   const char* input_name; /* for messages, may be NULL */
   cerberus_ptxc_diag_callback on_diag; /* may be NULL */
   void* user;                          /* handed to on_diag */
+  int32_t one_warp_per_wave; /* where waves have 64 lanes, never put two warps
+                                into one (docs/launch-abi.md, "Warps") */
 } cerberus_ptxc_options;
 
 typedef struct cerberus_ptxc_result cerberus_ptxc_result;

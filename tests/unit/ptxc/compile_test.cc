@@ -127,8 +127,8 @@ TEST(Compile, ArgumentsLieAtThePtxOffsets) {
   EXPECT_THAT(text, argument("b", 8, 12));
   EXPECT_THAT(text, argument("c", 24, 8));
   EXPECT_THAT(text, argument("d", 32, 2));
-  EXPECT_THAT(text, argument("__cerberus_launch", 40, 32));
-  EXPECT_THAT(text, HasSubstr(".offset:         72\n        .size:           "
+  EXPECT_THAT(text, argument("__cerberus_launch", 40, 48));
+  EXPECT_THAT(text, HasSubstr(".offset:         88\n        .size:           "
                               "4\n        .value_kind:     "
                               "hidden_block_count_x"));
 }
@@ -372,17 +372,10 @@ TEST(Compile, WrongOptionsAreUsage) {
   EXPECT_EQ(cerberus_ptxc_result_kernel(nullptr, 0), nullptr);
 }
 
-// A warp of 32 in a wave of 64 would shuffle and vote with its neighbour.
-TEST(Compile, WavesOf64AreRefusedRatherThanWrong) {
+TEST(Compile, ForEveryKindOfTarget) {
   const std::string ptx = Module(Kernel("k", kStore));
-  for (const char* arch : {"gfx90a", "gfx942", "gfx950", "gfx9-4-generic"}) {
-    const Compiled out =
-        Compile(ptx, CERBERUS_PTXC_EMIT_HSACO, false, arch);
-    EXPECT_EQ(out.status, CERBERUS_PTXC_UNSUPPORTED) << arch;
-    EXPECT_THAT(out.errors,
-                ElementsAre(HasSubstr("has waves of 64 lanes")));
-  }
-  for (const char* arch : {"gfx1030", "gfx1201", "gfx11-generic"}) {
+  for (const char* arch : {"gfx90a", "gfx942", "gfx950", "gfx9-4-generic",
+                           "gfx1030", "gfx1201", "gfx11-generic"}) {
     EXPECT_EQ(Compile(ptx, CERBERUS_PTXC_EMIT_HSACO, false, arch).status,
               CERBERUS_PTXC_OK)
         << arch;

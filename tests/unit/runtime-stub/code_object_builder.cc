@@ -44,7 +44,7 @@ Bytes Metadata(const std::vector<TestKernel>& kernels) {
       Argument(out, offset, size, "by_value", "");
     }
     if (kernel.launch_block >= 0) {
-      Argument(out, static_cast<std::uint64_t>(kernel.launch_block), 32,
+      Argument(out, static_cast<std::uint64_t>(kernel.launch_block), 48,
                "by_value", "__cerberus_launch");
     }
     Argument(out, kernel.kernarg_size - 4, 4, "hidden_block_count_x", "");
@@ -57,7 +57,7 @@ Bytes Metadata(const std::vector<TestKernel>& kernels) {
     out.String(".symbol");
     out.String(kernel.name + ".kd");
     Pair(out, ".vgpr_count", kernel.vgprs);
-    Pair(out, ".wavefront_size", 32);
+    Pair(out, ".wavefront_size", kernel.wave_size);
   }
   return std::move(out).Take();
 }
@@ -79,9 +79,14 @@ Bytes Info(const TestCodeObject& object) {
   for (const TestKernel& kernel : object.kernels) {
     out.String(kernel.name);
     out.Map((kernel.maxntid.empty() ? 0 : 1) +
-            (kernel.reqntid.empty() ? 0 : 1));
+            (kernel.reqntid.empty() ? 0 : 1) +
+            (kernel.warps_per_wave == 0 ? 0 : 1));
     if (!kernel.maxntid.empty()) Triple(out, "maxntid", kernel.maxntid);
     if (!kernel.reqntid.empty()) Triple(out, "reqntid", kernel.reqntid);
+    if (kernel.warps_per_wave != 0) {
+      Pair(out, "warps_per_wave",
+           static_cast<std::uint64_t>(kernel.warps_per_wave));
+    }
   }
   out.String("failed");
   out.Map(object.failed.size());
@@ -161,7 +166,7 @@ TestKernel SimpleKernel(const std::string& name) {
   kernel.name = name;
   kernel.params = {{0, 8}};
   kernel.launch_block = 8;
-  kernel.kernarg_size = 8 + 32 + 64;
+  kernel.kernarg_size = 8 + 48 + 64;
   return kernel;
 }
 

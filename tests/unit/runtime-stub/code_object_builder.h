@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/bytes.h"
+#include "support/version.h"
 
 namespace cerberus::stub {
 
@@ -22,13 +23,15 @@ struct TestKernel {
   std::uint32_t local_bytes = 0;
   std::uint32_t vgprs = 32;
   std::uint32_t max_flat = 1024;
+  std::uint32_t wave_size = 32;
+  int warps_per_wave = 0;  // 0: not said
   std::vector<std::uint32_t> maxntid;
   std::vector<std::uint32_t> reqntid;
 };
 
 struct TestCodeObject {
   std::vector<TestKernel> kernels;
-  int abi = 1;  // -1: no .cerberus.info
+  int abi = kLaunchAbi;  // -1: no .cerberus.info
   std::uint32_t sm = 75;
   std::vector<std::pair<std::string, std::string>> failed;
   std::uint16_t machine = 224;

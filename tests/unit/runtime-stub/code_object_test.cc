@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "code_object_builder.h"
+#include "runtime-stub/launch_abi.h"
 
 namespace cerberus::stub {
 namespace {
@@ -31,7 +32,7 @@ TEST(CodeObject, SaysWhatItHolds) {
   const Bytes bytes = TwoKernels().Build();
   Result<CodeObjectInfo> info = ReadCodeObject(bytes);
   ASSERT_TRUE(info) << info.error().ToString();
-  EXPECT_EQ(info->abi, 1u);
+  EXPECT_EQ(info->abi, unsigned{kLaunchAbi});
   EXPECT_EQ(info->sm, 90u);
   ASSERT_EQ(info->kernels.size(), 2u);
   const KernelInfo* z = info->FindKernel("z_kernel");
@@ -39,7 +40,7 @@ TEST(CodeObject, SaysWhatItHolds) {
   ASSERT_EQ(z->params.size(), 2u);
   EXPECT_EQ(z->params[1].offset, 8u);
   EXPECT_EQ(z->launch_block, 16u);
-  EXPECT_EQ(z->explicit_size(), 48u);
+  EXPECT_EQ(z->explicit_size(), 64u);
   EXPECT_EQ(z->max_threads, 64u);
   EXPECT_EQ(z->required_block[1], 4u);
   EXPECT_NE(info->FindKernel("a_kernel"), nullptr);
@@ -61,6 +62,51 @@ TEST(CodeObject, OfAnotherCompiler) {
   EXPECT_FALSE(info->abi);
   EXPECT_FALSE(info->kernels[0].launch_block);
   EXPECT_EQ(info->kernels[0].explicit_size(), 8u);
+}
+
+// docs/launch-abi.md, "Warps": with one warp in each wave of 64 the hardware
+// gets 64 work-items for 32 threads, and a block has at most half as many
+// threads as a work-group has work-items.
+TEST(CodeObject, WarpsInWavesOf64) {
+  TestCodeObject object;
+  TestKernel one = SimpleKernel("one");
+  one.wave_size = 64;
+  one.warps_per_wave = 1;
+  TestKernel bounded = one;
+  bounded.name = "bounded";
+  bounded.max_flat = 192;
+  bounded.maxntid = {70, 1, 1};
+  TestKernel two = one;
+  two.name = "two";
+  two.warps_per_wave = 2;
+  TestKernel narrow = SimpleKernel("narrow");
+  object.kernels = {bounded, narrow, one, two};
+  Result<CodeObjectInfo> info = ReadCodeObject(object.Build());
+  ASSERT_TRUE(info) << info.error().ToString();
+  const auto group = [&](const char* name) {
+    return info->FindKernel(name)->WorkGroupOf(11, 3, 2);
+  };
+  EXPECT_EQ(group("one"), (WorkGroup{192, 1, 1}));
+  EXPECT_EQ(group("two"), (WorkGroup{11, 3, 2}));
+  EXPECT_EQ(group("narrow"), (WorkGroup{11, 3, 2}));
+  EXPECT_EQ(info->FindKernel("one")->WorkGroupOf(1, 1, 1)[0], 64u);
+  EXPECT_EQ(info->FindKernel("one")->WorkGroupOf(512, 1, 1)[0], 1024u);
+  EXPECT_EQ(info->FindKernel("one")->max_threads, 512u);
+  EXPECT_EQ(info->FindKernel("bounded")->max_threads, 70u);
+  EXPECT_EQ(info->FindKernel("two")->max_threads, 1024u);
+  EXPECT_EQ(info->FindKernel("narrow")->max_threads, 1024u);
+}
+
+// Kernels divide by multiplying (docs/launch-abi.md, "The launch block").
+TEST(CodeObject, ReciprocalsDivideThreadIdsExactly) {
+  for (std::uint32_t side = 1; side <= 1024; ++side) {
+    LaunchBlock block;
+    block.SetBlock(side, side, 1);
+    for (std::uint32_t n = 0; n < 1024; ++n) {
+      ASSERT_EQ(n * block.reciprocal[0] >> 20, n / side) << n << "/" << side;
+    }
+    ASSERT_EQ(block.reciprocal[1], block.reciprocal[0]);
+  }
 }
 
 TEST(CodeObject, SizeComesFromTheHeaders) {

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr char kGroup[] = "gpu";
 
-Bytes CodeWith(const std::string& kernel, int abi = 1) {
+Bytes CodeWith(const std::string& kernel, int abi = kLaunchAbi) {
   TestCodeObject object;
   object.kernels = {SimpleKernel(kernel)};
   object.abi = abi;
@@ -75,7 +75,7 @@ class ConvertedTest : public DriverTest {
 
   void WriteArchive(const std::string& arch, const std::string& key,
                     const std::string& type, ByteSpan bytes,
-                    std::int64_t abi = 1) {
+                    std::int64_t abi = kLaunchAbi) {
     auto writer = kpack::ArchiveWriter::Create(
         folder_.path() + "/.kpack/" + kGroup + "-" + arch + ".kpack",
         {kGroup, arch, kpack::Compression::kZstdPerKernel});
@@ -158,16 +158,16 @@ TEST_F(ConvertedTest, ArchivedPtxComesBeforeTheFatbin) {
 }
 
 TEST_F(ConvertedTest, CodeOfAnotherAbiIsNotUsed) {
-  WriteArchive("gfx1100", Key(), "hsaco", CodeWith("other", 2), 2);
+  WriteArchive("gfx1100", Key(), "hsaco", CodeWith("other", 1), 1);
   StderrCapture capture;
   const void* wrapper = Convert();
   EXPECT_EQ(FindKernel(wrapper, "from_ptx"), CUDA_SUCCESS);
-  EXPECT_THAT(capture.Text(), HasSubstr("launch ABI 2"));
+  EXPECT_THAT(capture.Text(), HasSubstr("launch ABI 1"));
 }
 
 // The archive says one thing and the code object in it another.
 TEST_F(ConvertedTest, CodeThatContradictsItsArchiveIsNotUsed) {
-  WriteArchive("gfx1100", Key(), "hsaco", CodeWith("other", 2), 1);
+  WriteArchive("gfx1100", Key(), "hsaco", CodeWith("other", 1));
   StderrCapture capture;
   EXPECT_EQ(FindKernel(Convert(), "from_ptx"), CUDA_SUCCESS);
 }

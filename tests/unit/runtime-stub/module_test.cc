@@ -67,7 +67,7 @@ TEST_F(ModuleTest, ArgumentsStandAtTheirOffsets) {
   EXPECT_THAT(launch.block, ElementsAre(64, 2, 1));
   EXPECT_EQ(launch.shared_bytes, 128u);
   // The buffer ends behind the launch block: hidden arguments are HIP's.
-  ASSERT_EQ(launch.arguments.size(), 64u);
+  ASSERT_EQ(launch.arguments.size(), 80u);
   EXPECT_EQ(At<std::uint64_t>(launch.arguments, 0), pointer);
   EXPECT_EQ(At<std::uint8_t>(launch.arguments, 8), byte);
   EXPECT_EQ(At<std::uint32_t>(launch.arguments, 12), 1u);
@@ -76,6 +76,11 @@ TEST_F(ModuleTest, ArgumentsStandAtTheirOffsets) {
   EXPECT_EQ(At<std::uint32_t>(launch.arguments, 32), 128u);  // dynamic shared
   EXPECT_EQ(At<std::uint32_t>(launch.arguments, 36), 0u);    // flags
   EXPECT_EQ(At<std::uint64_t>(launch.arguments, 48), 0u);    // workspace
+  EXPECT_EQ(At<std::uint32_t>(launch.arguments, 56), 64u);  // %ntid
+  EXPECT_EQ(At<std::uint32_t>(launch.arguments, 60), 2u);
+  EXPECT_EQ(At<std::uint32_t>(launch.arguments, 64), 1u);
+  EXPECT_EQ(At<std::uint32_t>(launch.arguments, 68), (1u << 20) / 64);
+  EXPECT_EQ(At<std::uint32_t>(launch.arguments, 72), (1u << 20) / 2);
   const auto grid_id = At<std::uint64_t>(launch.arguments, 40);
   ASSERT_EQ(CU(cuLaunchKernel)(function, 1, 1, 1, 1, 1, 1, 0, nullptr, params,
                                nullptr),
@@ -83,6 +88,34 @@ TEST_F(ModuleTest, ArgumentsStandAtTheirOffsets) {
   EXPECT_NE(At<std::uint64_t>(Fake().launches[1].arguments, 40), grid_id);
   // The code is loaded once.
   EXPECT_EQ(Fake().calls["hipModuleLoadData"], 1);
+}
+
+// docs/launch-abi.md, "Warps": one warp in each wave of 64.
+TEST_F(ModuleTest, HalfWavesDoubleTheWorkGroup) {
+  TestKernel kernel = SimpleKernel("half");
+  kernel.wave_size = 64;
+  kernel.warps_per_wave = 1;
+  const CUfunction function = Function(Object({kernel}), "half");
+  std::uint64_t pointer = 0;
+  void* params[] = {&pointer};
+  const auto launch = [&](unsigned x, unsigned y, unsigned z) {
+    return CU(cuLaunchKernel)(function, 5, 1, 1, x, y, z, 0, nullptr, params,
+                              nullptr);
+  };
+  ASSERT_EQ(launch(11, 3, 2), CUDA_SUCCESS);
+  EXPECT_THAT(Fake().launches[0].grid, ElementsAre(5, 1, 1));
+  EXPECT_THAT(Fake().launches[0].block, ElementsAre(192, 1, 1));
+  const auto& arguments = Fake().launches[0].arguments;
+  EXPECT_EQ(At<std::uint32_t>(arguments, 8 + 24), 11u);
+  EXPECT_EQ(At<std::uint32_t>(arguments, 8 + 28), 3u);
+  EXPECT_EQ(At<std::uint32_t>(arguments, 8 + 32), 2u);
+  EXPECT_EQ(launch(512, 1, 1), CUDA_SUCCESS);
+  EXPECT_EQ(launch(513, 1, 1), CUDA_ERROR_INVALID_VALUE);
+  int threads = 0;
+  EXPECT_EQ(CU(cuFuncGetAttribute)(
+                &threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function),
+            CUDA_SUCCESS);
+  EXPECT_EQ(threads, 512);
 }
 
 TEST_F(ModuleTest, PackedArguments) {
@@ -97,7 +130,7 @@ TEST_F(ModuleTest, PackedArguments) {
                                extra),
             CUDA_SUCCESS);
   const FakeLaunch& launch = Fake().launches[0];
-  ASSERT_EQ(launch.arguments.size(), 64u);
+  ASSERT_EQ(launch.arguments.size(), 80u);
   EXPECT_EQ(At<std::uint16_t>(launch.arguments, 24), 0x5a);
   size = 25;  // ends within the last parameter
   EXPECT_EQ(CU(cuLaunchKernel)(function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr,
@@ -342,7 +375,7 @@ TEST_F(ModuleTest, ContextBlockIsSetWhenAModuleAsksForIt) {
             CUDA_SUCCESS);
   const auto block = At<std::uint64_t>(Fake().globals["__cerberus_ctx"], 0);
   ASSERT_NE(block, 0u);
-  EXPECT_EQ(*reinterpret_cast<std::uint32_t*>(block), 1u);  // launch ABI
+  EXPECT_EQ(*reinterpret_cast<std::uint32_t*>(block), unsigned{kLaunchAbi});
   auto* record = *reinterpret_cast<std::uint32_t**>(block + 8);
   ASSERT_NE(record, nullptr);
   EXPECT_EQ(record[0], 0u);
@@ -500,7 +533,7 @@ TEST_F(ModuleTest, ImagesThatCannotRun) {
   EXPECT_EQ(CU(cuModuleLoadData)(&module, nullptr), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(CU(cuModuleLoad)(&module, "/nonexistent/file.ptx"),
             CUDA_ERROR_FILE_NOT_FOUND);
-  EXPECT_THAT(capture.Text(), HasSubstr("launch ABI 99 is not 1"));
+  EXPECT_THAT(capture.Text(), HasSubstr("launch ABI 99 is not 2"));
 }
 
 // --- PTX ---

@@ -1,0 +1,246 @@
+#include "ptxc/passes/packing.h"
+
+#include <vector>
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/UniformityAnalysis.h"
+#include "llvm/IR/CFG.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/IntrinsicsAMDGPU.h"
+
+#include "ptxc/passes/waiting.h"
+
+namespace cerberus::ptx {
+namespace {
+
+using llvm::BasicBlock;
+using llvm::Function;
+using llvm::Instruction;
+
+// Matrix instructions work on the whole wave, whoever is active.
+bool IsMatrix(const Instruction& instruction) {
+  const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+  if (!call) return false;
+  const llvm::StringRef name =
+      llvm::Intrinsic::getBaseName(call->getIntrinsicID());
+  return name.contains(".mfma.") || name.contains(".smfmac.") ||
+         name.contains("wmma");
+}
+
+bool IsCall(const Instruction& instruction) {
+  const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+  if (!call || call->isInlineAsm()) return false;
+  const Function* callee = call->getCalledFunction();
+  return !callee || !callee->isDeclaration();
+}
+
+using BlockSet = llvm::SmallPtrSet<const BasicBlock*, 16>;
+
+// Control flow between the blocks from which one of `goals` can be reached.
+// The others are as good as the function's end: who goes there meets nobody
+// any more.
+class FlowToward {
+ public:
+  FlowToward(Function& function, const BlockSet& goals,
+             llvm::UniformityInfo& uniformity)
+      : uniformity_(uniformity) {
+    std::vector<BasicBlock*> work;
+    for (BasicBlock& block : function) {
+      if (goals.contains(&block)) work.push_back(&block);
+    }
+    while (!work.empty()) {
+      BasicBlock* block = work.back();
+      work.pop_back();
+      if (!kept_.insert(block).second) continue;
+      work.insert(work.end(), llvm::pred_begin(block), llvm::pred_end(block));
+    }
+    NumberBlocks(function);
+    FindPostDominators();
+  }
+
+  // Whether a block of `sites` lies where only a part of a wave may pass:
+  // between a divergent branch and the place where its sides meet again.
+  bool DivergesAround(const BlockSet& sites) const {
+    for (const BasicBlock* block : order_) {
+      if (!uniformity_.hasDivergentTerminator(*block)) continue;
+      std::vector<const BasicBlock*> work = Next(block);
+      if (work.size() < 2) continue;
+      const int meet = meets_[Number(block)];
+      if (meet == kNever) return true;
+      BlockSet seen;
+      while (!work.empty()) {
+        const BasicBlock* at = work.back();
+        work.pop_back();
+        if (Number(at) == meet || !seen.insert(at).second) continue;
+        if (sites.contains(at)) return true;
+        for (const BasicBlock* next : Next(at)) work.push_back(next);
+      }
+    }
+    return false;
+  }
+
+ private:
+  static constexpr int kNever = -1;  // no path to the end
+  static constexpr int kEnd = 0;
+
+  std::vector<const BasicBlock*> Next(const BasicBlock* block) const {
+    std::vector<const BasicBlock*> next;
+    for (const BasicBlock* to : llvm::successors(block)) {
+      if (kept_.contains(to) && !llvm::is_contained(next, to)) {
+        next.push_back(to);
+      }
+    }
+    return next;
+  }
+  int Number(const BasicBlock* block) const { return numbers_.at(block); }
+
+  // Some lanes may leave for good here while others go on; where all leave
+  // together is an end.
+  bool Ends(const BasicBlock* block) const {
+    const auto kept = [this](const BasicBlock* to) {
+      return kept_.contains(to);
+    };
+    if (llvm::none_of(llvm::successors(block), kept)) return true;
+    return !llvm::all_of(llvm::successors(block), kept) &&
+           !uniformity_.hasDivergentTerminator(*block);
+  }
+
+  // Blocks in the order of a search from the end against the edges; the end
+  // itself is 0.
+  void NumberBlocks(Function& function) {
+    std::vector<const BasicBlock*> ends;
+    for (const BasicBlock& block : function) {
+      if (kept_.contains(&block) && Ends(&block)) ends.push_back(&block);
+    }
+    // Reverse post-order of the reversed graph.
+    std::vector<const BasicBlock*> post;
+    llvm::SmallPtrSet<const BasicBlock*, 16> seen;
+    struct Frame {
+      const BasicBlock* block;
+      llvm::const_pred_iterator next;
+    };
+    for (const BasicBlock* end : ends) {
+      if (!seen.insert(end).second) continue;
+      std::vector<Frame> stack = {{end, llvm::pred_begin(end)}};
+      while (!stack.empty()) {
+        Frame& top = stack.back();
+        if (top.next == llvm::pred_end(top.block)) {
+          post.push_back(top.block);
+          stack.pop_back();
+          continue;
+        }
+        const BasicBlock* pred = *top.next++;
+        if (kept_.contains(pred) && seen.insert(pred).second) {
+          stack.push_back({pred, llvm::pred_begin(pred)});
+        }
+      }
+    }
+    order_.assign(post.rbegin(), post.rend());
+    int number = kEnd;
+    for (const BasicBlock* block : order_) numbers_[block] = ++number;
+    for (const BasicBlock& block : function) {
+      if (!kept_.contains(&block) || numbers_.count(&block)) continue;
+      numbers_[&block] = ++number;
+      order_.push_back(&block);
+    }
+    reaching_ = static_cast<int>(post.size());
+  }
+
+  // Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm", on the
+  // reversed graph.
+  void FindPostDominators() {
+    meets_.assign(order_.size() + 1, kNever);
+    meets_[kEnd] = kEnd;
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (int i = 1; i <= reaching_; ++i) {
+        const BasicBlock* block = order_[static_cast<std::size_t>(i - 1)];
+        int meet = Ends(block) ? kEnd : kNever;
+        for (const BasicBlock* to : Next(block)) {
+          const int other = Number(to);
+          if (other > reaching_ || meets_[Index(other)] == kNever) continue;
+          meet = meet == kNever ? other : Common(meet, other);
+        }
+        if (meets_[Index(i)] != meet) {
+          meets_[Index(i)] = meet;
+          changed = true;
+        }
+      }
+    }
+  }
+  static std::size_t Index(int number) {
+    return static_cast<std::size_t>(number);
+  }
+  int Common(int a, int b) const {
+    while (a != b) {
+      while (a > b) a = meets_[Index(a)];
+      while (b > a) b = meets_[Index(b)];
+    }
+    return a;
+  }
+
+  llvm::UniformityInfo& uniformity_;
+  BlockSet kept_;
+  std::vector<const BasicBlock*> order_;
+  llvm::DenseMap<const BasicBlock*, int> numbers_;
+  std::vector<int> meets_;
+  int reaching_ = 0;  // blocks that reach the end come first
+};
+
+}  // namespace
+
+bool HoldsBarriers(const Function& function) {
+  for (const Instruction& instruction : llvm::instructions(function)) {
+    if (IsBarrier(instruction)) return true;
+  }
+  return false;
+}
+
+std::string WhyNotPacked(Function& function,
+                         llvm::FunctionAnalysisManager& analyses,
+                         bool callee_barriers) {
+  BlockSet barriers;
+  BlockSet effects;
+  for (BasicBlock& block : function) {
+    for (Instruction& instruction : block) {
+      if (IsMatrix(instruction)) return "it has matrix instructions";
+      if (IsBarrier(instruction) || (callee_barriers && IsCall(instruction))) {
+        barriers.insert(&block);
+      }
+      if (instruction.mayWriteToMemory()) effects.insert(&block);
+    }
+  }
+  auto& loops = analyses.getResult<llvm::LoopAnalysis>(function);
+  BlockSet waits;
+  const std::vector<llvm::Loop*> waiting = FindWaitingLoops(loops);
+  if (barriers.empty() && waiting.empty()) return "";
+  auto& uniformity =
+      analyses.getResult<llvm::UniformityInfoAnalysis>(function);
+  for (const llvm::Loop* loop : waiting) {
+    llvm::SmallVector<BasicBlock*, 4> exiting;
+    loop->getExitingBlocks(exiting);
+    for (const BasicBlock* block : exiting) {
+      if (uniformity.hasDivergentTerminator(*block)) {
+        return "lanes wait for others in a loop";
+      }
+    }
+    waits.insert(loop->getHeader());
+    effects.insert(loop->getHeader());
+  }
+  if (!barriers.empty() &&
+      FlowToward(function, barriers, uniformity).DivergesAround(barriers)) {
+    return "not all threads pass the same barriers";
+  }
+  // Who writes may be the one that is waited for.
+  if (!waits.empty() &&
+      FlowToward(function, effects, uniformity).DivergesAround(waits)) {
+    return "a part of the threads waits in a loop";
+  }
+  return "";
+}
+
+}  // namespace cerberus::ptx

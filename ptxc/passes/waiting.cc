@@ -1,0 +1,144 @@
+#include "ptxc/passes/waiting.h"
+
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/IntrinsicsAMDGPU.h"
+
+namespace cerberus::ptx {
+namespace {
+
+using llvm::Instruction;
+using llvm::Loop;
+
+constexpr unsigned kLocalSpace = 5;
+constexpr unsigned kConstantSpace = 4;
+
+bool IsIntrinsic(const Instruction& instruction, llvm::Intrinsic::ID id) {
+  const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+  return call && call->getIntrinsicID() == id;
+}
+
+// Plain loads are read anew in each round only where something orders them.
+bool OrdersPlainLoads(const Loop& loop) {
+  bool ordered = false;
+  for (const llvm::BasicBlock* block : loop.blocks()) {
+    for (const Instruction& instruction : *block) {
+      // Threads at a barrier wait for each other there, not for memory.
+      if (IsBarrier(instruction)) return false;
+      ordered |= llvm::isa<llvm::FenceInst>(instruction) ||
+                 IsIntrinsic(instruction, llvm::Intrinsic::amdgcn_s_sleep);
+    }
+  }
+  return ordered;
+}
+
+bool IsWaitingRead(const Instruction& instruction, const Loop& loop,
+                   bool plain_loads) {
+  if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
+    const unsigned space = load->getPointerAddressSpace();
+    if (space == kLocalSpace || space == kConstantSpace) return false;
+    if (load->hasMetadata(llvm::LLVMContext::MD_invariant_load)) return false;
+    return load->isAtomic() || load->isVolatile() || plain_loads;
+  }
+  if (const auto* swap = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(
+          &instruction)) {
+    // One that fails since the value has changed meanwhile was overtaken by
+    // one that did not.
+    return loop.isLoopInvariant(swap->getCompareOperand());
+  }
+  if (const auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
+    const auto* by = llvm::dyn_cast<llvm::ConstantInt>(update->getValOperand());
+    const bool counts = update->getOperation() == llvm::AtomicRMWInst::Add ||
+                        update->getOperation() == llvm::AtomicRMWInst::Sub;
+    return !counts || (by && by->isZero());
+  }
+  if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
+    const llvm::Function* callee = call->getCalledFunction();
+    return !call->isInlineAsm() && (!callee || !callee->isDeclaration());
+  }
+  return false;
+}
+
+// Follows what decides on another round back through the loop.
+class Decision {
+ public:
+  explicit Decision(const Loop& loop)
+      : loop_(loop), plain_loads_(OrdersPlainLoads(loop)) {}
+
+  bool DependsOnOthers() {
+    llvm::SmallVector<llvm::BasicBlock*, 8> exiting;
+    loop_.getExitingBlocks(exiting);
+    for (llvm::BasicBlock* block : exiting) AddTerminator(*block);
+    while (!work_.empty()) {
+      const Instruction* at = work_.pop_back_val();
+      if (IsWaitingRead(*at, loop_, plain_loads_)) return true;
+      // Which way was taken to a phi, or to the last store to a variable of
+      // unoptimised code, decides as well.
+      const auto* load = llvm::dyn_cast<llvm::LoadInst>(at);
+      const bool variable =
+          load && load->getPointerAddressSpace() == kLocalSpace;
+      if (llvm::isa<llvm::PHINode>(at) || variable) AddAllTerminators();
+      if (variable) AddLocalStores();
+      for (const llvm::Value* operand : at->operands()) Add(operand);
+    }
+    return false;
+  }
+
+ private:
+  void Add(const llvm::Value* value) {
+    const auto* instruction = llvm::dyn_cast<Instruction>(value);
+    if (instruction && loop_.contains(instruction) &&
+        seen_.insert(instruction).second) {
+      work_.push_back(instruction);
+    }
+  }
+  void AddTerminator(const llvm::BasicBlock& block) {
+    for (const llvm::Value* operand : block.getTerminator()->operands()) {
+      Add(operand);
+    }
+  }
+  void AddAllTerminators() {
+    if (all_terminators_) return;
+    all_terminators_ = true;
+    for (const llvm::BasicBlock* block : loop_.blocks()) {
+      AddTerminator(*block);
+    }
+  }
+  void AddLocalStores() {
+    if (local_stores_) return;
+    local_stores_ = true;
+    for (const llvm::BasicBlock* block : loop_.blocks()) {
+      for (const Instruction& instruction : *block) {
+        const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+        if (store && store->getPointerAddressSpace() == kLocalSpace) {
+          Add(store->getValueOperand());
+        }
+      }
+    }
+  }
+
+  const Loop& loop_;
+  bool plain_loads_;
+  bool all_terminators_ = false;
+  bool local_stores_ = false;
+  llvm::SmallVector<const Instruction*, 16> work_;
+  llvm::SmallPtrSet<const Instruction*, 32> seen_;
+};
+
+}  // namespace
+
+bool IsBarrier(const Instruction& instruction) {
+  return IsIntrinsic(instruction, llvm::Intrinsic::amdgcn_s_barrier);
+}
+
+std::vector<Loop*> FindWaitingLoops(llvm::LoopInfo& loops) {
+  std::vector<Loop*> waiting;
+  for (Loop* loop : loops.getLoopsInPreorder()) {
+    if (Decision(*loop).DependsOnOthers()) waiting.push_back(loop);
+  }
+  return waiting;
+}
+
+}  // namespace cerberus::ptx

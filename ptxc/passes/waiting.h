@@ -1,0 +1,25 @@
+// Loops that wait for memory to change: spin locks, flags, tickets.
+#ifndef CERBERUS_PTXC_PASSES_WAITING_H_
+#define CERBERUS_PTXC_PASSES_WAITING_H_
+
+#include <vector>
+
+namespace llvm {
+class Instruction;
+class Loop;
+class LoopInfo;
+}  // namespace llvm
+
+namespace cerberus::ptx {
+
+bool IsBarrier(const llvm::Instruction& instruction);
+
+// Loops that another lane may have to end: whether they go on depends on
+// what they read from memory, and reading it does not by itself bring the
+// end nearer, as fetching a ticket or a failed update of a value that was
+// read before does.
+std::vector<llvm::Loop*> FindWaitingLoops(llvm::LoopInfo& loops);
+
+}  // namespace cerberus::ptx
+
+#endif  // CERBERUS_PTXC_PASSES_WAITING_H_

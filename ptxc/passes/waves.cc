@@ -1,0 +1,279 @@
+#include "ptxc/passes/waves.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicsAMDGPU.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+
+#include "ptxc/passes/launch_block.h"
+#include "ptxc/passes/packing.h"
+
+namespace cerberus::ptx {
+namespace {
+
+using llvm::Function;
+using llvm::IRBuilder;
+using llvm::Value;
+
+constexpr llvm::StringLiteral kPrefix = "__cerberus_wave_";
+constexpr unsigned kWarp = 32;
+constexpr unsigned kMaxWorkItems = 1024;
+
+enum class Layout { kWarpIsWave, kOneWarp, kTwoWarps };
+
+// ---- One warp in each wave of 64 --------------------------------------------
+//
+// The hardware's work-group has one dimension, 64 work-items for each warp.
+
+Value* WorkItem(IRBuilder<>& b, llvm::Intrinsic::ID id) {
+  return b.CreateIntrinsic(id, llvm::ArrayRef<llvm::Type*>(),
+                           llvm::ArrayRef<Value*>());
+}
+
+Value* LaneOfOneWarp(IRBuilder<>& b) {
+  Value* item = WorkItem(b, llvm::Intrinsic::amdgcn_workitem_id_x);
+  return b.CreateAnd(item, kWarp - 1);
+}
+
+Value* ThreadOfOneWarp(IRBuilder<>& b) {
+  Value* item = WorkItem(b, llvm::Intrinsic::amdgcn_workitem_id_x);
+  Value* warp = b.CreateLShr(item, 6);
+  return b.CreateOr(b.CreateShl(warp, 5), b.CreateAnd(item, kWarp - 1));
+}
+
+// n / the block's size along the axis; both are at most 1024, so that the
+// launch block's reciprocal makes it exact.
+Value* DivideByBlockDim(IRBuilder<>& b, Value* n, int axis) {
+  Value* size = LoadBlockDim(b, axis);
+  if (llvm::isa<llvm::Constant>(size)) return b.CreateUDiv(n, size);
+  Value* reciprocal = LoadLaunchBlock(
+      b, kLaunchReciprocal + 4 * static_cast<unsigned>(axis), 32);
+  return b.CreateLShr(b.CreateMul(n, reciprocal), 20);
+}
+
+Value* ThreadAlongAxis(IRBuilder<>& b, int axis) {
+  Value* n = ThreadOfOneWarp(b);
+  for (int i = 0; i < axis; ++i) n = DivideByBlockDim(b, n, i);
+  if (axis == 2) return n;
+  Value* rows = DivideByBlockDim(b, n, axis);
+  return b.CreateSub(n, b.CreateMul(rows, LoadBlockDim(b, axis)));
+}
+
+// The upper half of each wave ends at once, and so do the lanes behind the
+// last thread of the block.
+void EndIdleLanes(Function& kernel) {
+  llvm::BasicBlock& entry = kernel.getEntryBlock();
+  llvm::BasicBlock::iterator first = entry.getFirstNonPHIOrDbgOrAlloca();
+  IRBuilder<> b(&entry, first);
+  Value* item = WorkItem(b, llvm::Intrinsic::amdgcn_workitem_id_x);
+  Value* idle = b.CreateICmpNE(b.CreateAnd(item, kWarp), b.getInt32(0));
+  Value* threads = LoadBlockDim(b, 0);
+  threads = b.CreateMul(threads, LoadBlockDim(b, 1));
+  threads = b.CreateMul(threads, LoadBlockDim(b, 2));
+  idle = b.CreateOr(idle, b.CreateICmpUGE(ThreadOfOneWarp(b), threads));
+  llvm::BasicBlock* body = entry.splitBasicBlock(b.GetInsertPoint(), "threads");
+  llvm::BasicBlock* end =
+      llvm::BasicBlock::Create(kernel.getContext(), "idle", &kernel);
+  IRBuilder<>(end).CreateRetVoid();
+  entry.getTerminator()->eraseFromParent();
+  IRBuilder<>(&entry).CreateCondBr(idle, end, body);
+}
+
+// ---- The functions ----------------------------------------------------------
+
+// The lane's number in a wave of 64.
+Value* LaneInWave(IRBuilder<>& b) {
+  Value* all = b.getInt32(~0u);
+  Value* low = b.CreateIntrinsic(llvm::Intrinsic::amdgcn_mbcnt_lo,
+                                 {all, b.getInt32(0)});
+  return b.CreateIntrinsic(llvm::Intrinsic::amdgcn_mbcnt_hi, {all, low});
+}
+
+Value* Lane(IRBuilder<>& b, Layout layout) {
+  switch (layout) {
+    case Layout::kWarpIsWave:
+      return b.CreateIntrinsic(llvm::Intrinsic::amdgcn_mbcnt_lo,
+                               {b.getInt32(~0u), b.getInt32(0)});
+    case Layout::kOneWarp:
+      return LaneOfOneWarp(b);
+    default:
+      return b.CreateAnd(LaneInWave(b), kWarp - 1);
+  }
+}
+
+Value* FirstLane(IRBuilder<>& b, Layout layout) {
+  if (layout != Layout::kTwoWarps) return b.getInt32(0);
+  return b.CreateAnd(LaneInWave(b), kWarp);
+}
+
+Value* Ballot(IRBuilder<>& b, Layout layout, Value* predicate) {
+  llvm::Type* type =
+      b.getIntNTy(layout == Layout::kWarpIsWave ? kWarp : 2 * kWarp);
+  Value* wave = b.CreateIntrinsic(llvm::Intrinsic::amdgcn_ballot, {type},
+                                  {predicate});
+  Value* low = b.CreateTrunc(wave, b.getInt32Ty());
+  if (layout != Layout::kTwoWarps) return low;
+  Value* high = b.CreateTrunc(b.CreateLShr(wave, kWarp), b.getInt32Ty());
+  return b.CreateSelect(
+      b.CreateICmpEQ(FirstLane(b, layout), b.getInt32(0)), low, high);
+}
+
+Value* Thread(IRBuilder<>& b, Layout layout) {
+  if (layout == Layout::kOneWarp) return ThreadOfOneWarp(b);
+  // Work-items are counted as threads are, x fastest.
+  Value* z = WorkItem(b, llvm::Intrinsic::amdgcn_workitem_id_z);
+  Value* y = WorkItem(b, llvm::Intrinsic::amdgcn_workitem_id_y);
+  Value* x = WorkItem(b, llvm::Intrinsic::amdgcn_workitem_id_x);
+  Value* rows = b.CreateAdd(b.CreateMul(z, LoadBlockDim(b, 1)), y);
+  return b.CreateAdd(b.CreateMul(rows, LoadBlockDim(b, 0)), x);
+}
+
+Value* Resolve(llvm::StringRef name, llvm::CallInst& call, Layout layout) {
+  IRBuilder<> b(&call);
+  if (name == "lane") return Lane(b, layout);
+  if (name == "first_lane") return FirstLane(b, layout);
+  if (name == "ballot") return Ballot(b, layout, call.getArgOperand(0));
+  if (name == "thread") return Thread(b, layout);
+  const int axis = name.back() - 'x';
+  if (layout == Layout::kOneWarp) return ThreadAlongAxis(b, axis);
+  constexpr llvm::Intrinsic::ID kIds[] = {
+      llvm::Intrinsic::amdgcn_workitem_id_x,
+      llvm::Intrinsic::amdgcn_workitem_id_y,
+      llvm::Intrinsic::amdgcn_workitem_id_z};
+  return WorkItem(b, kIds[axis]);
+}
+
+// ---- Layouts ----------------------------------------------------------------
+
+bool IsKernel(const Function& function) {
+  return function.getCallingConv() == llvm::CallingConv::AMDGPU_KERNEL;
+}
+
+// Whether functions stay calls, which then know nothing of their kernel.
+bool CallsFunctions(const Function& function) {
+  for (const llvm::Instruction& instruction : llvm::instructions(function)) {
+    const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+    if (!call || call->isInlineAsm()) continue;
+    const Function* callee = call->getCalledFunction();
+    if (!callee || !callee->isDeclaration()) return true;
+  }
+  return false;
+}
+
+// The work-groups of a kernel whose waves hold one warp have twice as many
+// work-items, in whole waves.
+void DoubleWorkGroup(Function& kernel) {
+  constexpr const char* kBounds = "amdgpu-flat-work-group-size";
+  unsigned least = 1, most = kMaxWorkItems;
+  const auto [first, second] =
+      kernel.getFnAttribute(kBounds).getValueAsString().split(',');
+  if (first.getAsInteger(10, least) || second.getAsInteger(10, most)) return;
+  const auto items = [](unsigned threads) {
+    return std::min(kMaxWorkItems, (threads + kWarp - 1) / kWarp * 2 * kWarp);
+  };
+  kernel.addFnAttr(kBounds, (llvm::Twine(items(least)) + "," +
+                             llvm::Twine(items(most))).str());
+}
+
+using Layouts = std::map<const Function*, Layout>;
+
+// Functions that stay calls and the kernels that call any share one layout.
+Layouts ChooseLayouts(llvm::Module& module, const WaveOptions& options,
+                      llvm::FunctionAnalysisManager& analyses,
+                      std::map<std::string, KernelWaves>* kernels) {
+  Layouts layouts;
+  std::vector<Function*> functions;
+  bool callee_barriers = false;
+  for (Function& function : module) {
+    if (function.isDeclaration()) continue;
+    functions.push_back(&function);
+    if (!IsKernel(function)) callee_barriers |= HoldsBarriers(function);
+  }
+  std::string why_callers_cannot;
+  std::vector<Function*> callers;
+  for (Function* function : functions) {
+    std::string why;
+    if (options.wave_size == kWarp) {
+      layouts[function] = Layout::kWarpIsWave;
+    } else {
+      why = options.never_pack
+                ? "one warp in each wave is asked for"
+                : WhyNotPacked(*function, analyses, callee_barriers);
+      layouts[function] =
+          why.empty() ? Layout::kTwoWarps : Layout::kOneWarp;
+      if (!IsKernel(*function) || CallsFunctions(*function)) {
+        callers.push_back(function);
+        if (why_callers_cannot.empty()) why_callers_cannot = why;
+      }
+    }
+    if (IsKernel(*function)) (*kernels)[function->getName().str()].why_one = why;
+  }
+  if (why_callers_cannot.empty()) return layouts;
+  for (Function* function : callers) {
+    layouts[function] = Layout::kOneWarp;
+    if (!IsKernel(*function)) continue;
+    std::string& why = (*kernels)[function->getName().str()].why_one;
+    if (why.empty()) why = "it calls functions: " + why_callers_cannot;
+  }
+  return layouts;
+}
+
+}  // namespace
+
+Function* WaveFunction(llvm::Module& module, llvm::StringRef name) {
+  const std::string full = (kPrefix + name).str();
+  if (Function* old = module.getFunction(full)) return old;
+  llvm::LLVMContext& context = module.getContext();
+  const bool is_ballot = name == "ballot";
+  std::vector<llvm::Type*> params;
+  if (is_ballot) params.push_back(llvm::Type::getInt1Ty(context));
+  Function* function = Function::Create(
+      llvm::FunctionType::get(llvm::Type::getInt32Ty(context), params, false),
+      llvm::GlobalValue::ExternalLinkage, full, module);
+  function->setDoesNotAccessMemory();
+  function->setDoesNotThrow();
+  function->setWillReturn();
+  if (is_ballot) {
+    function->setConvergent();
+  } else {
+    function->setSpeculatable();
+  }
+  return function;
+}
+
+llvm::PreservedAnalyses ResolveWaves::run(
+    llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
+  const Layouts layouts = ChooseLayouts(
+      module, options_,
+      analyses.getResult<llvm::FunctionAnalysisManagerModuleProxy>(module)
+          .getManager(),
+      kernels_);
+  for (Function& function : llvm::make_early_inc_range(module)) {
+    if (!function.getName().starts_with(kPrefix)) continue;
+    const llvm::StringRef name = function.getName().drop_front(kPrefix.size());
+    for (llvm::User* user : llvm::make_early_inc_range(function.users())) {
+      auto* call = llvm::cast<llvm::CallInst>(user);
+      call->replaceAllUsesWith(
+          Resolve(name, *call, layouts.at(call->getFunction())));
+      call->eraseFromParent();
+    }
+    function.eraseFromParent();
+  }
+  for (const auto& [function, layout] : layouts) {
+    if (!IsKernel(*function)) continue;
+    Function& kernel = *module.getFunction(function->getName());
+    if (layout == Layout::kOneWarp) {
+      DoubleWorkGroup(kernel);
+      EndIdleLanes(kernel);
+    }
+    (*kernels_)[kernel.getName().str()].warps_per_wave =
+        layout == Layout::kTwoWarps ? 2 : 1;
+  }
+  return llvm::PreservedAnalyses::none();
+}
+
+}  // namespace cerberus::ptx

@@ -1,0 +1,58 @@
+// How warps of 32 lanes lie in the hardware's waves (docs/launch-abi.md,
+// "Warps"). Waves of 32 lanes are warps. Waves of 64 lanes hold
+//
+//   two warps   where no warp can ever wait for the other one of its wave
+//               (passes/packing.h), since a wave has one program counter;
+//   one warp    otherwise, in the lower half; the upper half ends at once.
+//
+// Lowering and the device library ask for what depends on this through
+// functions that the pass here replaces:
+//
+//   __cerberus_wave_thread_x, _y, _z   %tid
+//   __cerberus_wave_thread             the thread's number in its block
+//   __cerberus_wave_lane               %laneid
+//   __cerberus_wave_first_lane         the wave's lane that is the warp's lane 0
+//   __cerberus_wave_ballot(i1)         the warp's active lanes that say yes
+#ifndef CERBERUS_PTXC_PASSES_WAVES_H_
+#define CERBERUS_PTXC_PASSES_WAVES_H_
+
+#include <array>
+#include <map>
+#include <string>
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/IR/PassManager.h"
+
+namespace cerberus::ptx {
+
+// The function __cerberus_wave_<name>, declared if it is not yet.
+llvm::Function* WaveFunction(llvm::Module& module, llvm::StringRef name);
+
+struct WaveOptions {
+  unsigned wave_size = 32;
+  bool never_pack = false;
+};
+
+// What the pass found out of a kernel.
+struct KernelWaves {
+  int warps_per_wave = 1;
+  std::string why_one;  // what keeps two warps from sharing a wave
+};
+
+class ResolveWaves : public llvm::PassInfoMixin<ResolveWaves> {
+ public:
+  ResolveWaves(const WaveOptions& options,
+               std::map<std::string, KernelWaves>* kernels)
+      : options_(options), kernels_(kernels) {}
+  llvm::PreservedAnalyses run(llvm::Module& module,
+                              llvm::ModuleAnalysisManager& analyses);
+  static bool isRequired() { return true; }
+
+ private:
+  WaveOptions options_;
+  std::map<std::string, KernelWaves>* kernels_;
+};
+
+}  // namespace cerberus::ptx
+
+#endif  // CERBERUS_PTXC_PASSES_WAVES_H_

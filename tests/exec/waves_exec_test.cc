@@ -1,0 +1,262 @@
+// Warps of 32 lanes on waves of 64, and the same programs on waves of 32:
+// which kernels put two warps into a wave, and that both ways compute what
+// CUDA's model says. docs/launch-abi.md, "Warps".
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/exec/ptx_runner.h"
+
+namespace cerberus::exec {
+namespace {
+
+constexpr char kHead[] =
+    ".version 8.3\n.target sm_90\n.address_size 64\n"
+    ".shared .align 8 .b8 words[8192];\n.shared .align 4 .u32 flag;\n"
+    ".global .align 4 .u32 lock = 0;\n.global .align 4 .u32 total = 0;\n"
+    ".global .align 4 .u32 ready = 1;\n.global .align 4 .u32 three = 3;\n";
+
+// A kernel whose thread %t of %n is lane %lane of warp %warp, has the word
+// at [%l0] for its result and the word at [%s] of shared memory.
+std::string Kernel(const std::string& name, const std::string& bounds,
+                   const std::string& body) {
+  return ".visible .entry " + name + "(.param .u64 out)\n" + bounds +
+         "{\n  .reg .b64 %out, %l<8>;\n  .reg .b32 %r<32>;\n"
+         "  .reg .b32 %t, %lane, %warp, %n, %s;\n  .reg .pred %p<8>;\n"
+         "  ld.param.u64 %out, [out];\n  mov.u32 %t, %tid.x;\n"
+         "  mov.u32 %n, %ntid.x;\n  and.b32 %lane, %t, 31;\n"
+         "  shr.u32 %warp, %t, 5;\n  mad.wide.u32 %l0, %t, 4, %out;\n"
+         "  mov.u32 %s, words;\n  mad.lo.u32 %s, %t, 4, %s;\n" +
+         body + "  ret;\n}\n";
+}
+
+// Thread t puts 100 + t into shared memory, and 100 + n - 1 - t is its
+// result, with `barrier` between.
+std::string Reverse(const std::string& barrier) {
+  return "  add.u32 %r0, %t, 100;\n  st.shared.u32 [%s], %r0;\n" + barrier +
+         "  sub.u32 %r1, %n, 1;\n  sub.u32 %r1, %r1, %t;\n"
+         "  mov.u32 %r2, words;\n  mad.lo.u32 %r2, %r1, 4, %r2;\n"
+         "  ld.shared.u32 %r3, [%r2];\n  st.global.u32 [%l0], %r3;\n";
+}
+
+// What thread t of n has for result; kNothing: it stored none.
+using Expected = std::function<std::uint32_t(std::uint32_t t, std::uint32_t n)>;
+constexpr std::uint32_t kNothing = 0xeeeeeeee;
+
+std::uint32_t Reversed(std::uint32_t t, std::uint32_t n) {
+  return 100 + n - 1 - t;
+}
+
+struct Case {
+  const char* name;
+  int warps_per_wave;  // on waves of 64
+  std::vector<std::uint32_t> threads;
+  Expected expected;
+  std::string body;
+};
+
+const std::vector<Case>& Cases() {
+  static const std::vector<Case> cases = {
+      {"no_barrier", 2, {1, 31, 32, 33, 64, 95, 1024},
+       [](std::uint32_t t, std::uint32_t n) { return t * n; },
+       "  mul.lo.u32 %r0, %t, %n;\n  st.global.u32 [%l0], %r0;\n"},
+      {"barrier", 2, {1, 33, 64, 100, 1024}, Reversed,
+       Reverse("  bar.sync 0;\n")},
+      {"barrier_in_both_arms", 1, {64, 96, 127, 512}, Reversed,
+       Reverse("  and.b32 %r5, %warp, 1;\n  setp.eq.u32 %p0, %r5, 0;\n"
+               "  @%p0 bra EVEN;\n  bar.sync 0;\n  bra DONE;\n"
+               "EVEN:\n  bar.sync 0;\nDONE:\n")},
+      {"barrier_in_one_arm_by_lane_zero_branch", 2, {64, 320, 1024}, Reversed,
+       // The branch has no barrier in it, so that it may diverge.
+       Reverse("  setp.ne.u32 %p0, %t, 0;\n  @%p0 bra OTHERS;\n"
+               "  st.shared.u32 [flag], 1;\nOTHERS:\n  bar.sync 0;\n")},
+      {"exit_before_barriers", 2, {48, 64, 200, 1024},
+       [](std::uint32_t t, std::uint32_t n) {
+         if (t % 3 == 0) return kNothing;
+         const std::uint32_t other = n - 1 - t;
+         return other % 3 == 0 ? 7 : 100 + other;
+       },
+       // Who exits does not count at the barriers that follow.
+       "  st.shared.u32 [%s], 7;\n  bar.sync 0;\n  rem.u32 %r5, %t, 3;\n"
+       "  setp.eq.u32 %p0, %r5, 0;\n  @%p0 ret;\n" +
+           Reverse("  bar.sync 0;\n")},
+      {"whole_warps_exit_before_barriers", 2, {64, 160, 1024},
+       [](std::uint32_t t, std::uint32_t n) {
+         if (t / 32 % 2 == 0) return kNothing;
+         const std::uint32_t other = n - 1 - t;
+         return other / 32 % 2 == 0 ? 7 : 100 + other;
+       },
+       "  st.shared.u32 [%s], 7;\n  bar.sync 0;\n  and.b32 %r5, %warp, 1;\n"
+       "  setp.eq.u32 %p0, %r5, 0;\n  @%p0 exit;\n" +
+           Reverse("  bar.sync 0;\n")},
+      {"barrier_in_loop", 2, {64, 96, 1024},
+       [](std::uint32_t t, std::uint32_t n) { return (t + 5) % n; },
+       // Five turns by one place.
+       "  mov.u32 %r0, 0;\n  mov.u32 %r1, %t;\n"
+       "LOOP:\n  st.shared.u32 [%s], %r1;\n  bar.sync 0;\n"
+       "  add.u32 %r2, %t, 1;\n  rem.u32 %r2, %r2, %n;\n"
+       "  mov.u32 %r3, words;\n  mad.lo.u32 %r3, %r2, 4, %r3;\n"
+       "  ld.shared.u32 %r1, [%r3];\n  bar.sync 0;\n"
+       "  add.u32 %r0, %r0, 1;\n  setp.lt.u32 %p0, %r0, 5;\n"
+       "  @%p0 bra LOOP;\n  st.global.u32 [%l0], %r1;\n"},
+      {"barrier_in_loop_of_loaded_count", 2, {64, 1024},
+       [](std::uint32_t, std::uint32_t n) { return 3 * n; },
+       // Counts all threads, as often as memory says.
+       "  ld.global.u32 %r6, [three];\n  mov.u32 %r0, 0;\n"
+       "  mov.u32 %r1, 0;\n"
+       "LOOP:\n  setp.eq.u32 %p1, 0, 0;\n"
+       "  barrier.sync 0;\n  bar.red.popc.u32 %r2, 0, %p1;\n"
+       "  add.u32 %r1, %r1, %r2;\n  add.u32 %r0, %r0, 1;\n"
+       "  setp.lt.u32 %p0, %r0, %r6;\n  @%p0 bra LOOP;\n"
+       "  st.global.u32 [%l0], %r1;\n"},
+      {"barrier_under_a_vote", 1, {64, 96, 512},
+       // The vote is the same in a warp, but not in a wave.
+       [](std::uint32_t t, std::uint32_t n) { return Reversed(t, n); },
+       Reverse("  setp.ge.u32 %p0, %t, 32;\n  vote.sync.any.pred %p1, %p0, "
+               "-1;\n  @%p1 bra UPPER;\n  bar.sync 0;\n  bra DONE;\n"
+               "UPPER:\n  barrier.sync 0;\nDONE:\n")},
+      {"exchange_loop", 2, {64, 70, 256},
+       [](std::uint32_t, std::uint32_t n) { return n * (n - 1) / 2; },
+       // Adds by compare and swap; a failed turn means that another won.
+       "  ld.global.u32 %r0, [total];\n"
+       "AGAIN:\n  mov.u32 %r1, %r0;\n  add.u32 %r2, %r1, %t;\n"
+       "  atom.global.cas.b32 %r0, [total], %r1, %r2;\n"
+       "  setp.ne.u32 %p0, %r0, %r1;\n  @%p0 bra AGAIN;\n"
+       "  bar.sync 0;\n  ld.volatile.global.u32 %r3, [total];\n"
+       "  st.global.u32 [%l0], %r3;\n"},
+      {"work_queue", 2, {64, 512},
+       [](std::uint32_t, std::uint32_t n) { return 5 * n; },
+       // Threads fetch numbers below 5 n, and each counts itself once more.
+       "  mul.lo.u32 %r6, %n, 5;\n"
+       "NEXT:\n  atom.global.add.u32 %r0, [lock], 1;\n"
+       "  setp.ge.u32 %p0, %r0, %r6;\n  @%p0 bra DONE;\n"
+       "  red.global.add.u32 [total], 1;\n  bra NEXT;\n"
+       "DONE:\n  bar.sync 0;\n  ld.volatile.global.u32 %r3, [total];\n"
+       "  st.global.u32 [%l0], %r3;\n"},
+      {"all_wait_for_memory", 2, {64, 1024},
+       [](std::uint32_t t, std::uint32_t) { return t; },
+       "WAIT:\n  ld.volatile.global.u32 %r0, [ready];\n"
+       "  setp.eq.u32 %p0, %r0, 0;\n  @%p0 bra WAIT;\n"
+       "  st.global.u32 [%l0], %t;\n"},
+      {"first_warp_waits_for_the_second", 1, {64, 96},
+       [](std::uint32_t t, std::uint32_t) { return t < 32 ? 132u : 32u; },
+       "  setp.eq.u32 %p0, %t, 0;\n  @%p0 st.shared.u32 [flag], 0;\n"
+       "  bar.sync 0;\n  mov.u32 %r1, 32;\n"
+       "  setp.eq.u32 %p0, %warp, 0;\n  @%p0 bra WAIT;\n"
+       "  setp.ne.u32 %p1, %t, 32;\n  @%p1 bra DONE;\n"
+       "  st.volatile.shared.u32 [flag], 132;\n  bra DONE;\n"
+       "WAIT:\n  ld.volatile.shared.u32 %r1, [flag];\n"
+       "  setp.eq.u32 %p2, %r1, 0;\n  @%p2 bra WAIT;\n"
+       "DONE:\n  st.global.u32 [%l0], %r1;\n"},
+      {"second_warp_waits_for_the_first", 1, {64, 96},
+       [](std::uint32_t t, std::uint32_t) {
+         return t >= 32 && t < 64 ? 132u : 32u;
+       },
+       "  setp.eq.u32 %p0, %t, 0;\n  @%p0 st.shared.u32 [flag], 0;\n"
+       "  bar.sync 0;\n  mov.u32 %r1, 32;\n"
+       "  setp.eq.u32 %p0, %warp, 1;\n  @%p0 bra WAIT;\n"
+       "  setp.ne.u32 %p1, %t, 0;\n  @%p1 bra DONE;\n"
+       "  st.volatile.shared.u32 [flag], 132;\n  bra DONE;\n"
+       "WAIT:\n  ld.volatile.shared.u32 %r1, [flag];\n"
+       "  setp.eq.u32 %p2, %r1, 0;\n  @%p2 bra WAIT;\n"
+       "DONE:\n  st.global.u32 [%l0], %r1;\n"},
+      {"producer_and_consumer", 1, {64},
+       // Warp 0 hands over eight words per lane, one at a time, by the named
+       // barriers 1 (full) and 2 (empty); warp 1 adds them up.
+       [](std::uint32_t t, std::uint32_t) {
+         return t < 32 ? 8u : 8 * (t - 32) + 28 * 100;
+       },
+       "  mov.u32 %r0, 0;\n  mov.u32 %r1, 0;\n  mov.u32 %r2, words;\n"
+       "  mad.lo.u32 %r2, %lane, 4, %r2;\n"
+       "  setp.ne.u32 %p0, %warp, 0;\n  @%p0 bra CONSUME;\n"
+       "PRODUCE:\n  bar.sync 2, 64;\n  mad.lo.u32 %r3, %r0, 100, %lane;\n"
+       "  st.shared.u32 [%r2], %r3;\n  bar.arrive 1, 64;\n"
+       "  add.u32 %r0, %r0, 1;\n  setp.lt.u32 %p1, %r0, 8;\n"
+       "  @%p1 bra PRODUCE;\n  mov.u32 %r1, %r0;\n  bra DONE;\n"
+       "CONSUME:\n  bar.arrive 2, 64;\n  bar.sync 1, 64;\n"
+       "  ld.shared.u32 %r3, [%r2];\n  add.u32 %r1, %r1, %r3;\n"
+       "  add.u32 %r0, %r0, 1;\n  setp.lt.u32 %p1, %r0, 8;\n"
+       "  @%p1 bra CONSUME;\n"
+       "DONE:\n  st.global.u32 [%l0], %r1;\n"},
+      {"call_with_barrier", 2, {64, 1024},
+       [](std::uint32_t t, std::uint32_t n) { return Reversed(t, n); },
+       Reverse("  call.uni meet;\n")},
+  };
+  return cases;
+}
+
+std::string Module(const Case& c) {
+  return std::string(kHead) + ".func meet()\n{\n  bar.sync 0;\n  ret;\n}\n" +
+         Kernel(c.name, "", c.body);
+}
+
+bool PacksWarps() {
+  return SharedDevice()->info().wavefront_size == 64 &&
+         std::getenv("CERBERUS_TEST_ONE_WARP_PER_WAVE") == nullptr;
+}
+
+TEST(WavesExec, ProgramsComputeTheSameInEveryLayout) {
+  for (const Case& c : Cases()) {
+    SCOPED_TRACE(c.name);
+    for (std::uint32_t threads : c.threads) {
+      SCOPED_TRACE(threads);
+      // A module each time: its variables begin anew.
+      auto module = PtxModule::Compile(Module(c));
+      ASSERT_TRUE(module) << module.error().ToString();
+      if (threads > (*module)->Facts(c.name).max_threads) continue;
+      Buffer buffer((*module)->device(), 4 * threads);
+      std::fill_n(buffer.as<std::uint32_t>(), threads, kNothing);
+      Launch launch;
+      launch.block = {threads, 1, 1};
+      launch.params = {buffer.address()};
+      const Status status = (*module)->Run(c.name, launch);
+      ASSERT_TRUE(status) << status.error().ToString();
+      for (std::uint32_t t = 0; t < threads; ++t) {
+        ASSERT_EQ(buffer.as<std::uint32_t>()[t], c.expected(t, threads))
+            << "thread " << t;
+      }
+    }
+  }
+}
+
+TEST(WavesExec, OnlyWarpsThatNeverWaitForEachOtherShareAWave) {
+  const bool wide = SharedDevice()->info().wavefront_size == 64;
+  for (const Case& c : Cases()) {
+    auto module = PtxModule::Compile(Module(c));
+    ASSERT_TRUE(module) << module.error().ToString();
+    const stub::KernelInfo& facts = (*module)->Facts(c.name);
+    const bool one = wide && (!PacksWarps() || c.warps_per_wave == 1);
+    EXPECT_EQ(facts.half_waves, one) << c.name;
+    EXPECT_EQ(facts.max_threads, one ? 512u : 1024u) << c.name;
+  }
+}
+
+// A bound above 512 cannot be kept with one warp in a wave; the message says
+// what stands in the way.
+TEST(WavesExec, BlocksTooLargeForOneWarpPerWaveDoNotCompile) {
+  const std::string both_arms = Cases()[2].body;
+  const bool wide = SharedDevice()->info().wavefront_size == 64;
+  for (const char* bounds : {".maxntid 1024, 1, 1\n", ".reqntid 32, 32\n"}) {
+    auto refused =
+        PtxModule::Compile(kHead + Kernel("k", bounds, both_arms));
+    EXPECT_EQ(static_cast<bool>(refused), !wide) << bounds;
+    if (!refused) {
+      EXPECT_NE(refused.error().ToString().find(
+                    "not all threads pass the same barriers"),
+                std::string::npos)
+          << refused.error().ToString();
+    }
+    auto packed = PtxModule::Compile(
+        kHead + Kernel("k", bounds, Reverse("  bar.sync 0;\n")));
+    EXPECT_EQ(static_cast<bool>(packed), !wide || PacksWarps()) << bounds;
+  }
+  EXPECT_TRUE(
+      PtxModule::Compile(kHead + Kernel("k", ".maxntid 512\n", both_arms)));
+}
+
+}  // namespace
+}  // namespace cerberus::exec
