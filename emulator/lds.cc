@@ -13,6 +13,7 @@ enum class Form : u8 {
   kPlain,     // one address
   kTwo,       // ds_load_2addr, ds_store_2addr, ds_storexchg_2addr
   kAddtid,
+  kTranspose,  // ds_read_b64_tr_b16 and its kin
   kAppend, kConsume,
   kSwizzle, kPermute, kBpermute,
   kNop, kCondExchange,
@@ -25,6 +26,7 @@ struct LdsOp {
   Operand address, data, data2;
   bool exchange = false;
   bool fi = false;
+  u32 element = 0;  // kTranspose: bits
 };
 
 const LdsOp& Data(const Op& op) { return *static_cast<const LdsOp*>(op.data); }
@@ -237,6 +239,45 @@ u32 SwizzleSource(u32 offset, u32 lane) {
   return (lane & ~31u) | ((((lane & 31) & and_mask) | or_mask) ^ xor_mask);
 }
 
+// Sixteen lanes read a matrix of sixteen columns row by row and get a column
+// each (CDNA4 ISA, DS_READ_B64_TR_B16).
+void ExecLdsTranspose(Wave& w, const Op& op) {
+  const LdsOp& l = Data(op);
+  const u32 n = w.lanes;
+  const u64 exec = w.Exec();
+  u64 offsets[64];
+  Offsets(w, op, w.Vgpr(l.address), l.mem.bytes, offsets);
+  std::array<std::array<u64, 3>, 64> rows = {};  // one word more than read
+  ForLanesAt(w, l, exec, offsets, [&](u32 lane, const u8* at) {
+    std::memcpy(&rows[lane], at, l.mem.bytes);
+  });
+  const u32 per_lane = l.mem.bytes * 8u / l.element;
+  const u32 lanes_per_row = 16 / per_lane;
+  const auto element = [&](u32 lane, u32 index) {
+    const u32 bit = index * l.element;
+    u64 v = rows[lane][bit / 64] >> bit % 64;
+    if (bit % 64 + l.element > 64) v |= rows[lane][bit / 64 + 1]
+                                        << (64 - bit % 64);
+    return v & ((u64{1} << l.element) - 1);
+  };
+  u32* const d = w.Vgpr(op.dst);
+  ForLanes(exec, [&](u32 lane) {
+    std::array<u64, 3> out = {};
+    const u32 column = lane & 15;
+    for (u32 row = 0; row < per_lane; ++row) {
+      const u64 v = element(
+          (lane & ~15u) + row * lanes_per_row + column / per_lane,
+          column % per_lane);
+      const u32 bit = row * l.element;
+      out[bit / 64] |= v << bit % 64;
+      if (bit % 64 + l.element > 64) out[bit / 64 + 1] |= v >> (64 - bit % 64);
+    }
+    for (u32 i = 0; i < l.mem.bytes / 4u; ++i) {
+      d[i * n + lane] = static_cast<u32>(out[i / 2] >> (32 * (i & 1)));
+    }
+  });
+}
+
 void ExecSwizzle(Wave& w, const Op& op) {
   const LdsOp& l = Data(op);
   const u64 exec = w.Exec();
@@ -420,6 +461,18 @@ bool ParseName(std::string_view name, LdsOp* l, bool* compare_first) {
     return ParseMemOp(s == "load_addtid_b32" ? "load_b32" : "store_b32",
                       &l->mem);
   }
+  for (const u32 bits : {4u, 6u, 8u, 16u}) {
+    const u8 bytes = bits == 6 ? 12 : 8;
+    if (s != "load_b" + std::to_string(8 * bytes) + "_tr_b" +
+                 std::to_string(bits)) {
+      continue;
+    }
+    l->form = Form::kTranspose;
+    l->element = bits;
+    l->mem.kind = MemKind::kLoad;
+    l->mem.bytes = bytes;
+    return true;
+  }
   MemOp mem;
   if (ParseMemOp(s, &mem) && mem.kind != MemKind::kAtomic) {
     l->mem = mem;
@@ -575,6 +628,12 @@ bool DecodeLds(const Text& text, Program& program, Op* op) {
       l.data = next();
       needs_dst = needs_data = true;
       handler = ExecCondExchange;
+      break;
+    case Form::kTranspose:
+      op->dst = next();
+      l.address = next();
+      handler = ExecLdsTranspose;
+      needs_dst = true;
       break;
     case Form::kPlain:
       if (l.mem.kind == MemKind::kLoad || l.mem.returns) {

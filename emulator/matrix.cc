@@ -409,6 +409,10 @@ bool ParseName(std::string_view name, Gen gen, MatrixOp* x, bool* f8f6f4) {
   return ParseShape(rest, x, f8f6f4);
 }
 
+// Half an instruction: with the MFMA behind it, it is v_mfma_scale_*. Alone it
+// changes nothing.
+constexpr std::string_view kLoadScale = "v_mfma_ld_scale_b32";
+
 Element FormatOf(int code) {
   static constexpr Element kFormats[] = {Element::kFp8, Element::kBf8,
                                          Element::kFp6, Element::kBf6,
@@ -419,12 +423,18 @@ Element FormatOf(int code) {
 }  // namespace
 
 bool KnowsMatrix(std::string_view name, Gen gen) {
+  if (name == kLoadScale) return true;
   MatrixOp x;
   bool f8f6f4;
   return ParseName(name, gen, &x, &f8f6f4);
 }
 
 bool DecodeMatrix(const Text& text, Program& program, Op* op) {
+  if (text.mnemonic == kLoadScale) {
+    op->klass = OpClass::kMatrix;
+    op->handler.store([](Wave&, const Op&) {}, std::memory_order_relaxed);
+    return true;
+  }
   MatrixOp x;
   bool f8f6f4 = false;
   if (!ParseName(text.mnemonic, program.gen(), &x, &f8f6f4)) return false;

@@ -35,8 +35,10 @@ struct Convert {
   int count = 1;       // elements
   bool stochastic = false, scaled = false, interleave = false;
   bool fnuz = false;
-  u8 select = 0;  // byte or half of a register, as op_sel or byte_sel say
-  bool select_half = false;
+  // Byte or half of the source and of the destination, as op_sel or byte_sel
+  // say.
+  u8 source = 0, dest = 0;
+  bool dest_half = false;
 };
 
 bool ParseName(std::string_view name, Convert* c) {
@@ -121,7 +123,7 @@ void ExecConvert(Wave& w, const Op& op) {
     int base = 0;
     if (total < 32) {
       out[0] = d[lane];
-      base = c.select_half ? (c.select & 1) * 16 : c.select * 8;
+      base = c.dest_half ? (c.dest & 1) * 16 : c.dest * 8;
     }
     for (int e = 0; e < c.count; ++e) {
       u64 bits;
@@ -134,8 +136,8 @@ void ExecConvert(Wave& w, const Op& op) {
       } else {
         int at = e * from_bits;
         if (from_bits <= 8 && c.count <= 2) {
-          at += c.count * from_bits == 16 ? (c.select & 1) * 16
-                                          : c.select * 8;
+          at += c.count * from_bits == 16 ? (c.source & 1) * 16
+                                          : c.source * 8;
         }
         bits = Field(rows[0], n, lane, at, from_bits);
         if (c.from == Small::kF32) {
@@ -194,6 +196,7 @@ u64 EncodeFinite(double v, Small kind, bool stochastic, u32 random) {
                        : 0;
   const u64 largest = (u64{1} << (l.exponent + l.mantissa)) - 1;
   const double a = std::fabs(v);
+  if (a == 0) return sign;
   if (!(a < 1e30)) return sign | largest;
   int e = 0;
   (void)std::frexp(a, &e);
@@ -296,29 +299,24 @@ bool DecodeSmallFloat(const Text& text, Program& program, Op* op) {
   // Which byte or half: "byte_sel:2", the SDWA form, or bits of op_sel. A
   // byte of the source is in its first two bits, one of the destination in
   // its last two; a half of either is one bit.
-  c.select = static_cast<u8>(text.Number("byte_sel", 0) & 3);
-  const bool narrow_result = c.count * SmallBits(c.to) < 32;
-  c.select_half =
-      c.count * (narrow_result ? SmallBits(c.to) : SmallBits(c.from)) == 16;
+  c.source = c.dest = static_cast<u8>(text.Number("byte_sel", 0) & 3);
+  c.dest_half = c.count * SmallBits(c.to) == 16;
   if (const std::string* v = text.Find("op_sel")) {
     const std::vector<int> bits = ParseList(*v);
     const auto bit = [&](std::size_t i) {
       return i < bits.size() && bits[i] != 0 ? 1 : 0;
     };
-    if (!narrow_result) {
-      c.select = static_cast<u8>(bit(0) | (c.select_half ? 0 : bit(1) << 1));
-    } else if (c.select_half) {
-      c.select = static_cast<u8>(bit(bits.size() - 1));
-    } else {
-      c.select = static_cast<u8>(bit(2) | bit(3) << 1);
-    }
+    c.source = static_cast<u8>(
+        bit(0) | (c.count * SmallBits(c.from) == 16 ? 0 : bit(1) << 1));
+    c.dest = static_cast<u8>(c.dest_half ? bit(bits.size() - 1)
+                                         : bit(2) | bit(3) << 1);
   }
   if (const std::string* v = text.Find("src0_sel")) {
-    if (*v == "BYTE_1" || *v == "WORD_1") c.select = 1;
-    if (*v == "BYTE_2") c.select = 2;
-    if (*v == "BYTE_3") c.select = 3;
+    if (*v == "BYTE_1" || *v == "WORD_1") c.source = 1;
+    if (*v == "BYTE_2") c.source = 2;
+    if (*v == "BYTE_3") c.source = 3;
   }
-  if (text.rest.find(".h") != std::string::npos) c.select = 1;
+  if (text.rest.find(".h") != std::string::npos) c.source = c.dest = 1;
   const bool pair = c.count == 2 && c.from == Small::kF32 && !c.stochastic;
   const std::size_t expected = (pair || c.interleave ? 2u : 1u) +
                                (c.stochastic ? 1u : 0u) +

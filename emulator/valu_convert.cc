@@ -132,20 +132,25 @@ constexpr Row kRows[] = {
      }>()},
     {"v_cvt_f32_bf16", Lanes<[](B a) { return a.v; }>()},
     {"v_cvt_sr_f16_f32", Lanes<[](float a, u32 noise) {
-       // Adds 13 random bits below the kept mantissa and cuts.
+       // Adds the number's 13 upper bits below the kept mantissa and cuts;
+       // V_CVT_SR_FP8_F32 too takes upper bits. The other half stays.
        const u32 x = Bits(a), m = x & 0x7fffffff;
-       const u32 y = m < 0x7f800000 ? x + (noise & 0x1fff) : x;
+       const u32 y = m < 0x7f800000 ? x + (noise >> 19) : x;
        return u16(FloatToHalf(F32(y), kZero));
-     }>()},
+     }>(kRowPreserve)},
     {"v_cvt_sr_bf16_f32", Lanes<[](float a, u32 noise) {
        const u32 x = Bits(a), m = x & 0x7fffffff;
-       const u32 y = m < 0x7f800000 ? x + (noise & 0xffff) : x;
+       const u32 y = m < 0x7f800000 ? x + (noise >> 16) : x;
        return u16(m > 0x7f800000 ? x >> 16 | 0x40 : y >> 16);
-     }>()},
+     }>(kRowPreserve)},
     {"v_cvt_pk_u8_f32", Lanes<[](float a, u32 b, u32 c) {
        const u32 shift = 8 * (b & 3);
        return (c & ~(0xffu << shift)) | ByteOfFloat(a) << shift;
      }>()},
+    {"v_cvt_pkaccum_u8_f32", Lanes<[](float a, u32 b, u32 d) {
+       const u32 shift = 8 * (b & 3);
+       return (d & ~(0xffu << shift)) | ByteOfFloat(a) << shift;
+     }>(kRowTied)},
 };
 
 }  // namespace
