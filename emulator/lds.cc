@@ -248,7 +248,9 @@ void ExecLdsTranspose(Wave& w, const Op& op) {
   u64 offsets[64];
   Offsets(w, op, w.Vgpr(l.address), l.mem.bytes, offsets);
   std::array<std::array<u64, 3>, 64> rows = {};  // one word more than read
-  ForLanesAt(w, l, exec, offsets, [&](u32 lane, const u8* at) {
+  ForLanes(exec, [&](u32 lane) {
+    const u8* const at = LdsAt(w, offsets[lane], l.mem.bytes,
+                               static_cast<int>(lane), l.mem);
     std::memcpy(&rows[lane], at, l.mem.bytes);
   });
   const u32 per_lane = l.mem.bytes * 8u / l.element;
