@@ -269,12 +269,16 @@ void Program::Decode(const Op* slot) {
   scratch.dst = scratch.sdst = Operand{};
   Handler handler = ExecIllegal;
   if (!line.empty()) {
+    u32 word = 0;
+    std::memcpy(&word, reinterpret_cast<const void*>(address), 4);
     if (line.find(" :: ") != std::string::npos) {
       if (!DecodeVopd(line, &scratch)) {
         scratch.handler.store(ExecUnimplemented, std::memory_order_relaxed);
       }
     } else {
-      DecodeText(Text::Parse(line), &scratch);
+      Text text = Text::Parse(line);
+      text.word = word;
+      DecodeText(text, &scratch);
     }
     handler = scratch.handler.load(std::memory_order_relaxed);
   }

@@ -26,6 +26,7 @@ struct Text {
   std::vector<std::string> operands;
   std::vector<std::pair<std::string, std::string>> modifiers;
   std::string rest;  // all behind the mnemonic
+  u32 word = 0;      // the first of its encoding
 
   static Text Parse(std::string_view line);
   // The value of a modifier; null if it is not there.

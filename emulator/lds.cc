@@ -213,23 +213,12 @@ u32 SwizzleSource(u32 offset, u32 lane) {
     const u32 mask = offset & 0x1f;
     u32 reversed = 0;
     for (u32 i = 0; i < 5; ++i) reversed |= (lane >> i & 1) << (4 - i);
-    // Groups of 2^k lanes: the mask's clear bits name k.
-    if (mask == 0x1f) return lane;
-    if (mask == 0) return (lane & ~31u) | reversed;
-    const u32 count = 5u - static_cast<u32>(std::popcount(mask));
-    u32 low = 0;
-    for (u32 i = 0; i < count; ++i) {
-      low |= (lane >> i & 1) << (count - 1 - i);
-    }
-    return (lane & ~((1u << count) - 1)) | low;
+    return reversed >> std::popcount(mask) | (lane & mask) | (lane & 32);
   }
-  if (offset >= 0xc000) {  // rotate
-    const u32 mask = offset & 0x1f;
-    const u32 amount = offset >> 5 & 0x1f;
-    const bool left = (offset >> 10 & 1) != 0;
-    const u32 in = lane & 31;
-    const u32 moved = left ? in + amount : in - amount;
-    return (lane & ~31u) | (in & mask) | (moved & ~mask & 31);
+  if (offset >= 0xc000) {  // rotate left, or right if bit 10 is set
+    const u32 mask = offset & 0x1f, amount = offset >> 5 & 0x1f;
+    const u32 moved = (offset >> 10 & 1) != 0 ? lane - amount : lane + amount;
+    return (lane & mask) | (moved & ~mask & 31) | (lane & 32);
   }
   if ((offset & 0x8000) != 0) {  // quad permutation
     return (lane & ~3u) | (offset >> (2 * (lane & 3)) & 3);
@@ -292,26 +281,32 @@ void ExecSwizzle(Wave& w, const Op& op) {
   });
 }
 
+// The lane that an address names. RDNA2 and RDNA3 move data within 32 lanes
+// only, in a wave of 64 too; CDNA and gfx12 across the wave.
+u32 OtherLane(const Wave& w, const Op& op, const u32* address, u32 lane) {
+  const bool halves = w.gen == Gen::kGfx10 || w.gen == Gen::kGfx11;
+  const u32 reach = halves ? 32 : w.lanes;
+  const u32 index = (address[lane] + static_cast<u32>(op.offset)) / 4;
+  return (lane & ~(reach - 1)) | (index & (reach - 1));
+}
+
 // Push: each lane sends its value to the lane its address names. The highest
 // numbered sender wins; lanes nobody sends to get 0.
 void ExecPermute(Wave& w, const Op& op) {
   const LdsOp& l = Data(op);
-  const u32 n = w.lanes;
   const u64 exec = w.Exec();
   const u32* const address = w.Vgpr(l.address);
   const u32* const data = w.Vgpr(l.data);
   u32 result[64] = {};
   ForLanes(exec, [&](u32 lane) {
-    const u32 to =
-        ((address[lane] + static_cast<u32>(op.offset)) / 4) & (n - 1);
-    result[to] = data[lane];
+    result[OtherLane(w, op, address, lane)] = data[lane];
   });
   u32* const d = w.Vgpr(op.dst);
   ForLanes(exec, [&](u32 lane) { d[lane] = result[lane]; });
 }
 
 // Pull: each lane reads the value of the lane its address names; inactive
-// lanes give 0. On RDNA in wave64 a lane reads within its own half on gfx10.
+// lanes give 0.
 void ExecBpermute(Wave& w, const Op& op) {
   const LdsOp& l = Data(op);
   const u32 n = w.lanes;
@@ -319,13 +314,9 @@ void ExecBpermute(Wave& w, const Op& op) {
   const u32* const address = w.Vgpr(l.address);
   u32 data[64];
   std::memcpy(data, w.Vgpr(l.data), n * 4);
-  // RDNA swaps data within 32 lanes only; CDNA and gfx12 across the wave.
-  const bool halves = w.gen == Gen::kGfx10 || w.gen == Gen::kGfx11;
   u32 result[64];
   ForLanes(exec, [&](u32 lane) {
-    const u32 index = (address[lane] + static_cast<u32>(op.offset)) / 4;
-    const u32 from = halves ? (lane & 32u & (n - 1)) | (index & 31)
-                            : index & (n - 1);
+    const u32 from = OtherLane(w, op, address, lane);
     result[lane] = l.fi || (exec >> from & 1) != 0 ? data[from] : 0;
   });
   u32* const d = w.Vgpr(op.dst);
@@ -495,59 +486,6 @@ bool ParseName(std::string_view name, LdsOp* l, bool* compare_first) {
   return false;
 }
 
-// The 16-bit pattern of "offset:swizzle(BITMASK_PERM,"01pip")" and the like.
-u32 SwizzleOffset(const Text& text) {
-  const std::string* v = text.Find("offset");
-  if (v == nullptr) return 0;
-  i64 number = 0;
-  if (ParseInt(*v, &number)) return static_cast<u32>(number);
-  const std::string& s = *v;
-  const std::size_t comma = s.find(',');
-  const std::string args =
-      comma == std::string::npos ? "" : s.substr(comma + 1);
-  std::string list = "[" + args.substr(0, args.rfind(')')) + "]";
-  const std::vector<int> n = ParseList(list);
-  if (s.find("QUAD_PERM") != std::string::npos && n.size() == 4) {
-    return static_cast<u32>(0x8000 | n[0] | n[1] << 2 | n[2] << 4 |
-                            n[3] << 6);
-  }
-  if (s.find("BITMASK_PERM") != std::string::npos) {
-    const std::size_t open = s.find('"');
-    u32 and_mask = 0, or_mask = 0, xor_mask = 0;
-    for (u32 i = 0; i < 5 && open + 1 + i < s.size(); ++i) {
-      const u32 bit = 16u >> i;
-      switch (s[open + 1 + i]) {
-        case '0': break;
-        case '1': or_mask |= bit; break;
-        case 'p': and_mask |= bit; break;
-        case 'i':
-          and_mask |= bit;
-          xor_mask |= bit;
-          break;
-        default: break;
-      }
-    }
-    return and_mask | or_mask << 5 | xor_mask << 10;
-  }
-  if (s.find("BROADCAST") != std::string::npos && n.size() == 2) {
-    return (static_cast<u32>(32 - n[0]) & 31) | static_cast<u32>(n[1]) << 5;
-  }
-  if (s.find("SWAP") != std::string::npos && n.size() == 1) {
-    return 31u | static_cast<u32>(n[0]) << 10;
-  }
-  if (s.find("REVERSE") != std::string::npos && n.size() == 1) {
-    return 31u | static_cast<u32>(n[0] - 1) << 10;
-  }
-  if (s.find("FFT") != std::string::npos && n.size() == 1) {
-    return 0xe000u | static_cast<u32>(n[0]);
-  }
-  if (s.find("ROTATE") != std::string::npos && n.size() == 3) {
-    return 0xc000u | static_cast<u32>(n[0]) << 10 |
-           static_cast<u32>(n[1]) << 5 | static_cast<u32>(n[2]);
-  }
-  return 31;
-}
-
 }  // namespace
 
 bool KnowsLds(std::string_view name) {
@@ -579,7 +517,8 @@ bool DecodeLds(const Text& text, Program& program, Op* op) {
     case Form::kSwizzle:
       op->dst = next();
       l.address = next();
-      op->aux = SwizzleOffset(text);
+      // LLVM's text leaves out the mask of a rotation.
+      op->aux = text.word & 0xffff;
       handler = ExecSwizzle;
       needs_dst = true;
       break;

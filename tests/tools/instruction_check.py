@@ -49,6 +49,7 @@ class Checker:
         self.verbose = verbose
         self.programs = {}
         self.results = {}  # name -> (status, note)
+        self.t.evaluate = self.evaluate
 
     # Building.
 
@@ -341,6 +342,15 @@ class Checker:
     def ieee(self):
         # .amdhsa_ieee_mode is 1 unless set; gfx12 has no such bit.
         return Val(0 if self.t.generation == "gfx12" else 1, 1, "u")
+
+    def evaluate(self, mnemonic, record, values):
+        """The low 32 bits that a mnemonic's text gives for 32-bit operands."""
+        op = self.t.by_name[mnemonic]
+        names = {k: Val(v, 32, "u" if k == "laneId" else "b")
+                 for k, v in values.items()}
+        env = self.environment(op, record, names)
+        self.program(op)(env)
+        return env.names["D0"].bits & 0xffffffff
 
     def environment(self, case, record, names):
         names["WAVE32"] = Val(int(self.t.wave == 32), 1, "u")

@@ -24,6 +24,8 @@ from operand_values import pool_value
 # Modules with `programs(target)`.
 TABLES = [
     "cases_flow",
+    "cases_memory",
+    "cases_vopd",
 ]
 
 SLOTS = {"S0": 4, "S1": 8, "S2": 12, "D0": 16}
