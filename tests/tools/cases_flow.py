@@ -242,13 +242,14 @@ def registers(target):
         hwreg = f"hwreg(HW_REG_{'WAVE_' if g == 'gfx12' else ''}MODE"
         yield Program(
             f"setreg_mode_{offset}_{size}",
-            [f"s_setreg_b32 {hwreg}, {offset}, {size}), s48",
+            [f"s_setreg_b32 {hwreg}, {offset}, {size}), s48", "s_nop 1",
              f"s_getreg_b32 s26, {hwreg}, 0, 8)",
              f"s_getreg_b32 s27, {hwreg}, {offset}, {size})",
              f"s_setreg_imm32_b32 {hwreg}, 0, 8), 0xf0"], expect)
         yield Program(
             f"setreg_imm_mode_{offset}_{size}",
-            [f"s_setreg_imm32_b32 {hwreg}, {offset}, {size}), 0x{0x5a:x}",
+            [f"s_setreg_imm32_b32 {hwreg}, {offset}, {size}), 0x5a",
+             "s_nop 1",
              f"s_getreg_b32 s26, {hwreg}, 0, 8)",
              f"s_setreg_b32 {hwreg}, 0, 8), s25"],
             lambda wave, o=offset, m=mask: {

@@ -186,7 +186,7 @@ def moves(target):
 
         yield Program(name, [f"{name} v16 offset:12", wait], counted, lds=64,
                       setup=["  s_mov_b32 m0, -1", "  v_mov_b32 v20, 20",
-                             "  v_readfirstlane_b32 s24, v4",
+                             "  v_readfirstlane_b32 s24, v4", "  s_nop 1",
                              "  v_mov_b32 v21, s24",
                              f"  {lds(target, 'ds_store_b32')} v20, v21",
                              f"  {wait}"],

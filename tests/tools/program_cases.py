@@ -26,6 +26,7 @@ TABLES = [
     "cases_flow",
     "cases_memory",
     "cases_vopd",
+    "cases_wmma",
 ]
 
 SLOTS = {"S0": 4, "S1": 8, "S2": 12, "D0": 16}
