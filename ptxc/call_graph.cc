@@ -50,6 +50,10 @@ FlushUse FlushUseOf(const InstForm& form) {
     case Opcode::kSetp:
     case Opcode::kSet:
     case Opcode::kSlct:
+    case Opcode::kMma:
+    case Opcode::kMmaSp:
+    case Opcode::kMmaSpOrdered:
+    case Opcode::kWmmaMma:
       break;
     case Opcode::kAbs:
     case Opcode::kNeg:

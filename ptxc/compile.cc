@@ -117,6 +117,7 @@ class Compilation {
   // False if the module, or without keep_going anything in it, is broken.
   bool ParseUnit(std::string_view text, Unit* unit) {
     unit->lower.keep_going = options_.keep_going;
+    unit->lower.subtarget = machine_->getMCSubtargetInfo();
     const DiagSink report = [&](const Diag& diag) {
       Report(diag, &unit->lower);
     };

@@ -31,6 +31,10 @@
 #include "ptxc/kernel_meta.h"
 #include "ptxc/lower_debug.h"
 
+namespace llvm {
+class MCSubtargetInfo;
+}
+
 namespace cerberus::ptx {
 
 // Address spaces of the AMDGPU backend (LLVM, User Guide for AMDGPU Backend,
@@ -49,6 +53,8 @@ struct LowerOptions {
   std::string input_name;
   // Functions (mangled) that the front half found errors in, with the first.
   std::map<std::string, std::string> broken;
+  // What the target can do; null: only what every target can.
+  const llvm::MCSubtargetInfo* subtarget = nullptr;
 };
 
 // Alignment of a variable: as given, else that of its type.
@@ -153,6 +159,10 @@ class FunctionLowering {
   void Unsupported();
 
  private:
+  friend class WarpMatrix;
+  friend class MatrixMove;
+  friend class MatrixProduct;
+
   // What the methods of one name do for floating-point types.
   void LowerFpAdd();
   void LowerFpSub();
@@ -190,6 +200,8 @@ class FunctionLowering {
     return ptx_.operands[composite.index + i];
   }
   bool ftz() const { return mods().ftz() == Ftz::kOn; }
+  // Whether the target has a group of instructions, by LLVM's name for it.
+  bool TargetHas(const char* feature) const;
 
   // ---- Types and values (lower_value.cc) ----
   llvm::Type* LlvmType(Type type);

@@ -2,6 +2,8 @@
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IntrinsicInst.h"
 
+#include "llvm/MC/MCSubtargetInfo.h"
+
 #include "ptxc/lower.h"
 
 namespace cerberus::ptx {
@@ -306,6 +308,11 @@ llvm::Value* FunctionLowering::CarryFlag() {
     llvm::IRBuilder<>(alloca_point_).CreateStore(b_.getFalse(), carry_);
   }
   return carry_;
+}
+
+bool FunctionLowering::TargetHas(const char* feature) const {
+  const llvm::MCSubtargetInfo* target = module_.options().subtarget;
+  return target && target->checkFeatures(std::string("+") + feature);
 }
 
 llvm::Value* FunctionLowering::Intrinsic(llvm::Intrinsic::ID id,
