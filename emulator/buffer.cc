@@ -170,8 +170,9 @@ void ExecBufferToLds(Wave& w, const Op& op) {
     LoadLaneData(b.mem, a.in_range ? At(w, b, a, lane) : kZeros, value, 0, 1);
     const u64 to = u64{w.sgpr[kM0]} + static_cast<u32>(op.offset) +
                    u64{lane} * step;
-    std::memcpy(LdsAt(w, to, step, static_cast<int>(lane), to_lds), value,
-                step);
+    u8* const at = LdsAt(w, to, step, static_cast<int>(lane), to_lds);
+    std::memcpy(at, value, step);
+    NoteLdsPending(w, at, step);
   });
 }
 
@@ -226,6 +227,7 @@ bool DecodeBuffer(const Text& text, Program& program, Op* op) {
   b.offen = text.Has("offen");
   b.idxen = text.Has("idxen");
   b.to_lds = text.Has("lds");
+  if (b.to_lds) op->flags |= kFlagLds;
   std::vector<Operand> o;
   for (const std::string& s : text.operands) {
     o.push_back(program.ParseOperand(s, Type::kWide));

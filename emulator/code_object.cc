@@ -155,7 +155,8 @@ class Loader {
              memory_.Allocate(end, align, MemoryKind::kCode));
     out_->memory_ = &memory_;
     out_->base_ = image.address;
-    size_ = end;
+    size_ = out_->size_ = end;
+    Protect();
     for (const Elf64_Phdr& p : phdrs_) {
       if (p.p_type != PT_LOAD) continue;
       CERB_TRY(const ByteSpan from, reader_.Slice(p.p_offset, p.p_filesz));
@@ -169,6 +170,28 @@ class Loader {
       }
     }
     return {};
+  }
+
+  // Segments without PF_W, up to where the next one begins, and what is
+  // read-only once relocated.
+  void Protect() {
+    std::vector<std::uint64_t> begins = {size_};
+    for (const Elf64_Phdr& p : phdrs_) {
+      if (p.p_type == PT_LOAD) begins.push_back(p.p_vaddr);
+    }
+    for (const Elf64_Phdr& p : phdrs_) {
+      std::uint64_t end = p.p_vaddr + p.p_memsz;
+      if (p.p_type == PT_LOAD && (p.p_flags & PF_W) == 0) {
+        end = size_;
+        for (const std::uint64_t b : begins) {
+          if (b > p.p_vaddr) end = std::min(end, b);
+        }
+      } else if (p.p_type != PT_GNU_RELRO || end > size_ ||
+                 end < p.p_vaddr) {
+        continue;
+      }
+      memory_.Protect(out_->base_ + p.p_vaddr, end - p.p_vaddr);
+    }
   }
 
   bool Inside(std::uint64_t at, std::uint64_t size) const {
@@ -194,12 +217,20 @@ class Loader {
     if (!text) return {};
     for (unsigned i = 0; i < header_.e_shnum; ++i) {
       const auto s = section(i);
-      if (!s || (s->sh_flags & SHF_ALLOC) == 0 ||
-          s->sh_name >= text->size() || !Inside(s->sh_addr, s->sh_size)) {
-        continue;
-      }
+      if (!s || s->sh_name >= text->size()) continue;
       const std::string_view all = AsText(*text).substr(s->sh_name);
       const std::string_view name = all.substr(0, all.find('\0'));
+      if (name.starts_with(".debug_")) {
+        const auto bytes = reader_.Slice(s->sh_offset, s->sh_size);
+        if (bytes) {
+          out_->debug_.emplace(name.substr(1),
+                               Bytes(bytes->begin(), bytes->end()));
+        }
+        continue;
+      }
+      if ((s->sh_flags & SHF_ALLOC) == 0 || !Inside(s->sh_addr, s->sh_size)) {
+        continue;
+      }
       out_->sections_.emplace(
           name, ByteSpan(reinterpret_cast<const std::uint8_t*>(
                              out_->base_ + s->sh_addr),
@@ -398,7 +429,7 @@ Result<std::unique_ptr<LoadedCode>> LoadedCode::Load(ByteSpan bytes,
 }
 
 LoadedCode::~LoadedCode() {
-  if (memory_ != nullptr) (void)memory_->Free(base_);
+  if (memory_ != nullptr) (void)memory_->Free(base_, "unloading");
 }
 
 const KernelInfo* LoadedCode::FindKernel(std::string_view name) const {
@@ -417,16 +448,25 @@ std::optional<ByteSpan> LoadedCode::FindSection(std::string_view name) const {
   return it->second;
 }
 
-std::string LoadedCode::NameOf(std::uint64_t address) const {
-  const SymbolInfo* best = nullptr;
-  for (const SymbolInfo& s : symbols_) {
-    if (!s.is_variable && !s.name.ends_with(".kd") && s.address <= address &&
-        (best == nullptr || s.address > best->address)) {
-      best = &s;
+std::string LoadedCode::PlaceOf(std::uint64_t address) const {
+  std::string place;
+  for (const auto& [name, bytes] : sections_) {
+    if (address - reinterpret_cast<std::uint64_t>(bytes.data()) <
+        bytes.size()) {
+      place = "in " + name;
     }
   }
-  if (best == nullptr) return "";
-  return fmt::format("{}+{:#x}", best->name, address - best->address);
+  for (const SymbolInfo& s : symbols_) {
+    if (address - s.address < s.size) {
+      place += fmt::format(", {} bytes into '{}' of {} bytes",
+                           address - s.address, s.name, s.size);
+    }
+  }
+  return place;
+}
+
+std::string LoadedCode::SourceOf(std::uint64_t address) const {
+  return SourceLine(debug_, address - base_);
 }
 
 std::uint32_t KernelInfo::explicit_size() const {

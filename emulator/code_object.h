@@ -11,6 +11,7 @@
 
 #include "emulator/emulator.h"
 #include "emulator/memory.h"
+#include "emulator/source_lines.h"
 
 namespace cerberus::emulator {
 
@@ -37,8 +38,13 @@ class LoadedCode : public CodeObject {
   std::uint64_t base() const { return base_; }
   std::uint64_t text_begin() const { return text_begin_; }
   std::uint64_t text_end() const { return text_end_; }
-  // The nearest symbol at or before an address: "reduce+0x40".
-  std::string NameOf(std::uint64_t address) const;
+  bool Contains(std::uint64_t address) const {
+    return address - base_ < size_;
+  }
+  // "in .rodata, 8 bytes into 'table' of 64 bytes"; empty if nothing is known.
+  std::string PlaceOf(std::uint64_t address) const;
+  // The source line of an instruction, where the file has debug information.
+  std::string SourceOf(std::uint64_t address) const;
 
  private:
   LoadedCode() = default;
@@ -46,13 +52,14 @@ class LoadedCode : public CodeObject {
 
   std::string target_;
   int version_ = 0;
-  std::uint64_t base_ = 0;
+  std::uint64_t base_ = 0, size_ = 0;
   std::uint64_t text_begin_ = 0, text_end_ = 0;
   std::vector<KernelInfo> kernels_;
   std::vector<SymbolInfo> symbols_;
   std::map<std::string, std::size_t, std::less<>> kernel_index_;
   std::map<std::string, std::size_t, std::less<>> symbol_index_;
   std::map<std::string, ByteSpan, std::less<>> sections_;
+  DebugSections debug_;
   Memory* memory_ = nullptr;
 };
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "emulator/float16.h"
+#include "emulator/hazards.h"
 #include "emulator/launch.h"
 #include "emulator/semantics.h"
 #include "emulator/valu.h"
@@ -279,6 +280,7 @@ void Program::Decode(const Op* slot) {
       Text text = Text::Parse(line);
       text.word = word;
       DecodeText(text, &scratch);
+      scratch.hazard = HazardBits(text, scratch, gen_);
     }
     handler = scratch.handler.load(std::memory_order_relaxed);
   }

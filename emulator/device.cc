@@ -77,21 +77,48 @@ DeviceOptions DeviceOptions::FromEnvironment() {
             : std::strtoull(schedule.c_str() + colon + 1, nullptr, 0);
   }
   o.check_waits = get("CERBERUS_EMU_WAITS") != "0";
+  const std::string checks = "," + get("CERBERUS_EMU_CHECK") + ",";
+  o.check_uninitialised = checks.find(",uninit,") != std::string::npos;
+  o.check_races = checks.find(",races,") != std::string::npos;
   o.watchdog_seconds =
       std::strtod(get("CERBERUS_EMU_TIMEOUT").c_str(), nullptr);
   o.stats_path = get("CERBERUS_EMU_STATS");
   return o;
 }
 
+namespace {
+
+// "3, 5-7"
+std::string LaneList(std::uint64_t lanes) {
+  std::string out;
+  for (int i = 0; i < 64; ++i) {
+    if ((lanes >> i & 1) == 0) continue;
+    int last = i;
+    while (last < 63 && (lanes >> (last + 1) & 1) != 0) ++last;
+    out += fmt::format("{}{}", out.empty() ? "" : ", ", i);
+    if (last > i) out += fmt::format("-{}", last);
+    i = last;
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string Fault::ToString() const {
-  std::string s = fmt::format("kernel '{}': {}", kernel, reason);
+  std::string s = fmt::format("kernel '{}'", kernel);
+  if (!demangled.empty()) s += fmt::format(" ({})", demangled);
+  s += ": " + reason;
   if (address) s += fmt::format(" at {:#x}", *address);
   if (!nearest.empty()) s += fmt::format(" ({})", nearest);
-  s += fmt::format("; instruction '{}' at {:#x} ({:#x} in the code object), "
-                   "workgroup ({}, {}, {}), wave {}",
-                   instruction, pc_offset, code_offset, workgroup[0],
+  s += fmt::format("; instruction '{}' at {:#x} ({:#x} in the code object)",
+                   instruction, pc_offset, code_offset);
+  if (!source.empty()) s += ", " + source;
+  s += fmt::format(", workgroup ({}, {}, {}), wave {}", workgroup[0],
                    workgroup[1], workgroup[2], wave);
   if (lane >= 0) s += fmt::format(", lane {}", lane);
+  if ((lanes & (lanes - 1)) != 0) {
+    s += fmt::format(" (lanes {})", LaneList(lanes));
+  }
   return s;
 }
 
@@ -120,6 +147,7 @@ DeviceImpl::DeviceImpl(const Target& target, std::string id,
   info_.simds_per_cu = target.simds;
   info_.total_vgprs = target.vgprs;
   info_.compute_units = target.compute_units;
+  if (options_.check_uninitialised) memory_.TrackWrites();
   if (options_.threads == 0) {
     options_.threads = std::max(1u, std::thread::hardware_concurrency());
   }
@@ -137,8 +165,11 @@ Result<Allocation> DeviceImpl::Allocate(std::uint64_t size,
 Status DeviceImpl::Register(void* host, std::uint64_t size) {
   return memory_.Register(host, size, MemoryKind::kRegistered);
 }
-Status DeviceImpl::Free(std::uint64_t address) {
-  return memory_.Free(address);
+Status DeviceImpl::Free(std::uint64_t address, std::string_view by) {
+  return memory_.Free(address, by);
+}
+void DeviceImpl::MarkWritten(std::uint64_t address, std::uint64_t size) {
+  memory_.MarkWritten(address, size);
 }
 std::optional<Allocation> DeviceImpl::Find(std::uint64_t address) const {
   return memory_.Find(address);
@@ -199,15 +230,19 @@ Program* DeviceImpl::FindProgram(std::uint64_t address, u32 lanes) {
   return nullptr;
 }
 
-std::uint64_t DeviceImpl::CodeOffset(std::uint64_t address) const {
+void DeviceImpl::DescribeCode(std::uint64_t pc, Fault* fault) const {
   std::shared_lock<std::shared_mutex> lock(code_mutex_);
   for (const auto& loaded : code_) {
     const LoadedCode& c = *loaded->code;
-    if (address >= c.text_begin() && address < c.text_end()) {
-      return address - c.base();
+    if (c.Contains(pc)) {
+      fault->code_offset = pc - c.base();
+      fault->source = c.SourceOf(pc);
+    }
+    if (fault->address && c.Contains(*fault->address)) {
+      const std::string place = c.PlaceOf(*fault->address);
+      if (!place.empty()) fault->nearest = place;
     }
   }
-  return address;
 }
 
 // Hidden arguments as a HIP runtime fills them (AMDGPUUsage, "Code Object V5
@@ -315,6 +350,7 @@ Status DeviceImpl::Launch(const KernelInfo& kernel,
   launch.config = config;
   launch.groups_total = groups;
   launch.max_resident = 4096;
+  launch.call = memory_.NextCall();
   launch.started = std::chrono::steady_clock::now();
   KernelState& k = launch.kernel;
   k.info = &kernel;

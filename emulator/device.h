@@ -41,7 +41,8 @@ class DeviceImpl : public Device {
   Result<Allocation> Allocate(std::uint64_t size, std::uint64_t alignment,
                               MemoryKind kind) override;
   Status Register(void* host, std::uint64_t size) override;
-  Status Free(std::uint64_t address) override;
+  Status Free(std::uint64_t address, std::string_view by = {}) override;
+  void MarkWritten(std::uint64_t address, std::uint64_t size) override;
   std::optional<Allocation> Find(std::uint64_t address) const override;
   std::uint64_t AllocatedBytes() const override;
   Result<CodeObject*> LoadCodeObject(ByteSpan bytes) override;
@@ -57,8 +58,9 @@ class DeviceImpl : public Device {
   Memory& memory() { return memory_; }
   const DeviceOptions& options() const { return options_; }
   Program* FindProgram(std::uint64_t address, u32 lanes);
-  // An address as an offset in its code object's image.
-  std::uint64_t CodeOffset(std::uint64_t address) const;
+  // Fills what the code object says about an instruction's address and about
+  // the address that it accessed.
+  void DescribeCode(std::uint64_t pc, Fault* fault) const;
 
  private:
   struct Loaded {

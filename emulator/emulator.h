@@ -144,7 +144,14 @@ struct DeviceOptions {
   // interleaving of the waves.
   std::uint64_t random_schedule_seed = 0;
   bool random_schedule = false;
-  bool check_waits = true;  // a pending result read before its s_waitcnt
+  // A pending result read before its s_waitcnt, and wait states that CDNA
+  // wants between certain instructions.
+  bool check_waits = true;
+  // Loads of device memory, LDS or scratch that was never written.
+  bool check_uninitialised = false;
+  // Two waves of a group that touch the same byte of LDS between two
+  // barriers, one of them writing.
+  bool check_races = false;
   // Seconds without any wave ending or barrier passing before a launch is
   // stopped as hung; 0: never.
   double watchdog_seconds = 0;
@@ -153,7 +160,8 @@ struct DeviceOptions {
   std::string stats_path;  // counters are written here as JSON at the end
 
   // CERBERUS_EMU_THREADS, CERBERUS_EMU_SCHEDULE=random:SEED,
-  // CERBERUS_EMU_WAITS=0, CERBERUS_EMU_TIMEOUT=SECONDS, CERBERUS_EMU_STATS.
+  // CERBERUS_EMU_WAITS=0, CERBERUS_EMU_CHECK=uninit,races,
+  // CERBERUS_EMU_TIMEOUT=SECONDS, CERBERUS_EMU_STATS.
   static DeviceOptions FromEnvironment();
 };
 
@@ -162,12 +170,15 @@ struct DeviceOptions {
 struct Fault {
   std::string reason;       // "load of 4 bytes outside any allocation"
   std::string kernel;
+  std::string demangled;  // the kernel's name in C++, if it is one
+  std::string source;     // "reduce.hip:12", if the code object tells
   std::string instruction;  // as LLVM prints it
   std::uint64_t pc_offset = 0;  // from the kernel's entry
   std::uint64_t code_offset = 0;  // in the code object, as objdump shows it
   std::array<std::uint32_t, 3> workgroup = {0, 0, 0};
   std::uint32_t wave = 0;
-  int lane = -1;                   // -1: not about one lane
+  int lane = -1;                   // the first one; -1: not about a lane
+  std::uint64_t lanes = 0;         // all lanes in fault, where known
   std::optional<std::uint64_t> address;
   std::string nearest;  // "96 bytes past the end of a 400-byte allocation …"
 
@@ -194,8 +205,11 @@ class Device {
                                       MemoryKind kind) = 0;
   // Makes existing host memory accessible to kernels; Free() takes it away.
   virtual Status Register(void* host, std::uint64_t size) = 0;
-  // `address` must be an allocation's first byte.
-  virtual Status Free(std::uint64_t address) = 0;
+  // `address` must be an allocation's first byte. `by`: the call that frees,
+  // for the report of a use after it.
+  virtual Status Free(std::uint64_t address, std::string_view by = {}) = 0;
+  // The host has written to device memory; for check_uninitialised.
+  virtual void MarkWritten(std::uint64_t address, std::uint64_t size) = 0;
   // The allocation that contains `address`.
   virtual std::optional<Allocation> Find(std::uint64_t address) const = 0;
   virtual std::uint64_t AllocatedBytes() const = 0;

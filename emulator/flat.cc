@@ -62,6 +62,21 @@ u8* At(Wave& w, const FlatOp& f, u64 address, u32 bytes, int lane) {
   return FlatAt(w, address, bytes, lane, f.mem);
 }
 
+// Calls fn(lane, host address) for the active lanes.
+template <typename F>
+void ForLanesAt(Wave& w, const FlatOp& f, u64 exec, const u64* addresses,
+                F&& fn) {
+  const auto at = [&](u32 lane) {
+    return At(w, f, addresses[lane], f.mem.bytes, static_cast<int>(lane));
+  };
+  try {
+    ForLanes(exec, [&](u32 lane) { fn(lane, at(lane)); });
+  } catch (FaultError& e) {
+    e.lanes = FaultingLanes(exec, at);
+    throw;
+  }
+}
+
 // Scratch offsets are no addresses.
 void Count(Wave& w, const FlatOp& f, u64 exec, const u64* addresses) {
   CountMemory(w, f.mem, exec,
@@ -81,7 +96,7 @@ void ExecFlatLoad(Wave& w, const Op& op) {
   Count(w, f, exec, addresses);
   u32* const d = w.Vgpr(op.dst);
   if (f.space != Space::kScratch && f.mem.bytes % 4 == 0 &&
-      AllInside(w, addresses, exec, f.mem.bytes)) {
+      AllInside(w, addresses, exec, f.mem.bytes, MemKind::kLoad)) {
     const u32* const mask = w.ExecMask();
     for (u32 r = 0; r < f.mem.bytes / 4u; ++r) {
       for (u32 i = 0; i < n; ++i) {
@@ -92,11 +107,8 @@ void ExecFlatLoad(Wave& w, const Op& op) {
     }
     return;
   }
-  ForLanes(exec, [&](u32 lane) {
-    LoadLaneData(f.mem,
-                 At(w, f, addresses[lane], f.mem.bytes,
-                    static_cast<int>(lane)),
-                 d, lane, n);
+  ForLanesAt(w, f, exec, addresses, [&](u32 lane, const u8* from) {
+    LoadLaneData(f.mem, from, d, lane, n);
   });
 }
 
@@ -112,15 +124,13 @@ void ExecFlatStore(Wave& w, const Op& op) {
   LaneAddresses(f, rows, n, base, addresses);
   Count(w, f, exec, addresses);
   if (f.space != Space::kScratch && f.mem.bytes == 4 &&
-      AllInside(w, addresses, exec, 4)) {
+      AllInside(w, addresses, exec, 4, MemKind::kStore)) {
     ForLanes(exec, [&](u32 lane) {
       std::memcpy(reinterpret_cast<u8*>(addresses[lane]), &data[lane], 4);
     });
     return;
   }
-  ForLanes(exec, [&](u32 lane) {
-    u8* const to =
-        At(w, f, addresses[lane], f.mem.bytes, static_cast<int>(lane));
+  ForLanesAt(w, f, exec, addresses, [&](u32 lane, u8* to) {
     StoreLaneData(f.mem, to, data, lane, n);
   });
 }
@@ -139,9 +149,7 @@ void ExecFlatAtomic(Wave& w, const Op& op) {
   LaneAddresses(f, rows, n, base, addresses);
   Count(w, f, exec, addresses);
   u64 old[64];
-  ForLanes(exec, [&](u32 lane) {
-    u8* const at =
-        At(w, f, addresses[lane], bytes, static_cast<int>(lane));
+  ForLanesAt(w, f, exec, addresses, [&](u32 lane, u8* at) {
     const u64 value = LaneValue(data, lane, n, bytes);
     // cmpswap: the new value first, what to compare with behind it.
     const bool compares = f.mem.atomic == Atomic::kCmpSwap ||
@@ -182,6 +190,7 @@ void ExecLoadToLds(Wave& w, const Op& op) {
         w, u64{w.sgpr[kM0]} + static_cast<u64>(op.offset) + u64{lane} * step,
         step, static_cast<int>(lane), to_lds);
     std::memcpy(to, value, step);
+    NoteLdsPending(w, to, step);
   });
 }
 
@@ -280,6 +289,7 @@ bool DecodeFlat(const Text& text, Program& program, Op* op) {
   if (f.to_lds) {
     f.address = at(i++);
     handler = ExecLoadToLds;
+    op->flags |= kFlagLds;
   } else if (f.mem.kind == MemKind::kLoad) {
     op->dst = at(i++);
     if (!f.addtid) f.address = at(i++);

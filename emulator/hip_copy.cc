@@ -15,6 +15,7 @@ std::size_t Copy3D::dst_bytes() const {
 }
 
 void Copy3D::Run() const {
+  if (depth != 0 && height != 0) MarkWritten(dst, dst_bytes());
   for (std::size_t z = 0; z < depth; ++z) {
     const std::uint8_t* from = src + z * src_slice;
     std::uint8_t* to = dst + z * dst_slice;
@@ -298,6 +299,9 @@ struct Fill {
 
   void Run() const {
     for (std::size_t z = 0; z < depth; ++z) {
+      if (height != 0) {
+        MarkWritten(dst + z * slice, (height - 1) * pitch + width * element);
+      }
       for (std::size_t y = 0; y < height; ++y) {
         std::uint8_t* row = dst + z * slice + y * pitch;
         if (element == 1) {

@@ -152,6 +152,7 @@ hipError_t SetWork(const HipMemsetParams* params, Work* out) {
   out->run = [p = *params] {
     for (std::size_t y = 0; y < std::max<std::size_t>(p.height, 1); ++y) {
       std::uint8_t* row = static_cast<std::uint8_t*>(p.dst) + y * p.pitch;
+      MarkWritten(row, p.width * p.elementSize);
       for (std::size_t x = 0; x < p.width; ++x) {
         std::memcpy(row + x * p.elementSize, &p.value, p.elementSize);
       }

@@ -38,7 +38,7 @@ hipError_t Release(void* pointer, bool host) {
   } else {
     Runtime::Get().gpu(block->device)->Synchronize();
   }
-  return Runtime::Get().Free(pointer);
+  return Runtime::Get().Free(pointer, host ? "hipHostFree" : "hipFree");
 }
 
 // Rows start at multiples of 256 bytes.
@@ -503,7 +503,7 @@ HIP_API hipError_t hipFreeAsync(void* pointer, hipStream_t stream) {
   work.kind = Work::Kind::kAlloc;
   work.also_after_error = true;
   work.run = [pointer, owner, size] {
-    if (Runtime::Get().Free(pointer) == hipSuccess) {
+    if (Runtime::Get().Free(pointer, "hipFreeAsync") == hipSuccess) {
       std::uint64_t used = owner->pool_used;
       while (!owner->pool_used.compare_exchange_weak(
           used, used - std::min(used, size))) {

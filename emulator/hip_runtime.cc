@@ -198,12 +198,19 @@ hipError_t Runtime::UnregisterHost(void* host) {
   }
   blocks_.erase(found);
   for (const std::unique_ptr<Gpu>& gpu : gpus_) {
-    (void)gpu->core->Free(address);
+    (void)gpu->core->Free(address, "hipHostUnregister");
   }
   return hipSuccess;
 }
 
-hipError_t Runtime::Free(void* pointer) {
+void MarkWritten(const void* address, std::size_t size) {
+  for (const std::unique_ptr<Gpu>& gpu : Runtime::Get().gpus()) {
+    if (gpu->core == nullptr) continue;
+    gpu->core->MarkWritten(reinterpret_cast<std::uint64_t>(address), size);
+  }
+}
+
+hipError_t Runtime::Free(void* pointer, std::string_view by) {
   const std::uint64_t address = reinterpret_cast<std::uint64_t>(pointer);
   std::unique_lock<std::shared_mutex> lock(memory_mutex_);
   auto found = blocks_.find(address);
@@ -217,10 +224,10 @@ hipError_t Runtime::Free(void* pointer) {
   Gpu* owner = gpu(block.device);
   for (const std::unique_ptr<Gpu>& other : gpus_) {
     if (other.get() != owner && other->core->Find(address)) {
-      (void)other->core->Free(address);
+      (void)other->core->Free(address, by);
     }
   }
-  return owner->core->Free(address) ? hipSuccess : hipErrorInvalidValue;
+  return owner->core->Free(address, by) ? hipSuccess : hipErrorInvalidValue;
 }
 
 std::optional<Block> Runtime::Find(const void* pointer) const {
@@ -410,7 +417,7 @@ void Runtime::Reset(Gpu* gpu) {
     }
   }
   for (std::uint64_t address : owned) {
-    Free(reinterpret_cast<void*>(address));
+    Free(reinterpret_cast<void*>(address), "hipDeviceReset");
   }
   gpu->sticky = hipSuccess;
 }

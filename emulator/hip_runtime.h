@@ -10,6 +10,7 @@
 #include <set>
 #include <shared_mutex>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -91,7 +92,8 @@ class Runtime {
                       unsigned flags, void** out);
   hipError_t RegisterHost(void* host, std::uint64_t size, unsigned flags);
   hipError_t UnregisterHost(void* host);
-  hipError_t Free(void* address);
+  // `by`: the call that frees, for reports of a use after it.
+  hipError_t Free(void* address, std::string_view by);
   std::optional<Block> Find(const void* address) const;
   std::uint64_t Used(int device) const;
   hipError_t EnablePeer(Gpu* from, Gpu* to);
@@ -201,6 +203,9 @@ struct Copy3D {
   std::size_t dst_bytes() const;
   void Run() const;
 };
+
+// The host or a copy has written to what may be device memory.
+void MarkWritten(const void* address, std::size_t size);
 
 // Whether a stream takes part in a capture.
 bool IsCapturing(const std::shared_ptr<Stream>& stream);

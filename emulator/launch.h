@@ -44,6 +44,10 @@ struct Group {
   static constexpr u32 kNamedBarriers = 16;
   std::array<NamedBarrier, kNamedBarriers> named = {};
   KernelStats stats;
+  std::unique_ptr<GroupShadow> shadow;
+
+  Group();
+  ~Group();
 };
 
 // Everything that the initial registers of a wave are made of.
@@ -66,6 +70,7 @@ struct Launch {
   KernelState kernel;
   LaunchConfig config;
   u64 groups_total = 0;
+  u64 call = 0;  // Memory::NextCall
   std::chrono::steady_clock::time_point started;
 
   // The program that holds an address, decoded for this wave size.
@@ -101,6 +106,7 @@ WaitLimits ParseWait(const Text& text);
 void NoteRegisters(Op* op, u32 lanes);  // fills Op::touches
 void NotePending(Wave& w, const Op& op);
 void CheckPending(Wave& w, const Op& op);
+void CheckLdsPending(const Wave& w, u64 offset, u32 bytes, int lane);
 
 // Back to the host's own rounding (wave.cc).
 void ResetEnv();

@@ -35,20 +35,38 @@ u64 OffsetOf(const Op& op, const u32* rows, u32 lane) {
   return u64{rows[lane]} + static_cast<u32>(op.offset);
 }
 
-// Every lane's offset; true if all active ones lie inside the group's LDS.
+// Every lane's offset; true if all active ones lie inside the group's LDS
+// and need no look at each.
 // Inactive lanes get offset 0.
 bool Offsets(Wave& w, const Op& op, const u32* rows, u32 bytes,
              u64* offsets) {
   const u32 n = w.lanes;
   const u32* const mask = w.ExecMask();
   const u64 limit = w.lds_size < bytes ? 0 : w.lds_size - bytes;
-  bool inside = w.lds_size >= bytes;
+  bool inside = w.lds_size >= bytes && w.shadow == nullptr &&
+                w.pending.lds.empty();
   for (u32 i = 0; i < n; ++i) {
     const u64 at = u64{rows[i]} + static_cast<u32>(op.offset);
     offsets[i] = mask[i] != 0 ? at : 0;
     inside &= offsets[i] <= limit;
   }
   return inside;
+}
+
+// Calls fn(lane, host address) for the active lanes.
+template <typename F>
+void ForLanesAt(Wave& w, const LdsOp& l, u64 exec, const u64* offsets,
+                F&& fn) {
+  const auto at = [&](u32 lane) {
+    return LdsAt(w, offsets[lane], l.mem.bytes, static_cast<int>(lane),
+                 l.mem);
+  };
+  try {
+    ForLanes(exec, [&](u32 lane) { fn(lane, at(lane)); });
+  } catch (FaultError& e) {
+    e.lanes = FaultingLanes(exec, at);
+    throw;
+  }
 }
 
 void ExecLdsLoad(Wave& w, const Op& op) {
@@ -71,11 +89,8 @@ void ExecLdsLoad(Wave& w, const Op& op) {
     }
     return;
   }
-  ForLanes(exec, [&](u32 lane) {
-    LoadLaneData(l.mem,
-                 LdsAt(w, offsets[lane], l.mem.bytes, static_cast<int>(lane),
-                       l.mem),
-                 d, lane, n);
+  ForLanesAt(w, l, exec, offsets, [&](u32 lane, const u8* from) {
+    LoadLaneData(l.mem, from, d, lane, n);
   });
 }
 
@@ -94,11 +109,8 @@ void ExecLdsStore(Wave& w, const Op& op) {
     });
     return;
   }
-  ForLanes(exec, [&](u32 lane) {
-    StoreLaneData(l.mem,
-                  LdsAt(w, offsets[lane], l.mem.bytes,
-                        static_cast<int>(lane), l.mem),
-                  data, lane, n);
+  ForLanesAt(w, l, exec, offsets, [&](u32 lane, u8* to) {
+    StoreLaneData(l.mem, to, data, lane, n);
   });
 }
 
@@ -418,10 +430,12 @@ bool ParseName(std::string_view name, LdsOp* l, bool* compare_first) {
   }
   if (s == "append" || s == "consume") {
     l->form = s == "append" ? Form::kAppend : Form::kConsume;
+    l->mem.kind = MemKind::kAtomic;
     return true;
   }
   if (s == "condxchg32_rtn_b64") {
     l->form = Form::kCondExchange;
+    l->mem.kind = MemKind::kAtomic;
     return true;
   }
   if (s.starts_with("read")) replace("read", "load");

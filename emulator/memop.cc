@@ -7,6 +7,7 @@
 
 #include "emulator/float_math.h"
 #include "emulator/launch.h"
+#include "emulator/shadow.h"
 
 namespace cerberus::emulator {
 namespace {
@@ -279,6 +280,14 @@ u8* GlobalAt(Wave& w, u64 address, u32 bytes, int lane, const MemOp& op) {
     ThrowAt(fmt::format("misaligned atomic of {} bytes", bytes), lane,
             address);
   }
+  if (op.kind != MemKind::kLoad && !w.memory.range().writable) {
+    ThrowAt(fmt::format("{} of {} bytes to read-only memory", Verb(op),
+                        bytes),
+            lane, address);
+  }
+  if (w.shadow != nullptr) [[unlikely]] {
+    w.shadow->Global(w, address, bytes, lane, op.kind);
+  }
   return reinterpret_cast<u8*>(address);
 }
 
@@ -296,6 +305,12 @@ u8* LdsAt(Wave& w, u64 offset, u32 bytes, int lane, const MemOp& op) {
     ThrowAt(fmt::format("misaligned LDS atomic of {} bytes", bytes), lane,
             kSharedAperture + offset);
   }
+  if (op.kind != MemKind::kStore && !w.pending.lds.empty()) [[unlikely]] {
+    CheckLdsPending(w, offset, bytes, lane);
+  }
+  if (w.shadow != nullptr) [[unlikely]] {
+    w.shadow->Lds(w, offset, bytes, lane, op.kind);
+  }
   return w.lds + offset;
 }
 
@@ -306,7 +321,13 @@ u8* ScratchAt(Wave& w, u64 offset, u32 bytes, int lane, const MemOp& op) {
                         Verb(op), bytes, offset, w.scratch_stride),
             lane, kPrivateAperture + offset);
   }
-  return w.scratch + static_cast<u64>(lane) * w.scratch_stride + offset;
+  u8* const at =
+      w.scratch + static_cast<u64>(lane) * w.scratch_stride + offset;
+  if (w.shadow != nullptr) [[unlikely]] {
+    w.shadow->Scratch(w, static_cast<u64>(at - w.group->scratch.data()),
+                      offset, bytes, lane, op.kind);
+  }
+  return at;
 }
 
 u8* FlatAt(Wave& w, u64 address, u32 bytes, int lane, const MemOp& op) {
@@ -319,11 +340,12 @@ u8* FlatAt(Wave& w, u64 address, u32 bytes, int lane, const MemOp& op) {
   return GlobalAt(w, address, bytes, lane, op);
 }
 
-bool AllInside(Wave& w, u64* addresses, u64 exec, u32 bytes) {
+bool AllInside(Wave& w, u64* addresses, u64 exec, u32 bytes, MemKind kind) {
   const u32 n = w.lanes;
-  if (exec == 0) return false;
+  if (exec == 0 || w.shadow != nullptr) return false;
   const u64 first = addresses[std::countr_zero(exec)];
   if (!w.memory.Check(first, bytes)) return false;
+  if (kind != MemKind::kLoad && !w.memory.range().writable) return false;
   const u64 begin = w.memory.begin();
   const u64 limit = w.memory.end() - begin - bytes;
   const u32* const mask = w.ExecMask();

@@ -49,7 +49,41 @@ u8* ScratchAt(Wave& w, u64 offset, u32 bytes, int lane, const MemOp& op);
 
 // True if every active lane's bytes lie in the same live allocation; inactive
 // lanes get the address of an active one, so that all may be read.
-bool AllInside(Wave& w, u64* addresses, u64 exec, u32 bytes);
+// False also where each lane must be looked at: stores to read-only memory,
+// memory under CERBERUS_EMU_CHECK.
+bool AllInside(Wave& w, u64* addresses, u64 exec, u32 bytes, MemKind kind);
+
+// Calls f(lane) for every set bit.
+template <typename F>
+inline void ForLanes(u64 exec, F&& f) {
+  while (exec != 0) {
+    const u32 lane = static_cast<u32>(std::countr_zero(exec));
+    f(lane);
+    exec &= exec - 1;
+  }
+}
+
+// All lanes for which f(lane) faults, for a report.
+template <typename F>
+u64 FaultingLanes(u64 exec, F&& f) {
+  u64 lanes = 0;
+  ForLanes(exec, [&](u32 lane) {
+    try {
+      f(lane);
+    } catch (const FaultError&) {
+      lanes |= u64{1} << lane;
+    }
+  });
+  return lanes;
+}
+
+// For the check of missing waits: an instruction, about to be counted, loads
+// these bytes straight to LDS.
+inline void NoteLdsPending(Wave& w, const u8* to, u32 bytes) {
+  if (!w.check_waits) return;
+  const u64 offset = static_cast<u64>(to - w.lds);
+  w.pending.lds.push_back({offset, offset + bytes, w.pending.vm_issued + 1});
+}
 
 // Moves one lane's data between memory and VGPR rows.
 void LoadLaneData(const MemOp& op, const u8* from, u32* row, u32 lane, u32 n);
@@ -77,16 +111,6 @@ inline void CountLds(Wave& w, const MemOp& op, u64 exec, const u64* offsets) {
 inline u64 LaneValue(const u32* row, u32 lane, u32 n, u8 bytes) {
   return bytes == 8 ? row[lane] | static_cast<u64>(row[lane + n]) << 32
                     : row[lane];
-}
-
-// Calls f(lane) for every set bit.
-template <typename F>
-inline void ForLanes(u64 exec, F&& f) {
-  while (exec != 0) {
-    const u32 lane = static_cast<u32>(std::countr_zero(exec));
-    f(lane);
-    exec &= exec - 1;
-  }
 }
 
 }  // namespace cerberus::emulator

@@ -31,8 +31,17 @@ void Memory::Release(const Entry& entry) {
   if (entry.mapping != nullptr) munmap(entry.mapping, entry.mapping_size);
 }
 
+void Memory::ReleaseWritten(Entry& entry) {
+  if (entry.written == nullptr) return;
+  munmap(entry.written, entry.allocation.size);
+  entry.written = nullptr;
+}
+
 Memory::~Memory() {
-  for (const Entry& entry : entries_) Release(entry);
+  for (Entry& entry : entries_) {
+    ReleaseWritten(entry);
+    Release(entry);
+  }
   for (const Entry& entry : freed_) Release(entry);
 }
 
@@ -64,8 +73,15 @@ Result<Allocation> Memory::Allocate(std::uint64_t size,
       AlignUp(reinterpret_cast<std::uint64_t>(map), alignment);
   e.allocation.size = size;
   e.allocation.kind = kind;
+  e.made = NextCall();
+  if (track_writes_ && kind == MemoryKind::kDevice) {
+    void* written = mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (written != MAP_FAILED) e.written = static_cast<std::uint8_t*>(written);
+  }
   const Status inserted = Insert(e);
   if (!inserted) {
+    ReleaseWritten(e);
     munmap(map, bytes);
     return Err(inserted.error());
   }
@@ -77,8 +93,7 @@ Status Memory::Register(void* host, std::uint64_t size, MemoryKind kind) {
     return Err(DiagCode::kUsage, "nothing to register");
   }
   Entry e;
-  e.mapping = nullptr;
-  e.mapping_size = 0;
+  e.made = NextCall();
   e.allocation.address = reinterpret_cast<std::uint64_t>(host);
   e.allocation.size = size;
   e.allocation.kind = kind;
@@ -114,7 +129,7 @@ Status Memory::Insert(const Entry& entry) {
   return {};
 }
 
-Status Memory::Free(std::uint64_t address) {
+Status Memory::Free(std::uint64_t address, std::string_view by) {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto at = std::lower_bound(
       entries_.begin(), entries_.end(), address,
@@ -124,8 +139,11 @@ Status Memory::Free(std::uint64_t address) {
         DiagCode::kUsage,
         fmt::format("{:#x} is not the start of an allocation", address));
   }
-  const Entry gone = *at;
+  Entry gone = std::move(*at);
   entries_.erase(at);
+  ReleaseWritten(gone);
+  gone.freed = NextCall();
+  gone.freed_by = by;
   if (gone.mapping != nullptr) {
     // The pages go, the addresses stay taken.
     mmap(gone.mapping, gone.mapping_size, PROT_NONE,
@@ -135,22 +153,61 @@ Status Memory::Free(std::uint64_t address) {
     Release(freed_.front());
     freed_.erase(freed_.begin());
   }
-  freed_.push_back(gone);
+  freed_.push_back(std::move(gone));
   epoch_.fetch_add(1, std::memory_order_release);
   return {};
 }
 
-std::optional<Allocation> Memory::Find(std::uint64_t address) const {
-  std::lock_guard<std::mutex> lock(mutex_);
+const Memory::Entry* Memory::FindEntry(std::uint64_t address) const {
   auto at = std::upper_bound(
       entries_.begin(), entries_.end(), address,
       [](std::uint64_t a, const Entry& e) { return a < e.allocation.address; });
-  if (at == entries_.begin()) return std::nullopt;
+  if (at == entries_.begin()) return nullptr;
   --at;
-  if (address - at->allocation.address >= at->allocation.size) {
-    return std::nullopt;
+  return address - at->allocation.address < at->allocation.size ? &*at
+                                                                : nullptr;
+}
+
+std::optional<Allocation> Memory::Find(std::uint64_t address) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const Entry* const e = FindEntry(address);
+  if (e == nullptr) return std::nullopt;
+  return e->allocation;
+}
+
+Memory::Range Memory::FindRange(std::uint64_t address) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const Entry* const e = FindEntry(address);
+  if (e == nullptr) return {};
+  Range r{e->allocation.address, e->allocation.size, true, e->written};
+  std::uint64_t end = r.begin + r.size;
+  for (const Range& p : e->read_only) {
+    if (address - p.begin < p.size) return p;
+    // What lies between read-only parts.
+    if (p.begin + p.size <= address) r.begin = std::max(r.begin,
+                                                        p.begin + p.size);
+    else end = std::min(end, p.begin);
   }
-  return at->allocation;
+  r.size = end - r.begin;
+  return r;
+}
+
+void Memory::Protect(std::uint64_t address, std::uint64_t size) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (Entry& e : entries_) {
+    if (address - e.allocation.address < e.allocation.size) {
+      e.read_only.push_back({address, size, false, nullptr});
+    }
+  }
+}
+
+void Memory::MarkWritten(std::uint64_t address, std::uint64_t size) {
+  if (!track_writes_) return;
+  std::lock_guard<std::mutex> lock(mutex_);
+  const Entry* const e = FindEntry(address);
+  if (e == nullptr || e->written == nullptr) return;
+  const std::uint64_t at = address - e->allocation.address;
+  std::memset(e->written + at, 1, std::min(size, e->allocation.size - at));
 }
 
 std::uint64_t Memory::AllocatedBytes() const {
@@ -164,58 +221,77 @@ std::uint64_t Memory::AllocatedBytes() const {
 
 std::string Memory::Describe(std::uint64_t address) const {
   std::lock_guard<std::mutex> lock(mutex_);
-  for (const Entry& entry : freed_) {
-    const Allocation& f = entry.allocation;
+  if (address < kPage) return "the null page";
+  // The latest first: addresses that were forgotten may be taken again.
+  for (auto entry = freed_.rbegin(); entry != freed_.rend(); ++entry) {
+    const Allocation& f = entry->allocation;
     if (address - f.address < f.size) {
       return fmt::format(
-          "{} bytes into a {}-byte {} allocation that was freed",
-          address - f.address, f.size, KindName(f.kind));
+          "{} bytes into a {}-byte {} allocation of call {} that was freed "
+          "by {}call {}",
+          address - f.address, f.size, KindName(f.kind), entry->made,
+          entry->freed_by.empty() ? "" : entry->freed_by + ", ",
+          entry->freed);
     }
   }
-  const Allocation* best = nullptr;
+  const Entry* best = nullptr;
   std::uint64_t best_distance = ~std::uint64_t{0};
-  bool before = false;
+  const char* where = "before";
   for (const Entry& e : entries_) {
     const Allocation& a = e.allocation;
-    if (address < a.address) {
-      if (a.address - address < best_distance) {
-        best = &a, best_distance = a.address - address, before = true;
-      }
-    } else {
-      const std::uint64_t past =
-          address - a.address < a.size ? 0 : address - a.address - a.size;
-      if (past < best_distance) {
-        best = &a, best_distance = past, before = false;
-      }
-    }
+    const std::uint64_t into = address - a.address;
+    const bool before = address < a.address;
+    const bool inside = !before && into < a.size;
+    const std::uint64_t distance = before   ? a.address - address
+                                   : inside ? 0
+                                            : into - a.size;
+    if (distance >= best_distance && !inside) continue;
+    best = &e;
+    best_distance = inside ? into : distance;
+    where = before ? "before" : inside ? "into" : "past the end of";
+    if (inside) break;
   }
-  if (best == nullptr) return "there is no allocation";
-  return fmt::format("{} bytes {} a {}-byte {} allocation at {:#x}",
-                     best_distance, before ? "before" : "past the end of",
-                     best->size, KindName(best->kind), best->address);
+  std::string words = "there is no allocation";
+  if (best != nullptr) {
+    const Allocation& a = best->allocation;
+    words = fmt::format("{} bytes {} a {}-byte {} allocation at {:#x}, call {}",
+                        best_distance, where, a.size, KindName(a.kind),
+                        a.address, best->made);
+  }
+  // A page that the process has and nobody gave to the device.
+  void* const page = reinterpret_cast<void*>(address & ~(kPage - 1));
+  if (FindEntry(address) == nullptr && best_distance > kPage &&
+      msync(page, 1, MS_ASYNC) == 0) {
+    return "memory of the host that is neither pinned, managed nor "
+           "registered";
+  }
+  return words;
 }
 
 bool MemoryView::CheckSlow(std::uint64_t address, std::uint64_t size) {
   const std::uint64_t epoch = memory_->epoch();
   if (epoch != epoch_) {
-    for (Range& r : recent_) r = Range{};
+    for (Memory::Range& r : recent_) r = Memory::Range{};
     epoch_ = epoch;
   }
+  const auto holds = [&](const Memory::Range& r) {
+    return size <= r.size && address - r.begin <= r.size - size;
+  };
   for (int i = 1; i < 4; ++i) {
-    const Range r = recent_[i];
-    if (size <= r.size && address - r.begin <= r.size - size) {
-      for (int j = i; j > 0; --j) recent_[j] = recent_[j - 1];
-      recent_[0] = r;
-      return true;
-    }
+    const Memory::Range r = recent_[i];
+    if (!holds(r)) continue;
+    for (int j = i; j > 0; --j) recent_[j] = recent_[j - 1];
+    recent_[0] = r;
+    return true;
   }
-  const std::optional<Allocation> a = memory_->Find(address);
-  if (!a) return false;
-#ifndef CERBERUS_PLANTED_BUG  // what the fuzzers must find (docs/fuzzing.md)
-  if (size > a->size || address - a->address > a->size - size) return false;
+  const Memory::Range r = memory_->FindRange(address);
+#ifdef CERBERUS_PLANTED_BUG  // what the fuzzers must find (docs/fuzzing.md)
+  if (r.size == 0) return false;
+#else
+  if (!holds(r)) return false;
 #endif
   for (int i = 3; i > 0; --i) recent_[i] = recent_[i - 1];
-  recent_[0] = {a->address, a->size};
+  recent_[0] = r;
   return true;
 }
 

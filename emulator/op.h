@@ -177,6 +177,7 @@ struct Op {
   const Dpp* dpp = nullptr;
   const Op* second = nullptr;  // VOPD: the Y half
   const void* data = nullptr;  // the handler's own
+  u32 hazard = 0;   // CDNA's wait states (hazards.cc)
   u64 touches = 0;  // its registers, several to a bit (pending.cc)
   Operand dst, sdst;
   std::array<Operand, 4> src;
@@ -198,6 +199,7 @@ struct Op {
     dpp = o.dpp;
     second = o.second;
     data = o.data;
+    hazard = o.hazard;
     touches = o.touches;
     dst = o.dst;
     sdst = o.sdst;

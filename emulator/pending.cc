@@ -22,10 +22,11 @@ u32 RegistersOf(const Operand& o, u32 lanes) {
   return o.regs;
 }
 
-void Add(Wave& w, const Operand& o, Wait wait, u32 seq) {
+void Add(Wave& w, const Operand& o, Wait wait, u32 seq,
+         bool unordered = false) {
   for (u32 i = 0; i < o.regs; ++i) {
     w.pending.entries.push_back(
-        {static_cast<u16>(o.reg + i), o.vgpr(), wait, seq});
+        {static_cast<u16>(o.reg + i), o.vgpr(), wait, unordered, seq});
     w.pending.touched |= RegisterBit(o.vgpr(), o.reg + i);
   }
 }
@@ -46,8 +47,12 @@ void CheckOperand(Wave& w, const Operand& o, const Op& op, bool written) {
   const u32 regs = RegistersOf(o, w.lanes);
   for (const Pending::Entry& e : w.pending.entries) {
     if (e.vgpr != o.vgpr() || e.reg < o.reg || e.reg >= o.reg + regs) continue;
-    // Results of one kind arrive in order, so a later one may overwrite.
-    if (written && op.wait != Wait::kNone) continue;
+    // Results of one kind arrive in order, so a later one may overwrite;
+    // scalar loads have no order.
+    if (written && e.wait != Wait::kLgkmSmem &&
+        (op.wait == e.wait || op.wait == Wait::kFlat)) {
+      continue;
+    }
     Throw(fmt::format("{}{} is {} before s_wait for its load ({})",
                       e.vgpr ? (e.reg < 256 ? "v" : "a") : "s",
                       e.vgpr && e.reg >= 256 ? e.reg - 256 : e.reg,
@@ -74,8 +79,11 @@ void NotePending(Wave& w, const Op& op) {
       if (counts) ++p.vm_issued;
       ++p.lds_issued;
       if (result) {
-        Add(w, op.dst, Wait::kVm, p.vm_issued);
-        Add(w, op.dst, Wait::kLgkmLds, p.lds_issued);
+        // Flat loads, from LDS or memory, had no order before gfx10
+        // (Vega ISA, section 9.3.2).
+        const bool unordered = IsCdna(w.gen);
+        Add(w, op.dst, Wait::kVm, p.vm_issued, unordered);
+        Add(w, op.dst, Wait::kLgkmLds, p.lds_issued, unordered);
       }
       break;
     case Wait::kLgkmLds:
@@ -96,6 +104,17 @@ void CheckPending(Wave& w, const Op& op) {
   CheckOperand(w, op.dst, op, true);
   CheckOperand(w, op.sdst, op, true);
   if (op.second != nullptr) CheckPending(w, *op.second);
+}
+
+void CheckLdsPending(const Wave& w, u64 offset, u32 bytes, int lane) {
+  for (const Pending::LdsBytes& b : w.pending.lds) {
+    if (offset < b.end && b.begin < offset + bytes) {
+      ThrowAt(fmt::format("LDS offset {:#x} is read before s_wait for its "
+                          "load ({})",
+                          offset, CounterName(w, Wait::kVm)),
+              lane, kSharedAperture + offset);
+    }
+  }
 }
 
 WaitLimits ParseWait(const Text& t) {
@@ -163,15 +182,19 @@ void Launch::Waited(Wave& w, const Op& op) {
   wait(limits.vm, p.vm_issued, &p.vm_done);
   wait(limits.lds, p.lds_issued, &p.lds_done);
   // Scalar loads return in any order: only waiting for all tells anything.
+  // LDS keeps its order, also where both share a counter.
   if (limits.smem == 0 || limits.lgkm == 0) p.smem_done = p.smem_issued;
-  if (p.smem_done == p.smem_issued) {
-    wait(limits.lgkm, p.lds_issued, &p.lds_done);
-  }
+  wait(limits.lgkm, p.lds_issued, &p.lds_done);
+  std::erase_if(p.lds, [&](const Pending::LdsBytes& b) {
+    return b.seq <= p.vm_done;
+  });
   if (p.entries.empty()) return;
   std::erase_if(p.entries, [&](const Pending::Entry& e) {
     switch (e.wait) {
-      case Wait::kVm: return e.seq <= p.vm_done;
-      case Wait::kLgkmLds: return e.seq <= p.lds_done;
+      case Wait::kVm:
+        return (e.unordered ? p.vm_issued : e.seq) <= p.vm_done;
+      case Wait::kLgkmLds:
+        return (e.unordered ? p.lds_issued : e.seq) <= p.lds_done;
       default: return e.seq <= p.smem_done;
     }
   });

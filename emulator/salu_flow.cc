@@ -4,6 +4,7 @@
 
 #include "emulator/launch.h"
 #include "emulator/salu.h"
+#include "emulator/shadow.h"
 
 namespace cerberus::emulator {
 namespace {
@@ -205,6 +206,7 @@ void BarrierSignal(Wave& w, const Op& op) {
   const i32 number = BarrierNumber(w, t.operands[0]);
   if (number == kWorkgroupBarrier) {
     if (is_first) w.scc = w.group->signalled == 0 ? 1 : 0;
+    if (w.shadow != nullptr) w.shadow->Arrive(w.index_in_group);
     w.barrier_generation = w.launch->SignalBarrier(w);
     return;
   }
@@ -228,6 +230,7 @@ void BarrierWait(Wave& w, const Op& op) {
     }
     if (w.named_barrier == 0) Throw("the wave has joined no named barrier");
   } else if (number != kWorkgroupBarrier || w.launch->BarrierDone(w)) {
+    if (w.shadow != nullptr) w.shadow->Leave(w.index_in_group);
     return;
   }
   w.next = &op;

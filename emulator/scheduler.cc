@@ -6,14 +6,19 @@
 // only do that is put aside, and the worker starts the next group or takes the
 // one that has waited longest. So every resident group makes progress, however
 // many there are.
+#include <cxxabi.h>
+
 #include <algorithm>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
 #include "emulator/device.h"
+#include "emulator/hazards.h"
 #include "emulator/host_env.h"
 #include "emulator/launch.h"
 #include "emulator/memop.h"
+#include "emulator/shadow.h"
 
 namespace cerberus::emulator {
 namespace {
@@ -51,6 +56,8 @@ void InitWave(Launch& launch, Group& group, u32 index, Wave* w) {
   w->index_in_group = index;
   w->memory.Attach(&launch.device->memory());
   w->check_waits = launch.device->options().check_waits;
+  w->check_hazards = w->check_waits && IsCdna(gen);
+  w->shadow = group.shadow.get();
   w->counting = !launch.device->options().stats_path.empty();
 
   const u32 rsrc1 = k.rsrc1, rsrc2 = k.rsrc2;
@@ -136,26 +143,43 @@ void InitWave(Launch& launch, Group& group, u32 index, Wave* w) {
   }
 }
 
+// "scan(int*, int)"; empty if the name is not of C++.
+std::string Demangle(const std::string& name) {
+  int status = 0;
+  char* const text =
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+  const std::string out = status == 0 && text != nullptr ? text : "";
+  std::free(text);
+  return name.starts_with("_Z") ? out : "";
+}
+
 void Report(Launch& launch, Wave& w, const FaultError& e) {
   Fault f;
   f.reason = e.reason;
   f.kernel = launch.kernel.info->name;
+  f.demangled = Demangle(f.kernel);
   const Op* const op = w.current;
+  u64 pc = 0;
   if (op != nullptr) {
     const u64 address = w.program->AddressOf(op);
     f.instruction = w.program->TextAt(address);
     f.pc_offset = address - launch.kernel.entry;
-    f.code_offset = launch.device->CodeOffset(address);
+    pc = address;
   }
   f.workgroup = w.group->id;
   f.wave = w.index_in_group;
   f.lane = e.lane;
+  f.lanes = e.lanes;
   if (e.has_address) {
     f.address = e.address;
     const bool aperture = e.address >= kSharedAperture &&
                           e.address < kPrivateAperture + kApertureSize;
     if (!aperture) f.nearest = launch.device->memory().Describe(e.address);
+    if (f.nearest.find("that was freed") != std::string::npos) {
+      f.nearest += fmt::format("; this launch is call {}", launch.call);
+    }
   }
+  launch.device->DescribeCode(pc, &f);
   std::lock_guard<std::mutex> lock(launch.mutex);
   if (!launch.fault) launch.fault = std::move(f);
   launch.stop = true;
@@ -204,6 +228,7 @@ void RunWave(Launch& launch, Wave& w, u64 quantum) {
       if ((op->touches & w.pending.touched) != 0) [[unlikely]] {
         CheckPending(w, *op);
       }
+      if (w.check_hazards) TrackHazards(w, *op);
       if (w.counting) [[unlikely]] CountInstruction(w, *op);
       w.next = op + op->dwords;
       if (w.gpr_index_mode != 0 && op->fn != nullptr) [[unlikely]] {
@@ -234,6 +259,9 @@ void RunWave(Launch& launch, Wave& w, u64 quantum) {
 
 }  // namespace
 
+Group::Group() = default;
+Group::~Group() = default;
+
 std::unique_ptr<Group> MakeGroup(Launch& launch, u64 linear) {
   auto group = std::make_unique<Group>();
   const LaunchConfig& c = launch.config;
@@ -257,6 +285,12 @@ std::unique_ptr<Group> MakeGroup(Launch& launch, u64 linear) {
   group->lds.resize(launch.kernel.lds_size);
   group->scratch.resize(static_cast<std::size_t>(waves) * lanes *
                         launch.kernel.scratch_size);
+  const DeviceOptions& options = launch.device->options();
+  if (options.check_uninitialised || options.check_races) {
+    group->shadow = std::make_unique<GroupShadow>(
+        launch.kernel.lds_size, group->scratch.size(), waves,
+        options.check_uninitialised, options.check_races);
+  }
   const std::uintptr_t raw =
       reinterpret_cast<std::uintptr_t>(group->registers.get());
   u32* const base = reinterpret_cast<u32*>((raw + 63) & ~std::uintptr_t{63});
@@ -312,6 +346,10 @@ GroupState RunGroup(Launch& launch, Group& group, std::mt19937_64* random) {
       if (w->state == WaveState::kBarrier) ++waiting;
     }
     if (waiting == group.alive) {
+      if (group.shadow != nullptr) {
+        for (const Wave* w : order) group.shadow->Arrive(w->index_in_group);
+        for (const Wave* w : order) group.shadow->Leave(w->index_in_group);
+      }
       for (Wave* w : order) {
         if (w->state == WaveState::kBarrier) w->state = WaveState::kRunning;
       }

@@ -2,6 +2,8 @@
 #ifndef CERBERUS_EMULATOR_WAVE_H_
 #define CERBERUS_EMULATOR_WAVE_H_
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <memory>
@@ -15,7 +17,8 @@
 
 namespace cerberus::emulator {
 
-class Program;  // decode.h
+class GroupShadow;  // shadow.h
+class Program;      // decode.h
 struct Group;
 struct Launch;
 
@@ -44,6 +47,7 @@ struct FaultError {
   int lane = -1;
   bool has_address = false;
   u64 address = 0;
+  u64 lanes = 0;
 };
 
 enum class WaveState : u8 {
@@ -56,13 +60,32 @@ struct Pending {
     u16 reg;
     bool vgpr;
     Wait wait;
+    bool unordered;  // only waiting for all tells that it is there
+    u32 seq;
+  };
+  // Bytes of LDS that a load from memory writes by itself.
+  struct LdsBytes {
+    u64 begin, end;
     u32 seq;
   };
   std::vector<Entry> entries;
+  std::vector<LdsBytes> lds;
   u64 touched = 0;  // the entries' registers, as in Op::touches
   u32 vm_issued = 0, vm_done = 0;
   u32 lds_issued = 0, lds_done = 0;
   u32 smem_issued = 0, smem_done = 0;
+};
+
+// What a CDNA wave issued last, for the check of wait states.
+struct Hazards {
+  struct Issued {
+    const Op* op;
+    u64 at;
+  };
+  std::array<Issued, 32> recent;
+  u64 count = 0;
+  u64 now = 0;    // wait states so far
+  u64 until = 0;  // nothing that was issued matters from then on
 };
 
 struct Wave {
@@ -89,8 +112,11 @@ struct Wave {
   u64 budget = 0;
   MemoryView memory;
   Pending pending;
+  Hazards hazards;
   bool check_waits = false;
+  bool check_hazards = false;
   bool counting = false;  // counters are asked for
+  GroupShadow* shadow = nullptr;  // the group's, if memory is checked
   u32 gpr_index_mode = 0;   // gfx9's s_set_gpr_idx_on
   u32 barrier_signalled = 0;  // gfx12 split barriers
   u32 barrier_generation = 0;

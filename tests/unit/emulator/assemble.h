@@ -100,6 +100,7 @@ class AssembledKernel : public ::testing::Test {
   }
   // The report of a kernel that must fail; empty if it did not.
   std::string Reason(std::uint32_t items = 1) {
+    if (code_ == nullptr) return "no code";
     if (Run(1, items)) return "";
     const Fault* fault = device_->LastFault();
     return fault == nullptr ? "no fault" : fault->reason;

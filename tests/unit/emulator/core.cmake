@@ -32,7 +32,7 @@ cerberus_unit_test(emulator_core_test
     LIBS cerberus_emulator)
 
 # Kernels in assembly, and a few in HIP for what only a compiler knows.
-foreach(test stats)
+foreach(test hazard sanitizer stats)
   cerberus_unit_test(emulator_${test}_test
       SOURCES ${test}_test.cc
       LIBS cerberus_emulator
