@@ -312,12 +312,36 @@ class FunctionLowering {
 
   // ---- Textures (lower_texture.cc) ----
   struct TextureCoordinates {
+    Value* handle = nullptr;
+    Value* sampler = nullptr;  // the same handle in unified mode
     Value* layer = nullptr;
     Value* at[3] = {};
   };
+  struct TextureExtras {
+    Value* offset[3] = {};
+    Value* compare = nullptr;
+    Value* reference = nullptr;
+  };
   Value* TextureHandle(const Operand& operand);
+  Value* HandleOfVariable(std::uint32_t id);
   TextureCoordinates ReadCoordinates(const Operand& texture, Type type);
+  TextureExtras ReadTextureExtras(int first);
+  Value* LevelOfGradients(const TextureCoordinates& c, int first);
   void WriteTexel(Value* texel, Type type);
+
+  // ---- Surfaces (lower_surface.cc) ----
+  Value* SurfaceAddress(const Operand& surface, unsigned bytes);
+  void IfInside(Value* at, llvm::function_ref<void()> access);
+
+  // ---- Video instructions (lower_video.cc) ----
+  Value* ReadWord(const Operand& operand);
+  void WriteWord(Value* value);
+  Value* Extend(Value* v, Type t, unsigned bits);
+  Value* VideoPart(const Operand& operand, Type t, unsigned width);
+  Value* ClampTo(Value* v, unsigned bits, bool is_signed);
+  Value* VideoArith(Value* a, Value* b);
+  void FinishVideo(Value* v, Type result);
+  void VideoSimd(unsigned lanes);
 
   // ---- Control (lower_control.cc) ----
   void EmitReturn();

@@ -123,7 +123,7 @@ void FunctionLowering::If(Value* condition,
   b_.CreateCondBr(condition, then, behind);
   b_.SetInsertPoint(then);
   body();
-  b_.CreateBr(behind);
+  if (!Terminated()) b_.CreateBr(behind);
   b_.SetInsertPoint(behind);
 }
 

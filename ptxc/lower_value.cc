@@ -246,6 +246,10 @@ void FunctionLowering::Write(const Operand& operand, Value* value, Type type) {
 
 llvm::Value* FunctionLowering::AddressOfVariable(const Operand& operand) {
   const Variable& variable = ptx_module_.variables[operand.index];
+  // A reference's name means the handle that the variable holds.
+  if (KindOf(variable.type) == TypeKind::kOpaque) {
+    return HandleOfVariable(operand.index);
+  }
   Value* base = nullptr;
   switch (variable.space) {
     case VarSpace::kGlobal:

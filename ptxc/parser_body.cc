@@ -569,10 +569,11 @@ bool Parser::BracketOperand(Operand* out) {
   return true;
 }
 
-// A name, a constant, _, !p; sym+4 and, in an address, reg+4.
+// A name, a constant, _, !p, -r; sym+4 and, in an address, reg+4.
 bool Parser::OperandAtom(Operand* out, bool in_address) {
   out->offset = token_.offset;
-  if (At('!')) {
+  // !p negates a predicate, -r an operand of vmad.
+  if (At('!') || At('-')) {
     const Lexer saved = lexer_;
     const Token bang = token_;
     Advance();

@@ -314,7 +314,10 @@ std::string Printer::OperandText(const Function& f, const Operand& o) const {
     }
     default: break;
   }
-  std::string text = (o.negated ? "!" : "") + Name(f, o, o.kind);
+  const bool predicate = o.kind != OperandKind::kRegister ||
+                         f.registers[o.index].type == Type::kPred;
+  std::string text = (!o.negated ? "" : predicate ? "!" : "-") +
+                     Name(f, o, o.kind);
   if (o.part == Component::kSelector) {
     const bool halves = o.value < 0;
     std::uint64_t digits =

@@ -416,7 +416,8 @@ class Checker {
     if (type == Type::kNone) return;
     if (!Agrees(type, reg.type, WidthOf(spec)))
       Mismatch(spec, o, reg.type, type);
-    if (o.negated && reg.type != Type::kPred)
+    if (o.negated && reg.type != Type::kPred &&
+        inst_->form->opcode() != Opcode::kVmad)
       Error(o.offset, Text(o) + " negates a register of type ." +
                           std::string(TypeName(reg.type)) +
                           ", expected .pred");

@@ -146,6 +146,70 @@ DEV(float, decode_e2m3)(u32 code) { return Decode(code, kE2M3); }
 DEV(float, decode_e3m2)(u32 code) { return Decode(code, kE3M2); }
 DEV(float, decode_e2m1)(u32 code) { return Decode(code, kE2M1); }
 
+// ---- Stochastic rounding ----------------------------------------------------
+
+// Random bits are added below the last place that stays, the rest is cut off:
+// with `count` random bits the result is the neighbour away from zero as
+// often as the fraction says. How rbits is split stands in the PTX manual;
+// which of a fraction's bits it meets does not, where there are more of them
+// than random ones: here the uppermost.
+//
+// f16 and bf16 have an infinity behind the largest number, `infinity`; the
+// others saturate.
+INLINE u32 EncodeRandom(float v, Small f, u32 random, int count,
+                        u32 infinity) {
+  const u32 bits = BitsOf(v);
+  const u32 sign = bits >> 31 ? f.sign : 0;
+  const u32 magnitude = bits & 0x7fffffff;
+  if (magnitude > 0x7f800000) return f.nan;
+  if (magnitude == 0x7f800000) return sign | infinity;
+  const bool subnormal = magnitude < 0x800000;
+  const int exponent =
+      subnormal ? -126 : static_cast<int>(magnitude >> 23) - 127;
+  const u64 mantissa = (magnitude & 0x7fffff) | (subnormal ? 0 : 0x800000);
+  const int least = 1 - f.bias;
+  int drop = 23 - f.mantissa_bits;
+  if (exponent < least) drop += least - exponent;
+  if (drop > 48) return sign;  // far below the smallest number
+  const u64 added =
+      drop >= count ? static_cast<u64>(random) << (drop - count)
+                    : static_cast<u64>(random) >> (count - drop);
+  const u32 kept = static_cast<u32>((mantissa + added) >> drop);
+  u32 code = kept;
+  if (exponent >= least) {
+    code += static_cast<u32>(exponent - least) << f.mantissa_bits;
+  }
+  return sign | (code > f.largest ? infinity : code);
+}
+constexpr Small kHalfFormat = {10, 15, 0x7bff, 0x8000, 0x7fff};
+constexpr Small kBrainFormat = {7, 127, 0x7f7f, 0x8000, 0x7fff};
+
+DEV(u32, random_f16)(float v, u32 random, bool finite) {
+  return EncodeRandom(v, kHalfFormat, random & 0x1fff, 13,
+                      finite ? 0x7bff : 0x7c00);
+}
+DEV(u32, random_bf16)(float v, u32 random, bool finite) {
+  return EncodeRandom(v, kBrainFormat, random & 0xffff, 16,
+                      finite ? 0x7f7f : 0x7f80);
+}
+DEV(u32, random_e4m3)(float v, u32 random, bool) {
+  return EncodeRandom(v, kE4M3, random & 0xffff, 16, kE4M3.largest);
+}
+DEV(u32, random_e5m2)(float v, u32 random, bool) {
+  return EncodeRandom(v, kE5M2, random & 0xffff, 16, kE5M2.largest);
+}
+DEV(u32, random_e2m3)(float v, u32 random, bool) {
+  return EncodeRandom(v, kE2M3, random & 0xffff, 16, kE2M3.largest);
+}
+DEV(u32, random_e3m2)(float v, u32 random, bool) {
+  return EncodeRandom(v, kE3M2, random & 0xffff, 16, kE3M2.largest);
+}
+DEV(u32, random_e2m1)(float v, u32 random, bool) {
+  return EncodeRandom(v, kE2M1, random & 0xffff, 16, kE2M1.largest);
+}
+
+// ---- Scales -----------------------------------------------------------------
+
 // ue8m0: a power of two, 2^(code - 127); 0xff is NaN. The sign is dropped.
 DEV(float, decode_ue8m0)(u32 code) {
   return code == 0xff ? __builtin_nanf("")

@@ -8,6 +8,7 @@
 #include "convert.h"
 #include "rounding.h"
 #include "services.h"
+#include "surface.h"
 #include "sync.h"
 #include "texture.h"
 #include "transcendental.h"

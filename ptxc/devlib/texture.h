@@ -28,7 +28,9 @@ struct Texture {
   float least_lod;
   float greatest_lod;
   u64 level_records;
-  u64 reserved[3];
+  u32 samples;
+  u32 reserved32;
+  u64 reserved[2];
 };
 static_assert(sizeof(Texture) == 128);
 static_assert(sizeof(Level) == 40);
@@ -47,6 +49,15 @@ enum Format : u32 {
 };
 
 using TexturePtr = GLOBAL const Texture*;
+
+// Where texels come from and how they are sampled: one descriptor in unified
+// mode, two in independent mode.
+struct Source {
+  TexturePtr t;
+  TexturePtr sampler;
+  bool compare;     // a depth texture: texels are compared with `reference`
+  float reference;
+};
 using Texel = u32 __attribute__((ext_vector_type(4)));
 using Color = float __attribute__((ext_vector_type(4)));
 
@@ -149,27 +160,43 @@ struct Point {
   s32 at[3];
 };
 
+// Which comparison a depth texture makes is not published; this is the one
+// that graphics interfaces start with.
+INLINE Texel Compared(const Source& source, Texel texel) {
+  if (!source.compare) return texel;
+#pragma clang loop unroll(disable)
+  for (u32 i = 0; i < source.t->channels && i < 4; ++i) {
+    texel[i] = source.reference <= __builtin_bit_cast(float, texel[i])
+                   ? 0x3f800000u
+                   : 0u;
+  }
+  return texel;
+}
+
 // The texel at integer coordinates after addressing. `slice` is added to z.
 template <int dimensions>
-INLINE Texel Fetch(TexturePtr t, const Level& level, Point p, u32 slice) {
-  const bool normalized = t->flags & kNormalized;
+INLINE Texel Fetch(const Source& source, const Level& level, Point p,
+                   u32 slice) {
+  TexturePtr t = source.t;
+  const bool normalized = source.sampler->flags & kNormalized;
   s32 place[3] = {0, 0, 0};
   for (int i = 0; i < dimensions; ++i) {
     place[i] = Place(p.at[i], static_cast<s32>(level.extent[i]),
-                     t->addressing[i], normalized);
+                     source.sampler->addressing[i], normalized);
     if (place[i] < 0) {
-      const Color border = {t->border[0], t->border[1], t->border[2],
-                            t->border[3]};
-      if (IsReal(t)) return AsTexel(border);
+      const Color border = {
+          source.sampler->border[0], source.sampler->border[1],
+          source.sampler->border[2], source.sampler->border[3]};
+      if (IsReal(t)) return Compared(source, AsTexel(border));
       return Texel{static_cast<u32>(static_cast<s32>(border.x)),
                    static_cast<u32>(static_cast<s32>(border.y)),
                    static_cast<u32>(static_cast<s32>(border.z)),
                    static_cast<u32>(static_cast<s32>(border.w))};
     }
   }
-  return Load(t, level, static_cast<u32>(place[0]),
-              static_cast<u32>(place[1]),
-              slice + static_cast<u32>(place[2]));
+  return Compared(source, Load(t, level, static_cast<u32>(place[0]),
+                               static_cast<u32>(place[1]),
+                               slice + static_cast<u32>(place[2])));
 }
 
 // A float to an index; what does not fit lands far outside.
@@ -180,15 +207,17 @@ INLINE s32 Index(float v) {
 }
 
 template <int dimensions>
-INLINE Color SampleLevel(TexturePtr t, u32 number, u32 slice,
+INLINE Color SampleLevel(const Source& source, u32 number, u32 slice,
                          const float (&c)[3], Point offset, bool linear,
                          Texel* nearest) {
-  const Level level = LevelOf(t, number);
+  const Level level = LevelOf(source.t, number);
   Point p = {{0, 0, 0}};
   float weight[3] = {0, 0, 0};
   for (int i = 0; i < dimensions; ++i) {
     float at = c[i];
-    if (t->flags & kNormalized) at *= static_cast<float>(level.extent[i]);
+    if (source.sampler->flags & kNormalized) {
+      at *= static_cast<float>(level.extent[i]);
+    }
     if (linear) at -= 0.5f;
     const float whole = __builtin_floorf(at);
     p.at[i] = Index(whole) + offset.at[i];
@@ -210,29 +239,31 @@ INLINE Color SampleLevel(TexturePtr t, u32 number, u32 slice,
     }
     // A corner without weight must not bring in an infinity or NaN.
     if (linear && share == 0) continue;
-    *nearest = Fetch<dimensions>(t, level, q, slice);
+    *nearest = Fetch<dimensions>(source, level, q, slice);
     sum += share * AsColor(*nearest);
   }
   return sum;
 }
 
 template <int dimensions>
-INLINE Texel Sample(u64 handle, u32 slice, float x, float y, float z,
-                    s32 ox, s32 oy, s32 oz, float lod) {
-  TexturePtr t = reinterpret_cast<TexturePtr>(handle);
+INLINE Texel Sample(const Source& source, u32 slice, float x, float y,
+                    float z, s32 ox, s32 oy, s32 oz, float lod) {
+  TexturePtr t = source.t;
+  TexturePtr sampler = source.sampler;
   const float c[3] = {x, y, z};
   const Point offset = {{ox, oy, oz}};
-  const bool linear = (t->flags & kLinear) && IsReal(t);
+  const bool linear = (sampler->flags & kLinear) && IsReal(t);
   u32 first = 0;
   float part = 0;
   if (t->levels > 1) {
-    lod += t->bias;
+    lod += sampler->bias;
     const float last = static_cast<float>(t->levels - 1);
-    const float most = t->greatest_lod < last ? t->greatest_lod : last;
-    const float least = t->least_lod > 0 ? t->least_lod : 0;
+    const float most =
+        sampler->greatest_lod < last ? sampler->greatest_lod : last;
+    const float least = sampler->least_lod > 0 ? sampler->least_lod : 0;
     if (lod > most) lod = most;
     if (!(lod >= least)) lod = least;
-    if ((t->flags & kMipLinear) && IsReal(t)) {
+    if ((sampler->flags & kMipLinear) && IsReal(t)) {
       const float whole = __builtin_floorf(lod);
       first = static_cast<u32>(whole);
       if (first + 1 < t->levels) {
@@ -248,128 +279,190 @@ INLINE Texel Sample(u64 handle, u32 slice, float x, float y, float z,
 #pragma clang loop unroll(disable)
   for (u32 i = 0; i < count; ++i) {
     const float share = i == 0 ? 1.0f - part : part;
-    sum += share * SampleLevel<dimensions>(t, first + i, slice, c, offset,
-                                           linear, &nearest);
+    sum += share * SampleLevel<dimensions>(source, first + i, slice, c,
+                                           offset, linear, &nearest);
   }
   // One texel alone keeps its bits: integers, and NaN as it is.
   return linear || count > 1 ? AsTexel(sum) : nearest;
 }
 
-INLINE u32 LayerOf(u64 handle, u32 layer) {
-  const u32 layers = reinterpret_cast<TexturePtr>(handle)->layers;
-  return layer < layers ? layer : layers - 1;
+INLINE Source SourceOf(u64 texture, u64 sampler, bool compare,
+                       float reference) {
+  return {reinterpret_cast<TexturePtr>(texture),
+          reinterpret_cast<TexturePtr>(sampler), compare, reference};
+}
+INLINE u32 LayerOf(TexturePtr t, u32 layer) {
+  return layer < t->layers ? layer : t->layers - 1;
 }
 
 // Coordinates are floats; `layer` counts where the geometry has layers.
-DEV(Texel, tex_1d)(u64 t, u32 layer, float x, float y, float z, s32 ox,
-                   s32 oy, s32 oz, float lod) {
-  return Sample<1>(t, LayerOf(t, layer), x, 0, 0, ox, 0, 0, lod);
+DEV(Texel, tex_1d)(u64 t, u64 sampler, u32 layer, float x, float y, float z,
+                   s32 ox, s32 oy, s32 oz, float lod, bool compare,
+                   float reference) {
+  const Source s = SourceOf(t, sampler, compare, reference);
+  return Sample<1>(s, LayerOf(s.t, layer), x, 0, 0, ox, 0, 0, lod);
 }
-DEV(Texel, tex_2d)(u64 t, u32 layer, float x, float y, float z, s32 ox,
-                   s32 oy, s32 oz, float lod) {
-  return Sample<2>(t, LayerOf(t, layer), x, y, 0, ox, oy, 0, lod);
+DEV(Texel, tex_2d)(u64 t, u64 sampler, u32 layer, float x, float y, float z,
+                   s32 ox, s32 oy, s32 oz, float lod, bool compare,
+                   float reference) {
+  const Source s = SourceOf(t, sampler, compare, reference);
+  return Sample<2>(s, LayerOf(s.t, layer), x, y, 0, ox, oy, 0, lod);
 }
-DEV(Texel, tex_3d)(u64 t, u32, float x, float y, float z, s32 ox, s32 oy,
-                   s32 oz, float lod) {
-  return Sample<3>(t, 0, x, y, z, ox, oy, oz, lod);
+DEV(Texel, tex_3d)(u64 t, u64 sampler, u32, float x, float y, float z, s32 ox,
+                   s32 oy, s32 oz, float lod, bool compare, float reference) {
+  return Sample<3>(SourceOf(t, sampler, compare, reference), 0, x, y, z, ox,
+                   oy, oz, lod);
 }
 
 // A direction picks the face of the largest component; faces are +x, -x, +y,
 // -y, +z, -z with the orientation of the CUDA Programming Guide, "Cubemap
-// Textures".
-DEV(Texel, tex_cube)(u64 t, u32 layer, float x, float y, float z, s32, s32,
-                     s32, float lod) {
+// Textures". A point on the face is (s / m, r / m), from -1 to 1.
+struct Face {
+  u32 number;
+  float s, r, m;
+};
+INLINE float Component(u32 face, int which, float x, float y, float z) {
+  // which: 0 s, 1 r, 2 m.
+  switch (face) {
+    case 0: return which == 0 ? -z : which == 1 ? -y : x;
+    case 1: return which == 0 ? z : which == 1 ? -y : -x;
+    case 2: return which == 0 ? x : which == 1 ? z : y;
+    case 3: return which == 0 ? x : which == 1 ? -z : -y;
+    case 4: return which == 0 ? x : which == 1 ? -y : z;
+    default: return which == 0 ? -x : which == 1 ? -y : -z;
+  }
+}
+INLINE Face FaceOf(float x, float y, float z) {
   const float ax = __builtin_fabsf(x);
   const float ay = __builtin_fabsf(y);
   const float az = __builtin_fabsf(z);
-  u32 face;
-  float m;
-  float s;
-  float r;
-  if (ax >= ay && ax >= az) {
-    face = x >= 0 ? 0 : 1;
-    m = ax;
-    s = x >= 0 ? -z : z;
-    r = -y;
-  } else if (ay >= az) {
-    face = y >= 0 ? 2 : 3;
-    m = ay;
-    s = x;
-    r = y >= 0 ? z : -z;
-  } else {
-    face = z >= 0 ? 4 : 5;
-    m = az;
-    s = z >= 0 ? x : -x;
-    r = -y;
-  }
-  float u = (s / m + 1) * 0.5f;
-  float v = (r / m + 1) * 0.5f;
-  TexturePtr texture = reinterpret_cast<TexturePtr>(t);
-  if (!(texture->flags & kNormalized)) {
-    u *= static_cast<float>(texture->extent[0]);
-    v *= static_cast<float>(texture->extent[1]);
-  }
-  return Sample<2>(t, LayerOf(t, layer * 6 + face), u, v, 0, 0, 0, 0, lod);
+  const u32 face = ax >= ay && ax >= az ? (x >= 0 ? 0 : 1)
+                   : ay >= az           ? (y >= 0 ? 2 : 3)
+                                        : (z >= 0 ? 4 : 5);
+  return {face, Component(face, 0, x, y, z), Component(face, 1, x, y, z),
+          Component(face, 2, x, y, z)};
+}
+// A face's coordinates as those of a two-dimensional texture.
+INLINE float OnFace(const Source& source, float position, float m, int axis) {
+  const float c = (position / m + 1) * 0.5f;
+  return source.sampler->flags & kNormalized
+             ? c
+             : c * static_cast<float>(source.t->extent[axis]);
+}
+DEV(Texel, tex_cube)(u64 t, u64 sampler, u32 layer, float x, float y, float z,
+                     s32, s32, s32, float lod, bool compare,
+                     float reference) {
+  const Source s = SourceOf(t, sampler, compare, reference);
+  const Face face = FaceOf(x, y, z);
+  return Sample<2>(s, LayerOf(s.t, layer * 6 + face.number),
+                   OnFace(s, face.s, face.m, 0), OnFace(s, face.r, face.m, 1),
+                   0, 0, 0, 0, lod);
 }
 
 // Texels by integer coordinates.
 template <int dimensions>
-INLINE Texel FetchAt(u64 handle, u32 slice, s32 x, s32 y, s32 z, s32 level) {
-  TexturePtr t = reinterpret_cast<TexturePtr>(handle);
-  const s32 last = static_cast<s32>(t->levels) - 1;
+INLINE Texel FetchAt(u64 handle, u64 sampler, u32 slice, s32 x, s32 y, s32 z,
+                     s32 level) {
+  const Source s = SourceOf(handle, sampler, false, 0);
+  const s32 last = static_cast<s32>(s.t->levels) - 1;
   const u32 number =
       static_cast<u32>(level < 0 ? 0 : level > last ? last : level);
   const Point p = {{x, y, z}};
-  return Fetch<dimensions>(t, LevelOf(t, number), p, slice);
+  return Fetch<dimensions>(s, LevelOf(s.t, number), p, slice);
 }
-DEV(Texel, texel_1d)(u64 t, u32 layer, s32 x, s32 y, s32 z, s32 level) {
-  return FetchAt<1>(t, LayerOf(t, layer), x, 0, 0, level);
+DEV(Texel, texel_1d)(u64 t, u64 sampler, u32 layer, s32 x, s32 y, s32 z,
+                     s32 level) {
+  return FetchAt<1>(t, sampler,
+                    LayerOf(reinterpret_cast<TexturePtr>(t), layer), x, 0, 0,
+                    level);
 }
-DEV(Texel, texel_2d)(u64 t, u32 layer, s32 x, s32 y, s32 z, s32 level) {
-  return FetchAt<2>(t, LayerOf(t, layer), x, y, 0, level);
+DEV(Texel, texel_2d)(u64 t, u64 sampler, u32 layer, s32 x, s32 y, s32 z,
+                     s32 level) {
+  return FetchAt<2>(t, sampler,
+                    LayerOf(reinterpret_cast<TexturePtr>(t), layer), x, y, 0,
+                    level);
 }
-DEV(Texel, texel_3d)(u64 t, u32, s32 x, s32 y, s32 z, s32 level) {
-  return FetchAt<3>(t, 0, x, y, z, level);
+DEV(Texel, texel_3d)(u64 t, u64 sampler, u32, s32 x, s32 y, s32 z,
+                     s32 level) {
+  return FetchAt<3>(t, sampler, 0, x, y, z, level);
+}
+// A multisample texture keeps a layer's samples as slices.
+DEV(u32, sample_slice)(u64 handle, u32 layer, u32 sample) {
+  const u32 samples = reinterpret_cast<TexturePtr>(handle)->samples;
+  return layer * (samples < 1 ? 1 : samples) + sample;
 }
 
-// The level of detail for explicit gradients, in texels per step.
-DEV(float, tex_lod)(u64 handle, float dxx, float dxy, float dxz, float dyx,
-                    float dyy, float dyz) {
-  TexturePtr t = reinterpret_cast<TexturePtr>(handle);
+// The level of detail for explicit gradients: log2 of the texels in one step.
+INLINE float LevelFor(float x0, float y0, float z0, float x1, float y1,
+                      float z1) {
+  const float a = x0 * x0 + y0 * y0 + z0 * z0;
+  const float b = x1 * x1 + y1 * y1 + z1 * z1;
+  return 0.5f * __builtin_amdgcn_logf(a > b ? a : b);
+}
+DEV(float, tex_lod)(u64 handle, u64 sampler, float dxx, float dxy, float dxz,
+                    float dyx, float dyy, float dyz) {
+  const Source s = SourceOf(handle, sampler, false, 0);
   float w = 1;
   float h = 1;
   float d = 1;
-  if (t->flags & kNormalized) {
-    w = static_cast<float>(t->extent[0]);
-    h = static_cast<float>(t->extent[1]);
-    d = static_cast<float>(t->extent[2]);
+  if (s.sampler->flags & kNormalized) {
+    w = static_cast<float>(s.t->extent[0]);
+    h = static_cast<float>(s.t->extent[1]);
+    d = static_cast<float>(s.t->extent[2]);
   }
-  const float a = dxx * w * (dxx * w) + dxy * h * (dxy * h) +
-                  dxz * d * (dxz * d);
-  const float b = dyx * w * (dyx * w) + dyy * h * (dyy * h) +
-                  dyz * d * (dyz * d);
-  return 0.5f * __builtin_amdgcn_logf(a > b ? a : b);
+  return LevelFor(dxx * w, dxy * h, dxz * d, dyx * w, dyy * h, dyz * d);
+}
+// On a cube the gradients are those of the direction; the face's coordinates
+// follow by the quotient rule.
+DEV(float, tex_lod_cube)(u64 handle, float x, float y, float z, float dxx,
+                         float dxy, float dxz, float dyx, float dyy,
+                         float dyz) {
+  TexturePtr t = reinterpret_cast<TexturePtr>(handle);
+  const Face f = FaceOf(x, y, z);
+  const auto step = [&](int which, float position, float dx, float dy,
+                        float dz) {
+    const float d = Component(f.number, which, dx, dy, dz);
+    const float dm = Component(f.number, 2, dx, dy, dz);
+    return (d * f.m - position * dm) / (2 * f.m * f.m) *
+           static_cast<float>(t->extent[which]);
+  };
+  return LevelFor(step(0, f.s, dxx, dxy, dxz), step(1, f.r, dxx, dxy, dxz), 0,
+                  step(0, f.s, dyx, dyy, dyz), step(1, f.r, dyx, dyy, dyz),
+                  0);
 }
 
 // tld4: one channel of the four texels a linear filter would read, in the
 // order of the PTX manual: (0,1) (1,1) (1,0) (0,0).
-DEV(Texel, tex_gather)(u64 handle, u32 layer, float x, float y, s32 ox,
-                       s32 oy, u32 channel) {
-  TexturePtr t = reinterpret_cast<TexturePtr>(handle);
-  const Level level = LevelOf(t, 0);
-  if (t->flags & kNormalized) {
+INLINE Texel Gather(const Source& s, u32 slice, float x, float y, s32 ox,
+                    s32 oy, u32 channel) {
+  const Level level = LevelOf(s.t, 0);
+  if (s.sampler->flags & kNormalized) {
     x *= static_cast<float>(level.extent[0]);
     y *= static_cast<float>(level.extent[1]);
   }
   const s32 i = Index(__builtin_floorf(x - 0.5f)) + ox;
   const s32 j = Index(__builtin_floorf(y - 0.5f)) + oy;
-  const u32 slice = LayerOf(handle, layer);
   const auto one = [&](s32 di, s32 dj) {
     const Texel texel =
-        Fetch<2>(t, level, Point{{i + di, j + dj, 0}}, slice);
+        Fetch<2>(s, level, Point{{i + di, j + dj, 0}}, slice);
     return texel[channel];
   };
   return Texel{one(0, 1), one(1, 1), one(1, 0), one(0, 0)};
+}
+DEV(Texel, gather_2d)(u64 t, u64 sampler, u32 layer, float x, float y,
+                      float z, s32 ox, s32 oy, u32 channel, bool compare,
+                      float reference) {
+  const Source s = SourceOf(t, sampler, compare, reference);
+  return Gather(s, LayerOf(s.t, layer), x, y, ox, oy, channel);
+}
+DEV(Texel, gather_cube)(u64 t, u64 sampler, u32 layer, float x, float y,
+                        float z, s32, s32, u32 channel, bool compare,
+                        float reference) {
+  const Source s = SourceOf(t, sampler, compare, reference);
+  const Face face = FaceOf(x, y, z);
+  return Gather(s, LayerOf(s.t, layer * 6 + face.number),
+                OnFace(s, face.s, face.m, 0), OnFace(s, face.r, face.m, 1), 0,
+                0, channel);
 }
 
 #endif  // CERBERUS_DEVLIB_TEXTURE_H_

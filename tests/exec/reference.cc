@@ -134,7 +134,7 @@ std::vector<ValueTest> ReferencesFor(std::string_view text,
   const auto spelling = std::make_shared<const Spelling>(text);
   for (auto* references :
        {&IntegerReferences, &LogicReferences, &CompareReferences,
-        &ConvertReferences, &FloatReferences}) {
+        &ConvertReferences, &FloatReferences, &VideoReferences}) {
     Tests tests = (*references)(*spelling, operands);
     for (ValueTest& test : tests) test.spelling = spelling;
     if (!tests.empty()) return tests;

@@ -31,6 +31,7 @@ Tests IntegerReferences(const Spelling& s, std::string_view operands);
 Tests LogicReferences(const Spelling& s, std::string_view operands);
 Tests FloatReferences(const Spelling& s, std::string_view operands);
 Tests CompareReferences(const Spelling& s, std::string_view operands);
+Tests VideoReferences(const Spelling& s, std::string_view operands);
 Tests ConvertReferences(const Spelling& s, std::string_view operands);
 
 }  // namespace cerberus::exec

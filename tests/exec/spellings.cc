@@ -33,7 +33,8 @@ std::vector<LoweredSpelling> LoweredSpellingsOf(std::string_view opcode) {
       // Hints change nothing: with one type they are executed often enough.
       ptx::InstForm form;
       std::string error;
-      if ((opcode == "ld" || opcode == "st") &&
+      if ((opcode == "ld" || opcode == "st" || opcode == "suld" ||
+           opcode == "sust") &&
           ptx::ResolveForm(spelling, -1, &form, &error) && HasHint(form) &&
           form.type() != ptx::Type::kB32 && form.type() != ptx::Type::kB64)
         return;

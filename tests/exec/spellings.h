@@ -17,8 +17,8 @@ struct LoweredSpelling {
   bool Has(std::string_view word) const;  // ".up" as a whole word
 };
 
-// Every spelling of an opcode's lowered rows, hints one at a time and, on ld
-// and st, with .b32 and .b64 only.
+// Every spelling of an opcode's lowered rows, hints one at a time and, on
+// loads and stores, with .b32 and .b64 only.
 std::vector<LoweredSpelling> LoweredSpellingsOf(std::string_view opcode);
 
 }  // namespace cerberus::exec
