@@ -10,12 +10,14 @@ add_library(cerberus_hip_face SHARED
     hip_error.cc
     hip_graph.cc
     hip_graph_api.cc
+    hip_ipc.cc
     hip_memory.cc
     hip_module.cc
     hip_program.cc
     hip_runtime.cc
     hip_stream.cc
-    hip_stream_api.cc)
+    hip_stream_api.cc
+    hip_virtual.cc)
 target_include_directories(cerberus_hip_face PRIVATE ${CMAKE_SOURCE_DIR})
 target_link_libraries(cerberus_hip_face PRIVATE
     cerberus_emulator cerberus_offload_bundle cerberus_support

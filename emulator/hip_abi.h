@@ -51,6 +51,15 @@ struct dim3 {
   std::uint32_t x = 1, y = 1, z = 1;
 };
 
+using hipMemGenericAllocationHandle_t = struct ihipMemGenericAllocationHandle*;
+
+struct hipIpcMemHandle_t {
+  char reserved[64];
+};
+struct hipIpcEventHandle_t {
+  char reserved[64];
+};
+
 struct hipUUID {
   char bytes[16];
 };
@@ -243,6 +252,17 @@ enum hipMemPoolAttr : std::uint32_t {
 struct hipMemLocation {
   std::uint32_t type;  // 1: device
   int id;
+};
+struct hipMemAllocationProp {
+  std::uint32_t type;         // 1: pinned
+  std::uint32_t handleTypes;  // 0 none, 1 a file descriptor
+  hipMemLocation location;
+  void* win32HandleMetaData;
+  struct {
+    unsigned char compressionType;
+    unsigned char gpuDirectRDMACapable;
+    unsigned short usage;
+  } allocFlags;
 };
 struct hipMemPoolProps {
   std::uint32_t allocType;

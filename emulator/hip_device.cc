@@ -312,7 +312,7 @@ bool Attribute(const hipDeviceProp_tR0600& p, const TargetInfo& info,
       *out = 1;
       break;
     case hipDeviceAttributeVirtualMemoryManagementSupported:
-      *out = 0;
+      *out = 1;
       break;
     case hipDeviceAttributeHostRegisterSupported:
       *out = 1;

@@ -28,7 +28,7 @@ hipError_t Release(void* pointer, bool host) {
   if (pointer == nullptr) return hipSuccess;
   std::optional<Block> block = Runtime::Get().Find(pointer);
   if (!block || block->address != reinterpret_cast<std::uint64_t>(pointer) ||
-      (block->kind == MemoryKind::kHost) != host) {
+      (block->kind == MemoryKind::kHost) != host || block->adopted) {
     return hipErrorInvalidValue;
   }
   if (host) {
@@ -494,7 +494,7 @@ HIP_API hipError_t hipFreeAsync(void* pointer, hipStream_t stream) {
   if (!found) return Return(hipErrorInvalidHandle);
   std::optional<Block> block = Runtime::Get().Find(pointer);
   if (!block || block->address != reinterpret_cast<std::uint64_t>(pointer) ||
-      block->kind != MemoryKind::kDevice) {
+      block->kind != MemoryKind::kDevice || block->adopted) {
     return Return(hipErrorInvalidValue);
   }
   Gpu* owner = Runtime::Get().gpu(block->device);

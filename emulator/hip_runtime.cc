@@ -215,7 +215,7 @@ hipError_t Runtime::Free(void* pointer, std::string_view by) {
   std::unique_lock<std::shared_mutex> lock(memory_mutex_);
   auto found = blocks_.find(address);
   if (found == blocks_.end() || found->second.kind == MemoryKind::kCode ||
-      found->second.kind == MemoryKind::kRegistered) {
+      found->second.kind == MemoryKind::kRegistered || found->second.adopted) {
     return hipErrorInvalidValue;
   }
   const Block block = found->second;
@@ -228,6 +228,34 @@ hipError_t Runtime::Free(void* pointer, std::string_view by) {
     }
   }
   return owner->core->Free(address, by) ? hipSuccess : hipErrorInvalidValue;
+}
+
+hipError_t Runtime::Adopt(Gpu* owner, void* pointer, std::uint64_t size,
+                          const std::vector<Gpu*>& users) {
+  const std::uint64_t address = reinterpret_cast<std::uint64_t>(pointer);
+  std::unique_lock<std::shared_mutex> lock(memory_mutex_);
+  for (Gpu* user : users) {
+    if (!user->core->Register(pointer, size)) return hipErrorInvalidValue;
+  }
+  Block block{address,         size, MemoryKind::kDevice,
+              owner->ordinal, 0,    next_block_id_++};
+  block.adopted = true;
+  blocks_[address] = block;
+  return hipSuccess;
+}
+
+hipError_t Runtime::Abandon(void* pointer) {
+  const std::uint64_t address = reinterpret_cast<std::uint64_t>(pointer);
+  std::unique_lock<std::shared_mutex> lock(memory_mutex_);
+  auto found = blocks_.find(address);
+  if (found == blocks_.end() || !found->second.adopted) {
+    return hipErrorInvalidValue;
+  }
+  blocks_.erase(found);
+  for (const std::unique_ptr<Gpu>& gpu : gpus_) {
+    if (gpu->core->Find(address)) (void)gpu->core->Free(address);
+  }
+  return hipSuccess;
 }
 
 std::optional<Block> Runtime::Find(const void* pointer) const {
@@ -410,7 +438,7 @@ void Runtime::Reset(Gpu* gpu) {
   {
     std::shared_lock<std::shared_mutex> lock(memory_mutex_);
     for (const auto& [address, block] : blocks_) {
-      if (block.device == gpu->ordinal &&
+      if (block.device == gpu->ordinal && !block.adopted &&
           block.kind != MemoryKind::kRegistered) {
         owned.push_back(address);
       }

@@ -34,6 +34,7 @@ struct Block {
   int device = 0;
   unsigned flags = 0;
   std::uint64_t id = 0;
+  bool adopted = false;  // by Runtime::Adopt(): not for hipFree
 };
 
 struct Gpu {
@@ -94,6 +95,11 @@ class Runtime {
   hipError_t UnregisterHost(void* host);
   // `by`: the call that frees, for reports of a use after it.
   hipError_t Free(void* address, std::string_view by);
+  // Memory that others have mapped (hip_virtual.cc) becomes device memory of
+  // `owner`, used by the kernels of `users`; Abandon() takes it away again.
+  hipError_t Adopt(Gpu* owner, void* address, std::uint64_t size,
+                   const std::vector<Gpu*>& users);
+  hipError_t Abandon(void* address);
   std::optional<Block> Find(const void* address) const;
   std::uint64_t Used(int device) const;
   hipError_t EnablePeer(Gpu* from, Gpu* to);

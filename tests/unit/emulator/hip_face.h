@@ -99,6 +99,30 @@ hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int*,
                                                               int, std::size_t);
 hipError_t hipModuleOccupancyMaxPotentialBlockSize(int*, int*, hipFunction_t,
                                                    std::size_t, int);
+hipError_t hipMemGetAllocationGranularity(std::size_t*,
+                                          const hipMemAllocationProp*,
+                                          std::uint32_t);
+hipError_t hipMemAddressReserve(void**, std::size_t, std::size_t, void*,
+                                unsigned long long);
+hipError_t hipMemAddressFree(void*, std::size_t);
+hipError_t hipMemCreate(hipMemGenericAllocationHandle_t*, std::size_t,
+                        const hipMemAllocationProp*, unsigned long long);
+hipError_t hipMemRelease(hipMemGenericAllocationHandle_t);
+hipError_t hipMemMap(void*, std::size_t, std::size_t,
+                     hipMemGenericAllocationHandle_t, unsigned long long);
+hipError_t hipMemUnmap(void*, std::size_t);
+hipError_t hipMemSetAccess(void*, std::size_t, const hipMemAccessDesc*,
+                           std::size_t);
+hipError_t hipMemGetAccess(unsigned long long*, const hipMemLocation*, void*);
+hipError_t hipMemRetainAllocationHandle(hipMemGenericAllocationHandle_t*,
+                                        void*);
+hipError_t hipMemExportToShareableHandle(void*, hipMemGenericAllocationHandle_t,
+                                         std::uint32_t, unsigned long long);
+hipError_t hipMemImportFromShareableHandle(hipMemGenericAllocationHandle_t*,
+                                           void*, std::uint32_t);
+hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t*, void*);
+hipError_t hipIpcOpenMemHandle(void**, hipIpcMemHandle_t, unsigned);
+hipError_t hipIpcCloseMemHandle(void*);
 hipError_t hipDevicePrimaryCtxRetain(hipCtx_t*, hipDevice_t);
 hipError_t hipCtxGetCurrent(hipCtx_t*);
 hipError_t hipCtxPushCurrent(hipCtx_t);
