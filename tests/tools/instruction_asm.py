@@ -128,13 +128,20 @@ class Dialect:
             "  s_mov_b64 vcc, s[54:55]",
             "  s_cmp_lg_u32 s59, 0",
             f"  {self.mov} {self.exec}, s{'[56:57]' if self.wave64 else '56'}",
+            *self.apart(),
         ]
         return "\n".join(lines)
+
+    def apart(self):
+        """More wait states than CDNA wants between any two instructions."""
+        return (["  s_nop 15", "  s_nop 7"] if self.t.generation == "gfx9"
+                else [])
 
     def end(self, after=()):
         """Stores v[16:19] and v[4:7] of each lane; SCC, VCC, EXEC, s[26:27],
         s[24:25] and M0 of the wave."""
         lines = [
+            *self.apart(),
             "  s_cselect_b32 s44, 1, 0",
             "  s_mov_b64 s[42:43], exec",
             "  s_mov_b64 exec, -1" if self.wave64 else "  s_mov_b32 exec_lo, -1",

@@ -194,6 +194,9 @@ def kernel_text(target, cases):
         "  s_mov_b64 exec, s[18:19]",
         "  s_setpc_b64 s[30:31]",
         "finish:",
+        # More wait states than CDNA wants behind any instruction.
+        "  s_nop 15",
+        "  s_nop 3",
         "  s_cselect_b32 s21, 1, 0",
         "  s_mov_b64 s[18:19], exec",
         "  s_mov_b64 exec, -1",
