@@ -54,9 +54,14 @@ inline float MadF32(float a, float b, float c) {
   const float p = FlushDenormal(MulF(a, b));
   return FlushDenormal(PickNan(p + c, a, b, c));
 }
+// So do their f16 forms: LLVM selects them only where denormals are flushed.
+inline float FlushHalf(float v) {
+  return __builtin_fabsf(v) < 0x1p-14f ? __builtin_copysignf(0, v) : v;
+}
 inline H MadH(H a, H b, H c, const Mode& mode) {
-  const u16 p = FloatToHalf(a.v * b.v, mode.round64, true);
-  return H{PickNan(HalfToFloat(p, true) + c.v, a.v, b.v, c.v)};
+  const float x = FlushHalf(a.v), y = FlushHalf(b.v), z = FlushHalf(c.v);
+  const u16 p = FloatToHalf(x * y, mode.round64, true);
+  return H{PickNan(FlushHalf(HalfToFloat(p, true) + z), x, y, z)};
 }
 
 inline float CubeId(float x, float y, float z) {

@@ -422,7 +422,6 @@ WAITS = "waits: every program"
 MATRIX = "matrix: tests/unit/emulator/programs/matrix.hip"
 HWREG = "hwreg: tests/tools/mode_check.py"
 ABSENT = "not executed by the emulator"
-MAD16 = "the text does not say that it flushes denormals; LLVM does"
 COMMON = {
     "S_GETPC_B64": CONTROL, "S_SETPC_B64": CONTROL, "S_SWAPPC_B64": CONTROL,
     "S_CALL_B64": CONTROL, "S_RFE_B64": ABSENT + ": trap handlers",
@@ -438,8 +437,5 @@ UNCHECKED = {
         COMMON,
         S_CBRANCH_JOIN=ABSENT, S_CBRANCH_G_FORK=ABSENT,
         S_CBRANCH_I_FORK=ABSENT, S_SETVSKIP=ABSENT,
-        S_SET_GPR_IDX_IDX=MATRIX + " at -O0",
-        V_CVT_PKACCUM_U8_F32=ABSENT,
-        V_MAC_F16=MAD16, V_MAD_F16=MAD16, V_MAD_LEGACY_F16=MAD16,
-        V_MADMK_F16=MAD16, V_MADAK_F16=MAD16),
+        S_SET_GPR_IDX_IDX=MATRIX + " at -O0"),
 }
