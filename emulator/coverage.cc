@@ -50,7 +50,10 @@ std::string OutOfScope(std::string_view m) {
       m.find("store_block") != std::string_view::npos) {
     return "no gfx12 product has it";
   }
-  if (m == "v_screen_partition_4se_b32") return "graphics";
+  if (m == "v_screen_partition_4se_b32" ||
+      m == "global_atomic_ordered_add_b64") {
+    return "graphics";
+  }
   if (m == "global_load_tr_b64") return "its order of lanes is not published";
   if (m == "v_illegal") return "not an instruction";
   if (starts("s_rfe") || starts("s_cbranch_g_fork") ||

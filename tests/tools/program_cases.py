@@ -23,6 +23,7 @@ from operand_values import pool_value
 
 # Modules with `programs(target)`.
 TABLES = [
+    "cases_convert",
     "cases_flow",
     "cases_memory",
     "cases_vopd",
@@ -118,7 +119,9 @@ class Wave:
 def tables(target):
     """The programs of a target, from all files."""
     for module in TABLES:
-        yield from importlib.import_module(module).programs(target)
+        for program in importlib.import_module(module).programs(target):
+            program.table = module
+            yield program
 
 
 class ProgramRunner:
@@ -182,7 +185,8 @@ class ProgramRunner:
             for m in case.program.covers:
                 old = self.c.results.get(m.upper(), ("", ""))[0]
                 if old not in ("checked", "differs") or state == "differs":
-                    self.c.results[m.upper()] = (state, case.name)
+                    self.c.results[m.upper()] = (
+                        state, f"{case.program.table}: {case.name}")
 
     def check(self, module, n, case):
         """"", or what differs."""
