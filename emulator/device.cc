@@ -79,6 +79,7 @@ DeviceOptions DeviceOptions::FromEnvironment() {
   o.check_waits = get("CERBERUS_EMU_WAITS") != "0";
   const std::string checks = "," + get("CERBERUS_EMU_CHECK") + ",";
   o.check_uninitialised = checks.find(",uninit,") != std::string::npos;
+  o.check_scratch = checks.find(",scratch,") != std::string::npos;
   o.check_races = checks.find(",races,") != std::string::npos;
   o.watchdog_seconds =
       std::strtod(get("CERBERUS_EMU_TIMEOUT").c_str(), nullptr);

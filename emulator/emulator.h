@@ -147,8 +147,10 @@ struct DeviceOptions {
   // A pending result read before its s_waitcnt, and wait states that CDNA
   // wants between certain instructions.
   bool check_waits = true;
-  // Loads of device memory, LDS or scratch that was never written.
+  // Loads of device memory or LDS that was never written; of scratch, which
+  // unoptimised code does where it reloads a register that has no value.
   bool check_uninitialised = false;
+  bool check_scratch = false;
   // Two waves of a group that touch the same byte of LDS between two
   // barriers, one of them writing.
   bool check_races = false;
@@ -160,7 +162,7 @@ struct DeviceOptions {
   std::string stats_path;  // counters are written here as JSON at the end
 
   // CERBERUS_EMU_THREADS, CERBERUS_EMU_SCHEDULE=random:SEED,
-  // CERBERUS_EMU_WAITS=0, CERBERUS_EMU_CHECK=uninit,races,
+  // CERBERUS_EMU_WAITS=0, CERBERUS_EMU_CHECK=uninit,scratch,races,
   // CERBERUS_EMU_TIMEOUT=SECONDS, CERBERUS_EMU_STATS.
   static DeviceOptions FromEnvironment();
 };

@@ -286,10 +286,10 @@ std::unique_ptr<Group> MakeGroup(Launch& launch, u64 linear) {
   group->scratch.resize(static_cast<std::size_t>(waves) * lanes *
                         launch.kernel.scratch_size);
   const DeviceOptions& options = launch.device->options();
-  if (options.check_uninitialised || options.check_races) {
+  if (options.check_uninitialised || options.check_scratch ||
+      options.check_races) {
     group->shadow = std::make_unique<GroupShadow>(
-        launch.kernel.lds_size, group->scratch.size(), waves,
-        options.check_uninitialised, options.check_races);
+        launch.kernel.lds_size, group->scratch.size(), waves, options);
   }
   const std::uintptr_t raw =
       reinterpret_cast<std::uintptr_t>(group->registers.get());

@@ -34,13 +34,12 @@ void Join(C& into, const C& other) {
 }  // namespace
 
 GroupShadow::GroupShadow(u32 lds_size, std::size_t scratch_size, u32 waves,
-                         bool uninitialised, bool races)
-    : uninitialised_(uninitialised) {
-  if (uninitialised) {
-    lds_written_.resize(lds_size);
-    scratch_written_.resize(scratch_size);
-  }
-  if (races && waves > 1) {
+                         const DeviceOptions& options)
+    : uninitialised_(options.check_uninitialised),
+      scratch_(options.check_scratch) {
+  if (uninitialised_) lds_written_.resize(lds_size);
+  if (scratch_) scratch_written_.resize(scratch_size);
+  if (options.check_races && waves > 1) {
     touches_.resize(lds_size);
     clocks_.resize(waves);
     for (u32 i = 0; i < waves; ++i) clocks_[i][i] = 1;
@@ -60,7 +59,7 @@ void GroupShadow::Lds(Wave& w, u64 offset, u32 bytes, int lane,
 
 void GroupShadow::Scratch(Wave&, u64 index, u64 offset, u32 bytes, int lane,
                           MemKind kind) {
-  if (uninitialised_ && !Written(&scratch_written_[index], bytes, kind)) {
+  if (scratch_ && !Written(&scratch_written_[index], bytes, kind)) {
     ThrowAt(fmt::format("{} of {} bytes of scratch at offset {:#x} that were "
                         "never written",
                         Verb(kind), bytes, offset),

@@ -24,7 +24,7 @@ namespace cerberus::emulator {
 class GroupShadow {
  public:
   GroupShadow(u32 lds_size, std::size_t scratch_size, u32 waves,
-              bool uninitialised, bool races);
+              const DeviceOptions& options);
 
   void Lds(Wave& w, u64 offset, u32 bytes, int lane, MemKind kind);
   void Scratch(Wave& w, u64 index, u64 offset, u32 bytes, int lane,
@@ -55,7 +55,7 @@ class GroupShadow {
                  const Access& other, bool other_wrote);
   void Race(Wave& w, u64 offset, u32 bytes, int lane, MemKind kind);
 
-  bool uninitialised_;
+  const bool uninitialised_, scratch_;
   std::vector<u8> lds_written_, scratch_written_;
   std::vector<Touch> touches_;  // empty: races are not looked for
   std::vector<Clock> clocks_;   // by wave

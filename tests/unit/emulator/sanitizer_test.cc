@@ -244,7 +244,7 @@ class Uninitialised : public Access {
  protected:
   static DeviceOptions On() {
     DeviceOptions options;
-    options.check_uninitialised = true;
+    options.check_uninitialised = options.check_scratch = true;
     return options;
   }
 };
