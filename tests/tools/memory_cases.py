@@ -142,6 +142,7 @@ def vmem_case(checker, case, lower, fields, atomic, load):
         init += [
             "  v_add_co_u32 v20, %s, s6, v40" % carry,
             "  v_mov_b32 v21, s7",
+            "  s_nop 1",  # CDNA3 wants two wait states before VCC is read
             ("  v_addc_co_u32 v21, %s, 0, v21, %s" if d.t.generation == "gfx9"
              else "  v_add_co_ci_u32 v21, %s, 0, v21, %s") % (carry, carry),
         ]
