@@ -78,6 +78,11 @@ void Capture::Join(Stream* stream, const std::vector<GraphNode*>& nodes) {
   }
 }
 
+void Capture::ClearFront(Stream* stream) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  front_[stream].clear();
+}
+
 void Capture::Invalidate() {
   std::lock_guard<std::mutex> lock(mutex_);
   invalid_ = true;

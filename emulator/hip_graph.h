@@ -40,6 +40,8 @@ class Capture {
   std::vector<GraphNode*> Front(Stream* stream);
   // `stream` waits for `nodes` from now on, and joins if it is not yet in.
   void Join(Stream* stream, const std::vector<GraphNode*>& nodes);
+  // Later work of `stream` depends on nothing, until a Join().
+  void ClearFront(Stream* stream);
   void Invalidate();
   bool invalid();
   // True if some stream's front is not an ancestor of the origin's.

@@ -1,6 +1,7 @@
 // Graphs and stream capture.
 #include <atomic>
 #include <cstring>
+#include <map>
 #include <set>
 
 #include "emulator/hip_graph.h"
@@ -34,6 +35,18 @@ hipGraph_t NewGraph(std::shared_ptr<Graph> graph) {
   std::lock_guard<std::mutex> lock(g_mutex);
   g_graphs.insert(made);
   return made;
+}
+
+// The graph of a capture has one handle, from whoever asks first.
+std::map<std::uint64_t, hipGraph_t> g_captures;
+hipGraph_t HandleOfCapture(const Capture& capture) {
+  std::lock_guard<std::mutex> lock(g_mutex);
+  hipGraph_t& handle = g_captures[capture.id()];
+  if (handle == nullptr) {
+    handle = new ihipGraph{capture.graph()};
+    g_graphs.insert(handle);
+  }
+  return handle;
 }
 
 GraphNode* NodeOf(hipGraphNode_t handle) {
@@ -81,6 +94,19 @@ hipError_t Instantiate(hipGraphExec_t* out, hipGraph_t handle) {
   if (!exec->graph->Order(&exec->order)) return hipErrorInvalidValue;
   std::lock_guard<std::mutex> lock(g_mutex);
   *out = *g_execs.insert(exec.release()).first;
+  return hipSuccess;
+}
+
+// What stands for `node` in an executable graph does `work` from now on; it
+// must be of the same kind.
+hipError_t ReplaceWork(hipGraphExec_t exec, hipGraphNode_t node, Work work) {
+  std::lock_guard<std::mutex> lock(g_mutex);
+  if (g_execs.count(exec) == 0) return hipErrorInvalidValue;
+  auto found = exec->map.find(NodeOf(node));
+  if (found == exec->map.end() || found->second->work.kind != work.kind) {
+    return hipErrorInvalidValue;
+  }
+  found->second->work = std::move(work);
   return hipSuccess;
 }
 
@@ -208,7 +234,9 @@ HIP_API hipError_t hipStreamEndCapture(hipStream_t handle, hipGraph_t* out) {
   }
   if (capture->invalid()) return Return(hipErrorStreamCaptureInvalidated);
   if (unjoined) return Return(hipErrorStreamCaptureUnjoined);
-  *out = NewGraph(capture->graph());
+  *out = HandleOfCapture(*capture);
+  std::lock_guard<std::mutex> lock(g_mutex);
+  g_captures.erase(capture->id());
   return Return(hipSuccess);
 }
 
@@ -244,6 +272,45 @@ HIP_API hipError_t hipStreamGetCaptureInfo(hipStream_t handle,
   std::shared_ptr<Capture> capture = CaptureOf(stream);
   *status = StatusOf(capture);
   if (capture && id != nullptr) *id = capture->id();
+  return Return(hipSuccess);
+}
+
+// The graph may be added to while it is captured; the nodes are those that
+// the stream's next work will depend on. Both stay valid until the thread's
+// next call.
+HIP_API hipError_t hipStreamGetCaptureInfo_v2(
+    hipStream_t handle, std::uint32_t* status, unsigned long long* id,
+    hipGraph_t* graph, const hipGraphNode_t** nodes, std::size_t* count) {
+  const hipError_t error = hipStreamGetCaptureInfo(handle, status, id);
+  if (error != hipSuccess || *status != 1) return Return(error);
+  std::shared_ptr<Stream> stream = Runtime::Get().FindStream(handle);
+  std::shared_ptr<Capture> capture = CaptureOf(stream);
+  static thread_local std::vector<hipGraphNode_t> front;
+  front.clear();
+  for (GraphNode* node : capture->Front(stream.get())) {
+    front.push_back(HandleOf(node));
+  }
+  if (graph != nullptr) *graph = HandleOfCapture(*capture);
+  if (nodes != nullptr) *nodes = front.data();
+  if (count != nullptr) *count = front.size();
+  return Return(hipSuccess);
+}
+
+// Flags: 0 adds the nodes to those the next work depends on, 1 replaces them.
+HIP_API hipError_t hipStreamUpdateCaptureDependencies(
+    hipStream_t handle, const hipGraphNode_t* nodes, std::size_t count,
+    unsigned flags) {
+  if (flags > 1 || (nodes == nullptr && count != 0)) {
+    return Return(hipErrorInvalidValue);
+  }
+  std::shared_ptr<Stream> stream = Runtime::Get().FindStream(handle);
+  if (!stream) return Return(hipErrorInvalidHandle);
+  std::shared_ptr<Capture> capture = CaptureOf(stream);
+  if (!capture) return Return(hipErrorIllegalState);
+  std::vector<GraphNode*> after;
+  for (std::size_t i = 0; i < count; ++i) after.push_back(NodeOf(nodes[i]));
+  if (flags == 1) capture->ClearFront(stream.get());
+  capture->Join(stream.get(), after);
   return Return(hipSuccess);
 }
 
@@ -532,12 +599,7 @@ hipGraphExecKernelNodeSetParams(hipGraphExec_t exec, hipGraphNode_t node,
   Work work;
   hipError_t error = KernelWork(params, &work);
   if (error != hipSuccess) return Return(error);
-  std::lock_guard<std::mutex> lock(g_mutex);
-  if (g_execs.count(exec) == 0) return Return(hipErrorInvalidValue);
-  auto found = exec->map.find(NodeOf(node));
-  if (found == exec->map.end()) return Return(hipErrorInvalidValue);
-  found->second->work = std::move(work);
-  return Return(hipSuccess);
+  return Return(ReplaceWork(exec, node, std::move(work)));
 }
 
 HIP_API hipError_t hipGraphExecMemcpyNodeSetParams1D(hipGraphExec_t exec,
@@ -553,12 +615,7 @@ HIP_API hipError_t hipGraphExecMemcpyNodeSetParams1D(hipGraphExec_t exec,
   Work work;
   hipError_t error = CopyWork(copy, &work);
   if (error != hipSuccess) return Return(error);
-  std::lock_guard<std::mutex> lock(g_mutex);
-  if (g_execs.count(exec) == 0) return Return(hipErrorInvalidValue);
-  auto found = exec->map.find(NodeOf(node));
-  if (found == exec->map.end()) return Return(hipErrorInvalidValue);
-  found->second->work = std::move(work);
-  return Return(hipSuccess);
+  return Return(ReplaceWork(exec, node, std::move(work)));
 }
 
 HIP_API hipError_t hipGraphExecMemsetNodeSetParams(
@@ -566,12 +623,7 @@ HIP_API hipError_t hipGraphExecMemsetNodeSetParams(
   Work work;
   hipError_t error = SetWork(params, &work);
   if (error != hipSuccess) return Return(error);
-  std::lock_guard<std::mutex> lock(g_mutex);
-  if (g_execs.count(exec) == 0) return Return(hipErrorInvalidValue);
-  auto found = exec->map.find(NodeOf(node));
-  if (found == exec->map.end()) return Return(hipErrorInvalidValue);
-  found->second->work = std::move(work);
-  return Return(hipSuccess);
+  return Return(ReplaceWork(exec, node, std::move(work)));
 }
 
 // hipGraphExecUpdate: takes over all nodes of a graph of the same shape.

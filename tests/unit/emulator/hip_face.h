@@ -68,6 +68,16 @@ hipError_t hipLaunchHostFunc(hipStream_t, hipHostFn_t, void*);
 hipError_t hipStreamBeginCapture(hipStream_t, std::uint32_t);
 hipError_t hipStreamEndCapture(hipStream_t, hipGraph_t*);
 hipError_t hipStreamIsCapturing(hipStream_t, std::uint32_t*);
+hipError_t hipStreamGetCaptureInfo_v2(hipStream_t, std::uint32_t*,
+                                      unsigned long long*, hipGraph_t*,
+                                      const hipGraphNode_t**, std::size_t*);
+hipError_t hipStreamUpdateCaptureDependencies(hipStream_t,
+                                              const hipGraphNode_t*,
+                                              std::size_t, unsigned);
+hipError_t hipGraphAddEmptyNode(hipGraphNode_t*, hipGraph_t,
+                                const hipGraphNode_t*, std::size_t);
+hipError_t hipGraphNodeGetDependencies(hipGraphNode_t, hipGraphNode_t*,
+                                       std::size_t*);
 hipError_t hipGraphInstantiate(hipGraphExec_t*, hipGraph_t, hipGraphNode_t*,
                                char*, std::size_t);
 hipError_t hipGraphLaunch(hipGraphExec_t, hipStream_t);
