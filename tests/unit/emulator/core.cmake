@@ -8,7 +8,7 @@ endforeach()
 
 # The fuzzer itself is tested: with a bounds check left out (the copy of
 # memory.cc is linked in place of the library's) it must find a write behind
-# the buffer, from nothing.
+# the buffer, from two harmless stores.
 if(CERBERUS_FUZZERS)
   add_executable(emulator_planted_bug_fuzzer
       ${CMAKE_SOURCE_DIR}/tests/fuzz/emulator_stream_fuzzer.cc
@@ -19,9 +19,13 @@ if(CERBERUS_FUZZERS)
   target_link_options(emulator_planted_bug_fuzzer PRIVATE -fsanitize=fuzzer)
   set_target_properties(emulator_planted_bug_fuzzer PROPERTIES
       RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz/planted_bug)
   add_test(NAME fuzz.planted_bug
       COMMAND emulator_planted_bug_fuzzer -max_total_time=300 -len_control=0
-              -artifact_prefix=${CMAKE_BINARY_DIR}/fuzz/planted_bug-)
+              -max_len=34
+              -artifact_prefix=${CMAKE_BINARY_DIR}/fuzz/planted_bug-
+              ${CMAKE_BINARY_DIR}/fuzz/planted_bug
+              ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/emulator_stream_stores)
   set_tests_properties(fuzz.planted_bug PROPERTIES
       PASS_REGULAR_EXPRESSION "of the buffer was written"
       TIMEOUT 360 LABELS fuzz)
