@@ -61,7 +61,7 @@ void MatrixProduct::Run() {
   Sums sums = ReadC();
   if (scaled_) {
     MultiplyScaled(sums);
-  } else {
+  } else if (!MultiplyByWmma(sums)) {
     MultiplyAll(sums);
   }
   WriteD(sums);

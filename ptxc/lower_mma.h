@@ -1,4 +1,6 @@
-// A matrix product of a warp.
+// A matrix product of a warp: its operands as words, and the two ways to
+// multiply them. lower_mma.cc does it with the arithmetic that every target
+// has, lower_mma_wmma.cc with RDNA's matrix instructions.
 #ifndef CERBERUS_PTXC_LOWER_MMA_H_
 #define CERBERUS_PTXC_LOWER_MMA_H_
 
@@ -59,6 +61,10 @@ class MatrixProduct : public WarpMatrix {
   void ForEachStep(const Step& step);
   void MultiplyAll(Sums& sums);
   void MultiplyScaled(Sums& sums);
+  // Adds the product to `sums` with matrix instructions; false, and nothing
+  // done, if the target has none for it.
+  bool MultiplyByWmma(Sums& sums);
+  Value* Wmma(const Values& columns, const Values& rows, Value* sum);
   Value* ScaleFactor(int operand, Value* lane, unsigned block, Value* byte);
   Value* Dot(Value* a, Value* b, Value* sum);
   Value* IntegerDot(Value* a, Value* b, Value* sum);
