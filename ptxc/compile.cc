@@ -70,9 +70,10 @@ class Compilation {
     if (debug_ && pipeline.opt_level > 1) pipeline.opt_level = 1;
     pipeline.waves.wave_size = FindTarget(options_.target.processor)->wave_size;
     pipeline.waves.never_pack = options_.one_warp_per_wave;
-    std::map<std::string, KernelWaves> waves;
-    CERB_TRY_VOID(RunPipeline(module_, *machine_, pipeline, &waves));
-    CERB_TRY_VOID(NoteWaves(pipeline.waves, waves));
+    PipelineReport report;
+    CERB_TRY_VOID(RunPipeline(module_, *machine_, pipeline, &report));
+    Warn(report);
+    CERB_TRY_VOID(NoteWaves(pipeline.waves, report.waves));
     EmitModuleInfo(module_, info_);
     if (options_.emit == Emit::kIr) {
       result_.output = Print(module_);
@@ -166,13 +167,27 @@ class Compilation {
     return {};
   }
 
+  void Warn(const PipelineReport& report) {
+    if (!sink_) return;
+    for (const auto& [function, messages] : report.warnings) {
+      for (const std::string& message : messages) {
+        Diag diag = MakeDiag(DiagCode::kUnsupportedPtx, Where{}, message);
+        diag.severity = Severity::kWarning;
+        diag.where.file = options_.input_name;
+        diag.where.kernel = llvm::demangle(function);
+        sink_(diag);
+      }
+    }
+  }
+
   // Takes over how warps lie in waves. A block that does not fit into a
   // work-group that way costs its kernel.
   Status NoteWaves(const WaveOptions& options,
                    const std::map<std::string, KernelWaves>& waves) {
     std::vector<KernelInfo> kept;
     for (KernelInfo& kernel : info_.kernels) {
-      const KernelWaves& found = waves.at(kernel.name);
+      const auto at = waves.find(kernel.name);
+      const KernelWaves found = at != waves.end() ? at->second : KernelWaves{};
       kernel.warps_per_wave = found.warps_per_wave;
       const auto& bound = kernel.reqntid ? kernel.reqntid : kernel.maxntid;
       const unsigned threads =

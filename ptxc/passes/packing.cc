@@ -12,6 +12,7 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 
+#include "ptxc/passes/lane_progress.h"
 #include "ptxc/passes/waiting.h"
 
 namespace cerberus::ptx {
@@ -203,6 +204,9 @@ bool HoldsBarriers(const Function& function) {
 std::string WhyNotPacked(Function& function,
                          llvm::FunctionAnalysisManager& analyses,
                          bool callee_barriers) {
+  if (function.hasFnAttribute(kYields)) {
+    return "lanes wait for others in a loop";
+  }
   BlockSet barriers;
   BlockSet effects;
   for (BasicBlock& block : function) {

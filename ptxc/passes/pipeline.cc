@@ -16,6 +16,7 @@
 #include "llvm/Target/TargetMachine.h"
 
 #include "ptxc/passes/kernel_inputs.h"
+#include "ptxc/passes/lane_progress.h"
 
 namespace cerberus::ptx {
 namespace {
@@ -53,8 +54,7 @@ constexpr const char* kDefault =
 }  // namespace
 
 Status RunPipeline(llvm::Module& module, llvm::TargetMachine& machine,
-                   const PipelineOptions& options,
-                   std::map<std::string, KernelWaves>* kernels) {
+                   const PipelineOptions& options, PipelineReport* report) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager call_graphs;
@@ -87,7 +87,9 @@ Status RunPipeline(llvm::Module& module, llvm::TargetMachine& machine,
     return {};
   };
   CERB_TRY_VOID(add(light ? kLightToSsa : kDefaultToSsa));
-  passes.addPass(ResolveWaves(options.waves, kernels));
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(
+      LaneProgress(&report->warnings)));
+  passes.addPass(ResolveWaves(options.waves, &report->waves));
   CERB_TRY_VOID(add(light ? kLight : kDefault));
   passes.run(module, modules);
   if (optimise) MarkKernelInputs(module);

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "ptxc/passes/waves.h"
 #include "support/result.h"
@@ -21,10 +22,14 @@ struct PipelineOptions {
   WaveOptions waves;
 };
 
-// `kernels`: what ResolveWaves decided, by the kernel's name.
+// What the passes found out, by function.
+struct PipelineReport {
+  std::map<std::string, KernelWaves> waves;  // of kernels
+  std::map<std::string, std::vector<std::string>> warnings;
+};
+
 Status RunPipeline(llvm::Module& module, llvm::TargetMachine& machine,
-                   const PipelineOptions& options,
-                   std::map<std::string, KernelWaves>* kernels);
+                   const PipelineOptions& options, PipelineReport* report);
 
 }  // namespace cerberus::ptx
 

@@ -79,7 +79,7 @@ class Decision {
       const auto* load = llvm::dyn_cast<llvm::LoadInst>(at);
       const bool variable =
           load && load->getPointerAddressSpace() == kLocalSpace;
-      if (llvm::isa<llvm::PHINode>(at) || variable) AddAllTerminators();
+      if (IsMerge(*at) || variable) AddAllTerminators();
       if (variable) AddLocalStores();
       for (const llvm::Value* operand : at->operands()) Add(operand);
     }
@@ -93,6 +93,12 @@ class Decision {
         seen_.insert(instruction).second) {
       work_.push_back(instruction);
     }
+  }
+  bool IsMerge(const Instruction& instruction) const {
+    const auto* phi = llvm::dyn_cast<llvm::PHINode>(&instruction);
+    return phi && llvm::count_if(phi->blocks(), [this](auto* block) {
+                    return loop_.contains(block);
+                  }) > 1;
   }
   void AddTerminator(const llvm::BasicBlock& block) {
     for (const llvm::Value* operand : block.getTerminator()->operands()) {

@@ -10,9 +10,15 @@
 namespace cerberus::exec {
 namespace {
 
+struct Diagnostics {
+  std::string errors;
+  std::string warnings;
+};
+
 void CollectDiag(const cerberus_ptxc_diag* diag, void* user) {
-  if (diag->severity != CERBERUS_PTXC_ERROR) return;
-  *static_cast<std::string*>(user) += std::string(diag->text) + "\n";
+  Diagnostics* all = static_cast<Diagnostics*>(user);
+  (diag->severity == CERBERUS_PTXC_ERROR ? all->errors : all->warnings) +=
+      std::string(diag->text) + "\n";
 }
 
 }  // namespace
@@ -48,26 +54,29 @@ Buffer::Buffer(emulator::Device& device, std::uint64_t size)
 
 Buffer::~Buffer() { (void)device_.Free(allocation_.address); }
 
-Result<std::unique_ptr<PtxModule>> PtxModule::Compile(std::string_view ptx) {
+Result<std::unique_ptr<PtxModule>> PtxModule::Compile(
+    std::string_view ptx, std::shared_ptr<emulator::Device> device) {
   const std::string arch = TestArch();
-  std::string errors;
+  Diagnostics diagnostics;
   cerberus_ptxc_options options = {};
   options.size = sizeof options;
   options.arch = arch.c_str();
   options.one_warp_per_wave =
       std::getenv("CERBERUS_TEST_ONE_WARP_PER_WAVE") != nullptr;
   options.on_diag = CollectDiag;
-  options.user = &errors;
+  options.user = &diagnostics;
   cerberus_ptxc_result* result = nullptr;
   const cerberus_ptxc_status status =
       cerberus_ptxc_compile(ptx.data(), ptx.size(), &options, &result);
   if (status != CERBERUS_PTXC_OK) {
     cerberus_ptxc_result_free(result);
     return Err(DiagCode::kCompiler,
-               errors.empty() ? "ptxc failed without a word" : errors);
+               diagnostics.errors.empty() ? "ptxc failed without a word"
+                                          : diagnostics.errors);
   }
   std::unique_ptr<PtxModule> module(new PtxModule);
-  module->device_ = SharedDevice();
+  module->device_ = device ? std::move(device) : SharedDevice();
+  module->warnings_ = std::move(diagnostics.warnings);
   const ByteSpan bytes(
       static_cast<const std::uint8_t*>(cerberus_ptxc_result_data(result)),
       cerberus_ptxc_result_size(result));

@@ -51,7 +51,9 @@ struct Launch {
 class PtxModule {
  public:
   // Errors: every diagnostic of ptxc in one message.
-  static Result<std::unique_ptr<PtxModule>> Compile(std::string_view ptx);
+  // Loaded on SharedDevice() unless another one is given.
+  static Result<std::unique_ptr<PtxModule>> Compile(
+      std::string_view ptx, std::shared_ptr<emulator::Device> device = {});
   ~PtxModule();
 
   emulator::Device& device() { return *device_; }
@@ -60,6 +62,8 @@ class PtxModule {
   const stub::KernelInfo& Facts(std::string_view kernel) const {
     return *info_.FindKernel(kernel);
   }
+  // What the compiler warned of, one line each.
+  const std::string& warnings() const { return warnings_; }
   // The address of a module variable; 0 if there is none.
   std::uint64_t Symbol(std::string_view name) const;
 
@@ -68,6 +72,7 @@ class PtxModule {
   std::shared_ptr<emulator::Device> device_;
   emulator::CodeObject* code_ = nullptr;
   stub::CodeObjectInfo info_;
+  std::string warnings_;
 };
 
 // One device for the whole test program.

@@ -1,0 +1,477 @@
+#include "ptxc/passes/lane_progress.h"
+
+#include <map>
+#include <optional>
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/PostOrderIterator.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/PostDominators.h"
+#include "llvm/Analysis/UniformityAnalysis.h"
+#include "llvm/IR/CFG.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/IntrinsicsAMDGPU.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/Local.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
+#include "llvm/Transforms/Utils/PromoteMemToReg.h"
+
+#include "ptxc/passes/waiting.h"
+
+namespace cerberus::ptx {
+namespace {
+
+using llvm::BasicBlock;
+using llvm::Function;
+using llvm::Instruction;
+using llvm::IRBuilder;
+using llvm::Loop;
+
+constexpr unsigned kLocalSpace = 5;
+
+// Lanes that have yielded come here one by one, so that what takes all lanes
+// of a warp or block together must stay outside.
+bool TakesLanesTogether(const Instruction& instruction) {
+  const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+  if (!call || !call->isConvergent()) return false;
+  const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(call);
+  if (!intrinsic) return true;
+  switch (intrinsic->getIntrinsicID()) {
+    case llvm::Intrinsic::amdgcn_wave_barrier:  // orders memory, no more
+    case llvm::Intrinsic::amdgcn_endpgm:
+    case llvm::Intrinsic::amdgcn_s_sleep:
+      return false;
+    default:
+      return true;
+  }
+}
+
+// A write that others may wait for.
+bool IsOrderedWrite(const Instruction& instruction) {
+  if (llvm::isa<llvm::AtomicRMWInst>(instruction) ||
+      llvm::isa<llvm::AtomicCmpXchgInst>(instruction)) {
+    return true;
+  }
+  const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+  return store && (store->isAtomic() || store->isVolatile());
+}
+bool IsPlainWrite(const Instruction& instruction) {
+  const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+  return store && !IsOrderedWrite(instruction) &&
+         store->getPointerAddressSpace() != kLocalSpace;
+}
+
+// All ways out of the function become one, so that lanes which take different
+// ones still meet. What ends a wave does not come back anyway.
+void UnifyExits(Function& function) {
+  std::vector<BasicBlock*> exits;
+  for (BasicBlock& block : function) {
+    const Instruction* last = block.getTerminator();
+    if (llvm::isa<llvm::ReturnInst>(last) ||
+        llvm::isa<llvm::UnreachableInst>(last)) {
+      exits.push_back(&block);
+    }
+  }
+  if (exits.size() < 2) return;
+  llvm::LLVMContext& context = function.getContext();
+  BasicBlock* end = BasicBlock::Create(context, "end", &function);
+  llvm::Type* type = function.getReturnType();
+  llvm::PHINode* value = nullptr;
+  if (!type->isVoidTy()) {
+    value = llvm::PHINode::Create(type, 2, "result", end);
+  }
+  llvm::ReturnInst::Create(context, value, end);
+  for (BasicBlock* block : exits) {
+    Instruction* last = block->getTerminator();
+    if (value) {
+      const auto* back = llvm::dyn_cast<llvm::ReturnInst>(last);
+      value->addIncoming(back ? back->getReturnValue()
+                              : llvm::PoisonValue::get(type),
+                         block);
+    }
+    last->eraseFromParent();
+    llvm::BranchInst::Create(end, block);
+  }
+}
+
+// Blocks end behind writes that others may wait for and before what takes
+// lanes together: meeting places are looked for between blocks.
+void SplitBlocks(Function& function) {
+  std::vector<Instruction*> at;
+  for (Instruction& instruction : llvm::instructions(function)) {
+    if (&instruction == &instruction.getParent()->front()) continue;
+    const Instruction* before = instruction.getPrevNode();
+    if (llvm::isa<llvm::PHINode>(instruction) ||
+        (llvm::isa<llvm::AllocaInst>(instruction) &&
+         instruction.getParent()->isEntryBlock())) {
+      continue;
+    }
+    if (TakesLanesTogether(instruction) || TakesLanesTogether(*before) ||
+        IsOrderedWrite(*before) || IsPlainWrite(*before)) {
+      at.push_back(&instruction);
+    }
+  }
+  for (Instruction* instruction : at) {
+    instruction->getParent()->splitBasicBlock(instruction, "part");
+  }
+}
+
+struct Region {
+  BasicBlock* first = nullptr;  // its terminator begins the region
+  BasicBlock* meet = nullptr;   // where all lanes of it come together
+  llvm::SetVector<BasicBlock*> blocks;
+  std::size_t releases = 0;   // writes behind the loop
+  bool others_write = false;  // lanes that do not wait may write
+};
+
+// One function's waiting loops, one at a time.
+class Yielding {
+ public:
+  explicit Yielding(Function& function) : function_(function) {}
+
+  // Changes the next loop; false if there is none left.
+  bool Step(llvm::FunctionAnalysisManager& analyses,
+            std::vector<std::string>* warnings) {
+    llvm::DominatorTree dominators(function_);
+    llvm::PostDominatorTree post_dominators(function_);
+    llvm::LoopInfo loops(dominators);
+    dominators_ = &dominators;
+    post_dominators_ = &post_dominators;
+    loops_ = &loops;
+    // In program order, outer loops before inner ones.
+    std::vector<Loop*> waiting = FindWaitingLoops(loops);
+    llvm::DenseMap<const BasicBlock*, std::size_t> order;
+    for (BasicBlock* block :
+         llvm::ReversePostOrderTraversal<Function*>(&function_)) {
+      order.insert({block, order.size()});
+    }
+    llvm::sort(waiting, [&](const Loop* a, const Loop* b) {
+      return order[a->getHeader()] < order[b->getHeader()];
+    });
+    for (Loop* loop : waiting) {
+      if (!handled_.insert(loop->getHeader()).second) continue;
+      const Loop* parent = loop->getParentLoop();
+      const auto around =
+          parent ? rounds_.find(parent->getHeader()) : rounds_.end();
+      if (around != rounds_.end()) {
+        Demote();
+        Yield(*loop, &around->second);
+        Promote();
+        return true;
+      }
+      if (!llvm::InsertPreheaderForLoop(loop, &dominators, &loops, nullptr,
+                                        /*PreserveLCSSA=*/false)) {
+        continue;
+      }
+      post_dominators.recalculate(function_);
+      const std::optional<Region> region = FindRegion(*loop, analyses);
+      if (region) {
+        Demote();
+        Rebuild(*region, *loop);
+        Promote();
+        return true;
+      }
+      if (Locks(*loop)) warnings->push_back(Describe(*loop));
+    }
+    return false;
+  }
+
+ private:
+  // ---- Where to begin and where to meet -------------------------------------
+
+  // From `first`'s terminator to `meet`, or nothing if others come in between.
+  std::optional<Region> Collect(BasicBlock* first, BasicBlock* meet,
+                                const Loop& loop) const {
+    Region region;
+    region.first = first;
+    region.meet = meet;
+    std::vector<BasicBlock*> work(llvm::succ_begin(first),
+                                  llvm::succ_end(first));
+    while (!work.empty()) {
+      BasicBlock* block = work.back();
+      work.pop_back();
+      if (block == meet || !region.blocks.insert(block)) continue;
+      if (block == first || !dominators_->dominates(first, block)) {
+        return std::nullopt;
+      }
+      work.insert(work.end(), llvm::succ_begin(block), llvm::succ_end(block));
+    }
+    for (BasicBlock* block : loop.blocks()) {
+      if (!region.blocks.contains(block)) return std::nullopt;
+    }
+    return region;
+  }
+
+  // Fills in who writes; false if lanes would have to be together in it.
+  bool Examine(Region* region, const Loop& loop) const {
+    llvm::SetVector<BasicBlock*> behind;
+    llvm::SmallVector<BasicBlock*, 8> work;
+    loop.getExitBlocks(work);
+    while (!work.empty()) {
+      BasicBlock* block = work.pop_back_val();
+      if (block == region->meet || loop.contains(block)) continue;
+      if (!behind.insert(block)) continue;
+      work.append(llvm::succ_begin(block), llvm::succ_end(block));
+    }
+    std::vector<const Instruction*> fences;
+    for (BasicBlock* block : region->blocks) {
+      for (const Instruction& instruction : *block) {
+        if (TakesLanesTogether(instruction)) return false;
+        if (llvm::isa<llvm::FenceInst>(instruction)) {
+          fences.push_back(&instruction);
+        }
+      }
+    }
+    for (BasicBlock* block : region->blocks) {
+      if (loop.contains(block)) continue;
+      const bool is_behind = behind.contains(block);
+      for (const Instruction& instruction : *block) {
+        const bool plain = IsPlainWrite(instruction);
+        if (!plain && !IsOrderedWrite(instruction)) continue;
+        if (!is_behind) {
+          region->others_write |=
+              !dominators_->dominates(block, loop.getHeader());
+        } else if (!plain || llvm::any_of(fences, [&](const Instruction* f) {
+                     return dominators_->dominates(f, &instruction);
+                   })) {
+          ++region->releases;
+        }
+      }
+    }
+    return true;
+  }
+
+  // The nearest meeting place behind which nothing is written that a
+  // farther one would take in.
+  std::optional<Region> NearestMeeting(BasicBlock* first,
+                                       const Loop& loop) const {
+    std::optional<Region> best;
+    const llvm::DomTreeNode* node = post_dominators_->getNode(first);
+    while (node && (node = node->getIDom()) && node->getBlock()) {
+      BasicBlock* meet = node->getBlock();
+      if (loop.contains(meet)) continue;
+      std::optional<Region> region = Collect(first, meet, loop);
+      if (!region) {
+        if (best) break;
+        continue;
+      }
+      if (!Examine(&*region, loop)) break;
+      if (!best || region->releases > best->releases) best = region;
+    }
+    return best;
+  }
+
+  std::optional<Region> FindRegion(const Loop& loop,
+                                   llvm::FunctionAnalysisManager& analyses) {
+    llvm::UniformityInfo& uniformity =
+        analyses.getResult<llvm::UniformityInfoAnalysis>(function_);
+    llvm::SmallVector<BasicBlock*, 8> exiting;
+    loop.getExitingBlocks(exiting);
+    BasicBlock* preheader = loop.getLoopPreheader();
+    std::optional<Region> best;
+    // Lanes that leave the loop together do not wait for each other in it.
+    if (llvm::any_of(exiting, [&](BasicBlock* block) {
+          return uniformity.hasDivergentTerminator(*block);
+        })) {
+      best = NearestMeeting(preheader, loop);
+    }
+    // Lanes on the other sides of branches in front of the loop may be the
+    // ones that are waited for.
+    for (const llvm::DomTreeNode* node = dominators_->getNode(preheader);
+         node; node = node->getIDom()) {
+      BasicBlock* block = node->getBlock();
+      if (loops_->getLoopFor(block) != loop.getParentLoop() ||
+          llvm::succ_size(block) < 2) {
+        continue;
+      }
+      std::optional<Region> wider = NearestMeeting(block, loop);
+      if (!wider) continue;
+      wider->others_write &= uniformity.hasDivergentTerminator(*block);
+      const std::size_t least = best ? best->releases : 0;
+      if (wider->releases > least ||
+          (wider->others_write && wider->releases == least)) {
+        best = wider;
+      }
+    }
+    if (best && best->releases == 0 && !best->others_write) return std::nullopt;
+    return best;
+  }
+
+  // Whether the loop takes something, by a write whose outcome it looks at,
+  // and does not give it back.
+  static bool Locks(const Loop& loop) {
+    bool takes = false;
+    for (const BasicBlock* block : loop.blocks()) {
+      for (const Instruction& instruction : *block) {
+        if (!IsOrderedWrite(instruction)) continue;
+        if (instruction.use_empty()) return false;
+        takes = true;
+      }
+    }
+    return takes;
+  }
+
+  std::string Describe(const Loop& loop) const {
+    std::string text =
+        "lanes of a warp that wait for each other in a loop may hang";
+    if (const llvm::DebugLoc at = loop.getStartLoc()) {
+      text += " (" + at->getFilename().str() + ":" +
+              std::to_string(at.getLine()) + ")";
+    }
+    return text;
+  }
+
+  // ---- The loop of rounds ---------------------------------------------------
+
+  // The value, but so that LLVM neither knows it nor thinks it the same in
+  // all lanes.
+  static llvm::Value* Opaque(IRBuilder<>& b, unsigned value) {
+    llvm::Type* type = b.getInt32Ty();
+    llvm::InlineAsm* same = llvm::InlineAsm::get(
+        llvm::FunctionType::get(type, {type}, false), "", "=v,0",
+        /*hasSideEffects=*/false);
+    llvm::CallInst* call = b.CreateCall(same, {b.getInt32(value)});
+    call->setDoesNotAccessMemory();
+    call->setDoesNotThrow();
+    return call;
+  }
+
+  // Values that cross blocks go through variables while edges change.
+  void Demote() {
+    std::vector<llvm::PHINode*> phis;
+    std::vector<Instruction*> values;
+    for (Instruction& instruction : llvm::instructions(function_)) {
+      if (auto* phi = llvm::dyn_cast<llvm::PHINode>(&instruction)) {
+        phis.push_back(phi);
+      }
+    }
+    const auto point = function_.getEntryBlock().getFirstInsertionPt();
+    for (llvm::PHINode* phi : phis) {
+      variables_.push_back(llvm::DemotePHIToStack(phi, point));
+    }
+    for (Instruction& instruction : llvm::instructions(function_)) {
+      if (llvm::isa<llvm::AllocaInst>(instruction)) continue;
+      if (llvm::any_of(instruction.users(), [&](const llvm::User* user) {
+            return llvm::cast<Instruction>(user)->getParent() !=
+                   instruction.getParent();
+          })) {
+        values.push_back(&instruction);
+      }
+    }
+    for (Instruction* value : values) {
+      variables_.push_back(llvm::DemoteRegToStack(
+          *value, false, function_.getEntryBlock().getFirstInsertionPt()));
+    }
+  }
+
+  // The block where each round begins, and where its lanes go on: in front
+  // of the region at first, then at the loop in which they waited.
+  struct Round {
+    BasicBlock* block = nullptr;
+    llvm::AllocaInst* resumed = nullptr;
+    llvm::SwitchInst* onward = nullptr;
+  };
+
+  void Rebuild(const Region& region, const Loop& loop) {
+    BasicBlock* first = region.first;
+    BasicBlock* onward =
+        first->splitBasicBlock(first->getTerminator(), "onward");
+    Round round;
+    round.block = NewBlock("round");
+    IRBuilder<> b(&*function_.getEntryBlock().getFirstInsertionPt());
+    round.resumed = b.CreateAlloca(b.getInt32Ty());
+    first->getTerminator()->eraseFromParent();
+    b.SetInsertPoint(first);
+    b.CreateStore(Opaque(b, 0), round.resumed);
+    b.CreateBr(round.block);
+    b.SetInsertPoint(round.block);
+    round.onward = b.CreateSwitch(
+        b.CreateLoad(b.getInt32Ty(), round.resumed), onward);
+    Yield(loop, &round);
+
+    // Who arrives leaves, but might go back for all that LLVM knows: this
+    // makes the way here a part of the loop.
+    BasicBlock* arrive = NewBlock("arrive");
+    b.SetInsertPoint(arrive);
+    b.CreateCondBr(b.CreateICmpNE(Opaque(b, 0), b.getInt32(0)), round.block,
+                   region.meet);
+    onward->getTerminator()->replaceSuccessorWith(region.meet, arrive);
+    for (BasicBlock* block : region.blocks) {
+      block->getTerminator()->replaceSuccessorWith(region.meet, arrive);
+    }
+    handled_.insert(round.block);
+    rounds_[round.block] = round;
+  }
+
+  // Another try of the loop is another round.
+  void Yield(const Loop& loop, Round* round) {
+    BasicBlock* header = loop.getHeader();
+    const unsigned number = round->onward->getNumCases() + 1;
+    BasicBlock* yield = NewBlock("yield");
+    IRBuilder<> b(yield);
+    b.CreateStore(Opaque(b, number), round->resumed);
+    b.CreateBr(round->block);
+    llvm::SmallVector<BasicBlock*, 4> latches;
+    loop.getLoopLatches(latches);
+    for (BasicBlock* latch : latches) {
+      latch->getTerminator()->replaceSuccessorWith(header, yield);
+    }
+    round->onward->addCase(b.getInt32(number), header);
+  }
+
+  BasicBlock* NewBlock(const char* name) {
+    return BasicBlock::Create(function_.getContext(), name, &function_);
+  }
+
+  // Variables become values again.
+  void Promote() {
+    llvm::DominatorTree dominators(function_);
+    llvm::erase(variables_, nullptr);
+    llvm::PromoteMemToReg(variables_, dominators);
+    variables_.clear();
+  }
+
+ public:
+  void Finish() {
+    for (auto& [block, round] : rounds_) variables_.push_back(round.resumed);
+    Promote();
+  }
+
+ private:
+
+  Function& function_;
+  llvm::DominatorTree* dominators_ = nullptr;
+  llvm::PostDominatorTree* post_dominators_ = nullptr;
+  llvm::LoopInfo* loops_ = nullptr;
+  llvm::DenseSet<const BasicBlock*> handled_;
+  std::map<const BasicBlock*, Round> rounds_;  // by their first block
+  std::vector<llvm::AllocaInst*> variables_;
+};
+
+}  // namespace
+
+llvm::PreservedAnalyses LaneProgress::run(
+    Function& function, llvm::FunctionAnalysisManager& analyses) {
+  auto& loops = analyses.getResult<llvm::LoopAnalysis>(function);
+  if (FindWaitingLoops(loops).empty()) return llvm::PreservedAnalyses::all();
+  UnifyExits(function);
+  SplitBlocks(function);
+  analyses.invalidate(function, llvm::PreservedAnalyses::none());
+  Yielding yielding(function);
+  std::vector<std::string>* warnings = &(*warnings_)[function.getName().str()];
+  while (yielding.Step(analyses, warnings)) {
+    function.addFnAttr(kYields);
+    analyses.invalidate(function, llvm::PreservedAnalyses::none());
+  }
+  yielding.Finish();
+  return llvm::PreservedAnalyses::none();
+}
+
+}  // namespace cerberus::ptx

@@ -1,0 +1,52 @@
+// Forward progress of lanes.
+//
+// CUDA lets lanes of a warp wait for each other (sm_70 and later). A wave has
+// one program counter: lanes that leave a loop wait behind it until the last
+// one has left, and lanes on one side of a branch wait for those on the
+// other. A lane that holds a lock would so wait for those that want it.
+//
+// The pass makes lanes that wait yield instead. From a place in front of the
+// waiting loop to one where all lanes meet again behind it, the program
+// becomes one loop: in each round every lane goes on until it has to wait
+// once more, or until it reaches the meeting place and leaves. Waiting loops
+// on the way yield to the same rounds.
+//
+//   before              after
+//     P                   P, round: first time → T, resumed → H
+//     ↓                   T: as before
+//     H ←┐ wait           H: try; failed → round, done → C
+//     ↓ ─┘                C: critical section, release
+//     C                   → meet, or (never, but LLVM does not know) → round
+//     ↓ meet
+#ifndef CERBERUS_PTXC_PASSES_LANE_PROGRESS_H_
+#define CERBERUS_PTXC_PASSES_LANE_PROGRESS_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "llvm/IR/PassManager.h"
+
+namespace cerberus::ptx {
+
+// On functions that the pass has changed. It sees to lanes of one warp; warps
+// wait for each other over longer ways, so that they must not share a wave.
+inline constexpr char kYields[] = "cerberus-yields";
+
+class LaneProgress : public llvm::PassInfoMixin<LaneProgress> {
+ public:
+  // `warnings`: by function, what may hang.
+  explicit LaneProgress(std::map<std::string, std::vector<std::string>>*
+                            warnings)
+      : warnings_(warnings) {}
+  llvm::PreservedAnalyses run(llvm::Function& function,
+                              llvm::FunctionAnalysisManager& analyses);
+  static bool isRequired() { return true; }
+
+ private:
+  std::map<std::string, std::vector<std::string>>* warnings_;
+};
+
+}  // namespace cerberus::ptx
+
+#endif  // CERBERUS_PTXC_PASSES_LANE_PROGRESS_H_

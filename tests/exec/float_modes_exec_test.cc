@@ -1,0 +1,136 @@
+// Rounding and the treatment of subnormals belong to each instruction, also
+// where instructions of several kinds meet in loops, branches and calls.
+//
+// PTX ISA 9.0, "Rounding Modifiers" and "Floating Point Instructions: add".
+#include <bit>
+#include <cfenv>
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/exec/ptx_runner.h"
+
+namespace cerberus::exec {
+namespace {
+
+constexpr std::uint32_t kThreads = 128;
+constexpr int kRounds = 6;
+
+// A sum kept exactly in a double has one rounding left to do. The operands'
+// exponents lie close enough for that.
+float RoundTo(double exact, int direction) {
+  const int before = std::fegetround();
+  std::fesetround(direction);
+  volatile double input = exact;
+  volatile float rounded = static_cast<float>(input);
+  std::fesetround(before);
+  return rounded;
+}
+
+float Flush(float v) {
+  return std::fpclassify(v) == FP_SUBNORMAL ? std::copysign(0.0f, v) : v;
+}
+
+float Add(float a, float b, int direction, bool ftz) {
+  if (ftz) {
+    a = Flush(a);
+    b = Flush(b);
+  }
+  const float sum =
+      RoundTo(static_cast<double>(a) + static_cast<double>(b), direction);
+  return ftz ? Flush(sum) : sum;
+}
+
+// Each round of the loop: x = x + y in five ways that follow each other.
+float Expected(float x, float y, bool odd) {
+  for (int i = 0; i < kRounds; ++i) {
+    x = Add(x, y, FE_TONEAREST, false);
+    x = Add(x, y, odd ? FE_UPWARD : FE_DOWNWARD, false);
+    x = Add(x, y, FE_TONEAREST, true);
+    x = Add(x, y, FE_TOWARDZERO, false);
+    x = Add(x, y, FE_UPWARD, true);
+  }
+  return x;
+}
+
+// The third and fourth addition stand in functions; `call` is how the first
+// of them is called.
+std::string Text(const std::string& call) {
+  return ".version 8.3\n.target sm_90\n.address_size 64\n"
+         ".func (.param .b32 r) nearest_ftz(.param .b32 a, .param .b32 b)\n{\n"
+         "  .reg .f32 %f<4>;\n  ld.param.f32 %f0, [a];\n"
+         "  ld.param.f32 %f1, [b];\n  add.rn.ftz.f32 %f2, %f0, %f1;\n"
+         "  st.param.f32 [r], %f2;\n  ret;\n}\n"
+         ".func (.param .b32 r) zero(.param .b32 a, .param .b32 b)\n{\n"
+         "  .reg .f32 %f<4>;\n  ld.param.f32 %f0, [a];\n"
+         "  ld.param.f32 %f1, [b];\n  add.rz.f32 %f2, %f0, %f1;\n"
+         "  st.param.f32 [r], %f2;\n  ret;\n}\n"
+         ".global .align 8 .u64 table[1] = {nearest_ftz};\n"
+         ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
+         "  .reg .b64 %l<8>;\n  .reg .b32 %r<8>;\n  .reg .f32 %f<8>;\n"
+         "  .reg .pred %p<4>;\n"
+         "  ld.param.u64 %l0, [in];\n  ld.param.u64 %l1, [out];\n"
+         "  mov.u32 %r0, %tid.x;\n  mad.wide.u32 %l0, %r0, 8, %l0;\n"
+         "  mad.wide.u32 %l1, %r0, 4, %l1;\n"
+         "  ld.global.v2.f32 {%f0, %f1}, [%l0];\n  and.b32 %r1, %r0, 1;\n"
+         "  setp.ne.u32 %p0, %r1, 0;\n  mov.u32 %r2, 0;\n"
+         "LOOP:\n  add.rn.f32 %f0, %f0, %f1;\n"
+         "  @%p0 bra UP;\n  add.rm.f32 %f0, %f0, %f1;\n  bra BOTH;\n"
+         "UP:\n  add.rp.f32 %f0, %f0, %f1;\n"
+         "BOTH:\n"
+         "  {\n  .param .b32 a;\n  .param .b32 b;\n  .param .b32 r;\n"
+         "  st.param.f32 [a], %f0;\n  st.param.f32 [b], %f1;\n" +
+         call +
+         "  ld.param.f32 %f0, [r];\n  }\n"
+         "  {\n  .param .b32 a;\n  .param .b32 b;\n  .param .b32 r;\n"
+         "  st.param.f32 [a], %f0;\n  st.param.f32 [b], %f1;\n"
+         "  call (r), zero, (a, b);\n  ld.param.f32 %f0, [r];\n  }\n"
+         "  add.rp.ftz.f32 %f0, %f0, %f1;\n"
+         "  add.u32 %r2, %r2, 1;\n  setp.lt.u32 %p1, %r2, 6;\n"
+         "  @%p1 bra LOOP;\n  st.global.f32 [%l1], %f0;\n  ret;\n}\n";
+}
+
+TEST(FloatModesExec, HoldInLoopsBranchesAndCalls) {
+  std::mt19937 random(11);
+  const auto word = [&] { return static_cast<std::uint32_t>(random()); };
+  std::vector<float> in(2 * kThreads);
+  for (float& v : in) {
+    // Near the smallest normal number: sums are inexact or subnormal.
+    const std::uint32_t exponent = word() % 4;
+    v = std::bit_cast<float>((word() & 0x80000000u) | exponent << 23 |
+                             (word() & 0x7fffffu));
+  }
+  for (std::uint32_t t = 0; t < kThreads; t += 3) {
+    // Far apart: every addition rounds.
+    in[2 * t] = std::ldexp(in[2 * t], 20);
+  }
+  for (const char* call :
+       {"  call (r), nearest_ftz, (a, b);\n",
+        "  mov.u64 %l4, table;\n  ld.global.u64 %l5, [%l4];\n"
+        "P: .callprototype (.param .b32 _) _ (.param .b32 _, .param .b32 _);\n"
+        "  call (r), %l5, (a, b), P;\n"}) {
+    auto module = PtxModule::Compile(Text(call));
+    ASSERT_TRUE(module) << module.error().ToString();
+    Buffer in_buffer((*module)->device(), 8 * kThreads);
+    Buffer out_buffer((*module)->device(), 4 * kThreads);
+    std::copy(in.begin(), in.end(), in_buffer.as<float>());
+    Launch launch;
+    launch.block = {kThreads, 1, 1};
+    launch.params = {in_buffer.address(), out_buffer.address()};
+    const Status status = (*module)->Run("k", launch);
+    ASSERT_TRUE(status) << status.error().ToString();
+    for (std::uint32_t t = 0; t < kThreads; ++t) {
+      const float want = Expected(in[2 * t], in[2 * t + 1], t % 2 == 1);
+      EXPECT_EQ(std::bit_cast<std::uint32_t>(out_buffer.as<float>()[t]),
+                std::bit_cast<std::uint32_t>(want))
+          << t << ": " << in[2 * t] << " + " << in[2 * t + 1];
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cerberus::exec

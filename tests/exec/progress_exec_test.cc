@@ -1,0 +1,272 @@
+// Lanes of a warp that wait for each other: locks, tickets, lists, flags.
+//
+// CUDA C++ Programming Guide, "Independent Thread Scheduling": from sm_70 on
+// every thread makes progress, also when others of its warp wait for it. The
+// programs here hang where lanes have to reconverge first. Each runs with
+// the emulator's waves in order and in random interleavings; a wave that
+// takes too many instructions counts as hung.
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/exec/ptx_runner.h"
+
+namespace cerberus::exec {
+namespace {
+
+constexpr char kHead[] =
+    ".version 8.3\n.target sm_90\n.address_size 64\n"
+    ".global .align 4 .u32 lock = 0;\n.global .align 4 .u32 lock2 = 0;\n"
+    ".global .align 4 .u32 total = 0;\n.global .align 4 .u32 serving = 0;\n"
+    ".global .align 8 .u64 head = 0;\n"
+    ".global .align 8 .b8 nodes[8192];\n"  // next (u64), value (u64)
+    ".global .align 4 .b8 flags[4100];\n"
+    ".shared .align 4 .u32 shared_lock;\n.shared .align 4 .u32 shared_total;\n";
+
+// A kernel whose thread %t of %n is lane %lane, with its word of `out` at
+// [%l0] and its flag at [%l1].
+std::string Kernel(const std::string& body) {
+  return std::string(kHead) +
+         ".visible .entry k(.param .u64 out)\n{\n"
+         "  .reg .b64 %out, %l<16>;\n  .reg .b32 %r<32>;\n"
+         "  .reg .b32 %t, %lane, %n;\n  .reg .pred %p<8>;\n"
+         "  ld.param.u64 %out, [out];\n  mov.u32 %t, %tid.x;\n"
+         "  mov.u32 %n, %ntid.x;\n  mov.u32 %lane, %laneid;\n"
+         "  mad.wide.u32 %l0, %t, 4, %out;\n  mov.u64 %l1, flags;\n"
+         "  mad.wide.u32 %l1, %t, 4, %l1;\n" +
+         body + "  ret;\n}\n";
+}
+
+// total += 1, in two steps that must not mix with another thread's.
+const std::string kCount =
+    "  ld.volatile.global.u32 %r1, [total];\n  add.u32 %r1, %r1, 1;\n"
+    "  st.volatile.global.u32 [total], %r1;\n";
+const std::string kTake =
+    "TAKE:\n  atom.acquire.gpu.global.cas.b32 %r0, [lock], 0, 1;\n"
+    "  setp.ne.u32 %p0, %r0, 0;\n  @%p0 bra TAKE;\n";
+const std::string kGive = "  atom.release.gpu.global.exch.b32 %r2, [lock], 0;\n";
+
+using Expected = std::function<std::uint32_t(std::uint32_t t, std::uint32_t n)>;
+
+struct Program {
+  const char* name;
+  std::string body;
+  const char* variable;  // whose word must be `sum` at the end; or null
+  std::function<std::uint32_t(std::uint32_t n)> sum;
+  Expected result;  // of a thread; null: not looked at
+};
+
+std::uint32_t Once(std::uint32_t n) { return n; }
+
+const std::vector<Program>& Programs() {
+  static const std::vector<Program> programs = {
+      {"spin_lock", kTake + kCount + kGive, "total", Once, nullptr},
+      {"exchange_lock_plain_release",
+       "TAKE:\n  atom.global.exch.b32 %r0, [lock], 1;\n"
+       "  setp.ne.u32 %p0, %r0, 0;\n  @%p0 bra TAKE;\n" +
+           kCount + "  membar.gl;\n  st.global.u32 [lock], 0;\n",
+       "total", Once, nullptr},
+      {"lock_in_shared_memory",
+       "  setp.eq.u32 %p1, %t, 0;\n  @%p1 st.shared.u32 [shared_lock], 0;\n"
+       "  @%p1 st.shared.u32 [shared_total], 0;\n  bar.sync 0;\n"
+       "TAKE:\n  atom.shared.cas.b32 %r0, [shared_lock], 0, 1;\n"
+       "  setp.ne.u32 %p0, %r0, 0;\n  @%p0 bra TAKE;\n"
+       "  ld.volatile.shared.u32 %r1, [shared_total];\n"
+       "  add.u32 %r1, %r1, 1;\n"
+       "  st.volatile.shared.u32 [shared_total], %r1;\n"
+       "  atom.shared.exch.b32 %r2, [shared_lock], 0;\n  bar.sync 0;\n"
+       "  ld.shared.u32 %r3, [shared_total];\n  st.global.u32 [%l0], %r3;\n",
+       nullptr, nullptr,
+       [](std::uint32_t, std::uint32_t n) { return n; }},
+      {"lock_then_barrier_then_shuffle",
+       kTake + kCount + kGive +
+           "  bar.sync 0;\n  ld.volatile.global.u32 %r3, [total];\n"
+           "  shfl.sync.idx.b32 %r4, %r3, 0, 31, -1;\n"
+           "  st.global.u32 [%l0], %r4;\n",
+       "total", Once, [](std::uint32_t, std::uint32_t n) { return n; }},
+      {"lock_in_a_loop_of_each_lane",
+       // Thread t takes the lock t % 5 times.
+       "  rem.u32 %r5, %t, 5;\n  mov.u32 %r6, 0;\n"
+       "NEXT:\n  setp.ge.u32 %p1, %r6, %r5;\n  @%p1 bra DONE;\n" +
+           kTake + kCount + kGive +
+           "  add.u32 %r6, %r6, 1;\n  bra NEXT;\n"
+           "DONE:\n  st.global.u32 [%l0], %r6;\n",
+       "total",
+       [](std::uint32_t n) {
+         std::uint32_t sum = 0;
+         for (std::uint32_t t = 0; t < n; ++t) sum += t % 5;
+         return sum;
+       },
+       [](std::uint32_t t, std::uint32_t) { return t % 5; }},
+      {"lock_released_on_two_ways_out",
+       kTake + kCount +
+           "  and.b32 %r5, %t, 1;\n  setp.eq.u32 %p1, %r5, 0;\n"
+           "  @%p1 bra EVEN;\n" +
+           kGive + "  st.global.u32 [%l0], 1;\n  ret;\nEVEN:\n" + kGive +
+           "  st.global.u32 [%l0], 2;\n",
+       "total", Once,
+       [](std::uint32_t t, std::uint32_t) { return t % 2 == 0 ? 2u : 1u; }},
+      {"lock_in_a_branch",
+       "  mov.u32 %r5, 7;\n  and.b32 %r4, %t, 3;\n"
+       "  setp.eq.u32 %p1, %r4, 0;\n  @%p1 bra SKIP;\n" +
+           kTake + kCount + "  mov.u32 %r5, 9;\n" + kGive +
+           "SKIP:\n  st.global.u32 [%l0], %r5;\n",
+       "total", [](std::uint32_t n) { return n - (n + 3) / 4; },
+       [](std::uint32_t t, std::uint32_t) { return t % 4 == 0 ? 7u : 9u; }},
+      {"two_locks",
+       kTake +
+           "TAKE2:\n  atom.global.cas.b32 %r0, [lock2], 0, 1;\n"
+           "  setp.ne.u32 %p0, %r0, 0;\n  @%p0 bra TAKE2;\n" +
+           kCount + "  atom.global.exch.b32 %r2, [lock2], 0;\n" + kGive,
+       "total", Once, nullptr},
+      {"lock_with_backoff",
+       "  mov.u32 %r7, 1;\nTAKE:\n"
+       "  atom.global.cas.b32 %r0, [lock], 0, 1;\n"
+       "  setp.eq.u32 %p0, %r0, 0;\n  @%p0 bra TAKEN;\n"
+       "  nanosleep.u32 %r7;\n  shl.b32 %r7, %r7, 1;\n"
+       "  min.u32 %r7, %r7, 256;\n  bra TAKE;\nTAKEN:\n" +
+           kCount + kGive,
+       "total", Once, nullptr},
+      {"try_lock_inside_the_loop",
+       "TRY:\n  atom.global.cas.b32 %r0, [lock], 0, 1;\n"
+       "  setp.ne.u32 %p0, %r0, 0;\n  @%p0 bra TRY_AGAIN;\n" +
+           kCount + kGive +
+           "  mov.u32 %r0, 0;\nTRY_AGAIN:\n  setp.ne.u32 %p0, %r0, 0;\n"
+           "  @%p0 bra TRY;\n",
+       "total", Once, nullptr},
+      {"ticket_lock",
+       "  atom.global.add.u32 %r5, [lock], 1;\n"
+       "WAIT:\n  ld.acquire.gpu.global.u32 %r6, [serving];\n"
+       "  setp.ne.u32 %p0, %r6, %r5;\n  @%p0 bra WAIT;\n" +
+           kCount +
+           "  add.u32 %r6, %r6, 1;\n"
+           "  st.release.gpu.global.u32 [serving], %r6;\n",
+       "total", Once, nullptr},
+      {"list_push_and_pop",
+       // Thread t pushes node t with the value t, then pops one.
+       "  mov.u64 %l2, nodes;\n  mad.wide.u32 %l2, %t, 16, %l2;\n"
+       "  cvt.u64.u32 %l3, %t;\n  st.global.u64 [%l2+8], %l3;\n"
+       "  ld.volatile.global.u64 %l4, [head];\n"
+       "PUSH:\n  st.volatile.global.u64 [%l2], %l4;\n  mov.u64 %l5, %l4;\n"
+       "  atom.global.cas.b64 %l4, [head], %l5, %l2;\n"
+       "  setp.ne.u64 %p0, %l4, %l5;\n  @%p0 bra PUSH;\n"
+       // All have pushed before any pops, so that no node comes back.
+       "  bar.sync 0;\n  ld.volatile.global.u64 %l4, [head];\n"
+       "POP:\n  ld.volatile.global.u64 %l6, [%l4];\n  mov.u64 %l5, %l4;\n"
+       "  atom.global.cas.b64 %l4, [head], %l5, %l6;\n"
+       "  setp.ne.u64 %p0, %l4, %l5;\n  @%p0 bra POP;\n"
+       "  ld.global.u32 %r0, [%l5+8];\n"
+       "  atom.global.add.u32 %r1, [total], %r0;\n",
+       "total", [](std::uint32_t n) { return n * (n - 1) / 2; }, nullptr},
+      {"flag_from_the_next_lane",
+       // Lane 0 of each warp waits for lane 1, which comes to its branch last.
+       "  setp.eq.u32 %p0, %lane, 0;\n  mov.u32 %r0, 5;\n"
+       "  @%p0 bra WAIT;\n  setp.ne.u32 %p1, %lane, 1;\n  @%p1 bra DONE;\n"
+       "  st.volatile.global.u32 [%l1], 77;\n  bra DONE;\n"
+       "WAIT:\n  ld.volatile.global.u32 %r0, [%l1+4];\n"
+       "  setp.eq.u32 %p2, %r0, 0;\n  @%p2 bra WAIT;\n"
+       "DONE:\n  st.global.u32 [%l0], %r0;\n",
+       nullptr, nullptr,
+       [](std::uint32_t t, std::uint32_t) { return t % 32 == 0 ? 77u : 5u; }},
+      {"flag_waited_for_first",
+       "  setp.ne.u32 %p0, %lane, 0;\n  mov.u32 %r0, 5;\n"
+       "  @%p0 bra OTHERS;\n"
+       "WAIT:\n  ld.acquire.gpu.global.u32 %r0, [%l1+4];\n"
+       "  setp.eq.u32 %p2, %r0, 0;\n  @%p2 bra WAIT;\n  bra DONE;\n"
+       "OTHERS:\n  setp.ne.u32 %p1, %lane, 1;\n  @%p1 bra DONE;\n"
+       "  st.release.gpu.global.u32 [%l1], 77;\n"
+       "DONE:\n  st.global.u32 [%l0], %r0;\n",
+       nullptr, nullptr,
+       [](std::uint32_t t, std::uint32_t) { return t % 32 == 0 ? 77u : 5u; }},
+      {"chain_of_flags_upward",
+       // Thread t waits for thread t - 1, and counts.
+       "  mov.u32 %r0, 0;\n  setp.eq.u32 %p0, %t, 0;\n  @%p0 bra GO;\n"
+       "WAIT:\n  ld.volatile.global.u32 %r0, [%l1];\n"
+       "  setp.eq.u32 %p1, %r0, 0;\n  @%p1 bra WAIT;\n"
+       "GO:\n  add.u32 %r0, %r0, 1;\n"
+       "  st.volatile.global.u32 [%l1+4], %r0;\n"
+       "  st.global.u32 [%l0], %r0;\n",
+       nullptr, nullptr,
+       [](std::uint32_t t, std::uint32_t) { return t + 1; }},
+      {"chain_of_flags_downward",
+       "  mov.u32 %r0, 0;\n  sub.u32 %r4, %n, 1;\n"
+       "  setp.eq.u32 %p0, %t, %r4;\n  @%p0 bra GO;\n"
+       "WAIT:\n  ld.volatile.global.u32 %r0, [%l1+4];\n"
+       "  setp.eq.u32 %p1, %r0, 0;\n  @%p1 bra WAIT;\n"
+       "GO:\n  add.u32 %r0, %r0, 1;\n"
+       "  st.volatile.global.u32 [%l1], %r0;\n"
+       "  st.global.u32 [%l0], %r0;\n",
+       nullptr, nullptr,
+       [](std::uint32_t t, std::uint32_t n) { return n - t; }},
+      {"waiting_with_a_fence",
+       // Plain loads, read anew since a fence stands between them.
+       "  mov.u32 %r0, 0;\n  setp.eq.u32 %p0, %t, 0;\n  @%p0 bra GO;\n"
+       "WAIT:\n  membar.gl;\n  ld.global.u32 %r0, [%l1];\n"
+       "  setp.eq.u32 %p1, %r0, 0;\n  @%p1 bra WAIT;\n"
+       "GO:\n  add.u32 %r0, %r0, 1;\n  membar.gl;\n"
+       "  st.global.u32 [%l1+4], %r0;\n  st.global.u32 [%l0], %r0;\n",
+       nullptr, nullptr,
+       [](std::uint32_t t, std::uint32_t) { return t + 1; }},
+  };
+  return programs;
+}
+
+std::shared_ptr<emulator::Device> DeviceWithSchedule(std::uint64_t seed) {
+  emulator::DeviceOptions options;
+  options.random_schedule = seed != 0;
+  options.random_schedule_seed = seed;
+  options.instruction_limit = 3'000'000;
+  auto device = emulator::Device::Create(TestArch(), options);
+  EXPECT_TRUE(device) << device.error().ToString();
+  return std::move(*device);
+}
+
+void Check(const Program& program, std::uint64_t seed, std::uint32_t threads) {
+  SCOPED_TRACE(program.name + std::string(", schedule ") +
+               std::to_string(seed) + ", threads " + std::to_string(threads));
+  const std::shared_ptr<emulator::Device> device = DeviceWithSchedule(seed);
+  auto module = PtxModule::Compile(Kernel(program.body), device);
+  ASSERT_TRUE(module) << module.error().ToString();
+  EXPECT_EQ((*module)->warnings(), "");
+  Buffer out(*device, 4 * threads);
+  Launch launch;
+  launch.block = {threads, 1, 1};
+  launch.params = {out.address()};
+  const Status status = (*module)->Run("k", launch);
+  ASSERT_TRUE(status) << status.error().ToString();
+  if (program.variable != nullptr) {
+    EXPECT_EQ(*reinterpret_cast<const std::uint32_t*>(
+                  (*module)->Symbol(program.variable)),
+              program.sum(threads));
+  }
+  if (!program.result) return;
+  for (std::uint32_t t = 0; t < threads; ++t) {
+    ASSERT_EQ(out.as<std::uint32_t>()[t], program.result(t, threads)) << t;
+  }
+}
+
+TEST(ProgressExec, LanesThatWaitForEachOtherNeverHang) {
+  for (const Program& program : Programs()) {
+    for (std::uint64_t seed : {0, 1, 2}) Check(program, seed, 100);
+    Check(program, 3, 32);
+    Check(program, 4, 256);
+  }
+}
+
+// What cannot be proven is said: here lanes hold the lock where all of them
+// have to be together.
+TEST(ProgressExec, LocksHeldWhereLanesMeetAreWarnedOf) {
+  auto module = PtxModule::Compile(
+      Kernel(kTake + "  shfl.sync.idx.b32 %r3, %t, 0, 31, -1;\n" + kCount +
+             kGive + "  st.global.u32 [%l0], %r3;\n"));
+  ASSERT_TRUE(module) << module.error().ToString();
+  EXPECT_NE((*module)->warnings().find("may hang"), std::string::npos)
+      << (*module)->warnings();
+}
+
+}  // namespace
+}  // namespace cerberus::exec
