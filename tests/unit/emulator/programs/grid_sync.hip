@@ -37,16 +37,21 @@ __global__ void Smooth(int* a, int* b, unsigned* barrier, int n, int rounds) {
   }
 }
 
-int main() {
-  const int groups = 200, block = 64, n = groups * block, rounds = 6;
+void Run(int groups, bool cooperative) {
+  const int block = 64, n = groups * block, rounds = 6;
   std::vector<int> values(n), next(n);
   for (int i = 0; i < n; ++i) values[i] = i * 7 % 1001;
   Buffer<int> a(values), b(n);
   Buffer<unsigned> barrier(std::vector<unsigned>{0, 0});
   int count = n, loops = rounds;
   void* args[] = {&a.data, &b.data, &barrier.data, &count, &loops};
-  CHECK_HIP(hipLaunchCooperativeKernel((const void*)Smooth, groups, block,
-                                       args, 0, nullptr));
+  if (cooperative) {
+    CHECK_HIP(hipLaunchCooperativeKernel((const void*)Smooth, groups, block,
+                                         args, 0, nullptr));
+  } else {
+    CHECK_HIP(hipLaunchKernel((const void*)Smooth, groups, block, args, 0,
+                              nullptr));
+  }
   std::vector<int> got = rounds % 2 ? b.Read() : a.Read();
   for (int r = 0; r < rounds; ++r) {
     for (int i = 0; i < n; ++i) {
@@ -54,6 +59,12 @@ int main() {
     }
     values.swap(next);
   }
-  EXPECT(got == values, "smoothing differs");
+  EXPECT(got == values, "smoothing by %d groups differs", groups);
+}
+
+int main() {
+  Run(16, true);
+  // More than most targets' compute units hold at once.
+  Run(1000, false);
   return Pass();
 }

@@ -78,15 +78,17 @@ __global__ void ScanLookBack(const int* in, int* out, Tile* tiles,
 }
 
 int main() {
+  // More blocks than two cores could keep running at once.
+  const int all = 135000, all_blocks = (all + kBlock - 1) / kBlock;
   const int n = 20000, blocks = (n + kBlock - 1) / kBlock;
   Random random;
-  std::vector<int> values(n), expected(n);
+  std::vector<int> values(all), expected(all);
   int sum = 0;
-  for (int i = 0; i < n; ++i) {
+  for (int i = 0; i < all; ++i) {
     values[i] = (int)(random.Next() % 100);
     expected[i] = sum += values[i];
   }
-  Buffer<int> in(values), out(n), sums(blocks);
+  Buffer<int> in(values), out(all), sums(blocks);
   ScanBlocks<<<blocks, kBlock>>>(in.data, out.data, sums.data, n);
   AddSums<<<blocks, kBlock>>>(out.data, sums.data, n);
   std::vector<int> got = out.Read();
@@ -94,15 +96,15 @@ int main() {
     EXPECT(got[i] == expected[i], "at %d: %d, host %d", i, got[i],
            expected[i]);
   }
-  Buffer<Tile> tiles(blocks);
+  Buffer<Tile> tiles(all_blocks);
   Buffer<unsigned> ticket(1);
-  CHECK_HIP(hipMemset(tiles.data, 0, blocks * sizeof(Tile)));
+  CHECK_HIP(hipMemset(tiles.data, 0, all_blocks * sizeof(Tile)));
   CHECK_HIP(hipMemset(ticket.data, 0, 4));
-  CHECK_HIP(hipMemset(out.data, 0, n * 4));
-  ScanLookBack<<<blocks, kBlock>>>(in.data, out.data, tiles.data, ticket.data,
-                                   n);
+  CHECK_HIP(hipMemset(out.data, 0, all * 4));
+  ScanLookBack<<<all_blocks, kBlock>>>(in.data, out.data, tiles.data,
+                                       ticket.data, all);
   got = out.Read();
-  for (int i = 0; i < n; ++i) {
+  for (int i = 0; i < all; ++i) {
     EXPECT(got[i] == expected[i], "look-back at %d: %d, host %d", i, got[i],
            expected[i]);
   }

@@ -1,0 +1,102 @@
+// Kernels that wait: for a later wave of the workgroup, for a later workgroup,
+// for a kernel in another stream, for the host. Workgroups start in the order
+// of their ids and every resident one makes progress.
+#include "mini_hip.h"
+
+__device__ unsigned Load(unsigned* at) {
+  return __hip_atomic_load(at, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+__device__ void Store(unsigned* at, unsigned value) {
+  __hip_atomic_store(at, value, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
+}
+
+// The first wave waits for the last one, without sleeping.
+__global__ void Waves(unsigned* out) {
+  __shared__ unsigned flag;
+  if (ThreadX() == 0) {
+    __hip_atomic_store(&flag, 0u, __ATOMIC_RELAXED,
+                       __HIP_MEMORY_SCOPE_WORKGROUP);
+  }
+  SyncThreads();
+  if (ThreadX() >= BlockDimX() - WaveSize()) {
+    __hip_atomic_store(&flag, 7u, __ATOMIC_RELEASE,
+                       __HIP_MEMORY_SCOPE_WORKGROUP);
+  } else {
+    while (__hip_atomic_load(&flag, __ATOMIC_ACQUIRE,
+                             __HIP_MEMORY_SCOPE_WORKGROUP) == 0) {
+    }
+  }
+  out[GlobalX()] = __hip_atomic_load(&flag, __ATOMIC_RELAXED,
+                                     __HIP_MEMORY_SCOPE_WORKGROUP);
+}
+
+// Each workgroup waits for the one behind it: the first ends last.
+__global__ void Groups(unsigned* done) {
+  if (ThreadX() != 0) return;
+  const unsigned me = BlockX();
+  unsigned value = 1;
+  if (me + 1 < GridDimX()) {
+    while ((value = Load(&done[me + 1])) == 0) __builtin_amdgcn_s_sleep(1);
+    ++value;
+  }
+  Store(&done[me], value);
+}
+
+// Data behind a flag: what was stored before it is seen after it.
+__global__ void Producer(unsigned* data, unsigned* flag, unsigned n) {
+  for (unsigned i = ThreadX(); i < n; i += BlockDimX()) data[i] = i * 3 + 1;
+  SyncThreads();
+  if (ThreadX() == 0) Store(flag, 1);
+}
+__global__ void Consumer(const unsigned* data, unsigned* flag, unsigned n,
+                         unsigned* sum) {
+  while (Load(flag) == 0) {
+  }
+  unsigned mine = 0;
+  for (unsigned i = ThreadX(); i < n; i += BlockDimX()) mine += data[i];
+  AtomicAdd(sum, mine);
+}
+
+int main() {
+  const unsigned block = 256, blocks = 3;
+  Buffer<unsigned> waves(block * blocks);
+  Waves<<<blocks, block>>>(waves.data);
+  for (unsigned v : waves.Read()) EXPECT(v == 7, "waves: %u", v);
+
+  const unsigned groups = 1200;
+  Buffer<unsigned> done(std::vector<unsigned>(groups, 0));
+  Groups<<<groups, 64>>>(done.data);
+  std::vector<unsigned> got = done.Read();
+  for (unsigned i = 0; i < groups; ++i) {
+    EXPECT(got[i] == groups - i, "group %u: %u", i, got[i]);
+  }
+
+  // The consumer is launched first.
+  const unsigned n = 5000;
+  Buffer<unsigned> data(std::vector<unsigned>(n, 0)),
+      flag(std::vector<unsigned>(1, 0)), sum(std::vector<unsigned>(1, 0));
+  hipStream_t first, second;
+  CHECK_HIP(hipStreamCreateWithFlags(&first, 1));
+  CHECK_HIP(hipStreamCreateWithFlags(&second, 1));
+  Consumer<<<4, 64, 0, first>>>(data.data, flag.data, n, sum.data);
+  Producer<<<1, 128, 0, second>>>(data.data, flag.data, n);
+  CHECK_HIP(hipStreamSynchronize(first));
+  CHECK_HIP(hipStreamSynchronize(second));
+  unsigned expected = 0;
+  for (unsigned i = 0; i < n; ++i) expected += i * 3 + 1;
+  EXPECT(sum.Read()[0] == expected * 4, "streams: %u", sum.Read()[0]);
+
+  // The host lets the kernel go on.
+  unsigned* pinned = nullptr;
+  CHECK_HIP(hipHostMalloc((void**)&pinned, 4, 0));
+  *pinned = 0;
+  CHECK_HIP(hipMemset(sum.data, 0, 4));
+  Consumer<<<1, 64, 0, first>>>(data.data, pinned, n, sum.data);
+  __atomic_store_n(pinned, 1u, __ATOMIC_RELEASE);
+  CHECK_HIP(hipStreamSynchronize(first));
+  EXPECT(sum.Read()[0] == expected, "host: %u", sum.Read()[0]);
+  CHECK_HIP(hipHostFree(pinned));
+  CHECK_HIP(hipStreamDestroy(first));
+  CHECK_HIP(hipStreamDestroy(second));
+  return Pass();
+}
