@@ -83,6 +83,75 @@ void Count(Wave& w, const FlatOp& f, u64 exec, const u64* addresses) {
               f.space == Space::kScratch ? nullptr : addresses);
 }
 
+// Offsets of flat addresses that all lie in LDS, or of scratch addresses that
+// all lie in the lanes' own memory. False if there is another one.
+bool LdsOffsets(Wave& w, const FlatOp& f, u64 exec, const u64* addresses,
+                u32* offsets) {
+  if (f.space != Space::kFlat || exec == 0 ||
+      addresses[std::countr_zero(exec)] - kSharedAperture >= kApertureSize) {
+    return false;
+  }
+  u64 outside = 0;
+  for (u32 i = 0; i < w.lanes; ++i) {
+    const u64 at = addresses[i] - kSharedAperture;
+    offsets[i] = static_cast<u32>(at);
+    outside |= (exec >> i & 1) != 0 ? at >> 32 : 0;
+  }
+  return outside == 0;
+}
+bool ScratchOffsets(Wave& w, const FlatOp& f, u64 exec, const u64* addresses,
+                    u32* offsets) {
+  const u32 bytes = f.mem.bytes;
+  const u64 base = f.space == Space::kFlat ? kPrivateAperture : 0;
+  if (f.space == Space::kGlobal || exec == 0 || w.shadow != nullptr ||
+      w.scratch_stride < bytes ||
+      (base != 0 &&
+       addresses[std::countr_zero(exec)] - base >= kApertureSize)) {
+    return false;
+  }
+  const u32 limit = w.scratch_stride - bytes;
+  bool inside = true;
+  for (u32 i = 0; i < w.lanes; ++i) {
+    const u64 at = base != 0 ? addresses[i] - base
+                             : static_cast<u32>(addresses[i]);
+    offsets[i] = static_cast<u32>(at) + i * w.scratch_stride;
+    inside &= at <= limit || (exec >> i & 1) == 0;
+  }
+  return inside;
+}
+
+// Words between rows of registers and memory; at(lane) is where.
+template <typename At>
+void LoadWords(Wave& w, u32 words, u32* d, At&& at) {
+  const u32 n = w.lanes;
+  const auto load = [&](u32 lane) {
+    for (u32 r = 0; r < words; ++r) {
+      std::memcpy(&d[r * n + lane], at(lane) + 4 * r, 4);
+    }
+  };
+  if (w.Exec() != w.LaneBits()) return ForLanes(w.Exec(), load);
+  if (words == 1) {
+    for (u32 i = 0; i < n; ++i) std::memcpy(&d[i], at(i), 4);
+  } else {
+    for (u32 i = 0; i < n; ++i) load(i);
+  }
+}
+template <typename At>
+void StoreWords(Wave& w, u32 words, const u32* data, At&& at) {
+  const u32 n = w.lanes;
+  const auto store = [&](u32 lane) {
+    for (u32 r = 0; r < words; ++r) {
+      std::memcpy(at(lane) + 4 * r, &data[r * n + lane], 4);
+    }
+  };
+  if (w.Exec() != w.LaneBits()) return ForLanes(w.Exec(), store);
+  if (words == 1) {
+    for (u32 i = 0; i < n; ++i) std::memcpy(at(i), &data[i], 4);
+  } else {
+    for (u32 i = 0; i < n; ++i) store(i);
+  }
+}
+
 void ExecFlatLoad(Wave& w, const Op& op) {
   const FlatOp& f = Data(op);
   const u32 n = w.lanes;
@@ -95,17 +164,25 @@ void ExecFlatLoad(Wave& w, const Op& op) {
   LaneAddresses(f, rows, n, base, addresses);
   Count(w, f, exec, addresses);
   u32* const d = w.Vgpr(op.dst);
-  if (f.space != Space::kScratch && f.mem.bytes % 4 == 0 &&
-      AllInside(w, addresses, exec, f.mem.bytes, MemKind::kLoad)) {
-    const u32* const mask = w.ExecMask();
-    for (u32 r = 0; r < f.mem.bytes / 4u; ++r) {
-      for (u32 i = 0; i < n; ++i) {
-        u32 v;
-        std::memcpy(&v, reinterpret_cast<const u8*>(addresses[i]) + 4 * r, 4);
-        d[r * n + i] = (v & mask[i]) | (d[r * n + i] & ~mask[i]);
-      }
+  if (f.mem.bytes % 4 == 0) {
+    const u32 words = f.mem.bytes / 4u;
+    u32 offsets[64];
+    if (f.space != Space::kScratch &&
+        AllInside(w, addresses, exec, f.mem.bytes, MemKind::kLoad)) {
+      LoadWords(w, words, d, [&](u32 lane) {
+        return reinterpret_cast<const u8*>(addresses[lane]);
+      });
+      return;
     }
-    return;
+    if (LdsOffsets(w, f, exec, addresses, offsets) &&
+        LoadLdsRows(w, offsets, 0, f.mem.bytes, d)) {
+      return;
+    }
+    if (ScratchOffsets(w, f, exec, addresses, offsets)) {
+      LoadWords(w, words, d,
+                [&](u32 lane) { return w.scratch + offsets[lane]; });
+      return;
+    }
   }
   ForLanesAt(w, f, exec, addresses, [&](u32 lane, const u8* from) {
     LoadLaneData(f.mem, from, d, lane, n);
@@ -123,12 +200,25 @@ void ExecFlatStore(Wave& w, const Op& op) {
   u64 addresses[64];
   LaneAddresses(f, rows, n, base, addresses);
   Count(w, f, exec, addresses);
-  if (f.space != Space::kScratch && f.mem.bytes == 4 &&
-      AllInside(w, addresses, exec, 4, MemKind::kStore)) {
-    ForLanes(exec, [&](u32 lane) {
-      std::memcpy(reinterpret_cast<u8*>(addresses[lane]), &data[lane], 4);
-    });
-    return;
+  if (f.mem.bytes % 4 == 0) {
+    const u32 words = f.mem.bytes / 4u;
+    u32 offsets[64];
+    if (f.space != Space::kScratch &&
+        AllInside(w, addresses, exec, f.mem.bytes, MemKind::kStore)) {
+      StoreWords(w, words, data, [&](u32 lane) {
+        return reinterpret_cast<u8*>(addresses[lane]);
+      });
+      return;
+    }
+    if (LdsOffsets(w, f, exec, addresses, offsets) &&
+        StoreLdsRows(w, offsets, 0, f.mem.bytes, data)) {
+      return;
+    }
+    if (ScratchOffsets(w, f, exec, addresses, offsets)) {
+      StoreWords(w, words, data,
+                 [&](u32 lane) { return w.scratch + offsets[lane]; });
+      return;
+    }
   }
   ForLanesAt(w, f, exec, addresses, [&](u32 lane, u8* to) {
     StoreLaneData(f.mem, to, data, lane, n);

@@ -111,11 +111,12 @@ CERBERUS_EMU_INLINE float FmaOddHalf(float a, float b, float c) {
   const float s = p + c;
   const float t = s - p;
   const float e = (p - (s - t)) + (c - t);  // what s lacks
+  // Where the sum is inexact (e is NaN for an infinite one): down to the next
+  // float if e points to zero, then the last bit is set.
   const u32 bits = Bits(s);
-  // Only where the sum is inexact and its last bit even: one step towards e.
-  const bool fix = e != 0 && (bits & 1) == 0 && (s - s) == 0;
-  const bool grow = (e > 0) == (s > 0);
-  return fix ? F32(grow ? bits + 1 : bits - 1) : s;
+  const u32 down = (Bits(e) ^ bits) >> 31;
+  const u32 odd = (bits - down) | 1;
+  return F32(e < 0 || e > 0 ? odd : bits);
 }
 
 // The same for f32 values in f64.

@@ -6,159 +6,34 @@
 #include <vector>
 
 #include "emulator/host_env.h"
+#include "emulator/transcendental.h"
 
 namespace cerberus::emulator {
-namespace {
-
-// The transcendental instructions are allowed an error of about one unit in
-// the last place. They are computed in double precision with the host rounding
-// to nearest and rounded once, so the error is below 0.51 units and the result
-// is the same on every host.
-
-// 2^f for f in [-0.5, 0.5]: the exponential series of f * ln 2 to degree 12;
-// the first term left out is below 2^-58.
-double Exp2Fraction(double f) {
-  const double x = f * 0.693147180559945309417;
-  double term = 1, sum = 1;
-  double terms[13];
-  for (int i = 1; i <= 12; ++i) {
-    term = term * x / i;
-    terms[i] = term;
-  }
-  double small = 0;
-  for (int i = 12; i >= 1; --i) small += terms[i];
-  sum += small;
-  return sum;
-}
-
-// log2 of m in [sqrt(1/2), sqrt(2)): 2/ln2 * atanh(s), s = (m-1)/(m+1).
-double Log2Mantissa(double m) {
-  const double s = (m - 1) / (m + 1), s2 = s * s;
-  double sum = 0;
-  for (int k = 23; k >= 1; k -= 2) sum = sum * s2 + 1.0 / k;
-  return sum * s * 2.885390081777926814719;
-}
-
-// sin of x in [-pi/4, pi/4].
-double SinPoly(double x) {
-  const double x2 = x * x;
-  double sum = 0;
-  static const double kInverse[] = {
-      1.0, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800,
-      1.0 / 6227020800.0, -1.0 / 1307674368000.0};
-  for (int i = 7; i >= 0; --i) sum = sum * x2 + kInverse[i];
-  return sum * x;
-}
-double CosPoly(double x) {
-  const double x2 = x * x;
-  double sum = 0;
-  static const double kInverse[] = {
-      1.0, -1.0 / 2, 1.0 / 24, -1.0 / 720, 1.0 / 40320, -1.0 / 3628800,
-      1.0 / 479001600.0, -1.0 / 87178291200.0};
-  for (int i = 7; i >= 0; --i) sum = sum * x2 + kInverse[i];
-  return sum;
-}
-
-// sin(2 pi (t + quarter/4)) for a finite t, exact in its reduction.
-double SinTurns(double t, int quarter) {
-  double f = t - std::floor(t);  // [0, 1)
-  int q = static_cast<int>(f * 4 + 0.5);  // nearest quarter
-  const double x = (f - q * 0.25) * 6.283185307179586476925;
-  q = (q + quarter) & 3;
-  const double r = (q & 1) != 0 ? CosPoly(x) : SinPoly(x);
-  return (q & 2) != 0 ? -r : r;
-}
-
-float Narrow(double v) { return FlushDenormal(static_cast<float>(v)); }
-
-}  // namespace
-
 float RcpF32(float v) {
-  v = FlushDenormal(v);
-  if (IsNan(v)) return Quiet(v);
   NearestEnv env;
-  return FlushDenormal(1.0f / v);
+  return RcpLane(v);
 }
-
 float RsqF32(float v) {
-  v = FlushDenormal(v);
-  if (IsNan(v)) return Quiet(v);
   NearestEnv env;
-  return Narrow(1.0 / std::sqrt(static_cast<double>(v)));
+  return RsqLane(v);
 }
-
 float SqrtF32(float v) {
-  v = FlushDenormal(v);
-  if (IsNan(v)) return Quiet(v);
   NearestEnv env;
-  return std::sqrt(v);
+  return SqrtLane(v);
 }
-
 float ExpF32(float v) {
-  v = FlushDenormal(v);
-  if (IsNan(v)) return Quiet(v);
-  if (v >= 128) return F32(0x7f800000);
-  if (v < -126) return 0;  // results below the smallest normal are flushed
   NearestEnv env;
-  const double n = std::nearbyint(static_cast<double>(v));
-  const double r = Exp2Fraction(v - n);
-  return Narrow(std::ldexp(r, static_cast<int>(n)));
+  return ExpLane(v);
 }
-
 float LogF32(float v) {
-  v = FlushDenormal(v);
-  if (IsNan(v)) return Quiet(v);
-  if (v == 0) return F32(0xff800000);
-  if (v < 0) return F32(0xffc00000);
-  if (Bits(v) == 0x7f800000) return v;
   NearestEnv env;
-  int e;
-  double m = std::frexp(static_cast<double>(v), &e);  // [0.5, 1)
-  if (m < 0.70710678118654752440) {
-    m *= 2;
-    --e;
-  }
-  return Narrow(e + Log2Mantissa(m));
-}
-
-float SinF32(float v) {
-  v = FlushDenormal(v);
-  if (IsNan(v)) return Quiet(v);
-  if (std::isinf(v)) return F32(0xffc00000);
-  if (v == 0) return v;
-  NearestEnv env;
-  return Narrow(SinTurns(v, 0));
-}
-
-float CosF32(float v) {
-  v = FlushDenormal(v);
-  if (IsNan(v)) return Quiet(v);
-  if (std::isinf(v)) return F32(0xffc00000);
-  NearestEnv env;
-  return Narrow(SinTurns(v, 1));
+  return LogLane(v);
 }
 
 float TanhF32(float v) {
   if (IsNan(v)) return Quiet(v);
   NearestEnv env;
   return static_cast<float>(std::tanh(static_cast<double>(v)));
-}
-
-// The f64 units approximate; we give the correctly rounded value.
-double RcpF64(double v) {
-  if (IsNan(v)) return Quiet(v);
-  NearestEnv env;
-  return 1.0 / v;
-}
-double RsqF64(double v) {
-  if (IsNan(v)) return Quiet(v);
-  NearestEnv env;
-  return 1.0 / std::sqrt(v);
-}
-double SqrtF64(double v) {
-  if (IsNan(v)) return Quiet(v);
-  NearestEnv env;
-  return std::sqrt(v);
 }
 
 // Bits of 2/pi behind the binary point, most significant first. Computed once

@@ -184,12 +184,7 @@ float RsqF32(float v);
 float SqrtF32(float v);
 float ExpF32(float v);
 float LogF32(float v);
-float SinF32(float v);  // of a value in turns
-float CosF32(float v);
 float TanhF32(float v);
-double RcpF64(double v);
-double RsqF64(double v);
-double SqrtF64(double v);
 double TrigPreop(double v, u32 segment);
 
 float LdexpF32(float v, i32 exponent);

@@ -94,6 +94,9 @@ struct Launch {
   std::optional<Fault> fault;
   std::atomic<u64> progress{0};  // waves ended and barriers passed
   KernelStats stats;
+  // Register files of groups that ended.
+  std::vector<std::unique_ptr<u32[]>> spare_registers;
+  std::unique_ptr<u32[]> TakeRegisters(std::size_t words);
 
   void Work();  // a worker's loop: returns when the launch is done
 };
@@ -107,9 +110,6 @@ void NoteRegisters(Op* op, u32 lanes);  // fills Op::touches
 void NotePending(Wave& w, const Op& op);
 void CheckPending(Wave& w, const Op& op);
 void CheckLdsPending(const Wave& w, u64 offset, u32 bytes, int lane);
-
-// Back to the host's own rounding (wave.cc).
-void ResetEnv();
 
 // scheduler.cc
 std::unique_ptr<Group> MakeGroup(Launch& launch, u64 linear);

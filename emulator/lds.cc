@@ -35,31 +35,32 @@ u64 OffsetOf(const Op& op, const u32* rows, u32 lane) {
   return u64{rows[lane]} + static_cast<u32>(op.offset);
 }
 
-// Every lane's offset; true if all active ones lie inside the group's LDS
-// and need no look at each.
-// Inactive lanes get offset 0.
-bool Offsets(Wave& w, const Op& op, const u32* rows, u32 bytes,
-             u64* offsets) {
-  const u32 n = w.lanes;
-  const u32* const mask = w.ExecMask();
-  const u64 limit = w.lds_size < bytes ? 0 : w.lds_size - bytes;
-  bool inside = w.lds_size >= bytes && w.shadow == nullptr &&
-                w.pending.lds.empty();
-  for (u32 i = 0; i < n; ++i) {
-    const u64 at = u64{rows[i]} + static_cast<u32>(op.offset);
-    offsets[i] = mask[i] != 0 ? at : 0;
-    inside &= offsets[i] <= limit;
+// Every lane's offset, inactive ones' too; true if those of all active lanes
+// lie inside the group's LDS and need no look at each. Sums wrap at 32 bits, as
+// in LdsAt.
+bool Offsets(Wave& w, const u32* rows, u32 offset, u32 bytes, u32* offsets) {
+  if (w.lds_size < bytes || w.shadow != nullptr || !w.pending.lds.empty()) {
+    return false;
   }
-  return inside;
+  const u32 n = w.lanes;
+  const u32 limit = w.lds_size - bytes;
+  for (u32 i = 0; i < n; ++i) offsets[i] = rows[i] + offset;
+  if (w.Exec() != w.LaneBits()) {
+    const u32* const mask = w.ExecMask();
+    for (u32 i = 0; i < n; ++i) offsets[i] &= mask[i];
+  }
+  u32 outside = 0;  // the top bit: an offset above `limit`, which is small
+  for (u32 i = 0; i < n; ++i) outside |= offsets[i] | (limit - offsets[i]);
+  return outside >> 31 == 0;
 }
 
-// Calls fn(lane, host address) for the active lanes.
+// Calls fn(lane, host address) for the active lanes, at rows[lane] + offset.
 template <typename F>
-void ForLanesAt(Wave& w, const LdsOp& l, u64 exec, const u64* offsets,
+void ForLanesAt(Wave& w, const LdsOp& l, u64 exec, const u32* rows, u32 offset,
                 F&& fn) {
   const auto at = [&](u32 lane) {
-    return LdsAt(w, offsets[lane], l.mem.bytes, static_cast<int>(lane),
-                 l.mem);
+    return LdsAt(w, u64{rows[lane]} + offset, l.mem.bytes,
+                 static_cast<int>(lane), l.mem);
   };
   try {
     ForLanes(exec, [&](u32 lane) { fn(lane, at(lane)); });
@@ -69,48 +70,124 @@ void ForLanesAt(Wave& w, const LdsOp& l, u64 exec, const u64* offsets,
   }
 }
 
+// The same for the counters, which take 64 bits.
+void CountOffsets(Wave& w, const MemOp& op, u64 exec, const u32* rows,
+                  u32 offset) {
+  if (!w.counting) [[likely]] return;
+  u64 offsets[64];
+  ForLanes(exec, [&](u32 lane) {
+    offsets[lane] = u64{rows[lane]} + offset;
+  });
+  CountLds(w, op, exec, offsets);
+}
+
+// Words from LDS into rows of registers, all offsets inside.
+void LoadRows(Wave& w, const u32* offsets, u32 words, u32* d) {
+  const u32 n = w.lanes;
+  const u8* const lds = w.lds;
+  if (w.Exec() == w.LaneBits()) {
+    if (words == 1) {
+      u32 apart = 0, same = 0;
+      for (u32 i = 0; i < n; ++i) {
+        apart |= offsets[i] ^ (offsets[0] + 4 * i);
+        same |= offsets[i] ^ offsets[0];
+      }
+      if (apart == 0) {
+        std::memcpy(d, lds + offsets[0], n * 4);
+        return;
+      }
+      if (same == 0) {
+        u32 v;
+        std::memcpy(&v, lds + offsets[0], 4);
+        for (u32 i = 0; i < n; ++i) d[i] = v;
+        return;
+      }
+    }
+    for (u32 r = 0; r < words; ++r) {
+      for (u32 i = 0; i < n; ++i) {
+        std::memcpy(&d[r * n + i], lds + offsets[i] + 4 * r, 4);
+      }
+    }
+    return;
+  }
+  ForLanes(w.Exec(), [&](u32 lane) {
+    for (u32 r = 0; r < words; ++r) {
+      std::memcpy(&d[r * n + lane], lds + offsets[lane] + 4 * r, 4);
+    }
+  });
+}
+
+void StoreRows(Wave& w, const u32* offsets, u32 words, const u32* data) {
+  const u32 n = w.lanes;
+  u8* const lds = w.lds;
+  if (words == 1 && w.Exec() == w.LaneBits()) {
+    u32 apart = 0;
+    for (u32 i = 0; i < n; ++i) apart |= offsets[i] ^ (offsets[0] + 4 * i);
+    if (apart == 0) {
+      std::memcpy(lds + offsets[0], data, n * 4);
+    } else {
+      for (u32 i = 0; i < n; ++i) std::memcpy(lds + offsets[i], &data[i], 4);
+    }
+    return;
+  }
+  ForLanes(w.Exec(), [&](u32 lane) {
+    for (u32 r = 0; r < words; ++r) {
+      std::memcpy(lds + offsets[lane] + 4 * r, &data[r * n + lane], 4);
+    }
+  });
+}
+
+}  // namespace
+
+bool LoadLdsRows(Wave& w, const u32* rows, u32 offset, u32 bytes, u32* d) {
+  u32 offsets[64];
+  if (!Offsets(w, rows, offset, bytes, offsets)) return false;
+  LoadRows(w, offsets, bytes / 4, d);
+  return true;
+}
+
+bool StoreLdsRows(Wave& w, const u32* rows, u32 offset, u32 bytes,
+                  const u32* data) {
+  u32 offsets[64];
+  if (!Offsets(w, rows, offset, bytes, offsets)) return false;
+  StoreRows(w, offsets, bytes / 4, data);
+  return true;
+}
+
+namespace {
+
 void ExecLdsLoad(Wave& w, const Op& op) {
   const LdsOp& l = Data(op);
   const u32 n = w.lanes;
   const u64 exec = w.Exec();
   const u32* const rows = w.Vgpr(l.address);
-  u64 offsets[64];
-  const bool inside = Offsets(w, op, rows, l.mem.bytes, offsets);
-  CountLds(w, l.mem, exec, offsets);
+  const u32 offset = static_cast<u32>(op.offset);
+  CountOffsets(w, l.mem, exec, rows, offset);
   u32* const d = w.Vgpr(op.dst);
-  if (inside && l.mem.bytes % 4 == 0) {
-    const u32* const mask = w.ExecMask();
-    for (u32 r = 0; r < l.mem.bytes / 4u; ++r) {
-      for (u32 i = 0; i < n; ++i) {
-        u32 v;
-        std::memcpy(&v, w.lds + offsets[i] + 4 * r, 4);
-        d[r * n + i] = (v & mask[i]) | (d[r * n + i] & ~mask[i]);
-      }
-    }
+  if (l.mem.bytes % 4 == 0 && LoadLdsRows(w, rows, offset, l.mem.bytes, d)) {
     return;
   }
-  ForLanesAt(w, l, exec, offsets, [&](u32 lane, const u8* from) {
+  // The destination may hold the addresses.
+  u32 base[64];
+  std::memcpy(base, rows, n * 4);
+  ForLanesAt(w, l, exec, base, offset, [&](u32 lane, const u8* from) {
     LoadLaneData(l.mem, from, d, lane, n);
   });
 }
 
 void ExecLdsStore(Wave& w, const Op& op) {
   const LdsOp& l = Data(op);
-  const u32 n = w.lanes;
   const u64 exec = w.Exec();
   const u32* const rows = w.Vgpr(l.address);
   const u32* const data = w.Vgpr(l.data);
-  u64 offsets[64];
-  const bool inside = Offsets(w, op, rows, l.mem.bytes, offsets);
-  CountLds(w, l.mem, exec, offsets);
-  if (inside && l.mem.bytes == 4) {
-    ForLanes(exec, [&](u32 lane) {
-      std::memcpy(w.lds + offsets[lane], &data[lane], 4);
-    });
+  const u32 offset = static_cast<u32>(op.offset);
+  CountOffsets(w, l.mem, exec, rows, offset);
+  if (l.mem.bytes % 4 == 0 &&
+      StoreLdsRows(w, rows, offset, l.mem.bytes, data)) {
     return;
   }
-  ForLanesAt(w, l, exec, offsets, [&](u32 lane, u8* to) {
-    StoreLaneData(l.mem, to, data, lane, n);
+  ForLanesAt(w, l, exec, rows, offset, [&](u32 lane, u8* to) {
+    StoreLaneData(l.mem, to, data, lane, w.lanes);
   });
 }
 
@@ -121,25 +198,24 @@ void ExecLdsTwo(Wave& w, const Op& op) {
   const u64 exec = w.Exec();
   const u32* const rows = w.Vgpr(l.address);
   const u32 words = l.mem.bytes / 4u;
-  u32 base[64];
-  ForLanes(exec, [&](u32 lane) { base[lane] = rows[lane]; });
-  if (w.counting) [[unlikely]] {
-    for (const u32 offset : {l.offset0, l.offset1}) {
-      u64 offsets[64];
-      ForLanes(exec, [&](u32 lane) {
-        offsets[lane] = u64{base[lane]} + u64{offset} * l.scale;
-      });
-      CountLds(w, l.mem, exec, offsets);
-    }
+  const u32 first = l.offset0 * l.scale, second = l.offset1 * l.scale;
+  CountOffsets(w, l.mem, exec, rows, first);
+  CountOffsets(w, l.mem, exec, rows, second);
+  u32 at0[64], at1[64];
+  if (l.mem.kind == MemKind::kLoad &&
+      Offsets(w, rows, first, l.mem.bytes, at0) &&
+      Offsets(w, rows, second, l.mem.bytes, at1)) {
+    u32* const d = w.Vgpr(op.dst);
+    LoadRows(w, at0, words, d);
+    LoadRows(w, at1, words, d + words * n);
+    return;
   }
+  u32 base[64];
+  std::memcpy(base, rows, n * 4);
   ForLanes(exec, [&](u32 lane) {
     const int at = static_cast<int>(lane);
-    u8* const a =
-        LdsAt(w, u64{base[lane]} + u64{l.offset0} * l.scale, l.mem.bytes, at,
-              l.mem);
-    u8* const b =
-        LdsAt(w, u64{base[lane]} + u64{l.offset1} * l.scale, l.mem.bytes, at,
-              l.mem);
+    u8* const a = LdsAt(w, u64{base[lane]} + first, l.mem.bytes, at, l.mem);
+    u8* const b = LdsAt(w, u64{base[lane]} + second, l.mem.bytes, at, l.mem);
     u32 old[4];
     std::memcpy(old, a, l.mem.bytes);
     if (l.data.vgpr()) StoreLaneData(l.mem, a, w.Vgpr(l.data), lane, n);
@@ -150,6 +226,27 @@ void ExecLdsTwo(Wave& w, const Op& op) {
       for (u32 i = 0; i < 2 * words; ++i) d[i * n + lane] = old[i];
     }
   });
+}
+
+// The most common atomic; false if a lane is outside or misaligned.
+bool AddToLds(Wave& w, const Op& op, const u32* rows, const u32* data) {
+  u32 offsets[64];
+  if (!Offsets(w, rows, static_cast<u32>(op.offset), 4, offsets)) return false;
+  u32 bits = 0;
+  for (u32 i = 0; i < w.lanes; ++i) bits |= offsets[i];
+  if ((bits & 3) != 0) return false;
+  u32 old[64];
+  ForLanes(w.Exec(), [&](u32 lane) {
+    u8* const at = w.lds + offsets[lane];
+    std::memcpy(&old[lane], at, 4);
+    const u32 sum = old[lane] + data[lane];
+    std::memcpy(at, &sum, 4);
+  });
+  if (op.dst.vgpr()) {
+    u32* const d = w.Vgpr(op.dst);
+    ForLanes(w.Exec(), [&](u32 lane) { d[lane] = old[lane]; });
+  }
+  return true;
 }
 
 void ExecLdsAtomic(Wave& w, const Op& op) {
@@ -166,6 +263,10 @@ void ExecLdsAtomic(Wave& w, const Op& op) {
     ForLanes(exec,
              [&](u32 lane) { offsets[lane] = OffsetOf(op, rows, lane); });
     CountLds(w, l.mem, exec, offsets);
+  }
+  if (bytes == 4 && l.mem.atomic == Atomic::kAdd &&
+      AddToLds(w, op, rows, data)) {
+    return;
   }
   u64 old[64];
   ForLanes(exec, [&](u32 lane) {
@@ -246,11 +347,10 @@ void ExecLdsTranspose(Wave& w, const Op& op) {
   const LdsOp& l = Data(op);
   const u32 n = w.lanes;
   const u64 exec = w.Exec();
-  u64 offsets[64];
-  Offsets(w, op, w.Vgpr(l.address), l.mem.bytes, offsets);
+  const u32* const addresses = w.Vgpr(l.address);
   std::array<std::array<u64, 3>, 64> rows = {};  // one word more than read
   ForLanes(exec, [&](u32 lane) {
-    const u8* const at = LdsAt(w, offsets[lane], l.mem.bytes,
+    const u8* const at = LdsAt(w, OffsetOf(op, addresses, lane), l.mem.bytes,
                                static_cast<int>(lane), l.mem);
     std::memcpy(&rows[lane], at, l.mem.bytes);
   });

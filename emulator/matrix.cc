@@ -12,6 +12,7 @@
 #include "emulator/decode.h"
 #include "emulator/float_math.h"
 #include "emulator/launch.h"
+#include "emulator/matrix_sum.h"
 #include "emulator/semantics.h"
 
 namespace cerberus::emulator {
@@ -41,6 +42,11 @@ int BitsOf(Element e) {
   return 32;
 }
 
+struct Place {
+  u16 lane;
+  u16 index;  // element of the lane's registers
+};
+
 struct MatrixOp {
   Family family = Family::kMfma;
   int m = 0, n = 0, k = 0, blocks = 1;
@@ -57,6 +63,9 @@ struct MatrixOp {
   bool result_hi = false;  // gfx11: 16-bit results in the upper halves
   Operand src_a, src_b, src_c, index, scale_a, scale_b;
   int scale_a_byte = 0, scale_b_byte = 0;
+  // Where everything lies, worked out once (Prepare), block by block: A by
+  // row and depth, B by depth and column, D by row and column.
+  std::vector<Place> a_places, b_places, d_places;
 };
 
 struct TypeName {
@@ -191,48 +200,45 @@ u32 PatternLane(int blgp, u32 lane) {
   }
 }
 
-struct Place {
-  u32 lane;
-  int index;  // element of the lane's registers
-};
+Place At(int lane, int index) {
+  return {static_cast<u16>(lane), static_cast<u16>(index)};
+}
 
 // Where row (or column) `i` at depth `k` of a block lies, if every lane holds
 // `per_lane` elements of one row.
 Place InputPlace(const MatrixOp& op, int rows, int i, int k, int block,
                  int per_lane) {
-  if (op.family == Family::kWmma11) return {static_cast<u32>(i), k};
+  if (op.family == Family::kWmma11) return At(i, k);
   if (op.a == Element::kF64) {
     // One element a lane: K counts groups of 16 lanes.
-    return {static_cast<u32>(i + rows * block + 16 * k), 0};
+    return At(i + rows * block + 16 * k, 0);
   }
-  return {static_cast<u32>(i + rows * (k / per_lane) + rows * block),
-          k % per_lane};
+  return At(i + rows * (k / per_lane) + rows * block, k % per_lane);
 }
 
 Place OutputPlace(const MatrixOp& op, int i, int j, int block, u32 lanes) {
   const int groups = static_cast<int>(lanes) / 16;
   switch (op.family) {
     case Family::kWmma11:
-      return {static_cast<u32>(16 * (i % groups) + j), i / groups};
+      return At(16 * (i % groups) + j, i / groups);
     case Family::kWmma12: {
       const int per = 16 / groups;
-      return {static_cast<u32>(16 * (i / per) + j), i % per};
+      return At(16 * (i / per) + j, i % per);
     }
     case Family::kMfma: break;
   }
   if (op.d == Result::kF64) {
-    if (op.m == 4) return {static_cast<u32>(16 * i + 4 * block + j), 0};
-    return {static_cast<u32>(16 * (i % 4) + j), i / 4};
+    if (op.m == 4) return At(16 * i + 4 * block + j, 0);
+    return At(16 * (i % 4) + j, i / 4);
   }
   const int per_block = op.m * op.n / 64;
   switch (op.m) {
     case 32:
-      return {static_cast<u32>(32 * (i / 4 % 2) + j),
-              per_block * block + 4 * (i / 8) + i % 4};
+      return At(32 * (i / 4 % 2) + j, per_block * block + 4 * (i / 8) + i % 4);
     case 16:
-      return {static_cast<u32>(16 * (i / 4) + j), per_block * block + i % 4};
+      return At(16 * (i / 4) + j, per_block * block + i % 4);
     default:  // 4: sixteen blocks
-      return {static_cast<u32>(4 * block + j), i};
+      return At(4 * block + j, i);
   }
 }
 
@@ -256,16 +262,153 @@ double ScaleOf(u32 word, int byte) {
   return e == 255 ? std::nan("") : std::ldexp(1.0, static_cast<int>(e) - 127);
 }
 
+// Elements of A that take part in a row's sum.
+int DepthOfA(const MatrixOp& x) { return x.sparse ? x.k / 2 : x.k; }
+
+void Prepare(MatrixOp* x, int lanes) {
+  const bool gfx11 = x->family == Family::kWmma11;
+  const int a_depth = DepthOfA(*x);
+  // Elements of A and B that one lane holds.
+  const int a_per = gfx11 ? x->k : x->m * a_depth * x->blocks / lanes;
+  const int b_per = gfx11 ? x->k : x->n * x->k * x->blocks / lanes;
+  const u32 last = static_cast<u32>(lanes - 1);
+  for (int block = 0; block < x->blocks; ++block) {
+    int a_block = block;
+    if (x->cbsz != 0 && !x->sparse) {
+      a_block = (block & ~((1 << x->cbsz) - 1)) + x->abid;
+    }
+    for (int i = 0; i < x->m; ++i) {
+      for (int k = 0; k < a_depth; ++k) {
+        Place p = InputPlace(*x, x->m, i, k, a_block, a_per);
+        p.lane = static_cast<u16>(p.lane & last);
+        x->a_places.push_back(p);
+      }
+    }
+    for (int k = 0; k < x->k; ++k) {
+      for (int j = 0; j < x->n; ++j) {
+        Place p = InputPlace(*x, x->n, j, k, block, b_per);
+        p.lane = static_cast<u16>(PatternLane(x->blgp, p.lane & last) & last);
+        x->b_places.push_back(p);
+      }
+    }
+    for (int i = 0; i < x->m; ++i) {
+      for (int j = 0; j < x->n; ++j) {
+        x->d_places.push_back(
+            OutputPlace(*x, i, j, block, static_cast<u32>(lanes)));
+      }
+    }
+  }
+}
+
+// The elements at `places` as numbers.
+void Gather(const MatrixOp& x, const u32* rows, u32 n, const Place* places,
+            std::size_t count, Element e, bool is_signed, double* out) {
+  const int bits = BitsOf(e);
+  switch (e) {
+    case Element::kF16:
+      for (std::size_t i = 0; i < count; ++i) {
+        const Place p = places[i];
+        out[i] = HalfToFloat(static_cast<u16>(
+            rows[p.index / 2u * n + p.lane] >> (p.index % 2u * 16)));
+      }
+      break;
+    case Element::kBf16:
+      for (std::size_t i = 0; i < count; ++i) {
+        const Place p = places[i];
+        out[i] = Bf16ToFloat(static_cast<u16>(
+            rows[p.index / 2u * n + p.lane] >> (p.index % 2u * 16)));
+      }
+      break;
+    case Element::kF32:
+      for (std::size_t i = 0; i < count; ++i) {
+        out[i] = F32(rows[places[i].index * n + places[i].lane]);
+      }
+      break;
+    default:
+      for (std::size_t i = 0; i < count; ++i) {
+        const Place p = places[i];
+        out[i] = Value(Extract(rows, n, p.lane, p.index, bits), e, is_signed,
+                       x.fnuz);
+      }
+      break;
+  }
+  if (x.flush) {
+    for (std::size_t i = 0; i < count; ++i) out[i] = Flushed(out[i], e);
+  }
+}
+
+void Scale(const u32* scales, int byte, const Place* places,
+           std::size_t count, double* out) {
+  for (std::size_t i = 0; i < count; ++i) {
+    out[i] *= ScaleOf(scales[places[i].lane], byte);
+  }
+}
+
+void Negate(std::vector<double>* values) {
+  for (double& v : *values) v = -v;
+}
+
+// A sparse row holds two of every four elements; two bits of the index
+// register say which.
+void Spread(const MatrixOp& x, const u32* index, int a_per,
+            const Place* places, const std::vector<double>& packed,
+            std::vector<double>* a) {
+  std::fill(a->begin(), a->end(), 0.0);
+  const int depth = DepthOfA(x), base = x.index_key * 2 * a_per;
+  for (int i = 0; i < x.m; ++i) {
+    for (int k = 0; k < depth; ++k) {
+      const std::size_t from = static_cast<std::size_t>(i * depth + k);
+      const Place p = places[from];
+      const int at =
+          4 * (k / 2) + static_cast<int>(index[p.lane] >>
+                                         ((base + 2 * p.index) & 31) & 3);
+      (*a)[static_cast<std::size_t>(i * x.k + at)] = packed[from];
+    }
+  }
+}
+
+// The element of C, or its place in D, as bits.
+u64 InputBits(const MatrixOp& x, const u32* rows, u32 n, Place p,
+              int d_bits) {
+  const bool half = x.d == Result::kF16 || x.d == Result::kBf16;
+  return half && x.family == Family::kWmma11
+             ? Extract(rows, n, p.lane, 2 * p.index + x.result_hi, 16)
+             : Extract(rows, n, p.lane, p.index, d_bits);
+}
+
+double SumStart(const MatrixOp& x, u64 bits) {
+  const u32 word = static_cast<u32>(bits);
+  double sum = 0;
+  switch (x.d) {
+    case Result::kI32: return static_cast<i32>(word);
+    case Result::kF64: sum = F64(bits); break;
+    case Result::kF32: sum = F32(word); break;
+    case Result::kF16: sum = HalfToFloat(static_cast<u16>(word)); break;
+    case Result::kBf16: sum = Bf16ToFloat(static_cast<u16>(word)); break;
+  }
+  if (x.d != Result::kF64 && x.src_c.neg_hi) sum = std::fabs(sum);
+  if (x.src_c.neg) sum = -sum;
+  return x.flush && x.d != Result::kF64 ? Flushed(sum, Element::kF32) : sum;
+}
+
+u64 SumBits(const MatrixOp& x, double sum, const Mode& mode) {
+  if (x.d == Result::kF64) return Bits(sum);
+  if (x.d == Result::kI32) {
+    i64 v = static_cast<i64>(sum);
+    if (x.clamp) v = std::max<i64>(std::min<i64>(v, INT32_MAX), INT32_MIN);
+    return static_cast<u32>(v);
+  }
+  if (x.flush) sum = Flushed(sum, Element::kF32);
+  const float v = static_cast<float>(sum);
+  return x.d == Result::kF32   ? Bits(v)
+         : x.d == Result::kF16 ? FloatToHalf(v, mode.round64)
+                               : FloatToBf16(v);
+}
+
 void ExecMatrix(Wave& w, const Op& op) {
   const MatrixOp& x = *static_cast<const MatrixOp*>(op.data);
   const u32 n = w.lanes;
   ApplyEnv(w, x.d == Result::kF64 ? Env::kF64 : Env::kF32);
-  const int lanes = static_cast<int>(n);
-  const bool gfx11 = x.family == Family::kWmma11;
-  // Elements of A and B that one lane holds.
-  const int a_depth = x.sparse ? x.k / 2 : x.k;
-  const int a_per = gfx11 ? x.k : x.m * a_depth * x.blocks / lanes;
-  const int b_per = gfx11 ? x.k : x.n * x.k * x.blocks / lanes;
   const int a_bits = BitsOf(x.a), b_bits = BitsOf(x.b);
   std::vector<u32> a_store, b_store, c_store;
   const u32* const a_rows = Rows(w, x.src_a, &a_store, 16, a_bits == 64);
@@ -281,100 +424,57 @@ void ExecMatrix(Wave& w, const Op& op) {
   std::vector<u32> out(static_cast<std::size_t>(op.dst.regs) * n);
   std::memcpy(out.data(), w.Vgpr(op.dst), out.size() * 4);
 
+  const std::size_t block_a = static_cast<std::size_t>(x.m * DepthOfA(x));
+  const std::size_t block_b = static_cast<std::size_t>(x.k * x.n);
+  const std::size_t block_d = static_cast<std::size_t>(x.m * x.n);
+  std::vector<double> elements(block_a), b(block_b), sums(block_d);
   std::vector<double> a(static_cast<std::size_t>(x.m * x.k));
-  std::vector<double> b(static_cast<std::size_t>(x.k * x.n));
   for (int block = 0; block < x.blocks; ++block) {
-    std::fill(a.begin(), a.end(), 0.0);
-    int a_block = block;
-    if (x.cbsz != 0 && !x.sparse) {
-      a_block = (block & ~((1 << x.cbsz) - 1)) + x.abid;
+    const Place* const pa =
+        &x.a_places[static_cast<std::size_t>(block) * block_a];
+    const Place* const pb =
+        &x.b_places[static_cast<std::size_t>(block) * block_b];
+    const Place* const pd =
+        &x.d_places[static_cast<std::size_t>(block) * block_d];
+    Gather(x, a_rows, n, pa, block_a, x.a, x.a_signed, elements.data());
+    Gather(x, b_rows, n, pb, block_b, x.b, x.b_signed, b.data());
+    if (x.scaled) {
+      Scale(w.Vgpr(x.scale_a), x.scale_a_byte, pa, block_a,
+            elements.data());
+      Scale(w.Vgpr(x.scale_b), x.scale_b_byte, pb, block_b, b.data());
     }
-    for (int i = 0; i < x.m; ++i) {
-      for (int k = 0; k < a_depth; ++k) {
-        const Place p = InputPlace(x, x.m, i, k, a_block, a_per);
-        const u32 lane = p.lane & (n - 1);
-        double v = Value(Extract(a_rows, n, lane, p.index, a_bits), x.a,
-                         x.a_signed, x.fnuz);
-        if (x.flush) v = Flushed(v, x.a);
-        if (x.scaled) v *= ScaleOf(w.Vgpr(x.scale_a)[lane], x.scale_a_byte);
-        if (x.src_a.neg) v = -v;
-        int at = k;
-        if (x.sparse) {
-          // Two bits say which of a group of four the element is.
-          const u32 bits = w.Vgpr(x.index)[lane];
-          const int base = x.index_key * 2 * a_per;
-          at = 4 * (k / 2) + static_cast<int>(
-                                 bits >> ((base + 2 * p.index) & 31) & 3);
-        }
-        a[static_cast<std::size_t>(i * x.k + at)] = v;
-      }
+    if (x.src_a.neg) Negate(&elements);
+    if (x.src_b.neg) Negate(&b);
+    if (x.sparse) {
+      const int a_per = x.family == Family::kWmma11
+                            ? x.k
+                            : static_cast<int>(block_a) * x.blocks /
+                                  static_cast<int>(n);
+      Spread(x, w.Vgpr(x.index), a_per, pa, elements, &a);
+    } else {
+      a.swap(elements);
     }
-    for (int j = 0; j < x.n; ++j) {
-      for (int k = 0; k < x.k; ++k) {
-        const Place p = InputPlace(x, x.n, j, k, block, b_per);
-        const u32 lane = PatternLane(x.blgp, p.lane & (n - 1)) & (n - 1);
-        double v = Value(Extract(b_rows, n, lane, p.index, b_bits), x.b,
-                         x.b_signed, x.fnuz);
-        if (x.flush) v = Flushed(v, x.b);
-        if (x.scaled) v *= ScaleOf(w.Vgpr(x.scale_b)[lane], x.scale_b_byte);
-        if (x.src_b.neg) v = -v;
-        b[static_cast<std::size_t>(k * x.n + j)] = v;
-      }
+    for (std::size_t i = 0; i < block_d; ++i) {
+      sums[i] = SumStart(x, InputBits(x, c_rows, n, pd[i], d_bits));
     }
-    for (int i = 0; i < x.m; ++i) {
-      for (int j = 0; j < x.n; ++j) {
-        const Place p = OutputPlace(x, i, j, block, n);
-        const double* const row = &a[static_cast<std::size_t>(i * x.k)];
-        const double* const column = &b[static_cast<std::size_t>(j)];
-        const u64 c_bits =
-            gfx11 && half
-                ? Extract(c_rows, n, p.lane, 2 * p.index + x.result_hi, 16)
-                : Extract(c_rows, n, p.lane, p.index, d_bits);
-        u64 bits = 0;
-        if (x.d == Result::kI32) {
-          i64 sum = static_cast<i32>(c_bits);
-          for (int k = 0; k < x.k; ++k) {
-            sum += static_cast<i64>(row[k] * column[k * x.n]);
-          }
-          if (x.clamp) {
-            sum = std::max<i64>(std::min<i64>(sum, INT32_MAX), INT32_MIN);
-          }
-          bits = static_cast<u32>(sum);
-        } else if (x.d == Result::kF64) {
-          double sum = F64(c_bits);
-          if (x.src_c.neg) sum = -sum;
-          for (int k = 0; k < x.k; ++k)
-            sum = FmaF(row[k], column[k * x.n], sum);
-          bits = Bits(sum);
-        } else {
-          float sum = x.d == Result::kF32 ? F32(static_cast<u32>(c_bits))
-                      : x.d == Result::kF16
-                          ? HalfToFloat(static_cast<u16>(c_bits))
-                          : Bf16ToFloat(static_cast<u16>(c_bits));
-          if (x.src_c.neg_hi) sum = std::fabs(sum);
-          if (x.src_c.neg) sum = -sum;
-          if (x.flush) sum = static_cast<float>(Flushed(sum, Element::kF32));
-          for (int k = 0; k < x.k; ++k) {
-            sum = FmaF(static_cast<float>(row[k]),
-                       static_cast<float>(column[k * x.n]), sum);
-          }
-          if (x.flush) sum = static_cast<float>(Flushed(sum, Element::kF32));
-          bits = x.d == Result::kF32   ? Bits(sum)
-                 : x.d == Result::kF16 ? FloatToHalf(sum, w.mode.round64)
-                                       : FloatToBf16(sum);
-        }
-        const u32 at = static_cast<u32>(p.index);
-        if (d_bits == 64) {
-          out[2 * at * n + p.lane] = static_cast<u32>(bits);
-          out[(2 * at + 1) * n + p.lane] = static_cast<u32>(bits >> 32);
-        } else if (packed || half) {
-          u32& word = packed ? out[at / 2 * n + p.lane] : out[at * n + p.lane];
-          const bool hi = packed ? (at & 1) != 0 : x.result_hi;
-          const u32 h = static_cast<u32>(bits) & 0xffff;
-          word = hi ? (word & 0xffff) | h << 16 : (word & 0xffff0000) | h;
-        } else {
-          out[at * n + p.lane] = static_cast<u32>(bits);
-        }
+    // Whole numbers of 8 bits: their sums are exact in f64.
+    const bool wide = x.d == Result::kF64 || x.d == Result::kI32;
+    HostMatrixSum(wide)(a.data(), b.data(), sums.data(), x.m, x.n, x.k);
+    if (!x.sparse) a.swap(elements);
+    for (std::size_t i = 0; i < block_d; ++i) {
+      const u64 bits = SumBits(x, sums[i], w.mode);
+      const Place p = pd[i];
+      const u32 at = p.index;
+      if (d_bits == 64) {
+        out[2 * at * n + p.lane] = static_cast<u32>(bits);
+        out[(2 * at + 1) * n + p.lane] = static_cast<u32>(bits >> 32);
+      } else if (packed || half) {
+        u32& word = packed ? out[at / 2 * n + p.lane] : out[at * n + p.lane];
+        const bool hi = packed ? (at & 1) != 0 : x.result_hi;
+        const u32 h = static_cast<u32>(bits) & 0xffff;
+        word = hi ? (word & 0xffff) | h << 16 : (word & 0xffff0000) | h;
+      } else {
+        out[at * n + p.lane] = static_cast<u32>(bits);
       }
     }
   }
@@ -519,6 +619,9 @@ bool DecodeMatrix(const Text& text, Program& program, Op* op) {
       (x.scaled && (!x.scale_a.vgpr() || !x.scale_b.vgpr())) ||
       (!x.sparse && x.src_c.kind == Kind::kNone)) {
     handler = ExecUnimplemented;
+  }
+  if (handler == ExecMatrix) {
+    Prepare(&x, static_cast<int>(program.lanes()));
   }
   op->src[0] = x.src_a;
   op->src[1] = x.src_b;

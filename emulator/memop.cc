@@ -251,6 +251,14 @@ template <typename T>
 u64 HostAtomicOf(Atomic atomic, u8* at, u64 data, u64 compare,
                  const Mode& mode) {
   T* const p = reinterpret_cast<T*>(at);
+  const T operand = static_cast<T>(data);
+  switch (atomic) {  // what the host has an instruction for
+    case Atomic::kAdd: return __atomic_fetch_add(p, operand, __ATOMIC_SEQ_CST);
+    case Atomic::kSub: return __atomic_fetch_sub(p, operand, __ATOMIC_SEQ_CST);
+    case Atomic::kSwap:
+      return __atomic_exchange_n(p, operand, __ATOMIC_SEQ_CST);
+    default: break;
+  }
   T old = __atomic_load_n(p, __ATOMIC_SEQ_CST);
   for (;;) {
     const T now = static_cast<T>(
@@ -348,14 +356,17 @@ bool AllInside(Wave& w, u64* addresses, u64 exec, u32 bytes, MemKind kind) {
   if (kind != MemKind::kLoad && !w.memory.range().writable) return false;
   const u64 begin = w.memory.begin();
   const u64 limit = w.memory.end() - begin - bytes;
-  const u32* const mask = w.ExecMask();
-  bool inside = true;
-  for (u32 i = 0; i < n; ++i) {
-    const u64 a = mask[i] != 0 ? addresses[i] : first;
-    addresses[i] = a;
-    inside &= a - begin <= limit;
+  if (exec != w.LaneBits()) {
+    for (u32 i = 0; i < n; ++i) {
+      if ((exec >> i & 1) == 0) addresses[i] = first;
+    }
   }
-  return inside;
+  u64 outside = 0;  // the top bit: a distance above `limit`, which has none
+  for (u32 i = 0; i < n; ++i) {
+    const u64 at = addresses[i] - begin;
+    outside |= at | (limit - at);
+  }
+  return outside >> 63 == 0;
 }
 
 void LoadLaneData(const MemOp& op, const u8* from, u32* row, u32 lane,

@@ -85,6 +85,13 @@ inline void NoteLdsPending(Wave& w, const u8* to, u32 bytes) {
   w.pending.lds.push_back({offset, offset + bytes, w.pending.vm_issued + 1});
 }
 
+// Moves whole rows between LDS and registers, `bytes` (a multiple of 4) a lane
+// at rows[lane] + offset. False, with nothing done, if an active lane is
+// outside or each lane must be looked at.
+bool LoadLdsRows(Wave& w, const u32* rows, u32 offset, u32 bytes, u32* d);
+bool StoreLdsRows(Wave& w, const u32* rows, u32 offset, u32 bytes,
+                  const u32* data);
+
 // Moves one lane's data between memory and VGPR rows.
 void LoadLaneData(const MemOp& op, const u8* from, u32* row, u32 lane, u32 n);
 void StoreLaneData(const MemOp& op, u8* to, const u32* row, u32 lane, u32 n);

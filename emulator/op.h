@@ -119,8 +119,9 @@ struct Dpp {
 struct LaneArgs;
 using LaneFn = void (*)(const LaneArgs& args);
 
-// Which part of MODE an instruction's arithmetic obeys.
-enum class Env : u8 { kNone, kF32, kF64 };
+// Which part of MODE an instruction's arithmetic obeys; kNearest: rounds to
+// nearest and keeps denormals whatever MODE says.
+enum class Env : u8 { kNone, kF32, kF64, kNearest };
 
 enum OpFlags : u32 {
   kFlagDpp = 1,
@@ -160,6 +161,26 @@ inline bool IsVector(OpClass c) {
 // Counters a result is waited for with.
 enum class Wait : u8 { kNone, kVm, kLgkmSmem, kLgkmLds, kFlat, kVs };
 
+// A set of registers, what tells most instructions from those that may touch
+// a pending result. AGPRs share bits with VGPRs, and some scalar registers with
+// others.
+struct RegisterSet {
+  std::array<u64, 5> bits = {};
+
+  void Add(bool vgpr, u32 reg) {
+    const u32 bit = vgpr ? reg & 255 : 256 + (reg & 63);
+    bits[bit / 64] |= u64{1} << (bit % 64);
+  }
+  void Add(const RegisterSet& o) {
+    for (std::size_t i = 0; i < bits.size(); ++i) bits[i] |= o.bits[i];
+  }
+  bool Meets(const RegisterSet& o) const {
+    u64 both = 0;
+    for (std::size_t i = 0; i < bits.size(); ++i) both |= bits[i] & o.bits[i];
+    return both != 0;
+  }
+};
+
 struct Op {
   // Null until decoded; written last, with release order.
   std::atomic<Handler> handler{nullptr};
@@ -177,8 +198,8 @@ struct Op {
   const Dpp* dpp = nullptr;
   const Op* second = nullptr;  // VOPD: the Y half
   const void* data = nullptr;  // the handler's own
-  u32 hazard = 0;   // CDNA's wait states (hazards.cc)
-  u64 touches = 0;  // its registers, several to a bit (pending.cc)
+  u32 hazard = 0;  // CDNA's wait states (hazards.cc)
+  RegisterSet touches;  // its registers (pending.cc)
   Operand dst, sdst;
   std::array<Operand, 4> src;
 

@@ -11,12 +11,6 @@
 namespace cerberus::emulator {
 namespace {
 
-// A set of registers in a word, several to a bit: what tells most
-// instructions from those that may touch a pending result.
-u64 RegisterBit(bool vgpr, u32 reg) {
-  return u64{1} << ((vgpr ? reg : reg + 40) & 63);
-}
-
 u32 RegistersOf(const Operand& o, u32 lanes) {
   if (o.sgpr() && o.type == Type::kMask) return lanes == 64 ? 2 : 1;
   return o.regs;
@@ -27,7 +21,7 @@ void Add(Wave& w, const Operand& o, Wait wait, u32 seq,
   for (u32 i = 0; i < o.regs; ++i) {
     w.pending.entries.push_back(
         {static_cast<u16>(o.reg + i), o.vgpr(), wait, unordered, seq});
-    w.pending.touched |= RegisterBit(o.vgpr(), o.reg + i);
+    w.pending.touched.Add(o.vgpr(), o.reg + i);
   }
 }
 
@@ -157,7 +151,7 @@ void NoteRegisters(Op* op, u32 lanes) {
     if (o.sgpr() && o.reg >= kNull) return;
     const u32 regs = RegistersOf(o, lanes);
     for (u32 i = 0; i < regs; ++i) {
-      op->touches |= RegisterBit(o.vgpr(), o.reg + i);
+      op->touches.Add(o.vgpr(), o.reg + i);
     }
   };
   for (int i = 0; i < op->nsrc; ++i) add(op->src[i]);
@@ -167,7 +161,7 @@ void NoteRegisters(Op* op, u32 lanes) {
     Op second;
     second.CopyFrom(*op->second);
     NoteRegisters(&second, lanes);
-    op->touches |= second.touches;
+    op->touches.Add(second.touches);
   }
 }
 
@@ -198,9 +192,9 @@ void Launch::Waited(Wave& w, const Op& op) {
       default: return e.seq <= p.smem_done;
     }
   });
-  p.touched = 0;
+  p.touched = {};
   for (const Pending::Entry& e : p.entries) {
-    p.touched |= RegisterBit(e.vgpr, e.reg);
+    p.touched.Add(e.vgpr, e.reg);
   }
 }
 

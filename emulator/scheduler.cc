@@ -225,7 +225,8 @@ void RunWave(Launch& launch, Wave& w, u64 quantum) {
         w.program->Decode(op);
         handler = op->handler.load(std::memory_order_acquire);
       }
-      if ((op->touches & w.pending.touched) != 0) [[unlikely]] {
+      if (!w.pending.entries.empty() &&
+          op->touches.Meets(w.pending.touched)) [[unlikely]] {
         CheckPending(w, *op);
       }
       if (w.check_hazards) TrackHazards(w, *op);
@@ -246,6 +247,7 @@ void RunWave(Launch& launch, Wave& w, u64 quantum) {
     w.state = WaveState::kEnded;
     Report(launch, w, e);
   }
+  ResetEnv(w);
   w.instructions += quantum - left;
   const u64 limit = launch.device->options().instruction_limit;
   if (limit != 0 && w.instructions > limit && w.state != WaveState::kEnded) {
@@ -261,6 +263,30 @@ void RunWave(Launch& launch, Wave& w, u64 quantum) {
 
 Group::Group() = default;
 Group::~Group() = default;
+
+// Vector registers of each kind that the kernel was given, from its descriptor
+// (AMDGPUUsage, "GRANULATED_WORKITEM_VGPR_COUNT").
+static std::size_t RegisterRows(const Launch& launch) {
+  const bool by_eight =
+      launch.gen == Gen::kGfx90a || launch.gen == Gen::kGfx940 ||
+      launch.gen == Gen::kGfx950 ||
+      (!IsCdna(launch.gen) && launch.kernel.lanes == 32);
+  const std::size_t count =
+      ((launch.kernel.rsrc1 & 63) + std::size_t{1}) * (by_eight ? 8 : 4);
+  return std::min<std::size_t>(count, 256);
+}
+
+std::unique_ptr<u32[]> Launch::TakeRegisters(std::size_t words) {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!spare_registers.empty()) {
+      std::unique_ptr<u32[]> r = std::move(spare_registers.back());
+      spare_registers.pop_back();
+      return r;
+    }
+  }
+  return std::make_unique<u32[]>(words);
+}
 
 std::unique_ptr<Group> MakeGroup(Launch& launch, u64 linear) {
   auto group = std::make_unique<Group>();
@@ -281,7 +307,10 @@ std::unique_ptr<Group> MakeGroup(Launch& launch, u64 linear) {
   const std::size_t rows = agprs ? 512 : 256;
   // Some registers behind the last one: tuples never end past them.
   const std::size_t words = rows * lanes;
-  group->registers = std::make_unique<u32[]>(words * waves + 16);
+  // As many as a full group has: any other one can have them next.
+  const u32 full = c.block[0] * c.block[1] * c.block[2];
+  group->registers =
+      launch.TakeRegisters(words * ((full + lanes - 1) / lanes) + 16);
   group->lds.resize(launch.kernel.lds_size);
   group->scratch.resize(static_cast<std::size_t>(waves) * lanes *
                         launch.kernel.scratch_size);
@@ -294,9 +323,13 @@ std::unique_ptr<Group> MakeGroup(Launch& launch, u64 linear) {
   const std::uintptr_t raw =
       reinterpret_cast<std::uintptr_t>(group->registers.get());
   u32* const base = reinterpret_cast<u32*>((raw + 63) & ~std::uintptr_t{63});
+  // Registers are zero at first; those the kernel was not given stay so.
+  const std::size_t used = RegisterRows(launch) * lanes;
   for (u32 i = 0; i < waves; ++i) {
     auto w = std::make_unique<Wave>();
     w->vgpr = base + words * i;
+    std::memset(w->vgpr, 0, used * 4);
+    if (agprs) std::memset(w->vgpr + 256 * lanes, 0, used * 4);
     w->agpr_base = agprs ? 256 : 0;
     w->lanes = lanes;
     InitWave(launch, *group, i, w.get());
@@ -400,7 +433,6 @@ void Launch::Work() {
       continue;
     }
     const GroupState state = RunGroup(*this, *group, random.get());
-    ResetEnv();
     if (options.watchdog_seconds > 0 && state == GroupState::kYielded) {
       const auto now = std::chrono::steady_clock::now();
       const u64 p = progress.load();
@@ -422,6 +454,7 @@ void Launch::Work() {
     --running;
     if (state == GroupState::kDone) {
       stats.Add(group->stats);
+      spare_registers.push_back(std::move(group->registers));
       --resident;
       ++finished;
       if (finished == groups_total) wake.notify_all();

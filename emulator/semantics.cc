@@ -3,6 +3,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "emulator/matrix_sum.h"
+
 namespace cerberus::emulator {
 namespace {
 
@@ -38,6 +40,12 @@ Table MakeTable() {
 }
 
 }  // namespace
+
+MatrixSum HostMatrixSum(bool f64) {
+  static const bool avx2 = HostHasAvx2();
+  if (avx2) return f64 ? v3::MatrixSumF64 : v3::MatrixSumF32;
+  return f64 ? base::MatrixSumF64 : base::MatrixSumF32;
+}
 
 const Semantic* FindSemantic(std::string_view mnemonic, Gen gen) {
   static const Table table = MakeTable();

@@ -73,15 +73,24 @@ struct IsWith<With<T>> : std::true_type {
   using Value = T;
 };
 
+// MODE as one pass over the lanes takes it: with what is known of it filled in
+// as constants, so that the compiler drops the rest.
+struct LaneMode : Mode {
+  bool plain = false;     // f16: rounds to nearest, the host does too
+  bool any_nan = false;   // NaNs need not keep their bits
+};
+
 // The host's conversions of f16 give the same bits as those of float16.h, but
 // quiet NaNs, keep denormals and round as MXCSR says.
-CERBERUS_EMU_INLINE H LoadHalf(u32 word, const Mode& mode) {
+CERBERUS_EMU_INLINE H LoadHalf(u32 word, const LaneMode& mode) {
   const u16 h = static_cast<u16>(word);
   const bool flush = (mode.denorm64 & 1) == 0;
 #ifdef __F16C__
   const u32 em = word & 0x7fff, sign = (word & 0x8000) << 16;
   u32 r = Bits(static_cast<float>(std::bit_cast<_Float16>(h)));
-  r = em > 0x7c00 ? sign | ((em << 13) + (224u << 23)) : r;
+  if (!mode.any_nan) {
+    r = em > 0x7c00 ? sign | ((em << 13) + (224u << 23)) : r;
+  }
   r = flush && em < 0x400 ? sign : r;
   return H{F32(r)};
 #else
@@ -89,12 +98,10 @@ CERBERUS_EMU_INLINE H LoadHalf(u32 word, const Mode& mode) {
 #endif
 }
 
-// `nearest`: MXCSR says so.
-template <bool nearest>
-CERBERUS_EMU_INLINE u32 RoundToHalf(float v, const Mode& mode) {
+CERBERUS_EMU_INLINE u32 RoundToHalf(float v, const LaneMode& mode) {
   const bool flush = (mode.denorm64 & 2) == 0;
 #ifdef __F16C__
-  if constexpr (nearest) {
+  if (mode.plain) {
     const u32 r = std::bit_cast<u16>(static_cast<_Float16>(v));
     return flush && (r & 0x7c00) == 0 ? r & 0x8000 : r;
   }
@@ -102,8 +109,16 @@ CERBERUS_EMU_INLINE u32 RoundToHalf(float v, const Mode& mode) {
   return FloatToHalf(v, mode.round64, flush);
 }
 
+// One of the 16-bit elements of packed rows.
 template <typename T>
-CERBERUS_EMU_INLINE T LoadLane(const u32* s, u32 i, u32 n, const Mode& mode) {
+CERBERUS_EMU_INLINE T LoadElement(u16 h, const LaneMode& mode) {
+  if constexpr (std::is_same_v<T, H>) return LoadHalf(h, mode);
+  else return static_cast<T>(h);
+}
+
+template <typename T>
+CERBERUS_EMU_INLINE T LoadLane(const u32* s, u32 i, u32 n,
+                               const LaneMode& mode) {
   if constexpr (std::is_same_v<T, bool>) {
     return s[i] != 0;
   } else if constexpr (std::is_same_v<T, H>) {
@@ -129,15 +144,15 @@ CERBERUS_EMU_INLINE u32 ClampHalfOverflow(const Mode& mode, u32 h,
 }
 
 // Puts a lane's result into rows of its own, which alias nothing.
-template <bool nearest, typename T>
+template <typename T>
 CERBERUS_EMU_INLINE void PutLane(u32* out, u32 i, u32 n, T v,
-                                 const Mode& mode) {
+                                 const LaneMode& mode) {
   if constexpr (sizeof(T) == 8) {
     const u64 b = std::bit_cast<u64>(v);
     out[i] = static_cast<u32>(b);
     out[i + n] = static_cast<u32>(b >> 32);
   } else if constexpr (std::is_same_v<T, H>) {
-    const u32 b = RoundToHalf<nearest>(v.v, mode);
+    const u32 b = RoundToHalf(v.v, mode);
     out[i] = ClampHalfOverflow(mode, b, v.v - v.v == 0);
   } else if constexpr (std::is_same_v<T, B>) {
     out[i] = FloatToBf16(v.v);
@@ -147,6 +162,16 @@ CERBERUS_EMU_INLINE void PutLane(u32* out, u32 i, u32 n, T v,
     out[i] = std::bit_cast<u32>(v);
   } else {
     out[i] = static_cast<std::make_unsigned_t<T>>(v);
+  }
+}
+
+template <typename T>
+CERBERUS_EMU_INLINE u16 ElementBits(T v, const LaneMode& mode) {
+  if constexpr (std::is_same_v<T, H>) {
+    const u32 b = RoundToHalf(v.v, mode);
+    return static_cast<u16>(ClampHalfOverflow(mode, b, v.v - v.v == 0));
+  } else {
+    return static_cast<u16>(v);
   }
 }
 
@@ -170,14 +195,19 @@ struct LaneSig<R (*)(A...)> {
   static constexpr int kCount = sizeof...(A);
   static constexpr Type kTypes[5] = {TypeOf<A>()...};
   template <auto F>
-  static R Call(const LaneArgs& a, const Mode& mode, u32 i, u32 n) {
+  static R Call(const LaneArgs& a, const LaneMode& mode, u32 i, u32 n) {
     return CallWith<F>(a, mode, i, n,
                        std::make_index_sequence<sizeof...(A)>());
   }
   template <auto F, std::size_t... I>
-  static R CallWith(const LaneArgs& a, const Mode& mode, u32 i, u32 n,
+  static R CallWith(const LaneArgs& a, const LaneMode& mode, u32 i, u32 n,
                     std::index_sequence<I...>) {
     return F(LoadLane<A>(a.s[I], i, n, mode)...);
+  }
+  template <auto F, std::size_t... I>
+  static R CallPacked(const u16 (*rows)[128], const Op&, const LaneMode& mode,
+                      u32 i, u32, std::index_sequence<I...>) {
+    return F(LoadElement<A>(rows[I][i], mode)...);
   }
 };
 template <typename R, typename... A>
@@ -186,14 +216,20 @@ struct LaneSig<R (*)(const Cx&, A...)> {
   static constexpr int kCount = sizeof...(A);
   static constexpr Type kTypes[5] = {TypeOf<A>()...};
   template <auto F>
-  static R Call(const LaneArgs& a, const Mode& mode, u32 i, u32 n) {
+  static R Call(const LaneArgs& a, const LaneMode& mode, u32 i, u32 n) {
     return CallWith<F>(a, mode, i, n,
                        std::make_index_sequence<sizeof...(A)>());
   }
   template <auto F, std::size_t... I>
-  static R CallWith(const LaneArgs& a, const Mode& mode, u32 i, u32 n,
+  static R CallWith(const LaneArgs& a, const LaneMode& mode, u32 i, u32 n,
                     std::index_sequence<I...>) {
     return F(Cx{mode, i, n, *a.op}, LoadLane<A>(a.s[I], i, n, mode)...);
+  }
+  template <auto F, std::size_t... I>
+  static R CallPacked(const u16 (*rows)[128], const Op& op,
+                      const LaneMode& mode, u32 i, u32 n,
+                      std::index_sequence<I...>) {
+    return F(Cx{mode, i / 2, n, op}, LoadElement<A>(rows[I][i], mode)...);
   }
 };
 
@@ -201,13 +237,43 @@ CERBERUS_EMU_INLINE bool IsNanResult(float v) { return v != v; }
 CERBERUS_EMU_INLINE bool IsNanResult(double v) { return v != v; }
 CERBERUS_EMU_INLINE bool IsNanResult(H v) { return v.v != v.v; }
 
-// One pass over the lanes. True if `F` is to be believed: as the quick way of
-// an instruction it is not where a result is a NaN.
-template <auto F, bool quick, bool nearest>
-CERBERUS_EMU_INLINE bool RunLanes(const LaneArgs& a, const Mode& mode, u32 n,
+template <auto F>
+constexpr bool UsesHalves() {
+  using Sig = LaneSig<decltype(+F)>;
+  for (const Type t : Sig::kTypes) {
+    if (t == Type::kF16) return true;
+  }
+  return std::is_same_v<typename Sig::Result, H>;
+}
+
+// What most code runs under, as far as f16 is concerned.
+inline bool PlainHalves(const Mode& m) {
+  return m.round64 == kNearest && m.round32 == kNearest && m.denorm64 == 3 &&
+         !m.fp16_ovfl;
+}
+
+template <bool plain, bool any_nan>
+CERBERUS_EMU_INLINE LaneMode Known(const Mode& m) {
+  LaneMode mode;
+  static_cast<Mode&>(mode) = m;
+  if constexpr (plain) {
+    mode.round64 = mode.round32 = kNearest;
+    mode.denorm64 = 3;
+    mode.fp16_ovfl = false;
+    mode.plain = true;
+  }
+  mode.any_nan = any_nan;
+  return mode;
+}
+
+// One pass over the lanes. False if `F`, being the quick way of an
+// instruction, is not to be believed: a result is a NaN.
+template <auto F, bool quick, bool plain>
+CERBERUS_EMU_INLINE bool RunLanes(const LaneArgs& a, const Mode& m, u32 n,
                                   u32* out, u32* flag) {
   using Sig = LaneSig<decltype(+F)>;
   using R = typename Sig::Result;
+  const LaneMode mode = Known<plain, quick>(m);
   u32 nans = 0;
   for (u32 i = 0; i < n; ++i) {
     const R r = Sig::template Call<F>(a, mode, i, n);
@@ -216,29 +282,51 @@ CERBERUS_EMU_INLINE bool RunLanes(const LaneArgs& a, const Mode& mode, u32 n,
       flag[i] = r ? ~0u : 0u;
     } else if constexpr (IsWith<R>::value) {
       flag[i] = r.flag ? ~0u : 0u;
-      PutLane<nearest>(out, i, n, r.value, mode);
+      PutLane(out, i, n, r.value, mode);
     } else {
-      PutLane<nearest>(out, i, n, r, mode);
+      PutLane(out, i, n, r, mode);
     }
   }
   return nans == 0;
 }
 
-template <auto F>
-constexpr bool RoundsToHalf() {
-  return std::is_same_v<typename LaneSig<decltype(+F)>::Result, H>;
+// The same on both halves of every word (VOP3P): on twice as many elements,
+// whose order does not matter.
+template <auto F, bool quick, bool plain>
+CERBERUS_EMU_INLINE bool RunHalves(const LaneArgs& a, const Mode& m, u32 n,
+                                   u32* out, u32*) {
+  using Sig = LaneSig<decltype(+F)>;
+  constexpr int kCount = Sig::kCount;
+  const LaneMode mode = Known<plain, quick>(m);
+  alignas(64) u16 rows[kCount][128];
+  alignas(64) u16 result[128];
+  for (int k = 0; k < kCount; ++k) std::memcpy(rows[k], a.s[k], n * 4);
+  u32 nans = 0;
+  for (u32 i = 0; i < 2 * n; ++i) {
+    const auto r = Sig::template CallPacked<F>(
+        rows, *a.op, mode, i, n, std::make_index_sequence<kCount>());
+    if constexpr (quick) nans |= IsNanResult(r) ? 1u : 0u;
+    result[i] = ElementBits(r, mode);
+  }
+  std::memcpy(out, result, n * 4);
+  return nans == 0;
 }
-inline bool RoundsToNearest(const Mode& mode) {
-  return mode.round64 == kNearest && mode.round32 == kNearest;
+
+template <auto F, bool quick, bool plain, bool packed>
+CERBERUS_EMU_INLINE bool RunPass(const LaneArgs& a, const Mode& m, u32 n,
+                                 u32* out, u32* flag) {
+  if constexpr (packed) return RunHalves<F, quick, plain>(a, m, n, out, flag);
+  else return RunLanes<F, quick, plain>(a, m, n, out, flag);
 }
 
 // The results go to rows of their own first: a destination may be a source
 // too, and the compiler vectorises a loop only if it sees that its stores
 // change none of its loads.
-template <auto F, auto Quick = nullptr>
+template <auto F, auto Quick = nullptr, bool packed = false>
 void LaneLoop(const LaneArgs& args) {
   using Sig = LaneSig<decltype(+F)>;
   using R = typename Sig::Result;
+  constexpr bool kQuick = !std::is_null_pointer_v<decltype(Quick)>;
   const LaneArgs a = args;
   const Mode mode = *args.mode;
   const u32 n = a.n;
@@ -247,16 +335,18 @@ void LaneLoop(const LaneArgs& args) {
   alignas(64) u32 flag[64];
   constexpr bool kFlagOnly = std::is_same_v<R, bool>;
   bool done = false;
-  if constexpr (!std::is_null_pointer_v<decltype(Quick)>) {
-    if (!RoundsToHalf<F>() || RoundsToNearest(mode)) {
-      done = RunLanes<Quick, true, true>(a, mode, n, out, flag);
+  if constexpr (UsesHalves<F>()) {
+    if (PlainHalves(mode)) {
+      if constexpr (kQuick) {
+        done = RunPass<Quick, true, true, packed>(a, mode, n, out, flag);
+      } else {
+        done = RunPass<F, false, true, packed>(a, mode, n, out, flag);
+      }
     }
-  } else if constexpr (RoundsToHalf<F>()) {
-    if (RoundsToNearest(mode)) {
-      done = RunLanes<F, false, true>(a, mode, n, out, flag);
-    }
+  } else if constexpr (kQuick) {
+    done = RunPass<Quick, true, false, packed>(a, mode, n, out, flag);
   }
-  if (!done) RunLanes<F, false, false>(a, mode, n, out, flag);
+  if (!done) RunPass<F, false, false, packed>(a, mode, n, out, flag);
   if constexpr (kFlagOnly || IsWith<R>::value) {
     std::memcpy(a.flag, flag, n * sizeof(u32));
   }
@@ -271,53 +361,6 @@ void LaneLoop(const LaneArgs& args) {
     }();
     if constexpr (kWide) BlendRow(a.d + n, out + n, a.mask, n);
   }
-}
-
-// VOP3P: the same on both halves of every word.
-template <auto F, bool quick, bool nearest>
-CERBERUS_EMU_INLINE bool RunHalves(const LaneArgs& a, const Mode& mode, u32 n,
-                                   u32* out) {
-  alignas(64) u32 half[2][4][64];
-  alignas(64) u32 result[2][64];
-  constexpr int kCount = LaneSig<decltype(+F)>::kCount;
-  LaneArgs h = a;
-  for (int k = 0; k < kCount; ++k) {
-    for (u32 i = 0; i < n; ++i) {
-      half[0][k][i] = a.s[k][i] & 0xffff;
-      half[1][k][i] = a.s[k][i] >> 16;
-    }
-  }
-  for (int part = 0; part < 2; ++part) {
-    for (int k = 0; k < kCount; ++k) h.s[k] = half[part][k];
-    if (!RunLanes<F, quick, nearest>(h, mode, n, result[part], nullptr)) {
-      return false;
-    }
-  }
-  for (u32 i = 0; i < n; ++i) {
-    out[i] = (result[0][i] & 0xffff) | result[1][i] << 16;
-  }
-  return true;
-}
-
-template <auto F, auto Quick = nullptr>
-void PackedLoop(const LaneArgs& args) {
-  const LaneArgs a = args;
-  const Mode mode = *args.mode;
-  const u32 n = a.n;
-  __builtin_assume(n == 32 || n == 64);
-  alignas(64) u32 out[64];
-  bool done = false;
-  if constexpr (!std::is_null_pointer_v<decltype(Quick)>) {
-    if (!RoundsToHalf<F>() || RoundsToNearest(mode)) {
-      done = RunHalves<Quick, true, true>(a, mode, n, out);
-    }
-  } else if constexpr (RoundsToHalf<F>()) {
-    if (RoundsToNearest(mode)) {
-      done = RunHalves<F, false, true>(a, mode, n, out);
-    }
-  }
-  if (!done) RunHalves<F, false, false>(a, mode, n, out);
-  BlendRow(a.d, out, a.mask, n);
 }
 
 // What decode.cc must know of an instruction.
@@ -382,6 +425,7 @@ constexpr Semantic Describe(LaneFn fn, u32 flags) {
   s.klass = (flags & kRowTrans) != 0 ? OpClass::kTranscendental
             : s.dst == Type::kF64    ? OpClass::kValuF64
                                      : OpClass::kValu;
+  if ((flags & kRowTrans) != 0) s.env = Env::kNearest;
   s.flags = flags;
   return s;
 }
@@ -402,12 +446,12 @@ constexpr Semantic Lanes2(u32 flags = 0) {
 // VOP3P: the lambda is about one half.
 template <auto F>
 constexpr Semantic Packed(u32 flags = 0) {
-  return Describe<F>(&PackedLoop<F>, flags | kRowPacked);
+  return Describe<F>(&LaneLoop<F, nullptr, true>, flags | kRowPacked);
 }
 template <auto F, auto Saturating>
 constexpr Semantic Packed2(u32 flags = 0) {
   Semantic s = Packed<F>(flags);
-  s.clamp = &PackedLoop<Saturating>;
+  s.clamp = &LaneLoop<Saturating, nullptr, true>;
   return s;
 }
 
@@ -433,7 +477,7 @@ template <typename What, typename... T>
 static constexpr Semantic ArithPacked(u32 flags = 0) {
   constexpr auto exact = [](T... v) { return What::Exact(v...); };
   constexpr auto quick = [](T... v) { return What::Quick(v...); };
-  return Describe<exact>(&PackedLoop<exact, quick>, flags | kRowPacked);
+  return Describe<exact>(&LaneLoop<exact, quick, true>, flags | kRowPacked);
 }
 
 struct Row {

@@ -42,15 +42,11 @@ void WriteScalar64(Wave& w, const Operand& o, u64 v) {
   if (o.reg != kNull) w.SetS64(o.reg, v);
 }
 
-const u32* SourceRow(Wave& w, const Operand& o, u32* buffer) {
+const u32* ScalarRow(Wave& w, const Operand& o, u32* buffer) {
   const u32 n = w.lanes;
-  switch (o.kind) {
-    case Kind::kVgpr: return w.Vgpr(o);
-    case Kind::kImm: return o.row;
-    case Kind::kSgpr: break;
-    case Kind::kNone:
-      for (u32 i = 0; i < 2 * n; ++i) buffer[i] = 0;
-      return buffer;
+  if (o.kind == Kind::kNone) {
+    for (u32 i = 0; i < 2 * n; ++i) buffer[i] = 0;
+    return buffer;
   }
   if (o.type == Type::kMask) {
     ExpandMask(o.reg == kNull ? 0 : w.MaskAt(o.reg), buffer, n);
@@ -97,30 +93,20 @@ void SetModeBits(Wave& w, u32 v) {
     m.rest = v & ~0x8003ffu;
   }
   m.fp16_ovfl = (v >> 23 & 1) != 0;
-}
-
-namespace {
-thread_local u32 host_mxcsr = kMxcsrDefault;
-}  // namespace
-
-void ApplyEnv(Wave& w, Env env) {
-  const Mode& m = w.mode;
-  const u8 round = env == Env::kF32 ? m.round32 : m.round64;
-  const u8 denorm = env == Env::kF32 ? m.denorm32 : m.denorm64;
   static constexpr u32 kRound[] = {0, kMxcsrUp, kMxcsrDown,
                                    kMxcsrUp | kMxcsrDown};
-  const u32 want = kMxcsrDefault | kRound[round] |
-                   ((denorm & 1) == 0 ? kMxcsrDaz : 0) |
-                   ((denorm & 2) == 0 ? kMxcsrFtz : 0);
-  if (want != host_mxcsr) {
-    WriteMxcsr(want);
-    host_mxcsr = want;
-  }
-}
-
-void ResetEnv() {
-  if (host_mxcsr != kMxcsrDefault) WriteMxcsr(kMxcsrDefault);
-  host_mxcsr = kMxcsrDefault;
+  const auto control = [](u8 round, u8 denorm) {
+    return kMxcsrDefault | kRound[round] |
+           ((denorm & 1) == 0 ? kMxcsrDaz : 0) |
+           ((denorm & 2) == 0 ? kMxcsrFtz : 0);
+  };
+  const auto set = [&w](Env env, u32 value) {
+    w.mxcsr_for[static_cast<int>(env)] = value;
+  };
+  set(Env::kNone, kMxcsrDefault);
+  set(Env::kF32, control(m.round32, m.denorm32));
+  set(Env::kF64, control(m.round64, m.denorm64));
+  set(Env::kNearest, kMxcsrDefault);
 }
 
 }  // namespace cerberus::emulator

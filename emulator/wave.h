@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "emulator/emulator.h"
+#include "emulator/host_env.h"
 #include "emulator/memory.h"
 #include "emulator/op.h"
 
@@ -70,7 +71,7 @@ struct Pending {
   };
   std::vector<Entry> entries;
   std::vector<LdsBytes> lds;
-  u64 touched = 0;  // the entries' registers, as in Op::touches
+  RegisterSet touched;  // the entries' registers
   u32 vm_issued = 0, vm_done = 0;
   u32 lds_issued = 0, lds_done = 0;
   u32 smem_issued = 0, smem_done = 0;
@@ -127,7 +128,9 @@ struct Wave {
   alignas(64) u32 mask[64] = {};  // EXEC as all-ones or 0 per lane
   u64 mask_exec = ~u64{0};        // the EXEC `mask` was made from
   bool mask_valid = false;
-  u32 mxcsr = 0;
+  // The host's control register for each Env, from MODE, and as it stands.
+  u32 mxcsr_for[4] = {};
+  u32 mxcsr = kMxcsrDefault;
 
   u32* Row(u32 reg) { return vgpr + static_cast<std::size_t>(reg) * lanes; }
   u32* Vgpr(const Operand& o) {
@@ -174,12 +177,27 @@ void WriteScalar64(Wave& w, const Operand& o, u64 v);
 
 // A source as one u32 per lane (for 64-bit types a second row behind it):
 // a pointer into the register file or a filled `buffer` of 128 words.
-const u32* SourceRow(Wave& w, const Operand& o, u32* buffer);
+const u32* ScalarRow(Wave& w, const Operand& o, u32* buffer);
+inline const u32* SourceRow(Wave& w, const Operand& o, u32* buffer) {
+  if (o.kind == Kind::kVgpr) return w.Vgpr(o);
+  return o.kind == Kind::kImm ? o.row : ScalarRow(w, o, buffer);
+}
 
 u32 ModeBits(const Wave& w);
 void SetModeBits(Wave& w, u32 bits);
-// Makes the host's rounding and denormal handling those of `env`.
-void ApplyEnv(Wave& w, Env env);
+// Makes the host's rounding and denormal handling those of `env`, until
+// ResetEnv.
+inline void ApplyEnv(Wave& w, Env env) {
+  const u32 want = w.mxcsr_for[static_cast<int>(env)];
+  if (want == w.mxcsr) return;
+  WriteMxcsr(want);
+  w.mxcsr = want;
+}
+// The host's own rounding: when a wave starts or stops running.
+inline void ResetEnv(Wave& w) {
+  if (w.mxcsr != kMxcsrDefault) WriteMxcsr(kMxcsrDefault);
+  w.mxcsr = kMxcsrDefault;
+}
 
 }  // namespace cerberus::emulator
 

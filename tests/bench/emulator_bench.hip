@@ -62,12 +62,13 @@ __global__ void fma_f64(double* data, int n) {
 }
 
 __global__ void lds(uint32_t* data, int n) {
-  __shared__ volatile uint32_t window[2048];
+  __shared__ uint32_t window[2048];
   uint32_t at = ThreadX(), sum = 0;
   EIGHT(window[at + 256 * k] = data[GlobalX()] + k)
   SyncThreads();
-  LOOP(EIGHT(sum += window[at + 256 * k]) EIGHT(
-      window[at + 256 * k] = sum + k))
+  // The texts between keep the loads and stores where they are.
+  LOOP(EIGHT(sum += window[at + 256 * k]) asm volatile("" ::: "memory");
+       EIGHT(window[at + 256 * k] = sum + k) asm volatile("" ::: "memory");)
   data[GlobalX()] = sum;
 }
 
@@ -75,6 +76,17 @@ __global__ void global(uint32_t* data, int n) {
   volatile uint32_t* at = data + GlobalX();
   uint32_t sum = 0;
   LOOP(EIGHT(sum += at[kLanes * k]) EIGHT(at[kLanes * k] = sum + k))
+  data[GlobalX()] = sum;
+}
+
+// The same LDS through flat addresses.
+__global__ void flat(uint32_t* data, int n) {
+  __shared__ uint32_t window[2048];
+  volatile uint32_t* at = &window[ThreadX()];
+  uint32_t sum = 0;
+  EIGHT(at[256 * k] = data[GlobalX()] + k)
+  SyncThreads();
+  LOOP(EIGHT(sum += at[256 * k]) EIGHT(at[256 * k] = sum + k))
   data[GlobalX()] = sum;
 }
 
@@ -251,6 +263,7 @@ int main(int argc, char** argv) {
   Measure("fma_f64", fma_f64, kLoops);
   Measure("lds", lds, kLoops / 2);
   Measure("global", global, kLoops / 2);
+  Measure("flat", flat, kLoops / 2);
   Measure("transcendental", transcendental, kLoops / 10);
   Measure("dpp", dpp, kLoops / 2);
   Measure("permute", permute, kLoops / 2);

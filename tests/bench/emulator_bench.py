@@ -11,9 +11,11 @@ instruction of one lane; scalar instructions and branches count nothing, their
 time does.
 """
 import argparse
+import glob
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,8 +23,6 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 TARGETS = ["gfx1030", "gfx1100", "gfx1201", "gfx90a", "gfx942", "gfx950"]
-SAMPLES = ["vector_add", "matmul", "reduction", "scan", "histogram",
-           "transpose", "convolution", "driver_ptx"]
 
 
 def run(command, work, **variables):
@@ -68,14 +68,13 @@ def loops(program, target, work):
 
 def samples(build, target, work):
     rates = []
-    nvcc = os.path.join(ROOT, "build/cuda/bin/nvcc")
-    for name in SAMPLES:
-        source = os.path.join(ROOT, "samples", name, name + ".cu")
-        if not os.path.exists(source):
-            continue
+    nvcc = shutil.which("nvcc") or os.path.join(ROOT, "build/cuda/bin/nvcc")
+    for source in sorted(glob.glob(os.path.join(ROOT, "samples/*/*.cu"))):
+        name = os.path.basename(source)[:-3]
         program = os.path.join(work, name)
         if not os.path.exists(program):
-            subprocess.run([nvcc, "-o", program, source], check=True)
+            subprocess.run([nvcc, "-o", program, source, "-lcuda"],
+                           check=True)
         converted = "%s.%s" % (program, target)
         subprocess.run([os.path.join(build, "bin", "cerberus-convert"),
                         program, "-o", converted, "--arch", target],
@@ -98,7 +97,7 @@ def report(build, targets, with_samples):
             times[target] = (emulated, host)
             if with_samples and not target.startswith("gfx9"):
                 geometric[target] = samples(build, target, work)
-    order = ["fma_f32", "integer", "fma_f16", "fma_f64", "lds", "global",
+    order = ["fma_f32", "integer", "fma_f16", "fma_f64", "lds", "global", "flat",
              "transcendental", "dpp", "permute", "atomics", "matrix",
              "matmul"]
     print("\nThe emulator on one core, million lane-instructions per second")
