@@ -107,7 +107,7 @@ template <typename T> inline T Selected(T v) {
 
 // v_min and v_max: -0 is less than +0; a number wins over a quiet NaN; with
 // MODE.IEEE a signalling NaN comes back quieted.
-template <typename T> inline T MinF(T a, T b, bool ieee) {
+template <typename T> CERBERUS_EMU_INLINE T MinF(T a, T b, bool ieee) {
   const bool zero = a == 0 && b == 0;
   const bool less = a < b || (zero && std::signbit(a) && !std::signbit(b));
   T r = less ? a : b;
@@ -116,7 +116,7 @@ template <typename T> inline T MinF(T a, T b, bool ieee) {
   r = ieee && IsSnan(b) ? Quiet(b) : r;
   return ieee && IsSnan(a) ? Quiet(a) : r;
 }
-template <typename T> inline T MaxF(T a, T b, bool ieee) {
+template <typename T> CERBERUS_EMU_INLINE T MaxF(T a, T b, bool ieee) {
   const bool zero = a == 0 && b == 0;
   const bool more = a > b || (zero && !std::signbit(a) && std::signbit(b));
   T r = more ? a : b;
@@ -125,7 +125,7 @@ template <typename T> inline T MaxF(T a, T b, bool ieee) {
   r = ieee && IsSnan(b) ? Quiet(b) : r;
   return ieee && IsSnan(a) ? Quiet(a) : r;
 }
-template <typename T> inline T Med3F(T a, T b, T c, bool ieee) {
+template <typename T> CERBERUS_EMU_INLINE T Med3F(T a, T b, T c, bool ieee) {
   if (IsNan(a) || IsNan(b) || IsNan(c)) {
     return MinF(MinF(a, b, ieee), c, ieee);
   }
@@ -135,7 +135,7 @@ template <typename T> inline T Med3F(T a, T b, T c, bool ieee) {
   return MaxF(a, b, ieee);
 }
 // v_minimum and v_maximum (gfx12, gfx950): IEEE 754-2019, NaN wins.
-template <typename T> inline T MinimumF(T a, T b) {
+template <typename T> CERBERUS_EMU_INLINE T MinimumF(T a, T b) {
   const bool zero = a == 0 && b == 0;
   const T r = a < b || (zero && std::signbit(a)) ? a : b;
   return IsSnan(a)   ? Quiet(a)
@@ -144,7 +144,7 @@ template <typename T> inline T MinimumF(T a, T b) {
          : IsNan(b)  ? b
                      : Selected(r);
 }
-template <typename T> inline T MaximumF(T a, T b) {
+template <typename T> CERBERUS_EMU_INLINE T MaximumF(T a, T b) {
   const bool zero = a == 0 && b == 0;
   const T r = a > b || (zero && !std::signbit(a)) ? a : b;
   return IsSnan(a)   ? Quiet(a)
@@ -155,13 +155,13 @@ template <typename T> inline T MaximumF(T a, T b) {
 }
 // v_min_num and v_max_num (gfx12): IEEE 754-2019, numbers win, also over
 // signalling NaNs.
-template <typename T> inline T MinNumF(T a, T b) {
+template <typename T> CERBERUS_EMU_INLINE T MinNumF(T a, T b) {
   const bool zero = a == 0 && b == 0;
   const T r = a < b || (zero && std::signbit(a) && !std::signbit(b)) ? a : b;
   if (IsNan(a) && IsNan(b)) return Quiet(a);
   return Selected(IsNan(a) ? b : IsNan(b) ? a : r);
 }
-template <typename T> inline T MaxNumF(T a, T b) {
+template <typename T> CERBERUS_EMU_INLINE T MaxNumF(T a, T b) {
   const bool zero = a == 0 && b == 0;
   const T r = a > b || (zero && !std::signbit(a) && std::signbit(b)) ? a : b;
   if (IsNan(a) && IsNan(b)) return Quiet(a);
