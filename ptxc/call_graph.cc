@@ -269,10 +269,16 @@ void CallGraph::InheritFromCallees() {
       if (state.address_taken && state.named_barriers) {
         pointed_at_barriers = true;
       }
+      if (state.address_taken && state.may_exit) exits_through_pointers_ = true;
+      // A call through a pointer does not know which of the functions it
+      // calls: all of them return the flag as soon as one does.
+      if (exits_through_pointers_ && !state.may_exit &&
+          (state.address_taken || state.calls_indirectly)) {
+        state.may_exit = changed = true;
+      }
       for (std::uint32_t callee : state.callees) {
         const FunctionState& below = states_[callee];
-        const bool exits = below.may_exit && !below.address_taken;
-        if (exits && !state.may_exit) state.may_exit = changed = true;
+        if (below.may_exit && !state.may_exit) state.may_exit = changed = true;
         if (below.named_barriers && !state.named_barriers) {
           state.named_barriers = changed = true;
         }

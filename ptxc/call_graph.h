@@ -52,6 +52,9 @@ class CallGraph {
   // stands for; itself if there is no other.
   Symbol FunctionDefinition(Symbol function) const;
   Symbol VariableDefinition(Symbol variable) const;
+  // Whether functions that are called through pointers return the flag of
+  // those that may `exit`.
+  bool exits_through_pointers() const { return exits_through_pointers_; }
 
   // Of the definition.
   FunctionState& State(Symbol function);
@@ -78,6 +81,7 @@ class CallGraph {
   std::vector<Symbol> function_definitions_;
   std::vector<Symbol> variable_definitions_;
   std::vector<FunctionState> states_;
+  bool exits_through_pointers_ = false;
 };
 
 }  // namespace cerberus::ptx

@@ -94,6 +94,7 @@ class ModuleLowering {
   // The steps of ProgramLowering::Run, each for all modules in turn.
   void LowerVariables();
   void LowerBodies();
+  bool CheckCluster(std::uint32_t id);
   void RemoveFailed(ModuleInfo* info);
   const std::optional<Diag>& first_error() const { return first_error_; }
 
@@ -104,6 +105,9 @@ class ModuleLowering {
 
   FunctionState& state(std::uint32_t id) {
     return program_.graph().State({index_, id});
+  }
+  bool ExitsThroughPointers() {
+    return program_.graph().exits_through_pointers();
   }
 
   // Module-scope variables and a function's .shared/.global/.const ones.
@@ -376,6 +380,7 @@ class FunctionLowering {
   Value* FloatToFloat(Value* v, Type from, Type to);
   Value* Widen(Value* v, Type from);       // any float format to f32
   bool ConvertPacked();
+  void ConvertRandomly();
 
   ModuleLowering& module_;
   const Module& ptx_module_;

@@ -47,7 +47,7 @@ void FunctionLowering::EmitReturn() {
   }
   std::vector<Value*> values;
   const FunctionState& state = module_.state(id_);
-  if (state.may_exit && !state.address_taken) values.push_back(b_.getFalse());
+  if (state.may_exit) values.push_back(b_.getFalse());
   for (std::uint32_t id : ptx_.returns) {
     llvm::Type* part = module_.ParamType(ptx_module_.variables[id]);
     const std::uint32_t reg = RegisterOf(id);
@@ -76,11 +76,6 @@ void FunctionLowering::LowerRet() { EmitReturn(); }
 void FunctionLowering::EmitExit() {
   if (ptx_.is_entry) {
     b_.CreateRetVoid();
-    return;
-  }
-  if (module_.state(id_).address_taken) {
-    Fail("is not supported in a function that is called through a pointer");
-    b_.CreateUnreachable();
     return;
   }
   llvm::Type* type = function_->getReturnType();
@@ -164,7 +159,7 @@ void FunctionLowering::LowerCall() {
     llvm::Function* lowered = module_.FunctionOf(id);
     target = lowered;
     signature = lowered->getFunctionType();
-    may_exit = module_.state(id).may_exit && !module_.state(id).address_taken;
+    may_exit = module_.state(id).may_exit;
     if (module_.SignatureOf(*returns, *params, may_exit) != signature) {
       Fail(fmt::format("'{}' is declared otherwise than it is defined",
                        llvm::demangle(function.name)));
@@ -192,7 +187,8 @@ void FunctionLowering::LowerCall() {
       returns = &prototype->returns;
       params = &prototype->params;
     }
-    signature = module_.SignatureOf(*returns, *params, false);
+    may_exit = module_.ExitsThroughPointers();
+    signature = module_.SignatureOf(*returns, *params, may_exit);
     target = b_.CreateIntToPtr(
         Read(callee, Type::kU64),
         llvm::PointerType::get(b_.getContext(), kAsGeneric));

@@ -181,6 +181,61 @@ llvm::Value* FunctionLowering::FloatToFloat(Value* v, Type from, Type to) {
   return Dev(fmt::format("cvt_{}_{}_f64", mode, name), result, {wide});
 }
 
+// cvt.rs: two or four floats, the first of them uppermost, and a word of
+// random bits that they share as PTX ISA, "cvt", says.
+void FunctionLowering::ConvertRandomly() {
+  const Type to = type(0);
+  struct Row {
+    Type pack;
+    const char* name;
+    unsigned bits;    // from element to element
+    unsigned result;  // of all
+  };
+  constexpr Row kRows[] = {
+      {Type::kF16x2, "f16", 16, 32},  {Type::kBF16x2, "bf16", 16, 32},
+      {Type::kE4M3x4, "e4m3", 8, 32}, {Type::kE5M2x4, "e5m2", 8, 32},
+      {Type::kE2M3x4, "e2m3", 8, 32}, {Type::kE3M2x4, "e3m2", 8, 32},
+      {Type::kE2M1x4, "e2m1", 4, 16},
+  };
+  const Row* row = nullptr;
+  for (const Row& r : kRows) {
+    if (r.pack == to) row = &r;
+  }
+  if (!row) {
+    FailUnsupported("this pair of formats has no conversion here");
+    return;
+  }
+  std::vector<Value*> parts;
+  if (op(1).kind == OperandKind::kVector) {
+    for (unsigned i = 0; i < op(1).count; ++i) {
+      parts.push_back(Read(child(op(1), i), Type::kF32));
+    }
+  } else {
+    parts = {Read(op(1), Type::kF32), Read(op(2), Type::kF32)};
+  }
+  Value* random = Read(op(num_operands() - 1), Type::kB32);
+  const unsigned count = static_cast<unsigned>(parts.size());
+  Value* packed = I32(0);
+  for (unsigned i = 0; i < count; ++i) {
+    const bool upper = i < count / 2;
+    Value* bits = upper ? b_.CreateLShr(random, 16) : random;
+    if (to == Type::kE2M1x4) {
+      // A byte of each half: the upper ones for the upper two elements.
+      Value* word = upper ? b_.CreateLShr(random, 8) : random;
+      bits = b_.CreateOr(
+          b_.CreateAnd(b_.CreateLShr(word, 8), I32(0xff00)),
+          b_.CreateAnd(word, I32(0xff)));
+    }
+    Value* v = mods().relu() == Relu::kOn ? Relu(parts[i]) : parts[i];
+    Value* code = Dev(fmt::format("random_{}", row->name), b_.getInt32Ty(),
+                      {v, bits, b_.getInt1(mods().sat() == Sat::kFinite)});
+    packed = b_.CreateOr(packed,
+                         b_.CreateShl(code, (count - 1 - i) * row->bits));
+  }
+  Write(op(0), b_.CreateTrunc(packed, Int(row->result)),
+        row->result == 16 ? Type::kB16 : Type::kB32);
+}
+
 // Conversions that take or give packs; false if this is none.
 bool FunctionLowering::ConvertPacked() {
   const Type to = type(0);
@@ -188,7 +243,7 @@ bool FunctionLowering::ConvertPacked() {
   const bool finite = mods().sat() == Sat::kFinite;
   const bool relu = mods().relu() == Relu::kOn;
   if (mods().rounding() == Rounding::kRs) {
-    Fail("stochastic rounding (.rs) is not supported");
+    ConvertRandomly();
     return true;
   }
   const auto clamp_finite = [&](Value* v, Type format) {

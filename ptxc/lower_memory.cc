@@ -325,12 +325,14 @@ void FunctionLowering::LowerMov() {
     return o.kind == OperandKind::kRegister && o.part == Component::kWhole &&
            ptx_.registers[o.index].vector > 1;
   };
-  if (whole_vector(d) || (whole_vector(a) && d.kind == OperandKind::kVector)) {
+  const unsigned elements = static_cast<unsigned>(mods().vector_width());
+  if (elements > 1 || whole_vector(d) ||
+      (whole_vector(a) && d.kind == OperandKind::kVector)) {
     constexpr Component kParts[] = {Component::kX, Component::kY,
                                     Component::kZ, Component::kW};
-    const unsigned width = whole_vector(d)
-                               ? ptx_.registers[d.index].vector
-                               : d.count;
+    const unsigned width = elements > 1      ? elements
+                           : whole_vector(d) ? ptx_.registers[d.index].vector
+                                             : d.count;
     for (unsigned i = 0; i < width && i < 4; ++i) {
       Operand from = a.kind == OperandKind::kVector ? child(a, i) : a;
       Operand to = d.kind == OperandKind::kVector ? child(d, i) : d;
@@ -434,6 +436,34 @@ void FunctionLowering::LowerIsspacep() {
       break;
   }
   Out(0, result, Type::kPred);
+}
+
+// ---- The stack --------------------------------------------------------------
+
+void FunctionLowering::LowerAlloca() {
+  const std::uint64_t align = num_operands() > 2 ? op(2).bits : 8;
+  if (align == 0 || (align & (align - 1)) != 0) {
+    Fail("the alignment is not a power of two");
+    return;
+  }
+  Value* size = Read(op(1), Type::kU64);
+  llvm::AllocaInst* memory = b_.CreateAlloca(
+      b_.getInt8Ty(), kAsLocal, b_.CreateTrunc(size, b_.getInt32Ty()));
+  memory->setAlignment(llvm::Align(std::max<std::uint64_t>(align, 8)));
+  Out(0, Coerce(b_.CreatePtrToInt(memory, b_.getInt32Ty()), type()), type());
+}
+
+void FunctionLowering::LowerStacksave() {
+  Value* pointer = Intrinsic(llvm::Intrinsic::stacksave,
+                             {llvm::PointerType::get(b_.getContext(),
+                                                     kAsLocal)},
+                             {});
+  Out(0, Coerce(b_.CreatePtrToInt(pointer, b_.getInt32Ty()), type()), type());
+}
+
+void FunctionLowering::LowerStackrestore() {
+  Value* pointer = ToPointer(Read(op(0), type()), kAsLocal);
+  Intrinsic(llvm::Intrinsic::stackrestore, {pointer->getType()}, {pointer});
 }
 
 // Performance hints: nothing depends on them.

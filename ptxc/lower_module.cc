@@ -264,7 +264,7 @@ void ModuleLowering::DeclareDevice(std::uint32_t id) {
   FunctionState& facts = state(id);
   llvm::Function* function = llvm::Function::Create(
       SignatureOf(ptx.returns, ptx.params,
-                  facts.may_exit && !facts.address_taken),
+                  facts.may_exit),
       llvm::GlobalValue::InternalLinkage, std::string(ptx.name), out_);
   SetCommonAttributes(*function);
   if (!facts.recursive && !facts.address_taken && !options_.debug) {
@@ -290,10 +290,28 @@ void ModuleLowering::LowerBodies() {
                                : "does not parse";
       continue;
     }
+    if (!CheckCluster(id)) continue;
     FunctionLowering lowering(*this, id);
     if (!lowering.Run()) state(id).failed = true;
   }
   debug_info_.Finish();
+}
+
+// Clusters of several blocks need memory that blocks share.
+bool ModuleLowering::CheckCluster(std::uint32_t id) {
+  const std::uint32_t(&blocks)[3] =
+      ptx_.functions[id].tuning.reqnctapercluster;
+  if (blocks[0] <= 1 && blocks[1] <= 1 && blocks[2] <= 1) return true;
+  Where where;
+  where.file = options_.input_name;
+  where.kernel = llvm::demangle(ptx_.functions[id].name);
+  state(id).failed = true;
+  state(id).reason =
+      "clusters of several thread blocks need distributed shared memory, "
+      "which AMD GPUs do not have";
+  Report(MakeDiag(DiagCode::kUnsupportedPtx, std::move(where),
+                  "'.reqnctapercluster': " + state(id).reason));
+  return false;
 }
 
 void ModuleLowering::RemoveFailed(ModuleInfo* info) {

@@ -149,11 +149,13 @@ llvm::Value* FunctionLowering::Special(SpecialReg reg, Component part) {
     case SpecialReg::kDynamicSmemSize:
       return LaunchBlock(kLaunchDynamicShared, 32);
     case SpecialReg::kTotalSmemSize:
-    case SpecialReg::kAggrSmemSize:
-      // The static part is known to the backend alone; it stands in the
-      // hardware's allocation, in units too coarse for this register.
-      Fail("reading the total shared memory size is not supported");
-      return I32(0);
+    case SpecialReg::kAggrSmemSize: {
+      // Static and dynamic, in units of 128 bytes; nothing is reserved.
+      Value* bytes = b_.CreateAdd(
+          Intrinsic(llvm::Intrinsic::amdgcn_groupstaticsize, {}, {}),
+          LaunchBlock(kLaunchDynamicShared, 32));
+      return b_.CreateAnd(b_.CreateAdd(bytes, I32(127)), I32(~127u));
+    }
     case SpecialReg::kEnvreg1:
       return b_.CreateTrunc(b_.CreateLShr(LaunchBlock(kLaunchWorkspace, 64),
                                           32),

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -235,6 +236,31 @@ void Parser::TopLevelItem() {
   SkipStatement();
 }
 
+namespace {
+
+// The versions and targets that there are. Versions up to 9.2 stand in
+// wheels; CUDA 13's assembler knows those up to 9.0.
+bool IsVersion(std::uint32_t major, std::uint32_t minor) {
+  constexpr std::uint32_t kLastMinor[] = {0, 5, 3, 2, 3, 0, 5, 8, 8, 2};
+  return major >= 1 && major < std::size(kLastMinor) &&
+         minor <= kLastMinor[major];
+}
+
+// `suffix`: 'a', 'f' or 0. Features of one architecture came with sm_90,
+// those of a family with sm_100.
+bool IsTarget(std::uint32_t sm, char suffix) {
+  constexpr std::uint16_t kTargets[] = {
+      10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61,
+      62, 70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121};
+  if (std::find(std::begin(kTargets), std::end(kTargets), sm) ==
+      std::end(kTargets)) {
+    return false;
+  }
+  return suffix == 0 || (suffix == 'a' ? sm >= 90 : sm >= 100);
+}
+
+}  // namespace
+
 void Parser::Version() {
   Advance();
   const Token number = token_;
@@ -247,6 +273,10 @@ void Parser::Version() {
     ErrorHere("a version such as 9.0");
     SkipStatement();
     return;
+  }
+  if (!IsVersion(major, minor)) {
+    Error(number.offset, "PTX has no version " + std::string(number.text) +
+                             "; the newest known here is 9.2");
   }
   Advance();
   module_.version = static_cast<std::uint16_t>(major * 10 + minor);
@@ -267,7 +297,7 @@ void Parser::Target() {
         name.remove_suffix(1);
       }
       std::uint32_t sm = 0;
-      if (!ParseDecimal(name, &sm) || sm > 999) {
+      if (!ParseDecimal(name, &sm) || !IsTarget(sm, module_.arch_suffix)) {
         Error(option.offset, "expected a target such as sm_75, found '" +
                                  std::string(option.text) + "'");
       } else {

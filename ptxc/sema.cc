@@ -186,6 +186,7 @@ class Checker {
                                     " operands, expected " + expected + " (" +
                                     std::string(row.operands) + ")");
     }
+    CheckConstants(inst);
     // Optional operands are left out from the first one on, as few as fit.
     int skip = count.max - have;
     int at = 0;
@@ -230,6 +231,57 @@ class Checker {
       return Agrees(TypeOf(spec), function_->registers[o.index].type,
                     Width::kSame);
     return true;
+  }
+
+  // What the manual says of single instructions beside their operands' types.
+  void CheckConstants(const Instruction& inst) {
+    const Modifiers& mods = inst.form->mods;
+    const auto constant = [&](int i, auto allowed, const char* expected) {
+      const Operand& o = OperandAt(i);
+      if (o.kind == OperandKind::kInt && !allowed(o.bits)) {
+        Error(o.offset, Text(o) + " in " + Mnemonic() + ", expected " +
+                            expected);
+      }
+    };
+    switch (inst.form->opcode()) {
+      case Opcode::kBar:
+      case Opcode::kBarrier: {
+        const bool reduces = mods.bar() == Bar::kRed;
+        const int first = reduces ? 1 : 0;
+        constant(first, [](std::uint64_t v) { return v < 16; },
+                 "a barrier from 0 to 15");
+        if (inst.num_operands == (reduces ? 4 : 2)) {
+          constant(first + 1, [](std::uint64_t v) { return v % 32 == 0; },
+                   "a multiple of 32 threads");
+        }
+        break;
+      }
+      case Opcode::kMov: {
+        const Operand& source = OperandAt(1);
+        if (source.kind == OperandKind::kSpecial &&
+            source.part == Component::kWhole && mods.vector_width() == 1 &&
+            OperandAt(0).kind == OperandKind::kRegister &&
+            function_->registers[OperandAt(0).index].vector <= 1 &&
+            SpecialRegIsVector(static_cast<SpecialReg>(source.index))) {
+          Error(source.offset, Text(source) + " in " + Mnemonic() +
+                                   " is a vector, expected one of its "
+                                   "components");
+        }
+        break;
+      }
+      case Opcode::kCpAsync:
+        if (inst.num_operands < 3) break;
+        if (mods.cache() == Cache::kCg) {
+          constant(2, [](std::uint64_t v) { return v == 16; }, "16 bytes");
+        } else {
+          constant(2,
+                   [](std::uint64_t v) { return v == 4 || v == 8 || v == 16; },
+                   "4, 8 or 16 bytes");
+        }
+        break;
+      default:
+        break;
+    }
   }
 
   void Gate(const OpcodeRow& row) {

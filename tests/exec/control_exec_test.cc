@@ -288,5 +288,91 @@ TEST(ControlExec, SpecialRegisters) {
   }
 }
 
+// A thread may end in a function that it called through a pointer, whether
+// that function returns something or not.
+TEST(ControlExec, ExitBehindAPointer) {
+  const auto out = RunThreads(
+      ".func (.param .b32 r) leave(.param .b32 a)\n{\n"
+      "  .reg .b32 %r<4>;\n  .reg .pred %p;\n  ld.param.u32 %r0, [a];\n"
+      "  setp.gt.u32 %p, %r0, 20;\n  @%p exit;\n"
+      "  add.u32 %r1, %r0, 1;\n  st.param.b32 [r], %r1;\n  ret;\n}\n"
+      ".func (.param .b32 r) stay(.param .b32 a)\n{\n"
+      "  .reg .b32 %r<4>;\n  ld.param.u32 %r0, [a];\n"
+      "  add.u32 %r1, %r0, 2;\n  st.param.b32 [r], %r1;\n  ret;\n}\n",
+      "  and.b32 %r0, %thread, 1;\n  setp.eq.u32 %p0, %r0, 0;\n"
+      "  mov.u64 %l0, leave;\n  mov.u64 %l1, stay;\n"
+      "  selp.u64 %l2, %l0, %l1, %p0;\n"
+      "  {\n  .param .b32 p0;\n  .param .b32 r;\n"
+      "  st.param.b32 [p0], %thread;\n"
+      "PROTO: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
+      "  call (r), %l2, (p0), PROTO;\n  ld.param.b32 %r1, [r];\n  }\n"
+      "  cvt.u64.u32 %result, %r1;\n");
+  for (std::uint32_t t = 0; t < kThreads; ++t) {
+    const std::uint64_t want = t % 2 == 1 ? t + 2 : t > 20 ? 0xeeee : t + 1;
+    EXPECT_EQ(out[t], want) << t;
+  }
+}
+
+// Each thread takes two pieces of its own stack in a loop that gives them
+// back, fills them and sums them up.
+TEST(ControlExec, StackThatGrows) {
+  for (const char* type : {"u32", "u64"}) {
+    const std::string t(type);
+    const std::string r = t == "u32" ? "%r" : "%l";
+    const auto out = RunThreads(
+        "",
+        "  .reg .b32 %i, %n, %sum;\n  mov.u32 %n, 0;\n  mov.u32 %sum, 0;\n"
+        "LOOP:\n  stacksave." + t + " " + r + "4;\n"
+        "  mov." + t + " " + r + "0, 64;\n"
+        "  alloca." + t + " " + r + "1, " + r + "0;\n"
+        "  alloca." + t + " " + r + "2, 32, 16;\n"
+        "  mov.u32 %i, 0;\n"
+        "FILL:\n  add.u32 %r8, %thread, %i;\n  add.u32 %r8, %r8, %n;\n"
+        "  st.local.u32 [" + r + "1], %r8;\n"
+        "  st.local.u32 [" + r + "2], %i;\n"
+        "  ld.local.u32 %r9, [" + r + "1];\n"
+        "  ld.local.u32 %r10, [" + r + "2];\n"
+        "  add.u32 %sum, %sum, %r9;\n  sub.u32 %sum, %sum, %r10;\n"
+        "  add." + t + " " + r + "1, " + r + "1, 4;\n"
+        "  add." + t + " " + r + "2, " + r + "2, 4;\n"
+        "  add.u32 %i, %i, 1;\n  setp.lt.u32 %p0, %i, 8;\n"
+        "  @%p0 bra FILL;\n  stackrestore." + t + " " + r + "4;\n"
+        "  add.u32 %n, %n, 1;\n  setp.lt.u32 %p0, %n, 100;\n"
+        "  @%p0 bra LOOP;\n  cvt.u64.u32 %result, %sum;\n");
+    for (std::uint32_t thread = 0; thread < kThreads; ++thread) {
+      EXPECT_EQ(out[thread], 8 * (100 * thread + 4950)) << type << thread;
+    }
+  }
+  for (const char* opcode : {"alloca", "stacksave", "stackrestore"}) {
+    EXPECT_EQ(LoweredSpellingsOf(opcode).size(), 2u) << opcode;
+  }
+}
+
+TEST(ControlExec, SharedMemorySizes) {
+  const auto out = RunThreads(
+      "",
+      "  .shared .align 4 .b8 some[200];\n  st.shared.u32 [some], %thread;\n"
+      "  mov.u32 %r0, %total_smem_size;\n  mov.u32 %r1, %aggr_smem_size;\n"
+      "  mov.u32 %r2, %dynamic_smem_size;\n  mov.u32 %r3, "
+      "%reserved_smem_offset_cap;\n  sub.u32 %r1, %r1, %r0;\n"
+      "  add.u32 %r0, %r0, %r1;\n  add.u32 %r0, %r0, %r2;\n"
+      "  add.u32 %r0, %r0, %r3;\n  cvt.u64.u32 %result, %r0;\n");
+  for (const std::uint64_t size : out) EXPECT_EQ(size, 256u);
+}
+
+TEST(ControlExec, ClustersOfSeveralBlocksAreRefused) {
+  const auto compile = [](const char* blocks) {
+    return PtxModule::Compile(
+        ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n"
+        ".reqnctapercluster " + std::string(blocks) + "\n{\n  ret;\n}\n");
+  };
+  EXPECT_TRUE(compile("1, 1, 1"));
+  const auto refused = compile("2, 1, 1");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().ToString().find("clusters of several"),
+            std::string::npos)
+      << refused.error().ToString();
+}
+
 }  // namespace
 }  // namespace cerberus::exec

@@ -248,12 +248,79 @@ Tests Ue8m0(const Spelling& s, PtxType d, PtxType a) {
   })};
 }
 
+// .rs: |x| plus a random part of the last place, cut off. `bits` random bits
+// stand for `random` / 2^bits of a place.
+std::uint64_t RoundRandomly(const FloatFormat& f, std::uint64_t x,
+                            std::uint64_t random, int bits, bool finite,
+                            bool relu) {
+  if (kF32.IsNan(x)) return f.CanonicalNan();
+  const bool negative = (x & kF32.SignBit()) != 0;
+  if (negative && relu) return 0;
+  const std::uint64_t sign = negative ? f.SignBit() : 0;
+  const std::uint64_t top = finite || f.top != FloatFormat::Top::kIeee
+                                ? f.MaxFinite()
+                                : f.Infinity();
+  if (kF32.IsInf(x)) return sign | top;
+  const Mp magnitude(kF32, x & ~kF32.SignBit());
+  if (mpfr_zero_p(magnitude.get()) != 0) return sign;
+  const long least = 1 - f.bias;
+  const long exponent =
+      std::max(static_cast<long>(mpfr_get_exp(magnitude.get())) - 1, least);
+  Mp sum(256);
+  mpfr_set_ui_2exp(sum.get(), random, exponent - f.mantissa_bits - bits,
+                   MPFR_RNDN);
+  mpfr_add(sum.get(), sum.get(), magnitude.get(), MPFR_RNDN);
+  // One place behind the largest number.
+  const Mp largest(f, f.MaxFinite());
+  Mp behind(256);
+  mpfr_set_ui_2exp(behind.get(), 1,
+                   mpfr_get_exp(largest.get()) - 1 - f.mantissa_bits,
+                   MPFR_RNDN);
+  mpfr_add(behind.get(), behind.get(), largest.get(), MPFR_RNDN);
+  if (mpfr_greaterequal_p(sum.get(), behind.get()) != 0) return sign | top;
+  return sign | RoundTo(f, Round::kZero, sum);
+}
+
+Tests Stochastic(const Spelling& s, PtxType d) {
+  const FloatFormat& f = FormatOf(d);
+  const int count = d.elements;
+  const bool finite = s.Has("satfinite"), relu = s.Has("relu");
+  const int bits = d.name.substr(0, 3) == "f16" ? 13 : 16;
+  ValueTest test;
+  test.outputs = {d.bits == 16 ? T("b16") : T("b32")};
+  test.inputs.assign(static_cast<std::size_t>(count), T("f32"));
+  test.inputs.push_back(T("b32"));
+  test.body = s.text() + (count == 4 ? " %d0, {%a0, %a1, %a2, %a3}, %a4;"
+                                     : " %d0, %a0, %a1, %a2;");
+  test.expect = [=](In v) -> std::vector<Want> {
+    const std::uint64_t rbits =
+        Low(Truncate(v[static_cast<std::size_t>(count)], 32));
+    Value result = 0;
+    for (int i = 0; i < count; ++i) {
+      const bool upper = i < count / 2;
+      std::uint64_t random = upper ? rbits >> 16 : rbits & 0xffff;
+      if (d.name == "e2m1x4") {
+        const std::uint64_t bytes = upper ? rbits >> 8 : rbits;
+        random = (bytes >> 16 & 0xff) << 8 | (bytes & 0xff);
+      }
+      random &= (1u << bits) - 1;
+      const std::uint64_t code = RoundRandomly(
+          f, Low(Truncate(v[static_cast<std::size_t>(i)], 32)), random, bits,
+          finite, relu);
+      result |= static_cast<Value>(code) << ((count - 1 - i) * d.bits / count);
+    }
+    return {Exact(result)};
+  };
+  return {test};
+}
+
 }  // namespace
 
 Tests ConvertReferences(const Spelling& s, std::string_view) {
   if (s.opcode() != "cvt" || s.types().size() < 2) return {};
   if (s.Has("pack")) return Pack(s);
-  if (s.types().size() != 2 || s.Has("rs") || s.Has("scaled::n2::ue8m0")) {
+  if (s.Has("rs")) return Stochastic(s, s.type(0));
+  if (s.types().size() != 2 || s.Has("scaled::n2::ue8m0")) {
     return {};
   }
   const PtxType d = s.type(0), a = s.type(1);
