@@ -258,6 +258,23 @@ class Checker {
       }
       case Opcode::kMov: {
         const Operand& source = OperandAt(1);
+        const auto width = static_cast<std::uint32_t>(mods.vector_width());
+        for (int i = 0; i < 2 && width > 1; ++i) {
+          const Operand& o = OperandAt(i);
+          const bool fits =
+              o.kind == OperandKind::kVector     ? o.count == width
+              : o.kind == OperandKind::kRegister
+                  ? o.part == Component::kWhole &&
+                        function_->registers[o.index].vector == width
+                  : o.kind == OperandKind::kSpecial &&
+                        o.part == Component::kWhole && width == 4 &&
+                        SpecialRegIsVector(static_cast<SpecialReg>(o.index));
+          if (!fits) {
+            Error(o.offset, Text(o) + " in " + Mnemonic() +
+                                ", expected a vector of " +
+                                std::to_string(width));
+          }
+        }
         if (source.kind == OperandKind::kSpecial &&
             source.part == Component::kWhole && mods.vector_width() == 1 &&
             OperandAt(0).kind == OperandKind::kRegister &&

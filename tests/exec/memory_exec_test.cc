@@ -371,6 +371,28 @@ TEST(MemoryExec, MovOfEveryType) {
   for (const LoweredSpelling& s : LoweredSpellingsOf("mov")) {
     const Spelling parts(s.text);
     const PtxType t = parts.type();
+    if (s.Has("v2") || s.Has("v4")) {
+      // Out of a vector register, reversed, and into another one.
+      const std::string width = s.Has("v2") ? "2" : "4";
+      const std::string bits = std::to_string(t.bits);
+      const std::string names =
+          s.Has("v2") ? "{%e1, %e0}" : "{%e3, %e2, %e1, %e0}";
+      const auto out = RunOne(
+          "", "  .reg .v" + width + " .b" + bits + " %x, %y;\n  .reg .b" +
+                  bits + " %e<4>;\n  st.global.b64 [%out], 0;\n"
+                  "  st.global.b64 [%out+8], 0;\n  ld.global.v" + width +
+                  ".b" + bits + " %x, [%in];\n  " + s.text + " " + names +
+                  ", %x;\n  " + s.text + " %y, " + names +
+                  ";\n  st.global.v" + width + ".b" + bits +
+                  " [%out], %y;\n",
+          {0xfedcba9876543210, 0x1122334455667788}, 2);
+      const int total = t.bits * (s.Has("v2") ? 2 : 4);
+      const std::uint64_t low =
+          total >= 64 ? ~0ull : (1ull << total) - 1;
+      EXPECT_EQ(out[0], 0xfedcba9876543210u & low) << s.text;
+      EXPECT_EQ(out[1], total == 128 ? 0x1122334455667788u : 0u) << s.text;
+      continue;
+    }
     if (t.kind == PtxType::Kind::kPred) {
       const auto out = RunOne("",
                               "  ld.global.b32 %r0, [%in];\n"

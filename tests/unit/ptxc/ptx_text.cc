@@ -117,6 +117,9 @@ std::string InstructionText(const InstForm& form, bool optional) {
       one = form.mods.vec() == Vec::kNone
                 ? RegisterOf(type, number)
                 : Vector(type, form.mods.vector_width(), number);
+    } else if (form.opcode() == Opcode::kMov &&
+               form.mods.vec() != Vec::kNone) {
+      one = Vector(form.type(), form.mods.vector_width(), number);
     } else if ((c & kOpVector) != 0 && (c & kOpRegister) == 0) {
       one = Vector(type, 4, number);
     } else {
