@@ -112,7 +112,7 @@ std::string InstructionText(const InstForm& form, bool optional) {
       one = spec.name == "targets" ? "jumps" : "done";
     } else if ((c & (kOpRegister | kOpPair)) == 0 &&
                (c & kOpImmediate) != 0) {
-      one = "8";
+      one = form.opcode() == Opcode::kCpAsync ? "16" : "8";
     } else if ((c & kOpScalarOrVector) != 0) {
       one = form.mods.vec() == Vec::kNone
                 ? RegisterOf(type, number)
