@@ -5,11 +5,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "cli/archives.h"
 #include "cli/exit_code.h"
 #include "cli/json.h"
 #include "cli/options.h"
@@ -17,14 +17,12 @@
 #include "cli/verb.h"
 #include "kpack/marker.h"
 #include "kpack/reader.h"
-#include "kpack/resolve.h"
 #include "rewriter/rewriter.h"
 
 namespace cerberus::cli {
 namespace {
 
 constexpr std::uint32_t kRecordNoKernel = 1;  // docs/marker-format.md
-constexpr std::string_view kArchPlaceholder = "@GFXARCH@";
 
 // The program's own search path: DT_RUNPATH, or DT_RPATH where there is none.
 std::string SearchPathOf(const rewriter::ElfFile& elf) {
@@ -124,29 +122,7 @@ class VerifyVerb : public Verb {
 
   // Every archive that the marker's paths can lead to, for any target.
   Status VerifyArchives(Reporter& reporter) {
-    namespace fs = std::filesystem;
-    for (const std::string& search_path : info_.search_paths) {
-      const std::string pattern =
-          kpack::ExpandSearchPath(search_path, converted_, kArchPlaceholder);
-      const std::string name = BaseName(pattern);
-      const std::size_t at = name.find(kArchPlaceholder);
-      const std::string prefix = name.substr(0, at);
-      const std::string suffix =
-          at == std::string::npos ? ""
-                                  : name.substr(at + kArchPlaceholder.size());
-      std::error_code error;
-      for (const auto& file :
-           fs::directory_iterator(FolderOf(pattern), error)) {
-        const std::string found = file.path().filename().string();
-        if (found.size() >= prefix.size() + suffix.size() &&
-            found.rfind(prefix, 0) == 0 &&
-            found.compare(found.size() - suffix.size(), std::string::npos,
-                          suffix) == 0) {
-          archives_.push_back(FolderOf(pattern) + "/" + found);
-        }
-      }
-    }
-    std::sort(archives_.begin(), archives_.end());
+    archives_ = FindArchives(info_.search_paths, converted_);
     for (const std::string& path : archives_) {
       CERB_TRY_VOID(VerifyArchive(path, reporter));
     }

@@ -12,6 +12,7 @@
 #include "cli/bundle.h"
 #include "cli/demangle.h"
 #include "cli/embedded_ptx.h"
+#include "cli/nvidia_libraries.h"
 #include "cli/paths.h"
 #include "kpack/content_key.h"
 #include "kpack/marker.h"
@@ -133,6 +134,12 @@ Status Conversion::Open() {
   CERB_TRY(binary_, rewriter::Binary::Open(options_.input));
   summary_.fatbins = binary_->fatbins().size();
   summary_.bytes_in = binary_->bytes().size();
+  for (const NeededLibrary& library : FindNvidiaLibraries(*binary_)) {
+    Diag warning =
+        FileDiag(DiagCode::kUnsupported, options_.input, Describe(library));
+    warning.severity = Severity::kWarning;
+    reporter_.Report(warning);
+  }
   CERB_TRY_VOID(AddModules());
   CERB_TRY_VOID(AddEmbedded());
   if (binary_->fatbins().empty() && units_.empty() &&

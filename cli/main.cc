@@ -24,6 +24,9 @@ std::vector<std::unique_ptr<Verb>> MakeVerbs() {
   verbs.push_back(MakeListVerb());
   verbs.push_back(MakeCompileVerb());
   verbs.push_back(MakeVerifyVerb());
+  verbs.push_back(MakeRunVerb());
+  verbs.push_back(MakeDoctorVerb());
+  verbs.push_back(MakeCacheVerb());
   return verbs;
 }
 
@@ -75,9 +78,12 @@ int Run(std::vector<std::string> args,
     app.add_flag("-h,--help", help, "this text; --help-all for all options")
         ->group(kGroupDiagnostics);
     app.add_flag("--help-all", help_all)->group("");
-    // Help wins over whatever else is wrong with the line.
+    // Help wins over whatever else is wrong with the line; what belongs to a
+    // command is the command's.
+    const bool has_command = *verb->command() != '\0';
+    app.prefix_command(has_command);
     for (const std::string& arg : args) {
-      if (arg == "--") break;
+      if (arg == "--" || (has_command && arg[0] != '-' && arg != name)) break;
       if (arg == "-h" || arg == "--help") help = true;
       if (arg == "--help-all") help_all = true;
     }

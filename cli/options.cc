@@ -75,8 +75,10 @@ std::string FormatVerbHelp(const CLI::App& app, const Verb& verb, bool all) {
       required += " " + option->get_type_name();
     }
   }
-  std::string help = fmt::format("usage: cerberus {}{} [options]\n{}\n",
-                                 verb.name(), required, verb.summary());
+  const std::string_view command = verb.command();
+  std::string help = fmt::format(
+      "usage: cerberus {}{} [options]{}{}\n{}\n", verb.name(), required,
+      command.empty() ? "" : " ", command, verb.summary());
 
   std::vector<const char*> groups = {kGroupFiles, kGroupTargets,
                                      kGroupBehaviour, kGroupDiagnostics};

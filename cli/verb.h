@@ -28,14 +28,21 @@ class Verb {
   virtual const char* summary() const = 0;
   // Two command lines, one a line, for the end of the help.
   virtual const char* examples() const = 0;
+  // A verb whose first argument that is no option begins a command line of its
+  // own: how the usage line shows it ("APP [ARGS…]"); "" for others. `app` of
+  // AddOptions has that command line in remaining().
+  virtual const char* command() const { return ""; }
   virtual void AddOptions(CLI::App& app) = 0;
   // Errors go to the reporter. Returns an ExitCode.
   virtual int Run(const CommonOptions& common, Reporter& reporter) = 0;
 };
 
+std::unique_ptr<Verb> MakeCacheVerb();
 std::unique_ptr<Verb> MakeCompileVerb();
 std::unique_ptr<Verb> MakeConvertVerb();
+std::unique_ptr<Verb> MakeDoctorVerb();
 std::unique_ptr<Verb> MakeListVerb();
+std::unique_ptr<Verb> MakeRunVerb();
 std::unique_ptr<Verb> MakeVerifyVerb();
 
 }  // namespace cerberus::cli

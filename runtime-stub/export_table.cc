@@ -10,10 +10,14 @@
 
 #include "runtime-stub/context.h"
 #include "runtime-stub/device.h"
+#include "runtime-stub/hip_loader.h"
 #include "runtime-stub/log.h"
 #include "runtime-stub/md2.h"
 #include "runtime-stub/module.h"
+#include "runtime-stub/provider.h"
+#include "runtime-stub/self_report.h"
 #include "support/bytes.h"
+#include "support/version.h"
 
 namespace cerberus::stub {
 namespace {
@@ -202,6 +206,42 @@ CUresult NothingToSay(unsigned long, void** out) {
 void* const kCublasTable[5] = {Size(5), nullptr, nullptr, nullptr,
                                Slot(NothingToSay)};
 
+// --- ours ---
+
+const char* ReportVersion() { return kVersion; }
+
+const char* ReportProvider() {
+  switch (ChosenProvider()) {
+    case Provider::kHip:
+      return "hip";
+    case Provider::kEmulator:
+      return "emulator";
+    default:
+      return "none";
+  }
+}
+
+const char* ReportLibrary() { return hip.path.c_str(); }
+
+int ReportHipVersion() {
+  int version = 0;
+  return hip.hipRuntimeGetVersion != nullptr &&
+                 hip.hipRuntimeGetVersion(&version) == hipSuccess
+             ? version
+             : 0;
+}
+
+const char* ReportTarget(int ordinal) {
+  static std::string& text = *new std::string;
+  const Device* device = GetDevice(ordinal);
+  text = device != nullptr ? device->target.ToString() : "";
+  return text.c_str();
+}
+
+constexpr SelfReport kSelfReport = {
+    sizeof(SelfReport), ReportVersion,    ReportProvider,
+    ReportLibrary,      ReportHipVersion, ReportTarget};
+
 struct TableRow {
   std::uint8_t id[16];
   const void* table;
@@ -236,6 +276,9 @@ const TableRow kTables[] = {
 }  // namespace
 
 const void* FindExportTable(const CUuuid& id) {
+  if (std::memcmp(kSelfReportId, id.bytes, sizeof id.bytes) == 0) {
+    return &kSelfReport;
+  }
   for (const TableRow& row : kTables) {
     if (std::memcmp(row.id, id.bytes, sizeof row.id) == 0) return row.table;
   }

@@ -56,39 +56,6 @@ void ComplainOnce(const std::string& what) {
   }
 }
 
-struct CachedFile {
-  std::string path;
-  std::uint64_t size;
-  timespec used;
-};
-
-bool UsedBefore(const CachedFile& a, const CachedFile& b) {
-  return a.used.tv_sec != b.used.tv_sec ? a.used.tv_sec < b.used.tv_sec
-                                        : a.used.tv_nsec < b.used.tv_nsec;
-}
-
-std::vector<CachedFile> ListFiles(const std::string& folder) {
-  std::vector<CachedFile> files;
-  DIR* dir = opendir(folder.c_str());
-  if (dir == nullptr) return files;
-  while (const dirent* entry = readdir(dir)) {
-    const std::string_view name = entry->d_name;
-    if (name.size() <= kExtension.size() ||
-        name.substr(name.size() - kExtension.size()) != kExtension) {
-      continue;
-    }
-    CachedFile file;
-    file.path = folder + "/" + entry->d_name;
-    struct stat st;
-    if (stat(file.path.c_str(), &st) != 0 || !S_ISREG(st.st_mode)) continue;
-    file.size = static_cast<std::uint64_t>(st.st_size);
-    file.used = st.st_mtim;
-    files.push_back(std::move(file));
-  }
-  closedir(dir);
-  return files;
-}
-
 }  // namespace
 
 JitCache JitCache::FromEnvironment() {
@@ -173,7 +140,7 @@ void JitCache::Store(const std::string& key, ByteSpan code) const {
     ComplainOnce(folder_ + ": " + std::strerror(errno));
     return;
   }
-  Prune(bytes);
+  PruneTo(max_bytes_ - bytes);
   Bytes content(sizeof header);
   std::memcpy(content.data(), &header, sizeof header);
   content.insert(content.end(), code.begin(), code.end());
@@ -181,19 +148,46 @@ void JitCache::Store(const std::string& key, ByteSpan code) const {
   if (!written) ComplainOnce(written.error().ToString());
 }
 
-void JitCache::Prune(std::uint64_t incoming) const {
-  std::vector<CachedFile> files = ListFiles(folder_);
-  std::uint64_t total = incoming;
-  for (const CachedFile& file : files) total += file.size;
-  if (total <= max_bytes_) return;
-  std::sort(files.begin(), files.end(), UsedBefore);
-  for (const CachedFile& file : files) {
-    if (total <= max_bytes_) break;
-    // Another process may have been faster.
-    unlink(file.path.c_str());
-    total -= file.size;
-    Log(LogLevel::kDebug, "jit cache: removed %s", file.path.c_str());
+std::vector<JitCacheEntry> JitCache::Entries() const {
+  std::vector<JitCacheEntry> entries;
+  DIR* dir = enabled() ? opendir(folder_.c_str()) : nullptr;
+  if (dir == nullptr) return entries;
+  while (const dirent* found = readdir(dir)) {
+    const std::string_view name = found->d_name;
+    if (name.size() <= kExtension.size() ||
+        name.substr(name.size() - kExtension.size()) != kExtension) {
+      continue;
+    }
+    JitCacheEntry entry;
+    entry.path = folder_ + "/" + found->d_name;
+    struct stat st;
+    if (stat(entry.path.c_str(), &st) != 0 || !S_ISREG(st.st_mode)) continue;
+    entry.size = static_cast<std::uint64_t>(st.st_size);
+    entry.used = st.st_mtim.tv_sec * std::int64_t{1'000'000'000} +
+                 st.st_mtim.tv_nsec;
+    entries.push_back(std::move(entry));
   }
+  closedir(dir);
+  std::sort(entries.begin(), entries.end(),
+            [](const JitCacheEntry& a, const JitCacheEntry& b) {
+              return a.used < b.used;
+            });
+  return entries;
+}
+
+std::size_t JitCache::PruneTo(std::uint64_t bytes) const {
+  const std::vector<JitCacheEntry> entries = Entries();
+  std::uint64_t total = 0;
+  for (const JitCacheEntry& entry : entries) total += entry.size;
+  std::size_t removed = 0;
+  for (const JitCacheEntry& entry : entries) {
+    if (total <= bytes) break;
+    // Another process may have been faster.
+    if (unlink(entry.path.c_str()) == 0) ++removed;
+    total -= entry.size;
+    Log(LogLevel::kDebug, "jit cache: removed %s", entry.path.c_str());
+  }
+  return removed;
 }
 
 }  // namespace cerberus::stub

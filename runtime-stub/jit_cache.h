@@ -13,11 +13,18 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "support/bytes.h"
 #include "support/target_id.h"
 
 namespace cerberus::stub {
+
+struct JitCacheEntry {
+  std::string path;
+  std::uint64_t size;  // bytes of the file
+  std::int64_t used;   // when last of use, nanoseconds since 1970
+};
 
 class JitCache {
  public:
@@ -40,9 +47,16 @@ class JitCache {
 
   std::string PathOf(const std::string& key) const;
   bool enabled() const { return !folder_.empty(); }
+  const std::string& folder() const { return folder_; }
+  std::uint64_t max_bytes() const { return max_bytes_; }
+
+  // Longest unused first.
+  std::vector<JitCacheEntry> Entries() const;
+  // Removes entries, those longest unused first, until the others take no
+  // more than `bytes`. Returns how many it removed.
+  std::size_t PruneTo(std::uint64_t bytes) const;
 
  private:
-  void Prune(std::uint64_t incoming) const;
 
   std::string folder_;
   std::uint64_t max_bytes_ = 0;

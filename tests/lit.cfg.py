@@ -40,6 +40,8 @@ config.environment = {
 os.makedirs(config.environment["HOME"], exist_ok=True)
 
 config.substitutions += [
+    # %code COMMAND: its output, both streams, and then "exit N".
+    ("%code", "sh %s" % os.path.join(root, "tests/cli/Inputs/code.sh")),
     ("%cerberus-convert", os.path.join(build, "bin", "cerberus-convert")),
     ("%cerberus", os.path.join(build, "bin", "cerberus")),
     ("%build", build),

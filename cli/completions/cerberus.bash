@@ -6,8 +6,8 @@ _cerberus() {
   [[ ${COMP_WORDS[0]##*/} == cerberus-convert ]] && verb=convert
   if [[ $verb != convert || ${COMP_WORDS[0]##*/} == cerberus ]] &&
     ((COMP_CWORD == 1)); then
-    COMPREPLY=($(compgen -W 'convert list compile verify --help --version' \
-      -- "$cur"))
+    COMPREPLY=($(compgen -W 'convert list compile verify run doctor cache --help \
+      --version' -- "$cur"))
     return
   fi
   case $prev in
@@ -17,12 +17,20 @@ _cerberus() {
       return ;;
     --emit) COMPREPLY=($(compgen -W 'hsaco obj asm ll ll-raw' -- "$cur"))
       return ;;
+    --device)
+      COMPREPLY=($(compgen -W 'auto hip nvidia emulator gfx1030 gfx1100 gfx1201
+        gfx90a gfx942 gfx950' -- "$cur"))
+      return ;;
+    --log) COMPREPLY=($(compgen -W 'error warn info debug' -- "$cur"))
+      return ;;
     --color) COMPREPLY=($(compgen -W 'auto always never' -- "$cur")); return ;;
   esac
   case $verb in
     convert) options='--output --group --bundle --arch --keep-fatbin
       --dry-run --keep-going --jobs --in-process --compile-seconds
       --compile-memory' ;;
+    run) options='--device --log' ;;
+    cache) options='--prune --clear' ;;
     compile) options='--output --emit --arch --keep-going --verify-each' ;;
   esac
   if [[ $cur == -* ]]; then

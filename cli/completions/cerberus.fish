@@ -1,10 +1,13 @@
 # fish completion of cerberus.
-set -l verbs convert list compile verify
+set -l verbs convert list compile verify run doctor cache
 set -l targets gfx1030 gfx1100 gfx1201 gfx90a gfx942 gfx950
 complete -c cerberus -n "not __fish_seen_subcommand_from $verbs" -f -a convert -d 'convert a CUDA program or library'
 complete -c cerberus -n "not __fish_seen_subcommand_from $verbs" -f -a list -d 'show the device code in a file'
 complete -c cerberus -n "not __fish_seen_subcommand_from $verbs" -f -a compile -d 'compile one PTX file to one code object'
 complete -c cerberus -n "not __fish_seen_subcommand_from $verbs" -f -a verify -d 'check a converted file against its original'
+complete -c cerberus -n "not __fish_seen_subcommand_from $verbs" -f -a run -d 'run a program that was not converted'
+complete -c cerberus -n "not __fish_seen_subcommand_from $verbs" -f -a doctor -d 'say what programs run on, and if a file is ready'
+complete -c cerberus -n "not __fish_seen_subcommand_from $verbs" -f -a cache -d 'show or prune the code compiled at run time'
 
 complete -c cerberus -s q -l quiet -d 'print errors only'
 complete -c cerberus -s v -l verbose -d 'say more'
@@ -29,3 +32,7 @@ complete -c cerberus -n '__fish_seen_subcommand_from convert' -l compile-memory 
 complete -c cerberus -n '__fish_seen_subcommand_from compile' -l emit -x -a 'hsaco obj asm ll ll-raw' -d 'what to write'
 complete -c cerberus -n '__fish_seen_subcommand_from compile' -s O -x -a '0 1 2 3' -d 'optimisation'
 complete -c cerberus -n '__fish_seen_subcommand_from compile' -l verify-each -d 'check the IR after every pass'
+complete -c cerberus -n '__fish_seen_subcommand_from run' -l device -x -a "auto hip nvidia emulator $targets" -d 'what to run on'
+complete -c cerberus -n '__fish_seen_subcommand_from run' -l log -x -a 'error warn info debug' -d 'how much is said'
+complete -c cerberus -n '__fish_seen_subcommand_from cache' -l prune -x -d 'remove what was longest unused'
+complete -c cerberus -n '__fish_seen_subcommand_from cache' -l clear -d 'remove everything'

@@ -1,0 +1,102 @@
+// cerberus run: starts a program that was not converted, with the driver stub
+// in front of whatever libcuda.so.1 it would find; all its PTX is compiled at
+// run time, and kept for the next start.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "cli/exit_code.h"
+#include "cli/options.h"
+#include "cli/paths.h"
+#include "cli/verb.h"
+#include "support/mapped_file.h"
+
+namespace cerberus::cli {
+namespace {
+
+// As a shell says it: not found, found but not startable.
+constexpr int kExitNotFound = 127;
+constexpr int kExitNotStarted = 126;
+
+class RunVerb : public Verb {
+ public:
+  const char* name() const override { return "run"; }
+  const char* summary() const override {
+    return "run a program that was not converted";
+  }
+  const char* examples() const override {
+    return "  cerberus run ./app 5\n"
+           "  cerberus run --device gfx942 python3 train.py\n";
+  }
+  const char* command() const override { return "APP [ARGS...]"; }
+
+  void AddOptions(CLI::App& app) override {
+    app_ = &app;
+    app.add_option("--device", device_,
+                   "auto, hip, nvidia, emulator or target ids")
+        ->type_name("DEVICE")
+        ->group(kGroupTargets);
+    app.add_option("--log", log_, "error, warn, info or debug")
+        ->type_name("LEVEL")
+        ->check(CLI::IsMember({"error", "warn", "info", "debug"})
+                    .description(""))
+        ->group(kGroupDiagnostics);
+  }
+
+  int Run(const CommonOptions&, Reporter& reporter) override {
+    std::vector<std::string> command = app_->remaining();
+    if (!command.empty() && command.front() == "--") {
+      command.erase(command.begin());
+    }
+    if (command.empty()) {
+      reporter.Error(DiagCode::kUsage, "APP is missing: what is to be run?");
+      return kExitUsage;
+    }
+    const Result<std::string> folder = FindStubFolder();
+    if (!folder) {
+      reporter.Report(folder.error());
+      return kExitFailed;
+    }
+    const std::string stub = *folder + "/libcuda.so.1";
+    if (::access(stub.c_str(), R_OK) != 0) {
+      reporter.Report(ErrnoDiag(stub, "the driver stub cannot be read", errno));
+      return kExitFailed;
+    }
+    Prepend("LD_LIBRARY_PATH", *folder);
+    if (!device_.empty()) ::setenv("CERBERUS_DEVICE", device_.c_str(), 1);
+    if (!log_.empty()) ::setenv("CERBERUS_LOG", log_.c_str(), 1);
+
+    std::vector<char*> argv;
+    for (std::string& word : command) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    ::execvp(argv[0], argv.data());
+    const int error = errno;
+    reporter.Report(ErrnoDiag(command.front(), "cannot be started", error));
+    return error == ENOENT ? kExitNotFound : kExitNotStarted;
+  }
+
+ private:
+  static void Prepend(const char* variable, const std::string& folder) {
+    const char* old = std::getenv(variable);
+    ::setenv(variable,
+             old != nullptr && *old != '\0' ? (folder + ":" + old).c_str()
+                                            : folder.c_str(),
+             1);
+  }
+
+  CLI::App* app_ = nullptr;
+  std::string device_;
+  std::string log_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeRunVerb() { return std::make_unique<RunVerb>(); }
+
+}  // namespace cerberus::cli
