@@ -60,6 +60,8 @@ struct StoredValueCache {
 thread_local StoredValueCache t_stored_values;
 std::atomic<std::uint64_t> g_stored_generation{1};
 
+thread_local bool t_runtime_call = false;
+
 Context* Top() {
   const ThreadContexts& t = t_contexts;
   return t.depth > 0 ? t.stack[t.depth - 1] : nullptr;
@@ -180,7 +182,7 @@ Context* CurrentContextOrNull() { return Top(); }
 
 CUresult Activate(Context* context) {
   ThreadContexts& t = t_contexts;
-  const int ordinal = context->device->ordinal;
+  const int ordinal = context->device->hip_ordinal;
   if (__builtin_expect(t.hip_device == ordinal, 1)) return CUDA_SUCCESS;
   const hipError_t error = hip.hipSetDevice(ordinal);
   if (error == hipSuccess) t.hip_device = ordinal;
@@ -239,7 +241,10 @@ CUresult DeleteStoredValue(CUcontext handle, void* key) {
   return CUDA_SUCCESS;
 }
 
+bool TakeRuntimeCall() { return std::exchange(t_runtime_call, false); }
+
 CUresult LoadStoredValue(void** value, CUcontext handle, void* key) {
+  t_runtime_call = true;
   Context* context =
       handle != nullptr ? reinterpret_cast<Context*>(handle) : Top();
   if (value == nullptr || context == nullptr) {
@@ -499,14 +504,16 @@ CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
   if (other->device == context->device) return CUDA_ERROR_INVALID_CONTEXT;
   return NoteResult(context,
-                    hip.hipDeviceEnablePeerAccess(other->device->ordinal, 0));
+                    hip.hipDeviceEnablePeerAccess(other->device->hip_ordinal,
+                                                  0));
 }
 CUresult cuCtxDisablePeerAccess(CUcontext peer) {
   CERB_CONTEXT(context);
   Context* other = ContextOf(peer);
   if (other == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   return NoteResult(context,
-                    hip.hipDeviceDisablePeerAccess(other->device->ordinal));
+                    hip.hipDeviceDisablePeerAccess(
+                                 other->device->hip_ordinal));
 }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* out, CUdevice ordinal) {

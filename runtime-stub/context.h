@@ -83,6 +83,10 @@ CUresult StoreValue(CUcontext context, void* key, void* value,
 CUresult DeleteStoredValue(CUcontext context, void* key);
 CUresult LoadStoredValue(void** value, CUcontext context, void* key);
 
+// Whether the calling thread asked for a stored value since it was last asked
+// here: each call of the CUDA runtime does so first.
+bool TakeRuntimeCall();
+
 }  // namespace cerberus::stub
 
 #endif  // CERBERUS_RUNTIME_STUB_CONTEXT_H_

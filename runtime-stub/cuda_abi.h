@@ -328,6 +328,7 @@ struct CUmemLocation {
   int id;
 };
 enum : int {
+  CU_MEM_LOCATION_TYPE_INVALID = 0,
   CU_MEM_LOCATION_TYPE_DEVICE = 1,
   CU_MEM_LOCATION_TYPE_HOST = 2,
 };
@@ -336,6 +337,77 @@ struct CUmemAccessDesc {
   CUmemLocation location;
   int flags;
 };
+
+// Virtual memory management.
+using CUmemGenericAllocationHandle = unsigned long long;
+using CUmemAllocationGranularity_flags = int;
+struct CUmemAllocationProp {
+  int type;
+  int requestedHandleTypes;
+  CUmemLocation location;
+  void* win32HandleMetaData;
+  struct {
+    unsigned char compressionType;
+    unsigned char gpuDirectRDMACapable;
+    unsigned short usage;
+    unsigned char reserved[4];
+  } allocFlags;
+};
+static_assert(sizeof(CUmemAllocationProp) == 32);
+
+struct CUmemPoolPtrExportData {
+  unsigned char reserved[64];
+};
+
+// Words that streams wait for and write.
+union CUstreamBatchMemOpParams {
+  int operation;
+  struct {
+    int operation;
+    CUdeviceptr address;
+    cuuint64_t word;  // the low half of it for 32 bits
+    unsigned flags;
+    CUdeviceptr alias;
+  } value;
+  cuuint64_t pad[6];
+};
+static_assert(sizeof(CUstreamBatchMemOpParams) == 48);
+
+// Batches.
+struct CUmemcpyAttributes {
+  int srcAccessOrder;
+  CUmemLocation srcLocHint;
+  CUmemLocation dstLocHint;
+  unsigned flags;
+};
+static_assert(sizeof(CUmemcpyAttributes) == 24);
+struct CUmemcpy3DOperand {
+  int type;  // 1 pointer, 2 array
+  union {
+    struct {
+      CUdeviceptr ptr;
+      std::size_t rowLength;
+      std::size_t layerHeight;
+      CUmemLocation locHint;
+    } ptr;
+    struct {
+      CUarray array;
+      struct {
+        std::size_t x, y, z;
+      } offset;
+    } array;
+  } op;
+};
+struct CUDA_MEMCPY3D_BATCH_OP {
+  CUmemcpy3DOperand src;
+  CUmemcpy3DOperand dst;
+  struct {
+    std::size_t width, height, depth;
+  } extent;
+  int srcAccessOrder;
+  unsigned flags;
+};
+static_assert(sizeof(CUDA_MEMCPY3D_BATCH_OP) == 112);
 
 struct CUmemPoolProps {
   int allocType;

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "runtime-stub/api.h"
@@ -13,6 +15,7 @@
 #include "runtime-stub/hip_loader.h"
 #include "runtime-stub/log.h"
 #include "runtime-stub/provider.h"
+#include "runtime-stub/visible_devices.h"
 
 namespace cerberus::stub {
 namespace {
@@ -52,7 +55,7 @@ bool ComputedAttribute(const Device& device, int id, int* value) {
       *value = device.cc.minor;
       return true;
     case kAttribute_MULTI_GPU_BOARD_GROUP_ID:
-      *value = device.ordinal;
+      *value = device.hip_ordinal;
       return true;
     default:
       return false;
@@ -66,7 +69,7 @@ void FillAttributes(Device* device) {
         row.hip_attribute != hipDeviceAttributeNone) {
       int asked = 0;
       if (hip.hipDeviceGetAttribute(&asked, row.hip_attribute,
-                                    device->ordinal) == hipSuccess) {
+                                    device->hip_ordinal) == hipSuccess) {
         value = asked;
       }
     }
@@ -91,7 +94,7 @@ void FillAttributes(Device* device) {
 // would make two devices equal.
 void FillUuid(Device* device) {
   hipUUID uuid = {};
-  const hipError_t error = hip.hipDeviceGetUuid(&uuid, device->ordinal);
+  const hipError_t error = hip.hipDeviceGetUuid(&uuid, device->hip_ordinal);
   const bool empty = std::all_of(std::begin(uuid.bytes), std::end(uuid.bytes),
                                  [](char c) { return c == 0; });
   if (error == hipSuccess && !empty) {
@@ -103,13 +106,13 @@ void FillUuid(Device* device) {
                 device->attribute(kAttribute_PCI_DOMAIN_ID) & 0xffff,
                 device->attribute(kAttribute_PCI_BUS_ID) & 0xff,
                 device->attribute(kAttribute_PCI_DEVICE_ID) & 0xff,
-                device->ordinal);
+                device->hip_ordinal);
   std::memcpy(device->uuid.bytes, text, sizeof device->uuid.bytes);
 }
 
 Device* MakeDevice(int ordinal) {
   auto* device = new Device;
-  device->ordinal = ordinal;
+  device->hip_ordinal = ordinal;
   const std::string arch = ArchNameOf(ordinal);
   Result<TargetId> target = TargetId::Parse(arch);
   if (target) {
@@ -150,8 +153,28 @@ CUresult FindAll() {
   if (error != hipSuccess) return FromHip(error);
   if (count <= 0) return CUDA_ERROR_NO_DEVICE;
   count = std::min(count, kMaxDevices);
+  std::vector<Device*> all;
+  std::vector<CUuuid> uuids;
   for (int i = 0; i < count; ++i) {
-    g_devices[i] = MakeDevice(i);
+    all.push_back(MakeDevice(i));
+    uuids.push_back(all.back()->uuid);
+  }
+  if (const char* wanted = std::getenv("CUDA_VISIBLE_DEVICES")) {
+    std::vector<Device*> visible;
+    for (const int i : VisibleDevices(wanted, uuids)) {
+      visible.push_back(all[static_cast<std::size_t>(i)]);
+    }
+    if (visible.empty()) {
+      Log(LogLevel::kInfo, "CUDA_VISIBLE_DEVICES=%s hides all %d devices",
+          wanted, count);
+      return CUDA_ERROR_NO_DEVICE;
+    }
+    all = std::move(visible);
+    count = static_cast<int>(all.size());
+  }
+  for (int i = 0; i < count; ++i) {
+    g_devices[i] = all[static_cast<std::size_t>(i)];
+    g_devices[i]->ordinal = i;
     Log(LogLevel::kInfo, "device %d: %s, %s, shown as sm_%d", i,
         g_devices[i]->name.c_str(), g_devices[i]->target.ToString().c_str(),
         g_devices[i]->cc.sm());
@@ -179,6 +202,13 @@ int DeviceCount() { return g_count.load(std::memory_order_acquire); }
 
 Device* GetDevice(CUdevice ordinal) {
   return ordinal >= 0 && ordinal < DeviceCount() ? g_devices[ordinal] : nullptr;
+}
+
+Device* DeviceOfHip(int hip_ordinal) {
+  for (int i = 0; i < DeviceCount(); ++i) {
+    if (g_devices[i]->hip_ordinal == hip_ordinal) return g_devices[i];
+  }
+  return nullptr;
 }
 
 CUresult FindDevice(CUdevice ordinal, Device** device) {
@@ -329,11 +359,13 @@ CUresult cuDeviceCanAccessPeer(int* can_access, CUdevice ordinal,
                                CUdevice peer_ordinal) {
   if (can_access == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_DEVICE(ordinal);
-  if (GetDevice(peer_ordinal) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  const Device* peer = GetDevice(peer_ordinal);
+  if (peer == nullptr) return CUDA_ERROR_INVALID_DEVICE;
   *can_access = 0;
   if (ordinal == peer_ordinal) return CUDA_SUCCESS;
   const hipError_t error =
-      hip.hipDeviceCanAccessPeer(can_access, device->ordinal, peer_ordinal);
+      hip.hipDeviceCanAccessPeer(can_access, device->hip_ordinal,
+                                 peer->hip_ordinal);
   return error == hipErrorNotSupported ? CUDA_SUCCESS : FromHip(error);
 }
 
@@ -341,12 +373,13 @@ CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute,
                                  CUdevice source, CUdevice destination) {
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_DEVICE(source);
-  if (GetDevice(destination) == nullptr || source == destination) {
+  const Device* target = GetDevice(destination);
+  if (target == nullptr || source == destination) {
     return CUDA_ERROR_INVALID_DEVICE;
   }
   *value = 0;
   const hipError_t error = hip.hipDeviceGetP2PAttribute(
-      value, attribute, device->ordinal, destination);
+      value, attribute, device->hip_ordinal, target->hip_ordinal);
   return error == hipErrorNotSupported ? CUDA_SUCCESS : FromHip(error);
 }
 

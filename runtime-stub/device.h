@@ -29,7 +29,8 @@ struct Device {
   // Ids of CUdevice_attribute in CUDA 13.0 end at 147.
   static constexpr int kAttributes = 160;
 
-  int ordinal = 0;  // CUdevice, and HIP's ordinal
+  int ordinal = 0;      // CUdevice
+  int hip_ordinal = 0;  // differs where CUDA_VISIBLE_DEVICES chooses
   std::string name;
   TargetId target;  // what HIP says the GPU is
   std::uint64_t total_memory = 0;
@@ -61,6 +62,9 @@ int DeviceCount();
 
 // Null for an ordinal that is not a device's.
 Device* GetDevice(CUdevice ordinal);
+
+// The device with that number in HIP; null if there is none or it is hidden.
+Device* DeviceOfHip(int hip_ordinal);
 
 // CUDA_ERROR_NOT_INITIALIZED, CUDA_ERROR_INVALID_DEVICE, or the device.
 CUresult FindDevice(CUdevice ordinal, Device** device);

@@ -7,6 +7,7 @@
 
 #include "runtime-stub/api.h"
 #include "runtime-stub/log.h"
+#include "runtime-stub/trace.h"
 
 namespace cerberus::stub {
 namespace {
@@ -130,6 +131,47 @@ const RowIndex& RowsByName() {
 }  // namespace
 
 std::span<const ApiRow> ApiTable() { return kRows; }
+
+// Every slot leads through its recorder if a trace is asked for. It has to be
+// before the first call, since programs keep what cuGetProcAddress gives them.
+namespace {
+
+template <auto Function, const char* Name>
+struct Traced;
+template <typename... Args, CUresult (*Function)(Args...), const char* Name>
+struct Traced<Function, Name> {
+  static CUresult Call(Args... args) {
+    TraceEvent event(Name);
+    (event.Argument(args), ...);
+    const CUresult result = Function(args...);
+    event.End(result);
+    return result;
+  }
+};
+
+#define CUDA_API(symbol, name, version, status, signature, note) \
+  constexpr char kTraceName_##symbol[] = #symbol;
+#define CUDA_API_PER_THREAD(symbol, base, name, version, status) \
+  constexpr char kTraceName_##symbol[] = #symbol;
+#include "runtime-stub/cuda_api.def"
+#undef CUDA_API_PER_THREAD
+#undef CUDA_API
+
+[[gnu::constructor]] void InstallTrace() {
+  if (!TraceEnabled()) return;
+#define CUDA_API(symbol, name, version, status, signature, note) \
+  cerberus_slot_##symbol = reinterpret_cast<void*>(              \
+      Traced<&CERB_TARGET_##status(symbol), kTraceName_##symbol>::Call);
+#define CUDA_API_PER_THREAD(symbol, base, name, version, status)      \
+  cerberus_slot_##symbol = reinterpret_cast<void*>(                   \
+      Traced<&CERB_TARGET_PT_##status(symbol, base),                  \
+             kTraceName_##symbol>::Call);
+#include "runtime-stub/cuda_api.def"
+#undef CUDA_API_PER_THREAD
+#undef CUDA_API
+}
+
+}  // namespace
 
 ProcLookup FindProc(const char* name, int version, bool per_thread,
                     void** function) {

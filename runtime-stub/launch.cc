@@ -7,6 +7,7 @@
 #include <alloca.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "runtime-stub/api.h"
@@ -47,8 +48,14 @@ CUresult ReadExtra(void** extra, Packed* packed) {
              : CUDA_ERROR_INVALID_VALUE;
 }
 
+// A grid that cannot be is CUDA_ERROR_INVALID_VALUE to a program of the driver
+// API. A program of the runtime expects cudaErrorInvalidConfiguration, which is
+// no CUresult; cudart hands this number on as it is.
+constexpr auto kInvalidConfiguration = static_cast<CUresult>(9);
+
 CUresult CheckGrid(const Kernel& kernel, const KernelInfo& info,
                    const Device& device, const Grid& grid) {
+  constexpr int kMaxThreadsPerBlock = 1;
   constexpr int kMaxBlockX = 2, kMaxBlockY = 3, kMaxBlockZ = 4;
   constexpr int kMaxGridX = 5, kMaxGridY = 6, kMaxGridZ = 7;
   const auto within = [&device](unsigned value, int limit_id) {
@@ -59,13 +66,14 @@ CUresult CheckGrid(const Kernel& kernel, const KernelInfo& info,
       within(grid.block_x, kMaxBlockX) && within(grid.block_y, kMaxBlockY) &&
       within(grid.block_z, kMaxBlockZ) && within(grid.grid_x, kMaxGridX) &&
       within(grid.grid_y, kMaxGridY) && within(grid.grid_z, kMaxGridZ) &&
-      grid.threads() <= info.max_threads;
-  if (!fits) {
+      grid.threads() <=
+          static_cast<unsigned>(device.attribute(kMaxThreadsPerBlock));
+  if (!fits || grid.threads() > info.max_threads) {
     Log(LogLevel::kInfo,
         "launch of '%s': grid %u,%u,%u of blocks %u,%u,%u; at most %u threads",
         kernel.name.c_str(), grid.grid_x, grid.grid_y, grid.grid_z,
         grid.block_x, grid.block_y, grid.block_z, info.max_threads);
-    return CUDA_ERROR_INVALID_VALUE;
+    return fits ? CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES : kInvalidConfiguration;
   }
   const auto& required = info.required_block;
   if (required[0] != 0 && (grid.block_x != required[0] ||
@@ -154,6 +162,26 @@ CUresult CheckCooperative(Context* context, Kernel* kernel, const Grid& grid) {
                                    : CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
 }
 
+// CUDA_LAUNCH_BLOCKING=1: a launch returns when the kernel is done, with the
+// kernel's error. A stream that captures has nothing to wait for.
+bool LaunchesBlock() {
+  static const bool block = [] {
+    const char* text = std::getenv("CUDA_LAUNCH_BLOCKING");
+    return text != nullptr && std::atoi(text) != 0;
+  }();
+  return block;
+}
+hipError_t WaitForLaunch(Context* context, hipStream_t stream) {
+  int capturing = 0;
+  if (hip.hipStreamIsCapturing(stream, &capturing) == hipSuccess &&
+      capturing != 0) {
+    return hipSuccess;
+  }
+  const hipError_t error = hip.hipStreamSynchronize(stream);
+  FlushOutput(context->device);
+  return error;
+}
+
 CUresult Launch(CUfunction handle, const Grid& grid, CUstream stream_handle,
                 void** params, void** extra) {
   CERB_CONTEXT(context);
@@ -171,12 +199,15 @@ CUresult Launch(CUfunction handle, const Grid& grid, CUstream stream_handle,
   auto* buffer = static_cast<std::uint8_t*>(alloca(size + 1));
   result = FillArguments(context, *target.info, grid, params, extra, buffer);
   if (result != CUDA_SUCCESS) return result;
-  const hipError_t error =
+  hipError_t error =
       grid.cooperative
           ? LaunchCooperative(*target.info, target.function, grid, stream,
                               buffer, size)
           : LaunchPacked(*target.info, target.function, grid, stream, buffer,
                          size);
+  if (__builtin_expect(LaunchesBlock(), 0) && error == hipSuccess) {
+    error = WaitForLaunch(context, stream);
+  }
   return NoteResult(context, error);
 }
 
@@ -213,6 +244,7 @@ CUresult ReadLaunchAttributes(const CUlaunchConfig& config, Grid* grid) {
 
 CUresult FindLaunchTarget(Context* context, CUfunction handle, const Grid& grid,
                           LaunchTarget* target) {
+  const bool from_runtime = TakeRuntimeCall();
   Kernel* kernel = KernelOf(handle);
   if (kernel == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   target->kernel = kernel;
@@ -221,7 +253,10 @@ CUresult FindLaunchTarget(Context* context, CUfunction handle, const Grid& grid,
   if (result != CUDA_SUCCESS) return result;
   result = kernel->module->InfoOf(kernel, context->device, &target->info);
   if (result != CUDA_SUCCESS) return result;
-  return CheckGrid(*kernel, *target->info, *context->device, grid);
+  result = CheckGrid(*kernel, *target->info, *context->device, grid);
+  return result == kInvalidConfiguration && !from_runtime
+             ? CUDA_ERROR_INVALID_VALUE
+             : result;
 }
 
 CUresult FillArguments(Context* context, const KernelInfo& info,

@@ -1,4 +1,4 @@
-// Memory: allocation, what is known of a pointer, managed memory, pools.
+// Memory: allocation, what is known of a pointer, managed memory.
 #include <algorithm>
 #include <cstring>
 
@@ -6,6 +6,7 @@
 #include "runtime-stub/context.h"
 #include "runtime-stub/error.h"
 #include "runtime-stub/hip_loader.h"
+#include "runtime-stub/location.h"
 #include "runtime-stub/stream.h"
 #include "support/bytes.h"
 
@@ -35,7 +36,7 @@ PointerFacts FactsOf(CUdeviceptr address) {
     return facts;
   }
   facts.kind = KindOf(facts.attributes, hip.major);
-  facts.device = GetDevice(facts.attributes.device);
+  facts.device = DeviceOfHip(facts.attributes.device);
   return facts;
 }
 
@@ -104,7 +105,7 @@ CUresult PointerAttribute(const PointerFacts& facts, CUdeviceptr address,
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
       return put(static_cast<unsigned>(facts.kind == MemoryKind::kManaged));
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      return put(known ? facts.attributes.device : -2);
+      return put(known ? FromHipOrdinal(facts.attributes.device) : -2);
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
     case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
       RangeOf(address, &base, &bytes);
@@ -126,12 +127,19 @@ CUresult PointerAttribute(const PointerFacts& facts, CUdeviceptr address,
   }
 }
 
-// CU_DEVICE_CPU, and HIP's number for it: both -1.
-constexpr int kHostAsDevice = -1;
-
 int DeviceOfLocation(const CUmemLocation& location) {
   return location.type == CU_MEM_LOCATION_TYPE_DEVICE ? location.id
                                                       : kHostAsDevice;
+}
+
+// A device or the host, as HIP numbers it.
+CUresult HipPlace(CUdevice device, int* where) {
+  CUmemLocation location = {CU_MEM_LOCATION_TYPE_DEVICE, device};
+  *where = kHostAsDevice;
+  if (device == kHostAsDevice) return CUDA_SUCCESS;
+  const CUresult result = ToHip(&location);
+  *where = location.id;
+  return result;
 }
 
 // Advice and prefetching never change results, so a HIP without them is no
@@ -139,10 +147,6 @@ int DeviceOfLocation(const CUmemLocation& location) {
 CUresult HintResult(Context* context, hipError_t error) {
   return error == hipErrorNotSupported ? CUDA_SUCCESS
                                        : NoteResult(context, error);
-}
-
-hipMemPool_t HipPool(CUmemoryPool pool) {
-  return reinterpret_cast<hipMemPool_t>(pool);
 }
 
 }  // namespace
@@ -259,6 +263,9 @@ CUresult cuMemHostRegister_v2(void* pointer, std::size_t bytes,
                                              CU_MEMHOSTREGISTER_IOMEMORY)) |
                                        CU_MEMHOSTREGISTER_DEVICEMAP));
 }
+CUresult cuMemHostRegister(void* pointer, std::size_t bytes, unsigned flags) {
+  return cuMemHostRegister_v2(pointer, bytes, flags);
+}
 CUresult cuMemHostUnregister(void* pointer) {
   if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_CONTEXT(context);
@@ -283,9 +290,11 @@ CUresult cuMemAllocManaged(CUdeviceptr* out, std::size_t bytes,
 CUresult cuMemAdvise(CUdeviceptr address, std::size_t bytes,
                      CUmem_advise advice, CUdevice device) {
   CERB_CONTEXT(context);
+  int where = 0;
+  if (CUresult r = HipPlace(device, &where); r != CUDA_SUCCESS) return r;
   if (address == 0 || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   return HintResult(context,
-                    hip.hipMemAdvise(Pointer(address), bytes, advice, device));
+                    hip.hipMemAdvise(Pointer(address), bytes, advice, where));
 }
 CUresult cuMemAdvise_v2(CUdeviceptr address, std::size_t bytes,
                         CUmem_advise advice, CUmemLocation location) {
@@ -296,17 +305,81 @@ CUresult cuMemPrefetchAsync(CUdeviceptr address, std::size_t bytes,
   CERB_CONTEXT(context);
   CERB_STREAM(stream, handle);
   if (address == 0 || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-  if (device != kHostAsDevice && GetDevice(device) == nullptr) {
-    return CUDA_ERROR_INVALID_DEVICE;
-  }
+  int where = 0;
+  if (CUresult r = HipPlace(device, &where); r != CUDA_SUCCESS) return r;
   return HintResult(context, hip.hipMemPrefetchAsync(Pointer(address), bytes,
-                                                     device, stream));
+                                                     where, stream));
 }
 CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, std::size_t bytes,
                                CUmemLocation location, unsigned flags,
                                CUstream stream) {
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
   return cuMemPrefetchAsync(address, bytes, DeviceOfLocation(location), stream);
+}
+
+// What was advised. Places are device ordinals, -1 for the host and -2 for
+// none; with CUDA 12 they are also asked for as a type and an id.
+CUresult cuMemRangeGetAttribute(void* data, std::size_t data_bytes,
+                                CUmem_range_attribute attribute,
+                                CUdeviceptr address, std::size_t bytes) {
+  enum {
+    kReadMostly = 1,
+    kPreferredLocation = 2,
+    kAccessedBy = 3,
+    kLastPrefetchLocation = 4,
+    kPreferredLocationType = 5,
+    kPreferredLocationId = 6,
+    kLastPrefetchLocationType = 7,
+    kLastPrefetchLocationId = 8,
+  };
+  constexpr int kNowhere = -2;
+  CERB_CONTEXT(context);
+  if (data == nullptr || data_bytes < sizeof(int) ||
+      data_bytes % sizeof(int) != 0 || address == 0 || bytes == 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (attribute < kReadMostly || attribute > kLastPrefetchLocationId ||
+      (attribute != kAccessedBy && data_bytes != sizeof(int))) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  int asked = attribute;
+  if (attribute == kPreferredLocationType ||
+      attribute == kPreferredLocationId) {
+    asked = kPreferredLocation;
+  } else if (attribute > kPreferredLocationId) {
+    asked = kLastPrefetchLocation;
+  }
+  const hipError_t error = hip.hipMemRangeGetAttribute(
+      data, data_bytes, asked, Pointer(address), bytes);
+  if (error != hipSuccess) return NoteResult(context, error);
+  if (asked == kReadMostly) return CUDA_SUCCESS;
+  auto* values = static_cast<int*>(data);
+  for (std::size_t i = 0; i < data_bytes / sizeof(int); ++i) {
+    values[i] = FromHipOrdinal(values[i]);
+  }
+  const int place = values[0];
+  if (attribute == kPreferredLocationType ||
+      attribute == kLastPrefetchLocationType) {
+    values[0] = place == kNowhere        ? CU_MEM_LOCATION_TYPE_INVALID
+                : place == kHostAsDevice ? CU_MEM_LOCATION_TYPE_HOST
+                                         : CU_MEM_LOCATION_TYPE_DEVICE;
+  }
+  return CUDA_SUCCESS;
+}
+CUresult cuMemRangeGetAttributes(void** data, std::size_t* data_bytes,
+                                 CUmem_range_attribute* attributes,
+                                 std::size_t count, CUdeviceptr address,
+                                 std::size_t bytes) {
+  if (data == nullptr || data_bytes == nullptr || attributes == nullptr ||
+      count == 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const CUresult result = cuMemRangeGetAttribute(
+        data[i], data_bytes[i], attributes[i], address, bytes);
+    if (result != CUDA_SUCCESS) return result;
+  }
+  return CUDA_SUCCESS;
 }
 
 // --- what is known of a pointer ---
@@ -394,105 +467,6 @@ CUresult cuIpcOpenEventHandle(CUevent* event, CUipcEventHandle handle) {
   return NoteResult(
       context, hip.hipIpcOpenEventHandle(reinterpret_cast<hipEvent_t*>(event),
                                          hip_handle));
-}
-
-// --- stream-ordered memory: HIP's pools under CUDA's name; attributes,
-// properties and access descriptions have the same layout and numbers ---
-
-CUresult cuMemAllocAsync(CUdeviceptr* out, std::size_t bytes, CUstream handle) {
-  if (out == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
-  void* pointer = nullptr;
-  const hipError_t error = hip.hipMallocAsync(&pointer, bytes, stream);
-  if (error == hipSuccess) *out = Address(pointer);
-  return NoteResult(context, error);
-}
-CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
-  if (address == 0) return CUDA_SUCCESS;
-  return NoteResult(context, hip.hipFreeAsync(Pointer(address), stream));
-}
-CUresult cuMemAllocFromPoolAsync(CUdeviceptr* out, std::size_t bytes,
-                                 CUmemoryPool pool, CUstream handle) {
-  if (out == nullptr || bytes == 0 || pool == nullptr) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
-  void* pointer = nullptr;
-  const hipError_t error =
-      hip.hipMallocFromPoolAsync(&pointer, bytes, HipPool(pool), stream);
-  if (error == hipSuccess) *out = Address(pointer);
-  return NoteResult(context, error);
-}
-
-CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice ordinal) {
-  if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  Device* device = nullptr;
-  if (CUresult r = FindDevice(ordinal, &device); r != CUDA_SUCCESS) return r;
-  return FromHip(hip.hipDeviceGetDefaultMemPool(
-      reinterpret_cast<hipMemPool_t*>(pool), ordinal));
-}
-CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice ordinal) {
-  if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  Device* device = nullptr;
-  if (CUresult r = FindDevice(ordinal, &device); r != CUDA_SUCCESS) return r;
-  return FromHip(
-      hip.hipDeviceGetMemPool(reinterpret_cast<hipMemPool_t*>(pool), ordinal));
-}
-CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool pool) {
-  if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  Device* device = nullptr;
-  if (CUresult r = FindDevice(ordinal, &device); r != CUDA_SUCCESS) return r;
-  return FromHip(hip.hipDeviceSetMemPool(ordinal, HipPool(pool)));
-}
-CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
-  if (pool == nullptr || props == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
-  return NoteResult(context, hip.hipMemPoolCreate(
-                                 reinterpret_cast<hipMemPool_t*>(pool), props));
-}
-CUresult cuMemPoolDestroy(CUmemoryPool pool) {
-  if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
-  return NoteResult(context, hip.hipMemPoolDestroy(HipPool(pool)));
-}
-CUresult cuMemPoolTrimTo(CUmemoryPool pool, std::size_t keep) {
-  if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
-  return NoteResult(context, hip.hipMemPoolTrimTo(HipPool(pool), keep));
-}
-CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
-                               void* value) {
-  if (pool == nullptr || value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
-  return NoteResult(
-      context, hip.hipMemPoolSetAttribute(HipPool(pool), attribute, value));
-}
-CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
-                               void* value) {
-  if (pool == nullptr || value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
-  return NoteResult(
-      context, hip.hipMemPoolGetAttribute(HipPool(pool), attribute, value));
-}
-CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* list,
-                            std::size_t count) {
-  if (pool == nullptr || list == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
-  return NoteResult(context,
-                    hip.hipMemPoolSetAccess(HipPool(pool), list, count));
-}
-CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool pool,
-                            CUmemLocation* location) {
-  if (flags == nullptr || pool == nullptr || location == nullptr) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  CERB_CONTEXT(context);
-  return NoteResult(context,
-                    hip.hipMemPoolGetAccess(flags, HipPool(pool), location));
 }
 
 }  // namespace api

@@ -195,8 +195,8 @@ CUresult CopyPeer(CUdeviceptr to, CUcontext to_handle, CUdeviceptr from,
     return CUDA_ERROR_INVALID_CONTEXT;
   }
   if (bytes == 0) return CUDA_SUCCESS;
-  const int to_device = to_context->device->ordinal;
-  const int from_device = from_context->device->ordinal;
+  const int to_device = to_context->device->hip_ordinal;
+  const int from_device = from_context->device->hip_ordinal;
   hipError_t error = hipErrorNotSupported;
   if (to_device != from_device) {
     error = hip.hipMemcpyPeerAsync(Pointer(to), to_device, Pointer(from),

@@ -23,8 +23,32 @@ std::string Environment(const char* name) {
   return text != nullptr ? text : "";
 }
 
+// HIP knows CUDA_VISIBLE_DEVICES too; here the stub follows it (device.cc),
+// and with both of them a device would be hidden twice.
+class HiddenVariable {
+ public:
+  explicit HiddenVariable(const char* name) : name_(name) {
+    const char* text = std::getenv(name);
+    if (text == nullptr) return;
+    value_ = text;
+    set_ = true;
+    unsetenv(name);
+  }
+  ~HiddenVariable() {
+    if (set_) setenv(name_, value_.c_str(), 1);
+  }
+  HiddenVariable(const HiddenVariable&) = delete;
+  HiddenVariable& operator=(const HiddenVariable&) = delete;
+
+ private:
+  const char* name_;
+  std::string value_;
+  bool set_ = false;
+};
+
 // A library that opens but finds no GPU is as good as none.
 bool FindsGpu() {
+  const HiddenVariable hidden("CUDA_VISIBLE_DEVICES");
   int count = 0;
   return hip.hipInit(0) == hipSuccess &&
          hip.hipGetDeviceCount(&count) == hipSuccess && count > 0;

@@ -1,0 +1,26 @@
+// CUDA_VISIBLE_DEVICES: which GPUs the process sees, and in which order.
+#ifndef CERBERUS_RUNTIME_STUB_VISIBLE_DEVICES_H_
+#define CERBERUS_RUNTIME_STUB_VISIBLE_DEVICES_H_
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime-stub/cuda_abi.h"
+
+namespace cerberus::stub {
+
+// "GPU-" and the 32 digits in groups, as nvidia-smi -L and programs write it.
+std::string UuidText(const CUuuid& uuid);
+
+// Indices into `all`, as the variable's text asks for them: numbers, or
+// beginnings of UUIDs that fit one device each. The list ends before the
+// first entry that names no device; one named twice leaves none (CUDA
+// Programming Guide, "CUDA Environment Variables").
+std::vector<int> VisibleDevices(std::string_view text,
+                                std::span<const CUuuid> all);
+
+}  // namespace cerberus::stub
+
+#endif  // CERBERUS_RUNTIME_STUB_VISIBLE_DEVICES_H_
