@@ -4,10 +4,13 @@ add_library(cerberus_offload_bundle STATIC offload_bundle.cc)
 target_link_libraries(cerberus_offload_bundle PUBLIC cerberus_support)
 
 add_library(cerberus_hip_face SHARED
+    hip_array.cc
     hip_context.cc
     hip_copy.cc
+    hip_copy_api.cc
     hip_device.cc
     hip_error.cc
+    hip_fill.cc
     hip_graph.cc
     hip_graph_api.cc
     hip_ipc.cc
@@ -17,6 +20,8 @@ add_library(cerberus_hip_face SHARED
     hip_runtime.cc
     hip_stream.cc
     hip_stream_api.cc
+    hip_texture.cc
+    hip_unsupported.cc
     hip_virtual.cc)
 target_include_directories(cerberus_hip_face PRIVATE ${CMAKE_SOURCE_DIR})
 target_link_libraries(cerberus_hip_face PRIVATE

@@ -32,6 +32,10 @@ using hipFunction_t = struct ihipModuleSymbol_t*;
 using hipMemPool_t = struct ihipMemPoolHandle_t*;
 using hipArray_t = struct hipArray*;
 using hipArray_const_t = const struct hipArray*;
+using hipMipmappedArray_t = struct hipMipmappedArray*;
+using hipMipmappedArray_const_t = const struct hipMipmappedArray*;
+using hipTextureObject_t = struct __hip_texture*;
+using hipSurfaceObject_t = struct __hip_surface*;
 using hipGraph_t = struct ihipGraph*;
 using hipGraphNode_t = struct hipGraphNode*;
 using hipGraphExec_t = struct hipGraphExec*;
@@ -140,6 +144,148 @@ struct hipExtent {
 };
 struct hipPos {
   std::size_t x, y, z;
+};
+
+// Arrays: what a texture or a surface is made of.
+enum hipChannelFormatKind : std::uint32_t {
+  hipChannelFormatKindSigned = 0,
+  hipChannelFormatKindUnsigned = 1,
+  hipChannelFormatKindFloat = 2,
+  hipChannelFormatKindNone = 3,
+};
+struct hipChannelFormatDesc {
+  int x, y, z, w;  // bits of each channel
+  std::uint32_t f;
+};
+enum hipArray_Format : std::uint32_t {
+  HIP_AD_FORMAT_UNSIGNED_INT8 = 0x01,
+  HIP_AD_FORMAT_UNSIGNED_INT16 = 0x02,
+  HIP_AD_FORMAT_UNSIGNED_INT32 = 0x03,
+  HIP_AD_FORMAT_SIGNED_INT8 = 0x08,
+  HIP_AD_FORMAT_SIGNED_INT16 = 0x09,
+  HIP_AD_FORMAT_SIGNED_INT32 = 0x0a,
+  HIP_AD_FORMAT_HALF = 0x10,
+  HIP_AD_FORMAT_FLOAT = 0x20,
+};
+enum : unsigned {
+  hipArrayDefault = 0x00,
+  hipArrayLayered = 0x01,
+  hipArraySurfaceLoadStore = 0x02,
+  hipArrayCubemap = 0x04,
+  hipArrayTextureGather = 0x08,
+};
+struct HIP_ARRAY_DESCRIPTOR {
+  std::size_t Width, Height;
+  std::uint32_t Format;
+  unsigned NumChannels;
+};
+struct HIP_ARRAY3D_DESCRIPTOR {
+  std::size_t Width, Height, Depth;
+  std::uint32_t Format;
+  unsigned NumChannels;
+  unsigned Flags;
+};
+
+// Textures: the runtime's and the driver's descriptions.
+enum hipResourceType : std::uint32_t {
+  hipResourceTypeArray = 0,
+  hipResourceTypeMipmappedArray = 1,
+  hipResourceTypeLinear = 2,
+  hipResourceTypePitch2D = 3,
+};
+struct hipResourceDesc {
+  std::uint32_t resType;
+  union {
+    struct {
+      hipArray_t array;
+    } array;
+    struct {
+      hipMipmappedArray_t mipmap;
+    } mipmap;
+    struct {
+      void* devPtr;
+      hipChannelFormatDesc desc;
+      std::size_t sizeInBytes;
+    } linear;
+    struct {
+      void* devPtr;
+      hipChannelFormatDesc desc;
+      std::size_t width, height, pitchInBytes;
+    } pitch2D;
+  } res;
+};
+struct HIP_RESOURCE_DESC {
+  std::uint32_t resType;
+  union {
+    struct {
+      hipArray_t hArray;
+    } array;
+    struct {
+      hipMipmappedArray_t hMipmappedArray;
+    } mipmap;
+    struct {
+      hipDeviceptr_t devPtr;
+      std::uint32_t format;
+      unsigned numChannels;
+      std::size_t sizeInBytes;
+    } linear;
+    struct {
+      hipDeviceptr_t devPtr;
+      std::uint32_t format;
+      unsigned numChannels;
+      std::size_t width, height, pitchInBytes;
+    } pitch2D;
+    int reserved[32];
+  } res;
+  unsigned flags;
+};
+enum : std::uint32_t {
+  hipReadModeElementType = 0,
+  hipReadModeNormalizedFloat = 1,
+};
+struct hipTextureDesc {
+  std::uint32_t addressMode[3];
+  std::uint32_t filterMode;
+  std::uint32_t readMode;
+  int sRGB;
+  float borderColor[4];
+  int normalizedCoords;
+  unsigned maxAnisotropy;
+  std::uint32_t mipmapFilterMode;
+  float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp;
+};
+struct HIP_TEXTURE_DESC {
+  std::uint32_t addressMode[3];
+  std::uint32_t filterMode;
+  unsigned flags;
+  unsigned maxAnisotropy;
+  std::uint32_t mipmapFilterMode;
+  float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp;
+  float borderColor[4];
+  int reserved[12];
+};
+struct hipResourceViewDesc {
+  std::uint32_t format;
+  std::size_t width, height, depth;
+  unsigned firstMipmapLevel, lastMipmapLevel, firstLayer, lastLayer;
+};
+struct HIP_RESOURCE_VIEW_DESC {
+  std::uint32_t format;
+  std::size_t width, height, depth;
+  unsigned firstMipmapLevel, lastMipmapLevel, firstLayer, lastLayer;
+  unsigned reserved[16];
+};
+
+struct hipMemcpy3DPeerParms {
+  hipArray_t srcArray;
+  hipPos srcPos;
+  hipPitchedPtr srcPtr;
+  int srcDevice;
+  hipArray_t dstArray;
+  hipPos dstPos;
+  hipPitchedPtr dstPtr;
+  int dstDevice;
+  hipExtent extent;
 };
 
 struct hipMemcpy3DParms {

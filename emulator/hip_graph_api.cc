@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "emulator/hip_copy.h"
 #include "emulator/hip_graph.h"
 #include "emulator/hip_runtime.h"
 
@@ -161,13 +162,6 @@ hipError_t KernelWork(const void* params_v, Work* out) {
   return error;
 }
 
-hipError_t CopyWork(const Copy3D& copy, Work* out) {
-  if (copy.src == nullptr || copy.dst == nullptr) return hipErrorInvalidValue;
-  out->kind = Work::Kind::kCopy;
-  out->run = [copy] { copy.Run(); };
-  return hipSuccess;
-}
-
 hipError_t SetWork(const HipMemsetParams* params, Work* out) {
   if (params == nullptr || params->dst == nullptr ||
       (params->elementSize != 1 && params->elementSize != 2 &&
@@ -175,15 +169,14 @@ hipError_t SetWork(const HipMemsetParams* params, Work* out) {
     return hipErrorInvalidValue;
   }
   out->kind = Work::Kind::kSet;
-  out->run = [p = *params] {
-    for (std::size_t y = 0; y < std::max<std::size_t>(p.height, 1); ++y) {
-      std::uint8_t* row = static_cast<std::uint8_t*>(p.dst) + y * p.pitch;
-      MarkWritten(row, p.width * p.elementSize);
-      for (std::size_t x = 0; x < p.width; ++x) {
-        std::memcpy(row + x * p.elementSize, &p.value, p.elementSize);
-      }
-    }
-  };
+  Fill fill;
+  fill.dst = static_cast<std::uint8_t*>(params->dst);
+  fill.pattern = params->value;
+  fill.element = params->elementSize;
+  fill.pitch = params->pitch;
+  fill.width = params->width;
+  fill.height = std::max<std::size_t>(params->height, 1);
+  out->run = [fill] { fill.Run(); };
   return hipSuccess;
 }
 
@@ -360,44 +353,20 @@ HIP_API hipError_t hipGraphAddMemcpyNode1D(hipGraphNode_t* out,
                                            std::size_t count, void* dst,
                                            const void* src, std::size_t bytes,
                                            std::uint32_t kind) {
-  if (kind > hipMemcpyDefault) return Return(hipErrorInvalidMemcpyDirection);
   Copy3D copy;
-  copy.src = static_cast<const std::uint8_t*>(src);
-  copy.dst = static_cast<std::uint8_t*>(dst);
-  copy.width = copy.src_pitch = copy.dst_pitch = bytes;
-  copy.height = copy.depth = 1;
-  Work work;
-  hipError_t error = CopyWork(copy, &work);
+  const hipError_t error = CopyOf(dst, src, bytes, kind, &copy);
   if (error != hipSuccess) return Return(error);
-  return Return(AddNode(out, graph, after, count, std::move(work)));
+  return Return(AddNode(out, graph, after, count, CopyWork(copy)));
 }
 
 HIP_API hipError_t hipGraphAddMemcpyNode(hipGraphNode_t* out, hipGraph_t graph,
                                          const hipGraphNode_t* after,
                                          std::size_t count,
-                                         const hipMemcpy3DParms* p) {
-  if (p == nullptr || p->srcArray != nullptr || p->dstArray != nullptr ||
-      p->srcPtr.ptr == nullptr || p->dstPtr.ptr == nullptr) {
-    return Return(hipErrorInvalidValue);
-  }
+                                         const hipMemcpy3DParms* params) {
   Copy3D copy;
-  copy.src_pitch = p->srcPtr.pitch;
-  copy.dst_pitch = p->dstPtr.pitch;
-  copy.src_slice = copy.src_pitch * p->srcPtr.ysize;
-  copy.dst_slice = copy.dst_pitch * p->dstPtr.ysize;
-  copy.width = p->extent.width;
-  copy.height = p->extent.height;
-  copy.depth = p->extent.depth;
-  copy.src = static_cast<const std::uint8_t*>(p->srcPtr.ptr) +
-             p->srcPos.z * copy.src_slice + p->srcPos.y * copy.src_pitch +
-             p->srcPos.x;
-  copy.dst = static_cast<std::uint8_t*>(p->dstPtr.ptr) +
-             p->dstPos.z * copy.dst_slice + p->dstPos.y * copy.dst_pitch +
-             p->dstPos.x;
-  Work work;
-  hipError_t error = CopyWork(copy, &work);
+  const hipError_t error = CopyOf(params, &copy);
   if (error != hipSuccess) return Return(error);
-  return Return(AddNode(out, graph, after, count, std::move(work)));
+  return Return(AddNode(out, graph, after, count, CopyWork(copy)));
 }
 
 HIP_API hipError_t hipGraphAddMemsetNode(hipGraphNode_t* out, hipGraph_t graph,
@@ -602,20 +571,13 @@ hipGraphExecKernelNodeSetParams(hipGraphExec_t exec, hipGraphNode_t node,
   return Return(ReplaceWork(exec, node, std::move(work)));
 }
 
-HIP_API hipError_t hipGraphExecMemcpyNodeSetParams1D(hipGraphExec_t exec,
-                                                     hipGraphNode_t node,
-                                                     void* dst, const void* src,
-                                                     std::size_t bytes,
-                                                     std::uint32_t) {
+HIP_API hipError_t hipGraphExecMemcpyNodeSetParams1D(
+    hipGraphExec_t exec, hipGraphNode_t node, void* dst, const void* src,
+    std::size_t bytes, std::uint32_t kind) {
   Copy3D copy;
-  copy.src = static_cast<const std::uint8_t*>(src);
-  copy.dst = static_cast<std::uint8_t*>(dst);
-  copy.width = copy.src_pitch = copy.dst_pitch = bytes;
-  copy.height = copy.depth = 1;
-  Work work;
-  hipError_t error = CopyWork(copy, &work);
+  const hipError_t error = CopyOf(dst, src, bytes, kind, &copy);
   if (error != hipSuccess) return Return(error);
-  return Return(ReplaceWork(exec, node, std::move(work)));
+  return Return(ReplaceWork(exec, node, CopyWork(copy)));
 }
 
 HIP_API hipError_t hipGraphExecMemsetNodeSetParams(

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "emulator/hip_array.h"
+
 namespace cerberus::emulator::hip {
 namespace {
 
@@ -434,6 +436,7 @@ void Runtime::Reset(Gpu* gpu) {
   for (const std::shared_ptr<Stream>& stream : streams) stream->Retire();
   for (const std::unique_ptr<Module>& module : modules) UnloadModule(*module);
   ForgetProgramModules(gpu);
+  ForgetArrays(gpu);
   std::vector<std::uint64_t> owned;
   {
     std::shared_lock<std::shared_mutex> lock(memory_mutex_);

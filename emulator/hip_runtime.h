@@ -198,18 +198,6 @@ hipError_t LoadModule(Gpu* gpu, const void* image,
                       std::unique_ptr<Module>* out);
 void UnloadModule(Module& module);
 
-struct Copy3D {
-  const std::uint8_t* src = nullptr;
-  std::uint8_t* dst = nullptr;
-  std::size_t src_pitch = 0, src_slice = 0;
-  std::size_t dst_pitch = 0, dst_slice = 0;
-  std::size_t width = 0, height = 0, depth = 0;
-
-  std::size_t src_bytes() const;
-  std::size_t dst_bytes() const;
-  void Run() const;
-};
-
 // The host or a copy has written to what may be device memory.
 void MarkWritten(const void* address, std::size_t size);
 

@@ -133,6 +133,78 @@ hipError_t hipMemImportFromShareableHandle(hipMemGenericAllocationHandle_t*,
 hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t*, void*);
 hipError_t hipIpcOpenMemHandle(void**, hipIpcMemHandle_t, unsigned);
 hipError_t hipIpcCloseMemHandle(void*);
+hipError_t hipMallocArray(hipArray_t*, const hipChannelFormatDesc*,
+                          std::size_t, std::size_t, unsigned);
+hipError_t hipMalloc3DArray(hipArray_t*, const hipChannelFormatDesc*,
+                            hipExtent, unsigned);
+hipError_t hipArrayCreate(hipArray_t*, const HIP_ARRAY_DESCRIPTOR*);
+hipError_t hipArray3DCreate(hipArray_t*, const HIP_ARRAY3D_DESCRIPTOR*);
+hipError_t hipFreeArray(hipArray_t);
+hipError_t hipArrayDestroy(hipArray_t);
+hipError_t hipArrayGetInfo(hipChannelFormatDesc*, hipExtent*, unsigned*,
+                           hipArray_t);
+hipError_t hipArrayGetDescriptor(HIP_ARRAY_DESCRIPTOR*, hipArray_t);
+hipError_t hipArray3DGetDescriptor(HIP_ARRAY3D_DESCRIPTOR*, hipArray_t);
+hipError_t hipGetChannelDesc(hipChannelFormatDesc*, hipArray_const_t);
+hipError_t hipMallocMipmappedArray(hipMipmappedArray_t*,
+                                   const hipChannelFormatDesc*, hipExtent,
+                                   unsigned, unsigned);
+hipError_t hipFreeMipmappedArray(hipMipmappedArray_t);
+hipError_t hipGetMipmappedArrayLevel(hipArray_t*, hipMipmappedArray_const_t,
+                                     unsigned);
+hipError_t hipMipmappedArrayCreate(hipMipmappedArray_t*,
+                                   const HIP_ARRAY3D_DESCRIPTOR*, unsigned);
+hipError_t hipMipmappedArrayGetLevel(hipArray_t*, hipMipmappedArray_t,
+                                     unsigned);
+hipError_t hipMipmappedArrayDestroy(hipMipmappedArray_t);
+hipError_t hipMemcpy2DToArray(hipArray_t, std::size_t, std::size_t,
+                              const void*, std::size_t, std::size_t,
+                              std::size_t, std::uint32_t);
+hipError_t hipMemcpy2DToArrayAsync(hipArray_t, std::size_t, std::size_t,
+                                   const void*, std::size_t, std::size_t,
+                                   std::size_t, std::uint32_t, hipStream_t);
+hipError_t hipMemcpy2DFromArray(void*, std::size_t, hipArray_const_t,
+                                std::size_t, std::size_t, std::size_t,
+                                std::size_t, std::uint32_t);
+hipError_t hipMemcpy2DFromArrayAsync(void*, std::size_t, hipArray_const_t,
+                                     std::size_t, std::size_t, std::size_t,
+                                     std::size_t, std::uint32_t, hipStream_t);
+hipError_t hipMemcpy2DArrayToArray(hipArray_t, std::size_t, std::size_t,
+                                   hipArray_const_t, std::size_t, std::size_t,
+                                   std::size_t, std::size_t, std::uint32_t);
+hipError_t hipMemcpyToArray(hipArray_t, std::size_t, std::size_t, const void*,
+                            std::size_t, std::uint32_t);
+hipError_t hipMemcpyFromArray(void*, hipArray_const_t, std::size_t,
+                              std::size_t, std::size_t, std::uint32_t);
+hipError_t hipMemcpyHtoA(hipArray_t, std::size_t, const void*, std::size_t);
+hipError_t hipMemcpyAtoH(void*, hipArray_t, std::size_t, std::size_t);
+hipError_t hipMemcpyAtoA(hipArray_t, std::size_t, hipArray_t, std::size_t,
+                         std::size_t);
+hipError_t hipMemcpyAtoD(hipDeviceptr_t, hipArray_t, std::size_t, std::size_t);
+hipError_t hipMemcpyDtoA(hipArray_t, std::size_t, hipDeviceptr_t, std::size_t);
+hipError_t hipMemcpy3DAsync(const hipMemcpy3DParms*, hipStream_t);
+hipError_t hipMemcpy3DPeer(hipMemcpy3DPeerParms*);
+hipError_t hipMemcpy3DPeerAsync(hipMemcpy3DPeerParms*, hipStream_t);
+hipError_t hipMemcpyParam2DAsync(const hip_Memcpy2D*, hipStream_t);
+hipError_t hipDrvMemcpy3DAsync(const void*, hipStream_t);
+hipError_t hipCreateTextureObject(hipTextureObject_t*, const hipResourceDesc*,
+                                  const hipTextureDesc*,
+                                  const hipResourceViewDesc*);
+hipError_t hipDestroyTextureObject(hipTextureObject_t);
+hipError_t hipGetTextureObjectResourceDesc(hipResourceDesc*,
+                                           hipTextureObject_t);
+hipError_t hipGetTextureObjectTextureDesc(hipTextureDesc*, hipTextureObject_t);
+hipError_t hipGetTextureObjectResourceViewDesc(hipResourceViewDesc*,
+                                               hipTextureObject_t);
+hipError_t hipTexObjectCreate(hipTextureObject_t*, const HIP_RESOURCE_DESC*,
+                              const HIP_TEXTURE_DESC*,
+                              const HIP_RESOURCE_VIEW_DESC*);
+hipError_t hipTexObjectDestroy(hipTextureObject_t);
+hipError_t hipTexObjectGetResourceDesc(HIP_RESOURCE_DESC*, hipTextureObject_t);
+hipError_t hipTexObjectGetTextureDesc(HIP_TEXTURE_DESC*, hipTextureObject_t);
+hipError_t hipCreateSurfaceObject(hipSurfaceObject_t*, const hipResourceDesc*);
+hipError_t hipDestroySurfaceObject(hipSurfaceObject_t);
+hipError_t hipBindTexture(...);
 hipError_t hipDevicePrimaryCtxRetain(hipCtx_t*, hipDevice_t);
 hipError_t hipCtxGetCurrent(hipCtx_t*);
 hipError_t hipCtxPushCurrent(hipCtx_t);
