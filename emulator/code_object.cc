@@ -131,6 +131,25 @@ class Loader {
                           fmt::format("code object is for {}, the device is {}",
                                       code.ToString(), target_)));
     }
+    // "Each generic target needs version 6", and its own version is never 0
+    // (AMDGPUUsage, "Generic Processor Versioning").
+    if (generic && (out_->version_ < 6 || header_.e_flags >> 24 == 0)) {
+      return Err(Bad(fmt::format(
+          "{} needs code object version 6 and a generic version",
+          code.processor)));
+    }
+    // A feature that both name must be the same; unnamed means any.
+    for (const std::string& wanted : code.features) {
+      std::string opposite = wanted;
+      opposite.back() = wanted.back() == '+' ? '-' : '+';
+      if (std::find(device.features.begin(), device.features.end(),
+                    opposite) != device.features.end()) {
+        return Err(MakeDiag(
+            DiagCode::kUnsupported,
+            fmt::format("code object is for {}, the device is {}",
+                        code.ToString(), target_)));
+      }
+    }
     return {};
   }
 

@@ -18,11 +18,19 @@ namespace {
 constexpr Target kTargets[] = {
     // name, generation, version, wave32, LDS, waves, SIMDs, VGPRs, CUs
     {"gfx900", Gen::kGfx9, 9, 0, 0, false, 65536, 10, 4, 256, 64},
+    {"gfx902", Gen::kGfx9, 9, 0, 2, false, 65536, 10, 4, 256, 11},
+    {"gfx904", Gen::kGfx9, 9, 0, 4, false, 65536, 10, 4, 256, 20},
     {"gfx906", Gen::kGfx9, 9, 0, 6, false, 65536, 10, 4, 256, 60},
     {"gfx908", Gen::kGfx9, 9, 0, 8, false, 65536, 10, 4, 256, 120},
+    {"gfx909", Gen::kGfx9, 9, 0, 9, false, 65536, 10, 4, 256, 3},
     {"gfx90a", Gen::kGfx90a, 9, 0, 10, false, 65536, 8, 4, 512, 104},
+    {"gfx90c", Gen::kGfx9, 9, 0, 12, false, 65536, 10, 4, 256, 8},
     {"gfx942", Gen::kGfx940, 9, 4, 2, false, 65536, 8, 4, 512, 304},
     {"gfx950", Gen::kGfx950, 9, 5, 0, false, 163840, 8, 4, 512, 256},
+    {"gfx1010", Gen::kGfx10, 10, 1, 0, true, 65536, 20, 2, 1024, 40},
+    {"gfx1011", Gen::kGfx10, 10, 1, 1, true, 65536, 20, 2, 1024, 40},
+    {"gfx1012", Gen::kGfx10, 10, 1, 2, true, 65536, 20, 2, 1024, 24},
+    {"gfx1013", Gen::kGfx10, 10, 1, 3, true, 65536, 20, 2, 1024, 24},
     {"gfx1030", Gen::kGfx10, 10, 3, 0, true, 65536, 16, 2, 1024, 40},
     {"gfx1031", Gen::kGfx10, 10, 3, 1, true, 65536, 16, 2, 1024, 20},
     {"gfx1032", Gen::kGfx10, 10, 3, 2, true, 65536, 16, 2, 1024, 16},
@@ -43,6 +51,18 @@ constexpr Target kTargets[] = {
 };
 
 thread_local std::optional<Fault> last_fault;
+
+// Features that a target id may name (AMDGPUUsage, table "AMDGPU Processors").
+bool HasFeature(const Target& t, std::string_view name) {
+  const std::string_view processor = t.name;
+  if (name == "sramecc") {
+    return processor == "gfx906" || processor == "gfx908" ||
+           t.gen == Gen::kGfx90a || t.gen == Gen::kGfx940 ||
+           t.gen == Gen::kGfx950;
+  }
+  return name == "xnack" &&
+         (IsCdna(t.gen) || processor.starts_with("gfx101"));
+}
 
 }  // namespace
 
@@ -130,6 +150,14 @@ Result<std::unique_ptr<Device>> Device::Create(std::string_view target,
   if (t == nullptr) {
     return Err(DiagCode::kUnsupported,
                fmt::format("the emulator does not execute {}", id.processor));
+  }
+  for (const std::string& feature : id.features) {
+    if (!HasFeature(*t, std::string_view(feature).substr(
+                            0, feature.size() - 1))) {
+      return Err(DiagCode::kUsage,
+                 fmt::format("'{}' is no feature of {}", feature,
+                             id.processor));
+    }
   }
   return std::unique_ptr<Device>(
       std::make_unique<DeviceImpl>(*t, id.ToString(), options));
@@ -246,11 +274,24 @@ void DeviceImpl::DescribeCode(std::uint64_t pc, Fault* fault) const {
   }
 }
 
+namespace {
+
+u32 Dimensions(const LaunchConfig& config) {
+  return config.grid[2] * config.block[2] > 1   ? 3
+         : config.grid[1] * config.block[1] > 1 ? 2
+                                                : 1;
+}
+
+// Whose command processor loads kernel arguments into registers (AMDGPUUsage,
+// "Preloaded Kernel Arguments"); elsewhere the field is reserved.
+bool Preloads(Gen gen) {
+  return gen == Gen::kGfx90a || gen == Gen::kGfx940 || gen == Gen::kGfx950;
+}
+
 // Hidden arguments as a HIP runtime fills them (AMDGPUUsage, "Code Object V5
 // Metadata", value kinds).
-void DeviceImpl::FillHidden(const KernelInfo& kernel,
-                            const LaunchConfig& config,
-                            std::uint8_t* kernarg) const {
+void FillHidden(const KernelInfo& kernel, const LaunchConfig& config,
+                u64 queue, std::uint8_t* kernarg) {
   for (const KernelArg& a : kernel.args) {
     if (!a.value_kind.starts_with("hidden_")) continue;
     if (a.size > 8 || u64{a.offset} + a.size > kernel.kernarg_size) continue;
@@ -274,9 +315,7 @@ void DeviceImpl::FillHidden(const KernelInfo& kernel,
     } else if (dimension("global_offset_", &d)) {
       v = 0;
     } else if (kind == "grid_dims") {
-      v = config.grid[2] * config.block[2] > 1   ? 3
-          : config.grid[1] * config.block[1] > 1 ? 2
-                                                 : 1;
+      v = Dimensions(config);
     } else if (kind == "printf_buffer") {
       v = config.printf_buffer;
     } else if (kind == "hostcall_buffer") {
@@ -291,6 +330,8 @@ void DeviceImpl::FillHidden(const KernelInfo& kernel,
       v = config.multigrid_sync;
     } else if (kind == "dynamic_lds_size") {
       v = config.dynamic_lds;
+    } else if (kind == "queue_ptr") {
+      v = queue;
     } else if (kind == "private_base") {
       v = kPrivateAperture >> 32;
     } else if (kind == "shared_base") {
@@ -299,6 +340,8 @@ void DeviceImpl::FillHidden(const KernelInfo& kernel,
     std::memcpy(kernarg + a.offset, &v, a.size);
   }
 }
+
+}  // namespace
 
 Result<Allocation> DeviceImpl::TakeKernarg(std::uint64_t size) {
   {
@@ -361,7 +404,9 @@ Status DeviceImpl::Launch(const KernelInfo& kernel,
   k.rsrc1 = LoadLe<std::uint32_t>(descriptor + 48);
   k.rsrc2 = LoadLe<std::uint32_t>(descriptor + 52);
   k.properties = LoadLe<std::uint16_t>(descriptor + 56);
-  k.preload = LoadLe<std::uint16_t>(descriptor + 58);
+  if (Preloads(target_.gen)) {
+    k.preload = LoadLe<std::uint16_t>(descriptor + 58);
+  }
   k.lanes = kernel.wavefront_size;
   k.lds_size = static_cast<u32>(lds);
   // A dynamic stack has no size of its own; HIP's default limit is used.
@@ -392,13 +437,22 @@ Status DeviceImpl::Launch(const KernelInfo& kernel,
   if (!config.kernarg.empty()) {
     std::memcpy(bytes, config.kernarg.data(), config.kernarg.size());
   }
-  if (!config.hidden_args_filled) FillHidden(kernel, config, bytes);
   k.kernarg = block.address;
   k.dispatch = block.address + kernarg_size;
   k.queue = k.dispatch + 64;
-  // hsa_kernel_dispatch_packet_t
+  k.dispatch_id = dispatches_.fetch_add(1, std::memory_order_relaxed);
+  if (!config.hidden_args_filled) FillHidden(kernel, config, k.queue, bytes);
+  // amd_queue_t: the packets, how many, and the apertures' upper halves.
+  std::uint8_t* const queue = bytes + kernarg_size + 64;
+  StoreLe<std::uint64_t>(queue + 8, k.dispatch);
+  StoreLe<std::uint32_t>(queue + 24, 1);
+  StoreLe<std::uint32_t>(queue + 64, kSharedAperture >> 32);
+  StoreLe<std::uint32_t>(queue + 68, kPrivateAperture >> 32);
+  // hsa_kernel_dispatch_packet_t: type 2, fences of system scope.
   std::uint8_t* const packet = bytes + kernarg_size;
-  StoreLe<std::uint16_t>(packet + 2, 3);
+  StoreLe<std::uint16_t>(packet, 2 | 2 << 9 | 2 << 11);
+  StoreLe<std::uint16_t>(packet + 2,
+                         static_cast<std::uint16_t>(Dimensions(config)));
   for (int d = 0; d < 3; ++d) {
     StoreLe<std::uint16_t>(packet + 4 + 2 * d,
                            static_cast<std::uint16_t>(config.block[d]));

@@ -2,6 +2,7 @@
 #ifndef CERBERUS_EMULATOR_DEVICE_H_
 #define CERBERUS_EMULATOR_DEVICE_H_
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -67,8 +68,6 @@ class DeviceImpl : public Device {
     std::unique_ptr<LoadedCode> code;
     std::unique_ptr<Program> programs[2];  // wave32, wave64
   };
-  void FillHidden(const KernelInfo& kernel, const LaunchConfig& config,
-                  std::uint8_t* kernarg) const;
   Result<Allocation> TakeKernarg(std::uint64_t size);
   void RecordStats(const cerberus::emulator::Launch& launch,
                    const KernelInfo& kernel, const LaunchConfig& config) const;
@@ -82,6 +81,7 @@ class DeviceImpl : public Device {
   std::vector<std::unique_ptr<Loaded>> code_;
   std::mutex kernarg_mutex_;
   std::vector<Allocation> free_kernargs_;
+  std::atomic<u64> dispatches_{0};
 };
 
 }  // namespace cerberus::emulator

@@ -59,6 +59,7 @@ struct KernelState {
   u64 kernarg = 0;   // device addresses
   u64 dispatch = 0;
   u64 queue = 0;
+  u64 dispatch_id = 0;
   u32 lds_size = 0;
   u32 scratch_size = 0;
   u64 entry = 0;

@@ -20,7 +20,7 @@ u32 WavesByVgprs(const Target& t, const KernelInfo& kernel) {
       t.gen == Gen::kGfx950) {
     granule = 8;
   } else if (!IsCdna(t.gen)) {
-    granule = t.vgprs == 1536 ? 24 : 16;
+    granule = t.vgprs == 1536 ? 24 : t.major == 10 && t.minor < 3 ? 8 : 16;
     if (!wave32) granule /= 2, total /= 2;
   }
   if (kernel.vgprs < granule) return t.waves_per_simd;

@@ -40,12 +40,21 @@ void Branch(const Sx& s, u32 imm) {
 // Names as LLVM prints them; the numbers differ by generation.
 u32 ReadHwReg(Wave& w, std::string_view name) {
   if (name == "HW_REG_MODE" || name == "HW_REG_WAVE_MODE") return ModeBits(w);
-  if (name == "HW_REG_STATUS" || name == "HW_REG_WAVE_STATUS" ||
-      name == "HW_REG_STATE_PRIV" || name == "HW_REG_WAVE_STATE_PRIV") {
+  if (name == "HW_REG_STATE_PRIV" || name == "HW_REG_WAVE_STATE_PRIV") {
+    return w.scc << 9;
+  }
+  if (name == "HW_REG_STATUS" || name == "HW_REG_WAVE_STATUS") {
     return w.scc | (w.Exec() == 0 ? 1u << 9 : 0) |
            (w.Vcc() == 0 ? 1u << 10 : 0) | 1u << 16;
   }
-  if (name == "HW_REG_LDS_ALLOC") return ((w.lds_size + 511) / 512) << 12;
+  if (name == "HW_REG_LDS_ALLOC" || name == "HW_REG_WAVE_LDS_ALLOC") {
+    return ((w.lds_size + 511) / 512) << 12;
+  }
+  // The apertures' upper 16 bits: private, shared.
+  if (name == "HW_REG_SH_MEM_BASES") {
+    return static_cast<u32>(kPrivateAperture >> 48) |
+           static_cast<u32>(kSharedAperture >> 48) << 16;
+  }
   if (name == "HW_REG_SHADER_CYCLES" || name == "HW_REG_SHADER_CYCLES_LO") {
     return static_cast<u32>(w.instructions);
   }
@@ -62,8 +71,12 @@ u32 ReadHwReg(Wave& w, std::string_view name) {
       name == "HW_REG_WAVE_HW_ID1") {
     return w.index_in_group & 31;
   }
-  // M0-like registers nobody computes with: trap state, performance data.
-  return 0;
+  // One die, one queue.
+  if (name == "HW_REG_XCC_ID" || name == "HW_REG_HW_ID2" ||
+      name == "HW_REG_WAVE_HW_ID2") {
+    return 0;
+  }
+  Throw(fmt::format("the emulator does not keep {}", name));
 }
 void WriteHwReg(Wave& w, std::string_view name, u32 v) {
   if (name == "HW_REG_MODE" || name == "HW_REG_WAVE_MODE") {
@@ -72,7 +85,19 @@ void WriteHwReg(Wave& w, std::string_view name, u32 v) {
     w.sgpr[kFlatScratch] = v;
   } else if (name == "HW_REG_FLAT_SCR_HI") {
     w.sgpr[kFlatScratch + 1] = v;
+  } else {
+    Throw(fmt::format("the emulator does not keep {}", name));
   }
+}
+// Writing what records or enables exceptions changes nothing that a kernel
+// sees: no trap handler is installed, and reading the records is an error.
+bool IsTrapState(std::string_view name) {
+  return name == "HW_REG_TRAPSTS" ||
+         name == "HW_REG_EXCP_FLAG_USER" ||
+         name == "HW_REG_EXCP_FLAG_PRIV" || name == "HW_REG_TRAP_CTRL" ||
+         name == "HW_REG_WAVE_EXCP_FLAG_USER" ||
+         name == "HW_REG_WAVE_EXCP_FLAG_PRIV" ||
+         name == "HW_REG_WAVE_TRAP_CTRL";
 }
 
 // The number in an instruction's text, or what a register holds there.
@@ -123,6 +148,7 @@ void SetReg(Wave& w, const Op& op) {
   const Text& t = TextOf(op);
   if (t.operands.size() < 2) Throw("malformed s_setreg");
   const HwReg r = ParseHwReg(t.operands[0]);
+  if (IsTrapState(r.name)) return;
   const u32 v = NumberOf(w, t.operands[1]);
   const u32 m = FieldMask(r) << r.offset;
   WriteHwReg(w, r.name,

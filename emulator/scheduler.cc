@@ -93,7 +93,7 @@ void InitWave(Launch& launch, Group& group, u32 index, Wave* w) {
   if ((k.properties & kDispatchPtr) != 0) put64(k.dispatch);
   if ((k.properties & kQueuePtr) != 0) put64(k.queue);
   if ((k.properties & kKernargPtr) != 0) put64(k.kernarg);
-  if ((k.properties & kDispatchId) != 0) put64(1);
+  if ((k.properties & kDispatchId) != 0) put64(k.dispatch_id);
   if ((k.properties & kFlatScratchInit) != 0) put64(0);
   if ((k.properties & kPrivateSegmentSize) != 0) {
     w->sgpr[s++] = k.scratch_size;
@@ -101,7 +101,7 @@ void InitWave(Launch& launch, Group& group, u32 index, Wave* w) {
   // Preloaded kernel arguments follow; the count of user registers includes
   // them.
   const u32 preload = k.preload & 0x7f, preload_from = k.preload >> 7;
-  for (u32 i = 0; i < preload && s < 32; ++i) {
+  for (u32 i = 0; i < preload && s < 16; ++i) {
     const u64 at = 4 * (u64{preload_from} + i);
     u32 v = 0;
     if (at + 4 <= k.info->kernarg_size) {
@@ -118,16 +118,25 @@ void InitWave(Launch& launch, Group& group, u32 index, Wave* w) {
     for (int d = 0; d < 3; ++d) {
       if ((rsrc2 >> (7 + d) & 1) != 0) w->sgpr[s++] = group.id[d];
     }
-    if ((rsrc2 >> 10 & 1) != 0) w->sgpr[s++] = 0;
+    if ((rsrc2 >> 10 & 1) != 0) {  // workgroup info
+      w->sgpr[s++] = (index == 0 ? 1u << 31 : 0) |
+                     (items + k.lanes - 1) / k.lanes;
+    }
     // The scratch wave offset: 0, our scratch has its own base per wave.
-    if ((rsrc2 & 1) != 0) w->sgpr[s++] = 0;
+    // Where flat scratch is architected there is none.
+    if ((rsrc2 & 1) != 0 && gen != Gen::kGfx940 && gen != Gen::kGfx950 &&
+        gen != Gen::kGfx11) {
+      w->sgpr[s++] = 0;
+    }
   }
   w->SetS64(kSharedBase, kSharedAperture);
   w->SetS64(kSharedLimit, kSharedAperture + kApertureSize - 1);
   w->SetS64(kPrivateBase, kPrivateAperture);
   w->SetS64(kPrivateLimit, kPrivateAperture + kApertureSize - 1);
 
-  // Work-item ids: packed into v0 since gfx90a and gfx11, else v0 to v2.
+  // Work-item ids: packed into v0 since gfx90a and gfx11, else as many of v0
+  // to v2 as ENABLE_VGPR_WORKITEM_ID says.
+  const u32 ids = rsrc2 >> 11 & 3;
   const bool packed = gen != Gen::kGfx9 && gen != Gen::kGfx10;
   const u32 sx = group.size[0], sy = group.size[1];
   for (u32 lane = 0; lane < active; ++lane) {
@@ -137,8 +146,8 @@ void InitWave(Launch& launch, Group& group, u32 index, Wave* w) {
       w->Row(0)[lane] = x | y << 10 | z << 20;
     } else {
       w->Row(0)[lane] = x;
-      w->Row(1)[lane] = y;
-      w->Row(2)[lane] = z;
+      if (ids >= 1) w->Row(1)[lane] = y;
+      if (ids >= 2) w->Row(2)[lane] = z;
     }
   }
 }

@@ -11,6 +11,11 @@
 
 namespace cerberus::emulator {
 
+struct HiddenArg {
+  std::string kind;  // "hidden_block_count_x"
+  std::uint32_t offset, size;
+};
+
 struct KernelParts {
   std::string target = "gfx1100";
   std::uint8_t abi_version = 3;  // code object version 5
@@ -23,13 +28,20 @@ struct KernelParts {
   // Two user registers (the kernarg pointer) and the workgroup ids.
   std::uint32_t rsrc2 = 2 << 1 | 7 << 7 | 2 << 11;
   std::uint16_t properties = 1 << 3;
+  std::uint16_t preload = 0;
+  std::uint32_t elf_flags = 0;
+  std::vector<HiddenArg> args;
 };
 
 // MessagePack, as little of it as the metadata needs.
 class MsgPackWriter {
  public:
   void Map(std::uint8_t n) { Byte(0x80 | n); }
-  void Array(std::uint8_t n) { Byte(0x90 | n); }
+  void Array(std::uint8_t n) {
+    Byte(0xdc);
+    Byte(0);
+    Byte(n);
+  }
   void Text(const std::string& s) {
     Byte(0xd9);
     Byte(static_cast<std::uint8_t>(s.size()));
@@ -52,10 +64,10 @@ class MsgPackWriter {
   Bytes out_;
 };
 
-// Layout: headers, dynamic table, symbols, names, hash, metadata and the
-// descriptor in the first page; the code in the second.
+// Layout: headers, dynamic table, symbols, names, hash, the descriptor and the
+// metadata in the first two pages; the code in the third.
 inline Bytes BuildCodeObject(const KernelParts& parts, ByteSpan code) {
-  constexpr std::uint64_t kText = 0x1000, kDynamic = 0x200, kSymbols = 0x280,
+  constexpr std::uint64_t kText = 0x2000, kDynamic = 0x200, kSymbols = 0x280,
                           kNames = 0x300, kHash = 0x320, kDescriptor = 0x340,
                           kNote = 0x400;
   MsgPackWriter m;
@@ -64,7 +76,7 @@ inline Bytes BuildCodeObject(const KernelParts& parts, ByteSpan code) {
   m.Text("amdgcn-amd-amdhsa--" + parts.target);
   m.Text("amdhsa.kernels");
   m.Array(1);
-  m.Map(8);
+  m.Map(9);
   m.Text(".name");
   m.Text("k");
   m.Text(".symbol");
@@ -78,6 +90,15 @@ inline Bytes BuildCodeObject(const KernelParts& parts, ByteSpan code) {
           static_cast<std::uint32_t>(parts.private_size));
   m.Field(".wavefront_size", static_cast<std::uint32_t>(parts.wavefront_size));
   m.Field(".max_flat_workgroup_size", 1024);
+  m.Text(".args");
+  m.Array(static_cast<std::uint8_t>(parts.args.size()));
+  for (const HiddenArg& a : parts.args) {
+    m.Map(3);
+    m.Text(".value_kind");
+    m.Text(a.kind);
+    m.Field(".offset", a.offset);
+    m.Field(".size", a.size);
+  }
 
   Bytes out(kText + code.size(), 0);
   const auto put = [&out](std::uint64_t at, auto value) {
@@ -93,6 +114,7 @@ inline Bytes BuildCodeObject(const KernelParts& parts, ByteSpan code) {
   put(18, std::uint16_t{224});  // EM_AMDGPU
   put(20, std::uint32_t{1});
   put(32, std::uint64_t{64});   // program headers
+  put(48, parts.elf_flags);
   put(52, std::uint16_t{64});
   put(54, std::uint16_t{56});
   put(56, std::uint16_t{4});
@@ -133,6 +155,7 @@ inline Bytes BuildCodeObject(const KernelParts& parts, ByteSpan code) {
   put(kDescriptor + 48, parts.rsrc1);
   put(kDescriptor + 52, parts.rsrc2);
   put(kDescriptor + 56, parts.properties);
+  put(kDescriptor + 58, parts.preload);
   put(kNote, std::uint32_t{7});
   put(kNote + 4, static_cast<std::uint32_t>(m.bytes().size()));
   put(kNote + 8, std::uint32_t{32});

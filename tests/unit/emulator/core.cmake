@@ -36,7 +36,7 @@ cerberus_unit_test(emulator_core_test
     LIBS cerberus_emulator)
 
 # Kernels in assembly, and a few in HIP for what only a compiler knows.
-foreach(test hazard sanitizer stats)
+foreach(test hazard machine_state sanitizer stats targets)
   cerberus_unit_test(emulator_${test}_test
       SOURCES ${test}_test.cc
       LIBS cerberus_emulator
