@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include <map>
-#include <set>
 
 #include "emulator/hip_runtime.h"
 #include "support/bytes.h"
@@ -41,7 +40,8 @@ struct State {
   std::mutex mutex;
   std::map<std::uint64_t, std::uint64_t> reserved;  // address to size
   std::map<std::uint64_t, Mapping> mappings;
-  std::set<hipMemGenericAllocationHandle_t> handles;
+  // How often each handle was given out and not yet released.
+  std::map<hipMemGenericAllocationHandle_t, int> handles;
 };
 
 State& The() {
@@ -76,7 +76,7 @@ hipMemGenericAllocationHandle_t Add(int file, std::uint64_t size,
   made->properties = properties;
   State& state = The();
   std::lock_guard<std::mutex> lock(state.mutex);
-  return *state.handles.insert(made.release()).first;
+  return state.handles.emplace(made.release(), 1).first->first;
 }
 
 // The whole mappings that make up [address, address + size); false if there
@@ -188,7 +188,9 @@ HIP_API hipError_t hipMemCreate(hipMemGenericAllocationHandle_t* out,
 HIP_API hipError_t hipMemRelease(hipMemGenericAllocationHandle_t memory) {
   State& state = The();
   std::lock_guard<std::mutex> lock(state.mutex);
-  if (state.handles.erase(memory) == 0) return Return(hipErrorInvalidValue);
+  auto found = state.handles.find(memory);
+  if (found == state.handles.end()) return Return(hipErrorInvalidValue);
+  if (--found->second == 0) state.handles.erase(found);
   Drop(memory);
   return Return(hipSuccess);
 }
@@ -327,7 +329,8 @@ HIP_API hipError_t hipMemRetainAllocationHandle(
   }
   *out = found->second.memory;
   // A handle that was released while it was mapped comes back.
-  if (state.handles.insert(*out).second) ++(*out)->references;
+  ++state.handles[*out];
+  ++(*out)->references;
   return Return(hipSuccess);
 }
 

@@ -336,7 +336,7 @@ CUresult IdentifyImage(const void* code, Image* image) {
 }
 
 CUresult FindCode(const Image& image, const Device& device, Code* code,
-                  std::string* log) {
+                  std::string* log, CodeSource source) {
   const std::string target = device.target.ToString();
   if (!image.hsaco.empty()) {
     Bytes copy = image.hsaco;
@@ -344,7 +344,8 @@ CUresult FindCode(const Image& image, const Device& device, Code* code,
                ? CUDA_SUCCESS
                : CUDA_ERROR_INVALID_IMAGE;
   }
-  const bool force_jit = EnvironmentSaysYes("CUDA_FORCE_PTX_JIT");
+  const bool force_jit = source == CodeSource::kCompiled ||
+                         EnvironmentSaysYes("CUDA_FORCE_PTX_JIT");
   if (image.record && image.record->no_kernel) {
     // An empty device link: nothing to load, and nothing missing.
     code->info = {};

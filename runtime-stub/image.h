@@ -50,9 +50,12 @@ struct Code {
   CodeObjectInfo info;
 };
 
-// `log`, where not null, receives what the compiler said.
+enum class CodeSource { kAny, kCompiled };
+
+// `log`, where not null, receives what the compiler said. With kCompiled,
+// prebuilt code is not looked for.
 CUresult FindCode(const Image& image, const Device& device, Code* code,
-                  std::string* log);
+                  std::string* log, CodeSource source = CodeSource::kAny);
 
 }  // namespace cerberus::stub
 

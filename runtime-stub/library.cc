@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime-stub/api.h"
+#include "runtime-stub/error.h"
 #include "runtime-stub/jit_options.h"
 #include "runtime-stub/log.h"
 #include "runtime-stub/module.h"
@@ -38,7 +39,10 @@ CUresult FindModule(const void* handle, Module** module) {
 CUresult Load(const void* code, Device* device, const JitOptions& options,
               Module** out) {
   Image image;
-  if (CUresult r = IdentifyImage(code, &image); r != CUDA_SUCCESS) return r;
+  if (CUresult r = IdentifyImage(code, &image); r != CUDA_SUCCESS) {
+    options.Report(r, ErrorText(r));
+    return r;
+  }
   const bool lazy = image.stays_mapped;
   Module* module = Module::Create(std::move(image));
   if (!lazy) {

@@ -125,6 +125,30 @@ CUresult Module::InfoOf(Kernel* kernel, Device* device,
   return result;
 }
 
+// For code that HIP does not take (made for another version of it, say):
+// compiled anew from the PTX, if the image has it.
+hipError_t Module::LoadCompiledLocked(Device* device, hipModule_t* loaded) {
+  OnDevice& slot = *devices_[device->ordinal];
+  Code compiled;
+  if (!image_.hsaco.empty() ||
+      FindCode(image_, *device, &compiled, nullptr, CodeSource::kCompiled) !=
+          CUDA_SUCCESS) {
+    return hipErrorNotFound;
+  }
+  const hipError_t error =
+      hip.hipModuleLoadData(loaded, compiled.bytes.data());
+  if (error != hipSuccess) return error;
+  Log(LogLevel::kWarning,
+      "%s: HIP does not load the prebuilt code for %s; compiled again",
+      image_.name.c_str(), device->target.ToString().c_str());
+  slot.rejected = std::move(slot.code);
+  slot.code = std::move(compiled);
+  for (const KernelInfo& info : slot.code.info.kernels) {
+    KernelLocked(device, info);
+  }
+  return hipSuccess;
+}
+
 CUresult Module::LoadLocked(Context* context) {
   Device* device = context->device;
   if (CUresult r = PrepareLocked(device, nullptr); r != CUDA_SUCCESS) return r;
@@ -134,6 +158,10 @@ CUresult Module::LoadLocked(Context* context) {
   FlushOutput(device);
   hipModule_t loaded = nullptr;
   hipError_t error = hip.hipModuleLoadData(&loaded, slot.code.bytes.data());
+  if (error != hipSuccess && error != hipErrorOutOfMemory &&
+      LoadCompiledLocked(device, &loaded) == hipSuccess) {
+    error = hipSuccess;
+  }
   if (error != hipSuccess) {
     Log(LogLevel::kError, "%s: HIP does not load the code for %s: error %d",
         image_.name.c_str(), device->target.ToString().c_str(), error);

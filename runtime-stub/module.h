@@ -99,12 +99,14 @@ class Module {
     bool searched = false;
     CUresult result = CUDA_SUCCESS;
     Code code;
+    Code rejected;  // by HIP; kernels' infos may still be read
     hipModule_t hip_module = nullptr;
   };
 
   explicit Module(Image image) : image_(std::move(image)) {}
   CUresult PrepareLocked(Device* device, std::string* log);
   CUresult LoadLocked(Context* context);
+  hipError_t LoadCompiledLocked(Device* device, hipModule_t* loaded);
   Kernel* KernelLocked(Device* device, const KernelInfo& info);
 
   std::uint32_t alive_ = kAlive;

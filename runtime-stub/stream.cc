@@ -266,24 +266,33 @@ CUresult cuStreamGetAttribute(CUstream handle, CUstreamAttrID id,
   if (id == kAttributePriority) {
     value->priority = stream != nullptr ? stream->priority : 0;
   } else if (id == kAttributeSynchronizationPolicy) {
-    value->syncPolicy = 1;  // CU_SYNC_POLICY_AUTO
+    value->syncPolicy =
+        stream != nullptr ? stream->sync_policy : Stream().sync_policy;
   }
   return CUDA_SUCCESS;
 }
 
-// Attributes are hints (cache policy, how to wait); none changes results.
-CUresult cuStreamSetAttribute(CUstream handle, CUstreamAttrID,
+// Attributes are hints (cache policy, how to wait); none changes results. HIP
+// fixes a stream's priority when it is made.
+CUresult cuStreamSetAttribute(CUstream handle, CUstreamAttrID id,
                               const CUstreamAttrValue* value) {
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_CONTEXT(context);
   Stream* stream = nullptr;
-  return StreamOf(handle, &stream);
+  if (CUresult r = StreamOf(handle, &stream); r != CUDA_SUCCESS) return r;
+  if (stream != nullptr && id == kAttributeSynchronizationPolicy) {
+    stream->sync_policy = value->syncPolicy;
+  }
+  return CUDA_SUCCESS;
 }
-CUresult cuStreamCopyAttributes(CUstream to, CUstream from) {
+CUresult cuStreamCopyAttributes(CUstream to_handle, CUstream from_handle) {
   CERB_CONTEXT(context);
-  Stream* stream = nullptr;
-  if (CUresult r = StreamOf(to, &stream); r != CUDA_SUCCESS) return r;
-  return StreamOf(from, &stream);
+  Stream* to = nullptr;
+  Stream* from = nullptr;
+  if (CUresult r = StreamOf(to_handle, &to); r != CUDA_SUCCESS) return r;
+  if (CUresult r = StreamOf(from_handle, &from); r != CUDA_SUCCESS) return r;
+  if (to != nullptr && from != nullptr) to->sync_policy = from->sync_policy;
+  return CUDA_SUCCESS;
 }
 
 // --- events: HIP's own objects under CUDA's name ---

@@ -17,6 +17,7 @@ struct Stream {
   std::uint32_t alive = kAlive;
   unsigned flags = 0;
   int priority = 0;
+  int sync_policy = 1;  // CU_SYNC_POLICY_AUTO
   std::uint64_t id = 0;
   Context* context = nullptr;
   hipStream_t hip_stream = nullptr;

@@ -1,0 +1,60 @@
+// Attributes of kernels, and dynamic shared memory beyond 48 KiB.
+//
+// RUN: %check %s %t
+#include "program.h"
+
+__global__ void __launch_bounds__(128) Small(int* p) { p[threadIdx.x] = 1; }
+__global__ void Shared(int* p, int n) {
+  extern __shared__ int dynamic[];
+  for (int i = threadIdx.x; i < n; i += blockDim.x) dynamic[i] = i;
+  __syncthreads();
+  for (int i = threadIdx.x; i < n; i += blockDim.x) {
+    p[i] = dynamic[n - 1 - i];
+  }
+}
+__global__ void Fixed(int* p) {
+  __shared__ int fixed[512];
+  fixed[threadIdx.x] = p[threadIdx.x];
+  __syncthreads();
+  p[threadIdx.x] = fixed[blockDim.x - 1 - threadIdx.x];
+}
+
+int main() {
+  cudaFuncAttributes a;
+  CHECK(cudaFuncGetAttributes(&a, Small));
+  EXPECT(a.maxThreadsPerBlock == 128 && a.numRegs > 0);
+  EXPECT(a.sharedSizeBytes == 0 && a.ptxVersion >= 50);
+  CHECK(cudaFuncGetAttributes(&a, Fixed));
+  EXPECT(a.sharedSizeBytes == 2048 && a.maxThreadsPerBlock <= 1024);
+
+  constexpr int kCount = 15000;  // 60,000 bytes
+  int* p = ToDevice(std::vector<int>(kCount, -1));
+  Shared<<<1, 256, kCount * sizeof(int)>>>(p, kCount);
+  EXPECT(cudaGetLastError() == cudaErrorInvalidValue);
+  CHECK(cudaFuncSetAttribute(Shared,
+                             cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             kCount * sizeof(int)));
+  CHECK(cudaFuncGetAttributes(&a, Shared));
+  EXPECT(a.maxDynamicSharedSizeBytes == kCount * sizeof(int));
+  Shared<<<1, 256, kCount * sizeof(int)>>>(p, kCount);
+  CHECK(cudaGetLastError());
+  const std::vector<int> out = ToHost(p, kCount);
+  for (int i = 0; i < kCount; ++i) EXPECT(out[i] == kCount - 1 - i);
+  EXPECT(cudaFuncSetAttribute(Shared,
+                              cudaFuncAttributeMaxDynamicSharedMemorySize,
+                              1 << 20) == cudaErrorInvalidValue);
+  cudaGetLastError();
+
+  CHECK(cudaFuncSetCacheConfig(Small, cudaFuncCachePreferShared));
+  CHECK(cudaFuncSetAttribute(
+      Small, cudaFuncAttributePreferredSharedMemoryCarveout, 50));
+  CUfunction f;
+  CHECK(cudaGetFuncBySymbol(&f, reinterpret_cast<const void*>(Small)));
+  int value = -2;
+  CHECK_DRIVER(cuFuncGetAttribute(
+      &value, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, f));
+  EXPECT(value == 50);
+  Small<<<1, 256>>>(p);  // more than its bounds
+  EXPECT(cudaGetLastError() != cudaSuccess);
+  return Pass();
+}

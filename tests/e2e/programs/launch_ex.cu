@@ -1,0 +1,51 @@
+// cudaLaunchKernelEx, its attributes, and cooperative launches.
+//
+// RUN: %check %s %t
+#include "program.h"
+
+#include <cooperative_groups.h>
+
+namespace cg = cooperative_groups;
+
+__global__ void Sum(int* parts, int* total) {
+  cg::grid_group grid = cg::this_grid();
+  const int rank = int(grid.thread_rank());
+  parts[rank] = rank;
+  grid.sync();
+  if (rank == 0) {
+    int sum = 0;
+    for (unsigned i = 0; i < grid.size(); ++i) sum += parts[i];
+    *total = sum;
+  }
+  grid.sync();
+  if (rank == int(grid.size()) - 1) *total += 1;
+}
+
+int main() {
+  int* parts = ToDevice(std::vector<int>(1024, -1));
+  int* total = ToDevice(std::vector<int>{0});
+  cudaLaunchConfig_t config = {};
+  config.gridDim = 4;
+  config.blockDim = 64;
+  cudaLaunchAttribute attributes[2];
+  attributes[0].id = cudaLaunchAttributeCooperative;
+  attributes[0].val.cooperative = 1;
+  attributes[1].id = cudaLaunchAttributePriority;
+  attributes[1].val.priority = 0;
+  config.attrs = attributes;
+  config.numAttrs = 2;
+  CHECK(cudaLaunchKernelEx(&config, Sum, parts, total));
+  EXPECT(ToHost(total, 1)[0] == 256 * 255 / 2 + 1);
+
+  void* args[] = {&parts, &total};
+  CHECK(cudaLaunchCooperativeKernel(Sum, 2, 128, args));
+  EXPECT(ToHost(total, 1)[0] == 256 * 255 / 2 + 1);
+  EXPECT(cudaLaunchCooperativeKernel(Sum, 1 << 20, 256, args) ==
+         cudaErrorCooperativeLaunchTooLarge);
+  cudaGetLastError();
+
+  attributes[0].id = cudaLaunchAttributeClusterDimension;
+  attributes[0].val.clusterDim = {2, 1, 1};
+  EXPECT(cudaLaunchKernelEx(&config, Sum, parts, total) != cudaSuccess);
+  return Pass();
+}
