@@ -17,8 +17,9 @@ struct LoweredSpelling {
   bool Has(std::string_view word) const;  // ".up" as a whole word
 };
 
-// Every spelling of an opcode's lowered rows, hints one at a time and, on
-// loads and stores, with .b32 and .b64 only.
+// The spellings of an opcode's lowered rows: every combination of types and
+// of the suffixes that say what is done, and in pairs with each of these every
+// memory order, scope and cache hint.
 std::vector<LoweredSpelling> LoweredSpellingsOf(std::string_view opcode);
 
 }  // namespace cerberus::exec

@@ -4,10 +4,12 @@
 //
 // A lowered row without a reference fails its test unless the list below says
 // which other test executes it.
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <random>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,6 +32,10 @@ const std::set<std::string_view> kElsewhere = {
 // Operand slots of 16 bytes in memory; one thread runs one case.
 constexpr int kCases = 256;
 constexpr std::size_t kSlot = 16;
+// A kernel executes several tests one after the other, since a kernel costs
+// the compiler far more than an instruction.
+constexpr std::size_t kTestsOfKernel = 12;
+constexpr std::size_t kTestsOfModule = 8 * kTestsOfKernel;
 
 std::string RegisterType(const PtxType& type) {
   if (type.kind == PtxType::Kind::kPred) return ".pred";
@@ -38,9 +44,12 @@ std::string RegisterType(const PtxType& type) {
   return ".b" + std::to_string(type.bits);
 }
 
-std::string LoadInput(int i, const PtxType& type) {
+// `base`: where the kernel's test keeps its first slot.
+std::string LoadInput(int i, const PtxType& type, std::size_t base) {
   const std::string reg = "%a" + std::to_string(i);
-  const std::string at = "[%in+" + std::to_string(i * 16) + "]";
+  const std::string at =
+      "[%at+" + std::to_string(base + static_cast<std::size_t>(i) * kSlot) +
+      "]";
   if (type.kind == PtxType::Kind::kPred) {
     const std::string raw = "%p" + std::to_string(i);
     return "  .reg .b32 " + raw + ";\n  ld.global.b32 " + raw + ", " + at +
@@ -50,9 +59,11 @@ std::string LoadInput(int i, const PtxType& type) {
   return "  ld.global" + RegisterType(type) + " " + reg + ", " + at + ";\n";
 }
 
-std::string StoreOutput(int i, const PtxType& type) {
+std::string StoreOutput(int i, const PtxType& type, std::size_t base) {
   const std::string reg = "%d" + std::to_string(i);
-  const std::string at = "[%out+" + std::to_string(i * 16) + "]";
+  const std::string at =
+      "[%to+" + std::to_string(base + static_cast<std::size_t>(i) * kSlot) +
+      "]";
   if (type.kind == PtxType::Kind::kPred) {
     const std::string raw = "%q" + std::to_string(i);
     return "  .reg .b32 " + raw + ";\n  selp.b32 " + raw + ", 1, 0, " + reg +
@@ -61,22 +72,26 @@ std::string StoreOutput(int i, const PtxType& type) {
   return "  st.global" + RegisterType(type) + " " + at + ", " + reg + ";\n";
 }
 
-std::string KernelText(const std::string& name, const ValueTest& test) {
+// The bytes of a test's inputs and outputs.
+std::size_t InputBytes(const ValueTest& test) {
+  return kSlot * test.inputs.size() * kCases;
+}
+std::size_t OutputBytes(const ValueTest& test) {
+  return kSlot * test.outputs.size() * kCases;
+}
+
+// One test in a scope of its own.
+std::string TestText(const ValueTest& test, std::size_t in, std::size_t out) {
   const int inputs = static_cast<int>(test.inputs.size());
   const int outputs = static_cast<int>(test.outputs.size());
-  std::string text = ".visible .entry " + name +
-                     "(.param .u64 in, .param .u64 out)\n{\n"
-                     "  .reg .b64 %in, %out;\n  .reg .b32 %thread;\n"
-                     "  ld.param.u64 %in, [in];\n"
-                     "  ld.param.u64 %out, [out];\n"
-                     "  mov.u32 %thread, %tid.x;\n";
   const auto stride = [](int n) { return std::to_string(n * 16); };
-  text += "  mad.wide.u32 %in, %thread, " + stride(inputs) + ", %in;\n";
-  text += "  mad.wide.u32 %out, %thread, " + stride(outputs) + ", %out;\n";
+  std::string text = "{\n  .reg .b64 %at, %to;\n";
+  text += "  mad.wide.u32 %at, %thread, " + stride(inputs) + ", %in;\n";
+  text += "  mad.wide.u32 %to, %thread, " + stride(outputs) + ", %out;\n";
   for (int i = 0; i < inputs; ++i) {
     const PtxType& type = test.inputs[static_cast<std::size_t>(i)];
     text += "  .reg " + RegisterType(type) + " %a" + std::to_string(i) + ";\n";
-    text += LoadInput(i, type);
+    text += LoadInput(i, type, in);
   }
   for (int i = 0; i < outputs; ++i) {
     text += "  .reg " +
@@ -91,7 +106,25 @@ std::string KernelText(const std::string& name, const ValueTest& test) {
     text += ";\n";
   }
   for (int i = 0; i < outputs; ++i) {
-    text += StoreOutput(i, test.outputs[static_cast<std::size_t>(i)]);
+    text += StoreOutput(i, test.outputs[static_cast<std::size_t>(i)], out);
+  }
+  return text + "}\n";
+}
+
+using Tests = std::span<const ValueTest>;
+
+std::string KernelText(const std::string& name, Tests tests) {
+  std::string text = ".visible .entry " + name +
+                     "(.param .u64 in, .param .u64 out)\n{\n"
+                     "  .reg .b64 %in, %out;\n  .reg .b32 %thread;\n"
+                     "  ld.param.u64 %in, [in];\n"
+                     "  ld.param.u64 %out, [out];\n"
+                     "  mov.u32 %thread, %tid.x;\n";
+  std::size_t in = 0, out = 0;
+  for (const ValueTest& test : tests) {
+    text += TestText(test, in, out);
+    in += InputBytes(test);
+    out += OutputBytes(test);
   }
   return text + "  ret;\n}\n";
 }
@@ -144,78 +177,96 @@ std::string Hex(Value v) {
   return text;
 }
 
-void RunTests(PtxModule& module, const std::vector<ValueTest>& tests) {
-  for (std::size_t t = 0; t < tests.size(); ++t) {
-    const ValueTest& test = tests[t];
-    const std::vector<std::vector<Value>> cases = Cases(test, t + 1);
-    Buffer in(module.device(), kSlot * test.inputs.size() * kCases);
-    Buffer out(module.device(), kSlot * test.outputs.size() * kCases);
-    Value* slots = in.as<Value>();
-    for (const std::vector<Value>& tuple : cases) {
-      for (Value v : tuple) *slots++ = v;
-    }
-    Launch launch;
-    launch.block = {kCases, 1, 1};
-    launch.params = {in.address(), out.address()};
-    const Status status = module.Run("k" + std::to_string(t), launch);
-    ASSERT_TRUE(status) << test.spelling->text() << ": "
-                        << status.error().ToString();
-    int wrong = 0;
-    for (std::size_t c = 0; c < cases.size() && wrong < 3; ++c) {
-      std::vector<Value> inputs;
-      for (std::size_t k = 0; k < cases[c].size(); ++k) {
-        inputs.push_back(cases[c][k]);
+void CheckOutputs(const ValueTest& test,
+                  const std::vector<std::vector<Value>>& cases,
+                  const Value* out) {
+  int wrong = 0;
+  for (std::size_t c = 0; c < cases.size() && wrong < 3; ++c) {
+    const std::vector<Value>& inputs = cases[c];
+    const std::vector<Want> wants = test.expect(inputs);
+    for (std::size_t k = 0; k < test.outputs.size(); ++k) {
+      const PtxType& type = test.outputs[k];
+      const Value got = Truncate(*out++, type.bits);
+      if (Matches(wants[k], type, got)) continue;
+      ++wrong;
+      std::string operands;
+      for (std::size_t n = 0; n < inputs.size(); ++n) {
+        operands += (n == 0 ? "" : ", ") +
+                    Hex(Truncate(inputs[n], test.inputs[n].bits));
       }
-      const std::vector<Want> wants = test.expect(inputs);
-      for (std::size_t k = 0; k < test.outputs.size(); ++k) {
-        const PtxType& type = test.outputs[k];
-        const Value got = Truncate(
-            out.as<Value>()[c * test.outputs.size() + k], type.bits);
-        if (Matches(wants[k], type, got)) continue;
-        ++wrong;
-        std::string operands;
-        for (std::size_t n = 0; n < inputs.size(); ++n) {
-          operands += (n == 0 ? "" : ", ") +
-                      Hex(Truncate(inputs[n], test.inputs[n].bits));
-        }
-        ADD_FAILURE() << test.spelling->text() << " "
-                      << (test.body.empty() ? "" : "[" + test.body + "] ")
-                      << "(" << operands << ") output " << k << ": got "
-                      << Hex(got) << ", want "
-                      << Hex(Truncate(wants[k].bits, type.bits));
-      }
+      ADD_FAILURE() << test.spelling->text() << " "
+                    << (test.body.empty() ? "" : "[" + test.body + "] ")
+                    << "(" << operands << ") output " << k << ": got "
+                    << Hex(got) << ", want "
+                    << Hex(Truncate(wants[k].bits, type.bits));
     }
   }
 }
 
-// Compiles in batches; if a batch fails, one by one to name the culprits.
-void RunAll(const std::vector<ValueTest>& tests) {
-  constexpr std::size_t kBatch = 48;
-  const auto text_of = [](const std::vector<ValueTest>& batch) {
-    std::string text = ".version 9.0\n.target sm_100a\n.address_size 64\n";
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-      text += KernelText("k" + std::to_string(i), batch[i]);
+// `first`: what the seed of the first test's values is.
+void RunKernel(PtxModule& module, const std::string& kernel, Tests tests,
+               std::size_t first) {
+  std::size_t in_bytes = 0, out_bytes = 0;
+  for (const ValueTest& test : tests) {
+    in_bytes += InputBytes(test);
+    out_bytes += OutputBytes(test);
+  }
+  Buffer in(module.device(), in_bytes), out(module.device(), out_bytes);
+  Value* slots = in.as<Value>();
+  std::vector<std::vector<std::vector<Value>>> cases;
+  for (const ValueTest& test : tests) {
+    cases.push_back(Cases(test, first + cases.size()));
+    for (const std::vector<Value>& tuple : cases.back()) {
+      for (Value v : tuple) *slots++ = v;
     }
-    return text;
-  };
-  for (std::size_t at = 0; at < tests.size(); at += kBatch) {
-    const std::vector<ValueTest> batch(
-        tests.begin() + static_cast<std::ptrdiff_t>(at),
-        tests.begin() + static_cast<std::ptrdiff_t>(
-                            std::min(tests.size(), at + kBatch)));
-    Result<std::unique_ptr<PtxModule>> module =
-        PtxModule::Compile(text_of(batch));
+  }
+  Launch launch;
+  launch.block = {kCases, 1, 1};
+  launch.params = {in.address(), out.address()};
+  const Status status = module.Run(kernel, launch);
+  ASSERT_TRUE(status) << tests[0].spelling->text() << ", …: "
+                      << status.error().ToString();
+  const Value* results = out.as<Value>();
+  for (std::size_t t = 0; t < tests.size(); ++t) {
+    CheckOutputs(tests[t], cases[t], results);
+    results += tests[t].outputs.size() * kCases;
+  }
+}
+
+constexpr std::string_view kHeader =
+    ".version 9.0\n.target sm_100a\n.address_size 64\n";
+
+// Compiles in batches; if a batch fails, one by one to name the culprits.
+void RunAll(Tests tests) {
+  for (std::size_t at = 0; at < tests.size(); at += kTestsOfModule) {
+    const Tests batch =
+        tests.subspan(at, std::min(tests.size() - at, kTestsOfModule));
+    std::string text(kHeader);
+    std::map<std::string, Tests> kernels;
+    for (std::size_t i = 0; i < batch.size(); i += kTestsOfKernel) {
+      const std::string name = "k" + std::to_string(i);
+      const Tests those =
+          batch.subspan(i, std::min(batch.size() - i, kTestsOfKernel));
+      text += KernelText(name, those);
+      kernels[name] = those;
+    }
+    Result<std::unique_ptr<PtxModule>> module = PtxModule::Compile(text);
     if (module) {
-      RunTests(**module, batch);
+      for (const auto& [name, those] : kernels) {
+        RunKernel(**module, name, those,
+                  static_cast<std::size_t>(those.data() - batch.data()) + 1);
+      }
       continue;
     }
-    for (const ValueTest& test : batch) {
-      module = PtxModule::Compile(text_of({test}));
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      const std::string alone =
+          std::string(kHeader) + KernelText("k", batch.subspan(i, 1));
+      module = PtxModule::Compile(alone);
       if (module) {
-        RunTests(**module, {test});
+        RunKernel(**module, "k", batch.subspan(i, 1), i + 1);
       } else {
-        ADD_FAILURE() << test.spelling->text() << ": "
-                      << module.error().ToString() << text_of({test});
+        ADD_FAILURE() << batch[i].spelling->text() << ": "
+                      << module.error().ToString() << alone;
       }
     }
   }
