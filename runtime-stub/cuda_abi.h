@@ -536,6 +536,52 @@ struct CUDA_HOST_NODE_PARAMS {
   CUhostFn fn;
   void* userData;
 };
+struct CUDA_MEM_ALLOC_NODE_PARAMS {
+  CUmemPoolProps poolProps;
+  const CUmemAccessDesc* accessDescs;
+  std::size_t accessDescCount;
+  std::size_t bytesize;
+  CUdeviceptr dptr;
+};
+static_assert(sizeof(CUDA_MEM_ALLOC_NODE_PARAMS) == 120);
+struct CUDA_MEMSET_NODE_PARAMS_v2 : CUDA_MEMSET_NODE_PARAMS {
+  CUcontext ctx;
+};
+// A node of any kind. With CUDA 12.2 and later all go through this.
+struct CUgraphNodeParams {
+  int type;
+  int reserved0[3];
+  union {
+    long long reserved1[29];
+    CUDA_KERNEL_NODE_PARAMS kernel;
+    struct {
+      int flags;
+      int reserved;
+      CUcontext copyCtx;
+      CUDA_MEMCPY3D copyParams;
+    } memcpy;
+    CUDA_MEMSET_NODE_PARAMS_v2 memset;
+    CUDA_HOST_NODE_PARAMS host;
+    struct {
+      CUgraph graph;
+      int ownership;
+    } graph;
+    CUevent event;
+    CUDA_MEM_ALLOC_NODE_PARAMS alloc;
+    CUdeviceptr dptr;
+  };
+  long long reserved2;
+};
+static_assert(sizeof(CUgraphNodeParams) == 256);
+struct CUDA_GRAPH_INSTANTIATE_PARAMS {
+  cuuint64_t flags;
+  CUstream hUploadStream;
+  CUgraphNode hErrNode_out;
+  int result_out;
+};
+using CUuserObject = struct CUuserObject_st*;
+using CUgraphMem_attribute = int;
+
 struct CUgraphExecUpdateResultInfo {
   int result;
   CUgraphNode errorNode;

@@ -1,41 +1,14 @@
-// Stream capture and graphs: HIP's own objects under CUDA's names. A kernel
-// node gets its arguments packed as a launch does.
-#include <alloca.h>
-
-#include <algorithm>
-#include <cstring>
+// Stream capture and graphs: HIP's own objects under CUDA's names.
+#include "runtime-stub/graph.h"
 
 #include "runtime-stub/api.h"
 #include "runtime-stub/context.h"
-#include "runtime-stub/copy_region.h"
+#include "runtime-stub/error.h"
 #include "runtime-stub/hip_loader.h"
-#include "runtime-stub/launch.h"
-#include "runtime-stub/log.h"
 #include "runtime-stub/stream.h"
 
 namespace cerberus::stub {
 namespace {
-
-// CUDA's handles are HIP's.
-hipGraph_t Native(CUgraph graph) { return reinterpret_cast<hipGraph_t>(graph); }
-hipGraphExec_t Native(CUgraphExec exec) {
-  return reinterpret_cast<hipGraphExec_t>(exec);
-}
-hipGraphNode_t Native(CUgraphNode node) {
-  return reinterpret_cast<hipGraphNode_t>(node);
-}
-hipGraph_t* Native(CUgraph* graph) {
-  return reinterpret_cast<hipGraph_t*>(graph);
-}
-hipGraphExec_t* Native(CUgraphExec* exec) {
-  return reinterpret_cast<hipGraphExec_t*>(exec);
-}
-hipGraphNode_t* Native(CUgraphNode* node) {
-  return reinterpret_cast<hipGraphNode_t*>(node);
-}
-const hipGraphNode_t* Native(const CUgraphNode* nodes) {
-  return reinterpret_cast<const hipGraphNode_t*>(nodes);
-}
 
 // CU_STREAM_CAPTURE_MODE_GLOBAL
 constexpr int kCaptureGlobal = 0;
@@ -43,86 +16,6 @@ constexpr int kCaptureGlobal = 0;
 // Flags of instantiation that HIP has a meaning for: freeing memory of
 // earlier launches. The others are hints.
 constexpr unsigned long long kAutoFreeOnLaunch = 1;
-
-// Calls `use` with the node's description in HIP's terms.
-template <typename Use>
-CUresult WithKernelNode(const CUDA_KERNEL_NODE_PARAMS_v1& params,
-                        CUfunction function, Use use) {
-  CERB_CONTEXT(context);
-  const Grid grid = {params.gridDimX,       params.gridDimY,
-                     params.gridDimZ,       params.blockDimX,
-                     params.blockDimY,      params.blockDimZ,
-                     params.sharedMemBytes, false};
-  LaunchTarget target;
-  CUresult result = FindLaunchTarget(context, function, grid, &target);
-  if (result != CUDA_SUCCESS) return result;
-  auto* buffer =
-      static_cast<std::uint8_t*>(alloca(target.info->explicit_size() + 1));
-  result = FillArguments(context, *target.info, grid, params.kernelParams,
-                         params.extra, buffer);
-  if (result != CUDA_SUCCESS) return result;
-  auto** pointers = static_cast<void**>(
-      alloca((target.info->params.size() + 1) * sizeof(void*)));
-  ArgumentPointers(*target.info, buffer, pointers);
-  hipKernelNodeParams out = {};
-  out.func = reinterpret_cast<void*>(target.function);
-  out.gridDim = {grid.grid_x, grid.grid_y, grid.grid_z};
-  const WorkGroup block =
-      target.info->WorkGroupOf(grid.block_x, grid.block_y, grid.block_z);
-  out.blockDim = {block[0], block[1], block[2]};
-  out.sharedMemBytes = grid.dynamic_shared;
-  out.kernelParams = pointers;
-  return NoteResult(context, use(out));
-}
-
-CUfunction FunctionOf(const CUDA_KERNEL_NODE_PARAMS& params) {
-  return params.func != nullptr ? params.func
-                                : reinterpret_cast<CUfunction>(params.kern);
-}
-
-// Edges between nodes carry data only for programmatic launches, which AMD
-// GPUs have not.
-CUresult CheckEdges(const CUgraphEdgeData* edges, std::size_t count) {
-  constexpr std::size_t kEdgeBytes = 8;
-  const auto* bytes = reinterpret_cast<const std::uint8_t*>(edges);
-  for (std::size_t i = 0; edges != nullptr && i < count * kEdgeBytes; ++i) {
-    if (bytes[i] == 0) continue;
-    Log(LogLevel::kError,
-        "graph edges with data (programmatic dependent launch) are not "
-        "supported");
-    return CUDA_ERROR_NOT_SUPPORTED;
-  }
-  return CUDA_SUCCESS;
-}
-void ClearEdges(CUgraphEdgeData* edges, const std::size_t* count) {
-  constexpr std::size_t kEdgeBytes = 8;
-  if (edges != nullptr && count != nullptr) {
-    std::memset(static_cast<void*>(edges), 0, *count * kEdgeBytes);
-  }
-}
-
-CUresult AddKernelNode(CUgraphNode* node, CUgraph graph,
-                       const CUgraphNode* after, std::size_t count,
-                       const CUDA_KERNEL_NODE_PARAMS_v1& params,
-                       CUfunction function) {
-  if (node == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return WithKernelNode(params, function, [&](const hipKernelNodeParams& p) {
-    return hip.hipGraphAddKernelNode(Native(node), Native(graph), Native(after),
-                                     count, &p);
-  });
-}
-
-CUresult SetKernelNode(CUgraphExec exec, CUgraphNode node,
-                       const CUDA_KERNEL_NODE_PARAMS_v1& params,
-                       CUfunction function) {
-  return WithKernelNode(params, function, [&](const hipKernelNodeParams& p) {
-    return hip.hipGraphExecKernelNodeSetParams(Native(exec), Native(node), &p);
-  });
-}
-
-hipPitchedPtr PitchedPtr(const Side& side) {
-  return {side.start, side.pitch, side.pitch, side.height};
-}
 
 CUresult Instantiate(CUgraphExec* exec, CUgraph graph,
                      unsigned long long flags) {
@@ -202,12 +95,15 @@ CUresult cuGraphCreate(CUgraph* graph, unsigned flags) {
 CUresult cuGraphDestroy(CUgraph graph) {
   if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_CONTEXT(context);
+  ForgetNodes(graph);
   return NoteResult(context, hip.hipGraphDestroy(Native(graph)));
 }
 CUresult cuGraphClone(CUgraph* clone, CUgraph graph) {
   if (clone == nullptr || graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_CONTEXT(context);
-  return NoteResult(context, hip.hipGraphClone(Native(clone), Native(graph)));
+  const hipError_t error = hip.hipGraphClone(Native(clone), Native(graph));
+  if (error == hipSuccess) CopyRecords(graph, *clone);
+  return NoteResult(context, error);
 }
 
 CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph,
@@ -320,103 +216,207 @@ CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode* from,
   return cuGraphAddDependencies(graph, from, to, count);
 }
 
-CUresult cuGraphAddKernelNode(CUgraphNode* node, CUgraph graph,
-                              const CUgraphNode* after, std::size_t count,
-                              const CUDA_KERNEL_NODE_PARAMS_v1* params) {
-  if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return AddKernelNode(node, graph, after, count, *params, params->func);
-}
-CUresult cuGraphAddKernelNode_v2(CUgraphNode* node, CUgraph graph,
-                                 const CUgraphNode* after, std::size_t count,
-                                 const CUDA_KERNEL_NODE_PARAMS* params) {
-  if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return AddKernelNode(node, graph, after, count, *params, FunctionOf(*params));
-}
-CUresult cuGraphExecKernelNodeSetParams(
-    CUgraphExec exec, CUgraphNode node,
-    const CUDA_KERNEL_NODE_PARAMS_v1* params) {
-  if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return SetKernelNode(exec, node, *params, params->func);
-}
-CUresult cuGraphExecKernelNodeSetParams_v2(
-    CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* params) {
-  if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return SetKernelNode(exec, node, *params, FunctionOf(*params));
-}
-
-CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph,
-                              const CUgraphNode* after, std::size_t count,
-                              const CUDA_MEMCPY3D* params, CUcontext) {
+CUresult cuGraphDestroyNode(CUgraphNode node) {
   if (node == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_CONTEXT(context);
-  Region region;
-  if (CUresult r = RegionOf(params, &region); r != CUDA_SUCCESS) return r;
-  if (region.height == 1 && region.depth == 1) {
-    return NoteResult(context, hip.hipGraphAddMemcpyNode1D(
-                                   Native(node), Native(graph), Native(after),
-                                   count, region.to.start, region.from.start,
-                                   region.width, KindOfCopy(region)));
-  }
-  hipMemcpy3DParms copy = {};
-  copy.srcPtr = PitchedPtr(region.from);
-  copy.dstPtr = PitchedPtr(region.to);
-  copy.extent[0] = region.width;
-  copy.extent[1] = region.height;
-  copy.extent[2] = region.depth;
-  copy.kind = KindOfCopy(region);
-  return NoteResult(context,
-                    hip.hipGraphAddMemcpyNode(Native(node), Native(graph),
-                                              Native(after), count, &copy));
+  const hipError_t error = hip.hipGraphDestroyNode(Native(node));
+  if (error == hipSuccess) ForgetNode(node);
+  return NoteResult(context, error);
 }
-
-CUresult cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph,
-                              const CUgraphNode* after, std::size_t count,
-                              const CUDA_MEMSET_NODE_PARAMS* params,
-                              CUcontext) {
-  if (node == nullptr || params == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
-  hipMemsetParams out = {};
-  out.dst = reinterpret_cast<void*>(params->dst);
-  out.elementSize = params->elementSize;
-  out.height = params->height;
-  out.pitch = params->pitch;
-  out.value = params->value;
-  out.width = params->width;
-  return NoteResult(context,
-                    hip.hipGraphAddMemsetNode(Native(node), Native(graph),
-                                              Native(after), count, &out));
-}
-
-CUresult cuGraphAddHostNode(CUgraphNode* node, CUgraph graph,
-                            const CUgraphNode* after, std::size_t count,
-                            const CUDA_HOST_NODE_PARAMS* params) {
-  if (node == nullptr || params == nullptr || params->fn == nullptr) {
+CUresult cuGraphNodeFindInClone(CUgraphNode* out, CUgraphNode node,
+                                CUgraph clone) {
+  if (out == nullptr || node == nullptr || clone == nullptr) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   CERB_CONTEXT(context);
-  const hipHostNodeParams out = {params->fn, params->userData};
-  return NoteResult(context,
-                    hip.hipGraphAddHostNode(Native(node), Native(graph),
-                                            Native(after), count, &out));
+  return NoteResult(context, hip.hipGraphNodeFindInClone(
+                                 Native(out), Native(node), Native(clone)));
 }
-
-CUresult cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph,
-                             const CUgraphNode* after, std::size_t count) {
-  if (node == nullptr) return CUDA_ERROR_INVALID_VALUE;
+CUresult cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode* nodes,
+                                      std::size_t* count) {
+  if (node == nullptr || count == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_CONTEXT(context);
+  return NoteResult(context, hip.hipGraphNodeGetDependentNodes(
+                                 Native(node), Native(nodes), count));
+}
+CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode* nodes,
+                                         CUgraphEdgeData* edges,
+                                         std::size_t* count) {
+  const CUresult result = cuGraphNodeGetDependentNodes(node, nodes, count);
+  if (result == CUDA_SUCCESS) ClearEdges(edges, count);
+  return result;
+}
+CUresult cuGraphGetEdges(CUgraph graph, CUgraphNode* from, CUgraphNode* to,
+                         std::size_t* count) {
+  if (graph == nullptr || count == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_CONTEXT(context);
+  return NoteResult(context, hip.hipGraphGetEdges(Native(graph), Native(from),
+                                                  Native(to), count));
+}
+CUresult cuGraphGetEdges_v2(CUgraph graph, CUgraphNode* from, CUgraphNode* to,
+                            CUgraphEdgeData* edges, std::size_t* count) {
+  const CUresult result = cuGraphGetEdges(graph, from, to, count);
+  if (result == CUDA_SUCCESS && from != nullptr) ClearEdges(edges, count);
+  return result;
+}
+CUresult cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode* from,
+                                   const CUgraphNode* to, std::size_t count) {
+  if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_CONTEXT(context);
+  if (count == 0) return CUDA_SUCCESS;
+  if (from == nullptr || to == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return NoteResult(context,
+                    hip.hipGraphRemoveDependencies(Native(graph), Native(from),
+                                                   Native(to), count));
+}
+CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode* from,
+                                      const CUgraphNode* to,
+                                      const CUgraphEdgeData* edges,
+                                      std::size_t count) {
+  if (CUresult r = CheckEdges(edges, count); r != CUDA_SUCCESS) return r;
+  return cuGraphRemoveDependencies(graph, from, to, count);
+}
+CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node,
+                               unsigned enabled) {
+  if (exec == nullptr || node == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_CONTEXT(context);
+  return NoteResult(
+      context, hip.hipGraphNodeSetEnabled(Native(exec), Native(node), enabled));
+}
+CUresult cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node,
+                               unsigned* enabled) {
+  if (exec == nullptr || node == nullptr || enabled == nullptr) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  CERB_CONTEXT(context);
+  return NoteResult(
+      context, hip.hipGraphNodeGetEnabled(Native(exec), Native(node), enabled));
+}
+CUresult cuGraphDebugDotPrint(CUgraph graph, const char* path, unsigned flags) {
+  if (graph == nullptr || path == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_CONTEXT(context);
   return NoteResult(context,
-                    hip.hipGraphAddEmptyNode(Native(node), Native(graph),
-                                             Native(after), count));
+                    hip.hipGraphDebugDotPrint(Native(graph), path, flags));
+}
+CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph,
+                                      CUDA_GRAPH_INSTANTIATE_PARAMS* params) {
+  if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  constexpr cuuint64_t kUpload = 2;
+  params->hErrNode_out = nullptr;
+  CUresult result = Instantiate(exec, graph, params->flags);
+  if (result == CUDA_SUCCESS && (params->flags & kUpload) != 0) {
+    result = cuGraphUpload(*exec, params->hUploadStream);
+  }
+  params->result_out = result == CUDA_SUCCESS ? 0 : 1;
+  return result;
+}
+CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t* flags) {
+  if (exec == nullptr || flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_CONTEXT(context);
+  unsigned long long native = 0;
+  const hipError_t error = hip.hipGraphExecGetFlags(Native(exec), &native);
+  *flags = native;
+  return NoteResult(context, error);
 }
 
-CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph,
-                                  const CUgraphNode* after, std::size_t count,
-                                  CUgraph child) {
-  if (node == nullptr || child == nullptr) return CUDA_ERROR_INVALID_VALUE;
+CUresult cuStreamUpdateCaptureDependencies(CUstream handle, CUgraphNode* nodes,
+                                           std::size_t count, unsigned flags) {
   CERB_CONTEXT(context);
-  return NoteResult(context, hip.hipGraphAddChildGraphNode(
-                                 Native(node), Native(graph), Native(after),
-                                 count, Native(child)));
+  CERB_STREAM(stream, handle);
+  return NoteResult(context, hip.hipStreamUpdateCaptureDependencies(
+                                 stream, Native(nodes), count, flags));
+}
+CUresult cuStreamUpdateCaptureDependencies_v2(CUstream stream,
+                                              CUgraphNode* nodes,
+                                              const CUgraphEdgeData* edges,
+                                              std::size_t count,
+                                              unsigned flags) {
+  if (CUresult r = CheckEdges(edges, count); r != CUDA_SUCCESS) return r;
+  return cuStreamUpdateCaptureDependencies(stream, nodes, count, flags);
+}
+CUresult cuStreamBeginCaptureToGraph(CUstream handle, CUgraph graph,
+                                     const CUgraphNode* after,
+                                     const CUgraphEdgeData* edges,
+                                     std::size_t count,
+                                     CUstreamCaptureMode mode) {
+  if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (CUresult r = CheckEdges(edges, count); r != CUDA_SUCCESS) return r;
+  CERB_CONTEXT(context);
+  CERB_STREAM(stream, handle);
+  return NoteResult(
+      context, hip.hipStreamBeginCaptureToGraph(
+                   stream, Native(graph), Native(after), nullptr, count, mode));
+}
+
+// --- memory of graphs ---
+
+CUresult cuDeviceGraphMemTrim(CUdevice ordinal) {
+  Device* device = nullptr;
+  if (CUresult r = FindDevice(ordinal, &device); r != CUDA_SUCCESS) return r;
+  return FromHip(hip.hipDeviceGraphMemTrim(device->hip_ordinal));
+}
+CUresult cuDeviceGetGraphMemAttribute(CUdevice ordinal,
+                                      CUgraphMem_attribute attribute,
+                                      void* value) {
+  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  Device* device = nullptr;
+  if (CUresult r = FindDevice(ordinal, &device); r != CUDA_SUCCESS) return r;
+  return FromHip(
+      hip.hipDeviceGetGraphMemAttribute(device->hip_ordinal, attribute, value));
+}
+CUresult cuDeviceSetGraphMemAttribute(CUdevice ordinal,
+                                      CUgraphMem_attribute attribute,
+                                      void* value) {
+  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  Device* device = nullptr;
+  if (CUresult r = FindDevice(ordinal, &device); r != CUDA_SUCCESS) return r;
+  return FromHip(
+      hip.hipDeviceSetGraphMemAttribute(device->hip_ordinal, attribute, value));
+}
+
+// --- objects of the program that a graph keeps alive ---
+
+CUresult cuUserObjectCreate(CUuserObject* out, void* object, CUhostFn destroy,
+                            unsigned references, unsigned flags) {
+  if (out == nullptr || destroy == nullptr || references == 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  CERB_CONTEXT(context);
+  return NoteResult(
+      context, hip.hipUserObjectCreate(reinterpret_cast<hipUserObject_t*>(out),
+                                       object, destroy, references, flags));
+}
+CUresult cuUserObjectRetain(CUuserObject object, unsigned count) {
+  if (object == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_CONTEXT(context);
+  return NoteResult(context,
+                    hip.hipUserObjectRetain(
+                        reinterpret_cast<hipUserObject_t>(object), count));
+}
+CUresult cuUserObjectRelease(CUuserObject object, unsigned count) {
+  if (object == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_CONTEXT(context);
+  return NoteResult(context,
+                    hip.hipUserObjectRelease(
+                        reinterpret_cast<hipUserObject_t>(object), count));
+}
+CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object,
+                                 unsigned count, unsigned flags) {
+  if (graph == nullptr || object == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_CONTEXT(context);
+  return NoteResult(
+      context, hip.hipGraphRetainUserObject(
+                   Native(graph), reinterpret_cast<hipUserObject_t>(object),
+                   count, flags));
+}
+CUresult cuGraphReleaseUserObject(CUgraph graph, CUuserObject object,
+                                  unsigned count) {
+  if (graph == nullptr || object == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_CONTEXT(context);
+  return NoteResult(
+      context,
+      hip.hipGraphReleaseUserObject(
+          Native(graph), reinterpret_cast<hipUserObject_t>(object), count));
 }
 
 }  // namespace api

@@ -41,6 +41,7 @@ using hipArray_t = struct hipArray*;
 using hipGraph_t = struct ihipGraph*;
 using hipGraphNode_t = struct hipGraphNode*;
 using hipGraphExec_t = struct hipGraphExec*;
+using hipUserObject_t = struct hipUserObject*;
 
 using hipStreamCallback_t = void (*)(hipStream_t stream, hipError_t status,
                                      void* user_data);

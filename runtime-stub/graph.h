@@ -1,0 +1,54 @@
+// Graphs: CUDA's handles are HIP's. What a program gave for a node is kept,
+// since HIP knows a kernel node's arguments in another form only.
+#ifndef CERBERUS_RUNTIME_STUB_GRAPH_H_
+#define CERBERUS_RUNTIME_STUB_GRAPH_H_
+
+#include <cstddef>
+
+#include "runtime-stub/cuda_abi.h"
+#include "runtime-stub/hip_abi.h"
+
+namespace cerberus::stub {
+
+inline hipGraph_t Native(CUgraph graph) {
+  return reinterpret_cast<hipGraph_t>(graph);
+}
+inline hipGraphExec_t Native(CUgraphExec exec) {
+  return reinterpret_cast<hipGraphExec_t>(exec);
+}
+inline hipGraphNode_t Native(CUgraphNode node) {
+  return reinterpret_cast<hipGraphNode_t>(node);
+}
+inline hipGraph_t* Native(CUgraph* graph) {
+  return reinterpret_cast<hipGraph_t*>(graph);
+}
+inline hipGraphExec_t* Native(CUgraphExec* exec) {
+  return reinterpret_cast<hipGraphExec_t*>(exec);
+}
+inline hipGraphNode_t* Native(CUgraphNode* node) {
+  return reinterpret_cast<hipGraphNode_t*>(node);
+}
+inline const hipGraphNode_t* Native(const CUgraphNode* nodes) {
+  return reinterpret_cast<const hipGraphNode_t*>(nodes);
+}
+inline hipEvent_t Native(CUevent event) {
+  return reinterpret_cast<hipEvent_t>(event);
+}
+inline hipEvent_t* Native(CUevent* event) {
+  return reinterpret_cast<hipEvent_t*>(event);
+}
+
+// Edges between nodes carry data only for programmatic launches, which AMD
+// GPUs have not.
+CUresult CheckEdges(const CUgraphEdgeData* edges, std::size_t count);
+void ClearEdges(CUgraphEdgeData* edges, const std::size_t* count);
+
+// Nodes that are gone, with their graph or one by one.
+void ForgetNodes(CUgraph graph);
+void ForgetNode(CUgraphNode node);
+// The nodes of a clone are described as those they were made from.
+void CopyRecords(CUgraph from, CUgraph clone);
+
+}  // namespace cerberus::stub
+
+#endif  // CERBERUS_RUNTIME_STUB_GRAPH_H_
