@@ -44,7 +44,7 @@ __global__ void Assembly(unsigned* out, unsigned n) {
   asm volatile("v_lshlrev_b32 %0, 1, %1\n\tv_or_b32 %0, 1, %0"
                : "=&v"(twice)
                : "v"(i));
-  asm volatile("s_lshl_b32 %0, %1, 2" 
+  asm volatile("s_lshl_b32 %0, %1, 2"
                : "=s"(uniform)
                : "s"(__builtin_amdgcn_readfirstlane(n))
                : "scc");
