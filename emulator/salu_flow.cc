@@ -56,10 +56,10 @@ u32 ReadHwReg(Wave& w, std::string_view name) {
            static_cast<u32>(kSharedAperture >> 48) << 16;
   }
   if (name == "HW_REG_SHADER_CYCLES" || name == "HW_REG_SHADER_CYCLES_LO") {
-    return static_cast<u32>(w.instructions);
+    return static_cast<u32>(w.Clock());
   }
   if (name == "HW_REG_SHADER_CYCLES_HI") {
-    return static_cast<u32>(w.instructions >> 32);
+    return static_cast<u32>(w.Clock() >> 32);
   }
   if (name == "HW_REG_FLAT_SCR_LO" || name == "HW_REG_WAVE_SCRATCH_BASE_LO") {
     return w.sgpr[kFlatScratch];

@@ -80,7 +80,7 @@ bool ParseName(std::string_view name, ScalarOp* s) {
 void ExecScalarLoad(Wave& w, const Op& op) {
   const ScalarOp& s = *static_cast<const ScalarOp*>(op.data);
   if (s.family == Family::kTime) {
-    WriteScalar64(w, op.dst, w.instructions);
+    WriteScalar64(w, op.dst, w.Clock());
     return;
   }
   if (s.family == Family::kRealTime) {

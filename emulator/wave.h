@@ -110,6 +110,10 @@ struct Wave {
   u32 scratch_stride = 0;
   u32 index_in_group = 0;
   u64 instructions = 0;
+  u64 clock_reads = 0;
+  // The counter of cycles. `instructions` stands still within a quantum, a
+  // clock does not.
+  u64 Clock() { return instructions + ++clock_reads; }
   u64 budget = 0;
   MemoryView memory;
   Pending pending;
@@ -162,6 +166,10 @@ struct Wave {
     const u64 exec = Exec();
     if (exec != mask_exec || !mask_valid) ExpandExec(exec);
     return mask;
+  }
+  // The same as lane loops want it: null if all lanes are active.
+  const u32* LaneMask() {
+    return Exec() == LaneBits() ? nullptr : ExecMask();
   }
   void ExpandExec(u64 exec);
 };

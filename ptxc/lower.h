@@ -254,6 +254,7 @@ class FunctionLowering {
 
   // ---- Special registers (lower_special.cc) ----
   Value* Special(SpecialReg reg, Component part);
+  llvm::Value* Clock();  // %clock64
   Value* HiddenArg(unsigned offset, unsigned bits);
   Value* LaunchBlock(unsigned offset, unsigned bits);
   // What depends on how warps lie in waves (passes/waves.h).

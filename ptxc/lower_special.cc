@@ -75,6 +75,18 @@ llvm::Value* FunctionLowering::BlockThreads() {
 
 llvm::Value* FunctionLowering::LaneId() { return Wave("lane"); }
 
+llvm::Value* FunctionLowering::Clock() {
+  if (TargetHas("s-memtime-inst") ||
+      TargetHas("shader-cycles-hi-lo-registers")) {
+    return Intrinsic(llvm::Intrinsic::readcyclecounter, {}, {});
+  }
+  // gfx11 counts cycles in 20 bits (RDNA3 ISA, SHADER_CYCLES), on which a
+  // kernel that waits for a million of them waits for ever. The steady counter
+  // of 100 MHz stands in, as a clock of 2.5 GHz.
+  return b_.CreateMul(Intrinsic(llvm::Intrinsic::readsteadycounter, {}, {}),
+                      I64(25));
+}
+
 llvm::Value* FunctionLowering::Special(SpecialReg reg, Component part) {
   const int axis = AxisOf(part);
   // The fourth component of the vectors exists and is 0 (1 for extents).
@@ -126,16 +138,11 @@ llvm::Value* FunctionLowering::Special(SpecialReg reg, Component part) {
     case SpecialReg::kGridid:
       return LaunchBlock(kLaunchGridId, 64);
     case SpecialReg::kClock:
-      return b_.CreateTrunc(
-          Intrinsic(llvm::Intrinsic::readcyclecounter, {}, {}),
-          b_.getInt32Ty());
+      return b_.CreateTrunc(Clock(), b_.getInt32Ty());
     case SpecialReg::kClockHi:
-      return b_.CreateTrunc(
-          b_.CreateLShr(Intrinsic(llvm::Intrinsic::readcyclecounter, {}, {}),
-                        32),
-          b_.getInt32Ty());
+      return b_.CreateTrunc(b_.CreateLShr(Clock(), 32), b_.getInt32Ty());
     case SpecialReg::kClock64:
-      return Intrinsic(llvm::Intrinsic::readcyclecounter, {}, {});
+      return Clock();
     case SpecialReg::kGlobaltimer:
     case SpecialReg::kGlobaltimerLo:
     case SpecialReg::kGlobaltimerHi: {
