@@ -29,7 +29,8 @@ enum Bit : u32 {
   // matrix instruction, or the number of s_nop.
 };
 
-// A pass is four cycles (CDNA3 ISA, section 7.2, table of MFMA instructions).
+// A pass is four cycles; how many an instruction takes is from LLVM's
+// scheduling models.
 u32 Passes(std::string_view name, u32 bits, Gen gen) {
   const bool large = name.find("32x32") != std::string_view::npos;
   const bool small = name.find("4x4x") != std::string_view::npos &&
@@ -284,10 +285,15 @@ u32 HazardBits(const Text& text, const Op& op, Gen gen) {
 void CheckHazards(Wave& w, const Op& op) {
   const Hazards& h = w.hazards;
   const std::size_t size = h.recent.size();
+  // What any vector instruction writes matters for two wait states; behind
+  // `until` nothing else does.
+  const u64 any = (op.hazard & kHazardAlways) != 0 ? 2 : 0;
+  const u64 farthest = h.now < h.until ? 20 : any;
   for (u64 i = 1; i <= std::min<u64>(h.count, size); ++i) {
     const Hazards::Issued& before = h.recent[(h.count - i) % size];
     const u64 between = h.now - before.at - WaitStates(*before.op);
-    if (between >= 20) break;
+    if (between >= farthest) break;
+    if (between >= std::max<u64>(HazardReach(*before.op), any)) continue;
     const Rule rule = RuleFor(w.gen, *before.op, op);
     if (rule.states > between) {
       Throw(fmt::format("{}: {} wait states behind '{}', {} are needed",

@@ -1,7 +1,8 @@
 // Wait states that CDNA wants between certain instructions, which the hardware
-// does not insert by itself (CDNA3 ISA, section 4.5, "Manually Inserted Wait
-// States"; the same section of the CDNA2 and Vega manuals). Other generations
-// have none that change results, or a compiler cannot know.
+// does not insert by itself. The numbers are those that LLVM inserts
+// (GCNHazardRecognizer), which follows AMD's tables "Manually Inserted Wait
+// States" but knows some later findings. Other generations have none that
+// change results, or a compiler cannot know.
 #ifndef CERBERUS_EMULATOR_HAZARDS_H_
 #define CERBERUS_EMULATOR_HAZARDS_H_
 

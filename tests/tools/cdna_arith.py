@@ -12,8 +12,8 @@ import re
 
 import pcode
 from cdna_memory import Simple, lanes, masks
+from dpp import lane_moves
 from known_differences import OVERRIDES, TOLERANCE
-from mode_check import lane_moves
 from operand_values import pool_value
 from pcode import Val
 from wave_state import EXEC, VCC

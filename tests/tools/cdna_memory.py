@@ -212,6 +212,23 @@ def loads_to_lds(target):
         lane_addresses(state, rng, 16)
         state.set_scalar(M0, 0x300)
 
+    # And back: no address of its own, the lane's comes from the descriptor.
+    def stored(state):
+        active = lanes(state)
+        if active:
+            # Without ADD_TID all lanes store to one place, the last one wins.
+            lds = (state.scalar(M0) & 0xffff) + 16 + 4 * active[-1]
+            state.store(MEM_AT, 16 + 0x40, 4, state.load(LDS_AT, lds, 4))
+
+    def offset(state, rng):
+        prepare(state, rng)
+        state.set_sgpr(70, 0x40)
+
+    if target == "gfx90a":
+        yield Simple("buffer_store_lds_dword",
+                     "buffer_store_lds_dword s[40:43], s70 offset:16 lds",
+                     offset, stored)
+
     for kind, size, sign in kinds:
         yield Simple(f"buffer_load_{kind}",
                      f"buffer_load_{kind} v96, s[40:43], 0 offen offset:16 "
@@ -387,7 +404,56 @@ def others(target):
                  lane_number, writelane)
 
 
+def indexed():
+    """Registers chosen by M0: bits 7 to 0 are added to the number of the
+    sources and the destination that bits 15 to 12 name."""
+    on = "s_set_gpr_idx_on s48, gpr_idx({})"
+    off = "s_set_gpr_idx_off"
+    src0, src1, dst = 1, 2, 8
+
+    def prepare(state, rng):
+        state.set_scalar(EXEC, masks(rng), 2)
+        for sgpr in (48, 49):
+            state.set_sgpr(sgpr, rng.randrange(4) | rng.getrandbits(24) << 8)
+
+    def set_m0(state, index, chosen):
+        m0 = state.scalar(M0) & ~0xf0ff
+        state.set_scalar(M0, m0 | index | chosen << 12)
+
+    def case(name, text, index, chosen, result):
+        def expect(state):
+            i = state.sgpr(index) & 0xff
+            set_m0(state, i, chosen)
+            for lane in lanes(state):
+                to, value = result(state, lane, i)
+                state.set(f"v{to}", lane, value)
+
+        for seed in range(4):
+            yield Simple(name, "\n".join(text), prepare, expect, seed)
+
+    def v(state, lane, number):
+        return state.get(f"v{number}", lane)
+
+    yield from case("s_set_gpr_idx_on",
+                    [on.format("SRC0,DST"), "v_mov_b32 v64, v96", off],
+                    48, src0 | dst,
+                    lambda s, lane, i: (64 + i, v(s, lane, 96 + i)))
+    yield from case("s_set_gpr_idx_mode",
+                    [on.format("SRC0"), "s_set_gpr_idx_mode gpr_idx(SRC1)",
+                     "v_xor_b32 v64, v96, v100", off], 48, src1,
+                    lambda s, lane, i: (64, v(s, lane, 96)
+                                        ^ v(s, lane, 100 + i)))
+    yield from case("s_set_gpr_idx_idx",
+                    [on.format("DST"), "s_set_gpr_idx_idx s49",
+                     "v_mov_b32 v64, v96", off], 49, dst,
+                    lambda s, lane, i: (64 + i, v(s, lane, 96)))
+    yield from case("s_set_gpr_idx_off",
+                    [on.format("SRC0,DST"), off, "v_mov_b32 v64, v96"],
+                    48, src0 | dst, lambda s, lane, i: (64, v(s, lane, 96)))
+
+
 def cases(target):
+    yield from indexed()
     yield from scalar_memory()
     yield from scalar_atomics()
     yield from transposes(target)

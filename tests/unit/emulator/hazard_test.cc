@@ -1,7 +1,6 @@
 // Missing waits and wait states: for each rule the shortest code that breaks
 // it, and the same with just enough between. Numbers of wait states are those
-// of the manuals' tables (CDNA3 ISA, section 4.5; CDNA2 ISA and Vega ISA,
-// section 4.5), counted here by hand.
+// that LLVM inserts (GCNHazardRecognizer), counted here by hand.
 #include <gmock/gmock.h>
 
 #include "assemble.h"
