@@ -1,7 +1,10 @@
 // FLAT, GLOBAL and SCRATCH instructions (RDNA3 ISA, section 11).
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "emulator/decode.h"
+#include "emulator/lane_memory.h"
 #include "emulator/launch.h"
 #include "emulator/memop.h"
 #include "emulator/semantics.h"
@@ -83,108 +86,109 @@ void Count(Wave& w, const FlatOp& f, u64 exec, const u64* addresses) {
               f.space == Space::kScratch ? nullptr : addresses);
 }
 
-// Offsets of flat addresses that all lie in LDS, or of scratch addresses that
-// all lie in the lanes' own memory. False if there is another one.
-bool LdsOffsets(Wave& w, const FlatOp& f, u64 exec, const u64* addresses,
-                u32* offsets) {
-  if (f.space != Space::kFlat || exec == 0 ||
-      addresses[std::countr_zero(exec)] - kSharedAperture >= kApertureSize) {
-    return false;
-  }
-  u64 outside = 0;
-  for (u32 i = 0; i < w.lanes; ++i) {
-    const u64 at = addresses[i] - kSharedAperture;
-    offsets[i] = static_cast<u32>(at);
-    outside |= (exec >> i & 1) != 0 ? at >> 32 : 0;
-  }
-  return outside == 0;
-}
-bool ScratchOffsets(Wave& w, const FlatOp& f, u64 exec, const u64* addresses,
-                    u32* offsets) {
-  const u32 bytes = f.mem.bytes;
-  const u64 base = f.space == Space::kFlat ? kPrivateAperture : 0;
-  if (f.space == Space::kGlobal || exec == 0 || w.shadow != nullptr ||
-      w.scratch_stride < bytes ||
-      (base != 0 &&
-       addresses[std::countr_zero(exec)] - base >= kApertureSize)) {
-    return false;
-  }
-  const u32 limit = w.scratch_stride - bytes;
-  bool inside = true;
-  for (u32 i = 0; i < w.lanes; ++i) {
-    const u64 at = base != 0 ? addresses[i] - base
-                             : static_cast<u32>(addresses[i]);
-    offsets[i] = static_cast<u32>(at) + i * w.scratch_stride;
-    inside &= at <= limit || (exec >> i & 1) == 0;
-  }
-  return inside;
+// Where all active lanes are in one piece of memory.
+struct Place {
+  u8* base = nullptr;
+  LaneOffsets lanes;
+};
+
+void ToScratch(Wave& w, Place* place) {
+  place->base = w.scratch;
+  u32* const at = place->lanes.at;
+  for (u32 i = 0; i < w.lanes; ++i) at[i] += i * w.scratch_stride;
+  if (place->lanes.inside()) place->lanes.shape = Shape::kAny;
 }
 
-// Words between rows of registers and memory; at(lane) is where.
-template <typename At>
-void LoadWords(Wave& w, u32 words, u32* d, At&& at) {
-  const u32 n = w.lanes;
-  const auto load = [&](u32 lane) {
-    for (u32 r = 0; r < words; ++r) {
-      std::memcpy(&d[r * n + lane], at(lane) + 4 * r, 4);
-    }
-  };
-  if (w.Exec() != w.LaneBits()) return ForLanes(w.Exec(), load);
-  if (words == 1) {
-    for (u32 i = 0; i < n; ++i) std::memcpy(&d[i], at(i), 4);
-  } else {
-    for (u32 i = 0; i < n; ++i) load(i);
+// False if a lane is elsewhere, or each must be looked at: stores to read-only
+// memory, memory under CERBERUS_EMU_CHECK.
+bool FindPlace(Wave& w, const FlatOp& f, const u32* rows, u64 base,
+               Place* place) {
+  static constexpr u32 kNoRows[64] = {};
+  const u32 bytes = f.mem.bytes;
+  const u64 exec = w.Exec();
+  if (exec == 0 || w.shadow != nullptr || f.addtid) return false;
+  const LaneMemory& memory = host_lane_memory;
+  LaneOffsets& lanes = place->lanes;
+  lanes.n = w.lanes;
+  lanes.mask = w.LaneMask();
+  const bool own_fits = w.scratch_stride >= bytes &&
+                        u64{w.scratch_stride} * w.lanes >> 31 == 0;
+  if (f.space == Space::kScratch) {
+    if (!own_fits) return false;
+    memory.find(rows == nullptr ? kNoRows : rows, static_cast<u32>(base), 0,
+                w.scratch_stride - bytes, bytes, &lanes);
+    ToScratch(w, place);
+    return lanes.inside();
   }
+  if (rows == nullptr) return false;
+  const u32 lane = static_cast<u32>(std::countr_zero(exec));
+  const bool wide = f.address.regs == 2;
+  const u64 first =
+      base +
+      (wide ? rows[lane] | static_cast<u64>(rows[lane + w.lanes]) << 32
+            : rows[lane]);
+  if (f.space == Space::kFlat && wide) {
+    if (first - kSharedAperture < kApertureSize) {
+      if (w.lds_size < bytes || !w.pending.lds.empty()) return false;
+      place->base = w.lds;
+      memory.find64(rows, base - kSharedAperture, w.lds_size - bytes, bytes,
+                    &lanes);
+      return lanes.inside();
+    }
+    if (first - kPrivateAperture < kApertureSize) {
+      if (!own_fits) return false;
+      memory.find64(rows, base - kPrivateAperture, w.scratch_stride - bytes,
+                    bytes, &lanes);
+      ToScratch(w, place);
+      return lanes.inside();
+    }
+  }
+  if (!w.memory.Check(first, bytes)) return false;
+  if (f.mem.kind != MemKind::kLoad && !w.memory.range().writable) return false;
+  // As much of the allocation, around the first lane, as offsets can reach.
+  const u64 begin =
+      std::max(w.memory.begin(), first - std::min(first, u64{1} << 30));
+  const u32 limit = static_cast<u32>(
+      std::min(w.memory.end() - bytes - begin, u64{0x7fffffff}));
+  place->base = reinterpret_cast<u8*>(begin);
+  const i64 add = static_cast<i64>(base - begin);
+  if (wide) {
+    memory.find64(rows, static_cast<u64>(add), limit, bytes, &lanes);
+  } else {
+    if (add != static_cast<i32>(add)) return false;
+    memory.find(rows, static_cast<u32>(add), 1u << 31, limit, bytes, &lanes);
+  }
+  return lanes.inside();
 }
-template <typename At>
-void StoreWords(Wave& w, u32 words, const u32* data, At&& at) {
-  const u32 n = w.lanes;
-  const auto store = [&](u32 lane) {
-    for (u32 r = 0; r < words; ++r) {
-      std::memcpy(at(lane) + 4 * r, &data[r * n + lane], 4);
-    }
-  };
-  if (w.Exec() != w.LaneBits()) return ForLanes(w.Exec(), store);
-  if (words == 1) {
-    for (u32 i = 0; i < n; ++i) std::memcpy(at(i), &data[i], 4);
-  } else {
-    for (u32 i = 0; i < n; ++i) store(i);
+
+// What a load or store of any shape begins with: its rows of addresses, and the
+// counters.
+const u32* AddressRows(Wave& w, const FlatOp& f, u64 base) {
+  const u32* const rows =
+      f.address.kind == Kind::kNone ? nullptr : w.Vgpr(f.address);
+  if (w.counting) [[unlikely]] {
+    u64 addresses[64];
+    LaneAddresses(f, rows, w.lanes, base, addresses);
+    Count(w, f, w.Exec(), addresses);
   }
+  return rows;
 }
 
 void ExecFlatLoad(Wave& w, const Op& op) {
   const FlatOp& f = Data(op);
   const u32 n = w.lanes;
-  const u64 exec = w.Exec();
   const u64 base = ScalarBase(w, op, f);
-  const u32* const rows =
-      f.address.kind == Kind::kNone ? nullptr : w.Vgpr(f.address);
+  const u32* const rows = AddressRows(w, f, base);
+  u32* const d = w.Vgpr(op.dst);
+  Place place;
+  if (FindPlace(w, f, rows, base, &place)) {
+    host_lane_memory.load(f.mem, place.base, place.lanes, d);
+    return;
+  }
   // The destination may hold the addresses.
   u64 addresses[64];
   LaneAddresses(f, rows, n, base, addresses);
-  Count(w, f, exec, addresses);
-  u32* const d = w.Vgpr(op.dst);
-  if (f.mem.bytes % 4 == 0) {
-    const u32 words = f.mem.bytes / 4u;
-    u32 offsets[64];
-    if (f.space != Space::kScratch &&
-        AllInside(w, addresses, exec, f.mem.bytes, MemKind::kLoad)) {
-      LoadWords(w, words, d, [&](u32 lane) {
-        return reinterpret_cast<const u8*>(addresses[lane]);
-      });
-      return;
-    }
-    if (LdsOffsets(w, f, exec, addresses, offsets) &&
-        LoadLdsRows(w, offsets, 0, f.mem.bytes, d)) {
-      return;
-    }
-    if (ScratchOffsets(w, f, exec, addresses, offsets)) {
-      LoadWords(w, words, d,
-                [&](u32 lane) { return w.scratch + offsets[lane]; });
-      return;
-    }
-  }
-  ForLanesAt(w, f, exec, addresses, [&](u32 lane, const u8* from) {
+  ForLanesAt(w, f, w.Exec(), addresses, [&](u32 lane, const u8* from) {
     LoadLaneData(f.mem, from, d, lane, n);
   });
 }
@@ -192,37 +196,48 @@ void ExecFlatLoad(Wave& w, const Op& op) {
 void ExecFlatStore(Wave& w, const Op& op) {
   const FlatOp& f = Data(op);
   const u32 n = w.lanes;
-  const u64 exec = w.Exec();
   const u64 base = ScalarBase(w, op, f);
-  const u32* const rows =
-      f.address.kind == Kind::kNone ? nullptr : w.Vgpr(f.address);
+  const u32* const rows = AddressRows(w, f, base);
   const u32* const data = w.Vgpr(f.data);
+  Place place;
+  if (FindPlace(w, f, rows, base, &place)) {
+    host_lane_memory.store(f.mem, place.base, place.lanes, data);
+    return;
+  }
   u64 addresses[64];
   LaneAddresses(f, rows, n, base, addresses);
-  Count(w, f, exec, addresses);
-  if (f.mem.bytes % 4 == 0) {
-    const u32 words = f.mem.bytes / 4u;
-    u32 offsets[64];
-    if (f.space != Space::kScratch &&
-        AllInside(w, addresses, exec, f.mem.bytes, MemKind::kStore)) {
-      StoreWords(w, words, data, [&](u32 lane) {
-        return reinterpret_cast<u8*>(addresses[lane]);
-      });
-      return;
-    }
-    if (LdsOffsets(w, f, exec, addresses, offsets) &&
-        StoreLdsRows(w, offsets, 0, f.mem.bytes, data)) {
-      return;
-    }
-    if (ScratchOffsets(w, f, exec, addresses, offsets)) {
-      StoreWords(w, words, data,
-                 [&](u32 lane) { return w.scratch + offsets[lane]; });
-      return;
-    }
-  }
-  ForLanesAt(w, f, exec, addresses, [&](u32 lane, u8* to) {
+  ForLanesAt(w, f, w.Exec(), addresses, [&](u32 lane, u8* to) {
     StoreLaneData(f.mem, to, data, lane, n);
   });
+}
+
+bool Aligned(const Place& place, u32 bytes) {
+  u64 bits = 0;
+  for (u32 i = 0; i < place.lanes.n; ++i) {
+    bits |= reinterpret_cast<u64>(place.base) + place.lanes.at[i];
+  }
+  return (bits & (bytes - 1)) == 0;
+}
+
+// Adds of the whole wave to one place: one read-modify-write, lane after lane.
+bool AddToOne(Wave& w, const Op& op, const Place& place) {
+  const FlatOp& f = Data(op);
+  if (f.mem.atomic != Atomic::kAdd || f.mem.bytes != 4 ||
+      place.lanes.shape != Shape::kSame) {
+    return false;
+  }
+  const u32* const data = w.Vgpr(f.data);
+  u32 before[64];
+  u32 sum = 0;
+  for (u32 i = 0; i < w.lanes; ++i) before[i] = sum, sum += data[i];
+  const u32 old = static_cast<u32>(
+      HostAtomic(Atomic::kAdd, 4, place.base + place.lanes.at[0], sum, 0,
+                 w.mode));
+  if (f.mem.returns) {
+    u32* const d = w.Vgpr(op.dst);
+    for (u32 i = 0; i < w.lanes; ++i) d[i] = old + before[i];
+  }
+  return true;
 }
 
 void ExecFlatAtomic(Wave& w, const Op& op) {
@@ -230,24 +245,31 @@ void ExecFlatAtomic(Wave& w, const Op& op) {
   const u32 n = w.lanes;
   const u64 exec = w.Exec();
   const u64 base = ScalarBase(w, op, f);
-  const u32* const rows =
-      f.address.kind == Kind::kNone ? nullptr : w.Vgpr(f.address);
+  const u32* const rows = AddressRows(w, f, base);
   const u32* const data = w.Vgpr(f.data);
   const u8 bytes = f.mem.bytes;
   ApplyEnv(w, bytes == 8 ? Env::kF64 : Env::kF32);
-  u64 addresses[64];
-  LaneAddresses(f, rows, n, base, addresses);
-  Count(w, f, exec, addresses);
+  // cmpswap: the new value first, what to compare with behind it.
+  const bool compares = f.mem.atomic == Atomic::kCmpSwap ||
+                        f.mem.atomic == Atomic::kCmpSwapF;
   u64 old[64];
-  ForLanesAt(w, f, exec, addresses, [&](u32 lane, u8* at) {
+  const auto apply = [&](u32 lane, u8* at) {
     const u64 value = LaneValue(data, lane, n, bytes);
-    // cmpswap: the new value first, what to compare with behind it.
-    const bool compares = f.mem.atomic == Atomic::kCmpSwap ||
-                          f.mem.atomic == Atomic::kCmpSwapF;
     const u64 compare =
         compares ? LaneValue(data + (bytes / 4) * n, lane, n, bytes) : 0;
     old[lane] = HostAtomic(f.mem.atomic, bytes, at, value, compare, w.mode);
-  });
+  };
+  Place place;
+  if (FindPlace(w, f, rows, base, &place) && Aligned(place, bytes)) {
+    if (AddToOne(w, op, place)) return;
+    ForLanes(exec, [&](u32 lane) {
+      apply(lane, place.base + place.lanes.at[lane]);
+    });
+  } else {
+    u64 addresses[64];
+    LaneAddresses(f, rows, n, base, addresses);
+    ForLanesAt(w, f, exec, addresses, apply);
+  }
   if (!f.mem.returns) return;
   u32* const d = w.Vgpr(op.dst);
   ForLanes(exec, [&](u32 lane) {

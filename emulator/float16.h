@@ -103,12 +103,15 @@ CERBERUS_EMU_INLINE u16 FloatToBf16(float f, u32 round = kNearest) {
                                                         : q);
 }
 
-// a * b + c for f16 values held in f32, rounded to odd in f32: the product is
-// exact, and rounding the result again to f16, which keeps at least two bits
-// fewer, gives the correctly rounded fused result.
-CERBERUS_EMU_INLINE float FmaOddHalf(float a, float b, float c) {
-  const float p = a * b;  // exact
+// a * b + c for f16 values held in f32, such that rounding to f16, which keeps
+// at least two bits fewer, gives the correctly rounded fused result; the product
+// is exact. Where the host rounds to nearest the sum is rounded to odd; rounding
+// twice in one direction is rounding once, while the error term below would be
+// rounded too.
+CERBERUS_EMU_INLINE float FmaOddHalf(float a, float b, float c, u32 round) {
+  const float p = a * b;
   const float s = p + c;
+  if (round != kNearest) return s;
   const float t = s - p;
   const float e = (p - (s - t)) + (c - t);  // what s lacks
   // Where the sum is inexact (e is NaN for an infinite one): down to the next
@@ -120,10 +123,11 @@ CERBERUS_EMU_INLINE float FmaOddHalf(float a, float b, float c) {
 }
 
 // The same for f32 values in f64.
-inline double FmaOdd(float a, float b, float c) {
+inline double FmaOdd(float a, float b, float c, u32 round) {
   const double p = static_cast<double>(a) * static_cast<double>(b);  // exact
   const double z = c;
   const double s = p + z;
+  if (round != kNearest) return s;
   const double t = s - p;
   const double e = (p - (s - t)) + (z - t);  // what s lacks
   const u64 bits = Bits(s);

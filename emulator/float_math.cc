@@ -305,7 +305,9 @@ float DivFmasScaled(float a, float b, float c) {
   if (IsNan(a) || IsNan(b) || IsNan(c)) return FmaF(a, b, c);
   const bool up = Exponent(c) > 127;
   if (up) return FmaF(a, b, c) * 0x1p64f;
-  return static_cast<float>(FmaOdd(a, b, c) * 0x1p-64);
+  const u32 round = (ReadMxcsr() & (kMxcsrDown | kMxcsrUp)) == 0 ? kNearest
+                                                                 : kZero;
+  return static_cast<float>(FmaOdd(a, b, c, round) * 0x1p-64);
 }
 
 double DivFmasScaled(double a, double b, double c) {

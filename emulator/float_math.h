@@ -85,11 +85,21 @@ struct FmaOp {
 };
 // f16, held in f32.
 struct FmaHalfOp {
-  static float Quick(float a, float b, float c) {
-    return FmaOddHalf(a, b, c);
+  // Quick where the host rounds to nearest.
+  CERBERUS_EMU_INLINE static float Quick(float a, float b, float c) {
+#ifdef __FMA__
+    // Rounding to f32 first matters only to what it puts half way between two
+    // numbers of f16, or near its denormals: NaN, then, asks for Exact.
+    const float r = __builtin_fmaf(a, b, c);
+    const bool doubt = (Bits(r) & 0x1fff) == 0x1000 ||
+                       (__builtin_fabsf(r) < 0x1p-14f && r != 0);
+    return doubt ? __builtin_nanf("") : r;
+#else
+    return FmaOddHalf(a, b, c, kNearest);
+#endif
   }
-  static float Exact(float a, float b, float c) {
-    return PickNan(FmaOddHalf(a, b, c), a, b, c);
+  static float Exact(float a, float b, float c, u32 round) {
+    return PickNan(FmaOddHalf(a, b, c, round), a, b, c);
   }
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "emulator/decode.h"
+#include "emulator/lane_memory.h"
 #include "emulator/launch.h"
 #include "emulator/memop.h"
 
@@ -35,23 +36,19 @@ u64 OffsetOf(const Op& op, const u32* rows, u32 lane) {
   return u64{rows[lane]} + static_cast<u32>(op.offset);
 }
 
-// Every lane's offset, inactive ones' too; true if those of all active lanes
-// lie inside the group's LDS and need no look at each. Sums wrap at 32 bits, as
-// in LdsAt.
-bool Offsets(Wave& w, const u32* rows, u32 offset, u32 bytes, u32* offsets) {
-  if (w.lds_size < bytes || w.shadow != nullptr || !w.pending.lds.empty()) {
+// The active lanes' offsets, if all lie inside the group's LDS, with `more`
+// bytes behind an element, and none needs a look at. Sums wrap at 32 bits, as in
+// LdsAt.
+bool Offsets(Wave& w, const u32* rows, u32 offset, u32 bytes, u32 more,
+             LaneOffsets* o) {
+  if (w.lds_size < bytes + more || w.shadow != nullptr ||
+      !w.pending.lds.empty()) {
     return false;
   }
-  const u32 n = w.lanes;
-  const u32 limit = w.lds_size - bytes;
-  for (u32 i = 0; i < n; ++i) offsets[i] = rows[i] + offset;
-  if (w.Exec() != w.LaneBits()) {
-    const u32* const mask = w.ExecMask();
-    for (u32 i = 0; i < n; ++i) offsets[i] &= mask[i];
-  }
-  u32 outside = 0;  // the top bit: an offset above `limit`, which is small
-  for (u32 i = 0; i < n; ++i) outside |= offsets[i] | (limit - offsets[i]);
-  return outside >> 31 == 0;
+  o->n = w.lanes;
+  o->mask = w.LaneMask();
+  host_lane_memory.find(rows, offset, 0, w.lds_size - bytes - more, bytes, o);
+  return o->inside();
 }
 
 // Calls fn(lane, host address) for the active lanes, at rows[lane] + offset.
@@ -81,81 +78,6 @@ void CountOffsets(Wave& w, const MemOp& op, u64 exec, const u32* rows,
   CountLds(w, op, exec, offsets);
 }
 
-// Words from LDS into rows of registers, all offsets inside.
-void LoadRows(Wave& w, const u32* offsets, u32 words, u32* d) {
-  const u32 n = w.lanes;
-  const u8* const lds = w.lds;
-  if (w.Exec() == w.LaneBits()) {
-    if (words == 1) {
-      u32 apart = 0, same = 0;
-      for (u32 i = 0; i < n; ++i) {
-        apart |= offsets[i] ^ (offsets[0] + 4 * i);
-        same |= offsets[i] ^ offsets[0];
-      }
-      if (apart == 0) {
-        std::memcpy(d, lds + offsets[0], n * 4);
-        return;
-      }
-      if (same == 0) {
-        u32 v;
-        std::memcpy(&v, lds + offsets[0], 4);
-        for (u32 i = 0; i < n; ++i) d[i] = v;
-        return;
-      }
-    }
-    for (u32 r = 0; r < words; ++r) {
-      for (u32 i = 0; i < n; ++i) {
-        std::memcpy(&d[r * n + i], lds + offsets[i] + 4 * r, 4);
-      }
-    }
-    return;
-  }
-  ForLanes(w.Exec(), [&](u32 lane) {
-    for (u32 r = 0; r < words; ++r) {
-      std::memcpy(&d[r * n + lane], lds + offsets[lane] + 4 * r, 4);
-    }
-  });
-}
-
-void StoreRows(Wave& w, const u32* offsets, u32 words, const u32* data) {
-  const u32 n = w.lanes;
-  u8* const lds = w.lds;
-  if (words == 1 && w.Exec() == w.LaneBits()) {
-    u32 apart = 0;
-    for (u32 i = 0; i < n; ++i) apart |= offsets[i] ^ (offsets[0] + 4 * i);
-    if (apart == 0) {
-      std::memcpy(lds + offsets[0], data, n * 4);
-    } else {
-      for (u32 i = 0; i < n; ++i) std::memcpy(lds + offsets[i], &data[i], 4);
-    }
-    return;
-  }
-  ForLanes(w.Exec(), [&](u32 lane) {
-    for (u32 r = 0; r < words; ++r) {
-      std::memcpy(lds + offsets[lane] + 4 * r, &data[r * n + lane], 4);
-    }
-  });
-}
-
-}  // namespace
-
-bool LoadLdsRows(Wave& w, const u32* rows, u32 offset, u32 bytes, u32* d) {
-  u32 offsets[64];
-  if (!Offsets(w, rows, offset, bytes, offsets)) return false;
-  LoadRows(w, offsets, bytes / 4, d);
-  return true;
-}
-
-bool StoreLdsRows(Wave& w, const u32* rows, u32 offset, u32 bytes,
-                  const u32* data) {
-  u32 offsets[64];
-  if (!Offsets(w, rows, offset, bytes, offsets)) return false;
-  StoreRows(w, offsets, bytes / 4, data);
-  return true;
-}
-
-namespace {
-
 void ExecLdsLoad(Wave& w, const Op& op) {
   const LdsOp& l = Data(op);
   const u32 n = w.lanes;
@@ -164,7 +86,9 @@ void ExecLdsLoad(Wave& w, const Op& op) {
   const u32 offset = static_cast<u32>(op.offset);
   CountOffsets(w, l.mem, exec, rows, offset);
   u32* const d = w.Vgpr(op.dst);
-  if (l.mem.bytes % 4 == 0 && LoadLdsRows(w, rows, offset, l.mem.bytes, d)) {
+  LaneOffsets o;
+  if (Offsets(w, rows, offset, l.mem.bytes, 0, &o)) {
+    host_lane_memory.load(l.mem, w.lds, o, d);
     return;
   }
   // The destination may hold the addresses.
@@ -182,8 +106,9 @@ void ExecLdsStore(Wave& w, const Op& op) {
   const u32* const data = w.Vgpr(l.data);
   const u32 offset = static_cast<u32>(op.offset);
   CountOffsets(w, l.mem, exec, rows, offset);
-  if (l.mem.bytes % 4 == 0 &&
-      StoreLdsRows(w, rows, offset, l.mem.bytes, data)) {
+  LaneOffsets o;
+  if (Offsets(w, rows, offset, l.mem.bytes, 0, &o)) {
+    host_lane_memory.store(l.mem, w.lds, o, data);
     return;
   }
   ForLanesAt(w, l, exec, rows, offset, [&](u32 lane, u8* to) {
@@ -201,13 +126,34 @@ void ExecLdsTwo(Wave& w, const Op& op) {
   const u32 first = l.offset0 * l.scale, second = l.offset1 * l.scale;
   CountOffsets(w, l.mem, exec, rows, first);
   CountOffsets(w, l.mem, exec, rows, second);
-  u32 at0[64], at1[64];
-  if (l.mem.kind == MemKind::kLoad &&
-      Offsets(w, rows, first, l.mem.bytes, at0) &&
-      Offsets(w, rows, second, l.mem.bytes, at1)) {
-    u32* const d = w.Vgpr(op.dst);
-    LoadRows(w, at0, words, d);
-    LoadRows(w, at1, words, d + words * n);
+  // Both from the lower one's place.
+  const u32 low = std::min(first, second), apart = std::max(first, second) - low;
+  LaneOffsets o;
+  if (!l.exchange && Offsets(w, rows, low, l.mem.bytes, apart, &o)) {
+    u8* const at0 = w.lds + (first - low);
+    u8* const at1 = w.lds + (second - low);
+    if (l.mem.kind == MemKind::kLoad) {
+      u32* const d = w.Vgpr(op.dst);
+      host_lane_memory.load(l.mem, at0, o, d);
+      host_lane_memory.load(l.mem, at1, o, d + words * n);
+      return;
+    }
+    // Where lanes overlap, the higher one wins with both its elements.
+    if (o.shape == Shape::kRow && apart >= l.mem.bytes * n) {
+      host_lane_memory.store(l.mem, at0, o, w.Vgpr(l.data));
+      host_lane_memory.store(l.mem, at1, o, w.Vgpr(l.data2));
+      return;
+    }
+    const u32* const data0 = w.Vgpr(l.data);
+    const u32* const data1 = w.Vgpr(l.data2);
+    ForLanes(exec, [&](u32 lane) {
+      for (u32 r = 0; r < words; ++r) {
+        std::memcpy(at0 + o.at[lane] + 4 * r, &data0[r * n + lane], 4);
+      }
+      for (u32 r = 0; r < words; ++r) {
+        std::memcpy(at1 + o.at[lane] + 4 * r, &data1[r * n + lane], 4);
+      }
+    });
     return;
   }
   u32 base[64];
@@ -230,14 +176,14 @@ void ExecLdsTwo(Wave& w, const Op& op) {
 
 // The most common atomic; false if a lane is outside or misaligned.
 bool AddToLds(Wave& w, const Op& op, const u32* rows, const u32* data) {
-  u32 offsets[64];
-  if (!Offsets(w, rows, static_cast<u32>(op.offset), 4, offsets)) return false;
+  LaneOffsets o;
+  if (!Offsets(w, rows, static_cast<u32>(op.offset), 4, 0, &o)) return false;
   u32 bits = 0;
-  for (u32 i = 0; i < w.lanes; ++i) bits |= offsets[i];
+  for (u32 i = 0; i < w.lanes; ++i) bits |= o.at[i];
   if ((bits & 3) != 0) return false;
   u32 old[64];
   ForLanes(w.Exec(), [&](u32 lane) {
-    u8* const at = w.lds + offsets[lane];
+    u8* const at = w.lds + o.at[lane];
     std::memcpy(&old[lane], at, 4);
     const u32 sum = old[lane] + data[lane];
     std::memcpy(at, &sum, 4);

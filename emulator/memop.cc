@@ -348,27 +348,6 @@ u8* FlatAt(Wave& w, u64 address, u32 bytes, int lane, const MemOp& op) {
   return GlobalAt(w, address, bytes, lane, op);
 }
 
-bool AllInside(Wave& w, u64* addresses, u64 exec, u32 bytes, MemKind kind) {
-  const u32 n = w.lanes;
-  if (exec == 0 || w.shadow != nullptr) return false;
-  const u64 first = addresses[std::countr_zero(exec)];
-  if (!w.memory.Check(first, bytes)) return false;
-  if (kind != MemKind::kLoad && !w.memory.range().writable) return false;
-  const u64 begin = w.memory.begin();
-  const u64 limit = w.memory.end() - begin - bytes;
-  if (exec != w.LaneBits()) {
-    for (u32 i = 0; i < n; ++i) {
-      if ((exec >> i & 1) == 0) addresses[i] = first;
-    }
-  }
-  u64 outside = 0;  // the top bit: a distance above `limit`, which has none
-  for (u32 i = 0; i < n; ++i) {
-    const u64 at = addresses[i] - begin;
-    outside |= at | (limit - at);
-  }
-  return outside >> 63 == 0;
-}
-
 void LoadLaneData(const MemOp& op, const u8* from, u32* row, u32 lane,
                   u32 n) {
   if (op.bytes >= 4) {

@@ -47,12 +47,6 @@ u8* FlatAt(Wave& w, u64 address, u32 bytes, int lane, const MemOp& op);
 u8* LdsAt(Wave& w, u64 offset, u32 bytes, int lane, const MemOp& op);
 u8* ScratchAt(Wave& w, u64 offset, u32 bytes, int lane, const MemOp& op);
 
-// True if every active lane's bytes lie in the same live allocation; inactive
-// lanes get the address of an active one, so that all may be read.
-// False also where each lane must be looked at: stores to read-only memory,
-// memory under CERBERUS_EMU_CHECK.
-bool AllInside(Wave& w, u64* addresses, u64 exec, u32 bytes, MemKind kind);
-
 // Calls f(lane) for every set bit.
 template <typename F>
 inline void ForLanes(u64 exec, F&& f) {
@@ -84,13 +78,6 @@ inline void NoteLdsPending(Wave& w, const u8* to, u32 bytes) {
   const u64 offset = static_cast<u64>(to - w.lds);
   w.pending.lds.push_back({offset, offset + bytes, w.pending.vm_issued + 1});
 }
-
-// Moves whole rows between LDS and registers, `bytes` (a multiple of 4) a lane
-// at rows[lane] + offset. False, with nothing done, if an active lane is
-// outside or each lane must be looked at.
-bool LoadLdsRows(Wave& w, const u32* rows, u32 offset, u32 bytes, u32* d);
-bool StoreLdsRows(Wave& w, const u32* rows, u32 offset, u32 bytes,
-                  const u32* data);
 
 // Moves one lane's data between memory and VGPR rows.
 void LoadLaneData(const MemOp& op, const u8* from, u32* row, u32 lane, u32 n);

@@ -132,8 +132,8 @@ float TruncF(float v) { return IsNan(v) ? Quiet(v) : std::trunc(v); }
 float EvenF(float v) {
   return IsNan(v) ? Quiet(v) : __builtin_roundevenf(v);
 }
-H FmaHalf(H a, H b, H c) {
-  return H{PickNan(FmaOddHalf(a.v, b.v, c.v), a.v, b.v, c.v)};
+H FmaHalf(const Sx& s, H a, H b, H c) {
+  return H{FmaHalfOp::Exact(a.v, b.v, c.v, s.w.mode.round64)};
 }
 
 const Row kRows[] = {
@@ -456,7 +456,7 @@ const Row kRows[] = {
     {"s_maximum_f16",
      S<[](const Sx&, H a, H b) { return H{MaximumF(a.v, b.v)}; }>()},
     {"s_fmac_f16", S<[](const Sx& s, H a, H b) {
-       return FmaHalf(a, b, H{HalfToFloat(static_cast<u16>(s.dst32()))});
+       return FmaHalf(s, a, b, H{HalfToFloat(static_cast<u16>(s.dst32()))});
      }>()},
     {"s_ceil_f16", S<[](const Sx&, H a) { return H{CeilF(a.v)}; }>()},
     {"s_floor_f16", S<[](const Sx&, H a) { return H{FloorF(a.v)}; }>()},

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "emulator/lane_memory.h"
 #include "emulator/matrix_sum.h"
 
 namespace cerberus::emulator {
@@ -50,6 +51,9 @@ MatrixSum HostMatrixSum(bool f64) {
   if (avx2) return f64 ? v3::MatrixSumF64 : v3::MatrixSumF32;
   return f64 ? base::MatrixSumF64 : base::MatrixSumF32;
 }
+
+const LaneMemory& host_lane_memory =
+    HostHasAvx2() ? v3::kLaneMemory : base::kLaneMemory;
 
 const Semantic* FindSemantic(std::string_view mnemonic, Gen gen) {
   static const Table table = MakeTable();

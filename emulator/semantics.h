@@ -175,12 +175,18 @@ CERBERUS_EMU_INLINE u16 ElementBits(T v, const LaneMode& mode) {
   }
 }
 
+// Copies 32 or 64 words, in sizes that need no call.
+CERBERUS_EMU_INLINE void CopyRow(void* d, const void* from, u32 n) {
+  if (n == 64) std::memcpy(d, from, 256);
+  else std::memcpy(d, from, 128);
+}
+
 // Copies the lanes of `mask`, or all; the rows never overlap.
 CERBERUS_EMU_INLINE void BlendRow(u32* __restrict d,
                                   const u32* __restrict out,
                                   const u32* __restrict mask, u32 n) {
   if (mask == nullptr) {
-    for (u32 i = 0; i < n; ++i) d[i] = out[i];
+    CopyRow(d, out, n);
     return;
   }
   for (u32 i = 0; i < n; ++i) d[i] = (out[i] & mask[i]) | (d[i] & ~mask[i]);
@@ -300,7 +306,7 @@ CERBERUS_EMU_INLINE bool RunHalves(const LaneArgs& a, const Mode& m, u32 n,
   const LaneMode mode = Known<plain, quick>(m);
   alignas(64) u16 rows[kCount][128];
   alignas(64) u16 result[128];
-  for (int k = 0; k < kCount; ++k) std::memcpy(rows[k], a.s[k], n * 4);
+  for (int k = 0; k < kCount; ++k) CopyRow(rows[k], a.s[k], n);
   u32 nans = 0;
   for (u32 i = 0; i < 2 * n; ++i) {
     const auto r = Sig::template CallPacked<F>(
@@ -308,7 +314,7 @@ CERBERUS_EMU_INLINE bool RunHalves(const LaneArgs& a, const Mode& m, u32 n,
     if constexpr (quick) nans |= IsNanResult(r) ? 1u : 0u;
     result[i] = ElementBits(r, mode);
   }
-  std::memcpy(out, result, n * 4);
+  CopyRow(out, result, n);
   return nans == 0;
 }
 
@@ -348,7 +354,7 @@ void LaneLoop(const LaneArgs& args) {
   }
   if (!done) RunPass<F, false, false, packed>(a, mode, n, out, flag);
   if constexpr (kFlagOnly || IsWith<R>::value) {
-    std::memcpy(a.flag, flag, n * sizeof(u32));
+    CopyRow(a.flag, flag, n);
   }
   if constexpr (!kFlagOnly) {
     BlendRow(a.d, out, a.mask, n);
@@ -478,6 +484,19 @@ static constexpr Semantic ArithPacked(u32 flags = 0) {
   constexpr auto exact = [](T... v) { return What::Exact(v...); };
   constexpr auto quick = [](T... v) { return What::Quick(v...); };
   return Describe<exact>(&LaneLoop<exact, quick, true>, flags | kRowPacked);
+}
+
+// A fused multiply-add of f16 (FmaHalfOp), which must know how the host rounds.
+template <typename What, bool packed = false>
+static constexpr Semantic FmaHalves(u32 flags = 0) {
+  constexpr auto exact = [](const Cx& cx, H a, H b, H c) {
+    return H{What::Exact(a.v, b.v, c.v, cx.mode.round64)};
+  };
+  constexpr auto quick = [](H a, H b, H c) {
+    return H{What::Quick(a.v, b.v, c.v)};
+  };
+  return Describe<exact>(&LaneLoop<exact, quick, packed>,
+                         flags | (packed ? kRowPacked : 0));
 }
 
 struct Row {

@@ -2,6 +2,8 @@
 
 #include <emmintrin.h>
 
+#include <cmath>
+
 #include "emulator/float_math.h"
 #include "emulator/host_env.h"
 
@@ -43,10 +45,11 @@ float ClampF32(float v, bool dx10) {
 // OMOD and clamp of one result row set.
 void Finish(const Wave& w, const Op& op, Type type, u32* out, u32 n) {
   const bool clamp = (op.flags & kFlagClamp) != 0 && IsFloat(type);
-  // The output modifier is ignored where results may be denormal (RDNA3 ISA,
-  // section 7.2.3).
-  const bool omod32 = op.omod != 0 && (w.mode.denorm32 & 2) == 0;
-  const bool omod64 = op.omod != 0 && (w.mode.denorm64 & 2) == 0;
+  // The output modifier is ignored where results may be denormal and where
+  // MODE.IEEE is set; it makes +0 of -0 (RDNA3 ISA, "Output Modifiers").
+  const bool omod = op.omod != 0 && !w.mode.ieee;
+  const bool omod32 = omod && (w.mode.denorm32 & 2) == 0;
+  const bool omod64 = omod && (w.mode.denorm64 & 2) == 0;
   static constexpr float kFactor[] = {1.0f, 2.0f, 4.0f, 0.5f};
   const float factor = kFactor[op.omod & 3];
   const bool dx10 = w.mode.dx10_clamp;
@@ -54,14 +57,17 @@ void Finish(const Wave& w, const Op& op, Type type, u32* out, u32 n) {
     case Type::kF32:
       for (u32 i = 0; i < n; ++i) {
         float v = F32(out[i]);
-        if (omod32) v = FlushDenormal(v * factor);
+        if (omod32) v = v == 0 ? 0.0f : FlushDenormal(v * factor);
         out[i] = Bits(clamp ? ClampF32(v, dx10) : v);
       }
       break;
     case Type::kF64:
       for (u32 i = 0; i < n; ++i) {
         double v = F64(out[i] | static_cast<u64>(out[i + n]) << 32);
-        if (omod64) v *= factor;
+        if (omod64) {
+          v = v == 0 ? 0.0 : v * factor;
+          if (std::fabs(v) < 0x1p-1022) v = std::copysign(0.0, v);
+        }
         if (clamp) {
           v = IsNan(v) ? (dx10 ? 0.0 : v) : v > 0 ? (v < 1 ? v : 1.0) : 0.0;
         }
@@ -72,7 +78,7 @@ void Finish(const Wave& w, const Op& op, Type type, u32* out, u32 n) {
     case Type::kF16:
       for (u32 i = 0; i < n; ++i) {
         float v = HalfToFloat(static_cast<u16>(out[i]));
-        if (omod64) v *= factor;
+        if (omod64) v = v == 0 ? 0.0f : v * factor;
         if (clamp) v = ClampF32(v, dx10);
         out[i] = (out[i] & 0xffff0000) |
                  FloatToHalf(v, w.mode.round64, omod64);
@@ -235,11 +241,6 @@ void ApplyDpp(const Dpp& dpp, u64 exec, u32 lanes, const u32* in, u32* out,
 
 void ExecNop(Wave&, const Op&) {}
 
-// EXEC as a lane loop wants it: null if all lanes are active.
-static const u32* LaneMask(Wave& w) {
-  return w.Exec() == w.LaneBits() ? nullptr : w.ExecMask();
-}
-
 void ExecLanes(Wave& w, const Op& op) {
   if (op.env != Env::kNone) ApplyEnv(w, op.env);
   alignas(64) u32 buffer[4][2 * kMaxLanes];
@@ -250,7 +251,7 @@ void ExecLanes(Wave& w, const Op& op) {
   for (int k = 0; k < op.nsrc; ++k) {
     a.s[k] = SourceRow(w, op.src[k], buffer[k]);
   }
-  a.mask = LaneMask(w);
+  a.mask = w.LaneMask();
   a.d = w.Vgpr(op.dst);
   op.fn(a);
 }
@@ -291,7 +292,7 @@ void ExecDpp(Wave& w, const Op& op) {
     a.s[k] = SourceRow(w, op.src[k], buffer[k]);
   }
   if (write == exec) {
-    a.mask = LaneMask(w);
+    a.mask = w.LaneMask();
   } else {
     ExpandMask(write, written, a.n);
     a.mask = written;
@@ -311,7 +312,7 @@ void ExecFlag(Wave& w, const Op& op) {
   for (int k = 0; k < op.nsrc; ++k) {
     a.s[k] = SourceRow(w, op.src[k], buffer[k]);
   }
-  a.mask = LaneMask(w);
+  a.mask = w.LaneMask();
   a.flag = flag;
   if (op.dst.vgpr()) a.d = w.Vgpr(op.dst);
   op.fn(a);
@@ -426,7 +427,7 @@ void ExecPacked(Wave& w, const Op& op) {
   }
   const bool clamp = (op.flags & kFlagClamp) != 0;
   if (!clamp && write == exec) {
-    a.mask = LaneMask(w);
+    a.mask = w.LaneMask();
     a.d = w.Vgpr(op.dst);
     op.fn(a);
     return;
@@ -477,7 +478,7 @@ void ExecPacked32(Wave& w, const Op& op) {
   const bool clamp = (op.flags & kFlagClamp) != 0;
   alignas(64) u32 out[2 * kMaxLanes];
   const bool direct = apart && !clamp;
-  if (direct) a.mask = LaneMask(w);
+  if (direct) a.mask = w.LaneMask();
   u32* const d = w.Vgpr(op.dst);
   for (int h = 0; h < 2; ++h) {
     for (int k = 0; k < op.nsrc; ++k) a.s[k] = rows[h][k];
@@ -538,7 +539,7 @@ void ExecVopd(Wave& w, const Op& op) {
   alignas(64) u32 buffer[4][2 * kMaxLanes];
   alignas(64) u32 out[kMaxLanes];
   const u32 n = w.lanes;
-  const u32* const mask = LaneMask(w);
+  const u32* const mask = w.LaneMask();
   for (int p = 0; p < 2; ++p) {
     const Op& part = *parts[p];
     if (part.env != Env::kNone) ApplyEnv(w, part.env);

@@ -277,11 +277,11 @@ constexpr Row kRows[] = {
     {"v_sub_f16", Arith<OnHalves<SubOp>, H, H>()},
     {"v_subrev_f16", Arith<OnHalves<SubrevOp>, H, H>()},
     {"v_mul_f16", Arith<OnHalves<MulOp>, H, H>()},
-    {"v_fma_f16", Arith<OnHalves<FmaHalfOp>, H, H, H>(kRowPreserve)},
-    {"v_fma_legacy_f16", Arith<OnHalves<FmaHalfOp>, H, H, H>()},
-    {"v_fmac_f16", Arith<OnHalves<FmaHalfOp>, H, H, H>(kRowTied)},
-    {"v_fmaak_f16", Arith<OnHalves<FmaHalfOp>, H, H, H>()},
-    {"v_fmamk_f16", Arith<OnHalves<FmaHalfOp>, H, H, H>()},
+    {"v_fma_f16", FmaHalves<FmaHalfOp>(kRowPreserve)},
+    {"v_fma_legacy_f16", FmaHalves<FmaHalfOp>()},
+    {"v_fmac_f16", FmaHalves<FmaHalfOp>(kRowTied)},
+    {"v_fmaak_f16", FmaHalves<FmaHalfOp>()},
+    {"v_fmamk_f16", FmaHalves<FmaHalfOp>()},
     {"v_mad_f16", Lanes<[](const Cx& cx, H a, H b, H c) {
        return MadH(a, b, c, cx.mode);
      }>(kRowPreserve)},

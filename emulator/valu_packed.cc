@@ -101,9 +101,8 @@ constexpr Row kRows[] = {
      Packed<[](u16 a, u16 b) { return Min(a, b); }>()},
     {"v_pk_add_f16", ArithPacked<OnHalves<AddOp>, H, H>()},
     {"v_pk_mul_f16", ArithPacked<OnHalves<MulOp>, H, H>()},
-    {"v_pk_fma_f16", ArithPacked<OnHalves<FmaHalfOp>, H, H, H>()},
-    {"v_pk_fmac_f16",
-     ArithPacked<OnHalves<FmaHalfOp>, H, H, H>(kRowTied)},
+    {"v_pk_fma_f16", FmaHalves<FmaHalfOp, true>()},
+    {"v_pk_fmac_f16", FmaHalves<FmaHalfOp, true>(kRowTied)},
     {"v_pk_min_f16", Packed<[](const Cx& cx, H a, H b) {
        return H{MinF(a.v, b.v, cx.mode.ieee)};
      }>()},
@@ -168,10 +167,11 @@ constexpr Row kRows[] = {
     {"v_dot2_f16_f16", Lanes<[](const Cx& cx, Pk a, Pk b, H c) {
        // Each step is rounded to f16.
        const Mode& m = cx.mode;
+       const u32 round = m.round64;
        const float first =
-           FmaOddHalf(Half(a.v, 0, m), Half(b.v, 0, m), c.v);
-       const float r = HalfToFloat(FloatToHalf(first, m.round64));
-       return H{FmaOddHalf(Half(a.v, 1, m), Half(b.v, 1, m), r)};
+           FmaOddHalf(Half(a.v, 0, m), Half(b.v, 0, m), c.v, round);
+       const float r = HalfToFloat(FloatToHalf(first, round));
+       return H{FmaOddHalf(Half(a.v, 1, m), Half(b.v, 1, m), r, round)};
      }>()},
     {"v_dot2_bf16_bf16", Lanes<[](Pk a, Pk b, B c) {
        float r = Bf16ToFloat(FloatToBf16(c.v + Bf(a.v, 0) * Bf(b.v, 0)));

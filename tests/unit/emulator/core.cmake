@@ -34,6 +34,12 @@ endif()
 cerberus_unit_test(emulator_core_test
     SOURCES core_test.cc
     LIBS cerberus_emulator)
+cerberus_unit_test(emulator_float16_test
+    SOURCES float16_test.cc
+    LIBS cerberus_support)
+# The arithmetic of the lane loops, with the instructions that v3 is for.
+target_compile_options(emulator_float16_test PRIVATE
+    -ffp-contract=off -fno-trapping-math)
 
 # Kernels in assembly, and a few in HIP for what only a compiler knows.
 foreach(test hazard machine_state sanitizer stats targets)
