@@ -50,6 +50,9 @@ config.substitutions += [
     ("%toolkit",
      os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))),
     ("%python", python),
+    # What tests/e2e/samples.test runs on.
+    ("%sample_targets",
+     lit_config.params.get("sample_targets", "gfx1100,gfx1201,gfx942")),
 ]
 config.nvcc = nvcc
 config.python = python
