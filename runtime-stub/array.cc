@@ -153,6 +153,34 @@ CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR* out, CUarray handle) {
   return CUDA_SUCCESS;
 }
 
+CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS* out,
+                                      CUarray handle, CUdevice ordinal) {
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  Device* device = nullptr;
+  if (CUresult r = FindDevice(ordinal, &device); r != CUDA_SUCCESS) return r;
+  const Array* array = ArrayOf(handle);
+  if (array == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  *out = {};
+  out->size = array->slice_bytes() * array->slices();
+  out->alignment = kPitchAlignment;
+  return CUDA_SUCCESS;
+}
+CUresult cuMipmappedArrayGetMemoryRequirements(
+    CUDA_ARRAY_MEMORY_REQUIREMENTS* out, CUmipmappedArray handle,
+    CUdevice ordinal) {
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  Device* device = nullptr;
+  if (CUresult r = FindDevice(ordinal, &device); r != CUDA_SUCCESS) return r;
+  const MipmappedArray* mipmap = MipmappedArrayOf(handle);
+  if (mipmap == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  *out = {};
+  for (const Array* level : mipmap->levels) {
+    out->size += level->slice_bytes() * level->slices();
+  };
+  out->alignment = kPitchAlignment;
+  return CUDA_SUCCESS;
+}
+
 CUresult cuMipmappedArrayCreate(CUmipmappedArray* out,
                                 const CUDA_ARRAY3D_DESCRIPTOR* descriptor,
                                 unsigned levels) {

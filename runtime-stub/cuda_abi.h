@@ -449,6 +449,11 @@ enum : int {
   CU_AD_FORMAT_HALF = 0x10,
   CU_AD_FORMAT_FLOAT = 0x20,
 };
+struct CUDA_ARRAY_MEMORY_REQUIREMENTS {
+  std::size_t size;
+  std::size_t alignment;
+  unsigned reserved[4];
+};
 enum : unsigned {
   CUDA_ARRAY3D_LAYERED = 0x01,
   CUDA_ARRAY3D_SURFACE_LDST = 0x02,

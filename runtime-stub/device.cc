@@ -347,6 +347,29 @@ CUresult cuDeviceGetTexture1DLinearMaxWidth(std::size_t* width, CUarray_format,
   return CUDA_SUCCESS;
 }
 
+// Which atomic operations work between a device and the host, or between two
+// devices, as natively as on memory of its own: HIP promises none.
+CUresult cuDeviceGetHostAtomicCapabilities(unsigned* capabilities,
+                                           const CUatomicOperation* operations,
+                                           unsigned count, CUdevice ordinal) {
+  if (capabilities == nullptr || operations == nullptr || count == 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  CERB_DEVICE(ordinal);
+  std::fill(capabilities, capabilities + count, 0u);
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetP2PAtomicCapabilities(unsigned* capabilities,
+                                          const CUatomicOperation* operations,
+                                          unsigned count, CUdevice source,
+                                          CUdevice destination) {
+  if (GetDevice(destination) == nullptr || source == destination) {
+    return CUDA_ERROR_INVALID_DEVICE;
+  }
+  return cuDeviceGetHostAtomicCapabilities(capabilities, operations, count,
+                                           source);
+}
+
 CUresult cuDeviceGetExecAffinitySupport(int* supported, CUexecAffinityType,
                                         CUdevice ordinal) {
   if (supported == nullptr) return CUDA_ERROR_INVALID_VALUE;

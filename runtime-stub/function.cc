@@ -331,6 +331,38 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
   return cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, handle, block_size,
                                                      dynamic_shared);
 }
+// A cluster is one block here: AMD GPUs have no larger ones.
+CUresult cuOccupancyMaxPotentialClusterSize(int* size, CUfunction handle,
+                                            const CUlaunchConfig* config) {
+  if (size == nullptr || config == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_KERNEL(kernel, handle);
+  *size = 1;
+  return CUDA_SUCCESS;
+}
+CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction handle,
+                                      const CUlaunchConfig* config) {
+  if (clusters == nullptr || config == nullptr ||
+      (config->numAttrs != 0 && config->attrs == nullptr)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  CERB_KERNEL(kernel, handle);
+  CERB_CONTEXT(context);
+  *clusters = 0;
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    const CUlaunchAttribute& attribute = config->attrs[i];
+    if (attribute.id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;
+    const auto& cluster = attribute.value.clusterDim;
+    if (cluster.x * cluster.y * cluster.z > 1) return CUDA_SUCCESS;
+  }
+  const CUresult result = BlocksPerMultiprocessor(
+      context, kernel,
+      static_cast<int>(config->blockDimX * config->blockDimY *
+                       config->blockDimZ),
+      config->sharedMemBytes, clusters);
+  *clusters *= context->device->attribute(kMultiprocessorCount);
+  return result;
+}
+
 CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block,
                                           CUfunction handle,
                                           CUoccupancyB2DSize bytes_of_block,

@@ -298,6 +298,23 @@ CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type,
                           options, values);
 }
 
+// The first ABI differs only in how it was declared.
+CUresult cuLinkCreate(unsigned count, CUjit_option* options, void** values,
+                      CUlinkState* out) {
+  return cuLinkCreate_v2(count, options, values, out);
+}
+CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void* data,
+                       std::size_t size, const char* name, unsigned count,
+                       CUjit_option* options, void** values) {
+  return cuLinkAddData_v2(state, type, data, size, name, count, options,
+                          values);
+}
+CUresult cuLinkAddFile(CUlinkState state, CUjitInputType type,
+                       const char* path, unsigned count, CUjit_option* options,
+                       void** values) {
+  return cuLinkAddFile_v2(state, type, path, count, options, values);
+}
+
 CUresult cuLinkComplete(CUlinkState state, void** code, std::size_t* size) {
   if (state == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (code == nullptr) return CUDA_ERROR_INVALID_VALUE;
