@@ -1,5 +1,6 @@
 #include "emulator/disassembler.h"
 
+#include <map>
 #include <mutex>
 #include <set>
 #include <string_view>
@@ -71,6 +72,7 @@ bool CrashesLlvm(unsigned major, std::uint32_t first, std::uint32_t second) {
 }  // namespace
 
 struct Disassembler::Impl {
+  std::mutex mutex;
   unsigned major = 0;
   llvm::Triple triple{"amdgcn-amd-amdhsa"};
   llvm::MCTargetOptions options;
@@ -83,11 +85,31 @@ struct Disassembler::Impl {
   std::unique_ptr<llvm::MCInstPrinter> printer;
 };
 
-Disassembler::Disassembler(std::unique_ptr<Impl> impl)
+Disassembler::Disassembler(std::shared_ptr<Impl> impl)
     : impl_(std::move(impl)) {}
 Disassembler::~Disassembler() = default;
 
 Result<std::unique_ptr<Disassembler>> Disassembler::Create(
+    const std::string& processor, const std::string& features) {
+  // LLVM's context keeps what it has printed: now and then a new one.
+  constexpr unsigned kUses = 1000;
+  struct Shared {
+    std::shared_ptr<Impl> impl;
+    unsigned uses = 0;
+  };
+  static std::mutex mutex;
+  static auto* made = new std::map<std::pair<std::string, std::string>, Shared>;
+  std::lock_guard<std::mutex> lock(mutex);
+  Shared& shared = (*made)[{processor, features}];
+  if (shared.impl == nullptr || ++shared.uses == kUses) {
+    Result<std::shared_ptr<Impl>> impl = Make(processor, features);
+    if (!impl) return Err(std::move(impl).error());
+    shared = {std::move(*impl), 0};
+  }
+  return std::unique_ptr<Disassembler>(new Disassembler(shared.impl));
+}
+
+Result<std::shared_ptr<Disassembler::Impl>> Disassembler::Make(
     const std::string& processor, const std::string& features) {
   static std::once_flag once;
   std::call_once(once, [] {
@@ -95,7 +117,7 @@ Result<std::unique_ptr<Disassembler>> Disassembler::Create(
     LLVMInitializeAMDGPUTargetMC();
     LLVMInitializeAMDGPUDisassembler();
   });
-  auto impl = std::make_unique<Impl>();
+  auto impl = std::make_shared<Impl>();
   // "gfx90a" is 9.0.a, "gfx1201" 12.0.1.
   for (std::size_t i = 3; i + 2 < processor.size(); ++i) {
     impl->major = impl->major * 10 + static_cast<unsigned>(processor[i] - '0');
@@ -126,7 +148,7 @@ Result<std::unique_ptr<Disassembler>> Disassembler::Create(
   if (impl->disassembler == nullptr || impl->printer == nullptr) {
     return Err(DiagCode::kInternal, "LLVM has no AMDGPU disassembler");
   }
-  return std::unique_ptr<Disassembler>(new Disassembler(std::move(impl)));
+  return impl;
 }
 
 std::string Disassembler::Decode(ByteSpan bytes, std::uint64_t address,
@@ -137,6 +159,7 @@ std::string Disassembler::Decode(ByteSpan bytes, std::uint64_t address,
     *size = 4;
     return "";
   }
+  std::lock_guard<std::mutex> lock(impl_->mutex);
   llvm::MCInst inst;
   std::uint64_t length = 0;
   const llvm::ArrayRef<std::uint8_t> data(bytes.data(), bytes.size());

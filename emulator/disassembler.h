@@ -12,6 +12,9 @@
 
 namespace cerberus::emulator {
 
+// Making LLVM's takes longer than decoding a kernel with it, so that those of
+// the same processor and features share one. Decode() may be called from
+// several threads at once.
 class Disassembler {
  public:
   static Result<std::unique_ptr<Disassembler>> Create(
@@ -29,8 +32,10 @@ class Disassembler {
 
  private:
   struct Impl;
-  explicit Disassembler(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  explicit Disassembler(std::shared_ptr<Impl> impl);
+  static Result<std::shared_ptr<Impl>> Make(const std::string& processor,
+                                            const std::string& features);
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace cerberus::emulator

@@ -1,22 +1,33 @@
 # The HIP face: libamdhip64 in a folder of its own, so that no loader path
 # that finds other libraries of ours finds it by accident.
-add_library(cerberus_offload_bundle STATIC offload_bundle.cc)
-target_link_libraries(cerberus_offload_bundle PUBLIC cerberus_support)
+find_library(CERBERUS_ZSTD_STATIC NAMES libzstd.a REQUIRED)
+find_library(CERBERUS_ZLIB_STATIC NAMES libz.a REQUIRED)
+add_library(cerberus_offload_bundle STATIC
+    compressed_bundle.cc offload_bundle.cc)
+target_link_libraries(cerberus_offload_bundle
+    PUBLIC cerberus_support
+    PRIVATE ${CERBERUS_ZSTD_STATIC} ${CERBERUS_ZLIB_STATIC})
 
 add_library(cerberus_hip_face SHARED
     hip_array.cc
+    hip_capture.cc
     hip_context.cc
     hip_copy.cc
     hip_copy_api.cc
     hip_device.cc
     hip_error.cc
+    hip_event.cc
     hip_fill.cc
     hip_graph.cc
     hip_graph_api.cc
+    hip_graph_nodes.cc
+    hip_launch.cc
     hip_ipc.cc
+    hip_managed.cc
     hip_memory.cc
     hip_module.cc
     hip_program.cc
+    hip_per_thread.cc
     hip_runtime.cc
     hip_stream.cc
     hip_stream_api.cc

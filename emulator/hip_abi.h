@@ -379,6 +379,65 @@ struct hipLaunchParams {
   hipStream_t stream;
 };
 
+enum : std::uint32_t {
+  hipLaunchAttributeAccessPolicyWindow = 1,
+  hipLaunchAttributeCooperative = 2,
+  hipLaunchAttributeSynchronizationPolicy = 3,
+  hipLaunchAttributePriority = 8,
+  hipLaunchAttributeMemSyncDomainMap = 9,
+  hipLaunchAttributeMemSyncDomain = 10,
+};
+union hipLaunchAttributeValue {
+  char pad[64];
+  int cooperative;
+  int priority;
+  std::uint32_t syncPolicy;
+};
+struct hipLaunchAttribute {
+  std::uint32_t id;
+  char pad[4];
+  hipLaunchAttributeValue val;
+};
+struct hipLaunchConfig_t {
+  dim3 gridDim, blockDim;
+  std::size_t dynamicSmemBytes;
+  hipStream_t stream;
+  hipLaunchAttribute* attrs;
+  unsigned numAttrs;
+};
+struct HIP_LAUNCH_CONFIG {
+  unsigned gridDimX, gridDimY, gridDimZ;
+  unsigned blockDimX, blockDimY, blockDimZ;
+  unsigned sharedMemBytes;
+  hipStream_t hStream;
+  hipLaunchAttribute* attrs;
+  unsigned numAttrs;
+};
+enum : unsigned {
+  hipCooperativeLaunchMultiDeviceNoPreSync = 1,
+  hipCooperativeLaunchMultiDeviceNoPostSync = 2,
+};
+
+enum : std::uint32_t {
+  hipStreamMemOpWaitValue32 = 1,
+  hipStreamMemOpWriteValue32 = 2,
+  hipStreamMemOpFlushRemoteWrites = 3,
+  hipStreamMemOpWaitValue64 = 4,
+  hipStreamMemOpWriteValue64 = 5,
+  hipStreamMemOpBarrier = 6,
+};
+union hipStreamBatchMemOpParams {
+  std::uint32_t operation;
+  struct {
+    std::uint32_t operation;
+    hipDeviceptr_t address;
+    std::uint64_t value;  // the lower half for 32 bits
+    unsigned flags;
+    hipDeviceptr_t alias;
+  } value;
+  std::uint64_t pad[6];
+};
+
 enum hipLimit_t : std::uint32_t {
   hipLimitStackSize = 0x0,
   hipLimitPrintfFifoSize = 0x1,
@@ -420,6 +479,35 @@ struct hipMemPoolProps {
 struct hipMemAccessDesc {
   hipMemLocation location;
   std::uint32_t flags;
+};
+
+// What the nodes of a graph are made from.
+struct hipKernelNodeParams {
+  dim3 blockDim;
+  void** extra;
+  void* func;
+  dim3 gridDim;
+  void** kernelParams;
+  unsigned sharedMemBytes;
+};
+struct hipMemsetParams {
+  void* dst;
+  unsigned elementSize;
+  std::size_t height;
+  std::size_t pitch;
+  unsigned value;
+  std::size_t width;
+};
+struct hipHostNodeParams {
+  void (*fn)(void*);
+  void* userData;
+};
+struct hipMemAllocNodeParams {
+  hipMemPoolProps poolProps;
+  const hipMemAccessDesc* accessDescs;
+  std::size_t accessDescCount;
+  std::size_t bytesize;
+  void* dptr;
 };
 
 enum hipDeviceAttribute_t : std::uint32_t {
@@ -622,5 +710,22 @@ struct hipDeviceProp_tR0600 {
   int asicRevision;
 };
 static_assert(sizeof(hipDeviceProp_tR0600) == 1472);
+
+// Sizes that a C compiler gives AMD's own declarations.
+static_assert(sizeof(hipDeviceProp_tR0000) == 792);
+static_assert(sizeof(hip_Memcpy2D) == 128);
+static_assert(sizeof(HipMemcpy3DV5) == 128);
+static_assert(sizeof(hipMemcpy3DParms) == 160);
+static_assert(sizeof(hipResourceDesc) == 64);
+static_assert(sizeof(hipTextureDesc) == 64);
+static_assert(sizeof(HIP_RESOURCE_DESC) == 144);
+static_assert(sizeof(HIP_TEXTURE_DESC) == 104);
+static_assert(sizeof(HIP_RESOURCE_VIEW_DESC) == 112);
+static_assert(sizeof(hipKernelNodeParams) == 64);
+static_assert(sizeof(hipMemAllocNodeParams) == 120);
+static_assert(sizeof(hipStreamBatchMemOpParams) == 48);
+static_assert(sizeof(hipLaunchAttribute) == 72);
+static_assert(sizeof(hipLaunchConfig_t) == 56);
+static_assert(sizeof(HIP_LAUNCH_CONFIG) == 56);
 
 #endif  // CERBERUS_EMULATOR_HIP_ABI_H_

@@ -290,13 +290,6 @@ hipError_t CheckCopy(const Copy3D& copy, bool* src_pageable,
   return CheckSide(copy.dst, copy.dst_bytes(), copy.dst_side, dst_pageable);
 }
 
-Work CopyWork(const Copy3D& copy) {
-  Work work;
-  work.kind = Work::Kind::kCopy;
-  work.run = [copy] { copy.Run(); };
-  return work;
-}
-
 // From and to pageable memory an asynchronous copy behaves as CUDA's and
 // HIP's do: the source is read before the call returns, a destination is
 // written before it returns.

@@ -59,8 +59,8 @@ hipError_t CheckCopy(const Copy3D& copy, bool* src_pageable,
                      bool* dst_pageable);
 hipError_t CheckSide(const void* pointer, std::size_t bytes, Side side,
                      bool* pageable);
+Work CopyWork(const Copy3D& copy);  // in hip_graph_nodes.cc
 // Runs or queues a copy.
-Work CopyWork(const Copy3D& copy);
 hipError_t DoCopy(Copy3D copy, hipStream_t stream, bool async);
 
 // `pattern` of 1, 2 or 4 bytes over boxes of `width` elements.

@@ -100,6 +100,8 @@ void FillProperties(const Device& core, int ordinal,
   p.directManagedMemAccessFromHost = 1;
   p.canUseHostPointerForRegisteredMem = 1;
   p.cooperativeLaunch = 1;
+  p.cooperativeMultiDeviceLaunch = 1;
+  p.ipcEventSupported = 1;
   p.maxBlocksPerMultiProcessor = waves;
   p.hostRegisterSupported = 1;
   p.memoryPoolsSupported = 1;
@@ -157,7 +159,7 @@ bool Attribute(const hipDeviceProp_tR0600& p, const TargetInfo& info,
       *out = p.cooperativeLaunch;
       break;
     case hipDeviceAttributeCooperativeMultiDeviceLaunch:
-      *out = 0;
+      *out = p.cooperativeMultiDeviceLaunch;
       break;
     case hipDeviceAttributeDeviceOverlap:
       *out = p.deviceOverlap;
@@ -355,6 +357,10 @@ bool Attribute(const hipDeviceProp_tR0600& p, const TargetInfo& info,
       *out = info.major == 9 ? 512 : 256;
       break;
     case hipDeviceAttributePciChipId:
+    case hipDeviceAttributeLuid:  // Windows has one
+    case hipDeviceAttributeLuidDeviceNodeMask:
+    case hipDeviceAttributeHdpMemFlushCntl:  // addresses that nobody flushes
+    case hipDeviceAttributeHdpRegFlushCntl:
       *out = 0;
       break;
     default:
@@ -480,6 +486,7 @@ HIP_API hipError_t hipGetDevicePropertiesR0000(hipDeviceProp_tR0000* out,
   old.gcnArch =
       static_cast<int>(info.major * 100 + info.minor * 10 + info.stepping);
   old.cooperativeLaunch = p.cooperativeLaunch;
+  old.cooperativeMultiDeviceLaunch = p.cooperativeMultiDeviceLaunch;
   old.memPitch = p.memPitch;
   old.textureAlignment = p.textureAlignment;
   old.texturePitchAlignment = p.texturePitchAlignment;
@@ -550,6 +557,7 @@ HIP_API hipError_t hipDeviceGetByPCIBusId(int* device, const char* id) {
   }
   for (const std::unique_ptr<Gpu>& gpu : Runtime::Get().gpus()) {
     if (gpu->properties.pciBusID == static_cast<int>(bus) &&
+        gpu->properties.pciDeviceID == static_cast<int>(slot) &&
         gpu->properties.pciDomainID == static_cast<int>(domain)) {
       *device = gpu->ordinal;
       return Return(hipSuccess);

@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "emulator/hip_runtime.h"
-
 namespace cerberus::emulator::hip {
 
 GraphNode* Graph::Add(Work work, std::vector<GraphNode*> after) {
   std::unique_ptr<GraphNode> node = std::make_unique<GraphNode>();
   node->work = std::move(work);
   node->after = std::move(after);
+  node->owner = this;
   nodes.push_back(std::move(node));
   return nodes.back().get();
 }
@@ -20,6 +19,7 @@ std::shared_ptr<Graph> Graph::Clone(
   std::shared_ptr<Graph> copy = std::make_shared<Graph>();
   for (const std::unique_ptr<GraphNode>& node : nodes) {
     GraphNode* made = copy->Add(node->work, {});
+    made->enabled = node->enabled;
     if (node->child) {
       std::unordered_map<const GraphNode*, GraphNode*> inner;
       made->child = node->child->Clone(&inner);
@@ -112,16 +112,36 @@ bool Capture::Unjoined() {
   return false;
 }
 
-std::vector<Stream*> Capture::streams() {
-  std::lock_guard<std::mutex> lock(mutex_);
-  std::vector<Stream*> all;
-  for (const auto& [stream, front] : front_) all.push_back(stream);
-  return all;
-}
-
 bool IsCapturing(const std::shared_ptr<Stream>& stream) {
   std::lock_guard<std::mutex> lock(stream->gpu()->order);
   return stream->capture != nullptr;
+}
+
+std::string DotOf(const Graph& graph) {
+  static constexpr const char* kNames[] = {
+      "kernel", "memcpy",       "memset",   "host",   "empty",
+      "event wait", "event record", "allocate", "free"};
+  std::unordered_map<const GraphNode*, std::size_t> numbers;
+  std::string text = "digraph graph_of_hip {\n";
+  for (const std::unique_ptr<GraphNode>& node : graph.nodes) {
+    const std::size_t number = numbers.size();
+    numbers[node.get()] = number;
+    std::string label =
+        node->child ? "graph"
+                    : kNames[static_cast<std::size_t>(node->work.kind)];
+    if (node->work.params) {
+      const Launch* launch = std::get_if<Launch>(&node->work.params->value);
+      if (launch != nullptr) label += " " + launch->function->info->name;
+    }
+    text += "  n" + std::to_string(number) + " [label=\"" + label + "\"];\n";
+  }
+  for (const std::unique_ptr<GraphNode>& node : graph.nodes) {
+    for (const GraphNode* before : node->after) {
+      text += "  n" + std::to_string(numbers[before]) + " -> n" +
+              std::to_string(numbers[node.get()]) + ";\n";
+    }
+  }
+  return text + "}\n";
 }
 
 }  // namespace cerberus::emulator::hip

@@ -3,19 +3,34 @@
 #ifndef CERBERUS_EMULATOR_HIP_GRAPH_H_
 #define CERBERUS_EMULATOR_HIP_GRAPH_H_
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
 
-#include "emulator/hip_stream.h"
+#include <string>
+#include <variant>
+
+#include "emulator/hip_runtime.h"
 
 namespace cerberus::emulator::hip {
+
+// By Work::Kind; an event stands for recording it or waiting for it.
+struct NodeParams {
+  std::variant<Launch, hipMemcpy3DParms, hipMemsetParams, hipHostNodeParams,
+               hipEvent_t, hipMemAllocNodeParams, hipDeviceptr_t>
+      value;
+};
 
 struct GraphNode {
   Work work;
   std::vector<GraphNode*> after;
   std::shared_ptr<struct Graph> child;  // a node that is a whole graph
+  struct Graph* owner = nullptr;
+  bool enabled = true;
+  // What hipGraphKernelNodeGetParams last pointed to.
+  std::vector<void*> arguments;
 };
 
 // Nodes stand in an order in which each comes behind what it depends on.
@@ -51,7 +66,6 @@ class Capture {
   unsigned mode() const { return mode_; }
   std::uint64_t id() const { return id_; }
   std::shared_ptr<Graph> graph() const { return graph_; }
-  std::vector<Stream*> streams();
 
  private:
   Stream* const origin_;
@@ -62,6 +76,41 @@ class Capture {
   bool invalid_ = false;
   std::unordered_map<Stream*, std::vector<GraphNode*>> front_;
 };
+
+// Handles of graphs. A graph that has none any more lives on in what was
+// made from it.
+std::shared_ptr<Graph> GraphOf(hipGraph_t handle);  // null: no such graph
+hipGraph_t NewGraph(std::shared_ptr<Graph> graph);
+// The copy of a node of the graph that this one was cloned from, or null.
+GraphNode* CopyIn(hipGraph_t clone, const GraphNode* original);
+hipError_t CloneGraph(hipGraph_t original, hipGraph_t* out);
+hipError_t DropGraph(hipGraph_t handle);
+// The handle of a graph that has one, else a new one.
+hipGraph_t HandleOfGraph(const std::shared_ptr<Graph>& graph);
+// The graph of a capture has one handle, from whoever asks first. Where the
+// capture has failed it dies with it.
+hipGraph_t HandleOfCapture(const Capture& capture);
+hipGraph_t EndOfCapture(const Capture& capture, bool whole);
+
+inline GraphNode* NodeOf(hipGraphNode_t handle) {
+  return reinterpret_cast<GraphNode*>(handle);
+}
+inline hipGraphNode_t HandleOf(const GraphNode* node) {
+  return reinterpret_cast<hipGraphNode_t>(const_cast<GraphNode*>(node));
+}
+
+hipError_t AddNode(hipGraphNode_t* out, hipGraph_t graph,
+                   const hipGraphNode_t* after, std::size_t count, Work work,
+                   std::shared_ptr<Graph> child = nullptr);
+// A node of a graph, or what stands for it in an executable graph, does
+// `work` from now on; it must be of the same kind.
+hipError_t ReplaceWork(hipGraphNode_t node, Work work);
+hipError_t ReplaceWork(hipGraphExec_t exec, hipGraphNode_t node, Work work);
+// Calls `edit` with the node that stands for `node`, under the graph's lock.
+hipError_t EditNode(hipGraphExec_t exec, hipGraphNode_t node,
+                    const std::function<hipError_t(GraphNode*)>& edit);
+// As Graphviz reads it.
+std::string DotOf(const Graph& graph);
 
 }  // namespace cerberus::emulator::hip
 

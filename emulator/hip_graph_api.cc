@@ -1,10 +1,9 @@
-// Graphs and stream capture.
-#include <atomic>
-#include <cstring>
+// Graphs: building, asking, running. What nodes do is in hip_graph_nodes.cc.
+#include <algorithm>
+#include <fstream>
 #include <map>
 #include <set>
 
-#include "emulator/hip_copy.h"
 #include "emulator/hip_graph.h"
 #include "emulator/hip_runtime.h"
 
@@ -12,6 +11,8 @@ using namespace cerberus::emulator::hip;
 
 struct ihipGraph {
   std::shared_ptr<Graph> graph;
+  // In a clone: the copy of each node of the original.
+  std::unordered_map<const GraphNode*, GraphNode*> copies;
 };
 struct hipGraphExec {
   std::shared_ptr<Graph> graph;
@@ -25,6 +26,11 @@ namespace {
 std::mutex g_mutex;
 std::set<ihipGraph*> g_graphs;
 std::set<hipGraphExec*> g_execs;
+std::map<std::uint64_t, hipGraph_t> g_captures;
+
+}  // namespace
+
+namespace cerberus::emulator::hip {
 
 std::shared_ptr<Graph> GraphOf(hipGraph_t handle) {
   std::lock_guard<std::mutex> lock(g_mutex);
@@ -32,34 +38,69 @@ std::shared_ptr<Graph> GraphOf(hipGraph_t handle) {
 }
 
 hipGraph_t NewGraph(std::shared_ptr<Graph> graph) {
-  ihipGraph* made = new ihipGraph{std::move(graph)};
+  ihipGraph* made = new ihipGraph{std::move(graph), {}};
   std::lock_guard<std::mutex> lock(g_mutex);
   g_graphs.insert(made);
   return made;
 }
 
-// The graph of a capture has one handle, from whoever asks first.
-std::map<std::uint64_t, hipGraph_t> g_captures;
+hipGraph_t HandleOfGraph(const std::shared_ptr<Graph>& graph) {
+  {
+    std::lock_guard<std::mutex> lock(g_mutex);
+    for (ihipGraph* each : g_graphs) {
+      if (each->graph == graph) return each;
+    }
+  }
+  return NewGraph(graph);
+}
+
+GraphNode* CopyIn(hipGraph_t clone, const GraphNode* original) {
+  std::lock_guard<std::mutex> lock(g_mutex);
+  if (g_graphs.count(clone) == 0) return nullptr;
+  const auto found = clone->copies.find(original);
+  return found == clone->copies.end() ? nullptr : found->second;
+}
+
+hipError_t CloneGraph(hipGraph_t original, hipGraph_t* out) {
+  const std::shared_ptr<Graph> graph = GraphOf(original);
+  if (out == nullptr || !graph) return hipErrorInvalidValue;
+  std::unordered_map<const GraphNode*, GraphNode*> copies;
+  *out = NewGraph(graph->Clone(&copies));
+  std::lock_guard<std::mutex> lock(g_mutex);
+  (*out)->copies = std::move(copies);
+  return hipSuccess;
+}
+
+hipError_t DropGraph(hipGraph_t handle) {
+  std::lock_guard<std::mutex> lock(g_mutex);
+  if (g_graphs.erase(handle) == 0) return hipErrorInvalidValue;
+  delete handle;
+  return hipSuccess;
+}
+
 hipGraph_t HandleOfCapture(const Capture& capture) {
   std::lock_guard<std::mutex> lock(g_mutex);
   hipGraph_t& handle = g_captures[capture.id()];
   if (handle == nullptr) {
-    handle = new ihipGraph{capture.graph()};
+    handle = new ihipGraph{capture.graph(), {}};
     g_graphs.insert(handle);
   }
   return handle;
 }
 
-GraphNode* NodeOf(hipGraphNode_t handle) {
-  return reinterpret_cast<GraphNode*>(handle);
-}
-hipGraphNode_t HandleOf(const GraphNode* node) {
-  return reinterpret_cast<hipGraphNode_t>(const_cast<GraphNode*>(node));
+hipGraph_t EndOfCapture(const Capture& capture, bool whole) {
+  const hipGraph_t graph = HandleOfCapture(capture);
+  {
+    std::lock_guard<std::mutex> lock(g_mutex);
+    g_captures.erase(capture.id());
+  }
+  if (!whole) (void)DropGraph(graph);
+  return whole ? graph : nullptr;
 }
 
 hipError_t AddNode(hipGraphNode_t* out, hipGraph_t handle,
                    const hipGraphNode_t* after, std::size_t count, Work work,
-                   std::shared_ptr<Graph> child = nullptr) {
+                   std::shared_ptr<Graph> child) {
   std::shared_ptr<Graph> graph = GraphOf(handle);
   if (out == nullptr || !graph || (count != 0 && after == nullptr)) {
     return hipErrorInvalidValue;
@@ -72,6 +113,33 @@ hipError_t AddNode(hipGraphNode_t* out, hipGraph_t handle,
   return hipSuccess;
 }
 
+hipError_t EditNode(hipGraphExec_t exec, hipGraphNode_t node,
+                    const std::function<hipError_t(GraphNode*)>& edit) {
+  std::lock_guard<std::mutex> lock(g_mutex);
+  if (g_execs.count(exec) == 0) return hipErrorInvalidValue;
+  auto found = exec->map.find(NodeOf(node));
+  return found == exec->map.end() ? hipErrorInvalidValue : edit(found->second);
+}
+
+hipError_t ReplaceWork(hipGraphNode_t handle, Work work) {
+  if (handle == nullptr || NodeOf(handle)->child ||
+      NodeOf(handle)->work.kind != work.kind) {
+    return hipErrorInvalidValue;
+  }
+  NodeOf(handle)->work = std::move(work);
+  return hipSuccess;
+}
+
+hipError_t ReplaceWork(hipGraphExec_t exec, hipGraphNode_t node, Work work) {
+  return EditNode(exec, node, [&work](GraphNode* found) {
+    return ReplaceWork(HandleOf(found), std::move(work));
+  });
+}
+
+}  // namespace cerberus::emulator::hip
+
+namespace {
+
 void RunAll(const std::vector<GraphNode*>& order, Gpu* gpu) {
   for (GraphNode* node : order) {
     if (node->child) {
@@ -80,7 +148,7 @@ void RunAll(const std::vector<GraphNode*>& order, Gpu* gpu) {
       RunAll(inner, gpu);
       continue;
     }
-    if (node->work.run &&
+    if (node->enabled && node->work.run &&
         (node->work.also_after_error || gpu->sticky == hipSuccess)) {
       node->work.run();
     }
@@ -98,221 +166,7 @@ hipError_t Instantiate(hipGraphExec_t* out, hipGraph_t handle) {
   return hipSuccess;
 }
 
-// What stands for `node` in an executable graph does `work` from now on; it
-// must be of the same kind.
-hipError_t ReplaceWork(hipGraphExec_t exec, hipGraphNode_t node, Work work) {
-  std::lock_guard<std::mutex> lock(g_mutex);
-  if (g_execs.count(exec) == 0) return hipErrorInvalidValue;
-  auto found = exec->map.find(NodeOf(node));
-  if (found == exec->map.end() || found->second->work.kind != work.kind) {
-    return hipErrorInvalidValue;
-  }
-  found->second->work = std::move(work);
-  return hipSuccess;
-}
-
-hipError_t KernelWork(const void* params_v, Work* out);
-
 }  // namespace
-
-// hipKernelNodeParams, hipMemsetParams, hipHostNodeParams.
-struct HipKernelNodeParams {
-  dim3 blockDim;
-  void** extra;
-  void* func;
-  dim3 gridDim;
-  void** kernelParams;
-  unsigned sharedMemBytes;
-};
-struct HipMemsetParams {
-  void* dst;
-  unsigned elementSize;
-  std::size_t height;
-  std::size_t pitch;
-  unsigned value;
-  std::size_t width;
-};
-struct HipHostNodeParams {
-  hipHostFn_t fn;
-  void* userData;
-};
-
-namespace {
-
-hipError_t KernelWork(const void* params_v, Work* out) {
-  const HipKernelNodeParams* params =
-      static_cast<const HipKernelNodeParams*>(params_v);
-  if (params == nullptr || params->func == nullptr) {
-    return hipErrorInvalidValue;
-  }
-  Gpu* gpu = nullptr;
-  hipError_t error = CheckCurrent(&gpu);
-  if (error != hipSuccess) return error;
-  Function* function = Runtime::Get().FindFunction(
-      reinterpret_cast<hipFunction_t>(params->func));
-  if (function == nullptr) {
-    error = FindHostFunction(params->func, gpu, &function);
-    if (error != hipSuccess) return error;
-  }
-  Launch launch;
-  error = PrepareLaunch(function, params->gridDim, params->blockDim,
-                        params->sharedMemBytes, params->kernelParams,
-                        params->extra, false, &launch);
-  if (error == hipSuccess) *out = LaunchWork(gpu, std::move(launch));
-  return error;
-}
-
-hipError_t SetWork(const HipMemsetParams* params, Work* out) {
-  if (params == nullptr || params->dst == nullptr ||
-      (params->elementSize != 1 && params->elementSize != 2 &&
-       params->elementSize != 4)) {
-    return hipErrorInvalidValue;
-  }
-  out->kind = Work::Kind::kSet;
-  Fill fill;
-  fill.dst = static_cast<std::uint8_t*>(params->dst);
-  fill.pattern = params->value;
-  fill.element = params->elementSize;
-  fill.pitch = params->pitch;
-  fill.width = params->width;
-  fill.height = std::max<std::size_t>(params->height, 1);
-  out->run = [fill] { fill.Run(); };
-  return hipSuccess;
-}
-
-}  // namespace
-
-// --- Capture --------------------------------------------------------------
-
-HIP_API hipError_t hipStreamBeginCapture(hipStream_t handle,
-                                         std::uint32_t mode) {
-  Gpu* gpu = nullptr;
-  hipError_t error = CheckCurrent(&gpu);
-  if (error != hipSuccess) return Return(error);
-  if (mode > 2) return Return(hipErrorInvalidValue);
-  std::shared_ptr<Stream> stream = Runtime::Get().FindStream(handle);
-  if (!stream) return Return(hipErrorInvalidHandle);
-  if (stream->type() == Stream::Type::kLegacy) {
-    return Return(hipErrorStreamCaptureUnsupported);
-  }
-  static std::atomic<std::uint64_t> next_id{1};
-  std::lock_guard<std::mutex> lock(stream->gpu()->order);
-  if (stream->capture) return Return(hipErrorIllegalState);
-  stream->capture = std::make_shared<Capture>(stream.get(), mode, next_id++);
-  return Return(hipSuccess);
-}
-
-HIP_API hipError_t hipStreamEndCapture(hipStream_t handle, hipGraph_t* out) {
-  if (out == nullptr) return Return(hipErrorInvalidValue);
-  *out = nullptr;
-  std::shared_ptr<Stream> stream = Runtime::Get().FindStream(handle);
-  if (!stream) return Return(hipErrorInvalidHandle);
-  std::shared_ptr<Capture> capture;
-  {
-    std::lock_guard<std::mutex> lock(stream->gpu()->order);
-    capture = stream->capture;
-  }
-  if (!capture) return Return(hipErrorIllegalState);
-  if (capture->origin() != stream.get()) {
-    return Return(hipErrorStreamCaptureUnmatched);
-  }
-  const bool unjoined = capture->Unjoined();
-  {
-    std::lock_guard<std::mutex> lock(stream->gpu()->order);
-    for (Stream* each : capture->streams()) {
-      if (each == stream.get() || stream->gpu()->streams.count(each) != 0) {
-        each->capture.reset();
-      }
-    }
-  }
-  if (capture->invalid()) return Return(hipErrorStreamCaptureInvalidated);
-  if (unjoined) return Return(hipErrorStreamCaptureUnjoined);
-  *out = HandleOfCapture(*capture);
-  std::lock_guard<std::mutex> lock(g_mutex);
-  g_captures.erase(capture->id());
-  return Return(hipSuccess);
-}
-
-namespace {
-
-// hipStreamCaptureStatus: 0 none, 1 active, 2 invalidated.
-std::uint32_t StatusOf(const std::shared_ptr<Capture>& capture) {
-  return !capture ? 0 : capture->invalid() ? 2 : 1;
-}
-
-std::shared_ptr<Capture> CaptureOf(const std::shared_ptr<Stream>& stream) {
-  std::lock_guard<std::mutex> lock(stream->gpu()->order);
-  return stream->capture;
-}
-
-}  // namespace
-
-HIP_API hipError_t hipStreamIsCapturing(hipStream_t handle,
-                                        std::uint32_t* status) {
-  if (status == nullptr) return Return(hipErrorInvalidValue);
-  std::shared_ptr<Stream> stream = Runtime::Get().FindStream(handle);
-  if (!stream) return Return(hipErrorInvalidHandle);
-  *status = StatusOf(CaptureOf(stream));
-  return Return(hipSuccess);
-}
-
-HIP_API hipError_t hipStreamGetCaptureInfo(hipStream_t handle,
-                                           std::uint32_t* status,
-                                           unsigned long long* id) {
-  if (status == nullptr) return Return(hipErrorInvalidValue);
-  std::shared_ptr<Stream> stream = Runtime::Get().FindStream(handle);
-  if (!stream) return Return(hipErrorInvalidHandle);
-  std::shared_ptr<Capture> capture = CaptureOf(stream);
-  *status = StatusOf(capture);
-  if (capture && id != nullptr) *id = capture->id();
-  return Return(hipSuccess);
-}
-
-// The graph may be added to while it is captured; the nodes are those that
-// the stream's next work will depend on. Both stay valid until the thread's
-// next call.
-HIP_API hipError_t hipStreamGetCaptureInfo_v2(
-    hipStream_t handle, std::uint32_t* status, unsigned long long* id,
-    hipGraph_t* graph, const hipGraphNode_t** nodes, std::size_t* count) {
-  const hipError_t error = hipStreamGetCaptureInfo(handle, status, id);
-  if (error != hipSuccess || *status != 1) return Return(error);
-  std::shared_ptr<Stream> stream = Runtime::Get().FindStream(handle);
-  std::shared_ptr<Capture> capture = CaptureOf(stream);
-  static thread_local std::vector<hipGraphNode_t> front;
-  front.clear();
-  for (GraphNode* node : capture->Front(stream.get())) {
-    front.push_back(HandleOf(node));
-  }
-  if (graph != nullptr) *graph = HandleOfCapture(*capture);
-  if (nodes != nullptr) *nodes = front.data();
-  if (count != nullptr) *count = front.size();
-  return Return(hipSuccess);
-}
-
-// Flags: 0 adds the nodes to those the next work depends on, 1 replaces them.
-HIP_API hipError_t hipStreamUpdateCaptureDependencies(
-    hipStream_t handle, const hipGraphNode_t* nodes, std::size_t count,
-    unsigned flags) {
-  if (flags > 1 || (nodes == nullptr && count != 0)) {
-    return Return(hipErrorInvalidValue);
-  }
-  std::shared_ptr<Stream> stream = Runtime::Get().FindStream(handle);
-  if (!stream) return Return(hipErrorInvalidHandle);
-  std::shared_ptr<Capture> capture = CaptureOf(stream);
-  if (!capture) return Return(hipErrorIllegalState);
-  std::vector<GraphNode*> after;
-  for (std::size_t i = 0; i < count; ++i) after.push_back(NodeOf(nodes[i]));
-  if (flags == 1) capture->ClearFront(stream.get());
-  capture->Join(stream.get(), after);
-  return Return(hipSuccess);
-}
-
-HIP_API hipError_t hipThreadExchangeStreamCaptureMode(std::uint32_t* mode) {
-  static thread_local std::uint32_t current = 0;
-  if (mode == nullptr || *mode > 2) return Return(hipErrorInvalidValue);
-  std::swap(*mode, current);
-  return Return(hipSuccess);
-}
 
 // --- Building -------------------------------------------------------------
 
@@ -322,74 +176,24 @@ HIP_API hipError_t hipGraphCreate(hipGraph_t* out, unsigned flags) {
   return Return(hipSuccess);
 }
 
-HIP_API hipError_t hipGraphDestroy(hipGraph_t handle) {
-  std::lock_guard<std::mutex> lock(g_mutex);
-  if (g_graphs.erase(handle) == 0) return Return(hipErrorInvalidValue);
-  delete handle;
-  return Return(hipSuccess);
+HIP_API hipError_t hipGraphDestroy(hipGraph_t graph) {
+  return Return(DropGraph(graph));
 }
 
-HIP_API hipError_t hipGraphClone(hipGraph_t* out, hipGraph_t handle) {
-  std::shared_ptr<Graph> graph = GraphOf(handle);
-  if (out == nullptr || !graph) return Return(hipErrorInvalidValue);
-  std::unordered_map<const GraphNode*, GraphNode*> map;
-  *out = NewGraph(graph->Clone(&map));
-  return Return(hipSuccess);
+HIP_API hipError_t hipGraphClone(hipGraph_t* out, hipGraph_t graph) {
+  return Return(CloneGraph(graph, out));
 }
 
-HIP_API hipError_t hipGraphAddKernelNode(hipGraphNode_t* out, hipGraph_t graph,
-                                         const hipGraphNode_t* after,
-                                         std::size_t count,
-                                         const HipKernelNodeParams* params) {
-  Work work;
-  hipError_t error = KernelWork(params, &work);
-  if (error != hipSuccess) return Return(error);
-  return Return(AddNode(out, graph, after, count, std::move(work)));
-}
-
-HIP_API hipError_t hipGraphAddMemcpyNode1D(hipGraphNode_t* out,
-                                           hipGraph_t graph,
-                                           const hipGraphNode_t* after,
-                                           std::size_t count, void* dst,
-                                           const void* src, std::size_t bytes,
-                                           std::uint32_t kind) {
-  Copy3D copy;
-  const hipError_t error = CopyOf(dst, src, bytes, kind, &copy);
-  if (error != hipSuccess) return Return(error);
-  return Return(AddNode(out, graph, after, count, CopyWork(copy)));
-}
-
-HIP_API hipError_t hipGraphAddMemcpyNode(hipGraphNode_t* out, hipGraph_t graph,
-                                         const hipGraphNode_t* after,
-                                         std::size_t count,
-                                         const hipMemcpy3DParms* params) {
-  Copy3D copy;
-  const hipError_t error = CopyOf(params, &copy);
-  if (error != hipSuccess) return Return(error);
-  return Return(AddNode(out, graph, after, count, CopyWork(copy)));
-}
-
-HIP_API hipError_t hipGraphAddMemsetNode(hipGraphNode_t* out, hipGraph_t graph,
-                                         const hipGraphNode_t* after,
-                                         std::size_t count,
-                                         const HipMemsetParams* params) {
-  Work work;
-  hipError_t error = SetWork(params, &work);
-  if (error != hipSuccess) return Return(error);
-  return Return(AddNode(out, graph, after, count, std::move(work)));
-}
-
-HIP_API hipError_t hipGraphAddHostNode(hipGraphNode_t* out, hipGraph_t graph,
-                                       const hipGraphNode_t* after,
-                                       std::size_t count,
-                                       const HipHostNodeParams* params) {
-  if (params == nullptr || params->fn == nullptr) {
+HIP_API hipError_t hipGraphNodeFindInClone(hipGraphNode_t* out,
+                                           hipGraphNode_t original,
+                                           hipGraph_t clone) {
+  if (out == nullptr || original == nullptr) {
     return Return(hipErrorInvalidValue);
   }
-  Work work;
-  work.kind = Work::Kind::kHost;
-  work.run = [p = *params] { p.fn(p.userData); };
-  return Return(AddNode(out, graph, after, count, std::move(work)));
+  const GraphNode* copy = CopyIn(clone, NodeOf(original));
+  if (copy == nullptr) return Return(hipErrorInvalidValue);
+  *out = HandleOf(copy);
+  return Return(hipSuccess);
 }
 
 HIP_API hipError_t hipGraphAddEmptyNode(hipGraphNode_t* out, hipGraph_t graph,
@@ -409,16 +213,83 @@ HIP_API hipError_t hipGraphAddChildGraphNode(hipGraphNode_t* out,
   return Return(AddNode(out, graph, after, count, Work{}, inner->Clone(&map)));
 }
 
-HIP_API hipError_t hipGraphAddDependencies(hipGraph_t handle,
+HIP_API hipError_t hipGraphChildGraphNodeGetGraph(hipGraphNode_t node,
+                                                  hipGraph_t* out) {
+  if (node == nullptr || out == nullptr || !NodeOf(node)->child) {
+    return Return(hipErrorInvalidValue);
+  }
+  *out = HandleOfGraph(NodeOf(node)->child);
+  return Return(hipSuccess);
+}
+
+namespace {
+
+// The pairs (from, to) of a graph's dependencies.
+hipError_t EditEdges(hipGraph_t handle, const hipGraphNode_t* from,
+                     const hipGraphNode_t* to, std::size_t count, bool add) {
+  const std::shared_ptr<Graph> graph = GraphOf(handle);
+  if (!graph || (count != 0 && (from == nullptr || to == nullptr))) {
+    return hipErrorInvalidValue;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    GraphNode* const before = NodeOf(from[i]);
+    GraphNode* const node = NodeOf(to[i]);
+    if (before == nullptr || node == nullptr || before == node ||
+        before->owner != graph.get() || node->owner != graph.get()) {
+      return hipErrorInvalidValue;
+    }
+    const auto at = std::find(node->after.begin(), node->after.end(), before);
+    // An edge is there once, and only what is there goes.
+    if ((at == node->after.end()) != add) return hipErrorInvalidValue;
+    if (add) {
+      node->after.push_back(before);
+    } else {
+      node->after.erase(at);
+    }
+  }
+  return hipSuccess;
+}
+
+// Up to *count of what there is; null beyond it. Without a list, how many.
+hipError_t List(const std::vector<hipGraphNode_t>& have, hipGraphNode_t* list,
+                std::size_t* count) {
+  if (count == nullptr) return hipErrorInvalidValue;
+  if (list == nullptr) {
+    *count = have.size();
+    return hipSuccess;
+  }
+  for (std::size_t i = 0; i < *count; ++i) {
+    list[i] = i < have.size() ? have[i] : nullptr;
+  }
+  *count = std::min(*count, have.size());
+  return hipSuccess;
+}
+
+}  // namespace
+
+HIP_API hipError_t hipGraphAddDependencies(hipGraph_t graph,
                                            const hipGraphNode_t* from,
                                            const hipGraphNode_t* to,
                                            std::size_t count) {
-  if (!GraphOf(handle) || (count != 0 && (from == nullptr || to == nullptr))) {
-    return Return(hipErrorInvalidValue);
+  return Return(EditEdges(graph, from, to, count, true));
+}
+
+HIP_API hipError_t hipGraphRemoveDependencies(hipGraph_t graph,
+                                              const hipGraphNode_t* from,
+                                              const hipGraphNode_t* to,
+                                              std::size_t count) {
+  return Return(EditEdges(graph, from, to, count, false));
+}
+
+HIP_API hipError_t hipGraphDestroyNode(hipGraphNode_t handle) {
+  if (handle == nullptr) return Return(hipErrorInvalidValue);
+  GraphNode* const node = NodeOf(handle);
+  Graph* const graph = node->owner;
+  for (const std::unique_ptr<GraphNode>& other : graph->nodes) {
+    std::erase(other->after, node);
   }
-  for (std::size_t i = 0; i < count; ++i) {
-    NodeOf(to[i])->after.push_back(NodeOf(from[i]));
-  }
+  std::erase_if(graph->nodes,
+                [node](const auto& each) { return each.get() == node; });
   return Return(hipSuccess);
 }
 
@@ -426,87 +297,94 @@ HIP_API hipError_t hipGraphAddDependencies(hipGraph_t handle,
 
 HIP_API hipError_t hipGraphGetNodes(hipGraph_t handle, hipGraphNode_t* nodes,
                                     std::size_t* count) {
-  std::shared_ptr<Graph> graph = GraphOf(handle);
-  if (!graph || count == nullptr) return Return(hipErrorInvalidValue);
-  const std::size_t have = graph->nodes.size();
-  if (nodes == nullptr) {
-    *count = have;
-    return Return(hipSuccess);
+  const std::shared_ptr<Graph> graph = GraphOf(handle);
+  if (!graph) return Return(hipErrorInvalidValue);
+  std::vector<hipGraphNode_t> all;
+  for (const std::unique_ptr<GraphNode>& node : graph->nodes) {
+    all.push_back(HandleOf(node.get()));
   }
-  for (std::size_t i = 0; i < *count; ++i) {
-    nodes[i] = i < have ? HandleOf(graph->nodes[i].get()) : nullptr;
-  }
-  *count = std::min(*count, have);
-  return Return(hipSuccess);
+  return Return(List(all, nodes, count));
 }
 
 HIP_API hipError_t hipGraphGetRootNodes(hipGraph_t handle,
                                         hipGraphNode_t* nodes,
                                         std::size_t* count) {
-  std::shared_ptr<Graph> graph = GraphOf(handle);
-  if (!graph || count == nullptr) return Return(hipErrorInvalidValue);
+  const std::shared_ptr<Graph> graph = GraphOf(handle);
+  if (!graph) return Return(hipErrorInvalidValue);
   std::vector<hipGraphNode_t> roots;
   for (const std::unique_ptr<GraphNode>& node : graph->nodes) {
     if (node->after.empty()) roots.push_back(HandleOf(node.get()));
   }
-  if (nodes != nullptr) {
-    for (std::size_t i = 0; i < *count; ++i) {
-      nodes[i] = i < roots.size() ? roots[i] : nullptr;
-    }
-    *count = std::min(*count, roots.size());
-  } else {
-    *count = roots.size();
+  return Return(List(roots, nodes, count));
+}
+
+HIP_API hipError_t hipGraphGetEdges(hipGraph_t handle, hipGraphNode_t* from,
+                                    hipGraphNode_t* to, std::size_t* count) {
+  const std::shared_ptr<Graph> graph = GraphOf(handle);
+  if (!graph || count == nullptr || (from == nullptr) != (to == nullptr)) {
+    return Return(hipErrorInvalidValue);
   }
-  return Return(hipSuccess);
+  std::vector<hipGraphNode_t> starts, ends;
+  for (const std::unique_ptr<GraphNode>& node : graph->nodes) {
+    for (const GraphNode* before : node->after) {
+      starts.push_back(HandleOf(before));
+      ends.push_back(HandleOf(node.get()));
+    }
+  }
+  std::size_t room = *count;
+  (void)List(starts, from, &room);
+  return Return(List(ends, to, count));
 }
 
 HIP_API hipError_t hipGraphNodeGetDependencies(hipGraphNode_t handle,
                                                hipGraphNode_t* nodes,
                                                std::size_t* count) {
-  if (handle == nullptr || count == nullptr) {
-    return Return(hipErrorInvalidValue);
+  if (handle == nullptr) return Return(hipErrorInvalidValue);
+  std::vector<hipGraphNode_t> before;
+  for (const GraphNode* node : NodeOf(handle)->after) {
+    before.push_back(HandleOf(node));
   }
-  const std::vector<GraphNode*>& after = NodeOf(handle)->after;
-  if (nodes != nullptr) {
-    for (std::size_t i = 0; i < *count; ++i) {
-      nodes[i] = i < after.size() ? HandleOf(after[i]) : nullptr;
-    }
-    *count = std::min(*count, after.size());
-  } else {
-    *count = after.size();
-  }
-  return Return(hipSuccess);
+  return Return(List(before, nodes, count));
 }
 
-// hipGraphNodeType: kernel 0, memcpy 1, memset 2, host 3, graph 4, empty 5,
-// since version 6; one more each before.
+HIP_API hipError_t hipGraphNodeGetDependentNodes(hipGraphNode_t handle,
+                                                 hipGraphNode_t* nodes,
+                                                 std::size_t* count) {
+  if (handle == nullptr) return Return(hipErrorInvalidValue);
+  GraphNode* const wanted = NodeOf(handle);
+  std::vector<hipGraphNode_t> behind;
+  for (const std::unique_ptr<GraphNode>& node : wanted->owner->nodes) {
+    if (std::find(node->after.begin(), node->after.end(), wanted) !=
+        node->after.end()) {
+      behind.push_back(HandleOf(node.get()));
+    }
+  }
+  return Return(List(behind, nodes, count));
+}
+
+HIP_API hipError_t hipGraphDebugDotPrint(hipGraph_t handle, const char* path,
+                                         unsigned) {
+  const std::shared_ptr<Graph> graph = GraphOf(handle);
+  if (!graph || path == nullptr) return Return(hipErrorInvalidValue);
+  std::ofstream file(path);
+  file << DotOf(*graph) << std::flush;
+  return Return(file ? hipSuccess : hipErrorOperatingSystem);
+}
+
+// hipGraphNodeType since version 6; one more each before.
 HIP_API hipError_t hipGraphNodeGetType(hipGraphNode_t handle,
                                        std::uint32_t* type) {
   if (handle == nullptr || type == nullptr) {
     return Return(hipErrorInvalidValue);
   }
+  // By Work::Kind: kernel, memcpy, memset, host, empty, waiting for an event,
+  // recording one, allocating, freeing.
+  static constexpr std::uint32_t kNumbers[] = {0, 1, 2, 3, 5, 6, 7, 10, 11};
+  constexpr std::uint32_t kChild = 4;
   const GraphNode* node = NodeOf(handle);
-  std::uint32_t number = 5;
-  if (node->child) {
-    number = 4;
-  } else {
-    switch (node->work.kind) {
-      case Work::Kind::kKernel:
-        number = 0;
-        break;
-      case Work::Kind::kCopy:
-        number = 1;
-        break;
-      case Work::Kind::kSet:
-        number = 2;
-        break;
-      case Work::Kind::kHost:
-        number = 3;
-        break;
-      default:
-        break;
-    }
-  }
+  const std::uint32_t number =
+      node->child ? kChild
+                  : kNumbers[static_cast<std::size_t>(node->work.kind)];
   *type = number + (ApiMajor() < 6 ? 1 : 0);
   return Return(hipSuccess);
 }
@@ -562,30 +440,50 @@ HIP_API hipError_t hipGraphUpload(hipGraphExec_t exec, hipStream_t) {
   return Return(g_execs.count(exec) != 0 ? hipSuccess : hipErrorInvalidValue);
 }
 
-HIP_API hipError_t
-hipGraphExecKernelNodeSetParams(hipGraphExec_t exec, hipGraphNode_t node,
-                                const HipKernelNodeParams* params) {
-  Work work;
-  hipError_t error = KernelWork(params, &work);
-  if (error != hipSuccess) return Return(error);
-  return Return(ReplaceWork(exec, node, std::move(work)));
+HIP_API hipError_t hipGraphExecChildGraphNodeSetParams(hipGraphExec_t exec,
+                                                       hipGraphNode_t node,
+                                                       hipGraph_t child) {
+  const std::shared_ptr<Graph> graph = GraphOf(child);
+  if (!graph) return Return(hipErrorInvalidValue);
+  return Return(EditNode(exec, node, [&graph](GraphNode* found) {
+    if (!found->child || found->child->nodes.size() != graph->nodes.size()) {
+      return hipErrorInvalidValue;
+    }
+    std::unordered_map<const GraphNode*, GraphNode*> map;
+    found->child = graph->Clone(&map);
+    return hipSuccess;
+  }));
 }
 
-HIP_API hipError_t hipGraphExecMemcpyNodeSetParams1D(
-    hipGraphExec_t exec, hipGraphNode_t node, void* dst, const void* src,
-    std::size_t bytes, std::uint32_t kind) {
-  Copy3D copy;
-  const hipError_t error = CopyOf(dst, src, bytes, kind, &copy);
-  if (error != hipSuccess) return Return(error);
-  return Return(ReplaceWork(exec, node, CopyWork(copy)));
+namespace {
+
+bool CanBeDisabled(const GraphNode& node) {
+  return !node.child && (node.work.kind == Work::Kind::kKernel ||
+                         node.work.kind == Work::Kind::kCopy ||
+                         node.work.kind == Work::Kind::kSet);
 }
 
-HIP_API hipError_t hipGraphExecMemsetNodeSetParams(
-    hipGraphExec_t exec, hipGraphNode_t node, const HipMemsetParams* params) {
-  Work work;
-  hipError_t error = SetWork(params, &work);
-  if (error != hipSuccess) return Return(error);
-  return Return(ReplaceWork(exec, node, std::move(work)));
+}  // namespace
+
+HIP_API hipError_t hipGraphNodeSetEnabled(hipGraphExec_t exec,
+                                          hipGraphNode_t node,
+                                          unsigned enabled) {
+  return Return(EditNode(exec, node, [enabled](GraphNode* found) {
+    if (!CanBeDisabled(*found)) return hipErrorInvalidValue;
+    found->enabled = enabled != 0;
+    return hipSuccess;
+  }));
+}
+
+HIP_API hipError_t hipGraphNodeGetEnabled(hipGraphExec_t exec,
+                                          hipGraphNode_t node,
+                                          unsigned* enabled) {
+  if (enabled == nullptr) return Return(hipErrorInvalidValue);
+  return Return(EditNode(exec, node, [enabled](GraphNode* found) {
+    if (!CanBeDisabled(*found)) return hipErrorInvalidValue;
+    *enabled = found->enabled ? 1 : 0;
+    return hipSuccess;
+  }));
 }
 
 // hipGraphExecUpdate: takes over all nodes of a graph of the same shape.

@@ -1,5 +1,5 @@
-// Memory shared between processes: a handle of one process names memory that
-// another maps.
+// Memory and events shared between processes: a handle of one process names
+// memory that another maps.
 //
 // An allocation whose handle is asked for moves, at its address, into a
 // memory file; the handle says the process and its descriptor, which the
@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kMagic = 0x6370692d62726563;  // "cerb-ipc"
+constexpr std::uint64_t kEventMagic = 0x7476652d62726563;  // "cerb-evt"
 
 struct HandleLayout {
   std::uint64_t magic;
@@ -87,7 +88,50 @@ int MoveToFile(const Block& block) {
   return file;
 }
 
+// Another process's file, mapped: null if it is not (or no longer) there or
+// shorter than the handle says, which must not be a fault later.
+void* MapOfOther(const HandleLayout& handle, std::uint64_t bytes) {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%d/fd/%d", handle.process,
+                handle.file);
+  const int file = open(path, O_RDWR | O_CLOEXEC);
+  if (file < 0) return nullptr;
+  const bool whole = lseek(file, 0, SEEK_END) >= static_cast<off_t>(bytes);
+  void* map = whole ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+                           file, 0)
+                    : MAP_FAILED;
+  close(file);
+  return map == MAP_FAILED ? nullptr : map;
+}
+
 }  // namespace
+
+namespace cerberus::emulator::hip {
+
+void SharedRecord::Reach(std::uint64_t number) {
+  std::uint64_t now = reached;
+  while (now < number && !reached.compare_exchange_weak(now, number)) {
+  }
+}
+
+Event::~Event() {
+  if (shared != nullptr) munmap(shared, kPage);
+  if (shared_file >= 0) close(shared_file);
+}
+
+bool ShareEvent(Event* event) {
+  event->shared_file = memfd_create("cerberus-ipc-event", MFD_CLOEXEC);
+  if (event->shared_file < 0 || ftruncate(event->shared_file, kPage) != 0) {
+    return false;
+  }
+  void* map = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED,
+                   event->shared_file, 0);
+  if (map == MAP_FAILED) return false;
+  event->shared = static_cast<SharedRecord*>(map);  // zeros: never recorded
+  return true;
+}
+
+}  // namespace cerberus::emulator::hip
 
 HIP_API hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t* out, void* pointer) {
   Gpu* gpu = nullptr;
@@ -145,19 +189,9 @@ HIP_API hipError_t hipIpcOpenMemHandle(void** out, hipIpcMemHandle_t packed,
       return Return(hipSuccess);
     }
   }
-  char path[64];
-  std::snprintf(path, sizeof path, "/proc/%d/fd/%d", handle.process,
-                handle.file);
-  const int file = open(path, O_RDWR | O_CLOEXEC);
-  if (file < 0) return Return(hipErrorInvalidHandle);
   const std::uint64_t bytes = cerberus::AlignUp(handle.size, kPage);
-  // A descriptor that now means another file must not be a fault later.
-  const bool whole = lseek(file, 0, SEEK_END) >= static_cast<off_t>(bytes);
-  void* map = whole ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-                           file, 0)
-                    : MAP_FAILED;
-  close(file);
-  if (map == MAP_FAILED) return Return(hipErrorInvalidHandle);
+  void* map = MapOfOther(handle, bytes);
+  if (map == nullptr) return Return(hipErrorInvalidHandle);
   error = Runtime::Get().Adopt(gpu, map, handle.size, {gpu});
   if (error != hipSuccess) {
     munmap(map, bytes);
@@ -181,5 +215,40 @@ HIP_API hipError_t hipIpcCloseMemHandle(void* pointer) {
     munmap(pointer, found->second.size);
     state.opened.erase(found);
   }
+  return Return(hipSuccess);
+}
+
+HIP_API hipError_t hipIpcGetEventHandle(hipIpcEventHandle_t* out,
+                                        hipEvent_t handle) {
+  const std::shared_ptr<Event> event = Runtime::Get().FindEvent(handle);
+  if (out == nullptr) return Return(hipErrorInvalidValue);
+  if (!event) return Return(hipErrorInvalidHandle);
+  // Only one of our own making that was made for it.
+  if (event->shared_file < 0) return Return(hipErrorInvalidHandle);
+  *out = {};
+  const HandleLayout packed = {kEventMagic, kPage, getpid(),
+                               event->shared_file};
+  std::memcpy(out->reserved, &packed, sizeof packed);
+  return Return(hipSuccess);
+}
+
+HIP_API hipError_t hipIpcOpenEventHandle(hipEvent_t* out,
+                                         hipIpcEventHandle_t packed) {
+  Gpu* gpu = nullptr;
+  const hipError_t error = CheckCurrent(&gpu);
+  if (error != hipSuccess) return Return(error);
+  HandleLayout handle;
+  std::memcpy(&handle, packed.reserved, sizeof handle);
+  if (out == nullptr || handle.magic != kEventMagic) {
+    return Return(hipErrorInvalidValue);
+  }
+  if (handle.process == getpid()) return Return(hipErrorInvalidContext);
+  void* map = MapOfOther(handle, kPage);
+  if (map == nullptr) return Return(hipErrorInvalidHandle);
+  std::shared_ptr<Event> event = std::make_shared<Event>();
+  event->flags = hipEventInterprocess | hipEventDisableTiming;
+  event->gpu = gpu;
+  event->shared = static_cast<SharedRecord*>(map);
+  *out = Runtime::Get().AddEvent(std::move(event));
   return Return(hipSuccess);
 }

@@ -21,8 +21,8 @@ hipError_t Make(void** out, std::uint64_t size, MemoryKind kind,
   return Runtime::Get().Allocate(gpu, size, kind, flags, out);
 }
 
-// Frees wait for all work of the device first, as HIP does: a kernel that
-// still runs may use the memory.
+// Frees wait for all work of the device and its peers first, as HIP does: a
+// kernel that still runs may use the memory.
 hipError_t Release(void* pointer, bool host) {
   if (Runtime::Get().gpus().empty()) return hipErrorNoDevice;
   if (pointer == nullptr) return hipSuccess;
@@ -36,7 +36,12 @@ hipError_t Release(void* pointer, bool host) {
       gpu->Synchronize();
     }
   } else {
-    Runtime::Get().gpu(block->device)->Synchronize();
+    for (const std::unique_ptr<Gpu>& gpu : Runtime::Get().gpus()) {
+      if (block->kind == MemoryKind::kManaged ||
+          Runtime::Get().Reaches(gpu.get(), block->device)) {
+        gpu->Synchronize();
+      }
+    }
   }
   return Runtime::Get().Free(pointer, host ? "hipHostFree" : "hipFree");
 }
@@ -368,63 +373,6 @@ HIP_API hipError_t hipDrvPointerGetAttributes(unsigned count,
   return Return(hipSuccess);
 }
 
-// --- Managed memory: host and device see the same bytes at any time -------
-
-HIP_API hipError_t hipMemPrefetchAsync(const void* pointer, std::size_t, int,
-                                       hipStream_t stream) {
-  if (!Runtime::Get().FindStream(stream)) {
-    return Return(hipErrorInvalidHandle);
-  }
-  return Return(Runtime::Get().Find(pointer) ? hipSuccess
-                                             : hipErrorInvalidValue);
-}
-
-HIP_API hipError_t hipMemAdvise(const void* pointer, std::size_t, std::uint32_t,
-                                int) {
-  return Return(Runtime::Get().Find(pointer) ? hipSuccess
-                                             : hipErrorInvalidValue);
-}
-
-// hipMemRangeAttribute: 1 read mostly, 2 preferred location, 3 accessed by,
-// 4 last prefetched to, 100 coherency mode. Nothing was advised that matters:
-// no location (-2, hipInvalidDeviceId), fine-grained memory.
-HIP_API hipError_t hipMemRangeGetAttribute(void* data, std::size_t size,
-                                           std::uint32_t attribute,
-                                           const void* pointer,
-                                           std::size_t count) {
-  if (data == nullptr || size < sizeof(int) || count == 0 ||
-      !Runtime::Get().Find(pointer)) {
-    return Return(hipErrorInvalidValue);
-  }
-  int value;
-  switch (attribute) {
-    case 1:
-    case 100:
-      value = 0;
-      break;
-    case 2:
-    case 3:
-    case 4:
-      value = -2;
-      break;
-    default:
-      return Return(hipErrorInvalidValue);
-  }
-  for (std::size_t at = 0; at + sizeof value <= size; at += sizeof value) {
-    std::memcpy(static_cast<char*>(data) + at, &value, sizeof value);
-  }
-  return Return(hipSuccess);
-}
-
-HIP_API hipError_t hipStreamAttachMemAsync(hipStream_t stream, void* pointer,
-                                           std::size_t, unsigned) {
-  if (!Runtime::Get().FindStream(stream)) {
-    return Return(hipErrorInvalidHandle);
-  }
-  return Return(Runtime::Get().Find(pointer) ? hipSuccess
-                                             : hipErrorInvalidValue);
-}
-
 // --- Stream-ordered allocation --------------------------------------------
 //
 // Memory comes at the call and goes in stream order. A pool is a name for
@@ -500,7 +448,7 @@ HIP_API hipError_t hipFreeAsync(void* pointer, hipStream_t stream) {
   Gpu* owner = Runtime::Get().gpu(block->device);
   const std::uint64_t size = block->size;
   Work work;
-  work.kind = Work::Kind::kAlloc;
+  work.kind = Work::Kind::kFree;
   work.also_after_error = true;
   work.run = [pointer, owner, size] {
     if (Runtime::Get().Free(pointer, "hipFreeAsync") == hipSuccess) {

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "emulator/hip_graph.h"
 #include "emulator/hip_runtime.h"
 #include "emulator/offload_bundle.h"
 #include "support/mapped_file.h"
@@ -25,7 +26,9 @@ Function* Module::Find(const char* name) {
 
 hipError_t LoadModule(Gpu* gpu, const void* image,
                       std::unique_ptr<Module>* out) {
-  Result<ByteSpan> object = SelectCodeObject(image, gpu->core->target());
+  Bytes unpacked;  // LoadCodeObject copies what it needs
+  Result<ByteSpan> object =
+      SelectCodeObject(image, gpu->core->target(), &unpacked);
   if (!object) {
     Report(object.error().ToString());
     return object.error().code == DiagCode::kUnsupported
@@ -172,12 +175,17 @@ hipError_t PrepareLaunch(Function* function, dim3 grid, dim3 block,
 Work LaunchWork(Gpu* gpu, Launch launch) {
   Work work;
   work.kind = Work::Kind::kKernel;
-  work.run = [gpu, launch = std::move(launch)] {
+  work.params =
+      std::make_shared<const NodeParams>(NodeParams{std::move(launch)});
+  work.run = [gpu, params = work.params] {
+    const Launch& launch = std::get<Launch>(params->value);
     LaunchConfig config;
     config.grid = {launch.grid.x, launch.grid.y, launch.grid.z};
     config.block = {launch.block.x, launch.block.y, launch.block.z};
     config.dynamic_lds = launch.shared;
     config.kernarg = launch.kernarg;
+    config.multigrid_sync =
+        reinterpret_cast<std::uint64_t>(launch.multigrid.get());
     Status done = gpu->core->Launch(*launch.function->info, config);
     if (done) return;
     hipError_t expected = hipSuccess;
@@ -191,6 +199,39 @@ Work LaunchWork(Gpu* gpu, Launch launch) {
     }
   };
   return work;
+}
+
+hipError_t LaunchOn(Function* function, dim3 grid, dim3 block,
+                    std::size_t shared, hipStream_t handle, void** params,
+                    void** extra, bool cooperative,
+                    std::shared_ptr<void> multigrid) {
+  Gpu* gpu = nullptr;
+  hipError_t error = CheckCurrent(&gpu);
+  if (error != hipSuccess) return error;
+  std::shared_ptr<Stream> stream = Runtime::Get().FindStream(handle);
+  if (!stream) return hipErrorInvalidHandle;
+  if (function == nullptr || stream->gpu() != function->module->gpu) {
+    return hipErrorInvalidHandle;
+  }
+  Launch launch;
+  error = PrepareLaunch(function, grid, block, shared, params, extra,
+                        cooperative, &launch);
+  if (error != hipSuccess) return error;
+  launch.multigrid = std::move(multigrid);
+  stream->Submit(LaunchWork(stream->gpu(), std::move(launch)));
+  return hipSuccess;
+}
+
+// Resolves `f`, a hipFunction_t or a host stub, on the current device.
+hipError_t Resolve(const void* host, Function** out) {
+  Gpu* gpu = nullptr;
+  hipError_t error = CheckCurrent(&gpu);
+  if (error != hipSuccess) return error;
+  // HIP's C++ wrappers pass either.
+  *out = Runtime::Get().FindFunction(
+      reinterpret_cast<hipFunction_t>(const_cast<void*>(host)));
+  if (*out != nullptr) return hipSuccess;
+  return FindHostFunction(host, gpu, out);
 }
 
 }  // namespace cerberus::emulator::hip
@@ -214,25 +255,6 @@ hipError_t LoadInto(hipModule_t* out, const void* image) {
     *out = Runtime::Get().AddModule(std::move(module));
   }
   return error;
-}
-
-hipError_t LaunchOn(Function* function, dim3 grid, dim3 block,
-                    std::size_t shared, hipStream_t handle, void** params,
-                    void** extra, bool cooperative) {
-  Gpu* gpu = nullptr;
-  hipError_t error = CheckCurrent(&gpu);
-  if (error != hipSuccess) return error;
-  std::shared_ptr<Stream> stream = Runtime::Get().FindStream(handle);
-  if (!stream) return hipErrorInvalidHandle;
-  if (function == nullptr || stream->gpu() != function->module->gpu) {
-    return hipErrorInvalidHandle;
-  }
-  Launch launch;
-  error = PrepareLaunch(function, grid, block, shared, params, extra,
-                        cooperative, &launch);
-  if (error != hipSuccess) return error;
-  stream->Submit(LaunchWork(stream->gpu(), std::move(launch)));
-  return hipSuccess;
 }
 
 hipError_t Potential(int* grid, int* block, const Function* function,
@@ -268,18 +290,6 @@ hipError_t ActiveBlocks(int* blocks, const Function* function, int size,
                 ? 0
                 : static_cast<int>(BlocksPerUnit(*function, size, shared));
   return hipSuccess;
-}
-
-// Resolves `f`, a hipFunction_t or a host stub, on the current device.
-hipError_t Resolve(const void* host, Function** out) {
-  Gpu* gpu = nullptr;
-  hipError_t error = CheckCurrent(&gpu);
-  if (error != hipSuccess) return error;
-  // HIP's C++ wrappers pass either.
-  *out = Runtime::Get().FindFunction(
-      reinterpret_cast<hipFunction_t>(const_cast<void*>(host)));
-  if (*out != nullptr) return hipSuccess;
-  return FindHostFunction(host, gpu, out);
 }
 
 }  // namespace

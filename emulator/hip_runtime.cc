@@ -130,6 +130,14 @@ hipError_t CheckCurrent(Gpu** gpu) {
   return (*gpu)->sticky;
 }
 
+hipError_t CurrentStream(hipStream_t handle, std::shared_ptr<Stream>* out) {
+  Gpu* gpu = nullptr;
+  const hipError_t error = CheckCurrent(&gpu);
+  if (error != hipSuccess) return error;
+  *out = Runtime::Get().FindStream(handle);
+  return *out ? hipSuccess : hipErrorInvalidHandle;
+}
+
 hipCtx_t ContextOf(Gpu* gpu) { return reinterpret_cast<hipCtx_t>(gpu); }
 
 Gpu* GpuOf(hipCtx_t context) {
@@ -289,6 +297,11 @@ std::uint64_t Runtime::Used(int device) const {
   return used_[static_cast<std::size_t>(device)];
 }
 
+bool Runtime::Reaches(const Gpu* from, int device) const {
+  std::shared_lock<std::shared_mutex> lock(memory_mutex_);
+  return from->ordinal == device || from->peers.count(device) != 0;
+}
+
 hipError_t Runtime::EnablePeer(Gpu* from, Gpu* to) {
   std::unique_lock<std::shared_mutex> lock(memory_mutex_);
   if (!from->peers.insert(to->ordinal).second) {
@@ -320,8 +333,12 @@ hipError_t Runtime::DisablePeer(Gpu* from, Gpu* to) {
 std::shared_ptr<Stream> Runtime::FindStream(hipStream_t handle) {
   Gpu* gpu = current();
   if (gpu == nullptr) return nullptr;
-  if (handle == nullptr || handle == kHipStreamLegacy) return gpu->legacy;
-  if (handle == kHipStreamPerThread) {
+  const bool own_default =
+      handle == nullptr && Thread().per_thread_default;
+  if ((handle == nullptr && !own_default) || handle == kHipStreamLegacy) {
+    return gpu->legacy;
+  }
+  if (own_default || handle == kHipStreamPerThread) {
     std::vector<std::shared_ptr<Stream>>& own = Thread().per_thread;
     own.resize(gpus_.size());
     std::shared_ptr<Stream>& slot = own[static_cast<std::size_t>(gpu->ordinal)];

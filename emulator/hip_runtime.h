@@ -43,7 +43,7 @@ struct Gpu {
   hipDeviceProp_tR0600 properties = {};
   unsigned flags = 0;       // hipSetDeviceFlags
   int primary_retains = 0;  // hipDevicePrimaryCtxRetain, guarded by `order`
-  std::set<int> peers;      // peer access enabled to these, same lock
+  std::set<int> peers;      // access enabled, guarded by memory_mutex_
 
   // Serialises submissions: what each stream waits for is decided here.
   std::mutex order;
@@ -102,6 +102,8 @@ class Runtime {
   hipError_t Abandon(void* address);
   std::optional<Block> Find(const void* address) const;
   std::uint64_t Used(int device) const;
+  // Whether kernels of `from` reach memory of a device, its own included.
+  bool Reaches(const Gpu* from, int device) const;
   hipError_t EnablePeer(Gpu* from, Gpu* to);
   hipError_t DisablePeer(Gpu* from, Gpu* to);
 
@@ -154,6 +156,8 @@ struct ThreadState {
   };
   std::vector<Call> calls;
   std::vector<std::shared_ptr<Stream>> per_thread;  // by device
+  // Within a call whose name ends in _spt: no stream means the thread's own.
+  bool per_thread_default = false;
 };
 ThreadState& Thread();
 
@@ -163,6 +167,15 @@ hipError_t Return(hipError_t error);
 // What a call that touches the current device must check first: a device is
 // there and no earlier kernel has failed on it.
 hipError_t CheckCurrent(Gpu** gpu);
+
+// The same, and the stream behind a handle.
+hipError_t CurrentStream(hipStream_t handle, std::shared_ptr<Stream>* out);
+
+// Gives an event a record that other processes can map.
+bool ShareEvent(Event* event);
+// Waits until an event shared between processes has reached a recording, or
+// a device has failed.
+void AwaitShared(const Event& event, std::uint64_t number, const Gpu* gpu);
 
 // A context's handle is its device's.
 hipCtx_t ContextOf(Gpu* gpu);
@@ -182,11 +195,21 @@ struct Launch {
   unsigned shared = 0;
   bool cooperative = false;
   std::vector<std::uint8_t> kernarg;
+  // What the grids of several devices know of each other, or null.
+  std::shared_ptr<void> multigrid;
 };
 hipError_t PrepareLaunch(Function* function, dim3 grid, dim3 block,
                          std::size_t shared, void** params, void** extra,
                          bool cooperative, Launch* out);
 Work LaunchWork(Gpu* gpu, Launch launch);
+// Prepares and queues; `multigrid` as in Launch.
+hipError_t LaunchOn(Function* function, dim3 grid, dim3 block,
+                    std::size_t shared, hipStream_t stream, void** params,
+                    void** extra, bool cooperative,
+                    std::shared_ptr<void> multigrid = nullptr);
+// The kernel behind a hipFunction_t or a host-side stub, on the current
+// device.
+hipError_t Resolve(const void* host, Function** out);
 // The kernel behind a host-side stub registered by the program.
 hipError_t FindHostFunction(const void* host, Gpu* gpu, Function** out);
 hipError_t FindHostVariable(const void* host, Gpu* gpu, void** address,

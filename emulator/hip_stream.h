@@ -26,6 +26,7 @@ namespace cerberus::emulator::hip {
 struct Gpu;
 class Capture;
 struct GraphNode;
+struct NodeParams;
 
 // One submitted piece of work: done or not.
 class Fence {
@@ -44,10 +45,22 @@ using FencePtr = std::shared_ptr<Fence>;
 // What a stream runs. In a graph the same work runs once per graph launch, so
 // `run` owns all it needs.
 struct Work {
-  enum class Kind { kKernel, kCopy, kSet, kHost, kEmpty, kEvent, kAlloc };
+  enum class Kind {
+    kKernel,
+    kCopy,
+    kSet,
+    kHost,
+    kEmpty,
+    kWaitEvent,
+    kEvent,
+    kAlloc,
+    kFree
+  };
   Kind kind = Kind::kEmpty;
   std::function<void()> run;
   bool also_after_error = false;  // fences, events, status callbacks
+  // What the work was made from, for those who ask a graph's node.
+  std::shared_ptr<const NodeParams> params;
 };
 
 class Stream : public std::enable_shared_from_this<Stream> {
@@ -111,7 +124,18 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::thread worker_;  // started by the first Submit
 };
 
+// The record of an event that processes share, in a memory file that each has
+// mapped: recordings are numbered, and the last one reached is known.
+struct SharedRecord {
+  std::atomic<std::uint64_t> asked{0}, reached{0};
+
+  std::uint64_t Ask() { return ++asked; }
+  void Reach(std::uint64_t number);
+  bool Reached(std::uint64_t number) const { return reached >= number; }
+};
+
 struct Event {
+  ~Event();
   // One recording. Time is taken when the stream reaches it.
   struct Record {
     FencePtr fence;
@@ -121,6 +145,9 @@ struct Event {
   Gpu* gpu = nullptr;
   std::mutex mutex;
   std::shared_ptr<Record> record;  // null: never recorded
+  // With hipEventInterprocess instead of `record` (hip_ipc.cc).
+  SharedRecord* shared = nullptr;
+  int shared_file = -1;  // -1: opened from another process
   // Set instead while the recording stream was capturing.
   std::weak_ptr<Capture> capture;
   std::vector<GraphNode*> captured_nodes;

@@ -23,56 +23,10 @@ hipError_t MakeStream(hipStream_t* out, unsigned flags, int priority) {
   return hipSuccess;
 }
 
-// The stream behind a handle, for calls that may not be captured.
-hipError_t PlainStream(hipStream_t handle, std::shared_ptr<Stream>* out) {
-  Gpu* gpu = nullptr;
-  hipError_t error = CheckCurrent(&gpu);
-  if (error != hipSuccess) return error;
-  *out = Runtime::Get().FindStream(handle);
-  return *out ? hipSuccess : hipErrorInvalidHandle;
-}
-
 hipError_t Forbid(const std::shared_ptr<Stream>& stream) {
   if (!IsCapturing(stream)) return hipSuccess;
   stream->capture->Invalidate();
   return hipErrorStreamCaptureUnsupported;
-}
-
-hipError_t Record(hipEvent_t handle, hipStream_t stream_handle) {
-  std::shared_ptr<Stream> stream;
-  hipError_t error = PlainStream(stream_handle, &stream);
-  if (error != hipSuccess) return error;
-  std::shared_ptr<Event> event = Runtime::Get().FindEvent(handle);
-  if (!event) return hipErrorInvalidHandle;
-  if (event->gpu != stream->gpu()) return hipErrorInvalidHandle;
-  if (IsCapturing(stream)) {
-    std::lock_guard<std::mutex> lock(event->mutex);
-    event->capture = stream->capture;
-    event->captured_nodes = stream->capture->Front(stream.get());
-    return hipSuccess;
-  }
-  std::shared_ptr<Event::Record> record = std::make_shared<Event::Record>();
-  Work work;
-  work.kind = Work::Kind::kEvent;
-  work.also_after_error = true;
-  work.run = [record] { record->time = std::chrono::steady_clock::now(); };
-  // The record must be there before anyone can ask for it, its fence with
-  // it: submit and publish under the event's lock.
-  std::lock_guard<std::mutex> lock(event->mutex);
-  record->fence = stream->Submit(std::move(work));
-  event->record = record;
-  event->capture.reset();
-  return hipSuccess;
-}
-
-std::shared_ptr<Event::Record> RecordOf(Event& event) {
-  std::lock_guard<std::mutex> lock(event.mutex);
-  return event.record;
-}
-
-bool Captured(Event& event) {
-  std::lock_guard<std::mutex> lock(event.mutex);
-  return !event.capture.expired();
 }
 
 // hipStreamWaitValue: how the word is compared (hipStreamWaitValueGte, Eq,
@@ -96,7 +50,7 @@ template <typename T>
 hipError_t WaitValue(hipStream_t handle, void* pointer, T value, unsigned flags,
                      T mask) {
   std::shared_ptr<Stream> stream;
-  hipError_t error = PlainStream(handle, &stream);
+  hipError_t error = CurrentStream(handle, &stream);
   if (error != hipSuccess) return error;
   if (flags > 3 || !Runtime::Get().Find(pointer)) return hipErrorInvalidValue;
   Gpu* gpu = stream->gpu();
@@ -116,7 +70,7 @@ hipError_t WaitValue(hipStream_t handle, void* pointer, T value, unsigned flags,
 template <typename T>
 hipError_t WriteValue(hipStream_t handle, void* pointer, T value) {
   std::shared_ptr<Stream> stream;
-  hipError_t error = PlainStream(handle, &stream);
+  hipError_t error = CurrentStream(handle, &stream);
   if (error != hipSuccess) return error;
   if (!Runtime::Get().Find(pointer)) return hipErrorInvalidValue;
   Work work;
@@ -167,7 +121,7 @@ HIP_API hipError_t hipStreamDestroy(hipStream_t handle) {
 
 HIP_API hipError_t hipStreamSynchronize(hipStream_t handle) {
   std::shared_ptr<Stream> stream;
-  hipError_t error = PlainStream(handle, &stream);
+  hipError_t error = CurrentStream(handle, &stream);
   if (error == hipSuccess) error = Forbid(stream);
   if (error != hipSuccess) return Return(error);
   stream->Synchronize();
@@ -176,7 +130,7 @@ HIP_API hipError_t hipStreamSynchronize(hipStream_t handle) {
 
 HIP_API hipError_t hipStreamQuery(hipStream_t handle) {
   std::shared_ptr<Stream> stream;
-  hipError_t error = PlainStream(handle, &stream);
+  hipError_t error = CurrentStream(handle, &stream);
   if (error == hipSuccess) error = Forbid(stream);
   if (error != hipSuccess) return Return(error);
   if (!stream->Idle()) return Return(hipErrorNotReady);
@@ -218,7 +172,7 @@ HIP_API hipError_t hipStreamGetId(hipStream_t handle, unsigned long long* id) {
 HIP_API hipError_t hipStreamWaitEvent(hipStream_t handle, hipEvent_t event,
                                       unsigned flags) {
   std::shared_ptr<Stream> stream;
-  hipError_t error = PlainStream(handle, &stream);
+  hipError_t error = CurrentStream(handle, &stream);
   if (error != hipSuccess) return Return(error);
   std::shared_ptr<Event> found = Runtime::Get().FindEvent(event);
   if (!found) return Return(hipErrorInvalidHandle);
@@ -244,6 +198,13 @@ HIP_API hipError_t hipStreamWaitEvent(hipStream_t handle, hipEvent_t event,
   if (IsCapturing(stream)) return Return(hipErrorStreamCaptureIsolation);
   // An event that was never recorded is complete.
   if (record) stream->WaitFor(record->fence);
+  if (found->shared != nullptr) {
+    // What another process records completes no fence of ours.
+    Work work;
+    work.run = [found, number = found->shared->asked.load(),
+                on = stream->gpu()] { AwaitShared(*found, number, on); };
+    stream->Submit(std::move(work));
+  }
   return Return(hipSuccess);
 }
 
@@ -251,7 +212,7 @@ HIP_API hipError_t hipStreamAddCallback(hipStream_t handle,
                                         hipStreamCallback_t callback,
                                         void* data, unsigned flags) {
   std::shared_ptr<Stream> stream;
-  hipError_t error = PlainStream(handle, &stream);
+  hipError_t error = CurrentStream(handle, &stream);
   if (error == hipSuccess) error = Forbid(stream);
   if (error != hipSuccess) return Return(error);
   if (callback == nullptr || flags != 0) return Return(hipErrorInvalidValue);
@@ -269,12 +230,14 @@ HIP_API hipError_t hipStreamAddCallback(hipStream_t handle,
 HIP_API hipError_t hipLaunchHostFunc(hipStream_t handle, hipHostFn_t function,
                                      void* data) {
   std::shared_ptr<Stream> stream;
-  hipError_t error = PlainStream(handle, &stream);
+  hipError_t error = CurrentStream(handle, &stream);
   if (error != hipSuccess) return Return(error);
   if (function == nullptr) return Return(hipErrorInvalidValue);
   Work work;
   work.kind = Work::Kind::kHost;
   work.run = [function, data] { function(data); };
+  work.params = std::make_shared<const NodeParams>(
+      NodeParams{hipHostNodeParams{function, data}});
   stream->Submit(std::move(work));
   return Return(hipSuccess);
 }
@@ -298,70 +261,74 @@ HIP_API hipError_t hipStreamWriteValue64(hipStream_t stream, void* pointer,
   return Return(WriteValue(stream, pointer, value));
 }
 
-// --- Events ---------------------------------------------------------------
-
-HIP_API hipError_t hipEventCreateWithFlags(hipEvent_t* out, unsigned flags) {
-  Gpu* gpu = nullptr;
-  hipError_t error = CheckCurrent(&gpu);
-  if (error != hipSuccess) return Return(error);
-  constexpr unsigned kKnown = hipEventBlockingSync | hipEventDisableTiming |
-                              hipEventInterprocess | 0xf0000000u;
-  if (out == nullptr || (flags & ~kKnown) != 0) {
+// The operations of a batch run in order.
+HIP_API hipError_t hipStreamBatchMemOp(hipStream_t stream, unsigned count,
+                                       hipStreamBatchMemOpParams* list,
+                                       unsigned flags) {
+  if (list == nullptr || count == 0 || count > 256 || flags != 0) {
     return Return(hipErrorInvalidValue);
   }
-  std::shared_ptr<Event> event = std::make_shared<Event>();
-  event->flags = flags;
-  event->gpu = gpu;
-  *out = Runtime::Get().AddEvent(std::move(event));
+  for (unsigned i = 0; i < count; ++i) {
+    const auto& op = list[i].value;
+    const std::uint32_t low = static_cast<std::uint32_t>(op.value);
+    hipError_t error = hipErrorInvalidValue;
+    switch (list[i].operation) {
+      case hipStreamMemOpWaitValue32:
+        error = WaitValue(stream, op.address, low, op.flags, ~0u);
+        break;
+      case hipStreamMemOpWaitValue64:
+        error = WaitValue(stream, op.address, op.value, op.flags,
+                          ~std::uint64_t{0});
+        break;
+      case hipStreamMemOpWriteValue32:
+        error = WriteValue(stream, op.address, low);
+        break;
+      case hipStreamMemOpWriteValue64:
+        error = WriteValue(stream, op.address, op.value);
+        break;
+      case hipStreamMemOpBarrier:
+      case hipStreamMemOpFlushRemoteWrites:
+        error = hipSuccess;  // one memory, and a stream runs in order
+        break;
+      default:
+        break;
+    }
+    if (error != hipSuccess) return Return(error);
+  }
   return Return(hipSuccess);
 }
-HIP_API hipError_t hipEventCreate(hipEvent_t* out) {
-  return hipEventCreateWithFlags(out, 0);
-}
-HIP_API hipError_t hipEventDestroy(hipEvent_t event) {
-  return Return(Runtime::Get().RemoveEvent(event) ? hipSuccess
-                                                  : hipErrorInvalidHandle);
-}
-HIP_API hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) {
-  return Return(Record(event, stream));
-}
-HIP_API hipError_t hipEventRecordWithFlags(hipEvent_t event, hipStream_t stream,
-                                           unsigned flags) {
-  if (flags > 1) return Return(hipErrorInvalidValue);
-  return Return(Record(event, stream));
-}
 
-HIP_API hipError_t hipEventQuery(hipEvent_t handle) {
-  std::shared_ptr<Event> event = Runtime::Get().FindEvent(handle);
-  if (!event) return Return(hipErrorInvalidHandle);
-  if (Captured(*event)) return Return(hipErrorCapturedEvent);
-  std::shared_ptr<Event::Record> record = RecordOf(*event);
-  if (record && !record->fence->done()) return Return(hipErrorNotReady);
-  return Return(event->gpu->sticky);
-}
-
-HIP_API hipError_t hipEventSynchronize(hipEvent_t handle) {
-  std::shared_ptr<Event> event = Runtime::Get().FindEvent(handle);
-  if (!event) return Return(hipErrorInvalidHandle);
-  if (Captured(*event)) return Return(hipErrorCapturedEvent);
-  std::shared_ptr<Event::Record> record = RecordOf(*event);
-  if (record) record->fence->Wait();
-  return Return(event->gpu->sticky);
-}
-
-HIP_API hipError_t hipEventElapsedTime(float* ms, hipEvent_t start,
-                                       hipEvent_t stop) {
-  if (ms == nullptr) return Return(hipErrorInvalidValue);
-  std::shared_ptr<Event> first = Runtime::Get().FindEvent(start);
-  std::shared_ptr<Event> second = Runtime::Get().FindEvent(stop);
-  if (!first || !second) return Return(hipErrorInvalidHandle);
-  std::shared_ptr<Event::Record> a = RecordOf(*first), b = RecordOf(*second);
-  if (!a || !b || ((first->flags | second->flags) & hipEventDisableTiming)) {
-    return Return(hipErrorInvalidHandle);
+// Of the attributes of launches, streams have the priority and the policy of
+// waiting.
+HIP_API hipError_t hipStreamGetAttribute(hipStream_t handle,
+                                         std::uint32_t attribute,
+                                         hipLaunchAttributeValue* value) {
+  std::shared_ptr<Stream> stream;
+  const hipError_t error = CurrentStream(handle, &stream);
+  if (error != hipSuccess) return Return(error);
+  if (value == nullptr) return Return(hipErrorInvalidValue);
+  switch (attribute) {
+    case hipLaunchAttributePriority:
+      value->priority = stream->priority();
+      return Return(hipSuccess);
+    case hipLaunchAttributeSynchronizationPolicy:
+      value->syncPolicy = 1;  // automatic
+      return Return(hipSuccess);
+    default:
+      return Return(hipErrorInvalidValue);
   }
-  if (!a->fence->done() || !b->fence->done()) {
-    return Return(hipErrorNotReady);
+}
+
+HIP_API hipError_t hipStreamSetAttribute(
+    hipStream_t handle, std::uint32_t attribute,
+    const hipLaunchAttributeValue* value) {
+  std::shared_ptr<Stream> stream;
+  const hipError_t error = CurrentStream(handle, &stream);
+  if (error != hipSuccess) return Return(error);
+  // How the host waits is the host's business here.
+  if (value == nullptr ||
+      attribute != hipLaunchAttributeSynchronizationPolicy) {
+    return Return(hipErrorInvalidValue);
   }
-  *ms = std::chrono::duration<float, std::milli>(b->time - a->time).count();
   return Return(hipSuccess);
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "emulator/compressed_bundle.h"
 #include "support/target_id.h"
 
 namespace cerberus::emulator::hip {
@@ -74,7 +75,6 @@ Result<ByteSpan> ElfExtent(ByteSpan image) {
 // length of the id, the id (Clang, "Clang Offload Bundler", "Bundled Binary
 // File Layout").
 constexpr std::string_view kBundleMagic = "__CLANG_OFFLOAD_BUNDLE__";
-constexpr std::string_view kCompressedMagic = "CCOB";
 constexpr std::string_view kElfMagic =
     "\x7f"
     "ELF";
@@ -138,21 +138,27 @@ Result<ByteSpan> FromBundle(ByteSpan image, std::string_view target) {
 
 }  // namespace
 
-Result<ByteSpan> SelectCodeObject(ByteSpan image, std::string_view target) {
+Result<ByteSpan> SelectCodeObject(ByteSpan image, std::string_view target,
+                                  Bytes* unpacked) {
+  if (IsCompressedBundle(image)) {
+    CERB_TRY(*unpacked, DecompressBundle(image));
+    image = *unpacked;
+    if (!StartsWith(image, kBundleMagic)) {
+      return Err(DiagCode::kBadFormat,
+                 "compressed offload bundle holds no offload bundle");
+    }
+  }
   if (StartsWith(image, kElfMagic)) return ElfExtent(image);
   if (StartsWith(image, kBundleMagic)) return FromBundle(image, target);
-  if (StartsWith(image, kCompressedMagic)) {
-    return Err(DiagCode::kUnsupported,
-               "compressed offload bundles are not read; compile with "
-               "--no-offload-compress");
-  }
   return Err(DiagCode::kBadFormat,
              "module image is neither a code object nor an offload bundle");
 }
 
-Result<ByteSpan> SelectCodeObject(const void* image, std::string_view target) {
+Result<ByteSpan> SelectCodeObject(const void* image, std::string_view target,
+                                  Bytes* unpacked) {
   return SelectCodeObject(
-      ByteSpan(static_cast<const std::uint8_t*>(image), kMaxImage), target);
+      ByteSpan(static_cast<const std::uint8_t*>(image), kMaxImage), target,
+      unpacked);
 }
 
 }  // namespace cerberus::emulator::hip

@@ -10,14 +10,17 @@
 
 namespace cerberus::emulator::hip {
 
-// The code object for `target` that is `image` or lies within it.
+// The code object for `target` that is `image` or lies within it; if the
+// image is a compressed bundle, within `*unpacked`.
 // Errors: kUnsupported if no object is for this target (the message lists
-// what is there) or the bundle is compressed; kBadFormat for anything else.
-Result<ByteSpan> SelectCodeObject(ByteSpan image, std::string_view target);
+// what is there); kBadFormat for anything else.
+Result<ByteSpan> SelectCodeObject(ByteSpan image, std::string_view target,
+                                  Bytes* unpacked);
 
 // The same where HIP passes an address and no size: the image's own headers
 // say how far it reaches, and are believed.
-Result<ByteSpan> SelectCodeObject(const void* image, std::string_view target);
+Result<ByteSpan> SelectCodeObject(const void* image, std::string_view target,
+                                  Bytes* unpacked);
 
 }  // namespace cerberus::emulator::hip
 

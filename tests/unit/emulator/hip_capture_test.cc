@@ -62,4 +62,25 @@ TEST(HipCapture, NodesAddedByHand) {
   EXPECT_EQ(hipFree(memory), hipSuccess);
 }
 
+// A graph that was asked for during a capture that fails dies with it.
+TEST(HipCapture, AFailedCaptureLeavesNoGraph) {
+  hipStream_t stream = nullptr;
+  ASSERT_EQ(hipStreamCreateWithFlags(&stream, 0), hipSuccess);
+  ASSERT_EQ(hipStreamBeginCapture(stream, 0), hipSuccess);
+  std::uint32_t status = 0;
+  hipGraph_t graph = nullptr, ended = nullptr;
+  ASSERT_EQ(hipStreamGetCaptureInfo_v2(stream, &status, nullptr, &graph,
+                                       nullptr, nullptr),
+            hipSuccess);
+  std::size_t nodes = 0;
+  ASSERT_EQ(hipGraphGetNodes(graph, nullptr, &nodes), hipSuccess);
+  // Waiting for a stream that captures ends its capture.
+  EXPECT_EQ(hipStreamSynchronize(stream), hipErrorStreamCaptureUnsupported);
+  EXPECT_EQ(hipStreamEndCapture(stream, &ended),
+            hipErrorStreamCaptureInvalidated);
+  EXPECT_EQ(ended, nullptr);
+  EXPECT_EQ(hipGraphGetNodes(graph, nullptr, &nodes), hipErrorInvalidValue);
+  EXPECT_EQ(hipStreamDestroy(stream), hipSuccess);
+}
+
 }  // namespace

@@ -22,6 +22,10 @@ hipError_t hipDeviceSynchronize();
 hipError_t hipDeviceReset();
 hipError_t hipDeviceCanAccessPeer(int*, int, int);
 hipError_t hipDeviceEnablePeerAccess(int, unsigned);
+hipError_t hipDeviceDisablePeerAccess(int);
+hipError_t hipMemcpyPeer(void*, int, const void*, int, std::size_t);
+hipError_t hipMemcpyPeerAsync(void*, int, const void*, int, std::size_t,
+                              hipStream_t);
 hipError_t hipRuntimeGetVersion(int*);
 hipError_t hipGetLastError();
 hipError_t hipPeekAtLastError();
@@ -133,8 +137,30 @@ hipError_t hipMemImportFromShareableHandle(hipMemGenericAllocationHandle_t*,
 hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t*, void*);
 hipError_t hipIpcOpenMemHandle(void**, hipIpcMemHandle_t, unsigned);
 hipError_t hipIpcCloseMemHandle(void*);
+hipError_t hipIpcGetEventHandle(hipIpcEventHandle_t*, hipEvent_t);
+hipError_t hipIpcOpenEventHandle(hipEvent_t*, hipIpcEventHandle_t);
+hipError_t hipStreamBatchMemOp(hipStream_t, unsigned,
+                               hipStreamBatchMemOpParams*, unsigned);
+hipError_t hipStreamGetAttribute(hipStream_t, std::uint32_t,
+                                 hipLaunchAttributeValue*);
+hipError_t hipLaunchKernelExC(const hipLaunchConfig_t*, const void*, void**);
+hipError_t hipDrvLaunchKernelEx(const HIP_LAUNCH_CONFIG*, hipFunction_t,
+                                void**, void**);
+hipError_t hipModuleLaunchCooperativeKernelMultiDevice(
+    hipFunctionLaunchParams*, unsigned, unsigned);
+hipError_t hipGetProcAddress(const char*, void**, int, std::uint64_t,
+                             std::uint32_t*);
+hipError_t hipMemsetAsync_spt(void*, int, std::size_t, hipStream_t);
+hipError_t hipStreamSynchronize_spt(hipStream_t);
+hipError_t hipStreamQuery_spt(hipStream_t);
+hipError_t hipEventRecord_spt(hipEvent_t, hipStream_t);
+hipError_t hipLaunchHostFunc_spt(hipStream_t, hipHostFn_t, void*);
 hipError_t hipMallocArray(hipArray_t*, const hipChannelFormatDesc*,
                           std::size_t, std::size_t, unsigned);
+hipError_t hipMemAdvise(const void*, std::size_t, std::uint32_t, int);
+hipError_t hipMemPrefetchAsync(const void*, std::size_t, int, hipStream_t);
+hipError_t hipMemRangeGetAttribute(void*, std::size_t, std::uint32_t,
+                                   const void*, std::size_t);
 hipError_t hipMalloc3DArray(hipArray_t*, const hipChannelFormatDesc*,
                             hipExtent, unsigned);
 hipError_t hipArrayCreate(hipArray_t*, const HIP_ARRAY_DESCRIPTOR*);

@@ -1,4 +1,4 @@
-// Virtual memory management, and memory shared between processes.
+// Virtual memory management; memory and events shared between processes.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +12,19 @@
 
 namespace {
 
+// The first recording is the parent's and has not been reached yet; this
+// process's stream waits for it, and then records once more itself.
+int RecordAsOtherProcess(hipEvent_t event) {
+  if (hipEventQuery(event) != hipErrorNotReady) return 20;
+  if (write(1, "x", 1) != 1) return 21;  // the parent may go on
+  if (hipStreamWaitEvent(nullptr, event, 0) != hipSuccess) return 22;
+  if (hipStreamSynchronize(nullptr) != hipSuccess) return 23;
+  if (hipEventQuery(event) != hipSuccess) return 24;
+  if (hipEventRecord(event, nullptr) != hipSuccess) return 25;
+  if (hipEventSynchronize(event) != hipSuccess) return 26;
+  return hipEventDestroy(event) == hipSuccess ? 0 : 27;
+}
+
 // This program again, in another process: opens the memory whose handle the
 // environment holds, adds 1000 to each of its 64 numbers, and ends with 0.
 int RunAsOtherProcess(const char* text) {
@@ -22,6 +35,12 @@ int RunAsOtherProcess(const char* text) {
         static_cast<char>(std::strtoul(byte.c_str(), nullptr, 16));
   }
   void* memory = nullptr;
+  hipIpcEventHandle_t event_handle;
+  std::memcpy(&event_handle, &handle, sizeof handle);
+  hipEvent_t event = nullptr;
+  if (hipIpcOpenEventHandle(&event, event_handle) == hipSuccess) {
+    return RecordAsOtherProcess(event);
+  }
   if (hipIpcOpenMemHandle(&memory, handle, 1) != hipSuccess) return 10;
   std::vector<int> numbers(64);
   const std::size_t bytes = numbers.size() * sizeof(int);
@@ -48,6 +67,70 @@ int RunAsOtherProcess(const char* text) {
   return false;
 }();
 
+// Starts this program as the other process, its output going to `out`.
+pid_t StartOther(const char (&handle)[64], int out) {
+  std::string text;
+  for (const char byte : handle) {
+    char two[3];
+    std::snprintf(two, sizeof two, "%02x", static_cast<unsigned char>(byte));
+    text += two;
+  }
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(out, 1);
+    setenv("CERBERUS_TEST_IPC_HANDLE", text.c_str(), 1);
+    execl("/proc/self/exe", "other", nullptr);
+    _exit(99);
+  }
+  return child;
+}
+
+int EndOfOther(pid_t child) {
+  int status = 0;
+  if (waitpid(child, &status, 0) != child || !WIFEXITED(status)) return -1;
+  return WEXITSTATUS(status);
+}
+
+TEST(HipIpc, AnEventOfTwoProcesses) {
+  hipEvent_t event = nullptr, plain = nullptr;
+  EXPECT_EQ(hipEventCreateWithFlags(&event, hipEventInterprocess),
+            hipErrorInvalidValue);  // only without timing
+  ASSERT_EQ(hipEventCreateWithFlags(
+                &event, hipEventInterprocess | hipEventDisableTiming),
+            hipSuccess);
+  ASSERT_EQ(hipEventCreateWithFlags(&plain, hipEventDisableTiming),
+            hipSuccess);
+  hipIpcEventHandle_t handle;
+  EXPECT_EQ(hipIpcGetEventHandle(&handle, plain), hipErrorInvalidHandle);
+  ASSERT_EQ(hipIpcGetEventHandle(&handle, event), hipSuccess);
+  hipEvent_t own = nullptr;
+  EXPECT_EQ(hipIpcOpenEventHandle(&own, handle), hipErrorInvalidContext);
+  EXPECT_EQ(hipEventQuery(event), hipSuccess);  // never recorded
+
+  // The recording waits behind a function that waits for the other process.
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const auto wait = [](void* end) {
+    char byte;
+    (void)!read(*static_cast<int*>(end), &byte, 1);
+  };
+  ASSERT_EQ(hipLaunchHostFunc(nullptr, wait, &ends[0]), hipSuccess);
+  ASSERT_EQ(hipEventRecord(event, nullptr), hipSuccess);
+  EXPECT_EQ(hipEventQuery(event), hipErrorNotReady);
+  const pid_t child = StartOther(handle.reserved, ends[1]);
+  EXPECT_EQ(EndOfOther(child), 0);
+  EXPECT_EQ(write(ends[1], "x", 1), 1);  // if the other process did not
+  // The other's recording is the last.
+  EXPECT_EQ(hipEventSynchronize(event), hipSuccess);
+  EXPECT_EQ(hipEventQuery(event), hipSuccess);
+  EXPECT_EQ(hipEventDestroy(event), hipSuccess);
+  EXPECT_EQ(hipEventDestroy(plain), hipSuccess);
+  close(ends[0]);
+  close(ends[1]);
+  hipIpcEventHandle_t none = {};
+  EXPECT_EQ(hipIpcOpenEventHandle(&own, none), hipErrorInvalidValue);
+}
+
 TEST(HipIpc, AnotherProcessSeesTheSameBytes) {
   std::vector<int> numbers(64);
   const std::size_t bytes = numbers.size() * sizeof(int);
@@ -63,22 +146,7 @@ TEST(HipIpc, AnotherProcessSeesTheSameBytes) {
   void* own = nullptr;
   EXPECT_EQ(hipIpcOpenMemHandle(&own, handle, 1), hipErrorInvalidContext);
 
-  std::string text;
-  for (const char byte : handle.reserved) {
-    char two[3];
-    std::snprintf(two, sizeof two, "%02x", static_cast<unsigned char>(byte));
-    text += two;
-  }
-  const pid_t child = fork();
-  if (child == 0) {
-    setenv("CERBERUS_TEST_IPC_HANDLE", text.c_str(), 1);
-    execl("/proc/self/exe", "other", nullptr);
-    _exit(99);
-  }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(EndOfOther(StartOther(handle.reserved, 1)), 0);
   ASSERT_EQ(hipMemcpy(numbers.data(), memory, bytes, hipMemcpyDeviceToHost),
             hipSuccess);
   for (int i = 0; i < 64; ++i) {
@@ -198,7 +266,9 @@ TEST_F(HipVirtual, OneMemoryAtTwoAddresses) {
   ASSERT_EQ(hipMemRetainAllocationHandle(&again, bytes + 5), hipSuccess);
   EXPECT_EQ(again, memory);
   EXPECT_EQ(hipMemUnmap(base, 2 * unit_), hipSuccess);
+  // As often as the handle was given out.
   EXPECT_EQ(hipMemRelease(memory), hipSuccess);
+  EXPECT_EQ(hipMemRelease(again), hipSuccess);
   EXPECT_EQ(hipMemRelease(memory), hipErrorInvalidValue);
   EXPECT_EQ(hipMemRelease(imported), hipSuccess);
   EXPECT_EQ(hipMemAddressFree(base, 2 * unit_), hipSuccess);

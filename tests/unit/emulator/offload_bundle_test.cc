@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <zlib.h>
+#include <zstd.h>
 
 #include <string>
 #include <utility>
@@ -35,7 +37,9 @@ Bytes Bundle(const std::vector<std::pair<std::string, std::string>>& entries) {
 }
 
 std::string Select(const Bytes& image, std::string_view target) {
-  Result<ByteSpan> found = SelectCodeObject(ByteSpan(image), target);
+  Bytes unpacked;
+  Result<ByteSpan> found =
+      SelectCodeObject(ByteSpan(image), target, &unpacked);
   return found ? std::string(AsText(*found))
                : "error: " + found.error().ToString();
 }
@@ -78,9 +82,80 @@ TEST(OffloadBundle, DamagedBundles) {
     StoreLe<std::uint64_t>(&bad[at], ~std::uint64_t{0});
     EXPECT_THAT(Select(bad, "gfx1100"), HasSubstr("error")) << at;
   }
-  EXPECT_THAT(Select(Bytes{'C', 'C', 'O', 'B', 2, 0}, "gfx1100"),
-              HasSubstr("compressed"));
   EXPECT_THAT(Select(Bytes{'M', 'Z'}, "gfx1100"), HasSubstr("neither"));
+}
+
+// clang's header before a stream of `method` (0 zlib, 1 zstd).
+Bytes Compressed(const Bytes& bundle, std::uint16_t version,
+                 std::uint16_t method) {
+  Bytes stream;
+  if (method == 0) {
+    uLongf size = compressBound(bundle.size());
+    stream.resize(size);
+    EXPECT_EQ(compress(stream.data(), &size, bundle.data(), bundle.size()),
+              Z_OK);
+    stream.resize(size);
+  } else {
+    stream.resize(ZSTD_compressBound(bundle.size()));
+    stream.resize(ZSTD_compress(stream.data(), stream.size(), bundle.data(),
+                                bundle.size(), 3));
+  }
+  Bytes out = {'C', 'C', 'O', 'B'};
+  AppendLe<std::uint16_t>(out, version);
+  AppendLe<std::uint16_t>(out, method);
+  if (version == 3) {
+    AppendLe<std::uint64_t>(out, stream.size() + 32);
+    AppendLe<std::uint64_t>(out, bundle.size());
+  } else {
+    if (version == 2) {
+      AppendLe<std::uint32_t>(
+          out, static_cast<std::uint32_t>(stream.size() + 24));
+    }
+    AppendLe<std::uint32_t>(out, static_cast<std::uint32_t>(bundle.size()));
+  }
+  AppendLe<std::uint64_t>(out, 0x1234);
+  out.insert(out.end(), stream.begin(), stream.end());
+  return out;
+}
+
+TEST(OffloadBundle, CompressedBundles) {
+  const Bytes bundle =
+      Bundle({{"hipv4-amdgcn-amd-amdhsa--gfx1100", std::string(5000, 'x')},
+              {"hipv4-amdgcn-amd-amdhsa--gfx942", "other"}});
+  for (const std::uint16_t version : {1, 2, 3}) {
+    for (const std::uint16_t method : {0, 1}) {
+      SCOPED_TRACE(testing::Message()
+                   << "version " << version << " method " << method);
+      Bytes image = Compressed(bundle, version, method);
+      EXPECT_EQ(Select(image, "gfx942"), "other");
+      EXPECT_EQ(Select(image, "gfx1100"), std::string(5000, 'x'));
+      EXPECT_THAT(Select(image, "gfx1030"), HasSubstr("gfx1100, gfx942"));
+      // What follows in memory is not part of it.
+      image.resize(image.size() + 100, 0xee);
+      EXPECT_EQ(Select(image, "gfx942"), "other");
+      image.resize(image.size() - 100);
+      for (std::size_t size = 4; size < image.size(); ++size) {
+        const Bytes cut(image.begin(),
+                        image.begin() + static_cast<std::ptrdiff_t>(size));
+        EXPECT_THAT(Select(cut, "gfx942"), HasSubstr("error: compressed"))
+            << size;
+      }
+      image[6] = 2;  // a method that is none
+      EXPECT_THAT(Select(image, "gfx942"), HasSubstr("unknown method"));
+      image[4] = 4;
+      EXPECT_THAT(Select(image, "gfx942"), HasSubstr("unknown version"));
+    }
+  }
+  // What is within must be a bundle, and as long as the header says.
+  EXPECT_THAT(Select(Compressed(Bytes(50, 'a'), 2, 1), "gfx942"),
+              HasSubstr("holds no offload bundle"));
+  for (const std::uint16_t method : {0, 1}) {
+    Bytes longer = Compressed(bundle, 3, method);
+    StoreLe<std::uint64_t>(&longer[16], bundle.size() + 1);
+    EXPECT_THAT(Select(longer, "gfx942"), HasSubstr("damaged"));
+    StoreLe<std::uint64_t>(&longer[16], ~std::uint64_t{0});
+    EXPECT_THAT(Select(longer, "gfx942"), HasSubstr("too large"));
+  }
 }
 
 // An ELF header with one section, and bytes behind it that belong to another.
