@@ -183,7 +183,7 @@ void Launch::Waited(Wave& w, const Op& op) {
     return b.seq <= p.vm_done;
   });
   if (p.entries.empty()) return;
-  std::erase_if(p.entries, [&](const Pending::Entry& e) {
+  const auto arrived = [&p](const Pending::Entry& e) {
     switch (e.wait) {
       case Wait::kVm:
         return (e.unordered ? p.vm_issued : e.seq) <= p.vm_done;
@@ -191,11 +191,15 @@ void Launch::Waited(Wave& w, const Op& op) {
         return (e.unordered ? p.lds_issued : e.seq) <= p.lds_done;
       default: return e.seq <= p.smem_done;
     }
-  });
+  };
   p.touched = {};
+  std::size_t left = 0;
   for (const Pending::Entry& e : p.entries) {
+    if (arrived(e)) continue;
     p.touched.Add(e.vgpr, e.reg);
+    p.entries[left++] = e;
   }
+  p.entries.resize(left);
 }
 
 }  // namespace cerberus::emulator

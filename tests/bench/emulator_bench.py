@@ -66,15 +66,29 @@ def loops(program, target, work):
     return rates, timed["matmul"], timed["matmul_host"]
 
 
-def samples(build, target, work):
-    rates = []
+def build_samples(work):
+    """The programs of samples/, as people build them."""
     nvcc = shutil.which("nvcc") or os.path.join(ROOT, "build/cuda/bin/nvcc")
-    for source in sorted(glob.glob(os.path.join(ROOT, "samples/*/*.cu"))):
-        name = os.path.basename(source)[:-3]
-        program = os.path.join(work, name)
-        if not os.path.exists(program):
-            subprocess.run([nvcc, "-o", program, source, "-lcuda"],
-                           check=True)
+    toolkit = os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))
+    programs = []
+    for source in sorted(glob.glob(os.path.join(ROOT, "samples/*/*.c*"))):
+        program = os.path.join(work, os.path.basename(source).split(".")[0])
+        if source.endswith(".cu"):
+            command = [nvcc]
+        else:
+            command = ["g++", "-I%s/include" % toolkit,
+                       "-L%s/lib64/stubs" % toolkit,
+                       "-L%s/build/stubs" % ROOT]
+        subprocess.run(command + ["-o", program, source, "-lcuda"],
+                       check=True)
+        programs.append(program)
+    return programs
+
+
+def samples(build, programs, target, work):
+    """The geometric mean of the samples' lane-instructions."""
+    rates = []
+    for program in programs:
         converted = "%s.%s" % (program, target)
         subprocess.run([os.path.join(build, "bin", "cerberus-convert"),
                         program, "-o", converted, "--arch", target],
@@ -92,11 +106,12 @@ def report(build, targets, with_samples):
     program = os.path.join(build, "tests", "emulator_bench")
     columns, times, geometric = {}, {}, {}
     with tempfile.TemporaryDirectory() as work:
+        programs = build_samples(work) if with_samples else []
         for target in targets:
             columns[target], emulated, host = loops(program, target, work)
             times[target] = (emulated, host)
-            if with_samples and not target.startswith("gfx9"):
-                geometric[target] = samples(build, target, work)
+            if with_samples:
+                geometric[target] = samples(build, programs, target, work)
     order = ["fma_f32", "integer", "fma_f16", "fma_f64", "lds", "global", "flat",
              "transcendental", "dpp", "permute", "atomics", "matrix",
              "matmul"]
@@ -107,8 +122,7 @@ def report(build, targets, with_samples):
             "%10.0f" % columns[t][name] for t in targets))
     if geometric:
         print("  %-28s" % "samples, geometric mean" + "".join(
-            "%10s" % ("%.0f" % geometric[t] if t in geometric else "")
-            for t in targets))
+            "%10.0f" % geometric[t] for t in targets))
     print("\nA product of 512 x 512 matrices of f32, one core")
     for what, value in (("emulated, ms", lambda e, h: 1e3 * e),
                         ("the same loop on the host, ms",

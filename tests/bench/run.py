@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Measures Cerberus against what it can be compared with, side by side.
 
-usage: run.py [--build DIR] [--runs N] [FILE.ptx ...]
+usage: run.py [--build DIR] [--runs N] [--targets gfx1100,gfx942]
+              [FILE.ptx ...]
 
 Compile time of PTX files by ptxc and by ptxas -O3; a conversion without its
 compiling, but with its check of every byte and its fsync, against cp of the
 same file; start-up of a sample with prebuilt
 code, with code from the cache, and with code compiled as it starts. Wall time
-of whole processes, median of N runs, the candidates taking turns.
+of whole processes, median of N runs, the candidates taking turns. Then what
+emulator_bench.py measures, the samples too.
 """
 import argparse
 import os
@@ -16,6 +18,8 @@ import statistics
 import subprocess
 import tempfile
 import time
+
+import emulator_bench
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
@@ -141,6 +145,7 @@ def main():
     parser.add_argument("--build", default=os.path.join(ROOT, "build",
                                                         "release"))
     parser.add_argument("--runs", type=int, default=7)
+    parser.add_argument("--targets", default=",".join(emulator_bench.TARGETS))
     parser.add_argument("ptx", nargs="*")
     args = parser.parse_args()
     nvcc = shutil.which("nvcc") or os.path.join(ROOT, "build/cuda/bin/nvcc")
@@ -165,6 +170,8 @@ def main():
         bench_compile(tools, args.runs, files, work)
         bench_rewrite(tools, args.runs, work)
         bench_start(tools, args.runs, work)
+    emulator_bench.report(os.path.abspath(args.build),
+                          args.targets.split(","), True)
 
 
 if __name__ == "__main__":
