@@ -110,7 +110,7 @@ TEST_F(ModuleTest, HalfWavesDoubleTheWorkGroup) {
   EXPECT_EQ(At<std::uint32_t>(arguments, 8 + 28), 3u);
   EXPECT_EQ(At<std::uint32_t>(arguments, 8 + 32), 2u);
   EXPECT_EQ(launch(512, 1, 1), CUDA_SUCCESS);
-  EXPECT_EQ(launch(513, 1, 1), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(launch(513, 1, 1), CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
   int threads = 0;
   EXPECT_EQ(CU(cuFuncGetAttribute)(
                 &threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function),
@@ -200,6 +200,7 @@ struct BadLaunch {
   unsigned grid[3];
   unsigned block[3];
   unsigned shared;
+  CUresult error = CUDA_ERROR_INVALID_VALUE;
 };
 
 TEST_F(ModuleTest, ConfigurationsOutOfRangeAreRefused) {
@@ -210,8 +211,12 @@ TEST_F(ModuleTest, ConfigurationsOutOfRangeAreRefused) {
   void* params[] = {&pointer};
   for (const BadLaunch& bad :
        {BadLaunch{{0, 1, 1}, {1, 1, 1}, 0}, BadLaunch{{1, 1, 1}, {0, 1, 1}, 0},
-        BadLaunch{{1, 1, 1}, {129, 1, 1}, 0},
-        BadLaunch{{1, 1, 1}, {64, 3, 1}, 0},
+        BadLaunch{{1, 1, 1}, {1025, 1, 1}, 0},
+        // Fewer than the device's limit but more than the kernel's.
+        BadLaunch{{1, 1, 1}, {129, 1, 1}, 0,
+                  CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES},
+        BadLaunch{{1, 1, 1}, {64, 3, 1}, 0,
+                  CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES},
         BadLaunch{{1, 1, 1}, {1, 1, 65}, 0},
         BadLaunch{{1, 65536, 1}, {1, 1, 1}, 0},
         BadLaunch{{1, 1, 1}, {1, 1, 1}, 48 * 1024 + 1}}) {
@@ -219,7 +224,7 @@ TEST_F(ModuleTest, ConfigurationsOutOfRangeAreRefused) {
         CU(cuLaunchKernel)(function, bad.grid[0], bad.grid[1], bad.grid[2],
                            bad.block[0], bad.block[1], bad.block[2], bad.shared,
                            nullptr, params, nullptr),
-        CUDA_ERROR_INVALID_VALUE)
+        bad.error)
         << bad.block[0] << " " << bad.shared;
   }
   EXPECT_EQ(CU(cuLaunchKernel)(function, 1, 1, 1, 128, 1, 1, 48 * 1024, nullptr,
