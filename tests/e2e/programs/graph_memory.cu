@@ -1,0 +1,52 @@
+// Memory that a graph allocates and frees.
+//
+// RUN: %check %s %t
+#include "program.h"
+
+__global__ void Set(int* p, int v) { p[threadIdx.x] = v + threadIdx.x; }
+__global__ void Copy(const int* p, int* out) { out[threadIdx.x] = p[threadIdx.x]; }
+
+int main() {
+  cudaGraph_t graph;
+  CHECK(cudaGraphCreate(&graph, 0));
+  cudaMemAllocNodeParams alloc = {};
+  alloc.poolProps.allocType = cudaMemAllocationTypePinned;
+  alloc.poolProps.location = {cudaMemLocationTypeDevice, {0}};
+  alloc.bytesize = 256;
+  cudaGraphNode_t first, set, copy, last;
+  CHECK(cudaGraphAddMemAllocNode(&first, graph, nullptr, 0, &alloc));
+  EXPECT(alloc.dptr != nullptr);
+  int v = 5;
+  int* out = ToDevice(std::vector<int>(64, 0));
+  void* set_args[] = {&alloc.dptr, &v};
+  void* copy_args[] = {&alloc.dptr, &out};
+  cudaKernelNodeParams k = {};
+  k.func = reinterpret_cast<void*>(Set);
+  k.gridDim = 1;
+  k.blockDim = 64;
+  k.kernelParams = set_args;
+  CHECK(cudaGraphAddKernelNode(&set, graph, &first, 1, &k));
+  k.func = reinterpret_cast<void*>(Copy);
+  k.kernelParams = copy_args;
+  CHECK(cudaGraphAddKernelNode(&copy, graph, &set, 1, &k));
+  CHECK(cudaGraphAddMemFreeNode(&last, graph, &copy, 1, alloc.dptr));
+  void* freed = nullptr;
+  CHECK(cudaGraphMemFreeNodeGetParams(last, &freed));
+  EXPECT(freed == alloc.dptr);
+  cudaMemAllocNodeParams asked = {};
+  CHECK(cudaGraphMemAllocNodeGetParams(first, &asked));
+  EXPECT(asked.bytesize == 256 && asked.dptr == alloc.dptr);
+  cudaGraphExec_t exec;
+  CHECK(cudaGraphInstantiate(&exec, graph, 0));
+  for (int round = 0; round < 3; ++round) {
+    CHECK(cudaMemset(out, 0, 256));
+    CHECK(cudaGraphLaunch(exec, 0));
+    CHECK(cudaDeviceSynchronize());
+    const std::vector<int> got = ToHost(out, 64);
+    for (int i = 0; i < 64; ++i) EXPECT(got[i] == 5 + i);
+  }
+  CHECK(cudaGraphExecDestroy(exec));
+  CHECK(cudaGraphDestroy(graph));
+  CHECK(cudaDeviceGraphMemTrim(0));
+  return Pass();
+}

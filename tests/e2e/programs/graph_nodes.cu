@@ -1,0 +1,106 @@
+// Nodes of graphs: edges, changes, switches, events, by one structure.
+//
+// RUN: %check %s %t
+#include "program.h"
+
+__global__ void Add(int* p, int by) { p[threadIdx.x] += by; }
+
+int main() {
+  cudaStream_t s;
+  CHECK(cudaStreamCreate(&s));
+  int* p = ToDevice(std::vector<int>(32, 0));
+  int by = 1;
+  void* args[] = {&p, &by};
+  cudaGraph_t graph;
+  CHECK(cudaGraphCreate(&graph, 0));
+  cudaGraphNodeParams params = {};
+  params.type = cudaGraphNodeTypeKernel;
+  params.kernel.func = reinterpret_cast<void*>(Add);
+  params.kernel.gridDim = 1;
+  params.kernel.blockDim = 32;
+  params.kernel.kernelParams = args;
+  cudaGraphNode_t a, b, c;
+  CHECK(cudaGraphAddNode(&a, graph, nullptr, nullptr, 0, &params));
+  by = 10;
+  CHECK(cudaGraphAddNode(&b, graph, &a, nullptr, 1, &params));
+  by = 100;
+  CHECK(cudaGraphAddNode(&c, graph, nullptr, nullptr, 0, &params));
+  CHECK(cudaGraphAddDependencies(graph, &b, &c, nullptr, 1));
+
+  cudaGraphNode_t from[4], to[4];
+  std::size_t count = 4;
+  CHECK(cudaGraphGetEdges(graph, from, to, nullptr, &count));
+  EXPECT(count == 2);
+  count = 1;
+  cudaGraphNode_t next;
+  CHECK(cudaGraphNodeGetDependentNodes(b, &next, nullptr, &count));
+  EXPECT(count == 1 && next == c);
+  CHECK(cudaGraphNodeGetDependencies(b, &next, nullptr, &count));
+  EXPECT(count == 1 && next == a);
+  CHECK(cudaGraphRemoveDependencies(graph, &b, &c, nullptr, 1));
+  CHECK(cudaGraphAddDependencies(graph, &a, &c, nullptr, 1));
+
+  const auto run = [&](cudaGraphExec_t exec) {
+    CHECK(cudaMemsetAsync(p, 0, 128, s));
+    CHECK(cudaGraphLaunch(exec, s));
+    CHECK(cudaStreamSynchronize(s));
+    return ToHost(p, 32)[17];
+  };
+  cudaGraphExec_t exec;
+  CHECK(cudaGraphInstantiate(&exec, graph, 0));
+  EXPECT(run(exec) == 111);
+  CHECK(cudaGraphNodeSetEnabled(exec, b, 0));
+  unsigned enabled = 9;
+  CHECK(cudaGraphNodeGetEnabled(exec, b, &enabled));
+  EXPECT(enabled == 0 && run(exec) == 101);
+  CHECK(cudaGraphNodeSetEnabled(exec, b, 1));
+  by = 70;
+  CHECK(cudaGraphExecNodeSetParams(exec, b, &params));
+  EXPECT(run(exec) == 171);
+
+  // The graph itself, and a clone that was made before.
+  cudaGraph_t clone;
+  CHECK(cudaGraphClone(&clone, graph));
+  cudaGraphNode_t twin;
+  CHECK(cudaGraphNodeFindInClone(&twin, a, clone));
+  cudaKernelNodeParams kernel = {};
+  CHECK(cudaGraphKernelNodeGetParams(twin, &kernel));
+  EXPECT(*static_cast<int*>(kernel.kernelParams[1]) == 1);
+  kernel.kernelParams = args;
+  by = 3;
+  CHECK(cudaGraphKernelNodeSetParams(a, &kernel));
+  CHECK(cudaGraphDestroyNode(b));
+  cudaGraphExec_t changed, cloned;
+  CHECK(cudaGraphInstantiate(&changed, graph, 0));
+  CHECK(cudaGraphInstantiate(&cloned, clone, 0));
+  EXPECT(run(changed) == 103 && run(cloned) == 111);
+
+  cudaLaunchAttributeValue value = {};
+  value.priority = 0;
+  CHECK(cudaGraphKernelNodeSetAttribute(a, cudaLaunchAttributePriority,
+                                        &value));
+  CHECK(cudaGraphKernelNodeCopyAttributes(c, a));
+  for (cudaGraphExec_t e : {exec, changed, cloned}) {
+    CHECK(cudaGraphExecDestroy(e));
+  }
+  CHECK(cudaGraphDestroy(clone));
+  CHECK(cudaGraphDestroy(graph));
+
+  // Events of a graph are seen outside of it.
+  cudaEvent_t event;
+  CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+  CHECK(cudaGraphCreate(&graph, 0));
+  CHECK(cudaGraphAddEventRecordNode(&a, graph, nullptr, 0, event));
+  CHECK(cudaGraphAddEventWaitNode(&b, graph, &a, 1, event));
+  cudaEvent_t same;
+  CHECK(cudaGraphEventRecordNodeGetEvent(a, &same));
+  EXPECT(same == event);
+  cudaGraphNodeType type;
+  CHECK(cudaGraphNodeGetType(b, &type));
+  EXPECT(type == cudaGraphNodeTypeWaitEvent);
+  CHECK(cudaGraphInstantiate(&exec, graph, 0));
+  CHECK(cudaGraphLaunch(exec, s));
+  CHECK(cudaStreamSynchronize(s));
+  EXPECT(cudaEventQuery(event) == cudaSuccess);
+  return Pass();
+}
