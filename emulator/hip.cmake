@@ -28,6 +28,7 @@ add_library(cerberus_hip_face SHARED
     hip_module.cc
     hip_program.cc
     hip_per_thread.cc
+    hip_pool.cc
     hip_runtime.cc
     hip_stream.cc
     hip_stream_api.cc

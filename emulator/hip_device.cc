@@ -105,6 +105,7 @@ void FillProperties(const Device& core, int ordinal,
   p.maxBlocksPerMultiProcessor = waves;
   p.hostRegisterSupported = 1;
   p.memoryPoolsSupported = 1;
+  p.memoryPoolSupportedHandleTypes = 1;  // file descriptors
   p.unifiedFunctionPointers = 1;
   p.isLargeBar = 1;
   // Textures and surfaces are not offered: their limits stay 0.
@@ -320,7 +321,7 @@ bool Attribute(const hipDeviceProp_tR0600& p, const TargetInfo& info,
       *out = 1;
       break;
     case hipDeviceAttributeMemoryPoolSupportedHandleTypes:
-      *out = 0;
+      *out = static_cast<int>(p.memoryPoolSupportedHandleTypes);
       break;
     case hipDeviceAttributeHostNumaId:
       *out = -1;

@@ -119,6 +119,25 @@ Event::~Event() {
   if (shared_file >= 0) close(shared_file);
 }
 
+bool IsOpenedMemory(void* pointer) {
+  State& state = The();
+  std::lock_guard<std::mutex> lock(state.mutex);
+  return state.opened.count(pointer) != 0;
+}
+
+hipError_t CloseMemory(void* pointer) {
+  State& state = The();
+  std::lock_guard<std::mutex> lock(state.mutex);
+  auto found = state.opened.find(pointer);
+  if (found == state.opened.end()) return hipErrorInvalidValue;
+  if (--found->second.times == 0) {
+    (void)Runtime::Get().Abandon(pointer);
+    munmap(pointer, found->second.size);
+    state.opened.erase(found);
+  }
+  return hipSuccess;
+}
+
 bool ShareEvent(Event* event) {
   event->shared_file = memfd_create("cerberus-ipc-event", MFD_CLOEXEC);
   if (event->shared_file < 0 || ftruncate(event->shared_file, kPage) != 0) {
@@ -203,19 +222,11 @@ HIP_API hipError_t hipIpcOpenMemHandle(void** out, hipIpcMemHandle_t packed,
 }
 
 HIP_API hipError_t hipIpcCloseMemHandle(void* pointer) {
-  State& state = The();
-  std::lock_guard<std::mutex> lock(state.mutex);
-  auto found = state.opened.find(pointer);
-  if (found == state.opened.end()) return Return(hipErrorInvalidValue);
-  if (--found->second.times == 0) {
-    for (const std::unique_ptr<Gpu>& gpu : Runtime::Get().gpus()) {
-      gpu->Synchronize();
-    }
-    (void)Runtime::Get().Abandon(pointer);
-    munmap(pointer, found->second.size);
-    state.opened.erase(found);
+  // Nothing may use the memory when it goes.
+  for (const std::unique_ptr<Gpu>& gpu : Runtime::Get().gpus()) {
+    gpu->Synchronize();
   }
-  return Return(hipSuccess);
+  return Return(CloseMemory(pointer));
 }
 
 HIP_API hipError_t hipIpcGetEventHandle(hipIpcEventHandle_t* out,

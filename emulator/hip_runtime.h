@@ -171,6 +171,10 @@ hipError_t CheckCurrent(Gpu** gpu);
 // The same, and the stream behind a handle.
 hipError_t CurrentStream(hipStream_t handle, std::shared_ptr<Stream>* out);
 
+// Memory of another process that hipIpcOpenMemHandle has mapped (hip_ipc.cc).
+bool IsOpenedMemory(void* pointer);
+hipError_t CloseMemory(void* pointer);
+
 // Gives an event a record that other processes can map.
 bool ShareEvent(Event* event);
 // Waits until an event shared between processes has reached a recording, or

@@ -157,6 +157,17 @@ hipError_t hipEventRecord_spt(hipEvent_t, hipStream_t);
 hipError_t hipLaunchHostFunc_spt(hipStream_t, hipHostFn_t, void*);
 hipError_t hipMallocArray(hipArray_t*, const hipChannelFormatDesc*,
                           std::size_t, std::size_t, unsigned);
+hipError_t hipMemPoolCreate(hipMemPool_t*, const hipMemPoolProps*);
+hipError_t hipMemPoolDestroy(hipMemPool_t);
+hipError_t hipMallocFromPoolAsync(void**, std::size_t, hipMemPool_t,
+                                  hipStream_t);
+hipError_t hipMemPoolExportToShareableHandle(void*, hipMemPool_t,
+                                             std::uint32_t, unsigned);
+hipError_t hipMemPoolImportFromShareableHandle(hipMemPool_t*, void*,
+                                               std::uint32_t, unsigned);
+hipError_t hipMemPoolExportPointer(hipIpcMemHandle_t*, void*);
+hipError_t hipMemPoolImportPointer(void**, hipMemPool_t,
+                                   const hipIpcMemHandle_t*);
 hipError_t hipMemAdvise(const void*, std::size_t, std::uint32_t, int);
 hipError_t hipMemPrefetchAsync(const void*, std::size_t, int, hipStream_t);
 hipError_t hipMemRangeGetAttribute(void*, std::size_t, std::uint32_t,

@@ -41,6 +41,28 @@ int RunAsOtherProcess(const char* text) {
   if (hipIpcOpenEventHandle(&event, event_handle) == hipSuccess) {
     return RecordAsOtherProcess(event);
   }
+  // The same bytes as a pointer of a pool, if the parent shares one.
+  hipMemPool_t pool = nullptr;
+  if (const char* file = std::getenv("CERBERUS_TEST_IPC_POOL")) {
+    if (hipMemPoolImportFromShareableHandle(
+            &pool,
+            reinterpret_cast<void*>(
+                static_cast<std::intptr_t>(std::atoi(file))),
+            1, 0) != hipSuccess) {
+      return 30;
+    }
+    if (hipMallocFromPoolAsync(&memory, 16, pool, nullptr) == hipSuccess) {
+      return 31;
+    }
+    if (hipMemPoolImportPointer(&memory, pool, &handle) != hipSuccess) {
+      return 32;
+    }
+    if (hipMemset(memory, 5, 64) != hipSuccess) return 33;
+    if (hipFreeAsync(memory, nullptr) != hipSuccess) return 34;
+    if (hipStreamSynchronize(nullptr) != hipSuccess) return 35;
+    if (hipMemset(memory, 5, 64) == hipSuccess) return 36;
+    return hipMemPoolDestroy(pool) == hipSuccess ? 0 : 37;
+  }
   if (hipIpcOpenMemHandle(&memory, handle, 1) != hipSuccess) return 10;
   std::vector<int> numbers(64);
   const std::size_t bytes = numbers.size() * sizeof(int);
@@ -154,6 +176,39 @@ TEST(HipIpc, AnotherProcessSeesTheSameBytes) {
   }
   EXPECT_EQ(hipFree(memory), hipSuccess);
   EXPECT_EQ(hipIpcGetMemHandle(&handle, memory), hipErrorInvalidValue);
+}
+
+TEST(HipIpc, APoolOfTwoProcesses) {
+  hipMemPoolProps properties = {};
+  properties.allocType = 1;
+  properties.location = {1, 0};
+  hipMemPool_t plain = nullptr, pool = nullptr;
+  int file = -1;
+  ASSERT_EQ(hipMemPoolCreate(&plain, &properties), hipSuccess);
+  EXPECT_EQ(hipMemPoolExportToShareableHandle(&file, plain, 1, 0),
+            hipErrorInvalidValue);  // was not made for it
+  properties.handleTypes = 1;
+  ASSERT_EQ(hipMemPoolCreate(&pool, &properties), hipSuccess);
+  ASSERT_EQ(hipMemPoolExportToShareableHandle(&file, pool, 1, 0), hipSuccess);
+  void *memory = nullptr, *imported = nullptr;
+  ASSERT_EQ(hipMallocFromPoolAsync(&memory, 64, pool, nullptr), hipSuccess);
+  hipIpcMemHandle_t data;
+  ASSERT_EQ(hipMemPoolExportPointer(&data, memory), hipSuccess);
+  EXPECT_EQ(hipMemPoolImportPointer(&imported, pool, &data),
+            hipErrorInvalidValue);  // not an imported pool
+  const int inherited = dup(file);  // without close-on-exec
+  setenv("CERBERUS_TEST_IPC_POOL", std::to_string(inherited).c_str(), 1);
+  EXPECT_EQ(EndOfOther(StartOther(data.reserved, 1)), 0);
+  unsetenv("CERBERUS_TEST_IPC_POOL");
+  close(inherited);
+  close(file);
+  int word = 0;
+  ASSERT_EQ(hipMemcpy(&word, memory, 4, hipMemcpyDeviceToHost), hipSuccess);
+  EXPECT_EQ(word, 0x05050505);
+  EXPECT_EQ(hipFreeAsync(memory, nullptr), hipSuccess);
+  EXPECT_EQ(hipDeviceSynchronize(), hipSuccess);
+  EXPECT_EQ(hipMemPoolDestroy(pool), hipSuccess);
+  EXPECT_EQ(hipMemPoolDestroy(plain), hipSuccess);
 }
 
 TEST(HipIpc, HandlesThatAreNone) {
