@@ -348,12 +348,13 @@ CUresult cuStreamBeginCaptureToGraph(CUstream handle, CUgraph graph,
                    stream, Native(graph), Native(after), nullptr, count, mode));
 }
 
-// --- memory of graphs ---
+// --- memory of graphs. A HIP without these calls caches none. ---
 
 CUresult cuDeviceGraphMemTrim(CUdevice ordinal) {
   Device* device = nullptr;
   if (CUresult r = FindDevice(ordinal, &device); r != CUDA_SUCCESS) return r;
-  return FromHip(hip.hipDeviceGraphMemTrim(device->hip_ordinal));
+  const hipError_t error = hip.hipDeviceGraphMemTrim(device->hip_ordinal);
+  return error == hipErrorNotSupported ? CUDA_SUCCESS : FromHip(error);
 }
 CUresult cuDeviceGetGraphMemAttribute(CUdevice ordinal,
                                       CUgraphMem_attribute attribute,
@@ -361,8 +362,13 @@ CUresult cuDeviceGetGraphMemAttribute(CUdevice ordinal,
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Device* device = nullptr;
   if (CUresult r = FindDevice(ordinal, &device); r != CUDA_SUCCESS) return r;
-  return FromHip(
-      hip.hipDeviceGetGraphMemAttribute(device->hip_ordinal, attribute, value));
+  const hipError_t error = hip.hipDeviceGetGraphMemAttribute(
+      device->hip_ordinal, attribute, value);
+  if (error == hipErrorNotSupported) {
+    *static_cast<cuuint64_t*>(value) = 0;
+    return CUDA_SUCCESS;
+  }
+  return FromHip(error);
 }
 CUresult cuDeviceSetGraphMemAttribute(CUdevice ordinal,
                                       CUgraphMem_attribute attribute,
@@ -370,8 +376,9 @@ CUresult cuDeviceSetGraphMemAttribute(CUdevice ordinal,
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Device* device = nullptr;
   if (CUresult r = FindDevice(ordinal, &device); r != CUDA_SUCCESS) return r;
-  return FromHip(
-      hip.hipDeviceSetGraphMemAttribute(device->hip_ordinal, attribute, value));
+  const hipError_t error = hip.hipDeviceSetGraphMemAttribute(
+      device->hip_ordinal, attribute, value);
+  return error == hipErrorNotSupported ? CUDA_SUCCESS : FromHip(error);
 }
 
 // --- objects of the program that a graph keeps alive ---

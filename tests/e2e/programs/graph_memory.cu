@@ -11,7 +11,7 @@ int main() {
   CHECK(cudaGraphCreate(&graph, 0));
   cudaMemAllocNodeParams alloc = {};
   alloc.poolProps.allocType = cudaMemAllocationTypePinned;
-  alloc.poolProps.location = {cudaMemLocationTypeDevice, {0}};
+  alloc.poolProps.location = {cudaMemLocationTypeDevice, 0};
   alloc.bytesize = 256;
   cudaGraphNode_t first, set, copy, last;
   CHECK(cudaGraphAddMemAllocNode(&first, graph, nullptr, 0, &alloc));
@@ -48,5 +48,9 @@ int main() {
   CHECK(cudaGraphExecDestroy(exec));
   CHECK(cudaGraphDestroy(graph));
   CHECK(cudaDeviceGraphMemTrim(0));
+  std::uint64_t used = 1;
+  CHECK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent,
+                                       &used));
+  EXPECT(used == 0);
   return Pass();
 }

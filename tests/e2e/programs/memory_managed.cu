@@ -40,7 +40,7 @@ int main() {
   cudaPointerAttributes a;
   CHECK(cudaPointerGetAttributes(&a, first));
   EXPECT(a.type == cudaMemoryTypeManaged && a.devicePointer == first);
-  const cudaMemLocation here = {cudaMemLocationTypeDevice, {0}};
+  const cudaMemLocation here = {cudaMemLocationTypeDevice, 0};
   CHECK(cudaMemAdvise(first, sizeof(Node), cudaMemAdviseSetReadMostly, here));
   CHECK(cudaMemAdvise(first, sizeof(Node), cudaMemAdviseUnsetReadMostly,
                       here));

@@ -35,7 +35,7 @@ int main() {
 
   cudaMemPoolProps props = {};
   props.allocType = cudaMemAllocationTypePinned;
-  props.location = {cudaMemLocationTypeDevice, {0}};
+  props.location = {cudaMemLocationTypeDevice, 0};
   cudaMemPool_t own;
   CHECK(cudaMemPoolCreate(&own, &props));
   CHECK(cudaMallocFromPoolAsync(&p, 4096, own, stream));
