@@ -10,6 +10,8 @@
 #include "llvm/Linker/Linker.h"
 #include "llvm/Support/MemoryBuffer.h"
 
+#include "ptxc/passes/lane_progress.h"
+
 namespace cerberus::ptx {
 namespace {
 
@@ -22,8 +24,15 @@ constexpr llvm::StringLiteral kPrefix = "__cerberus_dev_";
 // Large functions that kernels often call in many places.
 bool IsLarge(llvm::StringRef name) {
   name.consume_front(kPrefix);
-  return name.starts_with("tex") || name == "vprintf" || name == "malloc" ||
-         name == "aligned_malloc" || name == "free";
+  return name.starts_with("tex");
+}
+
+// What waits for other lanes and sees to it itself that they go on: the passes
+// that do so for PTX would only make it large. It takes no lanes together.
+bool IsService(llvm::StringRef name) {
+  name.consume_front(kPrefix);
+  return name == "vprintf" || name == "malloc" || name == "aligned_malloc" ||
+         name == "free";
 }
 
 bool CallsLibrary(const llvm::Module& module) {
@@ -72,11 +81,16 @@ Status LinkDeviceLibrary(llvm::Module& module) {
     function->setDSOLocal(true);
     // The caller decides on target, mode and bounds.
     function->setAttributes(llvm::AttributeList());
-    const bool call =
-        IsLarge(function->getName()) && function->hasNUsesOrMore(3);
+    const bool service = IsService(function->getName());
+    const bool call = service || (IsLarge(function->getName()) &&
+                                  function->hasNUsesOrMore(3));
     function->addFnAttr(call ? llvm::Attribute::NoInline
                              : llvm::Attribute::AlwaysInline);
-    function->addFnAttr(llvm::Attribute::Convergent);
+    if (service) {
+      function->addFnAttr(kNeverYields);
+    } else {
+      function->addFnAttr(llvm::Attribute::Convergent);
+    }
     function->addFnAttr(llvm::Attribute::NoUnwind);
   }
   return {};

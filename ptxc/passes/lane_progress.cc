@@ -459,6 +459,9 @@ class Yielding {
 
 llvm::PreservedAnalyses LaneProgress::run(
     Function& function, llvm::FunctionAnalysisManager& analyses) {
+  if (function.hasFnAttribute(kNeverYields)) {
+    return llvm::PreservedAnalyses::all();
+  }
   auto& loops = analyses.getResult<llvm::LoopAnalysis>(function);
   if (FindWaitingLoops(loops).empty()) return llvm::PreservedAnalyses::all();
   UnifyExits(function);

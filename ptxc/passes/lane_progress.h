@@ -32,6 +32,9 @@ namespace cerberus::ptx {
 // On functions that the pass has changed. It sees to lanes of one warp; warps
 // wait for each other over longer ways, so that they must not share a wave.
 inline constexpr char kYields[] = "cerberus-yields";
+// On functions that the pass leaves alone, since lanes of a wave in lockstep
+// make progress in them anyway.
+inline constexpr char kNeverYields[] = "cerberus-never-yields";
 
 class LaneProgress : public llvm::PassInfoMixin<LaneProgress> {
  public:

@@ -315,7 +315,8 @@ class HeapExec : public ::testing::Test {
     Launch launch;
     launch.block = {threads, 1, 1};
     launch.params = {pointers_->address(), size, step};
-    EXPECT_TRUE(module_->Run(kernel, launch));
+    const Status status = module_->Run(kernel, launch);
+    EXPECT_TRUE(status) << status.error().ToString();
     const auto* out = pointers_->as<std::uint64_t>();
     return {out, out + threads};
   }
@@ -324,7 +325,8 @@ class HeapExec : public ::testing::Test {
     Launch launch;
     launch.block = {static_cast<std::uint32_t>(blocks.size()), 1, 1};
     launch.params = {pointers_->address()};
-    EXPECT_TRUE(module_->Run("drop", launch));
+    const Status status = module_->Run("drop", launch);
+    EXPECT_TRUE(status) << status.error().ToString();
   }
   // All there, in the heap, aligned, and none over another; `size(i)` bytes.
   template <typename Size>
