@@ -170,6 +170,7 @@ enum hipDeviceAttribute_t : int {
   hipDeviceAttributeTotalConstantMemory = 83,
   hipDeviceAttributeWarpSize = 87,
   hipDeviceAttributeMemoryPoolsSupported = 88,
+  hipDeviceAttributeVirtualMemoryManagementSupported = 89,
   hipDeviceAttributeMaxSharedMemoryPerMultiprocessor = 10002,
   hipDeviceAttributeCanUseStreamWaitValue = 10013,
 };

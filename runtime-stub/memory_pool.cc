@@ -73,15 +73,14 @@ CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice ordinal) {
   if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Device* device = nullptr;
   if (CUresult r = FindDevice(ordinal, &device); r != CUDA_SUCCESS) return r;
-  return FromHip(hip.hipDeviceGetDefaultMemPool(HipPool(pool),
-                                                device->hip_ordinal));
+  return FromHip(
+      hip.hipDeviceGetDefaultMemPool(HipPool(pool), device->hip_ordinal));
 }
 CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice ordinal) {
   if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Device* device = nullptr;
   if (CUresult r = FindDevice(ordinal, &device); r != CUDA_SUCCESS) return r;
-  return FromHip(
-      hip.hipDeviceGetMemPool(HipPool(pool), device->hip_ordinal));
+  return FromHip(hip.hipDeviceGetMemPool(HipPool(pool), device->hip_ordinal));
 }
 CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool pool) {
   if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;

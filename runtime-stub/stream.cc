@@ -23,6 +23,9 @@ std::atomic<std::uint64_t> g_next_stream_id{3};
 constexpr int kAttributePriority = 8;
 constexpr int kAttributeSynchronizationPolicy = 3;
 
+// CU_EVENT_RECORD_EXTERNAL and CU_EVENT_WAIT_EXTERNAL.
+constexpr unsigned kExternal = 1;
+
 // Null for the streams that are no objects.
 CUresult StreamOf(CUstream handle, Stream** out) {
   *out = nullptr;
@@ -150,10 +153,11 @@ CUresult cuStreamSynchronize(CUstream handle) {
   return NoteResult(context, error);
 }
 
-CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned) {
+CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags) {
   CERB_CONTEXT(context);
   CERB_STREAM(stream, handle);
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (flags > kExternal) return CUDA_ERROR_INVALID_VALUE;
   return NoteResult(
       context,
       hip.hipStreamWaitEvent(stream, reinterpret_cast<hipEvent_t>(event), 0));
@@ -323,9 +327,19 @@ CUresult cuEventRecord(CUevent event, CUstream handle) {
   return NoteResult(
       context, hip.hipEventRecord(reinterpret_cast<hipEvent_t>(event), stream));
 }
-// The one flag, CU_EVENT_RECORD_EXTERNAL, matters in graphs only.
-CUresult cuEventRecordWithFlags(CUevent event, CUstream handle, unsigned) {
-  return cuEventRecord(event, handle);
+// With CU_EVENT_RECORD_EXTERNAL a capture makes a node of it, which outside of
+// the graph is seen as a record.
+CUresult cuEventRecordWithFlags(CUevent event, CUstream handle,
+                                unsigned flags) {
+  if (flags == 0) return cuEventRecord(event, handle);
+  if (flags != kExternal) return CUDA_ERROR_INVALID_VALUE;
+  if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  CERB_CONTEXT(context);
+  CERB_STREAM(stream, handle);
+  const hipError_t error = hip.hipEventRecordWithFlags(
+      reinterpret_cast<hipEvent_t>(event), stream, kExternal);
+  return error == hipErrorNotSupported ? cuEventRecord(event, handle)
+                                       : NoteResult(context, error);
 }
 
 CUresult cuEventQuery(CUevent event) {

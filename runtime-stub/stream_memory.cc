@@ -183,8 +183,8 @@ CUresult cuStreamWriteValue32_v2(CUstream handle, CUdeviceptr address,
       r != CUDA_SUCCESS) {
     return r;
   }
-  return NoteResult(context, hip.hipStreamWriteValue32(stream, Pointer(address),
-                                                       value, 0));
+  return NoteResult(
+      context, hip.hipStreamWriteValue32(stream, Pointer(address), value, 0));
 }
 CUresult cuStreamWriteValue64_v2(CUstream handle, CUdeviceptr address,
                                  cuuint64_t value, unsigned flags) {
@@ -194,8 +194,8 @@ CUresult cuStreamWriteValue64_v2(CUstream handle, CUdeviceptr address,
       r != CUDA_SUCCESS) {
     return r;
   }
-  return NoteResult(context, hip.hipStreamWriteValue64(stream, Pointer(address),
-                                                       value, 0));
+  return NoteResult(
+      context, hip.hipStreamWriteValue64(stream, Pointer(address), value, 0));
 }
 CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr address,
                              cuuint32_t value, unsigned flags) {
@@ -305,8 +305,8 @@ CUresult cuMemPrefetchBatchAsync(CUdeviceptr* addresses, std::size_t* sizes,
   std::size_t place = 0;
   for (std::size_t i = 0; i < count; ++i) {
     while (place + 1 < location_count && indices[place + 1] <= i) ++place;
-    const CUresult result = cuMemPrefetchAsync_v2(
-        addresses[i], sizes[i], locations[place], 0, stream);
+    const CUresult result = cuMemPrefetchAsync_v2(addresses[i], sizes[i],
+                                                  locations[place], 0, stream);
     if (result != CUDA_SUCCESS) return result;
   }
   return CUDA_SUCCESS;

@@ -58,21 +58,22 @@ bool TraceEnabled() { return File() >= 0; }
 
 TraceEvent::TraceEvent(const char* name) : begin_(Nanoseconds()) {
   used_ = static_cast<std::size_t>(std::snprintf(
-      text_, sizeof text_, "{\"name\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"tid\":%ld,\"args\":{",
-         name, static_cast<int>(getpid()), syscall(SYS_gettid)));
+      text_, sizeof text_,
+      "{\"name\":\"%s\",\"ph\":\"X\",\"pid\":%d,\"tid\":%ld,\"args\":{", name,
+      static_cast<int>(getpid()), syscall(SYS_gettid)));
 }
 
 void TraceEvent::End(CUresult result) {
   const std::uint64_t duration = Nanoseconds() - begin_;
   const char* name = ErrorName(result);
-  used_ += static_cast<std::size_t>(std::snprintf(
-      text_ + used_, sizeof text_ - used_,
-      "\"result\":\"%s\"},\"ts\":%llu.%03u,\"dur\":%llu.%03u},\n",
-      name != nullptr ? name : "unknown",
-      static_cast<unsigned long long>(begin_ / 1000),
-      static_cast<unsigned>(begin_ % 1000),
-      static_cast<unsigned long long>(duration / 1000),
-      static_cast<unsigned>(duration % 1000)));
+  used_ += static_cast<std::size_t>(
+      std::snprintf(text_ + used_, sizeof text_ - used_,
+                    "\"result\":\"%s\"},\"ts\":%llu.%03u,\"dur\":%llu.%03u},\n",
+                    name != nullptr ? name : "unknown",
+                    static_cast<unsigned long long>(begin_ / 1000),
+                    static_cast<unsigned>(begin_ % 1000),
+                    static_cast<unsigned long long>(duration / 1000),
+                    static_cast<unsigned>(duration % 1000)));
   const int saved_errno = errno;
   // A full disk must not stop the program.
   (void)!write(File(), text_, used_);
@@ -128,11 +129,9 @@ void TraceEvent::KernelName(const void* handle) {
 }
 void TraceEvent::Pointer(const void* pointer) {
   Field("\"0x%llx\"", static_cast<unsigned long long>(
-             reinterpret_cast<std::uintptr_t>(pointer)));
+                          reinterpret_cast<std::uintptr_t>(pointer)));
 }
-void TraceEvent::Number(double value) {
-  Field("%.9g", value);
-}
+void TraceEvent::Number(double value) { Field("%.9g", value); }
 void TraceEvent::Integer(std::int64_t value) {
   Field("%lld", static_cast<long long>(value));
 }

@@ -52,8 +52,8 @@ CUresult cuMemAddressReserve(CUdeviceptr* out, std::size_t bytes,
   }
   CERB_CONTEXT(context);
   void* pointer = nullptr;
-  const hipError_t error = hip.hipMemAddressReserve(&pointer, bytes, alignment,
-                                                    Pointer(wanted), 0);
+  const hipError_t error =
+      hip.hipMemAddressReserve(&pointer, bytes, alignment, Pointer(wanted), 0);
   if (error == hipSuccess) *out = reinterpret_cast<CUdeviceptr>(pointer);
   return NoteResult(context, error);
 }
@@ -144,16 +144,16 @@ CUresult cuMemExportToShareableHandle(void* out,
     return CUDA_ERROR_INVALID_VALUE;
   }
   CERB_CONTEXT(context);
-  return NoteResult(context, hip.hipMemExportToShareableHandle(
-                                 out, Native(handle), type, 0));
+  return NoteResult(
+      context, hip.hipMemExportToShareableHandle(out, Native(handle), type, 0));
 }
 CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* out,
                                         void* handle,
                                         CUmemAllocationHandleType type) {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_CONTEXT(context);
-  return NoteResult(context, hip.hipMemImportFromShareableHandle(
-                                 Native(out), handle, type));
+  return NoteResult(
+      context, hip.hipMemImportFromShareableHandle(Native(out), handle, type));
 }
 
 }  // namespace api

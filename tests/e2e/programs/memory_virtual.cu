@@ -11,6 +11,10 @@ __global__ void Add(int* p, int n, int by) {
 
 int main() {
   CHECK(cudaSetDevice(0));
+  int supported = 0;
+  CHECK_DRIVER(cuDeviceGetAttribute(
+      &supported, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0));
+  EXPECT(supported == 1);
   CUmemAllocationProp prop = {};
   prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
   prop.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};

@@ -5,6 +5,10 @@
 
 int main() {
   CHECK(cudaSetDevice(0));
+  int supported = 0;
+  CHECK_DRIVER(cuDeviceGetAttribute(
+      &supported, CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, 0));
+  EXPECT(supported == 1);
   CUstream first, second;
   CHECK_DRIVER(cuStreamCreate(&first, CU_STREAM_NON_BLOCKING));
   CHECK_DRIVER(cuStreamCreate(&second, CU_STREAM_NON_BLOCKING));
