@@ -176,6 +176,20 @@ void ExecBufferToLds(Wave& w, const Op& op) {
   });
 }
 
+// LDS straight to memory, without registers (CDNA2 ISA,
+// BUFFER_STORE_LDS_DWORD).
+void ExecBufferFromLds(Wave& w, const Op& op) {
+  const BufferOp& b = Data(op);
+  MemOp from_lds = b.mem;
+  from_lds.kind = MemKind::kLoad;
+  ForAddresses(w, op, b, [&](u32 lane, const Address& a) {
+    const u64 from = u64{w.sgpr[kM0]} + static_cast<u32>(op.offset) +
+                     u64{lane} * 4;
+    const u8* const at = LdsAt(w, from, 4, static_cast<int>(lane), from_lds);
+    if (a.in_range) std::memcpy(At(w, b, a, lane), at, 4);
+  });
+}
+
 void ExecBufferStore(Wave& w, const Op& op) {
   const BufferOp& b = Data(op);
   const u32 n = w.lanes;
@@ -210,40 +224,49 @@ void ExecBufferAtomic(Wave& w, const Op& op) {
 
 }  // namespace
 
+// What stands behind "buffer_".
+static bool ParseBufferOp(std::string_view name, MemOp* mem, bool* from_lds) {
+  if (!name.starts_with("buffer_")) return false;
+  name.remove_prefix(7);
+  *from_lds = name == "store_lds_dword";
+  return ParseMemOp(*from_lds ? "store_dword" : name, mem);
+}
+
 bool KnowsBuffer(std::string_view name) {
   MemOp mem;
-  return name.starts_with("buffer_") && ParseMemOp(name.substr(7), &mem);
+  bool from_lds;
+  return ParseBufferOp(name, &mem, &from_lds);
 }
 
 bool DecodeBuffer(const Text& text, Program& program, Op* op) {
   BufferOp b;
-  if (!text.mnemonic.starts_with("buffer_") ||
-      !ParseMemOp(std::string_view(text.mnemonic).substr(7), &b.mem)) {
-    return false;
-  }
+  bool from_lds;
+  if (!ParseBufferOp(text.mnemonic, &b.mem, &from_lds)) return false;
   op->klass = ClassOf(b.mem);
   op->wait = Wait::kVm;
   op->offset = static_cast<i32>(text.Number("offset", 0));
   b.offen = text.Has("offen");
   b.idxen = text.Has("idxen");
-  b.to_lds = text.Has("lds");
+  b.to_lds = text.Has("lds") && !from_lds;
   if (b.to_lds) op->flags |= kFlagLds;
   std::vector<Operand> o;
   for (const std::string& s : text.operands) {
     o.push_back(program.ParseOperand(s, Type::kWide));
   }
-  // data, address, resource, soffset; loads to LDS have no data.
+  // data, address, resource, soffset; loads to LDS have no data, stores from
+  // it no address either.
   std::size_t i = 0;
   const auto next = [&] { return i < o.size() ? o[i++] : Operand{}; };
-  if (!b.to_lds) b.data = next();
-  b.address = next();
+  if (!b.to_lds && !from_lds) b.data = next();
+  if (!from_lds) b.address = next();
   b.resource = next();
   b.soffset = next();
   // "offen" and the like stand behind the last operand.
   b.mem.returns = b.mem.kind == MemKind::kAtomic &&
                   (text.Has("glc") || text.Has("sc0") ||
                    text.rest.find("TH_ATOMIC_RETURN") != std::string::npos);
-  Handler handler = b.mem.kind == MemKind::kStore    ? ExecBufferStore
+  Handler handler = from_lds                         ? ExecBufferFromLds
+                    : b.mem.kind == MemKind::kStore  ? ExecBufferStore
                     : b.mem.kind == MemKind::kAtomic ? ExecBufferAtomic
                     : b.to_lds                       ? ExecBufferToLds
                                                      : ExecBufferLoad;
@@ -254,7 +277,7 @@ bool DecodeBuffer(const Text& text, Program& program, Op* op) {
   op->src[3] = b.soffset;
   op->nsrc = 4;
   if (!b.resource.sgpr() || b.resource.regs != 4 ||
-      (!b.to_lds && !b.data.vgpr()) ||
+      (!b.to_lds && !from_lds && !b.data.vgpr()) ||
       (b.address.kind != Kind::kNone && !b.address.vgpr())) {
     handler = ExecUnimplemented;
   }

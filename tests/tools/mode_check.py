@@ -140,8 +140,44 @@ class ModeChecker(Checker):
                 # and f64 instructions of gfx9 and later take part.
                 self.add(f"denorm_{denorm}_{op}_f{w}", text, expect, fmt,
                          self.set_mode(bits), w)
+        self.output_modifiers()
         self.modifiers()
         self.moves()
+
+    def output_modifiers(self):
+        """OMOD takes effect where MODE has neither IEEE nor denormal results;
+        it makes +0 of -0. Bits 8 and 9 of MODE are DX10_CLAMP and IEEE, which
+        gfx12 does not have."""
+        factors = {"mul:2": Fraction(2), "mul:4": Fraction(4),
+                   "div:2": Fraction(1, 2)}
+        modes = [("on", 0x100, True), ("denormals", 0x1f0, False)]
+        if self.t.generation != "gfx12":
+            modes.append(("ieee", 0x300, False))
+        for w in (32, 64, 16):
+            v = (lambda n: f"v[{n}:{n + 1}]") if w == 64 else (
+                lambda n: f"v{n}")
+            for modifier, factor in factors.items():
+                for label, bits, acts in modes:
+
+                    def expect(values, lane, wave, w=w, factor=factor,
+                               acts=acts, bits=bits):
+                        a, b, _ = parts(values, ("f", w))
+                        if not bits & 0xf0:
+                            a, b = flush(a), flush(b)
+                        r = rounded(*exact("add", a, b, None), "f", w, "rne")
+                        if not bits & 0xf0:
+                            r = flush(r)
+                        if not acts or is_nan(r) or is_inf(r):
+                            return r
+                        x = as_number(r) * factor
+                        return flush(round_to(x, "f", w))
+
+                    width = 10 if self.t.generation != "gfx12" else 8
+                    self.add(f"omod_{modifier}_{label}_f{w}",
+                             f"v_add_f{w}_e64 {v(16)}, {v(4)}, {v(8)} "
+                             f"{modifier}", expect, Format(f"FMT_NUM_F{w}"),
+                             ["  s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, "
+                              f"{width}), {bits & (1 << width) - 1}"], w)
 
     def modifiers(self):
         fmt = Format("FMT_NUM_F32")
