@@ -118,6 +118,34 @@ TEST_F(ConvertedTest, PrebuiltCodeIsUsed) {
   EXPECT_THAT(JitStarts(), IsEmpty());
 }
 
+TEST_F(ConvertedTest, CodeThatHipRejectsIsCompiled) {
+  constexpr int kNoBinaryForGpu = 209;
+  WriteArchive("gfx1100", Key(), "hsaco", CodeWith("from_ptx"));
+  StderrCapture capture;
+  const void* wrapper = Convert();
+  CUcontext context = nullptr;
+  ASSERT_EQ(CU(cuCtxCreate_v2)(&context, 0, 0), CUDA_SUCCESS);
+  CUlibrary library = nullptr;
+  ASSERT_EQ(CU(cuLibraryLoadData)(&library, wrapper, nullptr, nullptr, 0,
+                                  nullptr, nullptr, 0),
+            CUDA_SUCCESS);
+  CUkernel kernel = nullptr;
+  ASSERT_EQ(CU(cuLibraryGetKernel)(&kernel, library, "from_ptx"),
+            CUDA_SUCCESS);
+  EXPECT_THAT(JitStarts(), IsEmpty());
+  Fake().fail_once["hipModuleLoadData"] = kNoBinaryForGpu;
+  std::uint64_t pointer = 1;
+  void* params[] = {&pointer};
+  EXPECT_EQ(CU(cuLaunchKernel)(reinterpret_cast<CUfunction>(kernel), 1, 1, 1, 1,
+                               1, 1, 0, nullptr, params, nullptr),
+            CUDA_SUCCESS);
+  EXPECT_THAT(JitStarts(), SizeIs(1));
+  EXPECT_THAT(Fake().loaded_modules, SizeIs(1));
+  EXPECT_THAT(capture.Text(), HasSubstr("compiled again"));
+  CU(cuLibraryUnload)(library);
+  CU(cuCtxDestroy_v2)(context);
+}
+
 TEST_F(ConvertedTest, KeptFatbinIsFoundByTheWrappersAddress) {
   WriteArchive("gfx1100", Key(), "hsaco", CodeWith("prebuilt"));
   const void* wrapper = Convert(/*keep_fatbin=*/true);

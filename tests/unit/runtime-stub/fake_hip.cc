@@ -27,6 +27,12 @@ std::map<std::uintptr_t, std::size_t>& Allocations() {
 hipError_t Enter(const char* name) {
   std::lock_guard<std::mutex> lock(mutex);
   ++fake_hip.calls[name];
+  if (const auto once = fake_hip.fail_once.find(name);
+      once != fake_hip.fail_once.end()) {
+    const auto error = static_cast<hipError_t>(once->second);
+    fake_hip.fail_once.erase(once);
+    return error;
+  }
   const auto at = fake_hip.failures.find(name);
   return at == fake_hip.failures.end() ? hipSuccess
                                        : static_cast<hipError_t>(at->second);

@@ -28,6 +28,7 @@ struct FakeHip {
   std::map<std::string, int> calls;       // by function
   // Functions that fail, and with what.
   std::map<std::string, int> failures;
+  std::map<std::string, int> fail_once;  // at the next call only
   std::vector<std::string> loaded_modules;  // their bytes' first 4
   // Variables of every module: name → storage.
   std::map<std::string, std::vector<std::uint8_t>> globals;
