@@ -29,6 +29,14 @@ def all_cases(checker):
     yield from cdna_arith.cases(checker)
 
 
+def source_of(case):
+    """Where the expectation is written, if it is not the pseudo-code's."""
+    module = getattr(case, "expect_fn", None) or type(case)
+    module = module.__module__
+    return f"{module}: {case.name}" if module in (
+        "cdna_matrix", "cdna_memory") else ""
+
+
 def takes(name):
     """Instructions that only the cases here express."""
     return cdna_convert.PATTERN.match(name) or re.match(
@@ -115,7 +123,7 @@ def check(checker):
             continue
         bad = same(case, before, got, want)
         if bad is None:
-            note(case, "checked", "")
+            note(case, "checked", source_of(case))
         else:
             note(case, "differs",
                  f"{case.text}: {State.where(bad)}: before "

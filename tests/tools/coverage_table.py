@@ -30,7 +30,7 @@ def tested_mnemonics(path):
         if state == "checked":
             # Programs are noted as "table: name".
             found[mnemonic] = note.split(":")[0] if re.match(
-                r"cases_\w+:", note) else "pseudo-code"
+                r"(cases|cdna)_\w+:", note) else "pseudo-code"
         elif state == "elsewhere" and not note.startswith(
                 known_differences.ABSENT):
             found.setdefault(mnemonic, note.split(":")[-1].strip())
