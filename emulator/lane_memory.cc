@@ -75,6 +75,30 @@ inline void Blend(u32* d, const u32* v, const u32* mask, u32 n) {
   for (u32 i = 0; i < n; ++i) d[i] = (v[i] & mask[i]) | (d[i] & ~mask[i]);
 }
 
+// One lane's element, eight bytes at a time: another thread of the host may
+// be writing them, and an aligned b64 is loaded and stored whole.
+template <u32 kWords>
+inline void GetElement(const u8* from, u32* v, u32 stride) {
+  for (u32 r = 0; r + 1 < kWords; r += 2) {
+    const u64 pair = Get<u64>(from + 4 * r);
+    v[r * stride] = static_cast<u32>(pair);
+    v[(r + 1) * stride] = static_cast<u32>(pair >> 32);
+  }
+  if constexpr (kWords % 2 != 0) {
+    v[(kWords - 1) * stride] = Get<u32>(from + 4 * (kWords - 1));
+  }
+}
+template <u32 kWords>
+inline void PutElement(u8* to, const u32* v, u32 stride) {
+  for (u32 r = 0; r + 1 < kWords; r += 2) {
+    const u64 pair = v[r * stride] | u64{v[(r + 1) * stride]} << 32;
+    std::memcpy(to + 4 * r, &pair, 8);
+  }
+  if constexpr (kWords % 2 != 0) {
+    std::memcpy(to + 4 * (kWords - 1), &v[(kWords - 1) * stride], 4);
+  }
+}
+
 template <u32 kWords>
 void LoadWords(const u8* from, const LaneOffsets& o, u32* d) {
   const u32 n = o.n;
@@ -93,16 +117,19 @@ void LoadWords(const u8* from, const LaneOffsets& o, u32* d) {
     }
     return;
   }
-  for (u32 r = 0; r < kWords; ++r) {
-    alignas(64) u32 v[64];
-    if (o.shape == Shape::kSame) {
-      const u32 one = Get<u32>(from + o.at[0] + 4 * r);
-      for (u32 i = 0; i < n; ++i) v[i] = one;
-    } else {
-      for (u32 i = 0; i < n; ++i) v[i] = Get<u32>(from + o.at[i] + 4 * r);
+  alignas(64) u32 v[64 * kWords];
+  if (o.shape == Shape::kSame) {
+    u32 one[kWords];
+    GetElement<kWords>(from + o.at[0], one, 1);
+    for (u32 r = 0; r < kWords; ++r) {
+      for (u32 i = 0; i < n; ++i) v[r * n + i] = one[r];
     }
-    Blend(d + r * n, v, o.mask, n);
+  } else {
+    for (u32 i = 0; i < n; ++i) {
+      GetElement<kWords>(from + o.at[i], v + i, n);
+    }
   }
+  for (u32 r = 0; r < kWords; ++r) Blend(d + r * n, v + r * n, o.mask, n);
 }
 
 template <typename T>
@@ -155,9 +182,7 @@ void StoreWords(u8* to, const LaneOffsets& o, const u32* data) {
   }
   for (u32 i = 0; i < n; ++i) {
     if (o.mask != nullptr && o.mask[i] == 0) continue;
-    for (u32 r = 0; r < kWords; ++r) {
-      std::memcpy(to + o.at[i] + 4 * r, &data[r * n + i], 4);
-    }
+    PutElement<kWords>(to + o.at[i], data + i, n);
   }
 }
 

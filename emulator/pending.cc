@@ -77,7 +77,11 @@ void NotePending(Wave& w, const Op& op) {
         // (Vega ISA, section 9.3.2).
         const bool unordered = IsCdna(w.gen);
         Add(w, op.dst, Wait::kVm, p.vm_issued, unordered);
-        Add(w, op.dst, Wait::kLgkmLds, p.lds_issued, unordered);
+        // Without LDS nothing can come from there, and LLVM waits for memory
+        // alone.
+        if (w.lds_size != 0) {
+          Add(w, op.dst, Wait::kLgkmLds, p.lds_issued, unordered);
+        }
       }
       break;
     case Wait::kLgkmLds:

@@ -19,6 +19,9 @@ llvm::Value* FunctionLowering::ToPointer(Value* address, unsigned as) {
 
 namespace {
 
+// A naturally aligned access of so many bytes is never seen in part.
+constexpr unsigned kMostWholeBytes = 8;
+
 unsigned SpaceNumber(Space space) {
   switch (space) {
     case Space::kGlobal:
@@ -172,32 +175,39 @@ void FunctionLowering::LoadOrLdu(bool ldu) {
                        sem == Sem::kAcquire;
   std::vector<Value*> parts;
   if (ordered && !at.invariant) {
-    // Vector accesses are as many scalar ones in PTX's memory model.
     const bool is_volatile = sem == Sem::kVolatile ||
                              mods().mmio() == Mmio::kOn;
     const llvm::SyncScope::ID scope =
         is_volatile ? llvm::SyncScope::System : SyncScope(mods().scope());
+    // In chunks of as many bytes as the hardware takes whole. PTX's model
+    // would allow one access for each element, but CUB's look-back passes a
+    // state and a value as .v2.u32.
+    const unsigned total = width * bytes;
+    const unsigned chunk = std::min(total, kMostWholeBytes);
+    std::vector<Value*> chunks;
+    for (unsigned offset = 0; offset < total; offset += chunk) {
+      llvm::LoadInst* load = b_.CreateAlignedLoad(
+          Int(chunk * 8),
+          b_.CreateConstGEP1_32(b_.getInt8Ty(), at.pointer, offset),
+          llvm::Align(chunk), is_volatile);
+      load->setAtomic(llvm::AtomicOrdering::Monotonic, scope);
+      chunks.push_back(load);
+    }
     for (unsigned i = 0; i < width; ++i) {
-      Value* where = i == 0 ? at.pointer
-                            : b_.CreateConstGEP1_32(b_.getInt8Ty(), at.pointer,
-                                                    i * bytes);
-      // 128-bit single-copy atomicity is beyond the hardware; two halves.
-      const unsigned pieces = bytes > 8 ? bytes / 8 : 1;
-      Value* whole = nullptr;
-      for (unsigned piece = 0; piece < pieces; ++piece) {
-        llvm::Type* piece_type = pieces == 1 ? element : b_.getInt64Ty();
-        llvm::LoadInst* load = b_.CreateAlignedLoad(
-            piece_type,
-            piece == 0 ? where
-                       : b_.CreateConstGEP1_32(b_.getInt8Ty(), where,
-                                               piece * 8),
-            llvm::Align(std::min(bytes, 8u)), is_volatile);
-        load->setAtomic(llvm::AtomicOrdering::Monotonic, scope);
-        Value* bits = b_.CreateZExt(load, element);
-        whole = whole ? b_.CreateOr(whole, b_.CreateShl(bits, piece * 64))
-                      : bits;
+      const unsigned begin = i * bytes;
+      if (bytes <= chunk) {
+        parts.push_back(b_.CreateTrunc(
+            b_.CreateLShr(chunks[begin / chunk], begin % chunk * 8), element));
+        continue;
       }
-      parts.push_back(whole);
+      Value* part = b_.CreateZExt(chunks[begin / chunk], element);
+      for (unsigned at_byte = chunk; at_byte < bytes; at_byte += chunk) {
+        part = b_.CreateOr(
+            part, b_.CreateShl(b_.CreateZExt(chunks[(begin + at_byte) / chunk],
+                                             element),
+                               at_byte * 8));
+      }
+      parts.push_back(part);
     }
     if (sem == Sem::kAcquire) {
       Fence(llvm::AtomicOrdering::Acquire, scope);
@@ -282,20 +292,26 @@ void FunctionLowering::LowerSt() {
     const llvm::SyncScope::ID scope =
         is_volatile ? llvm::SyncScope::System : SyncScope(mods().scope());
     if (sem == Sem::kRelease) Fence(llvm::AtomicOrdering::Release, scope);
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      const unsigned pieces = bytes > 8 ? bytes / 8 : 1;
-      for (unsigned piece = 0; piece < pieces; ++piece) {
-        const unsigned offset = static_cast<unsigned>(i) * bytes + piece * 8;
-        Value* bits = pieces == 1
-                          ? parts[i]
-                          : b_.CreateTrunc(
-                                b_.CreateLShr(parts[i], piece * 64),
-                                b_.getInt64Ty());
-        llvm::StoreInst* store = b_.CreateAlignedStore(
-            bits, b_.CreateConstGEP1_32(b_.getInt8Ty(), at.pointer, offset),
-            llvm::Align(std::min(bytes, 8u)), is_volatile);
-        store->setAtomic(llvm::AtomicOrdering::Monotonic, scope);
+    // As for loads.
+    const unsigned total = width * bytes;
+    const unsigned chunk = std::min(total, kMostWholeBytes);
+    for (unsigned offset = 0; offset < total; offset += chunk) {
+      llvm::IntegerType* type = Int(chunk * 8);
+      Value* bits = IntOf(type, 0);
+      for (unsigned at_byte = 0; at_byte < chunk;
+           at_byte += std::min(bytes, chunk)) {
+        Value* part = parts[(offset + at_byte) / bytes];
+        bits = b_.CreateOr(
+            bits,
+            bytes <= chunk
+                ? b_.CreateShl(b_.CreateZExt(part, type), at_byte * 8)
+                : b_.CreateTrunc(b_.CreateLShr(part, offset % bytes * 8),
+                                 type));
       }
+      llvm::StoreInst* store = b_.CreateAlignedStore(
+          bits, b_.CreateConstGEP1_32(b_.getInt8Ty(), at.pointer, offset),
+          llvm::Align(chunk), is_volatile);
+      store->setAtomic(llvm::AtomicOrdering::Monotonic, scope);
     }
     return;
   }

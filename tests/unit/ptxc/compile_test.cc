@@ -240,6 +240,22 @@ TEST(Compile, AnUndefinedVariableIsNamed) {
   EXPECT_THAT(c.errors[0], HasSubstr("elsewhere"));
 }
 
+// CUB's look-back passes a state and a value as one pair.
+TEST(Compile, PairsOfWordsAreReadAndWrittenWhole) {
+  for (const char* sem : {"relaxed.gpu", "volatile"}) {
+    const std::string suffix = std::string(sem) + ".global.v2.u32 ";
+    const Compiled c =
+        Compile(Module(Kernel("k", "  ld." + suffix + "{%r1, %r2}, [%rd0];\n" +
+                                       "  st." + suffix +
+                                       "[%rd0+8], {%r2, %r1};\n")),
+                CERBERUS_PTXC_EMIT_ASM);
+    EXPECT_THAT(c.output, AllOf(HasSubstr("load_b64 v"),
+                                HasSubstr("store_b64 v"),
+                                Not(HasSubstr("store_b32"))))
+        << sem;
+  }
+}
+
 // ---- several modules ---------------------------------------------------------
 
 // A function of one 32-bit value, and a call of it.

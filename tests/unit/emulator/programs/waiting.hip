@@ -57,6 +57,22 @@ __global__ void Consumer(const unsigned* data, unsigned* flag, unsigned n,
   AtomicAdd(sum, mine);
 }
 
+// An aligned value of 64 bits is written and read whole: one group counts in
+// both halves at once, the other looks. The lanes' values are not neighbours.
+__global__ void Halves(volatile unsigned long long* data, unsigned* torn) {
+  volatile unsigned long long* mine = data + ThreadX() * 3;
+  if (BlockX() == 0) {
+    for (unsigned long long k = 1; k <= 3000; ++k) *mine = k << 32 | k;
+    return;
+  }
+  unsigned count = 0;
+  for (unsigned i = 0; i < 3000; ++i) {
+    const unsigned long long seen = *mine;
+    if ((unsigned)seen != (unsigned)(seen >> 32)) ++count;
+  }
+  torn[ThreadX()] = count;
+}
+
 int main() {
   const unsigned block = 256, blocks = 3;
   Buffer<unsigned> waves(block * blocks);
@@ -98,5 +114,10 @@ int main() {
   CHECK_HIP(hipHostFree(pinned));
   CHECK_HIP(hipStreamDestroy(first));
   CHECK_HIP(hipStreamDestroy(second));
+
+  Buffer<unsigned long long> halves(std::vector<unsigned long long>(64 * 3, 0));
+  Buffer<unsigned> torn(64);
+  Halves<<<2, 64>>>(halves.data, torn.data);
+  for (unsigned v : torn.Read()) EXPECT(v == 0, "torn: %u", v);
   return Pass();
 }
