@@ -82,8 +82,9 @@ int Run(std::vector<std::string> args,
     // command is the command's.
     const bool has_command = *verb->command() != '\0';
     app.prefix_command(has_command);
-    for (const std::string& arg : args) {
-      if (arg == "--" || (has_command && arg[0] != '-' && arg != name)) break;
+    for (std::size_t i = 1; i < args.size(); ++i) {
+      const std::string& arg = args[i];
+      if (arg == "--" || (has_command && arg[0] != '-')) break;
       if (arg == "-h" || arg == "--help") help = true;
       if (arg == "--help-all") help_all = true;
     }
