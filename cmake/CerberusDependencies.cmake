@@ -15,7 +15,7 @@ if(BUILD_TESTING)
 endif()
 
 # LLVM's headers as a plain interface target; the libraries differ by room
-# (ptxc links libLLVM, the emulator the static AMDGPU disassembler).
+# (ptxc links the static AMDGPU code generator, the emulator the disassembler).
 add_library(cerberus_llvm_headers INTERFACE)
 target_include_directories(cerberus_llvm_headers SYSTEM INTERFACE
                            ${LLVM_INCLUDE_DIRS})

@@ -13,7 +13,6 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include "support/mapped_file.h"
-#include "support/output_file.h"
 
 LLD_HAS_DRIVER(elf)
 
@@ -55,7 +54,15 @@ Result<Bytes> LinkCodeObject(ByteSpan object) {
   CERB_TRY(PrivateFolder folder, PrivateFolder::Create());
   const std::string in = folder.File("in.o");
   const std::string out = folder.File("out");
-  CERB_TRY_VOID(WriteFile(in, object, 0600));
+  // Not by WriteFile: nothing is gained by waiting for the disk.
+  std::error_code error;
+  llvm::raw_fd_ostream file(in, error);
+  file.write(reinterpret_cast<const char*>(object.data()), object.size());
+  file.close();
+  if (!error) error = file.error();
+  if (error) {
+    return Err(ErrnoDiag(in, "cannot write", error.value()));
+  }
 
   // -Bsymbolic: a kernel never looks at another module's variables.
   const std::vector<const char*> args = {
@@ -73,8 +80,8 @@ Result<Bytes> LinkCodeObject(ByteSpan object) {
       return Err(DiagCode::kCompiler, "the linker failed: " + messages);
     }
   }
-  CERB_TRY(MappedFile file, MappedFile::Open(out));
-  return Bytes(file.bytes().begin(), file.bytes().end());
+  CERB_TRY(MappedFile linked, MappedFile::Open(out));
+  return Bytes(linked.bytes().begin(), linked.bytes().end());
 }
 
 }  // namespace cerberus::ptx
