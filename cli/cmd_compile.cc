@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "cli/exit_code.h"
 #include "cli/json.h"
 #include "cli/options.h"
+#include "cli/time_trace.h"
 #include "cli/verb.h"
 #include "support/mapped_file.h"
 #include "support/output_file.h"
@@ -84,6 +86,10 @@ class CompileVerb : public Verb {
         ->group(kGroupBehaviour);
     app.add_flag("--verify-each", verify_each_, "check the IR after every pass")
         ->group(kGroupMore);
+    app.add_option("--time-trace", trace_path_,
+                   "write where the time went as JSON trace events")
+        ->type_name("FILE")
+        ->group(kGroupMore);
   }
 
   int Run(const CommonOptions& common, Reporter& reporter) override {
@@ -103,7 +109,13 @@ class CompileVerb : public Verb {
       reporter.Error(DiagCode::kUsage, "-o is missing");
       return kExitUsage;
     }
-    Result<std::string> ptx = ReadInput();
+    std::optional<TimeTrace> trace;
+    if (!trace_path_.empty()) trace.emplace();
+    TimeTrace* const timed = trace ? &*trace : nullptr;
+    Result<std::string> ptx = [&] {
+      const TimedPhase phase(timed, "Read");
+      return ReadInput();
+    }();
     if (!ptx) {
       reporter.Report(ptx.error());
       return kExitFailed;
@@ -117,6 +129,7 @@ class CompileVerb : public Verb {
     options.keep_going = keep_going_;
     options.opt_level = opt_level_ == 0 ? -1 : opt_level_;
     options.verify_each = verify_each_;
+    options.time_trace = trace.has_value();
     options.input_name = input_.c_str();
     options.on_diag = ReportDiag;
     options.user = &target;
@@ -125,6 +138,7 @@ class CompileVerb : public Verb {
         cerberus_ptxc_compile(ptx->data(), ptx->size(), &options, &result);
     int code = ExitCodeOf(status);
     if (code == kExitDone || code == kExitSomeMissing) {
+      const TimedPhase phase(timed, "Write");
       bytes_ = cerberus_ptxc_result_size(result);
       const auto* data =
           static_cast<const std::uint8_t*>(cerberus_ptxc_result_data(result));
@@ -135,6 +149,13 @@ class CompileVerb : public Verb {
     } else if (reporter.error_count() == 0) {
       reporter.Error(DiagCode::kCompiler,
                      input_ + ": the compiler failed without a message");
+    }
+    if (trace && (code == kExitDone || code == kExitSomeMissing)) {
+      trace->Add(cerberus_ptxc_result_time_trace(result));
+      if (Status written = trace->Write(trace_path_); !written) {
+        reporter.Report(written.error());
+        code = kExitFailed;
+      }
     }
     cerberus_ptxc_result_free(result);
     return code;
@@ -203,6 +224,7 @@ class CompileVerb : public Verb {
   int opt_level_ = 2;
   bool keep_going_ = false;
   bool verify_each_ = false;
+  std::string trace_path_;
   std::size_t bytes_ = 0;
 };
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "cli/json.h"
 #include "cli/options.h"
 #include "cli/paths.h"
+#include "cli/time_trace.h"
 #include "cli/verb.h"
 #include "support/target_id.h"
 #include "support/target_table.h"
@@ -101,6 +103,10 @@ class ConvertVerb : public Verb {
                    "limit for one module in MiB, 0: none")
         ->type_name("M")
         ->group(kGroupMore);
+    app.add_option("--time-trace", trace_path_,
+                   "write where the time went as JSON trace events")
+        ->type_name("FILE")
+        ->group(kGroupMore);
   }
 
   int Run(const CommonOptions& common, Reporter& reporter) override {
@@ -117,8 +123,15 @@ class ConvertVerb : public Verb {
       options_.jobserver = jobserver_.get();
     }
     const InterruptScope interrupts;
+    if (!trace_path_.empty()) options_.time_trace = &trace_.emplace();
     Conversion conversion(options_, reporter);
-    const int code = Convert(conversion, reporter);
+    int code = Convert(conversion, reporter);
+    if (trace_ && code != kExitFailed) {
+      if (Status written = trace_->Write(trace_path_); !written) {
+        reporter.Report(written.error());
+        code = kExitFailed;
+      }
+    }
     if (Interrupted() && code != kExitDone && code != kExitSomeMissing) {
       if (!reporter.quiet()) reporter.printer().Line("cerberus: interrupted");
       return Finish(common, reporter, nullptr, kExitInterrupted);
@@ -166,8 +179,14 @@ class ConvertVerb : public Verb {
       if (!status && !Interrupted()) reporter.Report(status.error());
       return status.has_value() && !Interrupted();
     };
-    if (!step(conversion.Open())) return kExitFailed;
-    if (!step(conversion.Plan())) return kExitFailed;
+    {
+      const TimedPhase phase(options_.time_trace, "Open");
+      if (!step(conversion.Open())) return kExitFailed;
+    }
+    {
+      const TimedPhase phase(options_.time_trace, "Plan");
+      if (!step(conversion.Plan())) return kExitFailed;
+    }
     if (options_.dry_run) return kExitDone;
     if (!step(conversion.Create())) return kExitFailed;
     Result<bool> compiled = conversion.Compile();
@@ -178,6 +197,7 @@ class ConvertVerb : public Verb {
     if (!*compiled) return kExitFailed;
     if (!step(conversion.Write())) return kExitFailed;
     // From here on it is done, or an error; a signal changes nothing.
+    const TimedPhase phase(options_.time_trace, "Commit");
     if (Status committed = conversion.Commit(); !committed) {
       reporter.Report(committed.error());
       return kExitFailed;
@@ -275,6 +295,8 @@ class ConvertVerb : public Verb {
     return options;
   }();
   unsigned jobs_ = 0;
+  std::string trace_path_;
+  std::optional<TimeTrace> trace_;
   std::unique_ptr<Jobserver> jobserver_;
   std::uint64_t memory_mib_ = kDefaultMebibytes;
   const std::chrono::steady_clock::time_point start_ =

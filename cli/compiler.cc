@@ -61,17 +61,20 @@ Diag DiagOfLine(const std::string& line, const Where& where) {
   return diag;
 }
 
-std::vector<Diag> DiagsOf(const std::string& err, const Where& where) {
-  std::vector<Diag> diags;
+// Its stderr: a diagnostic a line, and the line of --time-trace.
+void ReadMessages(const std::string& err, const Where& where,
+                  CompileOutcome* outcome) {
   std::size_t begin = 0;
   while (begin < err.size()) {
     const std::size_t end = std::min(err.find('\n', begin), err.size());
-    if (end > begin) {
-      diags.push_back(DiagOfLine(err.substr(begin, end - begin), where));
+    std::string line = err.substr(begin, end - begin);
+    if (line.rfind("{\"traceEvents\":", 0) == 0) {
+      outcome->time_trace = std::move(line);
+    } else if (!line.empty()) {
+      outcome->diags.push_back(DiagOfLine(line, where));
     }
     begin = end + 1;
   }
-  return diags;
 }
 
 bool HasError(const std::vector<Diag>& diags) {
@@ -86,6 +89,7 @@ CompileOutcome CompileInChild(const std::string& jit,
   std::vector<std::string> argv = {
       jit, "--arch", request.arch, "--diagnostics=json", "-o", "-"};
   if (request.keep_going) argv.push_back("--keep-going");
+  if (request.time_trace) argv.push_back("--time-trace=-");
   argv.push_back("-");
 
   CompileOutcome outcome;
@@ -96,7 +100,7 @@ CompileOutcome CompileInChild(const std::string& jit,
     outcome.diags.push_back(std::move(diag));
     return outcome;
   }
-  outcome.diags = DiagsOf(run->err, request.where);
+  ReadMessages(run->err, request.where, &outcome);
   if (run->exit_code == kExitDone || run->exit_code == kExitSomeMissing) {
     outcome.status = run->exit_code == kExitDone
                          ? CompileOutcome::Status::kDone
@@ -152,6 +156,7 @@ CompileOutcome CompileHere(const CompileRequest& request) {
   options.size = sizeof options;
   options.arch = request.arch.c_str();
   options.keep_going = request.keep_going;
+  options.time_trace = request.time_trace;
   options.on_diag = CollectDiag;
   options.user = &collected;
   cerberus_ptxc_result* result = nullptr;
@@ -171,6 +176,7 @@ CompileOutcome CompileHere(const CompileRequest& request) {
         fmt::format("the compiler failed with status {} and no message",
                     static_cast<int>(status))));
   }
+  outcome.time_trace = cerberus_ptxc_result_time_trace(result);
   cerberus_ptxc_result_free(result);
   return outcome;
 }

@@ -23,6 +23,7 @@ struct CompileRequest {
   std::string arch;
   Where where;  // of the module; diagnostics add kernel and lines to it
   bool keep_going = false;
+  bool time_trace = false;
 };
 
 struct CompileOutcome {
@@ -30,6 +31,7 @@ struct CompileOutcome {
   Status status = Status::kFailed;
   Bytes code;               // unless kFailed
   std::vector<Diag> diags;  // in the order given; at least one if kFailed
+  std::string time_trace;   // if asked for
 };
 
 // Thread-safe.

@@ -358,9 +358,17 @@ void Conversion::CompileTask(UnitTask& task, const Compiler& compiler) const {
   request.arch = task.arch;
   request.where = unit.where;
   request.keep_going = options_.keep_going;
+  request.time_trace = options_.time_trace != nullptr;
+  const TimedPhase phase(options_.time_trace, "Compile module",
+                         unit.label + " " + task.arch);
+  const auto compile = [&] {
+    CompileOutcome outcome = compiler(request);
+    if (request.time_trace) options_.time_trace->Add(outcome.time_trace);
+    return outcome;
+  };
   if (!unit.embedded.empty()) {
     request.ptx = unit.embedded;
-    task.outcome = compiler(request);
+    task.outcome = compile();
     task.ptx = std::move(request.ptx);
     return;
   }
@@ -373,7 +381,7 @@ void Conversion::CompileTask(UnitTask& task, const Compiler& compiler) const {
     CompileOutcome outcome;
     if (text) {
       request.ptx = *std::move(text);
-      outcome = compiler(request);
+      outcome = compile();
     } else {
       outcome.diags.push_back(InModule(std::move(text).error(), unit.where));
       request.ptx.clear();
@@ -597,8 +605,15 @@ Status Conversion::AddFallback() {
 }
 
 Status Conversion::Write() {
-  CERB_TRY_VOID(rewriter::Rewrite(*binary_, plan_, *program_));
-  CERB_TRY_VOID(rewriter::VerifyConversion(*binary_, plan_, *program_));
+  {
+    const TimedPhase phase(options_.time_trace, "Rewrite");
+    CERB_TRY_VOID(rewriter::Rewrite(*binary_, plan_, *program_));
+  }
+  {
+    const TimedPhase phase(options_.time_trace, "Verify");
+    CERB_TRY_VOID(rewriter::VerifyConversion(*binary_, plan_, *program_));
+  }
+  const TimedPhase phase(options_.time_trace, "Pack");
   for (auto& [target, archive] : archives_) {
     CERB_TRY_VOID(archive.Finish());
     summary_.archive_bytes += archive.size();

@@ -21,6 +21,7 @@
 #include "cli/code_object.h"
 #include "cli/compiler.h"
 #include "cli/reporter.h"
+#include "cli/time_trace.h"
 #include "kpack/writer.h"
 #include "rewriter/rewriter.h"
 #include "support/output_file.h"
@@ -41,6 +42,7 @@ struct ConversionOptions {
   unsigned jobs = 1;
   Jobserver* jobserver = nullptr;  // shares them with others, or null
   ProcessLimits limits;
+  TimeTrace* time_trace = nullptr;  // or null
 };
 
 struct ConversionSummary {

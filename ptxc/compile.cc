@@ -12,6 +12,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
+#include "llvm/Support/TimeProfiler.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -49,6 +50,28 @@ Status Verify(const llvm::Module& module) {
   return {};
 }
 
+// LLVM keeps the events of a thread; passes and functions are events of its
+// own, the scopes in Compilation are the phases around them.
+class TimeTrace {
+ public:
+  explicit TimeTrace(bool wanted) : wanted_(wanted) {
+    // Whatever its length: phases of small modules are short.
+    if (wanted_) llvm::timeTraceProfilerInitialize(0, "cerberus-ptxc");
+  }
+  ~TimeTrace() {
+    if (wanted_) llvm::timeTraceProfilerCleanup();
+  }
+  std::string Text() const {
+    llvm::SmallString<0> text;
+    llvm::raw_svector_ostream stream(text);
+    if (wanted_) llvm::timeTraceProfilerWrite(stream);
+    return std::string(text);
+  }
+
+ private:
+  const bool wanted_;
+};
+
 class Compilation {
  public:
   Compilation(const CompileOptions& options, const DiagSink& sink)
@@ -62,8 +85,11 @@ class Compilation {
       result_.output = Print(module_);
       return std::move(result_);
     }
-    CERB_TRY_VOID(LinkDeviceLibrary(module_));
-    CERB_TRY_VOID(Verify(module_));
+    {
+      llvm::TimeTraceScope phase("Device library");
+      CERB_TRY_VOID(LinkDeviceLibrary(module_));
+      CERB_TRY_VOID(Verify(module_));
+    }
     PipelineOptions pipeline;
     pipeline.opt_level = options_.opt_level;
     pipeline.verify_each = options_.verify_each;
@@ -71,7 +97,10 @@ class Compilation {
     pipeline.waves.wave_size = FindTarget(options_.target.processor)->wave_size;
     pipeline.waves.never_pack = options_.one_warp_per_wave;
     PipelineReport report;
-    CERB_TRY_VOID(RunPipeline(module_, *machine_, pipeline, &report));
+    {
+      llvm::TimeTraceScope phase("Optimise");
+      CERB_TRY_VOID(RunPipeline(module_, *machine_, pipeline, &report));
+    }
     Warn(report);
     CERB_TRY_VOID(NoteWaves(pipeline.waves, report.waves));
     EmitModuleInfo(module_, info_);
@@ -79,10 +108,14 @@ class Compilation {
       result_.output = Print(module_);
       return std::move(result_);
     }
-    CERB_TRY(result_.output,
-             EmitMachineCode(module_, *machine_,
-                             options_.emit == Emit::kAssembly));
+    {
+      llvm::TimeTraceScope phase("Generate code");
+      CERB_TRY(result_.output,
+               EmitMachineCode(module_, *machine_,
+                               options_.emit == Emit::kAssembly));
+    }
     if (options_.emit == Emit::kHsaco) {
+      llvm::TimeTraceScope phase("Link");
       CERB_TRY(result_.output, LinkCodeObject(result_.output));
     }
     return std::move(result_);
@@ -122,10 +155,14 @@ class Compilation {
     const DiagSink report = [&](const Diag& diag) {
       Report(diag, &unit->lower);
     };
-    unit->parsed = Parse(text, report);
+    {
+      llvm::TimeTraceScope phase("Parse");
+      unit->parsed = Parse(text, report);
+    }
     int module_errors = 0;
     int errors = unit->parsed.errors;
     if (unit->parsed.module_errors == 0) {
+      llvm::TimeTraceScope phase("Check");
       errors += Check(*unit->parsed.module, report, &module_errors);
     }
     module_errors += unit->parsed.module_errors;
@@ -151,6 +188,7 @@ class Compilation {
                               : MakeDiag(DiagCode::kBadPtx,
                                          "the PTX does not parse"));
     }
+    llvm::TimeTraceScope phase("Lower");
     info_.arch = options_.target.ToString();
     std::vector<const Module*> modules;
     std::vector<ProgramLowering::Input> inputs;
@@ -245,8 +283,13 @@ class Compilation {
 Result<CompileResult> Compile(std::string_view ptx,
                               const CompileOptions& options,
                               const DiagSink& sink) {
+  const TimeTrace trace(options.time_trace);
   Compilation compilation(options, sink);
-  Result<CompileResult> result = compilation.Run(ptx);
+  Result<CompileResult> result = [&] {
+    llvm::TimeTraceScope whole("Compile", options.input_name);
+    return compilation.Run(ptx);
+  }();
+  if (result) result->time_trace = trace.Text();
   if (!result && !compilation.reported_ && sink) {
     Diag diag = result.error();
     if (diag.where.file.empty()) diag.where.file = options.input_name;

@@ -23,6 +23,7 @@ struct CompileOptions {
   bool verify_each = false;
   // On targets with waves of 64, also where two could share one.
   bool one_warp_per_wave = false;
+  bool time_trace = false;
   std::string input_name;
 };
 
@@ -35,6 +36,7 @@ struct CompileResult {
   Bytes output;
   std::vector<std::string> kernels;  // mangled, in PTX order
   std::vector<FailedKernel> failed;
+  std::string time_trace;  // JSON of LLVM's time profiler, if asked for
 };
 
 // `ptx` is one module, or several behind one another (SplitModules), which

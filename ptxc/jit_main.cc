@@ -35,6 +35,7 @@ Compiles one PTX module to one AMD code object. '-' is stdin or stdout.
   --keep-going          leave out kernels that cannot be compiled (exit 3)
   -O0 -O1 -O2           optimisation, -O2 is the default
   --verify-each         check the IR after every pass
+  --time-trace FILE     where the time went, as JSON; - is a line on stderr
   --diagnostics FORM    text (default) or json, one object a line, on stderr
   --version             version and launch ABI
   --help                this text
@@ -50,6 +51,7 @@ struct Arguments {
   int opt_level = 0;
   bool keep_going = false;
   bool verify_each = false;
+  std::string time_trace;
   bool json = false;
 };
 
@@ -135,12 +137,14 @@ int ParseArguments(int argc, char** argv, Arguments* out) {
     } else if (arg == "-O1" || arg == "-O2" || arg == "-O3") {
       out->opt_level = arg[2] - '0';
     } else if (arg == "--arch" || arg == "-o" || arg == "--emit" ||
-               arg == "--diagnostics") {
+               arg == "--diagnostics" || arg == "--time-trace") {
       if (!reader.Value(&value)) return UsageError(arg + " needs a value");
       if (arg == "--arch") {
         out->arch = value;
       } else if (arg == "-o") {
         out->output = value;
+      } else if (arg == "--time-trace") {
+        out->time_trace = value;
       } else if (arg == "--emit") {
         if (!ParseEmit(value, &out->emit)) {
           return UsageError("unknown --emit '" + value + "'");
@@ -230,11 +234,14 @@ bool ReadInput(const std::string& path, std::string* text) {
   return true;
 }
 
-bool WriteOutput(const std::string& path, const void* data, std::size_t size) {
-  if (path == "-") {
-    return std::fwrite(data, 1, size, stdout) == size &&
-           std::fflush(stdout) == 0;
-  }
+bool WriteTo(std::FILE* stream, const void* data, std::size_t size) {
+  return std::fwrite(data, 1, size, stream) == size &&
+         std::fflush(stream) == 0;
+}
+
+bool WriteOutput(const std::string& path, const void* data, std::size_t size,
+                 std::FILE* dash = stdout) {
+  if (path == "-") return WriteTo(dash, data, size);
   cerberus::Status written = cerberus::WriteFile(
       path, {static_cast<const std::uint8_t*>(data), size});
   if (!written) {
@@ -281,6 +288,7 @@ int main(int argc, char** argv) {
   options.keep_going = arguments.keep_going;
   options.opt_level = arguments.opt_level;
   options.verify_each = arguments.verify_each;
+  options.time_trace = !arguments.time_trace.empty();
   options.input_name = arguments.input == "-" ? "<stdin>"
                                               : arguments.input.c_str();
   options.on_diag = arguments.json ? PrintJson : PrintText;
@@ -305,6 +313,12 @@ int main(int argc, char** argv) {
   if ((exit_code == kDone || exit_code == kSomeKernelsMissing) &&
       !WriteOutput(arguments.output, cerberus_ptxc_result_data(result),
                    cerberus_ptxc_result_size(result))) {
+    exit_code = kFailed;
+  }
+  const std::string trace =
+      std::string(cerberus_ptxc_result_time_trace(result)) + '\n';
+  if (options.time_trace &&
+      !WriteOutput(arguments.time_trace, trace.data(), trace.size(), stderr)) {
     exit_code = kFailed;
   }
   cerberus_ptxc_result_free(result);

@@ -102,6 +102,7 @@ cerberus::Result<cerberus::ptx::CompileOptions> ReadOptions(
   out.opt_level = in.opt_level == 0 ? 2 : std::max(0, in.opt_level);
   out.verify_each = in.verify_each != 0;
   out.one_warp_per_wave = in.one_warp_per_wave != 0;
+  out.time_trace = in.time_trace != 0;
   if (in.input_name) out.input_name = in.input_name;
   return out;
 }
@@ -171,6 +172,11 @@ const char* cerberus_ptxc_result_failed_reason(
     const cerberus_ptxc_result* result, size_t index) {
   if (!result || index >= result->value.failed.size()) return nullptr;
   return result->value.failed[index].reason.c_str();
+}
+
+const char* cerberus_ptxc_result_time_trace(
+    const cerberus_ptxc_result* result) {
+  return result ? result->value.time_trace.c_str() : "";
 }
 
 const char* cerberus_ptxc_version(void) { return cerberus::kVersion; }

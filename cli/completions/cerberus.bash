@@ -28,10 +28,11 @@ _cerberus() {
   case $verb in
     convert) options='--output --group --bundle --arch --keep-fatbin
       --dry-run --keep-going --jobs --in-process --compile-seconds
-      --compile-memory' ;;
+      --compile-memory --time-trace' ;;
     run) options='--device --log' ;;
     cache) options='--prune --clear' ;;
-    compile) options='--output --emit --arch --keep-going --verify-each' ;;
+    compile) options='--output --emit --arch --keep-going --verify-each
+      --time-trace' ;;
   esac
   if [[ $cur == -* ]]; then
     COMPREPLY=($(compgen -W "$options $common" -- "$cur"))

@@ -84,6 +84,7 @@ typedef struct cerberus_ptxc_options {
   void* user;                          /* handed to on_diag */
   int32_t one_warp_per_wave; /* where waves have 64 lanes, never put two warps
                                 into one (docs/launch-abi.md, "Warps") */
+  int32_t time_trace; /* note where the time goes */
 } cerberus_ptxc_options;
 
 typedef struct cerberus_ptxc_result cerberus_ptxc_result;
@@ -118,6 +119,11 @@ CERBERUS_PTXC_API const char* cerberus_ptxc_result_failed_kernel(
     const cerberus_ptxc_result* result, size_t index);
 CERBERUS_PTXC_API const char* cerberus_ptxc_result_failed_reason(
     const cerberus_ptxc_result* result, size_t index);
+
+/* With time_trace: events of phases, passes and functions, one line of JSON in
+ * the trace event format that LLVM's tools write; else "". */
+CERBERUS_PTXC_API const char* cerberus_ptxc_result_time_trace(
+    const cerberus_ptxc_result* result);
 
 /* Version of the compiler and of the launch ABI its output follows; both
  * belong into the key of any cache of compiled code. */
