@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+"""The programs of tests/e2e/programs on every cudart of NVIDIA's wheels.
+
+usage: cudarts.py [--build DIR] [--cudarts 11.8,12.4,...] [--targets ...]
+                  [-j N] [PROGRAM ...]
+
+Each program is compiled once, with the headers of the installed CUDA 13.0.
+Its object file is linked with each cudart, converted and run on an emulated
+GPU of each target. Where CUDA changed a function under the same name between
+two major versions, the program is compiled again with the headers of that
+cudart's wheel. The wheels come from PyPI into build/cudarts (setup.sh fetches 11.8 and 12.4).
+
+Prints a table, program by cudart:
+  ok       the object of 13.0, linked with this cudart, passes on all targets
+  ok*      passes when compiled with that cudart's own headers
+  -        that cudart lacks a function the program is about
+  FAILED   anything else; what the program said follows the table
+"""
+import argparse
+import concurrent.futures
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
+PROGRAMS = os.path.join(ROOT, "tests", "e2e", "programs")
+
+# name: wheel with its version, file in it.
+CUDARTS = {
+    "11.8": ("nvidia-cuda-runtime-cu11==11.8.89", "libcudart.so.11.0"),
+    "12.1": ("nvidia-cuda-runtime-cu12==12.1.105", "libcudart.so.12"),
+    "12.4": ("nvidia-cuda-runtime-cu12==12.4.127", "libcudart.so.12"),
+    "12.9": ("nvidia-cuda-runtime-cu12==12.9.79", "libcudart.so.12"),
+    "12.9s": ("nvidia-cuda-runtime-cu12==12.9.79", "libcudart_static.a"),
+    "13.0": ("nvidia-cuda-runtime==13.0.96", "libcudart.so.13"),
+    "13.0s": ("nvidia-cuda-runtime==13.0.96", "libcudart_static.a"),
+}
+
+# cudart 11 lacks what nvcc 13's launches call.
+BRIDGE = os.path.join(ROOT, "tests", "e2e", "Inputs", "launch_bridge.cu")
+
+
+class Failed(Exception):
+    """What a command said that did not end as it should."""
+
+
+def run(command, env=None, timeout=600):
+    """The command's two outputs together; raises Failed."""
+    try:
+        done = subprocess.run(command, env=env, timeout=timeout,
+                              stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, errors="replace",
+                              check=False)
+    except subprocess.TimeoutExpired as error:
+        raise Failed("%s: no end" % command[0]) from error
+    if done.returncode:
+        raise Failed("%s: exit %d\n%s" % (
+            os.path.basename(command[0]), done.returncode, done.stdout))
+    return done.stdout
+
+
+class Cudart:
+    """One cudart of a wheel: where its library and its headers are."""
+
+    def __init__(self, name):
+        wheel, file = CUDARTS[name]
+        self.name = name
+        self.static = file.endswith(".a")
+        place = os.path.join(ROOT, "build", "cudarts", name.rstrip("s"))
+        if not os.path.isdir(place):
+            run([sys.executable, "-m", "pip", "install", "-q", "--no-deps",
+                 "--target", place, wheel])
+        found = glob.glob(os.path.join(place, "nvidia", "*", "lib", file))
+        if not found:
+            raise Failed("%s: no %s in %s" % (name, file, place))
+        self.library = found[0]
+        self.include = os.path.join(os.path.dirname(os.path.dirname(
+            self.library)), "include")
+
+
+class Program:
+    """A source of the folder, and what its first RUN line asks for."""
+
+    def __init__(self, path):
+        self.path = path
+        self.name = os.path.basename(path)[:-len(".cu")]
+        with open(path, encoding="utf-8") as source:
+            line = re.search(r"^// RUN: (.*)$", source.read(), re.M).group(1)
+        before, after = line.split("&&")[0].split("%check %s %t")
+        variables = dict(re.findall(r"(\w+)=(\S+)", before))
+        self.devices = variables.get("DEVICES")
+        self.env = dict([variables["RUN_ENV"].split("=", 1)]
+                        if "RUN_ENV" in variables else [])
+        self.options = after.split("|")[0].split()
+
+
+class Runner:
+    """Builds, converts and runs one program on one cudart."""
+
+    def __init__(self, args):
+        self.args = args
+        self.work = args.work
+        os.makedirs(self.work, exist_ok=True)
+        self.nvcc = shutil.which("nvcc") or os.path.join(
+            ROOT, "build", "cuda", "bin", "nvcc")
+        self.bridge = os.path.join(self.work, "launch_bridge.o")
+        run([self.nvcc, "-c", "-o", self.bridge, BRIDGE])
+
+    def compile(self, program, cudart=None):
+        """The object file, with the headers of 13.0 or of a cudart."""
+        suffix = "." + cudart.name if cudart else ""
+        out = os.path.join(self.work, program.name + suffix + ".o")
+        command = [self.nvcc, "-std=c++17", "-w", "-c", "-o", out,
+                   program.path] + program.options
+        if cudart:
+            command += ["-I", cudart.include]
+            if cudart.name == "11.8":
+                # Named by the compiler's own headers of today.
+                name = "-DcudaKernel_t=cudaFunction_t"
+                command += [name, "-Xcompiler", name]
+        run(command)
+        return out
+
+    def link(self, item, cudart, out):
+        command = [self.nvcc, "-cudart", "none", "-o", out, item]
+        if cudart.name == "11.8":
+            command.append(self.bridge)
+        command += ["-Xlinker", cudart.library, "-lcuda", "-ldl", "-lrt",
+                    "-lpthread"]
+        run(command + ["-L" + os.path.join(ROOT, "build", "stubs")])
+
+    def execute(self, program, cudart, app):
+        bin_dir = os.path.join(self.args.build, "bin")
+        run([os.path.join(bin_dir, "cerberus"), "convert", "-q", app, "-o",
+             app + ".amd", "--arch", ",".join(self.args.targets)])
+        devices = [program.devices] if program.devices else self.args.targets
+        for device in devices:
+            env = {"CERBERUS_DEVICE": device, **program.env}
+            if not cudart.static:
+                env["LD_LIBRARY_PATH"] = os.path.dirname(cudart.library)
+            output = run([app + ".amd"], env=env)
+            if "PASS" not in output.split():
+                raise Failed("%s: no PASS\n%s" % (device, output))
+
+    def cell(self, program, cudart):
+        """(what the table says, what went wrong)"""
+        app = os.path.join(self.work, program.name + "-" + cudart.name)
+        try:
+            self.link(program.object, cudart, app)
+            self.execute(program, cudart, app)
+            return "ok", ""
+        except Failed as error:
+            first = str(error)
+        missing = re.findall(r"undefined reference to `(\w+)'", first)
+        if missing:
+            return "-", ", ".join(sorted(set(missing)))
+        if cudart.name.startswith("13"):
+            return "FAILED", first
+        try:
+            self.link(self.compile(program, cudart), cudart, app)
+            self.execute(program, cudart, app)
+            return "ok*", first
+        except Failed as error:
+            return "FAILED", "%swith its own headers: %s" % (first, error)
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--build", default=os.path.join(ROOT, "build",
+                                                        "release"))
+    parser.add_argument("--work", default=os.path.join(
+        ROOT, "build", "cudarts", "programs"))
+    parser.add_argument("--cudarts", default=",".join(CUDARTS))
+    parser.add_argument("--targets", default="gfx1100,gfx942",
+                        type=lambda text: text.split(","))
+    parser.add_argument("-j", type=int, default=os.cpu_count())
+    parser.add_argument("-v", action="store_true",
+                        help="say why a cell is - or ok* too")
+    parser.add_argument("programs", nargs="*")
+    args = parser.parse_args()
+
+    programs = [Program(path) for path in
+                sorted(glob.glob(os.path.join(PROGRAMS, "*.cu")))]
+    if args.programs:
+        programs = [p for p in programs if p.name in args.programs]
+    cudarts = [Cudart(name) for name in args.cudarts.split(",")]
+    runner = Runner(args)
+
+    def row(program):
+        program.object = runner.compile(program)
+        return program, [runner.cell(program, c) for c in cudarts]
+
+    reasons = []
+    failed = 0
+    print("%-20s" % "" + "".join("%8s" % c.name for c in cudarts))
+    with concurrent.futures.ThreadPoolExecutor(args.j) as pool:
+        for program, cells in pool.map(row, programs):
+            print("%-20s" % program.name +
+                  "".join("%8s" % word for word, _ in cells), flush=True)
+            for cudart, (word, why) in zip(cudarts, cells):
+                failed += word == "FAILED"
+                if word == "FAILED" or why and args.v:
+                    reasons.append("%s on %s: %s: %s" % (
+                        program.name, cudart.name, word, why))
+    print("\n".join(reasons))
+    sys.exit(failed != 0)
+
+
+if __name__ == "__main__":
+    main()

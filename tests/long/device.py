@@ -1,0 +1,123 @@
+"""What the programs of this folder share: memory of the device over libcudart,
+half types in numpy, and comparisons that are counted."""
+import ctypes
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+TYPES = {"fp32": np.float32, "fp16": np.float16, "bf16": np.uint16}
+# Half a unit in the last place of a value rounded to that type, relative.
+ROUNDING = {"fp32": 2.0**-24, "fp16": 2.0**-11, "bf16": 2.0**-8}
+
+
+def to_type(values, kind):
+    """float32 values as the bits of fp32, fp16 or bf16 (nearest, even)."""
+    values = np.ascontiguousarray(values, np.float32)
+    if kind != "bf16":
+        return values.astype(TYPES[kind])
+    bits = values.view(np.uint32)
+    return ((bits + 0x7fff + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
+
+
+def from_type(values, kind):
+    if kind != "bf16":
+        return values.astype(np.float32)
+    return (values.astype(np.uint32) << 16).view(np.float32)
+
+
+def load_without(path, prefix):
+    """Loads a library; functions that begin with `prefix` and that no library
+    here defines are stood in for by ones that return an error. NVIDIA's
+    libcublas is machine code only: none of its kernels run here."""
+    names = [line.split()[-1].split("@") for line in subprocess.run(
+        ["nm", "-D", "-u", path], stdout=subprocess.PIPE, check=True,
+        universal_newlines=True).stdout.splitlines()
+        if line.split()[-1].startswith(prefix)]
+    folder = tempfile.mkdtemp()
+    for soname in sorted({name[1] for name in names if len(name) > 1}):
+        mine = sorted(name[0] for name in names if name[1:] == [soname])
+        with open(folder + "/stand_in.c", "w") as file:
+            file.writelines("int %s(void) { return 15; }\n" % name
+                            for name in mine)
+        with open(folder + "/versions", "w") as file:
+            file.write("%s { global: *; };\n" % soname)
+        subprocess.run(["cc", "-shared", "-fPIC", "-Wl,-soname," + soname,
+                        "-Wl,--version-script=" + folder + "/versions",
+                        "-o", folder + "/" + soname,
+                        folder + "/stand_in.c"], check=True)
+        ctypes.CDLL(folder + "/" + soname, ctypes.RTLD_GLOBAL)
+    return ctypes.CDLL(path)
+
+
+class Runtime:
+    """libcudart's memory calls; an error of the driver ends the program."""
+
+    def __init__(self, library):
+        self.library = library
+
+    def call(self, name, *args):
+        error = getattr(self.library, name)(*args)
+        if error != 0:
+            raise RuntimeError("%s: CUDA error %d" % (name, error))
+
+    def empty(self, count, dtype):
+        address = ctypes.c_void_p()
+        size = int(count) * np.dtype(dtype).itemsize
+        self.call("cudaMalloc", ctypes.byref(address), ctypes.c_size_t(size))
+        return Array(self, address, int(count), np.dtype(dtype))
+
+    def array(self, values):
+        values = np.ascontiguousarray(values)
+        made = self.empty(values.size, values.dtype)
+        self.call("cudaMemcpy", made.address, values.ctypes.data_as(
+            ctypes.c_void_p), ctypes.c_size_t(values.nbytes), 1)
+        return made
+
+
+class Array:
+    def __init__(self, runtime, address, count, dtype):
+        self.runtime, self.address = runtime, address
+        self.count, self.dtype = count, dtype
+
+    def host(self):
+        """Its values, after all work that was queued before."""
+        values = np.empty(self.count, self.dtype)
+        self.runtime.call("cudaMemcpy", values.ctypes.data_as(
+            ctypes.c_void_p), self.address, ctypes.c_size_t(values.nbytes), 2)
+        return values
+
+
+class Checks:
+    def __init__(self):
+        self.passed = self.failed = 0
+
+    def _note(self, name, good, what):
+        self.passed += good
+        self.failed += not good
+        if not good:
+            print("FAILED %s: %s" % (name, what))
+
+    def equal(self, name, got, want):
+        got, want = np.asarray(got), np.asarray(want)
+        bad = np.flatnonzero(~((got == want) | ((got != got) &
+                                               (want != want))).ravel())
+        what = "" if not bad.size else "%d of %d differ, first [%d] %r != %r" % (
+            bad.size, got.size, bad[0], got.ravel()[bad[0]],
+            want.ravel()[bad[0]])
+        self._note(name, not bad.size, what)
+
+    def close(self, name, got, want, relative, absolute=0.0):
+        got = np.asarray(got, np.float64).ravel()
+        want = np.asarray(want, np.float64).ravel()
+        error = np.abs(got - want) - (absolute + relative * np.abs(want))
+        error[~np.isfinite(got)] = np.inf
+        worst = int(np.argmax(error))
+        self._note(name, error[worst] <= 0, "[%d] %r, expected %r; %d of %d "
+                   "beyond the tolerance" % (worst, got[worst], want[worst],
+                                             np.sum(error > 0), got.size))
+
+    def done(self):
+        print("%d passed, %d failed" % (self.passed, self.failed))
+        sys.exit(0 if self.passed and not self.failed else 1)
