@@ -1,4 +1,4 @@
-"""What the programs of this folder share: memory of the device over libcudart,
+"""What the programs of this folder share: memory of the device over libcuda,
 half types in numpy, and comparisons that are counted."""
 import ctypes
 import subprocess
@@ -51,41 +51,59 @@ def load_without(path, prefix):
     return ctypes.CDLL(path)
 
 
-class Runtime:
-    """libcudart's memory calls; an error of the driver ends the program."""
+def driver_of(path):
+    """The libcuda.so.1 that a converted library finds: its folder is the
+    first of the run path."""
+    for line in subprocess.run(["readelf", "-d", path],
+                               stdout=subprocess.PIPE, check=True,
+                               universal_newlines=True).stdout.splitlines():
+        if "(RPATH)" in line or "(RUNPATH)" in line:
+            folder = line.split("[")[1].split("]")[0].split(":")[0]
+            return ctypes.CDLL(folder + "/libcuda.so.1")
+    raise RuntimeError("%s has no run path, was it converted?" % path)
 
-    def __init__(self, library):
-        self.library = library
+
+class Device:
+    """Memory of the device, in the context that libcudart uses too."""
+
+    def __init__(self, path):
+        self.driver = driver_of(path)
+        self.call("cuInit", 0)
+        context = ctypes.c_void_p()
+        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
+        self.call("cuCtxSetCurrent", context)
 
     def call(self, name, *args):
-        error = getattr(self.library, name)(*args)
+        error = getattr(self.driver, name)(*args)
         if error != 0:
             raise RuntimeError("%s: CUDA error %d" % (name, error))
 
     def empty(self, count, dtype):
         address = ctypes.c_void_p()
         size = int(count) * np.dtype(dtype).itemsize
-        self.call("cudaMalloc", ctypes.byref(address), ctypes.c_size_t(size))
+        self.call("cuMemAlloc_v2", ctypes.byref(address),
+                  ctypes.c_size_t(size))
         return Array(self, address, int(count), np.dtype(dtype))
 
     def array(self, values):
         values = np.ascontiguousarray(values)
         made = self.empty(values.size, values.dtype)
-        self.call("cudaMemcpy", made.address, values.ctypes.data_as(
-            ctypes.c_void_p), ctypes.c_size_t(values.nbytes), 1)
+        self.call("cuMemcpyHtoD_v2", made.address, values.ctypes.data_as(
+            ctypes.c_void_p), ctypes.c_size_t(values.nbytes))
         return made
 
 
 class Array:
-    def __init__(self, runtime, address, count, dtype):
-        self.runtime, self.address = runtime, address
+    def __init__(self, device, address, count, dtype):
+        self.device, self.address = device, address
         self.count, self.dtype = count, dtype
 
     def host(self):
         """Its values, after all work that was queued before."""
         values = np.empty(self.count, self.dtype)
-        self.runtime.call("cudaMemcpy", values.ctypes.data_as(
-            ctypes.c_void_p), self.address, ctypes.c_size_t(values.nbytes), 2)
+        self.device.call("cuCtxSynchronize")
+        self.device.call("cuMemcpyDtoH_v2", values.ctypes.data_as(
+            ctypes.c_void_p), self.address, ctypes.c_size_t(values.nbytes))
         return values
 
 

@@ -11,7 +11,7 @@ import sys
 
 import numpy as np
 
-from device import (ROUNDING, Checks, Runtime, from_type, load_without,
+from device import (ROUNDING, Checks, Device, from_type, load_without,
                     to_type)
 
 F32 = 2e-6  # relative, of a short chain of f32 operations
@@ -54,18 +54,9 @@ def unrounded(values):
 class Suite:
     def __init__(self, path):
         self.library = load_without(path, "cublas")
-        self.cuda = Runtime(self.library_of_runtime(path))
+        self.cuda = Device(path)
         self.checks = Checks()
         self.random = np.random.default_rng(7)
-
-    @staticmethod
-    def library_of_runtime(path):
-        """The libcudart that the library has loaded."""
-        with open("/proc/self/maps") as file:
-            for line in file:
-                if "libcudart.so" in line:
-                    return ctypes.CDLL(line.split()[-1])
-        raise RuntimeError("%s has loaded no libcudart" % path)
 
     def call(self, name, *args):
         function = getattr(self.library, name)

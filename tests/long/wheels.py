@@ -12,9 +12,9 @@ time, the peak memory of the largest module, and every kernel that failed with
 its reason. --ptxas compiles the same PTX with ptxas -O3, for comparison.
 
 Records of compiled modules stay in DIR/records and are taken again as long as
-the compiler is the same; converted libraries are in DIR/converted, where
-wheel_kernels.py runs them. Exit code 1 if fewer than 99 % of a library's
-kernels compiled for a target.
+the compiler is the same. DIR/converted/WHEEL is the unpacked wheel with its
+libraries converted for all targets; wheel_kernels.py runs them. Exit code 1 if
+fewer than 99 % of a library's kernels compiled for a target.
 """
 import argparse
 import glob
@@ -97,10 +97,8 @@ def recording_converter(build, folder):
     return os.path.join(bin_folder, "cerberus")
 
 
-def convert(args, converter, library, arch):
-    """One library for one target: (report of convert, records)."""
-    out = os.path.join(args.wheels, "converted", arch,
-                       os.path.basename(library))
+def convert(args, converter, library, arches, out):
+    """(report of convert, records of the modules it compiled)."""
     os.makedirs(os.path.dirname(out), exist_ok=True)
     used = os.path.join(args.wheels, "used.%d" % os.getpid())
     if os.path.exists(used):
@@ -111,7 +109,7 @@ def convert(args, converter, library, arch):
                CERBERUS_WHEELS_RECORDS=os.path.join(args.wheels, "records"),
                CERBERUS_WHEELS_USED=used)
     done = subprocess.run(
-        [converter, "convert", library, "-o", out, "--arch", arch, "-k",
+        [converter, "convert", library, "-o", out, "--arch", arches, "-k",
          "-q", "-j%d" % args.jobs, "--compile-seconds", "0", "--json"],
         env=env, stdout=subprocess.PIPE, check=False)
     records = []
@@ -167,15 +165,27 @@ def row(cells):
     print("| " + " | ".join(str(cell) for cell in cells) + " |", flush=True)
 
 
-def measure(args, converter, library, found):
-    """Prints a library's rows; False if too few of its kernels compiled."""
+def converted_tree(args, wheel):
+    """A copy of the unpacked wheel, for converted libraries to go into."""
+    tree = os.path.join(args.wheels, "converted",
+                        os.path.basename(wheel)[:-len(".whl")])
+    if not os.path.isdir(tree):
+        shutil.copytree(unpack(wheel), tree, copy_function=os.link)
+    return tree
+
+
+def measure(args, converter, library, found, out):
+    """Prints a library's rows and converts it for all targets to `out`; False
+    if too few of its kernels compiled."""
     name = os.path.basename(library)
     ptx, cubin = kernels_by_kind(found)
     enough = True
     problems = []
     for arch in args.arch.split(","):
         begin = time.time()
-        report, records = convert(args, converter, library, arch)
+        report, records = convert(
+            args, converter, library, arch,
+            os.path.join(args.wheels, "scratch-" + arch, name))
         kernels = report.get("kernels", 0)
         converted = report.get("kernels_converted", 0)
         percent = 100.0 * converted / kernels if kernels else 0.0
@@ -201,6 +211,11 @@ def measure(args, converter, library, found):
                      for failure in failures(report)]
         print("%s %s: %.0f s" % (name, arch, time.time() - begin),
               file=sys.stderr)
+    os.remove(out)  # a link to the original
+    whole, _ = convert(args, converter, library, args.arch, out)
+    if whole["exit_code"] not in (0, 3):
+        problems.append("not converted for %s" % args.arch)
+        enough = False
     for problem in problems:
         print("  " + problem)
     if cubin - ptx:
@@ -241,7 +256,10 @@ def main():
         row(["---"] * len(heads))
         for library, found in cuda_libraries(converter, unpack(wheel)):
             if args.only in library:
-                enough = measure(args, converter, library, found) and enough
+                out = os.path.join(converted_tree(args, wheel),
+                                   os.path.relpath(library, unpack(wheel)))
+                enough = measure(args, converter, library, found,
+                                 out) and enough
     return 0 if enough else 1
 
 
