@@ -69,6 +69,7 @@ class RunVerb : public Verb {
       return kExitFailed;
     }
     Prepend("LD_LIBRARY_PATH", *folder);
+    HaveKernelsCompiledToPtx(*folder);
     if (!device_.empty()) ::setenv("CERBERUS_DEVICE", device_.c_str(), 1);
     if (!log_.empty()) ::setenv("CERBERUS_LOG", log_.c_str(), 1);
 
@@ -82,6 +83,16 @@ class RunVerb : public Verb {
   }
 
  private:
+  // Python packages look for NVIDIA's linker beside themselves, unless one of
+  // its name is in the process; CuPy makes machine code unless told not to.
+  static void HaveKernelsCompiledToPtx(const std::string& folder) {
+    for (const char* linker : {"/libnvJitLink.so.12", "/libnvJitLink.so.13"}) {
+      const std::string file = folder + linker;
+      if (::access(file.c_str(), R_OK) == 0) Prepend("LD_PRELOAD", file);
+    }
+    ::setenv("CUPY_COMPILE_WITH_PTX", "1", 0);
+  }
+
   static void Prepend(const char* variable, const std::string& folder) {
     const char* old = std::getenv(variable);
     ::setenv(variable,

@@ -41,7 +41,7 @@ CUDARTS = {
 }
 
 # cudart 11 lacks what nvcc 13's launches call.
-BRIDGE = os.path.join(ROOT, "tests", "e2e", "Inputs", "launch_bridge.cu")
+BRIDGE = os.path.join(ROOT, "tests", "e2e", "Inputs", "launch_bridge.cc")
 
 
 class Failed(Exception):

@@ -3,6 +3,16 @@
 // RUN: %check %s %t
 #include "program.h"
 
+#if CUDART_VERSION < 13000
+// The forms with edge data got the plain names in CUDA 13.
+#define cudaGraphAddNode cudaGraphAddNode_v2
+#define cudaGraphAddDependencies cudaGraphAddDependencies_v2
+#define cudaGraphRemoveDependencies cudaGraphRemoveDependencies_v2
+#define cudaGraphGetEdges cudaGraphGetEdges_v2
+#define cudaGraphNodeGetDependencies cudaGraphNodeGetDependencies_v2
+#define cudaGraphNodeGetDependentNodes cudaGraphNodeGetDependentNodes_v2
+#endif
+
 __global__ void Add(int* p, int by) { p[threadIdx.x] += by; }
 
 int main() {

@@ -40,7 +40,11 @@ int main() {
   cudaPointerAttributes a;
   CHECK(cudaPointerGetAttributes(&a, first));
   EXPECT(a.type == cudaMemoryTypeManaged && a.devicePointer == first);
+#if CUDART_VERSION < 12020
+  const int here = 0;
+#else
   const cudaMemLocation here = {cudaMemLocationTypeDevice, 0};
+#endif
   CHECK(cudaMemAdvise(first, sizeof(Node), cudaMemAdviseSetReadMostly, here));
   CHECK(cudaMemAdvise(first, sizeof(Node), cudaMemAdviseUnsetReadMostly,
                       here));

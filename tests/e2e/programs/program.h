@@ -18,6 +18,15 @@
     }                                                           \
   } while (0)
 
+#if CUDART_VERSION < 12000
+// What CUDA 12 made of it.
+inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec,
+                                        cudaGraph_t graph,
+                                        unsigned long long) {
+  return cudaGraphInstantiate(exec, graph, nullptr, nullptr, 0);
+}
+#endif
+
 inline int Pass() {
   std::puts("PASS");
   return 0;
