@@ -13,6 +13,7 @@
 #include "kpack/marker.h"
 #include "kpack/resolve.h"
 #include "rewriter/fatbin.h"
+#include "runtime-stub/device_runtime.h"
 #include "runtime-stub/jit_fallback.h"
 #include "runtime-stub/launch_abi.h"
 #include "runtime-stub/log.h"
@@ -333,6 +334,40 @@ CUresult IdentifyImage(const void* code, Image* image) {
   Log(LogLevel::kError,
       "an image is neither a fatbin, nor PTX, nor an AMD code object");
   return CUDA_ERROR_INVALID_IMAGE;
+}
+
+CUresult AppendPtxOf(ByteSpan data, const std::string& name,
+                     const Device& device, std::string* ptx) {
+  Image image;
+  image.name = name;
+  bool device_runtime = false;
+  // Members of an archive lie on even offsets.
+  std::size_t at = 0;
+  while (at + rewriter::kFatbinHeaderSize <= data.size()) {
+    const std::uint8_t* start = data.data() + at;
+    at += 2;
+    if (MagicAt(start) != kFatbinMagic) continue;
+    Result<rewriter::Fatbin> fatbin =
+        rewriter::ParseFatbin(data.subspan(at - 2));
+    if (!fatbin) continue;
+    at += (FatbinBytes(start).size() - 1) / 2 * 2;
+    if (rewriter::IsDeviceRuntime(fatbin->entries)) {
+      device_runtime = true;
+    } else {
+      image.fatbins.push_back(start);
+    }
+  }
+  std::vector<std::string> texts;
+  if (CUresult r = PtxCandidates(image, device, &texts); r != CUDA_SUCCESS) {
+    return r;
+  }
+  if (device_runtime) *ptx += kDeviceRuntimePtx;
+  if (!texts.empty()) *ptx += texts.front();
+  if (!device_runtime && texts.empty()) {
+    Log(LogLevel::kError, "%s: holds no PTX to link", name.c_str());
+    return CUDA_ERROR_NO_BINARY_FOR_GPU;
+  }
+  return CUDA_SUCCESS;
 }
 
 CUresult FindCode(const Image& image, const Device& device, Code* code,

@@ -44,6 +44,12 @@ struct Image {
 // cubin), with a log line.
 CUresult IdentifyImage(const void* code, Image* image);
 
+// Appends the PTX that `device` wants of the fatbins in `data`, which is one,
+// an object file with some, or an archive of such: what a linker is handed.
+// With none in it: CUDA_ERROR_NO_BINARY_FOR_GPU.
+CUresult AppendPtxOf(ByteSpan data, const std::string& name,
+                     const Device& device, std::string* ptx);
+
 // AMD code and what it says of itself.
 struct Code {
   Bytes bytes;

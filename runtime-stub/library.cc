@@ -272,21 +272,35 @@ CUresult cuLinkCreate_v2(unsigned count, CUjit_option* options, void** values,
 }
 
 CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void* data,
-                          std::size_t size, const char*, unsigned,
+                          std::size_t size, const char* name, unsigned,
                           CUjit_option*, void**) {
   if (state == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (data == nullptr || size == 0) return CUDA_ERROR_INVALID_VALUE;
+  CERB_CONTEXT(context);
   auto* link = reinterpret_cast<Link*>(state);
-  if (type != CU_JIT_INPUT_PTX) {
-    Log(LogLevel::kError,
-        "cuLinkAddData: input type %d is not supported, only PTX (%d) is", type,
-        CU_JIT_INPUT_PTX);
-    return CUDA_ERROR_NOT_SUPPORTED;
-  }
-  const std::string_view text(static_cast<const char*>(data), size);
   if (!link->ptx.empty()) link->ptx += '\n';
-  link->ptx += text.substr(0, text.find('\0'));
-  return CUDA_SUCCESS;
+  const std::string_view text(static_cast<const char*>(data), size);
+  const std::string input =
+      name != nullptr ? name : "an input of cuLinkAddData";
+  switch (type) {
+    case CU_JIT_INPUT_PTX:
+      link->ptx += text.substr(0, text.find('\0'));
+      return CUDA_SUCCESS;
+    case CU_JIT_INPUT_FATBINARY:
+    case CU_JIT_INPUT_OBJECT:
+    case CU_JIT_INPUT_LIBRARY:
+      return AppendPtxOf(ByteSpan(static_cast<const std::uint8_t*>(data), size),
+                         input, *context->device, &link->ptx);
+    case CU_JIT_INPUT_CUBIN:
+      Log(LogLevel::kError,
+          "%s: a cubin (NVIDIA machine code) cannot be linked, only PTX can",
+          input.c_str());
+      return CUDA_ERROR_NO_BINARY_FOR_GPU;
+    default:
+      Log(LogLevel::kError, "%s: input type %d is not PTX and cannot be linked",
+          input.c_str(), static_cast<int>(type));
+      return CUDA_ERROR_NOT_SUPPORTED;
+  }
 }
 
 CUresult cuLinkAddFile_v2(CUlinkState state, CUjitInputType type,
@@ -309,9 +323,8 @@ CUresult cuLinkAddData(CUlinkState state, CUjitInputType type, void* data,
   return cuLinkAddData_v2(state, type, data, size, name, count, options,
                           values);
 }
-CUresult cuLinkAddFile(CUlinkState state, CUjitInputType type,
-                       const char* path, unsigned count, CUjit_option* options,
-                       void** values) {
+CUresult cuLinkAddFile(CUlinkState state, CUjitInputType type, const char* path,
+                       unsigned count, CUjit_option* options, void** values) {
   return cuLinkAddFile_v2(state, type, path, count, options, values);
 }
 

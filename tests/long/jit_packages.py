@@ -1,0 +1,321 @@
+#!/usr/bin/env python3
+"""Python packages that compile kernels as they run, on the driver stub.
+
+usage: jit_packages.py [--build DIR] [--targets gfx1100,gfx942] [PACKAGE ...]
+
+numba, cuda_bindings, cuda_core, cupy, pycuda and tinygrad come from PyPI into
+build/packages (2 GB with NVIDIA's compilers). Each runs unchanged under
+`cerberus run`; what its kernels compute is compared with numpy. Prints one
+line per package and target.
+"""
+import argparse
+import ctypes
+import os
+import subprocess
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
+WHEELS = ["numpy==2.4.6", "numba-cuda==0.30.4", "cuda-bindings==13.5.0",
+          "cuda-core==1.2.2", "cupy-cuda13x==14.2.0", "pycuda==2026.1",
+          "tinygrad==0.14.0", "nvidia-cuda-nvrtc==13.0.*",
+          "nvidia-nvvm==13.0.*", "nvidia-nvjitlink==13.0.*",
+          "nvidia-cuda-runtime==13.0.*", "nvidia-cuda-cccl==13.0.*"]
+
+SAXPY = """
+extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = a * x[i] + y[i];
+}
+"""
+
+
+def operands(np, count=1000):
+    return (np.arange(count, dtype=np.float32),
+            np.ones(count, dtype=np.float32))
+
+
+def numba():
+    import math
+    import numpy as np
+    from numba import cuda, float32, vectorize
+
+    @cuda.jit
+    def saxpy(a, x, y):
+        i = cuda.grid(1)
+        if i < x.size:
+            y[i] = a * x[i] + y[i]
+
+    x, y = operands(np)
+    saxpy[8, 128](np.float32(2), x, y)
+    np.testing.assert_array_equal(y, 2 * x + 1)
+
+    @cuda.jit
+    def total(x, out):
+        part = cuda.shared.array(128, float32)
+        t = cuda.threadIdx.x
+        i = cuda.grid(1)
+        part[t] = x[i] if i < x.size else 0
+        step = 64
+        while step:
+            cuda.syncthreads()
+            if t < step:
+                part[t] += part[t + step]
+            step //= 2
+        if t == 0:
+            cuda.atomic.add(out, 0, part[0])
+
+    out = np.zeros(1, dtype=np.float32)
+    total[8, 128](x, out)
+    assert out[0] == x.sum()
+
+    @cuda.jit
+    def functions(x, out):
+        i = cuda.grid(1)
+        out[i] = math.sin(x[i]) + math.exp(-x[i]) * math.log(1 + x[i])
+
+    x64 = np.linspace(0, 20, 256)
+    result = np.zeros(256)
+    functions[2, 128](x64, result)
+    np.testing.assert_allclose(
+        result, np.sin(x64) + np.exp(-x64) * np.log(1 + x64), rtol=1e-12,
+        atol=1e-14)
+
+    @cuda.jit
+    def neighbours(out):
+        lane = cuda.threadIdx.x
+        value = cuda.shfl_down_sync(0xffffffff, lane * 10, 1)
+        out[lane] = value
+
+    lanes = np.zeros(32, dtype=np.int32)
+    neighbours[1, 32](lanes)
+    np.testing.assert_array_equal(lanes[:31], np.arange(1, 32) * 10)
+
+    @cuda.jit
+    def rounds(values):
+        grid = cuda.cg.this_grid()
+        i = cuda.grid(1)
+        for _ in range(3):
+            other = values[(i + 1) % values.size]
+            grid.sync()
+            values[i] += other
+            grid.sync()
+
+    values = np.arange(128, dtype=np.int64)
+    expected = values.copy()
+    for _ in range(3):
+        expected = expected + np.roll(expected, -1)
+    rounds[2, 64](values)
+    np.testing.assert_array_equal(values, expected)
+
+    @vectorize(["float32(float32, float32)"], target="cuda")
+    def hypotenuse(a, b):
+        return math.sqrt(a * a + b * b)
+
+    np.testing.assert_allclose(hypotenuse(x, y), np.hypot(x, y), rtol=1e-6)
+
+    @cuda.reduce
+    def add(a, b):
+        return a + b
+
+    assert add(np.arange(2000)) == 1999 * 1000
+
+
+def nvrtc_ptx(nvrtc, source):
+    def check(result):
+        assert result[0] == 0, result
+        return result[1] if len(result) == 2 else result[1:]
+    program = check(nvrtc.nvrtcCreateProgram(source.encode(), b"s.cu", 0, [],
+                                             []))
+    check(nvrtc.nvrtcCompileProgram(program, 1,
+                                    [b"--gpu-architecture=compute_80"]))
+    ptx = b" " * check(nvrtc.nvrtcGetPTXSize(program))
+    check(nvrtc.nvrtcGetPTX(program, ptx))
+    return ptx
+
+
+def cuda_bindings():
+    import numpy as np
+    from cuda.bindings import driver, nvrtc
+
+    def check(result):
+        assert result[0] == 0, result
+        return result[1] if len(result) == 2 else result[1:]
+
+    check(driver.cuInit(0))
+    device = check(driver.cuDeviceGet(0))
+    context = check(driver.cuDevicePrimaryCtxRetain(device))
+    check(driver.cuCtxSetCurrent(context))
+    module = check(driver.cuModuleLoadData(nvrtc_ptx(nvrtc, SAXPY)))
+    saxpy = check(driver.cuModuleGetFunction(module, b"saxpy"))
+    stream = check(driver.cuStreamCreate(0))
+    x, y = operands(np)
+    dx = check(driver.cuMemAlloc(x.nbytes))
+    dy = check(driver.cuMemAlloc(y.nbytes))
+    check(driver.cuMemcpyHtoDAsync(dx, x.ctypes.data, x.nbytes, stream))
+    check(driver.cuMemcpyHtoDAsync(dy, y.ctypes.data, y.nbytes, stream))
+    check(driver.cuLaunchKernel(
+        saxpy, 8, 1, 1, 128, 1, 1, 0, stream,
+        ((np.float32(2), dx, dy, x.size),
+         (ctypes.c_float, None, None, ctypes.c_int)), 0))
+    check(driver.cuMemcpyDtoHAsync(y.ctypes.data, dy, y.nbytes, stream))
+    check(driver.cuStreamSynchronize(stream))
+    np.testing.assert_array_equal(y, 2 * x + 1)
+    attribute = driver.CUfunction_attribute
+    assert check(driver.cuFuncGetAttribute(
+        attribute.CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, saxpy)) >= 256
+    link = check(driver.cuLinkCreate(0, [], []))
+    ptx = nvrtc_ptx(nvrtc, SAXPY)
+    check(driver.cuLinkAddData(
+        link, driver.CUjitInputType.CU_JIT_INPUT_PTX, ptx, len(ptx), b"s", 0,
+        [], []))
+    code, _ = check(driver.cuLinkComplete(link))
+    check(driver.cuModuleGetFunction(check(driver.cuModuleLoadData(code)),
+                                     b"saxpy"))
+
+
+def cuda_core():
+    import numpy as np
+    from cuda.bindings import driver
+    from cuda.core import (Device, LaunchConfig, Program, ProgramOptions,
+                           launch)
+    device = Device()
+    device.set_current()
+    stream = device.create_stream()
+    program = Program(
+        "template<typename T> __global__ void scale(T* p, T v, int n) {"
+        "  int i = blockIdx.x * blockDim.x + threadIdx.x;"
+        "  if (i < n) p[i] *= v; }", code_type="c++",
+        options=ProgramOptions(arch="compute_80"))
+    kernels = program.compile("ptx", name_expressions=("scale<float>",
+                                                       "scale<double>"))
+    for kind, name in ((np.float32, "float"), (np.float64, "double")):
+        x = np.arange(1000, dtype=kind)
+        y = np.zeros_like(x)
+        memory = device.allocate(x.nbytes, stream=stream)
+        stream.sync()
+        driver.cuMemcpyHtoD(int(memory.handle), x.ctypes.data, x.nbytes)
+        launch(stream, LaunchConfig(grid=8, block=128),
+               kernels.get_kernel("scale<%s>" % name), memory, kind(3),
+               np.int32(x.size))
+        stream.sync()
+        driver.cuMemcpyDtoH(y.ctypes.data, int(memory.handle), y.nbytes)
+        np.testing.assert_array_equal(y, 3 * x)
+    assert device.name and device.properties.warp_size == 32
+
+
+def cupy():
+    import cupy as cp
+    import numpy as np
+    x, y = operands(np)
+    saxpy = cp.RawKernel(SAXPY, "saxpy")
+    gx, gy = cp.asarray(x), cp.asarray(y)
+    saxpy((8,), (128,), (np.float32(2), gx, gy, np.int32(x.size)))
+    np.testing.assert_array_equal(cp.asnumpy(gy), 2 * x + 1)
+    assert int(cp.arange(10).sum()) == 45
+    np.testing.assert_allclose(cp.asnumpy(cp.sin(gx) * cp.sqrt(gx) + gx.mean()),
+                               np.sin(x) * np.sqrt(x) + x.mean(), rtol=1e-5,
+                               atol=1e-4)
+    matrix = cp.arange(60, dtype=cp.int64).reshape(3, 4, 5)
+    host = cp.asnumpy(matrix)
+    for axis in range(3):
+        np.testing.assert_array_equal(cp.asnumpy(matrix.sum(axis=axis)),
+                                      host.sum(axis=axis))
+        np.testing.assert_array_equal(cp.asnumpy(matrix.max(axis=axis)),
+                                      host.max(axis=axis))
+    np.testing.assert_array_equal(cp.asnumpy(matrix[:, ::2].transpose(2, 0, 1)),
+                                  host[:, ::2].transpose(2, 0, 1))
+    squares = cp.ElementwiseKernel("T a, T b", "T c", "c = (a - b) * (a - b)",
+                                   "squares")
+    np.testing.assert_array_equal(cp.asnumpy(squares(gx, gy)),
+                                  (x - (2 * x + 1)) ** 2)
+    norm = cp.ReductionKernel("T a", "T b", "a * a", "a + b", "b = sqrt(a)",
+                              "0", "norm")
+    assert abs(float(norm(gx)) - np.linalg.norm(x)) < 1
+    np.testing.assert_array_equal(cp.asnumpy(cp.where(gx > 10, gx, 0)),
+                                  np.where(x > 10, x, 0))
+
+
+def pycuda():
+    import numpy as np
+    import pycuda.autoinit
+    import pycuda.driver as driver
+    from cuda.bindings import nvrtc
+    module = driver.module_from_buffer(nvrtc_ptx(nvrtc, SAXPY).rstrip(b"\0"))
+    x, y = operands(np)
+    module.get_function("saxpy")(
+        np.float32(2), driver.In(x), driver.InOut(y), np.int32(x.size),
+        grid=(8, 1), block=(128, 1, 1))
+    np.testing.assert_array_equal(y, 2 * x + 1)
+    assert pycuda.autoinit.device.name()
+
+
+def tinygrad():
+    os.environ["DEV"] = "CUDA"
+    import numpy as np
+    from tinygrad import Device, Tensor
+    assert Device.DEFAULT == "CUDA"
+    generator = np.random.default_rng(1)
+    a = generator.standard_normal((33, 47)).astype(np.float32)
+    b = generator.standard_normal((47, 29)).astype(np.float32)
+    np.testing.assert_allclose((Tensor(a) @ Tensor(b)).numpy(), a @ b,
+                               rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(Tensor(a).softmax(1).numpy(),
+                               np.exp(a) / np.exp(a).sum(1, keepdims=True),
+                               rtol=1e-4)
+
+
+PACKAGES = {f.__name__: f for f in (numba, cuda_bindings, cuda_core, cupy,
+                                    pycuda, tinygrad)}
+
+
+def install(folder):
+    python = os.path.join(folder, "bin", "python")
+    marker = os.path.join(folder, "installed")
+    if not os.path.exists(marker):
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        subprocess.run([python, "-m", "pip", "install", "-q"] + WHEELS,
+                       check=True)
+        open(marker, "w", encoding="utf-8").close()
+    return python
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--build", default=os.path.join(ROOT, "build",
+                                                        "release"))
+    parser.add_argument("--packages",
+                        default=os.path.join(ROOT, "build", "packages"))
+    parser.add_argument("--targets", default="gfx1100,gfx942")
+    parser.add_argument("--inside", action="store_true",
+                        help=argparse.SUPPRESS)
+    parser.add_argument("names", nargs="*", metavar="PACKAGE")
+    args = parser.parse_args()
+    if args.inside:
+        PACKAGES[args.names[0]]()
+        print("PASS")
+        return
+    python = install(args.packages)
+    failed = 0
+    for name in args.names or PACKAGES:
+        for target in args.targets.split(","):
+            begin = time.monotonic()
+            done = subprocess.run(
+                [os.path.join(args.build, "bin", "cerberus"), "run",
+                 "--device", target, "--", python, os.path.abspath(__file__),
+                 "--inside", name], stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT, errors="replace", check=False)
+            ok = done.returncode == 0 and "PASS" in done.stdout.split()
+            failed += not ok
+            print("%-14s %-8s %-7s %5.1f s" % (
+                name, target, "ok" if ok else "FAILED",
+                time.monotonic() - begin), flush=True)
+            if not ok:
+                print(done.stdout[-3000:])
+    sys.exit(failed != 0)
+
+
+if __name__ == "__main__":
+    main()
