@@ -27,6 +27,14 @@ bool IsLarge(llvm::StringRef name) {
   return name.starts_with("tex");
 }
 
+// A program that checks each access has thousands of these, and control flow
+// of its own in each place costs more than quadratic time.
+constexpr unsigned kManyReports = 32;
+bool IsReport(llvm::StringRef name) {
+  name.consume_front(kPrefix);
+  return name.starts_with("report_");
+}
+
 // What waits for other lanes and sees to it itself that they go on: the passes
 // that do so for PTX would only make it large. It takes no lanes together.
 bool IsService(llvm::StringRef name) {
@@ -82,8 +90,11 @@ Status LinkDeviceLibrary(llvm::Module& module) {
     // The caller decides on target, mode and bounds.
     function->setAttributes(llvm::AttributeList());
     const bool service = IsService(function->getName());
-    const bool call = service || (IsLarge(function->getName()) &&
-                                  function->hasNUsesOrMore(3));
+    const bool call = service ||
+                      (IsLarge(function->getName()) &&
+                       function->hasNUsesOrMore(3)) ||
+                      (IsReport(function->getName()) &&
+                       function->hasNUsesOrMore(kManyReports));
     function->addFnAttr(call ? llvm::Attribute::NoInline
                              : llvm::Attribute::AlwaysInline);
     if (service) {
