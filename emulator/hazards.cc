@@ -68,8 +68,17 @@ struct Rule {
   }
 };
 
+// Whether `c` goes on with the whole accumulator of matrix instruction `p`.
+bool PassesAccumulator(const Op& p, const Op& c) {
+  return (p.hazard & kMatrix) != 0 && (c.hazard & kMatrix) != 0 &&
+         Overlap(c.src[2], p.dst) && c.src[2].reg == p.dst.reg &&
+         c.src[2].regs == p.dst.regs;
+}
+
 // Results and the accumulator that an instruction of `passes` still reads.
-void BehindMatrix(Gen gen, const Op& p, const Op& c, Rule* rule) {
+// `newer_c`: another one has written all of the consumer's C since.
+void BehindMatrix(Gen gen, const Op& p, const Op& c, bool newer_c,
+                  Rule* rule) {
   const bool gfx940 = gen >= Gen::kGfx940, gfx950 = gen == Gen::kGfx950;
   const u32 passes = p.hazard >> 24;
   const bool f64 = (p.hazard & kMatrixF64) != 0;
@@ -84,12 +93,11 @@ void BehindMatrix(Gen gen, const Op& p, const Op& c, Rule* rule) {
     if (Overlap(c.src[0], p.dst) || Overlap(c.src[1], p.dst)) {
       rule->Need(result, "a matrix result is read as A or B");
     }
-    if (!Overlap(c.src[2], p.dst)) return;
+    if (newer_c || !Overlap(c.src[2], p.dst)) return;
     constexpr const char* kWhy = "a matrix result is read as C";
     const bool consumer_f64 = (c.hazard & kMatrixF64) != 0;
     const bool consumer_xdl = (c.hazard & kXdl) != 0;
-    if (c.src[2].reg == p.dst.reg && c.src[2].regs == p.dst.regs) {
-      // The whole accumulator is passed on.
+    if (PassesAccumulator(p, c)) {
       if (small_f64 && consumer_f64 && c.hazard >> 24 == 4) {
         rule->Need(4, kWhy);
       } else if (gfx940 && !f64 && passes == 2) {
@@ -194,11 +202,11 @@ std::string_view RegisterName(const Op& op) {
   return rest.substr(0, rest.find_first_of(",)"));
 }
 
-Rule RuleFor(Gen gen, const Op& p, const Op& c) {
+Rule RuleFor(Gen gen, const Op& p, const Op& c, bool newer_c) {
   Rule rule;
   if ((p.hazard & kMatrix) != 0) {
     // gfx908's accumulators have rules of their own.
-    if (gen >= Gen::kGfx90a) BehindMatrix(gen, p, c, &rule);
+    if (gen >= Gen::kGfx90a) BehindMatrix(gen, p, c, newer_c, &rule);
   } else if ((p.hazard & kVector) != 0) {
     BehindVector(gen, p, c, &rule);
   }
@@ -289,12 +297,14 @@ void CheckHazards(Wave& w, const Op& op) {
   // `until` nothing else does.
   const u64 any = (op.hazard & kHazardAlways) != 0 ? 2 : 0;
   const u64 farthest = h.now < h.until ? 20 : any;
+  bool newer_c = false;
   for (u64 i = 1; i <= std::min<u64>(h.count, size); ++i) {
     const Hazards::Issued& before = h.recent[(h.count - i) % size];
     const u64 between = h.now - before.at - WaitStates(*before.op);
     if (between >= farthest) break;
     if (between >= std::max<u64>(HazardReach(*before.op), any)) continue;
-    const Rule rule = RuleFor(w.gen, *before.op, op);
+    const Rule rule = RuleFor(w.gen, *before.op, op, newer_c);
+    newer_c = newer_c || PassesAccumulator(*before.op, op);
     if (rule.states > between) {
       Throw(fmt::format("{}: {} wait states behind '{}', {} are needed",
                         rule.why, between,

@@ -114,6 +114,13 @@ llvm::Value* WarpMatrix::FromLane(Value* lane, Value* value) {
   });
 }
 
+llvm::Value* WarpMatrix::FromWaveLane(Value* four_lanes, Value* value) {
+  return MoveWords(b_, value, [&](Value* word) {
+    return fn_.Intrinsic(llvm::Intrinsic::amdgcn_ds_bpermute, {},
+                         {four_lanes, word});
+  });
+}
+
 llvm::Value* WarpMatrix::FromQuad(unsigned t, Value* value) {
   // DPP's quad_perm with four equal selectors.
   return MoveWords(b_, value, [&](Value* word) {

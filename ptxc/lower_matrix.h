@@ -75,6 +75,8 @@ class WarpMatrix {
 
   // The value that another lane holds, 32 or 64 bits of any type.
   Value* FromLane(Value* lane, Value* value);
+  // That of a lane of the wave, by 4 times its number.
+  Value* FromWaveLane(Value* four_lanes, Value* value);
   // That of lane 4g + t.
   Value* FromQuad(unsigned t, Value* value);
 

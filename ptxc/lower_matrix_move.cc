@@ -1,5 +1,7 @@
 // Matrices between memory and the registers of a warp: ldmatrix, stmatrix,
 // wmma.load and wmma.store; and movmatrix, which transposes in registers.
+#include <algorithm>
+
 #include "ptxc/lower_matrix.h"
 
 namespace cerberus::ptx {
@@ -56,7 +58,9 @@ class MatrixMove : public WarpMatrix {
   Place PlaceOf(Frag frag, const Fragment& f, unsigned index,
                 unsigned element) const;
   Memory ReadMemory(int address, int stride, Frag frag, Type type);
+  Value* ElementIndex(const Memory& memory, const Place& place);
   Value* ElementPointer(const Memory& memory, const Place& place);
+  Value* LoadElementAt(const Memory& memory, const Place& place);
 
   Value* own_row_ = nullptr;
 };
@@ -260,18 +264,41 @@ MatrixMove::Memory MatrixMove::ReadMemory(int address, int stride, Frag frag,
   return memory;
 }
 
-llvm::Value* MatrixMove::ElementPointer(const Memory& memory,
-                                        const Place& place) {
+llvm::Value* MatrixMove::ElementIndex(const Memory& memory,
+                                      const Place& place) {
   Value* far = memory.row_major ? place.row : place.column;
   Value* near = memory.row_major ? place.column : place.row;
   llvm::Type* i64 = b_.getInt64Ty();
-  Value* index = b_.CreateAdd(
+  return b_.CreateAdd(
       b_.CreateMul(b_.CreateZExt(far, i64), b_.CreateZExt(memory.stride, i64)),
       b_.CreateZExt(near, i64));
+}
+
+// The byte in which the element begins.
+llvm::Value* MatrixMove::ElementPointer(const Memory& memory,
+                                        const Place& place) {
+  Value* index = ElementIndex(memory, place);
   Value* byte = memory.bits < 8
                     ? b_.CreateLShr(index, memory.bits == 4 ? 1 : 3)
                     : b_.CreateMul(index, b_.getInt64(memory.bits / 8));
   return b_.CreateGEP(b_.getInt8Ty(), memory.base, byte);
+}
+
+// An element in the lower bits of 32.
+llvm::Value* MatrixMove::LoadElementAt(const Memory& memory,
+                                       const Place& place) {
+  const unsigned bits = std::max(memory.bits, 8u);
+  Value* element = b_.CreateZExt(
+      b_.CreateAlignedLoad(b_.getIntNTy(bits), ElementPointer(memory, place),
+                           llvm::Align(bits / 8)),
+      b_.getInt32Ty());
+  if (memory.bits >= 8) return element;
+  Value* index = b_.CreateTrunc(ElementIndex(memory, place), b_.getInt32Ty());
+  const unsigned in_byte = 8 / memory.bits;
+  Value* shift =
+      b_.CreateMul(b_.CreateAnd(index, in_byte - 1), I32(memory.bits));
+  return b_.CreateAnd(b_.CreateLShr(element, shift),
+                      I32((1u << memory.bits) - 1));
 }
 
 void MatrixMove::LoadFragment() {
@@ -280,10 +307,6 @@ void MatrixMove::LoadFragment() {
   const Fragment fragment = FragmentOf(frag, type);
   const Memory memory = ReadMemory(1, 2, frag, type);
   const bool together = fragment.along_columns == memory.row_major;
-  if (memory.bits < 8 && !together) {
-    fn_.FailUnsupported("elements of less than a byte across K");
-    return;
-  }
   const unsigned bits = memory.bits * fragment.elements;
   Values registers;
   for (unsigned i = 0; i < fragment.registers; ++i) {
@@ -296,13 +319,10 @@ void MatrixMove::LoadFragment() {
     }
     Value* word = I32(0);
     for (unsigned e = 0; e < fragment.elements; ++e) {
-      Value* element = b_.CreateAlignedLoad(
-          b_.getIntNTy(memory.bits),
-          ElementPointer(memory, PlaceOf(frag, fragment, i, e)),
-          llvm::Align(memory.bits / 8));
       word = b_.CreateOr(
-          word, b_.CreateShl(b_.CreateZExt(element, b_.getInt32Ty()),
-                             memory.bits * e));
+          word,
+          b_.CreateShl(LoadElementAt(memory, PlaceOf(frag, fragment, i, e)),
+                       memory.bits * e));
     }
     registers.push_back(word);
   }

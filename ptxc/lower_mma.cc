@@ -56,28 +56,32 @@ MatrixProduct::MatrixProduct(FunctionLowering& fn, MatrixShape shape, Type a,
 }
 
 void MatrixProduct::Run() {
-  ReadA();
-  ReadB();
+  ReadAB();
   Sums sums = ReadC();
   if (scaled_) {
     MultiplyScaled(sums);
-  } else if (!MultiplyByWmma(sums)) {
-    MultiplyAll(sums);
+  } else if (!MultiplyByMfma(sums)) {
+    DecodeAB();
+    if (!MultiplyByWmma(sums)) MultiplyAll(sums);
   }
   WriteD(sums);
 }
 
 // ---- Operands ---------------------------------------------------------------
 
-void MatrixProduct::ReadA() {
+void MatrixProduct::ReadAB() {
   const Type type = container_ == 64 ? Type::kF64 : Type::kB32;
-  const Values registers = ReadFragment(1, row_tiles_ * a_k_tiles_, type);
-  a_words_.resize(registers.size());
+  a_bits_ = ReadFragment(1, row_tiles_ * a_k_tiles_, type);
+  b_bits_ = ReadFragment(2, col_tiles_ * b_k_tiles_, type);
+}
+
+void MatrixProduct::DecodeAB() {
+  a_words_.resize(a_bits_.size());
   for (unsigned k = 0; k < a_k_tiles_; ++k) {
     for (unsigned i = 0; i < row_tiles_; ++i) {
       const unsigned index = IndexInA(i, k, row_tiles_, a_k_tiles_);
-      const Words dense =
-          sparse_ ? Expand(registers[index], i, k) : Words{registers[index]};
+      const Words dense = sparse_ ? Expand(a_bits_[index], Metadata(i, k))
+                                  : Words{a_bits_[index]};
       for (Value* bits : dense) {
         for (Value* word : Decode(bits, a_type_)) {
           a_words_[index].push_back(word);
@@ -85,13 +89,7 @@ void MatrixProduct::ReadA() {
       }
     }
   }
-}
-
-void MatrixProduct::ReadB() {
-  const Type type = container_ == 64 ? Type::kF64 : Type::kB32;
-  for (Value* bits : ReadFragment(2, col_tiles_ * b_k_tiles_, type)) {
-    b_words_.push_back(Decode(bits, b_type_));
-  }
+  for (Value* bits : b_bits_) b_words_.push_back(Decode(bits, b_type_));
 }
 
 MatrixProduct::Words MatrixProduct::Decode(Value* bits, Type type) {
@@ -214,9 +212,7 @@ llvm::Value* MatrixProduct::Metadata(unsigned row_tile, unsigned k_tile) {
 // A register of nonzero elements as the two registers they were taken from.
 // tf32 keeps one of two elements and writes the index as that of two 16-bit
 // halves; s4 and e2m1 keep pairs, which are bytes.
-MatrixProduct::Words MatrixProduct::Expand(Value* bits, unsigned row_tile,
-                                           unsigned k_tile) {
-  Value* indices = Metadata(row_tile, k_tile);
+MatrixProduct::Words MatrixProduct::Expand(Value* bits, Value* indices) {
   const auto index = [&](unsigned i) {
     return b_.CreateAnd(b_.CreateLShr(indices, 2 * i), I32(3));
   };
@@ -319,8 +315,8 @@ void MatrixProduct::MultiplyScaled(Sums& sums) {
     default:
       break;
   }
-  const unsigned block_size = shape_.k / blocks;
-  Sums partial(sums.size(), fn_.Fp(F32(), 0));
+  const std::vector<Sums> partial =
+      HasMfma() ? ProductsByMfma(blocks) : ProductsInSteps(blocks);
   const int first = sparse_ ? 6 : 4;
   const auto selector = [&](int operand, unsigned i) {
     return fn_.Read(fn_.child(fn_.op(operand), i), Type::kU32);
@@ -330,7 +326,7 @@ void MatrixProduct::MultiplyScaled(Sums& sums) {
                                b_.CreateShl(selector(first + 1, 1), 1));
   Value* b_lane =
       b_.CreateAdd(b_.CreateShl(t_, 3), selector(first + 3, 1));
-  const auto add_block = [&](unsigned block) {
+  for (unsigned block = 0; block < blocks; ++block) {
     Values a;
     Values b;
     for (unsigned i = 0; i < row_tiles_; ++i) {
@@ -344,24 +340,31 @@ void MatrixProduct::MultiplyScaled(Sums& sums) {
     for (unsigned i = 0; i < row_tiles_; ++i) {
       for (unsigned j = 0; j < 2; ++j) {
         const unsigned at = IndexInC(i, 0, row_tiles_) + j;
-        Value* sum = Fma(b_.CreateFPExt(partial[at], F64()),
+        Value* sum = Fma(b_.CreateFPExt(partial[block][at], F64()),
                          b_.CreateFMul(a[i], b[j]),
                          b_.CreateFPExt(sums[at], F64()));
         sums[at] = b_.CreateFPTrunc(sum, F32());
-        partial[at] = fn_.Fp(F32(), 0);
       }
     }
-  };
+  }
+}
+
+std::vector<MatrixProduct::Sums> MatrixProduct::ProductsInSteps(
+    unsigned blocks) {
+  DecodeAB();
+  const unsigned block_size = shape_.k / blocks;
+  std::vector<Sums> products(
+      blocks, Sums(2 * row_tiles_ * col_tiles_, fn_.Fp(F32(), 0)));
   ForEachStep([&](unsigned k, const Values& a, const Values& b) {
-    if (k != 0 && k % block_size == 0) add_block(k / block_size - 1);
     for (unsigned i = 0; i < row_tiles_; ++i) {
       for (unsigned j = 0; j < 2; ++j) {
-        Value*& sum = partial[IndexInC(i, 0, row_tiles_) + j];
+        Value*& sum =
+            products[k / block_size][IndexInC(i, 0, row_tiles_) + j];
         sum = Dot(a[i], b[j], sum);
       }
     }
   });
-  add_block(blocks - 1);
+  return products;
 }
 
 llvm::Value* MatrixProduct::ScaleFactor(int operand, Value* lane,
@@ -386,6 +389,16 @@ llvm::Value* MatrixProduct::ScaleFactor(int operand, Value* lane,
       F64());
   return b_.CreateSelect(b_.CreateICmpEQ(code, I32(0xff)),
                          llvm::ConstantFP::getQNaN(F64()), power);
+}
+
+llvm::Value* MatrixProduct::Join(const Values& words) {
+  if (words.size() == 1) return words[0];
+  llvm::Value* vector = llvm::PoisonValue::get(llvm::FixedVectorType::get(
+      words[0]->getType(), static_cast<unsigned>(words.size())));
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    vector = b_.CreateInsertElement(vector, words[i], i);
+  }
+  return vector;
 }
 
 MatrixProduct::Values MatrixProduct::Elements(Value* word) {

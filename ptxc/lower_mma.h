@@ -1,6 +1,7 @@
-// A matrix product of a warp: its operands as words, and the two ways to
+// A matrix product of a warp: its operands as words, and the three ways to
 // multiply them. lower_mma.cc does it with the arithmetic that every target
-// has, lower_mma_wmma.cc with RDNA's matrix instructions.
+// has, lower_mma_wmma.cc with RDNA's matrix instructions, lower_mma_mfma.cc
+// with CDNA's.
 #ifndef CERBERUS_PTXC_LOWER_MMA_H_
 #define CERBERUS_PTXC_LOWER_MMA_H_
 
@@ -45,14 +46,16 @@ class MatrixProduct : public WarpMatrix {
     return IsSmallFloat(a_type_) ? 2 : in_register_;
   }
 
-  void ReadA();
-  void ReadB();
+  void ReadAB();
+  void DecodeAB();
   Sums ReadC();
   void WriteD(Sums sums);
   Words Decode(Value* bits, Type type);
   Value* DecodeSmallFloats(Value* codes, Type type);
-  Words Expand(Value* bits, unsigned row_tile, unsigned k_tile);
+  Words Expand(Value* bits, Value* indices);
   Value* Metadata(unsigned row_tile, unsigned k_tile);
+  unsigned MetadataBits() const { return container_ >= 16 ? 4 : 8; }
+  Value* Join(const Values& words);
 
   // Calls step(k, A's words by row tile, B's words by column), in the order
   // of K.
@@ -65,6 +68,12 @@ class MatrixProduct : public WarpMatrix {
   // done, if the target has none for it.
   bool MultiplyByWmma(Sums& sums);
   Value* Wmma(const Values& columns, const Values& rows, Value* sum);
+  class Mfma;
+  bool HasMfma() const;
+  bool MultiplyByMfma(Sums& sums);
+  // The products over each of `blocks` equal parts of K.
+  std::vector<Sums> ProductsByMfma(unsigned blocks);
+  std::vector<Sums> ProductsInSteps(unsigned blocks);
   Value* ScaleFactor(int operand, Value* lane, unsigned block, Value* byte);
   Value* Dot(Value* a, Value* b, Value* sum);
   Value* IntegerDot(Value* a, Value* b, Value* sum);
@@ -79,7 +88,8 @@ class MatrixProduct : public WarpMatrix {
   bool sparse_, scaled_, saturate_;
   unsigned container_, in_register_;
   unsigned row_tiles_, col_tiles_, a_k_tiles_, b_k_tiles_;
-  std::vector<Words> a_words_, b_words_;  // by IndexInA, IndexInB
+  Values a_bits_, b_bits_;                // by IndexInA, IndexInB
+  std::vector<Words> a_words_, b_words_;  // the same, decoded
 };
 
 }  // namespace cerberus::ptx

@@ -26,16 +26,6 @@
 namespace cerberus::ptx {
 namespace {
 
-llvm::Value* Join(llvm::IRBuilder<>& b, llvm::ArrayRef<llvm::Value*> words) {
-  if (words.size() == 1) return words[0];
-  llvm::Value* vector = llvm::PoisonValue::get(llvm::FixedVectorType::get(
-      b.getInt32Ty(), static_cast<unsigned>(words.size())));
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    vector = b.CreateInsertElement(vector, words[i], i);
-  }
-  return vector;
-}
-
 // Gathers the words of 16 lines (rows of A or columns of B) for WMMA.
 class LineGather {
  public:
@@ -94,8 +84,8 @@ class LineGather {
 llvm::Value* MatrixProduct::Wmma(const Values& columns, const Values& rows,
                                  Value* sum) {
   const bool halves = fn_.TargetHas("gfx12");
-  Value* a = Join(b_, columns);
-  Value* b = Join(b_, rows);
+  Value* a = Join(columns);
+  Value* b = Join(rows);
   if (word_type_ == Type::kF16 || word_type_ == Type::kBF16) {
     const bool f16 = word_type_ == Type::kF16;
     llvm::Type* type = llvm::FixedVectorType::get(

@@ -22,16 +22,6 @@ using llvm::BasicBlock;
 using llvm::Function;
 using llvm::Instruction;
 
-// Matrix instructions work on the whole wave, whoever is active.
-bool IsMatrix(const Instruction& instruction) {
-  const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
-  if (!call) return false;
-  const llvm::StringRef name =
-      llvm::Intrinsic::getBaseName(call->getIntrinsicID());
-  return name.contains(".mfma.") || name.contains(".smfmac.") ||
-         name.contains("wmma");
-}
-
 bool IsCall(const Instruction& instruction) {
   const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
   if (!call || call->isInlineAsm()) return false;
@@ -211,7 +201,6 @@ std::string WhyNotPacked(Function& function,
   BlockSet effects;
   for (BasicBlock& block : function) {
     for (Instruction& instruction : block) {
-      if (IsMatrix(instruction)) return "it has matrix instructions";
       if (IsBarrier(instruction) || (callee_barriers && IsCall(instruction))) {
         barriers.insert(&block);
       }

@@ -179,6 +179,22 @@ void DoubleWorkGroup(Function& kernel) {
                              llvm::Twine(items(most))).str());
 }
 
+// Matrix instructions work with all lanes of the wave on (lower_mma_mfma.cc).
+// LLVM reserves registers for that, and in the other half of CDNA's register
+// file it soon finds none.
+void KeepMatricesInVgprs(llvm::Module& module) {
+  for (const Function& intrinsic : module) {
+    if (intrinsic.getIntrinsicID() != llvm::Intrinsic::amdgcn_strict_wwm) {
+      continue;
+    }
+    for (const llvm::User* user : intrinsic.users()) {
+      const auto* call = llvm::cast<llvm::CallInst>(user);
+      module.getFunction(call->getFunction()->getName())
+          ->addFnAttr("amdgpu-agpr-alloc", "0");
+    }
+  }
+}
+
 using Layouts = std::map<const Function*, Layout>;
 
 // Functions that stay calls and the kernels that call any share one layout.
@@ -273,6 +289,7 @@ llvm::PreservedAnalyses ResolveWaves::run(
     (*kernels_)[kernel.getName().str()].warps_per_wave =
         layout == Layout::kTwoWarps ? 2 : 1;
   }
+  KeepMatricesInVgprs(module);
   return llvm::PreservedAnalyses::none();
 }
 

@@ -110,9 +110,12 @@ void Complete(Chain* chain) {
   access(&chain->store_d, "store.d", "row", chain->d);
   chain->rules.result = chain->d;
   if (!chain->mma.empty()) return;
+  // Products of types below a byte are spelled for rows and columns alone.
   const std::string layouts =
-      std::string(chain->load_a.row_major ? ".row" : ".col") +
-      (chain->load_b.row_major ? ".row" : ".col");
+      ptx::BitsOf(chain->a) < 8
+          ? ".row.col"
+          : std::string(chain->load_a.row_major ? ".row" : ".col") +
+                (chain->load_b.row_major ? ".row" : ".col");
   if (chain->a == Type::kB1) {
     chain->mma =
         "wmma.mma.and.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32";
@@ -332,8 +335,6 @@ std::vector<bool> WithAndWithoutStride(const LoweredSpelling& s) {
              : std::vector<bool>{true};
 }
 
-bool IsSubByte(Type type) { return ptx::BitsOf(type) < 8; }
-
 TEST(WmmaExec, Load) {
   const auto spellings = LoweredSpellingsOf("wmma.load");
   ASSERT_FALSE(spellings.empty());
@@ -341,8 +342,6 @@ TEST(WmmaExec, Load) {
   for (const LoweredSpelling& s : spellings) {
     const ptx::InstForm form = FormOf(s.text);
     const bool of_a = s.Has("a"), of_b = s.Has("b");
-    // The manual has A by rows and B by columns for types below a byte.
-    if (IsSubByte(form.type()) && s.Has("row") != of_a) continue;
     for (bool has_stride : WithAndWithoutStride(s)) {
       Chain chain = ChainFor(form, form.type(), !of_a && !of_b);
       (of_a   ? chain.load_a

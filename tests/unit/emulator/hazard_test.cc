@@ -286,6 +286,10 @@ INSTANTIATE_TEST_SUITE_P(
         StateCase{"MatrixAsTheSameC", "gfx90a", kMfma16, kMfma16, 0},
         StateCase{"MatrixAsPartOfC", "gfx90a", kMfma16,
                   "v_mfma_f32_16x16x4f32 v[12:15], v2, v3, v[10:13]", 8},
+        StateCase{"MatrixAsPartOfCWrittenAgain", "gfx90a",
+                  "v_mfma_f32_16x16x4f32 v[8:11], v2, v3, v[8:11]\n"
+                  "v_mfma_f32_16x16x4f32 v[10:13], v2, v3, v[8:11]",
+                  "v_mfma_f32_16x16x4f32 v[10:13], v2, v3, v[10:13]", 0},
         StateCase{"F64x4Read", "gfx90a", kDgemm4, "v_mov_b32 v4, v8", 6},
         StateCase{"F64x4Stored", "gfx90a", kDgemm4,
                   "global_store_dword v1, v8, s[0:1]", 9},
