@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "cerberus/ptxc.h"
@@ -84,6 +85,10 @@ class CompileVerb : public Verb {
         ->type_name("N")
         ->check(CLI::Range(0, 3).description(""))
         ->group(kGroupBehaviour);
+    app.add_option("-j,--jobs", jobs_, "threads for a large module")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1024).description(""))
+        ->group(kGroupBehaviour);
     app.add_flag("--verify-each", verify_each_, "check the IR after every pass")
         ->group(kGroupMore);
     app.add_option("--time-trace", trace_path_,
@@ -130,6 +135,9 @@ class CompileVerb : public Verb {
     options.opt_level = opt_level_ == 0 ? -1 : opt_level_;
     options.verify_each = verify_each_;
     options.time_trace = trace.has_value();
+    options.jobs =
+        jobs_ != 0 ? jobs_
+                   : static_cast<int>(std::thread::hardware_concurrency());
     options.input_name = input_.c_str();
     options.on_diag = ReportDiag;
     options.user = &target;
@@ -222,6 +230,7 @@ class CompileVerb : public Verb {
   std::string arch_;
   std::string emit_ = "hsaco";
   int opt_level_ = 2;
+  int jobs_ = 0;
   bool keep_going_ = false;
   bool verify_each_ = false;
   std::string trace_path_;

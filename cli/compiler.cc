@@ -89,6 +89,7 @@ CompileOutcome CompileInChild(const std::string& jit,
   std::vector<std::string> argv = {
       jit, "--arch", request.arch, "--diagnostics=json", "-o", "-"};
   if (request.keep_going) argv.push_back("--keep-going");
+  if (request.jobs > 1) argv.push_back(fmt::format("--jobs={}", request.jobs));
   if (request.time_trace) argv.push_back("--time-trace=-");
   argv.push_back("-");
 
@@ -157,6 +158,7 @@ CompileOutcome CompileHere(const CompileRequest& request) {
   options.arch = request.arch.c_str();
   options.keep_going = request.keep_going;
   options.time_trace = request.time_trace;
+  options.jobs = static_cast<int>(request.jobs);
   options.on_diag = CollectDiag;
   options.user = &collected;
   cerberus_ptxc_result* result = nullptr;

@@ -24,6 +24,7 @@ struct CompileRequest {
   Where where;  // of the module; diagnostics add kernel and lines to it
   bool keep_going = false;
   bool time_trace = false;
+  unsigned jobs = 1;  // threads of the compiler
 };
 
 struct CompileOutcome {

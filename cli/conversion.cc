@@ -352,13 +352,15 @@ Status Conversion::Create() {
 }
 
 // On a thread of the pool; touches nothing but the task.
-void Conversion::CompileTask(UnitTask& task, const Compiler& compiler) const {
+void Conversion::CompileTask(UnitTask& task, const Compiler& compiler,
+                             unsigned jobs) const {
   const Unit& unit = *task.unit;
   CompileRequest request;
   request.arch = task.arch;
   request.where = unit.where;
   request.keep_going = options_.keep_going;
   request.time_trace = options_.time_trace != nullptr;
+  request.jobs = jobs;
   const TimedPhase phase(options_.time_trace, "Compile module",
                          unit.label + " " + task.arch);
   const auto compile = [&] {
@@ -440,14 +442,21 @@ Result<bool> Conversion::Compile() {
   }
   if (failed_) return false;
 
+  // Fewer modules than processors: large ones are compiled by several threads.
+  // Tokens of a jobserver count processes.
+  const unsigned jobs_of_task =
+      options_.jobserver != nullptr || tasks.empty()
+          ? 1
+          : std::max(1u, options_.jobs / static_cast<unsigned>(tasks.size()));
   std::atomic<std::size_t> begun{0};
   std::vector<TaskPool::Task> work;
   for (const std::unique_ptr<UnitTask>& task : tasks) {
     work.push_back(
-        [this, &task = *task, &begun, &compiler, total = tasks.size()] {
+        [this, &task = *task, &begun, &compiler, jobs_of_task,
+         total = tasks.size()] {
           reporter_.printer().Status(fmt::format(
               "[{}/{}] {} {}", ++begun, total, task.arch, task.unit->label));
-          CompileTask(task, compiler);
+          CompileTask(task, compiler, jobs_of_task);
         });
   }
   // Results are taken in the order of the tasks, whatever the order in which

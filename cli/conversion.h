@@ -112,7 +112,8 @@ class Conversion {
   Status ChooseMembers(const rewriter::Module& module, Unit& unit);
   Status CountKernels(Unit& unit);
   void NoteChoice(const std::string& note, const Unit& unit);
-  void CompileTask(UnitTask& task, const Compiler& compiler) const;
+  void CompileTask(UnitTask& task, const Compiler& compiler,
+                   unsigned jobs) const;
   Status TakeResult(UnitTask& task);
   void LeaveOut(const UnitTask& task);
   Status CheckComplete(const UnitTask& task, const CodeObject& object) const;

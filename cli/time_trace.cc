@@ -87,9 +87,9 @@ void TimeTrace::Add(std::string_view name, std::string_view detail,
 
 Status TimeTrace::Write(const std::string& path) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return WriteFile(path, AsBytes(fmt::format(
-                             "{{\"traceEvents\":[{}],\"beginningOfTime\":{}}}\n",
-                             events_, begin_)));
+  const std::string text = fmt::format(
+      "{{\"traceEvents\":[{}],\"beginningOfTime\":{}}}\n", events_, begin_);
+  return WriteFile(path, AsBytes(text));
 }
 
 TimedPhase::TimedPhase(TimeTrace* trace, std::string_view name,

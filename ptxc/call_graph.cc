@@ -214,6 +214,21 @@ FunctionState& CallGraph::State(Symbol function) {
   return states_[Number(FunctionDefinition(function))];
 }
 
+std::vector<bool> CallGraph::Below(const std::vector<Symbol>& roots) const {
+  std::vector<bool> below(states_.size());
+  std::vector<std::uint32_t> work;
+  for (const Symbol root : roots) work.push_back(Number(root));
+  while (!work.empty()) {
+    const std::uint32_t number = work.back();
+    work.pop_back();
+    if (below[number]) continue;
+    below[number] = true;
+    work.insert(work.end(), states_[number].callees.begin(),
+                states_[number].callees.end());
+  }
+  return below;
+}
+
 const Function& CallGraph::FunctionAt(std::uint32_t number) const {
   const std::uint32_t module = static_cast<std::uint32_t>(
       std::upper_bound(first_function_.begin(), first_function_.end(),

@@ -59,6 +59,14 @@ class CallGraph {
   // Of the definition.
   FunctionState& State(Symbol function);
 
+  // Functions of all modules are numbered through.
+  std::uint32_t Number(Symbol function) const {
+    return first_function_[function.module] + function.id;
+  }
+  // By number: the definitions of these functions and all they may call
+  // directly or take the address of.
+  std::vector<bool> Below(const std::vector<Symbol>& roots) const;
+
   // What calls a function that failed fails too.
   void PropagateFailures();
 
@@ -69,13 +77,9 @@ class CallGraph {
   void InheritFromCallees();
   void MarkRecursion();
   void AnalyzeFlushing();
-  std::uint32_t Number(Symbol function) const {
-    return first_function_[function.module] + function.id;
-  }
   const Function& FunctionAt(std::uint32_t number) const;
 
   std::vector<const Module*> modules_;
-  // Functions and variables of all modules are numbered through.
   std::vector<std::uint32_t> first_function_;
   std::vector<std::uint32_t> first_variable_;
   std::vector<Symbol> function_definitions_;

@@ -2,9 +2,13 @@
 // parse, lower, link the device library, optimise, generate, link.
 #include "ptxc/compile.h"
 
+#include <algorithm>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -23,6 +27,7 @@
 #include "ptxc/link.h"
 #include "ptxc/lower.h"
 #include "ptxc/parser.h"
+#include "ptxc/parts.h"
 #include "ptxc/passes/pipeline.h"
 #include "ptxc/sema.h"
 #include "support/target_table.h"
@@ -54,12 +59,19 @@ Status Verify(const llvm::Module& module) {
 // own, the scopes in Compilation are the phases around them.
 class TimeTrace {
  public:
-  explicit TimeTrace(bool wanted) : wanted_(wanted) {
+  explicit TimeTrace(bool wanted, bool of_thread = false)
+      : wanted_(wanted), of_thread_(of_thread) {
     // Whatever its length: phases of small modules are short.
     if (wanted_) llvm::timeTraceProfilerInitialize(0, "cerberus-ptxc");
   }
+  // What a thread noted is written with the rest.
   ~TimeTrace() {
-    if (wanted_) llvm::timeTraceProfilerCleanup();
+    if (!wanted_) return;
+    if (of_thread_) {
+      llvm::timeTraceProfilerFinishThread();
+    } else {
+      llvm::timeTraceProfilerCleanup();
+    }
   }
   std::string Text() const {
     llvm::SmallString<0> text;
@@ -70,21 +82,40 @@ class TimeTrace {
 
  private:
   const bool wanted_;
+  const bool of_thread_;
 };
 
-class Compilation {
- public:
-  Compilation(const CompileOptions& options, const DiagSink& sink)
-      : options_(options), sink_(sink), module_("ptx", context_) {}
+// What is known of the program before it is lowered; parts only read it.
+struct Program {
+  // A module of the text, with all that lowering it needs.
+  struct Unit {
+    ParseOutcome parsed;
+    std::optional<LineIndex> lines;
+    LowerOptions lower;
+  };
+  std::vector<Unit> units;
+  std::optional<CallGraph> graph;
+  bool debug = false;
+};
 
-  Result<CompileResult> Run(std::string_view text) {
+// One part, from the syntax tree to an object file, in an LLVM context of its
+// own.
+class PartCompilation {
+ public:
+  PartCompilation(const CompileOptions& options, const Program& program,
+                  const ProgramPart& part, const DiagSink& sink)
+      : options_(options),
+        program_(program),
+        part_(part),
+        sink_(sink),
+        module_("ptx", context_) {}
+
+  // Up to the LLVM module that the backend gets.
+  Status Prepare() {
     CERB_TRY(machine_, CreateMachine(options_.target, options_.opt_level));
     PrepareModule(module_, options_.target, *machine_);
-    CERB_TRY_VOID(Lower(text));
-    if (options_.emit == Emit::kRawIr) {
-      result_.output = Print(module_);
-      return std::move(result_);
-    }
+    CERB_TRY_VOID(Lower());
+    if (options_.emit == Emit::kRawIr) return {};
     {
       llvm::TimeTraceScope phase("Device library");
       CERB_TRY_VOID(LinkDeviceLibrary(module_));
@@ -93,7 +124,7 @@ class Compilation {
     PipelineOptions pipeline;
     pipeline.opt_level = options_.opt_level;
     pipeline.verify_each = options_.verify_each;
-    if (debug_ && pipeline.opt_level > 1) pipeline.opt_level = 1;
+    if (program_.debug && pipeline.opt_level > 1) pipeline.opt_level = 1;
     pipeline.waves.wave_size = FindTarget(options_.target.processor)->wave_size;
     pipeline.waves.never_pack = options_.one_warp_per_wave;
     PipelineReport report;
@@ -102,102 +133,32 @@ class Compilation {
       CERB_TRY_VOID(RunPipeline(module_, *machine_, pipeline, &report));
     }
     Warn(report);
-    CERB_TRY_VOID(NoteWaves(pipeline.waves, report.waves));
-    EmitModuleInfo(module_, info_);
-    if (options_.emit == Emit::kIr) {
-      result_.output = Print(module_);
-      return std::move(result_);
-    }
-    {
-      llvm::TimeTraceScope phase("Generate code");
-      CERB_TRY(result_.output,
-               EmitMachineCode(module_, *machine_,
-                               options_.emit == Emit::kAssembly));
-    }
-    if (options_.emit == Emit::kHsaco) {
-      llvm::TimeTraceScope phase("Link");
-      CERB_TRY(result_.output, LinkCodeObject(result_.output));
-    }
-    return std::move(result_);
+    return NoteWaves(pipeline.waves, report.waves);
   }
+
+  // With what the whole program holds as the code object's information.
+  void AddInfo(const ModuleInfo& info) { EmitModuleInfo(module_, info); }
+  const ModuleInfo& info() const { return info_; }
+
+  Bytes Text() const { return Print(module_); }
+  Result<Bytes> Emit() {
+    llvm::TimeTraceScope phase("Generate code");
+    return EmitMachineCode(module_, *machine_,
+                           options_.emit == Emit::kAssembly);
+  }
+
+  bool reported() const { return reported_; }
 
  private:
-  // A module of the text, with all that lowering it needs.
-  struct Unit {
-    ParseOutcome parsed;
-    LowerOptions lower;
-  };
-
-  // Names a diagnostic of the front half and remembers why a function fell.
-  void Report(Diag diag, LowerOptions* lower) {
-    if (diag.severity == Severity::kError) {
-      lower->broken.emplace(diag.where.kernel,
-                            fmt::format("ptx:{}: {}", diag.where.ptx_line,
-                                        diag.message));
-    }
-    if (diag.where.file.empty()) diag.where.file = lower->input_name;
-    if (!first_error_ && diag.severity == Severity::kError) {
-      first_error_ = diag;
-    }
-    // One function's errors cost that function only.
-    if (options_.keep_going && !diag.where.kernel.empty() &&
-        diag.severity == Severity::kError) {
-      diag.severity = Severity::kWarning;
-    }
-    diag.where.kernel = llvm::demangle(diag.where.kernel);
-    if (sink_) sink_(diag);
-  }
-
-  // False if the module, or without keep_going anything in it, is broken.
-  bool ParseUnit(std::string_view text, Unit* unit) {
-    unit->lower.keep_going = options_.keep_going;
-    unit->lower.subtarget = machine_->getMCSubtargetInfo();
-    const DiagSink report = [&](const Diag& diag) {
-      Report(diag, &unit->lower);
-    };
-    {
-      llvm::TimeTraceScope phase("Parse");
-      unit->parsed = Parse(text, report);
-    }
-    int module_errors = 0;
-    int errors = unit->parsed.errors;
-    if (unit->parsed.module_errors == 0) {
-      llvm::TimeTraceScope phase("Check");
-      errors += Check(*unit->parsed.module, report, &module_errors);
-    }
-    module_errors += unit->parsed.module_errors;
-    unit->lower.debug = unit->parsed.module->debug;
-    debug_ |= unit->lower.debug;
-    return module_errors == 0 && (errors == 0 || options_.keep_going);
-  }
-
-  Status Lower(std::string_view text) {
-    const std::vector<std::string_view> texts = SplitModules(text);
-    std::vector<Unit> units(texts.size());
-    bool fine = true;
-    for (std::size_t i = 0; i < texts.size(); ++i) {
-      units[i].lower.input_name =
-          texts.size() == 1
-              ? options_.input_name
-              : fmt::format("{}[{}]", options_.input_name, i + 1);
-      fine &= ParseUnit(texts[i], &units[i]);
-    }
-    if (!fine) {
-      reported_ = true;
-      return Err(first_error_ ? *first_error_
-                              : MakeDiag(DiagCode::kBadPtx,
-                                         "the PTX does not parse"));
-    }
+  Status Lower() {
     llvm::TimeTraceScope phase("Lower");
     info_.arch = options_.target.ToString();
-    std::vector<const Module*> modules;
     std::vector<ProgramLowering::Input> inputs;
-    for (Unit& unit : units) {
-      modules.push_back(unit.parsed.module.get());
-      inputs.push_back({unit.parsed.module.get(), std::move(unit.lower)});
+    for (const Program::Unit& unit : program_.units) {
+      inputs.push_back({unit.parsed.module.get(), &*unit.lines, unit.lower});
+      inputs.back().options.subtarget = machine_->getMCSubtargetInfo();
     }
-    CERB_TRY(CallGraph graph, CallGraph::Build(std::move(modules)));
-    ProgramLowering lowering(inputs, std::move(graph), module_, sink_);
+    ProgramLowering lowering(inputs, *program_.graph, part_, module_, sink_);
     if (Status lowered = lowering.Run(&info_); !lowered) {
       reported_ = true;
       return lowered;
@@ -257,25 +218,236 @@ class Compilation {
       function->eraseFromParent();
     }
     info_.kernels = std::move(kept);
-    for (const KernelInfo& kernel : info_.kernels) {
-      result_.kernels.push_back(kernel.name);
-    }
-    result_.failed = info_.failed;
     return {};
   }
 
   const CompileOptions& options_;
+  const Program& program_;
+  const ProgramPart& part_;
   const DiagSink& sink_;
   llvm::LLVMContext context_;
   llvm::Module module_;
   std::unique_ptr<llvm::TargetMachine> machine_;
-  CompileResult result_;
   ModuleInfo info_;
-  std::optional<Diag> first_error_;
-  bool debug_ = false;
-
- public:
   bool reported_ = false;  // the error has gone to the sink already
+};
+
+class Compilation {
+ public:
+  Compilation(const CompileOptions& options, const DiagSink& sink)
+      : options_(options), sink_(sink) {}
+
+  Result<CompileResult> Run(std::string_view text) {
+    // An unknown target is said before anything about the PTX.
+    CERB_TRY_VOID(CreateMachine(options_.target, options_.opt_level));
+    CERB_TRY_VOID(Read(text));
+    std::vector<const Module*> modules;
+    for (const Program::Unit& unit : program_.units) {
+      modules.push_back(unit.parsed.module.get());
+    }
+    CERB_TRY(program_.graph, CallGraph::Build(modules));
+    std::vector<ProgramPart> parts = {ProgramPart{}};
+    if (options_.emit == Emit::kHsaco) {
+      parts = CutIntoParts(modules, *program_.graph);
+    }
+    std::vector<Bytes> objects;
+    if (parts.size() == 1) {
+      CERB_TRY(objects, CompileWhole(parts.front()));
+    } else {
+      CERB_TRY(objects, CompileParts(parts));
+    }
+    if (options_.emit == Emit::kHsaco) {
+      llvm::TimeTraceScope phase("Link");
+      CERB_TRY(result_.output, LinkCodeObject(objects));
+    } else {
+      result_.output = std::move(objects.front());
+    }
+    return std::move(result_);
+  }
+
+  bool reported() const { return reported_; }
+
+ private:
+  // Names a diagnostic of the front half and remembers why a function fell.
+  void Report(Diag diag, LowerOptions* lower) {
+    if (diag.severity == Severity::kError) {
+      lower->broken.emplace(diag.where.kernel,
+                            fmt::format("ptx:{}: {}", diag.where.ptx_line,
+                                        diag.message));
+    }
+    if (diag.where.file.empty()) diag.where.file = lower->input_name;
+    if (!first_error_ && diag.severity == Severity::kError) {
+      first_error_ = diag;
+    }
+    // One function's errors cost that function only.
+    if (options_.keep_going && !diag.where.kernel.empty() &&
+        diag.severity == Severity::kError) {
+      diag.severity = Severity::kWarning;
+    }
+    diag.where.kernel = llvm::demangle(diag.where.kernel);
+    if (sink_) sink_(diag);
+  }
+
+  // False if the module, or without keep_going anything in it, is broken.
+  bool ReadUnit(std::string_view text, Program::Unit* unit) {
+    unit->lower.keep_going = options_.keep_going;
+    const DiagSink report = [&](const Diag& diag) {
+      Report(diag, &unit->lower);
+    };
+    {
+      llvm::TimeTraceScope phase("Parse");
+      unit->parsed = Parse(text, report);
+    }
+    int module_errors = 0;
+    int errors = unit->parsed.errors;
+    if (unit->parsed.module_errors == 0) {
+      llvm::TimeTraceScope phase("Check");
+      errors += Check(*unit->parsed.module, report, &module_errors);
+    }
+    module_errors += unit->parsed.module_errors;
+    unit->lines.emplace(unit->parsed.module->text);
+    unit->lower.debug = unit->parsed.module->debug;
+    program_.debug |= unit->lower.debug;
+    return module_errors == 0 && (errors == 0 || options_.keep_going);
+  }
+
+  Status Read(std::string_view text) {
+    const std::vector<std::string_view> texts = SplitModules(text);
+    program_.units = std::vector<Program::Unit>(texts.size());
+    bool fine = true;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      Program::Unit& unit = program_.units[i];
+      unit.lower.input_name =
+          texts.size() == 1
+              ? options_.input_name
+              : fmt::format("{}[{}]", options_.input_name, i + 1);
+      fine &= ReadUnit(texts[i], &unit);
+    }
+    if (fine) return {};
+    reported_ = true;
+    return Err(first_error_ ? *first_error_
+                            : MakeDiag(DiagCode::kBadPtx,
+                                       "the PTX does not parse"));
+  }
+
+  void Take(const ModuleInfo& info) {
+    for (const KernelInfo& kernel : info.kernels) {
+      result_.kernels.push_back(kernel.name);
+    }
+    result_.failed.insert(result_.failed.end(), info.failed.begin(),
+                          info.failed.end());
+  }
+
+  Result<std::vector<Bytes>> CompileWhole(const ProgramPart& part) {
+    PartCompilation compilation(options_, program_, part, sink_);
+    if (Status prepared = compilation.Prepare(); !prepared) {
+      reported_ = compilation.reported();
+      return Err(std::move(prepared).error());
+    }
+    std::vector<Bytes> outputs(1);
+    if (options_.emit == Emit::kRawIr) {
+      outputs[0] = compilation.Text();
+      return outputs;
+    }
+    Take(compilation.info());
+    compilation.AddInfo(compilation.info());
+    if (options_.emit == Emit::kIr) {
+      outputs[0] = compilation.Text();
+      return outputs;
+    }
+    CERB_TRY(outputs[0], compilation.Emit());
+    return outputs;
+  }
+
+  // What a thread makes of a part.
+  struct PartOutcome {
+    std::vector<Diag> diags;
+    Status status;
+    bool reported = false;
+    ModuleInfo info;
+    Bytes object;
+  };
+
+  void CompilePart(const ProgramPart& part, PartOutcome* outcome) const {
+    const DiagSink sink = [outcome](const Diag& diag) {
+      outcome->diags.push_back(diag);
+    };
+    PartCompilation compilation(options_, program_, part, sink);
+    outcome->status = compilation.Prepare();
+    outcome->reported = compilation.reported();
+    if (!outcome->status) return;
+    outcome->info = compilation.info();
+    Result<Bytes> object = compilation.Emit();
+    if (object) {
+      outcome->object = *std::move(object);
+    } else {
+      outcome->status = Err(std::move(object).error());
+    }
+  }
+
+  // All but the last on threads, in any order; then the last, which holds the
+  // variables and what the others found out.
+  Result<std::vector<Bytes>> CompileParts(
+      const std::vector<ProgramPart>& parts) {
+    std::vector<PartOutcome> outcomes(parts.size() - 1);
+    std::atomic<std::size_t> next{0};
+    const auto work = [&] {
+      for (std::size_t i; (i = next++) < outcomes.size();) {
+        CompilePart(parts[i], &outcomes[i]);
+      }
+    };
+    std::vector<std::thread> threads;
+    for (std::size_t i = 1;
+         i < std::min<std::size_t>(options_.jobs, outcomes.size()); ++i) {
+      threads.emplace_back([&] {
+        const TimeTrace trace(options_.time_trace, /*of_thread=*/true);
+        work();
+      });
+    }
+    work();
+    for (std::thread& thread : threads) thread.join();
+
+    ModuleInfo info;
+    std::vector<Bytes> objects;
+    std::set<std::string> said;  // of functions that several parts hold
+    const PartOutcome* failed = nullptr;
+    for (PartOutcome& outcome : outcomes) {
+      for (const Diag& diag : outcome.diags) {
+        if (sink_ && said.insert(diag.ToString()).second) sink_(diag);
+      }
+      if (!outcome.status && failed == nullptr) failed = &outcome;
+      const auto append = [](auto& to, auto& from) {
+        to.insert(to.end(), from.begin(), from.end());
+      };
+      append(info.kernels, outcome.info.kernels);
+      append(info.failed, outcome.info.failed);
+      objects.push_back(std::move(outcome.object));
+    }
+    if (failed != nullptr) {
+      reported_ = failed->reported;
+      return Err(failed->status.error());
+    }
+    PartCompilation last(options_, program_, parts.back(), sink_);
+    if (Status prepared = last.Prepare(); !prepared) {
+      reported_ = last.reported();
+      return Err(std::move(prepared).error());
+    }
+    ModuleInfo all = last.info();
+    all.kernels = std::move(info.kernels);
+    all.failed = std::move(info.failed);
+    Take(all);
+    last.AddInfo(all);
+    objects.emplace_back();
+    CERB_TRY(objects.back(), last.Emit());
+    return objects;
+  }
+
+  const CompileOptions& options_;
+  const DiagSink& sink_;
+  Program program_;
+  CompileResult result_;
+  std::optional<Diag> first_error_;
+  bool reported_ = false;
 };
 
 }  // namespace
@@ -290,7 +462,7 @@ Result<CompileResult> Compile(std::string_view ptx,
     return compilation.Run(ptx);
   }();
   if (result) result->time_trace = trace.Text();
-  if (!result && !compilation.reported_ && sink) {
+  if (!result && !compilation.reported() && sink) {
     Diag diag = result.error();
     if (diag.where.file.empty()) diag.where.file = options.input_name;
     sink(diag);

@@ -24,6 +24,7 @@ struct CompileOptions {
   // On targets with waves of 64, also where two could share one.
   bool one_warp_per_wave = false;
   bool time_trace = false;
+  unsigned jobs = 1;  // parts of a large module that are compiled at a time
   std::string input_name;
 };
 
@@ -40,7 +41,8 @@ struct CompileResult {
 };
 
 // `ptx` is one module, or several behind one another (SplitModules), which
-// are linked. Errors and warnings go to `sink`; the error returned is the first of them.
+// are linked. Errors and warnings go to `sink`; the error returned is the first
+// of them.
 // Without `keep_going` a kernel that cannot be lowered is an error of the
 // module, but all of them are reported first.
 Result<CompileResult> Compile(std::string_view ptx,

@@ -34,6 +34,7 @@ Compiles one PTX module to one AMD code object. '-' is stdin or stdout.
   --emit KIND           hsaco (default), obj, asm, ll, ll-raw
   --keep-going          leave out kernels that cannot be compiled (exit 3)
   -O0 -O1 -O2           optimisation, -O2 is the default
+  --jobs N              threads for a large module, one if not given
   --verify-each         check the IR after every pass
   --time-trace FILE     where the time went, as JSON; - is a line on stderr
   --diagnostics FORM    text (default) or json, one object a line, on stderr
@@ -49,6 +50,7 @@ struct Arguments {
   std::string output;
   cerberus_ptxc_emit emit = CERBERUS_PTXC_EMIT_HSACO;
   int opt_level = 0;
+  int jobs = 1;
   bool keep_going = false;
   bool verify_each = false;
   std::string time_trace;
@@ -137,12 +139,16 @@ int ParseArguments(int argc, char** argv, Arguments* out) {
     } else if (arg == "-O1" || arg == "-O2" || arg == "-O3") {
       out->opt_level = arg[2] - '0';
     } else if (arg == "--arch" || arg == "-o" || arg == "--emit" ||
-               arg == "--diagnostics" || arg == "--time-trace") {
+               arg == "--diagnostics" || arg == "--time-trace" ||
+               arg == "--jobs") {
       if (!reader.Value(&value)) return UsageError(arg + " needs a value");
       if (arg == "--arch") {
         out->arch = value;
       } else if (arg == "-o") {
         out->output = value;
+      } else if (arg == "--jobs") {
+        out->jobs = std::atoi(value.c_str());
+        if (out->jobs < 1) return UsageError("--jobs is not a number");
       } else if (arg == "--time-trace") {
         out->time_trace = value;
       } else if (arg == "--emit") {
@@ -288,6 +294,7 @@ int main(int argc, char** argv) {
   options.keep_going = arguments.keep_going;
   options.opt_level = arguments.opt_level;
   options.verify_each = arguments.verify_each;
+  options.jobs = arguments.jobs;
   options.time_trace = !arguments.time_trace.empty();
   options.input_name = arguments.input == "-" ? "<stdin>"
                                               : arguments.input.c_str();

@@ -7,11 +7,14 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "lld/Common/Driver.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include "ptxc/notes.h"
 #include "support/mapped_file.h"
 
 LLD_HAS_DRIVER(elf)
@@ -40,35 +43,41 @@ class PrivateFolder {
   ~PrivateFolder() {
     if (!path_.empty()) llvm::sys::fs::remove_directories(path_);
   }
-  std::string File(const char* name) const { return path_ + "/" + name; }
+  std::string File(const std::string& name) const { return path_ + "/" + name; }
 
  private:
   explicit PrivateFolder(std::string path) : path_(std::move(path)) {}
   std::string path_;
 };
 
-}  // namespace
-
-Result<Bytes> LinkCodeObject(ByteSpan object) {
-  static std::mutex one_link_at_a_time;
-  CERB_TRY(PrivateFolder folder, PrivateFolder::Create());
-  const std::string in = folder.File("in.o");
-  const std::string out = folder.File("out");
-  // Not by WriteFile: nothing is gained by waiting for the disk.
+// Not by WriteFile: nothing is gained by waiting for the disk.
+Status WriteObject(const std::string& path, ByteSpan object) {
   std::error_code error;
-  llvm::raw_fd_ostream file(in, error);
+  llvm::raw_fd_ostream file(path, error);
   file.write(reinterpret_cast<const char*>(object.data()), object.size());
   file.close();
   if (!error) error = file.error();
-  if (error) {
-    return Err(ErrnoDiag(in, "cannot write", error.value()));
+  if (error) return Err(ErrnoDiag(path, "cannot write", error.value()));
+  return {};
+}
+
+}  // namespace
+
+Result<Bytes> LinkCodeObject(const std::vector<Bytes>& objects) {
+  static std::mutex one_link_at_a_time;
+  CERB_TRY(PrivateFolder folder, PrivateFolder::Create());
+  const std::string out = folder.File("out");
+  std::vector<std::string> in;
+  for (const Bytes& object : objects) {
+    in.push_back(folder.File(fmt::format("{}.o", in.size())));
+    CERB_TRY_VOID(WriteObject(in.back(), object));
   }
 
   // -Bsymbolic: a kernel never looks at another module's variables.
-  const std::vector<const char*> args = {
-      "ld.lld",         "-shared",     "-Bsymbolic", "--no-undefined",
-      "--build-id=none", "--threads=1", "-o",         out.c_str(),
-      in.c_str()};
+  std::vector<const char*> args = {
+      "ld.lld",          "-shared",     "-Bsymbolic", "--no-undefined",
+      "--build-id=none", "--threads=1", "-o",         out.c_str()};
+  for (const std::string& path : in) args.push_back(path.c_str());
   std::string messages;
   llvm::raw_string_ostream stream(messages);
   {
@@ -81,7 +90,9 @@ Result<Bytes> LinkCodeObject(ByteSpan object) {
     }
   }
   CERB_TRY(MappedFile linked, MappedFile::Open(out));
-  return Bytes(linked.bytes().begin(), linked.bytes().end());
+  Bytes code(linked.bytes().begin(), linked.bytes().end());
+  if (objects.size() > 1) CERB_TRY_VOID(MergeNotes(code));
+  return code;
 }
 
 }  // namespace cerberus::ptx

@@ -30,6 +30,7 @@
 #include "ptxc/compile.h"
 #include "ptxc/kernel_meta.h"
 #include "ptxc/lower_debug.h"
+#include "ptxc/parts.h"
 
 namespace llvm {
 class MCSubtargetInfo;
@@ -62,15 +63,18 @@ unsigned AlignOf(const Variable& variable);
 
 class ModuleLowering;
 
-// The modules of one code object, lowered into one LLVM module.
+// The modules of one code object, or a part of them, lowered into one LLVM
+// module.
 class ProgramLowering {
  public:
   struct Input {
     const Module* ptx;
+    const LineIndex* lines;
     LowerOptions options;
   };
   ProgramLowering(const std::vector<Input>& inputs, CallGraph graph,
-                  llvm::Module& out, const DiagSink& sink);
+                  const ProgramPart& part, llvm::Module& out,
+                  const DiagSink& sink);
   ~ProgramLowering();
 
   // Lowers everything. The error is the first of those reported; kernels
@@ -78,10 +82,12 @@ class ProgramLowering {
   Status Run(ModuleInfo* info);
 
   CallGraph& graph() { return graph_; }
+  const ProgramPart& part() const { return part_; }
   ModuleLowering& module(std::uint32_t index) { return *modules_[index]; }
 
  private:
   CallGraph graph_;
+  const ProgramPart& part_;
   std::vector<std::unique_ptr<ModuleLowering>> modules_;
 };
 
@@ -102,6 +108,7 @@ class ModuleLowering {
   llvm::Module& out() { return out_; }
   llvm::LLVMContext& context() { return out_.getContext(); }
   const LowerOptions& options() const { return options_; }
+  const ProgramPart& part() const { return program_.part(); }
 
   FunctionState& state(std::uint32_t id) {
     return program_.graph().State({index_, id});
@@ -145,7 +152,7 @@ class ModuleLowering {
   llvm::Module& out_;
   const LowerOptions options_;
   const DiagSink& sink_;
-  LineIndex lines_;
+  const LineIndex& lines_;
   DebugInfo debug_info_;
   std::vector<llvm::GlobalVariable*> globals_;  // by variable id
   std::optional<Diag> first_error_;

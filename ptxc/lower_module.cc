@@ -24,9 +24,9 @@ unsigned AlignOf(const Variable& variable) {
 }
 
 ProgramLowering::ProgramLowering(const std::vector<Input>& inputs,
-                                 CallGraph graph, llvm::Module& out,
-                                 const DiagSink& sink)
-    : graph_(std::move(graph)) {
+                                 CallGraph graph, const ProgramPart& part,
+                                 llvm::Module& out, const DiagSink& sink)
+    : graph_(std::move(graph)), part_(part) {
   for (std::uint32_t i = 0; i < inputs.size(); ++i) {
     modules_.push_back(
         std::make_unique<ModuleLowering>(*this, i, inputs[i], out, sink));
@@ -42,7 +42,7 @@ Status ProgramLowering::Run(ModuleInfo* info) {
     std::tie(info->ptx_major, info->ptx_minor) =
         std::max(newest, std::make_pair(info->ptx_major, info->ptx_minor));
     info->sm = std::max<int>(info->sm, ptx.sm);
-    module->LowerVariables();
+    if (part_.variables) module->LowerVariables();
   }
   for (const auto& module : modules_) module->LowerBodies();
   graph_.PropagateFailures();
@@ -64,7 +64,7 @@ ModuleLowering::ModuleLowering(ProgramLowering& program, std::uint32_t index,
       out_(out),
       options_(input.options),
       sink_(sink),
-      lines_(ptx_.text),
+      lines_(*input.lines),
       debug_info_(ptx_, out),
       globals_(ptx_.variables.size()) {}
 
@@ -91,11 +91,13 @@ const Variable& ModuleLowering::VariableDefinition(std::uint32_t id) {
   return program_.module(at.module).ptx_.variables[at.id];
 }
 
-// False also where another module's weak definition was taken.
+// False also where another module's weak definition was taken, or where the
+// function is another part's.
 bool ModuleLowering::DefinesFunction(std::uint32_t id) {
   const Symbol self{index_, id};
   return ptx_.functions[id].has_body &&
-         program_.graph().FunctionDefinition(self) == self;
+         program_.graph().FunctionDefinition(self) == self &&
+         part().Takes(program_.graph().Number(self));
 }
 
 void ModuleLowering::Report(Diag diag) {
@@ -375,8 +377,18 @@ llvm::GlobalVariable* ModuleLowering::CreateGlobal(const Variable& variable) {
         std::max(dynamic ? 16u : 1u, AlignOf(variable))));
     return global;
   }
-  llvm::Constant* init = Initializer(variable);
   const bool local = variable.function != kNoId;
+  if (!local && !part().variables) {
+    auto* elsewhere = new llvm::GlobalVariable(
+        out_, llvm::ArrayType::get(byte, variable.size()), false,
+        llvm::GlobalValue::ExternalLinkage, nullptr, name, nullptr,
+        llvm::GlobalValue::NotThreadLocal, kAsGlobal,
+        /*isExternallyInitialized=*/true);
+    elsewhere->setVisibility(llvm::GlobalValue::ProtectedVisibility);
+    elsewhere->setAlignment(llvm::Align(AlignOf(variable)));
+    return elsewhere;
+  }
+  llvm::Constant* init = Initializer(variable);
   auto* global = new llvm::GlobalVariable(
       out_, init->getType(), false,
       local ? llvm::GlobalValue::InternalLinkage

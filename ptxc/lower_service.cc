@@ -38,7 +38,9 @@ llvm::Value* FunctionLowering::ServiceContext() {
   llvm::GlobalVariable* context = out.getNamedGlobal("__cerberus_ctx");
   if (!context) {
     context = new llvm::GlobalVariable(
-        out, b_.getInt64Ty(), false, llvm::GlobalValue::ExternalLinkage,
+        out, b_.getInt64Ty(), false,
+        module_.part().is_whole() ? llvm::GlobalValue::ExternalLinkage
+                                  : llvm::GlobalValue::WeakAnyLinkage,
         I64(0), "__cerberus_ctx", nullptr, llvm::GlobalValue::NotThreadLocal,
         kAsGlobal, /*isExternallyInitialized=*/true);
     context->setAlignment(llvm::Align(8));

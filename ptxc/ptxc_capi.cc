@@ -103,6 +103,7 @@ cerberus::Result<cerberus::ptx::CompileOptions> ReadOptions(
   out.verify_each = in.verify_each != 0;
   out.one_warp_per_wave = in.one_warp_per_wave != 0;
   out.time_trace = in.time_trace != 0;
+  out.jobs = static_cast<unsigned>(std::max(1, in.jobs));
   if (in.input_name) out.input_name = in.input_name;
   return out;
 }

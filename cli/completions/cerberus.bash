@@ -31,8 +31,8 @@ _cerberus() {
       --compile-memory --time-trace' ;;
     run) options='--device --log' ;;
     cache) options='--prune --clear' ;;
-    compile) options='--output --emit --arch --keep-going --verify-each
-      --time-trace' ;;
+    compile) options='--output --emit --arch --keep-going --jobs
+      --verify-each --time-trace' ;;
   esac
   if [[ $cur == -* ]]; then
     COMPREPLY=($(compgen -W "$options $common" -- "$cur"))

@@ -31,6 +31,7 @@ complete -c cerberus -n '__fish_seen_subcommand_from convert' -l compile-seconds
 complete -c cerberus -n '__fish_seen_subcommand_from convert' -l compile-memory -x -d 'memory limit for one module'
 complete -c cerberus -n '__fish_seen_subcommand_from compile' -l emit -x -a 'hsaco obj asm ll ll-raw' -d 'what to write'
 complete -c cerberus -n '__fish_seen_subcommand_from compile' -s O -x -a '0 1 2 3' -d 'optimisation'
+complete -c cerberus -n '__fish_seen_subcommand_from compile' -s j -l jobs -x -d 'threads for a large module'
 complete -c cerberus -n '__fish_seen_subcommand_from compile' -l verify-each -d 'check the IR after every pass'
 complete -c cerberus -n '__fish_seen_subcommand_from convert compile' -l time-trace -r -d 'write where the time went as JSON trace events'
 complete -c cerberus -n '__fish_seen_subcommand_from run' -l device -x -a "auto hip nvidia emulator $targets" -d 'what to run on'

@@ -85,6 +85,8 @@ typedef struct cerberus_ptxc_options {
   int32_t one_warp_per_wave; /* where waves have 64 lanes, never put two warps
                                 into one (docs/launch-abi.md, "Warps") */
   int32_t time_trace; /* note where the time goes */
+  int32_t jobs;       /* threads for a large module, at least 1; the output
+                         does not depend on it */
 } cerberus_ptxc_options;
 
 typedef struct cerberus_ptxc_result cerberus_ptxc_result;
