@@ -10,7 +10,6 @@ target, and the kernels that ran are counted.
 """
 import argparse
 import glob
-import itertools
 import json
 import os
 import subprocess
@@ -24,11 +23,9 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 SUITES = {"bitsandbytes": "bitsandbytes/libbitsandbytes_cuda130.so",
           "ctranslate2": "ctranslate2.libs/libctranslate2-*.so.*",
           "xgboost": ""}
-# Some kernels are chosen by compute capability only.
-CAPABILITIES = {"bitsandbytes": ("", "7.5")}
 
 
-def run(package, target, capability, wheels):
+def run(package, target, wheels):
     """(the suite's last line, names of the kernels that ran, ok)"""
     found = sorted(glob.glob(os.path.join(
         wheels, "converted", package + "-*", SUITES[package])))
@@ -38,8 +35,6 @@ def run(package, target, capability, wheels):
         stats = os.path.join(work, "stats.json")
         env = dict(os.environ, CERBERUS_DEVICE=target,
                    CERBERUS_EMU_STATS=stats, CUDA_CACHE_DISABLE="1")
-        if capability:
-            env["CERBERUS_CC"] = capability
         done = subprocess.run(
             [sys.executable, os.path.join(HERE, "wheel_%s.py" % package),
              found[-1]], env=env, stdout=subprocess.PIPE, check=False,
@@ -66,15 +61,13 @@ def main():
     print("| --- | --- | --- | --- | --- |", flush=True)
     good = True
     for package in args.packages:
-        for target, capability in itertools.product(
-                args.arch.split(","), CAPABILITIES.get(package, ("",))):
+        for target in args.arch.split(","):
             begin = time.time()
-            result, names, ok = run(package, target, capability, args.wheels)
+            result, names, ok = run(package, target, args.wheels)
             good = good and ok
-            print("| %s | %s%s | %s | %d | %.0f |" % (
-                package, target, capability and " as sm_" +
-                capability.replace(".", ""), result, len(names),
-                time.time() - begin), flush=True)
+            print("| %s | %s | %s | %d | %.0f |" % (
+                package, target, result, len(names), time.time() - begin),
+                flush=True)
     return 0 if good else 1
 
 
