@@ -33,6 +33,8 @@ using CUarray = struct CUarray_st*;
 using CUmipmappedArray = struct CUmipmappedArray_st*;
 using CUmemoryPool = struct CUmemPoolHandle_st*;
 using CUlinkState = struct CUlinkState_st*;
+using CUtexref = struct CUtexref_st*;
+using CUsurfref = struct CUsurfref_st*;
 using CUgreenCtx = struct CUgreenCtx_st*;
 using CUgraph = struct CUgraph_st*;
 using CUgraphNode = struct CUgraphNode_st*;
@@ -512,7 +514,20 @@ struct CUDA_TEXTURE_DESC {
   int reserved[12];
 };
 static_assert(sizeof(CUDA_TEXTURE_DESC) == 104);
-struct CUDA_RESOURCE_VIEW_DESC;
+using CUaddress_mode = int;
+using CUfilter_mode = int;
+enum : unsigned { CU_TRSA_OVERRIDE_FORMAT = 0x01 };
+constexpr int CU_PARAM_TR_DEFAULT = -1;
+// format: 0 none, else 1 + 3 * kind + log2(channels), of the kinds u8, s8,
+// u16, s16, u32, s32, half and float; above 24 block-compressed formats.
+struct CUDA_RESOURCE_VIEW_DESC {
+  int format;
+  std::size_t width, height, depth;
+  unsigned firstMipmapLevel, lastMipmapLevel;
+  unsigned firstLayer, lastLayer;
+  unsigned reserved[16];
+};
+static_assert(sizeof(CUDA_RESOURCE_VIEW_DESC) == 112);
 
 struct CUDA_KERNEL_NODE_PARAMS_v1 {
   CUfunction func;

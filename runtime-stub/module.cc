@@ -11,6 +11,7 @@
 #include "runtime-stub/log.h"
 #include "runtime-stub/provider.h"
 #include "runtime-stub/services.h"
+#include "runtime-stub/texture_reference.h"
 
 namespace cerberus::stub {
 namespace {
@@ -47,6 +48,7 @@ Module* Module::Of(const void* handle) {
 }
 
 void Module::Unload(Module* module) {
+  if (!Exiting()) ForgetReferences(module);
   {
     std::lock_guard<std::mutex> lock(g_modules_mutex);
     g_modules.erase(std::remove(g_modules.begin(), g_modules.end(), module),

@@ -1,6 +1,7 @@
 // Texture and surface objects: a handle is the device address of a descriptor
 // (docs/texture-descriptor.md), which code compiled by ptxc reads.
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -57,6 +58,8 @@ constexpr std::uint32_t kAddressBorder = 3;
 struct Object {
   CUDA_RESOURCE_DESC resource = {};
   CUDA_TEXTURE_DESC texture = {};
+  CUDA_RESOURCE_VIEW_DESC view = {};
+  bool has_view = false;
   void* memory = nullptr;  // the descriptor, and level records behind it
 };
 std::mutex g_mutex;
@@ -135,6 +138,64 @@ CUresult DescribeResource(const CUDA_RESOURCE_DESC& resource, Descriptor* out,
   }
 }
 
+// The texels of a part of an array, or read in another format of the same
+// size.
+CUresult ApplyView(const CUDA_RESOURCE_VIEW_DESC& view, Descriptor* out,
+                   std::vector<LevelRecord>* records) {
+  constexpr std::uint32_t kFormats[] = {
+      CU_AD_FORMAT_UNSIGNED_INT8,  CU_AD_FORMAT_SIGNED_INT8,
+      CU_AD_FORMAT_UNSIGNED_INT16, CU_AD_FORMAT_SIGNED_INT16,
+      CU_AD_FORMAT_UNSIGNED_INT32, CU_AD_FORMAT_SIGNED_INT32,
+      CU_AD_FORMAT_HALF,           CU_AD_FORMAT_FLOAT};
+  if (view.format < 0) return CUDA_ERROR_INVALID_VALUE;
+  if (view.format != 0) {
+    const auto kind = static_cast<std::size_t>(view.format - 1) / 3;
+    if (kind >= std::size(kFormats)) {
+      Log(LogLevel::kError,
+          "a resource view in a block-compressed format is not supported");
+      return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    const std::uint32_t channels = 1u << ((view.format - 1) % 3);
+    if (ElementBytes(CUarray_format(kFormats[kind]), channels) !=
+        ElementBytes(CUarray_format(out->format), out->channels)) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    out->format = kFormats[kind];
+    out->channels = channels;
+  }
+  if (view.firstMipmapLevel > view.lastMipmapLevel ||
+      view.lastMipmapLevel >= out->levels || view.firstLayer > view.lastLayer ||
+      view.lastLayer >= out->layers) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (!records->empty()) {
+    records->resize(view.lastMipmapLevel + 1);
+    records->erase(records->begin(), records->begin() + view.firstMipmapLevel);
+    const LevelRecord& first = records->front();
+    out->address = first.address;
+    out->width = first.width;
+    out->height = first.height;
+    out->depth = first.depth;
+    out->row_bytes = first.row_bytes;
+    out->slice_bytes = first.slice_bytes;
+    out->levels = static_cast<std::uint32_t>(records->size());
+  }
+  const auto is_extent = [](std::size_t asked, std::uint32_t there) {
+    return asked == there || (asked == 0 && there == 1);
+  };
+  if (!is_extent(view.width, out->width) ||
+      !is_extent(view.height, out->height) ||
+      !is_extent(view.depth, out->depth)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  out->address += view.firstLayer * out->slice_bytes;
+  for (LevelRecord& record : *records) {
+    record.address += view.firstLayer * record.slice_bytes;
+  }
+  out->layers = view.lastLayer - view.firstLayer + 1;
+  return CUDA_SUCCESS;
+}
+
 void DescribeSampling(const CUDA_TEXTURE_DESC& texture, bool linear_memory,
                       Descriptor* out) {
   const bool integers_only = out->format == CU_AD_FORMAT_UNSIGNED_INT32 ||
@@ -168,11 +229,15 @@ void DescribeSampling(const CUDA_TEXTURE_DESC& texture, bool linear_memory,
 
 CUresult CreateObject(const CUDA_RESOURCE_DESC& resource,
                       const CUDA_TEXTURE_DESC& texture, bool sampled,
+                      const CUDA_RESOURCE_VIEW_DESC* view,
                       unsigned long long* out) {
   CERB_CONTEXT(context);
   Descriptor descriptor;
   std::vector<LevelRecord> records;
   CUresult result = DescribeResource(resource, &descriptor, &records);
+  if (result == CUDA_SUCCESS && view != nullptr) {
+    result = ApplyView(*view, &descriptor, &records);
+  }
   if (result != CUDA_SUCCESS) return result;
   if (sampled) {
     DescribeSampling(texture, resource.resType == CU_RESOURCE_TYPE_LINEAR,
@@ -197,7 +262,9 @@ CUresult CreateObject(const CUDA_RESOURCE_DESC& resource,
     return NoteResult(context, error);
   }
   std::lock_guard<std::mutex> lock(g_mutex);
-  g_objects[address] = {resource, texture, memory};
+  g_objects[address] = {resource, texture,
+                        view != nullptr ? *view : CUDA_RESOURCE_VIEW_DESC{},
+                        view != nullptr, memory};
   *out = address;
   return CUDA_SUCCESS;
 }
@@ -233,13 +300,12 @@ CUresult cuTexObjectCreate(CUtexObject* out, const CUDA_RESOURCE_DESC* resource,
   if (out == nullptr || resource == nullptr || texture == nullptr) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  if (view != nullptr) {
-    Log(LogLevel::kError,
-        "a texture object with a resource view (another format or a part of "
-        "the array) is not supported");
-    return CUDA_ERROR_NOT_SUPPORTED;
+  // Of linear memory there is no other view (Driver API, cuTexObjectCreate).
+  if (view != nullptr && resource->resType != CU_RESOURCE_TYPE_ARRAY &&
+      resource->resType != CU_RESOURCE_TYPE_MIPMAPPED_ARRAY) {
+    return CUDA_ERROR_INVALID_VALUE;
   }
-  return CreateObject(*resource, *texture, true, out);
+  return CreateObject(*resource, *texture, true, view, out);
 }
 CUresult cuTexObjectDestroy(CUtexObject object) {
   return DestroyObject(object);
@@ -259,6 +325,15 @@ CUresult cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC* out, CUtexObject handle) {
   if (result == CUDA_SUCCESS) *out = object.texture;
   return result;
 }
+CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC* out,
+                                        CUtexObject handle) {
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  Object object;
+  if (CUresult r = FindObject(handle, &object); r != CUDA_SUCCESS) return r;
+  if (!object.has_view) return CUDA_ERROR_INVALID_VALUE;
+  *out = object.view;
+  return CUDA_SUCCESS;
+}
 
 CUresult cuSurfObjectCreate(CUsurfObject* out,
                             const CUDA_RESOURCE_DESC* resource) {
@@ -266,7 +341,7 @@ CUresult cuSurfObjectCreate(CUsurfObject* out,
       resource->resType != CU_RESOURCE_TYPE_ARRAY) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  return CreateObject(*resource, {}, false, out);
+  return CreateObject(*resource, {}, false, nullptr, out);
 }
 CUresult cuSurfObjectDestroy(CUsurfObject object) {
   return DestroyObject(object);

@@ -607,7 +607,7 @@ TEST_F(ModuleTest, LinkingOneModuleCompilesIt) {
   EXPECT_EQ(
       CU(cuLinkAddData_v2)(state, CU_JIT_INPUT_CUBIN, const_cast<char*>(kPtx),
                            sizeof kPtx, "k", 0, nullptr, nullptr),
-      CUDA_ERROR_NOT_SUPPORTED);
+      CUDA_ERROR_NO_BINARY_FOR_GPU);
   void* code = nullptr;
   std::size_t size = 0;
   ASSERT_EQ(CU(cuLinkComplete)(state, &code, &size), CUDA_SUCCESS);
