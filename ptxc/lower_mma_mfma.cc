@@ -134,12 +134,25 @@ MatrixProduct::Mfma::Mfma(MatrixProduct& product)
 
 // ---- Which instruction ------------------------------------------------------
 
+// Moving the operands costs about 40 instructions. Where dot products of four
+// or eight integers, or a few steps of f64 and tf32, take fewer, they are used.
 bool MatrixProduct::HasMfma() const {
-  if (!fn_.TargetHas("gfx90a-insts") || word_type_ == Type::kB1) return false;
-  if (word_type_ != Type::kF64) return true;
-  // Moving the operands of m8n8k4 costs more than its four steps; and the
-  // instructions round to nearest.
-  return row_tiles_ == 2 && fn_.RoundingSuffix().empty();
+  if (!fn_.TargetHas("gfx90a-insts")) return false;
+  switch (word_type_) {
+    case Type::kB1:
+      return false;
+    case Type::kF64:
+      // The instructions round to nearest.
+      return shape_.k >= 16 && fn_.RoundingSuffix().empty();
+    case Type::kTF32:
+      return shape_.k >= 8;
+    default:
+      break;
+  }
+  if (!IsInteger()) return true;
+  // There are no dot products of one signed and one unsigned operand.
+  if (IsSigned(a_type_) != IsSigned(b_type_)) return row_tiles_ == 2;
+  return container_ == 8 && b_k_tiles_ >= 2;
 }
 
 // f16 and bf16 are multiplied as f32 on gfx90a, whose instructions for them
