@@ -4,12 +4,12 @@
 usage: run.py [--build DIR] [--runs N] [--targets gfx1100,gfx942]
               [FILE.ptx ...]
 
-Compile time of PTX files by ptxc and by ptxas -O3; a conversion without its
-compiling, but with its check of every byte and its fsync, against cp of the
-same file; start-up of a sample with prebuilt
-code, with code from the cache, and with code compiled as it starts. Wall time
-of whole processes, median of N runs, the candidates taking turns. Then what
-emulator_bench.py measures, the samples too.
+What compile_bench.py measures, of the files if any are given; what
+code_quality.py does; a conversion without its compiling, but with its check of
+every byte and its fsync, against cp of the same file; start-up of a sample
+with prebuilt code, with code from the cache, and with code compiled as it
+starts: wall time of whole processes, median of N runs, the candidates taking
+turns. Then what emulator_bench.py measures, the samples too.
 """
 import argparse
 import os
@@ -19,12 +19,12 @@ import subprocess
 import tempfile
 import time
 
+import code_quality
+import compile_bench
 import emulator_bench
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
-SAMPLES = ["vector_add", "matmul", "reduction", "scan", "histogram",
-           "transpose", "convolution"]
 
 
 def seconds(command, env=None):
@@ -51,34 +51,6 @@ def table(title, heads, rows):
     print("  %-28s" % heads[0] + "".join("%14s" % head for head in heads[1:]))
     for row in rows:
         print("  %-28s" % row[0] + "".join("%14s" % cell for cell in row[1:]))
-
-
-def bench_compile(tools, runs, files, work):
-    rows = []
-    totals = [0.0, 0.0]
-    for path in files:
-        out = os.path.join(work, "out")
-        ours = [tools["cerberus"], "compile", path, "--arch", "gfx1100", "-o",
-                out]
-        theirs = [tools["ptxas"], "-O3", "-arch=" + tools["sm"], path, "-o",
-                  out]
-        name = os.path.basename(path)
-        try:
-            times = medians(runs, lambda: seconds(ours),
-                            lambda: seconds(theirs))
-        except subprocess.CalledProcessError as error:
-            rows.append((name, "", "", "%s failed" % os.path.basename(
-                error.cmd[0])))
-            continue
-        totals = [a + b for a, b in zip(totals, times)]
-        rows.append((name, "%.1f ms" % (1e3 * times[0]),
-                     "%.1f ms" % (1e3 * times[1]),
-                     "%.2f" % (times[0] / times[1])))
-    if totals[1]:
-        rows.append(("all of them", "%.1f ms" % (1e3 * totals[0]),
-                     "%.1f ms" % (1e3 * totals[1]),
-                     "%.2f" % (totals[0] / totals[1])))
-    table("PTX to machine code", ("file", "ptxc", "ptxas -O3", "ratio"), rows)
 
 
 def bench_rewrite(tools, runs, work):
@@ -148,30 +120,23 @@ def main():
     parser.add_argument("--targets", default=",".join(emulator_bench.TARGETS))
     parser.add_argument("ptx", nargs="*")
     args = parser.parse_args()
+    build = os.path.abspath(args.build)
     nvcc = shutil.which("nvcc") or os.path.join(ROOT, "build/cuda/bin/nvcc")
     tools = {
         "nvcc": nvcc,
         "ptxas": os.path.join(os.path.dirname(os.path.realpath(nvcc)),
                               "ptxas"),
-        "cerberus": os.path.join(args.build, "bin", "cerberus"),
-        "convert": os.path.join(args.build, "bin", "cerberus-convert"),
-        "rewrite": os.path.join(args.build, "tests", "rewrite_once"),
-        "sm": "sm_90",
+        "convert": os.path.join(build, "bin", "cerberus-convert"),
+        "rewrite": os.path.join(build, "tests", "rewrite_once"),
     }
     with tempfile.TemporaryDirectory() as work:
-        files = args.ptx
-        if not files:
-            for sample in SAMPLES:
-                path = os.path.join(work, sample + ".ptx")
-                subprocess.run([nvcc, "-ptx", "-arch=compute_80", "-o", path,
-                                os.path.join(ROOT, "samples", sample,
-                                             sample + ".cu")], check=True)
-                files.append(path)
-        bench_compile(tools, args.runs, files, work)
+        files = args.ptx or compile_bench.make_modules(nvcc, work)
+        compile_bench.report(build, tools["ptxas"], files, "gfx1100",
+                             args.runs)
+        code_quality.report(build, ["gfx1100", "gfx942"])
         bench_rewrite(tools, args.runs, work)
         bench_start(tools, args.runs, work)
-    emulator_bench.report(os.path.abspath(args.build),
-                          args.targets.split(","), True)
+    emulator_bench.report(build, args.targets.split(","), True)
 
 
 if __name__ == "__main__":
