@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tests/exec/ptx_runner.h"
@@ -207,8 +208,13 @@ TEST(ServiceExec, PrintfOfManyThreadsFillsTheRingAndNoMore) {
   EXPECT_EQ(all, 3 * 85);
 }
 
-TEST(ServiceExec, FirstFailedAssertionIsRecorded) {
-  const std::string ptx =
+// Thread 69 of the grid fails the last of so many assertions. Many of them in
+// a module are calls, few are in place.
+class Assertions : public ::testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(ServiceExec, Assertions, ::testing::Values(1, 40));
+
+TEST_P(Assertions, FirstFailedOneIsRecorded) {
+  std::string ptx =
       std::string(kHead) +
       ".extern .func __assertfail\n(.param .b64 p0, .param .b64 p1, "
       ".param .b32 p2, .param .b64 p3, .param .b64 p4);\n"
@@ -222,17 +228,21 @@ TEST(ServiceExec, FirstFailedAssertionIsRecorded) {
       "  mov.u32 %n, %ntid.x;\n  mad.lo.u32 %n, %r, %n, %t;\n"
       "  mov.u64 %a, message;\n  cvta.global.u64 %a, %a;\n"
       "  mov.u64 %b, file;\n  cvta.global.u64 %b, %b;\n"
-      "  mov.u64 %c, function;\n  cvta.global.u64 %c, %c;\n"
-      "  setp.ne.u32 %q, %n, 69;\n  @%q bra GOOD;\n  {\n"
-      "  .param .b64 param0;\n  st.param.b64 [param0+0], %a;\n"
-      "  .param .b64 param1;\n  st.param.b64 [param1+0], %b;\n"
-      "  .param .b32 param2;\n  st.param.b32 [param2+0], 42;\n"
-      "  .param .b64 param3;\n  st.param.b64 [param3+0], %c;\n"
-      "  .param .b64 param4;\n  st.param.b64 [param4+0], 1;\n"
-      "  call.uni __assertfail, (param0, param1, param2, param3, param4);\n"
-      "  }\n"
-      "GOOD:\n  ld.param.u64 %o, [out];\n  mad.wide.u32 %o, %n, 4, %o;\n"
-      "  st.global.u32 [%o], 1;\n  ret;\n}\n";
+      "  mov.u64 %c, function;\n  cvta.global.u64 %c, %c;\n";
+  for (int i = GetParam() - 1; i >= 0; --i) {
+    ptx += fmt::format(
+        "  setp.ne.u32 %q, %n, {};\n  @%q bra GOOD{};\n  {{\n"
+        "  .param .b64 param0;\n  st.param.b64 [param0+0], %a;\n"
+        "  .param .b64 param1;\n  st.param.b64 [param1+0], %b;\n"
+        "  .param .b32 param2;\n  st.param.b32 [param2+0], {};\n"
+        "  .param .b64 param3;\n  st.param.b64 [param3+0], %c;\n"
+        "  .param .b64 param4;\n  st.param.b64 [param4+0], 1;\n"
+        "  call.uni __assertfail, (param0, param1, param2, param3, param4);\n"
+        "  }}\nGOOD{}:\n",
+        i == 0 ? 69 : 1000 + i, i, 42 + i, i);
+  }
+  ptx += "  ld.param.u64 %o, [out];\n  mad.wide.u32 %o, %n, 4, %o;\n"
+         "  st.global.u32 [%o], 1;\n  ret;\n}\n";
   auto module = PtxModule::Compile(ptx);
   ASSERT_TRUE(module) << module.error().ToString();
   Services services(**module, 64, 0);
