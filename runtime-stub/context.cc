@@ -450,6 +450,12 @@ CUresult cuCtxSetLimit(CUlimit limit, std::size_t value) {
 CUresult cuCtxGetLimit(std::size_t* value, CUlimit limit) {
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_CONTEXT(context);
+  // Compute in graphics: no context is of that kind. cuBLAS asks.
+  if (limit >= CU_LIMIT_SHMEM_SIZE &&
+      limit <= CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED) {
+    *value = 0;
+    return CUDA_SUCCESS;
+  }
   if (limit < 0 || limit >= Context::kLimits) {
     return CUDA_ERROR_UNSUPPORTED_LIMIT;
   }
@@ -552,6 +558,7 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice ordinal) {
   // the next use.
   UnloadAllModules(device);
   DropServices(context);
+  ForgetStreams(context);
   const hipError_t error = hip.hipDeviceReset();
   context->references.store(0);
   context->fault.store(CUDA_SUCCESS);

@@ -48,6 +48,11 @@ struct Context {
 
   std::mutex mutex;  // guards what follows
   std::vector<StoredValue> stored;
+  // All that were created and not destroyed; what cuCtxRecordEvent records
+  // on and what new streams wait for (context_event.cc), null until needed.
+  std::vector<hipStream_t> streams;
+  hipStream_t recorder = nullptr;
+  hipStream_t gate = nullptr;
 
   Context();
   CUcontext handle() { return reinterpret_cast<CUcontext>(this); }
@@ -69,6 +74,12 @@ CUresult Activate(Context* context);
 
 // HIP's error as CUDA's; a fault stays with the context.
 CUresult NoteResult(Context* context, hipError_t error);
+
+// Keeps the list of a context's streams. A new one waits for what all of the
+// context has to wait for.
+hipError_t RegisterStream(Context* context, hipStream_t stream);
+void UnregisterStream(Context* context, hipStream_t stream);
+void ForgetStreams(Context* context);  // a reset ended them
 
 // Declares `name`, the current context, or returns why there is none.
 #define CERB_CONTEXT(name)                                            \

@@ -59,6 +59,7 @@ CUresult CreateStream(CUstream* out, unsigned flags, int priority,
   if (error == hipErrorNotSupported) {
     error = hip.hipStreamCreateWithFlags(&stream->hip_stream, flags);
   }
+  if (error == hipSuccess) error = RegisterStream(context, stream->hip_stream);
   if (error != hipSuccess) return NoteResult(context, error);
   stream->flags = flags;
   stream->priority = priority;
@@ -132,6 +133,7 @@ CUresult cuStreamDestroy_v2(CUstream handle) {
   if (CUresult r = StreamOf(handle, &stream); r != CUDA_SUCCESS) return r;
   if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   CERB_CONTEXT(context);
+  UnregisterStream(stream->context, stream->hip_stream);
   const hipError_t error = hip.hipStreamDestroy(stream->hip_stream);
   stream->alive = 0;
   delete stream;
