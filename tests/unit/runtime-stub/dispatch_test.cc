@@ -172,7 +172,7 @@ TEST(GetProcAddress, SaysWhyThereIsNone) {
   };
   for (const Case& c : {Case{"cuInit", 2000, 0}, Case{"cuNoSuch", 13000, 1},
                         Case{"", 0, 1}, Case{"cuLibraryLoadData", 11080, 2},
-                        Case{"cuTexRefCreate", 13000, 1}}) {
+                        Case{"cuMulticastCreate", 13000, 1}}) {
     void* function = &function;
     int status = -1;
     const CUresult result =
