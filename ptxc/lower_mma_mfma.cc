@@ -63,7 +63,8 @@ class MatrixProduct::Mfma {
   bool OfFp8() const;
 
   Value* IntoWave(Value* value);
-  Value* OutOfWave(Value* value);
+  // All at once: each return switches lanes off.
+  Values OutOfWave(const Values& values);
   Value* Pull(Value* from, Value* value) {
     return p_.FromWaveLane(from, value);
   }
@@ -250,9 +251,15 @@ llvm::Value* MatrixProduct::Mfma::IntoWave(Value* value) {
       type);
 }
 
-llvm::Value* MatrixProduct::Mfma::OutOfWave(Value* value) {
-  return p_.fn_.Intrinsic(llvm::Intrinsic::amdgcn_strict_wwm,
-                          {value->getType()}, {value});
+MatrixProduct::Values MatrixProduct::Mfma::OutOfWave(const Values& values) {
+  Value* all = p_.Join(values);
+  all = p_.fn_.Intrinsic(llvm::Intrinsic::amdgcn_strict_wwm, {all->getType()},
+                         {all});
+  Values results;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    results.push_back(b_.CreateExtractElement(all, i));
+  }
+  return results;
 }
 
 // Registers of rows 0–7 and of rows 8–15 (or null) as X and Y have them.
@@ -501,28 +508,32 @@ void MatrixProduct::Mfma::Spread(const Pair& tile, unsigned i, unsigned j,
   Value* warp = b_.CreateShl(b_.CreateZExt(second_warp_, b_.getInt32Ty()), 5);
   Value* lane = b_.CreateOr(
       b_.CreateOr(warp, b_.CreateShl(b_.CreateLShr(t_, 1), 4)), g_);
-  for (unsigned e = 0; e < 2; ++e) {
-    const auto place = [&](unsigned half) -> Value*& {
-      return products[IndexInC(2 * i + half, j, p_.row_tiles_) + e];
-    };
-    if (!tile.y) {
-      Value* from = b_.CreateShl(
-          b_.CreateOr(lane, b_.CreateLShr(warp, 2)), 2);
-      place(0) = OutOfWave(b_.CreateSelect(odd_t_, Pull(from, sums[2 + e]),
-                                           Pull(from, sums[e])));
-      continue;
+  Values moved;  // columns 2t and 2t + 1 of row g, then of row g + 8
+  if (!tile.y) {
+    Value* from =
+        b_.CreateShl(b_.CreateOr(lane, b_.CreateLShr(warp, 2)), 2);
+    for (unsigned e = 0; e < 2; ++e) {
+      moved.push_back(b_.CreateSelect(odd_t_, Pull(from, sums[2 + e]),
+                                      Pull(from, sums[e])));
     }
+  } else {
     // Rows g offer one sum and rows g + 8 the other, and in exchange.
     Value* straight = b_.CreateShl(
-        b_.CreateOr(lane, b_.CreateShl(b_.CreateAnd(t_, p_.I32(1)), 3)),
-        2);
+        b_.CreateOr(lane, b_.CreateShl(b_.CreateAnd(t_, p_.I32(1)), 3)), 2);
     Value* crossed = b_.CreateXor(straight, p_.I32(32));
-    Value* one =
-        Pull(straight, b_.CreateSelect(upper_lines_, sums[2 + e], sums[e]));
-    Value* other =
-        Pull(crossed, b_.CreateSelect(upper_lines_, sums[e], sums[2 + e]));
-    place(0) = OutOfWave(b_.CreateSelect(odd_t_, other, one));
-    place(1) = OutOfWave(b_.CreateSelect(odd_t_, one, other));
+    moved.resize(4);
+    for (unsigned e = 0; e < 2; ++e) {
+      Value* one = Pull(
+          straight, b_.CreateSelect(upper_lines_, sums[2 + e], sums[e]));
+      Value* other = Pull(
+          crossed, b_.CreateSelect(upper_lines_, sums[e], sums[2 + e]));
+      moved[e] = b_.CreateSelect(odd_t_, other, one);
+      moved[2 + e] = b_.CreateSelect(odd_t_, one, other);
+    }
+  }
+  const Values results = OutOfWave(moved);
+  for (unsigned r = 0; r < results.size(); ++r) {
+    products[IndexInC(2 * i + r / 2, j, p_.row_tiles_) + r % 2] = results[r];
   }
 }
 
@@ -572,6 +583,7 @@ void MatrixProduct::Mfma::AddF64(Sums& sums) {
                                           b_.CreateShl(g_, 2)),
                               warp);
   Value* from_y = b_.CreateXor(from_x, p_.I32(32));
+  Values moved(4);
   for (unsigned e = 0; e < 2; ++e) {
     const auto element = [&](Value* vector, unsigned at) {
       return b_.CreateExtractElement(vector, std::uint64_t{at});
@@ -580,9 +592,10 @@ void MatrixProduct::Mfma::AddF64(Sums& sums) {
                                                element(x, e)));
     Value* of_y = Pull(from_y, b_.CreateSelect(upper_lines_, element(y, e),
                                                element(y, 2 + e)));
-    sums[e] = OutOfWave(b_.CreateSelect(second_warp_, of_y, of_x));
-    sums[2 + e] = OutOfWave(b_.CreateSelect(second_warp_, of_x, of_y));
+    moved[e] = b_.CreateSelect(second_warp_, of_y, of_x);
+    moved[2 + e] = b_.CreateSelect(second_warp_, of_x, of_y);
   }
+  sums = OutOfWave(moved);
 }
 
 std::vector<MatrixProduct::Sums> MatrixProduct::ProductsByMfma(
