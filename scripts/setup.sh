@@ -101,13 +101,15 @@ else
   python3 -m venv build/venv
   build/venv/bin/pip install -q 'lief>=0.16' tinygrad==0.14.0
 fi
+
 # Older cudarts, whose calls differ from those of 13.0: 2 MB.
 for cudart in 11.8=nvidia-cuda-runtime-cu11==11.8.89 \
               12.4=nvidia-cuda-runtime-cu12==12.4.127; do
   folder=build/cudarts/${cudart%%=*}
   if [[ ! -e $folder/nvidia ]]; then
     say "installing cudart ${cudart%%=*} from PyPI into $folder"
-    build/venv/bin/pip install -q --no-deps --target "$folder.part" "${cudart#*=}"
+    build/venv/bin/pip install -q --no-deps --target "$folder.part" \
+      "${cudart#*=}"
     mv "$folder.part" "$folder"
   fi
 done
