@@ -3,11 +3,13 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 
+#include "runtime-stub/api.h"
 #include "runtime-stub/context.h"
 #include "runtime-stub/device.h"
 #include "runtime-stub/hip_loader.h"
@@ -81,11 +83,15 @@ void* const kToolCallbacks[7] = {
     nullptr, nullptr, Slot(GetDomainFlags),
 };
 
-// --- tools' thread-local storage: has to exist; NVIDIA's libraries call slot
-// 2 and take any answer ---
+// --- thread-local storage of tools; NVIDIA's libraries ask slot 2 for the
+// current context ---
 
-CUresult ToolStorage(void*, unsigned) { return CUDA_SUCCESS; }
-void* const kToolStorage[4] = {Size(4), nullptr, Slot(ToolStorage), nullptr};
+CUresult CurrentContext(CUcontext* context) {
+  return context != nullptr ? api::cuCtxGetCurrent(context)
+                            : CUDA_ERROR_INVALID_VALUE;
+}
+void* const kToolStorage[4] = {Size(4), nullptr, Slot(CurrentContext),
+                               nullptr};
 
 // --- context-local storage; this table has no size slot ---
 
@@ -197,14 +203,36 @@ void LogFromCudart(const char* component, unsigned long, const char* format,
 }
 void* const kErrorLog[2] = {Size(2), Slot(LogFromCudart)};
 
-// --- asked by cuBLAS; answers with nothing ---
+// --- asked by cuBLAS, which keeps a workspace for each stream ---
 
 CUresult NothingToSay(unsigned long, void** out) {
   if (out != nullptr) *out = nullptr;
   return CUDA_SUCCESS;
 }
-void* const kCublasTable[5] = {Size(5), nullptr, nullptr, nullptr,
-                               Slot(NothingToSay)};
+
+// The driver's own object for a stream handle: here the handle, made definite
+// where it is the default stream.
+CUresult ResolveStream(CUcontext, CUstream stream, CUstream* out,
+                       unsigned per_thread) {
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (stream == nullptr) {
+    stream = per_thread != 0 ? PerThreadStream() : LegacyStream();
+  }
+  *out = stream;
+  return CUDA_SUCCESS;
+}
+CUresult StreamId(CUcontext, CUstream stream, unsigned long long* id) {
+  return api::cuStreamGetId(stream, id);
+}
+
+const std::array<void*, 52> kCublasTable = [] {
+  std::array<void*, 52> table = {};
+  table[0] = Size(table.size());
+  table[4] = Slot(NothingToSay);
+  table[39] = Slot(StreamId);
+  table[51] = Slot(ResolveStream);
+  return table;
+}();
 
 // --- ours ---
 
@@ -270,7 +298,7 @@ const TableRow kTables[] = {
      kErrorLog},
     {{0x21, 0x31, 0x8c, 0x60, 0x97, 0x14, 0x32, 0x48, 0x8c, 0xa6, 0x41, 0xff,
       0x73, 0x24, 0xc8, 0xf2},
-     kCublasTable},
+     kCublasTable.data()},
 };
 
 }  // namespace

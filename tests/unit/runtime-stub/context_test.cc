@@ -64,6 +64,11 @@ TEST_F(ContextTest, LimitsAreKept) {
   CU(cuCtxGetLimit)(&value, CU_LIMIT_STACK_SIZE);
   EXPECT_EQ(value, 4096u);
   EXPECT_EQ(CU(cuCtxGetLimit)(&value, 99), CUDA_ERROR_UNSUPPORTED_LIMIT);
+  // What can only be asked.
+  EXPECT_EQ(CU(cuCtxGetLimit)(&value, CU_LIMIT_CIG_ENABLED), CUDA_SUCCESS);
+  EXPECT_EQ(value, 0u);
+  EXPECT_EQ(CU(cuCtxSetLimit)(CU_LIMIT_CIG_ENABLED, 1),
+            CUDA_ERROR_UNSUPPORTED_LIMIT);
 }
 
 TEST_F(ContextTest, DeviceOfAContext) {

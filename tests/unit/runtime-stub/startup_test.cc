@@ -176,6 +176,8 @@ constexpr char kCallbacks[] = "a094798c2e742e7493f20800200c0a66";
 constexpr char kStorage[] = "c693336e1121df11a8c368f355d89593";
 constexpr char kChecks[] = "263e88607cd2614392f6bbd5006dfa7e";
 constexpr char kHandshake[] = "d4082055bde6704b8d34ba123c66e1f2";
+constexpr char kToolStorage[] = "42d85a8123f6cb478298f6e78a3aecdc";
+constexpr char kCublas[] = "21318c60971432488ca641ff7324c8f2";
 constexpr char kErrorLog[] = "f8cff95121468b4eb9e2fb469e7c0dd9";
 
 void AppendNumber(std::vector<int>* out, std::uint64_t value, int bytes) {
@@ -295,6 +297,39 @@ TEST_F(Startup, ContextChecksPass) {
   EXPECT_EQ(SlotOf<Check>(table, 2)(context_, &state, &more), CUDA_SUCCESS);
   EXPECT_EQ(state, 0u);
   EXPECT_EQ(SlotOf<unsigned()>(table, 3)(), 0u);
+}
+
+// How cuBLAS finds the workspace of a stream: by the number that it has in the
+// current context.
+TEST_F(Startup, CublasTellsStreamsApart) {
+  using Current = CUresult(CUcontext*);
+  using Resolve = CUresult(CUcontext, CUstream, CUstream*, unsigned);
+  using Id = CUresult(CUcontext, CUstream, unsigned long long*);
+  CUcontext context = nullptr;
+  EXPECT_EQ(SlotOf<Current>(GetTable(kToolStorage), 2)(&context),
+            CUDA_SUCCESS);
+  EXPECT_EQ(context, context_);
+  const Table table = GetTable(kCublas);
+  CUstream made = nullptr;
+  ASSERT_EQ(CU(cuStreamCreate)(&made, 0), CUDA_SUCCESS);
+  const struct {
+    CUstream handle;
+    unsigned per_thread;
+    CUstream same_as;
+  } rows[] = {{made, 0, made},
+              {nullptr, 0, LegacyStream()},
+              {nullptr, 1, PerThreadStream()}};
+  for (const auto& row : rows) {
+    CUstream stream = nullptr;
+    EXPECT_EQ(SlotOf<Resolve>(table, 51)(context, row.handle, &stream,
+                                         row.per_thread),
+              CUDA_SUCCESS);
+    unsigned long long id = 0, expected = 1;
+    EXPECT_EQ(SlotOf<Id>(table, 39)(context, stream, &id), CUDA_SUCCESS);
+    EXPECT_EQ(CU(cuStreamGetId)(row.same_as, &expected), CUDA_SUCCESS);
+    EXPECT_EQ(id, expected);
+  }
+  CU(cuStreamDestroy_v2)(made);
 }
 
 TEST_F(Startup, UnknownTablesAreRefused) {

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""NVIDIA's libraries, unchanged, on the driver stub.
+
+usage: nvidia_libraries.py [--build DIR] [--targets gfx1100,gfx942]
+
+cuRAND's numbers are compared with those of its own host side
+(curand_generators.cu), cuBLAS' operations on vectors with sums on the host
+(cublas_vectors.cu). The libraries come from PyPI into build/packages (600 MB).
+Needs nvcc on PATH. Prints one line per program and target.
+"""
+import argparse
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+FOLDER = os.path.join(ROOT, "build", "packages")
+# Program, wheel, libraries.
+PROGRAMS = [("curand_generators", "nvidia-curand==10.4.0.35",
+             ["libcurand.so.10"]),
+            ("cublas_vectors", "nvidia-cublas==13.0.0.19",
+             ["libcublas.so.13", "libcublasLt.so.13"])]
+
+
+def build(name, wheel, libraries):
+    folder = os.path.join(FOLDER, name)
+    tree = os.path.join(folder, "nvidia", "cu13")
+    if not os.path.isdir(tree):
+        subprocess.run([sys.executable, "-m", "pip", "install", "-q",
+                        "--no-deps", "--target", folder, wheel], check=True)
+    program = os.path.join(folder, name)
+    link = ["-rpath=" + tree + "/lib"]
+    link += [os.path.join(tree, "lib", library) for library in libraries]
+    subprocess.run(["nvcc", "-O2", "-std=c++17", "-I" + tree + "/include",
+                    "-o", program, os.path.join(HERE, name + ".cu")] +
+                   [word for item in link for word in ("-Xlinker", item)],
+                   check=True)
+    return program
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--build", default=ROOT + "/build/release")
+    parser.add_argument("--targets", default="gfx1100,gfx942")
+    options = parser.parse_args()
+    failed = 0
+    for name, wheel, libraries in PROGRAMS:
+        program = build(name, wheel, libraries)
+        for target in options.targets.split(","):
+            result = subprocess.run(
+                [options.build + "/bin/cerberus", "run", program],
+                env=dict(os.environ, CERBERUS_DEVICE=target,
+                         CERBERUS_LOG="error"),
+                stdout=subprocess.PIPE, universal_newlines=True)
+            failed += result.returncode != 0
+            print(name, target,
+                  result.stdout if result.returncode else "PASS", flush=True)
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
