@@ -77,29 +77,31 @@ TEST(Exports, HideEverythingElse) {
 }
 
 #ifdef CHECK_GLIBC
-// The stub goes to machines with glibc 2.28 and up, and to ones that have none
-// of Debian's libraries.
+// The stub and its linker go to machines with glibc 2.28 and up, and to ones
+// that have none of Debian's libraries.
 TEST(Exports, NeedNoNewGlibcAndNoOtherLibrary) {
-  std::ifstream file(STUB, std::ios::binary);
-  const std::string bytes((std::istreambuf_iterator<char>(file)),
-                          std::istreambuf_iterator<char>());
-  constexpr std::string_view kPrefix = "GLIBC_2.";
-  int versions = 0;
-  for (std::size_t at = 0;
-       (at = bytes.find(kPrefix, at)) != std::string::npos;) {
-    at += kPrefix.size();
-    const int minor = std::atoi(bytes.c_str() + at);
-    EXPECT_LE(minor, 28);
-    ++versions;
-  }
-  EXPECT_GT(versions, 0);
+  for (const std::string path : {STUB, NVJITLINK_12, NVJITLINK_13}) {
+    std::ifstream file(path, std::ios::binary);
+    const std::string bytes((std::istreambuf_iterator<char>(file)),
+                            std::istreambuf_iterator<char>());
+    constexpr std::string_view kPrefix = "GLIBC_2.";
+    int versions = 0;
+    for (std::size_t at = 0;
+         (at = bytes.find(kPrefix, at)) != std::string::npos;) {
+      at += kPrefix.size();
+      const int minor = std::atoi(bytes.c_str() + at);
+      EXPECT_LE(minor, 28) << path;
+      ++versions;
+    }
+    EXPECT_GT(versions, 0) << path;
 #ifdef NDEBUG
-  EXPECT_LE(bytes.size(), std::size_t{2} << 20);
+    EXPECT_LE(bytes.size(), std::size_t{2} << 20) << path;
 #endif
-  const std::string needed = RunCommand("readelf -d " STUB).output;
-  for (const char* library :
-       {"libstdc++", "libgcc_s", "zstd", "lz4", "xxhash", "fmt", "LLVM"}) {
-    EXPECT_EQ(needed.find(library), std::string::npos) << library;
+    const std::string needed = RunCommand("readelf -d " + path).output;
+    for (const char* library :
+         {"libstdc++", "libgcc_s", "zstd", "lz4", "xxhash", "fmt", "LLVM"}) {
+      EXPECT_EQ(needed.find(library), std::string::npos) << path << library;
+    }
   }
 }
 #endif
