@@ -12,6 +12,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
@@ -24,9 +25,21 @@
 namespace cerberus::ptx {
 namespace {
 
+// The backend's own passes over IR scalars, straight-line strength reduction
+// and what cleans up behind it: a twelfth of the compile time, quadratic in
+// large blocks, for code of the same length. The pipeline has split constant
+// offsets off and merged what is common already.
+constexpr llvm::StringLiteral kScalarPasses = "amdgpu-scalar-ir-passes";
+
 void RegisterBackend() {
   static std::once_flag once;
   std::call_once(once, [] {
+    // LLVM has no other way to say it; it is linked statically, so nobody
+    // else's LLVM hears of it.
+    const auto& options = llvm::cl::getRegisteredOptions();
+    if (const auto at = options.find(kScalarPasses); at != options.end()) {
+      at->second->addOccurrence(0, kScalarPasses, "false");
+    }
     LLVMInitializeAMDGPUTargetInfo();
     LLVMInitializeAMDGPUTarget();
     LLVMInitializeAMDGPUTargetMC();
