@@ -95,9 +95,13 @@ Value* LaneInWave(IRBuilder<>& b) {
 
 Value* Lane(IRBuilder<>& b, Layout layout) {
   switch (layout) {
-    case Layout::kWarpIsWave:
-      return b.CreateIntrinsic(llvm::Intrinsic::amdgcn_mbcnt_lo,
-                               {b.getInt32(~0u), b.getInt32(0)});
+    case Layout::kWarpIsWave: {
+      llvm::CallInst* lane = b.CreateIntrinsic(
+          llvm::Intrinsic::amdgcn_mbcnt_lo, {b.getInt32(~0u), b.getInt32(0)});
+      lane->addRangeRetAttr(
+          llvm::ConstantRange(llvm::APInt(32, 0), llvm::APInt(32, kWarp)));
+      return lane;
+    }
     case Layout::kOneWarp:
       return LaneOfOneWarp(b);
     default:

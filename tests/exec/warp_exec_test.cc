@@ -144,6 +144,38 @@ TEST(WarpExec, Shfl) {
   }
 }
 
+// Where lanes and segments are constants, shuffles may be DPP or the like: all
+// 32 of them in one kernel, which mixes what they give.
+TEST(WarpExec, ShflByEveryConstant) {
+  for (const LoweredSpelling& s : LoweredSpellingsOf("shfl")) {
+    for (int width : {32, 16, 4}) {
+      const std::uint32_t c = (static_cast<std::uint32_t>(32 - width) << 8) |
+                              (s.Has("up") ? 0 : 31);
+      std::string body = "  mov.u32 %y0, 0;\n";
+      for (int b = 0; b < 32; ++b) {
+        body += "  " + s.text + " %y1|%p0, %x0, " + std::to_string(b) + ", " +
+                std::to_string(c) + (s.Has("sync") ? ", 0xffffffff" : "") +
+                ";\n  mad.lo.u32 %y0, %y0, 31, %y1;\n"
+                "  selp.u32 %y1, 1, 0, %p0;\n"
+                "  add.u32 %y0, %y0, %y1;\n";
+      }
+      const std::vector<Lane> lanes = RandomLanes(11);
+      const std::vector<Out> out =
+          Execute(Kernel(body + "  st.global.u32 [%out], %y0;\n"), lanes);
+      for (std::uint32_t t = 0; t < kThreads; ++t) {
+        std::uint32_t want = 0;
+        for (std::uint32_t b = 0; b < 32; ++b) {
+          const Shuffled from = ShuffleSource(s, t % 32, b, c);
+          want = want * 31 + lanes[t / 32 * 32 + from.lane].x[0] +
+                 from.in_range;
+        }
+        ASSERT_EQ(out[t].y[0], want)
+            << s.text << " width " << width << " thread " << t;
+      }
+    }
+  }
+}
+
 TEST(WarpExec, ShflAmongTheLanesOfABranch) {
   const std::string text = Kernel(
       "  and.b32 %y3, %thread, 31;\n  setp.lt.u32 %p1, %y3, 16;\n"
