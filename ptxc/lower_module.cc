@@ -23,6 +23,18 @@ unsigned AlignOf(const Variable& variable) {
                           variable.vector);
 }
 
+namespace {
+
+// Arrays get more, as in C++ for AMD: neighbours can then be read and written
+// together.
+llvm::Align MemoryAlignment(const Variable& variable) {
+  const std::uint64_t size = variable.size();
+  const unsigned useful = size > 8 ? 16 : size > 4 ? 8 : 1;
+  return llvm::Align(std::max(useful, AlignOf(variable)));
+}
+
+}  // namespace
+
 ProgramLowering::ProgramLowering(const std::vector<Input>& inputs,
                                  CallGraph graph, const ProgramPart& part,
                                  llvm::Module& out, const DiagSink& sink)
@@ -373,8 +385,8 @@ llvm::GlobalVariable* ModuleLowering::CreateGlobal(const Variable& variable) {
         llvm::GlobalValue::NotThreadLocal, kAsShared);
     // All dynamic arrays start at one address, a multiple of 16
     // (docs/launch-abi.md, "Dynamic shared memory").
-    global->setAlignment(llvm::Align(
-        std::max(dynamic ? 16u : 1u, AlignOf(variable))));
+    global->setAlignment(std::max(llvm::Align(dynamic ? 16 : 1),
+                                  MemoryAlignment(variable)));
     return global;
   }
   const bool local = variable.function != kNoId;
@@ -385,7 +397,7 @@ llvm::GlobalVariable* ModuleLowering::CreateGlobal(const Variable& variable) {
         llvm::GlobalValue::NotThreadLocal, kAsGlobal,
         /*isExternallyInitialized=*/true);
     elsewhere->setVisibility(llvm::GlobalValue::ProtectedVisibility);
-    elsewhere->setAlignment(llvm::Align(AlignOf(variable)));
+    elsewhere->setAlignment(MemoryAlignment(variable));
     return elsewhere;
   }
   llvm::Constant* init = Initializer(variable);
@@ -396,7 +408,7 @@ llvm::GlobalVariable* ModuleLowering::CreateGlobal(const Variable& variable) {
       init, name, nullptr, llvm::GlobalValue::NotThreadLocal, kAsGlobal,
       /*isExternallyInitialized=*/true);
   if (!local) global->setVisibility(llvm::GlobalValue::ProtectedVisibility);
-  global->setAlignment(llvm::Align(AlignOf(variable)));
+  global->setAlignment(MemoryAlignment(variable));
   return global;
 }
 

@@ -15,6 +15,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 
+#include "ptxc/passes/addresses.h"
 #include "ptxc/passes/kernel_inputs.h"
 #include "ptxc/passes/lane_progress.h"
 
@@ -35,10 +36,12 @@ constexpr const char* kDefaultToSsa =
     "always-inline,"
     // Locals that only one kernel's inlined calls used are plain values now.
     "function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg)";
-constexpr const char* kDefault =
+constexpr const char* kDefaultToPointers =
     "function(instcombine<no-verify-fixpoint>,"
     "infer-address-spaces,"
-    "early-cse<memssa>,instcombine<no-verify-fixpoint>,"
+    "early-cse<memssa>)";
+constexpr const char* kDefault =
+    "function(instcombine<no-verify-fixpoint>,"
     "loop-mssa(licm),"
     "gvn,"
     "sink,"
@@ -48,7 +51,9 @@ constexpr const char* kDefault =
     "infer-address-spaces,"
     "separate-const-offset-from-gep<lower-gep>,"
     "early-cse<memssa>,"
-    "dce),"
+    "dce,"
+    // Which neighbours can be loaded and stored together.
+    "infer-alignment),"
     "globaldce";
 
 }  // namespace
@@ -90,7 +95,13 @@ Status RunPipeline(llvm::Module& module, llvm::TargetMachine& machine,
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(
       LaneProgress(&report->warnings)));
   passes.addPass(ResolveWaves(options.waves, &report->waves));
-  CERB_TRY_VOID(add(light ? kLight : kDefault));
+  if (light) {
+    CERB_TRY_VOID(add(kLight));
+  } else if (optimise) {
+    CERB_TRY_VOID(add(kDefaultToPointers));
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(FindPointers()));
+    CERB_TRY_VOID(add(kDefault));
+  }
   passes.run(module, modules);
   if (optimise) MarkKernelInputs(module);
   return {};
