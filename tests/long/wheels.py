@@ -20,9 +20,11 @@ import argparse
 import glob
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import zipfile
 
@@ -122,27 +124,43 @@ def convert(args, converter, library, arches, out):
     return json.loads(done.stdout), records
 
 
+def run_ptxas(path):
+    """(seconds of processor time, ok); units of a device link one by one."""
+    with open(path, encoding="utf-8") as file:
+        units = re.split(r"(?m)^(?=\.version)", file.read())
+    units = [unit for unit in units if unit.startswith(".version")]
+    seconds = 0.0
+    for unit in units:
+        target = re.search(r"\.target\s+(\w+)", unit).group(1)
+        with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
+            file.write(unit)
+            file.flush()
+            begin = os.times()
+            done = subprocess.run(
+                ["ptxas", "-O3", "-arch=" + target, "-o", file.name + ".out"]
+                + (["-c"] if len(units) > 1 else []) + [file.name],
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                check=False)
+            end = os.times()
+        if done.returncode != 0:
+            return 0.0, False
+        os.remove(file.name + ".out")
+        seconds += (end.children_user + end.children_system -
+                    begin.children_user - begin.children_system)
+    return seconds, True
+
+
 def ptxas_time(args, records):
     """(seconds of ptxas -O3 for the PTX of all records, how many failed)."""
     total, failed = 0.0, 0
-    for name, record in sorted({r["ptx"]: r for r in records}.items()):
-        stem = os.path.join(args.wheels, "records", name)
+    for record in records:
+        stem = os.path.join(args.wheels, "records", record["ptx"])
         if not os.path.exists(stem + ".ptxas"):
-            with open(stem + ".ptx", encoding="utf-8") as file:
-                target = next((line.split()[1].rstrip(",") for line in file
-                               if line.startswith(".target")), "sm_75")
-            begin = os.times()
-            code = subprocess.run(
-                ["ptxas", "-O3", "-arch=" + target, "-o", os.devnull,
-                 stem + ".ptx"], stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL, check=False).returncode
-            end = os.times()
             with open(stem + ".ptxas", "w") as file:
-                file.write("%d %f" % (code, end[2] + end[3] - begin[2] -
-                                      begin[3]))
+                file.write("%f %d" % run_ptxas(stem + ".ptx"))
         with open(stem + ".ptxas") as file:
-            code, seconds = file.read().split()
-        if int(code) == 0:
+            seconds, ok = file.read().split()
+        if ok == "1":
             total += float(seconds)
             record["ptxas"] = float(seconds)
         else:
