@@ -105,12 +105,13 @@ void FunctionLowering::SetLike(bool to_predicate) {
   }
   const Operand& d = op(0);
   if (to_predicate) {
-    if (d.kind != OperandKind::kPair) {
-      Write(d, t, Type::kPred);
-      return;
-    }
     // Of a packed comparison p|q are the two halves' results.
     const bool packed = t->getType()->isVectorTy();
+    if (d.kind != OperandKind::kPair) {
+      Write(d, packed ? b_.CreateExtractElement(t, std::uint64_t{0}) : t,
+            Type::kPred);
+      return;
+    }
     Write(child(d, 0), packed ? b_.CreateExtractElement(t, std::uint64_t{0})
                               : t,
           Type::kPred);

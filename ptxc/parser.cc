@@ -176,10 +176,17 @@ void Parser::SkipStatement() {
   }
 }
 
+// PTX has no empty statements. Behind an error the ';' may belong to what was
+// left out.
+void Parser::StraySemicolon(const std::string& expected) {
+  if (errors_ == 0) ErrorHere(expected);
+  Advance();
+}
+
 // ---- Module scope -----------------------------------------------------------
 
 void Parser::TopLevelItem() {
-  if (Accept(';')) return;
+  if (At(';')) return StraySemicolon("a directive at module scope");
   if (token_.kind == TokenKind::kPunctuation && At('@')) {
     // "@@DWARF …": debug information as PTX 1.x wrote it, a line each.
     lexer_.SkipLine();
@@ -325,6 +332,9 @@ void Parser::AddressSize() {
     Error(offset, "address size " + std::to_string(size) +
                       ", expected 32 or 64");
     return;
+  }
+  if (size == 32) {
+    Error(offset, "addresses of 32 bits are not supported, expected 64");
   }
   module_.address_size = static_cast<std::uint8_t>(size);
   module_.has_address_size = true;

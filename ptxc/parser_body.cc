@@ -137,7 +137,7 @@ void Parser::BodyStatement() {
     return InstructionStatement();
   }
   if (At('@')) return InstructionStatement();
-  if (Accept(';')) return;
+  if (At(';')) return StraySemicolon("an instruction, a label or a directive");
   if (token_.kind != TokenKind::kDirective) {
     ErrorHere("an instruction, a label or a directive");
     return SkipStatement();

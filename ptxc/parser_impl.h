@@ -118,6 +118,7 @@ class Parser {
   bool Error(std::uint32_t offset, std::string message);
   bool ErrorHere(const std::string& expected);
   std::string Found() const;
+  void StraySemicolon(const std::string& expected);
   void SkipStatement();
 
   std::string_view text_;

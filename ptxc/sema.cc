@@ -55,7 +55,8 @@ bool Agrees(Type instruction, Type reg, Width width) {
   const int need = std::max(BitsOf(instruction), 8);
   const int have = BitsOf(reg);
   if (have < need || (width == Width::kSame && have != need)) return false;
-  const bool bits = b == TypeKind::kBit;
+  // ptxas takes a .f16x2 register as one of 32 bits.
+  const bool bits = b == TypeKind::kBit || reg == Type::kF16x2;
   switch (a) {
     case TypeKind::kBit:
     case TypeKind::kSubByte: return true;
@@ -134,7 +135,23 @@ class Checker {
       Error(v.offset, Quote(v.name) + " has an initialiser, but " +
                           std::string(VarSpaceName(v.space)) +
                           " variables cannot have one");
+    if (v.type == Type::kPred && v.space != VarSpace::kReg)
+      Error(v.offset, Quote(v.name) + " is of type .pred, which only "
+                          "registers have");
+    if (v.size() == 0 && v.space == VarSpace::kGlobal &&
+        v.linkage != Linkage::kExtern && KindOf(v.type) != TypeKind::kOpaque)
+      Error(v.offset, Quote(v.name) + " has no size, which only .extern "
+                          "variables may leave open");
     for (const InitElement& e : v.init) {
+      const bool is_float = e.kind == InitElement::Kind::kFloat32 ||
+                            e.kind == InitElement::Kind::kFloat64;
+      if (KindOf(v.type) == TypeKind::kFloat
+              ? !is_float || BitsOf(v.type) < 32
+              : is_float && IsInteger(v.type)) {
+        Error(e.offset, "initialiser of " + Quote(v.name) + " is not a ." +
+                            std::string(TypeName(v.type)) + " constant");
+        return;
+      }
       const std::uint64_t element =
           static_cast<std::uint64_t>(BytesOf(v.type));
       if (e.byte + element > v.size()) {
@@ -149,6 +166,12 @@ class Checker {
   // ---- Functions ----
   void CheckFunction(Function& f) {
     inst_ = nullptr;
+    if (f.tuning.maxntid_dims != 0 && f.tuning.reqntid_dims != 0)
+      Error(f.offset, Quote(f.name) + " has both .maxntid and .reqntid");
+    for (std::uint8_t i = 0; i < f.tuning.maxntid_dims; ++i)
+      if (f.tuning.maxntid[i] == 0)
+        Error(f.offset, Quote(f.name) + " has .maxntid 0, expected a positive "
+                            "number of threads");
     for (std::uint32_t id : f.variables) CheckVariable(module_.variables[id]);
     for (const Prototype& p : f.prototypes)
       if (p.kind == Prototype::Kind::kBranchTargets)
@@ -296,6 +319,37 @@ class Checker {
                    "4, 8 or 16 bytes");
         }
         break;
+      case Opcode::kApplypriority:
+      case Opcode::kDiscard:
+      case Opcode::kFence:
+        constant(1, [](std::uint64_t v) { return v == 128; }, "128 bytes");
+        break;
+      case Opcode::kPmevent:
+        constant(0, [](std::uint64_t v) { return v < 16; },
+                 "an event from 0 to 15");
+        break;
+      case Opcode::kStBulk:
+        constant(2, [](std::uint64_t v) { return v == 0; },
+                 "0, which is all that it can store");
+        break;
+      case Opcode::kMbarrierArrive:
+      case Opcode::kMbarrierArriveDrop:
+        // The state of another block's barrier is not told.
+        if (mods.space() == Space::kSharedCluster &&
+            OperandAt(0).kind != OperandKind::kSink) {
+          Error(OperandAt(0).offset, Text(OperandAt(0)) + " in " +
+                                         Mnemonic() + ", expected '_'");
+        }
+        break;
+      case Opcode::kMad:
+        // PTX ISA, "mad": the rounding is implied on sm_1x alone.
+        if (inst.form->type() == Type::kF32 && module_.sm >= 20 &&
+            mods.rounding() == Rounding::kNone) {
+          Error(inst.offset, Mnemonic() + " needs a rounding modifier "
+                                          "(.rn, .rz, .rm or .rp) on sm_20 "
+                                          "and newer targets");
+        }
+        break;
       default:
         break;
     }
@@ -358,10 +412,12 @@ class Checker {
 
   Width WidthOf(const OperandSpec& spec) const {
     switch (inst_->form->opcode()) {
+      case Opcode::kCvt:
+        return KindOf(TypeOf(spec)) == TypeKind::kAltFloat ? Width::kSame
+                                                           : Width::kWider;
       case Opcode::kLd:
       case Opcode::kSt:
       case Opcode::kLdu:
-      case Opcode::kCvt:
       case Opcode::kSuld:
       case Opcode::kSust:
       case Opcode::kStAsync:
@@ -586,6 +642,12 @@ class Checker {
       return;
     }
     if (o.base != OperandKind::kVariable) return;
+    if (inst_->form->opcode() == Opcode::kSt &&
+        std::count(function_->params.begin(), function_->params.end(),
+                   o.index) != 0) {
+      return Error(o.offset, Text(o) + " is a parameter, which " +
+                                 Mnemonic() + " cannot write");
+    }
     const VarSpace want = VarSpaceOf(inst_->form->mods.space());
     const VarSpace has = module_.variables[o.index].space;
     if (want == VarSpace::kReg || want == has || has == VarSpace::kTex ||

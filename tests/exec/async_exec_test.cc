@@ -785,7 +785,7 @@ TEST(AsyncExec, RankOfTheOnlyBlock) {
   KernelBatch batch{std::string(kHeader)};
   for (const LoweredSpelling& s : LoweredSpellingsOf("getctarank")) {
     const bool window = s.Has("shared::cluster");
-    const bool wide = s.Has("u64");
+    const bool wide = s.Has("u64") || s.Has("s64");
     if (!wide && !window) continue;  // generic addresses have 64 bits here
     batch.Add(s.text,
               Kernel(batch.NextName(),

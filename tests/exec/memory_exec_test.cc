@@ -626,7 +626,7 @@ TEST(MemoryExec, ClusterOfOneBlock) {
     }
   }
   for (const LoweredSpelling& s : LoweredSpellingsOf("mapa")) {
-    const bool wide = s.Has("u64");
+    const bool wide = s.Has("u64") || s.Has("s64");
     const bool window = s.Has("shared::cluster");
     const std::string size = wide ? "64" : "32";
     const std::string reg = wide ? "%l" : "%r";

@@ -233,15 +233,21 @@ void RunKernel(PtxModule& module, const std::string& kernel, Tests tests,
   }
 }
 
-constexpr std::string_view kHeader =
-    ".version 9.0\n.target sm_100a\n.address_size 64\n";
+// mad.f32 without a rounding modifier is of sm_1x alone.
+std::string Header(Tests tests) {
+  const Spelling& s = *tests[0].spelling;
+  const bool old = s.opcode() == "mad" && s.Has("f32") &&
+                   s.OneOf({"rn", "rz", "rm", "rp"}).empty();
+  return std::string(".version 9.0\n.target ") + (old ? "sm_13" : "sm_100a") +
+         "\n.address_size 64\n";
+}
 
 // Compiles in batches; if a batch fails, one by one to name the culprits.
 void RunAll(Tests tests) {
   for (std::size_t at = 0; at < tests.size(); at += kTestsOfModule) {
     const Tests batch =
         tests.subspan(at, std::min(tests.size() - at, kTestsOfModule));
-    std::string text(kHeader);
+    std::string text = Header(batch);
     std::map<std::string, Tests> kernels;
     for (std::size_t i = 0; i < batch.size(); i += kTestsOfKernel) {
       const std::string name = "k" + std::to_string(i);
@@ -260,7 +266,7 @@ void RunAll(Tests tests) {
     }
     for (std::size_t i = 0; i < batch.size(); ++i) {
       const std::string alone =
-          std::string(kHeader) + KernelText("k", batch.subspan(i, 1));
+          Header(batch) + KernelText("k", batch.subspan(i, 1));
       module = PtxModule::Compile(alone);
       if (module) {
         RunKernel(**module, "k", batch.subspan(i, 1), i + 1);

@@ -163,7 +163,9 @@ TEST(OpcodeTable, EverySpellingOfEveryRowParsesAndChecks) {
   std::set<std::uint16_t> reached;
   std::size_t spellings = 0;
   const auto flush = [&] {
-    const std::string text = testing::ModuleWith(lines, "sm_120a");
+    // A target on which mad.f32 needs no rounding modifier; that others are
+    // too new for it is a warning.
+    const std::string text = testing::ModuleWith(lines, "sm_13");
     const DiagSink sink = [&](const Diag& diag) {
       if (diag.severity == Severity::kError)
         ADD_FAILURE() << diag.ToString() << "\n  "

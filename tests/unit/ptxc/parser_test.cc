@@ -408,7 +408,10 @@ INSTANTIATE_TEST_SUITE_P(
     All, ParseErrors,
     ::testing::Values(
         ErrorCase{"frob.u32 %r1;", "9:1: unknown instruction 'frob'"},
-        ErrorCase{"mov.u32 %r1;;mov.u32 %r1 %r2;",
+        ErrorCase{"ret;;",
+                  "9:5: expected an instruction, a label or a directive, "
+                  "found ';'"},
+        ErrorCase{"mov.u32 %r1; mov.u32 %r1 %r2;",
                   "9:26: expected ';' in an instruction, found '%r2'"},
         ErrorCase{"mov.u32 %r1, ;", "9:14: expected a constant, found ';'"},
         ErrorCase{"mov.u32 %r1, 1/0;", "9:15: division by zero"},

@@ -43,6 +43,18 @@ std::string Address(const InstForm& form, int address) {
   }
 }
 
+// A constant where nothing else is allowed.
+std::string Constant(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kCpAsync: return "16";
+    case Opcode::kApplypriority:
+    case Opcode::kDiscard:
+    case Opcode::kFence: return "128";
+    case Opcode::kStBulk: return "0";
+    default: return "8";
+  }
+}
+
 std::string Coordinates(const InstForm& form, Type type) {
   switch (form.mods.geom()) {
     case Geom::kG1d: return Vector(type, 1, 20);
@@ -108,11 +120,14 @@ std::string InstructionText(const InstForm& form, bool optional) {
               ? form.type(1)
               : (form.opcode() == Opcode::kTld4 ? Type::kF32 : Type::kS32);
       one = "[%rd9, " + Coordinates(form, coordinate) + "]";
+    } else if (spec.name == "dstate" &&
+               form.mods.space() == Space::kSharedCluster) {
+      one = "_";
     } else if ((c & kOpLabel) != 0) {
       one = spec.name == "targets" ? "jumps" : "done";
     } else if ((c & (kOpRegister | kOpPair)) == 0 &&
                (c & kOpImmediate) != 0) {
-      one = form.opcode() == Opcode::kCpAsync ? "16" : "8";
+      one = Constant(form.opcode());
     } else if ((c & kOpScalarOrVector) != 0) {
       one = form.mods.vec() == Vec::kNone
                 ? RegisterOf(type, number)

@@ -71,7 +71,16 @@ INSTANTIATE_TEST_SUITE_P(
         "bar.red.popc.u32 %r1, 0, 64, !%p1;", "setp.eq.s32 _|%p1, %r1, %r2;",
         "shfl.sync.idx.b32 %f1|%p1, %f2, 0, 31, -1;",
         "vote.sync.ballot.b32 %r1, 1, -1;",
-        "atom.global.add.u32 _, [%rd1], 1;", "ld.u32 %r1, [tile];"));
+        "atom.global.add.u32 _, [%rd1], 1;", "ld.u32 %r1, [tile];",
+        // More than the manual says.
+        "cvt.rzi.s8.bf16 %rb1, %rs2;", "cvt.rn.f32.bf16 %f1, %rs2;",
+        "cvt.f16.bf16 %h1, %rs2;", "setp.lt.f16x2 %p1, %r1, %r2;",
+        "ld.global.nc.L1::no_allocate.b128 %rq1, [%rd1];",
+        "ld.global.nc.v8.b8 {%rs1, %rs2, %rs3, %rs4, %rs5, %rs6, %rs7, %rs8},"
+        " [%rd1];",
+        "ldu.global.b128 %rq1, [%rd1];", "mapa.s32 %r1, %r2, %r3;",
+        "add.u32 %hh1, %r2, %r3;",
+        "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [tile];"));
 
 struct ErrorCase {
   const char* line;
@@ -142,7 +151,23 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"call helper, (arg);",
                   "'helper' takes 0 values, the call has 1"},
         ErrorCase{"call %rd1, (arg);",
-                  "indirect call without a .callprototype"}));
+                  "indirect call without a .callprototype"},
+        ErrorCase{"mad.f32 %f1, %f2, %f3, %f4;",
+                  "'mad.f32' needs a rounding modifier"},
+        ErrorCase{"cvt.rn.bf16.f32 %r1, %f2;", "expected .bf16"},
+        ErrorCase{"setp.lt.f16 %p1|%p2, %h1, %h2;", "expected a register"},
+        ErrorCase{"discard.global.L2 [%rd1], 64;", "expected 128 bytes"},
+        ErrorCase{"pmevent 16;", "expected an event from 0 to 15"},
+        ErrorCase{"st.bulk.shared::cta [tile], %rd1, 1;", "expected 0"},
+        ErrorCase{"st.param.b32 [in], %r1;",
+                  "'[in]' is a parameter, which 'st.param.b32' cannot write"},
+        ErrorCase{"mbarrier.arrive.shared::cluster.b64 %rd1, [tile];",
+                  "expected '_'"},
+        ErrorCase{"mbarrier.arrive.release.b64 %rd1, [tile];",
+                  "is not a form of 'mbarrier.arrive'"},
+        ErrorCase{"st.async.b32 [%rd1], %r1, [%rd2];", "is not a form"},
+        ErrorCase{"red.async.mmio.release.cta.add.u32 [%rd1], %r1;",
+                  "'red.async' has no modifier '.cta'"}));
 
 TEST(Sema, ErrorsNameKernelLineAndCudaSource) {
   const Checked c = CheckText(
