@@ -19,7 +19,9 @@ void* Library() {
     setenv("CERBERUS_EMULATOR", FAKE_HIP, 1);
     unsetenv("CERBERUS_CC");
     unsetenv("CERBERUS_LOG");
-    void* opened = dlopen(STUB, RTLD_NOW | RTLD_LOCAL);
+    const char* other = std::getenv("CERBERUS_TEST_STUB");
+    void* opened =
+        dlopen(other != nullptr ? other : STUB, RTLD_NOW | RTLD_LOCAL);
     if (opened == nullptr) std::fprintf(stderr, "%s\n", dlerror());
     return opened;
   }();

@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""Which test notices if a driver function does nothing?
+
+  noop_coverage.py --build build/release [--only REGEX] [--write]
+
+Replaces each implemented function of cuda_api.def in turn by one that returns
+CUDA_SUCCESS and does nothing (stub_noop, tests/unit/runtime-stub/noop.cc), runs
+the tests that call it, first those of runtime_stub_test, then the programs of
+tests/e2e/programs, until one fails, and prints the functions for which none
+does. --write renews tests/unit/runtime-stub/noop_coverage.tsv, which
+runtime_stub_test compares with the table.
+
+Needs: ninja stub_noop runtime_stub_test; lit-22 tests/e2e/programs.
+"""
+import argparse
+import concurrent.futures
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))))
+RECORD = os.path.join(ROOT, "tests/unit/runtime-stub/noop_coverage.tsv")
+PROGRAMS = os.path.join(ROOT, "tests/e2e/programs")
+UNIT_SECONDS = 40
+PROGRAM_SECONDS = 120
+HEADER = """\
+# Made by tests/tools/noop_coverage.py: per implemented driver function, a test
+# that fails if the function does nothing, or "-" and why none can.
+"""
+
+
+def implemented():
+    with open(os.path.join(ROOT, "runtime-stub/cuda_api.def")) as f:
+        text = f.read()
+    rows = re.findall(r"^CUDA_API\((\w+),\s*\w+,\s*\d+,\s*(\w+)", text, re.M)
+    rows += re.findall(
+        r"^CUDA_API_PER_THREAD\((\w+),\s*\w+,\s*\w+,\s*\d+,\s*(\w+)", text,
+        re.M)
+    return [name for name, status in rows if status != "UNSUPPORTED"]
+
+
+def run(command, env, seconds):
+    """(passed, output); whatever hangs has failed."""
+    try:
+        done = subprocess.run(command, env=env, timeout=seconds,
+                              stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
+    except subprocess.TimeoutExpired as e:
+        return False, (e.stdout or b"").decode(errors="replace")
+    return done.returncode == 0, done.stdout.decode(errors="replace")
+
+
+class Unit:
+    """Cases of runtime_stub_test."""
+
+    def __init__(self, build):
+        self.binary = os.path.join(build, "tests/runtime_stub_test")
+        self.stub = os.path.join(build, "tests/stub/noop/libcuda.so.1")
+
+    def names(self):
+        listed = subprocess.run([self.binary, "--gtest_list_tests"],
+                                stdout=subprocess.PIPE, check=True)
+        suite, out = "", []
+        for line in listed.stdout.decode().splitlines():
+            name = line.split("#")[0].rstrip()
+            if name.endswith(".") and not name.startswith(" "):
+                suite = name
+            elif name.startswith("  "):
+                out.append(suite + name.strip())
+        return out
+
+    def run(self, names, **variables):
+        return run([self.binary, "--gtest_filter=" + ":".join(names)],
+                   dict(os.environ, CERBERUS_TEST_STUB=self.stub, **variables),
+                   UNIT_SECONDS)
+
+    def failing(self, names, symbol):
+        passed, output = self.run(names, CERBERUS_NOOP=symbol)
+        if passed:
+            return None
+        failed = re.search(r"^\[  FAILED  \] ([\w./]+)", output, re.M)
+        last = re.findall(r"^\[ RUN      \] ([\w./]+)", output, re.M)
+        return failed.group(1) if failed else last[-1]
+
+
+class Programs:
+    """Programs of tests/e2e/programs as lit left them."""
+
+    def __init__(self, build):
+        self.stub = os.path.join(build, "tests/stub/noop/libcuda.so.1")
+        self.emulator = os.path.join(
+            build, "lib/cerberus/emulator/libamdhip64.so.7")
+        self.folder = os.path.join(build, "tests/lit/e2e/programs/Output")
+
+    def names(self):
+        return [f for f in sorted(os.listdir(PROGRAMS)) if f.endswith(".cu")
+                and os.path.exists(self.app(f))]
+
+    def app(self, name):
+        return os.path.join(self.folder, name + ".tmp", "app.amd")
+
+    def run(self, name, **variables):
+        with open(os.path.join(PROGRAMS, name)) as f:
+            settings = dict(re.findall(
+                r"""(DEVICES|RUN_ENV)=("[^"]*"|'[^']*'|\S+)""",
+                "".join(line for line in f if "RUN:" in line)))
+        device = settings.get("DEVICES", "gfx1100").strip("\"'").split()[0]
+        more = dict(pair.split("=", 1) for pair in
+                    settings.get("RUN_ENV", "").strip("\"'").split())
+        env = dict(LD_PRELOAD=self.stub, CERBERUS_EMULATOR=self.emulator,
+                   CERBERUS_DEVICE=device, **more, **variables)
+        passed, output = run([self.app(name)], env, PROGRAM_SECONDS)
+        return passed and "PASS" in output.split("\n"), output
+
+    def failing(self, names, symbol):
+        for name in names:
+            if not self.run(name, CERBERUS_NOOP=symbol)[0]:
+                return "programs/" + name
+        return None
+
+
+def calls_of(suite, name):
+    """(passed, functions called)."""
+    with tempfile.TemporaryDirectory() as folder:
+        trace = os.path.join(folder, "trace")
+        passed, output = suite.run([name] if isinstance(suite, Unit) else name,
+                                   CERBERUS_TRACE=trace)
+        if not passed:
+            sys.exit(f"{name} fails as it is:\n{output}")
+        text = ""
+        if os.path.exists(trace):
+            with open(trace, errors="replace") as f:
+                text = f.read()
+    return set(re.findall(r'"name":\s*"(cu\w+)"', text))
+
+
+def read_record():
+    with open(RECORD) as f:
+        return dict(line.rstrip("\n").split("\t", 1) for line in f
+                    if not line.startswith("#"))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", default=os.path.join(ROOT, "build/release"))
+    parser.add_argument("--only", default="", help="functions to look at")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    build = os.path.abspath(options.build)
+    suites = [Unit(build), Programs(build)]
+    record = read_record() if os.path.exists(RECORD) else {}
+    wanted = [f for f in implemented() if re.search(options.only, f)]
+
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        callers = [{}, {}]
+        for by_function, suite in zip(callers, suites):
+            names = suite.names()
+            for name, called in zip(names, pool.map(
+                    lambda name: calls_of(suite, name), names)):
+                for function in called:
+                    by_function.setdefault(function, []).append(name)
+
+        def look(function):
+            for by_function, suite in zip(callers, suites):
+                names = by_function.get(function)
+                found = suite.failing(names, function) if names else None
+                if found:
+                    return found
+            return None
+
+        missing = 0
+        for function, found in zip(wanted, pool.map(look, wanted)):
+            if found:
+                record[function] = found
+            elif not record.get(function, "").startswith("-"):
+                record.pop(function, None)
+                missing += 1
+                called = any(function in c for c in callers)
+                print(f"{function}: no test fails without it"
+                      if called else f"{function}: no test calls it",
+                      flush=True)
+    print(f"{len(wanted) - missing} of {len(wanted)} functions have a test "
+          "that fails without them")
+    if options.write:
+        order = implemented()
+        with open(RECORD, "w") as f:
+            f.write(HEADER)
+            f.writelines(f"{name}\t{record[name]}\n" for name in order
+                         if name in record)
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
