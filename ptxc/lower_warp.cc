@@ -5,75 +5,6 @@
 #include "ptxc/lower.h"
 
 namespace cerberus::ptx {
-namespace {
-
-// Shuffles whose source lanes are known now need no addresses in LDS (RDNA3
-// ISA, "DPP16"; CDNA3 ISA, "DPP" and "DS_SWIZZLE_B32").
-class ConstantShuffle {
- public:
-  ConstantShuffle(llvm::IRBuilderBase& b, bool is_rdna)
-      : b_(b), is_rdna_(is_rdna) {}
-
-  // What `lane`, or with a bfly the lane whose number differs by it, holds of
-  // `bits`; null for shuffles of other kinds or by other segments.
-  llvm::Value* Make(Shfl kind, unsigned lane, unsigned c, llvm::Value* bits) {
-    const unsigned clamp = c & 31, segment = c >> 8 & 31;
-    lane &= 31;
-    // Else lanes beyond the clamp keep their own.
-    if ((clamp | segment) != 31) return nullptr;
-    if (kind == Shfl::kBfly && (lane & segment) == 0) {
-      return lane == 0 ? bits : Exchange(lane, bits);
-    }
-    if (kind != Shfl::kIdx) return nullptr;
-    if (is_rdna_ && segment == 0) {
-      return b_.CreateIntrinsic(llvm::Intrinsic::amdgcn_readlane,
-                                {b_.getInt32Ty()}, {bits, b_.getInt32(lane)});
-    }
-    return Swizzle(segment, lane & ~segment, 0, bits);
-  }
-
- private:
-  llvm::Value* Exchange(unsigned mask, llvm::Value* bits) {
-    constexpr unsigned kRowRotateRight = 0x120, kRowXorMask = 0x160;
-    if (mask < 4) {  // quad_perm: two bits for each of four lanes
-      unsigned control = 0;
-      for (unsigned i = 0; i < 4; ++i) control |= (i ^ mask) << (2 * i);
-      return Dpp(control, bits);
-    }
-    if (is_rdna_) {
-      if (mask <= kWholeRow) return Dpp(kRowXorMask + mask, bits);
-      llvm::Value* other = b_.CreateIntrinsic(
-          llvm::Intrinsic::amdgcn_permlanex16, {b_.getInt32Ty()},
-          {llvm::PoisonValue::get(b_.getInt32Ty()), bits,
-           b_.getInt32(0x76543210), b_.getInt32(0xfedcba98), b_.getFalse(),
-           b_.getTrue()});
-      return mask == 16 ? other : Exchange(mask & kWholeRow, other);
-    }
-    if (mask == 8) return Dpp(kRowRotateRight + 8, bits);
-    return Swizzle(/*keep=*/31, /*set=*/0, mask, bits);
-  }
-
-  llvm::Value* Dpp(unsigned control, llvm::Value* bits) {
-    return b_.CreateIntrinsic(
-        llvm::Intrinsic::amdgcn_update_dpp, {b_.getInt32Ty()},
-        {llvm::PoisonValue::get(b_.getInt32Ty()), bits, b_.getInt32(control),
-         b_.getInt32(kWholeRow), b_.getInt32(kWholeRow), b_.getTrue()});
-  }
-
-  // Lane i gets what lane (i & keep | set) ^ flip of its 32 holds.
-  llvm::Value* Swizzle(unsigned keep, unsigned set, unsigned flip,
-                       llvm::Value* bits) {
-    return b_.CreateIntrinsic(
-        llvm::Intrinsic::amdgcn_ds_swizzle, llvm::ArrayRef<llvm::Type*>(),
-        {bits, b_.getInt32(keep | set << 5 | flip << 10)});
-  }
-
-  static constexpr unsigned kWholeRow = 15;  // of 16 lanes
-  llvm::IRBuilderBase& b_;
-  const bool is_rdna_;
-};
-
-}  // namespace
 
 llvm::Value* FunctionLowering::Ballot(Value* predicate) {
   return Wave("ballot", {predicate});
@@ -90,19 +21,8 @@ void FunctionLowering::LowerShfl() {
   // PTX ISA, "shfl": c holds a clamp value (bits 0–4) and a segment mask
   // (bits 8–12); a source outside of the segment gives the lane itself.
   const Operand& d = op(0);
-  const bool pair = d.kind == OperandKind::kPair;
   const Type t = type(num_types() - 1);
   Value* a = Read(op(1), t);
-  if (op(2).kind == OperandKind::kInt && op(3).kind == OperandKind::kInt) {
-    ConstantShuffle shuffle(b_, TargetHas("wavefrontsize32"));
-    if (Value* moved = shuffle.Make(mods().shfl(),
-                                    static_cast<unsigned>(op(2).bits),
-                                    static_cast<unsigned>(op(3).bits), a)) {
-      Write(pair ? child(d, 0) : d, moved, t);
-      if (pair) Write(child(d, 1), b_.getTrue(), Type::kPred);
-      return;
-    }
-  }
   Value* b = b_.CreateAnd(Read(op(2), Type::kU32), I32(31));
   Value* c = Read(op(3), Type::kU32);
   Value* lane = LaneId();
@@ -133,6 +53,7 @@ void FunctionLowering::LowerShfl() {
   }
   source = b_.CreateSelect(valid, source, lane);
   Value* result = Permute(source, a);
+  const bool pair = d.kind == OperandKind::kPair;
   Write(pair ? child(d, 0) : d, result, t);
   if (pair) Write(child(d, 1), valid, Type::kPred);
 }

@@ -18,6 +18,7 @@
 #include "ptxc/passes/addresses.h"
 #include "ptxc/passes/kernel_inputs.h"
 #include "ptxc/passes/lane_progress.h"
+#include "ptxc/passes/shuffles.h"
 
 namespace cerberus::ptx {
 namespace {
@@ -100,6 +101,8 @@ Status RunPipeline(llvm::Module& module, llvm::TargetMachine& machine,
   } else if (optimise) {
     CERB_TRY_VOID(add(kDefaultToPointers));
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(FindPointers()));
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(
+        ChooseShuffles(options.waves.wave_size)));
     CERB_TRY_VOID(add(kDefault));
   }
   passes.run(module, modules);
