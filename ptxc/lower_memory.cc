@@ -86,10 +86,14 @@ FunctionLowering::Pointer FunctionLowering::Address(const Operand& operand,
     if (base->getType()->getPointerAddressSpace() == kAsConstant) {
       result.invariant = true;
     }
+    const bool inside =
+        static_cast<std::uint64_t>(offset) < variable.size();
     result.pointer =
         offset == 0 ? base
                     : b_.CreateGEP(b_.getInt8Ty(), base,
-                                   I64(static_cast<std::uint64_t>(offset)));
+                                   I64(static_cast<std::uint64_t>(offset)), "",
+                                   inside ? llvm::GEPNoWrapFlags::inBounds()
+                                          : llvm::GEPNoWrapFlags::none());
     return result;
   }
   Value* address = nullptr;
@@ -149,10 +153,28 @@ void FunctionLowering::CopyAttributes(llvm::Instruction* access) {
   }
 }
 
+namespace {
+
+// What a place in a variable is known to be aligned to, so that loads of
+// neighbours become one.
+llvm::Align AlignmentOf(llvm::Value* pointer, const llvm::DataLayout& layout) {
+  llvm::APInt offset(layout.getIndexTypeSizeInBits(pointer->getType()), 0);
+  const llvm::Value* base = pointer->stripAndAccumulateConstantOffsets(
+      layout, offset, /*AllowNonInbounds=*/true);
+  const auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(base);
+  if (!variable) return llvm::Align(1);
+  return llvm::commonAlignment(variable->getAlign().valueOrOne(),
+                               offset.getZExtValue());
+}
+
+}  // namespace
+
 llvm::Value* FunctionLowering::LoadScalar(Value* pointer, llvm::Type* type,
                                           unsigned align, bool invariant) {
-  llvm::LoadInst* load =
-      b_.CreateAlignedLoad(type, pointer, llvm::Align(align));
+  llvm::LoadInst* load = b_.CreateAlignedLoad(
+      type, pointer,
+      std::max(llvm::Align(align),
+               AlignmentOf(pointer, module_.out().getDataLayout())));
   if (invariant) {
     load->setMetadata(llvm::LLVMContext::MD_invariant_load,
                       llvm::MDNode::get(b_.getContext(), {}));
