@@ -87,9 +87,9 @@ CompileOutcome CompileInChild(const std::string& jit,
                               const ProcessLimits& limits,
                               const CompileRequest& request) {
   std::vector<std::string> argv = {
-      jit, "--arch", request.arch, "--diagnostics=json", "-o", "-"};
+      jit, "--arch", request.arch, "--diagnostics=json",
+      fmt::format("--jobs={}", request.jobs), "-o", "-"};
   if (request.keep_going) argv.push_back("--keep-going");
-  if (request.jobs > 1) argv.push_back(fmt::format("--jobs={}", request.jobs));
   if (request.time_trace) argv.push_back("--time-trace=-");
   argv.push_back("-");
 

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -34,7 +35,7 @@ Compiles one PTX module to one AMD code object. '-' is stdin or stdout.
   --emit KIND           hsaco (default), obj, asm, ll, ll-raw
   --keep-going          leave out kernels that cannot be compiled (exit 3)
   -O0 -O1 -O2           optimisation, -O2 is the default
-  --jobs N              threads for a large module, one if not given
+  --jobs N              threads for a large module; default: processors
   --verify-each         check the IR after every pass
   --time-trace FILE     where the time went, as JSON; - is a line on stderr
   --diagnostics FORM    text (default) or json, one object a line, on stderr
@@ -50,7 +51,8 @@ struct Arguments {
   std::string output;
   cerberus_ptxc_emit emit = CERBERUS_PTXC_EMIT_HSACO;
   int opt_level = 0;
-  int jobs = 1;
+  // Nobody else compiles while a program waits for the driver.
+  int jobs = static_cast<int>(std::thread::hardware_concurrency());
   bool keep_going = false;
   bool verify_each = false;
   std::string time_trace;
