@@ -62,11 +62,20 @@ class TocReader {
                 "table of contents: " + std::move(message));
   }
 
+  // The file has changed, or cannot be read.
+  static tl::unexpected<KpackDiag> IoError(Diag diag) {
+    return tl::unexpected<KpackDiag>(
+        KpackDiag(KpackCode::kIoError, std::move(diag)));
+  }
+
   KpackStatus ReadHeader() {
-    const ByteSpan bytes = a_.bytes_;
-    if (bytes.empty()) {
+    if (a_.size() == 0) {
       return Fail(KpackCode::kIoError, 0, "the file is empty");
     }
+    Result<Bytes> header =
+        a_.ReadAt(0, std::min<std::uint64_t>(a_.size(), kHeaderUsedBytes));
+    if (!header) return IoError(std::move(header).error());
+    const ByteSpan bytes = *header;
     if (bytes.size() < sizeof kMagic ||
         std::memcmp(bytes.data(), kMagic, sizeof kMagic) != 0) {
       return Fail(KpackCode::kInvalidFormat, 0,
@@ -83,11 +92,11 @@ class TocReader {
           fmt::format("archive version {}, expected {}", version, kVersion1));
     }
     toc_offset_ = LoadLe<std::uint64_t>(bytes.data() + 8);
-    if (toc_offset_ < kHeaderUsedBytes || toc_offset_ >= bytes.size()) {
+    if (toc_offset_ < kHeaderUsedBytes || toc_offset_ >= a_.size()) {
       return Fail(KpackCode::kInvalidFormat, 8,
                   fmt::format("table of contents at 0x{:x}, but the file ends "
                               "at 0x{:x}",
-                              toc_offset_, bytes.size()));
+                              toc_offset_, a_.size()));
     }
     return {};
   }
@@ -97,8 +106,10 @@ class TocReader {
     limits.values = kMaxTocValues;
     // Upstream's C++ reader takes no notice of bytes behind the map either.
     limits.allow_trailing_bytes = true;
-    Result<Document> parsed =
-        Document::Parse(a_.bytes_.subspan(toc_offset_), limits);
+    Result<Bytes> bytes = a_.ReadAt(toc_offset_, a_.size() - toc_offset_);
+    if (!bytes) return IoError(std::move(bytes).error());
+    a_.toc_bytes_ = *std::move(bytes);
+    Result<Document> parsed = Document::Parse(a_.toc_bytes_, limits);
     if (!parsed) {
       const Diag& diag = parsed.error();
       return Fail(KpackCode::kMsgpackParseFailed,
@@ -157,13 +168,13 @@ class TocReader {
         return TocError(
             fmt::format("blob {} lacks 'offset' or 'size'", a_.blobs_.size()));
       }
-      if (*offset > a_.bytes_.size() || *size > a_.bytes_.size() - *offset) {
+      if (*offset > a_.size() || *size > a_.size() - *offset) {
         return Fail(KpackCode::kIoError, *offset,
                     fmt::format("blob {} of {} bytes runs past the end of the "
                                 "file (0x{:x})",
-                                a_.blobs_.size(), *size, a_.bytes_.size()));
+                                a_.blobs_.size(), *size, a_.size()));
       }
-      a_.blobs_.push_back(a_.bytes_.subspan(*offset, *size));
+      a_.blobs_.push_back({*offset, *size});
     }
     return {};
   }
@@ -175,41 +186,51 @@ class TocReader {
         top_.Find("zstd_offset").AsUint();
     const std::optional<std::uint64_t> size = top_.Find("zstd_size").AsUint();
     if (!offset || !size) return TocError("no 'zstd_offset' and 'zstd_size'");
-    if (*offset > a_.bytes_.size() || *size > a_.bytes_.size() - *offset) {
+    if (*offset > a_.size() || *size > a_.size() - *offset) {
       return Fail(KpackCode::kIoError, *offset,
                   fmt::format("frames of {} bytes run past the end of the "
                               "file (0x{:x})",
-                              *size, a_.bytes_.size()));
+                              *size, a_.size()));
     }
     if (*size > kMaxZstdArea || *size < sizeof(std::uint32_t)) {
       return Fail(KpackCode::kInvalidFormat, *offset,
                   fmt::format("frames of {} bytes, expected 4 to {}", *size,
                               kMaxZstdArea));
     }
-    const ByteSpan area = a_.bytes_.subspan(*offset, *size);
-    const auto count = LoadLe<std::uint32_t>(area.data());
+    std::uint64_t at = *offset;
+    const std::uint64_t end = *offset + *size;
+    const auto read_number = [&](std::uint32_t* number) -> KpackStatus {
+      std::uint8_t bytes[sizeof *number];
+      if (a_.in_memory_) {
+        std::memcpy(bytes, a_.bytes_.data() + at, sizeof bytes);
+      } else if (!a_.file_.ReadNumber(at, bytes, sizeof bytes)) {
+        return Fail(KpackCode::kIoError, at, "the file has become shorter");
+      }
+      *number = LoadLe<std::uint32_t>(bytes);
+      at += sizeof *number;
+      return {};
+    };
+    std::uint32_t count = 0;
+    if (KpackStatus status = read_number(&count); !status) return status;
     if (count > kMaxFrames) {
       return Fail(
           KpackCode::kInvalidFormat, *offset,
           fmt::format("{} frames, at most {} are accepted", count, kMaxFrames));
     }
-    std::uint64_t at = sizeof count;
     for (std::uint32_t i = 0; i < count; ++i) {
       std::uint32_t length = 0;
-      if (area.size() - at >= sizeof length) {
-        length = LoadLe<std::uint32_t>(area.data() + at);
-        at += sizeof length;
-      } else {
-        return Fail(KpackCode::kInvalidFormat, *offset + at,
+      if (end - at < sizeof length) {
+        return Fail(KpackCode::kInvalidFormat, at,
                     fmt::format("{} frames, but only {} are there", count, i));
       }
-      if (length > area.size() - at) {
-        return Fail(KpackCode::kInvalidFormat, *offset + at,
+      if (KpackStatus status = read_number(&length); !status) return status;
+      if (length > end - at) {
+        return Fail(KpackCode::kInvalidFormat, at,
                     fmt::format("frame {} of {} bytes runs past the end of "
                                 "the frames (0x{:x})",
-                                i, length, *offset + area.size()));
+                                i, length, end));
       }
-      a_.blobs_.push_back(area.subspan(at, length));
+      a_.blobs_.push_back({at, length});
       at += length;
     }
     return {};
@@ -276,7 +297,7 @@ class TocReader {
                                   where, *ordinal, a_.blobs_.size()));
     }
     entry.ordinal = static_cast<std::uint32_t>(*ordinal);
-    entry.stored_size = a_.blobs_[entry.ordinal].size();
+    entry.stored_size = a_.blobs_[entry.ordinal].size;
 
     // Plain blobs know their size; upstream ignores original_size there.
     entry.original_size = entry.stored_size;
@@ -301,7 +322,7 @@ class TocReader {
 
 KpackResult<std::shared_ptr<const Archive>> Archive::Open(
     const std::string& path) {
-  Result<MappedFile> file = MappedFile::Open(path);
+  Result<InputFile> file = InputFile::Open(path);
   if (!file) {
     const bool missing = ::access(path.c_str(), F_OK) != 0 && errno == ENOENT;
     return tl::unexpected<KpackDiag>(
@@ -311,7 +332,6 @@ KpackResult<std::shared_ptr<const Archive>> Archive::Open(
   std::shared_ptr<Archive> archive(new Archive);
   archive->path_ = path;
   archive->file_ = *std::move(file);
-  archive->bytes_ = archive->file_.bytes();
   return Parse(std::move(archive));
 }
 
@@ -319,6 +339,7 @@ KpackResult<std::shared_ptr<const Archive>> Archive::FromBytes(
     ByteSpan bytes, const std::string& name) {
   std::shared_ptr<Archive> archive(new Archive);
   archive->path_ = name;
+  archive->in_memory_ = true;
   archive->bytes_ = bytes;
   return Parse(std::move(archive));
 }
@@ -356,23 +377,34 @@ const Entry* Archive::Find(std::string_view key, std::string_view arch) const {
   return &*at;
 }
 
+Result<Bytes> Archive::ReadAt(std::uint64_t offset, std::uint64_t size) const {
+  if (!in_memory_) return file_.Read(offset, size);
+  const ByteSpan part = bytes_.subspan(offset, size);
+  return Bytes(part.begin(), part.end());
+}
+
 KpackResult<Bytes> Archive::Read(const Entry& entry) const {
-  const ByteSpan stored = blobs_[entry.ordinal];
+  const Blob blob = blobs_[entry.ordinal];
   const auto fail = [&](KpackCode code, std::string message) {
     Where where;
     where.file = path_;
-    where.offset = stored.data() - bytes_.data();
+    where.offset = static_cast<std::int64_t>(blob.offset);
     message = fmt::format("'{}' for {}: {}", entry.key, entry.arch, message);
     return tl::unexpected<KpackDiag>(KpackDiag(
         code,
         MakeDiag(DiagCode::kBadFormat, std::move(where), std::move(message))));
   };
   try {
-    if (!compressed_) return Bytes(stored.begin(), stored.end());
+    Result<Bytes> stored = ReadAt(blob.offset, blob.size);
+    if (!stored) {
+      return tl::unexpected<KpackDiag>(
+          KpackDiag(KpackCode::kIoError, std::move(stored).error()));
+    }
+    if (!compressed_) return *std::move(stored);
 
     Bytes out(entry.original_size);
     const std::size_t size =
-        ZSTD_decompress(out.data(), out.size(), stored.data(), stored.size());
+        ZSTD_decompress(out.data(), out.size(), stored->data(), stored->size());
     if (ZSTD_isError(size)) {
       return fail(KpackCode::kDecompressionFailed,
                   fmt::format("cannot unpack: {}", ZSTD_getErrorName(size)));

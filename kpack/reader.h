@@ -5,10 +5,10 @@
 //     CERB_TRY(Bytes code, archive->Read(*entry));
 //   }
 //
-// The file is mapped. Opening reads the header, the table of contents and the
-// frames' lengths, never a blob; all offsets and sizes are checked then, so
-// that Read only follows ranges known to lie in the file. An open archive
-// does not change: any number of threads may use it.
+// Opening reads the header, the table of contents and the frames' lengths,
+// never a blob; all offsets and sizes are checked then, so that Read only
+// follows ranges known to lie in the file. An open archive does not change:
+// any number of threads may use it. If its file does, Read fails.
 #ifndef CERBERUS_KPACK_READER_H_
 #define CERBERUS_KPACK_READER_H_
 
@@ -21,7 +21,7 @@
 #include "kpack/error.h"
 #include "kpack/msgpack_value.h"
 #include "support/bytes.h"
-#include "support/mapped_file.h"
+#include "support/input_file.h"
 
 namespace cerberus::kpack {
 
@@ -69,9 +69,21 @@ class Archive {
   static KpackResult<std::shared_ptr<const Archive>> Parse(
       std::shared_ptr<Archive> archive);
 
+  struct Blob {
+    std::uint64_t offset;  // from the file's start
+    std::uint64_t size;
+  };
+  std::uint64_t size() const {
+    return in_memory_ ? bytes_.size() : file_.size();
+  }
+  // The range lies within size().
+  Result<Bytes> ReadAt(std::uint64_t offset, std::uint64_t size) const;
+
   std::string path_;
-  MappedFile file_;
+  InputFile file_;
+  bool in_memory_ = false;  // then in bytes_, else in file_
   ByteSpan bytes_;
+  Bytes toc_bytes_;  // what toc_ refers to
   Document toc_;
   std::string_view group_name_;
   std::string_view arch_family_;
@@ -79,7 +91,7 @@ class Archive {
   bool compressed_ = false;
   std::vector<std::string_view> arches_;
   std::vector<Entry> entries_;
-  std::vector<ByteSpan> blobs_;  // by ordinal, as stored
+  std::vector<Blob> blobs_;  // by ordinal, as stored
 };
 
 }  // namespace cerberus::kpack
