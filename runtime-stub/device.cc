@@ -90,8 +90,7 @@ void FillAttributes(Device* device) {
   }
 }
 
-// HIP's UUID, else one made from the position in the machine. All-zero ids
-// would make two devices equal.
+// HIP's UUID, else one made here.
 void FillUuid(Device* device) {
   hipUUID uuid = {};
   const hipError_t error = hip.hipDeviceGetUuid(&uuid, device->hip_ordinal);
@@ -101,13 +100,10 @@ void FillUuid(Device* device) {
     std::memcpy(device->uuid.bytes, uuid.bytes, sizeof uuid.bytes);
     return;
   }
-  char text[sizeof device->uuid.bytes + 1];
-  std::snprintf(text, sizeof text, "AMD-%04x%02x%02x-%02d",
-                device->attribute(kAttribute_PCI_DOMAIN_ID) & 0xffff,
-                device->attribute(kAttribute_PCI_BUS_ID) & 0xff,
-                device->attribute(kAttribute_PCI_DEVICE_ID) & 0xff,
-                device->hip_ordinal);
-  std::memcpy(device->uuid.bytes, text, sizeof device->uuid.bytes);
+  device->uuid = UuidOfPlace(device->attribute(kAttribute_PCI_DOMAIN_ID),
+                             device->attribute(kAttribute_PCI_BUS_ID),
+                             device->attribute(kAttribute_PCI_DEVICE_ID),
+                             device->hip_ordinal);
 }
 
 Device* MakeDevice(int ordinal) {
@@ -386,9 +382,8 @@ CUresult cuDeviceCanAccessPeer(int* can_access, CUdevice ordinal,
   if (peer == nullptr) return CUDA_ERROR_INVALID_DEVICE;
   *can_access = 0;
   if (ordinal == peer_ordinal) return CUDA_SUCCESS;
-  const hipError_t error =
-      hip.hipDeviceCanAccessPeer(can_access, device->hip_ordinal,
-                                 peer->hip_ordinal);
+  const hipError_t error = hip.hipDeviceCanAccessPeer(
+      can_access, device->hip_ordinal, peer->hip_ordinal);
   return error == hipErrorNotSupported ? CUDA_SUCCESS : FromHip(error);
 }
 

@@ -17,9 +17,9 @@
 #include <cstring>
 #include <vector>
 
+#include "runtime-stub/emulator.h"
 #include "runtime-stub/jit_cache.h"
 #include "runtime-stub/log.h"
-#include "runtime-stub/provider.h"
 
 extern char** environ;
 

@@ -10,24 +10,10 @@
 #include "runtime-stub/cuda_abi.h"
 #include "runtime-stub/dispatch.h"
 #include "runtime-stub/log.h"
+#include "runtime-stub/nvidia_paths.h"
 
 namespace cerberus::stub {
 namespace {
-
-// Absolute paths only: the loader would take the name libcuda.so.1 for this
-// library. Debian, Fedora, Arch, Debian's alternatives, WSL, NixOS, and the
-// NVIDIA container toolkit.
-constexpr const char* kDriverPaths[] = {
-    "/usr/lib/x86_64-linux-gnu/libcuda.so.1",
-    "/usr/lib64/libcuda.so.1",
-    "/usr/lib/libcuda.so.1",
-    "/usr/lib/x86_64-linux-gnu/nvidia/current/libcuda.so.1",
-    "/usr/lib64/nvidia/libcuda.so.1",
-    "/usr/lib/wsl/lib/libcuda.so.1",
-    "/run/opengl-driver/lib/libcuda.so.1",
-    "/usr/local/nvidia/lib64/libcuda.so.1",
-    "/usr/local/nvidia/lib/libcuda.so.1",
-};
 
 void* g_driver = nullptr;
 
@@ -89,9 +75,10 @@ bool HandOverToNvidia(std::string* message) {
     found = TryDriver(path, message);
   } else {
     *message = "no NVIDIA driver is installed";
-    for (const char* candidate : kDriverPaths) {
+    for (const char* folder : kNvidiaFolders) {
       std::string reason;
-      found = TryDriver(candidate, &reason);
+      found =
+          TryDriver((std::string(folder) + "/libcuda.so.1").c_str(), &reason);
       if (found) *message = reason;
       if (found) break;
       Log(LogLevel::kDebug, "%s", reason.c_str());

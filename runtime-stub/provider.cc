@@ -1,13 +1,10 @@
 #include "runtime-stub/provider.h"
 
-#include <dlfcn.h>
-#include <sys/stat.h>
-
 #include <atomic>
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
 
+#include "runtime-stub/emulator.h"
 #include "runtime-stub/hip_loader.h"
 #include "runtime-stub/log.h"
 #include "runtime-stub/nvidia.h"
@@ -69,24 +66,18 @@ bool TryAmd(std::string* why) {
   return false;
 }
 
-bool TryEmulator(const std::string& targets, std::string* why) {
-  std::string path = Environment("CERBERUS_EMULATOR");
-  if (path.empty()) path = OwnFolder() + "/emulator/libamdhip64.so.7";
-  // The emulator reads its targets from the environment, as it would when
-  // used without this library.
-  if (!targets.empty()) setenv("CERBERUS_EMU_TARGETS", targets.c_str(), 1);
-  if (!LoadHip(path, why)) return false;
+bool TryEmulator(std::string* why) {
+  if (!LoadEmulator(why)) return false;
   if (FindsGpu()) return true;
-  *why = path + " starts no device";
+  *why = hip.path + " starts no device";
   return false;
 }
 
 Provider Choose() {
   const std::string wanted = Environment("CERBERUS_DEVICE");
-  const std::string targets = WantedEmulatorTargets();
   const bool any = wanted.empty() || wanted == "auto";
   if (!any && wanted != "hip" && wanted != "nvidia" && wanted != "emulator" &&
-      targets.empty()) {
+      WantedEmulatorTargets().empty()) {
     Log(LogLevel::kError,
         "CERBERUS_DEVICE=%s is not hip, nvidia, emulator or a target id like "
         "gfx1100",
@@ -114,7 +105,7 @@ Provider Choose() {
       return Provider::kNone;
     }
   }
-  if (TryEmulator(targets, &why)) {
+  if (TryEmulator(&why)) {
     if (any) {
       LogNotice(
           "no AMD GPU found; running on the emulated %s (slow). Set "
@@ -143,29 +134,6 @@ Provider ChosenProvider() {
     std::atexit(OnExit);
   });
   return chosen;
-}
-
-const std::string& OwnFolder() {
-  static const std::string& folder = *new std::string([] {
-    Dl_info info;
-    if (dladdr(reinterpret_cast<const void*>(&OwnFolder), &info) == 0 ||
-        info.dli_fname == nullptr) {
-      return std::string();
-    }
-    // A converted program may reach us through a link in its own folder.
-    char* real = realpath(info.dli_fname, nullptr);
-    const std::string path = real != nullptr ? real : info.dli_fname;
-    std::free(real);
-    const std::size_t slash = path.rfind('/');
-    return slash == std::string::npos ? std::string(".")
-                                      : path.substr(0, slash);
-  }());
-  return folder;
-}
-
-std::string WantedEmulatorTargets() {
-  const std::string wanted = Environment("CERBERUS_DEVICE");
-  return wanted.compare(0, 3, "gfx") == 0 ? wanted : std::string();
 }
 
 bool Exiting() { return g_exiting.load(std::memory_order_relaxed); }

@@ -16,19 +16,11 @@
 #ifndef CERBERUS_RUNTIME_STUB_PROVIDER_H_
 #define CERBERUS_RUNTIME_STUB_PROVIDER_H_
 
-#include <string>
-
 namespace cerberus::stub {
 
 enum class Provider { kNone, kHip, kEmulator, kNvidia };
 
 Provider ChosenProvider();
-
-// The folder that holds this library, or "" if the loader does not say.
-const std::string& OwnFolder();
-
-// The target ids that CERBERUS_DEVICE asks the emulator for, or "".
-std::string WantedEmulatorTargets();
 
 // True once the process has begun to end: HIP may be gone, and must not be
 // called any more.

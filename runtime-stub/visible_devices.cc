@@ -1,6 +1,8 @@
 #include "runtime-stub/visible_devices.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstring>
 
 namespace cerberus::stub {
 namespace {
@@ -49,6 +51,15 @@ int ByIndex(std::string_view entry, std::span<const CUuuid> all) {
 }
 
 }  // namespace
+
+CUuuid UuidOfPlace(int pci_domain, int pci_bus, int pci_device, int ordinal) {
+  CUuuid uuid;
+  char text[sizeof uuid.bytes + 1];
+  std::snprintf(text, sizeof text, "AMD-%04x%02x%02x-%02d", pci_domain & 0xffff,
+                pci_bus & 0xff, pci_device & 0xff, ordinal);
+  std::memcpy(uuid.bytes, text, sizeof uuid.bytes);
+  return uuid;
+}
 
 std::string UuidText(const CUuuid& uuid) {
   constexpr char kDigits[] = "0123456789abcdef";

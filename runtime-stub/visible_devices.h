@@ -14,6 +14,10 @@ namespace cerberus::stub {
 // "GPU-" and the 32 digits in groups, as nvidia-smi -L and programs write it.
 std::string UuidText(const CUuuid& uuid);
 
+// The UUID of a device that HIP has none for, made from its place in the
+// machine. All-zero ids would make two devices equal.
+CUuuid UuidOfPlace(int pci_domain, int pci_bus, int pci_device, int ordinal);
+
 // Indices into `all`, as the variable's text asks for them: numbers, or
 // beginnings of UUIDs that fit one device each. The list ends before the
 // first entry that names no device; one named twice leaves none (CUDA

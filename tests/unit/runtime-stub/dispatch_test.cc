@@ -80,7 +80,7 @@ TEST(Exports, HideEverythingElse) {
 // The stub and its linker go to machines with glibc 2.28 and up, and to ones
 // that have none of Debian's libraries.
 TEST(Exports, NeedNoNewGlibcAndNoOtherLibrary) {
-  for (const std::string path : {STUB, NVJITLINK_12, NVJITLINK_13}) {
+  for (const std::string path : {STUB, NVML, NVJITLINK_12, NVJITLINK_13}) {
     std::ifstream file(path, std::ios::binary);
     const std::string bytes((std::istreambuf_iterator<char>(file)),
                             std::istreambuf_iterator<char>());
