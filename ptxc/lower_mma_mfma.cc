@@ -255,6 +255,9 @@ MatrixProduct::Values MatrixProduct::Mfma::OutOfWave(const Values& values) {
   Value* all = p_.Join(values);
   all = p_.fn_.Intrinsic(llvm::Intrinsic::amdgcn_strict_wwm, {all->getType()},
                          {all});
+  // The backend gives registers of the whole wave out before all others, and
+  // cannot spill them: no product may be started before the last is done.
+  p_.fn_.Intrinsic(llvm::Intrinsic::amdgcn_sched_barrier, {}, {p_.I32(0)});
   Values results;
   for (std::size_t i = 0; i < values.size(); ++i) {
     results.push_back(b_.CreateExtractElement(all, i));

@@ -4,8 +4,9 @@
 usage: nvidia_libraries.py [--build DIR] [--targets gfx1100,gfx942]
 
 cuRAND's numbers are compared with those of its own host side
-(curand_generators.cu), cuBLAS' operations on vectors with sums on the host
-(cublas_vectors.cu). The libraries come from PyPI into build/packages (600 MB).
+(curand_generators.cu), cuBLAS' operations on vectors (cublas_vectors.cu) and
+CUTLASS' products of matrices (cutlass_gemm.cu) with sums on the host. The
+libraries come from PyPI into build/packages (600 MB).
 Needs nvcc on PATH. Prints one line per program and target.
 """
 import argparse
@@ -16,23 +17,27 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 FOLDER = os.path.join(ROOT, "build", "packages")
-# Program, wheel, libraries.
-PROGRAMS = [("curand_generators", "nvidia-curand==10.4.0.35",
+CUDA = "nvidia/cu13"
+# Program, wheel, folder in it with include and lib, libraries.
+PROGRAMS = [("curand_generators", "nvidia-curand==10.4.0.35", CUDA,
              ["libcurand.so.10"]),
-            ("cublas_vectors", "nvidia-cublas==13.0.0.19",
-             ["libcublas.so.13", "libcublasLt.so.13"])]
+            ("cublas_vectors", "nvidia-cublas==13.0.0.19", CUDA,
+             ["libcublas.so.13", "libcublasLt.so.13"]),
+            ("cutlass_gemm", "nvidia-cutlass==4.2.0.0",
+             "cutlass_library/source", [])]
 
 
-def build(name, wheel, libraries):
+def build(name, wheel, inside, libraries):
     folder = os.path.join(FOLDER, name)
-    tree = os.path.join(folder, "nvidia", "cu13")
+    tree = os.path.join(folder, inside)
     if not os.path.isdir(tree):
         subprocess.run([sys.executable, "-m", "pip", "install", "-q",
                         "--no-deps", "--target", folder, wheel], check=True)
     program = os.path.join(folder, name)
     link = ["-rpath=" + tree + "/lib"]
     link += [os.path.join(tree, "lib", library) for library in libraries]
-    subprocess.run(["nvcc", "-O2", "-std=c++17", "-I" + tree + "/include",
+    subprocess.run(["nvcc", "-O2", "-std=c++17", "-arch=sm_80", "-w",
+                    "-I" + tree + "/include",
                     "-o", program, os.path.join(HERE, name + ".cu")] +
                    [word for item in link for word in ("-Xlinker", item)],
                    check=True)
@@ -45,8 +50,8 @@ def main():
     parser.add_argument("--targets", default="gfx1100,gfx942")
     options = parser.parse_args()
     failed = 0
-    for name, wheel, libraries in PROGRAMS:
-        program = build(name, wheel, libraries)
+    for name, *parts in PROGRAMS:
+        program = build(name, *parts)
         for target in options.targets.split(","):
             result = subprocess.run(
                 [options.build + "/bin/cerberus", "run", program],
