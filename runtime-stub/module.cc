@@ -151,6 +151,21 @@ hipError_t Module::LoadCompiledLocked(Device* device, hipModule_t* loaded) {
   return hipSuccess;
 }
 
+// Gives the module the address of the context's services, if it asks for it.
+static CUresult SetServices(Context* context, hipModule_t loaded) {
+  hipDeviceptr_t symbol = nullptr;
+  std::size_t bytes = 0;
+  const hipError_t found =
+      hip.hipModuleGetGlobal(&symbol, &bytes, loaded, kContextSymbol);
+  if (found == hipErrorNotFound) return CUDA_SUCCESS;
+  if (found != hipSuccess) return NoteResult(context, found);
+  CUdeviceptr block = 0;
+  if (bytes != sizeof block) return CUDA_ERROR_INVALID_IMAGE;
+  if (CUresult r = ServicesOf(context, &block); r != CUDA_SUCCESS) return r;
+  return FromHip(
+      hip.hipMemcpy(symbol, &block, sizeof block, hipMemcpyHostToDevice));
+}
+
 CUresult Module::LoadLocked(Context* context) {
   Device* device = context->device;
   if (CUresult r = PrepareLocked(device, nullptr); r != CUDA_SUCCESS) return r;
@@ -170,18 +185,8 @@ CUresult Module::LoadLocked(Context* context) {
     return NoteResult(context, error);
   }
   // Modules that print, assert or trap find what they need here.
-  hipDeviceptr_t symbol = nullptr;
-  std::size_t bytes = 0;
-  if (slot.code.info.abi &&
-      hip.hipModuleGetGlobal(&symbol, &bytes, loaded, kContextSymbol) ==
-          hipSuccess) {
-    CUdeviceptr block = 0;
-    CUresult result = bytes == sizeof block ? ServicesOf(context, &block)
-                                            : CUDA_ERROR_INVALID_IMAGE;
-    if (result == CUDA_SUCCESS) {
-      result = FromHip(
-          hip.hipMemcpy(symbol, &block, sizeof block, hipMemcpyHostToDevice));
-    }
+  if (slot.code.info.abi) {
+    const CUresult result = SetServices(context, loaded);
     if (result != CUDA_SUCCESS) {
       hip.hipModuleUnload(loaded);
       return result;

@@ -41,7 +41,11 @@ hipError_t Enter(const char* name) {
   if (hipError_t error = Enter(__func__); error != hipSuccess) return error
 
 void* Allocate(std::size_t bytes) {
-  void* pointer = std::calloc(1, bytes);
+  // As aligned as HIP's.
+  constexpr std::size_t kAlignment = 256;
+  const std::size_t rounded = (bytes + kAlignment) / kAlignment * kAlignment;
+  void* pointer = std::aligned_alloc(kAlignment, rounded);
+  std::memset(pointer, 0, rounded);
   std::lock_guard<std::mutex> lock(mutex);
   Allocations()[reinterpret_cast<std::uintptr_t>(pointer)] = bytes;
   return pointer;
@@ -340,6 +344,9 @@ FAKE hipModuleLaunchKernel(hipFunction_t function, unsigned gx, unsigned gy,
                            unsigned gz, unsigned bx, unsigned by, unsigned bz,
                            unsigned shared_bytes, hipStream_t stream,
                            void** params, void** extra) {
+  if (fake_hip.on_launch != nullptr) {
+    return static_cast<hipError_t>(fake_hip.on_launch());
+  }
   ENTER();
   FakeLaunch launch = {};
   launch.kernel = *reinterpret_cast<std::string*>(function);

@@ -1,0 +1,86 @@
+#include "emulated.h"
+
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+
+#include "runtime-stub/dispatch.h"
+
+namespace cerberus::stub {
+
+void* Slot(const char* symbol) {
+  for (const ApiRow& row : ApiTable()) {
+    if (std::strcmp(row.symbol, symbol) == 0) return *row.slot;
+  }
+  ADD_FAILURE() << "no " << symbol;
+  return nullptr;
+}
+
+void EmulatedTest::SetUpTestSuite() {
+  setenv("CERBERUS_DEVICE", "gfx1100,gfx942", 1);
+  setenv("CERBERUS_EMULATOR", EMULATOR, 0);
+  setenv("CERBERUS_JIT", JIT, 0);
+  setenv("CUDA_CACHE_PATH", CACHE, 0);
+}
+
+void EmulatedTest::SetUp() {
+  ASSERT_EQ(CU(cuInit)(0), CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuDevicePrimaryCtxRetain)(&context_, 0), CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuCtxSetCurrent)(context_), CUDA_SUCCESS);
+}
+
+void EmulatedTest::TearDown() {
+  CU(cuCtxSetCurrent)(context_);
+  if (module_ != nullptr) CU(cuModuleUnload)(module_);
+  CU(cuDevicePrimaryCtxReset_v2)(0);
+  CU(cuCtxSetCurrent)(nullptr);
+}
+
+const char* EmulatedTest::AddPtx() {
+  return R"(
+.version 7.0
+.target sm_75
+.address_size 64
+.visible .entry add(.param .u64 p, .param .s32 by) {
+  .reg .b64 %rd<4>;
+  .reg .b32 %r<6>;
+  ld.param.u64 %rd1, [p];
+  ld.param.s32 %r1, [by];
+  mov.u32 %r2, %tid.x;
+  mul.wide.u32 %rd2, %r2, 4;
+  add.s64 %rd3, %rd1, %rd2;
+  ld.global.s32 %r3, [%rd3];
+  add.s32 %r4, %r3, %r1;
+  st.global.s32 [%rd3], %r4;
+  ret;
+})";
+}
+
+CUfunction EmulatedTest::Add() {
+  if (module_ == nullptr) {
+    EXPECT_EQ(CU(cuModuleLoadData)(&module_, AddPtx()), CUDA_SUCCESS);
+  }
+  CUfunction function = nullptr;
+  EXPECT_EQ(CU(cuModuleGetFunction)(&function, module_, "add"), CUDA_SUCCESS);
+  return function;
+}
+
+CUdeviceptr EmulatedTest::Ints(int value) {
+  CUdeviceptr ints = 0;
+  EXPECT_EQ(CU(cuMemAlloc_v2)(&ints, kThreads * sizeof value), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuMemsetD32_v2)(ints, static_cast<unsigned>(value), kThreads),
+            CUDA_SUCCESS);
+  return ints;
+}
+
+int EmulatedTest::ValueOf(CUdeviceptr ints) {
+  int values[kThreads];
+  EXPECT_EQ(CU(cuCtxSynchronize)(), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuMemcpyDtoH_v2)(values, ints, sizeof values), CUDA_SUCCESS);
+  for (int value : values) {
+    if (value != values[0]) return INT_MIN;
+  }
+  return values[0];
+}
+
+}  // namespace cerberus::stub

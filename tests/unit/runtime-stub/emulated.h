@@ -1,0 +1,73 @@
+// The driver API over the emulator, within the test's own process: the stub's
+// objects are linked in, its functions reached through their slots, so that
+// CERBERUS_NOOP (noop.cc) and CERBERUS_TRACE have their effect.
+#ifndef CERBERUS_TESTS_UNIT_RUNTIME_STUB_EMULATED_H_
+#define CERBERUS_TESTS_UNIT_RUNTIME_STUB_EMULATED_H_
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime-stub/api.h"
+
+namespace cerberus::stub {
+
+// What stands in the slot of an exported symbol.
+void* Slot(const char* symbol);
+
+// Calls a function of the driver API through its slot:
+//   CU(cuMemAlloc_v2)(&pointer, 16)
+#define CU(function)                                            \
+  reinterpret_cast<decltype(&::cerberus::stub::api::function)>( \
+      ::cerberus::stub::Slot(#function))
+
+// Leaves the function with the result of a call that fails.
+#define TRY(call)                                                        \
+  do {                                                                   \
+    if (CUresult result = (call); result != CUDA_SUCCESS) return result; \
+  } while (0)
+
+// Runs at the end of its scope.
+class Finally {
+ public:
+  explicit Finally(std::function<void()> what) : what_(std::move(what)) {}
+  ~Finally() { what_(); }
+  Finally(const Finally&) = delete;
+  Finally& operator=(const Finally&) = delete;
+
+ private:
+  std::function<void()> what_;
+};
+
+// Two emulated GPUs, of 32 and of 64 lanes in a wave; the primary context of
+// the first is current.
+class EmulatedTest : public ::testing::Test {
+ protected:
+  static constexpr int kThreads = 64;
+
+  static void SetUpTestSuite();
+  void SetUp() override;
+  void TearDown() override;
+
+  // void add(int* p, int by): p[i] += by, by kThreads threads.
+  static const char* AddPtx();
+  CUfunction Add();
+  // Device memory of kThreads times `value`.
+  CUdeviceptr Ints(int value);
+  // The same value in all kThreads words, else INT_MIN.
+  int ValueOf(CUdeviceptr ints);
+
+  CUcontext context_ = nullptr;
+
+ private:
+  CUmodule module_ = nullptr;
+};
+
+}  // namespace cerberus::stub
+
+#endif  // CERBERUS_TESTS_UNIT_RUNTIME_STUB_EMULATED_H_
