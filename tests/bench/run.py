@@ -9,7 +9,8 @@ code_quality.py does; a conversion without its compiling, but with its check of
 every byte and its fsync, against cp of the same file; start-up of a sample
 with prebuilt code, with code from the cache, and with code compiled as it
 starts: wall time of whole processes, median of N runs, the candidates taking
-turns. Then what emulator_bench.py measures, the samples too.
+turns. Then what launch_bench, start_bench.py and emulator_bench.py measure,
+the samples too.
 """
 import argparse
 import os
@@ -22,6 +23,7 @@ import time
 import code_quality
 import compile_bench
 import emulator_bench
+import start_bench
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
@@ -136,6 +138,8 @@ def main():
         code_quality.report(build, ["gfx1100", "gfx942"])
         bench_rewrite(tools, args.runs, work)
         bench_start(tools, args.runs, work)
+    subprocess.run([os.path.join(build, "tests", "launch_bench")], check=True)
+    start_bench.report(build, nvcc, "gfx1100", max(args.runs, 20))
     emulator_bench.report(build, args.targets.split(","), True)
 
 

@@ -28,10 +28,12 @@ struct FakeHip {
   std::map<std::string, int> calls;       // by function
   // Functions that fail, and with what.
   std::map<std::string, int> failures;
-  std::map<std::string, int> fail_once;  // at the next call only
+  std::map<std::string, int> fail_once;     // at the next call only
   std::vector<std::string> loaded_modules;  // their bytes' first 4
   // Variables of every module: name → storage.
   std::map<std::string, std::vector<std::uint8_t>> globals;
+  // In place of the launch, if set: nothing is counted or remembered then.
+  int (*on_launch)() = nullptr;
   int devices = 1;
   int current_device = 0;
   std::string arch = "gfx1100";

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Starts of converted samples against the same programs built with HIP.
+
+usage: start_bench.py [--build DIR] [--runs N]
+
+Each sample is built by nvcc and converted, and built by `clang -x hip` against
+the emulator's HIP, so that both find their code prebuilt and run on the same
+device. Measured are whole processes, median of N, the candidates taking turns:
+to the end, and to the moment when the first launch has returned (the program
+then ends itself).
+"""
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+SAMPLES = ("vector_add", "matmul", "bitonic_sort")
+
+# Each sample asks for errors right behind its first launch.
+FIRST_LAUNCH = """#include <cuda_runtime.h>
+#include <unistd.h>
+#undef cudaGetLastError
+#define cudaGetLastError() (_exit(0), cudaSuccess)
+"""
+
+
+def build_pair(build, nvcc, target, sample, folder, to_first_launch):
+    """The paths of the converted program and of the HIP program."""
+    source = os.path.join(ROOT, "samples", sample, sample + ".cu")
+    name = os.path.join(folder, sample + "-first" * to_first_launch)
+    include = []
+    if to_first_launch:
+        header = os.path.join(folder, "first_launch.h")
+        with open(header, "w") as file:
+            file.write(FIRST_LAUNCH)
+        include = ["-include", header]
+    subprocess.run([nvcc, "-O2", *include, "-o", name, source], check=True)
+    converted = name + ".amd"
+    subprocess.run([os.path.join(build, "bin", "cerberus-convert"), name, "-o",
+                    converted, "--arch", target], check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    face = os.path.join(build, "lib", "cerberus", "emulator")
+    hip = name + ".hip"
+    subprocess.run(["clang++-22", "-x", "hip", "-std=c++20", "-O2", "-w",
+                    "-I", os.path.join(HERE, "hip_samples"), "-I", HERE, "-I",
+                    os.path.join(ROOT, "tests", "unit", "emulator"), *include,
+                    "--offload-arch=" + target, "-nogpulib", "-nogpuinc",
+                    "-no-hip-rt", source, "-x", "none",
+                    os.path.join(face, "libamdhip64.so.7"),
+                    "-Wl,-rpath," + face, "-o", hip], check=True)
+    return converted, hip
+
+
+def medians(runs, environment, *programs):
+    times = [[] for _ in programs]
+    for _ in range(runs):
+        for mine, program in zip(times, programs):
+            begin = time.perf_counter()
+            subprocess.run([program], env=environment, check=True,
+                           stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL)
+            mine.append(time.perf_counter() - begin)
+    return [statistics.median(mine) for mine in times]
+
+
+def report(build, nvcc, target, runs):
+    environment = {"CERBERUS_DEVICE": target, "CERBERUS_EMU_TARGETS": target}
+    print("\nStarts with prebuilt code, emulated " + target)
+    print("  %-28s%14s%14s%14s" % ("sample", "converted", "HIP", "ratio"))
+    with tempfile.TemporaryDirectory() as folder:
+        for to_first_launch in (True, False):
+            for sample in SAMPLES:
+                pair = build_pair(build, nvcc, target, sample, folder,
+                                  to_first_launch)
+                converted, hip = medians(runs, environment, *pair)
+                print("  %-28s%11.1f ms%11.1f ms%14.2f" % (
+                    sample + (", first launch" if to_first_launch else
+                              ", to the end"),
+                    1e3 * converted, 1e3 * hip, converted / hip))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", default=os.path.join(ROOT, "build",
+                                                        "release"))
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--target", default="gfx1100")
+    args = parser.parse_args()
+    nvcc = shutil.which("nvcc") or os.path.join(ROOT, "build/cuda/bin/nvcc")
+    report(os.path.abspath(args.build), nvcc, args.target, args.runs)
+
+
+if __name__ == "__main__":
+    main()
