@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "runtime-stub/emulator.h"
+#include "runtime-stub/code_object.h"
 #include "runtime-stub/jit_cache.h"
 #include "runtime-stub/log.h"
 
@@ -286,6 +287,13 @@ JitResult CompilePtx(std::string_view ptx, const TargetId& target,
       !child.timed_out && (child.exit_code == kExitDone ||
                            child.exit_code == kExitSomeKernelsMissing);
   if (finished) result.code = ReadAll(output.get());
+  if (!result.code.empty()) {
+    // What is no code must not reach the cache either.
+    if (const auto info = ReadCodeObject(result.code); !info) {
+      result.log += compiler + ": " + info.error().ToString() + "\n";
+      result.code.clear();
+    }
+  }
   if (result.code.empty()) {
     if (child.timed_out) {
       result.log += compiler + ": took longer than " +

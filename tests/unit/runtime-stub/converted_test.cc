@@ -13,6 +13,7 @@
 #include "kpack/marker.h"
 #include "kpack/writer.h"
 #include "rewriter/rewriter.h"
+#include "runtime-stub/image.h"
 
 namespace cerberus::stub {
 namespace {
@@ -130,8 +131,7 @@ TEST_F(ConvertedTest, CodeThatHipRejectsIsCompiled) {
                                   nullptr, nullptr, 0),
             CUDA_SUCCESS);
   CUkernel kernel = nullptr;
-  ASSERT_EQ(CU(cuLibraryGetKernel)(&kernel, library, "from_ptx"),
-            CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuLibraryGetKernel)(&kernel, library, "from_ptx"), CUDA_SUCCESS);
   EXPECT_THAT(JitStarts(), IsEmpty());
   Fake().fail_once["hipModuleLoadData"] = kNoBinaryForGpu;
   std::uint64_t pointer = 1;
@@ -217,6 +217,158 @@ TEST_F(ConvertedTest, TruncatedArchiveFallsBack) {
   EXPECT_THAT(JitStarts(), SizeIs(1));
 }
 
+// --- an archive that changes while it is in use ---
+
+struct ArchiveChange {
+  std::string_view name;
+  void (*make)(const std::string& path);
+  const char* kernel;  // what the next module finds
+};
+void PrintTo(const ArchiveChange& change, std::ostream* out) {
+  *out << change.name;
+}
+class ArchiveChanges : public ConvertedTest,
+                       public ::testing::WithParamInterface<ArchiveChange> {};
+
+TEST_P(ArchiveChanges, NextModuleIsFoundOrCompiled) {
+  WriteArchive("gfx1100", Key(), "hsaco", CodeWith("prebuilt"));
+  const std::string path = folder_.path() + "/.kpack/gpu-gfx1100.kpack";
+  fs::last_write_time(path, fs::last_write_time(path) - std::chrono::hours(1));
+  const void* wrapper = Convert();
+  ASSERT_EQ(FindKernel(wrapper, "prebuilt"), CUDA_SUCCESS);
+  GetParam().make(path);
+  const StderrCapture capture;
+  EXPECT_EQ(FindKernel(wrapper, GetParam().kernel), CUDA_SUCCESS);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Converted, ArchiveChanges,
+    ::testing::Values(
+        ArchiveChange{"Emptied",
+                      [](const std::string& path) { fs::resize_file(path, 0); },
+                      "from_ptx"},
+        ArchiveChange{"CutShort",
+                      [](const std::string& path) {
+                        fs::resize_file(path, fs::file_size(path) / 2);
+                      },
+                      "from_ptx"},
+        ArchiveChange{"WrittenOver",
+                      [](const std::string& path) {
+                        const auto size = fs::file_size(path);
+                        std::ofstream(path) << std::string(size, 'x');
+                      },
+                      "from_ptx"},
+        ArchiveChange{"Removed",
+                      [](const std::string& path) { fs::remove(path); },
+                      "prebuilt"},
+        ArchiveChange{"Replaced",
+                      [](const std::string& path) {
+                        std::ofstream(path + ".new") << "garbage";
+                        fs::rename(path + ".new", path);
+                      },
+                      "prebuilt"},
+        ArchiveChange{"Unreadable",
+                      [](const std::string& path) {
+                        fs::permissions(path, fs::perms::none);
+                      },
+                      "prebuilt"}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+// --- which code a GPU gets, in this order ---
+
+struct LookupRow {
+  std::string_view name;
+  const char* gpu;
+  std::vector<const char*> archives;  // their targets
+  bool ptx;                           // whether the fatbin is kept
+  const char* found;                  // "ptx": compiled; "": refused
+};
+void PrintTo(const LookupRow& row, std::ostream* out) { *out << row.name; }
+class Lookup : public ConvertedTest,
+               public ::testing::WithParamInterface<LookupRow> {};
+
+TEST_P(Lookup, FindsTheBest) {
+  const LookupRow& row = GetParam();
+  for (const char* arch : row.archives) {
+    WriteArchive(arch, Key(), "hsaco", CodeWith(arch));
+  }
+  StderrCapture capture;
+  const void* wrapper = Convert(row.ptx);
+  Image image;
+  ASSERT_EQ(IdentifyImage(wrapper, &image), CUDA_SUCCESS);
+  if (!row.ptx) image.fatbins.clear();
+  Device device;
+  device.target = TargetId::Parse(row.gpu).value();
+  device.cc = {8, 6};
+  Code code;
+  const CUresult result = FindCode(image, device, &code, nullptr);
+  if (*row.found == '\0') {
+    EXPECT_EQ(result, CUDA_ERROR_NO_BINARY_FOR_GPU);
+    EXPECT_THAT(capture.Text(),
+                HasSubstr(std::string("no code for ") + row.gpu));
+    return;
+  }
+  ASSERT_EQ(result, CUDA_SUCCESS);
+  ASSERT_EQ(code.info.kernels.size(), 1u);
+  EXPECT_EQ(code.info.kernels[0].name,
+            std::string(row.found) == "ptx" ? "from_ptx" : row.found);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Converted, Lookup,
+    ::testing::Values(
+        LookupRow{"SpecificTarget",
+                  "gfx942:sramecc+:xnack-",
+                  {"gfx942:sramecc+:xnack-", "gfx942:sramecc+", "gfx942:xnack-",
+                   "gfx942", "gfx9-4-generic"},
+                  true,
+                  "gfx942:sramecc+:xnack-"},
+        LookupRow{"FirstFeature",
+                  "gfx942:sramecc+:xnack-",
+                  {"gfx942:sramecc+", "gfx942:xnack-", "gfx942"},
+                  true,
+                  "gfx942:sramecc+"},
+        LookupRow{"SecondFeature",
+                  "gfx942:sramecc+:xnack-",
+                  {"gfx942:xnack-", "gfx942", "gfx9-4-generic"},
+                  true,
+                  "gfx942:xnack-"},
+        LookupRow{"WithoutFeatures",
+                  "gfx942:sramecc+:xnack-",
+                  {"gfx942", "gfx9-4-generic"},
+                  true,
+                  "gfx942"},
+        LookupRow{"GenericTarget",
+                  "gfx942:sramecc+:xnack-",
+                  {"gfx9-4-generic", "gfx90a", "gfx11-generic"},
+                  true,
+                  "gfx9-4-generic"},
+        LookupRow{"OtherFeaturesAreNotUsed",
+                  "gfx942:sramecc+:xnack-",
+                  {"gfx942:xnack+", "gfx942:sramecc-"},
+                  true,
+                  "ptx"},
+        LookupRow{"GenericBeforePtx",
+                  "gfx1100",
+                  {"gfx11-generic"},
+                  true,
+                  "gfx11-generic"},
+        LookupRow{"TargetWithoutAGenericOne",
+                  "gfx90a:sramecc+:xnack-",
+                  {"gfx9-generic", "gfx9-4-generic", "gfx942"},
+                  true,
+                  "ptx"},
+        // As HSA_OVERRIDE_GFX_VERSION=10.3.0 has HIP present a gfx1036.
+        LookupRow{"OverriddenVersion",
+                  "gfx1030",
+                  {"gfx1036", "gfx1030"},
+                  true,
+                  "gfx1030"},
+        LookupRow{"Ptx", "gfx1201", {"gfx1100"}, true, "ptx"},
+        LookupRow{
+            "Refused", "gfx1201", {"gfx1100", "gfx11-generic"}, false, ""}),
+    [](const auto& info) { return std::string(info.param.name); });
+
 TEST_F(ConvertedTest, EnvironmentForcesOrForbidsCompiling) {
   WriteArchive("gfx1100", Key(), "hsaco", CodeWith("prebuilt"));
   const void* wrapper = Convert();
@@ -250,6 +402,44 @@ TEST_F(ConvertedTest, TextIsFoundByItsContent) {
   const std::string other = ptx + "//\n";
   EXPECT_EQ(FindKernel(other.c_str(), "text"), CUDA_SUCCESS);
   EXPECT_THAT(JitStarts(), SizeIs(1));
+}
+
+// --- a compiler that fails ---
+
+TEST_F(ConvertedTest, CompilerThatFails) {
+  struct Row {
+    const char* what;      // the fake compiler is asked for
+    const char* compiler;  // null: the fake one
+    CUresult result;
+    const char* message;
+  };
+  const std::string good =
+      ".version 9.0\n.entry good(.param .u64 p) { ret; }\n";
+  for (const Row& row :
+       {Row{"error", nullptr, CUDA_ERROR_INVALID_PTX, "no such instruction"},
+        Row{"crash", nullptr, CUDA_ERROR_INVALID_PTX, "signal 9"},
+        Row{"hang", nullptr, CUDA_ERROR_INVALID_PTX, "longer than 1 s"},
+        Row{"silent", nullptr, CUDA_ERROR_INVALID_PTX, "exit code 0"},
+        Row{"garbage", nullptr, CUDA_ERROR_INVALID_PTX, "code object+0x0"},
+        Row{"", "/nonexistent/jit", CUDA_ERROR_JIT_COMPILER_NOT_FOUND,
+            "/nonexistent/jit cannot be started"},
+        Row{"", "/etc/passwd", CUDA_ERROR_OPERATING_SYSTEM,
+            "Permission denied"},
+        Row{"", "/bin/false", CUDA_ERROR_INVALID_PTX, "exit code 1"}}) {
+    const std::string ptx = ".version 9.0\n// test: " + std::string(row.what) +
+                            "\n.entry k(.param .u64 p) { ret; }\n";
+    setenv("CERBERUS_JIT_TIMEOUT", "1", 1);
+    if (row.compiler != nullptr) setenv("CERBERUS_JIT", row.compiler, 1);
+    {
+      StderrCapture capture;
+      EXPECT_EQ(FindKernel(ptx.c_str(), "k"), row.result) << row.what;
+      EXPECT_THAT(capture.Text(), HasSubstr(row.message)) << row.what;
+    }
+    unsetenv("CERBERUS_JIT_TIMEOUT");
+    setenv("CERBERUS_JIT", FAKE_JIT, 1);
+    const StderrCapture capture;
+    EXPECT_EQ(FindKernel(good.c_str(), "good"), CUDA_SUCCESS) << row.what;
+  }
 }
 
 // --- which of several PTX entries ---

@@ -1,7 +1,8 @@
 // A cerberus-jit that compiles nothing: it writes a code object with the
 // kernels that the PTX names, and does what comments in the PTX ask for:
-// "// test: error", "crash", "hang", "partial" (refuses unless told to keep
-// going). Each start adds a line to the file FAKE_JIT_LOG.
+// "// test: error", "crash", "hang", "silent" (no output), "garbage", "partial"
+// (refuses unless told to keep going). Each start adds a line to the file
+// FAKE_JIT_LOG.
 #include <unistd.h>
 
 #include <csignal>
@@ -42,6 +43,8 @@ int main(int argc, char** argv) {
   }
   if (asked("crash")) std::raise(SIGKILL);
   if (asked("hang")) sleep(60);
+  if (asked("silent")) return 0;
+  if (asked("garbage")) return std::puts("not a code object") < 0;
   cerberus::stub::TestCodeObject object;
   for (std::size_t at = 0;
        (at = ptx.find(".entry ", at)) != std::string::npos;) {

@@ -227,6 +227,14 @@ TEST_F(JitFallback, RefusalsSayWhyAndAreNotKept) {
   EXPECT_EQ(FilesIn(folder_.path() + "/cache"), 0u);
 }
 
+TEST_F(JitFallback, WhatIsNoCodeIsNotKept) {
+  StderrCapture capture;
+  const JitResult result = Compile("// test: garbage");
+  EXPECT_EQ(result.status, CUDA_ERROR_INVALID_PTX);
+  EXPECT_THAT(result.log, HasSubstr("code object+0x0"));
+  EXPECT_EQ(FilesIn(folder_.path() + "/cache"), 0u);
+}
+
 TEST_F(JitFallback, CrashIsARefusal) {
   StderrCapture capture;
   const JitResult result = Compile("// test: crash");

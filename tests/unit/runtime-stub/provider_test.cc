@@ -62,6 +62,22 @@ TEST_F(ProviderTest, WithoutAnyDeviceCuInitSaysSo) {
   EXPECT_THAT(out, HasSubstr("no AMD GPU found"));
 }
 
+TEST_F(ProviderTest, LibrariesThatAreNoHip) {
+  struct Row {
+    const char* library;
+    const char* why;
+  };
+  for (const Row& row :
+       {Row{FAKE_NVIDIA, "has no hipInit"}, Row{"/etc/passwd", "/etc/passwd: "},
+        Row{"/nonexistent", "No such file"}}) {
+    const std::string out =
+        Probe(std::string("CERBERUS_DEVICE=emulator CERBERUS_EMULATOR=") +
+              row.library);
+    EXPECT_THAT(out, HasSubstr("init 100"));
+    EXPECT_THAT(out, HasSubstr(row.why));
+  }
+}
+
 TEST_F(ProviderTest, EnvironmentDecides) {
   const std::string all = "LD_LIBRARY_PATH=" + FolderWithHip() +
                           " CERBERUS_NVIDIA_DRIVER=" FAKE_NVIDIA
