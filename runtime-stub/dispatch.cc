@@ -1,6 +1,5 @@
 #include "runtime-stub/dispatch.h"
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 #include <iterator>
@@ -110,23 +109,39 @@ constexpr ApiRow kRows[] = {
 #undef CUDA_API
 };
 
-// Row numbers sorted by name, for the 440 look-ups of a cudart's start.
-using RowIndex = std::array<std::uint16_t, std::size(kRows)>;
+// A hash table of the rows by name, made by the compiler: a cudart looks up
+// 440 names when it starts. A bucket's rows are linked.
+class NameTable {
+ public:
+  static constexpr std::uint16_t kEnd = 0xffff;
 
-const RowIndex& RowsByName() {
-  static const RowIndex index = [] {
-    RowIndex rows;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      rows[i] = static_cast<std::uint16_t>(i);
+  constexpr NameTable() {
+    first_.fill(kEnd);
+    for (std::size_t i = std::size(kRows); i-- > 0;) {
+      std::uint16_t& first = first_[Bucket(kRows[i].name)];
+      next_[i] = first;
+      first = static_cast<std::uint16_t>(i);
     }
-    std::sort(rows.begin(), rows.end(), [](std::uint16_t a, std::uint16_t b) {
-      const int order = std::strcmp(kRows[a].name, kRows[b].name);
-      return order != 0 ? order < 0 : a < b;
-    });
-    return rows;
-  }();
-  return index;
-}
+  }
+  std::uint16_t First(const char* name) const { return first_[Bucket(name)]; }
+  std::uint16_t Next(std::uint16_t row) const { return next_[row]; }
+
+ private:
+  static constexpr std::size_t kBuckets = 2048;
+
+  // FNV-1a
+  static constexpr std::size_t Bucket(const char* name) {
+    std::uint32_t hash = 2166136261;
+    for (; *name != '\0'; ++name) {
+      hash = (hash ^ static_cast<unsigned char>(*name)) * 16777619;
+    }
+    return (hash ^ hash >> 16) % kBuckets;
+  }
+
+  std::array<std::uint16_t, kBuckets> first_ = {};
+  std::array<std::uint16_t, std::size(kRows)> next_ = {};
+};
+constexpr NameTable kNames;
 
 }  // namespace
 
@@ -176,16 +191,13 @@ struct Traced<Function, Name> {
 ProcLookup FindProc(const char* name, int version, bool per_thread,
                     void** function) {
   *function = nullptr;
-  const RowIndex& index = RowsByName();
-  auto at = std::lower_bound(index.begin(), index.end(), name,
-                             [](std::uint16_t row, const char* wanted) {
-                               return std::strcmp(kRows[row].name, wanted) < 0;
-                             });
   const ApiRow* best = nullptr;
   bool known = false;
-  for (; at != index.end() && std::strcmp(kRows[*at].name, name) == 0; ++at) {
-    const ApiRow& row = kRows[*at];
+  for (std::uint16_t at = kNames.First(name); at != NameTable::kEnd;
+       at = kNames.Next(at)) {
+    const ApiRow& row = kRows[at];
     if (row.per_thread && !per_thread) continue;
+    if (std::strcmp(row.name, name) != 0) continue;
     known = true;
     if (row.version > version) continue;
     const bool better = best == nullptr || (row.per_thread != best->per_thread
