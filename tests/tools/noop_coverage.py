@@ -5,12 +5,14 @@
 
 Replaces each implemented function of cuda_api.def in turn by one that returns
 CUDA_SUCCESS and does nothing (stub_noop, tests/unit/runtime-stub/noop.cc), runs
-the tests that call it, first those of runtime_stub_test, then the programs of
-tests/e2e/programs, until one fails, and prints the functions for which none
-does. --write renews tests/unit/runtime-stub/noop_coverage.tsv, which
+the tests that call it until one fails, and prints the functions for which none
+does: the cases of runtime_stub_test and runtime_stub_emulated_test, the
+programs of tests/e2e/programs, at last those that look for what is left behind
+and for null arguments. --write renews tests/unit/runtime-stub/noop_coverage.tsv, which
 runtime_stub_test compares with the table.
 
-Needs: ninja stub_noop runtime_stub_test; lit-22 tests/e2e/programs.
+Needs: ninja stub_noop runtime_stub_test runtime_stub_emulated_test, and
+lit-22 tests/e2e/programs.
 """
 import argparse
 import concurrent.futures
@@ -54,14 +56,17 @@ def run(command, env, seconds):
 
 
 class Unit:
-    """Cases of runtime_stub_test."""
+    """Cases of a GoogleTest program."""
 
-    def __init__(self, build):
-        self.binary = os.path.join(build, "tests/runtime_stub_test")
+    def __init__(self, build, program, cases):
+        self.binary = os.path.join(build, "tests", program)
+        self.cases = cases
+        # That of runtime_stub_test; in the other the stub is linked.
         self.stub = os.path.join(build, "tests/stub/noop/libcuda.so.1")
 
     def names(self):
-        listed = subprocess.run([self.binary, "--gtest_list_tests"],
+        listed = subprocess.run([self.binary, "--gtest_list_tests",
+                                 "--gtest_filter=" + self.cases],
                                 stdout=subprocess.PIPE, check=True)
         suite, out = "", []
         for line in listed.stdout.decode().splitlines():
@@ -73,7 +78,8 @@ class Unit:
         return out
 
     def run(self, names, **variables):
-        return run([self.binary, "--gtest_filter=" + ":".join(names)],
+        return run([self.binary, "--gtest_fail_fast",
+                    "--gtest_filter=" + ":".join(names)],
                    dict(os.environ, CERBERUS_TEST_STUB=self.stub, **variables),
                    UNIT_SECONDS)
 
@@ -151,12 +157,18 @@ def main():
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     build = os.path.abspath(options.build)
-    suites = [Unit(build), Programs(build)]
+    suites = [
+        Unit(build, "runtime_stub_test", "-NullArguments.*"),
+        Unit(build, "runtime_stub_emulated_test", "-Fault*:Endurance*"),
+        Programs(build),
+        Unit(build, "runtime_stub_emulated_test", "Endurance*"),
+        Unit(build, "runtime_stub_test", "NullArguments.*"),
+    ]
     record = read_record() if os.path.exists(RECORD) else {}
     wanted = [f for f in implemented() if re.search(options.only, f)]
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        callers = [{}, {}]
+        callers = [{} for _ in suites]
         for by_function, suite in zip(callers, suites):
             names = suite.names()
             for name, called in zip(names, pool.map(
@@ -172,18 +184,18 @@ def main():
                     return found
             return None
 
-        missing = 0
+        missing = []
         for function, found in zip(wanted, pool.map(look, wanted)):
             if found:
                 record[function] = found
             elif not record.get(function, "").startswith("-"):
                 record.pop(function, None)
-                missing += 1
+                missing.append(function)
                 called = any(function in c for c in callers)
                 print(f"{function}: no test fails without it"
                       if called else f"{function}: no test calls it",
                       flush=True)
-    print(f"{len(wanted) - missing} of {len(wanted)} functions have a test "
+    print(f"{len(wanted) - len(missing)} of {len(wanted)} functions have a test "
           "that fails without them")
     if options.write:
         order = implemented()

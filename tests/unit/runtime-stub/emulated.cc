@@ -2,19 +2,39 @@
 
 #include <climits>
 #include <cstdlib>
-#include <cstring>
 
 #include "runtime-stub/dispatch.h"
 
 namespace cerberus::stub {
 
-void* Slot(const char* symbol) {
+namespace {
+bool per_thread = false;
+
+const ApiRow* Row(const std::string& symbol) {
   for (const ApiRow& row : ApiTable()) {
-    if (std::strcmp(row.symbol, symbol) == 0) return *row.slot;
+    if (symbol == row.symbol) {
+      return row.status != ApiStatus::kUnsupported ? &row : nullptr;
+    }
   }
-  ADD_FAILURE() << "no " << symbol;
   return nullptr;
 }
+}  // namespace
+
+void* Slot(const char* symbol) {
+  if (per_thread) {
+    for (const char* suffix : {"_ptsz", "_ptds"}) {
+      if (const ApiRow* row = Row(std::string(symbol) + suffix)) {
+        return *row->slot;
+      }
+    }
+  }
+  const ApiRow* row = Row(symbol);
+  EXPECT_NE(row, nullptr) << symbol;
+  return row != nullptr ? *row->slot : nullptr;
+}
+
+PerThreadVariants::PerThreadVariants() { per_thread = true; }
+PerThreadVariants::~PerThreadVariants() { per_thread = false; }
 
 void EmulatedTest::SetUpTestSuite() {
   setenv("CERBERUS_DEVICE", "gfx1100,gfx942", 1);

@@ -17,8 +17,13 @@
 
 namespace cerberus::stub {
 
-// What stands in the slot of an exported symbol.
+// What stands in the slot of an exported symbol; within the scope of
+// PerThreadVariants, of its per-thread variant if it has one.
 void* Slot(const char* symbol);
+struct PerThreadVariants {
+  PerThreadVariants();
+  ~PerThreadVariants();
+};
 
 // Calls a function of the driver API through its slot:
 //   CU(cuMemAlloc_v2)(&pointer, 16)
