@@ -5,9 +5,9 @@ usage: start_bench.py [--build DIR] [--runs N]
 
 Each sample is built by nvcc and converted, and built by `clang -x hip` against
 the emulator's HIP, so that both find their code prebuilt and run on the same
-device. Measured are whole processes, median of N, the candidates taking turns:
-to the end, and to the moment when the first launch has returned (the program
-then ends itself).
+device. Measured are whole processes, median of N, the candidates taking turns,
+by the clock and by processor time: to the end, and to the moment when the first
+launch has returned (the program then ends itself).
 """
 import argparse
 import os
@@ -57,31 +57,41 @@ def build_pair(build, nvcc, target, sample, folder, to_first_launch):
 
 
 def medians(runs, environment, *programs):
+    """The median wall and processor time of each program, in seconds."""
     times = [[] for _ in programs]
-    for _ in range(runs):
-        for mine, program in zip(times, programs):
-            begin = time.perf_counter()
-            subprocess.run([program], env=environment, check=True,
-                           stdout=subprocess.DEVNULL,
-                           stderr=subprocess.DEVNULL)
-            mine.append(time.perf_counter() - begin)
-    return [statistics.median(mine) for mine in times]
+    with open(os.devnull, "w") as null:
+        for _ in range(runs):
+            for mine, program in zip(times, programs):
+                begin = time.perf_counter()
+                process = subprocess.Popen([program], env=environment,
+                                           stdout=null, stderr=null)
+                _, status, usage = os.wait4(process.pid, 0)
+                process.returncode = status
+                if status != 0:
+                    raise RuntimeError(program + " fails")
+                mine.append((time.perf_counter() - begin,
+                             usage.ru_utime + usage.ru_stime))
+    return [[statistics.median(column) for column in zip(*mine)]
+            for mine in times]
 
 
 def report(build, nvcc, target, runs):
     environment = {"CERBERUS_DEVICE": target, "CERBERUS_EMU_TARGETS": target}
     print("\nStarts with prebuilt code, emulated " + target)
-    print("  %-28s%14s%14s%14s" % ("sample", "converted", "HIP", "ratio"))
+    print("  %-28s%14s%14s%8s%14s%14s%8s" % (
+        "sample", "converted", "HIP", "ratio", "processor", "HIP", "ratio"))
     with tempfile.TemporaryDirectory() as folder:
         for to_first_launch in (True, False):
             for sample in SAMPLES:
                 pair = build_pair(build, nvcc, target, sample, folder,
                                   to_first_launch)
                 converted, hip = medians(runs, environment, *pair)
-                print("  %-28s%11.1f ms%11.1f ms%14.2f" % (
+                cells = ["%11.1f ms%11.1f ms%8.2f" %
+                         (1e3 * mine, 1e3 * other, mine / other)
+                         for mine, other in zip(converted, hip)]
+                print("  %-28s%s%s" % (
                     sample + (", first launch" if to_first_launch else
-                              ", to the end"),
-                    1e3 * converted, 1e3 * hip, converted / hip))
+                              ", to the end"), *cells))
 
 
 def main():

@@ -1,8 +1,11 @@
 // NVIDIA's libnvidia-ml as far as a hand-over needs it.
-#define FAKE extern "C" __attribute__((visibility("default"))) unsigned
+#include "nvml/abi.h"
 
-FAKE nvmlInit_v2() { return 0; }
+#define FAKE \
+  extern "C" __attribute__((visibility("default"))) cerberus::nvml::nvmlReturn_t
+
+FAKE nvmlInit_v2() { return cerberus::nvml::NVML_SUCCESS; }
 FAKE nvmlDeviceGetCount_v2(unsigned* count) {
   *count = 7;
-  return 0;
+  return cerberus::nvml::NVML_SUCCESS;
 }
