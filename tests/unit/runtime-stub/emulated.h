@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -72,6 +73,23 @@ class EmulatedTest : public ::testing::Test {
  private:
   CUmodule module_ = nullptr;
 };
+
+// Runs with the functions themselves and with their per-thread variants.
+class VariantTest : public EmulatedTest,
+                    public ::testing::WithParamInterface<bool> {
+ protected:
+  void SetUp() override {
+    if (GetParam()) variants_.emplace();
+    EmulatedTest::SetUp();
+  }
+
+ private:
+  std::optional<PerThreadVariants> variants_;
+};
+#define INSTANTIATE_VARIANTS(suite)                                           \
+  INSTANTIATE_TEST_SUITE_P(Api, suite, ::testing::Bool(), [](const auto& i) { \
+    return std::string(i.param ? "PerThread" : "Plain");                      \
+  })
 
 }  // namespace cerberus::stub
 
