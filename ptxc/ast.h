@@ -212,6 +212,14 @@ struct InitElement {
   std::uint32_t offset = 0;
 };
 
+// What `.samplerref s = { … }` says (PTX ISA 9.0, 5.3). Addressing in x, y and
+// z is the number of CUaddress_mode.
+struct SamplerState {
+  std::uint32_t addressing[3] = {0, 0, 0};
+  bool linear = false;
+  bool force_unnormalized = false;
+};
+
 struct Variable {
   std::string_view name;
   std::uint32_t offset = 0;      // in the text
@@ -233,6 +241,7 @@ struct Variable {
   std::vector<std::uint64_t> dims;  // 0: open ("a[]")
   std::vector<InitElement> init;
   bool has_init = false;
+  SamplerState sampler;          // of an initialised .samplerref
   std::string_view init_text;    // as written, for opaque types and printing
   std::uint32_t function = kNoId;  // the function it is local to
 

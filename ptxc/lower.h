@@ -143,6 +143,7 @@ class ModuleLowering {
   void DeclareDevice(std::uint32_t id);
   void SetCommonAttributes(llvm::Function& function);
   void SetLaunchBounds(const Function& ptx, llvm::Function& function);
+  llvm::Constant* SamplerHandle(const Variable& variable);
   llvm::Constant* Initializer(const Variable& variable);
   llvm::GlobalVariable* CreateGlobal(const Variable& variable);
 

@@ -1,6 +1,8 @@
 // A module: variables, signatures, the order of work, and which kernels a
 // failure takes along.
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -412,7 +414,32 @@ llvm::GlobalVariable* ModuleLowering::CreateGlobal(const Variable& variable) {
   return global;
 }
 
+// The descriptor of a sampler that PTX describes, and its address as the
+// variable's value (docs/texture-descriptor.md).
+llvm::Constant* ModuleLowering::SamplerHandle(const Variable& variable) {
+  enum : std::uint32_t { kLinear = 2, kAsTexture = 32 };
+  enum { kFlags = 48 / 4, kAddressing = 52 / 4, kGreatestLod = 92 / 4 };
+  std::uint32_t words[128 / 4] = {};
+  words[kFlags] = (variable.sampler.linear ? kLinear : 0) |
+                  (variable.sampler.force_unnormalized ? 0 : kAsTexture);
+  std::copy_n(variable.sampler.addressing, 3, words + kAddressing);
+  words[kGreatestLod] = std::bit_cast<std::uint32_t>(1000.0f);
+  llvm::Constant* image = llvm::ConstantDataArray::get(
+      out_.getContext(), llvm::ArrayRef<std::uint32_t>(words));
+  auto* descriptor = new llvm::GlobalVariable(
+      out_, image->getType(), /*isConstant=*/true,
+      llvm::GlobalValue::InternalLinkage, image,
+      std::string(variable.name) + ".sampler", nullptr,
+      llvm::GlobalValue::NotThreadLocal, kAsGlobal);
+  descriptor->setAlignment(llvm::Align(16));
+  return llvm::ConstantExpr::getPtrToInt(
+      descriptor, llvm::Type::getInt64Ty(out_.getContext()));
+}
+
 llvm::Constant* ModuleLowering::Initializer(const Variable& variable) {
+  if (variable.type == Type::kSamplerRef && variable.has_init) {
+    return SamplerHandle(variable);
+  }
   llvm::LLVMContext& context = out_.getContext();
   llvm::Type* byte = llvm::Type::getInt8Ty(context);
   const std::uint64_t unit =

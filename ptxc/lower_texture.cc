@@ -57,8 +57,8 @@ llvm::Value* FunctionLowering::TextureHandle(const Operand& operand) {
 
 llvm::Value* FunctionLowering::HandleOfVariable(std::uint32_t id) {
   const Variable& variable = ptx_module_.variables[id];
-  if (variable.has_init) {
-    Fail(fmt::format("'{}': a sampler described in PTX is not supported",
+  if (variable.has_init && variable.type != Type::kSamplerRef) {
+    Fail(fmt::format("'{}': a texture described in PTX is not supported",
                      variable.name));
   }
   Value* at = variable.space == VarSpace::kParam ? LocalStorage(id)

@@ -848,8 +848,9 @@ bool Parser::Declarators(const Variable& head,
           BytesOf(v.type)) * v.vector;
       std::uint64_t stride = element;
       for (std::size_t i = 1; i < v.dims.size(); ++i) stride *= v.dims[i];
-      if (KindOf(v.type) == TypeKind::kOpaque) {
-        // .samplerref s = { addr_mode_0 = clamp_to_border, … }
+      if (v.type == Type::kSamplerRef) {
+        if (!SamplerInitialiser(&v.sampler)) return false;
+      } else if (KindOf(v.type) == TypeKind::kOpaque) {
         if (!At('{')) return ErrorHere("'{'");
         bool closed = false;
         lexer_.RawBlock(&closed);
@@ -976,6 +977,53 @@ bool Parser::InitialiserElement(Variable& v, std::uint64_t byte) {
   }
   v.init.push_back(e);
   return true;
+}
+
+// { addr_mode_0 = clamp_to_border, filter_mode = linear }: PTX ISA 9.0, 5.3,
+// "Texture Sampler and Surface Types".
+bool Parser::SamplerInitialiser(SamplerState* state) {
+  constexpr std::string_view kAddressing[] = {"wrap", "clamp_to_edge",
+                                              "mirror", "clamp_to_border"};
+  constexpr std::string_view kFields[] = {"addr_mode_0", "addr_mode_1",
+                                          "addr_mode_2"};
+  if (!Expect('{', "a sampler's initialiser")) return false;
+  bool known = true;
+  do {
+    Token field;
+    if (!ExpectIdentifier("a field of a sampler", &field) ||
+        !Expect('=', "a sampler's initialiser")) {
+      return false;
+    }
+    const Token value = token_;
+    if (field.text == "force_unnormalized_coords") {
+      Constant number;
+      if (!Literal(&number)) return false;
+      state->force_unnormalized = number.bits != 0;
+      continue;
+    }
+    Token name;
+    if (!ExpectIdentifier("a name", &name)) return false;
+    const auto axis = std::find(std::begin(kFields), std::end(kFields),
+                                field.text);
+    const auto mode = std::find(std::begin(kAddressing), std::end(kAddressing),
+                                name.text);
+    if (axis != std::end(kFields) && mode != std::end(kAddressing)) {
+      state->addressing[axis - kFields] =
+          static_cast<std::uint32_t>(mode - kAddressing);
+    } else if (field.text == "filter_mode" &&
+               (name.text == "nearest" || name.text == "linear")) {
+      state->linear = name.text == "linear";
+    } else {
+      known = Error(value.offset,
+                    "'" + std::string(field.text) + " = " +
+                        std::string(name.text) +
+                        "' in a sampler, expected addr_mode_0 to addr_mode_2 "
+                        "= wrap, mirror, clamp_to_edge or clamp_to_border, "
+                        "filter_mode = nearest or linear, or "
+                        "force_unnormalized_coords = 0 or 1");
+    }
+  } while (Accept(','));
+  return Expect('}', "a sampler's initialiser") && known;
 }
 
 // ---- Entry points -----------------------------------------------------------

@@ -67,6 +67,7 @@ class Parser {
   bool Initialiser(Variable& variable, std::size_t depth, std::uint64_t base,
                    std::uint64_t stride, int nesting);
   bool InitialiserElement(Variable& variable, std::uint64_t byte);
+  bool SamplerInitialiser(SamplerState* state);
   bool SpaceOf(std::string_view directive, VarSpace* space) const;
   std::uint32_t AddVariable(Variable variable);
   std::uint32_t AddFunction(Function function);

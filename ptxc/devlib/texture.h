@@ -41,6 +41,7 @@ enum TextureFlag : u32 {
   kAsInteger = 4,
   kSrgb = 8,
   kMipLinear = 16,
+  kAsTexture = 32,
 };
 enum Addressing : u32 { kWrap, kClampEdge, kMirror, kBorder };
 enum Format : u32 {
@@ -58,6 +59,12 @@ struct Source {
   bool compare;     // a depth texture: texels are compared with `reference`
   float reference;
 };
+
+// Whether coordinates are normalised. A sampler may leave it to the texture.
+INLINE bool Normalized(const Source& source) {
+  const bool as_texture = source.sampler->flags & kAsTexture;
+  return (as_texture ? source.t : source.sampler)->flags & kNormalized;
+}
 using Texel = u32 __attribute__((ext_vector_type(4)));
 using Color = float __attribute__((ext_vector_type(4)));
 
@@ -178,7 +185,7 @@ template <int dimensions>
 INLINE Texel Fetch(const Source& source, const Level& level, Point p,
                    u32 slice) {
   TexturePtr t = source.t;
-  const bool normalized = source.sampler->flags & kNormalized;
+  const bool normalized = Normalized(source);
   s32 place[3] = {0, 0, 0};
   for (int i = 0; i < dimensions; ++i) {
     place[i] = Place(p.at[i], static_cast<s32>(level.extent[i]),
@@ -215,7 +222,7 @@ INLINE Color SampleLevel(const Source& source, u32 number, u32 slice,
   float weight[3] = {0, 0, 0};
   for (int i = 0; i < dimensions; ++i) {
     float at = c[i];
-    if (source.sampler->flags & kNormalized) {
+    if (Normalized(source)) {
       at *= static_cast<float>(level.extent[i]);
     }
     if (linear) at -= 0.5f;
@@ -345,7 +352,7 @@ INLINE Face FaceOf(float x, float y, float z) {
 // A face's coordinates as those of a two-dimensional texture.
 INLINE float OnFace(const Source& source, float position, float m, int axis) {
   const float c = (position / m + 1) * 0.5f;
-  return source.sampler->flags & kNormalized
+  return Normalized(source)
              ? c
              : c * static_cast<float>(source.t->extent[axis]);
 }
@@ -405,7 +412,7 @@ DEV(float, tex_lod)(u64 handle, u64 sampler, float dxx, float dxy, float dxz,
   float w = 1;
   float h = 1;
   float d = 1;
-  if (s.sampler->flags & kNormalized) {
+  if (Normalized(s)) {
     w = static_cast<float>(s.t->extent[0]);
     h = static_cast<float>(s.t->extent[1]);
     d = static_cast<float>(s.t->extent[2]);
@@ -436,7 +443,7 @@ DEV(float, tex_lod_cube)(u64 handle, float x, float y, float z, float dxx,
 INLINE Texel Gather(const Source& s, u32 slice, float x, float y, s32 ox,
                     s32 oy, u32 channel) {
   const Level level = LevelOf(s.t, 0);
-  if (s.sampler->flags & kNormalized) {
+  if (Normalized(s)) {
     x *= static_cast<float>(level.extent[0]);
     y *= static_cast<float>(level.extent[1]);
   }

@@ -662,6 +662,31 @@ TEST(TextureExec, IndependentSampler) {
   EXPECT_EQ(AsFloat(got[1][0]), 77.0f);
 }
 
+// A sampler described in PTX. PTX ISA 9.0, 5.3: whether coordinates are
+// normalised says the texture, unless the sampler forces that they are not.
+TEST(TextureExec, SamplerWithInitialiser) {
+  const std::vector<float> image = Image(4, 1, 1);
+  const auto sample = [&](std::uint32_t flags, const char* state, float at) {
+    Descriptor d = PlainTexture(4, 1, 1);
+    d.flags = flags;
+    d.addressing[0] = kBorder;
+    return AsFloat(Sample("{ .global .samplerref smp = {" +
+                              std::string(state) +
+                              "}; tex.1d.v4.f32.f32 {%d0, %d1, %d2, %d3}, "
+                              "[%t, smp, {%f0}]; }",
+                          d, BytesOf(image), {{at, 0, 0, 0}})[0][0]);
+  };
+  // Texels 1, 2, 3, 4. The texture's own border and filter do not count.
+  EXPECT_EQ(sample(kNormalized, "addr_mode_0 = wrap", 1.375f), 2.0f);
+  EXPECT_EQ(sample(kNormalized, "addr_mode_0 = mirror", 1.125f), 4.0f);
+  EXPECT_EQ(sample(kNormalized, "addr_mode_0 = clamp_to_edge", 9.0f), 4.0f);
+  EXPECT_EQ(sample(0, "addr_mode_0 = clamp_to_border", 9.0f), 0.0f);
+  EXPECT_EQ(sample(0, "filter_mode = linear, addr_mode_0 = clamp_to_edge",
+                   2.0f), 2.5f);
+  EXPECT_EQ(sample(kLinear, "filter_mode = nearest", 1.9f), 2.0f);
+  EXPECT_EQ(sample(kNormalized, "force_unnormalized_coords = 1", 2.5f), 3.0f);
+}
+
 // A cube's gradient is one of the direction.
 TEST(TextureExec, CubeGradientsPickLevels) {
   std::vector<float> texels(6 * 16, 1.0f);     // 4 x 4

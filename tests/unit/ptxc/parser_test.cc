@@ -473,8 +473,15 @@ TEST(Parser, UnclosedBody) {
 TEST(Parser, UnclosedBlocks) {
   EXPECT_THAT(ParseModuleText(".section .debug_info { .b8 1\n").errors,
               ElementsAre(HasSubstr("section .debug_info is not closed")));
-  EXPECT_THAT(ParseModuleText(".global .samplerref s = { a = b\n").errors,
+  EXPECT_THAT(ParseModuleText(".global .texref t = { a = b\n").errors,
               ElementsAre(HasSubstr("expected '}' behind an initialiser")));
+}
+
+TEST(Parser, SamplerFields) {
+  EXPECT_THAT(
+      ParseModuleText(".global .samplerref s = { filter_mode = clamp };\n")
+          .errors,
+      ElementsAre(HasSubstr("'filter_mode = clamp' in a sampler")));
 }
 
 TEST(Parser, DeepNestingIsRefused) {
