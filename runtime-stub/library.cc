@@ -28,6 +28,11 @@ CUresult FindModule(const void* handle, Module** module) {
   return *module != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
+CUresult Unload(const void* handle) {
+  if (DeviceCount() == 0) return CUDA_ERROR_NOT_INITIALIZED;
+  return Module::Unload(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
 #define CERB_MODULE(name, handle)                              \
   Module* name = nullptr;                                      \
   if (CUresult cerb_module_result = FindModule(handle, &name); \
@@ -164,11 +169,7 @@ CUresult cuModuleLoad(CUmodule* module, const char* path) {
   return LoadModule(module, bytes.data(), JitOptions());
 }
 
-CUresult cuModuleUnload(CUmodule handle) {
-  CERB_MODULE(module, handle);
-  Module::Unload(module);
-  return CUDA_SUCCESS;
-}
+CUresult cuModuleUnload(CUmodule handle) { return Unload(handle); }
 
 CUresult cuModuleGetFunction(CUfunction* out, CUmodule handle,
                              const char* name) {
@@ -206,11 +207,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path,
   if (CUresult r = ReadImageFile(path, &bytes); r != CUDA_SUCCESS) return r;
   return LoadLibrary(library, bytes.data(), JitOptions(count, options, values));
 }
-CUresult cuLibraryUnload(CUlibrary handle) {
-  CERB_MODULE(module, handle);
-  Module::Unload(module);
-  return CUDA_SUCCESS;
-}
+CUresult cuLibraryUnload(CUlibrary handle) { return Unload(handle); }
 CUresult cuLibraryGetKernel(CUkernel* out, CUlibrary handle, const char* name) {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_MODULE(module, handle);

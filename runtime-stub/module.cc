@@ -47,19 +47,22 @@ Module* Module::Of(const void* handle) {
   return module != nullptr && module->alive_ == kAlive ? module : nullptr;
 }
 
-void Module::Unload(Module* module) {
-  if (!Exiting()) ForgetReferences(module);
+bool Module::Unload(const void* handle) {
+  auto* module = static_cast<Module*>(const_cast<void*>(handle));
   {
     std::lock_guard<std::mutex> lock(g_modules_mutex);
-    g_modules.erase(std::remove(g_modules.begin(), g_modules.end(), module),
-                    g_modules.end());
+    const auto at = std::find(g_modules.begin(), g_modules.end(), module);
+    if (at == g_modules.end()) return false;
+    g_modules.erase(at);
   }
+  if (!Exiting()) ForgetReferences(module);
   if (!Exiting()) {
     for (int i = 0; i < DeviceCount(); ++i) module->UnloadFrom(GetDevice(i));
   }
   for (auto& [name, kernel] : module->kernels_) kernel->alive = 0;
   module->alive_ = 0;
   delete module;
+  return true;
 }
 
 CUresult Module::Prepare(Device* device, std::string* log) {

@@ -59,8 +59,9 @@ class Module {
   // The module stays registered until Unload.
   static Module* Create(Image image);
   static Module* Of(const void* handle);  // null unless a module's handle
-  // Frees the code on all devices, all kernels, and the module.
-  static void Unload(Module* module);
+  // Frees the code on all devices, all kernels, and the module. False for
+  // what is no module, or none any more.
+  static bool Unload(const void* handle);
 
   CUmodule module_handle() { return reinterpret_cast<CUmodule>(this); }
   CUlibrary library_handle() { return reinterpret_cast<CUlibrary>(this); }

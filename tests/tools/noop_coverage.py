@@ -99,6 +99,7 @@ class Programs:
         self.stub = os.path.join(build, "tests/stub/noop/libcuda.so.1")
         self.emulator = os.path.join(
             build, "lib/cerberus/emulator/libamdhip64.so.7")
+        self.jit = os.path.join(build, "bin/cerberus-jit")
         self.folder = os.path.join(build, "tests/lit/e2e/programs/Output")
 
     def names(self):
@@ -117,6 +118,7 @@ class Programs:
         more = dict(pair.split("=", 1) for pair in
                     settings.get("RUN_ENV", "").strip("\"'").split())
         env = dict(LD_PRELOAD=self.stub, CERBERUS_EMULATOR=self.emulator,
+                   CERBERUS_JIT=self.jit,
                    CERBERUS_DEVICE=device, **more, **variables)
         passed, output = run([self.app(name)], env, PROGRAM_SECONDS)
         return passed and "PASS" in output.split("\n"), output

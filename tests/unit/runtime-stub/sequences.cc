@@ -214,6 +214,8 @@ CUresult BuiltGraph(const char* ptx) {
   kernel.kernelParams = params;
   TRY(CU(cuGraphAddKernelNode_v2)(&second, graph, &first, 1, &kernel));
   int called = 0;
+  // The word outlives the graph's work.
+  const Finally wait([] { Note(CU(cuCtxSynchronize)()); });
   CUDA_HOST_NODE_PARAMS host = {[](void* data) { ++*static_cast<int*>(data); },
                                 &called};
   TRY(CU(cuGraphAddHostNode)(&third, graph, &second, 1, &host));
