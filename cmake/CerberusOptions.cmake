@@ -43,17 +43,17 @@ if(CERBERUS_LLD)
   add_link_options(-fuse-ld=${CERBERUS_LLD})
 endif()
 
-# cerberus_unit_test(<name> SOURCES ... LIBS ...): a GoogleTest program whose
-# cases ctest lists one by one.
+# cerberus_unit_test(<name> SOURCES ... LIBS ... [PROPERTIES ...]): a GoogleTest
+# program whose cases ctest lists one by one.
 function(cerberus_unit_test name)
-  cmake_parse_arguments(T "" "" "SOURCES;LIBS;DEFINES" ${ARGN})
+  cmake_parse_arguments(T "" "" "SOURCES;LIBS;DEFINES;PROPERTIES" ${ARGN})
   add_executable(${name} ${T_SOURCES})
   target_link_libraries(${name} PRIVATE ${T_LIBS} GTest::gmock_main)
   target_compile_definitions(${name} PRIVATE ${T_DEFINES})
   set_target_properties(${name} PROPERTIES
       RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
-                       PROPERTIES TIMEOUT 600 LABELS unit)
+                       PROPERTIES TIMEOUT 600 LABELS unit ${T_PROPERTIES})
 endfunction()
 
 # cerberus_fuzzer(<name> SOURCES ... LIBS ... CORPUS dir): the fuzz target's

@@ -7,6 +7,5 @@ add_library(cerberus_ptx STATIC
   parser_body.cc
   parser_expr.cc
   printer.cc
-  sema.cc
-  support_table.cc)
+  sema.cc)
 target_link_libraries(cerberus_ptx PUBLIC cerberus_support)

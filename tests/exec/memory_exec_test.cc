@@ -146,8 +146,8 @@ void Copies(PtxModule& module, const std::string& kernel, int bytes) {
   EXPECT_EQ(std::memcmp(in.as<char>(), out.as<char>(), size), 0);
 }
 
-TEST(MemoryExec, Ld) {
-  const auto spellings = LoweredSpellingsOf("ld");
+void Loads(std::string_view opcode) {
+  const auto spellings = LoweredSpellingsOf(opcode);
   ASSERT_FALSE(spellings.empty());
   KernelBatch batch{std::string(kHeader)};
   for (const LoweredSpelling& s : spellings) {
@@ -174,13 +174,16 @@ TEST(MemoryExec, Ld) {
   }
 }
 
+TEST(MemoryExec, Ld) { Loads("ld"); }
+TEST(MemoryExec, Ldu) { Loads("ldu"); }
+
 TEST(MemoryExec, St) {
   const auto spellings = LoweredSpellingsOf("st");
   ASSERT_FALSE(spellings.empty());
   KernelBatch batch{std::string(kHeader)};
   for (const LoweredSpelling& s : spellings) {
     const std::string space = SpaceOf(s);
-    if (space.substr(0, 5) == "param") continue;  // control_exec_test: calls
+    if (space.substr(0, 5) == "param") continue;  // below
     const Access a = AccessOf(s);
     const Placed p = Place(a, space, true);
     std::string text = Entry(batch.NextName()) + Prologue(a.bytes()) +
@@ -247,6 +250,56 @@ TEST(MemoryExec, LdParam) {
       }
     });
   }
+}
+
+// A function's parameter, written by its caller with `st` and read in it with
+// `ld`.
+void AddCall(KernelBatch& batch, const LoweredSpelling& under_test,
+             const std::string& st, const std::string& ld) {
+  const Access a = AccessOf(under_test);
+  const std::string name = batch.NextName();
+  const std::string param =
+      ".param .align 32 .b8 blob[" + std::to_string(a.bytes()) + "]";
+  const std::string registers = "  .reg " + RegisterOf(a) + " %r<8>;\n";
+  const std::string function = "f" + name;
+  batch.Add(under_test.text,
+            ".func " + function + "(" + param + ", .param .b64 to)\n{\n"
+            "  .reg .b64 %to;\n" + registers +
+                "  ld.param.b64 %to, [to];\n  " + ld + " " +
+                VectorOf(a, "%r") + ", [blob];\n" +
+                PlainStore(a, "%r", ".global", "%to") + "  ret;\n}\n" +
+                Entry(name) + Prologue(a.bytes()) + registers +
+                PlainLoad(a, "%r", "%in") + "  {\n  " + param +
+                ";\n  .param .b64 to;\n  " + st + " [blob], " +
+                VectorOf(a, "%r") + ";\n  st.param.b64 [to], %out;\n"
+                "  call.uni " + function + ", (blob, to);\n  }\n"
+                "  ret;\n}\n",
+            [bytes = a.bytes()](PtxModule& module, const std::string& k) {
+              Copies(module, k, bytes);
+            });
+}
+
+// "ld.param.v2.u16" for an access of that width and type.
+std::string PlainParam(const std::string& opcode, const Access& a) {
+  return opcode + ".param" +
+         (a.width == 1 ? "" : ".v" + std::to_string(a.width)) + MemoryType(a);
+}
+
+TEST(MemoryExec, ParametersOfFunctions) {
+  KernelBatch batch{std::string(kHeader)};
+  int kernels = 0;
+  for (const LoweredSpelling& s : LoweredSpellingsOf("ld")) {
+    if (SpaceOf(s) != "param::func") continue;
+    ++kernels;
+    AddCall(batch, s, PlainParam("st", AccessOf(s)), s.text);
+  }
+  for (const LoweredSpelling& s : LoweredSpellingsOf("st")) {
+    const std::string space = SpaceOf(s);
+    if (space != "param::func" && space != "param") continue;
+    ++kernels;
+    AddCall(batch, s, s.text, PlainParam("ld", AccessOf(s)));
+  }
+  EXPECT_GT(kernels, 0);
 }
 
 TEST(MemoryExec, LdConst) {
@@ -439,15 +492,18 @@ TEST(MemoryExec, MovImmediatesAndFloats) {
 
 // A pointer into each space, made generic, used, turned back.
 TEST(MemoryExec, CvtaGoesBothWays) {
-  for (const char* space : {"global", "shared", "local", "const"}) {
+  for (const char* space : {"global", "shared", "shared::cta",
+                            "shared::cluster", "local", "const"}) {
     const std::string s(space);
-    const bool is_const = s == "const";
+    const bool is_const = s == "const", is_shared = s.starts_with("shared");
     const std::string declare =
         s == "global" || is_const
             ? "." + s + " .align 8 .b64 var[2] = {11, 22};\n"
             : "";
     const std::string inside =
-        declare.empty() ? "  ." + s + " .align 8 .b64 var[2];\n" : "";
+        declare.empty() ? "  ." + s.substr(0, s.find(':')) +
+                              " .align 8 .b64 var[2];\n"
+                        : "";
     const auto out = RunOne(
         declare,
         inside + "  mov.u64 %l0, var;\n" +
@@ -462,7 +518,7 @@ TEST(MemoryExec, CvtaGoesBothWays) {
             "  sub.u64 %l5, %l5, %l1;\n  st.global.b64 [%out+16], %l5;\n"
             "  isspacep." + s + " %p0, %l1;\n  selp.u64 %l6, 1, 0, %p0;\n"
             "  st.global.b64 [%out+24], %l6;\n"
-            "  isspacep." + (s == "shared" ? "local" : "shared") +
+            "  isspacep." + (is_shared ? "local" : "shared") +
             " %p1, %l1;\n  selp.u64 %l6, 1, 0, %p1;\n"
             "  st.global.b64 [%out+32], %l6;\n",
         {}, 5);
@@ -472,6 +528,25 @@ TEST(MemoryExec, CvtaGoesBothWays) {
     EXPECT_EQ(out[2], 0u) << space;
     EXPECT_EQ(out[3], 1u) << space;
     EXPECT_EQ(out[4], 0u) << space;
+  }
+}
+
+TEST(MemoryExec, CvtaOfAKernelsParameters) {
+  for (const std::string space : {"param", "param::entry"}) {
+    const auto out = RunOne(
+        "",
+        "  cvta." + space + ".u64 %l1, in;\n  ld.u64 %l2, [%l1];\n"
+        "  sub.u64 %l2, %l2, %in;\n  st.global.b64 [%out], %l2;\n"
+        "  cvta.to." + space + ".u64 %l3, %l1;\n"
+        "  ld.param.u64 %l4, [%l3+8];\n  sub.u64 %l4, %l4, %out;\n"
+        "  st.global.b64 [%out+8], %l4;\n"
+        "  isspacep." + space + " %p0, %l1;\n"
+        "  isspacep." + space + " %p1, %in;\n"
+        "  selp.u64 %l5, 1, 0, %p0;\n  selp.u64 %l6, 1, 0, %p1;\n"
+        "  st.global.b64 [%out+16], %l5;\n"
+        "  st.global.b64 [%out+24], %l6;\n",
+        {}, 4);
+    EXPECT_EQ(out, (std::vector<std::uint64_t>{0, 0, 1, 0})) << space;
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "cerberus/ptxc.h"
 #include "runtime-stub/launch_abi.h"
+#include "tests/exec/executed.h"
 
 namespace cerberus::exec {
 namespace {
@@ -75,6 +76,7 @@ Result<std::unique_ptr<PtxModule>> PtxModule::Compile(
                                           : diagnostics.errors);
   }
   std::unique_ptr<PtxModule> module(new PtxModule);
+  module->text_ = ptx;
   module->device_ = device ? std::move(device) : SharedDevice();
   module->warnings_ = std::move(diagnostics.warnings);
   const ByteSpan bytes(
@@ -121,7 +123,10 @@ Status PtxModule::Run(std::string_view kernel, const Launch& launch) {
   config.block = facts.WorkGroupOf(x, y, z);
   config.dynamic_lds = launch.dynamic_shared;
   config.kernarg = kernarg;
-  return device_->Launch(*info, config);
+  const Status status = device_->Launch(*info, config);
+  if (status && executed_.emplace(kernel).second)
+    RecordExecuted(text_, kernel);
+  return status;
 }
 
 std::uint64_t PtxModule::Symbol(std::string_view name) const {

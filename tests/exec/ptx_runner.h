@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,6 +70,8 @@ class PtxModule {
 
  private:
   PtxModule() = default;
+  std::string text_;
+  std::set<std::string> executed_;  // kernels
   std::shared_ptr<emulator::Device> device_;
   emulator::CodeObject* code_ = nullptr;
   stub::CodeObjectInfo info_;

@@ -1,5 +1,6 @@
 #include "tests/exec/spellings.h"
 
+#include <fstream>
 #include <set>
 #include <utility>
 
@@ -67,6 +68,16 @@ class Chooser {
   std::set<std::pair<std::string, std::string>> pairs_;
 };
 
+const std::vector<std::string>& RealMnemonics() {
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> lines;
+    std::ifstream in(CERBERUS_REAL_MNEMONICS);
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    return lines;
+  }();
+  return all;
+}
+
 }  // namespace
 
 bool LoweredSpelling::Has(std::string_view word) const {
@@ -82,11 +93,19 @@ std::vector<LoweredSpelling> LoweredSpellingsOf(std::string_view opcode) {
   for (const ptx::OpcodeRow* row : ptx::RowsOf(word)) {
     if (!row->is_supported() || row->name != opcode) continue;
     Chooser chooser;
+    std::set<std::string> chosen;
     ptx::ForEachSpelling(*row, false, [&](std::string_view spelling) {
-      if (chooser.IsNeeded(spelling)) {
-        out.push_back({row, std::string(spelling)});
-      }
+      if (chooser.IsNeeded(spelling)) chosen.emplace(spelling);
     });
+    for (const std::string& mnemonic : RealMnemonics()) {
+      ptx::InstForm form;
+      std::string error;
+      if (mnemonic.starts_with(word) &&
+          ptx::ResolveForm(mnemonic, -1, &form, &error) && form.row == row) {
+        chosen.insert(mnemonic);
+      }
+    }
+    for (const std::string& text : chosen) out.push_back({row, text});
   }
   return out;
 }

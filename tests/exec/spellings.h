@@ -19,7 +19,8 @@ struct LoweredSpelling {
 
 // The spellings of an opcode's lowered rows: every combination of types and
 // of the suffixes that say what is done, and in pairs with each of these every
-// memory order, scope and cache hint.
+// memory order, scope and cache hint. Besides, what of tests/ptx/mnemonics.txt
+// is of these rows.
 std::vector<LoweredSpelling> LoweredSpellingsOf(std::string_view opcode);
 
 }  // namespace cerberus::exec

@@ -385,7 +385,7 @@ TEST(WarpExec, BarriersOrderSharedMemory) {
   int executed = 0;
   for (const char* opcode : {"bar", "barrier"}) {
     for (const LoweredSpelling& s : LoweredSpellingsOf(opcode)) {
-      if (s.Has("warp") || s.Has("arrive") || s.Has("cluster")) continue;
+      if (s.Has("arrive")) continue;  // below
       if (s.Has("red")) {
         const bool popc = s.Has("popc");
         for (const char* operands : {"0, ", "3, 96, "}) {
@@ -430,8 +430,9 @@ TEST(WarpExec, BarriersOrderSharedMemory) {
 }
 
 TEST(WarpExec, BarWarpSync) {
-  for (const LoweredSpelling& s : LoweredSpellingsOf("bar")) {
-    if (!s.Has("warp")) continue;
+  const auto spellings = LoweredSpellingsOf("bar.warp");
+  ASSERT_FALSE(spellings.empty());
+  for (const LoweredSpelling& s : spellings) {
     const std::string text = Kernel(
         "  .shared .align 4 .b32 words[96];\n"
         "  mov.u32 %y1, words;\n  mad.lo.u32 %y2, %thread, 4, %y1;\n"
@@ -451,8 +452,16 @@ TEST(WarpExec, BarWarpSync) {
 // Two groups of warps at barriers of their own, and a producer that only
 // arrives: each works only if barriers are counted apart.
 TEST(WarpExec, NamedBarriersCountTheirOwnThreads) {
-  for (const char* family : {"bar", "barrier"}) {
-    const std::string name(family);
+  std::vector<std::string> arrivals;
+  for (const char* opcode : {"bar", "barrier"}) {
+    for (const LoweredSpelling& s : LoweredSpellingsOf(opcode)) {
+      if (s.Has("arrive")) arrivals.push_back(s.text);
+    }
+  }
+  ASSERT_FALSE(arrivals.empty());
+  for (const std::string& arrive : arrivals) {
+    std::string sync = arrive;
+    sync.replace(sync.find("arrive"), 6, "sync");
     const std::string text = Kernel(
         "  .shared .align 4 .b32 words[96];\n"
         "  mov.u32 %y1, words;\n  mad.lo.u32 %y2, %thread, 4, %y1;\n"
@@ -461,12 +470,12 @@ TEST(WarpExec, NamedBarriersCountTheirOwnThreads) {
         "  @%p0 bra PRODUCER;\n"
         "  @%p1 bra CONSUMER;\n"
         // The third warp synchronises with itself alone.
-        "  st.shared.u32 [%y2], %x0;\n  " + name + ".sync 2, 32;\n"
+        "  st.shared.u32 [%y2], %x0;\n  " + sync + " 2, 32;\n"
         "  sub.u32 %y3, 159, %thread;\n  mad.lo.u32 %y3, %y3, 4, %y1;\n"
         "  ld.shared.u32 %y0, [%y3];\n  bra DONE;\n"
-        "PRODUCER:\n  st.shared.u32 [%y2], %x0;\n  " + name +
-        ".arrive 1, 64;\n  bra DONE;\n"
-        "CONSUMER:\n  " + name + ".sync 1, 64;\n"
+        "PRODUCER:\n  st.shared.u32 [%y2], %x0;\n  " + arrive +
+        " 1, 64;\n  bra DONE;\n"
+        "CONSUMER:\n  " + sync + " 1, 64;\n"
         "  sub.u32 %y3, %thread, 32;\n  mad.lo.u32 %y3, %y3, 4, %y1;\n"
         "  ld.shared.u32 %y0, [%y3];\n"
         "DONE:\n  st.global.u32 [%out], %y0;\n");
@@ -476,7 +485,7 @@ TEST(WarpExec, NamedBarriersCountTheirOwnThreads) {
       const std::uint32_t want = t < 32   ? 0
                                  : t < 64 ? lanes[t - 32].x[0]
                                           : lanes[159 - t].x[0];
-      EXPECT_EQ(out[t].y[0], want) << name << " thread " << t;
+      EXPECT_EQ(out[t].y[0], want) << arrive << " thread " << t;
     }
   }
 }

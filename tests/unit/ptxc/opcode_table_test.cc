@@ -13,7 +13,6 @@
 #include "ptx_text.h"
 #include "ptxc/parser.h"
 #include "ptxc/sema.h"
-#include "ptxc/support_table.h"
 
 namespace cerberus::ptx {
 namespace {
@@ -338,13 +337,6 @@ TEST(ForEachSpelling, ShowsHintsOneAtATime) {
       EXPECT_LE(hints, 1) << spelling;
     }
   }
-}
-
-TEST(SupportTable, DocumentIsUpToDate) {
-  std::ifstream in(std::string(CERBERUS_DOCS) + "/ptx-support.md");
-  const std::string document(std::istreambuf_iterator<char>(in), {});
-  EXPECT_EQ(document, SupportTable())
-      << "refresh it: tests/ptx_support_table > docs/ptx-support.md";
 }
 
 TEST(Types, SizesAndNames) {
