@@ -97,6 +97,12 @@ TEST_F(ContextApiTest, PrimaryContextIsCounted) {
   }
 }
 
+TEST_F(ContextApiTest, NoDeviceAndNoContext) {
+  EXPECT_EQ(CU(cuDeviceGraphMemTrim)(99), CUDA_ERROR_INVALID_DEVICE);
+  ASSERT_EQ(CU(cuCtxSetCurrent)(nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuCtxResetPersistingL2Cache)(), CUDA_ERROR_INVALID_CONTEXT);
+}
+
 TEST_F(ContextApiTest, WhatDevicesAre) {
   CUdevprop properties = {};
   EXPECT_EQ(CU(cuDeviceGetProperties)(&properties, 0), CUDA_SUCCESS);

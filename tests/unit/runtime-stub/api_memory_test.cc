@@ -283,6 +283,32 @@ TEST_P(MemoryApiTest, HostMemory) {
   EXPECT_EQ(CU(cuMemHostUnregister)(own), CUDA_SUCCESS);
 }
 
+TEST_P(MemoryApiTest, StreamAttributes) {
+  CUstream other = nullptr;
+  ASSERT_EQ(CU(cuStreamCreate)(&other, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  constexpr int kSpin = 2;
+  CUstreamAttrValue value = {};
+  value.syncPolicy = kSpin;
+  ASSERT_EQ(CU(cuStreamSetAttribute)(
+                other, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value),
+            CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuStreamCopyAttributes)(stream_, other), CUDA_SUCCESS);
+  value = {};
+  ASSERT_EQ(CU(cuStreamGetAttribute)(
+                stream_, CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY, &value),
+            CUDA_SUCCESS);
+  EXPECT_EQ(value.syncPolicy, kSpin);
+  EXPECT_EQ(CU(cuStreamDestroy_v2)(other), CUDA_SUCCESS);
+}
+
+TEST_P(MemoryApiTest, WhatIsNoAllocation) {
+  constexpr CUdeviceptr kNowhere = 0x1234500;
+  EXPECT_NE(CU(cuMemFreeAsync)(kNowhere, stream_), CUDA_SUCCESS);
+  EXPECT_NE(
+      CU(cuStreamAttachMemAsync)(stream_, kNowhere, 0, CU_MEM_ATTACH_SINGLE),
+      CUDA_SUCCESS);
+}
+
 INSTANTIATE_VARIANTS(MemoryApiTest);
 
 }  // namespace

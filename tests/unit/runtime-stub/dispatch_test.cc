@@ -189,6 +189,31 @@ TEST(GetProcAddress, SaysWhyThereIsNone) {
   EXPECT_EQ(GetProc(nullptr, 13000, 0, &function), CUDA_ERROR_INVALID_VALUE);
 }
 
+// noop_coverage.tsv is the record of a long run: for each implemented function
+// a test that fails if it does nothing, or why there can be none. A new
+// function needs one (docs/testing.md).
+TEST(Exports, EachHasATestThatNoticesIfItDoesNothing) {
+  std::map<std::string, std::string> record;
+  std::ifstream file(NOOP_COVERAGE);
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    const std::size_t tab = line.find('\t');
+    ASSERT_NE(tab, std::string::npos) << line;
+    EXPECT_GT(line.size(), tab + 3) << line;
+    record[line.substr(0, tab)] = line.substr(tab + 1);
+  }
+  for (const Row& row : Rows()) {
+    if (row.status == "UNSUPPORTED") continue;
+    EXPECT_EQ(record.erase(row.symbol), 1u)
+        << "nothing tests " << row.symbol
+        << ": write a test, then tests/tools/noop_coverage.py --only "
+        << row.symbol << " --write";
+  }
+  for (const auto& [symbol, test] : record) {
+    ADD_FAILURE() << symbol << " is not implemented, but has " << test;
+  }
+}
+
 // Every per-thread variant does what its base function does, on the thread's
 // stream.
 TEST_F(DriverTest, PerThreadVariantsUseTheThreadsStream) {
