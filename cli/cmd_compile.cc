@@ -89,6 +89,12 @@ class CompileVerb : public Verb {
         ->type_name("N")
         ->check(CLI::Range(1, 1024).description(""))
         ->group(kGroupBehaviour);
+    app.add_option("--shared-overflow", shared_overflow_,
+                   "shared memory above the hardware's: error (default),\n"
+                   "global: in device memory, slow")
+        ->type_name("HOW")
+        ->check(CLI::IsMember(kSharedOverflow).description(""))
+        ->group(kGroupMore);
     app.add_flag("--verify-each", verify_each_, "check the IR after every pass")
         ->group(kGroupMore);
     app.add_option("--time-trace", trace_path_,
@@ -132,6 +138,7 @@ class CompileVerb : public Verb {
     options.arch = arch_.c_str();
     options.emit = emit;
     options.keep_going = keep_going_;
+    options.shared_overflow = shared_overflow_ == "global";
     options.opt_level = opt_level_ == 0 ? -1 : opt_level_;
     options.verify_each = verify_each_;
     options.time_trace = trace.has_value();
@@ -232,6 +239,7 @@ class CompileVerb : public Verb {
   int opt_level_ = 2;
   int jobs_ = 0;
   bool keep_going_ = false;
+  std::string shared_overflow_ = "error";
   bool verify_each_ = false;
   std::string trace_path_;
   std::size_t bytes_ = 0;

@@ -94,6 +94,12 @@ class ConvertVerb : public Verb {
     app.add_flag("--in-process", options_.in_process,
                  "compile without child processes")
         ->group(kGroupMore);
+    app.add_option("--shared-overflow", shared_overflow_,
+                   "shared memory above the hardware's: error (default),\n"
+                   "global: in device memory, slow")
+        ->type_name("HOW")
+        ->check(CLI::IsMember(kSharedOverflow).description(""))
+        ->group(kGroupMore);
     app.add_option("--compile-seconds", options_.limits.seconds,
                    "limit for one module, 0: none")
         ->type_name("S")
@@ -141,6 +147,7 @@ class ConvertVerb : public Verb {
 
  private:
   Status CheckOptions() {
+    options_.shared_overflow = shared_overflow_ == "global";
     std::vector<std::string> arches;
     for (const std::string& text : options_.arches) {
       CERB_TRY(const TargetId id, TargetId::Parse(text));
@@ -296,6 +303,7 @@ class ConvertVerb : public Verb {
   }();
   unsigned jobs_ = 0;
   std::string trace_path_;
+  std::string shared_overflow_ = "error";
   std::optional<TimeTrace> trace_;
   std::unique_ptr<Jobserver> jobserver_;
   std::uint64_t memory_mib_ = kDefaultMebibytes;

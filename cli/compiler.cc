@@ -90,6 +90,7 @@ CompileOutcome CompileInChild(const std::string& jit,
       jit, "--arch", request.arch, "--diagnostics=json",
       fmt::format("--jobs={}", request.jobs), "-o", "-"};
   if (request.keep_going) argv.push_back("--keep-going");
+  if (request.shared_overflow) argv.push_back("--shared-overflow=global");
   if (request.time_trace) argv.push_back("--time-trace=-");
   argv.push_back("-");
 
@@ -157,6 +158,7 @@ CompileOutcome CompileHere(const CompileRequest& request) {
   options.size = sizeof options;
   options.arch = request.arch.c_str();
   options.keep_going = request.keep_going;
+  options.shared_overflow = request.shared_overflow;
   options.time_trace = request.time_trace;
   options.jobs = static_cast<int>(request.jobs);
   options.on_diag = CollectDiag;

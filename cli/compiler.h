@@ -23,6 +23,7 @@ struct CompileRequest {
   std::string arch;
   Where where;  // of the module; diagnostics add kernel and lines to it
   bool keep_going = false;
+  bool shared_overflow = false;  // into device memory
   bool time_trace = false;
   unsigned jobs = 1;  // threads of the compiler
 };

@@ -359,6 +359,7 @@ void Conversion::CompileTask(UnitTask& task, const Compiler& compiler,
   request.arch = task.arch;
   request.where = unit.where;
   request.keep_going = options_.keep_going;
+  request.shared_overflow = options_.shared_overflow;
   request.time_trace = options_.time_trace != nullptr;
   request.jobs = jobs;
   const TimedPhase phase(options_.time_trace, "Compile module",

@@ -37,6 +37,7 @@ struct ConversionOptions {
   bool bundle = false;
   bool keep_fatbin = false;
   bool keep_going = false;
+  bool shared_overflow = false;  // into device memory
   bool in_process = false;
   bool dry_run = false;
   unsigned jobs = 1;

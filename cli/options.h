@@ -17,6 +17,9 @@ inline constexpr char kGroupBehaviour[] = "Behaviour";
 inline constexpr char kGroupDiagnostics[] = "Diagnostics";
 inline constexpr char kGroupMore[] = "More";
 
+// Values of --shared-overflow.
+inline const std::vector<std::string> kSharedOverflow = {"error", "global"};
+
 void AddCommonOptions(CLI::App& app, CommonOptions& common);
 
 // Usage, the groups, the examples; one line an option.

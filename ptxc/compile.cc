@@ -125,14 +125,18 @@ class PartCompilation {
     pipeline.opt_level = options_.opt_level;
     pipeline.verify_each = options_.verify_each;
     if (program_.debug && pipeline.opt_level > 1) pipeline.opt_level = 1;
-    pipeline.waves.wave_size = FindTarget(options_.target.processor)->wave_size;
+    const TargetRow& target = *FindTarget(options_.target.processor);
+    pipeline.waves.wave_size = target.wave_size;
     pipeline.waves.never_pack = options_.one_warp_per_wave;
+    pipeline.shared.limit = target.lds_bytes;
+    pipeline.shared.overflow = options_.shared_overflow;
     PipelineReport report;
     {
       llvm::TimeTraceScope phase("Optimise");
       CERB_TRY_VOID(RunPipeline(module_, *machine_, pipeline, &report));
     }
     Warn(report);
+    CERB_TRY_VOID(NoteWindows(report.windows));
     return NoteWaves(pipeline.waves, report.waves);
   }
 
@@ -179,6 +183,52 @@ class PartCompilation {
     }
   }
 
+  // A kernel that the target cannot execute is an error, or is left out.
+  Status LeaveOut(const std::string& kernel, std::string why) {
+    Diag diag =
+        MakeDiag(DiagCode::kUnsupportedPtx, Where{}, std::move(why));
+    diag.where.file = options_.input_name;
+    diag.where.kernel = llvm::demangle(kernel);
+    info_.failed.push_back({kernel, diag.message});
+    if (options_.keep_going) diag.severity = Severity::kWarning;
+    if (sink_) sink_(diag);
+    if (!options_.keep_going) {
+      reported_ = true;
+      return Err(std::move(diag));
+    }
+    Erase(kernel);
+    return {};
+  }
+  void Erase(const std::string& kernel) {
+    llvm::Function* function = module_.getFunction(kernel);
+    function->replaceAllUsesWith(llvm::PoisonValue::get(function->getType()));
+    function->eraseFromParent();
+  }
+
+  // Takes over which kernels have their shared memory in a window.
+  Status NoteWindows(const std::map<std::string, KernelWindow>& windows) {
+    std::vector<KernelInfo> kept;
+    for (KernelInfo& kernel : info_.kernels) {
+      const auto at = windows.find(kernel.name);
+      if (at == windows.end()) {
+        kept.push_back(std::move(kernel));
+        continue;
+      }
+      const KernelWindow& window = at->second;
+      if (!window.refused.empty()) {
+        CERB_TRY_VOID(LeaveOut(kernel.name, window.refused));
+        continue;
+      }
+      if (window.second_form) kept.push_back(kernel);
+      kernel.window = window.static_bytes;
+      kernel.second_form = window.second_form;
+      if (window.second_form) kernel.name += kWindowSuffix;
+      kept.push_back(std::move(kernel));
+    }
+    info_.kernels = std::move(kept);
+    return {};
+  }
+
   // Takes over how warps lie in waves. A block that does not fit into a
   // work-group that way costs its kernel.
   Status NoteWaves(const WaveOptions& options,
@@ -194,28 +244,17 @@ class PartCompilation {
       if (options.wave_size == 32 || found.warps_per_wave == 2 ||
           threads <= kMaxThreadsOfHalfWaves) {
         kept.push_back(std::move(kernel));
-        continue;
+      } else if (kernel.second_form) {
+        Erase(kernel.name);  // the first one decides
+      } else {
+        CERB_TRY_VOID(LeaveOut(
+            kernel.name,
+            fmt::format("blocks of {} threads do not fit into the waves of "
+                        "{}: {}, so that a wave holds one warp and a block "
+                        "{} threads",
+                        threads, options_.target.processor, found.why_one,
+                        kMaxThreadsOfHalfWaves)));
       }
-      Diag diag = MakeDiag(
-          DiagCode::kUnsupportedPtx, Where{},
-          fmt::format("blocks of {} threads do not fit into the waves of {}: "
-                      "{}, so that a wave holds one warp and a block {} "
-                      "threads",
-                      threads, options_.target.processor, found.why_one,
-                      kMaxThreadsOfHalfWaves));
-      diag.where.file = options_.input_name;
-      diag.where.kernel = llvm::demangle(kernel.name);
-      info_.failed.push_back({kernel.name, diag.message});
-      if (options_.keep_going) diag.severity = Severity::kWarning;
-      if (sink_) sink_(diag);
-      if (!options_.keep_going) {
-        reported_ = true;
-        return Err(std::move(diag));
-      }
-      llvm::Function* function = module_.getFunction(kernel.name);
-      function->replaceAllUsesWith(
-          llvm::PoisonValue::get(function->getType()));
-      function->eraseFromParent();
     }
     info_.kernels = std::move(kept);
     return {};
@@ -332,7 +371,7 @@ class Compilation {
 
   void Take(const ModuleInfo& info) {
     for (const KernelInfo& kernel : info.kernels) {
-      result_.kernels.push_back(kernel.name);
+      if (!kernel.second_form) result_.kernels.push_back(kernel.name);
     }
     result_.failed.insert(result_.failed.end(), info.failed.begin(),
                           info.failed.end());

@@ -15,6 +15,13 @@ namespace cerberus::ptx {
 
 enum class Emit { kHsaco, kObject, kAssembly, kIr, kRawIr };
 
+// Shared memory above the hardware's (passes/shared_window.h).
+enum class SharedOverflow {
+  kError,
+  kGlobal,  // lies in device memory
+  kAlways,  // so does all other shared memory: for tests
+};
+
 struct CompileOptions {
   TargetId target;
   Emit emit = Emit::kHsaco;
@@ -23,6 +30,7 @@ struct CompileOptions {
   bool verify_each = false;
   // On targets with waves of 64, also where two could share one.
   bool one_warp_per_wave = false;
+  SharedOverflow shared_overflow = SharedOverflow::kError;
   bool time_trace = false;
   unsigned jobs = 1;  // parts of a large module that are compiled at a time
   std::string input_name;

@@ -34,6 +34,8 @@ Compiles one PTX module to one AMD code object. '-' is stdin or stdout.
   -o OUT                output file, replaced only when complete
   --emit KIND           hsaco (default), obj, asm, ll, ll-raw
   --keep-going          leave out kernels that cannot be compiled (exit 3)
+  --shared-overflow HOW error (default), or global: shared memory above the
+                        hardware's lies in device memory, slow
   -O0 -O1 -O2           optimisation, -O2 is the default
   --jobs N              threads for a large module; default: processors
   --verify-each         check the IR after every pass
@@ -55,6 +57,7 @@ struct Arguments {
   int jobs = static_cast<int>(std::thread::hardware_concurrency());
   bool keep_going = false;
   bool verify_each = false;
+  bool shared_overflow = false;
   std::string time_trace;
   bool json = false;
 };
@@ -142,7 +145,7 @@ int ParseArguments(int argc, char** argv, Arguments* out) {
       out->opt_level = arg[2] - '0';
     } else if (arg == "--arch" || arg == "-o" || arg == "--emit" ||
                arg == "--diagnostics" || arg == "--time-trace" ||
-               arg == "--jobs") {
+               arg == "--jobs" || arg == "--shared-overflow") {
       if (!reader.Value(&value)) return UsageError(arg + " needs a value");
       if (arg == "--arch") {
         out->arch = value;
@@ -153,6 +156,11 @@ int ParseArguments(int argc, char** argv, Arguments* out) {
         if (out->jobs < 1) return UsageError("--jobs is not a number");
       } else if (arg == "--time-trace") {
         out->time_trace = value;
+      } else if (arg == "--shared-overflow") {
+        if (value != "error" && value != "global") {
+          return UsageError("unknown --shared-overflow '" + value + "'");
+        }
+        out->shared_overflow = value == "global";
       } else if (arg == "--emit") {
         if (!ParseEmit(value, &out->emit)) {
           return UsageError("unknown --emit '" + value + "'");
@@ -296,6 +304,7 @@ int main(int argc, char** argv) {
   options.keep_going = arguments.keep_going;
   options.opt_level = arguments.opt_level;
   options.verify_each = arguments.verify_each;
+  options.shared_overflow = arguments.shared_overflow;
   options.jobs = arguments.jobs;
   options.time_trace = !arguments.time_trace.empty();
   options.input_name = arguments.input == "-" ? "<stdin>"

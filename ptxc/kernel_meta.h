@@ -22,6 +22,9 @@ struct KernelInfo {
   std::optional<std::array<unsigned, 3>> reqntid;
   std::optional<unsigned> minnctapersm;
   int warps_per_wave = 1;
+  // Static bytes of the window of shared memory, of kernels that have one.
+  std::optional<std::uint64_t> window;
+  bool second_form = false;  // of the kernel without the suffix
 };
 
 struct ModuleInfo {

@@ -102,6 +102,10 @@ cerberus::Result<cerberus::ptx::CompileOptions> ReadOptions(
   out.opt_level = in.opt_level == 0 ? 2 : std::max(0, in.opt_level);
   out.verify_each = in.verify_each != 0;
   out.one_warp_per_wave = in.one_warp_per_wave != 0;
+  using cerberus::ptx::SharedOverflow;
+  out.shared_overflow = in.shared_overflow == 0   ? SharedOverflow::kError
+                        : in.shared_overflow == 1 ? SharedOverflow::kGlobal
+                                                  : SharedOverflow::kAlways;
   out.time_trace = in.time_trace != 0;
   out.jobs = static_cast<unsigned>(std::max(1, in.jobs));
   if (in.input_name) out.input_name = in.input_name;

@@ -161,6 +161,14 @@ Result<KernelInfo> ReadKernel(Value map) {
                             kernel.name, size, sizeof(LaunchBlock))));
       }
       kernel.launch_block = offset;
+    } else if (Text(arg.Find(".name")) == kWindowBlockName) {
+      if (size != sizeof(WindowBlock)) {
+        return Err(
+            Bad(fmt::format("kernel {}: window block of {} bytes, "
+                            "expected {}",
+                            kernel.name, size, sizeof(WindowBlock))));
+      }
+      kernel.window = offset;
     } else {
       kernel.params.push_back({offset, size});
     }
@@ -184,6 +192,30 @@ std::uint64_t Threads(const std::array<std::uint32_t, 3>& block) {
   return threads;
 }
 
+// A kernel's second form is found through the first one only. `kernels` are
+// sorted, so a second form stands behind its first.
+void AttachSecondForms(std::vector<KernelInfo>* kernels) {
+  constexpr std::string_view kSuffix = kWindowSuffix;
+  std::vector<KernelInfo> kept;
+  for (KernelInfo& kernel : *kernels) {
+    const std::string_view name = kernel.name;
+    if (kernel.window && name.size() > kSuffix.size() &&
+        name.substr(name.size() - kSuffix.size()) == kSuffix) {
+      const std::string_view first =
+          name.substr(0, name.size() - kSuffix.size());
+      const auto at = std::lower_bound(
+          kept.begin(), kept.end(), first,
+          [](const KernelInfo& k, std::string_view n) { return k.name < n; });
+      if (at != kept.end() && at->name == first) {
+        at->in_window = std::make_shared<KernelInfo>(std::move(kernel));
+        continue;
+      }
+    }
+    kept.push_back(std::move(kernel));
+  }
+  *kernels = std::move(kept);
+}
+
 void ReadInfo(Value map, CodeObjectInfo* out) {
   out->abi = Number(map, "abi", 0);
   out->sm = Number(map, "sm", 0);
@@ -199,6 +231,8 @@ void ReadInfo(Value map, CodeObjectInfo* out) {
       kernel.half_waves = true;
       kernel.max_threads /= 2;
     }
+    // The metadata knows only what is left in the hardware's.
+    if (kernel.window) kernel.static_shared = Number(facts, "window", 0);
     if (const Value block = facts.Find("reqntid")) {
       kernel.required_block = Triple(block);
     }
@@ -209,6 +243,7 @@ void ReadInfo(Value map, CodeObjectInfo* out) {
       }
     }
   }
+  AttachSecondForms(&out->kernels);
 }
 
 }  // namespace
@@ -222,6 +257,11 @@ std::uint32_t KernelInfo::explicit_size() const {
     size = std::max<std::uint32_t>(size, *launch_block + sizeof(LaunchBlock));
   }
   return size;
+}
+
+std::uint32_t KernelInfo::SharedLimit(std::uint32_t hardware_limit) const {
+  return window || in_window ? std::max(hardware_limit, kWindowSharedLimit)
+                             : hardware_limit;
 }
 
 WorkGroup KernelInfo::WorkGroupOf(std::uint32_t x, std::uint32_t y,

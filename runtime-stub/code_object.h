@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +30,12 @@ struct KernelInfo {
   std::vector<KernelParam> params;  // the PTX parameters, in order
   // Where the launch block stands; nothing in code of other compilers.
   std::optional<std::uint32_t> launch_block;
+  // Where its description of the window of shared memory stands; nothing if
+  // its shared memory is the hardware's (docs/launch-abi.md, "Shared memory
+  // in a window").
+  std::optional<std::uint32_t> window;
+  // The kernel's second form, which has a window; null if there is none.
+  std::shared_ptr<const KernelInfo> in_window;
   std::uint32_t kernarg_size = 0;  // with hidden arguments
   std::uint32_t static_shared = 0;
   std::uint32_t local_bytes = 0;  // scratch per lane
@@ -40,6 +47,20 @@ struct KernelInfo {
   bool half_waves = false;
   // From .cerberus.info; zeros where PTX gives none.
   std::array<std::uint32_t, 3> required_block = {0, 0, 0};
+
+  // The form that a launch with so much dynamic shared memory takes, where
+  // the hardware has `limit` bytes for a block.
+  const KernelInfo& FormFor(std::uint64_t dynamic_shared,
+                            std::uint32_t limit) const {
+    return in_window && static_shared + dynamic_shared > limit ? *in_window
+                                                               : *this;
+  }
+  // The most bytes that a block can have in any form.
+  std::uint32_t SharedLimit(std::uint32_t hardware_limit) const;
+  // What HIP is told of a launch's dynamic shared memory.
+  std::uint32_t HardwareShared(std::uint32_t dynamic_shared) const {
+    return window ? 0 : dynamic_shared;
+  }
 
   // Bytes from the kernarg segment's start to the end of what the stub
   // fills: parameters and launch block.

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "runtime-stub/cuda_abi.h"
@@ -22,6 +23,16 @@ struct StoredValue {
   const void* key;
   void* value;
   void (*destroy)(CUcontext context, void* key, void* value);
+};
+
+// Memory for blocks' shared memory (shared_window.h). A graph's is its own
+// for good.
+struct WindowsOfStream {
+  hipStream_t stream;  // null as well for a graph's
+  std::thread::id thread;  // of a stream that each thread has
+  bool of_graph;
+  void* memory;
+  std::uint64_t bytes;
 };
 
 struct Context {
@@ -48,6 +59,7 @@ struct Context {
 
   std::mutex mutex;  // guards what follows
   std::vector<StoredValue> stored;
+  std::vector<WindowsOfStream> windows;
   // All that were created and not destroyed; what cuCtxRecordEvent records
   // on and what new streams wait for (context_event.cc), null until needed.
   std::vector<hipStream_t> streams;

@@ -3,6 +3,7 @@
 
 #include "runtime-stub/api.h"
 #include "runtime-stub/hip_loader.h"
+#include "runtime-stub/launch_abi.h"
 #include "runtime-stub/log.h"
 #include "runtime-stub/module.h"
 #include "runtime-stub/occupancy.h"
@@ -97,12 +98,19 @@ CUresult SetAttribute(CUfunction_attribute attribute, int value, Kernel* kernel,
       if (value < 0) return CUDA_ERROR_INVALID_VALUE;
       const std::uint64_t wanted =
           static_cast<std::uint64_t>(value) + info->static_shared;
-      if (wanted > device->shared_limit()) {
+      const std::uint32_t limit = info->SharedLimit(device->shared_limit());
+      if (wanted > limit) {
+        const bool could =
+            limit < kWindowSharedLimit && wanted <= kWindowSharedLimit;
         Log(LogLevel::kError,
             "kernel '%s' asks for %llu bytes of shared memory per block, %s "
-            "has %u",
+            "has %u%s",
             kernel->name.c_str(), static_cast<unsigned long long>(wanted),
-            device->target.processor.c_str(), device->shared_limit());
+            device->target.processor.c_str(), limit,
+            could ? "; converted with --shared-overflow=global (at run time: "
+                    "CERBERUS_SHARED_OVERFLOW=global) it gets device memory "
+                    "instead"
+                  : "");
         return CUDA_ERROR_INVALID_VALUE;
       }
       kernel->max_dynamic_shared.store(value);
@@ -190,23 +198,28 @@ CUresult BlocksPerMultiprocessor(Context* context, Kernel* kernel,
       dynamic_shared > kernel->DynamicSharedLimit(*info)) {
     return CUDA_SUCCESS;
   }
+  const KernelInfo& form = info->FormFor(dynamic_shared, device.shared_limit());
   hipFunction_t function = nullptr;
-  if (CUresult r = kernel->module->FunctionOf(kernel, context, &function);
+  if (CUresult r =
+          kernel->module->FunctionOf(kernel, context, &function, &form);
       r != CUDA_SUCCESS) {
     return r;
   }
+  const std::uint32_t hardware_shared =
+      form.HardwareShared(static_cast<std::uint32_t>(dynamic_shared));
   const std::uint32_t items =
-      info->WorkGroupOf(static_cast<std::uint32_t>(block_size), 1, 1)[0];
+      form.WorkGroupOf(static_cast<std::uint32_t>(block_size), 1, 1)[0];
   const hipError_t error =
       hip.hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(
-          blocks, function, static_cast<int>(items), dynamic_shared);
+          blocks, function, static_cast<int>(items), hardware_shared);
   if (error != hipErrorNotSupported) return NoteResult(context, error);
   // Without HIP's answer: by threads and shared memory, which every device
   // reports.
   const int threads = device.attribute(kMaxThreadsPerMultiprocessor);
   const int by_blocks = device.attribute(kMaxBlocksPerMultiprocessor);
   *blocks = std::min(threads / static_cast<int>(items), by_blocks);
-  const std::size_t shared = dynamic_shared + info->static_shared;
+  const std::size_t shared =
+      form.window ? 0 : dynamic_shared + form.static_shared;
   if (shared > 0) {
     const auto per_multiprocessor =
         static_cast<std::size_t>(device.attribute(kSharedPerMultiprocessor));

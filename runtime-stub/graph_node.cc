@@ -99,10 +99,11 @@ CUresult WithKernelNode(const CUDA_KERNEL_NODE_PARAMS& params,
   made->type = kKernelNode;
   made->kernel = params;
   made->arguments.resize(target.info->explicit_size());
-  result = FillArguments(context, *target.info, grid, params.kernelParams,
-                         params.extra, made->arguments.data());
+  result = FillArguments(context, *target.info, grid, nullptr,
+                         params.kernelParams, params.extra,
+                         made->arguments.data());
   if (result != CUDA_SUCCESS) return result;
-  made->pointers.resize(target.info->params.size() + 1);
+  made->pointers.resize(target.info->params.size() + 2);
   ArgumentPointers(*target.info, made->arguments.data(), made->pointers.data());
   made->kernel.kernelParams = made->pointers.data();
   made->kernel.extra = nullptr;
@@ -112,7 +113,7 @@ CUresult WithKernelNode(const CUDA_KERNEL_NODE_PARAMS& params,
   const WorkGroup block =
       target.info->WorkGroupOf(grid.block_x, grid.block_y, grid.block_z);
   out.blockDim = {block[0], block[1], block[2]};
-  out.sharedMemBytes = grid.dynamic_shared;
+  out.sharedMemBytes = target.info->HardwareShared(grid.dynamic_shared);
   out.kernelParams = made->pointers.data();
   *record = std::move(made);
   return NoteResult(context, use(out));

@@ -124,6 +124,12 @@ int TimeoutSeconds() {
   return seconds > 0 ? seconds : kDefaultTimeoutSeconds;
 }
 
+// Whether shared memory above the hardware's goes to device memory.
+bool SharedOverflow() {
+  const char* text = std::getenv("CERBERUS_SHARED_OVERFLOW");
+  return text != nullptr && std::strcmp(text, "global") == 0;
+}
+
 // The program's environment without what is meant for the program alone.
 std::vector<char*> ChildEnvironment() {
   constexpr std::string_view kDropped = "LD_PRELOAD=";
@@ -240,8 +246,10 @@ JitResult CompilePtx(std::string_view ptx, const TargetId& target,
                      const std::string& name, bool keep_going) {
   JitResult result;
   const JitCache cache = JitCache::FromEnvironment();
-  const std::string key =
-      JitCache::Key(ptx, target, keep_going ? "keep-going" : "");
+  const bool overflow = SharedOverflow();
+  std::string options = keep_going ? "keep-going" : "";
+  if (overflow) options += " shared-overflow";
+  const std::string key = JitCache::Key(ptx, target, options);
   if (std::optional<Bytes> code = cache.Load(key)) {
     Log(LogLevel::kInfo, "jit: cache hit %s", cache.PathOf(key).c_str());
     result.code = *std::move(code);
@@ -266,6 +274,7 @@ JitResult CompilePtx(std::string_view ptx, const TargetId& target,
   std::vector<std::string> arguments = {compiler, "--arch", target.ToString(),
                                         "-o", "-"};
   if (keep_going) arguments.push_back("--keep-going");
+  if (overflow) arguments.push_back("--shared-overflow=global");
   arguments.push_back("-");
   Child child;
   const auto start = std::chrono::steady_clock::now();

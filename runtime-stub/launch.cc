@@ -1,7 +1,8 @@
 // Kernel launches: the arguments in one buffer (docs/launch-abi.md).
 //
-// Nothing on this path allocates (a context's first cooperative launch and
-// printed text excepted), and no lock is held while HIP is called.
+// Nothing on this path allocates (a context's first cooperative launch,
+// windows of shared memory and printed text excepted), and no lock is held
+// while HIP is called.
 #include "runtime-stub/launch.h"
 
 #include <alloca.h>
@@ -17,6 +18,7 @@
 #include "runtime-stub/module.h"
 #include "runtime-stub/occupancy.h"
 #include "runtime-stub/services.h"
+#include "runtime-stub/shared_window.h"
 #include "runtime-stub/stream.h"
 
 namespace cerberus::stub {
@@ -110,7 +112,9 @@ CUresult CopyParams(const KernelInfo& info, void** params, const Packed& packed,
   }
   if (packed.size != 0) {
     const std::size_t room =
-        info.launch_block ? *info.launch_block : info.explicit_size();
+        info.window         ? *info.window
+        : info.launch_block ? *info.launch_block
+                            : info.explicit_size();
     std::memcpy(buffer, packed.data, std::min(packed.size, room));
   }
   return CUDA_SUCCESS;
@@ -126,7 +130,8 @@ hipError_t LaunchPacked(const KernelInfo& info, hipFunction_t function,
                    &size, reinterpret_cast<void*>(kHipLaunchParamEnd)};
   return hip.hipModuleLaunchKernel(
       function, grid.grid_x, grid.grid_y, grid.grid_z, block[0], block[1],
-      block[2], grid.dynamic_shared, stream, nullptr, extra);
+      block[2], info.HardwareShared(grid.dynamic_shared), stream, nullptr,
+      extra);
 }
 
 // HIP's cooperative launch takes no packed buffer, only one pointer per
@@ -140,11 +145,11 @@ hipError_t LaunchCooperative(const KernelInfo& info, hipFunction_t function,
   const WorkGroup block =
       info.WorkGroupOf(grid.block_x, grid.block_y, grid.block_z);
   auto** pointers =
-      static_cast<void**>(alloca((info.params.size() + 2) * sizeof(void*)));
+      static_cast<void**>(alloca((info.params.size() + 3) * sizeof(void*)));
   pointers[ArgumentPointers(info, buffer, pointers)] = nullptr;
   return hip.hipModuleLaunchCooperativeKernel(
       function, grid.grid_x, grid.grid_y, grid.grid_z, block[0], block[1],
-      block[2], grid.dynamic_shared, stream, pointers);
+      block[2], info.HardwareShared(grid.dynamic_shared), stream, pointers);
 }
 
 // All blocks of a cooperative grid must be resident at once.
@@ -197,7 +202,8 @@ CUresult Launch(CUfunction handle, const Grid& grid, CUstream stream_handle,
   // At most 64 KiB: ReadCodeObject refuses more.
   const std::size_t size = target.info->explicit_size();
   auto* buffer = static_cast<std::uint8_t*>(alloca(size + 1));
-  result = FillArguments(context, *target.info, grid, params, extra, buffer);
+  result = FillArguments(context, *target.info, grid, &stream, params, extra,
+                         buffer);
   if (result != CUDA_SUCCESS) return result;
   hipError_t error =
       grid.cooperative
@@ -248,10 +254,13 @@ CUresult FindLaunchTarget(Context* context, CUfunction handle, const Grid& grid,
   Kernel* kernel = KernelOf(handle);
   if (kernel == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   target->kernel = kernel;
-  CUresult result =
-      kernel->module->FunctionOf(kernel, context, &target->function);
+  const KernelInfo* info = nullptr;
+  CUresult result = kernel->module->InfoOf(kernel, context->device, &info);
   if (result != CUDA_SUCCESS) return result;
-  result = kernel->module->InfoOf(kernel, context->device, &target->info);
+  target->info = &info->FormFor(grid.dynamic_shared,
+                                context->device->shared_limit());
+  result = kernel->module->FunctionOf(kernel, context, &target->function,
+                                      target->info);
   if (result != CUDA_SUCCESS) return result;
   result = CheckGrid(*kernel, *target->info, *context->device, grid);
   return result == kInvalidConfiguration && !from_runtime
@@ -260,8 +269,8 @@ CUresult FindLaunchTarget(Context* context, CUfunction handle, const Grid& grid,
 }
 
 CUresult FillArguments(Context* context, const KernelInfo& info,
-                       const Grid& grid, void** params, void** extra,
-                       std::uint8_t* buffer) {
+                       const Grid& grid, const hipStream_t* stream,
+                       void** params, void** extra, std::uint8_t* buffer) {
   if (params != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
   Packed packed;
   if (extra != nullptr) {
@@ -271,6 +280,19 @@ CUresult FillArguments(Context* context, const KernelInfo& info,
   if (CUresult r = CopyParams(info, params, packed, buffer);
       r != CUDA_SUCCESS) {
     return r;
+  }
+  if (info.window) {
+    WindowBlock window;
+    window.bytes = static_cast<std::uint32_t>(
+        AlignUp(std::max(info.static_shared + grid.dynamic_shared, 1u),
+                kWindowAlign));
+    if (CUresult r = WindowMemory(context, info.name.c_str(),
+                                  grid.blocks() * window.bytes, stream,
+                                  &window.memory);
+        r != CUDA_SUCCESS) {
+      return r;
+    }
+    std::memcpy(buffer + *info.window, &window, sizeof window);
   }
   if (!info.launch_block) return CUDA_SUCCESS;
   LaunchBlock block;
@@ -295,6 +317,7 @@ std::size_t ArgumentPointers(const KernelInfo& info, std::uint8_t* buffer,
   for (const KernelParam& param : info.params) {
     pointers[count++] = buffer + param.offset;
   }
+  if (info.window) pointers[count++] = buffer + *info.window;
   if (info.launch_block) pointers[count++] = buffer + *info.launch_block;
   return count;
 }

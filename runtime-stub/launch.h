@@ -35,14 +35,14 @@ struct LaunchTarget {
 CUresult FindLaunchTarget(Context* context, CUfunction handle, const Grid& grid,
                           LaunchTarget* target);
 
-// Writes parameters and launch block into `buffer`, of
-// info.explicit_size() bytes.
+// Writes parameters, window and launch block into `buffer`, of
+// info.explicit_size() bytes. `stream` is null for a graph's node.
 CUresult FillArguments(Context* context, const KernelInfo& info,
-                       const Grid& grid, void** params, void** extra,
-                       std::uint8_t* buffer);
+                       const Grid& grid, const hipStream_t* stream,
+                       void** params, void** extra, std::uint8_t* buffer);
 
 // One pointer into the buffer per argument, as HIP's `kernelParams` wants
-// them: at most info.params.size() + 1. Returns how many.
+// them: at most info.params.size() + 2. Returns how many.
 std::size_t ArgumentPointers(const KernelInfo& info, std::uint8_t* buffer,
                              void** pointers);
 

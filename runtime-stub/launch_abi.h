@@ -32,6 +32,22 @@ static_assert(sizeof(LaunchBlock) == 48);
 inline constexpr std::uint32_t kLaunchCooperative = 1;
 inline constexpr char kLaunchBlockName[] = "__cerberus_launch";
 
+// Before the launch block, for kernels whose shared memory lies in a window
+// of device memory.
+struct WindowBlock {
+  std::uint64_t memory = 0;  // of the grid
+  std::uint32_t bytes = 0;   // of one block's window
+  std::uint32_t zero = 0;
+};
+static_assert(sizeof(WindowBlock) == 16);
+inline constexpr char kWindowBlockName[] = "__cerberus_window";
+// What follows a kernel's name in that of its second form, which has one.
+inline constexpr char kWindowSuffix[] = ".window";
+inline constexpr std::uint32_t kWindowAlign = 256;
+// As many bytes of shared memory as a block can have on an NVIDIA GPU
+// (CUDA C++ Programming Guide, "Compute Capabilities", 9.0).
+inline constexpr std::uint32_t kWindowSharedLimit = 227 * 1024;
+
 inline constexpr char kContextSymbol[] = "__cerberus_ctx";
 struct ContextBlock {
   std::uint32_t abi = 0;

@@ -200,9 +200,15 @@ CUresult Module::LoadLocked(Context* context) {
 }
 
 CUresult Module::FunctionOf(Kernel* kernel, Context* context,
-                            hipFunction_t* function) {
+                            hipFunction_t* function,
+                            const KernelInfo* form) {
   Kernel::OnDevice& on_device = kernel->devices[context->device->ordinal];
-  *function = on_device.function.load(std::memory_order_acquire);
+  const bool second =
+      form != nullptr &&
+      form != on_device.info.load(std::memory_order_relaxed);
+  std::atomic<hipFunction_t>& found =
+      second ? on_device.in_window : on_device.function;
+  *function = found.load(std::memory_order_acquire);
   if (__builtin_expect(*function != nullptr, 1)) return CUDA_SUCCESS;
   const KernelInfo* info = nullptr;
   if (CUresult r = InfoOf(kernel, context->device, &info); r != CUDA_SUCCESS) {
@@ -212,9 +218,9 @@ CUresult Module::FunctionOf(Kernel* kernel, Context* context,
   if (CUresult r = LoadLocked(context); r != CUDA_SUCCESS) return r;
   const hipError_t error = hip.hipModuleGetFunction(
       function, devices_[context->device->ordinal]->hip_module,
-      kernel->name.c_str());
+      second ? form->name.c_str() : kernel->name.c_str());
   if (error != hipSuccess) return NoteResult(context, error);
-  on_device.function.store(*function, std::memory_order_release);
+  found.store(*function, std::memory_order_release);
   return CUDA_SUCCESS;
 }
 
@@ -244,6 +250,7 @@ void Module::UnloadFrom(Device* device) {
   if (slot == nullptr || slot->hip_module == nullptr) return;
   for (auto& [name, kernel] : kernels_) {
     kernel->devices[device->ordinal].function.store(nullptr);
+    kernel->devices[device->ordinal].in_window.store(nullptr);
   }
   FlushOutput(device);
   hip.hipModuleUnload(std::exchange(slot->hip_module, nullptr));

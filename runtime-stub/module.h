@@ -38,6 +38,7 @@ struct Kernel {
   struct OnDevice {
     std::atomic<const KernelInfo*> info{nullptr};
     std::atomic<hipFunction_t> function{nullptr};
+    std::atomic<hipFunction_t> in_window{nullptr};  // of the second form
   };
   std::array<OnDevice, kMaxDevices> devices;
   // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES; -1: not set.
@@ -80,10 +81,12 @@ class Module {
 
   // What the metadata says of the kernel on this device.
   CUresult InfoOf(Kernel* kernel, Device* device, const KernelInfo** info);
-  // The kernel's code in HIP, loaded if need be. The context's device must be
-  // HIP's current one.
+  // The code in HIP of one of the kernel's forms, the first one unless said
+  // otherwise; loaded if need be. The context's device must be HIP's current
+  // one.
   CUresult FunctionOf(Kernel* kernel, Context* context,
-                      hipFunction_t* function);
+                      hipFunction_t* function,
+                      const KernelInfo* form = nullptr);
   CUresult GetGlobal(Context* context, const char* name, CUdeviceptr* address,
                      std::size_t* bytes);
   // sm of the PTX that the code was made from; 0 if not known.

@@ -14,6 +14,7 @@
 #include "runtime-stub/hip_loader.h"
 #include "runtime-stub/launch_abi.h"
 #include "runtime-stub/log.h"
+#include "runtime-stub/shared_window.h"
 #include "runtime-stub/printf.h"
 #include "support/bytes.h"
 
@@ -292,6 +293,7 @@ void ForgetFault(Device* device) {
 }
 
 void DropServices(Context* context) {
+  DropWindows(context);
   if (const CUdeviceptr memory = context->workspaces.exchange(0)) {
     hip.hipFree(reinterpret_cast<void*>(memory));
   }

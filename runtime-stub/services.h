@@ -36,7 +36,7 @@ void FlushOutput(Device* device);
 // it.
 CUresult ApplyLimit(Context* context, CUlimit limit, std::size_t value);
 
-// Frees block, ring, heap and workspaces; for a reset of the context.
+// Frees block, ring, heap, workspaces and windows; for a reset of the context.
 void DropServices(Context* context);
 
 }  // namespace cerberus::stub

@@ -23,16 +23,19 @@ _cerberus() {
       return ;;
     --log) COMPREPLY=($(compgen -W 'error warn info debug' -- "$cur"))
       return ;;
+    --shared-overflow)
+      COMPREPLY=($(compgen -W 'error global' -- "$cur"))
+      return ;;
     --color) COMPREPLY=($(compgen -W 'auto always never' -- "$cur")); return ;;
   esac
   case $verb in
     convert) options='--output --group --bundle --arch --keep-fatbin
-      --dry-run --keep-going --jobs --in-process --compile-seconds
-      --compile-memory --time-trace' ;;
+      --dry-run --keep-going --jobs --shared-overflow --in-process
+      --compile-seconds --compile-memory --time-trace' ;;
     run) options='--device --log' ;;
     cache) options='--prune --clear' ;;
     compile) options='--output --emit --arch --keep-going --jobs
-      --verify-each --time-trace' ;;
+      --shared-overflow --verify-each --time-trace' ;;
   esac
   if [[ $cur == -* ]]; then
     COMPREPLY=($(compgen -W "$options $common" -- "$cur"))

@@ -20,6 +20,7 @@ for both in convert compile
     complete -c cerberus -n "__fish_seen_subcommand_from $both" -s o -l output -r -d 'output file'
     complete -c cerberus -n "__fish_seen_subcommand_from $both" -l arch -x -a "$targets" -d 'target ids'
     complete -c cerberus -n "__fish_seen_subcommand_from $both" -s k -l keep-going -d 'leave out kernels that fail'
+    complete -c cerberus -n "__fish_seen_subcommand_from $both" -l shared-overflow -x -a 'error global' -d "shared memory above the hardware's"
 end
 complete -c cerberus -n '__fish_seen_subcommand_from convert' -l group -x -d 'name of the archives'
 complete -c cerberus -n '__fish_seen_subcommand_from convert' -l bundle -d 'put all that the output needs beside it'

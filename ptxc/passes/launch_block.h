@@ -21,6 +21,14 @@ enum LaunchBlockField : unsigned {
   kLaunchBlockBytes = 48,
 };
 
+// What describes the window of shared memory, before the launch block of
+// kernels that have one.
+enum WindowBlockField : unsigned {
+  kWindowAddress = 0,
+  kWindowBytes = 8,  // of one block
+  kWindowBlockBytes = 16,
+};
+
 // Loads an integer of that many bits.
 llvm::Value* LoadLaunchBlock(llvm::IRBuilderBase& builder, unsigned offset,
                              unsigned bits);

@@ -14,6 +14,7 @@
 #include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/IPO/AlwaysInliner.h"
 
 #include "ptxc/passes/addresses.h"
 #include "ptxc/passes/kernel_inputs.h"
@@ -93,6 +94,10 @@ Status RunPipeline(llvm::Module& module, llvm::TargetMachine& machine,
     return {};
   };
   CERB_TRY_VOID(add(light ? kLightToSsa : kDefaultToSsa));
+  if (!optimise && options.shared.overflow != SharedOverflow::kError) {
+    passes.addPass(llvm::AlwaysInlinerPass());
+  }
+  passes.addPass(MoveSharedMemory(options.shared, &report->windows));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(
       LaneProgress(&report->warnings)));
   passes.addPass(ResolveWaves(options.waves, &report->waves));

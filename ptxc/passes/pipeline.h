@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "ptxc/passes/shared_window.h"
 #include "ptxc/passes/waves.h"
 #include "support/result.h"
 
@@ -20,11 +21,13 @@ struct PipelineOptions {
   int opt_level = 2;
   bool verify_each = false;
   WaveOptions waves;
+  SharedWindowOptions shared;
 };
 
 // What the passes found out, by function.
 struct PipelineReport {
   std::map<std::string, KernelWaves> waves;  // of kernels
+  std::map<std::string, KernelWindow> windows;  // of those concerned
   std::map<std::string, std::vector<std::string>> warnings;
 };
 

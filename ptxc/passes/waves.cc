@@ -157,17 +157,6 @@ bool IsKernel(const Function& function) {
   return function.getCallingConv() == llvm::CallingConv::AMDGPU_KERNEL;
 }
 
-// Whether functions stay calls, which then know nothing of their kernel.
-bool CallsFunctions(const Function& function) {
-  for (const llvm::Instruction& instruction : llvm::instructions(function)) {
-    const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-    if (!call || call->isInlineAsm()) continue;
-    const Function* callee = call->getCalledFunction();
-    if (!callee || !callee->isDeclaration()) return true;
-  }
-  return false;
-}
-
 // The work-groups of a kernel whose waves hold one warp have twice as many
 // work-items, in whole waves.
 void DoubleWorkGroup(Function& kernel) {
@@ -263,6 +252,16 @@ Function* WaveFunction(llvm::Module& module, llvm::StringRef name) {
     function->setSpeculatable();
   }
   return function;
+}
+
+bool CallsFunctions(const Function& function) {
+  for (const llvm::Instruction& instruction : llvm::instructions(function)) {
+    const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+    if (!call || call->isInlineAsm()) continue;
+    const Function* callee = call->getCalledFunction();
+    if (!callee || !callee->isDeclaration()) return true;
+  }
+  return false;
 }
 
 llvm::PreservedAnalyses ResolveWaves::run(

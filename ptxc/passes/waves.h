@@ -28,6 +28,9 @@ namespace cerberus::ptx {
 // The function __cerberus_wave_<name>, declared if it is not yet.
 llvm::Function* WaveFunction(llvm::Module& module, llvm::StringRef name);
 
+// Whether functions stay calls, which then know nothing of their kernel.
+bool CallsFunctions(const llvm::Function& function);
+
 struct WaveOptions {
   unsigned wave_size = 32;
   bool never_pack = false;

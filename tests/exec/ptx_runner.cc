@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include "cerberus/ptxc.h"
 #include "runtime-stub/launch_abi.h"
@@ -56,7 +57,8 @@ Buffer::Buffer(emulator::Device& device, std::uint64_t size)
 Buffer::~Buffer() { (void)device_.Free(allocation_.address); }
 
 Result<std::unique_ptr<PtxModule>> PtxModule::Compile(
-    std::string_view ptx, std::shared_ptr<emulator::Device> device) {
+    std::string_view ptx, std::shared_ptr<emulator::Device> device,
+    bool overflow) {
   const std::string arch = TestArch();
   Diagnostics diagnostics;
   cerberus_ptxc_options options = {};
@@ -64,6 +66,10 @@ Result<std::unique_ptr<PtxModule>> PtxModule::Compile(
   options.arch = arch.c_str();
   options.one_warp_per_wave =
       std::getenv("CERBERUS_TEST_ONE_WARP_PER_WAVE") != nullptr;
+  options.shared_overflow =
+      std::getenv("CERBERUS_TEST_SHARED_IN_WINDOW") != nullptr ? 2
+      : overflow                                               ? 1
+                                                               : 0;
   options.on_diag = CollectDiag;
   options.user = &diagnostics;
   cerberus_ptxc_result* result = nullptr;
@@ -97,12 +103,14 @@ PtxModule::~PtxModule() {
 }
 
 Status PtxModule::Run(std::string_view kernel, const Launch& launch) {
-  const emulator::KernelInfo* info = code_->FindKernel(kernel);
-  if (info == nullptr) {
+  const stub::KernelInfo* first = info_.FindKernel(kernel);
+  if (first == nullptr) {
     return Err(DiagCode::kInternal,
                "no kernel '" + std::string(kernel) + "' in the code object");
   }
-  const stub::KernelInfo& facts = *info_.FindKernel(kernel);
+  const stub::KernelInfo& facts = first->FormFor(
+      launch.dynamic_shared, device_->info().lds_bytes);
+  const emulator::KernelInfo* info = code_->FindKernel(facts.name);
   const auto [x, y, z] = launch.block;
   if (x * y * z > facts.max_threads) {
     return Err(DiagCode::kUsage,
@@ -114,6 +122,17 @@ Status PtxModule::Run(std::string_view kernel, const Launch& launch) {
     for (std::uint64_t param : launch.params) AppendLe(kernarg, param);
   }
   kernarg.resize(AlignUp(kernarg.size(), 8));
+  std::optional<Buffer> memory;
+  if (facts.window) {
+    stub::WindowBlock window;
+    window.bytes = static_cast<std::uint32_t>(
+        AlignUp(facts.static_shared + launch.dynamic_shared + 1,
+                stub::kWindowAlign));
+    memory.emplace(*device_, std::uint64_t{window.bytes} * launch.grid[0] *
+                                 launch.grid[1] * launch.grid[2]);
+    window.memory = memory->address();
+    AppendLe(kernarg, window);
+  }
   stub::LaunchBlock block;
   block.dynamic_shared = launch.dynamic_shared;
   block.SetBlock(x, y, z);
@@ -121,7 +140,7 @@ Status PtxModule::Run(std::string_view kernel, const Launch& launch) {
   emulator::LaunchConfig config;
   config.grid = launch.grid;
   config.block = facts.WorkGroupOf(x, y, z);
-  config.dynamic_lds = launch.dynamic_shared;
+  config.dynamic_lds = facts.HardwareShared(launch.dynamic_shared);
   config.kernarg = kernarg;
   const Status status = device_->Launch(*info, config);
   if (status && executed_.emplace(kernel).second)

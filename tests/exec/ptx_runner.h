@@ -18,7 +18,8 @@ namespace cerberus::exec {
 
 // The target under test: CERBERUS_TEST_ARCH, or gfx1100. Where its waves
 // have 64 lanes, CERBERUS_TEST_ONE_WARP_PER_WAVE keeps ptxc from putting two
-// warps into one.
+// warps into one; CERBERUS_TEST_SHARED_IN_WINDOW puts all shared memory into
+// device memory.
 std::string TestArch();
 
 // Device memory that frees itself.
@@ -52,9 +53,11 @@ struct Launch {
 class PtxModule {
  public:
   // Errors: every diagnostic of ptxc in one message.
-  // Loaded on SharedDevice() unless another one is given.
+  // Loaded on SharedDevice() unless another one is given. With `overflow`
+  // shared memory above the hardware's lies in device memory.
   static Result<std::unique_ptr<PtxModule>> Compile(
-      std::string_view ptx, std::shared_ptr<emulator::Device> device = {});
+      std::string_view ptx, std::shared_ptr<emulator::Device> device = {},
+      bool overflow = false);
   ~PtxModule();
 
   emulator::Device& device() { return *device_; }

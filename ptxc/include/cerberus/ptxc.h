@@ -87,6 +87,9 @@ typedef struct cerberus_ptxc_options {
   int32_t time_trace; /* note where the time goes */
   int32_t jobs;       /* threads for a large module, at least 1; the output
                          does not depend on it */
+  int32_t shared_overflow; /* 1: shared memory above the hardware's lies in
+                              device memory (docs/launch-abi.md, "Shared memory
+                              in a window"); 2: so does all other, for tests */
 } cerberus_ptxc_options;
 
 typedef struct cerberus_ptxc_result cerberus_ptxc_result;

@@ -1,0 +1,52 @@
+// Shared memory in a window of device memory, for kernels that ask for more
+// than the hardware has (docs/launch-abi.md, "Shared memory in a window").
+//
+// A kernel whose static shared memory is too large uses the window always. One
+// with dynamic shared memory gets a second form, named with kWindowSuffix
+// behind its name, since only the launch knows how much it asks for. There a
+// shared address is still an offset of 32 bits, but from the block's window;
+// what the compiler itself keeps in LDS stays there.
+#ifndef CERBERUS_PTXC_PASSES_SHARED_WINDOW_H_
+#define CERBERUS_PTXC_PASSES_SHARED_WINDOW_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "llvm/IR/PassManager.h"
+
+#include "ptxc/compile.h"
+
+namespace cerberus::ptx {
+
+inline constexpr const char* kWindowSuffix = ".window";
+
+struct SharedWindowOptions {
+  std::uint32_t limit = UINT32_MAX;  // bytes of LDS that a block may have
+  SharedOverflow overflow = SharedOverflow::kError;
+};
+
+// What the pass says of a kernel.
+struct KernelWindow {
+  std::uint64_t static_bytes = 0;  // where dynamic shared memory starts
+  bool second_form = false;  // the kernel without the suffix exists as well
+  std::string refused;       // why the kernel cannot be: too much for LDS
+};
+
+class MoveSharedMemory : public llvm::PassInfoMixin<MoveSharedMemory> {
+ public:
+  MoveSharedMemory(const SharedWindowOptions& options,
+                   std::map<std::string, KernelWindow>* kernels)
+      : options_(options), kernels_(kernels) {}
+  llvm::PreservedAnalyses run(llvm::Module& module,
+                              llvm::ModuleAnalysisManager& analyses);
+  static bool isRequired() { return true; }
+
+ private:
+  SharedWindowOptions options_;
+  std::map<std::string, KernelWindow>* kernels_;
+};
+
+}  // namespace cerberus::ptx
+
+#endif  // CERBERUS_PTXC_PASSES_SHARED_WINDOW_H_
