@@ -108,6 +108,25 @@ int main() {
   Compare(out[2], 2, 60);
   Compare(out[1], 2, 70);
 
+  // Two nodes that were added and do not wait for each other.
+  CHECK(cudaGraphCreate(&graph, 0));
+  unsigned seeds[2] = {80, 90};
+  for (int i = 0; i < 2; ++i) {
+    void* args[] = {&out[i], &seeds[i]};
+    cudaKernelNodeParams node = {};
+    node.func = reinterpret_cast<void*>(Mix);
+    node.gridDim = 2;
+    node.blockDim = kThreads;
+    node.sharedMemBytes = bytes;
+    node.kernelParams = args;
+    cudaGraphNode_t added;
+    CHECK(cudaGraphAddKernelNode(&added, graph, nullptr, 0, &node));
+  }
+  CHECK(cudaGraphInstantiate(&exec, graph, 0));
+  CHECK(cudaGraphLaunch(exec, streams[0]));
+  CHECK(cudaDeviceSynchronize());
+  for (int i = 0; i < 2; ++i) Compare(out[i], 2, seeds[i]);
+
   // More blocks than a quarter of the memory has room for.
   cudaDeviceProp prop;
   CHECK(cudaGetDeviceProperties(&prop, 0));

@@ -39,9 +39,14 @@ Bytes Metadata(const std::vector<TestKernel>& kernels) {
     out.Map(9);
     out.String(".args");
     // One hidden argument behind the explicit ones, as compilers emit.
-    out.Array(kernel.params.size() + (kernel.launch_block >= 0 ? 1 : 0) + 1);
+    out.Array(kernel.params.size() + (kernel.launch_block >= 0 ? 1 : 0) +
+              (kernel.window_block >= 0 ? 1 : 0) + 1);
     for (const auto& [offset, size] : kernel.params) {
       Argument(out, offset, size, "by_value", "");
+    }
+    if (kernel.window_block >= 0) {
+      Argument(out, static_cast<std::uint64_t>(kernel.window_block), 16,
+               "by_value", "__cerberus_window");
     }
     if (kernel.launch_block >= 0) {
       Argument(out, static_cast<std::uint64_t>(kernel.launch_block), 48,
@@ -80,7 +85,9 @@ Bytes Info(const TestCodeObject& object) {
     out.String(kernel.name);
     out.Map((kernel.maxntid.empty() ? 0 : 1) +
             (kernel.reqntid.empty() ? 0 : 1) +
-            (kernel.warps_per_wave == 0 ? 0 : 1));
+            (kernel.warps_per_wave == 0 ? 0 : 1) +
+            (kernel.window_block < 0 ? 0 : 1));
+    if (kernel.window_block >= 0) Pair(out, "window", kernel.window_bytes);
     if (!kernel.maxntid.empty()) Triple(out, "maxntid", kernel.maxntid);
     if (!kernel.reqntid.empty()) Triple(out, "reqntid", kernel.reqntid);
     if (kernel.warps_per_wave != 0) {

@@ -18,6 +18,8 @@ struct TestKernel {
   // (offset, size) of each PTX parameter.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> params;
   int launch_block = -1;  // its offset; -1: none
+  int window_block = -1;
+  std::uint32_t window_bytes = 0;  // static ones
   std::uint32_t kernarg_size = 0;
   std::uint32_t static_shared = 0;
   std::uint32_t local_bytes = 0;

@@ -67,6 +67,49 @@ TEST(CodeObject, OfAnotherCompiler) {
 // docs/launch-abi.md, "Warps": with one warp in each wave of 64 the hardware
 // gets 64 work-items for 32 threads, and a block has at most half as many
 // threads as a work-group has work-items.
+// A kernel's second form is taken where the hardware has too little, and
+// counts as no kernel of its own.
+TEST(CodeObject, SharedMemoryInAWindow) {
+  TestCodeObject object;
+  TestKernel first = SimpleKernel("k");
+  first.static_shared = 1000;
+  TestKernel second = SimpleKernel("k.window");
+  second.window_block = 8;
+  second.launch_block = 24;
+  second.kernarg_size = 200;
+  second.static_shared = 256;
+  second.window_bytes = 1000;
+  TestKernel always = second;
+  always.name = "always";
+  always.window_bytes = 100000;
+  object.kernels = {second, SimpleKernel("k1"), first, always};
+  const Bytes bytes = object.Build();
+  Result<CodeObjectInfo> info = ReadCodeObject(bytes);
+  ASSERT_TRUE(info) << info.error().ToString();
+  ASSERT_EQ(info->kernels.size(), 3u);
+  EXPECT_EQ(info->FindKernel("k.window"), nullptr);
+  const KernelInfo* k = info->FindKernel("k");
+  ASSERT_NE(k, nullptr);
+  EXPECT_EQ(k->SharedLimit(65536), 227u * 1024);
+  EXPECT_EQ(&k->FormFor(64536, 65536), k);
+  const KernelInfo& form = k->FormFor(64537, 65536);
+  EXPECT_EQ(form.name, "k.window");
+  EXPECT_EQ(form.window, 8u);
+  EXPECT_EQ(form.params.size(), 1u);
+  EXPECT_EQ(form.explicit_size(), 72u);
+  EXPECT_EQ(form.static_shared, 1000u);
+  EXPECT_EQ(form.HardwareShared(64537), 0u);
+  EXPECT_EQ(k->HardwareShared(64536), 64536u);
+  const KernelInfo* other = info->FindKernel("k1");
+  ASSERT_NE(other, nullptr);
+  EXPECT_EQ(other->SharedLimit(65536), 65536u);
+  EXPECT_EQ(&other->FormFor(100000, 65536), other);
+  const KernelInfo* only = info->FindKernel("always");
+  ASSERT_NE(only, nullptr);
+  EXPECT_EQ(only->static_shared, 100000u);
+  EXPECT_TRUE(only->window);
+}
+
 TEST(CodeObject, WarpsInWavesOf64) {
   TestCodeObject object;
   TestKernel one = SimpleKernel("one");
