@@ -30,7 +30,7 @@ def from_type(values, kind):
 def load_without(path, prefix):
     """Loads a library; functions that begin with `prefix` and that no library
     here defines are stood in for by ones that return an error. NVIDIA's
-    libcublas is machine code only: none of its kernels run here."""
+    libcublas has machine code only for products of matrices."""
     names = [line.split()[-1].split("@") for line in subprocess.run(
         ["nm", "-D", "-u", path], stdout=subprocess.PIPE, check=True,
         universal_newlines=True).stdout.splitlines()

@@ -57,8 +57,8 @@ class Suite:
                               values[0], 1e-4, 1e-4)
 
     def run(self):
-        # Gradients of other objectives are rounded differently on both sides,
-        # and so splits of almost the same gain may be others.
+        # Logistic, softprob and pseudo-Huber models differ from the host's by
+        # more than rounding explains at first sight; why is not known.
         model, data = self.check_training("squared error", self.y,
                                           objective="reg:squarederror")
         self.check_prediction("squared error", model, data)
