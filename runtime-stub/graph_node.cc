@@ -54,6 +54,14 @@ void Remember(CUgraphNode node, std::unique_ptr<NodeRecord> record) {
   std::lock_guard<std::mutex> lock(g_mutex);
   g_records[node] = std::move(record);
 }
+template <typename Params>
+void Remember(CUgraphNode node, int type, Params NodeRecord::*field,
+              const Params& params) {
+  auto record = std::make_unique<NodeRecord>();
+  record->type = type;
+  (*record).*field = params;
+  Remember(node, std::move(record));
+}
 
 // Calls `use` with the record of a node of that type.
 template <typename Use>
@@ -381,10 +389,7 @@ CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph,
           : hip.hipGraphAddMemcpyNode(Native(node), Native(graph),
                                       Native(after), count, &copy);
   if (error == hipSuccess) {
-    auto record = std::make_unique<NodeRecord>();
-    record->type = kMemcpyNode;
-    record->copy = *params;
-    Remember(*node, std::move(record));
+    Remember(*node, kMemcpyNode, &NodeRecord::copy, *params);
   }
   return NoteResult(context, error);
 }
@@ -439,10 +444,7 @@ CUresult cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph,
   const hipError_t error = hip.hipGraphAddMemsetNode(
       Native(node), Native(graph), Native(after), count, &out);
   if (error == hipSuccess) {
-    auto record = std::make_unique<NodeRecord>();
-    record->type = kMemsetNode;
-    record->set = *params;
-    Remember(*node, std::move(record));
+    Remember(*node, kMemsetNode, &NodeRecord::set, *params);
   }
   return NoteResult(context, error);
 }
@@ -489,10 +491,7 @@ CUresult cuGraphAddHostNode(CUgraphNode* node, CUgraph graph,
   const hipError_t error = hip.hipGraphAddHostNode(Native(node), Native(graph),
                                                    Native(after), count, &out);
   if (error == hipSuccess) {
-    auto record = std::make_unique<NodeRecord>();
-    record->type = kHostNode;
-    record->host = *params;
-    Remember(*node, std::move(record));
+    Remember(*node, kHostNode, &NodeRecord::host, *params);
   }
   return NoteResult(context, error);
 }
