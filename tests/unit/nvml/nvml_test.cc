@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "nvml/api.h"
+#include "tests/unit/temp_folder.h"
 
 namespace cerberus::nvml {
 namespace {
@@ -27,8 +28,6 @@ using ::testing::ElementsAre;
 class Nvml : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string name = ::testing::TempDir() + "nvml-XXXXXX";
-    folder_ = mkdtemp(name.data());
     const fs::path copy = folder_ / "libnvidia-ml.so.1";
     fs::copy_file(LIBRARY, copy);
     library_ = dlopen(copy.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -40,7 +39,6 @@ class Nvml : public ::testing::Test {
     unsetenv("CERBERUS_DEVICE");
     unsetenv("CERBERUS_CC");
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   void* Symbol(const char* name) {
     void* symbol = dlsym(library_, name);
@@ -159,7 +157,8 @@ class Nvml : public ::testing::Test {
     return text;
   }
 
-  fs::path folder_;
+  const TempFolder temporary_;
+  const fs::path folder_ = temporary_.path();
   void* library_ = nullptr;
 
  private:

@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 
 namespace cerberus::stub {
 namespace {
@@ -111,15 +110,6 @@ std::string StderrCapture::Text() {
     at += got;
   }
   return text;
-}
-
-TempFolder::TempFolder() {
-  std::string name = ::testing::TempDir() + "stub-XXXXXX";
-  path_ = mkdtemp(name.data()) != nullptr ? name : "";
-}
-TempFolder::~TempFolder() {
-  std::error_code error;
-  std::filesystem::remove_all(path_, error);
 }
 
 }  // namespace cerberus::stub

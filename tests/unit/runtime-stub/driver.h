@@ -13,6 +13,7 @@
 #include "fake_hip.h"
 #include "runtime-stub/api.h"
 #include "support/bytes.h"
+#include "tests/unit/temp_folder.h"
 
 namespace cerberus::stub {
 
@@ -61,17 +62,6 @@ class StderrCapture {
  private:
   int saved_ = -1;
   int file_ = -1;
-};
-
-// A fresh folder that goes when the object does.
-class TempFolder {
- public:
-  TempFolder();
-  ~TempFolder();
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
 };
 
 }  // namespace cerberus::stub

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <functional>
 
+#include "tests/unit/temp_folder.h"
+
 namespace cerberus {
 namespace {
 
@@ -17,17 +19,14 @@ namespace fs = std::filesystem;
 class InputFileTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string name = ::testing::TempDir() + "input-XXXXXX";
-    folder_ = mkdtemp(name.data());
-    path_ = folder_ + "/file";
     std::ofstream(path_) << "0123456789";
     // Written a while ago: a change in the same tick of the clock shows.
     fs::last_write_time(
         path_, fs::file_time_type::clock::now() - std::chrono::hours(1));
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
-  std::string folder_, path_;
+  const TempFolder folder_;
+  const std::string path_ = folder_.path() + "/file";
 };
 
 TEST_F(InputFileTest, Parts) {
@@ -49,7 +48,7 @@ TEST_F(InputFileTest, Parts) {
 TEST_F(InputFileTest, NotAFile) {
   EXPECT_EQ(InputFile::Open(path_ + "x").error().ToString(),
             path_ + "x: cannot open: No such file or directory");
-  EXPECT_THAT(InputFile::Open(folder_).error().ToString(),
+  EXPECT_THAT(InputFile::Open(folder_.path()).error().ToString(),
               HasSubstr("is a directory"));
 }
 

@@ -1,0 +1,35 @@
+#ifndef CERBERUS_TESTS_UNIT_TEMP_FOLDER_H_
+#define CERBERUS_TESTS_UNIT_TEMP_FOLDER_H_
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+namespace cerberus {
+
+// A fresh folder that goes when the object does.
+class TempFolder {
+ public:
+  TempFolder() {
+    std::string name = ::testing::TempDir() + "cerberus-XXXXXX";
+    path_ = mkdtemp(name.data()) != nullptr ? name : "";
+  }
+  ~TempFolder() {
+    std::error_code error;
+    std::filesystem::remove_all(path_, error);
+  }
+  TempFolder(const TempFolder&) = delete;
+  TempFolder& operator=(const TempFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace cerberus
+
+#endif  // CERBERUS_TESTS_UNIT_TEMP_FOLDER_H_
