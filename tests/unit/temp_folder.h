@@ -15,7 +15,11 @@ class TempFolder {
  public:
   TempFolder() {
     std::string name = ::testing::TempDir() + "cerberus-XXXXXX";
-    path_ = mkdtemp(name.data()) != nullptr ? name : "";
+    if (mkdtemp(name.data()) == nullptr) {
+      ADD_FAILURE() << "no temporary folder " << name;
+      return;
+    }
+    path_ = name;
   }
   ~TempFolder() {
     std::error_code error;

@@ -12,6 +12,7 @@
 
 #include "rocm_kpack/kpack.h"
 #include "tests/unit/kpack/archive_builder.h"
+#include "tests/unit/temp_folder.h"
 
 namespace cerberus::kpack {
 namespace {
@@ -20,13 +21,6 @@ using testing::ElementsAre;
 
 class KpackC : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = testing::TempDir() + "/kpackc.XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::string Write(const std::string& name, const std::string& bytes) {
     const std::string path = folder_ + "/" + name;
     std::ofstream(path, std::ios::binary) << bytes;
@@ -39,7 +33,8 @@ class KpackC : public testing::Test {
                                    {"p#0", mp::Map({{"gfx1100", Row(0, 3)}})}}),
                           {"gfx1201", "gfx1100"}));
   }
-  std::string folder_;
+  const TempFolder temporary_;
+  const std::string folder_ = temporary_.path();
 };
 
 TEST_F(KpackC, OneArchive) {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "tests/unit/kpack/archive_builder.h"
+#include "tests/unit/temp_folder.h"
 
 namespace cerberus::kpack {
 namespace {
@@ -42,15 +43,11 @@ TEST(ExpandSearchPath, RelativeToTheBinary) {
 class ResolverTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string name = testing::TempDir() + "/resolve.XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = std::filesystem::path(name).lexically_normal().string();
     request_.binary_path = folder_ + "/app";
     request_.search_paths = {"t-@GFXARCH@.kpack"};
     request_.key = "p#0";
     request_.arches = {"gfx1100"};
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   std::string Write(const std::string& name, const std::string& bytes) {
     const std::string path = folder_ + "/" + name;
@@ -77,7 +74,9 @@ class ResolverTest : public testing::Test {
     return found.error().ToString();
   }
 
-  std::string folder_;
+  const TempFolder temporary_;
+  const std::string folder_ =
+      std::filesystem::path(temporary_.path()).lexically_normal().string();
   ResolveOptions options_;
   Resolver::Request request_;
   int code_ = -1;

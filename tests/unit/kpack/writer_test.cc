@@ -11,6 +11,7 @@
 
 #include "kpack/reader.h"
 #include "tests/unit/kpack/archive_builder.h"
+#include "tests/unit/temp_folder.h"
 
 namespace cerberus::kpack {
 namespace {
@@ -19,13 +20,6 @@ using testing::HasSubstr;
 
 class WriterTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = testing::TempDir() + "/kpack.XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::string Path(const std::string& name) { return folder_ + "/" + name; }
   static std::string Slurp(const std::string& path) {
     std::ifstream in(path, std::ios::binary);
@@ -43,7 +37,8 @@ class WriterTest : public testing::Test {
     return *std::move(writer);
   }
 
-  std::string folder_;
+  const TempFolder temporary_;
+  const std::string folder_ = temporary_.path();
 };
 
 void Must(const Status& status) {

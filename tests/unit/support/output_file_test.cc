@@ -14,6 +14,7 @@
 #include <csignal>
 
 #include "support/mapped_file.h"
+#include "tests/unit/temp_folder.h"
 
 namespace cerberus {
 namespace {
@@ -25,13 +26,6 @@ using ::testing::IsEmpty;
 
 class OutputFileTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = ::testing::TempDir() + "cerberus.XXXXXX";
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   std::string Path(const std::string& name) const { return folder_ / name; }
   std::vector<std::string> Names() const {
     std::vector<std::string> names;
@@ -46,7 +40,8 @@ class OutputFileTest : public ::testing::Test {
     return {std::istreambuf_iterator<char>(in), {}};
   }
 
-  fs::path folder_;
+  const TempFolder temporary_;
+  const fs::path folder_ = temporary_.path();
 };
 
 TEST_F(OutputFileTest, AppearsOnlyAtCommit) {
