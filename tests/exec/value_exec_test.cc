@@ -1,6 +1,7 @@
 // Executes every instruction that turns registers into registers: each row of
 // the table that is lowered, in every spelling the row allows, on edge values
-// and random ones, and compares with the manual's arithmetic.
+// and random ones, and compares with the manual's arithmetic. Then again with
+// constants for operands, which the compiler computes with instead of the GPU.
 //
 // A lowered row without a reference fails its test unless the list below says
 // which other test executes it.
@@ -30,8 +31,10 @@ const std::set<std::string_view> kElsewhere = {
 };
 
 // Operand slots of 16 bytes in memory; one thread runs one case.
-constexpr int kCases = 256;
+constexpr std::uint32_t kCases = 256;
 constexpr std::size_t kSlot = 16;
+// So many of the cases also come as constants.
+constexpr std::size_t kConstantCases = 6;
 // A kernel executes several tests one after the other, since a kernel costs
 // the compiler far more than an instruction.
 constexpr std::size_t kTestsOfKernel = 12;
@@ -72,16 +75,41 @@ std::string StoreOutput(int i, const PtxType& type, std::size_t base) {
   return "  st.global" + RegisterType(type) + " " + at + ", " + reg + ";\n";
 }
 
-// The bytes of a test's inputs and outputs.
-std::size_t InputBytes(const ValueTest& test) {
-  return kSlot * test.inputs.size() * kCases;
-}
-std::size_t OutputBytes(const ValueTest& test) {
-  return kSlot * test.outputs.size() * kCases;
+std::string Hex(Value v) {
+  char text[64];
+  if (High(v) != 0) {
+    std::snprintf(text, sizeof text, "0x%llx%016llx",
+                  static_cast<unsigned long long>(High(v)),
+                  static_cast<unsigned long long>(Low(v)));
+  } else {
+    std::snprintf(text, sizeof text, "0x%llx",
+                  static_cast<unsigned long long>(Low(v)));
+  }
+  return text;
 }
 
-// One test in a scope of its own.
-std::string TestText(const ValueTest& test, std::size_t in, std::size_t out) {
+std::string ConstantInput(int i, const PtxType& type, Value v) {
+  const std::string reg = "%a" + std::to_string(i);
+  v = Truncate(v, type.bits);
+  switch (type.bits) {
+    case 1:
+      return "  mov.pred " + reg + ", " + ((v & 1) != 0 ? "1" : "0") + ";\n";
+    case 8:
+      if (RegisterType(type) != ".b8") break;
+      return "  mov.b16 {" + reg + ", _}, " + Hex(v) + ";\n";
+    case 128:
+      return "  mov.b128 " + reg + ", {" + Hex(Low(v)) + ", " + Hex(High(v)) +
+             "};\n";
+    default:
+      break;
+  }
+  return "  mov" + RegisterType(type) + " " + reg + ", " + Hex(v) + ";\n";
+}
+
+// One test in a scope of its own. Its inputs come from memory at `in`, or are
+// `constants`.
+std::string TestText(const ValueTest& test, std::size_t in, std::size_t out,
+                     const std::vector<Value>* constants) {
   const int inputs = static_cast<int>(test.inputs.size());
   const int outputs = static_cast<int>(test.outputs.size());
   const auto stride = [](int n) { return std::to_string(n * 16); };
@@ -91,7 +119,10 @@ std::string TestText(const ValueTest& test, std::size_t in, std::size_t out) {
   for (int i = 0; i < inputs; ++i) {
     const PtxType& type = test.inputs[static_cast<std::size_t>(i)];
     text += "  .reg " + RegisterType(type) + " %a" + std::to_string(i) + ";\n";
-    text += LoadInput(i, type, in);
+    text += constants == nullptr
+                ? LoadInput(i, type, in)
+                : ConstantInput(i, type,
+                                (*constants)[static_cast<std::size_t>(i)]);
   }
   for (int i = 0; i < outputs; ++i) {
     text += "  .reg " +
@@ -112,19 +143,34 @@ std::string TestText(const ValueTest& test, std::size_t in, std::size_t out) {
 }
 
 using Tests = std::span<const ValueTest>;
+// The cases of each test: tuples of inputs.
+using Inputs = std::vector<std::vector<std::vector<Value>>>;
 
-std::string KernelText(const std::string& name, Tests tests) {
+std::string KernelText(const std::string& name, Tests tests,
+                       const Inputs& inputs, bool constant) {
   std::string text = ".visible .entry " + name +
                      "(.param .u64 in, .param .u64 out)\n{\n"
                      "  .reg .b64 %in, %out;\n  .reg .b32 %thread;\n"
                      "  ld.param.u64 %in, [in];\n"
                      "  ld.param.u64 %out, [out];\n"
                      "  mov.u32 %thread, %tid.x;\n";
+  if (flushing) {
+    text += "  .reg .f32 %ftz;\n  mov.f32 %ftz, 0f3f800000;\n"
+            "  add.ftz.f32 %ftz, %ftz, %ftz;\n";
+  }
   std::size_t in = 0, out = 0;
-  for (const ValueTest& test : tests) {
-    text += TestText(test, in, out);
-    in += InputBytes(test);
-    out += OutputBytes(test);
+  for (std::size_t t = 0; t < tests.size(); ++t) {
+    const ValueTest& test = tests[t];
+    if (constant) {
+      for (const std::vector<Value>& tuple : inputs[t]) {
+        text += TestText(test, 0, out, &tuple);
+        out += kSlot * test.outputs.size();
+      }
+    } else {
+      text += TestText(test, in, out, nullptr);
+      in += kSlot * test.inputs.size() * inputs[t].size();
+      out += kSlot * test.outputs.size() * inputs[t].size();
+    }
   }
   return text + "  ret;\n}\n";
 }
@@ -164,19 +210,6 @@ std::vector<std::vector<Value>> Cases(const ValueTest& test,
   return cases;
 }
 
-std::string Hex(Value v) {
-  char text[64];
-  if (High(v) != 0) {
-    std::snprintf(text, sizeof text, "0x%llx%016llx",
-                  static_cast<unsigned long long>(High(v)),
-                  static_cast<unsigned long long>(Low(v)));
-  } else {
-    std::snprintf(text, sizeof text, "0x%llx",
-                  static_cast<unsigned long long>(Low(v)));
-  }
-  return text;
-}
-
 void CheckOutputs(const ValueTest& test,
                   const std::vector<std::vector<Value>>& cases,
                   const Value* out) {
@@ -204,32 +237,46 @@ void CheckOutputs(const ValueTest& test,
 }
 
 // `first`: what the seed of the first test's values is.
-void RunKernel(PtxModule& module, const std::string& kernel, Tests tests,
-               std::size_t first) {
-  std::size_t in_bytes = 0, out_bytes = 0;
+Inputs InputsOf(Tests tests, std::size_t first, bool constant) {
+  Inputs inputs;
   for (const ValueTest& test : tests) {
-    in_bytes += InputBytes(test);
-    out_bytes += OutputBytes(test);
+    std::vector<std::vector<Value>> cases = Cases(test, first + inputs.size());
+    if (constant) {
+      // From all parts of the list.
+      for (std::size_t i = 0; i < kConstantCases; ++i) {
+        cases[i] = cases[(i * kCases / kConstantCases + first) % kCases];
+      }
+      cases.resize(kConstantCases);
+    }
+    inputs.push_back(std::move(cases));
   }
-  Buffer in(module.device(), in_bytes), out(module.device(), out_bytes);
+  return inputs;
+}
+
+void RunKernel(PtxModule& module, const std::string& kernel, Tests tests,
+               const Inputs& inputs, bool constant) {
+  std::size_t values = 0, out_bytes = 0;
+  for (std::size_t t = 0; t < tests.size(); ++t) {
+    values += tests[t].inputs.size() * inputs[t].size();
+    out_bytes += kSlot * tests[t].outputs.size() * inputs[t].size();
+  }
+  Buffer in(module.device(), kSlot * values), out(module.device(), out_bytes);
   Value* slots = in.as<Value>();
-  std::vector<std::vector<std::vector<Value>>> cases;
-  for (const ValueTest& test : tests) {
-    cases.push_back(Cases(test, first + cases.size()));
-    for (const std::vector<Value>& tuple : cases.back()) {
-      for (Value v : tuple) *slots++ = v;
+  for (const auto& cases : inputs) {
+    for (const std::vector<Value>& tuple : cases) {
+      slots = std::copy(tuple.begin(), tuple.end(), slots);
     }
   }
   Launch launch;
-  launch.block = {kCases, 1, 1};
+  launch.block = {constant ? 1u : kCases, 1, 1};
   launch.params = {in.address(), out.address()};
   const Status status = module.Run(kernel, launch);
   ASSERT_TRUE(status) << tests[0].spelling->text() << ", …: "
                       << status.error().ToString();
   const Value* results = out.as<Value>();
   for (std::size_t t = 0; t < tests.size(); ++t) {
-    CheckOutputs(tests[t], cases[t], results);
-    results += tests[t].outputs.size() * kCases;
+    CheckOutputs(tests[t], inputs[t], results);
+    results += tests[t].outputs.size() * inputs[t].size();
   }
 }
 
@@ -243,33 +290,41 @@ std::string Header(Tests tests) {
 }
 
 // Compiles in batches; if a batch fails, one by one to name the culprits.
-void RunAll(Tests tests) {
+void RunAll(Tests tests, bool constant) {
   for (std::size_t at = 0; at < tests.size(); at += kTestsOfModule) {
     const Tests batch =
         tests.subspan(at, std::min(tests.size() - at, kTestsOfModule));
+    struct Kernel {
+      std::string name;
+      Tests tests;
+      Inputs inputs;
+    };
+    std::vector<Kernel> kernels;
     std::string text = Header(batch);
-    std::map<std::string, Tests> kernels;
     for (std::size_t i = 0; i < batch.size(); i += kTestsOfKernel) {
-      const std::string name = "k" + std::to_string(i);
       const Tests those =
           batch.subspan(i, std::min(batch.size() - i, kTestsOfKernel));
-      text += KernelText(name, those);
-      kernels[name] = those;
+      kernels.push_back({"k" + std::to_string(i), those,
+                         InputsOf(those, i + 1, constant)});
+      text += KernelText(kernels.back().name, those, kernels.back().inputs,
+                         constant);
     }
     Result<std::unique_ptr<PtxModule>> module = PtxModule::Compile(text);
     if (module) {
-      for (const auto& [name, those] : kernels) {
-        RunKernel(**module, name, those,
-                  static_cast<std::size_t>(those.data() - batch.data()) + 1);
+      for (const Kernel& kernel : kernels) {
+        RunKernel(**module, kernel.name, kernel.tests, kernel.inputs,
+                  constant);
       }
       continue;
     }
     for (std::size_t i = 0; i < batch.size(); ++i) {
+      const Tests one = batch.subspan(i, 1);
+      const Inputs inputs = InputsOf(one, i + 1, constant);
       const std::string alone =
-          Header(batch) + KernelText("k", batch.subspan(i, 1));
+          Header(batch) + KernelText("k", one, inputs, constant);
       module = PtxModule::Compile(alone);
       if (module) {
-        RunKernel(**module, "k", batch.subspan(i, 1), i + 1);
+        RunKernel(**module, "k", one, inputs, constant);
       } else {
         ADD_FAILURE() << batch[i].spelling->text() << ": "
                       << module.error().ToString() << alone;
@@ -278,19 +333,36 @@ void RunAll(Tests tests) {
   }
 }
 
+bool IsFloat(const PtxType& type) { return type.is_float(); }
+bool IsF32(const PtxType& type) {
+  return type.name == "f32" || type.name == "f32x2";
+}
+
+// May stand in a kernel whose f32 arithmetic flushes, and computes something.
+bool MayBesideFlushing(const ValueTest& test) {
+  const std::vector<PtxType>& types = test.spelling->types();
+  return std::any_of(types.begin(), types.end(), IsFloat) &&
+         (test.spelling->Has("ftz") ||
+          std::none_of(types.begin(), types.end(), IsF32));
+}
+
 class RowTest : public ::testing::Test {
  public:
   explicit RowTest(const ptx::OpcodeRow* row) : row_(row) {}
   void TestBody() override {
-    std::vector<ValueTest> tests;
+    std::vector<ValueTest> tests, flushing;
     ptx::ForEachSpelling(*row_, false, [&](std::string_view spelling) {
       std::vector<ValueTest> found = ReferencesFor(spelling, row_->operands);
       if (found.empty()) {
         ADD_FAILURE() << "no reference for " << spelling;
       }
-      for (ValueTest& test : found) tests.push_back(std::move(test));
+      for (ValueTest& test : found) {
+        if (MayBesideFlushing(test)) flushing.push_back(test);
+        tests.push_back(std::move(test));
+      }
     });
-    RunAll(tests);
+    RunAll(tests, false);
+    RunAll(flushing, true);
   }
 
  private:
