@@ -71,13 +71,12 @@ u64 FloatBits(double v, std::string_view text, Type type) {
     case Type::kI64:
       return inverse_pi ? 0x3fc45f306dc9c882 : Bits(v);
     case Type::kF16:
-    case Type::kB16:
-    case Type::kI16:
     case Type::kPk16:
       return inverse_pi ? 0x3118 : DoubleToHalf(v, kNearest);
     case Type::kBf16:
       return inverse_pi ? 0x3e23 : FloatToBf16(static_cast<float>(v));
     default:
+      // Integers of 16 bits too: they take a half of the f32.
       return inverse_pi ? 0x3e22f983 : Bits(static_cast<float>(v));
   }
 }

@@ -19,11 +19,17 @@ enum class FlushUse { kNone, kFlushes, kKeeps };
 FlushUse FlushUseOf(const InstForm& form) {
   bool has_f32 = false;
   bool has_f64 = false;
+  bool has_bf16 = false;
   for (int i = 0; i < form.num_types; ++i) {
     has_f32 |= form.type(i) == Type::kF32 || form.type(i) == Type::kF32x2;
     has_f64 |= form.type(i) == Type::kF64;
+    has_bf16 |= form.type(i) == Type::kBF16 || form.type(i) == Type::kBF16x2;
   }
-  if (!has_f32) return FlushUse::kNone;
+  if (!has_f32) {
+    // bf16 is computed in f32, whose subnormals are bf16's.
+    return has_bf16 && form.mods.ftz() != Ftz::kOn ? FlushUse::kKeeps
+                                                   : FlushUse::kNone;
+  }
   switch (form.opcode()) {
     case Opcode::kCvt:
       // From integers and from f16 no f32 subnormal can come.
@@ -45,6 +51,8 @@ FlushUse FlushUseOf(const InstForm& form) {
     case Opcode::kCos:
     case Opcode::kLg2:
     case Opcode::kEx2:
+    case Opcode::kTanh:
+    case Opcode::kRedux:
     case Opcode::kMin:
     case Opcode::kMax:
     case Opcode::kSetp:

@@ -1,7 +1,8 @@
 // Executes every instruction that turns registers into registers: each row of
 // the table that is lowered, in every spelling the row allows, on edge values
 // and random ones, and compares with the manual's arithmetic. Then again with
-// constants for operands, which the compiler computes with instead of the GPU.
+// constants for operands, which the compiler computes with instead of the GPU,
+// and in kernels whose f32 arithmetic flushes subnormals.
 //
 // A lowered row without a reference fails its test unless the list below says
 // which other test executes it.
@@ -146,22 +147,30 @@ using Tests = std::span<const ValueTest>;
 // The cases of each test: tuples of inputs.
 using Inputs = std::vector<std::vector<std::vector<Value>>>;
 
+enum class Variant {
+  kInMemory,   // inputs come from memory
+  kConstant,   // inputs are constants
+  // From memory, and the f32 arithmetic in the kernel is all .ftz, so that the
+  // hardware may be told to flush; what is no f32 must not notice.
+  kFlushing,
+};
+
 std::string KernelText(const std::string& name, Tests tests,
-                       const Inputs& inputs, bool constant) {
+                       const Inputs& inputs, Variant variant) {
   std::string text = ".visible .entry " + name +
                      "(.param .u64 in, .param .u64 out)\n{\n"
                      "  .reg .b64 %in, %out;\n  .reg .b32 %thread;\n"
                      "  ld.param.u64 %in, [in];\n"
                      "  ld.param.u64 %out, [out];\n"
                      "  mov.u32 %thread, %tid.x;\n";
-  if (flushing) {
+  if (variant == Variant::kFlushing) {
     text += "  .reg .f32 %ftz;\n  mov.f32 %ftz, 0f3f800000;\n"
             "  add.ftz.f32 %ftz, %ftz, %ftz;\n";
   }
   std::size_t in = 0, out = 0;
   for (std::size_t t = 0; t < tests.size(); ++t) {
     const ValueTest& test = tests[t];
-    if (constant) {
+    if (variant == Variant::kConstant) {
       for (const std::vector<Value>& tuple : inputs[t]) {
         text += TestText(test, 0, out, &tuple);
         out += kSlot * test.outputs.size();
@@ -237,11 +246,11 @@ void CheckOutputs(const ValueTest& test,
 }
 
 // `first`: what the seed of the first test's values is.
-Inputs InputsOf(Tests tests, std::size_t first, bool constant) {
+Inputs InputsOf(Tests tests, std::size_t first, Variant variant) {
   Inputs inputs;
   for (const ValueTest& test : tests) {
     std::vector<std::vector<Value>> cases = Cases(test, first + inputs.size());
-    if (constant) {
+    if (variant == Variant::kConstant) {
       // From all parts of the list.
       for (std::size_t i = 0; i < kConstantCases; ++i) {
         cases[i] = cases[(i * kCases / kConstantCases + first) % kCases];
@@ -254,7 +263,7 @@ Inputs InputsOf(Tests tests, std::size_t first, bool constant) {
 }
 
 void RunKernel(PtxModule& module, const std::string& kernel, Tests tests,
-               const Inputs& inputs, bool constant) {
+               const Inputs& inputs, Variant variant) {
   std::size_t values = 0, out_bytes = 0;
   for (std::size_t t = 0; t < tests.size(); ++t) {
     values += tests[t].inputs.size() * inputs[t].size();
@@ -268,7 +277,7 @@ void RunKernel(PtxModule& module, const std::string& kernel, Tests tests,
     }
   }
   Launch launch;
-  launch.block = {constant ? 1u : kCases, 1, 1};
+  launch.block = {variant == Variant::kConstant ? 1u : kCases, 1, 1};
   launch.params = {in.address(), out.address()};
   const Status status = module.Run(kernel, launch);
   ASSERT_TRUE(status) << tests[0].spelling->text() << ", …: "
@@ -290,7 +299,7 @@ std::string Header(Tests tests) {
 }
 
 // Compiles in batches; if a batch fails, one by one to name the culprits.
-void RunAll(Tests tests, bool constant) {
+void RunAll(Tests tests, Variant variant) {
   for (std::size_t at = 0; at < tests.size(); at += kTestsOfModule) {
     const Tests batch =
         tests.subspan(at, std::min(tests.size() - at, kTestsOfModule));
@@ -305,26 +314,26 @@ void RunAll(Tests tests, bool constant) {
       const Tests those =
           batch.subspan(i, std::min(batch.size() - i, kTestsOfKernel));
       kernels.push_back({"k" + std::to_string(i), those,
-                         InputsOf(those, i + 1, constant)});
+                         InputsOf(those, i + 1, variant)});
       text += KernelText(kernels.back().name, those, kernels.back().inputs,
-                         constant);
+                         variant);
     }
     Result<std::unique_ptr<PtxModule>> module = PtxModule::Compile(text);
     if (module) {
       for (const Kernel& kernel : kernels) {
         RunKernel(**module, kernel.name, kernel.tests, kernel.inputs,
-                  constant);
+                  variant);
       }
       continue;
     }
     for (std::size_t i = 0; i < batch.size(); ++i) {
       const Tests one = batch.subspan(i, 1);
-      const Inputs inputs = InputsOf(one, i + 1, constant);
+      const Inputs inputs = InputsOf(one, i + 1, variant);
       const std::string alone =
-          Header(batch) + KernelText("k", one, inputs, constant);
+          Header(batch) + KernelText("k", one, inputs, variant);
       module = PtxModule::Compile(alone);
       if (module) {
-        RunKernel(**module, "k", one, inputs, constant);
+        RunKernel(**module, "k", one, inputs, variant);
       } else {
         ADD_FAILURE() << batch[i].spelling->text() << ": "
                       << module.error().ToString() << alone;
@@ -333,36 +342,36 @@ void RunAll(Tests tests, bool constant) {
   }
 }
 
-bool IsFloat(const PtxType& type) { return type.is_float(); }
-bool IsF32(const PtxType& type) {
-  return type.name == "f32" || type.name == "f32x2";
-}
-
-// May stand in a kernel whose f32 arithmetic flushes, and computes something.
+// May stand in a kernel whose f32 arithmetic flushes, and has to do with
+// floating point.
 bool MayBesideFlushing(const ValueTest& test) {
   const std::vector<PtxType>& types = test.spelling->types();
-  return std::any_of(types.begin(), types.end(), IsFloat) &&
+  return std::any_of(types.begin(), types.end(),
+                     [](const PtxType& t) { return t.is_float(); }) &&
          (test.spelling->Has("ftz") ||
-          std::none_of(types.begin(), types.end(), IsF32));
+          std::none_of(types.begin(), types.end(), [](const PtxType& t) {
+            return t.name == "f32" || t.name == "f32x2";
+          }));
 }
 
 class RowTest : public ::testing::Test {
  public:
   explicit RowTest(const ptx::OpcodeRow* row) : row_(row) {}
   void TestBody() override {
-    std::vector<ValueTest> tests, flushing;
+    std::vector<ValueTest> tests;
     ptx::ForEachSpelling(*row_, false, [&](std::string_view spelling) {
       std::vector<ValueTest> found = ReferencesFor(spelling, row_->operands);
       if (found.empty()) {
         ADD_FAILURE() << "no reference for " << spelling;
       }
-      for (ValueTest& test : found) {
-        if (MayBesideFlushing(test)) flushing.push_back(test);
-        tests.push_back(std::move(test));
-      }
+      for (ValueTest& test : found) tests.push_back(std::move(test));
     });
-    RunAll(tests, false);
-    RunAll(flushing, true);
+    RunAll(tests, Variant::kInMemory);
+    RunAll(tests, Variant::kConstant);
+    std::erase_if(tests, [](const ValueTest& t) {
+      return !MayBesideFlushing(t);
+    });
+    RunAll(tests, Variant::kFlushing);
   }
 
  private:

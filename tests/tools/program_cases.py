@@ -25,6 +25,7 @@ from operand_values import pool_value
 TABLES = [
     "cases_convert",
     "cases_flow",
+    "cases_inline",
     "cases_memory",
     "cases_vopd",
     "cases_wmma",

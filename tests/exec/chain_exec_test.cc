@@ -1,0 +1,636 @@
+// Random programs: instructions that feed each other, in branches and loops
+// that lanes take differently, with constants among their operands. Each is
+// computed on the host, an instruction at a time, by the same references that
+// value_exec_test.cc holds against single instructions; what only goes wrong
+// where the compiler merges, moves or folds instructions shows here.
+//
+// CERBERUS_TEST_CHAINS=FIRST:COUNT runs other programs than the few that
+// belong to the test; CERBERUS_TEST_CHAINS_DIR keeps their PTX in a folder.
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "ptxc/opcode_table.h"
+#include "tests/exec/ptx_runner.h"
+#include "tests/exec/reference.h"
+
+namespace cerberus::exec {
+namespace {
+
+// A last wave that is half full, also where waves have 64 lanes.
+constexpr std::uint32_t kLanes = 160;
+constexpr std::uint64_t kProgramsOfModule = 8;
+constexpr std::uint64_t kProgramsOfTest = 48;
+
+// The registers of a program: these many of each class, in this order.
+struct RegisterClass {
+  const char* type;
+  const char* prefix;
+  int bits;
+  int first;
+  int count;
+};
+constexpr std::array<RegisterClass, 4> kClasses = {{{".pred", "%p", 1, 0, 5},
+                                                    {".b16", "%h", 16, 5, 6},
+                                                    {".b32", "%r", 32, 11, 8},
+                                                    {".b64", "%l", 64, 19, 6}}};
+constexpr int kRegisters = 25;
+
+const RegisterClass& ClassOf(int reg) {
+  std::size_t i = 0;
+  while (reg >= kClasses[i].first + kClasses[i].count) ++i;
+  return kClasses[i];
+}
+std::string NameOf(int reg) {
+  const RegisterClass& those = ClassOf(reg);
+  return those.prefix + std::to_string(reg - those.first);
+}
+// The class whose registers a value of the type fills; null if none is.
+const RegisterClass* ClassFor(const PtxType& type) {
+  for (const RegisterClass& those : kClasses) {
+    if (those.bits == type.bits) return &those;
+  }
+  return nullptr;
+}
+
+struct Operand {
+  int reg = -1;  // < 0: a constant
+  Value value = 0;
+};
+
+struct Step {
+  enum class Kind { kInstruction, kIf, kLoop } kind = Kind::kInstruction;
+  int id = 0;
+  // kInstruction
+  std::shared_ptr<const ValueTest> test;
+  std::vector<int> outputs;
+  std::vector<Operand> inputs;
+  // The predicate of a guarded instruction (or < 0) and of a branch.
+  int guard = -1;
+  bool negated = false;
+  // kLoop: runs `count` times, or the low two bits of a register if >= 0.
+  int count = 0;
+  int counter = -1;
+  std::vector<Step> body;
+  std::vector<Step> otherwise;
+};
+using Steps = std::vector<Step>;
+
+// ---------------------------------------------------------------------------
+// Making programs
+// ---------------------------------------------------------------------------
+
+ValueTest Copy(std::string body, std::vector<std::string_view> outputs,
+               std::vector<std::string_view> inputs,
+               std::function<std::vector<Value>(std::span<const Value>)> fn) {
+  ValueTest test;
+  test.spelling = std::make_shared<Spelling>("mov");
+  test.body = std::move(body);
+  for (std::string_view name : outputs) test.outputs.push_back(*FindType(name));
+  for (std::string_view name : inputs) test.inputs.push_back(*FindType(name));
+  test.expect = [fn = std::move(fn)](std::span<const Value> in) {
+    std::vector<Want> wants;
+    for (Value v : fn(in)) wants.push_back({.bits = v});
+    return wants;
+  };
+  return test;
+}
+
+// Halves put together and taken apart, and values that go through memory.
+std::vector<ValueTest> Copies() {
+  using In = std::span<const Value>;
+  using Out = std::vector<Value>;
+  const auto same = [](In in) { return Out{in[0]}; };
+  return {
+      Copy("mov.b64 %d0, {%a0, %a1};", {"b64"}, {"b32", "b32"},
+           [](In in) { return Out{in[0] | in[1] << 32}; }),
+      Copy("mov.b32 %d0, {%a0, %a1};", {"b32"}, {"b16", "b16"},
+           [](In in) { return Out{in[0] | in[1] << 16}; }),
+      Copy("mov.b64 {%d0, %d1}, %a0;", {"b32", "b32"}, {"b64"},
+           [](In in) { return Out{Truncate(in[0], 32), in[0] >> 32}; }),
+      Copy("mov.b32 {%d0, %d1}, %a0;", {"b16", "b16"}, {"b32"},
+           [](In in) { return Out{Truncate(in[0], 16), in[0] >> 16}; }),
+      Copy("mov.b64 %d0, {%a0, %a1, %a2, %a3};", {"b64"},
+           {"b16", "b16", "b16", "b16"},
+           [](In in) {
+             return Out{in[0] | in[1] << 16 | in[2] << 32 | in[3] << 48};
+           }),
+      Copy("mov.b32 %d0, %a0;", {"b32"}, {"b32"}, same),
+      Copy("mov.pred %d0, %a0;", {"pred"}, {"pred"}, same),
+      Copy("st.local.b32 [mem], %a0; ld.local.b32 %d0, [mem];", {"b32"},
+           {"b32"}, same),
+      Copy("st.shared.b64 [%mine], %a0; ld.shared.b64 %d0, [%mine];", {"b64"},
+           {"b64"}, same),
+      Copy("st.local.b64 [mem+8], %a0; ld.local.s16 %d0, [mem+10];", {"b32"},
+           {"b64"},
+           [](In in) {
+             return Out{Truncate(
+                 static_cast<Value>(SignExtend(in[0] >> 16, 16)), 32)};
+           }),
+  };
+}
+
+// The instructions that programs are made of.
+class Instructions {
+ public:
+  Instructions() {
+    std::set<std::string_view> elsewhere = {
+#define EXECUTED_ELSEWHERE(opcode, test) opcode,
+#include "tests/exec/executed_elsewhere.def"
+    };
+    for (const ptx::OpcodeRow& row : ptx::OpcodeTable()) {
+      if (!row.is_supported() || elsewhere.count(row.name) != 0) continue;
+      rows_.push_back({&row, {}});
+    }
+    for (ValueTest& test : Copies()) {
+      copies_.push_back(std::make_shared<ValueTest>(std::move(test)));
+    }
+  }
+
+  // One whose operands all fit a class of registers, of any row or, if there
+  // is one, of the row that the last came from.
+  std::shared_ptr<const ValueTest> Choose(std::mt19937_64& random) {
+    if (random() % 8 == 0) return copies_[random() % copies_.size()];
+    for (;;) {
+      if (random() % 3 != 0) row_ = random() % rows_.size();
+      const ptx::OpcodeRow& row = *rows_[row_].first;
+      std::vector<std::string>& spellings = rows_[row_].second;
+      if (spellings.empty()) {
+        ptx::ForEachSpelling(row, false, [&](std::string_view spelling) {
+          spellings.emplace_back(spelling);
+        });
+      }
+      const std::string& text = spellings[random() % spellings.size()];
+      std::vector<ValueTest> tests = ReferencesFor(text, row.operands);
+      if (tests.empty()) continue;
+      ValueTest& test = tests[random() % tests.size()];
+      if (Fits(test)) return std::make_shared<ValueTest>(std::move(test));
+      row_ = random() % rows_.size();
+    }
+  }
+
+ private:
+  static bool Fits(const ValueTest& test) {
+    const Spelling& s = *test.spelling;
+    // Results with a tolerance say nothing about what is computed from them.
+    if (s.Has("approx") || s.Has("full")) return false;
+    // mad.f32 without a rounding modifier is of sm_1x alone.
+    if (s.opcode() == "mad" && s.Has("f32") &&
+        s.OneOf({"rn", "rz", "rm", "rp"}).empty()) {
+      return false;
+    }
+    for (const auto* list : {&test.outputs, &test.inputs}) {
+      for (const PtxType& type : *list) {
+        if (ClassFor(type) == nullptr) return false;
+      }
+    }
+    return true;
+  }
+
+  std::vector<std::pair<const ptx::OpcodeRow*, std::vector<std::string>>>
+      rows_;
+  std::vector<std::shared_ptr<const ValueTest>> copies_;
+  std::size_t row_ = 0;
+};
+
+class Maker {
+ public:
+  Maker(Instructions& instructions, std::uint64_t seed)
+      : instructions_(instructions), random_(seed * 0x9e3779b97f4a7c15 + 1) {}
+
+  Steps Program() { return Block(12 + Below(24), 0); }
+
+ private:
+  std::size_t Below(std::size_t limit) { return random_() % limit; }
+  bool Once(std::size_t in) { return Below(in) == 0; }
+  int Register(const RegisterClass& those) {
+    return those.first +
+           static_cast<int>(Below(static_cast<std::size_t>(those.count)));
+  }
+
+  Steps Block(std::size_t length, int depth) {
+    Steps steps;
+    for (std::size_t i = 0; i < length; ++i) {
+      Step step;
+      step.id = next_id_++;
+      if (depth < 3 && Once(7)) {
+        step.kind = Once(3) ? Step::Kind::kLoop : Step::Kind::kIf;
+        step.body = Block(1 + Below(6), depth + 1);
+        if (step.kind == Step::Kind::kIf) {
+          step.guard = Register(kClasses[0]);
+          step.negated = Once(2);
+          if (Once(2)) step.otherwise = Block(1 + Below(4), depth + 1);
+        } else if (Once(2)) {
+          step.counter = Register(kClasses[2]);
+        } else {
+          step.count = 1 + static_cast<int>(Below(4));
+        }
+      } else {
+        Instruction(&step);
+      }
+      steps.push_back(std::move(step));
+    }
+    return steps;
+  }
+
+  void Instruction(Step* step) {
+    // The same operands once more, as far as they fit: what might be merged.
+    const bool again = Once(4);
+    step->test = instructions_.Choose(random_);
+    std::set<int> taken;
+    for (const PtxType& type : step->test->outputs) {
+      int reg = Register(*ClassFor(type));
+      while (!taken.insert(reg).second) reg = Register(*ClassFor(type));
+      step->outputs.push_back(reg);
+    }
+    for (std::size_t i = 0; i < step->test->inputs.size(); ++i) {
+      const PtxType& type = step->test->inputs[i];
+      const RegisterClass* those = ClassFor(type);
+      Operand operand;
+      if (again && i < last_.size() && last_[i].reg >= 0 &&
+          &ClassOf(last_[i].reg) == those) {
+        operand.reg = last_[i].reg;
+      } else if (MayBeConstant(*step->test, type) && Once(5)) {
+        const std::vector<Value> edges = EdgeValues(type);
+        operand.value = edges[Below(edges.size())];
+      } else {
+        operand.reg = Register(*those);
+      }
+      step->inputs.push_back(operand);
+    }
+    last_ = step->inputs;
+    if (Once(6) && !Scoped(*step->test)) {
+      step->guard = Register(kClasses[0]);
+      step->negated = Once(2);
+    }
+  }
+
+  static bool MayBeConstant(const ValueTest& test, const PtxType& type) {
+    return test.body.empty() && type.elements == 1 &&
+           (type.is_int() || type.kind == PtxType::Kind::kBits ||
+            type.name == "f32" || type.name == "f64");
+  }
+
+ public:
+  // More than one instruction, or declarations.
+  static bool Scoped(const ValueTest& test) {
+    return test.body.find(';') != std::string::npos &&
+           test.body.find(';') != test.body.rfind(';');
+  }
+
+ private:
+  Instructions& instructions_;
+  std::mt19937_64 random_;
+  std::vector<Operand> last_;
+  int next_id_ = 0;
+};
+
+// ---------------------------------------------------------------------------
+// As PTX
+// ---------------------------------------------------------------------------
+
+std::string Constant(const PtxType& type, Value value) {
+  char text[40];
+  const char* format = type.name == "f32"   ? "0f%08llx"
+                       : type.name == "f64" ? "0d%016llx"
+                                            : "0x%llx";
+  std::snprintf(text, sizeof text, format,
+                static_cast<unsigned long long>(
+                    Low(Truncate(value, type.bits))));
+  return text;
+}
+
+std::string InstructionText(const Step& step) {
+  const ValueTest& test = *step.test;
+  std::string body = test.body;
+  if (body.empty()) {
+    body = test.spelling->text() + " %d0";
+    for (std::size_t i = 0; i < test.inputs.size(); ++i) {
+      body += ", %a" + std::to_string(i);
+    }
+    body += ";";
+  }
+  std::string text;
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    const bool name = body[i] == '%' && i + 2 < body.size() &&
+                      (body[i + 1] == 'd' || body[i + 1] == 'a') &&
+                      body[i + 2] >= '0' && body[i + 2] <= '9';
+    if (!name) {
+      text += body[i];
+      continue;
+    }
+    const std::size_t n = static_cast<std::size_t>(body[i + 2] - '0');
+    if (body[i + 1] == 'd') {
+      text += NameOf(step.outputs[n]);
+    } else if (step.inputs[n].reg >= 0) {
+      text += NameOf(step.inputs[n].reg);
+    } else {
+      text += Constant(test.inputs[n], step.inputs[n].value);
+    }
+    i += 2;
+  }
+  return Maker::Scoped(test) ? "{ " + text + " }" : text;
+}
+
+std::string Text(const Steps& steps) {
+  std::string text;
+  for (const Step& step : steps) {
+    const std::string id = std::to_string(step.id);
+    const std::string guard =
+        step.guard < 0 ? ""
+                       : (step.negated ? "@!" : "@") + NameOf(step.guard) + " ";
+    switch (step.kind) {
+      case Step::Kind::kInstruction:
+        text += "  " + guard + InstructionText(step) + "\n";
+        break;
+      case Step::Kind::kIf:
+        text += "  " + guard + "bra THEN" + id + ";\n" + Text(step.otherwise) +
+                "  bra END" + id + ";\nTHEN" + id + ":\n" + Text(step.body) +
+                "END" + id + ":\n";
+        break;
+      case Step::Kind::kLoop:
+        text += "  and.b32 %n" + id + ", " +
+                (step.counter >= 0 ? NameOf(step.counter) + ", 3"
+                                   : std::to_string(step.count) + ", 7") +
+                ";\nHEAD" + id + ":\n  setp.eq.u32 %t, %n" + id +
+                ", 0;\n  @%t bra END" + id + ";\n" + Text(step.body) +
+                "  sub.u32 %n" + id + ", %n" + id + ", 1;\n  bra HEAD" + id +
+                ";\nEND" + id + ":\n";
+        break;
+    }
+  }
+  return text;
+}
+
+void AddCounters(const Steps& steps, std::string* text) {
+  for (const Step& step : steps) {
+    if (step.kind == Step::Kind::kLoop) {
+      *text += "  .reg .b32 %n" + std::to_string(step.id) + ";\n";
+    }
+    AddCounters(step.body, text);
+    AddCounters(step.otherwise, text);
+  }
+}
+
+// Loads all registers from the lane's slots of 8 bytes, runs, stores them.
+std::string KernelText(const std::string& name, const Steps& steps) {
+  std::string text = ".visible .entry " + name +
+                     "(.param .u64 in, .param .u64 out)\n{\n"
+                     "  .reg .pred %t;\n  .reg .b32 %mine, %x;\n"
+                     "  .reg .b64 %at, %to;\n"
+                     "  .local .align 8 .b8 mem[16];\n"
+                     "  .shared .align 8 .b8 all[" +
+                     std::to_string(8 * kLanes) + "];\n";
+  for (const RegisterClass& those : kClasses) {
+    text += std::string("  .reg ") + those.type + " " + those.prefix + "<" +
+            std::to_string(those.count) + ">;\n";
+  }
+  AddCounters(steps, &text);
+  const std::string stride = std::to_string(8 * kRegisters);
+  text += "  mov.u32 %x, %tid.x;\n  ld.param.u64 %at, [in];\n"
+          "  ld.param.u64 %to, [out];\n"
+          "  mad.wide.u32 %at, %x, " + stride + ", %at;\n"
+          "  mad.wide.u32 %to, %x, " + stride + ", %to;\n"
+          "  mov.u32 %mine, all;\n  mad.lo.u32 %mine, %x, 8, %mine;\n";
+  std::string stores;
+  for (int reg = 0; reg < kRegisters; ++reg) {
+    const std::string at = "+" + std::to_string(8 * reg) + "]";
+    const RegisterClass& those = ClassOf(reg);
+    if (those.bits == 1) {
+      text += "  ld.global.b32 %x, [%at" + at + ";\n  setp.ne.u32 " +
+              NameOf(reg) + ", %x, 0;\n";
+      stores += "  selp.b32 %x, 1, 0, " + NameOf(reg) +
+                ";\n  st.global.b32 [%to" + at + ", %x;\n";
+    } else {
+      text += std::string("  ld.global") + those.type + " " + NameOf(reg) +
+              ", [%at" + at + ";\n";
+      stores += std::string("  st.global") + those.type + " [%to" + at + ", " +
+                NameOf(reg) + ";\n";
+    }
+  }
+  return text + Text(steps) + stores + "  ret;\n}\n";
+}
+
+constexpr char kHeader[] =
+    ".version 9.0\n.target sm_100a\n.address_size 64\n";
+
+// ---------------------------------------------------------------------------
+// On the host
+// ---------------------------------------------------------------------------
+
+// A lane's registers. Where the manual leaves bits open (the payload of a NaN)
+// nothing is known of what follows from them.
+struct Lane {
+  std::array<Value, kRegisters> values = {};
+  std::array<bool, kRegisters> open = {};
+  bool lost = false;  // a branch went by something open
+};
+
+bool HasNan(const PtxType& type, Value value) {
+  if (!type.is_float()) return false;
+  const FloatFormat& format = FormatOf(type);
+  const int bits = type.element_bits();
+  for (int e = 0; e < type.elements; ++e) {
+    if (format.IsNan(Low(Truncate(value >> (e * bits), bits)))) return true;
+  }
+  return false;
+}
+
+void RunInstruction(const Step& step, Lane* lane) {
+  const ValueTest& test = *step.test;
+  bool open = false;
+  std::vector<Value> inputs;
+  for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+    const Operand& operand = step.inputs[i];
+    const auto reg = static_cast<std::size_t>(operand.reg);
+    open = open || (operand.reg >= 0 && lane->open[reg]);
+    inputs.push_back(Truncate(
+        operand.reg >= 0 ? lane->values[reg] : operand.value,
+        test.inputs[i].bits));
+  }
+  std::vector<Want> wants;
+  if (!open) wants = test.expect(inputs);
+  for (std::size_t k = 0; k < step.outputs.size(); ++k) {
+    const auto reg = static_cast<std::size_t>(step.outputs[k]);
+    lane->open[reg] = open || wants[k].match != Want::Match::kExact ||
+                      HasNan(test.outputs[k], wants[k].bits);
+    if (!open) lane->values[reg] = Truncate(wants[k].bits, test.outputs[k].bits);
+  }
+}
+
+void Run(const Steps& steps, Lane* lane) {
+  for (const Step& step : steps) {
+    if (lane->lost) return;
+    bool taken = true;
+    if (step.guard >= 0) {
+      const auto guard = static_cast<std::size_t>(step.guard);
+      if (lane->open[guard]) {
+        if (step.kind != Step::Kind::kInstruction) lane->lost = true;
+        for (int reg : step.outputs) {
+          lane->open[static_cast<std::size_t>(reg)] = true;
+        }
+        continue;
+      }
+      taken = (lane->values[guard] != 0) != step.negated;
+    }
+    switch (step.kind) {
+      case Step::Kind::kInstruction:
+        if (taken) RunInstruction(step, lane);
+        break;
+      case Step::Kind::kIf:
+        Run(taken ? step.body : step.otherwise, lane);
+        break;
+      case Step::Kind::kLoop: {
+        int count = step.count;
+        if (step.counter >= 0) {
+          const auto counter = static_cast<std::size_t>(step.counter);
+          lane->lost = lane->open[counter];
+          count = static_cast<int>(Low(lane->values[counter]) & 3);
+        }
+        for (; count > 0; --count) Run(step.body, lane);
+        break;
+      }
+    }
+  }
+}
+
+// Half edge values, mostly small numbers of the class's floating-point type,
+// half any bits.
+std::vector<Lane> FirstValues(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<Lane> lanes(kLanes);
+  const std::array<std::vector<Value>, 4> edges = {
+      EdgeValues(*FindType("pred")), EdgeValues(*FindType("f16")),
+      EdgeValues(*FindType("f32")), EdgeValues(*FindType("f64"))};
+  for (Lane& lane : lanes) {
+    for (int reg = 0; reg < kRegisters; ++reg) {
+      const RegisterClass& those = ClassOf(reg);
+      const auto& list = edges[static_cast<std::size_t>(&those -
+                                                        kClasses.data())];
+      Value value = random();
+      if (random() % 2 == 0) value = list[random() % list.size()];
+      if (random() % 4 == 0) value = random() % 70;
+      lane.values[static_cast<std::size_t>(reg)] =
+          Truncate(value, those.bits);
+    }
+  }
+  return lanes;
+}
+
+// ---------------------------------------------------------------------------
+// Both
+// ---------------------------------------------------------------------------
+
+// What differs, "" if nothing does; `compared` counts registers of lanes.
+std::string Compare(PtxModule& module, const std::string& kernel,
+                    const Steps& steps, std::uint64_t seed,
+                    std::size_t* compared) {
+  std::vector<Lane> lanes = FirstValues(seed);
+  Buffer in(module.device(), 8 * kRegisters * kLanes);
+  Buffer out(module.device(), 8 * kRegisters * kLanes);
+  std::uint64_t* slot = in.as<std::uint64_t>();
+  for (const Lane& lane : lanes) {
+    for (Value value : lane.values) *slot++ = Low(value);
+  }
+  Launch launch;
+  launch.block = {kLanes, 1, 1};
+  launch.params = {in.address(), out.address()};
+  const Status status = module.Run(kernel, launch);
+  if (!status) return status.error().ToString();
+  for (std::size_t i = 0; i < kLanes; ++i) {
+    Lane& lane = lanes[i];
+    Run(steps, &lane);
+    if (lane.lost) continue;
+    for (int reg = 0; reg < kRegisters; ++reg) {
+      const auto r = static_cast<std::size_t>(reg);
+      if (lane.open[r]) continue;
+      ++*compared;
+      const Value got = Truncate(out.as<std::uint64_t>()[i * kRegisters + r],
+                                 ClassOf(reg).bits);
+      if (got == lane.values[r]) continue;
+      char text[120];
+      std::snprintf(text, sizeof text, "thread %zu, %s: got 0x%llx, want 0x%llx",
+                    i, NameOf(reg).c_str(),
+                    static_cast<unsigned long long>(Low(got)),
+                    static_cast<unsigned long long>(Low(lane.values[r])));
+      return text;
+    }
+  }
+  return "";
+}
+
+std::string RunAlone(const Steps& steps, std::uint64_t seed) {
+  Result<std::unique_ptr<PtxModule>> module =
+      PtxModule::Compile(kHeader + KernelText("k", steps));
+  if (!module) return module.error().ToString();
+  std::size_t compared = 0;
+  return Compare(**module, "k", steps, seed, &compared);
+}
+
+// Leaves out what can be left out with the program still failing.
+void Shrink(Steps* all, Steps* list, std::uint64_t seed) {
+  for (std::size_t i = list->size(); i-- > 0;) {
+    const Step step = (*list)[i];
+    list->erase(list->begin() + static_cast<std::ptrdiff_t>(i));
+    if (!RunAlone(*all, seed).empty()) continue;
+    list->insert(list->begin() + static_cast<std::ptrdiff_t>(i), step);
+    Shrink(all, &(*list)[i].body, seed);
+    Shrink(all, &(*list)[i].otherwise, seed);
+  }
+}
+
+std::pair<std::uint64_t, std::uint64_t> Seeds() {
+  unsigned long long first = 1, count = kProgramsOfTest;
+  if (const char* text = std::getenv("CERBERUS_TEST_CHAINS")) {
+    std::sscanf(text, "%llu:%llu", &first, &count);
+  }
+  return {first, count};
+}
+
+TEST(ChainExec, RandomPrograms) {
+  Instructions instructions;
+  const auto [first, count] = Seeds();
+  std::size_t compared = 0;
+  for (std::uint64_t at = first; at < first + count;
+       at += kProgramsOfModule) {
+    std::string text = kHeader;
+    std::vector<Steps> programs;
+    for (std::uint64_t seed = at; seed < at + kProgramsOfModule; ++seed) {
+      programs.push_back(Maker(instructions, seed).Program());
+      text += KernelText("k" + std::to_string(seed), programs.back());
+    }
+    if (const char* folder = std::getenv("CERBERUS_TEST_CHAINS_DIR")) {
+      std::ofstream(std::string(folder) + "/" + std::to_string(at) + ".ptx")
+          << text;
+    }
+    Result<std::unique_ptr<PtxModule>> module = PtxModule::Compile(text);
+    for (std::uint64_t i = 0; i < kProgramsOfModule; ++i) {
+      Steps& program = programs[i];
+      const std::uint64_t seed = at + i;
+      const std::string wrong =
+          module ? Compare(**module, "k" + std::to_string(seed), program, seed,
+                           &compared)
+                 : RunAlone(program, seed);
+      if (wrong.empty()) continue;
+      Shrink(&program, &program, seed);
+      ADD_FAILURE() << "program " << seed << ": " << wrong << "\nshrunk: "
+                    << RunAlone(program, seed) << "\n"
+                    << Text(program);
+    }
+  }
+  // Most of what is computed is known to the last bit.
+  EXPECT_GT(compared, count * kLanes * kRegisters / 3);
+  RecordProperty("compared", std::to_string(compared));
+}
+
+}  // namespace
+}  // namespace cerberus::exec
