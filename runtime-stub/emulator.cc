@@ -1,8 +1,11 @@
 #include "runtime-stub/emulator.h"
 
 #include <dlfcn.h>
+#include <limits.h>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <string_view>
 
 #include "runtime-stub/hip_loader.h"
 
@@ -16,9 +19,17 @@ const std::string& OwnFolder() {
       return std::string();
     }
     // A converted program may reach us through a link in its own folder.
-    char* real = realpath(info.dli_fname, nullptr);
-    const std::string path = real != nullptr ? real : info.dli_fname;
-    std::free(real);
+    // Links among the folders themselves lead to the right place anyway.
+    std::string path = info.dli_fname;
+    char target[PATH_MAX];
+    constexpr int kMostLinks = 40;  // as many as Linux follows
+    for (int i = 0; i < kMostLinks; ++i) {
+      const ssize_t size = readlink(path.c_str(), target, sizeof target);
+      if (size <= 0) break;
+      const std::string_view next(target, static_cast<std::size_t>(size));
+      path = next[0] == '/' ? std::string(next)
+                            : path.substr(0, path.rfind('/') + 1).append(next);
+    }
     const std::size_t slash = path.rfind('/');
     return slash == std::string::npos ? std::string(".")
                                       : path.substr(0, slash);

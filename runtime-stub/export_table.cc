@@ -253,7 +253,7 @@ const char* ReportLibrary() { return hip.path.c_str(); }
 
 int ReportHipVersion() {
   int version = 0;
-  return hip.hipRuntimeGetVersion != nullptr &&
+  return hip.hipRuntimeGetVersion.set() &&
                  hip.hipRuntimeGetVersion(&version) == hipSuccess
              ? version
              : 0;

@@ -10,20 +10,40 @@ namespace {
 
 enum Need { kRequired, kOptional };
 
-// Stands for an optional function that a library lacks.
-template <typename F>
-struct NotInThisHip;
+// Converts a symbol's address to a function pointer.
 template <typename... Args>
-struct NotInThisHip<hipError_t(Args...)> {
-  static hipError_t Call(Args...) { return hipErrorNotSupported; }
+void SetFunction(HipFunction<hipError_t(Args...)>* slot, void* address) {
+  typename HipFunction<hipError_t(Args...)>::Pointer pointer;
+  static_assert(sizeof pointer == sizeof address);
+  std::memcpy(&pointer, &address, sizeof address);
+  *slot = pointer;
+}
+
+// The symbol's address, else `absent`.
+[[gnu::noinline]] void* AddressOr(const char* name, void* absent) {
+  void* address = dlsym(hip.library, name);
+  return address != nullptr ? address : absent;
+}
+
+// Stands in an optional function's place up to its first call: a start needs
+// few of them, and looking all of them up takes as long as the rest of it.
+template <auto Member, const char* Name>
+struct FirstCall;
+template <typename... Args, HipFunction<hipError_t(Args...)> Hip::* Member,
+          const char* Name>
+struct FirstCall<Member, Name> {
+  static hipError_t NotInThisHip(Args...) { return hipErrorNotSupported; }
+  static hipError_t Call(Args... args) {
+    auto& function = hip.*Member;
+    SetFunction(&function,
+                AddressOr(Name, reinterpret_cast<void*>(&NotInThisHip)));
+    return function(args...);
+  }
 };
 
-// Converts a symbol's address to a function pointer of any type.
-template <typename F>
-void SetFunction(F** slot, void* address) {
-  static_assert(sizeof(F*) == sizeof address);
-  std::memcpy(slot, &address, sizeof address);
-}
+#define HIP_FN(need, name, parameters) constexpr char kName_##name[] = #name;
+#include "runtime-stub/hip_api.def"
+#undef HIP_FN
 
 // HIP's version is major * 10,000,000 + minor * 100,000 + patch.
 constexpr int kHipMajorUnit = 10'000'000;
@@ -47,7 +67,7 @@ const char* const* AmdRuntimeNames() {
 }
 
 bool LoadHip(const std::string& path, std::string* why) {
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* library = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) {
     const char* message = dlerror();
     *why = message != nullptr ? message : path + ": cannot be opened";
@@ -55,15 +75,16 @@ bool LoadHip(const std::string& path, std::string* why) {
   }
   Hip found;
   found.path = path;
-#define HIP_FN(need, name, parameters)                             \
-  if (void* address = dlsym(library, #name); address != nullptr) { \
-    SetFunction(&found.name, address);                             \
-  } else if (need == kRequired) {                                  \
-    *why = path + ": has no " #name;                               \
-    dlclose(library);                                              \
-    return false;                                                  \
-  } else {                                                         \
-    found.name = NotInThisHip<hipError_t parameters>::Call;        \
+  found.library = library;
+#define HIP_FN(need, name, parameters)                                    \
+  if (need == kOptional) {                                                \
+    found.name = FirstCall<&Hip::name, kName_##name>::Call;               \
+  } else if (void* address = dlsym(library, #name); address != nullptr) { \
+    SetFunction(&found.name, address);                                    \
+  } else {                                                                \
+    *why = path + ": has no " #name;                                      \
+    dlclose(library);                                                     \
+    return false;                                                         \
   }
 #include "runtime-stub/hip_api.def"
 #undef HIP_FN

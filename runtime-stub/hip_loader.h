@@ -3,22 +3,51 @@
 //   std::string why;
 //   if (LoadHip(path, &why)) hip.hipMalloc(&pointer, bytes);
 //
-// `hip` holds a pointer per function of hip_api.def. Optional functions that
-// the library lacks answer hipErrorNotSupported. Once loaded, a library stays
-// for the life of the process.
+// `hip` holds every function of hip_api.def. Optional ones are looked up at
+// their first call; those that the library lacks answer hipErrorNotSupported.
+// Once loaded, a library stays for the life of the process.
 #ifndef CERBERUS_RUNTIME_STUB_HIP_LOADER_H_
 #define CERBERUS_RUNTIME_STUB_HIP_LOADER_H_
 
+#include <atomic>
 #include <string>
 
 #include "runtime-stub/hip_abi.h"
 
 namespace cerberus::stub {
 
+// A pointer to a function of HIP. The first call may replace it, in several
+// threads at once.
+template <typename F>
+class HipFunction;
+template <typename... Args>
+class HipFunction<hipError_t(Args...)> {
+ public:
+  using Pointer = hipError_t (*)(Args...);
+
+  HipFunction() = default;
+  HipFunction(const HipFunction& other) : HipFunction() { *this = other; }
+  HipFunction& operator=(const HipFunction& other) {
+    return *this = other.pointer_.load(std::memory_order_relaxed);
+  }
+  HipFunction& operator=(Pointer pointer) {
+    pointer_.store(pointer, std::memory_order_relaxed);
+    return *this;
+  }
+  bool set() const { return pointer_.load(std::memory_order_relaxed); }
+  hipError_t operator()(Args... args) const {
+    return pointer_.load(std::memory_order_relaxed)(args...);
+  }
+
+ private:
+  std::atomic<Pointer> pointer_{nullptr};
+};
+
 struct Hip {
-#define HIP_FN(need, name, parameters) hipError_t(*name) parameters = nullptr;
+#define HIP_FN(need, name, parameters) HipFunction<hipError_t parameters> name;
 #include "runtime-stub/hip_api.def"
 #undef HIP_FN
+  void* library = nullptr;
   int major = 0;     // of HIP's version: 5, 6, 7
   std::string path;  // as opened
   bool has_cooperative_launch = false;

@@ -5,7 +5,8 @@ usage: start_bench.py [--build DIR] [--runs N]
 
 Each sample is built by nvcc and converted, and built by `clang -x hip` against
 the emulator's HIP, so that both find their code prebuilt and run on the same
-device. Measured are whole processes, median of N, the candidates taking turns,
+device. The first one's kernel is also started by a program over the driver API
+(start_driver.cc), which shows what cudart adds. Measured are whole processes, median of N, the candidates taking turns,
 by the clock and by processor time: to the end, and to the moment when the first
 launch has returned (the program then ends itself).
 """
@@ -29,6 +30,29 @@ FIRST_LAUNCH = """#include <cuda_runtime.h>
 """
 
 
+def convert(build, target, program):
+    """The path of the converted program."""
+    converted = program + ".amd"
+    subprocess.run([os.path.join(build, "bin", "cerberus-convert"), program,
+                    "-o", converted, "--arch", target], check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return converted
+
+
+def build_driver(build, nvcc, target, sample, folder):
+    """A program over the driver API, to its first launch."""
+    fatbin = os.path.join(folder, sample + ".fatbin")
+    subprocess.run([nvcc, "-O2", "-fatbin", "-o", fatbin, os.path.join(
+        ROOT, "samples", sample, sample + ".cu")], check=True)
+    program = os.path.join(folder, sample + "-driver")
+    subprocess.run(["clang++-22", "-std=c++20", "-O2", "-I", ROOT,
+                    "-DFATBIN=\"%s\"" % fatbin,
+                    os.path.join(HERE, "start_driver.cc"),
+                    os.path.join(build, "lib", "cerberus", "libcuda.so.1"),
+                    "-o", program], check=True)
+    return convert(build, target, program)
+
+
 def build_pair(build, nvcc, target, sample, folder, to_first_launch):
     """The paths of the converted program and of the HIP program."""
     source = os.path.join(ROOT, "samples", sample, sample + ".cu")
@@ -40,10 +64,7 @@ def build_pair(build, nvcc, target, sample, folder, to_first_launch):
             file.write(FIRST_LAUNCH)
         include = ["-include", header]
     subprocess.run([nvcc, "-O2", *include, "-o", name, source], check=True)
-    converted = name + ".amd"
-    subprocess.run([os.path.join(build, "bin", "cerberus-convert"), name, "-o",
-                    converted, "--arch", target], check=True,
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    converted = convert(build, target, name)
     face = os.path.join(build, "lib", "cerberus", "emulator")
     hip = name + ".hip"
     subprocess.run(["clang++-22", "-x", "hip", "-std=c++20", "-O2", "-w",
@@ -81,17 +102,22 @@ def report(build, nvcc, target, runs):
     print("  %-28s%14s%14s%8s%14s%14s%8s" % (
         "sample", "converted", "HIP", "ratio", "processor", "HIP", "ratio"))
     with tempfile.TemporaryDirectory() as folder:
+        def row(name, converted, hip):
+            cells = ["%11.1f ms%11.1f ms%8.2f" %
+                     (1e3 * mine, 1e3 * other, mine / other)
+                     for mine, other in zip(*medians(
+                         runs, environment, converted, hip))]
+            print("  %-28s%s%s" % (name, *cells))
+
         for to_first_launch in (True, False):
             for sample in SAMPLES:
-                pair = build_pair(build, nvcc, target, sample, folder,
-                                  to_first_launch)
-                converted, hip = medians(runs, environment, *pair)
-                cells = ["%11.1f ms%11.1f ms%8.2f" %
-                         (1e3 * mine, 1e3 * other, mine / other)
-                         for mine, other in zip(converted, hip)]
-                print("  %-28s%s%s" % (
-                    sample + (", first launch" if to_first_launch else
-                              ", to the end"), *cells))
+                converted, hip = build_pair(build, nvcc, target, sample, folder,
+                                            to_first_launch)
+                row(sample + (", first launch" if to_first_launch else
+                              ", to the end"), converted, hip)
+                if to_first_launch and sample == SAMPLES[0]:
+                    row(sample + ", by the driver", build_driver(
+                        build, nvcc, target, sample, folder), hip)
 
 
 def main():

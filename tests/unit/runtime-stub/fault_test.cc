@@ -26,7 +26,7 @@ Hip real;
 
 template <auto Member>
 struct Injected;
-template <typename... Args, hipError_t (*Hip::*Member)(Args...)>
+template <typename... Args, HipFunction<hipError_t(Args...)> Hip::*Member>
 struct Injected<Member> {
   static inline const char* name;
   static hipError_t Call(Args... args) {
