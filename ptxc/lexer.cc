@@ -153,12 +153,10 @@ Token Lexer::Next() {
       return Make(TokenKind::kDirective, start);
     case '"': {
       while (at_ < end_ && *at_ != '"' && *at_ != '\n')
-        at_ += (*at_ == '\\' && end_ - at_ > 1) ? 2 : 1;
-      if (at_ >= end_ || *at_ != '"') {
-        if (at_ > end_) at_ = end_;
-        return Make(TokenKind::kError, start);
-      }
+        at_ += (*at_ == '\\' && end_ - at_ > 1 && at_[1] != '\n') ? 2 : 1;
+      if (at_ == end_ || *at_ != '"') return Make(TokenKind::kError, start);
       Token token = Make(TokenKind::kString, start + 1);
+      --token.offset;  // that of the quote
       ++at_;
       return token;
     }

@@ -30,7 +30,7 @@ enum class TokenKind : std::uint8_t {
 struct Token {
   TokenKind kind = TokenKind::kEnd;
   std::string_view text;
-  std::uint32_t offset = 0;
+  std::uint32_t offset = 0;  // where it begins, a string's quote included
 
   bool Is(char c) const {
     return kind == TokenKind::kPunctuation && text[0] == c;

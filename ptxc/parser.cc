@@ -98,6 +98,8 @@ void Parser::Run() {
   while (token_.kind != TokenKind::kEnd && !stop_) TopLevelItem();
   if (!stop_ && errors_ == 0 && module_.version == 0)
     Error(0, "no .version directive: this is not a PTX module");
+  if (!stop_ && errors_ == 0 && module_.sm == 0)
+    Error(0, "no .target directive");
 }
 
 // ---- Errors -----------------------------------------------------------------
@@ -108,18 +110,17 @@ bool Parser::Error(std::uint32_t offset, std::string message) {
     ++function_->errors;
   else
     ++module_errors_;
+  if (stop_) return false;
+  if (errors_ > kMaxErrors) {
+    stop_ = true;
+    ++module_errors_;
+    message = "more than " + std::to_string(kMaxErrors) +
+              " errors; the rest of the module is not read";
+  }
   if (sink_)
     sink_(MakeDiag(DiagCode::kBadPtx,
                    WhereOf(module_, function_, offset, loc_),
                    std::move(message)));
-  if (errors_ == kMaxErrors) {
-    stop_ = true;
-    ++module_errors_;
-    if (sink_)
-      sink_(MakeDiag(DiagCode::kBadPtx,
-                     "more than " + std::to_string(kMaxErrors) +
-                         " errors; the rest of the module is not read"));
-  }
   return false;
 }
 
@@ -187,7 +188,7 @@ void Parser::StraySemicolon(const std::string& expected) {
 
 void Parser::TopLevelItem() {
   if (At(';')) return StraySemicolon("a directive at module scope");
-  if (token_.kind == TokenKind::kPunctuation && At('@')) {
+  if (At('@') && lexer_.NextIs('@')) {
     // "@@DWARF …": debug information as PTX 1.x wrote it, a line each.
     lexer_.SkipLine();
     Advance();

@@ -108,13 +108,16 @@ class Checker {
   void Error(std::uint32_t offset, std::string message) {
     ++errors_;
     if (function_ != nullptr) ++function_->errors;
-    if (errors_ > kMaxErrors) return;
+    // A function's first error is why it is left out, so it is always said.
+    const bool first = function_ != nullptr && function_->errors == 1;
+    if (errors_ > kMaxErrors && !first) {
+      if (said_limit_) return;
+      said_limit_ = true;
+      message = "more than " + std::to_string(kMaxErrors) +
+                " errors; only their number is counted";
+    }
     Report(Severity::kError, offset, inst_ == nullptr ? kNoId : inst_->loc,
            std::move(message));
-    if (errors_ == kMaxErrors && sink_)
-      sink_(MakeDiag(DiagCode::kBadPtx,
-                     "more than " + std::to_string(kMaxErrors) +
-                         " errors; only their number is counted"));
   }
   void Warn(std::uint32_t offset, std::string message) {
     Report(Severity::kWarning, offset,
@@ -159,6 +162,16 @@ class Checker {
                             " runs past its " + std::to_string(v.size()) +
                             " bytes");
         return;
+      }
+      // PTX ISA, "Initializers": only these two can be named there.
+      if (e.kind == InitElement::Kind::kVariable) {
+        const Variable& named = module_.variables[e.index];
+        if (named.space != VarSpace::kGlobal &&
+            named.space != VarSpace::kConst)
+          Error(e.offset, "initialiser of " + Quote(v.name) + " is " +
+                              Quote(named.name) + ", a " +
+                              std::string(VarSpaceName(named.space)) +
+                              " variable, expected a .global or .const one");
       }
     }
   }
@@ -755,6 +768,7 @@ class Checker {
   Function* function_ = nullptr;
   const Instruction* inst_ = nullptr;
   int errors_ = 0;
+  bool said_limit_ = false;
   int module_errors_ = 0;
   std::vector<bool> gated_;
 };

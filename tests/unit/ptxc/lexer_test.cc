@@ -114,6 +114,9 @@ TEST(Lexer, UnclosedStringIsAnError) {
   EXPECT_THAT(Tokens("\"a\\\"b\""),
               ElementsAre(Pair(TokenKind::kString, "a\\\"b")));
   EXPECT_THAT(Tokens("\"\\"), ElementsAre(Pair(TokenKind::kError, "\"\\")));
+  // No escape for the end of the line.
+  EXPECT_THAT(Tokens("\"\\\n\""),
+              ElementsAre(Pair(TokenKind::kError, "\"\\")));
 }
 
 TEST(Lexer, MnemonicIsOneToken) {

@@ -77,6 +77,11 @@ TEST(Parser, Header) {
 
 TEST(Parser, TextThatIsNotPtx) {
   EXPECT_THAT(Parsed("").errors, ElementsAre(HasSubstr("no .version")));
+  EXPECT_THAT(Parsed(".version 9.0\n").errors,
+              ElementsAre("ptx:1:1: no .target directive"));
+  EXPECT_THAT(Parsed(".version 9.0\n.target sm_75\n@%p1 bra L;\n").errors,
+              ElementsAre("ptx:3:1: expected a directive at module scope, "
+                          "found '@'"));
   EXPECT_THAT(Parsed("int main() {}").errors,
               ::testing::Contains(HasSubstr("found 'int'")));
 }
@@ -393,6 +398,18 @@ struct ErrorCase {
   const char* message;
 };
 
+TEST(Parser, StopsBehindAHundredErrors) {
+  std::string body;
+  for (int i = 0; i < 100; ++i) body += "frob;\n";
+  EXPECT_EQ(ParseBody(body).errors.size(), 100u);
+  const Parsed p = ParseBody(body + "frob;\nfrob;\n");
+  ASSERT_EQ(p.errors.size(), 101u);
+  EXPECT_EQ(p.errors.back(),
+            "kernel 'k': ptx:109:1: more than 100 errors; the rest of the "
+            "module is not read");
+  EXPECT_EQ(p.module_errors, 1);
+}
+
 class ParseErrors : public ::testing::TestWithParam<ErrorCase> {};
 
 TEST_P(ParseErrors, SaysWhereAndWhat) {
@@ -425,6 +442,9 @@ INSTANTIATE_TEST_SUITE_P(
                   "'.q'"},
         ErrorCase{"ld.global.u32 %r1, [%rd1;",
                   "9:25: expected ']' in an address, found ';'"},
+        ErrorCase{"\"name\" ret;",
+                  "9:1: expected an instruction, a label or a directive, "
+                  "found the string \"name\""},
         ErrorCase{"@ ret;", "9:3: undefined predicate 'ret'"},
         ErrorCase{"@; ret;",
                   "9:2: expected a predicate behind '@', found ';'"},

@@ -35,6 +35,20 @@ Checked CheckLine(const std::string& line) {
   return CheckText(testing::ModuleWith({line}));
 }
 
+// Whatever came before, each function that is left out has a reason.
+TEST(Sema, SaysTheFirstErrorOfEachFunctionBehindTheLimit) {
+  std::vector<std::string> lines(103, "mov.u32 %rd1, 0;");
+  const std::string text =
+      testing::ModuleWith(lines) +
+      ".entry other() {\n.reg .b64 %rd<2>;\nmov.u32 %rd1, 0;\nret;\n}\n";
+  const Checked checked = CheckText(text);
+  ASSERT_EQ(checked.errors.size(), 102u);
+  EXPECT_THAT(checked.errors[100],
+              HasSubstr("more than 100 errors; only their number is counted"));
+  EXPECT_THAT(checked.errors[100], HasSubstr("kernel 'kernel': ptx:"));
+  EXPECT_THAT(checked.errors[101], HasSubstr("kernel 'other': ptx:"));
+}
+
 // What ptxas 13.0 accepts.
 class Accepted : public ::testing::TestWithParam<const char*> {};
 
@@ -214,6 +228,10 @@ TEST(Sema, Initialisers) {
               ElementsAre(HasSubstr("runs past its 8 bytes")));
   EXPECT_THAT(CheckText(head + ".shared .s32 a = 1;\n").errors,
               ElementsAre(HasSubstr(".shared variables cannot have one")));
+  EXPECT_THAT(
+      CheckText(head + ".shared .b32 s;\n.global .u64 a = s;\n").errors,
+      ElementsAre(HasSubstr("ptx:4:18: initialiser of 'a' is 's', a .shared "
+                            "variable, expected a .global or .const one")));
 }
 
 // Newer instructions than .version and .target say are only warned about,
