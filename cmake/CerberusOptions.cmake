@@ -62,7 +62,8 @@ endfunction()
 function(cerberus_fuzzer name)
   cmake_parse_arguments(F "" "CORPUS" "SOURCES;LIBS" ${ARGN})
   if(CERBERUS_FUZZERS)
-    add_executable(${name} ${F_SOURCES})
+    add_executable(${name} ${F_SOURCES}
+                   ${CMAKE_SOURCE_DIR}/tests/fuzz/sanitizer_defaults.cc)
     target_link_libraries(${name} PRIVATE ${F_LIBS})
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
     set_target_properties(${name} PROPERTIES
@@ -78,4 +79,30 @@ function(cerberus_fuzzer name)
     set_tests_properties(fuzz_corpus.${name} PROPERTIES
         TIMEOUT 600 LABELS fuzz)
   endif()
+endfunction()
+
+# cerberus_planted_bug_test(<name> SOURCES ... LIBS ... SEEDS dir FINDS regex
+# ARGS ...): a fuzzer is tested as well. `SOURCES` holds copies of library
+# files in which CERBERUS_PLANTED_BUG leaves a check out; the fuzzer must find
+# that from harmless seeds.
+function(cerberus_planted_bug_test name)
+  cmake_parse_arguments(P "" "SEEDS;FINDS" "SOURCES;LIBS;ARGS" ${ARGN})
+  if(NOT CERBERUS_FUZZERS)
+    return()
+  endif()
+  set(program ${name}_planted_bug_fuzzer)
+  set(corpus ${CMAKE_BINARY_DIR}/fuzz/${name}_planted_bug)
+  add_executable(${program} ${P_SOURCES}
+                 ${CMAKE_SOURCE_DIR}/tests/fuzz/sanitizer_defaults.cc)
+  target_compile_definitions(${program} PRIVATE CERBERUS_PLANTED_BUG)
+  target_link_libraries(${program} PRIVATE ${P_LIBS})
+  target_link_options(${program} PRIVATE -fsanitize=fuzzer)
+  set_target_properties(${program} PROPERTIES
+      RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+  file(MAKE_DIRECTORY ${corpus})
+  add_test(NAME fuzz.planted_bug.${name}
+      COMMAND ${program} -max_total_time=300 ${P_ARGS}
+              -artifact_prefix=${corpus}- ${corpus} ${P_SEEDS})
+  set_tests_properties(fuzz.planted_bug.${name} PROPERTIES
+      PASS_REGULAR_EXPRESSION "${P_FINDS}" TIMEOUT 360 LABELS fuzz)
 endfunction()

@@ -99,7 +99,11 @@ Token Lexer::Number(const char* start) {
   }
   at_ = start;
   bool is_float = false;
+#ifdef CERBERUS_PLANTED_BUG  // what the fuzzers must find (docs/fuzzing.md)
+  while ((ClassOf(*at_) & kDigit) != 0) ++at_;
+#else
   while (at_ < end_ && (ClassOf(*at_) & kDigit) != 0) ++at_;
+#endif
   if (at_ < end_ && *at_ == '.') {
     is_float = true;
     ++at_;

@@ -103,6 +103,8 @@ class ModuleLowering {
   bool CheckCluster(std::uint32_t id);
   void RemoveFailed(ModuleInfo* info);
   const std::optional<Diag>& first_error() const { return first_error_; }
+  // Whether something outside of functions cannot be lowered.
+  bool failed() const { return failed_; }
 
   const Module& ptx() const { return ptx_; }
   llvm::Module& out() { return out_; }
@@ -121,6 +123,8 @@ class ModuleLowering {
   llvm::GlobalVariable* GlobalOf(std::uint32_t variable);
   // The function with its final signature.
   llvm::Function* FunctionOf(std::uint32_t id);
+  // What a function's name is an .alias of, else the function.
+  std::uint32_t Aliasee(std::uint32_t id) const;
   // What a name stands for, in whichever module it is defined; what is
   // declared only stands for itself.
   const Function& FunctionDefinition(std::uint32_t id);
@@ -157,6 +161,7 @@ class ModuleLowering {
   DebugInfo debug_info_;
   std::vector<llvm::GlobalVariable*> globals_;  // by variable id
   std::optional<Diag> first_error_;
+  bool failed_ = false;
 };
 
 class FunctionLowering {

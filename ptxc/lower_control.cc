@@ -140,12 +140,7 @@ void FunctionLowering::LowerCall() {
   Value* target = nullptr;
   bool may_exit = false;
   if (callee.kind == OperandKind::kFunction) {
-    std::uint32_t id = callee.index;
-    for (const Alias& alias : ptx_module_.aliases) {
-      if (alias.alias_function == id && alias.aliasee_function != kNoId) {
-        id = alias.aliasee_function;
-      }
-    }
+    const std::uint32_t id = module_.Aliasee(callee.index);
     const Function& function = ptx_module_.functions[id];
     if (!module_.FunctionDefinition(id).has_body) {
       if (!CallService(id)) {

@@ -35,6 +35,33 @@ llvm::Align MemoryAlignment(const Variable& variable) {
   return llvm::Align(std::max(useful, AlignOf(variable)));
 }
 
+// What an initialiser other than zero may fill, in bytes: the code object
+// holds all of it.
+constexpr std::uint64_t kLargestImage = 256u << 20;
+
+// How many of an initialiser's symbols, from `first` on, make up one address
+// of 64 bits; 0 if they do not. Elements smaller than that hold bytes of it,
+// masked (PTX ISA, "Initializers"): nvcc writes packed structs as
+// {0xFF(p), 0xFF00(p), …}.
+std::size_t CountPieces(const std::vector<const InitElement*>& symbols,
+                        std::size_t first, std::uint64_t unit) {
+  const InitElement& low = *symbols[first];
+  if (unit == 8 && low.mask == 0) return 1;
+  if (unit >= 8) return 0;
+  const std::size_t pieces = 8 / unit;
+  if (symbols.size() - first < pieces) return 0;
+  const std::uint64_t ones = (1ull << (8 * unit)) - 1;
+  for (std::size_t i = 0; i < pieces; ++i) {
+    const InitElement& piece = *symbols[first + i];
+    if (piece.kind != low.kind || piece.index != low.index ||
+        piece.addend != low.addend || piece.byte != low.byte + i * unit ||
+        piece.mask != ones << (8 * unit * i)) {
+      return 0;
+    }
+  }
+  return pieces;
+}
+
 }  // namespace
 
 ProgramLowering::ProgramLowering(const std::vector<Input>& inputs,
@@ -61,7 +88,8 @@ Status ProgramLowering::Run(ModuleInfo* info) {
   for (const auto& module : modules_) module->LowerBodies();
   graph_.PropagateFailures();
   for (const auto& module : modules_) {
-    if (module->first_error() && !module->options().keep_going) {
+    if (module->first_error() &&
+        (module->failed() || !module->options().keep_going)) {
       return Err(*module->first_error());
     }
   }
@@ -95,8 +123,16 @@ void ModuleLowering::LowerVariables() {
   }
 }
 
+std::uint32_t ModuleLowering::Aliasee(std::uint32_t id) const {
+  for (const Alias& alias : ptx_.aliases) {
+    if (alias.alias_function == id) return alias.aliasee_function;
+  }
+  return id;
+}
+
 const Function& ModuleLowering::FunctionDefinition(std::uint32_t id) {
-  const Symbol at = program_.graph().FunctionDefinition({index_, id});
+  const Symbol at =
+      program_.graph().FunctionDefinition({index_, Aliasee(id)});
   return program_.module(at.module).ptx_.functions[at.id];
 }
 
@@ -115,12 +151,15 @@ bool ModuleLowering::DefinesFunction(std::uint32_t id) {
 }
 
 void ModuleLowering::Report(Diag diag) {
+  // What is wrong with a variable concerns whoever uses it.
+  const bool of_module = diag.where.kernel.empty();
   if (options_.keep_going && diag.severity == Severity::kError &&
-      diag.code == DiagCode::kUnsupportedPtx) {
+      diag.code == DiagCode::kUnsupportedPtx && !of_module) {
     diag.severity = Severity::kWarning;
   }
   if (sink_) sink_(diag);
-  if (!first_error_) first_error_ = std::move(diag);
+  if (!first_error_ || (of_module && !failed_)) first_error_ = std::move(diag);
+  failed_ |= of_module;
 }
 
 Where ModuleLowering::WhereOf(const Function* function,
@@ -183,11 +222,7 @@ llvm::FunctionType* ModuleLowering::SignatureOf(
 }
 
 llvm::Function* ModuleLowering::FunctionOf(std::uint32_t id) {
-  for (const Alias& alias : ptx_.aliases) {
-    if (alias.alias_function == id && alias.aliasee_function != kNoId) {
-      return FunctionOf(alias.aliasee_function);
-    }
-  }
+  id = Aliasee(id);
   const Symbol at = program_.graph().FunctionDefinition({index_, id});
   if (at.module != index_) return program_.module(at.module).FunctionOf(at.id);
   if (!state(id).function) {
@@ -449,6 +484,16 @@ llvm::Constant* ModuleLowering::Initializer(const Variable& variable) {
   for (const InitElement& element : variable.init) {
     size = std::max(size, element.byte + unit);
   }
+  const auto refuse = [&](const InitElement& element, std::string why) {
+    Report(MakeDiag(DiagCode::kUnsupportedPtx,
+                    WhereOf(nullptr, element.offset, kNoId), std::move(why)));
+  };
+  if (!variable.init.empty() && size > kLargestImage) {
+    refuse(variable.init.front(),
+           fmt::format("an initialised variable of {} bytes is larger than {}",
+                       size, kLargestImage));
+    return llvm::ConstantAggregateZero::get(llvm::ArrayType::get(byte, size));
+  }
   std::vector<const InitElement*> symbols;
   std::string image;
   if (!variable.init.empty()) image.assign(size, '\0');
@@ -484,26 +529,32 @@ llvm::Constant* ModuleLowering::Initializer(const Variable& variable) {
     at = end;
   };
   llvm::Type* i64 = llvm::Type::getInt64Ty(context);
-  for (const InitElement* element : symbols) {
-    if (unit != 8 || element->mask != 0) {
-      Where where = WhereOf(nullptr, element->offset, kNoId);
-      Report(MakeDiag(DiagCode::kUnsupportedPtx, std::move(where),
-                      "only whole 64-bit addresses can stand in an "
-                      "initializer"));
+  for (std::size_t i = 0, pieces = 0; i < symbols.size(); i += pieces) {
+    const InitElement& element = *symbols[i];
+    pieces = CountPieces(symbols, i, unit);
+    if (pieces == 0) {
+      pieces = 1;
+      refuse(element, "only whole 64-bit addresses can stand in an "
+                      "initializer");
       continue;
     }
-    bytes_up_to(element->byte);
+    bytes_up_to(element.byte);
     llvm::Constant* address = nullptr;
-    if (element->kind == InitElement::Kind::kFunction) {
-      address = FunctionOf(element->index);
+    if (element.kind == InitElement::Kind::kFunction) {
+      if (!FunctionDefinition(element.index).has_body) {
+        refuse(element, "'" + std::string(element.name) +
+                            "' is declared but defined nowhere");
+        continue;
+      }
+      address = FunctionOf(element.index);
     } else {
-      address = GlobalOf(element->index);
+      address = GlobalOf(element.index);
     }
     address = llvm::ConstantExpr::getPtrToInt(address, i64);
-    if (element->addend != 0) {
+    if (element.addend != 0) {
       address = llvm::ConstantExpr::getAdd(
           address, llvm::ConstantInt::get(
-                       i64, static_cast<std::uint64_t>(element->addend)));
+                       i64, static_cast<std::uint64_t>(element.addend)));
     }
     parts.push_back(address);
     at += 8;

@@ -1,4 +1,5 @@
 // Operands: PTX registers, constants and addresses as LLVM values.
+#include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IntrinsicInst.h"
 
@@ -166,6 +167,12 @@ llvm::Value* FunctionLowering::Read(const Operand& operand, Type type) {
       value = Coerce(AddressOfVariable(operand), type);
       break;
     case OperandKind::kFunction:
+      if (!module_.FunctionDefinition(operand.index).has_body) {
+        Fail("'" +
+             llvm::demangle(ptx_module_.functions[operand.index].name) +
+             "' is declared but defined nowhere");
+        return llvm::PoisonValue::get(want);
+      }
       value = Coerce(b_.CreatePtrToInt(module_.FunctionOf(operand.index),
                                        b_.getInt64Ty()),
                      type);

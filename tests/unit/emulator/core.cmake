@@ -6,30 +6,15 @@ foreach(fuzzer code_object instruction stream)
       CORPUS ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/emulator_${fuzzer})
 endforeach()
 
-# The fuzzer itself is tested: with a bounds check left out (the copy of
-# memory.cc is linked in place of the library's) it must find a write behind
-# the buffer, from two harmless stores.
-if(CERBERUS_FUZZERS)
-  add_executable(emulator_planted_bug_fuzzer
-      ${CMAKE_SOURCE_DIR}/tests/fuzz/emulator_stream_fuzzer.cc
-      ${CMAKE_SOURCE_DIR}/emulator/memory.cc)
-  target_compile_definitions(emulator_planted_bug_fuzzer PRIVATE
-      CERBERUS_PLANTED_BUG)
-  target_link_libraries(emulator_planted_bug_fuzzer PRIVATE cerberus_emulator)
-  target_link_options(emulator_planted_bug_fuzzer PRIVATE -fsanitize=fuzzer)
-  set_target_properties(emulator_planted_bug_fuzzer PROPERTIES
-      RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
-  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz/planted_bug)
-  add_test(NAME fuzz.planted_bug
-      COMMAND emulator_planted_bug_fuzzer -max_total_time=300 -len_control=0
-              -max_len=34
-              -artifact_prefix=${CMAKE_BINARY_DIR}/fuzz/planted_bug-
-              ${CMAKE_BINARY_DIR}/fuzz/planted_bug
-              ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/emulator_stream_stores)
-  set_tests_properties(fuzz.planted_bug PROPERTIES
-      PASS_REGULAR_EXPRESSION "of the buffer was written"
-      TIMEOUT 360 LABELS fuzz)
-endif()
+# A write behind the buffer, from two harmless stores, with the bounds check
+# left out.
+cerberus_planted_bug_test(emulator
+    SOURCES ${CMAKE_SOURCE_DIR}/tests/fuzz/emulator_stream_fuzzer.cc
+            ${CMAKE_SOURCE_DIR}/emulator/memory.cc
+    LIBS cerberus_emulator
+    SEEDS ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/emulator_stream_stores
+    ARGS -len_control=0 -max_len=34
+    FINDS "of the buffer was written")
 
 cerberus_unit_test(emulator_core_test
     SOURCES core_test.cc

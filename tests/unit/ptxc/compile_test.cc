@@ -241,6 +241,61 @@ TEST(Compile, AnUndefinedVariableIsNamed) {
 }
 
 // CUB's look-back passes a state and a value as one pair.
+TEST(Compile, AnUndefinedFunctionHasNoAddress) {
+  const std::string head = Module(".func nowhere();\n");
+  const std::string use = Kernel("k", "  mov.u64 %rd1, nowhere;\n");
+  EXPECT_THAT(
+      Compile(head + use, CERBERUS_PTXC_EMIT_LL).errors,
+      ElementsAre("in.ptx: kernel 'k': ptx:11:3: 'mov.u64': 'nowhere' is "
+                  "declared but defined nowhere"));
+  // Whoever reads the variable would read nonsense: no kernel to leave out.
+  const std::string table = ".global .u64 table[2] = {1, nowhere};\n";
+  EXPECT_THAT(Compile(head + table + Kernel("k", ""), CERBERUS_PTXC_EMIT_LL,
+                      /*keep_going=*/true)
+                  .errors,
+              ElementsAre("in.ptx: ptx:5:29: 'nowhere' is declared but "
+                          "defined nowhere"));
+}
+
+TEST(Compile, AddressesInInitialisersAreWhole) {
+  const auto with = [](const std::string& variable) {
+    return Module(".global .b32 x;\n" + variable + "\n" + Kernel("k", ""));
+  };
+  // nvcc writes packed structs byte by byte.
+  const Compiled whole = Compile(
+      with(".global .align 1 .b8 s[9] = {7, 0xFF(x), 0xFF00(x), 0xFF0000(x), "
+           "0xFF000000(x), 0xFF00000000(x), 0xFF0000000000(x), "
+           "0xFF000000000000(x), 0xFF00000000000000(x)};"),
+      CERBERUS_PTXC_EMIT_LL);
+  EXPECT_THAT(whole.errors, IsEmpty());
+  EXPECT_THAT(whole.output, HasSubstr("<{ [1 x i8] c\"\\07\", i64 ptrtoint"));
+  for (const char* variable :
+       {".global .b8 s = 0xFF(x);", ".global .u32 s = x;",
+        ".global .b8 s[2] = {0xFF00(x), 0xFF(x)};"}) {
+    EXPECT_THAT(
+        Compile(with(variable), CERBERUS_PTXC_EMIT_LL, true).errors,
+        ::testing::Each(HasSubstr("only whole 64-bit addresses can stand")))
+        << variable;
+  }
+  EXPECT_THAT(
+      Compile(with(".global .b8 s[1099511627776] = {1};"),
+              CERBERUS_PTXC_EMIT_LL)
+          .errors,
+      ElementsAre("in.ptx: ptx:5:33: an initialised variable of "
+                  "1099511627776 bytes is larger than 268435456"));
+}
+
+TEST(Compile, AliasesOfOneAnotherAreDefinedNowhere) {
+  EXPECT_THAT(
+      Compile(Module(".func f();\n.func g();\n.alias f, g;\n"
+                     ".alias g, f;\n") +
+                  Kernel("k", "  call f;\n"),
+              CERBERUS_PTXC_EMIT_LL)
+          .errors,
+      ElementsAre("in.ptx: kernel 'k': ptx:14:3: 'call': 'g' is declared but "
+                  "defined nowhere"));
+}
+
 TEST(Compile, PairsOfWordsAreReadAndWrittenWhole) {
   for (const char* sem : {"relaxed.gpu", "volatile"}) {
     const std::string suffix = std::string(sem) + ".global.v2.u32 ";
