@@ -4,6 +4,7 @@
 #include <cstring>
 #include <deque>
 #include <map>
+#include <mutex>
 #include <unordered_map>
 #include <vector>
 
@@ -91,30 +92,57 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
   std::abort();
 }
 
-// The table in memory, made from the strings of ptx_opcodes.def once.
+// The table in memory, made from the strings of ptx_opcodes.def: the rows of
+// an opcode when a module first holds it, since a small module uses a few and
+// making all of them would be most of the time of parsing it.
 class Table {
  public:
-  Table() {
-    rows_.reserve(std::size(kRawRows));
-    for (const RawRow& raw : kRawRows) AddRow(raw);
-    for (const OpcodeRow& row : rows_)
-      by_word_[row.name.substr(0, row.name.find('.'))].push_back(&row);
+  Table() : rows_(std::size(kRawRows)) {
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      const std::string_view name = NameOf(kRawRows[i]);
+      by_word_[name.substr(0, name.find('.'))].rows.push_back(&rows_[i]);
+    }
   }
 
-  std::span<const OpcodeRow> rows() const { return rows_; }
-  const std::vector<const OpcodeRow*>* Find(std::string_view word) const {
+  std::span<const OpcodeRow> rows() {
+    const std::lock_guard lock(mutex_);
+    for (auto& [word, opcode] : by_word_) Make(opcode);
+    return rows_;
+  }
+  const std::vector<const OpcodeRow*>* Find(std::string_view word) {
     const auto it = by_word_.find(word);
-    return it == by_word_.end() ? nullptr : &it->second;
+    if (it == by_word_.end()) return nullptr;
+    const std::lock_guard lock(mutex_);
+    Make(it->second);
+    return &it->second.rows;
   }
 
  private:
-  void AddRow(const RawRow& raw) {
-    OpcodeRow row{};
+  struct OfWord {
+    std::vector<const OpcodeRow*> rows;
+    bool made = false;
+  };
+
+  static std::string_view NameOf(const RawRow& raw) {
+    return kOpcodeNames[static_cast<std::size_t>(raw.opcode)];
+  }
+
+  void Make(OfWord& opcode) {
+    if (opcode.made) return;
+    opcode.made = true;
+    for (const OpcodeRow* row : opcode.rows) {
+      MakeRow(static_cast<std::size_t>(row - rows_.data()));
+    }
+  }
+
+  void MakeRow(std::size_t index) {
+    const RawRow& raw = kRawRows[index];
+    OpcodeRow& row = rows_[index];
     row.opcode = raw.opcode;
-    row.name = kOpcodeNames[static_cast<std::size_t>(raw.opcode)];
+    row.name = NameOf(raw);
     row.syntax = raw.syntax;
     row.operands = raw.operands;
-    row.index = static_cast<std::uint16_t>(rows_.size());
+    row.index = static_cast<std::uint16_t>(index);
     row.ptx_version = raw.ptx;
     row.lowering = raw.lowering;
     row.notes = raw.notes;
@@ -137,7 +165,6 @@ class Table {
       for (std::string_view text : Split(row.operands, ','))
         specs.push_back(Spec(text));
     row.specs = specs;
-    rows_.push_back(row);
   }
 
   SyntaxItem Item(std::string_view text) {
@@ -299,11 +326,13 @@ class Table {
   std::deque<std::vector<SyntaxItem::Choice>> choice_lists_;
   std::deque<std::vector<SyntaxItem>> item_lists_;
   std::deque<std::vector<OperandSpec>> spec_lists_;
-  std::unordered_map<std::string_view, std::vector<const OpcodeRow*>> by_word_;
+  std::unordered_map<std::string_view, OfWord> by_word_;
+  std::mutex mutex_;  // modules are parsed on several threads
 };
 
-const Table& TheTable() {
-  static const Table table;
+Table& TheTable() {
+  // Never destroyed: a process that has compiled is about to end.
+  static Table& table = *new Table;
   return table;
 }
 
