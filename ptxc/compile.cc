@@ -103,17 +103,18 @@ struct Program {
 class PartCompilation {
  public:
   PartCompilation(const CompileOptions& options, const Program& program,
-                  const ProgramPart& part, const DiagSink& sink)
+                  const ProgramPart& part, llvm::TargetMachine& machine,
+                  const DiagSink& sink)
       : options_(options),
         program_(program),
         part_(part),
+        machine_(machine),
         sink_(sink),
         module_("ptx", context_) {}
 
   // Up to the LLVM module that the backend gets.
   Status Prepare() {
-    CERB_TRY(machine_, CreateMachine(options_.target, options_.opt_level));
-    PrepareModule(module_, options_.target, *machine_);
+    PrepareModule(module_, options_.target, machine_);
     CERB_TRY_VOID(Lower());
     if (options_.emit == Emit::kRawIr) return {};
     {
@@ -133,7 +134,7 @@ class PartCompilation {
     PipelineReport report;
     {
       llvm::TimeTraceScope phase("Optimise");
-      CERB_TRY_VOID(RunPipeline(module_, *machine_, pipeline, &report));
+      CERB_TRY_VOID(RunPipeline(module_, machine_, pipeline, &report));
     }
     Warn(report);
     CERB_TRY_VOID(NoteWindows(report.windows));
@@ -147,7 +148,7 @@ class PartCompilation {
   Bytes Text() const { return Print(module_); }
   Result<Bytes> Emit() {
     llvm::TimeTraceScope phase("Generate code");
-    return EmitMachineCode(module_, *machine_,
+    return EmitMachineCode(module_, machine_,
                            options_.emit == Emit::kAssembly);
   }
 
@@ -160,7 +161,7 @@ class PartCompilation {
     std::vector<ProgramLowering::Input> inputs;
     for (const Program::Unit& unit : program_.units) {
       inputs.push_back({unit.parsed.module.get(), &*unit.lines, unit.lower});
-      inputs.back().options.subtarget = machine_->getMCSubtargetInfo();
+      inputs.back().options.subtarget = machine_.getMCSubtargetInfo();
     }
     ProgramLowering lowering(inputs, *program_.graph, part_, module_, sink_);
     if (Status lowered = lowering.Run(&info_); !lowered) {
@@ -263,10 +264,10 @@ class PartCompilation {
   const CompileOptions& options_;
   const Program& program_;
   const ProgramPart& part_;
+  llvm::TargetMachine& machine_;
   const DiagSink& sink_;
   llvm::LLVMContext context_;
   llvm::Module module_;
-  std::unique_ptr<llvm::TargetMachine> machine_;
   ModuleInfo info_;
   bool reported_ = false;  // the error has gone to the sink already
 };
@@ -278,7 +279,7 @@ class Compilation {
 
   Result<CompileResult> Run(std::string_view text) {
     // An unknown target is said before anything about the PTX.
-    CERB_TRY_VOID(CreateMachine(options_.target, options_.opt_level));
+    CERB_TRY(machine_, CreateMachine(options_.target, options_.opt_level));
     CERB_TRY_VOID(Read(text));
     std::vector<const Module*> modules;
     for (const Program::Unit& unit : program_.units) {
@@ -378,7 +379,7 @@ class Compilation {
   }
 
   Result<std::vector<Bytes>> CompileWhole(const ProgramPart& part) {
-    PartCompilation compilation(options_, program_, part, sink_);
+    PartCompilation compilation(options_, program_, part, *machine_, sink_);
     if (Status prepared = compilation.Prepare(); !prepared) {
       reported_ = compilation.reported();
       return Err(std::move(prepared).error());
@@ -407,11 +408,12 @@ class Compilation {
     Bytes object;
   };
 
-  void CompilePart(const ProgramPart& part, PartOutcome* outcome) const {
+  void CompilePart(const ProgramPart& part, llvm::TargetMachine& machine,
+                   PartOutcome* outcome) const {
     const DiagSink sink = [outcome](const Diag& diag) {
       outcome->diags.push_back(diag);
     };
-    PartCompilation compilation(options_, program_, part, sink);
+    PartCompilation compilation(options_, program_, part, machine, sink);
     outcome->status = compilation.Prepare();
     outcome->reported = compilation.reported();
     if (!outcome->status) return;
@@ -430,9 +432,9 @@ class Compilation {
       const std::vector<ProgramPart>& parts) {
     std::vector<PartOutcome> outcomes(parts.size() - 1);
     std::atomic<std::size_t> next{0};
-    const auto work = [&] {
+    const auto work = [&](llvm::TargetMachine& machine) {
       for (std::size_t i; (i = next++) < outcomes.size();) {
-        CompilePart(parts[i], &outcomes[i]);
+        CompilePart(parts[i], machine, &outcomes[i]);
       }
     };
     std::vector<std::thread> threads;
@@ -440,10 +442,11 @@ class Compilation {
          i < std::min<std::size_t>(options_.jobs, outcomes.size()); ++i) {
       threads.emplace_back([&] {
         const TimeTrace trace(options_.time_trace, /*of_thread=*/true);
-        work();
+        // The first one was made: so can this be.
+        work(**CreateMachine(options_.target, options_.opt_level));
       });
     }
-    work();
+    work(*machine_);
     for (std::thread& thread : threads) thread.join();
 
     ModuleInfo info;
@@ -466,7 +469,7 @@ class Compilation {
       reported_ = failed->reported;
       return Err(failed->status.error());
     }
-    PartCompilation last(options_, program_, parts.back(), sink_);
+    PartCompilation last(options_, program_, parts.back(), *machine_, sink_);
     if (Status prepared = last.Prepare(); !prepared) {
       reported_ = last.reported();
       return Err(std::move(prepared).error());
@@ -483,6 +486,9 @@ class Compilation {
 
   const CompileOptions& options_;
   const DiagSink& sink_;
+  // One for each thread: a machine keeps tables of the target's registers,
+  // which take as long to make as a small kernel does to compile.
+  std::unique_ptr<llvm::TargetMachine> machine_;
   Program program_;
   CompileResult result_;
   std::optional<Diag> first_error_;
