@@ -4,12 +4,15 @@
 // here a crash becomes a message and an exit code, and the program that asked
 // goes on. It sees only the C API, as any other user of the library would.
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <malloc.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <vector>
 
@@ -286,9 +289,33 @@ void ContainCrashes(const std::string& input) {
   }
 }
 
+// LLVM touches ten megabytes for the smallest module, and 2,400 page faults are
+// a fifth of that module's time. Large pages make them five; the heap begins at
+// one, and does not give memory back that it needs again for the next function.
+void TakeLargePages() {
+  constexpr std::uintptr_t kLargePage = std::uintptr_t{2} << 20;
+  constexpr int kReserve = 64 << 20;
+  ::mallopt(M_MMAP_THRESHOLD, kReserve);
+  ::mallopt(M_TRIM_THRESHOLD, 4 * kReserve);
+  ::mallopt(M_TOP_PAD, kReserve);
+  // More than is left of the heap, which therefore grows.
+  void* grown = std::malloc(kLargePage);
+  const auto top = reinterpret_cast<std::uintptr_t>(grown);
+  const auto end = reinterpret_cast<std::uintptr_t>(::sbrk(0));
+  std::free(grown);
+  // The first large page that malloc has not written to.
+  const std::uintptr_t begin =
+      (top + kLargePage + kLargePage) & ~(kLargePage - 1);
+  if (grown == nullptr || begin >= end) return;
+  ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  // Keeps the small pages before it from being used.
+  [[maybe_unused]] static void* volatile kept = std::malloc(begin - top);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  TakeLargePages();
   Arguments arguments;
   const int early = ParseArguments(argc, argv, &arguments);
   if (early >= 0) return early;
@@ -339,6 +366,7 @@ int main(int argc, char** argv) {
       !WriteOutput(arguments.time_trace, trace.data(), trace.size(), stderr)) {
     exit_code = kFailed;
   }
-  cerberus_ptxc_result_free(result);
-  return exit_code;
+  std::fflush(nullptr);
+  // The kernel frees faster than LLVM's destructors do.
+  std::_Exit(exit_code);
 }
