@@ -168,6 +168,8 @@ class Loader {
       }
     }
     if (end == 0) return Err(Bad("nothing to load"));
+    // Loaders map whole pages; scalar loads of a last byte read its dword.
+    end = (end + 3) & ~std::uint64_t{3};
     // Instruction fetch runs past the end of the code; the hardware wants
     // s_code_end there and we want room for a whole instruction.
     CERB_TRY(const Allocation image,

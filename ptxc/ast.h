@@ -101,6 +101,9 @@ struct Operand {
   bool negated : 1 = false;      // !p
   bool is_unsigned : 1 = false;  // kInt: type .u64 by the manual's rules
   bool unified : 1 = false;      // .unified on an address
+  bool element : 1 = false;      // array[%r+1]: `count` is one more than the
+                                 // id of the register that counts elements,
+                                 // 0 if there is none
   std::uint32_t offset = 0;   // where it stands in the text
   std::uint32_t index = kNoId;  // id, or first child in Function::operands
   std::uint32_t count = 0;      // number of children; kUnresolved: length of

@@ -233,6 +233,13 @@ class FunctionLowering {
     return llvm::ConstantFP::get(type, v);
   }
   Value* Slot(std::uint32_t reg, Component part);
+  // How many elements a vector register of `bits` in all has; 0 for others.
+  unsigned PackedElements(const Operand& operand, std::uint64_t bits) const;
+  static Operand ComponentOf(Operand vector, unsigned i);
+  Value* Pack(unsigned count, llvm::Type* type,
+              llvm::function_ref<Value*(unsigned, Type)> element);
+  void Unpack(Value* value, unsigned count,
+              llvm::function_ref<Operand(unsigned)> element);
   Value* Read(const Operand& operand, Type type);
   Value* In(int i, Type type) { return Read(op(i), type); }
   Value* In(int i) { return Read(op(i), type()); }
@@ -245,6 +252,8 @@ class FunctionLowering {
   Value* AsInt(Value* value);            // bits of any value
   Value* FromInt(Value* bits, llvm::Type* type);
   Value* AddressOfVariable(const Operand& operand);  // as an integer
+  // What sym+4 or array[%r+1] add to a variable's address; null if nothing.
+  Value* OffsetInVariable(const Operand& operand);
   // A module variable; fails if it is extern and nothing defines it.
   llvm::GlobalVariable* DefinedGlobal(std::uint32_t variable);
   Value* LocalStorage(std::uint32_t variable);       // alloca of a variable
@@ -383,6 +392,8 @@ class FunctionLowering {
   Value* Permute(Value* lane, Value* bits);
   void Barrier();
   Value* BlockCount(Value* predicate);
+  static constexpr unsigned kReservedShared = 1024;  // bytes
+  Value* ReservedShared(unsigned offset);
   Value* NamedBarriers();
   void ClearNamedBarriers();
   Value* NamedBarrier(Value* id, Value* threads, Value* predicate);

@@ -54,7 +54,6 @@ FunctionLowering::Pointer FunctionLowering::Address(const Operand& operand,
     result.pointer = ToPointer(Read(operand, Type::kU64), as);
     return result;
   }
-  const std::int64_t offset = operand.value;
   if (operand.base == OperandKind::kVariable) {
     const Variable& variable = ptx_module_.variables[operand.index];
     Value* base = nullptr;
@@ -87,13 +86,14 @@ FunctionLowering::Pointer FunctionLowering::Address(const Operand& operand,
       result.invariant = true;
     }
     const bool inside =
-        static_cast<std::uint64_t>(offset) < variable.size();
+        static_cast<std::uint64_t>(operand.value) < variable.size() &&
+        !operand.element;
+    Value* offset = OffsetInVariable(operand);
     result.pointer =
-        offset == 0 ? base
-                    : b_.CreateGEP(b_.getInt8Ty(), base,
-                                   I64(static_cast<std::uint64_t>(offset)), "",
-                                   inside ? llvm::GEPNoWrapFlags::inBounds()
-                                          : llvm::GEPNoWrapFlags::none());
+        offset ? b_.CreateGEP(b_.getInt8Ty(), base, offset, "",
+                              inside ? llvm::GEPNoWrapFlags::inBounds()
+                                     : llvm::GEPNoWrapFlags::none())
+               : base;
     return result;
   }
   Value* address = nullptr;
@@ -107,7 +107,7 @@ FunctionLowering::Pointer FunctionLowering::Address(const Operand& operand,
                             : Type::kU64);
   } else if (operand.base == OperandKind::kInt) {
     result.pointer =
-        ToPointer(I64(static_cast<std::uint64_t>(offset)), as);
+        ToPointer(I64(operand.bits), as);
     return result;
   } else {
     Fail("this address is not supported");
@@ -118,9 +118,9 @@ FunctionLowering::Pointer FunctionLowering::Address(const Operand& operand,
   if (space == Space::kParam && !ptx_.is_entry) as = kAsLocal;
   result.invariant = as == kAsConstant;
   result.pointer = ToPointer(address, as);
-  if (offset != 0) {
+  if (operand.value != 0) {
     result.pointer = b_.CreateGEP(b_.getInt8Ty(), result.pointer,
-                                  I64(static_cast<std::uint64_t>(offset)));
+                                  I64(operand.bits));
   }
   return result;
 }
@@ -358,16 +358,15 @@ void FunctionLowering::LowerMov() {
     Write(d, ReadPred(a), Type::kPred);
     return;
   }
-  // A vector register moves as a whole.
+  // A vector register moves as a whole, or is packed into one of its size.
   const auto whole_vector = [&](const Operand& o) {
     return o.kind == OperandKind::kRegister && o.part == Component::kWhole &&
-           ptx_.registers[o.index].vector > 1;
+           ptx_.registers[o.index].vector > 1 &&
+           PackedElements(o, static_cast<std::uint64_t>(BitsOf(t))) == 0;
   };
   const unsigned elements = static_cast<unsigned>(mods().vector_width());
   if (elements > 1 || whole_vector(d) ||
       (whole_vector(a) && d.kind == OperandKind::kVector)) {
-    constexpr Component kParts[] = {Component::kX, Component::kY,
-                                    Component::kZ, Component::kW};
     const unsigned width = elements > 1      ? elements
                            : whole_vector(d) ? ptx_.registers[d.index].vector
                                              : d.count;
@@ -375,9 +374,9 @@ void FunctionLowering::LowerMov() {
       Operand from = a.kind == OperandKind::kVector ? child(a, i) : a;
       Operand to = d.kind == OperandKind::kVector ? child(d, i) : d;
       if (from.kind != OperandKind::kVector && a.kind != OperandKind::kVector) {
-        from.part = kParts[i];
+        from = ComponentOf(from, i);
       }
-      if (d.kind != OperandKind::kVector) to.part = kParts[i];
+      if (d.kind != OperandKind::kVector) to = ComponentOf(to, i);
       Write(to, Read(from, t), t);
     }
     return;

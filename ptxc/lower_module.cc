@@ -196,6 +196,9 @@ llvm::Type* ModuleLowering::ParamType(const Variable& variable) {
     default:
       break;
   }
+  if (variable.type == Type::kB128 && !variable.is_array) {
+    return llvm::IntegerType::get(context, 128);
+  }
   const unsigned unit = size % 4 == 0 ? 4 : size % 2 == 0 ? 2 : 1;
   return llvm::ArrayType::get(llvm::IntegerType::get(context, unit * 8),
                               size / unit);
@@ -471,6 +474,24 @@ llvm::Constant* ModuleLowering::SamplerHandle(const Variable& variable) {
       descriptor, llvm::Type::getInt64Ty(out_.getContext()));
 }
 
+namespace {
+
+// A number as the bits of an element of type `type`: floats are rounded to its
+// size (PTX ISA 9.0, 4.5.2, "Floating-Point Constants").
+std::uint64_t ElementBits(const InitElement& element, Type type) {
+  if (element.kind == InitElement::Kind::kFloat64 && BitsOf(type) == 32) {
+    return std::bit_cast<std::uint32_t>(
+        static_cast<float>(std::bit_cast<double>(element.bits)));
+  }
+  if (element.kind == InitElement::Kind::kFloat32 && type == Type::kF64) {
+    return std::bit_cast<std::uint64_t>(static_cast<double>(
+        std::bit_cast<float>(static_cast<std::uint32_t>(element.bits))));
+  }
+  return element.bits;
+}
+
+}  // namespace
+
 llvm::Constant* ModuleLowering::Initializer(const Variable& variable) {
   if (variable.type == Type::kSamplerRef && variable.has_init) {
     return SamplerHandle(variable);
@@ -507,8 +528,8 @@ llvm::Constant* ModuleLowering::Initializer(const Variable& variable) {
         break;  // sema reports it
       default:
         for (std::uint64_t i = 0; i < unit && i < 8; ++i) {
-          image[element.byte + i] =
-              static_cast<char>(element.bits >> (8 * i));
+          image[element.byte + i] = static_cast<char>(
+              ElementBits(element, variable.type) >> (8 * i));
         }
     }
   }

@@ -117,11 +117,62 @@ llvm::Value* FunctionLowering::Coerce(Value* value, Type type) {
   return want->isIntegerTy() ? bits : b_.CreateBitCast(bits, want);
 }
 
+unsigned FunctionLowering::PackedElements(const Operand& operand,
+                                          std::uint64_t bits) const {
+  if (operand.part != Component::kWhole) return 0;
+  const Register& reg = ptx_.registers[operand.index];
+  const unsigned each = static_cast<unsigned>(BitsOf(reg.type));
+  return reg.vector > 1 && reg.vector * each == bits ? reg.vector : 0;
+}
+
+Operand FunctionLowering::ComponentOf(Operand vector, unsigned i) {
+  constexpr Component kParts[] = {Component::kX, Component::kY, Component::kZ,
+                                  Component::kW};
+  vector.part = kParts[i];
+  return vector;
+}
+
+llvm::Value* FunctionLowering::Pack(
+    unsigned count, llvm::Type* type,
+    llvm::function_ref<Value*(unsigned, Type)> element) {
+  const unsigned bits = static_cast<unsigned>(type->getPrimitiveSizeInBits());
+  const unsigned each = count ? bits / count : bits;
+  const Type part = each == 8    ? Type::kB8
+                    : each == 16 ? Type::kB16
+                    : each == 32 ? Type::kB32
+                                 : Type::kB64;
+  Value* whole = IntOf(Int(bits), 0);
+  for (unsigned i = 0; i < count; ++i) {
+    whole = b_.CreateOr(whole, b_.CreateShl(b_.CreateZExt(element(i, part),
+                                                          Int(bits)),
+                                            i * each));
+  }
+  return type->isIntegerTy() ? whole : b_.CreateBitCast(whole, type);
+}
+
+void FunctionLowering::Unpack(Value* value, unsigned count,
+                              llvm::function_ref<Operand(unsigned)> element) {
+  Value* bits = AsInt(value);
+  const unsigned total = bits->getType()->getIntegerBitWidth();
+  const unsigned each = count ? total / count : total;
+  for (unsigned i = 0; i < count; ++i) {
+    Write(element(i), b_.CreateTrunc(b_.CreateLShr(bits, i * each), Int(each)),
+          Type::kNone);
+  }
+}
+
 llvm::Value* FunctionLowering::Read(const Operand& operand, Type type) {
   llvm::Type* want = LlvmType(type);
   Value* value = nullptr;
   switch (operand.kind) {
     case OperandKind::kRegister: {
+      if (const unsigned n = PackedElements(
+              operand, want->getPrimitiveSizeInBits())) {
+        value = Pack(n, want, [&](unsigned i, Type part) {
+          return Read(ComponentOf(operand, i), part);
+        });
+        break;
+      }
       llvm::Type* slot_type = SlotType(ptx_.registers[operand.index]);
       value = Coerce(
           b_.CreateLoad(slot_type, Slot(operand.index, operand.part)), type);
@@ -177,24 +228,12 @@ llvm::Value* FunctionLowering::Read(const Operand& operand, Type type) {
                                        b_.getInt64Ty()),
                      type);
       break;
-    case OperandKind::kVector: {
+    case OperandKind::kVector:
       // A pack read as one value: {a, b} as .b64, {h0, h1} as .f16x2.
-      const unsigned bits =
-          static_cast<unsigned>(want->getPrimitiveSizeInBits());
-      const unsigned each = operand.count ? bits / operand.count : bits;
-      Value* whole = IntOf(Int(bits), 0);
-      for (unsigned i = 0; i < operand.count; ++i) {
-        const Type part = each == 8    ? Type::kB8
-                          : each == 16 ? Type::kB16
-                          : each == 32 ? Type::kB32
-                                       : Type::kB64;
-        Value* element = Read(child(operand, i), part);
-        whole = b_.CreateOr(
-            whole, b_.CreateShl(b_.CreateZExt(element, Int(bits)), i * each));
-      }
-      value = want->isIntegerTy() ? whole : b_.CreateBitCast(whole, want);
+      value = Pack(operand.count, want, [&](unsigned i, Type part) {
+        return Read(child(operand, i), part);
+      });
       break;
-    }
     default:
       Fail("this operand has no value here");
       return llvm::PoisonValue::get(want);
@@ -213,6 +252,11 @@ void FunctionLowering::Write(const Operand& operand, Value* value, Type type) {
     case OperandKind::kNone:
       return;
     case OperandKind::kRegister: {
+      if (const unsigned n = PackedElements(
+              operand, value->getType()->getPrimitiveSizeInBits())) {
+        Unpack(value, n, [&](unsigned i) { return ComponentOf(operand, i); });
+        return;
+      }
       llvm::Type* slot_type = SlotType(ptx_.registers[operand.index]);
       Value* stored = value;
       if (stored->getType() != slot_type) {
@@ -235,17 +279,10 @@ void FunctionLowering::Write(const Operand& operand, Value* value, Type type) {
       b_.CreateStore(stored, Slot(operand.index, operand.part));
       return;
     }
-    case OperandKind::kVector: {
-      Value* bits = AsInt(value);
-      const unsigned total = bits->getType()->getIntegerBitWidth();
-      const unsigned each = operand.count ? total / operand.count : total;
-      for (unsigned i = 0; i < operand.count; ++i) {
-        Write(child(operand, i),
-              b_.CreateTrunc(b_.CreateLShr(bits, i * each), Int(each)),
-              Type::kNone);
-      }
+    case OperandKind::kVector:
+      Unpack(value, operand.count,
+             [&](unsigned i) { return child(operand, i); });
       return;
-    }
     default:
       Fail("the destination is not a register");
   }
@@ -285,7 +322,22 @@ llvm::Value* FunctionLowering::AddressOfVariable(const Operand& operand) {
            "supported");
       return I64(0);
   }
-  return operand.value ? b_.CreateAdd(base, I64(operand.bits)) : base;
+  Value* offset = OffsetInVariable(operand);
+  return offset ? b_.CreateAdd(base, offset) : base;
+}
+
+llvm::Value* FunctionLowering::OffsetInVariable(const Operand& operand) {
+  Value* offset = operand.value ? I64(operand.bits) : nullptr;
+  if (!operand.element || operand.count == 0) return offset;
+  Operand counter;
+  counter.kind = OperandKind::kRegister;
+  counter.index = operand.count - 1;
+  const Variable& array = ptx_module_.variables[operand.index];
+  Value* bytes = b_.CreateMul(
+      Read(counter, IsSigned(ptx_.registers[counter.index].type) ? Type::kS64
+                                                                 : Type::kU64),
+      I64(static_cast<std::uint64_t>(BytesOf(array.type))));
+  return offset ? b_.CreateAdd(bytes, offset) : bytes;
 }
 
 llvm::GlobalVariable* FunctionLowering::DefinedGlobal(std::uint32_t id) {

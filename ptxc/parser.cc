@@ -2,6 +2,7 @@
 #include "ptxc/parser.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <iterator>
 #include <limits>
@@ -917,7 +918,7 @@ bool Parser::Initialiser(Variable& v, std::size_t depth, std::uint64_t base,
   return Expect('}', "an initialiser");
 }
 
-// A number, sym, sym+4, generic(sym)+4, 0xFF00(sym+4).
+// A number, sym, sym+4, generic(sym)+4, 0xFF00(sym+4), 0xFF(1000).
 bool Parser::InitialiserElement(Variable& v, std::uint64_t byte) {
   InitElement e;
   e.byte = byte;
@@ -963,10 +964,18 @@ bool Parser::InitialiserElement(Variable& v, std::uint64_t byte) {
   } else {
     Constant value;
     if (token_.kind == TokenKind::kInteger && lexer_.NextIs('(')) {
-      if (!Literal(&value) || !Expect('(', "a mask") || !symbol() ||
-          !Expect(')', "a mask"))
-        return false;
+      if (!Literal(&value) || !Expect('(', "a mask")) return false;
       e.mask = value.bits;
+      if (e.mask == 0) return Error(e.offset, "a mask of no bits");
+      if (token_.kind == TokenKind::kIdentifier && token_.text != "WARP_SZ") {
+        if (!symbol()) return false;
+      } else {
+        if (!ConstantExpression(&value)) return false;
+        if (value.kind != Constant::Kind::kInt)
+          return Error(e.offset, "a mask needs an integer or an address");
+        e.bits = (value.bits & e.mask) >> std::countr_zero(e.mask);
+      }
+      if (!Expect(')', "a mask")) return false;
     } else {
       if (!ConstantExpression(&value)) return false;
       e.bits = value.bits;

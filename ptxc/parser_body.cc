@@ -30,6 +30,13 @@ bool SplitRangeName(std::string_view name, std::string_view* base,
   return true;
 }
 
+// Whether array[1] stands for what is there, as in ld, or for where it lies,
+// as in mov.
+bool TakesAddress(const OpcodeRow& row, std::size_t operand) {
+  return operand < row.specs.size() &&
+         (row.specs[operand].classes & kOpAddress) != 0;
+}
+
 }  // namespace
 
 void Parser::EnterScope() {
@@ -426,11 +433,17 @@ void Parser::InstructionStatement() {
   inst.num_operands = static_cast<std::uint16_t>(
       std::min<std::size_t>(scratch_.size() - base, 0xffff));
   for (std::size_t i = base; i < scratch_.size(); ++i) {
-    if (scratch_[i].kind == OperandKind::kUnresolved)
+    Operand& operand = scratch_[i];
+    if (operand.kind == OperandKind::kUnresolved)
       pending_.push_back(
           {static_cast<std::uint32_t>(function_->operands.size()),
-           module_.NameOf(scratch_[i])});
-    function_->operands.push_back(scratch_[i]);
+           module_.NameOf(operand)});
+    if (operand.element && inst.form != nullptr &&
+        TakesAddress(*inst.form->row, i - base)) {
+      operand.kind = OperandKind::kAddress;
+      operand.base = OperandKind::kVariable;
+    }
+    function_->operands.push_back(operand);
   }
   scratch_.resize(base);
   function_->statements.push_back(
@@ -569,7 +582,7 @@ bool Parser::BracketOperand(Operand* out) {
   return true;
 }
 
-// A name, a constant, _, !p, -r; sym+4 and, in an address, reg+4.
+// A name, a constant, _, !p, -r; sym+4, array[1] and, in an address, reg+4.
 bool Parser::OperandAtom(Operand* out, bool in_address) {
   out->offset = token_.offset;
   // !p negates a predicate, -r an operand of vmad.
@@ -596,17 +609,8 @@ bool Parser::OperandAtom(Operand* out, bool in_address) {
         out->kind == OperandKind::kFunction ||
         (in_address && (out->kind == OperandKind::kRegister ||
                         out->kind == OperandKind::kUnresolved));
-    // var[8] is an older spelling of [var+8].
-    if (out->kind == OperandKind::kVariable && At('[')) {
-      Advance();
-      Constant index;
-      if (!ConstantExpression(&index) || !Expect(']', "an address"))
-        return false;
-      out->base = OperandKind::kVariable;
-      out->kind = OperandKind::kAddress;
-      out->value = static_cast<std::int64_t>(index.bits);
-      return true;
-    }
+    if (out->kind == OperandKind::kVariable && At('['))
+      return ElementOf(out);
     if (!adds || (!At('+') && !At('-'))) return true;
     // reg+-8 and sym+(4*2); a chain of sums.
     std::uint64_t sum = 0;
@@ -615,7 +619,7 @@ bool Parser::OperandAtom(Operand* out, bool in_address) {
       Advance();
       Constant term;
       const std::uint32_t offset = token_.offset;
-      if (!Unary(0, &term)) return false;
+      if (!Binary(kProduct, 0, &term)) return false;
       if (term.kind != Constant::Kind::kInt)
         return Error(offset, "an address offset must be an integer");
       sum += minus ? 0 - term.bits : term.bits;
@@ -631,6 +635,32 @@ bool Parser::OperandAtom(Operand* out, bool in_address) {
                                                        : OperandKind::kFloat64;
   out->bits = value.bits;
   out->is_unsigned = value.is_unsigned;
+  return true;
+}
+
+// array[2], array[%r], array[%r+2]: elements are counted, not bytes (PTX ISA
+// 9.0, 6.4.2, "Arrays as Operands"). Those of a vector array are its scalars,
+// as ptxas has it.
+bool Parser::ElementOf(Operand* out) {
+  Advance();
+  const Variable& array = module_.variables[out->index];
+  Constant index;
+  if (token_.kind == TokenKind::kIdentifier && token_.text != "WARP_SZ") {
+    const Token name = token_;
+    Operand counter;
+    Advance();
+    if (!ResolveName(name, &counter)) return false;
+    if (counter.kind != OperandKind::kRegister)
+      return Error(name.offset, "'" + std::string(name.text) +
+                                    "' is not a register that counts elements");
+    out->count = counter.index + 1;
+  }
+  if ((out->count == 0 || At('+') || At('-')) && !ConstantExpression(&index))
+    return false;
+  if (!Expect(']', "an array's element")) return false;
+  out->element = true;
+  out->value = static_cast<std::int64_t>(
+      index.bits * static_cast<std::uint64_t>(BytesOf(array.type)));
   return true;
 }
 

@@ -17,7 +17,9 @@ namespace {
 
 constexpr int kMaxDepth = 200;
 
-int PrecedenceOf(const Token& token) {
+}  // namespace
+
+int Parser::PrecedenceOf(const Token& token) {
   switch (token.kind) {
     case TokenKind::kOrOr: return 2;
     case TokenKind::kAndAnd: return 3;
@@ -41,10 +43,12 @@ int PrecedenceOf(const Token& token) {
     case '-': return 10;
     case '*':
     case '/':
-    case '%': return 11;
+    case '%': return kProduct;
     default: return -1;
   }
 }
+
+namespace {
 
 bool ParseInteger(std::string_view text, std::uint64_t* value, bool* u) {
   *u = text.ends_with('U');

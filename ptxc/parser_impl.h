@@ -89,6 +89,7 @@ class Parser {
   bool BracketOperand(Operand* out);
   void TakeChildren(std::size_t base, Operand* out);
   bool OperandList(char close, OperandKind kind, Operand* out);
+  bool ElementOf(Operand* array);
   bool ComponentOf(Operand* operand);
   bool ResolveName(const Token& name, Operand* out);
   void LeaveScope();
@@ -98,6 +99,8 @@ class Parser {
 
   // parser_expr.cc
   bool ConstantExpression(Constant* out);
+  static int PrecedenceOf(const Token& token);
+  static constexpr int kProduct = 11;  // the precedence of *, / and %
   bool Binary(int min_precedence, int depth, Constant* out);
   bool Unary(int depth, Constant* out);
   bool Literal(Constant* out);

@@ -45,6 +45,7 @@ class Printer {
   }
 
   std::string OperandText(const Function& f, const Operand& o) const;
+  std::string ElementText(const Function& f, const Operand& o) const;
 
  private:
   void Header() {
@@ -293,6 +294,14 @@ std::string Printer::Name(const Function& f, const Operand& o,
   }
 }
 
+std::string Printer::ElementText(const Function& f, const Operand& o) const {
+  const Variable& array = module_.variables[o.index];
+  const std::int64_t element = o.value / BytesOf(array.type);
+  const std::string name(array.name);
+  if (o.count == 0) return name + "[" + std::to_string(element) + "]";
+  return name + "[" + RegisterName(f, o.count - 1) + Offset(element) + "]";
+}
+
 std::string Printer::OperandText(const Function& f, const Operand& o) const {
   switch (o.kind) {
     case OperandKind::kNone: return "";
@@ -306,6 +315,7 @@ std::string Printer::OperandText(const Function& f, const Operand& o) const {
     case OperandKind::kTexture: return "[" + Children(f, o, ", ", 0) + "]";
     case OperandKind::kAddress: {
       std::string text = "[";
+      if (o.element) return ElementText(f, o);
       if (o.base == OperandKind::kInt)
         text += std::to_string(o.value);
       else
@@ -329,6 +339,7 @@ std::string Printer::OperandText(const Function& f, const Operand& o) const {
            std::string(reversed.rbegin(), reversed.rend());
   }
   text += kComponentNames[static_cast<int>(o.part)];
+  if (o.element) return ElementText(f, o);
   if (o.kind == OperandKind::kVariable || o.kind == OperandKind::kFunction)
     text += Offset(o.value);
   return text;

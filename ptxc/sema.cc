@@ -460,6 +460,7 @@ class Checker {
         return;
       case OperandKind::kFunction:
       case OperandKind::kVariable:
+        if (o.element && !CheckCounter(o)) return;
         if ((c & kOpSymbol) != 0) return CheckSymbol(o);
         if (o.kind == OperandKind::kVariable &&
             module_.variables[o.index].space == VarSpace::kTex)
@@ -544,6 +545,11 @@ class Checker {
   void CheckRegister(const OperandSpec& spec, const Operand& o, Type type,
                      int width) {
     const Register& reg = function_->registers[o.index];
+    // mov packs a vector register like a vector in { }.
+    if (reg.vector > 1 && o.part == Component::kWhole &&
+        (spec.classes & kOpVector) != 0 &&
+        reg.vector * BitsOf(reg.type) == BitsOf(type))
+      return;
     if (reg.vector != width && o.part == Component::kWhole &&
         !(width == 1 && (spec.classes & kOpVector) != 0) &&
         spec.from != OperandSpec::From::kAny) {
@@ -642,7 +648,22 @@ class Checker {
                           std::string(VarSpaceName(want)));
   }
 
+  // The register that counts elements in array[%r].
+  bool CheckCounter(const Operand& o) {
+    if (o.count == 0) return true;
+    const Type type = function_->registers[o.count - 1].type;
+    const TypeKind kind = KindOf(type);
+    if (kind != TypeKind::kFloat && kind != TypeKind::kPred &&
+        BitsOf(type) >= 16 && BitsOf(type) <= 64)
+      return true;
+    Error(o.offset, Text(o) + " is counted by a register of type ." +
+                        std::string(TypeName(type)) +
+                        ", expected an integer of 32 or 64 bits");
+    return false;
+  }
+
   void CheckAddress(const Operand& o) {
+    if (o.element && !CheckCounter(o)) return;
     if (o.base == OperandKind::kUnresolved)
       return Error(o.offset, "undefined name " +
                                  Quote(module_.text.substr(o.offset, o.count)));

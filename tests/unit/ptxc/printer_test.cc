@@ -44,6 +44,7 @@ INSTANTIATE_TEST_SUITE_P(
         "setp.lt.and.s32 %p1|%p2, %r1, 5, !%p3;",
         "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f5, %f6}];",
         "mov.u32 %r1, %tid.x;", "mov.u64 %rd1, tile+16;",
+        "mov.u64 %rd1, table[3];", "ld.const.u8 %rs1, table[%r2+1];",
         "vadd4.u32.u32.u32 %r1.b310, %r2.b3210, %r3.b7654, %r4;",
         "vadd2.u32.u32.u32 %r1.h1, %r2.h10, %r3.h32, %r4;",
         "mov.b64 %rd1, 18446744073709551615U;", "call helper, ();",
