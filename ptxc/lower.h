@@ -394,6 +394,8 @@ class FunctionLowering {
   Value* BlockCount(Value* predicate);
   static constexpr unsigned kReservedShared = 1024;  // bytes
   Value* ReservedShared(unsigned offset);
+  static constexpr unsigned kReservedShared = 1024;  // bytes
+  Value* ReservedShared(unsigned offset);
   Value* NamedBarriers();
   void ClearNamedBarriers();
   Value* NamedBarrier(Value* id, Value* threads, Value* predicate);

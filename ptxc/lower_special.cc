@@ -157,7 +157,7 @@ llvm::Value* FunctionLowering::Special(SpecialReg reg, Component part) {
       return LaunchBlock(kLaunchDynamicShared, 32);
     case SpecialReg::kTotalSmemSize:
     case SpecialReg::kAggrSmemSize: {
-      // Static and dynamic, in units of 128 bytes; nothing is reserved.
+      // Static and dynamic, in units of 128 bytes.
       Value* bytes = b_.CreateAdd(
           Intrinsic(llvm::Intrinsic::amdgcn_groupstaticsize, {}, {}),
           LaunchBlock(kLaunchDynamicShared, 32));
@@ -171,11 +171,14 @@ llvm::Value* FunctionLowering::Special(SpecialReg reg, Component part) {
       return b_.CreateTrunc(LaunchBlock(kLaunchWorkspace, 64),
                             b_.getInt32Ty());
     case SpecialReg::kReservedSmemBegin:
-    case SpecialReg::kReservedSmemEnd:
-    case SpecialReg::kReservedSmemCap:
     case SpecialReg::kReservedSmem0:
+      return ReservedShared(0);
     case SpecialReg::kReservedSmem1:
-      return I32(0);
+      return ReservedShared(kReservedShared / 2);
+    case SpecialReg::kReservedSmemEnd:
+      return ReservedShared(kReservedShared);
+    case SpecialReg::kReservedSmemCap:
+      return I32(kReservedShared);
     case SpecialReg::kCurrentGraphExec:
       return I64(0);
     default:

@@ -208,6 +208,15 @@ llvm::Value* FunctionLowering::BlockCount(Value* predicate) {
   return sum;
 }
 
+// The driver's own part of a block's shared memory (PTX ISA,
+// %reserved_smem_offset_…), of 1 KiB as NVIDIA's. Cooperative groups keep the
+// barriers and values of groups of several warps in it, from _offset_1 on.
+llvm::Value* FunctionLowering::ReservedShared(unsigned offset) {
+  llvm::GlobalVariable* region = SharedWords(
+      module_.out(), "__cerberus_reserved_shared", kReservedShared / 4);
+  return b_.CreateAdd(b_.CreatePtrToInt(region, b_.getInt32Ty()), I32(offset));
+}
+
 // The named barriers of docs/launch-abi.md's blocks: counters in LDS, because
 // the hardware's barrier always takes all waves.
 llvm::Value* FunctionLowering::NamedBarriers() {

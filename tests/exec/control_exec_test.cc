@@ -353,11 +353,36 @@ TEST(ControlExec, SharedMemorySizes) {
       "",
       "  .shared .align 4 .b8 some[200];\n  st.shared.u32 [some], %thread;\n"
       "  mov.u32 %r0, %total_smem_size;\n  mov.u32 %r1, %aggr_smem_size;\n"
-      "  mov.u32 %r2, %dynamic_smem_size;\n  mov.u32 %r3, "
-      "%reserved_smem_offset_cap;\n  sub.u32 %r1, %r1, %r0;\n"
+      "  mov.u32 %r2, %dynamic_smem_size;\n  sub.u32 %r1, %r1, %r0;\n"
       "  add.u32 %r0, %r0, %r1;\n  add.u32 %r0, %r0, %r2;\n"
-      "  add.u32 %r0, %r0, %r3;\n  cvt.u64.u32 %result, %r0;\n");
+      "  cvt.u64.u32 %result, %r0;\n");
   for (const std::uint64_t size : out) EXPECT_EQ(size, 256u);
+}
+
+// It is memory of its own, beside the kernel's, and all threads see the same.
+TEST(ControlExec, ReservedSharedMemory) {
+  const auto out = RunThreads(
+      "",
+      "  .shared .align 4 .b8 mine[256];\n"
+      "  mov.u32 %r9, mine;\n  shl.b32 %r0, %thread, 2;\n"
+      "  add.u32 %r9, %r9, %r0;\n  st.shared.u32 [%r9], %thread;\n"
+      "  mov.u32 %r1, %reserved_smem_offset_1;\n  add.u32 %r2, %r1, %r0;\n"
+      "  add.u32 %r3, %thread, 1000;\n  st.shared.u32 [%r2], %r3;\n"
+      "  mov.u32 %r4, %reserved_smem_offset_0;\n  add.u32 %r5, %r4, %r0;\n"
+      "  add.u32 %r3, %thread, 3000;\n  st.shared.u32 [%r5], %r3;\n"
+      "  bar.sync 0;\n  xor.b32 %r0, %r0, 252;\n"
+      "  add.u32 %r2, %r1, %r0;\n  ld.shared.u32 %r6, [%r2];\n"
+      "  add.u32 %r5, %r4, %r0;\n  ld.shared.u32 %r7, [%r5];\n"
+      "  ld.shared.u32 %r8, [%r9];\n  add.u32 %r6, %r6, %r7;\n"
+      "  add.u32 %r6, %r6, %r8;\n"
+      "  mov.u32 %r2, %reserved_smem_offset_begin;\n"
+      "  mov.u32 %r3, %reserved_smem_offset_end;\n  sub.u32 %r3, %r3, %r2;\n"
+      "  mov.u32 %r4, %reserved_smem_offset_cap;\n"
+      "  setp.ne.u32 %p0, %r3, %r4;\n  @%p0 mov.u32 %r6, 0;\n"
+      "  cvt.u64.u32 %result, %r6;\n");
+  for (std::uint32_t t = 0; t < kThreads; ++t) {
+    EXPECT_EQ(out[t], 4000u + 2 * (kThreads - 1 - t) + t) << t;
+  }
 }
 
 TEST(ControlExec, ClustersOfSeveralBlocksAreRefused) {
