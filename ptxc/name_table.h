@@ -52,6 +52,15 @@ class NameTable {
         return entry.live ? &entry.value : nullptr;
     }
   }
+  // As Find, but only in the scopes from `depth` inwards.
+  const Value* FindFrom(std::size_t depth, std::string_view name) const {
+    const std::uint32_t at = IndexOf(name);
+    return at != kNone && entries_[at].live && entries_[at].depth >= depth
+               ? &entries_[at].value
+               : nullptr;
+  }
+  // How many scopes have been entered.
+  std::size_t depth() const { return marks_.size(); }
   // Whether `name` was inserted in the innermost scope.
   bool InThisScope(std::string_view name) const {
     const std::uint32_t at = IndexOf(name);

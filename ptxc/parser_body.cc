@@ -82,6 +82,7 @@ void Parser::Body(Function& function) {
   pending_marks_.clear();
   scope_depth_ = 0;
   plain_digit_names_ = 0;
+  range_scopes_.clear();
   // The pools grow in buffers that all bodies share, and are copied once
   // their size is known: growing fresh ones costs more than parsing.
   function.operands.swap(operand_buffer_);
@@ -238,7 +239,11 @@ void Parser::DeclareRegisters(std::string_view name, std::uint32_t offset,
   function_->registers.resize(function_->registers.size() + count,
                               Register{type, vector, id});
   if (ranged) {
-    ranges_.Insert(name, id);
+    const std::uint32_t* outer = ranges_.Find(name);
+    range_scopes_.push_back(
+        {id, outer != nullptr ? *outer : kNoId, ranges_.depth()});
+    ranges_.Insert(name,
+                   static_cast<std::uint32_t>(range_scopes_.size() - 1));
   } else {
     names_.Insert(name, {Symbol::Kind::kRegister, decl.first});
     if (name.back() >= '0' && name.back() <= '9') ++plain_digit_names_;
@@ -708,6 +713,24 @@ bool Parser::ComponentOf(Operand* operand) {
   return true;
 }
 
+// The register that `name` is as an element of a range such as %r<100>, of the
+// innermost one that has so many, and the scope of that; kNoId if none has.
+std::uint32_t Parser::RangeElement(std::string_view name, std::size_t* depth) {
+  std::string_view base;
+  std::uint64_t number = 0;
+  if (!SplitRangeName(name, &base, &number)) return kNoId;
+  const std::uint32_t* innermost = ranges_.Find(base);
+  for (std::uint32_t at = innermost ? *innermost : kNoId; at != kNoId;
+       at = range_scopes_[at].outer) {
+    const RegisterDecl& decl =
+        function_->register_decls[range_scopes_[at].decl];
+    if (number >= decl.count) continue;
+    *depth = range_scopes_[at].depth;
+    return decl.first + static_cast<std::uint32_t>(number);
+  }
+  return kNoId;
+}
+
 bool Parser::ResolveName(const Token& name, Operand* out) {
   out->offset = name.offset;
   const std::string_view text = name.text;
@@ -715,22 +738,15 @@ bool Parser::ResolveName(const Token& name, Operand* out) {
     out->kind = OperandKind::kSink;
     return true;
   }
-  const char last = text.back();
-  const bool digit = last >= '0' && last <= '9';
-  if (digit && plain_digit_names_ == 0) {
-    // Nearly always an element of a range; try that first.
-    std::string_view base;
-    std::uint64_t number = 0;
-    if (SplitRangeName(text, &base, &number)) {
-      if (const std::uint32_t* range = ranges_.Find(base)) {
-        const RegisterDecl& decl = function_->register_decls[*range];
-        if (number < decl.count) {
-          out->kind = OperandKind::kRegister;
-          out->index = decl.first + static_cast<std::uint32_t>(number);
-          return true;
-        }
-      }
-    }
+  // Nearly always an element of a range; a register of that very name is
+  // looked for only where there are such.
+  std::size_t depth = 0;
+  const std::uint32_t element = RangeElement(text, &depth);
+  if (element != kNoId &&
+      (plain_digit_names_ == 0 || !names_.FindFrom(depth, text))) {
+    out->kind = OperandKind::kRegister;
+    out->index = element;
+    return true;
   }
   if (const Symbol* symbol = names_.Find(text)) {
     switch (symbol->kind) {
@@ -749,20 +765,6 @@ bool Parser::ResolveName(const Token& name, Operand* out) {
     }
     out->index = symbol->index;
     return true;
-  }
-  if (digit && plain_digit_names_ != 0) {
-    std::string_view base;
-    std::uint64_t number = 0;
-    if (SplitRangeName(text, &base, &number)) {
-      if (const std::uint32_t* range = ranges_.Find(base)) {
-        const RegisterDecl& decl = function_->register_decls[*range];
-        if (number < decl.count) {
-          out->kind = OperandKind::kRegister;
-          out->index = decl.first + static_cast<std::uint32_t>(number);
-          return true;
-        }
-      }
-    }
   }
   if (text[0] == '%') {
     if (const SpecialReg* special = special_.Find(text)) {

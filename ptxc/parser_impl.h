@@ -92,6 +92,7 @@ class Parser {
   bool ElementOf(Operand* array);
   bool ComponentOf(Operand* operand);
   bool ResolveName(const Token& name, Operand* out);
+  std::uint32_t RangeElement(std::string_view name, std::size_t* depth);
   void LeaveScope();
   void EnterScope();
   const InstForm* FormOf(std::string_view spelling, int operands,
@@ -135,7 +136,13 @@ class Parser {
   bool stop_ = false;
 
   NameTable<Symbol> names_;
-  NameTable<std::uint32_t> ranges_;  // name of %r<100> → register_decls index
+  NameTable<std::uint32_t> ranges_;  // name of %r<100> → range_scopes_ index
+  struct RangeScope {
+    std::uint32_t decl;   // in register_decls
+    std::uint32_t outer;  // the range of this name around it, or kNoId
+    std::size_t depth;    // of its scope
+  };
+  std::vector<RangeScope> range_scopes_;
   NameTable<std::uint32_t> labels_;
   NameTable<SpecialReg> special_;
   struct CachedForm {

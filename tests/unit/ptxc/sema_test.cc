@@ -226,6 +226,23 @@ TEST(Sema, SignaturesOfCalls) {
               ElementsAre(HasSubstr("prototype 'q' is not defined")));
 }
 
+// Each name is that of the innermost scope that has it: of a range such as
+// %r<4> only the elements that there are. As ptxas has it.
+TEST(Sema, RegistersOfInnerScopes) {
+  EXPECT_THAT(
+      CheckText(".version 8.0\n.target sm_75\n.entry k() {\n"
+                ".reg .b32 %r<16>;\n.reg .f64 x5;\n"
+                "{\n.reg .f32 %r<4>;\n.reg .b32 x<6>;\n"
+                "add.f32 %r1, %r3, 0f3F800000;\nadd.s32 %r4, %r15, 1;\n"
+                "add.s32 x5, %r5, 1;\n"
+                "{\n.reg .b64 %r3;\n.reg .f64 %r<2>;\n"
+                "add.s64 %r3, %r3, 1;\nadd.f64 %r1, %r0, %r1;\n"
+                "add.f32 %r2, %r2, %r2;\nadd.s32 %r7, %r7, 1;\n}\n}\n"
+                "add.s32 %r1, %r1, 1;\nadd.f64 x5, x5, x5;\nret;\n}\n")
+          .errors,
+      IsEmpty());
+}
+
 TEST(Sema, Initialisers) {
   const std::string head = ".version 8.0\n.target sm_75\n";
   EXPECT_THAT(CheckText(head + ".global .s32 a[2] = {1, 2, 3};\n").errors,
