@@ -174,7 +174,18 @@ class Yielding {
       const std::optional<Region> region = FindRegion(*loop, analyses);
       if (region) {
         Demote();
-        Rebuild(*region, *loop);
+        Round* round = Rebuild(*region, *loop);
+        // The other ones in it yield to the same rounds. Who yields is in a
+        // loop no more, so that loops in it are the region's, too.
+        llvm::DenseSet<const Loop*> yielded = {parent, loop};
+        for (const Loop* other : waiting) {
+          if (region->blocks.contains(other->getHeader()) &&
+              yielded.contains(other->getParentLoop()) &&
+              handled_.insert(other->getHeader()).second) {
+            Yield(*other, round);
+            yielded.insert(other);
+          }
+        }
         Promote();
         return true;
       }
@@ -331,13 +342,14 @@ class Yielding {
   // ---- The loop of rounds ---------------------------------------------------
 
   // The value, but so that LLVM neither knows it nor thinks it the same in
-  // all lanes.
-  static llvm::Value* Opaque(IRBuilder<>& b, unsigned value) {
+  // all lanes; `stays`: nor takes it away from where it is.
+  static llvm::Value* Opaque(IRBuilder<>& b, llvm::Value* value,
+                             bool stays = false) {
     llvm::Type* type = b.getInt32Ty();
     llvm::InlineAsm* same = llvm::InlineAsm::get(
         llvm::FunctionType::get(type, {type}, false), "", "=v,0",
-        /*hasSideEffects=*/false);
-    llvm::CallInst* call = b.CreateCall(same, {b.getInt32(value)});
+        /*hasSideEffects=*/stays);
+    llvm::CallInst* call = b.CreateCall(same, {value});
     call->setDoesNotAccessMemory();
     call->setDoesNotThrow();
     return call;
@@ -373,13 +385,19 @@ class Yielding {
 
   // The block where each round begins, and where its lanes go on: in front
   // of the region at first, then at the loop in which they waited.
+  //
+  // All rounds end in one block, which nothing may split: of several ways
+  // back LLVM makes a loop inside a loop (LoopSimplify), or a region of its
+  // own (StructurizeCFG), behind which the lanes that arrive wait for those
+  // that yield.
   struct Round {
     BasicBlock* block = nullptr;
+    BasicBlock* again = nullptr;
     llvm::AllocaInst* resumed = nullptr;
     llvm::SwitchInst* onward = nullptr;
   };
 
-  void Rebuild(const Region& region, const Loop& loop) {
+  Round* Rebuild(const Region& region, const Loop& loop) {
     BasicBlock* first = region.first;
     BasicBlock* onward =
         first->splitBasicBlock(first->getTerminator(), "onward");
@@ -389,7 +407,13 @@ class Yielding {
     round.resumed = b.CreateAlloca(b.getInt32Ty());
     first->getTerminator()->eraseFromParent();
     b.SetInsertPoint(first);
-    b.CreateStore(Opaque(b, 0), round.resumed);
+    b.CreateStore(Opaque(b, b.getInt32(0)), round.resumed);
+    b.CreateBr(round.block);
+    round.again = NewBlock("again");
+    b.SetInsertPoint(round.again);
+    b.CreateStore(Opaque(b, b.CreateLoad(b.getInt32Ty(), round.resumed),
+                         /*stays=*/true),
+                  round.resumed);
     b.CreateBr(round.block);
     b.SetInsertPoint(round.block);
     round.onward = b.CreateSwitch(
@@ -400,14 +424,15 @@ class Yielding {
     // makes the way here a part of the loop.
     BasicBlock* arrive = NewBlock("arrive");
     b.SetInsertPoint(arrive);
-    b.CreateCondBr(b.CreateICmpNE(Opaque(b, 0), b.getInt32(0)), round.block,
-                   region.meet);
+    b.CreateCondBr(
+        b.CreateICmpNE(Opaque(b, b.getInt32(0)), b.getInt32(0)), round.again,
+        region.meet);
     onward->getTerminator()->replaceSuccessorWith(region.meet, arrive);
     for (BasicBlock* block : region.blocks) {
       block->getTerminator()->replaceSuccessorWith(region.meet, arrive);
     }
     handled_.insert(round.block);
-    rounds_[round.block] = round;
+    return &(rounds_[round.block] = round);
   }
 
   // Another try of the loop is another round.
@@ -416,8 +441,8 @@ class Yielding {
     const unsigned number = round->onward->getNumCases() + 1;
     BasicBlock* yield = NewBlock("yield");
     IRBuilder<> b(yield);
-    b.CreateStore(Opaque(b, number), round->resumed);
-    b.CreateBr(round->block);
+    b.CreateStore(Opaque(b, b.getInt32(number)), round->resumed);
+    b.CreateBr(round->again);
     llvm::SmallVector<BasicBlock*, 4> latches;
     loop.getLoopLatches(latches);
     for (BasicBlock* latch : latches) {
@@ -436,6 +461,37 @@ class Yielding {
     llvm::erase(variables_, nullptr);
     llvm::PromoteMemToReg(variables_, dominators);
     variables_.clear();
+    DropPhis();
+  }
+
+  // Without those that only each other use, and those of one value: the next
+  // step would make variables of them, and those twice as many again.
+  void DropPhis() {
+    llvm::SmallPtrSet<llvm::PHINode*, 32> used;
+    std::vector<llvm::PHINode*> work;
+    const auto visit = [&](llvm::Value* value) {
+      auto* phi = llvm::dyn_cast<llvm::PHINode>(value);
+      if (phi && used.insert(phi).second) work.push_back(phi);
+    };
+    for (Instruction& instruction : llvm::instructions(function_)) {
+      if (llvm::isa<llvm::PHINode>(instruction)) continue;
+      for (llvm::Value* operand : instruction.operands()) visit(operand);
+    }
+    while (!work.empty()) {
+      llvm::PHINode* phi = work.back();
+      work.pop_back();
+      for (llvm::Value* value : phi->incoming_values()) visit(value);
+    }
+    for (Instruction& instruction :
+         llvm::make_early_inc_range(llvm::instructions(function_))) {
+      auto* phi = llvm::dyn_cast<llvm::PHINode>(&instruction);
+      if (!phi) continue;
+      llvm::Value* same = phi->hasConstantValue();
+      if (used.contains(phi) && !same) continue;
+      phi->replaceAllUsesWith(
+          same ? same : llvm::PoisonValue::get(phi->getType()));
+      phi->eraseFromParent();
+    }
   }
 
  public:

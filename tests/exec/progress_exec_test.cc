@@ -25,7 +25,8 @@ constexpr char kHead[] =
     ".global .align 8 .u64 head = 0;\n"
     ".global .align 8 .b8 nodes[8192];\n"  // next (u64), value (u64)
     ".global .align 4 .b8 flags[4100];\n"
-    ".shared .align 4 .u32 shared_lock;\n.shared .align 4 .u32 shared_total;\n";
+    ".shared .align 4 .u32 shared_lock;\n.shared .align 4 .u32 shared_total;\n"
+    ".shared .align 8 .b64 bar;\n";
 
 // A kernel whose thread %t of %n is lane %lane, with its word of `out` at
 // [%l0] and its flag at [%l1].
@@ -51,6 +52,53 @@ const std::string kTake =
 const std::string kGive = "  atom.release.gpu.global.exch.b32 %r2, [lock], 0;\n";
 
 using Expected = std::function<std::uint32_t(std::uint32_t t, std::uint32_t n)>;
+
+// Threads t and t^1 take turns at a flag, ten each, without a loop around.
+std::string Turns() {
+  std::string body =
+      "  and.b32 %r3, %t, 1;\n  shr.u32 %r4, %t, 1;\n  mov.u64 %l2, flags;\n"
+      "  mad.wide.u32 %l2, %r4, 4, %l2;\n  setp.ne.u32 %p0, %r3, 0;\n"
+      "  @%p0 bra ODD;\n";
+  for (int turn = 0; turn < 20; ++turn) {
+    const int odd = turn / 10, number = turn % 10 * 2 + odd;
+    const std::string label = "WAIT" + std::to_string(turn);
+    body += (turn == 10 ? "  bra END;\nODD:\n" : "") + label +
+            ":\n  ld.volatile.global.u32 %r0, [%l2];\n  setp.ne.u32 %p1, %r0, " +
+            std::to_string(number) + ";\n  @%p1 bra " + label +
+            ";\n  st.volatile.global.u32 [%l2], " +
+            std::to_string(number + 1) + ";\n";
+  }
+  return body + "END:\n  st.global.u32 [%l0], %r0;\n";
+}
+
+// All threads meet at an mbarrier, as cuda::barrier waits: sleeping after
+// some tries. In the end odd ones drop out, and even ones wait for them.
+std::string MeetAndDrop() {
+  std::string body =
+      "  mov.u32 %r3, bar;\n  setp.ne.u32 %p0, %t, 0;\n"
+      "  @!%p0 mbarrier.init.shared.b64 [%r3], %n;\n  bar.sync 0;\n";
+  const auto meet = [&body](const std::string& id) {
+    body += "  mbarrier.arrive.shared.b64 %l2, [%r3];\n"
+            "  mbarrier.try_wait.shared.b64 %p1, [%r3], %l2;\n  @%p1 bra MET" +
+            id + ";\n  mov.u32 %r4, 0;\nTRY" + id +
+            ":\n  setp.lt.s32 %p2, %r4, 16;\n  @%p2 bra SPIN" + id +
+            ";\n  nanosleep.u32 100;\n  bra AGAIN" + id + ";\nSPIN" + id +
+            ":\n  add.u32 %r4, %r4, 1;\nAGAIN" + id +
+            ":\n  mbarrier.try_wait.shared.b64 %p1, [%r3], %l2;\n"
+            "  @!%p1 bra TRY" + id + ";\nMET" + id + ":\n";
+  };
+  for (int i = 0; i < 10; ++i) {
+    meet(std::to_string(i));
+    body += "  st.global.u32 [%l0], " + std::to_string(i) + ";\n";
+  }
+  body += "  and.b32 %r5, %t, 1;\n  setp.ne.u32 %p3, %r5, 0;\n"
+          "  @%p3 bra DROP;\n";
+  meet("_EVEN");
+  meet("_EVEN2");
+  return body +
+         "  st.global.u32 [%l0], 100;\n  bra END;\n"
+         "DROP:\n  mbarrier.arrive_drop.shared.b64 _, [%r3];\nEND:\n";
+}
 
 struct Program {
   const char* name;
@@ -211,6 +259,10 @@ const std::vector<Program>& Programs() {
        "  st.global.u32 [%l1+4], %r0;\n  st.global.u32 [%l0], %r0;\n",
        nullptr, nullptr,
        [](std::uint32_t t, std::uint32_t) { return t + 1; }},
+      {"turns", Turns(), nullptr, nullptr,
+       [](std::uint32_t t, std::uint32_t) { return 18 + t % 2; }},
+      {"meet_and_drop", MeetAndDrop(), nullptr, nullptr,
+       [](std::uint32_t t, std::uint32_t) { return t % 2 == 0 ? 100 : 9; }},
   };
   return programs;
 }
