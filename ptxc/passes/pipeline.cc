@@ -20,6 +20,7 @@
 #include "ptxc/passes/kernel_inputs.h"
 #include "ptxc/passes/lane_progress.h"
 #include "ptxc/passes/shuffles.h"
+#include "ptxc/passes/zero_products.h"
 
 namespace cerberus::ptx {
 namespace {
@@ -111,6 +112,7 @@ Status RunPipeline(llvm::Module& module, llvm::TargetMachine& machine,
     CERB_TRY_VOID(add(kDefault));
   }
   passes.run(module, modules);
+  KeepSignsOfZeroProducts(module);
   if (optimise) MarkKernelInputs(module);
   return {};
 }

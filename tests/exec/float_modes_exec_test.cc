@@ -132,5 +132,39 @@ TEST(FloatModesExec, HoldInLoopsBranchesAndCalls) {
   }
 }
 
+// A product that is -0 and becomes f16 stays -0, whatever it is merged with:
+// the target has an instruction that multiplies, adds and rounds to f16.
+TEST(FloatModesExec, ZeroProductsKeepTheirSignInHalves) {
+  const std::string body =
+      ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
+      "  .reg .b64 %l<4>;\n  .reg .b16 %h<4>;\n  .reg .b32 %r<4>;\n"
+      "  .reg .f32 %f<8>;\n"
+      "  ld.param.u64 %l0, [in];\n  ld.param.u64 %l1, [out];\n"
+      "  ld.global.f32 %f0, [%l0];\n  ld.global.f32 %f1, [%l0+4];\n"
+      "  mul.rn.f32 %f2, %f0, %f1;\n  cvt.rn.f16.f32 %h0, %f2;\n"
+      "  st.global.b16 [%l1], %h0;\n"
+      "  ld.global.b16 %h1, [%l0+8];\n  cvt.f32.f16 %f3, %h1;\n"
+      "  mul.rn.f32 %f4, %f3, %f1;\n  cvt.rn.f16.f32 %h2, %f4;\n"
+      "  st.global.b16 [%l1+2], %h2;\n"
+      "  mul.rn.ftz.f32 %f5, %f1, %f0;\n  mul.rn.f32 %f6, %f1, %f3;\n"
+      "  cvt.rn.f16x2.f32 %r1, %f5, %f6;\n  st.global.b32 [%l1+4], %r1;\n"
+      "  ret;\n}\n";
+  for (const char* target : {"sm_90", "sm_90, debug"}) {
+    auto module = PtxModule::Compile(std::string(".version 8.3\n.target ") +
+                                     target + "\n.address_size 64\n" + body);
+    ASSERT_TRUE(module) << module.error().ToString();
+    Buffer in((*module)->device(), 12), out((*module)->device(), 8);
+    // -2 * 0, and the f16 0 * -2.
+    in.as<float>()[0] = 0.0f;
+    in.as<float>()[1] = -2.0f;
+    in.as<float>()[2] = 0.0f;
+    Launch launch;
+    launch.params = {in.address(), out.address()};
+    const Status status = (*module)->Run("k", launch);
+    ASSERT_TRUE(status) << status.error().ToString();
+    EXPECT_EQ(*out.as<std::uint64_t>(), 0x8000800080008000u) << target;
+  }
+}
+
 }  // namespace
 }  // namespace cerberus::exec
