@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <new>
 #include <limits>
 #include <msgpack.hpp>
 #include <utility>
@@ -131,6 +132,8 @@ Result<Document> Document::Parse(ByteSpan bytes, const Limits& limits) {
         msgpack::parse(text.data(), text.size(), offset, builder);
     error = builder.error();
     if (error.empty() && !whole) error = "not a MessagePack value";
+  } catch (const std::bad_alloc&) {
+    throw;  // says nothing of the bytes
   } catch (const std::exception& caught) {
     error = caught.what();
   }

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -52,6 +53,11 @@ tl::unexpected<KpackDiag> Fail(KpackCode code, DiagCode kind,
 }
 
 }  // namespace
+
+// What there is no memory for now is neither damaged nor missing.
+static void ThrowIfOutOfMemory(const KpackDiag& diag) {
+  if (diag.kpack_code == KpackCode::kOutOfMemory) throw std::bad_alloc();
+}
 
 ResolveOptions ResolveOptions::FromEnvironment() {
   ResolveOptions options;
@@ -117,6 +123,7 @@ std::shared_ptr<const Archive> Resolver::OpenCached(const std::string& path) {
     archive = *std::move(opened);
     Debug(fmt::format("{}: open, {} entries", path, archive->entries().size()));
   } else {
+    ThrowIfOutOfMemory(opened.error());
     Debug(opened.error().ToString());
   }
   archives_.emplace(path, archive);
@@ -153,6 +160,7 @@ KpackResult<Resolver::Found> Resolver::Load(const Request& request) {
     }
     KpackResult<Bytes> bytes = archive->Read(*entry);
     if (!bytes) {
+      ThrowIfOutOfMemory(bytes.error());
       Debug(bytes.error().ToString());
       last_failure = std::move(bytes).error();
       return std::nullopt;

@@ -7,6 +7,7 @@
 #include "runtime-stub/error.h"
 #include "runtime-stub/hip_loader.h"
 #include "runtime-stub/module.h"
+#include "runtime-stub/never_destroyed.h"
 #include "runtime-stub/provider.h"
 #include "runtime-stub/services.h"
 
@@ -42,7 +43,8 @@ std::atomic<std::uint64_t> g_next_context_id{1};
 // Contexts made by cuCtxCreate. A destroyed one is kept for the next
 // cuCtxCreate, so that a handle which somebody still holds leads to a context.
 std::mutex g_created_mutex;
-std::vector<Context*>& g_created = *new std::vector<Context*>;
+NeverDestroyed<std::vector<Context*>> g_all_created;
+auto& g_created = *g_all_created;
 
 // A thread's last answers of LoadStoredValue, valid while nothing was
 // changed since.

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -38,8 +37,6 @@ enum : int {
 #undef DEVICE_ATTRIBUTE
 };
 
-std::once_flag g_once;
-CUresult g_result = CUDA_ERROR_NOT_INITIALIZED;
 std::atomic<int> g_count{0};
 // Devices are never destroyed: handles to their contexts stay valid to the
 // end of the process.
@@ -190,8 +187,8 @@ std::uint32_t Device::shared_limit() const {
 }
 
 CUresult InitDevices() {
-  std::call_once(g_once, [] { g_result = FindAll(); });
-  return g_result;
+  static const CUresult result = FindAll();
+  return result;
 }
 
 int DeviceCount() { return g_count.load(std::memory_order_acquire); }

@@ -3,8 +3,10 @@
 #include <array>
 #include <cstring>
 #include <iterator>
+#include <new>
 
 #include "runtime-stub/api.h"
+#include "runtime-stub/guard.h"
 #include "runtime-stub/log.h"
 #include "runtime-stub/trace.h"
 
@@ -25,7 +27,7 @@ template <typename... Args, CUresult (*Function)(Args...)>
 struct PerThread<Function> {
   static CUresult Call(Args... args) {
     PerThreadStreamScope scope;
-    return Function(args...);
+    return Guarded<Function>::Call(args...);
   }
 };
 
@@ -46,8 +48,8 @@ struct PerThread<Function> {
 }  // namespace
 
 // The slots have C names, for the jumps below.
-#define CERB_TARGET_FORWARD(symbol) api::symbol
-#define CERB_TARGET_IMPL(symbol) api::symbol
+#define CERB_TARGET_FORWARD(symbol) Guarded<&api::symbol>::Call
+#define CERB_TARGET_IMPL(symbol) Guarded<&api::symbol>::Call
 #define CERB_TARGET_UNSUPPORTED(symbol) Refuse_##symbol
 #define CERB_TARGET_PT_FORWARD(symbol, base) PerThread<&api::base>::Call
 #define CERB_TARGET_PT_IMPL(symbol, base) PerThread<&api::base>::Call
@@ -177,10 +179,10 @@ struct Traced<Function, Name> {
 #define CUDA_API(symbol, name, version, status, signature, note) \
   cerberus_slot_##symbol = reinterpret_cast<void*>(              \
       Traced<&CERB_TARGET_##status(symbol), kTraceName_##symbol>::Call);
-#define CUDA_API_PER_THREAD(symbol, base, name, version, status)      \
-  cerberus_slot_##symbol = reinterpret_cast<void*>(                   \
-      Traced<&CERB_TARGET_PT_##status(symbol, base),                  \
-             kTraceName_##symbol>::Call);
+#define CUDA_API_PER_THREAD(symbol, base, name, version, status)             \
+  cerberus_slot_##symbol =                                                   \
+      reinterpret_cast<void*>(Traced<&CERB_TARGET_PT_##status(symbol, base), \
+                                     kTraceName_##symbol>::Call);
 #include "runtime-stub/cuda_api.def"
 #undef CUDA_API_PER_THREAD
 #undef CUDA_API
@@ -212,6 +214,18 @@ ProcLookup FindProc(const char* name, int version, bool per_thread,
   if (best->status == ApiStatus::kUnsupported) return ProcLookup::kUnknownName;
   *function = *best->slot;
   return ProcLookup::kFound;
+}
+
+CUresult ErrorOfException() {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    Log(LogLevel::kError, "out of host memory");
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  } catch (const std::exception& error) {
+    Log(LogLevel::kError, "unexpected: %s", error.what());
+    return CUDA_ERROR_UNKNOWN;
+  }
 }
 
 hipStream_t DefaultStream() { return t_default_stream; }

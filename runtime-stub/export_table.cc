@@ -12,6 +12,7 @@
 #include "runtime-stub/api.h"
 #include "runtime-stub/context.h"
 #include "runtime-stub/device.h"
+#include "runtime-stub/guard.h"
 #include "runtime-stub/hip_loader.h"
 #include "runtime-stub/log.h"
 #include "runtime-stub/md2.h"
@@ -30,6 +31,7 @@ template <typename F>
 void* Slot(F* function) {
   return reinterpret_cast<void*>(function);
 }
+#define CERB_GUARDED_SLOT(function) Slot(Guarded<&function>::Call)
 void* Size(std::size_t slots) {
   return reinterpret_cast<void*>(slots * sizeof(void*));
 }
@@ -56,8 +58,14 @@ CUresult LoadRegisteredImage(CUmodule* module, const void* wrapper, void*,
 void ForgetRegisteredImage(const void*) {}
 
 void* const kCudartInterface[13] = {
-    Size(13), nullptr, Slot(GetPrimaryContext),   nullptr,
-    nullptr,  nullptr, Slot(LoadRegisteredImage), Slot(ForgetRegisteredImage),
+    Size(13),
+    nullptr,
+    Slot(GetPrimaryContext),
+    nullptr,
+    nullptr,
+    nullptr,
+    CERB_GUARDED_SLOT(LoadRegisteredImage),
+    Slot(ForgetRegisteredImage),
 };
 
 // --- tool callbacks ---
@@ -90,8 +98,7 @@ CUresult CurrentContext(CUcontext* context) {
   return context != nullptr ? api::cuCtxGetCurrent(context)
                             : CUDA_ERROR_INVALID_VALUE;
 }
-void* const kToolStorage[4] = {Size(4), nullptr, Slot(CurrentContext),
-                               nullptr};
+void* const kToolStorage[4] = {Size(4), nullptr, Slot(CurrentContext), nullptr};
 
 // --- context-local storage; this table has no size slot ---
 
@@ -106,9 +113,9 @@ CUresult GetStored(void** value, CUcontext context, void* key) {
   return LoadStoredValue(value, context, key);
 }
 void* const kContextStorage[3] = {
-    Slot(PutStored),
-    Slot(DeleteStored),
-    Slot(GetStored),
+    CERB_GUARDED_SLOT(PutStored),
+    CERB_GUARDED_SLOT(DeleteStored),
+    CERB_GUARDED_SLOT(GetStored),
 };
 
 // --- context checks ---
@@ -131,7 +138,7 @@ void* const kContextChecks[4] = {
 
 CUresult Handshake(unsigned version, unsigned long long seconds,
                    unsigned char* out);
-void* const kHandshake[3] = {Size(3), Slot(Handshake), nullptr};
+void* const kHandshake[3] = {Size(3), CERB_GUARDED_SLOT(Handshake), nullptr};
 
 enum : unsigned { kFixedAnswer = 0, kFixedAnswerWithSize = 1, kHash = 2 };
 constexpr Md2Digest kFixed = {0x5c, 0x67, 0xcb, 0x03, 0x1c, 0x18, 0x41, 0x33,
@@ -266,9 +273,9 @@ const char* ReportTarget(int ordinal) {
   return text.c_str();
 }
 
-constexpr SelfReport kSelfReport = {
-    sizeof(SelfReport), ReportVersion,    ReportProvider,
-    ReportLibrary,      ReportHipVersion, ReportTarget};
+constexpr SelfReport kSelfReport = {sizeof(SelfReport), ReportVersion,
+                                    ReportProvider,     ReportLibrary,
+                                    ReportHipVersion,   ReportTarget};
 
 struct TableRow {
   std::uint8_t id[16];

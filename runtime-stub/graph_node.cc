@@ -15,6 +15,7 @@
 #include "runtime-stub/launch.h"
 #include "runtime-stub/location.h"
 #include "runtime-stub/log.h"
+#include "runtime-stub/never_destroyed.h"
 #include "runtime-stub/stream.h"
 
 namespace cerberus::stub {
@@ -48,19 +49,29 @@ struct NodeRecord {
 
 std::mutex g_mutex;
 using Records = std::map<CUgraphNode, std::unique_ptr<NodeRecord>>;
-Records& g_records = *new Records;
+NeverDestroyed<Records> g_all_records;
+auto& g_records = *g_all_records;
 
 void Remember(CUgraphNode node, std::unique_ptr<NodeRecord> record) {
   std::lock_guard<std::mutex> lock(g_mutex);
   g_records[node] = std::move(record);
 }
+// A node that was added, but cannot be remembered for want of memory, goes.
+void RememberNew(CUgraphNode node, std::unique_ptr<NodeRecord> record) {
+  try {
+    Remember(node, std::move(record));
+  } catch (...) {
+    hip.hipGraphDestroyNode(Native(node));
+    throw;
+  }
+}
 template <typename Params>
-void Remember(CUgraphNode node, int type, Params NodeRecord::*field,
-              const Params& params) {
+void RememberNew(CUgraphNode node, int type, Params NodeRecord::* field,
+                 const Params& params) {
   auto record = std::make_unique<NodeRecord>();
   record->type = type;
   (*record).*field = params;
-  Remember(node, std::move(record));
+  RememberNew(node, std::move(record));
 }
 
 // Calls `use` with the record of a node of that type.
@@ -107,9 +118,9 @@ CUresult WithKernelNode(const CUDA_KERNEL_NODE_PARAMS& params,
   made->type = kKernelNode;
   made->kernel = params;
   made->arguments.resize(target.info->explicit_size());
-  result = FillArguments(context, *target.info, grid, nullptr,
-                         params.kernelParams, params.extra,
-                         made->arguments.data());
+  result =
+      FillArguments(context, *target.info, grid, nullptr, params.kernelParams,
+                    params.extra, made->arguments.data());
   if (result != CUDA_SUCCESS) return result;
   made->pointers.resize(target.info->params.size() + 2);
   ArgumentPointers(*target.info, made->arguments.data(), made->pointers.data());
@@ -137,7 +148,7 @@ CUresult AddKernelNode(CUgraphNode* node, CUgraph graph,
         return hip.hipGraphAddKernelNode(Native(node), Native(graph),
                                          Native(after), count, &p);
       });
-  if (result == CUDA_SUCCESS) Remember(*node, std::move(record));
+  if (result == CUDA_SUCCESS) RememberNew(*node, std::move(record));
   return result;
 }
 CUresult SetKernelNode(CUgraphNode node,
@@ -389,7 +400,7 @@ CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph,
           : hip.hipGraphAddMemcpyNode(Native(node), Native(graph),
                                       Native(after), count, &copy);
   if (error == hipSuccess) {
-    Remember(*node, kMemcpyNode, &NodeRecord::copy, *params);
+    RememberNew(*node, kMemcpyNode, &NodeRecord::copy, *params);
   }
   return NoteResult(context, error);
 }
@@ -444,7 +455,7 @@ CUresult cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph,
   const hipError_t error = hip.hipGraphAddMemsetNode(
       Native(node), Native(graph), Native(after), count, &out);
   if (error == hipSuccess) {
-    Remember(*node, kMemsetNode, &NodeRecord::set, *params);
+    RememberNew(*node, kMemsetNode, &NodeRecord::set, *params);
   }
   return NoteResult(context, error);
 }
@@ -491,7 +502,7 @@ CUresult cuGraphAddHostNode(CUgraphNode* node, CUgraph graph,
   const hipError_t error = hip.hipGraphAddHostNode(Native(node), Native(graph),
                                                    Native(after), count, &out);
   if (error == hipSuccess) {
-    Remember(*node, kHostNode, &NodeRecord::host, *params);
+    RememberNew(*node, kHostNode, &NodeRecord::host, *params);
   }
   return NoteResult(context, error);
 }

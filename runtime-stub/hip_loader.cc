@@ -5,6 +5,8 @@
 #include <cstring>
 #include <memory>
 
+#include "runtime-stub/never_destroyed.h"
+
 namespace cerberus::stub {
 namespace {
 
@@ -50,8 +52,8 @@ constexpr int kHipMajorUnit = 10'000'000;
 
 }  // namespace
 
-// Never destroyed: programs call the driver until their very end.
-Hip& hip = *new Hip;
+static NeverDestroyed<Hip> g_hip;
+Hip& hip = *g_hip;
 
 const char* const* AmdRuntimeNames() {
   static constexpr const char* kNames[] = {

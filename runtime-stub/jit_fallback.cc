@@ -15,6 +15,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <vector>
 
 #include "runtime-stub/emulator.h"
@@ -224,8 +225,12 @@ int RunChild(const std::vector<std::string>& arguments, const Fd& input,
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) break;
     const std::size_t room = kMaxLogBytes - child->stderr_text.size();
-    child->stderr_text.append(buffer,
-                              std::min(static_cast<std::size_t>(n), room));
+    try {
+      child->stderr_text.append(buffer,
+                                std::min(static_cast<std::size_t>(n), room));
+    } catch (const std::bad_alloc&) {
+      // The child still has to be waited for.
+    }
   }
   int status = 0;
   pid_t ended;

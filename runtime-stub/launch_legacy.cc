@@ -9,6 +9,7 @@
 
 #include "runtime-stub/api.h"
 #include "runtime-stub/module.h"
+#include "runtime-stub/never_destroyed.h"
 
 namespace cerberus::stub {
 namespace {
@@ -22,8 +23,8 @@ struct LaunchState {
 constexpr std::size_t kMostParamBytes = 4096;
 
 std::mutex g_mutex;
-std::map<CUfunction, LaunchState>& g_states =
-    *new std::map<CUfunction, LaunchState>;
+NeverDestroyed<std::map<CUfunction, LaunchState>> g_all_states;
+auto& g_states = *g_all_states;
 
 // Calls `use` with the function's state.
 template <typename Use>

@@ -9,6 +9,7 @@
 #include "runtime-stub/hip_loader.h"
 #include "runtime-stub/launch_abi.h"
 #include "runtime-stub/log.h"
+#include "runtime-stub/never_destroyed.h"
 #include "runtime-stub/provider.h"
 #include "runtime-stub/services.h"
 #include "runtime-stub/texture_reference.h"
@@ -17,7 +18,8 @@ namespace cerberus::stub {
 namespace {
 
 std::mutex g_modules_mutex;
-std::vector<Module*>& g_modules = *new std::vector<Module*>;
+NeverDestroyed<std::vector<Module*>> g_all_modules;
+auto& g_modules = *g_all_modules;
 
 }  // namespace
 
@@ -36,10 +38,10 @@ Kernel* KernelOf(const void* handle) {
 }
 
 Module* Module::Create(Image image) {
-  auto* module = new Module(std::move(image));
+  std::unique_ptr<Module> module(new Module(std::move(image)));
   std::lock_guard<std::mutex> lock(g_modules_mutex);
-  g_modules.push_back(module);
-  return module;
+  g_modules.push_back(module.get());
+  return module.release();
 }
 
 Module* Module::Of(const void* handle) {
@@ -75,18 +77,20 @@ CUresult Module::PrepareLocked(Device* device, std::string* log) {
   if (slot == nullptr) slot = std::make_unique<OnDevice>();
   if (!slot->searched) {
     slot->result = FindCode(image_, *device, &slot->code, log);
-    slot->searched = true;
+    slot->searched = slot->result != CUDA_ERROR_OUT_OF_MEMORY;
   }
   return slot->result;
 }
 
 Kernel* Module::KernelLocked(Device* device, const KernelInfo& info) {
-  std::unique_ptr<Kernel>& kernel = kernels_[info.name];
-  if (kernel == nullptr) {
-    kernel = std::make_unique<Kernel>();
-    kernel->module = this;
-    kernel->name = info.name;
+  auto at = kernels_.find(info.name);
+  if (at == kernels_.end()) {
+    auto made = std::make_unique<Kernel>();
+    made->module = this;
+    made->name = info.name;
+    at = kernels_.emplace(info.name, std::move(made)).first;
   }
+  const std::unique_ptr<Kernel>& kernel = at->second;
   kernel->devices[device->ordinal].info.store(&info, std::memory_order_release);
   return kernel.get();
 }
@@ -140,8 +144,7 @@ hipError_t Module::LoadCompiledLocked(Device* device, hipModule_t* loaded) {
           CUDA_SUCCESS) {
     return hipErrorNotFound;
   }
-  const hipError_t error =
-      hip.hipModuleLoadData(loaded, compiled.bytes.data());
+  const hipError_t error = hip.hipModuleLoadData(loaded, compiled.bytes.data());
   if (error != hipSuccess) return error;
   Log(LogLevel::kWarning,
       "%s: HIP does not load the prebuilt code for %s; compiled again",
@@ -200,12 +203,10 @@ CUresult Module::LoadLocked(Context* context) {
 }
 
 CUresult Module::FunctionOf(Kernel* kernel, Context* context,
-                            hipFunction_t* function,
-                            const KernelInfo* form) {
+                            hipFunction_t* function, const KernelInfo* form) {
   Kernel::OnDevice& on_device = kernel->devices[context->device->ordinal];
   const bool second =
-      form != nullptr &&
-      form != on_device.info.load(std::memory_order_relaxed);
+      form != nullptr && form != on_device.info.load(std::memory_order_relaxed);
   std::atomic<hipFunction_t>& found =
       second ? on_device.in_window : on_device.function;
   *function = found.load(std::memory_order_acquire);

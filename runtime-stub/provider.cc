@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <mutex>
 
 #include "runtime-stub/emulator.h"
 #include "runtime-stub/hip_loader.h"
@@ -126,13 +125,12 @@ void OnExit() { g_exiting.store(true, std::memory_order_relaxed); }
 }  // namespace
 
 Provider ChosenProvider() {
-  static std::once_flag once;
-  static Provider chosen = Provider::kNone;
-  std::call_once(once, [] {
-    chosen = Choose();
+  static const Provider chosen = [] {
+    const Provider found = Choose();
     // Registered after HIP's own exit handlers, so it runs before them.
     std::atexit(OnExit);
-  });
+    return found;
+  }();
   return chosen;
 }
 

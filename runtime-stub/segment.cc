@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include <cstring>
+#include <exception>
 #include <utility>
 
 namespace cerberus::stub {
@@ -154,14 +155,26 @@ std::optional<WrapperRecord> ReadRecord(const dl_phdr_info& object,
   return out;
 }
 
-// Runs `visit(object)` over the loaded objects until it says true.
+// Runs `visit(object)` over the loaded objects until it says true. Nothing is
+// thrown through the C library: the stub brings an unwinder of its own.
 template <typename Visit>
 void ForEachObject(Visit visit) {
+  struct State {
+    Visit& visit;
+    std::exception_ptr thrown;
+  } state = {visit, nullptr};
   dl_iterate_phdr(
       [](dl_phdr_info* object, std::size_t, void* data) {
-        return (*static_cast<Visit*>(data))(*object) ? 1 : 0;
+        State& state = *static_cast<State*>(data);
+        try {
+          return state.visit(*object) ? 1 : 0;
+        } catch (const std::exception&) {
+          state.thrown = std::current_exception();
+          return 1;
+        }
       },
-      &visit);
+      &state);
+  if (state.thrown) std::rethrow_exception(state.thrown);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -148,6 +149,7 @@ CUresult ReplaceRing(Context* context, ServiceBlock* services,
   Flush(services);
   std::lock_guard<std::mutex> lock(services->output_mutex);
   PrintfRing* old = services->ring;
+  services->old_rings.reserve(services->old_rings.size() + 1);
   error = MakeRing(services, limit);
   if (error != hipSuccess) return NoteResult(context, error);
   error = WriteBlock(services);
@@ -204,7 +206,12 @@ CUresult ServicesOf(Context* context, CUdeviceptr* block) {
 void FlushOutput(Device* device) {
   ServiceBlock* services = device->services.load(std::memory_order_acquire);
   if (services == nullptr || !HasOutput(*services->ring)) return;
-  Flush(services);
+  // HIP's callbacks come here, where nothing may be thrown.
+  try {
+    Flush(services);
+  } catch (const std::bad_alloc&) {
+    Log(LogLevel::kError, "out of host memory: what kernels printed is lost");
+  }
 }
 
 CUresult ApplyLimit(Context* context, CUlimit limit, std::size_t value) {

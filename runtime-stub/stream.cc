@@ -59,7 +59,13 @@ CUresult CreateStream(CUstream* out, unsigned flags, int priority,
   if (error == hipErrorNotSupported) {
     error = hip.hipStreamCreateWithFlags(&stream->hip_stream, flags);
   }
-  if (error == hipSuccess) error = RegisterStream(context, stream->hip_stream);
+  if (error != hipSuccess) return NoteResult(context, error);
+  try {
+    error = RegisterStream(context, stream->hip_stream);
+  } catch (...) {
+    hip.hipStreamDestroy(stream->hip_stream);
+    throw;
+  }
   if (error != hipSuccess) return NoteResult(context, error);
   stream->flags = flags;
   stream->priority = priority;

@@ -11,6 +11,7 @@
 #include "runtime-stub/context.h"
 #include "runtime-stub/hip_loader.h"
 #include "runtime-stub/log.h"
+#include "runtime-stub/never_destroyed.h"
 
 namespace cerberus::stub {
 namespace {
@@ -63,8 +64,8 @@ struct Object {
   void* memory = nullptr;  // the descriptor, and level records behind it
 };
 std::mutex g_mutex;
-std::map<unsigned long long, Object>& g_objects =
-    *new std::map<unsigned long long, Object>;
+NeverDestroyed<std::map<unsigned long long, Object>> g_all_objects;
+auto& g_objects = *g_all_objects;
 
 void DescribeArray(const Array& array, Descriptor* out) {
   const CUDA_ARRAY3D_DESCRIPTOR& d = array.descriptor;

@@ -10,6 +10,7 @@
 #include "runtime-stub/array.h"
 #include "runtime-stub/context.h"
 #include "runtime-stub/module.h"
+#include "runtime-stub/never_destroyed.h"
 
 namespace cerberus::stub {
 namespace {
@@ -30,8 +31,8 @@ struct Reference {
 };
 
 std::mutex g_mutex;
-std::vector<std::unique_ptr<Reference>>& g_references =
-    *new std::vector<std::unique_ptr<Reference>>;
+NeverDestroyed<std::vector<std::unique_ptr<Reference>>> g_all_references;
+auto& g_references = *g_all_references;
 
 // Null unless the handle is a reference's, of that kind.
 Reference* ReferenceOf(const void* handle, bool surface) {

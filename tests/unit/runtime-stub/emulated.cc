@@ -2,6 +2,7 @@
 
 #include <climits>
 #include <cstdlib>
+#include <string_view>
 
 #include "runtime-stub/dispatch.h"
 
@@ -10,7 +11,7 @@ namespace cerberus::stub {
 namespace {
 bool per_thread = false;
 
-const ApiRow* Row(const std::string& symbol) {
+const ApiRow* Row(std::string_view symbol) {
   for (const ApiRow& row : ApiTable()) {
     if (symbol == row.symbol) {
       return row.status != ApiStatus::kUnsupported ? &row : nullptr;

@@ -1,17 +1,62 @@
-// Each call of HIP fails in turn: a sequence of driver calls ends in the CUDA
-// error for it, without a crash, and succeeds when it is made again.
+// Each call of HIP, and each allocation of the stub, fails in turn: a sequence
+// of driver calls ends in the CUDA error for it, without a crash, and succeeds
+// when it is made again.
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <new>
+#include <optional>
 #include <ostream>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "emulated.h"
 #include "runtime-stub/hip_loader.h"
 #include "sequences.h"
 
+namespace {
+
+// --- memory with one allocation that fails ---
+
+// In this thread, and not within HIP.
+struct Memory {
+  int fail_at = -1;  // the number of the allocation
+  int allocations = 0;
+  bool counting = false;
+  bool failed = false;
+};
+thread_local Memory memory;
+
+void* Allocate(std::size_t bytes) {
+  if (memory.counting && memory.allocations++ == memory.fail_at) {
+    memory.failed = true;
+    return nullptr;
+  }
+  return std::malloc(bytes != 0 ? bytes : 1);
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  void* allocated = Allocate(bytes);
+  if (allocated == nullptr) throw std::bad_alloc();
+  return allocated;
+}
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return Allocate(bytes);
+}
+void operator delete(void* pointer) noexcept { std::free(pointer); }
+void operator delete(void* pointer, std::size_t) noexcept {
+  std::free(pointer);
+}
+
 namespace cerberus::stub {
 namespace {
+
+using ::testing::AnyOf;
 
 // --- HIP with one call that fails ---
 
@@ -26,7 +71,7 @@ Hip real;
 
 template <auto Member>
 struct Injected;
-template <typename... Args, HipFunction<hipError_t(Args...)> Hip::*Member>
+template <typename... Args, HipFunction<hipError_t(Args...)> Hip::* Member>
 struct Injected<Member> {
   static inline const char* name;
   static hipError_t Call(Args... args) {
@@ -34,14 +79,28 @@ struct Injected<Member> {
       injection.failed = name;
       return injection.error;
     }
-    return (real.*Member)(args...);
+    const bool counting = std::exchange(memory.counting, false);
+    const hipError_t result = (real.*Member)(args...);
+    memory.counting = counting;
+    return result;
   }
 };
+
+// The function itself: what the stub holds up to a first call would put itself
+// in the place of what stands here.
+template <typename... Args>
+void Bind(HipFunction<hipError_t(Args...)>* slot, const char* name) {
+  using Pointer = typename HipFunction<hipError_t(Args...)>::Pointer;
+  if (void* address = dlsym(hip.library, name)) {
+    *slot = reinterpret_cast<Pointer>(address);
+  }
+}
 
 void InjectIntoHip() {
   if (real.major != 0) return;
   real = hip;
 #define HIP_FN(need, function, parameters)    \
+  Bind(&real.function, #function);            \
   Injected<&Hip::function>::name = #function; \
   hip.function = Injected<&Hip::function>::Call;
 #include "runtime-stub/hip_api.def"
@@ -91,6 +150,31 @@ TEST_P(FaultTest, EachCallOfHip) {
           << "after " << function << " (call " << call << ") answered "
           << fault.hip;
     }
+  }
+}
+
+TEST_P(FaultTest, EachAllocation) {
+  InjectIntoHip();
+  ASSERT_EQ(RunSequence(GetParam(), AddPtx()), CUDA_SUCCESS);
+  for (int allocation = 0;; ++allocation) {
+    std::optional<CUresult> result;  // none: the test's own memory
+    memory = {allocation, 0, true, false};
+    try {
+      result = RunSequence(GetParam(), AddPtx());
+    } catch (const std::bad_alloc&) {
+    }
+    const bool failed = memory.failed;
+    memory = {};
+    if (!failed) {
+      EXPECT_EQ(result, CUDA_SUCCESS);
+      break;
+    }
+    // What is lost may be words of the log only.
+    EXPECT_THAT(result,
+                AnyOf(std::nullopt, CUDA_SUCCESS, CUDA_ERROR_OUT_OF_MEMORY))
+        << "allocation " << allocation;
+    ASSERT_EQ(RunSequence(GetParam(), AddPtx()), CUDA_SUCCESS)
+        << "after allocation " << allocation;
   }
 }
 
