@@ -43,7 +43,9 @@ CUresult GetProcAddress(const char* name, void** function, int version,
   if (found == ProcLookup::kFound) return CUDA_SUCCESS;
   // cudart asks for "" first, and for hundreds of names it never calls.
   Log(LogLevel::kDebug, "cuGetProcAddress: no %s for CUDA %d", name, version);
-  return CUDA_ERROR_NOT_FOUND;
+  // With a status to tell it by, a missing function is no error (CUDA Driver
+  // API, "Driver Entry Point Access"); CUDA 11.3's form had none.
+  return status != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
 }  // namespace
