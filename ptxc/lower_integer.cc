@@ -51,6 +51,11 @@ std::pair<llvm::Value*, llvm::Value*> FunctionLowering::SubBorrow(
 }
 
 // ---- add, sub and their carries ---------------------------------------------
+//
+// The flag is the carry of a + ~b + 1 behind a subtraction, so 1 where nothing
+// was borrowed, and subc is a + ~b + flag. PTX ISA calls it a borrow, which is
+// the same where subtractions follow each other; but nvcc's division of
+// 128-bit integers has addc behind sub.cc, and ptxas folds such pairs so.
 
 void FunctionLowering::LowerAdd() {
   if (IsFpType()) {
@@ -78,7 +83,7 @@ void FunctionLowering::LowerSub() {
   Value* b = In(2);
   if (mods().carry() == Carry::kCc) {
     auto [difference, borrow] = SubBorrow(a, b, nullptr);
-    b_.CreateStore(borrow, CarryFlag());
+    b_.CreateStore(b_.CreateNot(borrow), CarryFlag());
     Out(difference);
     return;
   }
@@ -94,9 +99,12 @@ void FunctionLowering::LowerAddc() {
 }
 
 void FunctionLowering::LowerSubc() {
-  Value* borrow_in = b_.CreateLoad(b_.getInt1Ty(), CarryFlag());
-  auto [difference, borrow] = SubBorrow(In(1), In(2), borrow_in);
-  if (mods().carry() == Carry::kCc) b_.CreateStore(borrow, CarryFlag());
+  Value* carry_in = b_.CreateLoad(b_.getInt1Ty(), CarryFlag());
+  auto [difference, borrow] =
+      SubBorrow(In(1), In(2), b_.CreateNot(carry_in));
+  if (mods().carry() == Carry::kCc) {
+    b_.CreateStore(b_.CreateNot(borrow), CarryFlag());
+  }
   Out(difference);
 }
 

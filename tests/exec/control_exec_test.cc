@@ -75,6 +75,35 @@ TEST(ControlExec, DivergentLoopsMeetAgain) {
   }
 }
 
+// What ptxas makes of pairs of additions and subtractions: the flag is 1
+// behind an addition that carried and a subtraction that did not borrow.
+TEST(ControlExec, CarryFlagBetweenAdditionsAndSubtractions) {
+  struct Pair {
+    const char* first;
+    const char* second;
+    bool subtracts[2];
+  };
+  for (const Pair& pair : {Pair{"sub.cc.u32", "addc.u32", {true, false}},
+                           Pair{"sub.cc.s32", "addc.s32", {true, false}},
+                           Pair{"add.cc.u32", "subc.u32", {false, true}},
+                           Pair{"sub.cc.u32", "subc.u32", {true, true}},
+                           Pair{"add.cc.u32", "addc.u32", {false, false}}}) {
+    const auto out = RunThreads(
+        "", "  sub.u32 %r1, %thread, 32;\n  " + std::string(pair.first) +
+                " %r2, %r1, 3;\n  " + pair.second +
+                " %r3, 1000, 5;\n"
+                "  cvt.u64.u32 %result, %r3;\n");
+    for (std::uint32_t thread = 0; thread < kThreads; ++thread) {
+      const std::uint32_t a = thread - 32;
+      const std::uint32_t flag =
+          pair.subtracts[0] ? a >= 3 : a + 3 < a;
+      EXPECT_EQ(out[thread],
+                pair.subtracts[1] ? 1000 - 5 - 1 + flag : 1000 + 5 + flag)
+          << pair.first << " " << pair.second << " " << thread;
+    }
+  }
+}
+
 TEST(ControlExec, GuardsPredicateAnyInstruction) {
   const auto out = RunThreads(
       "",
