@@ -71,12 +71,13 @@ u64 FloatBits(double v, std::string_view text, Type type) {
     case Type::kI64:
       return inverse_pi ? 0x3fc45f306dc9c882 : Bits(v);
     case Type::kF16:
+    case Type::kB16:
+    case Type::kI16:
     case Type::kPk16:
       return inverse_pi ? 0x3118 : DoubleToHalf(v, kNearest);
     case Type::kBf16:
       return inverse_pi ? 0x3e23 : FloatToBf16(static_cast<float>(v));
     default:
-      // Integers of 16 bits too: they take a half of the f32.
       return inverse_pi ? 0x3e22f983 : Bits(static_cast<float>(v));
   }
 }
@@ -337,7 +338,11 @@ void Program::DecodeSemantic(const Text& text, const Semantic& s, Op* op) {
       op->src[i] = ParseOperand("vcc", Type::kMask);
       continue;
     }
-    op->src[i] = next(s.src[i]);
+    // Packed integers take halves of a constant of 32 bits, also of 1.0.
+    const bool halves = (s.flags & kRowPacked) != 0 &&
+                        Is16(s.src[i]) && !IsFloat(s.src[i]);
+    op->src[i] = next(halves ? Type::kB32 : s.src[i]);
+    if (halves) op->src[i].type = s.src[i];
   }
   if ((s.flags & kRowPacked32) != 0) {
     // Pairs of registers; a constant is the same in both halves.

@@ -122,21 +122,6 @@ CERBERUS_EMU_INLINE float FmaOddHalf(float a, float b, float c, u32 round) {
   return F32(e < 0 || e > 0 ? odd : bits);
 }
 
-// The same for f32 values in f64.
-inline double FmaOdd(float a, float b, float c, u32 round) {
-  const double p = static_cast<double>(a) * static_cast<double>(b);  // exact
-  const double z = c;
-  const double s = p + z;
-  if (round != kNearest) return s;
-  const double t = s - p;
-  const double e = (p - (s - t)) + (z - t);  // what s lacks
-  const u64 bits = Bits(s);
-  // Only where the sum is inexact and its last bit even: one step towards e.
-  const bool fix = e != 0 && (bits & 1) == 0 && (s - s) == 0;
-  const bool grow = (e > 0) == (s > 0);
-  return fix ? F64(grow ? bits + 1 : bits - 1) : s;
-}
-
 // 8-bit floats (CDNA3 ISA, section 7.5; OCP 8-bit formats on gfx950 and
 // gfx12). E4M3: bias 7 (OCP) or 8 (fnuz); E5M2: bias 15 or 16.
 struct Fp8Format {

@@ -242,7 +242,7 @@ double FmaToUnit(double a, double b, double c, double unit) {
   const double sum_low = (product - (sum - part)) + (c - part);
   const double low = sum_low + product_low;
   // The multiple next to it, and the rest: exact, at most half a unit.
-  const double magic = 0x1.8p52 * unit;
+  const double magic = std::copysign(0x1p52 * unit, sum);
   volatile double shifted = sum + magic;
   const double multiple = shifted - magic;
   const double rest = sum - multiple;
@@ -294,31 +294,6 @@ double DivFmas(double s0, double s1, double s2, bool scaled) {
   }
   if (r == 0 || std::fabs(r) >= 0x1p-894) return r * 0x1p-128;
   return FmaToUnit(s0, s1, s2, 0x1p-946) * 0x1p-128;
-}
-
-// The manual's text multiplies by 2^32 (2^64 for f64) whatever was scaled. The
-// division that LLVM emits, which is correctly rounded on the hardware, needs
-// the inverse of what v_div_scale did: a quotient above 1 comes from a
-// denominator scaled up and is scaled up again, one below 1 from a numerator
-// scaled up. A denormal result is rounded once.
-float DivFmasScaled(float a, float b, float c) {
-  if (IsNan(a) || IsNan(b) || IsNan(c)) return FmaF(a, b, c);
-  const bool up = Exponent(c) > 127;
-  if (up) return FmaF(a, b, c) * 0x1p64f;
-  const u32 round = (ReadMxcsr() & (kMxcsrDown | kMxcsrUp)) == 0 ? kNearest
-                                                                 : kZero;
-  return static_cast<float>(FmaOdd(a, b, c, round) * 0x1p-64);
-}
-
-double DivFmasScaled(double a, double b, double c) {
-  if (IsNan(a) || IsNan(b) || IsNan(c)) return FmaF(a, b, c);
-  const double r = FmaF(a, b, c);
-  if (Exponent(c) > 1023) return r * 0x1p128;
-  if (std::isinf(r) || r == 0) return r;
-  // The product is exact in 113 bits, the sum all but exact; the only
-  // rounding that counts is the one to double.
-  const __float128 exact = static_cast<__float128>(a) * b + c;
-  return static_cast<double>(exact * static_cast<__float128>(0x1p-128));
 }
 
 namespace {

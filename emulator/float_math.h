@@ -208,11 +208,9 @@ struct ScaledF32 { float value; bool flag; };
 struct ScaledF64 { double value; bool flag; };
 ScaledF32 DivScale(float s0, float s1, float s2);
 ScaledF64 DivScale(double s0, double s1, double s2);
+// fma, then the scaling that v_div_scale asked for, rounded once.
 float DivFmas(float s0, float s1, float s2, bool scaled);
 double DivFmas(double s0, double s1, double s2, bool scaled);
-// fma, then the scaling that v_div_scale asked for, rounded once.
-float DivFmasScaled(float a, float b, float c);
-double DivFmasScaled(double a, double b, double c);
 float DivFixup(float s0, float s1, float s2);
 double DivFixup(double s0, double s1, double s2);
 float DivFixup16(float s0, float s1, float s2);

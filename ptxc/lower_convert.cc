@@ -112,12 +112,34 @@ llvm::Value* FunctionLowering::IntToFloat(Value* v, Type from, Type to) {
                result, {v});
   }
   if (to == Type::kF32 && (mode.empty() || bits <= 16)) return convert(result);
+  if (to == Type::kBF16 && mode.empty() && bits == 32) {
+    // The backend goes through f32, which would round first. Of the 32 bits
+    // only 24 may be left; what is cut off stays as a set bit.
+    Value* size =
+        is_signed ? b_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, v,
+                                             b_.getFalse())
+                  : v;
+    Value* lost = b_.CreateICmpNE(b_.CreateAnd(size, I32(0xff)), I32(0));
+    Value* cut = b_.CreateOr(b_.CreateAnd(size, I32(0xffffff00)),
+                             b_.CreateSelect(lost, I32(0x100), I32(0)));
+    Value* small = b_.CreateICmpULT(size, I32(1u << 24));
+    Value* rounded =
+        b_.CreateUIToFP(b_.CreateSelect(small, size, cut), result);
+    if (!is_signed) return rounded;
+    return b_.CreateSelect(b_.CreateICmpSLT(v, I32(0)),
+                           b_.CreateFNeg(rounded), rounded);
+  }
   Value* wide = bits < 64
                     ? convert(b_.getDoubleTy())
                     : Dev(is_signed ? "cvt_odd_f64_s64" : "cvt_odd_f64_u64",
                           b_.getDoubleTy(), {v});
-  return mode.empty() ? b_.CreateFPTrunc(wide, result)
-                      : FloatToFloat(wide, Type::kF64, to);
+  if (mode.empty()) return b_.CreateFPTrunc(wide, result);
+  // LLVM 22 takes integers with few significant bits to be exact in f16,
+  // however large, and drops what directed rounding does about infinity.
+  if (to == Type::kF16) {
+    wide = Unary(llvm::Intrinsic::arithmetic_fence, wide);
+  }
+  return FloatToFloat(wide, Type::kF64, to);
 }
 
 llvm::Value* FunctionLowering::FloatToInt(Value* v, Type from, Type to) {

@@ -111,11 +111,24 @@ Bits Finish(const Spelling& s, const FloatFormat& f, Bits bits) {
 Tests IntToFloat(const Spelling& s, PtxType d, PtxType a) {
   const Round round = RoundingOf(s);
   const FloatFormat& f = FormatOf(d);
-  return {Simple(d, {a}, [=, &f](In v) {
+  ValueTest test = Simple(d, {a}, [=, &f](In v) {
     Mp number(128);
     SetInteger(number.get(), IntOf(a, v[0]));
     return Exact(Finish(s, f, RoundTo(f, round, number)));
-  })};
+  });
+  // Beside the middle of two numbers, by less than a larger format holds:
+  // what is rounded to that first becomes the middle.
+  for (int top = f.mantissa_bits + 2; top < a.bits; ++top) {
+    const int last = top - f.mantissa_bits;
+    for (Value mantissa : {Value{1}, Value{2}}) {
+      const Value middle = (Value{1} << top) + (mantissa << last) +
+                           (Value{1} << (last - 1));
+      test.extra_cases.push_back({middle - 1});
+      test.extra_cases.push_back({middle + 1});
+      if (a.is_signed()) test.extra_cases.push_back({-(middle - 1)});
+    }
+  }
+  return {test};
 }
 
 // One element from format to format, with all that may be said on the way.

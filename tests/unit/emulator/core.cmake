@@ -26,6 +26,11 @@ cerberus_unit_test(emulator_float16_test
 target_compile_options(emulator_float16_test PRIVATE
     -ffp-contract=off -fno-trapping-math)
 
+cerberus_unit_test(emulator_division_test
+    SOURCES division_test.cc
+    LIBS cerberus_emulator)
+target_compile_options(emulator_division_test PRIVATE -ffp-contract=off)
+
 # Kernels in assembly, and a few in HIP for what only a compiler knows.
 foreach(test hazard machine_state sanitizer stats targets)
   cerberus_unit_test(emulator_${test}_test
