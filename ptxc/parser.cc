@@ -169,7 +169,15 @@ bool Parser::ExpectIdentifier(const char* what, Token* out) {
 // enclose: the vectors of an instruction, or a body without a usable head,
 // behind which module scope goes on.
 void Parser::SkipStatement() {
-  while (token_.kind != TokenKind::kEnd && !At('}')) {
+  // "}," and "};" close a list that the error was in, any other '}' a body.
+  const auto ends_body = [&] {
+    if (!At('}')) return false;
+    const std::uint32_t behind = lexer_.offset();
+    const Token next = lexer_.Next();
+    lexer_.Seek(behind);
+    return !next.Is(',') && !next.Is(';');
+  };
+  while (token_.kind != TokenKind::kEnd && !ends_body()) {
     if (Accept(';')) return;
     const bool block = At('{');
     if (block) lexer_.RawBlock();

@@ -445,6 +445,8 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"\"name\" ret;",
                   "9:1: expected an instruction, a label or a directive, "
                   "found the string \"name\""},
+        ErrorCase{"mov.b64 {%r1 %r2}, %rd1; mov.u32 %r1, 0;",
+                  "9:14: expected '}' in a list of operands, found '%r2'"},
         ErrorCase{"@ ret;", "9:3: undefined predicate 'ret'"},
         ErrorCase{"@; ret;",
                   "9:2: expected a predicate behind '@', found ';'"},
