@@ -143,6 +143,17 @@ bool HasThreadCount(const Instruction& inst) {
   }
 }
 
+std::uint32_t BarrierNumbers(const Function& function,
+                             const Instruction& inst) {
+  const Opcode opcode = inst.form->opcode();
+  if (opcode != Opcode::kBar && opcode != Opcode::kBarrier) return 0;
+  const bool reduces = inst.form->mods.bar() == Bar::kRed;
+  const Operand& number =
+      function.operands[inst.first_operand + (reduces ? 1 : 0)];
+  if (number.kind != OperandKind::kInt) return 0xfffe;
+  return 1u << (number.bits & 15);
+}
+
 CallGraph::CallGraph(std::vector<const Module*> modules)
     : modules_(std::move(modules)) {
   for (std::uint32_t m = 0; m < modules_.size(); ++m) {
@@ -163,6 +174,7 @@ CallGraph::CallGraph(std::vector<const Module*> modules)
 Result<CallGraph> CallGraph::Build(std::vector<const Module*> modules) {
   CallGraph graph(std::move(modules));
   CERB_TRY_VOID(graph.Resolve());
+  graph.FindCountedBarriers();
   graph.AnalyzeCalls();
   graph.InheritFromCallees();
   graph.MarkRecursion();
@@ -245,6 +257,18 @@ const Function& CallGraph::FunctionAt(std::uint32_t number) const {
   return modules_[module]->functions[number - first_function_[module]];
 }
 
+void CallGraph::FindCountedBarriers() {
+  for (const Module* module : modules_) {
+    for (const Function& function : module->functions) {
+      for (const Instruction& inst : function.instructions) {
+        if (inst.form && HasThreadCount(inst)) {
+          counted_barriers_ |= BarrierNumbers(function, inst);
+        }
+      }
+    }
+  }
+}
+
 void CallGraph::AnalyzeCalls() {
   for (std::uint32_t number = 0; number < states_.size(); ++number) {
     const Symbol self = function_definitions_[number];
@@ -255,7 +279,7 @@ void CallGraph::AnalyzeCalls() {
       if (!inst.form) continue;
       const bool is_call = inst.form->opcode() == Opcode::kCall;
       if (inst.form->opcode() == Opcode::kExit) state.may_exit = true;
-      if (HasThreadCount(inst)) state.named_barriers = true;
+      if (CountsThreads(function, inst)) state.named_barriers = true;
       for (unsigned i = 0; i < inst.num_operands; ++i) {
         const Operand& operand = function.operands[inst.first_operand + i];
         if (is_call && i == 1 && operand.kind != OperandKind::kFunction) {

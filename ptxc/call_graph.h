@@ -22,6 +22,11 @@ namespace cerberus::ptx {
 
 // Whether a bar or barrier names how many threads take part.
 bool HasThreadCount(const Instruction& inst);
+// The barriers, a bit for each number, that a bar or barrier may stand for;
+// 0 for other instructions. Which one a register names is not known: not 0,
+// which is __syncthreads'.
+std::uint32_t BarrierNumbers(const Function& function,
+                             const Instruction& inst);
 
 // A function or variable of one of the modules.
 struct Symbol {
@@ -55,6 +60,12 @@ class CallGraph {
   // Whether functions that are called through pointers return the flag of
   // those that may `exit`.
   bool exits_through_pointers() const { return exits_through_pointers_; }
+  // Whether the threads of a bar or barrier are counted: those of the
+  // hardware's barrier are all, and cannot arrive without waiting. Where one
+  // instruction counts, the others of the same barrier have to.
+  bool CountsThreads(const Function& function, const Instruction& inst) const {
+    return (BarrierNumbers(function, inst) & counted_barriers_) != 0;
+  }
 
   // Of the definition.
   FunctionState& State(Symbol function);
@@ -73,6 +84,7 @@ class CallGraph {
  private:
   explicit CallGraph(std::vector<const Module*> modules);
   Status Resolve();
+  void FindCountedBarriers();
   void AnalyzeCalls();
   void InheritFromCallees();
   void MarkRecursion();
@@ -86,6 +98,7 @@ class CallGraph {
   std::vector<Symbol> variable_definitions_;
   std::vector<FunctionState> states_;
   bool exits_through_pointers_ = false;
+  std::uint32_t counted_barriers_ = 0;  // as BarrierNumbers
 };
 
 }  // namespace cerberus::ptx

@@ -118,6 +118,7 @@ class ModuleLowering {
   bool ExitsThroughPointers() {
     return program_.graph().exits_through_pointers();
   }
+  const CallGraph& graph() const { return program_.graph(); }
 
   // Module-scope variables and a function's .shared/.global/.const ones.
   llvm::GlobalVariable* GlobalOf(std::uint32_t variable);
@@ -392,8 +393,6 @@ class FunctionLowering {
   Value* Permute(Value* lane, Value* bits);
   void Barrier();
   Value* BlockCount(Value* predicate);
-  static constexpr unsigned kReservedShared = 1024;  // bytes
-  Value* ReservedShared(unsigned offset);
   static constexpr unsigned kReservedShared = 1024;  // bytes
   Value* ReservedShared(unsigned offset);
   Value* NamedBarriers();

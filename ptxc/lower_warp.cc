@@ -262,14 +262,18 @@ void FunctionLowering::LowerBarrier() {
   const bool reduce = mods().bar() == Bar::kRed;
   const int first = reduce ? 1 : 0;
   const bool has_count = HasThreadCount(*inst_);
+  const bool counts = module_.graph().CountsThreads(ptx_, *inst_);
+  // Without a count all threads of the block take part.
+  const auto threads = [&](int at) {
+    return has_count ? Read(op(at), Type::kU32) : BlockThreads();
+  };
   if (mods().bar() == Bar::kArrive) {
     NamedBarrier(Read(op(0), Type::kU32), Read(op(1), Type::kU32), nullptr);
     return;
   }
   if (!reduce) {
-    if (has_count) {
-      NamedBarrier(Read(op(0), Type::kU32), Read(op(1), Type::kU32),
-                   b_.getFalse());
+    if (counts) {
+      NamedBarrier(Read(op(0), Type::kU32), threads(1), b_.getFalse());
     } else {
       Barrier();
     }
@@ -278,10 +282,9 @@ void FunctionLowering::LowerBarrier() {
   const bool all = mods().op() == Op::kAnd;
   Value* p = ReadPred(op(num_operands() - 1));
   if (all) p = b_.CreateNot(p);
-  Value* count = has_count
-                     ? NamedBarrier(Read(op(first), Type::kU32),
-                                    Read(op(first + 1), Type::kU32), p)
-                     : BlockCount(p);
+  Value* count = counts ? NamedBarrier(Read(op(first), Type::kU32),
+                                       threads(first + 1), p)
+                        : BlockCount(p);
   if (mods().op() == Op::kPopc) {
     Write(op(0), count, Type::kU32);
   } else if (all) {

@@ -490,5 +490,34 @@ TEST(WarpExec, NamedBarriersCountTheirOwnThreads) {
   }
 }
 
+// Without a count all threads of the block take part (PTX ISA, "bar"), with
+// those that arrive at the same barrier by count.
+TEST(WarpExec, BarriersWithAndWithoutACountAreTheSame) {
+  for (const char* number : {"0", "1", "%y5"}) {
+    const std::string text = Kernel(
+        "  .shared .align 4 .b32 words[96];\n"
+        "  mov.u32 %y1, words;\n  mad.lo.u32 %y2, %thread, 4, %y1;\n"
+        "  setp.lt.u32 %p0, %thread, 32;\n  mov.u32 %y0, 0;\n"
+        "  add.u32 %y5, %x0, 3;\n  sub.u32 %y5, %y5, %x0;\n"
+        "  @%p0 bra PRODUCER;\n  barrier.sync " + std::string(number) +
+        ";\n  rem.u32 %y3, %thread, 32;\n"
+        "  mad.lo.u32 %y3, %y3, 4, %y1;\n  ld.shared.u32 %y0, [%y3];\n"
+        "  setp.gt.u32 %p1, %thread, 40;\n  barrier.red.popc.u32 %y4, 2, %p1;\n"
+        "  add.u32 %y0, %y0, %y4;\n  bra DONE;\n"
+        "PRODUCER:\n  mov.u32 %y4, 1000000;\n"
+        "LATE:\n  sub.u32 %y4, %y4, 50000;\n  setp.gt.u32 %p1, %y4, 0;\n"
+        "  @%p1 bra LATE;\n  add.u32 %y0, %x0, %y4;\n"
+        "  st.shared.u32 [%y2], %y0;\n  mov.u32 %y0, 0;\n"
+        "  barrier.arrive " + number + ", 96;\n  barrier.arrive 2, 96;\n"
+        "DONE:\n  st.global.u32 [%out], %y0;\n");
+    const std::vector<Lane> lanes = RandomLanes(14);
+    const std::vector<Out> out = Execute(text, lanes);
+    for (std::uint32_t t = 0; t < kThreads; ++t) {
+      EXPECT_EQ(out[t].y[0], t < 32 ? 0 : lanes[t % 32].x[0] + 55)
+          << number << " thread " << t;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace cerberus::exec
