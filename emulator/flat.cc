@@ -378,6 +378,11 @@ bool KnowsFlat(std::string_view name) {
 bool DecodeFlat(const Text& text, Program& program, Op* op) {
   if (IsCacheControl(text.mnemonic)) {
     op->klass = OpClass::kOther;
+    // They count as loads all the same (AMDGPUUsage, "Memory Model GFX12" and
+    // "GFX942").
+    if (text.mnemonic == "global_inv" || text.mnemonic == "buffer_wbl2") {
+      op->wait = Wait::kVm;
+    }
     op->handler.store([](Wave&, const Op&) {}, std::memory_order_relaxed);
     return true;
   }

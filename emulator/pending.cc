@@ -65,7 +65,10 @@ void NotePending(Wave& w, const Op& op) {
   const bool counts = result || IsCdna(w.gen);
   switch (op.wait) {
     case Wait::kVm:
-      if (!counts && (op.flags & kFlagLds) == 0) return;
+      if (!counts && (op.flags & kFlagLds) == 0 &&
+          op.klass != OpClass::kOther) {  // global_inv
+        return;
+      }
       ++p.vm_issued;
       if (result) Add(w, op.dst, Wait::kVm, p.vm_issued);
       break;

@@ -90,6 +90,18 @@ INSTANTIATE_TEST_SUITE_P(
                  "global_load_dword v2, v1, s[0:1]\n"
                  "global_store_dword v1, v1, s[0:1]\ns_waitcnt vmcnt(1)\n"
                  "v_mov_b32 v3, v2"},
+        WaitCase{"InvalidationsCountWithLoads", "gfx1201",
+                 "global_load_b32 v2, v1, s[0:1]\n"
+                 "global_wb scope:SCOPE_DEV\ns_wait_loadcnt 0x1\n"
+                 "v_mov_b32 v3, v2", "v2",
+                 "global_load_b32 v2, v1, s[0:1]\n"
+                 "global_inv scope:SCOPE_SE\ns_wait_loadcnt 0x1\n"
+                 "v_mov_b32 v3, v2"},
+        WaitCase{"WritingBackCountsWithLoads", "gfx942",
+                 "global_load_dword v2, v1, s[0:1]\n"
+                 "buffer_inv sc1\ns_waitcnt vmcnt(1)\nv_mov_b32 v3, v2", "v2",
+                 "global_load_dword v2, v1, s[0:1]\n"
+                 "buffer_wbl2 sc1\ns_waitcnt vmcnt(1)\nv_mov_b32 v3, v2"},
         WaitCase{"AtomicThatReturns", "gfx1030",
                  "global_atomic_add v2, v1, v1, s[0:1] glc\n"
                  "s_waitcnt_vscnt null, 0x0\nv_mov_b32 v3, v2", "v2",
