@@ -129,17 +129,38 @@ llvm::Value* FunctionLowering::IntToFloat(Value* v, Type from, Type to) {
     return b_.CreateSelect(b_.CreateICmpSLT(v, I32(0)),
                            b_.CreateFNeg(rounded), rounded);
   }
+  if (to == Type::kF16 && !mode.empty()) {
+    // What f16 cannot hold is dealt with as an integer: LLVM 22 takes integers
+    // of few significant bits to be exact in f16, however large.
+    constexpr std::uint64_t kLargest = 65504;
+    llvm::Type* type = v->getType();
+    Value* above = nullptr;
+    Value* below = nullptr;
+    if (bits > 16 || (bits == 16 && !is_signed)) {
+      Value* most = IntOf(type, kLargest);
+      above = is_signed ? b_.CreateICmpSGT(v, most) : b_.CreateICmpUGT(v, most);
+      v = b_.CreateSelect(above, most, v);
+    }
+    if (bits > 16 && is_signed) {
+      Value* least = b_.CreateNeg(IntOf(type, kLargest));
+      below = b_.CreateICmpSLT(v, least);
+      v = b_.CreateSelect(below, least, v);
+    }
+    Value* nearest = FloatToFloat(convert(b_.getDoubleTy()), Type::kF64, to);
+    const auto infinity = [&](Value* where, bool negative) {
+      return b_.CreateSelect(
+          where, llvm::ConstantFP::getInfinity(result, negative), nearest);
+    };
+    if (mode == "rp" && above != nullptr) return infinity(above, false);
+    if (mode == "rm" && below != nullptr) return infinity(below, true);
+    return nearest;
+  }
   Value* wide = bits < 64
                     ? convert(b_.getDoubleTy())
                     : Dev(is_signed ? "cvt_odd_f64_s64" : "cvt_odd_f64_u64",
                           b_.getDoubleTy(), {v});
-  if (mode.empty()) return b_.CreateFPTrunc(wide, result);
-  // LLVM 22 takes integers with few significant bits to be exact in f16,
-  // however large, and drops what directed rounding does about infinity.
-  if (to == Type::kF16) {
-    wide = Unary(llvm::Intrinsic::arithmetic_fence, wide);
-  }
-  return FloatToFloat(wide, Type::kF64, to);
+  return mode.empty() ? b_.CreateFPTrunc(wide, result)
+                      : FloatToFloat(wide, Type::kF64, to);
 }
 
 llvm::Value* FunctionLowering::FloatToInt(Value* v, Type from, Type to) {
