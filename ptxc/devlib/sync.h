@@ -77,21 +77,28 @@ DEV(s32, redux_min_s32)(s32 v, u32 mask) {
 DEV(s32, redux_max_s32)(s32 v, u32 mask) {
   return Reduce(v, mask, [](s32 a, s32 b) { return a > b ? a : b; });
 }
+// NaN is left out of the reduction, or with .NaN is its result: NaN comes out
+// as the canonical one, also where there is a single lane.
+template <typename Combine>
+INLINE float ReduceFloat(float v, u32 mask, Combine combine) {
+  const float result = Reduce(v, mask, combine);
+  return result != result ? __builtin_nanf("") : result;
+}
 DEV(float, redux_min_f32)(float v, u32 mask) {
-  return Reduce(v, mask,
-                [](float a, float b) { return __builtin_fminf(a, b); });
+  return ReduceFloat(v, mask,
+                     [](float a, float b) { return __builtin_fminf(a, b); });
 }
 DEV(float, redux_max_f32)(float v, u32 mask) {
-  return Reduce(v, mask,
-                [](float a, float b) { return __builtin_fmaxf(a, b); });
+  return ReduceFloat(v, mask,
+                     [](float a, float b) { return __builtin_fmaxf(a, b); });
 }
 DEV(float, redux_min_f32_nan)(float v, u32 mask) {
-  return Reduce(v, mask, [](float a, float b) {
+  return ReduceFloat(v, mask, [](float a, float b) {
     return a != a || b != b ? __builtin_nanf("") : __builtin_fminf(a, b);
   });
 }
 DEV(float, redux_max_f32_nan)(float v, u32 mask) {
-  return Reduce(v, mask, [](float a, float b) {
+  return ReduceFloat(v, mask, [](float a, float b) {
     return a != a || b != b ? __builtin_nanf("") : __builtin_fmaxf(a, b);
   });
 }

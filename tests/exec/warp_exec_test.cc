@@ -3,6 +3,7 @@
 //
 // The expectations follow PTX ISA 9.0, "Data Movement: shfl.sync" and
 // "Parallel Synchronization and Communication Instructions".
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <random>
@@ -333,6 +334,61 @@ TEST(WarpExec, Redux) {
           ASSERT_GT(got & 0x7fffffff, 0x7f800000u) << s.text;
         } else {
           ASSERT_EQ(got, want) << s.text << " thread " << w + l;
+        }
+      }
+    }
+  }
+}
+
+// PTX ISA, "redux.sync": NaN is left out, or with .NaN is the result, and is
+// quiet either way; +0 is more than -0.
+TEST(WarpExec, ReduxOfSpecialFloatsAndSomeLanes) {
+  constexpr std::array<std::array<std::uint32_t, 4>, 4> kSets = {{
+      {0x7fa00001, 0xffc12345, 0x7fffffff, 0xff800001},  // NaN alone
+      {0x7fa00001, 0x3f800000, 0xff800000, 0xffc00000},
+      {0x80000000, 0x00000000, 0x80000000, 0x00000000},
+      {0x80000001, 0x00000001, 0x7f800000, 0x00800000},
+  }};
+  const auto is_nan = [](std::uint32_t x) { return (x << 1) > 0xff000000; };
+  const auto order = [](std::uint32_t x) {
+    return x >> 31 != 0 ? ~x : x | 0x80000000;
+  };
+  for (const LoweredSpelling& s : LoweredSpellingsOf("redux")) {
+    if (!s.Has("f32")) continue;
+    for (const std::uint32_t mask : {0x40u, 0xc3u, ~0u}) {
+      const std::string number = std::to_string(mask);
+      const std::string text =
+          Kernel("  mov.u32 %y1, %lanemask_eq;\n  mov.u32 %y0, 0;\n"
+                 "  and.b32 %y1, %y1, " + number + ";\n"
+                 "  setp.ne.u32 %p0, %y1, 0;\n  @%p0 " + s.text +
+                 " %y0, %x0, " + number + ";\n"
+                 "  st.global.u32 [%out], %y0;\n");
+      for (const auto& set : kSets) {
+        std::vector<Lane> lanes = RandomLanes(8);
+        std::uint32_t want = 0;
+        bool any = false, nan = false;
+        for (std::uint32_t t = 0; t < kThreads; ++t) {
+          std::uint32_t x = lanes[t].x[0] = set[t % 4];
+          if (t >= 32 || (mask >> t & 1) == 0) continue;
+          if (s.Has("abs")) x &= 0x7fffffff;
+          nan |= is_nan(x);
+          if (is_nan(x)) continue;
+          const bool better = s.Has("min") ? order(x) < order(want)
+                                           : order(x) > order(want);
+          if (!any || better) want = x;
+          any = true;
+        }
+        const bool want_nan = !any || (nan && s.Has("NaN"));
+        const std::vector<Out> out = Execute(text, lanes);
+        for (std::uint32_t t = 0; t < kThreads; ++t) {
+          const std::uint32_t got = out[t].y[0];
+          if ((mask >> t % 32 & 1) == 0) {
+            ASSERT_EQ(got, 0u);
+          } else if (want_nan) {
+            ASSERT_EQ(got & 0x7fc00000, 0x7fc00000u) << s.text << " of " << number;
+          } else {
+            ASSERT_EQ(got, want) << s.text << " of " << number;
+          }
         }
       }
     }
