@@ -219,6 +219,23 @@ void Parser::RegisterDirective() {
   if (!Expect(';', ".reg")) SkipStatement();
 }
 
+// Whether a register of this scope has the name of one of base<count>.
+bool Parser::HoldsElementOf(std::string_view base, std::uint32_t count) const {
+  if (plain_digit_names_ == 0) return false;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (names_.InThisScope(std::string(base) + std::to_string(i))) return true;
+  }
+  return false;
+}
+
+// Whether a range of this scope has an element of this name.
+bool Parser::IsElementOfRange(std::string_view name) const {
+  std::string_view base;
+  std::uint64_t number = 0;
+  return SplitRangeName(name, &base, &number) && ranges_.InThisScope(base) &&
+         number < function_->register_decls[*ranges_.Find(base)].count;
+}
+
 void Parser::DeclareRegisters(std::string_view name, std::uint32_t offset,
                               std::uint32_t count, bool ranged, Type type,
                               std::uint8_t vector) {
@@ -232,7 +249,8 @@ void Parser::DeclareRegisters(std::string_view name, std::uint32_t offset,
   decl.ranged = ranged;
   const std::uint32_t id =
       static_cast<std::uint32_t>(function_->register_decls.size());
-  if (ranged ? ranges_.InThisScope(name) : names_.InThisScope(name))
+  if (ranged ? ranges_.InThisScope(name) || HoldsElementOf(name, count)
+             : names_.InThisScope(name) || IsElementOfRange(name))
     Error(offset, "'" + std::string(name) +
                       "' is declared twice in this scope");
   function_->register_decls.push_back(decl);

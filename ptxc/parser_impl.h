@@ -76,6 +76,8 @@ class Parser {
   void Body(Function& function);
   void BodyStatement();
   void RegisterDirective();
+  bool HoldsElementOf(std::string_view base, std::uint32_t count) const;
+  bool IsElementOfRange(std::string_view name) const;
   void DeclareRegisters(std::string_view name, std::uint32_t offset,
                         std::uint32_t count, bool ranged, Type type,
                         std::uint8_t vector);

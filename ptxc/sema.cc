@@ -444,6 +444,11 @@ class Checker {
   void CheckOperand(const OperandSpec& spec, const Operand& o) {
     const std::uint32_t c = spec.classes;
     const Type type = TypeOf(spec);
+    if (o.negated && o.kind != OperandKind::kUnresolved &&
+        ((c & kOpDest) != 0 || o.kind != OperandKind::kRegister))
+      return Error(o.offset, "operand '" + std::string(spec.name) + "' of " +
+                                 Mnemonic() + " is " + Text(o) +
+                                 ", which cannot be negated");
     switch (o.kind) {
       case OperandKind::kUnresolved:
         if ((c & kOpLabel) != 0)
@@ -477,6 +482,9 @@ class Checker {
                            Mnemonic() + ", expected " + Expected(c));
         const SpecialReg reg = static_cast<SpecialReg>(o.index);
         const Type has = SpecialRegType(reg);
+        if (KindOf(type) == TypeKind::kFloat) {
+          return Mismatch(spec, o, has, type);
+        }
         // PTX ISA, "%gridid": 32 bits in old code, which may read it so still.
         if (type != Type::kNone && BitsOf(has) > 32 && BitsOf(type) < 64 &&
             !(reg == SpecialReg::kGridid && BitsOf(type) == 32))
