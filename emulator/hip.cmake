@@ -34,6 +34,7 @@ add_library(cerberus_hip_face SHARED
     hip_stream_api.cc
     hip_texture.cc
     hip_unsupported.cc
+    hip_user_object.cc
     hip_virtual.cc)
 target_include_directories(cerberus_hip_face PRIVATE ${CMAKE_SOURCE_DIR})
 target_link_libraries(cerberus_hip_face PRIVATE

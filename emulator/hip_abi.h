@@ -518,6 +518,7 @@ enum hipDeviceAttribute_t : std::uint32_t {
 
 using hipStreamCallback_t = void (*)(hipStream_t, hipError_t, void*);
 using hipHostFn_t = void (*)(void*);
+using hipUserObject_t = void*;
 
 // hipDeviceArch_t: one bit per feature, in this order.
 enum : unsigned {

@@ -6,22 +6,46 @@
 
 using namespace cerberus::emulator::hip;
 
-HIP_API hipError_t hipStreamBeginCapture(hipStream_t handle,
-                                         std::uint32_t mode) {
+namespace {
+
+hipError_t Begin(hipStream_t handle, std::uint32_t mode,
+                 std::shared_ptr<Graph> graph,
+                 std::vector<GraphNode*> front) {
   Gpu* gpu = nullptr;
   hipError_t error = CheckCurrent(&gpu);
-  if (error != hipSuccess) return Return(error);
-  if (mode > 2) return Return(hipErrorInvalidValue);
+  if (error != hipSuccess) return error;
+  if (mode > 2) return hipErrorInvalidValue;
   std::shared_ptr<Stream> stream = Runtime::Get().FindStream(handle);
-  if (!stream) return Return(hipErrorInvalidHandle);
+  if (!stream) return hipErrorInvalidHandle;
   if (stream->type() == Stream::Type::kLegacy) {
-    return Return(hipErrorStreamCaptureUnsupported);
+    return hipErrorStreamCaptureUnsupported;
   }
   static std::atomic<std::uint64_t> next_id{1};
   std::lock_guard<std::mutex> lock(stream->gpu()->order);
-  if (stream->capture) return Return(hipErrorIllegalState);
-  stream->capture = std::make_shared<Capture>(stream.get(), mode, next_id++);
-  return Return(hipSuccess);
+  if (stream->capture) return hipErrorIllegalState;
+  stream->capture = std::make_shared<Capture>(
+      stream.get(), mode, next_id++, std::move(graph), std::move(front));
+  return hipSuccess;
+}
+
+}  // namespace
+
+HIP_API hipError_t hipStreamBeginCapture(hipStream_t handle,
+                                         std::uint32_t mode) {
+  return Return(Begin(handle, mode, nullptr, {}));
+}
+
+// The stream's work comes behind `nodes` of a graph that is there already.
+HIP_API hipError_t hipStreamBeginCaptureToGraph(
+    hipStream_t stream, hipGraph_t handle, const hipGraphNode_t* nodes,
+    const void* /*edges*/, std::size_t count, std::uint32_t mode) {
+  std::shared_ptr<Graph> graph = GraphOf(handle);
+  if (!graph || (nodes == nullptr && count != 0)) {
+    return Return(hipErrorInvalidValue);
+  }
+  std::vector<GraphNode*> front;
+  for (std::size_t i = 0; i < count; ++i) front.push_back(NodeOf(nodes[i]));
+  return Return(Begin(stream, mode, std::move(graph), std::move(front)));
 }
 
 HIP_API hipError_t hipStreamEndCapture(hipStream_t handle, hipGraph_t* out) {

@@ -17,6 +17,7 @@ GraphNode* Graph::Add(Work work, std::vector<GraphNode*> after) {
 std::shared_ptr<Graph> Graph::Clone(
     std::unordered_map<const GraphNode*, GraphNode*>* map) const {
   std::shared_ptr<Graph> copy = std::make_shared<Graph>();
+  copy->kept = kept;
   for (const std::unique_ptr<GraphNode>& node : nodes) {
     GraphNode* made = copy->Add(node->work, {});
     made->enabled = node->enabled;
@@ -52,9 +53,14 @@ bool Graph::Order(std::vector<GraphNode*>* out) const {
   return true;
 }
 
-Capture::Capture(Stream* origin, unsigned mode, std::uint64_t id)
-    : origin_(origin), mode_(mode), id_(id), graph_(std::make_shared<Graph>()) {
-  front_[origin];
+Capture::Capture(Stream* origin, unsigned mode, std::uint64_t id,
+                 std::shared_ptr<Graph> graph, std::vector<GraphNode*> front)
+    : origin_(origin),
+      mode_(mode),
+      id_(id),
+      made_graph_(graph == nullptr),
+      graph_(graph ? std::move(graph) : std::make_shared<Graph>()) {
+  front_[origin] = std::move(front);
 }
 
 void Capture::Add(Stream* stream, Work work) {

@@ -4,6 +4,7 @@
 #define CERBERUS_EMULATOR_HIP_GRAPH_H_
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -33,9 +34,16 @@ struct GraphNode {
   std::vector<void*> arguments;
 };
 
+// An object of the program (hip_user_object.cc), and how often it was kept.
+struct KeptObject {
+  std::shared_ptr<struct UserObject> object;
+  unsigned count = 0;
+};
+
 // Nodes stand in an order in which each comes behind what it depends on.
 struct Graph {
   std::vector<std::unique_ptr<GraphNode>> nodes;
+  std::map<hipUserObject_t, KeptObject> kept;
 
   GraphNode* Add(Work work, std::vector<GraphNode*> after);
   // A deep copy; `*map` tells the copy of each node.
@@ -49,7 +57,10 @@ struct Graph {
 // that its next node depends on.
 class Capture {
  public:
-  Capture(Stream* origin, unsigned mode, std::uint64_t id);
+  // Into `graph`, behind `front`, or into a new graph if it is null.
+  Capture(Stream* origin, unsigned mode, std::uint64_t id,
+          std::shared_ptr<Graph> graph = nullptr,
+          std::vector<GraphNode*> front = {});
 
   void Add(Stream* stream, Work work);
   std::vector<GraphNode*> Front(Stream* stream);
@@ -65,12 +76,14 @@ class Capture {
   Stream* origin() const { return origin_; }
   unsigned mode() const { return mode_; }
   std::uint64_t id() const { return id_; }
+  bool made_graph() const { return made_graph_; }
   std::shared_ptr<Graph> graph() const { return graph_; }
 
  private:
   Stream* const origin_;
   const unsigned mode_;
   const std::uint64_t id_;
+  const bool made_graph_;
   const std::shared_ptr<Graph> graph_;
   std::mutex mutex_;
   bool invalid_ = false;
@@ -88,7 +101,7 @@ hipError_t DropGraph(hipGraph_t handle);
 // The handle of a graph that has one, else a new one.
 hipGraph_t HandleOfGraph(const std::shared_ptr<Graph>& graph);
 // The graph of a capture has one handle, from whoever asks first. Where the
-// capture has failed it dies with it.
+// capture has failed it dies with it, unless it was there before.
 hipGraph_t HandleOfCapture(const Capture& capture);
 hipGraph_t EndOfCapture(const Capture& capture, bool whole);
 

@@ -16,6 +16,7 @@ struct ihipGraph {
 };
 struct hipGraphExec {
   std::shared_ptr<Graph> graph;
+  unsigned long long flags = 0;
   std::vector<GraphNode*> order;
   // Which node of ours stands for a node of the graph it was made from.
   std::unordered_map<const GraphNode*, GraphNode*> map;
@@ -72,13 +73,16 @@ hipError_t CloneGraph(hipGraph_t original, hipGraph_t* out) {
 }
 
 hipError_t DropGraph(hipGraph_t handle) {
-  std::lock_guard<std::mutex> lock(g_mutex);
-  if (g_graphs.erase(handle) == 0) return hipErrorInvalidValue;
+  {
+    std::lock_guard<std::mutex> lock(g_mutex);
+    if (g_graphs.erase(handle) == 0) return hipErrorInvalidValue;
+  }
   delete handle;
   return hipSuccess;
 }
 
 hipGraph_t HandleOfCapture(const Capture& capture) {
+  if (!capture.made_graph()) return HandleOfGraph(capture.graph());
   std::lock_guard<std::mutex> lock(g_mutex);
   hipGraph_t& handle = g_captures[capture.id()];
   if (handle == nullptr) {
@@ -94,7 +98,7 @@ hipGraph_t EndOfCapture(const Capture& capture, bool whole) {
     std::lock_guard<std::mutex> lock(g_mutex);
     g_captures.erase(capture.id());
   }
-  if (!whole) (void)DropGraph(graph);
+  if (!whole && capture.made_graph()) (void)DropGraph(graph);
   return whole ? graph : nullptr;
 }
 
@@ -155,11 +159,13 @@ void RunAll(const std::vector<GraphNode*>& order, Gpu* gpu) {
   }
 }
 
-hipError_t Instantiate(hipGraphExec_t* out, hipGraph_t handle) {
+hipError_t Instantiate(hipGraphExec_t* out, hipGraph_t handle,
+                       unsigned long long flags) {
   std::shared_ptr<Graph> graph = GraphOf(handle);
   if (out == nullptr || !graph) return hipErrorInvalidValue;
   std::unique_ptr<hipGraphExec> exec = std::make_unique<hipGraphExec>();
   exec->graph = graph->Clone(&exec->map);
+  exec->flags = flags;
   if (!exec->graph->Order(&exec->order)) return hipErrorInvalidValue;
   std::lock_guard<std::mutex> lock(g_mutex);
   *out = *g_execs.insert(exec.release()).first;
@@ -393,13 +399,23 @@ HIP_API hipError_t hipGraphNodeGetType(hipGraphNode_t handle,
 
 HIP_API hipError_t hipGraphInstantiate(hipGraphExec_t* out, hipGraph_t graph,
                                        hipGraphNode_t*, char*, std::size_t) {
-  return Return(Instantiate(out, graph));
+  return Return(Instantiate(out, graph, 0));
 }
 
 HIP_API hipError_t hipGraphInstantiateWithFlags(hipGraphExec_t* out,
                                                 hipGraph_t graph,
-                                                unsigned long long) {
-  return Return(Instantiate(out, graph));
+                                                unsigned long long flags) {
+  return Return(Instantiate(out, graph, flags));
+}
+
+HIP_API hipError_t hipGraphExecGetFlags(hipGraphExec_t exec,
+                                        unsigned long long* flags) {
+  std::lock_guard<std::mutex> lock(g_mutex);
+  if (flags == nullptr || g_execs.count(exec) == 0) {
+    return Return(hipErrorInvalidValue);
+  }
+  *flags = exec->flags;
+  return Return(hipSuccess);
 }
 
 HIP_API hipError_t hipGraphExecDestroy(hipGraphExec_t exec) {
