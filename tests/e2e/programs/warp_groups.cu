@@ -2,10 +2,10 @@
 // shared memory, beside a variable of the kernel's own.
 //
 // RUN: %check %s %t -arch=compute_80
-#include "program.h"
-
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
+
+#include "program.h"
 
 namespace cg = cooperative_groups;
 
