@@ -1,6 +1,7 @@
 #include "runtime-stub/context.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "runtime-stub/api.h"
@@ -116,27 +117,7 @@ CUresult CreateContext(CUcontext* out, unsigned flags, CUdevice ordinal) {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Device* device = nullptr;
   if (CUresult r = FindDevice(ordinal, &device); r != CUDA_SUCCESS) return r;
-  Context* context = nullptr;
-  {
-    std::lock_guard<std::mutex> lock(g_created_mutex);
-    for (Context* candidate : g_created) {
-      int free = 0;
-      if (candidate->references.compare_exchange_strong(free, 1)) {
-        context = candidate;
-        break;
-      }
-    }
-    if (context == nullptr) {
-      context = new Context;
-      context->references.store(1);
-      g_created.push_back(context);
-    }
-  }
-  context->device = device;
-  context->id = g_next_context_id.fetch_add(1);
-  context->flags.store(flags);
-  context->fault.store(CUDA_SUCCESS);
-  ResetLimits(context);
+  Context* context = NewContext(device, flags);
   if (CUresult r = Push(context); r != CUDA_SUCCESS) {
     context->references.store(0);
     return r;
@@ -148,6 +129,32 @@ CUresult CreateContext(CUcontext* out, unsigned flags, CUdevice ordinal) {
 }  // namespace
 
 Context::Context() : id(g_next_context_id.fetch_add(1)) { ResetLimits(this); }
+
+Context* NewContext(Device* device, unsigned flags) {
+  Context* context = nullptr;
+  {
+    std::lock_guard<std::mutex> lock(g_created_mutex);
+    for (Context* candidate : g_created) {
+      int free = 0;
+      if (candidate->references.compare_exchange_strong(free, 1)) {
+        context = candidate;
+        break;
+      }
+    }
+    if (context == nullptr) {
+      auto made = std::make_unique<Context>();
+      made->references.store(1);
+      g_created.push_back(made.get());
+      context = made.release();
+    }
+  }
+  context->device = device;
+  context->id = g_next_context_id.fetch_add(1);
+  context->flags.store(flags);
+  context->fault.store(CUDA_SUCCESS);
+  ResetLimits(context);
+  return context;
+}
 
 Context* ContextOf(CUcontext handle) {
   auto* context = reinterpret_cast<Context*>(handle);
@@ -306,7 +313,7 @@ CUresult cuCtxCreate_v4(CUcontext* out, CUctxCreateParams* parameters,
 CUresult cuCtxDestroy_v2(CUcontext handle) {
   if (DeviceCount() == 0) return CUDA_ERROR_NOT_INITIALIZED;
   Context* context = ContextOf(handle);
-  if (context == nullptr || context->primary) {
+  if (context == nullptr || context->primary || context->green != nullptr) {
     return CUDA_ERROR_INVALID_CONTEXT;
   }
   if (!Exiting()) {
@@ -511,17 +518,15 @@ CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned flags) {
   if (other == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
   if (other->device == context->device) return CUDA_ERROR_INVALID_CONTEXT;
-  return NoteResult(context,
-                    hip.hipDeviceEnablePeerAccess(other->device->hip_ordinal,
-                                                  0));
+  return NoteResult(
+      context, hip.hipDeviceEnablePeerAccess(other->device->hip_ordinal, 0));
 }
 CUresult cuCtxDisablePeerAccess(CUcontext peer) {
   CERB_CONTEXT(context);
   Context* other = ContextOf(peer);
   if (other == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   return NoteResult(context,
-                    hip.hipDeviceDisablePeerAccess(
-                                 other->device->hip_ordinal));
+                    hip.hipDeviceDisablePeerAccess(other->device->hip_ordinal));
 }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* out, CUdevice ordinal) {

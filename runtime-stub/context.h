@@ -35,9 +35,12 @@ struct WindowsOfStream {
   std::uint64_t bytes;
 };
 
+struct GreenContext;
+
 struct Context {
   Device* device = nullptr;
   bool primary = false;
+  GreenContext* green = nullptr;  // whose context this is (green_context.h)
   std::uint64_t id = 0;
   std::atomic<unsigned> flags{0};
   std::atomic<int> cache_config{0};
@@ -69,6 +72,9 @@ struct Context {
   Context();
   CUcontext handle() { return reinterpret_cast<CUcontext>(this); }
 };
+
+// A context, not current anywhere, until cuCtxDestroy.
+Context* NewContext(Device* device, unsigned flags);
 
 // Null unless the handle is a context that exists.
 Context* ContextOf(CUcontext handle);

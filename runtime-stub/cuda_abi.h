@@ -616,7 +616,32 @@ using CUgraphExecUpdateResult = int;
 struct CUgraphEdgeData;
 
 struct CUctxCreateParams;
-struct CUexecAffinityParam;
+struct CUexecAffinityParam {
+  CUexecAffinityType type;
+  unsigned smCount;
+};
+static_assert(sizeof(CUexecAffinityParam) == 8);
+
+using CUdevResourceType = int;
+using CUdevResourceDesc = struct CUdevResourceDesc_st*;
+struct CUdevResource {
+  CUdevResourceType type;
+  unsigned char internal[92];
+  union {
+    struct {
+      unsigned smCount;
+      unsigned minSmPartitionSize;
+      unsigned smCoscheduledAlignment;
+    } sm;
+    unsigned char oversize[48];
+  };
+};
+static_assert(sizeof(CUdevResource) == 144);
+
+using CUlogsCallback = void (*)(void* data, int level, char* message,
+                                std::size_t length);
+using CUlogsCallbackHandle = struct CUlogsCallbackEntry_st*;
+using CUlogIterator = unsigned;
 
 struct CUipcMemHandle {
   char reserved[64];

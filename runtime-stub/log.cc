@@ -35,15 +35,23 @@ int ReadLevel() {
   return static_cast<int>(LogLevel::kWarning);
 }
 
-void Write(const char* level, const char* format, std::va_list args) {
-  // Longer lines are cut: a log line must not allocate.
+std::atomic<LogSink> g_sink{nullptr};
+
+// One line, which is shown, given to `sink`, or both. Longer lines are cut: a
+// log line must not allocate.
+void Write(const char* prefix, LogLevel level, bool shown, LogSink sink,
+           const char* format, std::va_list args) {
   char line[2048];
-  const int prefix = std::snprintf(line, sizeof line, "cerberus: %s", level);
+  const int start = std::snprintf(line, sizeof line, "cerberus: %s", prefix);
   const int body =
-      std::vsnprintf(line + prefix, sizeof line - prefix - 1, format, args);
+      std::vsnprintf(line + start, sizeof line - start - 1, format, args);
   if (body < 0) return;
-  std::size_t size = static_cast<std::size_t>(prefix + body);
+  std::size_t size = static_cast<std::size_t>(start + body);
   if (size > sizeof line - 2) size = sizeof line - 2;
+  if (sink != nullptr) {
+    sink(level, line + start, size - static_cast<std::size_t>(start));
+  }
+  if (!shown) return;
   line[size++] = '\n';
   const int saved_errno = errno;
   for (std::size_t done = 0; done < size;) {
@@ -66,13 +74,19 @@ bool LogEnabled(LogLevel level) {
   return static_cast<int>(level) <= current;
 }
 
+void SetLogSink(LogSink sink) { g_sink.store(sink); }
+
 void Log(LogLevel level, const char* format, ...) {
-  if (!LogEnabled(level)) return;
+  const bool shown = LogEnabled(level);
+  const LogSink sink = level <= LogLevel::kWarning
+                           ? g_sink.load(std::memory_order_relaxed)
+                           : nullptr;
+  if (!shown && sink == nullptr) return;
   constexpr const char* kPrefixes[] = {
       "error: ", "warning: ", "info: ", "debug: "};
   std::va_list args;
   va_start(args, format);
-  Write(kPrefixes[static_cast<int>(level)], format, args);
+  Write(kPrefixes[static_cast<int>(level)], level, shown, sink, format, args);
   va_end(args);
 }
 
@@ -80,7 +94,7 @@ void LogNotice(const char* format, ...) {
   if (!LogEnabled(LogLevel::kWarning)) return;
   std::va_list args;
   va_start(args, format);
-  Write("", format, args);
+  Write("", LogLevel::kWarning, true, nullptr, format, args);
   va_end(args);
 }
 

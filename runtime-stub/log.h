@@ -6,6 +6,8 @@
 #ifndef CERBERUS_RUNTIME_STUB_LOG_H_
 #define CERBERUS_RUNTIME_STUB_LOG_H_
 
+#include <cstddef>
+
 namespace cerberus::stub {
 
 enum class LogLevel : int { kError = 0, kWarning = 1, kInfo = 2, kDebug = 3 };
@@ -14,6 +16,10 @@ bool LogEnabled(LogLevel level);
 
 // printf's format; without a newline at the end.
 [[gnu::format(printf, 2, 3)]] void Log(LogLevel level, const char* format, ...);
+
+// Gets each error and warning, shown or not.
+using LogSink = void (*)(LogLevel level, const char* text, std::size_t size);
+void SetLogSink(LogSink sink);
 
 // A line that is neither error nor warning but belongs to the default
 // output: which device was chosen, that code is being compiled. Shown at the

@@ -7,6 +7,7 @@
 #include "runtime-stub/api.h"
 #include "runtime-stub/dispatch.h"
 #include "runtime-stub/error.h"
+#include "runtime-stub/green_context.h"
 #include "runtime-stub/hip_loader.h"
 #include "runtime-stub/provider.h"
 #include "runtime-stub/services.h"
@@ -44,15 +45,16 @@ bool IsPerThread(CUstream handle) {
          (handle == nullptr && DefaultStream() == HipPerThreadStream());
 }
 
-CUresult CreateStream(CUstream* out, unsigned flags, int priority,
-                      bool with_priority) {
+CUresult CreateStream(Context* context, CUstream* out, unsigned flags,
+                      int priority, bool with_priority) {
   if (out == nullptr || (flags & ~unsigned{CU_STREAM_NON_BLOCKING}) != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  CERB_CONTEXT(context);
   auto stream = std::make_unique<Stream>();
   hipError_t error = hipErrorNotSupported;
-  if (with_priority) {
+  if (context->green != nullptr) {
+    error = CreateGreenStream(*context->green, &stream->hip_stream);
+  } else if (with_priority) {
     error =
         hip.hipStreamCreateWithPriority(&stream->hip_stream, flags, priority);
   }
@@ -126,11 +128,24 @@ CUresult HipStreamOf(CUstream handle, hipStream_t* out) {
 namespace api {
 
 CUresult cuStreamCreate(CUstream* stream, unsigned flags) {
-  return CreateStream(stream, flags, 0, false);
+  CERB_CONTEXT(context);
+  return CreateStream(context, stream, flags, 0, false);
 }
 CUresult cuStreamCreateWithPriority(CUstream* stream, unsigned flags,
                                     int priority) {
-  return CreateStream(stream, flags, priority, true);
+  CERB_CONTEXT(context);
+  return CreateStream(context, stream, flags, priority, true);
+}
+CUresult cuGreenCtxStreamCreate(CUstream* stream, CUgreenCtx handle,
+                                unsigned flags, int priority) {
+  CUcontext context = nullptr;
+  if (CUresult r = cuCtxFromGreenCtx(&context, handle); r != CUDA_SUCCESS) {
+    return r;
+  }
+  if (flags != CU_STREAM_NON_BLOCKING) return CUDA_ERROR_INVALID_VALUE;
+  Context* green = ContextOf(context);
+  if (CUresult r = Activate(green); r != CUDA_SUCCESS) return r;
+  return CreateStream(green, stream, flags, priority, true);
 }
 
 CUresult cuStreamDestroy_v2(CUstream handle) {
@@ -233,9 +248,19 @@ CUresult cuStreamGetCtx(CUstream handle, CUcontext* out) {
   *out = (stream != nullptr ? stream->context : context)->handle();
   return CUDA_SUCCESS;
 }
+CUresult cuStreamGetGreenCtx(CUstream handle, CUgreenCtx* out) {
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CUcontext context = nullptr;
+  if (CUresult r = cuStreamGetCtx(handle, &context); r != CUDA_SUCCESS) {
+    return r;
+  }
+  GreenContext* green = ContextOf(context)->green;
+  *out = green != nullptr ? green->handle() : nullptr;
+  return CUDA_SUCCESS;
+}
 CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext* out, CUgreenCtx* green) {
-  if (green != nullptr) *green = nullptr;
-  return cuStreamGetCtx(handle, out);
+  if (CUresult r = cuStreamGetCtx(handle, out); r != CUDA_SUCCESS) return r;
+  return green != nullptr ? cuStreamGetGreenCtx(handle, green) : CUDA_SUCCESS;
 }
 
 CUresult cuStreamGetDevice(CUstream handle, CUdevice* out) {

@@ -4,6 +4,7 @@
 #ifndef CERBERUS_TESTS_UNIT_RUNTIME_STUB_EMULATED_H_
 #define CERBERUS_TESTS_UNIT_RUNTIME_STUB_EMULATED_H_
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "runtime-stub/api.h"
+#include "runtime-stub/hip_loader.h"
 
 namespace cerberus::stub {
 
@@ -49,6 +51,16 @@ class Finally {
  private:
   std::function<void()> what_;
 };
+
+// HIP's function itself, for what is put in its place: what the stub holds up
+// to a first call would put itself back there.
+template <typename... Args>
+void BindToHip(HipFunction<hipError_t(Args...)>* slot, const char* name) {
+  using Pointer = typename HipFunction<hipError_t(Args...)>::Pointer;
+  if (void* address = dlsym(hip.library, name)) {
+    *slot = reinterpret_cast<Pointer>(address);
+  }
+}
 
 // Two emulated GPUs, of 32 and of 64 lanes in a wave; the primary context of
 // the first is current.

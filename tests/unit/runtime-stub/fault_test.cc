@@ -1,8 +1,6 @@
 // Each call of HIP, and each allocation of the stub, fails in turn: a sequence
 // of driver calls ends in the CUDA error for it, without a crash, and succeeds
 // when it is made again.
-#include <dlfcn.h>
-
 #include <cstdlib>
 #include <new>
 #include <optional>
@@ -86,21 +84,11 @@ struct Injected<Member> {
   }
 };
 
-// The function itself: what the stub holds up to a first call would put itself
-// in the place of what stands here.
-template <typename... Args>
-void Bind(HipFunction<hipError_t(Args...)>* slot, const char* name) {
-  using Pointer = typename HipFunction<hipError_t(Args...)>::Pointer;
-  if (void* address = dlsym(hip.library, name)) {
-    *slot = reinterpret_cast<Pointer>(address);
-  }
-}
-
 void InjectIntoHip() {
   if (real.major != 0) return;
   real = hip;
 #define HIP_FN(need, function, parameters)    \
-  Bind(&real.function, #function);            \
+  BindToHip(&real.function, #function);       \
   Injected<&Hip::function>::name = #function; \
   hip.function = Injected<&Hip::function>::Call;
 #include "runtime-stub/hip_api.def"

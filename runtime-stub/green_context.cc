@@ -1,0 +1,288 @@
+#include "runtime-stub/green_context.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "runtime-stub/api.h"
+#include "runtime-stub/error.h"
+#include "runtime-stub/hip_loader.h"
+#include "runtime-stub/never_destroyed.h"
+#include "runtime-stub/stream.h"
+
+namespace cerberus::stub {
+namespace {
+
+constexpr int kMultiprocessorCount = 16;  // CU_DEVICE_ATTRIBUTE_…
+
+// CUdevResourceType and flags of cuda.h.
+constexpr CUdevResourceType kInvalid = 0;
+constexpr CUdevResourceType kSm = 1;
+constexpr unsigned kIgnoreCoscheduling = 1;
+constexpr unsigned kMaxPotentialCluster = 2;
+constexpr unsigned kDefaultStream = 1;
+
+// What the driver keeps in a CUdevResource's padding.
+struct Inside {
+  static constexpr std::uint32_t kMagic = 0x53455243;  // "CRES"
+  std::uint32_t magic;
+  std::int32_t device;
+  std::uint64_t split;  // the call that made it; 0: none
+  std::uint8_t mask[kMostMultiprocessors / 8];
+};
+static_assert(sizeof(Inside) <= sizeof(CUdevResource::internal));
+
+struct Resource {
+  Device* device = nullptr;
+  std::uint64_t split = 0;
+  Multiprocessors multiprocessors;
+};
+
+CUdevResource Packed(const Resource& resource) {
+  CUdevResource out = {};
+  out.type = kSm;
+  Inside inside = {
+      Inside::kMagic, resource.device->ordinal, resource.split, {}};
+  for (std::size_t i = 0; i < kMostMultiprocessors; ++i) {
+    if (resource.multiprocessors[i]) inside.mask[i / 8] |= 1 << i % 8;
+  }
+  std::memcpy(out.internal, &inside, sizeof inside);
+  out.sm.smCount = static_cast<unsigned>(resource.multiprocessors.count());
+  out.sm.minSmPartitionSize = 1;
+  out.sm.smCoscheduledAlignment = 1;
+  return out;
+}
+
+CUresult Unpack(const CUdevResource& in, Resource* out) {
+  if (in.type != kSm) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
+  Inside inside;
+  std::memcpy(&inside, in.internal, sizeof inside);
+  if (inside.magic != Inside::kMagic) return CUDA_ERROR_INVALID_VALUE;
+  out->split = inside.split;
+  for (std::size_t i = 0; i < kMostMultiprocessors; ++i) {
+    out->multiprocessors[i] = (inside.mask[i / 8] >> i % 8 & 1) != 0;
+  }
+  return FindDevice(inside.device, &out->device);
+}
+
+Multiprocessors AllOf(const Device& device) {
+  const auto count =
+      static_cast<std::size_t>(device.attribute(kMultiprocessorCount));
+  Multiprocessors all;
+  for (std::size_t i = 0; i < std::min(count, kMostMultiprocessors); ++i) {
+    all.set(i);
+  }
+  return all;
+}
+
+// Descriptors live as long as the process: CUDA has no call that frees one.
+// Equal ones are the same.
+struct Descriptor {
+  Device* device;
+  Multiprocessors multiprocessors;
+};
+std::mutex g_mutex;
+NeverDestroyed<std::vector<std::unique_ptr<Descriptor>>> g_all_descriptors;
+auto& g_descriptors = *g_all_descriptors;
+
+GreenContext* GreenOf(CUgreenCtx handle) {
+  auto* green = reinterpret_cast<GreenContext*>(handle);
+  return green != nullptr && green->alive == GreenContext::kAlive ? green
+                                                                  : nullptr;
+}
+
+CUresult ResourceOf(const Device& device, const GreenContext* green,
+                    CUdevResource* out, CUdevResourceType type) {
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (type != kSm) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
+  Resource resource;
+  resource.device = const_cast<Device*>(&device);
+  resource.multiprocessors =
+      green != nullptr ? green->multiprocessors : AllOf(device);
+  *out = Packed(resource);
+  return CUDA_SUCCESS;
+}
+
+std::atomic<std::uint64_t> g_next_split{1};
+
+}  // namespace
+
+hipError_t CreateGreenStream(const GreenContext& green, hipStream_t* stream) {
+  std::uint32_t mask[kMostMultiprocessors / 32] = {};
+  std::uint32_t words = 0;
+  for (std::size_t i = 0; i < kMostMultiprocessors; ++i) {
+    if (!green.multiprocessors[i]) continue;
+    mask[i / 32] |= 1u << i % 32;
+    words = static_cast<std::uint32_t>(i / 32 + 1);
+  }
+  return hip.hipExtStreamCreateWithCUMask(stream, words, mask);
+}
+
+namespace api {
+
+CUresult cuDeviceGetDevResource(CUdevice ordinal, CUdevResource* out,
+                                CUdevResourceType type) {
+  Device* device = nullptr;
+  if (CUresult r = FindDevice(ordinal, &device); r != CUDA_SUCCESS) return r;
+  return ResourceOf(*device, nullptr, out, type);
+}
+CUresult cuCtxGetDevResource(CUcontext handle, CUdevResource* out,
+                             CUdevResourceType type) {
+  const Context* context = ContextOf(handle);
+  if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  return ResourceOf(*context->device, context->green, out, type);
+}
+CUresult cuGreenCtxGetDevResource(CUgreenCtx handle, CUdevResource* out,
+                                  CUdevResourceType type) {
+  const GreenContext* green = GreenOf(handle);
+  if (green == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  return ResourceOf(*green->context->device, green, out, type);
+}
+
+CUresult cuDevSmResourceSplitByCount(CUdevResource* result, unsigned* groups,
+                                     const CUdevResource* input,
+                                     CUdevResource* remaining, unsigned flags,
+                                     unsigned least) {
+  if (groups == nullptr || input == nullptr ||
+      (flags & ~(kIgnoreCoscheduling | kMaxPotentialCluster)) != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  Resource whole;
+  if (CUresult r = Unpack(*input, &whole); r != CUDA_SUCCESS) return r;
+  if (whole.split != 0) return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;
+  const std::size_t count = whole.multiprocessors.count();
+  if (least > count) return CUDA_ERROR_INVALID_VALUE;
+  const std::size_t each = std::max(least, 1u);
+  const auto possible = static_cast<unsigned>(count / each);
+  if (result == nullptr) {
+    *groups = possible;
+    return CUDA_SUCCESS;
+  }
+  *groups = std::min(*groups, possible);
+  const std::uint64_t split = g_next_split.fetch_add(1);
+  Resource part = {whole.device, split, {}};
+  unsigned made = 0;
+  for (std::size_t i = 0; i < kMostMultiprocessors && made < *groups; ++i) {
+    if (!whole.multiprocessors[i]) continue;
+    part.multiprocessors.set(i);
+    if (part.multiprocessors.count() < each) continue;
+    result[made++] = Packed(part);
+    whole.multiprocessors &= ~part.multiprocessors;
+    part.multiprocessors.reset();
+  }
+  if (remaining != nullptr) {
+    *remaining = {};
+    remaining->type = kInvalid;
+    whole.split = split;
+    if (whole.multiprocessors.any()) *remaining = Packed(whole);
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDevResourceGenerateDesc(CUdevResourceDesc* out,
+                                   CUdevResource* resources, unsigned count) {
+  if (out == nullptr || resources == nullptr || count == 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  Resource all;
+  for (unsigned i = 0; i < count; ++i) {
+    Resource one;
+    if (CUresult r = Unpack(resources[i], &one); r != CUDA_SUCCESS) return r;
+    if (i != 0 && (one.device != all.device || one.split != all.split)) {
+      return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;
+    }
+    one.multiprocessors |= all.multiprocessors;
+    all = one;
+  }
+  std::lock_guard<std::mutex> lock(g_mutex);
+  for (const auto& known : g_descriptors) {
+    if (known->device == all.device &&
+        known->multiprocessors == all.multiprocessors) {
+      *out = reinterpret_cast<CUdevResourceDesc>(known.get());
+      return CUDA_SUCCESS;
+    }
+  }
+  g_descriptors.push_back(std::make_unique<Descriptor>(
+      Descriptor{all.device, all.multiprocessors}));
+  *out = reinterpret_cast<CUdevResourceDesc>(g_descriptors.back().get());
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGreenCtxCreate(CUgreenCtx* out, CUdevResourceDesc handle,
+                          CUdevice ordinal, unsigned flags) {
+  if (out == nullptr || flags != kDefaultStream) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  Device* device = nullptr;
+  if (CUresult r = FindDevice(ordinal, &device); r != CUDA_SUCCESS) return r;
+  std::lock_guard<std::mutex> lock(g_mutex);
+  const auto at = std::find_if(
+      g_descriptors.begin(), g_descriptors.end(),
+      [handle](const std::unique_ptr<Descriptor>& known) {
+        return reinterpret_cast<CUdevResourceDesc>(known.get()) == handle;
+      });
+  if (at == g_descriptors.end()) return CUDA_ERROR_INVALID_VALUE;
+  if ((*at)->device != device) return CUDA_ERROR_INVALID_DEVICE;
+  auto green = std::make_unique<GreenContext>();
+  green->multiprocessors = (*at)->multiprocessors;
+  green->context = NewContext(device, 0);
+  green->context->green = green.get();
+  *out = green.release()->handle();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuGreenCtxDestroy(CUgreenCtx handle) {
+  GreenContext* green = GreenOf(handle);
+  if (green == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  green->context->green = nullptr;
+  const CUresult result = cuCtxDestroy_v2(green->context->handle());
+  green->alive = 0;
+  delete green;
+  return result;
+}
+
+CUresult cuCtxFromGreenCtx(CUcontext* out, CUgreenCtx handle) {
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const GreenContext* green = GreenOf(handle);
+  if (green == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  *out = green->context->handle();
+  return CUDA_SUCCESS;
+}
+CUresult cuGreenCtxGetId(CUgreenCtx handle, unsigned long long* id) {
+  if (id == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const GreenContext* green = GreenOf(handle);
+  if (green == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  *id = green->context->id;
+  return CUDA_SUCCESS;
+}
+CUresult cuGreenCtxRecordEvent(CUgreenCtx handle, CUevent event) {
+  const GreenContext* green = GreenOf(handle);
+  if (green == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  return cuCtxRecordEvent(green->context->handle(), event);
+}
+CUresult cuGreenCtxWaitEvent(CUgreenCtx handle, CUevent event) {
+  const GreenContext* green = GreenOf(handle);
+  if (green == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  return cuCtxWaitEvent(green->context->handle(), event);
+}
+
+// No context is bound to a part of the GPU by NVIDIA's MPS, so that it has all
+// multiprocessors, or those of the green context.
+CUresult cuCtxGetExecAffinity(CUexecAffinityParam* out,
+                              CUexecAffinityType type) {
+  constexpr CUexecAffinityType kSmCount = 0;
+  if (out == nullptr || type != kSmCount) return CUDA_ERROR_INVALID_VALUE;
+  CERB_CONTEXT(context);
+  CUdevResource resource;
+  ResourceOf(*context->device, context->green, &resource, kSm);
+  out->type = kSmCount;
+  out->smCount = resource.sm.smCount;
+  return CUDA_SUCCESS;
+}
+
+}  // namespace api
+}  // namespace cerberus::stub

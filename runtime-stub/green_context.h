@@ -1,0 +1,33 @@
+// Green contexts: contexts whose streams use a part of a device's
+// multiprocessors, by HIP's masks of compute units.
+#ifndef CERBERUS_RUNTIME_STUB_GREEN_CONTEXT_H_
+#define CERBERUS_RUNTIME_STUB_GREEN_CONTEXT_H_
+
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime-stub/context.h"
+
+namespace cerberus::stub {
+
+// Which multiprocessors, as HIP counts them. AMD's largest GPU has 304.
+inline constexpr std::size_t kMostMultiprocessors = 512;
+using Multiprocessors = std::bitset<kMostMultiprocessors>;
+
+struct GreenContext {
+  static constexpr std::uint32_t kAlive = 0x4e455247;  // "GREN"
+
+  std::uint32_t alive = kAlive;
+  Context* context = nullptr;
+  Multiprocessors multiprocessors;
+
+  CUgreenCtx handle() { return reinterpret_cast<CUgreenCtx>(this); }
+};
+
+// A stream of the context that keeps to its multiprocessors.
+hipError_t CreateGreenStream(const GreenContext& green, hipStream_t* stream);
+
+}  // namespace cerberus::stub
+
+#endif  // CERBERUS_RUNTIME_STUB_GREEN_CONTEXT_H_
