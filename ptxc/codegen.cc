@@ -5,6 +5,9 @@
 #include <string>
 
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/CodeGen/SchedulerRegistry.h"
+#include "llvm/CodeGen/SelectionDAG.h"
+#include "llvm/CodeGen/SelectionDAGISel.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LLVMContext.h"
@@ -31,15 +34,38 @@ namespace {
 // offsets off and merged what is common already.
 constexpr llvm::StringLiteral kScalarPasses = "amdgpu-scalar-ir-passes";
 
+// The selected instructions of a block get an order twice: here, and from the
+// machine scheduler. What comes first matters to the second where registers
+// may run short. The list scheduler fills arrays with an element for each of
+// the target's 10,000 registers first, for a small block, and most are, more
+// work than all else; there any order will do.
+constexpr llvm::StringLiteral kSchedulerOption = "pre-RA-sched";
+constexpr llvm::StringLiteral kScheduler = "cerberus-by-size";
+constexpr std::size_t kNodesOfSmallBlock = 30;
+
+llvm::ScheduleDAGSDNodes* ScheduleBySize(llvm::SelectionDAGISel* selector,
+                                         llvm::CodeGenOptLevel level) {
+  return selector->CurDAG->allnodes_size() <= kNodesOfSmallBlock
+             ? llvm::createDAGLinearizer(selector, level)
+             : llvm::createDefaultScheduler(selector, level);
+}
+
+// LLVM has no other way to say it; it is linked statically, so nobody else's
+// LLVM hears of it.
+void SetOption(llvm::StringRef name, llvm::StringRef value) {
+  const auto& options = llvm::cl::getRegisteredOptions();
+  if (const auto at = options.find(name); at != options.end()) {
+    at->second->addOccurrence(0, name, value);
+  }
+}
+
 void RegisterBackend() {
   static std::once_flag once;
   std::call_once(once, [] {
-    // LLVM has no other way to say it; it is linked statically, so nobody
-    // else's LLVM hears of it.
-    const auto& options = llvm::cl::getRegisteredOptions();
-    if (const auto at = options.find(kScalarPasses); at != options.end()) {
-      at->second->addOccurrence(0, kScalarPasses, "false");
-    }
+    static llvm::RegisterScheduler by_size(kScheduler.data(), "",
+                                           ScheduleBySize);
+    SetOption(kSchedulerOption, kScheduler);
+    SetOption(kScalarPasses, "false");
     LLVMInitializeAMDGPUTargetInfo();
     LLVMInitializeAMDGPUTarget();
     LLVMInitializeAMDGPUTargetMC();
