@@ -17,10 +17,10 @@
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
 
 #include "ptxc/passes/addresses.h"
+#include "ptxc/passes/exact_floats.h"
 #include "ptxc/passes/kernel_inputs.h"
 #include "ptxc/passes/lane_progress.h"
 #include "ptxc/passes/shuffles.h"
-#include "ptxc/passes/zero_products.h"
 
 namespace cerberus::ptx {
 namespace {
@@ -44,12 +44,11 @@ constexpr const char* kDefaultToPointers =
     "infer-address-spaces,"
     "early-cse<memssa>)";
 constexpr const char* kDefault =
-    "function(instcombine<no-verify-fixpoint>,"
-    "loop-mssa(licm),"
+    "function(loop-mssa(licm),"
     "gvn,"
     "sink,"
     "instcombine<no-verify-fixpoint>,"
-    "bdce,adce,"
+    "adce,"
     "simplifycfg<switch-range-to-icmp;hoist-common-insts;sink-common-insts>,"
     "infer-address-spaces,"
     "separate-const-offset-from-gep<lower-gep>,"
@@ -112,7 +111,7 @@ Status RunPipeline(llvm::Module& module, llvm::TargetMachine& machine,
     CERB_TRY_VOID(add(kDefault));
   }
   passes.run(module, modules);
-  KeepSignsOfZeroProducts(module);
+  KeepFloatsExact(module);
   if (optimise) MarkKernelInputs(module);
   return {};
 }
