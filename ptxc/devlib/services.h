@@ -164,14 +164,16 @@ INLINE u32 WalkFormat(const char* format, PackedArguments arguments,
     const char conversion = *at;
     if (conversion == 0) break;
     ++at;
-    if (IsOneOf(conversion, "diouxX")) {
-      value(wide ? arguments.Next<u64>() : arguments.Next<u32>());
-    } else if (conversion == 'c') {
-      value(arguments.Next<u32>());
-    } else if (IsOneOf(conversion, "fFeEgGaAp")) {
-      value(arguments.Next<u64>());
-    } else if (conversion == 's') {
+    // One call of each, since every one becomes code of its own.
+    if (conversion == 's') {
       text(arguments.Next<const char*>(), precision);
+      continue;
+    }
+    const bool integer = IsOneOf(conversion, "diouxX");
+    if (IsOneOf(conversion, "fFeEgGaAp") || (integer && wide)) {
+      value(arguments.Next<u64>());
+    } else if (integer || conversion == 'c') {
+      value(arguments.Next<u32>());
     }
   }
   return static_cast<u32>(at - format);
@@ -185,20 +187,27 @@ INLINE u64 LengthOf(const char* text, u64 most) {
 
 INLINE u64 WordsFor(u64 bytes) { return (bytes + 7) / 8; }
 
-// Words behind each other in the ring, from a reserved place.
+// Words behind each other in the ring, from a reserved place; without one it
+// only counts them.
 struct RingWriter {
   GLOBAL PrintfRing* ring;
   u64 words;  // of the ring
-  u64 next;
-  u64 end;
+  u64 next = 0;
+  u64 left = 0;  // reserved
+  u64 needed = 0;
 
   INLINE_MEMBER void Put(u64 word) {
+    ++needed;
     // A text that grew since it was measured must not leave the record.
-    if (next < end) ring->words[next++ % words] = word;
+    if (left == 0) return;
+    --left;
+    ring->words[next] = word;
+    if (++next == words) next = 0;
   }
   INLINE_MEMBER void PutText(const char* text, u64 length) {
     for (u64 i = 0; i < length; i += 8) {
       u64 word = 0;
+#pragma clang loop unroll(disable)
       for (u64 k = 0; k < 8 && i + k < length; ++k) {
         word |= static_cast<u64>(static_cast<u8>(text[i + k])) << 8 * k;
       }
@@ -234,37 +243,42 @@ INLINE bool Reserve(GLOBAL PrintfRing* ring, u64 capacity, u64 words,
 // looks.
 DEV(s32, vprintf)(u64 context, const char* format, const char* packed) {
   if (format == nullptr) return -1;
-  const PackedArguments arguments = {packed};
+  GLOBAL PrintfRing* ring = context == 0 ? nullptr : BlockAt(context)->ring;
+  const u64 capacity =
+      context == 0 ? 0 : BlockAt(context)->ring_bytes / 8;
+  RingWriter to = {ring, capacity};
   s32 count = 0;
-  u64 words = 1;
-  const u32 format_bytes = WalkFormat(
-      format, arguments,
-      [&](u64) {
-        ++count;
-        ++words;
-      },
-      [&](const char* text, u64 most) {
-        ++count;
-        words += 1 + (text != nullptr ? WordsFor(LengthOf(text, most)) : 0);
-      });
-  words += WordsFor(format_bytes);
-  if (context == 0) return count;
-  GLOBAL PrintfRing* ring = BlockAt(context)->ring;
-  if (ring == nullptr) return count;
-  const u64 capacity = BlockAt(context)->ring_bytes / 8;
-  u64 first = 0;
-  if (!Reserve(ring, capacity, words, &first)) return count;
-  RingWriter to = {ring, capacity, first + 1, first + words};
-  to.PutText(format, format_bytes);
-  WalkFormat(
-      format, arguments, [&](u64 bits) { to.Put(bits); },
-      [&](const char* text, u64 most) {
-        const u64 length = text != nullptr ? LengthOf(text, most) : ~u64{0};
-        to.Put(length);
-        if (text != nullptr) to.PutText(text, length);
-      });
+  u32 format_bytes = 0;
+  u64 words = 0;
+  u64 place = 0;  // of the record's first word
+  // Once to measure and once to write, with the same code.
+#pragma clang loop unroll(disable)
+  for (bool reserved = false;; reserved = true) {
+    count = 0;
+    to.PutText(format, format_bytes);
+    format_bytes = WalkFormat(
+        format, PackedArguments{packed},
+        [&](u64 bits) {
+          ++count;
+          to.Put(bits);
+        },
+        [&](const char* text, u64 most) {
+          ++count;
+          const u64 length = text != nullptr ? LengthOf(text, most) : ~u64{0};
+          to.Put(length);
+          if (text != nullptr) to.PutText(text, length);
+        });
+    if (reserved) break;
+    if (ring == nullptr) return count;
+    words = 1 + WordsFor(format_bytes) + to.needed;
+    u64 first = 0;
+    if (!Reserve(ring, capacity, words, &first)) return count;
+    place = first % capacity;
+    to.next = place + 1 == capacity ? 0 : place + 1;
+    to.left = words - 1;
+  }
   // The host reads a record once its first word is there.
-  __scoped_atomic_store_n(&ring->words[first % capacity],
+  __scoped_atomic_store_n(&ring->words[place],
                           u64{format_bytes} << 32 | words * 8,
                           __ATOMIC_RELEASE, __MEMORY_SCOPE_SYSTEM);
   return count;
