@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <mutex>
 
 #include "emulator/hip_runtime.h"
 
@@ -44,6 +45,10 @@ hipMemPool_t DefaultPool(int device) {
   auto found = pools->find(device);
   return found == pools->end() ? nullptr : &found->second;
 }
+
+// The pools of hipDeviceSetMemPool, by device.
+std::mutex g_mutex;
+std::map<int, hipMemPool_t> g_chosen;
 
 }  // namespace
 
@@ -127,13 +132,21 @@ HIP_API hipError_t hipDeviceGetDefaultMemPool(hipMemPool_t* pool, int device) {
 }
 
 HIP_API hipError_t hipDeviceGetMemPool(hipMemPool_t* pool, int device) {
-  return hipDeviceGetDefaultMemPool(pool, device);
+  const hipError_t error = hipDeviceGetDefaultMemPool(pool, device);
+  if (error != hipSuccess) return error;
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  const auto chosen = g_chosen.find(device);
+  if (chosen != g_chosen.end()) *pool = chosen->second;
+  return Return(hipSuccess);
 }
 
 HIP_API hipError_t hipDeviceSetMemPool(int device, hipMemPool_t pool) {
   if (pool == nullptr) return Return(hipErrorInvalidValue);
-  return Return(DefaultPool(device) != nullptr ? hipSuccess
-                                               : hipErrorInvalidDevice);
+  if (DefaultPool(device) == nullptr) return Return(hipErrorInvalidDevice);
+  if (pool->gpu->ordinal != device) return Return(hipErrorInvalidValue);
+  const std::lock_guard<std::mutex> lock(g_mutex);
+  g_chosen[device] = pool;
+  return Return(hipSuccess);
 }
 
 HIP_API hipError_t hipMemPoolCreate(hipMemPool_t* pool,
@@ -156,6 +169,14 @@ HIP_API hipError_t hipMemPoolCreate(hipMemPool_t* pool,
 HIP_API hipError_t hipMemPoolDestroy(hipMemPool_t pool) {
   if (pool == nullptr || pool->is_default) return Return(hipErrorInvalidValue);
   if (pool->file >= 0) close(pool->file);
+  {
+    // The device goes back to its default pool.
+    const std::lock_guard<std::mutex> lock(g_mutex);
+    const auto chosen = g_chosen.find(pool->gpu->ordinal);
+    if (chosen != g_chosen.end() && chosen->second == pool) {
+      g_chosen.erase(chosen);
+    }
+  }
   delete pool;
   return Return(hipSuccess);
 }

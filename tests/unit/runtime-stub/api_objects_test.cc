@@ -1,0 +1,253 @@
+// Objects that graphs keep, pools that are shared, hints about managed memory,
+// linking, and what is known of a stream: calls whose effect shows only when
+// something else asks.
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+#include <vector>
+
+#include "emulated.h"
+#include "tests/unit/temp_folder.h"
+
+namespace cerberus::stub {
+namespace {
+
+constexpr std::size_t kBytes = 64 * sizeof(int);
+
+class ObjectsTest : public VariantTest {};
+
+void Count(void* times) { ++*static_cast<int*>(times); }
+
+TEST_P(ObjectsTest, GraphsKeepUserObjects) {
+  constexpr unsigned kNoDestructorSync = 1, kMove = 1;
+  int destroyed = 0;
+  CUuserObject object = nullptr;
+  ASSERT_EQ(
+      CU(cuUserObjectCreate)(&object, &destroyed, Count, 1, kNoDestructorSync),
+      CUDA_SUCCESS);
+  CUgraph graph = nullptr;
+  ASSERT_EQ(CU(cuGraphCreate)(&graph, 0), CUDA_SUCCESS);
+  // Two more references here, one of which the graph takes over.
+  ASSERT_EQ(CU(cuUserObjectRetain)(object, 2), CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuGraphRetainUserObject)(graph, object, 1, kMove), CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuUserObjectRelease)(object, 1), CUDA_SUCCESS);
+  EXPECT_EQ(destroyed, 0);
+  ASSERT_EQ(CU(cuUserObjectRelease)(object, 1), CUDA_SUCCESS);
+  EXPECT_EQ(destroyed, 0);  // the graph has one
+  ASSERT_EQ(CU(cuGraphReleaseUserObject)(graph, object, 1), CUDA_SUCCESS);
+  EXPECT_EQ(destroyed, 1);
+
+  ASSERT_EQ(
+      CU(cuUserObjectCreate)(&object, &destroyed, Count, 1, kNoDestructorSync),
+      CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuGraphRetainUserObject)(graph, object, 1, kMove), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuGraphDestroy)(graph), CUDA_SUCCESS);
+  EXPECT_EQ(destroyed, 2);
+}
+
+TEST_P(ObjectsTest, EventsOfAnExecutableGraph) {
+  CUevent one = nullptr, two = nullptr;
+  ASSERT_EQ(CU(cuEventCreate)(&one, 0), CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuEventCreate)(&two, 0), CUDA_SUCCESS);
+  CUgraph graph = nullptr;
+  ASSERT_EQ(CU(cuGraphCreate)(&graph, 0), CUDA_SUCCESS);
+  CUgraphNode record = nullptr;
+  ASSERT_EQ(CU(cuGraphAddEventRecordNode)(&record, graph, nullptr, 0, one),
+            CUDA_SUCCESS);
+  constexpr cuuint64_t kAutoFreeOnLaunch = 1;
+  CUgraphExec exec = nullptr;
+  ASSERT_EQ(CU(cuGraphInstantiateWithFlags)(&exec, graph, kAutoFreeOnLaunch),
+            CUDA_SUCCESS);
+  cuuint64_t flags = 99;
+  EXPECT_EQ(CU(cuGraphExecGetFlags)(exec, &flags), CUDA_SUCCESS);
+  EXPECT_EQ(flags, kAutoFreeOnLaunch);
+  // `two` has never been recorded, so that no time can be told from it.
+  float milliseconds = -1;
+  ASSERT_EQ(CU(cuEventRecord)(one, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuEventElapsedTime)(&milliseconds, one, two),
+            CUDA_ERROR_INVALID_HANDLE);
+  ASSERT_EQ(CU(cuGraphExecEventRecordNodeSetEvent)(exec, record, two),
+            CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuGraphLaunch)(exec, nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuCtxSynchronize)(), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuEventElapsedTime)(&milliseconds, one, two), CUDA_SUCCESS);
+  EXPECT_GE(milliseconds, 0);
+  EXPECT_EQ(CU(cuGraphExecDestroy)(exec), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuGraphDestroy)(graph), CUDA_SUCCESS);
+  for (CUevent event : {one, two}) {
+    EXPECT_EQ(CU(cuEventDestroy_v2)(event), CUDA_SUCCESS);
+  }
+}
+
+// What a stream does is added behind nodes that a graph has.
+TEST_P(ObjectsTest, CaptureIntoAGraph) {
+  CUdeviceptr ints = Ints(0);
+  CUgraph graph = nullptr, captured = nullptr;
+  ASSERT_EQ(CU(cuGraphCreate)(&graph, 0), CUDA_SUCCESS);
+  CUDA_MEMSET_NODE_PARAMS set = {};
+  set.dst = ints;
+  set.elementSize = 4;
+  set.width = kThreads;
+  set.height = 1;
+  set.value = 40;
+  CUgraphNode first = nullptr;
+  ASSERT_EQ(CU(cuGraphAddMemsetNode)(&first, graph, nullptr, 0, &set, context_),
+            CUDA_SUCCESS);
+  CUstream stream = nullptr;
+  ASSERT_EQ(CU(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  CUfunction add = Add();
+  ASSERT_EQ(
+      CU(cuStreamBeginCaptureToGraph)(stream, graph, &first, nullptr, 1, 2),
+      CUDA_SUCCESS);
+  int by = 2;
+  void* params[] = {&ints, &by};
+  ASSERT_EQ(CU(cuLaunchKernel)(add, 1, 1, 1, kThreads, 1, 1, 0, stream, params,
+                               nullptr),
+            CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuStreamEndCapture)(stream, &captured), CUDA_SUCCESS);
+  EXPECT_EQ(captured, graph);
+  std::size_t count = 0;
+  ASSERT_EQ(CU(cuGraphGetNodes)(graph, nullptr, &count), CUDA_SUCCESS);
+  EXPECT_EQ(count, 2u);
+  CUgraphExec exec = nullptr;
+  ASSERT_EQ(CU(cuGraphInstantiateWithFlags)(&exec, graph, 0), CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuGraphLaunch)(exec, stream), CUDA_SUCCESS);
+  EXPECT_EQ(ValueOf(ints), 42);
+  EXPECT_EQ(CU(cuGraphExecDestroy)(exec), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuGraphDestroy)(graph), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuStreamDestroy_v2)(stream), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuMemFree_v2)(ints), CUDA_SUCCESS);
+}
+
+TEST_P(ObjectsTest, PoolsOfADevice) {
+  constexpr CUmemAllocationHandleType kFile = 1;
+  CUmemPoolProps properties = {};
+  properties.allocType = 1;
+  properties.handleTypes = kFile;
+  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
+  CUmemoryPool pool = nullptr, usual = nullptr, got = nullptr;
+  ASSERT_EQ(CU(cuMemPoolCreate)(&pool, &properties), CUDA_SUCCESS);
+  CUmemAccess_flags access = 99;
+  EXPECT_EQ(CU(cuMemPoolGetAccess)(&access, pool, &properties.location),
+            CUDA_SUCCESS);
+  EXPECT_EQ(access, 3u);  // to read and to write
+  ASSERT_EQ(CU(cuDeviceGetMemPool)(&usual, 0), CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuDeviceSetMemPool)(0, pool), CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuDeviceGetMemPool)(&got, 0), CUDA_SUCCESS);
+  EXPECT_EQ(got, pool);
+  ASSERT_EQ(CU(cuMemSetMemPool)(&properties.location, 1, usual), CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuDeviceGetMemPool)(&got, 0), CUDA_SUCCESS);
+  EXPECT_EQ(got, usual);
+  int file = -1;
+  ASSERT_EQ(CU(cuMemPoolExportToShareableHandle)(&file, pool, kFile, 0),
+            CUDA_SUCCESS);
+  EXPECT_GE(file, 0);
+  EXPECT_EQ(close(file), 0);
+  CUdeviceptr memory = 0;
+  ASSERT_EQ(CU(cuMemAllocFromPoolAsync)(&memory, kBytes, pool, nullptr),
+            CUDA_SUCCESS);
+  CUmemPoolPtrExportData data = {}, nothing = {};
+  ASSERT_EQ(CU(cuMemPoolExportPointer)(&data, memory), CUDA_SUCCESS);
+  EXPECT_NE(std::memcmp(&data, &nothing, sizeof data), 0);
+  EXPECT_EQ(CU(cuMemFreeAsync)(memory, nullptr), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuMemPoolTrimTo)(pool, 0), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuMemPoolDestroy)(pool), CUDA_SUCCESS);
+}
+
+TEST_P(ObjectsTest, HintsAboutManagedMemory) {
+  constexpr CUmem_advise kReadMostly = 1, kPreferredLocation = 3;
+  constexpr CUmem_range_attribute kIsReadMostly = 1, kLastPrefetch = 4;
+  CUdeviceptr memory = 0;
+  ASSERT_EQ(CU(cuMemAllocManaged)(&memory, 4096, CU_MEM_ATTACH_GLOBAL),
+            CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuMemAdvise)(memory, 4096, kReadMostly, 0), CUDA_SUCCESS);
+  const CUmemLocation there = {CU_MEM_LOCATION_TYPE_DEVICE, 1};
+  ASSERT_EQ(CU(cuMemAdvise_v2)(memory, 4096, kPreferredLocation, there),
+            CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuMemPrefetchAsync)(memory, 4096, 0, nullptr), CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuCtxSynchronize)(), CUDA_SUCCESS);
+  int mostly = -9, last = -9, preferred = -9;
+  void* values[] = {&mostly, &last};
+  std::size_t sizes[] = {sizeof mostly, sizeof last};
+  CUmem_range_attribute attributes[] = {kIsReadMostly, kLastPrefetch};
+  ASSERT_EQ(
+      CU(cuMemRangeGetAttributes)(values, sizes, attributes, 2, memory, 4096),
+      CUDA_SUCCESS);
+  EXPECT_EQ(mostly, 1);
+  EXPECT_EQ(last, 0);
+  ASSERT_EQ(
+      CU(cuMemRangeGetAttribute)(&preferred, sizeof preferred, 2, memory, 4096),
+      CUDA_SUCCESS);
+  EXPECT_EQ(preferred, 1);
+  ASSERT_EQ(CU(cuMemPrefetchAsync_v2)(memory, 4096, there, 0, nullptr),
+            CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuCtxSynchronize)(), CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuMemRangeGetAttribute)(&last, sizeof last, kLastPrefetch,
+                                       memory, 4096),
+            CUDA_SUCCESS);
+  EXPECT_EQ(last, 1);
+  EXPECT_EQ(CU(cuMemFree_v2)(memory), CUDA_SUCCESS);
+}
+
+// Both ABIs, from memory and from a file.
+TEST_P(ObjectsTest, Linking) {
+  constexpr CUjitInputType kPtx = 1;
+  const TempFolder folder;
+  const std::string path = folder.path() + "/add.ptx";
+  std::ofstream(path) << AddPtx();
+  std::string text = AddPtx();
+  for (int way = 0; way < 4; ++way) {
+    CUlinkState state = nullptr;
+    ASSERT_EQ((way < 2 ? CU(cuLinkCreate) : CU(cuLinkCreate_v2))(
+                  0, nullptr, nullptr, &state),
+              CUDA_SUCCESS);
+    if (way % 2 == 0) {
+      ASSERT_EQ((way < 2 ? CU(cuLinkAddData) : CU(cuLinkAddData_v2))(
+                    state, kPtx, text.data(), text.size() + 1, "add", 0,
+                    nullptr, nullptr),
+                CUDA_SUCCESS);
+    } else {
+      ASSERT_EQ((way < 2 ? CU(cuLinkAddFile) : CU(cuLinkAddFile_v2))(
+                    state, kPtx, path.c_str(), 0, nullptr, nullptr),
+                CUDA_SUCCESS);
+    }
+    void* code = nullptr;
+    std::size_t size = 0;
+    ASSERT_EQ(CU(cuLinkComplete)(state, &code, &size), CUDA_SUCCESS);
+    CUmodule module = nullptr;
+    ASSERT_EQ(CU(cuModuleLoadData)(&module, code), CUDA_SUCCESS);
+    EXPECT_EQ(CU(cuLinkDestroy)(state), CUDA_SUCCESS);
+    CUfunction function = nullptr;
+    EXPECT_EQ(CU(cuModuleGetFunction)(&function, module, "add"), CUDA_SUCCESS);
+    EXPECT_EQ(CU(cuModuleUnload)(module), CUDA_SUCCESS);
+  }
+}
+
+TEST_P(ObjectsTest, WhatAStreamIs) {
+  CUstream stream = nullptr;
+  ASSERT_EQ(CU(cuStreamCreateWithPriority)(&stream, CU_STREAM_NON_BLOCKING, -1),
+            CUDA_SUCCESS);
+  unsigned flags = 99;
+  EXPECT_EQ(CU(cuStreamGetFlags)(stream, &flags), CUDA_SUCCESS);
+  EXPECT_EQ(flags, unsigned{CU_STREAM_NON_BLOCKING});
+  int priority = 99;
+  EXPECT_EQ(CU(cuStreamGetPriority)(stream, &priority), CUDA_SUCCESS);
+  EXPECT_EQ(priority, -1);
+  CUdevice device = 99;
+  EXPECT_EQ(CU(cuStreamGetDevice)(stream, &device), CUDA_SUCCESS);
+  EXPECT_EQ(device, 0);
+  CUcontext context = nullptr, again = nullptr;
+  CUgreenCtx green = reinterpret_cast<CUgreenCtx>(&context);
+  EXPECT_EQ(CU(cuStreamGetCtx)(stream, &context), CUDA_SUCCESS);
+  EXPECT_EQ(context, context_);
+  EXPECT_EQ(CU(cuStreamGetCtx_v2)(stream, &again, &green), CUDA_SUCCESS);
+  EXPECT_EQ(again, context_);
+  EXPECT_EQ(green, nullptr);
+  EXPECT_EQ(CU(cuStreamDestroy)(stream), CUDA_SUCCESS);
+}
+
+INSTANTIATE_VARIANTS(ObjectsTest);
+
+}  // namespace
+}  // namespace cerberus::stub
