@@ -93,9 +93,9 @@ llvm::Value* FunctionLowering::Relu(Value* v) {
 }
 
 void FunctionLowering::FpOut(Value* v) {
-  if (ftz() && !(flush_f32_ && v->getType()->getScalarType()->isFloatTy())) {
-    v = Flush(v);
-  }
+  // Where the hardware flushes this is to last: LLVM takes x * 1 for x. It
+  // leaves nothing behind arithmetic that is still there.
+  if (ftz()) v = Flush(v);
   if (mods().sat() == Sat::kOn) v = Saturate(v);
   if (mods().relu() == Relu::kOn) v = Relu(v);
   Out(v);
