@@ -692,17 +692,25 @@ class Checker {
       return Error(o.offset, Text(o) + " is a parameter, which " +
                                  Mnemonic() + " cannot write");
     }
-    const VarSpace want = VarSpaceOf(inst_->form->mods.space());
     const VarSpace has = module_.variables[o.index].space;
-    if (want == VarSpace::kReg || want == has || has == VarSpace::kTex ||
-        inst_->form->mods.space2() != Space::kNone ||
-        inst_->form->opcode() == Opcode::kPrefetch)
+    if (has == VarSpace::kTex) return;
+    const Modifiers& mods = inst_->form->mods;
+    if (mods.space() == Space::kNone) {
+      // PTX ISA, "Generic Addressing": windows of neither are given by name.
+      if (has == VarSpace::kConst || has == VarSpace::kParam)
+        Error(o.offset, Text(o) + " is in " +
+                            std::string(VarSpaceName(has)) + ", " +
+                            Mnemonic() + " needs a generic address");
       return;
-    if (inst_->form->opcode() != Opcode::kLd &&
-        inst_->form->opcode() != Opcode::kSt &&
-        inst_->form->opcode() != Opcode::kAtom &&
-        inst_->form->opcode() != Opcode::kRed)
-      return;
+    }
+    // Of two spaces each is that of an address; a barrier may be a third one.
+    int before = 0;
+    for (int i = 0; &OperandAt(i) != &o && i < inst_->num_operands; ++i)
+      before += OperandAt(i).kind == OperandKind::kAddress ? 1 : 0;
+    const bool two = mods.space2() != Space::kNone;
+    const VarSpace want =
+        VarSpaceOf(two && before == 1 ? mods.space2() : mods.space());
+    if (want == VarSpace::kReg || want == has || (two && before > 1)) return;
     Error(o.offset, Text(o) + " is in " + std::string(VarSpaceName(has)) +
                         ", " + Mnemonic() + " accesses " +
                         std::string(VarSpaceName(want)));

@@ -247,6 +247,34 @@ TEST(Sema, RegistersOfInnerScopes) {
       IsEmpty());
 }
 
+// A name's space and that of the access are the same. Generic addresses of
+// constants and parameters come from cvta. As ptxas has it.
+TEST(Sema, NamesInOtherSpaces) {
+  for (const char* line :
+       {"atom.add.u32 %r1, [table], 1;", "ld.u32 %r1, [in];",
+        "st.u32 [table], %r1;", "prefetch.L1 [table];",
+        "mbarrier.init.b64 [in], 1;"}) {
+    EXPECT_THAT(CheckLine(line).errors,
+                ElementsAre(HasSubstr("needs a generic address")))
+        << line;
+  }
+  for (const char* line :
+       {"ld.shared.u32 %r1, [table];", "mbarrier.init.shared.b64 [table], 1;",
+        "cp.async.ca.shared.global [table], [%rd1], 16;",
+        "cp.async.ca.shared.global [tile], [table], 16;",
+        "prefetch.global.L2 [tile];"}) {
+    EXPECT_THAT(CheckLine(line).errors, ElementsAre(HasSubstr(" accesses ")))
+        << line;
+  }
+  for (const char* line :
+       {"ld.u32 %r1, [tile];", "atom.add.u32 %r1, [tile], 1;",
+        "ld.const.u32 %r1, [table];", "mbarrier.init.b64 [tile], 1;",
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+        "[tile], [%rd1], 16, [tile];"}) {
+    EXPECT_THAT(CheckLine(line).errors, IsEmpty()) << line;
+  }
+}
+
 TEST(Sema, Initialisers) {
   const std::string head = ".version 8.0\n.target sm_75\n";
   EXPECT_THAT(CheckText(head + ".global .s32 a[2] = {1, 2, 3};\n").errors,
