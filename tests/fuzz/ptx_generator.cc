@@ -5,6 +5,8 @@
 #include <cctype>
 #include <cstdlib>
 #include <random>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "../unit/ptxc/ptx_text.h"
@@ -115,7 +117,7 @@ std::string Connect(std::string_view text, Choices& choices) {
 }
 
 // Another constant offset in "[%rd9+64]", another base, another number of
-// elements in a vector: what the table's rows leave open.
+// elements in a vector or of operands.
 void VaryOperands(std::string& line, Choices& choices) {
   static constexpr std::array<std::string_view, 8> kOffsets = {
       "0", "4", "16", "1", "-8", "4095", "1048576", "-2147483648"};
@@ -129,12 +131,19 @@ void VaryOperands(std::string& line, Choices& choices) {
     if (choices.OneIn(3))
       line.replace(open + 1, plus - open - 1, Pick(choices, kBases));
   }
+  const std::size_t comma = line.rfind(',');
+  if (comma != std::string::npos && choices.OneIn(32)) {
+    if (choices.Below(2) == 0) {
+      line.erase(comma, line.size() - 1 - comma);
+    } else {
+      line.insert(comma, line.substr(comma, line.size() - 1 - comma));
+    }
+  }
   const std::size_t brace = line.find('{');
   if (brace != std::string::npos && choices.OneIn(3)) {
     const std::size_t end = line.find('}', brace);
-    const std::size_t comma = line.find(',', brace);
-    const std::string element =
-        line.substr(brace + 1, std::min(end, comma) - brace - 1);
+    const std::string element = line.substr(
+        brace + 1, std::min(end, line.find(',', brace)) - brace - 1);
     std::string vector = element;
     for (std::size_t n = choices.Below(8); n > 0; --n) vector += ", " + element;
     line.replace(brace + 1, end - brace - 1, vector);
@@ -142,8 +151,12 @@ void VaryOperands(std::string& line, Choices& choices) {
 }
 
 std::string InstructionFrom(Choices& choices) {
-  const OpcodeRow& row = OpcodeTable()[choices.Below(OpcodeTable().size())];
-  const std::string spelling = SpellingOf(row, choices);
+  const std::span<const OpcodeRow> table = OpcodeTable();
+  const OpcodeRow* row = &table[choices.Below(table.size())];
+  // What cannot be lowered costs its whole function.
+  while (!row->is_supported() && !choices.empty() && !choices.OneIn(16))
+    row = &table[choices.Below(table.size())];
+  const std::string spelling = SpellingOf(*row, choices);
   InstForm form;
   std::string error;
   if (!ResolveForm(spelling, -1, &form, &error)) std::abort();
@@ -199,55 +212,69 @@ class ModuleWriter {
     static constexpr std::array kTypes = {
         Type::kB32, Type::kU8, Type::kS16, Type::kU32, Type::kF32, Type::kB64,
         Type::kF64, Type::kB8, Type::kF16, Type::kS64, Type::kB16,
-        Type::kF16x2, Type::kB128, Type::kPred};
+        Type::kF16x2, Type::kB128};
+    // Only registers have it.
+    if (choices_.OneIn(32)) return Type::kPred;
     return kTypes[choices_.Below(kTypes.size())];
   }
   std::string AnyTypeName() { return "." + std::string(TypeName(AnyType())); }
 
-  // One element of an initialiser.
+  // One element of an initialiser. Most fit, so that the module is not lost.
   std::string Element(std::string_view type) {
-    switch (choices_.Below(8)) {
-      case 0: return "tile";
-      case 1: return "generic(table)+" + Number(300);
-      case 2: return "0xFF" + std::string(choices_.Below(2) * 2, '0') +
-                     "(table)";
-      case 3: return "helper";
-      case 4: return "-" + Number(1000) + " * 3 + (1 << 4)";
-      default:
-        return Constant(choices_, type == ".f64"   ? "%fd"
-                                  : type == ".f32" ? "%f"
-                                                   : "%r");
+    if (type == ".f32" || type == ".f64")
+      return Constant(choices_, type == ".f64" ? "%fd" : "%f");
+    if (choices_.OneIn(32)) return "tile";
+    if (type == ".u64" || type == ".s64" || type == ".b64") {
+      switch (choices_.Below(4)) {
+        case 0: return "generic(table)+" + Number(300);
+        case 1: return "helper";
+        case 2: return "table-" + Number(300);
+        default: break;
+      }
     }
+    if (choices_.OneIn(32)) return "0xFF00(table)";
+    if (choices_.OneIn(4)) return "-" + Number(1000) + " * 3 + (1 << 4)";
+    return Constant(choices_, "%r");
   }
 
-  std::string Initialiser(std::string_view type, std::size_t dims) {
-    if (dims == 0) return Element(type);
+  std::string Initialiser(std::string_view type,
+                          std::span<const std::size_t> dims) {
+    if (dims.empty()) return Element(type);
     std::string text = "{";
-    for (std::size_t n = choices_.Below(4) + 1; n > 0; --n)
-      text += Initialiser(type, dims - 1) + (n > 1 ? ", " : "");
+    for (std::size_t n = choices_.Below(std::min<std::size_t>(dims[0], 4)) + 1;
+         n > 0; --n)
+      text += Initialiser(type, dims.subspan(1)) + (n > 1 ? ", " : "");
     return text + "}";
   }
 
   void Global() {
-    static constexpr std::array<std::string_view, 5> kLinkages = {
-        "", ".visible ", ".extern ", ".weak ", ".common "};
-    static constexpr std::array<std::string_view, 4> kSpaces = {
-        ".global", ".const", ".shared", ".local"};
-    static constexpr std::array<std::string_view, 4> kVectors = {
-        "", " .v2", " .v4", " .v3"};
+    static constexpr std::array<std::string_view, 8> kLinkages = {
+        "", ".visible ", "", ".weak ", "", ".common ", "", ".extern "};
+    static constexpr std::array<std::string_view, 8> kSpaces = {
+        ".global", ".const", ".shared", ".global",
+        ".const",  ".shared", ".global", ".local"};
+    static constexpr std::array<std::string_view, 8> kVectors = {
+        "", " .v2", "", " .v4", "", "", "", " .v8"};
     static constexpr std::array<std::string_view, 4> kAttributes = {
         "", " .attribute(.managed)", " .align 16", " .align 256"};
     const std::string_view linkage = Pick(choices_, kLinkages);
+    const std::string_view space = Pick(choices_, kSpaces);
     const std::string type = AnyTypeName();
-    std::string line = std::string(linkage) +
-                       std::string(Pick(choices_, kSpaces)) +
+    std::string line = std::string(linkage) + std::string(space) +
                        std::string(Pick(choices_, kAttributes)) +
                        std::string(Pick(choices_, kVectors)) + " " + type +
                        " g" + std::to_string(globals_++);
-    const std::size_t dims = choices_.Below(3);
-    for (std::size_t d = 0; d < dims; ++d)
-      line += "[" + (choices_.OneIn(8) ? "" : Number(12)) + "]";
-    if (choices_.Below(2) == 0) line += " = " + Initialiser(type, dims);
+    std::vector<std::size_t> dims;
+    for (std::size_t d = choices_.Below(3); d > 0; --d) {
+      dims.push_back(choices_.Below(12) + 1);
+      line += "[" + (choices_.OneIn(32) ? "" : std::to_string(dims.back())) +
+              "]";
+    }
+    const bool may_have = linkage != ".extern " &&
+                          (space == ".global" || space == ".const") &&
+                          type != ".f16" && type != ".f16x2";
+    if (may_have ? choices_.Below(2) == 0 : choices_.OneIn(32))
+      line += " = " + Initialiser(type, dims);
     Line(Spoilt(line + ";"));
   }
 
@@ -277,7 +304,11 @@ class ModuleWriter {
         Parameters(name + "_", params) + ")";
     if (choices_.OneIn(2)) Line(head + ";");  // declared before
     ++functions_;
-    if (choices_.OneIn(6)) return Line(".extern .func x" + name + "();");
+    if (choices_.OneIn(6)) {
+      Line(".func x" + name + "();");
+      return Line(".alias x" + name + ", " +
+                  (choices_.OneIn(8) ? "x" + name : "helper") + ";");
+    }
     Line(head);
     Line("{");
     Line(testing::Registers());
@@ -289,6 +320,22 @@ class ModuleWriter {
     if (returns) Line("st.param.b32 [result], %r1;");
     Line("done: ret;");
     Line("}");
+  }
+
+  // Some registers of each type, read from or written to memory.
+  void Registers(const std::string& opcode, const std::string& base,
+                 bool written) {
+    for (const Type type : {Type::kB32, Type::kB64, Type::kF32, Type::kF64,
+                            Type::kB16, Type::kF16}) {
+      const int size = BytesOf(type);
+      for (int i = 2; i < 6; ++i) {
+        const std::string reg = testing::RegisterOf(type, i);
+        const std::string at =
+            "[" + base + "+" + std::to_string(i * size) + "]";
+        Line(opcode + ".b" + std::to_string(8 * size) + " " +
+             (written ? at + ", " + reg : reg + ", " + at) + ";");
+      }
+    }
   }
 
   void Tuning() {
@@ -311,13 +358,11 @@ class ModuleWriter {
     Line("{");
     Line(testing::Registers());
     Line("jumps: .branchtargets done, done;");
-    // Values that nothing is known of.
-    Line("ld.param.u64 %rd9, [out];\nld.param.u32 %r2, [in+4];\n"
-         "ld.param.v2.u64 {%rd1, %rd2}, [in+16];\n"
-         "ld.param.f32 %f1, [in+32];\nld.param.f64 %fd1, [in+40];\n"
-         "mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, %r2;");
+    Line("mov.u32 %r1, %tid.x;");
+    Registers("ld.param", "in", false);  // nothing is known of them
     Statements();
-    Line("st.global.u32 [%rd9], %r3;\nst.global.f32 [%rd9+8], %f3;");
+    Line("ld.param.u64 %rd9, [out];");
+    Registers("st.global", "%rd9", true);
     Line("done: ret;");
     Line("}");
   }
