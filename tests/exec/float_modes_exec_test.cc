@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -164,6 +165,87 @@ TEST(FloatModesExec, ZeroProductsKeepTheirSignInHalves) {
     ASSERT_TRUE(status) << status.error().ToString();
     EXPECT_EQ(*out.as<std::uint64_t>(), 0x8000800080008000u) << target;
   }
+}
+
+// Each line computes %f1 from %f0. All of them are .ftz, so that the hardware
+// flushes, or none is.
+std::string OneByOne(std::span<const char* const> lines) {
+  std::string text =
+      ".version 8.3\n.target sm_90\n.address_size 64\n"
+      ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
+      "  .reg .b64 %l<2>;\n  .reg .f32 %f<4>;\n  .reg .pred %p;\n"
+      "  ld.param.u64 %l0, [in];\n  ld.param.u64 %l1, [out];\n"
+      "  ld.global.f32 %f0, [%l0];\n";
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    text += std::string("  ") + lines[i] + "\n  st.global.f32 [%l1+" +
+            std::to_string(4 * i) + "], %f1;\n";
+  }
+  return text + "  ret;\n}\n";
+}
+
+void ExpectEach(std::span<const char* const> lines, std::uint32_t in,
+                std::span<const std::uint32_t> want) {
+  auto module = PtxModule::Compile(OneByOne(lines));
+  ASSERT_TRUE(module) << module.error().ToString();
+  Buffer from((*module)->device(), 4);
+  Buffer to((*module)->device(), 4 * lines.size());
+  *from.as<std::uint32_t>() = in;
+  Launch launch;
+  launch.params = {from.address(), to.address()};
+  const Status status = (*module)->Run("k", launch);
+  ASSERT_TRUE(status) << status.error().ToString();
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    EXPECT_EQ(to.as<std::uint32_t>()[i], want[i])
+        << lines[i] << std::hex << " of 0x" << in;
+  }
+}
+
+// An operation that changes no other number flushes subnormals all the same.
+TEST(FloatModesExec, IdentitiesFlush) {
+  constexpr const char* kLines[] = {
+      "mul.ftz.f32 %f1, %f0, 0f3F800000;",
+      "add.ftz.f32 %f1, %f0, 0f80000000;",
+      "fma.rn.ftz.f32 %f1, %f0, 0f3F800000, 0f80000000;",
+      "sub.ftz.f32 %f1, 0f80000000, %f0;",
+      "mul.ftz.f32 %f1, %f0, 0fBF800000;",
+      "div.rn.ftz.f32 %f1, %f0, 0f3F800000;",
+      "max.ftz.f32 %f1, %f0, %f0;",
+  };
+  constexpr std::uint32_t kPlus = 0, kMinus = 0x80000000;
+  constexpr std::uint32_t kOfPlus[] = {kPlus,  kPlus, kPlus, kMinus,
+                                       kMinus, kPlus, kPlus};
+  constexpr std::uint32_t kOfMinus[] = {kMinus, kMinus, kMinus, kPlus,
+                                        kPlus,  kMinus, kMinus};
+  ExpectEach(kLines, 0x00000001, kOfPlus);
+  ExpectEach(kLines, 0x807fffff, kOfMinus);
+}
+
+// A selection is no minimum: it keeps its operands' bits, and -0 is not less
+// than +0.
+TEST(FloatModesExec, SelectionsKeepBits) {
+  constexpr const char* kFlushing[] = {
+      "setp.lt.ftz.f32 %p, %f0, 0f3F000000;\n"
+      "  selp.f32 %f1, %f0, 0f3F000000, %p;",
+      "setp.gt.ftz.f32 %p, %f0, 0fBF000000;\n"
+      "  selp.f32 %f1, %f0, 0fBF000000, %p;",
+      "setp.lt.ftz.f32 %p, %f0, 0f00000000;\n"
+      "  selp.f32 %f1, %f0, 0f00000000, %p;",
+  };
+  constexpr std::uint32_t kFlushed[] = {0x80000001, 0x80000001, 0};
+  ExpectEach(kFlushing, 0x80000001, kFlushed);
+  constexpr const char* kOthers[] = {
+      "setp.lt.f32 %p, %f0, 0f00000000;\n"
+      "  selp.f32 %f1, %f0, 0f00000000, %p;",
+      "setp.gtu.f32 %p, %f0, 0f00000000;\n"
+      "  selp.f32 %f1, 0f00000000, %f0, %p;",
+      "setp.lt.f32 %p, %f0, 0f3F000000;\n"
+      "  selp.f32 %f1, %f0, 0f3F000000, %p;",
+  };
+  constexpr std::uint32_t kOfMinusZero[] = {0, 0x80000000, 0x80000000};
+  ExpectEach(kOthers, 0x80000000, kOfMinusZero);
+  constexpr std::uint32_t kOfSubnormal[] = {0x80000001, 0x80000001,
+                                            0x80000001};
+  ExpectEach(kOthers, 0x80000001, kOfSubnormal);
 }
 
 }  // namespace
