@@ -245,6 +245,12 @@ void Parser::TopLevelItem() {
     return FunctionItem(linkage, directive == ".entry");
   }
   if (SpaceOf(directive, &space)) {
+    if (space == VarSpace::kReg || space == VarSpace::kSreg ||
+        space == VarSpace::kParam) {
+      Error(token_.offset, "no " + std::string(directive) +
+                               " variables at module scope");
+      return SkipStatement();
+    }
     Advance();
     return VariableItem(space, linkage);
   }

@@ -46,6 +46,32 @@ std::string Constant(Choices& choices, std::string_view reg) {
   return std::string(Pick(choices, kIntegers));
 }
 
+// PTX ISA, "Constant Expressions", with all of their operators.
+std::string Expression(Choices& choices, int depth) {
+  static constexpr std::array<std::string_view, 20> kBinary = {
+      "+", "-",  "*",  "/",  "%",  "<<", ">>", "&",  "|",  "^",
+      "<", "<=", ">",  ">=", "==", "!=", "&&", "||", "+",  "-"};
+  static constexpr std::array<std::string_view, 6> kUnary = {
+      "-", "~", "!", "+", "(.s64)", "(.u64)"};
+  static constexpr std::array<std::string_view, 6> kAtoms = {
+      "12U", "WARP_SZ", "017", "0b1011", "1.5", "0x7fU"};
+  const std::size_t kind = depth > 4 ? 7 : choices.Below(8);
+  const auto inner = [&] { return Expression(choices, depth + 1); };
+  if (kind < 3) {
+    const std::string left = inner();
+    return "(" + left + " " + std::string(Pick(choices, kBinary)) + " " +
+           inner() + ")";
+  }
+  if (kind == 3) return std::string(Pick(choices, kUnary)) + inner();
+  if (kind == 4) {
+    const std::string condition = inner();
+    const std::string yes = inner();
+    return "(" + condition + " ? " + yes + " : " + inner() + ")";
+  }
+  if (kind == 5) return std::string(Pick(choices, kAtoms));
+  return Constant(choices, "%r");
+}
+
 // A spelling that the row's syntax spans. Every one of them must resolve.
 std::string SpellingOf(const OpcodeRow& row, Choices& choices) {
   std::string spelling(row.name.substr(0, row.name.find('.')));
@@ -104,7 +130,8 @@ std::string Connect(std::string_view text, Choices& choices) {
                        (text[end] == ',' || text[end] == ';');
     i = end;
     if (constants && alone && !first && name != "%p" && choices.OneIn(2)) {
-      out += Constant(choices, name);
+      out += name[1] == 'r' && choices.OneIn(8) ? Expression(choices, 0)
+                                                : Constant(choices, name);
       continue;
     }
     int& shift = shifts[number / kOperandStride % shifts.size()];
@@ -233,7 +260,7 @@ class ModuleWriter {
       }
     }
     if (choices_.OneIn(32)) return "0xFF00(table)";
-    if (choices_.OneIn(4)) return "-" + Number(1000) + " * 3 + (1 << 4)";
+    if (choices_.OneIn(4)) return Expression(choices_, 0);
     return Constant(choices_, "%r");
   }
 

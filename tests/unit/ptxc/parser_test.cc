@@ -82,6 +82,12 @@ TEST(Parser, TextThatIsNotPtx) {
   EXPECT_THAT(Parsed(".version 9.0\n.target sm_75\n@%p1 bra L;\n").errors,
               ElementsAre("ptx:3:1: expected a directive at module scope, "
                           "found '@'"));
+  EXPECT_THAT(
+      Parsed(".version 9.0\n.target sm_75\n.reg .b32 %r<8>;\n"
+             ".param .b32 p;\n")
+          .errors,
+      ElementsAre("ptx:3:1: no .reg variables at module scope",
+                  "ptx:4:1: no .param variables at module scope"));
   EXPECT_THAT(Parsed("int main() {}").errors,
               ::testing::Contains(HasSubstr("found 'int'")));
 }
