@@ -402,6 +402,8 @@ class FunctionLowering {
   // ---- Conversions (lower_convert.cc) ----
   Value* IntToInt(Value* v, Type from, Type to);
   Value* IntToFloat(Value* v, Type from, Type to);
+  Value* IntToBFloat(Value* v, bool is_signed);
+  Value* IntToHalf(Value* v, bool is_signed);
   Value* FloatToInt(Value* v, Type from, Type to);
   Value* FloatToFloat(Value* v, Type from, Type to);
   Value* Widen(Value* v, Type from);       // any float format to f32

@@ -98,6 +98,56 @@ llvm::Value* FunctionLowering::IntToInt(Value* v, Type from, Type to) {
   return b_.CreateZExt(clamped, result);
 }
 
+// 32 bits to the nearest bf16. The backend goes through f32, which would round
+// first: only 24 of the bits may be left, and what is cut off stays as a set
+// bit.
+llvm::Value* FunctionLowering::IntToBFloat(Value* v, bool is_signed) {
+  Value* size = v;
+  if (is_signed) {
+    size = b_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, v, b_.getFalse());
+  }
+  Value* lost = b_.CreateICmpNE(b_.CreateAnd(size, I32(0xff)), I32(0));
+  Value* cut = b_.CreateOr(b_.CreateAnd(size, I32(0xffffff00)),
+                           b_.CreateSelect(lost, I32(0x100), I32(0)));
+  Value* fits = b_.CreateICmpULT(size, I32(1u << 24));
+  Value* rounded = b_.CreateUIToFP(b_.CreateSelect(fits, size, cut),
+                                   b_.getBFloatTy());
+  if (!is_signed) return rounded;
+  return b_.CreateSelect(b_.CreateICmpSLT(v, I32(0)), b_.CreateFNeg(rounded),
+                         rounded);
+}
+
+// Directed rounding to f16. What f16 cannot hold is dealt with as an integer:
+// LLVM 22 takes integers of few significant bits to be exact in f16, however
+// large.
+llvm::Value* FunctionLowering::IntToHalf(Value* v, bool is_signed) {
+  constexpr std::uint64_t kLargest = 65504;
+  llvm::Type* type = v->getType();
+  const unsigned bits = type->getIntegerBitWidth();
+  Value* above = b_.getFalse();
+  Value* below = b_.getFalse();
+  if (bits > 16 || (bits == 16 && !is_signed)) {
+    Value* most = IntOf(type, kLargest);
+    above = is_signed ? b_.CreateICmpSGT(v, most) : b_.CreateICmpUGT(v, most);
+    v = b_.CreateSelect(above, most, v);
+  }
+  if (bits > 16 && is_signed) {
+    Value* least = b_.CreateNeg(IntOf(type, kLargest));
+    below = b_.CreateICmpSLT(v, least);
+    v = b_.CreateSelect(below, least, v);
+  }
+  llvm::Type* wide = b_.getDoubleTy();
+  Value* rounded = FloatToFloat(
+      is_signed ? b_.CreateSIToFP(v, wide) : b_.CreateUIToFP(v, wide),
+      Type::kF64, Type::kF16);
+  const bool up = mods().rounding() == Rounding::kRp;
+  const bool down = mods().rounding() == Rounding::kRm;
+  if (!up && !down) return rounded;
+  return b_.CreateSelect(
+      up ? above : below,
+      llvm::ConstantFP::getInfinity(b_.getHalfTy(), down), rounded);
+}
+
 llvm::Value* FunctionLowering::IntToFloat(Value* v, Type from, Type to) {
   llvm::Type* result = LlvmType(to);
   const bool is_signed = IsSigned(from);
@@ -113,48 +163,9 @@ llvm::Value* FunctionLowering::IntToFloat(Value* v, Type from, Type to) {
   }
   if (to == Type::kF32 && (mode.empty() || bits <= 16)) return convert(result);
   if (to == Type::kBF16 && mode.empty() && bits == 32) {
-    // The backend goes through f32, which would round first. Of the 32 bits
-    // only 24 may be left; what is cut off stays as a set bit.
-    Value* size =
-        is_signed ? b_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, v,
-                                             b_.getFalse())
-                  : v;
-    Value* lost = b_.CreateICmpNE(b_.CreateAnd(size, I32(0xff)), I32(0));
-    Value* cut = b_.CreateOr(b_.CreateAnd(size, I32(0xffffff00)),
-                             b_.CreateSelect(lost, I32(0x100), I32(0)));
-    Value* small = b_.CreateICmpULT(size, I32(1u << 24));
-    Value* rounded =
-        b_.CreateUIToFP(b_.CreateSelect(small, size, cut), result);
-    if (!is_signed) return rounded;
-    return b_.CreateSelect(b_.CreateICmpSLT(v, I32(0)),
-                           b_.CreateFNeg(rounded), rounded);
+    return IntToBFloat(v, is_signed);
   }
-  if (to == Type::kF16 && !mode.empty()) {
-    // What f16 cannot hold is dealt with as an integer: LLVM 22 takes integers
-    // of few significant bits to be exact in f16, however large.
-    constexpr std::uint64_t kLargest = 65504;
-    llvm::Type* type = v->getType();
-    Value* above = nullptr;
-    Value* below = nullptr;
-    if (bits > 16 || (bits == 16 && !is_signed)) {
-      Value* most = IntOf(type, kLargest);
-      above = is_signed ? b_.CreateICmpSGT(v, most) : b_.CreateICmpUGT(v, most);
-      v = b_.CreateSelect(above, most, v);
-    }
-    if (bits > 16 && is_signed) {
-      Value* least = b_.CreateNeg(IntOf(type, kLargest));
-      below = b_.CreateICmpSLT(v, least);
-      v = b_.CreateSelect(below, least, v);
-    }
-    Value* nearest = FloatToFloat(convert(b_.getDoubleTy()), Type::kF64, to);
-    const auto infinity = [&](Value* where, bool negative) {
-      return b_.CreateSelect(
-          where, llvm::ConstantFP::getInfinity(result, negative), nearest);
-    };
-    if (mode == "rp" && above != nullptr) return infinity(above, false);
-    if (mode == "rm" && below != nullptr) return infinity(below, true);
-    return nearest;
-  }
+  if (to == Type::kF16 && !mode.empty()) return IntToHalf(v, is_signed);
   Value* wide = bits < 64
                     ? convert(b_.getDoubleTy())
                     : Dev(is_signed ? "cvt_odd_f64_s64" : "cvt_odd_f64_u64",
