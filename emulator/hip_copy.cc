@@ -274,10 +274,13 @@ hipError_t CheckSide(const void* pointer, std::size_t bytes, Side side,
   if (!block) {
     return side == Side::kDevice ? hipErrorInvalidValue : hipSuccess;
   }
-  const std::uint64_t offset =
-      reinterpret_cast<std::uint64_t>(pointer) - block->address;
-  if (block->kind != MemoryKind::kRegistered && bytes > block->size - offset) {
-    return hipErrorInvalidValue;
+  if (block->kind == MemoryKind::kRegistered) return hipSuccess;
+  // Mappings side by side are one range (hipMemMap); other memory has gaps.
+  const std::uint64_t begin = reinterpret_cast<std::uint64_t>(pointer);
+  while (bytes > block->address + block->size - begin) {
+    const std::uint64_t end = block->address + block->size;
+    block = Runtime::Get().Find(reinterpret_cast<const void*>(end));
+    if (!block || block->address != end) return hipErrorInvalidValue;
   }
   return hipSuccess;
 }

@@ -62,6 +62,13 @@ int main() {
   CHECK_DRIVER(cuMemcpyDtoH(&word, range + grain, 4));
   EXPECT(word == 42);
 
+  // Three mappings side by side are one range, which a fourth would go on.
+  CHECK_DRIVER(cuMemsetD32(range + 4, 7, 3 * count - 1));
+  out.resize(3 * count - 1);
+  CHECK_DRIVER(cuMemcpyDtoH(out.data(), range + 4, 3 * grain - 4));
+  for (const int v : out) EXPECT(v == 7);
+  EXPECT(cuMemsetD32(range, 7, 3 * count + 1) == CUDA_ERROR_INVALID_VALUE);
+
   CUmemGenericAllocationHandle kept;
   CHECK_DRIVER(
       cuMemRetainAllocationHandle(&kept, reinterpret_cast<void*>(range)));
