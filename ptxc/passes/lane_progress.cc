@@ -166,24 +166,19 @@ class Yielding {
         Promote();
         return true;
       }
-      if (!llvm::InsertPreheaderForLoop(loop, &dominators, &loops, nullptr,
-                                        /*PreserveLCSSA=*/false)) {
-        continue;
-      }
-      post_dominators.recalculate(function_);
       const std::optional<Region> region = FindRegion(*loop, analyses);
       if (region) {
         Demote();
-        Round* round = Rebuild(*region, *loop);
-        // The other ones in it yield to the same rounds. Who yields is in a
-        // loop no more, so that loops in it are the region's, too.
-        llvm::DenseSet<const Loop*> yielded = {parent, loop};
-        for (const Loop* other : waiting) {
+        Round* round = Rebuild(*region);
+        // All waiting loops of the region yield to the same rounds, and so do
+        // the loops around them: lanes may be in different iterations.
+        for (const Loop* other : loops.getLoopsInPreorder()) {
           if (region->blocks.contains(other->getHeader()) &&
-              yielded.contains(other->getParentLoop()) &&
-              handled_.insert(other->getHeader()).second) {
+              llvm::any_of(waiting, [&](const Loop* waits) {
+                return other->contains(waits);
+              })) {
+            handled_.insert(other->getHeader());
             Yield(*other, round);
-            yielded.insert(other);
           }
         }
         Promote();
@@ -197,9 +192,10 @@ class Yielding {
  private:
   // ---- Where to begin and where to meet -------------------------------------
 
-  // From `first`'s terminator to `meet`, or nothing if others come in between.
+  // From `first`'s terminator to `meet`, with all of `around`, or nothing if
+  // others come in between.
   std::optional<Region> Collect(BasicBlock* first, BasicBlock* meet,
-                                const Loop& loop) const {
+                                const Loop& around) const {
     Region region;
     region.first = first;
     region.meet = meet;
@@ -214,7 +210,7 @@ class Yielding {
       }
       work.insert(work.end(), llvm::succ_begin(block), llvm::succ_end(block));
     }
-    for (BasicBlock* block : loop.blocks()) {
+    for (BasicBlock* block : around.blocks()) {
       if (!region.blocks.contains(block)) return std::nullopt;
     }
     return region;
@@ -260,15 +256,15 @@ class Yielding {
   }
 
   // The nearest meeting place behind which nothing is written that a
-  // farther one would take in.
-  std::optional<Region> NearestMeeting(BasicBlock* first,
+  // farther one would take in. `around`: the loop, or one around it.
+  std::optional<Region> NearestMeeting(BasicBlock* first, const Loop& around,
                                        const Loop& loop) const {
     std::optional<Region> best;
     const llvm::DomTreeNode* node = post_dominators_->getNode(first);
     while (node && (node = node->getIDom()) && node->getBlock()) {
       BasicBlock* meet = node->getBlock();
-      if (loop.contains(meet)) continue;
-      std::optional<Region> region = Collect(first, meet, loop);
+      if (around.contains(meet)) continue;
+      std::optional<Region> region = Collect(first, meet, around);
       if (!region) {
         if (best) break;
         continue;
@@ -279,30 +275,51 @@ class Yielding {
     return best;
   }
 
-  std::optional<Region> FindRegion(const Loop& loop,
+  // Lanes may be in different iterations of the loops around: the outermost
+  // one that can be taken in whole is.
+  std::optional<Region> FindRegion(Loop& loop,
+                                   llvm::FunctionAnalysisManager& analyses) {
+    llvm::SmallVector<Loop*, 4> around;
+    for (Loop* at = &loop; at && !rounds_.contains(at->getHeader());
+         at = at->getParentLoop()) {
+      around.push_back(at);
+    }
+    for (Loop* at : llvm::reverse(around)) {
+      if (!llvm::InsertPreheaderForLoop(at, dominators_, loops_, nullptr,
+                                        /*PreserveLCSSA=*/false)) {
+        continue;
+      }
+      post_dominators_->recalculate(function_);
+      std::optional<Region> region = FindRegion(*at, loop, analyses);
+      if (region) return region;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Region> FindRegion(const Loop& around, const Loop& loop,
                                    llvm::FunctionAnalysisManager& analyses) {
     llvm::UniformityInfo& uniformity =
         analyses.getResult<llvm::UniformityInfoAnalysis>(function_);
     llvm::SmallVector<BasicBlock*, 8> exiting;
     loop.getExitingBlocks(exiting);
-    BasicBlock* preheader = loop.getLoopPreheader();
+    BasicBlock* preheader = around.getLoopPreheader();
     std::optional<Region> best;
     // Lanes that leave the loop together do not wait for each other in it.
     if (llvm::any_of(exiting, [&](BasicBlock* block) {
           return uniformity.hasDivergentTerminator(*block);
         })) {
-      best = NearestMeeting(preheader, loop);
+      best = NearestMeeting(preheader, around, loop);
     }
     // Lanes on the other sides of branches in front of the loop may be the
     // ones that are waited for.
     for (const llvm::DomTreeNode* node = dominators_->getNode(preheader);
          node; node = node->getIDom()) {
       BasicBlock* block = node->getBlock();
-      if (loops_->getLoopFor(block) != loop.getParentLoop() ||
+      if (loops_->getLoopFor(block) != around.getParentLoop() ||
           llvm::succ_size(block) < 2) {
         continue;
       }
-      std::optional<Region> wider = NearestMeeting(block, loop);
+      std::optional<Region> wider = NearestMeeting(block, around, loop);
       if (!wider) continue;
       wider->others_write &= uniformity.hasDivergentTerminator(*block);
       const std::size_t least = best ? best->releases : 0;
@@ -397,7 +414,7 @@ class Yielding {
     llvm::SwitchInst* onward = nullptr;
   };
 
-  Round* Rebuild(const Region& region, const Loop& loop) {
+  Round* Rebuild(const Region& region) {
     BasicBlock* first = region.first;
     BasicBlock* onward =
         first->splitBasicBlock(first->getTerminator(), "onward");
@@ -418,8 +435,6 @@ class Yielding {
     b.SetInsertPoint(round.block);
     round.onward = b.CreateSwitch(
         b.CreateLoad(b.getInt32Ty(), round.resumed), onward);
-    Yield(loop, &round);
-
     // Who arrives leaves, but might go back for all that LLVM knows: this
     // makes the way here a part of the loop.
     BasicBlock* arrive = NewBlock("arrive");

@@ -100,6 +100,12 @@ std::string MeetAndDrop() {
          "DROP:\n  mbarrier.arrive_drop.shared.b64 _, [%r3];\nEND:\n";
 }
 
+// Threads t and t^1 have a word each, at [%l2] and [%l3].
+const std::string kPair =
+    "  and.b32 %r3, %t, 1;\n  xor.b32 %r4, %t, 1;\n  mov.u64 %l3, flags;\n"
+    "  mad.wide.u32 %l2, %t, 4, %l3;\n  mad.wide.u32 %l3, %r4, 4, %l3;\n"
+    "  xor.b32 %r4, %r3, 1;\n";  // %r3: 1 in odd threads, %r4: in even ones
+
 struct Program {
   const char* name;
   std::string body;
@@ -259,6 +265,29 @@ const std::vector<Program>& Programs() {
        "  st.global.u32 [%l1+4], %r0;\n  st.global.u32 [%l0], %r0;\n",
        nullptr, nullptr,
        [](std::uint32_t t, std::uint32_t) { return t + 1; }},
+      {"waiting_in_a_loop_behind",
+       // Even ones wait at once, odd ones in the loop behind it for them.
+       kPair + "FIRST:\n  ld.volatile.global.u32 %r0, [%l3];\n"
+       "  setp.lt.u32 %p0, %r0, %r4;\n  @%p0 bra FIRST;\n"
+       "  st.volatile.global.u32 [%l2], 1;\n  mov.u32 %r5, 0;\n"
+       "LOOP:\n  st.volatile.global.u32 [%l0], %r5;\n"
+       "WAIT:\n  ld.volatile.global.u32 %r0, [%l3];\n"
+       "  setp.lt.u32 %p0, %r0, %r3;\n  @%p0 bra WAIT;\n"
+       "  st.volatile.global.u32 [%l2], 2;\n  add.u32 %r5, %r5, 1;\n"
+       "  setp.le.u32 %p1, %r5, %r3;\n  @%p1 bra LOOP;\n"
+       "  st.global.u32 [%l0], %r5;\n",
+       nullptr, nullptr,
+       [](std::uint32_t t, std::uint32_t) { return 1 + t % 2; }},
+      {"waiting_for_a_later_iteration",
+       kPair + "  shl.b32 %r4, %r4, 1;\n  mov.u32 %r5, 0;\n"
+       "LOOP:\n  st.volatile.global.u32 [%l0], %r5;\n"
+       "WAIT:\n  ld.volatile.global.u32 %r0, [%l3];\n"
+       "  setp.lt.u32 %p0, %r0, %r4;\n  @%p0 bra WAIT;\n"
+       "  add.u32 %r5, %r5, 1;\n  st.volatile.global.u32 [%l2], %r5;\n"
+       "  setp.lt.u32 %p1, %r5, 3;\n  @%p1 bra LOOP;\n"
+       "  st.global.u32 [%l0], %r5;\n",
+       nullptr, nullptr,
+       [](std::uint32_t, std::uint32_t) { return 3; }},
       {"turns", Turns(), nullptr, nullptr,
        [](std::uint32_t t, std::uint32_t) { return 18 + t % 2; }},
       {"meet_and_drop", MeetAndDrop(), nullptr, nullptr,
