@@ -4,6 +4,7 @@
 // addresses, an offset into LDS for shared ones, an offset into the thread's
 // scratch for local ones. The state space of the instruction picks the LLVM
 // address space; the generic one is left to infer-address-spaces.
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/Metadata.h"
 
@@ -483,9 +484,22 @@ void FunctionLowering::LowerAlloca() {
     Fail("the alignment is not a power of two");
     return;
   }
-  Value* size = Read(op(1), Type::kU64);
-  llvm::AllocaInst* memory = b_.CreateAlloca(
-      b_.getInt8Ty(), kAsLocal, b_.CreateTrunc(size, b_.getInt32Ty()));
+  Value* size = b_.CreateTrunc(Read(op(1), Type::kU64), b_.getInt32Ty());
+  // LLVM 22 moves the stack pointer by the size times the lanes of a wave,
+  // which is right where it counts bytes of all lanes; with architected flat
+  // scratch it counts those of one. The size must not become a constant: LLVM
+  // would then make the memory as small as it says.
+  if (TargetHas("architected-flat-scratch")) {
+    const unsigned log = TargetHas("wavefrontsize64") ? 6 : 5;
+    size = b_.CreateLShr(b_.CreateAdd(size, I32((1u << log) - 1)), log);
+    size = b_.CreateCall(
+        llvm::InlineAsm::get(
+            llvm::FunctionType::get(b_.getInt32Ty(), {b_.getInt32Ty()}, false),
+            "", "=v,0", /*hasSideEffects=*/false),
+        {size});
+  }
+  llvm::AllocaInst* memory =
+      b_.CreateAlloca(b_.getInt8Ty(), kAsLocal, size);
   memory->setAlignment(llvm::Align(std::max<std::uint64_t>(align, 8)));
   Out(0, Coerce(b_.CreatePtrToInt(memory, b_.getInt32Ty()), type()), type());
 }

@@ -377,6 +377,24 @@ TEST(ControlExec, StackThatGrows) {
   }
 }
 
+// Stacks of 1 KiB, which threads of CUDA have unless they ask for more.
+TEST(ControlExec, AllocatedStackIsNoLargerThanAskedFor) {
+  const auto out = RunThreads(
+      "",
+      "  mad.lo.u32 %r0, %thread, 4, 400;\n  alloca.u32 %r1, %r0;\n"
+      "  st.local.u32 [%r1], %thread;\n  add.u32 %r2, %r1, %r0;\n"
+      "  st.local.u32 [%r2+-4], %r0;\n  alloca.u32 %r3, 300;\n"
+      "  mov.u32 %r4, 0;\n"
+      "FILL:\n  add.u32 %r5, %r3, %r4;\n  st.local.u32 [%r5], 77;\n"
+      "  add.u32 %r4, %r4, 4;\n  setp.lt.u32 %p0, %r4, 300;\n"
+      "  @%p0 bra FILL;\n  ld.local.u32 %r6, [%r1];\n"
+      "  ld.local.u32 %r7, [%r2+-4];\n  add.u32 %r6, %r6, %r7;\n"
+      "  cvt.u64.u32 %result, %r6;\n");
+  for (std::uint32_t thread = 0; thread < kThreads; ++thread) {
+    EXPECT_EQ(out[thread], 400 + 5 * thread) << thread;
+  }
+}
+
 TEST(ControlExec, SharedMemorySizes) {
   const auto out = RunThreads(
       "",
