@@ -51,7 +51,7 @@ bool LoadEmulator(std::string* why) {
   // used without this library.
   const std::string targets = WantedEmulatorTargets();
   if (!targets.empty()) setenv("CERBERUS_EMU_TARGETS", targets.c_str(), 1);
-  return LoadHip(path, why);
+  return LoadHip(path, HipBinding::kLazy, why);
 }
 
 }  // namespace cerberus::stub

@@ -68,8 +68,9 @@ const char* const* AmdRuntimeNames() {
   return kNames;
 }
 
-bool LoadHip(const std::string& path, std::string* why) {
-  void* library = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
+bool LoadHip(const std::string& path, HipBinding binding, std::string* why) {
+  const int mode = binding == HipBinding::kNow ? RTLD_NOW : RTLD_LAZY;
+  void* library = dlopen(path.c_str(), mode | RTLD_LOCAL);
   if (library == nullptr) {
     const char* message = dlerror();
     *why = message != nullptr ? message : path + ": cannot be opened";

@@ -1,7 +1,7 @@
 // HIP, found at run time.
 //
 //   std::string why;
-//   if (LoadHip(path, &why)) hip.hipMalloc(&pointer, bytes);
+//   if (LoadHip(path, HipBinding::kNow, &why)) hip.hipMalloc(&pointer, bytes);
 //
 // `hip` holds every function of hip_api.def. Optional ones are looked up at
 // their first call; those that the library lacks answer hipErrorNotSupported.
@@ -54,9 +54,14 @@ struct Hip {
 };
 extern Hip& hip;
 
+// How the library's own symbols are bound: all at once, so that one which does
+// not fit the rest of the system is not used, or, for one that comes with us,
+// when they are called, which is a part of a short program's start.
+enum class HipBinding { kNow, kLazy };
+
 // Opens a library by name or path and fills `hip`. On failure `hip` is
 // unchanged, and `why` says what was wrong.
-bool LoadHip(const std::string& path, std::string* why);
+bool LoadHip(const std::string& path, HipBinding binding, std::string* why);
 
 // The names under which AMD's runtime is looked for, best first.
 const char* const* AmdRuntimeNames();  // nullptr-terminated

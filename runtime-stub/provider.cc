@@ -54,7 +54,7 @@ bool TryAmd(std::string* why) {
   *why = "no libamdhip64 was found";
   for (const char* const* name = AmdRuntimeNames(); *name != nullptr; ++name) {
     std::string reason;
-    if (!LoadHip(*name, &reason)) {
+    if (!LoadHip(*name, HipBinding::kNow, &reason)) {
       Log(LogLevel::kDebug, "%s", reason.c_str());
       continue;
     }
