@@ -49,8 +49,8 @@ CompileOptions OptionsFrom(unsigned target, unsigned bits) {
   options.one_warp_per_wave = (bits & 32) != 0;
   options.verify_each = (bits & 64) != 0;
   options.shared_overflow = std::array{
-      SharedOverflow::kError, SharedOverflow::kGlobal,
-      SharedOverflow::kAlways, SharedOverflow::kError}[target >> 3 & 3];
+      SharedOverflow::kError, SharedOverflow::kGlobal, SharedOverflow::kAlways,
+      SharedOverflow::kError}[target >> 3 & 3];
   options.input_name = "input";
   return options;
 }

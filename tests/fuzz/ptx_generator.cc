@@ -20,7 +20,7 @@ extern "C" __attribute__((weak)) std::size_t LLVMFuzzerMutate(
 namespace cerberus::ptx::fuzz {
 namespace {
 
-constexpr std::size_t kRegisters = 16;  // of each type, for instructions
+constexpr std::size_t kRegisters = 16;     // of each type, for instructions
 constexpr std::size_t kOperandStride = 8;  // InstructionText's numbering
 
 template <std::size_t N>
@@ -32,12 +32,25 @@ std::string_view Pick(Choices& choices,
 // Constants where arithmetic has its edges.
 std::string Constant(Choices& choices, std::string_view reg) {
   static constexpr std::array<std::string_view, 16> kIntegers = {
-      "0", "1", "-1", "2", "7", "31", "32", "33", "63", "64", "255",
-      "0x7fffffff", "0x80000000", "0xffffffff", "0x8000000000000000",
+      "0",
+      "1",
+      "-1",
+      "2",
+      "7",
+      "31",
+      "32",
+      "33",
+      "63",
+      "64",
+      "255",
+      "0x7fffffff",
+      "0x80000000",
+      "0xffffffff",
+      "0x8000000000000000",
       "0xffffffffffffffff"};
   static constexpr std::array<std::string_view, 8> kSingles = {
-      "0f00000000", "0f3F800000", "0f80000000", "0f7F800000", "0fFF800000",
-      "0f7FC00000", "0f00000001", "1.5"};
+      "0f00000000", "0f3F800000", "0f80000000", "0f7F800000",
+      "0fFF800000", "0f7FC00000", "0f00000001", "1.5"};
   static constexpr std::array<std::string_view, 6> kDoubles = {
       "0d0000000000000000", "0d3FF0000000000000", "0d7FF0000000000000",
       "0d7FF8000000000001", "0d0000000000000001", "2.5e-3"};
@@ -49,8 +62,8 @@ std::string Constant(Choices& choices, std::string_view reg) {
 // PTX ISA, "Constant Expressions", with all of their operators.
 std::string Expression(Choices& choices, int depth) {
   static constexpr std::array<std::string_view, 20> kBinary = {
-      "+", "-",  "*",  "/",  "%",  "<<", ">>", "&",  "|",  "^",
-      "<", "<=", ">",  ">=", "==", "!=", "&&", "||", "+",  "-"};
+      "+", "-",  "*", "/",  "%",  "<<", ">>", "&",  "|", "^",
+      "<", "<=", ">", ">=", "==", "!=", "&&", "||", "+", "-"};
   static constexpr std::array<std::string_view, 6> kUnary = {
       "-", "~", "!", "+", "(.s64)", "(.u64)"};
   static constexpr std::array<std::string_view, 6> kAtoms = {
@@ -213,11 +226,11 @@ class ModuleWriter {
   void Line(const std::string& line) { text_ += line + "\n"; }
 
   void Header() {
-    static constexpr std::array<std::string_view, 4> kVersions = {
-        "9.0", "8.8", "7.8", "6.0"};
+    static constexpr std::array<std::string_view, 4> kVersions = {"9.0", "8.8",
+                                                                  "7.8", "6.0"};
     static constexpr std::array<std::string_view, 8> kTargets = {
-        "sm_90a", "sm_100a", "sm_120f", "sm_80", "sm_75", "sm_52",
-        "sm_90, debug", "sm_75, texmode_independent"};
+        "sm_90a", "sm_100a", "sm_120f",      "sm_80",
+        "sm_75",  "sm_52",   "sm_90, debug", "sm_75, texmode_independent"};
     Line(".version " + std::string(Pick(choices_, kVersions)));
     Line(".target " + std::string(Pick(choices_, kTargets)));
     Line(".address_size 64");
@@ -237,9 +250,9 @@ class ModuleWriter {
 
   Type AnyType() {
     static constexpr std::array kTypes = {
-        Type::kB32, Type::kU8, Type::kS16, Type::kU32, Type::kF32, Type::kB64,
-        Type::kF64, Type::kB8, Type::kF16, Type::kS64, Type::kB16,
-        Type::kF16x2, Type::kB128};
+        Type::kB32, Type::kU8,    Type::kS16, Type::kU32, Type::kF32,
+        Type::kB64, Type::kF64,   Type::kB8,  Type::kF16, Type::kS64,
+        Type::kB16, Type::kF16x2, Type::kB128};
     // Only registers have it.
     if (choices_.OneIn(32)) return Type::kPred;
     return kTypes[choices_.Below(kTypes.size())];
@@ -253,10 +266,14 @@ class ModuleWriter {
     if (choices_.OneIn(32)) return "tile";
     if (type == ".u64" || type == ".s64" || type == ".b64") {
       switch (choices_.Below(4)) {
-        case 0: return "generic(table)+" + Number(300);
-        case 1: return "helper";
-        case 2: return "table-" + Number(300);
-        default: break;
+        case 0:
+          return "generic(table)+" + Number(300);
+        case 1:
+          return "helper";
+        case 2:
+          return "table-" + Number(300);
+        default:
+          break;
       }
     }
     if (choices_.OneIn(32)) return "0xFF00(table)";
@@ -278,7 +295,7 @@ class ModuleWriter {
     static constexpr std::array<std::string_view, 8> kLinkages = {
         "", ".visible ", "", ".weak ", "", ".common ", "", ".extern "};
     static constexpr std::array<std::string_view, 8> kSpaces = {
-        ".global", ".const", ".shared", ".global",
+        ".global", ".const",  ".shared", ".global",
         ".const",  ".shared", ".global", ".local"};
     static constexpr std::array<std::string_view, 8> kVectors = {
         "", " .v2", "", " .v4", "", "", "", " .v8"};
@@ -294,8 +311,8 @@ class ModuleWriter {
     std::vector<std::size_t> dims;
     for (std::size_t d = choices_.Below(3); d > 0; --d) {
       dims.push_back(choices_.Below(12) + 1);
-      line += "[" + (choices_.OneIn(32) ? "" : std::to_string(dims.back())) +
-              "]";
+      line +=
+          "[" + (choices_.OneIn(32) ? "" : std::to_string(dims.back())) + "]";
     }
     const bool may_have = linkage != ".extern " &&
                           (space == ".global" || space == ".const") &&
@@ -325,10 +342,9 @@ class ModuleWriter {
     const std::string name = "f" + std::to_string(functions_);
     const bool returns = choices_.Below(2) == 0;
     const std::size_t params = choices_.Below(4);
-    const std::string head =
-        std::string(Pick(choices_, kLinkages)) +
-        (returns ? " (.param .b32 result) " : " ") + name + "(" +
-        Parameters(name + "_", params) + ")";
+    const std::string head = std::string(Pick(choices_, kLinkages)) +
+                             (returns ? " (.param .b32 result) " : " ") + name +
+                             "(" + Parameters(name + "_", params) + ")";
     if (choices_.OneIn(2)) Line(head + ";");  // declared before
     ++functions_;
     if (choices_.OneIn(6)) {
@@ -367,9 +383,11 @@ class ModuleWriter {
 
   void Tuning() {
     static constexpr std::array<std::string_view, 10> kDirectives = {
-        ".maxntid 256", ".maxntid 16, 16, 1", ".reqntid 1024", ".reqntid 7, 3",
-        ".minnctapersm 2", ".maxnreg 32", ".pragma \"nounroll\";",
-        ".reqnctapercluster 1, 1, 1", ".explicitcluster", ".maxclusterrank 1"};
+        ".maxntid 256",          ".maxntid 16, 16, 1",
+        ".reqntid 1024",         ".reqntid 7, 3",
+        ".minnctapersm 2",       ".maxnreg 32",
+        ".pragma \"nounroll\";", ".reqnctapercluster 1, 1, 1",
+        ".explicitcluster",      ".maxclusterrank 1"};
     for (std::size_t n = choices_.Below(3); n > 0; --n)
       Line(std::string(Pick(choices_, kDirectives)));
   }
@@ -398,8 +416,8 @@ class ModuleWriter {
     const std::size_t labels = labels_;
     std::size_t left = choices_.Below(24) + 1;
     scopes_ = 0;
-    for (; left > 0 && statements_ < options_.max_statements &&
-           !choices_.empty();
+    for (;
+         left > 0 && statements_ < options_.max_statements && !choices_.empty();
          --left, ++statements_) {
       Statement();
     }
@@ -416,23 +434,35 @@ class ModuleWriter {
 
   void Statement() {
     switch (choices_.Below(32)) {
-      case 31: return Line(LabelName(labels_++) + ":");
-      case 30: return Branch();
-      case 29: return Call();
-      case 28: return SpecialRegister();
-      case 27: return Directive();
-      case 26: return Scope();
-      case 25: return Line(Guard() + (choices_.OneIn(3) ? "exit;" : "ret;"));
-      case 24: return Line("brx.idx %r" + Number(kRegisters) + ", jumps;");
-      default: return TableInstruction();
+      case 31:
+        return Line(LabelName(labels_++) + ":");
+      case 30:
+        return Branch();
+      case 29:
+        return Call();
+      case 28:
+        return SpecialRegister();
+      case 27:
+        return Directive();
+      case 26:
+        return Scope();
+      case 25:
+        return Line(Guard() + (choices_.OneIn(3) ? "exit;" : "ret;"));
+      case 24:
+        return Line("brx.idx %r" + Number(kRegisters) + ", jumps;");
+      default:
+        return TableInstruction();
     }
   }
 
   std::string Guard() {
     switch (choices_.Below(4)) {
-      case 0: return "@%p" + Number(kRegisters) + " ";
-      case 1: return "@!%p" + Number(kRegisters) + " ";
-      default: return "";
+      case 0:
+        return "@%p" + Number(kRegisters) + " ";
+      case 1:
+        return "@!%p" + Number(kRegisters) + " ";
+      default:
+        return "";
     }
   }
 
@@ -453,13 +483,22 @@ class ModuleWriter {
     Line("st.param.b64 [one], %rd" + Number(kRegisters) + ";");
     Line("st.param.b32 [two+4], %r" + Number(kRegisters) + ";");
     switch (choices_.Below(6)) {
-      case 0: Line("call helper;"); break;
-      case 1: Line("call.uni (back), " + name + ", (one);"); break;
-      case 2: Line(Guard() + "call " + name + ", (one, two);"); break;
-      case 3: Line("call (back), " + name + ";"); break;
+      case 0:
+        Line("call helper;");
+        break;
+      case 1:
+        Line("call.uni (back), " + name + ", (one);");
+        break;
+      case 2:
+        Line(Guard() + "call " + name + ", (one, two);");
+        break;
+      case 3:
+        Line("call (back), " + name + ";");
+        break;
       case 4:
         Line("mov.u64 %rd3, " + name + ";");
-        Line("proto" + id + ": .callprototype (.param .b32 _) _ (.param .b64 "
+        Line("proto" + id +
+             ": .callprototype (.param .b32 _) _ (.param .b64 "
              "_);");
         Line("call (back), %rd3, (one), proto" + id + ";");
         break;
@@ -479,8 +518,7 @@ class ModuleWriter {
     const SpecialReg reg = kAll[choices_.Below(kAll.size())];
     const Type type = SpecialRegType(reg);
     std::string name(SpecialRegName(reg));
-    if (SpecialRegIsVector(reg))
-      name += choices_.Below(2) == 0 ? ".x" : ".z";
+    if (SpecialRegIsVector(reg)) name += choices_.Below(2) == 0 ? ".x" : ".z";
     Line("mov." + std::string(TypeName(type)) + " " +
          testing::RegisterOf(type,
                              static_cast<int>(choices_.Below(kRegisters))) +
@@ -493,9 +531,12 @@ class ModuleWriter {
         return Line(".loc " + Number(3) + " " + Number(1000) + " " +
                     Number(80));
       case 1:
-        return Line(".loc 1 " + Number(1000) + " 3, function_name $n, "
-                    "inlined_at 2 " + Number(1000) + " 5");
-      case 2: return Line(".pragma \"nounroll\";");
+        return Line(".loc 1 " + Number(1000) +
+                    " 3, function_name $n, "
+                    "inlined_at 2 " +
+                    Number(1000) + " 5");
+      case 2:
+        return Line(".pragma \"nounroll\";");
       default: {
         const std::string name = "v" + std::to_string(variables_++);
         Line((choices_.OneIn(2) ? ".shared" : ".local") +
@@ -561,6 +602,18 @@ std::vector<std::string> WordsOf(const std::string& line) {
   return words;
 }
 
+// One that is no separator, if there is any.
+template <typename Words>
+auto AnyWord(Words& words, Choices& choices) {
+  auto word = words.begin();
+  for (std::size_t tries = 0; tries < 8; ++tries) {
+    word = words.begin() +
+           static_cast<std::ptrdiff_t>(choices.Below(words.size()));
+    if (std::isalnum(static_cast<unsigned char>(word->back())) != 0) break;
+  }
+  return word;
+}
+
 std::string Joined(const std::vector<std::string>& parts) {
   std::string text;
   for (const std::string& part : parts) text += part;
@@ -584,14 +637,18 @@ std::string MutateLines(std::string_view text, Choices& choices) {
         lines.insert(any(), copy);
         break;
       }
-      case 2: std::swap(*any(), *any()); break;
-      case 3: lines.insert(any(), InstructionFrom(choices) + "\n"); break;
+      case 2:
+        std::swap(*any(), *any());
+        break;
+      case 3:
+        lines.insert(any(), InstructionFrom(choices) + "\n");
+        break;
       default: {
         // A word of one line takes the place of one of another.
         const std::vector<std::string> from = WordsOf(*any());
         std::string& line = *any();
         std::vector<std::string> to = WordsOf(line);
-        to[choices.Below(to.size())] = from[choices.Below(from.size())];
+        *AnyWord(to, choices) = *AnyWord(from, choices);
         line = Joined(to);
       }
     }
@@ -625,7 +682,7 @@ std::size_t Mutate(std::uint8_t* data, std::size_t size, std::size_t max_size,
       random() % 4 == 0) {
     return LLVMFuzzerMutate(data, size, max_size);
   }
-  std::string bytes(64, '\0');
+  std::string bytes(256, '\0');
   for (char& byte : bytes) byte = static_cast<char>(random() >> 8);
   Choices choices(bytes);
   const std::string text =

@@ -33,8 +33,7 @@ struct GeneratorOptions {
   bool spoil = true;                // characters of some statements
 };
 
-std::string ModuleFrom(std::string_view bytes,
-                       const GeneratorOptions& options);
+std::string ModuleFrom(std::string_view bytes, const GeneratorOptions& options);
 
 // Whether an input is bytes for ModuleFrom (behind the first one), not text.
 inline bool IsGenerated(std::string_view input) {
