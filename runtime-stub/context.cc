@@ -295,8 +295,8 @@ CUresult cuCtxCreate(CUcontext* out, unsigned flags, CUdevice device) {
 CUresult cuCtxCreate_v2(CUcontext* out, unsigned flags, CUdevice device) {
   return CreateContext(out, flags, device);
 }
-// Affinity to a part of the GPU, and the parameters of version 4, ask for
-// what NVIDIA's MPS does; without them the call is the plain one.
+// Affinity to a part of the GPU is what NVIDIA's MPS does; without it the call
+// is the plain one.
 CUresult cuCtxCreate_v3(CUcontext* out, CUexecAffinityParam* affinity,
                         int affinities, unsigned flags, CUdevice device) {
   if (affinity != nullptr && affinities > 0) {
@@ -306,8 +306,10 @@ CUresult cuCtxCreate_v3(CUcontext* out, CUexecAffinityParam* affinity,
 }
 CUresult cuCtxCreate_v4(CUcontext* out, CUctxCreateParams* parameters,
                         unsigned flags, CUdevice device) {
-  if (parameters != nullptr) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
-  return CreateContext(out, flags, device);
+  if (parameters == nullptr) return CreateContext(out, flags, device);
+  if (parameters->cigParams != nullptr) return CUDA_ERROR_NOT_SUPPORTED;
+  return cuCtxCreate_v3(out, parameters->execAffinityParams,
+                        parameters->numExecAffinityParams, flags, device);
 }
 
 CUresult cuCtxDestroy_v2(CUcontext handle) {

@@ -615,12 +615,17 @@ using CUgraphNodeType = int;
 using CUgraphExecUpdateResult = int;
 struct CUgraphEdgeData;
 
-struct CUctxCreateParams;
 struct CUexecAffinityParam {
   CUexecAffinityType type;
   unsigned smCount;
 };
 static_assert(sizeof(CUexecAffinityParam) == 8);
+struct CUctxCreateParams {
+  CUexecAffinityParam* execAffinityParams;
+  int numExecAffinityParams;
+  void* cigParams;  // work of a graphics interface
+};
+static_assert(sizeof(CUctxCreateParams) == 24);
 
 using CUdevResourceType = int;
 using CUdevResourceDesc = struct CUdevResourceDesc_st*;

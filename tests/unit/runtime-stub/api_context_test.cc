@@ -23,7 +23,14 @@ TEST_F(ContextApiTest, EveryWayToCreate) {
   EXPECT_EQ(Current(), made[0]);
   ASSERT_EQ(CU(cuCtxCreate_v3)(&made[1], nullptr, 0, 0, 1), CUDA_SUCCESS);
   EXPECT_EQ(Current(), made[1]);
-  ASSERT_EQ(CU(cuCtxCreate_v4)(&made[2], nullptr, 0, 0), CUDA_SUCCESS);
+  CUctxCreateParams parameters = {};
+  ASSERT_EQ(CU(cuCtxCreate_v4)(&made[2], &parameters, 0, 0), CUDA_SUCCESS);
+  CUexecAffinityParam part = {};
+  parameters.execAffinityParams = &part;
+  parameters.numExecAffinityParams = 1;
+  CUcontext none = nullptr;
+  EXPECT_EQ(CU(cuCtxCreate_v4)(&none, &parameters, 0, 0),
+            CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);
   EXPECT_EQ(Current(), made[2]);
   CUcontext popped = nullptr;
   ASSERT_EQ(CU(cuCtxPopCurrent)(&popped), CUDA_SUCCESS);
