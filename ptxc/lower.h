@@ -294,6 +294,7 @@ class FunctionLowering {
   Value* Flush(Value* v);
   Value* FlushBits(Value* v);   // whatever the mode
   Value* FpIn(int i);           // operand i with .ftz applied
+  Value* FlushInput(Value* v);  // an operand with .ftz applied
   void FpOut(Value* v);         // .sat, .relu and .ftz applied
   Value* Saturate(Value* v);
   Value* Relu(Value* v);

@@ -74,11 +74,7 @@ llvm::Value* FunctionLowering::Compare(Type t) {
   if (!a->getType()->getScalarType()->isFloatingPointTy()) {
     return CompareInt(mods().cmp(), a, b, IsSigned(t));
   }
-  if (ftz() && !(flush_f32_ && a->getType()->getScalarType()->isFloatTy())) {
-    a = Flush(a);
-    b = Flush(b);
-  }
-  return CompareFp(mods().cmp(), a, b);
+  return CompareFp(mods().cmp(), FlushInput(a), FlushInput(b));
 }
 
 // set and setp: t = a cmp b, combined with predicate c where given; the

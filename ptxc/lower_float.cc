@@ -13,6 +13,7 @@
 #include "llvm/IR/MDBuilder.h"
 
 #include "ptxc/lower.h"
+#include "ptxc/passes/exact_floats.h"
 
 namespace cerberus::ptx {
 
@@ -74,10 +75,13 @@ llvm::Value* FunctionLowering::FlushBits(Value* v) {
   return b_.CreateSelect(subnormal, zero, v);
 }
 
-llvm::Value* FunctionLowering::FpIn(int i) {
-  Value* v = In(i);
+llvm::Value* FunctionLowering::FpIn(int i) { return FlushInput(In(i)); }
+
+llvm::Value* FunctionLowering::FlushInput(Value* v) {
   if (!ftz()) return v;
-  if (flush_f32_ && v->getType()->getScalarType()->isFloatTy()) return v;
+  if (flush_f32_ && v->getType()->getScalarType()->isFloatTy()) {
+    return WithoutSubnormal(v);
+  }
   return Flush(v);
 }
 

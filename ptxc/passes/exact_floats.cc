@@ -5,6 +5,7 @@
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/PatternMatch.h"
 
@@ -33,6 +34,11 @@ void KeepSignOfProduct(llvm::FPTruncInst& half) {
   if (product->use_empty()) product->eraseFromParent();
 }
 
+bool FlushesF32(const llvm::Function& function) {
+  return function.getDenormalMode(llvm::APFloat::IEEEsingle()) !=
+         llvm::DenormalMode::getIEEE();
+}
+
 // Whether a minimum or maximum may stand for the selection.
 bool IsAsGoodAs(llvm::SelectInst& select) {
   llvm::Value* a = nullptr;
@@ -40,11 +46,8 @@ bool IsAsGoodAs(llvm::SelectInst& select) {
   const llvm::SelectPatternFlavor flavor =
       llvm::matchSelectPattern(&select, a, b).Flavor;
   if (flavor != llvm::SPF_FMINNUM && flavor != llvm::SPF_FMAXNUM) return true;
-  const llvm::Type* scalar = select.getType()->getScalarType();
-  const bool flushes =
-      scalar->isFloatTy() &&
-      select.getFunction()->getDenormalMode(scalar->getFltSemantics()) !=
-          llvm::DenormalMode::getIEEE();
+  const bool flushes = select.getType()->getScalarType()->isFloatTy() &&
+                       FlushesF32(*select.getFunction());
   return !flushes && (match(a, m_NonZeroFP()) || match(b, m_NonZeroFP()));
 }
 
@@ -62,6 +65,32 @@ void SelectAsIntegers(llvm::SelectInst& select) {
 }
 
 }  // namespace
+
+llvm::Value* WithoutSubnormal(llvm::Value* value) {
+  const auto* constant = llvm::dyn_cast<llvm::ConstantFP>(value);
+  if (!constant || !constant->getValueAPF().isDenormal()) return value;
+  return llvm::ConstantFP::getZero(value->getType(), constant->isNegative());
+}
+
+llvm::PreservedAnalyses FlushConstants::run(
+    llvm::Function& function, llvm::FunctionAnalysisManager&) {
+  if (!FlushesF32(function)) return llvm::PreservedAnalyses::all();
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
+    const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+    if (!llvm::isa<llvm::FCmpInst>(instruction) &&
+        !(call && call->getIntrinsicID() == llvm::Intrinsic::fma)) {
+      continue;
+    }
+    for (llvm::Use& operand : instruction.operands()) {
+      if (operand->getType()->isFloatTy()) {
+        operand.set(WithoutSubnormal(operand));
+      }
+    }
+  }
+  llvm::PreservedAnalyses kept;
+  kept.preserveSet<llvm::CFGAnalyses>();
+  return kept;
+}
 
 void KeepFloatsExact(llvm::Module& module) {
   for (llvm::Function& function : module) {

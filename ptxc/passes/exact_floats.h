@@ -1,12 +1,27 @@
-// Undoes what LLVM's instruction selection takes for the same number.
+// Keeps floats apart that LLVM takes for the same number.
 #ifndef CERBERUS_PTXC_PASSES_EXACT_FLOATS_H_
 #define CERBERUS_PTXC_PASSES_EXACT_FLOATS_H_
 
+#include "llvm/IR/PassManager.h"
+
 namespace llvm {
 class Module;
+class Value;
 }
 
 namespace cerberus::ptx {
+
+// Where f32 arithmetic flushes, subnormal constants that are compared, or
+// multiplied and added, become zeros: LLVM computes with constants as they
+// are. To run as soon as registers are values.
+class FlushConstants : public llvm::PassInfoMixin<FlushConstants> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function,
+                              llvm::FunctionAnalysisManager& analyses);
+};
+
+// The bits of zero for a subnormal constant, else `value`.
+llvm::Value* WithoutSubnormal(llvm::Value* value);
 
 // To run last, since LLVM's passes would put back what is changed here.
 //

@@ -29,7 +29,8 @@ namespace {
 // source function unoptimised, and compile time is what counts there.
 constexpr const char* kLightToSsa =
     "always-inline,"
-    "function(sroa,instsimplify,simplifycfg)";
+    "function(sroa)";
+constexpr const char* kLightOfSsa = "function(instsimplify,simplifycfg)";
 constexpr const char* kLight =
     "function(infer-address-spaces,early-cse,"
     "dce),"
@@ -38,7 +39,9 @@ constexpr const char* kLight =
 constexpr const char* kDefaultToSsa =
     "always-inline,"
     // Locals that only one kernel's inlined calls used are plain values now.
-    "function(sroa<modify-cfg>,early-cse<memssa>,simplifycfg)";
+    "function(sroa<modify-cfg>)";
+constexpr const char* kDefaultOfSsa =
+    "function(early-cse<memssa>,simplifycfg)";
 constexpr const char* kDefaultToPointers =
     "function(instcombine<no-verify-fixpoint>,"
     "infer-address-spaces,"
@@ -94,6 +97,10 @@ Status RunPipeline(llvm::Module& module, llvm::TargetMachine& machine,
     return {};
   };
   CERB_TRY_VOID(add(light ? kLightToSsa : kDefaultToSsa));
+  if (optimise) {
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(FlushConstants()));
+  }
+  CERB_TRY_VOID(add(light ? kLightOfSsa : kDefaultOfSsa));
   if (!optimise && options.shared.overflow != SharedOverflow::kError) {
     passes.addPass(llvm::AlwaysInlinerPass());
   }

@@ -248,5 +248,20 @@ TEST(FloatModesExec, SelectionsKeepBits) {
   ExpectEach(kOthers, 0x80000001, kOfSubnormal);
 }
 
+// So do subnormal constants, which the compiler computes with.
+TEST(FloatModesExec, ConstantsFlush) {
+  constexpr const char* kLines[] = {
+      "mov.f32 %f2, 0f00000001;\n"
+      "  fma.rn.ftz.f32 %f1, %f2, 0f7F000000, 0f3F800000;",
+      "add.ftz.f32 %f1, 0f007FFFFF, 0f007FFFFF;",
+      "mov.f32 %f2, 0f807FFFFF;\n  setp.lt.ftz.f32 %p, %f2, 0f00000001;\n"
+      "  selp.f32 %f1, 0f3F800000, 0f00000000, %p;",
+      "setp.eq.ftz.f32 %p, 0f00000001, 0f80000000;\n"
+      "  selp.f32 %f1, 0f3F800000, 0f00000000, %p;",
+  };
+  constexpr std::uint32_t kWant[] = {0x3f800000, 0, 0, 0x3f800000};
+  ExpectEach(kLines, 0, kWant);
+}
+
 }  // namespace
 }  // namespace cerberus::exec
