@@ -295,7 +295,7 @@ void ContainCrashes(const std::string& input) {
 void TakeLargePages() {
   constexpr std::uintptr_t kLargePage = std::uintptr_t{2} << 20;
   constexpr int kReserve = 64 << 20;
-  ::mallopt(M_MMAP_THRESHOLD, kReserve);
+  ::mallopt(M_MMAP_THRESHOLD, kReserve / 2);  // the most that glibc accepts
   ::mallopt(M_TRIM_THRESHOLD, 4 * kReserve);
   ::mallopt(M_TOP_PAD, kReserve);
   // More than is left of the heap, which therefore grows.
