@@ -40,7 +40,6 @@ constexpr llvm::StringLiteral kScalarPasses = "amdgpu-scalar-ir-passes";
 // the target's 10,000 registers first, for a small block, and most are, more
 // work than all else; there any order will do.
 constexpr llvm::StringLiteral kSchedulerOption = "pre-RA-sched";
-constexpr llvm::StringLiteral kScheduler = "cerberus-by-size";
 constexpr std::size_t kNodesOfSmallBlock = 30;
 
 llvm::ScheduleDAGSDNodes* ScheduleBySize(llvm::SelectionDAGISel* selector,
@@ -50,12 +49,17 @@ llvm::ScheduleDAGSDNodes* ScheduleBySize(llvm::SelectionDAGISel* selector,
              : llvm::createDefaultScheduler(selector, level);
 }
 
+using SchedulerOption =
+    llvm::cl::opt<llvm::RegisterScheduler::FunctionPassCtor, false,
+                  llvm::RegisterPassParser<llvm::RegisterScheduler>>;
+
 // LLVM has no other way to say it; it is linked statically, so nobody else's
-// LLVM hears of it.
-void SetOption(llvm::StringRef name, llvm::StringRef value) {
+// LLVM hears of it. The default changes too: lld takes all options back to it.
+template <typename Option, typename Value>
+void SetOption(llvm::StringRef name, Value value) {
   const auto& options = llvm::cl::getRegisteredOptions();
   if (const auto at = options.find(name); at != options.end()) {
-    at->second->addOccurrence(0, name, value);
+    static_cast<Option*>(at->second)->setInitialValue(value);
   }
 }
 
@@ -67,11 +71,9 @@ constexpr llvm::StringLiteral kNoStrengthReduction = "disable-lsr";
 void RegisterBackend() {
   static std::once_flag once;
   std::call_once(once, [] {
-    static llvm::RegisterScheduler by_size(kScheduler.data(), "",
-                                           ScheduleBySize);
-    SetOption(kSchedulerOption, kScheduler);
-    SetOption(kScalarPasses, "false");
-    SetOption(kNoStrengthReduction, "true");
+    SetOption<SchedulerOption>(kSchedulerOption, ScheduleBySize);
+    SetOption<llvm::cl::opt<bool>>(kScalarPasses, false);
+    SetOption<llvm::cl::opt<bool>>(kNoStrengthReduction, true);
     LLVMInitializeAMDGPUTargetInfo();
     LLVMInitializeAMDGPUTarget();
     LLVMInitializeAMDGPUTargetMC();
