@@ -355,9 +355,13 @@ std::string PrintOperand(const Module& module, const Function& function,
 std::string PrintInstruction(const Module& module, const Function& function,
                              const Instruction& inst) {
   std::string text;
+#ifdef CERBERUS_PLANTED_BUG  // what the fuzzers must find (docs/fuzzing.md)
+  const bool negated = false;
+#else
+  const bool negated = inst.guard_negated;
+#endif
   if (inst.guard != kNoId)
-    text = (inst.guard_negated ? "@!" : "@") +
-           RegisterName(function, inst.guard) + " ";
+    text = (negated ? "@!" : "@") + RegisterName(function, inst.guard) + " ";
   if (inst.form == nullptr) return text + "<unknown instruction>";
   text += inst.form->spelling;
   const bool is_call = inst.form->opcode() == Opcode::kCall;

@@ -163,7 +163,6 @@ class Checker {
                             " bytes");
         return;
       }
-#ifndef CERBERUS_PLANTED_BUG  // what the fuzzers must find (docs/fuzzing.md)
       // PTX ISA, "Initializers": only these two can be named there.
       if (e.kind == InitElement::Kind::kVariable) {
         const Variable& named = module_.variables[e.index];
@@ -174,7 +173,6 @@ class Checker {
                               std::string(VarSpaceName(named.space)) +
                               " variable, expected a .global or .const one");
       }
-#endif
     }
   }
 
