@@ -209,27 +209,17 @@ WarpInstruction Shuffle(const std::string& mode, std::uint32_t control) {
       });
 }
 
-WarpInstruction Reduction(
-    const std::string& what, int (*compare)(Value, Value),
-    Value (*combine)(Value, Value)) {
+WarpInstruction Reduction(const std::string& what,
+                          Value (*combine)(Value, Value)) {
   return OfWarp("redux.sync." + what + " %d0, %a0, %mask;", {"b32"}, {"b32"},
-                [=](std::span<const int> lanes,
-                    std::span<const std::vector<Value>> in) {
+                [combine](std::span<const int> lanes,
+                          std::span<const std::vector<Value>> in) {
                   Value result = in[0][0];
-                  for (std::size_t i = 1; i < in.size(); ++i) {
-                    if (combine != nullptr) {
-                      result = Truncate(combine(result, in[i][0]), 32);
-                    } else if (compare(in[i][0], result) > 0) {
-                      result = in[i][0];
-                    }
+                  for (const std::vector<Value>& other : in.subspan(1)) {
+                    result = Truncate(combine(result, other[0]), 32);
                   }
                   return ToAll(lanes, {result});
                 });
-}
-
-int Compare(Value a, Value b) { return a < b ? -1 : a > b ? 1 : 0; }
-int CompareSigned(Value a, Value b) {
-  return Compare(a ^ 0x80000000u, b ^ 0x80000000u);
 }
 
 WarpInstruction Vote(const std::string& mode, const char* type,
@@ -270,22 +260,24 @@ std::vector<WarpInstruction> WarpInstructions() {
       all.push_back(Shuffle(mode, (32 - width) << 8 | end));
     }
   }
-  const auto add = [](Value a, Value b) { return a + b; };
-  all.push_back(Reduction("add.u32", nullptr, add));
-  all.push_back(Reduction("add.s32", nullptr, add));
-  all.push_back(Reduction("and.b32", nullptr,
-                          [](Value a, Value b) { return a & b; }));
-  all.push_back(Reduction("or.b32", nullptr,
-                          [](Value a, Value b) { return a | b; }));
-  all.push_back(Reduction("xor.b32", nullptr,
-                          [](Value a, Value b) { return a ^ b; }));
-  all.push_back(Reduction("max.u32", Compare, nullptr));
-  all.push_back(Reduction("max.s32", CompareSigned, nullptr));
-  all.push_back(Reduction(
-      "min.u32", [](Value a, Value b) { return Compare(b, a); }, nullptr));
-  all.push_back(Reduction(
-      "min.s32", [](Value a, Value b) { return CompareSigned(b, a); },
-      nullptr));
+  constexpr Value kSign = 0x80000000u;
+  const auto reduce = [&](const char* what, Value (*combine)(Value, Value)) {
+    all.push_back(Reduction(what, combine));
+  };
+  reduce("add.u32", [](Value a, Value b) { return a + b; });
+  reduce("add.s32", [](Value a, Value b) { return a + b; });
+  reduce("and.b32", [](Value a, Value b) { return a & b; });
+  reduce("or.b32", [](Value a, Value b) { return a | b; });
+  reduce("xor.b32", [](Value a, Value b) { return a ^ b; });
+  reduce("max.u32", [](Value a, Value b) { return std::max(a, b); });
+  reduce("min.u32", [](Value a, Value b) { return std::min(a, b); });
+  // Signed numbers are ordered as unsigned ones with the sign turned round.
+  reduce("max.s32", [](Value a, Value b) {
+    return std::max(a ^ kSign, b ^ kSign) ^ kSign;
+  });
+  reduce("min.s32", [](Value a, Value b) {
+    return std::min(a ^ kSign, b ^ kSign) ^ kSign;
+  });
   all.push_back(Vote("ballot.b32", "b32", [](Value yes, Value) {
     return yes;
   }));
