@@ -89,12 +89,7 @@ class CompileVerb : public Verb {
         ->type_name("N")
         ->check(CLI::Range(1, 1024).description(""))
         ->group(kGroupBehaviour);
-    app.add_option("--shared-overflow", shared_overflow_,
-                   "shared memory above the hardware's: error (default),\n"
-                   "global: in device memory, slow")
-        ->type_name("HOW")
-        ->check(CLI::IsMember(kSharedOverflow).description(""))
-        ->group(kGroupMore);
+    AddSharedOverflow(app, shared_overflow_);
     app.add_flag("--verify-each", verify_each_, "check the IR after every pass")
         ->group(kGroupMore);
     app.add_option("--time-trace", trace_path_,

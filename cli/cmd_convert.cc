@@ -94,12 +94,7 @@ class ConvertVerb : public Verb {
     app.add_flag("--in-process", options_.in_process,
                  "compile without child processes")
         ->group(kGroupMore);
-    app.add_option("--shared-overflow", shared_overflow_,
-                   "shared memory above the hardware's: error (default),\n"
-                   "global: in device memory, slow")
-        ->type_name("HOW")
-        ->check(CLI::IsMember(kSharedOverflow).description(""))
-        ->group(kGroupMore);
+    AddSharedOverflow(app, shared_overflow_);
     app.add_option("--compile-seconds", options_.limits.seconds,
                    "limit for one module, 0: none")
         ->type_name("S")

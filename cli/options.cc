@@ -35,6 +35,16 @@ std::string OptionLine(const CLI::Option& option) {
 
 }  // namespace
 
+void AddSharedOverflow(CLI::App& app, std::string& how) {
+  app.add_option("--shared-overflow", how,
+                 "shared memory above the hardware's: error (default),\n"
+                 "global: in device memory, slow")
+      ->type_name("HOW")
+      ->check(CLI::IsMember(std::vector<std::string>{"error", "global"})
+                  .description(""))
+      ->group(kGroupMore);
+}
+
 void AddCommonOptions(CLI::App& app, CommonOptions& common) {
   app.add_flag("-q,--quiet", common.report.quiet, "print errors only")
       ->group(kGroupDiagnostics);

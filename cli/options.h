@@ -17,10 +17,10 @@ inline constexpr char kGroupBehaviour[] = "Behaviour";
 inline constexpr char kGroupDiagnostics[] = "Diagnostics";
 inline constexpr char kGroupMore[] = "More";
 
-// Values of --shared-overflow.
-inline const std::vector<std::string> kSharedOverflow = {"error", "global"};
-
 void AddCommonOptions(CLI::App& app, CommonOptions& common);
+
+// --shared-overflow: `how` becomes "error" or "global".
+void AddSharedOverflow(CLI::App& app, std::string& how);
 
 // Usage, the groups, the examples; one line an option.
 std::string FormatVerbHelp(const CLI::App& app, const Verb& verb, bool all);
