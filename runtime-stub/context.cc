@@ -187,6 +187,11 @@ CUresult CurrentContext(Context** out) {
   return Activate(context);
 }
 
+CUresult OptionalContext(Context** out) {
+  const CUresult result = CurrentContext(out);
+  return result == CUDA_ERROR_INVALID_CONTEXT ? CUDA_SUCCESS : result;
+}
+
 Context* CurrentContextOrNull() { return Top(); }
 
 CUresult Activate(Context* context) {
@@ -200,6 +205,7 @@ CUresult Activate(Context* context) {
 
 CUresult NoteResult(Context* context, hipError_t error) {
   CUresult result = FromHip(error);
+  if (context == nullptr) return result;
   if (ServiceBlock* services =
           context->device->services.load(std::memory_order_acquire)) {
     const CUresult recorded = RecordedFault(services);

@@ -84,13 +84,15 @@ Context* ContextOf(CUcontext handle);
 // one, or the context's sticky fault. HIP's current device is the context's
 // afterwards.
 CUresult CurrentContext(Context** context);
+// The same for calls that need none: null if there is none.
+CUresult OptionalContext(Context** context);
 // The same without looking at the fault; null if there is none.
 Context* CurrentContextOrNull();
 
 // Selects the context's device in HIP for the calling thread.
 CUresult Activate(Context* context);
 
-// HIP's error as CUDA's; a fault stays with the context.
+// HIP's error as CUDA's; a fault stays with the context, if one is given.
 CUresult NoteResult(Context* context, hipError_t error);
 
 // Keeps the list of a context's streams. A new one waits for what all of the
@@ -104,6 +106,14 @@ void ForgetStreams(Context* context);  // a reset ended them
   ::cerberus::stub::Context* name = nullptr;                          \
   if (CUresult cerb_result = ::cerberus::stub::CurrentContext(&name); \
       cerb_result != CUDA_SUCCESS)                                    \
+  return cerb_result
+// Declares `name`, the current context or null. For what belongs to the
+// process: pools, virtual memory, graphs; cuda.h names no
+// CUDA_ERROR_INVALID_CONTEXT among the results of such calls.
+#define CERB_OPTIONAL_CONTEXT(name)                                    \
+  ::cerberus::stub::Context* name = nullptr;                           \
+  if (CUresult cerb_result = ::cerberus::stub::OptionalContext(&name); \
+      cerb_result != CUDA_SUCCESS)                                     \
   return cerb_result
 
 // cudart's values. Get is on the path of every runtime call.

@@ -83,24 +83,24 @@ CUresult cuStreamGetCaptureInfo_v3(CUstream handle,
 }
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
   if (mode == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(context, hip.hipThreadExchangeStreamCaptureMode(mode));
 }
 
 CUresult cuGraphCreate(CUgraph* graph, unsigned flags) {
   if (graph == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(context, hip.hipGraphCreate(Native(graph), 0));
 }
 CUresult cuGraphDestroy(CUgraph graph) {
   if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   ForgetNodes(graph);
   return NoteResult(context, hip.hipGraphDestroy(Native(graph)));
 }
 CUresult cuGraphClone(CUgraph* clone, CUgraph graph) {
   if (clone == nullptr || graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   const hipError_t error = hip.hipGraphClone(Native(clone), Native(graph));
   if (error == hipSuccess) CopyRecords(graph, *clone);
   return NoteResult(context, error);
@@ -139,7 +139,7 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream handle) {
 }
 CUresult cuGraphExecDestroy(CUgraphExec exec) {
   if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(context, hip.hipGraphExecDestroy(Native(exec)));
 }
 CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph,
@@ -148,7 +148,7 @@ CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph,
   if (exec == nullptr || graph == nullptr || update == nullptr) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   hipGraphNode_t node = nullptr;
   const hipError_t error =
       hip.hipGraphExecUpdate(Native(exec), Native(graph), &node, update);
@@ -167,27 +167,27 @@ CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
 CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode* nodes,
                          std::size_t* count) {
   if (graph == nullptr || count == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(context,
                     hip.hipGraphGetNodes(Native(graph), Native(nodes), count));
 }
 CUresult cuGraphGetRootNodes(CUgraph graph, CUgraphNode* nodes,
                              std::size_t* count) {
   if (graph == nullptr || count == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(
       context, hip.hipGraphGetRootNodes(Native(graph), Native(nodes), count));
 }
 // The kinds up to event nodes have the same numbers in both.
 CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType* type) {
   if (node == nullptr || type == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(context, hip.hipGraphNodeGetType(Native(node), type));
 }
 CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode* nodes,
                                     std::size_t* count) {
   if (node == nullptr || count == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(context, hip.hipGraphNodeGetDependencies(
                                  Native(node), Native(nodes), count));
 }
@@ -201,7 +201,7 @@ CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode* nodes,
 CUresult cuGraphAddDependencies(CUgraph graph, const CUgraphNode* from,
                                 const CUgraphNode* to, std::size_t count) {
   if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   if (count == 0) return CUDA_SUCCESS;
   if (from == nullptr || to == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return NoteResult(context,
@@ -218,7 +218,7 @@ CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode* from,
 
 CUresult cuGraphDestroyNode(CUgraphNode node) {
   if (node == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   const hipError_t error = hip.hipGraphDestroyNode(Native(node));
   if (error == hipSuccess) ForgetNode(node);
   return NoteResult(context, error);
@@ -228,14 +228,14 @@ CUresult cuGraphNodeFindInClone(CUgraphNode* out, CUgraphNode node,
   if (out == nullptr || node == nullptr || clone == nullptr) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(context, hip.hipGraphNodeFindInClone(
                                  Native(out), Native(node), Native(clone)));
 }
 CUresult cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode* nodes,
                                       std::size_t* count) {
   if (node == nullptr || count == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(context, hip.hipGraphNodeGetDependentNodes(
                                  Native(node), Native(nodes), count));
 }
@@ -249,7 +249,7 @@ CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode* nodes,
 CUresult cuGraphGetEdges(CUgraph graph, CUgraphNode* from, CUgraphNode* to,
                          std::size_t* count) {
   if (graph == nullptr || count == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(context, hip.hipGraphGetEdges(Native(graph), Native(from),
                                                   Native(to), count));
 }
@@ -262,7 +262,7 @@ CUresult cuGraphGetEdges_v2(CUgraph graph, CUgraphNode* from, CUgraphNode* to,
 CUresult cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode* from,
                                    const CUgraphNode* to, std::size_t count) {
   if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   if (count == 0) return CUDA_SUCCESS;
   if (from == nullptr || to == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return NoteResult(context,
@@ -279,7 +279,7 @@ CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode* from,
 CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node,
                                unsigned enabled) {
   if (exec == nullptr || node == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(
       context, hip.hipGraphNodeSetEnabled(Native(exec), Native(node), enabled));
 }
@@ -288,13 +288,13 @@ CUresult cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node,
   if (exec == nullptr || node == nullptr || enabled == nullptr) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(
       context, hip.hipGraphNodeGetEnabled(Native(exec), Native(node), enabled));
 }
 CUresult cuGraphDebugDotPrint(CUgraph graph, const char* path, unsigned flags) {
   if (graph == nullptr || path == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(context,
                     hip.hipGraphDebugDotPrint(Native(graph), path, flags));
 }
@@ -312,7 +312,7 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph,
 }
 CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t* flags) {
   if (exec == nullptr || flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   unsigned long long native = 0;
   const hipError_t error = hip.hipGraphExecGetFlags(Native(exec), &native);
   *flags = native;
@@ -388,21 +388,21 @@ CUresult cuUserObjectCreate(CUuserObject* out, void* object, CUhostFn destroy,
   if (out == nullptr || destroy == nullptr || references == 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(
       context, hip.hipUserObjectCreate(reinterpret_cast<hipUserObject_t*>(out),
                                        object, destroy, references, flags));
 }
 CUresult cuUserObjectRetain(CUuserObject object, unsigned count) {
   if (object == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(context,
                     hip.hipUserObjectRetain(
                         reinterpret_cast<hipUserObject_t>(object), count));
 }
 CUresult cuUserObjectRelease(CUuserObject object, unsigned count) {
   if (object == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(context,
                     hip.hipUserObjectRelease(
                         reinterpret_cast<hipUserObject_t>(object), count));
@@ -410,7 +410,7 @@ CUresult cuUserObjectRelease(CUuserObject object, unsigned count) {
 CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object,
                                  unsigned count, unsigned flags) {
   if (graph == nullptr || object == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(
       context, hip.hipGraphRetainUserObject(
                    Native(graph), reinterpret_cast<hipUserObject_t>(object),
@@ -419,7 +419,7 @@ CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object,
 CUresult cuGraphReleaseUserObject(CUgraph graph, CUuserObject object,
                                   unsigned count) {
   if (graph == nullptr || object == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(
       context,
       hip.hipGraphReleaseUserObject(

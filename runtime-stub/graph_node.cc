@@ -497,7 +497,7 @@ CUresult cuGraphAddHostNode(CUgraphNode* node, CUgraph graph,
   if (node == nullptr || params == nullptr || params->fn == nullptr) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   const hipHostNodeParams out = {params->fn, params->userData};
   const hipError_t error = hip.hipGraphAddHostNode(Native(node), Native(graph),
                                                    Native(after), count, &out);
@@ -517,7 +517,7 @@ CUresult cuGraphHostNodeSetParams(CUgraphNode node,
   if (node == nullptr || params == nullptr || params->fn == nullptr) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   const hipHostNodeParams out = {params->fn, params->userData};
   const hipError_t error = hip.hipGraphHostNodeSetParams(Native(node), &out);
   if (error == hipSuccess) {
@@ -532,7 +532,7 @@ CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
       params->fn == nullptr) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   const hipHostNodeParams out = {params->fn, params->userData};
   return NoteResult(context, hip.hipGraphExecHostNodeSetParams(
                                  Native(exec), Native(node), &out));
@@ -543,7 +543,7 @@ CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
 CUresult cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph,
                              const CUgraphNode* after, std::size_t count) {
   if (node == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(context,
                     hip.hipGraphAddEmptyNode(Native(node), Native(graph),
                                              Native(after), count));
@@ -552,14 +552,14 @@ CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph,
                                   const CUgraphNode* after, std::size_t count,
                                   CUgraph child) {
   if (node == nullptr || child == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(context, hip.hipGraphAddChildGraphNode(
                                  Native(node), Native(graph), Native(after),
                                  count, Native(child)));
 }
 CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph* graph) {
   if (node == nullptr || graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(
       context, hip.hipGraphChildGraphNodeGetGraph(Native(node), Native(graph)));
 }
@@ -568,7 +568,7 @@ CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node,
   if (exec == nullptr || node == nullptr || child == nullptr) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(context, hip.hipGraphExecChildGraphNodeSetParams(
                                  Native(exec), Native(node), Native(child)));
 }
@@ -579,7 +579,7 @@ CUresult cuGraphAddEventRecordNode(CUgraphNode* node, CUgraph graph,
                                    const CUgraphNode* after, std::size_t count,
                                    CUevent event) {
   if (node == nullptr || event == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(context, hip.hipGraphAddEventRecordNode(
                                  Native(node), Native(graph), Native(after),
                                  count, Native(event)));
@@ -588,7 +588,7 @@ CUresult cuGraphAddEventWaitNode(CUgraphNode* node, CUgraph graph,
                                  const CUgraphNode* after, std::size_t count,
                                  CUevent event) {
   if (node == nullptr || event == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(context, hip.hipGraphAddEventWaitNode(
                                  Native(node), Native(graph), Native(after),
                                  count, Native(event)));
@@ -642,7 +642,7 @@ CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph,
 CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node,
                                       CUDA_MEM_ALLOC_NODE_PARAMS* params) {
   if (node == nullptr || params == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   const hipError_t error =
       hip.hipGraphMemAllocNodeGetParams(Native(node), params);
   if (error == hipSuccess) {
@@ -662,7 +662,7 @@ CUresult cuGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph,
 }
 CUresult cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr* address) {
   if (node == nullptr || address == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(context,
                     hip.hipGraphMemFreeNodeGetParams(Native(node), address));
 }

@@ -289,7 +289,7 @@ CUresult cuMemAllocManaged(CUdeviceptr* out, std::size_t bytes,
 
 CUresult cuMemAdvise(CUdeviceptr address, std::size_t bytes,
                      CUmem_advise advice, CUdevice device) {
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   int where = 0;
   if (CUresult r = HipPlace(device, &where); r != CUDA_SUCCESS) return r;
   if (address == 0 || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
@@ -333,7 +333,7 @@ CUresult cuMemRangeGetAttribute(void* data, std::size_t data_bytes,
     kLastPrefetchLocationId = 8,
   };
   constexpr int kNowhere = -2;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   if (data == nullptr || data_bytes < sizeof(int) ||
       data_bytes % sizeof(int) != 0 || address == 0 || bytes == 0) {
     return CUDA_ERROR_INVALID_VALUE;

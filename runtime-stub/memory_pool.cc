@@ -90,39 +90,39 @@ CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool pool) {
 }
 CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* props) {
   if (pool == nullptr || props == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   CUmemPoolProps there = *props;
   if (CUresult r = ToHip(&there.location); r != CUDA_SUCCESS) return r;
   return NoteResult(context, hip.hipMemPoolCreate(HipPool(pool), &there));
 }
 CUresult cuMemPoolDestroy(CUmemoryPool pool) {
   if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(context, hip.hipMemPoolDestroy(HipPool(pool)));
 }
 CUresult cuMemPoolTrimTo(CUmemoryPool pool, std::size_t keep) {
   if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(context, hip.hipMemPoolTrimTo(HipPool(pool), keep));
 }
 CUresult cuMemPoolSetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
                                void* value) {
   if (pool == nullptr || value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(
       context, hip.hipMemPoolSetAttribute(HipPool(pool), attribute, value));
 }
 CUresult cuMemPoolGetAttribute(CUmemoryPool pool, CUmemPool_attribute attribute,
                                void* value) {
   if (pool == nullptr || value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(
       context, hip.hipMemPoolGetAttribute(HipPool(pool), attribute, value));
 }
 CUresult cuMemPoolSetAccess(CUmemoryPool pool, const CUmemAccessDesc* list,
                             std::size_t count) {
   if (pool == nullptr || list == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   std::vector<CUmemAccessDesc> there(list, list + count);
   for (CUmemAccessDesc& entry : there) {
     if (CUresult r = ToHip(&entry.location); r != CUDA_SUCCESS) return r;
@@ -135,7 +135,7 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool pool,
   if (flags == nullptr || pool == nullptr || location == nullptr) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   CUmemLocation there = *location;
   if (CUresult r = ToHip(&there); r != CUDA_SUCCESS) return r;
   return NoteResult(context,
@@ -177,7 +177,7 @@ CUresult cuMemPoolExportToShareableHandle(void* handle, CUmemoryPool pool,
   if (handle == nullptr || pool == nullptr || flags != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(context, hip.hipMemPoolExportToShareableHandle(
                                  handle, HipPool(pool), type, 0));
 }
@@ -185,14 +185,14 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool* pool, void* handle,
                                             CUmemAllocationHandleType type,
                                             unsigned long long flags) {
   if (pool == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(context, hip.hipMemPoolImportFromShareableHandle(
                                  HipPool(pool), handle, type, 0));
 }
 CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData* data,
                                 CUdeviceptr address) {
   if (data == nullptr || address == 0) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(context,
                     hip.hipMemPoolExportPointer(data, Pointer(address)));
 }
@@ -201,7 +201,7 @@ CUresult cuMemPoolImportPointer(CUdeviceptr* out, CUmemoryPool pool,
   if (out == nullptr || pool == nullptr || data == nullptr) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   void* pointer = nullptr;
   const hipError_t error =
       hip.hipMemPoolImportPointer(&pointer, HipPool(pool), data);

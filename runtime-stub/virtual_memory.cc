@@ -35,7 +35,7 @@ CUresult cuMemGetAllocationGranularity(std::size_t* granularity,
                                        const CUmemAllocationProp* properties,
                                        CUmemAllocationGranularity_flags flags) {
   if (granularity == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   CUmemAllocationProp there;
   if (CUresult r = HipProperties(properties, &there); r != CUDA_SUCCESS) {
     return r;
@@ -50,7 +50,7 @@ CUresult cuMemAddressReserve(CUdeviceptr* out, std::size_t bytes,
   if (out == nullptr || bytes == 0 || flags != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   void* pointer = nullptr;
   const hipError_t error =
       hip.hipMemAddressReserve(&pointer, bytes, alignment, Pointer(wanted), 0);
@@ -58,7 +58,7 @@ CUresult cuMemAddressReserve(CUdeviceptr* out, std::size_t bytes,
   return NoteResult(context, error);
 }
 CUresult cuMemAddressFree(CUdeviceptr address, std::size_t bytes) {
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(context, hip.hipMemAddressFree(Pointer(address), bytes));
 }
 
@@ -68,7 +68,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* out, std::size_t bytes,
   if (out == nullptr || bytes == 0 || flags != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   CUmemAllocationProp there;
   if (CUresult r = HipProperties(properties, &there); r != CUDA_SUCCESS) {
     return r;
@@ -77,20 +77,20 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* out, std::size_t bytes,
 }
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
   if (handle == 0) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(context, hip.hipMemRelease(Native(handle)));
 }
 CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle* out,
                                      void* pointer) {
   if (out == nullptr || pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(context,
                     hip.hipMemRetainAllocationHandle(Native(out), pointer));
 }
 CUresult cuMemGetAllocationPropertiesFromHandle(
     CUmemAllocationProp* out, CUmemGenericAllocationHandle handle) {
   if (out == nullptr || handle == 0) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   const hipError_t error =
       hip.hipMemGetAllocationPropertiesFromHandle(out, Native(handle));
   if (error == hipSuccess &&
@@ -106,19 +106,19 @@ CUresult cuMemMap(CUdeviceptr address, std::size_t bytes, std::size_t offset,
   if (address == 0 || bytes == 0 || handle == 0 || flags != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(context, hip.hipMemMap(Pointer(address), bytes, offset,
                                            Native(handle), 0));
 }
 CUresult cuMemUnmap(CUdeviceptr address, std::size_t bytes) {
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(context, hip.hipMemUnmap(Pointer(address), bytes));
 }
 
 CUresult cuMemSetAccess(CUdeviceptr address, std::size_t bytes,
                         const CUmemAccessDesc* list, std::size_t count) {
   if (list == nullptr || count == 0) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   std::vector<CUmemAccessDesc> there(list, list + count);
   for (CUmemAccessDesc& entry : there) {
     if (CUresult r = ToHip(&entry.location); r != CUDA_SUCCESS) return r;
@@ -129,7 +129,7 @@ CUresult cuMemSetAccess(CUdeviceptr address, std::size_t bytes,
 CUresult cuMemGetAccess(unsigned long long* flags,
                         const CUmemLocation* location, CUdeviceptr address) {
   if (flags == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   CUmemLocation there = *location;
   if (CUresult r = ToHip(&there); r != CUDA_SUCCESS) return r;
   return NoteResult(context,
@@ -143,7 +143,7 @@ CUresult cuMemExportToShareableHandle(void* out,
   if (out == nullptr || handle == 0 || flags != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(
       context, hip.hipMemExportToShareableHandle(out, Native(handle), type, 0));
 }
@@ -151,7 +151,7 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* out,
                                         void* handle,
                                         CUmemAllocationHandleType type) {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(
       context, hip.hipMemImportFromShareableHandle(Native(out), handle, type));
 }

@@ -155,6 +155,55 @@ TEST_P(ObjectsTest, PoolsOfADevice) {
   EXPECT_EQ(CU(cuMemPoolDestroy)(pool), CUDA_SUCCESS);
 }
 
+// A process asks for pools, memory and graphs before it makes a context.
+TEST_P(ObjectsTest, PoolsMemoryAndGraphsNeedNoContext) {
+  CUcontext popped = nullptr;
+  ASSERT_EQ(CU(cuCtxPopCurrent_v2)(&popped), CUDA_SUCCESS);
+  const Finally push(
+      [&] { EXPECT_EQ(CU(cuCtxPushCurrent_v2)(popped), CUDA_SUCCESS); });
+
+  constexpr CUmemPool_attribute kReleaseThreshold = 4;
+  CUmemoryPool pool = nullptr;
+  ASSERT_EQ(CU(cuDeviceGetDefaultMemPool)(&pool, 1), CUDA_SUCCESS);
+  cuuint64_t before = 0, keep = 4096, kept = 0;
+  EXPECT_EQ(CU(cuMemPoolGetAttribute)(pool, kReleaseThreshold, &before),
+            CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuMemPoolSetAttribute)(pool, kReleaseThreshold, &keep),
+            CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuMemPoolGetAttribute)(pool, kReleaseThreshold, &kept),
+            CUDA_SUCCESS);
+  EXPECT_EQ(kept, keep);
+  EXPECT_EQ(CU(cuMemPoolSetAttribute)(pool, kReleaseThreshold, &before),
+            CUDA_SUCCESS);
+
+  CUmemAllocationProp properties = {};
+  properties.type = 1;
+  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, 1};
+  std::size_t bytes = 0;
+  ASSERT_EQ(CU(cuMemGetAllocationGranularity)(&bytes, &properties, 0),
+            CUDA_SUCCESS);
+  CUmemGenericAllocationHandle memory = 0;
+  CUdeviceptr at = 0;
+  ASSERT_EQ(CU(cuMemCreate)(&memory, bytes, &properties, 0), CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuMemAddressReserve)(&at, bytes, 0, 0, 0), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuMemMap)(at, bytes, 0, memory, 0), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuMemUnmap)(at, bytes), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuMemAddressFree)(at, bytes), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuMemRelease)(memory), CUDA_SUCCESS);
+
+  CUgraph graph = nullptr;
+  CUgraphNode node = nullptr;
+  std::size_t nodes = 0;
+  ASSERT_EQ(CU(cuGraphCreate)(&graph, 0), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuGraphAddEmptyNode)(&node, graph, nullptr, 0), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuGraphGetNodes)(graph, nullptr, &nodes), CUDA_SUCCESS);
+  EXPECT_EQ(nodes, 1u);
+  EXPECT_EQ(CU(cuGraphDestroy)(graph), CUDA_SUCCESS);
+
+  CUdeviceptr pointer = 0;
+  EXPECT_EQ(CU(cuMemAlloc_v2)(&pointer, 4), CUDA_ERROR_INVALID_CONTEXT);
+}
+
 TEST_P(ObjectsTest, HintsAboutManagedMemory) {
   constexpr CUmem_advise kReadMostly = 1, kPreferredLocation = 3;
   constexpr CUmem_range_attribute kIsReadMostly = 1, kLastPrefetch = 4;
