@@ -2,6 +2,8 @@
 // it has one and as PTX where it has none.
 //
 // RUN: %check %s %t
+#include <algorithm>
+
 #include "program.h"
 
 namespace {
@@ -100,13 +102,15 @@ std::uint32_t Field(std::uint32_t a, std::uint32_t start, std::uint32_t length,
   const bool sign = is_signed && (a >> last & 1);
   std::uint32_t field = 0;
   for (std::uint32_t i = 0; i < 32; ++i) {
-    const bool bit = i < length && start + i <= 31 ? a >> (start + i) & 1 : sign;
+    const bool inside = i < length && start + i <= 31;
+    const bool bit = inside ? a >> (start + i) & 1 : sign;
     field |= std::uint32_t(bit) << i;
   }
   return field;
 }
 
-std::uint32_t Permute(std::uint32_t a, std::uint32_t b, std::uint32_t selector) {
+std::uint32_t Permute(std::uint32_t a, std::uint32_t b,
+                      std::uint32_t selector) {
   const std::uint64_t bytes = std::uint64_t{b} << 32 | a;
   std::uint32_t result = 0;
   for (int i = 0; i < 4; ++i) {
@@ -217,8 +221,8 @@ std::vector<std::uint32_t> Expected(const Case& in) {
   put(clamped);
   put(Signed(c, 32) >= 0 ? a : b);
   put(sa <= sb ? -1 : 0);
-  const std::int64_t sum = sa + sb;
-  put(sum > 0x7fffffff ? 0x7fffffff : sum < -0x80000000ll ? -0x80000000ll : sum);
+  const long long sum = sa + sb;
+  put(std::min(std::max(sum, -(1ll << 31)), (1ll << 31) - 1));
   put(both << (c < 32 ? c : 32) >> 32);
   put(a >= b ? c : a);
   return out;
