@@ -11,8 +11,8 @@ die() { echo "setup: error: $*" >&2; exit 1; }
 
 packages=(
   # compilers and build tools
-  clang-22 lld-22 llvm-22 llvm-22-dev llvm-22-tools liblld-22-dev
-  libpolly-22-dev
+  clang-22 clang-tools-22 lld-22 llvm-22 llvm-22-dev llvm-22-tools
+  liblld-22-dev libpolly-22-dev
   g++ binutils cmake ninja-build ccache pkg-config
   # libraries
   libzstd-dev liblz4-dev libxxhash-dev libfmt-dev libexpected-dev
