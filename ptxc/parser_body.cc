@@ -713,7 +713,8 @@ bool Parser::ComponentOf(Operand* operand) {
     part = Component::kH0;
   } else if (text == "h1") {
     part = Component::kH1;
-  } else if (text.size() <= 5 && (text[0] == 'b' || text[0] == 'h')) {
+  } else if (text.size() >= 2 && text.size() <= 5 &&
+             (text[0] == 'b' || text[0] == 'h')) {
     // One digit (0 to 7) per byte or half, the most significant first; the
     // sign of `value` tells halves from bytes.
     part = Component::kSelector;
