@@ -8,7 +8,7 @@
 
 namespace {
 
-constexpr int kResults = 40;
+constexpr int kResults = 42;
 constexpr int kCases = 256;
 
 struct Case {
@@ -56,6 +56,8 @@ __device__ void Compute(const Case& in, std::uint32_t* out) {
   PTX(out[n++], "szext.wrap.u32 %0, %1, %2;", in);
   PTX(out[n++], "cnot.b32 %0, %1;", in);
   PTX(out[n++], "lop3.b32 %0, %1, %2, %3, 0x1d;", in);
+  PTX(out[n++], "mul24.lo.s32 %0, %1, %2;", in);
+  PTX(out[n++], "mul24.hi.u32 %0, %1, %2;", in);
   PTX(out[n++], "mad24.hi.s32 %0, %1, %2, %3;", in);
   PTX(out[n++], "mad24.lo.u32 %0, %1, %2, %3;", in);
   PTX(out[n++], "prmt.b32.f4e %0, %1, %2, %3;", in);
@@ -209,6 +211,8 @@ std::vector<std::uint32_t> Expected(const Case& in) {
     logic |= (0x1du >> row & 1) << i;
   }
   put(logic);
+  put(a24 * b24);
+  put(std::uint64_t{a & 0xffffff} * (b & 0xffffff) >> 16);
   put((a24 * b24 >> 16) + c);
   put(std::uint64_t{a & 0xffffff} * (b & 0xffffff) + c);
   const std::uint32_t start = c & 3;

@@ -1,5 +1,6 @@
-// What a kernel can ask of a texture or surface beside its elements: the four
-// that a filter would blend, how large it is, and what kind of thing it is.
+// What a kernel can do with a texture or surface beside reading and writing
+// its elements: take the four that a filter would blend, ask how large it is,
+// and count in it.
 //
 // RUN: %check %s %t
 #include <algorithm>
@@ -36,6 +37,15 @@ __global__ void Query(cudaTextureObject_t texture, cudaSurfaceObject_t surface,
   asm("txq.normalized_coords.b32 %0, [%1];" : "=r"(out[2]) : "l"(texture));
   asm("suq.width.b32 %0, [%1];" : "=r"(out[3]) : "l"(surface));
   asm("suq.height.b32 %0, [%1];" : "=r"(out[4]) : "l"(surface));
+}
+
+// Each thread adds to the element of its column, and each warp raises one.
+__global__ void Reduce(cudaSurfaceObject_t counters) {
+  const int x = threadIdx.x % 4 * int(sizeof(unsigned));
+  asm volatile("sured.b.add.2d.u32.trap [%0, {%1, %2}], %3;" ::"l"(counters),
+               "r"(x), "r"(0), "r"(threadIdx.x));
+  asm volatile("sured.b.max.2d.s32.trap [%0, {%1, %2}], %3;" ::"l"(counters),
+               "r"(x), "r"(1), "r"(int(threadIdx.x) - 40));
 }
 
 // The element of component c that clamping addresses choose.
@@ -96,5 +106,20 @@ int main() {
   CHECK(cudaDeviceSynchronize());
   EXPECT(ToHost(answers, 5) ==
          (std::vector<int>{kWidth, kHeight, 0, kWidth, kHeight}));
+  const cudaChannelFormatDesc word = cudaCreateChannelDesc<unsigned>();
+  CHECK(cudaMallocArray(&array, &word, 4, 2, cudaArraySurfaceLoadStore));
+  unsigned counts[2][4] = {{0, 0, 0, 0}, {0, 0, 0, unsigned(-99)}};
+  CHECK(cudaMemcpy2DToArray(array, 0, 0, counts, sizeof counts[0],
+                            sizeof counts[0], 2, cudaMemcpyHostToDevice));
+  resource.res.array.array = array;
+  CHECK(cudaCreateSurfaceObject(&surface, &resource));
+  Reduce<<<1, 32>>>(surface);
+  CHECK(cudaDeviceSynchronize());
+  CHECK(cudaMemcpy2DFromArray(counts, sizeof counts[0], array, 0, 0,
+                              sizeof counts[0], 2, cudaMemcpyDeviceToHost));
+  for (int x = 0; x < 4; ++x) {
+    EXPECT(counts[0][x] == unsigned(8 * x + 4 * 28));
+    EXPECT(int(counts[1][x]) == (x == 3 ? 31 - 40 : 0));
+  }
   return Pass();
 }
