@@ -351,6 +351,18 @@ class Compilation {
     return module_errors == 0 && (errors == 0 || options_.keep_going);
   }
 
+  // A module that is compiled alone defines what it declares with a size, as
+  // ptxas does ("ignoring extern qualifier"): LLVM's back-end declares the
+  // shared arrays of taichi and of others so. Without a size it is undefined
+  // or, if shared, comes with the launch.
+  static void DefineSizedExterns(Module* module) {
+    for (Variable& variable : module->variables) {
+      if (variable.linkage == Linkage::kExtern && variable.size() != 0) {
+        variable.linkage = Linkage::kVisible;
+      }
+    }
+  }
+
   Status Read(std::string_view text) {
     const std::vector<std::string_view> texts = SplitModules(text);
     program_.units = std::vector<Program::Unit>(texts.size());
@@ -362,6 +374,9 @@ class Compilation {
               ? options_.input_name
               : fmt::format("{}[{}]", options_.input_name, i + 1);
       fine &= ReadUnit(texts[i], &unit);
+    }
+    if (texts.size() == 1) {
+      DefineSizedExterns(program_.units[0].parsed.module.get());
     }
     if (fine) return {};
     reported_ = true;

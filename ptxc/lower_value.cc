@@ -344,7 +344,7 @@ llvm::GlobalVariable* FunctionLowering::DefinedGlobal(std::uint32_t id) {
   const Variable& variable = module_.VariableDefinition(id);
   // Dynamic shared memory is extern as well, but comes with the launch.
   if (variable.linkage == Linkage::kExtern &&
-      variable.space != VarSpace::kShared) {
+      (variable.space != VarSpace::kShared || variable.size() != 0)) {
     Fail("'" + std::string(variable.name) +
          "' is declared but defined nowhere");
   }

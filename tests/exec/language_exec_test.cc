@@ -337,5 +337,180 @@ TEST(LanguageExec, RegisterParameters) {
   Check(kRows);
 }
 
+// ---- Chapter 7.2: variadic functions ----------------------------------------
+
+TEST(LanguageExec, OpenArrays) {
+  // The sum of the words of an array that the callee counts by address.
+  constexpr const char* kSum =
+      ".func (.param .u32 r) sum@@(.param .u32 n, .param .align 8 .b8 va[]) {\n"
+      "  .reg .u32 n_, x, s; .reg .u64 at; .reg .pred more;\n"
+      "  ld.param.u32 n_, [n]; mov.u64 at, va; mov.u32 s, 0;\n"
+      "L: ld.param.u32 x, [at]; add.u32 s, s, x; add.u64 at, at, 4;\n"
+      "  sub.u32 n_, n_, 1; setp.ne.u32 more, n_, 0; @more bra L;\n"
+      "  st.param.u32 [r], s; ret; }";
+  constexpr const char* kSecond =
+      ".func (.param .u64 r) second@@(.param .align 8 .b8 va[]) {\n"
+      "  .reg .u64 x; ld.param.u64 x, [va+8]; st.param.u64 [r], x; ret; }";
+  constexpr const char* kGeneric =
+      ".func (.param .u64 r) second@@(.param .align 8 .b8 va[]) {\n"
+      "  .reg .u64 x; mov.u64 x, va; cvta.param.u64 x, x;\n"
+      "  ld.u64 x, [x+8]; st.param.u64 [r], x; ret; }";
+  constexpr const char* kCallSecond =
+      "{ .param .align 8 .b8 v[24]; .param .u64 w;\n"
+      "st.param.u64 [v+8], 42; call (w), second@@, (v);\n"
+      "ld.param.u64 %d0, [w]; }";
+  constexpr Row kRows[] = {
+      {kSum,
+       "{ .param .u32 n, w; .param .align 8 .b8 v[12]; st.param.u32 [n], 3;\n"
+       "st.param.u32 [v], 1; st.param.u32 [v+4], 20; st.param.u32 [v+8], 300;\n"
+       "call (w), sum@@, (n, v); ld.param.u32 %d0, [w]; }\n"
+       "{ .param .u32 n, w; .param .align 8 .b8 v[4]; st.param.u32 [n], 1;\n"
+       "st.param.u32 [v], 4000; call (w), sum@@, (n, v);\n"
+       "ld.param.u32 %d1, [w]; } add.u64 %d0, %d0, %d1;",
+       4321},
+      {kSum,
+       "p: .callprototype (.param .u32 _) _\n"
+       "       (.param .u32 _, .param .align 8 .b8 _[]);\n"
+       "mov.u64 %d1, sum@@;\n"
+       "{ .param .u32 n, w; .param .align 8 .b8 v[8]; st.param.u32 [n], 2;\n"
+       "st.param.u32 [v], 7; st.param.u32 [v+4], 80;\n"
+       "call (w), %d1, (n, v), p; ld.param.u32 %d0, [w]; }",
+       87},
+      {kSecond, kCallSecond, 42},
+      {kGeneric, kCallSecond, 42},
+  };
+  Check(kRows);
+}
+
+TEST(LanguageExec, SumsWithSymbols) {
+  constexpr const char* kWords = ".global .align 8 .u64 g@@[4] = {1, 2, 3, 4};";
+  constexpr Row kRows[] = {
+      {kWords, "mov.u64 %d1, 8; add.u64 %d1, %d1, g@@+8;\n"
+               "ld.global.u64 %d0, [%d1];", 3},
+      {kWords, "mov.u64 %d1, g@@; sub.u64 %d0, g@@+24, %d1;", 24},
+      {kWords, "st.global.u64 [g@@], g@@+16; ld.global.u64 %d1, [g@@];\n"
+               "ld.global.u64 %d0, [%d1];", 3},
+      {kWords, "mov.u64 %d1, g@@; cvt.u32.u64 %r1, %d1;\n"
+               "sub.u32 %r1, g@@+8-4, %r1; cvt.u64.u32 %d0, %r1;", 4},
+      {".shared .align 8 .u64 s@@[4];",
+       "mov.u64 %d1, 77; st.shared.u64 [s@@+16], %d1; mov.u64 %d1, 8;\n"
+       "add.u64 %d1, %d1, s@@+8; ld.shared.u64 %d0, [%d1];", 77},
+  };
+  Check(kRows);
+}
+
+// ---- Chapters 5.2.4, 11.6 and "alias": names that modules share -------------
+
+struct Linked {
+  const char* modules[2];
+  const char* body;  // of the first module's kernel
+  std::uint64_t want;
+};
+
+TEST(LanguageExec, LinkedModules) {
+  constexpr const char* kCallF =
+      "{ .param .u64 q, w; st.param.u64 [q], 5; call (w), f, (q);\n"
+      "ld.param.u64 %d0, [w]; }";
+  constexpr const char* kDeclareF =
+      ".extern .func (.param .u64 r) f(.param .u64 a);";
+  constexpr const char* kWeakF =
+      ".weak .func (.param .u64 r) f(.param .u64 a) {\n"
+      "  st.param.u64 [r], 1; ret; }";
+  constexpr Linked kRows[] = {
+      {{kDeclareF,
+        ".visible .func (.param .u64 r) g(.param .u64 a) {\n"
+        "  .reg .u64 x; ld.param.u64 x, [a]; add.u64 x, x, 2;\n"
+        "  st.param.u64 [r], x; ret; }\n"
+        ".visible .func (.param .u64 r) f(.param .u64 a);\n.alias f, g;"},
+       kCallF, 7},
+      // What exits behind an alias ends its callers' threads.
+      {{".func g() { exit; }\n.func f();\n.alias f, g;", ""},
+       "ld.param.u64 %d7, [out]; st.global.u64 [%d7], 6; call f;", 6},
+      {{kWeakF,
+        ".visible .func (.param .u64 r) f(.param .u64 a) {\n"
+        "  st.param.u64 [r], 2; ret; }"},
+       kCallF, 2},
+      {{kWeakF, kWeakF}, kCallF, 1},
+      // Each module has its own functions and variables without linkage.
+      {{".extern .func (.param .u64 r) f(.param .u64 a);\n"
+        ".global .u64 own = 100;",
+        ".global .u64 own = 23;\n"
+        ".func (.param .u64 r) h(.param .u64 a) { .reg .u64 x;\n"
+        "  ld.global.u64 x, [own]; st.param.u64 [r], x; ret; }\n"
+        ".visible .func (.param .u64 r) f(.param .u64 a) { .reg .u64 x;\n"
+        "  .param .u64 q, w; ld.param.u64 x, [a]; st.param.u64 [q], x;\n"
+        "  call (w), h, (q); ld.param.u64 x, [w]; st.param.u64 [r], x;\n"
+        "  ret; }"},
+       "{ .param .u64 q, w; st.param.u64 [q], 5; call (w), f, (q);\n"
+       "ld.param.u64 %d0, [w]; } ld.global.u64 %d1, [own];\n"
+       "add.u64 %d0, %d0, %d1;", 123},
+      // Of .common variables the largest is taken, or the definition.
+      {{".common .global .align 8 .b8 c[8];\n.extern .func set();",
+        ".common .global .align 8 .b8 c[64];\n.visible .func set() {\n"
+        "  st.global.u64 [c+56], 9; st.global.u64 [c], 3; ret; }"},
+       "call set; ld.global.u64 %d0, [c];", 3},
+      {{".common .global .align 8 .b8 c[64];",
+        ".visible .global .align 8 .u64 c[2] = {4, 5};"},
+       "ld.global.u64 %d0, [c+8];", 5},
+      // Addresses of what another module defines.
+      {{".extern .global .u64 v[2];\n.extern .const .u64 c[2];\n"
+        ".visible .global .u64 at[3] = {v+8, generic(v), generic(c)+8};",
+        ".visible .global .u64 v[2] = {10, 200};\n"
+        ".visible .const .u64 c[2] = {3000, 40000};"},
+       "ld.global.u64 %d1, [at]; ld.global.u64 %d0, [%d1];\n"
+       "ld.global.u64 %d1, [at+8]; ld.u64 %d1, [%d1]; add.u64 %d0, %d0, %d1;\n"
+       "ld.global.u64 %d1, [at+16]; ld.u64 %d1, [%d1]; add.u64 %d0, %d0, %d1;",
+       40210},
+      {{".extern .global .u64 table[2];",
+        ".func (.param .u64 r) f(.param .u64 a) { st.param.u64 [r], 8; ret; }\n"
+        ".visible .global .u64 table[2] = {0, f};"},
+       "p: .callprototype (.param .u64 _) _ (.param .u64 _);\n"
+       "ld.global.u64 %d1, [table+8];\n"
+       "{ .param .u64 q, w; st.param.u64 [q], 5; call (w), %d1, (q), p;\n"
+       "ld.param.u64 %d0, [w]; }", 8},
+  };
+  for (const Linked& row : kRows) {
+    const std::string header =
+        ".version 9.0\n.target sm_100a\n.address_size 64\n";
+    const std::string text =
+        header + row.modules[0] +
+        "\n.visible .entry k(.param .u64 out)\n{\n  .reg .b64 %d<8>;\n" +
+        row.body +
+        "\n  ld.param.u64 %d7, [out];\n  st.global.u64 [%d7], %d0;\n"
+        "  ret;\n}\n" +
+        header + row.modules[1] + "\n";
+    SCOPED_TRACE(text);
+    Result<std::unique_ptr<PtxModule>> module = PtxModule::Compile(text);
+    ASSERT_TRUE(module) << module.error().ToString();
+    Buffer out((*module)->device(), 8);
+    Launch launch;
+    launch.params = {out.address()};
+    const Status status = (*module)->Run("k", launch);
+    ASSERT_TRUE(status) << status.error().ToString();
+    EXPECT_EQ(*out.as<std::uint64_t>(), row.want);
+  }
+}
+
+// ---- Chapter 11.6: .extern --------------------------------------------------
+
+// What ptxas calls "ignoring extern qualifier": nothing else defines them.
+TEST(LanguageExec, DeclaredWithASizeIsDefined) {
+  constexpr Row kRows[] = {
+      {".extern .shared .align 8 .b8 a@@[64];\n.extern .shared .u32 b@@;",
+       "mov.u32 %r0, 5; st.shared.u32 [a@@+60], %r0;\n"
+       "mov.u32 %r0, 6; st.shared.u32 [b@@], %r0;\n"
+       "ld.shared.u32 %r1, [a@@+60]; ld.shared.u32 %r2, [b@@];\n"
+       "mad.wide.u32 %d0, %r1, 10, 0; cvt.u64.u32 %d1, %r2;\n"
+       "add.u64 %d0, %d0, %d1;", 56},
+      {".extern .global .u32 g@@[4];",
+       "mov.u32 %r0, 7; st.global.u32 [g@@+12], %r0;\n"
+       "ld.global.u32 %d0, [g@@+12];", 7},
+      {".extern .const .align 8 .b8 c@@[16];", "ld.const.u64 %d0, [c@@+8];", 0},
+      {".extern .global .u32 g@@;\n.visible .global .u32 g@@ = 9;",
+       "ld.global.u32 %d0, [g@@];", 9},
+  };
+  Check(kRows);
+}
+
 }  // namespace
 }  // namespace cerberus::exec

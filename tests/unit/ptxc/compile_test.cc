@@ -232,7 +232,7 @@ TEST(Compile, AnUndefinedFunctionIsNamed) {
 
 TEST(Compile, AnUndefinedVariableIsNamed) {
   const Compiled c = Compile(
-      Module(".extern .global .u32 elsewhere;\n" +
+      Module(".extern .global .u32 elsewhere[];\n" +
              Kernel("k", "  st.global.u32 [elsewhere], 1;\n")),
       CERBERUS_PTXC_EMIT_HSACO);
   EXPECT_EQ(c.status, CERBERUS_PTXC_UNSUPPORTED);
@@ -365,6 +365,14 @@ TEST(Link, NamesAreLookedUpInTheOtherModules) {
            Kernel("k", "  ld.global.u32 %r1, [v];\n"
                        "  st.global.u32 [%rd0], %r1;\n"),
        ".visible .global .u32 w = 5;\n", "'v' is declared but defined nowhere"},
+      {"a shared array",
+       ".extern .shared .u32 v[8];\n" +
+           Kernel("k", "  ld.shared.u32 %r1, [v];\n"),
+       ".visible .shared .u32 v[8];\n", ""},
+      {"a shared array that is missing",
+       ".extern .shared .u32 v[8];\n" +
+           Kernel("k", "  ld.shared.u32 %r1, [v];\n"),
+       ".visible .shared .u32 w[8];\n", "'v' is declared but defined nowhere"},
       {"an error in the second", Kernel("k", ""), Kernel("l", "  bad;\n"),
        "in.ptx[2]: kernel 'l': ptx:11:3"},
   };
