@@ -489,6 +489,7 @@ CUresult cuCtxGetCacheConfig(CUfunc_cache* config) {
 }
 CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
   CERB_CONTEXT(context);
+  if (!IsCacheConfig(config)) return CUDA_ERROR_INVALID_VALUE;
   context->cache_config.store(config);
   return CUDA_SUCCESS;
 }
@@ -500,6 +501,7 @@ CUresult cuCtxGetSharedMemConfig(CUsharedconfig* config) {
 }
 CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
   CERB_CONTEXT(context);
+  if (!IsSharedConfig(config)) return CUDA_ERROR_INVALID_VALUE;
   context->shared_config.store(config);
   return CUDA_SUCCESS;
 }

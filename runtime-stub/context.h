@@ -37,6 +37,14 @@ struct WindowsOfStream {
 
 struct GreenContext;
 
+// CUfunc_cache has four values, CUsharedconfig three.
+constexpr bool IsCacheConfig(CUfunc_cache config) {
+  return config >= 0 && config < 4;
+}
+constexpr bool IsSharedConfig(CUsharedconfig config) {
+  return config >= 0 && config < 3;
+}
+
 struct Context {
   Device* device = nullptr;
   bool primary = false;

@@ -260,19 +260,19 @@ CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value,
   return SetAttribute(attribute, value, kernel, device);
 }
 
+// Preferences, which AMD GPUs have no use for.
 CUresult cuFuncSetCacheConfig(CUfunction handle, CUfunc_cache config) {
   CERB_KERNEL(kernel, handle);
-  kernel->cache_config.store(config);
-  return CUDA_SUCCESS;
+  return IsCacheConfig(config) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 CUresult cuKernelSetCacheConfig(CUkernel handle, CUfunc_cache config,
                                 CUdevice) {
   return cuFuncSetCacheConfig(reinterpret_cast<CUfunction>(handle), config);
 }
 // Banks of shared memory have one width on AMD GPUs.
-CUresult cuFuncSetSharedMemConfig(CUfunction handle, CUsharedconfig) {
+CUresult cuFuncSetSharedMemConfig(CUfunction handle, CUsharedconfig config) {
   CERB_KERNEL(kernel, handle);
-  return CUDA_SUCCESS;
+  return IsSharedConfig(config) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuKernelGetFunction(CUfunction* out, CUkernel handle) {

@@ -416,9 +416,10 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
 // The one attribute that can be set makes copies from this memory
 // synchronous, which they may be anyway.
 CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute,
-                               CUdeviceptr) {
+                               CUdeviceptr address) {
   CERB_CONTEXT(context);
-  if (value == nullptr || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) {
+  if (value == nullptr || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS ||
+      FactsOf(address).kind == MemoryKind::kUnregistered) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   return CUDA_SUCCESS;

@@ -214,7 +214,7 @@ void Surfaces() {
   d.Format = CU_AD_FORMAT_UNSIGNED_INT32;
   d.NumChannels = 1;
   d.Flags = CUDA_ARRAY3D_SURFACE_LDST;
-  CUarray array, got;
+  CUarray array, got = nullptr;
   CHECK_DRIVER(cuArray3DCreate(&array, &d));
   CHECK_DRIVER(cuSurfRefSetArray(target, array, 0));
   CHECK_DRIVER(cuSurfRefGetArray(&got, target));

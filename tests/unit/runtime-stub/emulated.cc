@@ -1,8 +1,10 @@
 #include "emulated.h"
 
+#include <chrono>
 #include <climits>
 #include <cstdlib>
 #include <string_view>
+#include <thread>
 
 #include "runtime-stub/dispatch.h"
 
@@ -36,6 +38,31 @@ void* Slot(const char* symbol) {
 
 PerThreadVariants::PerThreadVariants() { per_thread = true; }
 PerThreadVariants::~PerThreadVariants() { per_thread = false; }
+
+Gate::Gate(CUstream stream) : stream_(stream) {
+  void* word = nullptr;
+  EXPECT_EQ(
+      CU(cuMemHostAlloc)(&word, sizeof *word_, CU_MEMHOSTALLOC_DEVICEMAP),
+      CUDA_SUCCESS);
+  word_ = static_cast<std::atomic<std::uint32_t>*>(word);
+  *word_ = 0;
+  EXPECT_EQ(CU(cuStreamWaitValue32_v2)(
+                stream, reinterpret_cast<CUdeviceptr>(word), 1, 0),
+            CUDA_SUCCESS);
+}
+Gate::~Gate() {
+  *word_ = 1;
+  EXPECT_EQ(CU(cuStreamSynchronize)(stream_), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuMemFreeHost)(word_), CUDA_SUCCESS);
+}
+
+bool StaysBusy(CUstream stream) {
+  for (int i = 0; i < 20; ++i) {
+    if (CU(cuStreamQuery)(stream) == CUDA_SUCCESS) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return true;
+}
 
 void EmulatedTest::SetUpTestSuite() {
   setenv("CERBERUS_DEVICE", "gfx1100,gfx942", 1);

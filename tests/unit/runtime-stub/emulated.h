@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -51,6 +52,22 @@ class Finally {
  private:
   std::function<void()> what_;
 };
+
+// Later work of a stream waits while this lives.
+class Gate {
+ public:
+  explicit Gate(CUstream stream);
+  ~Gate();
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+
+ private:
+  const CUstream stream_;
+  std::atomic<std::uint32_t>* word_ = nullptr;
+};
+
+// True if the stream still has work after a while in which it could do it.
+bool StaysBusy(CUstream stream);
 
 // HIP's function itself, for what is put in its place: what the stub holds up
 // to a first call would put itself back there.

@@ -166,6 +166,14 @@ TEST_F(GreenContextTest, ItsStreamsKeepToItsMultiprocessors) {
             CUDA_SUCCESS);
   EXPECT_EQ(of_stream, second);
 
+  // What a stream has is what its green context has.
+  CUdevResource of_first = {}, of_second = {};
+  EXPECT_EQ(CU(cuCtxGetDevResource)(context, &of_first, kSm), CUDA_SUCCESS);
+  EXPECT_EQ(of_first.sm.smCount, 6u);
+  EXPECT_EQ(CU(cuGreenCtxGetDevResource)(of_stream, &of_second, kSm),
+            CUDA_SUCCESS);
+  EXPECT_EQ(of_second.sm.smCount, 6u);
+
   // Work: the second waits for all of the first by an event.
   CUdeviceptr ints = Ints(1);
   int by = 2;
@@ -175,17 +183,22 @@ TEST_F(GreenContextTest, ItsStreamsKeepToItsMultiprocessors) {
   g_mask.clear();
   ASSERT_EQ(CU(cuStreamCreate)(&current, 0), CUDA_SUCCESS);
   EXPECT_EQ(g_mask, mask);  // whatever makes a stream in it
-  ASSERT_EQ(
-      CU(cuLaunchKernel)(add, 1, 1, 1, kThreads, 1, 1, 0, one, params, nullptr),
-      CUDA_SUCCESS);
   CUevent event = nullptr;
   ASSERT_EQ(CU(cuEventCreate)(&event, 0), CUDA_SUCCESS);
-  EXPECT_EQ(CU(cuEventQuery)(event), CUDA_SUCCESS);
-  EXPECT_EQ(CU(cuGreenCtxRecordEvent)(first, event), CUDA_SUCCESS);
-  EXPECT_EQ(CU(cuGreenCtxWaitEvent)(second, event), CUDA_SUCCESS);
-  ASSERT_EQ(
-      CU(cuLaunchKernel)(add, 1, 1, 1, kThreads, 1, 1, 0, two, params, nullptr),
-      CUDA_SUCCESS);
+  {
+    const Gate gate(one);
+    ASSERT_EQ(CU(cuLaunchKernel)(add, 1, 1, 1, kThreads, 1, 1, 0, one, params,
+                                 nullptr),
+              CUDA_SUCCESS);
+    EXPECT_EQ(CU(cuEventQuery)(event), CUDA_SUCCESS);
+    EXPECT_EQ(CU(cuGreenCtxRecordEvent)(first, event), CUDA_SUCCESS);
+    EXPECT_EQ(CU(cuEventQuery)(event), CUDA_ERROR_NOT_READY);
+    EXPECT_EQ(CU(cuGreenCtxWaitEvent)(second, event), CUDA_SUCCESS);
+    ASSERT_EQ(CU(cuLaunchKernel)(add, 1, 1, 1, kThreads, 1, 1, 0, two, params,
+                                 nullptr),
+              CUDA_SUCCESS);
+    EXPECT_TRUE(StaysBusy(two));
+  }
   EXPECT_EQ(ValueOf(ints), 5);
   EXPECT_EQ(CU(cuCtxPopCurrent_v2)(nullptr), CUDA_SUCCESS);
 

@@ -1,5 +1,6 @@
 #include "sequences.h"
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -118,6 +119,20 @@ CUresult LoadAndLaunch(const char* ptx) {
   TRY(Launch(function, ints, 2));
   TRY(CU(cuCtxSynchronize)());
   return Holds(ints, 3);
+}
+
+CUresult Linking(const char* ptx) {
+  constexpr CUjitInputType kPtx = 1;
+  CUlinkState state = nullptr;
+  TRY(CU(cuLinkCreate_v2)(0, nullptr, nullptr, &state));
+  const Finally destroy([&] { Note(CU(cuLinkDestroy)(state)); });
+  std::string text = ptx;
+  TRY(CU(cuLinkAddData_v2)(state, kPtx, text.data(), text.size() + 1, "add", 0,
+                           nullptr, nullptr));
+  void* code = nullptr;
+  std::size_t size = 0;
+  TRY(CU(cuLinkComplete)(state, &code, &size));
+  return LoadAndLaunch(static_cast<const char*>(code));
 }
 
 CUresult LibraryAndAttributes(const char* ptx) {
@@ -340,6 +355,7 @@ constexpr Sequence kSequences[] = {
     {"HostMemory", HostMemory},
     {"Pitched", Pitched},
     {"LoadAndLaunch", LoadAndLaunch},
+    {"Linking", Linking},
     {"LibraryAndAttributes", LibraryAndAttributes},
     {"StreamsAndEvents", StreamsAndEvents},
     {"HostFunctions", HostFunctions},
