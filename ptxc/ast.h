@@ -253,6 +253,8 @@ struct Variable {
     for (std::uint64_t d : dims) n *= d;
     return n;
   }
+  // "a[]": as a function's last parameter it takes an array of any size.
+  bool is_open() const { return !dims.empty() && dims[0] == 0; }
   // Bytes of the whole variable (0 for open arrays).
   std::uint64_t size() const {
     return elements() * static_cast<std::uint64_t>(BytesOf(type));

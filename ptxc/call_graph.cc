@@ -85,7 +85,7 @@ FlushUse FlushUseOf(const InstForm& form) {
 class SymbolTable {
  public:
   // A definition, or a declaration if `strength` is 0.
-  Status Add(std::string_view name, Symbol symbol, int strength) {
+  Status Add(std::string_view name, Symbol symbol, std::uint64_t strength) {
     if (strength == 0) return {};
     const auto [at, is_new] = table_.try_emplace(name, Entry{symbol, strength});
     Entry& entry = at->second;
@@ -104,24 +104,25 @@ class SymbolTable {
     return at == table_.end() ? otherwise : at->second.symbol;
   }
 
-  static constexpr int kStrong = 2;
+  static constexpr std::uint64_t kStrong = ~std::uint64_t{0};
 
  private:
   struct Entry {
     Symbol symbol;
-    int strength;
+    std::uint64_t strength;
   };
   std::map<std::string_view, Entry> table_;
 };
 
 // 0: declared only, or not for other modules to see.
-int StrengthOf(Linkage linkage) {
+std::uint64_t StrengthOf(Linkage linkage, std::uint64_t size = 0) {
   switch (linkage) {
     case Linkage::kVisible:
       return SymbolTable::kStrong;
     case Linkage::kWeak:
-    case Linkage::kCommon:
       return 1;
+    case Linkage::kCommon:
+      return 1 + size;  // the largest is taken, as nvlink does
     default:
       return 0;
   }
@@ -174,6 +175,7 @@ CallGraph::CallGraph(std::vector<const Module*> modules)
 Result<CallGraph> CallGraph::Build(std::vector<const Module*> modules) {
   CallGraph graph(std::move(modules));
   CERB_TRY_VOID(graph.Resolve());
+  graph.ResolveAliases();
   graph.FindCountedBarriers();
   graph.AnalyzeCalls();
   graph.InheritFromCallees();
@@ -198,11 +200,18 @@ Status CallGraph::Resolve() {
         functions.Add(function.name, symbol,
                       function.has_body ? StrengthOf(function.linkage) : 0));
   }
+  for (std::uint32_t m = 0; m < modules_.size(); ++m) {
+    for (const Alias& alias : modules_[m]->aliases) {
+      const Function& function = modules_[m]->functions[alias.alias_function];
+      CERB_TRY_VOID(functions.Add(function.name, {m, alias.aliasee_function},
+                                  StrengthOf(function.linkage)));
+    }
+  }
   for (const Symbol symbol : variable_definitions_) {
     const Variable& variable = modules_[symbol.module]->variables[symbol.id];
     if (!shared(variable)) continue;
-    CERB_TRY_VOID(variables.Add(variable.name, symbol,
-                                StrengthOf(variable.linkage)));
+    CERB_TRY_VOID(variables.Add(
+        variable.name, symbol, StrengthOf(variable.linkage, variable.size())));
   }
   const auto is_shared = [](Linkage linkage) {
     return linkage == Linkage::kExtern || StrengthOf(linkage) != 0;
@@ -220,6 +229,16 @@ Status CallGraph::Resolve() {
     }
   }
   return {};
+}
+
+// An .alias has no body: whatever asks for it means the aliasee.
+void CallGraph::ResolveAliases() {
+  for (std::uint32_t m = 0; m < modules_.size(); ++m) {
+    for (const Alias& alias : modules_[m]->aliases) {
+      function_definitions_[Number({m, alias.alias_function})] =
+          FunctionDefinition({m, alias.aliasee_function});
+    }
+  }
 }
 
 Symbol CallGraph::FunctionDefinition(Symbol function) const {

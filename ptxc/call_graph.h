@@ -84,6 +84,7 @@ class CallGraph {
  private:
   explicit CallGraph(std::vector<const Module*> modules);
   Status Resolve();
+  void ResolveAliases();
   void FindCountedBarriers();
   void AnalyzeCalls();
   void InheritFromCallees();

@@ -124,8 +124,6 @@ class ModuleLowering {
   llvm::GlobalVariable* GlobalOf(std::uint32_t variable);
   // The function with its final signature.
   llvm::Function* FunctionOf(std::uint32_t id);
-  // What a function's name is an .alias of, else the function.
-  std::uint32_t Aliasee(std::uint32_t id) const;
   // What a name stands for, in whichever module it is defined; what is
   // declared only stands for itself.
   const Function& FunctionDefinition(std::uint32_t id);

@@ -116,6 +116,9 @@ llvm::Value* FunctionLowering::CallArgument(const Operand& operand,
   // A .param variable passes its bytes, anything else its value.
   if (operand.kind == OperandKind::kVariable) {
     const VarSpace space = ptx_module_.variables[operand.index].space;
+    if (space == VarSpace::kParam && type->isPointerTy()) {
+      return LocalStorage(operand.index);
+    }
     if (space == VarSpace::kParam || space == VarSpace::kReg) {
       return b_.CreateLoad(type, LocalStorage(operand.index));
     }
@@ -140,7 +143,7 @@ void FunctionLowering::LowerCall() {
   Value* target = nullptr;
   bool may_exit = false;
   if (callee.kind == OperandKind::kFunction) {
-    const std::uint32_t id = module_.Aliasee(callee.index);
+    const std::uint32_t id = callee.index;
     const Function& function = ptx_module_.functions[id];
     if (!module_.FunctionDefinition(id).has_body) {
       if (!CallService(id)) {

@@ -69,8 +69,8 @@ void FunctionLowering::CreateEntry() {
     llvm::Argument* argument =
         function_->getArg(static_cast<unsigned>(i));
     const std::uint32_t variable = ptx_.params[i];
-    if (ptx_.is_entry) {
-      // Lies in the kernarg segment: read in place.
+    if (ptx_.is_entry || ptx_module_.variables[variable].is_open()) {
+      // Lies in the kernarg segment, or with the caller: read in place.
       locals_.emplace_back(variable, argument);
     } else if (const std::uint32_t reg = RegisterOf(variable); reg != kNoId) {
       Operand to;

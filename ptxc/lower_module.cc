@@ -123,16 +123,8 @@ void ModuleLowering::LowerVariables() {
   }
 }
 
-std::uint32_t ModuleLowering::Aliasee(std::uint32_t id) const {
-  for (const Alias& alias : ptx_.aliases) {
-    if (alias.alias_function == id) return alias.aliasee_function;
-  }
-  return id;
-}
-
 const Function& ModuleLowering::FunctionDefinition(std::uint32_t id) {
-  const Symbol at =
-      program_.graph().FunctionDefinition({index_, Aliasee(id)});
+  const Symbol at = program_.graph().FunctionDefinition({index_, id});
   return program_.module(at.module).ptx_.functions[at.id];
 }
 
@@ -186,6 +178,9 @@ llvm::Type* ModuleLowering::ParamType(const Variable& variable) {
   // agree in registers.
   const std::uint64_t size = std::max<std::uint64_t>(1, variable.size());
   llvm::LLVMContext& context = out_.getContext();
+  // The caller's array in place: nothing else knows its size, and functions
+  // only read their parameters.
+  if (variable.is_open()) return llvm::PointerType::get(context, kAsLocal);
   switch (size) {
     case 1:
     case 2:
@@ -225,9 +220,9 @@ llvm::FunctionType* ModuleLowering::SignatureOf(
 }
 
 llvm::Function* ModuleLowering::FunctionOf(std::uint32_t id) {
-  id = Aliasee(id);
   const Symbol at = program_.graph().FunctionDefinition({index_, id});
   if (at.module != index_) return program_.module(at.module).FunctionOf(at.id);
+  id = at.id;
   if (!state(id).function) {
     if (ptx_.functions[id].is_entry) {
       DeclareKernel(id);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ptxc/printer.h"
+#include "support/bytes.h"
 
 namespace cerberus::ptx {
 namespace {
@@ -85,6 +86,7 @@ class Checker {
   int Run(int* module_errors) {
     for (const Variable& v : module_.variables)
       if (v.function == kNoId) CheckVariable(v);
+    CheckConstantMemory();
     module_errors_ = errors_;
     for (Function& f : module_.functions) {
       function_ = &f;
@@ -176,6 +178,42 @@ class Checker {
     }
   }
 
+  static std::uint64_t Behind(std::uint64_t end, const Variable& v) {
+    return AlignUp(end, std::max<std::uint64_t>(
+                            {1, v.align,
+                             static_cast<std::uint64_t>(BytesOf(v.type))})) +
+           v.size();
+  }
+
+  // PTX ISA, "Constant State Space": 64 KiB; more of it is in the numbered
+  // banks of old versions.
+  void CheckConstantMemory() {
+    constexpr std::uint64_t kMost = 65536;
+    std::uint64_t end = 0;
+    for (const Variable& v : module_.variables) {
+      if (v.space != VarSpace::kConst || v.bank != 0 ||
+          v.linkage == Linkage::kExtern)
+        continue;
+      end = Behind(end, v);
+      if (end > kMost)
+        return Error(v.offset, Quote(v.name) + " ends " +
+                                   std::to_string(end) +
+                                   " bytes into constant memory, which has " +
+                                   std::to_string(kMost));
+    }
+  }
+
+  // PTX ISA, "Kernel Function Parameters".
+  void CheckParameters(const Function& f) {
+    const std::uint64_t most = module_.version >= 81 ? 32764 : 4352;
+    std::uint64_t end = 0;
+    for (std::uint32_t id : f.params) end = Behind(end, module_.variables[id]);
+    if (f.is_entry && end > most)
+      Error(f.offset, Quote(f.name) + " has " + std::to_string(end) +
+                          " bytes of parameters, at most " +
+                          std::to_string(most) + " are possible");
+  }
+
   // ---- Functions ----
   void CheckFunction(Function& f) {
     inst_ = nullptr;
@@ -186,6 +224,7 @@ class Checker {
         Error(f.offset, Quote(f.name) + " has .maxntid 0, expected a positive "
                             "number of threads");
     for (std::uint32_t id : f.variables) CheckVariable(module_.variables[id]);
+    CheckParameters(f);
     for (const Prototype& p : f.prototypes)
       if (p.kind == Prototype::Kind::kBranchTargets)
         for (std::size_t i = 0; i < p.targets.size(); ++i)
@@ -470,7 +509,11 @@ class Checker {
           return;
         if (spec.from == OperandSpec::From::kAny && (c & kOpRegister) != 0)
           return;
-        // ptxas takes a symbol as a 32-bit constant; nobody writes that.
+        // A sum with a symbol is an integer constant, as ptxas has it; the
+        // symbol alone is none.
+        if (o.kind == OperandKind::kVariable && o.value != 0 && !o.element &&
+            (c & kOpImmediate) != 0 && KindOf(type) != TypeKind::kFloat)
+          return;
         return WrongKind(spec, o);
       case OperandKind::kSpecial: {
         if ((c & kOpSpecial) == 0 &&

@@ -160,6 +160,10 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"mov.f32 %f1, %tid.x;", "of type .u32, expected .f32"},
         ErrorCase{"add.u64 %rd1, table[1], %rd2;",
                   "is 'table[1]', expected a register or a constant"},
+        ErrorCase{"add.u64 %rd1, %rd2, tile;",
+                  "is 'tile', expected a register or a constant"},
+        ErrorCase{"add.f64 %fd1, %fd2, tile+8;",
+                  "is 'tile+8', expected a register or a constant"},
         ErrorCase{"ld.const.u8 %rs1, table[%f1];",
                   "is counted by a register of type .f32"},
         ErrorCase{"mov.u32 %r1, nowhere;", "undefined name 'nowhere'"},
@@ -285,6 +289,38 @@ TEST(Sema, Initialisers) {
       CheckText(head + ".shared .b32 s;\n.global .u64 a = s;\n").errors,
       ElementsAre(HasSubstr("ptx:4:18: initialiser of 'a' is 's', a .shared "
                             "variable, expected a .global or .const one")));
+}
+
+// A sum with a symbol is an integer constant, as ptxas has it.
+TEST(Sema, SumsWithSymbols) {
+  for (const char* line :
+       {"add.u64 %rd1, %rd2, tile+8;", "setp.eq.u64 %p1, tile+8, %rd1;",
+        "st.global.u64 [%rd1], table+4;", "add.u32 %r1, %r2, tile+4;",
+        "atom.global.add.u64 %rd1, [%rd1], table+4-8;"}) {
+    EXPECT_THAT(CheckLine(line).errors, IsEmpty()) << line;
+  }
+}
+
+TEST(Sema, LimitsOfConstantMemoryAndParameters) {
+  const auto errors = [](const std::string& version, const std::string& text) {
+    return CheckText(".version " + version + "\n.target sm_75\n" + text).errors;
+  };
+  const std::string constants =
+      ".const .b8 a[65531];\n.extern .const .b8 x[9];\n.const .u32 b";
+  EXPECT_THAT(errors("8.0", constants + ";\n"), IsEmpty());
+  EXPECT_THAT(errors("8.0", constants + "[2];\n"),
+              ElementsAre(HasSubstr("'b' ends 65540 bytes into constant "
+                                    "memory, which has 65536")));
+  const std::string entry = ".entry k(.param .u32 a, .param .align 8 .b8 b[";
+  EXPECT_THAT(errors("8.0", entry + "4344]) { ret; }\n"), IsEmpty());
+  EXPECT_THAT(errors("8.0", entry + "4345]) { ret; }\n"),
+              ElementsAre(HasSubstr("'k' has 4353 bytes of parameters, at "
+                                    "most 4352 are possible")));
+  EXPECT_THAT(errors("8.1", entry + "32756]) { ret; }\n"), IsEmpty());
+  EXPECT_THAT(errors("8.1", entry + "32757]) { ret; }\n"),
+              ElementsAre(HasSubstr("at most 32764")));
+  EXPECT_THAT(errors("8.1", ".func f(.param .b8 a[40000]) { ret; }\n"),
+              IsEmpty());
 }
 
 // Newer instructions than .version and .target say are only warned about,
