@@ -92,10 +92,11 @@ void FunctionLowering::LowerActivemask() {
 }
 
 void FunctionLowering::LowerElect() {
-  // The lowest lane of the mask.
-  Value* mask = Read(op(1), Type::kB32);
+  // The lowest lane of the mask that has not exited.
+  Value* members =
+      b_.CreateAnd(Read(op(1), Type::kB32), Ballot(b_.getTrue()));
   Value* leader = b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()},
-                                     {mask, b_.getFalse()});
+                                     {members, b_.getFalse()});
   const Operand& d = op(0);
   const bool pair = d.kind == OperandKind::kPair;
   if (pair) {
@@ -118,10 +119,11 @@ void FunctionLowering::LowerMatch() {
     Write(d, same, Type::kB32);
     return;
   }
-  // match.all: the mask if all agree, else 0; p says which.
-  Value* all = b_.CreateICmpEQ(same, mask);
+  // match.all: the lanes of the mask if all agree, else 0; p says which.
+  Value* members = b_.CreateAnd(mask, Ballot(b_.getTrue()));
+  Value* all = b_.CreateICmpEQ(same, members);
   const bool pair = d.kind == OperandKind::kPair;
-  Write(pair ? child(d, 0) : d, b_.CreateSelect(all, mask, I32(0)),
+  Write(pair ? child(d, 0) : d, b_.CreateSelect(all, members, I32(0)),
         Type::kB32);
   if (pair) Write(child(d, 1), all, Type::kPred);
 }

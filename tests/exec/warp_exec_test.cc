@@ -287,6 +287,42 @@ TEST(WarpExec, Match) {
   }
 }
 
+// A mask may name lanes that have exited, or that a last warp never had: they
+// are neither waited for nor counted.
+TEST(WarpExec, LanesThatAreNotThere) {
+  const std::string text = Kernel(
+      "  and.b32 %x0, %thread, 31;\n  setp.lt.u32 %p0, %x0, 3;\n"
+      "  @%p0 exit;\n  setp.ne.u32 %p0, %x0, 99;\n"
+      "  match.all.sync.b32 %y0|%p1, 7, 0xffffffff;\n"
+      "  selp.u32 %y1, 1, 0, %p1;\n"
+      "  vote.sync.all.pred %p1, %p0, 0xffffffff;\n"
+      "  @%p1 or.b32 %y1, %y1, 2;\n"
+      "  vote.sync.uni.pred %p1, %p0, 0xffffffff;\n"
+      "  @%p1 or.b32 %y1, %y1, 4;\n"
+      "  vote.sync.any.pred %p1, !%p0, 0xffffffff;\n"
+      "  @%p1 or.b32 %y1, %y1, 8;\n"
+      "  elect.sync %y2|%p1, 0xffffffff;\n"
+      "  @%p1 or.b32 %y1, %y1, 16;\n  shl.b32 %y2, %y2, 8;\n"
+      "  or.b32 %y1, %y1, %y2;\n"
+      "  match.any.sync.b32 %y2, 7, 0xffffffff;\n"
+      "  redux.sync.add.u32 %y3, %x0, 0xffffffff;\n"
+      "  st.global.v4.u32 [%out], {%y0, %y1, %y2, %y3};\n");
+  const std::vector<Out> out = Execute(text, std::vector<Lane>(42));
+  for (std::uint32_t t = 0; t < 42; ++t) {
+    const std::uint32_t lane = t % 32, end = t < 32 ? 32 : 10;
+    if (lane < 3) continue;
+    std::uint32_t there = 0, sum = 0;
+    for (std::uint32_t l = 3; l < end; ++l) {
+      there |= 1u << l;
+      sum += l;
+    }
+    EXPECT_EQ(out[t].y[0], there) << t;
+    EXPECT_EQ(out[t].y[1], 0x307u + (lane == 3 ? 16 : 0)) << t;
+    EXPECT_EQ(out[t].y[2], there) << t;
+    EXPECT_EQ(out[t].y[3], sum) << t;
+  }
+}
+
 TEST(WarpExec, Redux) {
   for (const LoweredSpelling& s : LoweredSpellingsOf("redux")) {
     const std::string text =
