@@ -6,6 +6,7 @@
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -20,6 +21,8 @@ constexpr unsigned char kBitcode[] = {
 };
 
 constexpr llvm::StringLiteral kPrefix = "__cerberus_dev_";
+constexpr llvm::StringLiteral kWavePrefix = "__cerberus_wave_";  // waves.h
+constexpr llvm::StringLiteral kBallot = "__cerberus_wave_ballot";
 
 // Large functions that kernels often call in many places.
 bool IsLarge(llvm::StringRef name) {
@@ -50,6 +53,23 @@ bool CallsLibrary(const llvm::Module& module) {
     }
   }
   return false;
+}
+
+// C++ for AMD takes each function for one that lanes call together. Of those
+// that tell a thread its place in the wave, only a vote is.
+void MarkWaveFunctions(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    if (!function.getName().starts_with(kWavePrefix) ||
+        function.getName() == kBallot) {
+      continue;
+    }
+    function.setNotConvergent();
+    for (llvm::User* user : function.users()) {
+      if (auto* call = llvm::dyn_cast<llvm::CallInst>(user)) {
+        call->setNotConvergent();
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -104,6 +124,7 @@ Status LinkDeviceLibrary(llvm::Module& module) {
     }
     function->addFnAttr(llvm::Attribute::NoUnwind);
   }
+  MarkWaveFunctions(module);
   return {};
 }
 

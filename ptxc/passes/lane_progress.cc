@@ -18,6 +18,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
+#include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Local.h"
 #include "llvm/Transforms/Utils/LoopUtils.h"
@@ -36,22 +37,51 @@ using llvm::Loop;
 
 constexpr unsigned kLocalSpace = 5;
 
-// Lanes that have yielded come here one by one, so that what takes all lanes
-// of a warp or block together must stay outside.
-bool TakesLanesTogether(const Instruction& instruction) {
-  const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-  if (!call || !call->isConvergent()) return false;
-  const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(call);
-  if (!intrinsic) return true;
-  switch (intrinsic->getIntrinsicID()) {
-    case llvm::Intrinsic::amdgcn_wave_barrier:  // orders memory, no more
-    case llvm::Intrinsic::amdgcn_endpgm:
-    case llvm::Intrinsic::amdgcn_s_sleep:
-      return false;
-    default:
-      return true;
+// Lanes that have yielded go on one by one, so that what takes all lanes of a
+// warp or block together must stay outside, and so must calls of functions
+// with loops that wait: a lane cannot yield from in there.
+class Together {
+ public:
+  bool operator()(const Instruction& instruction) {
+    const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+    if (!call || !call->isConvergent()) return false;
+    if (const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(call)) {
+      switch (intrinsic->getIntrinsicID()) {
+        case llvm::Intrinsic::amdgcn_wave_barrier:  // orders memory, no more
+        case llvm::Intrinsic::amdgcn_endpgm:
+        case llvm::Intrinsic::amdgcn_s_sleep:
+          return false;
+        default:
+          return true;
+      }
+    }
+    if (call->isInlineAsm()) return true;
+    if (const Function* callee = call->getCalledFunction()) {
+      return IsIn(*callee);
+    }
+    const llvm::Module& module = *call->getModule();
+    return llvm::any_of(module, [&](const Function& callee) {
+      return callee.getFunctionType() == call->getFunctionType() &&
+             callee.hasAddressTaken() && IsIn(callee);
+    });
   }
-}
+
+ private:
+  bool IsIn(const Function& function) {
+    if (function.isDeclaration()) return true;
+    const auto [known, is_new] = functions_.insert({&function, false});
+    if (!is_new) return known->second;  // false as well within recursion
+    const llvm::DominatorTree dominators(const_cast<Function&>(function));
+    llvm::LoopInfo loops(dominators);
+    const bool result =
+        !FindWaitingLoops(loops).empty() ||
+        llvm::any_of(llvm::instructions(function),
+                     [&](const Instruction& i) { return (*this)(i); });
+    return functions_[&function] = result;
+  }
+
+  llvm::DenseMap<const Function*, bool> functions_;
+};
 
 // A write that others may wait for.
 bool IsOrderedWrite(const Instruction& instruction) {
@@ -69,7 +99,7 @@ bool IsPlainWrite(const Instruction& instruction) {
 }
 
 // All ways out of the function become one, so that lanes which take different
-// ones still meet. What ends a wave does not come back anyway.
+// ones still meet.
 void UnifyExits(Function& function) {
   std::vector<BasicBlock*> exits;
   for (BasicBlock& block : function) {
@@ -101,9 +131,56 @@ void UnifyExits(Function& function) {
   }
 }
 
+// What ends a wave, as a failed assertion does, does not come back. It goes on
+// as if it did: else no lane could be said to meet the others before the
+// function's end.
+void JoinDeadEnds(Function& function) {
+  llvm::DenseSet<const BasicBlock*> returns;
+  std::vector<BasicBlock*> work, dead_ends;
+  for (BasicBlock& block : function) {
+    if (llvm::isa<llvm::ReturnInst>(block.getTerminator())) {
+      returns.insert(&block);
+      work.push_back(&block);
+    } else if (llvm::isa<llvm::UnreachableInst>(block.getTerminator())) {
+      dead_ends.push_back(&block);
+    }
+  }
+  while (!work.empty()) {
+    BasicBlock* block = work.back();
+    work.pop_back();
+    for (BasicBlock* before : llvm::predecessors(block)) {
+      if (returns.insert(before).second) work.push_back(before);
+    }
+  }
+  for (BasicBlock* block : dead_ends) {
+    // The one branch whose other side returns.
+    llvm::SetVector<BasicBlock*> way;
+    llvm::SmallPtrSet<BasicBlock*, 2> others;
+    way.insert(block);
+    for (std::size_t i = 0; i < way.size(); ++i) {
+      for (BasicBlock* before : llvm::predecessors(way[i])) {
+        if (!returns.contains(before)) {
+          way.insert(before);
+          continue;
+        }
+        for (BasicBlock* other : llvm::successors(before)) {
+          if (returns.contains(other)) others.insert(other);
+        }
+      }
+    }
+    if (others.size() != 1) continue;
+    BasicBlock* other = *others.begin();
+    for (llvm::PHINode& phi : other->phis()) {
+      phi.addIncoming(llvm::PoisonValue::get(phi.getType()), block);
+    }
+    block->getTerminator()->eraseFromParent();
+    llvm::BranchInst::Create(other, block);
+  }
+}
+
 // Blocks end behind writes that others may wait for and before what takes
 // lanes together: meeting places are looked for between blocks.
-void SplitBlocks(Function& function) {
+void SplitBlocks(Function& function, Together& together) {
   std::vector<Instruction*> at;
   for (Instruction& instruction : llvm::instructions(function)) {
     if (&instruction == &instruction.getParent()->front()) continue;
@@ -113,7 +190,7 @@ void SplitBlocks(Function& function) {
          instruction.getParent()->isEntryBlock())) {
       continue;
     }
-    if (TakesLanesTogether(instruction) || TakesLanesTogether(*before) ||
+    if (together(instruction) || together(*before) ||
         IsOrderedWrite(*before) || IsPlainWrite(*before)) {
       at.push_back(&instruction);
     }
@@ -134,7 +211,8 @@ struct Region {
 // One function's waiting loops, one at a time.
 class Yielding {
  public:
-  explicit Yielding(Function& function) : function_(function) {}
+  Yielding(Function& function, Together* together)
+      : function_(function), together_(together) {}
 
   // Changes the next loop; false if there is none left.
   bool Step(llvm::FunctionAnalysisManager& analyses,
@@ -230,7 +308,7 @@ class Yielding {
     std::vector<const Instruction*> fences;
     for (BasicBlock* block : region->blocks) {
       for (const Instruction& instruction : *block) {
-        if (TakesLanesTogether(instruction)) return false;
+        if ((*together_)(instruction)) return false;
         if (llvm::isa<llvm::FenceInst>(instruction)) {
           fences.push_back(&instruction);
         }
@@ -518,6 +596,7 @@ class Yielding {
  private:
 
   Function& function_;
+  Together* together_;
   llvm::DominatorTree* dominators_ = nullptr;
   llvm::PostDominatorTree* post_dominators_ = nullptr;
   llvm::LoopInfo* loops_ = nullptr;
@@ -535,10 +614,12 @@ llvm::PreservedAnalyses LaneProgress::run(
   }
   auto& loops = analyses.getResult<llvm::LoopAnalysis>(function);
   if (FindWaitingLoops(loops).empty()) return llvm::PreservedAnalyses::all();
+  JoinDeadEnds(function);
   UnifyExits(function);
-  SplitBlocks(function);
+  Together together;
+  SplitBlocks(function, together);
   analyses.invalidate(function, llvm::PreservedAnalyses::none());
-  Yielding yielding(function);
+  Yielding yielding(function, &together);
   std::vector<std::string>* warnings = &(*warnings_)[function.getName().str()];
   while (yielding.Step(analyses, warnings)) {
     function.addFnAttr(kYields);

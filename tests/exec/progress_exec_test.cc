@@ -26,7 +26,10 @@ constexpr char kHead[] =
     ".global .align 8 .b8 nodes[8192];\n"  // next (u64), value (u64)
     ".global .align 4 .b8 flags[4100];\n"
     ".shared .align 4 .u32 shared_lock;\n.shared .align 4 .u32 shared_total;\n"
-    ".shared .align 8 .b64 bar;\n";
+    ".shared .align 8 .b64 bar;\n"
+    ".func (.reg .u32 %r) next(.reg .u32 %a)\n"
+    "{\n  add.u32 %r, %a, 1;\n  ret;\n}\n"
+    ".global .u64 function = next;\n";
 
 // A kernel whose thread %t of %n is lane %lane, with its word of `out` at
 // [%l0] and its flag at [%l1].
@@ -171,6 +174,23 @@ const std::vector<Program>& Programs() {
            "SKIP:\n  st.global.u32 [%l0], %r5;\n",
        "total", [](std::uint32_t n) { return n - (n + 3) / 4; },
        [](std::uint32_t t, std::uint32_t) { return t % 4 == 0 ? 7u : 9u; }},
+      // The loop around has lanes together, so they meet within it, which they
+      // could not if the assertion were a way out.
+      {"lock_with_an_assertion",
+       "  mov.u32 %r6, 0;\nNEXT:\n" + kTake + kCount +
+           "  setp.lt.u32 %p1, %r1, 100000;\n  @%p1 bra GOOD;\n  trap;\n"
+           "GOOD:\n" + kGive +
+           "  activemask.b32 %r7;\n  bar.warp.sync %r7;\n"
+           "  add.u32 %r6, %r6, 1;\n  setp.lt.u32 %p2, %r6, 3;\n"
+           "  @%p2 bra NEXT;\n",
+       "total", [](std::uint32_t n) { return 3 * n; }, nullptr},
+      {"lock_with_a_call_through_a_pointer",
+       "  ld.global.u64 %l4, [function];\n" + kTake +
+           "  ld.volatile.global.u32 %r1, [total];\n"
+           "  P: .callprototype (.reg .u32 _) _ (.reg .u32 _);\n"
+           "  call (%r1), %l4, (%r1), P;\n"
+           "  st.volatile.global.u32 [total], %r1;\n" + kGive,
+       "total", Once, nullptr},
       {"two_locks",
        kTake +
            "TAKE2:\n  atom.global.cas.b32 %r0, [lock2], 0, 1;\n"
