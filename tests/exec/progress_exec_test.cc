@@ -27,6 +27,8 @@ constexpr char kHead[] =
     ".global .align 4 .b8 flags[4100];\n"
     ".shared .align 4 .u32 shared_lock;\n.shared .align 4 .u32 shared_total;\n"
     ".shared .align 8 .b64 bar;\n"
+    ".extern .func __assertfail(.param .b64 a, .param .b64 b, .param .b32 c, "
+    ".param .b64 d, .param .b64 e);\n"
     ".func (.reg .u32 %r) next(.reg .u32 %a)\n"
     "{\n  add.u32 %r, %a, 1;\n  ret;\n}\n"
     ".global .u64 function = next;\n";
@@ -178,9 +180,12 @@ const std::vector<Program>& Programs() {
       // could not if the assertion were a way out.
       {"lock_with_an_assertion",
        "  mov.u32 %r6, 0;\nNEXT:\n" + kTake + kCount +
-           "  setp.lt.u32 %p1, %r1, 100000;\n  @%p1 bra GOOD;\n  trap;\n"
+           "  setp.lt.u32 %p1, %r1, 100000;\n  @%p1 bra GOOD;\n"
+           "  {\n  .param .b64 a;\n  .param .b32 c;\n"
+           "  st.param.b64 [a], 0;\n  st.param.b32 [c], 0;\n"
+           "  call.uni __assertfail, (a, a, c, a, a);\n  }\n"
            "GOOD:\n" + kGive +
-           "  activemask.b32 %r7;\n  bar.warp.sync %r7;\n"
+           "  activemask.b32 %r7;\n  st.global.u32 [%l0], %r7;\n"
            "  add.u32 %r6, %r6, 1;\n  setp.lt.u32 %p2, %r6, 3;\n"
            "  @%p2 bra NEXT;\n",
        "total", [](std::uint32_t n) { return 3 * n; }, nullptr},
