@@ -91,9 +91,24 @@ llvm::Value* FunctionLowering::Saturate(Value* v) {
   return Binary(llvm::Intrinsic::minimumnum, low, Fp(v->getType(), 1.0));
 }
 
+namespace {
+
+// PTX's canonical NaN: 0x7fffffff, or 0x7fff for the halves.
+llvm::Constant* CanonicalNan(llvm::Type* type) {
+  const llvm::fltSemantics& format = type->getScalarType()->getFltSemantics();
+  const llvm::APInt payload = llvm::APInt::getAllOnes(
+      llvm::APFloat::semanticsPrecision(format) - 1);
+  return llvm::ConstantFP::get(
+      type, llvm::APFloat::getQNaN(format, /*Negative=*/false, &payload));
+}
+
+}  // namespace
+
 llvm::Value* FunctionLowering::Relu(Value* v) {
-  // Negative results become +0, NaN stays a (canonical) NaN.
-  return Binary(llvm::Intrinsic::maximum, v, Fp(v->getType(), 0.0));
+  // Negative results become +0, NaN the canonical one.
+  return b_.CreateSelect(
+      b_.CreateFCmpUNO(v, v), CanonicalNan(v->getType()),
+      Binary(llvm::Intrinsic::maximumnum, v, Fp(v->getType(), 0.0)));
 }
 
 void FunctionLowering::FpOut(Value* v) {
@@ -383,14 +398,12 @@ void FunctionLowering::LowerCopysign() {
 }
 
 llvm::Value* FunctionLowering::MinMax(Value* a, Value* b, bool is_max) {
-  const bool nan = mods().propagate_nan() == Nan::kOn;
-  if (nan) {
-    return Binary(is_max ? llvm::Intrinsic::maximum
-                         : llvm::Intrinsic::minimum, a, b);
-  }
   // One NaN is ignored, signaling or not; -0 is less than +0.
-  return Binary(is_max ? llvm::Intrinsic::maximumnum
-                       : llvm::Intrinsic::minimumnum, a, b);
+  Value* number = Binary(is_max ? llvm::Intrinsic::maximumnum
+                                : llvm::Intrinsic::minimumnum, a, b);
+  if (mods().propagate_nan() != Nan::kOn) return number;
+  return b_.CreateSelect(b_.CreateFCmpUNO(a, b), CanonicalNan(a->getType()),
+                         number);
 }
 
 void FunctionLowering::LowerFpMinMax() {
@@ -421,8 +434,13 @@ void FunctionLowering::LowerFpMinMax() {
     result = result ? MinMax(result, v, is_max) : v;
   }
   if (xorsign) {
-    result = Binary(llvm::Intrinsic::copysign, result,
-                    b_.CreateBitCast(sign, result->getType()));
+    Value* number = Binary(llvm::Intrinsic::copysign, result,
+                           b_.CreateBitCast(sign, result->getType()));
+    // .xorsign leaves the canonical NaN alone.
+    result = mods().propagate_nan() == Nan::kOn
+                 ? b_.CreateSelect(b_.CreateFCmpUNO(result, result), result,
+                                   number)
+                 : number;
   }
   Out(result);
 }

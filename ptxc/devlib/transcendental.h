@@ -4,11 +4,14 @@
 
 #include "device.h"
 
-DEV(double, upper_half_f64)(double v) {
-  return __builtin_bit_cast(double, BitsOf(v) & ~0xfffffffful);
+// The gross approximations of f64 have 32 bits; NaN is the one that PTX gives.
+INLINE double UpperHalf(double v) {
+  return __builtin_bit_cast(
+      double, v != v ? 0x7fffffff00000000ul : BitsOf(v) & ~0xfffffffful);
 }
+DEV(double, upper_half_f64)(double v) { return UpperHalf(v); }
 
-// rcp.approx.ftz.f64: subnormals count as zero, the result's lower half is 0.
+// rcp.approx.ftz.f64: subnormals count as zero.
 DEV(double, rcp_approx_f64)(double v) {
   const u64 bits = BitsOf(v);
   const u64 sign = bits & (1ul << 63);
@@ -16,9 +19,10 @@ DEV(double, rcp_approx_f64)(double v) {
     return __builtin_bit_cast(double, sign | 0x7ff0000000000000ul);
   }
   const double r = 1.0 / v;
-  const u64 result = BitsOf(r);
-  if (((result >> 52) & 0x7ff) == 0) return __builtin_bit_cast(double, sign);
-  return __builtin_bit_cast(double, result & ~0xfffffffful);
+  if (((BitsOf(r) >> 52) & 0x7ff) == 0) {
+    return __builtin_bit_cast(double, sign);
+  }
+  return UpperHalf(r);
 }
 
 // v_rsq_f32 takes subnormals for zero: scale by an even power of two.

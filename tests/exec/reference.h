@@ -60,7 +60,7 @@ class Spelling {
 // An expected value and how close the result has to be.
 struct Want {
   enum class Match {
-    kExact,     // bit by bit; where `nan` is set, any NaN of the type
+    kExact,     // bit by bit
     kAny,       // the manual leaves it open
     kEither,    // `bits` or `other`
     kUlps,      // at most `tolerance` units in the last place
@@ -70,6 +70,9 @@ struct Want {
   Value bits = 0;
   Value other = 0;
   double tolerance = 0;
+  // Whether a NaN has to be this one, as few instructions say, or any NaN of
+  // the type will do.
+  bool this_nan = false;
 };
 
 // One instruction to execute on many inputs.
