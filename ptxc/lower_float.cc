@@ -398,12 +398,20 @@ void FunctionLowering::LowerCopysign() {
 }
 
 llvm::Value* FunctionLowering::MinMax(Value* a, Value* b, bool is_max) {
-  // One NaN is ignored, signaling or not; -0 is less than +0.
+  // -0 is less than +0. One NaN is ignored, signaling or not.
+  if (mods().propagate_nan() != Nan::kOn) {
+    return Binary(is_max ? llvm::Intrinsic::maximumnum
+                         : llvm::Intrinsic::minimumnum, a, b);
+  }
+  Value* nan = CanonicalNan(a->getType());
+  if (TargetHas("ieee-minimum-maximum-insts")) {
+    Value* either = Binary(is_max ? llvm::Intrinsic::maximum
+                                  : llvm::Intrinsic::minimum, a, b);
+    return b_.CreateSelect(b_.CreateFCmpUNO(either, either), nan, either);
+  }
   Value* number = Binary(is_max ? llvm::Intrinsic::maximumnum
                                 : llvm::Intrinsic::minimumnum, a, b);
-  if (mods().propagate_nan() != Nan::kOn) return number;
-  return b_.CreateSelect(b_.CreateFCmpUNO(a, b), CanonicalNan(a->getType()),
-                         number);
+  return b_.CreateSelect(b_.CreateFCmpUNO(a, b), nan, number);
 }
 
 void FunctionLowering::LowerFpMinMax() {
