@@ -17,6 +17,7 @@ add_library(cerberus_hip_face SHARED
     hip_device.cc
     hip_error.cc
     hip_event.cc
+    hip_external.cc
     hip_fill.cc
     hip_graph.cc
     hip_graph_api.cc

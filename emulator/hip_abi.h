@@ -510,6 +510,63 @@ struct hipMemAllocNodeParams {
   void* dptr;
 };
 
+struct hipBatchMemOpNodeParams {
+  hipCtx_t ctx;
+  unsigned count;
+  hipStreamBatchMemOpParams* paramArray;
+  unsigned flags;
+};
+
+// Memory and semaphores of other interfaces.
+using hipExternalMemory_t = struct ihipExternalMemory*;
+using hipExternalSemaphore_t = struct ihipExternalSemaphore*;
+enum : std::uint32_t {
+  hipExternalMemoryHandleTypeOpaqueFd = 1,
+  hipExternalSemaphoreHandleTypeOpaqueFd = 1,
+  hipExternalSemaphoreHandleTypeTimelineSemaphoreFd = 9,
+};
+union hipExternalHandle {
+  int fd;
+  struct {
+    void* handle;
+    const void* name;
+  } win32;
+};
+struct hipExternalMemoryHandleDesc {
+  std::uint32_t type;
+  hipExternalHandle handle;
+  unsigned long long size;
+  unsigned flags;
+  unsigned reserved[16];
+};
+struct hipExternalMemoryBufferDesc {
+  unsigned long long offset;
+  unsigned long long size;
+  unsigned flags;
+  unsigned reserved[16];
+};
+struct hipExternalSemaphoreHandleDesc {
+  std::uint32_t type;
+  hipExternalHandle handle;
+  unsigned flags;
+  unsigned reserved[16];
+};
+// Of signals and of waits: the former have no timeout.
+struct hipExternalSemaphoreParams {
+  unsigned long long fence;
+  unsigned long long nv_sci_sync;
+  unsigned long long key;
+  unsigned timeout_ms;
+  unsigned reserved[11];
+  unsigned flags;
+  unsigned more[16];
+};
+struct hipExternalSemaphoreNodeParams {
+  hipExternalSemaphore_t* extSemArray;
+  const hipExternalSemaphoreParams* paramsArray;
+  unsigned numExtSems;
+};
+
 enum hipDeviceAttribute_t : std::uint32_t {
 #define HIP_ATTRIBUTE(name, value) hipDeviceAttribute##name = value,
 #include "emulator/hip_attributes.def"
@@ -725,6 +782,11 @@ static_assert(sizeof(HIP_RESOURCE_VIEW_DESC) == 112);
 static_assert(sizeof(hipKernelNodeParams) == 64);
 static_assert(sizeof(hipMemAllocNodeParams) == 120);
 static_assert(sizeof(hipStreamBatchMemOpParams) == 48);
+static_assert(sizeof(hipBatchMemOpNodeParams) == 32);
+static_assert(sizeof(hipExternalMemoryHandleDesc) == 104);
+static_assert(sizeof(hipExternalMemoryBufferDesc) == 88);
+static_assert(sizeof(hipExternalSemaphoreHandleDesc) == 96);
+static_assert(sizeof(hipExternalSemaphoreParams) == 144);
 static_assert(sizeof(hipLaunchAttribute) == 72);
 static_assert(sizeof(hipLaunchConfig_t) == 56);
 static_assert(sizeof(HIP_LAUNCH_CONFIG) == 56);

@@ -125,8 +125,9 @@ bool IsCapturing(const std::shared_ptr<Stream>& stream) {
 
 std::string DotOf(const Graph& graph) {
   static constexpr const char* kNames[] = {
-      "kernel", "memcpy",       "memset",   "host",   "empty",
-      "event wait", "event record", "allocate", "free"};
+      "kernel", "memcpy", "memset", "host", "empty", "event wait",
+      "event record", "allocate", "free", "semaphore signal", "semaphore wait",
+      "memory operations"};
   std::unordered_map<const GraphNode*, std::size_t> numbers;
   std::string text = "digraph graph_of_hip {\n";
   for (const std::unique_ptr<GraphNode>& node : graph.nodes) {

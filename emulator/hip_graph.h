@@ -17,10 +17,18 @@
 
 namespace cerberus::emulator::hip {
 
+// Of external semaphores: kept, with what each is to become or to reach.
+struct SemaphoreOps {
+  std::vector<hipExternalSemaphore_t> semaphores;
+  std::vector<hipExternalSemaphoreParams> params;
+};
+using MemOps = std::vector<hipStreamBatchMemOpParams>;
+
 // By Work::Kind; an event stands for recording it or waiting for it.
 struct NodeParams {
   std::variant<Launch, hipMemcpy3DParms, hipMemsetParams, hipHostNodeParams,
-               hipEvent_t, hipMemAllocNodeParams, hipDeviceptr_t>
+               hipEvent_t, hipMemAllocNodeParams, hipDeviceptr_t, SemaphoreOps,
+               MemOps>
       value;
 };
 

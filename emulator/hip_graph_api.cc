@@ -384,8 +384,10 @@ HIP_API hipError_t hipGraphNodeGetType(hipGraphNode_t handle,
     return Return(hipErrorInvalidValue);
   }
   // By Work::Kind: kernel, memcpy, memset, host, empty, waiting for an event,
-  // recording one, allocating, freeing.
-  static constexpr std::uint32_t kNumbers[] = {0, 1, 2, 3, 5, 6, 7, 10, 11};
+  // recording one, allocating, freeing, signalling and awaiting a semaphore,
+  // a batch of memory operations.
+  static constexpr std::uint32_t kNumbers[] = {0, 1,  2,  3, 5, 6,
+                                               7, 10, 11, 8, 9, 14};
   constexpr std::uint32_t kChild = 4;
   const GraphNode* node = NodeOf(handle);
   const std::uint32_t number =

@@ -170,6 +170,25 @@ hipError_t MakeFreeWork(hipDeviceptr_t pointer, Work* out) {
   return hipSuccess;
 }
 
+// Nodes of the current device.
+hipError_t MakeWork(const hipBatchMemOpNodeParams* params, Work* out) {
+  Gpu* gpu = nullptr;
+  const hipError_t error = CheckCurrent(&gpu);
+  if (error != hipSuccess) return error;
+  if (params == nullptr || params->flags != 0) return hipErrorInvalidValue;
+  return MemOpsWork(params->paramArray, params->count, gpu, out);
+}
+hipError_t MakeSemaphoreWork(Work::Kind kind,
+                             const hipExternalSemaphoreNodeParams* params,
+                             Work* out) {
+  Gpu* gpu = nullptr;
+  const hipError_t error = CheckCurrent(&gpu);
+  if (error != hipSuccess) return error;
+  if (params == nullptr) return hipErrorInvalidValue;
+  return SemaphoreWork(kind, params->extSemArray, params->paramsArray,
+                       params->numExtSems, gpu, out);
+}
+
 hipError_t Add(hipGraphNode_t* out, hipGraph_t graph,
                const hipGraphNode_t* after, std::size_t count,
                hipError_t error, Work work) {
@@ -467,3 +486,66 @@ HIP_API hipError_t hipGraphMemFreeNodeGetParams(hipGraphNode_t node,
   return Return(
       Ask(node, Work::Kind::kFree, static_cast<hipDeviceptr_t*>(pointer)));
 }
+
+// --- Memory operations, semaphores of other interfaces ----------------------
+
+HIP_API hipError_t hipGraphAddBatchMemOpNode(
+    hipGraphNode_t* out, hipGraph_t graph, const hipGraphNode_t* after,
+    std::size_t count, const hipBatchMemOpNodeParams* params) {
+  return Return(AddFrom(out, graph, after, count, params));
+}
+// The list stays the node's own.
+HIP_API hipError_t hipGraphBatchMemOpNodeGetParams(
+    hipGraphNode_t node, hipBatchMemOpNodeParams* params) {
+  const MemOps* list = ParamsOf<MemOps>(node, Work::Kind::kMemOps);
+  if (list == nullptr || params == nullptr) return Return(hipErrorInvalidValue);
+  *params = {nullptr, static_cast<unsigned>(list->size()),
+             const_cast<hipStreamBatchMemOpParams*>(list->data()), 0};
+  return Return(hipSuccess);
+}
+HIP_API hipError_t hipGraphBatchMemOpNodeSetParams(
+    hipGraphNode_t node, hipBatchMemOpNodeParams* params) {
+  return Return(SetFrom(nullptr, node, params));
+}
+HIP_API hipError_t
+hipGraphExecBatchMemOpNodeSetParams(hipGraphExec_t exec, hipGraphNode_t node,
+                                    const hipBatchMemOpNodeParams* params) {
+  return Return(exec == nullptr ? hipErrorInvalidValue
+                                : SetFrom(exec, node, params));
+}
+
+#define SEMAPHORE_NODES(name, kind)                                            \
+  HIP_API hipError_t hipGraphAddExternalSemaphores##name##Node(                \
+      hipGraphNode_t* out, hipGraph_t graph, const hipGraphNode_t* after,      \
+      std::size_t count, const hipExternalSemaphoreNodeParams* params) {       \
+    Work work;                                                                 \
+    const hipError_t error = MakeSemaphoreWork(kind, params, &work);           \
+    return Return(Add(out, graph, after, count, error, std::move(work)));      \
+  }                                                                            \
+  HIP_API hipError_t hipGraphExternalSemaphores##name##NodeGetParams(          \
+      hipGraphNode_t node, hipExternalSemaphoreNodeParams* params) {           \
+    const SemaphoreOps* ops = ParamsOf<SemaphoreOps>(node, kind);              \
+    if (ops == nullptr || params == nullptr) {                                 \
+      return Return(hipErrorInvalidValue);                                     \
+    }                                                                          \
+    *params = {const_cast<hipExternalSemaphore_t*>(ops->semaphores.data()),    \
+               ops->params.data(), static_cast<unsigned>(ops->params.size())}; \
+    return Return(hipSuccess);                                                 \
+  }                                                                            \
+  HIP_API hipError_t hipGraphExternalSemaphores##name##NodeSetParams(          \
+      hipGraphNode_t node, const hipExternalSemaphoreNodeParams* params) {     \
+    Work work;                                                                 \
+    const hipError_t error = MakeSemaphoreWork(kind, params, &work);           \
+    return Return(Set(nullptr, node, error, std::move(work)));                 \
+  }                                                                            \
+  HIP_API hipError_t hipGraphExecExternalSemaphores##name##NodeSetParams(      \
+      hipGraphExec_t exec, hipGraphNode_t node,                                \
+      const hipExternalSemaphoreNodeParams* params) {                          \
+    if (exec == nullptr) return Return(hipErrorInvalidValue);                  \
+    Work work;                                                                 \
+    const hipError_t error = MakeSemaphoreWork(kind, params, &work);           \
+    return Return(Set(exec, node, error, std::move(work)));                    \
+  }
+SEMAPHORE_NODES(Signal, Work::Kind::kSignal)
+SEMAPHORE_NODES(Wait, Work::Kind::kAwait)
+#undef SEMAPHORE_NODES

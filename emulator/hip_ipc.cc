@@ -152,15 +152,14 @@ bool ShareEvent(Event* event) {
 
 }  // namespace cerberus::emulator::hip
 
-HIP_API hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t* out, void* pointer) {
-  Gpu* gpu = nullptr;
-  const hipError_t error = CheckCurrent(&gpu);
-  if (error != hipSuccess) return Return(error);
-  const std::optional<Block> block = Runtime::Get().Find(pointer);
-  if (out == nullptr || !block || block->adopted ||
-      block->kind != cerberus::emulator::MemoryKind::kDevice ||
-      block->address % kPage != 0) {
-    return Return(hipErrorInvalidValue);
+namespace {
+
+// The file that an allocation of device memory lies in from now on; it stays
+// the allocation's own.
+hipError_t FileOf(const Block& block, int* out) {
+  if (block.adopted || block.address % kPage != 0 ||
+      block.kind != cerberus::emulator::MemoryKind::kDevice) {
+    return hipErrorInvalidValue;
   }
   // Nothing may write while the bytes move.
   for (const std::unique_ptr<Gpu>& each : Runtime::Get().gpus()) {
@@ -169,20 +168,58 @@ HIP_API hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t* out, void* pointer) {
   State& state = The();
   std::lock_guard<std::mutex> lock(state.mutex);
   Sweep(state);
-  auto found = state.shared.find(block->id);
+  auto found = state.shared.find(block.id);
   if (found == state.shared.end()) {
-    const int file = MoveToFile(*block);
-    if (file < 0) return Return(hipErrorOutOfMemory);
+    const int file = MoveToFile(block);
+    if (file < 0) return hipErrorOutOfMemory;
     found = state.shared
-                .emplace(block->id,
+                .emplace(block.id,
                          State::Shared{
-                             reinterpret_cast<void*>(block->address), file})
+                             reinterpret_cast<void*>(block.address), file})
                 .first;
   }
+  *out = found->second.file;
+  return hipSuccess;
+}
+
+}  // namespace
+
+HIP_API hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t* out, void* pointer) {
+  Gpu* gpu = nullptr;
+  hipError_t error = CheckCurrent(&gpu);
+  if (error != hipSuccess) return Return(error);
+  const std::optional<Block> block = Runtime::Get().Find(pointer);
+  if (out == nullptr || !block) return Return(hipErrorInvalidValue);
+  int file = -1;
+  error = FileOf(*block, &file);
+  if (error != hipSuccess) return Return(error);
   *out = {};
-  const HandleLayout handle = {kMagic, block->size, getpid(),
-                               found->second.file};
+  const HandleLayout handle = {kMagic, block->size, getpid(), file};
   std::memcpy(out->reserved, &handle, sizeof handle);
+  return Return(hipSuccess);
+}
+
+// A descriptor has no place within it: ranges begin where allocations do.
+HIP_API hipError_t hipMemGetHandleForAddressRange(void* out, void* pointer,
+                                                  std::size_t size,
+                                                  std::uint32_t type,
+                                                  unsigned long long flags) {
+  constexpr std::uint32_t kDmaBufFd = 1;
+  Gpu* gpu = nullptr;
+  hipError_t error = CheckCurrent(&gpu);
+  if (error != hipSuccess) return Return(error);
+  const std::optional<Block> block = Runtime::Get().Find(pointer);
+  if (out == nullptr || !block || type != kDmaBufFd || flags > 1 ||
+      block->address != reinterpret_cast<std::uint64_t>(pointer) ||
+      size == 0 || size > cerberus::AlignUp(block->size, kPage)) {
+    return Return(hipErrorInvalidValue);
+  }
+  int file = -1;
+  error = FileOf(*block, &file);
+  if (error != hipSuccess) return Return(error);
+  const int copy = fcntl(file, F_DUPFD_CLOEXEC, 0);
+  if (copy < 0) return Return(hipErrorOutOfMemory);
+  std::memcpy(out, &copy, sizeof copy);
   return Return(hipSuccess);
 }
 

@@ -28,7 +28,8 @@ hipError_t Release(void* pointer, bool host) {
   if (pointer == nullptr) return hipSuccess;
   std::optional<Block> block = Runtime::Get().Find(pointer);
   if (!block || block->address != reinterpret_cast<std::uint64_t>(pointer) ||
-      (block->kind == MemoryKind::kHost) != host || block->adopted) {
+      (block->kind == MemoryKind::kHost) != host ||
+      (block->adopted && !IsMappedExternal(pointer))) {
     return hipErrorInvalidValue;
   }
   if (host) {
@@ -43,6 +44,7 @@ hipError_t Release(void* pointer, bool host) {
       }
     }
   }
+  if (block->adopted) return UnmapExternal(pointer);
   return Runtime::Get().Free(pointer, host ? "hipHostFree" : "hipFree");
 }
 

@@ -181,6 +181,17 @@ bool ShareEvent(Event* event);
 // a device has failed.
 void AwaitShared(const Event& event, std::uint64_t number, const Gpu* gpu);
 
+// Memory of another interface that was mapped (hip_external.cc), for hipFree.
+bool IsMappedExternal(void* pointer);
+hipError_t UnmapExternal(void* pointer);
+// Signals external semaphores, or waits for them until a device has failed.
+hipError_t SemaphoreWork(Work::Kind kind, const hipExternalSemaphore_t* list,
+                         const hipExternalSemaphoreParams* params,
+                         std::size_t count, const Gpu* gpu, Work* out);
+// A batch of waits for words and writes to them, in order.
+hipError_t MemOpsWork(const hipStreamBatchMemOpParams* list, std::size_t count,
+                      const Gpu* gpu, Work* out);
+
 // A context's handle is its device's.
 hipCtx_t ContextOf(Gpu* gpu);
 Gpu* GpuOf(hipCtx_t context);

@@ -54,7 +54,10 @@ struct Work {
     kWaitEvent,
     kEvent,
     kAlloc,
-    kFree
+    kFree,
+    kSignal,
+    kAwait,
+    kMemOps
   };
   Kind kind = Kind::kEmpty;
   std::function<void()> run;

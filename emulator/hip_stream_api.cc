@@ -47,15 +47,10 @@ bool Satisfied(T word, T value, unsigned flags) {
 }
 
 template <typename T>
-hipError_t WaitValue(hipStream_t handle, void* pointer, T value, unsigned flags,
-                     T mask) {
-  std::shared_ptr<Stream> stream;
-  hipError_t error = CurrentStream(handle, &stream);
-  if (error != hipSuccess) return error;
+hipError_t WaitWork(void* pointer, T value, unsigned flags, T mask,
+                    const Gpu* gpu, Work* out) {
   if (flags > 3 || !Runtime::Get().Find(pointer)) return hipErrorInvalidValue;
-  Gpu* gpu = stream->gpu();
-  Work work;
-  work.run = [pointer, value, flags, mask, gpu] {
+  out->run = [pointer, value, flags, mask, gpu] {
     T* word = static_cast<T*>(pointer);
     while (!Satisfied<T>(__atomic_load_n(word, __ATOMIC_ACQUIRE) & mask,
                          value & mask, flags) &&
@@ -63,26 +58,91 @@ hipError_t WaitValue(hipStream_t handle, void* pointer, T value, unsigned flags,
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
   };
-  stream->Submit(std::move(work));
   return hipSuccess;
 }
 
 template <typename T>
-hipError_t WriteValue(hipStream_t handle, void* pointer, T value) {
-  std::shared_ptr<Stream> stream;
-  hipError_t error = CurrentStream(handle, &stream);
-  if (error != hipSuccess) return error;
+hipError_t WriteWork(void* pointer, T value, Work* out) {
   if (!Runtime::Get().Find(pointer)) return hipErrorInvalidValue;
-  Work work;
-  work.kind = Work::Kind::kSet;
-  work.run = [pointer, value] {
+  out->kind = Work::Kind::kSet;
+  out->run = [pointer, value] {
     __atomic_store_n(static_cast<T*>(pointer), value, __ATOMIC_RELEASE);
   };
-  stream->Submit(std::move(work));
   return hipSuccess;
 }
 
+hipError_t OperationWork(const hipStreamBatchMemOpParams& params,
+                         const Gpu* gpu, Work* out) {
+  const auto& op = params.value;
+  const std::uint32_t low = static_cast<std::uint32_t>(op.value);
+  switch (params.operation) {
+    case hipStreamMemOpWaitValue32:
+      return WaitWork(op.address, low, op.flags, ~0u, gpu, out);
+    case hipStreamMemOpWaitValue64:
+      return WaitWork<std::uint64_t>(op.address, op.value, op.flags,
+                                     ~std::uint64_t{0}, gpu, out);
+    case hipStreamMemOpWriteValue32:
+      return WriteWork(op.address, low, out);
+    case hipStreamMemOpWriteValue64:
+      return WriteWork(op.address, op.value, out);
+    case hipStreamMemOpBarrier:
+    case hipStreamMemOpFlushRemoteWrites:
+      out->run = [] {};  // one memory, and a stream runs in order
+      return hipSuccess;
+    default:
+      return hipErrorInvalidValue;
+  }
+}
+
+// Queues what `make` makes for the stream's device.
+template <typename Make>
+hipError_t SubmitTo(hipStream_t handle, Make make) {
+  std::shared_ptr<Stream> stream;
+  hipError_t error = CurrentStream(handle, &stream);
+  Work work;
+  if (error == hipSuccess) error = make(stream->gpu(), &work);
+  if (error == hipSuccess) stream->Submit(std::move(work));
+  return error;
+}
+
+template <typename T>
+hipError_t WaitValue(hipStream_t handle, void* pointer, T value, unsigned flags,
+                     T mask) {
+  return SubmitTo(handle, [&](const Gpu* gpu, Work* out) {
+    return WaitWork(pointer, value, flags, mask, gpu, out);
+  });
+}
+
+template <typename T>
+hipError_t WriteValue(hipStream_t handle, void* pointer, T value) {
+  return SubmitTo(handle, [&](const Gpu*, Work* out) {
+    return WriteWork(pointer, value, out);
+  });
+}
+
 }  // namespace
+
+namespace cerberus::emulator::hip {
+
+hipError_t MemOpsWork(const hipStreamBatchMemOpParams* list, std::size_t count,
+                      const Gpu* gpu, Work* out) {
+  if (list == nullptr || count == 0 || count > 256) return hipErrorInvalidValue;
+  std::vector<Work> steps(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const hipError_t error = OperationWork(list[i], gpu, &steps[i]);
+    if (error != hipSuccess) return error;
+  }
+  *out = {Work::Kind::kMemOps,
+          [steps = std::move(steps)] {
+            for (const Work& step : steps) step.run();
+          },
+          false,
+          std::make_shared<const NodeParams>(
+              NodeParams{MemOps(list, list + count)})};
+  return hipSuccess;
+}
+
+}  // namespace cerberus::emulator::hip
 
 HIP_API hipError_t hipStreamCreate(hipStream_t* stream) {
   return Return(MakeStream(stream, hipStreamDefault, 0));
@@ -261,41 +321,13 @@ HIP_API hipError_t hipStreamWriteValue64(hipStream_t stream, void* pointer,
   return Return(WriteValue(stream, pointer, value));
 }
 
-// The operations of a batch run in order.
 HIP_API hipError_t hipStreamBatchMemOp(hipStream_t stream, unsigned count,
                                        hipStreamBatchMemOpParams* list,
                                        unsigned flags) {
-  if (list == nullptr || count == 0 || count > 256 || flags != 0) {
-    return Return(hipErrorInvalidValue);
-  }
-  for (unsigned i = 0; i < count; ++i) {
-    const auto& op = list[i].value;
-    const std::uint32_t low = static_cast<std::uint32_t>(op.value);
-    hipError_t error = hipErrorInvalidValue;
-    switch (list[i].operation) {
-      case hipStreamMemOpWaitValue32:
-        error = WaitValue(stream, op.address, low, op.flags, ~0u);
-        break;
-      case hipStreamMemOpWaitValue64:
-        error = WaitValue(stream, op.address, op.value, op.flags,
-                          ~std::uint64_t{0});
-        break;
-      case hipStreamMemOpWriteValue32:
-        error = WriteValue(stream, op.address, low);
-        break;
-      case hipStreamMemOpWriteValue64:
-        error = WriteValue(stream, op.address, op.value);
-        break;
-      case hipStreamMemOpBarrier:
-      case hipStreamMemOpFlushRemoteWrites:
-        error = hipSuccess;  // one memory, and a stream runs in order
-        break;
-      default:
-        break;
-    }
-    if (error != hipSuccess) return Return(error);
-  }
-  return Return(hipSuccess);
+  if (flags != 0) return Return(hipErrorInvalidValue);
+  return Return(SubmitTo(stream, [&](const Gpu* gpu, Work* out) {
+    return MemOpsWork(list, count, gpu, out);
+  }));
 }
 
 // Of the attributes of launches, streams have the priority and the policy of

@@ -1,6 +1,6 @@
 // Calls that HIP has and the emulator does not: texture references, which
-// HIP's language has dropped, and memory, semaphores and pictures of graphics
-// interfaces. A program that has them links and is told at the call.
+// HIP's language has dropped, and pictures of graphics interfaces. A program
+// that has them links and is told at the call.
 #include "emulator/hip_runtime.h"
 
 using cerberus::emulator::hip::Return;
@@ -42,9 +42,6 @@ NOT_SUPPORTED(hipTexRefSetMipmapLevelClamp)
 NOT_SUPPORTED(hipTexRefSetMipmappedArray)
 NOT_SUPPORTED(hipUnbindTexture)
 
-NOT_SUPPORTED(hipDestroyExternalMemory)
-NOT_SUPPORTED(hipDestroyExternalSemaphore)
-NOT_SUPPORTED(hipExternalMemoryGetMappedBuffer)
 NOT_SUPPORTED(hipExternalMemoryGetMappedMipmappedArray)
 NOT_SUPPORTED(hipGLGetDevices)
 NOT_SUPPORTED(hipGraphicsGLRegisterBuffer)
@@ -54,10 +51,6 @@ NOT_SUPPORTED(hipGraphicsResourceGetMappedPointer)
 NOT_SUPPORTED(hipGraphicsSubResourceGetMappedArray)
 NOT_SUPPORTED(hipGraphicsUnmapResources)
 NOT_SUPPORTED(hipGraphicsUnregisterResource)
-NOT_SUPPORTED(hipImportExternalMemory)
-NOT_SUPPORTED(hipImportExternalSemaphore)
-NOT_SUPPORTED(hipSignalExternalSemaphoresAsync)
-NOT_SUPPORTED(hipWaitExternalSemaphoresAsync)
 
 // Sparse arrays, and the profiler that HIP's own manual calls unsupported.
 NOT_SUPPORTED(hipMemMapArrayAsync)

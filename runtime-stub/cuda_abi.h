@@ -39,6 +39,8 @@ using CUgreenCtx = struct CUgreenCtx_st*;
 using CUgraph = struct CUgraph_st*;
 using CUgraphNode = struct CUgraphNode_st*;
 using CUgraphExec = struct CUgraphExec_st*;
+using CUexternalMemory = struct CUextMemory_st*;
+using CUexternalSemaphore = struct CUextSemaphore_st*;
 
 // Streams that are no objects.
 inline CUstream LegacyStream() { return reinterpret_cast<CUstream>(1); }
@@ -75,6 +77,9 @@ using CUmemAllocationHandleType = int;
 using CUstreamCaptureMode = int;
 using CUstreamCaptureStatus = int;
 using CUatomicOperation = int;
+using CUmemRangeHandleType = int;
+using CUflushGPUDirectRDMAWritesTarget = int;
+using CUflushGPUDirectRDMAWritesScope = int;
 
 using CUstreamCallback = void (*)(CUstream stream, CUresult status,
                                   void* user_data);
@@ -378,6 +383,74 @@ union CUstreamBatchMemOpParams {
 };
 static_assert(sizeof(CUstreamBatchMemOpParams) == 48);
 
+struct CUDA_BATCH_MEM_OP_NODE_PARAMS {
+  CUcontext ctx;
+  unsigned count;
+  CUstreamBatchMemOpParams* paramArray;
+  unsigned flags;
+};
+static_assert(sizeof(CUDA_BATCH_MEM_OP_NODE_PARAMS) == 32);
+
+// Memory and semaphores of other interfaces. HIP's structures are the same.
+union CUexternalHandle {
+  int fd;
+  struct {
+    void* handle;
+    const void* name;
+  } win32;
+};
+struct CUDA_EXTERNAL_MEMORY_HANDLE_DESC {
+  int type;
+  CUexternalHandle handle;
+  unsigned long long size;
+  unsigned flags;
+  unsigned reserved[16];
+};
+static_assert(sizeof(CUDA_EXTERNAL_MEMORY_HANDLE_DESC) == 104);
+struct CUDA_EXTERNAL_MEMORY_BUFFER_DESC {
+  unsigned long long offset;
+  unsigned long long size;
+  unsigned flags;
+  unsigned reserved[16];
+};
+static_assert(sizeof(CUDA_EXTERNAL_MEMORY_BUFFER_DESC) == 88);
+struct CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC {
+  int type;
+  CUexternalHandle handle;
+  unsigned flags;
+  unsigned reserved[16];
+};
+static_assert(sizeof(CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC) == 96);
+struct CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS {
+  unsigned long long fence;
+  unsigned long long nv_sci_sync;
+  unsigned long long key;
+  unsigned reserved0[12];
+  unsigned flags;
+  unsigned reserved[16];
+};
+static_assert(sizeof(CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS) == 144);
+struct CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS {
+  unsigned long long fence;
+  unsigned long long nv_sci_sync;
+  unsigned long long key;
+  unsigned timeout_ms;
+  unsigned reserved0[11];
+  unsigned flags;
+  unsigned reserved[16];
+};
+static_assert(sizeof(CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS) == 144);
+struct CUDA_EXT_SEM_SIGNAL_NODE_PARAMS {
+  CUexternalSemaphore* extSemArray;
+  const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS* paramsArray;
+  unsigned numExtSems;
+};
+struct CUDA_EXT_SEM_WAIT_NODE_PARAMS {
+  CUexternalSemaphore* extSemArray;
+  const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS* paramsArray;
+  unsigned numExtSems;
+};
+
 // Batches.
 struct CUmemcpyAttributes {
   int srcAccessOrder;
@@ -590,8 +663,11 @@ struct CUgraphNodeParams {
       int ownership;
     } graph;
     CUevent event;
+    CUDA_EXT_SEM_SIGNAL_NODE_PARAMS signal;
+    CUDA_EXT_SEM_WAIT_NODE_PARAMS wait;
     CUDA_MEM_ALLOC_NODE_PARAMS alloc;
     CUdeviceptr dptr;
+    CUDA_BATCH_MEM_OP_NODE_PARAMS operations;
   };
   long long reserved2;
 };

@@ -54,6 +54,9 @@ bool ComputedAttribute(const Device& device, int id, int* value) {
     case kAttribute_MULTI_GPU_BOARD_GROUP_ID:
       *value = device.hip_ordinal;
       return true;
+    case kAttribute_DMA_BUF_SUPPORTED:
+      *value = hip.has_address_range_handles;
+      return true;
     default:
       return false;
   }

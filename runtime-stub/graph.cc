@@ -1,10 +1,14 @@
 // Stream capture and graphs: HIP's own objects under CUDA's names.
 #include "runtime-stub/graph.h"
 
+#include <map>
+#include <mutex>
+
 #include "runtime-stub/api.h"
 #include "runtime-stub/context.h"
 #include "runtime-stub/error.h"
 #include "runtime-stub/hip_loader.h"
+#include "runtime-stub/never_destroyed.h"
 #include "runtime-stub/stream.h"
 
 namespace cerberus::stub {
@@ -14,16 +18,59 @@ namespace {
 constexpr int kCaptureGlobal = 0;
 
 // Flags of instantiation that HIP has a meaning for: freeing memory of
-// earlier launches. The others are hints.
+// earlier launches, and the priorities of kernel nodes, of which HIP 5 knows
+// nothing. Uploading is a call of its own.
 constexpr unsigned long long kAutoFreeOnLaunch = 1;
+constexpr unsigned long long kUseNodePriority = 8;
+constexpr unsigned long long kFlags = 15;
+
+// The flags that a program gave, which HIP got some of.
+std::mutex g_mutex;
+using Flags = std::map<CUgraphExec, unsigned long long>;
+NeverDestroyed<Flags> g_all_flags;
+auto& g_flags = *g_all_flags;
+
+// hipGraphNodeType in CUDA's numbers. Up to the freeing of memory they are
+// the same, but for HIP 5, which begins with 1; then HIP has copies from and
+// to variables, and the batch.
+CUgraphNodeType TypeOf(int native) {
+  constexpr int kCopyFromSymbol = 12, kCopyToSymbol = 13, kNativeBatch = 14;
+  constexpr CUgraphNodeType kCopy = 1, kBatch = 12;
+  if (hip.major != 0 && hip.major < 6) --native;
+  switch (native) {
+    case kCopyFromSymbol:
+    case kCopyToSymbol:
+      return kCopy;
+    case kNativeBatch:
+      return kBatch;
+    default:
+      return native;
+  }
+}
 
 CUresult Instantiate(CUgraphExec* exec, CUgraph graph,
                      unsigned long long flags) {
-  if (exec == nullptr || graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
-  return NoteResult(
-      context, hip.hipGraphInstantiateWithFlags(Native(exec), Native(graph),
-                                                flags & kAutoFreeOnLaunch));
+  if (exec == nullptr || graph == nullptr || flags > kFlags) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  CERB_OPTIONAL_CONTEXT(context);
+  const unsigned long long needed = flags & kAutoFreeOnLaunch;
+  const unsigned long long wished = flags & kUseNodePriority;
+  hipError_t error = hip.hipGraphInstantiateWithFlags(
+      Native(exec), Native(graph), needed | wished);
+  if (error == hipErrorInvalidValue && wished != 0) {
+    error = hip.hipGraphInstantiateWithFlags(Native(exec), Native(graph),
+                                             needed);
+  }
+  if (error != hipSuccess) return NoteResult(context, error);
+  try {
+    std::lock_guard<std::mutex> lock(g_mutex);
+    g_flags[*exec] = flags;
+  } catch (...) {
+    hip.hipGraphExecDestroy(Native(*exec));
+    throw;
+  }
+  return CUDA_SUCCESS;
 }
 
 }  // namespace
@@ -140,6 +187,10 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream handle) {
 CUresult cuGraphExecDestroy(CUgraphExec exec) {
   if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
+  {
+    std::lock_guard<std::mutex> lock(g_mutex);
+    g_flags.erase(exec);
+  }
   return NoteResult(context, hip.hipGraphExecDestroy(Native(exec)));
 }
 CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph,
@@ -178,11 +229,13 @@ CUresult cuGraphGetRootNodes(CUgraph graph, CUgraphNode* nodes,
   return NoteResult(
       context, hip.hipGraphGetRootNodes(Native(graph), Native(nodes), count));
 }
-// The kinds up to event nodes have the same numbers in both.
 CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType* type) {
   if (node == nullptr || type == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
-  return NoteResult(context, hip.hipGraphNodeGetType(Native(node), type));
+  int native = 0;
+  const hipError_t error = hip.hipGraphNodeGetType(Native(node), &native);
+  if (error == hipSuccess) *type = TypeOf(native);
+  return NoteResult(context, error);
 }
 CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode* nodes,
                                     std::size_t* count) {
@@ -313,10 +366,11 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph,
 CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t* flags) {
   if (exec == nullptr || flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
-  unsigned long long native = 0;
-  const hipError_t error = hip.hipGraphExecGetFlags(Native(exec), &native);
-  *flags = native;
-  return NoteResult(context, error);
+  std::lock_guard<std::mutex> lock(g_mutex);
+  const auto at = g_flags.find(exec);
+  if (at == g_flags.end()) return CUDA_ERROR_INVALID_VALUE;
+  *flags = at->second;
+  return CUDA_SUCCESS;
 }
 
 CUresult cuStreamUpdateCaptureDependencies(CUstream handle, CUgraphNode* nodes,

@@ -31,8 +31,11 @@ enum : int {
   kEmptyNode = 5,
   kWaitEventNode = 6,
   kRecordEventNode = 7,
+  kSignalNode = 8,
+  kWaitNode = 9,
   kAllocNode = 10,
   kFreeNode = 11,
+  kOperationsNode = 12,
 };
 
 // What the program said of a node.
@@ -360,6 +363,11 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID id,
   }
   return WithRecord(node, kKernelNode, [&](NodeRecord* record) {
     record->attributes[id] = *value;
+    // HIP has the number too. What it makes of it is a hint to it as well.
+    if (id == CU_LAUNCH_ATTRIBUTE_PRIORITY) {
+      (void)hip.hipGraphKernelNodeSetAttribute(
+          Native(node), CU_LAUNCH_ATTRIBUTE_PRIORITY, value);
+    }
   });
 }
 CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID id,
@@ -696,6 +704,15 @@ CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph,
     case kRecordEventNode:
       return cuGraphAddEventRecordNode(node, graph, after, count,
                                        params->event);
+    case kSignalNode:
+      return cuGraphAddExternalSemaphoresSignalNode(node, graph, after, count,
+                                                    &params->signal);
+    case kWaitNode:
+      return cuGraphAddExternalSemaphoresWaitNode(node, graph, after, count,
+                                                  &params->wait);
+    case kOperationsNode:
+      return cuGraphAddBatchMemOpNode(node, graph, after, count,
+                                      &params->operations);
     case kAllocNode:
       return cuGraphAddMemAllocNode(node, graph, after, count, &params->alloc);
     case kFreeNode:
@@ -726,6 +743,13 @@ CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams* params) {
       return cuGraphEventWaitNodeSetEvent(node, params->event);
     case kRecordEventNode:
       return cuGraphEventRecordNodeSetEvent(node, params->event);
+    case kSignalNode:
+      return cuGraphExternalSemaphoresSignalNodeSetParams(node,
+                                                          &params->signal);
+    case kWaitNode:
+      return cuGraphExternalSemaphoresWaitNodeSetParams(node, &params->wait);
+    case kOperationsNode:
+      return cuGraphBatchMemOpNodeSetParams(node, &params->operations);
     default:
       return RefuseNodeType(params->type);
   }
@@ -751,6 +775,15 @@ CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node,
       return cuGraphExecEventWaitNodeSetEvent(exec, node, params->event);
     case kRecordEventNode:
       return cuGraphExecEventRecordNodeSetEvent(exec, node, params->event);
+    case kSignalNode:
+      return cuGraphExecExternalSemaphoresSignalNodeSetParams(exec, node,
+                                                              &params->signal);
+    case kWaitNode:
+      return cuGraphExecExternalSemaphoresWaitNodeSetParams(exec, node,
+                                                            &params->wait);
+    case kOperationsNode:
+      return cuGraphExecBatchMemOpNodeSetParams(exec, node,
+                                                &params->operations);
     default:
       return RefuseNodeType(params->type);
   }

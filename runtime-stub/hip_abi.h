@@ -42,6 +42,8 @@ using hipGraph_t = struct ihipGraph*;
 using hipGraphNode_t = struct hipGraphNode*;
 using hipGraphExec_t = struct hipGraphExec*;
 using hipUserObject_t = struct hipUserObject*;
+using hipExternalMemory_t = struct ihipExternalMemory*;
+using hipExternalSemaphore_t = struct ihipExternalSemaphore*;
 
 using hipStreamCallback_t = void (*)(hipStream_t stream, hipError_t status,
                                      void* user_data);
@@ -172,6 +174,8 @@ enum hipDeviceAttribute_t : int {
   hipDeviceAttributeMemoryPoolsSupported = 88,
   hipDeviceAttributeVirtualMemoryManagementSupported = 89,
   hipDeviceAttributeMaxSharedMemoryPerMultiprocessor = 10002,
+  // Not a number but the address of a register, which takes eight bytes.
+  hipDeviceAttributeHdpMemFlushCntl = 10005,
   hipDeviceAttributeCanUseStreamWaitValue = 10013,
 };
 

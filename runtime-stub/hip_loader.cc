@@ -93,6 +93,8 @@ bool LoadHip(const std::string& path, HipBinding binding, std::string* why) {
 #undef HIP_FN
   found.has_cooperative_launch =
       dlsym(library, "hipModuleLaunchCooperativeKernel") != nullptr;
+  found.has_address_range_handles =
+      dlsym(library, "hipMemGetHandleForAddressRange") != nullptr;
   hip = found;
   int version = 0;
   if (hip.hipRuntimeGetVersion(&version) == hipSuccess) {

@@ -51,6 +51,7 @@ struct Hip {
   int major = 0;     // of HIP's version: 5, 6, 7
   std::string path;  // as opened
   bool has_cooperative_launch = false;
+  bool has_address_range_handles = false;
 };
 extern Hip& hip;
 

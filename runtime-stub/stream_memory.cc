@@ -1,11 +1,13 @@
-// Memory operations in streams: waiting for words and writing them, and
-// batches of copies, sets and hints.
+// Memory operations in streams and graphs: waiting for words and writing them,
+// and batches of copies, sets and hints.
 #include <cstdint>
+#include <vector>
 
 #include "runtime-stub/api.h"
 #include "runtime-stub/array.h"
 #include "runtime-stub/context.h"
 #include "runtime-stub/error.h"
+#include "runtime-stub/graph.h"
 #include "runtime-stub/hip_loader.h"
 #include "runtime-stub/log.h"
 #include "runtime-stub/stream.h"
@@ -66,6 +68,55 @@ CUresult RunOperation(const CUstreamBatchMemOpParams& op, CUstream stream) {
     default:
       return CUDA_ERROR_INVALID_VALUE;
   }
+}
+
+// One operation of a graph's node in HIP's terms, whose numbers are CUDA's.
+CUresult HipOperation(const CUstreamBatchMemOpParams& op,
+                      CUstreamBatchMemOpParams* out) {
+  *out = op;
+  CUresult result = CUDA_SUCCESS;
+  switch (op.operation) {
+    case kWaitValue32:
+    case kWaitValue64:
+      result = CheckWait(op.value.address, op.value.flags,
+                         op.operation == kWaitValue32 ? 4 : 8);
+      out->value.flags = op.value.flags & kCompareMask;
+      break;
+    case kWriteValue32:
+    case kWriteValue64:
+      result = CheckWrite(op.value.address, op.value.flags,
+                          op.operation == kWriteValue32 ? 4 : 8);
+      out->value.flags = 0;
+      break;
+    case kFlushRemoteWrites:
+    case kBarrier:
+      break;
+    default:
+      result = CUDA_ERROR_INVALID_VALUE;
+  }
+  return result;
+}
+
+constexpr unsigned kMostOperations = 256;
+
+// Calls `use` with a node's operations in HIP's terms.
+template <typename Use>
+CUresult WithOperations(const CUDA_BATCH_MEM_OP_NODE_PARAMS* params, Use use) {
+  CERB_OPTIONAL_CONTEXT(context);
+  if (params == nullptr || params->paramArray == nullptr ||
+      params->count == 0 || params->count > kMostOperations ||
+      params->flags != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  std::vector<CUstreamBatchMemOpParams> operations(params->count);
+  for (unsigned i = 0; i < params->count; ++i) {
+    const CUresult result =
+        HipOperation(params->paramArray[i], &operations[i]);
+    if (result != CUDA_SUCCESS) return result;
+  }
+  CUDA_BATCH_MEM_OP_NODE_PARAMS there = {nullptr, params->count,
+                                         operations.data(), 0};
+  return NoteResult(context, use(&there));
 }
 
 // Attributes of a batch say how sources may be read ahead and where they are
@@ -217,9 +268,9 @@ CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr address,
 CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned count,
                                CUstreamBatchMemOpParams* operations,
                                unsigned flags) {
-  constexpr unsigned kMost = 256;
   CERB_CONTEXT(context);
-  if (operations == nullptr || count == 0 || count > kMost || flags != 0) {
+  if (operations == nullptr || count == 0 || count > kMostOperations ||
+      flags != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   for (unsigned i = 0; i < count; ++i) {
@@ -232,6 +283,43 @@ CUresult cuStreamBatchMemOp(CUstream stream, unsigned count,
                             CUstreamBatchMemOpParams* operations,
                             unsigned flags) {
   return cuStreamBatchMemOp_v2(stream, count, operations, flags);
+}
+
+CUresult cuGraphAddBatchMemOpNode(
+    CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
+    std::size_t count, const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
+  if (node == nullptr || graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return WithOperations(params, [&](const void* there) {
+    return hip.hipGraphAddBatchMemOpNode(Native(node), Native(graph),
+                                         Native(after), count, there);
+  });
+}
+CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode node,
+                                        CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
+  if (node == nullptr || params == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  const hipError_t error =
+      hip.hipGraphBatchMemOpNodeGetParams(Native(node), params);
+  if (error == hipSuccess) {
+    params->ctx = context != nullptr ? context->handle() : nullptr;
+  }
+  return NoteResult(context, error);
+}
+CUresult cuGraphBatchMemOpNodeSetParams(
+    CUgraphNode node, const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
+  if (node == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return WithOperations(params, [&](void* there) {
+    return hip.hipGraphBatchMemOpNodeSetParams(Native(node), there);
+  });
+}
+CUresult cuGraphExecBatchMemOpNodeSetParams(
+    CUgraphExec exec, CUgraphNode node,
+    const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
+  if (exec == nullptr || node == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return WithOperations(params, [&](const void* there) {
+    return hip.hipGraphExecBatchMemOpNodeSetParams(Native(exec), Native(node),
+                                                   there);
+  });
 }
 
 CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* to, CUdeviceptr* from,

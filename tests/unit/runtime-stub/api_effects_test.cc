@@ -19,10 +19,10 @@ class Effects : public VariantTest {
  public:
   using EmulatedTest::Add;
   using EmulatedTest::AddPtx;
+  using EmulatedTest::context_;
   using EmulatedTest::Ints;
   using EmulatedTest::kThreads;
   using EmulatedTest::ValueOf;
-  using EmulatedTest::context_;
 
   CUstream Stream() {
     CUstream stream = nullptr;
@@ -72,18 +72,18 @@ class Asked {
 void DeviceGetHostAtomicCapabilities(Effects*) {
   const CUatomicOperation operations[] = {0, 1};
   unsigned capabilities[] = {99, 99};
-  EXPECT_EQ(CU(cuDeviceGetHostAtomicCapabilities)(capabilities, operations, 2,
-                                                  0),
-            CUDA_SUCCESS);
+  EXPECT_EQ(
+      CU(cuDeviceGetHostAtomicCapabilities)(capabilities, operations, 2, 0),
+      CUDA_SUCCESS);
   EXPECT_THAT(capabilities, ElementsAre(0u, 0u));
 }
 
 void DeviceGetP2PAtomicCapabilities(Effects*) {
   const CUatomicOperation operations[] = {0, 1};
   unsigned capabilities[] = {99, 99};
-  EXPECT_EQ(CU(cuDeviceGetP2PAtomicCapabilities)(capabilities, operations, 2, 0,
-                                                 1),
-            CUDA_SUCCESS);
+  EXPECT_EQ(
+      CU(cuDeviceGetP2PAtomicCapabilities)(capabilities, operations, 2, 0, 1),
+      CUDA_SUCCESS);
   EXPECT_THAT(capabilities, ElementsAre(0u, 0u));
 }
 
@@ -205,9 +205,8 @@ struct TwoKernelNodes {
     params.blockDimY = params.blockDimZ = 1;
     params.kernelParams = arguments;
     for (CUgraphNode* node : {&one, &two}) {
-      EXPECT_EQ(
-          CU(cuGraphAddKernelNode_v2)(node, graph, nullptr, 0, &params),
-          CUDA_SUCCESS);
+      EXPECT_EQ(CU(cuGraphAddKernelNode_v2)(node, graph, nullptr, 0, &params),
+                CUDA_SUCCESS);
     }
   }
   ~TwoKernelNodes() { EXPECT_EQ(CU(cuGraphDestroy)(graph), CUDA_SUCCESS); }

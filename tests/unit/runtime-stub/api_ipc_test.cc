@@ -44,9 +44,9 @@ TEST_F(IpcTest, DISABLED_Owner) {
   CUstream stream = nullptr;
   CUevent event = nullptr;
   ASSERT_EQ(CU(cuStreamCreate)(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
-  ASSERT_EQ(
-      CU(cuEventCreate)(&event, CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING),
-      CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuEventCreate)(&event,
+                              CU_EVENT_INTERPROCESS | CU_EVENT_DISABLE_TIMING),
+            CUDA_SUCCESS);
   Handles handles = {};
   char go = 0;
   {
@@ -97,9 +97,9 @@ TEST_F(IpcTest, WhatAnotherProcessOwns) {
   EXPECT_EQ(CU(cuCtxSynchronize)(), CUDA_SUCCESS);
   EXPECT_EQ(CU(cuIpcCloseMemHandle)(ints), CUDA_SUCCESS);
   CUcontext context = nullptr;
-  EXPECT_NE(CU(cuPointerGetAttribute)(&context, CU_POINTER_ATTRIBUTE_CONTEXT,
-                                      ints),
-            CUDA_SUCCESS);
+  EXPECT_NE(
+      CU(cuPointerGetAttribute)(&context, CU_POINTER_ATTRIBUTE_CONTEXT, ints),
+      CUDA_SUCCESS);
 
   // A pool comes by its descriptor, its allocations by their own data.
   constexpr CUmemAllocationHandleType kFile = 1;
@@ -112,10 +112,10 @@ TEST_F(IpcTest, WhatAnotherProcessOwns) {
   int file = -1;
   ASSERT_EQ(CU(cuMemPoolExportToShareableHandle)(&file, pool, kFile, 0),
             CUDA_SUCCESS);
-  ASSERT_EQ(CU(cuMemPoolImportFromShareableHandle)(
-                &imported, reinterpret_cast<void*>(std::intptr_t{file}), kFile,
-                0),
-            CUDA_SUCCESS);
+  ASSERT_EQ(
+      CU(cuMemPoolImportFromShareableHandle)(
+          &imported, reinterpret_cast<void*>(std::intptr_t{file}), kFile, 0),
+      CUDA_SUCCESS);
   EXPECT_EQ(close(file), 0);
   CUdeviceptr pooled = 0;
   ASSERT_EQ(CU(cuMemPoolImportPointer)(&pooled, imported, &handles.pooled),

@@ -221,5 +221,31 @@ TEST_F(GreenContextTest, ItsStreamsKeepToItsMultiprocessors) {
   EXPECT_EQ(CU(cuStreamDestroy_v2)(plain), CUDA_SUCCESS);
 }
 
+TEST_F(GreenContextTest, WaitsForWorkOfOthers) {
+  CUgreenCtx green = Green(all_);
+  CUstream stream = nullptr, other = nullptr;
+  ASSERT_EQ(
+      CU(cuGreenCtxStreamCreate)(&stream, green, CU_STREAM_NON_BLOCKING, 0),
+      CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuStreamCreate)(&other, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  CUevent event = nullptr;
+  ASSERT_EQ(CU(cuEventCreate)(&event, 0), CUDA_SUCCESS);
+  const CUdeviceptr ints = Ints(1);
+  {
+    const Gate gate(other);
+    ASSERT_EQ(CU(cuEventRecord)(event, other), CUDA_SUCCESS);
+    EXPECT_EQ(CU(cuGreenCtxWaitEvent)(green, event), CUDA_SUCCESS);
+    ASSERT_EQ(CU(cuMemsetD32Async)(ints, 3, kThreads, stream), CUDA_SUCCESS);
+    EXPECT_TRUE(StaysBusy(stream));
+  }
+  EXPECT_EQ(ValueOf(ints), 3);
+  EXPECT_EQ(CU(cuEventDestroy_v2)(event), CUDA_SUCCESS);
+  for (CUstream each : {stream, other}) {
+    EXPECT_EQ(CU(cuStreamDestroy_v2)(each), CUDA_SUCCESS);
+  }
+  EXPECT_EQ(CU(cuMemFree_v2)(ints), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuGreenCtxDestroy)(green), CUDA_SUCCESS);
+}
+
 }  // namespace
 }  // namespace cerberus::stub
