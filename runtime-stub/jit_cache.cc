@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -55,6 +56,32 @@ void ComplainOnce(const std::string& what) {
     Log(LogLevel::kWarning, "jit cache: %s", what.c_str());
   }
 }
+
+// A file that grows beyond RLIMIT_FSIZE brings the writer a signal, which ends
+// programs that do not expect it. Those that are loaded with us did not ask to
+// write.
+class WithoutFileSizeSignal {
+ public:
+  WithoutFileSizeSignal() {
+    sigset_t pending;
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGXFSZ) == 1;
+    sigemptyset(&signal_);
+    sigaddset(&signal_, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &signal_, &before_);
+  }
+  ~WithoutFileSizeSignal() {
+    const timespec now = {};
+    if (!was_pending_) sigtimedwait(&signal_, nullptr, &now);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  WithoutFileSizeSignal(const WithoutFileSizeSignal&) = delete;
+  WithoutFileSizeSignal& operator=(const WithoutFileSizeSignal&) = delete;
+
+ private:
+  sigset_t signal_, before_;
+  bool was_pending_ = false;
+};
 
 }  // namespace
 
@@ -144,6 +171,7 @@ void JitCache::Store(const std::string& key, ByteSpan code) const {
   Bytes content(sizeof header);
   std::memcpy(content.data(), &header, sizeof header);
   content.insert(content.end(), code.begin(), code.end());
+  const WithoutFileSizeSignal quietly;
   Status written = WriteFile(PathOf(key), content, 0600);
   if (!written) ComplainOnce(written.error().ToString());
 }
