@@ -96,9 +96,10 @@ bool FunctionLowering::CallService(std::uint32_t callee) {
   const bool as_cuda_declares =
       count == function.params.size() &&
       (count == std::size(service->params) || !service->params[count]) &&
-      function.returns.size() == (service->result ? 1 : 0) &&
-      (!service->result ||
-       ptx_module_.variables[function.returns[0]].size() == service->result);
+      (function.returns.empty() ||  // taichi has vprintf return nothing
+       (function.returns.size() == 1 && service->result &&
+        ptx_module_.variables[function.returns[0]].size() ==
+            service->result));
   if (!as_cuda_declares || arguments.kind != OperandKind::kList ||
       arguments.count != count) {
     Fail(fmt::format("'{}' is not declared as CUDA's", function.name));

@@ -261,10 +261,10 @@ void Parser::TopLevelItem() {
 
 namespace {
 
-// The versions and targets that there are. Versions up to 9.2 stand in
-// wheels; CUDA 13's assembler knows those up to 9.0.
+// The versions and targets that there are. Versions up to 9.4 stand in wheels
+// or come from their NVRTC; the assembler of CUDA 13.0 knows those up to 9.0.
 bool IsVersion(std::uint32_t major, std::uint32_t minor) {
-  constexpr std::uint32_t kLastMinor[] = {0, 5, 3, 2, 3, 0, 5, 8, 8, 2};
+  constexpr std::uint32_t kLastMinor[] = {0, 5, 3, 2, 3, 0, 5, 8, 8, 4};
   return major >= 1 && major < std::size(kLastMinor) &&
          minor <= kLastMinor[major];
 }
@@ -299,7 +299,7 @@ void Parser::Version() {
   }
   if (!IsVersion(major, minor)) {
     Error(number.offset, "PTX has no version " + std::string(number.text) +
-                             "; the newest known here is 9.2");
+                             "; the newest known here is 9.4");
   }
   Advance();
   module_.version = static_cast<std::uint16_t>(major * 10 + minor);

@@ -68,11 +68,15 @@ constexpr char kHead[] = ".version 9.0\n.target sm_75\n.address_size 64\n";
 constexpr char kVprintf[] =
     ".extern .func (.param .b32 func_retval0) vprintf\n"
     "(.param .b64 vprintf_param_0, .param .b64 vprintf_param_1);\n";
+constexpr char kVprintfOfNothing[] =
+    ".extern .func vprintf(.param .b64 format, .param .b64 arguments);\n";
 
 // k(out): thread t prints the format with `stores` as arguments, which may
 // use %t (its number), and stores what vprintf answers.
-std::string PrintKernel(const std::string& format, const std::string& stores) {
-  return std::string(kHead) + kVprintf +
+// Without `answers` vprintf is declared as taichi does, with no result.
+std::string PrintKernel(const std::string& format, const std::string& stores,
+                        bool answers = true) {
+  return std::string(kHead) + (answers ? kVprintf : kVprintfOfNothing) +
          ".global .align 1 .b8 format" + AsBytes(format) +
          ".global .align 1 .b8 text[6] = {104, 101, 108, 108, 111, 0};\n"
          ".visible .entry k(.param .u64 out)\n{\n"
@@ -85,7 +89,9 @@ std::string PrintKernel(const std::string& format, const std::string& stores) {
          "  .param .b64 param0;\n  st.param.b64 [param0+0], %f;\n"
          "  .param .b64 param1;\n  st.param.b64 [param1+0], %g;\n"
          "  .param .b32 retval0;\n"
-         "  call.uni (retval0), vprintf, (param0, param1);\n"
+         "  st.param.b32 [retval0], 99;\n  call.uni " +
+         (answers ? "(retval0), " : "") +
+         "vprintf, (param0, param1);\n"
          "  ld.param.b32 %r, [retval0+0];\n  }\n"
          "  ld.param.u64 %o, [out];\n  mad.wide.u32 %o, %t, 4, %o;\n"
          "  st.global.u32 [%o], %r;\n  ret;\n}\n";
@@ -97,9 +103,10 @@ struct Printed {
 };
 
 // One thread's record.
-Printed Print(const std::string& format, const std::string& stores) {
+Printed Print(const std::string& format, const std::string& stores,
+              bool answers = true) {
   Printed printed;
-  const std::string ptx = PrintKernel(format, stores);
+  const std::string ptx = PrintKernel(format, stores, answers);
   auto module = PtxModule::Compile(ptx);
   if (!module) {
     ADD_FAILURE() << module.error().ToString() << ptx;
@@ -172,6 +179,10 @@ TEST(ServiceExec, PrintfPacksEveryConversion) {
     EXPECT_EQ(printed.words, c.words) << c.format;
     EXPECT_EQ(printed.answer, c.answer) << c.format;
   }
+  const Printed printed =
+      Print("%d", "  st.local.u32 [%p], 5;\n", /*answers=*/false);
+  EXPECT_EQ(printed.words, Words{5});
+  EXPECT_EQ(printed.answer, 99);
 }
 
 TEST(ServiceExec, PrintfOfManyThreadsFillsTheRingAndNoMore) {
@@ -423,9 +434,9 @@ TEST_F(HeapExec, FreeingTwiceOrElsewhereIsHarmless) {
 TEST(ServiceExec, DeclarationsThatAreNotCudasAreRefused) {
   const auto refused = PtxModule::Compile(
       std::string(kHead) +
-      ".extern .func malloc (.param .b64 p0);\n"
+      ".extern .func malloc (.param .b32 p0);\n"
       ".visible .entry k()\n{\n  .reg .b64 %r;\n  {\n"
-      "  .param .b64 param0;\n  st.param.b64 [param0+0], 8;\n"
+      "  .param .b32 param0;\n  st.param.b32 [param0+0], 8;\n"
       "  call.uni malloc, (param0);\n  }\n  ret;\n}\n");
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().ToString().find("'malloc' is not declared as "
