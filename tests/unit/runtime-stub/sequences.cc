@@ -1,5 +1,9 @@
 #include "sequences.h"
 
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -338,6 +342,60 @@ CUresult VirtualMemory(const char*) {
   return Holds(at, 12);
 }
 
+// Memory and a semaphore that another interface could have made.
+CUresult External(const char*) {
+  const int file = memfd_create("external", MFD_CLOEXEC);
+  if (file < 0 || ftruncate(file, 4096) != 0) return kWrongValue;
+  CUDA_EXTERNAL_MEMORY_HANDLE_DESC description = {};
+  description.type = 1;  // a file descriptor
+  description.handle.fd = file;
+  description.size = 4096;
+  CUexternalMemory memory = nullptr;
+  const CUresult imported = CU(cuImportExternalMemory)(&memory, &description);
+  if (imported != CUDA_SUCCESS) close(file);  // still ours
+  TRY(imported);
+  const Finally destroy([&] { Note(CU(cuDestroyExternalMemory)(memory)); });
+  CUDA_EXTERNAL_MEMORY_BUFFER_DESC range = {};
+  range.size = kBytes;
+  CUdeviceptr ints = 0;
+  TRY(CU(cuExternalMemoryGetMappedBuffer)(&ints, memory, &range));
+  const Finally free_ints([&] { Note(CU(cuMemFree_v2)(ints)); });
+  TRY(CU(cuMemsetD32_v2)(ints, 13, kThreads));
+  TRY(Holds(ints, 13));
+
+  const int event = eventfd(0, EFD_CLOEXEC);
+  CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC binary = {};
+  binary.type = 1;
+  binary.handle.fd = event;
+  CUexternalSemaphore semaphore = nullptr;
+  const CUresult made = CU(cuImportExternalSemaphore)(&semaphore, &binary);
+  if (made != CUDA_SUCCESS) close(event);
+  TRY(made);
+  const Finally forget([&] { Note(CU(cuDestroyExternalSemaphore)(semaphore)); });
+  CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal = {};
+  CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS wait = {};
+  WITH_STREAM(stream);
+  TRY(CU(cuSignalExternalSemaphoresAsync)(&semaphore, &signal, 1, stream));
+  TRY(CU(cuWaitExternalSemaphoresAsync)(&semaphore, &wait, 1, stream));
+  return CU(cuStreamSynchronize)(stream);
+}
+
+CUresult OperationsInAGraph(const char*) {
+  WITH_INTS(ints);
+  TRY(CU(cuMemsetD32_v2)(ints, 1, kThreads));
+  CUgraph graph = nullptr;
+  TRY(CU(cuGraphCreate)(&graph, 0));
+  const Finally destroy([&] { Note(CU(cuGraphDestroy)(graph)); });
+  std::vector<CUstreamBatchMemOpParams> list(kThreads);
+  for (int i = 0; i < kThreads; ++i) {
+    list[i].value = {2, ints + 4 * i, 14, 0, 0};  // writes of 32 bits
+  }
+  CUDA_BATCH_MEM_OP_NODE_PARAMS params = {nullptr, kThreads, list.data(), 0};
+  CUgraphNode node = nullptr;
+  TRY(CU(cuGraphAddBatchMemOpNode)(&node, graph, nullptr, 0, &params));
+  return RunGraph(graph, ints, 14);
+}
+
 CUresult Contexts(const char*) {
   CUcontext context = nullptr;
   TRY(CU(cuCtxCreate_v2)(&context, 0, 1));
@@ -364,6 +422,8 @@ constexpr Sequence kSequences[] = {
     {"Pools", Pools},
     {"ArraysAndTextures", ArraysAndTextures},
     {"VirtualMemory", VirtualMemory},
+    {"External", External},
+    {"OperationsInAGraph", OperationsInAGraph},
     {"Contexts", Contexts},
 };
 
