@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -84,17 +85,28 @@ FlushUse FlushUseOf(const InstForm& form) {
 // Names that modules share, and who defines them.
 class SymbolTable {
  public:
-  // A definition, or a declaration if `strength` is 0.
-  Status Add(std::string_view name, Symbol symbol, std::uint64_t strength) {
+  SymbolTable(const std::vector<const Module*>& modules,
+              const std::vector<std::string>& names)
+      : modules_(modules), names_(names) {}
+
+  // A definition, or a declaration if `strength` is 0; `offset` is its place
+  // in the module's text.
+  Status Add(std::string_view name, Symbol symbol, std::uint64_t strength,
+             std::uint32_t offset) {
     if (strength == 0) return {};
     const auto [at, is_new] = table_.try_emplace(name, Entry{symbol, strength});
     Entry& entry = at->second;
     if (is_new) return {};
     if (strength == kStrong && entry.strength == kStrong) {
-      return Err(DiagCode::kBadPtx,
-                 fmt::format("'{}' is defined in modules {} and {}",
-                             llvm::demangle(name), entry.symbol.module + 1,
-                             symbol.module + 1));
+      Diag diag = MakeDiag(DiagCode::kBadPtx,
+                           fmt::format("'{}' is defined in {} too",
+                                       llvm::demangle(name),
+                                       names_[entry.symbol.module]));
+      const Position at = modules_[symbol.module]->PositionOf(offset);
+      diag.where.file = names_[symbol.module];
+      diag.where.ptx_line = at.line;
+      diag.where.ptx_column = at.column;
+      return Err(std::move(diag));
     }
     if (strength > entry.strength) entry = {symbol, strength};
     return {};
@@ -111,6 +123,8 @@ class SymbolTable {
     Symbol symbol;
     std::uint64_t strength;
   };
+  const std::vector<const Module*>& modules_;
+  const std::vector<std::string>& names_;
   std::map<std::string_view, Entry> table_;
 };
 
@@ -172,9 +186,10 @@ CallGraph::CallGraph(std::vector<const Module*> modules)
   states_.resize(function_definitions_.size());
 }
 
-Result<CallGraph> CallGraph::Build(std::vector<const Module*> modules) {
+Result<CallGraph> CallGraph::Build(std::vector<const Module*> modules,
+                                   const std::vector<std::string>& names) {
   CallGraph graph(std::move(modules));
-  CERB_TRY_VOID(graph.Resolve());
+  CERB_TRY_VOID(graph.Resolve(names));
   graph.ResolveAliases();
   graph.FindCountedBarriers();
   graph.AnalyzeCalls();
@@ -184,9 +199,9 @@ Result<CallGraph> CallGraph::Build(std::vector<const Module*> modules) {
   return graph;
 }
 
-Status CallGraph::Resolve() {
+Status CallGraph::Resolve(const std::vector<std::string>& names) {
   if (modules_.size() < 2) return {};
-  SymbolTable functions, variables;
+  SymbolTable functions(modules_, names), variables(modules_, names);
   // Variables of module scope; dynamic shared memory is declared only.
   const auto shared = [](const Variable& variable) {
     return variable.function == kNoId &&
@@ -198,20 +213,23 @@ Status CallGraph::Resolve() {
     const Function& function = modules_[symbol.module]->functions[symbol.id];
     CERB_TRY_VOID(
         functions.Add(function.name, symbol,
-                      function.has_body ? StrengthOf(function.linkage) : 0));
+                      function.has_body ? StrengthOf(function.linkage) : 0,
+                      function.offset));
   }
   for (std::uint32_t m = 0; m < modules_.size(); ++m) {
     for (const Alias& alias : modules_[m]->aliases) {
       const Function& function = modules_[m]->functions[alias.alias_function];
       CERB_TRY_VOID(functions.Add(function.name, {m, alias.aliasee_function},
-                                  StrengthOf(function.linkage)));
+                                  StrengthOf(function.linkage),
+                                  function.offset));
     }
   }
   for (const Symbol symbol : variable_definitions_) {
     const Variable& variable = modules_[symbol.module]->variables[symbol.id];
     if (!shared(variable)) continue;
-    CERB_TRY_VOID(variables.Add(
-        variable.name, symbol, StrengthOf(variable.linkage, variable.size())));
+    CERB_TRY_VOID(variables.Add(variable.name, symbol,
+                                StrengthOf(variable.linkage, variable.size()),
+                                variable.offset));
   }
   const auto is_shared = [](Linkage linkage) {
     return linkage == Linkage::kExtern || StrengthOf(linkage) != 0;

@@ -51,7 +51,9 @@ struct FunctionState {
 class CallGraph {
  public:
   // Errors: two modules define a name neither as .weak nor as .common.
-  static Result<CallGraph> Build(std::vector<const Module*> modules);
+  // `names` are what diagnostics call the modules.
+  static Result<CallGraph> Build(std::vector<const Module*> modules,
+                                 const std::vector<std::string>& names);
 
   // The definition that a declaration, or one of several weak definitions,
   // stands for; itself if there is no other.
@@ -83,7 +85,7 @@ class CallGraph {
 
  private:
   explicit CallGraph(std::vector<const Module*> modules);
-  Status Resolve();
+  Status Resolve(const std::vector<std::string>& names);
   void ResolveAliases();
   void FindCountedBarriers();
   void AnalyzeCalls();

@@ -282,10 +282,12 @@ class Compilation {
     CERB_TRY(machine_, CreateMachine(options_.target, options_.opt_level));
     CERB_TRY_VOID(Read(text));
     std::vector<const Module*> modules;
+    std::vector<std::string> names;
     for (const Program::Unit& unit : program_.units) {
       modules.push_back(unit.parsed.module.get());
+      names.push_back(unit.lower.input_name);
     }
-    CERB_TRY(program_.graph, CallGraph::Build(modules));
+    CERB_TRY(program_.graph, CallGraph::Build(modules, names));
     std::vector<ProgramPart> parts = {ProgramPart{}};
     if (options_.emit == Emit::kHsaco) {
       parts = CutIntoParts(modules, *program_.graph);

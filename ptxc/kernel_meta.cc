@@ -54,7 +54,7 @@ void EmitModuleInfo(llvm::Module& module, const ModuleInfo& info) {
   std::string bytes;
   llvm::raw_string_ostream stream(bytes);
   Writer out(stream);
-  out.writeMapSize(info.failed.empty() ? 6 : 7);
+  out.writeMapSize(6 + (info.const_bytes != 0) + !info.failed.empty());
   WriteInt(out, "abi", kLaunchAbi);
   WriteString(out, "ptxc", kVersion);
   WriteKey(out, "ptx");
@@ -63,6 +63,9 @@ void EmitModuleInfo(llvm::Module& module, const ModuleInfo& info) {
   out.write(static_cast<std::int64_t>(info.ptx_minor));
   WriteInt(out, "sm", info.sm);
   WriteString(out, "arch", info.arch);
+  if (info.const_bytes != 0) {
+    WriteInt(out, "const", static_cast<std::int64_t>(info.const_bytes));
+  }
   WriteKey(out, "kernels");
   out.writeMapSize(info.kernels.size());
   for (const KernelInfo& kernel : info.kernels) WriteKernel(out, kernel);

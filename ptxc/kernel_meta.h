@@ -32,6 +32,7 @@ struct ModuleInfo {
   int ptx_minor = 0;
   int sm = 0;
   std::string arch;
+  std::uint64_t const_bytes = 0;  // of all .const variables
   std::vector<KernelInfo> kernels;
   std::vector<FailedKernel> failed;
 };

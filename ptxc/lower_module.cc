@@ -62,6 +62,19 @@ std::size_t CountPieces(const std::vector<const InitElement*>& symbols,
   return pieces;
 }
 
+// What the module's .const variables take.
+std::uint64_t ConstBytes(const Module& module) {
+  std::uint64_t bytes = 0;
+  for (const Variable& variable : module.variables) {
+    if (variable.space != VarSpace::kConst ||
+        variable.linkage == Linkage::kExtern) {
+      continue;
+    }
+    bytes = llvm::alignTo(bytes, AlignOf(variable)) + variable.size();
+  }
+  return bytes;
+}
+
 }  // namespace
 
 ProgramLowering::ProgramLowering(const std::vector<Input>& inputs,
@@ -83,6 +96,7 @@ Status ProgramLowering::Run(ModuleInfo* info) {
     std::tie(info->ptx_major, info->ptx_minor) =
         std::max(newest, std::make_pair(info->ptx_major, info->ptx_minor));
     info->sm = std::max<int>(info->sm, ptx.sm);
+    info->const_bytes += ConstBytes(ptx);
     if (part_.variables) module->LowerVariables();
   }
   for (const auto& module : modules_) module->LowerBodies();

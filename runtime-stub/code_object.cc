@@ -225,6 +225,7 @@ void ReadInfo(Value map, CodeObjectInfo* out) {
   }
   const Value kernels = map.Find("kernels");
   for (KernelInfo& kernel : out->kernels) {
+    kernel.const_bytes = Number(map, "const", 0);
     const Value facts = kernels.Find(kernel.name);
     if (!facts) continue;
     if (kernel.wave_size == 64 && Number(facts, "warps_per_wave", 1) == 1) {

@@ -38,6 +38,7 @@ struct KernelInfo {
   std::shared_ptr<const KernelInfo> in_window;
   std::uint32_t kernarg_size = 0;  // with hidden arguments
   std::uint32_t static_shared = 0;
+  std::uint32_t const_bytes = 0;  // of the module's .const variables
   std::uint32_t local_bytes = 0;  // scratch per lane
   std::uint32_t registers = 0;    // VGPRs
   std::uint32_t max_threads = 1024;  // CUDA's, in a block

@@ -3,7 +3,10 @@
 // RUN: %check %s %t
 #include "program.h"
 
+__constant__ int table[20] = {1};
+
 __global__ void __launch_bounds__(128) Small(int* p) { p[threadIdx.x] = 1; }
+__global__ void Constant(int* p) { p[threadIdx.x] = table[threadIdx.x]; }
 __global__ void Shared(int* p, int n) {
   extern __shared__ int dynamic[];
   for (int i = threadIdx.x; i < n; i += blockDim.x) dynamic[i] = i;
@@ -26,6 +29,8 @@ int main() {
   EXPECT(a.sharedSizeBytes == 0 && a.ptxVersion >= 50);
   CHECK(cudaFuncGetAttributes(&a, Fixed));
   EXPECT(a.sharedSizeBytes == 2048 && a.maxThreadsPerBlock <= 1024);
+  CHECK(cudaFuncGetAttributes(&a, Constant));
+  EXPECT(a.constSizeBytes >= sizeof table);
 
   constexpr int kCount = 15000;  // 60,000 bytes
   int* p = ToDevice(std::vector<int>(kCount, -1));

@@ -350,7 +350,7 @@ TEST(Link, NamesAreLookedUpInTheOtherModules) {
        "defined nowhere"},
       {"twice defined", Func(".visible .func", "  mov.u32 out, in;\n"),
        Func(".visible .func", "  mov.u32 out, in;\n"),
-       "'f' is defined in modules 1 and 2"},
+       "in.ptx[2]: ptx:5:32: 'f' is defined in in.ptx[1] too"},
       {"declared otherwise", Func(".extern .func", "") + Kernel("k", kCallF),
        ".visible .func (.reg .u32 out) f(.reg .u64 in)\n{\n"
        "  mov.u32 out, 1;\n  ret;\n}\n",
