@@ -10,6 +10,7 @@
 #include "llvm/CodeGen/SelectionDAGISel.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -46,6 +47,20 @@ constexpr llvm::StringLiteral kNoStrengthReduction = "disable-lsr";
 // work than all else; there any order will do.
 constexpr llvm::StringLiteral kSchedulerOption = "pre-RA-sched";
 constexpr std::size_t kNodesOfSmallBlock = 30;
+
+// Ends the life of values that one side of a branch alone uses before the other
+// side, which no lane of them takes. Values of whole waves, in matrix products
+// on CDNA, belong to the lanes of both sides and would be overwritten.
+constexpr llvm::StringLiteral kLiveRangesByLane = "amdgpu-opt-vgpr-liverange";
+
+bool HasWholeWaveValues(const llvm::Module& module) {
+  for (const llvm::Function& function : module) {
+    if (function.getIntrinsicID() == llvm::Intrinsic::amdgcn_strict_wwm) {
+      return true;
+    }
+  }
+  return false;
+}
 
 llvm::ScheduleDAGSDNodes* ScheduleBySize(llvm::SelectionDAGISel* selector,
                                          llvm::CodeGenOptLevel level) {
@@ -161,11 +176,18 @@ Result<Bytes> EmitMachineCode(llvm::Module& module,
   llvm::SmallVector<char, 0> buffer;
   llvm::raw_svector_ostream stream(buffer);
   llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, stream, nullptr,
-                                  assembly
-                                      ? llvm::CodeGenFileType::AssemblyFile
-                                      : llvm::CodeGenFileType::ObjectFile)) {
-    return Err(DiagCode::kInternal, "the backend cannot emit this file kind");
+  {
+    // The option is read while passes are added, and other threads compile.
+    static std::mutex options;
+    const std::lock_guard lock(options);
+    SetOption<llvm::cl::opt<bool>>(kLiveRangesByLane,
+                                   !HasWholeWaveValues(module));
+    if (machine.addPassesToEmitFile(passes, stream, nullptr,
+                                    assembly
+                                        ? llvm::CodeGenFileType::AssemblyFile
+                                        : llvm::CodeGenFileType::ObjectFile)) {
+      return Err(DiagCode::kInternal, "the backend cannot emit this file kind");
+    }
   }
   passes.run(module);
   if (!errors.empty()) return Err(DiagCode::kCompiler, errors);

@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 
 #include "ptxc/lower_mma.h"
@@ -370,8 +371,17 @@ std::vector<MatrixProduct::Mfma::Rows> MatrixProduct::Mfma::RowsOf(
 
 llvm::Value* MatrixProduct::Mfma::Execute(const Values& columns,
                                           const Values& rows, Value* sums) {
+  // The backend keeps what a whole wave writes apart from what lanes hold, but
+  // only in vector registers proper: constants would go through others.
   const auto operand = [&](const Values& words) {
-    return b_.CreateBitCast(p_.Join(words), mfma_.operand);
+    Value* joined = p_.Join(words);
+    llvm::FunctionType* type = llvm::FunctionType::get(
+        joined->getType(), {joined->getType()}, false);
+    return b_.CreateBitCast(
+        b_.CreateCall(
+            llvm::InlineAsm::get(type, "", "=v,0", /*hasSideEffects=*/false),
+            {joined}),
+        mfma_.operand);
   };
   return p_.fn_.Intrinsic(mfma_.id, {},
                           {operand(columns), operand(rows), sums, p_.I32(0),

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <limits>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -482,6 +483,32 @@ void RunAll(std::string_view opcode) {
       batch.Add(s.text, Kernel(mma, s, batch.NextName(), selectors),
                 [=](PtxModule& module, const std::string& name) {
                   RunMma(module, name, mma, selectors);
+                });
+    }
+  }
+}
+
+// The same product on both sides of a branch that parts the warps: what one
+// side computes for a whole wave must not touch the other's.
+TEST(MmaExec, WarpsOnBothSidesOfABranch) {
+  KernelBatch batch{std::string(kHeader)};
+  std::set<Type> seen;
+  for (const std::string_view opcode : {"mma", "mma.sp"}) {
+    for (const LoweredSpelling& s : LoweredSpellingsOf(opcode)) {
+      const Mma mma = Parse(s);
+      if (!mma.sparse && !seen.insert(mma.a).second) continue;
+      if (mma.sparse && !seen.erase(mma.a)) continue;
+      std::string text = Kernel(mma, s, batch.NextName(), {});
+      const std::size_t begin = text.rfind("  " + s.text);
+      const std::size_t end = text.find(";\n", begin) + 2;
+      const std::string product = text.substr(begin, end - begin);
+      text.replace(begin, end - begin,
+                   "  .reg .pred %first;\n  setp.lt.u32 %first, %thread, 32;\n"
+                   "  @%first bra FIRST;\n" + product +
+                   "  bra BEHIND;\nFIRST:\n" + product + "BEHIND:\n");
+      batch.Add(s.text, text,
+                [=](PtxModule& module, const std::string& name) {
+                  RunMma(module, name, mma, {});
                 });
     }
   }
