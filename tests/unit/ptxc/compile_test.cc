@@ -355,6 +355,9 @@ TEST(Link, NamesAreLookedUpInTheOtherModules) {
        ".visible .func (.reg .u32 out) f(.reg .u64 in)\n{\n"
        "  mov.u32 out, 1;\n  ret;\n}\n",
        "'f' is declared otherwise than it is defined"},
+      {"declared to return something",
+       Func(".extern .func", "") + Kernel("k", kCallF),
+       ".visible .func f(.reg .u32 in)\n{\n  ret;\n}\n", ""},
       {"a variable",
        ".extern .global .u32 v;\n" +
            Kernel("k", "  ld.global.u32 %r1, [v];\n"
