@@ -60,6 +60,10 @@ struct LowerOptions {
 
 // Alignment of a variable: as given, else that of its type.
 unsigned AlignOf(const Variable& variable);
+// Whether the initialiser takes less of an address than its 64 bits, as
+// `.u32 p = a` does. No loader knows relocations for that, so the variable is
+// left zero and kernels that name it are not compiled.
+bool HoldsPartOfAddress(const Variable& variable);
 
 class ModuleLowering;
 

@@ -62,6 +62,22 @@ std::size_t CountPieces(const std::vector<const InitElement*>& symbols,
   return pieces;
 }
 
+std::vector<const InitElement*> SymbolsOf(const Variable& variable) {
+  std::vector<const InitElement*> symbols;
+  for (const InitElement& element : variable.init) {
+    if (element.kind == InitElement::Kind::kVariable ||
+        element.kind == InitElement::Kind::kFunction) {
+      symbols.push_back(&element);
+    }
+  }
+  return symbols;
+}
+
+std::uint64_t ElementBytes(const Variable& variable) {
+  return std::max<std::uint64_t>(
+      1, static_cast<std::uint64_t>(BytesOf(variable.type)));
+}
+
 // What the module's .const variables take.
 std::uint64_t ConstBytes(const Module& module) {
   std::uint64_t bytes = 0;
@@ -76,6 +92,17 @@ std::uint64_t ConstBytes(const Module& module) {
 }
 
 }  // namespace
+
+bool HoldsPartOfAddress(const Variable& variable) {
+  const std::vector<const InitElement*> symbols = SymbolsOf(variable);
+  const std::uint64_t unit = ElementBytes(variable);
+  for (std::size_t i = 0; i < symbols.size();) {
+    const std::size_t pieces = CountPieces(symbols, i, unit);
+    if (pieces == 0) return true;
+    i += pieces;
+  }
+  return false;
+}
 
 ProgramLowering::ProgramLowering(const std::vector<Input>& inputs,
                                  CallGraph graph, const ProgramPart& part,
@@ -507,9 +534,7 @@ llvm::Constant* ModuleLowering::Initializer(const Variable& variable) {
   }
   llvm::LLVMContext& context = out_.getContext();
   llvm::Type* byte = llvm::Type::getInt8Ty(context);
-  const std::uint64_t unit =
-      std::max<std::uint64_t>(1, static_cast<std::uint64_t>(
-                                     BytesOf(variable.type)));
+  const std::uint64_t unit = ElementBytes(variable);
   std::uint64_t size = std::max<std::uint64_t>(1, variable.size());
   for (const InitElement& element : variable.init) {
     size = std::max(size, element.byte + unit);
@@ -524,15 +549,14 @@ llvm::Constant* ModuleLowering::Initializer(const Variable& variable) {
                        size, kLargestImage));
     return llvm::ConstantAggregateZero::get(llvm::ArrayType::get(byte, size));
   }
-  std::vector<const InitElement*> symbols;
+  const std::vector<const InitElement*> symbols = SymbolsOf(variable);
   std::string image;
   if (!variable.init.empty()) image.assign(size, '\0');
   for (const InitElement& element : variable.init) {
     switch (element.kind) {
       case InitElement::Kind::kVariable:
       case InitElement::Kind::kFunction:
-        symbols.push_back(&element);
-        break;
+        break;  // below
       case InitElement::Kind::kUnresolved:
         break;  // sema reports it
       default:
@@ -542,7 +566,7 @@ llvm::Constant* ModuleLowering::Initializer(const Variable& variable) {
         }
     }
   }
-  if (symbols.empty()) {
+  if (symbols.empty() || HoldsPartOfAddress(variable)) {
     if (image.find_first_not_of('\0') == std::string::npos) {
       return llvm::ConstantAggregateZero::get(
           llvm::ArrayType::get(byte, size));
@@ -562,12 +586,6 @@ llvm::Constant* ModuleLowering::Initializer(const Variable& variable) {
   for (std::size_t i = 0, pieces = 0; i < symbols.size(); i += pieces) {
     const InitElement& element = *symbols[i];
     pieces = CountPieces(symbols, i, unit);
-    if (pieces == 0) {
-      pieces = 1;
-      refuse(element, "only whole 64-bit addresses can stand in an "
-                      "initializer");
-      continue;
-    }
     bytes_up_to(element.byte);
     llvm::Constant* address = nullptr;
     if (element.kind == InitElement::Kind::kFunction) {

@@ -348,6 +348,10 @@ llvm::GlobalVariable* FunctionLowering::DefinedGlobal(std::uint32_t id) {
     Fail("'" + std::string(variable.name) +
          "' is declared but defined nowhere");
   }
+  if (HoldsPartOfAddress(variable)) {
+    Fail("'" + std::string(variable.name) +
+         "' is initialised with less than the 64 bits of an address");
+  }
   return module_.GlobalOf(id);
 }
 

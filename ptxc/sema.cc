@@ -143,10 +143,20 @@ class Checker {
     if (v.type == Type::kPred && v.space != VarSpace::kReg)
       Error(v.offset, Quote(v.name) + " is of type .pred, which only "
                           "registers have");
-    if (v.size() == 0 && v.space == VarSpace::kGlobal &&
-        v.linkage != Linkage::kExtern && KindOf(v.type) != TypeKind::kOpaque)
+    if (v.size() == 0 && v.linkage != Linkage::kExtern &&
+        (v.space == VarSpace::kGlobal || v.space == VarSpace::kConst ||
+         v.space == VarSpace::kShared) &&
+        KindOf(v.type) != TypeKind::kOpaque)
       Error(v.offset, Quote(v.name) + " has no size, which only .extern "
                           "variables may leave open");
+    if (v.has_init && v.linkage == Linkage::kExtern)
+      Error(v.offset, Quote(v.name) + " is .extern and has an initialiser");
+    if (v.space != VarSpace::kGlobal &&
+        (v.linkage == Linkage::kCommon || v.managed))
+      Error(v.offset, Quote(v.name) + " is in " +
+                          std::string(VarSpaceName(v.space)) +
+                          ", but only .global variables are .common or "
+                          ".managed");
     for (const InitElement& e : v.init) {
       const bool is_float = e.kind == InitElement::Kind::kFloat32 ||
                             e.kind == InitElement::Kind::kFloat64;
@@ -203,7 +213,7 @@ class Checker {
     }
   }
 
-  // PTX ISA, "Kernel Function Parameters".
+  // PTX ISA, "Kernel Function Parameters" and "Variadic Functions".
   void CheckParameters(const Function& f) {
     const std::uint64_t most = module_.version >= 81 ? 32764 : 4352;
     std::uint64_t end = 0;
@@ -212,6 +222,23 @@ class Checker {
       Error(f.offset, Quote(f.name) + " has " + std::to_string(end) +
                           " bytes of parameters, at most " +
                           std::to_string(most) + " are possible");
+    if (f.tuning.noreturn && !f.returns.empty())
+      Error(f.offset, Quote(f.name) + " returns a value and is .noreturn");
+    for (std::uint32_t id : f.params) {
+      const Variable& v = module_.variables[id];
+      const char* wrong = nullptr;
+      if (v.is_open() && (f.is_entry || id != f.params.back())) {
+        wrong = "an open array, which only a function's last parameter may be";
+      } else if (f.is_entry && v.space != VarSpace::kParam) {
+        wrong = "in .reg, but a kernel's parameters are in .param";
+      } else if (v.space == VarSpace::kParam && v.type == Type::kPred) {
+        wrong = "of type .pred, which only registers have";
+      } else if (v.space == VarSpace::kParam && v.vector > 1) {
+        wrong = "a vector, which only registers and memory have";
+      }
+      if (wrong != nullptr)
+        Error(v.offset, "parameter " + Quote(v.name) + " is " + wrong);
+    }
   }
 
   // ---- Functions ----

@@ -279,6 +279,36 @@ TEST(Sema, NamesInOtherSpaces) {
   }
 }
 
+// As ptxas has it.
+TEST(Sema, Declarations) {
+  const auto errors = [](const std::string& text) {
+    return CheckText(".version 9.0\n.target sm_90\n" + text + "\n").errors;
+  };
+  constexpr const char* kRejected[][2] = {
+      {".extern .global .u32 e = 3;", "'e' is .extern and has an initialiser"},
+      {".common .shared .u32 c;", "only .global variables are .common"},
+      {".const .attribute(.managed) .u32 m;", "'m' is in .const, but only"},
+      {".shared .u32 s[];", "'s' has no size"},
+      {".const .u32 s[];", "'s' has no size"},
+      {".entry k(.param .b8 a[]) { ret; }", "'a' is an open array"},
+      {".func f(.param .b8 a[], .param .u32 b);", "'a' is an open array"},
+      {".entry k(.reg .u32 a) { ret; }", "'a' is in .reg"},
+      {".entry k(.param .pred a) { ret; }", "'a' is of type .pred"},
+      {".entry k(.param .v2 .u32 a) { ret; }", "'a' is a vector"},
+      {".func (.param .u32 r) f() .noreturn;", "'f' returns a value"},
+  };
+  for (const auto& [text, message] : kRejected) {
+    EXPECT_THAT(errors(text), ElementsAre(HasSubstr(message))) << text;
+  }
+  for (const char* text :
+       {".extern .const .u32 e[];", ".extern .shared .b8 e[];",
+        ".common .global .u32 c;", ".func f(.param .u32 n, .param .b8 a[]);",
+        ".func f(.reg .pred p);", ".func f(.param .u32 a) .noreturn;",
+        ".global .texref t;"}) {
+    EXPECT_THAT(errors(text), IsEmpty()) << text;
+  }
+}
+
 TEST(Sema, Initialisers) {
   const std::string head = ".version 8.0\n.target sm_75\n";
   EXPECT_THAT(CheckText(head + ".global .s32 a[2] = {1, 2, 3};\n").errors,
