@@ -15,6 +15,7 @@
 #include "nvml/sysfs.h"
 #include "runtime-stub/device.h"
 #include "runtime-stub/emulator.h"
+#include "support/target_table.h"
 
 namespace cerberus::nvml {
 
@@ -145,7 +146,7 @@ nvmlReturn_t nvmlSystemGetNVMLVersion(char* text, unsigned length) {
   return CopyText(kNvmlVersion, text, length);
 }
 nvmlReturn_t nvmlSystemGetCudaDriverVersion(int* version) {
-  *version = stub::kDriverVersion;
+  *version = PresentedCudaVersion();
   return NVML_SUCCESS;
 }
 

@@ -21,10 +21,6 @@ struct ServiceBlock;
 // this size so that the launch path needs no lock.
 inline constexpr int kMaxDevices = 32;
 
-// The newest toolkit whose programs are accepted. cudart wants at least its
-// own major version.
-inline constexpr int kDriverVersion = 13000;
-
 struct Device {
   // Ids of CUdevice_attribute in CUDA 13.0 end at 147.
   static constexpr int kAttributes = 160;

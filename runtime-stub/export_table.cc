@@ -20,6 +20,7 @@
 #include "runtime-stub/provider.h"
 #include "runtime-stub/self_report.h"
 #include "support/bytes.h"
+#include "support/target_table.h"
 #include "support/version.h"
 
 namespace cerberus::stub {
@@ -156,7 +157,7 @@ constexpr int kPciDevice = 34;
 // told: it hashes its own copies.
 Bytes HandshakeMessage(unsigned version, unsigned long long seconds) {
   Bytes message;
-  AppendLe(message, static_cast<std::uint32_t>(kDriverVersion));
+  AppendLe(message, static_cast<std::uint32_t>(PresentedCudaVersion()));
   AppendLe(message, static_cast<std::uint32_t>(version));
   AppendLe(message, static_cast<std::uint32_t>(getpid()));
   AppendLe(message, static_cast<std::uint32_t>(pthread_self()));

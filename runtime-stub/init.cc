@@ -8,6 +8,7 @@
 #include "runtime-stub/log.h"
 #include "runtime-stub/nvidia.h"
 #include "runtime-stub/provider.h"
+#include "support/target_table.h"
 
 namespace cerberus::stub {
 namespace {
@@ -65,7 +66,7 @@ CUresult cuDriverGetVersion(int* version) {
     return driver(version);
   }
   if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *version = kDriverVersion;
+  *version = PresentedCudaVersion();
   return CUDA_SUCCESS;
 }
 

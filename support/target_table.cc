@@ -97,4 +97,13 @@ ComputeCapability ComputeCapabilityOf(std::string_view processor) {
   return row != nullptr ? row->cc : kUnknownTarget;
 }
 
+int PresentedCudaVersion() {
+  constexpr int kKnown = 13000;
+  const char* text = std::getenv("CERBERUS_DRIVER_VERSION");
+  if (text == nullptr) return kKnown;
+  const ComputeCapability version = ParseComputeCapability(text);
+  if (version.major == 0) return kKnown;
+  return version.major * 1000 + version.minor * 10;
+}
+
 }  // namespace cerberus

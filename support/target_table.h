@@ -35,6 +35,12 @@ ComputeCapability ParseComputeCapability(std::string_view text);
 // variable CERBERUS_CC says if it is well formed, else the table's, else 8.0.
 ComputeCapability ComputeCapabilityOf(std::string_view processor);
 
+// The version of CUDA to present the driver as, as cuDriverGetVersion counts
+// (13.0 is 13000): what CERBERUS_DRIVER_VERSION says if it is well formed, else
+// the newest toolkit whose API is known. cudart wants at least its own major
+// version.
+int PresentedCudaVersion();
+
 }  // namespace cerberus
 
 #endif  // CERBERUS_SUPPORT_TARGET_TABLE_H_

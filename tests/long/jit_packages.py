@@ -3,10 +3,11 @@
 
 usage: jit_packages.py [--build DIR] [--targets gfx1100,gfx942] [PACKAGE ...]
 
-numba, cuda_bindings, cuda_core, cupy, pycuda and tinygrad come from PyPI into
-build/packages (2 GB with NVIDIA's compilers). Each runs unchanged under
-`cerberus run`; what its kernels compute is compared with numpy. Prints one
-line per package and target.
+numba, cuda_bindings, cuda_core, cupy, pycuda, tinygrad, taichi, openmm and
+warp come from PyPI into build/packages (4 GB with NVIDIA's compilers). Each
+runs unchanged under `cerberus run`; what its kernels compute is compared with
+numpy or with its own code for the host. Prints one line per package and
+target.
 """
 import argparse
 import ctypes
@@ -15,13 +16,19 @@ import subprocess
 import sys
 import time
 
+from package_openmm import openmm
+from package_taichi import taichi
+from package_warp import warp
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 WHEELS = ["numpy==2.4.6", "numba-cuda==0.30.4", "cuda-bindings==13.5.0",
           "cuda-core==1.2.2", "cupy-cuda13x==14.2.0", "pycuda==2026.1",
-          "tinygrad==0.14.0", "nvidia-cuda-nvrtc==13.0.*",
-          "nvidia-nvvm==13.0.*", "nvidia-nvjitlink==13.0.*",
-          "nvidia-cuda-runtime==13.0.*", "nvidia-cuda-cccl==13.0.*"]
+          "tinygrad==0.14.0", "taichi==1.7.4", "openmm==8.6.1",
+          "OpenMM-CUDA-13==8.6.1", "warp-lang==1.9.1",
+          "nvidia-cuda-nvrtc==13.0.*", "nvidia-nvvm==13.0.*",
+          "nvidia-nvjitlink==13.0.*", "nvidia-cuda-runtime==13.0.*",
+          "nvidia-cuda-cccl==13.0.*"]
 
 SAXPY = """
 extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {
@@ -267,7 +274,7 @@ def tinygrad():
 
 
 PACKAGES = {f.__name__: f for f in (numba, cuda_bindings, cuda_core, cupy,
-                                    pycuda, tinygrad)}
+                                    pycuda, tinygrad, taichi, openmm, warp)}
 
 
 def install(folder):

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <utility>
 
 #include "support/target_id.h"
 
@@ -48,6 +49,16 @@ TEST(TargetTable, EnvironmentOverrides) {
   ASSERT_EQ(setenv("CERBERUS_CC", "nonsense", 1), 0);
   EXPECT_EQ(ComputeCapabilityOf("gfx1100").sm(), 86);
   ASSERT_EQ(unsetenv("CERBERUS_CC"), 0);
+}
+
+TEST(TargetTable, TheDriversVersionIsThatOfTheEnvironment) {
+  EXPECT_EQ(PresentedCudaVersion(), 13000);
+  for (const auto& [text, version] :
+       {std::pair("13.4", 13040), {"12.9", 12090}, {"new", 13000}}) {
+    ASSERT_EQ(setenv("CERBERUS_DRIVER_VERSION", text, 1), 0);
+    EXPECT_EQ(PresentedCudaVersion(), version) << text;
+  }
+  ASSERT_EQ(unsetenv("CERBERUS_DRIVER_VERSION"), 0);
 }
 
 struct ParseRow {
