@@ -119,6 +119,23 @@ std::string CompilerPath() {
   return "cerberus-jit";
 }
 
+// Tells one build of the compiler from another of the same version: size and
+// time of the program and of the library that it is made of.
+std::string CompilerStamp(const std::string& compiler) {
+  std::string stamp;
+  for (const std::string& path :
+       {compiler, OwnFolder() + "/../libcerberus-ptxc.so"}) {
+    struct stat st;
+    if (stat(path.c_str(), &st) != 0) continue;
+    for (const auto number : {static_cast<long long>(st.st_size),
+                              static_cast<long long>(st.st_mtim.tv_sec),
+                              static_cast<long long>(st.st_mtim.tv_nsec)}) {
+      stamp += ' ' + std::to_string(number);
+    }
+  }
+  return stamp;
+}
+
 int TimeoutSeconds() {
   const char* text = std::getenv("CERBERUS_JIT_TIMEOUT");
   const int seconds = text != nullptr ? std::atoi(text) : 0;
@@ -254,6 +271,8 @@ JitResult CompilePtx(std::string_view ptx, const TargetId& target,
   const bool overflow = SharedOverflow();
   std::string options = keep_going ? "keep-going" : "";
   if (overflow) options += " shared-overflow";
+  const std::string compiler = CompilerPath();
+  options += CompilerStamp(compiler);
   const std::string key = JitCache::Key(ptx, target, options);
   if (std::optional<Bytes> code = cache.Load(key)) {
     Log(LogLevel::kInfo, "jit: cache hit %s", cache.PathOf(key).c_str());
@@ -275,7 +294,6 @@ JitResult CompilePtx(std::string_view ptx, const TargetId& target,
     result.status = CUDA_ERROR_OPERATING_SYSTEM;
     return result;
   }
-  const std::string compiler = CompilerPath();
   std::vector<std::string> arguments = {compiler, "--arch", target.ToString(),
                                         "-o", "-"};
   if (keep_going) arguments.push_back("--keep-going");

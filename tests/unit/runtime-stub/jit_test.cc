@@ -209,6 +209,20 @@ TEST_F(JitFallback, SecondTimeCompilesNothing) {
   EXPECT_EQ(Starts()[0], "--arch gfx1100 -o - -");
 }
 
+TEST_F(JitFallback, AnotherBuildOfTheCompilerCompilesAgain) {
+  const std::string compiler = folder_.path() + "/jit";
+  fs::copy_file(FAKE_JIT, compiler);
+  setenv("CERBERUS_JIT", compiler.c_str(), 1);
+  StderrCapture capture;
+  EXPECT_EQ(Compile(".entry k()").status, CUDA_SUCCESS);
+  EXPECT_EQ(Compile(".entry k()").status, CUDA_SUCCESS);
+  EXPECT_EQ(Starts().size(), 1u);
+  fs::last_write_time(compiler, fs::last_write_time(compiler) +
+                                    std::chrono::seconds(1));
+  EXPECT_EQ(Compile(".entry k()").status, CUDA_SUCCESS);
+  EXPECT_EQ(Starts().size(), 2u);
+}
+
 TEST_F(JitFallback, DamagedCacheIsCompiledAgain) {
   StderrCapture capture;
   EXPECT_EQ(Compile(".entry k()").status, CUDA_SUCCESS);
