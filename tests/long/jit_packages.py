@@ -3,11 +3,11 @@
 
 usage: jit_packages.py [--build DIR] [--targets gfx1100,gfx942] [PACKAGE ...]
 
-numba, cuda_bindings, cuda_core, cupy, pycuda, tinygrad, taichi, openmm and
-warp come from PyPI into build/packages (4 GB with NVIDIA's compilers). Each
-runs unchanged under `cerberus run`; what its kernels compute is compared with
-numpy or with its own code for the host. Prints one line per package and
-target.
+numba, cuda_bindings, cuda_core, cupy, pycuda, tinygrad, taichi, openmm, warp
+and custatevec come from PyPI into build/packages (5 GB with NVIDIA's compilers
+and cuBLAS). Each runs unchanged under `cerberus run`; what its kernels compute
+is compared with numpy or with its own code for the host. Prints one line per
+package and target.
 """
 import argparse
 import ctypes
@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 
+from package_custatevec import custatevec
 from package_openmm import openmm
 from package_taichi import taichi
 from package_warp import warp
@@ -28,7 +29,10 @@ WHEELS = ["numpy==2.4.6", "numba-cuda==0.30.4", "cuda-bindings==13.5.0",
           "OpenMM-CUDA-13==8.6.1", "warp-lang==1.9.1",
           "nvidia-cuda-nvrtc==13.0.*", "nvidia-nvvm==13.0.*",
           "nvidia-nvjitlink==13.0.*", "nvidia-cuda-runtime==13.0.*",
-          "nvidia-cuda-cccl==13.0.*"]
+          "nvidia-cuda-cccl==13.0.*", "custatevec-cu12==1.15.0",
+          "nvidia-cublas-cu12==12.9.*", "nvidia-cuda-runtime-cu12==12.9.*"]
+# The PTX within cuStateVec is for this compute capability or newer.
+ENVIRONMENT = {"custatevec": {"CERBERUS_CC": "10.0"}}
 
 SAXPY = """
 extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {
@@ -274,7 +278,8 @@ def tinygrad():
 
 
 PACKAGES = {f.__name__: f for f in (numba, cuda_bindings, cuda_core, cupy,
-                                    pycuda, tinygrad, taichi, openmm, warp)}
+                                    pycuda, tinygrad, taichi, openmm, warp,
+                                    custatevec)}
 
 
 def install(folder):
@@ -312,8 +317,10 @@ def main():
             done = subprocess.run(
                 [os.path.join(args.build, "bin", "cerberus"), "run",
                  "--device", target, "--", python, os.path.abspath(__file__),
-                 "--inside", name], stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT, errors="replace", check=False)
+                 "--inside", name],
+                env={**os.environ, **ENVIRONMENT.get(name, {})},
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                errors="replace", check=False)
             ok = done.returncode == 0 and "PASS" in done.stdout.split()
             failed += not ok
             print("%-14s %-8s %-7s %5.1f s" % (
