@@ -239,8 +239,9 @@ void ReadInfo(Value map, CodeObjectInfo* out) {
     }
     if (const Value block = facts.Find("maxntid")) {
       const std::uint64_t threads = Threads(Triple(block));
-      if (threads < kernel.max_threads) {
+      if (threads <= kernel.max_threads) {
         kernel.max_threads = static_cast<std::uint32_t>(threads);
+        kernel.declares_max_threads = true;
       }
     }
   }

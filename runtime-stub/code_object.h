@@ -48,6 +48,7 @@ struct KernelInfo {
   bool half_waves = false;
   // From .cerberus.info; zeros where PTX gives none.
   std::array<std::uint32_t, 3> required_block = {0, 0, 0};
+  bool declares_max_threads = false;  // max_threads is .maxntid's
 
   // The form that a launch with so much dynamic shared memory takes, where
   // the hardware has `limit` bytes for a block.

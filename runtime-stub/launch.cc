@@ -75,7 +75,10 @@ CUresult CheckGrid(const Kernel& kernel, const KernelInfo& info,
         "launch of '%s': grid %u,%u,%u of blocks %u,%u,%u; at most %u threads",
         kernel.name.c_str(), grid.grid_x, grid.grid_y, grid.grid_z,
         grid.block_x, grid.block_y, grid.block_z, info.max_threads);
-    return fits ? CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES : kInvalidConfiguration;
+    if (!fits) return kInvalidConfiguration;
+    // As NVIDIA's driver has it, by numba's tests of launch bounds.
+    return info.declares_max_threads ? CUDA_ERROR_INVALID_VALUE
+                                     : CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
   }
   const auto& required = info.required_block;
   if (required[0] != 0 && (grid.block_x != required[0] ||
