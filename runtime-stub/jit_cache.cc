@@ -58,8 +58,9 @@ void ComplainOnce(const std::string& what) {
 }
 
 // A file that grows beyond RLIMIT_FSIZE brings the writer a signal, which ends
-// programs that do not expect it. Those that are loaded with us did not ask to
-// write.
+// programs that do not expect it, and they did not ask for the file. On Linux
+// sigprocmask is the thread's (sigprocmask(2)); pthread_sigmask would need
+// glibc 2.32.
 class WithoutFileSizeSignal {
  public:
   WithoutFileSizeSignal() {
@@ -68,12 +69,12 @@ class WithoutFileSizeSignal {
     was_pending_ = sigismember(&pending, SIGXFSZ) == 1;
     sigemptyset(&signal_);
     sigaddset(&signal_, SIGXFSZ);
-    pthread_sigmask(SIG_BLOCK, &signal_, &before_);
+    sigprocmask(SIG_BLOCK, &signal_, &before_);
   }
   ~WithoutFileSizeSignal() {
     const timespec now = {};
     if (!was_pending_) sigtimedwait(&signal_, nullptr, &now);
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    sigprocmask(SIG_SETMASK, &before_, nullptr);
   }
   WithoutFileSizeSignal(const WithoutFileSizeSignal&) = delete;
   WithoutFileSizeSignal& operator=(const WithoutFileSizeSignal&) = delete;
