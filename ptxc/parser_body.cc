@@ -530,6 +530,12 @@ bool Parser::ParseOperand(Operand* out) {
   return true;
 }
 
+// An element of a list, or an address: nothing that `!p` or `-r` may stand for.
+bool Parser::IsPlain(const Operand& operand) {
+  return !operand.negated ||
+         Error(operand.offset, "'!' and '-' stand only before whole operands");
+}
+
 // Operands up to and with `close` become the children of one.
 bool Parser::OperandList(char close, OperandKind kind, Operand* out) {
   out->kind = kind;
@@ -540,7 +546,7 @@ bool Parser::OperandList(char close, OperandKind kind, Operand* out) {
   if (!At(close)) {
     do {
       Operand child;
-      ok = ParseOperand(&child);
+      ok = ParseOperand(&child) && IsPlain(child);
       if (ok) scratch_.push_back(child);
     } while (ok && Accept(','));
   }
@@ -570,7 +576,7 @@ bool Parser::BracketOperand(Operand* out) {
   const std::uint32_t offset = token_.offset;
   Advance();
   Operand base;
-  if (!OperandAtom(&base, true)) return false;
+  if (!OperandAtom(&base, true) || !IsPlain(base)) return false;
   if (At(',')) {
     Operand list;
     list.kind = OperandKind::kTexture;
@@ -581,7 +587,7 @@ bool Parser::BracketOperand(Operand* out) {
     bool ok = true;
     while (ok && Accept(',')) {
       Operand child;
-      ok = ParseOperand(&child);
+      ok = ParseOperand(&child) && IsPlain(child);
       if (ok) scratch_.push_back(child);
     }
     ok = ok && Expect(']', "a texture or tensor operand");

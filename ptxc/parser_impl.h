@@ -87,6 +87,7 @@ class Parser {
   void InstructionStatement();
   bool CallOperands();
   bool ParseOperand(Operand* out);
+  bool IsPlain(const Operand& operand);
   bool OperandAtom(Operand* out, bool in_address);
   bool BracketOperand(Operand* out);
   void TakeChildren(std::size_t base, Operand* out);
