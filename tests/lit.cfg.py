@@ -36,6 +36,8 @@ config.environment = {
     "HOME": os.path.join(config.test_exec_root, "home"),
     "LC_ALL": "C",
     "TMPDIR": os.environ.get("TMPDIR", "/tmp"),
+    # The driver's library to link with, where the toolkit has none.
+    "LIBRARY_PATH": os.path.join(root, "build", "stubs"),
 }
 os.makedirs(config.environment["HOME"], exist_ok=True)
 
