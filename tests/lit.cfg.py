@@ -12,7 +12,8 @@ config.name = "cerberus"
 config.test_format = lit.formats.ShTest(execute_external=True)
 config.suffixes = [".test"]
 # Folders that hold sources and data for other runners.
-config.excludes = ["unit", "fuzz", "Inputs", "bench", "golden", "exec"]
+config.excludes = ["unit", "fuzz", "Inputs", "bench", "golden", "exec",
+                   "__pycache__"]
 config.test_source_root = os.path.dirname(os.path.abspath(__file__))
 
 root = os.path.dirname(config.test_source_root)
