@@ -60,10 +60,6 @@ struct LowerOptions {
 
 // Alignment of a variable: as given, else that of its type.
 unsigned AlignOf(const Variable& variable);
-// Whether the initialiser takes less of an address than its 64 bits, as
-// `.u32 p = a` does. No loader knows relocations for that, so the variable is
-// left zero and kernels that name it are not compiled.
-bool HoldsPartOfAddress(const Variable& variable);
 
 class ModuleLowering;
 
@@ -126,6 +122,10 @@ class ModuleLowering {
 
   // Module-scope variables and a function's .shared/.global/.const ones.
   llvm::GlobalVariable* GlobalOf(std::uint32_t variable);
+  // Whether the initialiser takes less of an address than its 64 bits, as
+  // `.u32 p = a` does. No loader knows relocations for that, so the variable
+  // is left zero and kernels that name it are not compiled.
+  bool HoldsPartOfAddress(std::uint32_t variable);
   // The function with its final signature.
   llvm::Function* FunctionOf(std::uint32_t id);
   // What a name stands for, in whichever module it is defined; what is
@@ -163,6 +163,7 @@ class ModuleLowering {
   const LineIndex& lines_;
   DebugInfo debug_info_;
   std::vector<llvm::GlobalVariable*> globals_;  // by variable id
+  std::vector<std::optional<bool>> parts_of_addresses_;  // the same, once asked
   std::optional<Diag> first_error_;
   bool failed_ = false;
 };

@@ -91,11 +91,9 @@ std::uint64_t ConstBytes(const Module& module) {
   return bytes;
 }
 
-}  // namespace
-
-bool HoldsPartOfAddress(const Variable& variable) {
-  const std::vector<const InitElement*> symbols = SymbolsOf(variable);
-  const std::uint64_t unit = ElementBytes(variable);
+// Whether one of the symbols is less than a whole address.
+bool HoldPart(const std::vector<const InitElement*>& symbols,
+              std::uint64_t unit) {
   for (std::size_t i = 0; i < symbols.size();) {
     const std::size_t pieces = CountPieces(symbols, i, unit);
     if (pieces == 0) return true;
@@ -103,6 +101,8 @@ bool HoldsPartOfAddress(const Variable& variable) {
   }
   return false;
 }
+
+}  // namespace
 
 ProgramLowering::ProgramLowering(const std::vector<Input>& inputs,
                                  CallGraph graph, const ProgramPart& part,
@@ -149,7 +149,8 @@ ModuleLowering::ModuleLowering(ProgramLowering& program, std::uint32_t index,
       sink_(sink),
       lines_(*input.lines),
       debug_info_(ptx_, out),
-      globals_(ptx_.variables.size()) {}
+      globals_(ptx_.variables.size()),
+      parts_of_addresses_(ptx_.variables.size()) {}
 
 // Every variable of module scope is a symbol that the host may ask for.
 void ModuleLowering::LowerVariables() {
@@ -444,6 +445,19 @@ llvm::GlobalVariable* ModuleLowering::GlobalOf(std::uint32_t id) {
   return globals_[id];
 }
 
+bool ModuleLowering::HoldsPartOfAddress(std::uint32_t id) {
+  const Symbol at = program_.graph().VariableDefinition({index_, id});
+  if (at.module != index_) {
+    return program_.module(at.module).HoldsPartOfAddress(at.id);
+  }
+  std::optional<bool>& known = parts_of_addresses_[at.id];
+  if (!known) {
+    const Variable& variable = ptx_.variables[at.id];
+    known = HoldPart(SymbolsOf(variable), ElementBytes(variable));
+  }
+  return *known;
+}
+
 llvm::GlobalVariable* ModuleLowering::CreateGlobal(const Variable& variable) {
   llvm::LLVMContext& context = out_.getContext();
   llvm::Type* byte = llvm::Type::getInt8Ty(context);
@@ -566,7 +580,7 @@ llvm::Constant* ModuleLowering::Initializer(const Variable& variable) {
         }
     }
   }
-  if (symbols.empty() || HoldsPartOfAddress(variable)) {
+  if (symbols.empty() || HoldPart(symbols, unit)) {
     if (image.find_first_not_of('\0') == std::string::npos) {
       return llvm::ConstantAggregateZero::get(
           llvm::ArrayType::get(byte, size));

@@ -348,7 +348,7 @@ llvm::GlobalVariable* FunctionLowering::DefinedGlobal(std::uint32_t id) {
     Fail("'" + std::string(variable.name) +
          "' is declared but defined nowhere");
   }
-  if (HoldsPartOfAddress(variable)) {
+  if (module_.HoldsPartOfAddress(id)) {
     Fail("'" + std::string(variable.name) +
          "' is initialised with less than the 64 bits of an address");
   }
