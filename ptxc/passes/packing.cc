@@ -194,6 +194,8 @@ bool HoldsBarriers(const Function& function) {
 std::string WhyNotPacked(Function& function,
                          llvm::FunctionAnalysisManager& analyses,
                          bool callee_barriers) {
+  // Lanes of both warps take turns in its loops as those of one do.
+  if (function.hasFnAttribute(kNeverYields)) return "";
   if (function.hasFnAttribute(kYields)) {
     return "lanes wait for others in a loop";
   }

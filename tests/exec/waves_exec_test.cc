@@ -185,12 +185,23 @@ const std::vector<Case>& Cases() {
       {"call_with_barrier", 2, {64, 1024},
        [](std::uint32_t t, std::uint32_t n) { return Reversed(t, n); },
        Reverse("  call.uni meet;\n")},
+      {"device_heap", 2, {64, 1024},
+       [](std::uint32_t t, std::uint32_t n) { return Reversed(t, n); },
+       // The heap's lock is taken in a loop, by a lane at a time.
+       Reverse("  { .param .b64 size; .param .b64 block;\n"
+               "  st.param.b64 [size], 16;\n"
+               "  call (block), malloc, (size);\n"
+               "  ld.param.b64 %l1, [block]; }\n  bar.sync 0;\n"
+               "  { .param .b64 block; st.param.b64 [block], %l1;\n"
+               "  call free, (block); }\n")},
   };
   return cases;
 }
 
 std::string Module(const Case& c) {
-  return std::string(kHead) + ".func meet()\n{\n  bar.sync 0;\n  ret;\n}\n" +
+  return std::string(kHead) +
+         ".extern .func (.param .b64 block) malloc(.param .b64 size);\n"
+         ".extern .func free(.param .b64 block);\n.func meet()\n{\n  bar.sync 0;\n  ret;\n}\n" +
          Kernel(c.name, "", c.body);
 }
 
