@@ -6,8 +6,8 @@ usage: compile_bench.py [--build DIR] [--runs N] [--arch A] [FILE.ptx ...]
 
 Without files: the modules of samples/ and of tests/e2e/programs that nvcc
 makes PTX of, CUB and Thrust among them. Columns: lexer and parser, the same
-with checks, and with IR building too, in MB of PTX a second; then seconds of
-whole processes, ptxas, ptxc with one thread, ptxc with two (wall time, where
+with checks, and with IR building too, in MB of PTX a second in a process that
+does so again and again; then seconds of whole processes, ptxas, ptxc with one thread, ptxc with two (wall time, where
 there are two processors to have; in the last line the modules two at a time,
 one thread each, as convert compiles a program); then milliseconds of ptxc's phases.
 Processor time where it is not said otherwise, the best of N runs, so that a
@@ -86,14 +86,14 @@ def phases(jit, arch, path, out, runs):
 
 
 def parse_speed(build, files):
-    """(parse, with checks) in MB/s, by file."""
+    """(parse, with checks, with IR building) in MB/s, by file."""
     lines = subprocess.run(
         [os.path.join(build, "tests", "ptx_parse_bench")] + files, check=True,
         stdout=subprocess.PIPE, text=True).stdout.splitlines()
     speeds = {}
     for line in lines[1:]:
-        _, parse, checked, path = line.split(None, 3)
-        speeds[path] = (float(parse), float(checked))
+        _, *speed, path = line.split(None, 4)
+        speeds[path] = tuple(map(float, speed))
     return speeds
 
 
@@ -149,12 +149,9 @@ def report(build, ptxas, files, arch, runs):
                 continue
             spent = phases(jit, arch, path, out, runs)
             size = os.path.getsize(path)
-            to_ir = size / 1e3 / (spent["Parse"] + spent["Check"] +
-                                  spent["Lower"])
-            parse, checked = speeds[path]
             compiled.append(path)
-            rows.append((parse, checked, to_ir, ptxas_time, one,
-                         one / ptxas_time, two, two / ptxas_wall, spent))
+            rows.append(speeds[path] + (ptxas_time, one, one / ptxas_time, two,
+                                        two / ptxas_wall, spent))
             print("  %-24s%8.1f%8.0f%8.0f%8.1f%9.3f%9.3f%7.2f%9.3f%7.2f  %s" %
                   ((name, size / 1e3) + rows[-1][:8] +
                    (" ".join("%.1f" % spent[p] for p in PHASES),)))
