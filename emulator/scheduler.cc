@@ -4,8 +4,9 @@
 // its waves in turn until all have ended. A wave gives its turn away at a
 // barrier, at s_sleep and after a quantum of instructions; a group whose waves
 // only do that is put aside, and the worker starts the next group or takes the
-// one that has waited longest. So every resident group makes progress, however
-// many there are.
+// one that has waited longest. So is a group that has passed barriers for a
+// quantum of each of its waves: it may wait for another group in a loop around
+// a barrier. So every resident group makes progress, however many there are.
 #include <cxxabi.h>
 
 #include <algorithm>
@@ -355,6 +356,7 @@ GroupState RunGroup(Launch& launch, Group& group, std::mt19937_64* random) {
   for (const auto& w : group.waves) {
     if (w->state != WaveState::kEnded) order.push_back(w.get());
   }
+  u64 executed = 0;
   for (;;) {
     if (random != nullptr) std::shuffle(order.begin(), order.end(), *random);
     bool advanced = false, yielded = false;
@@ -367,7 +369,9 @@ GroupState RunGroup(Launch& launch, Group& group, std::mt19937_64* random) {
           limit != 0) {
         quantum = std::min(quantum, limit + 1 - w->instructions);
       }
+      const u64 before = w->instructions;
       RunWave(launch, *w, quantum);
+      executed += w->instructions - before;
       if (launch.stop.load(std::memory_order_relaxed)) {
         return GroupState::kDone;
       }
@@ -396,6 +400,7 @@ GroupState RunGroup(Launch& launch, Group& group, std::mt19937_64* random) {
         if (w->state == WaveState::kBarrier) w->state = WaveState::kRunning;
       }
       launch.progress.fetch_add(1, std::memory_order_relaxed);
+      if (executed > kQuantum * group.alive) return GroupState::kYielded;
       continue;
     }
     if (random != nullptr) {

@@ -42,6 +42,19 @@ __global__ void Groups(unsigned* done) {
   Store(&done[me], value);
 }
 
+// The same, but all threads of the group look again and again, with a barrier
+// between.
+__global__ void GroupsAroundBarrier(unsigned* done) {
+  __shared__ unsigned value;
+  const unsigned me = BlockX();
+  do {
+    SyncThreads();
+    if (ThreadX() == 0) value = me + 1 < GridDimX() ? Load(&done[me + 1]) : 1;
+    SyncThreads();
+  } while (value == 0);
+  if (ThreadX() == 0) Store(&done[me], me + 1 < GridDimX() ? value + 1 : 1);
+}
+
 // Data behind a flag: what was stored before it is seen after it.
 __global__ void Producer(unsigned* data, unsigned* flag, unsigned n) {
   for (unsigned i = ThreadX(); i < n; i += BlockDimX()) data[i] = i * 3 + 1;
@@ -85,6 +98,14 @@ int main() {
   std::vector<unsigned> got = done.Read();
   for (unsigned i = 0; i < groups; ++i) {
     EXPECT(got[i] == groups - i, "group %u: %u", i, got[i]);
+  }
+
+  const unsigned few = 12;
+  Buffer<unsigned> passed(std::vector<unsigned>(few, 0));
+  GroupsAroundBarrier<<<few, 128>>>(passed.data);
+  got = passed.Read();
+  for (unsigned i = 0; i < few; ++i) {
+    EXPECT(got[i] == few - i, "around a barrier, group %u: %u", i, got[i]);
   }
 
   // The consumer is launched first.
