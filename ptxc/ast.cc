@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "support/bytes.h"
+
 namespace cerberus::ptx {
 namespace {
 
@@ -47,6 +49,15 @@ const SourceFile* Module::FileByNumber(std::uint32_t number) const {
   for (const SourceFile& file : files)
     if (file.number == number) return &file;
   return nullptr;
+}
+
+std::uint32_t Variable::alignment() const {
+  if (align != 0) return align;
+  return std::max(1u, static_cast<std::uint32_t>(BytesOf(type)) * vector);
+}
+
+std::uint64_t Variable::EndFrom(std::uint64_t begin) const {
+  return AlignUp(begin, alignment()) + size();
 }
 
 std::uint32_t Module::FindVariable(std::string_view name) const {

@@ -239,7 +239,7 @@ struct Variable {
   bool managed = false;
   bool unified = false;
   std::uint64_t unified_uuid[2] = {0, 0};
-  std::uint32_t align = 0;       // .align, else the natural alignment
+  std::uint32_t align = 0;       // .align; 0: the natural alignment
   std::uint32_t pointee_align = 0;
   std::vector<std::uint64_t> dims;  // 0: open ("a[]")
   std::vector<InitElement> init;
@@ -259,6 +259,10 @@ struct Variable {
   std::uint64_t size() const {
     return elements() * static_cast<std::uint64_t>(BytesOf(type));
   }
+  // Bytes: .align, else the size of an element, which may be a vector.
+  std::uint32_t alignment() const;
+  // Where it ends if it is put at the first place from `begin` on.
+  std::uint64_t EndFrom(std::uint64_t begin) const;
 };
 
 // .maxntid and friends: 0 where not given.

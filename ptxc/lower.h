@@ -58,9 +58,6 @@ struct LowerOptions {
   const llvm::MCSubtargetInfo* subtarget = nullptr;
 };
 
-// Alignment of a variable: as given, else that of its type.
-unsigned AlignOf(const Variable& variable);
-
 class ModuleLowering;
 
 // The modules of one code object, or a part of them, lowered into one LLVM

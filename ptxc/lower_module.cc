@@ -19,12 +19,6 @@
 
 namespace cerberus::ptx {
 
-unsigned AlignOf(const Variable& variable) {
-  if (variable.align != 0) return variable.align;
-  return std::max(1u, static_cast<unsigned>(BytesOf(variable.type)) *
-                          variable.vector);
-}
-
 namespace {
 
 // Arrays get more, as in C++ for AMD: neighbours can then be read and written
@@ -32,7 +26,7 @@ namespace {
 llvm::Align MemoryAlignment(const Variable& variable) {
   const std::uint64_t size = variable.size();
   const unsigned useful = size > 8 ? 16 : size > 4 ? 8 : 1;
-  return llvm::Align(std::max(useful, AlignOf(variable)));
+  return llvm::Align(std::max(useful, variable.alignment()));
 }
 
 // What an initialiser other than zero may fill, in bytes: the code object
@@ -86,7 +80,7 @@ std::uint64_t ConstBytes(const Module& module) {
         variable.linkage == Linkage::kExtern) {
       continue;
     }
-    bytes = llvm::alignTo(bytes, AlignOf(variable)) + variable.size();
+    bytes = variable.EndFrom(bytes);
   }
   return bytes;
 }
@@ -338,7 +332,7 @@ void ModuleLowering::DeclareKernel(std::uint32_t id) {
     const Variable& param = ptx_.variables[ptx.params[i]];
     describe(static_cast<unsigned>(i), param.name,
              std::max<std::uint64_t>(1, param.size()),
-             AlignOf(param));
+             param.alignment());
   }
   describe(static_cast<unsigned>(ptx.params.size()), "__cerberus_launch",
            kLaunchBlockBytes, 8);

@@ -364,7 +364,7 @@ llvm::Value* FunctionLowering::LocalStorage(std::uint32_t id) {
       llvm::ArrayType::get(b_.getInt8Ty(), std::max<std::uint64_t>(
                                                1, variable.size()));
   Value* storage = EntryAlloca(
-      type, llvm::Align(AlignOf(variable)), std::string(variable.name));
+      type, llvm::Align(variable.alignment()), std::string(variable.name));
   locals_.emplace_back(id, storage);
   return storage;
 }

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "ptxc/printer.h"
-#include "support/bytes.h"
 
 namespace cerberus::ptx {
 namespace {
@@ -188,13 +187,6 @@ class Checker {
     }
   }
 
-  static std::uint64_t Behind(std::uint64_t end, const Variable& v) {
-    return AlignUp(end, std::max<std::uint64_t>(
-                            {1, v.align,
-                             static_cast<std::uint64_t>(BytesOf(v.type))})) +
-           v.size();
-  }
-
   // PTX ISA, "Constant State Space": 64 KiB; more of it is in the numbered
   // banks of old versions.
   void CheckConstantMemory() {
@@ -204,7 +196,7 @@ class Checker {
       if (v.space != VarSpace::kConst || v.bank != 0 ||
           v.linkage == Linkage::kExtern)
         continue;
-      end = Behind(end, v);
+      end = v.EndFrom(end);
       if (end > kMost)
         return Error(v.offset, Quote(v.name) + " ends " +
                                    std::to_string(end) +
@@ -217,7 +209,9 @@ class Checker {
   void CheckParameters(const Function& f) {
     const std::uint64_t most = module_.version >= 81 ? 32764 : 4352;
     std::uint64_t end = 0;
-    for (std::uint32_t id : f.params) end = Behind(end, module_.variables[id]);
+    for (std::uint32_t id : f.params) {
+      end = module_.variables[id].EndFrom(end);
+    }
     if (f.is_entry && end > most)
       Error(f.offset, Quote(f.name) + " has " + std::to_string(end) +
                           " bytes of parameters, at most " +
