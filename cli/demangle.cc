@@ -8,6 +8,8 @@
 namespace cerberus::cli {
 
 std::string Demangle(const std::string& name) {
+  // "f" alone would be the type float.
+  if (!name.starts_with("_Z")) return name;
   struct Free {
     void operator()(char* text) const { std::free(text); }
   };

@@ -225,7 +225,6 @@ void Parser::TopLevelItem() {
     Advance();
   }
   const std::string_view directive = token_.text;
-  VarSpace space;
   if (directive == ".version") return Version();
   if (directive == ".target") return Target();
   if (directive == ".address_size") return AddressSize();
@@ -244,16 +243,7 @@ void Parser::TopLevelItem() {
     Advance();
     return FunctionItem(linkage, directive == ".entry");
   }
-  if (SpaceOf(directive, &space)) {
-    if (space == VarSpace::kReg || space == VarSpace::kSreg ||
-        space == VarSpace::kParam) {
-      Error(token_.offset, "no " + std::string(directive) +
-                               " variables at module scope");
-      return SkipStatement();
-    }
-    Advance();
-    return VariableItem(space, linkage);
-  }
+  if (AtVariable()) return VariableItem(linkage);
   ErrorHere("a directive of module scope (.entry, .func, .global, …)");
   Advance();
   SkipStatement();
@@ -578,15 +568,13 @@ bool Parser::ParameterList(std::vector<std::uint32_t>& out, char close,
                            bool declares) {
   if (Accept(close)) return true;
   do {
-    VarSpace space;
-    if (token_.kind != TokenKind::kDirective || !SpaceOf(token_.text, &space))
-      return ErrorHere(".param or .reg");
-    Advance();
-    DeclHead head = VariableHead(space);
+    if (!AtVariable()) return ErrorHere(".param or .reg");
+    DeclHead head = VariableHead();
     if (!head.ok) return false;
     Token name;
     if (!ExpectIdentifier("a parameter's name", &name)) return false;
     Variable& v = head.variable;
+    const VarSpace space = v.space;
     v.name = name.text;
     v.offset = name.offset;
     v.is_param = true;
@@ -683,13 +671,19 @@ void Parser::TuningDirectives(Function& function) {
 
 // ---- Variables --------------------------------------------------------------
 
-bool Parser::SpaceOf(std::string_view directive, VarSpace* space) const {
+bool Parser::AtSpace(VarSpace* space) const {
+  if (token_.kind != TokenKind::kDirective) return false;
   for (const DirectiveSpace& s : kSpaces) {
-    if (s.directive != directive) continue;
+    if (s.directive != token_.text) continue;
     *space = s.space;
     return true;
   }
   return false;
+}
+
+bool Parser::AtVariable() const {
+  VarSpace space;
+  return AtQualifier() || AtSpace(&space);
 }
 
 std::uint32_t Parser::AddVariable(Variable variable) {
@@ -721,44 +715,52 @@ bool Parser::VariableAttributes(Variable& variable) {
   return Expect(')', ".attribute");
 }
 
-// Everything between the state space and the name, in any order.
-Parser::DeclHead Parser::VariableHead(VarSpace space) {
+// .align N or .attribute(…)
+bool Parser::Qualifier(Variable& v) {
+  if (AtDirective(".attribute")) return VariableAttributes(v);
+  Advance();
+  const std::uint32_t offset = token_.offset;
+  std::uint64_t value = 0;
+  if (!UnsignedNumber(&value)) return false;
+  if (value == 0 || (value & (value - 1)) != 0 || value > (1u << 30))
+    return Error(offset, "alignment " + std::to_string(value) +
+                             " is not a power of two");
+  v.has_align = true;
+  (v.is_pointer ? v.pointee_align : v.align) =
+      static_cast<std::uint32_t>(value);
+  return true;
+}
+
+// Everything before the name: the state space, and around it, in any order,
+// the rest. The manual has qualifiers behind the space; ptxas takes them on
+// both sides.
+Parser::DeclHead Parser::VariableHead() {
   DeclHead head;
   Variable& v = head.variable;
-  v.space = space;
-  if (space == VarSpace::kConst && Accept('[')) {
+  while (AtQualifier())
+    if (!Qualifier(v)) return head;
+  if (!AtSpace(&v.space)) {
+    ErrorHere("a state space such as .global");
+    return head;
+  }
+  Advance();
+  if (v.space == VarSpace::kConst && Accept('[')) {
     std::uint64_t bank = 0;
     if (!UnsignedNumber(&bank) || !Expect(']', "a constant bank")) return head;
     v.bank = static_cast<std::uint8_t>(std::min<std::uint64_t>(bank, 255));
   }
-  const auto alignment = [&](std::uint32_t* out) {
-    Advance();
-    const std::uint32_t offset = token_.offset;
-    std::uint64_t value = 0;
-    if (!UnsignedNumber(&value)) return false;
-    if (value == 0 || (value & (value - 1)) != 0 || value > (1u << 30))
-      return Error(offset, "alignment " + std::to_string(value) +
-                               " is not a power of two");
-    *out = static_cast<std::uint32_t>(value);
-    return true;
-  };
   while (token_.kind == TokenKind::kDirective) {
+    if (AtQualifier()) {
+      if (!Qualifier(v)) return head;
+      continue;
+    }
     const std::string_view d = token_.text;
     VarSpace pointee;
-    if (d == ".align") {
-      v.has_align = true;
-      if (!alignment(v.is_pointer ? &v.pointee_align : &v.align)) return head;
-      continue;
-    }
-    if (d == ".attribute") {
-      if (!VariableAttributes(v)) return head;
-      continue;
-    }
     if (d == ".v2" || d == ".v4" || d == ".v8") {
       v.vector = static_cast<std::uint8_t>(d[2] - '0');
     } else if (d == ".ptr") {
       v.is_pointer = true;
-    } else if (v.is_pointer && SpaceOf(d, &pointee)) {
+    } else if (v.is_pointer && AtSpace(&pointee)) {
       v.pointee = pointee;
     } else {
       const Type type = TypeFromName(d.substr(1));
@@ -798,8 +800,18 @@ bool Parser::ArrayDims(Variable& v) {
   return true;
 }
 
-void Parser::VariableItem(VarSpace space, Linkage linkage) {
-  DeclHead head = VariableHead(space);
+void Parser::VariableItem(Linkage linkage) {
+  const std::uint32_t offset = token_.offset;
+  DeclHead head = VariableHead();
+  const VarSpace space = head.variable.space;
+  if (head.ok && (space == VarSpace::kReg || space == VarSpace::kSreg ||
+                  space == VarSpace::kParam)) {
+    head.ok = Error(offset, std::string("no ") +
+                                (space == VarSpace::kReg    ? ".reg"
+                                 : space == VarSpace::kSreg ? ".sreg"
+                                                            : ".param") +
+                                " variables at module scope");
+  }
   head.variable.linkage = linkage;
   if (!head.ok || !Declarators(head.variable, nullptr)) return SkipStatement();
 }
@@ -938,14 +950,9 @@ bool Parser::InitialiserElement(Variable& v, std::uint64_t byte) {
   e.byte = byte;
   e.offset = token_.offset;
   const auto addend = [&] {
-    if (!At('+') && !At('-')) return true;
-    const bool minus = At('-');
-    Advance();
-    Constant value;
-    if (!Unary(0, &value)) return false;
-    if (value.kind != Constant::Kind::kInt)
-      return Error(e.offset, "expected an integer behind a symbol");
-    e.addend += static_cast<std::int64_t>(minus ? 0 - value.bits : value.bits);
+    std::uint64_t sum = 0;
+    if (!Addends(&sum)) return false;
+    e.addend += static_cast<std::int64_t>(sum);
     return true;
   };
   const auto symbol = [&]() -> bool {
@@ -1012,6 +1019,7 @@ bool Parser::SamplerInitialiser(SamplerState* state) {
                                           "addr_mode_2"};
   if (!Expect('{', "a sampler's initialiser")) return false;
   bool known = true;
+  if (Accept('}')) return true;
   do {
     Token field;
     if (!ExpectIdentifier("a field of a sampler", &field) ||

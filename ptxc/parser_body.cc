@@ -11,9 +11,9 @@ namespace {
 // Register ids are dense, and lowering keeps vectors of them.
 constexpr std::size_t kMaxRegisters = std::size_t{1} << 22;
 constexpr int kMaxNesting = 32;
+constexpr std::uint64_t kMaxLabels = 65536;  // in a range of branch targets
 
-// "%r12" → "%r" and 12. A number with a leading zero names no element of a
-// range.
+// "%r12" → "%r" and 12. Leading zeros do not matter: %r012 is the same.
 bool SplitRangeName(std::string_view name, std::string_view* base,
                     std::uint64_t* number) {
   std::size_t start = name.size();
@@ -21,7 +21,6 @@ bool SplitRangeName(std::string_view name, std::string_view* base,
     --start;
   const std::size_t digits = name.size() - start;
   if (digits == 0 || digits > 9 || start == 0) return false;
-  if (digits > 1 && name[start] == '0') return false;
   std::uint64_t value = 0;
   for (std::size_t i = start; i < name.size(); ++i)
     value = value * 10 + static_cast<std::uint64_t>(name[i] - '0');
@@ -150,7 +149,7 @@ void Parser::BodyStatement() {
     ErrorHere("an instruction, a label or a directive");
     return SkipStatement();
   }
-  if (AtDirective(".reg")) return RegisterDirective();
+  if (AtDirective(".reg")) return RegisterDirective(VariableHead());
   if (AtDirective(".loc")) return LocDirective();
   if (AtDirective(".pragma")) {
     const std::size_t before = function_->body_pragmas.size();
@@ -167,10 +166,9 @@ void Parser::BodyStatement() {
     if (AtDirective(".extern")) linkage = Linkage::kExtern;
     Advance();
   }
-  VarSpace space;
-  if (token_.kind == TokenKind::kDirective && SpaceOf(token_.text, &space)) {
-    Advance();
-    DeclHead head = VariableHead(space);
+  if (AtVariable()) {
+    DeclHead head = VariableHead();
+    if (head.variable.space == VarSpace::kReg) return RegisterDirective(head);
     head.variable.linkage = linkage;
     std::vector<std::uint32_t> ids;
     const bool ok = head.ok && Declarators(head.variable, &ids);
@@ -188,9 +186,7 @@ void Parser::BodyStatement() {
 
 // ---- Declarations -----------------------------------------------------------
 
-void Parser::RegisterDirective() {
-  Advance();
-  DeclHead head = VariableHead(VarSpace::kReg);
+void Parser::RegisterDirective(const DeclHead& head) {
   if (!head.ok) return SkipStatement();
   do {
     Token name;
@@ -323,7 +319,7 @@ void Parser::LabelStatement(const Token& name) {
 }
 
 // p: .callprototype (ret) _ (params) {.noreturn};
-// t: .calltargets f, g;   t: .branchtargets L1, L2;
+// t: .calltargets f, g;   t: .branchtargets L1, L2, M<3>;
 void Parser::PrototypeStatement(const Token& name, Prototype::Kind kind) {
   Prototype p;
   p.kind = kind;
@@ -349,6 +345,21 @@ void Parser::PrototypeStatement(const Token& name, Prototype::Kind kind) {
     do {
       Token target;
       if (!ExpectIdentifier("a name", &target)) return SkipStatement();
+      if (kind == Prototype::Kind::kBranchTargets && Accept('<')) {
+        Constant count;
+        if (!Literal(&count) || !Expect('>', "a range of labels"))
+          return SkipStatement();
+        if (count.kind != Constant::Kind::kInt || count.bits > kMaxLabels) {
+          Error(target.offset, "a range of more than " +
+                                   std::to_string(kMaxLabels) + " labels");
+          return SkipStatement();
+        }
+        for (std::uint64_t i = 0; i < count.bits; ++i)
+          p.unresolved.push_back(module_.arena.emplace_back(
+              std::string(target.text) + std::to_string(i)));
+        p.targets.resize(p.unresolved.size(), kNoId);
+        continue;
+      }
       p.unresolved.push_back(target.text);
       std::uint32_t id = kNoId;
       const Symbol* known = names_.Find(target.text);
@@ -641,18 +652,8 @@ bool Parser::OperandAtom(Operand* out, bool in_address) {
     if (out->kind == OperandKind::kVariable && At('['))
       return ElementOf(out);
     if (!adds || (!At('+') && !At('-'))) return true;
-    // reg+-8 and sym+(4*2); a chain of sums.
     std::uint64_t sum = 0;
-    while (At('+') || At('-')) {
-      const bool minus = At('-');
-      Advance();
-      Constant term;
-      const std::uint32_t offset = token_.offset;
-      if (!Binary(kProduct, 0, &term)) return false;
-      if (term.kind != Constant::Kind::kInt)
-        return Error(offset, "an address offset must be an integer");
-      sum += minus ? 0 - term.bits : term.bits;
-    }
+    if (!Addends(&sum)) return false;
     if (out->kind != OperandKind::kUnresolved)
       out->value = static_cast<std::int64_t>(sum);
     return true;

@@ -1,8 +1,11 @@
 // Constant expressions, evaluated as the manual says: integers are 64 bits,
 // signed unless the literal has a U suffix or does not fit; the usual
-// arithmetic conversions; shifts take the left operand's type; comparisons
+// arithmetic conversions; shifts take the left operand's type; '~' makes
+// unsigned; '%' divides unsigned numbers, with a signed result; comparisons
 // give signed 0 or 1. Floats are doubles and do not mix with integers: the
 // operators are unary + and -, the arithmetic ones and comparisons.
+// As ptxas has it, a shift counts modulo 64, and the type of '?' is that of the
+// value it chose.
 // PTX ISA, "Constant Expressions" and "Integer Constant Expression Evaluation".
 #include <charconv>
 #include <cstdlib>
@@ -50,10 +53,12 @@ int Parser::PrecedenceOf(const Token& token) {
 
 namespace {
 
+// Of more than 64 bits the low ones count, as for ptxas, which refuses only a
+// digit behind a number whose top bit is set already.
 bool ParseInteger(std::string_view text, std::uint64_t* value, bool* u) {
   *u = text.ends_with('U');
   if (*u) text.remove_suffix(1);
-  int base = 10;
+  std::uint64_t base = 10;
   if (text.size() > 2 && text[0] == '0' && (text[1] | 0x20) == 'x') {
     base = 16;
     text.remove_prefix(2);
@@ -64,14 +69,17 @@ bool ParseInteger(std::string_view text, std::uint64_t* value, bool* u) {
     base = 8;
     text.remove_prefix(1);
   }
-  const char* end = text.data() + text.size();
-  const std::from_chars_result r =
-      std::from_chars(text.data(), end, *value, base);
+  constexpr std::uint64_t kTop = std::uint64_t{1} << 63;
+  *value = 0;
+  for (const char c : text) {
+    const std::uint64_t digit = static_cast<std::uint64_t>(
+        c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
+    if (digit >= base || *value >= kTop) return false;
+    *value = *value * base + digit;
+  }
   // Constants that do not fit in 63 bits are unsigned.
-  if (*value > static_cast<std::uint64_t>(
-                   std::numeric_limits<std::int64_t>::max()))
-    *u = true;
-  return r.ec == std::errc() && r.ptr == end;
+  if (*value >= kTop) *u = true;
+  return !text.empty();
 }
 
 std::uint64_t HexDigits(std::string_view text) {
@@ -196,6 +204,7 @@ bool Parser::Unary(int depth, Constant* out) {
     out->bits = 0 - out->bits;
   } else if (op == '~') {
     out->bits = ~out->bits;
+    out->is_unsigned = true;
   } else if (op == '!') {
     out->bits = out->bits == 0 ? 1 : 0;
     out->is_unsigned = false;
@@ -225,9 +234,7 @@ bool Parser::Binary(int min_precedence, int depth, Constant* out) {
       if (!Binary(0, depth + 1, &yes) || !Expect(':', "'?'") ||
           !Binary(precedence, depth + 1, &no))
         return false;
-      const bool u = yes.is_unsigned || no.is_unsigned;
       *out = out->bits != 0 ? yes : no;
-      if (out->kind == Constant::Kind::kInt) out->is_unsigned = u;
       continue;
     }
     Constant right;
@@ -247,54 +254,69 @@ bool Parser::Binary(int min_precedence, int depth, Constant* out) {
     const std::int64_t sb = static_cast<std::int64_t>(b);
     const bool less = u ? a < b : sa < sb;
     std::uint64_t value = 0;
-    bool comparison = false;
+    bool is_signed = false;  // whatever the operands are
     switch (op.kind) {
-      case TokenKind::kOrOr: value = a != 0 || b != 0; comparison = true; break;
-      case TokenKind::kAndAnd: value = a != 0 && b != 0; comparison = true; break;
-      case TokenKind::kEqual: value = a == b; comparison = true; break;
-      case TokenKind::kNotEqual: value = a != b; comparison = true; break;
+      case TokenKind::kOrOr: value = a != 0 || b != 0; is_signed = true; break;
+      case TokenKind::kAndAnd: value = a != 0 && b != 0; is_signed = true; break;
+      case TokenKind::kEqual: value = a == b; is_signed = true; break;
+      case TokenKind::kNotEqual: value = a != b; is_signed = true; break;
       case TokenKind::kLessEqual:
         value = less || a == b;
-        comparison = true;
+        is_signed = true;
         break;
-      case TokenKind::kGreaterEqual: value = !less; comparison = true; break;
-      case TokenKind::kShiftLeft: value = b > 63 ? 0 : a << b; break;
+      case TokenKind::kGreaterEqual: value = !less; is_signed = true; break;
+      case TokenKind::kShiftLeft: value = a << (b & 63); break;
       case TokenKind::kShiftRight:
-        if (out->is_unsigned)
-          value = b > 63 ? 0 : a >> b;
-        else
-          value = static_cast<std::uint64_t>(sa >> (b > 63 ? 63 : b));
+        value = out->is_unsigned ? a >> (b & 63)
+                                 : static_cast<std::uint64_t>(sa >> (b & 63));
         break;
       default:
         switch (op.text[0]) {
           case '|': value = a | b; break;
           case '^': value = a ^ b; break;
           case '&': value = a & b; break;
-          case '<': value = less; comparison = true; break;
-          case '>': value = !less && a != b; comparison = true; break;
+          case '<': value = less; is_signed = true; break;
+          case '>': value = !less && a != b; is_signed = true; break;
           case '+': value = a + b; break;
           case '-': value = a - b; break;
           case '*': value = a * b; break;
           default:
             if (b == 0) return Error(op.offset, "division by zero");
-            if (u) {
-              value = op.Is('/') ? a / b : a % b;
-            } else if (sb == -1) {
-              value = op.Is('/') ? 0 - a : 0;  // no overflow trap
+            if (op.Is('%')) {
+              value = a % b;
+              is_signed = true;
+            } else if (u) {
+              value = a / b;
             } else {
-              value = static_cast<std::uint64_t>(op.Is('/') ? sa / sb
-                                                            : sa % sb);
+              // No overflow trap.
+              value = sb == -1 ? 0 - a : static_cast<std::uint64_t>(sa / sb);
             }
         }
     }
     const bool shift = op.kind == TokenKind::kShiftLeft ||
                        op.kind == TokenKind::kShiftRight;
     out->bits = value;
-    out->is_unsigned = !comparison && (shift ? out->is_unsigned : u);
+    out->is_unsigned = !is_signed && (shift ? out->is_unsigned : u);
   }
 }
 
 bool Parser::ConstantExpression(Constant* out) { return Binary(0, 0, out); }
+
+// What is added to a name or a register: behind '+' any expression, so that
+// a+1<<4 is a+16; a-4 is more than ptxas takes.
+bool Parser::Addends(std::uint64_t* sum) {
+  while (At('+') || At('-')) {
+    const bool minus = At('-');
+    Advance();
+    Constant term;
+    const std::uint32_t offset = token_.offset;
+    if (!Binary(minus ? kProduct : 0, 0, &term)) return false;
+    if (term.kind != Constant::Kind::kInt)
+      return Error(offset, "an address offset must be an integer");
+    *sum += minus ? 0 - term.bits : term.bits;
+  }
+  return true;
+}
 
 bool Parser::UnsignedNumber(std::uint64_t* out) {
   const std::uint32_t offset = token_.offset;

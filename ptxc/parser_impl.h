@@ -59,23 +59,28 @@ class Parser {
                      bool declares);
   void TuningDirectives(Function& function);
   bool Numbers(std::uint32_t* out, std::uint8_t max, std::uint8_t* count);
-  DeclHead VariableHead(VarSpace space);
+  bool AtQualifier() const {
+    return AtDirective(".align") || AtDirective(".attribute");
+  }
+  bool AtVariable() const;
+  bool AtSpace(VarSpace* space) const;
+  bool Qualifier(Variable& variable);
+  DeclHead VariableHead();
   bool VariableAttributes(Variable& variable);
-  void VariableItem(VarSpace space, Linkage linkage);
+  void VariableItem(Linkage linkage);
   bool Declarators(const Variable& head, std::vector<std::uint32_t>* ids);
   bool ArrayDims(Variable& variable);
   bool Initialiser(Variable& variable, std::size_t depth, std::uint64_t base,
                    std::uint64_t stride, int nesting);
   bool InitialiserElement(Variable& variable, std::uint64_t byte);
   bool SamplerInitialiser(SamplerState* state);
-  bool SpaceOf(std::string_view directive, VarSpace* space) const;
   std::uint32_t AddVariable(Variable variable);
   std::uint32_t AddFunction(Function function);
 
   // parser_body.cc
   void Body(Function& function);
   void BodyStatement();
-  void RegisterDirective();
+  void RegisterDirective(const DeclHead& head);
   bool HoldsElementOf(std::string_view base, std::uint32_t count) const;
   bool IsElementOfRange(std::string_view name) const;
   void DeclareRegisters(std::string_view name, std::uint32_t offset,
@@ -108,6 +113,7 @@ class Parser {
   bool Binary(int min_precedence, int depth, Constant* out);
   bool Unary(int depth, Constant* out);
   bool Literal(Constant* out);
+  bool Addends(std::uint64_t* sum);
   bool UnsignedNumber(std::uint64_t* out);
 
   // Tokens.

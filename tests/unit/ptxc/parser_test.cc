@@ -159,7 +159,7 @@ TEST(Parser, VariablesAndInitialisers) {
   const Parsed q = ParseModuleText(
       ".visible .global .align 16 .v4 .f32 v = {1.0, 0f40000000, 3, -4.5};\n"
       ".const .s32 m[2][3] = {{1, 2, 3}, {-4, 5}};\n"
-      ".global .u64 p = generic(m)+8;\n"
+      ".global .u64 p = generic(m)+1<<3;\n"
       ".global .align 8 .b8 low[2] = {0xFF(v), 0xFF00(v)};\n"
       ".global .attribute(.managed) .u32 shared_int;\n"
       ".extern .shared .align 16 .b8 dyn[];\n"
@@ -188,6 +188,25 @@ TEST(Parser, VariablesAndInitialisers) {
   EXPECT_EQ(q.variable("c").linkage, Linkage::kCommon);
   EXPECT_EQ(q.variable("bank").bank, 3);
   EXPECT_EQ(q.variable("many2").type, Type::kB32);
+}
+
+TEST(Parser, QualifiersMayPrecedeTheStateSpace) {
+  const Parsed p = ParseModuleText(
+      ".extern .align 16 .shared .b8 dyn[];\n"
+      ".attribute(.managed) .align 8 .global .align 32 .b32 m;\n"
+      ".entry k(.align 64 .param .b8 a[4]) {\n.align 8 .reg .b32 %r<2>;\n"
+      ".align 4 .local .b8 l[4]; mov.u32 %r1, 0; }\n");
+  ASSERT_THAT(p.errors, IsEmpty());
+  EXPECT_EQ(p.variable("dyn").align, 16u);
+  EXPECT_EQ(p.variable("m").align, 32u);
+  EXPECT_TRUE(p.variable("m").managed);
+  const Function& k = p.function("k");
+  EXPECT_EQ(p.module->variables[k.params[0]].align, 64u);
+  EXPECT_EQ(p.module->variables[k.variables[0]].align, 4u);
+  EXPECT_EQ(k.registers.size(), 2u);
+  EXPECT_THAT(ParseModuleText(".align 8 .func f() { ret; }\n").errors,
+              ElementsAre("ptx:3:10: expected a state space such as .global, "
+                          "found '.func'"));
 }
 
 TEST(Parser, SectionsFilesAliasesAndPragmas) {
@@ -231,11 +250,14 @@ INSTANTIATE_TEST_SUITE_P(
         ConstantCase{"WARP_SZ", 32}, ConstantCase{"WARP_SZ*2-1", 63},
         ConstantCase{"1+2*3", 7}, ConstantCase{"(1+2)*3", 9},
         ConstantCase{"7-2-1", 4}, ConstantCase{"100/7%4", 2},
-        ConstantCase{"-7/2", -3}, ConstantCase{"-7%2", -1},
+        ConstantCase{"-7/2", -3}, ConstantCase{"-7%2", 1},
+        ConstantCase{"-1%-2>>1", 0}, ConstantCase{"-7%-2>>1", -4},
         ConstantCase{"1<<4|1", 17}, ConstantCase{"6&3^1", 3},
-        ConstantCase{"~0", -1}, ConstantCase{"!5", 0}, ConstantCase{"!0", 1},
+        ConstantCase{"~0", -1}, ConstantCase{"~0>>1", INT64_MAX},
+        ConstantCase{"~0>0", 1}, ConstantCase{"!5", 0}, ConstantCase{"!0", 1},
         ConstantCase{"-8>>1", -4}, ConstantCase{"0x8000000000000000>>63", 1},
-        ConstantCase{"1<<64", 0}, ConstantCase{"3<4&&4>=4", 1},
+        ConstantCase{"1<<65", 2}, ConstantCase{"-1>>-1", -1},
+        ConstantCase{"0x100000000>>66", 1 << 30}, ConstantCase{"3<4&&4>=4", 1},
         ConstantCase{"1==2||2!=2", 0},
         ConstantCase{"1.5<2.0", 1}, ConstantCase{"1.5+.5>=2.0", 1},
         ConstantCase{"-1.0==1.0?2:3", 3},
@@ -243,9 +265,21 @@ INSTANTIATE_TEST_SUITE_P(
         ConstantCase{"-1<0xFFFFFFFFFFFFFFFF", 0}, ConstantCase{"-1<1U", 0},
         ConstantCase{"-1<1", 1}, ConstantCase{"(.u64)-1/2U", INT64_MAX},
         ConstantCase{"(.s64)4294967296U>>4", 268435456},
+        ConstantCase{"(1?-1:2U)>>1", -1},
+        // Longer ones lose their high bits.
+        ConstantCase{"18446744073709551617", 1},
+        ConstantCase{"0x123456789abcdef01", 0x23456789abcdef01},
         ConstantCase{"1?2:3", 2}, ConstantCase{"0?2:0?3:4", 4},
         ConstantCase{"-0x7FFFFFFFFFFFFFFF-1", INT64_MIN},
         ConstantCase{"(-0x7FFFFFFFFFFFFFFF-1)/-1", INT64_MIN}));
+
+TEST(Parser, IntegersWithTooManyDigitsAreErrors) {
+  for (const char* text : {"99999999999999999999", "0xfffffffffffffffff", "08",
+                           "0b12", "0x", "0b"})
+    EXPECT_FALSE(ParseBody(std::string("mov.b64 %rd1, ") + text + ";")
+                     .errors.empty())
+        << text;
+}
 
 TEST(Parser, FloatConstantsKeepTheirBits) {
   const Parsed p = ParseBody("mov.f32 %f1, 0f7FC00001;\n"
@@ -325,8 +359,7 @@ TEST(Parser, RegistersHaveDenseIds) {
   EXPECT_EQ(OperandOf(p, 0, 1).index, 3u);
   EXPECT_EQ(OperandOf(p, 1, 1).part, Component::kY);
   EXPECT_EQ(f.registers[4].vector, 2);
-  // %r02 is not the %r2 of %r<3>.
-  EXPECT_EQ(OperandOf(p, 2, 0).kind, OperandKind::kUnresolved);
+  EXPECT_EQ(OperandOf(p, 2, 0).index, 2u);  // %r02 is %r2, as for ptxas
 }
 
 // Two expansions of one inline asm: the same labels and registers in scopes
@@ -378,14 +411,14 @@ TEST(Parser, IndirectCallsAndJumpTables) {
       ".param .align 8 .b8 _[16]) .noreturn;\n"
       "{ .param .b32 r; .param .b64 x; .param .align 8 .b8 y[16];\n"
       "call (r), %rd1, (x, y), proto; }\n"
-      "table: .branchtargets A, B;\n"
-      "brx.idx %r1, table;\nA:\nB: ret;\n");
+      "table: .branchtargets A, B<2>, A;\n"
+      "brx.idx %r1, table;\nA:\nB0:\nB1: ret;\n");
   ASSERT_THAT(p.errors, IsEmpty());
   const Function& f = p.function("k");
   ASSERT_EQ(f.prototypes.size(), 2u);
   EXPECT_TRUE(f.prototypes[0].noreturn);
   EXPECT_EQ(f.prototypes[0].params.size(), 2u);
-  EXPECT_THAT(f.prototypes[1].targets, ElementsAre(0, 1));
+  EXPECT_THAT(f.prototypes[1].targets, ElementsAre(0, 1, 2, 0));
   EXPECT_EQ(OperandOf(p, 0, 0).count, 1u);
   EXPECT_EQ(OperandOf(p, 0, 1).kind, OperandKind::kRegister);
   EXPECT_EQ(OperandOf(p, 0, 2).count, 2u);

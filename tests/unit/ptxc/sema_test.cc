@@ -80,6 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
         "mov.b64 {%r1, _}, %rd1;", "mov.b32 %r1, {%rs1, %h2};",
         "mov.b64 %rd1, {%rs1, %rs2, %rs3, %rs4};",
         "mov.b128 %rq1, {%rd1, %rd2};",
+        "ld.global.u32 %r1, [%rd1+1<<4];", "mov.u64 %rd1, tile+4|1;",
         // Operands that may be left out.
         "bar.sync %r1;", "bar.sync 0, 64;", "bar.red.popc.u32 %r1, 0, %p1;",
         "bar.red.popc.u32 %r1, 0, 64, !%p1;", "setp.eq.s32 _|%p1, %r1, %r2;",
