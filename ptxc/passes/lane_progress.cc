@@ -47,7 +47,6 @@ class Together {
     if (!call || !call->isConvergent()) return false;
     if (const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(call)) {
       switch (intrinsic->getIntrinsicID()) {
-        case llvm::Intrinsic::amdgcn_wave_barrier:  // orders memory, no more
         case llvm::Intrinsic::amdgcn_endpgm:
         case llvm::Intrinsic::amdgcn_s_sleep:
           return false;

@@ -313,6 +313,24 @@ const std::vector<Program>& Programs() {
        "  st.global.u32 [%l0], %r5;\n",
        nullptr, nullptr,
        [](std::uint32_t, std::uint32_t) { return 3; }},
+      {"meeting_behind_the_wait",
+       // Each warp waits for the one before, which raises its lanes' flags
+       // one after the other, and then exchanges values: bar.warp.sync holds
+       // those that need not wait any more.
+       "  mov.u64 %l2, nodes;\n  mad.wide.u32 %l3, %t, 8, %l2;\n"
+       "  xor.b32 %r5, %t, 1;\n  mad.wide.u32 %l4, %r5, 8, %l2;\n"
+       "  setp.lt.u32 %p0, %t, 32;\n  @%p0 bra GO;\n"
+       "WAIT:\n  ld.volatile.global.u32 %r0, [%l1+-128];\n"
+       "  setp.eq.u32 %p1, %r0, 0;\n  @%p1 bra WAIT;\n"
+       "GO:\n  add.u32 %r6, %t, 100;\n  st.global.u32 [%l3], %r6;\n"
+       "  bar.warp.sync -1;\n  ld.global.u32 %r7, [%l4];\n"
+       "  st.global.u32 [%l0], %r7;\n  mov.u32 %r8, 0;\n"
+       "NEXT:\n  setp.eq.u32 %p2, %r8, %lane;\n"
+       "  @%p2 st.volatile.global.u32 [%l1], 1;\n"
+       "  add.u32 %r8, %r8, 1;\n  setp.lt.u32 %p3, %r8, 32;\n"
+       "  @%p3 bra NEXT;\n",
+       nullptr, nullptr,
+       [](std::uint32_t t, std::uint32_t) { return (t ^ 1) + 100; }},
       {"turns", Turns(), nullptr, nullptr,
        [](std::uint32_t t, std::uint32_t) { return 18 + t % 2; }},
       {"meet_and_drop", MeetAndDrop(), nullptr, nullptr,
