@@ -410,14 +410,17 @@ class Yielding {
   }
 
   // Whether the loop takes something, by a write whose outcome it looks at,
-  // and does not give it back.
+  // and does not give it back. Who swaps what it has just read takes nothing:
+  // where it fails, another one has been through.
   static bool Locks(const Loop& loop) {
     bool takes = false;
     for (const BasicBlock* block : loop.blocks()) {
       for (const Instruction& instruction : *block) {
         if (!IsOrderedWrite(instruction)) continue;
         if (instruction.use_empty()) return false;
-        takes = true;
+        const auto* swap = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(
+            &instruction);
+        takes |= !swap || loop.isLoopInvariant(swap->getCompareOperand());
       }
     }
     return takes;

@@ -392,5 +392,16 @@ TEST(ProgressExec, LocksHeldWhereLanesMeetAreWarnedOf) {
       << (*module)->warnings();
 }
 
+// A swap of what was just read locks nothing.
+TEST(ProgressExec, PushesOntoAListAreNotWarnedOf) {
+  auto module = PtxModule::Compile(
+      Kernel("PUSH:\n  ld.volatile.global.u32 %r0, [total];\n"
+             "  st.global.u32 [%l0], %r0;\n  membar.gl;\n"
+             "  atom.global.cas.b32 %r1, [total], %r0, %t;\n"
+             "  setp.ne.u32 %p0, %r1, %r0;\n  @%p0 bra PUSH;\n"));
+  ASSERT_TRUE(module) << module.error().ToString();
+  EXPECT_EQ((*module)->warnings(), "");
+}
+
 }  // namespace
 }  // namespace cerberus::exec
