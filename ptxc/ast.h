@@ -113,6 +113,11 @@ struct Operand {
     std::uint64_t bits;
   };
 
+  // %r+4 as a value.
+  bool adds() const {
+    return kind == OperandKind::kRegister && part == Component::kWhole &&
+           value != 0;
+  }
   bool is_composite() const {
     return kind == OperandKind::kVector || kind == OperandKind::kPair ||
            kind == OperandKind::kList || kind == OperandKind::kTexture;

@@ -376,6 +376,8 @@ class FunctionLowering {
   void EmitReturn();
   void EmitExit();
   void LeaveIf(Value* exited);
+  llvm::AllocaInst* VectorStorage(std::uint32_t reg);
+  void WritePassed(const Operand& to, Value* value, Type type);
   Value* CallArgument(const Operand& operand, std::uint32_t param,
                       llvm::Type* type);
 

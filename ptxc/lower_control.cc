@@ -53,12 +53,16 @@ void FunctionLowering::EmitReturn() {
   for (std::uint32_t id : ptx_.returns) {
     llvm::Type* part = module_.ParamType(ptx_module_.variables[id]);
     const std::uint32_t reg = RegisterOf(id);
-    values.push_back(
-        reg == kNoId
-            ? b_.CreateLoad(part, LocalStorage(id))
-            : FromInt(AsInt(b_.CreateLoad(SlotType(ptx_.registers[reg]),
-                                          Slot(reg, Component::kWhole))),
-                      part));
+    if (reg == kNoId) {
+      values.push_back(b_.CreateLoad(part, LocalStorage(id)));
+    } else if (llvm::AllocaInst* vector = VectorStorage(reg)) {
+      values.push_back(b_.CreateAlignedLoad(part, vector, vector->getAlign()));
+    } else {
+      values.push_back(
+          FromInt(AsInt(b_.CreateLoad(SlotType(ptx_.registers[reg]),
+                                      Slot(reg, Component::kWhole))),
+                  part));
+    }
   }
   if (values.size() == 1) {
     b_.CreateRet(values[0]);
@@ -112,6 +116,23 @@ void FunctionLowering::LowerNanosleep() {
 
 // ---- call -------------------------------------------------------------------
 
+// Vector registers are passed as their bytes.
+llvm::AllocaInst* FunctionLowering::VectorStorage(std::uint32_t reg) {
+  if (ptx_.registers[reg].vector <= 1) return nullptr;
+  return llvm::cast<llvm::AllocaInst>(Slot(reg, Component::kWhole));
+}
+
+void FunctionLowering::WritePassed(const Operand& to, Value* value,
+                                   Type type) {
+  if (to.kind == OperandKind::kRegister && to.part == Component::kWhole) {
+    if (llvm::AllocaInst* vector = VectorStorage(to.index)) {
+      b_.CreateAlignedStore(value, vector, vector->getAlign());
+      return;
+    }
+  }
+  Write(to, value, type);
+}
+
 llvm::Value* FunctionLowering::CallArgument(const Operand& operand,
                                             std::uint32_t param,
                                             llvm::Type* type) {
@@ -123,6 +144,12 @@ llvm::Value* FunctionLowering::CallArgument(const Operand& operand,
     }
     if (space == VarSpace::kParam || space == VarSpace::kReg) {
       return b_.CreateLoad(type, LocalStorage(operand.index));
+    }
+  }
+  if (operand.kind == OperandKind::kRegister &&
+      operand.part == Component::kWhole) {
+    if (llvm::AllocaInst* vector = VectorStorage(operand.index)) {
+      return b_.CreateAlignedLoad(type, vector, vector->getAlign());
     }
   }
   Type t = ptx_module_.variables[param].type;
@@ -229,7 +256,7 @@ void FunctionLowering::LowerCall() {
     if (to.kind == OperandKind::kVariable) {
       b_.CreateStore(part, LocalStorage(to.index));
     } else {
-      Write(to, part, ptx_module_.variables[(*returns)[i]].type);
+      WritePassed(to, part, ptx_module_.variables[(*returns)[i]].type);
     }
   }
 }

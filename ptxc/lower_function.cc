@@ -76,7 +76,7 @@ void FunctionLowering::CreateEntry() {
       Operand to;
       to.kind = OperandKind::kRegister;
       to.index = reg;
-      Write(to, argument, ptx_module_.variables[variable].type);
+      WritePassed(to, argument, ptx_module_.variables[variable].type);
     } else {
       b_.CreateStore(argument, LocalStorage(variable));
     }

@@ -102,6 +102,7 @@ FunctionLowering::Pointer FunctionLowering::Address(const Operand& operand,
     Operand reg = operand;
     reg.kind = OperandKind::kRegister;
     reg.negated = false;
+    reg.value = 0;
     address = Read(reg, ptx_.registers[operand.index].type == Type::kU32 ||
                                 BitsOf(ptx_.registers[operand.index].type) == 32
                             ? Type::kU32
@@ -371,14 +372,16 @@ void FunctionLowering::LowerMov() {
     const unsigned width = elements > 1      ? elements
                            : whole_vector(d) ? ptx_.registers[d.index].vector
                                              : d.count;
+    // All are read before any is written: {a, b} may become {b, a}.
+    std::vector<Value*> values;
     for (unsigned i = 0; i < width && i < 4; ++i) {
-      Operand from = a.kind == OperandKind::kVector ? child(a, i) : a;
-      Operand to = d.kind == OperandKind::kVector ? child(d, i) : d;
-      if (from.kind != OperandKind::kVector && a.kind != OperandKind::kVector) {
-        from = ComponentOf(from, i);
-      }
-      if (d.kind != OperandKind::kVector) to = ComponentOf(to, i);
-      Write(to, Read(from, t), t);
+      values.push_back(Read(
+          a.kind == OperandKind::kVector ? child(a, i) : ComponentOf(a, i),
+          t));
+    }
+    for (unsigned i = 0; i < values.size(); ++i) {
+      Write(d.kind == OperandKind::kVector ? child(d, i) : ComponentOf(d, i),
+            values[i], t);
     }
     return;
   }

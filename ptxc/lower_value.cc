@@ -174,8 +174,11 @@ llvm::Value* FunctionLowering::Read(const Operand& operand, Type type) {
         break;
       }
       llvm::Type* slot_type = SlotType(ptx_.registers[operand.index]);
-      value = Coerce(
-          b_.CreateLoad(slot_type, Slot(operand.index, operand.part)), type);
+      value = b_.CreateLoad(slot_type, Slot(operand.index, operand.part));
+      if (operand.adds()) {
+        value = b_.CreateAdd(value, FromInt(I64(operand.bits), slot_type));
+      }
+      value = Coerce(value, type);
       break;
     }
     case OperandKind::kInt:

@@ -622,7 +622,18 @@ bool Parser::BracketOperand(Operand* out) {
   return true;
 }
 
-// A name, a constant, _, !p, -r; sym+4, array[1] and, in an address, reg+4.
+// A register of up to 64 bits that `+4` may follow also outside of addresses;
+// only ptxas says so, and not in lists.
+bool Parser::IsInteger(const Operand& operand) const {
+  const Register& reg = function_->registers[operand.index];
+  const TypeKind kind = KindOf(reg.type);
+  return operand.part == Component::kWhole && reg.vector <= 1 &&
+         BitsOf(reg.type) <= 64 &&
+         (kind == TypeKind::kBit || kind == TypeKind::kUnsigned ||
+          kind == TypeKind::kSigned);
+}
+
+// A name, a constant, _, !p, -r; sym+4, array[1], reg+4.
 bool Parser::OperandAtom(Operand* out, bool in_address) {
   out->offset = token_.offset;
   // !p negates a predicate, -r an operand of vmad.
@@ -647,8 +658,9 @@ bool Parser::OperandAtom(Operand* out, bool in_address) {
     const bool adds =
         out->kind == OperandKind::kVariable ||
         out->kind == OperandKind::kFunction ||
-        (in_address && (out->kind == OperandKind::kRegister ||
-                        out->kind == OperandKind::kUnresolved));
+        (out->kind == OperandKind::kRegister &&
+         (in_address || (nesting_ == 0 && IsInteger(*out)))) ||
+        (in_address && out->kind == OperandKind::kUnresolved);
     if (out->kind == OperandKind::kVariable && At('['))
       return ElementOf(out);
     if (!adds || (!At('+') && !At('-'))) return true;

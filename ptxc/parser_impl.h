@@ -93,6 +93,7 @@ class Parser {
   bool CallOperands();
   bool ParseOperand(Operand* out);
   bool IsPlain(const Operand& operand);
+  bool IsInteger(const Operand& operand) const;
   bool OperandAtom(Operand* out, bool in_address);
   bool BracketOperand(Operand* out);
   void TakeChildren(std::size_t base, Operand* out);

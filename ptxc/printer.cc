@@ -340,7 +340,8 @@ std::string Printer::OperandText(const Function& f, const Operand& o) const {
   }
   text += kComponentNames[static_cast<int>(o.part)];
   if (o.element) return ElementText(f, o);
-  if (o.kind == OperandKind::kVariable || o.kind == OperandKind::kFunction)
+  if (o.kind == OperandKind::kVariable || o.kind == OperandKind::kFunction ||
+      o.adds())
     text += Offset(o.value);
   return text;
 }

@@ -507,6 +507,10 @@ class Checker {
       return Error(o.offset, "operand '" + std::string(spec.name) + "' of " +
                                  Mnemonic() + " is " + Text(o) +
                                  ", which cannot be negated");
+    if (o.adds() && (c & kOpDest) != 0)
+      return Error(o.offset, "operand '" + std::string(spec.name) + "' of " +
+                                 Mnemonic() + " is " + Text(o) +
+                                 ", which cannot be written");
     switch (o.kind) {
       case OperandKind::kUnresolved:
         if ((c & kOpLabel) != 0)
@@ -850,7 +854,8 @@ class Checker {
         have = module_.variables[actual.index].size();
       } else if (actual.kind == OperandKind::kRegister) {
         const Register& reg = function_->registers[actual.index];
-        have = static_cast<std::uint64_t>(BytesOf(reg.type)) * reg.vector;
+        have = static_cast<std::uint64_t>(BytesOf(reg.type));
+        if (actual.part == Component::kWhole) have *= reg.vector;
       } else {
         continue;
       }

@@ -220,6 +220,16 @@ TEST(LanguageExec, VectorsAsOperands) {
       {"", "mov.b32 %r0, {1, 2}; cvt.u64.u32 %d0, %r0;", 0x00020001},
       {"", "mov.b64 %d0, {%h1, 1, 2, 3}; and.b64 %d0, %d0, ~0xffff;",
        0x0003000200010000},
+      {"", "mov.b32 %r0, 1; mov.b32 %r1, 2; mov.b32 %r2, 3; mov.b32 %r3, 4;\n"
+           "mov.v4.u32 {%r0, %r1, %r2, %r3}, {%r3, %r0, %r1, %r0};\n"
+           "mov.v2.u32 {%r0, %r1}, {%r1, %r0};\n"
+           "mov.b64 %d0, {%r0, %r1};", 0x0000000400000001},
+      {"", "mov.b32 %r2, 3; mov.b32 %r3, 4;\n"
+           "mov.v4.u32 {%r0, %r1, %r2, %r3}, {%r3, %r2, %r3, %r2};\n"
+           "mov.b64 %d0, {%r2, %r3};", 0x0000000300000004},
+      {"", ".reg .v2 .u32 %v; mov.b64 %v, 0x0000000200000001;\n"
+           "mov.v2.u32 %v, {%v.y, %v.x}; mov.b64 %d0, %v;",
+       0x0000000100000002},
   };
   Check(kRows);
 }
@@ -333,6 +343,23 @@ TEST(LanguageExec, RegisterParameters) {
       {".func (.reg .f16 %r) f@@(.reg .f16 %a, .reg .f64 %b) {\n"
        "  .reg .f16 %c; cvt.rn.f16.f64 %c, %b; add.f16 %r, %a, %c; ret; }",
        "call (%h0), f@@, (0x3c00, 2.0); cvt.u64.u16 %d0, %h0;", 0x4200},
+      {".func (.reg .v2 .u32 %r) f@@(.reg .u32 %a, .reg .v2 .u32 %v) {\n"
+       "  add.u32 %r.x, %v.y, %a; add.u32 %r.y, %v.x, %a; ret; }",
+       ".reg .v2 .u32 %v; mov.v2.u32 %v, {1, 2};\n"
+       "call (%v), f@@, (%v.y, %v); mov.b64 %d0, %v;", 0x0000000300000004},
+      {".func (.reg .v4 .f32 %r, .reg .u16 %n) f@@(.reg .v4 .f32 %v) {\n"
+       "  mov.v4.f32 %r, {%v.w, %v.z, %v.y, %v.x}; mov.u16 %n, 9; ret; }",
+       ".reg .v4 .f32 %v; mov.v4.f32 %v, {1.0, 2.0, 3.0, 4.0};\n"
+       "call (%v, %h0), f@@, (%v); mov.b64 %d0, {%v.y, %v.x};",
+       0x4080000040400000},
+      {".func (.reg .v2 .f64 %r, .reg .v4 .b8 %s)\n"
+       "    f@@(.reg .v2 .f64 %v, .reg .v4 .b8 %w) {\n"
+       "  mov.b64 %r.x, %v.y; mov.b64 %r.y, %v.x; mov.b32 %s, 7; ret; }",
+       ".reg .v2 .f64 %v; .reg .v4 .b8 %w; mov.b64 %v.x, 1;\n"
+       "mov.b64 %v.y, 2; call (%v, %w), f@@, (%v, %w);\n"
+       "mov.b32 %r0, %w; cvt.u64.u32 %d0, %r0; mov.b64 %d1, %v.x;\n"
+       "mad.lo.u64 %d0, %d1, 16, %d0; mov.b64 %d1, %v.y;\n"
+       "mad.lo.u64 %d0, %d1, 256, %d0;", 0x127},
   };
   Check(kRows);
 }
@@ -395,6 +422,22 @@ TEST(LanguageExec, SumsWithSymbols) {
       {".shared .align 8 .u64 s@@[4];",
        "mov.u64 %d1, 77; st.shared.u64 [s@@+16], %d1; mov.u64 %d1, 8;\n"
        "add.u64 %d1, %d1, s@@+8; ld.shared.u64 %d0, [%d1];", 77},
+  };
+  Check(kRows);
+}
+
+// Not in the manual, but taken by ptxas.
+TEST(LanguageExec, SumsWithRegisters) {
+  constexpr Row kRows[] = {
+      {".global .u64 g@@;", "mov.u64 %d1, 12; st.global.u64 [g@@], %d1 + 1;\n"
+                            "ld.global.u64 %d0, [g@@];", 13},
+      {"", "mov.b32 %r0, 7; mad.lo.u32 %r1, %r0+1, %r0+2*3, %r0+-7;\n"
+           "cvt.u64.u32 %d0, %r1;", 104},
+      {"", "mov.b32 %r0, 0xffffffff; cvt.u64.u32 %d0, %r0+2;", 1},
+      {"", ".reg .s16 %s; mov.s16 %s, -3; cvt.s64.s16 %d0, %s+1;",
+       std::uint64_t(-2)},
+      {"", "mov.b32 %r0, 8; setp.eq.u32 %p0|%p1, %r0+1, 9;\n"
+           "selp.u64 %d0, %d0+5, 1, %p0;", 5},
   };
   Check(kRows);
 }

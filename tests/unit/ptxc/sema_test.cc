@@ -61,6 +61,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         // Bits hold anything of their size; floats may live in them.
         "mov.b32 %r1, 0f3F800000;", "mov.f32 %f1, %r1;", "mov.b32 %r1, %f1;",
+        "st.global.u32 [%rd1+4], %r1 + 1;", "mul.wide.u32 %rd1, %r1+4, 8;",
         "add.f32 %r1, %r2, %r3;", "add.f32 %f1, %f2, 1.0;",
         "and.b32 %f1, %f2, %f3;", "selp.b32 %f1, %f2, %f3, %p1;",
         "mul.f16 %rs1, %rs2, %rs3;", "add.f16x2 %r1, %r2, %hh3;",
@@ -167,6 +168,8 @@ INSTANTIATE_TEST_SUITE_P(
                   "is 'tile+8', expected a register or a constant"},
         ErrorCase{"ld.const.u8 %rs1, table[%f1];",
                   "is counted by a register of type .f32"},
+        ErrorCase{"mov.u32 %r1+1, %r2;",
+                  "is %r1+1, which cannot be written"},
         ErrorCase{"mov.u32 %r1, nowhere;", "undefined name 'nowhere'"},
         ErrorCase{"mov.u32 %r1, %r999;", "undefined name '%r999'"},
         ErrorCase{"ld.global.u32 %r1, [nowhere+4];",
