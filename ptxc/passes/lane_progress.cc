@@ -520,8 +520,10 @@ class Yielding {
     BasicBlock* arrive = NewBlock("arrive");
     b.SetInsertPoint(arrive);
     b.CreateCondBr(
-        b.CreateICmpNE(Opaque(b, b.getInt32(0)), b.getInt32(0)), round.again,
-        region.meet);
+         b.CreateICmpNE(Opaque(b, b.getInt32(0)), b.getInt32(0)), round.again,
+         region.meet)
+        ->setMetadata(kRoundEnd,
+                      llvm::MDNode::get(function_.getContext(), {}));
     onward->getTerminator()->replaceSuccessorWith(region.meet, arrive);
     for (BasicBlock* block : region.blocks) {
       block->getTerminator()->replaceSuccessorWith(region.meet, arrive);
@@ -624,7 +626,6 @@ llvm::PreservedAnalyses LaneProgress::run(
   Yielding yielding(function, &together);
   std::vector<std::string>* warnings = &(*warnings_)[function.getName().str()];
   while (yielding.Step(analyses, warnings)) {
-    function.addFnAttr(kYields);
     analyses.invalidate(function, llvm::PreservedAnalyses::none());
   }
   yielding.Finish();

@@ -29,9 +29,9 @@
 
 namespace cerberus::ptx {
 
-// On functions that the pass has changed. It sees to lanes of one warp; warps
-// wait for each other over longer ways, so that they must not share a wave.
-inline constexpr char kYields[] = "cerberus-yields";
+// Metadata of the branch that ends a round. The rounds see to lanes of one
+// warp; warps may wait for each other over longer ways (passes/packing.h).
+inline constexpr char kRoundEnd[] = "cerberus.round_end";
 // On functions that the pass leaves alone, since lanes of a wave in lockstep
 // make progress in them anyway.
 inline constexpr char kNeverYields[] = "cerberus-never-yields";

@@ -1,19 +1,26 @@
 #include "ptxc/passes/packing.h"
 
+#include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/UniformityAnalysis.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/CFG.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
-
+#include "llvm/IR/Operator.h"
 #include "ptxc/passes/lane_progress.h"
 #include "ptxc/passes/waiting.h"
+#include "ptxc/passes/waves.h"
 
 namespace cerberus::ptx {
 namespace {
@@ -53,25 +60,34 @@ class FlowToward {
     FindPostDominators();
   }
 
-  // Whether a block of `sites` lies where only a part of a wave may pass:
-  // between a divergent branch and the place where its sides meet again.
-  bool DivergesAround(const BlockSet& sites) const {
+  // The blocks between a divergent branch and the place where its sides meet
+  // again; only a part of a wave may pass there.
+  struct Part {
+    const BasicBlock* branch;
+    BlockSet blocks;
+    bool meets = true;
+  };
+
+  // Those with a block of `sites` in them.
+  std::vector<Part> PartsAround(const BlockSet& sites) const {
+    std::vector<Part> parts;
     for (const BasicBlock* block : order_) {
       if (!uniformity_.hasDivergentTerminator(*block)) continue;
       std::vector<const BasicBlock*> work = Next(block);
       if (work.size() < 2) continue;
-      const int meet = meets_[Number(block)];
-      if (meet == kNever) return true;
-      BlockSet seen;
+      const int meet = meets_[Index(Number(block))];
+      Part part = {block, {}, meet != kNever};
+      bool around = !part.meets;
       while (!work.empty()) {
         const BasicBlock* at = work.back();
         work.pop_back();
-        if (Number(at) == meet || !seen.insert(at).second) continue;
-        if (sites.contains(at)) return true;
+        if (Number(at) == meet || !part.blocks.insert(at).second) continue;
+        around |= sites.contains(at);
         for (const BasicBlock* next : Next(at)) work.push_back(next);
       }
+      if (around) parts.push_back(std::move(part));
     }
-    return false;
+    return parts;
   }
 
  private:
@@ -182,6 +198,156 @@ class FlowToward {
   int reaching_ = 0;  // blocks that reach the end come first
 };
 
+// ---- Who may be waited for --------------------------------------------------
+
+// Loops that wait, and those of lanes that yield to each other.
+std::vector<const llvm::Loop*> WaitingLoops(llvm::LoopInfo& loops) {
+  std::vector<const llvm::Loop*> waiting;
+  for (const llvm::Loop* loop : FindWaitingLoops(loops)) {
+    waiting.push_back(loop);
+  }
+  for (const llvm::Loop* loop : loops.getLoopsInPreorder()) {
+    llvm::SmallVector<BasicBlock*, 4> exiting;
+    loop->getExitingBlocks(exiting);
+    if (llvm::any_of(exiting, [](const BasicBlock* block) {
+          return block->getTerminator()->hasMetadata(kRoundEnd);
+        })) {
+      waiting.push_back(loop);
+    }
+  }
+  return waiting;
+}
+
+// The address that an instruction reads or writes, or null.
+const llvm::Value* AddressOf(const Instruction& instruction) {
+  if (const auto* a = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
+    return a->getPointerOperand();
+  }
+  if (const auto* x = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
+    return x->getPointerOperand();
+  }
+  return llvm::getLoadStorePointerOperand(&instruction);
+}
+
+// The memory that waiting loops read.
+class Watched {
+ public:
+  explicit Watched(const Function& function)
+      : any_global_(CallsFunctions(function)), any_shared_(any_global_) {}
+
+  void Add(const llvm::Loop& loop) {
+    for (const BasicBlock* block : loop.blocks()) {
+      for (const Instruction& instruction : *block) {
+        const llvm::Value* address = AddressOf(instruction);
+        if (address && instruction.mayReadFromMemory()) AddRead(*address);
+      }
+    }
+  }
+
+  bool MayBeChangedBy(const Instruction& instruction) const {
+    if (llvm::isa<llvm::FenceInst>(instruction)) return false;
+    if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
+      return call->mayWriteToMemory() &&
+             !call->onlyAccessesInaccessibleMemory();
+    }
+    if (!instruction.mayWriteToMemory()) return false;
+    const llvm::Value* address = AddressOf(instruction);
+    if (!address) return true;
+    const unsigned space = address->getType()->getPointerAddressSpace();
+    if (space == kLocalSpace) return false;
+    const bool shared = space == kSharedSpace;
+    // An ordered write to global memory may tell another kernel to go on.
+    const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+    const bool plain = store && store->isSimple();
+    if (!shared && (!plain || any_global_)) return true;
+    if (space != kGlobalSpace && any_shared_) return true;
+    const std::optional<Base> base = FindBase(*address);
+    return !base || bases_.count(*base) != 0;
+  }
+
+ private:
+  static constexpr unsigned kGlobalSpace = 1;
+  static constexpr unsigned kSharedSpace = 3;
+  static constexpr unsigned kConstantSpace = 4;
+  static constexpr unsigned kLocalSpace = 5;
+
+  // A variable, or a parameter of the kernel and its offset in that.
+  using Base = std::pair<const llvm::Value*, std::int64_t>;
+
+  void AddRead(const llvm::Value& address) {
+    const unsigned space = address.getType()->getPointerAddressSpace();
+    if (space == kLocalSpace || space == kConstantSpace) return;
+    if (const std::optional<Base> base = FindBase(address)) {
+      bases_.insert(*base);
+      return;
+    }
+    any_global_ |= space != kSharedSpace;
+    any_shared_ |= space != kGlobalSpace;
+  }
+
+  // What an address was computed from; nothing if that is not one thing.
+  static std::optional<Base> FindBase(const llvm::Value& address) {
+    if (const auto* variable = llvm::dyn_cast<llvm::GlobalVariable>(&address)) {
+      // Dynamic shared memory has one address under all its names.
+      const bool dynamic = variable->getAddressSpace() == kSharedSpace &&
+                           variable->isDeclaration();
+      return Base{dynamic ? nullptr : variable, 0};
+    }
+    if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&address)) {
+      if (load->getPointerAddressSpace() != kConstantSpace) return std::nullopt;
+      std::int64_t offset = 0;
+      const llvm::Value* parameter = llvm::GetPointerBaseWithConstantOffset(
+          load->getPointerOperand(), offset, load->getDataLayout());
+      if (!llvm::isa<llvm::Argument>(parameter)) return std::nullopt;
+      return Base{parameter, offset};
+    }
+    const auto* operation = llvm::dyn_cast<llvm::Operator>(&address);
+    if (!operation) return std::nullopt;
+    switch (operation->getOpcode()) {
+      case Instruction::GetElementPtr:
+      case Instruction::IntToPtr:
+      case Instruction::PtrToInt:
+      case Instruction::AddrSpaceCast:
+        return FindBase(*operation->getOperand(0));
+      case Instruction::Add: {
+        const std::optional<Base> first = FindBase(*operation->getOperand(0));
+        const std::optional<Base> second = FindBase(*operation->getOperand(1));
+        if (first && second) return std::nullopt;
+        return first ? first : second;
+      }
+      default:
+        return std::nullopt;
+    }
+  }
+
+  std::set<Base> bases_;
+  bool any_global_, any_shared_;  // all of it may be looked at
+};
+
+// Whether lanes that have left the loop may write what others wait for before
+// the next barrier holds them.
+bool WritesBehind(const llvm::Loop& loop, const Watched& watched) {
+  llvm::SmallVector<BasicBlock*, 8> work;
+  loop.getExitBlocks(work);
+  BlockSet seen;
+  while (!work.empty()) {
+    const BasicBlock* block = work.pop_back_val();
+    if (loop.contains(block) || !seen.insert(block).second) continue;
+    bool held = false;
+    for (const Instruction& instruction : *block) {
+      held = IsBarrier(instruction);
+      if (held) break;
+      if (watched.MayBeChangedBy(instruction)) return true;
+    }
+    if (!held) {
+      for (const BasicBlock* next : llvm::successors(block)) {
+        work.push_back(const_cast<BasicBlock*>(next));
+      }
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 bool HoldsBarriers(const Function& function) {
@@ -196,44 +362,63 @@ std::string WhyNotPacked(Function& function,
                          bool callee_barriers) {
   // Lanes of both warps take turns in its loops as those of one do.
   if (function.hasFnAttribute(kNeverYields)) return "";
-  if (function.hasFnAttribute(kYields)) {
-    return "lanes wait for others in a loop";
-  }
   BlockSet barriers;
-  BlockSet effects;
   for (BasicBlock& block : function) {
     for (Instruction& instruction : block) {
       if (IsBarrier(instruction) || (callee_barriers && IsCall(instruction))) {
         barriers.insert(&block);
       }
-      if (instruction.mayWriteToMemory()) effects.insert(&block);
     }
   }
   auto& loops = analyses.getResult<llvm::LoopAnalysis>(function);
-  BlockSet waits;
-  const std::vector<llvm::Loop*> waiting = FindWaitingLoops(loops);
+  const std::vector<const llvm::Loop*> waiting = WaitingLoops(loops);
   if (barriers.empty() && waiting.empty()) return "";
-  auto& uniformity =
-      analyses.getResult<llvm::UniformityInfoAnalysis>(function);
-  for (const llvm::Loop* loop : waiting) {
-    llvm::SmallVector<BasicBlock*, 4> exiting;
-    loop->getExitingBlocks(exiting);
-    for (const BasicBlock* block : exiting) {
-      if (uniformity.hasDivergentTerminator(*block)) {
-        return "lanes wait for others in a loop";
-      }
-    }
-    waits.insert(loop->getHeader());
-    effects.insert(loop->getHeader());
-  }
-  if (!barriers.empty() &&
-      FlowToward(function, barriers, uniformity).DivergesAround(barriers)) {
+  auto& uniformity = analyses.getResult<llvm::UniformityInfoAnalysis>(function);
+  if (!barriers.empty() && !FlowToward(function, barriers, uniformity)
+                                .PartsAround(barriers)
+                                .empty()) {
     return "not all threads pass the same barriers";
   }
+  Watched watched(function);
+  for (const llvm::Loop* loop : waiting) watched.Add(*loop);
   // Who writes may be the one that is waited for.
-  if (!waits.empty() &&
-      FlowToward(function, effects, uniformity).DivergesAround(waits)) {
-    return "a part of the threads waits in a loop";
+  BlockSet writes;
+  for (BasicBlock& block : function) {
+    if (llvm::any_of(block, [&](const Instruction& instruction) {
+          return watched.MayBeChangedBy(instruction);
+        })) {
+      writes.insert(&block);
+    }
+  }
+  const auto& dominators =
+      analyses.getResult<llvm::DominatorTreeAnalysis>(function);
+  for (const llvm::Loop* loop : waiting) {
+    BlockSet goals = writes;
+    goals.insert(loop->getHeader());
+    std::vector<FlowToward::Part> parts =
+        FlowToward(function, goals, uniformity)
+            .PartsAround({loop->getHeader()});
+    llvm::erase_if(parts, [&](const FlowToward::Part& part) {
+      return part.meets && loop->contains(part.branch);
+    });
+    llvm::SmallVector<BasicBlock*, 4> exiting;
+    loop->getExitingBlocks(exiting);
+    const bool divergent = llvm::any_of(exiting, [&](const BasicBlock* block) {
+      return uniformity.hasDivergentTerminator(*block);
+    });
+    if (!divergent && parts.empty()) continue;
+    if (WritesBehind(*loop, watched)) return "lanes wait for others in a loop";
+    // Those on another way may not have written yet. What all have passed who
+    // wait is written.
+    for (const FlowToward::Part& part : parts) {
+      if (!part.meets ||
+          llvm::any_of(part.blocks, [&](const BasicBlock* block) {
+            return writes.contains(block) && !loop->contains(block) &&
+                   !dominators.dominates(block, loop->getHeader());
+          })) {
+        return "a part of the threads waits in a loop";
+      }
+    }
   }
   return "";
 }

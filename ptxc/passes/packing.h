@@ -4,7 +4,10 @@
 // diverge, so that one of them cannot wait for the other: a barrier in the
 // branch of one of them counts for both, and a loop that waits for the other
 // never ends. Both are harmless where control flow is the same for the whole
-// wave.
+// wave. A loop in which a part of the wave waits is harmless as well if the
+// others could do nothing for it meanwhile: if all that they would write
+// before the next barrier, which they cannot pass alone, is memory that no
+// loop of the kernel looks at.
 #ifndef CERBERUS_PTXC_PASSES_PACKING_H_
 #define CERBERUS_PTXC_PASSES_PACKING_H_
 

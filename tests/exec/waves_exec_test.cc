@@ -18,6 +18,8 @@ constexpr char kHead[] =
     ".version 8.3\n.target sm_90\n.address_size 64\n"
     ".shared .align 8 .b8 words[8192];\n.shared .align 4 .u32 flag;\n"
     ".global .align 4 .u32 lock = 0;\n.global .align 4 .u32 total = 0;\n"
+    ".extern .shared .align 8 .b8 dynamic[];\n"
+    ".extern .shared .align 8 .b8 dynamic_too[];\n"
     ".global .align 4 .u32 ready = 1;\n.global .align 4 .u32 three = 3;\n";
 
 // A kernel whose thread %t of %n is lane %lane of warp %warp, has the word
@@ -164,6 +166,72 @@ const std::vector<Case>& Cases() {
        "WAIT:\n  ld.volatile.shared.u32 %r1, [flag];\n"
        "  setp.eq.u32 %p2, %r1, 0;\n  @%p2 bra WAIT;\n"
        "DONE:\n  st.global.u32 [%l0], %r1;\n"},
+      {"one_thread_waits_before_a_barrier", 2, {64, 1024},
+       // Nothing that the others could do ends its wait.
+       [](std::uint32_t, std::uint32_t) { return 1; },
+       "  setp.ne.u32 %p0, %t, 0;\n  @%p0 bra OTHERS;\n"
+       "WAIT:\n  ld.volatile.global.u32 %r0, [ready];\n"
+       "  setp.eq.u32 %p1, %r0, 0;\n  @%p1 bra WAIT;\n"
+       "  membar.gl;\n  st.shared.u32 [flag], %r0;\n"
+       "OTHERS:\n  bar.sync 0;\n  ld.shared.u32 %r1, [flag];\n"
+       "  st.global.u32 [%l0], %r1;\n"},
+      {"one_thread_waits_and_tells_before_a_barrier", 2, {64, 1024},
+       [](std::uint32_t, std::uint32_t) { return 4; },
+       "  sub.u32 %r4, %n, 1;\n  setp.ne.u32 %p0, %t, %r4;\n"
+       "  @%p0 bra OTHERS;\n"
+       "WAIT:\n  ld.volatile.global.u32 %r0, [ready];\n"
+       "  setp.eq.u32 %p1, %r0, 0;\n  @%p1 bra WAIT;\n"
+       "  add.u32 %r0, %r0, 3;\n  st.volatile.global.u32 [total], %r0;\n"
+       "  st.shared.u32 [flag], %r0;\n"
+       "OTHERS:\n  bar.sync 0;\n  ld.shared.u32 %r1, [flag];\n"
+       "  st.global.u32 [%l0], %r1;\n"},
+      {"one_thread_meets_other_blocks", 2, {64, 1024},
+       // The last block that arrives lets the others go on.
+       [](std::uint32_t, std::uint32_t) { return 1; },
+       "  setp.ne.u32 %p0, %t, 0;\n  @%p0 bra OTHERS;\n"
+       "  atom.global.add.u32 %r0, [total], 1;\n"
+       "  setp.ne.u32 %p1, %r0, 0;\n  @%p1 bra WAIT;\n  membar.gl;\n"
+       "  st.volatile.global.u32 [lock], 1;\n  bra OTHERS;\n"
+       "WAIT:\n  ld.volatile.global.u32 %r1, [lock];\n"
+       "  setp.eq.u32 %p2, %r1, 0;\n  @%p2 bra WAIT;\n"
+       "OTHERS:\n  bar.sync 0;\n  ld.volatile.global.u32 %r3, [lock];\n"
+       "  st.global.u32 [%l0], %r3;\n"},
+      {"one_thread_waits_for_a_later_write", 1, {64, 96},
+       [](std::uint32_t t, std::uint32_t) { return t; },
+       "  setp.ne.u32 %p0, %t, 0;\n  @%p0 bra OTHERS;\n"
+       "WAIT:\n  ld.volatile.global.u32 %r0, [lock];\n"
+       "  setp.eq.u32 %p1, %r0, 0;\n  @%p1 bra WAIT;\n"
+       "OTHERS:\n  setp.ne.u32 %p2, %t, 40;\n  @%p2 bra DONE;\n"
+       "  st.volatile.global.u32 [lock], 5;\n"
+       "DONE:\n  st.global.u32 [%l0], %t;\n"},
+      {"one_thread_waits_for_a_later_plain_write", 1, {64, 96},
+       // The fence in the loop has plain memory read anew.
+       [](std::uint32_t t, std::uint32_t) { return t; },
+       "  setp.eq.u32 %p0, %t, 0;\n  @%p0 st.shared.u32 [flag], 0;\n"
+       "  bar.sync 0;\n  @!%p0 bra OTHERS;\n"
+       "WAIT:\n  membar.cta;\n  ld.shared.u32 %r0, [flag];\n"
+       "  setp.eq.u32 %p1, %r0, 0;\n  @%p1 bra WAIT;\n"
+       "OTHERS:\n  setp.ne.u32 %p2, %t, 40;\n  @%p2 bra DONE;\n"
+       "  st.shared.u32 [flag], 5;\n"
+       "DONE:\n  st.global.u32 [%l0], %t;\n"},
+      {"dynamic_shared_arrays_are_one", 1, {64},
+       [](std::uint32_t t, std::uint32_t) { return t; },
+       "  setp.eq.u32 %p0, %t, 0;\n  @%p0 st.shared.u32 [dynamic], 0;\n"
+       "  bar.sync 0;\n  @!%p0 bra OTHERS;\n"
+       "WAIT:\n  ld.volatile.shared.u32 %r0, [dynamic];\n"
+       "  setp.eq.u32 %p1, %r0, 0;\n  @%p1 bra WAIT;\n"
+       "OTHERS:\n  setp.ne.u32 %p2, %t, 40;\n  @%p2 bra DONE;\n"
+       "  st.shared.u32 [dynamic_too], 5;\n"
+       "DONE:\n  st.global.u32 [%l0], %t;\n"},
+      {"each_warp_waits_for_the_one_before", 1, {64, 96},
+       [](std::uint32_t t, std::uint32_t) { return t / 32 + 1; },
+       "  st.shared.u32 [%s], 0;\n  bar.sync 0;\n"
+       "  setp.eq.u32 %p0, %warp, 0;\n  @%p0 bra GO;\n"
+       "WAIT:\n  ld.volatile.shared.u32 %r0, [%s+-128];\n"
+       "  setp.eq.u32 %p1, %r0, 0;\n  @%p1 bra WAIT;\n"
+       "GO:\n  bar.warp.sync -1;\n  add.u32 %r1, %warp, 1;\n"
+       "  st.volatile.shared.u32 [%s], %r1;\n"
+       "  st.global.u32 [%l0], %r1;\n"},
       {"producer_and_consumer", 1, {64},
        // Warp 0 hands over eight words per lane, one at a time, by the named
        // barriers 1 (full) and 2 (empty); warp 1 adds them up.
@@ -223,6 +291,7 @@ TEST(WavesExec, ProgramsComputeTheSameInEveryLayout) {
       std::fill_n(buffer.as<std::uint32_t>(), threads, kNothing);
       Launch launch;
       launch.block = {threads, 1, 1};
+      launch.dynamic_shared = 16;
       launch.params = {buffer.address()};
       const Status status = (*module)->Run(c.name, launch);
       ASSERT_TRUE(status) << status.error().ToString();
