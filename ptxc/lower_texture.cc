@@ -161,7 +161,11 @@ void FunctionLowering::LowerTex() {
   const Type coordinate = type(num_types() - 1);
   const TextureCoordinates c = ReadCoordinates(op(1), coordinate);
   int next = 2;
-  Value* lod = llvm::Constant::getNullValue(LlvmType(coordinate));
+  // PTX ISA 9.0, "tex": without .level and .grad it is level 0.
+  Value* lod = coordinate == Type::kF32
+                   ? static_cast<Value*>(
+                         llvm::ConstantFP::getNaN(b_.getFloatTy()))
+                   : I32(0);
   if (mods().tex_level() == TexLevel::kLevel) {
     lod = Read(op(next++), coordinate);
   } else if (mods().tex_level() == TexLevel::kGrad) {

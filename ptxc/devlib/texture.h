@@ -173,9 +173,9 @@ INLINE Texel Compared(const Source& source, Texel texel) {
   if (!source.compare) return texel;
 #pragma clang loop unroll(disable)
   for (u32 i = 0; i < source.t->channels && i < 4; ++i) {
-    texel[i] = source.reference <= __builtin_bit_cast(float, texel[i])
-                   ? 0x3f800000u
-                   : 0u;
+    const u32 bits = texel[i];  // clang's bit_cast of texel[i] is texel[0]
+    texel[i] =
+        source.reference <= __builtin_bit_cast(float, bits) ? 0x3f800000u : 0u;
   }
   return texel;
 }
@@ -213,6 +213,14 @@ INLINE s32 Index(float v) {
   return static_cast<s32>(v);
 }
 
+// A normalised coordinate without its whole periods, so that a large one keeps
+// the bits of its fraction when it is multiplied.
+INLINE float Reduced(float v, u32 mode) {
+  if (mode == kWrap) return v - __builtin_floorf(v);
+  if (mode == kMirror) return v - 2 * __builtin_floorf(v * 0.5f);
+  return v;
+}
+
 template <int dimensions>
 INLINE Color SampleLevel(const Source& source, u32 number, u32 slice,
                          const float (&c)[3], Point offset, bool linear,
@@ -223,7 +231,8 @@ INLINE Color SampleLevel(const Source& source, u32 number, u32 slice,
   for (int i = 0; i < dimensions; ++i) {
     float at = c[i];
     if (Normalized(source)) {
-      at *= static_cast<float>(level.extent[i]);
+      at = Reduced(at, source.sampler->addressing[i]) *
+           static_cast<float>(level.extent[i]);
     }
     if (linear) at -= 0.5f;
     const float whole = __builtin_floorf(at);
@@ -252,6 +261,7 @@ INLINE Color SampleLevel(const Source& source, u32 number, u32 slice,
   return sum;
 }
 
+// `lod`: NaN picks level 0, whatever the sampler adds to levels of detail.
 template <int dimensions>
 INLINE Texel Sample(const Source& source, u32 slice, float x, float y,
                     float z, s32 ox, s32 oy, s32 oz, float lod) {
@@ -262,14 +272,14 @@ INLINE Texel Sample(const Source& source, u32 slice, float x, float y,
   const bool linear = (sampler->flags & kLinear) && IsReal(t);
   u32 first = 0;
   float part = 0;
-  if (t->levels > 1) {
-    lod += sampler->bias;
+  if (t->levels > 1 && lod == lod) {
+    // The sampler's bounds need not be those of the texture.
     const float last = static_cast<float>(t->levels - 1);
-    const float most =
-        sampler->greatest_lod < last ? sampler->greatest_lod : last;
-    const float least = sampler->least_lod > 0 ? sampler->least_lod : 0;
-    if (lod > most) lod = most;
-    if (!(lod >= least)) lod = least;
+    lod += sampler->bias;
+    if (lod > sampler->greatest_lod) lod = sampler->greatest_lod;
+    if (lod < sampler->least_lod) lod = sampler->least_lod;
+    if (lod > last) lod = last;
+    if (!(lod >= 0)) lod = 0;
     if ((sampler->flags & kMipLinear) && IsReal(t)) {
       const float whole = __builtin_floorf(lod);
       first = static_cast<u32>(whole);
@@ -300,6 +310,11 @@ INLINE Source SourceOf(u64 texture, u64 sampler, bool compare,
 }
 INLINE u32 LayerOf(TexturePtr t, u32 layer) {
   return layer < t->layers ? layer : t->layers - 1;
+}
+// A cubemap's layers have six faces each.
+INLINE u32 SliceOf(TexturePtr t, u32 layer, u32 face) {
+  const u32 last = t->layers / 6 - 1;
+  return (layer < last ? layer : last) * 6 + face;
 }
 
 // Coordinates are floats; `layer` counts where the geometry has layers.
@@ -361,7 +376,7 @@ DEV(Texel, tex_cube)(u64 t, u64 sampler, u32 layer, float x, float y, float z,
                      float reference) {
   const Source s = SourceOf(t, sampler, compare, reference);
   const Face face = FaceOf(x, y, z);
-  return Sample<2>(s, LayerOf(s.t, layer * 6 + face.number),
+  return Sample<2>(s, SliceOf(s.t, layer, face.number),
                    OnFace(s, face.s, face.m, 0), OnFace(s, face.r, face.m, 1),
                    0, 0, 0, 0, lod);
 }
@@ -444,8 +459,10 @@ INLINE Texel Gather(const Source& s, u32 slice, float x, float y, s32 ox,
                     s32 oy, u32 channel) {
   const Level level = LevelOf(s.t, 0);
   if (Normalized(s)) {
-    x *= static_cast<float>(level.extent[0]);
-    y *= static_cast<float>(level.extent[1]);
+    x = Reduced(x, s.sampler->addressing[0]) *
+        static_cast<float>(level.extent[0]);
+    y = Reduced(y, s.sampler->addressing[1]) *
+        static_cast<float>(level.extent[1]);
   }
   const s32 i = Index(__builtin_floorf(x - 0.5f)) + ox;
   const s32 j = Index(__builtin_floorf(y - 0.5f)) + oy;
@@ -467,7 +484,7 @@ DEV(Texel, gather_cube)(u64 t, u64 sampler, u32 layer, float x, float y,
                         float reference) {
   const Source s = SourceOf(t, sampler, compare, reference);
   const Face face = FaceOf(x, y, z);
-  return Gather(s, LayerOf(s.t, layer * 6 + face.number),
+  return Gather(s, SliceOf(s.t, layer, face.number),
                 OnFace(s, face.s, face.m, 0), OnFace(s, face.r, face.m, 1), 0,
                 0, channel);
 }

@@ -452,24 +452,28 @@ void RunMma(PtxModule& module, const std::string& kernel, const Mma& mma,
   }
 }
 
-// Every selector at its lowest and at its highest value.
+// Choices of the selectors in which each takes all its values.
 std::vector<Selectors> SelectorsFor(const Mma& mma) {
-  std::vector<Selectors> all = {Selectors{}};
-  if (!mma.sparse && !mma.scaled) return all;
-  Selectors highest;
-  if (mma.sparse) {
-    // A register holds 8 elements of 16 bits along K with its quad, or 4 of
-    // tf32, or 16 or 32 narrower ones: one of them makes a part.
-    const int parts = mma.stored_k() / (4 * mma.in_register());
-    highest.sparsity = mma.bits >= 16 ? (parts == 1 ? 3 : 1)
-                                      : (parts == 1 ? 1 : 0);
+  // A register holds 8 elements of 16 bits along K with its quad, or 4 of
+  // tf32, or 16 or 32 narrower ones: one of them makes a part.
+  const int parts = mma.stored_k() / (4 * mma.in_register());
+  const int sparsities = !mma.sparse       ? 1
+                         : mma.bits >= 16 ? 4 / parts
+                                          : 2 / parts;
+  // The bytes of a scale lie at multiples of their number.
+  const int bytes = 4 / mma.blocks;
+  std::vector<Selectors> all;
+  for (int i = 0; i < std::max(sparsities, mma.scaled ? 4 : 1); ++i) {
+    Selectors s;
+    s.sparsity = i % sparsities;
+    if (mma.scaled) {
+      s.byte_a = i % bytes * mma.blocks;
+      s.byte_b = (i + 1) % bytes * mma.blocks;
+      s.thread_a = (i >> 1) % 2;
+      s.thread_b = i;
+    }
+    all.push_back(s);
   }
-  if (mma.scaled) {
-    highest.byte_a = highest.byte_b = 4 - mma.blocks;
-    highest.thread_a = 1;
-    highest.thread_b = 3;
-  }
-  all.push_back(highest);
   return all;
 }
 

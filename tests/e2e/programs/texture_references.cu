@@ -36,6 +36,22 @@ const char kPtx[] = R"(
   sust.b.1d.b32.trap [target, {%r0}], {%r1};
   ret;
 }
+.visible .entry kinds(.param .u64 out) {
+  .reg .b32 %r<4>; .reg .b64 %d, %t, %s; .reg .pred %p<4>;
+  ld.param.u64 %d, [out];
+  mov.u64 %t, plane;
+  mov.u64 %s, target;
+  istypep.texref %p0, %t;
+  istypep.surfref %p1, %t;
+  istypep.texref %p2, %s;
+  istypep.surfref %p3, %s;
+  selp.u32 %r0, 1, 0, %p0;
+  selp.u32 %r1, 1, 0, %p1;
+  selp.u32 %r2, 1, 0, %p2;
+  selp.u32 %r3, 1, 0, %p3;
+  st.global.v4.u32 [%d], {%r0, %r1, %r2, %r3};
+  ret;
+}
 )";
 
 CUmodule module;
@@ -229,6 +245,16 @@ void Surfaces() {
   EXPECT(texels[5] == 1234);
 }
 
+// What a reference is can be asked of its address, once it is bound.
+void Kinds() {
+  CUfunction kinds;
+  CHECK_DRIVER(cuModuleGetFunction(&kinds, module, "kinds"));
+  unsigned* out = ToDevice(std::vector<unsigned>(4, 9));
+  void* args[] = {&out};
+  CHECK_DRIVER(cuLaunchKernel(kinds, 1, 1, 1, 1, 1, 1, 0, 0, args, nullptr));
+  EXPECT((ToHost(out, 4) == std::vector<unsigned>{1, 0, 0, 1}));
+}
+
 int main() {
   CHECK(cudaSetDevice(0));
   CHECK(cudaFree(nullptr));
@@ -237,6 +263,7 @@ int main() {
   Mipmaps();
   Lines();
   Surfaces();
+  Kinds();
   CUtexref line;
   CHECK_DRIVER(cuModuleGetTexRef(&line, module, "line"));
   CHECK_DRIVER(cuModuleUnload(module));
