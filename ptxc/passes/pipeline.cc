@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/PassManager.h"
 #include "llvm/IR/Verifier.h"
@@ -30,11 +32,10 @@ namespace {
 constexpr const char* kLightToSsa =
     "always-inline,"
     "function(sroa)";
-constexpr const char* kLightOfSsa = "function(instsimplify,simplifycfg)";
-constexpr const char* kLight =
-    "function(infer-address-spaces,early-cse,"
-    "dce),"
-    "globaldce";
+// Who waits for whom is seen where pointers have their address space.
+constexpr const char* kLightOfSsa =
+    "function(instsimplify,simplifycfg,infer-address-spaces)";
+constexpr const char* kLight = "function(early-cse,dce),globaldce";
 
 constexpr const char* kDefaultToSsa =
     "always-inline,"
@@ -60,6 +61,30 @@ constexpr const char* kDefault =
     // Which neighbours can be loaded and stored together.
     "infer-alignment),"
     "globaldce";
+
+// The backend's scheduler looks at every pair of an unrolled loop's thousands
+// of instructions for those that can be issued together, and moves some so far
+// that all others are numbered anew. It moves none past this intrinsic.
+constexpr std::size_t kLargestRegion = 1000;
+
+void BoundSchedulingRegions(llvm::Module& module) {
+  llvm::IRBuilder<> b(module.getContext());
+  for (llvm::Function& function : module) {
+    for (llvm::BasicBlock& block : function) {
+      if (block.size() <= kLargestRegion) continue;
+      std::size_t count = 0;
+      for (llvm::Instruction& instruction : block) {
+        if (llvm::isa<llvm::PHINode, llvm::AllocaInst>(instruction) ||
+            ++count % kLargestRegion != 0) {
+          continue;
+        }
+        b.SetInsertPoint(&instruction);
+        b.CreateIntrinsic(llvm::Intrinsic::amdgcn_sched_barrier,
+                          {b.getInt32(0)});
+      }
+    }
+  }
+}
 
 }  // namespace
 
@@ -119,7 +144,10 @@ Status RunPipeline(llvm::Module& module, llvm::TargetMachine& machine,
   }
   passes.run(module, modules);
   KeepFloatsExact(module);
-  if (optimise) MarkKernelInputs(module);
+  if (optimise) {
+    MarkKernelInputs(module);
+    BoundSchedulingRegions(module);
+  }
   return {};
 }
 

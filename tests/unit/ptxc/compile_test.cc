@@ -317,6 +317,31 @@ TEST(Compile, PairsOfWordsAreReadAndWrittenWhole) {
   }
 }
 
+// The backend's scheduler takes more than quadratic time for a region.
+TEST(Compile, UnrolledLoopsAreScheduledInParts) {
+  const auto parts = [](int steps) {
+    std::string body = "  ld.global.u32 %r1, [%rd0];\n";
+    for (int i = 0; i < steps; ++i) {
+      body += "  shf.l.wrap.b32 %r2, %r1, %r1, 7;\n"
+              "  mad.lo.u32 %r1, %r2, %r1, " + std::to_string(i) + ";\n";
+    }
+    const std::string code =
+        Compile(Module(Kernel("k", body + "  st.global.u32 [%rd0], %r1;\n")),
+                CERBERUS_PTXC_EMIT_LL)
+            .output;
+    int count = 1;
+    for (std::size_t at = 0;
+         (at = code.find("call void @llvm.amdgcn.sched.barrier", at)) !=
+         std::string::npos;
+         ++at) {
+      ++count;
+    }
+    return count;
+  };
+  EXPECT_EQ(parts(100), 1);
+  EXPECT_GE(parts(5000), 10);
+}
+
 // ---- several modules ---------------------------------------------------------
 
 // A function of one 32-bit value, and a call of it.
