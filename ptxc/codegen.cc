@@ -40,6 +40,11 @@ constexpr llvm::StringLiteral kScalarPasses = "amdgpu-scalar-ir-passes";
 // gfx942) with 1 % fewer registers, and large loops compile in half the time.
 constexpr llvm::StringLiteral kNoStrengthReduction = "disable-lsr";
 
+// Local arrays, of up to 1024 threads, would take shared memory that the launch
+// has a right to, and that programs are told of.
+constexpr llvm::StringLiteral kNoLocalInShared =
+    "disable-promote-alloca-to-lds";
+
 // The selected instructions of a block get an order twice: here, and from the
 // machine scheduler. What comes first matters to the second where registers
 // may run short. The list scheduler fills arrays with an element for each of
@@ -89,6 +94,7 @@ void RegisterBackend() {
     SetOption<SchedulerOption>(kSchedulerOption, ScheduleBySize);
     SetOption<llvm::cl::opt<bool>>(kScalarPasses, false);
     SetOption<llvm::cl::opt<bool>>(kNoStrengthReduction, true);
+    SetOption<llvm::cl::opt<bool>>(kNoLocalInShared, true);
     LLVMInitializeAMDGPUTargetInfo();
     LLVMInitializeAMDGPUTarget();
     LLVMInitializeAMDGPUTargetMC();

@@ -597,6 +597,44 @@ TEST(MemoryExec, DynamicSharedMemoryStartsBehindTheStatic) {
   EXPECT_EQ(out.as<std::uint32_t>()[16], 64u);
 }
 
+// All of it is the launch's: local arrays take none.
+TEST(MemoryExec, LocalMemoryIsNotShared) {
+  const std::string text =
+      std::string(kHeader) +
+      ".func (.param .b64 r) f(.param .align 8 .b8 p[48])\n{\n"
+      "  .reg .b64 %d<4>;\n  .reg .b16 %h;\n"
+      "  mov.b64 %d0, p;\n"
+      "  ld.local.b16 %h, [%d0+2];\n  add.u16 %h, %h, 1;\n"
+      "  st.local.b16 [%d0+2], %h;\n"
+      "  ld.local.b64 %d1, [%d0+16];\n  add.u64 %d1, %d1, 1;\n"
+      "  st.local.b64 [%d0+16], %d1;\n"
+      "  ld.local.b8 %d2, [%d0+17];\n  st.local.b8 [%d0+45], %d2;\n"
+      "  ld.local.b64 %d3, [%d0+40];\n  add.u64 %d3, %d3, %d1;\n"
+      "  st.param.b64 [r], %d3;\n  ret;\n}\n"
+      ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
+      "  .reg .b64 %out, %l<2>;\n"
+      "  ld.param.u64 %out, [out];\n"
+      "  ld.global.v2.u64 {%l0, %l1}, [%out];\n"
+      "  .param .align 8 .b8 p[48];\n  .param .b64 r;\n"
+      "  st.param.v2.b64 [p], {%l0, %l1};\n"
+      "  st.param.v2.b64 [p+16], {%l1, %l0};\n"
+      "  st.param.v2.b64 [p+32], {%l0, %l0};\n"
+      "  call (r), f, (p);\n"
+      "  ld.param.b64 %l0, [r];\n  st.global.u64 [%out], %l0;\n  ret;\n}\n";
+  auto module = PtxModule::Compile(text);
+  ASSERT_TRUE(module) << module.error().ToString();
+  Buffer out((*module)->device(), 16);
+  out.as<std::uint64_t>()[0] = 0x1122334455667788;
+  out.as<std::uint64_t>()[1] = 0x0102030405060708;
+  Launch launch;
+  launch.dynamic_shared = 64 << 10;
+  launch.params = {0, out.address()};
+  const Status status = (*module)->Run("k", launch);
+  ASSERT_TRUE(status) << status.error().ToString();
+  EXPECT_EQ(out.as<std::uint64_t>()[0], 0x1122074455667788 +
+                                            0x0102030405060709);
+}
+
 // Prefetches, priorities and policies: whatever they do to caches, what is
 // read and written stays the same.
 TEST(MemoryExec, HintsChangeNothing) {
