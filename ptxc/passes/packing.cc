@@ -64,8 +64,7 @@ class FlowToward {
   // again; only a part of a wave may pass there.
   struct Part {
     const BasicBlock* branch;
-    BlockSet blocks;
-    bool meets = true;
+    BlockSet blocks;  // all behind it if they never meet
   };
 
   // Those with a block of `sites` in them.
@@ -76,8 +75,8 @@ class FlowToward {
       std::vector<const BasicBlock*> work = Next(block);
       if (work.size() < 2) continue;
       const int meet = meets_[Index(Number(block))];
-      Part part = {block, {}, meet != kNever};
-      bool around = !part.meets;
+      Part part = {block, {}};
+      bool around = meet == kNever;
       while (!work.empty()) {
         const BasicBlock* at = work.back();
         work.pop_back();
@@ -398,8 +397,9 @@ std::string WhyNotPacked(Function& function,
     std::vector<FlowToward::Part> parts =
         FlowToward(function, goals, uniformity)
             .PartsAround({loop->getHeader()});
+    // The loop's own lanes take turns in it.
     llvm::erase_if(parts, [&](const FlowToward::Part& part) {
-      return part.meets && loop->contains(part.branch);
+      return loop->contains(part.branch);
     });
     llvm::SmallVector<BasicBlock*, 4> exiting;
     loop->getExitingBlocks(exiting);
@@ -407,12 +407,16 @@ std::string WhyNotPacked(Function& function,
       return uniformity.hasDivergentTerminator(*block);
     });
     if (!divergent && parts.empty()) continue;
-    if (WritesBehind(*loop, watched)) return "lanes wait for others in a loop";
+    // What a function's callers write behind the call is not seen here.
+    const bool is_kernel = function.getCallingConv() ==
+                           llvm::CallingConv::AMDGPU_KERNEL;
+    if (!is_kernel || WritesBehind(*loop, watched)) {
+      return "lanes wait for others in a loop";
+    }
     // Those on another way may not have written yet. What all have passed who
     // wait is written.
     for (const FlowToward::Part& part : parts) {
-      if (!part.meets ||
-          llvm::any_of(part.blocks, [&](const BasicBlock* block) {
+      if (llvm::any_of(part.blocks, [&](const BasicBlock* block) {
             return writes.contains(block) && !loop->contains(block) &&
                    !dominators.dominates(block, loop->getHeader());
           })) {

@@ -1,8 +1,12 @@
 #include "ptxc/passes/waves.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <string>
 #include <vector>
 
+#include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
@@ -190,43 +194,69 @@ void KeepMatricesInVgprs(llvm::Module& module) {
 
 using Layouts = std::map<const Function*, Layout>;
 
-// Functions that stay calls and the kernels that call any share one layout.
+// Functions that stay calls share one layout with all that may call them.
+using Callers = llvm::EquivalenceClasses<const Function*>;
+
+Callers JoinCallers(const llvm::Module& module) {
+  Callers callers;
+  // Stands for every function that is called by its address.
+  const Function* const by_address = nullptr;
+  for (const Function& function : module) {
+    if (function.isDeclaration()) continue;
+    callers.insert(&function);
+    if (function.hasAddressTaken()) callers.unionSets(&function, by_address);
+    for (const llvm::Instruction& i : llvm::instructions(function)) {
+      const auto* call = llvm::dyn_cast<llvm::CallBase>(&i);
+      if (!call || call->isInlineAsm()) continue;
+      const Function* callee = call->getCalledFunction();
+      if (callee && callee->isDeclaration()) continue;
+      callers.unionSets(&function, callee);
+    }
+  }
+  return callers;
+}
+
 Layouts ChooseLayouts(llvm::Module& module, const WaveOptions& options,
                       llvm::FunctionAnalysisManager& analyses,
                       std::map<std::string, KernelWaves>* kernels) {
   Layouts layouts;
+  const Callers callers = JoinCallers(module);
+  // Of each class: whether a function that is called holds barriers, and what
+  // keeps the first that cannot from packing.
+  std::set<const Function*> hold_barriers;
+  std::map<const Function*, std::string> why_not;
   std::vector<Function*> functions;
-  bool callee_barriers = false;
   for (Function& function : module) {
     if (function.isDeclaration()) continue;
     functions.push_back(&function);
-    if (!IsKernel(function)) callee_barriers |= HoldsBarriers(function);
+    if (!IsKernel(function) && HoldsBarriers(function)) {
+      hold_barriers.insert(callers.getLeaderValue(&function));
+    }
   }
-  std::string why_callers_cannot;
-  std::vector<Function*> callers;
   for (Function* function : functions) {
+    const Function* leader = callers.getLeaderValue(function);
     std::string why;
     if (options.wave_size == kWarp) {
       layouts[function] = Layout::kWarpIsWave;
     } else {
       why = options.never_pack
                 ? "one warp in each wave is asked for"
-                : WhyNotPacked(*function, analyses, callee_barriers);
-      layouts[function] =
-          why.empty() ? Layout::kTwoWarps : Layout::kOneWarp;
-      if (!IsKernel(*function) || CallsFunctions(*function)) {
-        callers.push_back(function);
-        if (why_callers_cannot.empty()) why_callers_cannot = why;
-      }
+                : WhyNotPacked(*function, analyses,
+                               hold_barriers.count(leader) != 0);
+      if (!why.empty()) why_not.insert({leader, why});
     }
-    if (IsKernel(*function)) (*kernels)[function->getName().str()].why_one = why;
+    if (IsKernel(*function)) {
+      (*kernels)[function->getName().str()].why_one = why;
+    }
   }
-  if (why_callers_cannot.empty()) return layouts;
-  for (Function* function : callers) {
-    layouts[function] = Layout::kOneWarp;
-    if (!IsKernel(*function)) continue;
+  if (options.wave_size == kWarp) return layouts;
+  for (Function* function : functions) {
+    const auto found = why_not.find(callers.getLeaderValue(function));
+    layouts[function] =
+        found == why_not.end() ? Layout::kTwoWarps : Layout::kOneWarp;
+    if (found == why_not.end() || !IsKernel(*function)) continue;
     std::string& why = (*kernels)[function->getName().str()].why_one;
-    if (why.empty()) why = "it calls functions: " + why_callers_cannot;
+    if (why.empty()) why = "it calls functions: " + found->second;
   }
   return layouts;
 }

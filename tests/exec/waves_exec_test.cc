@@ -185,6 +185,13 @@ const std::vector<Case>& Cases() {
        "  st.shared.u32 [flag], %r0;\n"
        "OTHERS:\n  bar.sync 0;\n  ld.shared.u32 %r1, [flag];\n"
        "  st.global.u32 [%l0], %r1;\n"},
+      {"locks_at_the_end", 2, {64, 100},
+       [](std::uint32_t, std::uint32_t) { return kNothing; },
+       "TAKE:\n  atom.global.cas.b32 %r0, [lock], 0, 1;\n"
+       "  setp.ne.u32 %p0, %r0, 0;\n  @%p0 bra TAKE;\n"
+       "  ld.volatile.global.u32 %r1, [total];\n  add.u32 %r1, %r1, 1;\n"
+       "  st.volatile.global.u32 [total], %r1;\n  membar.gl;\n"
+       "  atom.global.exch.b32 %r2, [lock], 0;\n"},
       {"one_thread_meets_other_blocks", 2, {64, 1024},
        // The last block that arrives lets the others go on.
        [](std::uint32_t, std::uint32_t) { return 1; },
@@ -197,6 +204,16 @@ const std::vector<Case>& Cases() {
        "OTHERS:\n  bar.sync 0;\n  ld.volatile.global.u32 %r3, [lock];\n"
        "  st.global.u32 [%l0], %r3;\n"},
       {"one_thread_waits_for_a_later_write", 1, {64, 96},
+       [](std::uint32_t t, std::uint32_t) { return t; },
+       "  setp.ne.u32 %p0, %t, 0;\n  @%p0 bra OTHERS;\n"
+       "WAIT:\n  ld.volatile.global.u32 %r0, [lock];\n"
+       "  setp.eq.u32 %p1, %r0, 0;\n  @%p1 bra WAIT;\n"
+       "OTHERS:\n  bar.warp.sync -1;\n  setp.ne.u32 %p2, %t, 40;\n"
+       "  @%p2 bra DONE;\n"
+       "  st.volatile.global.u32 [lock], 5;\n"
+       "DONE:\n  st.global.u32 [%l0], %t;\n"},
+      {"one_thread_waits_for_another_ones_write", 2, {64, 96},
+       // Both lie where lanes yield to each other.
        [](std::uint32_t t, std::uint32_t) { return t; },
        "  setp.ne.u32 %p0, %t, 0;\n  @%p0 bra OTHERS;\n"
        "WAIT:\n  ld.volatile.global.u32 %r0, [lock];\n"
@@ -253,6 +270,19 @@ const std::vector<Case>& Cases() {
       {"call_with_barrier", 2, {64, 1024},
        [](std::uint32_t t, std::uint32_t n) { return Reversed(t, n); },
        Reverse("  call.uni meet;\n")},
+      {"wait_in_a_call", 1, {64},
+       // The second warp's flag is raised behind the first one's call.
+       [](std::uint32_t t, std::uint32_t) { return t; },
+       "  st.shared.u32 [%s], 1;\n  setp.ne.u32 %p0, %t, 32;\n"
+       "  @%p0 bra MEET;\n  st.shared.u32 [%s], 0;\n"
+       "MEET:\n  bar.sync 0;\n"
+       "  { .param .b32 at; st.param.b32 [at], %s;\n"
+       "  ld.global.u64 %l1, [waits];\n"
+       "  PROTOTYPE: .callprototype _ (.param .b32 _);\n"
+       "  call %l1, (at), PROTOTYPE; }\n"
+       "  setp.ne.u32 %p1, %t, 0;\n  @%p1 bra DONE;\n"
+       "  st.volatile.shared.u32 [words+128], 1;\n"
+       "DONE:\n  st.global.u32 [%l0], %t;\n"},
       {"device_heap", 2, {64, 1024},
        [](std::uint32_t t, std::uint32_t n) { return Reversed(t, n); },
        // The heap's lock is taken in a loop, by a lane at a time.
@@ -269,7 +299,13 @@ const std::vector<Case>& Cases() {
 std::string Module(const Case& c) {
   return std::string(kHead) +
          ".extern .func (.param .b64 block) malloc(.param .b64 size);\n"
-         ".extern .func free(.param .b64 block);\n.func meet()\n{\n  bar.sync 0;\n  ret;\n}\n" +
+         ".extern .func free(.param .b64 block);\n"
+         ".func meet()\n{\n  bar.sync 0;\n  ret;\n}\n"
+         ".func wait(.param .b32 at)\n{\n  .reg .b32 %r<2>;\n"
+         "  .reg .pred %p;\n  ld.param.b32 %r0, [at];\n"
+         "AGAIN:\n  ld.volatile.shared.u32 %r1, [%r0];\n"
+         "  setp.eq.u32 %p, %r1, 0;\n  @%p bra AGAIN;\n  ret;\n}\n"
+         ".global .u64 waits = wait;\n" +
          Kernel(c.name, "", c.body);
 }
 
