@@ -244,12 +244,18 @@ class Watched {
   }
 
   bool MayBeChangedBy(const Instruction& instruction) const {
-    if (llvm::isa<llvm::FenceInst>(instruction)) return false;
-    if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
-      return call->mayWriteToMemory() &&
-             !call->onlyAccessesInaccessibleMemory();
+    // Ordered loads and fences count as writes for LLVM, and so does what has
+    // other effects.
+    if (!instruction.mayWriteToMemory() ||
+        llvm::isa<llvm::FenceInst, llvm::LoadInst>(instruction)) {
+      return false;
     }
-    if (!instruction.mayWriteToMemory()) return false;
+    if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
+      return !llvm::isa<llvm::IntrinsicInst>(call) ||
+             llvm::any_of(call->args(), [](const llvm::Value* argument) {
+               return argument->getType()->isPointerTy();
+             });
+    }
     const llvm::Value* address = AddressOf(instruction);
     if (!address) return true;
     const unsigned space = address->getType()->getPointerAddressSpace();

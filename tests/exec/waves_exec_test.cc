@@ -172,7 +172,8 @@ const std::vector<Case>& Cases() {
        "  setp.ne.u32 %p0, %t, 0;\n  @%p0 bra OTHERS;\n"
        "WAIT:\n  ld.volatile.global.u32 %r0, [ready];\n"
        "  setp.eq.u32 %p1, %r0, 0;\n  @%p1 bra WAIT;\n"
-       "  membar.gl;\n  st.shared.u32 [flag], %r0;\n"
+       "  membar.gl;\n  ld.acquire.gpu.global.u32 %r0, [ready];\n"
+       "  st.shared.u32 [flag], %r0;\n"
        "OTHERS:\n  bar.sync 0;\n  ld.shared.u32 %r1, [flag];\n"
        "  st.global.u32 [%l0], %r1;\n"},
       {"one_thread_waits_and_tells_before_a_barrier", 2, {64, 1024},
