@@ -448,6 +448,18 @@ bool Parser::PragmaDirective(std::vector<std::string_view>& out) {
 
 // ---- Functions --------------------------------------------------------------
 
+namespace {
+
+// What may follow a declaration that has no ';'.
+bool IsModuleDirective(std::string_view directive) {
+  constexpr std::string_view kDirectives[] = {
+      ".visible", ".extern", ".weak",  ".common", ".func", ".entry",
+      ".global",  ".const",  ".shared", ".tex",   ".file", ".section"};
+  return std::ranges::find(kDirectives, directive) != std::end(kDirectives);
+}
+
+}  // namespace
+
 void Parser::FunctionItem(Linkage linkage, bool is_entry) {
   Function function;
   function.is_entry = is_entry;
@@ -559,6 +571,8 @@ void Parser::FunctionItem(Linkage linkage, bool is_entry) {
   }
   leave();
   if (insert) names_.Insert(name.text, {Symbol::Kind::kFunction, target});
+  // Old compilers wrote no ';', and ptxas asks for none.
+  if (token_.kind == TokenKind::kEnd || IsModuleDirective(token_.text)) return;
   if (!Expect(';', "a function's declaration")) SkipStatement();
 }
 
@@ -657,6 +671,8 @@ void Parser::TuningDirectives(Function& function) {
       Advance();
     } else if (d == ".pragma") {
       PragmaDirective(function.pragmas);
+    } else if (IsModuleDirective(d)) {
+      return;
     } else {
       ErrorHere("'{', ';' or a performance directive such as .maxntid");
       ok = false;
@@ -804,6 +820,11 @@ void Parser::VariableItem(Linkage linkage) {
   const std::uint32_t offset = token_.offset;
   DeclHead head = VariableHead();
   const VarSpace space = head.variable.space;
+  // PTX ISA 3.0 took registers of module scope away.
+  if (head.ok && space == VarSpace::kReg && module_.version < 30) {
+    module_registers_.push_back(offset);
+    return SkipStatement();
+  }
   if (head.ok && (space == VarSpace::kReg || space == VarSpace::kSreg ||
                   space == VarSpace::kParam)) {
     head.ok = Error(offset, std::string("no ") +

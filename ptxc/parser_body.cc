@@ -89,6 +89,18 @@ void Parser::Body(Function& function) {
   function.statements.swap(statement_buffer_);
   Advance();  // '{'
   EnterScope();
+  // Kernels have registers of module scope as their own; functions, which
+  // would share them with their callers, have none.
+  for (const std::uint32_t offset : module_registers_) {
+    if (!function.is_entry) break;
+    const Lexer saved = lexer_;
+    const Token token = token_;
+    lexer_.Seek(offset);
+    Advance();
+    RegisterDirective(VariableHead());
+    lexer_ = saved;
+    token_ = token;
+  }
   while (!stop_) {
     if (token_.kind == TokenKind::kEnd) {
       Error(token_.offset, "the body of '" + std::string(function.name) +
@@ -170,9 +182,16 @@ void Parser::BodyStatement() {
     DeclHead head = VariableHead();
     if (head.variable.space == VarSpace::kReg) return RegisterDirective(head);
     head.variable.linkage = linkage;
+    // Before PTX ISA 1.4 kernels had no list of parameters, but these.
+    head.variable.is_param = function_->is_entry && module_.version < 14 &&
+                             head.variable.space == VarSpace::kParam;
     std::vector<std::uint32_t> ids;
     const bool ok = head.ok && Declarators(head.variable, &ids);
     for (std::uint32_t id : ids) {
+      if (head.variable.is_param) {
+        function_->params.push_back(id);
+        continue;
+      }
       function_->variables.push_back(id);
       function_->statements.push_back({StatementKind::kVariable, id});
     }
@@ -385,6 +404,24 @@ void Parser::PrototypeStatement(const Token& name, Prototype::Kind kind) {
 
 // ---- Instructions -----------------------------------------------------------
 
+// What the oldest PTX leaves out. PTX ISA 9.0, "div", "rcp", "sqrt", "sin", …:
+// versions 1.0 to 1.3 imply .approx for .f32 and rsqrt, .rn for .f64; targets
+// sm_1x flush subnormal numbers in all arithmetic on .f32.
+bool Parser::ResolveWith(std::string_view modifier, std::string_view spelling,
+                         int operands, InstForm* form) {
+  const std::size_t dot = spelling.find('.');
+  if (dot == spelling.npos) return false;
+  std::string whole(spelling);
+  whole.insert(dot, modifier);
+  InstForm found;
+  std::string error;
+  if (!ResolveForm(module_.arena.emplace_back(std::move(whole)), operands,
+                   &found, &error))
+    return false;
+  *form = found;
+  return true;
+}
+
 const InstForm* Parser::FormOf(std::string_view spelling, int operands,
                                std::uint32_t offset) {
   const std::uint32_t* cached = form_index_.Find(spelling);
@@ -395,10 +432,19 @@ const InstForm* Parser::FormOf(std::string_view spelling, int operands,
   }
   InstForm form;
   std::string error;
-  if (!ResolveForm(spelling, operands, &form, &error)) {
+  if (!ResolveForm(spelling, operands, &form, &error) &&
+      !(module_.version < 14 &&
+        (ResolveWith(".approx", spelling, operands, &form) ||
+         ResolveWith(".rn", spelling, operands, &form)))) {
     Error(offset, std::move(error));
     return nullptr;
   }
+  const auto types = std::span(form.types).first(form.num_types);
+  if (module_.sm < 20 && form.mods.ftz() != Ftz::kOn &&
+      std::ranges::find(types, Type::kF32) != types.end()) {
+    ResolveWith(".ftz", form.spelling, operands, &form);
+  }
+  form.spelling = spelling;
   module_.forms.push_back(form);
   CachedForm entry{&module_.forms.back(), operands, operands,
                    cached == nullptr ? kNoId : *cached};

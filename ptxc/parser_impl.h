@@ -104,6 +104,8 @@ class Parser {
   std::uint32_t RangeElement(std::string_view name, std::size_t* depth);
   void LeaveScope();
   void EnterScope();
+  bool ResolveWith(std::string_view modifier, std::string_view spelling,
+                   int operands, InstForm* form);
   const InstForm* FormOf(std::string_view spelling, int operands,
                          std::uint32_t offset);
 
@@ -176,6 +178,7 @@ class Parser {
   std::vector<Instruction> instruction_buffer_;
   std::vector<Statement> statement_buffer_;
   int nesting_ = 0;
+  std::vector<std::uint32_t> module_registers_;  // where their .reg stand
 };
 
 }  // namespace cerberus::ptx

@@ -432,7 +432,9 @@ class Checker {
     if (gated_.size() <= row.index) gated_.resize(row.index + 1u, false);
     if (gated_[row.index]) return;
     gated_[row.index] = true;
-    if (module_.version != 0 && row.ptx_version > module_.version)
+    // What 1.4 spelled out, 1.0 to 1.3 implied.
+    if (module_.version != 0 &&
+        row.ptx_version > std::max<int>(module_.version, 14))
       Warn(inst_->offset,
            Mnemonic() + " needs .version " +
                std::to_string(row.ptx_version / 10) + "." +

@@ -86,7 +86,7 @@ TEST(LanguageExec, IntegerConstants) {
       {"", "mov.u64 %d0, 1U << 63 >> 63;", 1},
       {"", "mov.u64 %d0, (2 - 3U) / 2 > 0;", 1},
       {"", "mov.u64 %d0, -7 / 2;", ~0ull - 2},
-      {"", "mov.u64 %d0, (-17 % 5);", ~0ull - 1},
+      {"", "mov.u64 %d0, (-17 % 5);", 4},
       {"", "mov.u64 %d0, 1 ? -1 : 1U;", ~0ull},
       {"", "mov.u64 %d0, 0 ? 1 : 0 ? 2 : 3;", 3},
       {"", "mov.u64 %d0, 1 || 0 && 0;", 1},
@@ -553,6 +553,75 @@ TEST(LanguageExec, DeclaredWithASizeIsDefined) {
        "ld.global.u32 %d0, [g@@];", 9},
   };
   Check(kRows);
+}
+
+// ---- Versions before 3.0 and targets before sm_20 ---------------------------
+
+struct OldModule {
+  const char* text;
+  std::uint64_t want;
+};
+
+// PTX ISA 9.0, "div", "rcp", "sqrt": .approx for .f32 and .rn for .f64 before
+// 1.4; "add" and others: sm_1x flushes subnormal numbers. What else is here
+// ptxas 13.0 takes.
+TEST(LanguageExec, OldModules) {
+  constexpr OldModule kModules[] = {
+      {".version 1.3\n.target sm_10, map_f64_to_f32\n"
+       ".reg .u32 %ra<17>;\n.reg .f32 %fa<3>;\n"
+       ".entry k\n{\n  .reg .u64 %d<2>;\n  .param .u64 out;\n"
+       "  mov.f32 %fa0, 0f40C00000;\n  mov.f32 %fa1, 0f40400000;\n"
+       "  div.f32 %fa2, %fa0, %fa1;\n  rsqrt.f32 %fa1, %fa2;\n"
+       "  rcp.f32 %fa1, %fa1;\n  mul.f32 %fa2, %fa1, %fa1;\n"
+       "  cvt.rni.u32.f32 %ra16, %fa2;\n  cvt.u64.u32 %d1, %ra16;\n"
+       "  ld.param.u64 %d0, [out];\n  st.global.u64 [%d0], %d1;\n"
+       "  exit;\n}\n",
+       2},
+      {".version 1.2\n.target sm_13\n.entry k\n{\n  .reg .u64 %d<2>;\n"
+       "  .reg .f64 %e;\n  .param .u64 out;\n  mov.f64 %e, 0d4022000000000000;\n"
+       "  sqrt.f64 %e, %e;\n  rcp.f64 %e, %e;\n  mov.b64 %d1, %e;\n"
+       "  ld.param.u64 %d0, [out];\n  st.global.u64 [%d0], %d1;\n"
+       "  exit;\n}\n",
+       0x3fd5555555555555},
+      {".version 1.4\n.target sm_13\n.entry k(.param .u64 out)\n{\n"
+       "  .reg .u64 %d<2>;\n  .reg .f32 %f<2>;\n  .reg .pred %p;\n"
+       "  mov.f32 %f0, 0f00400000;\n  add.f32 %f1, %f0, %f0;\n"
+       "  setp.gt.f32 %p, %f0, 0f00000000;\n  mov.b64 %d1, {%f1, 0};\n"
+       "  @%p add.u64 %d1, %d1, 1;\n"
+       "  ld.param.u64 %d0, [out];\n  st.global.u64 [%d0], %d1;\n"
+       "  exit;\n}\n",
+       0},
+      {".version 2.1\n.target sm_20\n.entry k(.param .u64 out)\n{\n"
+       "  .reg .u64 %d<2>;\n  .reg .f32 %f<2>;\n  .reg .pred %p;\n"
+       "  mov.f32 %f0, 0f00400000;\n  add.f32 %f1, %f0, %f0;\n"
+       "  setp.gt.f32 %p, %f0, 0f00000000;\n  mov.b64 %d1, {%f1, 0};\n"
+       "  @%p add.u64 %d1, %d1, 1;\n"
+       "  ld.param.u64 %d0, [out];\n  st.global.u64 [%d0], %d1;\n"
+       "  exit;\n}\n",
+       0x00800001},
+      {".version 2.1\n.target sm_20\n"
+       ".visible .func (.param .u64 r) f(.param .u64 a)\n\n"
+       ".visible .func (.param .u64 r) f(.param .u64 a)\n{\n"
+       "  .reg .u64 %d;\n  ld.param.u64 %d, [a];\n  add.u64 %d, %d, 3;\n"
+       "  st.param.u64 [r], %d;\n  ret;\n}\n"
+       ".entry k(.param .u64 out)\n{\n  .reg .u64 %d<2>;\n"
+       "  .param .u64 a;\n  .param .u64 r;\n  st.param.u64 [a], 4;\n"
+       "  call (r), f, (a);\n  ld.param.u64 %d1, [r];\n"
+       "  ld.param.u64 %d0, [out];\n  st.global.u64 [%d0], %d1;\n"
+       "  exit;\n}\n",
+       7},
+  };
+  for (const OldModule& old : kModules) {
+    SCOPED_TRACE(old.text);
+    Result<std::unique_ptr<PtxModule>> module = PtxModule::Compile(old.text);
+    ASSERT_TRUE(module) << module.error().ToString();
+    Buffer out((*module)->device(), 8);
+    Launch launch;
+    launch.params = {out.address()};
+    const Status status = (*module)->Run("k", launch);
+    ASSERT_TRUE(status) << status.error().ToString();
+    EXPECT_EQ(*out.as<std::uint64_t>(), old.want);
+  }
 }
 
 }  // namespace
