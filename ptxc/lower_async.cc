@@ -189,7 +189,7 @@ void FunctionLowering::LowerCpReduceAsyncBulk() {
 
 void FunctionLowering::LowerStAsync() {
   LowerSt();
-  if (num_operands() < 3) return;  // .mmio.release: an ordinary store
+  if (num_operands() < 3) return;  // .release: an ordinary store
   const std::uint64_t bytes =
       static_cast<std::uint64_t>(BytesOf(type())) *
       static_cast<std::uint64_t>(mods().vector_width());

@@ -398,8 +398,13 @@ class Checker {
         constant(1, [](std::uint64_t v) { return v == 128; }, "128 bytes");
         break;
       case Opcode::kPmevent:
-        constant(0, [](std::uint64_t v) { return v < 16; },
-                 "an event from 0 to 15");
+        if (mods.option() == Option::kMask) {
+          constant(0, [](std::uint64_t v) { return v <= 0xffff; },
+                   "a mask of 16 events");
+        } else {
+          constant(0, [](std::uint64_t v) { return v < 16; },
+                   "an event from 0 to 15");
+        }
         break;
       case Opcode::kStBulk:
         constant(2, [](std::uint64_t v) { return v == 0; },

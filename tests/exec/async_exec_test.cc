@@ -630,7 +630,7 @@ TEST(AsyncExec, RedAsync) {
     const std::string reg = t.bits == 64 ? "%l4" : "%r4";
     Reduction r;
     r.spelling = s.text;
-    r.to_global = s.Has("mmio");
+    r.to_global = s.Has("release");
     r.elements = kThreads;
     const bool window = s.Has("shared::cluster");
     const std::string load =
@@ -689,7 +689,7 @@ TEST(AsyncExec, StAsync) {
     const bool window = s.Has("shared::cluster");
     const std::string total =
         std::to_string(static_cast<std::uint32_t>(size) * active);
-    if (s.Has("mmio")) {
+    if (s.Has("release")) {
       body += "  " + s.text + " [%out], " + value + ";\n";
       batch.Add(s.text, Kernel(batch.NextName(), body),
                 RunAndCheck([size](const std::uint32_t* out) {

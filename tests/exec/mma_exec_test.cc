@@ -452,8 +452,9 @@ void RunMma(PtxModule& module, const std::string& kernel, const Mma& mma,
   }
 }
 
-// Choices of the selectors in which each takes all its values.
-std::vector<Selectors> SelectorsFor(const Mma& mma) {
+// Choices of the selectors in which each takes all its values; where there are
+// many spellings of a kind, every other one for each.
+std::vector<Selectors> SelectorsFor(const Mma& mma, int ordinal) {
   // A register holds 8 elements of 16 bits along K with its quad, or 4 of
   // tf32, or 16 or 32 narrower ones: one of them makes a part.
   const int parts = mma.stored_k() / (4 * mma.in_register());
@@ -463,7 +464,9 @@ std::vector<Selectors> SelectorsFor(const Mma& mma) {
   // The bytes of a scale lie at multiples of their number.
   const int bytes = 4 / mma.blocks;
   std::vector<Selectors> all;
-  for (int i = 0; i < std::max(sparsities, mma.scaled ? 4 : 1); ++i) {
+  const int step = mma.scaled && mma.bits == 8 ? 2 : 1;
+  for (int i = ordinal % step;
+       i < std::max(sparsities, mma.scaled ? 4 : 1); i += step) {
     Selectors s;
     s.sparsity = i % sparsities;
     if (mma.scaled) {
@@ -481,9 +484,10 @@ void RunAll(std::string_view opcode) {
   const std::vector<LoweredSpelling> spellings = LoweredSpellingsOf(opcode);
   ASSERT_FALSE(spellings.empty());
   KernelBatch batch{std::string(kHeader)};
+  int ordinal = 0;
   for (const LoweredSpelling& s : spellings) {
     const Mma mma = Parse(s);
-    for (const Selectors& selectors : SelectorsFor(mma)) {
+    for (const Selectors& selectors : SelectorsFor(mma, ordinal++)) {
       batch.Add(s.text, Kernel(mma, s, batch.NextName(), selectors),
                 [=](PtxModule& module, const std::string& name) {
                   RunMma(module, name, mma, selectors);

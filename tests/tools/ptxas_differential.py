@@ -334,19 +334,26 @@ def our_verdicts(cerberus, texts, target, folder):
     first = head.count("\n") + 1
     source = folder / "ours.ptx"
     for at in range(0, len(texts), 90):
-        part = texts[at:at + 90]
-        source.write_text(head + "".join(t + "\n" for t in part) +
-                          "add.u32 %pred_0, %pred_1, %pred_2;\n" + FOOTER)
-        done = subprocess.run(
-            [cerberus, "compile", source, "--arch", "gfx1100",
-             "--emit=ll-raw", "-o", "/dev/null", "-q"],
-            capture_output=True, text=True)
-        refused = {}
-        for m in re.finditer(r"ptx:(\d+)(?::\d+)?: (?:error: )?(.*)",
-                             done.stderr):
-            refused.setdefault(int(m[1]) - first, m[2])
-        for i, t in enumerate(part):
-            verdict[t] = refused.get(i)
+        rest = texts[at:at + 90]
+        while rest:
+            source.write_text(head + "".join(t + "\n" for t in rest) +
+                              "add.u32 %pred_0, %pred_1, %pred_2;\n" + FOOTER)
+            done = subprocess.run(
+                [cerberus, "compile", source, "--arch", "gfx1100",
+                 "--emit=ll-raw", "-o", "/dev/null", "-q"],
+                capture_output=True, text=True)
+            refused = {}
+            for m in re.finditer(r"ptx:(\d+)(?::\d+)?: (?:error: )?(.*)",
+                                 done.stderr):
+                line = int(m[1]) - first
+                if 0 <= line < len(rest):
+                    refused.setdefault(rest[line], m[2])
+            verdict |= refused
+            # What parses is checked once nothing else is wrong.
+            if not refused:
+                break
+            rest = [t for t in rest if t not in refused]
+        verdict |= dict.fromkeys(rest)
     return verdict
 
 
