@@ -24,18 +24,17 @@ constexpr llvm::StringLiteral kPrefix = "__cerberus_dev_";
 constexpr llvm::StringLiteral kWavePrefix = "__cerberus_wave_";  // waves.h
 constexpr llvm::StringLiteral kBallot = "__cerberus_wave_ballot";
 
-// Large functions that kernels often call in many places.
-bool IsLarge(llvm::StringRef name) {
+// From how many calls on a function stays one. Control flow of its own in each
+// of many places costs more than quadratic time: a program that checks each
+// access has thousands of reports, and kernels read textures in many places.
+unsigned CallsThatStay(llvm::StringRef name) {
   name.consume_front(kPrefix);
-  return name.starts_with("tex");
-}
-
-// A program that checks each access has thousands of these, and control flow
-// of its own in each place costs more than quadratic time.
-constexpr unsigned kManyReports = 32;
-bool IsReport(llvm::StringRef name) {
-  name.consume_front(kPrefix);
-  return name.starts_with("report_");
+  if (name.starts_with("tex") || name.starts_with("gather_")) return 3;
+  if (name.starts_with("report_") || name.starts_with("surface_") ||
+      name.starts_with("random_")) {
+    return 32;
+  }
+  return ~0u;
 }
 
 // What waits for other lanes and sees to it itself that they go on: the passes
@@ -110,11 +109,9 @@ Status LinkDeviceLibrary(llvm::Module& module) {
     // The caller decides on target, mode and bounds.
     function->setAttributes(llvm::AttributeList());
     const bool service = IsService(function->getName());
-    const bool call = service ||
-                      (IsLarge(function->getName()) &&
-                       function->hasNUsesOrMore(3)) ||
-                      (IsReport(function->getName()) &&
-                       function->hasNUsesOrMore(kManyReports));
+    const bool call =
+        service ||
+        function->hasNUsesOrMore(CallsThatStay(function->getName()));
     function->addFnAttr(call ? llvm::Attribute::NoInline
                              : llvm::Attribute::AlwaysInline);
     if (service) {

@@ -466,12 +466,13 @@ INLINE Texel Gather(const Source& s, u32 slice, float x, float y, s32 ox,
   }
   const s32 i = Index(__builtin_floorf(x - 0.5f)) + ox;
   const s32 j = Index(__builtin_floorf(y - 0.5f)) + oy;
-  const auto one = [&](s32 di, s32 dj) {
-    const Texel texel =
-        Fetch<2>(s, level, Point{{i + di, j + dj, 0}}, slice);
-    return texel[channel];
-  };
-  return Texel{one(0, 1), one(1, 1), one(1, 0), one(0, 0)};
+  Texel gathered = {0, 0, 0, 0};
+#pragma clang loop unroll(disable)
+  for (int corner = 0; corner < 4; ++corner) {
+    const Point p = {{i + (corner == 1 || corner == 2), j + (corner < 2), 0}};
+    gathered[corner] = Fetch<2>(s, level, p, slice)[channel];
+  }
+  return gathered;
 }
 DEV(Texel, gather_2d)(u64 t, u64 sampler, u32 layer, float x, float y,
                       float z, s32 ox, s32 oy, u32 channel, bool compare,

@@ -341,6 +341,8 @@ class Yielding {
     while (node && (node = node->getIDom()) && node->getBlock()) {
       BasicBlock* meet = node->getBlock();
       if (around.contains(meet)) continue;
+      // In front of the loop.
+      if (dominators_->dominates(meet, around.getHeader())) continue;
       std::optional<Region> region = Collect(first, meet, around);
       if (!region) {
         if (best) break;

@@ -217,6 +217,40 @@ TEST(SurfaceExec, SustStoresBytes) {
   EXPECT_GT(kernels, 0);
 }
 
+// Accesses in many places stay calls. Each moves the thread's byte on by one
+// place, in one of two branches.
+TEST(SurfaceExec, AccessesInManyPlaces) {
+  Descriptor d;
+  d.format = 1;
+  d.extent[0] = 1024;
+  d.extent[1] = d.extent[2] = 1;
+  d.row_bytes = d.slice_bytes = 1024;
+  std::string body = "  and.b32 %x0, %thread, 1;\n  setp.ne.u32 %p, %x0, 0;\n"
+                     "  mov.u32 %r0, %thread;\n";
+  constexpr int kMoves = 12;
+  for (int i = 0; i < kMoves; ++i) {
+    const std::string n = std::to_string(i);
+    body += "  @%p bra ODD" + n + ";\n" +
+            "  suld.b.1d.b8.trap %v0, [%s, {%r0}];\n  add.u32 %r0, %r0, 64;\n"
+            "  sust.b.1d.b8.trap [%s, {%r0}], %v0;\n  bra DONE" + n +
+            ";\nODD" + n + ":\n  suld.b.1d.b8.trap %v1, [%s, {%r0}];\n"
+            "  add.u32 %r0, %r0, 64;\n  add.u16 %v1, %v1, 1;\n"
+            "  sust.b.1d.b8.trap [%s, {%r0}], %v1;\nDONE" + n + ":\n";
+  }
+  KernelBatch batch{kHeader};
+  batch.Add("many", Kernel(batch.NextName(), "b16", body),
+            RunOn(d, 1024, [](const auto& before, const auto* surface,
+                              const auto*) {
+              for (std::size_t t = 0; t < kThreads; ++t) {
+                for (std::size_t i = 0; i <= kMoves; ++i) {
+                  EXPECT_EQ(surface[64 * i + t],
+                            static_cast<std::uint8_t>(before[t] + t % 2 * i))
+                      << t << " " << i;
+                }
+              }
+            }));
+}
+
 // Outside: .zero reads zeros and stores nothing, .clamp means the nearest
 // place, .trap ends the kernel.
 TEST(SurfaceExec, AccessesOutside) {
