@@ -43,9 +43,10 @@ using BlockSet = llvm::SmallPtrSet<const BasicBlock*, 16>;
 // any more.
 class FlowToward {
  public:
+  // `waiting`: blocks of loops that all lanes leave in the end.
   FlowToward(Function& function, const BlockSet& goals,
-             llvm::UniformityInfo& uniformity)
-      : uniformity_(uniformity) {
+             llvm::UniformityInfo& uniformity, const BlockSet& waiting = {})
+      : uniformity_(uniformity), waiting_(waiting) {
     std::vector<BasicBlock*> work;
     for (BasicBlock& block : function) {
       if (goals.contains(&block)) work.push_back(&block);
@@ -112,7 +113,8 @@ class FlowToward {
     };
     if (llvm::none_of(llvm::successors(block), kept)) return true;
     return !llvm::all_of(llvm::successors(block), kept) &&
-           !uniformity_.hasDivergentTerminator(*block);
+           (!uniformity_.hasDivergentTerminator(*block) ||
+            waiting_.contains(block));
   }
 
   // Blocks in the order of a search from the end against the edges; the end
@@ -190,6 +192,7 @@ class FlowToward {
   }
 
   llvm::UniformityInfo& uniformity_;
+  BlockSet waiting_;
   BlockSet kept_;
   std::vector<const BasicBlock*> order_;
   llvm::DenseMap<const BasicBlock*, int> numbers_;
@@ -385,7 +388,11 @@ std::string WhyNotPacked(Function& function,
     return "not all threads pass the same barriers";
   }
   Watched watched(function);
-  for (const llvm::Loop* loop : waiting) watched.Add(*loop);
+  BlockSet in_waiting;
+  for (const llvm::Loop* loop : waiting) {
+    watched.Add(*loop);
+    in_waiting.insert(loop->block_begin(), loop->block_end());
+  }
   // Who writes may be the one that is waited for.
   BlockSet writes;
   for (BasicBlock& block : function) {
@@ -401,7 +408,7 @@ std::string WhyNotPacked(Function& function,
     BlockSet goals = writes;
     goals.insert(loop->getHeader());
     std::vector<FlowToward::Part> parts =
-        FlowToward(function, goals, uniformity)
+        FlowToward(function, goals, uniformity, in_waiting)
             .PartsAround({loop->getHeader()});
     // The loop's own lanes take turns in it.
     llvm::erase_if(parts, [&](const FlowToward::Part& part) {

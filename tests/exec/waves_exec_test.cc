@@ -45,6 +45,20 @@ std::string Reverse(const std::string& barrier) {
          "  ld.shared.u32 %r3, [%r2];\n  st.global.u32 [%l0], %r3;\n";
 }
 
+// Thread 0 of each block counts it in `total`; the last one resets that and
+// raises `lock`, for which the others wait.
+std::string MeetBlocks(const std::string& at) {
+  return "  @%p0 bra OTHERS" + at + ";\n  ld.volatile.global.u32 %r0, [lock];\n"
+         "  membar.gl;\n  atom.global.add.u32 %r1, [total], 1;\n"
+         "  setp.ne.u32 %p1, %r1, 0;\n  @%p1 bra WAIT" + at + ";\n"
+         "  st.volatile.global.u32 [total], 0;\n  membar.gl;\n"
+         "  add.u32 %r0, %r0, 1;\n  st.volatile.global.u32 [lock], %r0;\n"
+         "  bra OTHERS" + at + ";\n"
+         "WAIT" + at + ":\n  ld.volatile.global.u32 %r2, [lock];\n"
+         "  setp.eq.u32 %p2, %r2, %r0;\n  @%p2 bra WAIT" + at + ";\n"
+         "OTHERS" + at + ":\n  bar.sync 0;\n";
+}
+
 // What thread t of n has for result; kNothing: it stored none.
 using Expected = std::function<std::uint32_t(std::uint32_t t, std::uint32_t n)>;
 constexpr std::uint32_t kNothing = 0xeeeeeeee;
@@ -144,7 +158,7 @@ const std::vector<Case>& Cases() {
        "WAIT:\n  ld.volatile.global.u32 %r0, [ready];\n"
        "  setp.eq.u32 %p0, %r0, 0;\n  @%p0 bra WAIT;\n"
        "  st.global.u32 [%l0], %t;\n"},
-      {"first_warp_waits_for_the_second", 1, {64, 96},
+      {"first_warp_waits_for_the_second", 2, {64, 96},
        [](std::uint32_t t, std::uint32_t) { return t < 32 ? 132u : 32u; },
        "  setp.eq.u32 %p0, %t, 0;\n  @%p0 st.shared.u32 [flag], 0;\n"
        "  bar.sync 0;\n  mov.u32 %r1, 32;\n"
@@ -154,7 +168,7 @@ const std::vector<Case>& Cases() {
        "WAIT:\n  ld.volatile.shared.u32 %r1, [flag];\n"
        "  setp.eq.u32 %p2, %r1, 0;\n  @%p2 bra WAIT;\n"
        "DONE:\n  st.global.u32 [%l0], %r1;\n"},
-      {"second_warp_waits_for_the_first", 1, {64, 96},
+      {"second_warp_waits_for_the_first", 2, {64, 96},
        [](std::uint32_t t, std::uint32_t) {
          return t >= 32 && t < 64 ? 132u : 32u;
        },
@@ -194,16 +208,15 @@ const std::vector<Case>& Cases() {
        "  st.volatile.global.u32 [total], %r1;\n  membar.gl;\n"
        "  atom.global.exch.b32 %r2, [lock], 0;\n"},
       {"one_thread_meets_other_blocks", 2, {64, 1024},
-       // The last block that arrives lets the others go on.
-       [](std::uint32_t, std::uint32_t) { return 1; },
-       "  setp.ne.u32 %p0, %t, 0;\n  @%p0 bra OTHERS;\n"
-       "  atom.global.add.u32 %r0, [total], 1;\n"
-       "  setp.ne.u32 %p1, %r0, 0;\n  @%p1 bra WAIT;\n  membar.gl;\n"
-       "  st.volatile.global.u32 [lock], 1;\n  bra OTHERS;\n"
-       "WAIT:\n  ld.volatile.global.u32 %r1, [lock];\n"
-       "  setp.eq.u32 %p2, %r1, 0;\n  @%p2 bra WAIT;\n"
-       "OTHERS:\n  bar.sync 0;\n  ld.volatile.global.u32 %r3, [lock];\n"
-       "  st.global.u32 [%l0], %r3;\n"},
+       [](std::uint32_t t, std::uint32_t) { return t + 3; },
+       "  setp.ne.u32 %p0, %t, 0;\n  st.global.u32 [%l0], %t;\n" +
+           MeetBlocks("1") +
+           "  ld.global.u32 %r3, [%l0];\n  add.u32 %r3, %r3, 1;\n"
+           "  st.global.u32 [%l0], %r3;\n" +
+           MeetBlocks("2") +
+           "  ld.volatile.global.u32 %r4, [lock];\n"
+           "  ld.global.u32 %r3, [%l0];\n  add.u32 %r3, %r3, %r4;\n"
+           "  st.global.u32 [%l0], %r3;\n"},
       {"one_thread_waits_for_a_later_write", 1, {64, 96},
        [](std::uint32_t t, std::uint32_t) { return t; },
        "  setp.ne.u32 %p0, %t, 0;\n  @%p0 bra OTHERS;\n"
@@ -241,6 +254,14 @@ const std::vector<Case>& Cases() {
        "OTHERS:\n  setp.ne.u32 %p2, %t, 40;\n  @%p2 bra DONE;\n"
        "  st.shared.u32 [dynamic_too], 5;\n"
        "DONE:\n  st.global.u32 [%l0], %t;\n"},
+      {"all_meet_at_an_mbarrier", 2, {64, 1024},
+       [](std::uint32_t t, std::uint32_t n) { return Reversed(t, n); },
+       "  setp.ne.u32 %p0, %t, 0;\n  @%p0 bra MADE;\n"
+       "  mbarrier.init.shared.b64 [dynamic], %n;\nMADE:\n  bar.sync 0;\n" +
+           Reverse("  mbarrier.arrive.shared.b64 %l1, [dynamic];\n"
+                   "AGAIN:\n"
+                   "  mbarrier.test_wait.shared.b64 %p1, [dynamic], %l1;\n"
+                   "  @!%p1 bra AGAIN;\n")},
       {"each_warp_waits_for_the_one_before", 1, {64, 96},
        [](std::uint32_t t, std::uint32_t) { return t / 32 + 1; },
        "  st.shared.u32 [%s], 0;\n  bar.sync 0;\n"
