@@ -21,6 +21,7 @@ add_library(cerberus_hip_face SHARED
     hip_fill.cc
     hip_graph.cc
     hip_graph_api.cc
+    hip_graph_memory.cc
     hip_graph_nodes.cc
     hip_launch.cc
     hip_ipc.cc

@@ -89,6 +89,14 @@ void Capture::ClearFront(Stream* stream) {
   front_[stream].clear();
 }
 
+void Capture::Leave(Stream* stream) {
+  if (stream == origin_) return Invalidate();
+  std::lock_guard<std::mutex> lock(mutex_);
+  const std::vector<GraphNode*>& front = front_[stream];
+  left_.insert(left_.end(), front.begin(), front.end());
+  front_.erase(stream);
+}
+
 void Capture::Invalidate() {
   std::lock_guard<std::mutex> lock(mutex_);
   invalid_ = true;
@@ -110,12 +118,13 @@ bool Capture::Unjoined() {
     if (!seen.insert(node).second) continue;
     todo.insert(todo.end(), node->after.begin(), node->after.end());
   }
+  const auto is_new = [&seen](const GraphNode* node) {
+    return seen.count(node) == 0;
+  };
   for (const auto& [stream, front] : front_) {
-    for (const GraphNode* node : front) {
-      if (seen.count(node) == 0) return true;
-    }
+    if (std::any_of(front.begin(), front.end(), is_new)) return true;
   }
-  return false;
+  return std::any_of(left_.begin(), left_.end(), is_new);
 }
 
 bool IsCapturing(const std::shared_ptr<Stream>& stream) {

@@ -76,6 +76,8 @@ class Capture {
   void Join(Stream* stream, const std::vector<GraphNode*>& nodes);
   // Later work of `stream` depends on nothing, until a Join().
   void ClearFront(Stream* stream);
+  // `stream` is destroyed. What it has captured stays, and has to be joined.
+  void Leave(Stream* stream);
   void Invalidate();
   bool invalid();
   // True if some stream's front is not an ancestor of the origin's.
@@ -96,7 +98,16 @@ class Capture {
   std::mutex mutex_;
   bool invalid_ = false;
   std::unordered_map<Stream*, std::vector<GraphNode*>> front_;
+  std::vector<GraphNode*> left_;  // by streams that are no more
 };
+
+// Work of nodes that allocate, which sets params->dptr, and that free
+// (hip_graph_memory.cc).
+hipError_t MakeAllocWork(hipMemAllocNodeParams* params, Work* out);
+hipError_t MakeFreeWork(hipDeviceptr_t pointer, Work* out);
+// Memory of a graph's node, where freeing it leaves it to the graph.
+bool IsGraphMemory(const void* pointer);
+bool FreeGraphMemory(const void* pointer);  // false: it is none
 
 // Handles of graphs. A graph that has none any more lives on in what was
 // made from it.

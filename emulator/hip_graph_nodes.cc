@@ -140,36 +140,6 @@ hipError_t MakeWaitWork(hipEvent_t handle, Work* out) {
   return hipSuccess;
 }
 
-// The memory has its address from the start and until the last graph with the
-// node goes, unless the program frees it: a graph that runs again finds it.
-hipError_t MakeAllocWork(hipMemAllocNodeParams* params, Work* out) {
-  if (params == nullptr || params->bytesize == 0 ||
-      params->poolProps.location.type != 1) {
-    return hipErrorInvalidValue;
-  }
-  Gpu* gpu = Runtime::Get().gpu(params->poolProps.location.id);
-  if (gpu == nullptr) return hipErrorInvalidDevice;
-  const hipError_t error = Runtime::Get().Allocate(
-      gpu, params->bytesize, cerberus::emulator::MemoryKind::kDevice, 0,
-      &params->dptr);
-  if (error != hipSuccess) return error;
-  const std::shared_ptr<void> owned(
-      params->dptr, [id = Runtime::Get().Find(params->dptr)->id](void* m) {
-        const std::optional<Block> block = Runtime::Get().Find(m);
-        if (block && block->id == id) {
-          (void)Runtime::Get().Free(m, "the end of its graph");
-        }
-      });
-  *out = {Work::Kind::kAlloc, [owned] {}, false, Params(*params)};
-  return hipSuccess;
-}
-
-hipError_t MakeFreeWork(hipDeviceptr_t pointer, Work* out) {
-  if (!Runtime::Get().Find(pointer)) return hipErrorInvalidValue;
-  *out = {Work::Kind::kFree, [] {}, false, Params(pointer)};
-  return hipSuccess;
-}
-
 // Nodes of the current device.
 hipError_t MakeWork(const hipBatchMemOpNodeParams* params, Work* out) {
   Gpu* gpu = nullptr;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "emulator/hip_graph.h"
 #include "emulator/hip_runtime.h"
 #include "support/bytes.h"
 
@@ -45,6 +46,7 @@ hipError_t Release(void* pointer, bool host) {
     }
   }
   if (block->adopted) return UnmapExternal(pointer);
+  if (FreeGraphMemory(pointer)) return hipSuccess;
   return Runtime::Get().Free(pointer, host ? "hipHostFree" : "hipFree");
 }
 

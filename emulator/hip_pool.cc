@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 
+#include "emulator/hip_graph.h"
 #include "emulator/hip_runtime.h"
 
 using namespace cerberus::emulator::hip;
@@ -61,11 +62,21 @@ HIP_API hipError_t hipMallocFromPoolAsync(void** out, std::size_t size,
   if (out == nullptr || pool == nullptr || pool->imported) {
     return Return(hipErrorInvalidValue);
   }
-  if (!Runtime::Get().FindStream(stream)) {
-    return Return(hipErrorInvalidHandle);
-  }
+  const std::shared_ptr<Stream> found = Runtime::Get().FindStream(stream);
+  if (!found) return Return(hipErrorInvalidHandle);
   if (size == 0) {
     *out = nullptr;
+    return Return(hipSuccess);
+  }
+  if (IsCapturing(found)) {
+    hipMemAllocNodeParams params = {};
+    params.bytesize = size;
+    params.poolProps.location = {1, pool->gpu->ordinal};
+    Work work;
+    error = MakeAllocWork(&params, &work);
+    if (error != hipSuccess) return Return(error);
+    *out = params.dptr;
+    found->Submit(std::move(work));
     return Return(hipSuccess);
   }
   error = Runtime::Get().Allocate(pool->gpu, size, MemoryKind::kDevice, 0, out);
@@ -94,6 +105,12 @@ HIP_API hipError_t hipFreeAsync(void* pointer, hipStream_t stream) {
   if (pointer == nullptr) return Return(hipSuccess);
   std::shared_ptr<Stream> found = Runtime::Get().FindStream(stream);
   if (!found) return Return(hipErrorInvalidHandle);
+  if (IsCapturing(found) || IsGraphMemory(pointer)) {
+    Work work;
+    error = MakeFreeWork(pointer, &work);
+    if (error == hipSuccess) found->Submit(std::move(work));
+    return Return(error);
+  }
   if (IsOpenedMemory(pointer)) {
     // From another process's pool: it goes from this one only.
     Work work;

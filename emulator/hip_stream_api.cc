@@ -174,7 +174,7 @@ HIP_API hipError_t hipStreamDestroy(hipStream_t handle) {
   }
   std::shared_ptr<Stream> stream = Runtime::Get().RemoveStream(handle);
   if (!stream) return Return(hipErrorInvalidHandle);
-  if (IsCapturing(stream)) stream->capture->Invalidate();
+  if (IsCapturing(stream)) stream->capture->Leave(stream.get());
   stream->Retire();
   return Return(hipSuccess);
 }

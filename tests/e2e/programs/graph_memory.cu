@@ -47,6 +47,35 @@ int main() {
   }
   CHECK(cudaGraphExecDestroy(exec));
   CHECK(cudaGraphDestroy(graph));
+
+  // A capture makes the same nodes; a stream that has joined may go.
+  cudaStream_t s, side;
+  CHECK(cudaStreamCreate(&s));
+  CHECK(cudaStreamCreate(&side));
+  cudaEvent_t event;
+  CHECK(cudaEventCreate(&event));
+  CHECK(cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal));
+  int* p = nullptr;
+  CHECK(cudaMallocAsync(&p, 256, s));
+  CHECK(cudaEventRecord(event, s));
+  CHECK(cudaStreamWaitEvent(side, event, 0));
+  Set<<<1, 64, 0, side>>>(p, 9);
+  CHECK(cudaEventRecord(event, side));
+  CHECK(cudaStreamWaitEvent(s, event, 0));
+  CHECK(cudaStreamDestroy(side));
+  Copy<<<1, 64, 0, s>>>(p, out);
+  CHECK(cudaFreeAsync(p, s));
+  CHECK(cudaStreamEndCapture(s, &graph));
+  CHECK(cudaGraphInstantiate(&exec, graph, 0));
+  CHECK(cudaGraphDestroy(graph));
+  for (int round = 0; round < 3; ++round) {
+    CHECK(cudaMemset(out, 0, 256));
+    CHECK(cudaGraphLaunch(exec, s));
+    CHECK(cudaStreamSynchronize(s));
+    const std::vector<int> got = ToHost(out, 64);
+    for (int i = 0; i < 64; ++i) EXPECT(got[i] == 9 + i);
+  }
+  CHECK(cudaGraphExecDestroy(exec));
   CHECK(cudaDeviceGraphMemTrim(0));
   std::uint64_t used = 1;
   CHECK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent,
