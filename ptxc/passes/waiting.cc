@@ -2,6 +2,7 @@
 
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
@@ -133,7 +134,59 @@ class Decision {
   llvm::SmallPtrSet<const Instruction*, 32> seen_;
 };
 
+// %tid.x, %laneid, or sums and the like of them and others: each lane has its
+// own.
+bool IsThreadNumber(const llvm::Value& value) {
+  if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&value)) {
+    const llvm::Function* callee = call->getCalledFunction();
+    return callee && (callee->getName() == "__cerberus_wave_thread_x" ||
+                      callee->getName() == "__cerberus_wave_thread" ||
+                      callee->getName() == "__cerberus_wave_lane");
+  }
+  const auto* instruction = llvm::dyn_cast<Instruction>(&value);
+  if (!instruction) return false;
+  const auto is_number = [](const llvm::Use& operand) {
+    return IsThreadNumber(*operand);
+  };
+  switch (instruction->getOpcode()) {
+    case Instruction::Add:
+    case Instruction::Or:
+    case Instruction::ZExt:
+      return llvm::any_of(instruction->operands(), is_number);
+    case Instruction::And: {
+      constexpr unsigned kLanes = 31;
+      const auto* mask =
+          llvm::dyn_cast<llvm::ConstantInt>(instruction->getOperand(1));
+      return mask && (mask->getZExtValue() & kLanes) == kLanes &&
+             IsThreadNumber(*instruction->getOperand(0));
+    }
+    default:
+      return false;
+  }
+}
+
 }  // namespace
+
+bool IsForOneLane(const Loop& loop, const llvm::DominatorTree& dominators) {
+  for (const llvm::DomTreeNode* node =
+           dominators.getNode(loop.getHeader())->getIDom();
+       node; node = node->getIDom()) {
+    const auto* branch =
+        llvm::dyn_cast<llvm::BranchInst>(node->getBlock()->getTerminator());
+    if (!branch || !branch->isConditional()) continue;
+    const auto* compare =
+        llvm::dyn_cast<llvm::ICmpInst>(branch->getCondition());
+    if (!compare || !compare->isEquality() ||
+        !IsThreadNumber(*compare->getOperand(0))) {
+      continue;
+    }
+    const bool on_equal = compare->getPredicate() == llvm::CmpInst::ICMP_EQ;
+    const llvm::BasicBlockEdge edge(node->getBlock(),
+                                    branch->getSuccessor(on_equal ? 0 : 1));
+    if (dominators.dominates(edge, loop.getHeader())) return true;
+  }
+  return false;
+}
 
 bool IsBarrier(const Instruction& instruction) {
   return IsIntrinsic(instruction, llvm::Intrinsic::amdgcn_s_barrier);

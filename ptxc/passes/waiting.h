@@ -5,6 +5,7 @@
 #include <vector>
 
 namespace llvm {
+class DominatorTree;
 class Instruction;
 class Loop;
 class LoopInfo;
@@ -19,6 +20,11 @@ bool IsBarrier(const llvm::Instruction& instruction);
 // end nearer, as fetching a ticket or a failed update of a value that was
 // read before does.
 std::vector<llvm::Loop*> FindWaitingLoops(llvm::LoopInfo& loops);
+
+// Whether only threads of one number enter the loop: one of a warp, where
+// blocks are lines of threads.
+bool IsForOneLane(const llvm::Loop& loop,
+                  const llvm::DominatorTree& dominators);
 
 }  // namespace cerberus::ptx
 
