@@ -420,9 +420,10 @@ class Checker {
         }
         break;
       case Opcode::kMad:
-        // PTX ISA, "mad": the rounding is implied on sm_1x alone.
+        // PTX ISA, "mad": the rounding is implied on sm_1x alone; ptxas
+        // implies it before version 3.0 too.
         if (inst.form->type() == Type::kF32 && module_.sm >= 20 &&
-            mods.rounding() == Rounding::kNone) {
+            module_.version >= 30 && mods.rounding() == Rounding::kNone) {
           Error(inst.offset, Mnemonic() + " needs a rounding modifier "
                                           "(.rn, .rz, .rm or .rp) on sm_20 "
                                           "and newer targets");

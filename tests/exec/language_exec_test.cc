@@ -593,7 +593,8 @@ TEST(LanguageExec, OldModules) {
        0},
       {".version 2.1\n.target sm_20\n.entry k(.param .u64 out)\n{\n"
        "  .reg .u64 %d<2>;\n  .reg .f32 %f<2>;\n  .reg .pred %p;\n"
-       "  mov.f32 %f0, 0f00400000;\n  add.f32 %f1, %f0, %f0;\n"
+       "  mov.f32 %f0, 0f00400000;\n  mad.f32 %f1, %f0, %f0, %f0;\n"
+       "  mad.f32 %f1, %f0, 0f40000000, %f1;\n  sub.f32 %f1, %f1, %f0;\n"
        "  setp.gt.f32 %p, %f0, 0f00000000;\n  mov.b64 %d1, {%f1, 0};\n"
        "  @%p add.u64 %d1, %d1, 1;\n"
        "  ld.param.u64 %d0, [out];\n  st.global.u64 [%d0], %d1;\n"
