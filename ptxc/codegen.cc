@@ -40,6 +40,12 @@ constexpr llvm::StringLiteral kScalarPasses = "amdgpu-scalar-ir-passes";
 // gfx942) with 1 % fewer registers, and large loops compile in half the time.
 constexpr llvm::StringLiteral kNoStrengthReduction = "disable-lsr";
 
+// Looks through copies of several steps. Behind a loop that lanes leave one by
+// one it takes a value of the wave from a copy within the loop, which is then
+// folded away (SIFoldOperands): lanes that left early would get what the last
+// round made of it, as after `redux.sync` in a loop on gfx942. LLVM 22.
+constexpr llvm::StringLiteral kNoCopiesOfCopies = "disable-adv-copy-opt";
+
 // Local arrays, of up to 1024 threads, would take shared memory that the launch
 // has a right to, and that programs are told of.
 constexpr llvm::StringLiteral kNoLocalInShared =
@@ -94,6 +100,7 @@ void RegisterBackend() {
     SetOption<SchedulerOption>(kSchedulerOption, ScheduleBySize);
     SetOption<llvm::cl::opt<bool>>(kScalarPasses, false);
     SetOption<llvm::cl::opt<bool>>(kNoStrengthReduction, true);
+    SetOption<llvm::cl::opt<bool>>(kNoCopiesOfCopies, true);
     SetOption<llvm::cl::opt<bool>>(kNoLocalInShared, true);
     LLVMInitializeAMDGPUTargetInfo();
     LLVMInitializeAMDGPUTarget();

@@ -431,6 +431,37 @@ TEST(WarpExec, ReduxOfSpecialFloatsAndSomeLanes) {
   }
 }
 
+// Lanes leave a loop one by one, some do not enter it: behind it each has what
+// its own last round made, though every round's value is the whole warp's.
+TEST(WarpExec, ReduxInALoopThatLanesLeave) {
+  const std::string text = Kernel(
+      "  mov.u32 %x2, %laneid;\n  mov.u32 %y0, 99;\n"
+      "  mov.u32 %y1, 0;\n  setp.eq.u32 %p0, %x1, 2;\n"
+      "  vote.sync.ballot.b32 %y2, !%p0, 0xffffffff;\n"
+      "  @%p0 bra BEHIND;\n  setp.ne.u32 %p1, %x0, 0;\n"
+      "  vote.sync.ballot.b32 %y2, %p1, %y2;\n  @!%p1 bra BEHIND;\n"
+      "ROUND:\n  redux.sync.and.b32 %y0, %x2, %y2;\n"
+      "  shfl.sync.idx.b32 %y1, %y0, %x2, 0x1f, %y2;\n"
+      "  sub.u32 %x0, %x0, 1;\n  setp.ne.u32 %p1, %x0, 0;\n"
+      "  vote.sync.ballot.b32 %y2, %p1, %y2;\n  @%p1 bra ROUND;\n"
+      "BEHIND:\n  st.global.v2.u32 [%out], {%y0, %y1};\n");
+  std::vector<Lane> lanes(kThreads);
+  for (std::uint32_t t = 0; t < kThreads; ++t) {
+    lanes[t].x[0] = t % 8;
+    lanes[t].x[1] = t % 32 / 8;
+  }
+  const std::vector<Out> out = Execute(text, lanes);
+  for (std::uint32_t t = 0; t < kThreads; ++t) {
+    std::uint32_t all = 31;  // of the lanes with as many rounds or more
+    for (std::uint32_t l = 0; l < 32; ++l) {
+      if (l / 8 != 2 && l % 8 >= t % 8) all &= l;
+    }
+    const bool entered = lanes[t].x[0] != 0 && lanes[t].x[1] != 2;
+    EXPECT_EQ(out[t].y[0], entered ? all : 99) << t;
+    EXPECT_EQ(out[t].y[1], entered ? all : 0) << t;
+  }
+}
+
 TEST(WarpExec, Elect) {
   for (const LoweredSpelling& s : LoweredSpellingsOf("elect")) {
     const std::string text =
