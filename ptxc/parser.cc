@@ -905,7 +905,7 @@ bool Parser::Declarators(const Variable& head,
         lexer_.RawBlock(&closed);
         Advance();
         if (!closed) return ErrorHere("'}' behind an initialiser");
-      } else if (!Initialiser(v, 0, 0, stride, 0)) {
+      } else if (!Initialiser(v, 0, 0, stride, kMaxArrayBytes, 0)) {
         return false;
       }
       v.init_text = text_.substr(start, token_.offset - start);
@@ -933,9 +933,10 @@ bool Parser::Declarators(const Variable& head,
 }
 
 // Either one element or a brace list; `depth` counts array dimensions
-// entered, `stride` is the size of one entry of the list.
+// entered, `stride` is the size of one entry of the list, `end` where it ends.
 bool Parser::Initialiser(Variable& v, std::size_t depth, std::uint64_t base,
-                         std::uint64_t stride, int nesting) {
+                         std::uint64_t stride, std::uint64_t end,
+                         int nesting) {
   if (nesting > 32)
     return Error(token_.offset, "initialiser is nested too deeply");
   if (!Accept('{')) return InitialiserElement(v, base);
@@ -950,6 +951,10 @@ bool Parser::Initialiser(Variable& v, std::size_t depth, std::uint64_t base,
   std::uint64_t at = base;
   while (!At('}')) {
     const bool nested = At('{');
+    if (at >= end) {
+      Error(token_.offset, "more elements than this row has");
+      end = kMaxArrayBytes;  // said once
+    }
     // A flat list inside a multi-dimensional array runs over its elements.
     if (!nested) {
       const std::uint64_t element =
@@ -957,7 +962,8 @@ bool Parser::Initialiser(Variable& v, std::size_t depth, std::uint64_t base,
       if (!InitialiserElement(v, at)) return false;
       at += v.dims.size() > depth + 1 || v.vector > 1 ? element : stride;
     } else {
-      if (!Initialiser(v, depth + 1, at, inner, nesting + 1)) return false;
+      if (!Initialiser(v, depth + 1, at, inner, at + stride, nesting + 1))
+        return false;
       at += stride;
     }
     if (!Accept(',')) break;

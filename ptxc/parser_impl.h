@@ -71,7 +71,7 @@ class Parser {
   bool Declarators(const Variable& head, std::vector<std::uint32_t>* ids);
   bool ArrayDims(Variable& variable);
   bool Initialiser(Variable& variable, std::size_t depth, std::uint64_t base,
-                   std::uint64_t stride, int nesting);
+                   std::uint64_t stride, std::uint64_t end, int nesting);
   bool InitialiserElement(Variable& variable, std::uint64_t byte);
   bool SamplerInitialiser(SamplerState* state);
   std::uint32_t AddVariable(Variable variable);

@@ -190,6 +190,16 @@ TEST(Parser, VariablesAndInitialisers) {
   EXPECT_EQ(q.variable("many2").type, Type::kB32);
 }
 
+TEST(Parser, RowsOfInitialisersEnd) {
+  EXPECT_THAT(
+      ParseModuleText(".global .u32 x[2][2] = {{1, 2, 3}, {4}};\n").errors,
+      ElementsAre("ptx:3:32: more elements than this row has"));
+  EXPECT_THAT(ParseModuleText(".global .u8 x[2][2][2] = {{1, 2, 3, 4}, {5}};\n"
+                              ".global .v2 .f32 y[2] = {{1.0, 2.0}, {3.0}};\n")
+                  .errors,
+              IsEmpty());
+}
+
 TEST(Parser, QualifiersMayPrecedeTheStateSpace) {
   const Parsed p = ParseModuleText(
       ".extern .align 16 .shared .b8 dyn[];\n"
