@@ -30,9 +30,17 @@ void Branch(const Sx& s, u32 imm) {
   const i64 words = static_cast<i16>(imm);
   Jump(s.w, AfterThis(s) + static_cast<u64>(4 * words));
 }
+// LLVM counts the s_branch at a block's end as a wait state also on the way of
+// the conditional branch before it, and a branch that is taken lasts longer
+// than both.
+void BranchIf(const Sx& s, bool taken, u32 imm) {
+  if (!taken) return;
+  Branch(s, imm);
+  s.w.hazards.now += 1;
+}
 #define CERBERUS_BRANCH(name, condition)                       \
   {name, S<[](const Sx& s, u32 imm) {                          \
-     if (condition) Branch(s, imm);                            \
+     BranchIf(s, condition, imm);                              \
    }>(Type::kNone, OpClass::kBranch)}
 
 // --- hardware registers ---------------------------------------------------
@@ -387,7 +395,7 @@ const Row kRows[] = {
        Branch(s, imm);
        return back;
      }>(Type::kNone, OpClass::kBranch)},
-    CERBERUS_BRANCH("s_branch", true),
+    {"s_branch", S<Branch>(Type::kNone, OpClass::kBranch)},
     CERBERUS_BRANCH("s_cbranch_scc0", s.scc() == 0),
     CERBERUS_BRANCH("s_cbranch_scc1", s.scc() != 0),
     CERBERUS_BRANCH("s_cbranch_vccz", s.w.Vcc() == 0),

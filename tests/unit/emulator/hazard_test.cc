@@ -257,6 +257,10 @@ INSTANTIATE_TEST_SUITE_P(
         StateCase{"SgprReadByVectorCdna2", "gfx90a",
                   "v_cmp_eq_u32 vcc, v1, v1",
                   "v_cndmask_b32 v2, v3, v4, vcc", 0},
+        StateCase{"SgprReadBehindATakenBranch", "gfx942",
+                  "s_cmp_eq_u32 s0, s0\nv_cmp_eq_u32 vcc, v1, v1",
+                  "s_cbranch_scc1 1\ns_branch 0\n"
+                  "v_cndmask_b32 v2, v3, v4, vcc", 0},
         StateCase{"ReadLaneOfResult", "gfx942", "v_mov_b32 v2, v1",
                   "v_readfirstlane_b32 s4, v2", 1},
         StateCase{"Transcendental", "gfx942", "v_rcp_f32 v2, v1",
