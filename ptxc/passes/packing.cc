@@ -17,6 +17,7 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
+#include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 #include "ptxc/passes/lane_progress.h"
 #include "ptxc/passes/waiting.h"
@@ -29,11 +30,14 @@ using llvm::BasicBlock;
 using llvm::Function;
 using llvm::Instruction;
 
-bool IsCall(const Instruction& instruction) {
+// Whether all threads must come to the instruction together, or to one in the
+// function that it calls.
+bool MeetsBarrier(const Instruction& instruction,
+                  const BarrierFunctions& with_barriers) {
+  if (IsBarrier(instruction)) return true;
   const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-  if (!call || call->isInlineAsm()) return false;
-  const Function* callee = call->getCalledFunction();
-  return !callee || !callee->isDeclaration();
+  return call && !call->isInlineAsm() &&
+         with_barriers.count(call->getCalledFunction()) != 0;
 }
 
 using BlockSet = llvm::SmallPtrSet<const BasicBlock*, 16>;
@@ -358,24 +362,33 @@ bool WritesBehind(const llvm::Loop& loop, const Watched& watched) {
 
 }  // namespace
 
-bool HoldsBarriers(const Function& function) {
-  for (const Instruction& instruction : llvm::instructions(function)) {
-    if (IsBarrier(instruction)) return true;
+BarrierFunctions FindBarrierFunctions(const llvm::Module& module) {
+  BarrierFunctions found;
+  for (std::size_t before = ~std::size_t{0}; before != found.size();) {
+    before = found.size();
+    for (const Function& function : module) {
+      if (llvm::none_of(llvm::instructions(function),
+                        [&](const Instruction& instruction) {
+                          return MeetsBarrier(instruction, found);
+                        })) {
+        continue;
+      }
+      found.insert(&function);
+      if (function.hasAddressTaken()) found.insert(nullptr);
+    }
   }
-  return false;
+  return found;
 }
 
 std::string WhyNotPacked(Function& function,
                          llvm::FunctionAnalysisManager& analyses,
-                         bool callee_barriers) {
+                         const BarrierFunctions& with_barriers) {
   // Lanes of both warps take turns in its loops as those of one do.
   if (function.hasFnAttribute(kNeverYields)) return "";
   BlockSet barriers;
   for (BasicBlock& block : function) {
     for (Instruction& instruction : block) {
-      if (IsBarrier(instruction) || (callee_barriers && IsCall(instruction))) {
-        barriers.insert(&block);
-      }
+      if (MeetsBarrier(instruction, with_barriers)) barriers.insert(&block);
     }
   }
   auto& loops = analyses.getResult<llvm::LoopAnalysis>(function);

@@ -11,20 +11,23 @@
 #ifndef CERBERUS_PTXC_PASSES_PACKING_H_
 #define CERBERUS_PTXC_PASSES_PACKING_H_
 
+#include <set>
 #include <string>
 
 #include "llvm/IR/PassManager.h"
 
 namespace cerberus::ptx {
 
+// Functions in which a call may meet a barrier; null for those that are called
+// by their address.
+using BarrierFunctions = std::set<const llvm::Function*>;
+BarrierFunctions FindBarrierFunctions(const llvm::Module& module);
+
 // What stands in the way of two warps of `function` in a wave; empty if
-// nothing does. `callee_barriers`: functions that it calls hold barriers.
+// nothing does.
 std::string WhyNotPacked(llvm::Function& function,
                          llvm::FunctionAnalysisManager& analyses,
-                         bool callee_barriers);
-
-// Whether a barrier or a loop that waits stands in the function.
-bool HoldsBarriers(const llvm::Function& function);
+                         const BarrierFunctions& with_barriers);
 
 }  // namespace cerberus::ptx
 

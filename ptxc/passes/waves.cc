@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -221,29 +220,25 @@ Layouts ChooseLayouts(llvm::Module& module, const WaveOptions& options,
                       std::map<std::string, KernelWaves>* kernels) {
   Layouts layouts;
   const Callers callers = JoinCallers(module);
-  // Of each class: whether a function that is called holds barriers, and what
-  // keeps the first that cannot from packing.
-  std::set<const Function*> hold_barriers;
+  const BarrierFunctions with_barriers = FindBarrierFunctions(module);
+  // What keeps the first of a class that cannot from packing.
   std::map<const Function*, std::string> why_not;
   std::vector<Function*> functions;
   for (Function& function : module) {
     if (function.isDeclaration()) continue;
     functions.push_back(&function);
-    if (!IsKernel(function) && HoldsBarriers(function)) {
-      hold_barriers.insert(callers.getLeaderValue(&function));
-    }
   }
   for (Function* function : functions) {
-    const Function* leader = callers.getLeaderValue(function);
     std::string why;
     if (options.wave_size == kWarp) {
       layouts[function] = Layout::kWarpIsWave;
     } else {
       why = options.never_pack
                 ? "one warp in each wave is asked for"
-                : WhyNotPacked(*function, analyses,
-                               hold_barriers.count(leader) != 0);
-      if (!why.empty()) why_not.insert({leader, why});
+                : WhyNotPacked(*function, analyses, with_barriers);
+      if (!why.empty()) {
+        why_not.insert({callers.getLeaderValue(function), why});
+      }
     }
     if (IsKernel(*function)) {
       (*kernels)[function->getName().str()].why_one = why;
