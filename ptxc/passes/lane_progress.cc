@@ -37,6 +37,10 @@ using llvm::Loop;
 
 constexpr unsigned kLocalSpace = 5;
 
+// Loops that yield to the same rounds. LLVM needs more than cubic time to
+// structure those: 2 s for 32, minutes for 64.
+constexpr std::ptrdiff_t kMostInRounds = 32;
+
 // Lanes that have yielded go on one by one, so that what takes all lanes of a
 // warp or block together must stay outside, and so must calls of functions
 // with loops that wait: a lane cannot yield from in there.
@@ -224,6 +228,7 @@ class Yielding {
     loops_ = &loops;
     // In program order, outer loops before inner ones.
     std::vector<Loop*> waiting = FindWaitingLoops(loops);
+    waiting_ = &waiting;
     llvm::DenseMap<const BasicBlock*, std::size_t> order;
     for (BasicBlock* block :
          llvm::ReversePostOrderTraversal<Function*>(&function_)) {
@@ -332,6 +337,12 @@ class Yielding {
     return true;
   }
 
+  std::ptrdiff_t WaitsIn(const Region& region) const {
+    return llvm::count_if(*waiting_, [&](const Loop* loop) {
+      return region.blocks.contains(loop->getHeader());
+    });
+  }
+
   // The nearest meeting place behind which nothing is written that a
   // farther one would take in. `around`: the loop, or one around it.
   std::optional<Region> NearestMeeting(BasicBlock* first, const Loop& around,
@@ -348,7 +359,7 @@ class Yielding {
         if (best) break;
         continue;
       }
-      if (!Examine(&*region, loop)) break;
+      if (WaitsIn(*region) > kMostInRounds || !Examine(&*region, loop)) break;
       if (!best || region->releases > best->releases) best = region;
     }
     return best;
@@ -441,14 +452,15 @@ class Yielding {
   // ---- The loop of rounds ---------------------------------------------------
 
   // The value, but so that LLVM neither knows it nor thinks it the same in
-  // all lanes; `stays`: nor takes it away from where it is.
-  static llvm::Value* Opaque(IRBuilder<>& b, llvm::Value* value,
-                             bool stays = false) {
+  // all lanes, nor the same as any other; `stays`: nor takes it away from
+  // where it is.
+  llvm::Value* Opaque(IRBuilder<>& b, llvm::Value* value, bool stays = false) {
     llvm::Type* type = b.getInt32Ty();
     llvm::InlineAsm* same = llvm::InlineAsm::get(
-        llvm::FunctionType::get(type, {type}, false), "", "=v,0",
+        llvm::FunctionType::get(type, {type, type}, false), "", "=v,0,n",
         /*hasSideEffects=*/stays);
-    llvm::CallInst* call = b.CreateCall(same, {value});
+    llvm::CallInst* call =
+        b.CreateCall(same, {value, b.getInt32(++opaque_values_)});
     call->setDoesNotAccessMemory();
     call->setDoesNotThrow();
     return call;
@@ -606,6 +618,8 @@ class Yielding {
   llvm::DominatorTree* dominators_ = nullptr;
   llvm::PostDominatorTree* post_dominators_ = nullptr;
   llvm::LoopInfo* loops_ = nullptr;
+  const std::vector<Loop*>* waiting_ = nullptr;
+  unsigned opaque_values_ = 0;
   llvm::DenseSet<const BasicBlock*> handled_;
   std::map<const BasicBlock*, Round> rounds_;  // by their first block
   std::vector<llvm::AllocaInst*> variables_;

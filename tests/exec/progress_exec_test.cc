@@ -333,6 +333,13 @@ const std::vector<Program>& Programs() {
        [](std::uint32_t t, std::uint32_t) { return (t ^ 1) + 100; }},
       {"turns", Turns(), nullptr, nullptr,
        [](std::uint32_t t, std::uint32_t) { return 18 + t % 2; }},
+      // Lanes meet between the two locks and wait for each other again.
+      {"locks_around_a_barrier",
+       kTake + kCount + kGive + "  bar.sync 0;\nTAKE2:\n"
+           "  atom.global.cas.b32 %r0, [lock2], 0, 1;\n"
+           "  setp.ne.u32 %p0, %r0, 0;\n  @%p0 bra TAKE2;\n" + kCount +
+           "  atom.global.exch.b32 %r2, [lock2], 0;\n",
+       "total", [](std::uint32_t n) { return 2 * n; }, nullptr},
       {"meet_and_drop", MeetAndDrop(), nullptr, nullptr,
        [](std::uint32_t t, std::uint32_t) { return t % 2 == 0 ? 100 : 9; }},
   };
@@ -379,6 +386,29 @@ TEST(ProgressExec, LanesThatWaitForEachOtherNeverHang) {
     Check(program, 3, 32);
     Check(program, 4, 256);
   }
+}
+
+// More waits than go into one loop of rounds: each thread waits for the one
+// before it, the first for the last one's turn before.
+TEST(ProgressExec, ManyWaitsInOneFunction) {
+  constexpr std::uint32_t kTurns = 40;
+  std::string body =
+      "  add.u32 %r8, %t, %n;\n  sub.u32 %r8, %r8, 1;\n"
+      "  rem.u32 %r8, %r8, %n;\n  mov.u64 %l2, flags;\n"
+      "  mad.wide.u32 %l2, %r8, 4, %l2;\n  setp.eq.u32 %p1, %t, 0;\n";
+  for (std::uint32_t turn = 1; turn <= kTurns; ++turn) {
+    const std::string n = std::to_string(turn);
+    body += "  selp.u32 %r9, " + std::to_string(turn - 1) + ", " + n +
+            ", %p1;\nWAIT" + n + ":\n  ld.volatile.global.u32 %r0, [%l2];\n"
+            "  setp.lt.u32 %p0, %r0, %r9;\n  @%p0 bra WAIT" + n +
+            ";\n  st.volatile.global.u32 [%l1], " + n + ";\n";
+  }
+  body += "  st.global.u32 [%l0], %r0;\n";
+  const Program program = {
+      "many", body, nullptr, nullptr, [](std::uint32_t t, std::uint32_t) {
+        return t == 0 ? kTurns - 1 : kTurns;
+      }};
+  Check(program, 1, 100);
 }
 
 // What cannot be proven is said: here lanes hold the lock where all of them
