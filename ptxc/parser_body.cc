@@ -514,6 +514,7 @@ void Parser::InstructionStatement() {
       std::min<std::size_t>(scratch_.size() - base, 0xffff));
   for (std::size_t i = base; i < scratch_.size(); ++i) {
     Operand& operand = scratch_[i];
+    if (word.text == "bra") NameLabel(&operand);
     if (operand.kind == OperandKind::kUnresolved)
       pending_.push_back(
           {static_cast<std::uint32_t>(function_->operands.size()),
@@ -530,6 +531,21 @@ void Parser::InstructionStatement() {
       {StatementKind::kInstruction,
        static_cast<std::uint32_t>(function_->instructions.size())});
   function_->instructions.push_back(inst);
+}
+
+// A label may have the name of a function or of a variable.
+void Parser::NameLabel(Operand* operand) {
+  std::string_view name;
+  if (operand->value != 0) return;
+  if (operand->kind == OperandKind::kFunction)
+    name = module_.functions[operand->index].name;
+  else if (operand->kind == OperandKind::kVariable && !operand->element)
+    name = module_.variables[operand->index].name;
+  else
+    return;
+  operand->kind = OperandKind::kUnresolved;
+  operand->index = kNoId;
+  operand->count = static_cast<std::uint32_t>(name.size());
 }
 
 // call{.uni} {(ret),} callee {, (args)} {, prototype}

@@ -90,6 +90,7 @@ class Parser {
   void LabelStatement(const Token& name);
   void PrototypeStatement(const Token& name, Prototype::Kind kind);
   void InstructionStatement();
+  void NameLabel(Operand* operand);
   bool CallOperands();
   bool ParseOperand(Operand* out);
   bool IsPlain(const Operand& operand);

@@ -388,6 +388,19 @@ TEST(Parser, ScopesHaveTheirOwnNames) {
   EXPECT_NE(f.instructions[1].guard, f.instructions[4].guard);
 }
 
+TEST(Parser, LabelsMayHaveNamesOfFunctionsAndVariables) {
+  const Parsed p = ParseModuleText(
+      ".global .u32 again;\n.func other() { ret; }\n"
+      ".func f() {\nf: bra other;\nagain: bra again;\nother: bra f;\n}\n");
+  ASSERT_THAT(p.errors, IsEmpty());
+  const Function& f = p.function("f");
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_EQ(f.operands[i].kind, OperandKind::kLabel);
+  EXPECT_EQ(f.operands[0].index, 2u);
+  EXPECT_EQ(f.operands[1].index, 1u);
+  EXPECT_EQ(f.operands[2].index, 0u);
+}
+
 TEST(Parser, StrippedText) {
   const Parsed p(".version 8.0\n.target sm_90\n.entry k(.param .u64 a)"
                  ".maxntid 256{.reg .f32 %f<5>;.reg .b32 %r<9>;"
