@@ -651,6 +651,22 @@ class Checker {
                           ", expected .pred");
   }
 
+  // ptxas takes integer registers as the floats of a vector in memory.
+  bool HoldsElement(Type element, Type reg) const {
+    switch (inst_->form->opcode()) {
+      case Opcode::kLd:
+      case Opcode::kLdu:
+      case Opcode::kSt:
+      case Opcode::kAtom:
+      case Opcode::kRed:
+        return BitsOf(reg) == BitsOf(element) &&
+               (KindOf(reg) == TypeKind::kUnsigned ||
+                KindOf(reg) == TypeKind::kSigned);
+      default:
+        return false;
+    }
+  }
+
   void CheckVector(const OperandSpec& spec, const Operand& o, Type type) {
     const std::uint32_t c = spec.classes;
     if ((c & kOpScalarOrVector) != 0) {
@@ -675,7 +691,7 @@ class Checker {
       if (child.kind == OperandKind::kRegister) {
         const Type has = function_->registers[child.index].type;
         bits += BitsOf(has);
-        if (!packs && type != Type::kNone &&
+        if (!packs && type != Type::kNone && !HoldsElement(type, has) &&
             !Agrees(type, has, WidthOf(spec)))
           Mismatch(spec, child, has, type);
       } else if (child.kind == OperandKind::kSink) {

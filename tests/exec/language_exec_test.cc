@@ -227,6 +227,13 @@ TEST(LanguageExec, VectorsAsOperands) {
       {"", "mov.b32 %r2, 3; mov.b32 %r3, 4;\n"
            "mov.v4.u32 {%r0, %r1, %r2, %r3}, {%r3, %r2, %r3, %r2};\n"
            "mov.b64 %d0, {%r2, %r3};", 0x0000000300000004},
+      {".global .align 8 .b8 g@@[8];",
+       ".reg .u32 %u<4>; mov.b32 %u0, 0f3f800000; mov.b32 %u1, 0f40000000;\n"
+       "st.global.v2.f32 [g@@], {%u0, %u1};\n"
+       "atom.global.add.v2.f32 {%u2, %u3}, [g@@], {%u1, %u0};\n"
+       "red.global.add.v2.f32 [g@@], {%u2, %u3};\n"
+       "ld.global.v2.f32 {%u0, %u1}, [g@@]; mov.b64 %d0, {%u0, %u1};",
+       0x40a0000040800000},
       {"", ".reg .v2 .u32 %v; mov.b64 %v, 0x0000000200000001;\n"
            "mov.v2.u32 %v, {%v.y, %v.x}; mov.b64 %d0, %v;",
        0x0000000100000002},
