@@ -4,6 +4,8 @@
 // mirrored, clamped) and then turned into a texel; a linear filter weighs the
 // texels on both sides of x - 0.5 by fractions of 8 bits. PTX ISA 9.0, "tex",
 // "tld4": geometries, levels, gradients, offsets and comparisons.
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,8 +14,6 @@
 #include <random>
 #include <string>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "tests/exec/kernel_batch.h"
 #include "tests/exec/ptx_runner.h"
@@ -31,9 +31,8 @@ struct Geometry {
   bool layered, cube;
 };
 constexpr Geometry kGeometries[] = {
-    {"1d", 1, false, false},  {"2d", 2, false, false},
-    {"3d", 3, false, false},  {"a1d", 1, true, false},
-    {"a2d", 2, true, false},  {"cube", 2, false, true},
+    {"1d", 1, false, false},  {"2d", 2, false, false}, {"3d", 3, false, false},
+    {"a1d", 1, true, false},  {"a2d", 2, true, false}, {"cube", 2, false, true},
     {"acube", 2, true, true},
 };
 
@@ -53,16 +52,17 @@ struct Image {
 };
 
 int ChannelBytes(std::uint32_t format) {
-  return format == 1 || format == 8                      ? 1
+  return format == 1 || format == 8                   ? 1
          : format == 2 || format == 9 || format == 16 ? 2
-                                                          : 4;
+                                                      : 4;
 }
 
 double Half(std::uint16_t bits) {
   const int exponent = bits >> 10 & 31;
   const double fraction = bits & 1023;
-  const double size = exponent == 0 ? std::ldexp(fraction, -24)
-                                    : std::ldexp(1024 + fraction, exponent - 25);
+  const double size = exponent == 0
+                          ? std::ldexp(fraction, -24)
+                          : std::ldexp(1024 + fraction, exponent - 25);
   return bits >> 15 ? -size : size;
 }
 
@@ -83,9 +83,12 @@ double ChannelAt(const Image& image, const Image::Level& level, int x, int y,
   std::memcpy(&raw, at, static_cast<std::size_t>(size));
   const bool as_integer = d.flags & kInteger;
   switch (d.format) {
-    case 1: return as_integer ? raw : raw / 255.0;
-    case 2: return as_integer ? raw : raw / 65535.0;
-    case 3: return raw;
+    case 1:
+      return as_integer ? raw : raw / 255.0;
+    case 2:
+      return as_integer ? raw : raw / 65535.0;
+    case 3:
+      return raw;
     case 8: {
       const int v = static_cast<std::int8_t>(raw);
       return as_integer ? v : std::max(v / 127.0, -1.0);
@@ -94,8 +97,10 @@ double ChannelAt(const Image& image, const Image::Level& level, int x, int y,
       const int v = static_cast<std::int16_t>(raw);
       return as_integer ? v : std::max(v / 32767.0, -1.0);
     }
-    case 10: return static_cast<std::int32_t>(raw);
-    case 16: return Half(static_cast<std::uint16_t>(raw));
+    case 10:
+      return static_cast<std::int32_t>(raw);
+    case 16:
+      return Half(static_cast<std::uint16_t>(raw));
     default: {
       float f;
       std::memcpy(&f, &raw, sizeof f);
@@ -196,13 +201,15 @@ struct Lookup {
 int FaceAt(const double* v, double* c) {
   const double x = v[0], y = v[1], z = v[2];
   const double ax = std::fabs(x), ay = std::fabs(y), az = std::fabs(z);
-  struct Row { int face; double m, s, t; };
-  const Row row = ax > ay && ax > az   ? x >= 0 ? Row{0, x, -z, -y}
-                                                : Row{1, -x, z, -y}
-                  : ay > ax && ay > az ? y >= 0 ? Row{2, y, x, z}
-                                                : Row{3, -y, x, -z}
-                  : z >= 0             ? Row{4, z, x, -y}
-                                       : Row{5, -z, -x, -y};
+  struct Row {
+    int face;
+    double m, s, t;
+  };
+  const Row row =
+      ax > ay && ax > az   ? x >= 0 ? Row{0, x, -z, -y} : Row{1, -x, z, -y}
+      : ay > ax && ay > az ? y >= 0 ? Row{2, y, x, z} : Row{3, -y, x, -z}
+      : z >= 0             ? Row{4, z, x, -y}
+                           : Row{5, -z, -x, -y};
   c[0] = (row.s / row.m + 1) / 2;
   c[1] = (row.t / row.m + 1) / 2;
   return row.face;
@@ -257,7 +264,8 @@ Image RandomImage(const Geometry& g, Form form, std::mt19937& random) {
   d.row_bytes = image.levels[0].row_bytes;
   d.slice_bytes = image.levels[0].slice_bytes;
   image.bytes.resize(size);
-  for (std::uint8_t& byte : image.bytes) byte = static_cast<std::uint8_t>(random());
+  for (std::uint8_t& byte : image.bytes)
+    byte = static_cast<std::uint8_t>(random());
   // Reals of moderate size.
   for (std::uint64_t i = 0; d.format == 16 && i < size; i += 2)
     image.bytes[i + 1] = static_cast<std::uint8_t>(0x30 + upto(0x18));
@@ -285,7 +293,8 @@ Numbers RandomPoint(const Geometry& g, const Image& image,
   if (g.cube) {
     for (int i = 0; i < 3; ++i)
       n[static_cast<std::size_t>(next + i)] =
-          static_cast<float>(upto(2000) - 999) + 0.25f + 0.125f * static_cast<float>(i);
+          static_cast<float>(upto(2000) - 999) + 0.25f +
+          0.125f * static_cast<float>(i);
   }
   for (int i = 0; i < g.dimensions && !g.cube; ++i) {
     // No step on the way may end between two texels or two weights.
@@ -293,8 +302,8 @@ Numbers RandomPoint(const Geometry& g, const Image& image,
     const int far = upto(8) == 0 ? 40000 : 3;
     const double texel = upto(static_cast<int>(size) * 2 * far) - size * far +
                          (upto(256) + 0.3) / 256;
-    n[static_cast<std::size_t>(next + i)] = static_cast<float>(
-        image.d.flags & kNormalized ? texel / size : texel);
+    n[static_cast<std::size_t>(next + i)] =
+        static_cast<float>(image.d.flags & kNormalized ? texel / size : texel);
   }
   n[4] = static_cast<float>(upto(1200) - 200) / 256 + 0.001f;
   n[5] = static_cast<float>(upto(400) - 200) / 64;
@@ -335,16 +344,14 @@ std::string Kernel(const Geometry& g, Form form, bool integers, int channel) {
   if (form == Form::kLevel) text += ", %f4";
   if (form == Form::kGrad)
     text += ", " + Vector("%f", 8, step) + ", " + Vector("%f", 11, step);
-  if (form == Form::kOffset)
-    text += ", " + Vector("%r", 8, step);
+  if (form == Form::kOffset) text += ", " + Vector("%r", 8, step);
   if (form == Form::kCompare) text += ", %f5";
   return text + ";";
 }
 
 // Everything that a launch reads, one texture to a block.
-void RunScenes(PtxModule& module, const std::string& kernel,
-               const Geometry& g, Form form, bool integers, int channel,
-               std::mt19937 random) {
+void RunScenes(PtxModule& module, const std::string& kernel, const Geometry& g,
+               Form form, bool integers, int channel, std::mt19937 random) {
   for (int scene = 0; scene < kTextures; ++scene) {
     Image image;
     do {
@@ -428,17 +435,17 @@ void RunScenes(PtxModule& module, const std::string& kernel,
         } else if (form == Form::kLevel || form == Form::kGrad) {
           want = lookup.Mipmapped(lod, c, none);
         } else {
-          want = lookup.Filtered(0, c,
-                                 form == Form::kOffset ? kOffsets : none);
+          want = lookup.Filtered(0, c, form == Form::kOffset ? kOffsets : none);
         }
         const std::uint32_t bits =
-            out.as<std::array<std::uint32_t, 4>>()[t][static_cast<std::size_t>(i)];
+            out.as<std::array<std::uint32_t, 4>>()[t]
+                                                  [static_cast<std::size_t>(i)];
         float got;
         std::memcpy(&got, &bits, sizeof got);
         const std::string where =
             "texture " + std::to_string(scene) + ", thread " +
-            std::to_string(t) + ", channel " + std::to_string(i) +
-            ", format " + std::to_string(image.d.format) + " of " +
+            std::to_string(t) + ", channel " + std::to_string(i) + ", format " +
+            std::to_string(image.d.format) + " of " +
             std::to_string(image.d.channels) + ", flags " +
             std::to_string(image.d.flags) + ", addressing " +
             std::to_string(image.d.addressing[0]) +
@@ -446,13 +453,12 @@ void RunScenes(PtxModule& module, const std::string& kernel,
             std::to_string(image.d.addressing[2]) + ", extent " +
             std::to_string(image.d.extent[0]) + " " +
             std::to_string(image.d.extent[1]) + " " +
-            std::to_string(image.d.extent[2]) + ", at " +
-            std::to_string(n[0]) + " " + std::to_string(n[1]) + " " +
-            std::to_string(n[2]) + " " + std::to_string(n[3]) +
-            ", reference " + std::to_string(n[5]);
+            std::to_string(image.d.extent[2]) + ", at " + std::to_string(n[0]) +
+            " " + std::to_string(n[1]) + " " + std::to_string(n[2]) + " " +
+            std::to_string(n[3]) + ", reference " + std::to_string(n[5]);
         if (integers) {
-          ASSERT_EQ(bits, static_cast<std::uint32_t>(
-                              static_cast<std::int64_t>(want)))
+          ASSERT_EQ(bits,
+                    static_cast<std::uint32_t>(static_cast<std::int64_t>(want)))
               << where;
         } else {
           // The logarithm and the division of a cube's coordinates may move
@@ -461,8 +467,8 @@ void RunScenes(PtxModule& module, const std::string& kernel,
           const double range = image.d.format == 32   ? 250
                                : image.d.format == 16 ? 240
                                                       : 6;
-          ASSERT_NEAR(got, want, 1e-4 + 2e-6 * std::fabs(want) +
-                                     steps * range / 256)
+          ASSERT_NEAR(got, want,
+                      1e-4 + 2e-6 * std::fabs(want) + steps * range / 256)
               << where;
         }
       }
