@@ -266,7 +266,9 @@ class Yielding {
         Promote();
         return true;
       }
-      if (Locks(*loop)) warnings->push_back(Describe(*loop));
+      if (Locks(*loop) && !IsForOneLane(*loop, *dominators_)) {
+        warnings->push_back(Describe(*loop));
+      }
     }
     return false;
   }

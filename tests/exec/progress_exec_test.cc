@@ -422,6 +422,18 @@ TEST(ProgressExec, LocksHeldWhereLanesMeetAreWarnedOf) {
       << (*module)->warnings();
 }
 
+// A lock that one thread takes for its block is held by no other lane.
+TEST(ProgressExec, LocksOfOneThreadAreNotWarnedOf) {
+  for (const char* other : {"%p1, %t, 0", "%p1, %lane, 5"}) {
+    auto module = PtxModule::Compile(
+        Kernel("  setp.ne.u32 " + std::string(other) + ";\n  @%p1 bra HELD;\n" +
+               kTake + "HELD:\n  bar.sync 0;\n" + kCount +
+               "  bar.sync 0;\n  @%p1 bra GIVEN;\n" + kGive + "GIVEN:\n"));
+    ASSERT_TRUE(module) << module.error().ToString();
+    EXPECT_EQ((*module)->warnings(), "") << other;
+  }
+}
+
 // A swap of what was just read locks nothing.
 TEST(ProgressExec, PushesOntoAListAreNotWarnedOf) {
   auto module = PtxModule::Compile(
