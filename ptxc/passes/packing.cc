@@ -417,6 +417,12 @@ std::string WhyNotPacked(Function& function,
   }
   const auto& dominators =
       analyses.getResult<llvm::DominatorTreeAnalysis>(function);
+  // Who calls a function, and what they write behind the call, is not seen
+  // here.
+  if (!waiting.empty() &&
+      function.getCallingConv() != llvm::CallingConv::AMDGPU_KERNEL) {
+    return "lanes wait for others in a loop";
+  }
   for (const llvm::Loop* loop : waiting) {
     BlockSet goals = writes;
     goals.insert(loop->getHeader());
@@ -433,12 +439,7 @@ std::string WhyNotPacked(Function& function,
       return uniformity.hasDivergentTerminator(*block);
     });
     if (!divergent && parts.empty()) continue;
-    // What a function's callers write behind the call is not seen here.
-    const bool is_kernel = function.getCallingConv() ==
-                           llvm::CallingConv::AMDGPU_KERNEL;
-    if (!is_kernel || WritesBehind(*loop, watched)) {
-      return "lanes wait for others in a loop";
-    }
+    if (WritesBehind(*loop, watched)) return "lanes wait for others in a loop";
     // Those on another way may not have written yet. What all have passed who
     // wait is written.
     for (const FlowToward::Part& part : parts) {
