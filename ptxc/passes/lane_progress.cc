@@ -356,6 +356,9 @@ class Yielding {
       if (around.contains(meet)) continue;
       // In front of the loop.
       if (dominators_->dominates(meet, around.getHeader())) continue;
+      // Lanes that go round a loop again do not meet in it the first time.
+      const Loop* within = loops_->getLoopFor(meet);
+      if (within && !within->contains(first)) continue;
       std::optional<Region> region = Collect(first, meet, around);
       if (!region) {
         if (best) break;

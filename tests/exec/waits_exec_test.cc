@@ -1,0 +1,265 @@
+// Random programs whose lanes wait for each other: locks in branches and
+// loops, in one another, beside pairs of lanes that wait for flags, with
+// barriers and shuffles between.
+//
+// CUDA C++ Programming Guide, "Independent Thread Scheduling". Each thread
+// counts what it does under the locks; the counts tell of lanes that were in
+// together, the limit of instructions of those that hang.
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/exec/ptx_runner.h"
+
+namespace cerberus::exec {
+namespace {
+
+constexpr std::uint32_t kThreads = 64;
+constexpr std::uint32_t kLocks = 3;
+constexpr std::uint64_t kProgramsOfTest = 12;
+
+enum class Kind {
+  kSwapLock,    // taken by compare and swap
+  kTicketLock,  // taken in turn
+  kBranch,      // on a bit of the thread's number
+  kLoop,        // `number` times
+  kOddLoop,     // once more for each step of the thread's number modulo 3
+  kFlags,       // each of two lanes waits for the other one's
+  kBarrier,
+  kShuffle,
+};
+
+struct Step {
+  Kind kind;
+  std::uint32_t number = 0;  // of the lock, bit, rounds
+  std::vector<Step> body = {};
+  std::vector<Step> otherwise = {};
+};
+using Steps = std::vector<Step>;
+
+class Maker {
+ public:
+  explicit Maker(std::uint64_t seed) : random_(seed) {}
+
+  // `together`: all threads of the block come here.
+  Steps Make(bool together, int depth) {
+    Steps steps(1 + Below(3));
+    for (Step& step : steps) step = MakeStep(together, depth);
+    return steps;
+  }
+
+ private:
+  std::uint32_t Below(std::uint32_t limit) {
+    return static_cast<std::uint32_t>(random_() % limit);
+  }
+
+  Step MakeStep(bool together, int depth) {
+    switch (Below(together ? 8 : 5)) {
+      case 0: return {Kind::kTicketLock, Below(kLocks)};
+      case 1:
+        if (depth > 0) {
+          return {Kind::kBranch, Below(5), Make(false, depth - 1),
+                  Make(false, depth - 1)};
+        }
+        break;
+      case 2:
+        if (depth > 0) {
+          return {Kind::kLoop, 2 + Below(2), Make(together, depth - 1)};
+        }
+        break;
+      case 3:
+        if (depth > 0) return {Kind::kOddLoop, 0, Make(false, depth - 1)};
+        break;
+      case 5: return {Kind::kFlags};
+      case 6: return {Kind::kBarrier};
+      case 7: return {Kind::kShuffle};
+      default: break;
+    }
+    Step lock = {Kind::kSwapLock, Below(kLocks)};
+    // Always in one order, so that nobody waits in a circle.
+    if (lock.number + 1 < kLocks && Below(4) == 0) {
+      lock.body.push_back({Kind::kSwapLock, lock.number + 1});
+    }
+    return lock;
+  }
+
+  std::mt19937_64 random_;
+};
+
+// What a thread counts: under each lock of each kind.
+using Counts = std::array<std::uint32_t, 2 * kLocks>;
+
+void Count(const Steps& steps, std::uint32_t thread, Counts* counts) {
+  for (const Step& step : steps) {
+    std::uint32_t rounds = 1;
+    switch (step.kind) {
+      case Kind::kSwapLock: ++(*counts)[step.number]; break;
+      case Kind::kTicketLock: ++(*counts)[kLocks + step.number]; break;
+      case Kind::kLoop: rounds = step.number; break;
+      case Kind::kOddLoop: rounds = thread % 3 + 1; break;
+      default: break;
+    }
+    const bool other =
+        step.kind == Kind::kBranch && (thread >> step.number & 1) == 0;
+    for (std::uint32_t i = 0; i < rounds; ++i) {
+      Count(other ? step.otherwise : step.body, thread, counts);
+    }
+  }
+}
+
+// Registers: %t the thread, %r0…%r9 of a step, %flag how often it has waited
+// for its partner, %i<n> of the loops by their depth.
+class Writer {
+ public:
+  std::string Write(const Steps& steps) {
+    std::string text;
+    for (const Step& step : steps) text += Write(step);
+    return text;
+  }
+
+ private:
+  static std::string At(const char* array, std::uint32_t number) {
+    return std::string("[") + array + "+" + std::to_string(4 * number) + "]";
+  }
+  // In two steps that must not mix with another thread's.
+  static std::string Counted(std::uint32_t number) {
+    const std::string at = At("counts", number);
+    return "  ld.volatile.global.u32 %r1, " + at +
+           ";\n  add.u32 %r1, %r1, 1;\n  st.volatile.global.u32 " + at +
+           ", %r1;\n  membar.gl;\n";
+  }
+
+  std::string Write(const Step& step) {
+    const std::string n = std::to_string(++labels_);
+    const std::string number = std::to_string(step.number);
+    switch (step.kind) {
+      case Kind::kSwapLock: {
+        const std::string lock = At("locks", step.number);
+        std::string text = "TAKE" + n + ":\n  atom.global.cas.b32 %r0, " +
+                           lock + ", 0, 1;\n  setp.ne.u32 %p0, %r0, 0;\n" +
+                           "  @%p0 bra TAKE" + n + ";\n" +
+                           Counted(step.number);
+        text += Write(step.body);
+        return text + "  atom.global.exch.b32 %r0, " + lock + ", 0;\n";
+      }
+      case Kind::kTicketLock:
+        return "  atom.global.add.u32 %r2, " + At("tickets", step.number) +
+               ", 1;\nTURN" + n + ":\n  ld.volatile.global.u32 %r0, " +
+               At("turns", step.number) +
+               ";\n  setp.ne.u32 %p0, %r0, %r2;\n  @%p0 bra TURN" + n +
+               ";\n" + Counted(kLocks + step.number) +
+               "  add.u32 %r2, %r2, 1;\n  st.volatile.global.u32 " +
+               At("turns", step.number) + ", %r2;\n";
+      case Kind::kBranch:
+        return "  bfe.u32 %r0, %t, " + number +
+               ", 1;\n  setp.eq.u32 %p0, %r0, 0;\n  @%p0 bra ELSE" + n +
+               ";\n" + Write(step.body) + "  bra END" + n + ";\nELSE" + n +
+               ":\n" + Write(step.otherwise) + "END" + n + ":\n";
+      case Kind::kLoop:
+      case Kind::kOddLoop: {
+        const std::string i = "%i" + n;
+        std::string text = "  .reg .u32 " + i + ";\n  mov.u32 " + i + ", " +
+                           number + ";\n";
+        if (step.kind == Kind::kOddLoop) {
+          text += "  rem.u32 " + i + ", %t, 3;\n  add.u32 " + i + ", " + i +
+                  ", 1;\n";
+        }
+        return text + "LOOP" + n + ":\n" + Write(step.body) + "  sub.u32 " +
+               i + ", " + i + ", 1;\n  setp.ne.u32 %p0, " + i +
+               ", 0;\n  @%p0 bra LOOP" + n + ";\n";
+      }
+      case Kind::kFlags:
+        return "  add.u32 %flag, %flag, 1;\n  membar.gl;\n"
+               "  st.volatile.global.u32 [%own], %flag;\nFLAG" + n +
+               ":\n  ld.volatile.global.u32 %r0, [%partner];\n"
+               "  setp.lt.u32 %p0, %r0, %flag;\n  @%p0 bra FLAG" + n + ";\n";
+      case Kind::kBarrier: return "  bar.sync 0;\n";
+      case Kind::kShuffle:
+        return "  shfl.sync.idx.b32 %r0, %t, 0, 31, -1;\n";
+    }
+    return "";
+  }
+
+  int labels_ = 0;
+};
+
+std::string KernelText(const Steps& steps) {
+  return ".version 8.3\n.target sm_90\n.address_size 64\n"
+         ".global .align 4 .b8 locks[16];\n.global .align 4 .b8 tickets[16];\n"
+         ".global .align 4 .b8 turns[16];\n.global .align 4 .b8 counts[32];\n"
+         ".global .align 4 .b8 flags[256];\n"
+         ".visible .entry k()\n{\n  .reg .u32 %t, %flag, %r<4>;\n"
+         "  .reg .b64 %own, %partner;\n  .reg .pred %p<2>;\n"
+         "  mov.u32 %t, %tid.x;\n  mov.u32 %flag, 0;\n  mov.u64 %own, flags;\n"
+         "  xor.b32 %r0, %t, 1;\n  mad.wide.u32 %partner, %r0, 4, %own;\n"
+         "  mad.wide.u32 %own, %t, 4, %own;\n" +
+         Writer().Write(steps) + "  ret;\n}\n";
+}
+
+// "" or what went wrong.
+std::string RunAlone(const Steps& steps, std::uint64_t schedule) {
+  emulator::DeviceOptions options;
+  options.random_schedule = schedule != 0;
+  options.random_schedule_seed = schedule;
+  options.instruction_limit = 20'000'000;
+  Result<std::shared_ptr<emulator::Device>> device =
+      emulator::Device::Create(TestArch(), options);
+  if (!device) return device.error().ToString();
+  auto module = PtxModule::Compile(KernelText(steps), *device);
+  if (!module) return module.error().ToString();
+  if (!(*module)->warnings().empty()) return (*module)->warnings();
+  Launch launch;
+  launch.block = {kThreads, 1, 1};
+  if (const Status ran = (*module)->Run("k", launch); !ran) {
+    return ran.error().ToString();
+  }
+  Counts expected = {};
+  for (std::uint32_t t = 0; t < kThreads; ++t) Count(steps, t, &expected);
+  const auto* counts =
+      reinterpret_cast<const std::uint32_t*>((*module)->Symbol("counts"));
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (counts[i] == expected[i]) continue;
+    return "count " + std::to_string(i) + " is " + std::to_string(counts[i]) +
+           ", not " + std::to_string(expected[i]);
+  }
+  return "";
+}
+
+// Without all that can be left out with something still wrong.
+void Shrink(const Steps& all, Steps* list) {
+  for (std::size_t i = list->size(); i-- > 0;) {
+    const Step step = (*list)[i];
+    const auto at = list->begin() + static_cast<std::ptrdiff_t>(i);
+    list->erase(at);
+    if (!RunAlone(all, 0).empty()) continue;
+    list->insert(list->begin() + static_cast<std::ptrdiff_t>(i), step);
+    Shrink(all, &(*list)[i].body);
+    Shrink(all, &(*list)[i].otherwise);
+  }
+}
+
+// CERBERUS_TEST_WAITS=FIRST:COUNT runs other programs.
+TEST(WaitsExec, RandomPrograms) {
+  unsigned long long first = 1, count = kProgramsOfTest;
+  if (const char* text = std::getenv("CERBERUS_TEST_WAITS")) {
+    std::sscanf(text, "%llu:%llu", &first, &count);
+  }
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    Steps program = Maker(seed).Make(/*together=*/true, /*depth=*/2);
+    const std::string wrong = RunAlone(program, seed % 3);
+    if (wrong.empty()) continue;
+    if (!RunAlone(program, 0).empty()) Shrink(program, &program);
+    ADD_FAILURE() << "program " << seed << ": " << wrong << "\n"
+                  << RunAlone(program, 0) << "\n" << KernelText(program);
+  }
+}
+
+}  // namespace
+}  // namespace cerberus::exec
