@@ -100,8 +100,8 @@ TEST(HipCapture, StreamsMayBeDestroyedMeanwhile) {
     ASSERT_EQ(hipEventCreateWithFlags(&forked, 0), hipSuccess);
     ASSERT_EQ(hipEventCreateWithFlags(&joined, 0), hipSuccess);
     ASSERT_EQ(hipStreamBeginCapture(origin, 0), hipSuccess);
-    ASSERT_EQ(hipMemcpyAsync(memory, host, 128,
-                             hipMemcpyHostToDevice, origin), hipSuccess);
+    ASSERT_EQ(hipMemcpyAsync(memory, host, 128, hipMemcpyHostToDevice,
+                             origin), hipSuccess);
     ASSERT_EQ(hipEventRecord(forked, origin), hipSuccess);
     ASSERT_EQ(hipStreamWaitEvent(side, forked, 0), hipSuccess);
     ASSERT_EQ(hipMemcpyAsync(memory, host, 64, hipMemcpyHostToDevice, side), hipSuccess);
