@@ -37,6 +37,7 @@ llvm::Value* FunctionLowering::ReadWord(const Operand& operand) {
   Operand whole = operand;
   whole.part = Component::kWhole;
   whole.negated = false;
+  whole.value = 0;  // the selector's digits, which would be an addend
   return Read(whole, Type::kB32);
 }
 
