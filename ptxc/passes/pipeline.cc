@@ -23,6 +23,7 @@
 #include "ptxc/passes/kernel_inputs.h"
 #include "ptxc/passes/lane_progress.h"
 #include "ptxc/passes/shuffles.h"
+#include "ptxc/passes/unset_registers.h"
 
 namespace cerberus::ptx {
 namespace {
@@ -123,6 +124,8 @@ Status RunPipeline(llvm::Module& module, llvm::TargetMachine& machine,
   };
   CERB_TRY_VOID(add(light ? kLightToSsa : kDefaultToSsa));
   if (optimise) {
+    passes.addPass(
+        llvm::createModuleToFunctionPassAdaptor(ZeroUnsetRegisters()));
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(FlushConstants()));
   }
   CERB_TRY_VOID(add(light ? kLightOfSsa : kDefaultOfSsa));

@@ -299,6 +299,29 @@ TEST(LanguageExec, Predicates) {
 
 // ---- Chapter 9.4.1: operands wider than their instruction -------------------
 
+// What an unset register holds is open, but each holds one value.
+TEST(LanguageExec, UnsetRegisters) {
+  constexpr Row kRows[] = {
+      {"", "sub.u64 %d0, %d1, %d1;", 0},
+      {"", "sub.s32 %r1, %r1, %r1; cvt.u64.u32 %d0, %r1;", 0},
+      {"", "xor.b64 %d1, %d1, %d1; mov.u64 %d0, %d1;", 0},
+      {"", "setp.eq.u32 %p0, %r1, %r1; selp.u64 %d0, 5, 6, %p0;", 5},
+      {"", "setp.ne.s64 %p0, %d1, %d1; selp.u64 %d0, 5, 6, %p0;", 6},
+      {"", "set.le.u32.u32 %r2, %r1, %r1; cvt.u64.u32 %d0, %r2;", 0xffffffff},
+      {"", "mov.u32 %r2, %r1; sub.u32 %r2, %r2, %r1; cvt.u64.u32 %d0, %r2;",
+       0},
+      {"", "and.pred %p1, %p0, !%p0; selp.u64 %d0, 5, 6, %p1;", 6},
+      {"", "@%p0 bra YES; mov.u64 %d0, 7; bra END;\n"
+           "YES: mov.u64 %d0, 7;\nEND:", 7},
+      {"", "setp.lt.u32 %p0, %r1, 9; @%p0 bra YES; mov.u64 %d0, 7;\n"
+           "bra END;\nYES: add.u64 %d0, %d0, 7;\nEND:", 7},
+      {"", "div.u32 %r2, %r1, 3; mul.lo.u32 %r3, %r2, 3;\n"
+           "sub.u32 %r3, %r1, %r3; setp.lt.u32 %p0, %r3, 3;\n"
+           "selp.u64 %d0, 1, 0, %p0;", 1},
+  };
+  Check(kRows);
+}
+
 TEST(LanguageExec, OperandSizes) {
   constexpr const char* kBytes =
       ".global .align 8 .b8 b@@[8] = {0xfe, 0xff, 0xff, 0x80, 1, 2, 3, 4};";
