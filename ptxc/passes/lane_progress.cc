@@ -266,6 +266,7 @@ class Yielding {
         Promote();
         return true;
       }
+      if (WritesSometimes(*loop)) KeepInside(*loop);
       if (Locks(*loop) && !IsForOneLane(*loop, *dominators_)) {
         warnings->push_back(Describe(*loop));
       }
@@ -425,6 +426,37 @@ class Yielding {
     }
     if (best && best->releases == 0 && !best->others_write) return std::nullopt;
     return best;
+  }
+
+  // Whether some of its rounds write what others do not, as those do that got
+  // a lock, and give it back in the loop.
+  bool WritesSometimes(const Loop& loop) const {
+    llvm::SmallVector<BasicBlock*, 4> latches;
+    loop.getLoopLatches(latches);
+    return llvm::any_of(loop.blocks(), [&](BasicBlock* block) {
+      return llvm::any_of(latches,
+                          [&](BasicBlock* latch) {
+                            return !dominators_->dominates(block, latch);
+                          }) &&
+             llvm::any_of(*block, [](const Instruction& instruction) {
+               return IsOrderedWrite(instruction) || IsPlainWrite(instruction);
+             });
+    });
+  }
+
+  // What only a lane's last round does would be moved behind the loop, where
+  // it waits for lanes that wait for it. So LLVM must not see which is last.
+  void KeepInside(const Loop& loop) {
+    llvm::SmallVector<BasicBlock*, 4> exiting;
+    loop.getExitingBlocks(exiting);
+    for (BasicBlock* block : exiting) {
+      auto* branch = llvm::dyn_cast<llvm::BranchInst>(block->getTerminator());
+      if (!branch || !branch->isConditional()) continue;
+      IRBuilder<> b(branch);
+      branch->setCondition(b.CreateICmpNE(
+          Opaque(b, b.CreateZExt(branch->getCondition(), b.getInt32Ty())),
+          b.getInt32(0)));
+    }
   }
 
   // Whether the loop takes something, by a write whose outcome it looks at,

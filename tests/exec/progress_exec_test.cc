@@ -210,6 +210,14 @@ const std::vector<Program>& Programs() {
        "  min.u32 %r7, %r7, 256;\n  bra TAKE;\nTAKEN:\n" +
            kCount + kGive,
        "total", Once, nullptr},
+      {"try_lock_until_done",
+       "  mov.u32 %r3, 0;\nTRY:\n"
+       "  atom.global.cas.b32 %r0, [lock], 0, 1;\n"
+       "  setp.ne.u32 %p0, %r0, 0;\n  @%p0 bra TRY_AGAIN;\n" +
+           kCount + "  membar.gl;\n" + kGive +
+           "  mov.u32 %r3, 1;\nTRY_AGAIN:\n"
+           "  setp.eq.u32 %p0, %r3, 0;\n  @%p0 bra TRY;\n",
+       "total", Once, nullptr},
       {"try_lock_inside_the_loop",
        "TRY:\n  atom.global.cas.b32 %r0, [lock], 0, 1;\n"
        "  setp.ne.u32 %p0, %r0, 0;\n  @%p0 bra TRY_AGAIN;\n" +

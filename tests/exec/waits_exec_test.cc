@@ -1,6 +1,7 @@
 // Random programs whose lanes wait for each other: locks in branches and
-// loops, in one another, beside pairs of lanes that wait for flags, with
-// barriers and shuffles between.
+// loops, in one another, in global and shared memory, beside pairs of lanes
+// that wait for flags and blocks that wait at an mbarrier, with barriers and
+// shuffles between.
 //
 // CUDA C++ Programming Guide, "Independent Thread Scheduling". Each thread
 // counts what it does under the locks; the counts tell of lanes that were in
@@ -22,16 +23,19 @@ namespace cerberus::exec {
 namespace {
 
 constexpr std::uint32_t kThreads = 64;
-constexpr std::uint32_t kLocks = 3;
+constexpr std::uint32_t kLocks = 4;  // the last one in shared memory
 constexpr std::uint64_t kProgramsOfTest = 12;
 
 enum class Kind {
   kSwapLock,    // taken by compare and swap
+  kSleepLock,   // the same, asleep between tries
+  kTryLock,     // tried until it was taken once, in a loop of its own
   kTicketLock,  // taken in turn
   kBranch,      // on a bit of the thread's number
   kLoop,        // `number` times
   kOddLoop,     // once more for each step of the thread's number modulo 3
   kFlags,       // each of two lanes waits for the other one's
+  kMeeting,     // all threads, at an mbarrier
   kBarrier,
   kShuffle,
 };
@@ -61,8 +65,10 @@ class Maker {
   }
 
   Step MakeStep(bool together, int depth) {
-    switch (Below(together ? 8 : 5)) {
+    switch (Below(together ? 11 : 7)) {
       case 0: return {Kind::kTicketLock, Below(kLocks)};
+      case 4: return {Kind::kSleepLock, Below(kLocks)};
+      case 5: return {Kind::kTryLock, Below(kLocks)};
       case 1:
         if (depth > 0) {
           return {Kind::kBranch, Below(5), Make(false, depth - 1),
@@ -77,9 +83,10 @@ class Maker {
       case 3:
         if (depth > 0) return {Kind::kOddLoop, 0, Make(false, depth - 1)};
         break;
-      case 5: return {Kind::kFlags};
-      case 6: return {Kind::kBarrier};
-      case 7: return {Kind::kShuffle};
+      case 7: return {Kind::kFlags};
+      case 8: return {Kind::kMeeting};
+      case 9: return {Kind::kBarrier};
+      case 10: return {Kind::kShuffle};
       default: break;
     }
     Step lock = {Kind::kSwapLock, Below(kLocks)};
@@ -93,14 +100,16 @@ class Maker {
   std::mt19937_64 random_;
 };
 
-// What a thread counts: under each lock of each kind.
+// What a thread counts: under each lock, and under each taken in turn.
 using Counts = std::array<std::uint32_t, 2 * kLocks>;
 
 void Count(const Steps& steps, std::uint32_t thread, Counts* counts) {
   for (const Step& step : steps) {
     std::uint32_t rounds = 1;
     switch (step.kind) {
-      case Kind::kSwapLock: ++(*counts)[step.number]; break;
+      case Kind::kSwapLock:
+      case Kind::kSleepLock:
+      case Kind::kTryLock: ++(*counts)[step.number]; break;
       case Kind::kTicketLock: ++(*counts)[kLocks + step.number]; break;
       case Kind::kLoop: rounds = step.number; break;
       case Kind::kOddLoop: rounds = thread % 3 + 1; break;
@@ -125,38 +134,56 @@ class Writer {
   }
 
  private:
+  // ".global.u32" or ".shared.u32", and the word.
+  static std::string Space(std::uint32_t number) {
+    return number + 1 == kLocks ? ".shared" : ".global";
+  }
   static std::string At(const char* array, std::uint32_t number) {
-    return std::string("[") + array + "+" + std::to_string(4 * number) + "]";
+    return std::string("[") + (number + 1 == kLocks ? "shared_" : "") + array +
+           "+" + std::to_string(4 * number) + "]";
   }
   // In two steps that must not mix with another thread's.
   static std::string Counted(std::uint32_t number) {
-    const std::string at = At("counts", number);
+    const std::string at = "[counts+" + std::to_string(4 * number) + "]";
     return "  ld.volatile.global.u32 %r1, " + at +
            ";\n  add.u32 %r1, %r1, 1;\n  st.volatile.global.u32 " + at +
            ", %r1;\n  membar.gl;\n";
+  }
+  static std::string Swap(std::uint32_t number) {
+    return "  atom" + Space(number) + ".cas.b32 %r0, " + At("locks", number) +
+           ", 0, 1;\n  setp.ne.u32 %p0, %r0, 0;\n";
+  }
+  static std::string GiveBack(std::uint32_t number) {
+    return "  atom" + Space(number) + ".exch.b32 %r0, " + At("locks", number) +
+           ", 0;\n";
   }
 
   std::string Write(const Step& step) {
     const std::string n = std::to_string(++labels_);
     const std::string number = std::to_string(step.number);
     switch (step.kind) {
-      case Kind::kSwapLock: {
-        const std::string lock = At("locks", step.number);
-        std::string text = "TAKE" + n + ":\n  atom.global.cas.b32 %r0, " +
-                           lock + ", 0, 1;\n  setp.ne.u32 %p0, %r0, 0;\n" +
-                           "  @%p0 bra TAKE" + n + ";\n" +
-                           Counted(step.number);
-        text += Write(step.body);
-        return text + "  atom.global.exch.b32 %r0, " + lock + ", 0;\n";
-      }
+      case Kind::kSwapLock:
+        return "TAKE" + n + ":\n" + Swap(step.number) + "  @%p0 bra TAKE" + n +
+               ";\n" + Counted(step.number) + Write(step.body) +
+               GiveBack(step.number);
+      case Kind::kSleepLock:
+        return "TAKE" + n + ":\n" + Swap(step.number) + "  @!%p0 bra TAKEN" +
+               n + ";\n  nanosleep.u32 32;\n  bra TAKE" + n + ";\nTAKEN" + n +
+               ":\n" + Counted(step.number) + GiveBack(step.number);
+      case Kind::kTryLock:
+        return "  mov.u32 %r3, 0;\nTRY" + n + ":\n" + Swap(step.number) +
+               "  @%p0 bra MISSED" + n + ";\n" + Counted(step.number) +
+               "  mov.u32 %r3, 1;\n" + GiveBack(step.number) + "MISSED" + n +
+               ":\n  setp.eq.u32 %p1, %r3, 0;\n  @%p1 bra TRY" + n + ";\n";
       case Kind::kTicketLock:
-        return "  atom.global.add.u32 %r2, " + At("tickets", step.number) +
-               ", 1;\nTURN" + n + ":\n  ld.volatile.global.u32 %r0, " +
+        return "  atom" + Space(step.number) + ".add.u32 %r2, " +
+               At("tickets", step.number) + ", 1;\nTURN" + n +
+               ":\n  ld.volatile" + Space(step.number) + ".u32 %r0, " +
                At("turns", step.number) +
                ";\n  setp.ne.u32 %p0, %r0, %r2;\n  @%p0 bra TURN" + n +
                ";\n" + Counted(kLocks + step.number) +
-               "  add.u32 %r2, %r2, 1;\n  st.volatile.global.u32 " +
-               At("turns", step.number) + ", %r2;\n";
+               "  add.u32 %r2, %r2, 1;\n  st.volatile" + Space(step.number) +
+               ".u32 " + At("turns", step.number) + ", %r2;\n";
       case Kind::kBranch:
         return "  bfe.u32 %r0, %t, " + number +
                ", 1;\n  setp.eq.u32 %p0, %r0, 0;\n  @%p0 bra ELSE" + n +
@@ -180,6 +207,10 @@ class Writer {
                "  st.volatile.global.u32 [%own], %flag;\nFLAG" + n +
                ":\n  ld.volatile.global.u32 %r0, [%partner];\n"
                "  setp.lt.u32 %p0, %r0, %flag;\n  @%p0 bra FLAG" + n + ";\n";
+      case Kind::kMeeting:
+        return "  mbarrier.arrive.shared.b64 %state, [meeting];\nMEET" + n +
+               ":\n  mbarrier.try_wait.shared.b64 %p0, [meeting], %state;\n"
+               "  @!%p0 bra MEET" + n + ";\n";
       case Kind::kBarrier: return "  bar.sync 0;\n";
       case Kind::kShuffle:
         return "  shfl.sync.idx.b32 %r0, %t, 0, 31, -1;\n";
@@ -195,11 +226,20 @@ std::string KernelText(const Steps& steps) {
          ".global .align 4 .b8 locks[16];\n.global .align 4 .b8 tickets[16];\n"
          ".global .align 4 .b8 turns[16];\n.global .align 4 .b8 counts[32];\n"
          ".global .align 4 .b8 flags[256];\n"
+         ".shared .align 4 .b8 shared_locks[16];\n"
+         ".shared .align 4 .b8 shared_tickets[16];\n"
+         ".shared .align 4 .b8 shared_turns[16];\n"
+         ".shared .align 8 .b64 meeting;\n"
          ".visible .entry k()\n{\n  .reg .u32 %t, %flag, %r<4>;\n"
-         "  .reg .b64 %own, %partner;\n  .reg .pred %p<2>;\n"
+         "  .reg .b64 %own, %partner, %state;\n  .reg .pred %p<2>;\n"
          "  mov.u32 %t, %tid.x;\n  mov.u32 %flag, 0;\n  mov.u64 %own, flags;\n"
          "  xor.b32 %r0, %t, 1;\n  mad.wide.u32 %partner, %r0, 4, %own;\n"
-         "  mad.wide.u32 %own, %t, 4, %own;\n" +
+         "  mad.wide.u32 %own, %t, 4, %own;\n"
+         "  st.shared.u32 [shared_locks+12], 0;\n"
+         "  st.shared.u32 [shared_tickets+12], 0;\n"
+         "  st.shared.u32 [shared_turns+12], 0;\n"
+         "  setp.eq.u32 %p0, %t, 0;\n"
+         "  @%p0 mbarrier.init.shared.b64 [meeting], 64;\n  bar.sync 0;\n" +
          Writer().Write(steps) + "  ret;\n}\n";
 }
 
