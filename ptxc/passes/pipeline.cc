@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/Module.h"
@@ -87,6 +89,33 @@ void BoundSchedulingRegions(llvm::Module& module) {
   }
 }
 
+// A loop that is gone round from several places, as `while (!done)` around a
+// lock is, stays one loop, at whose head all lanes meet. LLVM would split it
+// (LoopSimplify): lanes that try the lock again would go round an inner loop,
+// and those that have it wait outside for them. It splits none with a call
+// that all lanes take together; this one is no code.
+struct KeepLoopsWhole : llvm::PassInfoMixin<KeepLoopsWhole> {
+  llvm::PreservedAnalyses run(llvm::Function& function,
+                              llvm::FunctionAnalysisManager& analyses) {
+    const auto is_atomic = [](const llvm::Instruction& i) {
+      return i.isAtomic() || i.isVolatile();
+    };
+    for (llvm::Loop* loop : analyses.getResult<llvm::LoopAnalysis>(function)
+                                .getLoopsInPreorder()) {
+      if (loop->getLoopLatch() != nullptr) continue;
+      if (llvm::none_of(loop->blocks(), [&](llvm::BasicBlock* block) {
+            return llvm::any_of(*block, is_atomic);
+          })) {
+        continue;
+      }
+      llvm::BasicBlock* head = loop->getHeader();
+      llvm::IRBuilder<> b(head, head->getFirstInsertionPt());
+      b.CreateIntrinsic(llvm::Intrinsic::amdgcn_wave_barrier, {});
+    }
+    return llvm::PreservedAnalyses::none();
+  }
+};
+
 }  // namespace
 
 Status RunPipeline(llvm::Module& module, llvm::TargetMachine& machine,
@@ -136,6 +165,7 @@ Status RunPipeline(llvm::Module& module, llvm::TargetMachine& machine,
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(
       LaneProgress(&report->warnings)));
   passes.addPass(ResolveWaves(options.waves, &report->waves));
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(KeepLoopsWhole()));
   if (light) {
     CERB_TRY_VOID(add(kLight));
   } else if (optimise) {

@@ -147,6 +147,14 @@ const std::vector<Program>& Programs() {
            "  shfl.sync.idx.b32 %r4, %r3, 0, 31, -1;\n"
            "  st.global.u32 [%l0], %r4;\n",
        "total", Once, [](std::uint32_t, std::uint32_t n) { return n; }},
+      {"lock_until_done",
+       // Two ways lead back to the head of one loop.
+       "  mov.u32 %r6, 0;\nAGAIN:\n  setp.ne.u32 %p1, %r6, 0;\n"
+       "  @%p1 bra DONE;\n"
+       "  atom.acquire.gpu.global.cas.b32 %r0, [lock], 0, 1;\n"
+       "  setp.ne.u32 %p0, %r0, 0;\n  @%p0 bra AGAIN;\n" +
+           kCount + "  mov.u32 %r6, 1;\n" + kGive + "  bra AGAIN;\nDONE:\n",
+       "total", Once, nullptr},
       {"lock_in_a_loop_of_each_lane",
        // Thread t takes the lock t % 5 times.
        "  rem.u32 %r5, %t, 5;\n  mov.u32 %r6, 0;\n"
