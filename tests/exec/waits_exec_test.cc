@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::uint32_t kThreads = 64;
 constexpr std::uint32_t kLocks = 4;  // the last one in shared memory
-constexpr std::uint64_t kProgramsOfTest = 12;
+constexpr std::uint64_t kProgramsOfTest = 60;
 
 enum class Kind {
   kSwapLock,    // taken by compare and swap
@@ -221,8 +221,10 @@ class Writer {
   int labels_ = 0;
 };
 
-std::string KernelText(const Steps& steps) {
-  return ".version 8.3\n.target sm_90\n.address_size 64\n"
+std::string KernelText(const Steps& steps, bool debug) {
+  return std::string(".version 8.3\n.target sm_90") +
+         (debug ? ", debug" : "") +
+         "\n.address_size 64\n"
          ".global .align 4 .b8 locks[16];\n.global .align 4 .b8 tickets[16];\n"
          ".global .align 4 .b8 turns[16];\n.global .align 4 .b8 counts[32];\n"
          ".global .align 4 .b8 flags[256];\n"
@@ -243,16 +245,20 @@ std::string KernelText(const Steps& steps) {
          Writer().Write(steps) + "  ret;\n}\n";
 }
 
+// A fourth of the programs are compiled for a debugger, two thirds run with
+// their waves in random order.
+bool IsDebug(std::uint64_t seed) { return seed % 4 == 3; }
+
 // "" or what went wrong.
-std::string RunAlone(const Steps& steps, std::uint64_t schedule) {
+std::string RunAlone(const Steps& steps, std::uint64_t seed) {
   emulator::DeviceOptions options;
-  options.random_schedule = schedule != 0;
-  options.random_schedule_seed = schedule;
+  options.random_schedule = seed % 3 != 0;
+  options.random_schedule_seed = seed;
   options.instruction_limit = 20'000'000;
   Result<std::shared_ptr<emulator::Device>> device =
       emulator::Device::Create(TestArch(), options);
   if (!device) return device.error().ToString();
-  auto module = PtxModule::Compile(KernelText(steps), *device);
+  auto module = PtxModule::Compile(KernelText(steps, IsDebug(seed)), *device);
   if (!module) return module.error().ToString();
   if (!(*module)->warnings().empty()) return (*module)->warnings();
   Launch launch;
@@ -273,15 +279,14 @@ std::string RunAlone(const Steps& steps, std::uint64_t schedule) {
 }
 
 // Without all that can be left out with something still wrong.
-void Shrink(const Steps& all, Steps* list) {
+void Shrink(const Steps& all, Steps* list, std::uint64_t seed) {
   for (std::size_t i = list->size(); i-- > 0;) {
     const Step step = (*list)[i];
-    const auto at = list->begin() + static_cast<std::ptrdiff_t>(i);
-    list->erase(at);
-    if (!RunAlone(all, 0).empty()) continue;
+    list->erase(list->begin() + static_cast<std::ptrdiff_t>(i));
+    if (!RunAlone(all, seed).empty()) continue;
     list->insert(list->begin() + static_cast<std::ptrdiff_t>(i), step);
-    Shrink(all, &(*list)[i].body);
-    Shrink(all, &(*list)[i].otherwise);
+    Shrink(all, &(*list)[i].body, seed);
+    Shrink(all, &(*list)[i].otherwise, seed);
   }
 }
 
@@ -292,12 +297,13 @@ TEST(WaitsExec, RandomPrograms) {
     std::sscanf(text, "%llu:%llu", &first, &count);
   }
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    Steps program = Maker(seed).Make(/*together=*/true, /*depth=*/2);
-    const std::string wrong = RunAlone(program, seed % 3);
+    Steps program = Maker(seed).Make(/*together=*/true, /*depth=*/3);
+    const std::string wrong = RunAlone(program, seed);
     if (wrong.empty()) continue;
-    if (!RunAlone(program, 0).empty()) Shrink(program, &program);
-    ADD_FAILURE() << "program " << seed << ": " << wrong << "\n"
-                  << RunAlone(program, 0) << "\n" << KernelText(program);
+    Shrink(program, &program, seed);
+    ADD_FAILURE() << "program " << seed << ": " << wrong << "\nshrunk: "
+                  << RunAlone(program, seed) << "\n"
+                  << KernelText(program, IsDebug(seed));
   }
 }
 
