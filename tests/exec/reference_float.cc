@@ -28,7 +28,10 @@ struct Finish {
 };
 
 Finish FinishOf(const Spelling& s) {
-  return {s.Has("ftz"), s.Has("sat"), s.Has("relu")};
+  // PTX ISA, "mad": without a rounding it is sm_1x's, which has no subnormals.
+  const bool old = s.opcode() == "mad" && s.Has("f32") &&
+                   s.OneOf({"rn", "rz", "rm", "rp"}).empty();
+  return {old || s.Has("ftz"), s.Has("sat"), s.Has("relu")};
 }
 
 bool StartsSubnormal(const FloatFormat& f, Round round,
