@@ -35,6 +35,7 @@ enum class Kind {
   kLoop,        // `number` times
   kOddLoop,     // once more for each step of the thread's number modulo 3
   kFlags,       // each of two lanes waits for the other one's
+  kSignal,      // even lanes wait in a branch for odd ones', or the reverse
   kMeeting,     // all threads, at an mbarrier
   kBarrier,
   kShuffle,
@@ -65,7 +66,7 @@ class Maker {
   }
 
   Step MakeStep(bool together, int depth) {
-    switch (Below(together ? 11 : 7)) {
+    switch (Below(together ? 12 : 7)) {
       case 0: return {Kind::kTicketLock, Below(kLocks)};
       case 4: return {Kind::kSleepLock, Below(kLocks)};
       case 5: return {Kind::kTryLock, Below(kLocks)};
@@ -87,6 +88,7 @@ class Maker {
       case 8: return {Kind::kMeeting};
       case 9: return {Kind::kBarrier};
       case 10: return {Kind::kShuffle};
+      case 11: return {Kind::kSignal, Below(2)};
       default: break;
     }
     Step lock = {Kind::kSwapLock, Below(kLocks)};
@@ -123,8 +125,8 @@ void Count(const Steps& steps, std::uint32_t thread, Counts* counts) {
   }
 }
 
-// Registers: %t the thread, %r0…%r9 of a step, %flag how often it has waited
-// for its partner, %i<n> of the loops by their depth.
+// Registers: %t the thread, %r0…%r3 of a step, %flag and %signal how often it
+// has waited for its partner or been waited for, %i<n> of the loops.
 class Writer {
  public:
   std::string Write(const Steps& steps) {
@@ -207,6 +209,15 @@ class Writer {
                "  st.volatile.global.u32 [%own], %flag;\nFLAG" + n +
                ":\n  ld.volatile.global.u32 %r0, [%partner];\n"
                "  setp.lt.u32 %p0, %r0, %flag;\n  @%p0 bra FLAG" + n + ";\n";
+      case Kind::kSignal:
+        return "  add.u32 %signal, %signal, 1;\n  and.b32 %r0, %t, 1;\n"
+               "  setp.eq.u32 %p0, %r0, " + number + ";\n  @%p0 bra GIVE" + n +
+               ";\nWAIT" + n +
+               ":\n  ld.volatile.global.u32 %r0, [%partner+256];\n"
+               "  setp.lt.u32 %p0, %r0, %signal;\n  @%p0 bra WAIT" + n +
+               ";\n  bra WENT" + n + ";\nGIVE" + n +
+               ":\n  st.volatile.global.u32 [%own+256], %signal;\nWENT" + n +
+               ":\n";
       case Kind::kMeeting:
         return "  mbarrier.arrive.shared.b64 %state, [meeting];\nMEET" + n +
                ":\n  mbarrier.try_wait.shared.b64 %p0, [meeting], %state;\n"
@@ -227,14 +238,15 @@ std::string KernelText(const Steps& steps, bool debug) {
          "\n.address_size 64\n"
          ".global .align 4 .b8 locks[16];\n.global .align 4 .b8 tickets[16];\n"
          ".global .align 4 .b8 turns[16];\n.global .align 4 .b8 counts[32];\n"
-         ".global .align 4 .b8 flags[256];\n"
+         ".global .align 4 .b8 flags[512];\n"
          ".shared .align 4 .b8 shared_locks[16];\n"
          ".shared .align 4 .b8 shared_tickets[16];\n"
          ".shared .align 4 .b8 shared_turns[16];\n"
          ".shared .align 8 .b64 meeting;\n"
-         ".visible .entry k()\n{\n  .reg .u32 %t, %flag, %r<4>;\n"
+         ".visible .entry k()\n{\n  .reg .u32 %t, %flag, %signal, %r<4>;\n"
          "  .reg .b64 %own, %partner, %state;\n  .reg .pred %p<2>;\n"
-         "  mov.u32 %t, %tid.x;\n  mov.u32 %flag, 0;\n  mov.u64 %own, flags;\n"
+         "  mov.u32 %t, %tid.x;\n  mov.u32 %flag, 0;\n"
+         "  mov.u32 %signal, 0;\n  mov.u64 %own, flags;\n"
          "  xor.b32 %r0, %t, 1;\n  mad.wide.u32 %partner, %r0, 4, %own;\n"
          "  mad.wide.u32 %own, %t, 4, %own;\n"
          "  st.shared.u32 [shared_locks+12], 0;\n"
