@@ -297,8 +297,6 @@ TEST(LanguageExec, Predicates) {
   Check(kRows);
 }
 
-// ---- Chapter 9.4.1: operands wider than their instruction -------------------
-
 // What an unset register holds is open, but each holds one value.
 TEST(LanguageExec, UnsetRegisters) {
   constexpr Row kRows[] = {
@@ -321,6 +319,8 @@ TEST(LanguageExec, UnsetRegisters) {
   };
   Check(kRows);
 }
+
+// ---- Chapter 9.4.1: operands wider than their instruction -------------------
 
 TEST(LanguageExec, OperandSizes) {
   constexpr const char* kBytes =
