@@ -89,7 +89,9 @@ double Seconds(const std::string& text, Until until) {
   for (const double end = Now() + 0.5; Now() < end;) {
     const double begin = Now();
     cerberus::ptx::ParseOutcome outcome = cerberus::ptx::Parse(text, nullptr);
-    if (until >= Until::kChecked) cerberus::ptx::Check(*outcome.module, nullptr);
+    if (until >= Until::kChecked) {
+      cerberus::ptx::Check(*outcome.module, nullptr);
+    }
     if (until >= Until::kLowered) ToIr(*outcome.module, *kMachine, kTarget);
     best = std::min(best, Now() - begin);
   }
