@@ -22,9 +22,9 @@
 namespace cerberus::exec {
 namespace {
 
-constexpr std::uint32_t kThreads = 64;
+constexpr std::uint32_t kThreads = 128;
 constexpr std::uint32_t kLocks = 4;  // the last one in shared memory
-constexpr std::uint64_t kProgramsOfTest = 60;
+constexpr std::uint64_t kProgramsOfTest = 40;
 
 enum class Kind {
   kSwapLock,    // taken by compare and swap
@@ -34,8 +34,8 @@ enum class Kind {
   kBranch,      // on a bit of the thread's number
   kLoop,        // `number` times
   kOddLoop,     // once more for each step of the thread's number modulo 3
-  kFlags,       // each of two lanes waits for the other one's
-  kSignal,      // even lanes wait in a branch for odd ones', or the reverse
+  kFlags,       // each of two partners waits for the other one's
+  kSignal,      // one of them waits in a branch for the other one's
   kMeeting,     // all threads, at an mbarrier
   kBarrier,
   kShuffle,
@@ -43,7 +43,7 @@ enum class Kind {
 
 struct Step {
   Kind kind;
-  std::uint32_t number = 0;  // of the lock, bit, rounds
+  std::uint32_t number = 0;  // of the lock, bit, rounds; how it is signalled
   std::vector<Step> body = {};
   std::vector<Step> otherwise = {};
 };
@@ -84,11 +84,11 @@ class Maker {
       case 3:
         if (depth > 0) return {Kind::kOddLoop, 0, Make(false, depth - 1)};
         break;
-      case 7: return {Kind::kFlags};
+      case 7: return {Kind::kFlags, Below(4)};
       case 8: return {Kind::kMeeting};
       case 9: return {Kind::kBarrier};
       case 10: return {Kind::kShuffle};
-      case 11: return {Kind::kSignal, Below(2)};
+      case 11: return {Kind::kSignal, Below(4)};
       default: break;
     }
     Step lock = {Kind::kSwapLock, Below(kLocks)};
@@ -129,6 +129,9 @@ void Count(const Steps& steps, std::uint32_t thread, Counts* counts) {
 // has waited for its partner or been waited for, %i<n> of the loops.
 class Writer {
  public:
+  // `distance`: partners' numbers differ by this bit.
+  explicit Writer(std::uint32_t distance) : distance_(distance) {}
+
   std::string Write(const Steps& steps) {
     std::string text;
     for (const Step& step : steps) text += Write(step);
@@ -205,18 +208,19 @@ class Writer {
                ", 0;\n  @%p0 bra LOOP" + n + ";\n";
       }
       case Kind::kFlags:
-        return "  add.u32 %flag, %flag, 1;\n  membar.gl;\n"
-               "  st.volatile.global.u32 [%own], %flag;\nFLAG" + n +
+        return "  add.u32 %flag, %flag, 1;\n" +
+               Tell(step.number, "[%own], %flag;\n") + "FLAG" + n +
                ":\n  ld.volatile.global.u32 %r0, [%partner];\n"
                "  setp.lt.u32 %p0, %r0, %flag;\n  @%p0 bra FLAG" + n + ";\n";
       case Kind::kSignal:
-        return "  add.u32 %signal, %signal, 1;\n  and.b32 %r0, %t, 1;\n"
-               "  setp.eq.u32 %p0, %r0, " + number + ";\n  @%p0 bra GIVE" + n +
-               ";\nWAIT" + n +
-               ":\n  ld.volatile.global.u32 %r0, [%partner+256];\n"
+        return "  add.u32 %signal, %signal, 1;\n  and.b32 %r0, %t, " +
+               std::to_string(distance_) + ";\n  setp.eq.u32 %p0, %r0, " +
+               std::to_string(step.number / 2 * distance_) +
+               ";\n  @%p0 bra GIVE" + n + ";\nWAIT" + n +
+               ":\n  ld.volatile.global.u32 %r0, [%partner+512];\n"
                "  setp.lt.u32 %p0, %r0, %signal;\n  @%p0 bra WAIT" + n +
-               ";\n  bra WENT" + n + ";\nGIVE" + n +
-               ":\n  st.volatile.global.u32 [%own+256], %signal;\nWENT" + n +
+               ";\n  bra WENT" + n + ";\nGIVE" + n + ":\n" +
+               Tell(step.number, "[%own+512], %signal;\n") + "WENT" + n +
                ":\n";
       case Kind::kMeeting:
         return "  mbarrier.arrive.shared.b64 %state, [meeting];\nMEET" + n +
@@ -229,16 +233,28 @@ class Writer {
     return "";
   }
 
+  // Ordered, or plain behind a fence and before another one.
+  static std::string Tell(std::uint32_t how, const std::string& what) {
+    return how % 2 == 0 ? "  membar.gl;\n  st.volatile.global.u32 " + what
+                        : "  membar.gl;\n  st.global.u32 " + what +
+                              "  membar.gl;\n";
+  }
+
+  const std::uint32_t distance_;
   int labels_ = 0;
 };
 
-std::string KernelText(const Steps& steps, bool debug) {
+// A fourth of the programs are compiled for a debugger; two fifths have
+// partners in other warps, which may share a wave.
+std::string KernelText(const Steps& steps, std::uint64_t seed) {
+  const bool debug = seed % 4 == 3;
+  const std::uint32_t distance = seed % 5 < 2 ? 32 : 1;
   return std::string(".version 8.3\n.target sm_90") +
          (debug ? ", debug" : "") +
          "\n.address_size 64\n"
          ".global .align 4 .b8 locks[16];\n.global .align 4 .b8 tickets[16];\n"
          ".global .align 4 .b8 turns[16];\n.global .align 4 .b8 counts[32];\n"
-         ".global .align 4 .b8 flags[512];\n"
+         ".global .align 4 .b8 flags[1024];\n"
          ".shared .align 4 .b8 shared_locks[16];\n"
          ".shared .align 4 .b8 shared_tickets[16];\n"
          ".shared .align 4 .b8 shared_turns[16];\n"
@@ -247,30 +263,27 @@ std::string KernelText(const Steps& steps, bool debug) {
          "  .reg .b64 %own, %partner, %state;\n  .reg .pred %p<2>;\n"
          "  mov.u32 %t, %tid.x;\n  mov.u32 %flag, 0;\n"
          "  mov.u32 %signal, 0;\n  mov.u64 %own, flags;\n"
-         "  xor.b32 %r0, %t, 1;\n  mad.wide.u32 %partner, %r0, 4, %own;\n"
+         "  xor.b32 %r0, %t, " +
+         std::to_string(distance) + ";\n  mad.wide.u32 %partner, %r0, 4, %own;\n"
          "  mad.wide.u32 %own, %t, 4, %own;\n"
          "  st.shared.u32 [shared_locks+12], 0;\n"
          "  st.shared.u32 [shared_tickets+12], 0;\n"
          "  st.shared.u32 [shared_turns+12], 0;\n"
          "  setp.eq.u32 %p0, %t, 0;\n"
-         "  @%p0 mbarrier.init.shared.b64 [meeting], 64;\n  bar.sync 0;\n" +
-         Writer().Write(steps) + "  ret;\n}\n";
+         "  @%p0 mbarrier.init.shared.b64 [meeting], 128;\n  bar.sync 0;\n" +
+         Writer(distance).Write(steps) + "  ret;\n}\n";
 }
 
-// A fourth of the programs are compiled for a debugger, two thirds run with
-// their waves in random order.
-bool IsDebug(std::uint64_t seed) { return seed % 4 == 3; }
-
-// "" or what went wrong.
+// "" or what went wrong. Two thirds run with their waves in random order.
 std::string RunAlone(const Steps& steps, std::uint64_t seed) {
   emulator::DeviceOptions options;
   options.random_schedule = seed % 3 != 0;
   options.random_schedule_seed = seed;
-  options.instruction_limit = 20'000'000;
+  options.instruction_limit = 40'000'000;
   Result<std::shared_ptr<emulator::Device>> device =
       emulator::Device::Create(TestArch(), options);
   if (!device) return device.error().ToString();
-  auto module = PtxModule::Compile(KernelText(steps, IsDebug(seed)), *device);
+  auto module = PtxModule::Compile(KernelText(steps, seed), *device);
   if (!module) return module.error().ToString();
   if (!(*module)->warnings().empty()) return (*module)->warnings();
   Launch launch;
@@ -309,13 +322,13 @@ TEST(WaitsExec, RandomPrograms) {
     std::sscanf(text, "%llu:%llu", &first, &count);
   }
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    Steps program = Maker(seed).Make(/*together=*/true, /*depth=*/3);
+    Steps program = Maker(seed).Make(/*together=*/true, /*depth=*/2);
     const std::string wrong = RunAlone(program, seed);
     if (wrong.empty()) continue;
     Shrink(program, &program, seed);
     ADD_FAILURE() << "program " << seed << ": " << wrong << "\nshrunk: "
                   << RunAlone(program, seed) << "\n"
-                  << KernelText(program, IsDebug(seed));
+                  << KernelText(program, seed);
   }
 }
 
