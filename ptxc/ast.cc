@@ -51,6 +51,13 @@ const SourceFile* Module::FileByNumber(std::uint32_t number) const {
   return nullptr;
 }
 
+std::string_view VarSpaceName(VarSpace space) {
+  constexpr std::string_view kNames[] = {".reg",   ".global", ".const",
+                                         ".shared", ".local",  ".param",
+                                         ".tex",    ".sreg"};
+  return kNames[static_cast<std::size_t>(space)];
+}
+
 std::uint32_t Variable::alignment() const {
   if (align != 0) return align;
   return std::max(1u, static_cast<std::uint32_t>(BytesOf(type)) * vector);

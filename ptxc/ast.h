@@ -54,6 +54,7 @@ enum class Linkage : std::uint8_t { kLocal, kVisible, kExtern, kWeak, kCommon };
 enum class VarSpace : std::uint8_t {
   kReg, kGlobal, kConst, kShared, kLocal, kParam, kTex, kSreg,
 };
+std::string_view VarSpaceName(VarSpace space);  // ".reg", ".global", …
 
 // ---- Operands ---------------------------------------------------------------
 

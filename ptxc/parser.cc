@@ -827,10 +827,7 @@ void Parser::VariableItem(Linkage linkage) {
   }
   if (head.ok && (space == VarSpace::kReg || space == VarSpace::kSreg ||
                   space == VarSpace::kParam)) {
-    head.ok = Error(offset, std::string("no ") +
-                                (space == VarSpace::kReg    ? ".reg"
-                                 : space == VarSpace::kSreg ? ".sreg"
-                                                            : ".param") +
+    head.ok = Error(offset, "no " + std::string(VarSpaceName(space)) +
                                 " variables at module scope");
   }
   head.variable.linkage = linkage;

@@ -6,9 +6,6 @@
 namespace cerberus::ptx {
 namespace {
 
-constexpr std::string_view kSpaceNames[] = {
-    ".reg", ".global", ".const", ".shared", ".local", ".param", ".tex",
-    ".sreg"};
 constexpr std::string_view kLinkageNames[] = {"", ".visible ", ".extern ",
                                               ".weak ", ".common "};
 constexpr std::string_view kComponentNames[] = {
@@ -107,7 +104,7 @@ class Printer {
 
   void Declaration(const Variable& v) {
     if (!v.is_param) out_ += kLinkageNames[static_cast<int>(v.linkage)];
-    out_ += kSpaceNames[static_cast<int>(v.space)];
+    out_ += VarSpaceName(v.space);
     if (v.bank != 0) out_ += "[" + std::to_string(v.bank) + "]";
     if (v.has_align && v.align != 0)
       out_ += " .align " + std::to_string(v.align);
@@ -125,7 +122,7 @@ class Printer {
     if (v.is_pointer) {
       out_ += " .ptr";
       if (v.pointee != VarSpace::kReg)
-        out_.append(" ").append(kSpaceNames[static_cast<int>(v.pointee)]);
+        out_.append(" ").append(VarSpaceName(v.pointee));
       if (v.pointee_align != 0)
         out_ += " .align " + std::to_string(v.pointee_align);
     }

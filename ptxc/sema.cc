@@ -31,13 +31,6 @@ VarSpace VarSpaceOf(Space space) {
   }
 }
 
-std::string_view VarSpaceName(VarSpace space) {
-  constexpr std::string_view kNames[] = {".reg",   ".global", ".const",
-                                         ".shared", ".local",  ".param",
-                                         ".tex",    ".sreg"};
-  return kNames[static_cast<std::size_t>(space)];
-}
-
 // How a register's type must agree with the instruction's.
 enum class Width : std::uint8_t {
   kSame,
