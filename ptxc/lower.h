@@ -377,6 +377,7 @@ class FunctionLowering {
   void EmitExit();
   void LeaveIf(Value* exited);
   llvm::AllocaInst* VectorStorage(std::uint32_t reg);
+  llvm::AllocaInst* VectorStorage(const Operand& operand);
   void WritePassed(const Operand& to, Value* value, Type type);
   Value* CallArgument(const Operand& operand, std::uint32_t param,
                       llvm::Type* type);

@@ -122,15 +122,20 @@ llvm::AllocaInst* FunctionLowering::VectorStorage(std::uint32_t reg) {
   return llvm::cast<llvm::AllocaInst>(Slot(reg, Component::kWhole));
 }
 
+llvm::AllocaInst* FunctionLowering::VectorStorage(const Operand& operand) {
+  return operand.kind == OperandKind::kRegister &&
+                 operand.part == Component::kWhole
+             ? VectorStorage(operand.index)
+             : nullptr;
+}
+
 void FunctionLowering::WritePassed(const Operand& to, Value* value,
                                    Type type) {
-  if (to.kind == OperandKind::kRegister && to.part == Component::kWhole) {
-    if (llvm::AllocaInst* vector = VectorStorage(to.index)) {
-      b_.CreateAlignedStore(value, vector, vector->getAlign());
-      return;
-    }
+  if (llvm::AllocaInst* vector = VectorStorage(to)) {
+    b_.CreateAlignedStore(value, vector, vector->getAlign());
+  } else {
+    Write(to, value, type);
   }
-  Write(to, value, type);
 }
 
 llvm::Value* FunctionLowering::CallArgument(const Operand& operand,
@@ -146,11 +151,8 @@ llvm::Value* FunctionLowering::CallArgument(const Operand& operand,
       return b_.CreateLoad(type, LocalStorage(operand.index));
     }
   }
-  if (operand.kind == OperandKind::kRegister &&
-      operand.part == Component::kWhole) {
-    if (llvm::AllocaInst* vector = VectorStorage(operand.index)) {
-      return b_.CreateAlignedLoad(type, vector, vector->getAlign());
-    }
+  if (llvm::AllocaInst* vector = VectorStorage(operand)) {
+    return b_.CreateAlignedLoad(type, vector, vector->getAlign());
   }
   Type t = ptx_module_.variables[param].type;
   if (t == Type::kF16) t = Type::kB16;
