@@ -6,8 +6,6 @@
 
 #include <string>
 
-#include "llvm/ADT/STLExtras.h"
-#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/Module.h"
@@ -26,6 +24,7 @@
 #include "ptxc/passes/lane_progress.h"
 #include "ptxc/passes/shuffles.h"
 #include "ptxc/passes/unset_registers.h"
+#include "ptxc/passes/whole_loops.h"
 
 namespace cerberus::ptx {
 namespace {
@@ -88,33 +87,6 @@ void BoundSchedulingRegions(llvm::Module& module) {
     }
   }
 }
-
-// A loop that is gone round from several places, as `while (!done)` around a
-// lock is, stays one loop, at whose head all lanes meet. LLVM would split it
-// (LoopSimplify): lanes that try the lock again would go round an inner loop,
-// and those that have it wait outside for them. It splits none with a call
-// that all lanes take together; this one is no code.
-struct KeepLoopsWhole : llvm::PassInfoMixin<KeepLoopsWhole> {
-  llvm::PreservedAnalyses run(llvm::Function& function,
-                              llvm::FunctionAnalysisManager& analyses) {
-    const auto is_atomic = [](const llvm::Instruction& i) {
-      return i.isAtomic() || i.isVolatile();
-    };
-    for (llvm::Loop* loop : analyses.getResult<llvm::LoopAnalysis>(function)
-                                .getLoopsInPreorder()) {
-      if (loop->getLoopLatch() != nullptr) continue;
-      if (llvm::none_of(loop->blocks(), [&](llvm::BasicBlock* block) {
-            return llvm::any_of(*block, is_atomic);
-          })) {
-        continue;
-      }
-      llvm::BasicBlock* head = loop->getHeader();
-      llvm::IRBuilder<> b(head, head->getFirstInsertionPt());
-      b.CreateIntrinsic(llvm::Intrinsic::amdgcn_wave_barrier, {});
-    }
-    return llvm::PreservedAnalyses::none();
-  }
-};
 
 }  // namespace
 
