@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <string>
@@ -31,6 +32,10 @@ struct NodeParams {
                MemOps>
       value;
 };
+template <typename T>
+std::shared_ptr<const NodeParams> Params(T value) {
+  return std::make_shared<const NodeParams>(NodeParams{std::move(value)});
+}
 
 struct GraphNode {
   Work work;

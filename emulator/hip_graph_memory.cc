@@ -21,10 +21,10 @@ GraphMemory& Memory() {
   return *memory;
 }
 
-void SetAllocated(const void* pointer) {
+void SetAllocated(const void* pointer, bool allocated) {
   GraphMemory& memory = Memory();
   std::lock_guard<std::mutex> lock(memory.mutex);
-  memory.allocated[pointer] = true;
+  memory.allocated[pointer] = allocated;
 }
 
 void GoWithGraph(void* pointer, std::uint64_t block_id) {
@@ -69,24 +69,20 @@ hipError_t MakeAllocWork(hipMemAllocNodeParams* params, Work* out) {
   const hipError_t error = Runtime::Get().Allocate(
       gpu, params->bytesize, MemoryKind::kDevice, 0, &params->dptr);
   if (error != hipSuccess) return error;
-  {
-    GraphMemory& memory = Memory();
-    std::lock_guard<std::mutex> lock(memory.mutex);
-    memory.allocated[params->dptr] = false;
-  }
+  SetAllocated(params->dptr, false);
   const std::shared_ptr<void> owned(
       params->dptr, [id = Runtime::Get().Find(params->dptr)->id](void* m) {
         GoWithGraph(m, id);
       });
-  *out = {Work::Kind::kAlloc, [owned] { SetAllocated(owned.get()); }, false,
-          std::make_shared<const NodeParams>(NodeParams{*params})};
+  *out = {Work::Kind::kAlloc, [owned] { SetAllocated(owned.get(), true); },
+          false, Params(*params)};
   return hipSuccess;
 }
 
 hipError_t MakeFreeWork(hipDeviceptr_t pointer, Work* out) {
   if (!Runtime::Get().Find(pointer)) return hipErrorInvalidValue;
   *out = {Work::Kind::kFree, [pointer] { FreeGraphMemory(pointer); }, false,
-          std::make_shared<const NodeParams>(NodeParams{pointer})};
+          Params(pointer)};
   return hipSuccess;
 }
 

@@ -10,11 +10,6 @@ using namespace cerberus::emulator::hip;
 
 namespace {
 
-template <typename T>
-std::shared_ptr<const NodeParams> Params(T value) {
-  return std::make_shared<const NodeParams>(NodeParams{std::move(value)});
-}
-
 // What a node was made from; null if it is of another kind.
 template <typename T>
 const T* ParamsOf(hipGraphNode_t handle, Work::Kind kind) {
