@@ -1,7 +1,6 @@
 // Graphs node by node: what they are made from, tell, and do. What captures
 // make of streams is in hip_capture_test.cc and hip_face_test.cc.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <fstream>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "tests/unit/emulator/hip_face.h"
+#include "tests/unit/temp_folder.h"
 
 extern "C" {
 using Nodes = const hipGraphNode_t*;
@@ -391,7 +391,8 @@ TEST_F(HipGraph, APictureOfAGraph) {
   hipMemsetParams set = {data_, 4, 1, 0, 7, 3};
   hipGraphNode_t fill = nullptr;
   ASSERT_EQ(hipGraphAddMemsetNode(&fill, graph_, &b, 1, &set), hipSuccess);
-  const std::string path = testing::TempDir() + "hip_graph_test.dot";
+  const cerberus::TempFolder folder;
+  const std::string path = folder.path() + "/graph.dot";
   ASSERT_EQ(hipGraphDebugDotPrint(graph_, path.c_str(), 0), hipSuccess);
   std::ifstream file(path);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -399,7 +400,6 @@ TEST_F(HipGraph, APictureOfAGraph) {
        {"digraph", "kernel AddOne", "memset", "n0 -> n1;", "n1 -> n2;"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
   }
-  unlink(path.c_str());
   EXPECT_EQ(hipGraphDebugDotPrint(graph_, "/no/such/folder/x.dot", 0),
             hipErrorOperatingSystem);
 }

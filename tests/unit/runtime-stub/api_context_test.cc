@@ -4,6 +4,7 @@
 #include <string>
 
 #include "emulated.h"
+#include "tests/unit/temp_folder.h"
 
 namespace cerberus::stub {
 namespace {
@@ -190,7 +191,8 @@ TEST_F(ContextApiTest, EventsSayWhenAndWhere) {
 }
 
 TEST_F(ContextApiTest, Libraries) {
-  const std::string path = ::testing::TempDir() + "add.ptx";
+  const TempFolder folder;
+  const std::string path = folder.path() + "/add.ptx";
   std::ofstream(path) << AddPtx();
   CUlibrary library = nullptr;
   ASSERT_EQ(CU(cuLibraryLoadFromFile)(&library, path.c_str(), nullptr, nullptr,

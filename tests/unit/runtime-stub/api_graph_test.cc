@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "emulated.h"
+#include "tests/unit/temp_folder.h"
 
 namespace cerberus::stub {
 namespace {
@@ -296,8 +297,8 @@ TEST_P(GraphTest, EveryWayToInstantiate) {
 
 TEST_P(GraphTest, Printed) {
   AddNode(1);
-  const std::string path = ::testing::TempDir() + "graph.dot";
-  std::filesystem::remove(path);
+  const TempFolder folder;
+  const std::string path = folder.path() + "/graph.dot";
   ASSERT_EQ(CU(cuGraphDebugDotPrint)(graph_, path.c_str(), 0), CUDA_SUCCESS);
   EXPECT_TRUE(std::filesystem::exists(path));
 }
