@@ -3,28 +3,23 @@
 #include <map>
 #include <optional>
 
-#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/PostOrderIterator.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/LoopInfo.h"
-#include "llvm/Analysis/PostDominators.h"
-#include "llvm/Analysis/UniformityAnalysis.h"
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
-#include "llvm/IR/IntrinsicInst.h"
-#include "llvm/IR/IntrinsicsAMDGPU.h"
-#include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Local.h"
-#include "llvm/Transforms/Utils/LoopUtils.h"
 #include "llvm/Transforms/Utils/PromoteMemToReg.h"
 
+#include "ptxc/passes/lane_regions.h"
 #include "ptxc/passes/waiting.h"
+#include "ptxc/passes/waves.h"
 
 namespace cerberus::ptx {
 namespace {
@@ -34,72 +29,6 @@ using llvm::Function;
 using llvm::Instruction;
 using llvm::IRBuilder;
 using llvm::Loop;
-
-constexpr unsigned kLocalSpace = 5;
-
-// Loops that yield to the same rounds. LLVM needs more than cubic time to
-// structure those: 2 s for 32, minutes for 64.
-constexpr std::ptrdiff_t kMostInRounds = 32;
-
-// Lanes that have yielded go on one by one, so that what takes all lanes of a
-// warp or block together must stay outside, and so must calls of functions
-// with loops that wait: a lane cannot yield from in there.
-class Together {
- public:
-  bool operator()(const Instruction& instruction) {
-    const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-    if (!call || !call->isConvergent()) return false;
-    if (const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(call)) {
-      switch (intrinsic->getIntrinsicID()) {
-        case llvm::Intrinsic::amdgcn_endpgm:
-        case llvm::Intrinsic::amdgcn_s_sleep:
-          return false;
-        default:
-          return true;
-      }
-    }
-    if (call->isInlineAsm()) return true;
-    if (const Function* callee = call->getCalledFunction()) {
-      return IsIn(*callee);
-    }
-    const llvm::Module& module = *call->getModule();
-    return llvm::any_of(module, [&](const Function& callee) {
-      return callee.getFunctionType() == call->getFunctionType() &&
-             callee.hasAddressTaken() && IsIn(callee);
-    });
-  }
-
- private:
-  bool IsIn(const Function& function) {
-    if (function.isDeclaration()) return true;
-    const auto [known, is_new] = functions_.insert({&function, false});
-    if (!is_new) return known->second;  // false as well within recursion
-    const llvm::DominatorTree dominators(const_cast<Function&>(function));
-    llvm::LoopInfo loops(dominators);
-    const bool result =
-        !FindWaitingLoops(loops).empty() ||
-        llvm::any_of(llvm::instructions(function),
-                     [&](const Instruction& i) { return (*this)(i); });
-    return functions_[&function] = result;
-  }
-
-  llvm::DenseMap<const Function*, bool> functions_;
-};
-
-// A write that others may wait for.
-bool IsOrderedWrite(const Instruction& instruction) {
-  if (llvm::isa<llvm::AtomicRMWInst>(instruction) ||
-      llvm::isa<llvm::AtomicCmpXchgInst>(instruction)) {
-    return true;
-  }
-  const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
-  return store && (store->isAtomic() || store->isVolatile());
-}
-bool IsPlainWrite(const Instruction& instruction) {
-  const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
-  return store && !IsOrderedWrite(instruction) &&
-         store->getPointerAddressSpace() != kLocalSpace;
-}
 
 // All ways out of the function become one, so that lanes which take different
 // ones still meet.
@@ -203,14 +132,6 @@ void SplitBlocks(Function& function, Together& together) {
   }
 }
 
-struct Region {
-  BasicBlock* first = nullptr;  // its terminator begins the region
-  BasicBlock* meet = nullptr;   // where all lanes of it come together
-  llvm::SetVector<BasicBlock*> blocks;
-  std::size_t releases = 0;   // writes behind the loop
-  bool others_write = false;  // lanes that do not wait may write
-};
-
 // One function's waiting loops, one at a time.
 class Yielding {
  public:
@@ -220,24 +141,8 @@ class Yielding {
   // Changes the next loop; false if there is none left.
   bool Step(llvm::FunctionAnalysisManager& analyses,
             std::vector<std::string>* warnings) {
-    llvm::DominatorTree dominators(function_);
-    llvm::PostDominatorTree post_dominators(function_);
-    llvm::LoopInfo loops(dominators);
-    dominators_ = &dominators;
-    post_dominators_ = &post_dominators;
-    loops_ = &loops;
-    // In program order, outer loops before inner ones.
-    std::vector<Loop*> waiting = FindWaitingLoops(loops);
-    waiting_ = &waiting;
-    llvm::DenseMap<const BasicBlock*, std::size_t> order;
-    for (BasicBlock* block :
-         llvm::ReversePostOrderTraversal<Function*>(&function_)) {
-      order.insert({block, order.size()});
-    }
-    llvm::sort(waiting, [&](const Loop* a, const Loop* b) {
-      return order[a->getHeader()] < order[b->getHeader()];
-    });
-    for (Loop* loop : waiting) {
+    LaneRegions regions(function_, together_);
+    for (Loop* loop : regions.waiting()) {
       if (!handled_.insert(loop->getHeader()).second) continue;
       const Loop* parent = loop->getParentLoop();
       const auto around =
@@ -248,26 +153,21 @@ class Yielding {
         Promote();
         return true;
       }
-      const std::optional<Region> region = FindRegion(*loop, analyses);
-      if (region) {
+      if (const std::optional<Region> region = regions.Find(*loop, analyses)) {
+        const std::vector<Loop*> yielding = regions.LoopsThatYield(*region);
         Demote();
         Round* round = Rebuild(*region);
-        // All waiting loops of the region yield to the same rounds, and so do
-        // the loops around them: lanes may be in different iterations.
-        for (const Loop* other : loops.getLoopsInPreorder()) {
-          if (region->blocks.contains(other->getHeader()) &&
-              llvm::any_of(waiting, [&](const Loop* waits) {
-                return other->contains(waits);
-              })) {
-            handled_.insert(other->getHeader());
-            Yield(*other, round);
-          }
+        const std::vector<Join> joins = regions.Joins(*region, yielding);
+        for (const Loop* other : yielding) {
+          handled_.insert(other->getHeader());
+          Yield(*other, round);
         }
+        for (const Join& join : joins) Wait(join, round);
         Promote();
         return true;
       }
-      if (WritesSometimes(*loop)) KeepInside(*loop);
-      if (Locks(*loop) && !IsForOneLane(*loop, *dominators_)) {
+      if (WritesSometimes(*loop, regions.dominators())) KeepInside(*loop);
+      if (Locks(*loop) && !IsForOneLane(*loop, regions.dominators())) {
         warnings->push_back(Describe(*loop));
       }
     }
@@ -275,168 +175,16 @@ class Yielding {
   }
 
  private:
-  // ---- Where to begin and where to meet -------------------------------------
-
-  // From `first`'s terminator to `meet`, with all of `around`, or nothing if
-  // others come in between.
-  std::optional<Region> Collect(BasicBlock* first, BasicBlock* meet,
-                                const Loop& around) const {
-    Region region;
-    region.first = first;
-    region.meet = meet;
-    std::vector<BasicBlock*> work(llvm::succ_begin(first),
-                                  llvm::succ_end(first));
-    while (!work.empty()) {
-      BasicBlock* block = work.back();
-      work.pop_back();
-      if (block == meet || !region.blocks.insert(block)) continue;
-      if (block == first || !dominators_->dominates(first, block)) {
-        return std::nullopt;
-      }
-      work.insert(work.end(), llvm::succ_begin(block), llvm::succ_end(block));
-    }
-    for (BasicBlock* block : around.blocks()) {
-      if (!region.blocks.contains(block)) return std::nullopt;
-    }
-    return region;
-  }
-
-  // Fills in who writes; false if lanes would have to be together in it.
-  bool Examine(Region* region, const Loop& loop) const {
-    llvm::SetVector<BasicBlock*> behind;
-    llvm::SmallVector<BasicBlock*, 8> work;
-    loop.getExitBlocks(work);
-    while (!work.empty()) {
-      BasicBlock* block = work.pop_back_val();
-      if (block == region->meet || loop.contains(block)) continue;
-      if (!behind.insert(block)) continue;
-      work.append(llvm::succ_begin(block), llvm::succ_end(block));
-    }
-    std::vector<const Instruction*> fences;
-    for (BasicBlock* block : region->blocks) {
-      for (const Instruction& instruction : *block) {
-        if ((*together_)(instruction)) return false;
-        if (llvm::isa<llvm::FenceInst>(instruction)) {
-          fences.push_back(&instruction);
-        }
-      }
-    }
-    for (BasicBlock* block : region->blocks) {
-      if (loop.contains(block)) continue;
-      const bool is_behind = behind.contains(block);
-      for (const Instruction& instruction : *block) {
-        const bool plain = IsPlainWrite(instruction);
-        if (!plain && !IsOrderedWrite(instruction)) continue;
-        if (!is_behind) {
-          region->others_write |=
-              !dominators_->dominates(block, loop.getHeader());
-        } else if (!plain || llvm::any_of(fences, [&](const Instruction* f) {
-                     return dominators_->dominates(f, &instruction);
-                   })) {
-          ++region->releases;
-        }
-      }
-    }
-    return true;
-  }
-
-  std::ptrdiff_t WaitsIn(const Region& region) const {
-    return llvm::count_if(*waiting_, [&](const Loop* loop) {
-      return region.blocks.contains(loop->getHeader());
-    });
-  }
-
-  // The nearest meeting place behind which nothing is written that a
-  // farther one would take in. `around`: the loop, or one around it.
-  std::optional<Region> NearestMeeting(BasicBlock* first, const Loop& around,
-                                       const Loop& loop) const {
-    std::optional<Region> best;
-    const llvm::DomTreeNode* node = post_dominators_->getNode(first);
-    while (node && (node = node->getIDom()) && node->getBlock()) {
-      BasicBlock* meet = node->getBlock();
-      if (around.contains(meet)) continue;
-      // In front of the loop.
-      if (dominators_->dominates(meet, around.getHeader())) continue;
-      // Lanes that go round a loop again do not meet in it the first time.
-      const Loop* within = loops_->getLoopFor(meet);
-      if (within && !within->contains(first)) continue;
-      std::optional<Region> region = Collect(first, meet, around);
-      if (!region) {
-        if (best) break;
-        continue;
-      }
-      if (WaitsIn(*region) > kMostInRounds || !Examine(&*region, loop)) break;
-      if (!best || region->releases > best->releases) best = region;
-    }
-    return best;
-  }
-
-  // Lanes may be in different iterations of the loops around: the outermost
-  // one that can be taken in whole is.
-  std::optional<Region> FindRegion(Loop& loop,
-                                   llvm::FunctionAnalysisManager& analyses) {
-    llvm::SmallVector<Loop*, 4> around;
-    for (Loop* at = &loop; at && !rounds_.contains(at->getHeader());
-         at = at->getParentLoop()) {
-      around.push_back(at);
-    }
-    for (Loop* at : llvm::reverse(around)) {
-      if (!llvm::InsertPreheaderForLoop(at, dominators_, loops_, nullptr,
-                                        /*PreserveLCSSA=*/false)) {
-        continue;
-      }
-      post_dominators_->recalculate(function_);
-      std::optional<Region> region = FindRegion(*at, loop, analyses);
-      if (region) return region;
-    }
-    return std::nullopt;
-  }
-
-  std::optional<Region> FindRegion(const Loop& around, const Loop& loop,
-                                   llvm::FunctionAnalysisManager& analyses) {
-    llvm::UniformityInfo& uniformity =
-        analyses.getResult<llvm::UniformityInfoAnalysis>(function_);
-    llvm::SmallVector<BasicBlock*, 8> exiting;
-    loop.getExitingBlocks(exiting);
-    BasicBlock* preheader = around.getLoopPreheader();
-    std::optional<Region> best;
-    // Lanes that leave the loop together do not wait for each other in it.
-    if (llvm::any_of(exiting, [&](BasicBlock* block) {
-          return uniformity.hasDivergentTerminator(*block);
-        })) {
-      best = NearestMeeting(preheader, around, loop);
-    }
-    // Lanes on the other sides of branches in front of the loop may be the
-    // ones that are waited for.
-    for (const llvm::DomTreeNode* node = dominators_->getNode(preheader);
-         node; node = node->getIDom()) {
-      BasicBlock* block = node->getBlock();
-      if (loops_->getLoopFor(block) != around.getParentLoop() ||
-          llvm::succ_size(block) < 2) {
-        continue;
-      }
-      std::optional<Region> wider = NearestMeeting(block, around, loop);
-      if (!wider) continue;
-      wider->others_write &= uniformity.hasDivergentTerminator(*block);
-      const std::size_t least = best ? best->releases : 0;
-      if (wider->releases > least ||
-          (wider->others_write && wider->releases == least)) {
-        best = wider;
-      }
-    }
-    if (best && best->releases == 0 && !best->others_write) return std::nullopt;
-    return best;
-  }
-
   // Whether some of its rounds write what others do not, as those do that got
   // a lock, and give it back in the loop.
-  bool WritesSometimes(const Loop& loop) const {
+  static bool WritesSometimes(const Loop& loop,
+                              const llvm::DominatorTree& dominators) {
     llvm::SmallVector<BasicBlock*, 4> latches;
     loop.getLoopLatches(latches);
     return llvm::any_of(loop.blocks(), [&](BasicBlock* block) {
       return llvm::any_of(latches,
                           [&](BasicBlock* latch) {
-                            return !dominators_->dominates(block, latch);
+                            return !dominators.dominates(block, latch);
                           }) &&
              llvm::any_of(*block, [](const Instruction& instruction) {
                return IsOrderedWrite(instruction) || IsPlainWrite(instruction);
@@ -543,6 +291,7 @@ class Yielding {
     BasicBlock* again = nullptr;
     llvm::AllocaInst* resumed = nullptr;
     llvm::SwitchInst* onward = nullptr;
+    std::map<const BasicBlock*, llvm::ConstantInt*> numbers;  // where to go on
   };
 
   Round* Rebuild(const Region& region) {
@@ -585,18 +334,44 @@ class Yielding {
 
   // Another try of the loop is another round.
   void Yield(const Loop& loop, Round* round) {
-    BasicBlock* header = loop.getHeader();
-    const unsigned number = round->onward->getNumCases() + 1;
-    BasicBlock* yield = NewBlock("yield");
-    IRBuilder<> b(yield);
-    b.CreateStore(Opaque(b, b.getInt32(number)), round->resumed);
-    b.CreateBr(round->again);
     llvm::SmallVector<BasicBlock*, 4> latches;
     loop.getLoopLatches(latches);
-    for (BasicBlock* latch : latches) {
-      latch->getTerminator()->replaceSuccessorWith(header, yield);
+    Yield(loop.getHeader(), latches, loop.getHeader(), round);
+  }
+
+  // Lanes that come to `block` from some others go on at `onward`, which may
+  // be it, in another round.
+  void Yield(BasicBlock* block, llvm::ArrayRef<BasicBlock*> from,
+             BasicBlock* onward, Round* round) {
+    BasicBlock* yield = NewBlock("yield");
+    IRBuilder<> b(yield);
+    llvm::ConstantInt* number =
+        b.getInt32(round->onward->getNumCases() + 1);
+    b.CreateStore(Opaque(b, number), round->resumed);
+    b.CreateBr(round->again);
+    for (BasicBlock* before : from) {
+      before->getTerminator()->replaceSuccessorWith(block, yield);
     }
-    round->onward->addCase(b.getInt32(number), header);
+    round->onward->addCase(number, onward);
+    round->numbers[block] = number;
+  }
+
+  // A warp's lanes wait in the rounds until none is left that may come.
+  void Wait(const Join& join, Round* round) {
+    IRBuilder<> b(round->onward);
+    llvm::Value* at = round->onward->getCondition();
+    llvm::Value* comes = b.getFalse();
+    for (const BasicBlock* other : join.behind) {
+      comes = b.CreateOr(comes,
+                         b.CreateICmpEQ(at, round->numbers.at(other)));
+    }
+    llvm::Value* left = b.CreateCall(
+        WaveFunction(*function_.getParent(), "ballot"), {comes});
+    BasicBlock* together = NewBlock("together");
+    Yield(join.block, join.from, together, round);
+    b.SetInsertPoint(together);
+    b.CreateCondBr(b.CreateICmpNE(left, b.getInt32(0)), round->again,
+                   join.block);
   }
 
   BasicBlock* NewBlock(const char* name) {
@@ -652,10 +427,6 @@ class Yielding {
 
   Function& function_;
   Together* together_;
-  llvm::DominatorTree* dominators_ = nullptr;
-  llvm::PostDominatorTree* post_dominators_ = nullptr;
-  llvm::LoopInfo* loops_ = nullptr;
-  const std::vector<Loop*>* waiting_ = nullptr;
   unsigned opaque_values_ = 0;
   llvm::DenseSet<const BasicBlock*> handled_;
   std::map<const BasicBlock*, Round> rounds_;  // by their first block
@@ -663,6 +434,14 @@ class Yielding {
 };
 
 }  // namespace
+
+bool IsLoopOfRounds(const Loop& loop) {
+  llvm::SmallVector<BasicBlock*, 4> exiting;
+  loop.getExitingBlocks(exiting);
+  return llvm::any_of(exiting, [](const BasicBlock* block) {
+    return block->getTerminator()->hasMetadata(kRoundEnd);
+  });
+}
 
 llvm::PreservedAnalyses LaneProgress::run(
     Function& function, llvm::FunctionAnalysisManager& analyses) {

@@ -18,6 +18,10 @@
 //     ↓ ─┘                C: critical section, release
 //     C                   → meet, or (never, but LLVM does not know) → round
 //     ↓ meet
+//
+// What takes a warp's lanes together (a vote, a shuffle) may stand in there
+// behind a wait, in a branch whose other side is waited for. Lanes that come
+// there yield as well, until none of their warp is left that may still come.
 #ifndef CERBERUS_PTXC_PASSES_LANE_PROGRESS_H_
 #define CERBERUS_PTXC_PASSES_LANE_PROGRESS_H_
 
@@ -27,11 +31,16 @@
 
 #include "llvm/IR/PassManager.h"
 
+namespace llvm {
+class Loop;
+}
+
 namespace cerberus::ptx {
 
 // Metadata of the branch that ends a round. The rounds see to lanes of one
 // warp; warps may wait for each other over longer ways (passes/packing.h).
 inline constexpr char kRoundEnd[] = "cerberus.round_end";
+bool IsLoopOfRounds(const llvm::Loop& loop);
 // On functions that the pass leaves alone, since lanes of a wave in lockstep
 // make progress in them anyway.
 inline constexpr char kNeverYields[] = "cerberus-never-yields";

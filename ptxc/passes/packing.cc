@@ -213,13 +213,7 @@ std::vector<const llvm::Loop*> WaitingLoops(llvm::LoopInfo& loops) {
     waiting.push_back(loop);
   }
   for (const llvm::Loop* loop : loops.getLoopsInPreorder()) {
-    llvm::SmallVector<BasicBlock*, 4> exiting;
-    loop->getExitingBlocks(exiting);
-    if (llvm::any_of(exiting, [](const BasicBlock* block) {
-          return block->getTerminator()->hasMetadata(kRoundEnd);
-        })) {
-      waiting.push_back(loop);
-    }
+    if (IsLoopOfRounds(*loop)) waiting.push_back(loop);
   }
   return waiting;
 }

@@ -188,6 +188,51 @@ bool IsForOneLane(const Loop& loop, const llvm::DominatorTree& dominators) {
   return false;
 }
 
+bool IsSameInAWarp(const llvm::Value& value) {
+  if (llvm::isa<llvm::Constant>(value)) return true;
+  const auto* instruction = llvm::dyn_cast<Instruction>(&value);
+  if (!instruction) return false;
+  const auto number = [&] {
+    return IsThreadNumber(*instruction->getOperand(0));
+  };
+  const auto* constant =
+      instruction->getNumOperands() == 2
+          ? llvm::dyn_cast<llvm::ConstantInt>(instruction->getOperand(1))
+          : nullptr;
+  const std::uint64_t by = constant ? constant->getZExtValue() : 0;
+  switch (instruction->getOpcode()) {
+    case Instruction::LShr:
+      if (by >= 5 && number()) return true;
+      break;
+    case Instruction::UDiv:
+      if (by != 0 && by % 32 == 0 && number()) return true;
+      break;
+    case Instruction::ICmp: {
+      const auto* compare = llvm::cast<llvm::ICmpInst>(instruction);
+      if (constant && compare->isRelational() && number() &&
+          (by + (compare->isGT(compare->getPredicate()) ||
+                 compare->isLE(compare->getPredicate()))) % 32 == 0) {
+        return true;
+      }
+      break;
+    }
+    case Instruction::And:
+      if (constant && by % 32 == 0 && number()) return true;
+      break;
+    case Instruction::Add:
+    case Instruction::Or:
+    case Instruction::Xor:
+    case Instruction::ZExt:
+    case Instruction::Trunc:
+      break;
+    default:
+      return false;
+  }
+  return llvm::all_of(instruction->operands(), [](const llvm::Use& operand) {
+    return IsSameInAWarp(*operand);
+  });
+}
+
 bool IsBarrier(const Instruction& instruction) {
   return IsIntrinsic(instruction, llvm::Intrinsic::amdgcn_s_barrier);
 }

@@ -9,6 +9,7 @@ class DominatorTree;
 class Instruction;
 class Loop;
 class LoopInfo;
+class Value;
 }  // namespace llvm
 
 namespace cerberus::ptx {
@@ -25,6 +26,10 @@ std::vector<llvm::Loop*> FindWaitingLoops(llvm::LoopInfo& loops);
 // blocks are lines of threads.
 bool IsForOneLane(const llvm::Loop& loop,
                   const llvm::DominatorTree& dominators);
+
+// Whether a value that differs between threads is the same in all of a warp,
+// as %tid.x / 32 is, where blocks are lines of threads.
+bool IsSameInAWarp(const llvm::Value& value);
 
 }  // namespace cerberus::ptx
 

@@ -279,6 +279,10 @@ Function* WaveFunction(llvm::Module& module, llvm::StringRef name) {
   return function;
 }
 
+bool IsWaveFunction(const Function& function) {
+  return function.getName().starts_with(kPrefix);
+}
+
 bool CallsFunctions(const Function& function) {
   for (const llvm::Instruction& instruction : llvm::instructions(function)) {
     const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
@@ -297,7 +301,7 @@ llvm::PreservedAnalyses ResolveWaves::run(
           .getManager(),
       kernels_);
   for (Function& function : llvm::make_early_inc_range(module)) {
-    if (!function.getName().starts_with(kPrefix)) continue;
+    if (!IsWaveFunction(function)) continue;
     const llvm::StringRef name = function.getName().drop_front(kPrefix.size());
     for (llvm::User* user : llvm::make_early_inc_range(function.users())) {
       auto* call = llvm::cast<llvm::CallInst>(user);

@@ -27,6 +27,7 @@ namespace cerberus::ptx {
 
 // The function __cerberus_wave_<name>, declared if it is not yet.
 llvm::Function* WaveFunction(llvm::Module& module, llvm::StringRef name);
+bool IsWaveFunction(const llvm::Function& function);
 
 // Whether functions stay calls, which then know nothing of their kernel.
 bool CallsFunctions(const llvm::Function& function);

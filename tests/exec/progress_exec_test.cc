@@ -5,6 +5,7 @@
 // programs here hang where lanes have to reconverge first. Each runs with
 // the emulator's waves in order and in random interleavings; a wave that
 // takes too many instructions counts as hung.
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <numeric>
@@ -110,6 +111,34 @@ const std::string kPair =
     "  and.b32 %r3, %t, 1;\n  xor.b32 %r4, %t, 1;\n  mov.u64 %l3, flags;\n"
     "  mad.wide.u32 %l2, %t, 4, %l3;\n  mad.wide.u32 %l3, %r4, 4, %l3;\n"
     "  xor.b32 %r4, %r3, 1;\n";  // %r3: 1 in odd threads, %r4: in even ones
+
+// Threads t and t^1 go different ways, and one (`odd`: t^1) waits for the
+// other, which then waits for it. In front of and behind each wait the lanes
+// of one way are counted together.
+std::string SidesThatVote(bool odd) {
+  const auto vote = [](const std::string& lanes) {
+    return "  vote.sync.ballot.b32 %r5, 1, " + lanes + ";\n  popc.b32 %r5, " +
+           "%r5;\n  mad.lo.u32 %r6, %r6, 100, %r5;\n";
+  };
+  const auto wait = [](const std::string& label, const std::string& until) {
+    return label + ":\n  ld.volatile.global.u32 %r0, [%l3];\n"
+           "  setp.ne.u32 %p1, %r0, " + until + ";\n  @%p1 bra " + label +
+           ";\n";
+  };
+  const std::string waits = odd ? "0xaaaaaaaa" : "0x55555555";
+  const std::string tells = odd ? "0x55555555" : "0xaaaaaaaa";
+  return kPair + "  mov.u32 %r6, 0;\n  setp.eq.u32 %p0, %r3, " +
+         (odd ? "1" : "0") + ";\n  @%p0 bra WAITS;\n" + vote(tells) +
+         "  st.volatile.global.u32 [%l2], 1;\n" + wait("ANSWER", "2") +
+         vote(tells) + "  bra END;\nWAITS:\n" + vote(waits) +
+         wait("SIGNAL", "1") + vote(waits) +
+         "  st.volatile.global.u32 [%l2], 2;\n"
+         "END:\n  st.global.u32 [%l0], %r6;\n";
+}
+std::uint32_t VotesOfASide(std::uint32_t t, std::uint32_t n) {
+  const std::uint32_t lanes = std::min(n - t / 32 * 32, 32u) / 2;
+  return 101 * lanes;
+}
 
 struct Program {
   const char* name;
@@ -356,6 +385,10 @@ const std::vector<Program>& Programs() {
            "  setp.ne.u32 %p0, %r0, 0;\n  @%p0 bra TAKE2;\n" + kCount +
            "  atom.global.exch.b32 %r2, [lock2], 0;\n",
        "total", [](std::uint32_t n) { return 2 * n; }, nullptr},
+      {"the_even_wait_and_vote", SidesThatVote(false), nullptr, nullptr,
+       VotesOfASide},
+      {"the_odd_wait_and_vote", SidesThatVote(true), nullptr, nullptr,
+       VotesOfASide},
       {"meet_and_drop", MeetAndDrop(), nullptr, nullptr,
        [](std::uint32_t t, std::uint32_t) { return t % 2 == 0 ? 100 : 9; }},
   };

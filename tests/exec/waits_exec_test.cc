@@ -1,11 +1,12 @@
 // Random programs whose lanes wait for each other: locks in branches and
 // loops, in one another, in global and shared memory, beside pairs of lanes
 // that wait for flags and blocks that wait at an mbarrier, with barriers and
-// shuffles between.
+// votes between.
 //
 // CUDA C++ Programming Guide, "Independent Thread Scheduling". Each thread
 // counts what it does under the locks; the counts tell of lanes that were in
-// together, the limit of instructions of those that hang.
+// together, votes of lanes that were not, and the limit of instructions of
+// those that hang.
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -36,14 +37,20 @@ enum class Kind {
   kOddLoop,     // once more for each step of the thread's number modulo 3
   kFlags,       // each of two partners waits for the other one's
   kSignal,      // one of them waits in a branch for the other one's
+  kTalk,        // which then waits for an answer; each side votes
   kMeeting,     // all threads, at an mbarrier
+  kLeaders,     // one of each warp's active lanes counts them, some rounds
+  kLeavers,     // the same, and some leave earlier than others
+  kLateWords,   // the same, and say so where all come behind the loop
   kBarrier,
-  kShuffle,
+  kVote,        // of the warp's lanes that come here
 };
+constexpr std::uint32_t kAllLanes = ~0u;
 
 struct Step {
   Kind kind;
-  std::uint32_t number = 0;  // of the lock, bit, rounds; how it is signalled
+  // Of the lock, bit, rounds; how it is signalled; which lanes vote.
+  std::uint32_t number = 0;
   std::vector<Step> body = {};
   std::vector<Step> otherwise = {};
 };
@@ -53,10 +60,11 @@ class Maker {
  public:
   explicit Maker(std::uint64_t seed) : random_(seed) {}
 
-  // `together`: all threads of the block come here.
-  Steps Make(bool together, int depth) {
+  // `lanes`: which of each warp come here; 0: not always the same. All of them
+  // are all threads of the block.
+  Steps Make(std::uint32_t lanes, int depth) {
     Steps steps(1 + Below(3));
-    for (Step& step : steps) step = MakeStep(together, depth);
+    for (Step& step : steps) step = MakeStep(lanes, depth);
     return steps;
   }
 
@@ -65,30 +73,35 @@ class Maker {
     return static_cast<std::uint32_t>(random_() % limit);
   }
 
-  Step MakeStep(bool together, int depth) {
-    switch (Below(together ? 12 : 7)) {
+  Step MakeStep(std::uint32_t lanes, int depth) {
+    switch (Below(lanes == kAllLanes ? 16 : lanes != 0 ? 8 : 7)) {
       case 0: return {Kind::kTicketLock, Below(kLocks)};
       case 4: return {Kind::kSleepLock, Below(kLocks)};
       case 5: return {Kind::kTryLock, Below(kLocks)};
       case 1:
         if (depth > 0) {
-          return {Kind::kBranch, Below(5), Make(false, depth - 1),
-                  Make(false, depth - 1)};
+          const std::uint32_t bit = Below(5);
+          return {Kind::kBranch, bit, Make(lanes & kWithBit[bit], depth - 1),
+                  Make(lanes & ~kWithBit[bit], depth - 1)};
         }
         break;
       case 2:
         if (depth > 0) {
-          return {Kind::kLoop, 2 + Below(2), Make(together, depth - 1)};
+          return {Kind::kLoop, 2 + Below(2), Make(lanes, depth - 1)};
         }
         break;
       case 3:
-        if (depth > 0) return {Kind::kOddLoop, 0, Make(false, depth - 1)};
+        if (depth > 0) return {Kind::kOddLoop, 0, Make(0, depth - 1)};
         break;
-      case 7: return {Kind::kFlags, Below(4)};
+      case 7: return {Kind::kVote, lanes};
       case 8: return {Kind::kMeeting};
       case 9: return {Kind::kBarrier};
-      case 10: return {Kind::kShuffle};
+      case 10: return {Kind::kFlags, Below(4)};
       case 11: return {Kind::kSignal, Below(4)};
+      case 12: return {Kind::kTalk, Below(8)};
+      case 13: return {Kind::kLeaders, 1 + Below(3)};
+      case 14: return {Kind::kLeavers, 2 + Below(3)};
+      case 15: return {Kind::kLateWords, 2 + Below(3)};
       default: break;
     }
     Step lock = {Kind::kSwapLock, Below(kLocks)};
@@ -98,6 +111,10 @@ class Maker {
     }
     return lock;
   }
+
+  // The lanes whose number has a bit.
+  static constexpr std::uint32_t kWithBit[] = {
+      0xaaaaaaaa, 0xcccccccc, 0xf0f0f0f0, 0xff00ff00, 0xffff0000};
 
   std::mt19937_64 random_;
 };
@@ -126,7 +143,8 @@ void Count(const Steps& steps, std::uint32_t thread, Counts* counts) {
 }
 
 // Registers: %t the thread, %r0…%r3 of a step, %flag and %signal how often it
-// has waited for its partner or been waited for, %i<n> of the loops.
+// has waited for its partner or been waited for, %met the number of rounds of
+// kLeaders and kLeavers, %i<n> of the loops, %wrong not 0 if some vote was.
 class Writer {
  public:
   // `distance`: partners' numbers differ by this bit.
@@ -213,24 +231,84 @@ class Writer {
                ":\n  ld.volatile.global.u32 %r0, [%partner];\n"
                "  setp.lt.u32 %p0, %r0, %flag;\n  @%p0 bra FLAG" + n + ";\n";
       case Kind::kSignal:
+      case Kind::kTalk: {
+        const bool talk = step.kind == Kind::kTalk;
+        const bool low_gives = step.number / 2 % 2 == 0;
+        const bool answers_first = step.number / 4 != 0;
+        // Those of one side are every other lane, or whole warps.
+        const std::uint32_t low = distance_ == 1 ? 0x55555555 : kAllLanes;
+        const std::uint32_t high = distance_ == 1 ? ~low : kAllLanes;
+        const std::string give_vote = talk ? Vote(low_gives ? low : high) : "";
+        const std::string wait_vote = talk ? Vote(low_gives ? high : low) : "";
+        const auto wait = [](const std::string& label) {
+          return label +
+                 ":\n  ld.volatile.global.u32 %r0, [%partner+512];\n"
+                 "  setp.lt.u32 %p0, %r0, %signal;\n  @%p0 bra " + label +
+                 ";\n";
+        };
+        const std::string tell =
+            Tell(step.number, "[%own+512], %signal;\n");
         return "  add.u32 %signal, %signal, 1;\n  and.b32 %r0, %t, " +
                std::to_string(distance_) + ";\n  setp.eq.u32 %p0, %r0, " +
-               std::to_string(step.number / 2 * distance_) +
-               ";\n  @%p0 bra GIVE" + n + ";\nWAIT" + n +
-               ":\n  ld.volatile.global.u32 %r0, [%partner+512];\n"
-               "  setp.lt.u32 %p0, %r0, %signal;\n  @%p0 bra WAIT" + n +
-               ";\n  bra WENT" + n + ";\nGIVE" + n + ":\n" +
-               Tell(step.number, "[%own+512], %signal;\n") + "WENT" + n +
-               ":\n";
+               std::to_string(low_gives ? 0 : distance_) + ";\n  @%p0 bra GIVE" +
+               n + ";\n" + wait_vote + wait("WAIT" + n) +
+               (answers_first ? tell : "") + wait_vote +
+               (talk && !answers_first ? tell : "") + "  bra WENT" + n +
+               ";\nGIVE" + n + ":\n" +
+               give_vote + tell + (talk ? wait("ANSWER" + n) : "") +
+               give_vote + "WENT" + n + ":\n";
+      }
       case Kind::kMeeting:
         return "  mbarrier.arrive.shared.b64 %state, [meeting];\nMEET" + n +
                ":\n  mbarrier.try_wait.shared.b64 %p0, [meeting], %state;\n"
                "  @!%p0 bra MEET" + n + ";\n";
       case Kind::kBarrier: return "  bar.sync 0;\n";
-      case Kind::kShuffle:
-        return "  shfl.sync.idx.b32 %r0, %t, 0, 31, -1;\n";
+      case Kind::kLeaders:
+      case Kind::kLeavers:
+      case Kind::kLateWords: {
+        const std::string i = "%i" + n;
+        std::string text =
+            "  .reg .u32 " + i + ";\n  mov.u32 " + i + ", 0;\nROUND" + n + ":\n";
+        if (step.kind == Kind::kLeavers) {
+          text += "  rem.u32 %r0, %t, 3;\n  setp.gt.u32 %p0, " + i +
+                  ", %r0;\n  @%p0 bra LEAVE" + n + ";\n";
+        }
+        text += "  add.u32 %met, %met, 1;\n  activemask.b32 %r0;\n"
+                "  popc.b32 %r1, %r0;\n  sub.u32 %r2, 0, %r0;\n"
+                "  and.b32 %r2, %r0, %r2;\n  bar.warp.sync %r0;\n"
+                "  mov.u32 %r3, %lanemask_eq;\n"
+                "  setp.ne.u32 %p0, %r2, %r3;\n"
+                "  @!%p0 red.global.add.u32 [rounds], %r1;\n"
+                "  bfind.u32 %r2, %r2;\n"
+                "  shfl.sync.idx.b32 %r1, %met, %r2, 31, %r0;\n"
+                "  shl.b32 %r2, %met, 7;\nMET" + n +
+                ":\n  ld.volatile.global.u32 %r0, [rounds];\n"
+                "  setp.lt.u32 %p0, %r0, %r2;\n  @%p0 bra MET" + n +
+                ";\n  add.u32 " + i + ", " + i + ", 1;\n";
+        std::string end = number;
+        if (step.kind == Kind::kLateWords) {
+          text += "  rem.u32 %r0, %t, 3;\n  add.u32 %r0, %r0, 1;\n"
+                  "  min.u32 %r0, %r0, " + number + ";\n";
+          end = "%r0";
+        }
+        text += "  setp.lt.u32 %p0, " + i + ", " + end + ";\n  @%p0 bra ROUND" +
+                n + ";\n";
+        if (step.kind == Kind::kLeaders) return text;
+        if (step.kind == Kind::kLeavers) text += "  bra LEFT" + n + ";\n";
+        return text + "LEAVE" + n + ":\n  sub.u32 " + i + ", " + number + ", " +
+               i + ";\n  add.u32 %met, %met, " + i +
+               ";\n  red.global.add.u32 [rounds], " + i + ";\nLEFT" + n +
+               ":\n";
+      }
+      case Kind::kVote: return Vote(step.number);
     }
     return "";
+  }
+
+  static std::string Vote(std::uint32_t lanes) {
+    const std::string mask = std::to_string(lanes);
+    return "  vote.sync.ballot.b32 %r0, 1, " + mask + ";\n  xor.b32 %r0, " +
+           "%r0, " + mask + ";\n  or.b32 %wrong, %wrong, %r0;\n";
   }
 
   // Ordered, or plain behind a fence and before another one.
@@ -254,15 +332,17 @@ std::string KernelText(const Steps& steps, std::uint64_t seed) {
          "\n.address_size 64\n"
          ".global .align 4 .b8 locks[16];\n.global .align 4 .b8 tickets[16];\n"
          ".global .align 4 .b8 turns[16];\n.global .align 4 .b8 counts[32];\n"
-         ".global .align 4 .b8 flags[1024];\n"
+         ".global .align 4 .b8 flags[1024];\n.global .align 4 .u32 rounds;\n"
          ".shared .align 4 .b8 shared_locks[16];\n"
          ".shared .align 4 .b8 shared_tickets[16];\n"
          ".shared .align 4 .b8 shared_turns[16];\n"
          ".shared .align 8 .b64 meeting;\n"
-         ".visible .entry k()\n{\n  .reg .u32 %t, %flag, %signal, %r<4>;\n"
+         ".visible .entry k()\n{\n  .reg .u32 %t, %flag, %signal, %met, %wrong, %r<4>;\n"
          "  .reg .b64 %own, %partner, %state;\n  .reg .pred %p<2>;\n"
          "  mov.u32 %t, %tid.x;\n  mov.u32 %flag, 0;\n"
-         "  mov.u32 %signal, 0;\n  mov.u64 %own, flags;\n"
+         "  mov.u32 %signal, 0;\n  mov.u32 %met, 0;\n"
+         "  mov.u32 %wrong, 0;\n"
+         "  mov.u64 %own, flags;\n"
          "  xor.b32 %r0, %t, " +
          std::to_string(distance) + ";\n  mad.wide.u32 %partner, %r0, 4, %own;\n"
          "  mad.wide.u32 %own, %t, 4, %own;\n"
@@ -271,7 +351,9 @@ std::string KernelText(const Steps& steps, std::uint64_t seed) {
          "  st.shared.u32 [shared_turns+12], 0;\n"
          "  setp.eq.u32 %p0, %t, 0;\n"
          "  @%p0 mbarrier.init.shared.b64 [meeting], 128;\n  bar.sync 0;\n" +
-         Writer(distance).Write(steps) + "  ret;\n}\n";
+         Writer(distance).Write(steps) +
+         "  setp.ne.u32 %p0, %wrong, 0;\n"
+         "  @%p0 atom.global.max.u32 %r0, [counts], 1000000;\n  ret;\n}\n";
 }
 
 // "" or what went wrong. Two thirds run with their waves in random order.
@@ -322,7 +404,7 @@ TEST(WaitsExec, RandomPrograms) {
     std::sscanf(text, "%llu:%llu", &first, &count);
   }
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    Steps program = Maker(seed).Make(/*together=*/true, /*depth=*/2);
+    Steps program = Maker(seed).Make(kAllLanes, /*depth=*/2);
     const std::string wrong = RunAlone(program, seed);
     if (wrong.empty()) continue;
     Shrink(program, &program, seed);

@@ -1,7 +1,7 @@
 // Threads that wait for each other, also within a warp: locks, tickets, a
 // list without locks, and the waiting classes of CUDA's C++ library.
 //
-// RUN: %check %s %t -arch=sm_80
+// RUN: %check %s %t && %check %s %t -arch=sm_80
 #include <cuda/barrier>
 #include <cuda/pipeline>
 #include <cuda/semaphore>

@@ -1,0 +1,546 @@
+#include "ptxc/passes/lane_regions.h"
+
+#include <functional>
+
+#include "llvm/ADT/PostOrderIterator.h"
+#include "llvm/IR/CFG.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/IntrinsicsAMDGPU.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
+#include "ptxc/passes/lane_progress.h"
+#include "ptxc/passes/waiting.h"
+#include "ptxc/passes/waves.h"
+
+namespace cerberus::ptx {
+namespace {
+
+using llvm::BasicBlock;
+using llvm::Function;
+using llvm::Instruction;
+using llvm::Loop;
+
+constexpr unsigned kLocalSpace = 5;
+
+// Loops that yield to the same rounds. LLVM needs more than cubic time to
+// structure those: 2 s for 32, minutes for 64.
+constexpr std::ptrdiff_t kMostInRounds = 32;
+
+}  // namespace
+
+bool Together::OfAWarp(const Instruction& instruction) {
+  const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+  if (!call || IsBarrier(instruction)) return false;
+  const Function* callee = call->getCalledFunction();
+  return llvm::isa<llvm::IntrinsicInst>(call) ||
+         (callee && IsWaveFunction(*callee));
+}
+
+bool Together::operator()(const Instruction& instruction) {
+  const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+  if (!call || !call->isConvergent()) return false;
+  if (const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(call)) {
+    switch (intrinsic->getIntrinsicID()) {
+      case llvm::Intrinsic::amdgcn_endpgm:
+      case llvm::Intrinsic::amdgcn_s_sleep:
+        return false;
+      default:
+        return true;
+    }
+  }
+  if (call->isInlineAsm()) return true;
+  if (const Function* callee = call->getCalledFunction()) {
+    return IsIn(*callee);
+  }
+  const llvm::Module& module = *call->getModule();
+  return llvm::any_of(module, [&](const Function& callee) {
+    return callee.getFunctionType() == call->getFunctionType() &&
+           callee.hasAddressTaken() && IsIn(callee);
+  });
+}
+
+bool Together::IsIn(const Function& function) {
+  if (function.isDeclaration()) return true;
+  const auto [known, is_new] = functions_.insert({&function, false});
+  if (!is_new) return known->second;  // false as well within recursion
+  const llvm::DominatorTree dominators(const_cast<Function&>(function));
+  llvm::LoopInfo loops(dominators);
+  const bool result =
+      !FindWaitingLoops(loops).empty() ||
+      llvm::any_of(llvm::instructions(function),
+                   [&](const Instruction& i) { return (*this)(i); });
+  return functions_[&function] = result;
+}
+
+bool IsOrderedWrite(const Instruction& instruction) {
+  if (llvm::isa<llvm::AtomicRMWInst>(instruction) ||
+      llvm::isa<llvm::AtomicCmpXchgInst>(instruction)) {
+    return true;
+  }
+  const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+  return store && (store->isAtomic() || store->isVolatile());
+}
+bool IsPlainWrite(const Instruction& instruction) {
+  const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+  return store && !IsOrderedWrite(instruction) &&
+         store->getPointerAddressSpace() != kLocalSpace;
+}
+
+LaneRegions::LaneRegions(Function& function, Together* together)
+    : function_(function),
+      together_(together),
+      dominators_(function),
+      post_dominators_(function),
+      loops_(dominators_),
+      waiting_(FindWaitingLoops(loops_)) {
+  llvm::DenseMap<const BasicBlock*, std::size_t> order;
+  for (BasicBlock* block :
+       llvm::ReversePostOrderTraversal<Function*>(&function_)) {
+    order.insert({block, order.size()});
+  }
+  llvm::sort(waiting_, [&](const Loop* a, const Loop* b) {
+    return order[a->getHeader()] < order[b->getHeader()];
+  });
+}
+
+// ---- Where to begin and where to meet -------------------------------------
+
+// From `first`'s terminator to `meet`, with all of `around`, or nothing if
+// others come in between.
+std::optional<Region> LaneRegions::Collect(BasicBlock* first, BasicBlock* meet,
+                                           const Loop& around) const {
+  Region region;
+  region.first = first;
+  region.meet = meet;
+  std::vector<BasicBlock*> work(llvm::succ_begin(first), llvm::succ_end(first));
+  while (!work.empty()) {
+    BasicBlock* block = work.back();
+    work.pop_back();
+    if (block == meet || !region.blocks.insert(block)) continue;
+    if (block == first || !dominators_.dominates(first, block)) {
+      return std::nullopt;
+    }
+    work.insert(work.end(), llvm::succ_begin(block), llvm::succ_end(block));
+  }
+  for (BasicBlock* block : around.blocks()) {
+    if (!region.blocks.contains(block)) return std::nullopt;
+  }
+  return region;
+}
+
+// Fills in who writes; false if lanes would have to be together in it.
+bool LaneRegions::Examine(Region* region, const Loop& loop) const {
+  llvm::SetVector<BasicBlock*> behind;
+  llvm::SmallVector<BasicBlock*, 8> work;
+  loop.getExitBlocks(work);
+  while (!work.empty()) {
+    BasicBlock* block = work.pop_back_val();
+    if (block == region->meet || loop.contains(block)) continue;
+    if (!behind.insert(block)) continue;
+    work.append(llvm::succ_begin(block), llvm::succ_end(block));
+  }
+  for (BasicBlock* block : region->blocks) {
+    for (const Instruction& instruction : *block) {
+      if ((*together_)(instruction)) return false;
+    }
+  }
+  const std::vector<const Instruction*> fences = FencesIn(*region);
+  const BlockSet ahead = AheadOf(loop, *region);
+  for (BasicBlock* block : region->blocks) {
+    if (loop.contains(block)) continue;
+    const bool is_behind = behind.contains(block);
+    for (const Instruction& instruction : *block) {
+      if (is_behind) {
+        region->releases += IsRelease(instruction, fences);
+      } else if (IsPlainWrite(instruction) || IsOrderedWrite(instruction)) {
+        region->others_write |= !ahead.contains(block);
+      }
+    }
+  }
+  return true;
+}
+
+std::vector<const Instruction*> LaneRegions::FencesIn(const Region& region) {
+  std::vector<const Instruction*> fences;
+  for (BasicBlock* block : region.blocks) {
+    for (const Instruction& instruction : *block) {
+      if (llvm::isa<llvm::FenceInst>(instruction)) {
+        fences.push_back(&instruction);
+      }
+    }
+  }
+  return fences;
+}
+
+// A write that others may wait for: ordered, or behind one of the fences.
+bool LaneRegions::IsRelease(
+    const Instruction& instruction,
+    const std::vector<const Instruction*>& fences) const {
+  return IsOrderedWrite(instruction) ||
+         (IsPlainWrite(instruction) &&
+          llvm::any_of(fences, [&](const Instruction* fence) {
+            return dominators_.dominates(fence, &instruction);
+          }));
+}
+
+// The blocks that lead to the loop: lanes that come there pass them before
+// any lane waits, in each round of the loops around it.
+LaneRegions::BlockSet LaneRegions::AheadOf(const Loop& loop,
+                                           const Region& region) const {
+  BlockSet ahead;
+  std::vector<BasicBlock*> work = {loop.getHeader()};
+  while (!work.empty()) {
+    BasicBlock* block = work.back();
+    work.pop_back();
+    if (!region.blocks.contains(block) || !ahead.insert(block).second) {
+      continue;
+    }
+    for (BasicBlock* before : llvm::predecessors(block)) {
+      if (!GoesBack(before, block, loop)) work.push_back(before);
+    }
+  }
+  return ahead;
+}
+
+// Whether an edge begins another round of the loop, or of one around it.
+bool LaneRegions::GoesBack(const BasicBlock* from, const BasicBlock* to,
+                           const Loop& loop) const {
+  const Loop* begun = loops_.getLoopFor(to);
+  return begun && begun->getHeader() == to && begun->contains(from) &&
+         begun->contains(&loop);
+}
+
+std::ptrdiff_t LaneRegions::WaitsIn(const Region& region) const {
+  return llvm::count_if(waiting_, [&](const Loop* loop) {
+    return region.blocks.contains(loop->getHeader());
+  });
+}
+
+// The nearest meeting place behind which nothing is written that a
+// farther one would take in. `around`: the loop, or one around it.
+std::optional<Region> LaneRegions::NearestMeeting(BasicBlock* first,
+                                                  const Loop& around,
+                                                  const Loop& loop) const {
+  std::optional<Region> best;
+  const llvm::DomTreeNode* node = post_dominators_.getNode(first);
+  while (node && (node = node->getIDom()) && node->getBlock()) {
+    BasicBlock* meet = node->getBlock();
+    if (around.contains(meet)) continue;
+    // In front of the loop.
+    if (dominators_.dominates(meet, around.getHeader())) continue;
+    // Lanes that go round a loop again do not meet in it the first time.
+    const Loop* within = loops_.getLoopFor(meet);
+    if (within && !within->contains(first)) continue;
+    std::optional<Region> region = Collect(first, meet, around);
+    if (!region) {
+      if (best) break;
+      continue;
+    }
+    if (WaitsIn(*region) > kMostInRounds || !Examine(&*region, loop)) break;
+    if (!best || region->releases > best->releases) best = region;
+  }
+  return best;
+}
+
+std::optional<Region> LaneRegions::Find(
+    Loop& loop, llvm::FunctionAnalysisManager& analyses) {
+  if (std::optional<Region> region = FindRegionOfSides(loop, analyses)) {
+    return region;
+  }
+  return FindRegion(loop, analyses);
+}
+
+// Lanes may be in different iterations of the loops around: the outermost
+// one that can be taken in whole is.
+std::optional<Region> LaneRegions::FindRegion(
+    Loop& loop, llvm::FunctionAnalysisManager& analyses) {
+  llvm::SmallVector<Loop*, 4> around;
+  for (Loop* at = &loop; at && !IsLoopOfRounds(*at); at = at->getParentLoop()) {
+    around.push_back(at);
+  }
+  for (Loop* at : llvm::reverse(around)) {
+    if (!llvm::InsertPreheaderForLoop(at, &dominators_, &loops_, nullptr,
+                                      /*PreserveLCSSA=*/false)) {
+      continue;
+    }
+    post_dominators_.recalculate(function_);
+    std::optional<Region> region = FindRegion(*at, loop, analyses);
+    if (region) return region;
+  }
+  return std::nullopt;
+}
+
+std::optional<Region> LaneRegions::FindRegion(
+    const Loop& around, const Loop& loop,
+    llvm::FunctionAnalysisManager& analyses) {
+  llvm::UniformityInfo& uniformity =
+      analyses.getResult<llvm::UniformityInfoAnalysis>(function_);
+  llvm::SmallVector<BasicBlock*, 8> exiting;
+  loop.getExitingBlocks(exiting);
+  BasicBlock* preheader = around.getLoopPreheader();
+  std::optional<Region> best;
+  // Lanes that leave the loop together do not wait for each other in it.
+  if (llvm::any_of(exiting, [&](BasicBlock* block) {
+        return uniformity.hasDivergentTerminator(*block);
+      })) {
+    best = NearestMeeting(preheader, around, loop);
+  }
+  // Lanes on the other sides of branches in front of the loop may be the
+  // ones that are waited for.
+  for (const llvm::DomTreeNode* node = dominators_.getNode(preheader); node;
+       node = node->getIDom()) {
+    BasicBlock* block = node->getBlock();
+    if (loops_.getLoopFor(block) != around.getParentLoop() ||
+        llvm::succ_size(block) < 2) {
+      continue;
+    }
+    std::optional<Region> wider = NearestMeeting(block, around, loop);
+    if (!wider) continue;
+    wider->others_write &= uniformity.hasDivergentTerminator(*block);
+    const std::size_t least = best ? best->releases : 0;
+    if (wider->releases > least ||
+        (wider->others_write && wider->releases == least)) {
+      best = wider;
+    }
+  }
+  if (best && best->releases == 0 && !best->others_write) return std::nullopt;
+  return best;
+}
+
+// ---- Lanes that come together inside --------------------------------------
+
+// All waiting loops of a region yield to the same rounds, and so do the
+// loops around them: lanes may be in different iterations.
+std::vector<Loop*> LaneRegions::LoopsThatYield(const Region& region) const {
+  std::vector<Loop*> loops;
+  for (Loop* loop : loops_.getLoopsInPreorder()) {
+    if (region.blocks.contains(loop->getHeader()) &&
+        llvm::any_of(waiting_, [&](const Loop* waits) {
+          return loop->contains(waits);
+        })) {
+      loops.push_back(loop);
+    }
+  }
+  return loops;
+}
+
+// Where lanes on one side of a branch wait for those on another, and a
+// warp's lanes of one side are taken together behind a loop that waits: the
+// region of the outermost such branch, or of the loop that it leaves.
+std::optional<Region> LaneRegions::FindRegionOfSides(
+    Loop& loop, llvm::FunctionAnalysisManager& analyses) {
+  llvm::UniformityInfo& uniformity =
+      analyses.getResult<llvm::UniformityInfoAnalysis>(function_);
+  const auto parts_lanes = [&](BasicBlock* block) {
+    return uniformity.hasDivergentTerminator(*block) &&
+           !IsSameInAWarp(*block->getTerminator()->getOperand(0));
+  };
+  std::optional<Region> best;
+  for (Loop* around = &loop; around && !IsLoopOfRounds(*around);
+       around = around->getParentLoop()) {
+    llvm::SmallVector<BasicBlock*, 8> exiting;
+    around->getExitingBlocks(exiting);
+    llvm::erase_if(exiting, std::not_fn(parts_lanes));
+    BasicBlock* first = llvm::InsertPreheaderForLoop(
+        around, &dominators_, &loops_, nullptr, /*PreserveLCSSA=*/false);
+    if (!first) continue;
+    post_dominators_.recalculate(function_);
+    if (around != &loop && !exiting.empty()) {
+      std::optional<Region> region =
+          RegionOfSides(first, exiting, *around, loop);
+      if (region) best = std::move(region);
+    }
+    // Branches in front of it, within the next loop around.
+    for (const llvm::DomTreeNode* node = dominators_.getNode(first); node;
+         node = node->getIDom()) {
+      BasicBlock* branch = node->getBlock();
+      if (loops_.getLoopFor(branch) != around->getParentLoop() ||
+          llvm::succ_size(branch) < 2 || !parts_lanes(branch)) {
+        continue;
+      }
+      std::optional<Region> region =
+          RegionOfSides(branch, branch, *around, loop);
+      if (region) best = std::move(region);
+    }
+  }
+  return best;
+}
+
+// From `first` to where all lanes meet again behind `around`, if some take
+// another side than `loop`'s at one of the branches and come to writes that it
+// may wait for. Of the meeting places the nearest behind which no more of
+// those stand.
+std::optional<Region> LaneRegions::RegionOfSides(
+    BasicBlock* first, llvm::ArrayRef<BasicBlock*> branches,
+    const Loop& around, const Loop& loop) const {
+  std::optional<Region> best;
+  for (const llvm::DomTreeNode* node = post_dominators_.getNode(first);
+       node && (node = node->getIDom()) && node->getBlock();) {
+    BasicBlock* meet = node->getBlock();
+    if (around.contains(meet) ||
+        loops_.getLoopFor(first) != loops_.getLoopFor(meet)) {
+      continue;
+    }
+    std::optional<Region> region = Collect(first, meet, around);
+    if (!region) break;
+    const std::size_t least = best ? best->releases : 0;
+    if (ReleasesBeside(loop, branches, *region) <= least) continue;
+    if (!AddJoins(&*region)) break;
+    region->releases = ReleasesBeside(loop, branches, *region);
+    if (region->releases > least) best = std::move(region);
+  }
+  return best;
+}
+
+// The writes to which lanes that take other sides than the loop's at the
+// branches come before they wait themselves, be it for those in the loop.
+std::size_t LaneRegions::ReleasesBeside(const Loop& loop,
+                                        llvm::ArrayRef<BasicBlock*> branches,
+                                        const Region& region) const {
+  const BlockSet ahead = AheadOf(loop, region);
+  BlockSet ends;
+  for (const BasicBlock* block : ReachedFrom({loop.getHeader()}, region)) {
+    if (region.joins.contains(block)) ends.insert(block);
+  }
+  for (const Loop* other : LoopsThatYield(region)) {
+    if (!other->contains(&loop)) ends.insert(other->getHeader());
+  }
+  std::vector<BasicBlock*> sides;
+  for (BasicBlock* branch : branches) {
+    for (BasicBlock* side : llvm::successors(branch)) {
+      if (!ahead.contains(side)) sides.push_back(side);
+    }
+  }
+  const std::vector<const Instruction*> fences = FencesIn(region);
+  std::size_t releases = 0;
+  for (const BasicBlock* block : ReachedFrom(sides, region, &loop, ends)) {
+    releases += llvm::count_if(*block, [&](const Instruction& instruction) {
+      return IsRelease(instruction, fences);
+    });
+  }
+  return releases;
+}
+
+// The blocks of the region that can be reached from some of it, with those: in
+// the same round of `loop` and those around it, if there is one, and in front
+// of `ends`.
+LaneRegions::BlockSet LaneRegions::ReachedFrom(std::vector<BasicBlock*> work,
+                                               const Region& region,
+                                               const Loop* loop,
+                                               const BlockSet& ends) const {
+  BlockSet reached;
+  while (!work.empty()) {
+    BasicBlock* block = work.back();
+    work.pop_back();
+    if (!region.blocks.contains(block) || ends.contains(block) ||
+        !reached.insert(block).second) {
+      continue;
+    }
+    for (BasicBlock* next : llvm::successors(block)) {
+      if (!loop || !GoesBack(block, next, *loop)) work.push_back(next);
+    }
+  }
+  return reached;
+}
+
+// Fills in the joins; false if there is something that takes more together
+// than the lanes that can meet, or too much of it.
+bool LaneRegions::AddJoins(Region* region) const {
+  BlockSet yields;
+  for (const Loop* loop : LoopsThatYield(*region)) {
+    yields.insert(loop->getHeader());
+  }
+  std::vector<BasicBlock*> collective;  // in program order
+  for (BasicBlock* block :
+       llvm::ReversePostOrderTraversal<Function*>(&function_)) {
+    if (!region->blocks.contains(block)) continue;
+    bool found = false;
+    for (const Instruction& instruction : *block) {
+      if (!(*together_)(instruction)) continue;
+      if (!Together::OfAWarp(instruction)) return false;
+      found = true;
+    }
+    if (!found) continue;
+    // In front of loops whose rounds a warp's lanes go together.
+    for (const Loop* around = loops_.getLoopFor(block);
+         around && region->blocks.contains(around->getHeader()) &&
+         !yields.contains(around->getHeader());
+         around = around->getParentLoop()) {
+      block = around->getHeader();
+    }
+    if (!llvm::is_contained(collective, block)) collective.push_back(block);
+  }
+  for (bool changed = true; changed;) {
+    if (static_cast<std::ptrdiff_t>(yields.size() + region->joins.size()) >
+        kMostInRounds) {
+      return false;
+    }
+    changed = false;
+    const auto last = LastYields(*region, yields);
+    for (BasicBlock* block : collective) {
+      if (region->joins.contains(block)) continue;
+      const BlockSet& passed = last.find(block)->second;
+      if (passed.size() == 1 && !yields.contains(*passed.begin())) continue;
+      if (yields.contains(block)) return false;
+      changed = region->joins.insert(block);
+      break;
+    }
+  }
+  return true;
+}
+
+// For each block of the region, behind which loop that yields or which join
+// a lane may come there; behind `first` if it has passed none.
+llvm::DenseMap<const BasicBlock*, LaneRegions::BlockSet>
+LaneRegions::LastYields(const Region& region, const BlockSet& yields) const {
+  llvm::DenseMap<const BasicBlock*, BlockSet> last;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (BasicBlock* block : region.blocks) {
+      BlockSet passed;
+      if (yields.contains(block) || region.joins.contains(block)) {
+        passed.insert(block);
+      }
+      if (!region.joins.contains(block)) {
+        for (const BasicBlock* before : llvm::predecessors(block)) {
+          if (before == region.first) {
+            passed.insert(before);
+          } else {
+            const BlockSet& more = last[before];
+            passed.insert(more.begin(), more.end());
+          }
+        }
+      }
+      BlockSet& known = last[block];
+      changed |= known.size() != passed.size();
+      known = std::move(passed);
+    }
+  }
+  return last;
+}
+
+std::vector<Join> LaneRegions::Joins(const Region& region,
+                                     const std::vector<Loop*>& yielding) const {
+  std::vector<Join> joins;
+  std::vector<BasicBlock*> before;
+  for (const Loop* loop : yielding) before.push_back(loop->getHeader());
+  for (BasicBlock* block : region.joins) {
+    Join join = {block, {}, {}};
+    const Loop* loop = loops_.getLoopFor(block);
+    if (loop && loop->getHeader() != block) loop = nullptr;
+    for (BasicBlock* from : llvm::predecessors(block)) {
+      if (!loop || !loop->contains(from)) join.from.push_back(from);
+    }
+    for (BasicBlock* other : before) {
+      if (ReachedFrom({other}, region).contains(block)) {
+        join.behind.push_back(other);
+      }
+    }
+    joins.push_back(std::move(join));
+    before.push_back(block);
+  }
+  return joins;
+}
+
+}  // namespace cerberus::ptx

@@ -1,0 +1,127 @@
+// Where lanes that wait for each other part, and where they meet again
+// (passes/lane_progress.h).
+#ifndef CERBERUS_PTXC_PASSES_LANE_REGIONS_H_
+#define CERBERUS_PTXC_PASSES_LANE_REGIONS_H_
+
+#include <optional>
+#include <vector>
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/PostDominators.h"
+#include "llvm/Analysis/UniformityAnalysis.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/Function.h"
+
+namespace cerberus::ptx {
+
+// Lanes that have yielded go on one by one, so that what takes all lanes of a
+// warp or block together must stay outside, and so must calls of functions
+// with loops that wait: a lane cannot yield from in there.
+class Together {
+ public:
+  bool operator()(const llvm::Instruction& instruction);
+  // One that takes together no more than a warp's lanes, which can meet again
+  // in front of it.
+  static bool OfAWarp(const llvm::Instruction& instruction);
+
+ private:
+  bool IsIn(const llvm::Function& function);
+
+  llvm::DenseMap<const llvm::Function*, bool> functions_;
+};
+
+// A write that others may wait for.
+bool IsOrderedWrite(const llvm::Instruction& instruction);
+bool IsPlainWrite(const llvm::Instruction& instruction);
+
+struct Region {
+  llvm::BasicBlock* first = nullptr;  // its terminator begins the region
+  llvm::BasicBlock* meet = nullptr;   // where all lanes of it come together
+  llvm::SetVector<llvm::BasicBlock*> blocks;
+  std::size_t releases = 0;   // writes behind the loop
+  bool others_write = false;  // lanes that do not wait may write
+  // In front of what takes a warp's lanes together: those that have yielded
+  // wait here for each other.
+  llvm::SetVector<llvm::BasicBlock*> joins;
+};
+
+// A place in front of what takes a warp's lanes together.
+struct Join {
+  llvm::BasicBlock* block;
+  std::vector<llvm::BasicBlock*> from;  // the ways there
+  // Loops and joins; lanes that wait in these may still come.
+  std::vector<llvm::BasicBlock*> behind;
+};
+
+// The regions of one function, as it is now. Blocks must end behind writes that
+// others may wait for, and before and behind what takes lanes together.
+class LaneRegions {
+ public:
+  using BlockSet = llvm::SmallPtrSet<const llvm::BasicBlock*, 16>;
+
+  LaneRegions(llvm::Function& function, Together* together);
+
+  // Loops that wait, in program order, outer ones before inner ones.
+  const std::vector<llvm::Loop*>& waiting() const { return waiting_; }
+  const llvm::DominatorTree& dominators() const { return dominators_; }
+
+  // In which lanes that wait in the loop have to yield; nothing if that helps
+  // nobody. May add blocks in front of loops.
+  std::optional<Region> Find(llvm::Loop& loop,
+                             llvm::FunctionAnalysisManager& analyses);
+
+  // All waiting loops of a region yield to the same rounds, and so do the
+  // loops around them: lanes may be in different iterations.
+  std::vector<llvm::Loop*> LoopsThatYield(const Region& region) const;
+  // Of the region, while its loops still go back by themselves.
+  std::vector<Join> Joins(const Region& region,
+                          const std::vector<llvm::Loop*>& yielding) const;
+
+ private:
+  std::optional<Region> Collect(llvm::BasicBlock* first, llvm::BasicBlock* meet,
+                                const llvm::Loop& around) const;
+  bool Examine(Region* region, const llvm::Loop& loop) const;
+  static std::vector<const llvm::Instruction*> FencesIn(const Region& region);
+  bool IsRelease(const llvm::Instruction& instruction,
+                 const std::vector<const llvm::Instruction*>& fences) const;
+  BlockSet AheadOf(const llvm::Loop& loop, const Region& region) const;
+  bool GoesBack(const llvm::BasicBlock* from, const llvm::BasicBlock* to,
+                const llvm::Loop& loop) const;
+  std::ptrdiff_t WaitsIn(const Region& region) const;
+  std::optional<Region> NearestMeeting(llvm::BasicBlock* first,
+                                       const llvm::Loop& around,
+                                       const llvm::Loop& loop) const;
+  std::optional<Region> FindRegion(llvm::Loop& loop,
+                                   llvm::FunctionAnalysisManager& analyses);
+  std::optional<Region> FindRegion(const llvm::Loop& around,
+                                   const llvm::Loop& loop,
+                                   llvm::FunctionAnalysisManager& analyses);
+  std::optional<Region> FindRegionOfSides(
+      llvm::Loop& loop, llvm::FunctionAnalysisManager& analyses);
+  std::optional<Region> RegionOfSides(
+      llvm::BasicBlock* first, llvm::ArrayRef<llvm::BasicBlock*> branches,
+      const llvm::Loop& around, const llvm::Loop& loop) const;
+  std::size_t ReleasesBeside(const llvm::Loop& loop,
+                             llvm::ArrayRef<llvm::BasicBlock*> branches,
+                             const Region& region) const;
+  BlockSet ReachedFrom(std::vector<llvm::BasicBlock*> work,
+                       const Region& region, const llvm::Loop* loop = nullptr,
+                       const BlockSet& ends = {}) const;
+  bool AddJoins(Region* region) const;
+  llvm::DenseMap<const llvm::BasicBlock*, BlockSet> LastYields(
+      const Region& region, const BlockSet& yields) const;
+
+  llvm::Function& function_;
+  Together* together_;
+  llvm::DominatorTree dominators_;
+  llvm::PostDominatorTree post_dominators_;
+  llvm::LoopInfo loops_;
+  std::vector<llvm::Loop*> waiting_;
+};
+
+}  // namespace cerberus::ptx
+
+#endif  // CERBERUS_PTXC_PASSES_LANE_REGIONS_H_
