@@ -55,7 +55,7 @@ CUresult ReadExtra(void** extra, Packed* packed) {
 // no CUresult; cudart hands this number on as it is.
 constexpr auto kInvalidConfiguration = static_cast<CUresult>(9);
 
-CUresult CheckGrid(const Kernel& kernel, const KernelInfo& info,
+CUresult CheckGrid(Kernel& kernel, const KernelInfo& info,
                    const Device& device, const Grid& grid) {
   constexpr int kMaxThreadsPerBlock = 1;
   constexpr int kMaxBlockX = 2, kMaxBlockY = 3, kMaxBlockZ = 4;
@@ -77,8 +77,15 @@ CUresult CheckGrid(const Kernel& kernel, const KernelInfo& info,
         grid.block_x, grid.block_y, grid.block_z, info.max_threads);
     if (!fits) return kInvalidConfiguration;
     // As NVIDIA's driver has it, by numba's tests of launch bounds.
-    return info.declares_max_threads ? CUDA_ERROR_INVALID_VALUE
-                                     : CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    if (info.declares_max_threads) return CUDA_ERROR_INVALID_VALUE;
+    if (!kernel.warned_of_block.exchange(true)) {
+      Log(LogLevel::kWarning,
+          "launch of '%s': blocks of %u threads, at most %u on %s, where each "
+          "warp of this kernel has a wave of 64 lanes (docs/limits.md)",
+          kernel.name.c_str(), static_cast<unsigned>(grid.threads()),
+          info.max_threads, device.target.processor.c_str());
+    }
+    return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
   }
   const auto& required = info.required_block;
   if (required[0] != 0 && (grid.block_x != required[0] ||

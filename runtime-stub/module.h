@@ -44,6 +44,7 @@ struct Kernel {
   // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES; -1: not set.
   std::atomic<int> max_dynamic_shared{-1};
   std::atomic<int> carveout{-1};
+  std::atomic<bool> warned_of_block{false};  // too large for the GPU's waves
 
   CUkernel kernel_handle() { return reinterpret_cast<CUkernel>(this); }
   CUfunction function_handle() { return reinterpret_cast<CUfunction>(this); }

@@ -110,7 +110,15 @@ TEST_F(ModuleTest, HalfWavesDoubleTheWorkGroup) {
   EXPECT_EQ(At<std::uint32_t>(arguments, 8 + 28), 3u);
   EXPECT_EQ(At<std::uint32_t>(arguments, 8 + 32), 2u);
   EXPECT_EQ(launch(512, 1, 1), CUDA_SUCCESS);
+  {
+    StderrCapture capture;
+    EXPECT_EQ(launch(513, 1, 1), CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+    EXPECT_THAT(capture.Text(),
+                HasSubstr("blocks of 513 threads, at most 512 on"));
+  }
+  StderrCapture capture;
   EXPECT_EQ(launch(513, 1, 1), CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+  EXPECT_EQ(capture.Text(), "");  // said once
   int threads = 0;
   EXPECT_EQ(CU(cuFuncGetAttribute)(
                 &threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function),
