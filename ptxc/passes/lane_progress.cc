@@ -144,25 +144,13 @@ class Yielding {
     LaneRegions regions(function_, together_);
     for (Loop* loop : regions.waiting()) {
       if (!handled_.insert(loop->getHeader()).second) continue;
-      const Loop* parent = loop->getParentLoop();
-      const auto around =
-          parent ? rounds_.find(parent->getHeader()) : rounds_.end();
-      if (around != rounds_.end()) {
-        Demote();
-        Yield(*loop, &around->second);
-        Promote();
-        return true;
-      }
       if (const std::optional<Region> region = regions.Find(*loop, analyses)) {
-        const std::vector<Loop*> yielding = regions.LoopsThatYield(*region);
-        Demote();
-        Round* round = Rebuild(*region);
-        const std::vector<Join> joins = regions.Joins(*region, yielding);
-        for (const Loop* other : yielding) {
+        for (const Loop* other : regions.LoopsThatYield(*region)) {
           handled_.insert(other->getHeader());
-          Yield(*other, round);
         }
-        for (const Join& join : joins) Wait(join, round);
+        const std::vector<Segment> segments = regions.Segments(*region);
+        Demote();
+        Rebuild(*region, segments);
         Promote();
         return true;
       }
@@ -279,99 +267,90 @@ class Yielding {
     }
   }
 
-  // The block where each round begins, and where its lanes go on: in front
-  // of the region at first, then at the loop in which they waited.
+  // Each round passes the gates of all segments, in program order, and each
+  // lane goes through that of the segment where it is to go on. It leaves the
+  // segment to the next gate. So LLVM sees conditions one behind the other,
+  // which it structures in no time, where it needs more than cubic time for
+  // ways from the round's begin into the middle of the program.
+  //
+  //   round → gate 0 → … → gate n → end → round, or meet
+  //             ↓ ↑          ↓ ↑
+  //          segment 0    segment n
   //
   // All rounds end in one block, which nothing may split: of several ways
   // back LLVM makes a loop inside a loop (LoopSimplify), or a region of its
   // own (StructurizeCFG), behind which the lanes that arrive wait for those
   // that yield.
-  struct Round {
-    BasicBlock* block = nullptr;
-    BasicBlock* again = nullptr;
-    llvm::AllocaInst* resumed = nullptr;
-    llvm::SwitchInst* onward = nullptr;
-    std::map<const BasicBlock*, llvm::ConstantInt*> numbers;  // where to go on
-  };
-
-  Round* Rebuild(const Region& region) {
+  void Rebuild(const Region& region, const std::vector<Segment>& segments) {
     BasicBlock* first = region.first;
     BasicBlock* onward =
         first->splitBasicBlock(first->getTerminator(), "onward");
-    Round round;
-    round.block = NewBlock("round");
     IRBuilder<> b(&*function_.getEntryBlock().getFirstInsertionPt());
-    round.resumed = b.CreateAlloca(b.getInt32Ty());
+    llvm::AllocaInst* next = b.CreateAlloca(b.getInt32Ty());
+    nexts_.push_back(next);
+    const auto number = [&](std::size_t segment) {
+      return b.getInt32(static_cast<std::uint32_t>(segment));
+    };
+    BasicBlock* round = NewBlock("round");
+    handled_.insert(round);
     first->getTerminator()->eraseFromParent();
     b.SetInsertPoint(first);
-    b.CreateStore(Opaque(b, b.getInt32(0)), round.resumed);
-    b.CreateBr(round.block);
-    round.again = NewBlock("again");
-    b.SetInsertPoint(round.again);
-    b.CreateStore(Opaque(b, b.CreateLoad(b.getInt32Ty(), round.resumed),
-                         /*stays=*/true),
-                  round.resumed);
-    b.CreateBr(round.block);
-    b.SetInsertPoint(round.block);
-    round.onward = b.CreateSwitch(
-        b.CreateLoad(b.getInt32Ty(), round.resumed), onward);
-    // Who arrives leaves, but might go back for all that LLVM knows: this
-    // makes the way here a part of the loop.
-    BasicBlock* arrive = NewBlock("arrive");
-    b.SetInsertPoint(arrive);
-    b.CreateCondBr(
-         b.CreateICmpNE(Opaque(b, b.getInt32(0)), b.getInt32(0)), round.again,
-         region.meet)
+    b.CreateStore(Opaque(b, number(0)), next);
+    b.CreateBr(round);
+
+    std::vector<BasicBlock*> gates;
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      gates.push_back(NewBlock("gate"));
+    }
+    gates.push_back(NewBlock("end"));
+    b.SetInsertPoint(round);
+    llvm::Value* begun = b.CreateLoad(b.getInt32Ty(), next);
+    std::vector<llvm::Value*> open;  // joins when no lane may still come
+    for (const Segment& segment : segments) {
+      open.push_back(b.getTrue());
+      if (!segment.is_join) continue;
+      llvm::Value* comes = b.getFalse();
+      for (std::size_t other : segment.behind) {
+        comes = b.CreateOr(comes, b.CreateICmpEQ(begun, number(other)));
+      }
+      open.back() = b.CreateICmpEQ(
+          b.CreateCall(WaveFunction(*function_.getParent(), "ballot"), {comes}),
+          b.getInt32(0));
+    }
+    b.CreateBr(gates[0]);
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      b.SetInsertPoint(gates[i]);
+      llvm::Value* enters =
+          b.CreateICmpEQ(b.CreateLoad(b.getInt32Ty(), next), number(i));
+      if (segments[i].is_join) enters = b.CreateAnd(enters, open[i]);
+      b.CreateCondBr(enters, i == 0 ? onward : segments[i].block,
+                     gates[i + 1]);
+    }
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      std::map<std::size_t, BasicBlock*> leaves;
+      for (const Segment::Way& way : segments[i].out) {
+        BasicBlock*& leave = leaves[way.segment];
+        if (!leave) {
+          leave = NewBlock("leave");
+          b.SetInsertPoint(leave);
+          b.CreateStore(Opaque(b, number(way.segment)), next);
+          b.CreateBr(gates[i + 1]);
+        }
+        BasicBlock* from = way.from == first ? onward : way.from;
+        from->getTerminator()->replaceSuccessorWith(way.to, leave);
+      }
+    }
+    BasicBlock* again = NewBlock("again");
+    b.SetInsertPoint(again);
+    b.CreateStore(
+        Opaque(b, b.CreateLoad(b.getInt32Ty(), next), /*stays=*/true), next);
+    b.CreateBr(round);
+    b.SetInsertPoint(gates.back());
+    b.CreateCondBr(b.CreateICmpNE(b.CreateLoad(b.getInt32Ty(), next),
+                                  number(segments.size())),
+                   again, region.meet)
         ->setMetadata(kRoundEnd,
                       llvm::MDNode::get(function_.getContext(), {}));
-    onward->getTerminator()->replaceSuccessorWith(region.meet, arrive);
-    for (BasicBlock* block : region.blocks) {
-      block->getTerminator()->replaceSuccessorWith(region.meet, arrive);
-    }
-    handled_.insert(round.block);
-    return &(rounds_[round.block] = round);
-  }
-
-  // Another try of the loop is another round.
-  void Yield(const Loop& loop, Round* round) {
-    llvm::SmallVector<BasicBlock*, 4> latches;
-    loop.getLoopLatches(latches);
-    Yield(loop.getHeader(), latches, loop.getHeader(), round);
-  }
-
-  // Lanes that come to `block` from some others go on at `onward`, which may
-  // be it, in another round.
-  void Yield(BasicBlock* block, llvm::ArrayRef<BasicBlock*> from,
-             BasicBlock* onward, Round* round) {
-    BasicBlock* yield = NewBlock("yield");
-    IRBuilder<> b(yield);
-    llvm::ConstantInt* number =
-        b.getInt32(round->onward->getNumCases() + 1);
-    b.CreateStore(Opaque(b, number), round->resumed);
-    b.CreateBr(round->again);
-    for (BasicBlock* before : from) {
-      before->getTerminator()->replaceSuccessorWith(block, yield);
-    }
-    round->onward->addCase(number, onward);
-    round->numbers[block] = number;
-  }
-
-  // A warp's lanes wait in the rounds until none is left that may come.
-  void Wait(const Join& join, Round* round) {
-    IRBuilder<> b(round->onward);
-    llvm::Value* at = round->onward->getCondition();
-    llvm::Value* comes = b.getFalse();
-    for (const BasicBlock* other : join.behind) {
-      comes = b.CreateOr(comes,
-                         b.CreateICmpEQ(at, round->numbers.at(other)));
-    }
-    llvm::Value* left = b.CreateCall(
-        WaveFunction(*function_.getParent(), "ballot"), {comes});
-    BasicBlock* together = NewBlock("together");
-    Yield(join.block, join.from, together, round);
-    b.SetInsertPoint(together);
-    b.CreateCondBr(b.CreateICmpNE(left, b.getInt32(0)), round->again,
-                   join.block);
   }
 
   BasicBlock* NewBlock(const char* name) {
@@ -419,7 +398,7 @@ class Yielding {
 
  public:
   void Finish() {
-    for (auto& [block, round] : rounds_) variables_.push_back(round.resumed);
+    variables_ = nexts_;
     Promote();
   }
 
@@ -429,7 +408,7 @@ class Yielding {
   Together* together_;
   unsigned opaque_values_ = 0;
   llvm::DenseSet<const BasicBlock*> handled_;
-  std::map<const BasicBlock*, Round> rounds_;  // by their first block
+  std::vector<llvm::AllocaInst*> nexts_;  // of each rounds, where to go on
   std::vector<llvm::AllocaInst*> variables_;
 };
 

@@ -11,12 +11,14 @@
 // once more, or until it reaches the meeting place and leaves. Waiting loops
 // on the way yield to the same rounds.
 //
-//   before              after
-//     P                   P, round: first time → T, resumed → H
-//     ↓                   T: as before
-//     H ←┐ wait           H: try; failed → round, done → C
-//     ↓ ─┘                C: critical section, release
-//     C                   → meet, or (never, but LLVM does not know) → round
+//   before              after, each lane with the number where it goes on
+//     P                   P: 0
+//     ↓                   round:
+//     T                   if 0: T; 1
+//     ↓                   if 1: H: try; if done: C, critical section; 2
+//     H ←┐ wait           again if not 2
+//     ↓ ─┘                meet
+//     C
 //     ↓ meet
 //
 // What takes a warp's lanes together (a vote, a shuffle) may stand in there

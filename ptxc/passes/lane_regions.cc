@@ -23,9 +23,9 @@ using llvm::Loop;
 
 constexpr unsigned kLocalSpace = 5;
 
-// Loops that yield to the same rounds. LLVM needs more than cubic time to
-// structure those: 2 s for 32, minutes for 64.
-constexpr std::ptrdiff_t kMostInRounds = 32;
+// Loops that yield to the same rounds and joins in them. LLVM allocates
+// registers for as many in some 10 s, for half of them in 2.
+constexpr std::ptrdiff_t kMostInRounds = 128;
 
 }  // namespace
 
@@ -336,7 +336,12 @@ std::optional<Region> LaneRegions::FindRegionOfSides(
     return uniformity.hasDivergentTerminator(*block) &&
            !IsSameInAWarp(*block->getTerminator()->getOperand(0));
   };
-  std::optional<Region> best;
+  struct Candidate {
+    BasicBlock* first;
+    llvm::SmallVector<BasicBlock*, 8> branches;
+    const Loop* around;
+  };
+  std::vector<Candidate> candidates;
   for (Loop* around = &loop; around && !IsLoopOfRounds(*around);
        around = around->getParentLoop()) {
     llvm::SmallVector<BasicBlock*, 8> exiting;
@@ -347,9 +352,7 @@ std::optional<Region> LaneRegions::FindRegionOfSides(
     if (!first) continue;
     post_dominators_.recalculate(function_);
     if (around != &loop && !exiting.empty()) {
-      std::optional<Region> region =
-          RegionOfSides(first, exiting, *around, loop);
-      if (region) best = std::move(region);
+      candidates.push_back({first, exiting, around});
     }
     // Branches in front of it, within the next loop around.
     for (const llvm::DomTreeNode* node = dominators_.getNode(first); node;
@@ -359,12 +362,15 @@ std::optional<Region> LaneRegions::FindRegionOfSides(
           llvm::succ_size(branch) < 2 || !parts_lanes(branch)) {
         continue;
       }
-      std::optional<Region> region =
-          RegionOfSides(branch, branch, *around, loop);
-      if (region) best = std::move(region);
+      candidates.push_back({branch, {branch}, around});
     }
   }
-  return best;
+  for (const Candidate& candidate : llvm::reverse(candidates)) {
+    std::optional<Region> region = RegionOfSides(
+        candidate.first, candidate.branches, *candidate.around, loop);
+    if (region) return region;
+  }
+  return std::nullopt;
 }
 
 // From `first` to where all lanes meet again behind `around`, if some take
@@ -451,10 +457,8 @@ bool LaneRegions::AddJoins(Region* region) const {
   for (const Loop* loop : LoopsThatYield(*region)) {
     yields.insert(loop->getHeader());
   }
-  std::vector<BasicBlock*> collective;  // in program order
-  for (BasicBlock* block :
-       llvm::ReversePostOrderTraversal<Function*>(&function_)) {
-    if (!region->blocks.contains(block)) continue;
+  std::vector<BasicBlock*> collective;
+  for (BasicBlock* block : InOrder(*region)) {
     bool found = false;
     for (const Instruction& instruction : *block) {
       if (!(*together_)(instruction)) continue;
@@ -477,11 +481,9 @@ bool LaneRegions::AddJoins(Region* region) const {
       return false;
     }
     changed = false;
-    const auto last = LastYields(*region, yields);
+    const auto last = LastMeetings(*region, yields);
     for (BasicBlock* block : collective) {
-      if (region->joins.contains(block)) continue;
-      const BlockSet& passed = last.find(block)->second;
-      if (passed.size() == 1 && !yields.contains(*passed.begin())) continue;
+      if (last.lookup(block)) continue;
       if (yields.contains(block)) return false;
       changed = region->joins.insert(block);
       break;
@@ -490,57 +492,113 @@ bool LaneRegions::AddJoins(Region* region) const {
   return true;
 }
 
-// For each block of the region, behind which loop that yields or which join
-// a lane may come there; behind `first` if it has passed none.
-llvm::DenseMap<const BasicBlock*, LaneRegions::BlockSet>
-LaneRegions::LastYields(const Region& region, const BlockSet& yields) const {
-  llvm::DenseMap<const BasicBlock*, BlockSet> last;
+// For each block of the region, behind which join lanes come there together, or
+// the region's first block; null if not all do behind one, or one by one from
+// loops that yield.
+llvm::DenseMap<const BasicBlock*, const BasicBlock*> LaneRegions::LastMeetings(
+    const Region& region, const BlockSet& yields) const {
+  llvm::DenseMap<const BasicBlock*, const BasicBlock*> last;
+  last[region.first] = region.first;
+  const std::vector<BasicBlock*> order = InOrder(region);
   for (bool changed = true; changed;) {
     changed = false;
-    for (BasicBlock* block : region.blocks) {
-      BlockSet passed;
-      if (yields.contains(block) || region.joins.contains(block)) {
-        passed.insert(block);
-      }
-      if (!region.joins.contains(block)) {
+    for (const BasicBlock* block : order) {
+      std::optional<const BasicBlock*> meeting;
+      if (region.joins.contains(block)) {
+        meeting = block;
+      } else if (yields.contains(block)) {
+        meeting = nullptr;
+      } else {
         for (const BasicBlock* before : llvm::predecessors(block)) {
-          if (before == region.first) {
-            passed.insert(before);
-          } else {
-            const BlockSet& more = last[before];
-            passed.insert(more.begin(), more.end());
-          }
+          const auto known = last.find(before);
+          if (known == last.end()) continue;  // a loop goes back from there
+          const bool same = !meeting || *meeting == known->second;
+          meeting = same ? known->second : nullptr;
         }
       }
-      BlockSet& known = last[block];
-      changed |= known.size() != passed.size();
-      known = std::move(passed);
+      const auto [known, is_new] = last.insert({block, *meeting});
+      changed |= is_new || known->second != *meeting;
+      known->second = *meeting;
     }
   }
   return last;
 }
 
-std::vector<Join> LaneRegions::Joins(const Region& region,
-                                     const std::vector<Loop*>& yielding) const {
-  std::vector<Join> joins;
-  std::vector<BasicBlock*> before;
-  for (const Loop* loop : yielding) before.push_back(loop->getHeader());
-  for (BasicBlock* block : region.joins) {
-    Join join = {block, {}, {}};
-    const Loop* loop = loops_.getLoopFor(block);
-    if (loop && loop->getHeader() != block) loop = nullptr;
-    for (BasicBlock* from : llvm::predecessors(block)) {
-      if (!loop || !loop->contains(from)) join.from.push_back(from);
+// The region's blocks in program order.
+std::vector<BasicBlock*> LaneRegions::InOrder(const Region& region) const {
+  std::vector<BasicBlock*> order;
+  for (BasicBlock* block :
+       llvm::ReversePostOrderTraversal<Function*>(&function_)) {
+    if (region.blocks.contains(block)) order.push_back(block);
+  }
+  return order;
+}
+
+// Segments begin where lanes wait, where they come together, and where those
+// of several segments meet.
+std::vector<Segment> LaneRegions::Segments(const Region& region) const {
+  std::vector<BasicBlock*> order = InOrder(region);
+  order.insert(order.begin(), region.first);
+  BlockSet begins(region.joins.begin(), region.joins.end());
+  begins.insert(region.first);
+  BlockSet yields;
+  for (const Loop* loop : LoopsThatYield(region)) {
+    yields.insert(loop->getHeader());
+  }
+  begins.insert(yields.begin(), yields.end());
+  llvm::DenseMap<const BasicBlock*, const BasicBlock*> begin_of;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const BasicBlock* block : order) {
+      const BasicBlock* begin = begins.contains(block) ? block : nullptr;
+      if (!begin) {
+        for (const BasicBlock* before : llvm::predecessors(block)) {
+          const BasicBlock* other = begin_of.lookup(before);
+          if (!other) continue;  // a loop goes back from there
+          if (begin && begin != other) {
+            begins.insert(begin = block);
+            break;
+          }
+          begin = other;
+        }
+      }
+      const BasicBlock*& known = begin_of[block];
+      changed |= known != begin;
+      known = begin;
     }
-    for (BasicBlock* other : before) {
-      if (ReachedFrom({other}, region).contains(block)) {
-        join.behind.push_back(other);
+  }
+  std::vector<Segment> segments;
+  llvm::DenseMap<const BasicBlock*, std::size_t> number;
+  for (BasicBlock* block : order) {
+    if (!begins.contains(block)) continue;
+    number[block] = segments.size();
+    segments.push_back({block, region.joins.contains(block), {}, {}});
+  }
+  number[region.meet] = segments.size();
+  for (BasicBlock* from : order) {
+    Segment& segment = segments[number.at(begin_of.at(from))];
+    for (BasicBlock* to : llvm::successors(from)) {
+      const auto found = number.find(to);
+      if (found == number.end()) continue;
+      const Loop* loop = loops_.getLoopFor(to);
+      const bool goes_round = loop && loop->getHeader() == to &&
+                              loop->contains(from) && !yields.contains(to);
+      if (!goes_round) segment.out.push_back({from, to, found->second});
+    }
+  }
+  for (std::size_t j = 0; j < segments.size(); ++j) {
+    const BlockSet reached = ReachedFrom({segments[j].block}, region);
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      // Of two joins with a way from each to the other the first goes first.
+      if (!segments[i].is_join || i == j || (segments[j].is_join && j > i)) {
+        continue;
+      }
+      if (j == 0 || reached.contains(segments[i].block)) {
+        segments[i].behind.push_back(j);
       }
     }
-    joins.push_back(std::move(join));
-    before.push_back(block);
   }
-  return joins;
+  return segments;
 }
 
 }  // namespace cerberus::ptx

@@ -48,12 +48,19 @@ struct Region {
   llvm::SetVector<llvm::BasicBlock*> joins;
 };
 
-// A place in front of what takes a warp's lanes together.
-struct Join {
-  llvm::BasicBlock* block;
-  std::vector<llvm::BasicBlock*> from;  // the ways there
-  // Loops and joins; lanes that wait in these may still come.
-  std::vector<llvm::BasicBlock*> behind;
+// A region cut into segments, in program order. Lanes come into one only
+// through its gate, be it in the same round or in another.
+struct Segment {
+  llvm::BasicBlock* block;  // where it begins; the first one's is Region::first
+  bool is_join = false;
+  // Of a join: the segments whose lanes may still come to it.
+  std::vector<std::size_t> behind;
+  struct Way {
+    llvm::BasicBlock* from;
+    llvm::BasicBlock* to;  // Region::meet, or where another segment begins
+    std::size_t segment;   // whose block `to` is; their number for the meet
+  };
+  std::vector<Way> out;
 };
 
 // The regions of one function, as it is now. Blocks must end behind writes that
@@ -76,9 +83,7 @@ class LaneRegions {
   // All waiting loops of a region yield to the same rounds, and so do the
   // loops around them: lanes may be in different iterations.
   std::vector<llvm::Loop*> LoopsThatYield(const Region& region) const;
-  // Of the region, while its loops still go back by themselves.
-  std::vector<Join> Joins(const Region& region,
-                          const std::vector<llvm::Loop*>& yielding) const;
+  std::vector<Segment> Segments(const Region& region) const;
 
  private:
   std::optional<Region> Collect(llvm::BasicBlock* first, llvm::BasicBlock* meet,
@@ -111,8 +116,9 @@ class LaneRegions {
                        const Region& region, const llvm::Loop* loop = nullptr,
                        const BlockSet& ends = {}) const;
   bool AddJoins(Region* region) const;
-  llvm::DenseMap<const llvm::BasicBlock*, BlockSet> LastYields(
+  llvm::DenseMap<const llvm::BasicBlock*, const llvm::BasicBlock*> LastMeetings(
       const Region& region, const BlockSet& yields) const;
+  std::vector<llvm::BasicBlock*> InOrder(const Region& region) const;
 
   llvm::Function& function_;
   Together* together_;

@@ -399,7 +399,7 @@ std::shared_ptr<emulator::Device> DeviceWithSchedule(std::uint64_t seed) {
   emulator::DeviceOptions options;
   options.random_schedule = seed != 0;
   options.random_schedule_seed = seed;
-  options.instruction_limit = 3'000'000;
+  options.instruction_limit = 30'000'000;
   auto device = emulator::Device::Create(TestArch(), options);
   EXPECT_TRUE(device) << device.error().ToString();
   return std::move(*device);
@@ -440,7 +440,7 @@ TEST(ProgressExec, LanesThatWaitForEachOtherNeverHang) {
 // More waits than go into one loop of rounds: each thread waits for the one
 // before it, the first for the last one's turn before.
 TEST(ProgressExec, ManyWaitsInOneFunction) {
-  constexpr std::uint32_t kTurns = 40;
+  constexpr std::uint32_t kTurns = 140;
   std::string body =
       "  add.u32 %r8, %t, %n;\n  sub.u32 %r8, %r8, 1;\n"
       "  rem.u32 %r8, %r8, %n;\n  mov.u64 %l2, flags;\n"
