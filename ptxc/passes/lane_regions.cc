@@ -310,8 +310,6 @@ std::optional<Region> LaneRegions::FindRegion(
 
 // ---- Lanes that come together inside --------------------------------------
 
-// All waiting loops of a region yield to the same rounds, and so do the
-// loops around them: lanes may be in different iterations.
 std::vector<Loop*> LaneRegions::LoopsThatYield(const Region& region) const {
   std::vector<Loop*> loops;
   for (Loop* loop : loops_.getLoopsInPreorder()) {
@@ -323,6 +321,14 @@ std::vector<Loop*> LaneRegions::LoopsThatYield(const Region& region) const {
     }
   }
   return loops;
+}
+
+LaneRegions::BlockSet LaneRegions::Yields(const Region& region) const {
+  BlockSet headers;
+  for (const Loop* loop : LoopsThatYield(region)) {
+    headers.insert(loop->getHeader());
+  }
+  return headers;
 }
 
 // Where lanes on one side of a branch wait for those on another, and a
@@ -453,10 +459,7 @@ LaneRegions::BlockSet LaneRegions::ReachedFrom(std::vector<BasicBlock*> work,
 // Fills in the joins; false if there is something that takes more together
 // than the lanes that can meet, or too much of it.
 bool LaneRegions::AddJoins(Region* region) const {
-  BlockSet yields;
-  for (const Loop* loop : LoopsThatYield(*region)) {
-    yields.insert(loop->getHeader());
-  }
+  const BlockSet yields = Yields(*region);
   std::vector<BasicBlock*> collective;
   for (BasicBlock* block : InOrder(*region)) {
     bool found = false;
@@ -541,10 +544,7 @@ std::vector<Segment> LaneRegions::Segments(const Region& region) const {
   order.insert(order.begin(), region.first);
   BlockSet begins(region.joins.begin(), region.joins.end());
   begins.insert(region.first);
-  BlockSet yields;
-  for (const Loop* loop : LoopsThatYield(region)) {
-    yields.insert(loop->getHeader());
-  }
+  const BlockSet yields = Yields(region);
   begins.insert(yields.begin(), yields.end());
   llvm::DenseMap<const BasicBlock*, const BasicBlock*> begin_of;
   for (bool changed = true; changed;) {
@@ -586,6 +586,7 @@ std::vector<Segment> LaneRegions::Segments(const Region& region) const {
       if (!goes_round) segment.out.push_back({from, to, found->second});
     }
   }
+  if (region.joins.empty()) return segments;
   for (std::size_t j = 0; j < segments.size(); ++j) {
     const BlockSet reached = ReachedFrom({segments[j].block}, region);
     for (std::size_t i = 0; i < segments.size(); ++i) {

@@ -41,7 +41,7 @@ struct Region {
   llvm::BasicBlock* first = nullptr;  // its terminator begins the region
   llvm::BasicBlock* meet = nullptr;   // where all lanes of it come together
   llvm::SetVector<llvm::BasicBlock*> blocks;
-  std::size_t releases = 0;   // writes behind the loop
+  std::size_t releases = 0;   // writes that lanes in the loop may wait for
   bool others_write = false;  // lanes that do not wait may write
   // In front of what takes a warp's lanes together: those that have yielded
   // wait here for each other.
@@ -104,6 +104,7 @@ class LaneRegions {
   std::optional<Region> FindRegion(const llvm::Loop& around,
                                    const llvm::Loop& loop,
                                    llvm::FunctionAnalysisManager& analyses);
+  BlockSet Yields(const Region& region) const;  // where those loops begin
   std::optional<Region> FindRegionOfSides(
       llvm::Loop& loop, llvm::FunctionAnalysisManager& analyses);
   std::optional<Region> RegionOfSides(
