@@ -360,6 +360,15 @@ Result<Allocation> DeviceImpl::TakeKernarg(std::uint64_t size) {
 
 Status DeviceImpl::Launch(const KernelInfo& kernel,
                           const LaunchConfig& config) {
+  return Launch(kernel, config, false);
+}
+Status DeviceImpl::LaunchCooperative(const KernelInfo& kernel,
+                                     const LaunchConfig& config) {
+  return Launch(kernel, config, true);
+}
+
+Status DeviceImpl::Launch(const KernelInfo& kernel, const LaunchConfig& config,
+                          bool cooperative) {
   last_fault.reset();
   const auto refuse = [&](std::string why) {
     return Err(DiagCode::kUsage,
@@ -393,7 +402,6 @@ Status DeviceImpl::Launch(const KernelInfo& kernel,
   launch.gen = target_.gen;
   launch.config = config;
   launch.groups_total = groups;
-  launch.max_resident = 4096;
   launch.call = memory_.NextCall();
   launch.started = std::chrono::steady_clock::now();
   KernelState& k = launch.kernel;
@@ -415,6 +423,13 @@ Status DeviceImpl::Launch(const KernelInfo& kernel,
       16));
   // The first 256 bytes of a kernel with preloaded arguments are for
   // hardware that does not preload.
+  launch.max_resident =
+      cooperative ? groups
+                  : std::max<u64>(ResidentGroups(target_, kernel,
+                                                 static_cast<u32>(items),
+                                                 config.dynamic_lds,
+                                                 k.scratch_size),
+                                  options_.threads);
   k.entry = kernel.entry + ((k.preload & 0x7f) != 0 ? 256 : 0);
   if (FindProgram(k.entry, k.lanes) == nullptr) {
     return refuse("its code object is not loaded");

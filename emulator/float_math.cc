@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cfenv>
+#include <cstdlib>
+#include <string_view>
 #include <vector>
 
 #include "emulator/host_env.h"
@@ -175,12 +177,26 @@ i32 FrexpExp(double v) {
   return e;
 }
 
+// v_div_scale, v_div_fmas and v_div_fixup are the manuals' text, but for the
+// factor of v_div_fmas (below). By that text the division that LLVM makes of
+// them is NaN where the quotient overflows so far that the scaled one does, and
+// where the quotient and the divisor's inverse are both denormal: a compiler
+// must not count on more than is written. GPUs are said to do better, and
+// programs compiled by clang count on that; CERBERUS_EMU_DIVISION=llvm gives
+// them what they need.
+static bool DividesAsLlvmExpects() {
+  static const bool wanted = [] {
+    const char* text = std::getenv("CERBERUS_EMU_DIVISION");
+    return text != nullptr && std::string_view(text) == "llvm";
+  }();
+  return wanted;
+}
+
 // v_div_scale: scales numerator or denominator of a division so that the
 // Newton iteration between v_div_scale and v_div_fmas neither overflows nor
-// loses bits (RDNA3 ISA, V_DIV_SCALE_F32). One case of the manual's text
-// cannot be meant: where the denominator's inverse and the quotient are both
-// denormal it scales the denominator up, which makes it infinite; down is the
-// way out, and what v_div_fmas then undoes.
+// loses bits (RDNA3 ISA, V_DIV_SCALE_F32). Of an f32 denominator's inverse the
+// text asks whether it is a denormal of f64, which it never is: of f32 is
+// meant.
 ScaledF32 DivScale(float s0, float s1, float s2) {
   const auto denormal = [](float v) {
     return v != 0 && (Bits(v) & 0x7f800000) == 0;
@@ -195,7 +211,8 @@ ScaledF32 DivScale(float s0, float s1, float s2) {
   }
   if (denormal(s1)) return {LdexpF32(s0, 64), false};
   if (tiny_inverse && denormal(quotient)) {
-    return {s0 == s1 ? LdexpF32(s0, -64) : IsNan(s0) ? Quiet(s0) : s0, true};
+    const int up = DividesAsLlvmExpects() ? -64 : 64;
+    return {s0 == s1 ? LdexpF32(s0, up) : IsNan(s0) ? Quiet(s0) : s0, true};
   }
   if (tiny_inverse) return {LdexpF32(s0, -64), false};
   if (denormal(quotient)) {
@@ -217,7 +234,8 @@ ScaledF64 DivScale(double s0, double s1, double s2) {
   }
   if (denormal(s1)) return {LdexpF64(s0, 128), false};
   if (tiny_inverse && denormal(quotient)) {
-    return {s0 == s1 ? LdexpF64(s0, -128) : IsNan(s0) ? Quiet(s0) : s0, true};
+    const int up = DividesAsLlvmExpects() ? -128 : 128;
+    return {s0 == s1 ? LdexpF64(s0, up) : IsNan(s0) ? Quiet(s0) : s0, true};
   }
   if (tiny_inverse) return {LdexpF64(s0, -128), false};
   if (denormal(quotient)) {
@@ -273,8 +291,9 @@ double FmaToUnit(double a, double b, double c, double unit) {
 
 // v_div_fmas: fma, and where v_div_scale set VCC, its scaling undone. The
 // manual's text multiplies by 2^32 (f32) and 2^64 (f64), which undoes none of
-// V_DIV_SCALE's scalings; the quotient's size tells which one it was. A result
-// that becomes denormal is rounded once.
+// V_DIV_SCALE's scalings, so that no scaled division could be right; the
+// quotient's size tells which one it was. A result that becomes denormal is
+// rounded once.
 float DivFmas(float s0, float s1, float s2, bool scaled) {
   const float r = std::fma(s0, s1, s2);
   if (!scaled || r != r) return r;
@@ -314,10 +333,9 @@ T DivFixupOf(T s0, T s1, T s2, int underflow_gap, T smallest, T default_nan) {
     const T r = tiny * T{0.25};
     return negative ? -r : r;
   }
-  // The manual's text tests exponent(S1) for overflow, which is that of an
-  // infinity and already dealt with. Overflow shows as a quotient that the
-  // iteration could not represent; what it rounds to depends on MODE.
-  if (!std::isfinite(s0)) return s2 / s1;
+  // Overflow the manual's text looks for in exponent(S1), which is that of an
+  // infinity and already dealt with.
+  if (!std::isfinite(s0) && DividesAsLlvmExpects()) return s2 / s1;
   const T magnitude = std::fabs(s0);
   return negative ? -magnitude : magnitude;
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "emulator/hip_graph.h"
+#include "emulator/device.h"
 #include "emulator/hip_runtime.h"
 #include "emulator/offload_bundle.h"
 #include "support/mapped_file.h"
@@ -186,7 +187,11 @@ Work LaunchWork(Gpu* gpu, Launch launch) {
     config.kernarg = launch.kernarg;
     config.multigrid_sync =
         reinterpret_cast<std::uint64_t>(launch.multigrid.get());
-    Status done = gpu->core->Launch(*launch.function->info, config);
+    // All devices are of this kind (Device::Create).
+    auto* const device = static_cast<DeviceImpl*>(gpu->core.get());
+    Status done = launch.cooperative
+                      ? device->LaunchCooperative(*launch.function->info, config)
+                      : device->Launch(*launch.function->info, config);
     if (done) return;
     hipError_t expected = hipSuccess;
     const Fault* fault = gpu->core->LastFault();

@@ -35,6 +35,14 @@ u32 WavesBySgprs(const Target& t, const KernelInfo& kernel) {
   return std::min(waves, t.waves_per_simd);
 }
 
+// In WGP mode (gfx10 and later: bit 29 of compute_pgm_rsrc1) a group has the
+// SIMDs and the LDS of two compute units.
+bool InWgpMode(const Target& t, const KernelInfo& kernel) {
+  const u32 rsrc1 = LoadLe<u32>(
+      reinterpret_cast<const std::uint8_t*>(kernel.descriptor) + 48);
+  return !IsCdna(t.gen) && (rsrc1 >> 29 & 1) != 0;
+}
+
 }  // namespace
 
 OccupancyInfo ComputeOccupancy(const Target& t, const KernelInfo& kernel,
@@ -42,11 +50,7 @@ OccupancyInfo ComputeOccupancy(const Target& t, const KernelInfo& kernel,
   OccupancyInfo r;
   const u32 lds = kernel.lds_size + dynamic_lds;
   if (lds > t.lds_bytes || block_size == 0 || block_size > 1024) return r;
-  // In WGP mode (gfx10 and later: bit 29 of compute_pgm_rsrc1) a group has
-  // the SIMDs and the LDS of two compute units.
-  const u32 rsrc1 = LoadLe<u32>(
-      reinterpret_cast<const std::uint8_t*>(kernel.descriptor) + 48);
-  const bool wgp = !IsCdna(t.gen) && (rsrc1 >> 29 & 1) != 0;
+  const bool wgp = InWgpMode(t, kernel);
   const u32 simds = t.simds * (wgp ? 2 : 1);
   const u32 lds_total = t.lds_bytes * (wgp ? 2 : 1);
   const u32 waves_per_group =
@@ -75,6 +79,29 @@ OccupancyInfo ComputeOccupancy(const Target& t, const KernelInfo& kernel,
                                                   : "groups";
   }
   return r;
+}
+
+u64 ResidentGroups(const Target& t, const KernelInfo& kernel, u32 block_size,
+                   u32 dynamic_lds, u32 scratch_size) {
+  const OccupancyInfo unit =
+      ComputeOccupancy(t, kernel, block_size, dynamic_lds);
+  u64 groups = u64{unit.groups_per_cu} * t.compute_units;
+  if (InWgpMode(t, kernel)) {
+    // What two compute units hold together may be one more than what each
+    // holds alone.
+    const u32 lds = kernel.lds_size + dynamic_lds;
+    const u32 waves =
+        (block_size + kernel.wavefront_size - 1) / kernel.wavefront_size;
+    u32 pair = std::min(WavesByVgprs(t, kernel), WavesBySgprs(t, kernel)) *
+               t.simds * 2 / std::max(waves, 1u);
+    if (waves > 1) pair = std::min(pair, 32u);
+    if (lds != 0) pair = std::min(pair, 2 * t.lds_bytes / lds);
+    groups = std::max(groups, u64{pair} * (t.compute_units / 2));
+  }
+  const u64 scratch =
+      u64{RoundUp(block_size, kernel.wavefront_size)} * scratch_size;
+  if (scratch != 0) groups = std::min(groups, kResidentScratch / scratch);
+  return std::max<u64>(groups, 1);
 }
 
 }  // namespace cerberus::emulator

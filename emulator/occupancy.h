@@ -15,6 +15,15 @@ struct OccupancyInfo {
 OccupancyInfo ComputeOccupancy(const Target& target, const KernelInfo& kernel,
                                u32 block_size, u32 dynamic_lds);
 
+// Private memory of all resident groups together takes no more than this:
+// AMD's runtime, too, lets fewer groups run where it would take too much. Their
+// registers and LDS are as many as the GPU's own.
+inline constexpr u64 kResidentScratch = u64{1} << 30;
+
+// How many groups of a launch the whole device holds at once, at least one.
+u64 ResidentGroups(const Target& target, const KernelInfo& kernel,
+                   u32 block_size, u32 dynamic_lds, u32 scratch_size);
+
 }  // namespace cerberus::emulator
 
 #endif  // CERBERUS_EMULATOR_OCCUPANCY_H_

@@ -7,6 +7,7 @@
 // one that has waited longest. So is a group that has passed barriers for a
 // quantum of each of its waves: it may wait for another group in a loop around
 // a barrier. So every resident group makes progress, however many there are.
+// Resident are as many as the emulated GPU would hold (ResidentGroups).
 #include <cxxabi.h>
 
 #include <algorithm>

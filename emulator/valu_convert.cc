@@ -43,6 +43,14 @@ inline u32 ByteOfFloat(float v) {
   if (!(v > 0)) return 0;
   return v >= 255.0f ? 255 : static_cast<u32>(__builtin_roundevenf(v));
 }
+// Not by a loop over vectors: its conversion subtracts two equal numbers for 0,
+// which gives -0 where the mode rounds down.
+template <typename T>
+CERBERUS_EMU_INLINE T FromUnsigned(u32 v) {
+  i64 wide = v;
+  asm("" : "+r"(wide));
+  return static_cast<T>(wide);
+}
 inline float DoubleToFloat(double v) {
   return v != v ? F32(static_cast<u32>(Bits(v) >> 32 & 0x80000000) |
                       0x7fc00000 |
@@ -62,7 +70,7 @@ constexpr Row kRows[] = {
     {"v_cvt_f32_i32",
      Lanes<[](i32 a) { return static_cast<float>(a); }>()},
     {"v_cvt_f32_u32",
-     Lanes<[](u32 a) { return static_cast<float>(a); }>()},
+     Lanes<[](u32 a) { return FromUnsigned<float>(a); }>()},
     {"v_cvt_i32_f32", Lanes<[](float a) { return F32ToI32(a); }>()},
     {"v_cvt_u32_f32", Lanes<[](float a) { return F32ToU32(a); }>()},
     {"v_cvt_f16_f32", Lanes<[](float a) { return HalfOf(a); }>()},
@@ -90,7 +98,7 @@ constexpr Row kRows[] = {
     {"v_cvt_i32_f64", Lanes<[](double a) { return ToI32(a); }>()},
     {"v_cvt_u32_f64", Lanes<[](double a) { return ToU32(a); }>()},
     {"v_cvt_f64_i32", Lanes<[](i32 a) { return static_cast<double>(a); }>()},
-    {"v_cvt_f64_u32", Lanes<[](u32 a) { return static_cast<double>(a); }>()},
+    {"v_cvt_f64_u32", Lanes<[](u32 a) { return FromUnsigned<double>(a); }>()},
     {"v_cvt_f16_u16",
      Lanes<[](u16 a) { return HalfOf(static_cast<float>(a)); }>()},
     {"v_cvt_f16_i16",

@@ -99,9 +99,10 @@ class AssembledKernel : public ::testing::Test {
     return device_->Launch(code_->kernels()[0], config);
   }
   // The report of a kernel that must fail; empty if it did not.
-  std::string Reason(std::uint32_t items = 1) {
+  std::string Reason(std::uint32_t items = 1) { return Reason(1, items); }
+  std::string Reason(std::uint32_t groups, std::uint32_t items) {
     if (code_ == nullptr) return "no code";
-    if (Run(1, items)) return "";
+    if (Run(groups, items)) return "";
     const Fault* fault = device_->LastFault();
     return fault == nullptr ? "no fault" : fault->reason;
   }

@@ -1,6 +1,7 @@
 // The division that LLVM builds from v_div_scale, v_rcp, v_fma, v_div_fmas and
 // v_div_fixup, against the host's division. Most quotients are subnormal and
-// lie between two of them, where rounding twice shows.
+// lie between two of them, where rounding twice shows. Where AMD's text makes
+// that NaN the compiler looks again, as the tests do.
 #include <bit>
 #include <cmath>
 #include <random>
@@ -39,6 +40,15 @@ float Divide(float a, float b) {
   return DivFixup(DivFmas(rest, inverse, quotient, above.flag), b, a);
 }
 
+// As ptxc/devlib/rounding.h.
+template <typename T>
+T Quotient(T a, T b) {
+  const T q = Divide(a, b);
+  if (q == q || a == 0 || b != b || std::isinf(b)) return q;
+  if (std::fabs(b) < 1) return a * std::copysign(T{INFINITY}, b);
+  return Divide(a / 256, b / 256);
+}
+
 template <typename T, typename Bits>
 void Check(int mantissa_bits, int least_exponent) {
   std::mt19937_64 random(5);
@@ -63,7 +73,7 @@ void Check(int mantissa_bits, int least_exponent) {
     const T want = x / y;
     // v_div_scale looks at the rounded quotient, and does not scale for zero.
     if (want == 0) continue;
-    ASSERT_EQ(std::bit_cast<Bits>(Divide(a, b)), std::bit_cast<Bits>(want))
+    ASSERT_EQ(std::bit_cast<Bits>(Quotient(a, b)), std::bit_cast<Bits>(want))
         << std::hexfloat << a << " / " << b;
   }
 }
@@ -75,8 +85,21 @@ TEST(Division, QuotientBetweenSubnormals) {
   // 1 / (2^1023 - 2^971) = 2^-1023 + 2^-1075 + 2^-1127 …, just above the
   // middle of two numbers; negative it is found from the other side.
   const double b = 0x1.ffffffffffffep1022;
-  EXPECT_EQ(Divide(1.0, b), 0x0.8000000000001p-1022);
-  EXPECT_EQ(Divide(1.0, -b), -0x0.8000000000001p-1022);
+  EXPECT_EQ(Quotient(1.0, b), 0x0.8000000000001p-1022);
+  EXPECT_EQ(Quotient(1.0, -b), -0x0.8000000000001p-1022);
+}
+
+// By the manuals' text: v_div_scale scales a denominator up that has a denormal
+// inverse, v_div_fixup knows no overflow.
+TEST(Division, IsNanFarOutByTheText) {
+  EXPECT_TRUE(std::isnan(Divide(0x1.fffffep127f, 0x1p-149f)));
+  EXPECT_TRUE(std::isnan(Divide(0x1p100f, -0x1p-100f)));
+  EXPECT_TRUE(std::isnan(Divide(1.0f, 0x1p127f)));
+  EXPECT_TRUE(std::isnan(Divide(0x1.fffffffffffffp1023, 0x1p-1074)));
+  EXPECT_TRUE(std::isnan(Divide(1.0, 0x1p1023)));
+  EXPECT_EQ(Quotient(0x1.fffffep127f, -0x1p-149f), -INFINITY);
+  EXPECT_EQ(Quotient(1.0f, 0x1p127f), 0x1p-127f);
+  EXPECT_EQ(Quotient(-0x1.fffffffffffffp1023, -0x1p-1074), INFINITY);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 
 #include "assemble.h"
+#include "support/target_table.h"
 
 namespace cerberus::emulator {
 namespace {
@@ -57,6 +58,12 @@ TEST(TargetsTest, EveryProcessorOfTheseGenerationsIsThere) {
   }
   const std::vector<std::string> targets = Device::Targets();
   EXPECT_EQ(std::set<std::string>(targets.begin(), targets.end()), expected);
+  // What the driver stub takes for emulated (support/target_table.h).
+  for (const std::string& name : targets) EXPECT_TRUE(IsEmulated(name)) << name;
+  for (const char* name : {"gfx940", "gfx941", "gfx1250", "gfx1251",
+                           "gfx11-generic", "gfx9999"}) {
+    EXPECT_FALSE(IsEmulated(name)) << name;
+  }
 }
 
 TEST(TargetsTest, EveryProcessorRunsItsOwnCode) {

@@ -64,7 +64,8 @@ void Run(int groups, bool cooperative) {
 
 int main() {
   Run(16, true);
-  // More than most targets' compute units hold at once.
-  Run(1000, false);
+  // The smallest of the tested GPUs, gfx1201, does not hold 600 at once: more
+  // than a GPU holds wait for ever.
+  Run(250, false);
   return Pass();
 }
