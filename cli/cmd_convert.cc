@@ -18,13 +18,14 @@
 #include "cli/paths.h"
 #include "cli/time_trace.h"
 #include "cli/verb.h"
+#include "support/nearest_targets.h"
 #include "support/target_id.h"
 #include "support/target_table.h"
 
 namespace cerberus::cli {
 namespace {
 
-constexpr unsigned kDefaultSeconds = 600;
+constexpr unsigned kDefaultSeconds = 300;
 constexpr std::uint64_t kDefaultMebibytes = 8192;
 
 // Under a sanitizer the compiler reserves terabytes of address space.
@@ -96,12 +97,12 @@ class ConvertVerb : public Verb {
         ->group(kGroupMore);
     AddSharedOverflow(app, shared_overflow_);
     app.add_option("--compile-seconds", options_.limits.seconds,
-                   "limit for one module, 0: none")
+                   "processor time for a kernel, 0: no limit")
         ->type_name("S")
         ->check(CLI::Range(0, 1000000).description(""))
         ->group(kGroupMore);
     app.add_option("--compile-memory", memory_mib_,
-                   "limit for one module in MiB, 0: none")
+                   "limit of a compiler in MiB, 0: none")
         ->type_name("M")
         ->group(kGroupMore);
     app.add_option("--time-trace", trace_path_,
@@ -148,7 +149,8 @@ class ConvertVerb : public Verb {
       CERB_TRY(const TargetId id, TargetId::Parse(text));
       if (FindTarget(id.processor) == nullptr) {
         return Err(DiagCode::kUsage,
-                   fmt::format("'{}' is not a known target", id.processor));
+                   fmt::format("'{}' is not a known target; known are {}",
+                               id.processor, NearestTargets(id.processor)));
       }
       const std::string arch = id.ToString();
       if (std::find(arches.begin(), arches.end(), arch) == arches.end()) {

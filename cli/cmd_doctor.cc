@@ -2,7 +2,6 @@
 // is ready for that: which driver it loads, which code it finds, what it
 // needs that cannot be converted.
 #include <dlfcn.h>
-#include <elf.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -18,18 +17,20 @@
 #include <utility>
 #include <vector>
 
-#include "cli/archives.h"
 #include "cli/exit_code.h"
 #include "cli/json.h"
+#include "cli/needed_libraries.h"
 #include "cli/nvidia_libraries.h"
 #include "cli/options.h"
 #include "cli/paths.h"
 #include "cli/verb.h"
 #include "kpack/reader.h"
+#include "kpack/resolve.h"
 #include "rewriter/rewriter.h"
 #include "runtime-stub/jit_cache.h"
 #include "runtime-stub/self_report.h"
 #include "support/target_id.h"
+#include "support/target_table.h"
 #include "support/version.h"
 
 namespace cerberus::cli {
@@ -107,16 +108,6 @@ Result<DriverInfo> AskDriver(const std::string& folder) {
   return info;
 }
 
-std::vector<std::string> SplitPath(std::string_view text) {
-  std::vector<std::string> folders;
-  while (!text.empty()) {
-    const std::size_t colon = std::min(text.find(':'), text.size());
-    if (colon != 0) folders.emplace_back(text.substr(0, colon));
-    text.remove_prefix(std::min(colon + 1, text.size()));
-  }
-  return folders;
-}
-
 // The libcuda.so.1 that the loader gives a program: by a path in DT_NEEDED,
 // else by the search order of ld.so(8); `loaders` comes last.
 std::string FindDriverOf(const rewriter::Binary& binary,
@@ -127,30 +118,8 @@ std::string FindDriverOf(const rewriter::Binary& binary,
       return std::string(needed);
     }
   }
-  const auto dynamic = [&](std::int64_t tag) {
-    const auto at = binary.elf().DynamicValue(tag);
-    if (!at) return std::string();
-    const Result<std::string_view> text = binary.elf().DynamicString(*at);
-    return text ? std::string(*text) : std::string();
-  };
-  const char* environment = std::getenv("LD_LIBRARY_PATH");
-  const std::string runpath = dynamic(DT_RUNPATH);
-  std::vector<std::string> folders;
-  const auto add = [&](const std::string& path) {
-    for (std::string folder : SplitPath(path)) {
-      for (const char* origin : {"$ORIGIN", "${ORIGIN}"}) {
-        const std::size_t at = folder.find(origin);
-        if (at == folder.npos) continue;
-        folder.replace(at, std::strlen(origin), FolderOf(binary.path()));
-      }
-      folders.push_back(std::move(folder));
-    }
-  };
-  if (runpath.empty()) add(dynamic(DT_RPATH));
-  if (environment != nullptr) add(environment);
-  add(runpath);
-  for (const std::string& folder : folders) {
-    const std::string path = folder + "/" + kDriver;
+  for (const SearchFolder& folder : SearchFolders(binary)) {
+    const std::string path = folder.path + "/" + kDriver;
     if (::access(path.c_str(), R_OK) == 0) return path;
   }
   return loaders;
@@ -180,6 +149,9 @@ struct FileInfo {
   std::string converter;
   std::vector<std::pair<std::string, std::set<std::string>>> archives;
   std::vector<NeededLibrary> nvidia;
+  std::vector<DeviceLibrary> libraries;
+  // What it and its libraries hold prebuilt code for.
+  std::vector<CodeByTarget> code;
 };
 
 class DoctorVerb : public Verb {
@@ -216,7 +188,14 @@ class DoctorVerb : public Verb {
  private:
   Status Examine() {
     CERB_TRY(const std::string folder, FindStubFolder());
-    if (!file_.empty()) loaders_driver_ = FindLoadersDriver();
+    Status examined;
+    if (!file_.empty()) {
+      loaders_driver_ = FindLoadersDriver();
+      examined = ExamineFile(folder);
+      // The stub finds no converted file in this process.
+      const std::string target = TargetToEmulate(info_.code);
+      if (!target.empty()) ::setenv("CERBERUS_EMU_TARGETS", target.c_str(), 0);
+    }
     CERB_TRY(driver_, AskDriver(folder));
     if (const Result<std::string> jit = FindJit()) jit_ = *jit;
     if (driver_.devices.empty()) {
@@ -229,8 +208,7 @@ class DoctorVerb : public Verb {
           "cerberus-jit is not installed: what was not converted cannot be "
           "compiled when it is loaded");
     }
-    if (file_.empty()) return {};
-    return ExamineFile(folder);
+    return examined;
   }
 
   Status ExamineFile(const std::string& stub_folder) {
@@ -258,19 +236,40 @@ class DoctorVerb : public Verb {
     for (const NeededLibrary& library : info_.nvidia) {
       problems_.push_back(fmt::format("{} {}", file_, Describe(library)));
     }
+    info_.libraries = FindDeviceLibraries(binary);
+    for (const DeviceLibrary& library : info_.libraries) {
+      if (library.converted) {
+        CERB_TRY_VOID(ExamineArchives(library.path, nullptr));
+      } else if (!library.has_ptx) {
+        problems_.push_back(
+            fmt::format("{} needs {}, found at {}, which is not converted and "
+                        "was built without PTX: nothing in it can run",
+                        file_, library.name, Place(library)));
+      }
+    }
     if (!info_.converted) return {};
+    return ExamineArchives(file_, &info_);
+  }
+
+  // What a converted file's archives hold; listed in `out`, if not null.
+  Status ExamineArchives(const std::string& file, FileInfo* out) {
     CERB_TRY(const rewriter::ConvertedInfo converted,
-             rewriter::ReadConvertedFile(file_));
-    info_.converter = converted.converter_version;
+             rewriter::ReadConvertedFile(file));
+    if (out != nullptr) out->converter = converted.converter_version;
+    CodeByTarget& code = info_.code.emplace_back();
     for (const std::string& path :
-         FindArchives(converted.search_paths, file_)) {
+         kpack::FindArchives(converted.search_paths, file)) {
       CERB_TRY(const std::shared_ptr<const kpack::Archive> archive,
                kpack::Archive::Open(path));
+      for (const kpack::Entry& entry : archive->entries()) {
+        ++code[std::string(entry.arch)];
+      }
+      if (out == nullptr) continue;
       std::set<std::string> arches;
       for (const std::string_view arch : archive->arches()) {
         arches.emplace(arch);
       }
-      info_.archives.emplace_back(path, std::move(arches));
+      out->archives.emplace_back(path, std::move(arches));
     }
     return {};
   }
@@ -353,6 +352,14 @@ class DoctorVerb : public Verb {
                  : fmt::format("prebuilt for {}", prebuilt));
       }
     }
+    for (const DeviceLibrary& library : info_.libraries) {
+      line("  library",
+           fmt::format("{}: {}", Place(library),
+                       library.converted ? "converted"
+                       : library.has_ptx
+                           ? "not converted, compiled at the first start"
+                           : "not converted, built without PTX"));
+    }
     for (const std::string& problem : problems_) {
       fmt::print("problem: {}\n", problem);
     }
@@ -403,6 +410,17 @@ class DoctorVerb : public Verb {
         json.BeginObject();
         json.Key("name").String(library.name);
         json.Key("replacement").String(library.replacement);
+        json.EndObject();
+      }
+      json.EndArray();
+      json.Key("libraries").BeginArray();
+      for (const DeviceLibrary& library : info_.libraries) {
+        json.BeginObject();
+        json.Key("name").String(library.name);
+        json.Key("path").String(library.path);
+        json.Key("found_by").String(library.from);
+        json.Key("converted").Bool(library.converted);
+        json.Key("ptx").Bool(library.has_ptx);
         json.EndObject();
       }
       json.EndArray();

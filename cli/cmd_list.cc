@@ -1,5 +1,6 @@
 // cerberus list: what is in a binary, a fatbin, an archive, a code object or
-// a PTX file. The text and the JSON are made from the same rows.
+// a PTX file. The text and the JSON are made from the same rows; of binaries
+// and fatbins the text is a summary, unless kernels are asked for.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -12,7 +13,9 @@
 #include "cli/demangle.h"
 #include "cli/embedded_ptx.h"
 #include "cli/exit_code.h"
+#include "cli/inventory.h"
 #include "cli/json.h"
+#include "cli/name_filter.h"
 #include "cli/options.h"
 #include "cli/verb.h"
 #include "kpack/reader.h"
@@ -29,9 +32,15 @@ using rewriter::FileKind;
 // once to both.
 class Listing {
  public:
-  explicit Listing(bool json) : json_only_(json) {}
+  Listing(bool json, bool kernels, NameFilter filter)
+      : json_only_(json),
+        all_(json || kernels || !filter.empty()),
+        filter_(std::move(filter)) {}
 
   JsonWriter& json() { return json_; }
+  // Whether entries and kernels of binaries and fatbins are listed.
+  bool all() const { return all_; }
+  const NameFilter& filter() const { return filter_; }
   template <typename... Args>
   void Line(fmt::format_string<Args...> format, Args&&... args) {
     text_ += fmt::format(format, std::forward<Args>(args)...) + "\n";
@@ -42,6 +51,8 @@ class Listing {
 
  private:
   const bool json_only_;
+  const bool all_;
+  const NameFilter filter_;
   JsonWriter json_;
   std::string text_;
 };
@@ -59,6 +70,11 @@ void ListKernels(const std::vector<std::string>& kernels, const char* indent,
 // One entry of a fatbin and its kernels. An entry that cannot be unpacked is
 // listed with the reason: the rest of the file is still worth seeing.
 void ListEntry(const FatbinEntry& entry, Listing& out) {
+  Result<std::vector<std::string>> kernels = rewriter::KernelNames(entry);
+  if (kernels && !out.filter().empty()) {
+    kernels = out.filter().Of(*std::move(kernels));
+    if (kernels->empty()) return;
+  }
   JsonWriter& json = out.json();
   const std::string kind = rewriter::KindName(entry.kind);
   const std::string compression(rewriter::CompressionName(entry.compression()));
@@ -87,7 +103,6 @@ void ListEntry(const FatbinEntry& entry, Listing& out) {
     line += fmt::format("  {}", entry.source_name);
   }
   out.Line("{}", line);
-  const Result<std::vector<std::string>> kernels = rewriter::KernelNames(entry);
   if (kernels) {
     ListKernels(*kernels, "    ", out);
   } else {
@@ -101,6 +116,115 @@ void ListEntries(const std::vector<FatbinEntry>& entries, Listing& out) {
   out.json().Key("entries").BeginArray();
   for (const FatbinEntry& entry : entries) ListEntry(entry, out);
   out.json().EndArray();
+}
+
+std::string Counted(std::size_t n, const char* what) {
+  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+}
+
+std::string Counted(const Inventory::Count& count) {
+  return Counted(count.modules, "module") + ", " +
+         Counted(count.kernels, "kernel");
+}
+
+void ListCount(const Inventory::Count& count, JsonWriter& json) {
+  json.Key("modules").Uint(count.modules);
+  json.Key("kernels").Uint(count.kernels);
+}
+
+void ListArchs(const char* key, const char* title,
+               const Inventory::ByArch& archs, Listing& out) {
+  JsonWriter& json = out.json();
+  json.Key(key).BeginArray();
+  for (const auto& [arch, count] : archs) {
+    json.BeginObject();
+    json.Key("arch").String(arch.second);
+    ListCount(count, json);
+    json.EndObject();
+    out.Line("  {:<12} {:<12} {}", title, arch.second, Counted(count));
+  }
+  json.EndArray();
+}
+
+void ListSummary(const Inventory& inventory, Listing& out) {
+  JsonWriter& json = out.json();
+  json.Key("summary").BeginObject();
+  ListCount(inventory.all, json);
+  out.Line("  {}", Counted(inventory.all));
+  ListArchs("ptx", "PTX", inventory.ptx, out);
+  ListArchs("machine_code", "machine code", inventory.machine_code, out);
+  json.Key("without_ptx").BeginObject();
+  ListCount(inventory.without_ptx, json);
+  json.EndObject();
+  json.Key("unreadable").Uint(inventory.unreadable);
+  json.EndObject();
+  if (inventory.without_ptx.modules != 0) {
+    out.Line("  built without PTX: nothing to convert in {}",
+             inventory.without_ptx.modules == inventory.all.modules
+                 ? "this file"
+                 : Counted(inventory.without_ptx));
+  }
+  if (inventory.unreadable != 0) {
+    out.Line("  {} cannot be read: {}",
+             inventory.unreadable == 1
+                 ? std::string("1 entry")
+                 : fmt::format("{} entries", inventory.unreadable),
+             inventory.why_unreadable);
+  }
+  if (!out.all() && inventory.all.kernels != 0) {
+    out.Line(
+        "  (--kernels and --filter show them, 'cerberus extract' writes "
+        "them to files)");
+  }
+}
+
+void ListFatbins(const std::vector<rewriter::LocatedFatbin>& fatbins,
+                 Listing& out) {
+  JsonWriter& json = out.json();
+  json.Key("fatbins").BeginArray();
+  for (const rewriter::LocatedFatbin& located : fatbins) {
+    json.BeginObject();
+    json.Key("section").String(located.section);
+    json.Key("offset").Uint(located.offset);
+    json.Key("address").Uint(located.vaddr);
+    json.Key("size").Uint(located.fatbin.bytes.size());
+    json.Key("wrappers").BeginArray();
+    for (const std::uint32_t index : located.wrappers) json.Uint(index);
+    json.EndArray();
+    out.Line(
+        "{} at 0x{:x}: fatbin, {} bytes, {}",
+        located.section.empty() ? "fatbin" : located.section, located.offset,
+        located.fatbin.bytes.size(),
+        located.wrappers.empty()
+            ? "no wrapper"
+            : fmt::format("wrapper {}", fmt::join(located.wrappers, ", ")));
+    ListEntries(located.fatbin.entries, out);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void ListTexts(const std::vector<EmbeddedPtx>& texts, Listing& out) {
+  JsonWriter& json = out.json();
+  json.Key("ptx_texts").BeginArray();
+  for (const EmbeddedPtx& found : texts) {
+    FatbinEntry entry{};
+    entry.kind = rewriter::EntryKind::kPtx;
+    entry.payload = AsBytes(found.text);
+    entry.stored_size = entry.unpacked_size = found.text.size();
+    const Result<std::vector<std::string>> kernels =
+        rewriter::KernelNames(entry);
+    std::vector<std::string> shown;
+    if (kernels) shown = out.filter().Of(*kernels);
+    if (shown.empty() && !out.filter().empty()) continue;
+    json.BeginObject();
+    json.Key("offset").Uint(found.offset);
+    json.Key("size").Uint(found.text.size());
+    out.Line("PTX text at 0x{:x}, {} bytes", found.offset, found.text.size());
+    if (out.all()) ListKernels(shown, "    ", out);
+    json.EndObject();
+  }
+  json.EndArray();
 }
 
 Status ListBinary(const std::string& path, Listing& out) {
@@ -128,47 +252,17 @@ Status ListBinary(const std::string& path, Listing& out) {
   }
   json.EndArray();
 
+  if (out.filter().empty()) {
+    CERB_TRY(const Inventory inventory, TakeInventory(binary));
+    ListSummary(inventory, out);
+  }
+  if (out.all()) ListFatbins(binary.fatbins(), out);
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
-  json.Key("fatbins").BeginArray();
   for (const rewriter::LocatedFatbin& located : binary.fatbins()) {
     ranges.emplace_back(located.offset,
                         located.offset + located.fatbin.bytes.size());
-    json.BeginObject();
-    json.Key("section").String(located.section);
-    json.Key("offset").Uint(located.offset);
-    json.Key("address").Uint(located.vaddr);
-    json.Key("size").Uint(located.fatbin.bytes.size());
-    json.Key("wrappers").BeginArray();
-    for (const std::uint32_t index : located.wrappers) json.Uint(index);
-    json.EndArray();
-    out.Line(
-        "{} at 0x{:x}: fatbin, {} bytes, {}",
-        located.section.empty() ? "fatbin" : located.section, located.offset,
-        located.fatbin.bytes.size(),
-        located.wrappers.empty()
-            ? "no wrapper"
-            : fmt::format("wrapper {}", fmt::join(located.wrappers, ", ")));
-    ListEntries(located.fatbin.entries, out);
-    json.EndObject();
   }
-  json.EndArray();
-
-  json.Key("ptx_texts").BeginArray();
-  for (const EmbeddedPtx& found : FindEmbeddedPtx(binary.bytes(), ranges)) {
-    json.BeginObject();
-    json.Key("offset").Uint(found.offset);
-    json.Key("size").Uint(found.text.size());
-    out.Line("PTX text at 0x{:x}, {} bytes", found.offset, found.text.size());
-    FatbinEntry entry{};
-    entry.kind = rewriter::EntryKind::kPtx;
-    entry.payload = AsBytes(found.text);
-    entry.stored_size = entry.unpacked_size = found.text.size();
-    const Result<std::vector<std::string>> kernels =
-        rewriter::KernelNames(entry);
-    if (kernels) ListKernels(*kernels, "    ", out);
-    json.EndObject();
-  }
-  json.EndArray();
+  ListTexts(FindEmbeddedPtx(binary.bytes(), ranges), out);
 
   if (!binary.is_converted()) return {};
   CERB_TRY(const rewriter::ConvertedInfo info,
@@ -193,7 +287,8 @@ Status ListFatbin(const std::string& path, ByteSpan bytes, Listing& out) {
   CERB_TRY(const rewriter::Fatbin fatbin, rewriter::ParseFatbin(bytes, path));
   out.json().Key("kind").String("fatbin");
   out.Line("{}: fatbin, {} bytes", path, fatbin.bytes.size());
-  ListEntries(fatbin.entries, out);
+  if (out.filter().empty()) ListSummary(TakeInventory(fatbin.entries), out);
+  if (out.all()) ListEntries(fatbin.entries, out);
   return {};
 }
 
@@ -206,7 +301,7 @@ Status ListPtx(const std::string& path, ByteSpan bytes, Listing& out) {
            rewriter::KernelNames(entry));
   out.json().Key("kind").String("ptx");
   out.Line("{}: PTX, {} bytes", path, bytes.size());
-  ListKernels(kernels, "  ", out);
+  ListKernels(out.filter().Of(kernels), "  ", out);
   return {};
 }
 
@@ -265,6 +360,7 @@ Status ListArchive(const std::string& path, Listing& out) {
            archive->compression());
   json.Key("entries").BeginArray();
   for (const kpack::Entry& entry : archive->entries()) {
+    if (!out.filter().Matches(std::string(entry.key))) continue;
     ListArchiveEntry(entry, out);
   }
   json.EndArray();
@@ -288,6 +384,7 @@ Status ListCodeObject(const std::string& path, ByteSpan bytes, Listing& out) {
   }
   json.Key("kernels").BeginArray();
   for (const CodeObject::Kernel& kernel : object.kernels) {
+    if (!out.filter().Matches(kernel.name)) continue;
     json.BeginObject();
     json.Key("name").String(kernel.name);
     json.Key("wave_size").Uint(kernel.wave_size);
@@ -323,7 +420,7 @@ class ListVerb : public Verb {
   }
   const char* examples() const override {
     return "  cerberus list app\n"
-           "  cerberus list .kpack/app.amd-gfx1100.kpack --json\n";
+           "  cerberus list libx.so --filter 'scan|sort'\n";
   }
 
   void AddOptions(CLI::App& app) override {
@@ -331,10 +428,22 @@ class ListVerb : public Verb {
                    "program, library, fatbin, .kpack, code object or PTX")
         ->required()
         ->group(kGroupFiles);
+    app.add_flag("--kernels", kernels_, "not a summary: entries and kernels")
+        ->group(kGroupBehaviour);
+    app.add_option("--filter", filter_,
+                   "the kernels (in archives: modules) that match")
+        ->type_name("REGEX")
+        ->group(kGroupBehaviour);
   }
 
   int Run(const CommonOptions& common, Reporter& reporter) override {
-    Listing out(common.json);
+    Result<NameFilter> filter = NameFilter::Parse(filter_);
+    if (!filter) {
+      reporter.Report(filter.error());
+      if (common.json) PrintJsonError(reporter, kExitUsage);
+      return kExitUsage;
+    }
+    Listing out(common.json, kernels_, *std::move(filter));
     out.json().BeginObject();
     out.json().Key("schema").Int(1);
     out.json().Key("verb").String("list");
@@ -342,7 +451,7 @@ class ListVerb : public Verb {
     const Status status = List(out);
     if (!status) {
       reporter.Report(status.error());
-      if (common.json) PrintJsonError(reporter);
+      if (common.json) PrintJsonError(reporter, kExitFailed);
       return kExitFailed;
     }
     out.json().EndObject();
@@ -367,13 +476,13 @@ class ListVerb : public Verb {
     }
   }
 
-  void PrintJsonError(const Reporter& reporter) const {
+  void PrintJsonError(const Reporter& reporter, int code) const {
     JsonWriter json;
     json.BeginObject();
     json.Key("schema").Int(1);
     json.Key("verb").String("list");
     json.Key("file").String(path_);
-    json.Key("exit_code").Int(kExitFailed);
+    json.Key("exit_code").Int(code);
     json.Key("diagnostics");
     reporter.WriteJson(json);
     json.EndObject();
@@ -381,6 +490,8 @@ class ListVerb : public Verb {
   }
 
   std::string path_;
+  bool kernels_ = false;
+  std::string filter_;
 };
 
 }  // namespace

@@ -69,9 +69,9 @@ class RunVerb : public Verb {
       return kExitFailed;
     }
     Prepend("LD_LIBRARY_PATH", *folder);
-    HaveKernelsCompiledToPtx(*folder);
     if (!device_.empty()) ::setenv("CERBERUS_DEVICE", device_.c_str(), 1);
     if (!log_.empty()) ::setenv("CERBERUS_LOG", log_.c_str(), 1);
+    if (!IsForNvidia()) HaveKernelsCompiledToPtx(*folder);
 
     std::vector<char*> argv;
     for (std::string& word : command) argv.push_back(word.data());
@@ -83,14 +83,34 @@ class RunVerb : public Verb {
   }
 
  private:
-  // Python packages look for NVIDIA's linker beside themselves, unless one of
-  // its name is in the process; CuPy makes machine code unless told not to.
+  // Whether the driver stub will hand the program to NVIDIA's driver, which
+  // is to get what NVIDIA's tools make (docs/environment.md, CERBERUS_DEVICE).
+  static bool IsForNvidia() {
+    const char* device = std::getenv("CERBERUS_DEVICE");
+    const std::string chosen = device != nullptr ? device : "";
+    if (!chosen.empty() && chosen != "auto") return chosen == "nvidia";
+    return ::access("/dev/nvidiactl", F_OK) == 0 &&
+           ::access("/dev/kfd", F_OK) != 0;
+  }
+
+  // Packages that compile kernels themselves make machine code, unless told
+  // not to or stood in for (docs/python.md).
   static void HaveKernelsCompiledToPtx(const std::string& folder) {
-    for (const char* linker : {"/libnvJitLink.so.12", "/libnvJitLink.so.13"}) {
-      const std::string file = folder + linker;
+    // They look for NVIDIA's linker beside themselves, unless one of its name
+    // is in the process.
+    for (const char* library : {"/libnvJitLink.so.12", "/libnvJitLink.so.13",
+                                "/libcerberus-run.so"}) {
+      const std::string file = folder + library;
       if (::access(file.c_str(), R_OK) == 0) Prepend("LD_PRELOAD", file);
     }
     ::setenv("CUPY_COMPILE_WITH_PTX", "1", 0);
+    const std::string tools = folder + "/bin";
+    const std::string ptxas = tools + "/ptxas";
+    if (::access(ptxas.c_str(), X_OK) != 0) return;
+    Prepend("PATH", tools);
+    ::setenv("TRITON_PTXAS_PATH", ptxas.c_str(), 0);
+    ::setenv("TRITON_PTXAS_BLACKWELL_PATH", ptxas.c_str(), 0);
+    ::setenv("TRITON_LIBCUDA_PATH", folder.c_str(), 0);
   }
 
   static void Prepend(const char* variable, const std::string& folder) {

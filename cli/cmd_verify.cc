@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "cli/archives.h"
 #include "cli/exit_code.h"
 #include "cli/json.h"
 #include "cli/options.h"
@@ -17,6 +16,7 @@
 #include "cli/verb.h"
 #include "kpack/marker.h"
 #include "kpack/reader.h"
+#include "kpack/resolve.h"
 #include "rewriter/rewriter.h"
 
 namespace cerberus::cli {
@@ -122,7 +122,7 @@ class VerifyVerb : public Verb {
 
   // Every archive that the marker's paths can lead to, for any target.
   Status VerifyArchives(Reporter& reporter) {
-    archives_ = FindArchives(info_.search_paths, converted_);
+    archives_ = kpack::FindArchives(info_.search_paths, converted_);
     for (const std::string& path : archives_) {
       CERB_TRY_VOID(VerifyArchive(path, reporter));
     }

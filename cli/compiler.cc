@@ -2,7 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <dlfcn.h>
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -14,6 +20,8 @@
 #include "cli/demangle.h"
 #include "cli/exit_code.h"
 #include "cli/json.h"
+#include "runtime-stub/jit_cache.h"
+#include "support/target_id.h"
 
 namespace cerberus::cli {
 namespace {
@@ -83,19 +91,117 @@ bool HasError(const std::vector<Diag>& diags) {
   });
 }
 
+// Tells one build of the compiler from another of the same version.
+std::string CompilerBuild(const std::string& jit) {
+  std::string build;
+  Dl_info library;
+  const bool found =
+      ::dladdr(reinterpret_cast<void*>(&cerberus_ptxc_version), &library) != 0;
+  for (const std::string& path :
+       {jit, std::string(found ? library.dli_fname : "")}) {
+    struct stat st;
+    if (::stat(path.c_str(), &st) != 0) continue;
+    build += fmt::format(" {} {} {}", st.st_size, st.st_mtim.tv_sec,
+                         st.st_mtim.tv_nsec);
+  }
+  return build;
+}
+
+// What is compiled in less is not worth a file.
+constexpr std::chrono::milliseconds kWorthKeeping{200};
+
+// What a compiler that came to its end wrote: the length of its messages, these
+// and the code.
+Bytes ToKeep(const ProcessResult& run) {
+  Bytes bytes;
+  AppendLe(bytes, std::uint64_t{run.err.size()});
+  bytes.insert(bytes.end(), run.err.begin(), run.err.end());
+  bytes.insert(bytes.end(), run.out.begin(), run.out.end());
+  return bytes;
+}
+std::optional<ProcessResult> FromKept(ByteSpan bytes) {
+  ByteReader reader(bytes);
+  const Result<std::uint64_t> size = reader.U64();
+  if (!size) return std::nullopt;
+  const Result<ByteSpan> messages = reader.Take(*size);
+  if (!messages) return std::nullopt;
+  const Result<ByteSpan> code = reader.Take(reader.remaining());
+  ProcessResult run;
+  run.exit_code = kExitDone;
+  run.err = AsText(*messages);
+  run.out.assign(code->begin(), code->end());
+  return run;
+}
+
+ProgressCallback ReadProgress(const CompileRequest& request) {
+  if (!request.on_progress) return {};
+  return [&request](std::string_view text) {
+    CompileProgress progress;
+    std::size_t done = 0, all = 0;
+    if (std::sscanf(std::string(text).c_str(), "%zu %zu %zu %zu",
+                    &progress.kernels_done, &progress.kernels, &done,
+                    &all) != 4) {
+      return;
+    }
+    progress.work_done =
+        all == 0 ? 0 : static_cast<double>(done) / static_cast<double>(all);
+    request.on_progress(progress);
+  };
+}
+
+// Where the limit of a kernel is one of its whole module: while it is read and
+// linked. PTX instructions have about 30 bytes.
+ProcessLimits LimitsOf(const ProcessLimits& kernel, std::size_t ptx_bytes) {
+  constexpr std::size_t kBytesOfLimit = 300'000;
+  ProcessLimits limits = kernel;
+  limits.seconds += limits.seconds * ptx_bytes / kBytesOfLimit;
+  return limits;
+}
+
 CompileOutcome CompileInChild(const std::string& jit,
                               const ProcessLimits& limits,
                               const CompileRequest& request) {
   std::vector<std::string> argv = {
       jit, "--arch", request.arch, "--diagnostics=json",
-      fmt::format("--jobs={}", request.jobs), "-o", "-"};
+      fmt::format("--jobs={}", request.jobs),
+      fmt::format("--compile-seconds={}", limits.seconds), "-o", "-"};
   if (request.keep_going) argv.push_back("--keep-going");
   if (request.shared_overflow) argv.push_back("--shared-overflow=global");
   if (request.time_trace) argv.push_back("--time-trace=-");
-  argv.push_back("-");
+  if (request.on_progress) {
+    argv.push_back(fmt::format("--progress-fd={}", kProgressDescriptor));
+  }
 
   CompileOutcome outcome;
-  Result<ProcessResult> run = RunProcess(argv, AsBytes(request.ptx), limits);
+  const stub::JitCache cache = request.time_trace
+                                   ? stub::JitCache("", 0)
+                                   : stub::JitCache::FromEnvironment();
+  std::string key;
+  if (const Result<TargetId> target = TargetId::Parse(request.arch);
+      cache.enabled() && target) {
+    argv.push_back("--parts=" + cache.folder());
+    key = stub::JitCache::Key(
+        request.ptx, *target,
+        fmt::format("convert {}{}", request.shared_overflow,
+                    CompilerBuild(jit)));
+  }
+  argv.push_back("-");
+
+  if (const std::optional<Bytes> kept =
+          key.empty() ? std::nullopt : cache.Load(key)) {
+    if (std::optional<ProcessResult> run = FromKept(*kept)) {
+      ReadMessages(run->err, request.where, &outcome);
+      outcome.status = CompileOutcome::Status::kDone;
+      outcome.code = std::move(run->out);
+      outcome.kept = cache.PathOf(key);
+      return outcome;
+    }
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  Result<ProcessResult> run =
+      RunProcess(argv, AsBytes(request.ptx),
+                 LimitsOf(limits, request.ptx.size()), ReadProgress(request));
+  outcome.stopped = ProcessesStopped() && (!run || run->signal == SIGKILL);
   if (!run) {
     Diag diag = std::move(run).error();
     diag.where = request.where;
@@ -107,6 +213,11 @@ CompileOutcome CompileInChild(const std::string& jit,
     outcome.status = run->exit_code == kExitDone
                          ? CompileOutcome::Status::kDone
                          : CompileOutcome::Status::kSomeFailed;
+    if (run->exit_code == kExitDone && !key.empty() &&
+        std::chrono::steady_clock::now() - begin > kWorthKeeping) {
+      cache.Store(key, ToKeep(*run));
+      outcome.kept = cache.PathOf(key);
+    }
     outcome.code = std::move(run->out);
     return outcome;
   }
@@ -115,7 +226,9 @@ CompileOutcome CompileInChild(const std::string& jit,
   if (run->timed_out) {
     outcome.diags.push_back(MakeDiag(
         DiagCode::kCompiler, request.where,
-        fmt::format("the compiler took more than {} s", limits.seconds)));
+        fmt::format("the compiler took more than {} s of processor time; a "
+                    "larger --compile-seconds gives it more",
+                    LimitsOf(limits, request.ptx.size()).seconds)));
   } else if (run->signal != 0) {
     outcome.diags.push_back(MakeDiag(
         DiagCode::kCompiler, request.where,

@@ -18,6 +18,13 @@
 
 namespace cerberus::cli {
 
+// How far a compiler is.
+struct CompileProgress {
+  std::size_t kernels_done = 0;
+  std::size_t kernels = 0;
+  double work_done = 0;  // of 1
+};
+
 struct CompileRequest {
   std::string ptx;
   std::string arch;
@@ -26,6 +33,7 @@ struct CompileRequest {
   bool shared_overflow = false;  // into device memory
   bool time_trace = false;
   unsigned jobs = 1;  // threads of the compiler
+  std::function<void(const CompileProgress&)> on_progress;  // or none
 };
 
 struct CompileOutcome {
@@ -34,12 +42,17 @@ struct CompileOutcome {
   Bytes code;               // unless kFailed
   std::vector<Diag> diags;  // in the order given; at least one if kFailed
   std::string time_trace;   // if asked for
+  bool stopped = false;     // by StopProcesses: what it says means nothing
+  std::string kept;         // file that it can be found in again, or ""
 };
 
 // Thread-safe.
 using Compiler = std::function<CompileOutcome(const CompileRequest&)>;
 
-// `jit` is the path of cerberus-jit.
+// `jit` is the path of cerberus-jit. `limits` are those of one kernel; one of
+// more than 10,000 PTX instructions has as many times more processor time.
+// What took some time is kept in the cache of the JIT fallback, and so are the
+// finished parts of a module that is not.
 Compiler MakeChildCompiler(std::string jit, ProcessLimits limits);
 Compiler MakeInProcessCompiler();
 

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "cli/bundle.h"
 #include "cli/demangle.h"
 #include "cli/embedded_ptx.h"
+#include "cli/needed_libraries.h"
 #include "cli/nvidia_libraries.h"
 #include "cli/paths.h"
 #include "kpack/content_key.h"
@@ -142,11 +142,30 @@ Status Conversion::Open() {
   }
   CERB_TRY_VOID(AddModules());
   CERB_TRY_VOID(AddEmbedded());
+  const std::vector<DeviceLibrary> libraries = FindDeviceLibraries(*binary_);
   if (binary_->fatbins().empty() && units_.empty() &&
       !binary_->links_cuda_driver()) {
-    return Err(FileDiag(DiagCode::kNoDeviceCode, options_.input,
-                        "holds no CUDA device code: no fatbin, no wrapper, no "
-                        "PTX text"));
+    Diag diag = FileDiag(DiagCode::kNoDeviceCode, options_.input,
+                         "holds no CUDA device code: no fatbin, no wrapper, no "
+                         "PTX text");
+    for (const DeviceLibrary& library : libraries) {
+      diag.notes.push_back(fmt::format(
+          "{}, which it needs, does{}: {}", library.name,
+          library.converted ? ", and is converted" : "", library.path));
+    }
+    return Err(std::move(diag));
+  }
+  for (const DeviceLibrary& library : libraries) {
+    if (library.converted) continue;
+    Diag warning = FileDiag(
+        DiagCode::kNoDeviceCode, options_.input,
+        fmt::format("needs {}, which is not converted: {}; {}", library.name,
+                    Place(library),
+                    library.has_ptx
+                        ? "convert it as well, or it is compiled when it runs"
+                        : "it was built without PTX: nothing to convert"));
+    warning.severity = Severity::kWarning;
+    reporter_.Report(warning);
   }
   // A program that only asks for devices or copies memory, or one that gets
   // its PTX from elsewhere: it needs the stub, and no more.
@@ -352,8 +371,9 @@ Status Conversion::Create() {
 }
 
 // On a thread of the pool; touches nothing but the task.
-void Conversion::CompileTask(UnitTask& task, const Compiler& compiler,
-                             unsigned jobs) const {
+void Conversion::CompileTask(
+    UnitTask& task, const Compiler& compiler, unsigned jobs,
+    std::function<void(const CompileProgress&)> on_progress) const {
   const Unit& unit = *task.unit;
   CompileRequest request;
   request.arch = task.arch;
@@ -362,6 +382,7 @@ void Conversion::CompileTask(UnitTask& task, const Compiler& compiler,
   request.shared_overflow = options_.shared_overflow;
   request.time_trace = options_.time_trace != nullptr;
   request.jobs = jobs;
+  request.on_progress = std::move(on_progress);
   const TimedPhase phase(options_.time_trace, "Compile module",
                          unit.label + " " + task.arch);
   const auto compile = [&] {
@@ -407,9 +428,65 @@ void Conversion::CompileTask(UnitTask& task, const Compiler& compiler,
       task.entry = entry;
       task.ptx = request.ptx;
     }
-    if (whole || Interrupted()) return;
+    if (whole || Interrupted() || stopped_) return;
     first = false;
   }
+}
+
+// Each reason once: it holds for all targets, and often for many modules.
+void Conversion::ReportMissing() {
+  std::vector<std::pair<Diag, std::size_t>> reasons;
+  bool some_ptx = false;
+  for (const std::unique_ptr<Unit>& unit : units_) {
+    if (!unit->HasNoPtx()) {
+      some_ptx = true;
+      continue;
+    }
+    const auto same = std::find_if(
+        reasons.begin(), reasons.end(), [&](const auto& reason) {
+          return reason.first.message == unit->missing;
+        });
+    if (same != reasons.end()) {
+      ++same->second;
+    } else {
+      reasons.emplace_back(
+          MakeDiag(DiagCode::kNoPtx, unit->where, unit->missing), 1);
+    }
+  }
+  for (auto& [diag, modules] : reasons) {
+    if (modules > 1) {
+      diag.notes.push_back(
+          fmt::format("the same is true of {} more module{}", modules - 1,
+                      modules == 2 ? "" : "s"));
+    }
+    if (!some_ptx) {
+      diag.notes.push_back(fmt::format(
+          "{} was built without PTX: nothing to convert", options_.input));
+    }
+    if (options_.keep_going) {
+      diag.severity = Severity::kWarning;
+    } else {
+      failed_ = true;
+    }
+    reporter_.Report(diag);
+  }
+}
+
+std::uint64_t Conversion::PtxBytes(const UnitTask& task) const {
+  const Unit& unit = *task.unit;
+  if (!unit.embedded.empty()) return unit.embedded.size();
+  std::uint64_t bytes = 0;
+  for (const rewriter::FatbinEntry* entry :
+       unit.choices.at(task.arch).front()) {
+    bytes += entry->unpacked_size;
+  }
+  return bytes;
+}
+
+// Whether what became of the task means that there will be no output.
+bool Conversion::EndsAll(const UnitTask& task) const {
+  return task.outcome.status == CompileOutcome::Status::kFailed &&
+         !options_.keep_going && task.unit->embedded.empty();
 }
 
 Result<bool> Conversion::Compile() {
@@ -421,19 +498,13 @@ Result<bool> Conversion::Compile() {
     compiler = MakeChildCompiler(std::move(jit), options_.limits);
   }
 
+  ReportMissing();
   std::vector<std::unique_ptr<UnitTask>> tasks;
   for (const std::string& arch : options_.arches) {
     for (const std::unique_ptr<Unit>& unit : units_) {
       summary_.kernels += unit->kernel_count;
-      if (unit->embedded.empty() && unit->choices.count(arch) == 0) {
-        Diag diag = MakeDiag(DiagCode::kNoPtx, unit->where, unit->missing);
-        if (options_.keep_going) {
-          diag.severity = Severity::kWarning;
-          ++summary_.left_out[unit->missing];
-        } else {
-          failed_ = true;
-        }
-        reporter_.Report(diag);
+      if (unit->HasNoPtx()) {
+        if (options_.keep_going) ++summary_.left_out[unit->missing];
         continue;
       }
       tasks.push_back(std::make_unique<UnitTask>());
@@ -449,16 +520,29 @@ Result<bool> Conversion::Compile() {
       options_.jobserver != nullptr || tasks.empty()
           ? 1
           : std::max(1u, options_.jobs / static_cast<unsigned>(tasks.size()));
-  std::atomic<std::size_t> begun{0};
-  std::vector<TaskPool::Task> work;
+  std::vector<Progress::Task> sizes;
   for (const std::unique_ptr<UnitTask>& task : tasks) {
-    work.push_back(
-        [this, &task = *task, &begun, &compiler, jobs_of_task,
-         total = tasks.size()] {
-          reporter_.printer().Status(fmt::format(
-              "[{}/{}] {} {}", ++begun, total, task.arch, task.unit->label));
-          CompileTask(task, compiler, jobs_of_task);
-        });
+    sizes.push_back({task->arch + " " + task->unit->label, PtxBytes(*task),
+                     task->unit->kernel_count});
+  }
+  Progress progress(reporter_.printer(), std::move(sizes));
+  std::vector<TaskPool::Task> work;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    work.push_back([this, i, &task = *tasks[i], &progress, &compiler,
+                    jobs_of_task] {
+      if (stopped_) {
+        task.outcome.stopped = true;
+        return;
+      }
+      progress.Begin(i);
+      CompileTask(task, compiler, jobs_of_task,
+                  [&progress, i](const CompileProgress& now) {
+                    progress.Update(i, now);
+                  });
+      progress.End(i);
+      // What the others still do is for nothing.
+      if (EndsAll(task) && !stopped_.exchange(true)) StopProcesses();
+    });
   }
   // Results are taken in the order of the tasks, whatever the order in which
   // they end: so the archives are the same on every run.
@@ -481,7 +565,9 @@ Result<bool> Conversion::Compile() {
 }
 
 Status Conversion::TakeResult(UnitTask& task) {
-  if (Interrupted()) return {};  // what a killed child says is no diagnostic
+  // What a killed child says is no diagnostic.
+  if (Interrupted() || task.outcome.stopped) return {};
+  if (!task.outcome.kept.empty()) kept_.push_back(task.outcome.kept);
   const bool made = task.outcome.status != CompileOutcome::Status::kFailed;
   // Text that only looks like a module is the fallback's business.
   const bool optional = !task.unit->embedded.empty();
@@ -704,8 +790,8 @@ Status Conversion::Commit() {
     return commit(options_.output, *program_);
   };
   Status status = commit_all();
-  if (!status) {
-    for (const std::string& path : appeared) ::unlink(path.c_str());
+  for (const std::string& path : status ? kept_ : appeared) {
+    ::unlink(path.c_str());
   }
   return status;
 }

@@ -10,6 +10,7 @@
 #ifndef CERBERUS_CLI_CONVERSION_H_
 #define CERBERUS_CLI_CONVERSION_H_
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -20,6 +21,7 @@
 
 #include "cli/code_object.h"
 #include "cli/compiler.h"
+#include "cli/progress.h"
 #include "cli/reporter.h"
 #include "cli/time_trace.h"
 #include "kpack/writer.h"
@@ -96,6 +98,8 @@ class Conversion {
     std::string fallback_ptx;                   // text for the ptx archive
     const rewriter::FatbinEntry* fallback_entry = nullptr;  // … and its entry
     std::vector<Source> ptx;  // whatever may have been compiled
+
+    bool HasNoPtx() const { return embedded.empty() && choices.empty(); }
   };
   struct UnitTask {
     Unit* unit;
@@ -112,9 +116,13 @@ class Conversion {
   Status ChooseEntries(const rewriter::Module& module, Unit& unit);
   Status ChooseMembers(const rewriter::Module& module, Unit& unit);
   Status CountKernels(Unit& unit);
+  void ReportMissing();
   void NoteChoice(const std::string& note, const Unit& unit);
-  void CompileTask(UnitTask& task, const Compiler& compiler,
-                   unsigned jobs) const;
+  void CompileTask(UnitTask& task, const Compiler& compiler, unsigned jobs,
+                   std::function<void(const CompileProgress&)> on_progress)
+      const;
+  std::uint64_t PtxBytes(const UnitTask& task) const;
+  bool EndsAll(const UnitTask& task) const;
   Status TakeResult(UnitTask& task);
   void LeaveOut(const UnitTask& task);
   Status CheckComplete(const UnitTask& task, const CodeObject& object) const;
@@ -138,6 +146,8 @@ class Conversion {
   // Files of --bundle and the folders that must be there for them.
   std::vector<OutputFile> bundled_;
   std::vector<std::string> made_folders_;
+  std::vector<std::string> kept_;  // files, until the conversion is done
+  std::atomic<bool> stopped_ = false;  // there will be no output
   bool failed_ = false;
 };
 

@@ -28,6 +28,7 @@ class LinePrinter {
   // Removes the status line from the terminal.
   void Clear();
 
+  bool terminal() const { return terminal_; }
   bool color() const { return color_; }
   // `text` between the escape codes of a style, if there is colour.
   std::string Style(const char* codes, std::string_view text) const;

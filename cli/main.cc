@@ -22,6 +22,7 @@ std::vector<std::unique_ptr<Verb>> MakeVerbs() {
   std::vector<std::unique_ptr<Verb>> verbs;
   verbs.push_back(MakeConvertVerb());
   verbs.push_back(MakeListVerb());
+  verbs.push_back(MakeExtractVerb());
   verbs.push_back(MakeCompileVerb());
   verbs.push_back(MakeVerifyVerb());
   verbs.push_back(MakeRunVerb());

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "rewriter/elf.h"
 
 namespace cerberus::cli {
@@ -42,14 +44,33 @@ constexpr Row kRows[] = {
     {"libnpps", "RPP"},
 };
 
+// Of NVIDIA as well, and nothing that has to be converted: they hold no
+// kernels, or the driver stub compiles the PTX that they hold.
+constexpr std::string_view kOthers[] = {
+    "libcuda", "libcudart", "libcurand", "libnvrtc", "libnvJitLink",
+    "libnvidia-ml", "libcufile", "libnvToolsExt"};
+
+std::string_view StemOf(std::string_view needed) {
+  const std::string_view file = needed.substr(needed.rfind('/') + 1);
+  return file.substr(0, file.find(".so"));
+}
+
 }  // namespace
+
+bool IsNvidiaLibrary(std::string_view needed) {
+  const std::string_view stem = StemOf(needed);
+  return std::any_of(std::begin(kRows), std::end(kRows),
+                     [&](const Row& row) { return row.name == stem; }) ||
+         std::find(std::begin(kOthers), std::end(kOthers), stem) !=
+             std::end(kOthers);
+}
 
 std::vector<NeededLibrary> FindNvidiaLibraries(const rewriter::Binary& binary) {
   std::vector<NeededLibrary> found;
   for (const std::string_view needed : binary.elf().NeededLibraries()) {
     const std::string_view file = needed.substr(needed.rfind('/') + 1);
     for (const Row& row : kRows) {
-      if (file.substr(0, file.find(".so")) == row.name) {
+      if (StemOf(file) == row.name) {
         found.push_back({std::string(file), row.replacement});
       }
     }

@@ -16,6 +16,9 @@ struct NeededLibrary {
   std::string_view replacement;  // "hipBLAS or rocBLAS"; "" if there is none
 };
 
+// Whether NVIDIA ships a library of this name, with kernels of any kind.
+bool IsNvidiaLibrary(std::string_view needed);
+
 // Those that the file names in DT_NEEDED.
 std::vector<NeededLibrary> FindNvidiaLibraries(const rewriter::Binary& binary);
 

@@ -1,5 +1,6 @@
 #include "cli/process.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -11,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
@@ -24,6 +26,7 @@ namespace cerberus::cli {
 namespace {
 
 std::atomic<bool> interrupted{false};
+std::atomic<bool> stopped{false};
 
 // Children that run, so that a signal can end them. A child is taken out
 // before it is reaped: a process id in here is never another process's.
@@ -85,7 +88,7 @@ Result<Bytes> ReadAll(int fd) {
 
 // In the child, between fork and exec: only calls that are safe there.
 [[noreturn]] void ExecChild(const std::vector<char*>& argv, int in, int out,
-                            int err, const ProcessLimits& limits,
+                            int err, int progress, const ProcessLimits& limits,
                             pid_t parent) {
   // We may be killed without a chance to say so.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -93,6 +96,18 @@ Result<Bytes> ReadAll(int fd) {
   ::dup2(in, STDIN_FILENO);
   ::dup2(out, STDOUT_FILENO);
   ::dup2(err, STDERR_FILENO);
+  if (progress == kProgressDescriptor) {
+    ::fcntl(progress, F_SETFD, 0);
+  } else if (progress >= 0) {
+    ::dup2(progress, kProgressDescriptor);
+  }
+  if (limits.seconds != 0) {
+    // Children of its own may take more.
+    rlimit limit{};
+    ::getrlimit(RLIMIT_CPU, &limit);
+    limit.rlim_cur = std::min<rlim_t>(limits.seconds, limit.rlim_max);
+    ::setrlimit(RLIMIT_CPU, &limit);
+  }
   if (limits.memory_bytes != 0) {
     const rlimit limit{limits.memory_bytes, limits.memory_bytes};
     ::setrlimit(RLIMIT_AS, &limit);
@@ -106,33 +121,38 @@ Result<Bytes> ReadAll(int fd) {
   ::_exit(127);
 }
 
-// Waits until the child has ended or its time is over; does not reap it.
-bool WaitForEnd(pid_t child, unsigned seconds) {
+// Waits until the child has ended; does not reap it.
+void WaitForEnd(pid_t child, int progress, const ProgressCallback& callback) {
+  constexpr int kMilliseconds = 250;
   const Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
-  if (pidfd.get() < 0) {  // a kernel before 5.3: no limit of wall time
+  if (pidfd.get() < 0) {  // a kernel before 5.3: no progress
     siginfo_t info;
     while (::waitid(P_PID, static_cast<id_t>(child), &info,
                     WEXITED | WNOWAIT) != 0 &&
            errno == EINTR) {
     }
-    return true;
+    return;
   }
-  pollfd poll_for{pidfd.get(), POLLIN, 0};
-  const int timeout = seconds == 0 ? -1 : static_cast<int>(seconds) * 1000;
-  int ready;
-  do {
-    ready = ::poll(&poll_for, 1, timeout);
-  } while (ready < 0 && errno == EINTR);
-  return ready != 0;
+  while (true) {
+    pollfd poll_for{pidfd.get(), POLLIN, 0};
+    const int ready = ::poll(&poll_for, 1, callback ? kMilliseconds : -1);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready != 0) return;
+    char text[256];
+    const ssize_t n = ::pread(progress, text, sizeof text, 0);
+    callback({text, n > 0 ? static_cast<std::size_t>(n) : 0});
+  }
 }
 
 }  // namespace
 
 Result<ProcessResult> RunProcess(const std::vector<std::string>& argv,
-                                 ByteSpan input, const ProcessLimits& limits) {
+                                 ByteSpan input, const ProcessLimits& limits,
+                                 const ProgressCallback& on_progress) {
   const Fd in(MemoryFile("stdin"));
   const Fd out(MemoryFile("stdout"));
   const Fd err(MemoryFile("stderr"));
+  const Fd progress(on_progress ? MemoryFile("progress") : -1);
   if (in.get() < 0 || out.get() < 0 || err.get() < 0) {
     return Err(ProcessDiag("make memory files", errno));
   }
@@ -148,21 +168,21 @@ Result<ProcessResult> RunProcess(const std::vector<std::string>& argv,
   {
     const std::lock_guard<std::mutex> lock(children_mutex);
     // Looked at under the lock: a signal later than this finds the child.
-    if (interrupted) return Err(DiagCode::kIo, "interrupted");
+    if (interrupted || stopped) return Err(DiagCode::kIo, "interrupted");
     child = ::fork();
     if (child == 0) {
-      ExecChild(args, in.get(), out.get(), err.get(), limits, parent);
+      ExecChild(args, in.get(), out.get(), err.get(), progress.get(), limits,
+                parent);
     }
     if (child < 0) return Err(ProcessDiag("start a process", errno));
     children.insert(child);
   }
 
   ProcessResult result;
-  result.timed_out = !WaitForEnd(child, limits.seconds);
+  WaitForEnd(child, progress.get(), on_progress);
   int status = 0;
   {
     const std::lock_guard<std::mutex> lock(children_mutex);
-    if (result.timed_out) ::kill(child, SIGKILL);
     children.erase(child);
   }
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
@@ -171,6 +191,7 @@ Result<ProcessResult> RunProcess(const std::vector<std::string>& argv,
     result.exit_code = WEXITSTATUS(status);
   } else if (WIFSIGNALED(status)) {
     result.signal = WTERMSIG(status);
+    result.timed_out = result.signal == SIGXCPU;
   }
   CERB_TRY(result.out, ReadAll(out.get()));
   CERB_TRY(const Bytes text, ReadAll(err.get()));
@@ -226,5 +247,11 @@ InterruptScope::~InterruptScope() {
 }
 
 bool Interrupted() { return interrupted; }
+
+void StopProcesses() {
+  stopped = true;
+  KillChildren();
+}
+bool ProcessesStopped() { return stopped; }
 
 }  // namespace cerberus::cli

@@ -3,8 +3,10 @@
 #define CERBERUS_CLI_PROCESS_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "support/bytes.h"
@@ -13,7 +15,7 @@
 namespace cerberus::cli {
 
 struct ProcessLimits {
-  unsigned seconds = 0;            // of wall time, 0: none
+  std::uint64_t seconds = 0;       // of processor time, 0: none
   std::uint64_t memory_bytes = 0;  // of address space, 0: none
 };
 
@@ -27,9 +29,18 @@ struct ProcessResult {
 
 // Runs a program to its end. `input` is its stdin. Nothing of this touches
 // the file system: all three streams are memory files, so nothing is left if
-// we are killed; and then the child is killed too. Thread-safe.
+// we are killed; and then the child is killed too. Now and then `on_progress`,
+// if there is one, is given what the program has in the file that its
+// descriptor kProgressDescriptor is. Thread-safe.
+inline constexpr int kProgressDescriptor = 3;
+using ProgressCallback = std::function<void(std::string_view)>;
 Result<ProcessResult> RunProcess(const std::vector<std::string>& argv,
-                                 ByteSpan input, const ProcessLimits& limits);
+                                 ByteSpan input, const ProcessLimits& limits,
+                                 const ProgressCallback& on_progress = {});
+
+// Ends the children, and no others begin: what they do is for nothing.
+void StopProcesses();
+bool ProcessesStopped();
 
 // While one lives, SIGINT, SIGTERM and SIGHUP do not end the process: they
 // kill its children and make Interrupted() true, and the verb unwinds, so

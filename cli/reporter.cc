@@ -46,17 +46,39 @@ std::string Printable(const std::string& text) {
   return out;
 }
 
+constexpr std::size_t kShownOfAlike = 3;
+
+// "error: kernel * uses *": what messages have in common that differ in the
+// names between quotes.
+std::string WithoutNames(const Diag& diag) {
+  std::string out = fmt::format("{}: ", SeverityName(diag.severity));
+  bool in_name = false;
+  for (const char c : diag.message) {
+    if (c == '\'') in_name = !in_name;
+    if (c == '\'' && !in_name) {
+      out += "...'";
+    } else if (c == '\'' || !in_name) {
+      out += c;
+    }
+  }
+  return out;
+}
+
 }  // namespace
+
+Reporter::~Reporter() {
+  for (const auto& [text, count] : alike_) {
+    if (count <= kShownOfAlike || options_.verbose) continue;
+    if (options_.quiet && text.rfind("error", 0) != 0) continue;
+    printer_.Line(fmt::format("cerberus: {} more like this: {} (-v shows them)",
+                              count - kShownOfAlike, Printable(text)));
+  }
+}
 
 Reporter::Reporter(const ReporterOptions& options)
     : options_(options), printer_(stderr, options.color, !options.quiet) {}
 
 void Reporter::Report(const Diag& diag) {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    reported_.push_back(diag);
-  }
-  if (options_.quiet && diag.severity != Severity::kError) return;
   std::string text = fmt::format(
       "cerberus: {} {}",
       printer_.Style(SeverityColor(diag.severity),
@@ -67,6 +89,16 @@ void Reporter::Report(const Diag& diag) {
                         printer_.Style(SeverityColor(Severity::kNote), "note:"),
                         Printable(note));
   }
+  {
+    // What holds for a module is found again for each of its targets.
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!said_.insert(text).second) return;
+    reported_.push_back(diag);
+    if (++alike_[WithoutNames(diag)] > kShownOfAlike && !options_.verbose) {
+      return;
+    }
+  }
+  if (options_.quiet && diag.severity != Severity::kError) return;
   printer_.Line(text);
 }
 

@@ -2,7 +2,9 @@
 #ifndef CERBERUS_CLI_REPORTER_H_
 #define CERBERUS_CLI_REPORTER_H_
 
+#include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,9 +23,14 @@ struct ReporterOptions {
 class Reporter {
  public:
   explicit Reporter(const ReporterOptions& options);
+  // Says how often the same was left unsaid.
+  ~Reporter();
+  Reporter(const Reporter&) = delete;
+  Reporter& operator=(const Reporter&) = delete;
 
-  // "cerberus: error: app: .nv_fatbin+0x40: …" and the notes below it.
-  // Thread-safe.
+  // "cerberus: error: app: .nv_fatbin+0x40: …" and the notes below it; the
+  // same words once. Of messages that differ only in names and places the
+  // first three are printed and the rest counted; all if verbose. Thread-safe.
   void Report(const Diag& diag);
   void Error(DiagCode code, std::string message);
 
@@ -39,6 +46,8 @@ class Reporter {
   const ReporterOptions options_;
   LinePrinter printer_;
   mutable std::mutex mutex_;
+  std::set<std::string> said_;
+  std::map<std::string, std::size_t> alike_;
   std::vector<Diag> reported_;
 };
 

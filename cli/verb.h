@@ -41,6 +41,7 @@ std::unique_ptr<Verb> MakeCacheVerb();
 std::unique_ptr<Verb> MakeCompileVerb();
 std::unique_ptr<Verb> MakeConvertVerb();
 std::unique_ptr<Verb> MakeDoctorVerb();
+std::unique_ptr<Verb> MakeExtractVerb();
 std::unique_ptr<Verb> MakeListVerb();
 std::unique_ptr<Verb> MakeRunVerb();
 std::unique_ptr<Verb> MakeVerifyVerb();

@@ -8,7 +8,10 @@
 #include <filesystem>
 #include <new>
 #include <optional>
+#include <system_error>
 #include <utility>
+
+#include "support/target_id.h"
 
 namespace cerberus::kpack {
 namespace {
@@ -37,6 +40,12 @@ std::vector<std::string> Split(std::string_view text, char separator) {
 std::string_view Environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? std::string_view() : value;
+}
+
+// What stands for a target in a name: that of another program's archive may
+// begin alike.
+bool IsArchName(std::string_view text) {
+  return text.empty() || text == "ptx" || TargetId::Parse(text).has_value();
 }
 
 bool IsSet(const char* name) {
@@ -107,6 +116,39 @@ std::string ExpandSearchPath(const std::string& search_path,
     path = std::filesystem::path(binary_path).parent_path() / path;
   }
   return path.lexically_normal().string();
+}
+
+std::vector<std::string> FindArchives(
+    const std::vector<std::string>& search_paths,
+    const std::string& binary_path) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> archives;
+  for (const std::string& search_path : search_paths) {
+    const fs::path pattern =
+        ExpandSearchPath(search_path, binary_path, kArchPlaceholder);
+    const fs::path folder =
+        pattern.has_parent_path() ? pattern.parent_path() : fs::path(".");
+    const std::string name = pattern.filename().string();
+    const std::size_t at = name.find(kArchPlaceholder);
+    const std::string prefix = name.substr(0, at);
+    const std::string suffix =
+        at == std::string::npos ? ""
+                                : name.substr(at + kArchPlaceholder.size());
+    std::error_code error;
+    for (const auto& file : fs::directory_iterator(folder, error)) {
+      const std::string found = file.path().filename().string();
+      if (found.size() >= prefix.size() + suffix.size() &&
+          found.rfind(prefix, 0) == 0 &&
+          found.compare(found.size() - suffix.size(), std::string::npos,
+                        suffix) == 0 &&
+          IsArchName(std::string_view(found).substr(
+              prefix.size(), found.size() - prefix.size() - suffix.size()))) {
+        archives.push_back((folder / found).string());
+      }
+    }
+  }
+  std::sort(archives.begin(), archives.end());
+  return archives;
 }
 
 void Resolver::Debug(const std::string& line) const {
@@ -205,6 +247,28 @@ KpackResult<Resolver::Found> Resolver::Load(const Request& request) {
               request.binary_path,
               fmt::format("its archives hold no usable '{}' for {}",
                           request.key, targets));
+}
+
+std::map<std::string, std::size_t> Resolver::CountEntries(
+    const std::vector<std::string>& search_paths,
+    const std::string& binary_path) {
+  std::map<std::string, std::size_t> counts;
+  if (options_.disabled) return counts;
+  std::vector<std::string> paths = options_.replace;
+  if (paths.empty()) {
+    paths = options_.prefix;
+    const std::vector<std::string> named =
+        FindArchives(search_paths, binary_path);
+    paths.insert(paths.end(), named.begin(), named.end());
+  }
+  for (const std::string& path : paths) {
+    const std::shared_ptr<const Archive> archive = OpenCached(path);
+    if (archive == nullptr) continue;
+    for (const Entry& entry : archive->entries()) {
+      ++counts[std::string(entry.arch)];
+    }
+  }
+  return counts;
 }
 
 }  // namespace cerberus::kpack

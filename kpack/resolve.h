@@ -46,6 +46,11 @@ std::string ExpandSearchPath(const std::string& search_path,
                              const std::string& binary_path,
                              std::string_view arch);
 
+// The files that a marker's search paths lead to, for any target, sorted.
+std::vector<std::string> FindArchives(
+    const std::vector<std::string>& search_paths,
+    const std::string& binary_path);
+
 class Resolver {
  public:
   struct Request {
@@ -73,6 +78,12 @@ class Resolver {
   // opened (kArchiveNotFound), none lists a wanted target (kArchNotFound),
   // none holds the key (kKernelNotFound), or the last failure to read.
   KpackResult<Found> Load(const Request& request);
+
+  // How many entries the archives that Load would look into hold for each
+  // target.
+  std::map<std::string, std::size_t> CountEntries(
+      const std::vector<std::string>& search_paths,
+      const std::string& binary_path);
 
  private:
   // Opens an archive once and keeps it, failures too.

@@ -79,6 +79,7 @@ std::vector<Gpu> EmulatedGpus() {
   std::vector<Gpu> gpus;
   std::string why;
   int count = 0;
+  const stub::EmulatorTargets targets;
   if (!stub::LoadEmulator(&why) || hip.hipInit(0) != hipSuccess ||
       hip.hipGetDeviceCount(&count) != hipSuccess) {
     return gpus;

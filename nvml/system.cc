@@ -24,8 +24,8 @@ struct EventSet {};
 
 namespace {
 
-// The driver of NVIDIA that brings CUDA 13.0 is of branch 580; programs look
-// whether it is new enough.
+// NVIDIA's first driver for CUDA 13 is of branch 580; programs look whether it
+// is new enough.
 constexpr char kDriverVersion[] = "580.00";
 constexpr char kNvmlVersion[] = "13.580.00";
 

@@ -11,6 +11,8 @@
 
 #include "llvm/Demangle/Demangle.h"
 
+#include "ptxc/services.h"
+
 namespace cerberus::ptx {
 namespace {
 
@@ -194,6 +196,7 @@ Result<CallGraph> CallGraph::Build(std::vector<const Module*> modules,
   graph.FindCountedBarriers();
   graph.AnalyzeCalls();
   graph.InheritFromCallees();
+  graph.InheritLaunches();
   graph.MarkRecursion();
   graph.AnalyzeFlushing();
   return graph;
@@ -324,7 +327,17 @@ void CallGraph::AnalyzeCalls() {
         }
         if (operand.kind != OperandKind::kFunction) continue;
         const Symbol callee{self.module, operand.index};
-        state.callees.push_back(Number(FunctionDefinition(callee)));
+        const std::uint32_t called = Number(FunctionDefinition(callee));
+        if (FunctionAt(called).is_entry) {
+          // Not called: the host launches it later.
+          states_[called].launched = true;
+          continue;
+        }
+        if (is_call && i == 1 && !FunctionAt(called).has_body) {
+          state.launches |= NeedsLaunchQueue(
+              FindService(FunctionAt(called).name));
+        }
+        state.callees.push_back(called);
         if (!is_call || i != 1) State(callee).address_taken = true;
       }
     }
@@ -336,8 +349,13 @@ void CallGraph::AnalyzeCalls() {
   for (std::uint32_t m = 0; m < modules_.size(); ++m) {
     for (const Variable& variable : modules_[m]->variables) {
       for (const InitElement& element : variable.init) {
-        if (element.kind == InitElement::Kind::kFunction) {
-          State({m, element.index}).address_taken = true;
+        if (element.kind != InitElement::Kind::kFunction) continue;
+        const Symbol known{m, element.index};
+        const std::uint32_t number = Number(FunctionDefinition(known));
+        if (FunctionAt(number).is_entry) {
+          states_[number].launched = true;
+        } else {
+          states_[number].address_taken = true;
         }
       }
     }
@@ -374,6 +392,29 @@ void CallGraph::InheritFromCallees() {
     }
   }
 }
+
+// A call through a pointer may lead to whichever function has one.
+void CallGraph::InheritLaunches() {
+  bool pointed_at = false;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (FunctionState& state : states_) {
+      if (!state.launches) {
+        state.launches = (pointed_at && state.calls_indirectly) ||
+                         std::any_of(state.callees.begin(),
+                                     state.callees.end(),
+                                     [this](std::uint32_t callee) {
+                                       return states_[callee].launches;
+                                     });
+        changed |= state.launches;
+      }
+      if (state.launches && state.address_taken && !pointed_at) {
+        pointed_at = changed = true;
+      }
+    }
+  }
+}
+
 void CallGraph::MarkRecursion() {
   // A function is recursive if it can reach itself. Modules have few
   // functions with calls, so a search from each is cheap enough.

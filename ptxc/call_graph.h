@@ -43,6 +43,8 @@ struct FunctionState {
   bool calls_indirectly = false;
   bool may_exit = false;        // `exit` in it or below it: returns a flag
   bool named_barriers = false;  // barriers of part of the block, or below
+  bool launches = false;  // asks CUDA's device runtime for something, or below
+  bool launched = false;  // a kernel that some code knows the address of
   bool flush_f32 = false;       // all its f32 arithmetic is .ftz
   bool failed = false;
   std::string reason;           // why, for the archive
@@ -92,6 +94,7 @@ class CallGraph {
   void InheritFromCallees();
   void MarkRecursion();
   void AnalyzeFlushing();
+  void InheritLaunches();
   const Function& FunctionAt(std::uint32_t number) const;
 
   std::vector<const Module*> modules_;

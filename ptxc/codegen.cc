@@ -8,8 +8,11 @@
 #include "llvm/CodeGen/SchedulerRegistry.h"
 #include "llvm/CodeGen/SelectionDAG.h"
 #include "llvm/CodeGen/SelectionDAGISel.h"
+#include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -24,6 +27,7 @@
 #include "llvm/TargetParser/Triple.h"
 
 #include "fmt/format.h"
+#include "support/nearest_targets.h"
 #include "support/target_table.h"
 
 namespace cerberus::ptx {
@@ -118,6 +122,15 @@ class CollectErrors : public llvm::DiagnosticHandler {
     if (info.getSeverity() != llvm::DS_Error) return true;
     llvm::raw_string_ostream stream(*errors_);
     if (!errors_->empty()) stream << "; ";
+    if (const auto* stack =
+            llvm::dyn_cast<llvm::DiagnosticInfoStackSize>(&info)) {
+      stream << "kernel '" << llvm::demangle(stack->getFunction().getName())
+             << "' needs " << stack->getStackSize()
+             << " bytes of a thread's local memory with what does not fit into "
+                "registers, the target has "
+             << stack->getStackLimit();
+      return true;
+    }
     llvm::DiagnosticPrinterRawOStream printer(stream);
     info.print(printer);
     return true;
@@ -145,10 +158,16 @@ Result<std::unique_ptr<llvm::TargetMachine>> CreateMachine(
   if (row == nullptr || !processors ||
       !processors->isCPUStringValid(target.processor)) {
     return Err(DiagCode::kUsage,
-               fmt::format("unknown AMD target '{}'", target.ToString()));
+               fmt::format("unknown AMD target '{}'; known are {}",
+                           target.ToString(),
+                           NearestTargets(target.processor)));
   }
-  std::string features =
-      fmt::format("+wavefrontsize{}", static_cast<int>(row->wave_size));
+  // Without halves of registers as values of their own, as gfx11 has them: a
+  // half that all lanes share and that comes from another block is lost where it
+  // is packed with one of each lane's (a scalar register becomes the upper half
+  // of a vector one), as in `cvt.rz.f16x2.f32` of a parameter. LLVM 22.
+  std::string features = fmt::format("+wavefrontsize{},-real-true16",
+                                     static_cast<int>(row->wave_size));
   for (const std::string& feature : target.features) {
     features += feature.back() == '+' ? ",+" : ",-";
     features += feature.substr(0, feature.size() - 1);
@@ -180,8 +199,30 @@ void PrepareModule(llvm::Module& module, const TargetId& target,
                        target.is_generic() ? 600 : 500);
 }
 
+// MachineSink takes no notice of a fence: it moves a load of shared memory from
+// in front of a barrier into the block behind it, where other warps write
+// already (LLVM 22). What may write memory holds the load back; this does, and
+// is no instruction.
+static void HoldLoadsAtFences(llvm::Module& module) {
+  llvm::LLVMContext& context = module.getContext();
+  llvm::InlineAsm* nothing = llvm::InlineAsm::get(
+      llvm::FunctionType::get(llvm::Type::getVoidTy(context), false), "",
+      "~{memory}", /*hasSideEffects=*/true);
+  for (llvm::Function& function : module) {
+    for (llvm::BasicBlock& block : function) {
+      for (llvm::Instruction& instruction : llvm::make_early_inc_range(block)) {
+        if (!llvm::isa<llvm::FenceInst>(instruction)) continue;
+        llvm::CallInst* hold = llvm::CallInst::Create(nothing);
+        hold->setDebugLoc(instruction.getDebugLoc());
+        hold->insertAfter(instruction.getIterator());
+      }
+    }
+  }
+}
+
 Result<Bytes> EmitMachineCode(llvm::Module& module,
                               llvm::TargetMachine& machine, bool assembly) {
+  HoldLoadsAtFences(module);
   std::string errors;
   llvm::LLVMContext& context = module.getContext();
   context.setDiagnosticHandler(std::make_unique<CollectErrors>(&errors));

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -23,13 +25,19 @@
 #include "ptxc/call_graph.h"
 #include "ptxc/codegen.h"
 #include "ptxc/devlib.h"
+#include "ptxc/isolation.h"
+#include "ptxc/kept_parts.h"
 #include "ptxc/kernel_meta.h"
 #include "ptxc/link.h"
 #include "ptxc/lower.h"
+#include "ptxc/outcome.h"
 #include "ptxc/parser.h"
+#include "ptxc/part_kernels.h"
 #include "ptxc/parts.h"
+#include "ptxc/passes/local_memory.h"
 #include "ptxc/passes/pipeline.h"
 #include "ptxc/sema.h"
+#include "ptxc/workers.h"
 #include "support/target_table.h"
 
 namespace cerberus::ptx {
@@ -37,6 +45,12 @@ namespace {
 
 // With one warp in each wave of 64: AMD's work-groups have 1,024 work-items.
 constexpr unsigned kMaxThreadsOfHalfWaves = 512;
+
+// PTX instructions of a program that is not worth a process of its own: a
+// hundredth of a second's work.
+constexpr std::size_t kSmallProgram = 500;
+// Seconds of work below which a part is faster compiled than found.
+constexpr double kWorthKeeping = 0.05;
 
 Bytes Print(const llvm::Module& module) {
   std::string text;
@@ -138,7 +152,14 @@ class PartCompilation {
     }
     Warn(report);
     CERB_TRY_VOID(NoteWindows(report.windows));
-    return NoteWaves(pipeline.waves, report.waves);
+    CERB_TRY_VOID(NoteWaves(pipeline.waves, report.waves));
+    return CheckLocalMemory(target);
+  }
+
+  // Only so far that all is reported that has no place in the target.
+  void Diagnose() {
+    PrepareModule(module_, options_.target, machine_);
+    static_cast<void>(Lower());
   }
 
   // With what the whole program holds as the code object's information.
@@ -185,9 +206,10 @@ class PartCompilation {
   }
 
   // A kernel that the target cannot execute is an error, or is left out.
-  Status LeaveOut(const std::string& kernel, std::string why) {
-    Diag diag =
-        MakeDiag(DiagCode::kUnsupportedPtx, Where{}, std::move(why));
+  Status LeaveOut(const std::string& kernel, std::string why,
+                  Where where = {}) {
+    Diag diag = MakeDiag(DiagCode::kUnsupportedPtx, std::move(where),
+                         std::move(why));
     diag.where.file = options_.input_name;
     diag.where.kernel = llvm::demangle(kernel);
     info_.failed.push_back({kernel, diag.message});
@@ -261,6 +283,68 @@ class PartCompilation {
     return {};
   }
 
+  // The largest array in local memory of a kernel and what it calls.
+  struct LocalArray {
+    const Variable* variable = nullptr;
+    Where where;
+  };
+  LocalArray LargestLocal(const std::string& kernel) const {
+    LocalArray largest;
+    std::vector<Symbol> roots;
+    const auto units = static_cast<std::uint32_t>(program_.units.size());
+    for (std::uint32_t m = 0; m < units; ++m) {
+      const Module& module = *program_.units[m].parsed.module;
+      const std::uint32_t id = module.FindFunction(kernel);
+      if (id != kNoId && module.functions[id].has_body) roots.push_back({m, id});
+    }
+    const std::vector<bool> below = program_.graph->Below(roots);
+    for (std::uint32_t m = 0; m < units; ++m) {
+      const Program::Unit& unit = program_.units[m];
+      const Module& module = *unit.parsed.module;
+      for (std::uint32_t f = 0; f < module.functions.size(); ++f) {
+        if (!below[program_.graph->Number({m, f})]) continue;
+        for (const std::uint32_t id : module.functions[f].variables) {
+          const Variable& variable = module.variables[id];
+          if (variable.space != VarSpace::kLocal ||
+              (largest.variable &&
+               variable.size() <= largest.variable->size())) {
+            continue;
+          }
+          const Position at = unit.lines->At(variable.offset);
+          largest.variable = &variable;
+          largest.where.ptx_line = at.line;
+          largest.where.ptx_column = at.column;
+        }
+      }
+    }
+    return largest;
+  }
+
+  // A kernel whose arrays do not fit into a thread's local memory.
+  Status CheckLocalMemory(const TargetRow& target) {
+    const std::uint64_t most =
+        MostLocalBytes(target.processor, target.wave_size);
+    std::vector<KernelInfo> kept;
+    for (KernelInfo& kernel : info_.kernels) {
+      const std::uint64_t bytes = LocalBytes(*module_.getFunction(kernel.name));
+      if (bytes <= most) {
+        kept.push_back(std::move(kernel));
+        continue;
+      }
+      const LocalArray largest = LargestLocal(kernel.name);
+      std::string why = fmt::format(
+          "its local memory takes {} bytes of a thread, {} has {}", bytes,
+          target.processor, most);
+      if (largest.variable) {
+        why += fmt::format("; '{}' takes {}", largest.variable->name,
+                           largest.variable->size());
+      }
+      CERB_TRY_VOID(LeaveOut(kernel.name, std::move(why), largest.where));
+    }
+    info_.kernels = std::move(kept);
+    return {};
+  }
+
   const CompileOptions& options_;
   const Program& program_;
   const ProgramPart& part_;
@@ -274,36 +358,32 @@ class PartCompilation {
 
 class Compilation {
  public:
-  Compilation(const CompileOptions& options, const DiagSink& sink)
-      : options_(options), sink_(sink) {}
+  Compilation(const CompileOptions& options, const Isolation* isolation,
+              const DiagSink& sink)
+      : options_(options), isolation_(isolation), sink_(sink) {}
 
   Result<CompileResult> Run(std::string_view text) {
     // An unknown target is said before anything about the PTX.
     CERB_TRY(machine_, CreateMachine(options_.target, options_.opt_level));
     CERB_TRY_VOID(Read(text));
-    std::vector<const Module*> modules;
     std::vector<std::string> names;
     for (const Program::Unit& unit : program_.units) {
-      modules.push_back(unit.parsed.module.get());
+      modules_.push_back(unit.parsed.module.get());
       names.push_back(unit.lower.input_name);
     }
-    CERB_TRY(program_.graph, CallGraph::Build(modules, names));
-    std::vector<ProgramPart> parts = {ProgramPart{}};
-    if (options_.emit == Emit::kHsaco) {
-      parts = CutIntoParts(modules, *program_.graph);
+    CERB_TRY(program_.graph, CallGraph::Build(modules_, names));
+    if (options_.emit != Emit::kHsaco) {
+      CERB_TRY(result_.output, CompileWhole());
+      return std::move(result_);
     }
-    std::vector<Bytes> objects;
-    if (parts.size() == 1) {
-      CERB_TRY(objects, CompileWhole(parts.front()));
-    } else {
-      CERB_TRY(objects, CompileParts(parts));
-    }
-    if (options_.emit == Emit::kHsaco) {
+    KeptParts kept(isolation_ ? isolation_->parts_folder : "", text, options_);
+    CERB_TRY(const std::vector<Bytes> objects,
+             CompileParts(CutIntoParts(modules_, *program_.graph), &kept));
+    {
       llvm::TimeTraceScope phase("Link");
       CERB_TRY(result_.output, LinkCodeObject(objects));
-    } else {
-      result_.output = std::move(objects.front());
     }
+    kept.Forget();
     return std::move(result_);
   }
 
@@ -314,7 +394,8 @@ class Compilation {
   void Report(Diag diag, LowerOptions* lower) {
     if (diag.severity == Severity::kError) {
       lower->broken.emplace(diag.where.kernel,
-                            fmt::format("ptx:{}: {}", diag.where.ptx_line,
+                            fmt::format("ptx:{}:{}: {}", diag.where.ptx_line,
+                                        diag.where.ptx_column,
                                         diag.message));
     }
     if (diag.where.file.empty()) diag.where.file = lower->input_name;
@@ -395,68 +476,58 @@ class Compilation {
                           info.failed.end());
   }
 
-  Result<std::vector<Bytes>> CompileWhole(const ProgramPart& part) {
+  // What is printed: the whole program, in one piece.
+  Result<Bytes> CompileWhole() {
+    const ProgramPart part;
     PartCompilation compilation(options_, program_, part, *machine_, sink_);
     if (Status prepared = compilation.Prepare(); !prepared) {
       reported_ = compilation.reported();
       return Err(std::move(prepared).error());
     }
-    std::vector<Bytes> outputs(1);
-    if (options_.emit == Emit::kRawIr) {
-      outputs[0] = compilation.Text();
-      return outputs;
-    }
+    if (options_.emit == Emit::kRawIr) return compilation.Text();
     Take(compilation.info());
     compilation.AddInfo(compilation.info());
-    if (options_.emit == Emit::kIr) {
-      outputs[0] = compilation.Text();
-      return outputs;
-    }
-    CERB_TRY(outputs[0], compilation.Emit());
-    return outputs;
+    if (options_.emit == Emit::kIr) return compilation.Text();
+    return compilation.Emit();
   }
 
-  // What a thread makes of a part.
-  struct PartOutcome {
-    std::vector<Diag> diags;
-    Status status;
-    bool reported = false;
-    ModuleInfo info;
-    Bytes object;
-  };
-
-  void CompilePart(const ProgramPart& part, llvm::TargetMachine& machine,
-                   PartOutcome* outcome) const {
-    const DiagSink sink = [outcome](const Diag& diag) {
-      outcome->diags.push_back(diag);
+  PartOutcome CompilePart(const ProgramPart& part,
+                          llvm::TargetMachine& machine) const {
+    PartOutcome outcome;
+    const DiagSink sink = [&outcome](const Diag& diag) {
+      outcome.diags.push_back(diag);
     };
     PartCompilation compilation(options_, program_, part, machine, sink);
-    outcome->status = compilation.Prepare();
-    outcome->reported = compilation.reported();
-    if (!outcome->status) return;
-    outcome->info = compilation.info();
+    const Status prepared = compilation.Prepare();
+    outcome.reported = compilation.reported();
+    if (!prepared) {
+      outcome.error = prepared.error();
+      return outcome;
+    }
+    outcome.info = compilation.info();
+    if (part.is_whole()) compilation.AddInfo(outcome.info);
     Result<Bytes> object = compilation.Emit();
     if (object) {
-      outcome->object = *std::move(object);
+      outcome.object = *std::move(object);
     } else {
-      outcome->status = Err(std::move(object).error());
+      outcome.error = std::move(object).error();
     }
+    return outcome;
   }
 
-  // All but the last on threads, in any order; then the last, which holds the
-  // variables and what the others found out.
-  Result<std::vector<Bytes>> CompileParts(
-      const std::vector<ProgramPart>& parts) {
-    std::vector<PartOutcome> outcomes(parts.size() - 1);
+  // On threads, in any order.
+  std::vector<PartOutcome> CompileOnThreads(
+      const std::vector<ProgramPart>& parts) const {
+    std::vector<PartOutcome> outcomes(parts.size());
     std::atomic<std::size_t> next{0};
     const auto work = [&](llvm::TargetMachine& machine) {
-      for (std::size_t i; (i = next++) < outcomes.size();) {
-        CompilePart(parts[i], machine, &outcomes[i]);
+      for (std::size_t i; (i = next++) < parts.size();) {
+        outcomes[i] = CompilePart(parts[i], machine);
       }
     };
     std::vector<std::thread> threads;
     for (std::size_t i = 1;
-         i < std::min<std::size_t>(options_.jobs, outcomes.size()); ++i) {
+         i < std::min<std::size_t>(options_.jobs, parts.size()); ++i) {
       threads.emplace_back([&] {
         const TimeTrace trace(options_.time_trace, /*of_thread=*/true);
         // The first one was made: so can this be.
@@ -465,6 +536,240 @@ class Compilation {
     }
     work(*machine_);
     for (std::thread& thread : threads) thread.join();
+    return outcomes;
+  }
+
+  // In processes, in any order. A part whose process dies is compiled once
+  // more, each of its kernels for itself. Where a kernel's failure means that
+  // there is no output, the others stop; what they would have to report, of
+  // all that lowering finds, is still said.
+  std::vector<PartOutcome> CompileInProcesses(
+      const std::vector<ProgramPart>& parts, KeptParts* kept) {
+    struct Task {
+      ProgramPart part;
+      PartOutcome outcome;
+    };
+    // By number of the part, and of the kernel in it that is alone.
+    std::map<std::pair<std::size_t, std::size_t>, Task> tasks;
+    std::deque<Task*> waiting;
+    Progress progress;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      Task& task = tasks[{i, 0}];
+      task.part = parts[i];
+      waiting.push_back(&task);
+      progress.kernels += KernelsOf(parts[i]).size();
+      progress.instructions += SizeOf(parts[i]);
+    }
+    const auto note = [&](const Task& task) {
+      progress.kernels_done += KernelsOf(task.part).size();
+      progress.instructions_done += SizeOf(task.part);
+      if (isolation_->on_progress) isolation_->on_progress(progress);
+    };
+    if (isolation_->on_progress) isolation_->on_progress(progress);
+    const auto failed = [&](const Task& task) {
+      return task.outcome.error && !options_.keep_going;
+    };
+
+    const auto replace = [&](const Task& task,
+                             const std::vector<ProgramPart>& pieces) {
+      const auto at = std::find_if(
+          tasks.begin(), tasks.end(),
+          [&](const auto& entry) { return &entry.second == &task; });
+      const std::size_t i = at->first.first;
+      tasks.erase(at);
+      for (std::size_t k = 0; k < pieces.size(); ++k) {
+        Task& piece = tasks[{i, k + 1}];
+        piece.part = pieces[k];
+        waiting.push_back(&piece);
+      }
+    };
+
+    Workers workers;
+    std::map<std::size_t, Task*> running;
+    std::size_t started = 0;
+    bool stop = false;
+    while (!stop && (!waiting.empty() || workers.running() != 0)) {
+      while (!stop && !waiting.empty() && workers.running() < options_.jobs) {
+        Task& task = *waiting.front();
+        waiting.pop_front();
+        if (std::optional<PartOutcome> found = kept->Find(task.part)) {
+          task.outcome = *std::move(found);
+          note(task);
+          continue;
+        }
+        // An earlier run has cut it finer.
+        if (const auto pieces = Pieces(task.part);
+            pieces.size() > 1 &&
+            std::any_of(pieces.begin(), pieces.end(),
+                        [&](const auto& piece) { return kept->Has(piece); })) {
+          if (task.part.is_whole()) {
+            cut_finer_ = true;
+            return {};
+          }
+          replace(task, pieces);
+          continue;
+        }
+        const Status begun =
+            workers.Start(started, SecondsFor(task.part), [&] {
+              return WriteOutcome(CompilePart(task.part, *machine_));
+            });
+        if (begun) {
+          running[started++] = &task;
+        } else {
+          task.outcome = CompilePart(task.part, *machine_);
+          note(task);
+          stop = failed(task);
+        }
+      }
+      if (stop || workers.running() == 0) continue;
+      Result<Workers::Finished> finished = workers.Wait();
+      if (!finished) {
+        for (const auto& [id, task] : running) {
+          task->outcome.error = finished.error();
+        }
+        break;
+      }
+      const auto at = running.find(finished->id);
+      Task& task = *at->second;
+      running.erase(at);
+      if (finished->end == Workers::End::kDone) {
+        Result<PartOutcome> outcome = ReadOutcome(finished->result);
+        if (outcome) {
+          task.outcome = *std::move(outcome);
+        } else {
+          task.outcome.error = outcome.error();
+        }
+        if (!task.outcome.error && task.outcome.info.failed.empty() &&
+            finished->seconds > kWorthKeeping) {
+          kept->Keep(task.part, task.outcome);
+        }
+      } else if (const auto pieces = Pieces(task.part); pieces.size() > 1) {
+        if (task.part.is_whole()) {
+          cut_finer_ = true;
+          return {};
+        }
+        replace(task, pieces);
+        continue;
+      } else {
+        task.outcome = Died(task.part, *finished);
+      }
+      note(task);
+      stop = failed(task);
+    }
+
+    std::vector<PartOutcome> outcomes;
+    for (auto& [number, task] : tasks) {
+      const bool unfinished =
+          std::find(waiting.begin(), waiting.end(), &task) != waiting.end() ||
+          std::any_of(running.begin(), running.end(), [&](const auto& entry) {
+            return entry.second == &task;
+          });
+      if (unfinished) {
+        const DiagSink sink = [&outcome = task.outcome](const Diag& diag) {
+          outcome.diags.push_back(diag);
+        };
+        PartCompilation(options_, program_, task.part, *machine_, sink)
+            .Diagnose();
+      }
+      outcomes.push_back(std::move(task.outcome));
+    }
+    return outcomes;
+  }
+
+  // Those that a part defines.
+  std::vector<Symbol> KernelsOf(const ProgramPart& part) const {
+    std::vector<Symbol> kernels;
+    for (const Symbol kernel : ptx::KernelsOf(modules_, *program_.graph)) {
+      if (part.Takes(program_.graph->Number(kernel))) kernels.push_back(kernel);
+    }
+    return kernels;
+  }
+  // In PTX instructions.
+  std::size_t SizeOf(const ProgramPart& part) const {
+    std::size_t size = 0;
+    for (std::uint32_t m = 0; m < modules_.size(); ++m) {
+      for (std::uint32_t id = 0; id < modules_[m]->functions.size(); ++id) {
+        if (part.Takes(program_.graph->Number({m, id}))) {
+          size += modules_[m]->functions[id].instructions.size();
+        }
+      }
+    }
+    return size;
+  }
+  // Each kernel of the part alone; none if it cannot be cut.
+  std::vector<ProgramPart> Pieces(const ProgramPart& part) {
+    std::vector<ProgramPart> pieces;
+    if (part.is_whole() &&
+        CutIntoKernels(modules_, *program_.graph).size() == 1) {
+      return pieces;
+    }
+    for (const Symbol kernel : KernelsOf(part)) {
+      pieces.push_back({false, program_.graph->Below({kernel}), false});
+    }
+    return pieces;
+  }
+
+  std::uint64_t SecondsFor(const ProgramPart& part) const {
+    return std::max<std::uint64_t>(
+        isolation_->seconds,
+        isolation_->seconds * SizeOf(part) / kInstructionsOfLimit);
+  }
+
+  // What becomes of a part whose process did not end well.
+  PartOutcome Died(const ProgramPart& part,
+                   const Workers::Finished& finished) const {
+    std::string message;
+    if (finished.end == Workers::End::kOutOfTime) {
+      message = fmt::format(
+          "took more than {} s of processor time to compile ({} PTX "
+          "instructions); a larger --compile-seconds, or CERBERUS_JIT_TIMEOUT "
+          "where a program waits, gives it more",
+          SecondsFor(part), SizeOf(part));
+    } else {
+      message = "the compiler crashed";
+      if (const std::size_t end = finished.said.find('\n'); end != 0) {
+        message += ": " + finished.said.substr(0, end);
+      }
+    }
+    Diag diag = MakeDiag(DiagCode::kCompiler, std::move(message));
+    diag.where.file = options_.input_name;
+    PartOutcome outcome;
+    if (const auto kernels = KernelsOf(part); kernels.size() == 1) {
+      const Symbol kernel = kernels.front();
+      const std::string name(
+          modules_[kernel.module]->functions[kernel.id].name);
+      diag.where.kernel = llvm::demangle(name);
+      outcome.info.failed.push_back({name, diag.message});
+    }
+    if (options_.keep_going && !part.is_whole()) {
+      diag.severity = Severity::kWarning;
+    } else {
+      outcome.error = diag;
+      outcome.reported = true;
+    }
+    outcome.diags.push_back(std::move(diag));
+    return outcome;
+  }
+
+  // One that is whole, or all but the last in any order; then the last, which
+  // holds the variables and what the others found out.
+  Result<std::vector<Bytes>> CompileParts(std::vector<ProgramPart> parts,
+                                          KeptParts* kept) {
+    const bool whole = parts.size() == 1;
+    ProgramPart variables;
+    if (!whole) {
+      variables = std::move(parts.back());
+      parts.pop_back();
+    }
+    const bool in_processes =
+        isolation_ && !options_.time_trace &&
+        !(whole && SizeOf(parts.front()) < kSmallProgram);
+    std::vector<PartOutcome> outcomes =
+        in_processes ? CompileInProcesses(parts, kept)
+                     : CompileOnThreads(parts);
+    if (std::exchange(cut_finer_, false)) {
+      return CompileParts(CutIntoKernels(modules_, *program_.graph), kept);
+    }
 
     ModuleInfo info;
     std::vector<Bytes> objects;
@@ -474,19 +779,23 @@ class Compilation {
       for (const Diag& diag : outcome.diags) {
         if (sink_ && said.insert(diag.ToString()).second) sink_(diag);
       }
-      if (!outcome.status && failed == nullptr) failed = &outcome;
+      if (outcome.error && failed == nullptr) failed = &outcome;
       const auto append = [](auto& to, auto& from) {
         to.insert(to.end(), from.begin(), from.end());
       };
       append(info.kernels, outcome.info.kernels);
       append(info.failed, outcome.info.failed);
-      objects.push_back(std::move(outcome.object));
+      if (!outcome.object.empty()) objects.push_back(std::move(outcome.object));
     }
     if (failed != nullptr) {
       reported_ = failed->reported;
-      return Err(failed->status.error());
+      return Err(*failed->error);
     }
-    PartCompilation last(options_, program_, parts.back(), *machine_, sink_);
+    if (whole) {
+      Take(info);
+      return objects;
+    }
+    PartCompilation last(options_, program_, variables, *machine_, sink_);
     if (Status prepared = last.Prepare(); !prepared) {
       reported_ = last.reported();
       return Err(std::move(prepared).error());
@@ -502,23 +811,25 @@ class Compilation {
   }
 
   const CompileOptions& options_;
+  const Isolation* const isolation_;  // null: threads
   const DiagSink& sink_;
   // One for each thread: a machine keeps tables of the target's registers,
   // which take as long to make as a small kernel does to compile.
   std::unique_ptr<llvm::TargetMachine> machine_;
   Program program_;
+  std::vector<const Module*> modules_;
   CompileResult result_;
   std::optional<Diag> first_error_;
   bool reported_ = false;
+  bool cut_finer_ = false;  // what is one part has to become one a kernel
 };
-
-}  // namespace
 
 Result<CompileResult> Compile(std::string_view ptx,
                               const CompileOptions& options,
+                              const Isolation* isolation,
                               const DiagSink& sink) {
   const TimeTrace trace(options.time_trace);
-  Compilation compilation(options, sink);
+  Compilation compilation(options, isolation, sink);
   Result<CompileResult> result = [&] {
     llvm::TimeTraceScope whole("Compile", options.input_name);
     return compilation.Run(ptx);
@@ -530,6 +841,21 @@ Result<CompileResult> Compile(std::string_view ptx,
     sink(diag);
   }
   return result;
+}
+
+}  // namespace
+
+Result<CompileResult> Compile(std::string_view ptx,
+                              const CompileOptions& options,
+                              const DiagSink& sink) {
+  return Compile(ptx, options, nullptr, sink);
+}
+
+Result<CompileResult> CompileIsolated(std::string_view ptx,
+                                      const CompileOptions& options,
+                                      const Isolation& isolation,
+                                      const DiagSink& sink) {
+  return Compile(ptx, options, &isolation, sink);
 }
 
 }  // namespace cerberus::ptx

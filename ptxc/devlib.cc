@@ -42,7 +42,7 @@ unsigned CallsThatStay(llvm::StringRef name) {
 bool IsService(llvm::StringRef name) {
   name.consume_front(kPrefix);
   return name == "vprintf" || name == "malloc" || name == "aligned_malloc" ||
-         name == "free";
+         name == "free" || name.starts_with("rt_");
 }
 
 bool CallsLibrary(const llvm::Module& module) {

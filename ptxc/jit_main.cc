@@ -3,6 +3,7 @@
 // The driver stub and `cerberus compile` start it, because LLVM can crash:
 // here a crash becomes a message and an exit code, and the program that asked
 // goes on. It sees only the C API, as any other user of the library would.
+#include <charconv>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -10,6 +11,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <malloc.h>
 #include <sys/mman.h>
@@ -41,6 +43,12 @@ Compiles one PTX module to one AMD code object. '-' is stdin or stdout.
                         hardware's lies in device memory, slow
   -O0 -O1 -O2           optimisation, -O2 is the default
   --jobs N              threads for a large module; default: processors
+  --compile-seconds S   processor time for a kernel of up to 10,000 PTX
+                        instructions, larger ones as many times more; 300,
+                        0: no limit
+  --parts DIR           keeps what is compiled of a module until all is
+  --progress-fd N       writes there how far it is: kernels done, kernels,
+                        PTX instructions done, PTX instructions
   --verify-each         check the IR after every pass
   --time-trace FILE     where the time went, as JSON; - is a line on stderr
   --diagnostics FORM    text (default) or json, one object a line, on stderr
@@ -63,6 +71,9 @@ struct Arguments {
   bool shared_overflow = false;
   std::string time_trace;
   bool json = false;
+  unsigned seconds = 300;
+  std::string parts;
+  int progress = -1;
 };
 
 int UsageError(const std::string& message) {
@@ -88,6 +99,12 @@ bool ParseEmit(std::string_view text, cerberus_ptxc_emit* emit) {
     }
   }
   return false;
+}
+
+bool ParseNumber(std::string_view text, unsigned* number) {
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, *number);
+  return error == std::errc() && at == end;
 }
 
 // Takes "--name value" and "--name=value".
@@ -148,7 +165,9 @@ int ParseArguments(int argc, char** argv, Arguments* out) {
       out->opt_level = arg[2] - '0';
     } else if (arg == "--arch" || arg == "-o" || arg == "--emit" ||
                arg == "--diagnostics" || arg == "--time-trace" ||
-               arg == "--jobs" || arg == "--shared-overflow") {
+               arg == "--jobs" || arg == "--shared-overflow" ||
+               arg == "--compile-seconds" || arg == "--parts" ||
+               arg == "--progress-fd") {
       if (!reader.Value(&value)) return UsageError(arg + " needs a value");
       if (arg == "--arch") {
         out->arch = value;
@@ -157,6 +176,18 @@ int ParseArguments(int argc, char** argv, Arguments* out) {
       } else if (arg == "--jobs") {
         out->jobs = std::atoi(value.c_str());
         if (out->jobs < 1) return UsageError("--jobs is not a number");
+      } else if (arg == "--compile-seconds") {
+        if (!ParseNumber(value, &out->seconds)) {
+          return UsageError("--compile-seconds is not a number");
+        }
+      } else if (arg == "--parts") {
+        out->parts = value;
+      } else if (arg == "--progress-fd") {
+        unsigned fd = 0;
+        if (!ParseNumber(value, &fd)) {
+          return UsageError("--progress-fd is not a number");
+        }
+        out->progress = static_cast<int>(fd);
       } else if (arg == "--time-trace") {
         out->time_trace = value;
       } else if (arg == "--shared-overflow") {
@@ -270,6 +301,19 @@ bool WriteOutput(const std::string& path, const void* data, std::size_t size,
   return written.has_value();
 }
 
+// A line of always the same length at the begin of the file, which whoever
+// waits reads whenever it likes.
+void WriteProgress(const cerberus_ptxc_progress* now, void* user) {
+  char line[128];
+  const int size = std::snprintf(
+      line, sizeof line, "%20zu %20zu %20zu %20zu\n", now->kernels_done,
+      now->kernels, now->instructions_done, now->instructions);
+  if (::pwrite(*static_cast<const int*>(user), line,
+               static_cast<std::size_t>(size), 0) < 0) {
+    // Nobody will know; the code comes all the same.
+  }
+}
+
 std::string crash_message;
 
 // A crash of the compiler is a failed compilation. Only what is safe in a
@@ -337,6 +381,11 @@ int main(int argc, char** argv) {
   options.input_name = arguments.input == "-" ? "<stdin>"
                                               : arguments.input.c_str();
   options.on_diag = arguments.json ? PrintJson : PrintText;
+  options.isolate = true;
+  options.seconds = arguments.seconds;
+  if (!arguments.parts.empty()) options.parts_folder = arguments.parts.c_str();
+  options.user = &arguments.progress;
+  if (arguments.progress >= 0) options.on_progress = WriteProgress;
 
   cerberus_ptxc_result* result = nullptr;
   const cerberus_ptxc_status status =

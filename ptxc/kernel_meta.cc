@@ -36,7 +36,8 @@ void WriteTriple(Writer& out, llvm::StringRef key,
 void WriteKernel(Writer& out, const KernelInfo& kernel) {
   out.write(llvm::StringRef(kernel.name));
   out.writeMapSize(1 + (kernel.maxntid ? 1 : 0) + (kernel.reqntid ? 1 : 0) +
-                   (kernel.minnctapersm ? 1 : 0) + (kernel.window ? 1 : 0));
+                   (kernel.minnctapersm ? 1 : 0) + (kernel.window ? 1 : 0) +
+                   (kernel.launches ? 1 : 0) + (kernel.handle ? 1 : 0));
   WriteInt(out, "warps_per_wave", kernel.warps_per_wave);
   if (kernel.maxntid) WriteTriple(out, "maxntid", *kernel.maxntid);
   if (kernel.reqntid) WriteTriple(out, "reqntid", *kernel.reqntid);
@@ -46,6 +47,8 @@ void WriteKernel(Writer& out, const KernelInfo& kernel) {
   if (kernel.window) {
     WriteInt(out, "window", static_cast<std::int64_t>(*kernel.window));
   }
+  if (kernel.launches) WriteInt(out, "launches", 1);
+  if (kernel.handle) WriteInt(out, "handle", 1);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "ptxc/lexer.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -40,9 +41,19 @@ inline std::uint8_t ClassOf(char c) {
 }  // namespace
 
 Lexer::Lexer(std::string_view text)
-    : begin_(text.data()), at_(text.data()), end_(begin_ + text.size()) {
+    : begin_(text.data()),
+      at_(text.data()),
+      end_(begin_ + text.size()),
+      padded_end_(end_) {
   if (const void* nul = std::memchr(begin_, 0, text.size()))
     end_ = static_cast<const char*>(nul);
+}
+
+const char* Lexer::NulBeforeText() const {
+  const bool padding = std::all_of(end_, padded_end_, [](char c) {
+    return c == '\0' || (ClassOf(c) & kBlank) != 0;
+  });
+  return padding ? nullptr : end_;
 }
 
 Token Lexer::Make(TokenKind kind, const char* start) const {

@@ -4,7 +4,7 @@
 // ("ld.global.L2::128B.v4.f32") is one token, made on request, since only the
 // parser knows that an instruction starts; elsewhere ".f32" is a token of
 // its own. Comments, blanks and '#' lines are skipped. A NUL ends the text
-// (PTX in a fatbin is NUL-padded).
+// (PTX in a fatbin is NUL-padded); nothing but padding may follow it.
 #ifndef CERBERUS_PTXC_LEXER_H_
 #define CERBERUS_PTXC_LEXER_H_
 
@@ -57,6 +57,9 @@ class Lexer {
     return static_cast<std::uint32_t>(at_ - begin_);
   }
   void Seek(std::uint32_t offset) { at_ = begin_ + offset; }
+  // The NUL that ends the text, if more than blanks and NULs stand behind it;
+  // else null.
+  const char* NulBeforeText() const;
 
  private:
   bool SkipBlanks();
@@ -66,6 +69,7 @@ class Lexer {
   const char* begin_;
   const char* at_;
   const char* end_;
+  const char* padded_end_;  // of the padding behind the text
 };
 
 }  // namespace cerberus::ptx

@@ -14,9 +14,11 @@
 #ifndef CERBERUS_PTXC_LOWER_H_
 #define CERBERUS_PTXC_LOWER_H_
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -125,6 +127,9 @@ class ModuleLowering {
   bool HoldsPartOfAddress(std::uint32_t variable);
   // The function with its final signature.
   llvm::Function* FunctionOf(std::uint32_t id);
+  // What a function's name means as a value: its code, or of a kernel the
+  // variable that the host fills for those who launch it.
+  llvm::GlobalValue* AddressedFunction(std::uint32_t id);
   // What a name stands for, in whichever module it is defined; what is
   // declared only stands for itself.
   const Function& FunctionDefinition(std::uint32_t id);
@@ -140,6 +145,9 @@ class ModuleLowering {
   DebugInfo& debug_info() { return debug_info_; }
   int LineOf(std::uint32_t text_offset) { return lines_.At(text_offset).line; }
   void Report(Diag diag);
+  // Whether nothing was said of this yet: what a module cannot have at all is
+  // said once.
+  bool IsNews(const char* what) { return said_.insert(what).second; }
 
  private:
   bool DefinesFunction(std::uint32_t id);
@@ -150,6 +158,7 @@ class ModuleLowering {
   llvm::Constant* SamplerHandle(const Variable& variable);
   llvm::Constant* Initializer(const Variable& variable);
   llvm::GlobalVariable* CreateGlobal(const Variable& variable);
+  llvm::GlobalVariable* KernelHandle(const Function& kernel);
 
   ProgramLowering& program_;
   const std::uint32_t index_;  // of this module in the program
@@ -161,6 +170,7 @@ class ModuleLowering {
   DebugInfo debug_info_;
   std::vector<llvm::GlobalVariable*> globals_;  // by variable id
   std::vector<std::optional<bool>> parts_of_addresses_;  // the same, once asked
+  std::set<std::string_view> said_;
   std::optional<Diag> first_error_;
   bool failed_ = false;
 };
@@ -293,6 +303,7 @@ class FunctionLowering {
   // .ftz on inputs and results; nothing where the function's mode does it.
   Value* Flush(Value* v);
   Value* FlushBits(Value* v);   // whatever the mode
+  Value* OfTurns(llvm::Intrinsic::ID id, Value* turns);
   Value* FpIn(int i);           // operand i with .ftz applied
   Value* FlushInput(Value* v);  // an operand with .ftz applied
   void FpOut(Value* v);         // .sat, .relu and .ftz applied
@@ -389,6 +400,8 @@ class FunctionLowering {
   // A call of a function that CUDA's device runtime defines; false if it
   // does not.
   bool CallService(std::uint32_t callee);
+  void FailOnce(const char* why, std::string message);
+  Value* InMemory(Value* value);
   void EmitTrap(unsigned kind);
 
   // ---- Warps (lower_warp.cc) ----
@@ -411,6 +424,7 @@ class FunctionLowering {
   Value* FloatToInt(Value* v, Type from, Type to);
   Value* FloatToFloat(Value* v, Type from, Type to);
   Value* Widen(Value* v, Type from);       // any float format to f32
+  std::function<Value*(unsigned)> ScalesOf(int at, const char* function);
   bool ConvertPacked();
   void ConvertRandomly();
 

@@ -34,6 +34,12 @@ void FunctionLowering::LowerMbarrierInit() {
       {SharedAt(op(0)), Read(op(1), Type::kU32)});
 }
 
+// Objects of the other layout, which reports what copies found, cannot be made.
+void FunctionLowering::LowerMbarrierCheckLayout() {
+  Write(op(0), b_.getInt1(mods().object_layout() == ObjectLayout::kV0),
+        Type::kPred);
+}
+
 void FunctionLowering::LowerMbarrierExpectTx() {
   Dev("mbarrier_arrive", b_.getInt64Ty(),
       {SharedAt(op(0)), I32(0), Read(op(1), Type::kU32)});
@@ -139,6 +145,13 @@ void FunctionLowering::LowerCpAsyncBulk() {
         {to, from, size, b_.CreateZExt(mask, b_.getInt32Ty())});
     return;
   }
+  if (mods().option() == Option::kIgnoreOob) {
+    // What is ignored at both ends is not read, but counted by the mbarrier.
+    Dev("copy_bulk_within", b_.getVoidTy(),
+        {to, from, size, Read(op(3), Type::kU32), Read(op(4), Type::kU32)});
+    CompleteTx(SharedAt(op(5)), size);
+    return;
+  }
   const auto copy = [&] {
     Dev(fmt::format("copy_bulk_{}_{}", to->getType()->getPointerAddressSpace(),
                     from->getType()->getPointerAddressSpace()),
@@ -147,9 +160,12 @@ void FunctionLowering::LowerCpAsyncBulk() {
       CompleteTx(SharedAt(op(3)), size);
     }
   };
-  if (mods().option() == Option::kMulticast) {
+  const Option option = mods().option();
+  if (option == Option::kMulticast || option == Option::kMulticast16 ||
+      option == Option::kMulticast32) {
     // Bit i of the mask: to the cluster's block i. This is block 0.
-    Value* mask = Read(op(4), Type::kU16);
+    Value* mask = Read(
+        op(4), option == Option::kMulticast32 ? Type::kU32 : Type::kU16);
     If(b_.CreateTrunc(mask, b_.getInt1Ty()), copy);
   } else {
     copy();

@@ -116,7 +116,7 @@ void FunctionLowering::SetLike(bool to_predicate) {
           Type::kPred);
     return;
   }
-  // set: all ones or 1.0 for true.
+  // set: all ones or 1.0 for true, in each element where the result is packed.
   llvm::Type* result = LlvmType(type(0));
   if (t->getType()->isVectorTy() && !result->isVectorTy()) {
     // set.*.u32.f16x2: a mask per half.

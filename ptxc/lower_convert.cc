@@ -29,6 +29,7 @@ constexpr SmallFormat kSmallFormats[] = {
     {Type::kE4M3x2, "e4m3", 8}, {Type::kE5M2x2, "e5m2", 8},
     {Type::kE2M3x2, "e2m3", 8}, {Type::kE3M2x2, "e3m2", 8},
     {Type::kE2M1x2, "e2m1", 4}, {Type::kUE8M0x2, "ue8m0", 8},
+    {Type::kS2F6x2, "s2f6", 8},
 };
 
 const SmallFormat* FindSmall(Type t) {
@@ -290,6 +291,18 @@ void FunctionLowering::ConvertRandomly() {
         row->result == 16 ? Type::kB16 : Type::kB32);
 }
 
+// .scaled: the power of two, or its inverse, for element `i`, of those that
+// operand `at` holds.
+std::function<llvm::Value*(unsigned)> FunctionLowering::ScalesOf(
+    int at, const char* function) {
+  if (mods().scaled() == Scaled::kNone) return nullptr;
+  Value* codes = b_.CreateZExt(Read(op(at), Type::kB16), b_.getInt32Ty());
+  return [this, codes, function](unsigned i) -> Value* {
+    Value* code = b_.CreateAnd(b_.CreateLShr(codes, 8 * i), I32(0xff));
+    return Dev(function, b_.getDoubleTy(), {code});
+  };
+}
+
 // Conversions that take or give packs; false if this is none.
 bool FunctionLowering::ConvertPacked() {
   const Type to = type(0);
@@ -324,6 +337,7 @@ bool FunctionLowering::ConvertPacked() {
     }
     if (const SmallFormat* small = FindSmall(from)) {
       Value* packed = Read(op(1), small->bits == 4 ? Type::kB8 : Type::kB16);
+      const auto scale = ScalesOf(2, "scale_ue8m0");
       Value* wide = b_.CreateZExt(packed, b_.getInt32Ty());
       Value* result = llvm::PoisonValue::get(LlvmType(to));
       for (unsigned i = 0; i < 2; ++i) {
@@ -331,7 +345,12 @@ bool FunctionLowering::ConvertPacked() {
                                    I32((1u << small->bits) - 1));
         Value* v = Dev(fmt::format("decode_{}", small->name),
                        b_.getFloatTy(), {code});
-        v = b_.CreateFPTrunc(v, LlvmType(half));
+        if (mods().scaled() == Scaled::kN2) {
+          v = b_.CreateFMul(b_.CreateFPExt(v, b_.getDoubleTy()), scale(i));
+          v = FloatToFloat(clamp_finite(v, half), Type::kF64, half);
+        } else {
+          v = b_.CreateFPTrunc(clamp_finite(v, half), LlvmType(half));
+        }
         result = b_.CreateInsertElement(result, relu ? Relu(v) : v, i);
       }
       Out(0, result, to);
@@ -351,17 +370,29 @@ bool FunctionLowering::ConvertPacked() {
                                   b_.getFloatTy());
       }
     }
-    Value* packed = I32(0);
-    for (unsigned i = 0; i < 2; ++i) {
-      Value* v = relu ? Relu(parts[i]) : parts[i];
+    const auto scale = ScalesOf(num_operands() - 1, "unscale_ue8m0");
+    const auto encode = [&](Value* v, unsigned i) -> Value* {
+      llvm::Type* result = b_.getInt32Ty();
       std::string name = fmt::format("encode_{}", small->name);
       if (to == Type::kUE8M0x2) {
         name += "_" + RoundingSuffix();
-        if (mods().sat() == Sat::kFinite) name += "_satfinite";
+        if (finite) name += "_satfinite";
+      } else if (to == Type::kS2F6x2) {
+        v = b_.CreateFPExt(v, b_.getDoubleTy());
+        if (mods().scaled() == Scaled::kN2) v = b_.CreateFMul(v, scale(i));
+        return Dev(name + (mods().rounding() == Rounding::kRz ? "_rz" : "_rn"),
+                   result, {v});
+      } else if (mods().rounding() == Rounding::kRz) {
+        // As with random bits that are all zeros.
+        return Dev(fmt::format("random_{}", small->name), result,
+                   {v, I32(0), b_.getTrue()});
       }
-      packed = b_.CreateOr(
-          packed, b_.CreateShl(Dev(name, b_.getInt32Ty(), {v}),
-                               i * small->bits));
+      return Dev(name, result, {v});
+    };
+    Value* packed = I32(0);
+    for (unsigned i = 0; i < 2; ++i) {
+      Value* code = encode(relu ? Relu(parts[i]) : parts[i], i);
+      packed = b_.CreateOr(packed, b_.CreateShl(code, i * small->bits));
     }
     const Type raw = small->bits == 4 ? Type::kB8 : Type::kB16;
     Out(0, b_.CreateTrunc(packed, LlvmType(raw)), raw);

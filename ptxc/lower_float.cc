@@ -223,6 +223,21 @@ void FunctionLowering::LowerFma() {
 
 // ---- Division and roots -----------------------------------------------------
 
+// The device library's function for a quotient rounded to nearest, which looks
+// again at those that are far out (devlib/rounding.h); null where the divisor
+// rules that out.
+static const char* ExactDivision(const llvm::Value* b) {
+  const bool f32 = b->getType()->isFloatTy();
+  if (const auto* divisor = llvm::dyn_cast<llvm::ConstantFP>(b)) {
+    const llvm::APFloat& value = divisor->getValueAPF();
+    if (value.isFiniteNonZero() && llvm::ilogb(value) >= (f32 ? -60 : -120) &&
+        llvm::ilogb(value) <= (f32 ? 124 : 1020)) {
+      return nullptr;
+    }
+  }
+  return f32 ? "div_f32" : "div_f64";
+}
+
 void FunctionLowering::LowerFpDiv() {
   if (mods().precision() == Precision::kApprox && ftz()) {
     // The reciprocal of a divisor above 2^126 is flushed to 0, so that the
@@ -255,8 +270,12 @@ void FunctionLowering::LowerFpDiv() {
     a = Flush(a);
     b = Flush(b);
   }
-  Value* quotient = b_.CreateFDiv(a, b);
-  if (mods().precision() != Precision::kNone && type() == Type::kF32) {
+  const bool exact =
+      mods().precision() == Precision::kNone || type() != Type::kF32;
+  const char* function = exact ? ExactDivision(b) : nullptr;
+  Value* quotient = function != nullptr ? Dev(function, a->getType(), {a, b})
+                                        : b_.CreateFDiv(a, b);
+  if (!exact) {
     // 2 ulp are allowed; the backend may use the reciprocal from 1 on.
     llvm::MDBuilder metadata(b_.getContext());
     llvm::cast<llvm::Instruction>(quotient)->setMetadata(
@@ -282,7 +301,9 @@ void FunctionLowering::LowerRcp() {
     return;
   }
   if (ftz()) a = Flush(a);
-  Value* quotient = b_.CreateFDiv(one, a);
+  const char* function = IsApprox() ? nullptr : ExactDivision(a);
+  Value* quotient = function != nullptr ? Dev(function, a->getType(), {one, a})
+                                        : b_.CreateFDiv(one, a);
   if (IsApprox()) {
     llvm::MDBuilder metadata(b_.getContext());
     llvm::cast<llvm::Instruction>(quotient)->setMetadata(
@@ -337,14 +358,24 @@ void FunctionLowering::LowerRsqrt() {
 
 // ---- Transcendental approximations ------------------------------------------
 
+// V_SIN_F32 and V_COS_F32 take turns (AMD's manuals), up to 256 of them; PTX
+// knows no bound.
+llvm::Value* FunctionLowering::OfTurns(llvm::Intrinsic::ID id, Value* turns) {
+  Value* part = Intrinsic(llvm::Intrinsic::amdgcn_fract, {turns->getType()},
+                          {turns});
+  return Intrinsic(id, {turns->getType()}, {part});
+}
+
 void FunctionLowering::LowerSin() {
   Value* a = FpIn(1);
-  FpOut(Unary(llvm::Intrinsic::sin, a));
+  FpOut(mods().turns() == Turns::kOn ? OfTurns(llvm::Intrinsic::amdgcn_sin, a)
+                                     : Unary(llvm::Intrinsic::sin, a));
 }
 
 void FunctionLowering::LowerCos() {
   Value* a = FpIn(1);
-  FpOut(Unary(llvm::Intrinsic::cos, a));
+  FpOut(mods().turns() == Turns::kOn ? OfTurns(llvm::Intrinsic::amdgcn_cos, a)
+                                     : Unary(llvm::Intrinsic::cos, a));
 }
 
 void FunctionLowering::LowerLg2() {

@@ -156,7 +156,8 @@ void FunctionLowering::Fail(std::string why) {
   FunctionState& state = module_.state(id_);
   const std::string message = fmt::format("'{}': {}", spelling, why);
   if (state.reason.empty()) {
-    state.reason = fmt::format("ptx:{}: {}", where.ptx_line, message);
+    state.reason = fmt::format("ptx:{}:{}: {}", where.ptx_line,
+                               where.ptx_column, message);
   }
   module_.Report(MakeDiag(DiagCode::kUnsupportedPtx, std::move(where),
                           message));

@@ -70,8 +70,12 @@ void FunctionLowering::LowerAdd() {
     Out(sum);
     return;
   }
-  Out(mods().sat() == Sat::kOn ? Binary(llvm::Intrinsic::sadd_sat, a, b)
-                               : b_.CreateAdd(a, b));
+  if (mods().sat() == Sat::kOn) {
+    Out(Binary(IsSigned(type()) ? llvm::Intrinsic::sadd_sat
+                                : llvm::Intrinsic::uadd_sat, a, b));
+    return;
+  }
+  Out(b_.CreateAdd(a, b));
 }
 
 void FunctionLowering::LowerSub() {
@@ -87,8 +91,12 @@ void FunctionLowering::LowerSub() {
     Out(difference);
     return;
   }
-  Out(mods().sat() == Sat::kOn ? Binary(llvm::Intrinsic::ssub_sat, a, b)
-                               : b_.CreateSub(a, b));
+  if (mods().sat() == Sat::kOn) {
+    Out(Binary(IsSigned(type()) ? llvm::Intrinsic::ssub_sat
+                                : llvm::Intrinsic::usub_sat, a, b));
+    return;
+  }
+  Out(b_.CreateSub(a, b));
 }
 
 void FunctionLowering::LowerAddc() {
@@ -290,9 +298,9 @@ void FunctionLowering::LowerMin() {
     LowerFpMinMax();
     return;
   }
-  const bool is_signed = IsSigned(type()) || type() == Type::kS16x2;
-  Value* result = Binary(is_signed ? llvm::Intrinsic::smin
-                                   : llvm::Intrinsic::umin, In(1), In(2));
+  Value* result = Binary(IsSigned(type()) ? llvm::Intrinsic::smin
+                                          : llvm::Intrinsic::umin,
+                         In(1), In(2));
   if (mods().relu() == Relu::kOn) {
     result = Binary(llvm::Intrinsic::smax, result,
                     IntOf(result->getType(), 0));
@@ -305,14 +313,23 @@ void FunctionLowering::LowerMax() {
     LowerFpMinMax();
     return;
   }
-  const bool is_signed = IsSigned(type()) || type() == Type::kS16x2;
-  Value* result = Binary(is_signed ? llvm::Intrinsic::smax
-                                   : llvm::Intrinsic::umax, In(1), In(2));
+  Value* result = Binary(IsSigned(type()) ? llvm::Intrinsic::smax
+                                          : llvm::Intrinsic::umax,
+                         In(1), In(2));
   if (mods().relu() == Relu::kOn) {
     result = Binary(llvm::Intrinsic::smax, result,
                     IntOf(result->getType(), 0));
   }
   Out(result);
+}
+
+// Products without carries, as polynomials over one bit have them, and a sum
+// without carries, which is xor.
+void FunctionLowering::LowerClmad() {
+  Value* product = Dev(mods().mul_mode() == MulMode::kHi ? "clmul_hi"
+                                                            : "clmul_lo",
+                       b_.getInt64Ty(), {In(1), In(2)});
+  Out(b_.CreateXor(product, In(3)));
 }
 
 // ---- Logic ------------------------------------------------------------------

@@ -4,6 +4,9 @@
 // addresses, an offset into LDS for shared ones, an offset into the thread's
 // scratch for local ones. The state space of the instruction picks the LLVM
 // address space; the generic one is left to infer-address-spaces.
+#include <algorithm>
+#include <bit>
+
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/Metadata.h"
@@ -480,44 +483,123 @@ void FunctionLowering::LowerIsspacep() {
 }
 
 // ---- The stack --------------------------------------------------------------
+//
+// Each lane's pieces lie one behind the other above the function's frame, and
+// each lane has a pointer of its own to the next: lanes of a wave may ask for
+// different sizes, and give back what others still use. The machine's stack
+// pointer, which all lanes share, only has to stay above all of them, where
+// the frames of called functions begin; the function's end resets it. LLVM
+// would reset it behind a function that is inlined too, when the first lane
+// leaves that, so functions with pieces of stack are not inlined.
+
+namespace {
+
+// The alignment of frames.
+constexpr unsigned kStackAlign = 16;
+
+llvm::Value* Opaque(llvm::IRBuilder<>& b, llvm::Value* value,
+                    const char* constraints) {
+  return b.CreateCall(
+      llvm::InlineAsm::get(
+          llvm::FunctionType::get(value->getType(), {value->getType()}, false),
+          "", constraints, /*hasSideEffects=*/false),
+      {value});
+}
+
+// Raises the machine's stack pointer by what the lane that needs the most
+// needs.
+llvm::Value* GrowStack(llvm::IRBuilder<>& b, llvm::Value* bytes) {
+  // What is allocated must not become a constant, which LLVM would make part
+  // of the frame, nor be left out.
+  llvm::Value* memory = b.CreateAlloca(b.getInt8Ty(), kAsLocal,
+                                       Opaque(b, bytes, "=v,0"));
+  b.CreateCall(llvm::InlineAsm::get(
+                   llvm::FunctionType::get(b.getVoidTy(), {memory->getType()},
+                                           false),
+                   "", "v", /*hasSideEffects=*/true),
+               {memory});
+  return memory;
+}
+
+// Storage of a function's own, beside that of its variables.
+constexpr std::uint32_t kStackTop = kNoId;      // the lane's next piece
+constexpr std::uint32_t kStackEnd = kNoId - 1;  // of what it has reserved
+
+// `at`: where the entry block's allocas go. `flat`: the target has architected
+// flat scratch.
+llvm::Value* StackStorage(
+    std::uint32_t which, llvm::Instruction* at, bool flat,
+    std::vector<std::pair<std::uint32_t, llvm::Value*>>& storages) {
+  for (const auto& [id, storage] : storages) {
+    if (id == which) return storage;
+  }
+  llvm::IRBuilder<> b(at);
+  // What LLVM 22 gives for an allocated piece is the stack pointer itself, for a
+  // saved one the lane's part of it. With architected flat scratch the first is
+  // a lane's address, without it the second. Kernels have a stack pointer only
+  // where something is allocated.
+  llvm::Value* top = GrowStack(b, b.getInt32(0));
+  if (!flat) {
+    top = b.CreateIntrinsic(
+        llvm::Intrinsic::stacksave,
+        {llvm::PointerType::get(b.getContext(), kAsLocal)}, {});
+  }
+  top = b.CreatePtrToInt(top, b.getInt32Ty());
+  for (const std::uint32_t id : {kStackTop, kStackEnd}) {
+    storages.emplace_back(
+        id, b.CreateAlloca(b.getInt32Ty(), kAsLocal, nullptr, "stack"));
+    b.CreateStore(top, storages.back().second);
+  }
+  return StackStorage(which, at, flat, storages);
+}
+
+constexpr const char* kFlatScratch = "architected-flat-scratch";
+
+}  // namespace
 
 void FunctionLowering::LowerAlloca() {
-  const std::uint64_t align = num_operands() > 2 ? op(2).bits : 8;
-  if (align == 0 || (align & (align - 1)) != 0) {
+  std::uint64_t align = num_operands() > 2 ? op(2).bits : 8;
+  if (!std::has_single_bit(align)) {
     Fail("the alignment is not a power of two");
     return;
   }
-  Value* size = b_.CreateTrunc(Read(op(1), Type::kU64), b_.getInt32Ty());
+  align = std::max<std::uint64_t>(align, 8);
+  llvm::Type* word = b_.getInt32Ty();
+  const auto up = [&](Value* value, std::uint64_t multiple) {
+    return b_.CreateAnd(b_.CreateAdd(value, I32(multiple - 1)),
+                        I32(~(multiple - 1)));
+  };
+  const bool flat = TargetHas(kFlatScratch);
+  Value* top = StackStorage(kStackTop, alloca_point_, flat, locals_);
+  Value* end_of_reserved =
+      StackStorage(kStackEnd, alloca_point_, flat, locals_);
+  Value* size = b_.CreateTrunc(Read(op(1), Type::kU64), word);
+  Value* begin = up(b_.CreateLoad(word, top), align);
+  Value* end = b_.CreateAdd(begin, size);
+  b_.CreateStore(end, top);
   // LLVM 22 moves the stack pointer by the size times the lanes of a wave,
-  // which is right where it counts bytes of all lanes; with architected flat
-  // scratch it counts those of one. The size must not become a constant: LLVM
-  // would then make the memory as small as it says.
-  if (TargetHas("architected-flat-scratch")) {
-    const unsigned log = TargetHas("wavefrontsize64") ? 6 : 5;
-    size = b_.CreateLShr(b_.CreateAdd(size, I32((1u << log) - 1)), log);
-    size = b_.CreateCall(
-        llvm::InlineAsm::get(
-            llvm::FunctionType::get(b_.getInt32Ty(), {b_.getInt32Ty()}, false),
-            "", "=v,0", /*hasSideEffects=*/false),
-        {size});
-  }
-  llvm::AllocaInst* memory =
-      b_.CreateAlloca(b_.getInt8Ty(), kAsLocal, size);
-  memory->setAlignment(llvm::Align(std::max<std::uint64_t>(align, 8)));
-  Out(0, Coerce(b_.CreatePtrToInt(memory, b_.getInt32Ty()), type()), type());
+  // which is right where it counts the bytes of all lanes; with architected
+  // flat scratch it counts those of one.
+  const unsigned lanes_log = TargetHas("wavefrontsize64") ? 6 : 5;
+  const unsigned scale = flat ? lanes_log : 0;
+  Value* reserved = b_.CreateLoad(word, end_of_reserved);
+  Value* more = up(Binary(llvm::Intrinsic::usub_sat, end, reserved),
+                   std::uint64_t{kStackAlign} << scale);
+  b_.CreateStore(b_.CreateAdd(reserved, more), end_of_reserved);
+  GrowStack(b_, b_.CreateLShr(more, scale));
+  Out(0, Coerce(begin, type()), type());
 }
 
 void FunctionLowering::LowerStacksave() {
-  Value* pointer = Intrinsic(llvm::Intrinsic::stacksave,
-                             {llvm::PointerType::get(b_.getContext(),
-                                                     kAsLocal)},
-                             {});
-  Out(0, Coerce(b_.CreatePtrToInt(pointer, b_.getInt32Ty()), type()), type());
+  Value* top = StackStorage(kStackTop, alloca_point_, TargetHas(kFlatScratch),
+                            locals_);
+  Out(0, Coerce(b_.CreateLoad(b_.getInt32Ty(), top), type()), type());
 }
 
 void FunctionLowering::LowerStackrestore() {
-  Value* pointer = ToPointer(Read(op(0), type()), kAsLocal);
-  Intrinsic(llvm::Intrinsic::stackrestore, {pointer->getType()}, {pointer});
+  b_.CreateStore(b_.CreateTrunc(Read(op(0), Type::kU64), b_.getInt32Ty()),
+                 StackStorage(kStackTop, alloca_point_,
+                              TargetHas(kFlatScratch), locals_));
 }
 
 // Performance hints: nothing depends on them.

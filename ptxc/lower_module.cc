@@ -21,6 +21,16 @@ namespace cerberus::ptx {
 
 namespace {
 
+// Such functions are not inlined (lower_memory.cc, "The stack").
+bool TakesStack(const Function& ptx) {
+  return std::ranges::any_of(ptx.instructions, [](const Instruction& inst) {
+    if (inst.form == nullptr) return false;
+    const Opcode opcode = inst.form->opcode();
+    return opcode == Opcode::kAlloca || opcode == Opcode::kStacksave ||
+           opcode == Opcode::kStackrestore;
+  });
+}
+
 // Arrays get more, as in C++ for AMD: neighbours can then be read and written
 // together.
 llvm::Align MemoryAlignment(const Variable& variable) {
@@ -269,6 +279,31 @@ llvm::Function* ModuleLowering::FunctionOf(std::uint32_t id) {
   return state(id).function;
 }
 
+llvm::GlobalValue* ModuleLowering::AddressedFunction(std::uint32_t id) {
+  const Function& function = FunctionDefinition(id);
+  if (function.is_entry) return KernelHandle(function);
+  return FunctionOf(id);
+}
+
+// Zero until the host fills it, and where the kernel was left out.
+llvm::GlobalVariable* ModuleLowering::KernelHandle(const Function& kernel) {
+  constexpr unsigned kBytes = 64;
+  const std::string name = "__cerberus_kernel." + std::string(kernel.name);
+  if (llvm::GlobalVariable* known = out_.getNamedGlobal(name)) return known;
+  llvm::Type* type =
+      llvm::ArrayType::get(llvm::Type::getInt8Ty(context()), kBytes);
+  auto* handle = new llvm::GlobalVariable(
+      out_, type, false,
+      part().is_whole() ? llvm::GlobalValue::ExternalLinkage
+                        : llvm::GlobalValue::WeakAnyLinkage,
+      llvm::ConstantAggregateZero::get(type), name, nullptr,
+      llvm::GlobalValue::NotThreadLocal, kAsGlobal,
+      /*isExternallyInitialized=*/true);
+  handle->setAlignment(llvm::Align(16));
+  handle->setVisibility(llvm::GlobalValue::ProtectedVisibility);
+  return handle;
+}
+
 void ModuleLowering::SetCommonAttributes(llvm::Function& function) {
   function.addFnAttr(llvm::Attribute::Convergent);
   function.addFnAttr(llvm::Attribute::NoUnwind);
@@ -352,9 +387,11 @@ void ModuleLowering::DeclareDevice(std::uint32_t id) {
                   facts.may_exit),
       llvm::GlobalValue::InternalLinkage, std::string(ptx.name), out_);
   SetCommonAttributes(*function);
-  if (!facts.recursive && !facts.address_taken && !options_.debug) {
+  const bool takes_stack = TakesStack(ptx);
+  if (!facts.recursive && !facts.address_taken && !options_.debug &&
+      !takes_stack) {
     function->addFnAttr(llvm::Attribute::AlwaysInline);
-  } else if (options_.debug) {
+  } else if (options_.debug || takes_stack) {
     function->addFnAttr(llvm::Attribute::NoInline);
   }
   if (facts.flush_f32) {
@@ -426,6 +463,8 @@ void ModuleLowering::RemoveFailed(ModuleInfo* info) {
     if (tuning.maxntid[0]) kernel.maxntid = triple(tuning.maxntid);
     if (tuning.reqntid[0]) kernel.reqntid = triple(tuning.reqntid);
     if (tuning.minnctapersm) kernel.minnctapersm = tuning.minnctapersm;
+    kernel.launches = facts.launches;
+    kernel.handle = facts.launched;
     info->kernels.push_back(std::move(kernel));
   }
 }
@@ -602,7 +641,7 @@ llvm::Constant* ModuleLowering::Initializer(const Variable& variable) {
                             "' is declared but defined nowhere");
         continue;
       }
-      address = FunctionOf(element.index);
+      address = AddressedFunction(element.index);
     } else {
       address = GlobalOf(element.index);
     }

@@ -8,28 +8,13 @@
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 
 #include "ptxc/lower.h"
+#include "ptxc/passes/launch_block.h"
+#include "ptxc/services.h"
 
 namespace cerberus::ptx {
 namespace {
 
 constexpr unsigned kTrap = 1;
-
-// CUDA's functions as nvcc declares them, sizes in bytes. What they do is in
-// devlib/services.h, behind the context's address as first argument.
-struct Service {
-  std::string_view name;
-  const char* dev;
-  unsigned result;  // 0: none
-  unsigned params[5];
-  bool fault;  // the wave ends
-};
-constexpr Service kServices[] = {
-    {"vprintf", "vprintf", 4, {8, 8}, false},
-    {"__assertfail", "report_assert", 0, {8, 8, 4, 8, 8}, true},
-    {"malloc", "malloc", 8, {8}, false},
-    {"__cuda_syscall_aligned_malloc", "aligned_malloc", 8, {8, 8}, false},
-    {"free", "free", 0, {8}, false},
-};
 
 }  // namespace
 
@@ -74,16 +59,46 @@ void FunctionLowering::EmitTrap(unsigned kind) {
 
 void FunctionLowering::LowerTrap() { EmitTrap(kTrap); }
 
+// What the module cannot have at all: one message for all calls of the kind.
+void FunctionLowering::FailOnce(const char* why, std::string message) {
+  if (module_.IsNews(why)) {
+    Fail(std::move(message));
+    return;
+  }
+  failed_ = true;
+  if (module_.state(id_).reason.empty()) {
+    module_.state(id_).reason = std::move(message);
+  }
+}
+
+// A structure, by its address.
+llvm::Value* FunctionLowering::InMemory(Value* value) {
+  llvm::AllocaInst* memory =
+      EntryAlloca(value->getType(), llvm::Align(8), "structure");
+  b_.CreateStore(value, memory);
+  return b_.CreateAddrSpaceCast(
+      memory, llvm::PointerType::get(b_.getContext(), kAsGeneric));
+}
+
 bool FunctionLowering::CallService(std::uint32_t callee) {
   const Function& function = ptx_module_.functions[callee];
-  const Service* service = nullptr;
-  for (const Service& row : kServices) {
-    if (row.name == function.name) service = &row;
-  }
+  bool per_thread = false;
+  const Service* service = FindService(function.name, &per_thread);
   if (!service) return false;
+  if (service->kind == Service::kUnsupported) {
+    FailOnce(service->dev,
+             fmt::format("'{}' is not supported: {}", function.name,
+                         service->dev));
+    return true;
+  }
   const Operand& results = op(0);
   const Operand& arguments = op(2);
   std::vector<Value*> args = {ServiceContext()};
+  if (service->kind == Service::kRuntime ||
+      service->kind == Service::kHeap) {
+    args.push_back(LaunchBlock(kLaunchQueue, 32));
+    args.push_back(LaunchBlock(kLaunchGridId, 64));
+  }
   unsigned count = 0;
   for (; count < std::size(service->params) && service->params[count];
        ++count) {
@@ -100,16 +115,28 @@ bool FunctionLowering::CallService(std::uint32_t callee) {
        (function.returns.size() == 1 && service->result &&
         ptx_module_.variables[function.returns[0]].size() ==
             service->result));
-  if (!as_cuda_declares || arguments.kind != OperandKind::kList ||
-      arguments.count != count) {
+  const unsigned given =
+      arguments.kind == OperandKind::kList ? arguments.count : 0;
+  if (!as_cuda_declares || given != count) {
     Fail(fmt::format("'{}' is not declared as CUDA's", function.name));
     return true;
   }
   for (unsigned i = 0; i < count; ++i) {
-    args.push_back(CallArgument(child(arguments, i), function.params[i],
-                                Int(service->params[i] * 8)));
+    const unsigned bytes = service->params[i];
+    const std::uint32_t param = function.params[i];
+    llvm::Type* type = bytes <= 8 ? Int(bytes * 8)
+                                  : module_.ParamType(
+                                        ptx_module_.variables[param]);
+    Value* value = CallArgument(child(arguments, i), param, type);
+    if (bytes > 8) value = InMemory(value);
+    if (per_thread && i + 1 == service->stream) {
+      constexpr std::uint64_t kStreamPerThread = 2;
+      value = b_.CreateSelect(b_.CreateICmpEQ(value, I64(0)),
+                              I64(kStreamPerThread), value);
+    }
+    args.push_back(value);
   }
-  if (service->fault) {
+  if (service->kind == Service::kFault) {
     // __assertfail's last argument is the size of the texts' characters,
     // which is 1 with every nvcc for Linux.
     args.back() = KernelName();

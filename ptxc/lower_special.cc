@@ -109,6 +109,8 @@ llvm::Value* FunctionLowering::Special(SpecialReg reg, Component part) {
       return b_.getFalse();
     case SpecialReg::kClusterCtaid:
     case SpecialReg::kClusterCtarank:
+    case SpecialReg::kLocalityDomainId:  // all memory is equally near
+    case SpecialReg::kLocalityDomainSupplementalSm:
       return I32(0);
     case SpecialReg::kClusterNctaid:
     case SpecialReg::kClusterNctarank:

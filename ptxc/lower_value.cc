@@ -32,6 +32,9 @@ llvm::Type* FunctionLowering::LlvmType(Type type) {
     case Type::kU16x2:
     case Type::kS16x2:
       return llvm::FixedVectorType::get(b_.getInt16Ty(), 2);
+    case Type::kU8x4:
+    case Type::kS8x4:
+      return llvm::FixedVectorType::get(b_.getInt8Ty(), 4);
     default:
       return Int(static_cast<unsigned>(BytesOf(type)) * 8);
   }
@@ -227,9 +230,10 @@ llvm::Value* FunctionLowering::Read(const Operand& operand, Type type) {
              "' is declared but defined nowhere");
         return llvm::PoisonValue::get(want);
       }
-      value = Coerce(b_.CreatePtrToInt(module_.FunctionOf(operand.index),
-                                       b_.getInt64Ty()),
-                     type);
+      value = Coerce(
+          b_.CreatePtrToInt(module_.AddressedFunction(operand.index),
+                            b_.getInt64Ty()),
+          type);
       break;
     case OperandKind::kVector:
       // A pack read as one value: {a, b} as .b64, {h0, h1} as .f16x2.

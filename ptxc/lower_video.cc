@@ -35,9 +35,10 @@ PartBits BitsOfPart(Component part) {
 
 llvm::Value* FunctionLowering::ReadWord(const Operand& operand) {
   Operand whole = operand;
+  // A selector's digits would be an addend.
+  if (operand.part == Component::kSelector) whole.value = 0;
   whole.part = Component::kWhole;
   whole.negated = false;
-  whole.value = 0;  // the selector's digits, which would be an addend
   return Read(whole, Type::kB32);
 }
 

@@ -164,6 +164,12 @@ class Table {
     if (!row.operands.empty())
       for (std::string_view text : Split(row.operands, ','))
         specs.push_back(Spec(text));
+    // A predicate in front is what testp, vote and others write.
+    if (!specs.empty() && specs[0].name == "p" &&
+        (specs[0].classes & kOpRegister) != 0) {
+      specs[0].classes |= kOpDest;
+      specs[0].classes &= ~static_cast<std::uint32_t>(kOpImmediate);
+    }
     row.specs = specs;
   }
 
@@ -527,6 +533,12 @@ bool ResolveForm(std::string_view spelling, int operands, InstForm* form,
   const std::vector<const OpcodeRow*>* rows = TheTable().Find(word);
   if (rows == nullptr) {
     *error = "unknown instruction '" + std::string(word) + "'";
+    // Families that are known by name only.
+    if (word == "fabric") {
+      *error = "'" + std::string(spelling) +
+               "' is not supported: the fabric between NVIDIA's GPUs is "
+               "hardware that AMD GPUs do not have";
+    }
     return false;
   }
   Suffixes suffixes;

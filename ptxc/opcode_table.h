@@ -47,7 +47,8 @@ inline bool IsInteger(Type t) {
   return KindOf(t) == TypeKind::kUnsigned || KindOf(t) == TypeKind::kSigned;
 }
 inline bool IsSigned(Type t) {
-  return KindOf(t) == TypeKind::kSigned || t == Type::kS2 || t == Type::kS4;
+  return KindOf(t) == TypeKind::kSigned || t == Type::kS2 || t == Type::kS4 ||
+         t == Type::kS16x2 || t == Type::kS8x4;
 }
 inline bool IsFloat(Type t) { return KindOf(t) == TypeKind::kFloat; }
 

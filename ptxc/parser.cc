@@ -52,6 +52,17 @@ std::size_t StartOfComment(std::string_view text, std::size_t offset) {
   return start;
 }
 
+// ".param .align 8 .b8 [16]", as messages say it.
+std::string TypeText(const Variable& v) {
+  std::string text(VarSpaceName(v.space));
+  if (v.align != 0) text += " .align " + std::to_string(v.align);
+  if (v.vector > 1) text += " .v" + std::to_string(v.vector);
+  text += " ." + std::string(TypeName(v.type));
+  for (const std::uint64_t n : v.dims)
+    text += n == 0 ? "[]" : "[" + std::to_string(n) + "]";
+  return text;
+}
+
 }  // namespace
 
 std::vector<std::string_view> SplitModules(std::string_view text) {
@@ -95,12 +106,14 @@ void Parser::Run() {
                  " bytes is larger than 4 GiB");
     return;
   }
+  if (const char* nul = lexer_.NulBeforeText()) {
+    Fatal(static_cast<std::uint32_t>(nul - text_.data()),
+          "a NUL ends the text here, but more text stands behind it");
+    return;
+  }
   Advance();
+  Header();
   while (token_.kind != TokenKind::kEnd && !stop_) TopLevelItem();
-  if (!stop_ && errors_ == 0 && module_.version == 0)
-    Error(0, "no .version directive: this is not a PTX module");
-  if (!stop_ && errors_ == 0 && module_.sm == 0)
-    Error(0, "no .target directive");
 }
 
 // ---- Errors -----------------------------------------------------------------
@@ -118,10 +131,29 @@ bool Parser::Error(std::uint32_t offset, std::string message) {
     message = "more than " + std::to_string(kMaxErrors) +
               " errors; the rest of the module is not read";
   }
-  if (sink_)
-    sink_(MakeDiag(DiagCode::kBadPtx,
-                   WhereOf(module_, function_, offset, loc_),
-                   std::move(message)));
+  Report(Severity::kError, offset, std::move(message));
+  return false;
+}
+
+void Parser::Warn(std::uint32_t offset, std::string message) {
+  if (!stop_) Report(Severity::kWarning, offset, std::move(message));
+}
+
+void Parser::Report(Severity severity, std::uint32_t offset,
+                    std::string message) {
+  if (!sink_) return;
+  Diag diag =
+      MakeDiag(DiagCode::kBadPtx, WhereOf(module_, function_, offset, loc_),
+               std::move(message));
+  diag.severity = severity;
+  sink_(diag);
+}
+
+// An error behind which nothing is worth reading.
+bool Parser::Fatal(std::uint32_t offset, std::string message) {
+  Error(offset, std::move(message));
+  stop_ = true;
+  ++module_errors_;
   return false;
 }
 
@@ -150,6 +182,8 @@ std::string Parser::Found() const {
 }
 
 bool Parser::ErrorHere(const std::string& expected) {
+  if (token_.kind == TokenKind::kError && token_.text == "/*")
+    return Fatal(token_.offset, "a comment that is not closed, expected '*/'");
   return Error(token_.offset, "expected " + expected + ", found " + Found());
 }
 
@@ -171,19 +205,21 @@ bool Parser::ExpectIdentifier(const char* what, Token* out) {
 void Parser::SkipStatement() {
   // "}," and "};" close a list that the error was in, any other '}' a body.
   const auto ends_body = [&] {
-    if (!At('}')) return false;
+    if (!At('}') || open_braces_ > 0) return false;
     const std::uint32_t behind = lexer_.offset();
     const Token next = lexer_.Next();
     lexer_.Seek(behind);
     return !next.Is(',') && !next.Is(';');
   };
   while (token_.kind != TokenKind::kEnd && !ends_body()) {
-    if (Accept(';')) return;
+    if (Accept(';')) break;
+    if (At('}') && open_braces_ > 0) --open_braces_;
     const bool block = At('{');
     if (block) lexer_.RawBlock();
     Advance();
-    if (block && function_ == nullptr) return;
+    if (block && function_ == nullptr && open_braces_ == 0) break;
   }
+  open_braces_ = 0;
 }
 
 // PTX has no empty statements. Behind an error the ';' may belong to what was
@@ -194,6 +230,34 @@ void Parser::StraySemicolon(const std::string& expected) {
 }
 
 // ---- Module scope -----------------------------------------------------------
+
+bool Parser::AtLinkage(Linkage* linkage) const {
+  constexpr std::pair<std::string_view, Linkage> kLinkages[] = {
+      {".visible", Linkage::kVisible}, {".extern", Linkage::kExtern},
+      {".weak", Linkage::kWeak}, {".common", Linkage::kCommon}};
+  if (token_.kind != TokenKind::kDirective) return false;
+  for (const auto& [directive, value] : kLinkages) {
+    if (token_.text != directive) continue;
+    *linkage = value;
+    return true;
+  }
+  return false;
+}
+
+// .version, .target, and perhaps .address_size; each stands here alone.
+void Parser::Header() {
+  // Without them nothing else means anything.
+  const auto missing = [&](const char* expected) {
+    ErrorHere(expected);
+    stop_ = true;
+  };
+  if (!AtDirective(".version"))
+    return missing(".version at the start of a PTX module");
+  Version();
+  if (!AtDirective(".target")) return missing(".target behind .version");
+  while (AtDirective(".target")) Target();
+  if (AtDirective(".address_size")) AddressSize();
+}
 
 void Parser::TopLevelItem() {
   if (At(';')) return StraySemicolon("a directive at module scope");
@@ -206,32 +270,38 @@ void Parser::TopLevelItem() {
   if (token_.kind != TokenKind::kDirective) {
     ErrorHere("a directive at module scope");
     SkipStatement();
-    Accept('}');
+    while (Accept('}')) {
+    }
     return;
   }
   Linkage linkage = Linkage::kLocal;
-  while (true) {
-    if (AtDirective(".visible")) {
-      if (linkage == Linkage::kLocal) linkage = Linkage::kVisible;
-    } else if (AtDirective(".extern")) {
-      linkage = Linkage::kExtern;
-    } else if (AtDirective(".weak")) {
-      linkage = Linkage::kWeak;
-    } else if (AtDirective(".common")) {
-      linkage = Linkage::kCommon;
-    } else {
-      break;
-    }
-    Advance();
-  }
+  const bool linked = AtLinkage(&linkage);
+  if (linked) Advance();
   const std::string_view directive = token_.text;
-  if (directive == ".version") return Version();
-  if (directive == ".target") return Target();
-  if (directive == ".address_size") return AddressSize();
+  if (directive == ".entry" || directive == ".func") {
+    Advance();
+    return FunctionItem(linkage, directive == ".entry");
+  }
+  if (AtVariable()) return VariableItem(linkage);
+  if (linked) {
+    ErrorHere("a function or a variable behind a linkage directive");
+    Advance();
+    return SkipStatement();
+  }
+  if (directive == ".version" || directive == ".target" ||
+      directive == ".address_size") {
+    Error(token_.offset, Found() + " stands only once, at the start of a "
+                                   "module: .version, .target, .address_size");
+    lexer_.SkipLine();
+    return Advance();
+  }
   if (directive == ".file") return FileDirective();
   if (directive == ".section") return SectionDirective();
   if (directive == ".alias") return AliasDirective();
-  if (directive == ".loc") return LocDirective();
+  if (directive == ".nv_intermediate_source_section")
+    return IntermediateSource();
+  if (directive == ".loc" || directive == ".loc_intermediate")
+    return LocDirective();
   if (directive == ".pragma") {
     if (PragmaDirective(module_.pragmas))
       module_.order.push_back(
@@ -239,11 +309,6 @@ void Parser::TopLevelItem() {
            static_cast<std::uint32_t>(module_.pragmas.size() - 1)});
     return;
   }
-  if (directive == ".entry" || directive == ".func") {
-    Advance();
-    return FunctionItem(linkage, directive == ".entry");
-  }
-  if (AtVariable()) return VariableItem(linkage);
   ErrorHere("a directive of module scope (.entry, .func, .global, …)");
   Advance();
   SkipStatement();
@@ -251,12 +316,18 @@ void Parser::TopLevelItem() {
 
 namespace {
 
-// The versions and targets that there are. Versions up to 9.4 stand in wheels
-// or come from their NVRTC; the assembler of CUDA 13.0 knows those up to 9.0.
+// The minor versions that there are of each major one.
+constexpr std::uint32_t kLastMinor[] = {0, 5, 3, 2, 3, 0, 5, 8, 8, 5};
+constexpr std::uint32_t kLastMajor = std::size(kLastMinor) - 1;
+
 bool IsVersion(std::uint32_t major, std::uint32_t minor) {
-  constexpr std::uint32_t kLastMinor[] = {0, 5, 3, 2, 3, 0, 5, 8, 8, 4};
-  return major >= 1 && major < std::size(kLastMinor) &&
-         minor <= kLastMinor[major];
+  return major >= 1 && major <= kLastMajor && minor <= kLastMinor[major];
+}
+
+// Newer than what is known here: read for what of it is known.
+bool IsNewer(std::uint32_t major, std::uint32_t minor) {
+  return major > kLastMajor ||
+         (major == kLastMajor && minor > kLastMinor[kLastMajor]);
 }
 
 // `suffix`: 'a', 'f' or 0. Features of one architecture came with sm_90,
@@ -264,7 +335,8 @@ bool IsVersion(std::uint32_t major, std::uint32_t minor) {
 bool IsTarget(std::uint32_t sm, char suffix) {
   constexpr std::uint16_t kTargets[] = {
       10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61,
-      62, 70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121};
+      62, 70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 107, 110, 120,
+      121};
   if (std::find(std::begin(kTargets), std::end(kTargets), sm) ==
       std::end(kTargets)) {
     return false;
@@ -274,6 +346,15 @@ bool IsTarget(std::uint32_t sm, char suffix) {
 
 }  // namespace
 
+int NewestVersion() {
+  return static_cast<int>(kLastMajor * 10 + kLastMinor[kLastMajor]);
+}
+
+// What stands in a header where something else should.
+void Parser::SkipWord() {
+  if (token_.kind != TokenKind::kDirective) Advance();
+}
+
 void Parser::Version() {
   Advance();
   const Token number = token_;
@@ -282,27 +363,42 @@ void Parser::Version() {
   if (number.kind != TokenKind::kFloat64 || dot == std::string_view::npos ||
       !ParseDecimal(number.text.substr(0, dot), &major) ||
       !ParseDecimal(number.text.substr(dot + 1), &minor) || major > 99 ||
-      minor > 9) {
+      minor > 99) {
     ErrorHere("a version such as 9.0");
-    SkipStatement();
-    return;
+    return SkipWord();
   }
-  if (!IsVersion(major, minor)) {
-    Error(number.offset, "PTX has no version " + std::string(number.text) +
-                             "; the newest known here is 9.4");
+  if (IsNewer(major, minor)) {
+    Warn(number.offset,
+         "PTX " + std::string(number.text) + " is newer than " +
+             std::to_string(kLastMajor) + "." +
+             std::to_string(kLastMinor[kLastMajor]) +
+             ", the newest version known here; what it has brought is an "
+             "error where it stands");
+  } else if (!IsVersion(major, minor)) {
+    Error(number.offset, "PTX has no version " + std::string(number.text));
   }
   Advance();
-  module_.version = static_cast<std::uint16_t>(major * 10 + minor);
+  module_.version =
+      static_cast<std::uint16_t>(major * 10 + std::min(minor, 9u));
 }
 
 void Parser::Target() {
+  constexpr std::string_view kOptions[] = {
+      "debug", "map_f64_to_f32", "texmode_independent", "texmode_unified"};
   Advance();
-  while (true) {
+  for (bool first = true;; first = false) {
     Token option;
     if (!ExpectIdentifier("a target such as sm_75", &option))
-      return SkipStatement();
+      return SkipWord();
     std::string_view name = option.text;
-    if (name.starts_with("sm_") || name.starts_with("compute_")) {
+    const bool arch = name.starts_with("sm_") || name.starts_with("compute_");
+    const auto unknown = [&] {
+      return Error(option.offset, "expected a target such as sm_75, found '" +
+                                      std::string(option.text) + "'");
+    };
+    if (first && !arch) {
+      unknown();
+    } else if (arch) {
       name.remove_prefix(name.find('_') + 1);
       module_.arch_suffix = 0;
       if (name.ends_with('a') || name.ends_with('f')) {
@@ -311,11 +407,14 @@ void Parser::Target() {
       }
       std::uint32_t sm = 0;
       if (!ParseDecimal(name, &sm) || !IsTarget(sm, module_.arch_suffix)) {
-        Error(option.offset, "expected a target such as sm_75, found '" +
-                                 std::string(option.text) + "'");
+        unknown();
       } else {
         module_.sm = static_cast<std::uint16_t>(sm);
       }
+    } else if (std::ranges::find(kOptions, name) == std::end(kOptions)) {
+      Error(option.offset,
+            "'" + std::string(name) + "' is no option of .target, expected "
+            "debug, map_f64_to_f32, texmode_independent or texmode_unified");
     } else {
       if (name == "debug")
         module_.debug = true;
@@ -351,8 +450,11 @@ void Parser::FileDirective() {
   Advance();
   SourceFile file;
   std::uint64_t number = 0;
+  const std::uint32_t offset = token_.offset;
   if (!UnsignedNumber(&number)) return;
   file.number = static_cast<std::uint32_t>(number);
+  if (module_.FileByNumber(file.number) != nullptr)
+    Error(offset, ".file " + std::to_string(number) + " stands here twice");
   if (token_.kind != TokenKind::kString) {
     ErrorHere("a file name in quotes");
     return;
@@ -398,6 +500,18 @@ void Parser::SectionDirective() {
       {TopLevelKind::kSection,
        static_cast<std::uint32_t>(module_.sections.size())});
   module_.sections.push_back(section);
+}
+
+// .nv_intermediate_source_section { … }: text of what stood between the source
+// and PTX, to which .loc_intermediate refers. A debugger here reads .loc.
+void Parser::IntermediateSource() {
+  const std::uint32_t offset = token_.offset;
+  Advance();
+  bool closed = At('{');
+  if (closed) lexer_.RawBlock(&closed);
+  Advance();
+  if (!closed)
+    Error(offset, ".nv_intermediate_source_section: expected '{' and '}'");
 }
 
 void Parser::AliasDirective() {
@@ -513,19 +627,28 @@ void Parser::FunctionItem(Linkage linkage, bool is_entry) {
   TuningDirectives(*function_);
   function_->has_body = At('{');
 
+  if (function_->has_body && linkage == Linkage::kExtern)
+    Error(name.offset, "'" + std::string(name.text) +
+                           "' is .extern and has a body");
+
   // A declaration before: the definition takes over its id.
   std::uint32_t target = id;
   const Symbol* known = names_.Find(name.text);
   if (known != nullptr && known->kind == Symbol::Kind::kFunction) {
     target = known->index;
     Function& first = module_.functions[target];
-    if (first.has_body && function_->has_body) {
+    if (first.has_body) {
       Error(name.offset, "function '" + std::string(name.text) +
-                             "' is defined twice");
+                             "' is " +
+                             (function_->has_body ? "defined twice"
+                                                  : "declared behind its "
+                                                    "definition"));
     } else if (first.is_entry != is_entry) {
       Error(name.offset, "'" + std::string(name.text) +
                              "' was declared as " +
                              (first.is_entry ? ".entry" : ".func"));
+    } else {
+      CompareDeclarations(first, *function_);
     }
     if (!first.has_body || function_->has_body) {
       if (first.linkage != Linkage::kLocal &&
@@ -571,9 +694,55 @@ void Parser::FunctionItem(Linkage linkage, bool is_entry) {
   }
   leave();
   if (insert) names_.Insert(name.text, {Symbol::Kind::kFunction, target});
-  // Old compilers wrote no ';', and ptxas asks for none.
-  if (token_.kind == TokenKind::kEnd || IsModuleDirective(token_.text)) return;
-  if (!Expect(';', "a function's declaration")) SkipStatement();
+  // Old compilers wrote no ';' behind functions, and ptxas asks for none.
+  if (!is_entry &&
+      (token_.kind == TokenKind::kEnd || IsModuleDirective(token_.text)))
+    return;
+  if (Accept(';')) return;
+  ErrorHere(is_entry ? "the kernel's body, or ';' behind its declaration"
+                     : "';' in a function's declaration");
+  SkipStatement();
+}
+
+// A function declared again has to have the same parameters and results.
+void Parser::CompareDeclarations(const Function& first,
+                                 const Function& again) {
+  const auto compare = [&](const std::vector<std::uint32_t>& before,
+                           const std::vector<std::uint32_t>& now,
+                           const std::string& what) {
+    if (before.size() != now.size())
+      return Error(again.offset,
+                   "'" + std::string(again.name) + "' has " +
+                       std::to_string(now.size()) + " " + what +
+                       "s, but was declared with " +
+                       std::to_string(before.size()));
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      const Variable& a = module_.variables[before[i]];
+      const Variable& b = module_.variables[now[i]];
+      if (a.space != b.space || a.type != b.type || a.vector != b.vector ||
+          a.dims != b.dims || a.alignment() != b.alignment())
+        return Error(b.offset,
+                     what + " '" + std::string(b.name) + "' of '" +
+                         std::string(again.name) + "' is " + TypeText(b) +
+                         ", but was declared as " + TypeText(a));
+    }
+    return true;
+  };
+  compare(first.returns, again.returns, "result") &&
+      compare(first.params, again.params, "parameter");
+}
+
+// What a name stands for in the function's outermost scope, where a parameter
+// cannot be declared anew.
+bool Parser::IsParameterHere(std::string_view name) const {
+  if (function_ == nullptr || scope_depth_ != 1) return false;
+  for (const std::vector<std::uint32_t>* list :
+       {&function_->params, &function_->returns}) {
+    for (std::uint32_t id : *list) {
+      if (module_.variables[id].name == name) return true;
+    }
+  }
+  return false;
 }
 
 // The list behind '(' up to and with `close`. `declares`: the names become
@@ -656,6 +825,10 @@ void Parser::TuningDirectives(Function& function) {
       ok = number(&t.maxnreg);
     } else if (d == ".maxclusterrank") {
       ok = number(&t.maxclusterrank);
+    } else if (d == ".minperctamemory") {
+      // What is no question on a GPU whose block has one kind of memory.
+      std::uint32_t bytes = 0;
+      ok = number(&bytes);
     } else if (d == ".abi_preserve") {
       ok = number(&t.abi_preserve);
     } else if (d == ".abi_preserve_control") {
@@ -797,6 +970,7 @@ Parser::DeclHead Parser::VariableHead() {
 }
 
 bool Parser::ArrayDims(Variable& v) {
+  std::uint64_t total = static_cast<std::uint64_t>(BytesOf(v.type)) * v.vector;
   while (Accept('[')) {
     v.is_array = true;
     std::uint64_t n = 0;
@@ -804,14 +978,10 @@ bool Parser::ArrayDims(Variable& v) {
     if (!At(']') && !UnsignedNumber(&n)) return false;
     if (!Expect(']', "an array's size")) return false;
     v.dims.push_back(n);
-    std::uint64_t total = static_cast<std::uint64_t>(BytesOf(v.type)) *
-                          v.vector;
-    for (std::uint64_t d : v.dims) {
-      if (d != 0 && total > kMaxArrayBytes / d)
-        return Error(offset, "array is larger than " +
-                                 std::to_string(kMaxArrayBytes) + " bytes");
-      if (d != 0) total *= d;
-    }
+    if (n != 0 && total > kMaxArrayBytes / n)
+      return Error(offset, "array is larger than " +
+                               std::to_string(kMaxArrayBytes) + " bytes");
+    if (n != 0) total *= n;
   }
   return true;
 }
@@ -871,15 +1041,31 @@ bool Parser::Declarators(const Variable& head,
     std::uint32_t id = kNoId;
     bool replaces = false;
     const Symbol* known = names_.Find(v.name);
+    if (IsParameterHere(v.name))
+      return Error(name.offset, "'" + std::string(v.name) +
+                                    "' is a parameter's name already");
     if (known != nullptr && names_.InThisScope(v.name)) {
-      const bool redeclares =
-          function_ == nullptr && known->kind == Symbol::Kind::kVariable &&
-          (module_.variables[known->index].linkage == Linkage::kExtern ||
-           v.linkage == Linkage::kExtern || v.linkage == Linkage::kCommon ||
-           v.linkage == Linkage::kWeak);
-      if (!redeclares)
+      const Variable* first = function_ == nullptr &&
+                                      known->kind == Symbol::Kind::kVariable
+                                  ? &module_.variables[known->index]
+                                  : nullptr;
+      if (first == nullptr || (first->linkage != Linkage::kExtern &&
+                               v.linkage != Linkage::kExtern))
         return Error(name.offset, "'" + std::string(v.name) +
                                       "' is declared twice in this scope");
+      // An open array may be given its size.
+      std::vector<std::uint64_t> before = first->dims, now = v.dims;
+      if (first->is_open() || v.is_open())
+        before.resize(1), now.resize(1), before = now;
+      if (first->type != v.type || first->vector != v.vector || before != now)
+        return Error(name.offset, "'" + std::string(v.name) + "' is " +
+                                      TypeText(v) +
+                                      ", but was declared as " +
+                                      TypeText(*first));
+      if (v.linkage == Linkage::kLocal || first->linkage == Linkage::kLocal)
+        return Error(name.offset, "'" + std::string(v.name) +
+                                      "' is .extern in one declaration and "
+                                      "has no linkage in another");
       id = known->index;
       replaces = true;
     }
@@ -937,6 +1123,7 @@ bool Parser::Initialiser(Variable& v, std::size_t depth, std::uint64_t base,
   if (nesting > 32)
     return Error(token_.offset, "initialiser is nested too deeply");
   if (!Accept('{')) return InitialiserElement(v, base);
+  ++open_braces_;
   if (depth == 0 && v.dims.empty() && v.vector > 1)
     stride = static_cast<std::uint64_t>(BytesOf(v.type));
   std::uint64_t inner = stride;
@@ -965,7 +1152,9 @@ bool Parser::Initialiser(Variable& v, std::size_t depth, std::uint64_t base,
     }
     if (!Accept(',')) break;
   }
-  return Expect('}', "an initialiser");
+  if (!Expect('}', "an initialiser")) return false;
+  --open_braces_;
+  return true;
 }
 
 // A number, sym, sym+4, generic(sym)+4, 0xFF00(sym+4), 0xFF(1000).

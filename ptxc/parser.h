@@ -23,6 +23,9 @@ struct ParseOutcome {
   int module_errors = 0;  // those outside of functions
 };
 
+// The newest .version that is known, as Module::version says it.
+int NewestVersion();
+
 // `text` must outlive the module. Never throws, whatever the text.
 ParseOutcome Parse(std::string_view text, const DiagSink& sink);
 

@@ -42,33 +42,44 @@ void Parser::EnterScope() {
   names_.Enter();
   ranges_.Enter();
   labels_.Enter();
-  pending_marks_.push_back(pending_.size());
+  scope_marks_.push_back(
+      {static_cast<std::uint32_t>(pending_.size()), scope_labels_.size()});
   ++scope_depth_;
 }
 
+void Parser::AddPending(std::string_view name, std::uint32_t operand,
+                        std::uint32_t prototype) {
+  const std::uint32_t* before = pending_names_.Find(name);
+  const std::uint32_t next = before != nullptr ? *before : kNoId;
+  pending_names_.Insert(name, static_cast<std::uint32_t>(pending_.size()));
+  pending_.push_back({operand, prototype, next});
+}
+
 // Names used in this scope and not declared before are labels of this scope
-// or of one around it.
+// or of one around it. Each label takes those that mean it, so that neither is
+// looked at once for each scope around it.
 void Parser::LeaveScope() {
-  std::size_t kept = pending_marks_.back();
-  for (std::size_t i = pending_marks_.back(); i < pending_.size(); ++i) {
-    if (labels_.InThisScope(pending_[i].name)) {
-      Operand& operand = function_->operands[pending_[i].operand];
+  const ScopeMark mark = scope_marks_.back();
+  for (std::size_t i = mark.labels; i < scope_labels_.size(); ++i) {
+    const std::uint32_t label = scope_labels_[i];
+    const std::string_view name = function_->labels[label].name;
+    const std::uint32_t* last = pending_names_.Find(name);
+    std::uint32_t at = last != nullptr ? *last : kNoId;
+    for (; at != kNoId && at >= mark.pending; at = pending_[at].next) {
+      if (pending_[at].prototype != kNoId) {
+        function_->prototypes[pending_[at].prototype]
+            .targets[pending_[at].operand] = label;
+        continue;
+      }
+      Operand& operand = function_->operands[pending_[at].operand];
       operand.kind = OperandKind::kLabel;
-      operand.index = *labels_.Find(pending_[i].name);
+      operand.index = label;
       operand.count = 0;
-    } else {
-      pending_[kept++] = pending_[i];
     }
+    if (last != nullptr) pending_names_.Insert(name, at);
   }
-  pending_.resize(kept);
-  // Branch targets and prototypes are looked up by label as well.
-  for (Prototype& list : function_->prototypes) {
-    if (list.kind != Prototype::Kind::kBranchTargets) continue;
-    for (std::size_t i = 0; i < list.targets.size(); ++i)
-      if (list.targets[i] == kNoId && labels_.InThisScope(list.unresolved[i]))
-        list.targets[i] = *labels_.Find(list.unresolved[i]);
-  }
-  pending_marks_.pop_back();
+  scope_labels_.resize(mark.labels);
+  scope_marks_.pop_back();
   names_.Leave();
   ranges_.Leave();
   labels_.Leave();
@@ -78,7 +89,9 @@ void Parser::LeaveScope() {
 void Parser::Body(Function& function) {
   function_ = &function;
   pending_.clear();
-  pending_marks_.clear();
+  pending_names_.Clear();
+  scope_marks_.clear();
+  scope_labels_.clear();
   scope_depth_ = 0;
   plain_digit_names_ = 0;
   range_scopes_.clear();
@@ -103,8 +116,10 @@ void Parser::Body(Function& function) {
   }
   while (!stop_) {
     if (token_.kind == TokenKind::kEnd) {
-      Error(token_.offset, "the body of '" + std::string(function.name) +
-                               "' is not closed: expected '}'");
+      // Behind another error that is no news.
+      if (function.errors == 0)
+        Error(token_.offset, "the body of '" + std::string(function.name) +
+                                 "' is not closed: expected '}'");
       break;
     }
     if (At('{')) {
@@ -162,7 +177,8 @@ void Parser::BodyStatement() {
     return SkipStatement();
   }
   if (AtDirective(".reg")) return RegisterDirective(VariableHead());
-  if (AtDirective(".loc")) return LocDirective();
+  if (AtDirective(".loc") || AtDirective(".loc_intermediate"))
+    return LocDirective();
   if (AtDirective(".pragma")) {
     const std::size_t before = function_->body_pragmas.size();
     PragmaDirective(function_->body_pragmas);
@@ -173,9 +189,8 @@ void Parser::BodyStatement() {
   }
   if (AtDirective(".file")) return FileDirective();
   Linkage linkage = Linkage::kLocal;
-  while (AtDirective(".extern") || AtDirective(".visible") ||
-         AtDirective(".weak") || AtDirective(".common")) {
-    if (AtDirective(".extern")) linkage = Linkage::kExtern;
+  if (AtLinkage(&linkage)) {
+    if (linkage != Linkage::kExtern) linkage = Linkage::kLocal;
     Advance();
   }
   if (AtVariable()) {
@@ -264,8 +279,11 @@ void Parser::DeclareRegisters(std::string_view name, std::uint32_t offset,
   decl.ranged = ranged;
   const std::uint32_t id =
       static_cast<std::uint32_t>(function_->register_decls.size());
-  if (ranged ? ranges_.InThisScope(name) || HoldsElementOf(name, count)
-             : names_.InThisScope(name) || IsElementOfRange(name))
+  if (!ranged && IsParameterHere(name))
+    Error(offset, "'" + std::string(name) +
+                      "' is a parameter's name already");
+  else if (ranged ? ranges_.InThisScope(name) || HoldsElementOf(name, count)
+                  : names_.InThisScope(name) || IsElementOfRange(name))
     Error(offset, "'" + std::string(name) +
                       "' is declared twice in this scope");
   function_->register_decls.push_back(decl);
@@ -283,8 +301,10 @@ void Parser::DeclareRegisters(std::string_view name, std::uint32_t offset,
   }
 }
 
-// .loc file line column {, function_name label{+off}, inlined_at f l c}
+// .loc file line column {, function_name label{+off}, inlined_at f l c}; the
+// same of .loc_intermediate, which nothing here asks for.
 void Parser::LocDirective() {
+  const bool of_source = AtDirective(".loc");
   Advance();
   Loc loc;
   const auto number = [&](std::uint32_t* out) {
@@ -319,7 +339,7 @@ void Parser::LocDirective() {
       return;
     }
   }
-  if (function_ == nullptr) return;
+  if (function_ == nullptr || !of_source) return;
   loc_ = static_cast<std::uint32_t>(module_.locs.size());
   module_.locs.push_back(loc);
   function_->statements.push_back({StatementKind::kLoc, loc_});
@@ -334,6 +354,7 @@ void Parser::LabelStatement(const Token& name) {
       {name.text, name.offset,
        static_cast<std::uint32_t>(function_->instructions.size())});
   labels_.Insert(name.text, id);
+  scope_labels_.push_back(id);
   function_->statements.push_back({StatementKind::kLabel, id});
 }
 
@@ -393,6 +414,10 @@ void Parser::PrototypeStatement(const Token& name, Prototype::Kind kind) {
   }
   const std::uint32_t id =
       static_cast<std::uint32_t>(function_->prototypes.size());
+  if (kind == Prototype::Kind::kBranchTargets) {
+    for (std::uint32_t i = 0; i < p.unresolved.size(); ++i)
+      AddPending(p.unresolved[i], i, id);
+  }
   function_->prototypes.push_back(std::move(p));
   if (names_.InThisScope(name.text))
     Error(name.offset, "'" + std::string(name.text) +
@@ -516,9 +541,8 @@ void Parser::InstructionStatement() {
     Operand& operand = scratch_[i];
     if (word.text == "bra") NameLabel(&operand);
     if (operand.kind == OperandKind::kUnresolved)
-      pending_.push_back(
-          {static_cast<std::uint32_t>(function_->operands.size()),
-           module_.NameOf(operand)});
+      AddPending(module_.NameOf(operand),
+                 static_cast<std::uint32_t>(function_->operands.size()));
     if (operand.element && inst.form != nullptr &&
         TakesAddress(*inst.form->row, i - base)) {
       operand.kind = OperandKind::kAddress;
@@ -578,7 +602,9 @@ bool Parser::ParseOperand(Operand* out) {
     return Error(token_.offset, "operands are nested too deeply");
   if (At('[')) return BracketOperand(out);
   if (Accept('{')) {
+    ++open_braces_;
     if (!OperandList('}', OperandKind::kVector, out)) return false;
+    --open_braces_;
   } else if (!OperandAtom(out, false)) {
     return false;
   }
@@ -594,9 +620,8 @@ bool Parser::ParseOperand(Operand* out) {
   pair.count = 2;
   for (const Operand& half : {*out, second}) {
     if (half.kind == OperandKind::kUnresolved)
-      pending_.push_back(
-          {static_cast<std::uint32_t>(function_->operands.size()),
-           module_.NameOf(half)});
+      AddPending(module_.NameOf(half),
+                 static_cast<std::uint32_t>(function_->operands.size()));
     function_->operands.push_back(half);
   }
   *out = pair;
@@ -636,9 +661,8 @@ void Parser::TakeChildren(std::size_t base, Operand* out) {
   out->count = static_cast<std::uint32_t>(scratch_.size() - base);
   for (std::size_t i = base; i < scratch_.size(); ++i) {
     if (scratch_[i].kind == OperandKind::kUnresolved)
-      pending_.push_back(
-          {static_cast<std::uint32_t>(function_->operands.size()),
-           module_.NameOf(scratch_[i])});
+      AddPending(module_.NameOf(scratch_[i]),
+                 static_cast<std::uint32_t>(function_->operands.size()));
     function_->operands.push_back(scratch_[i]);
   }
   scratch_.resize(base);

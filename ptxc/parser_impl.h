@@ -35,9 +35,11 @@ class Parser {
     } kind = Kind::kRegister;
     std::uint32_t index = kNoId;
   };
+  // A name that may be a label's, which stands behind it.
   struct PendingName {
-    std::uint32_t operand;  // in Function::operands
-    std::string_view name;
+    std::uint32_t operand;    // in Function::operands, or a list's target
+    std::uint32_t prototype;  // the list of branch targets, or kNoId
+    std::uint32_t next;       // of the same name and before it, or kNoId
   };
   // What precedes a variable's name.
   struct DeclHead {
@@ -46,15 +48,21 @@ class Parser {
   };
 
   // parser.cc
+  void Header();
+  bool AtLinkage(Linkage* linkage) const;
   void TopLevelItem();
+  void SkipWord();
   void Version();
   void Target();
   void AddressSize();
   void FileDirective();
   void SectionDirective();
+  void IntermediateSource();
   void AliasDirective();
   bool PragmaDirective(std::vector<std::string_view>& out);
   void FunctionItem(Linkage linkage, bool is_entry);
+  void CompareDeclarations(const Function& first, const Function& again);
+  bool IsParameterHere(std::string_view name) const;
   bool ParameterList(std::vector<std::uint32_t>& out, char close,
                      bool declares);
   void TuningDirectives(Function& function);
@@ -103,6 +111,8 @@ class Parser {
   bool ComponentOf(Operand* operand);
   bool ResolveName(const Token& name, Operand* out);
   std::uint32_t RangeElement(std::string_view name, std::size_t* depth);
+  void AddPending(std::string_view name, std::uint32_t operand,
+                  std::uint32_t prototype = kNoId);
   void LeaveScope();
   void EnterScope();
   bool ResolveWith(std::string_view modifier, std::string_view spelling,
@@ -134,6 +144,9 @@ class Parser {
   bool Expect(char c, const char* context);
   bool ExpectIdentifier(const char* what, Token* out);
   bool Error(std::uint32_t offset, std::string message);
+  void Warn(std::uint32_t offset, std::string message);
+  void Report(Severity severity, std::uint32_t offset, std::string message);
+  bool Fatal(std::uint32_t offset, std::string message);
   bool ErrorHere(const std::string& expected);
   std::string Found() const;
   void StraySemicolon(const std::string& expected);
@@ -173,12 +186,19 @@ class Parser {
   std::size_t scope_depth_ = 0;
   std::size_t plain_digit_names_ = 0;  // registers like "r1", not ranged
   std::vector<PendingName> pending_;
-  std::vector<std::size_t> pending_marks_;
+  NameTable<std::uint32_t> pending_names_;  // the last one of each name
+  struct ScopeMark {
+    std::uint32_t pending;
+    std::size_t labels;
+  };
+  std::vector<ScopeMark> scope_marks_;
+  std::vector<std::uint32_t> scope_labels_;  // of the scopes that are open
   std::vector<Operand> scratch_;
   std::vector<Operand> operand_buffer_;
   std::vector<Instruction> instruction_buffer_;
   std::vector<Statement> statement_buffer_;
   int nesting_ = 0;
+  int open_braces_ = 0;  // of lists in the statement
   std::vector<std::uint32_t> module_registers_;  // where their .reg stand
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "ptxc/part_kernels.h"
+
 namespace cerberus::ptx {
 namespace {
 
@@ -31,14 +33,40 @@ bool SharesMore(const std::vector<const Module*>& modules, CallGraph& graph) {
   return false;
 }
 
+// A part is full when it has so many instructions.
+std::vector<ProgramPart> Cut(const std::vector<const Module*>& modules,
+                             CallGraph& graph, std::size_t full) {
+  std::vector<std::size_t> sizes;  // by number
+  for (const Module* module : modules) {
+    for (const Function& function : module->functions) {
+      sizes.push_back(function.instructions.size());
+    }
+  }
+  std::vector<ProgramPart> parts;
+  std::size_t size = 0;
+  for (const Symbol kernel : KernelsOf(modules, graph)) {
+    if (parts.empty() || size >= full) {
+      parts.push_back({false, std::vector<bool>(sizes.size()), false});
+      size = 0;
+    }
+    const std::vector<bool> below = graph.Below({kernel});
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      if (!below[i]) continue;
+      size += sizes[i];
+      parts.back().functions[i] = true;
+    }
+  }
+  if (parts.size() < 2 || SharesMore(modules, graph)) return {ProgramPart{}};
+  parts.push_back({false, std::vector<bool>(sizes.size()), true});
+  return parts;
+}
+
 }  // namespace
 
-std::vector<ProgramPart> CutIntoParts(const std::vector<const Module*>& modules,
-                               CallGraph& graph) {
+std::vector<Symbol> KernelsOf(const std::vector<const Module*>& modules,
+                              const CallGraph& graph) {
   std::vector<Symbol> kernels;
-  std::size_t functions = 0;
   for (std::uint32_t m = 0; m < modules.size(); ++m) {
-    functions += modules[m]->functions.size();
     for (std::uint32_t id = 0; id < modules[m]->functions.size(); ++id) {
       const Function& function = modules[m]->functions[id];
       const Symbol self{m, id};
@@ -48,31 +76,17 @@ std::vector<ProgramPart> CutIntoParts(const std::vector<const Module*>& modules,
       }
     }
   }
-  std::vector<std::size_t> sizes(functions);
-  for (std::uint32_t m = 0; m < modules.size(); ++m) {
-    for (std::uint32_t id = 0; id < modules[m]->functions.size(); ++id) {
-      sizes[graph.Number({m, id})] =
-          modules[m]->functions[id].instructions.size();
-    }
-  }
+  return kernels;
+}
 
-  std::vector<ProgramPart> parts;
-  std::size_t size = 0;
-  for (const Symbol kernel : kernels) {
-    if (parts.empty() || size >= kInstructionsOfPart) {
-      parts.push_back({false, std::vector<bool>(functions), false});
-      size = 0;
-    }
-    const std::vector<bool> below = graph.Below({kernel});
-    for (std::size_t i = 0; i < functions; ++i) {
-      if (!below[i]) continue;
-      size += sizes[i];
-      parts.back().functions[i] = true;
-    }
-  }
-  if (parts.size() < 2 || SharesMore(modules, graph)) return {ProgramPart{}};
-  parts.push_back({false, std::vector<bool>(functions), true});
-  return parts;
+std::vector<ProgramPart> CutIntoParts(const std::vector<const Module*>& modules,
+                                      CallGraph& graph) {
+  return Cut(modules, graph, kInstructionsOfPart);
+}
+
+std::vector<ProgramPart> CutIntoKernels(
+    const std::vector<const Module*>& modules, CallGraph& graph) {
+  return Cut(modules, graph, 1);
 }
 
 }  // namespace cerberus::ptx

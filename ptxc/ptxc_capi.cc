@@ -7,7 +7,7 @@
 #include <mutex>
 #include <new>
 
-#include "ptxc/compile.h"
+#include "ptxc/isolation.h"
 #include "support/version.h"
 
 struct cerberus_ptxc_result {
@@ -112,6 +112,22 @@ cerberus::Result<cerberus::ptx::CompileOptions> ReadOptions(
   return out;
 }
 
+cerberus::ptx::Isolation ReadIsolation(const cerberus_ptxc_options& in) {
+  cerberus::ptx::Isolation out;
+  out.seconds = in.seconds;
+  if (in.parts_folder) out.parts_folder = in.parts_folder;
+  if (in.on_progress) {
+    out.on_progress = [callback = in.on_progress,
+                       user = in.user](const cerberus::ptx::Progress& now) {
+      const cerberus_ptxc_progress progress = {
+          sizeof progress, now.kernels_done, now.kernels,
+          now.instructions_done, now.instructions};
+      callback(&progress, user);
+    };
+  }
+  return out;
+}
+
 }  // namespace
 
 extern "C" {
@@ -138,10 +154,14 @@ cerberus_ptxc_status cerberus_ptxc_compile(
   }
   // PTX out of a fatbin is padded with NULs.
   std::string_view text(ptx ? ptx : "", ptx_size);
-  text = text.substr(0, text.find('\0'));
+  while (text.ends_with('\0')) text.remove_suffix(1);
+  const cerberus::DiagSink sink = [&](const Diag& diag) {
+    Report(known, diag);
+  };
   cerberus::Result<cerberus::ptx::CompileResult> compiled =
-      cerberus::ptx::Compile(
-          text, *read, [&](const Diag& diag) { Report(known, diag); });
+      known.isolate != 0 ? cerberus::ptx::CompileIsolated(
+                               text, *read, ReadIsolation(known), sink)
+                         : cerberus::ptx::Compile(text, *read, sink);
   if (!compiled) return StatusOf(compiled.error());
   (*result)->value = std::move(*compiled);
   return (*result)->value.failed.empty() ? CERBERUS_PTXC_OK

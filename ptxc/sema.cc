@@ -233,10 +233,21 @@ class Checker {
     inst_ = nullptr;
     if (f.tuning.maxntid_dims != 0 && f.tuning.reqntid_dims != 0)
       Error(f.offset, Quote(f.name) + " has both .maxntid and .reqntid");
-    for (std::uint8_t i = 0; i < f.tuning.maxntid_dims; ++i)
-      if (f.tuning.maxntid[i] == 0)
-        Error(f.offset, Quote(f.name) + " has .maxntid 0, expected a positive "
-                            "number of threads");
+    const auto positive = [&](const char* directive, const std::uint32_t* n,
+                              std::uint8_t count, const char* of_what) {
+      if (std::find(n, n + count, 0u) != n + count)
+        Error(f.offset, Quote(f.name) + " has " + directive +
+                            " 0, expected a positive number of " + of_what);
+    };
+    positive(".maxntid", f.tuning.maxntid, f.tuning.maxntid_dims, "threads");
+    positive(".reqntid", f.tuning.reqntid, f.tuning.reqntid_dims, "threads");
+    if (!f.is_entry && (f.tuning.maxntid_dims != 0 ||
+                        f.tuning.reqntid_dims != 0 || f.tuning.maxnreg != 0 ||
+                        f.tuning.minnctapersm != 0))
+      Error(f.offset, Quote(f.name) + " is a function, but only kernels have "
+                          "numbers of threads, blocks and registers");
+    if (!f.has_body && f.is_entry && f.linkage != Linkage::kExtern)
+      Error(f.offset, Quote(f.name) + " is declared but has no body");
     for (std::uint32_t id : f.variables) CheckVariable(module_.variables[id]);
     CheckParameters(f);
     for (const Prototype& p : f.prototypes)
@@ -575,9 +586,22 @@ class Checker {
         return CheckAddress(o);
       case OperandKind::kTexture:
         if ((c & (kOpTexture | kOpAddress)) == 0) return WrongKind(spec, o);
-        return CheckNames(o);
+        return CheckTexture(o);
       default: return WrongKind(spec, o);
     }
+  }
+
+  // [handle, {coordinates}] or [handle, sampler, {coordinates}].
+  void CheckTexture(const Operand& o) {
+    CheckNames(o);
+    const Operand& handle = function_->operands[o.index];
+    if (o.count == 0 || handle.kind != OperandKind::kRegister) return;
+    const Type type = function_->registers[handle.index].type;
+    if (BitsOf(type) != 64)
+      Error(handle.offset, "handle " + Text(handle) + " of " + Mnemonic() +
+                               " is a register of type ." +
+                               std::string(TypeName(type)) +
+                               ", expected one of 64 bits");
   }
 
   void CheckNames(const Operand& composite) {
@@ -728,9 +752,18 @@ class Checker {
   }
 
   void CheckSymbol(const Operand& o) {
-    if (inst_->form->opcode() != Opcode::kCvta ||
-        o.kind != OperandKind::kVariable)
-      return;
+    if (o.kind != OperandKind::kVariable) return;
+    const InstForm& form = *inst_->form;
+    // All of global memory's addresses have 64 bits.
+    if (form.opcode() == Opcode::kMov && o.value == 0 && !o.element &&
+        BitsOf(form.type()) == 32 &&
+        module_.variables[o.index].space == VarSpace::kGlobal)
+      return Error(o.offset, Text(o) + " is an address of 64 bits, " +
+                                 Mnemonic() + " takes 32");
+    if (form.opcode() != Opcode::kCvta) return;
+    if (form.mods.to() == To::kOn)
+      return Error(o.offset, Text(o) + " in " + Mnemonic() +
+                                 ", expected a register");
     const VarSpace want = VarSpaceOf(inst_->form->mods.space());
     const VarSpace has = module_.variables[o.index].space;
     if (want != VarSpace::kReg && want != has)
@@ -753,6 +786,36 @@ class Checker {
     return false;
   }
 
+  // Whether the instruction's address, global or generic, cannot be held by a
+  // register of 32 bits; those left out here take one, as ptxas has it.
+  bool NeedsWideAddress() const {
+    switch (inst_->form->opcode()) {
+      case Opcode::kLd:
+      case Opcode::kLdu:
+      case Opcode::kSt:
+      case Opcode::kAtom:
+      case Opcode::kRed:
+      case Opcode::kPrefetch:
+      case Opcode::kPrefetchu:
+      case Opcode::kApplypriority:
+      case Opcode::kDiscard:
+      case Opcode::kMbarrierInit:
+      case Opcode::kMbarrierInval:
+      case Opcode::kMbarrierArrive:
+      case Opcode::kMbarrierArriveDrop:
+      case Opcode::kMbarrierTestWait:
+      case Opcode::kMbarrierTryWait:
+      case Opcode::kMbarrierExpectTx:
+      case Opcode::kMbarrierCompleteTx:
+      case Opcode::kTxq:
+      case Opcode::kSuq:
+        return inst_->form->mods.space() == Space::kNone ||
+               inst_->form->mods.space() == Space::kGlobal;
+      default:
+        return false;
+    }
+  }
+
   void CheckAddress(const Operand& o) {
     if (o.element && !CheckCounter(o)) return;
     if (o.base == OperandKind::kUnresolved)
@@ -766,8 +829,17 @@ class Checker {
         Error(o.offset, "address " + Text(o) + " is a register of type ." +
                             std::string(TypeName(type)) +
                             ", expected an integer of 32 or 64 bits");
+      else if (BitsOf(type) == 32 && NeedsWideAddress())
+        Error(o.offset, "address " + Text(o) + " is a register of type ." +
+                            std::string(TypeName(type)) + ", " + Mnemonic() +
+                            " needs one of 64 bits");
       return;
     }
+    if (o.base == OperandKind::kInt &&
+        inst_->form->mods.space() != Space::kLocal)
+      return Error(o.offset, "address " + Text(o) + " of " + Mnemonic() +
+                                 " is a constant, which only .local memory "
+                                 "is accessed by");
     if (o.base != OperandKind::kVariable) return;
     if (inst_->form->opcode() == Opcode::kSt &&
         std::count(function_->params.begin(), function_->params.end(),

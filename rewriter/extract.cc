@@ -60,6 +60,14 @@ std::string JoinArchs(const std::vector<FatbinEntry>& entries) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
+std::uint32_t NewestSm(const std::vector<FatbinEntry>& entries) {
+  std::uint32_t newest = 0;
+  for (const FatbinEntry& entry : entries) {
+    newest = std::max(newest, entry.sm);
+  }
+  return newest;
+}
+
 }  // namespace
 
 bool Module::has_ptx() const { return HasPtx(entries); }
@@ -149,9 +157,11 @@ Result<PtxChoice> ChoosePtx(const std::vector<FatbinEntry>& entries,
     return Err(DiagCode::kNoPtx,
                entries.empty()
                    ? std::string("the fatbin is empty")
-                   : fmt::format("no PTX, only {}; build it with "
-                                 "-gencode arch=compute_XX,code=compute_XX",
-                                 JoinArchs(entries)));
+                   : fmt::format("no PTX, only {0}; build it with "
+                                 "-gencode arch=compute_XX,code=compute_XX "
+                                 "(CMake: CMAKE_CUDA_ARCHITECTURES={1}, not "
+                                 "{1}-real)",
+                                 JoinArchs(entries), NewestSm(entries)));
   }
   choice.entry = from->front();
   choice.next.assign(from->begin() + 1, from->end());

@@ -9,6 +9,8 @@
 #include <memory>
 #include <utility>
 
+#include "rewriter/ptx_cubin.h"
+
 namespace cerberus::rewriter {
 namespace {
 
@@ -200,39 +202,6 @@ bool IsNameChar(char c) {
          (c >= '0' && c <= '9') || c == '_' || c == '$' || c == '%';
 }
 
-// The names behind `.entry`, outside comments and strings. Not a parser: a
-// broken module still lists what it has.
-std::vector<std::string> PtxKernelNames(std::string_view text) {
-  constexpr std::string_view kEntry = ".entry";
-  std::vector<std::string> names;
-  std::size_t i = 0;
-  while (i < text.size()) {
-    const char c = text[i];
-    if (c == '"') {
-      const std::size_t end = text.find('"', i + 1);
-      if (end == std::string_view::npos) break;
-      i = end + 1;
-    } else if (c == '/' && text.substr(i, 2) == "//") {
-      i = std::min(text.find('\n', i), text.size());
-    } else if (c == '/' && text.substr(i, 2) == "/*") {
-      const std::size_t end = text.find("*/", i + 2);
-      if (end == std::string_view::npos) break;
-      i = end + 2;
-    } else if (c == '.' && text.substr(i, kEntry.size()) == kEntry &&
-               i + kEntry.size() < text.size() &&
-               !IsNameChar(text[i + kEntry.size()])) {
-      i = std::min(text.find_first_not_of(" \t\r\n", i + kEntry.size()),
-                   text.size());
-      const std::size_t start = i;
-      while (i < text.size() && IsNameChar(text[i])) ++i;
-      if (i > start) names.emplace_back(text.substr(start, i - start));
-    } else {
-      ++i;
-    }
-  }
-  return names;
-}
-
 // NVIDIA's st_other bit of a function that can be launched. CUDA Binary
 // Utilities names it STO_CUDA_ENTRY in cuobjdump's symbol listing.
 constexpr unsigned kStoCudaEntry = 0x10;
@@ -274,6 +243,37 @@ Result<std::vector<std::string>> CubinKernelNames(const FatbinEntry& entry,
 }
 
 }  // namespace
+
+std::vector<std::string> PtxKernelNames(std::string_view text) {
+  constexpr std::string_view kEntry = ".entry";
+  std::vector<std::string> names;
+  std::size_t i = 0;
+  while (i < text.size()) {
+    const char c = text[i];
+    if (c == '"') {
+      const std::size_t end = text.find('"', i + 1);
+      if (end == std::string_view::npos) break;
+      i = end + 1;
+    } else if (c == '/' && text.substr(i, 2) == "//") {
+      i = std::min(text.find('\n', i), text.size());
+    } else if (c == '/' && text.substr(i, 2) == "/*") {
+      const std::size_t end = text.find("*/", i + 2);
+      if (end == std::string_view::npos) break;
+      i = end + 2;
+    } else if (c == '.' && text.substr(i, kEntry.size()) == kEntry &&
+               i + kEntry.size() < text.size() &&
+               !IsNameChar(text[i + kEntry.size()])) {
+      i = std::min(text.find_first_not_of(" \t\r\n", i + kEntry.size()),
+                   text.size());
+      const std::size_t start = i;
+      while (i < text.size() && IsNameChar(text[i])) ++i;
+      if (i > start) names.emplace_back(text.substr(start, i - start));
+    } else {
+      ++i;
+    }
+  }
+  return names;
+}
 
 std::string KindName(EntryKind kind) {
   switch (kind) {
@@ -368,9 +368,46 @@ Result<Bytes> Unpack(const FatbinEntry& entry) {
   return Bytes(entry.payload.begin(), entry.payload.end());
 }
 
+std::vector<Fatbin> FindFatbins(ByteSpan data) {
+  std::vector<Fatbin> found;
+  std::size_t at = 0;
+  while (at + kFatbinHeaderSize <= data.size()) {
+    const ByteSpan rest = data.subspan(at);
+    at += 2;
+    if (LoadLe<std::uint32_t>(rest.data()) != kFatbinMagic) continue;
+    Result<Fatbin> fatbin = ParseFatbin(rest);
+    if (!fatbin) continue;
+    at += (fatbin->bytes.size() - 1) / 2 * 2;
+    found.push_back(*std::move(fatbin));
+  }
+  return found;
+}
+
+std::vector<FatbinEntry> EntriesWithPtx(
+    const std::vector<FatbinEntry>& entries) {
+  std::vector<FatbinEntry> found;
+  for (const FatbinEntry& entry : entries) {
+    if (entry.is_ptx() && entry.is_64bit()) found.push_back(entry);
+  }
+  if (!found.empty()) return found;
+  for (const FatbinEntry& entry : entries) {
+    if (entry.kind != EntryKind::kCubin) continue;
+    const Result<Bytes> cubin = Unpack(entry);
+    if (cubin && !PtxOfCubin(*cubin).empty()) found.push_back(entry);
+  }
+  return found;
+}
+
 Result<std::string> UnpackPtx(const FatbinEntry& entry) {
-  if (!entry.is_ptx()) return Err(EntryDiag(entry, "is not PTX"));
+  if (!entry.is_ptx() && entry.kind != EntryKind::kCubin) {
+    return Err(EntryDiag(entry, "is not PTX"));
+  }
   CERB_TRY(Bytes bytes, Unpack(entry));
+  if (entry.kind == EntryKind::kCubin) {
+    const std::string_view ptx = PtxOfCubin(bytes);
+    if (ptx.empty()) return Err(EntryDiag(entry, "the cubin holds no PTX"));
+    return std::string(ptx);
+  }
   // The text ends in a NUL, and plain entries are padded with more of them.
   while (!bytes.empty() && bytes.back() == 0) bytes.pop_back();
   const auto nul = std::find(bytes.begin(), bytes.end(), 0);

@@ -80,9 +80,22 @@ Result<Fatbin> ParseFatbin(ByteSpan data, const std::string& what = "fatbin",
 // another size than declared.
 Result<Bytes> Unpack(const FatbinEntry& entry);
 
-// The text of a PTX entry without the NULs and padding behind it. Errors: as
-// Unpack; not a PTX entry; NULs within the text.
+// Fatbins that stand somewhere in `data`: an object file with some, an archive
+// of such, or one fatbin. Members of an archive lie on even offsets.
+std::vector<Fatbin> FindFatbins(ByteSpan data);
+
+// The entries that hold PTX; where there is none, the cubins that do
+// (rewriter/ptx_cubin.h).
+std::vector<FatbinEntry> EntriesWithPtx(
+    const std::vector<FatbinEntry>& entries);
+
+// The text of such an entry without the NULs and padding behind it. Errors: as
+// Unpack; an entry without PTX; NULs within the text.
 Result<std::string> UnpackPtx(const FatbinEntry& entry);
+
+// The names behind `.entry`, outside comments and strings. Not a parser: a
+// broken module still lists what it has.
+std::vector<std::string> PtxKernelNames(std::string_view text);
 
 // Names of the kernels in the entry, mangled, in the order of the file: the
 // .entry directives of PTX, the entry functions of a cubin; none for others.

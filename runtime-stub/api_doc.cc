@@ -83,7 +83,7 @@ int main() {
       "# CUDA driver API support\n\n"
       "<!-- Made from runtime-stub/cuda_api.def by cerberus_api_doc. -->\n\n"
       "What the `libcuda.so.1` of Cerberus does with each function of CUDA\n"
-      "13.0's driver API. All are exported; those marked *no* answer\n"
+      "13.5's driver API. All are exported; those marked *no* answer\n"
       "`CUDA_ERROR_NOT_SUPPORTED`, say so in one line on stderr, and are\n"
       "absent from `cuGetProcAddress`, so that the CUDA runtime treats them\n"
       "as missing from the driver. A variant for the per-thread default\n"

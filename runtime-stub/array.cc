@@ -39,6 +39,7 @@ CUresult CreateArray(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, Array** out) {
   if (CUresult r = CheckDescriptor(descriptor); r != CUDA_SUCCESS) return r;
   CERB_CONTEXT(context);
   auto array = std::make_unique<Array>();
+  array->context = context;
   array->descriptor = descriptor;
   const auto row =
       CheckedMul(descriptor.Width,
@@ -58,7 +59,8 @@ CUresult CreateArray(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, Array** out) {
 }
 
 CUresult FreeArray(Array* array) {
-  CERB_CONTEXT(context);
+  Context* context = array->context;
+  if (CUresult r = UseContext(context); r != CUDA_SUCCESS) return r;
   const hipError_t error = hip.hipFree(array->memory);
   array->alive = 0;
   delete array;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime-stub/context.h"
 #include "runtime-stub/cuda_abi.h"
 
 namespace cerberus::stub {
@@ -14,7 +15,8 @@ struct Array {
   static constexpr std::uint32_t kAlive = 0x59415241;  // "ARAY"
 
   std::uint32_t alive = kAlive;
-  bool owns_memory = true;  // false: a level of a mipmapped array
+  bool owns_memory = true;     // false: a level of a mipmapped array
+  Context* context = nullptr;  // that it was made in
   CUDA_ARRAY3D_DESCRIPTOR descriptor = {};
   std::uint8_t* memory = nullptr;  // device memory
   std::size_t pitch = 0;           // bytes from row to row

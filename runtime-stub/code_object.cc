@@ -232,6 +232,8 @@ void ReadInfo(Value map, CodeObjectInfo* out) {
       kernel.half_waves = true;
       kernel.max_threads /= 2;
     }
+    kernel.launches = Number(facts, "launches", 0) != 0;
+    kernel.handle = Number(facts, "handle", 0) != 0;
     // The metadata knows only what is left in the hardware's.
     if (kernel.window) kernel.static_shared = Number(facts, "window", 0);
     if (const Value block = facts.Find("reqntid")) {

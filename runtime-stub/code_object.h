@@ -49,6 +49,8 @@ struct KernelInfo {
   // From .cerberus.info; zeros where PTX gives none.
   std::array<std::uint32_t, 3> required_block = {0, 0, 0};
   bool declares_max_threads = false;  // max_threads is .maxntid's
+  bool launches = false;              // may launch kernels
+  bool handle = false;                // kernels may launch it
 
   // The form that a launch with so much dynamic shared memory takes, where
   // the hardware has `limit` bytes for a block.

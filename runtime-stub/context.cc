@@ -11,6 +11,7 @@
 #include "runtime-stub/never_destroyed.h"
 #include "runtime-stub/provider.h"
 #include "runtime-stub/services.h"
+#include "runtime-stub/texture.h"
 
 namespace cerberus::stub {
 namespace {
@@ -113,6 +114,15 @@ void ResetLimits(Context* context) {
   }
 }
 
+std::vector<Context*> ContextsOn(Device* device) {
+  std::vector<Context*> contexts = {device->primary.get()};
+  std::lock_guard<std::mutex> lock(g_created_mutex);
+  for (Context* context : g_created) {
+    if (context->device == device) contexts.push_back(context);
+  }
+  return contexts;
+}
+
 CUresult CreateContext(CUcontext* out, unsigned flags, CUdevice ordinal) {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Device* device = nullptr;
@@ -170,21 +180,40 @@ Context* ContextOf(CUcontext handle) {
   return nullptr;
 }
 
-CUresult CurrentContext(Context** out) {
-  Context* context = Top();
-  if (__builtin_expect(context == nullptr, 0)) {
-    return DeviceCount() == 0 ? CUDA_ERROR_NOT_INITIALIZED
-                              : CUDA_ERROR_INVALID_CONTEXT;
-  }
+CUresult UseContext(Context* context) {
   if (__builtin_expect(Exiting(), 0)) return CUDA_ERROR_DEINITIALIZED;
   if (__builtin_expect(!context->primary && context->references.load() == 0,
                        0)) {
     return CUDA_ERROR_CONTEXT_IS_DESTROYED;
   }
   const CUresult fault = context->fault.load(std::memory_order_relaxed);
-  if (__builtin_expect(fault != CUDA_SUCCESS, 0)) return fault;
-  *out = context;
+  if (__builtin_expect(fault != CUDA_SUCCESS, 0)) {
+    // Threads may have failed since the fault was seen.
+    FlushOutput(context->device);
+    return fault;
+  }
   return Activate(context);
+}
+
+CUresult CurrentContext(Context** out) {
+  *out = Top();
+  if (__builtin_expect(*out == nullptr, 0)) {
+    return DeviceCount() == 0 ? CUDA_ERROR_NOT_INITIALIZED
+                              : CUDA_ERROR_INVALID_CONTEXT;
+  }
+  return UseContext(*out);
+}
+
+CUresult GivenContext(CUcontext handle, Context** out) {
+  if (handle == nullptr) return CurrentContext(out);
+  *out = ContextOf(handle);
+  return *out != nullptr ? UseContext(*out) : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CurrentContextScope::CurrentContextScope(Context* context)
+    : result_(Push(context)) {}
+CurrentContextScope::~CurrentContextScope() {
+  if (result_ == CUDA_SUCCESS) --t_contexts.depth;
 }
 
 CUresult OptionalContext(Context** out) {
@@ -326,6 +355,7 @@ CUresult cuCtxDestroy_v2(CUcontext handle) {
   }
   if (!Exiting()) {
     Synchronize(context);
+    DropTextures(context);
     if (context->fault.load() != CUDA_SUCCESS) ForgetFault(context->device);
   }
   DropStoredValues(context);
@@ -409,19 +439,9 @@ CUresult cuCtxGetDevice(CUdevice* out) {
 }
 
 CUresult cuCtxSynchronize_v2(CUcontext handle) {
-  if (handle == nullptr) {
-    CERB_CONTEXT(current);
-    return Synchronize(current);
-  }
-  Context* context = ContextOf(handle);
-  if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
-  if (Exiting()) return CUDA_ERROR_DEINITIALIZED;
-  const CUresult fault = context->fault.load();
-  if (fault != CUDA_SUCCESS) return fault;
-  const CUresult result = Synchronize(context);
-  // The calling thread goes on with its own current context.
-  if (Context* current = Top()) Activate(current);
-  return result;
+  Context* context = nullptr;
+  if (CUresult r = GivenContext(handle, &context); r != CUDA_SUCCESS) return r;
+  return Synchronize(context);
 }
 CUresult cuCtxSynchronize() { return cuCtxSynchronize_v2(nullptr); }
 
@@ -462,6 +482,9 @@ CUresult cuCtxSetLimit(CUlimit limit, std::size_t value) {
   if (limit < 0 || limit >= Context::kLimits) {
     return CUDA_ERROR_UNSUPPORTED_LIMIT;
   }
+  // "Purely a performance hint", which "can be ignored or clamped" (Driver API,
+  // cuCtxSetLimit): no part of an AMD GPU's L2 cache can be set aside.
+  if (limit == CU_LIMIT_PERSISTING_L2_CACHE_SIZE) value = 0;
   return ApplyLimit(context, limit, value);
 }
 CUresult cuCtxGetLimit(std::size_t* value, CUlimit limit) {
@@ -505,6 +528,7 @@ CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
   context->shared_config.store(config);
   return CUDA_SUCCESS;
 }
+// No line of the L2 cache persists.
 CUresult cuCtxResetPersistingL2Cache() {
   CERB_CONTEXT(context);
   return CUDA_SUCCESS;
@@ -575,7 +599,12 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice ordinal) {
   // the next use.
   UnloadAllModules(device);
   DropServices(context);
-  ForgetStreams(context);
+  // HIP knows one context of a device only: its reset ends those of the others
+  // too.
+  for (Context* each : ContextsOn(device)) {
+    DropTextures(each);
+    ForgetStreams(each);
+  }
   const hipError_t error = hip.hipDeviceReset();
   context->references.store(0);
   context->fault.store(CUDA_SUCCESS);

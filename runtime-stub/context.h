@@ -8,11 +8,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 #include "runtime-stub/cuda_abi.h"
+#include "runtime-stub/descriptor_pool.h"
 #include "runtime-stub/device.h"
 #include "runtime-stub/hip_abi.h"
 
@@ -28,7 +30,7 @@ struct StoredValue {
 // Memory for blocks' shared memory (shared_window.h). A graph's is its own
 // for good.
 struct WindowsOfStream {
-  hipStream_t stream;  // null as well for a graph's
+  hipStream_t stream;      // null as well for a graph's
   std::thread::id thread;  // of a stream that each thread has
   bool of_graph;
   void* memory;
@@ -36,6 +38,9 @@ struct WindowsOfStream {
 };
 
 struct GreenContext;
+
+// What a program set of a stream, by CUstreamAttrID. Hints, but the priority.
+using StreamAttributes = std::map<int, CUstreamAttrValue>;
 
 // CUfunc_cache has four values, CUsharedconfig three.
 constexpr bool IsCacheConfig(CUfunc_cache config) {
@@ -76,6 +81,9 @@ struct Context {
   std::vector<hipStream_t> streams;
   hipStream_t recorder = nullptr;
   hipStream_t gate = nullptr;
+  StreamAttributes attributes;  // of the streams that are no objects
+
+  DescriptorPool descriptors;
 
   Context();
   CUcontext handle() { return reinterpret_cast<CUcontext>(this); }
@@ -87,11 +95,14 @@ Context* NewContext(Device* device, unsigned flags);
 // Null unless the handle is a context that exists.
 Context* ContextOf(CUcontext handle);
 
-// The calling thread's current context, if work can be given to it.
-// Errors: not initialised, shutting down, no current context, a destroyed
-// one, or the context's sticky fault. HIP's current device is the context's
-// afterwards.
+// Whether work can be given to the context. Errors: shutting down, a destroyed
+// context, its sticky fault. HIP's current device is the context's afterwards.
+CUresult UseContext(Context* context);
+// The calling thread's current context, to be used. Errors: also not
+// initialised, no current context.
 CUresult CurrentContext(Context** context);
+// The same with a context that the program may name instead.
+CUresult GivenContext(CUcontext handle, Context** context);
 // The same for calls that need none: null if there is none.
 CUresult OptionalContext(Context** context);
 // The same without looking at the fault; null if there is none.
@@ -109,11 +120,35 @@ hipError_t RegisterStream(Context* context, hipStream_t stream);
 void UnregisterStream(Context* context, hipStream_t stream);
 void ForgetStreams(Context* context);  // a reset ended them
 
-// Declares `name`, the current context, or returns why there is none.
+// Within its scope, the context is the calling thread's current one.
+class CurrentContextScope {
+ public:
+  explicit CurrentContextScope(Context* context);
+  ~CurrentContextScope();
+  CurrentContextScope(const CurrentContextScope&) = delete;
+  CurrentContextScope& operator=(const CurrentContextScope&) = delete;
+
+  CUresult result() const { return result_; }
+
+ private:
+  CUresult result_;
+};
+
+// Declares `name`, the current context, or returns why there is none. Only
+// what makes something in it, asks for its settings or works on its default
+// stream needs one: a handle that a call is given knows its context (streams:
+// CERB_STREAM; HIP's own objects: handle.h; kernels and modules: UseModule).
+// tests/unit/runtime-stub/contexts.tsv has all functions.
 #define CERB_CONTEXT(name)                                            \
   ::cerberus::stub::Context* name = nullptr;                          \
   if (CUresult cerb_result = ::cerberus::stub::CurrentContext(&name); \
       cerb_result != CUDA_SUCCESS)                                    \
+  return cerb_result
+// Declares `name`, the context of that handle, the current one if it is null.
+#define CERB_GIVEN_CONTEXT(name, handle)                                    \
+  ::cerberus::stub::Context* name = nullptr;                                \
+  if (CUresult cerb_result = ::cerberus::stub::GivenContext(handle, &name); \
+      cerb_result != CUDA_SUCCESS)                                          \
   return cerb_result
 // Declares `name`, the current context or null. For what belongs to the
 // process: pools, virtual memory, graphs; cuda.h names no

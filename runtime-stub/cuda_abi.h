@@ -2,7 +2,7 @@
 // the stub needs no CUDA toolkit. Names are CUDA's, so that a reader finds
 // them in NVIDIA's documentation; only what the stub looks into is here.
 //
-// Source: CUDA Driver API Reference Manual 13.0.
+// Source: CUDA Driver API Reference Manual 13.0; cuda.h 13.5 for what is newer.
 #ifndef CERBERUS_RUNTIME_STUB_CUDA_ABI_H_
 #define CERBERUS_RUNTIME_STUB_CUDA_ABI_H_
 
@@ -202,6 +202,8 @@ enum : int {
   CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6,
   CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT = 7,
   CU_LAUNCH_ATTRIBUTE_PRIORITY = 8,
+  CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP = 9,
+  CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN = 10,
 };
 
 // Tags in the `extra` list of cuLaunchKernel.
@@ -301,17 +303,28 @@ struct CUDA_MEMCPY3D_PEER {
 };
 static_assert(sizeof(CUDA_MEMCPY3D_PEER) == sizeof(CUDA_MEMCPY3D));
 
+struct CUaccessPolicyWindow {
+  void* base_ptr;
+  std::size_t num_bytes;
+  float hitRatio;
+  int hitProp, missProp;  // 0 normal, 1 streaming, 2 persisting
+};
+static_assert(sizeof(CUaccessPolicyWindow) == 32);
+
+union CUlaunchAttributeValue {
+  char bytes[64];
+  CUaccessPolicyWindow accessPolicyWindow;
+  int cooperative;
+  struct {
+    unsigned x, y, z;
+  } clusterDim;
+  int syncPolicy;
+  int priority;
+};
 struct CUlaunchAttribute {
   int id;
   char pad[4];
-  union {
-    char bytes[64];
-    int cooperative;
-    struct {
-      unsigned x, y, z;
-    } clusterDim;
-    int priority;
-  } value;
+  CUlaunchAttributeValue value;
 };
 static_assert(sizeof(CUlaunchAttribute) == 72);
 
@@ -325,11 +338,6 @@ struct CUlaunchConfig {
 };
 static_assert(sizeof(CUlaunchConfig) == 56);
 
-union CUlaunchAttributeValue {
-  char bytes[64];
-  int syncPolicy;
-  int priority;
-};
 using CUstreamAttrValue = CUlaunchAttributeValue;
 using CUkernelNodeAttrValue = CUlaunchAttributeValue;
 
@@ -713,11 +721,22 @@ struct CUdevResource {
       unsigned smCount;
       unsigned minSmPartitionSize;
       unsigned smCoscheduledAlignment;
+      unsigned flags;
+      unsigned localityDomainId;
     } sm;
     unsigned char oversize[48];
   };
 };
 static_assert(sizeof(CUdevResource) == 144);
+struct CU_DEV_SM_RESOURCE_GROUP_PARAMS {
+  unsigned smCount;
+  unsigned coscheduledSmCount;
+  unsigned preferredCoscheduledSmCount;
+  unsigned flags;
+  unsigned localityDomainId;
+  unsigned reserved[11];
+};
+static_assert(sizeof(CU_DEV_SM_RESOURCE_GROUP_PARAMS) == 64);
 
 using CUlogsCallback = void (*)(void* data, int level, char* message,
                                 std::size_t length);

@@ -15,6 +15,7 @@
 namespace cerberus::stub {
 
 struct Context;
+struct LaunchSlots;
 struct ServiceBlock;
 
 // More GPUs than this in one machine are not shown; per-device tables have
@@ -39,6 +40,8 @@ struct Device {
   // What kernels have from the host (services.h), made at first use. All
   // contexts share it, as they share the modules' code.
   std::atomic<ServiceBlock*> services{nullptr};
+  // For kernels that launch kernels (device_launch.h), made at first use.
+  std::atomic<LaunchSlots*> launch_slots{nullptr};
 
   int attribute(int id) const {
     return id >= 0 && id < kAttributes ? attributes[id] : 0;

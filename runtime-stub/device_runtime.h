@@ -1,6 +1,6 @@
 // What stands in for libcudadevrt.a when a program links it at run time: the
 // two functions of cooperative groups that compilers other than nvcc call
-// (Numba). Kernels that launch kernels are not supported.
+// (Numba). The others the compiler knows (ptxc/services.h).
 #ifndef CERBERUS_RUNTIME_STUB_DEVICE_RUNTIME_H_
 #define CERBERUS_RUNTIME_STUB_DEVICE_RUNTIME_H_
 

@@ -43,14 +43,32 @@ std::string WantedEmulatorTargets() {
   return text.compare(0, 3, "gfx") == 0 ? text : std::string();
 }
 
+EmulatorTargets::EmulatorTargets(std::string (*otherwise)()) {
+  std::string targets = WantedEmulatorTargets();
+  if (const char* text = std::getenv(kVariable); text != nullptr) {
+    before_ = text;
+  }
+  if (targets.empty() && before_.value_or("").empty() && otherwise != nullptr) {
+    targets = otherwise();
+  }
+  if (targets.empty()) return;
+  setenv(kVariable, targets.c_str(), 1);
+  set_ = true;
+}
+
+EmulatorTargets::~EmulatorTargets() {
+  if (!set_) return;
+  if (before_) {
+    setenv(kVariable, before_->c_str(), 1);
+  } else {
+    unsetenv(kVariable);
+  }
+}
+
 bool LoadEmulator(std::string* why) {
   const char* named = std::getenv("CERBERUS_EMULATOR");
   std::string path = named != nullptr ? named : "";
   if (path.empty()) path = OwnFolder() + "/emulator/libamdhip64.so.7";
-  // The emulator reads its targets from the environment, as it would when
-  // used without this library.
-  const std::string targets = WantedEmulatorTargets();
-  if (!targets.empty()) setenv("CERBERUS_EMU_TARGETS", targets.c_str(), 1);
   return LoadHip(path, HipBinding::kLazy, why);
 }
 

@@ -2,6 +2,7 @@
 #ifndef CERBERUS_RUNTIME_STUB_EMULATOR_H_
 #define CERBERUS_RUNTIME_STUB_EMULATOR_H_
 
+#include <optional>
 #include <string>
 
 namespace cerberus::stub {
@@ -12,8 +13,25 @@ const std::string& OwnFolder();
 // The target ids that CERBERUS_DEVICE asks the emulator for, or "".
 std::string WantedEmulatorTargets();
 
+// Tells the emulator, while it lives, which targets to emulate, by the variable
+// that the emulator reads when it is first asked for devices: those of
+// CERBERUS_DEVICE, else those of CERBERUS_EMU_TARGETS, else what `otherwise`
+// says. Programs that this one starts choose for themselves.
+class EmulatorTargets {
+ public:
+  explicit EmulatorTargets(std::string (*otherwise)() = nullptr);
+  ~EmulatorTargets();
+  EmulatorTargets(const EmulatorTargets&) = delete;
+  EmulatorTargets& operator=(const EmulatorTargets&) = delete;
+
+ private:
+  static constexpr char kVariable[] = "CERBERUS_EMU_TARGETS";
+  std::optional<std::string> before_;
+  bool set_ = false;
+};
+
 // Opens the emulator as HIP (hip_loader.h): what CERBERUS_EMULATOR names, else
-// the one installed with this library. Its devices follow CERBERUS_DEVICE.
+// the one installed with this library.
 bool LoadEmulator(std::string* why);
 
 }  // namespace cerberus::stub

@@ -1,5 +1,5 @@
 // The tables that cudart asks for by UUID through cuGetExportTable. NVIDIA
-// documents none of them; what is here was measured on cudart 11.8 to 13.0.
+// documents none of them; what is here was measured on cudart 11.7 to 13.5.
 #ifndef CERBERUS_RUNTIME_STUB_EXPORT_TABLE_H_
 #define CERBERUS_RUNTIME_STUB_EXPORT_TABLE_H_
 

@@ -7,7 +7,9 @@
 #include "runtime-stub/api.h"
 #include "runtime-stub/context.h"
 #include "runtime-stub/graph.h"
+#include "runtime-stub/handle.h"
 #include "runtime-stub/hip_loader.h"
+#include "runtime-stub/pointer.h"
 #include "runtime-stub/stream.h"
 
 namespace cerberus::stub {
@@ -36,16 +38,20 @@ CUresult cuImportExternalMemory(
   CERB_CONTEXT(context);
   CUDA_EXTERNAL_MEMORY_HANDLE_DESC there = *description;
   if (there.type == kDmaBufFd) there.type = kOpaqueFd;
-  return NoteResult(context,
-                    hip.hipImportExternalMemory(
-                        reinterpret_cast<hipExternalMemory_t*>(out), &there));
+  hipExternalMemory_t memory = nullptr;
+  const hipError_t error = hip.hipImportExternalMemory(&memory, &there);
+  if (error != hipSuccess) return NoteResult(context, error);
+  RememberNewHandle(
+      HandleKind::kExternalMemory, memory, context,
+      [](hipExternalMemory_t made) { hip.hipDestroyExternalMemory(made); });
+  *out = reinterpret_cast<CUexternalMemory>(memory);
+  return CUDA_SUCCESS;
 }
 CUresult cuExternalMemoryGetMappedBuffer(
     CUdeviceptr* out, CUexternalMemory memory,
     const CUDA_EXTERNAL_MEMORY_BUFFER_DESC* description) {
   if (out == nullptr || description == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (memory == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  CERB_CONTEXT(context);
+  CERB_HANDLE(context, kExternalMemory, memory);
   void* pointer = nullptr;
   const hipError_t error = hip.hipExternalMemoryGetMappedBuffer(
       &pointer, Native(memory), description);
@@ -53,8 +59,8 @@ CUresult cuExternalMemoryGetMappedBuffer(
   return NoteResult(context, error);
 }
 CUresult cuDestroyExternalMemory(CUexternalMemory memory) {
-  if (memory == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  CERB_CONTEXT(context);
+  CERB_HANDLE(context, kExternalMemory, memory);
+  ForgetHandle(memory);
   return NoteResult(context, hip.hipDestroyExternalMemory(Native(memory)));
 }
 
@@ -63,13 +69,20 @@ CUresult cuImportExternalSemaphore(
     const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC* description) {
   if (out == nullptr || description == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_CONTEXT(context);
-  return NoteResult(context, hip.hipImportExternalSemaphore(
-                                 reinterpret_cast<hipExternalSemaphore_t*>(out),
-                                 description));
+  hipExternalSemaphore_t semaphore = nullptr;
+  const hipError_t error =
+      hip.hipImportExternalSemaphore(&semaphore, description);
+  if (error != hipSuccess) return NoteResult(context, error);
+  RememberNewHandle(HandleKind::kExternalSemaphore, semaphore, context,
+                    [](hipExternalSemaphore_t made) {
+                      hip.hipDestroyExternalSemaphore(made);
+                    });
+  *out = reinterpret_cast<CUexternalSemaphore>(semaphore);
+  return CUDA_SUCCESS;
 }
 CUresult cuDestroyExternalSemaphore(CUexternalSemaphore semaphore) {
-  if (semaphore == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  CERB_CONTEXT(context);
+  CERB_HANDLE(context, kExternalSemaphore, semaphore);
+  ForgetHandle(semaphore);
   return NoteResult(context,
                     hip.hipDestroyExternalSemaphore(
                         reinterpret_cast<hipExternalSemaphore_t>(semaphore)));
@@ -84,8 +97,7 @@ CUresult cuDestroyExternalSemaphore(CUexternalSemaphore semaphore) {
     if (semaphores == nullptr || params == nullptr || count == 0) {            \
       return CUDA_ERROR_INVALID_VALUE;                                         \
     }                                                                          \
-    CERB_CONTEXT(context);                                                     \
-    CERB_STREAM(stream, handle);                                               \
+    CERB_STREAM(context, stream, handle);                                      \
     return NoteResult(context,                                                 \
                       hip.hip##kind##ExternalSemaphoresAsync(                  \
                           Native(semaphores), params, count, stream));         \
@@ -141,7 +153,7 @@ CUresult cuMemGetHandleForAddressRange(void* handle, CUdeviceptr address,
   if (handle == nullptr || address == 0 || bytes == 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  CERB_CONTEXT(context);
+  CERB_POINTER(context, address);
   return NoteResult(context, hip.hipMemGetHandleForAddressRange(
                                  handle, reinterpret_cast<void*>(address),
                                  bytes, static_cast<unsigned>(type), flags));

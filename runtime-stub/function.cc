@@ -34,6 +34,18 @@ CUresult FindKernel(const void* handle, Kernel** kernel) {
       cerb_kernel_result != CUDA_SUCCESS)                      \
   return cerb_kernel_result
 
+// CU_FUNC_ATTRIBUTE_… of CUDA 13.3 and 13.4.
+constexpr CUfunction_attribute kDeviceNodeUpdateSupported = 16;
+constexpr CUfunction_attribute kSharedMemoryMode = 17;
+
+// Declares the kernel and the context in which it is meant.
+#define CERB_KERNEL_CONTEXT(context, name, handle)                      \
+  CERB_KERNEL(name, handle);                                            \
+  Context* context = nullptr;                                           \
+  if (CUresult cerb_kernel_result = UseModule(*name->module, &context); \
+      cerb_kernel_result != CUDA_SUCCESS)                               \
+  return cerb_kernel_result
+
 CUresult GetAttribute(int* value, CUfunction_attribute attribute,
                       Kernel* kernel, Device* device) {
   const KernelInfo* info = nullptr;
@@ -80,6 +92,8 @@ CUresult GetAttribute(int* value, CUfunction_attribute attribute,
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+    case kDeviceNodeUpdateSupported:
+    case kSharedMemoryMode:
       *value = 0;
       break;
     default:
@@ -116,7 +130,7 @@ CUresult SetAttribute(CUfunction_attribute attribute, int value, Kernel* kernel,
         return CUDA_ERROR_INVALID_VALUE;
       }
       kernel->max_dynamic_shared.store(value);
-      return CUDA_SUCCESS;
+      return kernel->module->UpdateHandle(kernel, device);
     }
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
       if (value < -1 || value > 100) return CUDA_ERROR_INVALID_VALUE;
@@ -144,17 +158,22 @@ CUresult ParamInfo(Kernel* kernel, Device* device, std::size_t index,
   return CUDA_SUCCESS;
 }
 
-Device* DeviceForQuery() {
-  Context* context = CurrentContextOrNull();
-  return context != nullptr ? context->device : GetDevice(0);
+CUresult ParamCount(Kernel* kernel, Device* device, std::size_t* count) {
+  if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const KernelInfo* info = nullptr;
+  if (CUresult r = kernel->module->InfoOf(kernel, device, &info);
+      r != CUDA_SUCCESS) {
+    return r;
+  }
+  *count = info->params.size();
+  return CUDA_SUCCESS;
 }
 
 CUresult PotentialBlockSize(int* grid, int* block, CUfunction handle,
                             CUoccupancyB2DSize bytes_of_block,
                             std::size_t dynamic_shared, int limit) {
   if (grid == nullptr || block == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_KERNEL(kernel, handle);
-  CERB_CONTEXT(context);
+  CERB_KERNEL_CONTEXT(context, kernel, handle);
   const KernelInfo* info = nullptr;
   if (CUresult r = kernel->module->InfoOf(kernel, context->device, &info);
       r != CUDA_SUCCESS) {
@@ -235,8 +254,7 @@ namespace api {
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute,
                             CUfunction handle) {
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_KERNEL(kernel, handle);
-  CERB_CONTEXT(context);
+  CERB_KERNEL_CONTEXT(context, kernel, handle);
   return GetAttribute(value, attribute, kernel, context->device);
 }
 CUresult cuKernelGetAttribute(int* value, CUfunction_attribute attribute,
@@ -250,8 +268,7 @@ CUresult cuKernelGetAttribute(int* value, CUfunction_attribute attribute,
 
 CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute,
                             int value) {
-  CERB_KERNEL(kernel, handle);
-  CERB_CONTEXT(context);
+  CERB_KERNEL_CONTEXT(context, kernel, handle);
   return SetAttribute(attribute, value, kernel, context->device);
 }
 CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value,
@@ -307,25 +324,34 @@ CUresult cuKernelGetName(const char** out, CUkernel handle) {
 CUresult cuFuncGetParamInfo(CUfunction handle, std::size_t index,
                             std::size_t* offset, std::size_t* size) {
   CERB_KERNEL(kernel, handle);
-  return ParamInfo(kernel, DeviceForQuery(), index, offset, size);
+  return ParamInfo(kernel, DeviceForQuery(*kernel->module), index, offset,
+                   size);
 }
 CUresult cuKernelGetParamInfo(CUkernel handle, std::size_t index,
                               std::size_t* offset, std::size_t* size) {
   CERB_KERNEL(kernel, handle);
-  return ParamInfo(kernel, DeviceForQuery(), index, offset, size);
+  return ParamInfo(kernel, DeviceForQuery(*kernel->module), index, offset,
+                   size);
+}
+
+CUresult cuFuncGetParamCount(CUfunction handle, std::size_t* count) {
+  CERB_KERNEL(kernel, handle);
+  return ParamCount(kernel, DeviceForQuery(*kernel->module), count);
+}
+CUresult cuKernelGetParamCount(CUkernel handle, std::size_t* count) {
+  CERB_KERNEL(kernel, handle);
+  return ParamCount(kernel, DeviceForQuery(*kernel->module), count);
 }
 
 CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction handle) {
   if (state == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_KERNEL(kernel, handle);
-  CERB_CONTEXT(context);
+  CERB_KERNEL_CONTEXT(context, kernel, handle);
   const auto& on_device = kernel->devices[context->device->ordinal];
   *state = on_device.function.load() != nullptr ? 1 : 0;
   return CUDA_SUCCESS;
 }
 CUresult cuFuncLoad(CUfunction handle) {
-  CERB_KERNEL(kernel, handle);
-  CERB_CONTEXT(context);
+  CERB_KERNEL_CONTEXT(context, kernel, handle);
   hipFunction_t function = nullptr;
   return kernel->module->FunctionOf(kernel, context, &function);
 }
@@ -334,8 +360,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(
     int* blocks, CUfunction handle, int block_size,
     std::size_t dynamic_shared) {
   if (blocks == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_KERNEL(kernel, handle);
-  CERB_CONTEXT(context);
+  CERB_KERNEL_CONTEXT(context, kernel, handle);
   return BlocksPerMultiprocessor(context, kernel, block_size, dynamic_shared,
                                  blocks);
 }
@@ -360,8 +385,7 @@ CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction handle,
       (config->numAttrs != 0 && config->attrs == nullptr)) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  CERB_KERNEL(kernel, handle);
-  CERB_CONTEXT(context);
+  CERB_KERNEL_CONTEXT(context, kernel, handle);
   *clusters = 0;
   for (unsigned i = 0; i < config->numAttrs; ++i) {
     const CUlaunchAttribute& attribute = config->attrs[i];
@@ -401,8 +425,7 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes,
   if (bytes == nullptr || blocks <= 0 || block_size <= 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  CERB_KERNEL(kernel, handle);
-  CERB_CONTEXT(context);
+  CERB_KERNEL_CONTEXT(context, kernel, handle);
   const KernelInfo* info = nullptr;
   if (CUresult r = kernel->module->InfoOf(kernel, context->device, &info);
       r != CUDA_SUCCESS) {

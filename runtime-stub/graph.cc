@@ -78,8 +78,7 @@ CUresult Instantiate(CUgraphExec* exec, CUgraph graph,
 namespace api {
 
 CUresult cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode mode) {
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
+  CERB_STREAM(context, stream, handle);
   return NoteResult(context, hip.hipStreamBeginCapture(stream, mode));
 }
 CUresult cuStreamBeginCapture(CUstream handle) {
@@ -87,15 +86,13 @@ CUresult cuStreamBeginCapture(CUstream handle) {
 }
 CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
   if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
+  CERB_STREAM(context, stream, handle);
   return NoteResult(context, hip.hipStreamEndCapture(stream, Native(graph)));
 }
 CUresult cuStreamGetCaptureInfo(CUstream handle, CUstreamCaptureStatus* status,
                                 cuuint64_t* id) {
   if (status == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
+  CERB_STREAM(context, stream, handle);
   unsigned long long number = 0;
   const hipError_t error = hip.hipStreamGetCaptureInfo(stream, status, &number);
   if (id != nullptr) *id = number;
@@ -110,8 +107,7 @@ CUresult cuStreamGetCaptureInfo_v2(CUstream handle,
   if (graph == nullptr && nodes == nullptr && count == nullptr) {
     return cuStreamGetCaptureInfo(handle, status, id);
   }
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
+  CERB_STREAM(context, stream, handle);
   unsigned long long number = 0;
   const hipError_t error = hip.hipStreamGetCaptureInfo_v2(
       stream, status, &number, Native(graph),
@@ -171,8 +167,7 @@ CUresult cuGraphInstantiate(CUgraphExec* exec, CUgraph graph,
 }
 CUresult cuGraphUpload(CUgraphExec exec, CUstream handle) {
   if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
+  CERB_STREAM(context, stream, handle);
   const hipError_t error = hip.hipGraphUpload(Native(exec), stream);
   // Without it the first launch uploads.
   return error == hipErrorNotSupported ? CUDA_SUCCESS
@@ -180,8 +175,7 @@ CUresult cuGraphUpload(CUgraphExec exec, CUstream handle) {
 }
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream handle) {
   if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
+  CERB_STREAM(context, stream, handle);
   return NoteResult(context, hip.hipGraphLaunch(Native(exec), stream));
 }
 CUresult cuGraphExecDestroy(CUgraphExec exec) {
@@ -375,8 +369,7 @@ CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t* flags) {
 
 CUresult cuStreamUpdateCaptureDependencies(CUstream handle, CUgraphNode* nodes,
                                            std::size_t count, unsigned flags) {
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
+  CERB_STREAM(context, stream, handle);
   return NoteResult(context, hip.hipStreamUpdateCaptureDependencies(
                                  stream, Native(nodes), count, flags));
 }
@@ -395,8 +388,7 @@ CUresult cuStreamBeginCaptureToGraph(CUstream handle, CUgraph graph,
                                      CUstreamCaptureMode mode) {
   if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (CUresult r = CheckEdges(edges, count); r != CUDA_SUCCESS) return r;
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
+  CERB_STREAM(context, stream, handle);
   return NoteResult(
       context, hip.hipStreamBeginCaptureToGraph(
                    stream, Native(graph), Native(after), nullptr, count, mode));

@@ -10,6 +10,7 @@
 #include "runtime-stub/api.h"
 #include "runtime-stub/context.h"
 #include "runtime-stub/copy_region.h"
+#include "runtime-stub/device_launch.h"
 #include "runtime-stub/graph.h"
 #include "runtime-stub/hip_loader.h"
 #include "runtime-stub/launch.h"
@@ -104,11 +105,26 @@ CUDA_KERNEL_NODE_PARAMS Widened(const CUDA_KERNEL_NODE_PARAMS_v1& params) {
   return wide;
 }
 
+// The context of a function of a module is the module's; that of a kernel of a
+// library, `kern`, the one named with it, else the current one.
+CUresult UseNodeContext(const CUDA_KERNEL_NODE_PARAMS& params,
+                        Context** context) {
+  const Kernel* kernel = KernelOf(FunctionOf(params));
+  if (kernel == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  return params.func == nullptr && params.ctx != nullptr &&
+                 kernel->module->home() == nullptr
+             ? GivenContext(params.ctx, context)
+             : UseModule(*kernel->module, context);
+}
+
 // Calls `use` with the node in HIP's terms, and makes its record.
 template <typename Use>
 CUresult WithKernelNode(const CUDA_KERNEL_NODE_PARAMS& params,
                         std::unique_ptr<NodeRecord>* record, Use use) {
-  CERB_CONTEXT(context);
+  Context* context = nullptr;
+  if (CUresult r = UseNodeContext(params, &context); r != CUDA_SUCCESS) {
+    return r;
+  }
   const Grid grid = {params.gridDimX,       params.gridDimY,
                      params.gridDimZ,       params.blockDimX,
                      params.blockDimY,      params.blockDimZ,
@@ -117,6 +133,7 @@ CUresult WithKernelNode(const CUDA_KERNEL_NODE_PARAMS& params,
   CUresult result =
       FindLaunchTarget(context, FunctionOf(params), grid, &target);
   if (result != CUDA_SUCCESS) return result;
+  if (target.info->launches) return RefuseToCapture(*target.kernel);
   auto made = std::make_unique<NodeRecord>();
   made->type = kKernelNode;
   made->kernel = params;
@@ -350,7 +367,9 @@ CUresult cuGraphExecKernelNodeSetParams_v2(
 // Attributes are hints but for cooperation and clusters.
 CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID id,
                                        const CUkernelNodeAttrValue* value) {
-  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (value == nullptr || !IsSoundAttribute(id, *value)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   int set = 0;
   if (id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE ||
       id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
@@ -394,9 +413,9 @@ CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from) {
 
 CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph,
                               const CUgraphNode* after, std::size_t count,
-                              const CUDA_MEMCPY3D* params, CUcontext) {
+                              const CUDA_MEMCPY3D* params, CUcontext handle) {
   if (node == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_GIVEN_CONTEXT(context, handle);
   Region region;
   if (CUresult r = RegionOf(params, &region); r != CUDA_SUCCESS) return r;
   const hipMemcpy3DParms copy = Copy3D(region);
@@ -420,7 +439,7 @@ CUresult cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D* params) {
 CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node,
                                     const CUDA_MEMCPY3D* params) {
   if (node == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   Region region;
   if (CUresult r = RegionOf(params, &region); r != CUDA_SUCCESS) return r;
   const hipMemcpy3DParms copy = Copy3D(region);
@@ -437,9 +456,9 @@ CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node,
 }
 CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                         const CUDA_MEMCPY3D* params,
-                                        CUcontext) {
+                                        CUcontext handle) {
   if (exec == nullptr || node == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_GIVEN_CONTEXT(context, handle);
   Region region;
   if (CUresult r = RegionOf(params, &region); r != CUDA_SUCCESS) return r;
   const hipMemcpy3DParms copy = Copy3D(region);
@@ -456,9 +475,9 @@ CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
 CUresult cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph,
                               const CUgraphNode* after, std::size_t count,
                               const CUDA_MEMSET_NODE_PARAMS* params,
-                              CUcontext) {
+                              CUcontext handle) {
   if (node == nullptr || params == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_GIVEN_CONTEXT(context, handle);
   const hipMemsetParams out = NativeSet(*params);
   const hipError_t error = hip.hipGraphAddMemsetNode(
       Native(node), Native(graph), Native(after), count, &out);
@@ -476,7 +495,7 @@ CUresult cuGraphMemsetNodeGetParams(CUgraphNode node,
 CUresult cuGraphMemsetNodeSetParams(CUgraphNode node,
                                     const CUDA_MEMSET_NODE_PARAMS* params) {
   if (node == nullptr || params == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   const hipMemsetParams out = NativeSet(*params);
   const hipError_t error = hip.hipGraphMemsetNodeSetParams(Native(node), &out);
   if (error == hipSuccess) {
@@ -487,11 +506,11 @@ CUresult cuGraphMemsetNodeSetParams(CUgraphNode node,
 }
 CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                         const CUDA_MEMSET_NODE_PARAMS* params,
-                                        CUcontext) {
+                                        CUcontext handle) {
   if (exec == nullptr || node == nullptr || params == nullptr) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  CERB_CONTEXT(context);
+  CERB_GIVEN_CONTEXT(context, handle);
   const hipMemsetParams out = NativeSet(*params);
   return NoteResult(context, hip.hipGraphExecMemsetNodeSetParams(
                                  Native(exec), Native(node), &out));
@@ -606,13 +625,13 @@ CUresult cuGraphAddEventWaitNode(CUgraphNode* node, CUgraph graph,
   CUresult cuGraphEvent##kind##NodeGetEvent(CUgraphNode node,                  \
                                             CUevent* event) {                  \
     if (node == nullptr || event == nullptr) return CUDA_ERROR_INVALID_VALUE;  \
-    CERB_CONTEXT(context);                                                     \
+    CERB_OPTIONAL_CONTEXT(context);                                            \
     return NoteResult(context, hip.hipGraphEvent##kind##NodeGetEvent(          \
                                    Native(node), Native(event)));              \
   }                                                                            \
   CUresult cuGraphEvent##kind##NodeSetEvent(CUgraphNode node, CUevent event) { \
     if (node == nullptr || event == nullptr) return CUDA_ERROR_INVALID_VALUE;  \
-    CERB_CONTEXT(context);                                                     \
+    CERB_OPTIONAL_CONTEXT(context);                                            \
     return NoteResult(context, hip.hipGraphEvent##kind##NodeSetEvent(          \
                                    Native(node), Native(event)));              \
   }                                                                            \
@@ -621,7 +640,7 @@ CUresult cuGraphAddEventWaitNode(CUgraphNode* node, CUgraph graph,
     if (exec == nullptr || node == nullptr || event == nullptr) {              \
       return CUDA_ERROR_INVALID_VALUE;                                         \
     }                                                                          \
-    CERB_CONTEXT(context);                                                     \
+    CERB_OPTIONAL_CONTEXT(context);                                            \
     return NoteResult(context,                                                 \
                       hip.hipGraphExecEvent##kind##NodeSetEvent(               \
                           Native(exec), Native(node), Native(event)));         \
@@ -636,7 +655,7 @@ CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph,
                                 const CUgraphNode* after, std::size_t count,
                                 CUDA_MEM_ALLOC_NODE_PARAMS* params) {
   if (node == nullptr || params == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   CUDA_MEM_ALLOC_NODE_PARAMS there;
   std::vector<CUmemAccessDesc> access;
   if (CUresult r = HipAllocation(*params, &there, &access); r != CUDA_SUCCESS) {
@@ -663,7 +682,7 @@ CUresult cuGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph,
                                const CUgraphNode* after, std::size_t count,
                                CUdeviceptr address) {
   if (node == nullptr || address == 0) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_OPTIONAL_CONTEXT(context);
   return NoteResult(context, hip.hipGraphAddMemFreeNode(
                                  Native(node), Native(graph), Native(after),
                                  count, reinterpret_cast<void*>(address)));
@@ -727,6 +746,55 @@ CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph,
                            CUgraphNodeParams* params) {
   if (CUresult r = CheckEdges(edges, count); r != CUDA_SUCCESS) return r;
   return cuGraphAddNode(node, graph, after, count, params);
+}
+// From version 3 on a kernel node's context has to be that of its function;
+// here functions belong to no context.
+CUresult cuGraphAddNode_v3(CUgraphNode* node, CUgraph graph,
+                           const CUgraphNode* after,
+                           const CUgraphEdgeData* edges, std::size_t count,
+                           CUgraphNodeParams* params) {
+  return cuGraphAddNode_v2(node, graph, after, edges, count, params);
+}
+CUresult cuGraphNodeSetParams_v2(CUgraphNode node, CUgraphNodeParams* params) {
+  return cuGraphNodeSetParams(node, params);
+}
+CUresult cuGraphNodeGetParams(CUgraphNode node, CUgraphNodeParams* params) {
+  if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CUgraphNodeType type = kEmptyNode;
+  if (CUresult r = cuGraphNodeGetType(node, &type); r != CUDA_SUCCESS) return r;
+  *params = {};
+  params->type = type;
+  switch (type) {
+    case kKernelNode:
+      return cuGraphKernelNodeGetParams_v2(node, &params->kernel);
+    case kMemcpyNode:
+      return cuGraphMemcpyNodeGetParams(node, &params->memcpy.copyParams);
+    case kMemsetNode:
+      return cuGraphMemsetNodeGetParams(node, &params->memset);
+    case kHostNode:
+      return cuGraphHostNodeGetParams(node, &params->host);
+    case kChildNode:
+      return cuGraphChildGraphNodeGetGraph(node, &params->graph.graph);
+    case kEmptyNode:
+      return CUDA_SUCCESS;
+    case kWaitEventNode:
+      return cuGraphEventWaitNodeGetEvent(node, &params->event);
+    case kRecordEventNode:
+      return cuGraphEventRecordNodeGetEvent(node, &params->event);
+    case kSignalNode:
+      return cuGraphExternalSemaphoresSignalNodeGetParams(node,
+                                                          &params->signal);
+    case kWaitNode:
+      return cuGraphExternalSemaphoresWaitNodeGetParams(node, &params->wait);
+    case kOperationsNode:
+      return cuGraphBatchMemOpNodeGetParams(node, &params->operations);
+    case kAllocNode:
+      return cuGraphMemAllocNodeGetParams(node, &params->alloc);
+    case kFreeNode:
+      return cuGraphMemFreeNodeGetParams(node, &params->dptr);
+    default:
+      return RefuseNodeType(type);
+  }
 }
 CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams* params) {
   if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;

@@ -25,6 +25,8 @@ constexpr CUdevResourceType kSm = 1;
 constexpr unsigned kIgnoreCoscheduling = 1;
 constexpr unsigned kMaxPotentialCluster = 2;
 constexpr unsigned kDefaultStream = 1;
+constexpr unsigned kBackfill = 1;
+constexpr unsigned kLocalityDomain = 2, kLocalityDomainSupplement = 4;
 
 // What the driver keeps in a CUdevResource's padding.
 struct Inside {
@@ -55,6 +57,13 @@ CUdevResource Packed(const Resource& resource) {
   out.sm.minSmPartitionSize = 1;
   out.sm.smCoscheduledAlignment = 1;
   return out;
+}
+
+CUdevResource PackedIfAny(const Resource& resource) {
+  if (resource.multiprocessors.any()) return Packed(resource);
+  CUdevResource none = {};
+  none.type = kInvalid;
+  return none;
 }
 
 CUresult Unpack(const CUdevResource& in, Resource* out) {
@@ -89,10 +98,11 @@ std::mutex g_mutex;
 NeverDestroyed<std::vector<std::unique_ptr<Descriptor>>> g_all_descriptors;
 auto& g_descriptors = *g_all_descriptors;
 
+std::atomic<int> g_green_contexts{0};
+
 GreenContext* GreenOf(CUgreenCtx handle) {
-  auto* green = reinterpret_cast<GreenContext*>(handle);
-  return green != nullptr && green->alive == GreenContext::kAlive ? green
-                                                                  : nullptr;
+  const Context* context = ContextOf(reinterpret_cast<CUcontext>(handle));
+  return context != nullptr ? context->green : nullptr;
 }
 
 CUresult ResourceOf(const Device& device, const GreenContext* green,
@@ -110,6 +120,11 @@ CUresult ResourceOf(const Device& device, const GreenContext* green,
 std::atomic<std::uint64_t> g_next_split{1};
 
 }  // namespace
+
+bool IsGreen(CUcontext handle) {
+  return g_green_contexts.load() != 0 &&
+         GreenOf(reinterpret_cast<CUgreenCtx>(handle)) != nullptr;
+}
 
 hipError_t CreateGreenStream(const GreenContext& green, hipStream_t* stream) {
   std::uint32_t mask[kMostMultiprocessors / 32] = {};
@@ -141,6 +156,15 @@ CUresult cuGreenCtxGetDevResource(CUgreenCtx handle, CUdevResource* out,
   const GreenContext* green = GreenOf(handle);
   if (green == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   return ResourceOf(*green->context->device, green, out, type);
+}
+
+CUresult cuStreamGetDevResource(CUstream stream, CUdevResource* out,
+                                CUdevResourceType type) {
+  CUcontext context = nullptr;
+  if (CUresult r = cuStreamGetCtx(stream, &context); r != CUDA_SUCCESS) {
+    return r;
+  }
+  return cuCtxGetDevResource(context, out, type);
 }
 
 CUresult cuDevSmResourceSplitByCount(CUdevResource* result, unsigned* groups,
@@ -175,11 +199,53 @@ CUresult cuDevSmResourceSplitByCount(CUdevResource* result, unsigned* groups,
     part.multiprocessors.reset();
   }
   if (remaining != nullptr) {
-    *remaining = {};
-    remaining->type = kInvalid;
     whole.split = split;
-    if (whole.multiprocessors.any()) *remaining = Packed(whole);
+    *remaining = PackedIfAny(whole);
   }
+  return CUDA_SUCCESS;
+}
+
+// Multiprocessors of an AMD GPU are scheduled one by one, so that any count of
+// them may be asked for as a unit; it has no locality domains.
+CUresult cuDevSmResourceSplit(CUdevResource* result, unsigned groups,
+                              const CUdevResource* input,
+                              CUdevResource* remaining, unsigned flags,
+                              CU_DEV_SM_RESOURCE_GROUP_PARAMS* params) {
+  if (groups == 0 || input == nullptr || params == nullptr || flags != 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  Resource whole;
+  if (CUresult r = Unpack(*input, &whole); r != CUDA_SUCCESS) return r;
+  whole.split = g_next_split.fetch_add(1);
+  for (unsigned i = 0; i < groups; ++i) {
+    CU_DEV_SM_RESOURCE_GROUP_PARAMS& group = params[i];
+    if ((group.flags &
+         ~(kBackfill | kLocalityDomain | kLocalityDomainSupplement)) != 0) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    const auto left = static_cast<unsigned>(whole.multiprocessors.count());
+    const unsigned unit = std::max(group.coscheduledSmCount, 1u);
+    const bool backfill = (group.flags & kBackfill) != 0;
+    unsigned count = group.smCount;
+    if (count == 0) count = backfill ? left : left / unit * unit;
+    if ((group.flags & kLocalityDomain) != 0 || count > left ||
+        (!backfill && count % unit != 0) ||
+        (result != nullptr && count < unit)) {
+      return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;
+    }
+    group.smCount = count;
+    Resource part = {whole.device, whole.split, {}};
+    for (std::size_t j = 0; part.multiprocessors.count() < count; ++j) {
+      if (!whole.multiprocessors[j]) continue;
+      part.multiprocessors.set(j);
+      whole.multiprocessors.reset(j);
+    }
+    if (result == nullptr) continue;
+    result[i] = Packed(part);
+    result[i].sm.smCoscheduledAlignment = backfill ? 1 : unit;
+    result[i].sm.flags = group.flags;
+  }
+  if (remaining != nullptr) *remaining = PackedIfAny(whole);
   return CUDA_SUCCESS;
 }
 
@@ -214,7 +280,9 @@ CUresult cuDevResourceGenerateDesc(CUdevResourceDesc* out,
 
 CUresult cuGreenCtxCreate(CUgreenCtx* out, CUdevResourceDesc handle,
                           CUdevice ordinal, unsigned flags) {
-  if (out == nullptr || flags != kDefaultStream) {
+  // Before CUDA 13.3 the default stream had to be asked for. It is there in
+  // any case.
+  if (out == nullptr || flags > kDefaultStream) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   Device* device = nullptr;
@@ -231,6 +299,7 @@ CUresult cuGreenCtxCreate(CUgreenCtx* out, CUdevResourceDesc handle,
   green->multiprocessors = (*at)->multiprocessors;
   green->context = NewContext(device, 0);
   green->context->green = green.get();
+  g_green_contexts.fetch_add(1);
   *out = green.release()->handle();
   return CUDA_SUCCESS;
 }
@@ -240,8 +309,8 @@ CUresult cuGreenCtxDestroy(CUgreenCtx handle) {
   if (green == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   green->context->green = nullptr;
   const CUresult result = cuCtxDestroy_v2(green->context->handle());
-  green->alive = 0;
   delete green;
+  g_green_contexts.fetch_sub(1);
   return result;
 }
 

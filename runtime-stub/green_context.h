@@ -16,14 +16,18 @@ inline constexpr std::size_t kMostMultiprocessors = 512;
 using Multiprocessors = std::bitset<kMostMultiprocessors>;
 
 struct GreenContext {
-  static constexpr std::uint32_t kAlive = 0x4e455247;  // "GREN"
-
-  std::uint32_t alive = kAlive;
   Context* context = nullptr;
   Multiprocessors multiprocessors;
 
-  CUgreenCtx handle() { return reinterpret_cast<CUgreenCtx>(this); }
+  // cudart takes the handle of a green context and that of its context for
+  // one.
+  CUgreenCtx handle() const {
+    return reinterpret_cast<CUgreenCtx>(context->handle());
+  }
 };
+
+// Whether it is a green context's. Quick while there are none.
+bool IsGreen(CUcontext handle);
 
 // A stream of the context that keeps to its multiprocessors.
 hipError_t CreateGreenStream(const GreenContext& green, hipStream_t* stream);

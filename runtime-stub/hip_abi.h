@@ -173,6 +173,7 @@ enum hipDeviceAttribute_t : int {
   hipDeviceAttributeWarpSize = 87,
   hipDeviceAttributeMemoryPoolsSupported = 88,
   hipDeviceAttributeVirtualMemoryManagementSupported = 89,
+  hipDeviceAttributeMemoryPoolSupportedHandleTypes = 91,
   hipDeviceAttributeMaxSharedMemoryPerMultiprocessor = 10002,
   // Not a number but the address of a register, which takes eight bytes.
   hipDeviceAttributeHdpMemFlushCntl = 10005,

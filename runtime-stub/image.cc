@@ -7,16 +7,20 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <set>
 #include <string_view>
 
 #include "kpack/content_key.h"
 #include "kpack/marker.h"
 #include "kpack/resolve.h"
 #include "rewriter/fatbin.h"
+#include "rewriter/ptx_cubin.h"
 #include "runtime-stub/device_runtime.h"
 #include "runtime-stub/jit_fallback.h"
 #include "runtime-stub/launch_abi.h"
 #include "runtime-stub/log.h"
+#include "support/target_table.h"
 
 namespace cerberus::stub {
 namespace {
@@ -54,16 +58,32 @@ std::uint32_t MagicAt(const void* at) {
 }
 
 // "app: fatbin at +0x1e000", or by address where no file holds it.
-std::string FatbinName(const void* fatbin) {
+std::string PlaceOf(const char* what, const void* address) {
   Dl_info object;
-  if (dladdr(fatbin, &object) == 0 || object.dli_fname == nullptr) {
-    return fmt::format("fatbin at {}", fatbin);
+  if (dladdr(address, &object) == 0 || object.dli_fname == nullptr) {
+    return fmt::format("{} at {}", what, address);
   }
   const char* slash = std::strrchr(object.dli_fname, '/');
-  return fmt::format("{}: fatbin at +0x{:x}",
-                     slash != nullptr ? slash + 1 : object.dli_fname,
-                     reinterpret_cast<std::uintptr_t>(fatbin) -
+  return fmt::format("{}: {} at +0x{:x}",
+                     slash != nullptr ? slash + 1 : object.dli_fname, what,
+                     reinterpret_cast<std::uintptr_t>(address) -
                          reinterpret_cast<std::uintptr_t>(object.dli_fbase));
+}
+
+// "kernel 'scan'", " and 3 more"; "no kernel".
+std::string NameKernelsOf(const void* cubin) {
+  const Result<std::uint64_t> size = ElfSize(cubin);
+  if (!size) return "no kernel";
+  rewriter::FatbinEntry entry{};
+  entry.kind = rewriter::EntryKind::kCubin;
+  entry.payload = {static_cast<const std::uint8_t*>(cubin), *size};
+  entry.stored_size = entry.unpacked_size = *size;
+  const Result<std::vector<std::string>> names = rewriter::KernelNames(entry);
+  if (!names || names->empty()) return "no kernel";
+  return fmt::format("kernel '{}'{}", names->front(),
+                     names->size() == 1
+                         ? ""
+                         : fmt::format(" and {} more", names->size() - 1));
 }
 
 // PTX begins with .version, behind comments and blanks at most.
@@ -96,7 +116,7 @@ CUresult IdentifyWrapper(const FatbinWrapper* wrapper, Image* image) {
     }
     return CUDA_SUCCESS;
   }
-  image->name = FatbinName(wrapper->data);
+  image->name = PlaceOf("fatbin", wrapper->data);
   if (wrapper->data == nullptr || MagicAt(wrapper->data) != kFatbinMagic) {
     Log(LogLevel::kError,
         "a wrapper leads neither to a fatbin nor to the record of a "
@@ -119,9 +139,22 @@ CUresult IdentifyElf(const void* code, Image* image) {
   Elf64_Ehdr header;
   std::memcpy(&header, code, sizeof header);
   if (header.e_machine == kElfMachineCuda) {
-    Log(LogLevel::kError,
-        "a cubin (NVIDIA machine code) was handed to the driver: only PTX and "
-        "AMD code objects can run here");
+    Result<std::uint64_t> size = ElfSize(code);
+    const std::string_view ptx =
+        size ? rewriter::PtxOfCubin(
+                   {static_cast<const std::uint8_t*>(code), *size})
+             : std::string_view();
+    if (!ptx.empty()) {
+      image->name = "PTX in a cubin";
+      image->ptx = ptx;
+      return CUDA_SUCCESS;
+    }
+    image->name = PlaceOf("cubin", code);
+    SayMissing(image->name,
+               fmt::format("{}: a cubin (NVIDIA machine code) with {} was "
+                           "handed to the driver: only PTX and AMD code "
+                           "objects can run here",
+                           image->name, NameKernelsOf(code)));
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
   }
   if (header.e_machine != kElfMachineAmdGpu) return CUDA_ERROR_INVALID_IMAGE;
@@ -236,10 +269,7 @@ std::optional<std::string> PtxFromArchive(const Image& image) {
 // to one chip or family only where nothing else is; newer ones last.
 std::vector<rewriter::FatbinEntry> PtxByPreference(
     const std::vector<rewriter::FatbinEntry>& entries, std::uint32_t sm) {
-  std::vector<rewriter::FatbinEntry> out;
-  for (const rewriter::FatbinEntry& entry : entries) {
-    if (entry.is_ptx() && entry.is_64bit()) out.push_back(entry);
-  }
+  std::vector<rewriter::FatbinEntry> out = rewriter::EntriesWithPtx(entries);
   const auto rank = [sm](const rewriter::FatbinEntry& entry) {
     const bool tied = entry.arch_specific() || entry.family_specific();
     const bool newer = entry.sm > sm;
@@ -279,7 +309,8 @@ CUresult PtxCandidates(const Image& image, const Device& device,
         fatbin->entries, static_cast<std::uint32_t>(device.cc.sm()));
     if (entries.empty()) continue;
     if (entries.front().sm > static_cast<std::uint32_t>(device.cc.sm())) {
-      Log(LogLevel::kWarning, "%s: has only PTX newer than sm_%d (%s)",
+      // Most of it compiles.
+      Log(LogLevel::kInfo, "%s: has only PTX newer than sm_%d (%s)",
           image.name.c_str(), device.cc.sm(),
           entries.front().ArchName().c_str());
     }
@@ -301,15 +332,44 @@ CUresult PtxCandidates(const Image& image, const Device& device,
   return CUDA_SUCCESS;
 }
 
-void SayNothingFits(const Image& image, const Device& device) {
-  Log(LogLevel::kError,
-      "%s: no code for %s, and no PTX to compile. Convert the program again "
-      "with --arch %s",
-      image.name.c_str(), device.target.ToString().c_str(),
-      device.target.processor.c_str());
+// The image has neither code for the device nor PTX.
+std::string WhyNothingFits(const Image& image, const Device& device) {
+  std::vector<std::string> built_for;
+  for (const void* start : image.fatbins) {
+    const Result<rewriter::Fatbin> fatbin =
+        rewriter::ParseFatbin(FatbinBytes(start));
+    if (!fatbin) continue;
+    for (const rewriter::FatbinEntry& entry : fatbin->entries) {
+      const std::string arch = entry.ArchName();
+      if (std::find(built_for.begin(), built_for.end(), arch) ==
+          built_for.end()) {
+        built_for.push_back(arch);
+      }
+    }
+  }
+  if (!built_for.empty()) {
+    return fmt::format(
+        "it was built without PTX, for {} alone: nothing to convert",
+        fmt::join(built_for, ", "));
+  }
+  if (!image.record) return "it is empty";
+  return fmt::format("its archives hold neither code for that nor PTX. Convert "
+                     "{} again with --arch {}",
+                     image.record->segment.file, device.target.processor);
 }
 
 }  // namespace
+
+void SayMissing(const std::string& name, const std::string& line) {
+  static std::mutex& mutex = *new std::mutex;
+  static std::set<std::string>& said = *new std::set<std::string>;
+  bool first = true;
+  if (const std::size_t colon = name.find(':'); colon != std::string::npos) {
+    std::lock_guard<std::mutex> lock(mutex);
+    first = said.insert(name.substr(0, colon)).second;
+  }
+  Log(first ? LogLevel::kError : LogLevel::kInfo, "%s", line.c_str());
+}
 
 CUresult IdentifyImage(const void* code, Image* image) {
   if (code == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -318,7 +378,7 @@ CUresult IdentifyImage(const void* code, Image* image) {
     return IdentifyWrapper(static_cast<const FatbinWrapper*>(code), image);
   }
   if (magic == kFatbinMagic) {
-    image->name = FatbinName(code);
+    image->name = PlaceOf("fatbin", code);
     image->fatbins.push_back(code);
     return CUDA_SUCCESS;
   }
@@ -336,25 +396,27 @@ CUresult IdentifyImage(const void* code, Image* image) {
   return CUDA_ERROR_INVALID_IMAGE;
 }
 
+std::string TargetWithMostCode() {
+  std::vector<CodeByTarget> files;
+  for (const Segment& segment : AllSegments()) {
+    const Result<kpack::Marker> marker = kpack::DecodeMarker(segment.marker);
+    if (!marker) continue;
+    files.push_back(
+        Archives().CountEntries(marker->search_paths, segment.file));
+  }
+  return TargetToEmulate(files);
+}
+
 CUresult AppendPtxOf(ByteSpan data, const std::string& name,
                      const Device& device, std::string* ptx) {
   Image image;
   image.name = name;
   bool device_runtime = false;
-  // Members of an archive lie on even offsets.
-  std::size_t at = 0;
-  while (at + rewriter::kFatbinHeaderSize <= data.size()) {
-    const std::uint8_t* start = data.data() + at;
-    at += 2;
-    if (MagicAt(start) != kFatbinMagic) continue;
-    Result<rewriter::Fatbin> fatbin =
-        rewriter::ParseFatbin(data.subspan(at - 2));
-    if (!fatbin) continue;
-    at += (FatbinBytes(start).size() - 1) / 2 * 2;
-    if (rewriter::IsDeviceRuntime(fatbin->entries)) {
+  for (const rewriter::Fatbin& fatbin : rewriter::FindFatbins(data)) {
+    if (rewriter::IsDeviceRuntime(fatbin.entries)) {
       device_runtime = true;
     } else {
-      image.fatbins.push_back(start);
+      image.fatbins.push_back(fatbin.bytes.data());
     }
   }
   std::vector<std::string> texts;
@@ -393,7 +455,9 @@ CUresult FindCode(const Image& image, const Device& device, Code* code,
   CUresult result = PtxCandidates(image, device, &texts);
   if (result != CUDA_SUCCESS) return result;
   if (texts.empty()) {
-    SayNothingFits(image, device);
+    code->why_none = WhyNothingFits(image, device);
+    Log(LogLevel::kInfo, "%s: no code for %s: %s", image.name.c_str(),
+        target.c_str(), code->why_none.c_str());
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
   }
   if (!image.record && !force_jit) {

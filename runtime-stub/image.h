@@ -39,6 +39,11 @@ struct Image {
   bool stays_mapped = false;
 };
 
+// An error line that says what cannot run and why: the first about a library
+// (`name` up to its colon), the others about it only where CERBERUS_LOG=info.
+// Programs ask for kernels that they do well without.
+void SayMissing(const std::string& name, const std::string& line);
+
 // Reads no more than the first bytes, and for ELF files and PTX text the
 // whole. Errors: CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_NO_BINARY_FOR_GPU (a
 // cubin), with a log line.
@@ -54,7 +59,14 @@ CUresult AppendPtxOf(ByteSpan data, const std::string& name,
 struct Code {
   Bytes bytes;
   CodeObjectInfo info;
+  // Where there is none: why not. FindCode says nothing itself of images that
+  // nothing was made from; only a kernel that is wanted is missed.
+  std::string why_none;
 };
+
+// The target whose emulation runs most of the code that the converted files of
+// this process bring, or "" (TargetToEmulate).
+std::string TargetWithMostCode();
 
 enum class CodeSource { kAny, kCompiled };
 

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -30,7 +31,13 @@ namespace {
 
 // A compilation that needs more than this is taken for a runaway.
 [[maybe_unused]] constexpr std::uint64_t kMemoryLimit = std::uint64_t{16} << 30;
-constexpr int kDefaultTimeoutSeconds = 600;
+// Of processor time, for a kernel of up to 10,000 PTX instructions; those have
+// about 30 bytes each.
+constexpr unsigned kDefaultTimeoutSeconds = 300;
+constexpr std::size_t kBytesOfTimeout = 300'000;
+
+// Where cerberus-jit writes how far it is.
+constexpr int kProgressDescriptor = 3;
 
 // Exit codes of cerberus-jit.
 constexpr int kExitDone = 0;
@@ -136,10 +143,10 @@ std::string CompilerStamp(const std::string& compiler) {
   return stamp;
 }
 
-int TimeoutSeconds() {
+unsigned TimeoutSeconds() {
   const char* text = std::getenv("CERBERUS_JIT_TIMEOUT");
   const int seconds = text != nullptr ? std::atoi(text) : 0;
-  return seconds > 0 ? seconds : kDefaultTimeoutSeconds;
+  return seconds > 0 ? static_cast<unsigned>(seconds) : kDefaultTimeoutSeconds;
 }
 
 // Whether shared memory above the hardware's goes to device memory.
@@ -182,10 +189,75 @@ void LimitMemory(pid_t pid) {
 #endif
 }
 
+// Processor time of the compiler's first process, which has children for the
+// kernels of all but small modules; they see to their own limits.
+void LimitTime(pid_t pid, std::size_t ptx_bytes) {
+  const std::size_t seconds = TimeoutSeconds();
+  rlimit limit = {};
+  if (prlimit(pid, RLIMIT_CPU, nullptr, &limit) != 0) return;
+  limit.rlim_cur = std::min<rlim_t>(
+      seconds + seconds * ptx_bytes / kBytesOfTimeout, limit.rlim_max);
+  prlimit(pid, RLIMIT_CPU, &limit, nullptr);
+}
+
+// What is compiled, for whoever waits.
+struct Job {
+  const char* name;
+  std::size_t ptx_bytes;
+};
+
+// Says how far a compilation is that takes long. In plain lines, seldom: the
+// terminal belongs to the program, which may have a status line of its own.
+class SlowNotices {
+ public:
+  SlowNotices(const Job& job, const Fd& progress)
+      : job_(job), progress_(progress) {}
+
+  // Until the next one.
+  std::chrono::milliseconds Left() const {
+    return std::max(std::chrono::milliseconds(0),
+                    std::chrono::duration_cast<std::chrono::milliseconds>(
+                        next_ - Clock::now()));
+  }
+  void Say() {
+    const auto now = Clock::now();
+    const double spent = std::chrono::duration<double>(now - start_).count();
+    // 2 s, 6 s, 18 s, 54 s, then each minute.
+    const auto passed = std::chrono::duration_cast<std::chrono::seconds>(
+        now - start_);
+    next_ = now + std::min(2 * std::max(passed, std::chrono::seconds(1)),
+                           std::chrono::seconds(60));
+    char text[128] = {};
+    std::size_t kernels_done = 0, kernels = 0, done = 0, all = 0;
+    if (progress_ && ::pread(progress_.get(), text, sizeof text - 1, 0) > 0 &&
+        std::sscanf(text, "%zu %zu %zu %zu", &kernels_done, &kernels, &done,
+                    &all) == 4 &&
+        done != 0) {
+      const double left = spent * static_cast<double>(all - done) /
+                          static_cast<double>(done);
+      LogNotice("still compiling %s (%zu kB of PTX): %zu of %zu kernels, about "
+                "%.0f s left",
+                job_.name, job_.ptx_bytes / 1000, kernels_done, kernels,
+                std::max(1.0, left));
+    } else {
+      LogNotice("still compiling %s (%zu kB of PTX) after %.0f s", job_.name,
+                job_.ptx_bytes / 1000, spent);
+    }
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const Job& job_;
+  const Fd& progress_;
+  const Clock::time_point start_ = Clock::now();
+  Clock::time_point next_ = start_ + std::chrono::seconds(2);
+};
+
 // Starts the program and waits for its end. Returns errno if it cannot be
 // started.
-int RunChild(const std::vector<std::string>& arguments, const Fd& input,
-             const Fd& output, Child* child) {
+int RunChild(const std::vector<std::string>& arguments, const Job& job,
+             const Fd& input, const Fd& output, const Fd& progress,
+             Child* child) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return errno;
   Fd read_end = AboveStandard(ends[0]);
@@ -196,6 +268,10 @@ int RunChild(const std::vector<std::string>& arguments, const Fd& input,
   posix_spawn_file_actions_adddup2(&actions, input.get(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output.get(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, write_end.get(), STDERR_FILENO);
+  if (progress) {
+    posix_spawn_file_actions_adddup2(&actions, progress.get(),
+                                     kProgressDescriptor);
+  }
   // What the program blocks or handles is its own business.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
@@ -220,23 +296,20 @@ int RunChild(const std::vector<std::string>& arguments, const Fd& input,
   if (error != 0) return error;
   write_end.Close();
   LimitMemory(pid);
+  LimitTime(pid, job.ptx_bytes);
 
   // The pipe closes when the child ends.
-  using Clock = std::chrono::steady_clock;
-  const auto deadline = Clock::now() + std::chrono::seconds(TimeoutSeconds());
+  SlowNotices notices(job, progress);
   for (;;) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        deadline - Clock::now());
-    if (left.count() <= 0) {
-      kill(pid, SIGKILL);
-      child->timed_out = true;
-      break;
-    }
     pollfd wait = {read_end.get(), POLLIN, 0};
-    const int ready = poll(&wait, 1, static_cast<int>(left.count()));
+    const int ready =
+        poll(&wait, 1, static_cast<int>(notices.Left().count()));
     if (ready < 0 && errno == EINTR) continue;
     if (ready < 0) break;
-    if (ready == 0) continue;
+    if (ready == 0) {
+      notices.Say();
+      continue;
+    }
     char buffer[4096];
     const ssize_t n = ::read(read_end.get(), buffer, sizeof buffer);
     if (n < 0 && errno == EINTR) continue;
@@ -258,6 +331,7 @@ int RunChild(const std::vector<std::string>& arguments, const Fd& input,
   // then speaks for itself.
   if (ended == pid && WIFEXITED(status)) child->exit_code = WEXITSTATUS(status);
   if (ended == pid && WIFSIGNALED(status)) child->signal = WTERMSIG(status);
+  child->timed_out = child->signal == SIGXCPU;
   if (ended < 0) child->exit_code = kExitDone;
   return 0;
 }
@@ -294,14 +368,22 @@ JitResult CompilePtx(std::string_view ptx, const TargetId& target,
     result.status = CUDA_ERROR_OPERATING_SYSTEM;
     return result;
   }
-  std::vector<std::string> arguments = {compiler, "--arch", target.ToString(),
-                                        "-o", "-"};
+  const Fd progress = MemoryFile("progress");
+  std::vector<std::string> arguments = {
+      compiler, "--arch", target.ToString(), "-o", "-",
+      "--compile-seconds=" + std::to_string(TimeoutSeconds())};
+  // What is done of a module when the program is ended is not for nothing.
+  if (cache.enabled()) arguments.push_back("--parts=" + cache.folder());
+  if (progress) {
+    arguments.push_back("--progress-fd=" + std::to_string(kProgressDescriptor));
+  }
   if (keep_going) arguments.push_back("--keep-going");
   if (overflow) arguments.push_back("--shared-overflow=global");
   arguments.push_back("-");
   Child child;
   const auto start = std::chrono::steady_clock::now();
-  if (const int error = RunChild(arguments, input, output, &child);
+  if (const int error = RunChild(arguments, {name.c_str(), ptx.size()}, input,
+                                 output, progress, &child);
       error != 0) {
     Log(LogLevel::kError,
         "%s: %s cannot be started: %s. Convert the program for %s, or install "
@@ -328,8 +410,9 @@ JitResult CompilePtx(std::string_view ptx, const TargetId& target,
   }
   if (result.code.empty()) {
     if (child.timed_out) {
-      result.log += compiler + ": took longer than " +
-                    std::to_string(TimeoutSeconds()) + " s\n";
+      result.log += compiler + ": took longer than CERBERUS_JIT_TIMEOUT, " +
+                    std::to_string(TimeoutSeconds()) +
+                    " s of processor time for a small kernel\n";
     } else if (child.signal != 0) {
       result.log +=
           compiler + ": ended by signal " + std::to_string(child.signal) + "\n";

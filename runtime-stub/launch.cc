@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "runtime-stub/api.h"
+#include "runtime-stub/device_launch.h"
 #include "runtime-stub/hip_loader.h"
 #include "runtime-stub/launch_abi.h"
 #include "runtime-stub/log.h"
@@ -199,9 +200,10 @@ hipError_t WaitForLaunch(Context* context, hipStream_t stream) {
 
 CUresult Launch(CUfunction handle, const Grid& grid, CUstream stream_handle,
                 void** params, void** extra) {
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, stream_handle);
+  CERB_STREAM(context, stream, stream_handle);
   FlushOutput(context->device);
+  // The fault of an earlier kernel; this one's is for later calls to tell.
+  if (CUresult r = NoteResult(context, hipSuccess); r != CUDA_SUCCESS) return r;
   LaunchTarget target;
   CUresult result = FindLaunchTarget(context, handle, grid, &target);
   if (result != CUDA_SUCCESS) return result;
@@ -209,22 +211,20 @@ CUresult Launch(CUfunction handle, const Grid& grid, CUstream stream_handle,
     result = CheckCooperative(context, target.kernel, grid);
     if (result != CUDA_SUCCESS) return result;
   }
+  if (__builtin_expect(target.info->launches, 0)) {
+    return LaunchWithChildren(context, target, grid, stream, params, extra);
+  }
   // At most 64 KiB: ReadCodeObject refuses more.
   const std::size_t size = target.info->explicit_size();
   auto* buffer = static_cast<std::uint8_t*>(alloca(size + 1));
   result = FillArguments(context, *target.info, grid, &stream, params, extra,
                          buffer);
   if (result != CUDA_SUCCESS) return result;
-  hipError_t error =
-      grid.cooperative
-          ? LaunchCooperative(*target.info, target.function, grid, stream,
-                              buffer, size)
-          : LaunchPacked(*target.info, target.function, grid, stream, buffer,
-                         size);
+  const hipError_t error = LaunchFilled(target, grid, stream, buffer, size);
   if (__builtin_expect(LaunchesBlock(), 0) && error == hipSuccess) {
-    error = WaitForLaunch(context, stream);
+    return NoteResult(context, WaitForLaunch(context, stream));
   }
-  return NoteResult(context, error);
+  return error == hipSuccess ? CUDA_SUCCESS : NoteResult(context, error);
 }
 
 // Attributes of a launch that change what it does; the others are hints.
@@ -234,6 +234,9 @@ CUresult ReadLaunchAttributes(const CUlaunchConfig& config, Grid* grid) {
   }
   for (unsigned i = 0; i < config.numAttrs; ++i) {
     const CUlaunchAttribute& attribute = config.attrs[i];
+    if (!IsSoundAttribute(attribute.id, attribute.value)) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
     switch (attribute.id) {
       case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
         grid->cooperative = attribute.value.cooperative != 0;
@@ -308,6 +311,7 @@ CUresult FillArguments(Context* context, const KernelInfo& info,
   LaunchBlock block;
   block.SetBlock(grid.block_x, grid.block_y, grid.block_z);
   block.dynamic_shared = grid.dynamic_shared;
+  block.launch_queue = grid.launch_queue;
   block.grid_id = context->next_grid_id.fetch_add(1, std::memory_order_relaxed);
   if (grid.cooperative) {
     block.flags = kLaunchCooperative;
@@ -319,6 +323,20 @@ CUresult FillArguments(Context* context, const KernelInfo& info,
   }
   std::memcpy(buffer + *info.launch_block, &block, sizeof block);
   return CUDA_SUCCESS;
+}
+
+hipError_t LaunchFilled(const LaunchTarget& target, const Grid& grid,
+                        hipStream_t stream, std::uint8_t* buffer,
+                        std::size_t size) {
+  const auto launch = grid.cooperative ? LaunchCooperative : LaunchPacked;
+  return launch(*target.info, target.function, grid, stream, buffer, size);
+}
+
+std::uint64_t GridIdIn(const KernelInfo& info, const std::uint8_t* buffer) {
+  LaunchBlock block;
+  if (!info.launch_block) return 0;
+  std::memcpy(&block, buffer + *info.launch_block, sizeof block);
+  return block.grid_id;
 }
 
 std::size_t ArgumentPointers(const KernelInfo& info, std::uint8_t* buffer,

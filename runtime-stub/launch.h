@@ -16,6 +16,7 @@ struct Grid {
   unsigned block_x, block_y, block_z;
   unsigned dynamic_shared;
   bool cooperative;
+  std::uint32_t launch_queue = 0;  // of a kernel that may launch others
 
   std::uint64_t threads() const {
     return std::uint64_t{block_x} * block_y * block_z;
@@ -40,6 +41,14 @@ CUresult FindLaunchTarget(Context* context, CUfunction handle, const Grid& grid,
 CUresult FillArguments(Context* context, const KernelInfo& info,
                        const Grid& grid, const hipStream_t* stream,
                        void** params, void** extra, std::uint8_t* buffer);
+
+// Launches what FindLaunchTarget found with what FillArguments made.
+hipError_t LaunchFilled(const LaunchTarget& target, const Grid& grid,
+                        hipStream_t stream, std::uint8_t* buffer,
+                        std::size_t size);
+
+// The grid's number, as FillArguments wrote it.
+std::uint64_t GridIdIn(const KernelInfo& info, const std::uint8_t* buffer);
 
 // One pointer into the buffer per argument, as HIP's `kernelParams` wants
 // them: at most info.params.size() + 2. Returns how many.

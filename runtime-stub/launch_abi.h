@@ -18,7 +18,8 @@ struct LaunchBlock {
   // ceil(2^20 / side) of x and y: (n * reciprocal) >> 20 is n / side for all
   // n and sides of a block.
   std::uint32_t reciprocal[2] = {1 << 20, 1 << 20};
-  std::uint32_t zero = 0;
+  // The number, from 1 on, of the queue for what the grid launches; 0: none.
+  std::uint32_t launch_queue = 0;
 
   void SetBlock(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
     block[0] = x;
@@ -57,8 +58,9 @@ struct ContextBlock {
   std::uint64_t printf_bytes = 0;
   std::uint64_t heap = 0;
   std::uint64_t heap_bytes = 0;
+  std::uint64_t launch_queues = 0;  // kLaunchQueues addresses
 };
-static_assert(sizeof(ContextBlock) == 48);
+static_assert(sizeof(ContextBlock) == 56);
 
 enum : std::uint32_t {
   kErrorNone = 0,
@@ -85,11 +87,13 @@ struct PrintfRing {
   std::uint64_t written;  // words, since the beginning
   std::uint64_t read;
   std::uint64_t dropped;
-  std::uint64_t zero;
+  std::uint64_t dropped_assertions;
 
   std::uint64_t* words() { return reinterpret_cast<std::uint64_t*>(this + 1); }
 };
 static_assert(sizeof(PrintfRing) == 32);
+// Set in a record's size: the line of a failed assertion.
+inline constexpr std::uint64_t kAssertionRecord = 0x80000000;
 
 // Zero at first; the blocks lie behind it.
 struct HeapHeader {
@@ -98,6 +102,93 @@ struct HeapHeader {
   std::uint64_t free[128];
 };
 static_assert(sizeof(HeapHeader) == 1088);
+
+// ---- Launches from the device -----------------------------------------------
+
+inline constexpr std::uint32_t kLaunchQueues = 64;
+
+// What kernels may ask about the device; texts behind it.
+struct DeviceFacts {
+  std::uint32_t device = 0;
+  std::uint32_t devices = 0;
+  std::uint32_t runtime_version = 0;
+  std::uint32_t zero = 0;
+  std::uint64_t limits[7] = {};       // by CUlimit
+  std::int32_t attributes[160] = {};  // by CUdevice_attribute
+  // By cudaError_t: from here to the name, and to the description.
+  std::uint32_t errors[1000][2] = {};
+};
+static_assert(sizeof(DeviceFacts) == 8712);
+
+// The last error of a thread.
+struct ThreadError {
+  std::uint64_t thread;
+  std::uint32_t error;
+  std::uint32_t zero;
+};
+
+struct LaunchQueue {
+  std::uint64_t used;      // bytes of records
+  std::uint64_t capacity;  // bytes that there are
+  std::uint32_t pending;   // launches that have not begun
+  std::uint32_t limit;
+  std::uint32_t sequence;  // records put in
+  std::uint32_t handles;   // streams and events made
+  std::uint32_t failed;    // threads in `errors`
+  std::uint32_t overflow;  // the last error that found no room there
+  std::uint64_t facts;
+  ThreadError errors[4096];
+
+  std::uint8_t* records() { return reinterpret_cast<std::uint8_t*>(this + 1); }
+};
+static_assert(sizeof(LaunchQueue) == 48 + 16 * 4096);
+
+enum : std::uint32_t {
+  kRecordNone = 0,  // a parameter buffer that no launch followed
+  kRecordKernel = 1,
+  kRecordCopy = 2,
+  kRecordFill = 3,
+  kRecordEvent = 4,
+  kRecordWait = 5,
+};
+struct LaunchRecord {
+  std::uint32_t bytes;  // with what follows
+  std::uint32_t kind;
+  std::uint32_t sequence;
+  std::uint32_t thread;  // that launches: x, y << 10, z << 20
+  std::uint64_t grid;    // that launches
+  std::uint64_t stream;
+  std::uint32_t block[3];  // that launches
+  std::uint32_t kernel;    // its number
+  std::uint32_t grid_dim[3];
+  std::uint32_t dynamic_shared;
+  std::uint32_t block_dim[3];
+  std::uint32_t zero;
+};
+static_assert(sizeof(LaunchRecord) == 80);
+
+// Streams of the device that no kernel makes.
+inline constexpr std::uint64_t kDeviceStreamNull = 0;
+inline constexpr std::uint64_t kDeviceStreamLegacy = 1;
+inline constexpr std::uint64_t kDeviceStreamPerThread = 2;
+inline constexpr std::uint64_t kDeviceStreamTail = 3;
+inline constexpr std::uint64_t kDeviceStreamFireAndForget = 4;
+
+// The variable that a kernel's address leads to.
+inline constexpr char kHandlePrefix[] = "__cerberus_kernel.";
+struct KernelHandle {
+  std::uint32_t id = 0;
+  std::uint32_t param_bytes = 0;
+  std::uint32_t max_threads = 0;
+  std::uint32_t static_shared = 0;
+  std::uint32_t dynamic_limit = 0;
+  std::uint32_t registers = 0;
+  std::uint32_t local_bytes = 0;
+  std::uint32_t const_bytes = 0;
+  std::uint32_t sm = 0;
+  std::uint32_t zero[7] = {};
+};
+static_assert(sizeof(KernelHandle) == 64);
 
 inline constexpr char kInfoSection[] = ".cerberus.info";
 

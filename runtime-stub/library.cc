@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "rewriter/ptx_cubin.h"
 #include "runtime-stub/api.h"
 #include "runtime-stub/error.h"
 #include "runtime-stub/jit_options.h"
@@ -14,13 +15,6 @@
 
 namespace cerberus::stub {
 namespace {
-
-// Where a call that needs code but no context looks: the current context's
-// device, else the first one.
-Device* DeviceForQuery() {
-  Context* context = CurrentContextOrNull();
-  return context != nullptr ? context->device : GetDevice(0);
-}
 
 CUresult FindModule(const void* handle, Module** module) {
   if (DeviceCount() == 0) return CUDA_ERROR_NOT_INITIALIZED;
@@ -41,7 +35,7 @@ CUresult Unload(const void* handle) {
 
 // Loads what may change or go once the call returns; a registered image waits
 // for its first use.
-CUresult Load(const void* code, Device* device, const JitOptions& options,
+CUresult Load(const void* code, Context* home, const JitOptions& options,
               Module** out) {
   Image image;
   if (CUresult r = IdentifyImage(code, &image); r != CUDA_SUCCESS) {
@@ -49,10 +43,10 @@ CUresult Load(const void* code, Device* device, const JitOptions& options,
     return r;
   }
   const bool lazy = image.stays_mapped;
-  Module* module = Module::Create(std::move(image));
+  Module* module = Module::Create(std::move(image), home);
   if (!lazy) {
     std::string log;
-    const CUresult result = module->Prepare(device, &log);
+    const CUresult result = module->Prepare(DeviceForQuery(*module), &log);
     options.Report(result, log);
     if (result != CUDA_SUCCESS) {
       Module::Unload(module);
@@ -68,7 +62,7 @@ CUresult LoadModule(CUmodule* out, const void* code,
   if (out == nullptr || code == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_CONTEXT(context);
   Module* module = nullptr;
-  const CUresult result = Load(code, context->device, options, &module);
+  const CUresult result = Load(code, context, options, &module);
   if (result == CUDA_SUCCESS) *out = module->module_handle();
   return result;
 }
@@ -78,7 +72,7 @@ CUresult LoadLibrary(CUlibrary* out, const void* code,
   if (out == nullptr || code == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (DeviceCount() == 0) return CUDA_ERROR_NOT_INITIALIZED;
   Module* module = nullptr;
-  const CUresult result = Load(code, DeviceForQuery(), options, &module);
+  const CUresult result = Load(code, nullptr, options, &module);
   if (result == CUDA_SUCCESS) *out = module->library_handle();
   return result;
 }
@@ -101,7 +95,7 @@ CUresult ReadImageFile(const char* path, Bytes* bytes) {
 CUresult FillKernels(Module* module, void** out, unsigned count) {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::vector<Kernel*> kernels;
-  const CUresult result = module->ListKernels(DeviceForQuery(), &kernels);
+  const CUresult result = module->ListKernels(DeviceForQuery(*module), &kernels);
   if (result != CUDA_SUCCESS) return result;
   for (std::size_t i = 0; i < kernels.size() && i < count; ++i) {
     out[i] = kernels[i];
@@ -112,14 +106,14 @@ CUresult FillKernels(Module* module, void** out, unsigned count) {
 CUresult CountKernels(Module* module, unsigned* count) {
   if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::vector<Kernel*> kernels;
-  const CUresult result = module->ListKernels(DeviceForQuery(), &kernels);
+  const CUresult result = module->ListKernels(DeviceForQuery(*module), &kernels);
   if (result == CUDA_SUCCESS) *count = static_cast<unsigned>(kernels.size());
   return result;
 }
 
 CUresult FindKernel(Module* module, const char* name, Kernel** kernel) {
   if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return module->GetKernel(DeviceForQuery(), name, kernel);
+  return module->GetKernel(DeviceForQuery(*module), name, kernel);
 }
 
 CUresult FindGlobal(const void* handle, const char* name, CUdeviceptr* address,
@@ -128,13 +122,15 @@ CUresult FindGlobal(const void* handle, const char* name, CUdeviceptr* address,
     return CUDA_ERROR_INVALID_VALUE;
   }
   CERB_MODULE(module, handle);
-  CERB_CONTEXT(context);
+  Context* context = nullptr;
+  if (CUresult r = UseModule(*module, &context); r != CUDA_SUCCESS) return r;
   return module->GetGlobal(context, name, address, bytes);
 }
 
 // What cuLinkCreate begins: PTX modules behind one another, which the
 // compiler links.
 struct Link {
+  Context* context;
   JitOptions options;
   std::string ptx;
   Bytes output;
@@ -263,6 +259,7 @@ CUresult cuLinkCreate_v2(unsigned count, CUjit_option* options, void** values,
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_CONTEXT(context);
   auto link = std::make_unique<Link>();
+  link->context = context;
   link->options = JitOptions(count, options, values);
   *out = reinterpret_cast<CUlinkState>(link.release());
   return CUDA_SUCCESS;
@@ -273,8 +270,8 @@ CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void* data,
                           CUjit_option*, void**) {
   if (state == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (data == nullptr || size == 0) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
   auto* link = reinterpret_cast<Link*>(state);
+  if (CUresult r = UseContext(link->context); r != CUDA_SUCCESS) return r;
   if (!link->ptx.empty()) link->ptx += '\n';
   const std::string_view text(static_cast<const char*>(data), size);
   const std::string input =
@@ -287,8 +284,13 @@ CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void* data,
     case CU_JIT_INPUT_OBJECT:
     case CU_JIT_INPUT_LIBRARY:
       return AppendPtxOf(ByteSpan(static_cast<const std::uint8_t*>(data), size),
-                         input, *context->device, &link->ptx);
+                         input, *link->context->device, &link->ptx);
     case CU_JIT_INPUT_CUBIN:
+      if (const std::string_view ptx = rewriter::PtxOfCubin(AsBytes(text));
+          !ptx.empty()) {
+        link->ptx += ptx;
+        return CUDA_SUCCESS;
+      }
       Log(LogLevel::kError,
           "%s: a cubin (NVIDIA machine code) cannot be linked, only PTX can",
           input.c_str());
@@ -328,15 +330,16 @@ CUresult cuLinkAddFile(CUlinkState state, CUjitInputType type, const char* path,
 CUresult cuLinkComplete(CUlinkState state, void** code, std::size_t* size) {
   if (state == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (code == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
   auto* link = reinterpret_cast<Link*>(state);
+  if (CUresult r = UseContext(link->context); r != CUDA_SUCCESS) return r;
   if (link->ptx.empty()) return CUDA_ERROR_INVALID_VALUE;
   Image image;
   image.name = "PTX text";
   image.ptx = link->ptx;
   Code compiled;
   std::string log;
-  const CUresult result = FindCode(image, *context->device, &compiled, &log);
+  const CUresult result =
+      FindCode(image, *link->context->device, &compiled, &log);
   link->options.Report(result, log);
   if (result != CUDA_SUCCESS) return result;
   link->output = std::move(compiled.bytes);

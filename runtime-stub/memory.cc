@@ -5,8 +5,10 @@
 #include "runtime-stub/api.h"
 #include "runtime-stub/context.h"
 #include "runtime-stub/error.h"
+#include "runtime-stub/handle.h"
 #include "runtime-stub/hip_loader.h"
 #include "runtime-stub/location.h"
+#include "runtime-stub/pointer.h"
 #include "runtime-stub/stream.h"
 #include "support/bytes.h"
 
@@ -151,6 +153,15 @@ CUresult HintResult(Context* context, hipError_t error) {
 
 }  // namespace
 
+CUresult UsePointer(CUdeviceptr address, Context** context) {
+  const CUresult result = CurrentContext(context);
+  if (result != CUDA_ERROR_INVALID_CONTEXT || address == 0) return result;
+  const PointerFacts facts = FactsOf(address);
+  if (facts.device == nullptr) return result;
+  *context = facts.device->primary.get();
+  return UseContext(*context);
+}
+
 namespace api {
 
 CUresult cuMemAlloc_v2(CUdeviceptr* out, std::size_t bytes) {
@@ -163,7 +174,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr* out, std::size_t bytes) {
 }
 
 CUresult cuMemFree_v2(CUdeviceptr address) {
-  CERB_CONTEXT(context);
+  CERB_POINTER(context, address);
   if (address == 0) return CUDA_SUCCESS;
   return NoteResult(context, hip.hipFree(Pointer(address)));
 }
@@ -198,7 +209,7 @@ CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
 
 CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, std::size_t* bytes,
                                  CUdeviceptr address) {
-  CERB_CONTEXT(context);
+  CERB_POINTER(context, address);
   CUdeviceptr start = 0;
   std::size_t size = 0;
   const CUresult result = RangeOf(address, &start, &size);
@@ -227,7 +238,7 @@ CUresult cuMemAllocHost_v2(void** out, std::size_t bytes) {
   return cuMemHostAlloc(out, bytes, 0);
 }
 CUresult cuMemFreeHost(void* pointer) {
-  CERB_CONTEXT(context);
+  CERB_POINTER(context, Address(pointer));
   if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return NoteResult(context, hip.hipHostFree(pointer));
 }
@@ -236,7 +247,7 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* out, void* pointer,
   if (out == nullptr || pointer == nullptr || flags != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  CERB_CONTEXT(context);
+  CERB_POINTER(context, Address(pointer));
   void* device_pointer = nullptr;
   const hipError_t error =
       hip.hipHostGetDevicePointer(&device_pointer, pointer, 0);
@@ -245,7 +256,7 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* out, void* pointer,
 }
 CUresult cuMemHostGetFlags(unsigned* flags, void* pointer) {
   if (flags == nullptr || pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_POINTER(context, Address(pointer));
   return NoteResult(context, hip.hipHostGetFlags(flags, pointer));
 }
 CUresult cuMemHostRegister_v2(void* pointer, std::size_t bytes,
@@ -268,7 +279,7 @@ CUresult cuMemHostRegister(void* pointer, std::size_t bytes, unsigned flags) {
 }
 CUresult cuMemHostUnregister(void* pointer) {
   if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_POINTER(context, Address(pointer));
   return NoteResult(context, hip.hipHostUnregister(pointer));
 }
 
@@ -302,8 +313,7 @@ CUresult cuMemAdvise_v2(CUdeviceptr address, std::size_t bytes,
 }
 CUresult cuMemPrefetchAsync(CUdeviceptr address, std::size_t bytes,
                             CUdevice device, CUstream handle) {
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
+  CERB_STREAM(context, stream, handle);
   if (address == 0 || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   int where = 0;
   if (CUresult r = HipPlace(device, &where); r != CUDA_SUCCESS) return r;
@@ -417,7 +427,7 @@ CUresult cuPointerGetAttributes(unsigned count, CUpointer_attribute* attributes,
 // synchronous, which they may be anyway.
 CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute,
                                CUdeviceptr address) {
-  CERB_CONTEXT(context);
+  CERB_POINTER(context, address);
   if (value == nullptr || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS ||
       FactsOf(address).kind == MemoryKind::kUnregistered) {
     return CUDA_ERROR_INVALID_VALUE;
@@ -429,7 +439,7 @@ CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute,
 
 CUresult cuIpcGetMemHandle(CUipcMemHandle* handle, CUdeviceptr address) {
   if (handle == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_POINTER(context, address);
   return NoteResult(context, hip.hipIpcGetMemHandle(
                                  reinterpret_cast<hipIpcMemHandle_t*>(handle),
                                  Pointer(address)));
@@ -450,24 +460,28 @@ CUresult cuIpcOpenMemHandle(CUdeviceptr* out, CUipcMemHandle handle,
   return cuIpcOpenMemHandle_v2(out, handle, flags);
 }
 CUresult cuIpcCloseMemHandle(CUdeviceptr address) {
-  CERB_CONTEXT(context);
+  CERB_POINTER(context, address);
   return NoteResult(context, hip.hipIpcCloseMemHandle(Pointer(address)));
 }
 CUresult cuIpcGetEventHandle(CUipcEventHandle* handle, CUevent event) {
   if (handle == nullptr || event == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
+  CERB_HANDLE(context, kEvent, event);
   return NoteResult(context, hip.hipIpcGetEventHandle(
                                  reinterpret_cast<hipIpcEventHandle_t*>(handle),
                                  reinterpret_cast<hipEvent_t>(event)));
 }
-CUresult cuIpcOpenEventHandle(CUevent* event, CUipcEventHandle handle) {
-  if (event == nullptr) return CUDA_ERROR_INVALID_VALUE;
+CUresult cuIpcOpenEventHandle(CUevent* out, CUipcEventHandle handle) {
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_CONTEXT(context);
   hipIpcEventHandle_t hip_handle;
   std::memcpy(&hip_handle, &handle, sizeof hip_handle);
-  return NoteResult(
-      context, hip.hipIpcOpenEventHandle(reinterpret_cast<hipEvent_t*>(event),
-                                         hip_handle));
+  hipEvent_t event = nullptr;
+  const hipError_t error = hip.hipIpcOpenEventHandle(&event, hip_handle);
+  if (error != hipSuccess) return NoteResult(context, error);
+  RememberNewHandle(HandleKind::kEvent, event, context,
+                    [](hipEvent_t made) { hip.hipEventDestroy(made); });
+  *out = reinterpret_cast<CUevent>(event);
+  return CUDA_SUCCESS;
 }
 
 }  // namespace api

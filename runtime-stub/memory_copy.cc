@@ -47,8 +47,7 @@ CUresult CopySync(void* to, const void* from, std::size_t bytes,
 
 CUresult CopyAsync(void* to, const void* from, std::size_t bytes,
                    hipMemcpyKind kind, CUstream handle) {
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
+  CERB_STREAM(context, stream, handle);
   if (bytes == 0) return CUDA_SUCCESS;
   return NoteResult(context, hip.hipMemcpyAsync(to, from, bytes, kind, stream));
 }
@@ -161,8 +160,7 @@ CUresult MakeRegion3D(const Copy* copy, Region* region) {
 }
 
 CUresult RunRegion(const Region& region, CUstream handle, bool wait) {
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
+  CERB_STREAM(context, stream, handle);
   if (region.width == 0 || region.height == 0 || region.depth == 0) {
     return CUDA_SUCCESS;
   }
@@ -187,8 +185,7 @@ CUresult Copy3D(const Copy* copy, CUstream stream, bool wait) {
 CUresult CopyPeer(CUdeviceptr to, CUcontext to_handle, CUdeviceptr from,
                   CUcontext from_handle, std::size_t bytes, CUstream handle,
                   bool wait) {
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
+  CERB_STREAM(context, stream, handle);
   Context* to_context = ContextOf(to_handle);
   Context* from_context = ContextOf(from_handle);
   if (to_context == nullptr || from_context == nullptr) {
@@ -244,8 +241,7 @@ CUresult ForEachPiece(const ArrayPart& part, std::size_t bytes, Use use) {
 CUresult CopyArray(const ArrayPart& part, const void* linear, std::size_t bytes,
                    bool to_array, hipMemcpyKind kind, CUstream handle,
                    bool wait) {
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
+  CERB_STREAM(context, stream, handle);
   auto* other = static_cast<std::uint8_t*>(const_cast<void*>(linear));
   const CUresult result = ForEachPiece(
       part, bytes, [&](std::uint8_t* piece, std::size_t done, std::size_t n) {
@@ -276,8 +272,7 @@ hipError_t SetElements(void* to, unsigned value, std::size_t count,
 template <typename T>
 CUresult Set(CUdeviceptr to, T value, std::size_t count, CUstream handle,
              bool wait) {
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
+  CERB_STREAM(context, stream, handle);
   if (to % sizeof(T) != 0) return CUDA_ERROR_INVALID_VALUE;
   if (count == 0) return CUDA_SUCCESS;
   hipError_t error = SetElements(Pointer(to), value, count, stream);
@@ -308,8 +303,7 @@ hipError_t SetRows(CUdeviceptr to, std::size_t pitch, T value,
 template <typename T>
 CUresult Set2D(CUdeviceptr to, std::size_t pitch, T value, std::size_t width,
                std::size_t height, CUstream handle, bool wait) {
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
+  CERB_STREAM(context, stream, handle);
   if (to % sizeof(T) != 0 || (height > 1 && pitch < width * sizeof(T))) {
     return CUDA_ERROR_INVALID_VALUE;
   }

@@ -42,16 +42,14 @@ namespace api {
 
 CUresult cuMemAllocAsync(CUdeviceptr* out, std::size_t bytes, CUstream handle) {
   if (out == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
+  CERB_STREAM(context, stream, handle);
   void* pointer = nullptr;
   const hipError_t error = hip.hipMallocAsync(&pointer, bytes, stream);
   if (error == hipSuccess) *out = Address(pointer);
   return NoteResult(context, error);
 }
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
+  CERB_STREAM(context, stream, handle);
   if (address == 0) return CUDA_SUCCESS;
   return NoteResult(context, hip.hipFreeAsync(Pointer(address), stream));
 }
@@ -60,8 +58,7 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr* out, std::size_t bytes,
   if (out == nullptr || bytes == 0 || pool == nullptr) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
+  CERB_STREAM(context, stream, handle);
   void* pointer = nullptr;
   const hipError_t error =
       hip.hipMallocFromPoolAsync(&pointer, bytes, HipPool(pool), stream);

@@ -1,10 +1,13 @@
 #include "runtime-stub/module.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
 #include <vector>
 
+#include "runtime-stub/device_launch.h"
 #include "runtime-stub/error.h"
 #include "runtime-stub/hip_loader.h"
 #include "runtime-stub/launch_abi.h"
@@ -37,8 +40,8 @@ Kernel* KernelOf(const void* handle) {
                                                               : nullptr;
 }
 
-Module* Module::Create(Image image) {
-  std::unique_ptr<Module> module(new Module(std::move(image)));
+Module* Module::Create(Image image, Context* home) {
+  std::unique_ptr<Module> module(new Module(std::move(image), home));
   std::lock_guard<std::mutex> lock(g_modules_mutex);
   g_modules.push_back(module.get());
   return module.release();
@@ -61,7 +64,10 @@ bool Module::Unload(const void* handle) {
   if (!Exiting()) {
     for (int i = 0; i < DeviceCount(); ++i) module->UnloadFrom(GetDevice(i));
   }
-  for (auto& [name, kernel] : module->kernels_) kernel->alive = 0;
+  for (auto& [name, kernel] : module->kernels_) {
+    ForgetLaunchId(kernel.get());
+    kernel->alive = 0;
+  }
   module->alive_ = 0;
   delete module;
   return true;
@@ -69,7 +75,19 @@ bool Module::Unload(const void* handle) {
 
 CUresult Module::Prepare(Device* device, std::string* log) {
   std::lock_guard<std::mutex> lock(mutex_);
-  return PrepareLocked(device, log);
+  const CUresult result = PrepareLocked(device, log);
+  if (result != CUDA_SUCCESS) SayMissingLocked(device, "");
+  return result;
+}
+
+void Module::SayMissingLocked(Device* device, const char* kernel) const {
+  const std::string& why = devices_.at(device->ordinal)->code.why_none;
+  if (why.empty()) return;  // what failed has said so
+  SayMissing(image_.name,
+             fmt::format("{}: {}cannot run on {}: {}", image_.name,
+                         *kernel == '\0' ? ""
+                                         : fmt::format("kernel '{}' ", kernel),
+                         device->target.ToString(), why));
 }
 
 CUresult Module::PrepareLocked(Device* device, std::string* log) {
@@ -97,7 +115,10 @@ Kernel* Module::KernelLocked(Device* device, const KernelInfo& info) {
 
 CUresult Module::GetKernel(Device* device, const char* name, Kernel** kernel) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (CUresult r = PrepareLocked(device, nullptr); r != CUDA_SUCCESS) return r;
+  if (CUresult r = PrepareLocked(device, nullptr); r != CUDA_SUCCESS) {
+    SayMissingLocked(device, name);
+    return r;
+  }
   const CodeObjectInfo& info = devices_[device->ordinal]->code.info;
   if (const KernelInfo* found = info.FindKernel(name)) {
     *kernel = KernelLocked(device, *found);
@@ -142,6 +163,13 @@ hipError_t Module::LoadCompiledLocked(Device* device, hipModule_t* loaded) {
   if (!image_.hsaco.empty() ||
       FindCode(image_, *device, &compiled, nullptr, CodeSource::kCompiled) !=
           CUDA_SUCCESS) {
+    if (!compiled.why_none.empty()) {
+      SayMissing(image_.name,
+                 fmt::format("{}: HIP does not load the prebuilt code for {}, "
+                             "and there is no other: {}",
+                             image_.name, device->target.ToString(),
+                             compiled.why_none));
+    }
     return hipErrorNotFound;
   }
   const hipError_t error = hip.hipModuleLoadData(loaded, compiled.bytes.data());
@@ -172,6 +200,44 @@ static CUresult SetServices(Context* context, hipModule_t loaded) {
       hip.hipMemcpy(symbol, &block, sizeof block, hipMemcpyHostToDevice));
 }
 
+CUresult Module::SetHandleLocked(Context* context, hipModule_t loaded,
+                                 const KernelInfo& info) {
+  const std::string name = kHandlePrefix + info.name;
+  hipDeviceptr_t symbol = nullptr;
+  std::size_t bytes = 0;
+  const hipError_t found =
+      hip.hipModuleGetGlobal(&symbol, &bytes, loaded, name.c_str());
+  // Known to no code that was kept.
+  if (found == hipErrorNotFound) return CUDA_SUCCESS;
+  if (found != hipSuccess) return NoteResult(context, found);
+  KernelHandle handle;
+  if (bytes != sizeof handle) return CUDA_ERROR_INVALID_IMAGE;
+  Kernel* kernel = KernelLocked(context->device, info);
+  handle.id = LaunchIdOf(kernel);
+  for (const KernelParam& param : info.params) {
+    handle.param_bytes =
+        std::max(handle.param_bytes, param.offset + param.size);
+  }
+  handle.max_threads = info.max_threads;
+  handle.static_shared = info.static_shared;
+  handle.dynamic_limit = kernel->DynamicSharedLimit(info);
+  handle.registers = info.registers;
+  handle.local_bytes = info.local_bytes;
+  handle.const_bytes = info.const_bytes;
+  handle.sm = devices_[context->device->ordinal]->code.info.sm;
+  return FromHip(
+      hip.hipMemcpy(symbol, &handle, sizeof handle, hipMemcpyHostToDevice));
+}
+
+CUresult Module::UpdateHandle(Kernel* kernel, Device* device) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const OnDevice* slot = devices_[device->ordinal].get();
+  if (slot == nullptr || slot->hip_module == nullptr) return CUDA_SUCCESS;
+  const KernelInfo* info = slot->code.info.FindKernel(kernel->name);
+  if (info == nullptr || !info->handle) return CUDA_SUCCESS;
+  return SetHandleLocked(device->primary.get(), slot->hip_module, *info);
+}
+
 CUresult Module::LoadLocked(Context* context) {
   Device* device = context->device;
   if (CUresult r = PrepareLocked(device, nullptr); r != CUDA_SUCCESS) return r;
@@ -190,9 +256,13 @@ CUresult Module::LoadLocked(Context* context) {
         image_.name.c_str(), device->target.ToString().c_str(), error);
     return NoteResult(context, error);
   }
-  // Modules that print, assert or trap find what they need here.
+  // Modules that print, assert, trap or launch find what they need here.
   if (slot.code.info.abi) {
-    const CUresult result = SetServices(context, loaded);
+    CUresult result = SetServices(context, loaded);
+    for (const KernelInfo& info : slot.code.info.kernels) {
+      if (!info.handle || result != CUDA_SUCCESS) continue;
+      result = SetHandleLocked(context, loaded, info);
+    }
     if (result != CUDA_SUCCESS) {
       hip.hipModuleUnload(loaded);
       return result;
@@ -255,6 +325,17 @@ void Module::UnloadFrom(Device* device) {
   }
   FlushOutput(device);
   hip.hipModuleUnload(std::exchange(slot->hip_module, nullptr));
+}
+
+CUresult UseModule(const Module& module, Context** context) {
+  *context = module.home();
+  return *context != nullptr ? UseContext(*context) : CurrentContext(context);
+}
+
+Device* DeviceForQuery(const Module& module) {
+  const Context* context = module.home();
+  if (context == nullptr) context = CurrentContextOrNull();
+  return context != nullptr ? context->device : GetDevice(0);
 }
 
 CUresult LoadWrapper(CUmodule* out, const void* wrapper) {

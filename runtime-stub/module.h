@@ -1,9 +1,10 @@
 // Modules, libraries and kernels.
 //
 // A CUlibrary and a CUmodule are the same object here, and so are a CUkernel
-// and a CUfunction: cudart passes one where the other is declared. They belong
-// to no context. Code for a device is looked for at the first use of a kernel
-// or variable there, and loaded into HIP at the first launch.
+// and a CUfunction: cudart passes one where the other is declared. What was
+// loaded as a module knows the context that it was loaded in, but runs in all.
+// Code for a device is looked for at the first use of a kernel or variable
+// there, and loaded into HIP at the first launch.
 #ifndef CERBERUS_RUNTIME_STUB_MODULE_H_
 #define CERBERUS_RUNTIME_STUB_MODULE_H_
 
@@ -45,6 +46,7 @@ struct Kernel {
   std::atomic<int> max_dynamic_shared{-1};
   std::atomic<int> carveout{-1};
   std::atomic<bool> warned_of_block{false};  // too large for the GPU's waves
+  std::uint32_t launch_id = 0;               // device_launch.h
 
   CUkernel kernel_handle() { return reinterpret_cast<CUkernel>(this); }
   CUfunction function_handle() { return reinterpret_cast<CUfunction>(this); }
@@ -57,8 +59,9 @@ Kernel* KernelOf(const void* handle);
 
 class Module {
  public:
-  // The module stays registered until Unload.
-  static Module* Create(Image image);
+  // The module stays registered until Unload. `home` is the context that a
+  // CUmodule belongs to, null for a library, which belongs to none.
+  static Module* Create(Image image, Context* home = nullptr);
   static Module* Of(const void* handle);  // null unless a module's handle
   // Frees the code on all devices, all kernels, and the module. False for
   // what is no module, or none any more.
@@ -67,6 +70,7 @@ class Module {
   CUmodule module_handle() { return reinterpret_cast<CUmodule>(this); }
   CUlibrary library_handle() { return reinterpret_cast<CUlibrary>(this); }
   const std::string& name() const { return image_.name; }
+  Context* home() const { return home_; }
 
   // Looks for the code for a device, once. `log` receives the compiler's
   // words, where it is asked.
@@ -84,11 +88,13 @@ class Module {
   // The code in HIP of one of the kernel's forms, the first one unless said
   // otherwise; loaded if need be. The context's device must be HIP's current
   // one.
-  CUresult FunctionOf(Kernel* kernel, Context* context,
-                      hipFunction_t* function,
+  CUresult FunctionOf(Kernel* kernel, Context* context, hipFunction_t* function,
                       const KernelInfo* form = nullptr);
   CUresult GetGlobal(Context* context, const char* name, CUdeviceptr* address,
                      std::size_t* bytes);
+  // Tells kernels that launch this one what may be asked of it, if its code is
+  // loaded; after what is so has changed.
+  CUresult UpdateHandle(Kernel* kernel, Device* device);
   // sm of the PTX that the code was made from; 0 if not known.
   std::uint32_t SmOn(Device* device);
 
@@ -107,18 +113,30 @@ class Module {
     hipModule_t hip_module = nullptr;
   };
 
-  explicit Module(Image image) : image_(std::move(image)) {}
+  Module(Image image, Context* home) : image_(std::move(image)), home_(home) {}
   CUresult PrepareLocked(Device* device, std::string* log);
+  // Where there is no code at all: for `kernel`, or "" for the whole image.
+  void SayMissingLocked(Device* device, const char* kernel) const;
   CUresult LoadLocked(Context* context);
+  CUresult SetHandleLocked(Context* context, hipModule_t loaded,
+                           const KernelInfo& info);
   hipError_t LoadCompiledLocked(Device* device, hipModule_t* loaded);
   Kernel* KernelLocked(Device* device, const KernelInfo& info);
 
   std::uint32_t alive_ = kAlive;
   const Image image_;
+  Context* const home_;
   std::mutex mutex_;  // guards what follows; never held while HIP runs work
   std::array<std::unique_ptr<OnDevice>, kMaxDevices> devices_;
   std::map<std::string, std::unique_ptr<Kernel>, std::less<>> kernels_;
 };
+
+// The context in which a module and its functions are meant: its own, else the
+// current one. To be used (UseContext).
+CUresult UseModule(const Module& module, Context** context);
+// Where code is looked for if there may be no context: on the device of the
+// module's own, else of the current one, else on the first.
+Device* DeviceForQuery(const Module& module);
 
 // A registered image, as cudart 11 hands it over.
 CUresult LoadWrapper(CUmodule* module, const void* wrapper);

@@ -134,18 +134,21 @@ Result Fail(Link* link, Result result, std::string_view why) {
   return result;
 }
 
-// The driver's name for the kind of an input, or -1 for what has no PTX.
+// The driver's name for the kind of an input, or -1 for what has no PTX. A
+// cubin may hold some; the driver looks.
 int DriverInput(int type, const void* data, std::size_t size) {
   switch (type) {
     case kPtx:
       return CU_JIT_INPUT_PTX;
+    case kCubin:
+      return CU_JIT_INPUT_CUBIN;
     case kFatbin:
       return CU_JIT_INPUT_FATBINARY;
     case kAny: {
       std::uint32_t magic = 0;
       if (size >= sizeof magic) std::memcpy(&magic, data, sizeof magic);
       if (magic == 0xba55ed50u) return CU_JIT_INPUT_FATBINARY;
-      if (magic == 0x464c457fu) return -1;
+      if (magic == 0x464c457fu) return CU_JIT_INPUT_CUBIN;
       return CU_JIT_INPUT_PTX;
     }
     default:

@@ -177,6 +177,20 @@ bool ReadSpec(std::string_view format, std::size_t* position, Words* words,
   return true;
 }
 
+// As CUDA's assert() says it: file, line, function, block, thread, assertion.
+constexpr std::string_view kAssertionFormat =
+    "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n";
+
+void ReportDropped(std::uint64_t* counter, const char* what) {
+  const std::uint64_t dropped =
+      __atomic_exchange_n(counter, 0, __ATOMIC_RELAXED);
+  if (dropped == 0) return;
+  Log(LogLevel::kWarning,
+      "%" PRIu64
+      " %s were lost: the buffer was full (cudaLimitPrintfFifoSize)",
+      dropped, what);
+}
+
 }  // namespace
 
 void FormatPrintf(std::string_view format,
@@ -262,10 +276,11 @@ void FormatPrintf(std::string_view format,
 
 bool HasOutput(const PrintfRing& ring) {
   return __atomic_load_n(&ring.written, __ATOMIC_RELAXED) != ring.read ||
-         __atomic_load_n(&ring.dropped, __ATOMIC_RELAXED) != 0;
+         __atomic_load_n(&ring.dropped, __ATOMIC_RELAXED) != 0 ||
+         __atomic_load_n(&ring.dropped_assertions, __ATOMIC_RELAXED) != 0;
 }
 
-void DrainRing(PrintfRing* ring, std::uint64_t capacity, std::string* out) {
+void DrainRing(PrintfRing* ring, std::uint64_t capacity, KernelOutput* out) {
   std::uint64_t* words = ring->words();
   const std::uint64_t written =
       __atomic_load_n(&ring->written, __ATOMIC_ACQUIRE);
@@ -277,7 +292,8 @@ void DrainRing(PrintfRing* ring, std::uint64_t capacity, std::string* out) {
     const std::uint64_t first =
         __atomic_load_n(&words[read % capacity], __ATOMIC_ACQUIRE);
     if (first == 0) break;  // its thread is still writing it
-    const std::uint64_t size = (first & 0xffffffff) / 8;
+    const bool assertion = (first & kAssertionRecord) != 0;
+    const std::uint64_t size = (first & 0xffffffff & ~kAssertionRecord) / 8;
     const std::uint64_t format_bytes = first >> 32;
     const std::uint64_t format_words = (format_bytes + 7) / 8;
     const bool sound =
@@ -298,19 +314,16 @@ void DrainRing(PrintfRing* ring, std::uint64_t capacity, std::string* out) {
     const auto arguments_at =
         record.begin() + 1 + static_cast<std::ptrdiff_t>(format_words);
     arguments.assign(arguments_at, record.end());
-    FormatPrintf({reinterpret_cast<const char*>(record.data() + 1),
-                  static_cast<std::size_t>(format_bytes)},
-                 arguments, out);
+    if (assertion) {
+      FormatPrintf(kAssertionFormat, arguments, &out->assertions);
+    } else {
+      FormatPrintf({reinterpret_cast<const char*>(record.data() + 1),
+                    static_cast<std::size_t>(format_bytes)},
+                   arguments, &out->text);
+    }
   }
-  const std::uint64_t dropped =
-      __atomic_exchange_n(&ring->dropped, 0, __ATOMIC_RELAXED);
-  if (dropped != 0) {
-    Log(LogLevel::kWarning,
-        "%" PRIu64
-        " printf calls of kernels were lost: the buffer was full "
-        "(cudaLimitPrintfFifoSize)",
-        dropped);
-  }
+  ReportDropped(&ring->dropped, "printf calls of kernels");
+  ReportDropped(&ring->dropped_assertions, "failed assertions of kernels");
 }
 
 }  // namespace cerberus::stub

@@ -24,9 +24,15 @@ inline constexpr std::uint64_t kNullString = ~std::uint64_t{0};
 // Whether a kernel has written anything that is not read yet.
 bool HasOutput(const PrintfRing& ring);
 
-// Takes all complete records out of the ring, in order, and appends their
-// text. Kernels may be writing. `capacity`: words behind the header.
-void DrainRing(PrintfRing* ring, std::uint64_t capacity, std::string* out);
+// What kernels wrote, by where it belongs.
+struct KernelOutput {
+  std::string text;        // of printf
+  std::string assertions;  // a line of each thread that failed
+};
+
+// Takes all complete records out of the ring, in order, and appends what they
+// say. Kernels may be writing. `capacity`: words behind the header.
+void DrainRing(PrintfRing* ring, std::uint64_t capacity, KernelOutput* out);
 
 }  // namespace cerberus::stub
 

@@ -5,6 +5,7 @@
 
 #include "runtime-stub/emulator.h"
 #include "runtime-stub/hip_loader.h"
+#include "runtime-stub/image.h"
 #include "runtime-stub/log.h"
 #include "runtime-stub/nvidia.h"
 #include "runtime-stub/segment.h"
@@ -66,6 +67,7 @@ bool TryAmd(std::string* why) {
 }
 
 bool TryEmulator(std::string* why) {
+  const EmulatorTargets targets(TargetWithMostCode);
   if (!LoadEmulator(why)) return false;
   if (FindsGpu()) return true;
   *why = hip.path + " starts no device";

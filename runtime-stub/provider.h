@@ -7,7 +7,8 @@
 //   2. a real NVIDIA driver that finds a GPU, if no wrapper of the process
 //      was converted in place (--keep-fatbin, docs/marker-format.md): then
 //      every call goes to that driver from here on;
-//   3. the emulator beside this library, with a line on stderr.
+//   3. the emulator beside this library, with a line on stderr. It emulates a
+//      GPU that the converted files of the process have code for.
 //
 // CERBERUS_DEVICE=hip, nvidia, emulator, or a list of target ids for the
 // emulator (gfx1100,gfx942) leaves only that choice.

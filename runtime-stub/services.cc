@@ -2,21 +2,24 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <mutex>
 #include <new>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "runtime-stub/context.h"
+#include "runtime-stub/device_launch.h"
 #include "runtime-stub/error.h"
 #include "runtime-stub/hip_loader.h"
 #include "runtime-stub/launch_abi.h"
 #include "runtime-stub/log.h"
-#include "runtime-stub/shared_window.h"
 #include "runtime-stub/printf.h"
+#include "runtime-stub/shared_window.h"
 #include "support/bytes.h"
 
 namespace cerberus::stub {
@@ -29,6 +32,8 @@ struct ServiceBlock {
   ContextBlock content;   // what stands in `block`
   void* block = nullptr;  // device memory
   std::atomic<bool> reported{false};
+  // Lines of failed assertions were written.
+  std::atomic<bool> asserted{false};
 
   PrintfRing* ring = nullptr;
   std::vector<PrintfRing*> old_rings;  // another thread may still look there
@@ -52,20 +57,6 @@ void ReadDeviceText(std::uint64_t address, char* out, std::size_t room) {
 }
 
 std::mutex g_services_mutex;  // guards making and changing them
-
-// Zeroed host memory that kernels can reach.
-hipError_t MakeShared(std::size_t bytes, void** host, std::uint64_t* device) {
-  // 2: mapped into the device's address space (hipHostMallocMapped).
-  const hipError_t error = hip.hipHostMalloc(host, bytes, 2);
-  if (error != hipSuccess) return error;
-  std::memset(*host, 0, bytes);
-  void* address = *host;
-  if (hip.hipHostGetDevicePointer(&address, *host, 0) != hipSuccess) {
-    address = *host;
-  }
-  *device = reinterpret_cast<std::uintptr_t>(address);
-  return hipSuccess;
-}
 
 // Records hold their texts, which CUDA's do not; so the ring has twice the
 // size that was asked for.
@@ -120,10 +111,15 @@ void FreeServices(ServiceBlock* services) {
 hipError_t MakeServices(Context* context, ServiceBlock* services) {
   services->content.abi = kLaunchAbi;
   void* record = nullptr;
+  // The addresses of launch queues stand behind the record.
+  constexpr std::size_t kBytes =
+      sizeof(ErrorRecord) + kLaunchQueues * sizeof(std::uint64_t);
   hipError_t error =
-      MakeShared(sizeof(ErrorRecord), &record, &services->content.error_record);
+      MakeShared(kBytes, &record, &services->content.error_record);
   if (error != hipSuccess) return error;
   services->record = static_cast<ErrorRecord*>(record);
+  services->content.launch_queues =
+      services->content.error_record + sizeof(ErrorRecord);
   error = MakeRing(services, context->limits[CU_LIMIT_PRINTF_FIFO_SIZE]);
   if (error != hipSuccess) return error;
   error = MakeHeap(services, context->limits[CU_LIMIT_MALLOC_HEAP_SIZE]);
@@ -134,11 +130,23 @@ hipError_t MakeServices(Context* context, ServiceBlock* services) {
 }
 
 void Flush(ServiceBlock* services) {
-  std::string text;
+  KernelOutput out;
   std::lock_guard<std::mutex> lock(services->output_mutex);
-  DrainRing(services->ring, services->content.printf_bytes / 8, &text);
+  DrainRing(services->ring, services->content.printf_bytes / 8, &out);
   // The program's own printf writes there too: one buffer keeps the order.
-  if (!text.empty()) std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fwrite(out.text.data(), 1, out.text.size(), stdout);
+  if (out.assertions.empty()) return;
+  std::fwrite(out.assertions.data(), 1, out.assertions.size(), stderr);
+  services->asserted.store(true);
+}
+
+// For where nothing may be thrown: HIP's callbacks.
+void FlushOrSay(ServiceBlock* services) {
+  try {
+    Flush(services);
+  } catch (const std::bad_alloc&) {
+    Log(LogLevel::kError, "out of host memory: what kernels printed is lost");
+  }
 }
 
 CUresult ReplaceRing(Context* context, ServiceBlock* services,
@@ -147,13 +155,16 @@ CUresult ReplaceRing(Context* context, ServiceBlock* services,
   hipError_t error = hip.hipDeviceSynchronize();
   if (error != hipSuccess) return NoteResult(context, error);
   Flush(services);
-  std::lock_guard<std::mutex> lock(services->output_mutex);
-  PrintfRing* old = services->ring;
-  services->old_rings.reserve(services->old_rings.size() + 1);
-  error = MakeRing(services, limit);
-  if (error != hipSuccess) return NoteResult(context, error);
-  error = WriteBlock(services);
-  services->old_rings.push_back(old);
+  {
+    std::lock_guard<std::mutex> lock(services->output_mutex);
+    PrintfRing* old = services->ring;
+    services->old_rings.reserve(services->old_rings.size() + 1);
+    error = MakeRing(services, limit);
+    if (error == hipSuccess) {
+      error = WriteBlock(services);
+      services->old_rings.push_back(old);
+    }
+  }
   return NoteResult(context, error);
 }
 
@@ -171,7 +182,19 @@ CUresult ReplaceHeap(Context* context, ServiceBlock* services,
   return NoteResult(context, error);
 }
 
-// As CUDA's assert() says it.
+// The kernel that failed may still run: the lines of its other threads, until
+// none comes for a while. Waiting for the device might take for ever, since
+// other work may wait for the caller.
+void AwaitAssertions(ServiceBlock* services) {
+  constexpr int kQuiet = 10, kMost = 1000;  // milliseconds
+  for (int quiet = 0, all = 0; quiet < kQuiet && all < kMost; ++quiet, ++all) {
+    if (HasOutput(*services->ring)) quiet = 0;
+    FlushOrSay(services);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+// The first of the assertions, if the ring had no room for it.
 void ReportAssertion(const volatile ErrorRecord& record) {
   char message[1024], file[1024], function[1024];
   ReadDeviceText(record.message, message, sizeof message);
@@ -186,6 +209,19 @@ void ReportAssertion(const volatile ErrorRecord& record) {
 }
 
 }  // namespace
+
+hipError_t MakeShared(std::size_t bytes, void** host, std::uint64_t* device) {
+  // 2: mapped into the device's address space (hipHostMallocMapped).
+  const hipError_t error = hip.hipHostMalloc(host, bytes, 2);
+  if (error != hipSuccess) return error;
+  std::memset(*host, 0, bytes);
+  void* address = *host;
+  if (hip.hipHostGetDevicePointer(&address, *host, 0) != hipSuccess) {
+    address = *host;
+  }
+  *device = reinterpret_cast<std::uintptr_t>(address);
+  return hipSuccess;
+}
 
 CUresult ServicesOf(Context* context, CUdeviceptr* block) {
   std::lock_guard<std::mutex> lock(g_services_mutex);
@@ -203,15 +239,13 @@ CUresult ServicesOf(Context* context, CUdeviceptr* block) {
   return CUDA_SUCCESS;
 }
 
+std::uint64_t* LaunchQueueAddresses(Device* device) {
+  return reinterpret_cast<std::uint64_t*>(device->services.load()->record + 1);
+}
+
 void FlushOutput(Device* device) {
   ServiceBlock* services = device->services.load(std::memory_order_acquire);
-  if (services == nullptr || !HasOutput(*services->ring)) return;
-  // HIP's callbacks come here, where nothing may be thrown.
-  try {
-    Flush(services);
-  } catch (const std::bad_alloc&) {
-    Log(LogLevel::kError, "out of host memory: what kernels printed is lost");
-  }
+  if (services != nullptr && HasOutput(*services->ring)) FlushOrSay(services);
 }
 
 CUresult ApplyLimit(Context* context, CUlimit limit, std::size_t value) {
@@ -270,7 +304,8 @@ CUresult RecordedFault(ServiceBlock* services) {
   if (kind == kErrorNone || (kind & kErrorBeingWritten)) return CUDA_SUCCESS;
   const bool first = !services->reported.exchange(true);
   if (first && kind == kErrorAssert && record.message != 0) {
-    ReportAssertion(record);
+    AwaitAssertions(services);
+    if (!services->asserted.load()) ReportAssertion(record);
   } else if (first) {
     const char* what = kind == kErrorAssert        ? "an assertion failed"
                        : kind == kErrorUnsupported ? "is not supported"
@@ -297,10 +332,12 @@ void ForgetFault(Device* device) {
   if (services == nullptr) return;
   std::memset(services->record, 0, sizeof *services->record);
   services->reported.store(false);
+  services->asserted.store(false);
 }
 
 void DropServices(Context* context) {
   DropWindows(context);
+  DropLaunchQueues(context->device);
   if (const CUdeviceptr memory = context->workspaces.exchange(0)) {
     hip.hipFree(reinterpret_cast<void*>(memory));
   }

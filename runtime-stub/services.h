@@ -4,8 +4,10 @@
 #define CERBERUS_RUNTIME_STUB_SERVICES_H_
 
 #include <cstddef>
+#include <cstdint>
 
 #include "runtime-stub/cuda_abi.h"
+#include "runtime-stub/hip_abi.h"
 
 namespace cerberus::stub {
 
@@ -21,6 +23,12 @@ CUresult ServicesOf(Context* context, CUdeviceptr* block);
 // cooperative groups find by %envreg1 and %envreg2 and keep a barrier in.
 // The barrier is at rest when a grid has ended, so workspaces serve again.
 CUresult GridWorkspace(Context* context, CUdeviceptr* workspace);
+
+// Zeroed host memory that kernels can reach, with its address for them.
+hipError_t MakeShared(std::size_t bytes, void** host, std::uint64_t* device);
+
+// kLaunchQueues addresses, which kernels read; of a device that has services.
+std::uint64_t* LaunchQueueAddresses(Device* device);
 
 // The error that a kernel wrote into the record, else CUDA_SUCCESS. Says so
 // on stderr, once.

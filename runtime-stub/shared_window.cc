@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "runtime-stub/capture.h"
 #include "runtime-stub/context.h"
 #include "runtime-stub/hip_loader.h"
 #include "runtime-stub/log.h"
@@ -10,20 +11,10 @@
 namespace cerberus::stub {
 namespace {
 
-bool IsCapturing(hipStream_t stream) {
-  int status = 0;
-  return hip.hipStreamIsCapturing(stream, &status) == hipSuccess && status != 0;
-}
-
 // hipMalloc, allowed also while a stream captures.
 hipError_t Allocate(void** memory, std::uint64_t bytes) {
-  constexpr int kRelaxed = 2;  // hipStreamCaptureModeRelaxed
-  int mode = kRelaxed;
-  const bool exchanged =
-      hip.hipThreadExchangeStreamCaptureMode(&mode) == hipSuccess;
-  const hipError_t error = hip.hipMalloc(memory, bytes);
-  if (exchanged) hip.hipThreadExchangeStreamCaptureMode(&mode);
-  return error;
+  const RelaxedCapture relaxed;
+  return hip.hipMalloc(memory, bytes);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "runtime-stub/dispatch.h"
 #include "runtime-stub/error.h"
 #include "runtime-stub/green_context.h"
+#include "runtime-stub/handle.h"
 #include "runtime-stub/hip_loader.h"
 #include "runtime-stub/provider.h"
 #include "runtime-stub/services.h"
@@ -19,10 +20,6 @@ namespace {
 constexpr std::uint64_t kLegacyStreamId = 1;
 constexpr std::uint64_t kPerThreadStreamId = 2;
 std::atomic<std::uint64_t> g_next_stream_id{3};
-
-// CUstreamAttrID, of those that a stream has here.
-constexpr int kAttributePriority = 8;
-constexpr int kAttributeSynchronizationPolicy = 3;
 
 // CU_EVENT_RECORD_EXTERNAL and CU_EVENT_WAIT_EXTERNAL.
 constexpr unsigned kExternal = 1;
@@ -39,6 +36,15 @@ CUresult StreamOf(CUstream handle, Stream** out) {
   *out = stream;
   return CUDA_SUCCESS;
 }
+
+// Declares `context`, the handle's, and `stream`, null for the streams that
+// are no objects, or returns the error.
+#define CERB_STREAM_OBJECT(context, stream, handle)                        \
+  Context* context = nullptr;                                              \
+  Stream* stream = nullptr;                                                \
+  if (CUresult cerb_stream_result = FindStream(handle, &context, &stream); \
+      cerb_stream_result != CUDA_SUCCESS)                                  \
+  return cerb_stream_result
 
 bool IsPerThread(CUstream handle) {
   return handle == PerThreadStream() ||
@@ -77,6 +83,19 @@ CUresult CreateStream(Context* context, CUstream* out, unsigned flags,
   return CUDA_SUCCESS;
 }
 
+bool IsStreamAttribute(int id) {
+  switch (id) {
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // HIP's callbacks get HIP's stream and error; CUDA's expect CUDA's.
 struct PendingCallback {
   CUstreamCallback function;
@@ -104,25 +123,40 @@ void RunHostFunction(hipStream_t, hipError_t, void* data) {
 
 }  // namespace
 
-CUresult HipStreamOf(CUstream handle, hipStream_t* out) {
-  if (handle == nullptr) {
-    *out = DefaultStream();
-    return CUDA_SUCCESS;
+CUresult FindStream(CUstream handle, Context** context, Stream** stream) {
+  if (CUresult r = StreamOf(handle, stream); r != CUDA_SUCCESS) return r;
+  if (*stream == nullptr) return CurrentContext(context);
+  *context = (*stream)->context;
+  return UseContext(*context);
+}
+
+CUresult UseStream(CUstream handle, Context** context, hipStream_t* out) {
+  Stream* stream = nullptr;
+  const CUresult result = FindStream(handle, context, &stream);
+  *out = stream != nullptr ? stream->hip_stream : HipDefaultStream(handle);
+  return result;
+}
+
+bool IsSoundAttribute(int id, const CUlaunchAttributeValue& value) {
+  constexpr int kStreaming = 1, kPersisting = 2;  // CUaccessProperty
+  constexpr int kFirstPolicy = 1, kLastPolicy = 4;
+  const CUaccessPolicyWindow& window = value.accessPolicyWindow;
+  switch (id) {
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+      return window.hitRatio >= 0 && window.hitRatio <= 1 &&
+             window.hitProp >= 0 && window.hitProp <= kPersisting &&
+             window.missProp >= 0 && window.missProp <= kStreaming;
+    case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
+      return value.syncPolicy >= kFirstPolicy &&
+             value.syncPolicy <= kLastPolicy;
+    default:
+      return true;
   }
-  if (handle == LegacyStream()) {
-    *out = nullptr;
-    return CUDA_SUCCESS;
-  }
-  if (handle == PerThreadStream()) {
-    *out = HipPerThreadStream();
-    return CUDA_SUCCESS;
-  }
-  const auto* stream = reinterpret_cast<const Stream*>(handle);
-  if (__builtin_expect(stream->alive != Stream::kAlive, 0)) {
-    return CUDA_ERROR_INVALID_HANDLE;
-  }
-  *out = stream->hip_stream;
-  return CUDA_SUCCESS;
+}
+
+hipStream_t HipDefaultStream(CUstream handle) {
+  if (handle == PerThreadStream()) return HipPerThreadStream();
+  return handle == LegacyStream() ? nullptr : DefaultStream();
 }
 
 namespace api {
@@ -150,11 +184,9 @@ CUresult cuGreenCtxStreamCreate(CUstream* stream, CUgreenCtx handle,
 
 CUresult cuStreamDestroy_v2(CUstream handle) {
   if (Exiting()) return CUDA_ERROR_DEINITIALIZED;
-  Stream* stream = nullptr;
-  if (CUresult r = StreamOf(handle, &stream); r != CUDA_SUCCESS) return r;
+  CERB_STREAM_OBJECT(context, stream, handle);
   if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  CERB_CONTEXT(context);
-  UnregisterStream(stream->context, stream->hip_stream);
+  UnregisterStream(context, stream->hip_stream);
   const hipError_t error = hip.hipStreamDestroy(stream->hip_stream);
   stream->alive = 0;
   delete stream;
@@ -163,22 +195,19 @@ CUresult cuStreamDestroy_v2(CUstream handle) {
 CUresult cuStreamDestroy(CUstream handle) { return cuStreamDestroy_v2(handle); }
 
 CUresult cuStreamQuery(CUstream handle) {
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
+  CERB_STREAM(context, stream, handle);
   return NoteResult(context, hip.hipStreamQuery(stream));
 }
 
 CUresult cuStreamSynchronize(CUstream handle) {
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
+  CERB_STREAM(context, stream, handle);
   const hipError_t error = hip.hipStreamSynchronize(stream);
   FlushOutput(context->device);
   return NoteResult(context, error);
 }
 
 CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags) {
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
+  CERB_STREAM(context, stream, handle);
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (flags > kExternal) return CUDA_ERROR_INVALID_VALUE;
   return NoteResult(
@@ -188,8 +217,7 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags) {
 
 CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback,
                              void* user_data, unsigned flags) {
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
+  CERB_STREAM(context, stream, handle);
   if (callback == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
   auto call = std::make_unique<PendingCallback>(
       PendingCallback{callback, handle, user_data});
@@ -200,8 +228,7 @@ CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback,
 }
 
 CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* user_data) {
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
+  CERB_STREAM(context, stream, handle);
   if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
   hipError_t error = hip.hipLaunchHostFunc(stream, function, user_data);
   if (error == hipErrorNotSupported) {
@@ -214,26 +241,33 @@ CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* user_data) {
   return NoteResult(context, error);
 }
 
+// How the thread that calls host functions waits for work is HIP's choice.
+CUresult cuLaunchHostFunc_v2(CUstream stream, CUhostFn function,
+                             void* user_data, unsigned sync_mode) {
+  constexpr unsigned kBlocking = 0, kSpinWait = 1;
+  if (sync_mode != kBlocking && sync_mode != kSpinWait) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  return cuLaunchHostFunc(stream, function, user_data);
+}
+
 CUresult cuStreamGetFlags(CUstream handle, unsigned* flags) {
   if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  Stream* stream = nullptr;
-  if (CUresult r = StreamOf(handle, &stream); r != CUDA_SUCCESS) return r;
+  CERB_STREAM_OBJECT(context, stream, handle);
   *flags = stream != nullptr ? stream->flags : 0;
   return CUDA_SUCCESS;
 }
 
 CUresult cuStreamGetPriority(CUstream handle, int* priority) {
   if (priority == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  Stream* stream = nullptr;
-  if (CUresult r = StreamOf(handle, &stream); r != CUDA_SUCCESS) return r;
+  CERB_STREAM_OBJECT(context, stream, handle);
   *priority = stream != nullptr ? stream->priority : 0;
   return CUDA_SUCCESS;
 }
 
 CUresult cuStreamGetId(CUstream handle, unsigned long long* id) {
   if (id == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  Stream* stream = nullptr;
-  if (CUresult r = StreamOf(handle, &stream); r != CUDA_SUCCESS) return r;
+  CERB_STREAM_OBJECT(context, stream, handle);
   *id = stream != nullptr     ? stream->id
         : IsPerThread(handle) ? kPerThreadStreamId
                               : kLegacyStreamId;
@@ -242,10 +276,8 @@ CUresult cuStreamGetId(CUstream handle, unsigned long long* id) {
 
 CUresult cuStreamGetCtx(CUstream handle, CUcontext* out) {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
-  Stream* stream = nullptr;
-  if (CUresult r = StreamOf(handle, &stream); r != CUDA_SUCCESS) return r;
-  *out = (stream != nullptr ? stream->context : context)->handle();
+  CERB_STREAM_OBJECT(context, stream, handle);
+  *out = context->handle();
   return CUDA_SUCCESS;
 }
 CUresult cuStreamGetGreenCtx(CUstream handle, CUgreenCtx* out) {
@@ -265,17 +297,14 @@ CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext* out, CUgreenCtx* green) {
 
 CUresult cuStreamGetDevice(CUstream handle, CUdevice* out) {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
-  Stream* stream = nullptr;
-  if (CUresult r = StreamOf(handle, &stream); r != CUDA_SUCCESS) return r;
-  *out = (stream != nullptr ? stream->context : context)->device->ordinal;
+  CERB_STREAM_OBJECT(context, stream, handle);
+  *out = context->device->ordinal;
   return CUDA_SUCCESS;
 }
 
 CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
   if (status == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
+  CERB_STREAM(context, stream, handle);
   *status = 0;
   const hipError_t error = hip.hipStreamIsCapturing(stream, status);
   return error == hipErrorNotSupported ? CUDA_SUCCESS
@@ -285,8 +314,7 @@ CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
 // Managed memory is visible to all streams at all times here.
 CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr pointer,
                                 std::size_t bytes, unsigned flags) {
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
+  CERB_STREAM(context, stream, handle);
   const hipError_t error = hip.hipStreamAttachMemAsync(
       stream, reinterpret_cast<void*>(pointer), bytes, flags);
   return error == hipErrorNotSupported ? CUDA_SUCCESS
@@ -295,16 +323,21 @@ CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr pointer,
 
 CUresult cuStreamGetAttribute(CUstream handle, CUstreamAttrID id,
                               CUstreamAttrValue* value) {
-  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
-  Stream* stream = nullptr;
-  if (CUresult r = StreamOf(handle, &stream); r != CUDA_SUCCESS) return r;
+  if (value == nullptr || !IsStreamAttribute(id)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  CERB_STREAM_OBJECT(context, stream, handle);
   std::memset(value, 0, sizeof *value);
-  if (id == kAttributePriority) {
+  std::lock_guard<std::mutex> lock(context->mutex);
+  const StreamAttributes& attributes =
+      stream != nullptr ? stream->attributes : context->attributes;
+  const auto at = attributes.find(id);
+  if (at != attributes.end()) {
+    *value = at->second;
+  } else if (id == CU_LAUNCH_ATTRIBUTE_PRIORITY) {
     value->priority = stream != nullptr ? stream->priority : 0;
-  } else if (id == kAttributeSynchronizationPolicy) {
-    value->syncPolicy =
-        stream != nullptr ? stream->sync_policy : Stream().sync_policy;
+  } else if (id == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY) {
+    value->syncPolicy = 1;  // CU_SYNC_POLICY_AUTO
   }
   return CUDA_SUCCESS;
 }
@@ -313,22 +346,24 @@ CUresult cuStreamGetAttribute(CUstream handle, CUstreamAttrID id,
 // fixes a stream's priority when it is made.
 CUresult cuStreamSetAttribute(CUstream handle, CUstreamAttrID id,
                               const CUstreamAttrValue* value) {
-  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_CONTEXT(context);
-  Stream* stream = nullptr;
-  if (CUresult r = StreamOf(handle, &stream); r != CUDA_SUCCESS) return r;
-  if (stream != nullptr && id == kAttributeSynchronizationPolicy) {
-    stream->sync_policy = value->syncPolicy;
+  if (value == nullptr || !IsStreamAttribute(id) ||
+      !IsSoundAttribute(id, *value)) {
+    return CUDA_ERROR_INVALID_VALUE;
   }
+  CERB_STREAM_OBJECT(context, stream, handle);
+  if (id == CU_LAUNCH_ATTRIBUTE_PRIORITY) return CUDA_SUCCESS;
+  std::lock_guard<std::mutex> lock(context->mutex);
+  (stream != nullptr ? stream->attributes : context->attributes)[id] = *value;
   return CUDA_SUCCESS;
 }
 CUresult cuStreamCopyAttributes(CUstream to_handle, CUstream from_handle) {
-  CERB_CONTEXT(context);
-  Stream* to = nullptr;
-  Stream* from = nullptr;
-  if (CUresult r = StreamOf(to_handle, &to); r != CUDA_SUCCESS) return r;
-  if (CUresult r = StreamOf(from_handle, &from); r != CUDA_SUCCESS) return r;
-  if (to != nullptr && from != nullptr) to->sync_policy = from->sync_policy;
+  CERB_STREAM_OBJECT(from_context, from, from_handle);
+  CERB_STREAM_OBJECT(context, to, to_handle);
+  if (from_context != context) return CUDA_ERROR_INVALID_CONTEXT;
+  std::lock_guard<std::mutex> lock(context->mutex);
+  const StreamAttributes attributes =
+      from != nullptr ? from->attributes : context->attributes;
+  (to != nullptr ? to->attributes : context->attributes) = attributes;
   return CUDA_SUCCESS;
 }
 
@@ -341,13 +376,18 @@ CUresult cuEventCreate(CUevent* out, unsigned flags) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   CERB_CONTEXT(context);
-  return NoteResult(context, hip.hipEventCreateWithFlags(
-                                 reinterpret_cast<hipEvent_t*>(out), flags));
+  hipEvent_t event = nullptr;
+  const hipError_t error = hip.hipEventCreateWithFlags(&event, flags);
+  if (error != hipSuccess) return NoteResult(context, error);
+  RememberNewHandle(HandleKind::kEvent, event, context,
+                    [](hipEvent_t made) { hip.hipEventDestroy(made); });
+  *out = reinterpret_cast<CUevent>(event);
+  return CUDA_SUCCESS;
 }
 
 CUresult cuEventDestroy_v2(CUevent event) {
-  if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  CERB_CONTEXT(context);
+  CERB_HANDLE(context, kEvent, event);
+  ForgetHandle(event);
   return NoteResult(context,
                     hip.hipEventDestroy(reinterpret_cast<hipEvent_t>(event)));
 }
@@ -355,8 +395,7 @@ CUresult cuEventDestroy(CUevent event) { return cuEventDestroy_v2(event); }
 
 CUresult cuEventRecord(CUevent event, CUstream handle) {
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
+  CERB_STREAM(context, stream, handle);
   return NoteResult(
       context, hip.hipEventRecord(reinterpret_cast<hipEvent_t>(event), stream));
 }
@@ -367,8 +406,7 @@ CUresult cuEventRecordWithFlags(CUevent event, CUstream handle,
   if (flags == 0) return cuEventRecord(event, handle);
   if (flags != kExternal) return CUDA_ERROR_INVALID_VALUE;
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
+  CERB_STREAM(context, stream, handle);
   const hipError_t error = hip.hipEventRecordWithFlags(
       reinterpret_cast<hipEvent_t>(event), stream, kExternal);
   return error == hipErrorNotSupported ? cuEventRecord(event, handle)
@@ -376,15 +414,13 @@ CUresult cuEventRecordWithFlags(CUevent event, CUstream handle,
 }
 
 CUresult cuEventQuery(CUevent event) {
-  if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  CERB_CONTEXT(context);
+  CERB_HANDLE(context, kEvent, event);
   return NoteResult(context,
                     hip.hipEventQuery(reinterpret_cast<hipEvent_t>(event)));
 }
 
 CUresult cuEventSynchronize(CUevent event) {
-  if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  CERB_CONTEXT(context);
+  CERB_HANDLE(context, kEvent, event);
   const hipError_t error =
       hip.hipEventSynchronize(reinterpret_cast<hipEvent_t>(event));
   FlushOutput(context->device);
@@ -394,8 +430,9 @@ CUresult cuEventSynchronize(CUevent event) {
 CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start,
                                CUevent end) {
   if (milliseconds == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (start == nullptr || end == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  CERB_CONTEXT(context);
+  CERB_HANDLE(end_context, kEvent, end);
+  CERB_HANDLE(context, kEvent, start);
+  if (context->device != end_context->device) return CUDA_ERROR_INVALID_HANDLE;
   return NoteResult(
       context,
       hip.hipEventElapsedTime(milliseconds, reinterpret_cast<hipEvent_t>(start),

@@ -110,8 +110,7 @@ CUresult WithOperations(const CUDA_BATCH_MEM_OP_NODE_PARAMS* params, Use use) {
   }
   std::vector<CUstreamBatchMemOpParams> operations(params->count);
   for (unsigned i = 0; i < params->count; ++i) {
-    const CUresult result =
-        HipOperation(params->paramArray[i], &operations[i]);
+    const CUresult result = HipOperation(params->paramArray[i], &operations[i]);
     if (result != CUDA_SUCCESS) return result;
   }
   CUDA_BATCH_MEM_OP_NODE_PARAMS there = {nullptr, params->count,
@@ -134,12 +133,6 @@ CUresult CheckBatch(const CUmemcpyAttributes* attributes,
     }
   }
   return CUDA_SUCCESS;
-}
-
-// The batch calls take no stream 0 (CUDA Driver API, cuMemcpyBatchAsync).
-bool IsLegacy(CUstream stream) {
-  hipStream_t native = nullptr;
-  return HipStreamOf(stream, &native) == CUDA_SUCCESS && native == nullptr;
 }
 
 std::size_t ElementBytesOf(const CUmemcpy3DOperand& operand) {
@@ -206,8 +199,7 @@ namespace api {
 
 CUresult cuStreamWaitValue32_v2(CUstream handle, CUdeviceptr address,
                                 cuuint32_t value, unsigned flags) {
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
+  CERB_STREAM(context, stream, handle);
   if (CUresult r = CheckWait(address, flags, sizeof value); r != CUDA_SUCCESS) {
     return r;
   }
@@ -217,8 +209,7 @@ CUresult cuStreamWaitValue32_v2(CUstream handle, CUdeviceptr address,
 }
 CUresult cuStreamWaitValue64_v2(CUstream handle, CUdeviceptr address,
                                 cuuint64_t value, unsigned flags) {
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
+  CERB_STREAM(context, stream, handle);
   if (CUresult r = CheckWait(address, flags, sizeof value); r != CUDA_SUCCESS) {
     return r;
   }
@@ -228,8 +219,7 @@ CUresult cuStreamWaitValue64_v2(CUstream handle, CUdeviceptr address,
 }
 CUresult cuStreamWriteValue32_v2(CUstream handle, CUdeviceptr address,
                                  cuuint32_t value, unsigned flags) {
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
+  CERB_STREAM(context, stream, handle);
   if (CUresult r = CheckWrite(address, flags, sizeof value);
       r != CUDA_SUCCESS) {
     return r;
@@ -239,8 +229,7 @@ CUresult cuStreamWriteValue32_v2(CUstream handle, CUdeviceptr address,
 }
 CUresult cuStreamWriteValue64_v2(CUstream handle, CUdeviceptr address,
                                  cuuint64_t value, unsigned flags) {
-  CERB_CONTEXT(context);
-  CERB_STREAM(stream, handle);
+  CERB_STREAM(context, stream, handle);
   if (CUresult r = CheckWrite(address, flags, sizeof value);
       r != CUDA_SUCCESS) {
     return r;
@@ -268,7 +257,7 @@ CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr address,
 CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned count,
                                CUstreamBatchMemOpParams* operations,
                                unsigned flags) {
-  CERB_CONTEXT(context);
+  CERB_STREAM(context, native, stream);
   if (operations == nullptr || count == 0 || count > kMostOperations ||
       flags != 0) {
     return CUDA_ERROR_INVALID_VALUE;
@@ -285,9 +274,9 @@ CUresult cuStreamBatchMemOp(CUstream stream, unsigned count,
   return cuStreamBatchMemOp_v2(stream, count, operations, flags);
 }
 
-CUresult cuGraphAddBatchMemOpNode(
-    CUgraphNode* node, CUgraph graph, const CUgraphNode* after,
-    std::size_t count, const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
+CUresult cuGraphAddBatchMemOpNode(CUgraphNode* node, CUgraph graph,
+                                  const CUgraphNode* after, std::size_t count,
+                                  const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
   if (node == nullptr || graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
   return WithOperations(params, [&](const void* there) {
     return hip.hipGraphAddBatchMemOpNode(Native(node), Native(graph),
@@ -336,10 +325,11 @@ CUresult cuMemcpyBatchAsync(CUdeviceptr* to, CUdeviceptr* from,
                             CUmemcpyAttributes* attributes,
                             std::size_t* indices, std::size_t attribute_count,
                             std::size_t* failed, CUstream stream) {
-  CERB_CONTEXT(context);
+  CERB_STREAM(context, native, stream);
   if (failed != nullptr) *failed = SIZE_MAX;
+  // No stream 0 (CUDA Driver API, cuMemcpyBatchAsync).
   if (to == nullptr || from == nullptr || sizes == nullptr ||
-      IsLegacy(stream)) {
+      native == nullptr) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   if (CUresult r = CheckBatch(attributes, indices, attribute_count, count);
@@ -355,6 +345,23 @@ CUresult cuMemcpyBatchAsync(CUdeviceptr* to, CUdeviceptr* from,
   return CUDA_SUCCESS;
 }
 
+// Unlike a batch, one copy may be in stream 0.
+CUresult cuMemcpyWithAttributesAsync(CUdeviceptr to, CUdeviceptr from,
+                                     std::size_t size,
+                                     CUmemcpyAttributes* attributes,
+                                     CUstream stream) {
+  if (attributes == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return cuMemcpyAsync(to, from, size, stream);
+}
+CUresult cuMemcpy3DWithAttributesAsync(CUDA_MEMCPY3D_BATCH_OP* operation,
+                                       unsigned long long flags,
+                                       CUstream stream) {
+  if (operation == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  CUDA_MEMCPY3D copy;
+  if (CUresult r = CopyOf(*operation, &copy); r != CUDA_SUCCESS) return r;
+  return cuMemcpy3DAsync_v2(&copy, stream);
+}
+
 CUresult cuMemcpy3DBatchAsync_v2(std::size_t count,
                                  CUDA_MEMCPY3D_BATCH_OP* operations,
                                  unsigned long long flags, CUstream stream) {
@@ -364,9 +371,9 @@ CUresult cuMemcpy3DBatchAsync(std::size_t count,
                               CUDA_MEMCPY3D_BATCH_OP* operations,
                               std::size_t* failed, unsigned long long flags,
                               CUstream stream) {
-  CERB_CONTEXT(context);
+  CERB_STREAM(context, native, stream);
   if (failed != nullptr) *failed = SIZE_MAX;
-  if (operations == nullptr || count == 0 || flags != 0 || IsLegacy(stream)) {
+  if (operations == nullptr || count == 0 || flags != 0 || native == nullptr) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   for (std::size_t i = 0; i < count; ++i) {
@@ -385,7 +392,7 @@ CUresult cuMemPrefetchBatchAsync(CUdeviceptr* addresses, std::size_t* sizes,
                                  std::size_t* indices,
                                  std::size_t location_count,
                                  unsigned long long flags, CUstream stream) {
-  CERB_CONTEXT(context);
+  CERB_STREAM(context, native, stream);
   if (addresses == nullptr || sizes == nullptr || locations == nullptr ||
       indices == nullptr || count == 0 || location_count == 0 || flags != 0) {
     return CUDA_ERROR_INVALID_VALUE;
@@ -402,8 +409,8 @@ CUresult cuMemPrefetchBatchAsync(CUdeviceptr* addresses, std::size_t* sizes,
 // What is discarded may have any contents, the old ones too.
 CUresult cuMemDiscardBatchAsync(CUdeviceptr* addresses, std::size_t* sizes,
                                 std::size_t count, unsigned long long flags,
-                                CUstream) {
-  CERB_CONTEXT(context);
+                                CUstream handle) {
+  CERB_STREAM(context, stream, handle);
   if (addresses == nullptr || sizes == nullptr || count == 0 || flags != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }

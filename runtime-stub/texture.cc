@@ -1,5 +1,7 @@
-// Texture and surface objects: a handle is the device address of a descriptor
+// A texture or surface object's handle is the device address of a descriptor
 // (docs/texture-descriptor.md), which code compiled by ptxc reads.
+#include "runtime-stub/texture.h"
+
 #include <cstring>
 #include <iterator>
 #include <map>
@@ -61,7 +63,8 @@ struct Object {
   CUDA_TEXTURE_DESC texture = {};
   CUDA_RESOURCE_VIEW_DESC view = {};
   bool has_view = false;
-  void* memory = nullptr;  // the descriptor, and level records behind it
+  Context* context = nullptr;
+  std::size_t bytes = 0;  // of the descriptor and level records behind it
 };
 std::mutex g_mutex;
 NeverDestroyed<std::map<unsigned long long, Object>> g_all_objects;
@@ -246,41 +249,41 @@ CUresult CreateObject(const CUDA_RESOURCE_DESC& resource,
   }
   const std::size_t record_bytes = records.size() * sizeof(LevelRecord);
   std::vector<std::uint8_t> content(sizeof descriptor + record_bytes);
-  void* memory = nullptr;
-  hipError_t error = hip.hipMalloc(&memory, content.size());
-  if (error != hipSuccess) return NoteResult(context, error);
-  const auto address = reinterpret_cast<std::uintptr_t>(memory);
+  CUdeviceptr address = 0;
+  result = TakeDescriptor(context, content.size(), &address);
+  if (result != CUDA_SUCCESS) return result;
   if (!records.empty()) {
     descriptor.level_records = address + sizeof descriptor;
     std::memcpy(content.data() + sizeof descriptor, records.data(),
                 record_bytes);
   }
   std::memcpy(content.data(), &descriptor, sizeof descriptor);
-  error = hip.hipMemcpy(memory, content.data(), content.size(),
-                        hipMemcpyHostToDevice);
-  if (error != hipSuccess) {
-    hip.hipFree(memory);
-    return NoteResult(context, error);
+  result = WriteDescriptor(context, address, content.data(), content.size());
+  if (result != CUDA_SUCCESS) {
+    ReleaseDescriptor(context, content.size(), address);
+    return result;
   }
   std::lock_guard<std::mutex> lock(g_mutex);
-  g_objects[address] = {resource, texture,
+  g_objects[address] = {resource,
+                        texture,
                         view != nullptr ? *view : CUDA_RESOURCE_VIEW_DESC{},
-                        view != nullptr, memory};
+                        view != nullptr,
+                        context,
+                        content.size()};
   *out = address;
   return CUDA_SUCCESS;
 }
 
 CUresult DestroyObject(unsigned long long handle) {
-  CERB_CONTEXT(context);
-  void* memory = nullptr;
-  {
-    std::lock_guard<std::mutex> lock(g_mutex);
-    const auto at = g_objects.find(handle);
-    if (at == g_objects.end()) return CUDA_ERROR_INVALID_VALUE;
-    memory = at->second.memory;
-    g_objects.erase(at);
-  }
-  return NoteResult(context, hip.hipFree(memory));
+  if (DeviceCount() == 0) return CUDA_ERROR_NOT_INITIALIZED;
+  std::lock_guard<std::mutex> lock(g_mutex);
+  const auto at = g_objects.find(handle);
+  if (at == g_objects.end()) return CUDA_ERROR_INVALID_VALUE;
+  const Object& object = at->second;
+  if (CUresult r = UseContext(object.context); r != CUDA_SUCCESS) return r;
+  ReleaseDescriptor(object.context, object.bytes, handle);
+  g_objects.erase(at);
+  return CUDA_SUCCESS;
 }
 
 CUresult FindObject(unsigned long long handle, Object* out) {
@@ -292,6 +295,16 @@ CUresult FindObject(unsigned long long handle, Object* out) {
 }
 
 }  // namespace
+
+void DropTextures(Context* context) {
+  {
+    std::lock_guard<std::mutex> lock(g_mutex);
+    std::erase_if(g_objects, [context](const auto& object) {
+      return object.second.context == context;
+    });
+  }
+  DropDescriptors(context);
+}
 
 namespace api {
 

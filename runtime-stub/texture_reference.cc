@@ -55,9 +55,12 @@ CUresult DestroyObjectOf(Reference* reference) {
 // Makes the variable say what the reference says.
 CUresult Publish(Reference* reference) {
   if (!reference->bound || reference->module == nullptr) return CUDA_SUCCESS;
-  CERB_CONTEXT(context);
   Module* module = Module::Of(reference->module);
   if (module == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  Context* context = nullptr;
+  if (CUresult r = UseModule(*module, &context); r != CUDA_SUCCESS) return r;
+  const CurrentContextScope scope(context);
+  if (scope.result() != CUDA_SUCCESS) return scope.result();
   CUdeviceptr variable = 0;
   CUresult result =
       module->GetGlobal(context, reference->name.c_str(), &variable, nullptr);
@@ -79,7 +82,8 @@ CUresult GetReference(void** out, CUmodule handle, const char* name,
   if (out == nullptr || name == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Module* module = Module::Of(handle);
   if (module == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  CERB_CONTEXT(context);
+  Context* context = nullptr;
+  if (CUresult r = UseModule(*module, &context); r != CUDA_SUCCESS) return r;
   CUdeviceptr variable = 0;
   std::size_t bytes = 0;
   CUresult result = module->GetGlobal(context, name, &variable, &bytes);
@@ -170,7 +174,7 @@ void ForgetReferences(const Module* module) {
   std::lock_guard<std::mutex> lock(g_mutex);
   const auto of_module = [&](const std::unique_ptr<Reference>& reference) {
     if (reference->module != module) return false;
-    if (CurrentContextOrNull() != nullptr) DestroyObjectOf(reference.get());
+    DestroyObjectOf(reference.get());
     return true;
   };
   g_references.erase(

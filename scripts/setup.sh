@@ -43,54 +43,6 @@ else
   say "Debian packages: all there"
 fi
 
-# What the samples and the tests need of a CUDA toolkit, at one version.
-cuda_wheels=(nvidia-cuda-nvcc nvidia-cuda-runtime nvidia-cuda-crt nvidia-nvvm
-             nvidia-cuda-cccl)
-
-# The wheels hold one toolkit tree, nvidia/cu13, but for the links that a
-# linker looks for.
-install_cuda() {
-  local work=build/cuda.part
-  rm -rf "$work" && mkdir -p "$work"
-  python3 -m venv "$work/venv"
-  "$work/venv/bin/pip" install -q --no-deps --target "$work/wheels" \
-    "${cuda_wheels[@]/%/==13.0.*}"
-  local tree=$work/wheels/nvidia/cu13
-  ln -s lib "$tree/lib64"
-  ln -s libcudart.so.13 "$tree/lib/libcudart.so"
-  ln -s libnvvm.so.4 "$tree/lib/libnvvm.so"
-  rm -rf build/cuda
-  mv "$tree" build/cuda
-  rm -rf "$work"
-}
-
-if command -v nvcc >/dev/null; then
-  nvcc=$(command -v nvcc)
-  say "CUDA toolkit: $nvcc"
-else
-  if [[ ! -x build/cuda/bin/nvcc || ! -e build/cuda/lib64 ]]; then
-    say "installing NVIDIA's CUDA 13.0 compiler from PyPI into build/cuda"
-    install_cuda
-  fi
-  nvcc=$PWD/build/cuda/bin/nvcc
-  say "CUDA toolkit: build/cuda"
-fi
-
-# The toolkit's driver stub, which programs of the driver API link with, is in
-# no wheel. It is a library with the driver's names and nothing behind them,
-# and cuda.h has the names.
-toolkit=$(dirname "$(dirname "$(readlink -f "$nvcc")")")
-if [[ ! -e $toolkit/lib64/stubs/libcuda.so &&
-      ! -e build/stubs/libcuda.so ]]; then
-  say "making a driver library to link with: build/stubs/libcuda.so"
-  mkdir -p build/stubs
-  echo '#include <cuda.h>' | g++ -E -x c++ -I "$toolkit/include" - |
-    grep -oE '\bcu[A-Z][A-Za-z0-9_]*\(' | tr -d '(' | sort -u |
-    sed 's/.*/.globl &\n.type &,@function\n&:/' |
-    gcc -x assembler - -shared -nostdlib -Wl,-soname,libcuda.so.1 \
-      -o build/stubs/libcuda.so
-fi
-
 # LIEF is the independent reader that checks every rewritten binary; tinygrad
 # carries AMD's pseudo-code, which checks the emulator's instructions.
 if build/venv/bin/python3 -c 'import lief, tinygrad' 2>/dev/null; then
@@ -102,9 +54,68 @@ else
   build/venv/bin/pip install -q 'lief>=0.16' tinygrad==0.14.0
 fi
 
-# Older cudarts, whose calls differ from those of 13.0: 2 MB.
+# install_cuda FOLDER VERSION [CCCL]: what samples and tests need of a CUDA
+# toolkit. The wheels hold one tree, nvidia/cu13, but for the links that a
+# linker looks for. CCCL counts its versions otherwise.
+install_cuda() {
+  local folder=$1 version=$2 work=$1.part
+  say "installing NVIDIA's CUDA $version compiler from PyPI into $folder"
+  rm -rf "$work" && mkdir -p "$work"
+  build/venv/bin/pip install -q --no-deps --target "$work" \
+    "nvidia-cuda-nvcc==$version.*" "nvidia-cuda-runtime==$version.*" \
+    "nvidia-cuda-crt==$version.*" "nvidia-nvvm==$version.*" \
+    "nvidia-cuda-cccl==${3:-$version}.*"
+  local tree=$work/nvidia/cu13
+  ln -s lib "$tree/lib64"
+  ln -s libcudart.so.13 "$tree/lib/libcudart.so"
+  ln -s libnvvm.so.4 "$tree/lib/libnvvm.so"
+  rm -rf "$folder"
+  mv "$tree" "$folder"
+  rm -rf "$work"
+}
+
+# make_stub TOOLKIT FOLDER: the driver library that programs of the driver API
+# link with is in no wheel. It has the driver's names and nothing behind them,
+# and cuda.h has the names.
+make_stub() {
+  say "making a driver library to link with: $2/libcuda.so"
+  mkdir -p "$2"
+  echo '#include <cuda.h>' | g++ -E -x c++ -I "$1/include" - |
+    grep -oE '\bcu[A-Z][A-Za-z0-9_]*\(' | tr -d '(' | sort -u |
+    sed 's/.*/.globl &\n.type &,@function\n&:/' |
+    gcc -x assembler - -shared -nostdlib -Wl,-soname,libcuda.so.1 \
+      -o "$2/libcuda.so"
+}
+
+if command -v nvcc >/dev/null; then
+  nvcc=$(command -v nvcc)
+  say "CUDA toolkit: $nvcc"
+else
+  [[ -e build/cuda/lib64 ]] || install_cuda build/cuda 13.0
+  nvcc=$PWD/build/cuda/bin/nvcc
+  say "CUDA toolkit: build/cuda"
+fi
+toolkit=$(dirname "$(dirname "$(readlink -f "$nvcc")")")
+if [[ ! -e $toolkit/lib64/stubs/libcuda.so &&
+      ! -e build/stubs/libcuda.so ]]; then
+  make_stub "$toolkit" build/stubs
+fi
+
+# The newest toolkit, whose programs must convert as well: 126 MB to fetch,
+# 280 MB on disk without the compiler's library, which nvcc does not use.
+# tests/long/newest_toolkit.py says when there is a newer one.
+newest=13.5
+if [[ ! -e build/cuda-newest/$newest ]]; then
+  install_cuda build/cuda-newest "$newest" 13.3
+  rm build/cuda-newest/lib/libnvvm.so*
+  make_stub build/cuda-newest build/cuda-newest/lib/stubs
+  touch "build/cuda-newest/$newest"
+fi
+
+# Other cudarts, whose calls differ from those of 13.0: 5 MB to fetch.
 for cudart in 11.8=nvidia-cuda-runtime-cu11==11.8.89 \
-              12.4=nvidia-cuda-runtime-cu12==12.4.127; do
+              12.4=nvidia-cuda-runtime-cu12==12.4.127 \
+              13.5=nvidia-cuda-runtime==13.5.37; do
   folder=build/cudarts/${cudart%%=*}
   if [[ ! -e $folder/nvidia ]]; then
     say "installing cudart ${cudart%%=*} from PyPI into $folder"

@@ -18,14 +18,17 @@ std::string Where::ToString() const {
       if (offset >= 0) out += fmt::format("+0x{:x}", offset);
     }
   }
+  if (ptx_line > 0) {
+    // As compilers print it. PTX inside of another file, or that the program
+    // handed over, has no name of its own.
+    const bool is_file = section.empty() && offset < 0 && !file.empty();
+    if (!is_file) out += out.empty() ? "ptx" : ": ptx";
+    out += fmt::format(":{}", ptx_line);
+    if (ptx_column > 0) out += fmt::format(":{}", ptx_column);
+  }
   if (!kernel.empty()) {
     if (!out.empty()) out += ": ";
     out += fmt::format("kernel '{}'", kernel);
-  }
-  if (ptx_line > 0) {
-    if (!out.empty()) out += ": ";
-    out += fmt::format("ptx:{}", ptx_line);
-    if (ptx_column > 0) out += fmt::format(":{}", ptx_column);
   }
   if (source_line > 0) {
     out += fmt::format(" ({}:{})", source_file, source_line);

@@ -1,6 +1,13 @@
 #include "support/target_table.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "support/nearest_targets.h"
+#include "support/target_id.h"
 
 namespace cerberus {
 namespace {
@@ -60,6 +67,19 @@ constexpr TargetRow kTargets[] = {
     {"gfx12-generic", {8, 9}, 32, 64 * kKiB},
 };
 
+// Processors of the table that no code was ever run for on the emulator.
+constexpr std::string_view kNotEmulated[] = {"gfx940", "gfx941", "gfx1250",
+                                             "gfx1251"};
+constexpr std::string_view kDefaultEmulated = "gfx1100";
+
+// Modules of a file that a device of this id finds code for.
+std::size_t ModulesFor(const TargetId& id, const CodeByTarget& file) {
+  for (const std::string& loaded : id.LoadOrder()) {
+    if (const auto at = file.find(loaded); at != file.end()) return at->second;
+  }
+  return 0;
+}
+
 constexpr ComputeCapability kUnknownTarget = {8, 0};
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -71,6 +91,84 @@ const TargetRow* FindTarget(std::string_view processor) {
     if (row.processor == processor) return &row;
   }
   return nullptr;
+}
+
+bool IsEmulated(std::string_view processor) {
+  const TargetRow* row = FindTarget(processor);
+  return row != nullptr &&
+         processor.find("-generic") == std::string_view::npos &&
+         std::find(std::begin(kNotEmulated), std::end(kNotEmulated),
+                   processor) == std::end(kNotEmulated);
+}
+
+std::string TargetToEmulate(const std::vector<CodeByTarget>& files) {
+  // The ids in the files, with their features, and for generic ones the
+  // processors that they cover, in the table's order behind the default.
+  std::vector<std::string> candidates = {std::string(kDefaultEmulated)};
+  for (const TargetRow& row : kTargets) {
+    if (!IsEmulated(row.processor)) continue;
+    const std::string name(row.processor);
+    for (const CodeByTarget& file : files) {
+      if (file.count(std::string(GenericTargetOf(name))) != 0) {
+        candidates.push_back(name);
+      }
+      for (auto at = file.lower_bound(name);
+           at != file.end() && at->first.compare(0, name.size(), name) == 0;
+           ++at) {
+        if (at->first.size() == name.size() || at->first[name.size()] == ':') {
+          candidates.push_back(at->first);
+        }
+      }
+    }
+  }
+  std::string best;
+  std::size_t most = 0;
+  for (const std::string& candidate : candidates) {
+    const Result<TargetId> id = TargetId::Parse(candidate);
+    if (!id) continue;
+    std::size_t modules = 0;
+    for (const CodeByTarget& file : files) modules += ModulesFor(*id, file);
+    if (modules > most) {
+      most = modules;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+namespace {
+
+// Letters to add, drop or change to make one of the other (Levenshtein).
+std::size_t Distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t changed = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({changed, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+std::string NearestTargets(std::string_view name) {
+  std::vector<std::pair<std::size_t, std::string_view>> targets;
+  for (const TargetRow& row : kTargets) {
+    targets.emplace_back(Distance(name, row.processor), row.processor);
+  }
+  std::stable_sort(
+      targets.begin(), targets.end(),
+      [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::string text;
+  for (const auto& [distance, processor] : targets) {
+    if (!text.empty()) text += ", ";
+    text += processor;
+  }
+  return text;
 }
 
 ComputeCapability ParseComputeCapability(std::string_view text) {
@@ -98,7 +196,7 @@ ComputeCapability ComputeCapabilityOf(std::string_view processor) {
 }
 
 int PresentedCudaVersion() {
-  constexpr int kKnown = 13000;
+  constexpr int kKnown = 13050;
   const char* text = std::getenv("CERBERUS_DRIVER_VERSION");
   if (text == nullptr) return kKnown;
   const ComputeCapability version = ParseComputeCapability(text);

@@ -3,8 +3,12 @@
 #ifndef CERBERUS_SUPPORT_TARGET_TABLE_H_
 #define CERBERUS_SUPPORT_TARGET_TABLE_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace cerberus {
 
@@ -28,6 +32,17 @@ struct TargetRow {
 // Null for a name that is not in the table.
 const TargetRow* FindTarget(std::string_view processor);
 
+// Whether the emulator executes code of this processor.
+bool IsEmulated(std::string_view processor);
+
+// What a file holds prebuilt code for: modules by target id.
+using CodeByTarget = std::map<std::string, std::size_t>;
+
+// The target id whose emulation runs most of the prebuilt modules of these
+// files: gfx1100, the default, where that is as good as another. "" if there
+// is no code that the emulator executes.
+std::string TargetToEmulate(const std::vector<CodeByTarget>& files);
+
 // "8.6" or "86"; {0, 0} for anything else.
 ComputeCapability ParseComputeCapability(std::string_view text);
 
@@ -36,7 +51,7 @@ ComputeCapability ParseComputeCapability(std::string_view text);
 ComputeCapability ComputeCapabilityOf(std::string_view processor);
 
 // The version of CUDA to present the driver as, as cuDriverGetVersion counts
-// (13.0 is 13000): what CERBERUS_DRIVER_VERSION says if it is well formed, else
+// (13.5 is 13050): what CERBERUS_DRIVER_VERSION says if it is well formed, else
 // the newest toolkit whose API is known. cudart wants at least its own major
 // version.
 int PresentedCudaVersion();

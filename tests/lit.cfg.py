@@ -2,6 +2,8 @@
 #
 #   lit-22 tests --param build=build/release
 #
+# --param nvcc=build/cuda-newest/bin/nvcc builds with another toolkit.
+#
 # A test is a *.test file with RUN lines; docs/testing.md shows one.
 import os
 import shutil
@@ -24,7 +26,9 @@ config.cerberus_build = build
 config.test_exec_root = os.path.join(build, "tests", "lit")
 
 llvm_bin = "/usr/lib/llvm-22/bin"
-nvcc = shutil.which("nvcc") or os.path.join(root, "build/cuda/bin/nvcc")
+nvcc = os.path.abspath(
+    lit_config.params.get("nvcc") or shutil.which("nvcc") or
+    os.path.join(root, "build/cuda/bin/nvcc"))
 venv_python = os.path.join(root, "build/venv/bin/python3")
 python = venv_python if os.path.exists(venv_python) else "python3"
 

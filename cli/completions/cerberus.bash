@@ -6,7 +6,7 @@ _cerberus() {
   [[ ${COMP_WORDS[0]##*/} == cerberus-convert ]] && verb=convert
   if [[ $verb != convert || ${COMP_WORDS[0]##*/} == cerberus ]] &&
     ((COMP_CWORD == 1)); then
-    COMPREPLY=($(compgen -W 'convert list compile verify run doctor cache --help \
+    COMPREPLY=($(compgen -W 'convert list extract compile verify run doctor cache --help \
       --version' -- "$cur"))
     return
   fi
@@ -14,6 +14,8 @@ _cerberus() {
     --arch)
       COMPREPLY=($(compgen -W 'gfx1030 gfx1100 gfx1201 gfx90a gfx942 gfx950' \
         -- "$cur"))
+      return ;;
+    --kind) COMPREPLY=($(compgen -W 'ptx cubin lto-ir hsaco' -- "$cur"))
       return ;;
     --emit) COMPREPLY=($(compgen -W 'hsaco obj asm ll ll-raw' -- "$cur"))
       return ;;
@@ -32,6 +34,8 @@ _cerberus() {
     convert) options='--output --group --bundle --arch --keep-fatbin
       --dry-run --keep-going --jobs --shared-overflow --in-process
       --compile-seconds --compile-memory --time-trace' ;;
+    list) options='--kernels --filter' ;;
+    extract) options='--output --kind --filter' ;;
     run) options='--device --log' ;;
     cache) options='--prune --clear' ;;
     compile) options='--output --emit --arch --keep-going --jobs

@@ -1,8 +1,9 @@
 # fish completion of cerberus.
-set -l verbs convert list compile verify run doctor cache
+set -l verbs convert list extract compile verify run doctor cache
 set -l targets gfx1030 gfx1100 gfx1201 gfx90a gfx942 gfx950
 complete -c cerberus -n "not __fish_seen_subcommand_from $verbs" -f -a convert -d 'convert a CUDA program or library'
 complete -c cerberus -n "not __fish_seen_subcommand_from $verbs" -f -a list -d 'show the device code in a file'
+complete -c cerberus -n "not __fish_seen_subcommand_from $verbs" -f -a extract -d 'write the PTX and machine code in a file to files'
 complete -c cerberus -n "not __fish_seen_subcommand_from $verbs" -f -a compile -d 'compile one PTX file to one code object'
 complete -c cerberus -n "not __fish_seen_subcommand_from $verbs" -f -a verify -d 'check a converted file against its original'
 complete -c cerberus -n "not __fish_seen_subcommand_from $verbs" -f -a run -d 'run a program that was not converted'
@@ -22,13 +23,17 @@ for both in convert compile
     complete -c cerberus -n "__fish_seen_subcommand_from $both" -s k -l keep-going -d 'leave out kernels that fail'
     complete -c cerberus -n "__fish_seen_subcommand_from $both" -l shared-overflow -x -a 'error global' -d "shared memory above the hardware's"
 end
+complete -c cerberus -n '__fish_seen_subcommand_from list' -l kernels -d 'list entries and kernels, not a summary'
+complete -c cerberus -n '__fish_seen_subcommand_from list extract' -l filter -x -d 'kernels that match an expression'
+complete -c cerberus -n '__fish_seen_subcommand_from extract' -s o -l output -r -d 'folder, made new'
+complete -c cerberus -n '__fish_seen_subcommand_from extract' -l kind -x -a 'ptx cubin lto-ir hsaco' -d 'what to write'
 complete -c cerberus -n '__fish_seen_subcommand_from convert' -l group -x -d 'name of the archives'
 complete -c cerberus -n '__fish_seen_subcommand_from convert' -l bundle -d 'put all that the output needs beside it'
 complete -c cerberus -n '__fish_seen_subcommand_from convert' -l keep-fatbin -d 'the output runs on NVIDIA GPUs too'
 complete -c cerberus -n '__fish_seen_subcommand_from convert' -s n -l dry-run -d 'print what would change'
 complete -c cerberus -n '__fish_seen_subcommand_from convert' -s j -l jobs -x -d 'compilers at a time'
 complete -c cerberus -n '__fish_seen_subcommand_from convert' -l in-process -d 'compile without child processes'
-complete -c cerberus -n '__fish_seen_subcommand_from convert' -l compile-seconds -x -d 'time limit for one module'
+complete -c cerberus -n '__fish_seen_subcommand_from convert' -l compile-seconds -x -d 'processor time for a kernel'
 complete -c cerberus -n '__fish_seen_subcommand_from convert' -l compile-memory -x -d 'memory limit for one module'
 complete -c cerberus -n '__fish_seen_subcommand_from compile' -l emit -x -a 'hsaco obj asm ll ll-raw' -d 'what to write'
 complete -c cerberus -n '__fish_seen_subcommand_from compile' -s O -x -a '0 1 2 3' -d 'optimisation'

@@ -135,6 +135,13 @@ DEV(void, copy_bulk_masked)(GLOBAL u8* to, SHARED const u8* from, u32 size,
   }
 }
 
+// .ignore_oob: the first `left` and the last `right` bytes may lie outside of
+// what can be read.
+DEV(void, copy_bulk_within)(SHARED u8* to, GLOBAL const u8* from, u32 size,
+                            u32 left, u32 right) {
+  for (u32 i = left; i + right < size; ++i) to[i] = from[i];
+}
+
 // st.bulk: zeros; sizes are multiples of 8.
 DEV(void, clear_bulk)(SHARED u64* to, u64 size) {
   for (u64 i = 0; i < size / 8; ++i) to[i] = 0;

@@ -208,12 +208,41 @@ DEV(u32, random_e2m1)(float v, u32 random, bool) {
   return EncodeRandom(v, kE2M1, random & 0xffff, 16, kE2M1.largest);
 }
 
+// ---- Fixed point ------------------------------------------------------------
+
+// s2f6: 64ths in a signed byte, from -2 to 127/64. NaN is the largest, as in
+// the formats without one.
+INLINE u32 EncodeFixed(double v, double rounded) {
+  if (v != v) return 0x7f;
+  const double bounded = rounded > 127 ? 127 : rounded < -128 ? -128 : rounded;
+  return static_cast<u32>(static_cast<s32>(bounded)) & 0xff;
+}
+DEV(u32, encode_s2f6_rn)(double v) {
+  return EncodeFixed(v, __builtin_rint(v * 64));
+}
+DEV(u32, encode_s2f6_rz)(double v) {
+  return EncodeFixed(v, __builtin_trunc(v * 64));
+}
+DEV(float, decode_s2f6)(u32 code) {
+  return static_cast<float>(static_cast<s32>(code << 24) >> 24) / 64;
+}
+
 // ---- Scales -----------------------------------------------------------------
 
 // ue8m0: a power of two, 2^(code - 127); 0xff is NaN. The sign is dropped.
 DEV(float, decode_ue8m0)(u32 code) {
   return code == 0xff ? __builtin_nanf("")
                       : __builtin_ldexpf(1.0f, static_cast<int>(code) - 127);
+}
+// The same and its inverse, where f32 would lose the smallest.
+INLINE double Power(u32 code, int exponent) {
+  return code == 0xff ? __builtin_nan("") : __builtin_ldexp(1.0, exponent);
+}
+DEV(double, scale_ue8m0)(u32 code) {
+  return Power(code, static_cast<int>(code) - 127);
+}
+DEV(double, unscale_ue8m0)(u32 code) {
+  return Power(code, 127 - static_cast<int>(code));
 }
 // Too large is 0xff, or with .satfinite the largest power.
 template <bool up, bool finite>

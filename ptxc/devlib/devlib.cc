@@ -5,7 +5,9 @@
 #include "device.h"
 
 #include "async.h"
+#include "bits.h"
 #include "convert.h"
+#include "launches.h"
 #include "rounding.h"
 #include "services.h"
 #include "surface.h"

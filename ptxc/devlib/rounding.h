@@ -100,6 +100,32 @@ INLINE float SumToFloat(Sum s) {
   return Adjust<mode>(nearest, first != 0 ? first : s.low);
 }
 
+// ---- Division to nearest ----------------------------------------------------
+
+// LLVM divides with v_div_scale, v_div_fmas and v_div_fixup. By the letter of
+// AMD's manuals that gives NaN where the quotient is so large that the scaled
+// one overflows as well, and where it and the divisor's inverse are both
+// subnormal. Few divisions end here.
+template <typename T>
+INLINE T QuotientFarOut(T a, T b, T nan) {
+  const T infinity = __builtin_inf();
+  const T size = __builtin_elementwise_abs(b);
+  if (a == 0 || b != b || size == infinity) return nan;  // by IEEE 754
+  if (size < 1) return a * __builtin_elementwise_copysign(infinity, b);
+  // Both smaller: exact, because a is none of the smallest numbers.
+  constexpr T kFactor = 1.0 / 256;
+  return (a * kFactor) / (b * kFactor);
+}
+
+template <typename T>
+INLINE T Quotient(T a, T b) {
+  const T q = a / b;
+  return __builtin_expect(q != q, 0) ? QuotientFarOut(a, b, q) : q;
+}
+
+DEV(float, div_f32)(float a, float b) { return Quotient(a, b); }
+DEV(double, div_f64)(double a, double b) { return Quotient(a, b); }
+
 // ---- f32, through f64 -------------------------------------------------------
 
 template <Mode mode>
@@ -123,7 +149,7 @@ INLINE float FusedMulAdd(float a, float b, float c) {
 }
 template <Mode mode>
 INLINE float Div(float a, float b) {
-  const float q = a / b;
+  const float q = Quotient(a, b);
   const double rest = Fma(-static_cast<double>(q), b, a);
   return Adjust<mode>(q, b < 0 ? -rest : rest);
 }
@@ -204,7 +230,7 @@ INLINE double FusedMulAdd(double a, double b, double c) {
 
 template <Mode mode>
 INLINE double Div(double a, double b) {
-  const double q = a / b;
+  const double q = Quotient(a, b);
   if (IsNan(q) || IsInf(a) || IsInf(b) || a == 0 || b == 0) return q;
   // a = q*b + rest, with all of them scaled to about 1.
   const int quotient_exponent = Exponent(a) - Exponent(b);

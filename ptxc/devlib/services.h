@@ -20,7 +20,7 @@ struct PrintfRing {
   u64 written;
   u64 read;
   u64 dropped;
-  u64 zero;
+  u64 dropped_assertions;
   u64 words[];
 };
 
@@ -42,6 +42,7 @@ struct ContextBlock {
   u64 ring_bytes;
   GLOBAL Heap* heap;
   u64 heap_bytes;
+  GLOBAL const u64* launch_queues;
 };
 
 INLINE GLOBAL const ContextBlock* BlockAt(u64 context) {
@@ -83,20 +84,6 @@ DEV(void, report_fault)(u64 context, u32 kind, u32 line, GLOBAL char* name) {
   record->line = line;
   record->kernel = reinterpret_cast<u64>(name);
   PublishRecord(record, kind);
-}
-
-// __assertfail; the texts are the module's constants.
-DEV(void, report_assert)(u64 context, u64 message, u64 file, u32 line,
-                         u64 function, GLOBAL char* name) {
-  constexpr u32 kAssert = 2;
-  GLOBAL ErrorRecord* record = ClaimRecord(context, kAssert);
-  if (record == nullptr) return;
-  record->line = line;
-  record->kernel = reinterpret_cast<u64>(name);
-  record->message = message;
-  record->file = file;
-  record->function = function;
-  PublishRecord(record, kAssert);
 }
 
 // ---- printf -----------------------------------------------------------------
@@ -216,16 +203,16 @@ struct RingWriter {
   }
 };
 
-// Reserves words in the ring; false, and counted, if it is full.
+// Reserves words in the ring; false, and counted in `dropped`, if it is full.
 INLINE bool Reserve(GLOBAL PrintfRing* ring, u64 capacity, u64 words,
-                    u64* first) {
+                    GLOBAL u64* dropped, u64* first) {
   u64 written = __scoped_atomic_load_n(&ring->written, __ATOMIC_RELAXED,
                                        __MEMORY_SCOPE_SYSTEM);
   for (;;) {
     const u64 read = __scoped_atomic_load_n(&ring->read, __ATOMIC_ACQUIRE,
                                             __MEMORY_SCOPE_SYSTEM);
     if (written + words - read > capacity) {
-      __scoped_atomic_fetch_add(&ring->dropped, 1, __ATOMIC_RELAXED,
+      __scoped_atomic_fetch_add(dropped, 1, __ATOMIC_RELAXED,
                                 __MEMORY_SCOPE_SYSTEM);
       return false;
     }
@@ -272,7 +259,7 @@ DEV(s32, vprintf)(u64 context, const char* format, const char* packed) {
     if (ring == nullptr) return count;
     words = 1 + WordsFor(format_bytes) + to.needed;
     u64 first = 0;
-    if (!Reserve(ring, capacity, words, &first)) return count;
+    if (!Reserve(ring, capacity, words, &ring->dropped, &first)) return count;
     place = first % capacity;
     to.next = place + 1 == capacity ? 0 : place + 1;
     to.left = words - 1;
@@ -282,6 +269,70 @@ DEV(s32, vprintf)(u64 context, const char* format, const char* packed) {
                           u64{format_bytes} << 32 | words * 8,
                           __ATOMIC_RELEASE, __MEMORY_SCOPE_SYSTEM);
   return count;
+}
+
+// ---- assert -----------------------------------------------------------------
+
+constexpr u64 kAssertionRecord = 0x80000000;
+
+// The line of the calling thread: a record without a format, marked in its
+// size. The texts are the module's constants.
+INLINE void WriteAssertion(u64 context, const char* message, const char* file,
+                           u32 line, const char* function) {
+  GLOBAL PrintfRing* ring = context == 0 ? nullptr : BlockAt(context)->ring;
+  if (ring == nullptr) return;
+  const u64 capacity = BlockAt(context)->ring_bytes / 8;
+  RingWriter to = {ring, capacity};
+  u64 words = 0;
+  u64 place = 0;
+#pragma clang loop unroll(disable)
+  for (bool reserved = false;; reserved = true) {
+#pragma clang loop unroll(disable)
+    for (u32 i = 0; i < 3; ++i) {
+      const char* text = i == 0 ? file : i == 1 ? function : message;
+      const u64 length = text != nullptr ? LengthOf(text, ~u64{0}) : ~u64{0};
+      to.Put(length);
+      if (text != nullptr) to.PutText(text, length);
+      if (i == 0) to.Put(line);
+      if (i != 1) continue;
+      to.Put(__builtin_amdgcn_workgroup_id_x());
+      to.Put(__builtin_amdgcn_workgroup_id_y());
+      to.Put(__builtin_amdgcn_workgroup_id_z());
+      to.Put(__cerberus_wave_thread_x());
+      to.Put(__cerberus_wave_thread_y());
+      to.Put(__cerberus_wave_thread_z());
+    }
+    if (reserved) break;
+    words = 1 + to.needed;
+    u64 first = 0;
+    if (!Reserve(ring, capacity, words, &ring->dropped_assertions, &first)) {
+      return;
+    }
+    place = first % capacity;
+    to.next = place + 1 == capacity ? 0 : place + 1;
+    to.left = words - 1;
+  }
+  __scoped_atomic_store_n(&ring->words[place], kAssertionRecord | words * 8,
+                          __ATOMIC_RELEASE, __MEMORY_SCOPE_SYSTEM);
+}
+
+// __assertfail. Each thread that fails writes its line; the first one's is in
+// the record as well, should the ring be full. The line comes first, so that
+// it is there when the host sees the record.
+DEV(void, report_assert)(u64 context, u64 message, u64 file, u32 line,
+                         u64 function, GLOBAL char* name) {
+  constexpr u32 kAssert = 2;
+  WriteAssertion(context, reinterpret_cast<const char*>(message),
+                 reinterpret_cast<const char*>(file), line,
+                 reinterpret_cast<const char*>(function));
+  GLOBAL ErrorRecord* record = ClaimRecord(context, kAssert);
+  if (record == nullptr) return;
+  record->line = line;
+  record->kernel = reinterpret_cast<u64>(name);
+  record->message = message;
+  record->file = file;
+  record->function = function;
+  PublishRecord(record, kAssert);
 }
 
 // ---- malloc -----------------------------------------------------------------

@@ -18,11 +18,12 @@ DEV(double, rcp_approx_f64)(double v) {
   if (((bits >> 52) & 0x7ff) == 0) {
     return __builtin_bit_cast(double, sign | 0x7ff0000000000000ul);
   }
-  const double r = 1.0 / v;
-  if (((BitsOf(r) >> 52) & 0x7ff) == 0) {
+  // The inverse is subnormal; the hardware's division is not asked for it
+  // (rounding.h).
+  if (__builtin_elementwise_abs(v) > 0x1p1022) {
     return __builtin_bit_cast(double, sign);
   }
-  return UpperHalf(r);
+  return UpperHalf(1.0 / v);
 }
 
 // v_rsq_f32 takes subnormals for zero: scale by an even power of two.

@@ -18,6 +18,7 @@ enum LaunchBlockField : unsigned {
   kLaunchWorkspace = 16,
   kLaunchBlockDim = 24,
   kLaunchReciprocal = 36,
+  kLaunchQueue = 44,
   kLaunchBlockBytes = 48,
 };
 

@@ -20,6 +20,7 @@
 
 #include "ptxc/passes/addresses.h"
 #include "ptxc/passes/exact_floats.h"
+#include "ptxc/passes/irreducible.h"
 #include "ptxc/passes/kernel_inputs.h"
 #include "ptxc/passes/lane_progress.h"
 #include "ptxc/passes/shuffles.h"
@@ -147,6 +148,7 @@ Status RunPipeline(llvm::Module& module, llvm::TargetMachine& machine,
         ChooseShuffles(options.waves.wave_size)));
     CERB_TRY_VOID(add(kDefault));
   }
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(CutIrreducible()));
   passes.run(module, modules);
   KeepFloatsExact(module);
   if (optimise) {

@@ -171,6 +171,25 @@ TEST(AsyncExec, MbarrierArriveAndWait) {
   }
 }
 
+// Every object has the layout without reports.
+TEST(AsyncExec, MbarrierLayout) {
+  KernelBatch batch{std::string(kHeader)};
+  for (const LoweredSpelling& s :
+       LoweredSpellingsOf("mbarrier.check_layout")) {
+    const std::uint32_t want = s.Has("layout::v0") ? 1 : 0;
+    batch.Add(s.text,
+              Kernel(batch.NextName(),
+                     "  @!%leader ret;\n"
+                     "  mbarrier.init.layout::v0.shared::cta.b64 [bar], 1;\n  " +
+                         s.text + " %p0, " + ObjectOf(s) +
+                         ";\n  selp.u32 %r0, 1, 0, %p0;\n"
+                         "  st.global.u32 [%out], %r0;\n"),
+              RunAndCheck([want](const std::uint32_t* out) {
+                EXPECT_EQ(out[0], want);
+              }));
+  }
+}
+
 TEST(AsyncExec, MbarrierCountsOfArrivals) {
   KernelBatch batch{std::string(kHeader)};
   for (const LoweredSpelling& s : LoweredSpellingsOf("mbarrier.arrive")) {
@@ -429,7 +448,7 @@ TEST(AsyncExec, CpAsyncGroups) {
                 RunAndCheck(Copied(16, [](std::uint32_t) { return 16; })));
     }
   }
-  EXPECT_EQ(waits, 4);
+  EXPECT_EQ(waits, 5);
 }
 
 TEST(AsyncExec, CpAsyncArrivesOnMbarrier) {
@@ -481,7 +500,12 @@ TEST(AsyncExec, CpAsyncBulk) {
     const bool from_global =
         s.text.find(".global.mbarrier") != std::string::npos;
     const bool to_global = s.Has("bulk_group");
-    const bool multicast = s.Has("multicast::cluster");
+    const bool ignores = s.Has("ignore_oob");
+    const std::string mask = s.Has("multicast::cluster") ||
+                                     s.Has("multicast::cluster::16b")
+                                 ? ", %h0"
+                             : s.Has("multicast::cluster::32b") ? ", 1"
+                                                                : "";
     std::string body = PlaceOfThread() + InitAndMeet(1);
     if (!from_global) {
       // The block's input lies in `data` first.
@@ -515,8 +539,9 @@ TEST(AsyncExec, CpAsyncBulk) {
     body += "  @%leader mbarrier.arrive.expect_tx.shared::cta.b64 %state, "
             "[bar], 1024;\n  mov.u32 %r1, 1024;\n  mov.b16 %h0, 1;\n"
             "  @%leader " + s.text + " [" + to + "], [" +
-            (from_global ? "%first_in" : "data") + "], %r1, [bar]" +
-            (multicast ? ", %h0" : "") + policy + ";\n" + WaitForBytes() +
+            (from_global ? "%first_in" : "data") + "], %r1" +
+            (ignores ? ", 0, 0" : "") + ", [bar]" + mask + policy + ";\n" +
+            WaitForBytes() +
             "  mov.u64 %l1, " + to + ";\n"
             "  mad.wide.u32 %l0, %thread, 16, %l1;\n" + StoreCopied();
     batch.Add(s.text, Kernel(batch.NextName(), body),
@@ -533,6 +558,39 @@ TEST(AsyncExec, CpAsyncBulk) {
                          "  cp.async.wait_all;\n" + StoreCopied()),
               RunAndCheck(Copied(16, [](std::uint32_t) { return 16; })));
   }
+}
+
+// Bytes outside of what can be read stand in front and behind: they are not
+// read, but the mbarrier counts them.
+TEST(AsyncExec, CpAsyncBulkReadsNothingItIgnores) {
+  const std::string text =
+      std::string(kHeader) +
+      Kernel("k",
+             InitAndMeet(1) +
+                 "  st.shared.u32 [data], 7;\n  st.shared.u32 [data+44], 9;\n"
+                 "  mbarrier.expect_tx.shared::cta.b64 [bar], 48;\n"
+                 "  cp.async.bulk.shared::cta.global.mbarrier::complete_tx::"
+                 "bytes.ignore_oob [data], [%in], 48, 4, 8, [bar];\n"
+                 "  mbarrier.arrive.shared::cta.b64 %state, [bar];\n"
+                 "WAIT:\n  mbarrier.try_wait.parity.shared::cta.b64 %p0, [bar],"
+                 " 0;\n  @!%p0 bra WAIT;\n"
+                 "  ld.shared.u32 %r0, [data];\n  ld.shared.u32 %r1, "
+                 "[data+4];\n  ld.shared.u32 %r2, [data+36];\n"
+                 "  ld.shared.u32 %r3, [data+44];\n"
+                 "  st.global.v4.u32 [%out], {%r0, %r1, %r2, %r3};\n");
+  auto module = PtxModule::Compile(text);
+  ASSERT_TRUE(module) << module.error().ToString();
+  Buffer in((*module)->device(), 36), out((*module)->device(), 16);
+  std::iota(in.as<std::uint32_t>(), in.as<std::uint32_t>() + 9, 1u);
+  Launch launch;
+  // The buffer is what bytes 4 to 40 of 48 lie in.
+  launch.params = {in.address() - 4, out.address()};
+  const Status status = (*module)->Run("k", launch);
+  ASSERT_TRUE(status) << status.error().ToString();
+  EXPECT_EQ(out.as<std::uint32_t>()[0], 7u);
+  EXPECT_EQ(out.as<std::uint32_t>()[1], 1u);
+  EXPECT_EQ(out.as<std::uint32_t>()[2], 9u);
+  EXPECT_EQ(out.as<std::uint32_t>()[3], 9u);
 }
 
 // ---- Reductions -------------------------------------------------------------
@@ -686,7 +744,7 @@ TEST(AsyncExec, StAsync) {
       value += (i == 0 ? "%v" : ", %v") + n;
     }
     if (width > 1) value = "{" + value + "}";
-    const bool window = s.Has("shared::cluster");
+    const bool window = s.Has("shared::cluster") || s.Has("shared::cta");
     const std::string total =
         std::to_string(static_cast<std::uint32_t>(size) * active);
     if (s.Has("release")) {

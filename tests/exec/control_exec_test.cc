@@ -3,7 +3,10 @@
 // PTX ISA 9.0, "Control Flow Instructions", and "Abstracting the ABI" for
 // functions and their parameters.
 #include <cstdint>
+#include <cstdlib>
+#include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -133,6 +136,158 @@ TEST(ControlExec, BranchTables) {
                 "C:\n  mov.u64 %result, 30;\nDONE:\n");
     for (std::uint32_t t = 0; t < kThreads; ++t) {
       EXPECT_EQ(out[t], 10u * ((uni ? 2 : t % 3) + 1)) << form << t;
+    }
+  }
+}
+
+// Blocks that jump to any others, so that cycles are entered everywhere: with
+// values of all kinds that cross them, loops inside, tables and two exits.
+class RandomGraph {
+ public:
+  RandomGraph(std::uint32_t blocks, std::uint32_t seed) : random_(seed) {
+    for (std::uint32_t i = 0; i < blocks; ++i) {
+      Block block{Below(6), Below(1000) | 1, Below(4), {}};
+      for (std::uint32_t& target : block.targets) {
+        // Two behind the last block are the exits.
+        target = Below(12) == 0 ? blocks + Below(2) : Below(blocks);
+      }
+      blocks_.push_back(block);
+    }
+  }
+
+  std::string Ptx() const {
+    std::string text =
+        "  mov.u32 %r0, %thread;\n  mov.u32 %r1, 0;\n  mov.u32 %r2, 7;\n"
+        "  mov.u32 %r3, %thread;\n  mov.u64 %l0, 1;\n"
+        "  setp.ne.u32 %p0, %r0, %r0;\n";
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      const Block& block = blocks_[i];
+      const std::string number = std::to_string(i);
+      text += "B" + number +
+              ":\n  add.u32 %r1, %r1, 1;\n  setp.gt.u32 %p1, %r1, 150;\n"
+              "  @%p1 bra B" + std::to_string(blocks_.size()) +
+              ";\n  mad.lo.u32 %r0, %r0, 1664525, " +
+              std::to_string(1013904223 + i) + ";\n";
+      const std::string factor = std::to_string(block.factor);
+      switch (block.kind) {
+        case 0:
+          text += "  mad.lo.u32 %r2, %r3, " + factor + ", %r0;\n";
+          break;
+        case 1:  // a swap, which phis make of it
+          text += "  mov.u32 %r4, %r2;\n  mov.u32 %r2, %r3;\n"
+                  "  mov.u32 %r3, %r4;\n";
+          break;
+        case 2:
+          text += "  cvt.u64.u32 %l1, %r2;\n  mad.lo.u64 %l0, %l0, " + factor +
+                  ", %l1;\n";
+          break;
+        case 3:
+          text += "  setp.gt.u32 %p0, %r2, %r3;\n";
+          break;
+        case 4:
+          text += "  selp.u32 %r4, " + factor + ", 0, %p0;\n"
+                  "  add.u32 %r3, %r3, %r4;\n";
+          break;
+        default:
+          text += "  shr.u32 %r5, %r0, 29;\nL" + number +
+                  ":\n  mad.lo.u32 %r3, %r3, 5, %r5;\n"
+                  "  sub.u32 %r5, %r5, 1;\n  setp.gt.s32 %p2, %r5, 0;\n"
+                  "  @%p2 bra L" + number + ";\n";
+      }
+      const auto target = [&](int which) {
+        return "B" + std::to_string(block.targets[which]);
+      };
+      text += "  shr.u32 %r6, %r0, 30;\n";
+      switch (block.branch) {
+        case 0:
+          text += "T" + number + ": .branchtargets " + target(0) + ", " +
+                  target(1) + ", " + target(2) + ", " + target(3) +
+                  ";\n  brx.idx %r6, T" + number + ";\n";
+          break;
+        case 1:
+          text += "  bra " + target(0) + ";\n";
+          break;
+        default:
+          text += "  setp.eq.u32 %p3, %r6, 0;\n  @%p3 bra " + target(0) +
+                  ";\n  bra " + target(1) + ";\n";
+      }
+    }
+    const std::string first = std::to_string(blocks_.size());
+    const std::string second = std::to_string(blocks_.size() + 1);
+    return text + "B" + first + ":\n  add.u32 %r3, %r3, 12345;\nB" + second +
+           ":\n  xor.b32 %r2, %r2, %r1;\n  mov.b64 %l1, {%r2, %r3};\n"
+           "  xor.b64 %result, %l0, %l1;\n";
+  }
+
+  std::uint64_t Expected(std::uint32_t thread) const {
+    std::uint32_t r0 = thread, r1 = 0, r2 = 7, r3 = thread;
+    std::uint64_t l0 = 1;
+    bool p0 = false;
+    std::size_t at = 0;
+    while (at < blocks_.size()) {
+      const Block& block = blocks_[at];
+      if (++r1 > 150) {
+        at = blocks_.size();
+        break;
+      }
+      r0 = r0 * 1664525 + 1013904223 + static_cast<std::uint32_t>(at);
+      switch (block.kind) {
+        case 0:
+          r2 = r3 * block.factor + r0;
+          break;
+        case 1:
+          std::swap(r2, r3);
+          break;
+        case 2:
+          l0 = l0 * block.factor + r2;
+          break;
+        case 3:
+          p0 = r2 > r3;
+          break;
+        case 4:
+          r3 += p0 ? block.factor : 0;
+          break;
+        default: {
+          std::uint32_t r5 = r0 >> 29;
+          do {
+            r3 = r3 * 5 + r5;
+          } while (static_cast<std::int32_t>(--r5) > 0);
+        }
+      }
+      const std::uint32_t r6 = r0 >> 30;
+      at = block.targets[block.branch == 0   ? r6
+                         : block.branch == 1 ? 0
+                                             : (r6 == 0 ? 0 : 1)];
+    }
+    if (at == blocks_.size()) r3 += 12345;
+    return l0 ^ (r2 ^ r1) ^ std::uint64_t{r3} << 32;
+  }
+
+ private:
+  struct Block {
+    std::uint32_t kind, factor, branch;
+    std::uint32_t targets[4];
+  };
+  std::uint32_t Below(std::uint32_t limit) {
+    random_ = random_ * 1664525 + 1013904223;
+    return (random_ >> 8) % limit;
+  }
+  std::uint32_t random_;
+  std::vector<Block> blocks_;
+};
+
+TEST(ControlExec, CyclesEnteredAnywhere) {
+  // 23 had values that were never set, 27 hung.
+  std::vector<std::uint32_t> graphs = {0, 1, 2, 23, 27};
+  if (const char* wanted = std::getenv("CERBERUS_TEST_GRAPHS")) {
+    graphs.resize(static_cast<std::size_t>(std::atoi(wanted)));
+    std::iota(graphs.begin(), graphs.end(), 0u);
+  }
+  for (const std::uint32_t i : graphs) {
+    const RandomGraph graph(5 + 17 * (i % 3), i);
+    const auto out = RunThreads("", graph.Ptx());
+    for (std::uint32_t t = 0; t < kThreads; ++t) {
+      ASSERT_EQ(out[t], graph.Expected(t)) << i << " " << t << graph.Ptx();
     }
   }
 }
@@ -277,6 +432,10 @@ TEST(ControlExec, SpecialRegisters) {
       "  mov.u32 %r10, %nctaid.y;\n  mov.u32 %r11, %nctaid.z;\n"
       "  mov.u32 %r12, %laneid;\n  mov.u32 %r13, %lanemask_lt;\n"
       "  mov.u32 %r14, WARP_SZ;\n"
+      // What is 0 changes nothing.
+      "  mov.u32 %r19, %locality_domain_id;\n  or.b32 %r12, %r12, %r19;\n"
+      "  mov.u32 %r19, %locality_domain_supplemental_sm;\n"
+      "  or.b32 %r12, %r12, %r19;\n"
       // A row of 16 words per thread, rows in launch order.
       "  mad.lo.u32 %r16, %r8, %r10, %r7;\n"
       "  mad.lo.u32 %r16, %r16, %r9, %r6;\n"
@@ -392,6 +551,103 @@ TEST(ControlExec, AllocatedStackIsNoLargerThanAskedFor) {
       "  cvt.u64.u32 %result, %r6;\n");
   for (std::uint32_t thread = 0; thread < kThreads; ++thread) {
     EXPECT_EQ(out[thread], 400 + 5 * thread) << thread;
+  }
+}
+
+// Functions that write n words and add them up.
+constexpr const char* kOfWords =
+    ".func fill(.reg .b32 at, .reg .b32 n, .reg .b32 v)\n{\n"
+    "  .reg .pred p;\n"
+    "MORE:\n  st.local.u32 [at], v;\n  add.u32 at, at, 4;\n"
+    "  sub.u32 n, n, 1;\n  setp.ne.u32 p, n, 0;\n  @p bra MORE;\n  ret;\n}\n"
+    ".func (.reg .b32 s) sum(.reg .b32 at, .reg .b32 n)\n{\n"
+    "  .reg .pred p;\n  .reg .b32 w;\n  mov.u32 s, 0;\n"
+    "MORE:\n  ld.local.u32 w, [at];\n  add.u32 s, s, w;\n"
+    "  add.u32 at, at, 4;\n  sub.u32 n, n, 1;\n  setp.ne.u32 p, n, 0;\n"
+    "  @p bra MORE;\n  ret;\n}\n";
+
+TEST(ControlExec, PiecesOfStackLieBesideEachOther) {
+  const auto out = RunThreads(
+      kOfWords,
+      "  .local .align 4 .b8 frame[64];\n  mov.u32 %r8, frame;\n"
+      "  call fill, (%r8, 16, 5);\n"
+      "  alloca.u32 %r1, 512;\n  alloca.u32 %r2, 512, 64;\n"
+      "  alloca.u32 %r3, 512;\n  alloca.u32 %r4, 16;\n"
+      "  alloca.u32 %r5, 16;\n"
+      "  add.u32 %r6, %thread, 1;\n  call fill, (%r1, 128, %r6);\n"
+      "  add.u32 %r6, %thread, 2;\n  call fill, (%r2, 128, %r6);\n"
+      "  add.u32 %r6, %thread, 3;\n  call fill, (%r3, 128, %r6);\n"
+      "  call fill, (%r4, 4, 1);\n  call fill, (%r5, 4, 2);\n"
+      "  call (%r9), sum, (%r1, 128);\n  call (%r10), sum, (%r2, 128);\n"
+      "  call (%r11), sum, (%r3, 128);\n  call (%r12), sum, (%r8, 16);\n"
+      "  mad.lo.u32 %r9, %r10, 3, %r9;\n  mad.lo.u32 %r9, %r11, 5, %r9;\n"
+      "  add.u32 %r9, %r9, %r12;\n"
+      "  sub.u32 %r5, %r5, %r4;\n  and.b32 %r2, %r2, 63;\n"
+      "  mad.lo.u32 %r9, %r5, 1000000, %r9;\n"
+      "  mad.lo.u32 %r9, %r2, 100000000, %r9;\n"
+      "  cvt.u64.u32 %result, %r9;\n");
+  for (std::uint32_t t = 0; t < kThreads; ++t) {
+    EXPECT_EQ(out[t], 128 * ((t + 1) + 3 * (t + 2) + 5 * (t + 3)) + 16 * 5 +
+                          16 * 1000000)
+        << t;
+  }
+}
+
+// Half of the lanes give back what they took, beside others that keep it.
+TEST(ControlExec, StackOfLanesInBranches) {
+  const auto out = RunThreads(
+      kOfWords,
+      "  stacksave.u32 %r0;\n  and.b32 %r1, %thread, 1;\n"
+      "  setp.eq.u32 %p0, %r1, 1;\n  mov.u32 %r9, 0;\n"
+      "  @%p0 bra KEEP;\n  alloca.u32 %r2, 256;\n"
+      "  call fill, (%r2, 64, 9);\n  stackrestore.u32 %r0;\n  bra BOTH;\n"
+      "KEEP:\n  mad.lo.u32 %r3, %thread, 4, 64;\n  alloca.u32 %r2, %r3;\n"
+      "  shr.u32 %r4, %r3, 2;\n  call fill, (%r2, %r4, 7);\n"
+      "BOTH:\n  alloca.u32 %r5, 128;\n  call fill, (%r5, 32, %thread);\n"
+      "  @%p0 call (%r9), sum, (%r2, %r4);\n"
+      "  call (%r6), sum, (%r5, 32);\n  add.u32 %r9, %r9, %r6;\n"
+      "  cvt.u64.u32 %result, %r9;\n");
+  for (std::uint32_t t = 0; t < kThreads; ++t) {
+    EXPECT_EQ(out[t], 32 * t + (t % 2 == 1 ? 7 * (t + 16) : 0)) << t;
+  }
+}
+
+// A function that takes stack, of a size that each thread has for itself,
+// calls itself: all that was taken above stays as it is, in loops too.
+TEST(ControlExec, StackOfCalledFunctions) {
+  const auto out = RunThreads(
+      std::string(kOfWords) +
+          ".func (.reg .b32 s) deep(.reg .b32 n, .reg .b32 t)\n{\n"
+          "  .reg .pred p;\n  .reg .b32 %r<9>;\n"
+          "  .local .align 4 .b8 frame[32];\n  mov.u32 %r5, frame;\n"
+          "  call fill, (%r5, 8, n);\n"
+          "  and.b32 %r0, t, 3;\n  add.u32 %r0, %r0, n;\n"
+          "  mad.lo.u32 %r1, %r0, 8, 8;\n  alloca.u32 %r2, %r1;\n"
+          "  shr.u32 %r3, %r1, 2;\n  add.u32 %r4, n, t;\n"
+          "  call fill, (%r2, %r3, %r4);\n  mov.u32 s, 0;\n"
+          "  setp.eq.u32 p, n, 0;\n  @p bra LEAF;\n  sub.u32 %r6, n, 1;\n"
+          "  call (s), deep, (%r6, t);\n"
+          "LEAF:\n  call (%r7), sum, (%r2, %r3);\n  add.u32 s, s, %r7;\n"
+          "  call (%r7), sum, (%r5, 8);\n  add.u32 s, s, %r7;\n  ret;\n}\n",
+      "  alloca.u32 %r1, 64;\n  mul.lo.u32 %r2, %thread, 7;\n"
+      "  call fill, (%r1, 16, %r2);\n  mov.u32 %r3, 0;\n"
+      "  mov.u32 %r9, 0;\n"
+      "LOOP:\n  stacksave.u32 %r10;\n  alloca.u32 %r11, 48;\n"
+      "  call fill, (%r11, 12, %r3);\n  and.b32 %r4, %thread, 1;\n"
+      "  setp.eq.u32 %p0, %r4, 1;\n  @%p0 bra ODD;\n"
+      "  call (%r5), deep, (2, %thread);\n  bra BOTH;\n"
+      "ODD:\n  call (%r5), deep, (4, %thread);\n"
+      "BOTH:\n  add.u32 %r9, %r9, %r5;\n  call (%r5), sum, (%r11, 12);\n"
+      "  add.u32 %r9, %r9, %r5;\n  stackrestore.u32 %r10;\n"
+      "  add.u32 %r3, %r3, 1;\n  setp.lt.u32 %p1, %r3, 50;\n"
+      "  @%p1 bra LOOP;\n  call (%r5), sum, (%r1, 16);\n"
+      "  add.u32 %r9, %r9, %r5;\n  cvt.u64.u32 %result, %r9;\n");
+  for (std::uint32_t t = 0; t < kThreads; ++t) {
+    std::uint64_t deep = 0;
+    for (std::uint32_t n = 0; n <= (t % 2 == 1 ? 4 : 2); ++n) {
+      deep += (((t & 3) + n) * 2 + 2) * (n + t) + 8 * n;
+    }
+    EXPECT_EQ(out[t], 50 * deep + 12 * 1225 + 16 * 7 * t) << t;
   }
 }
 

@@ -642,7 +642,8 @@ TEST(MemoryExec, HintsChangeNothing) {
                     ".const .align 128 .b8 table[128];\n"};
   int kernels = 0;
   for (const char* opcode : {"prefetch", "prefetchu", "applypriority",
-                             "discard", "createpolicy"}) {
+                             "applypriority.async.bulk", "discard",
+                             "createpolicy"}) {
     for (const LoweredSpelling& s : LoweredSpellingsOf(opcode)) {
       const std::string name(opcode);
       std::vector<std::string> operands;
@@ -660,8 +661,9 @@ TEST(MemoryExec, HintsChangeNothing) {
                                     : s.Has("param") ? "in"
                                                      : "%line";
         operands = {"[" + address + "]" +
-                    (name == "discard" || name == "applypriority" ? ", 128"
-                                                                  : "")};
+                    (name == "discard" || name.starts_with("applypriority")
+                         ? ", 128"
+                         : "")};
       }
       for (const std::string& operand : operands) {
         ++kernels;
@@ -691,13 +693,18 @@ TEST(MemoryExec, HintsChangeNothing) {
 TEST(MemoryExec, EventsForOthersChangeNothing) {
   KernelBatch batch{std::string(kHeader)};
   int kernels = 0;
-  for (const char* opcode : {"brkpt", "pmevent", "griddepcontrol"}) {
+  for (const char* opcode : {"brkpt", "pmevent", "trace.mark",
+                             "griddepcontrol"}) {
     for (const LoweredSpelling& s : LoweredSpellingsOf(opcode)) {
       ++kernels;
       batch.Add(s.text,
                 Entry(batch.NextName()) + Prologue(4) + "  .reg .b32 %r;\n" +
                     "  ld.global.b32 %r, [%in];\n  " + s.text +
-                    (s.text.substr(0, 7) == "pmevent" ? " 1" : "") +
+                    (s.text.starts_with("pmevent") ||
+                             s.text.starts_with("trace.mark")
+                         ? " 1"
+                         : "") +
+                    (s.Has("b32") ? ", %r" : s.Has("b64") ? ", %in" : "") +
                     ";\n  st.global.b32 [%out], %r;\n  ret;\n}\n",
                 [](PtxModule& module, const std::string& k) {
                   Copies(module, k, 4);

@@ -104,8 +104,8 @@ Tests CompareReferences(const Spelling& s, std::string_view) {
     }
     return tests;
   }
-  if (s.types().size() != 2) return {};
-  const PtxType d = s.type(0), t = s.type(1);
+  // With one type the result is of that type, too.
+  const PtxType d = s.type(0), t = s.types().back();
   std::vector<PtxType> in = {t, t};
   if (!combine.empty()) in.push_back(pred);
   return {Simple(d, in, [=](In v) {

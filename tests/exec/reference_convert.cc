@@ -1,4 +1,5 @@
 // PTX ISA 9.0, "Data Movement and Conversion Instructions: cvt" and cvt.pack.
+#include <algorithm>
 #include <cmath>
 
 #include "tests/exec/reference_internal.h"
@@ -294,6 +295,59 @@ std::uint64_t RoundRandomly(const FloatFormat& f, std::uint64_t x,
   return sign | RoundTo(f, Round::kZero, sum);
 }
 
+// .s2f6 is a byte in 64ths; .scaled multiplies results by powers of two, and
+// divides what becomes small by them.
+Tests FixedOrScaled(const Spelling& s, PtxType d, PtxType a) {
+  const bool scaled = s.Has("scaled::n2::ue8m0");
+  const bool to_fixed = d.name == "s2f6x2", from_fixed = a.name == "s2f6x2";
+  const Round round = RoundingOf(s);
+  const bool relu = s.Has("relu");
+  std::vector<PtxType> in = {from_fixed ? T("b16") : a};
+  if (a.elements == 1) in.push_back(a);
+  if (scaled) in.push_back(T("b16"));
+  return {Simple(to_fixed ? T("b16") : d, in, [=](In v) {
+    Value result = 0;
+    for (int e = 0; e < 2; ++e) {
+      const Value word =
+          a.elements == 1 ? v[static_cast<std::size_t>(1 - e)]
+                          : v[0] >> (e * a.element_bits());
+      const int code =
+          scaled ? static_cast<int>(Truncate(v.back() >> (8 * e), 8)) : 127;
+      Mp x(1200);
+      bool nan = code == 0xff;
+      if (from_fixed) {
+        mpfr_set_si_2exp(x.get(), static_cast<long>(SignExtend(word, 8)), -6,
+                         MPFR_RNDN);
+      } else {
+        const FloatFormat& f = FormatOf(a);
+        const Bits bits = Low(Truncate(
+            word, a.elements == 1 ? a.bits : f.storage_bits()));
+        nan |= f.IsNan(bits);
+        const Mp exact(f, bits);
+        mpfr_set(x.get(), exact.get(), MPFR_RNDN);
+      }
+      if (nan && to_fixed) return Any();  // no manual says
+      mpfr_mul_2si(x.get(), x.get(), to_fixed ? 127 - code : code - 127,
+                   MPFR_RNDN);
+      if (!to_fixed) {
+        const FloatFormat& f = FormatOf(d);
+        Bits r = nan ? f.CanonicalNan() : RoundTo(f, round, x);
+        if (s.Has("satfinite") && f.IsInf(r))
+          r = (r & f.SignBit()) | f.MaxFinite();
+        result |= static_cast<Value>(Finish(s, f, r)) << (16 * e);
+        continue;
+      }
+      mpfr_mul_2si(x.get(), x.get(), 6, MPFR_RNDN);
+      mpfr_rint(x.get(), x.get(), MpfrRound(round));
+      double whole = std::clamp(mpfr_get_d(x.get(), MPFR_RNDN), -128.0, 127.0);
+      if (relu && whole < 0) whole = 0;
+      result |= Truncate(static_cast<Value>(static_cast<long>(whole)), 8)
+                << (8 * e);
+    }
+    return Exact(result);
+  })};
+}
+
 Tests Stochastic(const Spelling& s, PtxType d) {
   const FloatFormat& f = FormatOf(d);
   const int count = d.elements;
@@ -333,13 +387,12 @@ Tests ConvertReferences(const Spelling& s, std::string_view) {
   if (s.opcode() != "cvt" || s.types().size() < 2) return {};
   if (s.Has("pack")) return Pack(s);
   if (s.Has("rs")) return Stochastic(s, s.type(0));
-  if (s.types().size() != 2 || s.Has("scaled::n2::ue8m0")) {
-    return {};
-  }
+  if (s.types().size() != 2) return {};
   const PtxType d = s.type(0), a = s.type(1);
   // Formats whose bits the fields of FloatFormat cannot say.
   for (const PtxType& t : {d, a}) {
-    if (t.name.substr(0, 4) == "s2f6") return {};
+    if (t.name == "s2f6x2" || s.Has("scaled::n2::ue8m0"))
+      return FixedOrScaled(s, d, a);
     if (t.name.substr(0, 5) == "ue8m0") return Ue8m0(s, d, a);
   }
   if (d.is_int() && a.is_int()) return IntToInt(s, d, a);

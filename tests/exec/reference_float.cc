@@ -165,6 +165,13 @@ int RcpOf(mpfr_ptr d, mpfr_srcptr x, mpfr_rnd_t r) {
 
 using Function = int (*)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t);
 
+int SinOfTurns(mpfr_ptr d, mpfr_srcptr x, mpfr_rnd_t r) {
+  return mpfr_sinu(d, x, 1, r);
+}
+int CosOfTurns(mpfr_ptr d, mpfr_srcptr x, mpfr_rnd_t r) {
+  return mpfr_cosu(d, x, 1, r);
+}
+
 // An approximation of one operand: the exact value within the manual's bound.
 ValueTest Approximate(const Spelling& s, PtxType t, Function function,
                       std::function<Want(const FloatFormat&, Bits in,
@@ -220,6 +227,16 @@ Tests Approximations(const Spelling& s) {
     return fixed(RsqrtOf, Relative(std::pow(2.0, -22.9)));
   }
   if ((op == "sin" || op == "cos") && f32) {
+    if (s.Has("2pi")) {
+      // No manual gives a bound; in turns nothing is lost by a reduction.
+      return {Approximate(s, t, op == "sin" ? SinOfTurns : CosOfTurns,
+                          [](const FloatFormat& f, Bits in, Bits) {
+                            const double x = ToDouble(f, in);
+                            return std::isfinite(x)
+                                       ? Absolute(std::pow(2.0, -20.5))
+                                       : Ulps(0);
+                          })};
+    }
     return {Approximate(
         s, t, op == "sin" ? mpfr_sin : mpfr_cos,
         [](const FloatFormat& f, Bits in, Bits) {

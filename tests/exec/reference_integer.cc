@@ -27,6 +27,11 @@ Value Product(const PtxType& t, Value a, Value b) {
                        : Truncate(a, t.bits) * Truncate(b, t.bits);
 }
 
+PtxType ElementOf(const PtxType& t) {
+  const std::string_view names[2][2] = {{"u16", "u8"}, {"s16", "s8"}};
+  return t.elements == 1 ? t : T(names[t.is_signed()][t.elements == 4]);
+}
+
 PtxType Wide(const PtxType& t) {
   const std::string_view names[2][2] = {{"u32", "u64"}, {"s32", "s64"}};
   return T(names[t.is_signed()][t.bits == 32]);
@@ -96,8 +101,7 @@ Tests MinMax(const Spelling& s) {
   const PtxType t = s.type();
   if (!t.is_int()) return {};
   const bool max = s.opcode() == "max", relu = s.Has("relu");
-  const PtxType element =
-      t.elements == 1 ? t : T(t.is_signed() ? "s16" : "u16");
+  const PtxType element = ElementOf(t);
   return {Elementwise(t, 2, [=](const std::vector<std::uint64_t>& v) {
     const __int128 a = ValueOf(element, v[0]), b = ValueOf(element, v[1]);
     __int128 r = max ? (a > b ? a : b) : (a < b ? a : b);
@@ -128,7 +132,7 @@ Tests AddSub(const Spelling& s) {
     return {test};
   }
   if (s.Has("sat")) {
-    const PtxType element = t.elements == 1 ? t : T("s16");
+    const PtxType element = ElementOf(t);
     return {Elementwise(t, 2, [=](const std::vector<std::uint64_t>& v) {
       const __int128 a = ValueOf(element, v[0]), b = ValueOf(element, v[1]);
       return static_cast<std::uint64_t>(Clamp(element, sub ? a - b : a + b));
@@ -322,6 +326,15 @@ Tests IntegerReferences(const Spelling& s, std::string_view) {
   if ((op == "mul" || op == "mad") && t.is_int() && t.elements == 1) {
     return MulMad(s);
   }
+  if (op == "clmad") {
+    return {Simple(t, {t, t, t}, [high = s.Has("hi")](In v) {
+      Value product = 0;
+      for (int i = 0; i < 64; ++i) {
+        if ((v[1] >> i & 1) != 0) product ^= Truncate(v[0], 64) << i;
+      }
+      return Exact(Truncate((high ? product >> 64 : product) ^ v[2], 64));
+    })};
+  }
   if (op == "mul24" || op == "mad24") return Mul24(s);
   if (op == "add" || op == "sub") return AddSub(s);
   if (op == "div" || op == "rem") return DivRem(s);
@@ -337,9 +350,10 @@ Tests IntegerReferences(const Spelling& s, std::string_view) {
     })};
   }
   if ((op == "abs" || op == "neg") && t.is_int()) {
-    return {Simple(t, {t}, [=](In v) {
-      const __int128 a = ValueOf(t, v[0]);
-      return Exact(static_cast<Value>(op == "neg" || a < 0 ? -a : a));
+    const PtxType element = ElementOf(t);
+    return {Elementwise(t, 1, [=](const std::vector<std::uint64_t>& v) {
+      const __int128 a = ValueOf(element, v[0]);
+      return static_cast<std::uint64_t>(op == "neg" || a < 0 ? -a : a);
     })};
   }
   if (op == "brev") {

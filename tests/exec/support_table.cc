@@ -160,7 +160,7 @@ std::string SupportTable(const Executed& executed,
       "A form is one line of the manual's syntax, with all types and "
       "modifiers it allows;\nwords in capitals are sets of them, named at the "
       "head of each family in\n`ptxc/ptx_opcodes.def`. Every form of PTX ISA "
-      "9.0 is read; " +
+      "9.0 and what\n[limits.md](limits.md#instructions) says of 9.1 to 9.5 is read; " +
       std::to_string(supported) + " of " + std::to_string(rows.size()) +
       " are compiled. A kernel\nthat uses another one is not converted, and "
       "the reason is reported with its name and\nline.\n\n"

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <string>
 #include <vector>
 
 #include "runtime-stub/printf.h"
@@ -20,12 +19,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   std::vector<std::uint64_t> memory(words);
   std::memcpy(memory.data(), data, words * 8);
   auto* ring = reinterpret_cast<PrintfRing*>(memory.data());
-  ring->dropped = 0;
+  ring->dropped = ring->dropped_assertions = 0;
   const std::uint64_t capacity = words - kHeaderWords;
   ring->written = ring->read + ring->written % (capacity + 2);
   for (int round = 0; round < 2; ++round) {
-    std::string text;
-    cerberus::stub::DrainRing(ring, capacity, &text);
+    cerberus::stub::KernelOutput out;
+    cerberus::stub::DrainRing(ring, capacity, &out);
     if (ring->written - ring->read > capacity + 1) __builtin_trap();
   }
   return 0;

@@ -2,16 +2,17 @@
 """The programs of tests/e2e/programs on every cudart of NVIDIA's wheels.
 
 usage: cudarts.py [--build DIR] [--cudarts 11.8,12.4,...] [--targets ...]
-                  [-j N] [PROGRAM ...]
+                  [--nvcc NVCC] [-j N] [PROGRAM ...]
 
-Each program is compiled once, with the headers of the installed CUDA 13.0.
+Each program is compiled once, by the installed nvcc with its own headers.
 Its object file is linked with each cudart, converted and run on an emulated
 GPU of each target. Where CUDA changed a function under the same name between
 two major versions, the program is compiled again with the headers of that
-cudart's wheel. The wheels come from PyPI into build/cudarts (setup.sh fetches 11.8 and 12.4).
+cudart's wheel. The wheels come from PyPI into build/cudarts (setup.sh fetches
+11.8, 12.4 and the newest).
 
 Prints a table, program by cudart:
-  ok       the object of 13.0, linked with this cudart, passes on all targets
+  ok       nvcc's object, linked with this cudart, passes on all targets
   ok*      passes when compiled with that cudart's own headers
   -        that cudart lacks a function the program is about
   FAILED   anything else; what the program said follows the table
@@ -19,6 +20,7 @@ Prints a table, program by cudart:
 import argparse
 import concurrent.futures
 import glob
+import hashlib
 import os
 import re
 import shutil
@@ -29,16 +31,30 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 PROGRAMS = os.path.join(ROOT, "tests", "e2e", "programs")
 
-# name: wheel with its version, file in it.
-CUDARTS = {
-    "11.8": ("nvidia-cuda-runtime-cu11==11.8.89", "libcudart.so.11.0"),
-    "12.1": ("nvidia-cuda-runtime-cu12==12.1.105", "libcudart.so.12"),
-    "12.4": ("nvidia-cuda-runtime-cu12==12.4.127", "libcudart.so.12"),
-    "12.9": ("nvidia-cuda-runtime-cu12==12.9.79", "libcudart.so.12"),
-    "12.9s": ("nvidia-cuda-runtime-cu12==12.9.79", "libcudart_static.a"),
-    "13.0": ("nvidia-cuda-runtime==13.0.96", "libcudart.so.13"),
-    "13.0s": ("nvidia-cuda-runtime==13.0.96", "libcudart_static.a"),
-}
+# The last release of each minor version that PyPI has. Those with a static
+# library too.
+VERSIONS = ["11.7.99", "11.8.89", "12.0.146", "12.1.105", "12.2.140",
+            "12.3.101", "12.4.127", "12.5.82", "12.6.77", "12.8.90", "12.9.79",
+            "13.0.96", "13.1.80", "13.2.86", "13.3.29", "13.4.92", "13.5.37"]
+FIRST_STATIC = (12, 9)
+
+
+def cudarts():
+    """name: (wheel with its version, file in it); static ones end in s."""
+    shared = {"11": ("-cu11", "libcudart.so.11.0"),
+              "12": ("-cu12", "libcudart.so.12"), "13": ("", "libcudart.so.13")}
+    found = {}
+    for version in VERSIONS:
+        major, minor = version.split(".")[:2]
+        suffix, file = shared[major]
+        wheel = "nvidia-cuda-runtime%s==%s" % (suffix, version)
+        found["%s.%s" % (major, minor)] = (wheel, file)
+        if (int(major), int(minor)) >= FIRST_STATIC:
+            found["%s.%ss" % (major, minor)] = (wheel, "libcudart_static.a")
+    return found
+
+
+CUDARTS = cudarts()
 
 # cudart 11 lacks what nvcc 13's launches call.
 BRIDGE = os.path.join(ROOT, "tests", "e2e", "Inputs", "launch_bridge.cc")
@@ -93,6 +109,7 @@ class Program:
         before, after = line.split("&&")[0].split("%check %s %t")
         variables = dict(re.findall(r"(\w+)=(\S+)", before))
         self.devices = variables.get("DEVICES")
+        self.convert = variables.get("CONVERT", "").split()
         self.env = dict([variables["RUN_ENV"].split("=", 1)]
                         if "RUN_ENV" in variables else [])
         self.options = after.split("|")[0].split()
@@ -105,20 +122,20 @@ class Runner:
         self.args = args
         self.work = args.work
         os.makedirs(self.work, exist_ok=True)
-        self.nvcc = shutil.which("nvcc") or os.path.join(
-            ROOT, "build", "cuda", "bin", "nvcc")
+        self.nvcc = args.nvcc
+        self.converted = set()
         self.bridge = os.path.join(self.work, "launch_bridge.o")
         run([self.nvcc, "-c", "-o", self.bridge, BRIDGE])
 
     def compile(self, program, cudart=None):
-        """The object file, with the headers of 13.0 or of a cudart."""
+        """The object file, with nvcc's headers or those of a cudart."""
         suffix = "." + cudart.name if cudart else ""
         out = os.path.join(self.work, program.name + suffix + ".o")
         command = [self.nvcc, "-std=c++17", "-w", "-c", "-o", out,
                    program.path] + program.options
         if cudart:
             command += ["-I", cudart.include]
-            if cudart.name == "11.8":
+            if cudart.name.startswith(("11", "12.0")):
                 # Named by the compiler's own headers of today.
                 name = "-DcudaKernel_t=cudaFunction_t"
                 command += [name, "-Xcompiler", name]
@@ -127,22 +144,34 @@ class Runner:
 
     def link(self, item, cudart, out):
         command = [self.nvcc, "-cudart", "none", "-o", out, item]
-        if cudart.name == "11.8":
+        if cudart.name.startswith("11"):
             command.append(self.bridge)
         command += ["-Xlinker", cudart.library, "-lcuda", "-ldl", "-lrt",
                     "-lpthread"]
         run(command + ["-L" + os.path.join(ROOT, "build", "stubs")])
 
+    def convert(self, program, app):
+        """The converted program. Linked with another cudart of one major
+        version it may be the same again."""
+        with open(app, "rb") as file:
+            digest = hashlib.sha256(file.read()).hexdigest()
+        converted = os.path.join(self.work, "%s-%s.amd" % (
+            program.name, digest[:16]))
+        if converted not in self.converted:
+            run([os.path.join(self.args.build, "bin", "cerberus"), "convert",
+                 "-q", app, "-o", converted, "--arch",
+                 ",".join(self.args.targets)] + program.convert)
+            self.converted.add(converted)
+        return converted
+
     def execute(self, program, cudart, app):
-        bin_dir = os.path.join(self.args.build, "bin")
-        run([os.path.join(bin_dir, "cerberus"), "convert", "-q", app, "-o",
-             app + ".amd", "--arch", ",".join(self.args.targets)])
+        converted = self.convert(program, app)
         devices = [program.devices] if program.devices else self.args.targets
         for device in devices:
             env = {"CERBERUS_DEVICE": device, **program.env}
             if not cudart.static:
                 env["LD_LIBRARY_PATH"] = os.path.dirname(cudart.library)
-            output = run([app + ".amd"], env=env)
+            output = run([converted], env=env)
             if "PASS" not in output.split():
                 raise Failed("%s: no PASS\n%s" % (device, output))
 
@@ -176,6 +205,8 @@ def main():
     parser.add_argument("--work", default=os.path.join(
         ROOT, "build", "cudarts", "programs"))
     parser.add_argument("--cudarts", default=",".join(CUDARTS))
+    parser.add_argument("--nvcc", default=shutil.which("nvcc") or os.path.join(
+        ROOT, "build", "cuda", "bin", "nvcc"))
     parser.add_argument("--targets", default="gfx1100,gfx942",
                         type=lambda text: text.split(","))
     parser.add_argument("-j", type=int, default=os.cpu_count())
@@ -184,6 +215,10 @@ def main():
     parser.add_argument("programs", nargs="*")
     args = parser.parse_args()
 
+    unknown = set(args.cudarts.split(",")) - set(CUDARTS)
+    if unknown:
+        parser.error("no cudart %s; there are %s" % (
+            ", ".join(sorted(unknown)), ", ".join(CUDARTS)))
     programs = [Program(path) for path in
                 sorted(glob.glob(os.path.join(PROGRAMS, "*.cu")))]
     if args.programs:
@@ -192,7 +227,10 @@ def main():
     runner = Runner(args)
 
     def row(program):
-        program.object = runner.compile(program)
+        try:
+            program.object = runner.compile(program)
+        except Failed as error:
+            return program, [("FAILED", str(error))] * len(cudarts)
         return program, [runner.cell(program, c) for c in cudarts]
 
     reasons = []

@@ -3,20 +3,24 @@
 
 usage: jit_packages.py [--build DIR] [--targets gfx1100,gfx942] [PACKAGE ...]
 
-numba, cuda_bindings, cuda_core, cupy, pycuda, tinygrad, taichi, openmm, warp
-and custatevec come from PyPI into build/packages (5 GB with NVIDIA's compilers
-and cuBLAS). Each runs unchanged under `cerberus run`; what its kernels compute
-is compared with numpy or with its own code for the host. Prints one line per
-package and target.
+numba, cuda_bindings, cuda_core, cupy, pycuda, tinygrad, taichi, openmm, warp,
+custatevec and catboost come from PyPI into build/packages (6 GB with NVIDIA's
+compilers and cuBLAS), jax (4 GB) and triton (1 GB), which ask for other
+versions of these, into build/packages-jax and -triton. Each runs unchanged
+under `cerberus run`; what its kernels compute is compared with numpy or with
+its own code for the host. Prints one line per package and target.
 """
 import argparse
 import ctypes
 import os
+import shutil
 import subprocess
 import sys
 import time
 
+from package_catboost import catboost
 from package_custatevec import custatevec
+from package_jax import jax
 from package_openmm import openmm
 from package_taichi import taichi
 from package_warp import warp
@@ -30,7 +34,11 @@ WHEELS = ["numpy==2.4.6", "numba-cuda==0.30.4", "cuda-bindings==13.5.0",
           "nvidia-cuda-nvrtc==13.0.*", "nvidia-nvvm==13.0.*",
           "nvidia-nvjitlink==13.0.*", "nvidia-cuda-runtime==13.0.*",
           "nvidia-cuda-cccl==13.0.*", "custatevec-cu12==1.15.0",
-          "nvidia-cublas-cu12==12.9.*", "nvidia-cuda-runtime-cu12==12.9.*"]
+          "nvidia-cublas-cu12==12.9.*", "nvidia-cuda-runtime-cu12==12.9.*",
+          "catboost==1.2.10"]
+# Packages in an environment of their own.
+OWN_WHEELS = {"jax": ["jax[cuda13]==0.10.2"],
+              "triton": ["triton==3.9.0", "numpy==2.4.6"]}
 # The PTX within cuStateVec is for this compute capability or newer.
 ENVIRONMENT = {"custatevec": {"CERBERUS_CC": "10.0"}}
 
@@ -194,14 +202,16 @@ def cuda_core():
     device = Device()
     device.set_current()
     stream = device.create_stream()
-    program = Program(
-        "template<typename T> __global__ void scale(T* p, T v, int n) {"
-        "  int i = blockIdx.x * blockDim.x + threadIdx.x;"
-        "  if (i < n) p[i] *= v; }", code_type="c++",
-        options=ProgramOptions(arch="compute_80"))
-    kernels = program.compile("ptx", name_expressions=("scale<float>",
-                                                       "scale<double>"))
-    for kind, name in ((np.float32, "float"), (np.float64, "double")):
+    source = ("template<typename T> __global__ void scale(T* p, T v, int n) {"
+              "  int i = blockIdx.x * blockDim.x + threadIdx.x;"
+              "  if (i < n) p[i] *= v; }")
+    for arch, form, kind, name in (
+            ("compute_80", "ptx", np.float32, "float"),
+            ("compute_80", "ptx", np.float64, "double"),
+            ("sm_86", "cubin", np.float32, "float")):
+        kernels = Program(source, code_type="c++",
+                          options=ProgramOptions(arch=arch)).compile(
+                              form, name_expressions=("scale<%s>" % name,))
         x = np.arange(1000, dtype=kind)
         y = np.zeros_like(x)
         memory = device.allocate(x.nbytes, stream=stream)
@@ -253,6 +263,7 @@ def pycuda():
     import pycuda.autoinit
     import pycuda.driver as driver
     from cuda.bindings import nvrtc
+    from pycuda.compiler import SourceModule
     module = driver.module_from_buffer(nvrtc_ptx(nvrtc, SAXPY).rstrip(b"\0"))
     x, y = operands(np)
     module.get_function("saxpy")(
@@ -260,6 +271,13 @@ def pycuda():
         grid=(8, 1), block=(128, 1, 1))
     np.testing.assert_array_equal(y, 2 * x + 1)
     assert pycuda.autoinit.device.name()
+    # The toolkit's nvcc, which is to make machine code.
+    module = SourceModule(SAXPY, nvcc=shutil.which("nvcc") or os.path.join(
+        ROOT, "build", "cuda", "bin", "nvcc"), no_extern_c=True)
+    module.get_function("saxpy")(
+        np.float32(3), driver.In(x), driver.InOut(y), np.int32(x.size),
+        grid=(8, 1), block=(128, 1, 1))
+    np.testing.assert_array_equal(y, 5 * x + 1)
 
 
 def tinygrad():
@@ -277,17 +295,22 @@ def tinygrad():
                                rtol=1e-4)
 
 
+def triton():
+    from package_triton import triton as check  # needs numpy, as it is inside
+    check()
+
+
 PACKAGES = {f.__name__: f for f in (numba, cuda_bindings, cuda_core, cupy,
                                     pycuda, tinygrad, taichi, openmm, warp,
-                                    custatevec)}
+                                    custatevec, catboost, jax, triton)}
 
 
-def install(folder):
+def install(folder, wheels):
     python = os.path.join(folder, "bin", "python")
     marker = os.path.join(folder, "installed")
     if not os.path.exists(marker):
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-        subprocess.run([python, "-m", "pip", "install", "-q"] + WHEELS,
+        subprocess.run([python, "-m", "pip", "install", "-q"] + wheels,
                        check=True)
         open(marker, "w", encoding="utf-8").close()
     return python
@@ -309,9 +332,12 @@ def main():
         PACKAGES[args.names[0]]()
         print("PASS")
         return
-    python = install(args.packages)
     failed = 0
     for name in args.names or PACKAGES:
+        if name in OWN_WHEELS:
+            python = install(args.packages + "-" + name, OWN_WHEELS[name])
+        else:
+            python = install(args.packages, WHEELS)
         for target in args.targets.split(","):
             begin = time.monotonic()
             done = subprocess.run(

@@ -37,6 +37,22 @@ def tested_mnemonics(path):
     return found
 
 
+OPEN = """
+## What the manuals leave open
+
+- `v_cvt_rpi_i32_f32`, `v_cvt_nearest_i32_f32`: the text's `S0 + 0.5` is a sum
+  of f32, rounded as MODE says: 0.49999997 gives 1 to nearest.
+- `v_fract_*` of a whole number is `x + -x`, which is -0 where MODE rounds down
+  (IEEE 754, section 6.3).
+- The clamp makes +0 of -0: "to [0, 1]" is all that is said of it.
+- `v_div_scale_*` and `v_div_fixup_*`: by the text the division that LLVM makes
+  of them is NaN where the quotient overflows beyond 2^192 (f32) or 2^1152
+  (f64), and where it and the divisor's inverse are both denormal. The compiler
+  mends that; `CERBERUS_EMU_DIVISION=llvm` gives programs of clang's what they
+  count on.
+"""
+
+
 def reasons():
     """The comments of OVERRIDES, each with the mnemonics it stands over."""
     source = inspect.getsource(known_differences)
@@ -120,7 +136,8 @@ empty: not an instruction of that target.
     print("\n## Where the pseudo-code is not followed\n")
     for comment, names in reasons():
         print(f"- {comment} ({', '.join(n.lower() for n in names)})")
-    print("\n## All mnemonics\n")
+    print(OPEN)
+    print("## All mnemonics\n")
     print("| mnemonic | " + " | ".join(TARGETS) + " | checked by, or why not |")
     print("| --- |" + " --- |" * (len(TARGETS) + 1))
     for mnemonic, marks, reason in rows:

@@ -203,33 +203,23 @@ def div_fmas(w, factor, middle):
     return run
 
 
-def div_fixup(w, gap):
-    """As the text says, but for overflow: it names an exponent that only an
-    infinity has, where a quotient too large for the format is meant."""
-
-    def run(env):
-        q, d, n = (read(env, s, "f", w) for s in ("S0", "S1", "S2"))
-        sign = pcode.sign_of(d) ^ pcode.sign_of(n)
-        signed = lambda v: Val(v.bits & ~(1 << (w - 1)) | sign << (w - 1), w,
-                               "f")
-        if is_nan(n):
-            return write(env, pcode.quieted(n))
-        if is_nan(d):
-            return write(env, pcode.quieted(d))
-        x, y = as_number(n), as_number(d)
-        if (x == 0 and y == 0) or (is_inf(n) and is_inf(d)):
-            return write(env, pcode.quiet_nan("f", w, 1))
-        if y == 0 or is_inf(n):
-            return write(env, signed(pcode.infinity("f", w, 0)))
-        if is_inf(d) or x == 0:
-            return write(env, signed(Val(0, w, "f")))
-        if w != 16 and pcode.fields(n)[1] - pcode.fields(d)[1] < gap:
-            return write(env, signed(Val(0, w, "f")))
-        if is_nan(q) or is_inf(q):
-            return write(env, pcode.float_div(n, d))
-        return write(env, signed(q))
-
-    return run
+def div_fixup_legacy(env):
+    """As V_DIV_FIXUP_F16."""
+    q, d, n = (read(env, s, "f", 16) for s in ("S0", "S1", "S2"))
+    sign = pcode.sign_of(d) ^ pcode.sign_of(n)
+    signed = lambda v: Val(v.bits & 0x7fff | sign << 15, 16, "f")
+    x, y = as_number(n), as_number(d)
+    if is_nan(n) or is_nan(d):
+        result = pcode.quieted(n if is_nan(n) else d)
+    elif (x == 0 and y == 0) or (is_inf(n) and is_inf(d)):
+        result = pcode.quiet_nan("f", 16, 1)
+    elif y == 0 or is_inf(n):
+        result = signed(pcode.infinity("f", 16, 0))
+    elif is_inf(d) or x == 0:
+        result = signed(Val(0, 16, "f"))
+    else:
+        result = signed(q)
+    write(env, result)
 
 
 def two_over_pi(bits):
@@ -292,8 +282,7 @@ def cvt_pk_u8(env):
 
 def div_scale(w, high, low, step):
     """The text leaves D0 alone where nothing is scaled, which must mean the
-    unscaled S0; and it scales a denominator up whose inverse is denormal,
-    which would make it infinite: down is meant."""
+    unscaled S0; and it asks whether an f32's inverse is a denormal of f64."""
 
     def denormal(v):
         _, e, m = pcode.fields(v)
@@ -323,7 +312,7 @@ def div_scale(w, high, low, step):
             shift = step
         elif inverse_tiny and quotient_tiny:
             flag = 1
-            shift = -step if s0.bits == s1.bits else 0
+            shift = step if s0.bits == s1.bits else 0
         elif inverse_tiny:
             shift = -step
         elif quotient_tiny:
@@ -389,15 +378,14 @@ OVERRIDES = {
     "V_RCP_IFLAG_F32": unary("f", 32, flushing(rcp)),
     "V_RSQ_F32": unary("f", 32, flushing(rsq)),
     "V_SQRT_F32": unary("f", 32, flushing(pcode.sqrt_exact)),
-    # 2**32 undoes none of V_DIV_SCALE's factors; see emulator/float_math.cc.
+    # 2**32 undoes none of V_DIV_SCALE's factors.
     "V_DIV_FMAS_F32": div_fmas(32, 64, 127),
     "V_DIV_FMAS_F64": div_fmas(64, 128, 1023),
-    "V_DIV_FIXUP_F16": div_fixup(16, 0),
-    "V_DIV_FIXUP_LEGACY_F16": div_fixup(16, 0),
-    "V_DIV_FIXUP_F32": div_fixup(32, -150),
-    "V_DIV_FIXUP_F64": div_fixup(64, -1075),
+    # Where nothing is scaled D0 is S0; 1 / S1 is denormal as an f32.
     "V_DIV_SCALE_F32": div_scale(32, 96, 23, 64),
     "V_DIV_SCALE_F64": div_scale(64, 768, 53, 128),
+    # The text takes 16 bits of an f64's -0.0.
+    "V_DIV_FIXUP_LEGACY_F16": div_fixup_legacy,
     # The text needs 2 / pi to 1,201 bits.
     "V_TRIG_PREOP_F64": trig_preop,
     # The text switches the rounding mode.

@@ -108,7 +108,30 @@ class ModeChecker(Checker):
         """Lines that write the low eight bits of MODE."""
         return [f"  s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 8), {value}"]
 
+    def collect_conversions(self):
+        """From integers, whose 0 is +0 in all modes."""
+        whole = {"u32": lambda s: s & 0xffffffff,
+                 "i32": lambda s: (s & 0xffffffff ^ 1 << 31) - (1 << 31)}
+        for n in range(4):
+            whole[f"ubyte{n}"] = lambda s, n=n: s >> 8 * n & 255
+        for kind, value in whole.items():
+            for w in (32, 64) if kind in ("u32", "i32") else (32,):
+                for number, mode in enumerate(ROUNDINGS):
+
+                    def expect(values, lane, wave, value=value, w=w,
+                               mode=mode):
+                        return round_to(Fraction(value(values["S0"])), "f", w,
+                                        0, mode)
+
+                    bits = number if w == 32 else number << 2
+                    self.add(f"round_{mode}_cvt_f{w}_{kind}",
+                             f"v_cvt_f{w}_{kind} " +
+                             ("v16, v4" if w == 32 else "v[16:17], v4"),
+                             expect, Format("FMT_NUM_U32"),
+                             self.set_mode(0xf0 | bits), w)
+
     def collect(self):
+        self.collect_conversions()
         ops = [(op, t, w) for op in ("add", "mul", "fma")
                for t, w in (("f", 32), ("f", 64), ("f", 16))]
         for op, t, w in ops:

@@ -2,13 +2,17 @@
 """Compares what ptxc's front end accepts with what ptxas accepts.
 
   ptxas_differential.py [--cerberus PATH] [--ptxas PATH] [--only OPCODE,…]
-                        [--kinds legal,types,…] [--known FILE]
+                        [--kinds legal,types,…] [--sample N] [--known FILE]
 
 Reads the instruction table, writes every spelling it allows and, for each
 kind of near miss, spellings and operands that are slightly wrong; both
 compilers then say yes or no to each line. Prints the lines on which they
 differ and exits with 1 if one of them is not in the list of known ones
 (ptxas_differences.txt, which says why for each).
+
+PTX is of the newest version that this ptxas knows, so each one can be asked:
+CUDA 13.0's and the newest, which is inside the wheel nvidia-cuda-nvcc. Rows
+newer than it are left out. --sample takes every N-th line only.
 
 Run by hand: it needs the CUDA toolkit. Takes minutes.
 """
@@ -34,7 +38,7 @@ SKIPPED = re.compile(r"(mma|wmma|wgmma|tcgen05|tex|tld4|call|bra|brx|multimem|"
                      r"cp\.async\.bulk|cp\.reduce\.async\.bulk|alloca|stack|"
                      r"clusterlaunchcontrol|istypep|txq|suq|setmaxnreg)\b")
 
-TARGETS = ["sm_100a", "sm_90a", "sm_103a", "sm_120a"]
+TARGETS = ["sm_100a", "sm_90a", "sm_103a", "sm_107a", "sm_120a"]
 
 
 def strings(text):
@@ -46,9 +50,29 @@ def read_types():
         r'PTX_TYPE\(\w+, "(\w+)", \w+, (\d+)\)', TYPES.read_text())}
 
 
+def newest_version(ptxas):
+    """The newest PTX that a ptxas knows, "9.5"; it says so of a newer one."""
+    with tempfile.NamedTemporaryFile("w", suffix=".ptx") as source:
+        source.write(".version 99.9\n.target sm_90\n.address_size 64\n")
+        source.flush()
+        done = subprocess.run([ptxas, "-o", "/dev/null", source.name],
+                              capture_output=True, text=True)
+    said = done.stdout + done.stderr
+    found = re.search(r"current version is '(\d+\.\d+)'", said)
+    if not found:
+        sys.exit(f"{ptxas} does not say which PTX it knows: {said.strip()}")
+    return found[1]
+
+
+def targets_of(ptxas):
+    """All targets that a ptxas assembles for: {"sm_75", …}."""
+    done = subprocess.run([ptxas, "--help"], capture_output=True, text=True)
+    return set(re.findall(r"'(sm_\d+[af]?)'", done.stdout))
+
+
 class Row:
-    def __init__(self, name, syntax, operands, sets):
-        self.name, self.operands = name, operands
+    def __init__(self, name, syntax, operands, version, sets):
+        self.name, self.operands, self.version = name, operands, version
         self.items = []  # lists of suffixes, "" where it may be left out
         for item in re.findall(r"\{[^}]*\}|\S+", syntax):
             choices = expand(item.strip("{}"), sets)
@@ -89,7 +113,7 @@ def read_table():
     literal = r'((?:"[^"]*"\s*)+)'
     for m in re.finditer(
             rf"PTX_SET\((\w+),\s*{literal}\)|PTX_OPCODE\((\w+),\s*{literal}\)|"
-            rf"PTX_OP\((\w+),\s*{literal},\s*{literal},\s*\d+,\s*\w+,\s*"
+            rf"PTX_OP\((\w+),\s*{literal},\s*{literal},\s*(\d+),\s*\w+,\s*"
             rf"(\w+),", text):
         if m[1]:
             sets[m[1]] = expand(strings(m[2]), sets)
@@ -97,8 +121,9 @@ def read_table():
             opcodes[m[3]] = strings(m[4])
         else:
             name = opcodes[m[5]]
-            if m[8] != "Unsupported" and not SKIPPED.match(name):
-                rows.append(Row(name, strings(m[6]), strings(m[7]), sets))
+            if m[9] != "Unsupported" and not SKIPPED.match(name):
+                rows.append(Row(name, strings(m[6]), strings(m[7]), int(m[8]),
+                                sets))
     return rows
 
 
@@ -106,7 +131,7 @@ def read_table():
 
 REGISTER_TYPES = ["pred", "b8", "b16", "b32", "b64", "b128", "u16", "s16",
                   "u32", "s32", "u64", "s64", "f16", "f16x2", "f32", "f64"]
-HEADER = """.version 9.0
+HEADER = """.version {version}
 .target {target}
 .address_size 64
 .global .align 16 .b8 glob[256];
@@ -161,6 +186,8 @@ class Writer:
             type_ = "b64"
         elif rule:
             type_ = rule
+        if rule == "b8":
+            return f"%b8_{number}"
         if body.startswith("["):
             return self.address(words)
         if body.startswith("#"):
@@ -289,11 +316,11 @@ def lines(rows, writer, kinds):
 
 # ---- Verdicts --------------------------------------------------------------
 
-def ptxas_verdicts(ptxas, texts, target, folder):
+def ptxas_verdicts(ptxas, version, texts, target, folder):
     """text -> None or the message with which it was refused."""
     verdict = {}
     rest = list(texts)
-    head = HEADER.format(target=target)
+    head = HEADER.format(version=version, target=target)
     first = head.count("\n") + 1
     source = folder / f"{target}.ptx"
     while rest:
@@ -315,8 +342,9 @@ def ptxas_verdicts(ptxas, texts, target, folder):
                 return verdict | {rest[0]: "ptxas: " + done.stderr.strip()}
             middle = len(rest) // 2
             return verdict | \
-                ptxas_verdicts(ptxas, rest[:middle], target, folder) | \
-                ptxas_verdicts(ptxas, rest[middle:], target, folder)
+                ptxas_verdicts(ptxas, version, rest[:middle], target,
+                               folder) | \
+                ptxas_verdicts(ptxas, version, rest[middle:], target, folder)
         for at, message in refused.items():
             verdict[rest[at]] = message
         if refused:
@@ -328,9 +356,9 @@ def ptxas_verdicts(ptxas, texts, target, folder):
     return verdict
 
 
-def our_verdicts(cerberus, texts, target, folder):
+def our_verdicts(cerberus, version, texts, target, folder):
     verdict = {}
-    head = HEADER.format(target=target)
+    head = HEADER.format(version=version, target=target)
     first = head.count("\n") + 1
     source = folder / "ours.ptx"
     for at in range(0, len(texts), 90):
@@ -364,17 +392,21 @@ def main():
     parser.add_argument("--only", default="")
     parser.add_argument("--kinds",
                         default="legal,types,drop,order,add,operands")
+    parser.add_argument("--sample", type=int, default=1, metavar="N")
     parser.add_argument("--known", type=pathlib.Path,
                         default=HERE / "ptxas_differences.txt")
     args = parser.parse_args()
-    rows = read_table()
+    version = newest_version(args.ptxas)
+    number = int(version.replace(".", ""))
+    targets = [t for t in TARGETS if t in targets_of(args.ptxas)]
+    rows = [r for r in read_table() if r.version <= number]
     if args.only:
         rows = [r for r in rows if r.name in args.only.split(",")]
     writer = Writer(read_types())
     tried = {}
     for kind, text in lines(rows, writer, args.kinds.split(",")):
         tried.setdefault(text, kind)
-    texts = list(tried)
+    texts = list(tried)[::args.sample]
     known = []
     if args.known.exists():
         known = [re.compile(line.split("  #")[0].strip())
@@ -384,18 +416,18 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         theirs, rest = {}, texts
-        for target in TARGETS:
+        for target in targets:
             found = {}
             for at in range(0, len(rest), 80):
-                found |= ptxas_verdicts(args.ptxas, rest[at:at + 80],
-                                        target, folder)
+                found |= ptxas_verdicts(args.ptxas, version,
+                                        rest[at:at + 80], target, folder)
             for t, v in found.items():
                 if theirs.get(t, "") is not None:
                     theirs[t] = v if v is None else theirs.get(t, v)
             # Only what another target could allow is asked again.
             rest = [t for t in rest if theirs[t] is not None and re.search(
                 r"sm_|not supported|target|architecture", theirs[t])]
-        ours = our_verdicts(args.cerberus, texts, "sm_100a", folder)
+        ours = our_verdicts(args.cerberus, version, texts, "sm_100a", folder)
     for t in texts:
         if (theirs[t] is None) == (ours[t] is None):
             continue
@@ -405,7 +437,7 @@ def main():
             continue
         unknown[side] += 1
         print(f"{line}  -- {theirs[t] or ours[t]}")
-    print(f"{len(texts)} lines, {sum(v is None for v in theirs.values())} "
+    print(f"PTX {version}, {len(texts)} lines, {sum(v is None for v in theirs.values())} "
           f"taken by ptxas; differences beside the known ones: "
           f"{dict(unknown)}", file=sys.stderr)
     return 1 if unknown else 0

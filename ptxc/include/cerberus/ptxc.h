@@ -1,7 +1,8 @@
 /* libcerberus-ptxc: PTX in, one AMD code object out.
  *
- * A pure function of (PTX, target, options): it reads no file and no
- * environment variable, and the same input gives the same bytes. All
+ * A pure function of (PTX, target, options): it reads no environment variable,
+ * no file but those of options.parts_folder, and the same input gives the same
+ * bytes. All
  * functions may be called from several threads at once.
  *
  *   cerberus_ptxc_options options = {sizeof options};
@@ -71,6 +72,18 @@ typedef struct cerberus_ptxc_diag {
 typedef void (*cerberus_ptxc_diag_callback)(const cerberus_ptxc_diag* diag,
                                             void* user);
 
+/* How far the compilation of a module is. */
+typedef struct cerberus_ptxc_progress {
+  size_t size; /* of this struct, as the library knows it */
+  size_t kernels_done;
+  size_t kernels;
+  size_t instructions_done; /* of PTX; a measure of the work */
+  size_t instructions;
+} cerberus_ptxc_progress;
+
+typedef void (*cerberus_ptxc_progress_callback)(
+    const cerberus_ptxc_progress* progress, void* user);
+
 typedef struct cerberus_ptxc_options {
   size_t size;      /* sizeof(cerberus_ptxc_options) of the caller */
   const char* arch; /* target id: "gfx1100", "gfx942:xnack-" */
@@ -90,6 +103,17 @@ typedef struct cerberus_ptxc_options {
   int32_t shared_overflow; /* 1: shared memory above the hardware's lies in
                               device memory (docs/launch-abi.md, "Shared memory
                               in a window"); 2: so does all other, for tests */
+  int32_t isolate; /* compile parts of the module in processes of their own, so
+                      that a kernel that crashes the compiler or takes too long
+                      costs itself only. Forks: the caller has no other
+                      threads. Not together with time_trace */
+  uint32_t seconds; /* with isolate: processor time for a kernel of up to 10,000
+                       PTX instructions, 0: no limit; one with more has as many
+                       times more */
+  const char* parts_folder; /* with isolate: where finished parts are kept until
+                               the module is done, so that a call that is cut
+                               short and made again finds them; NULL: nowhere */
+  cerberus_ptxc_progress_callback on_progress; /* with isolate; may be NULL */
 } cerberus_ptxc_options;
 
 typedef struct cerberus_ptxc_result cerberus_ptxc_result;

@@ -201,7 +201,7 @@ TEST(Compile, UnsupportedInstructionsNameThemselvesAndTheirPlace) {
   ASSERT_THAT(c.errors, SizeIs(2));
   EXPECT_THAT(c.errors[0],
               AllOf(HasSubstr("in.ptx"), HasSubstr("scan(int*)"),
-                    HasSubstr("ptx:12"), HasSubstr("scan.cu:42"),
+                    HasSubstr("in.ptx:12:"), HasSubstr("scan.cu:42"),
                     HasSubstr("'wgmma.fence.sync.aligned'")));
 }
 
@@ -240,20 +240,52 @@ TEST(Compile, AnUndefinedVariableIsNamed) {
   EXPECT_THAT(c.errors[0], HasSubstr("elsewhere"));
 }
 
+// What the hardware cannot give to a thread is said with the array's line, and
+// costs its kernel alone.
+TEST(Compile, LocalMemoryHasALimit) {
+  const auto large = [](const std::string& name, int bytes) {
+    return Kernel(name,
+                  "  .local .align 4 .b8 small[100];\n"
+                  "  .local .align 4 .b8 large[" + std::to_string(bytes) +
+                      "];\n  ld.global.u32 %r0, [%rd0];\n"
+                      "  mov.u32 %r1, large;\n  add.u32 %r1, %r1, %r0;\n"
+                      "  st.local.u32 [%r1], %r0;\n"
+                      "  ld.local.u32 %r2, [large+8];\n"
+                      "  st.global.u32 [%rd0], %r2;\n");
+  };
+  const struct {
+    const char* arch;
+    int most;
+  } kTargets[] = {{"gfx1100", 262136}, {"gfx942", 131056},
+                  {"gfx1030", 262112}, {"gfx90a", 131056}};
+  for (const auto& [arch, most] : kTargets) {
+    const Compiled c = Compile(Module(large("good", most - 4096) +
+                                      large("bad", 400000)),
+                               CERBERUS_PTXC_EMIT_HSACO, true, arch);
+    EXPECT_THAT(c.kernels, ElementsAre("good")) << arch;
+    EXPECT_THAT(c.failed, ElementsAre("bad")) << arch;
+    ASSERT_THAT(c.warnings, SizeIs(1)) << arch;
+    EXPECT_EQ(c.warnings[0],
+              "in.ptx:27:23: kernel 'bad': its local memory takes 400000 bytes "
+              "of a thread, " + std::string(arch) + " has " +
+                  std::to_string(most) + "; 'large' takes 400000");
+  }
+}
+
 // CUB's look-back passes a state and a value as one pair.
 TEST(Compile, AnUndefinedFunctionHasNoAddress) {
   const std::string head = Module(".func nowhere();\n");
   const std::string use = Kernel("k", "  mov.u64 %rd1, nowhere;\n");
   EXPECT_THAT(
       Compile(head + use, CERBERUS_PTXC_EMIT_LL).errors,
-      ElementsAre("in.ptx: kernel 'k': ptx:11:3: 'mov.u64': 'nowhere' is "
+      ElementsAre("in.ptx:11:3: kernel 'k': 'mov.u64': 'nowhere' is "
                   "declared but defined nowhere"));
   // Whoever reads the variable would read nonsense: no kernel to leave out.
   const std::string table = ".global .u64 table[2] = {1, nowhere};\n";
   EXPECT_THAT(Compile(head + table + Kernel("k", ""), CERBERUS_PTXC_EMIT_LL,
                       /*keep_going=*/true)
                   .errors,
-              ElementsAre("in.ptx: ptx:5:29: 'nowhere' is declared but "
+              ElementsAre("in.ptx:5:29: 'nowhere' is declared but "
                           "defined nowhere"));
 }
 
@@ -287,7 +319,7 @@ TEST(Compile, AddressesInInitialisersAreWhole) {
       Compile(with(".global .b8 s[1099511627776] = {1};"),
               CERBERUS_PTXC_EMIT_LL)
           .errors,
-      ElementsAre("in.ptx: ptx:5:33: an initialised variable of "
+      ElementsAre("in.ptx:5:33: an initialised variable of "
                   "1099511627776 bytes is larger than 268435456"));
 }
 
@@ -298,7 +330,7 @@ TEST(Compile, AliasesOfOneAnotherAreDefinedNowhere) {
                   Kernel("k", "  call f;\n"),
               CERBERUS_PTXC_EMIT_LL)
           .errors,
-      ElementsAre("in.ptx: kernel 'k': ptx:14:3: 'call': 'f' is declared but "
+      ElementsAre("in.ptx:14:3: kernel 'k': 'call': 'f' is declared but "
                   "defined nowhere"));
 }
 
@@ -377,11 +409,11 @@ TEST(Link, NamesAreLookedUpInTheOtherModules) {
       {"a function that is not visible",
        Func(".extern .func", "") + Kernel("k", kCallF),
        Func(".func", "  mov.u32 out, in;\n"),
-       "in.ptx[1]: kernel 'k': ptx:13:3: 'call.uni': 'f' is declared but "
+       "in.ptx[1]:13:3: kernel 'k': 'call.uni': 'f' is declared but "
        "defined nowhere"},
       {"twice defined", Func(".visible .func", "  mov.u32 out, in;\n"),
        Func(".visible .func", "  mov.u32 out, in;\n"),
-       "in.ptx[2]: ptx:5:32: 'f' is defined in in.ptx[1] too"},
+       "in.ptx[2]:5:32: 'f' is defined in in.ptx[1] too"},
       {"declared otherwise", Func(".extern .func", "") + Kernel("k", kCallF),
        ".visible .func (.reg .u32 out) f(.reg .u64 in)\n{\n"
        "  mov.u32 out, 1;\n  ret;\n}\n",
@@ -408,7 +440,7 @@ TEST(Link, NamesAreLookedUpInTheOtherModules) {
            Kernel("k", "  ld.shared.u32 %r1, [v];\n"),
        ".visible .shared .u32 w[8];\n", "'v' is declared but defined nowhere"},
       {"an error in the second", Kernel("k", ""), Kernel("l", "  bad;\n"),
-       "in.ptx[2]: kernel 'l': ptx:11:3"},
+       "in.ptx[2]:11:3: kernel 'l'"},
   };
   for (const Row& row : rows) {
     SCOPED_TRACE(row.what);

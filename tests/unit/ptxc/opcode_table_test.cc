@@ -294,7 +294,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         BadForm{"frobnicate.u32", "unknown instruction 'frobnicate'"},
         BadForm{"add.f32x4", "'add' has no modifier '.f32x4'"},
-        BadForm{"add.sat.u32", "not a form of 'add'"},
+        BadForm{"add.sat.u64", "not a form of 'add'"},
         BadForm{"add.rn.s32", "not a form of 'add'"},
         BadForm{"add", "not a form of 'add'"},
         BadForm{"add.ftz.ftz.f32", "not a form of 'add'"},

@@ -22,7 +22,8 @@ constexpr std::string_view kHeader = ".version 8.0\n.target sm_75\n";
 struct Parsed {
   explicit Parsed(std::string source) : text(std::move(source)) {
     ParseOutcome outcome = Parse(text, [this](const Diag& diag) {
-      errors.push_back(diag.ToString());
+      (diag.severity == Severity::kError ? errors : warnings)
+          .push_back(diag.ToString());
     });
     module = std::move(outcome.module);
     module_errors = outcome.module_errors;
@@ -30,6 +31,7 @@ struct Parsed {
   std::string text;
   std::unique_ptr<Module> module;
   std::vector<std::string> errors;
+  std::vector<std::string> warnings;
   int module_errors = 0;
 
   const Function& function(std::string_view name) const {
@@ -76,10 +78,39 @@ TEST(Parser, Header) {
   EXPECT_EQ(p.module->address_size, 64);
 }
 
+// What a version brings that is not known here is an error where it stands,
+// not at the version.
+TEST(Parser, VersionNewerThanKnown) {
+  for (const char* version : {"9.9", "9.12", "10.0", "27.1"}) {
+    const Parsed p(".version " + std::string(version) +
+                   "\n.target sm_90\n.entry k() { ret; }\n.entry l() {\n"
+                   ".reg .b32 %r<2>;\nfrobnicate.b32 %r0, %r1;\n}\n");
+    EXPECT_THAT(p.warnings,
+                ElementsAre(HasSubstr("ptx:1:10: PTX " + std::string(version) +
+                                      " is newer than 9.")));
+    EXPECT_THAT(p.errors, ElementsAre(HasSubstr("'frobnicate")));
+    EXPECT_EQ(p.module_errors, 0);
+  }
+}
+
+TEST(Parser, VersionThatNeverWas) {
+  for (const char* version : {"0.9", "1.6", "2.9", "6.7", "8.9"}) {
+    const Parsed p(".version " + std::string(version) + "\n.target sm_75\n");
+    EXPECT_THAT(p.errors,
+                ElementsAre(HasSubstr("no version " + std::string(version))));
+    EXPECT_THAT(p.warnings, IsEmpty());
+  }
+  EXPECT_THAT(Parsed(".version nine\n.target sm_75\n").errors,
+              ElementsAre(HasSubstr("expected a version such as 9.0")));
+}
+
 TEST(Parser, TextThatIsNotPtx) {
-  EXPECT_THAT(Parsed("").errors, ElementsAre(HasSubstr("no .version")));
+  EXPECT_THAT(Parsed("").errors,
+              ElementsAre("ptx:1:1: expected .version at the start of a PTX "
+                          "module, found the end of the text"));
   EXPECT_THAT(Parsed(".version 9.0\n").errors,
-              ElementsAre("ptx:1:1: no .target directive"));
+              ElementsAre("ptx:2:1: expected .target behind .version, found "
+                          "the end of the text"));
   EXPECT_THAT(Parsed(".version 9.0\n.target sm_75\n@%p1 bra L;\n").errors,
               ElementsAre("ptx:3:1: expected a directive at module scope, "
                           "found '@'"));
@@ -90,7 +121,171 @@ TEST(Parser, TextThatIsNotPtx) {
       ElementsAre("ptx:3:1: no .reg variables at module scope",
                   "ptx:4:1: no .param variables at module scope"));
   EXPECT_THAT(Parsed("int main() {}").errors,
-              ::testing::Contains(HasSubstr("found 'int'")));
+              ElementsAre(HasSubstr("found 'int'")));
+}
+
+// What ptxas 13.0 refuses: one error, where it is.
+TEST(Parser, MalformedModules) {
+  const std::string head = ".version 9.0\n.target sm_80\n.address_size 64\n";
+  const std::string kernel = ".entry k() { ret; }\n";
+  const struct {
+    std::string text;
+    const char* error;
+  } kMalformed[] = {
+      // The header.
+      {".version 9.0\n.target banana\n",
+       "ptx:2:9: expected a target such as sm_75, found 'banana'"},
+      {".version 9.0\n.target foo_80\n",
+       "ptx:2:9: expected a target such as sm_75, found 'foo_80'"},
+      {".version 9.0\n.target debug, sm_80\n",
+       "ptx:2:9: expected a target such as sm_75, found 'debug'"},
+      {".version 9.0\n.target sm_80, banana\n",
+       "ptx:2:16: 'banana' is no option of .target, expected debug, "
+       "map_f64_to_f32, texmode_independent or texmode_unified"},
+      {".target sm_80\n.version 9.0\n",
+       "ptx:1:1: expected .version at the start of a PTX module, found "
+       "'.target'"},
+      {".visible .version 9.0\n.target sm_80\n",
+       "ptx:1:1: expected .version at the start of a PTX module, found "
+       "'.visible'"},
+      {".version 9.0\n.address_size 64\n.target sm_80\n",
+       "ptx:2:1: expected .target behind .version, found '.address_size'"},
+      {head + kernel + ".target sm_80\n" + ".global .b32 x;\n",
+       "ptx:5:1: '.target' stands only once, at the start of a module: "
+       ".version, .target, .address_size"},
+      {head + ".address_size 64\n",
+       "ptx:4:1: '.address_size' stands only once, at the start of a module: "
+       ".version, .target, .address_size"},
+      {head + ".global .b32 x;\n.address_size 64\n",
+       "ptx:5:1: '.address_size' stands only once, at the start of a module: "
+       ".version, .target, .address_size"},
+      // Linkage.
+      {head + ".visible .visible .entry k() { ret; }\n",
+       "ptx:4:10: expected a function or a variable behind a linkage "
+       "directive, found '.visible'"},
+      {head + ".weak .file 1 \"a.c\"\n",
+       "ptx:4:7: expected a function or a variable behind a linkage "
+       "directive, found '.file'"},
+      {head + ".extern .func f() { ret; }\n",
+       "ptx:4:15: kernel 'f': 'f' is .extern and has a body"},
+      {head + ".file 1 \"a.c\"\n.file 1 \"b.c\"\n",
+       "ptx:5:7: .file 1 stands here twice"},
+      // Functions without a body, and declared again.
+      {head + ".entry k()\n",
+       "ptx:5:1: expected the kernel's body, or ';' behind its declaration, "
+       "found the end of the text"},
+      {head + ".entry k() .entry l() { ret; }\n",
+       "ptx:4:12: expected the kernel's body, or ';' behind its declaration, "
+       "found '.entry'"},
+      {head + ".func f(.param .b32 a);\n.func f(.param .b64 a) { ret; }\n",
+       "ptx:5:21: kernel 'f': parameter 'a' of 'f' is .param .b64, but was "
+       "declared as .param .b32"},
+      {head + ".func f(.param .u32 a);\n.func f(.param .s32 b);\n",
+       "ptx:5:21: kernel 'f': parameter 'b' of 'f' is .param .s32, but was "
+       "declared as .param .u32"},
+      {head + ".func f(.param .b8 a[4]);\n.func f(.param .b8 a[8]);\n",
+       "ptx:5:20: kernel 'f': parameter 'a' of 'f' is .param .b8[8], but was "
+       "declared as .param .b8[4]"},
+      {head + ".func f(.param .align 4 .b8 a[8]);\n"
+              ".func f(.param .align 8 .b8 a[8]);\n",
+       "ptx:5:29: kernel 'f': parameter 'a' of 'f' is .param .align 8 "
+       ".b8[8], but was declared as .param .align 4 .b8[8]"},
+      {head + ".func f(.reg .b32 a);\n.func f(.param .b32 a);\n",
+       "ptx:5:21: kernel 'f': parameter 'a' of 'f' is .param .b32, but was "
+       "declared as .reg .b32"},
+      {head + ".func f(.param .b32 a);\n.func f() { ret; }\n",
+       "ptx:5:7: kernel 'f': 'f' has 0 parameters, but was declared with 1"},
+      {head + ".func (.param .b32 r) f();\n.func f() { ret; }\n",
+       "ptx:5:7: kernel 'f': 'f' has 0 results, but was declared with 1"},
+      {head + ".func f() { ret; }\n.func f();\n",
+       "ptx:5:7: kernel 'f': function 'f' is declared behind its definition"},
+      // Variables.
+      {head + ".extern .global .b32 x;\n.visible .global .b64 x;\n",
+       "ptx:5:23: 'x' is .global .b64, but was declared as .global .b32"},
+      {head + ".extern .global .b32 x[4];\n.visible .global .b32 x[8];\n",
+       "ptx:5:23: 'x' is .global .b32[8], but was declared as "
+       ".global .b32[4]"},
+      {head + ".extern .global .b32 x;\n.global .b32 x;\n",
+       "ptx:5:14: 'x' is .extern in one declaration and has no linkage in "
+       "another"},
+      {head + ".weak .global .b32 x;\n.weak .global .b32 x;\n",
+       "ptx:5:20: 'x' is declared twice in this scope"},
+      {head + ".common .global .b32 x;\n.common .global .b32 x;\n",
+       "ptx:5:22: 'x' is declared twice in this scope"},
+      {head + ".entry k(.param .b32 a) { .reg .b32 a; ret; }\n",
+       "ptx:4:37: kernel 'k': 'a' is a parameter's name already"},
+      {head + ".entry k(.param .b32 a) { .local .b32 a; ret; }\n",
+       "ptx:4:39: kernel 'k': 'a' is a parameter's name already"},
+      // The text's end.
+      {head + kernel + "/* no end",
+       "ptx:5:1: a comment that is not closed, expected '*/'"},
+      {head + ".entry k() {\n  /* ret; }\n",
+       "ptx:5:3: kernel 'k': a comment that is not closed, expected '*/'"},
+      {head + ".entry k() {\n  \1ret; }\n" + kernel,
+       "ptx:5:3: a NUL ends the text here, but more text stands behind it"},
+      {head + kernel + "\1\1 .global",
+       "ptx:5:1: a NUL ends the text here, but more text stands behind it"},
+  };
+  for (const auto& malformed : kMalformed) {
+    std::string text = malformed.text;
+    std::ranges::replace(text, '\1', '\0');
+    EXPECT_THAT(Parsed(text).errors, ElementsAre(malformed.error)) << text;
+  }
+}
+
+// What ptxas 13.0 takes.
+TEST(Parser, OddModules) {
+  const std::string head = ".version 9.0\n.target sm_80\n";
+  for (std::string body :
+       {".target sm_75, texmode_unified\n", ".extern .entry k();\n",
+        ".entry k(); .entry k() { ret; }\n", ".extern .func f()",
+        ".func f(.param .b32 a); .func f(.param .b32 b) { ret; }\n",
+        ".extern .global .b32 x; .visible .global .b32 x;\n",
+        ".visible .global .b32 x; .extern .global .b32 x;\n",
+        ".extern .global .b32 x[]; .visible .global .b32 x[8];\n",
+        ".extern .shared .b8 s[]; .extern .shared .b8 s[];\n",
+        ".global .b32 x; .entry k() { .reg .b32 x; ret; }\n",
+        ".entry k(.param .b32 a) { { .reg .b32 a; } ret; }\n",
+        ".entry k() { ret; }\n\1\1\n\1"}) {
+    std::ranges::replace(body, '\1', '\0');
+    EXPECT_THAT(Parsed(head + body).errors, IsEmpty()) << body;
+  }
+}
+
+// Brackets of any kind, however many: one error, and no time to speak of.
+TEST(Parser, ManyBrackets) {
+  const std::string head = ".version 9.0\n.target sm_80\n";
+  for (const std::string bracket : {"(", "[", "{", "-", "-(", "{[", "1?(", "!"}) {
+    std::string many;
+    for (int i = 0; i < 50000; ++i) many += bracket;
+    for (const std::string& text :
+         {head + ".entry k() { .reg .b32 %r<4>;\n add.u32 %r1, %r2, " + many +
+              ";\n ret; }\n",
+          head + ".entry k() { .reg .b32 %r<4>;\n add.u32 %r1, %r2, " + many +
+              "\n",
+          head + ".global .b32 x[] = " + many + ";\n"}) {
+      EXPECT_THAT(Parsed(text).errors, ::testing::SizeIs(::testing::Le(2)))
+          << bracket;
+    }
+  }
+}
+
+TEST(Parser, DirectivesOfPtx94) {
+  const Parsed p(
+      ".version 9.4\n.target sm_107f\n.file 1 \"a.cu\"\n"
+      ".nv_intermediate_source_section { .b8 1 { } any \"text\" }\n"
+      ".entry k() .minperctamemory 1024 .maxnreg 40 {\n"
+      ".loc 1 2 3\n.loc_intermediate 1 7 8\nret; }\n");
+  EXPECT_THAT(p.errors, IsEmpty());
+  EXPECT_THAT(p.warnings, IsEmpty());
+  EXPECT_EQ(p.module->sm, 107);
+  EXPECT_EQ(p.function("k").tuning.maxnreg, 40u);
+  ASSERT_EQ(p.module->locs.size(), 1u);
+  EXPECT_EQ(p.module->locs[0].line, 2u);
+  EXPECT_THAT(
+      Parsed(".version 9.4\n.target sm_107\n.nv_intermediate_source_section {")
+          .errors,
+      ElementsAre(HasSubstr("expected '{' and '}'")));
 }
 
 // ---- Declarations -----------------------------------------------------------
@@ -424,7 +619,7 @@ TEST(Parser, SourceLines) {
   EXPECT_TRUE(loc.is_inlined);
   EXPECT_EQ(loc.inlined_line, 7u);
   EXPECT_THAT(p.errors,
-              ElementsAre("kernel 'k': ptx:9:1 (scan.cu:9): "
+              ElementsAre("ptx:9:1: kernel 'k' (scan.cu:9): "
                           "unknown instruction 'frob'"));
 }
 
@@ -468,7 +663,7 @@ TEST(Parser, StopsBehindAHundredErrors) {
   const Parsed p = ParseBody(body + "frob;\nfrob;\n");
   ASSERT_EQ(p.errors.size(), 101u);
   EXPECT_EQ(p.errors.back(),
-            "kernel 'k': ptx:109:1: more than 100 errors; the rest of the "
+            "ptx:109:1: kernel 'k': more than 100 errors; the rest of the "
             "module is not read");
   EXPECT_EQ(p.module_errors, 1);
 }
@@ -478,8 +673,9 @@ class ParseErrors : public ::testing::TestWithParam<ErrorCase> {};
 TEST_P(ParseErrors, SaysWhereAndWhat) {
   const Parsed p = ParseBody(GetParam().body);
   ASSERT_EQ(p.errors.size(), 1u) << ::testing::PrintToString(p.errors);
-  EXPECT_EQ(p.errors[0], std::string("kernel 'k': ptx:") +
-                             GetParam().message);
+  std::string want = std::string("ptx:") + GetParam().message;
+  want.insert(want.find(": "), ": kernel 'k'");
+  EXPECT_EQ(p.errors[0], want);
   EXPECT_EQ(p.module_errors, 0);
   EXPECT_EQ(p.function("k").errors, 1u);
 }

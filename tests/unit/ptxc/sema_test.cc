@@ -14,6 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 struct Checked {
   std::vector<std::string> errors;
@@ -45,8 +46,8 @@ TEST(Sema, SaysTheFirstErrorOfEachFunctionBehindTheLimit) {
   ASSERT_EQ(checked.errors.size(), 102u);
   EXPECT_THAT(checked.errors[100],
               HasSubstr("more than 100 errors; only their number is counted"));
-  EXPECT_THAT(checked.errors[100], HasSubstr("kernel 'kernel': ptx:"));
-  EXPECT_THAT(checked.errors[101], HasSubstr("kernel 'other': ptx:"));
+  EXPECT_THAT(checked.errors[100], HasSubstr(": kernel 'kernel': "));
+  EXPECT_THAT(checked.errors[101], HasSubstr(": kernel 'other': "));
 }
 
 // What ptxas 13.0 accepts.
@@ -83,6 +84,10 @@ INSTANTIATE_TEST_SUITE_P(
         "mov.b128 %rq1, {%rd1, %rd2};",
         "ld.global.u32 %r1, [%rd1+1<<4];", "mov.u64 %rd1, tile+4|1;",
         // Operands that may be left out.
+        "ld.local.u32 %r1, [16];", "ld.shared.u32 %r1, [%r2];",
+        "ld.const.u32 %r1, [%r2];", "mov.u32 %r1, table;",
+        "atom.shared.add.u32 %r1, [%r2], 1;", "ld.u32 %r1, [%rs1];",
+        "cp.async.ca.shared.global [%r1], [%r2], 4;",
         "bar.sync %r1;", "bar.sync 0, 64;", "bar.red.popc.u32 %r1, 0, %p1;",
         "bar.red.popc.u32 %r1, 0, 64, !%p1;", "setp.eq.s32 _|%p1, %r1, %r2;",
         "shfl.sync.idx.b32 %f1|%p1, %f2, 0, 31, -1;",
@@ -146,6 +151,25 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"ld.global.u32 %r1, %rd1;", "expected an address in [ ]"},
         ErrorCase{"ld.global.u32 %r1, [%f2];",
                   "is a register of type .f32, expected an integer"},
+        ErrorCase{"ld.global.u32 %r1, [%r2];",
+                  "address '[%r2]' is a register of type .b32, "
+                  "'ld.global.u32' needs one of 64 bits"},
+        ErrorCase{"st.u32 [%r2+4], %r1;", "needs one of 64 bits"},
+        ErrorCase{"atom.global.add.u32 %r1, [%r2], %r3;",
+                  "needs one of 64 bits"},
+        ErrorCase{"red.add.u32 [%r2], %r3;", "needs one of 64 bits"},
+        ErrorCase{"prefetch.global.L1 [%r2];", "needs one of 64 bits"},
+        ErrorCase{"mbarrier.init.b64 [%r1], 1;", "needs one of 64 bits"},
+        ErrorCase{"txq.width.b32 %r1, [%r1];", "needs one of 64 bits"},
+        ErrorCase{"tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%r1, {%r2}];",
+                  "handle '%r1' of 'tex.1d.v4.f32.s32' is a register of type "
+                  ".b32, expected one of 64 bits"},
+        ErrorCase{"ld.shared.u32 %r1, [16];",
+                  "address '[16]' of 'ld.shared.u32' is a constant, which "
+                  "only .local memory is accessed by"},
+        ErrorCase{"st.global.u32 [0], %r1;", "is a constant"},
+        ErrorCase{"cvta.to.shared.u64 %rd1, tile;",
+                  "'tile' in 'cvta.to.shared.u64', expected a register"},
         ErrorCase{"ld.shared.u32 %r1, [table];",
                   "'[table]' is in .const, 'ld.shared.u32' accesses .shared"},
         ErrorCase{"cvta.global.u64 %rd1, table;", "is in .const"},
@@ -163,6 +187,9 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"selp.u32 %r1, %r2, %r3, %r4;", "expected .pred"},
         ErrorCase{"@%r1 ret;", "guard '%r1' is of type .b32"},
         ErrorCase{"add.s32 5, %r1, %r2;", "expected a register"},
+        ErrorCase{"testp.finite.f32 1, %f1;", "'1', expected a register"},
+        ErrorCase{"vote.sync.all.pred 1, %p1, -1;", "expected a register"},
+        ErrorCase{"isspacep.global !%p1, %rd1;", "which cannot be negated"},
         ErrorCase{"add.s32 %r1, _, %r2;", "is '_'"},
         ErrorCase{"setp.lt.s32 !%p1, %r1, %r2;",
                   "is '!%p1', which cannot be negated"},
@@ -214,7 +241,7 @@ TEST(Sema, ErrorsNameKernelLineAndCudaSource) {
       ".entry _Z4scanPi() {\n.reg .f32 %f<2>;\n.reg .b32 %r<2>;\n"
       ".loc 1 57 3\nadd.s32 %r1, %f1, %r1;\n}\n");
   EXPECT_THAT(c.errors,
-              ElementsAre("kernel '_Z4scanPi': ptx:8:14 (scan.cu:57): "
+              ElementsAre("ptx:8:14: kernel '_Z4scanPi' (scan.cu:57): "
                           "operand 'a' of 'add.s32' is '%f1' of type .f32, "
                           "expected .s32"));
 }
@@ -292,6 +319,44 @@ TEST(Sema, NamesInOtherSpaces) {
   }
 }
 
+// What PTX 9.1 to 9.5 brought, and what it did not: ptxas 13.5.
+TEST(Sema, NewestPtx) {
+  for (const char* line :
+       {"add.sat.u32 %r1, %r2, %r3;", "sub.sat.s8x4 %r1, %r2, %r3;",
+        "neg.s8x4 %r1, %r2;", "set.hs.u16x2 %r1, %r2, %r3;",
+        "clmad.hi.u64 %rd1, %rd2, %rd3, %rd4;",
+        "cos.approx.ftz.2pi.f32 %f1, %f2;",
+        "cvt.rn.satfinite.relu.scaled::n2::ue8m0.s2f6x2.f32 %rs1, %f2, %f3, "
+        "%rs4;",
+        "cvt.rz.satfinite.e2m1x2.bf16x2 %rb1, %r2;",
+        "ld.proxy::readonly.global.v2.u32 {%r1, %r2}, [%rd1];",
+        "st.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%rd1], %rq1, "
+        "[%rd2];",
+        "mbarrier.try_wait.parity.phase_type::primary.acquire.cta.shared::cta"
+        ".b64 %p1, [tile], %r2, %r3;",
+        "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes"
+        ".ignore_oob [tile], [%rd2], %r1, %r2, %r3, [tile];",
+        "fence.alias.sync_restrict::read.release.sys;",
+        "trace.mark.b64 1, %rd1;", "mov.u32 %r1, %locality_domain_id;"}) {
+    EXPECT_THAT(CheckLine(line).errors, IsEmpty()) << line;
+  }
+  for (const char* line :
+       {"add.sat.u16 %rs1, %rs2, %rs3;", "sub.u16x2 %r1, %r2, %r3;",
+        "neg.u8x4 %r1, %r2;", "max.relu.u8x4 %r1, %r2, %r3;",
+        "set.lo.s8x4 %r1, %r2, %r3;", "clmad.lo.b64 %rd1, %rd2, %rd3, %rd4;",
+        "sin.approx.2pi.f32 %f1, %f2;", "cvt.rn.f16x2.s2f6x2 %r1, %rs2;",
+        "cvt.rn.satfinite.s2f6x2.f32 %rs1, %f2, %f3, %rs4;",
+        "mbarrier.test_wait.phase_type::conditional.shared::cta.b64 %p1, "
+        "[tile], %rd2;",
+        "mbarrier.test_wait.phase_type::primary.acquire.shared::cta.b64 %p1, "
+        "[tile], %rd2;",
+        "prefetch.global.L1::32B [%rd1];", "trace.mark %r1;"}) {
+    EXPECT_THAT(CheckLine(line).errors, SizeIs(1)) << line;
+  }
+  EXPECT_THAT(CheckLine("fabric.submit;").errors,
+              ElementsAre(HasSubstr("'fabric.submit' is not supported")));
+}
+
 // As ptxas has it.
 TEST(Sema, Declarations) {
   const auto errors = [](const std::string& text) {
@@ -309,6 +374,11 @@ TEST(Sema, Declarations) {
       {".entry k(.param .pred a) { ret; }", "'a' is of type .pred"},
       {".entry k(.param .v2 .u32 a) { ret; }", "'a' is a vector"},
       {".func (.param .u32 r) f() .noreturn;", "'f' returns a value"},
+      {".entry k();", "'k' is declared but has no body"},
+      {".entry k() .reqntid 32, 0 { ret; }", "'k' has .reqntid 0, expected"},
+      {".func f() .maxntid 32 { ret; }", "'f' is a function, but only"},
+      {".global .b32 g; .func f() { .reg .b32 r; mov.u32 r, g; ret; }",
+       "'g' is an address of 64 bits, 'mov.u32' takes 32"},
   };
   for (const auto& [text, message] : kRejected) {
     EXPECT_THAT(errors(text), ElementsAre(HasSubstr(message))) << text;

@@ -83,6 +83,74 @@ TEST_F(ContextApiTest, Settings) {
   EXPECT_EQ(flags, 0u);
 }
 
+// As on an NVIDIA GPU without such a cache: hints are taken, nothing is set
+// aside.
+TEST_F(ContextApiTest, ThePersistingCacheIsNone) {
+  constexpr CUdevice_attribute kMaxPersisting = 108, kMaxWindow = 109;
+  for (const CUdevice_attribute id : {kMaxPersisting, kMaxWindow}) {
+    int most = 99;
+    EXPECT_EQ(CU(cuDeviceGetAttribute)(&most, id, 0), CUDA_SUCCESS);
+    EXPECT_EQ(most, 0);
+  }
+  std::size_t bytes = 99;
+  EXPECT_EQ(CU(cuCtxSetLimit)(CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 1 << 20),
+            CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuCtxGetLimit)(&bytes, CU_LIMIT_PERSISTING_L2_CACHE_SIZE),
+            CUDA_SUCCESS);
+  EXPECT_EQ(bytes, 0u);
+  EXPECT_EQ(CU(cuCtxResetPersistingL2Cache)(), CUDA_SUCCESS);
+}
+
+// Of a stream that was made, and of the default one.
+TEST_F(ContextApiTest, StreamsKeepTheirAttributes) {
+  CUstream made = nullptr, copy = nullptr;
+  ASSERT_EQ(CU(cuStreamCreate)(&made, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuStreamCreate)(&copy, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+  for (CUstream stream : {CUstream{}, made}) {
+    CUstreamAttrValue value = {};
+    CUaccessPolicyWindow& window = value.accessPolicyWindow;
+    window.base_ptr = &value;
+    window.num_bytes = 4096;
+    window.hitRatio = 0.5f;
+    window.hitProp = 2;
+    window.missProp = 1;
+    const CUstreamAttrID id = CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW;
+    EXPECT_EQ(CU(cuStreamSetAttribute)(stream, id, &value), CUDA_SUCCESS);
+    for (CUstream asked : {stream, copy}) {
+      EXPECT_EQ(CU(cuStreamCopyAttributes)(copy, stream), CUDA_SUCCESS);
+      CUstreamAttrValue back = {};
+      EXPECT_EQ(CU(cuStreamGetAttribute)(asked, id, &back), CUDA_SUCCESS);
+      EXPECT_EQ(back.accessPolicyWindow.base_ptr, window.base_ptr);
+      EXPECT_EQ(back.accessPolicyWindow.num_bytes, 4096u);
+      EXPECT_EQ(back.accessPolicyWindow.hitRatio, 0.5f);
+      EXPECT_EQ(back.accessPolicyWindow.hitProp, 2);
+      EXPECT_EQ(back.accessPolicyWindow.missProp, 1);
+    }
+    window.missProp = 2;  // what misses cannot persist
+    EXPECT_EQ(CU(cuStreamSetAttribute)(stream, id, &value),
+              CUDA_ERROR_INVALID_VALUE);
+    window.missProp = 0;
+    window.hitRatio = 2;
+    EXPECT_EQ(CU(cuStreamSetAttribute)(stream, id, &value),
+              CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(CU(cuStreamGetAttribute)(stream, CU_LAUNCH_ATTRIBUTE_COOPERATIVE,
+                                       &value),
+              CUDA_ERROR_INVALID_VALUE);
+  }
+  for (CUstream stream : {made, copy}) {
+    EXPECT_EQ(CU(cuStreamDestroy_v2)(stream), CUDA_SUCCESS);
+  }
+}
+
+// Pools whose memory other processes can have: NVIDIA's sample of those asks.
+TEST_F(ContextApiTest, PoolsAreShared) {
+  constexpr CUdevice_attribute kHandleTypes = 119;
+  constexpr int kFileDescriptor = 1;
+  int types = 0;
+  EXPECT_EQ(CU(cuDeviceGetAttribute)(&types, kHandleTypes, 0), CUDA_SUCCESS);
+  EXPECT_EQ(types, kFileDescriptor);
+}
+
 TEST_F(ContextApiTest, PrimaryContextIsCounted) {
   for (const bool newer : {false, true}) {
     CUcontext context = nullptr;

@@ -362,8 +362,8 @@ void Memcpy3DBatchAsync(Effects* test) {
 
 // --- where managed memory goes ---
 
-using PrefetchBatch = decltype(&api::cuMemPrefetchBatchAsync);
-void PrefetchesTo(PrefetchBatch prefetch) {
+using PrefetchBatch = DriverCall<decltype(&api::cuMemPrefetchBatchAsync)>;
+void PrefetchesTo(const PrefetchBatch& prefetch) {
   constexpr CUmem_range_attribute kLastPrefetch = 4;
   CUdeviceptr memory = 0;
   ASSERT_EQ(CU(cuMemAllocManaged)(&memory, 4096, CU_MEM_ATTACH_GLOBAL),

@@ -109,7 +109,7 @@ TEST_P(ExternalTest, Memory) {
               CUDA_SUCCESS);
     // What is mapped stays without the memory's handle.
     EXPECT_EQ(CU(cuDestroyExternalMemory)(memory), CUDA_SUCCESS);
-    EXPECT_EQ(CU(cuDestroyExternalMemory)(memory), CUDA_ERROR_INVALID_VALUE);
+    EXPECT_EQ(CU(cuDestroyExternalMemory)(memory), CUDA_ERROR_INVALID_HANDLE);
     auto* there = reinterpret_cast<int*>(file.bytes() + kOffset);
     there[0] = 40;
     int by = 2;

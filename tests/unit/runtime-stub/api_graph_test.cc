@@ -108,6 +108,39 @@ TEST_P(GraphTest, NodesByOneStructure) {
   EXPECT_EQ(CU(cuGraphExecDestroy)(exec), CUDA_SUCCESS);
 }
 
+TEST_P(GraphTest, WhatNodesOfAnyKindAre) {
+  CUgraphNodeParams params = {}, seen = {};
+  by_ = 8;
+  static_cast<CUDA_KERNEL_NODE_PARAMS_v1&>(params.kernel) = AddBy();
+  CUgraphNode kernel = nullptr;
+  ASSERT_EQ(
+      CU(cuGraphAddNode_v3)(&kernel, graph_, nullptr, nullptr, 0, &params),
+      CUDA_SUCCESS);
+  by_ = 9;
+  ASSERT_EQ(CU(cuGraphNodeSetParams_v2)(kernel, &params), CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuGraphNodeGetParams)(kernel, &seen), CUDA_SUCCESS);
+  EXPECT_EQ(seen.type, 0);
+  EXPECT_EQ(seen.kernel.blockDimX, unsigned{kThreads});
+  EXPECT_EQ(*static_cast<int*>(seen.kernel.kernelParams[1]), 9);
+
+  const CUDA_MEMSET_NODE_PARAMS set = {ints_, 0, 3, 4, kThreads, 1};
+  CUgraphNode memset = nullptr;
+  ASSERT_EQ(
+      CU(cuGraphAddMemsetNode)(&memset, graph_, &kernel, 1, &set, nullptr),
+      CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuGraphNodeGetParams)(memset, &seen), CUDA_SUCCESS);
+  EXPECT_EQ(seen.type, 2);
+  EXPECT_EQ(seen.memset.value, 3u);
+  EXPECT_EQ(seen.memset.width, std::size_t{kThreads});
+
+  CUgraphNode empty = nullptr;
+  ASSERT_EQ(CU(cuGraphAddEmptyNode)(&empty, graph_, nullptr, 0), CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuGraphNodeGetParams)(empty, &seen), CUDA_SUCCESS);
+  EXPECT_EQ(seen.type, 5);
+  EXPECT_EQ(seen.memset.value, 0u);
+  EXPECT_EQ(CU(cuGraphNodeGetParams)(empty, nullptr), CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_P(GraphTest, Edges) {
   const CUgraphNode a = AddNode(1), b = AddNode(2);
   CUgraphNode empty = nullptr;

@@ -182,6 +182,28 @@ TEST_P(MemoryApiTest, Batches) {
   EXPECT_EQ(Value(), 34);
 }
 
+TEST_P(MemoryApiTest, CopiesWithAttributes) {
+  CUmemcpyAttributes attributes = {};
+  attributes.srcAccessOrder = 1;
+  EXPECT_EQ(CU(cuMemcpyWithAttributesAsync)(ints_, Ints(35), kBytes,
+                                            &attributes, stream_),
+            CUDA_SUCCESS);
+  EXPECT_EQ(Value(), 35);
+  EXPECT_EQ(CU(cuMemcpyWithAttributesAsync)(ints_, Ints(36), kBytes, nullptr,
+                                            stream_),
+            CUDA_ERROR_INVALID_VALUE);
+  CUDA_MEMCPY3D_BATCH_OP op = {};
+  op.src.type = op.dst.type = 1;
+  op.src.op.ptr.ptr = Ints(37);
+  op.dst.op.ptr.ptr = ints_;
+  op.extent = {kBytes, 1, 1};
+  op.srcAccessOrder = 1;
+  EXPECT_EQ(CU(cuMemcpy3DWithAttributesAsync)(&op, 1, stream_),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CU(cuMemcpy3DWithAttributesAsync)(&op, 0, stream_), CUDA_SUCCESS);
+  EXPECT_EQ(Value(), 37);
+}
+
 TEST_P(MemoryApiTest, Words) {
   EXPECT_EQ(CU(cuStreamWriteValue32)(stream_, ints_, 5, 0), CUDA_SUCCESS);
   EXPECT_EQ(CU(cuStreamWaitValue32)(stream_, ints_, 5, 1), CUDA_SUCCESS);

@@ -293,6 +293,19 @@ TEST_P(ObjectsTest, WhatAStreamIs) {
   EXPECT_EQ(CU(cuStreamGetCtx_v2)(stream, &again, &green), CUDA_SUCCESS);
   EXPECT_EQ(again, context_);
   EXPECT_EQ(green, nullptr);
+  CUdevResource of_device = {}, of_stream = {};
+  EXPECT_EQ(CU(cuDeviceGetDevResource)(0, &of_device, 1), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuStreamGetDevResource)(stream, &of_stream, 1), CUDA_SUCCESS);
+  EXPECT_EQ(of_stream.sm.smCount, of_device.sm.smCount);
+  EXPECT_EQ(CU(cuStreamGetDevResource)(stream, &of_stream, 1000),
+            CUDA_ERROR_INVALID_RESOURCE_TYPE);
+  int calls = 0;
+  EXPECT_EQ(
+      CU(cuLaunchHostFunc_v2)(
+          stream, [](void* data) { ++*static_cast<int*>(data); }, &calls, 0),
+      CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuStreamSynchronize)(stream), CUDA_SUCCESS);
+  EXPECT_EQ(calls, 1);
   EXPECT_EQ(CU(cuStreamDestroy)(stream), CUDA_SUCCESS);
 }
 

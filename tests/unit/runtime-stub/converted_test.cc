@@ -304,8 +304,9 @@ TEST_P(Lookup, FindsTheBest) {
   const CUresult result = FindCode(image, device, &code, nullptr);
   if (*row.found == '\0') {
     EXPECT_EQ(result, CUDA_ERROR_NO_BINARY_FOR_GPU);
-    EXPECT_THAT(capture.Text(),
-                HasSubstr(std::string("no code for ") + row.gpu));
+    EXPECT_THAT(code.why_none,
+                HasSubstr("again with --arch " + device.target.processor));
+    EXPECT_EQ(capture.Text(), "");
     return;
   }
   ASSERT_EQ(result, CUDA_SUCCESS);
@@ -418,7 +419,8 @@ TEST_F(ConvertedTest, CompilerThatFails) {
   for (const Row& row :
        {Row{"error", nullptr, CUDA_ERROR_INVALID_PTX, "no such instruction"},
         Row{"crash", nullptr, CUDA_ERROR_INVALID_PTX, "signal 9"},
-        Row{"hang", nullptr, CUDA_ERROR_INVALID_PTX, "longer than 1 s"},
+        Row{"hang", nullptr, CUDA_ERROR_INVALID_PTX,
+            "CERBERUS_JIT_TIMEOUT, 1 s"},
         Row{"silent", nullptr, CUDA_ERROR_INVALID_PTX, "exit code 0"},
         Row{"garbage", nullptr, CUDA_ERROR_INVALID_PTX, "code object+0x0"},
         Row{"", "/nonexistent/jit", CUDA_ERROR_JIT_COMPILER_NOT_FOUND,
@@ -492,7 +494,22 @@ TEST_F(ConvertedTest, FatbinsWithoutPtx) {
   const Bytes fatbin = rewriter::testing::FatbinOf({cubin});
   StderrCapture capture;
   EXPECT_EQ(FindKernel(fatbin.data(), "k86"), CUDA_ERROR_NO_BINARY_FOR_GPU);
-  EXPECT_THAT(capture.Text(), HasSubstr("no code for gfx1100"));
+  EXPECT_THAT(capture.Text(),
+              HasSubstr("cannot run on gfx1100: it was built without PTX, for "
+                        "sm_86 alone: nothing to convert\n"));
+}
+
+// The libraries of NVIDIA's that programs load hold kernels that they do
+// without.
+TEST_F(ConvertedTest, WhatIsMissingIsSaidOnceAndOnlyIfItIsWanted) {
+  StderrCapture capture;
+  SayMissing("libmissing.so: fatbin at +0x1000", "first of libmissing.so");
+  SayMissing("libmissing.so: fatbin at +0x2000", "second of libmissing.so");
+  const Bytes newer = rewriter::testing::FatbinOf({Ptx(90)});
+  EXPECT_EQ(FindKernel(newer.data(), "k90"), CUDA_SUCCESS);
+  EXPECT_THAT(capture.Text(), HasSubstr("error: first of libmissing.so\n"));
+  EXPECT_THAT(capture.Text(), ::testing::Not(HasSubstr("second of")));
+  EXPECT_THAT(capture.Text(), ::testing::Not(HasSubstr("newer than")));
 }
 
 // The linked image of an -rdc program leads to its translation units.

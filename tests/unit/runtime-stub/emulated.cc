@@ -3,6 +3,9 @@
 #include <chrono>
 #include <climits>
 #include <cstdlib>
+#include <fstream>
+#include <map>
+#include <mutex>
 #include <string_view>
 #include <thread>
 
@@ -39,11 +42,96 @@ void* Slot(const char* symbol) {
 PerThreadVariants::PerThreadVariants() { per_thread = true; }
 PerThreadVariants::~PerThreadVariants() { per_thread = false; }
 
+namespace {
+
+// What contexts.tsv says that a function takes its context from, and what was
+// seen of it.
+struct Need {
+  std::string from;
+  bool refused = false;
+  bool done = false;
+};
+class Needs : public ::testing::Environment {
+ public:
+  static Needs& Get() {
+    static auto& needs = *new Needs;
+    return needs;
+  }
+  std::map<std::string, Need> all;
+  std::mutex mutex;
+
+  void TearDown() override {
+    for (const auto& [symbol, need] : all) {
+      if (std::getenv("CERBERUS_TEST_WITHOUT_CONTEXT") ==
+          std::string_view("list")) {
+        std::printf("%s\t%s\n", symbol.c_str(),
+                    need.refused && need.done ? "handle"
+                    : need.refused            ? "current"
+                    : need.done               ? "none"
+                                              : "not seen");
+      }
+      const bool wrong = (need.from == "current" && need.done) ||
+                         (need.from == "none" && need.refused);
+      EXPECT_FALSE(wrong) << symbol << ", which takes its context from '"
+                          << need.from << "'"
+                          << (need.refused ? ", was refused" : "")
+                          << (need.done ? ", was done" : "")
+                          << " without a current one";
+    }
+  }
+
+ private:
+  Needs() {
+    std::ifstream file(CONTEXTS);
+    for (std::string line; std::getline(file, line);) {
+      const std::size_t tab = line.find('\t');
+      if (line.empty() || line[0] == '#' || tab == std::string::npos) continue;
+      all[line.substr(0, tab)].from = line.substr(tab + 1);
+    }
+  }
+};
+const auto* const kNeeds =
+    std::getenv("CERBERUS_TEST_WITHOUT_CONTEXT") != nullptr
+        ? ::testing::AddGlobalTestEnvironment(&Needs::Get())
+        : nullptr;
+
+}  // namespace
+
+std::string ContextOfFunction(const std::string& symbol) {
+  const auto at = Needs::Get().all.find(symbol);
+  return at != Needs::Get().all.end() ? at->second.from : "";
+}
+
+bool WithoutContext::Tries(const char* symbol) {
+  if (kNeeds == nullptr || ContextOfFunction(symbol) == "thread") return false;
+  CUcontext context = nullptr;
+  return api::cuCtxGetCurrent(&context) == CUDA_SUCCESS && context != nullptr;
+}
+
+WithoutContext::WithoutContext() {
+  CUcontext context = nullptr;
+  while (api::cuCtxPopCurrent_v2(&context) == CUDA_SUCCESS) {
+    contexts_.push_back(context);
+  }
+}
+
+bool WithoutContext::Refused(const char* symbol, CUresult result) {
+  for (; !contexts_.empty(); contexts_.pop_back()) {
+    EXPECT_EQ(api::cuCtxPushCurrent_v2(contexts_.back()), CUDA_SUCCESS)
+        << symbol;
+  }
+  Needs& needs = Needs::Get();
+  std::lock_guard<std::mutex> lock(needs.mutex);
+  Need& need = needs.all[symbol];
+  if (result == CUDA_SUCCESS) need.done = true;
+  if (result == CUDA_ERROR_INVALID_CONTEXT) need.refused = true;
+  return result == CUDA_ERROR_INVALID_CONTEXT;
+}
+
 Gate::Gate(CUstream stream) : stream_(stream) {
   void* word = nullptr;
-  EXPECT_EQ(
-      CU(cuMemHostAlloc)(&word, sizeof *word_, CU_MEMHOSTALLOC_DEVICEMAP),
-      CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuMemHostAlloc)(&word, sizeof *word_, CU_MEMHOSTALLOC_DEVICEMAP),
+            CUDA_SUCCESS);
   word_ = static_cast<std::atomic<std::uint32_t>*>(word);
   *word_ = 0;
   EXPECT_EQ(CU(cuStreamWaitValue32_v2)(

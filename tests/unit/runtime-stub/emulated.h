@@ -31,9 +31,44 @@ struct PerThreadVariants {
 
 // Calls a function of the driver API through its slot:
 //   CU(cuMemAlloc_v2)(&pointer, 16)
-#define CU(function)                                            \
-  reinterpret_cast<decltype(&::cerberus::stub::api::function)>( \
-      ::cerberus::stub::Slot(#function))
+#define CU(function)                                                         \
+  (::cerberus::stub::DriverCall<decltype(&::cerberus::stub::api::function)>{ \
+      #function})
+
+// With CERBERUS_TEST_WITHOUT_CONTEXT each call is first made without a current
+// context. What it answers then is compared with contexts.tsv, and if it was
+// CUDA_ERROR_INVALID_CONTEXT the call is made again, with the context.
+class WithoutContext {
+ public:
+  // False: the call is made as it is.
+  static bool Tries(const char* symbol);
+  WithoutContext();  // takes the thread's contexts away
+  // Gives them back. True if the call has to be made again.
+  bool Refused(const char* symbol, CUresult result);
+
+ private:
+  std::vector<CUcontext> contexts_;  // the current one first
+};
+
+template <typename Function>
+struct DriverCall;
+template <typename... Args>
+struct DriverCall<CUresult (*)(Args...)> {
+  const char* symbol;
+
+  CUresult operator()(Args... args) const {
+    const auto function = reinterpret_cast<CUresult (*)(Args...)>(Slot(symbol));
+    if (WithoutContext::Tries(symbol)) {
+      WithoutContext without;
+      const CUresult result = function(args...);
+      if (!without.Refused(symbol, result)) return result;
+    }
+    return function(args...);
+  }
+};
+
+// What contexts.tsv says of a function; nothing if it is not there.
+std::string ContextOfFunction(const std::string& symbol);
 
 // Leaves the function with the result of a call that fails.
 #define TRY(call)                                                        \

@@ -1,8 +1,8 @@
 // A cerberus-jit that compiles nothing: it writes a code object with the
 // kernels that the PTX names, and does what comments in the PTX ask for:
-// "// test: error", "crash", "hang", "silent" (no output), "garbage", "partial"
-// (refuses unless told to keep going). Each start adds a line to the file
-// FAKE_JIT_LOG.
+// "// test: error", "crash", "hang", "slow" (3 s, with progress), "silent" (no
+// output), "garbage", "partial" (refuses unless told to keep going). Each
+// start adds a line to the file FAKE_JIT_LOG.
 #include <unistd.h>
 
 #include <csignal>
@@ -42,7 +42,14 @@ int main(int argc, char** argv) {
     return 1;
   }
   if (asked("crash")) std::raise(SIGKILL);
-  if (asked("hang")) sleep(60);
+  if (asked("hang")) {
+    for (volatile unsigned rounds = 0;; rounds = rounds + 1) {
+    }
+  }
+  if (asked("slow")) {
+    if (pwrite(3, "3 10 300 1000\n", 14, 0) != 14) return 1;
+    sleep(3);
+  }
   if (asked("silent")) return 0;
   if (asked("garbage")) return std::puts("not a code object") < 0;
   cerberus::stub::TestCodeObject object;

@@ -88,8 +88,7 @@ TEST_F(GreenContextTest, SplitsAreDisjointAndNothingIsLost) {
   CUdevResourceDesc descriptor = nullptr;
   ASSERT_EQ(CU(cuDevResourceGenerateDesc)(&descriptor, again, 3), CUDA_SUCCESS);
   CUgreenCtx green = nullptr;
-  ASSERT_EQ(CU(cuGreenCtxCreate)(&green, descriptor, 0, kDefaultStream),
-            CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuGreenCtxCreate)(&green, descriptor, 0, 0), CUDA_SUCCESS);
   CUdevResource of_green = {};
   EXPECT_EQ(CU(cuGreenCtxGetDevResource)(green, &of_green, kSm), CUDA_SUCCESS);
   EXPECT_EQ(of_green.sm.smCount, count);
@@ -100,6 +99,38 @@ TEST_F(GreenContextTest, SplitsAreDisjointAndNothingIsLost) {
       CU(cuDevSmResourceSplitByCount)(part, &groups, &all_, &rest, 0, count),
       CUDA_SUCCESS);
   EXPECT_EQ(rest.type, kInvalid);
+}
+
+TEST_F(GreenContextTest, GroupsOfTheirOwnSizes) {
+  const unsigned count = all_.sm.smCount;
+  constexpr unsigned kBackfill = 1;
+  CU_DEV_SM_RESOURCE_GROUP_PARAMS groups[2] = {};
+  groups[0].smCount = 6;
+  groups[1].coscheduledSmCount = 4;  // as many as there are
+  CUdevResource parts[2], rest;
+  ASSERT_EQ(CU(cuDevSmResourceSplit)(parts, 2, &all_, &rest, 0, groups),
+            CUDA_SUCCESS);
+  EXPECT_EQ(parts[0].sm.smCount, 6u);
+  EXPECT_EQ(groups[1].smCount, (count - 6) / 4 * 4);
+  EXPECT_EQ(parts[1].sm.smCount, groups[1].smCount);
+  EXPECT_EQ(rest.type == kSm ? rest.sm.smCount : 0u, (count - 6) % 4);
+  // The rest may be split again, and a group may take what does not fit.
+  groups[0] = {5, 4, 0, kBackfill, 0, {}};
+  EXPECT_EQ(CU(cuDevSmResourceSplit)(parts, 1, &parts[1], &rest, 0, groups),
+            CUDA_SUCCESS);
+  EXPECT_EQ(parts[0].sm.smCount, 5u);
+  groups[0].flags = 0;
+  EXPECT_EQ(CU(cuDevSmResourceSplit)(parts, 1, &all_, &rest, 0, groups),
+            CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
+  // Without a result only the counts are found out.
+  groups[0] = {count, 0, 0, 0, 0, {}};
+  groups[1] = {};
+  EXPECT_EQ(CU(cuDevSmResourceSplit)(nullptr, 2, &all_, &rest, 0, groups),
+            CUDA_SUCCESS);
+  EXPECT_EQ(groups[1].smCount, 0u);
+  EXPECT_EQ(rest.type, kInvalid);
+  EXPECT_EQ(CU(cuDevSmResourceSplit)(parts, 2, &all_, &rest, 0, groups),
+            CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION);
 }
 
 TEST_F(GreenContextTest, WrongPartsAreRefused) {
@@ -126,7 +157,7 @@ TEST_F(GreenContextTest, WrongPartsAreRefused) {
             CUDA_ERROR_INVALID_RESOURCE_TYPE);
   ASSERT_EQ(CU(cuDevResourceGenerateDesc)(&descriptor, &part, 1), CUDA_SUCCESS);
   CUgreenCtx green = nullptr;
-  EXPECT_EQ(CU(cuGreenCtxCreate)(&green, descriptor, 0, 0),
+  EXPECT_EQ(CU(cuGreenCtxCreate)(&green, descriptor, 0, 2),
             CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(CU(cuGreenCtxCreate)(&green, descriptor, 1, kDefaultStream),
             CUDA_ERROR_INVALID_DEVICE);
@@ -154,6 +185,8 @@ TEST_F(GreenContextTest, ItsStreamsKeepToItsMultiprocessors) {
   CUcontext context = nullptr;
   ASSERT_EQ(CU(cuCtxFromGreenCtx)(&context, first), CUDA_SUCCESS);
   EXPECT_NE(context, context_);
+  // As cudart wants it.
+  EXPECT_EQ(static_cast<void*>(context), static_cast<void*>(first));
   unsigned long long id = 0, id_of_context = 1;
   EXPECT_EQ(CU(cuGreenCtxGetId)(first, &id), CUDA_SUCCESS);
   EXPECT_EQ(CU(cuCtxGetId)(context, &id_of_context), CUDA_SUCCESS);
@@ -167,7 +200,9 @@ TEST_F(GreenContextTest, ItsStreamsKeepToItsMultiprocessors) {
   EXPECT_EQ(of_stream, second);
 
   // What a stream has is what its green context has.
-  CUdevResource of_first = {}, of_second = {};
+  CUdevResource of_first = {}, of_second = {}, of_one = {};
+  EXPECT_EQ(CU(cuStreamGetDevResource)(one, &of_one, kSm), CUDA_SUCCESS);
+  EXPECT_EQ(of_one.sm.smCount, 6u);
   EXPECT_EQ(CU(cuCtxGetDevResource)(context, &of_first, kSm), CUDA_SUCCESS);
   EXPECT_EQ(of_first.sm.smCount, 6u);
   EXPECT_EQ(CU(cuGreenCtxGetDevResource)(of_stream, &of_second, kSm),

@@ -396,6 +396,11 @@ TEST_F(MemoryTest, Streams) {
                 stream, [](void* data) { *static_cast<int*>(data) = 12; }, &a),
             CUDA_SUCCESS);
   EXPECT_EQ(a, 12);
+  const CUhostFn next = [](void* data) { ++*static_cast<int*>(data); };
+  EXPECT_EQ(CU(cuLaunchHostFunc_v2)(stream, next, &a, 1), CUDA_SUCCESS);
+  EXPECT_EQ(a, 13);
+  EXPECT_EQ(CU(cuLaunchHostFunc_v2)(stream, next, &a, 2),
+            CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(CU(cuStreamDestroy_v2)(stream), CUDA_SUCCESS);
   EXPECT_EQ(CU(cuStreamDestroy_v2)(nullptr), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(CU(cuStreamCreate)(&stream, 8), CUDA_ERROR_INVALID_VALUE);

@@ -1,5 +1,7 @@
 // Every driver function with nothing but zeros: what needs a pointer or a
 // handle says so, and none crashes.
+#include <fstream>
+#include <map>
 #include <set>
 #include <string>
 
@@ -105,6 +107,36 @@ TEST_F(NullArguments, EveryFunction) {
     const CUresult result = row.call(DriverSymbol(row.symbol));
     EXPECT_EQ(result == CUDA_SUCCESS, FineWithZeros().contains(row.base))
         << row.symbol << " answers " << result;
+  }
+}
+
+// What contexts.tsv says of them holds without a context too.
+TEST_F(NullArguments, EveryFunctionWithoutAContext) {
+  std::map<std::string, std::string> from;
+  std::ifstream file(CONTEXTS);
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t tab = line.find('\t');
+    if (tab != std::string::npos && line[0] != '#') {
+      from[line.substr(0, tab)] = line.substr(tab + 1);
+    }
+  }
+  const StderrCapture capture;
+  for (const Row& row : kRows) {
+    ASSERT_THAT(from[row.base],
+                ::testing::AnyOf("none", "handle", "current", "thread"))
+        << row.base << " in contexts.tsv";
+    ASSERT_EQ(CU(cuCtxSetCurrent)(nullptr), CUDA_SUCCESS);
+    const CUresult result = row.call(DriverSymbol(row.symbol));
+    if (from[row.base] == "none") {
+      EXPECT_NE(result, CUDA_ERROR_INVALID_CONTEXT) << row.symbol;
+    } else if (from[row.base] == "current") {
+      // Arguments may be looked at first.
+      EXPECT_THAT(result, ::testing::AnyOf(CUDA_ERROR_INVALID_CONTEXT,
+                                           CUDA_ERROR_INVALID_VALUE,
+                                           CUDA_ERROR_FILE_NOT_FOUND,
+                                           CUDA_ERROR_INVALID_HANDLE))
+          << row.symbol;
+    }
   }
 }
 

@@ -125,12 +125,14 @@ class RingTest : public ::testing::Test {
     }
   }
   std::string Drain() {
-    std::string out;
+    KernelOutput out;
     DrainRing(ring(), kWords, &out);
-    return out;
+    assertions_ += out.assertions;
+    return out.text;
   }
 
   std::uint64_t memory_[4 + kWords] = {};
+  std::string assertions_;
 };
 
 TEST_F(RingTest, RecordsComeOutInOrderAndAroundTheEnd) {
@@ -157,6 +159,24 @@ TEST_F(RingTest, UnfinishedRecordsWait) {
   EXPECT_EQ(Drain(), "");
   ring()->words()[2] = first;
   EXPECT_EQ(Drain(), "two ");
+}
+
+TEST_F(RingTest, FailedAssertionsAreKeptApart) {
+  constexpr std::uint64_t kText = 'x';
+  // File, line, function, block, thread, assertion.
+  const Words arguments = {1, kText, 7, 1, kText, 1, 2, 3, 4, 5, 6, 1, kText};
+  Write("one", {});
+  EXPECT_EQ(Drain(), "one");
+  const std::uint64_t at = ring()->written;
+  Write("", arguments);
+  ring()->words()[at % kWords] |= kAssertionRecord;
+  EXPECT_EQ(Drain(), "");
+  EXPECT_EQ(assertions_,
+            "x:7: x: block: [1,2,3], thread: [4,5,6] Assertion `x` failed.\n");
+  ring()->dropped_assertions = 3;
+  EXPECT_TRUE(HasOutput(*ring()));
+  Drain();
+  EXPECT_FALSE(HasOutput(*ring()));
 }
 
 TEST_F(RingTest, ABrokenRecordEndsTheRound) {

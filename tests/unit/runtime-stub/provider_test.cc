@@ -58,7 +58,7 @@ TEST_F(ProviderTest, WithoutAnyDeviceCuInitSaysSo) {
       Probe("FAKE_NVIDIA_NO_GPU=1 CERBERUS_NVIDIA_DRIVER=" FAKE_NVIDIA
             " CERBERUS_EMULATOR=/nonexistent");
   EXPECT_THAT(out, HasSubstr("init 100"));
-  EXPECT_THAT(out, HasSubstr("version 13000"));
+  EXPECT_THAT(out, HasSubstr("version 13050"));
   EXPECT_THAT(out, HasSubstr("no AMD GPU found"));
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 #include <numeric>
+#include <set>
 #include <thread>
 
 #include "driver.h"
@@ -179,6 +180,7 @@ constexpr char kHandshake[] = "d4082055bde6704b8d34ba123c66e1f2";
 constexpr char kToolStorage[] = "42d85a8123f6cb478298f6e78a3aecdc";
 constexpr char kCublas[] = "21318c60971432488ca641ff7324c8f2";
 constexpr char kErrorLog[] = "f8cff95121468b4eb9e2fb469e7c0dd9";
+constexpr char kProfiling[] = "7cb63f9b9ca48e42a484beb66e6aed7f";
 
 void AppendNumber(std::vector<int>* out, std::uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i) {
@@ -246,7 +248,8 @@ TEST_F(Startup, VersionSatisfiesEveryCudart) {
 }
 
 TEST_F(Startup, HandshakeHoldsInEveryThread) {
-  for (int version : {11080, 12010, 12090, 13000}) CheckHandshake(version);
+  for (int version : {11080, 12010, 12090, 13000, 13050})
+    CheckHandshake(version);
   std::thread([] { CheckHandshake(13000); }).join();
 }
 
@@ -272,6 +275,48 @@ TEST_F(Startup, PrimaryContextHandleIsKnownBeforeItIsRetained) {
   ASSERT_EQ(CU(cuDevicePrimaryCtxRetain)(&retained, 0), CUDA_SUCCESS);
   EXPECT_EQ(early, retained);
   EXPECT_EQ(get(&early, 99), CUDA_ERROR_INVALID_DEVICE);
+}
+
+// Asked from cudart 13.1 on, which fails its first call with another answer.
+TEST_F(Startup, StartIsAllowed) {
+  EXPECT_EQ(SlotOf<CUresult()>(GetTable(kInterface), 12)(), CUDA_SUCCESS);
+}
+
+TEST_F(Startup, UnknownSlotsRefuseAndSayWhich) {
+  const struct {
+    const char* table;
+    std::set<int> known;
+  } rows[] = {{kInterface, {0, 2, 6, 7, 12}},
+              {kCallbacks, {0, 2, 6}},
+              {kToolStorage, {0, 2}},
+              {kStorage, {0, 1, 2}},
+              {kChecks, {0, 2, 3}},
+              {kHandshake, {0, 1}},
+              {kErrorLog, {0, 1}},
+              {kCublas, {0, 4, 39, 51}},
+              {kProfiling, {0}}};
+  for (const auto& row : rows) {
+    const Table table = GetTable(row.table);
+    // More than the size says.
+    for (int slot = 0; slot < 64; ++slot) {
+      if (row.known.contains(slot)) continue;
+      for (const bool first : {true, false}) {
+        StderrCapture capture;
+        EXPECT_EQ(SlotOf<CUresult()>(table, slot)(), CUDA_ERROR_NOT_SUPPORTED);
+        const std::string expected = "slot " + std::to_string(slot) +
+                                     " of cuGetExportTable's table " +
+                                     std::string(row.table, 8);
+        EXPECT_EQ(capture.Text().find(expected) != std::string::npos, first)
+            << row.table << " " << slot;
+      }
+    }
+  }
+}
+
+// CUPTI looks at the size before it uses a slot: with none it asks for nothing
+// more, and says its version. Without the table CUPTI 13.2 recurses.
+TEST_F(Startup, ProfilingOffersNothing) {
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(GetTable(kProfiling)[0]), 8u);
 }
 
 TEST_F(Startup, CallbackFlagsAreLargeEnoughAndZero) {
@@ -306,8 +351,7 @@ TEST_F(Startup, CublasTellsStreamsApart) {
   using Resolve = CUresult(CUcontext, CUstream, CUstream*, unsigned);
   using Id = CUresult(CUcontext, CUstream, unsigned long long*);
   CUcontext context = nullptr;
-  EXPECT_EQ(SlotOf<Current>(GetTable(kToolStorage), 2)(&context),
-            CUDA_SUCCESS);
+  EXPECT_EQ(SlotOf<Current>(GetTable(kToolStorage), 2)(&context), CUDA_SUCCESS);
   EXPECT_EQ(context, context_);
   const Table table = GetTable(kCublas);
   CUstream made = nullptr;

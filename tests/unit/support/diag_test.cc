@@ -25,7 +25,7 @@ TEST(Diag, NamesKernelPtxAndSourceLine) {
   where.source_file = "scan.cu";
   where.source_line = 12;
   EXPECT_EQ(where.ToString(),
-            "app: kernel 'scan(int*, int)': ptx:57:9 (scan.cu:12)");
+            "app:57:9: kernel 'scan(int*, int)' (scan.cu:12)");
 }
 
 TEST(Diag, HasNoPrefixWithoutAPlace) {

@@ -1,5 +1,7 @@
 #include "support/target_table.h"
 
+#include "support/nearest_targets.h"
+
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -52,13 +54,41 @@ TEST(TargetTable, EnvironmentOverrides) {
 }
 
 TEST(TargetTable, TheDriversVersionIsThatOfTheEnvironment) {
-  EXPECT_EQ(PresentedCudaVersion(), 13000);
+  EXPECT_EQ(PresentedCudaVersion(), 13050);
   for (const auto& [text, version] :
-       {std::pair("13.4", 13040), {"12.9", 12090}, {"new", 13000}}) {
+       {std::pair("13.4", 13040), {"12.9", 12090}, {"new", 13050}}) {
     ASSERT_EQ(setenv("CERBERUS_DRIVER_VERSION", text, 1), 0);
     EXPECT_EQ(PresentedCudaVersion(), version) << text;
   }
   ASSERT_EQ(unsetenv("CERBERUS_DRIVER_VERSION"), 0);
+}
+
+// The one that most modules are compiled for; the default where it makes no
+// difference.
+TEST(TargetTable, TheEmulatedTargetIsOneThatThereIsCodeFor) {
+  EXPECT_EQ(TargetToEmulate({}), "");
+  EXPECT_EQ(TargetToEmulate({{{"ptx", 3}}}), "");
+  EXPECT_EQ(TargetToEmulate({{{"gfx942", 1}, {"ptx", 1}}}), "gfx942");
+  EXPECT_EQ(TargetToEmulate({{{"gfx942", 1}, {"gfx1100", 1}}}), "gfx1100");
+  EXPECT_EQ(TargetToEmulate({{{"gfx942", 1}, {"gfx1030", 1}}}), "gfx942");
+  EXPECT_EQ(TargetToEmulate({{{"gfx942", 2}, {"gfx1100", 1}}}), "gfx942");
+  // Several files.
+  EXPECT_EQ(TargetToEmulate({{{"gfx1100", 1}, {"gfx90a", 1}},
+                             {{"gfx90a", 4}, {"gfx1201", 4}}}),
+            "gfx90a");
+  // A device must have the features that the code was compiled for.
+  EXPECT_EQ(TargetToEmulate({{{"gfx942:sramecc+:xnack-", 1}}}),
+            "gfx942:sramecc+:xnack-");
+  EXPECT_EQ(TargetToEmulate({{{"gfx90a:xnack+", 1}, {"gfx90a", 1}}}),
+            "gfx90a");
+  // Generic targets run on the processors that they cover.
+  EXPECT_EQ(TargetToEmulate({{{"gfx11-generic", 1}}}), "gfx1100");
+  EXPECT_EQ(TargetToEmulate({{{"gfx9-4-generic", 1}}}), "gfx942");
+  EXPECT_EQ(TargetToEmulate({{{"gfx12-generic", 1}}, {{"gfx1201", 1}}}),
+            "gfx1201");
+  // What the emulator does not execute.
+  EXPECT_EQ(TargetToEmulate({{{"gfx1250", 1}}}), "");
+  EXPECT_EQ(TargetToEmulate({{{"nonsense", 1}}}), "");
 }
 
 struct ParseRow {
@@ -77,6 +107,12 @@ TEST(TargetTable, ParsesCapabilities) {
     EXPECT_EQ(cc.major, row.major) << row.text;
     EXPECT_EQ(cc.minor, row.minor) << row.text;
   }
+}
+
+TEST(NearestTargets, AllOfThemTheLikeliestFirst) {
+  EXPECT_EQ(NearestTargets("gfx1100x").rfind("gfx1100, ", 0), 0u);
+  EXPECT_EQ(NearestTargets("gfx942x").rfind("gfx942, ", 0), 0u);
+  EXPECT_NE(NearestTargets("").find(", gfx1201"), std::string::npos);
 }
 
 }  // namespace

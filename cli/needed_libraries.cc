@@ -1,0 +1,126 @@
+#include "cli/needed_libraries.h"
+
+#include <elf.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <optional>
+#include <set>
+
+#include "cli/nvidia_libraries.h"
+#include "cli/paths.h"
+
+namespace cerberus::cli {
+namespace {
+
+constexpr char kOwnFolder[] = "the program's folder";
+
+std::vector<std::string> SplitPath(std::string_view text) {
+  std::vector<std::string> folders;
+  while (!text.empty()) {
+    const std::size_t colon = std::min(text.find(':'), text.size());
+    if (colon != 0) folders.emplace_back(text.substr(0, colon));
+    text.remove_prefix(std::min(colon + 1, text.size()));
+  }
+  return folders;
+}
+
+bool HasPtx(const rewriter::Binary& binary) {
+  for (const rewriter::LocatedFatbin& located : binary.fatbins()) {
+    for (const rewriter::FatbinEntry& entry : located.fatbin.entries) {
+      if (entry.is_ptx()) return true;
+    }
+  }
+  return false;
+}
+
+struct Needed {
+  std::string name;
+  std::string path;
+  const char* from;
+};
+
+// Where the loader finds the library, if not in its own folders.
+std::optional<Needed> Find(const std::string& name,
+                           const std::vector<SearchFolder>& folders) {
+  if (name.find('/') != std::string::npos) {
+    return Needed{BaseName(name), name, "DT_NEEDED"};
+  }
+  for (const SearchFolder& folder : folders) {
+    const std::string path = folder.path + "/" + name;
+    if (::access(path.c_str(), R_OK) == 0) {
+      return Needed{name, path, folder.from};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<SearchFolder> SearchFolders(const rewriter::Binary& binary) {
+  const auto dynamic = [&](std::int64_t tag) {
+    const auto at = binary.elf().DynamicValue(tag);
+    if (!at) return std::string();
+    const Result<std::string_view> text = binary.elf().DynamicString(*at);
+    return text ? std::string(*text) : std::string();
+  };
+  std::vector<SearchFolder> folders;
+  const auto add = [&](const std::string& path, const char* from) {
+    for (std::string folder : SplitPath(path)) {
+      for (const char* origin : {"$ORIGIN", "${ORIGIN}"}) {
+        const std::size_t at = folder.find(origin);
+        if (at == folder.npos) continue;
+        folder.replace(at, std::strlen(origin), FolderOf(binary.path()));
+      }
+      folders.push_back({std::move(folder), from});
+    }
+  };
+  const std::string runpath = dynamic(DT_RUNPATH);
+  if (runpath.empty()) add(dynamic(DT_RPATH), "RPATH");
+  if (const char* environment = std::getenv("LD_LIBRARY_PATH")) {
+    add(environment, "LD_LIBRARY_PATH");
+  }
+  add(runpath, "RUNPATH");
+  return folders;
+}
+
+std::vector<DeviceLibrary> FindDeviceLibraries(const rewriter::Binary& binary) {
+  std::vector<DeviceLibrary> found;
+  std::set<std::string> seen;
+  std::deque<Needed> queue;
+  const auto enqueue = [&](const rewriter::Binary& of) {
+    std::vector<SearchFolder> folders = SearchFolders(of);
+    folders.push_back({FolderOf(of.path()), kOwnFolder});
+    for (const std::string_view needed : of.elf().NeededLibraries()) {
+      const std::string name(needed);
+      if (IsNvidiaLibrary(name) || !seen.insert(BaseName(name)).second) {
+        continue;
+      }
+      if (auto library = Find(name, folders)) {
+        queue.push_back(*std::move(library));
+      }
+    }
+  };
+  enqueue(binary);
+  for (; !queue.empty(); queue.pop_front()) {
+    const Needed& at = queue.front();
+    const Result<rewriter::Binary> library = rewriter::Binary::Open(at.path);
+    if (!library) continue;  // the loader will say why
+    if (!library->fatbins().empty() || library->is_converted()) {
+      found.push_back({at.name, at.path, at.from, library->is_converted(),
+                       HasPtx(*library)});
+    }
+    enqueue(*library);
+  }
+  return found;
+}
+
+std::string Place(const DeviceLibrary& library) {
+  return fmt::format("{} (by {})", library.path, library.from);
+}
+
+}  // namespace cerberus::cli

@@ -1,0 +1,32 @@
+// PTX in a cubin: what a stand-in for ptxas hands back to programs that take
+// machine code from it, keep it and load it later. For them it is an ELF file
+// for NVIDIA GPUs with the right architecture and the names of its kernels;
+// the driver stub finds the PTX in it. Layout: docs/fatbin-format.md.
+#ifndef CERBERUS_REWRITER_PTX_CUBIN_H_
+#define CERBERUS_REWRITER_PTX_CUBIN_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "support/bytes.h"
+
+namespace cerberus::rewriter {
+
+struct CubinTraits {
+  std::uint32_t sm = 0;      // 86 for sm_86
+  char suffix = 0;           // 'a', 'f' or 0
+  bool relocatable = false;  // ptxas -c
+};
+
+// `ptx` is one module, or several behind one another; a NUL ends it.
+Bytes MakePtxCubin(std::string_view ptx, const CubinTraits& traits);
+
+// The PTX in such a file; empty if it is any other, also a broken one.
+std::string_view PtxOfCubin(ByteSpan cubin);
+
+// The architecture that the text of a module is for.
+CubinTraits TraitsOfPtx(std::string_view ptx);
+
+}  // namespace cerberus::rewriter
+
+#endif  // CERBERUS_REWRITER_PTX_CUBIN_H_

@@ -1,0 +1,40 @@
+"""The kernels of package_triton.py: Triton reads their source and looks names
+up in their module, so that it is imported with it only."""
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add(x, y, out, count, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = i < count
+    tl.store(out + i, tl.load(x + i, mask) + tl.load(y + i, mask), mask)
+
+
+@triton.jit
+def softmax(out, x, columns, BLOCK: tl.constexpr):
+    row = tl.program_id(0) * columns
+    i = tl.arange(0, BLOCK)
+    mask = i < columns
+    values = tl.load(x + row + i, mask, -float("inf"))
+    powers = tl.exp(values - tl.max(values, 0))
+    tl.store(out + row + i, powers / tl.sum(powers, 0), mask)
+
+
+@triton.jit
+def histogram(x, counts, count, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = i < count
+    tl.atomic_add(counts + tl.load(x + i, mask, 0), 1, mask)
+
+
+@triton.jit
+def matmul(a, b, out, rows, columns, depth, BLOCK: tl.constexpr):
+    i = (tl.program_id(0) * BLOCK + tl.arange(0, BLOCK))[:, None]
+    j = (tl.program_id(1) * BLOCK + tl.arange(0, BLOCK))[None, :]
+    total = tl.zeros((BLOCK, BLOCK), tl.float32)
+    for start in range(0, depth, BLOCK):
+        k = start + tl.arange(0, BLOCK)
+        total += tl.dot(tl.load(a + i * depth + k[None, :]),
+                        tl.load(b + k[:, None] * columns + j))
+    tl.store(out + i * columns + j, total)
