@@ -125,6 +125,7 @@ class ModuleLowering {
   // `.u32 p = a` does. No loader knows relocations for that, so the variable
   // is left zero and kernels that name it are not compiled.
   bool HoldsPartOfAddress(std::uint32_t variable);
+  void SetCommonAttributes(llvm::Function& function);
   // The function with its final signature.
   llvm::Function* FunctionOf(std::uint32_t id);
   // What a function's name means as a value: its code, or of a kernel the
@@ -153,7 +154,6 @@ class ModuleLowering {
   bool DefinesFunction(std::uint32_t id);
   void DeclareKernel(std::uint32_t id);
   void DeclareDevice(std::uint32_t id);
-  void SetCommonAttributes(llvm::Function& function);
   void SetLaunchBounds(const Function& ptx, llvm::Function& function);
   llvm::Constant* SamplerHandle(const Variable& variable);
   llvm::Constant* Initializer(const Variable& variable);
@@ -405,7 +405,10 @@ class FunctionLowering {
   void EmitTrap(unsigned kind);
 
   // ---- Warps (lower_warp.cc) ----
+  Value* Join(llvm::Type* result, llvm::ArrayRef<Value*> args,
+              llvm::function_ref<Value*(llvm::ArrayRef<Value*>)> work);
   Value* Ballot(Value* predicate);
+  Value* CountVotes(Vote vote, Value* mask, Value* predicate);
   Value* BitOf(Value* lane) { return b_.CreateShl(I32(1), lane); }
   Value* Permute(Value* lane, Value* bits);
   void Barrier();

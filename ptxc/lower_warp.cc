@@ -3,8 +3,40 @@
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 
 #include "ptxc/lower.h"
+#include "ptxc/passes/joins.h"
 
 namespace cerberus::ptx {
+
+// From sm_70 on a `.sync` instruction waits for all lanes of its mask, `args`'
+// first, wherever they execute one of the same kind and qualifiers: it becomes
+// a call of that kind's function, and what `work` makes is its body. Before,
+// lanes had to be at the same instruction together.
+llvm::Value* FunctionLowering::Join(
+    llvm::Type* result, llvm::ArrayRef<Value*> args,
+    llvm::function_ref<Value*(llvm::ArrayRef<Value*>)> work) {
+  constexpr int kFirstWithMasks = 70;
+  if (module_.ptx().sm < kFirstWithMasks) return work(args);
+  const auto [function, is_new] =
+      JoinFunction(module_.out(), inst_->form->spelling, result, args);
+  if (is_new) {
+    module_.SetCommonAttributes(*function);
+    const llvm::IRBuilderBase::InsertPointGuard guard(b_);
+    b_.SetInsertPoint(
+        llvm::BasicBlock::Create(b_.getContext(), "", function));
+    b_.SetCurrentDebugLocation({});
+    std::vector<Value*> parameters;
+    for (llvm::Argument& parameter : function->args()) {
+      parameters.push_back(&parameter);
+    }
+    Value* value = work(parameters);
+    if (result->isVoidTy()) {
+      b_.CreateRetVoid();
+    } else {
+      b_.CreateRet(value);
+    }
+  }
+  return b_.CreateCall(function, args);
+}
 
 llvm::Value* FunctionLowering::Ballot(Value* predicate) {
   return Wave("ballot", {predicate});
@@ -52,39 +84,54 @@ void FunctionLowering::LowerShfl() {
       break;
   }
   source = b_.CreateSelect(valid, source, lane);
-  Value* result = Permute(source, a);
+  Value* result = nullptr;
+  if (mods().sync() == Sync::kOn) {
+    result = Join(b_.getInt32Ty(),
+                  {Read(op(num_operands() - 1), Type::kB32), source, a},
+                  [this](llvm::ArrayRef<Value*> with) {
+                    return Permute(with[1], with[2]);
+                  });
+  } else {
+    result = Permute(source, a);
+  }
   const bool pair = d.kind == OperandKind::kPair;
   Write(pair ? child(d, 0) : d, result, t);
   if (pair) Write(child(d, 1), valid, Type::kPred);
 }
 
-void FunctionLowering::LowerVote() {
-  const bool sync = mods().sync() == Sync::kOn;
-  Value* p = ReadPred(op(1));
-  Value* mask = sync && num_operands() > 2 ? Read(op(2), Type::kB32)
-                                           : Ballot(b_.getTrue());
-  Value* yes = b_.CreateAnd(Ballot(p), mask);
-  switch (mods().vote()) {
+// The outcome of a vote of those lanes of the mask that are here.
+llvm::Value* FunctionLowering::CountVotes(Vote vote, Value* mask,
+                                          Value* predicate) {
+  const auto none = [&](Value* says) {
+    return b_.CreateICmpEQ(b_.CreateAnd(Ballot(says), mask), I32(0));
+  };
+  switch (vote) {
     case Vote::kBallot:
-      Write(op(0), yes, Type::kB32);
-      return;
+      return b_.CreateAnd(Ballot(predicate), mask);
     case Vote::kAny:
-      Write(op(0), b_.CreateICmpNE(yes, I32(0)), Type::kPred);
-      return;
-    case Vote::kAll: {
-      Value* no = b_.CreateAnd(Ballot(b_.CreateNot(p)), mask);
-      Write(op(0), b_.CreateICmpEQ(no, I32(0)), Type::kPred);
-      return;
-    }
-    default: {
-      Value* no = b_.CreateAnd(Ballot(b_.CreateNot(p)), mask);
-      Write(op(0),
-            b_.CreateOr(b_.CreateICmpEQ(yes, I32(0)),
-                        b_.CreateICmpEQ(no, I32(0))),
-            Type::kPred);
-      return;
-    }
+      return b_.CreateNot(none(predicate));
+    case Vote::kAll:
+      return none(b_.CreateNot(predicate));
+    default:
+      return b_.CreateOr(none(predicate), none(b_.CreateNot(predicate)));
   }
+}
+
+void FunctionLowering::LowerVote() {
+  const Vote vote = mods().vote();
+  const Type t = vote == Vote::kBallot ? Type::kB32 : Type::kPred;
+  Value* p = ReadPred(op(1));
+  if (mods().sync() != Sync::kOn || num_operands() < 3) {
+    Write(op(0), CountVotes(vote, Ballot(b_.getTrue()), p), t);
+    return;
+  }
+  Write(op(0),
+        Join(vote == Vote::kBallot ? b_.getInt32Ty() : b_.getInt1Ty(),
+             {Read(op(2), Type::kB32), p},
+             [&](llvm::ArrayRef<Value*> with) {
+               return CountVotes(vote, with[0], with[1]);
+             }),
+        t);
 }
 
 void FunctionLowering::LowerActivemask() {
@@ -93,10 +140,13 @@ void FunctionLowering::LowerActivemask() {
 
 void FunctionLowering::LowerElect() {
   // The lowest lane of the mask that has not exited.
-  Value* members =
-      b_.CreateAnd(Read(op(1), Type::kB32), Ballot(b_.getTrue()));
-  Value* leader = b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()},
-                                     {members, b_.getFalse()});
+  Value* leader = Join(
+      b_.getInt32Ty(), {Read(op(1), Type::kB32)},
+      [this](llvm::ArrayRef<Value*> with) {
+        Value* members = b_.CreateAnd(with[0], Ballot(b_.getTrue()));
+        return b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()},
+                                  {members, b_.getFalse()});
+      });
   const Operand& d = op(0);
   const bool pair = d.kind == OperandKind::kPair;
   if (pair) {
@@ -112,35 +162,52 @@ void FunctionLowering::LowerMatch() {
   const bool wide = BitsOf(t) == 64;
   Value* a = Read(op(1), t);
   Value* mask = Read(op(2), Type::kB32);
-  Value* same = Dev(wide ? "match_any_b64" : "match_any_b32",
-                    b_.getInt32Ty(), {a, mask});
+  const auto same = [this, wide](llvm::ArrayRef<Value*> with) {
+    return Dev(wide ? "match_any_b64" : "match_any_b32", b_.getInt32Ty(),
+               {with[1], with[0]});
+  };
   const Operand& d = op(0);
   if (mods().vote() == Vote::kAny) {
-    Write(d, same, Type::kB32);
+    Write(d, Join(b_.getInt32Ty(), {mask, a}, same),
+          Type::kB32);
     return;
   }
-  // match.all: the lanes of the mask if all agree, else 0; p says which.
-  Value* members = b_.CreateAnd(mask, Ballot(b_.getTrue()));
-  Value* all = b_.CreateICmpEQ(same, members);
+  // The lanes of the mask if all agree, else 0; p says which.
+  llvm::StructType* outcome =
+      llvm::StructType::get(b_.getInt32Ty(), b_.getInt1Ty());
+  Value* all = Join(
+      outcome, {mask, a},
+      [&](llvm::ArrayRef<Value*> with) -> Value* {
+        Value* members = b_.CreateAnd(with[0], Ballot(b_.getTrue()));
+        Value* agree = b_.CreateICmpEQ(same(with), members);
+        Value* result = b_.CreateInsertValue(
+            llvm::PoisonValue::get(outcome),
+            b_.CreateSelect(agree, members, I32(0)), 0);
+        return b_.CreateInsertValue(result, agree, 1);
+      });
   const bool pair = d.kind == OperandKind::kPair;
-  Write(pair ? child(d, 0) : d, b_.CreateSelect(all, members, I32(0)),
-        Type::kB32);
-  if (pair) Write(child(d, 1), all, Type::kPred);
+  Write(pair ? child(d, 0) : d, b_.CreateExtractValue(all, 0), Type::kB32);
+  if (pair) Write(child(d, 1), b_.CreateExtractValue(all, 1), Type::kPred);
 }
 
 void FunctionLowering::LowerRedux() {
   const Type t = type(num_types() - 1);
   Value* a = Read(op(1), t);
   Value* mask = Read(op(2), Type::kB32);
+  const auto reduce = [&](const std::string& name) {
+    Write(op(0),
+          Join(a->getType(), {mask, a},
+               [&](llvm::ArrayRef<Value*> with) {
+                 return Dev(name, with[1]->getType(), {with[1], with[0]});
+               }),
+          t);
+  };
   if (t == Type::kF32) {
     if (mods().abs() == Abs::kOn) a = Unary(llvm::Intrinsic::fabs, a);
     const bool nan = mods().propagate_nan() == Nan::kOn;
-    Write(op(0),
-          Dev(std::string(mods().op() == Op::kMin ? "redux_min_f32"
-                                                  : "redux_max_f32") +
-                  (nan ? "_nan" : ""),
-              b_.getFloatTy(), {a, mask}),
-          t);
+    reduce(std::string(mods().op() == Op::kMin ? "redux_min_f32"
+                                               : "redux_max_f32") +
+           (nan ? "_nan" : ""));
     return;
   }
   const char* name = nullptr;
@@ -164,7 +231,7 @@ void FunctionLowering::LowerRedux() {
       name = IsSigned(t) ? "redux_max_s32" : "redux_max_u32";
       break;
   }
-  Write(op(0), Dev(name, b_.getInt32Ty(), {a, mask}), t);
+  reduce(name);
 }
 
 // ---- Barriers ---------------------------------------------------------------
@@ -297,11 +364,15 @@ void FunctionLowering::LowerBarrier() {
 }
 
 void FunctionLowering::LowerBarWarp() {
-  const llvm::SyncScope::ID scope =
-      b_.getContext().getOrInsertSyncScopeID("wavefront");
-  Fence(llvm::AtomicOrdering::Release, scope);
-  Intrinsic(llvm::Intrinsic::amdgcn_wave_barrier, {}, {});
-  Fence(llvm::AtomicOrdering::Acquire, scope);
+  Join(b_.getVoidTy(), {Read(op(0), Type::kB32)},
+       [this](llvm::ArrayRef<Value*>) -> Value* {
+         const llvm::SyncScope::ID scope =
+             b_.getContext().getOrInsertSyncScopeID("wavefront");
+         Fence(llvm::AtomicOrdering::Release, scope);
+         Intrinsic(llvm::Intrinsic::amdgcn_wave_barrier, {}, {});
+         Fence(llvm::AtomicOrdering::Acquire, scope);
+         return nullptr;
+       });
 }
 
 }  // namespace cerberus::ptx

@@ -17,6 +17,7 @@
 #include "llvm/Transforms/Utils/Local.h"
 #include "llvm/Transforms/Utils/PromoteMemToReg.h"
 
+#include "ptxc/passes/joins.h"
 #include "ptxc/passes/lane_regions.h"
 #include "ptxc/passes/waiting.h"
 #include "ptxc/passes/waves.h"
@@ -115,8 +116,15 @@ void JoinDeadEnds(Function& function) {
 void SplitBlocks(Function& function, Together& together) {
   std::vector<Instruction*> at;
   for (Instruction& instruction : llvm::instructions(function)) {
-    if (&instruction == &instruction.getParent()->front()) continue;
     const Instruction* before = instruction.getPrevNode();
+    if (!before) {
+      // A loop's begin is no place to come together at.
+      if (together(instruction) && !instruction.getParent()->isEntryBlock() &&
+          !instruction.getParent()->getSinglePredecessor()) {
+        at.push_back(&instruction);
+      }
+      continue;
+    }
     if (llvm::isa<llvm::PHINode>(instruction) ||
         (llvm::isa<llvm::AllocaInst>(instruction) &&
          instruction.getParent()->isEntryBlock())) {
@@ -132,34 +140,54 @@ void SplitBlocks(Function& function, Together& together) {
   }
 }
 
-// One function's waiting loops, one at a time.
+// One function's lanes that wait for each other.
 class Yielding {
  public:
   Yielding(Function& function, Together* together)
       : function_(function), together_(together) {}
 
-  // Changes the next loop; false if there is none left.
-  bool Step(llvm::FunctionAnalysisManager& analyses,
-            std::vector<std::string>* warnings) {
+  void Run(llvm::FunctionAnalysisManager& analyses,
+           std::vector<std::string>* warnings) {
     LaneRegions regions(function_, together_);
+    std::vector<Region> found;
+    bool all = true;
+    for (const Parting& parting : regions.Partings(analyses)) {
+      std::optional<Region> region = regions.Find(parting);
+      all &= region.has_value();
+      if (region) found.push_back(std::move(*region));
+    }
+    llvm::SmallPtrSet<const Loop*, 4> handled;
     for (Loop* loop : regions.waiting()) {
-      if (!handled_.insert(loop->getHeader()).second) continue;
-      if (const std::optional<Region> region = regions.Find(*loop, analyses)) {
+      if (handled.contains(loop)) continue;
+      std::optional<Region> region = regions.Find(*loop, analyses);
+      if (region) {
         for (const Loop* other : regions.LoopsThatYield(*region)) {
-          handled_.insert(other->getHeader());
+          handled.insert(other);
         }
-        const std::vector<Segment> segments = regions.Segments(*region);
-        Demote();
-        Rebuild(*region, segments);
-        Promote();
-        return true;
+        found.push_back(std::move(*region));
+        continue;
       }
       if (WritesSometimes(*loop, regions.dominators())) KeepInside(*loop);
       if (Locks(*loop) && !IsForOneLane(*loop, regions.dominators())) {
         warnings->push_back(Describe(*loop));
       }
     }
-    return false;
+    all &= regions.Merge(&found);
+    if (!all) {
+      warnings->push_back(
+          "lanes of a warp that wait for others at .sync instructions on other "
+          "ways may not get their values");
+    }
+    if (found.empty()) return;
+    std::vector<std::vector<Segment>> segments;
+    for (const Region& region : found) {
+      segments.push_back(regions.Segments(region));
+    }
+    Demote();
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      Rebuild(found[i], segments[i]);
+    }
+    Promote();
   }
 
  private:
@@ -286,16 +314,19 @@ class Yielding {
     BasicBlock* onward =
         first->splitBasicBlock(first->getTerminator(), "onward");
     IRBuilder<> b(&*function_.getEntryBlock().getFirstInsertionPt());
-    llvm::AllocaInst* next = b.CreateAlloca(b.getInt32Ty());
-    nexts_.push_back(next);
+    llvm::AllocaInst* next = Variable(b.getInt32Ty());
+    // Of a lane that waits at a join whose mask is not known, or whose outcome
+    // several places want.
+    llvm::AllocaInst* mask = Variable(b.getInt32Ty());
+    llvm::AllocaInst* behind = Variable(b.getInt32Ty());
     const auto number = [&](std::size_t segment) {
       return b.getInt32(static_cast<std::uint32_t>(segment));
     };
     BasicBlock* round = NewBlock("round");
-    handled_.insert(round);
     first->getTerminator()->eraseFromParent();
     b.SetInsertPoint(first);
     b.CreateStore(Opaque(b, number(0)), next);
+    b.CreateStore(b.getInt32(0), mask);
     b.CreateBr(round);
 
     std::vector<BasicBlock*> gates;
@@ -304,27 +335,19 @@ class Yielding {
     }
     gates.push_back(NewBlock("end"));
     b.SetInsertPoint(round);
-    llvm::Value* begun = b.CreateLoad(b.getInt32Ty(), next);
-    std::vector<llvm::Value*> open;  // joins when no lane may still come
-    for (const Segment& segment : segments) {
-      open.push_back(b.getTrue());
-      if (!segment.is_join) continue;
-      llvm::Value* comes = b.getFalse();
-      for (std::size_t other : segment.behind) {
-        comes = b.CreateOr(comes, b.CreateICmpEQ(begun, number(other)));
-      }
-      open.back() = b.CreateICmpEQ(
-          b.CreateCall(WaveFunction(*function_.getParent(), "ballot"), {comes}),
-          b.getInt32(0));
-    }
+    const std::vector<llvm::Value*> open = Opened(b, segments, next, mask);
     b.CreateBr(gates[0]);
     for (std::size_t i = 0; i < segments.size(); ++i) {
+      BasicBlock* begin = i == 0 ? onward : segments[i].block;
+      if (!begin) {
+        begin = Meet(segments[i].sites, segments[i].onward, i, next, mask,
+                     behind, gates[i + 1]);
+      }
       b.SetInsertPoint(gates[i]);
       llvm::Value* enters =
           b.CreateICmpEQ(b.CreateLoad(b.getInt32Ty(), next), number(i));
-      if (segments[i].is_join) enters = b.CreateAnd(enters, open[i]);
-      b.CreateCondBr(enters, i == 0 ? onward : segments[i].block,
-                     gates[i + 1]);
+      if (open[i]) enters = b.CreateAnd(enters, open[i]);
+      b.CreateCondBr(enters, begin, gates[i + 1]);
     }
     for (std::size_t i = 0; i < segments.size(); ++i) {
       std::map<std::size_t, BasicBlock*> leaves;
@@ -349,8 +372,141 @@ class Yielding {
     b.CreateCondBr(b.CreateICmpNE(b.CreateLoad(b.getInt32Ty(), next),
                                   number(segments.size())),
                    again, region.meet)
-        ->setMetadata(kRoundEnd,
+        ->setMetadata(region.waits ? kRoundEnd : kJoinsEnd,
                       llvm::MDNode::get(function_.getContext(), {}));
+  }
+
+  // Of each segment whether a lane may begin it in this round; null of those
+  // where none has to wait. Where lanes come together that is when no other may
+  // still come: one of the mask, where there is a mask.
+  std::vector<llvm::Value*> Opened(IRBuilder<>& b,
+                                   const std::vector<Segment>& segments,
+                                   llvm::AllocaInst* next,
+                                   llvm::AllocaInst* masks) {
+    std::vector<llvm::Value*> open(segments.size());
+    llvm::Value* begun = b.CreateLoad(b.getInt32Ty(), next);
+    llvm::Value* mask = b.CreateLoad(b.getInt32Ty(), masks);
+    const auto is_at = [&](std::size_t segment) {
+      return b.CreateICmpEQ(begun,
+                            b.getInt32(static_cast<std::uint32_t>(segment)));
+    };
+    // Lanes with the same mask at the same join.
+    llvm::Value* same = nullptr;
+    std::vector<std::size_t> joins;
+    llvm::Value* waits = b.getFalse();
+    llvm::Value* goes = b.getFalse();
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      const Segment& segment = segments[i];
+      if (!segment.is_join) continue;
+      joins.push_back(i);
+      llvm::Value* comes = b.getFalse();
+      for (const std::size_t other : segment.behind) {
+        comes = b.CreateOr(comes, is_at(other));
+      }
+      llvm::Value* missing = Ballot(b, comes);
+      if (!segment.sites.empty()) {
+        const auto* known =
+            llvm::dyn_cast<llvm::ConstantInt>(MaskOf(*segment.sites[0]));
+        if (known && KnowsMasks(segment.sites)) {
+          missing = b.CreateAnd(missing, b.getInt32(static_cast<std::uint32_t>(
+                                             known->getZExtValue())));
+        } else {
+          if (!same) same = SameJoin(b, begun, mask);
+          llvm::Value* others =
+              b.CreateAnd(Ballot(b, is_at(i)), b.CreateNot(same));
+          missing = b.CreateAnd(b.CreateOr(missing, others), mask);
+        }
+      }
+      open[i] = b.CreateAnd(is_at(i),
+                            b.CreateICmpEQ(missing, b.getInt32(0)));
+      waits = b.CreateOr(waits, is_at(i));
+      goes = b.CreateOr(goes, open[i]);
+    }
+    if (joins.size() < 2) return open;
+    // Lanes that all wait for each other would do so for ever. What they want
+    // is not defined; the first goes on.
+    llvm::Value* stuck = b.CreateICmpEQ(
+        Ballot(b, b.CreateOr(goes, b.CreateNot(waits))), b.getInt32(0));
+    for (const std::size_t i : joins) {
+      open[i] = b.CreateOr(open[i], b.CreateAnd(is_at(i), stuck));
+      stuck = b.CreateAnd(
+          stuck, b.CreateICmpEQ(Ballot(b, is_at(i)), b.getInt32(0)));
+    }
+    return open;
+  }
+
+  static bool KnowsMasks(llvm::ArrayRef<llvm::CallInst*> sites) {
+    return llvm::all_of(sites, [](const llvm::CallInst* site) {
+      return llvm::isa<llvm::ConstantInt>(MaskOf(*site));
+    });
+  }
+
+  llvm::Value* Ballot(IRBuilder<>& b, llvm::Value* predicate) {
+    return b.CreateCall(WaveFunction(*function_.getParent(), "ballot"),
+                        {predicate});
+  }
+
+  // The lanes at the same join with the same mask.
+  llvm::Value* SameJoin(IRBuilder<>& b, llvm::Value* segment,
+                        llvm::Value* mask) {
+    return b.CreateCall(MatchFunction(*function_.getParent()),
+                        {segment, mask});
+  }
+
+  // Where the lanes of several sites come together: what they do is done here,
+  // and each goes on behind its own.
+  BasicBlock* Meet(llvm::ArrayRef<llvm::CallInst*> sites,
+                   llvm::ArrayRef<std::size_t> onward, std::size_t segment,
+                   llvm::AllocaInst* next, llvm::AllocaInst* mask,
+                   llvm::AllocaInst* behind, BasicBlock* leave) {
+    llvm::CallInst* call = llvm::cast<llvm::CallInst>(sites[0]->clone());
+    std::vector<llvm::AllocaInst*> args;
+    for (const llvm::Value* arg : call->args()) {
+      args.push_back(Variable(arg->getType()));
+    }
+    llvm::Type* type = call->getType();
+    llvm::AllocaInst* result = type->isVoidTy() ? nullptr : Variable(type);
+    for (std::size_t i = 0; i < sites.size(); ++i) {
+      llvm::CallInst* site = sites[i];
+      BasicBlock* after = site->getParent()->getSingleSuccessor();
+      if (result) {
+        // Only the variable that carries it to other blocks takes the value.
+        IRBuilder<> b(&*after->getFirstInsertionPt());
+        llvm::Value* value = b.CreateLoad(type, result);
+        for (llvm::User* user : llvm::make_early_inc_range(site->users())) {
+          auto* store = llvm::cast<llvm::StoreInst>(user);
+          b.CreateStore(value, store->getPointerOperand());
+          store->eraseFromParent();
+        }
+      }
+      IRBuilder<> b(site);
+      for (std::size_t arg = 0; arg < args.size(); ++arg) {
+        b.CreateStore(site->getArgOperand(static_cast<unsigned>(arg)),
+                      args[arg]);
+      }
+      b.CreateStore(MaskOf(*site), mask);
+      b.CreateStore(
+          Opaque(b, b.getInt32(static_cast<std::uint32_t>(onward[i]))), behind);
+    }
+    BasicBlock* block = NewBlock("meet");
+    IRBuilder<> b(block);
+    for (std::size_t arg = 0; arg < args.size(); ++arg) {
+      call->setArgOperand(
+          static_cast<unsigned>(arg),
+          b.CreateLoad(args[arg]->getAllocatedType(), args[arg]));
+    }
+    b.Insert(call);
+    if (result) b.CreateStore(call, result);
+    b.CreateStore(b.CreateLoad(b.getInt32Ty(), behind), next);
+    b.CreateBr(leave);
+    for (llvm::CallInst* site : sites) site->eraseFromParent();
+    return block;
+  }
+
+  llvm::AllocaInst* Variable(llvm::Type* type) {
+    BasicBlock& entry = function_.getEntryBlock();
+    IRBuilder<> b(&entry, entry.getFirstInsertionPt());
+    return variables_.emplace_back(b.CreateAlloca(type));
   }
 
   BasicBlock* NewBlock(const char* name) {
@@ -396,29 +552,30 @@ class Yielding {
     }
   }
 
- public:
-  void Finish() {
-    variables_ = nexts_;
-    Promote();
-  }
-
- private:
-
   Function& function_;
   Together* together_;
   unsigned opaque_values_ = 0;
-  llvm::DenseSet<const BasicBlock*> handled_;
-  std::vector<llvm::AllocaInst*> nexts_;  // of each rounds, where to go on
   std::vector<llvm::AllocaInst*> variables_;
 };
 
+// Whether lanes may wait for others at joins by mask.
+bool PartAtJoins(Function& function, llvm::FunctionAnalysisManager& analyses) {
+  return llvm::any_of(llvm::instructions(function), IsJoin) &&
+         !FindPartings(
+              function,
+              analyses.getResult<llvm::DominatorTreeAnalysis>(function),
+              analyses.getResult<llvm::PostDominatorTreeAnalysis>(function),
+              analyses.getResult<llvm::LoopAnalysis>(function), analyses)
+              .empty();
+}
+
 }  // namespace
 
-bool IsLoopOfRounds(const Loop& loop) {
+bool IsLoopOfRounds(const Loop& loop, const char* end) {
   llvm::SmallVector<BasicBlock*, 4> exiting;
   loop.getExitingBlocks(exiting);
-  return llvm::any_of(exiting, [](const BasicBlock* block) {
-    return block->getTerminator()->hasMetadata(kRoundEnd);
+  return llvm::any_of(exiting, [&](const BasicBlock* block) {
+    return block->getTerminator()->hasMetadata(end);
   });
 }
 
@@ -428,18 +585,16 @@ llvm::PreservedAnalyses LaneProgress::run(
     return llvm::PreservedAnalyses::all();
   }
   auto& loops = analyses.getResult<llvm::LoopAnalysis>(function);
-  if (FindWaitingLoops(loops).empty()) return llvm::PreservedAnalyses::all();
+  if (FindWaitingLoops(loops).empty() && !PartAtJoins(function, analyses)) {
+    return llvm::PreservedAnalyses::all();
+  }
   JoinDeadEnds(function);
   UnifyExits(function);
   Together together;
   SplitBlocks(function, together);
   analyses.invalidate(function, llvm::PreservedAnalyses::none());
-  Yielding yielding(function, &together);
-  std::vector<std::string>* warnings = &(*warnings_)[function.getName().str()];
-  while (yielding.Step(analyses, warnings)) {
-    analyses.invalidate(function, llvm::PreservedAnalyses::none());
-  }
-  yielding.Finish();
+  Yielding(function, &together)
+      .Run(analyses, &(*warnings_)[function.getName().str()]);
   return llvm::PreservedAnalyses::none();
 }
 

@@ -42,7 +42,9 @@ namespace cerberus::ptx {
 // Metadata of the branch that ends a round. The rounds see to lanes of one
 // warp; warps may wait for each other over longer ways (passes/packing.h).
 inline constexpr char kRoundEnd[] = "cerberus.round_end";
-bool IsLoopOfRounds(const llvm::Loop& loop);
+// Where lanes only come together, and nobody waits for another's write.
+inline constexpr char kJoinsEnd[] = "cerberus.joins_end";
+bool IsLoopOfRounds(const llvm::Loop& loop, const char* end = kRoundEnd);
 // On functions that the pass leaves alone, since lanes of a wave in lockstep
 // make progress in them anyway.
 inline constexpr char kNeverYields[] = "cerberus-never-yields";

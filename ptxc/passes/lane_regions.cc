@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/PostOrderIterator.h"
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/InstIterator.h"
@@ -9,6 +10,7 @@
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/LoopUtils.h"
+#include "ptxc/passes/joins.h"
 #include "ptxc/passes/lane_progress.h"
 #include "ptxc/passes/waiting.h"
 #include "ptxc/passes/waves.h"
@@ -17,6 +19,7 @@ namespace cerberus::ptx {
 namespace {
 
 using llvm::BasicBlock;
+using llvm::CallInst;
 using llvm::Function;
 using llvm::Instruction;
 using llvm::Loop;
@@ -33,7 +36,7 @@ bool Together::OfAWarp(const Instruction& instruction) {
   const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
   if (!call || IsBarrier(instruction)) return false;
   const Function* callee = call->getCalledFunction();
-  return llvm::isa<llvm::IntrinsicInst>(call) ||
+  return llvm::isa<llvm::IntrinsicInst>(call) || IsJoin(instruction) ||
          (callee && IsWaveFunction(*callee));
 }
 
@@ -106,10 +109,10 @@ LaneRegions::LaneRegions(Function& function, Together* together)
 
 // ---- Where to begin and where to meet -------------------------------------
 
-// From `first`'s terminator to `meet`, with all of `around`, or nothing if
-// others come in between.
+// From `first`'s terminator to `meet`, with all of `held`, or nothing if others
+// come in between.
 std::optional<Region> LaneRegions::Collect(BasicBlock* first, BasicBlock* meet,
-                                           const Loop& around) const {
+                                           Blocks held) const {
   Region region;
   region.first = first;
   region.meet = meet;
@@ -123,10 +126,143 @@ std::optional<Region> LaneRegions::Collect(BasicBlock* first, BasicBlock* meet,
     }
     work.insert(work.end(), llvm::succ_begin(block), llvm::succ_end(block));
   }
-  for (BasicBlock* block : around.blocks()) {
+  for (BasicBlock* block : held) {
     if (!region.blocks.contains(block)) return std::nullopt;
   }
   return region;
+}
+
+// The smallest region that begins at `first` or in front of it.
+std::optional<Region> LaneRegions::Smallest(BasicBlock* first,
+                                            Blocks held) const {
+  for (const llvm::DomTreeNode* begin = dominators_.getNode(first); begin;
+       begin = begin->getIDom()) {
+    for (const llvm::DomTreeNode* end =
+             post_dominators_.getNode(begin->getBlock());
+         end && (end = end->getIDom()) && end->getBlock();) {
+      // Lanes that go round a loop again do not meet in it the first time.
+      const Loop* within = loops_.getLoopFor(end->getBlock());
+      if (within && !within->contains(begin->getBlock())) continue;
+      std::optional<Region> region =
+          Collect(begin->getBlock(), end->getBlock(), held);
+      if (region) return region;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Region> LaneRegions::Find(const Parting& parting) const {
+  std::optional<Region> region =
+      parting.around
+          ? Smallest(dominators_.getNode(parting.around->getHeader())
+                         ->getIDom()
+                         ->getBlock(),
+                     parting.around->getBlocks())
+          : Smallest(parting.branch, {});
+  if (region) region->parts = true;
+  return region;
+}
+
+bool LaneRegions::Merge(std::vector<Region>* regions) const {
+  bool all = true;
+  std::vector<Region> merged;
+  for (Region& region : *regions) {
+    std::optional<Region> now =
+        Collect(region.first, region.meet, region.blocks.getArrayRef());
+    bool parts = region.parts;
+    for (std::size_t i = 0; now && i < merged.size();) {
+      const auto overlaps = [](const Region& a, const Region& b) {
+        return a.first == b.first || a.blocks.contains(b.first) ||
+               b.blocks.contains(a.first);
+      };
+      if (!overlaps(merged[i], *now)) {
+        ++i;
+        continue;
+      }
+      llvm::SetVector<BasicBlock*> held = merged[i].blocks;
+      held.insert(now->blocks.begin(), now->blocks.end());
+      now = Smallest(dominators_.findNearestCommonDominator(merged[i].first,
+                                                            now->first),
+                     held.getArrayRef());
+      parts |= merged[i].parts;
+      merged.erase(merged.begin() + static_cast<std::ptrdiff_t>(i));
+      i = 0;
+    }
+    all &= now.has_value();
+    if (!now) continue;
+    now->parts = parts;
+    merged.push_back(std::move(*now));
+  }
+  *regions = {};
+  for (Region& region : merged) {
+    region.waits = WaitsIn(region) != 0;
+    AddExchanges(&region);
+    if (AddJoins(&region, /*of_blocks=*/true)) {
+      regions->push_back(std::move(region));
+    } else {
+      all = false;
+    }
+  }
+  return all;
+}
+
+// Of each kind those that lanes may wait at for each other: those of one
+// function, unless they have masks that are known not to be the same.
+std::vector<llvm::SmallVector<CallInst*, 2>> LaneRegions::Kinds(
+    const Region& region) const {
+  std::vector<CallInst*> joins;
+  llvm::SmallPtrSet<const Function*, 4> computed;  // some masks are not known
+  for (BasicBlock* block : InOrder(region)) {
+    for (Instruction& instruction : *block) {
+      CallInst* join = AsJoin(instruction);
+      if (!join) continue;
+      joins.push_back(join);
+      if (!llvm::isa<llvm::ConstantInt>(MaskOf(*join))) {
+        computed.insert(join->getCalledFunction());
+      }
+    }
+  }
+  llvm::MapVector<std::pair<const Function*, const llvm::Value*>,
+                  llvm::SmallVector<CallInst*, 2>> kinds;
+  for (CallInst* join : joins) {
+    const Function* callee = join->getCalledFunction();
+    kinds[{callee, computed.contains(callee) ? nullptr : MaskOf(*join)}]
+        .push_back(join);
+  }
+  std::vector<llvm::SmallVector<CallInst*, 2>> result;
+  for (auto& [kind, sites] : kinds) result.push_back(std::move(sites));
+  return result;
+}
+
+// All where lanes part at joins. Else those to which not all come together that
+// have yielded, unless it is all of a warp that they wait for: that is one place
+// in front of what they do, be it a loop (AddJoins).
+void LaneRegions::AddExchanges(Region* region) const {
+  auto kinds = Kinds(*region);
+  if (region->parts) {
+    region->exchanges = std::move(kinds);
+    return;
+  }
+  llvm::erase_if(kinds, [](const auto& sites) {
+    return llvm::all_of(sites, [](const CallInst* site) {
+      const auto* mask = llvm::dyn_cast<llvm::ConstantInt>(MaskOf(*site));
+      return mask && mask->isMinusOne();
+    });
+  });
+  for (bool changed = true; changed;) {
+    changed = false;
+    const auto last = LastMeetings(*region, Yields(*region));
+    for (auto& sites : kinds) {
+      if (llvm::all_of(sites, [&](const CallInst* site) {
+            return last.lookup(site->getParent()) != nullptr;
+          })) {
+        continue;
+      }
+      region->exchanges.push_back(std::move(sites));
+      changed = true;
+    }
+    llvm::erase_if(kinds, [](const auto& sites) { return sites.empty(); });
+  }
 }
 
 // Fills in who writes; false if lanes would have to be together in it.
@@ -232,7 +368,8 @@ std::optional<Region> LaneRegions::NearestMeeting(BasicBlock* first,
     // Lanes that go round a loop again do not meet in it the first time.
     const Loop* within = loops_.getLoopFor(meet);
     if (within && !within->contains(first)) continue;
-    std::optional<Region> region = Collect(first, meet, around);
+    std::optional<Region> region =
+        Collect(first, meet, around.getBlocks());
     if (!region) {
       if (best) break;
       continue;
@@ -328,8 +465,35 @@ LaneRegions::BlockSet LaneRegions::Yields(const Region& region) const {
   for (const Loop* loop : LoopsThatYield(region)) {
     headers.insert(loop->getHeader());
   }
+  // Lanes go round apart that meet at joins in there.
+  for (const auto& sites : region.exchanges) {
+    for (const CallInst* site : sites) {
+      for (const Loop* loop = loops_.getLoopFor(site->getParent());
+           loop && region.blocks.contains(loop->getHeader());
+           loop = loop->getParentLoop()) {
+        headers.insert(loop->getHeader());
+      }
+    }
+  }
   return headers;
 }
+
+namespace {
+
+// Whether lanes wait there only for those of other sites of its kind, by a mask
+// that is known: nothing has to be done with what the others bring along.
+bool IsAlone(llvm::ArrayRef<CallInst*> sites) {
+  return sites.size() == 1 && llvm::isa<llvm::ConstantInt>(MaskOf(*sites[0]));
+}
+
+// Where lanes go on together that came to the site: there, or behind it if they
+// did it elsewhere.
+BasicBlock* BehindJoin(llvm::ArrayRef<CallInst*> sites, const CallInst& site) {
+  BasicBlock* block = const_cast<BasicBlock*>(site.getParent());
+  return IsAlone(sites) ? block : block->getSingleSuccessor();
+}
+
+}  // namespace
 
 // Where lanes on one side of a branch wait for those on another, and a
 // warp's lanes of one side are taken together behind a loop that waits: the
@@ -394,7 +558,8 @@ std::optional<Region> LaneRegions::RegionOfSides(
         loops_.getLoopFor(first) != loops_.getLoopFor(meet)) {
       continue;
     }
-    std::optional<Region> region = Collect(first, meet, around);
+    std::optional<Region> region =
+        Collect(first, meet, around.getBlocks());
     if (!region) break;
     const std::size_t least = best ? best->releases : 0;
     if (ReleasesBeside(loop, branches, *region) <= least) continue;
@@ -458,15 +623,19 @@ LaneRegions::BlockSet LaneRegions::ReachedFrom(std::vector<BasicBlock*> work,
 
 // Fills in the joins; false if there is something that takes more together
 // than the lanes that can meet, or too much of it.
-bool LaneRegions::AddJoins(Region* region) const {
+bool LaneRegions::AddJoins(Region* region, bool of_blocks) const {
   const BlockSet yields = Yields(*region);
+  llvm::SmallPtrSet<const Instruction*, 8> by_mask;
+  for (const auto& sites : region->exchanges) {
+    by_mask.insert(sites.begin(), sites.end());
+  }
   std::vector<BasicBlock*> collective;
   for (BasicBlock* block : InOrder(*region)) {
     bool found = false;
     for (const Instruction& instruction : *block) {
       if (!(*together_)(instruction)) continue;
-      if (!Together::OfAWarp(instruction)) return false;
-      found = true;
+      if (!of_blocks && !Together::OfAWarp(instruction)) return false;
+      found |= !by_mask.contains(&instruction);
     }
     if (!found) continue;
     // In front of loops whose rounds a warp's lanes go together.
@@ -479,8 +648,8 @@ bool LaneRegions::AddJoins(Region* region) const {
     if (!llvm::is_contained(collective, block)) collective.push_back(block);
   }
   for (bool changed = true; changed;) {
-    if (static_cast<std::ptrdiff_t>(yields.size() + region->joins.size()) >
-        kMostInRounds) {
+    if (static_cast<std::ptrdiff_t>(yields.size() + by_mask.size() +
+                                    region->joins.size()) > kMostInRounds) {
       return false;
     }
     changed = false;
@@ -502,12 +671,18 @@ llvm::DenseMap<const BasicBlock*, const BasicBlock*> LaneRegions::LastMeetings(
     const Region& region, const BlockSet& yields) const {
   llvm::DenseMap<const BasicBlock*, const BasicBlock*> last;
   last[region.first] = region.first;
+  BlockSet behind_joins;
+  for (const auto& sites : region.exchanges) {
+    for (const CallInst* site : sites) {
+      behind_joins.insert(BehindJoin(sites, *site));
+    }
+  }
   const std::vector<BasicBlock*> order = InOrder(region);
   for (bool changed = true; changed;) {
     changed = false;
     for (const BasicBlock* block : order) {
       std::optional<const BasicBlock*> meeting;
-      if (region.joins.contains(block)) {
+      if (region.joins.contains(block) || behind_joins.contains(block)) {
         meeting = block;
       } else if (yields.contains(block)) {
         meeting = nullptr;
@@ -546,6 +721,15 @@ std::vector<Segment> LaneRegions::Segments(const Region& region) const {
   begins.insert(region.first);
   const BlockSet yields = Yields(region);
   begins.insert(yields.begin(), yields.end());
+  llvm::DenseMap<const BasicBlock*, std::size_t> behind, kind_at;
+  for (std::size_t kind = 0; kind < region.exchanges.size(); ++kind) {
+    const auto& sites = region.exchanges[kind];
+    for (const CallInst* site : sites) {
+      behind[BehindJoin(sites, *site)] = kind;
+      begins.insert(BehindJoin(sites, *site));
+      if (!IsAlone(sites)) kind_at[site->getParent()] = kind;
+    }
+  }
   llvm::DenseMap<const BasicBlock*, const BasicBlock*> begin_of;
   for (bool changed = true; changed;) {
     changed = false;
@@ -569,34 +753,62 @@ std::vector<Segment> LaneRegions::Segments(const Region& region) const {
   }
   std::vector<Segment> segments;
   llvm::DenseMap<const BasicBlock*, std::size_t> number;
+  llvm::DenseMap<std::size_t, std::size_t> number_of_kind;
   for (BasicBlock* block : order) {
     if (!begins.contains(block)) continue;
+    const auto joined = behind.find(block);
+    const bool alone =
+        joined != behind.end() && IsAlone(region.exchanges[joined->second]);
+    if (joined != behind.end() && !alone &&
+        number_of_kind.insert({joined->second, segments.size()}).second) {
+      segments.push_back({nullptr, true, region.exchanges[joined->second]});
+    }
     number[block] = segments.size();
-    segments.push_back({block, region.joins.contains(block), {}, {}});
+    segments.push_back({block, alone || region.joins.contains(block)});
+    if (alone) segments.back().sites = region.exchanges[joined->second];
   }
   number[region.meet] = segments.size();
   for (BasicBlock* from : order) {
-    Segment& segment = segments[number.at(begin_of.at(from))];
+    const std::size_t at = number.at(begin_of.at(from));
+    Segment& segment = segments[at];
+    if (const auto kind = kind_at.find(from); kind != kind_at.end()) {
+      BasicBlock* to = from->getSingleSuccessor();
+      const std::size_t meeting = number_of_kind.at(kind->second);
+      segment.out.push_back({from, to, meeting});
+      segments[meeting].onward.push_back(number.at(to));
+      continue;
+    }
     for (BasicBlock* to : llvm::successors(from)) {
       const auto found = number.find(to);
       if (found == number.end()) continue;
       const Loop* loop = loops_.getLoopFor(to);
       const bool goes_round = loop && loop->getHeader() == to &&
-                              loop->contains(from) && !yields.contains(to);
+                              loop->contains(from) && !yields.contains(to) &&
+                              found->second == at;
       if (!goes_round) segment.out.push_back({from, to, found->second});
     }
   }
-  if (region.joins.empty()) return segments;
   for (std::size_t j = 0; j < segments.size(); ++j) {
-    const BlockSet reached = ReachedFrom({segments[j].block}, region);
+    std::vector<bool> reached(segments.size());
+    std::vector<std::size_t> work = {j};
+    const auto visit = [&](std::size_t next) {
+      if (next == segments.size() || reached[next]) return;
+      reached[next] = true;
+      work.push_back(next);
+    };
+    while (!work.empty()) {
+      const Segment& segment = segments[work.back()];
+      work.pop_back();
+      for (const Segment::Way& way : segment.out) visit(way.segment);
+      for (const std::size_t next : segment.onward) visit(next);
+    }
     for (std::size_t i = 0; i < segments.size(); ++i) {
       // Of two joins with a way from each to the other the first goes first.
-      if (!segments[i].is_join || i == j || (segments[j].is_join && j > i)) {
+      if (!segments[i].is_join || i == j ||
+          (segments[i].sites.empty() && segments[j].is_join && j > i)) {
         continue;
       }
-      if (j == 0 || reached.contains(segments[i].block)) {
-        segments[i].behind.push_back(j);
-      }
+      if (reached[i]) segments[i].behind.push_back(j);
     }
   }
   return segments;

@@ -14,6 +14,9 @@
 #include "llvm/Analysis/UniformityAnalysis.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Function.h"
+#include "llvm/IR/Instructions.h"
+
+#include "ptxc/passes/partings.h"
 
 namespace cerberus::ptx {
 
@@ -43,24 +46,36 @@ struct Region {
   llvm::SetVector<llvm::BasicBlock*> blocks;
   std::size_t releases = 0;   // writes that lanes in the loop may wait for
   bool others_write = false;  // lanes that do not wait may write
+  bool waits = false;         // lanes wait in it for what others write
+  bool parts = false;         // and some at joins by mask on other ways
   // In front of what takes a warp's lanes together: those that have yielded
   // wait here for each other.
   llvm::SetVector<llvm::BasicBlock*> joins;
+  // Joins by mask (passes/joins.h) of which lanes may wait for each other.
+  std::vector<llvm::SmallVector<llvm::CallInst*, 2>> exchanges;
 };
 
 // A region cut into segments, in program order. Lanes come into one only
 // through its gate, be it in the same round or in another.
 struct Segment {
-  llvm::BasicBlock* block;  // where it begins; the first one's is Region::first
+  // Where it begins; the first one's is Region::first. Null where lanes of
+  // several joins by mask come together: what they do is done there once.
+  llvm::BasicBlock* block;
   bool is_join = false;
+  // Of joins by mask those that come together here.
+  llvm::ArrayRef<llvm::CallInst*> sites = {};
   // Of a join: the segments whose lanes may still come to it.
-  std::vector<std::size_t> behind;
+  std::vector<std::size_t> behind = {};
   struct Way {
     llvm::BasicBlock* from;
     llvm::BasicBlock* to;  // Region::meet, or where another segment begins
-    std::size_t segment;   // whose block `to` is; their number for the meet
+    // Whose block `to` is, or where those meet who come from `from`, a site;
+    // their number for Region::meet.
+    std::size_t segment;
   };
-  std::vector<Way> out;
+  std::vector<Way> out = {};
+  // Where lanes go on behind each of the sites.
+  std::vector<std::size_t> onward = {};
 };
 
 // The regions of one function, as it is now. Blocks must end behind writes that
@@ -74,11 +89,22 @@ class LaneRegions {
   // Loops that wait, in program order, outer ones before inner ones.
   const std::vector<llvm::Loop*>& waiting() const { return waiting_; }
   const llvm::DominatorTree& dominators() const { return dominators_; }
+  std::vector<Parting> Partings(llvm::FunctionAnalysisManager& analyses) const {
+    return FindPartings(function_, dominators_, post_dominators_, loops_,
+                        analyses);
+  }
 
   // In which lanes that wait in the loop have to yield; nothing if that helps
-  // nobody. May add blocks in front of loops.
+  // nobody. May add blocks in front of loops, so that regions that were found
+  // before must be filled in.
   std::optional<Region> Find(llvm::Loop& loop,
                              llvm::FunctionAnalysisManager& analyses);
+  // Of lanes that part, and of which some may wait for others at joins by mask;
+  // nothing if it would be too large.
+  std::optional<Region> Find(const Parting& parting) const;
+  // One region for each two that overlap, filled in; false for those that would
+  // be too large, which are left out.
+  bool Merge(std::vector<Region>* regions) const;
 
   // All waiting loops of a region yield to the same rounds, and so do the
   // loops around them: lanes may be in different iterations.
@@ -86,8 +112,13 @@ class LaneRegions {
   std::vector<Segment> Segments(const Region& region) const;
 
  private:
+  using Blocks = llvm::ArrayRef<llvm::BasicBlock*>;
   std::optional<Region> Collect(llvm::BasicBlock* first, llvm::BasicBlock* meet,
-                                const llvm::Loop& around) const;
+                                Blocks held) const;
+  std::optional<Region> Smallest(llvm::BasicBlock* first, Blocks held) const;
+  void AddExchanges(Region* region) const;
+  std::vector<llvm::SmallVector<llvm::CallInst*, 2>> Kinds(
+      const Region& region) const;
   bool Examine(Region* region, const llvm::Loop& loop) const;
   static std::vector<const llvm::Instruction*> FencesIn(const Region& region);
   bool IsRelease(const llvm::Instruction& instruction,
@@ -116,7 +147,7 @@ class LaneRegions {
   BlockSet ReachedFrom(std::vector<llvm::BasicBlock*> work,
                        const Region& region, const llvm::Loop* loop = nullptr,
                        const BlockSet& ends = {}) const;
-  bool AddJoins(Region* region) const;
+  bool AddJoins(Region* region, bool of_blocks = false) const;
   llvm::DenseMap<const llvm::BasicBlock*, const llvm::BasicBlock*> LastMeetings(
       const Region& region, const BlockSet& yields) const;
   std::vector<llvm::BasicBlock*> InOrder(const Region& region) const;

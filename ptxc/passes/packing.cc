@@ -210,7 +210,7 @@ class FlowToward {
 std::vector<const llvm::Loop*> WaitingLoops(llvm::LoopInfo& loops) {
   std::vector<const llvm::Loop*> waiting;
   for (const llvm::Loop* loop : FindWaitingLoops(loops)) {
-    waiting.push_back(loop);
+    if (!IsLoopOfRounds(*loop, kJoinsEnd)) waiting.push_back(loop);
   }
   for (const llvm::Loop* loop : loops.getLoopsInPreorder()) {
     if (IsLoopOfRounds(*loop)) waiting.push_back(loop);

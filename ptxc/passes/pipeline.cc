@@ -21,6 +21,7 @@
 #include "ptxc/passes/addresses.h"
 #include "ptxc/passes/exact_floats.h"
 #include "ptxc/passes/irreducible.h"
+#include "ptxc/passes/joins.h"
 #include "ptxc/passes/kernel_inputs.h"
 #include "ptxc/passes/lane_progress.h"
 #include "ptxc/passes/shuffles.h"
@@ -137,6 +138,7 @@ Status RunPipeline(llvm::Module& module, llvm::TargetMachine& machine,
   passes.addPass(MoveSharedMemory(options.shared, &report->windows));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(
       LaneProgress(&report->warnings)));
+  passes.addPass(InlineJoins());
   passes.addPass(ResolveWaves(options.waves, &report->waves));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(KeepLoopsWhole()));
   if (light) {

@@ -7,6 +7,8 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 
+#include "ptxc/passes/joins.h"
+
 namespace cerberus::ptx {
 namespace {
 
@@ -57,7 +59,8 @@ bool IsWaitingRead(const Instruction& instruction, const Loop& loop,
   }
   if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
     const llvm::Function* callee = call->getCalledFunction();
-    return !call->isInlineAsm() && (!callee || !callee->isDeclaration());
+    return !call->isInlineAsm() && !IsJoin(instruction) &&
+           (!callee || !callee->isDeclaration());
   }
   return false;
 }

@@ -1,0 +1,52 @@
+// Instructions for which lanes of a warp come together by a mask.
+//
+// PTX's `.sync` instructions wait for all lanes of their mask that have not
+// exited, wherever those execute one of the same kind and qualifiers (PTX ISA,
+// "shfl.sync", from sm_70 on). Until it is settled where lanes meet
+// (passes/lane_regions.h), each is a call of the function of its kind, with the
+// mask as the first argument.
+#ifndef CERBERUS_PTXC_PASSES_JOINS_H_
+#define CERBERUS_PTXC_PASSES_JOINS_H_
+
+#include <utility>
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/IR/PassManager.h"
+
+namespace llvm {
+class CallInst;
+class Instruction;
+class Type;
+class Value;
+}  // namespace llvm
+
+namespace cerberus::ptx {
+
+// The function for `kind`, an instruction as spelled, and whether it is new and
+// wants a body.
+std::pair<llvm::Function*, bool> JoinFunction(
+    llvm::Module& module, llvm::StringRef kind, llvm::Type* result,
+    llvm::ArrayRef<llvm::Value*> args);
+
+// The call if the instruction is one for a join, or null.
+llvm::CallInst* AsJoin(llvm::Instruction& instruction);
+bool IsJoin(const llvm::Instruction& instruction);
+
+// The lanes that come together, the call's first argument.
+llvm::Value* MaskOf(const llvm::CallInst& join);
+
+// The function that gives the lanes with the same two numbers as this one.
+llvm::Function* MatchFunction(llvm::Module& module);
+
+// Puts the bodies where the calls are.
+class InlineJoins : public llvm::PassInfoMixin<InlineJoins> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Module& module,
+                              llvm::ModuleAnalysisManager& analyses);
+  static bool isRequired() { return true; }
+};
+
+}  // namespace cerberus::ptx
+
+#endif  // CERBERUS_PTXC_PASSES_JOINS_H_
