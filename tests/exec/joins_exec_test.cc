@@ -1,0 +1,724 @@
+// Lanes that meet by the mask of a `.sync` instruction, wherever each of them
+// executes one of the same spelling: on the two sides of a branch, in other
+// rounds of a loop, in other functions, beside lanes that exit.
+//
+// PTX ISA 9.0: shfl.sync, vote.sync, match.sync, redux.sync, bar.warp.sync and
+// elect.sync of sm_70 and later; lane_program.h has the rule.
+//
+// One case: build/release/tests/joins_exec_test
+//   --gtest_filter='*Shapes/optimised_sides'
+// CERBERUS_TEST_JOINS_KINDS=shfl.sync.idx,vote keeps to the instructions that
+// begin so; CERBERUS_TEST_JOINS_ALL takes every spelling of them with every
+// shape; CERBERUS_TEST_JOINS_THREADS=32 blocks of that size alone. What fails
+// is written to the folder CERBERUS_TEST_JOINS_DIR, or to that for temporary
+// files.
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/exec/lane_program.h"
+#include "tests/exec/ptx_runner.h"
+#include "tests/exec/spellings.h"
+
+namespace cerberus::exec {
+namespace {
+
+constexpr std::array<std::uint32_t, 4> kBlocks = {32, 64, 96, 40};
+constexpr std::array<const char*, 6> kOpcodes = {"shfl",  "vote",     "match",
+                                                 "redux", "bar.warp", "elect"};
+
+bool Has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+// ---------------------------------------------------------------------------
+// Instructions
+// ---------------------------------------------------------------------------
+
+bool IsChosen(std::string_view spelling) {
+  const char* chosen = std::getenv("CERBERUS_TEST_JOINS_KINDS");
+  if (chosen == nullptr) return true;
+  std::string_view left = chosen;
+  while (!left.empty()) {
+    const std::size_t end = std::min(left.find(','), left.size());
+    if (end > 0 && spelling.substr(0, end) == left.substr(0, end)) return true;
+    left.remove_prefix(std::min(end + 1, left.size()));
+  }
+  return false;
+}
+
+// The spellings of an opcode that wait for a mask, as the table of
+// instructions has them.
+std::vector<std::string> SpellingsOf(const char* opcode) {
+  std::vector<std::string> all;
+  for (const LoweredSpelling& s : LoweredSpellingsOf(opcode)) {
+    if (Has(s.text, ".sync")) all.push_back(s.text);
+  }
+  return all;
+}
+
+// The oldest target from sm_70 on that has it.
+const char* TargetOf(std::string_view spelling) {
+  if (Has(spelling, "f32")) return "sm_100a";
+  if (Has(spelling, "elect")) return "sm_90";
+  if (Has(spelling, "redux")) return "sm_80";
+  return "sm_70";
+}
+
+// The members above and below the lane.
+Expr Above(const Expr& members) { return members & (Expr(~1u) << Lane()); }
+Expr Below(const Expr& members) {
+  return members & ((Expr(1) << Lane()) - 1);
+}
+
+// An instruction for the lanes of a mask. `members`: those of the mask that
+// are alive, which shfl and bar.warp read from; none: all that are there.
+// `salt` makes it differ from others.
+Stmt Sync(const std::string& spelling, const Expr& mask,
+          const std::optional<Expr>& alive, std::uint32_t salt) {
+  Stmt stmt{.kind = Stmt::Kind::kSync};
+  stmt.spelling = spelling;
+  stmt.mask = mask;
+  const std::string& s = spelling;
+  const Expr members = (alive ? *alive : mask) & There();
+  const Expr above = Above(members), below = Below(members);
+  const Expr next =
+      Select(above != 0, Lowest(above), Lowest(members));
+  const Expr noise = Mix() ^ (Lane() * 0x01010101 + salt * 0x9e3779b9u);
+  // One lane of the mask that is unlike the others, or none.
+  const Expr odd_one = salt % 3 == 0   ? Lane() == Lowest(members)
+                       : salt % 3 == 1 ? Lane() == Highest(members)
+                                       : Expr(0);
+  if (Has(s, "shfl")) {
+    stmt.value = noise;
+    stmt.pair = salt % 2 == 0;
+    const bool all = !alive && mask.op() == Expr::Op::kConst &&
+                     mask.value() == ~0u;
+    if (Has(s, ".idx")) {
+      stmt.lane = all ? Lane() ^ 1 : next;
+    } else if (Has(s, ".bfly")) {
+      stmt.lane = all ? Expr(1) : Lane() ^ next;
+    } else if (Has(s, ".up")) {
+      stmt.control = 0;
+      stmt.lane = all ? Expr(1)
+                      : Select(below != 0, Lane() - Highest(below), 0);
+    } else {
+      stmt.control = all ? 0x181f : 31;  // segments of 8
+      stmt.lane = all ? Expr(1)
+                      : Select(above != 0, Lowest(above) - Lane(), 0);
+    }
+  } else if (Has(s, "vote")) {
+    stmt.value = Has(s, ".ballot") ? noise & 4
+                 : Has(s, ".all")  ? odd_one == 0
+                                   : odd_one;
+  } else if (Has(s, "match")) {
+    stmt.pair = Has(s, ".all") && salt % 2 == 0;
+    stmt.value = Has(s, ".all") ? odd_one + 7 : noise & 3;
+    if (Has(s, "b64")) {
+      stmt.high = Has(s, ".all") ? Expr(salt) : noise >> 3 & 1;
+      if (salt % 4 < 2) std::swap(stmt.value, stmt.high);
+    }
+  } else if (Has(s, "redux")) {
+    const Expr mine = Expr(1) << ((Lane() + salt) & 31);
+    stmt.value = Has(s, ".and")                   ? mine ^ ~0u
+                 : Has(s, ".or.") || Has(s, ".xor") ? mine
+                                                  : noise;
+  } else if (Has(s, "bar.warp")) {
+    stmt.value = noise;
+    stmt.lane = next;
+  }
+  return stmt;
+}
+
+// ---------------------------------------------------------------------------
+// Shapes
+// ---------------------------------------------------------------------------
+
+Stmt If(const Expr& condition, Stmts body, Stmts otherwise = {}) {
+  Stmt stmt{.kind = Stmt::Kind::kIf};
+  stmt.condition = condition;
+  stmt.body = std::move(body);
+  stmt.otherwise = std::move(otherwise);
+  return stmt;
+}
+// At least one round.
+Stmt Loop(std::uint32_t variable, const Expr& rounds, Stmts body) {
+  Stmt stmt{.kind = Stmt::Kind::kLoop};
+  stmt.number = variable;
+  stmt.value = rounds;
+  stmt.body = std::move(body);
+  return stmt;
+}
+Stmt While(std::uint32_t variable, const Expr& rounds, Stmts body) {
+  Stmt stmt = Loop(variable, rounds, std::move(body));
+  stmt.tests_first = true;
+  return stmt;
+}
+Stmt Set(std::uint32_t variable, const Expr& value) {
+  Stmt stmt{.kind = Stmt::Kind::kSet};
+  stmt.number = variable;
+  stmt.value = value;
+  return stmt;
+}
+Stmt Work(std::uint32_t salt) { return Set(kMix, Mix() * 5 + salt); }
+Stmt Call(std::uint32_t function, const Expr& argument = 0) {
+  Stmt stmt{.kind = Stmt::Kind::kCall};
+  stmt.number = function;
+  stmt.value = argument;
+  return stmt;
+}
+Stmt Switch(const Expr& which, std::vector<Stmts> cases) {
+  Stmt stmt{.kind = Stmt::Kind::kSwitch};
+  stmt.value = which;
+  stmt.cases = std::move(cases);
+  return stmt;
+}
+Stmt Plain(Stmt::Kind kind) { return Stmt{.kind = kind}; }
+Stmt Exit() { return Plain(Stmt::Kind::kExit); }
+
+// The instruction under test, of other operands each time; also another one.
+class Maker {
+ public:
+  explicit Maker(std::string spelling) : spelling_(std::move(spelling)) {}
+  Stmt operator()(const Expr& mask = ~0u,
+                  const std::optional<Expr>& alive = std::nullopt) {
+    return Sync(spelling_, mask, alive, salt_++);
+  }
+  Stmt Other(const Expr& mask = ~0u,
+             const std::optional<Expr>& alive = std::nullopt) {
+    const bool ballot = spelling_ == "vote.sync.ballot.b32";
+    return Sync(ballot ? "match.any.sync.b32" : "vote.sync.ballot.b32", mask,
+                alive, salt_++);
+  }
+  // The lanes for which it holds, as a variable.
+  Stmt Ballot(std::uint32_t variable, const Expr& condition) {
+    Stmt stmt = Sync("vote.sync.ballot.b32", ~0u, std::nullopt, 0);
+    stmt.value = condition;
+    stmt.number = variable;
+    return stmt;
+  }
+  Stmts Row(int length, const Expr& mask = ~0u,
+            const std::optional<Expr>& alive = std::nullopt) {
+    Stmts row;
+    for (int i = 0; i < length; ++i) row.push_back((*this)(mask, alive));
+    return row;
+  }
+
+ private:
+  const std::string spelling_;
+  std::uint32_t salt_ = 0;
+};
+
+struct Shape {
+  const char* name;
+  void (*make)(Maker& s, Program& p);
+};
+
+// Variables of loops and masks.
+constexpr std::uint32_t kI = 2, kJ = 3, kMask = 4;
+const Expr kOdd = Lane() & 1;
+const Expr kPair = Expr(3) << (Lane() & 30);
+const Expr kQuad = Expr(15) << (Lane() & 28);
+
+const Shape kShapes[] = {
+    // ---- in one place: all lanes, or groups of them, are together
+    {"together", [](Maker& s, Program& p) { p.main = s.Row(3); }},
+    {"quads_together", [](Maker& s, Program& p) { p.main = s.Row(2, kQuad); }},
+    {"strides_together",
+     [](Maker& s, Program& p) {
+       p.main = s.Row(2, Expr(0x11111111) << (Lane() & 3));
+     }},
+    {"unlike_groups_together",
+     [](Maker& s, Program& p) {
+       p.main = s.Row(2, Select(Lane() < 16, 0xffff, kPair));
+     }},
+    {"loop_together",
+     [](Maker& s, Program& p) { p.main = {Loop(kI, 3, {s()})}; }},
+    // ---- the two sides of a branch
+    {"sides",
+     [](Maker& s, Program& p) { p.main = {If(kOdd, {s()}, {s()})}; }},
+    {"sides_by_input",
+     [](Maker& s, Program& p) {
+       p.main = {If(Input(1) & 8, {s()}, {s()}), Work(3), s()};
+     }},
+    {"sides_of_halves",
+     [](Maker& s, Program& p) {
+       p.main = {If(Lane() < 16, {s()}, {s()})};
+     }},
+    {"one_lane_aside",
+     [](Maker& s, Program& p) {
+       p.main = {If(Lane() == 5, {s()}, {s()})};
+     }},
+    {"sides_with_masks_of_their_own",
+     [](Maker& s, Program& p) {
+       p.main = {If(kOdd, {s(0xaaaaaaaa)}, {s(0x55555555)})};
+     }},
+    {"halves_on_sides",
+     [](Maker& s, Program& p) {
+       const Expr half = Expr(0xffff) << (Lane() & 16);
+       p.main = {If(kOdd, {s(half)}, {s(half)})};
+     }},
+    {"constant_halves_on_sides",
+     [](Maker& s, Program& p) {
+       p.main = {If(Lane() < 16, {If(kOdd, {s(0xffff)}, {s(0xffff)})},
+                    {If(kOdd, {s(0xffff0000)}, {s(0xffff0000)})})};
+     }},
+    {"pairs_on_sides",
+     [](Maker& s, Program& p) {
+       p.main = {If(kOdd, {s(kPair)}, {s(kPair)})};
+     }},
+    {"quads_on_sides",
+     [](Maker& s, Program& p) {
+       p.main = {If(kOdd, {s(kQuad)}, {s(kQuad)})};
+     }},
+    {"one_side",
+     [](Maker& s, Program& p) {
+       p.main = {If(Lane() < 16, {s(0xffff), Loop(kI, 2, {s(0xffff)})}),
+                 s()};
+     }},
+    {"row_on_sides",
+     [](Maker& s, Program& p) {
+       p.main = {If(kOdd, s.Row(3), s.Row(3))};
+     }},
+    {"row_of_others_on_sides",
+     [](Maker& s, Program& p) {
+       p.main = {If(kOdd, {s(), s.Other(), s()},
+                    {Work(1), s(), Work(2), s.Other(), s()})};
+     }},
+    {"others_at_once",
+     [](Maker& s, Program& p) {
+       p.main = {If(kOdd, {Loop(kI, 3, {s(0xaaaaaaaa)})},
+                    {Loop(kI, 2, {s.Other(0x55555555)})}),
+                 s()};
+     }},
+    {"mask_from_a_vote",
+     [](Maker& s, Program& p) {
+       const Expr m = Var(kMask), others = m ^ ~0u;
+       p.main = {s.Ballot(kMask, Input(1) & 2),
+                 If(Input(1) & 2, {If(kOdd, {s(m)}, {s(m)})},
+                    {If(Lane() & 2, {s(others)}, {s(others)})})};
+     }},
+    {"barrier_between",
+     [](Maker& s, Program& p) {
+       p.main = {If(kOdd, {s()}, {s()}), Plain(Stmt::Kind::kBarrier),
+                 If(Lane() & 2, {s()}, {s()})};
+     }},
+    // ---- nested branches
+    {"four_ways",
+     [](Maker& s, Program& p) {
+       p.main = {If(kOdd, {If(Lane() & 2, {s()}, {s()})},
+                    {If(Lane() & 2, {s()}, {s()})})};
+     }},
+    {"ways_of_unlike_depth",
+     [](Maker& s, Program& p) {
+       p.main = {If(kOdd, {s()},
+                    {If(Lane() & 2, {Work(1), s()},
+                        {If(Lane() & 4, {s()}, {s(), Work(2)})})})};
+     }},
+    {"sides_within_a_side",
+     [](Maker& s, Program& p) {
+       p.main = {If(Lane() < 8, {If(kOdd, {s(0xff)}, {s(0xff)})},
+                    {If(kOdd, {s(0xffffff00)}, {s(0xffffff00)})}),
+                 s()};
+     }},
+    {"switch",
+     [](Maker& s, Program& p) {
+       p.main = {Switch(Lane() & 3, {{s()}, {Work(1), s()}, {s()}, {s()}})};
+     }},
+    {"switch_with_rows",
+     [](Maker& s, Program& p) {
+       p.main = {Switch(Lane() % 3, {s.Row(2), {Loop(kI, 2, {s()})},
+                                     {s(), Work(1), s()}})};
+     }},
+    {"switch_of_own_masks",
+     [](Maker& s, Program& p) {
+       p.main = {Switch(Lane() & 3, {{s(0x11111111)}, {s(0x22222222)},
+                                     {s(0x44444444)}, {s(0x88888888)}}),
+                 Switch(Lane() >> 3,
+                        {{s(0xffff)}, {s(0xffff)}, {s(0xffff0000)},
+                         {s(0xffff0000)}})};
+     }},
+    // ---- loops
+    {"loop_around_sides",
+     [](Maker& s, Program& p) {
+       p.main = {Loop(kI, 4, {If(Lane() >> Var(kI) & 1, {s()}, {s()})})};
+     }},
+    {"loops_on_sides",
+     [](Maker& s, Program& p) {
+       p.main = {If(kOdd, {Loop(kI, 3, {s()})}, {Loop(kI, 3, {s()})})};
+     }},
+    {"loops_of_pairs",
+     [](Maker& s, Program& p) {
+       const Expr rounds = (Lane() >> 1) % 3 + 1;
+       p.main = {If(kOdd, {Loop(kI, rounds, {s(kPair)})},
+                    {Loop(kI, rounds, {s(kPair), Work(1)})})};
+     }},
+    {"whiles_of_quads",
+     [](Maker& s, Program& p) {
+       const Expr rounds = (Lane() >> 2) & 3;
+       p.main = {If(Lane() & 2, {While(kI, rounds, {s(kQuad)})},
+                    {While(kI, rounds, {s(kQuad)})})};
+     }},
+    {"loops_of_unlike_bodies",
+     [](Maker& s, Program& p) {
+       p.main = {If(kOdd, {Loop(kI, 4, {s()})}, {Loop(kI, 2, s.Row(2))})};
+     }},
+    {"loop_and_row",
+     [](Maker& s, Program& p) {
+       p.main = {If(kOdd, {Loop(kI, 4, {s()})}, s.Row(4))};
+     }},
+    {"loops_in_loops",
+     [](Maker& s, Program& p) {
+       const Expr rounds = (Lane() >> 1) % 3 + 1;
+       p.main = {
+           If(kOdd, {Loop(kI, rounds, {Loop(kJ, 2, {s(kPair)}), Work(1)})},
+              {Loop(kI, 2, {Loop(kJ, rounds, {s(kPair)})})})};
+     }},
+    {"rounds_of_two",
+     [](Maker& s, Program& p) {
+       p.main = {Loop(kI, 2, {If((Lane() ^ Var(kI)) & 1, {s()}), Work(1)})};
+     }},
+    {"rounds_of_four",
+     [](Maker& s, Program& p) {
+       p.main = {Loop(kI, 4, {If((Lane() & 3) == Var(kI), {s()})})};
+     }},
+    {"rounds_of_pairs",
+     [](Maker& s, Program& p) {
+       p.main = {Loop(kI, 6, {If((Lane() * 3 + Var(kI)) % 6 < 3,
+                                 {s(kPair)})})};
+     }},
+    {"left_by_a_sync",
+     [](Maker& s, Program& p) {
+       p.main = {While(kI, 6, {If(Var(kI) == Lane() % 5,
+                                  {s(), Plain(Stmt::Kind::kBreak)}),
+                               Work(1)}),
+                 s()};
+     }},
+    {"sides_in_rounds_that_lanes_leave",
+     [](Maker& s, Program& p) {
+       const Expr group = Select(Lane() < 16, 0xffff, 0xffff0000);
+       const Expr rounds = Select(Lane() < 16, 2, 4);
+       p.main = {Loop(kI, rounds, {If(kOdd, {s(group)}, {s(group)})}), s()};
+     }},
+    // ---- lanes that exit
+    {"exited_before",
+     [](Maker& s, Program& p) {
+       const Expr alive = 0x7efdfbf7;  // all but 3, 10, 17, 24, 31
+       p.main = {If(Lane() % 7 == 3, {Exit()}),
+                 If(kOdd, {s(~0u, alive)}, {s(~0u, alive)})};
+     }},
+    {"one_side_exited_before",
+     [](Maker& s, Program& p) {
+       p.main = {If(kOdd, {Work(1), Exit()}), s(~0u, 0x55555555),
+                 If(Lane() & 2, {s(~0u, 0x55555555)},
+                    {s(~0u, 0x55555555)})};
+     }},
+    {"exit_while_others_wait",
+     [](Maker& s, Program& p) {
+       const Expr alive = 0xdddddddd;
+       p.main = {If(kOdd, {If((Lane() & 3) == 1, {Work(1), Exit()}),
+                           s(~0u, alive)},
+                    {s(~0u, alive)})};
+     }},
+    {"exit_after_long_work",
+     [](Maker& s, Program& p) {
+       p.main = {If(kOdd, {Loop(kI, Lane() + 9, {Work(7)}), Exit()},
+                    {s(~0u, 0x55555555)}),
+                 s(~0u, 0x55555555)};
+     }},
+    {"exit_round_by_round",
+     [](Maker& s, Program& p) {
+       const Expr alive =
+           (Expr(0xff) << (Var(kI) + 1) & 0xff) * 0x01010101;
+       p.main = {Loop(kI, 7, {If(Lane() % 8 == Var(kI), {Exit()}),
+                              If(kOdd, {s(~0u, alive)}, {s(~0u, alive)})})};
+     }},
+    {"exit_behind_on_a_side",
+     [](Maker& s, Program& p) {
+       p.main = {If(kOdd, {s(), Exit()}), s(), Work(1)};
+     }},
+    {"exit_in_a_function",
+     [](Maker& s, Program& p) {
+       const Expr alive = 0x77777777;
+       p.functions = {{If(Var(kArgument) == 3, {Exit()}), s(~0u, alive)}};
+       p.main = {If(kOdd, {Call(0, Lane() & 3)}, {s(~0u, alive)}),
+                 s(~0u, alive)};
+     }},
+    {"exit_of_one_of_each_pair",
+     [](Maker& s, Program& p) {
+       const Expr alive = Select(Lane() & 4, kPair & 0x55555555, kPair);
+       p.main = {If(kOdd, {s(kPair), If(Lane() & 4, {Exit()}),
+                           s(kPair, alive)},
+                    {s(kPair), s(kPair, alive)})};
+     }},
+    // ---- functions
+    {"function_and_inline",
+     [](Maker& s, Program& p) {
+       p.functions = {{s()}};
+       p.main = {If(kOdd, {Call(0)}, {s()})};
+     }},
+    {"function_on_both_sides",
+     [](Maker& s, Program& p) {
+       p.functions = {{s()}};
+       p.main = {If(kOdd, {Work(1), Call(0)}, {Call(0), Work(2)})};
+     }},
+    {"functions_on_sides",
+     [](Maker& s, Program& p) {
+       p.functions = {{s(), Work(1)}, {Work(2), s()}};
+       p.main = {If(kOdd, {Call(0)}, {Call(1)}), Call(0)};
+     }},
+    {"function_in_a_function",
+     [](Maker& s, Program& p) {
+       p.functions = {{s()}, {Work(1), Call(0), Work(2)}};
+       p.main = {If(kOdd, {Call(1)}, {s()})};
+     }},
+    {"sides_in_a_function",
+     [](Maker& s, Program& p) {
+       p.functions = {{If(Var(kArgument), {s()}, {s()})}};
+       p.main = {Call(0, kOdd), Call(0, Lane() & 2)};
+     }},
+    {"function_in_a_loop_and_row",
+     [](Maker& s, Program& p) {
+       p.functions = {{s()}};
+       p.main = {If(kOdd, {Loop(kI, 3, {Call(0)})}, {s(), Call(0), s()})};
+     }},
+    {"early_return",
+     [](Maker& s, Program& p) {
+       p.functions = {{If(Var(kArgument),
+                          {s(), Plain(Stmt::Kind::kReturn)}),
+                       Work(1), s()}};
+       p.main = {Call(0, kOdd), s()};
+     }},
+    // ---- warps of one block that go other ways
+    {"warps_go_other_ways",
+     [](Maker& s, Program& p) {
+       p.main = {If(Thread() >> 5 & 1, {If(kOdd, {s()}, s.Row(1)), s()},
+                    {Loop(kI, 2, {If(Lane() & 2, {s()}, {s()})})})};
+     }},
+    {"warps_with_unlike_rounds",
+     [](Maker& s, Program& p) {
+       p.main = {Loop(kI, (Thread() >> 5) + 1, {If(kOdd, {s()}, {s()})})};
+     }},
+    // ---- places behind each other: some meet in the first, some in the next
+    {"ifs_behind_each_other",
+     [](Maker& s, Program& p) {
+       p.main = {If(kOdd, {s()}), Work(1), If(kOdd == 0, {s()})};
+     }},
+    {"guarded",
+     [](Maker& s, Program& p) {
+       Stmt first = s(), second = s();
+       first.condition = kOdd != 0;
+       second.condition = kOdd == 0;
+       p.main = {first, second};
+     }},
+    {"loops_behind_each_other",
+     [](Maker& s, Program& p) {
+       const Expr first = Lane() % 5;
+       p.main = {While(kI, first, {s()}), Work(1),
+                 While(kI, Expr(5) - first, {s()})};
+     }},
+    {"loop_row_loop",
+     [](Maker& s, Program& p) {
+       p.main = {While(kI, Select(kOdd, 2, 0), {s()}), s(),
+                 While(kI, Select(kOdd, 0, 2), {s()})};
+     }},
+    {"loop_and_function_behind",
+     [](Maker& s, Program& p) {
+       p.functions = {{s()}};
+       const Expr first = (Lane() >> 1) % 3;
+       p.main = {While(kI, Select(kOdd, first, 0), {s(kPair)}),
+                 While(kI, Select(kOdd, Expr(2) - first, 2), {s(kPair)}),
+                 Call(0)};
+     }},
+    {"chain",
+     [](Maker& s, Program& p) {
+       const Expr up = Expr(3) << (Lane() - 1), down = Expr(3) << Lane();
+       p.main = {If(Lane() != 0, {s(up)}),
+                 If(There() >> Lane() >> 1 & 1, {s(down)})};
+     }},
+};
+
+// ---------------------------------------------------------------------------
+// Running them
+// ---------------------------------------------------------------------------
+
+Inputs RandomInputs(std::uint64_t seed, std::uint32_t threads) {
+  std::mt19937_64 random(seed);
+  Inputs inputs(threads);
+  for (auto& words : inputs) {
+    for (std::uint32_t& word : words) {
+      word = static_cast<std::uint32_t>(random());
+    }
+  }
+  return inputs;
+}
+
+// A program of the tests has some thousand instructions.
+Result<std::shared_ptr<emulator::Device>> NewDevice(std::uint64_t seed) {
+  emulator::DeviceOptions options;
+  options.random_schedule = seed % 3 != 0;
+  options.random_schedule_seed = seed;
+  options.instruction_limit = 2'000'000;
+  return emulator::Device::Create(TestArch(), options);
+}
+
+std::string Hex(std::uint32_t word) {
+  char text[16];
+  std::snprintf(text, sizeof text, "0x%x", word);
+  return text;
+}
+
+// "" or what went wrong.
+std::string Compare(PtxModule& module, const Program& program,
+                    const Expected& expected, const Inputs& inputs) {
+  const std::size_t threads = inputs.size();
+  Buffer in(module.device(), threads * 4 * kInputWords);
+  Buffer out(module.device(), threads * 4 * kOutputWords);
+  for (std::size_t t = 0; t < threads; ++t) {
+    std::copy(inputs[t].begin(), inputs[t].end(),
+              in.as<std::uint32_t>() + t * kInputWords);
+  }
+  std::fill_n(out.as<std::uint32_t>(), threads * kOutputWords, kUnwritten);
+  Launch launch;
+  launch.block = {static_cast<std::uint32_t>(threads), 1, 1};
+  launch.params = {in.address(), out.address()};
+  const std::string of_block =
+      "block of " + std::to_string(threads) + ", ";
+  if (const Status ran = module.Run("k", launch); !ran) {
+    return of_block + ran.error().ToString();
+  }
+  for (std::size_t t = 0; t < threads; ++t) {
+    // The results first: the count and the mix follow from them.
+    for (std::size_t n = 0; n < kOutputWords; ++n) {
+      const std::size_t i = (n + 2) % kOutputWords;
+      const std::uint32_t got =
+          out.as<std::uint32_t>()[t * kOutputWords + i];
+      const std::uint32_t want = expected.words[t][i];
+      if (got == want) continue;
+      std::string what = i == 0   ? "number of results"
+                         : i == 1 ? "mix"
+                                  : "result " + std::to_string(i - 2);
+      if (i >= 2 && i - 2 < expected.sources[t].size() &&
+          program.writes_all) {
+        what += " (statement " +
+                std::to_string(expected.sources[t][i - 2]) + ")";
+      }
+      return of_block + "thread " + std::to_string(t) + ", " + what +
+             ": got " + Hex(got) + ", want " + Hex(want);
+    }
+  }
+  return "";
+}
+
+// Where the text was put.
+std::string Keep(const std::string& name, const std::string& text) {
+  const char* folder = std::getenv("CERBERUS_TEST_JOINS_DIR");
+  std::string path = folder != nullptr ? folder : ::testing::TempDir();
+  if (!path.empty() && path.back() != '/') path += '/';
+  path += "joins_" + TestArch() + "_" + name + ".ptx";
+  std::ofstream(path) << text;
+  return path;
+}
+
+bool HasBlock(std::uint32_t threads) {
+  const char* only = std::getenv("CERBERUS_TEST_JOINS_THREADS");
+  return only == nullptr ||
+         static_cast<std::uint32_t>(std::atoi(only)) == threads;
+}
+
+// ---------------------------------------------------------------------------
+// Every shape with instructions of every opcode
+// ---------------------------------------------------------------------------
+
+struct Case {
+  const Shape* shape;
+  bool debug;
+};
+
+std::vector<Case> Cases() {
+  std::vector<Case> cases;
+  for (const Shape& shape : kShapes) {
+    for (bool debug : {false, true}) cases.push_back({&shape, debug});
+  }
+  return cases;
+}
+
+void PrintTo(const Case& one, std::ostream* out) {
+  *out << one.shape->name << (one.debug ? ", for a debugger" : "");
+}
+
+class Joins : public ::testing::TestWithParam<Case> {};
+
+// Of three of the opcodes one spelling, others for each shape, and for a
+// debugger the other three.
+TEST_P(Joins, Shapes) {
+  const auto [shape, debug] = GetParam();
+  const auto number = static_cast<std::size_t>(shape - kShapes);
+  auto device = NewDevice(0);
+  ASSERT_TRUE(device) << device.error().ToString();
+  std::uint32_t failed = 0, all = 0;
+  const bool every = std::getenv("CERBERUS_TEST_JOINS_ALL") != nullptr ||
+                     std::getenv("CERBERUS_TEST_JOINS_KINDS") != nullptr;
+  for (std::size_t k = 0; k < kOpcodes.size(); ++k) {
+    const std::vector<std::string> spellings = SpellingsOf(kOpcodes[k]);
+    ASSERT_FALSE(spellings.empty()) << kOpcodes[k];
+    for (std::size_t i = 0; i < spellings.size(); ++i) {
+      const std::string& spelling = spellings[i];
+      const bool turn = (k + number + debug) % 2 == 0 &&
+                        i == number % spellings.size();
+      if (!(every ? IsChosen(spelling) : turn)) continue;
+      Program program;
+      Maker maker(spelling);
+      shape->make(maker, program);
+      Number(&program);
+      program.target = TargetOf(spelling);
+      if (debug) program.target += ", debug";
+      const std::string text = PtxOf(program);
+      std::string wrong;
+      auto module = PtxModule::Compile(text, *device);
+      if (!module) {
+        wrong = module.error().ToString();
+      } else if (!(*module)->warnings().empty()) {
+        wrong = (*module)->warnings();
+      }
+      for (std::uint32_t threads : kBlocks) {
+        if (!wrong.empty() || !HasBlock(threads)) continue;
+        const Inputs inputs = RandomInputs(number, threads);
+        const Expected expected = RunOnHost(program, inputs);
+        ASSERT_EQ(expected.undefined, "") << spelling << "\n" << text;
+        wrong = Compare(**module, program, expected, inputs);
+      }
+      ++all;
+      if (wrong.empty()) continue;
+      ++failed;
+      ADD_FAILURE() << spelling << ": " << wrong << "\n"
+                    << Keep(std::string(debug ? "debug_" : "optimised_") +
+                                shape->name + "_" + spelling,
+                            text);
+    }
+  }
+  if (failed != 0) {
+    ADD_FAILURE() << failed << " of " << all << " instructions failed";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , Joins, ::testing::ValuesIn(Cases()),
+    [](const ::testing::TestParamInfo<Case>& info) {
+      return std::string(info.param.debug ? "debug_" : "optimised_") +
+             info.param.shape->name;
+    });
+
+}  // namespace
+}  // namespace cerberus::exec
