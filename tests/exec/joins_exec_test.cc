@@ -1315,7 +1315,10 @@ TEST(JoinsExec, RandomPrograms) {
     const std::string wrong = RunAlone(trial);
     if (wrong.empty()) continue;
     const std::string name = "random_" + std::to_string(seed);
-    std::string text = "program " + std::to_string(seed) + ": " + wrong +
+    std::string text = "program " + std::to_string(seed) +
+                       (trial.expected.met_elsewhere != 0
+                            ? ": "
+                            : " (whose lanes meet in one place): ") + wrong +
                        "\n" + Keep(name, PtxOf(trial.program));
     if (++failed <= 3) {
       Shrinker(&trial).Run();

@@ -67,30 +67,27 @@ class Writer {
            "  ld.param.u32 %v0, [mix];\n  ld.param.u32 %v1, [argument];\n"
            "  ld.param.u64 %at, [at];\n  ld.param.u64 %in, [in];\n"
            "  ld.param.u64 %out, [out];\n" +
-           Begin() + text_ +
+           Begin(text_) + text_ +
            "RETURN:\n  st.param.b32 [mix_out], %v0;\n"
            "  st.param.b64 [at_out], %at;\n  ret;\n}\n";
   }
 
   std::string Kernel() {
-    text_ = "";
     Write(program_.main);
     Finish();
-    std::string first =
-        "  ld.param.u64 %in, [in];\n  ld.param.u64 %out, [out];\n"
-        "  mov.u32 %lane, %tid.x;\n"
-        "  mad.wide.u32 %in, %lane, " + std::to_string(4 * kInputWords) +
-        ", %in;\n  mad.wide.u32 %out, %lane, " +
-        std::to_string(4 * kOutputWords) + ", %out;\n"
-        "  add.u64 %at, %out, 8;\n";
-    std::string filled;
-    if (shared_) {
-      filled = "  mul.lo.u32 %v0, %thread, 0x9e3779b9;\n"
-               "  st.shared.u32 [%own], %v0;\n  bar.sync 0;\n";
-    }
+    std::string filled = "  mul.lo.u32 %v0, %thread, 0x9e3779b9;\n"
+                         "  st.shared.u32 [%own], %v0;\n  bar.sync 0;\n";
+    if (!shared_) filled = "";
+    const std::string text =
+        filled + "  add.u32 %v0, %i0, %lane;\n" + text_ + "  ret;\n}\n";
     return ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n" +
-           Registers() + first + Begin() + filled +
-           "  add.u32 %v0, %i0, %lane;\n" + text_ + "  ret;\n}\n";
+           Registers() +
+           "  ld.param.u64 %in, [in];\n  ld.param.u64 %out, [out];\n"
+           "  mov.u32 %thread, %tid.x;\n"
+           "  mad.wide.u32 %in, %thread, " + std::to_string(4 * kInputWords) +
+           ", %in;\n  mad.wide.u32 %out, %thread, " +
+           std::to_string(4 * kOutputWords) +
+           ", %out;\n  add.u64 %at, %out, 8;\n" + Begin(text) + text;
   }
 
  private:
@@ -108,21 +105,32 @@ class Writer {
            some(".pred", "q", predicates_ + 1);
   }
 
-  std::string Begin() const {
-    std::string text =
-        "  mov.u32 %lane, %laneid;\n  mov.u32 %thread, %tid.x;\n"
-        "  and.b32 %warp, %thread, 0xffffffe0;\n"
-        "  mov.u32 %there, %ntid.x;\n  sub.u32 %there, %there, %warp;\n"
-        "  shl.b32 %there, 1, %there;\n  sub.u32 %there, %there, 1;\n";
+  // The registers that the text reads and that are the same all the time.
+  static std::string Begin(const std::string& text) {
+    std::string begin = "  mov.u32 %lane, %laneid;\n";
+    const bool there = Has(text, "%there"), own = Has(text, "%own");
+    if (there || own || Has(text, "%thread")) {
+      begin += "  mov.u32 %thread, %tid.x;\n";
+    }
+    if (there || own) begin += "  and.b32 %warp, %thread, 0xffffffe0;\n";
+    if (there) {
+      begin += "  mov.u32 %there, %ntid.x;\n"
+               "  sub.u32 %there, %there, %warp;\n"
+               "  shl.b32 %there, 1, %there;\n"
+               "  sub.u32 %there, %there, 1;\n";
+    }
+    if (own) {
+      begin += "  mov.u32 %own, slots;\n"
+               "  mad.lo.u32 %warp, %warp, 4, %own;\n"
+               "  mad.lo.u32 %own, %thread, 4, %own;\n";
+    }
     for (std::uint32_t i = 0; i < kInputWords; ++i) {
-      text += "  ld.global.u32 %i" + std::to_string(i) + ", [%in+" +
-              std::to_string(4 * i) + "];\n";
+      const std::string input = "%i" + std::to_string(i);
+      if (!Has(text, input)) continue;
+      begin += "  ld.global.u32 " + input + ", [%in+" +
+               std::to_string(4 * i) + "];\n";
     }
-    if (shared_) {
-      text += "  mov.u32 %own, slots;\n  mad.lo.u32 %warp, %warp, 4, %own;\n"
-              "  mad.lo.u32 %own, %thread, 4, %own;\n";
-    }
-    return text;
+    return begin;
   }
 
   void Line(const std::string& line) { text_ += "  " + line + ";\n"; }
@@ -401,6 +409,7 @@ struct Frame {
   std::size_t at = 0;
   const Stmt* loop = nullptr;
   std::uint32_t rounds = 0;
+  std::uint32_t round = 0;
   bool call = false;
   std::map<std::uint32_t, std::uint32_t> caller = {};
 };
@@ -414,7 +423,6 @@ struct LaneState {
   std::map<std::uint32_t, std::uint32_t> variables;
   std::vector<std::uint32_t> words;
   std::vector<std::uint32_t> sources;
-  std::map<std::uint32_t, std::uint32_t> rounds;  // of statements
   Clock clock = {};
   bool exited = false;
   // Where it waits, with which mask; `second`: at bar.warp, behind the load.
@@ -540,6 +548,7 @@ class Warp {
       } else if (frame.loop != nullptr &&
                  ++lane.variables[frame.loop->number] < frame.rounds) {
         frame.at = 0;
+        ++frame.round;
       } else if (lane.frames.size() == 1) {
         lane.exited = true;
       } else {
@@ -573,7 +582,6 @@ class Warp {
           Store(stmt, lane, Value(stmt.value, lane));
         }
         lane.waits = &stmt;
-        ++lane.rounds[stmt.id];
         return;
       case Stmt::Kind::kSet:
         lane.variables[stmt.number] = Value(stmt.value, lane);
@@ -587,7 +595,7 @@ class Warp {
         const std::uint32_t rounds = Value(stmt.value, lane);
         lane.variables[stmt.number] = 0;
         if (rounds == 0 && stmt.tests_first) return;
-        lane.frames.push_back({&stmt.body, 0, &stmt, rounds});
+        lane.frames.push_back({&stmt.body, 0, &stmt, rounds, 0});
         return;
       }
       case Stmt::Kind::kSwitch: {
@@ -684,6 +692,16 @@ class Warp {
                : Sorted(a.waits->spelling) == Sorted(b.waits->spelling);
   }
 
+  // The statements that a lane is in, and in which rounds of loops.
+  static std::vector<std::pair<const Stmt*, std::uint32_t>> Place(
+      const LaneState& lane) {
+    std::vector<std::pair<const Stmt*, std::uint32_t>> place;
+    for (const Frame& frame : lane.frames) {
+      place.push_back({frame.list->data() + frame.at, frame.round});
+    }
+    return place;
+  }
+
   bool TryToMeet(LaneState& first) {
     std::vector<LaneState*> members;
     for (LaneState& lane : lanes_) {
@@ -691,15 +709,9 @@ class Warp {
       if (!Together(first, lane)) return false;
       members.push_back(&lane);
     }
-    const Stmt* where = first.waits;
-    bool elsewhere = false;
-    if (where->kind == Stmt::Kind::kSync) {
-      for (LaneState* lane : members) {
-        elsewhere |= lane->waits != where ||
-                     lane->rounds[where->id] != first.rounds[where->id];
-      }
-    }
-    met_elsewhere_ += elsewhere;
+    met_elsewhere_ += std::any_of(
+        members.begin(), members.end(),
+        [&](const LaneState* lane) { return Place(*lane) != Place(first); });
     Meet(members);
     return true;
   }
@@ -856,10 +868,13 @@ std::string PtxOf(const Program& program) {
   std::string text = ".version 9.0\n.target " + program.target +
                      "\n.address_size 64\n";
   if (shared) text += ".shared .align 4 .b8 slots[4096];\n";
-  for (std::size_t i = 0; i < program.functions.size(); ++i) {
-    text += Writer(program, shared).Function(i);
+  // Functions call those before them.
+  std::string rest = Writer(program, shared).Kernel();
+  for (std::size_t i = program.functions.size(); i-- > 0;) {
+    if (!Has(rest, "call (r, s), f" + std::to_string(i) + ",")) continue;
+    rest = Writer(program, shared).Function(i) + rest;
   }
-  return text + Writer(program, shared).Kernel();
+  return text + rest;
 }
 
 Expected RunOnHost(const Program& program, const Inputs& inputs) {
