@@ -176,9 +176,11 @@ Result<std::unique_ptr<llvm::TargetMachine>> CreateMachine(
   llvm::TargetOptions options;
   // mul and add stay two instructions unless PTX says fma.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  const llvm::CodeGenOptLevel level = opt_level <= 0
-                                          ? llvm::CodeGenOptLevel::None
-                                      : opt_level == 1
+  // None is wrong where lanes leave a loop one by one: behind it they are joined
+  // by a mask that at this level is copied first, which splits the block, and
+  // what was selected in front of the joint is done without the lanes that left
+  // early (SILowerControlFlow, LLVM 22).
+  const llvm::CodeGenOptLevel level = opt_level <= 1
                                           ? llvm::CodeGenOptLevel::Less
                                           : llvm::CodeGenOptLevel::Default;
   std::unique_ptr<llvm::TargetMachine> machine(backend->createTargetMachine(

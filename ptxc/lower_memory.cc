@@ -525,15 +525,18 @@ llvm::Value* GrowStack(llvm::IRBuilder<>& b, llvm::Value* bytes) {
 constexpr std::uint32_t kStackTop = kNoId;      // the lane's next piece
 constexpr std::uint32_t kStackEnd = kNoId - 1;  // of what it has reserved
 
-// `at`: where the entry block's allocas go. `flat`: the target has architected
-// flat scratch.
+// `point`: the last of the entry block's allocas. What is computed goes behind
+// it: an alloca behind anything else is no part of the frame once the kernel's
+// body stands under a condition, as that of packed warps does. `flat`: the
+// target has architected flat scratch.
 llvm::Value* StackStorage(
-    std::uint32_t which, llvm::Instruction* at, bool flat,
+    std::uint32_t which, llvm::Instruction* point, bool flat,
     std::vector<std::pair<std::uint32_t, llvm::Value*>>& storages) {
   for (const auto& [id, storage] : storages) {
     if (id == which) return storage;
   }
-  llvm::IRBuilder<> b(at);
+  llvm::IRBuilder<> allocas(point);
+  llvm::IRBuilder<> b(point->getParent(), std::next(point->getIterator()));
   // What LLVM 22 gives for an allocated piece is the stack pointer itself, for a
   // saved one the lane's part of it. With architected flat scratch the first is
   // a lane's address, without it the second. Kernels have a stack pointer only
@@ -547,10 +550,10 @@ llvm::Value* StackStorage(
   top = b.CreatePtrToInt(top, b.getInt32Ty());
   for (const std::uint32_t id : {kStackTop, kStackEnd}) {
     storages.emplace_back(
-        id, b.CreateAlloca(b.getInt32Ty(), kAsLocal, nullptr, "stack"));
+        id, allocas.CreateAlloca(b.getInt32Ty(), kAsLocal, nullptr, "stack"));
     b.CreateStore(top, storages.back().second);
   }
-  return StackStorage(which, at, flat, storages);
+  return StackStorage(which, point, flat, storages);
 }
 
 constexpr const char* kFlatScratch = "architected-flat-scratch";

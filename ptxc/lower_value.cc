@@ -379,7 +379,10 @@ llvm::Value* FunctionLowering::LocalStorage(std::uint32_t id) {
 llvm::Value* FunctionLowering::CarryFlag() {
   if (!carry_) {
     carry_ = EntryAlloca(b_.getInt1Ty(), llvm::Align(1), "cc");
-    llvm::IRBuilder<>(alloca_point_).CreateStore(b_.getFalse(), carry_);
+    // Behind all allocas, as in StackStorage.
+    llvm::IRBuilder<>(alloca_point_->getParent(),
+                      std::next(alloca_point_->getIterator()))
+        .CreateStore(b_.getFalse(), carry_);
   }
   return carry_;
 }

@@ -66,6 +66,10 @@ Result<std::unique_ptr<PtxModule>> PtxModule::Compile(
   options.arch = arch.c_str();
   options.one_warp_per_wave =
       std::getenv("CERBERUS_TEST_ONE_WARP_PER_WAVE") != nullptr;
+  if (const char* level = std::getenv("CERBERUS_TEST_OPT_LEVEL")) {
+    // 0 in the options is the default.
+    options.opt_level = std::atoi(level) == 0 ? -1 : std::atoi(level);
+  }
   options.shared_overflow =
       std::getenv("CERBERUS_TEST_SHARED_IN_WINDOW") != nullptr ? 2
       : overflow                                               ? 1
