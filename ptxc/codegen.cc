@@ -27,6 +27,7 @@
 #include "llvm/TargetParser/Triple.h"
 
 #include "fmt/format.h"
+#include "ptxc/passes/own_halves.h"
 #include "support/nearest_targets.h"
 #include "support/target_table.h"
 
@@ -225,6 +226,7 @@ static void HoldLoadsAtFences(llvm::Module& module) {
 Result<Bytes> EmitMachineCode(llvm::Module& module,
                               llvm::TargetMachine& machine, bool assembly) {
   HoldLoadsAtFences(module);
+  KeepOwnHalves(module, machine);
   std::string errors;
   llvm::LLVMContext& context = module.getContext();
   context.setDiagnosticHandler(std::make_unique<CollectErrors>(&errors));

@@ -635,6 +635,54 @@ TEST(MemoryExec, LocalMemoryIsNotShared) {
                                             0x0102030405060709);
 }
 
+// A half of a register is loaded from one address, at which each lane has its
+// own; the other half is the same in all. As -G compiles it: with optimisation
+// nothing was found that loads so.
+TEST(MemoryExec, HalvesInLocalMemoryAreEachLanesOwn) {
+  for (const char* type : {".b16", ".u8"}) {
+    for (const char* space : {".local", ""}) {
+      SCOPED_TRACE(type + std::string(space));
+      const std::string text =
+          ".version 9.0\n.target sm_100a, debug\n.address_size 64\n"
+          ".visible .entry k(.param .u64 out)\n{\n"
+          "  .reg .b64 %out, %at;\n  .reg .b32 %t, %r<4>;\n"
+          "  .reg .b16 %h<4>;\n  .local .align 4 .b8 depot[64];\n"
+          "  ld.param.u64 %out, [out];\n  mov.u32 %t, %tid.x;\n"
+          "  cvt.u16.u32 %h0, %t;\n  add.u16 %h0, %h0, 0x3f80;\n"
+          "  mov.u64 %at, depot;\n  mov.u32 %r0, %ctaid.x;\n"
+          "  mad.wide.u32 %at, %r0, 2, %at;\n  st.local.b16 [%at+2], %h0;\n"
+          "  mov.u64 %at, depot;\n" +
+          std::string(*space == 0 ? "  cvta.local.u64 %at, %at;\n" : "") +
+          "  ld" + space + type + " %h1, [%at+2];\n" +
+          std::string(*type == '.' && type[1] == 'u'
+                          ? "  shl.b16 %h1, %h1, 3;\n"
+                            "  or.b16 %h1, %h1, 0x3f80;\n"
+                          : "") +
+          "  cvt.rz.f16.bf16 %h2, %h1;\n  mov.b32 %r1, {%h2, %h0};\n"
+          "  mad.wide.u32 %out, %t, 4, %out;\n"
+          "  st.global.b32 [%out], %r1;\n  ret;\n}\n";
+      Result<std::unique_ptr<PtxModule>> module = PtxModule::Compile(text);
+      ASSERT_TRUE(module) << module.error().ToString();
+      Buffer out((*module)->device(), 4 * kThreads);
+      Launch launch;
+      launch.block = {kThreads, 1, 1};
+      launch.params = {out.address()};
+      const Status status = (*module)->Run("k", launch);
+      ASSERT_TRUE(status) << status.error().ToString();
+      for (std::uint32_t t = 0; t < kThreads; ++t) {
+        const std::uint32_t of_byte =
+            (((0x3f80 + t) & 0xff) << 3 & 0xffff) | 0x3f80;
+        const std::uint32_t number = type[1] == 'u' ? of_byte : 0x3f80 + t;
+        // From 1 to below 4: three more bits of fraction, another bias.
+        const std::uint32_t half = (number << 3) - ((127 - 15) << 10);
+        EXPECT_EQ(out.as<std::uint32_t>()[t],
+                  (0x3f80 + t) << 16 | (half & 0xffff))
+            << t;
+      }
+    }
+  }
+}
+
 // Prefetches, priorities and policies: whatever they do to caches, what is
 // read and written stays the same.
 TEST(MemoryExec, HintsChangeNothing) {
