@@ -5,6 +5,8 @@
 #include <string>
 #include <type_traits>
 
+#include <fmt/format.h>
+
 namespace cerberus::ptx {
 namespace {
 
@@ -47,7 +49,7 @@ class Reader {
   explicit Reader(ByteSpan bytes) : reader_(bytes, "outcome of a part") {}
 
   template <typename T>
-    requires std::is_arithmetic_v<T> || std::is_enum_v<T>
+    requires std::is_arithmetic_v<T>
   void operator()(T& value) {
     if (const Result<T> read = reader_.Read<T>(); read && status_) {
       value = *read;
@@ -55,6 +57,10 @@ class Reader {
       status_ = Err(read.error());
     }
   }
+  // Only what the writer writes: other bytes are no bool, and no such number.
+  void operator()(bool& value) { value = OneOf<std::uint8_t>(1) != 0; }
+  void operator()(Severity& value) { value = OneOf(Severity::kNote); }
+  void operator()(DiagCode& value) { value = OneOf(DiagCode::kInternal); }
   void operator()(std::string& text) { text = AsText(Block()); }
   void operator()(Bytes& bytes) {
     const ByteSpan block = Block();
@@ -71,7 +77,7 @@ class Reader {
   void operator()(std::optional<T>& value) {
     bool there = false;
     (*this)(there);
-    if (there && status_) Each(*this, value.emplace());
+    if (there) Each(*this, value.emplace());
   }
   Status Finish() {
     if (status_ && reader_.remaining() != 0) {
@@ -81,6 +87,19 @@ class Reader {
   }
 
  private:
+  template <typename T>
+  T OneOf(T last) {
+    using Number = std::conditional_t<std::is_enum_v<T>, std::underlying_type<T>,
+                                      std::type_identity<T>>::type;
+    Number number{};
+    (*this)(number);
+    if (status_ && number > static_cast<Number>(last)) {
+      status_ = Err(reader_.Error(fmt::format(
+          "{} stands where {} is the largest number there is", number,
+          static_cast<Number>(last))));
+    }
+    return status_ ? static_cast<T>(number) : T{};
+  }
   ByteSpan Block() {
     std::uint64_t size = 0;
     (*this)(size);
@@ -112,54 +131,64 @@ void Each(Archive& archive, auto& sizes)
 {
   for (auto& size : sizes) archive(size);
 }
+// By all of their members: one more, and what binds them does not compile.
 template <typename Archive>
 void Each(Archive& archive, auto& diag)
   requires std::is_same_v<std::remove_cvref_t<decltype(diag)>, Diag>
 {
-  archive(diag.severity);
-  archive(diag.code);
-  archive(diag.where.file);
-  archive(diag.where.section);
-  archive(diag.where.offset);
-  archive(diag.where.kernel);
-  archive(diag.where.ptx_line);
-  archive(diag.where.ptx_column);
-  archive(diag.where.source_file);
-  archive(diag.where.source_line);
-  archive(diag.message);
-  archive(diag.notes);
+  auto& [severity, code, where, message, notes] = diag;
+  auto& [file, section, offset, kernel, ptx_line, ptx_column, source_file,
+         source_line] = where;
+  archive(severity);
+  archive(code);
+  archive(file);
+  archive(section);
+  archive(offset);
+  archive(kernel);
+  archive(ptx_line);
+  archive(ptx_column);
+  archive(source_file);
+  archive(source_line);
+  archive(message);
+  archive(notes);
 }
 template <typename Archive>
 void Each(Archive& archive, auto& kernel)
   requires std::is_same_v<std::remove_cvref_t<decltype(kernel)>, KernelInfo>
 {
-  archive(kernel.name);
-  archive(kernel.maxntid);
-  archive(kernel.reqntid);
-  archive(kernel.minnctapersm);
-  archive(kernel.warps_per_wave);
-  archive(kernel.window);
-  archive(kernel.second_form);
-  archive(kernel.launches);
-  archive(kernel.handle);
+  auto& [name, maxntid, reqntid, minnctapersm, warps_per_wave, window,
+         second_form, launches, handle] = kernel;
+  archive(name);
+  archive(maxntid);
+  archive(reqntid);
+  archive(minnctapersm);
+  archive(warps_per_wave);
+  archive(window);
+  archive(second_form);
+  archive(launches);
+  archive(handle);
 }
 template <typename Archive>
 void Each(Archive& archive, auto& failed)
   requires std::is_same_v<std::remove_cvref_t<decltype(failed)>, FailedKernel>
 {
-  archive(failed.name);
-  archive(failed.reason);
+  auto& [name, reason] = failed;
+  archive(name);
+  archive(reason);
 }
 template <typename Archive>
 void Each(Archive& archive, auto& outcome)
   requires std::is_same_v<std::remove_cvref_t<decltype(outcome)>, PartOutcome>
 {
-  archive(outcome.diags);
-  archive(outcome.error);
-  archive(outcome.reported);
-  archive(outcome.info.kernels);
-  archive(outcome.info.failed);
-  archive(outcome.object);
+  auto& [diags, error, reported, info, object] = outcome;
+  // Of the whole program, and not the part's: what stands in front of kernels.
+  auto& [ptx_major, ptx_minor, sm, arch, const_bytes, kernels, failed] = info;
+  archive(diags);
+  archive(error);
+  archive(reported);
+  archive(kernels);
+  archive(failed);
+  archive(object);
 }
 
 }  // namespace

@@ -142,6 +142,9 @@ std::string Hex(Value v, int digits = 1) {
 const int kRounds = Wanted() != nullptr ? 2 : 1;
 Value ValueOf(ptx::Type type, std::string_view name, int source, int round) {
   if (name == "membermask") return 0xffffffff;
+  // Another barrier may be waited for by lanes that never come.
+  if (name == "barrier") return static_cast<Value>(round + 1);
+  if (name == "threads") return kLanes;
   const std::uint64_t odd = static_cast<std::uint64_t>(source) * 2 + 1;
   switch (ptx::KindOf(type)) {
     case ptx::TypeKind::kPred:
@@ -303,7 +306,10 @@ class ShapeKernel {
             continue;
           }
           const bool lane = form == Form::kLane || form == Form::kSpecial;
-          if (lane && (round != 0 || Name(i) == "membermask")) continue;
+          if (lane && (round != 0 || Name(i) == "membermask" ||
+                       Name(i) == "barrier" || Name(i) == "threads")) {
+            continue;
+          }
           std::vector<Form> changed = forms;
           changed[static_cast<std::size_t>(i)] = form;
           if (!Taken(changed, round, i)) continue;
@@ -585,7 +591,11 @@ Shape ShapeOf(const ptx::OpcodeRow& row, const ptx::InstForm& form,
         return "%d" + std::to_string(shape.results.size() - 1);
       }
       shape.sources.push_back(type);
-      shape.names += std::string(spec.name) + ",";
+      const bool barrier = row.name == "bar" || row.name == "barrier";
+      shape.names += barrier && spec.name == "a"   ? "barrier"
+                     : barrier && spec.name == "b" ? "threads"
+                                                   : std::string(spec.name);
+      shape.names += ",";
       return "$" + std::to_string(shape.sources.size() - 1);
     };
     std::string text;
