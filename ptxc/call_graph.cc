@@ -309,6 +309,32 @@ void CallGraph::FindCountedBarriers() {
   }
 }
 
+namespace {
+
+// Whether an instruction takes lanes of a warp together by a mask, or may be
+// what a loop waits with.
+bool MeetsLanes(const InstForm& form) {
+  switch (form.opcode()) {
+    case Opcode::kShfl:
+    case Opcode::kVote:
+    case Opcode::kMatch:
+    case Opcode::kRedux:
+    case Opcode::kBarWarp:
+    case Opcode::kElect:
+    case Opcode::kAtom:
+    case Opcode::kNanosleep:
+      return true;
+    case Opcode::kLd:
+      return form.mods.sem() == Sem::kVolatile ||
+             form.mods.sem() == Sem::kAcquire ||
+             form.mods.sem() == Sem::kRelaxed;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
 void CallGraph::AnalyzeCalls() {
   for (std::uint32_t number = 0; number < states_.size(); ++number) {
     const Symbol self = function_definitions_[number];
@@ -320,6 +346,7 @@ void CallGraph::AnalyzeCalls() {
       const bool is_call = inst.form->opcode() == Opcode::kCall;
       if (inst.form->opcode() == Opcode::kExit) state.may_exit = true;
       if (CountsThreads(function, inst)) state.named_barriers = true;
+      state.meets_lanes |= MeetsLanes(*inst.form);
       for (unsigned i = 0; i < inst.num_operands; ++i) {
         const Operand& operand = function.operands[inst.first_operand + i];
         if (is_call && i == 1 && operand.kind != OperandKind::kFunction) {
@@ -383,6 +410,9 @@ void CallGraph::InheritFromCallees() {
         if (below.may_exit && !state.may_exit) state.may_exit = changed = true;
         if (below.named_barriers && !state.named_barriers) {
           state.named_barriers = changed = true;
+        }
+        if (below.meets_lanes && !state.meets_lanes) {
+          state.meets_lanes = changed = true;
         }
       }
       if (state.calls_indirectly && pointed_at_barriers &&

@@ -43,6 +43,8 @@ struct FunctionState {
   bool calls_indirectly = false;
   bool may_exit = false;        // `exit` in it or below it: returns a flag
   bool named_barriers = false;  // barriers of part of the block, or below
+  // Lanes of a warp meet in it, or look at what others write, or below.
+  bool meets_lanes = false;
   bool launches = false;  // asks CUDA's device runtime for something, or below
   bool launched = false;  // a kernel that some code knows the address of
   bool flush_f32 = false;       // all its f32 arithmetic is .ftz

@@ -388,8 +388,9 @@ void ModuleLowering::DeclareDevice(std::uint32_t id) {
       llvm::GlobalValue::InternalLinkage, std::string(ptx.name), out_);
   SetCommonAttributes(*function);
   const bool takes_stack = TakesStack(ptx);
-  if (!facts.recursive && !facts.address_taken && !options_.debug &&
-      !takes_stack) {
+  // Where lanes wait for each other is seen in one function only.
+  const bool stays = options_.debug && !facts.meets_lanes;
+  if (!facts.recursive && !facts.address_taken && !stays && !takes_stack) {
     function->addFnAttr(llvm::Attribute::AlwaysInline);
   } else if (options_.debug || takes_stack) {
     function->addFnAttr(llvm::Attribute::NoInline);

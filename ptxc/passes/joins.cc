@@ -33,8 +33,9 @@ std::pair<llvm::Function*, bool> JoinFunction(
       llvm::GlobalValue::InternalLinkage, name, module);
   function->addFnAttr(llvm::Attribute::NoInline);
   function->addFnAttr(llvm::Attribute::WillReturn);
-  // Those without a result order memory.
-  if (!result->isVoidTy()) function->setDoesNotAccessMemory();
+  // Those without a result order memory. Of the others each stays, whatever
+  // becomes of the result: lanes elsewhere wait for as many.
+  if (!result->isVoidTy()) function->setOnlyAccessesInaccessibleMemory();
   return {function, true};
 }
 

@@ -564,8 +564,7 @@ bool PartAtJoins(Function& function, llvm::FunctionAnalysisManager& analyses) {
          !FindPartings(
               function,
               analyses.getResult<llvm::DominatorTreeAnalysis>(function),
-              analyses.getResult<llvm::PostDominatorTreeAnalysis>(function),
-              analyses.getResult<llvm::LoopAnalysis>(function), analyses)
+              analyses)
               .empty();
 }
 

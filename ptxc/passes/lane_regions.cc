@@ -152,13 +152,28 @@ std::optional<Region> LaneRegions::Smallest(BasicBlock* first,
 }
 
 std::optional<Region> LaneRegions::Find(const Parting& parting) const {
-  std::optional<Region> region =
-      parting.around
-          ? Smallest(dominators_.getNode(parting.around->getHeader())
-                         ->getIDom()
-                         ->getBlock(),
-                     parting.around->getBlocks())
-          : Smallest(parting.branch, {});
+  std::optional<Region> region = Smallest(parting.branch, {});
+  if (region && parting.other) {
+    const std::optional<Region> other = Smallest(parting.other, {});
+    if (!other) return std::nullopt;
+    llvm::SetVector<BasicBlock*> held = region->blocks;
+    held.insert(other->blocks.begin(), other->blocks.end());
+    held.insert(parting.other);
+    BasicBlock* first = dominators_.findNearestCommonDominator(region->first,
+                                                               other->first);
+    // Lanes that come to one of them again go other rounds of the loops around.
+    for (const Loop* loop = loops_.getLoopFor(region->meet);
+         loop && !dominators_.properlyDominates(parting.branch, parting.other);
+         loop = loop->getParentLoop()) {
+      if (!loop->contains(parting.branch) || !loop->contains(parting.other)) {
+        continue;
+      }
+      held.insert(loop->block_begin(), loop->block_end());
+      first = dominators_.getNode(loop->getHeader())->getIDom()->getBlock();
+      break;
+    }
+    region = Smallest(first, held.getArrayRef());
+  }
   if (region) region->parts = true;
   return region;
 }

@@ -90,8 +90,7 @@ class LaneRegions {
   const std::vector<llvm::Loop*>& waiting() const { return waiting_; }
   const llvm::DominatorTree& dominators() const { return dominators_; }
   std::vector<Parting> Partings(llvm::FunctionAnalysisManager& analyses) const {
-    return FindPartings(function_, dominators_, post_dominators_, loops_,
-                        analyses);
+    return FindPartings(function_, dominators_, analyses);
   }
 
   // In which lanes that wait in the loop have to yield; nothing if that helps

@@ -2,7 +2,9 @@
 
 #include <string>
 
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/MDBuilder.h"
 
@@ -61,6 +63,28 @@ llvm::Value* LoadBlockDim(llvm::IRBuilderBase& builder, int axis) {
       llvm::LLVMContext::MD_range,
       metadata.createRange(llvm::APInt(32, 1), llvm::APInt(32, 1025)));
   return size;
+}
+
+bool IsBlockDim(const llvm::Value& value) {
+  const auto* load = llvm::dyn_cast<llvm::LoadInst>(&value);
+  if (!load) return false;
+  std::int64_t at = 0;
+  const llvm::Value* base = llvm::GetPointerBaseWithConstantOffset(
+      load->getPointerOperand(), at, load->getDataLayout());
+  if (const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(base)) {
+    if (call->getIntrinsicID() != llvm::Intrinsic::amdgcn_implicitarg_ptr) {
+      return false;
+    }
+    at += kLaunchBlockBytes;
+  } else {
+    const auto* argument = llvm::dyn_cast<llvm::Argument>(base);
+    const llvm::Function& function = *load->getFunction();
+    if (!argument || argument->getArgNo() + 1 != function.arg_size() ||
+        function.getCallingConv() != llvm::CallingConv::AMDGPU_KERNEL) {
+      return false;
+    }
+  }
+  return at >= kLaunchBlockDim && at < kLaunchBlockDim + 12;
 }
 
 }  // namespace cerberus::ptx

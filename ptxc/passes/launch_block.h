@@ -38,6 +38,7 @@ void SetRequiredBlock(llvm::Function& kernel,
                       const std::array<unsigned, 3>& block);
 // Threads of the block along an axis.
 llvm::Value* LoadBlockDim(llvm::IRBuilderBase& builder, int axis);
+bool IsBlockDim(const llvm::Value& value);
 
 }  // namespace cerberus::ptx
 

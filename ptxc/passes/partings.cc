@@ -1,17 +1,17 @@
 #include "ptxc/passes/partings.h"
 
-#include <map>
-
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/PostOrderIterator.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Analysis/PostDominators.h"
 #include "llvm/Analysis/UniformityAnalysis.h"
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
+#include "llvm/Support/GenericDomTreeConstruction.h"
 
 #include "ptxc/passes/joins.h"
 #include "ptxc/passes/waiting.h"
@@ -24,7 +24,6 @@ using llvm::BasicBlock;
 using llvm::CallInst;
 using llvm::Function;
 using llvm::Instruction;
-using llvm::Loop;
 using llvm::Value;
 
 using BlockSet = llvm::SmallPtrSet<const BasicBlock*, 16>;
@@ -84,11 +83,8 @@ class WarpValues {
 class Partings {
  public:
   Partings(Function& function, const llvm::DominatorTree& dominators,
-           const llvm::PostDominatorTree& meetings,
-           const llvm::LoopInfo& loops, llvm::UniformityInfo& uniformity)
-      : dominators_(dominators),
-        meetings_(meetings),
-        loops_(loops) {
+           llvm::UniformityInfo& uniformity)
+      : dominators_(dominators) {
     for (BasicBlock* block :
          llvm::ReversePostOrderTraversal<Function*>(&function)) {
       if (uniformity.hasDivergentTerminator(*block) &&
@@ -106,6 +102,7 @@ class Partings {
       if (behind_barrier) barriers_.insert(block);
     }
     llvm::erase_if(joins_, [this](CallInst* join) { return HasAll(*join); });
+    if (!joins_.empty()) FindMeetings(function);
   }
 
   std::vector<Parting> Find() {
@@ -113,12 +110,18 @@ class Partings {
     if (joins_.empty()) return found;
     NumberKinds();
     for (BasicBlock* branch : parting_) {
-      const Loop* around = nullptr;
-      for (const Loop* loop = loops_.getLoopFor(branch); loop;
-           loop = loop->getParentLoop()) {
-        if (PassesBy(branch, *loop)) around = loop;
+      if (AddSides(branch)) found.push_back({branch});
+    }
+    for (const OneSided& first : one_sided_) {
+      const BasicBlock* meet = MeetingOf(first.branch);
+      if (!meet) continue;
+      const BlockSet behind = Reach(meet);
+      for (const OneSided& second : one_sided_) {
+        if (first.kind == second.kind && behind.contains(second.branch) &&
+            (first.branch == second.branch || !AreSame(first, second))) {
+          found.push_back({first.branch, second.branch});
+        }
       }
-      if (around || OnBothSides(branch)) found.push_back({branch, around});
     }
     return found;
   }
@@ -139,32 +142,48 @@ class Partings {
       kinds_[join] = static_cast<unsigned>(
           numbers.insert({{callee, mask}, numbers.size()}).first->second);
     }
-    number_of_kinds_ = static_cast<unsigned>(numbers.size());
   }
 
-  // The joins that are reached from the begin of a block without passing a
-  // barrier, where all lanes are together, or `end`.
-  using Joins = llvm::SmallPtrSet<const CallInst*, 8>;
-  Joins Reach(BasicBlock* from, const BasicBlock* end) const {
-    BlockSet reached;
-    std::vector<BasicBlock*> work = {from};
+  // Where lanes meet that come to joins yet: whoever goes elsewhere, as to the
+  // function's end, is not waited for.
+  void FindMeetings(Function& function) {
+    BlockSet kept;
+    std::vector<BasicBlock*> work;
+    for (CallInst* join : joins_) work.push_back(join->getParent());
     while (!work.empty()) {
       BasicBlock* block = work.back();
       work.pop_back();
-      if (block == end || !reached.insert(block).second ||
+      if (!kept.insert(block).second) continue;
+      work.insert(work.end(), llvm::pred_begin(block), llvm::pred_end(block));
+    }
+    std::vector<llvm::DominatorTree::UpdateType> left_out;
+    for (BasicBlock& block : function) {
+      if (!kept.contains(&block)) continue;
+      for (BasicBlock* next : llvm::successors(&block)) {
+        if (!kept.contains(next)) {
+          left_out.push_back({llvm::DominatorTree::Delete, &block, next});
+        }
+      }
+    }
+    meetings_.recalculate(function, left_out);
+  }
+
+  // The blocks that are reached without passing a barrier, where all lanes are
+  // together, or one of `ends`.
+  BlockSet Reach(const BasicBlock* from,
+                 std::initializer_list<const BasicBlock*> ends = {}) const {
+    BlockSet reached;
+    std::vector<const BasicBlock*> work = {from};
+    while (!work.empty()) {
+      const BasicBlock* block = work.back();
+      work.pop_back();
+      if (llvm::is_contained(ends, block) || !reached.insert(block).second ||
           barriers_.contains(block)) {
         continue;
       }
       work.insert(work.end(), llvm::succ_begin(block), llvm::succ_end(block));
     }
-    Joins joins;
-    for (const CallInst* join : joins_) {
-      if (reached.contains(join->getParent()) &&
-          !behind_barrier_.contains(join)) {
-        joins.insert(join);
-      }
-    }
-    return joins;
+    return reached;
   }
 
   const BasicBlock* MeetingOf(const BasicBlock* branch) const {
@@ -172,98 +191,59 @@ class Partings {
     return node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
   }
 
-  // Whether two joins of a kind stand on two sides of the branch, in front of
-  // where they meet. Behind where lanes of both sides come another branch has
-  // parted them.
-  bool OnBothSides(BasicBlock* branch) const {
-    const BasicBlock* meet = MeetingOf(branch);
-    llvm::SmallVector<Joins, 2> sides;
-    for (BasicBlock* side : llvm::successors(branch)) {
-      sides.push_back(Reach(side, meet));
-    }
-    for (const Joins& here : sides) {
-      for (const Joins& there : sides) {
-        if (&here == &there) continue;
-        llvm::SmallDenseSet<unsigned> kinds;
-        for (const CallInst* join : there) kinds.insert(kinds_.lookup(join));
-        if (llvm::any_of(here, [&](const CallInst* join) {
-              return !there.contains(join) &&
-                     kinds.contains(kinds_.lookup(join));
-            })) {
-          return true;
-        }
-      }
-    }
-    return false;
-  }
-
-  // Of a loop's round and a kind of joins: the blocks from which one can be
-  // reached, and those from which the next round can without.
-  struct Round {
-    BlockSet to_join, past;
+  // A branch with joins of a kind on some of its sides only.
+  struct OneSided {
+    BasicBlock* branch;
+    unsigned kind;
+    unsigned side;
   };
-  const Round& RoundOf(const Loop& loop, unsigned kind) {
-    const auto [known, is_new] = rounds_.insert({{&loop, kind}, Round()});
-    Round& round = known->second;
-    if (!is_new) return round;
-    BlockSet joins;
-    llvm::SmallVector<const BasicBlock*, 8> goals;
-    for (const CallInst* join : joins_) {
-      if (kinds_.lookup(join) != kind || !loop.contains(join)) continue;
-      joins.insert(join->getParent());
-      if (!behind_barrier_.contains(join)) goals.push_back(join->getParent());
-    }
-    round.to_join = Before(goals, loop, {});
-    if (!round.to_join.contains(loop.getHeader())) return round;
-    llvm::SmallVector<BasicBlock*, 4> latches;
-    loop.getLoopLatches(latches);
-    goals.clear();
-    for (const BasicBlock* latch : latches) {
-      if (!joins.contains(latch) && !barriers_.contains(latch)) {
-        goals.push_back(latch);
-      }
-    }
-    round.past = Before(goals, loop, joins);
-    return round;
-  }
 
-  // Whether some lanes go from the branch to a join, and others past all of its
-  // kind into the loop's next round.
-  bool PassesBy(BasicBlock* branch, const Loop& loop) {
-    for (unsigned kind = 0; kind < number_of_kinds_; ++kind) {
-      const Round& round = RoundOf(loop, kind);
-      if (!round.to_join.contains(loop.getHeader())) continue;
-      for (const BasicBlock* by : llvm::successors(branch)) {
-        if (by != loop.getHeader() && !round.past.contains(by)) continue;
-        for (const BasicBlock* to : llvm::successors(branch)) {
-          if (to != by && to != loop.getHeader() &&
-              round.to_join.contains(to)) {
-            return true;
-          }
+  // Whether joins of a kind stand on two sides of the branch, in front of where
+  // they meet. Behind where lanes of both sides come another branch has parted
+  // them.
+  bool AddSides(BasicBlock* branch) {
+    const BasicBlock* meet = MeetingOf(branch);
+    llvm::SmallVector<llvm::SmallPtrSet<const CallInst*, 8>, 2> sides;
+    for (const BasicBlock* side : llvm::successors(branch)) {
+      const BlockSet reached = Reach(side, {meet, branch});
+      auto& joins = sides.emplace_back();
+      for (const CallInst* join : joins_) {
+        if (reached.contains(join->getParent()) &&
+            !behind_barrier_.contains(join)) {
+          joins.insert(join);
         }
       }
     }
-    return false;
-  }
-
-  // The blocks of the loop from whose begins one of `goals` can be reached in
-  // the same round, without passing barriers or `not_through`.
-  BlockSet Before(llvm::ArrayRef<const BasicBlock*> goals, const Loop& loop,
-                  const BlockSet& not_through) const {
-    BlockSet found;
-    std::vector<const BasicBlock*> work(goals.begin(), goals.end());
-    while (!work.empty()) {
-      const BasicBlock* block = work.back();
-      work.pop_back();
-      if (!found.insert(block).second || block == loop.getHeader()) continue;
-      for (const BasicBlock* before : llvm::predecessors(block)) {
-        if (loop.contains(before) && !barriers_.contains(before) &&
-            !not_through.contains(before)) {
-          work.push_back(before);
+    bool on_both = false;
+    for (unsigned here = 0; here < sides.size(); ++here) {
+      llvm::SmallDenseSet<unsigned> kinds;  // that only this side has
+      for (const CallInst* join : sides[here]) {
+        const unsigned kind = kinds_.lookup(join);
+        bool alone = true;
+        for (unsigned there = 0; there < sides.size(); ++there) {
+          if (there == here) continue;
+          const bool has = llvm::any_of(sides[there], [&](const CallInst* at) {
+            return kinds_.lookup(at) == kind;
+          });
+          on_both |= has && !sides[there].contains(join);
+          alone &= !has;
+        }
+        if (alone && kinds.insert(kind).second) {
+          one_sided_.push_back({branch, kind, here});
         }
       }
     }
-    return found;
+    return on_both;
+  }
+
+  // Whether the same lanes go to the joins of both.
+  static bool AreSame(const OneSided& a, const OneSided& b) {
+    const auto* first = llvm::dyn_cast<llvm::BranchInst>(
+        a.branch->getTerminator());
+    const auto* second = llvm::dyn_cast<llvm::BranchInst>(
+        b.branch->getTerminator());
+    return first && second &&
+           first->getCondition() == second->getCondition() && a.side == b.side;
   }
 
   // Whether all lanes of the mask are at the join when one is: the mask was
@@ -324,23 +304,19 @@ class Partings {
   }
 
   const llvm::DominatorTree& dominators_;
-  const llvm::PostDominatorTree& meetings_;
-  const llvm::LoopInfo& loops_;
+  llvm::PostDominatorTree meetings_;
   std::vector<BasicBlock*> parting_;  // at whose ends lanes part
   BlockSet barriers_;  // blocks with one
   std::vector<CallInst*> joins_;  // which may have to wait
   llvm::SmallPtrSet<const CallInst*, 8> behind_barrier_;  // in their blocks
   llvm::DenseMap<const CallInst*, unsigned> kinds_;
-  unsigned number_of_kinds_ = 0;
-  std::map<std::pair<const Loop*, unsigned>, Round> rounds_;
+  std::vector<OneSided> one_sided_;
 };
 
 }  // namespace
 
 std::vector<Parting> FindPartings(Function& function,
                                   const llvm::DominatorTree& dominators,
-                                  const llvm::PostDominatorTree& meetings,
-                                  const llvm::LoopInfo& loops,
                                   llvm::FunctionAnalysisManager& analyses) {
   llvm::PreservedAnalyses ways;
   ways.preserveSet<llvm::CFGAnalyses>();
@@ -348,7 +324,7 @@ std::vector<Parting> FindPartings(Function& function,
   {
     const WarpValues values(function);
     analyses.invalidate(function, ways);
-    found = Partings(function, dominators, meetings, loops,
+    found = Partings(function, dominators,
                      analyses.getResult<llvm::UniformityInfoAnalysis>(function))
                 .Find();
   }

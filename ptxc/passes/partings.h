@@ -2,15 +2,21 @@
 //
 // Lanes of a wave that part at a branch are together again where its sides
 // meet. A join (passes/joins.h) on one side gets all lanes that it waits for
-// unless others can come to one of its kind elsewhere: on the other side, or,
-// having passed the join by, in the next round of a loop around both.
+// unless others can come to one of its kind elsewhere:
+//
+//   on the other side         if (a) join; else join;
+//   or behind the meeting,    if (a) join;  if (b) join;
+//   having passed it by:      for (…) { if (a) join; }
+//                             while (a) join;  while (b) join;
+//
+// Behind the meeting it takes another branch with a join on one side, or the
+// same one in another round: of what all come to, all come to as many. At a
+// barrier all lanes are together.
 #ifndef CERBERUS_PTXC_PASSES_PARTINGS_H_
 #define CERBERUS_PTXC_PASSES_PARTINGS_H_
 
 #include <vector>
 
-#include "llvm/Analysis/LoopInfo.h"
-#include "llvm/Analysis/PostDominators.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/PassManager.h"
 
@@ -18,14 +24,13 @@ namespace cerberus::ptx {
 
 struct Parting {
   llvm::BasicBlock* branch;
-  const llvm::Loop* around;  // whose rounds lanes may go apart, or null
+  // Where lanes part that they may wait for, or null: on its other sides.
+  llvm::BasicBlock* other = nullptr;
 };
 
 // In program order.
 std::vector<Parting> FindPartings(llvm::Function& function,
                                   const llvm::DominatorTree& dominators,
-                                  const llvm::PostDominatorTree& meetings,
-                                  const llvm::LoopInfo& loops,
                                   llvm::FunctionAnalysisManager& analyses);
 
 }  // namespace cerberus::ptx

@@ -2,12 +2,15 @@
 
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
+#include "llvm/IR/Module.h"
 
 #include "ptxc/passes/joins.h"
+#include "ptxc/passes/launch_block.h"
 
 namespace cerberus::ptx {
 namespace {
@@ -168,6 +171,111 @@ bool IsThreadNumber(const llvm::Value& value) {
   }
 }
 
+constexpr std::uint64_t kWarp = 32;
+
+// %ctaid, and parameters.
+bool IsSameInABlock(const Instruction& instruction) {
+  if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
+    std::int64_t offset = 0;
+    return load->getPointerAddressSpace() == kConstantSpace &&
+           llvm::isa<llvm::Argument>(llvm::GetPointerBaseWithConstantOffset(
+               load->getPointerOperand(), offset, load->getDataLayout()));
+  }
+  return IsIntrinsic(instruction, llvm::Intrinsic::amdgcn_workgroup_id_x) ||
+         IsIntrinsic(instruction, llvm::Intrinsic::amdgcn_workgroup_id_y) ||
+         IsIntrinsic(instruction, llvm::Intrinsic::amdgcn_workgroup_id_z);
+}
+
+// The same multiple of 32 in all lanes of a warp. Blocks whose loops count on by
+// their own size are taken for some of whole warps.
+bool IsWholeWarps(const llvm::Value& value) {
+  if (IsBlockDim(value)) return true;
+  if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(&value)) {
+    return constant->getZExtValue() % kWarp == 0;
+  }
+  const auto* instruction = llvm::dyn_cast<Instruction>(&value);
+  if (!instruction) return false;
+  const auto* by =
+      instruction->getNumOperands() == 2
+          ? llvm::dyn_cast<llvm::ConstantInt>(instruction->getOperand(1))
+          : nullptr;
+  const std::uint64_t n = by ? by->getZExtValue() : 1;
+  switch (instruction->getOpcode()) {
+    case Instruction::Shl:
+      return n >= 5 && IsSameInAWarp(*instruction->getOperand(0));
+    case Instruction::And:
+      return n % kWarp == 0 && IsSameInAWarp(*instruction->getOperand(0));
+    case Instruction::Mul: {
+      const llvm::Value& a = *instruction->getOperand(0);
+      const llvm::Value& b = *instruction->getOperand(1);
+      return (IsWholeWarps(a) && IsSameInAWarp(b)) ||
+             (IsWholeWarps(b) && IsSameInAWarp(a));
+    }
+    default:
+      return false;
+  }
+}
+
+// A multiple of 32 that all lanes of a warp share, and the lane's number:
+// %laneid, or %tid.x where blocks are lines of threads. A kernel that asks for
+// no other part of %tid is taken for one of those.
+bool CountsLanes(const llvm::Value& value) {
+  const auto* instruction = llvm::dyn_cast<Instruction>(&value);
+  if (!instruction) return false;
+  if (const auto* call = llvm::dyn_cast<llvm::CallInst>(instruction)) {
+    const llvm::Function* callee = call->getCalledFunction();
+    if (!callee) return false;
+    const llvm::StringRef name = callee->getName();
+    if (name == "__cerberus_wave_thread" || name == "__cerberus_wave_lane") {
+      return true;
+    }
+    const auto asks_for = [&](const char* part) {
+      const llvm::Function* function = call->getModule()->getFunction(part);
+      return function &&
+             llvm::any_of(function->users(), [&](const llvm::User* user) {
+               return llvm::cast<Instruction>(user)->getFunction() ==
+                      call->getFunction();
+             });
+    };
+    return name == "__cerberus_wave_thread_x" &&
+           !asks_for("__cerberus_wave_thread_y") &&
+           !asks_for("__cerberus_wave_thread_z");
+  }
+  const auto one_of = [&](bool (*is)(const llvm::Value&)) {
+    const llvm::Value& a = *instruction->getOperand(0);
+    const llvm::Value& b = *instruction->getOperand(1);
+    return (CountsLanes(a) && is(b)) || (CountsLanes(b) && is(a));
+  };
+  switch (instruction->getOpcode()) {
+    case Instruction::ZExt:
+      return CountsLanes(*instruction->getOperand(0));
+    case Instruction::Add:
+    case Instruction::Or:
+      return one_of(IsWholeWarps);
+    case Instruction::And: {
+      const auto* mask =
+          llvm::dyn_cast<llvm::ConstantInt>(instruction->getOperand(1));
+      return mask && mask->getZExtValue() % kWarp == kWarp - 1 &&
+             CountsLanes(*instruction->getOperand(0));
+    }
+    case Instruction::PHI: {
+      // One that is counted on by whole warps in a loop.
+      const auto* phi = llvm::cast<llvm::PHINode>(instruction);
+      if (phi->getNumIncomingValues() != 2) return false;
+      const auto counted_on = [&](unsigned way) {
+        const auto* sum =
+            llvm::dyn_cast<Instruction>(phi->getIncomingValue(way));
+        return sum && sum->getOpcode() == Instruction::Add &&
+               sum->getOperand(0) == phi && IsWholeWarps(*sum->getOperand(1));
+      };
+      return (counted_on(0) && CountsLanes(*phi->getIncomingValue(1))) ||
+             (counted_on(1) && CountsLanes(*phi->getIncomingValue(0)));
+    }
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 bool IsForOneLane(const Loop& loop, const llvm::DominatorTree& dominators) {
@@ -195,8 +303,9 @@ bool IsSameInAWarp(const llvm::Value& value) {
   if (llvm::isa<llvm::Constant>(value)) return true;
   const auto* instruction = llvm::dyn_cast<Instruction>(&value);
   if (!instruction) return false;
-  const auto number = [&] {
-    return IsThreadNumber(*instruction->getOperand(0));
+  if (IsSameInABlock(*instruction)) return true;
+  const auto counts_lanes = [&] {
+    return CountsLanes(*instruction->getOperand(0));
   };
   const auto* constant =
       instruction->getNumOperands() == 2
@@ -205,24 +314,25 @@ bool IsSameInAWarp(const llvm::Value& value) {
   const std::uint64_t by = constant ? constant->getZExtValue() : 0;
   switch (instruction->getOpcode()) {
     case Instruction::LShr:
-      if (by >= 5 && number()) return true;
+      if (by >= 5 && counts_lanes()) return true;
       break;
     case Instruction::UDiv:
-      if (by != 0 && by % 32 == 0 && number()) return true;
+      if (by != 0 && by % kWarp == 0 && counts_lanes()) return true;
       break;
     case Instruction::ICmp: {
       const auto* compare = llvm::cast<llvm::ICmpInst>(instruction);
-      if (constant && compare->isRelational() && number() &&
+      if (constant && compare->isRelational() && counts_lanes() &&
           (by + (compare->isGT(compare->getPredicate()) ||
-                 compare->isLE(compare->getPredicate()))) % 32 == 0) {
+                 compare->isLE(compare->getPredicate()))) % kWarp == 0) {
         return true;
       }
       break;
     }
     case Instruction::And:
-      if (constant && by % 32 == 0 && number()) return true;
+      if (constant && by % kWarp == 0 && counts_lanes()) return true;
       break;
     case Instruction::Add:
+    case Instruction::Mul:
     case Instruction::Or:
     case Instruction::Xor:
     case Instruction::ZExt:
