@@ -145,7 +145,10 @@ std::optional<Region> LaneRegions::Smallest(BasicBlock* first,
       if (within && !within->contains(begin->getBlock())) continue;
       std::optional<Region> region =
           Collect(begin->getBlock(), end->getBlock(), held);
-      if (region) return region;
+      if (region && (begin->getBlock() == first ||
+                     region->blocks.contains(first))) {
+        return region;
+      }
     }
   }
   return std::nullopt;

@@ -1,5 +1,6 @@
 #include "ptxc/passes/partings.h"
 
+#include "llvm/Support/raw_ostream.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/PostOrderIterator.h"
@@ -123,6 +124,7 @@ class Partings {
         }
       }
     }
+    if (getenv("CERB_STATS")) { fprintf(stderr, "STATS %zu joins %zu partings %s\n", joins_.size(), found.size(), joins_[0]->getFunction()->getName().str().c_str()); for (const Parting& q : found) { fprintf(stderr, "PART %d ", q.other != nullptr); q.branch->getTerminator()->print(llvm::errs()); if (q.other) q.other->getTerminator()->print(llvm::errs()); fputs("\n", stderr); } if (getenv("CERB_DUMP")) joins_[0]->getFunction()->print(llvm::errs()); }
     return found;
   }
 

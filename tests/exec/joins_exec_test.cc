@@ -14,14 +14,16 @@
 // instructions that begin so; CERBERUS_TEST_JOINS_ALL takes every spelling of
 // them with every shape; CERBERUS_TEST_JOINS_THREADS=32 blocks of that size
 // alone. What fails is written to the folder CERBERUS_TEST_JOINS_DIR, or to
-// that for temporary files, and random programs also as what is left of them
-// without all that can be left out.
+// that for temporary files; of random programs the first three, or as many as
+// CERBERUS_TEST_JOINS_SHRINK says, also without all that can be left out.
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <random>
@@ -584,9 +586,9 @@ std::string Hex(std::uint32_t word) {
   return text;
 }
 
-// "" or what went wrong.
-std::string Compare(PtxModule& module, const Program& program,
-                    const Expected& expected, const Inputs& inputs) {
+// The words of all threads; an error if the program does not come to its end.
+Result<std::vector<std::uint32_t>> RunOnDevice(PtxModule& module,
+                                               const Inputs& inputs) {
   const std::size_t threads = inputs.size();
   Buffer in(module.device(), threads * 4 * kInputWords);
   Buffer out(module.device(), threads * 4 * kOutputWords);
@@ -594,21 +596,28 @@ std::string Compare(PtxModule& module, const Program& program,
     std::copy(inputs[t].begin(), inputs[t].end(),
               in.as<std::uint32_t>() + t * kInputWords);
   }
-  std::fill_n(out.as<std::uint32_t>(), threads * kOutputWords, kUnwritten);
+  std::uint32_t* words = out.as<std::uint32_t>();
+  std::fill_n(words, threads * kOutputWords, kUnwritten);
   Launch launch;
   launch.block = {static_cast<std::uint32_t>(threads), 1, 1};
   launch.params = {in.address(), out.address()};
-  const std::string of_block =
-      "block of " + std::to_string(threads) + ", ";
-  if (const Status ran = module.Run("k", launch); !ran) {
-    return of_block + ran.error().ToString();
-  }
+  CERB_TRY_VOID(module.Run("k", launch));
+  return std::vector<std::uint32_t>(words, words + threads * kOutputWords);
+}
+
+// "" or what went wrong.
+std::string Compare(PtxModule& module, const Program& program,
+                    const Expected& expected, const Inputs& inputs) {
+  const std::size_t threads = inputs.size();
+  const std::string of_block = "block of " + std::to_string(threads) + ", ";
+  const Result<std::vector<std::uint32_t>> words =
+      RunOnDevice(module, inputs);
+  if (!words) return of_block + words.error().ToString();
   for (std::size_t t = 0; t < threads; ++t) {
     // The results first: the count and the mix follow from them.
     for (std::size_t n = 0; n < kOutputWords; ++n) {
       const std::size_t i = (n + 2) % kOutputWords;
-      const std::uint32_t got =
-          out.as<std::uint32_t>()[t * kOutputWords + i];
+      const std::uint32_t got = (*words)[t * kOutputWords + i];
       const std::uint32_t want = expected.words[t][i];
       if (got == want) continue;
       std::string what = i == 0   ? "number of results"
@@ -640,6 +649,118 @@ bool HasBlock(std::uint32_t threads) {
   const char* only = std::getenv("CERBERUS_TEST_JOINS_THREADS");
   return only == nullptr ||
          static_cast<std::uint32_t>(std::atoi(only)) == threads;
+}
+
+// ---------------------------------------------------------------------------
+// The host itself
+// ---------------------------------------------------------------------------
+
+Expected OnHost(Program program, std::uint32_t threads = 32) {
+  Number(&program);
+  return RunOnHost(program, Inputs(threads));
+}
+Stmt Named(const char* spelling, const Expr& mask, const Expr& value,
+           const Expr& lane = 0) {
+  Stmt stmt = Sync(spelling, mask, std::nullopt, 2);
+  stmt.value = value;
+  stmt.lane = lane;
+  stmt.pair = false;
+  return stmt;
+}
+constexpr char kIdx[] = "shfl.sync.idx.b32";
+constexpr char kBallot[] = "vote.sync.ballot.b32";
+constexpr char kBarWarp[] = "bar.warp.sync";
+
+// A shuffle, a vote and words in shared memory on the two sides of a branch.
+Program OnSides() {
+  Program p;
+  const Expr other = Lane() ^ 1;
+  p.main = {If(kOdd,
+               {Named(kIdx, ~0u, Lane() + 100, other),
+                Named(kBallot, ~0u, Lane() < 5),
+                Named(kBarWarp, ~0u, Lane() + 300, other)},
+               {Named(kIdx, ~0u, Lane() + 200, other),
+                Named(kBallot, ~0u, Lane() < 9),
+                Named(kBarWarp, ~0u, Lane() + 400, other)})};
+  Number(&p);
+  return p;
+}
+void ExpectMetOnSides(const std::uint32_t* words, std::uint32_t lane) {
+  EXPECT_EQ(words[0], 3u) << lane;
+  EXPECT_EQ(words[2], (lane ^ 1) + (lane % 2 == 0 ? 100 : 200)) << lane;
+  EXPECT_EQ(words[3], 0x15fu) << lane;  // 1, 3 and 0, 2, 4, 6, 8
+  EXPECT_EQ(words[4], (lane ^ 1) + (lane % 2 == 0 ? 300 : 400)) << lane;
+  EXPECT_EQ(words[5], kUnwritten) << lane;
+}
+
+TEST(JoinsHost, LanesMeetOnSides) {
+  const Expected expected = OnHost(OnSides());
+  ASSERT_EQ(expected.undefined, "");
+  EXPECT_EQ(expected.met_elsewhere, 4u);
+  for (std::uint32_t l = 0; l < 32; ++l) {
+    ExpectMetOnSides(expected.words[l].data(), l);
+  }
+}
+
+TEST(JoinsHost, LanesMeetInOtherRoundsAndWaitForNoneThatExited) {
+  Program p;
+  p.main = {Loop(kI, 2,
+                 {If((Lane() + Var(kI)) % 2 == 0,
+                     {Named(kBallot, ~0u, Lane() < 4)}),
+                  If(Lane() == 2, {Exit()})})};
+  const Expected expected = OnHost(p, 40);
+  ASSERT_EQ(expected.undefined, "");
+  for (std::uint32_t t = 0; t < 40; ++t) {
+    EXPECT_EQ(expected.words[t][0], 1u);
+    EXPECT_EQ(expected.words[t][2], 15u) << t;
+  }
+  // Lane 2 exits before it would vote.
+  std::swap(p.main[0].body[0], p.main[0].body[1]);
+  const Expected without = OnHost(p, 40);
+  ASSERT_EQ(without.undefined, "");
+  EXPECT_EQ(without.words[1][2], 11u);
+  EXPECT_EQ(without.words[2][0], 0u);
+  EXPECT_EQ(without.words[39][2], 11u);
+}
+
+TEST(JoinsHost, TellsWhatIsUndefined) {
+  const auto why = [](Stmts main) {
+    Program p;
+    p.main = std::move(main);
+    return OnHost(p).undefined;
+  };
+  const Stmt ballot = Named(kBallot, ~0u, 1);
+  EXPECT_EQ(why({If(kOdd, {ballot})}), "");
+  // Each side waits for the other one at something else.
+  EXPECT_EQ(why({If(kOdd, {ballot}, {Named("vote.sync.any.pred", ~0u, 1)})}),
+            "lanes wait for ever (statement 2)");
+  EXPECT_EQ(why({If(kOdd, {ballot},
+                    {Named(kBallot, 0x55555555, 1), Named(kIdx, ~0u, 1)})}),
+            "lanes wait for ever (statement 3)");
+  EXPECT_EQ(why({Named(kBallot, 0x7fffffff, 1)}),
+            "a lane is not in its mask (statement 0)");
+  EXPECT_EQ(why({If(kOdd, {Exit()}), Named(kIdx, ~0u, 7, 1)}),
+            "shfl of a lane that takes no part (statement 2)");
+  // Nothing orders the words of lanes 0 and 2.
+  EXPECT_EQ(why({If(Lane() < 2, {Named(kBarWarp, 3, Lane(), 0)},
+                    {Named(kBarWarp, 0xfffffffc, Lane(), 0)})}),
+            "a word is read and written at once (statement 2)");
+}
+
+// The smallest programs, with numbers that no reference computed.
+TEST(JoinsExec, LanesMeetOnSides) {
+  for (const char* target : {"sm_70", "sm_90, debug"}) {
+    Program program = OnSides();
+    program.target = target;
+    const std::string text = PtxOf(program);
+    auto module = PtxModule::Compile(text);
+    ASSERT_TRUE(module) << module.error().ToString();
+    const auto words = RunOnDevice(**module, Inputs(64));
+    ASSERT_TRUE(words) << words.error().ToString() << text;
+    for (std::uint32_t t = 0; t < 64; ++t) {
+      ExpectMetOnSides(words->data() + t * kOutputWords, t % 32);
+    }
+  }
 }
 
 // ---------------------------------------------------------------------------
@@ -702,6 +823,7 @@ TEST_P(Joins, Shapes) {
         const Inputs inputs = RandomInputs(number, threads);
         const Expected expected = RunOnHost(program, inputs);
         ASSERT_EQ(expected.undefined, "") << spelling << "\n" << text;
+        ASSERT_EQ(expected.words, RunOnHost(program, inputs, true).words);
         wrong = Compare(**module, program, expected, inputs);
       }
       ++all;
@@ -737,7 +859,7 @@ enum class Level {
   kBehind,    // also in places behind each other
 };
 
-constexpr std::uint64_t kProgramsOfTest = 40;
+constexpr std::uint64_t kProgramsOfTest = 24;
 constexpr std::array<std::uint32_t, 6> kRandomBlocks = {32, 64, 96,
                                                         40, 128, 17};
 
@@ -811,7 +933,9 @@ class RandomProgram {
     bool function = false;
   };
 
-  std::size_t Below(std::size_t limit) { return random_() % limit; }
+  std::uint32_t Below(std::size_t limit) {
+    return static_cast<std::uint32_t>(random_() % limit);
+  }
   bool Once(std::size_t in) { return Below(in) == 0; }
   std::uint32_t Word() { return static_cast<std::uint32_t>(random_()); }
   std::uint32_t NewVariable() { return next_variable_++; }
@@ -862,15 +986,15 @@ class RandomProgram {
   // True for some lanes.
   Expr Condition(const Scope& scope) {
     switch (Below(9)) {
-      case 0: case 1:
-        return Lane() >> static_cast<std::uint32_t>(Below(5)) & 1;
-      case 2: return Lane() < static_cast<std::uint32_t>(1 + Below(31));
+      case 0:
+      case 1: return Lane() >> Below(5) & 1;
+      case 2: return Lane() < 1 + Below(31);
       case 3:
-        return Input(1 + static_cast<std::uint32_t>(Below(3))) & (1u << Below(32));
+        return Input(1 + Below(3)) & (1u << Below(32));
       case 4: return (Mix() & (1u << Below(32))) != 0;
       case 5: return Expr(Word()) >> Lane() & 1;
       case 6: return Thread() & (1u << Below(7));
-      case 7: return Lane() == static_cast<std::uint32_t>(Below(32));
+      case 7: return Lane() == Below(32);
       default:
         if (scope.rounds.empty()) return Lane() % 3 == 0;
         return (Lane() + Var(scope.rounds[Below(scope.rounds.size())])) & 1;
@@ -880,8 +1004,9 @@ class RandomProgram {
   Expr Number(std::uint32_t limit) {
     switch (Below(4)) {
       case 0: return Lane() % limit;
-      case 1: return (Lane() >> static_cast<std::uint32_t>(1 + Below(3))) % limit;
-      case 2: return Input(1 + static_cast<std::uint32_t>(Below(3))) % limit;
+      case 1:
+        return (Lane() >> (1 + Below(3))) % limit;
+      case 2: return Input(1 + Below(3)) % limit;
       default: return (Mix() >> 7) % limit;
     }
   }
@@ -924,20 +1049,29 @@ class RandomProgram {
       case 4: {
         std::vector<Stmts> cases(2 + Below(3));
         for (Stmts& one : cases) one = Realise(events, scope, depth - 1);
-        return {Switch(Number(static_cast<std::uint32_t>(cases.size())), cases)};
+        const auto count = static_cast<std::uint32_t>(cases.size());
+        return {Switch(Number(count), cases)};
       }
-      case 5: {  // in unlike rounds of one loop
+      case 5: {  // in unlike rounds of one loop, which may end with that
+        if (Once(3)) {
+          const std::uint32_t when = NewVariable(), round = NewVariable();
+          list.push_back(Set(when, Number(3)));
+          scope.rounds.push_back(round);
+          Stmts body = Realise(events, scope, depth - 1);
+          body.push_back(Plain(Stmt::Kind::kBreak));
+          body = {If(Var(round) == Var(when), body)};
+          Append(&body, Filler(scope));
+          list.push_back(While(round, 3, body));
+          return list;
+        }
         const std::size_t period = Period(events);
         const auto count = static_cast<std::uint32_t>(n / period);
         const std::uint32_t late = NewVariable(), round = NewVariable();
-        const std::uint32_t most = 1 + static_cast<std::uint32_t>(Below(2));
+        const std::uint32_t most = 1 + Below(2);
         list.push_back(Set(late, Number(most + 1)));
         scope.rounds.push_back(round);
         Stmts body = {If(Var(round) - Var(late) < count,
-                         Realise({events.begin(),
-                                  events.begin() +
-                                      static_cast<std::ptrdiff_t>(period)},
-                                 scope, depth - 1),
+                         Realise(Part(events, 0, period), scope, depth - 1),
                          Once(2) ? Filler(scope) : Stmts{})};
         const Stmt loop = Loop(round, count + most, body);
         list.push_back(loop);
@@ -948,10 +1082,7 @@ class RandomProgram {
         const std::uint32_t round = NewVariable();
         scope.rounds.push_back(round);
         Stmt loop = Loop(round, static_cast<std::uint32_t>(n / period),
-                         Realise({events.begin(),
-                                  events.begin() +
-                                      static_cast<std::ptrdiff_t>(period)},
-                                 scope, depth - 1));
+                         Realise(Part(events, 0, period), scope, depth - 1));
         loop.tests_first = Once(2);
         return {loop};
       }
@@ -984,9 +1115,7 @@ class RandomProgram {
       list.push_back(One(events[i], scope));
     }
     if (first < n) {
-      Append(&list, Realise({events.begin() + static_cast<std::ptrdiff_t>(first),
-                             events.end()},
-                            scope, depth - 1));
+      Append(&list, Realise(Part(events, first, n), scope, depth - 1));
     }
     return list;
   }
@@ -996,9 +1125,7 @@ class RandomProgram {
   Stmts Behind(const Events& events, Scope scope, int depth) {
     const std::size_t n = events.size(), period = Period(events);
     const auto upto = [&](std::size_t begin, std::size_t end) {
-      return Realise({events.begin() + static_cast<std::ptrdiff_t>(begin),
-                      events.begin() + static_cast<std::ptrdiff_t>(end)},
-                     scope, depth);
+      return Realise(Part(events, begin, end), scope, depth);
     };
     Stmts list;
     if (Once(2)) {
@@ -1028,6 +1155,12 @@ class RandomProgram {
       if (Once(2)) Append(&list, Filler(scope));
     }
     return list;
+  }
+
+  static Events Part(const Events& events, std::size_t begin,
+                     std::size_t end) {
+    return {events.begin() + static_cast<std::ptrdiff_t>(begin),
+            events.begin() + static_cast<std::ptrdiff_t>(end)};
   }
 
   // How many of the events come again and again.
@@ -1070,7 +1203,7 @@ class RandomProgram {
   }
 
   Stmts Unit(Scope* scope, int depth, bool top) {
-    switch (depth == 0 ? 0 : Below(12)) {
+    switch (depth == 0 ? 0 : Below(13)) {
       case 1: {
         const std::uint32_t round = NewVariable();
         Scope inside = *scope;
@@ -1102,6 +1235,9 @@ class RandomProgram {
       case 6:
         if (Once(2)) return {LeaveSome(scope)};
         break;
+      case 8:
+        if (level_ != Level::kTogether) return SidesWithTheirOwn(scope, depth);
+        break;
       case 7:
         if (level_ == Level::kBehind && IsConst(scope->mask) &&
             scope->mask.value() == ~0u && Once(2)) {
@@ -1113,33 +1249,54 @@ class RandomProgram {
     return Realise(MakeEvents(), *scope, level_ == Level::kTogether ? 0 : 3);
   }
 
-  // The lanes part, and each part does things of its own; which they are is
-  // known, or told by a vote.
+  // The lanes part, and each part does things of its own.
   Stmts Parts(Scope* scope, int depth) {
-    Stmts list;
     Scope some = *scope, others = *scope;
-    Expr condition = 0;
-    if (Once(2)) {
-      const std::uint32_t which = Once(2) ? 0x0000ffff : Word();
-      condition = Expr(which) >> Lane() & 1;
-      some.mask = Both(scope->mask, which);
-      others.mask = Both(scope->mask, ~which);
-    } else {
-      const std::uint32_t side = NewVariable(), voted = NewVariable();
-      list.push_back(Set(side, Condition(*scope) != 0));
-      Stmt vote = Sync("vote.sync.ballot.b32", scope->mask, std::nullopt, 0);
-      vote.value = Var(side);
-      vote.number = voted;
-      list.push_back(vote);
-      condition = Var(side);
-      some.mask = Var(voted);
-      others.mask = Both(scope->mask, Var(voted) ^ ~0u);
-    }
+    Stmts list;
+    const Expr condition = Divide(*scope, &list, &some, &others);
     Stmts body = Block(&some, depth - 1, false), otherwise;
     if (!Once(4)) otherwise = Block(&others, depth - 1, false);
     list.push_back(If(condition, body, otherwise));
     scope->dead |= some.dead | others.dead;
     return list;
+  }
+
+  // The same between what they do together with the others.
+  Stmts SidesWithTheirOwn(Scope* scope, int depth) {
+    Scope some = *scope, others = *scope;
+    Stmts list;
+    const Expr condition = Divide(*scope, &list, &some, &others);
+    const Events events = MakeEvents();
+    std::vector<Stmts> sides;
+    for (Scope* own : {&some, &others}) {
+      const std::size_t first = Below(events.size() + 1);
+      Stmts side = Realise(Part(events, 0, first), *scope, 1);
+      Append(&side, Block(own, depth - 1, false));
+      Append(&side, Realise(Part(events, first, events.size()), *scope, 1));
+      sides.push_back(std::move(side));
+    }
+    list.push_back(If(condition, sides[0], sides[1]));
+    scope->dead |= some.dead | others.dead;
+    return list;
+  }
+
+  // Into two: which they are is known, or told by a vote.
+  Expr Divide(const Scope& scope, Stmts* list, Scope* some, Scope* others) {
+    if (Once(2) || !IsChosen(kBallot)) {
+      const std::uint32_t which = Once(2) ? 0x0000ffff : Word();
+      some->mask = Both(scope.mask, which);
+      others->mask = Both(scope.mask, ~which);
+      return Expr(which) >> Lane() & 1;
+    }
+    const std::uint32_t side = NewVariable(), voted = NewVariable();
+    list->push_back(Set(side, Condition(scope) != 0));
+    Stmt vote = Sync(kBallot, scope.mask, std::nullopt, 0);
+    vote.value = Var(side);
+    vote.number = voted;
+    list->push_back(vote);
+    some->mask = Var(voted);
+    others->mask = Both(scope.mask, Var(voted) ^ ~0u);
+    return Var(side);
   }
 
   // Each lane meets the one below and then the one above.
@@ -1162,30 +1319,23 @@ class RandomProgram {
   int instructions_ = 0;
 };
 
-// Calls with every list of statements, those inside of others first.
-template <typename Visitor>
-void ForEachStmt(Stmts& list, const Visitor& visit) {
-  for (Stmt& stmt : list) {
-    visit(stmt);
-    ForEachStmt(stmt.body, visit);
-    ForEachStmt(stmt.otherwise, visit);
-    for (Stmts& one : stmt.cases) ForEachStmt(one, visit);
-  }
-}
-
 // A lane that reads from one that has exited, or that races with it, reads
 // from itself instead.
 void ReadOwn(Program* program, std::uint32_t id) {
-  const auto mend = [&](Stmt& stmt) {
+  ForEachStmt(*program, [&](Stmt& stmt) {
     if (stmt.id != id || stmt.kind != Stmt::Kind::kSync) return;
     const bool absolute = Has(stmt.spelling, ".idx") ||
                           Has(stmt.spelling, "bar.warp");
     stmt.lane = absolute ? Lane() : Expr(0);
     if (Has(stmt.spelling, ".idx")) stmt.control = 31;
-  };
-  for (Stmts& function : program->functions) ForEachStmt(function, mend);
-  ForEachStmt(program->main, mend);
+  });
 }
+
+// What became of a program.
+struct Outcome {
+  enum class Kind { kRight, kRefused, kHung, kWrong } kind = Kind::kRight;
+  std::string text = {};
+};
 
 struct Trial {
   Program program;
@@ -1222,43 +1372,51 @@ Trial MakeTrial(std::uint64_t seed) {
   }
 }
 
-// "" or what went wrong; also "" if it says nothing of what it computes.
-std::string RunAlone(const Trial& trial) {
+Outcome RunAlone(const Trial& trial) {
+  using Kind = Outcome::Kind;
   auto device = NewDevice(trial.seed);
-  if (!device) return device.error().ToString();
+  if (!device) return {Kind::kRefused, device.error().ToString()};
   auto module = PtxModule::Compile(PtxOf(trial.program), *device);
-  if (!module) return module.error().ToString();
-  if (!(*module)->warnings().empty()) return (*module)->warnings();
-  return Compare(**module, trial.program, trial.expected, trial.inputs);
+  if (!module) return {Kind::kRefused, module.error().ToString()};
+  if (!(*module)->warnings().empty()) {
+    return {Kind::kRefused, (*module)->warnings()};
+  }
+  const std::string wrong =
+      Compare(**module, trial.program, trial.expected, trial.inputs);
+  return {wrong.empty()             ? Kind::kRight
+          : Has(wrong, "no end after") ? Kind::kHung
+                                    : Kind::kWrong,
+          wrong};
 }
 
-// Leaves out what can be left out with the program still failing.
+// Leaves out what can be left out with the program failing in the same way.
 class Shrinker {
  public:
-  explicit Shrinker(Trial* trial) : trial_(*trial) {}
+  Shrinker(Trial* trial, Outcome::Kind kind) : trial_(*trial), kind_(kind) {}
 
   void Run() {
-    const int most = 400;
-    for (int before = -1; before != shorter_ && runs_ < most;) {
+    for (int before = -1; before != shorter_ && !IsLate();) {
       before = shorter_;
-      Shrink(&trial_.program.main, most);
-      for (Stmts& function : trial_.program.functions) Shrink(&function, most);
+      Shrink(&trial_.program.main);
+      for (Stmts& function : trial_.program.functions) Shrink(&function);
     }
   }
 
  private:
+  // Programs that hang take their time.
+  bool IsLate() const { return std::chrono::steady_clock::now() > end_; }
+
   bool Fails() {
-    ++runs_;
     Number(&trial_.program);
     trial_.expected = RunOnHost(trial_.program, trial_.inputs);
     if (!trial_.expected.undefined.empty()) return false;
-    const bool fails = !RunAlone(trial_).empty();
+    const bool fails = RunAlone(trial_).kind == kind_;
     shorter_ += fails;
     return fails;
   }
 
-  void Shrink(Stmts* list, int most) {
-    for (std::size_t i = list->size(); i-- > 0 && runs_ < most;) {
+  void Shrink(Stmts* list) {
+    for (std::size_t i = list->size(); i-- > 0 && !IsLate();) {
       const Stmts before = *list;
       const auto at = list->begin() + static_cast<std::ptrdiff_t>(i);
       const Stmt stmt = *at;
@@ -1291,14 +1449,16 @@ class Shrinker {
         same.pair = false;
         if (stmt.pair && !Fails()) same.pair = true;
       }
-      Shrink(&same.body, most);
-      Shrink(&same.otherwise, most);
-      for (Stmts& one : same.cases) Shrink(&one, most);
+      Shrink(&same.body);
+      Shrink(&same.otherwise);
+      for (Stmts& one : same.cases) Shrink(&one);
     }
   }
 
   Trial& trial_;
-  int runs_ = 0;
+  const Outcome::Kind kind_;
+  const std::chrono::steady_clock::time_point end_ =
+      std::chrono::steady_clock::now() + std::chrono::seconds(20);
   int shorter_ = 0;
 };
 
@@ -1307,34 +1467,45 @@ TEST(JoinsExec, RandomPrograms) {
   if (const char* text = std::getenv("CERBERUS_TEST_JOINS")) {
     std::sscanf(text, "%llu:%llu", &first, &count);
   }
-  std::uint64_t elsewhere = 0, thrown_away = 0, failed = 0;
+  int shrunk = 3;
+  if (const char* text = std::getenv("CERBERUS_TEST_JOINS_SHRINK")) {
+    shrunk = std::atoi(text);
+  }
+  std::uint64_t elsewhere = 0;
+  int thrown_away = 0;
+  std::map<Outcome::Kind, int> outcomes;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     Trial trial = MakeTrial(seed);
     elsewhere += trial.expected.met_elsewhere != 0;
-    thrown_away += static_cast<std::uint64_t>(trial.thrown_away);
-    const std::string wrong = RunAlone(trial);
-    if (wrong.empty()) continue;
+    thrown_away += trial.thrown_away;
+    ASSERT_EQ(trial.expected.words,
+              RunOnHost(trial.program, trial.inputs, true).words)
+        << "program " << seed;
+    const Outcome outcome = RunAlone(trial);
+    ++outcomes[outcome.kind];
+    if (outcome.kind == Outcome::Kind::kRight) continue;
     const std::string name = "random_" + std::to_string(seed);
     std::string text = "program " + std::to_string(seed) +
                        (trial.expected.met_elsewhere != 0
                             ? ": "
-                            : " (whose lanes meet in one place): ") + wrong +
-                       "\n" + Keep(name, PtxOf(trial.program));
-    if (++failed <= 3) {
-      Shrinker(&trial).Run();
+                            : " (whose lanes meet in one place): ") +
+                       outcome.text + "\n" +
+                       Keep(name, PtxOf(trial.program));
+    if (shrunk-- > 0) {
+      Shrinker(&trial, outcome.kind).Run();
       Number(&trial.program);
       trial.expected = RunOnHost(trial.program, trial.inputs);
       const std::string ptx = PtxOf(trial.program);
-      text += "\nshrunk: " + RunAlone(trial) + "\n" +
+      text += "\nshrunk: " + RunAlone(trial).text + "\n" +
               Keep(name + "_shrunk", ptx) + "\n" + ptx;
     }
     ADD_FAILURE() << text;
   }
-  std::printf("%llu programs, %llu of which have lanes that meet others "
-              "elsewhere; %llu thrown away; %llu failed\n",
-              count, static_cast<unsigned long long>(elsewhere),
-              static_cast<unsigned long long>(thrown_away),
-              static_cast<unsigned long long>(failed));
+  std::printf("%llu programs, in %llu of which lanes meet others elsewhere; "
+              "%d thrown away\n%d wrong, %d without an end, %d refused\n",
+              count, static_cast<unsigned long long>(elsewhere), thrown_away,
+              outcomes[Outcome::Kind::kWrong], outcomes[Outcome::Kind::kHung],
+              outcomes[Outcome::Kind::kRefused]);
 }
 
 }  // namespace

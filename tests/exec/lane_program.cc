@@ -25,22 +25,12 @@ bool Has(std::string_view text, std::string_view part) {
 // What a word of shared memory holds before a lane gives it away.
 std::uint32_t FirstWord(std::uint32_t thread) { return thread * 0x9e3779b9u; }
 
-template <typename Visitor>
-void ForEachStmt(Stmts& list, const Visitor& visit) {
-  for (Stmt& stmt : list) {
-    visit(stmt);
-    ForEachStmt(stmt.body, visit);
-    ForEachStmt(stmt.otherwise, visit);
-    for (Stmts& one : stmt.cases) ForEachStmt(one, visit);
-  }
-}
-
 bool UsesShared(const Program& program) {
   Program copy = program;
   bool uses = false;
-  const auto look = [&](Stmt& stmt) { uses |= Has(stmt.spelling, "bar.warp"); };
-  ForEachStmt(copy.main, look);
-  for (Stmts& function : copy.functions) ForEachStmt(function, look);
+  ForEachStmt(copy, [&](Stmt& stmt) {
+    uses |= Has(stmt.spelling, "bar.warp");
+  });
   return uses;
 }
 
@@ -59,7 +49,7 @@ class Writer {
 
   std::string Function(std::size_t number) {
     Write(program_.functions[number]);
-    return ".func (.param .b32 mix_out, .param .b64 at_out) f" +
+    return ".func (.param .align 8 .b8 result[16]) f" +
            std::to_string(number) +
            "(.param .b32 mix, .param .b32 argument, .param .b64 at,\n"
            "    .param .b64 in, .param .b64 out)\n{\n" +
@@ -68,8 +58,8 @@ class Writer {
            "  ld.param.u64 %at, [at];\n  ld.param.u64 %in, [in];\n"
            "  ld.param.u64 %out, [out];\n" +
            Begin(text_) + text_ +
-           "RETURN:\n  st.param.b32 [mix_out], %v0;\n"
-           "  st.param.b64 [at_out], %at;\n  ret;\n}\n";
+           "RETURN:\n  st.param.b64 [result], %at;\n"
+           "  st.param.b32 [result+8], %v0;\n  ret;\n}\n";
   }
 
   std::string Kernel() {
@@ -99,7 +89,8 @@ class Writer {
     return "  .reg .b64 %in, %out, %at, %bytes;\n"
            "  .reg .b32 %lane, %thread, %there, %own, %warp;\n" +
            some(".b32", "i", kInputWords) +
-           some(".b32", "v", variables_.empty() ? 2 : *variables_.rbegin() + 3) +
+           some(".b32", "v",
+                variables_.empty() ? 2 : *variables_.rbegin() + 2) +
            some(".b32", "w", loops_ + 1) + some(".b32", "t", temporaries_ + 1) +
            some(".b64", "l", temporaries_ + 1) +
            some(".pred", "q", predicates_ + 1);
@@ -218,6 +209,9 @@ class Writer {
   }
 
   void Write(const Stmt& stmt) {
+    if (Has(program_.target, "debug")) {
+      text_ += "  .loc 1 " + std::to_string(stmt.id + 1) + " 0\n";
+    }
     switch (stmt.kind) {
       case Stmt::Kind::kSync: Sync(stmt); break;
       case Stmt::Kind::kSet: {
@@ -285,13 +279,14 @@ class Writer {
       case Stmt::Kind::kCall: {
         const std::string word = Word(stmt.value);
         text_ +=
-            "  {\n  .param .b32 a, b, r;\n  .param .b64 c, d, e, s;\n"
+            "  {\n  .param .align 8 .b8 r[16];\n  .param .b32 a, b;\n"
+            "  .param .b64 c, d, e;\n"
             "  st.param.b32 [a], %v0;\n  st.param.b32 [b], " + word + ";\n"
             "  st.param.b64 [c], %at;\n  st.param.b64 [d], %in;\n"
-            "  st.param.b64 [e], %out;\n  call (r, s), f" +
+            "  st.param.b64 [e], %out;\n  call (r), f" +
             std::to_string(stmt.number) +
             ", (a, b, c, d, e);\n"
-            "  ld.param.b32 %v0, [r];\n  ld.param.b64 %at, [s];\n  }\n";
+            "  ld.param.b64 %at, [r];\n  ld.param.b32 %v0, [r+8];\n  }\n";
         break;
       }
       case Stmt::Kind::kReturn: Line("bra RETURN"); break;
@@ -335,7 +330,7 @@ class Writer {
       const std::string a = Condition(stmt.value);
       const bool ballot = Has(s, "ballot");
       Line(guard + s + " " + (ballot ? d : p) + ", " + a + ", " + mask);
-      if (!ballot) Line("selp.u32 " + d + ", 1, 0, " + p);
+      if (!ballot) Line(guard + "selp.u32 " + d + ", 1, 0, " + p);
     } else if (Has(s, "match")) {
       std::string a = Word(stmt.value);
       if (Has(s, "b64")) {
@@ -434,8 +429,9 @@ struct LaneState {
 
 class Warp {
  public:
-  Warp(const Program& program, const Inputs& inputs, std::uint32_t first)
-      : program_(program) {
+  Warp(const Program& program, const Inputs& inputs, std::uint32_t first,
+       bool backwards)
+      : program_(program), backwards_(backwards) {
     const std::uint32_t count =
         std::min<std::uint32_t>(32, static_cast<std::uint32_t>(inputs.size()) -
                                         first);
@@ -454,14 +450,19 @@ class Warp {
   }
 
   void Run() {
+    std::vector<LaneState*> order;
+    for (LaneState& lane : lanes_) order.push_back(&lane);
+    if (backwards_) std::reverse(order.begin(), order.end());
     for (;;) {
-      for (LaneState& lane : lanes_) {
-        if (lane.waits == nullptr && !lane.exited) RunLane(lane);
+      for (LaneState* lane : order) {
+        if (lane->waits == nullptr && !lane->exited) RunLane(*lane);
       }
       bool all_exited = true, opened = false;
-      for (LaneState& lane : lanes_) {
-        all_exited &= lane.exited;
-        if (lane.waits != nullptr) opened |= TryToMeet(lane);
+      for (LaneState* lane : order) {
+        all_exited &= lane->exited;
+        if (lane->waits != nullptr) opened |= TryToMeet(*lane);
+        // Those that met go on alone.
+        if (opened && backwards_) break;
       }
       if (all_exited) return;
       if (opened) continue;
@@ -847,6 +848,7 @@ class Warp {
   }
 
   const Program& program_;
+  const bool backwards_;
   std::vector<LaneState> lanes_;
   std::array<Slot, 32> slots_ = {};
   std::uint64_t steps_ = 0;
@@ -855,33 +857,32 @@ class Warp {
 
 }  // namespace
 
-std::uint32_t Number(Program* program) {
+void Number(Program* program) {
   std::uint32_t next = 0;
-  const auto number = [&](Stmt& stmt) { stmt.id = next++; };
-  for (Stmts& function : program->functions) ForEachStmt(function, number);
-  ForEachStmt(program->main, number);
-  return next;
+  ForEachStmt(*program, [&](Stmt& stmt) { stmt.id = next++; });
 }
 
 std::string PtxOf(const Program& program) {
   const bool shared = UsesShared(program);
   std::string text = ".version 9.0\n.target " + program.target +
                      "\n.address_size 64\n";
+  if (Has(program.target, "debug")) text += ".file 1 \"lanes.cu\"\n";
   if (shared) text += ".shared .align 4 .b8 slots[4096];\n";
   // Functions call those before them.
   std::string rest = Writer(program, shared).Kernel();
   for (std::size_t i = program.functions.size(); i-- > 0;) {
-    if (!Has(rest, "call (r, s), f" + std::to_string(i) + ",")) continue;
+    if (!Has(rest, "call (r), f" + std::to_string(i) + ",")) continue;
     rest = Writer(program, shared).Function(i) + rest;
   }
   return text + rest;
 }
 
-Expected RunOnHost(const Program& program, const Inputs& inputs) {
+Expected RunOnHost(const Program& program, const Inputs& inputs,
+                   bool backwards) {
   Expected expected;
   const auto threads = static_cast<std::uint32_t>(inputs.size());
   for (std::uint32_t first = 0; first < threads; first += 32) {
-    Warp warp(program, inputs, first);
+    Warp warp(program, inputs, first, backwards);
     try {
       warp.Run();
     } catch (const Undefined& undefined) {

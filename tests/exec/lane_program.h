@@ -36,7 +36,7 @@ class Expr {
     kConst, kLane, kThread, kThere, kInput, kVar,
     kAdd, kSub, kMul, kAnd, kOr, kXor, kShl, kShr, kRem, kMin, kEq, kNe, kLt,
     kLowest, kHighest,  // the number of a bit; 32 and ~0 if there is none
-    kSelect,            // value_ of the three in order: c != 0 ? a : b
+    kSelect,            // condition != 0 ? a : b
   };
   Expr(std::uint32_t value) : Expr(Op::kConst, value) {}
   Expr(Op op, std::uint32_t value);
@@ -142,8 +142,24 @@ struct Program {
   bool writes_all = true;  // every result; else only what they mix to
 };
 
-// Numbers the statements, and returns how many there are.
-std::uint32_t Number(Program* program);
+// Calls with each statement, in the order in which they are written.
+template <typename Visitor>
+void ForEachStmt(Stmts& list, const Visitor& visit) {
+  for (Stmt& stmt : list) {
+    visit(stmt);
+    ForEachStmt(stmt.body, visit);
+    ForEachStmt(stmt.otherwise, visit);
+    for (Stmts& one : stmt.cases) ForEachStmt(one, visit);
+  }
+}
+template <typename Visitor>
+void ForEachStmt(Program& program, const Visitor& visit) {
+  for (Stmts& function : program.functions) ForEachStmt(function, visit);
+  ForEachStmt(program.main, visit);
+}
+
+// Gives each statement its `id`.
+void Number(Program* program);
 
 // The kernel k(in, out). Thread t has kInputWords at in, and kOutputWords at
 // out: how many results it wrote, its mix, the results.
@@ -162,8 +178,10 @@ struct Expected {
   std::uint32_t met_elsewhere = 0;
 };
 
-// Of a block with as many threads as there are inputs.
-Expected RunOnHost(const Program& program, const Inputs& inputs);
+// Of a block with as many threads as there are inputs. `backwards`: of the
+// lanes that can run, the last one runs first; it makes no difference.
+Expected RunOnHost(const Program& program, const Inputs& inputs,
+                   bool backwards = false);
 
 }  // namespace cerberus::exec
 
