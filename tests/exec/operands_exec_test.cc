@@ -9,7 +9,8 @@
 // Of each row one spelling, with one value for each operand.
 // CERBERUS_TEST_OPERANDS=all takes each type and each suffix of each row, two
 // values, and operands from parameters (minutes); any other value does so for
-// the rows of the opcode of that name.
+// the rows of the opcode of that name. all:20 or cvt:20 takes twenty values,
+// the others by chance.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -138,13 +139,77 @@ std::string Hex(Value v, int digits = 1) {
   return text;
 }
 
+// "all" or an opcode, and how many values.
+std::string_view WantedOpcode() {
+  const std::string_view wanted = Wanted();
+  return wanted.substr(0, wanted.find(':'));
+}
+int Rounds() {
+  if (Wanted() == nullptr) return 1;
+  const char* count = std::strchr(Wanted(), ':');
+  return count == nullptr ? 2 : std::max(1, std::atoi(count + 1));
+}
+
+// Small and large numbers; of floats, none that a calculation cannot tell from
+// others by what the manual says.
+Value ByChance(ptx::Type type, int source, int round) {
+  std::uint64_t state = static_cast<std::uint64_t>(round) * 64 +
+                        static_cast<std::uint64_t>(source);
+  const auto next = [&] {
+    state += 0x9e3779b97f4a7c15ULL;
+    std::uint64_t z = state;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
+    return z ^ z >> 31;
+  };
+  next();
+  // Sign, exponent around 1, fraction.
+  const auto number = [&](int exponent_bits, int fraction_bits) {
+    const std::uint64_t bias = (1ULL << (exponent_bits - 1)) - 1;
+    const std::uint64_t exponent =
+        bias - (bias + 1) / 2 + next() % (bias + 1);
+    return next() % 2 << (exponent_bits + fraction_bits) |
+           exponent << fraction_bits |
+           (next() & ((1ULL << fraction_bits) - 1));
+  };
+  const auto pair = [&](int bits, int exponent_bits) {
+    const int fraction_bits = bits - 1 - exponent_bits;
+    const std::uint64_t low = number(exponent_bits, fraction_bits);
+    return static_cast<Value>(number(exponent_bits, fraction_bits)) << bits |
+           low;
+  };
+  switch (type) {
+    case ptx::Type::kF16:
+      return number(5, 10);
+    case ptx::Type::kBF16:
+      return number(8, 7);
+    case ptx::Type::kF32:
+    case ptx::Type::kTF32:
+      return number(8, 23);
+    case ptx::Type::kF64:
+      return number(11, 52);
+    case ptx::Type::kF16x2:
+      return pair(16, 5);
+    case ptx::Type::kBF16x2:
+      return pair(16, 8);
+    case ptx::Type::kF32x2:
+      return pair(32, 8);
+    case ptx::Type::kPred:
+      return next() % 2;
+    default:
+      return Truncate(static_cast<Value>(next()) << 64 | next(),
+                      std::max(1, RegisterBits(type)));
+  }
+}
+
 // Values for each source, none of them 0: small ones and large ones.
-const int kRounds = Wanted() != nullptr ? 2 : 1;
+const int kRounds = Rounds();
 Value ValueOf(ptx::Type type, std::string_view name, int source, int round) {
   if (name == "membermask") return 0xffffffff;
   // Another barrier may be waited for by lanes that never come.
   if (name == "barrier") return static_cast<Value>(round + 1);
   if (name == "threads") return kLanes;
+  if (round > 1) return ByChance(type, source, round);
   const std::uint64_t odd = static_cast<std::uint64_t>(source) * 2 + 1;
   switch (ptx::KindOf(type)) {
     case ptx::TypeKind::kPred:
@@ -718,13 +783,11 @@ bool IsOutside(const ptx::OpcodeRow& row) {
 }
 
 TEST(OperandExec, EachFormOfEachOperandOfEachRow) {
-  const char* wanted = Wanted();
-  const bool all = wanted != nullptr;
+  const bool all = Wanted() != nullptr;
   Comparisons comparisons;
   for (const ptx::OpcodeRow& row : ptx::OpcodeTable()) {
     if (!row.is_supported() || IsOutside(row)) continue;
-    if (all && std::string_view(wanted) != "all" && row.name != wanted)
-      continue;
+    if (all && WantedOpcode() != "all" && row.name != WantedOpcode()) continue;
     int added = 0;
     for (std::size_t i = 0; i < SpellingsOf(row) && (all || added == 0); ++i) {
       const std::string spelling = SpellingOf(row, i);
