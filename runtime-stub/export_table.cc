@@ -10,6 +10,9 @@
 #include <cstdio>
 #include <cstring>
 #include <initializer_list>
+#include <mutex>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "runtime-stub/api.h"
@@ -414,6 +417,28 @@ const void* FindExportTable(const CUuuid& id) {
     }
   }
   return nullptr;
+}
+
+void SayUnknownTable(const CUuuid& id) {
+  static std::mutex mutex;
+  static auto& said = *new std::set<std::array<std::uint8_t, 16>>;
+  std::array<std::uint8_t, 16> bytes;
+  std::memcpy(bytes.data(), id.bytes, bytes.size());
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (!said.insert(bytes).second) return;
+  }
+  std::string text;
+  for (const std::uint8_t byte : bytes) {
+    char digits[3];
+    std::snprintf(digits, sizeof digits, "%02x", byte);
+    text += digits;
+  }
+  Log(LogLevel::kWarning,
+      "cuGetExportTable's table %s is asked for but not known here: the answer "
+      "is CUDA_ERROR_INVALID_VALUE. The caller may be of a CUDA newer than "
+      "this driver",
+      text.c_str());
 }
 
 }  // namespace cerberus::stub

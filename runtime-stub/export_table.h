@@ -9,6 +9,8 @@ namespace cerberus::stub {
 
 // Null for a table that is not offered.
 const void* FindExportTable(const CUuuid& id);
+// Names it on stderr, once.
+void SayUnknownTable(const CUuuid& id);
 
 }  // namespace cerberus::stub
 

@@ -24,11 +24,15 @@ constexpr unsigned long long kAutoFreeOnLaunch = 1;
 constexpr unsigned long long kUseNodePriority = 8;
 constexpr unsigned long long kFlags = 15;
 
-// The flags that a program gave, which HIP got some of.
+// The flags that a program gave, which HIP got some of, and the number.
+struct Executable {
+  unsigned long long flags;
+  unsigned number;
+};
 std::mutex g_mutex;
-using Flags = std::map<CUgraphExec, unsigned long long>;
-NeverDestroyed<Flags> g_all_flags;
-auto& g_flags = *g_all_flags;
+using Executables = std::map<CUgraphExec, Executable>;
+NeverDestroyed<Executables> g_all_executables;
+auto& g_executables = *g_all_executables;
 
 // hipGraphNodeType in CUDA's numbers. Up to the freeing of memory they are
 // the same, but for HIP 5, which begins with 1; then HIP has copies from and
@@ -64,10 +68,23 @@ CUresult Instantiate(CUgraphExec* exec, CUgraph graph,
   }
   if (error != hipSuccess) return NoteResult(context, error);
   try {
+    const unsigned number = NewGraphNumber();
     std::lock_guard<std::mutex> lock(g_mutex);
-    g_flags[*exec] = flags;
+    g_executables[*exec] = {flags, number};
   } catch (...) {
     hip.hipGraphExecDestroy(Native(*exec));
+    throw;
+  }
+  return CUDA_SUCCESS;
+}
+
+// Numbers a graph that HIP has made; one that cannot be, for want of memory,
+// goes.
+CUresult NumberNew(CUgraph graph) {
+  try {
+    NumberGraph(graph);
+  } catch (...) {
+    hip.hipGraphDestroy(Native(graph));
     throw;
   }
   return CUDA_SUCCESS;
@@ -87,7 +104,9 @@ CUresult cuStreamBeginCapture(CUstream handle) {
 CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
   if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_STREAM(context, stream, handle);
-  return NoteResult(context, hip.hipStreamEndCapture(stream, Native(graph)));
+  const hipError_t error = hip.hipStreamEndCapture(stream, Native(graph));
+  if (error != hipSuccess) return NoteResult(context, error);
+  return *graph != nullptr ? NumberNew(*graph) : CUDA_SUCCESS;
 }
 CUresult cuStreamGetCaptureInfo(CUstream handle, CUstreamCaptureStatus* status,
                                 cuuint64_t* id) {
@@ -113,6 +132,9 @@ CUresult cuStreamGetCaptureInfo_v2(CUstream handle,
       stream, status, &number, Native(graph),
       reinterpret_cast<const hipGraphNode_t**>(nodes), count);
   if (id != nullptr) *id = number;
+  if (error == hipSuccess && graph != nullptr && *graph != nullptr) {
+    NumberGraph(*graph);
+  }
   return NoteResult(context, error);
 }
 CUresult cuStreamGetCaptureInfo_v3(CUstream handle,
@@ -133,20 +155,23 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
 CUresult cuGraphCreate(CUgraph* graph, unsigned flags) {
   if (graph == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
-  return NoteResult(context, hip.hipGraphCreate(Native(graph), 0));
+  const hipError_t error = hip.hipGraphCreate(Native(graph), 0);
+  return error == hipSuccess ? NumberNew(*graph) : NoteResult(context, error);
 }
 CUresult cuGraphDestroy(CUgraph graph) {
   if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
   ForgetNodes(graph);
+  ForgetGraphNumbers(graph);
   return NoteResult(context, hip.hipGraphDestroy(Native(graph)));
 }
 CUresult cuGraphClone(CUgraph* clone, CUgraph graph) {
   if (clone == nullptr || graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
   const hipError_t error = hip.hipGraphClone(Native(clone), Native(graph));
-  if (error == hipSuccess) CopyRecords(graph, *clone);
-  return NoteResult(context, error);
+  if (error != hipSuccess) return NoteResult(context, error);
+  CopyRecords(graph, *clone);
+  return NumberNew(*clone);
 }
 
 CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph,
@@ -183,7 +208,7 @@ CUresult cuGraphExecDestroy(CUgraphExec exec) {
   CERB_OPTIONAL_CONTEXT(context);
   {
     std::lock_guard<std::mutex> lock(g_mutex);
-    g_flags.erase(exec);
+    g_executables.erase(exec);
   }
   return NoteResult(context, hip.hipGraphExecDestroy(Native(exec)));
 }
@@ -266,6 +291,7 @@ CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode* from,
 CUresult cuGraphDestroyNode(CUgraphNode node) {
   if (node == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
+  ForgetNodeNumber(node);
   const hipError_t error = hip.hipGraphDestroyNode(Native(node));
   if (error == hipSuccess) ForgetNode(node);
   return NoteResult(context, error);
@@ -361,9 +387,18 @@ CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t* flags) {
   if (exec == nullptr || flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
   std::lock_guard<std::mutex> lock(g_mutex);
-  const auto at = g_flags.find(exec);
-  if (at == g_flags.end()) return CUDA_ERROR_INVALID_VALUE;
-  *flags = at->second;
+  const auto at = g_executables.find(exec);
+  if (at == g_executables.end()) return CUDA_ERROR_INVALID_VALUE;
+  *flags = at->second.flags;
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphExecGetId(CUgraphExec exec, unsigned* id) {
+  if (exec == nullptr || id == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  std::lock_guard<std::mutex> lock(g_mutex);
+  const auto at = g_executables.find(exec);
+  if (at == g_executables.end()) return CUDA_ERROR_INVALID_VALUE;
+  *id = at->second.number;
   return CUDA_SUCCESS;
 }
 

@@ -4,6 +4,7 @@
 #define CERBERUS_RUNTIME_STUB_GRAPH_H_
 
 #include <cstddef>
+#include <vector>
 
 #include "runtime-stub/cuda_abi.h"
 #include "runtime-stub/hip_abi.h"
@@ -42,6 +43,17 @@ inline hipEvent_t* Native(CUevent* event) {
 // GPUs have not.
 CUresult CheckEdges(const CUgraphEdgeData* edges, std::size_t count);
 void ClearEdges(CUgraphEdgeData* edges, const std::size_t* count);
+
+// Empty if HIP does not say.
+std::vector<CUgraphNode> NodesOf(CUgraph graph);
+
+// Numbers that identify a graph, a node or an executable graph as long as it is
+// there. To be called for each graph that a program gets, and before HIP
+// destroys one.
+unsigned NewGraphNumber();
+void NumberGraph(CUgraph graph);
+void ForgetGraphNumbers(CUgraph graph);
+void ForgetNodeNumber(CUgraphNode node);
 
 // Nodes that are gone, with their graph or one by one.
 void ForgetNodes(CUgraph graph);

@@ -264,8 +264,6 @@ void ClearEdges(CUgraphEdgeData* edges, const std::size_t* count) {
   }
 }
 
-namespace {
-
 std::vector<CUgraphNode> NodesOf(CUgraph graph) {
   std::size_t count = 0;
   if (hip.hipGraphGetNodes(Native(graph), nullptr, &count) != hipSuccess) {
@@ -278,8 +276,6 @@ std::vector<CUgraphNode> NodesOf(CUgraph graph) {
   }
   return nodes;
 }
-
-}  // namespace
 
 void ForgetNode(CUgraphNode node) {
   std::lock_guard<std::mutex> lock(g_mutex);

@@ -96,6 +96,7 @@ CUresult cuGetExportTable(const void** table, const CUuuid* id) {
   }
   if (table == nullptr || id == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *table = FindExportTable(*id);
+  if (*table == nullptr) SayUnknownTable(*id);
   return *table != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 

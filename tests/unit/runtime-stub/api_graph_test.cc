@@ -1,6 +1,7 @@
 // Graphs: what their nodes hold, how they change, and what then runs.
 #include <cstdio>
 #include <filesystem>
+#include <set>
 
 #include "emulated.h"
 #include "tests/unit/temp_folder.h"
@@ -290,6 +291,75 @@ TEST_P(GraphTest, ChildGraphs) {
   EXPECT_EQ(CU(cuGraphExecDestroy)(exec), CUDA_SUCCESS);
   EXPECT_EQ(CU(cuGraphDestroy)(other), CUDA_SUCCESS);
   EXPECT_EQ(CU(cuGraphDestroy)(parent), CUDA_SUCCESS);
+}
+
+// Numbers are one graph's or node's as long as it is there, and no other's.
+TEST_P(GraphTest, NumbersAndOwners) {
+  const CUgraphNode first = AddNode(1);
+  const CUgraphNode second = AddNode(2);
+  CUgraph parent = nullptr, clone = nullptr, in = nullptr;
+  ASSERT_EQ(CU(cuGraphCreate)(&parent, 0), CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuGraphClone)(&clone, graph_), CUDA_SUCCESS);
+  CUgraphNode child = nullptr, inner = nullptr, cloned = nullptr;
+  ASSERT_EQ(CU(cuGraphAddChildGraphNode)(&child, parent, nullptr, 0, graph_),
+            CUDA_SUCCESS);
+  CUgraph child_graph = nullptr;
+  ASSERT_EQ(CU(cuGraphChildGraphNodeGetGraph)(child, &child_graph),
+            CUDA_SUCCESS);
+  std::size_t one = 1;
+  ASSERT_EQ(CU(cuGraphGetNodes)(child_graph, &inner, &one), CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuGraphNodeFindInClone)(&cloned, first, clone), CUDA_SUCCESS);
+
+  std::set<unsigned> numbers;
+  const CUgraphExec exec = Instantiate();
+  unsigned number = 0;
+  ASSERT_EQ(CU(cuGraphExecGetId)(exec, &number), CUDA_SUCCESS);
+  numbers.insert(number);
+  for (CUgraph graph : {graph_, parent, clone, child_graph}) {
+    unsigned again = 0;
+    ASSERT_EQ(CU(cuGraphGetId)(graph, &number), CUDA_SUCCESS);
+    ASSERT_EQ(CU(cuGraphGetId)(graph, &again), CUDA_SUCCESS);
+    EXPECT_EQ(number, again);
+    numbers.insert(number);
+  }
+  EXPECT_EQ(numbers.size(), 5u);
+
+  const struct {
+    CUgraphNode node;
+    CUgraph graph;
+  } rows[] = {{first, graph_},
+              {second, graph_},
+              {child, parent},
+              {inner, child_graph},
+              {cloned, clone}};
+  std::set<unsigned long long> tools;
+  for (const auto& row : rows) {
+    ASSERT_EQ(CU(cuGraphNodeGetContainingGraph)(row.node, &in), CUDA_SUCCESS);
+    EXPECT_EQ(in, row.graph);
+    unsigned local = 99, again = 98;
+    ASSERT_EQ(CU(cuGraphNodeGetLocalId)(row.node, &local), CUDA_SUCCESS);
+    ASSERT_EQ(CU(cuGraphNodeGetLocalId)(row.node, &again), CUDA_SUCCESS);
+    EXPECT_EQ(local, again);
+    EXPECT_LT(local, 2u);
+    unsigned long long id = 0;
+    ASSERT_EQ(CU(cuGraphNodeGetToolsId)(row.node, &id), CUDA_SUCCESS);
+    tools.insert(id);
+  }
+  EXPECT_EQ(tools.size(), 5u);
+
+  // A node that comes where another one was has its own.
+  unsigned before = 0, after = 0;
+  ASSERT_EQ(CU(cuGraphNodeGetLocalId)(second, &before), CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuGraphDestroyNode)(second), CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuGraphNodeGetLocalId)(AddNode(3), &after), CUDA_SUCCESS);
+  EXPECT_EQ(after, 2u);
+  EXPECT_LT(before, 2u);
+  EXPECT_EQ(CU(cuGraphExecDestroy)(exec), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuGraphExecGetId)(exec, &number), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CU(cuGraphDestroy)(clone), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuGraphDestroy)(parent), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuGraphNodeGetContainingGraph)(child, &in),
+            CUDA_ERROR_INVALID_VALUE);
 }
 
 TEST_P(GraphTest, EveryWayToInstantiate) {

@@ -378,8 +378,15 @@ TEST_F(Startup, CublasTellsStreamsApart) {
 
 TEST_F(Startup, UnknownTablesAreRefused) {
   const CUuuid id = Uuid("00112233445566778899aabbccddeeff");
-  const void* table = &id;
-  EXPECT_NE(CU(cuGetExportTable)(&table, &id), CUDA_SUCCESS);
+  for (const bool first : {true, false}) {
+    const void* table = &id;
+    StderrCapture capture;
+    EXPECT_NE(CU(cuGetExportTable)(&table, &id), CUDA_SUCCESS);
+    EXPECT_EQ(capture.Text().find("table 00112233445566778899aabbccddeeff is "
+                                  "asked for but not known") !=
+                  std::string::npos,
+              first);
+  }
   EXPECT_NE(GetTable(kErrorLog), nullptr);
 }
 
