@@ -99,6 +99,7 @@ struct Launch {
   std::vector<std::unique_ptr<u32[]>> spare_registers;
   std::unique_ptr<u32[]> TakeRegisters(std::size_t words);
 
+  std::string WhyItHangs();
   void Work();  // a worker's loop: returns when the launch is done
 };
 

@@ -414,6 +414,18 @@ GroupState RunGroup(Launch& launch, Group& group, std::mt19937_64* random) {
   }
 }
 
+std::string Launch::WhyItHangs() {
+  std::string text = "no wave has made progress: the kernel hangs";
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (next_group < groups_total) {
+    text += fmt::format(
+        "; {} of {} groups are resident, and what these wait for may be one of "
+        "the others, which begin only as these end, on the GPU too",
+        resident, groups_total);
+  }
+  return text;
+}
+
 void Launch::Work() {
   const DeviceOptions& options = device->options();
   std::unique_ptr<std::mt19937_64> random;
@@ -458,9 +470,7 @@ void Launch::Work() {
                  options.watchdog_seconds) {
         for (const auto& w : group->waves) {
           if (w->state == WaveState::kEnded) continue;
-          Report(*this, *w,
-                 FaultError{"no wave has made progress: the kernel hangs", -1,
-                            false, 0});
+          Report(*this, *w, FaultError{WhyItHangs(), -1, false, 0});
           break;
         }
       }

@@ -10,6 +10,11 @@
 #include "runtime-stub/hip_loader.h"
 
 namespace cerberus::stub {
+namespace {
+
+constexpr char kVariable[] = "CERBERUS_EMU_TARGETS";
+
+}  // namespace
 
 const std::string& OwnFolder() {
   static const std::string& folder = *new std::string([] {
@@ -41,6 +46,12 @@ std::string WantedEmulatorTargets() {
   const char* wanted = std::getenv("CERBERUS_DEVICE");
   const std::string text = wanted != nullptr ? wanted : "";
   return text.compare(0, 3, "gfx") == 0 ? text : std::string();
+}
+
+bool EmulatorTargetsAreGiven() {
+  const char* text = std::getenv(kVariable);
+  return !WantedEmulatorTargets().empty() ||
+         (text != nullptr && *text != '\0');
 }
 
 EmulatorTargets::EmulatorTargets(std::string (*otherwise)()) {

@@ -13,6 +13,9 @@ const std::string& OwnFolder();
 // The target ids that CERBERUS_DEVICE asks the emulator for, or "".
 std::string WantedEmulatorTargets();
 
+// Whether a variable says which targets are emulated.
+bool EmulatorTargetsAreGiven();
+
 // Tells the emulator, while it lives, which targets to emulate, by the variable
 // that the emulator reads when it is first asked for devices: those of
 // CERBERUS_DEVICE, else those of CERBERUS_EMU_TARGETS, else what `otherwise`
@@ -25,7 +28,6 @@ class EmulatorTargets {
   EmulatorTargets& operator=(const EmulatorTargets&) = delete;
 
  private:
-  static constexpr char kVariable[] = "CERBERUS_EMU_TARGETS";
   std::optional<std::string> before_;
   bool set_ = false;
 };

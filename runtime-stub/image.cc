@@ -17,9 +17,11 @@
 #include "rewriter/fatbin.h"
 #include "rewriter/ptx_cubin.h"
 #include "runtime-stub/device_runtime.h"
+#include "runtime-stub/emulator.h"
 #include "runtime-stub/jit_fallback.h"
 #include "runtime-stub/launch_abi.h"
 #include "runtime-stub/log.h"
+#include "runtime-stub/provider.h"
 #include "support/target_table.h"
 
 namespace cerberus::stub {
@@ -223,6 +225,30 @@ bool LoadFromArchives(const Segment& segment, const std::string& key,
                   image, std::string(found->entry->arch), code);
 }
 
+// The target to emulate was chosen by the files that were there at the first
+// call. Of one that has code, but not for that target, it is said which choice
+// would have been better.
+void SayOtherTarget(const Segment& segment, const kpack::Marker& marker,
+                    const Device& device) {
+  if (ChosenProvider() != Provider::kEmulator || EmulatorTargetsAreGiven()) {
+    return;
+  }
+  const std::string better = TargetToEmulate(
+      {Archives().CountEntries(marker.search_paths, segment.file)});
+  if (better.empty()) return;
+  static std::mutex mutex;
+  static auto& said = *new std::set<std::string>;
+  {
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (!said.insert(segment.file).second) return;
+  }
+  LogNotice(
+      "%s holds code for %s, but %s is emulated, chosen by what was loaded at "
+      "the first call; CERBERUS_DEVICE=%s has this code run",
+      segment.file.c_str(), better.c_str(),
+      device.target.ToString().c_str(), better.c_str());
+}
+
 bool LoadByRecord(const Image& image, const Device& device, Code* code) {
   const Segment& segment = image.record->segment;
   Result<kpack::Marker> marker = kpack::DecodeMarker(segment.marker);
@@ -231,9 +257,13 @@ bool LoadByRecord(const Image& image, const Device& device, Code* code) {
         marker.error().ToString().c_str());
     return false;
   }
-  return LoadFromArchives(
-      segment, kpack::ModuleKey(marker->kernel_name, image.record->index),
-      image, device, code);
+  if (LoadFromArchives(
+          segment, kpack::ModuleKey(marker->kernel_name, image.record->index),
+          image, device, code)) {
+    return true;
+  }
+  SayOtherTarget(segment, *marker, device);
+  return false;
 }
 
 bool LoadByContent(const std::string& ptx, const Image& image,

@@ -8,7 +8,9 @@
 namespace cerberus::emulator {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class Residency : public AssembledKernel {
  protected:
@@ -54,7 +56,13 @@ TEST_F(Residency, AsManyAsTheGpuHolds) {
   // One more than it holds waits for ever, as on the GPU.
   counters[0] = 0;
   counters[1] = 3 * kUnits + 1;
-  EXPECT_THAT(Reason(3 * kUnits + 1, 64), HasSubstr("the kernel hangs"));
+  EXPECT_THAT(Reason(3 * kUnits + 1, 64),
+              HasSubstr("the kernel hangs; 144 of 145 groups are resident"));
+  // All are resident, and wait for one that is not in the grid.
+  counters[0] = 0;
+  counters[1] = 5;
+  EXPECT_THAT(Reason(4, 64), AllOf(HasSubstr("the kernel hangs"),
+                                   Not(HasSubstr("resident"))));
 }
 
 // 32 KiB of private memory a thread, 256 threads a group: not all that the GPU
