@@ -442,7 +442,45 @@ bool IsWord(std::string_view name, const Suffixes& suffixes) {
   return true;
 }
 
-std::string Describe(std::string_view word, const Suffixes& suffixes,
+// What PTX has beyond the table, by its begin or by a modifier that no row of
+// the opcode has, and why it is not compiled.
+struct NamedOnly {
+  std::string_view word;
+  std::string_view modifier;  // none: the word says it
+  std::string_view reason;
+};
+constexpr NamedOnly kNamedOnly[] = {
+    {"fabric", "",
+     "the fabric between NVIDIA's GPUs is hardware that AMD GPUs do not have"},
+    {"spdecompress", "",
+     "it expands sparse operands of NVIDIA's tensor cores, and its forms are "
+     "not known here"},
+    {"mbarrier", "multicast::cluster",
+     "it arrives at barriers of several blocks of a cluster, and AMD GPUs have "
+     "no clusters"},
+};
+
+// Why nothing of an opcode's is compiled, if that is so.
+std::string_view WhyNone(const std::vector<const OpcodeRow*>& rows) {
+  for (const OpcodeRow* row : rows) {
+    if (row->is_supported()) return "";
+  }
+  return rows.empty() ? "" : rows.front()->notes;
+}
+
+std::string_view WhyNamedOnly(std::string_view word, const Suffixes& suffixes) {
+  for (const NamedOnly& row : kNamedOnly) {
+    if (row.word != word) continue;
+    if (row.modifier.empty()) return row.reason;
+    for (std::size_t i = 0; i < suffixes.count; ++i) {
+      if (suffixes.text[i] == row.modifier) return row.reason;
+    }
+  }
+  return "";
+}
+
+std::string Describe(std::string_view spelling, std::string_view word,
+                     const Suffixes& suffixes,
                      const std::vector<const OpcodeRow*>& rows) {
   // The longest opcode that the spelling starts with is the one meant.
   std::string_view meant;
@@ -454,6 +492,12 @@ std::string Describe(std::string_view word, const Suffixes& suffixes,
     if (meant.empty() || row->name == meant) of_opcode.push_back(row);
   if (meant.empty()) meant = word;
   std::string message;
+  std::string_view why = WhyNamedOnly(word, suffixes);
+  if (why.empty()) why = WhyNone(of_opcode);
+  if (!why.empty()) {
+    return "'" + std::string(spelling) + "' is not supported: " +
+           std::string(why);
+  }
   for (std::size_t s = 0; s < suffixes.count && message.empty(); ++s) {
     const bool known = std::any_of(
         of_opcode.begin(), of_opcode.end(), [&](const OpcodeRow* row) {
@@ -532,13 +576,10 @@ bool ResolveForm(std::string_view spelling, int operands, InstForm* form,
   const std::string_view word = spelling.substr(0, dot);
   const std::vector<const OpcodeRow*>* rows = TheTable().Find(word);
   if (rows == nullptr) {
-    *error = "unknown instruction '" + std::string(word) + "'";
-    // Families that are known by name only.
-    if (word == "fabric") {
-      *error = "'" + std::string(spelling) +
-               "' is not supported: the fabric between NVIDIA's GPUs is "
-               "hardware that AMD GPUs do not have";
-    }
+    const std::string_view why = WhyNamedOnly(word, {});
+    *error = why.empty() ? "unknown instruction '" + std::string(word) + "'"
+                         : "'" + std::string(spelling) +
+                               "' is not supported: " + std::string(why);
     return false;
   }
   Suffixes suffixes;
@@ -587,7 +628,7 @@ bool ResolveForm(std::string_view spelling, int operands, InstForm* form,
     matcher.Store(form);
     return true;
   }
-  *error = Describe(word, suffixes, *rows);
+  *error = Describe(spelling, word, suffixes, *rows);
   return false;
 }
 
