@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime-stub/error.h"
+#include "runtime-stub/graph.h"
 #include "runtime-stub/hip_loader.h"
 #include "runtime-stub/launch_abi.h"
 #include "runtime-stub/launch_family.h"
@@ -193,7 +194,8 @@ class LeasedSlot {
 
 CUresult RefuseToCapture(const Kernel& kernel) {
   Log(LogLevel::kError,
-      "kernel '%s' launches kernels, which is not supported in graphs",
+      "kernel '%s' launches kernels, and cannot take the place of a kernel "
+      "that does not in an executable graph",
       kernel.name.c_str());
   return CUDA_ERROR_NOT_SUPPORTED;
 }
@@ -204,7 +206,7 @@ CUresult LaunchWithChildren(Context* context, const LaunchTarget& target,
   int capturing = 0;
   if (hip.hipStreamIsCapturing(stream, &capturing) == hipSuccess &&
       capturing != 0) {
-    return RefuseToCapture(*target.kernel);
+    return CaptureLaunch(stream, target, grid, params, extra);
   }
   LeasedSlot slot;
   if (CUresult r = slot.Take(context); r != CUDA_SUCCESS) return r;

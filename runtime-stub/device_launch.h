@@ -18,12 +18,13 @@ namespace cerberus::stub {
 
 // Launches a kernel that may launch others, and waits for all of them. Faults
 // of kernels stay with the context, as when nobody waits. Errors: what a
-// launch answers; CUDA_ERROR_NOT_SUPPORTED in a stream that captures.
+// launch answers. In a stream that captures it becomes a node of the graph.
 CUresult LaunchWithChildren(Context* context, const LaunchTarget& target,
                             Grid grid, hipStream_t stream, void** params,
                             void** extra);
 
-// Says that such a kernel is not supported in graphs.
+// Says that such a kernel cannot become one of an executable graph that has
+// another one there.
 CUresult RefuseToCapture(const Kernel& kernel);
 
 // The number under which kernels launch this one.

@@ -7,6 +7,7 @@
 #include "runtime-stub/api.h"
 #include "runtime-stub/context.h"
 #include "runtime-stub/graph.h"
+#include "runtime-stub/graph_plan.h"
 #include "runtime-stub/handle.h"
 #include "runtime-stub/hip_loader.h"
 #include "runtime-stub/pointer.h"
@@ -136,9 +137,10 @@ CUresult cuDestroyExternalSemaphore(CUexternalSemaphore semaphore) {
       return CUDA_ERROR_INVALID_VALUE;                                         \
     }                                                                          \
     CERB_OPTIONAL_CONTEXT(context);                                            \
+    CERB_NODE_OF_EXEC(at, exec, node);                                         \
     return NoteResult(context,                                                 \
                       hip.hipGraphExecExternalSemaphores##kind##NodeSetParams( \
-                          stub::Native(exec), stub::Native(node), params));    \
+                          at.exec, at.node, params));                          \
   }
 CERB_SEMAPHORES(Signal, SIGNAL)
 CERB_SEMAPHORES(Wait, WAIT)

@@ -7,6 +7,7 @@
 #include "runtime-stub/api.h"
 #include "runtime-stub/context.h"
 #include "runtime-stub/error.h"
+#include "runtime-stub/graph_plan.h"
 #include "runtime-stub/hip_loader.h"
 #include "runtime-stub/never_destroyed.h"
 #include "runtime-stub/stream.h"
@@ -60,19 +61,28 @@ CUresult Instantiate(CUgraphExec* exec, CUgraph graph,
   CERB_OPTIONAL_CONTEXT(context);
   const unsigned long long needed = flags & kAutoFreeOnLaunch;
   const unsigned long long wished = flags & kUseNodePriority;
-  hipError_t error = hip.hipGraphInstantiateWithFlags(
-      Native(exec), Native(graph), needed | wished);
-  if (error == hipErrorInvalidValue && wished != 0) {
-    error = hip.hipGraphInstantiateWithFlags(Native(exec), Native(graph),
-                                             needed);
+  if (NeedsPlan(graph)) {
+    const CUresult result = MakePlan(context, graph, needed, exec);
+    if (result != CUDA_SUCCESS) return result;
+  } else {
+    hipError_t error = hip.hipGraphInstantiateWithFlags(
+        Native(exec), Native(graph), needed | wished);
+    if (error == hipErrorInvalidValue && wished != 0) {
+      error = hip.hipGraphInstantiateWithFlags(Native(exec), Native(graph),
+                                               needed);
+    }
+    if (error != hipSuccess) return NoteResult(context, error);
   }
-  if (error != hipSuccess) return NoteResult(context, error);
   try {
     const unsigned number = NewGraphNumber();
     std::lock_guard<std::mutex> lock(g_mutex);
     g_executables[*exec] = {flags, number};
   } catch (...) {
-    hip.hipGraphExecDestroy(Native(*exec));
+    if (IsPlan(*exec)) {
+      DestroyPlan(*exec);
+    } else {
+      hip.hipGraphExecDestroy(Native(*exec));
+    }
     throw;
   }
   return CUDA_SUCCESS;
@@ -193,6 +203,7 @@ CUresult cuGraphInstantiate(CUgraphExec* exec, CUgraph graph,
 CUresult cuGraphUpload(CUgraphExec exec, CUstream handle) {
   if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_STREAM(context, stream, handle);
+  if (IsPlan(exec)) return CUDA_SUCCESS;  // its launch uploads
   const hipError_t error = hip.hipGraphUpload(Native(exec), stream);
   // Without it the first launch uploads.
   return error == hipErrorNotSupported ? CUDA_SUCCESS
@@ -200,6 +211,7 @@ CUresult cuGraphUpload(CUgraphExec exec, CUstream handle) {
 }
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream handle) {
   if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (AnyNodeLaunchesKernels() && IsPlan(exec)) return LaunchPlan(exec, handle);
   CERB_STREAM(context, stream, handle);
   return NoteResult(context, hip.hipGraphLaunch(Native(exec), stream));
 }
@@ -210,6 +222,10 @@ CUresult cuGraphExecDestroy(CUgraphExec exec) {
     std::lock_guard<std::mutex> lock(g_mutex);
     g_executables.erase(exec);
   }
+  if (IsPlan(exec)) {
+    DestroyPlan(exec);
+    return CUDA_SUCCESS;
+  }
   return NoteResult(context, hip.hipGraphExecDestroy(Native(exec)));
 }
 CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph,
@@ -219,6 +235,20 @@ CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph,
     return CUDA_ERROR_INVALID_VALUE;
   }
   CERB_OPTIONAL_CONTEXT(context);
+  if (const bool planned = IsPlan(exec); planned || NeedsPlan(graph)) {
+    constexpr CUgraphExecUpdateResult kDone = 0, kOtherTopology = 2;
+    if (error_node != nullptr) *error_node = nullptr;
+    *update = kOtherTopology;
+    if (!planned || !NeedsPlan(graph)) {
+      return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    }
+    CUgraphExec made = nullptr;
+    CUresult result = MakePlan(context, graph, 0, &made);
+    if (result != CUDA_SUCCESS) return result;
+    ReplacePlan(exec, made);
+    *update = kDone;
+    return CUDA_SUCCESS;
+  }
   hipGraphNode_t node = nullptr;
   const hipError_t error =
       hip.hipGraphExecUpdate(Native(exec), Native(graph), &node, update);
@@ -353,8 +383,9 @@ CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node,
                                unsigned enabled) {
   if (exec == nullptr || node == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
-  return NoteResult(
-      context, hip.hipGraphNodeSetEnabled(Native(exec), Native(node), enabled));
+  CERB_NODE_OF_EXEC(at, exec, node);
+  return NoteResult(context,
+                    hip.hipGraphNodeSetEnabled(at.exec, at.node, enabled));
 }
 CUresult cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node,
                                unsigned* enabled) {
@@ -362,8 +393,9 @@ CUresult cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node,
     return CUDA_ERROR_INVALID_VALUE;
   }
   CERB_OPTIONAL_CONTEXT(context);
-  return NoteResult(
-      context, hip.hipGraphNodeGetEnabled(Native(exec), Native(node), enabled));
+  CERB_NODE_OF_EXEC(at, exec, node);
+  return NoteResult(context,
+                    hip.hipGraphNodeGetEnabled(at.exec, at.node, enabled));
 }
 CUresult cuGraphDebugDotPrint(CUgraph graph, const char* path, unsigned flags) {
   if (graph == nullptr || path == nullptr) return CUDA_ERROR_INVALID_VALUE;

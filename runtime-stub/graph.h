@@ -4,6 +4,8 @@
 #define CERBERUS_RUNTIME_STUB_GRAPH_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "runtime-stub/cuda_abi.h"
@@ -43,6 +45,24 @@ inline hipEvent_t* Native(CUevent* event) {
 // GPUs have not.
 CUresult CheckEdges(const CUgraphEdgeData* edges, std::size_t count);
 void ClearEdges(CUgraphEdgeData* edges, const std::size_t* count);
+
+// What a kernel node holds; `params` points into the other two.
+struct KernelNode {
+  CUDA_KERNEL_NODE_PARAMS params = {};
+  std::vector<std::uint8_t> arguments;
+  std::vector<void*> pointers;
+};
+// Whether it is a kernel that launches kernels, which needs a plan
+// (graph_plan.h); whether there ever was such a node.
+bool LaunchesKernels(CUgraphNode node);
+bool AnyNodeLaunchesKernels();
+std::unique_ptr<KernelNode> CopyKernelNode(CUgraphNode node);
+struct LaunchTarget;
+struct Grid;
+// A kernel that launches kernels becomes a node of the graph that the stream
+// captures.
+CUresult CaptureLaunch(hipStream_t stream, const LaunchTarget& target,
+                       const Grid& grid, void** params, void** extra);
 
 // Empty if HIP does not say.
 std::vector<CUgraphNode> NodesOf(CUgraph graph);

@@ -1,6 +1,7 @@
 // Nodes of graphs: added, described and changed. A kernel node gets its
 // arguments packed as a launch does.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -11,7 +12,9 @@
 #include "runtime-stub/context.h"
 #include "runtime-stub/copy_region.h"
 #include "runtime-stub/device_launch.h"
+#include "runtime-stub/error.h"
 #include "runtime-stub/graph.h"
+#include "runtime-stub/graph_plan.h"
 #include "runtime-stub/hip_loader.h"
 #include "runtime-stub/launch.h"
 #include "runtime-stub/location.h"
@@ -42,6 +45,7 @@ enum : int {
 // What the program said of a node.
 struct NodeRecord {
   int type = kEmptyNode;
+  bool launches = false;  // kernels, from the device
   CUDA_KERNEL_NODE_PARAMS kernel = {};
   std::vector<std::uint8_t> arguments;  // `kernel` points into these two
   std::vector<void*> pointers;
@@ -50,6 +54,8 @@ struct NodeRecord {
   CUDA_MEMSET_NODE_PARAMS set = {};
   CUDA_HOST_NODE_PARAMS host = {};
 };
+
+std::atomic<bool> g_any_launches{false};
 
 std::mutex g_mutex;
 using Records = std::map<CUgraphNode, std::unique_ptr<NodeRecord>>;
@@ -117,9 +123,27 @@ CUresult UseNodeContext(const CUDA_KERNEL_NODE_PARAMS& params,
              : UseModule(*kernel->module, context);
 }
 
+// Lets pointers into one block of arguments point into its copy.
+void Rebase(const std::vector<std::uint8_t>& from,
+            std::vector<std::uint8_t>* to, std::vector<void*>* pointers) {
+  for (void*& pointer : *pointers) {
+    if (pointer == nullptr) continue;
+    pointer = to->data() + (static_cast<std::uint8_t*>(pointer) - from.data());
+  }
+}
+std::unique_ptr<KernelNode> KernelNodeOf(const NodeRecord& record) {
+  auto node = std::make_unique<KernelNode>();
+  node->params = record.kernel;
+  node->arguments = record.arguments;
+  node->pointers = record.pointers;
+  Rebase(record.arguments, &node->arguments, &node->pointers);
+  node->params.kernelParams = node->pointers.data();
+  return node;
+}
+
 // Calls `use` with the node in HIP's terms, and makes its record.
 template <typename Use>
-CUresult WithKernelNode(const CUDA_KERNEL_NODE_PARAMS& params,
+CUresult WithKernelNode(const CUDA_KERNEL_NODE_PARAMS& params, bool may_launch,
                         std::unique_ptr<NodeRecord>* record, Use use) {
   Context* context = nullptr;
   if (CUresult r = UseNodeContext(params, &context); r != CUDA_SUCCESS) {
@@ -133,9 +157,13 @@ CUresult WithKernelNode(const CUDA_KERNEL_NODE_PARAMS& params,
   CUresult result =
       FindLaunchTarget(context, FunctionOf(params), grid, &target);
   if (result != CUDA_SUCCESS) return result;
-  if (target.info->launches) return RefuseToCapture(*target.kernel);
+  if (target.info->launches && !may_launch) {
+    return RefuseToCapture(*target.kernel);
+  }
   auto made = std::make_unique<NodeRecord>();
   made->type = kKernelNode;
+  made->launches = target.info->launches;
+  if (made->launches) g_any_launches = true;
   made->kernel = params;
   made->arguments.resize(target.info->explicit_size());
   result =
@@ -164,7 +192,7 @@ CUresult AddKernelNode(CUgraphNode* node, CUgraph graph,
   if (node == nullptr || graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::unique_ptr<NodeRecord> record;
   const CUresult result =
-      WithKernelNode(params, &record, [&](const hipKernelNodeParams& p) {
+      WithKernelNode(params, true, &record, [&](const hipKernelNodeParams& p) {
         return hip.hipGraphAddKernelNode(Native(node), Native(graph),
                                          Native(after), count, &p);
       });
@@ -176,7 +204,7 @@ CUresult SetKernelNode(CUgraphNode node,
   if (node == nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::unique_ptr<NodeRecord> record;
   const CUresult result =
-      WithKernelNode(params, &record, [&](const hipKernelNodeParams& p) {
+      WithKernelNode(params, true, &record, [&](const hipKernelNodeParams& p) {
         return hip.hipGraphKernelNodeSetParams(Native(node), &p);
       });
   if (result == CUDA_SUCCESS) Remember(node, std::move(record));
@@ -186,9 +214,20 @@ CUresult SetExecKernelNode(CUgraphExec exec, CUgraphNode node,
                            const CUDA_KERNEL_NODE_PARAMS& params) {
   if (exec == nullptr || node == nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::unique_ptr<NodeRecord> record;
-  return WithKernelNode(params, &record, [&](const hipKernelNodeParams& p) {
-    return hip.hipGraphExecKernelNodeSetParams(Native(exec), Native(node), &p);
-  });
+  if (IsPlanKernel(exec, node)) {
+    const CUresult result = WithKernelNode(
+        params, true, &record,
+        [](const hipKernelNodeParams&) { return hipSuccess; });
+    if (result == CUDA_SUCCESS) {
+      SetPlanKernel(exec, node, KernelNodeOf(*record));
+    }
+    return result;
+  }
+  CERB_NODE_OF_EXEC(at, exec, node);
+  return WithKernelNode(
+      params, false, &record, [&](const hipKernelNodeParams& p) {
+        return hip.hipGraphExecKernelNodeSetParams(at.exec, at.node, &p);
+      });
 }
 
 hipPitchedPtr PitchedPtr(const Side& side) {
@@ -238,6 +277,12 @@ CUresult HipAllocation(const CUDA_MEM_ALLOC_NODE_PARAMS& params,
   return CUDA_SUCCESS;
 }
 
+CUresult RefuseChild() {
+  Log(LogLevel::kError,
+      "a graph with kernels that launch kernels cannot be part of another");
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
 CUresult RefuseNodeType(int type) {
   Log(LogLevel::kError, "graph nodes of type %d are not supported", type);
   return CUDA_ERROR_NOT_SUPPORTED;
@@ -277,6 +322,50 @@ std::vector<CUgraphNode> NodesOf(CUgraph graph) {
   return nodes;
 }
 
+bool AnyNodeLaunchesKernels() { return g_any_launches; }
+bool LaunchesKernels(CUgraphNode node) {
+  std::lock_guard<std::mutex> lock(g_mutex);
+  const auto at = g_records.find(node);
+  return at != g_records.end() && at->second->launches;
+}
+std::unique_ptr<KernelNode> CopyKernelNode(CUgraphNode node) {
+  std::lock_guard<std::mutex> lock(g_mutex);
+  return KernelNodeOf(*g_records.at(node));
+}
+
+CUresult CaptureLaunch(hipStream_t stream, const LaunchTarget& target,
+                       const Grid& grid, void** params, void** extra) {
+  constexpr unsigned kSetDependencies = 1;
+  int status = 0;
+  unsigned long long id = 0;
+  hipGraph_t graph = nullptr;
+  const hipGraphNode_t* before = nullptr;
+  std::size_t count = 0;
+  hipError_t error = hip.hipStreamGetCaptureInfo_v2(stream, &status, &id,
+                                                    &graph, &before, &count);
+  if (error != hipSuccess) return FromHip(error);
+  CUDA_KERNEL_NODE_PARAMS node_params = {};
+  node_params.func = target.kernel->function_handle();
+  node_params.gridDimX = grid.grid_x;
+  node_params.gridDimY = grid.grid_y;
+  node_params.gridDimZ = grid.grid_z;
+  node_params.blockDimX = grid.block_x;
+  node_params.blockDimY = grid.block_y;
+  node_params.blockDimZ = grid.block_z;
+  node_params.sharedMemBytes = grid.dynamic_shared;
+  node_params.kernelParams = params;
+  node_params.extra = extra;
+  // The list is HIP's, and changes with the graph.
+  const std::vector<hipGraphNode_t> after(before, before + count);
+  CUgraphNode node = nullptr;
+  const CUresult result = AddKernelNode(
+      &node, reinterpret_cast<CUgraph>(graph),
+      reinterpret_cast<const CUgraphNode*>(after.data()), count, node_params);
+  if (result != CUDA_SUCCESS) return result;
+  return FromHip(hip.hipStreamUpdateCaptureDependencies(
+      stream, Native(&node), 1, kSetDependencies));
+}
+
 void ForgetNode(CUgraphNode node) {
   std::lock_guard<std::mutex> lock(g_mutex);
   g_records.erase(node);
@@ -296,12 +385,7 @@ void CopyRecords(CUgraph from, CUgraph clone) {
     if (at == g_records.end()) continue;
     auto record = std::make_unique<NodeRecord>(*at->second);
     // Its own arguments, not those of the original.
-    const std::uint8_t* before = at->second->arguments.data();
-    for (void*& pointer : record->pointers) {
-      if (pointer == nullptr) continue;
-      pointer = record->arguments.data() +
-                (static_cast<std::uint8_t*>(pointer) - before);
-    }
+    Rebase(at->second->arguments, &record->arguments, &record->pointers);
     record->kernel.kernelParams = record->pointers.data();
     g_records[reinterpret_cast<CUgraphNode>(copy)] = std::move(record);
   }
@@ -458,12 +542,13 @@ CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
   Region region;
   if (CUresult r = RegionOf(params, &region); r != CUDA_SUCCESS) return r;
   const hipMemcpy3DParms copy = Copy3D(region);
+  CERB_NODE_OF_EXEC(at, exec, node);
   return NoteResult(
       context, IsLine(region) ? hip.hipGraphExecMemcpyNodeSetParams1D(
-                                    Native(exec), Native(node), region.to.start,
+                                    at.exec, at.node, region.to.start,
                                     region.from.start, region.width, copy.kind)
                               : hip.hipGraphExecMemcpyNodeSetParams(
-                                    Native(exec), Native(node), &copy));
+                                    at.exec, at.node, &copy));
 }
 
 // --- sets ---
@@ -508,8 +593,9 @@ CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
   }
   CERB_GIVEN_CONTEXT(context, handle);
   const hipMemsetParams out = NativeSet(*params);
+  CERB_NODE_OF_EXEC(at, exec, node);
   return NoteResult(context, hip.hipGraphExecMemsetNodeSetParams(
-                                 Native(exec), Native(node), &out));
+                                 at.exec, at.node, &out));
 }
 
 // --- functions of the host ---
@@ -557,8 +643,9 @@ CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
   }
   CERB_OPTIONAL_CONTEXT(context);
   const hipHostNodeParams out = {params->fn, params->userData};
+  CERB_NODE_OF_EXEC(at, exec, node);
   return NoteResult(context, hip.hipGraphExecHostNodeSetParams(
-                                 Native(exec), Native(node), &out));
+                                 at.exec, at.node, &out));
 }
 
 // --- empty nodes and child graphs ---
@@ -576,6 +663,7 @@ CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph,
                                   CUgraph child) {
   if (node == nullptr || child == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
+  if (NeedsPlan(child)) return RefuseChild();
   return NoteResult(context, hip.hipGraphAddChildGraphNode(
                                  Native(node), Native(graph), Native(after),
                                  count, Native(child)));
@@ -592,8 +680,10 @@ CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node,
     return CUDA_ERROR_INVALID_VALUE;
   }
   CERB_OPTIONAL_CONTEXT(context);
+  if (NeedsPlan(child)) return RefuseChild();
+  CERB_NODE_OF_EXEC(at, exec, node);
   return NoteResult(context, hip.hipGraphExecChildGraphNodeSetParams(
-                                 Native(exec), Native(node), Native(child)));
+                                 at.exec, at.node, Native(child)));
 }
 
 // --- events ---
@@ -637,9 +727,9 @@ CUresult cuGraphAddEventWaitNode(CUgraphNode* node, CUgraph graph,
       return CUDA_ERROR_INVALID_VALUE;                                         \
     }                                                                          \
     CERB_OPTIONAL_CONTEXT(context);                                            \
-    return NoteResult(context,                                                 \
-                      hip.hipGraphExecEvent##kind##NodeSetEvent(               \
-                          Native(exec), Native(node), Native(event)));         \
+    CERB_NODE_OF_EXEC(at, exec, node);                                         \
+    return NoteResult(context, hip.hipGraphExecEvent##kind##NodeSetEvent(      \
+                                   at.exec, at.node, Native(event)));          \
   }
 CERB_EVENT_NODE(Record)
 CERB_EVENT_NODE(Wait)

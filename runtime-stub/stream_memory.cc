@@ -8,6 +8,7 @@
 #include "runtime-stub/context.h"
 #include "runtime-stub/error.h"
 #include "runtime-stub/graph.h"
+#include "runtime-stub/graph_plan.h"
 #include "runtime-stub/hip_loader.h"
 #include "runtime-stub/log.h"
 #include "runtime-stub/stream.h"
@@ -305,9 +306,9 @@ CUresult cuGraphExecBatchMemOpNodeSetParams(
     CUgraphExec exec, CUgraphNode node,
     const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
   if (exec == nullptr || node == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_NODE_OF_EXEC(at, exec, node);
   return WithOperations(params, [&](const void* there) {
-    return hip.hipGraphExecBatchMemOpNodeSetParams(Native(exec), Native(node),
-                                                   there);
+    return hip.hipGraphExecBatchMemOpNodeSetParams(at.exec, at.node, there);
   });
 }
 

@@ -77,7 +77,7 @@ void TestHostStreams() {
   Double<<<1, 1, 0, second>>>(sum);
   CHECK(cudaStreamSynchronize(second));
   EXPECT(ToHost(sum, 1)[0] == 2 * (64 * 7 + 64));
-  // A graph may have kernels that allocate, not those that launch.
+  // Kernels that allocate are none that launch.
   cudaGraph_t graph = nullptr;
   cudaGraphExec_t exec = nullptr;
   CHECK(cudaStreamBeginCapture(first, cudaStreamCaptureModeRelaxed));
@@ -87,23 +87,100 @@ void TestHostStreams() {
   CHECK(cudaGraphLaunch(exec, first));
   CHECK(cudaStreamSynchronize(first));
   EXPECT(ToHost(sum, 1)[0] == 30);
-  CHECK(cudaStreamBeginCapture(first, cudaStreamCaptureModeRelaxed));
-  InOrder<<<1, 64, 0, first>>>(scratch, sum);
-  EXPECT(cudaGetLastError() == cudaErrorNotSupported);
-  cudaStreamEndCapture(first, &graph);
-  cudaGetLastError();
-  void* arguments[] = {&scratch, &sum};
-  cudaKernelNodeParams params = {};
-  params.func = reinterpret_cast<void*>(InOrder);
-  params.gridDim = params.blockDim = dim3(1);
-  params.kernelParams = arguments;
-  cudaGraphNode_t node = nullptr;
-  CHECK(cudaGraphCreate(&graph, 0));
-  EXPECT(cudaGraphAddKernelNode(&node, graph, nullptr, 0, &params) ==
-         cudaErrorNotSupported);
-  cudaGetLastError();
   CHECK(cudaStreamDestroy(first));
   CHECK(cudaStreamDestroy(second));
+}
+
+// ---- Graphs -----------------------------------------------------------------
+
+int RunGraph(cudaGraphExec_t exec, cudaStream_t stream, const int* sum) {
+  CHECK(cudaGraphLaunch(exec, stream));
+  CHECK(cudaStreamSynchronize(stream));
+  return ToHost(sum, 1)[0];
+}
+
+// What stands behind a kernel of a graph finds what its children have done.
+void TestGraphs() {
+  constexpr int kSum = 64 * 7 + 64;
+  cudaStream_t stream, other;
+  CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
+  cudaEvent_t fork, join;
+  CHECK(cudaEventCreateWithFlags(&fork, cudaEventDisableTiming));
+  CHECK(cudaEventCreateWithFlags(&join, cudaEventDisableTiming));
+  int* scratch = ToDevice(std::vector<int>(64));
+  int* more = ToDevice(std::vector<int>(64));
+  int* sum = ToDevice(std::vector<int>(1));
+  int* beside = ToDevice(std::vector<int>(1));
+
+  cudaGraph_t graph = nullptr, whole = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+  Set<<<1, 1, 0, stream>>>(sum, 0);
+  CHECK(cudaEventRecord(fork, stream));
+  CHECK(cudaStreamWaitEvent(other, fork, 0));
+  Set<<<1, 1, 0, other>>>(beside, 5);
+  InOrder<<<1, 64, 0, stream>>>(scratch, sum);
+  Double<<<1, 1, 0, stream>>>(sum);
+  InOrder<<<1, 64, 0, other>>>(more, beside);
+  CHECK(cudaEventRecord(join, other));
+  CHECK(cudaStreamWaitEvent(stream, join, 0));
+  Double<<<1, 1, 0, stream>>>(beside);
+  CHECK(cudaStreamEndCapture(stream, &graph));
+  CHECK(cudaGraphInstantiate(&exec, graph, 0));
+  EXPECT(ToHost(sum, 1)[0] == 0);
+  const int first = RunGraph(exec, stream, sum);
+  EXPECT(first == 2 * kSum);
+  const int at_the_side = ToHost(beside, 1)[0];
+  EXPECT(at_the_side != 0);
+  EXPECT(RunGraph(exec, stream, sum) == first);
+  EXPECT(ToHost(beside, 1)[0] == at_the_side);
+
+  // No graph in another has such kernels.
+  cudaGraphNode_t child = nullptr;
+  CHECK(cudaGraphCreate(&whole, 0));
+  EXPECT(cudaGraphAddChildGraphNode(&child, whole, nullptr, 0, graph) ==
+         cudaErrorNotSupported);
+  cudaGetLastError();
+  CHECK(cudaGraphExecDestroy(exec));
+  CHECK(cudaGraphDestroy(graph));
+
+  // Built by hand, and changed when it is executable.
+  void* arguments[] = {&scratch, &sum};
+  void* of_double[] = {&sum};
+  cudaKernelNodeParams launches = {}, doubles = {};
+  launches.func = reinterpret_cast<void*>(InOrder);
+  launches.gridDim = dim3(1);
+  launches.blockDim = dim3(64);
+  launches.kernelParams = arguments;
+  doubles.func = reinterpret_cast<void*>(Double);
+  doubles.gridDim = doubles.blockDim = dim3(1);
+  doubles.kernelParams = of_double;
+  cudaMemsetParams clear = {};
+  clear.dst = sum;
+  clear.elementSize = 4;
+  clear.width = clear.height = 1;
+  cudaGraphNode_t cleared, launched, doubled;
+  CHECK(cudaGraphAddMemsetNode(&cleared, whole, nullptr, 0, &clear));
+  CHECK(cudaGraphAddKernelNode(&launched, whole, &cleared, 1, &launches));
+  CHECK(cudaGraphAddKernelNode(&doubled, whole, &launched, 1, &doubles));
+  CHECK(cudaGraphInstantiate(&exec, whole, 0));
+  EXPECT(RunGraph(exec, stream, sum) == 2 * kSum);
+  CHECK(cudaMemset(beside, 0, sizeof *beside));
+  arguments[1] = of_double[0] = &beside;
+  CHECK(cudaGraphExecKernelNodeSetParams(exec, launched, &launches));
+  CHECK(cudaGraphExecKernelNodeSetParams(exec, doubled, &doubles));
+  EXPECT(RunGraph(exec, stream, beside) == 2 * kSum);
+  EXPECT(ToHost(sum, 1)[0] == 0);
+  cudaGraphExecUpdateResultInfo info = {};
+  CHECK(cudaGraphExecUpdate(exec, whole, &info));
+  EXPECT(RunGraph(exec, stream, sum) == 2 * kSum);
+  CHECK(cudaGraphExecDestroy(exec));
+  CHECK(cudaGraphDestroy(whole));
+  CHECK(cudaEventDestroy(fork));
+  CHECK(cudaEventDestroy(join));
+  CHECK(cudaStreamDestroy(other));
+  CHECK(cudaStreamDestroy(stream));
 }
 
 // ---- Depth ------------------------------------------------------------------
@@ -392,6 +469,7 @@ int main() {
   TestNullStream();
   TestOneStreamForBlock();
   TestHostStreams();
+  TestGraphs();
   TestDepth();
   TestTail();
   TestEvents();
