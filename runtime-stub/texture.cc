@@ -65,6 +65,7 @@ struct Object {
   bool has_view = false;
   Context* context = nullptr;
   std::size_t bytes = 0;  // of the descriptor and level records behind it
+  bool destroyed = false;  // and its handle is no other object's yet
 };
 std::mutex g_mutex;
 NeverDestroyed<std::map<unsigned long long, Object>> g_all_objects;
@@ -269,7 +270,8 @@ CUresult CreateObject(const CUDA_RESOURCE_DESC& resource,
                         view != nullptr ? *view : CUDA_RESOURCE_VIEW_DESC{},
                         view != nullptr,
                         context,
-                        content.size()};
+                        content.size(),
+                        false};
   *out = address;
   return CUDA_SUCCESS;
 }
@@ -279,17 +281,23 @@ CUresult DestroyObject(unsigned long long handle) {
   std::lock_guard<std::mutex> lock(g_mutex);
   const auto at = g_objects.find(handle);
   if (at == g_objects.end()) return CUDA_ERROR_INVALID_VALUE;
-  const Object& object = at->second;
+  Object& object = at->second;
   if (CUresult r = UseContext(object.context); r != CUDA_SUCCESS) return r;
-  ReleaseDescriptor(object.context, object.bytes, handle);
-  g_objects.erase(at);
+  // Twice is once: SiftGPU's copies of an object each destroy it, and the
+  // error that it looks for then does not come from NVIDIA's driver.
+  if (!object.destroyed) {
+    ReleaseDescriptor(object.context, object.bytes, handle);
+    object.destroyed = true;
+  }
   return CUDA_SUCCESS;
 }
 
 CUresult FindObject(unsigned long long handle, Object* out) {
   std::lock_guard<std::mutex> lock(g_mutex);
   const auto at = g_objects.find(handle);
-  if (at == g_objects.end()) return CUDA_ERROR_INVALID_VALUE;
+  if (at == g_objects.end() || at->second.destroyed) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   *out = at->second;
   return CUDA_SUCCESS;
 }

@@ -64,10 +64,11 @@ def driver_of(path):
 
 
 class Device:
-    """Memory of the device, in the context that libcudart uses too."""
+    """Memory of the device, in the context that libcudart uses too: by the
+    driver of the converted library, or the one under `cerberus run`."""
 
-    def __init__(self, path):
-        self.driver = driver_of(path)
+    def __init__(self, path=None):
+        self.driver = driver_of(path) if path else ctypes.CDLL("libcuda.so.1")
         self.call("cuInit", 0)
         context = ctypes.c_void_p()
         self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)

@@ -5,10 +5,11 @@ usage: jit_packages.py [--build DIR] [--targets gfx1100,gfx942] [PACKAGE ...]
 
 numba, cuda_bindings, cuda_core, cupy, pycuda, tinygrad, taichi, openmm, warp,
 custatevec and catboost come from PyPI into build/packages (6 GB with NVIDIA's
-compilers and cuBLAS), jax (4 GB) and triton (1 GB), which ask for other
-versions of these, into build/packages-jax and -triton. Each runs unchanged
-under `cerberus run`; what its kernels compute is compared with numpy or with
-its own code for the host. Prints one line per package and target.
+compilers and cuBLAS); jax (4 GB) and triton (1 GB), which ask for other
+versions of these, open3d (1 GB), pycolmap (0.5 GB) and gpu4pyscf (1.5 GB) into
+build/packages-NAME. Each runs unchanged under `cerberus run`; what its kernels
+compute is compared with numpy or with code for the host. Prints one line per
+package and target.
 """
 import argparse
 import ctypes
@@ -20,8 +21,11 @@ import time
 
 from package_catboost import catboost
 from package_custatevec import custatevec
+from package_gpu4pyscf import gpu4pyscf
 from package_jax import jax
+from package_open3d import open3d
 from package_openmm import openmm
+from package_pycolmap import pycolmap
 from package_taichi import taichi
 from package_warp import warp
 
@@ -38,7 +42,12 @@ WHEELS = ["numpy==2.4.6", "numba-cuda==0.30.4", "cuda-bindings==13.5.0",
           "catboost==1.2.10"]
 # Packages in an environment of their own.
 OWN_WHEELS = {"jax": ["jax[cuda13]==0.10.2"],
-              "triton": ["triton==3.9.0", "numpy==2.4.6"]}
+              "triton": ["triton==3.9.0", "numpy==2.4.6"],
+              "open3d": ["open3d==0.20.0", "libusb-package==1.0.30.0",
+                         "numpy==2.4.6"],
+              "pycolmap": ["pycolmap-cuda12==4.2.1", "numpy==2.4.6"],
+              "gpu4pyscf": ["gpu4pyscf-cuda12x==1.9.0", "pyscf==2.14.0",
+                            "numpy==2.4.6"]}
 # The PTX within cuStateVec is for this compute capability or newer.
 ENVIRONMENT = {"custatevec": {"CERBERUS_CC": "10.0"}}
 
@@ -302,7 +311,8 @@ def triton():
 
 PACKAGES = {f.__name__: f for f in (numba, cuda_bindings, cuda_core, cupy,
                                     pycuda, tinygrad, taichi, openmm, warp,
-                                    custatevec, catboost, jax, triton)}
+                                    custatevec, catboost, jax, triton,
+                                    open3d, pycolmap, gpu4pyscf)}
 
 
 def install(folder, wheels):
