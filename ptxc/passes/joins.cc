@@ -50,6 +50,11 @@ bool IsJoin(const llvm::Instruction& instruction) {
   return AsJoin(const_cast<llvm::Instruction&>(instruction)) != nullptr;
 }
 
+bool OrdersMemory(const llvm::Instruction& instruction) {
+  return llvm::isa<llvm::FenceInst>(instruction) ||
+         (IsJoin(instruction) && instruction.getType()->isVoidTy());
+}
+
 llvm::Value* MaskOf(const llvm::CallInst& join) {
   return join.getArgOperand(0);
 }

@@ -33,6 +33,9 @@ std::pair<llvm::Function*, bool> JoinFunction(
 llvm::CallInst* AsJoin(llvm::Instruction& instruction);
 bool IsJoin(const llvm::Instruction& instruction);
 
+// A fence, or a join that is one.
+bool OrdersMemory(const llvm::Instruction& instruction);
+
 // The lanes that come together, the call's first argument.
 llvm::Value* MaskOf(const llvm::CallInst& join);
 

@@ -29,6 +29,7 @@ constexpr unsigned kLocalSpace = 5;
 // Loops that yield to the same rounds and joins in them. LLVM allocates
 // registers for as many in some 10 s, for half of them in 2.
 constexpr std::ptrdiff_t kMostInRounds = 128;
+constexpr std::size_t kMostJoins = 512;
 
 }  // namespace
 
@@ -319,9 +320,7 @@ std::vector<const Instruction*> LaneRegions::FencesIn(const Region& region) {
   std::vector<const Instruction*> fences;
   for (BasicBlock* block : region.blocks) {
     for (const Instruction& instruction : *block) {
-      if (llvm::isa<llvm::FenceInst>(instruction)) {
-        fences.push_back(&instruction);
-      }
+      if (OrdersMemory(instruction)) fences.push_back(&instruction);
     }
   }
   return fences;
@@ -639,6 +638,18 @@ LaneRegions::BlockSet LaneRegions::ReachedFrom(std::vector<BasicBlock*> work,
   return reached;
 }
 
+namespace {
+
+// `activemask`, which waits for nobody.
+bool AsksWhoIsHere(const Instruction& instruction) {
+  const auto* call = llvm::dyn_cast<CallInst>(&instruction);
+  const Function* callee = call ? call->getCalledFunction() : nullptr;
+  return callee && IsWaveFunction(*callee) && call->arg_size() == 1 &&
+         llvm::isa<llvm::Constant>(call->getArgOperand(0));
+}
+
+}  // namespace
+
 // Fills in the joins; false if there is something that takes more together
 // than the lanes that can meet, or too much of it.
 bool LaneRegions::AddJoins(Region* region, bool of_blocks) const {
@@ -653,6 +664,7 @@ bool LaneRegions::AddJoins(Region* region, bool of_blocks) const {
     for (const Instruction& instruction : *block) {
       if (!(*together_)(instruction)) continue;
       if (!of_blocks && !Together::OfAWarp(instruction)) return false;
+      if (region->parts && AsksWhoIsHere(instruction)) continue;
       found |= !by_mask.contains(&instruction);
     }
     if (!found) continue;
@@ -666,8 +678,9 @@ bool LaneRegions::AddJoins(Region* region, bool of_blocks) const {
     if (!llvm::is_contained(collective, block)) collective.push_back(block);
   }
   for (bool changed = true; changed;) {
-    if (static_cast<std::ptrdiff_t>(yields.size() + by_mask.size() +
-                                    region->joins.size()) > kMostInRounds) {
+    if (static_cast<std::ptrdiff_t>(yields.size() + region->joins.size()) >
+            kMostInRounds ||
+        by_mask.size() > kMostJoins) {
       return false;
     }
     changed = false;

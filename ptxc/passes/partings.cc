@@ -1,6 +1,5 @@
 #include "ptxc/passes/partings.h"
 
-#include "llvm/Support/raw_ostream.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/PostOrderIterator.h"
@@ -124,7 +123,6 @@ class Partings {
         }
       }
     }
-    if (getenv("CERB_STATS")) { fprintf(stderr, "STATS %zu joins %zu partings %s\n", joins_.size(), found.size(), joins_[0]->getFunction()->getName().str().c_str()); for (const Parting& q : found) { fprintf(stderr, "PART %d ", q.other != nullptr); q.branch->getTerminator()->print(llvm::errs()); if (q.other) q.other->getTerminator()->print(llvm::errs()); fputs("\n", stderr); } if (getenv("CERB_DUMP")) joins_[0]->getFunction()->print(llvm::errs()); }
     return found;
   }
 
@@ -255,7 +253,7 @@ class Partings {
     return IsOfThoseHere(*MaskOf(join), join, kMostSteps);
   }
   bool IsOfThoseHere(const Value& mask, const CallInst& join, int steps) const {
-    const auto* instruction = llvm::dyn_cast<Instruction>(&mask);
+    const auto* instruction = llvm::dyn_cast<Instruction>(WithoutFirst(&mask));
     if (!instruction || steps == 0) return false;
     if (instruction->getOpcode() == Instruction::And) {
       return llvm::any_of(instruction->operands(), [&](const Value* part) {
@@ -274,6 +272,15 @@ class Partings {
       return false;
     }
     return ComeTogether(*call->getParent(), *join.getParent(), chosen);
+  }
+
+  // What WarpValues put around it taken away.
+  static const Value* WithoutFirst(const Value* value) {
+    const auto* call = llvm::dyn_cast<CallInst>(value);
+    return call && call->getIntrinsicID() ==
+                       llvm::Intrinsic::amdgcn_readfirstlane
+               ? call->getArgOperand(0)
+               : value;
   }
 
   // Whether the lanes that are together at `from`, or those of them for which
@@ -300,7 +307,8 @@ class Partings {
       if (llvm::all_of(llvm::successors(branch), comes)) return true;
       const auto* by =
           llvm::dyn_cast<llvm::BranchInst>(branch->getTerminator());
-      return chosen && by && by->getCondition() == chosen &&
+      return chosen && by && by->isConditional() &&
+             WithoutFirst(by->getCondition()) == WithoutFirst(chosen) &&
              comes(by->getSuccessor(0));
     });
   }

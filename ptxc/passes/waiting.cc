@@ -33,7 +33,7 @@ bool OrdersPlainLoads(const Loop& loop) {
     for (const Instruction& instruction : *block) {
       // Threads at a barrier wait for each other there, not for memory.
       if (IsBarrier(instruction)) return false;
-      ordered |= llvm::isa<llvm::FenceInst>(instruction) ||
+      ordered |= OrdersMemory(instruction) ||
                  IsIntrinsic(instruction, llvm::Intrinsic::amdgcn_s_sleep);
     }
   }
