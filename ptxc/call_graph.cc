@@ -311,6 +311,10 @@ void CallGraph::FindCountedBarriers() {
 
 namespace {
 
+// A second copy of so much would take longer to compile than calls take to
+// run: some of LLVM's passes take time with the square of a function's blocks.
+constexpr std::size_t kInstructionsToCopy = 10'000;
+
 // Whether an instruction takes lanes of a warp together by a mask, or may be
 // what a loop waits with.
 bool MeetsLanes(const InstForm& form) {
@@ -336,6 +340,7 @@ bool MeetsLanes(const InstForm& form) {
 }  // namespace
 
 void CallGraph::AnalyzeCalls() {
+  std::vector<std::uint32_t> calls(states_.size());
   for (std::uint32_t number = 0; number < states_.size(); ++number) {
     const Symbol self = function_definitions_[number];
     if (Number(self) != number) continue;  // its definition is elsewhere
@@ -365,6 +370,7 @@ void CallGraph::AnalyzeCalls() {
               FindService(FunctionAt(called).name));
         }
         state.callees.push_back(called);
+        ++calls[called];
         if (!is_call || i != 1) State(callee).address_taken = true;
       }
     }
@@ -372,6 +378,11 @@ void CallGraph::AnalyzeCalls() {
     state.callees.erase(
         std::unique(state.callees.begin(), state.callees.end()),
         state.callees.end());
+  }
+  for (std::uint32_t number = 0; number < states_.size(); ++number) {
+    states_[number].copies_cost =
+        calls[number] > 1 &&
+        FunctionAt(number).instructions.size() >= kInstructionsToCopy;
   }
   for (std::uint32_t m = 0; m < modules_.size(); ++m) {
     for (const Variable& variable : modules_[m]->variables) {

@@ -40,6 +40,7 @@ struct FunctionState {
   std::vector<std::uint32_t> callees;  // direct calls; numbers of the graph
   bool recursive = false;
   bool address_taken = false;
+  bool copies_cost = false;  // large, and called from several places
   bool calls_indirectly = false;
   bool may_exit = false;        // `exit` in it or below it: returns a flag
   bool named_barriers = false;  // barriers of part of the block, or below

@@ -389,10 +389,11 @@ void ModuleLowering::DeclareDevice(std::uint32_t id) {
   SetCommonAttributes(*function);
   const bool takes_stack = TakesStack(ptx);
   // Where lanes wait for each other is seen in one function only.
-  const bool stays = options_.debug && !facts.meets_lanes;
+  const bool stays =
+      (options_.debug || facts.copies_cost) && !facts.meets_lanes;
   if (!facts.recursive && !facts.address_taken && !stays && !takes_stack) {
     function->addFnAttr(llvm::Attribute::AlwaysInline);
-  } else if (options_.debug || takes_stack) {
+  } else if (stays || options_.debug || takes_stack) {
     function->addFnAttr(llvm::Attribute::NoInline);
   }
   if (facts.flush_f32) {

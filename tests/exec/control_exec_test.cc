@@ -320,6 +320,45 @@ TEST(ControlExec, CallsWithRegisterParameters) {
   for (std::uint32_t t = 0; t < kThreads; ++t) EXPECT_EQ(out[t], t + 5);
 }
 
+// Not a copy in each place (call_graph.cc, kInstructionsToCopy). It exits for
+// some lanes, and reads and writes memory of its own and its caller's.
+TEST(ControlExec, CallsOfALargeFunction) {
+  std::string function =
+      ".shared .b32 word[64];\n"
+      ".func (.reg .b32 %sum) large(.reg .b32 %a, .reg .b64 %where)\n{\n"
+      "  .local .b32 own[4];\n  .reg .pred %p;\n  .reg .b32 %r<4>;\n"
+      "  .reg .b64 %l<4>;\n"
+      "  and.b32 %r0, %a, 7;\n  setp.eq.u32 %p, %r0, 5;\n  @%p exit;\n"
+      "  and.b32 %r0, %a, 3;\n  mul.wide.u32 %l0, %r0, 4;\n"
+      "  mov.u64 %l1, own;\n  add.u64 %l0, %l0, %l1;\n"
+      "  st.local.u32 [%l0], %a;\n  ld.u32 %r1, [%where];\n";
+  for (int i = 0; i < 10000; ++i) {
+    function += "  mad.lo.u32 %r1, %r1, 1664525, 1013904223;\n";
+  }
+  const auto out = RunThreads(
+      function +
+          "  mov.u32 %r2, %tid.x;\n  mul.wide.u32 %l2, %r2, 4;\n"
+          "  mov.u64 %l3, word;\n  add.u64 %l2, %l2, %l3;\n"
+          "  st.shared.u32 [%l2], %r1;\n  bar.sync 0;\n"
+          "  ld.shared.u32 %r1, [%l2];\n"
+          "  st.u32 [%where], %r1;\n  ld.local.u32 %r3, [%l0];\n"
+          "  add.u32 %sum, %r1, %r3;\n  ret;\n}\n",
+      "  .local .align 8 .b8 depot[8];\n"
+      "  mov.u64 %l0, depot;\n  cvta.local.u64 %l1, %l0;\n"
+      "  st.local.u32 [%l0], %thread;\n  call (%r0), large, (%thread, %l1);\n"
+      "  call (%r1), large, (%r0, %l1);\n  cvt.u64.u32 %result, %r1;\n");
+  for (std::uint32_t t = 0; t < kThreads; ++t) {
+    std::uint32_t word = t, a = t;
+    bool left = false;
+    for (int call = 0; call < 2 && !left; ++call) {
+      if (left = (a & 7) == 5; left) break;
+      for (int i = 0; i < 10000; ++i) word = word * 1664525 + 1013904223;
+      a += word;
+    }
+    EXPECT_EQ(out[t], left ? 0xeeee : a) << t;
+  }
+}
+
 TEST(ControlExec, CallsWithoutResultAndWithStructs) {
   const auto out = RunThreads(
       ".func store(.param .b64 where, .param .align 8 .b8 pair[16])\n{\n"

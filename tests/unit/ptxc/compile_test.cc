@@ -334,6 +334,29 @@ TEST(Compile, AliasesOfOneAnotherAreDefinedNowhere) {
                   "defined nowhere"));
 }
 
+// Copies of large functions would take longer to compile than calls to run.
+TEST(Compile, LargeFunctionsCalledTwiceStayFunctions) {
+  const auto calls = [](int instructions, int times) {
+    std::string function =
+        ".func (.reg .b32 %out) mix(.reg .b32 %in)\n{\n"
+        "  .reg .b32 %r;\n  mov.u32 %r, %in;\n";
+    for (int i = 0; i < instructions; ++i) {
+      function += "  mad.lo.u32 %r, %r, 1664525, 1013904223;\n";
+    }
+    std::string body = "  mov.u32 %r1, %tid.x;\n";
+    for (int i = 0; i < times; ++i) body += "  call (%r1), mix, (%r1);\n";
+    const Compiled out = Compile(
+        Module(function + "  mov.u32 %out, %r;\n  ret;\n}\n" +
+               Kernel("k", body + "  st.global.u32 [%rd0], %r1;\n")),
+        CERBERUS_PTXC_EMIT_ASM);
+    EXPECT_EQ(out.status, CERBERUS_PTXC_OK);
+    return out.output.find("s_swappc_b64") != std::string::npos;
+  };
+  EXPECT_TRUE(calls(10000, 2));
+  EXPECT_FALSE(calls(10000, 1));
+  EXPECT_FALSE(calls(100, 2));
+}
+
 TEST(Compile, PairsOfWordsAreReadAndWrittenWhole) {
   for (const char* sem : {"relaxed.gpu", "volatile"}) {
     const std::string suffix = std::string(sem) + ".global.v2.u32 ";
