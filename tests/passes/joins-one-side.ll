@@ -1,0 +1,212 @@
+; Joins that get all lanes they can get: nothing changes.
+; RUN: sh %S/Inputs/unchanged.sh ptxc-opt lane-progress %s
+
+declare i32 @__cerberus_wave_thread_x()
+declare i32 @__cerberus_wave_ballot(i1) #2
+declare void @llvm.amdgcn.s.barrier()
+declare i32 @__cerberus_join_shfl.sync.idx.b32(i32, i32, i32) #0
+declare void @__cerberus_join_bar.warp.sync(i32) #1
+
+; On one side only.
+define amdgpu_kernel void @one_side(ptr addrspace(1) %out) {
+entry:
+  %tid = call i32 @__cerberus_wave_thread_x()
+  %few = icmp ult i32 %tid, 5
+  br i1 %few, label %side, label %done
+
+side:
+  %a = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 -1, i32 1, i32 %tid)
+  store i32 %a, ptr addrspace(1) %out
+  br label %done
+
+done:
+  ret void
+}
+
+; On both, of other kinds.
+define amdgpu_kernel void @other_kinds(ptr addrspace(1) %out) {
+entry:
+  %tid = call i32 @__cerberus_wave_thread_x()
+  %few = icmp ult i32 %tid, 5
+  br i1 %few, label %left, label %right
+
+left:
+  %a = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 -1, i32 1, i32 %tid)
+  store i32 %a, ptr addrspace(1) %out
+  br label %done
+
+right:
+  call void @__cerberus_join_bar.warp.sync(i32 -1)
+  br label %done
+
+done:
+  ret void
+}
+
+; On both, with masks that are known and differ.
+define amdgpu_kernel void @other_masks(ptr addrspace(1) %out) {
+entry:
+  %tid = call i32 @__cerberus_wave_thread_x()
+  %few = icmp ult i32 %tid, 16
+  br i1 %few, label %left, label %right
+
+left:
+  %a = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 65535, i32 1, i32 %tid)
+  br label %done
+
+right:
+  %b = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 -65536, i32 17, i32 %tid)
+  br label %done
+
+done:
+  %value = phi i32 [ %a, %left ], [ %b, %right ]
+  store i32 %value, ptr addrspace(1) %out
+  ret void
+}
+
+; Two branches behind one another, taken by the same lanes.
+define amdgpu_kernel void @same_condition(ptr addrspace(1) %out) {
+entry:
+  %tid = call i32 @__cerberus_wave_thread_x()
+  %few = icmp ult i32 %tid, 5
+  br i1 %few, label %first, label %between
+
+first:
+  %a = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 -1, i32 1, i32 %tid)
+  store i32 %a, ptr addrspace(1) %out
+  br label %between
+
+between:
+  br i1 %few, label %second, label %done
+
+second:
+  %b = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 -1, i32 2, i32 %tid)
+  store i32 %b, ptr addrspace(1) %out
+  br label %done
+
+done:
+  ret void
+}
+
+; A barrier between, at which all lanes are together.
+define amdgpu_kernel void @barrier_between(ptr addrspace(1) %out) {
+entry:
+  %tid = call i32 @__cerberus_wave_thread_x()
+  %few = icmp ult i32 %tid, 5
+  br i1 %few, label %first, label %between
+
+first:
+  %a = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 -1, i32 1, i32 %tid)
+  store i32 %a, ptr addrspace(1) %out
+  br label %between
+
+between:
+  call void @llvm.amdgcn.s.barrier()
+  br label %behind
+
+behind:
+  br i1 %few, label %done, label %second
+
+second:
+  %b = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 -1, i32 2, i32 %tid)
+  store i32 %b, ptr addrspace(1) %out
+  br label %done
+
+done:
+  ret void
+}
+
+; activemask on each side: all lanes of the mask come.
+define amdgpu_kernel void @active_lanes(ptr addrspace(1) %out) {
+entry:
+  %tid = call i32 @__cerberus_wave_thread_x()
+  %few = icmp ult i32 %tid, 5
+  br i1 %few, label %left, label %right
+
+left:
+  %here = call i32 @__cerberus_wave_ballot(i1 true)
+  %a = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 %here, i32 1, i32 %tid)
+  br label %done
+
+right:
+  %there = call i32 @__cerberus_wave_ballot(i1 true)
+  %b = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 %there, i32 2, i32 %tid)
+  br label %done
+
+done:
+  %value = phi i32 [ %a, %left ], [ %b, %right ]
+  store i32 %value, ptr addrspace(1) %out
+  ret void
+}
+
+; The mask of those that go to a side, made in front of the branch, as a
+; reduction has it.
+define amdgpu_kernel void @chosen_lanes(ptr addrspace(1) %out) {
+entry:
+  %tid = call i32 @__cerberus_wave_thread_x()
+  %few = icmp ult i32 %tid, 5
+  %mask = call i32 @__cerberus_wave_ballot(i1 %few)
+  br i1 %few, label %side, label %other
+
+side:
+  %a = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 %mask, i32 1, i32 %tid)
+  store i32 %a, ptr addrspace(1) %out
+  br label %done
+
+other:
+  %there = call i32 @__cerberus_wave_ballot(i1 true)
+  %b = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 %there, i32 1, i32 %tid)
+  store i32 %b, ptr addrspace(1) %out
+  br label %done
+
+done:
+  ret void
+}
+
+; A branch at which whole warps part.
+define amdgpu_kernel void @whole_warps(ptr addrspace(1) %out) {
+entry:
+  %tid = call i32 @__cerberus_wave_thread_x()
+  %warp = lshr i32 %tid, 5
+  %first = icmp eq i32 %warp, 0
+  br i1 %first, label %left, label %right
+
+left:
+  %a = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 -1, i32 1, i32 %tid)
+  br label %done
+
+right:
+  %b = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 -1, i32 2, i32 %tid)
+  br label %done
+
+done:
+  %value = phi i32 [ %a, %left ], [ %b, %right ]
+  store i32 %value, ptr addrspace(1) %out
+  ret void
+}
+
+; And one that all lanes decide together.
+define amdgpu_kernel void @same_in_all(ptr addrspace(4) byref(i32) %n, ptr addrspace(1) %out) {
+entry:
+  %tid = call i32 @__cerberus_wave_thread_x()
+  %count = load i32, ptr addrspace(4) %n
+  %none = icmp eq i32 %count, 0
+  br i1 %none, label %left, label %right
+
+left:
+  %a = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 -1, i32 1, i32 %tid)
+  br label %done
+
+right:
+  %b = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 -1, i32 2, i32 %tid)
+  br label %done
+
+done:
+  %value = phi i32 [ %a, %left ], [ %b, %right ]
+  store i32 %value, ptr addrspace(1) %out
+  ret void
+}
+
+attributes #0 = { convergent noinline nounwind willreturn memory(inaccessiblemem: readwrite) }
+attributes #1 = { convergent noinline nounwind willreturn }
+attributes #2 = { convergent nounwind willreturn memory(none) }
