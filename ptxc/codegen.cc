@@ -28,6 +28,7 @@
 
 #include "fmt/format.h"
 #include "ptxc/passes/own_halves.h"
+#include "ptxc/passes/packed_selects.h"
 #include "support/nearest_targets.h"
 #include "support/target_table.h"
 
@@ -177,10 +178,10 @@ Result<std::unique_ptr<llvm::TargetMachine>> CreateMachine(
   llvm::TargetOptions options;
   // mul and add stay two instructions unless PTX says fma.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  // None is wrong where lanes leave a loop one by one: behind it they are joined
-  // by a mask that at this level is copied first, which splits the block, and
-  // what was selected in front of the joint is done without the lanes that left
-  // early (SILowerControlFlow, LLVM 22).
+  // None is wrong where lanes leave a loop one by one: behind it they are
+  // joined by a mask that at this level is copied first, which splits the block,
+  // and what was selected in front of the joint is done without the lanes that
+  // left early (SILowerControlFlow, LLVM 22).
   const llvm::CodeGenOptLevel level = opt_level <= 1
                                           ? llvm::CodeGenOptLevel::Less
                                           : llvm::CodeGenOptLevel::Default;
@@ -227,6 +228,7 @@ Result<Bytes> EmitMachineCode(llvm::Module& module,
                               llvm::TargetMachine& machine, bool assembly) {
   HoldLoadsAtFences(module);
   KeepOwnHalves(module, machine);
+  SplitPackedSelects(module);
   std::string errors;
   llvm::LLVMContext& context = module.getContext();
   context.setDiagnosticHandler(std::make_unique<CollectErrors>(&errors));

@@ -89,8 +89,9 @@ class Reader {
  private:
   template <typename T>
   T OneOf(T last) {
-    using Number = std::conditional_t<std::is_enum_v<T>, std::underlying_type<T>,
-                                      std::type_identity<T>>::type;
+    using Number =
+        std::conditional_t<std::is_enum_v<T>, std::underlying_type<T>,
+                           std::type_identity<T>>::type;
     Number number{};
     (*this)(number);
     if (status_ && number > static_cast<Number>(last)) {
