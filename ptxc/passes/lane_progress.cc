@@ -151,7 +151,17 @@ class Yielding {
     LaneRegions regions(function_, together_);
     std::vector<Region> found;
     bool all = true;
-    for (const Parting& parting : regions.Partings(analyses)) {
+    const PartingsFound parted = regions.Partings(analyses);
+    for (const llvm::CallBase* call : parted.calls) {
+      const Function* callee = call->getCalledFunction();
+      warnings->push_back(
+          "lanes meet by masks in " +
+          (callee ? "'" + callee->getName().str() + "'"
+                  : std::string("a function called through a pointer")) +
+          ", which stays a call that not all lanes come to: those that are "
+          "elsewhere are not waited for" + Place(call->getDebugLoc()));
+    }
+    for (const Parting& parting : parted.partings) {
       std::optional<Region> region = regions.Find(parting);
       all &= region.has_value();
       if (region) found.push_back(std::move(*region));
@@ -175,8 +185,8 @@ class Yielding {
     all &= regions.Merge(&found);
     if (!all) {
       warnings->push_back(
-          "lanes of a warp that wait for others at .sync instructions on other "
-          "ways may not get their values");
+          "lanes of a warp part in front of so many .sync instructions that "
+          "those on one way do not wait for those on another");
     }
     if (found.empty()) return;
     std::vector<std::vector<Segment>> segments;
@@ -241,13 +251,13 @@ class Yielding {
   }
 
   std::string Describe(const Loop& loop) const {
-    std::string text =
-        "lanes of a warp that wait for each other in a loop may hang";
-    if (const llvm::DebugLoc at = loop.getStartLoc()) {
-      text += " (" + at->getFilename().str() + ":" +
-              std::to_string(at.getLine()) + ")";
-    }
-    return text;
+    return "lanes of a warp that wait for each other in a loop may hang" +
+           Place(loop.getStartLoc());
+  }
+  static std::string Place(const llvm::DebugLoc& at) {
+    if (!at) return "";
+    return " (" + at->getFilename().str() + ":" +
+           std::to_string(at.getLine()) + ")";
   }
 
   // ---- The loop of rounds ---------------------------------------------------
@@ -560,12 +570,18 @@ class Yielding {
 
 // Whether lanes may wait for others at joins by mask.
 bool PartAtJoins(Function& function, llvm::FunctionAnalysisManager& analyses) {
-  return llvm::any_of(llvm::instructions(function), IsJoin) &&
-         !FindPartings(
-              function,
-              analyses.getResult<llvm::DominatorTreeAnalysis>(function),
-              analyses)
-              .empty();
+  if (llvm::none_of(llvm::instructions(function), [](const Instruction& i) {
+        const auto* call = llvm::dyn_cast<llvm::CallBase>(&i);
+        const Function* callee = call ? call->getCalledFunction() : nullptr;
+        return IsJoin(i) || (call && !call->isInlineAsm() &&
+                             (!callee || !callee->isDeclaration()));
+      })) {
+    return false;
+  }
+  const PartingsFound found = FindPartings(
+      function, analyses.getResult<llvm::DominatorTreeAnalysis>(function),
+      analyses);
+  return !found.partings.empty() || !found.calls.empty();
 }
 
 }  // namespace

@@ -21,9 +21,34 @@
 //     C
 //     ↓ meet
 //
-// What takes a warp's lanes together (a vote, a shuffle) may stand in there
-// behind a wait, in a branch whose other side is waited for. Lanes that come
-// there yield as well, until none of their warp is left that may still come.
+// The same rounds let lanes meet by a mask. PTX's `.sync` instructions wait for
+// the lanes of their mask wherever those execute one of the same kind, be it on
+// the other side of a branch or in another round of a loop. Where lanes part so
+// that this may happen (passes/partings.h), they go on one by one: a lane that
+// comes to such an instruction notes its operands and where it goes on behind
+// it, and yields. In the round in which all lanes of its mask stand at one of
+// its kind, or none of the others may come any more, they do it together, in a
+// place of its own:
+//
+//   if (odd) { A; x = shfl(m, a); B; }      round:
+//   else     { C; y = shfl(m, c); D; }      if 0: odd: A; note a, 2; 1
+//                                                 else: C; note c, 3; 1
+//                                           if 1 and all of m are at 1:
+//                                             r = shfl(noted); to 2 or 3
+//                                           if 2: x = r; B; 4
+//                                           if 3: y = r; D; 4
+//                                           again if not 4
+//
+// Gates in program order with a lane's number for the next are how thread
+// frontiers schedule lanes (Diamos et al., "SIMD re-convergence at thread
+// frontiers", MICRO 2011); that lanes have to leave a loop for others to go on
+// is ElTantawy and Aamodt, "MIMD synchronization on SIMT architectures", MICRO
+// 2016. What has to come out is Volta's independent thread scheduling, as the
+// CUDA Programming Guide describes it.
+//
+// What takes a warp's lanes together without a mask (a barrier, a matrix
+// product, a vote of older PTX) may stand in there as well. Lanes that come
+// there yield until none of their warp is left that may still come.
 #ifndef CERBERUS_PTXC_PASSES_LANE_PROGRESS_H_
 #define CERBERUS_PTXC_PASSES_LANE_PROGRESS_H_
 

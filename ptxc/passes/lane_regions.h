@@ -89,7 +89,7 @@ class LaneRegions {
   // Loops that wait, in program order, outer ones before inner ones.
   const std::vector<llvm::Loop*>& waiting() const { return waiting_; }
   const llvm::DominatorTree& dominators() const { return dominators_; }
-  std::vector<Parting> Partings(llvm::FunctionAnalysisManager& analyses) const {
+  PartingsFound Partings(llvm::FunctionAnalysisManager& analyses) const {
     return FindPartings(function_, dominators_, analyses);
   }
 

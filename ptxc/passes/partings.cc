@@ -11,6 +11,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
+#include "llvm/IR/Module.h"
 #include "llvm/Support/GenericDomTreeConstruction.h"
 
 #include "ptxc/passes/joins.h"
@@ -95,22 +96,33 @@ class Partings {
       for (Instruction& instruction : *block) {
         behind_barrier |= IsBarrier(instruction);
         CallInst* join = AsJoin(instruction);
-        if (!join) continue;
+        if (!join) {
+          auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+          if (call && JoinsWithin(*call)) calls_.push_back(call);
+          continue;
+        }
         joins_.push_back(join);
         if (behind_barrier) behind_barrier_.insert(join);
       }
       if (behind_barrier) barriers_.insert(block);
     }
     llvm::erase_if(joins_, [this](CallInst* join) { return HasAll(*join); });
-    if (!joins_.empty()) FindMeetings(function);
+    if (!joins_.empty() || !calls_.empty()) FindMeetings(function);
   }
 
-  std::vector<Parting> Find() {
-    std::vector<Parting> found;
-    if (joins_.empty()) return found;
+  PartingsFound Find() {
+    PartingsFound result;
+    std::vector<Parting>& found = result.partings;
+    if (joins_.empty() && calls_.empty()) return result;
     NumberKinds();
     for (BasicBlock* branch : parting_) {
       if (AddSides(branch)) found.push_back({branch});
+      for (llvm::CallBase* call : calls_) {
+        if (IsOnOneSide(branch, *call) &&
+            !llvm::is_contained(result.calls, call)) {
+          result.calls.push_back(call);
+        }
+      }
     }
     for (const OneSided& first : one_sided_) {
       const BasicBlock* meet = MeetingOf(first.branch);
@@ -123,10 +135,39 @@ class Partings {
         }
       }
     }
-    return found;
+    return result;
   }
 
  private:
+  // Whether the call stays one, of a function in which lanes meet by masks.
+  bool JoinsWithin(const llvm::CallBase& call) {
+    if (call.isInlineAsm()) return false;
+    const Function* callee = call.getCalledFunction();
+    if (callee) return !callee->isDeclaration() && HasJoins(*callee);
+    return llvm::any_of(*call.getModule(), [&](const Function& other) {
+      return other.getFunctionType() == call.getFunctionType() &&
+             other.hasAddressTaken() && HasJoins(other);
+    });
+  }
+  bool HasJoins(const Function& function) {
+    const auto [known, is_new] = with_joins_.insert({&function, false});
+    if (!is_new) return known->second;  // false as well within recursion
+    const bool has = llvm::any_of(
+        llvm::instructions(function), [this](const Instruction& instruction) {
+          const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+          return IsJoin(instruction) || (call && JoinsWithin(*call));
+        });
+    return with_joins_[&function] = has;
+  }
+  bool IsOnOneSide(BasicBlock* branch, const llvm::CallBase& call) const {
+    const BasicBlock* meet = MeetingOf(branch);
+    const auto comes = [&](const BasicBlock* side) {
+      return Reach(side, {meet, branch}).contains(call.getParent());
+    };
+    return llvm::any_of(llvm::successors(branch), comes) &&
+           !llvm::all_of(llvm::successors(branch), comes);
+  }
+
   // Joins of one kind may have to wait for each other: those of one function,
   // unless all their masks are known.
   void NumberKinds() {
@@ -150,6 +191,7 @@ class Partings {
     BlockSet kept;
     std::vector<BasicBlock*> work;
     for (CallInst* join : joins_) work.push_back(join->getParent());
+    for (llvm::CallBase* call : calls_) work.push_back(call->getParent());
     while (!work.empty()) {
       BasicBlock* block = work.back();
       work.pop_back();
@@ -318,6 +360,8 @@ class Partings {
   std::vector<BasicBlock*> parting_;  // at whose ends lanes part
   BlockSet barriers_;  // blocks with one
   std::vector<CallInst*> joins_;  // which may have to wait
+  std::vector<llvm::CallBase*> calls_;
+  llvm::DenseMap<const Function*, bool> with_joins_;
   llvm::SmallPtrSet<const CallInst*, 8> behind_barrier_;  // in their blocks
   llvm::DenseMap<const CallInst*, unsigned> kinds_;
   std::vector<OneSided> one_sided_;
@@ -325,12 +369,12 @@ class Partings {
 
 }  // namespace
 
-std::vector<Parting> FindPartings(Function& function,
-                                  const llvm::DominatorTree& dominators,
-                                  llvm::FunctionAnalysisManager& analyses) {
+PartingsFound FindPartings(Function& function,
+                           const llvm::DominatorTree& dominators,
+                           llvm::FunctionAnalysisManager& analyses) {
   llvm::PreservedAnalyses ways;
   ways.preserveSet<llvm::CFGAnalyses>();
-  std::vector<Parting> found;
+  PartingsFound found;
   {
     const WarpValues values(function);
     analyses.invalidate(function, ways);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "llvm/IR/Dominators.h"
+#include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/PassManager.h"
 
 namespace cerberus::ptx {
@@ -28,10 +29,14 @@ struct Parting {
   llvm::BasicBlock* other = nullptr;
 };
 
-// In program order.
-std::vector<Parting> FindPartings(llvm::Function& function,
-                                  const llvm::DominatorTree& dominators,
-                                  llvm::FunctionAnalysisManager& analyses);
+struct PartingsFound {
+  std::vector<Parting> partings;  // in program order
+  // Calls of functions with joins in them that only some lanes come to.
+  std::vector<llvm::CallBase*> calls;
+};
+PartingsFound FindPartings(llvm::Function& function,
+                           const llvm::DominatorTree& dominators,
+                           llvm::FunctionAnalysisManager& analyses);
 
 }  // namespace cerberus::ptx
 

@@ -132,9 +132,7 @@ Status RunPipeline(llvm::Module& module, llvm::TargetMachine& machine,
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(FlushConstants()));
   }
   CERB_TRY_VOID(add(light ? kLightOfSsa : kDefaultOfSsa));
-  if (!optimise && options.shared.overflow != SharedOverflow::kError) {
-    passes.addPass(llvm::AlwaysInlinerPass());
-  }
+  if (!optimise) passes.addPass(llvm::AlwaysInlinerPass());
   passes.addPass(MoveSharedMemory(options.shared, &report->windows));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(
       LaneProgress(&report->warnings)));
