@@ -1,0 +1,170 @@
+; Loops in which lanes wait for others.
+; RUN: ptxc-opt --passes=lane-progress -S %s -o %t 2> %t.said
+; RUN: FileCheck %s < %t
+; RUN: FileCheck %s --check-prefix=SAID < %t.said
+
+declare i32 @__cerberus_wave_thread_x()
+
+; Who has the lock gives it back behind the loop.
+; CHECK-LABEL: define amdgpu_kernel void @lock(
+; CHECK: br label %round
+; CHECK: try:
+; CHECK-NEXT: {{.*}} = cmpxchg
+; CHECK: br i1 %is, label %got, label %[[YIELD:.*]]
+; CHECK: store atomic i32 0, ptr addrspace(1) %lock release
+; CHECK-NEXT: br label %[[LEAVE:.*]]
+; CHECK: br i1 %{{.*}}, label %try, label %end
+; CHECK: end:
+; CHECK: [[MORE:%.*]] = icmp ne i32 %{{.*}}, 2
+; CHECK-NEXT: br i1 [[MORE]], label %again, label %{{.*}}, !cerberus.round_end
+; CHECK: [[YIELD]]:
+; CHECK-NEXT: {{.*}} = call i32 asm "", "=v,0,n"(i32 1,
+; CHECK-NEXT: br label %end
+; CHECK: [[LEAVE]]:
+; CHECK-NEXT: {{.*}} = call i32 asm "", "=v,0,n"(i32 2,
+; CHECK-NEXT: br label %end
+; CHECK: again:
+; CHECK-NEXT: {{.*}} = call i32 asm sideeffect
+; CHECK-NEXT: br label %round
+define amdgpu_kernel void @lock(ptr addrspace(1) %lock, ptr addrspace(1) %count) {
+entry:
+  br label %try
+try:
+  %pair = cmpxchg ptr addrspace(1) %lock, i32 0, i32 1 acquire monotonic
+  %is = extractvalue { i32, i1 } %pair, 1
+  br i1 %is, label %got, label %try
+got:
+  %n = load i32, ptr addrspace(1) %count
+  %next = add i32 %n, 1
+  store i32 %next, ptr addrspace(1) %count
+  store atomic i32 0, ptr addrspace(1) %lock release, align 4
+  br label %done
+done:
+  ret void
+}
+
+; In the loop: no lane has to yield. But LLVM must not see which round is the
+; last, since it would move what that does behind the loop.
+; CHECK-LABEL: define amdgpu_kernel void @lock_in_loop(
+; CHECK-NOT: round:
+; CHECK: [[BITS:%.*]] = zext i1 %is to i32
+; CHECK-NEXT: [[HIDDEN:%.*]] = call i32 asm "", "=v,0,n"(i32 [[BITS]],
+; CHECK-NEXT: [[DONE:%.*]] = icmp ne i32 [[HIDDEN]], 0
+; CHECK-NEXT: br i1 [[DONE]], label %done, label %try
+; CHECK-NOT: round:
+define amdgpu_kernel void @lock_in_loop(ptr addrspace(1) %lock, ptr addrspace(1) %count) {
+entry:
+  br label %try
+try:
+  %pair = cmpxchg ptr addrspace(1) %lock, i32 0, i32 1 acquire monotonic
+  %is = extractvalue { i32, i1 } %pair, 1
+  br i1 %is, label %got, label %again
+got:
+  %n = load i32, ptr addrspace(1) %count
+  %next = add i32 %n, 1
+  store i32 %next, ptr addrspace(1) %count
+  store atomic i32 0, ptr addrspace(1) %lock release, align 4
+  br label %again
+again:
+  br i1 %is, label %done, label %try
+done:
+  ret void
+}
+
+; One side waits for what the other stores.
+; CHECK-LABEL: define amdgpu_kernel void @flag(
+; CHECK: br label %round
+; CHECK: br i1 %even,
+; CHECK: wait:
+; CHECK-NEXT: {{.*}} = load atomic
+; CHECK: br i1 %is, label %[[LEAVE:.*]], label %[[YIELD:.*]]{{$}}
+; CHECK: store atomic i32 1, ptr addrspace(1) %flag release
+; CHECK: end:
+; CHECK: br i1 %{{.*}}, label %again, label %done, !cerberus.round_end
+; CHECK: [[LEAVE]]:
+; CHECK-NEXT: {{.*}} = call i32 asm "", "=v,0,n"(i32 2,
+; CHECK-NEXT: br label %end
+; CHECK: [[YIELD]]:
+; CHECK-NEXT: {{.*}} = call i32 asm "", "=v,0,n"(i32 1,
+; CHECK-NEXT: br label %end
+define amdgpu_kernel void @flag(ptr addrspace(1) %flag, ptr addrspace(1) %out) {
+entry:
+  %tid = call i32 @__cerberus_wave_thread_x()
+  %bit = and i32 %tid, 1
+  %even = icmp eq i32 %bit, 0
+  br i1 %even, label %wait, label %set
+wait:
+  %word = load atomic i32, ptr addrspace(1) %flag acquire, align 4
+  %is = icmp ne i32 %word, 0
+  br i1 %is, label %done, label %wait
+set:
+  store atomic i32 1, ptr addrspace(1) %flag release, align 4
+  br label %done
+done:
+  store i32 1, ptr addrspace(1) %out
+  ret void
+}
+
+; A loop that fetches numbers ends by itself.
+; CHECK-LABEL: define amdgpu_kernel void @counts(
+; CHECK-NOT: round:
+; CHECK: ret void
+define amdgpu_kernel void @counts(ptr addrspace(1) %next, i32 %n) {
+entry:
+  br label %more
+more:
+  %mine = atomicrmw add ptr addrspace(1) %next, i32 1 monotonic
+  %less = icmp ult i32 %mine, %n
+  br i1 %less, label %more, label %done
+done:
+  ret void
+}
+
+; Waits for another block: nobody here can do anything for it.
+; CHECK-LABEL: define amdgpu_kernel void @other_block(
+; CHECK-NOT: round:
+; CHECK: ret void
+define amdgpu_kernel void @other_block(ptr addrspace(1) %flag) {
+entry:
+  br label %wait
+wait:
+  %word = load atomic i32, ptr addrspace(1) %flag acquire, align 4
+  %is = icmp ne i32 %word, 0
+  br i1 %is, label %done, label %wait
+done:
+  ret void
+}
+
+; In a function that says that its lanes make progress anyway.
+; CHECK-LABEL: define amdgpu_kernel void @never_yields(
+; CHECK-NOT: round:
+; CHECK: ret void
+define amdgpu_kernel void @never_yields(ptr addrspace(1) %lock) "cerberus-never-yields" {
+entry:
+  br label %try
+try:
+  %pair = cmpxchg ptr addrspace(1) %lock, i32 0, i32 1 acquire monotonic
+  %is = extractvalue { i32, i1 } %pair, 1
+  br i1 %is, label %got, label %try
+got:
+  store atomic i32 0, ptr addrspace(1) %lock release, align 4
+  ret void
+}
+
+; Nobody gives the lock back here.
+; SAID-NOT: warning:
+; SAID: warning: taken_for_good: lanes of a warp that wait for each other in a loop may hang
+; SAID-NOT: warning:
+; CHECK-LABEL: define amdgpu_kernel void @taken_for_good(
+; CHECK-NOT: round:
+; CHECK: ret void
+define amdgpu_kernel void @taken_for_good(ptr addrspace(1) %lock) {
+entry:
+  br label %try
+try:
+  %pair = cmpxchg ptr addrspace(1) %lock, i32 0, i32 1 acquire monotonic
+  %is = extractvalue { i32, i1 } %pair, 1
+  br i1 %is, label %got, label %try
+got:
+  ret void
+}
