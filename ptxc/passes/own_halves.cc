@@ -1,5 +1,6 @@
 #include "ptxc/passes/own_halves.h"
 
+#include <map>
 #include <vector>
 
 #include "llvm/Analysis/UniformityAnalysis.h"
@@ -30,22 +31,24 @@ bool IsHalf(const llvm::LoadInst& load) {
 void KeepOwnHalves(llvm::Module& module, llvm::TargetMachine& machine) {
   // With error correction of memory a load writes whole registers.
   if (machine.getMCSubtargetInfo()->checkFeatures("+sramecc-support")) return;
+  std::map<llvm::Function*, std::vector<llvm::LoadInst*>> halves;
+  for (llvm::Function& function : module) {
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
+      if (load != nullptr && IsHalf(*load)) halves[&function].push_back(load);
+    }
+  }
+  if (halves.empty()) return;
   llvm::PassBuilder builder(&machine);
   llvm::FunctionAnalysisManager analyses;
   builder.registerFunctionAnalyses(analyses);
-  for (llvm::Function& function : module) {
-    std::vector<llvm::LoadInst*> loads;
-    for (llvm::Instruction& instruction : llvm::instructions(function)) {
-      auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
-      if (load != nullptr && IsHalf(*load)) loads.push_back(load);
-    }
-    if (loads.empty()) continue;
+  for (auto& [function, loads] : halves) {
     // Addresses that went through private memory themselves are found the same
     // only while code is selected.
     const bool through_memory =
         machine.getOptLevel() < llvm::CodeGenOptLevel::Default;
     const llvm::UniformityInfo& uniformity =
-        analyses.getResult<llvm::UniformityInfoAnalysis>(function);
+        analyses.getResult<llvm::UniformityInfoAnalysis>(*function);
     std::erase_if(loads, [&](const llvm::LoadInst* load) {
       return !through_memory &&
              uniformity.isDivergent(load->getPointerOperand());
