@@ -1,5 +1,6 @@
 ; Lanes that part and have a join of the same kind and mask on either side meet:
-; both sides go to one block that has the join once.
+; both sides go to one block that has the join once, and they go in when none is
+; left that may still come.
 ; RUN: ptxc-opt --passes=lane-progress -S %s 2>&1 | FileCheck %s
 ; RUN: ptxc-opt --passes=lane-progress --target gfx942 -S %s 2>&1 | FileCheck %s
 ; CHECK-NOT: warning:
@@ -10,6 +11,13 @@ declare i32 @__cerberus_join_vote.sync.ballot.b32(i32, i1) #0
 declare void @__cerberus_join_bar.warp.sync(i32) #1
 
 ; CHECK-LABEL: define amdgpu_kernel void @shuffle(
+; CHECK-NOT: call {{.*}}@__cerberus_join_
+; CHECK: [[COMING:%.*]] = call i32 @__cerberus_wave_ballot(
+; CHECK: [[MISSING:%.*]] = and i32 [[COMING]], -1
+; CHECK: [[ALL:%.*]] = icmp eq i32 [[MISSING]], 0
+; CHECK: [[OPEN:%.*]] = and i1 %{{.*}}, [[ALL]]
+; CHECK: [[GOES:%.*]] = and i1 %{{.*}}, [[OPEN]]
+; CHECK: br i1 [[GOES]], label %meet,
 ; CHECK-NOT: call {{.*}}@__cerberus_join_
 ; CHECK: br i1 {{.*}}, !cerberus.joins_end
 ; CHECK-NOT: call {{.*}}@__cerberus_join_
@@ -39,6 +47,13 @@ done:
 
 ; CHECK-LABEL: define amdgpu_kernel void @vote(
 ; CHECK-NOT: call {{.*}}@__cerberus_join_
+; CHECK: [[COMING:%.*]] = call i32 @__cerberus_wave_ballot(
+; CHECK: [[MISSING:%.*]] = and i32 [[COMING]], -1
+; CHECK: [[ALL:%.*]] = icmp eq i32 [[MISSING]], 0
+; CHECK: [[OPEN:%.*]] = and i1 %{{.*}}, [[ALL]]
+; CHECK: [[GOES:%.*]] = and i1 %{{.*}}, [[OPEN]]
+; CHECK: br i1 [[GOES]], label %meet,
+; CHECK-NOT: call {{.*}}@__cerberus_join_
 ; CHECK: br i1 {{.*}}, !cerberus.joins_end
 ; CHECK-NOT: call {{.*}}@__cerberus_join_
 ; CHECK: meet:
@@ -66,6 +81,13 @@ done:
 }
 
 ; CHECK-LABEL: define amdgpu_kernel void @barrier(
+; CHECK-NOT: call {{.*}}@__cerberus_join_
+; CHECK: [[COMING:%.*]] = call i32 @__cerberus_wave_ballot(
+; CHECK: [[MISSING:%.*]] = and i32 [[COMING]], -1
+; CHECK: [[ALL:%.*]] = icmp eq i32 [[MISSING]], 0
+; CHECK: [[OPEN:%.*]] = and i1 %{{.*}}, [[ALL]]
+; CHECK: [[GOES:%.*]] = and i1 %{{.*}}, [[OPEN]]
+; CHECK: br i1 [[GOES]], label %meet,
 ; CHECK-NOT: call {{.*}}@__cerberus_join_
 ; CHECK: br i1 {{.*}}, !cerberus.joins_end
 ; CHECK-NOT: call {{.*}}@__cerberus_join_
