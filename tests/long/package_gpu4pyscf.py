@@ -7,6 +7,7 @@ import os
 
 # A row of PySCF's tables of shells and of pseudopotentials.
 ATOM, ANGULAR, PRIMITIVES, SPIN_ORBIT = 0, 1, 2, 4
+NUMBER = 7  # of the atom, among those with a potential
 
 
 class Libraries:
@@ -49,6 +50,7 @@ def check_pseudopotentials(np, libraries):
     potentials = mol._ecpbas[mol._ecpbas[:, SPIN_ORBIT] == 0]
     potentials = potentials[np.lexsort((potentials[:, ATOM],
                                         potentials[:, ANGULAR]))]
+    potentials[:, NUMBER] = potentials[:, ATOM]
     by_atom = groups(potentials[:, [ANGULAR, ATOM]])
     by_angular = groups(potentials[by_atom[:-1]][:, [ANGULAR]])
     by_shell = groups(mol._bas[:, [ANGULAR, PRIMITIVES]])
@@ -79,6 +81,13 @@ def check_pseudopotentials(np, libraries):
 
     np.testing.assert_allclose(integrals("ECP_cart", 1, True)[0],
                                mol.intor("ECPscalar_cart"), rtol=0, atol=1e-10)
+    # By each atom's potential.
+    slopes = integrals("ECP_ip_cart", 6, False).reshape(2, 3, count, count)
+    for atom, slope in enumerate(slopes):
+        with mol.with_rinv_at_nucleus(atom):
+            np.testing.assert_allclose(
+                slope, mol.intor("ECPscalar_iprinv_cart", comp=3), rtol=0,
+                atol=1e-10)
 
 
 def check_solvent(np, libraries):
