@@ -116,5 +116,109 @@ done:
   ret void
 }
 
+; Lanes that have exited are not waited for: the region begins behind.
+; CHECK-LABEL: define amdgpu_kernel void @exits_before(
+; CHECK: br i1 %none,
+; CHECK: body:
+; CHECK: br label %round
+; CHECK-NOT: call {{.*}}@__cerberus_join_
+; CHECK: br i1 {{.*}}, !cerberus.joins_end
+; CHECK-NOT: call {{.*}}@__cerberus_join_
+; CHECK: meet:
+; CHECK-NEXT: %{{.*}} = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 %{{.*}}, i32 %{{.*}}, i32 %{{.*}})
+; CHECK-NOT: call {{.*}}@__cerberus_join_
+define amdgpu_kernel void @exits_before(ptr addrspace(1) %out) {
+entry:
+  %tid = call i32 @__cerberus_wave_thread_x()
+  %none = icmp ugt i32 %tid, 20
+  br i1 %none, label %exit, label %body
+
+exit:
+  ret void
+
+body:
+  %bit = and i32 %tid, 1
+  %even = icmp eq i32 %bit, 0
+  br i1 %even, label %left, label %right
+
+left:
+  %a = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 -1, i32 1, i32 %tid)
+  br label %done
+
+right:
+  %b = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 -1, i32 2, i32 7)
+  br label %done
+
+done:
+  %value = phi i32 [ %a, %left ], [ %b, %right ]
+  store i32 %value, ptr addrspace(1) %out
+  ret void
+}
+
+; In a loop on each side.
+; CHECK-LABEL: define amdgpu_kernel void @two_loops(
+; CHECK-NOT: call {{.*}}@__cerberus_join_
+; CHECK: br i1 {{.*}}, !cerberus.joins_end
+; CHECK-NOT: call {{.*}}@__cerberus_join_
+; CHECK: meet:
+; CHECK-NEXT: %{{.*}} = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 %{{.*}}, i32 %{{.*}}, i32 %{{.*}})
+; CHECK-NOT: call {{.*}}@__cerberus_join_
+define amdgpu_kernel void @two_loops(ptr addrspace(1) %out) {
+entry:
+  %tid = call i32 @__cerberus_wave_thread_x()
+  %bit = and i32 %tid, 1
+  %even = icmp eq i32 %bit, 0
+  br i1 %even, label %left, label %right
+
+left:
+  %i = phi i32 [ 0, %entry ], [ %j, %left ]
+  %a = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 -1, i32 1, i32 %i)
+  %j = add i32 %i, 1
+  %m = icmp ult i32 %j, 10
+  br i1 %m, label %left, label %done
+
+right:
+  %k = phi i32 [ 0, %entry ], [ %l, %right ]
+  %b = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 -1, i32 2, i32 %k)
+  %l = add i32 %k, 1
+  %n = icmp ult i32 %l, 10
+  br i1 %n, label %right, label %done
+
+done:
+  %value = phi i32 [ %a, %left ], [ %b, %right ]
+  store i32 %value, ptr addrspace(1) %out
+  ret void
+}
+
+; On two of three sides.
+; CHECK-LABEL: define amdgpu_kernel void @three_sides(
+; CHECK-NOT: call {{.*}}@__cerberus_join_
+; CHECK: br i1 {{.*}}, !cerberus.joins_end
+; CHECK-NOT: call {{.*}}@__cerberus_join_
+; CHECK: meet:
+; CHECK-NEXT: call void @__cerberus_join_bar.warp.sync(i32 %{{.*}})
+; CHECK-NOT: call {{.*}}@__cerberus_join_
+define amdgpu_kernel void @three_sides(ptr addrspace(1) %out) {
+entry:
+  %tid = call i32 @__cerberus_wave_thread_x()
+  %c = urem i32 %tid, 3
+  switch i32 %c, label %x [ i32 0, label %y i32 1, label %z ]
+
+x:
+  call void @__cerberus_join_bar.warp.sync(i32 -1)
+  br label %done
+
+y:
+  call void @__cerberus_join_bar.warp.sync(i32 -1)
+  br label %done
+
+z:
+  store i32 1, ptr addrspace(1) %out
+  br label %done
+
+done:
+  ret void
+}
+
 attributes #0 = { convergent noinline nounwind willreturn memory(inaccessiblemem: readwrite) }
 attributes #1 = { convergent noinline nounwind willreturn }

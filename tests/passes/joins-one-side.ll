@@ -207,6 +207,76 @@ done:
   ret void
 }
 
+; The other side exits.
+define amdgpu_kernel void @exit_on_one_side(ptr addrspace(1) %out) {
+entry:
+  %tid = call i32 @__cerberus_wave_thread_x()
+  %none = icmp ugt i32 %tid, 20
+  br i1 %none, label %exit, label %body
+
+exit:
+  ret void
+
+body:
+  %a = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 -1, i32 1, i32 %tid)
+  store i32 %a, ptr addrspace(1) %out
+  ret void
+}
+
+; In a loop that all lanes go round as often.
+define amdgpu_kernel void @uniform_loop(ptr addrspace(1) %out) {
+entry:
+  %tid = call i32 @__cerberus_wave_thread_x()
+  br label %left
+
+left:
+  %i = phi i32 [ 0, %entry ], [ %j, %left ]
+  %a = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 -1, i32 1, i32 %tid)
+  %j = add i32 %i, 1
+  %m = icmp ult i32 %j, 10
+  br i1 %m, label %left, label %done
+
+done:
+  store i32 %a, ptr addrspace(1) %out
+  ret void
+}
+
+; In one that lanes leave by and by: who has left comes to no more.
+define amdgpu_kernel void @divergent_loop(ptr addrspace(1) %out) {
+entry:
+  %tid = call i32 @__cerberus_wave_thread_x()
+  br label %left
+
+left:
+  %i = phi i32 [ 0, %entry ], [ %j, %left ]
+  %a = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 -1, i32 1, i32 %tid)
+  %j = add i32 %i, 1
+  %m = icmp ult i32 %j, %tid
+  br i1 %m, label %left, label %done
+
+done:
+  store i32 %a, ptr addrspace(1) %out
+  ret void
+}
+
+; On one side, and where both are together again.
+define amdgpu_kernel void @side_and_behind(ptr addrspace(1) %out) {
+entry:
+  %tid = call i32 @__cerberus_wave_thread_x()
+  %few = icmp ult i32 %tid, 5
+  br i1 %few, label %first, label %between
+
+first:
+  %a = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 -1, i32 1, i32 %tid)
+  store i32 %a, ptr addrspace(1) %out
+  br label %between
+
+between:
+  %b = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 -1, i32 2, i32 %tid)
+  store i32 %b, ptr addrspace(1) %out
+  ret void
+}
+
 attributes #0 = { convergent noinline nounwind willreturn memory(inaccessiblemem: readwrite) }
 attributes #1 = { convergent noinline nounwind willreturn }
 attributes #2 = { convergent nounwind willreturn memory(none) }
