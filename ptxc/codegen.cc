@@ -27,6 +27,7 @@
 #include "llvm/TargetParser/Triple.h"
 
 #include "fmt/format.h"
+#include "ptxc/passes/known_ones.h"
 #include "ptxc/passes/own_halves.h"
 #include "ptxc/passes/packed_selects.h"
 #include "support/nearest_targets.h"
@@ -229,6 +230,7 @@ Result<Bytes> EmitMachineCode(llvm::Module& module,
   HoldLoadsAtFences(module);
   KeepOwnHalves(module, machine);
   SplitPackedSelects(module);
+  KeepKnownOnes(module);
   std::string errors;
   llvm::LLVMContext& context = module.getContext();
   context.setDiagnosticHandler(std::make_unique<CollectErrors>(&errors));

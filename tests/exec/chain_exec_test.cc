@@ -937,6 +937,12 @@ constexpr Found kFound[] = {
     {"cvt.u32.u64 %r0, %l0; set.gt.f16x2.f16x2 %r1, %r0, 0;"
      "xor.b32 %r1, %r1, 0x80000001; cvt.u64.u32 %l1, %r1;",
      0x3c000000, 0xbc000001},
+    // A half that is all ones (passes/known_ones.h).
+    {"mov.u32 %r0, %tid.x; mad.wide.u32 %at, %r0, 16, %at;"
+     "ld.volatile.global.b64 %l0, [%at]; or.b64 %l1, -64, %l0;"
+     "ld.volatile.global.b64 %l0, [%at]; st.volatile.global.b64 [%at+8], %l1;"
+     "or.b64 %l1, %l1, %l0;",
+     1, 0xffffffffffffffc1},
 };
 
 TEST(ChainExec, WhatRandomProgramsFound) {
