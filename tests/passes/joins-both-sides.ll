@@ -220,5 +220,44 @@ done:
   ret void
 }
 
+; In a branch that only some lanes take, of which the mask has no more.
+; CHECK-LABEL: define amdgpu_kernel void @nested(
+; CHECK: br i1 %few,
+; CHECK: inner:
+; CHECK: br label %round
+; CHECK-NOT: call {{.*}}@__cerberus_join_
+; CHECK: and i32 %{{.*}}, 65535
+; CHECK: br i1 {{.*}}, label %both, !cerberus.joins_end
+; CHECK: meet:
+; CHECK-NEXT: {{.*}} = call i32 @__cerberus_join_shfl.sync.idx.b32(
+; CHECK-NOT: call {{.*}}@__cerberus_join_
+define amdgpu_kernel void @nested(ptr addrspace(1) %out) {
+entry:
+  %tid = call i32 @__cerberus_wave_thread_x()
+  %few = icmp ult i32 %tid, 16
+  br i1 %few, label %inner, label %done
+
+inner:
+  %bit = and i32 %tid, 1
+  %even = icmp eq i32 %bit, 0
+  br i1 %even, label %left, label %right
+
+left:
+  %a = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 65535, i32 1, i32 %tid)
+  br label %both
+
+right:
+  %b = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 65535, i32 2, i32 7)
+  br label %both
+
+both:
+  %value = phi i32 [ %a, %left ], [ %b, %right ]
+  store i32 %value, ptr addrspace(1) %out
+  br label %done
+
+done:
+  ret void
+}
+
 attributes #0 = { convergent noinline nounwind willreturn memory(inaccessiblemem: readwrite) }
 attributes #1 = { convergent noinline nounwind willreturn }

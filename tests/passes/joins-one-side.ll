@@ -5,6 +5,7 @@ declare i32 @__cerberus_wave_thread_x()
 declare i32 @__cerberus_wave_ballot(i1) #2
 declare void @llvm.amdgcn.s.barrier()
 declare i32 @__cerberus_join_shfl.sync.idx.b32(i32, i32, i32) #0
+declare i32 @__cerberus_join_match.any.sync.b32(i32, i32) #0
 declare void @__cerberus_join_bar.warp.sync(i32) #1
 
 ; On one side only.
@@ -274,6 +275,64 @@ first:
 between:
   %b = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 -1, i32 2, i32 %tid)
   store i32 %b, ptr addrspace(1) %out
+  ret void
+}
+
+; Those that match.any has found come to what is behind it.
+define amdgpu_kernel void @match_groups(ptr addrspace(1) %out) {
+entry:
+  %tid = call i32 @__cerberus_wave_thread_x()
+  %key = urem i32 %tid, 3
+  %mask = call i32 @__cerberus_join_match.any.sync.b32(i32 -1, i32 %key)
+  %b = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 %mask, i32 2, i32 7)
+  store i32 %b, ptr addrspace(1) %out
+  ret void
+}
+
+; activemask in a branch in a loop that lanes leave by and by.
+define amdgpu_kernel void @active_in_loop(ptr addrspace(1) %out) {
+entry:
+  %tid = call i32 @__cerberus_wave_thread_x()
+  br label %head
+
+head:
+  %i = phi i32 [ 0, %entry ], [ %next, %latch ]
+  %mask = call i32 @__cerberus_wave_ballot(i1 true)
+  %c = urem i32 %tid, 3
+  %mine = icmp eq i32 %i, %c
+  br i1 %mine, label %side, label %latch
+
+side:
+  %m2 = call i32 @__cerberus_wave_ballot(i1 true)
+  %a = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 %m2, i32 1, i32 %tid)
+  store i32 %a, ptr addrspace(1) %out
+  br label %latch
+
+latch:
+  %next = add i32 %i, 1
+  %more = icmp ult i32 %next, %tid
+  br i1 %more, label %head, label %done
+
+done:
+  ret void
+}
+
+; A mask made in front of such a loop: who is still in it comes in each round.
+define amdgpu_kernel void @mask_before_loop(ptr addrspace(1) %out) {
+entry:
+  %tid = call i32 @__cerberus_wave_thread_x()
+  %mask = call i32 @__cerberus_wave_ballot(i1 true)
+  br label %head
+
+head:
+  %i = phi i32 [ 0, %entry ], [ %next, %head ]
+  %a = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 %mask, i32 1, i32 %tid)
+  store i32 %a, ptr addrspace(1) %out
+  %next = add i32 %i, 1
+  %more = icmp ult i32 %next, %tid
+  br i1 %more, label %head, label %done
+
+done:
   ret void
 }
 

@@ -5,6 +5,7 @@
 declare i32 @__cerberus_wave_thread_x()
 declare i32 @__cerberus_wave_ballot(i1) #2
 declare i32 @__cerberus_join_shfl.sync.idx.b32(i32, i32, i32) #0
+declare i32 @__cerberus_join_match.any.sync.b32(i32, i32) #0
 declare void @__cerberus_join_bar.warp.sync(i32) #1
 
 ; Two branches, taken by other lanes each: one region over both.
@@ -155,6 +156,36 @@ left:
 
 right:
   %b = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 %mask, i32 2, i32 %tid)
+  br label %done
+
+done:
+  %value = phi i32 [ %a, %left ], [ %b, %right ]
+  store i32 %value, ptr addrspace(1) %out
+  ret void
+}
+
+; Those that match.any has found, parted by something else.
+; CHECK-LABEL: define amdgpu_kernel void @match_then_part(
+; CHECK-NOT: call {{.*}}@__cerberus_join_shfl
+; CHECK: br i1 {{.*}}, label %{{.*}}, label %done, !cerberus.joins_end
+; CHECK: meet:
+; CHECK-NEXT: {{.*}} = call i32 @__cerberus_join_shfl.sync.idx.b32(
+; CHECK-NOT: call {{.*}}@__cerberus_join_shfl
+; CHECK: }
+define amdgpu_kernel void @match_then_part(ptr addrspace(1) %out) {
+entry:
+  %tid = call i32 @__cerberus_wave_thread_x()
+  %key = urem i32 %tid, 3
+  %mask = call i32 @__cerberus_join_match.any.sync.b32(i32 -1, i32 %key)
+  %few = icmp ult i32 %tid, 16
+  br i1 %few, label %left, label %right
+
+left:
+  %a = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 %mask, i32 1, i32 %tid)
+  br label %done
+
+right:
+  %b = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 %mask, i32 2, i32 7)
   br label %done
 
 done:
