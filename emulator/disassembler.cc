@@ -69,6 +69,17 @@ bool CrashesLlvm(unsigned major, std::uint32_t first, std::uint32_t second) {
   return false;
 }
 
+// LLVM also crashes on the constant of v_fmamk_f16, v_fmaak_f16 and, on gfx9,
+// v_madmk_f16 and v_madak_f16 where that is 255: it takes the constant for an
+// operand's number.
+bool HoldsConstant255(unsigned major, std::uint32_t first,
+                      std::uint32_t second) {
+  const std::uint32_t opcode = first >> 25;
+  const std::uint32_t first_of_two = major >= 10 ? 0x37 : 0x24;
+  return second == 255 &&
+         (opcode == first_of_two || opcode == first_of_two + 1);
+}
+
 }  // namespace
 
 struct Disassembler::Impl {
@@ -158,6 +169,18 @@ std::string Disassembler::Decode(ByteSpan bytes, std::uint64_t address,
                   LoadLe<std::uint32_t>(bytes.data() + 4))) {
     *size = 4;
     return "";
+  }
+  if (bytes.size() >= 8 &&
+      HoldsConstant255(impl_->major, LoadLe<std::uint32_t>(bytes.data()),
+                       LoadLe<std::uint32_t>(bytes.data() + 4))) {
+    // As with another constant, then.
+    const std::uint8_t other[8] = {bytes[0], bytes[1], bytes[2], bytes[3],
+                                   0xff,     0x7f,     0,        0};
+    std::string text = Decode(other, address, size);
+    if (const std::size_t at = text.find("0x7fff"); at != text.npos) {
+      text.replace(at, 6, "0xff");
+    }
+    return text;
   }
   std::lock_guard<std::mutex> lock(impl_->mutex);
   llvm::MCInst inst;
