@@ -130,6 +130,7 @@ class Partings {
       const BlockSet behind = Reach(meet);
       for (const OneSided& second : one_sided_) {
         if (first.kind == second.kind && behind.contains(second.branch) &&
+            !barriers_.contains(second.branch) &&
             (first.branch == second.branch || !AreSame(first, second))) {
           found.push_back({first.branch, second.branch});
         }
