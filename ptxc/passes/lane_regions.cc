@@ -225,13 +225,17 @@ bool LaneRegions::Merge(std::vector<Region>* regions) const {
   return all;
 }
 
-// Of each kind those that lanes may wait at for each other: those of one
-// function, unless they have masks that are known not to be the same.
-std::vector<llvm::SmallVector<CallInst*, 2>> LaneRegions::Kinds(
-    const Region& region) const {
+// Where lanes part at joins, of each kind those that they may wait at for each
+// other: those of one function, unless they have masks that are known not to be
+// the same. Elsewhere lanes that have yielded come together in front of all of
+// them (AddJoins), which takes one place where there are several, as behind
+// `activemask`.
+void LaneRegions::AddExchanges(Region* region) const {
+  region->exchanges.clear();
+  if (!region->parts) return;
   std::vector<CallInst*> joins;
   llvm::SmallPtrSet<const Function*, 4> computed;  // some masks are not known
-  for (BasicBlock* block : InOrder(region)) {
+  for (BasicBlock* block : InOrder(*region)) {
     for (Instruction& instruction : *block) {
       CallInst* join = AsJoin(instruction);
       if (!join) continue;
@@ -248,39 +252,8 @@ std::vector<llvm::SmallVector<CallInst*, 2>> LaneRegions::Kinds(
     kinds[{callee, computed.contains(callee) ? nullptr : MaskOf(*join)}]
         .push_back(join);
   }
-  std::vector<llvm::SmallVector<CallInst*, 2>> result;
-  for (auto& [kind, sites] : kinds) result.push_back(std::move(sites));
-  return result;
-}
-
-// All where lanes part at joins. Else those to which not all come together that
-// have yielded, unless it is all of a warp that they wait for: that is one place
-// in front of what they do, be it a loop (AddJoins).
-void LaneRegions::AddExchanges(Region* region) const {
-  auto kinds = Kinds(*region);
-  if (region->parts) {
-    region->exchanges = std::move(kinds);
-    return;
-  }
-  llvm::erase_if(kinds, [](const auto& sites) {
-    return llvm::all_of(sites, [](const CallInst* site) {
-      const auto* mask = llvm::dyn_cast<llvm::ConstantInt>(MaskOf(*site));
-      return mask && mask->isMinusOne();
-    });
-  });
-  for (bool changed = true; changed;) {
-    changed = false;
-    const auto last = LastMeetings(*region, Yields(*region));
-    for (auto& sites : kinds) {
-      if (llvm::all_of(sites, [&](const CallInst* site) {
-            return last.lookup(site->getParent()) != nullptr;
-          })) {
-        continue;
-      }
-      region->exchanges.push_back(std::move(sites));
-      changed = true;
-    }
-    llvm::erase_if(kinds, [](const auto& sites) { return sites.empty(); });
+  for (auto& [kind, sites] : kinds) {
+    region->exchanges.push_back(std::move(sites));
   }
 }
 

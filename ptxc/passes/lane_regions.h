@@ -116,8 +116,6 @@ class LaneRegions {
                                 Blocks held) const;
   std::optional<Region> Smallest(llvm::BasicBlock* first, Blocks held) const;
   void AddExchanges(Region* region) const;
-  std::vector<llvm::SmallVector<llvm::CallInst*, 2>> Kinds(
-      const Region& region) const;
   bool Examine(Region* region, const llvm::Loop& loop) const;
   static std::vector<const llvm::Instruction*> FencesIn(const Region& region);
   bool IsRelease(const llvm::Instruction& instruction,
