@@ -216,9 +216,41 @@ bool IsWholeWarps(const llvm::Value& value) {
   }
 }
 
+// What threads of a row have in common: of %tid all but x, and block sizes.
+bool IsOfRows(const llvm::Value& value) {
+  if (IsBlockDim(value)) return true;
+  const auto* instruction = llvm::dyn_cast<Instruction>(&value);
+  if (!instruction) return false;
+  if (const auto* call = llvm::dyn_cast<llvm::CallInst>(instruction)) {
+    const llvm::Function* callee = call->getCalledFunction();
+    return callee && (callee->getName() == "__cerberus_wave_thread_y" ||
+                      callee->getName() == "__cerberus_wave_thread_z");
+  }
+  return (instruction->getOpcode() == Instruction::Add ||
+          instruction->getOpcode() == Instruction::Mul) &&
+         IsOfRows(*instruction->getOperand(0)) &&
+         IsOfRows(*instruction->getOperand(1));
+}
+
+// The thread's number in its block, %tid.x + %ntid.x * (…).
+bool IsThreadOfBlock(const Instruction& sum) {
+  const auto is = [](const llvm::Value& x, const llvm::Value& rows) {
+    const auto* call = llvm::dyn_cast<llvm::CallInst>(&x);
+    const llvm::Function* callee = call ? call->getCalledFunction() : nullptr;
+    const auto* product = llvm::dyn_cast<Instruction>(&rows);
+    return callee && callee->getName() == "__cerberus_wave_thread_x" &&
+           product && product->getOpcode() == Instruction::Mul &&
+           IsOfRows(rows);
+  };
+  const llvm::Value& a = *sum.getOperand(0);
+  const llvm::Value& b = *sum.getOperand(1);
+  return is(a, b) || is(b, a);
+}
+
 // A multiple of 32 that all lanes of a warp share, and the lane's number:
-// %laneid, or %tid.x where blocks are lines of threads. A kernel that asks for
-// no other part of %tid is taken for one of those.
+// %laneid, the thread's number in the block, or %tid.x where blocks are lines
+// of threads. A kernel that asks for no other part of %tid is taken for one of
+// those.
 bool CountsLanes(const llvm::Value& value) {
   const auto* instruction = llvm::dyn_cast<Instruction>(&value);
   if (!instruction) return false;
@@ -250,6 +282,7 @@ bool CountsLanes(const llvm::Value& value) {
     case Instruction::ZExt:
       return CountsLanes(*instruction->getOperand(0));
     case Instruction::Add:
+      return one_of(IsWholeWarps) || IsThreadOfBlock(*instruction);
     case Instruction::Or:
       return one_of(IsWholeWarps);
     case Instruction::And: {
