@@ -1,11 +1,27 @@
 // What lanes of a warp, and warps of a block, do together. How warps lie in
 // the hardware's waves is settled later, in passes/waves.h.
+#include <algorithm>
+#include <string>
+
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 
 #include "ptxc/lower.h"
 #include "ptxc/passes/joins.h"
 
 namespace cerberus::ptx {
+
+namespace {
+
+// The spelling with its qualifiers in one order, whichever they were written in.
+std::string KindOf(std::string_view spelling) {
+  llvm::SmallVector<llvm::StringRef, 8> parts;
+  llvm::StringRef(spelling).split(parts, '.');
+  std::sort(parts.begin() + 1, parts.end());
+  return llvm::join(parts, ".");
+}
+
+}  // namespace
 
 // From sm_70 on a `.sync` instruction waits for all lanes of its mask, `args`'
 // first, wherever they execute one of the same kind and qualifiers: it becomes
@@ -17,7 +33,7 @@ llvm::Value* FunctionLowering::Join(
   constexpr int kFirstWithMasks = 70;
   if (module_.ptx().sm < kFirstWithMasks) return work(args);
   const auto [function, is_new] =
-      JoinFunction(module_.out(), inst_->form->spelling, result, args);
+      JoinFunction(module_.out(), KindOf(inst_->form->spelling), result, args);
   if (is_new) {
     module_.SetCommonAttributes(*function);
     const llvm::IRBuilderBase::InsertPointGuard guard(b_);

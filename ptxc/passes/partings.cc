@@ -309,9 +309,11 @@ class Partings {
     const Value* chosen = nullptr;  // who is in the mask
     if (name == "__cerberus_wave_ballot") {
       chosen = call->getArgOperand(0);
-    } else if (IsJoin(*call) && name.contains("vote.sync.ballot")) {
+    } else if (IsJoin(*call) && name.contains("vote.") &&
+               name.contains(".ballot")) {
       chosen = call->getArgOperand(1);
-    } else if (!IsJoin(*call) || !name.contains("match.any")) {
+    } else if (!IsJoin(*call) || !name.contains("match.") ||
+               !name.contains(".any")) {
       return false;
     }
     return ComeTogether(*call->getParent(), *join.getParent(), chosen);
