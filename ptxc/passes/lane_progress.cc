@@ -166,6 +166,7 @@ class Yielding {
       all &= region.has_value();
       if (region) found.push_back(std::move(*region));
     }
+    std::vector<Region> waits;
     llvm::SmallPtrSet<const Loop*, 4> handled;
     for (Loop* loop : regions.waiting()) {
       if (handled.contains(loop)) continue;
@@ -174,7 +175,7 @@ class Yielding {
         for (const Loop* other : regions.LoopsThatYield(*region)) {
           handled.insert(other);
         }
-        found.push_back(std::move(*region));
+        waits.push_back(std::move(*region));
         continue;
       }
       if (WritesSometimes(*loop, regions.dominators())) KeepInside(*loop);
@@ -182,11 +183,21 @@ class Yielding {
         warnings->push_back(Describe(*loop));
       }
     }
+    found.insert(found.end(), waits.begin(), waits.end());
     all &= regions.Merge(&found);
     if (!all) {
       warnings->push_back(
           "lanes of a warp part in front of so many .sync instructions that "
           "those on one way do not wait for those on another");
+      // Those that wait for memory still yield, each where it has to.
+      for (const Region& region : waits) {
+        if (llvm::none_of(found, [&](const Region& larger) {
+              return larger.blocks.contains(region.blocks.front());
+            })) {
+          found.push_back(region);
+        }
+      }
+      regions.Merge(&found);
     }
     if (found.empty()) return;
     std::vector<std::vector<Segment>> segments;
