@@ -2,6 +2,8 @@
 // (docs/texture-descriptor.md), which code compiled by ptxc reads.
 #include "runtime-stub/texture.h"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <iterator>
 #include <map>
@@ -65,10 +67,12 @@ struct Object {
   bool has_view = false;
   Context* context = nullptr;
   std::size_t bytes = 0;  // of the descriptor and level records behind it
-  bool destroyed = false;  // and its handle is no other object's yet
 };
 std::mutex g_mutex;
 NeverDestroyed<std::map<unsigned long long, Object>> g_all_objects;
+// The handles that were destroyed last.
+std::array<unsigned long long, 256> g_destroyed = {};
+std::size_t g_next_destroyed = 0;
 auto& g_objects = *g_all_objects;
 
 void DescribeArray(const Array& array, Descriptor* out) {
@@ -270,8 +274,7 @@ CUresult CreateObject(const CUDA_RESOURCE_DESC& resource,
                         view != nullptr ? *view : CUDA_RESOURCE_VIEW_DESC{},
                         view != nullptr,
                         context,
-                        content.size(),
-                        false};
+                        content.size()};
   *out = address;
   return CUDA_SUCCESS;
 }
@@ -280,24 +283,26 @@ CUresult DestroyObject(unsigned long long handle) {
   if (DeviceCount() == 0) return CUDA_ERROR_NOT_INITIALIZED;
   std::lock_guard<std::mutex> lock(g_mutex);
   const auto at = g_objects.find(handle);
-  if (at == g_objects.end()) return CUDA_ERROR_INVALID_VALUE;
-  Object& object = at->second;
-  if (CUresult r = UseContext(object.context); r != CUDA_SUCCESS) return r;
-  // Twice is once: SiftGPU's copies of an object each destroy it, and the
-  // error that it looks for then does not come from NVIDIA's driver.
-  if (!object.destroyed) {
-    ReleaseDescriptor(object.context, object.bytes, handle);
-    object.destroyed = true;
+  if (at == g_objects.end()) {
+    // Twice is once: SiftGPU's copies of an object each destroy it, and the
+    // error that it looks for then does not come from NVIDIA's driver.
+    const bool twice =
+        handle != 0 &&
+        std::count(g_destroyed.begin(), g_destroyed.end(), handle) != 0;
+    return twice ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   }
+  const Object& object = at->second;
+  if (CUresult r = UseContext(object.context); r != CUDA_SUCCESS) return r;
+  ReleaseDescriptor(object.context, object.bytes, handle);
+  g_objects.erase(at);
+  g_destroyed[g_next_destroyed++ % g_destroyed.size()] = handle;
   return CUDA_SUCCESS;
 }
 
 CUresult FindObject(unsigned long long handle, Object* out) {
   std::lock_guard<std::mutex> lock(g_mutex);
   const auto at = g_objects.find(handle);
-  if (at == g_objects.end() || at->second.destroyed) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
+  if (at == g_objects.end()) return CUDA_ERROR_INVALID_VALUE;
   *out = at->second;
   return CUDA_SUCCESS;
 }

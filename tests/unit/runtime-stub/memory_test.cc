@@ -196,7 +196,10 @@ TEST_F(MemoryTest, TextureDescriptorOfAnArray) {
   EXPECT_EQ(CU(cuTexObjectGetResourceDesc)(&same, object), CUDA_SUCCESS);
   EXPECT_EQ(same.res.array.hArray, array);
   EXPECT_EQ(CU(cuTexObjectDestroy)(object), CUDA_SUCCESS);
-  EXPECT_EQ(CU(cuTexObjectDestroy)(object), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CU(cuTexObjectGetResourceDesc)(&same, object),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CU(cuTexObjectDestroy)(object), CUDA_SUCCESS);  // as SiftGPU does
+  EXPECT_EQ(CU(cuTexObjectDestroy)(object + 64), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(CU(cuArrayDestroy)(array), CUDA_SUCCESS);
 }
 
