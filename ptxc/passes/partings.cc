@@ -4,6 +4,7 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/PostOrderIterator.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/PostDominators.h"
 #include "llvm/Analysis/UniformityAnalysis.h"
 #include "llvm/IR/CFG.h"
@@ -85,7 +86,7 @@ class Partings {
  public:
   Partings(Function& function, const llvm::DominatorTree& dominators,
            llvm::UniformityInfo& uniformity)
-      : dominators_(dominators) {
+      : dominators_(dominators), loops_(dominators) {
     for (BasicBlock* block :
          llvm::ReversePostOrderTraversal<Function*>(&function)) {
       if (uniformity.hasDivergentTerminator(*block) &&
@@ -335,14 +336,32 @@ class Partings {
                     const Value* chosen) const {
     if (&from == &to) return true;
     if (!dominators_.dominates(&from, &to)) return false;
+    // In the same round of loops around `to` alone, which all go together.
+    llvm::SmallDenseMap<const BasicBlock*, const llvm::Loop*> rounds;
+    for (const llvm::Loop* loop = loops_.getLoopFor(&to);
+         loop && !loop->contains(&from); loop = loop->getParentLoop()) {
+      llvm::SmallVector<BasicBlock*, 4> exiting;
+      loop->getExitingBlocks(exiting);
+      if (llvm::any_of(exiting, [this](BasicBlock* block) {
+            return llvm::is_contained(parting_, block);
+          })) {
+        return false;
+      }
+      rounds[loop->getHeader()] = loop;
+    }
     BlockSet ways;
-    std::vector<const BasicBlock*> work(llvm::pred_begin(&to),
-                                        llvm::pred_end(&to));
+    std::vector<const BasicBlock*> work;
+    const auto go_back_from = [&](const BasicBlock* block) {
+      const llvm::Loop* begun = rounds.lookup(block);
+      for (const BasicBlock* before : llvm::predecessors(block)) {
+        if (!begun || !begun->contains(before)) work.push_back(before);
+      }
+    };
+    go_back_from(&to);
     while (!work.empty()) {
       const BasicBlock* block = work.back();
       work.pop_back();
-      if (!ways.insert(block).second || block == &from) continue;
-      work.insert(work.end(), llvm::pred_begin(block), llvm::pred_end(block));
+      if (ways.insert(block).second && block != &from) go_back_from(block);
     }
     const auto comes = [&](const BasicBlock* next) {
       return next == &to || (next != &from && ways.contains(next));
@@ -359,6 +378,7 @@ class Partings {
   }
 
   const llvm::DominatorTree& dominators_;
+  llvm::LoopInfo loops_;
   llvm::PostDominatorTree meetings_;
   std::vector<BasicBlock*> parting_;  // at whose ends lanes part
   BlockSet barriers_;  // blocks with one
