@@ -1,7 +1,7 @@
 #include "ptxc/passes/joins.h"
 
-#include <vector>
-
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
@@ -57,6 +57,33 @@ bool OrdersMemory(const llvm::Instruction& instruction) {
 
 llvm::Value* MaskOf(const llvm::CallInst& join) {
   return join.getArgOperand(0);
+}
+
+std::vector<Joins> KindsOf(llvm::ArrayRef<llvm::CallInst*> joins) {
+  llvm::SmallPtrSet<const llvm::Function*, 4> computed;  // some masks are
+  for (const llvm::CallInst* join : joins) {
+    if (!llvm::isa<llvm::ConstantInt>(MaskOf(*join))) {
+      computed.insert(join->getCalledFunction());
+    }
+  }
+  llvm::MapVector<std::pair<const llvm::Function*, const llvm::Value*>, Joins>
+      kinds;
+  for (llvm::CallInst* join : joins) {
+    const llvm::Function* callee = join->getCalledFunction();
+    kinds[{callee, computed.contains(callee) ? nullptr : MaskOf(*join)}]
+        .push_back(join);
+  }
+  std::vector<Joins> result;
+  for (auto& [key, kind] : kinds) result.push_back(std::move(kind));
+  return result;
+}
+
+llvm::ConstantInt* KnownMaskOf(llvm::ArrayRef<llvm::CallInst*> kind) {
+  llvm::Value* mask = MaskOf(*kind.front());
+  const bool same = llvm::all_of(kind, [mask](const llvm::CallInst* join) {
+    return MaskOf(*join) == mask;
+  });
+  return same ? llvm::dyn_cast<llvm::ConstantInt>(mask) : nullptr;
 }
 
 // Each turn takes the numbers of the first lane left, as devlib/sync.h does for

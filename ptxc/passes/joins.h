@@ -9,13 +9,16 @@
 #define CERBERUS_PTXC_PASSES_JOINS_H_
 
 #include <utility>
+#include <vector>
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/IR/PassManager.h"
 
 namespace llvm {
 class CallInst;
+class ConstantInt;
 class Instruction;
 class Type;
 class Value;
@@ -38,6 +41,14 @@ bool OrdersMemory(const llvm::Instruction& instruction);
 
 // The lanes that come together, the call's first argument.
 llvm::Value* MaskOf(const llvm::CallInst& join);
+
+// Those of which lanes may wait for each other: of one function, unless they have
+// masks that are known not to be the same. In the order of `joins`.
+using Joins = llvm::SmallVector<llvm::CallInst*, 2>;
+std::vector<Joins> KindsOf(llvm::ArrayRef<llvm::CallInst*> joins);
+
+// The mask of all of a kind if it is known, or null.
+llvm::ConstantInt* KnownMaskOf(llvm::ArrayRef<llvm::CallInst*> kind);
 
 // The function that gives the lanes with the same two numbers as this one.
 llvm::Function* MatchFunction(llvm::Module& module);

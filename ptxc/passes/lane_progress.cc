@@ -426,9 +426,7 @@ class Yielding {
       }
       llvm::Value* missing = Ballot(b, comes);
       if (!segment.sites.empty()) {
-        const auto* known =
-            llvm::dyn_cast<llvm::ConstantInt>(MaskOf(*segment.sites[0]));
-        if (known && KnowsMasks(segment.sites)) {
+        if (const llvm::ConstantInt* known = KnownMaskOf(segment.sites)) {
           missing = b.CreateAnd(missing, b.getInt32(static_cast<std::uint32_t>(
                                              known->getZExtValue())));
         } else {
@@ -454,12 +452,6 @@ class Yielding {
           stuck, b.CreateICmpEQ(Ballot(b, is_at(i)), b.getInt32(0)));
     }
     return open;
-  }
-
-  static bool KnowsMasks(llvm::ArrayRef<llvm::CallInst*> sites) {
-    return llvm::all_of(sites, [](const llvm::CallInst* site) {
-      return llvm::isa<llvm::ConstantInt>(MaskOf(*site));
-    });
   }
 
   llvm::Value* Ballot(IRBuilder<>& b, llvm::Value* predicate) {
@@ -581,14 +573,6 @@ class Yielding {
 
 // Whether lanes may wait for others at joins by mask.
 bool PartAtJoins(Function& function, llvm::FunctionAnalysisManager& analyses) {
-  if (llvm::none_of(llvm::instructions(function), [](const Instruction& i) {
-        const auto* call = llvm::dyn_cast<llvm::CallBase>(&i);
-        const Function* callee = call ? call->getCalledFunction() : nullptr;
-        return IsJoin(i) || (call && !call->isInlineAsm() &&
-                             (!callee || !callee->isDeclaration()));
-      })) {
-    return false;
-  }
   const PartingsFound found = FindPartings(
       function, analyses.getResult<llvm::DominatorTreeAnalysis>(function),
       analyses);

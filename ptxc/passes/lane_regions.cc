@@ -2,7 +2,6 @@
 
 #include <functional>
 
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/PostOrderIterator.h"
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/InstIterator.h"
@@ -30,6 +29,26 @@ constexpr unsigned kLocalSpace = 5;
 // registers for as many in some 10 s, for half of them in 2.
 constexpr std::ptrdiff_t kMostInRounds = 128;
 constexpr std::size_t kMostJoins = 512;
+
+// `activemask`, which waits for nobody.
+bool AsksWhoIsHere(const Instruction& instruction) {
+  return IsWaveCall(instruction, "ballot") &&
+         llvm::isa<llvm::Constant>(
+             llvm::cast<CallInst>(instruction).getArgOperand(0));
+}
+
+// Whether lanes wait there only for those of other sites of its kind, by a mask
+// that is known: nothing has to be done with what the others bring along.
+bool IsAlone(llvm::ArrayRef<CallInst*> sites) {
+  return sites.size() == 1 && KnownMaskOf(sites);
+}
+
+// Where lanes go on together that came to the site: there, or behind it if they
+// did it elsewhere.
+BasicBlock* BehindJoin(llvm::ArrayRef<CallInst*> sites, const CallInst& site) {
+  BasicBlock* block = const_cast<BasicBlock*>(site.getParent());
+  return IsAlone(sites) ? block : block->getSingleSuccessor();
+}
 
 }  // namespace
 
@@ -225,36 +244,19 @@ bool LaneRegions::Merge(std::vector<Region>* regions) const {
   return all;
 }
 
-// Where lanes part at joins, of each kind those that they may wait at for each
-// other: those of one function, unless they have masks that are known not to be
-// the same. Elsewhere lanes that have yielded come together in front of all of
-// them (AddJoins), which takes one place where there are several, as behind
-// `activemask`.
+// All where lanes part at joins. Elsewhere lanes that have yielded come together
+// in front of all of them (AddJoins), which takes one place where there are
+// several, as behind `activemask`.
 void LaneRegions::AddExchanges(Region* region) const {
   region->exchanges.clear();
   if (!region->parts) return;
   std::vector<CallInst*> joins;
-  llvm::SmallPtrSet<const Function*, 4> computed;  // some masks are not known
   for (BasicBlock* block : InOrder(*region)) {
     for (Instruction& instruction : *block) {
-      CallInst* join = AsJoin(instruction);
-      if (!join) continue;
-      joins.push_back(join);
-      if (!llvm::isa<llvm::ConstantInt>(MaskOf(*join))) {
-        computed.insert(join->getCalledFunction());
-      }
+      if (CallInst* join = AsJoin(instruction)) joins.push_back(join);
     }
   }
-  llvm::MapVector<std::pair<const Function*, const llvm::Value*>,
-                  llvm::SmallVector<CallInst*, 2>> kinds;
-  for (CallInst* join : joins) {
-    const Function* callee = join->getCalledFunction();
-    kinds[{callee, computed.contains(callee) ? nullptr : MaskOf(*join)}]
-        .push_back(join);
-  }
-  for (auto& [kind, sites] : kinds) {
-    region->exchanges.push_back(std::move(sites));
-  }
+  region->exchanges = KindsOf(joins);
 }
 
 // Fills in who writes; false if lanes would have to be together in it.
@@ -468,23 +470,6 @@ LaneRegions::BlockSet LaneRegions::Yields(const Region& region) const {
   return headers;
 }
 
-namespace {
-
-// Whether lanes wait there only for those of other sites of its kind, by a mask
-// that is known: nothing has to be done with what the others bring along.
-bool IsAlone(llvm::ArrayRef<CallInst*> sites) {
-  return sites.size() == 1 && llvm::isa<llvm::ConstantInt>(MaskOf(*sites[0]));
-}
-
-// Where lanes go on together that came to the site: there, or behind it if they
-// did it elsewhere.
-BasicBlock* BehindJoin(llvm::ArrayRef<CallInst*> sites, const CallInst& site) {
-  BasicBlock* block = const_cast<BasicBlock*>(site.getParent());
-  return IsAlone(sites) ? block : block->getSingleSuccessor();
-}
-
-}  // namespace
-
 // Where lanes on one side of a branch wait for those on another, and a
 // warp's lanes of one side are taken together behind a loop that waits: the
 // region of the outermost such branch, or of the loop that it leaves.
@@ -610,18 +595,6 @@ LaneRegions::BlockSet LaneRegions::ReachedFrom(std::vector<BasicBlock*> work,
   }
   return reached;
 }
-
-namespace {
-
-// `activemask`, which waits for nobody.
-bool AsksWhoIsHere(const Instruction& instruction) {
-  const auto* call = llvm::dyn_cast<CallInst>(&instruction);
-  const Function* callee = call ? call->getCalledFunction() : nullptr;
-  return callee && IsWaveFunction(*callee) && call->arg_size() == 1 &&
-         llvm::isa<llvm::Constant>(call->getArgOperand(0));
-}
-
-}  // namespace
 
 // Fills in the joins; false if there is something that takes more together
 // than the lanes that can meet, or too much of it.
@@ -791,6 +764,9 @@ std::vector<Segment> LaneRegions::Segments(const Region& region) const {
                               found->second == at;
       if (!goes_round) segment.out.push_back({from, to, found->second});
     }
+  }
+  if (llvm::none_of(segments, [](const Segment& s) { return s.is_join; })) {
+    return segments;
   }
   for (std::size_t j = 0; j < segments.size(); ++j) {
     std::vector<bool> reached(segments.size());

@@ -16,6 +16,7 @@
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Instructions.h"
 
+#include "ptxc/passes/joins.h"
 #include "ptxc/passes/partings.h"
 
 namespace cerberus::ptx {
@@ -52,7 +53,7 @@ struct Region {
   // wait here for each other.
   llvm::SetVector<llvm::BasicBlock*> joins;
   // Joins by mask (passes/joins.h) of which lanes may wait for each other.
-  std::vector<llvm::SmallVector<llvm::CallInst*, 2>> exchanges;
+  std::vector<Joins> exchanges;
 };
 
 // A region cut into segments, in program order. Lanes come into one only

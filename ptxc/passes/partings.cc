@@ -30,6 +30,14 @@ using llvm::Value;
 
 using BlockSet = llvm::SmallPtrSet<const BasicBlock*, 16>;
 
+// Whether it is a join, or a call that stays one and may lead to some.
+bool MayJoin(const Instruction& instruction) {
+  const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+  if (!call || call->isInlineAsm()) return false;
+  const Function* callee = call->getCalledFunction();
+  return IsJoin(instruction) || !callee || !callee->isDeclaration();
+}
+
 // Tells LLVM's analysis while it lives which values are the same in all lanes
 // of a warp.
 class WarpValues {
@@ -72,11 +80,7 @@ class WarpValues {
              name.contains("elect.") ||
              (name.contains("shfl.") && IsSameInAWarp(*join->getArgOperand(1)));
     }
-    if (const auto* call = llvm::dyn_cast<CallInst>(&instruction)) {
-      const Function* callee = call->getCalledFunction();
-      return callee && callee->getName() == "__cerberus_wave_ballot";
-    }
-    return IsSameInAWarp(instruction);
+    return IsWaveCall(instruction, "ballot") || IsSameInAWarp(instruction);
   }
 
   std::vector<CallInst*> firsts_;
@@ -170,20 +174,11 @@ class Partings {
            !llvm::all_of(llvm::successors(branch), comes);
   }
 
-  // Joins of one kind may have to wait for each other: those of one function,
-  // unless all their masks are known.
   void NumberKinds() {
-    llvm::DenseMap<const Function*, bool> known;
-    for (const CallInst* join : joins_) {
-      known.insert({join->getCalledFunction(), true}).first->second &=
-          llvm::isa<llvm::ConstantInt>(MaskOf(*join));
-    }
-    llvm::DenseMap<std::pair<const Function*, const Value*>, unsigned> numbers;
-    for (CallInst* join : joins_) {
-      const Function* callee = join->getCalledFunction();
-      const Value* mask = known.lookup(callee) ? MaskOf(*join) : nullptr;
-      kinds_[join] = static_cast<unsigned>(
-          numbers.insert({{callee, mask}, numbers.size()}).first->second);
+    unsigned number = 0;
+    for (const Joins& kind : KindsOf(joins_)) {
+      for (const CallInst* join : kind) kinds_[join] = number;
+      ++number;
     }
   }
 
@@ -308,7 +303,7 @@ class Partings {
     if (!call || !call->getCalledFunction()) return false;
     const llvm::StringRef name = call->getCalledFunction()->getName();
     const Value* chosen = nullptr;  // who is in the mask
-    if (name == "__cerberus_wave_ballot") {
+    if (IsWaveCall(*call, "ballot")) {
       chosen = call->getArgOperand(0);
     } else if (IsJoin(*call) && name.contains("vote.") &&
                name.contains(".ballot")) {
@@ -398,6 +393,7 @@ PartingsFound FindPartings(Function& function,
   llvm::PreservedAnalyses ways;
   ways.preserveSet<llvm::CFGAnalyses>();
   PartingsFound found;
+  if (llvm::none_of(llvm::instructions(function), MayJoin)) return found;
   {
     const WarpValues values(function);
     analyses.invalidate(function, ways);

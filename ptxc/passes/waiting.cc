@@ -11,6 +11,7 @@
 
 #include "ptxc/passes/joins.h"
 #include "ptxc/passes/launch_block.h"
+#include "ptxc/passes/waves.h"
 
 namespace cerberus::ptx {
 namespace {
@@ -143,11 +144,9 @@ class Decision {
 // %tid.x, %laneid, or sums and the like of them and others: each lane has its
 // own.
 bool IsThreadNumber(const llvm::Value& value) {
-  if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&value)) {
-    const llvm::Function* callee = call->getCalledFunction();
-    return callee && (callee->getName() == "__cerberus_wave_thread_x" ||
-                      callee->getName() == "__cerberus_wave_thread" ||
-                      callee->getName() == "__cerberus_wave_lane");
+  if (IsWaveCall(value, "thread_x") || IsWaveCall(value, "thread") ||
+      IsWaveCall(value, "lane")) {
+    return true;
   }
   const auto* instruction = llvm::dyn_cast<Instruction>(&value);
   if (!instruction) return false;
@@ -218,14 +217,12 @@ bool IsWholeWarps(const llvm::Value& value) {
 
 // What threads of a row have in common: of %tid all but x, and block sizes.
 bool IsOfRows(const llvm::Value& value) {
-  if (IsBlockDim(value)) return true;
+  if (IsBlockDim(value) || IsWaveCall(value, "thread_y") ||
+      IsWaveCall(value, "thread_z")) {
+    return true;
+  }
   const auto* instruction = llvm::dyn_cast<Instruction>(&value);
   if (!instruction) return false;
-  if (const auto* call = llvm::dyn_cast<llvm::CallInst>(instruction)) {
-    const llvm::Function* callee = call->getCalledFunction();
-    return callee && (callee->getName() == "__cerberus_wave_thread_y" ||
-                      callee->getName() == "__cerberus_wave_thread_z");
-  }
   return (instruction->getOpcode() == Instruction::Add ||
           instruction->getOpcode() == Instruction::Mul) &&
          IsOfRows(*instruction->getOperand(0)) &&
@@ -235,12 +232,9 @@ bool IsOfRows(const llvm::Value& value) {
 // The thread's number in its block, %tid.x + %ntid.x * (…).
 bool IsThreadOfBlock(const Instruction& sum) {
   const auto is = [](const llvm::Value& x, const llvm::Value& rows) {
-    const auto* call = llvm::dyn_cast<llvm::CallInst>(&x);
-    const llvm::Function* callee = call ? call->getCalledFunction() : nullptr;
     const auto* product = llvm::dyn_cast<Instruction>(&rows);
-    return callee && callee->getName() == "__cerberus_wave_thread_x" &&
-           product && product->getOpcode() == Instruction::Mul &&
-           IsOfRows(rows);
+    return IsWaveCall(x, "thread_x") && product &&
+           product->getOpcode() == Instruction::Mul && IsOfRows(rows);
   };
   const llvm::Value& a = *sum.getOperand(0);
   const llvm::Value& b = *sum.getOperand(1);
@@ -254,23 +248,18 @@ bool IsThreadOfBlock(const Instruction& sum) {
 bool CountsLanes(const llvm::Value& value) {
   const auto* instruction = llvm::dyn_cast<Instruction>(&value);
   if (!instruction) return false;
-  if (const auto* call = llvm::dyn_cast<llvm::CallInst>(instruction)) {
-    const llvm::Function* callee = call->getCalledFunction();
-    if (!callee) return false;
-    const llvm::StringRef name = callee->getName();
-    if (name == "__cerberus_wave_thread" || name == "__cerberus_wave_lane") {
-      return true;
-    }
+  if (IsWaveCall(value, "thread") || IsWaveCall(value, "lane")) return true;
+  if (IsWaveCall(value, "thread_x")) {
     const auto asks_for = [&](const char* part) {
-      const llvm::Function* function = call->getModule()->getFunction(part);
+      const llvm::Function* function =
+          instruction->getModule()->getFunction(part);
       return function &&
              llvm::any_of(function->users(), [&](const llvm::User* user) {
                return llvm::cast<Instruction>(user)->getFunction() ==
-                      call->getFunction();
+                      instruction->getFunction();
              });
     };
-    return name == "__cerberus_wave_thread_x" &&
-           !asks_for("__cerberus_wave_thread_y") &&
+    return !asks_for("__cerberus_wave_thread_y") &&
            !asks_for("__cerberus_wave_thread_z");
   }
   const auto one_of = [&](bool (*is)(const llvm::Value&)) {

@@ -283,6 +283,13 @@ bool IsWaveFunction(const Function& function) {
   return function.getName().starts_with(kPrefix);
 }
 
+bool IsWaveCall(const Value& value, llvm::StringRef name) {
+  const auto* call = llvm::dyn_cast<llvm::CallInst>(&value);
+  const Function* callee = call ? call->getCalledFunction() : nullptr;
+  return callee && IsWaveFunction(*callee) &&
+         callee->getName().drop_front(kPrefix.size()) == name;
+}
+
 bool CallsFunctions(const Function& function) {
   for (const llvm::Instruction& instruction : llvm::instructions(function)) {
     const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);

@@ -23,11 +23,17 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/IR/PassManager.h"
 
+namespace llvm {
+class Value;
+}
+
 namespace cerberus::ptx {
 
 // The function __cerberus_wave_<name>, declared if it is not yet.
 llvm::Function* WaveFunction(llvm::Module& module, llvm::StringRef name);
 bool IsWaveFunction(const llvm::Function& function);
+// Whether the value is a call of __cerberus_wave_<name>.
+bool IsWaveCall(const llvm::Value& value, llvm::StringRef name);
 
 // Whether functions stay calls, which then know nothing of their kernel.
 bool CallsFunctions(const llvm::Function& function);
