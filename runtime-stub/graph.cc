@@ -35,6 +35,17 @@ using Executables = std::map<CUgraphExec, Executable>;
 NeverDestroyed<Executables> g_all_executables;
 auto& g_executables = *g_all_executables;
 
+template <typename Member, typename Out>
+CUresult Read(CUgraphExec exec, Member Executable::* member, Out* out) {
+  if (exec == nullptr || out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  std::lock_guard<std::mutex> lock(g_mutex);
+  const auto at = g_executables.find(exec);
+  if (at == g_executables.end()) return CUDA_ERROR_INVALID_VALUE;
+  *out = at->second.*member;
+  return CUDA_SUCCESS;
+}
+
 // hipGraphNodeType in CUDA's numbers. Up to the freeing of memory they are
 // the same, but for HIP 5, which begins with 1; then HIP has copies from and
 // to variables, and the batch.
@@ -416,22 +427,10 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph,
   return result;
 }
 CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t* flags) {
-  if (exec == nullptr || flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_OPTIONAL_CONTEXT(context);
-  std::lock_guard<std::mutex> lock(g_mutex);
-  const auto at = g_executables.find(exec);
-  if (at == g_executables.end()) return CUDA_ERROR_INVALID_VALUE;
-  *flags = at->second.flags;
-  return CUDA_SUCCESS;
+  return Read(exec, &Executable::flags, flags);
 }
 CUresult cuGraphExecGetId(CUgraphExec exec, unsigned* id) {
-  if (exec == nullptr || id == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_OPTIONAL_CONTEXT(context);
-  std::lock_guard<std::mutex> lock(g_mutex);
-  const auto at = g_executables.find(exec);
-  if (at == g_executables.end()) return CUDA_ERROR_INVALID_VALUE;
-  *id = at->second.number;
-  return CUDA_SUCCESS;
+  return Read(exec, &Executable::number, id);
 }
 
 CUresult cuStreamUpdateCaptureDependencies(CUstream handle, CUgraphNode* nodes,
