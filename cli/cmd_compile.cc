@@ -90,6 +90,7 @@ class CompileVerb : public Verb {
         ->check(CLI::Range(1, 1024).description(""))
         ->group(kGroupBehaviour);
     AddSharedOverflow(app, shared_overflow_);
+    AddLanes(app, lanes_);
     app.add_flag("--verify-each", verify_each_, "check the IR after every pass")
         ->group(kGroupMore);
     app.add_option("--time-trace", trace_path_,
@@ -134,6 +135,7 @@ class CompileVerb : public Verb {
     options.emit = emit;
     options.keep_going = keep_going_;
     options.shared_overflow = shared_overflow_ == "global";
+    options.serial_lanes = lanes_ == "serial";
     options.opt_level = opt_level_ == 0 ? -1 : opt_level_;
     options.verify_each = verify_each_;
     options.time_trace = trace.has_value();
@@ -235,6 +237,7 @@ class CompileVerb : public Verb {
   int jobs_ = 0;
   bool keep_going_ = false;
   std::string shared_overflow_ = "error";
+  std::string lanes_ = "auto";
   bool verify_each_ = false;
   std::string trace_path_;
   std::size_t bytes_ = 0;

@@ -96,6 +96,7 @@ class ConvertVerb : public Verb {
                  "compile without child processes")
         ->group(kGroupMore);
     AddSharedOverflow(app, shared_overflow_);
+    AddLanes(app, lanes_);
     app.add_option("--compile-seconds", options_.limits.seconds,
                    "processor time for a kernel, 0: no limit")
         ->type_name("S")
@@ -144,6 +145,7 @@ class ConvertVerb : public Verb {
  private:
   Status CheckOptions() {
     options_.shared_overflow = shared_overflow_ == "global";
+    options_.serial_lanes = lanes_ == "serial";
     std::vector<std::string> arches;
     for (const std::string& text : options_.arches) {
       CERB_TRY(const TargetId id, TargetId::Parse(text));
@@ -301,6 +303,7 @@ class ConvertVerb : public Verb {
   unsigned jobs_ = 0;
   std::string trace_path_;
   std::string shared_overflow_ = "error";
+  std::string lanes_ = "auto";
   std::optional<TimeTrace> trace_;
   std::unique_ptr<Jobserver> jobserver_;
   std::uint64_t memory_mib_ = kDefaultMebibytes;

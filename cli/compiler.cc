@@ -167,6 +167,7 @@ CompileOutcome CompileInChild(const std::string& jit,
       fmt::format("--compile-seconds={}", limits.seconds), "-o", "-"};
   if (request.keep_going) argv.push_back("--keep-going");
   if (request.shared_overflow) argv.push_back("--shared-overflow=global");
+  if (request.serial_lanes) argv.push_back("--lanes=serial");
   if (request.time_trace) argv.push_back("--time-trace=-");
   if (request.on_progress) {
     argv.push_back(fmt::format("--progress-fd={}", kProgressDescriptor));
@@ -182,7 +183,8 @@ CompileOutcome CompileInChild(const std::string& jit,
     argv.push_back("--parts=" + cache.folder());
     key = stub::JitCache::Key(
         request.ptx, *target,
-        fmt::format("convert {}{}", request.shared_overflow,
+        fmt::format("convert {}{}{}", request.shared_overflow,
+                    request.serial_lanes ? " serial" : "",
                     CompilerBuild(jit)));
   }
   argv.push_back("-");
@@ -272,6 +274,7 @@ CompileOutcome CompileHere(const CompileRequest& request) {
   options.arch = request.arch.c_str();
   options.keep_going = request.keep_going;
   options.shared_overflow = request.shared_overflow;
+  options.serial_lanes = request.serial_lanes;
   options.time_trace = request.time_trace;
   options.jobs = static_cast<int>(request.jobs);
   options.on_diag = CollectDiag;

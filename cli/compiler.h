@@ -31,6 +31,7 @@ struct CompileRequest {
   Where where;  // of the module; diagnostics add kernel and lines to it
   bool keep_going = false;
   bool shared_overflow = false;  // into device memory
+  bool serial_lanes = false;     // of a warp, one by one
   bool time_trace = false;
   unsigned jobs = 1;  // threads of the compiler
   std::function<void(const CompileProgress&)> on_progress;  // or none

@@ -380,6 +380,7 @@ void Conversion::CompileTask(
   request.where = unit.where;
   request.keep_going = options_.keep_going;
   request.shared_overflow = options_.shared_overflow;
+  request.serial_lanes = options_.serial_lanes;
   request.time_trace = options_.time_trace != nullptr;
   request.jobs = jobs;
   request.on_progress = std::move(on_progress);

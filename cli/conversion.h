@@ -40,6 +40,7 @@ struct ConversionOptions {
   bool keep_fatbin = false;
   bool keep_going = false;
   bool shared_overflow = false;  // into device memory
+  bool serial_lanes = false;     // of a warp, one by one
   bool in_process = false;
   bool dry_run = false;
   unsigned jobs = 1;

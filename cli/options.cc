@@ -45,6 +45,16 @@ void AddSharedOverflow(CLI::App& app, std::string& how) {
       ->group(kGroupMore);
 }
 
+void AddLanes(CLI::App& app, std::string& how) {
+  app.add_option("--lanes", how,
+                 "lanes that wait for each other: auto (default),\n"
+                 "serial: one by one wherever they might, slow")
+      ->type_name("HOW")
+      ->check(CLI::IsMember(std::vector<std::string>{"auto", "serial"})
+                  .description(""))
+      ->group(kGroupMore);
+}
+
 void AddCommonOptions(CLI::App& app, CommonOptions& common) {
   app.add_flag("-q,--quiet", common.report.quiet, "print errors only")
       ->group(kGroupDiagnostics);

@@ -21,6 +21,8 @@ void AddCommonOptions(CLI::App& app, CommonOptions& common);
 
 // --shared-overflow: `how` becomes "error" or "global".
 void AddSharedOverflow(CLI::App& app, std::string& how);
+// --lanes: `how` becomes "auto" or "serial".
+void AddLanes(CLI::App& app, std::string& how);
 
 // Usage, the groups, the examples; one line an option.
 std::string FormatVerbHelp(const CLI::App& app, const Verb& verb, bool all);

@@ -143,6 +143,7 @@ class PartCompilation {
     const TargetRow& target = *FindTarget(options_.target.processor);
     pipeline.waves.wave_size = target.wave_size;
     pipeline.waves.never_pack = options_.one_warp_per_wave;
+    pipeline.lanes.serial = options_.serial_lanes;
     pipeline.shared.limit = target.lds_bytes;
     pipeline.shared.overflow = options_.shared_overflow;
     PipelineReport report;
@@ -264,8 +265,14 @@ class PartCompilation {
       const auto& bound = kernel.reqntid ? kernel.reqntid : kernel.maxntid;
       const unsigned threads =
           bound ? (*bound)[0] * (*bound)[1] * (*bound)[2] : 0;
-      if (options.wave_size == 32 || found.warps_per_wave == 2 ||
-          threads <= kMaxThreadsOfHalfWaves) {
+      if (found.packed_form) {
+        kept.push_back(kernel);
+        kernel.name += kPackedSuffix;
+        kernel.warps_per_wave = 2;
+        kernel.second_form = true;
+        kept.push_back(std::move(kernel));
+      } else if (options.wave_size == 32 || found.warps_per_wave == 2 ||
+                 threads <= kMaxThreadsOfHalfWaves) {
         kept.push_back(std::move(kernel));
       } else if (kernel.second_form) {
         Erase(kernel.name);  // the first one decides

@@ -30,6 +30,7 @@ struct CompileOptions {
   bool verify_each = false;
   // On targets with waves of 64, also where two could share one.
   bool one_warp_per_wave = false;
+  bool serial_lanes = false;  // as LaneOptions::serial
   SharedOverflow shared_overflow = SharedOverflow::kError;
   bool time_trace = false;
   unsigned jobs = 1;  // parts of a large module that are compiled at a time

@@ -41,6 +41,8 @@ Compiles one PTX module to one AMD code object. '-' is stdin or stdout.
   --keep-going          leave out kernels that cannot be compiled (exit 3)
   --shared-overflow HOW error (default), or global: shared memory above the
                         hardware's lies in device memory, slow
+  --lanes HOW           auto (default), or serial: lanes of a warp go on one by
+                        one wherever they might wait for each other, slow
   -O0 -O1 -O2           optimisation, -O2 is the default
   --jobs N              threads for a large module; default: processors
   --compile-seconds S   processor time for a kernel of up to 10,000 PTX
@@ -69,6 +71,7 @@ struct Arguments {
   bool keep_going = false;
   bool verify_each = false;
   bool shared_overflow = false;
+  bool serial_lanes = false;
   std::string time_trace;
   bool json = false;
   unsigned seconds = 300;
@@ -166,6 +169,7 @@ int ParseArguments(int argc, char** argv, Arguments* out) {
     } else if (arg == "--arch" || arg == "-o" || arg == "--emit" ||
                arg == "--diagnostics" || arg == "--time-trace" ||
                arg == "--jobs" || arg == "--shared-overflow" ||
+               arg == "--lanes" ||
                arg == "--compile-seconds" || arg == "--parts" ||
                arg == "--progress-fd") {
       if (!reader.Value(&value)) return UsageError(arg + " needs a value");
@@ -195,6 +199,11 @@ int ParseArguments(int argc, char** argv, Arguments* out) {
           return UsageError("unknown --shared-overflow '" + value + "'");
         }
         out->shared_overflow = value == "global";
+      } else if (arg == "--lanes") {
+        if (value != "auto" && value != "serial") {
+          return UsageError("unknown --lanes '" + value + "'");
+        }
+        out->serial_lanes = value == "serial";
       } else if (arg == "--emit") {
         if (!ParseEmit(value, &out->emit)) {
           return UsageError("unknown --emit '" + value + "'");
@@ -376,6 +385,7 @@ int main(int argc, char** argv) {
   options.opt_level = arguments.opt_level;
   options.verify_each = arguments.verify_each;
   options.shared_overflow = arguments.shared_overflow;
+  options.serial_lanes = arguments.serial_lanes;
   options.jobs = arguments.jobs;
   options.time_trace = !arguments.time_trace.empty();
   options.input_name = arguments.input == "-" ? "<stdin>"

@@ -50,9 +50,10 @@ KeptParts::KeptParts(std::string folder, std::string_view ptx,
   Bytes all;
   for (const std::string& text :
        {options.target.ToString(),
-        fmt::format("{} {} {} {}", options.opt_level,
+        fmt::format("{} {} {} {} {}", options.opt_level,
                     static_cast<int>(options.shared_overflow),
-                    options.one_warp_per_wave, kLaunchAbi),
+                    options.one_warp_per_wave, options.serial_lanes,
+                    kLaunchAbi),
         std::string(kVersion), Build(), options.input_name,
         std::string(ptx)}) {
     AppendLe(all, std::uint64_t{text.size()});

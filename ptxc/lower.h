@@ -412,6 +412,7 @@ class FunctionLowering {
   Value* BitOf(Value* lane) { return b_.CreateShl(I32(1), lane); }
   Value* Permute(Value* lane, Value* bits);
   void Barrier();
+  bool IsAligned() const;
   Value* BlockCount(Value* predicate);
   static constexpr unsigned kReservedShared = 1024;  // bytes
   Value* ReservedShared(unsigned offset);

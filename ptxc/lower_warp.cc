@@ -1,6 +1,7 @@
 // What lanes of a warp, and warps of a block, do together. How warps lie in
 // the hardware's waves is settled later, in passes/waves.h.
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "llvm/ADT/StringExtras.h"
@@ -13,10 +14,15 @@ namespace cerberus::ptx {
 
 namespace {
 
-// The spelling with its qualifiers in one order, whichever they were written in.
+// The `.target` from which on lanes need not be together.
+constexpr int kFirstWithMasks = 70;
+
+// The spelling with its qualifiers in one order, whichever they were written in,
+// and without the one that says nothing.
 std::string KindOf(std::string_view spelling) {
   llvm::SmallVector<llvm::StringRef, 8> parts;
   llvm::StringRef(spelling).split(parts, '.');
+  llvm::erase(parts, "cta");
   std::sort(parts.begin() + 1, parts.end());
   return llvm::join(parts, ".");
 }
@@ -30,7 +36,6 @@ std::string KindOf(std::string_view spelling) {
 llvm::Value* FunctionLowering::Join(
     llvm::Type* result, llvm::ArrayRef<Value*> args,
     llvm::function_ref<Value*(llvm::ArrayRef<Value*>)> work) {
-  constexpr int kFirstWithMasks = 70;
   if (module_.ptx().sm < kFirstWithMasks) return work(args);
   const auto [function, is_new] =
       JoinFunction(module_.out(), KindOf(inst_->form->spelling), result, args);
@@ -255,8 +260,20 @@ void FunctionLowering::LowerRedux() {
 void FunctionLowering::Barrier() {
   const llvm::SyncScope::ID scope = SyncScope(Scope::kCta);
   Fence(llvm::AtomicOrdering::Release, scope);
-  Intrinsic(llvm::Intrinsic::amdgcn_s_barrier, {}, {});
+  if (IsAligned()) {
+    Intrinsic(llvm::Intrinsic::amdgcn_s_barrier, {}, {});
+  } else {
+    b_.CreateCall(BarrierFunction(module_.out()), {I32(~0u)});
+  }
   Fence(llvm::AtomicOrdering::Acquire, scope);
+}
+
+// Whether all lanes of a warp come to this one. At others they wait for each
+// other, each at its own (PTX ISA, "barrier").
+bool FunctionLowering::IsAligned() const {
+  return !inst_ || form().opcode() != Opcode::kBarrier ||
+         mods().aligned() == Aligned::kOn ||
+         module_.ptx().sm < kFirstWithMasks;
 }
 
 namespace {
@@ -284,7 +301,12 @@ llvm::Value* FunctionLowering::BlockCount(Value* predicate) {
   llvm::GlobalVariable* counts =
       SharedWords(module_.out(), "__cerberus_warp_counts", 32);
   Value* warp = b_.CreateLShr(Wave("thread"), 5);
-  Value* count = Unary(llvm::Intrinsic::ctpop, Ballot(predicate));
+  const auto count_in = [this](llvm::ArrayRef<Value*> with) {
+    return Unary(llvm::Intrinsic::ctpop, Ballot(with[1]));
+  };
+  const std::array<Value*, 2> with = {I32(~0u), predicate};
+  Value* count = IsAligned() ? count_in(with)
+                             : Join(b_.getInt32Ty(), with, count_in);
   b_.CreateStore(count, b_.CreateGEP(b_.getInt32Ty(), counts, warp));
   Barrier();
   Value* warps = b_.CreateLShr(b_.CreateAdd(BlockThreads(), I32(31)), 5);
@@ -322,20 +344,27 @@ void FunctionLowering::ClearNamedBarriers() {
   Barrier();
 }
 
-// The threads at this barrier with the predicate.
+// The threads at this barrier with the predicate; without one they only arrive.
 llvm::Value* FunctionLowering::NamedBarrier(Value* id, Value* threads,
                                             Value* predicate) {
   const llvm::SyncScope::ID scope = SyncScope(Scope::kCta);
-  Value* state = b_.CreateGEP(
-      b_.getInt32Ty(), NamedBarriers(),
-      b_.CreateShl(b_.CreateAnd(id, I32(15)), 2));
+  const auto state_of = [this](Value* number) {
+    return b_.CreateGEP(b_.getInt32Ty(), NamedBarriers(),
+                        b_.CreateShl(b_.CreateAnd(number, I32(15)), 2));
+  };
+  const auto arrive = [&](llvm::ArrayRef<Value*> with) -> Value* {
+    Value* count = Unary(llvm::Intrinsic::ctpop, Ballot(with[3]));
+    return Dev("barrier_arrive", b_.getInt32Ty(),
+               {state_of(with[1]), with[2], count});
+  };
   Fence(llvm::AtomicOrdering::Release, scope);
+  const std::array<Value*, 4> with = {
+      I32(~0u), id, threads, predicate ? predicate : b_.getFalse()};
+  Value* awaited = IsAligned() ? arrive(with)
+                               : Join(b_.getInt32Ty(), with, arrive);
   Value* sum = nullptr;
-  if (!predicate) {
-    Dev("barrier_arrive", b_.getVoidTy(), {state, threads});
-  } else {
-    Value* count = Unary(llvm::Intrinsic::ctpop, Ballot(predicate));
-    sum = Dev("barrier_sync", b_.getInt32Ty(), {state, threads, count});
+  if (predicate) {
+    sum = Dev("barrier_wait", b_.getInt32Ty(), {state_of(id), awaited});
   }
   Fence(llvm::AtomicOrdering::Acquire, scope);
   return sum;

@@ -106,6 +106,7 @@ cerberus::Result<cerberus::ptx::CompileOptions> ReadOptions(
   out.shared_overflow = in.shared_overflow == 0   ? SharedOverflow::kError
                         : in.shared_overflow == 1 ? SharedOverflow::kGlobal
                                                   : SharedOverflow::kAlways;
+  out.serial_lanes = in.serial_lanes != 0;
   out.time_trace = in.time_trace != 0;
   out.jobs = static_cast<unsigned>(std::max(1, in.jobs));
   if (in.input_name) out.input_name = in.input_name;

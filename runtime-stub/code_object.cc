@@ -192,28 +192,54 @@ std::uint64_t Threads(const std::array<std::uint32_t, 3>& block) {
   return threads;
 }
 
-// A kernel's second form is found through the first one only. `kernels` are
-// sorted, so a second form stands behind its first.
-void AttachSecondForms(std::vector<KernelInfo>* kernels) {
-  constexpr std::string_view kSuffix = kWindowSuffix;
+// Threads of a block where each warp has a wave of 64.
+constexpr std::uint32_t kMostOfHalfWaves = 512;
+
+// A kernel's other forms are found through the first one only. `kernels` are
+// sorted, so that other forms stand behind the first; `attach` says of one
+// whether it takes it over.
+template <typename Attach>
+void AttachForms(std::vector<KernelInfo>* kernels, std::string_view suffix,
+                 const Attach& attach) {
   std::vector<KernelInfo> kept;
   for (KernelInfo& kernel : *kernels) {
     const std::string_view name = kernel.name;
-    if (kernel.window && name.size() > kSuffix.size() &&
-        name.substr(name.size() - kSuffix.size()) == kSuffix) {
-      const std::string_view first =
-          name.substr(0, name.size() - kSuffix.size());
+    if (name.size() > suffix.size() &&
+        name.substr(name.size() - suffix.size()) == suffix) {
+      const std::string_view first = name.substr(0, name.size() - suffix.size());
       const auto at = std::lower_bound(
           kept.begin(), kept.end(), first,
           [](const KernelInfo& k, std::string_view n) { return k.name < n; });
-      if (at != kept.end() && at->name == first) {
-        at->in_window = std::make_shared<KernelInfo>(std::move(kernel));
+      if (at != kept.end() && at->name == first && attach(&*at, &kernel)) {
         continue;
       }
     }
     kept.push_back(std::move(kernel));
   }
   *kernels = std::move(kept);
+}
+
+void AttachForms(std::vector<KernelInfo>* kernels) {
+  constexpr unsigned kInWindow = 1, kPacked = 2;  // form
+  AttachForms(kernels, kPackedSuffix, [](KernelInfo* first, KernelInfo* form) {
+    if (!first->half_waves) return false;
+    first->max_threads = form->max_threads;
+    first->declares_max_threads = form->declares_max_threads;
+    form->form = kPacked;
+    first->packed = std::make_shared<KernelInfo>(std::move(*form));
+    return true;
+  });
+  AttachForms(kernels, kWindowSuffix, [](KernelInfo* first, KernelInfo* form) {
+    if (!form->window) return false;
+    form->form = kInWindow;
+    if (form->packed) {
+      auto both = std::make_shared<KernelInfo>(*form->packed);
+      both->form = kInWindow | kPacked;
+      form->packed = std::move(both);
+    }
+    first->in_window = std::make_shared<KernelInfo>(std::move(*form));
+    return true;
+  });
 }
 
 void ReadInfo(Value map, CodeObjectInfo* out) {
@@ -230,7 +256,8 @@ void ReadInfo(Value map, CodeObjectInfo* out) {
     if (!facts) continue;
     if (kernel.wave_size == 64 && Number(facts, "warps_per_wave", 1) == 1) {
       kernel.half_waves = true;
-      kernel.max_threads /= 2;
+      kernel.max_threads =
+          std::min(kernel.max_threads / 2, kMostOfHalfWaves);
     }
     kernel.launches = Number(facts, "launches", 0) != 0;
     kernel.handle = Number(facts, "handle", 0) != 0;
@@ -247,7 +274,7 @@ void ReadInfo(Value map, CodeObjectInfo* out) {
       }
     }
   }
-  AttachSecondForms(&out->kernels);
+  AttachForms(&out->kernels);
 }
 
 }  // namespace
@@ -266,6 +293,14 @@ std::uint32_t KernelInfo::explicit_size() const {
 std::uint32_t KernelInfo::SharedLimit(std::uint32_t hardware_limit) const {
   return window || in_window ? std::max(hardware_limit, kWindowSharedLimit)
                              : hardware_limit;
+}
+
+const KernelInfo& KernelInfo::FormFor(std::uint64_t threads,
+                                      std::uint64_t dynamic_shared,
+                                      std::uint32_t limit) const {
+  const bool fits = static_shared + dynamic_shared <= limit;
+  const KernelInfo& first = in_window && !fits ? *in_window : *this;
+  return first.packed && threads > kMostOfHalfWaves ? *first.packed : first;
 }
 
 WorkGroup KernelInfo::WorkGroupOf(std::uint32_t x, std::uint32_t y,

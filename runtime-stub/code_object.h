@@ -34,8 +34,13 @@ struct KernelInfo {
   // its shared memory is the hardware's (docs/launch-abi.md, "Shared memory
   // in a window").
   std::optional<std::uint32_t> window;
-  // The kernel's second form, which has a window; null if there is none.
+  // The kernel's forms with a window, and with two warps in each wave for blocks
+  // that do not fit otherwise; null where there is none.
   std::shared_ptr<const KernelInfo> in_window;
+  std::shared_ptr<const KernelInfo> packed;
+  // Which of the kernel's forms this is, below kForms.
+  static constexpr unsigned kForms = 4;
+  unsigned form = 0;
   std::uint32_t kernarg_size = 0;  // with hidden arguments
   std::uint32_t static_shared = 0;
   std::uint32_t const_bytes = 0;  // of the module's .const variables
@@ -52,13 +57,10 @@ struct KernelInfo {
   bool launches = false;              // may launch kernels
   bool handle = false;                // kernels may launch it
 
-  // The form that a launch with so much dynamic shared memory takes, where
-  // the hardware has `limit` bytes for a block.
-  const KernelInfo& FormFor(std::uint64_t dynamic_shared,
-                            std::uint32_t limit) const {
-    return in_window && static_shared + dynamic_shared > limit ? *in_window
-                                                               : *this;
-  }
+  // The form that a launch of blocks with so many threads and so much dynamic
+  // shared memory takes, where the hardware has `limit` bytes for a block.
+  const KernelInfo& FormFor(std::uint64_t threads, std::uint64_t dynamic_shared,
+                            std::uint32_t limit) const;
   // The most bytes that a block can have in any form.
   std::uint32_t SharedLimit(std::uint32_t hardware_limit) const;
   // What HIP is told of a launch's dynamic shared memory.

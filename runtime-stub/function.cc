@@ -219,7 +219,9 @@ CUresult BlocksPerMultiprocessor(Context* context, Kernel* kernel,
       dynamic_shared > kernel->DynamicSharedLimit(*info)) {
     return CUDA_SUCCESS;
   }
-  const KernelInfo& form = info->FormFor(dynamic_shared, device.shared_limit());
+  const KernelInfo& form =
+      info->FormFor(static_cast<unsigned>(block_size), dynamic_shared,
+                    device.shared_limit());
   hipFunction_t function = nullptr;
   if (CUresult r =
           kernel->module->FunctionOf(kernel, context, &function, &form);
@@ -347,7 +349,7 @@ CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction handle) {
   if (state == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_KERNEL_CONTEXT(context, kernel, handle);
   const auto& on_device = kernel->devices[context->device->ordinal];
-  *state = on_device.function.load() != nullptr ? 1 : 0;
+  *state = on_device.functions[0].load() != nullptr ? 1 : 0;
   return CUDA_SUCCESS;
 }
 CUresult cuFuncLoad(CUfunction handle) {

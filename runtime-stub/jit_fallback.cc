@@ -149,11 +149,14 @@ unsigned TimeoutSeconds() {
   return seconds > 0 ? static_cast<unsigned>(seconds) : kDefaultTimeoutSeconds;
 }
 
-// Whether shared memory above the hardware's goes to device memory.
-bool SharedOverflow() {
-  const char* text = std::getenv("CERBERUS_SHARED_OVERFLOW");
-  return text != nullptr && std::strcmp(text, "global") == 0;
+bool IsSetTo(const char* variable, const char* value) {
+  const char* text = std::getenv(variable);
+  return text != nullptr && std::strcmp(text, value) == 0;
 }
+// Whether shared memory above the hardware's goes to device memory.
+bool SharedOverflow() { return IsSetTo("CERBERUS_SHARED_OVERFLOW", "global"); }
+// Whether lanes of a warp go on one by one.
+bool SerialLanes() { return IsSetTo("CERBERUS_LANES", "serial"); }
 
 // The program's environment without what is meant for the program alone.
 std::vector<char*> ChildEnvironment() {
@@ -345,6 +348,8 @@ JitResult CompilePtx(std::string_view ptx, const TargetId& target,
   const bool overflow = SharedOverflow();
   std::string options = keep_going ? "keep-going" : "";
   if (overflow) options += " shared-overflow";
+  const bool serial = SerialLanes();
+  if (serial) options += " serial-lanes";
   const std::string compiler = CompilerPath();
   options += CompilerStamp(compiler);
   const std::string key = JitCache::Key(ptx, target, options);
@@ -379,6 +384,7 @@ JitResult CompilePtx(std::string_view ptx, const TargetId& target,
   }
   if (keep_going) arguments.push_back("--keep-going");
   if (overflow) arguments.push_back("--shared-overflow=global");
+  if (serial) arguments.push_back("--lanes=serial");
   arguments.push_back("-");
   Child child;
   const auto start = std::chrono::steady_clock::now();

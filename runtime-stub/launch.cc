@@ -270,7 +270,7 @@ CUresult FindLaunchTarget(Context* context, CUfunction handle, const Grid& grid,
   const KernelInfo* info = nullptr;
   CUresult result = kernel->module->InfoOf(kernel, context->device, &info);
   if (result != CUDA_SUCCESS) return result;
-  target->info = &info->FormFor(grid.dynamic_shared,
+  target->info = &info->FormFor(grid.threads(), grid.dynamic_shared,
                                 context->device->shared_limit());
   result = kernel->module->FunctionOf(kernel, context, &target->function,
                                       target->info);

@@ -275,10 +275,8 @@ CUresult Module::LoadLocked(Context* context) {
 CUresult Module::FunctionOf(Kernel* kernel, Context* context,
                             hipFunction_t* function, const KernelInfo* form) {
   Kernel::OnDevice& on_device = kernel->devices[context->device->ordinal];
-  const bool second =
-      form != nullptr && form != on_device.info.load(std::memory_order_relaxed);
-  std::atomic<hipFunction_t>& found =
-      second ? on_device.in_window : on_device.function;
+  const unsigned number = form != nullptr ? form->form : 0;
+  std::atomic<hipFunction_t>& found = on_device.functions[number];
   *function = found.load(std::memory_order_acquire);
   if (__builtin_expect(*function != nullptr, 1)) return CUDA_SUCCESS;
   const KernelInfo* info = nullptr;
@@ -289,7 +287,7 @@ CUresult Module::FunctionOf(Kernel* kernel, Context* context,
   if (CUresult r = LoadLocked(context); r != CUDA_SUCCESS) return r;
   const hipError_t error = hip.hipModuleGetFunction(
       function, devices_[context->device->ordinal]->hip_module,
-      second ? form->name.c_str() : kernel->name.c_str());
+      number != 0 ? form->name.c_str() : kernel->name.c_str());
   if (error != hipSuccess) return NoteResult(context, error);
   found.store(*function, std::memory_order_release);
   return CUDA_SUCCESS;
@@ -320,8 +318,9 @@ void Module::UnloadFrom(Device* device) {
   OnDevice* slot = devices_[device->ordinal].get();
   if (slot == nullptr || slot->hip_module == nullptr) return;
   for (auto& [name, kernel] : kernels_) {
-    kernel->devices[device->ordinal].function.store(nullptr);
-    kernel->devices[device->ordinal].in_window.store(nullptr);
+    for (auto& function : kernel->devices[device->ordinal].functions) {
+      function.store(nullptr);
+    }
   }
   FlushOutput(device);
   hip.hipModuleUnload(std::exchange(slot->hip_module, nullptr));

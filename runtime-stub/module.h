@@ -38,8 +38,8 @@ struct Kernel {
   // By device: null until the first use there.
   struct OnDevice {
     std::atomic<const KernelInfo*> info{nullptr};
-    std::atomic<hipFunction_t> function{nullptr};
-    std::atomic<hipFunction_t> in_window{nullptr};  // of the second form
+    // Of each of its forms.
+    std::array<std::atomic<hipFunction_t>, KernelInfo::kForms> functions{};
   };
   std::array<OnDevice, kMaxDevices> devices;
   // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES; -1: not set.

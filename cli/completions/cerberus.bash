@@ -28,18 +28,19 @@ _cerberus() {
     --shared-overflow)
       COMPREPLY=($(compgen -W 'error global' -- "$cur"))
       return ;;
+    --lanes) COMPREPLY=($(compgen -W 'auto serial' -- "$cur")); return ;;
     --color) COMPREPLY=($(compgen -W 'auto always never' -- "$cur")); return ;;
   esac
   case $verb in
     convert) options='--output --group --bundle --arch --keep-fatbin
-      --dry-run --keep-going --jobs --shared-overflow --in-process
+      --dry-run --keep-going --jobs --shared-overflow --lanes --in-process
       --compile-seconds --compile-memory --time-trace' ;;
     list) options='--kernels --filter' ;;
     extract) options='--output --kind --filter' ;;
     run) options='--device --log' ;;
     cache) options='--prune --clear' ;;
     compile) options='--output --emit --arch --keep-going --jobs
-      --shared-overflow --verify-each --time-trace' ;;
+      --shared-overflow --lanes --verify-each --time-trace' ;;
   esac
   if [[ $cur == -* ]]; then
     COMPREPLY=($(compgen -W "$options $common" -- "$cur"))

@@ -22,6 +22,7 @@ for both in convert compile
     complete -c cerberus -n "__fish_seen_subcommand_from $both" -l arch -x -a "$targets" -d 'target ids'
     complete -c cerberus -n "__fish_seen_subcommand_from $both" -s k -l keep-going -d 'leave out kernels that fail'
     complete -c cerberus -n "__fish_seen_subcommand_from $both" -l shared-overflow -x -a 'error global' -d "shared memory above the hardware's"
+    complete -c cerberus -n "__fish_seen_subcommand_from $both" -l lanes -x -a 'auto serial' -d "how lanes that wait go on"
 end
 complete -c cerberus -n '__fish_seen_subcommand_from list' -l kernels -d 'list entries and kernels, not a summary'
 complete -c cerberus -n '__fish_seen_subcommand_from list extract' -l filter -x -d 'kernels that match an expression'

@@ -125,11 +125,10 @@ INLINE u32 LoadShared(SHARED u32* at, int order) {
                                       __MEMORY_SCOPE_WRKGRP);
 }
 
-// True if this warp was the last. `value`: what the warp adds to the sum.
-INLINE bool Arrive(SHARED u32* state, u32 threads, u32 value,
-                   u32* generation) {
-  *generation = LoadShared(state + kGeneration, __ATOMIC_RELAXED);
-  bool last = false;
+// Of what barrier_wait waits for: the end of this generation. `value`: what the
+// warp adds to the sum.
+DEV(u32, barrier_arrive)(SHARED u32* state, u32 threads, u32 value) {
+  const u32 generation = LoadShared(state + kGeneration, __ATOMIC_RELAXED);
   const u32 leader =
       static_cast<u32>(__builtin_ctz(__cerberus_wave_ballot(true)));
   if (__cerberus_wave_lane() == leader) {
@@ -137,8 +136,7 @@ INLINE bool Arrive(SHARED u32* state, u32 threads, u32 value,
                               __MEMORY_SCOPE_WRKGRP);
     const u32 before = __scoped_atomic_fetch_add(
         state + kArrived, 32, __ATOMIC_ACQ_REL, __MEMORY_SCOPE_WRKGRP);
-    last = before + 32 >= threads;
-    if (last) {
+    if (before + 32 >= threads) {
       __scoped_atomic_store_n(
           state + kResult, LoadShared(state + kSum, __ATOMIC_RELAXED),
           __ATOMIC_RELAXED, __MEMORY_SCOPE_WRKGRP);
@@ -150,19 +148,12 @@ INLINE bool Arrive(SHARED u32* state, u32 threads, u32 value,
                                 __MEMORY_SCOPE_WRKGRP);
     }
   }
-  return __cerberus_wave_ballot(last) != 0;
-}
-DEV(void, barrier_arrive)(SHARED u32* state, u32 threads) {
-  u32 generation;
-  Arrive(state, threads, 0, &generation);
+  return generation;
 }
 // The sum of what the warps of this generation brought.
-DEV(u32, barrier_sync)(SHARED u32* state, u32 threads, u32 value) {
-  u32 generation;
-  if (!Arrive(state, threads, value, &generation)) {
-    while (LoadShared(state + kGeneration, __ATOMIC_ACQUIRE) == generation) {
-      __builtin_amdgcn_s_sleep(1);
-    }
+DEV(u32, barrier_wait)(SHARED u32* state, u32 generation) {
+  while (LoadShared(state + kGeneration, __ATOMIC_ACQUIRE) == generation) {
+    __builtin_amdgcn_s_sleep(1);
   }
   return LoadShared(state + kResult, __ATOMIC_RELAXED);
 }

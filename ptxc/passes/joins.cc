@@ -3,7 +3,9 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/Cloning.h"
@@ -15,11 +17,11 @@ namespace {
 
 constexpr llvm::StringLiteral kPrefix = "__cerberus_join_";
 
+}  // namespace
+
 bool IsJoinFunction(const llvm::Function& function) {
   return function.getName().starts_with(kPrefix);
 }
-
-}  // namespace
 
 std::pair<llvm::Function*, bool> JoinFunction(
     llvm::Module& module, llvm::StringRef kind, llvm::Type* result,
@@ -48,6 +50,44 @@ llvm::CallInst* AsJoin(llvm::Instruction& instruction) {
 
 bool IsJoin(const llvm::Instruction& instruction) {
   return AsJoin(const_cast<llvm::Instruction&>(instruction)) != nullptr;
+}
+
+bool IsOfTheWave(const llvm::Instruction& instruction) {
+  return IsJoin(instruction) &&
+         llvm::cast<llvm::CallInst>(instruction)
+             .getCalledFunction()
+             ->hasFnAttribute(kOfTheWave);
+}
+
+llvm::Function* BarrierFunction(llvm::Module& module) {
+  llvm::IRBuilder<> b(module.getContext());
+  const auto [function, is_new] =
+      JoinFunction(module, "barrier", b.getVoidTy(), {b.getInt32(0)});
+  if (!is_new) return function;
+  function->addFnAttr(kOfTheWave);
+  function->addFnAttr(llvm::Attribute::Convergent);
+  function->addFnAttr(llvm::Attribute::NoUnwind);
+  b.SetInsertPoint(llvm::BasicBlock::Create(b.getContext(), "", function));
+  b.CreateIntrinsic(llvm::Intrinsic::amdgcn_s_barrier,
+                    llvm::ArrayRef<llvm::Type*>(),
+                    llvm::ArrayRef<llvm::Value*>());
+  b.CreateRetVoid();
+  return function;
+}
+
+void JoinBarriers(llvm::Function& function) {
+  llvm::IRBuilder<> b(function.getContext());
+  for (llvm::Instruction& instruction :
+       llvm::make_early_inc_range(llvm::instructions(function))) {
+    const auto* barrier = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+    if (!barrier ||
+        barrier->getIntrinsicID() != llvm::Intrinsic::amdgcn_s_barrier) {
+      continue;
+    }
+    b.SetInsertPoint(&instruction);
+    b.CreateCall(BarrierFunction(*function.getParent()), {b.getInt32(~0u)});
+    instruction.eraseFromParent();
+  }
 }
 
 bool OrdersMemory(const llvm::Instruction& instruction) {

@@ -32,9 +32,21 @@ std::pair<llvm::Function*, bool> JoinFunction(
     llvm::Module& module, llvm::StringRef kind, llvm::Type* result,
     llvm::ArrayRef<llvm::Value*> args);
 
+bool IsJoinFunction(const llvm::Function& function);
 // The call if the instruction is one for a join, or null.
 llvm::CallInst* AsJoin(llvm::Instruction& instruction);
 bool IsJoin(const llvm::Instruction& instruction);
+
+// On functions of kinds with the hardware's barrier in them: all lanes of the
+// wave come together, whose warps may stand at different ones.
+inline constexpr char kOfTheWave[] = "cerberus-of-the-wave";
+bool IsOfTheWave(const llvm::Instruction& join);
+
+// The function for a barrier of the whole block, to be called with all lanes as
+// the mask.
+llvm::Function* BarrierFunction(llvm::Module& module);
+// Makes calls of it of the function's barriers.
+void JoinBarriers(llvm::Function& function);
 
 // A fence, or a join that is one.
 bool OrdersMemory(const llvm::Instruction& instruction);

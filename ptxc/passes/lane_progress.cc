@@ -111,6 +111,17 @@ void JoinDeadEnds(Function& function) {
   }
 }
 
+// The function begins with a block in front of all that lanes do, and ends with
+// one behind it.
+void SeparateEnds(Function& function) {
+  BasicBlock& entry = function.getEntryBlock();
+  entry.splitBasicBlock(entry.getFirstNonPHIOrDbgOrAlloca(), "begin");
+  for (BasicBlock& block : llvm::make_early_inc_range(function)) {
+    if (!llvm::succ_empty(&block)) continue;
+    block.splitBasicBlock(block.getTerminator(), "over");
+  }
+}
+
 // Blocks end behind writes that others may wait for and before what takes
 // lanes together: meeting places are looked for between blocks.
 void SplitBlocks(Function& function, Together& together) {
@@ -209,6 +220,19 @@ class Yielding {
       Rebuild(found[i], segments[i]);
     }
     Promote();
+  }
+
+  // All of the function as one region; false if it is too large, or has no end.
+  // `parts`: lanes may wait for each other at joins by mask.
+  bool RunWhole(bool parts, bool any_loop) {
+    LaneRegions regions(function_, together_, any_loop);
+    std::vector<Region> found = {regions.Whole(parts)};
+    if (!found[0].meet || !regions.Merge(&found)) return false;
+    const std::vector<Segment> segments = regions.Segments(found[0]);
+    Demote();
+    Rebuild(found[0], segments);
+    Promote();
+    return true;
   }
 
  private:
@@ -425,7 +449,9 @@ class Yielding {
         comes = b.CreateOr(comes, is_at(other));
       }
       llvm::Value* missing = Ballot(b, comes);
-      if (!segment.sites.empty()) {
+      if (!segment.sites.empty() && IsOfTheWave(*segment.sites.front())) {
+        missing = AnyOfWave(b, comes);
+      } else if (!segment.sites.empty()) {
         if (const llvm::ConstantInt* known = KnownMaskOf(segment.sites)) {
           missing = b.CreateAnd(missing, b.getInt32(static_cast<std::uint32_t>(
                                              known->getZExtValue())));
@@ -443,15 +469,27 @@ class Yielding {
     }
     if (joins.size() < 2) return open;
     // Lanes that all wait for each other would do so for ever. What they want
-    // is not defined; the first goes on.
+    // is not defined; the first goes on, at the block's barriers the last.
+    const auto of_the_wave = [&](std::size_t i) {
+      return !segments[i].sites.empty() &&
+             IsOfTheWave(*segments[i].sites.front());
+    };
+    llvm::sort(joins, [&](std::size_t i, std::size_t j) {
+      return std::pair(of_the_wave(i), i) < std::pair(of_the_wave(j), j);
+    });
     llvm::Value* stuck = b.CreateICmpEQ(
-        Ballot(b, b.CreateOr(goes, b.CreateNot(waits))), b.getInt32(0));
+        AnyOfWave(b, b.CreateOr(goes, b.CreateNot(waits))), b.getInt32(0));
     for (const std::size_t i : joins) {
       open[i] = b.CreateOr(open[i], b.CreateAnd(is_at(i), stuck));
       stuck = b.CreateAnd(
-          stuck, b.CreateICmpEQ(Ballot(b, is_at(i)), b.getInt32(0)));
+          stuck, b.CreateICmpEQ(AnyOfWave(b, is_at(i)), b.getInt32(0)));
     }
     return open;
+  }
+
+  llvm::Value* AnyOfWave(IRBuilder<>& b, llvm::Value* predicate) {
+    return b.CreateCall(WaveFunction(*function_.getParent(), "any"),
+                        {predicate});
   }
 
   llvm::Value* Ballot(IRBuilder<>& b, llvm::Value* predicate) {
@@ -591,17 +629,30 @@ bool IsLoopOfRounds(const Loop& loop, const char* end) {
 
 llvm::PreservedAnalyses LaneProgress::run(
     Function& function, llvm::FunctionAnalysisManager& analyses) {
-  if (function.hasFnAttribute(kNeverYields)) {
+  if (function.hasFnAttribute(kNeverYields) || IsJoinFunction(function)) {
     return llvm::PreservedAnalyses::all();
   }
   auto& loops = analyses.getResult<llvm::LoopAnalysis>(function);
-  if (FindWaitingLoops(loops).empty() && !PartAtJoins(function, analyses)) {
+  const bool whole = options_.serial || function.hasFnAttribute(kWhole);
+  const bool parts = PartAtJoins(function, analyses);
+  if (!whole && FindWaitingLoops(loops).empty() && !parts) {
     return llvm::PreservedAnalyses::all();
   }
   JoinDeadEnds(function);
   UnifyExits(function);
   Together together;
+  if (whole) {
+    JoinBarriers(function);
+    SeparateEnds(function);
+  }
   SplitBlocks(function, together);
+  if (whole) {
+    if (Yielding(function, &together)
+            .RunWhole(parts || options_.serial, options_.serial)) {
+      return llvm::PreservedAnalyses::none();
+    }
+    function.removeFnAttr(kWhole);
+  }
   analyses.invalidate(function, llvm::PreservedAnalyses::none());
   Yielding(function, &together)
       .Run(analyses, &(*warnings_)[function.getName().str()]);

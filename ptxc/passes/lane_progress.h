@@ -74,17 +74,28 @@ bool IsLoopOfRounds(const llvm::Loop& loop, const char* end = kRoundEnd);
 // make progress in them anyway.
 inline constexpr char kNeverYields[] = "cerberus-never-yields";
 
+// On functions all of whose lanes, and warps that share a wave, go on one by one
+// wherever they may wait for each other: all of it is one loop of rounds. The
+// pass takes it away from those that are too large for that.
+inline constexpr char kWhole[] = "cerberus-whole";
+
+struct LaneOptions {
+  // Lanes of all functions go on one by one, in all loops that read memory.
+  bool serial = false;
+};
+
 class LaneProgress : public llvm::PassInfoMixin<LaneProgress> {
  public:
   // `warnings`: by function, what may hang.
-  explicit LaneProgress(std::map<std::string, std::vector<std::string>>*
-                            warnings)
-      : warnings_(warnings) {}
+  LaneProgress(const LaneOptions& options,
+               std::map<std::string, std::vector<std::string>>* warnings)
+      : options_(options), warnings_(warnings) {}
   llvm::PreservedAnalyses run(llvm::Function& function,
                               llvm::FunctionAnalysisManager& analyses);
   static bool isRequired() { return true; }
 
  private:
+  LaneOptions options_;
   std::map<std::string, std::vector<std::string>>* warnings_;
 };
 

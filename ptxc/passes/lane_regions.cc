@@ -110,13 +110,14 @@ bool IsPlainWrite(const Instruction& instruction) {
          store->getPointerAddressSpace() != kLocalSpace;
 }
 
-LaneRegions::LaneRegions(Function& function, Together* together)
+LaneRegions::LaneRegions(Function& function, Together* together, bool any_loop)
     : function_(function),
       together_(together),
       dominators_(function),
       post_dominators_(function),
       loops_(dominators_),
-      waiting_(FindWaitingLoops(loops_)) {
+      waiting_(any_loop ? FindReadingLoops(loops_)
+                        : FindWaitingLoops(loops_)) {
   llvm::DenseMap<const BasicBlock*, std::size_t> order;
   for (BasicBlock* block :
        llvm::ReversePostOrderTraversal<Function*>(&function_)) {
@@ -201,6 +202,16 @@ std::optional<Region> LaneRegions::Find(const Parting& parting) const {
   return region;
 }
 
+Region LaneRegions::Whole(bool parts) const {
+  BasicBlock* meet = nullptr;
+  for (BasicBlock& block : function_) {
+    if (llvm::succ_empty(&block)) meet = &block;
+  }
+  Region region = *Collect(&function_.getEntryBlock(), meet, {});
+  region.parts = parts;
+  return region;
+}
+
 bool LaneRegions::Merge(std::vector<Region>* regions) const {
   bool all = true;
   std::vector<Region> merged;
@@ -248,12 +259,11 @@ bool LaneRegions::Merge(std::vector<Region>* regions) const {
 // in front of all of them (AddJoins), which takes one place where there are
 // several, as behind `activemask`.
 void LaneRegions::AddExchanges(Region* region) const {
-  region->exchanges.clear();
-  if (!region->parts) return;
   std::vector<CallInst*> joins;
   for (BasicBlock* block : InOrder(*region)) {
     for (Instruction& instruction : *block) {
-      if (CallInst* join = AsJoin(instruction)) joins.push_back(join);
+      CallInst* join = AsJoin(instruction);
+      if (join && (region->parts || IsOfTheWave(*join))) joins.push_back(join);
     }
   }
   region->exchanges = KindsOf(joins);

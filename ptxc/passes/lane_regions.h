@@ -85,7 +85,10 @@ class LaneRegions {
  public:
   using BlockSet = llvm::SmallPtrSet<const llvm::BasicBlock*, 16>;
 
-  LaneRegions(llvm::Function& function, Together* together);
+  // `any_loop`: every loop that reads what others may write counts as one that
+  // waits.
+  LaneRegions(llvm::Function& function, Together* together,
+              bool any_loop = false);
 
   // Loops that wait, in program order, outer ones before inner ones.
   const std::vector<llvm::Loop*>& waiting() const { return waiting_; }
@@ -102,6 +105,8 @@ class LaneRegions {
   // Of lanes that part, and of which some may wait for others at joins by mask;
   // nothing if it would be too large.
   std::optional<Region> Find(const Parting& parting) const;
+  // From the function's entry to its end. `parts`: as in Region.
+  Region Whole(bool parts) const;
   // One region for each two that overlap, filled in; false for those that would
   // be too large, which are left out.
   bool Merge(std::vector<Region>* regions) const;

@@ -99,15 +99,14 @@ class Partings {
       }
       bool behind_barrier = false;
       for (Instruction& instruction : *block) {
-        behind_barrier |= IsBarrier(instruction);
-        CallInst* join = AsJoin(instruction);
-        if (!join) {
-          auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-          if (call && JoinsWithin(*call)) calls_.push_back(call);
-          continue;
+        if (CallInst* join = AsJoin(instruction)) {
+          joins_.push_back(join);
+          if (behind_barrier) behind_barrier_.insert(join);
+        } else if (auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+                   call && JoinsWithin(*call)) {
+          calls_.push_back(call);
         }
-        joins_.push_back(join);
-        if (behind_barrier) behind_barrier_.insert(join);
+        behind_barrier |= IsBarrier(instruction);
       }
       if (behind_barrier) barriers_.insert(block);
     }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ptxc/passes/shared_window.h"
+#include "ptxc/passes/lane_progress.h"
 #include "ptxc/passes/waves.h"
 #include "support/result.h"
 
@@ -20,6 +21,7 @@ namespace cerberus::ptx {
 struct PipelineOptions {
   int opt_level = 2;
   bool verify_each = false;
+  LaneOptions lanes;
   WaveOptions waves;
   SharedWindowOptions shared;
 };

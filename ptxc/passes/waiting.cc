@@ -369,7 +369,8 @@ bool IsSameInAWarp(const llvm::Value& value) {
 }
 
 bool IsBarrier(const Instruction& instruction) {
-  return IsIntrinsic(instruction, llvm::Intrinsic::amdgcn_s_barrier);
+  return IsIntrinsic(instruction, llvm::Intrinsic::amdgcn_s_barrier) ||
+         IsOfTheWave(instruction);
 }
 
 std::vector<Loop*> FindWaitingLoops(llvm::LoopInfo& loops) {
@@ -378,6 +379,22 @@ std::vector<Loop*> FindWaitingLoops(llvm::LoopInfo& loops) {
     if (Decision(*loop).DependsOnOthers()) waiting.push_back(loop);
   }
   return waiting;
+}
+
+std::vector<Loop*> FindReadingLoops(llvm::LoopInfo& loops) {
+  std::vector<Loop*> reading;
+  for (Loop* loop : loops.getLoopsInPreorder()) {
+    const bool reads = llvm::any_of(loop->blocks(), [](const auto* block) {
+      return llvm::any_of(*block, [](const Instruction& instruction) {
+        const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
+        const unsigned space = load ? load->getPointerAddressSpace() : 0;
+        return instruction.mayReadFromMemory() && space != kLocalSpace &&
+               space != kConstantSpace;
+      });
+    });
+    if (reads) reading.push_back(loop);
+  }
+  return reading;
 }
 
 }  // namespace cerberus::ptx

@@ -22,6 +22,9 @@ bool IsBarrier(const llvm::Instruction& instruction);
 // read before does.
 std::vector<llvm::Loop*> FindWaitingLoops(llvm::LoopInfo& loops);
 
+// Loops whose rounds may read what others write.
+std::vector<llvm::Loop*> FindReadingLoops(llvm::LoopInfo& loops);
+
 // Whether only threads of one number enter the loop: one of a warp, where
 // blocks are lines of threads.
 bool IsForOneLane(const llvm::Loop& loop,

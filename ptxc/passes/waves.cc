@@ -6,14 +6,19 @@
 #include <vector>
 
 #include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/Cloning.h"
 
+#include "ptxc/passes/joins.h"
+#include "ptxc/passes/lane_progress.h"
 #include "ptxc/passes/launch_block.h"
 #include "ptxc/passes/packing.h"
+#include "ptxc/passes/waiting.h"
 
 namespace cerberus::ptx {
 namespace {
@@ -117,11 +122,22 @@ Value* FirstLane(IRBuilder<>& b, Layout layout) {
   return b.CreateAnd(LaneInWave(b), kWarp);
 }
 
-Value* Ballot(IRBuilder<>& b, Layout layout, Value* predicate) {
+Value* WaveBallot(IRBuilder<>& b, Layout layout, Value* predicate) {
   llvm::Type* type =
       b.getIntNTy(layout == Layout::kWarpIsWave ? kWarp : 2 * kWarp);
-  Value* wave = b.CreateIntrinsic(llvm::Intrinsic::amdgcn_ballot, {type},
-                                  {predicate});
+  return b.CreateIntrinsic(llvm::Intrinsic::amdgcn_ballot, {type},
+                           {predicate});
+}
+
+Value* Any(IRBuilder<>& b, Layout layout, Value* predicate) {
+  Value* wave = WaveBallot(b, layout, predicate);
+  return b.CreateZExt(
+      b.CreateICmpNE(wave, llvm::ConstantInt::get(wave->getType(), 0)),
+      b.getInt32Ty());
+}
+
+Value* Ballot(IRBuilder<>& b, Layout layout, Value* predicate) {
+  Value* wave = WaveBallot(b, layout, predicate);
   Value* low = b.CreateTrunc(wave, b.getInt32Ty());
   if (layout != Layout::kTwoWarps) return low;
   Value* high = b.CreateTrunc(b.CreateLShr(wave, kWarp), b.getInt32Ty());
@@ -144,6 +160,7 @@ Value* Resolve(llvm::StringRef name, llvm::CallInst& call, Layout layout) {
   if (name == "lane") return Lane(b, layout);
   if (name == "first_lane") return FirstLane(b, layout);
   if (name == "ballot") return Ballot(b, layout, call.getArgOperand(0));
+  if (name == "any") return Any(b, layout, call.getArgOperand(0));
   if (name == "thread") return Thread(b, layout);
   const int axis = name.back() - 'x';
   if (layout == Layout::kOneWarp) return ThreadAlongAxis(b, axis);
@@ -160,14 +177,23 @@ bool IsKernel(const Function& function) {
   return function.getCallingConv() == llvm::CallingConv::AMDGPU_KERNEL;
 }
 
-// The work-groups of a kernel whose waves hold one warp have twice as many
-// work-items, in whole waves.
-void DoubleWorkGroup(Function& kernel) {
-  constexpr const char* kBounds = "amdgpu-flat-work-group-size";
+constexpr const char* kBounds = "amdgpu-flat-work-group-size";
+
+// The least and most threads of a block.
+std::pair<unsigned, unsigned> BoundsOf(const Function& kernel) {
   unsigned least = 1, most = kMaxWorkItems;
   const auto [first, second] =
       kernel.getFnAttribute(kBounds).getValueAsString().split(',');
-  if (first.getAsInteger(10, least) || second.getAsInteger(10, most)) return;
+  if (first.getAsInteger(10, least) || second.getAsInteger(10, most)) {
+    return {1, kMaxWorkItems};
+  }
+  return {least, most};
+}
+
+// The work-groups of a kernel whose waves hold one warp have twice as many
+// work-items, in whole waves.
+void DoubleWorkGroup(Function& kernel) {
+  const auto [least, most] = BoundsOf(kernel);
   const auto items = [](unsigned threads) {
     return std::min(kMaxWorkItems, (threads + kWarp - 1) / kWarp * 2 * kWarp);
   };
@@ -232,7 +258,7 @@ Layouts ChooseLayouts(llvm::Module& module, const WaveOptions& options,
     std::string why;
     if (options.wave_size == kWarp) {
       layouts[function] = Layout::kWarpIsWave;
-    } else {
+    } else if (!function->hasFnAttribute(kWhole)) {
       why = options.never_pack
                 ? "one warp in each wave is asked for"
                 : WhyNotPacked(*function, analyses, with_barriers);
@@ -256,22 +282,40 @@ Layouts ChooseLayouts(llvm::Module& module, const WaveOptions& options,
   return layouts;
 }
 
+// Second forms that are not needed, or did not come about.
+void DropForms(llvm::Module& module, Layouts* layouts,
+               std::map<std::string, KernelWaves>* kernels) {
+  for (Function& form : llvm::make_early_inc_range(module)) {
+    llvm::StringRef name = form.getName();
+    if (!IsKernel(form) || !name.consume_back(kPackedSuffix)) continue;
+    const Function* kernel = module.getFunction(name);
+    if (!kernel || !IsKernel(*kernel)) continue;
+    kernels->erase(form.getName().str());
+    if (layouts->at(kernel) == Layout::kOneWarp && form.hasFnAttribute(kWhole)) {
+      (*kernels)[name.str()].packed_form = true;
+      continue;
+    }
+    layouts->erase(&form);
+    form.eraseFromParent();
+  }
+}
+
 }  // namespace
 
 Function* WaveFunction(llvm::Module& module, llvm::StringRef name) {
   const std::string full = (kPrefix + name).str();
   if (Function* old = module.getFunction(full)) return old;
   llvm::LLVMContext& context = module.getContext();
-  const bool is_ballot = name == "ballot";
+  const bool of_lanes = name == "ballot" || name == "any";
   std::vector<llvm::Type*> params;
-  if (is_ballot) params.push_back(llvm::Type::getInt1Ty(context));
+  if (of_lanes) params.push_back(llvm::Type::getInt1Ty(context));
   Function* function = Function::Create(
       llvm::FunctionType::get(llvm::Type::getInt32Ty(context), params, false),
       llvm::GlobalValue::ExternalLinkage, full, module);
   function->setDoesNotAccessMemory();
   function->setDoesNotThrow();
   function->setWillReturn();
-  if (is_ballot) {
+  if (of_lanes) {
     function->setConvergent();
   } else {
     function->setSpeculatable();
@@ -293,20 +337,59 @@ bool IsWaveCall(const Value& value, llvm::StringRef name) {
 bool CallsFunctions(const Function& function) {
   for (const llvm::Instruction& instruction : llvm::instructions(function)) {
     const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-    if (!call || call->isInlineAsm()) continue;
+    if (!call || call->isInlineAsm() || IsJoin(instruction)) continue;
     const Function* callee = call->getCalledFunction();
     if (!callee || !callee->isDeclaration()) return true;
   }
   return false;
 }
 
+llvm::PreservedAnalyses AddPackedForms::run(
+    llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
+  if (options_.wave_size == kWarp || options_.never_pack) {
+    return llvm::PreservedAnalyses::all();
+  }
+  llvm::FunctionAnalysisManager& functions =
+      analyses.getResult<llvm::FunctionAnalysisManagerModuleProxy>(module)
+          .getManager();
+  std::vector<Function*> kernels;
+  for (Function& function : module) {
+    if (!IsKernel(function) || function.isDeclaration() ||
+        BoundsOf(function).second <= kMaxWorkItems / 2 ||
+        CallsFunctions(function)) {
+      continue;
+    }
+    kernels.push_back(&function);
+  }
+  const BarrierFunctions with_barriers = FindBarrierFunctions(module);
+  bool changed = false;
+  for (Function* kernel : kernels) {
+    auto& loops = functions.getResult<llvm::LoopAnalysis>(*kernel);
+    if (FindWaitingLoops(loops).empty() &&
+        WhyNotPacked(*kernel, functions, with_barriers).empty()) {
+      continue;
+    }
+    changed = true;
+    Function* form = kernel;
+    if (BoundsOf(*kernel).first <= kMaxWorkItems / 2) {
+      llvm::ValueToValueMapTy map;
+      form = llvm::CloneFunction(kernel, map);
+      form->setName(kernel->getName() + kPackedSuffix);
+    }
+    form->addFnAttr(kWhole);
+  }
+  return changed ? llvm::PreservedAnalyses::none()
+                 : llvm::PreservedAnalyses::all();
+}
+
 llvm::PreservedAnalyses ResolveWaves::run(
     llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
-  const Layouts layouts = ChooseLayouts(
+  Layouts layouts = ChooseLayouts(
       module, options_,
       analyses.getResult<llvm::FunctionAnalysisManagerModuleProxy>(module)
           .getManager(),
       kernels_);
+  DropForms(module, &layouts, kernels_);
   for (Function& function : llvm::make_early_inc_range(module)) {
     if (!IsWaveFunction(function)) continue;
     const llvm::StringRef name = function.getName().drop_front(kPrefix.size());
@@ -325,8 +408,9 @@ llvm::PreservedAnalyses ResolveWaves::run(
       DoubleWorkGroup(kernel);
       EndIdleLanes(kernel);
     }
-    (*kernels_)[kernel.getName().str()].warps_per_wave =
-        layout == Layout::kTwoWarps ? 2 : 1;
+    const auto known = kernels_->find(kernel.getName().str());
+    if (known == kernels_->end()) continue;  // a second form
+    known->second.warps_per_wave = layout == Layout::kTwoWarps ? 2 : 1;
   }
   KeepMatricesInVgprs(module);
   return llvm::PreservedAnalyses::none();

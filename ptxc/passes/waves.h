@@ -13,6 +13,7 @@
 //   __cerberus_wave_lane               %laneid
 //   __cerberus_wave_first_lane         the wave's lane that is the warp's lane 0
 //   __cerberus_wave_ballot(i1)         the warp's active lanes that say yes
+//   __cerberus_wave_any(i1)            1 if an active lane of the wave says yes
 #ifndef CERBERUS_PTXC_PASSES_WAVES_H_
 #define CERBERUS_PTXC_PASSES_WAVES_H_
 
@@ -43,10 +44,29 @@ struct WaveOptions {
   bool never_pack = false;
 };
 
-// What the pass found out of a kernel.
+// What a kernel's second form has behind its name: for blocks too large for one
+// warp in each wave.
+inline constexpr const char* kPackedSuffix = ".packed";
+
+// What the passes found out of a kernel.
 struct KernelWaves {
   int warps_per_wave = 1;
   std::string why_one;  // what keeps two warps from sharing a wave
+  bool packed_form = false;  // it has a second one, named with kPackedSuffix
+};
+
+// Gives kernels whose warps may wait for each other a second form with two warps
+// in each wave, which yield to each other (passes/lane_progress.h); those that
+// are only launched with larger blocks take that form themselves.
+class AddPackedForms : public llvm::PassInfoMixin<AddPackedForms> {
+ public:
+  explicit AddPackedForms(const WaveOptions& options) : options_(options) {}
+  llvm::PreservedAnalyses run(llvm::Module& module,
+                              llvm::ModuleAnalysisManager& analyses);
+  static bool isRequired() { return true; }
+
+ private:
+  WaveOptions options_;
 };
 
 class ResolveWaves : public llvm::PassInfoMixin<ResolveWaves> {

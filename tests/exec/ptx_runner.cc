@@ -66,6 +66,7 @@ Result<std::unique_ptr<PtxModule>> PtxModule::Compile(
   options.arch = arch.c_str();
   options.one_warp_per_wave =
       std::getenv("CERBERUS_TEST_ONE_WARP_PER_WAVE") != nullptr;
+  options.serial_lanes = std::getenv("CERBERUS_TEST_SERIAL_LANES") != nullptr;
   if (const char* level = std::getenv("CERBERUS_TEST_OPT_LEVEL")) {
     // 0 in the options is the default.
     options.opt_level = std::atoi(level) == 0 ? -1 : std::atoi(level);
@@ -112,10 +113,10 @@ Status PtxModule::Run(std::string_view kernel, const Launch& launch) {
     return Err(DiagCode::kInternal,
                "no kernel '" + std::string(kernel) + "' in the code object");
   }
-  const stub::KernelInfo& facts = first->FormFor(
-      launch.dynamic_shared, device_->info().lds_bytes);
-  const emulator::KernelInfo* info = code_->FindKernel(facts.name);
   const auto [x, y, z] = launch.block;
+  const stub::KernelInfo& facts = first->FormFor(
+      x * y * z, launch.dynamic_shared, device_->info().lds_bytes);
+  const emulator::KernelInfo* info = code_->FindKernel(facts.name);
   if (x * y * z > facts.max_threads) {
     return Err(DiagCode::kUsage,
                "a block has at most " + std::to_string(facts.max_threads) +

@@ -55,6 +55,7 @@ struct Arguments {
   int opt_level = 2;
   WaveOptions waves;
   SharedWindowOptions shared;
+  LaneOptions lanes;
 };
 
 // A module, and what passes need beside it.
@@ -108,9 +109,15 @@ class Session {
   llvm::ModuleAnalysisManager modules_;
 };
 
+void RunAddPackedForms(Session& session) {
+  WaveOptions options = session.arguments().waves;
+  options.wave_size = session.target().wave_size;
+  session.RunOnModule(AddPackedForms(options));
+}
+
 void RunLaneProgress(Session& session) {
   std::map<std::string, std::vector<std::string>> warnings;
-  session.RunOnFunctions(LaneProgress(&warnings));
+  session.RunOnFunctions(LaneProgress(session.arguments().lanes, &warnings));
   for (const auto& [function, texts] : warnings) {
     for (const std::string& text : texts) {
       Session::Say("warning", function, text);
@@ -172,6 +179,7 @@ constexpr PassRow kPasses[] = {
     {"flush-constants",
      [](Session& s) { s.RunOnFunctions(FlushConstants()); }},
     {"move-shared-memory", RunMoveSharedMemory},
+    {"add-packed-forms", RunAddPackedForms},
     {"lane-progress", RunLaneProgress},
     {"inline-joins", [](Session& s) { s.RunOnModule(InlineJoins()); }},
     {"resolve-waves", RunResolveWaves},
@@ -214,6 +222,7 @@ given. '-' is stdin or stdout.
   -S                    text instead of bitcode
   -O0 -O1 -O2           of the target's machine, -O2 is the default
   --one-warp-per-wave   resolve-waves: also where two could share one
+  --serial-lanes        lane-progress: one by one, all functions
   --shared-overflow HOW move-shared-memory: error (default), global, always
   --shared-limit BYTES  move-shared-memory: default: what the target has
   --help                this text
@@ -298,6 +307,8 @@ int ParseArguments(int argc, char** argv, Arguments* out) {
       out->text = true;
     } else if (arg == "-O0" || arg == "-O1" || arg == "-O2") {
       out->opt_level = arg[2] - '0';
+    } else if (arg == "--serial-lanes") {
+      out->lanes.serial = true;
     } else if (arg == "--one-warp-per-wave") {
       out->waves.never_pack = true;
     } else if (arg == "--passes" || arg == "--target" || arg == "-o" ||

@@ -114,6 +114,8 @@ typedef struct cerberus_ptxc_options {
                                the module is done, so that a call that is cut
                                short and made again finds them; NULL: nowhere */
   cerberus_ptxc_progress_callback on_progress; /* with isolate; may be NULL */
+  int32_t serial_lanes; /* lanes of a warp go on one by one wherever one might
+                           wait for another: slow, for programs that hang */
 } cerberus_ptxc_options;
 
 typedef struct cerberus_ptxc_result cerberus_ptxc_result;

@@ -91,8 +91,8 @@ TEST(CodeObject, SharedMemoryInAWindow) {
   const KernelInfo* k = info->FindKernel("k");
   ASSERT_NE(k, nullptr);
   EXPECT_EQ(k->SharedLimit(65536), 227u * 1024);
-  EXPECT_EQ(&k->FormFor(64536, 65536), k);
-  const KernelInfo& form = k->FormFor(64537, 65536);
+  EXPECT_EQ(&k->FormFor(1, 64536, 65536), k);
+  const KernelInfo& form = k->FormFor(1, 64537, 65536);
   EXPECT_EQ(form.name, "k.window");
   EXPECT_EQ(form.window, 8u);
   EXPECT_EQ(form.params.size(), 1u);
@@ -103,7 +103,7 @@ TEST(CodeObject, SharedMemoryInAWindow) {
   const KernelInfo* other = info->FindKernel("k1");
   ASSERT_NE(other, nullptr);
   EXPECT_EQ(other->SharedLimit(65536), 65536u);
-  EXPECT_EQ(&other->FormFor(100000, 65536), other);
+  EXPECT_EQ(&other->FormFor(1, 100000, 65536), other);
   const KernelInfo* only = info->FindKernel("always");
   ASSERT_NE(only, nullptr);
   EXPECT_EQ(only->static_shared, 100000u);
