@@ -134,7 +134,7 @@ TEST(SharedWindow, DynamicAboveTheHardwares) {
   RunAndCheck(**module, kThreads * kStep);
   RunAndCheck(**module, 200 * 1024);
   const bool fits = SharedDevice()->info().lds_bytes > kThreads * kStep + 1024;
-  EXPECT_EQ((*module)->Facts("k").FormFor(kThreads * kStep,
+  EXPECT_EQ((*module)->Facts("k").FormFor(kThreads, kThreads * kStep,
                                           SharedDevice()->info().lds_bytes)
                 .window.has_value(),
             !fits);

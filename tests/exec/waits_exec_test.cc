@@ -23,9 +23,9 @@
 namespace cerberus::exec {
 namespace {
 
-constexpr std::uint32_t kThreads = 128;
 constexpr std::uint32_t kLocks = 4;  // the last one in shared memory
 constexpr std::uint64_t kProgramsOfTest = 40;
+constexpr std::uint64_t kLargeProgramsOfTest = 4;
 
 enum class Kind {
   kSwapLock,    // taken by compare and swap
@@ -43,6 +43,8 @@ enum class Kind {
   kLeavers,     // the same, and some leave earlier than others
   kLateWords,   // the same, and say so where all come behind the loop
   kBarrier,
+  kTwoBarriers, // warps of even and odd numbers each at their own
+  kNamed,       // a quarter of the warps
   kVote,        // of the warp's lanes that come here
 };
 constexpr std::uint32_t kAllLanes = ~0u;
@@ -74,7 +76,7 @@ class Maker {
   }
 
   Step MakeStep(std::uint32_t lanes, int depth) {
-    switch (Below(lanes == kAllLanes ? 16 : lanes != 0 ? 8 : 7)) {
+    switch (Below(lanes == kAllLanes ? 18 : lanes != 0 ? 8 : 7)) {
       case 0: return {Kind::kTicketLock, Below(kLocks)};
       case 4: return {Kind::kSleepLock, Below(kLocks)};
       case 5: return {Kind::kTryLock, Below(kLocks)};
@@ -102,6 +104,8 @@ class Maker {
       case 13: return {Kind::kLeaders, 1 + Below(3)};
       case 14: return {Kind::kLeavers, 2 + Below(3)};
       case 15: return {Kind::kLateWords, 2 + Below(3)};
+      case 16: return {Kind::kTwoBarriers};
+      case 17: return {Kind::kNamed};
       default: break;
     }
     Step lock = {Kind::kSwapLock, Below(kLocks)};
@@ -148,7 +152,8 @@ void Count(const Steps& steps, std::uint32_t thread, Counts* counts) {
 class Writer {
  public:
   // `distance`: partners' numbers differ by this bit.
-  explicit Writer(std::uint32_t distance) : distance_(distance) {}
+  Writer(std::uint32_t distance, std::uint32_t threads)
+      : distance_(distance), threads_(threads) {}
 
   std::string Write(const Steps& steps) {
     std::string text;
@@ -242,12 +247,12 @@ class Writer {
         const std::string wait_vote = talk ? Vote(low_gives ? high : low) : "";
         const auto wait = [](const std::string& label) {
           return label +
-                 ":\n  ld.volatile.global.u32 %r0, [%partner+512];\n"
+                 ":\n  ld.volatile.global.u32 %r0, [%partner+4096];\n"
                  "  setp.lt.u32 %p0, %r0, %signal;\n  @%p0 bra " + label +
                  ";\n";
         };
         const std::string tell =
-            Tell(step.number, "[%own+512], %signal;\n");
+            Tell(step.number, "[%own+4096], %signal;\n");
         return "  add.u32 %signal, %signal, 1;\n  and.b32 %r0, %t, " +
                std::to_string(distance_) + ";\n  setp.eq.u32 %p0, %r0, " +
                std::to_string(low_gives ? 0 : distance_) + ";\n  @%p0 bra GIVE" +
@@ -263,6 +268,14 @@ class Writer {
                ":\n  mbarrier.try_wait.shared.b64 %p0, [meeting], %state;\n"
                "  @!%p0 bra MEET" + n + ";\n";
       case Kind::kBarrier: return "  bar.sync 0;\n";
+      case Kind::kTwoBarriers:
+        return "  and.b32 %r0, %t, 32;\n  setp.eq.u32 %p0, %r0, 0;\n"
+               "  @%p0 bra EVEN" + n + ";\n  bar.sync 0;\n  bra BOTH" + n +
+               ";\nEVEN" + n + ":\n  add.u32 %r1, %r0, 1;\n  bar.sync 0;\n"
+               "BOTH" + n + ":\n";
+      case Kind::kNamed:
+        return "  bfe.u32 %r0, %t, 5, 2;\n  add.u32 %r0, %r0, 1;\n"
+               "  bar.sync %r0, " + std::to_string(threads_ / 4) + ";\n";
       case Kind::kLeaders:
       case Kind::kLeavers:
       case Kind::kLateWords: {
@@ -281,7 +294,8 @@ class Writer {
                 "  @!%p0 red.global.add.u32 [rounds], %r1;\n"
                 "  bfind.u32 %r2, %r2;\n"
                 "  shfl.sync.idx.b32 %r1, %met, %r2, 31, %r0;\n"
-                "  shl.b32 %r2, %met, 7;\nMET" + n +
+                "  mul.lo.u32 %r2, %met, " + std::to_string(threads_) + ";\nMET" +
+                n +
                 ":\n  ld.volatile.global.u32 %r0, [rounds];\n"
                 "  setp.lt.u32 %p0, %r0, %r2;\n  @%p0 bra MET" + n +
                 ";\n  add.u32 " + i + ", " + i + ", 1;\n";
@@ -319,12 +333,14 @@ class Writer {
   }
 
   const std::uint32_t distance_;
+  const std::uint32_t threads_;
   int labels_ = 0;
 };
 
 // A fourth of the programs are compiled for a debugger; two fifths have
 // partners in other warps, which may share a wave.
-std::string KernelText(const Steps& steps, std::uint64_t seed) {
+std::string KernelText(const Steps& steps, std::uint64_t seed,
+                       std::uint32_t threads) {
   const bool debug = seed % 4 == 3;
   const std::uint32_t distance = seed % 5 < 2 ? 32 : 1;
   return std::string(".version 8.3\n.target sm_90") +
@@ -332,7 +348,7 @@ std::string KernelText(const Steps& steps, std::uint64_t seed) {
          "\n.address_size 64\n"
          ".global .align 4 .b8 locks[16];\n.global .align 4 .b8 tickets[16];\n"
          ".global .align 4 .b8 turns[16];\n.global .align 4 .b8 counts[32];\n"
-         ".global .align 4 .b8 flags[1024];\n.global .align 4 .u32 rounds;\n"
+         ".global .align 4 .b8 flags[8192];\n.global .align 4 .u32 rounds;\n"
          ".shared .align 4 .b8 shared_locks[16];\n"
          ".shared .align 4 .b8 shared_tickets[16];\n"
          ".shared .align 4 .b8 shared_turns[16];\n"
@@ -350,31 +366,33 @@ std::string KernelText(const Steps& steps, std::uint64_t seed) {
          "  st.shared.u32 [shared_tickets+12], 0;\n"
          "  st.shared.u32 [shared_turns+12], 0;\n"
          "  setp.eq.u32 %p0, %t, 0;\n"
-         "  @%p0 mbarrier.init.shared.b64 [meeting], 128;\n  bar.sync 0;\n" +
-         Writer(distance).Write(steps) +
+         "  @%p0 mbarrier.init.shared.b64 [meeting], " +
+         std::to_string(threads) + ";\n  bar.sync 0;\n" +
+         Writer(distance, threads).Write(steps) +
          "  setp.ne.u32 %p0, %wrong, 0;\n"
          "  @%p0 atom.global.max.u32 %r0, [counts], 1000000;\n  ret;\n}\n";
 }
 
 // "" or what went wrong. Two thirds run with their waves in random order.
-std::string RunAlone(const Steps& steps, std::uint64_t seed) {
+std::string RunAlone(const Steps& steps, std::uint64_t seed,
+                     std::uint32_t threads) {
   emulator::DeviceOptions options;
   options.random_schedule = seed % 3 != 0;
   options.random_schedule_seed = seed;
-  options.instruction_limit = 40'000'000;
+  options.instruction_limit = 300'000ull * threads;
   Result<std::shared_ptr<emulator::Device>> device =
       emulator::Device::Create(TestArch(), options);
   if (!device) return device.error().ToString();
-  auto module = PtxModule::Compile(KernelText(steps, seed), *device);
+  auto module = PtxModule::Compile(KernelText(steps, seed, threads), *device);
   if (!module) return module.error().ToString();
   if (!(*module)->warnings().empty()) return (*module)->warnings();
   Launch launch;
-  launch.block = {kThreads, 1, 1};
+  launch.block = {threads, 1, 1};
   if (const Status ran = (*module)->Run("k", launch); !ran) {
     return ran.error().ToString();
   }
   Counts expected = {};
-  for (std::uint32_t t = 0; t < kThreads; ++t) Count(steps, t, &expected);
+  for (std::uint32_t t = 0; t < threads; ++t) Count(steps, t, &expected);
   const auto* counts =
       reinterpret_cast<const std::uint32_t*>((*module)->Symbol("counts"));
   for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -386,32 +404,40 @@ std::string RunAlone(const Steps& steps, std::uint64_t seed) {
 }
 
 // Without all that can be left out with something still wrong.
-void Shrink(const Steps& all, Steps* list, std::uint64_t seed) {
+void Shrink(const Steps& all, Steps* list, std::uint64_t seed,
+            std::uint32_t threads) {
   for (std::size_t i = list->size(); i-- > 0;) {
     const Step step = (*list)[i];
     list->erase(list->begin() + static_cast<std::ptrdiff_t>(i));
-    if (!RunAlone(all, seed).empty()) continue;
+    if (!RunAlone(all, seed, threads).empty()) continue;
     list->insert(list->begin() + static_cast<std::ptrdiff_t>(i), step);
-    Shrink(all, &(*list)[i].body, seed);
-    Shrink(all, &(*list)[i].otherwise, seed);
+    Shrink(all, &(*list)[i].body, seed, threads);
+    Shrink(all, &(*list)[i].otherwise, seed, threads);
   }
 }
 
 // CERBERUS_TEST_WAITS=FIRST:COUNT runs other programs.
-TEST(WaitsExec, RandomPrograms) {
-  unsigned long long first = 1, count = kProgramsOfTest;
+void RunPrograms(std::uint32_t threads, unsigned long long count) {
+  unsigned long long first = 1;
   if (const char* text = std::getenv("CERBERUS_TEST_WAITS")) {
     std::sscanf(text, "%llu:%llu", &first, &count);
   }
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
     Steps program = Maker(seed).Make(kAllLanes, /*depth=*/2);
-    const std::string wrong = RunAlone(program, seed);
+    const std::string wrong = RunAlone(program, seed, threads);
     if (wrong.empty()) continue;
-    Shrink(program, &program, seed);
+    Shrink(program, &program, seed, threads);
     ADD_FAILURE() << "program " << seed << ": " << wrong << "\nshrunk: "
-                  << RunAlone(program, seed) << "\n"
-                  << KernelText(program, seed);
+                  << RunAlone(program, seed, threads) << "\n"
+                  << KernelText(program, seed, threads);
   }
+}
+
+TEST(WaitsExec, RandomPrograms) { RunPrograms(128, kProgramsOfTest); }
+
+// As many as a block can have, whose warps wait for each other.
+TEST(WaitsExec, RandomProgramsOfLargeBlocks) {
+  RunPrograms(1024, kLargeProgramsOfTest);
 }
 
 }  // namespace
