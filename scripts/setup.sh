@@ -16,7 +16,7 @@ packages=(
   g++ binutils cmake ninja-build ccache pkg-config
   # libraries
   libzstd-dev liblz4-dev libxxhash-dev libfmt-dev libexpected-dev
-  libcli11-dev libmsgpack-cxx-dev zlib1g-dev libxml2-dev
+  libcli11-dev libmsgpack-cxx-dev libzip-dev zlib1g-dev libxml2-dev
   # tests
   libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev mold patchelf
   python3 python3-venv ca-certificates procps
