@@ -68,21 +68,31 @@ Status MakeFolder(const std::string& path,
   return Err(ErrnoDiag(path, "cannot create a folder", err));
 }
 
-Status StageBundle(const std::string& folder, std::vector<OutputFile>& files,
-                   std::vector<std::string>& made_folders) {
+Result<std::vector<BundleFile>> FindBundleFiles() {
   CERB_TRY(const std::string program_folder, ProgramFolder());
   const fs::path prefix = fs::path(program_folder).parent_path();
   CERB_TRY(const std::set<fs::path> wanted, FilesOfBundle(prefix));
+  std::vector<BundleFile> files;
+  for (const fs::path& file : wanted) {
+    files.push_back({file.string(), (prefix / file).string()});
+  }
+  return files;
+}
+
+Status StageBundle(const std::string& folder, std::vector<OutputFile>& files,
+                   std::vector<std::string>& made_folders) {
+  CERB_TRY(const std::vector<BundleFile> wanted, FindBundleFiles());
   const fs::path bundle = fs::path(folder) / kBundleFolder;
   CERB_TRY_VOID(MakeFolder(bundle.string(), made_folders));
-  for (const fs::path& file : wanted) {
+  for (const BundleFile& file : wanted) {
+    const fs::path path(file.path);
     fs::path made = bundle;
-    for (const fs::path& part : file.parent_path()) {
+    for (const fs::path& part : path.parent_path()) {
       made /= part;
       CERB_TRY_VOID(MakeFolder(made.string(), made_folders));
     }
     CERB_TRY(OutputFile copy,
-             StageCopy((prefix / file).string(), (bundle / file).string()));
+             StageCopy(file.source, (bundle / path).string()));
     files.push_back(std::move(copy));
   }
   return {};

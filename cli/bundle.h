@@ -10,14 +10,22 @@
 
 namespace cerberus::cli {
 
+struct BundleFile {
+  std::string path;    // in the bundle: "lib/cerberus/libcuda.so.1"
+  std::string source;  // where it is installed
+};
+
+// The driver stub, what it loads and the compiler of the fallback, in the
+// order of their paths.
+Result<std::vector<BundleFile>> FindBundleFiles();
+
 // What DT_RUNPATH of a bundled program says: "$ORIGIN/.cerberus/lib/cerberus".
 Result<std::string> BundleRunpath();
 
-// Copies the driver stub, what it loads and the compiler of the fallback into
-// `folder`/.cerberus, laid out as they are installed, because they find each
-// other by that layout. The files are written but have no names yet: the
-// caller commits them. Folders that had to be made are added to
-// `made_folders`, parents first.
+// Copies these files into `folder`/.cerberus, laid out as they are installed,
+// because they find each other by that layout. The files are written but have
+// no names yet: the caller commits them. Folders that had to be made are added
+// to `made_folders`, parents first.
 Status StageBundle(const std::string& folder, std::vector<OutputFile>& files,
                    std::vector<std::string>& made_folders);
 

@@ -3,12 +3,10 @@
 #include <sys/stat.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <optional>
-#include <thread>
 #include <vector>
 
 #include "cli/conversion.h"
@@ -18,27 +16,9 @@
 #include "cli/paths.h"
 #include "cli/time_trace.h"
 #include "cli/verb.h"
-#include "support/nearest_targets.h"
-#include "support/target_id.h"
-#include "support/target_table.h"
 
 namespace cerberus::cli {
 namespace {
-
-constexpr unsigned kDefaultSeconds = 300;
-constexpr std::uint64_t kDefaultMebibytes = 8192;
-
-// Under a sanitizer the compiler reserves terabytes of address space.
-constexpr bool kLimitMemory =
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
-    false;
-#else
-    true;
-#endif
-#else
-    true;
-#endif
 
 bool SameFile(const std::string& a, const std::string& b) {
   struct stat sa, sb;
@@ -88,24 +68,8 @@ class ConvertVerb : public Verb {
     app.add_flag("-k,--keep-going", options_.keep_going,
                  "leave out kernels that fail (exit code 3)")
         ->group(kGroupBehaviour);
-    app.add_option("-j,--jobs", jobs_, "compilers at a time")
-        ->type_name("N")
-        ->check(CLI::Range(1, 1024).description(""))
-        ->group(kGroupBehaviour);
-    app.add_flag("--in-process", options_.in_process,
-                 "compile without child processes")
-        ->group(kGroupMore);
-    AddSharedOverflow(app, shared_overflow_);
-    AddLanes(app, lanes_);
-    app.add_option("--compile-seconds", options_.limits.seconds,
-                   "processor time for a kernel, 0: no limit")
-        ->type_name("S")
-        ->check(CLI::Range(0, 1000000).description(""))
-        ->group(kGroupMore);
-    app.add_option("--compile-memory", memory_mib_,
-                   "limit of a compiler in MiB, 0: none")
-        ->type_name("M")
-        ->group(kGroupMore);
+    AddJobs(app, compile_);
+    AddCompileOptions(app, compile_);
     app.add_option("--time-trace", trace_path_,
                    "write where the time went as JSON trace events")
         ->type_name("FILE")
@@ -121,7 +85,7 @@ class ConvertVerb : public Verb {
     }
     // -j says how many; otherwise make may.
     const char* makeflags = std::getenv("MAKEFLAGS");
-    if (jobs_ == 0 && makeflags != nullptr) {
+    if (compile_.jobs == 0 && makeflags != nullptr) {
       jobserver_ = Jobserver::Connect(makeflags);
       options_.jobserver = jobserver_.get();
     }
@@ -144,22 +108,12 @@ class ConvertVerb : public Verb {
 
  private:
   Status CheckOptions() {
-    options_.shared_overflow = shared_overflow_ == "global";
-    options_.serial_lanes = lanes_ == "serial";
-    std::vector<std::string> arches;
-    for (const std::string& text : options_.arches) {
-      CERB_TRY(const TargetId id, TargetId::Parse(text));
-      if (FindTarget(id.processor) == nullptr) {
-        return Err(DiagCode::kUsage,
-                   fmt::format("'{}' is not a known target; known are {}",
-                               id.processor, NearestTargets(id.processor)));
-      }
-      const std::string arch = id.ToString();
-      if (std::find(arches.begin(), arches.end(), arch) == arches.end()) {
-        arches.push_back(arch);
-      }
-    }
-    options_.arches = std::move(arches);
+    options_.shared_overflow = compile_.shared_overflow == "global";
+    options_.serial_lanes = compile_.lanes == "serial";
+    options_.in_process = compile_.in_process;
+    options_.limits = compile_.Limits();
+    options_.jobs = compile_.Jobs();
+    CERB_TRY(options_.arches, CheckArches(options_.arches));
     if (SameFile(options_.input, options_.output)) {
       return Err(DiagCode::kUsage,
                  fmt::format("the output '{}' is the input; the input is "
@@ -174,9 +128,6 @@ class ConvertVerb : public Verb {
                                                "archive",
                                                options_.group));
     }
-    options_.jobs =
-        jobs_ != 0 ? jobs_ : std::max(1u, std::thread::hardware_concurrency());
-    if (kLimitMemory) options_.limits.memory_bytes = memory_mib_ << 20;
     return {};
   }
 
@@ -295,18 +246,11 @@ class ConvertVerb : public Verb {
     return std::move(json).Take();
   }
 
-  ConversionOptions options_ = [] {
-    ConversionOptions options;
-    options.limits.seconds = kDefaultSeconds;
-    return options;
-  }();
-  unsigned jobs_ = 0;
+  ConversionOptions options_;
+  CompileOptions compile_;
   std::string trace_path_;
-  std::string shared_overflow_ = "error";
-  std::string lanes_ = "auto";
   std::optional<TimeTrace> trace_;
   std::unique_ptr<Jobserver> jobserver_;
-  std::uint64_t memory_mib_ = kDefaultMebibytes;
   const std::chrono::steady_clock::time_point start_ =
       std::chrono::steady_clock::now();
 };

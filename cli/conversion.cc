@@ -25,7 +25,6 @@ namespace cerberus::cli {
 namespace {
 
 constexpr char kArchiveFolder[] = ".kpack";
-constexpr char kFallbackTarget[] = "ptx";
 
 Diag FileDiag(DiagCode code, const std::string& file, std::string message) {
   Where where;
@@ -102,13 +101,16 @@ const Diag* FirstError(const std::vector<Diag>& diags) {
 
 Conversion::Conversion(const ConversionOptions& options, Reporter& reporter)
     : options_(options),
-      kernel_name_(BaseName(options.output)),
-      reporter_(reporter) {}
+      input_name_(options.member ? options.member->input_name : options.input),
+      kernel_name_(options.member ? options.member->kernel_name
+                                  : BaseName(options.output)),
+      reporter_(reporter),
+      archives_(options.member ? *options.member->archives : own_archives_) {}
 
 // Undoes what an unfinished conversion made. Files under their final names
 // are undone by Commit itself.
 Conversion::~Conversion() {
-  archives_.clear();
+  own_archives_.clear();
   bundled_.clear();
   for (auto folder = made_folders_.rbegin(); folder != made_folders_.rend();
        ++folder) {
@@ -131,12 +133,12 @@ std::vector<std::string> Conversion::output_paths() const {
 }
 
 Status Conversion::Open() {
-  CERB_TRY(binary_, rewriter::Binary::Open(options_.input));
+  CERB_TRY(binary_, rewriter::Binary::Open(options_.input, input_name_));
   summary_.fatbins = binary_->fatbins().size();
   summary_.bytes_in = binary_->bytes().size();
   for (const NeededLibrary& library : FindNvidiaLibraries(*binary_)) {
     Diag warning =
-        FileDiag(DiagCode::kUnsupported, options_.input, Describe(library));
+        FileDiag(DiagCode::kUnsupported, input_name_, Describe(library));
     warning.severity = Severity::kWarning;
     reporter_.Report(warning);
   }
@@ -145,7 +147,7 @@ Status Conversion::Open() {
   const std::vector<DeviceLibrary> libraries = FindDeviceLibraries(*binary_);
   if (binary_->fatbins().empty() && units_.empty() &&
       !binary_->links_cuda_driver()) {
-    Diag diag = FileDiag(DiagCode::kNoDeviceCode, options_.input,
+    Diag diag = FileDiag(DiagCode::kNoDeviceCode, input_name_,
                          "holds no CUDA device code: no fatbin, no wrapper, no "
                          "PTX text");
     for (const DeviceLibrary& library : libraries) {
@@ -153,12 +155,13 @@ Status Conversion::Open() {
           "{}, which it needs, does{}: {}", library.name,
           library.converted ? ", and is converted" : "", library.path));
     }
+    holds_nothing_ = true;
     return Err(std::move(diag));
   }
   for (const DeviceLibrary& library : libraries) {
     if (library.converted) continue;
     Diag warning = FileDiag(
-        DiagCode::kNoDeviceCode, options_.input,
+        DiagCode::kNoDeviceCode, input_name_,
         fmt::format("needs {}, which is not converted: {}; {}", library.name,
                     Place(library),
                     library.has_ptx
@@ -174,7 +177,7 @@ Status Conversion::Open() {
         return unit->kernel_count != 0 || !unit->missing.empty();
       });
   if (!has_kernels) {
-    Diag note = FileDiag(DiagCode::kNoDeviceCode, options_.input,
+    Diag note = FileDiag(DiagCode::kNoDeviceCode, input_name_,
                          "holds no kernel; PTX that it loads when it runs "
                          "will be compiled then");
     note.severity = Severity::kNote;
@@ -190,7 +193,7 @@ Status Conversion::AddModules() {
     if (module.is_empty_device_link) continue;
     auto unit = std::make_unique<Unit>();
     unit->where = module.where;
-    unit->where.file = options_.input;
+    unit->where.file = input_name_;
     unit->index = module.index;
     unit->label = module.index ? kpack::ModuleKey(kernel_name_, *module.index)
                                : fmt::format("{}+0x{:x}", kernel_name_,
@@ -291,7 +294,7 @@ Status Conversion::AddEmbedded() {
   for (const EmbeddedPtx& found : FindEmbeddedPtx(binary_->bytes(), fatbins)) {
     if (!seen.insert(kpack::ContentKey(found.text)).second) continue;
     auto unit = std::make_unique<Unit>();
-    unit->where.file = options_.input;
+    unit->where.file = input_name_;
     unit->where.offset = static_cast<std::int64_t>(found.offset);
     unit->label = fmt::format("{}+0x{:x}", kernel_name_, found.offset);
     unit->embedded = found.text;
@@ -312,7 +315,10 @@ Status Conversion::Plan() {
   plan.kernel_name = kernel_name_;
   plan.keep_fatbin = options_.keep_fatbin;
   plan.converter_version = kVersion;
-  if (options_.bundle) {
+  if (options_.member) {
+    plan.search_paths = {options_.member->search_path};
+    plan.runpath = {options_.member->runpath};
+  } else if (options_.bundle) {
     CERB_TRY(std::string folder, BundleRunpath());
     plan.runpath = {std::move(folder)};
   } else {
@@ -354,7 +360,7 @@ std::vector<std::string> Conversion::DescribeModules() const {
 
 Status Conversion::Create() {
   CERB_TRY(program_, OutputFile::Create(options_.output, binary_->mode()));
-  if (units_.empty()) return {};
+  if (units_.empty() || options_.member) return {};
   const std::string folder = FolderOf(options_.output) + "/" + kArchiveFolder;
   CERB_TRY_VOID(MakeFolder(folder, made_folders_));
   std::vector<std::string> targets = options_.arches;
@@ -462,7 +468,7 @@ void Conversion::ReportMissing() {
     }
     if (!some_ptx) {
       diag.notes.push_back(fmt::format(
-          "{} was built without PTX: nothing to convert", options_.input));
+          "{} was built without PTX: nothing to convert", input_name_));
     }
     if (options_.keep_going) {
       diag.severity = Severity::kWarning;
@@ -557,8 +563,13 @@ Result<bool> Conversion::Compile() {
   reporter_.printer().Clear();
   if (Interrupted() || failed_) return false;
   if (summary_.code_objects == 0 && !summary_.left_out.empty()) {
-    reporter_.Report(FileDiag(DiagCode::kCompiler, options_.input,
-                              "no kernel could be converted"));
+    Diag diag = FileDiag(DiagCode::kCompiler, input_name_,
+                         "no kernel could be converted");
+    // A member stays as it is, the others go on.
+    if (options_.member && options_.keep_going) {
+      diag.severity = Severity::kWarning;
+    }
+    reporter_.Report(diag);
     return false;
   }
   CERB_TRY_VOID(AddFallback());
@@ -710,14 +721,19 @@ Status Conversion::Write() {
     const TimedPhase phase(options_.time_trace, "Verify");
     CERB_TRY_VOID(rewriter::VerifyConversion(*binary_, plan_, *program_));
   }
+  summary_.bytes_out = program_->size();
+  if (options_.member) return {};
   const TimedPhase phase(options_.time_trace, "Pack");
   for (auto& [target, archive] : archives_) {
     CERB_TRY_VOID(archive.Finish());
     summary_.archive_bytes += archive.size();
   }
-  summary_.bytes_out = program_->size();
   if (!options_.bundle) return {};
   return StageBundle(FolderOf(options_.output), bundled_, made_folders_);
+}
+
+OutputFile Conversion::TakeProgram() {
+  return std::exchange(program_, std::nullopt).value();
 }
 
 // Archives of earlier conversions, for other targets, under the same name. If

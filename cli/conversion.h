@@ -31,6 +31,20 @@
 
 namespace cerberus::cli {
 
+// A conversion that is one of several with common archives, as those of a
+// wheel's libraries are. Names and archives are the caller's, and nothing gets
+// a name in the file system: there is no Commit, but TakeProgram.
+struct MemberOptions {
+  std::map<std::string, kpack::ArchiveWriter>* archives = nullptr;  // by target
+  std::string input_name;   // for messages, "x.whl/pkg/libx.so"
+  std::string kernel_name;  // in the archives, "pkg/libx.so"
+  std::string search_path;  // of the archives
+  std::string runpath;      // where the stub will be
+};
+
+// The target of the archive that holds PTX.
+inline constexpr char kFallbackTarget[] = "ptx";
+
 struct ConversionOptions {
   std::string input;
   std::string output;
@@ -47,6 +61,7 @@ struct ConversionOptions {
   Jobserver* jobserver = nullptr;  // shares them with others, or null
   ProcessLimits limits;
   TimeTrace* time_trace = nullptr;  // or null
+  std::optional<MemberOptions> member;
 };
 
 struct ConversionSummary {
@@ -75,6 +90,13 @@ class Conversion {
   Status Write();
   Status Commit();
 
+  // Of a member: the converted file, after Write.
+  OutputFile TakeProgram();
+  // … and what was kept for the case that it is converted again.
+  const std::vector<std::string>& kept() const { return kept_; }
+
+  // Why Open() failed: there is no CUDA device code in the file.
+  bool holds_nothing() const { return holds_nothing_; }
   const ConversionSummary& summary() const { return summary_; }
   const rewriter::Plan& plan() const { return plan_; }
   // One line a module: where it is, which PTX was chosen for which target.
@@ -132,6 +154,7 @@ class Conversion {
   Result<std::vector<std::string>> StaleArchives() const;
 
   const ConversionOptions options_;
+  const std::string input_name_;  // for messages
   // First half of the keys in the archives: the output's file name, also
   // where a group is given, so that two programs in one group never find
   // each other's code.
@@ -142,7 +165,8 @@ class Conversion {
   std::vector<std::unique_ptr<Unit>> units_;
   rewriter::Plan plan_;
 
-  std::map<std::string, kpack::ArchiveWriter> archives_;  // by target
+  std::map<std::string, kpack::ArchiveWriter> own_archives_;  // by target
+  std::map<std::string, kpack::ArchiveWriter>& archives_;     // or the caller's
   std::optional<OutputFile> program_;
   // Files of --bundle and the folders that must be there for them.
   std::vector<OutputFile> bundled_;
@@ -150,6 +174,7 @@ class Conversion {
   std::vector<std::string> kept_;  // files, until the conversion is done
   std::atomic<bool> stopped_ = false;  // there will be no output
   bool failed_ = false;
+  bool holds_nothing_ = false;
 };
 
 }  // namespace cerberus::cli

@@ -21,6 +21,7 @@ namespace {
 std::vector<std::unique_ptr<Verb>> MakeVerbs() {
   std::vector<std::unique_ptr<Verb>> verbs;
   verbs.push_back(MakeConvertVerb());
+  verbs.push_back(MakeConvertWheelVerb());
   verbs.push_back(MakeListVerb());
   verbs.push_back(MakeExtractVerb());
   verbs.push_back(MakeCompileVerb());
@@ -37,7 +38,7 @@ std::string TopHelp(const std::vector<std::unique_ptr<Verb>>& verbs) {
       "Converts CUDA programs, ahead of time, to run on AMD GPUs.\n"
       "Verbs:\n";
   for (const std::unique_ptr<Verb>& verb : verbs) {
-    help += fmt::format("  {:<11} {}\n", verb->name(), verb->summary());
+    help += fmt::format("  {:<13} {}\n", verb->name(), verb->summary());
   }
   return help +
          "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 converted without "

@@ -5,12 +5,29 @@
 #include <algorithm>
 #include <map>
 #include <string_view>
+#include <thread>
 #include <vector>
+
+#include "support/nearest_targets.h"
+#include "support/target_id.h"
+#include "support/target_table.h"
 
 namespace cerberus::cli {
 namespace {
 
 constexpr std::size_t kHelpColumn = 24;
+
+// Under a sanitizer the compiler reserves terabytes of address space.
+constexpr bool kLimitMemory =
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
+    false;
+#else
+    true;
+#endif
+#else
+    true;
+#endif
 
 std::string Names(const CLI::Option& option) {
   std::string names;
@@ -30,7 +47,11 @@ std::string OptionLine(const CLI::Option& option) {
   std::string line = "  " + Names(option);
   // The text starts in one column, or two spaces behind a long name.
   line.resize(std::max(line.size() + 2, kHelpColumn), ' ');
-  return line + option.get_description() + "\n";
+  for (const char c : option.get_description()) {
+    line += c;
+    if (c == '\n') line.append(kHelpColumn, ' ');
+  }
+  return line + "\n";
 }
 
 }  // namespace
@@ -53,6 +74,59 @@ void AddLanes(CLI::App& app, std::string& how) {
       ->check(CLI::IsMember(std::vector<std::string>{"auto", "serial"})
                   .description(""))
       ->group(kGroupMore);
+}
+
+unsigned CompileOptions::Jobs() const {
+  return jobs != 0 ? jobs : std::max(1u, std::thread::hardware_concurrency());
+}
+
+ProcessLimits CompileOptions::Limits() const {
+  ProcessLimits limits;
+  limits.seconds = seconds;
+  if (kLimitMemory) limits.memory_bytes = memory_mib << 20;
+  return limits;
+}
+
+void AddJobs(CLI::App& app, CompileOptions& compile) {
+  app.add_option("-j,--jobs", compile.jobs, "compilers at a time")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024).description(""))
+      ->group(kGroupBehaviour);
+}
+
+void AddCompileOptions(CLI::App& app, CompileOptions& compile) {
+  app.add_flag("--in-process", compile.in_process,
+               "compile without child processes")
+      ->group(kGroupMore);
+  AddSharedOverflow(app, compile.shared_overflow);
+  AddLanes(app, compile.lanes);
+  app.add_option("--compile-seconds", compile.seconds,
+                 "processor time for a kernel, 0: no limit")
+      ->type_name("S")
+      ->check(CLI::Range(0, 1000000).description(""))
+      ->group(kGroupMore);
+  app.add_option("--compile-memory", compile.memory_mib,
+                 "limit of a compiler in MiB, 0: none")
+      ->type_name("M")
+      ->group(kGroupMore);
+}
+
+Result<std::vector<std::string>> CheckArches(
+    const std::vector<std::string>& arches) {
+  std::vector<std::string> checked;
+  for (const std::string& text : arches) {
+    CERB_TRY(const TargetId id, TargetId::Parse(text));
+    if (FindTarget(id.processor) == nullptr) {
+      return Err(DiagCode::kUsage,
+                 fmt::format("'{}' is not a known target; known are {}",
+                             id.processor, NearestTargets(id.processor)));
+    }
+    const std::string arch = id.ToString();
+    if (std::find(checked.begin(), checked.end(), arch) == checked.end()) {
+      checked.push_back(arch);
+    }
+  }
+  return checked;
 }
 
 void AddCommonOptions(CLI::App& app, CommonOptions& common) {

@@ -3,9 +3,13 @@
 #define CERBERUS_CLI_OPTIONS_H_
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <string>
+#include <vector>
 
+#include "cli/process.h"
 #include "cli/verb.h"
+#include "support/result.h"
 
 namespace cerberus::cli {
 
@@ -23,6 +27,26 @@ void AddCommonOptions(CLI::App& app, CommonOptions& common);
 void AddSharedOverflow(CLI::App& app, std::string& how);
 // --lanes: `how` becomes "auto" or "serial".
 void AddLanes(CLI::App& app, std::string& how);
+
+// How a verb compiles that converts files.
+struct CompileOptions {
+  unsigned jobs = 0;  // not given
+  bool in_process = false;
+  std::string shared_overflow = "error";
+  std::string lanes = "auto";
+  std::uint64_t seconds = 300;
+  std::uint64_t memory_mib = 8192;
+
+  unsigned Jobs() const;  // one for each processor if not given
+  ProcessLimits Limits() const;
+};
+void AddJobs(CLI::App& app, CompileOptions& compile);
+// All but the jobs, for --help-all.
+void AddCompileOptions(CLI::App& app, CompileOptions& compile);
+
+// Known target ids, each once, in the user's order and the usual spelling.
+Result<std::vector<std::string>> CheckArches(
+    const std::vector<std::string>& arches);
 
 // Usage, the groups, the examples; one line an option.
 std::string FormatVerbHelp(const CLI::App& app, const Verb& verb, bool all);

@@ -40,6 +40,7 @@ class Verb {
 std::unique_ptr<Verb> MakeCacheVerb();
 std::unique_ptr<Verb> MakeCompileVerb();
 std::unique_ptr<Verb> MakeConvertVerb();
+std::unique_ptr<Verb> MakeConvertWheelVerb();
 std::unique_ptr<Verb> MakeDoctorVerb();
 std::unique_ptr<Verb> MakeExtractVerb();
 std::unique_ptr<Verb> MakeListVerb();

@@ -63,6 +63,8 @@ class ArchiveWriter {
 
   // Writes the table of contents. No Add after it.
   Status Finish();
+  // What was written, for archives that go into another file.
+  Result<MappedFile> Map() const { return file_.Map(); }
   // Makes the file visible under its name.
   Status Commit();
 

@@ -100,6 +100,7 @@ FileKind DetectFileKind(ByteSpan bytes) {
 
 struct Binary::Impl {
   std::string path;
+  std::string source;
   MappedFile file;
   const MappedFile* backing = nullptr;  // that holds `bytes`, if any
   ByteSpan bytes;
@@ -410,13 +411,18 @@ Result<Binary> Binary::FromBytes(ByteSpan bytes, const std::string& name,
 }
 
 Result<Binary> Binary::Open(const std::string& path) {
+  return Open(path, path);
+}
+
+Result<Binary> Binary::Open(const std::string& path, const std::string& name) {
   CERB_TRY(MappedFile file, MappedFile::Open(path));
   struct stat st;
   if (::stat(path.c_str(), &st) != 0) {
     return Err(ErrnoDiag(path, "cannot stat", errno));
   }
   Binary binary;
-  binary.impl_->path = path;
+  binary.impl_->path = name;
+  binary.impl_->source = path;
   binary.impl_->mode = st.st_mode & 07777;
   binary.impl_->bytes = file.bytes();
   binary.impl_->file = std::move(file);
@@ -431,6 +437,7 @@ Binary& Binary::operator=(Binary&&) noexcept = default;
 Binary::~Binary() = default;
 
 const std::string& Binary::path() const { return impl_->path; }
+const std::string& Binary::source() const { return impl_->source; }
 ByteSpan Binary::bytes() const { return impl_->bytes; }
 const MappedFile* Binary::file() const {
   return impl_->file.size() > 0 ? &impl_->file : nullptr;

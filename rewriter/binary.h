@@ -63,6 +63,8 @@ class Binary {
   // that leads nowhere, a fatbin whose sizes lie. A binary without any
   // device code opens; see wrappers() and fatbins().
   static Result<Binary> Open(const std::string& path);
+  // The same for a file that messages call otherwise.
+  static Result<Binary> Open(const std::string& path, const std::string& name);
   // The same for bytes that the caller keeps alive; `file` is the mapped file
   // they are in, if they are in one.
   static Result<Binary> FromBytes(ByteSpan bytes, const std::string& name,
@@ -72,7 +74,8 @@ class Binary {
   Binary& operator=(Binary&&) noexcept;
   ~Binary();
 
-  const std::string& path() const;
+  const std::string& path() const;    // or the name that messages use
+  const std::string& source() const;  // what was opened
   ByteSpan bytes() const;
   // The mapped file; null after FromBytes.
   const MappedFile* file() const;

@@ -71,7 +71,7 @@ Result<Plan> PlanConversion(const Binary& binary, const PlanOptions& options) {
 
 Status Rewrite(const Binary& binary, const Plan& plan, OutputFile& out) {
   if (binary.file() != nullptr) {
-    CERB_TRY_VOID(out.CopyFrom(binary.path()));
+    CERB_TRY_VOID(out.CopyFrom(binary.source()));
   } else {
     CERB_TRY_VOID(out.Append(binary.bytes()));
   }

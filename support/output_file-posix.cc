@@ -148,6 +148,10 @@ Result<MappedFile> OutputFile::Map() const {
   return MappedFile::FromDescriptor(fd_, path_);
 }
 
+std::string OutputFile::OpenName() const {
+  return fmt::format("/proc/self/fd/{}", fd_);
+}
+
 Status OutputFile::Commit() {
   if (::fsync(fd_) != 0 && errno != EINVAL && errno != EROFS) {
     return Err(ErrnoDiag(path_, "cannot write", errno));
@@ -155,7 +159,7 @@ Status OutputFile::Commit() {
   if (temp_path_.empty()) {
     // linkat cannot replace, so the unnamed file gets a hidden name for the
     // moment between link and rename.
-    const std::string self = fmt::format("/proc/self/fd/{}", fd_);
+    const std::string self = OpenName();
     std::string name;
     for (int i = 0;; ++i) {
       name = TempName(path_);

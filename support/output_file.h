@@ -37,6 +37,8 @@ class OutputFile {
   Status CopyFrom(const std::string& path);
   // The bytes written so far, read back.
   Result<MappedFile> Map() const;
+  // A name by which this process can open the file now, before it has one.
+  std::string OpenName() const;
   std::uint64_t size() const { return size_; }
   const std::string& path() const { return path_; }
 

@@ -6,8 +6,8 @@ _cerberus() {
   [[ ${COMP_WORDS[0]##*/} == cerberus-convert ]] && verb=convert
   if [[ $verb != convert || ${COMP_WORDS[0]##*/} == cerberus ]] &&
     ((COMP_CWORD == 1)); then
-    COMPREPLY=($(compgen -W 'convert list extract compile verify run doctor cache --help \
-      --version' -- "$cur"))
+    COMPREPLY=($(compgen -W 'convert convert-wheel list extract compile verify run doctor cache \
+      --help --version' -- "$cur"))
     return
   fi
   case $prev in
@@ -25,6 +25,7 @@ _cerberus() {
       return ;;
     --log) COMPREPLY=($(compgen -W 'error warn info debug' -- "$cur"))
       return ;;
+    --stub) COMPREPLY=($(compgen -W 'bundle require' -- "$cur")); return ;;
     --shared-overflow)
       COMPREPLY=($(compgen -W 'error global' -- "$cur"))
       return ;;
@@ -35,6 +36,9 @@ _cerberus() {
     convert) options='--output --group --bundle --arch --keep-fatbin
       --dry-run --keep-going --jobs --shared-overflow --lanes --in-process
       --compile-seconds --compile-memory --time-trace' ;;
+    convert-wheel) options='--dir --name --stub --arch --dry-run --strict
+      --jobs --shared-overflow --lanes --in-process --compile-seconds
+      --compile-memory' ;;
     list) options='--kernels --filter' ;;
     extract) options='--output --kind --filter' ;;
     run) options='--device --log' ;;

@@ -1,7 +1,8 @@
 # fish completion of cerberus.
-set -l verbs convert list extract compile verify run doctor cache
+set -l verbs convert convert-wheel list extract compile verify run doctor cache
 set -l targets gfx1030 gfx1100 gfx1201 gfx90a gfx942 gfx950
 complete -c cerberus -n "not __fish_seen_subcommand_from $verbs" -f -a convert -d 'convert a CUDA program or library'
+complete -c cerberus -n "not __fish_seen_subcommand_from $verbs" -f -a convert-wheel -d 'convert a Python wheel with CUDA libraries'
 complete -c cerberus -n "not __fish_seen_subcommand_from $verbs" -f -a list -d 'show the device code in a file'
 complete -c cerberus -n "not __fish_seen_subcommand_from $verbs" -f -a extract -d 'write the PTX and machine code in a file to files'
 complete -c cerberus -n "not __fish_seen_subcommand_from $verbs" -f -a compile -d 'compile one PTX file to one code object'
@@ -28,14 +29,21 @@ complete -c cerberus -n '__fish_seen_subcommand_from list' -l kernels -d 'list e
 complete -c cerberus -n '__fish_seen_subcommand_from list extract' -l filter -x -d 'kernels that match an expression'
 complete -c cerberus -n '__fish_seen_subcommand_from extract' -s o -l output -r -d 'folder, made new'
 complete -c cerberus -n '__fish_seen_subcommand_from extract' -l kind -x -a 'ptx cubin lto-ir hsaco' -d 'what to write'
+complete -c cerberus -n '__fish_seen_subcommand_from convert-wheel' -s d -l dir -r -d 'folder for the new wheels'
+complete -c cerberus -n '__fish_seen_subcommand_from convert-wheel' -l name -x -d 'name of the host wheel'
+complete -c cerberus -n '__fish_seen_subcommand_from convert-wheel' -l stub -x -a 'bundle require' -d 'the CUDA driver stub'
+complete -c cerberus -n '__fish_seen_subcommand_from convert-wheel' -l arch -x -a "$targets" -d 'target ids'
+complete -c cerberus -n '__fish_seen_subcommand_from convert-wheel' -l strict -d 'fail if a kernel or library cannot be converted'
+complete -c cerberus -n '__fish_seen_subcommand_from convert-wheel' -l shared-overflow -x -a 'error global' -d "shared memory above the hardware's"
+complete -c cerberus -n '__fish_seen_subcommand_from convert-wheel' -l lanes -x -a 'auto serial' -d "how lanes that wait go on"
 complete -c cerberus -n '__fish_seen_subcommand_from convert' -l group -x -d 'name of the archives'
 complete -c cerberus -n '__fish_seen_subcommand_from convert' -l bundle -d 'put all that the output needs beside it'
 complete -c cerberus -n '__fish_seen_subcommand_from convert' -l keep-fatbin -d 'the output runs on NVIDIA GPUs too'
-complete -c cerberus -n '__fish_seen_subcommand_from convert' -s n -l dry-run -d 'print what would change'
-complete -c cerberus -n '__fish_seen_subcommand_from convert' -s j -l jobs -x -d 'compilers at a time'
-complete -c cerberus -n '__fish_seen_subcommand_from convert' -l in-process -d 'compile without child processes'
-complete -c cerberus -n '__fish_seen_subcommand_from convert' -l compile-seconds -x -d 'processor time for a kernel'
-complete -c cerberus -n '__fish_seen_subcommand_from convert' -l compile-memory -x -d 'memory limit for one module'
+complete -c cerberus -n '__fish_seen_subcommand_from convert convert-wheel' -s n -l dry-run -d 'print what would change'
+complete -c cerberus -n '__fish_seen_subcommand_from convert convert-wheel' -s j -l jobs -x -d 'compilers at a time'
+complete -c cerberus -n '__fish_seen_subcommand_from convert convert-wheel' -l in-process -d 'compile without child processes'
+complete -c cerberus -n '__fish_seen_subcommand_from convert convert-wheel' -l compile-seconds -x -d 'processor time for a kernel'
+complete -c cerberus -n '__fish_seen_subcommand_from convert convert-wheel' -l compile-memory -x -d 'memory limit for one module'
 complete -c cerberus -n '__fish_seen_subcommand_from compile' -l emit -x -a 'hsaco obj asm ll ll-raw' -d 'what to write'
 complete -c cerberus -n '__fish_seen_subcommand_from compile' -s O -x -a '0 1 2 3' -d 'optimisation'
 complete -c cerberus -n '__fish_seen_subcommand_from compile' -s j -l jobs -x -d 'threads for a large module'

@@ -1,0 +1,600 @@
+#include "cli/wheel_conversion.h"
+
+#include <elf.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "cli/paths.h"
+#include "cli/process.h"
+#include "rewriter/elf.h"
+#include "support/target_id.h"
+#include "support/version.h"
+
+namespace cerberus::cli {
+namespace {
+
+using packager::CoreMetadata;
+using packager::WheelName;
+using packager::WheelWriter;
+using packager::ZipMember;
+
+constexpr char kLocalVersion[] = "cerberus";
+constexpr char kFolderSuffix[] = ".cerberus";
+constexpr char kArchiveFolder[] = ".kpack";
+// The stub's own wheel, and the folder in it.
+constexpr char kRuntimeProject[] = "cerberus-runtime";
+constexpr char kRuntimeName[] = "cerberus_runtime";
+
+// What a loader would take on x86-64.
+bool IsLoadable(ByteSpan start) {
+  if (start.size() < sizeof(Elf64_Ehdr)) return false;
+  const auto header = LoadLe<Elf64_Ehdr>(start.data());
+  return std::equal(header.e_ident, header.e_ident + SELFMAG, ELFMAG) &&
+         header.e_ident[EI_CLASS] == ELFCLASS64 &&
+         header.e_machine == EM_X86_64 &&
+         (header.e_type == ET_DYN || header.e_type == ET_EXEC);
+}
+
+// The newest glibc, 2.N, whose symbols a library asks for.
+Result<unsigned> GlibcOf(const std::string& path) {
+  CERB_TRY(const MappedFile file, MappedFile::Open(path));
+  CERB_TRY(const rewriter::ElfFile elf,
+           rewriter::ElfFile::Parse(file.bytes(), path));
+  constexpr std::string_view kPrefix = "GLIBC_2.";
+  const std::string_view strings = AsText(elf.dynamic_strings());
+  unsigned newest = 0;
+  for (std::size_t at = strings.find(kPrefix); at != std::string_view::npos;
+       at = strings.find(kPrefix, at + 1)) {
+    unsigned minor = 0;
+    for (std::size_t i = at + kPrefix.size();
+         i < strings.size() && minor < 1000 &&
+         std::isdigit(static_cast<unsigned char>(strings[i])) != 0;
+         ++i) {
+      minor = minor * 10 + static_cast<unsigned>(strings[i] - '0');
+    }
+    newest = std::max(newest, minor);
+  }
+  return newest;
+}
+
+std::string ProcessorOf(const std::string& arch) {
+  const Result<TargetId> id = TargetId::Parse(arch);
+  return id ? id->processor : arch;
+}
+
+// The name at the start of a requirement: "x[extra]>=1; python_version…".
+std::string_view ProjectOf(std::string_view requirement) {
+  std::size_t end = 0;
+  while (end < requirement.size()) {
+    const char c = requirement[end];
+    const bool in_name = std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+                         c == '-' || c == '_' || c == '.';
+    if (!in_name) break;
+    ++end;
+  }
+  return requirement.substr(0, end);
+}
+
+// Extras are described since 2.1.
+std::string MetadataVersion(const std::string& given) {
+  const bool older = given.substr(0, 2) == "1." || given.empty() ||
+                     given == "2.0";
+  return older ? "2.1" : given;
+}
+
+bool IsLicense(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  for (const std::string_view start :
+       {"LICEN", "COPYING", "NOTICE", "AUTHORS"}) {
+    if (name.substr(0, start.size()) == start) return true;
+  }
+  return false;
+}
+
+void AddUp(ConversionSummary& sum, const ConversionSummary& one) {
+  sum.fatbins += one.fatbins;
+  sum.modules += one.modules;
+  sum.kernels += one.kernels;
+  sum.kernels_converted += one.kernels_converted;
+  sum.code_objects += one.code_objects;
+  sum.bytes_in += one.bytes_in;
+  sum.bytes_out += one.bytes_out;
+  for (const auto& [reason, count] : one.left_out) {
+    sum.left_out[reason] += count;
+  }
+}
+
+}  // namespace
+
+WheelConversion::WheelConversion(const WheelOptions& options,
+                                 Reporter& reporter)
+    : options_(options), reporter_(reporter) {}
+
+// Files first, then the folders made for them.
+WheelConversion::~WheelConversion() {
+  wheels_.clear();
+  archive_bytes_.clear();
+  archives_.clear();
+  libraries_.clear();
+  for (auto folder = made_folders_.rbegin(); folder != made_folders_.rend();
+       ++folder) {
+    ::rmdir(folder->c_str());  // fails, rightly, if there is something in it
+  }
+}
+
+Status WheelConversion::Open() {
+  CERB_TRY(wheel_, packager::Wheel::Open(options_.input));
+  for (const Diag& warning : wheel_->warnings()) reporter_.Report(warning);
+  CERB_TRY_VOID(NameAll());
+  CERB_TRY_VOID(MakeOutputFolder());
+  for (const ZipMember& member : wheel_->files()) {
+    CERB_TRY_VOID(ReadFile(member));
+    if (Interrupted()) return {};
+  }
+  if (libraries_.empty() && summary_.unconverted.empty()) {
+    Where where;
+    where.file = options_.input;
+    return Err(DiagCode::kNoDeviceCode, std::move(where),
+               "holds no CUDA device code");
+  }
+  return {};
+}
+
+Status WheelConversion::NameAll() {
+  CERB_TRY(stub_files_, FindBundleFiles());
+  CERB_TRY(const std::string stub, FindStubFolder());
+  CERB_TRY(stub_glibc_, GlibcOf(stub + "/libcuda.so.1"));
+  host_ = wheel_->name();
+  project_ = wheel_->metadata().Get("Name");
+  if (options_.name.empty()) {
+    host_.version = packager::AddLocalVersion(host_.version, kLocalVersion);
+  } else {
+    if (packager::NormalizeName(options_.name) ==
+        packager::NormalizeName(project_)) {
+      return Err(DiagCode::kUsage,
+                 fmt::format("--name is '{}', which is the wheel's name; "
+                             "expected another, or none",
+                             options_.name));
+    }
+    project_ = options_.name;
+    host_.distribution = packager::EscapeName(options_.name);
+  }
+  Result<std::string> platform = packager::RaisePlatform(
+      host_.platform, options_.bundle_stub ? stub_glibc_ : 0);
+  if (!platform) {
+    platform.error().where.file = options_.input;
+    return Err(std::move(platform).error());
+  }
+  host_.platform = *std::move(platform);
+  group_ = packager::EscapeName(project_);
+  folder_ = group_ + kFolderSuffix;
+  stub_folder_ = options_.bundle_stub ? folder_ : kRuntimeName;
+  for (const std::string& processor : Processors()) {
+    summary_.requirement += fmt::format(
+        "{}device-{}", summary_.requirement.empty() ? "" : ",", processor);
+  }
+  summary_.requirement = fmt::format("{}[{}]=={}", project_,
+                                     summary_.requirement, host_.version);
+  return {};
+}
+
+Status WheelConversion::MakeOutputFolder() {
+  namespace fs = std::filesystem;
+  std::vector<std::string> missing;
+  std::error_code error;
+  for (fs::path path = fs::path(options_.folder).lexically_normal();
+       !path.empty() && !fs::exists(path, error); path = path.parent_path()) {
+    if (path.has_filename()) missing.push_back(path.string());
+  }
+  for (auto path = missing.rbegin(); path != missing.rend(); ++path) {
+    CERB_TRY_VOID(MakeFolder(*path, made_folders_));
+  }
+  if (!fs::is_directory(options_.folder, error)) {
+    Where where;
+    where.file = options_.folder;
+    return Err(DiagCode::kIo, std::move(where), "is not a folder");
+  }
+  return {};
+}
+
+// From a file of the wheel to a path among the packages.
+std::string WheelConversion::InFolder(const std::string& installed_path) const {
+  std::string up;
+  for (const char c : installed_path) {
+    if (c == '/') up += "../";
+  }
+  return up + folder_;
+}
+
+// Reads the file to its end, once; a library is unpacked meanwhile.
+Status WheelConversion::ReadFile(const ZipMember& member) {
+  std::optional<OutputFile> unpacked;
+  bool first = true;
+  CERB_TRY(hashes_[member.name],
+           wheel_->Read(member, [&](ByteSpan piece) -> Status {
+             if (first && !member.is_link && IsLoadable(piece)) {
+               CERB_TRY(unpacked, OutputFile::Create(
+                                      options_.folder + "/" + host_.ToString(),
+                                      member.mode));
+             }
+             first = false;
+             return unpacked ? unpacked->Append(piece) : Status();
+           }));
+  if (!unpacked) return {};
+  return OpenLibrary(member, *std::move(unpacked));
+}
+
+Status WheelConversion::OpenLibrary(const ZipMember& member,
+                                    OutputFile unpacked) {
+  const std::string installed = wheel_->InstalledPath(member.name);
+  CERB_TRY(const std::string stub, StubFolderInPrefix());
+  ConversionOptions options = options_.conversion;
+  options.input = unpacked.OpenName();
+  options.output = options_.folder + "/" + host_.ToString();
+  options.group = group_;
+  MemberOptions names;
+  names.archives = &archives_;
+  names.input_name = options_.input + "/" + member.name;
+  names.kernel_name = installed;
+  names.search_path = fmt::format("{}/{}/{}-@GFXARCH@.kpack",
+                                  InFolder(installed), kArchiveFolder, group_);
+  const std::string up =
+      InFolder(installed).substr(0, InFolder(installed).size() -
+                                        folder_.size());
+  names.runpath = fmt::format("$ORIGIN/{}{}/{}", up, stub_folder_, stub);
+  options.member = std::move(names);
+
+  auto conversion = std::make_unique<Conversion>(options, reporter_);
+  Status status = conversion->Open();
+  if (!status && conversion->holds_nothing()) return {};
+  if (status && installed.empty()) {
+    return LeaveAsItIs(member.name,
+                       "holds CUDA device code, but is installed where its "
+                       "archives cannot be found from (scripts, headers or "
+                       "data)");
+  }
+  if (status) status = conversion->Plan();
+  if (!status) {
+    if (!options_.conversion.keep_going) return status;
+    Diag warning = status.error();
+    warning.severity = Severity::kWarning;
+    reporter_.Report(warning);
+    summary_.unconverted.emplace(member.name, warning.message);
+    return {};
+  }
+  Library& library = libraries_[member.name];
+  library.input = std::move(unpacked);
+  library.conversion = std::move(conversion);
+  return {};
+}
+
+Status WheelConversion::LeaveAsItIs(const std::string& path,
+                                    const std::string& why) {
+  Diag diag = wheel_->zip().Error(path, why, DiagCode::kUnsupported);
+  if (!options_.conversion.keep_going) return Err(std::move(diag));
+  diag.severity = Severity::kWarning;
+  reporter_.Report(diag);
+  summary_.unconverted.emplace(path, why);
+  return {};
+}
+
+std::vector<std::string> WheelConversion::Describe() const {
+  std::vector<std::string> lines;
+  for (const auto& [path, library] : libraries_) {
+    for (const std::string& line : library.conversion->DescribeModules()) {
+      lines.push_back(line);
+    }
+  }
+  for (const std::string& processor : Processors()) {
+    lines.push_back(options_.folder + "/" + DeviceName(processor).ToString());
+  }
+  lines.push_back(options_.folder + "/" + host_.ToString());
+  return lines;
+}
+
+Result<bool> WheelConversion::Convert() {
+  std::vector<std::string> targets = options_.conversion.arches;
+  targets.push_back(kFallbackTarget);
+  for (const std::string& target : targets) {
+    kpack::ArchiveOptions archive;
+    archive.group_name = group_;
+    archive.gfx_arch_family = target;
+    CERB_TRY(kpack::ArchiveWriter writer,
+             kpack::ArchiveWriter::Create(
+                 options_.folder + "/" + host_.ToString(), archive));
+    archives_.emplace(target, std::move(writer));
+  }
+  for (auto& [path, library] : libraries_) {
+    CERB_TRY(const bool done, ConvertLibrary(path, library));
+    if (!done) return false;
+  }
+  if (summary_.converted.empty()) {
+    reporter_.Report(wheel_->zip().Error("", "no library could be converted",
+                                         DiagCode::kNoPtx));
+    return false;
+  }
+  return true;
+}
+
+Result<bool> WheelConversion::ConvertLibrary(const std::string& path,
+                                             Library& library) {
+  Conversion& conversion = *library.conversion;
+  CERB_TRY_VOID(conversion.Create());
+  CERB_TRY(const bool compiled, conversion.Compile());
+  kept_.insert(kept_.end(), conversion.kept().begin(),
+               conversion.kept().end());
+  if (!compiled) {
+    if (!options_.conversion.keep_going || Interrupted()) return false;
+    const auto& reasons = conversion.summary().left_out;
+    summary_.unconverted.emplace(path, reasons.empty()
+                                           ? "no kernel could be converted"
+                                           : reasons.begin()->first);
+  } else {
+    CERB_TRY_VOID(conversion.Write());
+    AddUp(summary_.libraries, conversion.summary());
+    summary_.converted.push_back(path);
+    library.output = conversion.TakeProgram();
+  }
+  library.conversion.reset();
+  library.input.reset();
+  return !Interrupted();
+}
+
+std::vector<std::string> WheelConversion::Processors() const {
+  std::vector<std::string> processors;
+  for (const std::string& arch : options_.conversion.arches) {
+    const std::string processor = ProcessorOf(arch);
+    if (std::find(processors.begin(), processors.end(), processor) ==
+        processors.end()) {
+      processors.push_back(processor);
+    }
+  }
+  return processors;
+}
+
+WheelName WheelConversion::DeviceName(const std::string& processor) const {
+  WheelName name = host_;
+  name.distribution =
+      packager::EscapeName(fmt::format("{}-device-{}", project_, processor));
+  return name;
+}
+
+Status WheelConversion::Write() {
+  for (auto& [target, archive] : archives_) {
+    CERB_TRY_VOID(archive.Finish());
+    summary_.libraries.archive_bytes += archive.size();
+    CERB_TRY(archive_bytes_[target], archive.Map());
+  }
+  for (auto& [path, library] : libraries_) {
+    if (!library.output) continue;
+    CERB_TRY(library.bytes, library.output->Map());
+  }
+  for (const BundleFile& file : stub_files_) {
+    CERB_TRY(MappedFile bytes, MappedFile::Open(file.source));
+    stub_.emplace_back(file, std::move(bytes));
+  }
+  for (const std::string& processor : Processors()) {
+    CERB_TRY_VOID(WriteDevice(processor));
+  }
+  if (!options_.bundle_stub) CERB_TRY_VOID(WriteRuntime());
+  CERB_TRY_VOID(WriteHost());
+  for (WheelWriter& wheel : wheels_) {
+    CERB_TRY_VOID(wheel.Finish([] { return Interrupted(); }));
+    summary_.wheels.push_back({wheel.path(), wheel.size()});
+  }
+  return {};
+}
+
+Result<CoreMetadata> WheelConversion::HostMetadata() const {
+  CoreMetadata metadata = wheel_->metadata();
+  metadata.Set("Metadata-Version",
+               MetadataVersion(metadata.Get("Metadata-Version")));
+  if (!options_.name.empty()) {
+    const std::string old = metadata.Get("Name");
+    metadata.Set("Name", project_);
+    // What its extras want of itself: "x[more]; extra == 'all'".
+    const std::vector<std::string> requirements =
+        metadata.GetAll("Requires-Dist");
+    metadata.Remove("Requires-Dist");
+    for (const std::string& requirement : requirements) {
+      const std::string_view wanted = ProjectOf(requirement);
+      const bool itself =
+          packager::NormalizeName(wanted) == packager::NormalizeName(old);
+      metadata.Add("Requires-Dist",
+                   itself ? project_ + requirement.substr(wanted.size())
+                          : requirement);
+    }
+  }
+  metadata.Set("Version", host_.version);
+  if (!options_.bundle_stub) {
+    metadata.Add("Requires-Dist",
+                 fmt::format("{}>={}", kRuntimeProject, kVersion));
+  }
+  for (const bool all : {false, true}) {
+    if (all) metadata.Add("Provides-Extra", "device-all");
+    for (const std::string& processor : Processors()) {
+      const std::string extra = "device-" + processor;
+      if (!all) metadata.Add("Provides-Extra", extra);
+      metadata.Add("Requires-Dist",
+                   fmt::format("{}-{}=={} ; extra == '{}'", project_, extra,
+                               host_.version, all ? "device-all" : extra));
+    }
+  }
+  return metadata;
+}
+
+CoreMetadata WheelConversion::WheelFile(const WheelName& name) const {
+  CoreMetadata file = wheel_->wheel_file();
+  file.Set("Generator", fmt::format("cerberus ({})", kVersion));
+  if (name.Tags() == wheel_->name().Tags()) return file;
+  file.Remove("Tag");
+  for (const std::string& tag : name.Tags()) file.Add("Tag", tag);
+  return file;
+}
+
+Status WheelConversion::AddStub(WheelWriter& wheel,
+                                const std::string& folder) {
+  for (const auto& [file, bytes] : stub_) {
+    struct stat st;
+    if (::stat(file.source.c_str(), &st) != 0) {
+      return Err(ErrnoDiag(file.source, "cannot stat", errno));
+    }
+    const unsigned mode = (st.st_mode & 0111) != 0 ? 0755 : 0644;
+    CERB_TRY_VOID(wheel.Add(folder + "/" + file.path, bytes.bytes(), mode));
+  }
+  return {};
+}
+
+Status WheelConversion::WriteHost() {
+  CERB_TRY(WheelWriter wheel, WheelWriter::Create(options_.folder, host_));
+  std::vector<const ZipMember*> last;
+  for (const ZipMember& member : wheel_->files()) {
+    const std::string path = wheel_->NewPath(member.name, host_);
+    const auto library = libraries_.find(member.name);
+    if (library != libraries_.end() && library->second.bytes) {
+      CERB_TRY_VOID(
+          wheel.Add(path, library->second.bytes->bytes(), member.mode));
+    } else if (path.rfind(wheel.dist_info() + "/", 0) == 0) {
+      last.push_back(&member);
+    } else {
+      CERB_TRY_VOID(
+          wheel.Copy(*wheel_, member, path, hashes_.at(member.name)));
+    }
+  }
+  CERB_TRY_VOID(wheel.Add(
+      fmt::format("{}/{}/{}-{}.kpack", folder_, kArchiveFolder, group_,
+                  kFallbackTarget),
+      archive_bytes_.at(kFallbackTarget).bytes(), 0644, /*compress=*/false));
+  if (options_.bundle_stub) CERB_TRY_VOID(AddStub(wheel, folder_));
+  for (const ZipMember* member : last) {
+    CERB_TRY_VOID(wheel.Copy(*wheel_, *member,
+                             wheel_->NewPath(member->name, host_),
+                             hashes_.at(member->name)));
+  }
+  CERB_TRY(const CoreMetadata metadata, HostMetadata());
+  CERB_TRY_VOID(
+      wheel.AddText(wheel.dist_info() + "/WHEEL", WheelFile(host_).ToString()));
+  CERB_TRY_VOID(
+      wheel.AddText(wheel.dist_info() + "/METADATA", metadata.ToString()));
+  wheels_.push_back(std::move(wheel));
+  return {};
+}
+
+CoreMetadata WheelConversion::DeviceMetadata(
+    const std::string& processor) const {
+  const CoreMetadata& host = wheel_->metadata();
+  CoreMetadata metadata;
+  metadata.Add("Metadata-Version",
+               MetadataVersion(host.Get("Metadata-Version")));
+  metadata.Add("Name", fmt::format("{}-device-{}", project_, processor));
+  metadata.Add("Version", host_.version);
+  metadata.Add("Summary",
+               fmt::format("Device code of {} for AMD GPUs: {}", project_,
+                           processor));
+  // The code is the same as the host wheel's, in another form.
+  for (const char* field :
+       {"Home-page", "Author", "Author-email", "Maintainer",
+        "Maintainer-email", "License", "License-Expression", "License-File",
+        "Requires-Python", "Project-URL"}) {
+    for (const std::string& value : host.GetAll(field)) {
+      metadata.Add(field, value);
+    }
+  }
+  metadata.Add("Requires-Dist",
+               fmt::format("{}=={}", project_, host_.version));
+  metadata.Add("Description-Content-Type", "text/plain");
+  metadata.SetBody(
+      fmt::format("What {} {} runs on AMD GPUs of the kind {}, compiled ahead "
+                  "of time. It is of use\nwith that package and no other:\n\n"
+                  "    pip install '{}[device-{}]=={}'\n",
+                  project_, host_.version, processor, project_, processor,
+                  host_.version));
+  return metadata;
+}
+
+Status WheelConversion::WriteDevice(const std::string& processor) {
+  const WheelName name = DeviceName(processor);
+  CERB_TRY(WheelWriter wheel, WheelWriter::Create(options_.folder, name));
+  for (const std::string& arch : options_.conversion.arches) {
+    if (ProcessorOf(arch) != processor) continue;
+    CERB_TRY_VOID(wheel.Add(
+        fmt::format("{}/{}/{}-{}.kpack", folder_, kArchiveFolder, group_,
+                    arch),
+        archive_bytes_.at(arch).bytes(), 0644, /*compress=*/false));
+  }
+  for (const ZipMember& member : wheel_->files()) {
+    const std::string path = wheel_->NewPath(member.name, name);
+    const std::string info = wheel.dist_info() + "/";
+    const bool is_license =
+        path.rfind(info, 0) == 0 &&
+        (path.rfind(info + "licenses/", 0) == 0 || IsLicense(path));
+    if (!is_license) continue;
+    CERB_TRY_VOID(
+        wheel.Copy(*wheel_, member, path, hashes_.at(member.name)));
+  }
+  CERB_TRY_VOID(
+      wheel.AddText(wheel.dist_info() + "/WHEEL", WheelFile(name).ToString()));
+  CERB_TRY_VOID(wheel.AddText(wheel.dist_info() + "/METADATA",
+                              DeviceMetadata(processor).ToString()));
+  wheels_.push_back(std::move(wheel));
+  return {};
+}
+
+Status WheelConversion::WriteRuntime() {
+  WheelName name;
+  name.distribution = kRuntimeName;
+  name.version = kVersion;
+  name.python = "py3";
+  name.abi = "none";
+  name.platform = fmt::format("manylinux_2_{}_x86_64", stub_glibc_);
+  CERB_TRY(WheelWriter wheel, WheelWriter::Create(options_.folder, name));
+  CERB_TRY_VOID(AddStub(wheel, kRuntimeName));
+  CoreMetadata file;
+  file.Add("Wheel-Version", "1.0");
+  file.Add("Generator", fmt::format("cerberus ({})", kVersion));
+  file.Add("Root-Is-Purelib", "false");
+  for (const std::string& tag : name.Tags()) file.Add("Tag", tag);
+  CoreMetadata metadata;
+  metadata.Add("Metadata-Version", "2.1");
+  metadata.Add("Name", kRuntimeProject);
+  metadata.Add("Version", kVersion);
+  metadata.Add("Summary", "The CUDA driver that converted packages load");
+  metadata.Add("License", "Apache-2.0 WITH LLVM-exception");
+  metadata.Add("Description-Content-Type", "text/plain");
+  metadata.SetBody(
+      "Packages that were converted from CUDA to AMD GPUs load the CUDA "
+      "driver in this\none. There is nothing to import.\n");
+  CERB_TRY_VOID(wheel.AddText(wheel.dist_info() + "/WHEEL", file.ToString()));
+  CERB_TRY_VOID(
+      wheel.AddText(wheel.dist_info() + "/METADATA", metadata.ToString()));
+  wheels_.push_back(std::move(wheel));
+  return {};
+}
+
+Status WheelConversion::Commit() {
+  // As in Conversion::Commit: what is new under its name goes again if a
+  // later one fails.
+  std::vector<std::string> appeared;
+  for (WheelWriter& wheel : wheels_) {
+    const std::string path = wheel.path();
+    const bool is_new = ::access(path.c_str(), F_OK) != 0;
+    if (Status status = wheel.Commit(); !status) {
+      for (const std::string& file : appeared) ::unlink(file.c_str());
+      return status;
+    }
+    if (is_new) appeared.push_back(path);
+  }
+  for (const std::string& path : kept_) ::unlink(path.c_str());
+  made_folders_.clear();
+  return {};
+}
+
+}  // namespace cerberus::cli
