@@ -31,6 +31,8 @@ using llvm::Instruction;
 using llvm::IRBuilder;
 using llvm::Loop;
 
+constexpr std::uint32_t kMostRoundsOfRest = 64;
+
 // All ways out of the function become one, so that lanes which take different
 // ones still meet.
 void UnifyExits(Function& function) {
@@ -159,10 +161,10 @@ class Yielding {
 
   void Run(llvm::FunctionAnalysisManager& analyses,
            std::vector<std::string>* warnings) {
-    LaneRegions regions(function_, together_);
+    LaneRegions regions(function_, together_, analyses);
     std::vector<Region> found;
     bool all = true;
-    const PartingsFound parted = regions.Partings(analyses);
+    const PartingsFound& parted = regions.partings();
     for (const llvm::CallBase* call : parted.calls) {
       const Function* callee = call->getCalledFunction();
       warnings->push_back(
@@ -178,20 +180,14 @@ class Yielding {
       if (region) found.push_back(std::move(*region));
     }
     std::vector<Region> waits;
-    llvm::SmallPtrSet<const Loop*, 4> handled;
     for (Loop* loop : regions.waiting()) {
-      if (handled.contains(loop)) continue;
-      std::optional<Region> region = regions.Find(*loop, analyses);
-      if (region) {
-        for (const Loop* other : regions.LoopsThatYield(*region)) {
-          handled.insert(other);
-        }
-        waits.push_back(std::move(*region));
-        continue;
-      }
-      if (WritesSometimes(*loop, regions.dominators())) KeepInside(*loop);
-      if (Locks(*loop) && !IsForOneLane(*loop, regions.dominators())) {
+      LaneRegions::Waiting waiting = regions.Find(*loop);
+      if (waiting.region) {
+        waits.push_back(std::move(*waiting.region));
+      } else if (waiting.needed) {
         warnings->push_back(Describe(*loop));
+      } else if (WritesSometimes(*loop, regions.dominators())) {
+        KeepInside(*loop);
       }
     }
     found.insert(found.end(), waits.begin(), waits.end());
@@ -224,8 +220,9 @@ class Yielding {
 
   // All of the function as one region; false if it is too large, or has no end.
   // `parts`: lanes may wait for each other at joins by mask.
-  bool RunWhole(bool parts, bool any_loop) {
-    LaneRegions regions(function_, together_, any_loop);
+  bool RunWhole(bool parts, bool any_loop,
+                llvm::FunctionAnalysisManager& analyses) {
+    LaneRegions regions(function_, together_, analyses, any_loop);
     std::vector<Region> found = {regions.Whole(parts)};
     if (!found[0].meet || !regions.Merge(&found)) return false;
     const std::vector<Segment> segments = regions.Segments(found[0]);
@@ -266,23 +263,6 @@ class Yielding {
           Opaque(b, b.CreateZExt(branch->getCondition(), b.getInt32Ty())),
           b.getInt32(0)));
     }
-  }
-
-  // Whether the loop takes something, by a write whose outcome it looks at,
-  // and does not give it back. Who swaps what it has just read takes nothing:
-  // where it fails, another one has been through.
-  static bool Locks(const Loop& loop) {
-    bool takes = false;
-    for (const BasicBlock* block : loop.blocks()) {
-      for (const Instruction& instruction : *block) {
-        if (!IsOrderedWrite(instruction)) continue;
-        if (instruction.use_empty()) return false;
-        const auto* swap = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(
-            &instruction);
-        takes |= !swap || loop.isLoopInvariant(swap->getCompareOperand());
-      }
-    }
-    return takes;
   }
 
   std::string Describe(const Loop& loop) const {
@@ -364,6 +344,9 @@ class Yielding {
     // several places want.
     llvm::AllocaInst* mask = Variable(b.getInt32Ty());
     llvm::AllocaInst* behind = Variable(b.getInt32Ty());
+    // For how many rounds a lane has been where it need not wait.
+    llvm::AllocaInst* waited = nullptr;
+    if (region.waits && !region.rests.empty()) waited = Variable(b.getInt32Ty());
     const auto number = [&](std::size_t segment) {
       return b.getInt32(static_cast<std::uint32_t>(segment));
     };
@@ -372,6 +355,7 @@ class Yielding {
     b.SetInsertPoint(first);
     b.CreateStore(Opaque(b, number(0)), next);
     b.CreateStore(b.getInt32(0), mask);
+    if (waited) b.CreateStore(b.getInt32(0), waited);
     b.CreateBr(round);
 
     std::vector<BasicBlock*> gates;
@@ -380,7 +364,7 @@ class Yielding {
     }
     gates.push_back(NewBlock("end"));
     b.SetInsertPoint(round);
-    const std::vector<llvm::Value*> open = Opened(b, segments, next, mask);
+    const std::vector<llvm::Value*> open = Opened(b, segments, next, mask, waited);
     b.CreateBr(gates[0]);
     for (std::size_t i = 0; i < segments.size(); ++i) {
       BasicBlock* begin = i == 0 ? onward : segments[i].block;
@@ -427,7 +411,8 @@ class Yielding {
   std::vector<llvm::Value*> Opened(IRBuilder<>& b,
                                    const std::vector<Segment>& segments,
                                    llvm::AllocaInst* next,
-                                   llvm::AllocaInst* masks) {
+                                   llvm::AllocaInst* masks,
+                                   llvm::AllocaInst* waited) {
     std::vector<llvm::Value*> open(segments.size());
     llvm::Value* begun = b.CreateLoad(b.getInt32Ty(), next);
     llvm::Value* mask = b.CreateLoad(b.getInt32Ty(), masks);
@@ -440,6 +425,14 @@ class Yielding {
     std::vector<std::size_t> joins;
     llvm::Value* waits = b.getFalse();
     llvm::Value* goes = b.getFalse();
+    // Who is where nobody need wait does not do so for ever: those that it
+    // waits for may be waiting for what it does next.
+    llvm::Value* rounds =
+        waited ? b.CreateLoad(b.getInt32Ty(), waited) : nullptr;
+    llvm::Value* tired =
+        waited ? b.CreateICmpUGE(rounds, b.getInt32(kMostRoundsOfRest))
+               : nullptr;
+    llvm::Value* rests = b.getFalse();
     for (std::size_t i = 0; i < segments.size(); ++i) {
       const Segment& segment = segments[i];
       if (!segment.is_join) continue;
@@ -462,20 +455,33 @@ class Yielding {
           missing = b.CreateAnd(b.CreateOr(missing, others), mask);
         }
       }
-      open[i] = b.CreateAnd(is_at(i),
-                            b.CreateICmpEQ(missing, b.getInt32(0)));
+      llvm::Value* all = b.CreateICmpEQ(missing, b.getInt32(0));
+      if (segment.is_rest && waited) {
+        rests = b.CreateOr(rests, is_at(i));
+        all = b.CreateOr(all, tired);
+      }
+      open[i] = b.CreateAnd(is_at(i), all);
       waits = b.CreateOr(waits, is_at(i));
       goes = b.CreateOr(goes, open[i]);
     }
+    if (waited) {
+      b.CreateStore(
+          b.CreateSelect(b.CreateAnd(rests, b.CreateNot(goes)),
+                         b.CreateAdd(rounds, b.getInt32(1)), b.getInt32(0)),
+          waited);
+    }
     if (joins.size() < 2) return open;
     // Lanes that all wait for each other would do so for ever. What they want
-    // is not defined; the first goes on, at the block's barriers the last.
-    const auto of_the_wave = [&](std::size_t i) {
-      return !segments[i].sites.empty() &&
-             IsOfTheWave(*segments[i].sites.front());
+    // is not defined, unless some need not wait; else the first goes on, at the
+    // block's barriers the last.
+    const auto rank = [&](std::size_t i) {
+      const Segment& segment = segments[i];
+      const bool of_the_wave = !segment.sites.empty() &&
+                               IsOfTheWave(*segment.sites.front());
+      return std::pair(segment.is_rest ? 0 : of_the_wave ? 2 : 1, i);
     };
     llvm::sort(joins, [&](std::size_t i, std::size_t j) {
-      return std::pair(of_the_wave(i), i) < std::pair(of_the_wave(j), j);
+      return rank(i) < rank(j);
     });
     llvm::Value* stuck = b.CreateICmpEQ(
         AnyOfWave(b, b.CreateOr(goes, b.CreateNot(waits))), b.getInt32(0));
@@ -609,6 +615,16 @@ class Yielding {
   std::vector<llvm::AllocaInst*> variables_;
 };
 
+// Whether there is a join in it, or a call that stays one and may lead to some.
+bool MayMeet(const Function& function) {
+  return llvm::any_of(llvm::instructions(function), [](const Instruction& i) {
+    const auto* call = llvm::dyn_cast<llvm::CallBase>(&i);
+    if (!call || call->isInlineAsm()) return false;
+    const Function* callee = call->getCalledFunction();
+    return IsJoin(i) || !callee || !callee->isDeclaration();
+  });
+}
+
 // Whether lanes may wait for others at joins by mask.
 bool PartAtJoins(Function& function, llvm::FunctionAnalysisManager& analyses) {
   const PartingsFound found = FindPartings(
@@ -634,7 +650,7 @@ llvm::PreservedAnalyses LaneProgress::run(
   }
   auto& loops = analyses.getResult<llvm::LoopAnalysis>(function);
   const bool whole = options_.serial || function.hasFnAttribute(kWhole);
-  const bool parts = PartAtJoins(function, analyses);
+  const bool parts = MayMeet(function) && PartAtJoins(function, analyses);
   if (!whole && FindWaitingLoops(loops).empty() && !parts) {
     return llvm::PreservedAnalyses::all();
   }
@@ -648,7 +664,7 @@ llvm::PreservedAnalyses LaneProgress::run(
   SplitBlocks(function, together);
   if (whole) {
     if (Yielding(function, &together)
-            .RunWhole(parts || options_.serial, options_.serial)) {
+            .RunWhole(parts || options_.serial, options_.serial, analyses)) {
       return llvm::PreservedAnalyses::none();
     }
     function.removeFnAttr(kWhole);

@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/PostOrderIterator.h"
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/InstIterator.h"
@@ -30,7 +31,14 @@ constexpr unsigned kLocalSpace = 5;
 constexpr std::ptrdiff_t kMostInRounds = 128;
 constexpr std::size_t kMostJoins = 512;
 
-// `activemask`, which waits for nobody.
+// What asks the lanes that are here, or one of them, and waits for nobody.
+bool TakesWhoIsHere(const Instruction& instruction) {
+  const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+  return IsWaveCall(instruction, "ballot") ||
+         (call && call->getIntrinsicID() ==
+                      llvm::Intrinsic::amdgcn_readfirstlane);
+}
+// `activemask`.
 bool AsksWhoIsHere(const Instruction& instruction) {
   return IsWaveCall(instruction, "ballot") &&
          llvm::isa<llvm::Constant>(
@@ -110,14 +118,20 @@ bool IsPlainWrite(const Instruction& instruction) {
          store->getPointerAddressSpace() != kLocalSpace;
 }
 
-LaneRegions::LaneRegions(Function& function, Together* together, bool any_loop)
+LaneRegions::LaneRegions(Function& function, Together* together,
+                         llvm::FunctionAnalysisManager& analyses, bool any_loop)
     : function_(function),
       together_(together),
       dominators_(function),
       post_dominators_(function),
       loops_(dominators_),
       waiting_(any_loop ? FindReadingLoops(loops_)
-                        : FindWaitingLoops(loops_)) {
+                        : FindWaitingLoops(loops_)),
+      partings_(FindPartings(function, dominators_, analyses)) {
+  for (Instruction& instruction : llvm::instructions(function_)) {
+    if (OrdersMemory(instruction)) fences_.push_back(&instruction);
+    if (IsBarrier(instruction)) barriers_.insert(instruction.getParent());
+  }
   llvm::DenseMap<const BasicBlock*, std::size_t> order;
   for (BasicBlock* block :
        llvm::ReversePostOrderTraversal<Function*>(&function_)) {
@@ -246,11 +260,16 @@ bool LaneRegions::Merge(std::vector<Region>* regions) const {
   for (Region& region : merged) {
     region.waits = WaitsIn(region) != 0;
     AddExchanges(&region);
-    if (AddJoins(&region, /*of_blocks=*/true)) {
-      regions->push_back(std::move(region));
-    } else {
-      all = false;
+    bool fits = AddJoins(&region);
+    if (fits && !region.parts && region.meets_apart) {
+      // Lanes that have yielded do not all come to joins by mask together.
+      region.parts = true;
+      AddExchanges(&region);
+      fits = AddJoins(&region);
     }
+    if (fits) AddRests(&region);
+    if (fits) regions->push_back(std::move(region));
+    all &= fits;
   }
   return all;
 }
@@ -269,84 +288,21 @@ void LaneRegions::AddExchanges(Region* region) const {
   region->exchanges = KindsOf(joins);
 }
 
-// Fills in who writes; false if lanes would have to be together in it.
-bool LaneRegions::Examine(Region* region, const Loop& loop) const {
-  llvm::SetVector<BasicBlock*> behind;
-  llvm::SmallVector<BasicBlock*, 8> work;
-  loop.getExitBlocks(work);
-  while (!work.empty()) {
-    BasicBlock* block = work.pop_back_val();
-    if (block == region->meet || loop.contains(block)) continue;
-    if (!behind.insert(block)) continue;
-    work.append(llvm::succ_begin(block), llvm::succ_end(block));
-  }
-  for (BasicBlock* block : region->blocks) {
-    for (const Instruction& instruction : *block) {
-      if ((*together_)(instruction)) return false;
+// Whether the block writes what others may wait for: ordered, or behind a fence
+// that all lanes pass which come to it.
+bool LaneRegions::Releases(const BasicBlock* block) const {
+  return llvm::any_of(*block, [&](const Instruction& instruction) {
+    if (IsOrderedWrite(instruction)) return true;
+    if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
+      const Function* callee = call->getCalledFunction();
+      return !call->isInlineAsm() && !IsJoin(instruction) &&
+             (!callee || !callee->isDeclaration());
     }
-  }
-  const std::vector<const Instruction*> fences = FencesIn(*region);
-  const BlockSet ahead = AheadOf(loop, *region);
-  for (BasicBlock* block : region->blocks) {
-    if (loop.contains(block)) continue;
-    const bool is_behind = behind.contains(block);
-    for (const Instruction& instruction : *block) {
-      if (is_behind) {
-        region->releases += IsRelease(instruction, fences);
-      } else if (IsPlainWrite(instruction) || IsOrderedWrite(instruction)) {
-        region->others_write |= !ahead.contains(block);
-      }
-    }
-  }
-  return true;
-}
-
-std::vector<const Instruction*> LaneRegions::FencesIn(const Region& region) {
-  std::vector<const Instruction*> fences;
-  for (BasicBlock* block : region.blocks) {
-    for (const Instruction& instruction : *block) {
-      if (OrdersMemory(instruction)) fences.push_back(&instruction);
-    }
-  }
-  return fences;
-}
-
-// A write that others may wait for: ordered, or behind one of the fences.
-bool LaneRegions::IsRelease(
-    const Instruction& instruction,
-    const std::vector<const Instruction*>& fences) const {
-  return IsOrderedWrite(instruction) ||
-         (IsPlainWrite(instruction) &&
-          llvm::any_of(fences, [&](const Instruction* fence) {
-            return dominators_.dominates(fence, &instruction);
-          }));
-}
-
-// The blocks that lead to the loop: lanes that come there pass them before
-// any lane waits, in each round of the loops around it.
-LaneRegions::BlockSet LaneRegions::AheadOf(const Loop& loop,
-                                           const Region& region) const {
-  BlockSet ahead;
-  std::vector<BasicBlock*> work = {loop.getHeader()};
-  while (!work.empty()) {
-    BasicBlock* block = work.back();
-    work.pop_back();
-    if (!region.blocks.contains(block) || !ahead.insert(block).second) {
-      continue;
-    }
-    for (BasicBlock* before : llvm::predecessors(block)) {
-      if (!GoesBack(before, block, loop)) work.push_back(before);
-    }
-  }
-  return ahead;
-}
-
-// Whether an edge begins another round of the loop, or of one around it.
-bool LaneRegions::GoesBack(const BasicBlock* from, const BasicBlock* to,
-                           const Loop& loop) const {
-  const Loop* begun = loops_.getLoopFor(to);
-  return begun && begun->getHeader() == to && begun->contains(from) &&
-         begun->contains(&loop);
+    return IsPlainWrite(instruction) &&
+           llvm::any_of(fences_, [&](const Instruction* fence) {
+             return dominators_.dominates(fence, &instruction);
+           });
+  });
 }
 
 std::ptrdiff_t LaneRegions::WaitsIn(const Region& region) const {
@@ -355,96 +311,93 @@ std::ptrdiff_t LaneRegions::WaitsIn(const Region& region) const {
   });
 }
 
-// The nearest meeting place behind which nothing is written that a
-// farther one would take in. `around`: the loop, or one around it.
-std::optional<Region> LaneRegions::NearestMeeting(BasicBlock* first,
-                                                  const Loop& around,
-                                                  const Loop& loop) const {
-  std::optional<Region> best;
-  const llvm::DomTreeNode* node = post_dominators_.getNode(first);
-  while (node && (node = node->getIDom()) && node->getBlock()) {
-    BasicBlock* meet = node->getBlock();
-    if (around.contains(meet)) continue;
-    // In front of the loop.
-    if (dominators_.dominates(meet, around.getHeader())) continue;
-    // Lanes that go round a loop again do not meet in it the first time.
-    const Loop* within = loops_.getLoopFor(meet);
-    if (within && !within->contains(first)) continue;
-    std::optional<Region> region =
-        Collect(first, meet, around.getBlocks());
-    if (!region) {
-      if (best) break;
-      continue;
+// All of the function that may come in front of the loop or behind it, with no
+// barrier of the block between, where all lanes are together.
+LaneRegions::BlockSet LaneRegions::Around(BasicBlock* block, bool behind) const {
+  BlockSet around;
+  std::vector<BasicBlock*> work = {block};
+  while (!work.empty()) {
+    BasicBlock* at = work.back();
+    work.pop_back();
+    if (barriers_.contains(at) || !around.insert(at).second) continue;
+    if (behind) {
+      work.insert(work.end(), llvm::succ_begin(at), llvm::succ_end(at));
+    } else {
+      work.insert(work.end(), llvm::pred_begin(at), llvm::pred_end(at));
     }
-    if (WaitsIn(*region) > kMostInRounds || !Examine(&*region, loop)) break;
-    if (!best || region->releases > best->releases) best = region;
   }
-  return best;
+  return around;
 }
 
-std::optional<Region> LaneRegions::Find(
-    Loop& loop, llvm::FunctionAnalysisManager& analyses) {
-  if (std::optional<Region> region = FindRegionOfSides(loop, analyses)) {
-    return region;
-  }
-  return FindRegion(loop, analyses);
-}
-
-// Lanes may be in different iterations of the loops around: the outermost
-// one that can be taken in whole is.
-std::optional<Region> LaneRegions::FindRegion(
-    Loop& loop, llvm::FunctionAnalysisManager& analyses) {
-  llvm::SmallVector<Loop*, 4> around;
-  for (Loop* at = &loop; at && !IsLoopOfRounds(*at); at = at->getParentLoop()) {
-    around.push_back(at);
-  }
-  for (Loop* at : llvm::reverse(around)) {
-    if (!llvm::InsertPreheaderForLoop(at, &dominators_, &loops_, nullptr,
-                                      /*PreserveLCSSA=*/false)) {
+// Whether lanes that go to `side` at the branch come to `to` before they meet
+// those again that went elsewhere.
+bool LaneRegions::ComesFirst(BasicBlock* branch, BasicBlock* side,
+                             const BasicBlock* to) const {
+  const llvm::DomTreeNode* node = post_dominators_.getNode(branch);
+  const BasicBlock* meet =
+      node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
+  BlockSet seen;
+  std::vector<BasicBlock*> work = {side};
+  while (!work.empty()) {
+    BasicBlock* at = work.back();
+    work.pop_back();
+    if (at == meet || barriers_.contains(at) || !seen.insert(at).second) {
       continue;
     }
-    post_dominators_.recalculate(function_);
-    std::optional<Region> region = FindRegion(*at, loop, analyses);
-    if (region) return region;
+    if (at == to) return true;
+    work.insert(work.end(), llvm::succ_begin(at), llvm::succ_end(at));
   }
-  return std::nullopt;
+  return false;
 }
 
-std::optional<Region> LaneRegions::FindRegion(
-    const Loop& around, const Loop& loop,
-    llvm::FunctionAnalysisManager& analyses) {
-  llvm::UniformityInfo& uniformity =
-      analyses.getResult<llvm::UniformityInfoAnalysis>(function_);
-  llvm::SmallVector<BasicBlock*, 8> exiting;
-  loop.getExitingBlocks(exiting);
-  BasicBlock* preheader = around.getLoopPreheader();
-  std::optional<Region> best;
-  // Lanes that leave the loop together do not wait for each other in it.
-  if (llvm::any_of(exiting, [&](BasicBlock* block) {
-        return uniformity.hasDivergentTerminator(*block);
-      })) {
-    best = NearestMeeting(preheader, around, loop);
-  }
-  // Lanes on the other sides of branches in front of the loop may be the
-  // ones that are waited for.
-  for (const llvm::DomTreeNode* node = dominators_.getNode(preheader); node;
-       node = node->getIDom()) {
-    BasicBlock* block = node->getBlock();
-    if (loops_.getLoopFor(block) != around.getParentLoop() ||
-        llvm::succ_size(block) < 2) {
-      continue;
+// While some lanes are in the loop, others may be where branches led them that
+// part lanes on the way to it or in it, and behind that up to the next barrier.
+// What of it writes, or comes before such a write, belongs to the region: any
+// other lane's wait can only end by what other warps do.
+LaneRegions::Waiting LaneRegions::Find(Loop& loop) {
+  BasicBlock* first = llvm::InsertPreheaderForLoop(
+      &loop, &dominators_, &loops_, nullptr, /*PreserveLCSSA=*/false);
+  if (!first) return {};
+  post_dominators_.recalculate(function_);
+  const BlockSet in_front = Around(loop.getHeader(), /*behind=*/false);
+  llvm::SetVector<BasicBlock*> held(loop.block_begin(), loop.block_end());
+  bool needed = false;
+  for (BasicBlock* branch : partings_.branches) {
+    if (!in_front.contains(branch)) continue;
+    std::vector<BasicBlock*> elsewhere;
+    bool comes = false;
+    for (BasicBlock* side : llvm::successors(branch)) {
+      if (ComesFirst(branch, side, loop.getHeader())) {
+        comes = true;
+      } else {
+        elsewhere.push_back(side);
+      }
     }
-    std::optional<Region> wider = NearestMeeting(block, around, loop);
-    if (!wider) continue;
-    wider->others_write &= uniformity.hasDivergentTerminator(*block);
-    const std::size_t least = best ? best->releases : 0;
-    if (wider->releases > least ||
-        (wider->others_write && wider->releases == least)) {
-      best = wider;
+    if (!comes) continue;
+    // What leads to a write, and that.
+    std::vector<BasicBlock*> work;
+    BlockSet reached;
+    for (BasicBlock* side : elsewhere) {
+      const BlockSet around = Around(side, /*behind=*/true);
+      reached.insert(around.begin(), around.end());
     }
+    for (BasicBlock& block : function_) {
+      if (reached.contains(&block) && Releases(&block)) work.push_back(&block);
+    }
+    if (work.empty()) continue;
+    while (!work.empty()) {
+      BasicBlock* block = work.back();
+      work.pop_back();
+      if (!reached.erase(block)) continue;
+      held.insert(block);
+      work.insert(work.end(), llvm::pred_begin(block), llvm::pred_end(block));
+    }
+    needed = true;
+    held.insert(branch);
+    first = dominators_.findNearestCommonDominator(first, branch);
   }
-  if (best && best->releases == 0 && !best->others_write) return std::nullopt;
-  return best;
+  if (!needed) return {};
+  return {true, Smallest(first, held.getArrayRef())};
 }
 
 // ---- Lanes that come together inside --------------------------------------
@@ -480,148 +433,33 @@ LaneRegions::BlockSet LaneRegions::Yields(const Region& region) const {
   return headers;
 }
 
-// Where lanes on one side of a branch wait for those on another, and a
-// warp's lanes of one side are taken together behind a loop that waits: the
-// region of the outermost such branch, or of the loop that it leaves.
-std::optional<Region> LaneRegions::FindRegionOfSides(
-    Loop& loop, llvm::FunctionAnalysisManager& analyses) {
-  llvm::UniformityInfo& uniformity =
-      analyses.getResult<llvm::UniformityInfoAnalysis>(function_);
-  const auto parts_lanes = [&](BasicBlock* block) {
-    return uniformity.hasDivergentTerminator(*block) &&
-           !IsSameInAWarp(*block->getTerminator()->getOperand(0));
-  };
-  struct Candidate {
-    BasicBlock* first;
-    llvm::SmallVector<BasicBlock*, 8> branches;
-    const Loop* around;
-  };
-  std::vector<Candidate> candidates;
-  for (Loop* around = &loop; around && !IsLoopOfRounds(*around);
-       around = around->getParentLoop()) {
-    llvm::SmallVector<BasicBlock*, 8> exiting;
-    around->getExitingBlocks(exiting);
-    llvm::erase_if(exiting, std::not_fn(parts_lanes));
-    BasicBlock* first = llvm::InsertPreheaderForLoop(
-        around, &dominators_, &loops_, nullptr, /*PreserveLCSSA=*/false);
-    if (!first) continue;
-    post_dominators_.recalculate(function_);
-    if (around != &loop && !exiting.empty()) {
-      candidates.push_back({first, exiting, around});
-    }
-    // Branches in front of it, within the next loop around.
-    for (const llvm::DomTreeNode* node = dominators_.getNode(first); node;
-         node = node->getIDom()) {
-      BasicBlock* branch = node->getBlock();
-      if (loops_.getLoopFor(branch) != around->getParentLoop() ||
-          llvm::succ_size(branch) < 2 || !parts_lanes(branch)) {
-        continue;
-      }
-      candidates.push_back({branch, {branch}, around});
-    }
-  }
-  for (const Candidate& candidate : llvm::reverse(candidates)) {
-    std::optional<Region> region = RegionOfSides(
-        candidate.first, candidate.branches, *candidate.around, loop);
-    if (region) return region;
-  }
-  return std::nullopt;
-}
-
-// From `first` to where all lanes meet again behind `around`, if some take
-// another side than `loop`'s at one of the branches and come to writes that it
-// may wait for. Of the meeting places the nearest behind which no more of
-// those stand.
-std::optional<Region> LaneRegions::RegionOfSides(
-    BasicBlock* first, llvm::ArrayRef<BasicBlock*> branches,
-    const Loop& around, const Loop& loop) const {
-  std::optional<Region> best;
-  for (const llvm::DomTreeNode* node = post_dominators_.getNode(first);
-       node && (node = node->getIDom()) && node->getBlock();) {
-    BasicBlock* meet = node->getBlock();
-    if (around.contains(meet) ||
-        loops_.getLoopFor(first) != loops_.getLoopFor(meet)) {
-      continue;
-    }
-    std::optional<Region> region =
-        Collect(first, meet, around.getBlocks());
-    if (!region) break;
-    const std::size_t least = best ? best->releases : 0;
-    if (ReleasesBeside(loop, branches, *region) <= least) continue;
-    if (!AddJoins(&*region)) break;
-    region->releases = ReleasesBeside(loop, branches, *region);
-    if (region->releases > least) best = std::move(region);
-  }
-  return best;
-}
-
-// The writes to which lanes that take other sides than the loop's at the
-// branches come before they wait themselves, be it for those in the loop.
-std::size_t LaneRegions::ReleasesBeside(const Loop& loop,
-                                        llvm::ArrayRef<BasicBlock*> branches,
-                                        const Region& region) const {
-  const BlockSet ahead = AheadOf(loop, region);
-  BlockSet ends;
-  for (const BasicBlock* block : ReachedFrom({loop.getHeader()}, region)) {
-    if (region.joins.contains(block)) ends.insert(block);
-  }
-  for (const Loop* other : LoopsThatYield(region)) {
-    if (!other->contains(&loop)) ends.insert(other->getHeader());
-  }
-  std::vector<BasicBlock*> sides;
-  for (BasicBlock* branch : branches) {
-    for (BasicBlock* side : llvm::successors(branch)) {
-      if (!ahead.contains(side)) sides.push_back(side);
-    }
-  }
-  const std::vector<const Instruction*> fences = FencesIn(region);
-  std::size_t releases = 0;
-  for (const BasicBlock* block : ReachedFrom(sides, region, &loop, ends)) {
-    releases += llvm::count_if(*block, [&](const Instruction& instruction) {
-      return IsRelease(instruction, fences);
-    });
-  }
-  return releases;
-}
-
-// The blocks of the region that can be reached from some of it, with those: in
-// the same round of `loop` and those around it, if there is one, and in front
-// of `ends`.
-LaneRegions::BlockSet LaneRegions::ReachedFrom(std::vector<BasicBlock*> work,
-                                               const Region& region,
-                                               const Loop* loop,
-                                               const BlockSet& ends) const {
-  BlockSet reached;
-  while (!work.empty()) {
-    BasicBlock* block = work.back();
-    work.pop_back();
-    if (!region.blocks.contains(block) || ends.contains(block) ||
-        !reached.insert(block).second) {
-      continue;
-    }
-    for (BasicBlock* next : llvm::successors(block)) {
-      if (!loop || !GoesBack(block, next, *loop)) work.push_back(next);
-    }
-  }
-  return reached;
-}
-
 // Fills in the joins; false if there is something that takes more together
 // than the lanes that can meet, or too much of it.
-bool LaneRegions::AddJoins(Region* region, bool of_blocks) const {
+bool LaneRegions::AddJoins(Region* region) const {
   const BlockSet yields = Yields(*region);
   llvm::SmallPtrSet<const Instruction*, 8> by_mask;
   for (const auto& sites : region->exchanges) {
     by_mask.insert(sites.begin(), sites.end());
   }
-  std::vector<BasicBlock*> collective;
+  region->joins.clear();
+  region->rests.clear();
+  // Whether all that takes lanes together in them takes who is here.
+  llvm::MapVector<BasicBlock*, bool> collective;
+  llvm::SmallPtrSet<const BasicBlock*, 8> with_masks;
   for (BasicBlock* block : InOrder(*region)) {
     bool found = false;
+    bool rest = true;
+    bool has_mask = false;
     for (const Instruction& instruction : *block) {
-      if (!(*together_)(instruction)) continue;
-      if (!of_blocks && !Together::OfAWarp(instruction)) return false;
-      if (region->parts && AsksWhoIsHere(instruction)) continue;
-      found |= !by_mask.contains(&instruction);
+      if (!(*together_)(instruction) || by_mask.contains(&instruction)) {
+        continue;
+      }
+      if (region->parts && !region->waits && AsksWhoIsHere(instruction)) {
+        continue;
+      }
+      found = true;
+      rest &= TakesWhoIsHere(instruction);
+      has_mask |= IsJoin(instruction);
     }
     if (!found) continue;
     // In front of loops whose rounds a warp's lanes go together.
@@ -631,24 +469,63 @@ bool LaneRegions::AddJoins(Region* region, bool of_blocks) const {
          around = around->getParentLoop()) {
       block = around->getHeader();
     }
-    if (!llvm::is_contained(collective, block)) collective.push_back(block);
+    const auto [known, is_new] = collective.insert({block, rest});
+    known->second &= rest;
+    if (has_mask) with_masks.insert(block);
   }
   for (bool changed = true; changed;) {
-    if (static_cast<std::ptrdiff_t>(yields.size() + region->joins.size()) >
-            kMostInRounds ||
+    if (static_cast<std::ptrdiff_t>(yields.size() + region->joins.size() +
+                                    region->rests.size()) > kMostInRounds ||
         by_mask.size() > kMostJoins) {
       return false;
     }
     changed = false;
     const auto last = LastMeetings(*region, yields);
-    for (BasicBlock* block : collective) {
+    for (const auto& [block, rest] : collective) {
       if (last.lookup(block)) continue;
       if (yields.contains(block)) return false;
-      changed = region->joins.insert(block);
+      changed = (rest ? region->rests : region->joins).insert(block);
+      region->meets_apart |= with_masks.contains(block);
       break;
     }
   }
   return true;
+}
+
+// Lanes that waited in a loop one by one go on together behind the last write,
+// in the same round of the loop around, that others may wait for: what they do
+// alone is done once for each of them.
+void LaneRegions::AddRests(Region* region) const {
+  for (const Loop* loop : waiting_) {
+    if (!region->blocks.contains(loop->getHeader())) continue;
+    BasicBlock* rest = nullptr;
+    std::vector<BasicBlock*> work;
+    llvm::SmallVector<BasicBlock*, 4> exits;
+    loop->getExitBlocks(exits);
+    work.assign(exits.begin(), exits.end());
+    BlockSet passed(loop->block_begin(), loop->block_end());
+    for (const llvm::DomTreeNode* node =
+             post_dominators_.getNode(loop->getHeader());
+         (node = node->getIDom()) && node->getBlock() != region->meet;) {
+      BasicBlock* block = node->getBlock();
+      if (!block || !region->blocks.contains(block)) break;
+      const Loop* level = loop->getParentLoop();
+      if (level && !level->contains(block)) break;
+      if (loops_.getLoopFor(block) != level) continue;
+      bool writes = false;
+      while (!work.empty()) {
+        BasicBlock* between = work.back();
+        work.pop_back();
+        if (between == block || !passed.insert(between).second) continue;
+        writes |= Releases(between);
+        work.insert(work.end(), llvm::succ_begin(between),
+                    llvm::succ_end(between));
+      }
+      if (!rest || writes) rest = block;
+      work = {block};
+    }
+    if (rest) region->rests.insert(rest);
+  }
 }
 
 // For each block of the region, behind which join lanes come there together, or
@@ -669,7 +546,8 @@ llvm::DenseMap<const BasicBlock*, const BasicBlock*> LaneRegions::LastMeetings(
     changed = false;
     for (const BasicBlock* block : order) {
       std::optional<const BasicBlock*> meeting;
-      if (region.joins.contains(block) || behind_joins.contains(block)) {
+      if (region.joins.contains(block) || region.rests.contains(block) ||
+          behind_joins.contains(block)) {
         meeting = block;
       } else if (yields.contains(block)) {
         meeting = nullptr;
@@ -705,6 +583,7 @@ std::vector<Segment> LaneRegions::Segments(const Region& region) const {
   std::vector<BasicBlock*> order = InOrder(region);
   order.insert(order.begin(), region.first);
   BlockSet begins(region.joins.begin(), region.joins.end());
+  begins.insert(region.rests.begin(), region.rests.end());
   begins.insert(region.first);
   const BlockSet yields = Yields(region);
   begins.insert(yields.begin(), yields.end());
@@ -748,10 +627,13 @@ std::vector<Segment> LaneRegions::Segments(const Region& region) const {
         joined != behind.end() && IsAlone(region.exchanges[joined->second]);
     if (joined != behind.end() && !alone &&
         number_of_kind.insert({joined->second, segments.size()}).second) {
-      segments.push_back({nullptr, true, region.exchanges[joined->second]});
+      segments.push_back(
+          {nullptr, true, false, region.exchanges[joined->second]});
     }
     number[block] = segments.size();
-    segments.push_back({block, alone || region.joins.contains(block)});
+    const bool rest = region.rests.contains(block) && !alone;
+    segments.push_back(
+        {block, alone || rest || region.joins.contains(block), rest});
     if (alone) segments.back().sites = region.exchanges[joined->second];
   }
   number[region.meet] = segments.size();

@@ -45,13 +45,15 @@ struct Region {
   llvm::BasicBlock* first = nullptr;  // its terminator begins the region
   llvm::BasicBlock* meet = nullptr;   // where all lanes of it come together
   llvm::SetVector<llvm::BasicBlock*> blocks;
-  std::size_t releases = 0;   // writes that lanes in the loop may wait for
-  bool others_write = false;  // lanes that do not wait may write
   bool waits = false;         // lanes wait in it for what others write
   bool parts = false;         // and some at joins by mask on other ways
+  bool meets_apart = false;   // or not all that have yielded come to one
   // In front of what takes a warp's lanes together: those that have yielded
   // wait here for each other.
   llvm::SetVector<llvm::BasicBlock*> joins;
+  // Where they need not be together, and wait for each other only while that
+  // holds nobody up.
+  llvm::SetVector<llvm::BasicBlock*> rests;
   // Joins by mask (passes/joins.h) of which lanes may wait for each other.
   std::vector<Joins> exchanges;
 };
@@ -63,6 +65,7 @@ struct Segment {
   // several joins by mask come together: what they do is done there once.
   llvm::BasicBlock* block;
   bool is_join = false;
+  bool is_rest = false;  // one that lanes need not wait at (Region::rests)
   // Of joins by mask those that come together here.
   llvm::ArrayRef<llvm::CallInst*> sites = {};
   // Of a join: the segments whose lanes may still come to it.
@@ -88,20 +91,21 @@ class LaneRegions {
   // `any_loop`: every loop that reads what others may write counts as one that
   // waits.
   LaneRegions(llvm::Function& function, Together* together,
-              bool any_loop = false);
+              llvm::FunctionAnalysisManager& analyses, bool any_loop = false);
 
   // Loops that wait, in program order, outer ones before inner ones.
   const std::vector<llvm::Loop*>& waiting() const { return waiting_; }
   const llvm::DominatorTree& dominators() const { return dominators_; }
-  PartingsFound Partings(llvm::FunctionAnalysisManager& analyses) const {
-    return FindPartings(function_, dominators_, analyses);
-  }
+  const PartingsFound& partings() const { return partings_; }
 
-  // In which lanes that wait in the loop have to yield; nothing if that helps
-  // nobody. May add blocks in front of loops, so that regions that were found
-  // before must be filled in.
-  std::optional<Region> Find(llvm::Loop& loop,
-                             llvm::FunctionAnalysisManager& analyses);
+  // Whether lanes of a warp may be elsewhere that those in the loop wait for.
+  struct Waiting {
+    bool needed = false;
+    std::optional<Region> region;  // in which they yield; too large if nothing
+  };
+  // May add blocks in front of loops, so that regions that were found before
+  // must be filled in.
+  Waiting Find(llvm::Loop& loop);
   // Of lanes that part, and of which some may wait for others at joins by mask;
   // nothing if it would be too large.
   std::optional<Region> Find(const Parting& parting) const;
@@ -122,35 +126,14 @@ class LaneRegions {
                                 Blocks held) const;
   std::optional<Region> Smallest(llvm::BasicBlock* first, Blocks held) const;
   void AddExchanges(Region* region) const;
-  bool Examine(Region* region, const llvm::Loop& loop) const;
-  static std::vector<const llvm::Instruction*> FencesIn(const Region& region);
-  bool IsRelease(const llvm::Instruction& instruction,
-                 const std::vector<const llvm::Instruction*>& fences) const;
-  BlockSet AheadOf(const llvm::Loop& loop, const Region& region) const;
-  bool GoesBack(const llvm::BasicBlock* from, const llvm::BasicBlock* to,
-                const llvm::Loop& loop) const;
+  bool Releases(const llvm::BasicBlock* block) const;
+  BlockSet Around(llvm::BasicBlock* block, bool behind) const;
+  bool ComesFirst(llvm::BasicBlock* branch, llvm::BasicBlock* side,
+                  const llvm::BasicBlock* to) const;
   std::ptrdiff_t WaitsIn(const Region& region) const;
-  std::optional<Region> NearestMeeting(llvm::BasicBlock* first,
-                                       const llvm::Loop& around,
-                                       const llvm::Loop& loop) const;
-  std::optional<Region> FindRegion(llvm::Loop& loop,
-                                   llvm::FunctionAnalysisManager& analyses);
-  std::optional<Region> FindRegion(const llvm::Loop& around,
-                                   const llvm::Loop& loop,
-                                   llvm::FunctionAnalysisManager& analyses);
   BlockSet Yields(const Region& region) const;  // where those loops begin
-  std::optional<Region> FindRegionOfSides(
-      llvm::Loop& loop, llvm::FunctionAnalysisManager& analyses);
-  std::optional<Region> RegionOfSides(
-      llvm::BasicBlock* first, llvm::ArrayRef<llvm::BasicBlock*> branches,
-      const llvm::Loop& around, const llvm::Loop& loop) const;
-  std::size_t ReleasesBeside(const llvm::Loop& loop,
-                             llvm::ArrayRef<llvm::BasicBlock*> branches,
-                             const Region& region) const;
-  BlockSet ReachedFrom(std::vector<llvm::BasicBlock*> work,
-                       const Region& region, const llvm::Loop* loop = nullptr,
-                       const BlockSet& ends = {}) const;
-  bool AddJoins(Region* region, bool of_blocks = false) const;
+  bool AddJoins(Region* region) const;
+  void AddRests(Region* region) const;
   llvm::DenseMap<const llvm::BasicBlock*, const llvm::BasicBlock*> LastMeetings(
       const Region& region, const BlockSet& yields) const;
   std::vector<llvm::BasicBlock*> InOrder(const Region& region) const;
@@ -161,6 +144,9 @@ class LaneRegions {
   llvm::PostDominatorTree post_dominators_;
   llvm::LoopInfo loops_;
   std::vector<llvm::Loop*> waiting_;
+  PartingsFound partings_;
+  std::vector<const llvm::Instruction*> fences_;
+  BlockSet barriers_;  // blocks with one
 };
 
 }  // namespace cerberus::ptx

@@ -30,14 +30,6 @@ using llvm::Value;
 
 using BlockSet = llvm::SmallPtrSet<const BasicBlock*, 16>;
 
-// Whether it is a join, or a call that stays one and may lead to some.
-bool MayJoin(const Instruction& instruction) {
-  const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-  if (!call || call->isInlineAsm()) return false;
-  const Function* callee = call->getCalledFunction();
-  return IsJoin(instruction) || !callee || !callee->isDeclaration();
-}
-
 // Tells LLVM's analysis while it lives which values are the same in all lanes
 // of a warp.
 class WarpValues {
@@ -117,6 +109,7 @@ class Partings {
   PartingsFound Find() {
     PartingsFound result;
     std::vector<Parting>& found = result.partings;
+    result.branches = parting_;
     if (joins_.empty() && calls_.empty()) return result;
     NumberKinds();
     for (BasicBlock* branch : parting_) {
@@ -392,7 +385,6 @@ PartingsFound FindPartings(Function& function,
   llvm::PreservedAnalyses ways;
   ways.preserveSet<llvm::CFGAnalyses>();
   PartingsFound found;
-  if (llvm::none_of(llvm::instructions(function), MayJoin)) return found;
   {
     const WarpValues values(function);
     analyses.invalidate(function, ways);

@@ -30,6 +30,8 @@ struct Parting {
 };
 
 struct PartingsFound {
+  // At whose ends lanes of a warp part, in program order.
+  std::vector<llvm::BasicBlock*> branches;
   std::vector<Parting> partings;  // in program order
   // Calls of functions with joins in them that only some lanes come to.
   std::vector<llvm::CallBase*> calls;
