@@ -27,7 +27,7 @@ Result<CoreMetadata> CoreMetadata::Parse(std::string_view text,
     const std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
-    if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    while (!line.empty() && line.back() == '\r') line.remove_suffix(1);
     if (line.empty()) {
       metadata.body_ = text;
       break;

@@ -93,7 +93,8 @@ Result<std::vector<RecordLine>> ParseRecord(std::string_view text,
 std::string FormatRecord(const std::vector<RecordLine>& lines) {
   std::string text;
   for (const RecordLine& line : lines) {
-    text += fmt::format("{},{},{}\n", Quoted(line.path), line.hash, line.size);
+    text += fmt::format("{},{},{}\n", Quoted(line.path), Quoted(line.hash),
+                        Quoted(line.size));
   }
   return text;
 }

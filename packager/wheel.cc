@@ -91,7 +91,14 @@ Status Wheel::FindDistInfo() {
   for (const ZipMember& member : zip_.members()) {
     const std::string_view top = TopFolder(member.name);
     if (EndsWith(top, kDistInfo)) found.insert(top);
-    if (EndsWith(top, kData)) data_ = top;
+    if (EndsWith(top, kData) && data_ != top) {
+      if (!data_.empty()) {
+        return Err(zip_.Error(
+            "", fmt::format("has two folders *.data, expected one: {} and {}",
+                            data_, top)));
+      }
+      data_ = top;
+    }
   }
   if (found.size() != 1) {
     return Err(zip_.Error(

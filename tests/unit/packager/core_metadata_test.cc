@@ -63,8 +63,10 @@ TEST(CoreMetadata, ChangesInPlace) {
 }
 
 TEST(CoreMetadata, TakesCarriageReturns) {
-  EXPECT_EQ(Parse("Name: x\r\nVersion: 1\r\n").ToString(),
-            "Name: x\nVersion: 1\n");
+  for (const char* text :
+       {"Name: x\r\nVersion: 1\r\n", "Name: x\r\r\nVersion: 1\r\n"}) {
+    EXPECT_EQ(Parse(text).ToString(), "Name: x\nVersion: 1\n");
+  }
 }
 
 TEST(CoreMetadata, RefusesWhatIsNoField) {

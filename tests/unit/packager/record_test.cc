@@ -25,11 +25,13 @@ TEST(Sha256, IsBase64ForUrlsWithoutPadding) {
 TEST(Record, QuotesAsCsvDoes) {
   const std::vector<RecordLine> lines = {{"x/a.py", "sha256=AA", "3"},
                                          {"x/a,\"b\".txt", "sha256=BB", "0"},
+                                         {"x.py", "a,b", "\""},
                                          {"x.dist-info/RECORD", "", ""}};
   const std::string text = FormatRecord(lines);
   EXPECT_EQ(text,
             "x/a.py,sha256=AA,3\n"
             "\"x/a,\"\"b\"\".txt\",sha256=BB,0\n"
+            "x.py,\"a,b\",\"\"\"\"\n"
             "x.dist-info/RECORD,,\n");
   const auto back = ParseRecord(text, "RECORD");
   ASSERT_TRUE(back) << back.error().ToString();

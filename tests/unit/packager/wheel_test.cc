@@ -121,6 +121,8 @@ TEST(Wheel, RefusesWhatIsNone) {
               HasSubstr("has no file 'x_y-1.0.dist-info/RECORD'"));
   EXPECT_THAT(WhyNot({{"y-2.dist-info/METADATA", ""}}),
               HasSubstr("has 2 folders *.dist-info"));
+  EXPECT_THAT(WhyNot({{"z-1.data/scripts/a", ""}}),
+              HasSubstr("has two folders *.data"));
   EXPECT_THAT(WhyNot({{"x_y-1.0.dist-info/METADATA",
                        "Name: z\nVersion: 1.0\n"}}),
               HasSubstr("says Name: 'z', the file name says 'x_y'"));
