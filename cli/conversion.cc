@@ -379,6 +379,7 @@ Status Conversion::Create() {
 // On a thread of the pool; touches nothing but the task.
 void Conversion::CompileTask(
     UnitTask& task, const Compiler& compiler, unsigned jobs,
+    const std::atomic<bool>& stopped,
     std::function<void(const CompileProgress&)> on_progress) const {
   const Unit& unit = *task.unit;
   CompileRequest request;
@@ -435,7 +436,7 @@ void Conversion::CompileTask(
       task.entry = entry;
       task.ptx = request.ptx;
     }
-    if (whole || Interrupted() || stopped_) return;
+    if (whole || Interrupted() || stopped) return;
     first = false;
   }
 }
@@ -496,17 +497,9 @@ bool Conversion::EndsAll(const UnitTask& task) const {
          !options_.keep_going && task.unit->embedded.empty();
 }
 
-Result<bool> Conversion::Compile() {
-  Compiler compiler;
-  if (options_.in_process) {
-    compiler = MakeInProcessCompiler();
-  } else {
-    CERB_TRY(std::string jit, FindJit());
-    compiler = MakeChildCompiler(std::move(jit), options_.limits);
-  }
-
+// The tasks, and what is known of their results without compiling.
+void Conversion::AddTasks(std::vector<std::unique_ptr<UnitTask>>& tasks) {
   ReportMissing();
-  std::vector<std::unique_ptr<UnitTask>> tasks;
   for (const std::string& arch : options_.arches) {
     for (const std::unique_ptr<Unit>& unit : units_) {
       summary_.kernels += unit->kernel_count;
@@ -515,65 +508,104 @@ Result<bool> Conversion::Compile() {
         continue;
       }
       tasks.push_back(std::make_unique<UnitTask>());
+      tasks.back()->conversion = this;
       tasks.back()->unit = unit.get();
       tasks.back()->arch = arch;
     }
   }
-  if (failed_) return false;
+}
+
+Result<bool> Conversion::Compile() { return CompileAll({this}); }
+
+Result<bool> Conversion::CompileAll(
+    const std::vector<Conversion*>& conversions) {
+  if (conversions.empty()) return true;
+  const ConversionOptions& options = conversions.front()->options_;
+  LinePrinter& printer = conversions.front()->reporter_.printer();
+  Compiler compiler;
+  if (options.in_process) {
+    compiler = MakeInProcessCompiler();
+  } else {
+    CERB_TRY(std::string jit, FindJit());
+    compiler = MakeChildCompiler(std::move(jit), options.limits);
+  }
+
+  std::vector<std::unique_ptr<UnitTask>> tasks;
+  bool failed = false;
+  for (Conversion* conversion : conversions) {
+    conversion->AddTasks(tasks);
+    failed = failed || conversion->failed_;
+  }
+  if (failed) return false;
 
   // Fewer modules than processors: large ones are compiled by several threads.
   // Tokens of a jobserver count processes.
   const unsigned jobs_of_task =
-      options_.jobserver != nullptr || tasks.empty()
+      options.jobserver != nullptr || tasks.empty()
           ? 1
-          : std::max(1u, options_.jobs / static_cast<unsigned>(tasks.size()));
+          : std::max(1u, options.jobs / static_cast<unsigned>(tasks.size()));
   std::vector<Progress::Task> sizes;
   for (const std::unique_ptr<UnitTask>& task : tasks) {
-    sizes.push_back({task->arch + " " + task->unit->label, PtxBytes(*task),
+    sizes.push_back({task->arch + " " + task->unit->label,
+                     task->conversion->PtxBytes(*task),
                      task->unit->kernel_count});
   }
-  Progress progress(reporter_.printer(), std::move(sizes));
+  Progress progress(printer, std::move(sizes));
+  std::atomic<bool> stopped = false;  // there will be no output
   std::vector<TaskPool::Task> work;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    work.push_back([this, i, &task = *tasks[i], &progress, &compiler,
+    work.push_back([i, &task = *tasks[i], &progress, &compiler, &stopped,
                     jobs_of_task] {
-      if (stopped_) {
+      if (stopped) {
         task.outcome.stopped = true;
         return;
       }
       progress.Begin(i);
-      CompileTask(task, compiler, jobs_of_task,
-                  [&progress, i](const CompileProgress& now) {
-                    progress.Update(i, now);
-                  });
+      task.conversion->CompileTask(
+          task, compiler, jobs_of_task, stopped,
+          [&progress, i](const CompileProgress& now) {
+            progress.Update(i, now);
+          });
       progress.End(i);
       // What the others still do is for nothing.
-      if (EndsAll(task) && !stopped_.exchange(true)) StopProcesses();
+      if (task.conversion->EndsAll(task) && !stopped.exchange(true)) {
+        StopProcesses();
+      }
     });
   }
   // Results are taken in the order of the tasks, whatever the order in which
   // they end: so the archives are the same on every run.
-  TaskPool pool(options_.jobs, std::move(work), options_.jobserver);
+  TaskPool pool(options.jobs, std::move(work), options.jobserver);
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     if (!pool.Wait(i) || Interrupted()) break;
-    CERB_TRY_VOID(TakeResult(*tasks[i]));
-    if (failed_) pool.Stop();
+    CERB_TRY_VOID(tasks[i]->conversion->TakeResult(*tasks[i]));
+    if (tasks[i]->conversion->failed_) {
+      failed = true;
+      pool.Stop();
+    }
     tasks[i].reset();
   }
-  reporter_.printer().Clear();
-  if (Interrupted() || failed_) return false;
-  if (summary_.code_objects == 0 && !summary_.left_out.empty()) {
-    Diag diag = FileDiag(DiagCode::kCompiler, input_name_,
-                         "no kernel could be converted");
-    // A member stays as it is, the others go on.
-    if (options_.member && options_.keep_going) {
-      diag.severity = Severity::kWarning;
-    }
-    reporter_.Report(diag);
-    return false;
+  printer.Clear();
+  if (Interrupted() || failed) return false;
+  bool some = false;
+  for (Conversion* conversion : conversions) {
+    CERB_TRY_VOID(conversion->EndCompile());
+    some = some || conversion->compiled_;
   }
-  CERB_TRY_VOID(AddFallback());
-  return true;
+  return some;
+}
+
+Status Conversion::EndCompile() {
+  compiled_ = summary_.code_objects != 0 || summary_.left_out.empty();
+  if (compiled_) return AddFallback();
+  Diag diag = FileDiag(DiagCode::kCompiler, input_name_,
+                       "no kernel could be converted");
+  // A member stays as it is, the others go on.
+  if (options_.member && options_.keep_going) {
+    diag.severity = Severity::kWarning;
+  }
+  reporter_.Report(diag);
+  return {};
 }
 
 Status Conversion::TakeResult(UnitTask& task) {

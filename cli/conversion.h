@@ -87,6 +87,11 @@ class Conversion {
   Status Create();
   // False: errors were reported, there is nothing to write.
   Result<bool> Compile();
+  // The same for several at once, with the same options but for their names.
+  // compiled() then says of each whether there is anything to write; false if
+  // there is for none.
+  static Result<bool> CompileAll(const std::vector<Conversion*>& conversions);
+  bool compiled() const { return compiled_; }
   Status Write();
   Status Commit();
 
@@ -125,6 +130,7 @@ class Conversion {
     bool HasNoPtx() const { return embedded.empty() && choices.empty(); }
   };
   struct UnitTask {
+    Conversion* conversion;
     Unit* unit;
     std::string arch;
     // Filled in by a thread of the pool:
@@ -141,7 +147,9 @@ class Conversion {
   Status CountKernels(Unit& unit);
   void ReportMissing();
   void NoteChoice(const std::string& note, const Unit& unit);
+  void AddTasks(std::vector<std::unique_ptr<UnitTask>>& tasks);
   void CompileTask(UnitTask& task, const Compiler& compiler, unsigned jobs,
+                   const std::atomic<bool>& stopped,
                    std::function<void(const CompileProgress&)> on_progress)
       const;
   std::uint64_t PtxBytes(const UnitTask& task) const;
@@ -150,6 +158,7 @@ class Conversion {
   void LeaveOut(const UnitTask& task);
   Status CheckComplete(const UnitTask& task, const CodeObject& object) const;
   Status AddToArchive(const UnitTask& task, Bytes code);
+  Status EndCompile();
   Status AddFallback();
   Result<std::vector<std::string>> StaleArchives() const;
 
@@ -172,8 +181,8 @@ class Conversion {
   std::vector<OutputFile> bundled_;
   std::vector<std::string> made_folders_;
   std::vector<std::string> kept_;  // files, until the conversion is done
-  std::atomic<bool> stopped_ = false;  // there will be no output
   bool failed_ = false;
+  bool compiled_ = false;
   bool holds_nothing_ = false;
 };
 

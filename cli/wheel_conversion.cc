@@ -312,40 +312,48 @@ Result<bool> WheelConversion::Convert() {
                  options_.folder + "/" + host_.ToString(), archive));
     archives_.emplace(target, std::move(writer));
   }
+  std::vector<Conversion*> conversions;
   for (auto& [path, library] : libraries_) {
-    CERB_TRY(const bool done, ConvertLibrary(path, library));
-    if (!done) return false;
+    CERB_TRY_VOID(library.conversion->Create());
+    conversions.push_back(library.conversion.get());
   }
-  if (summary_.converted.empty()) {
-    reporter_.Report(wheel_->zip().Error("", "no library could be converted",
-                                         DiagCode::kNoPtx));
+  CERB_TRY(const bool some, Conversion::CompileAll(conversions));
+  for (const Conversion* conversion : conversions) {
+    kept_.insert(kept_.end(), conversion->kept().begin(),
+                 conversion->kept().end());
+  }
+  if (Interrupted()) return false;
+  if (!some || conversions.empty()) {
+    // If not, the error was reported.
+    if (options_.conversion.keep_going) {
+      reporter_.Report(wheel_->zip().Error("", "no library could be converted",
+                                           DiagCode::kNoPtx));
+    }
     return false;
+  }
+  for (auto& [path, library] : libraries_) {
+    CERB_TRY_VOID(TakeLibrary(path, library));
   }
   return true;
 }
 
-Result<bool> WheelConversion::ConvertLibrary(const std::string& path,
-                                             Library& library) {
+Status WheelConversion::TakeLibrary(const std::string& path,
+                                    Library& library) {
   Conversion& conversion = *library.conversion;
-  CERB_TRY_VOID(conversion.Create());
-  CERB_TRY(const bool compiled, conversion.Compile());
-  kept_.insert(kept_.end(), conversion.kept().begin(),
-               conversion.kept().end());
-  if (!compiled) {
-    if (!options_.conversion.keep_going || Interrupted()) return false;
-    const auto& reasons = conversion.summary().left_out;
-    summary_.unconverted.emplace(path, reasons.empty()
-                                           ? "no kernel could be converted"
-                                           : reasons.begin()->first);
-  } else {
+  if (conversion.compiled()) {
     CERB_TRY_VOID(conversion.Write());
     AddUp(summary_.libraries, conversion.summary());
     summary_.converted.push_back(path);
     library.output = conversion.TakeProgram();
+  } else {
+    const auto& reasons = conversion.summary().left_out;
+    summary_.unconverted.emplace(path, reasons.empty()
+                                           ? "no kernel could be converted"
+                                           : reasons.begin()->first);
   }
   library.conversion.reset();
   library.input.reset();
-  return !Interrupted();
+  return {};
 }
 
 std::vector<std::string> WheelConversion::Processors() const {

@@ -81,7 +81,7 @@ class WheelConversion {
   Status ReadFile(const packager::ZipMember& member);
   Status OpenLibrary(const packager::ZipMember& member, OutputFile unpacked);
   Status LeaveAsItIs(const std::string& path, const std::string& why);
-  Result<bool> ConvertLibrary(const std::string& path, Library& library);
+  Status TakeLibrary(const std::string& path, Library& library);
   Status MakeOutputFolder();
   Status WriteHost();
   Status WriteDevice(const std::string& processor);

@@ -1,5 +1,5 @@
-"""Makes a wheel with two CUDA libraries of one file name, a program among the
-scripts, an entry point, a symbolic link and a licence.
+"""Makes a wheel with two CUDA libraries of one file name, a copy of one of
+them, a program among the scripts, an entry point, a symbolic link and a licence.
 
 usage: make_wheel.py WHEEL LIBRARY DEEP-LIBRARY
 
@@ -51,6 +51,7 @@ INFO = f"{NAME}-{VERSION}.dist-info"
 FILES = [
     (f"{NAME}/__init__.py", INIT.encode(), 0o100644),
     (f"{NAME}/libscale.so", open(library, "rb").read(), 0o100755),
+    (f"{NAME}/libcopy.so", open(library, "rb").read(), 0o100755),
     (f"{NAME}/deep/er/libscale.so", open(deep, "rb").read(), 0o100644),
     (f"{NAME}/link.so", b"deep/er/libscale.so", 0o120777),
     (f"{NAME}-{VERSION}.data/scripts/hello.py", b"#!python\nprint('hello')\n",
