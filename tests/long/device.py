@@ -1,6 +1,7 @@
 """What the programs of this folder share: memory of the device over libcuda,
 half types in numpy, and comparisons that are counted."""
 import ctypes
+import os
 import subprocess
 import sys
 import tempfile
@@ -59,6 +60,8 @@ def driver_of(path):
                                universal_newlines=True).stdout.splitlines():
         if "(RPATH)" in line or "(RUNPATH)" in line:
             folder = line.split("[")[1].split("]")[0].split(":")[0]
+            folder = folder.replace("$ORIGIN", os.path.dirname(
+                os.path.abspath(path)))
             return ctypes.CDLL(folder + "/libcuda.so.1")
     raise RuntimeError("%s has no run path, was it converted?" % path)
 
