@@ -159,9 +159,9 @@ class Yielding {
   Yielding(Function& function, Together* together)
       : function_(function), together_(together) {}
 
-  void Run(llvm::FunctionAnalysisManager& analyses,
+  void Run(llvm::FunctionAnalysisManager& analyses, Lanes lanes,
            std::vector<std::string>* warnings) {
-    LaneRegions regions(function_, together_, analyses);
+    LaneRegions regions(function_, together_, analyses, {lanes});
     std::vector<Region> found;
     bool all = true;
     const PartingsFound& parted = regions.partings();
@@ -222,7 +222,8 @@ class Yielding {
   // `parts`: lanes may wait for each other at joins by mask.
   bool RunWhole(bool parts, bool any_loop,
                 llvm::FunctionAnalysisManager& analyses) {
-    LaneRegions regions(function_, together_, analyses, any_loop);
+    LaneRegions regions(function_, together_, analyses,
+                        {Lanes::kOfAWave, any_loop});
     std::vector<Region> found = {regions.Whole(parts)};
     if (!found[0].meet || !regions.Merge(&found)) return false;
     const std::vector<Segment> segments = regions.Segments(found[0]);
@@ -400,9 +401,7 @@ class Yielding {
     b.SetInsertPoint(gates.back());
     b.CreateCondBr(b.CreateICmpNE(b.CreateLoad(b.getInt32Ty(), next),
                                   number(segments.size())),
-                   again, region.meet)
-        ->setMetadata(region.waits ? kRoundEnd : kJoinsEnd,
-                      llvm::MDNode::get(function_.getContext(), {}));
+                   again, region.meet);
   }
 
   // Of each segment whether a lane may begin it in this round; null of those
@@ -635,12 +634,13 @@ bool PartAtJoins(Function& function, llvm::FunctionAnalysisManager& analyses) {
 
 }  // namespace
 
-bool IsLoopOfRounds(const Loop& loop, const char* end) {
-  llvm::SmallVector<BasicBlock*, 4> exiting;
-  loop.getExitingBlocks(exiting);
-  return llvm::any_of(exiting, [&](const BasicBlock* block) {
-    return block->getTerminator()->hasMetadata(end);
-  });
+void PrepareLanes(Function& function,
+                  llvm::FunctionAnalysisManager& analyses) {
+  JoinDeadEnds(function);
+  UnifyExits(function);
+  Together together;
+  SplitBlocks(function, together);
+  analyses.invalidate(function, llvm::PreservedAnalyses::none());
 }
 
 llvm::PreservedAnalyses LaneProgress::run(
@@ -648,30 +648,27 @@ llvm::PreservedAnalyses LaneProgress::run(
   if (function.hasFnAttribute(kNeverYields) || IsJoinFunction(function)) {
     return llvm::PreservedAnalyses::all();
   }
-  auto& loops = analyses.getResult<llvm::LoopAnalysis>(function);
   const bool whole = options_.serial || function.hasFnAttribute(kWhole);
   const bool parts = MayMeet(function) && PartAtJoins(function, analyses);
-  if (!whole && FindWaitingLoops(loops).empty() && !parts) {
+  if (!whole && !MayWait(function) && !parts) {
     return llvm::PreservedAnalyses::all();
   }
-  JoinDeadEnds(function);
-  UnifyExits(function);
+  // Barriers are joins of both warps where two share a wave.
+  const bool packed = function.hasFnAttribute(kTwoWarps);
+  if (whole || packed) JoinBarriers(function);
+  if (whole) SeparateEnds(function);
+  PrepareLanes(function, analyses);
   Together together;
+  Yielding yielding(function, &together);
   if (whole) {
-    JoinBarriers(function);
-    SeparateEnds(function);
-  }
-  SplitBlocks(function, together);
-  if (whole) {
-    if (Yielding(function, &together)
-            .RunWhole(parts || options_.serial, options_.serial, analyses)) {
+    if (yielding.RunWhole(parts || options_.serial, options_.serial,
+                          analyses)) {
       return llvm::PreservedAnalyses::none();
     }
     function.removeFnAttr(kWhole);
   }
-  analyses.invalidate(function, llvm::PreservedAnalyses::none());
-  Yielding(function, &together)
-      .Run(analyses, &(*warnings_)[function.getName().str()]);
+  yielding.Run(analyses, packed ? Lanes::kOfAWave : Lanes::kOfAWarp,
+               &(*warnings_)[function.getName().str()]);
   return llvm::PreservedAnalyses::none();
 }
 

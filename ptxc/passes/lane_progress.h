@@ -58,22 +58,19 @@
 
 #include "llvm/IR/PassManager.h"
 
-namespace llvm {
-class Loop;
-}
-
 namespace cerberus::ptx {
 
-// Metadata of the branch that ends a round. The rounds see to lanes of one
-// warp; warps may wait for each other over longer ways (passes/packing.h).
-inline constexpr char kRoundEnd[] = "cerberus.round_end";
-// Where lanes only come together, and nobody waits for another's write.
-inline constexpr char kJoinsEnd[] = "cerberus.joins_end";
-bool IsLoopOfRounds(const llvm::Loop& loop, const char* end = kRoundEnd);
+// Makes one way out of all of a function, and lets blocks end where lanes may
+// have to wait, as LaneRegions wants it.
+void PrepareLanes(llvm::Function& function,
+                  llvm::FunctionAnalysisManager& analyses);
+
 // On functions that the pass leaves alone, since lanes of a wave in lockstep
 // make progress in them anyway.
 inline constexpr char kNeverYields[] = "cerberus-never-yields";
 
+// On functions two warps of which share a wave.
+inline constexpr char kTwoWarps[] = "cerberus-two-warps";
 // On functions all of whose lanes, and warps that share a wave, go on one by one
 // wherever they may wait for each other: all of it is one loop of rounds. The
 // pass takes it away from those that are too large for that.

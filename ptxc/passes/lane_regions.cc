@@ -60,14 +60,6 @@ BasicBlock* BehindJoin(llvm::ArrayRef<CallInst*> sites, const CallInst& site) {
 
 }  // namespace
 
-bool Together::OfAWarp(const Instruction& instruction) {
-  const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-  if (!call || IsBarrier(instruction)) return false;
-  const Function* callee = call->getCalledFunction();
-  return llvm::isa<llvm::IntrinsicInst>(call) || IsJoin(instruction) ||
-         (callee && IsWaveFunction(*callee));
-}
-
 bool Together::operator()(const Instruction& instruction) {
   const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
   if (!call || !call->isConvergent()) return false;
@@ -95,10 +87,8 @@ bool Together::IsIn(const Function& function) {
   if (function.isDeclaration()) return true;
   const auto [known, is_new] = functions_.insert({&function, false});
   if (!is_new) return known->second;  // false as well within recursion
-  const llvm::DominatorTree dominators(const_cast<Function&>(function));
-  llvm::LoopInfo loops(dominators);
   const bool result =
-      !FindWaitingLoops(loops).empty() ||
+      MayWait(const_cast<Function&>(function)) ||
       llvm::any_of(llvm::instructions(function),
                    [&](const Instruction& i) { return (*this)(i); });
   return functions_[&function] = result;
@@ -119,15 +109,16 @@ bool IsPlainWrite(const Instruction& instruction) {
 }
 
 LaneRegions::LaneRegions(Function& function, Together* together,
-                         llvm::FunctionAnalysisManager& analyses, bool any_loop)
+                         llvm::FunctionAnalysisManager& analyses,
+                         const Options& options)
     : function_(function),
       together_(together),
       dominators_(function),
       post_dominators_(function),
       loops_(dominators_),
-      waiting_(any_loop ? FindReadingLoops(loops_)
-                        : FindWaitingLoops(loops_)),
-      partings_(FindPartings(function, dominators_, analyses)) {
+      waiting_(options.any_loop ? FindReadingLoops(loops_)
+                                : FindWaitingLoops(loops_)),
+      partings_(FindPartings(function, dominators_, analyses, options.lanes)) {
   for (Instruction& instruction : llvm::instructions(function_)) {
     if (OrdersMemory(instruction)) fences_.push_back(&instruction);
     if (IsBarrier(instruction)) barriers_.insert(instruction.getParent());
@@ -397,6 +388,7 @@ LaneRegions::Waiting LaneRegions::Find(Loop& loop) {
     first = dominators_.findNearestCommonDominator(first, branch);
   }
   if (!needed) return {};
+  held.remove(first);
   return {true, Smallest(first, held.getArrayRef())};
 }
 

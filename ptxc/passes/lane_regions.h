@@ -27,9 +27,6 @@ namespace cerberus::ptx {
 class Together {
  public:
   bool operator()(const llvm::Instruction& instruction);
-  // One that takes together no more than a warp's lanes, which can meet again
-  // in front of it.
-  static bool OfAWarp(const llvm::Instruction& instruction);
 
  private:
   bool IsIn(const llvm::Function& function);
@@ -90,8 +87,12 @@ class LaneRegions {
 
   // `any_loop`: every loop that reads what others may write counts as one that
   // waits.
+  struct Options {
+    Lanes lanes = Lanes::kOfAWarp;  // that share a program counter
+    bool any_loop = false;
+  };
   LaneRegions(llvm::Function& function, Together* together,
-              llvm::FunctionAnalysisManager& analyses, bool any_loop = false);
+              llvm::FunctionAnalysisManager& analyses, const Options& options);
 
   // Loops that wait, in program order, outer ones before inner ones.
   const std::vector<llvm::Loop*>& waiting() const { return waiting_; }

@@ -381,7 +381,17 @@ class Partings {
 
 PartingsFound FindPartings(Function& function,
                            const llvm::DominatorTree& dominators,
-                           llvm::FunctionAnalysisManager& analyses) {
+                           llvm::FunctionAnalysisManager& analyses,
+                           Lanes lanes) {
+  std::vector<BasicBlock*> of_wave;
+  if (lanes == Lanes::kOfAWave) {
+    auto& uniformity =
+        analyses.getResult<llvm::UniformityInfoAnalysis>(function);
+    for (BasicBlock* block :
+         llvm::ReversePostOrderTraversal<Function*>(&function)) {
+      if (uniformity.hasDivergentTerminator(*block)) of_wave.push_back(block);
+    }
+  }
   llvm::PreservedAnalyses ways;
   ways.preserveSet<llvm::CFGAnalyses>();
   PartingsFound found;
@@ -393,6 +403,7 @@ PartingsFound FindPartings(Function& function,
                 .Find();
   }
   analyses.invalidate(function, ways);
+  if (lanes == Lanes::kOfAWave) found.branches = std::move(of_wave);
   return found;
 }
 

@@ -29,8 +29,10 @@ struct Parting {
   llvm::BasicBlock* other = nullptr;
 };
 
+enum class Lanes { kOfAWarp, kOfAWave };
+
 struct PartingsFound {
-  // At whose ends lanes of a warp part, in program order.
+  // At whose ends lanes part, in program order.
   std::vector<llvm::BasicBlock*> branches;
   std::vector<Parting> partings;  // in program order
   // Calls of functions with joins in them that only some lanes come to.
@@ -38,7 +40,8 @@ struct PartingsFound {
 };
 PartingsFound FindPartings(llvm::Function& function,
                            const llvm::DominatorTree& dominators,
-                           llvm::FunctionAnalysisManager& analyses);
+                           llvm::FunctionAnalysisManager& analyses,
+                           Lanes lanes = Lanes::kOfAWarp);
 
 }  // namespace cerberus::ptx
 

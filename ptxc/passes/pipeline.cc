@@ -134,7 +134,7 @@ Status RunPipeline(llvm::Module& module, llvm::TargetMachine& machine,
   CERB_TRY_VOID(add(light ? kLightOfSsa : kDefaultOfSsa));
   if (!optimise) passes.addPass(llvm::AlwaysInlinerPass());
   passes.addPass(MoveSharedMemory(options.shared, &report->windows));
-  passes.addPass(AddPackedForms(options.waves));
+  passes.addPass(ChooseWaves(options.waves));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(
       LaneProgress(options.lanes, &report->warnings)));
   passes.addPass(InlineJoins());

@@ -141,35 +141,6 @@ class Decision {
   llvm::SmallPtrSet<const Instruction*, 32> seen_;
 };
 
-// %tid.x, %laneid, or sums and the like of them and others: each lane has its
-// own.
-bool IsThreadNumber(const llvm::Value& value) {
-  if (IsWaveCall(value, "thread_x") || IsWaveCall(value, "thread") ||
-      IsWaveCall(value, "lane")) {
-    return true;
-  }
-  const auto* instruction = llvm::dyn_cast<Instruction>(&value);
-  if (!instruction) return false;
-  const auto is_number = [](const llvm::Use& operand) {
-    return IsThreadNumber(*operand);
-  };
-  switch (instruction->getOpcode()) {
-    case Instruction::Add:
-    case Instruction::Or:
-    case Instruction::ZExt:
-      return llvm::any_of(instruction->operands(), is_number);
-    case Instruction::And: {
-      constexpr unsigned kLanes = 31;
-      const auto* mask =
-          llvm::dyn_cast<llvm::ConstantInt>(instruction->getOperand(1));
-      return mask && (mask->getZExtValue() & kLanes) == kLanes &&
-             IsThreadNumber(*instruction->getOperand(0));
-    }
-    default:
-      return false;
-  }
-}
-
 constexpr std::uint64_t kWarp = 32;
 
 // %ctaid, and parameters.
@@ -300,27 +271,6 @@ bool CountsLanes(const llvm::Value& value) {
 
 }  // namespace
 
-bool IsForOneLane(const Loop& loop, const llvm::DominatorTree& dominators) {
-  for (const llvm::DomTreeNode* node =
-           dominators.getNode(loop.getHeader())->getIDom();
-       node; node = node->getIDom()) {
-    const auto* branch =
-        llvm::dyn_cast<llvm::BranchInst>(node->getBlock()->getTerminator());
-    if (!branch || !branch->isConditional()) continue;
-    const auto* compare =
-        llvm::dyn_cast<llvm::ICmpInst>(branch->getCondition());
-    if (!compare || !compare->isEquality() ||
-        !IsThreadNumber(*compare->getOperand(0))) {
-      continue;
-    }
-    const bool on_equal = compare->getPredicate() == llvm::CmpInst::ICMP_EQ;
-    const llvm::BasicBlockEdge edge(node->getBlock(),
-                                    branch->getSuccessor(on_equal ? 0 : 1));
-    if (dominators.dominates(edge, loop.getHeader())) return true;
-  }
-  return false;
-}
-
 bool IsSameInAWarp(const llvm::Value& value) {
   if (llvm::isa<llvm::Constant>(value)) return true;
   const auto* instruction = llvm::dyn_cast<Instruction>(&value);
@@ -379,6 +329,12 @@ std::vector<Loop*> FindWaitingLoops(llvm::LoopInfo& loops) {
     if (Decision(*loop).DependsOnOthers()) waiting.push_back(loop);
   }
   return waiting;
+}
+
+bool MayWait(llvm::Function& function) {
+  const llvm::DominatorTree dominators(function);
+  llvm::LoopInfo loops(dominators);
+  return !FindWaitingLoops(loops).empty();
 }
 
 std::vector<Loop*> FindReadingLoops(llvm::LoopInfo& loops) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 namespace llvm {
-class DominatorTree;
+class Function;
 class Instruction;
 class Loop;
 class LoopInfo;
@@ -22,13 +22,10 @@ bool IsBarrier(const llvm::Instruction& instruction);
 // read before does.
 std::vector<llvm::Loop*> FindWaitingLoops(llvm::LoopInfo& loops);
 
+bool MayWait(llvm::Function& function);
+
 // Loops whose rounds may read what others write.
 std::vector<llvm::Loop*> FindReadingLoops(llvm::LoopInfo& loops);
-
-// Whether only threads of one number enter the loop: one of a warp, where
-// blocks are lines of threads.
-bool IsForOneLane(const llvm::Loop& loop,
-                  const llvm::DominatorTree& dominators);
 
 // Whether a value that differs between threads is the same in all of a warp,
 // as %tid.x / 32 is, where blocks are lines of threads.

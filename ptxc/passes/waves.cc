@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "llvm/ADT/EquivalenceClasses.h"
-#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
@@ -18,7 +17,6 @@
 #include "ptxc/passes/lane_progress.h"
 #include "ptxc/passes/launch_block.h"
 #include "ptxc/passes/packing.h"
-#include "ptxc/passes/waiting.h"
 
 namespace cerberus::ptx {
 namespace {
@@ -28,6 +26,8 @@ using llvm::IRBuilder;
 using llvm::Value;
 
 constexpr llvm::StringLiteral kPrefix = "__cerberus_wave_";
+// On functions whose waves hold one warp, with the reason.
+constexpr llvm::StringLiteral kWhyNotPacked = "cerberus-why-not-packed";
 constexpr unsigned kWarp = 32;
 constexpr unsigned kMaxWorkItems = 1024;
 
@@ -242,11 +242,9 @@ Callers JoinCallers(const llvm::Module& module) {
 }
 
 Layouts ChooseLayouts(llvm::Module& module, const WaveOptions& options,
-                      llvm::FunctionAnalysisManager& analyses,
                       std::map<std::string, KernelWaves>* kernels) {
   Layouts layouts;
   const Callers callers = JoinCallers(module);
-  const BarrierFunctions with_barriers = FindBarrierFunctions(module);
   // What keeps the first of a class that cannot from packing.
   std::map<const Function*, std::string> why_not;
   std::vector<Function*> functions;
@@ -259,9 +257,7 @@ Layouts ChooseLayouts(llvm::Module& module, const WaveOptions& options,
     if (options.wave_size == kWarp) {
       layouts[function] = Layout::kWarpIsWave;
     } else if (!function->hasFnAttribute(kWhole)) {
-      why = options.never_pack
-                ? "one warp in each wave is asked for"
-                : WhyNotPacked(*function, analyses, with_barriers);
+      why = function->getFnAttribute(kWhyNotPacked).getValueAsString().str();
       if (!why.empty()) {
         why_not.insert({callers.getLeaderValue(function), why});
       }
@@ -344,32 +340,32 @@ bool CallsFunctions(const Function& function) {
   return false;
 }
 
-llvm::PreservedAnalyses AddPackedForms::run(
+llvm::PreservedAnalyses ChooseWaves::run(
     llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
-  if (options_.wave_size == kWarp || options_.never_pack) {
-    return llvm::PreservedAnalyses::all();
-  }
+  if (options_.wave_size == kWarp) return llvm::PreservedAnalyses::all();
   llvm::FunctionAnalysisManager& functions =
       analyses.getResult<llvm::FunctionAnalysisManagerModuleProxy>(module)
           .getManager();
-  std::vector<Function*> kernels;
-  for (Function& function : module) {
-    if (!IsKernel(function) || function.isDeclaration() ||
-        BoundsOf(function).second <= kMaxWorkItems / 2 ||
-        CallsFunctions(function)) {
-      continue;
-    }
-    kernels.push_back(&function);
-  }
   const BarrierFunctions with_barriers = FindBarrierFunctions(module);
-  bool changed = false;
-  for (Function* kernel : kernels) {
-    auto& loops = functions.getResult<llvm::LoopAnalysis>(*kernel);
-    if (FindWaitingLoops(loops).empty() &&
-        WhyNotPacked(*kernel, functions, with_barriers).empty()) {
+  std::vector<Function*> forms;
+  for (Function& function : module) {
+    if (function.isDeclaration() || IsJoinFunction(function)) continue;
+    const std::string why =
+        options_.never_pack
+            ? "one warp in each wave is asked for"
+            : WhyNotPacked(function, functions, with_barriers);
+    if (why.empty()) {
+      function.addFnAttr(kTwoWarps);
       continue;
     }
-    changed = true;
+    function.addFnAttr(kWhyNotPacked, why);
+    if (!options_.never_pack && IsKernel(function) &&
+        BoundsOf(function).second > kMaxWorkItems / 2 &&
+        !CallsFunctions(function)) {
+      forms.push_back(&function);
+    }
+  }
+  for (Function* kernel : forms) {
     Function* form = kernel;
     if (BoundsOf(*kernel).first <= kMaxWorkItems / 2) {
       llvm::ValueToValueMapTy map;
@@ -377,18 +373,14 @@ llvm::PreservedAnalyses AddPackedForms::run(
       form->setName(kernel->getName() + kPackedSuffix);
     }
     form->addFnAttr(kWhole);
+    form->addFnAttr(kTwoWarps);
   }
-  return changed ? llvm::PreservedAnalyses::none()
-                 : llvm::PreservedAnalyses::all();
+  return llvm::PreservedAnalyses::none();
 }
 
 llvm::PreservedAnalyses ResolveWaves::run(
     llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
-  Layouts layouts = ChooseLayouts(
-      module, options_,
-      analyses.getResult<llvm::FunctionAnalysisManagerModuleProxy>(module)
-          .getManager(),
-      kernels_);
+  Layouts layouts = ChooseLayouts(module, options_, kernels_);
   DropForms(module, &layouts, kernels_);
   for (Function& function : llvm::make_early_inc_range(module)) {
     if (!IsWaveFunction(function)) continue;

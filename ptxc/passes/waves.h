@@ -55,12 +55,13 @@ struct KernelWaves {
   bool packed_form = false;  // it has a second one, named with kPackedSuffix
 };
 
-// Gives kernels whose warps may wait for each other a second form with two warps
-// in each wave, which yield to each other (passes/lane_progress.h); those that
-// are only launched with larger blocks take that form themselves.
-class AddPackedForms : public llvm::PassInfoMixin<AddPackedForms> {
+// Says of each function whether two warps share a wave (passes/packing.h). Of a
+// kernel for which that is better not so, a second form with two warps in each
+// wave, which yield to each other (passes/lane_progress.h), takes large blocks;
+// one that is only launched with such is that form itself.
+class ChooseWaves : public llvm::PassInfoMixin<ChooseWaves> {
  public:
-  explicit AddPackedForms(const WaveOptions& options) : options_(options) {}
+  explicit ChooseWaves(const WaveOptions& options) : options_(options) {}
   llvm::PreservedAnalyses run(llvm::Module& module,
                               llvm::ModuleAnalysisManager& analyses);
   static bool isRequired() { return true; }

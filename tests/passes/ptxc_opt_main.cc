@@ -109,10 +109,10 @@ class Session {
   llvm::ModuleAnalysisManager modules_;
 };
 
-void RunAddPackedForms(Session& session) {
+void RunChooseWaves(Session& session) {
   WaveOptions options = session.arguments().waves;
   options.wave_size = session.target().wave_size;
-  session.RunOnModule(AddPackedForms(options));
+  session.RunOnModule(ChooseWaves(options));
 }
 
 void RunLaneProgress(Session& session) {
@@ -179,7 +179,7 @@ constexpr PassRow kPasses[] = {
     {"flush-constants",
      [](Session& s) { s.RunOnFunctions(FlushConstants()); }},
     {"move-shared-memory", RunMoveSharedMemory},
-    {"add-packed-forms", RunAddPackedForms},
+    {"choose-waves", RunChooseWaves},
     {"lane-progress", RunLaneProgress},
     {"inline-joins", [](Session& s) { s.RunOnModule(InlineJoins()); }},
     {"resolve-waves", RunResolveWaves},
