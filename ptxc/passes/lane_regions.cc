@@ -296,6 +296,10 @@ bool LaneRegions::Releases(const BasicBlock* block) const {
   });
 }
 
+bool LaneRegions::WritesPlainly(const BasicBlock& block) {
+  return llvm::any_of(block, IsPlainWrite);
+}
+
 std::ptrdiff_t LaneRegions::WaitsIn(const Region& region) const {
   return llvm::count_if(waiting_, [&](const Loop* loop) {
     return region.blocks.contains(loop->getHeader());
@@ -365,15 +369,21 @@ LaneRegions::Waiting LaneRegions::Find(Loop& loop) {
       }
     }
     if (!comes) continue;
-    // What leads to a write, and that.
+    // What leads to a write, and that. On another way than the loop's, plain
+    // ones count as well: much code takes them for flags.
     std::vector<BasicBlock*> work;
     BlockSet reached;
     for (BasicBlock* side : elsewhere) {
       const BlockSet around = Around(side, /*behind=*/true);
       reached.insert(around.begin(), around.end());
-    }
-    for (BasicBlock& block : function_) {
-      if (reached.contains(&block) && Releases(&block)) work.push_back(&block);
+      for (BasicBlock& block : function_) {
+        if (!around.contains(&block)) continue;
+        if (Releases(&block) ||
+            (!loop.contains(branch) && WritesPlainly(block) &&
+             ComesFirst(branch, side, &block))) {
+          work.push_back(&block);
+        }
+      }
     }
     if (work.empty()) continue;
     while (!work.empty()) {
@@ -490,31 +500,40 @@ bool LaneRegions::AddJoins(Region* region) const {
 void LaneRegions::AddRests(Region* region) const {
   for (const Loop* loop : waiting_) {
     if (!region->blocks.contains(loop->getHeader())) continue;
-    BasicBlock* rest = nullptr;
-    std::vector<BasicBlock*> work;
+    const Loop* around = loop->getParentLoop();
     llvm::SmallVector<BasicBlock*, 4> exits;
     loop->getExitBlocks(exits);
-    work.assign(exits.begin(), exits.end());
+    std::vector<BasicBlock*> work(exits.begin(), exits.end());
     BlockSet passed(loop->block_begin(), loop->block_end());
+    BasicBlock* rest = nullptr;
+    bool ends = false;
     for (const llvm::DomTreeNode* node =
              post_dominators_.getNode(loop->getHeader());
-         (node = node->getIDom()) && node->getBlock() != region->meet;) {
+         !ends && (node = node->getIDom());) {
       BasicBlock* block = node->getBlock();
-      if (!block || !region->blocks.contains(block)) break;
-      const Loop* level = loop->getParentLoop();
-      if (level && !level->contains(block)) break;
-      if (loops_.getLoopFor(block) != level) continue;
+      ends = !block || block == region->meet ||
+             !region->blocks.contains(block) ||
+             (around && !around->contains(block));
+      if (!ends && loops_.getLoopFor(block) != around) continue;
       bool writes = false;
       while (!work.empty()) {
         BasicBlock* between = work.back();
         work.pop_back();
-        if (between == block || !passed.insert(between).second) continue;
+        if (between == block || !region->blocks.contains(between) ||
+            (around && !around->contains(between)) ||
+            !passed.insert(between).second) {
+          continue;
+        }
         writes |= Releases(between);
         work.insert(work.end(), llvm::succ_begin(between),
                     llvm::succ_end(between));
       }
-      if (!rest || writes) rest = block;
-      work = {block};
+      if (ends) {
+        if (writes) rest = nullptr;
+      } else if (!rest || writes) {
+        rest = block;
+      }
+      if (block) work = {block};
     }
     if (rest) region->rests.insert(rest);
   }

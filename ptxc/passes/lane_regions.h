@@ -128,6 +128,7 @@ class LaneRegions {
   std::optional<Region> Smallest(llvm::BasicBlock* first, Blocks held) const;
   void AddExchanges(Region* region) const;
   bool Releases(const llvm::BasicBlock* block) const;
+  static bool WritesPlainly(const llvm::BasicBlock& block);
   BlockSet Around(llvm::BasicBlock* block, bool behind) const;
   bool ComesFirst(llvm::BasicBlock* branch, llvm::BasicBlock* side,
                   const llvm::BasicBlock* to) const;

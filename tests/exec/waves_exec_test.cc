@@ -82,7 +82,7 @@ const std::vector<Case>& Cases() {
        "  mul.lo.u32 %r0, %t, %n;\n  st.global.u32 [%l0], %r0;\n"},
       {"barrier", 2, {1, 33, 64, 100, 1024}, Reversed,
        Reverse("  bar.sync 0;\n")},
-      {"barrier_in_both_arms", 1, {64, 96, 127, 512}, Reversed,
+      {"barrier_in_both_arms", 1, {64, 96, 127, 512, 1024}, Reversed,
        Reverse("  and.b32 %r5, %warp, 1;\n  setp.eq.u32 %p0, %r5, 0;\n"
                "  @%p0 bra EVEN;\n  bar.sync 0;\n  bra DONE;\n"
                "EVEN:\n  bar.sync 0;\nDONE:\n")},
@@ -129,7 +129,7 @@ const std::vector<Case>& Cases() {
        "  add.u32 %r1, %r1, %r2;\n  add.u32 %r0, %r0, 1;\n"
        "  setp.lt.u32 %p0, %r0, %r6;\n  @%p0 bra LOOP;\n"
        "  st.global.u32 [%l0], %r1;\n"},
-      {"barrier_under_a_vote", 1, {64, 96, 512},
+      {"barrier_under_a_vote", 1, {64, 96, 512, 1024},
        // The vote is the same in a warp, but not in a wave.
        [](std::uint32_t t, std::uint32_t n) { return Reversed(t, n); },
        Reverse("  setp.ge.u32 %p0, %t, 32;\n  vote.sync.any.pred %p1, %p0, "
@@ -158,7 +158,7 @@ const std::vector<Case>& Cases() {
        "WAIT:\n  ld.volatile.global.u32 %r0, [ready];\n"
        "  setp.eq.u32 %p0, %r0, 0;\n  @%p0 bra WAIT;\n"
        "  st.global.u32 [%l0], %t;\n"},
-      {"first_warp_waits_for_the_second", 2, {64, 96},
+      {"first_warp_waits_for_the_second", 1, {64, 96, 1024},
        [](std::uint32_t t, std::uint32_t) { return t < 32 ? 132u : 32u; },
        "  setp.eq.u32 %p0, %t, 0;\n  @%p0 st.shared.u32 [flag], 0;\n"
        "  bar.sync 0;\n  mov.u32 %r1, 32;\n"
@@ -168,7 +168,7 @@ const std::vector<Case>& Cases() {
        "WAIT:\n  ld.volatile.shared.u32 %r1, [flag];\n"
        "  setp.eq.u32 %p2, %r1, 0;\n  @%p2 bra WAIT;\n"
        "DONE:\n  st.global.u32 [%l0], %r1;\n"},
-      {"second_warp_waits_for_the_first", 2, {64, 96},
+      {"second_warp_waits_for_the_first", 1, {64, 96, 1024},
        [](std::uint32_t t, std::uint32_t) {
          return t >= 32 && t < 64 ? 132u : 32u;
        },
@@ -200,7 +200,7 @@ const std::vector<Case>& Cases() {
        "  st.shared.u32 [flag], %r0;\n"
        "OTHERS:\n  bar.sync 0;\n  ld.shared.u32 %r1, [flag];\n"
        "  st.global.u32 [%l0], %r1;\n"},
-      {"locks_at_the_end", 2, {64, 100},
+      {"locks_at_the_end", 2, {64, 100, 1024},
        [](std::uint32_t, std::uint32_t) { return kNothing; },
        "TAKE:\n  atom.global.cas.b32 %r0, [lock], 0, 1;\n"
        "  setp.ne.u32 %p0, %r0, 0;\n  @%p0 bra TAKE;\n"
@@ -217,7 +217,7 @@ const std::vector<Case>& Cases() {
            "  ld.volatile.global.u32 %r4, [lock];\n"
            "  ld.global.u32 %r3, [%l0];\n  add.u32 %r3, %r3, %r4;\n"
            "  st.global.u32 [%l0], %r3;\n"},
-      {"one_thread_waits_for_a_later_write", 1, {64, 96},
+      {"one_thread_waits_for_a_later_write", 2, {64, 96, 1024},
        [](std::uint32_t t, std::uint32_t) { return t; },
        "  setp.ne.u32 %p0, %t, 0;\n  @%p0 bra OTHERS;\n"
        "WAIT:\n  ld.volatile.global.u32 %r0, [lock];\n"
@@ -226,7 +226,7 @@ const std::vector<Case>& Cases() {
        "  @%p2 bra DONE;\n"
        "  st.volatile.global.u32 [lock], 5;\n"
        "DONE:\n  st.global.u32 [%l0], %t;\n"},
-      {"one_thread_waits_for_another_ones_write", 2, {64, 96},
+      {"one_thread_waits_for_another_ones_write", 2, {64, 96, 1024},
        // Both lie where lanes yield to each other.
        [](std::uint32_t t, std::uint32_t) { return t; },
        "  setp.ne.u32 %p0, %t, 0;\n  @%p0 bra OTHERS;\n"
@@ -235,7 +235,7 @@ const std::vector<Case>& Cases() {
        "OTHERS:\n  setp.ne.u32 %p2, %t, 40;\n  @%p2 bra DONE;\n"
        "  st.volatile.global.u32 [lock], 5;\n"
        "DONE:\n  st.global.u32 [%l0], %t;\n"},
-      {"one_thread_waits_for_a_later_plain_write", 1, {64, 96},
+      {"one_thread_waits_for_a_later_plain_write", 2, {64, 96, 1024},
        // The fence in the loop has plain memory read anew.
        [](std::uint32_t t, std::uint32_t) { return t; },
        "  setp.eq.u32 %p0, %t, 0;\n  @%p0 st.shared.u32 [flag], 0;\n"
@@ -245,7 +245,7 @@ const std::vector<Case>& Cases() {
        "OTHERS:\n  setp.ne.u32 %p2, %t, 40;\n  @%p2 bra DONE;\n"
        "  st.shared.u32 [flag], 5;\n"
        "DONE:\n  st.global.u32 [%l0], %t;\n"},
-      {"dynamic_shared_arrays_are_one", 1, {64},
+      {"dynamic_shared_arrays_are_one", 2, {64},
        [](std::uint32_t t, std::uint32_t) { return t; },
        "  setp.eq.u32 %p0, %t, 0;\n  @%p0 st.shared.u32 [dynamic], 0;\n"
        "  bar.sync 0;\n  @!%p0 bra OTHERS;\n"
@@ -262,7 +262,7 @@ const std::vector<Case>& Cases() {
                    "AGAIN:\n"
                    "  mbarrier.test_wait.shared.b64 %p1, [dynamic], %l1;\n"
                    "  @!%p1 bra AGAIN;\n")},
-      {"each_warp_waits_for_the_one_before", 1, {64, 96},
+      {"each_warp_waits_for_the_one_before", 2, {64, 96, 1024},
        [](std::uint32_t t, std::uint32_t) { return t / 32 + 1; },
        "  st.shared.u32 [%s], 0;\n  bar.sync 0;\n"
        "  setp.eq.u32 %p0, %warp, 0;\n  @%p0 bra GO;\n"
@@ -318,7 +318,7 @@ const std::vector<Case>& Cases() {
   return cases;
 }
 
-std::string Module(const Case& c) {
+std::string Module(const Case& c, const std::string& bounds = "") {
   return std::string(kHead) +
          ".extern .func (.param .b64 block) malloc(.param .b64 size);\n"
          ".extern .func free(.param .b64 block);\n"
@@ -328,7 +328,7 @@ std::string Module(const Case& c) {
          "AGAIN:\n  ld.volatile.shared.u32 %r1, [%r0];\n"
          "  setp.eq.u32 %p, %r1, 0;\n  @%p bra AGAIN;\n  ret;\n}\n"
          ".global .u64 waits = wait;\n" +
-         Kernel(c.name, "", c.body);
+         Kernel(c.name, bounds, c.body);
 }
 
 bool PacksWarps() {
@@ -361,7 +361,7 @@ TEST(WavesExec, ProgramsComputeTheSameInEveryLayout) {
   }
 }
 
-TEST(WavesExec, OnlyWarpsThatNeverWaitForEachOtherShareAWave) {
+TEST(WavesExec, WarpsThatWaitForEachOtherShareAWaveInLargeBlocks) {
   const bool wide = SharedDevice()->info().wavefront_size == 64;
   for (const Case& c : Cases()) {
     auto module = PtxModule::Compile(Module(c));
@@ -369,32 +369,40 @@ TEST(WavesExec, OnlyWarpsThatNeverWaitForEachOtherShareAWave) {
     const stub::KernelInfo& facts = (*module)->Facts(c.name);
     const bool one = wide && (!PacksWarps() || c.warps_per_wave == 1);
     EXPECT_EQ(facts.half_waves, one) << c.name;
-    EXPECT_EQ(facts.max_threads, one ? 512u : 1024u) << c.name;
+    // Functions that stay calls have no second form.
+    const bool large =
+        !one ||
+        (PacksWarps() && std::string(c.body).find("call") == std::string::npos);
+    EXPECT_EQ(facts.max_threads, large ? 1024u : 512u) << c.name;
+    EXPECT_EQ(facts.packed != nullptr, one && large) << c.name;
   }
 }
 
-// A bound above 512 cannot be kept with one warp in a wave; the message says
-// what stands in the way.
-TEST(WavesExec, BlocksTooLargeForOneWarpPerWaveDoNotCompile) {
-  const std::string both_arms = Cases()[2].body;
+// A bound above 512 cannot be kept with one warp in a wave where functions stay
+// calls; the message says what stands in the way.
+TEST(WavesExec, BlocksTooLargeForOneWarpPerWave) {
   const bool wide = SharedDevice()->info().wavefront_size == 64;
-  for (const char* bounds : {".maxntid 1024, 1, 1\n", ".reqntid 32, 32\n"}) {
-    auto refused =
-        PtxModule::Compile(kHead + Kernel("k", bounds, both_arms));
-    EXPECT_EQ(static_cast<bool>(refused), !wide) << bounds;
-    if (!refused) {
-      EXPECT_NE(refused.error().ToString().find(
-                    PacksWarps() ? "not all threads pass the same barriers"
-                                 : "one warp in each wave is asked for"),
-                std::string::npos)
-          << refused.error().ToString();
+  const auto find = [](std::string_view name) -> Case {
+    for (const Case& c : Cases()) {
+      if (c.name == name) return c;
     }
-    auto packed = PtxModule::Compile(
-        kHead + Kernel("k", bounds, Reverse("  bar.sync 0;\n")));
-    EXPECT_EQ(static_cast<bool>(packed), !wide || PacksWarps()) << bounds;
+    return {};
+  };
+  const Case both_arms = find("barrier_in_both_arms");
+  const Case called = find("wait_in_a_call");
+  for (const char* bounds : {".maxntid 1024, 1, 1\n", ".reqntid 32, 32\n"}) {
+    auto taken =
+        PtxModule::Compile(kHead + Kernel("k", bounds, both_arms.body));
+    EXPECT_EQ(static_cast<bool>(taken), !wide || PacksWarps()) << bounds;
+    auto refused = PtxModule::Compile(Module(called, bounds));
+    EXPECT_EQ(static_cast<bool>(refused), !wide) << bounds;
+    if (refused) continue;
+    EXPECT_NE(refused.error().ToString().find(
+                  PacksWarps() ? "lanes wait for others in a loop"
+                               : "one warp in each wave is asked for"),
+              std::string::npos)
+        << refused.error().ToString();
   }
-  EXPECT_TRUE(
-      PtxModule::Compile(kHead + Kernel("k", ".maxntid 512\n", both_arms)));
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ declare void @__cerberus_join_bar.warp.sync(i32) #1
 ; CHECK: [[GOES:%.*]] = and i1 %{{.*}}, [[OPEN]]
 ; CHECK: br i1 [[GOES]], label %meet,
 ; CHECK-NOT: call {{.*}}@__cerberus_join_
-; CHECK: br i1 {{.*}}, !cerberus.joins_end
+; CHECK: br i1 {{.*}}, label %again
 ; CHECK-NOT: call {{.*}}@__cerberus_join_
 ; CHECK: meet:
 ; CHECK-NEXT: %{{.*}} = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 %{{.*}}, i32 %{{.*}}, i32 %{{.*}})
@@ -54,7 +54,7 @@ done:
 ; CHECK: [[GOES:%.*]] = and i1 %{{.*}}, [[OPEN]]
 ; CHECK: br i1 [[GOES]], label %meet,
 ; CHECK-NOT: call {{.*}}@__cerberus_join_
-; CHECK: br i1 {{.*}}, !cerberus.joins_end
+; CHECK: br i1 {{.*}}, label %again
 ; CHECK-NOT: call {{.*}}@__cerberus_join_
 ; CHECK: meet:
 ; CHECK-NEXT: %{{.*}} = call i32 @__cerberus_join_vote.sync.ballot.b32(i32 %{{.*}}, i1 %{{.*}})
@@ -89,7 +89,7 @@ done:
 ; CHECK: [[GOES:%.*]] = and i1 %{{.*}}, [[OPEN]]
 ; CHECK: br i1 [[GOES]], label %meet,
 ; CHECK-NOT: call {{.*}}@__cerberus_join_
-; CHECK: br i1 {{.*}}, !cerberus.joins_end
+; CHECK: br i1 {{.*}}, label %again
 ; CHECK-NOT: call {{.*}}@__cerberus_join_
 ; CHECK: meet:
 ; CHECK-NEXT: call void @__cerberus_join_bar.warp.sync(i32 %{{.*}})
@@ -122,7 +122,7 @@ done:
 ; CHECK: body:
 ; CHECK: br label %round
 ; CHECK-NOT: call {{.*}}@__cerberus_join_
-; CHECK: br i1 {{.*}}, !cerberus.joins_end
+; CHECK: br i1 {{.*}}, label %again
 ; CHECK-NOT: call {{.*}}@__cerberus_join_
 ; CHECK: meet:
 ; CHECK-NEXT: %{{.*}} = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 %{{.*}}, i32 %{{.*}}, i32 %{{.*}})
@@ -158,7 +158,7 @@ done:
 ; In a loop on each side.
 ; CHECK-LABEL: define amdgpu_kernel void @two_loops(
 ; CHECK-NOT: call {{.*}}@__cerberus_join_
-; CHECK: br i1 {{.*}}, !cerberus.joins_end
+; CHECK: br i1 {{.*}}, label %again
 ; CHECK-NOT: call {{.*}}@__cerberus_join_
 ; CHECK: meet:
 ; CHECK-NEXT: %{{.*}} = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 %{{.*}}, i32 %{{.*}}, i32 %{{.*}})
@@ -193,7 +193,7 @@ done:
 ; On two of three sides.
 ; CHECK-LABEL: define amdgpu_kernel void @three_sides(
 ; CHECK-NOT: call {{.*}}@__cerberus_join_
-; CHECK: br i1 {{.*}}, !cerberus.joins_end
+; CHECK: br i1 {{.*}}, label %again
 ; CHECK-NOT: call {{.*}}@__cerberus_join_
 ; CHECK: meet:
 ; CHECK-NEXT: call void @__cerberus_join_bar.warp.sync(i32 %{{.*}})
@@ -227,7 +227,7 @@ done:
 ; CHECK: br label %round
 ; CHECK-NOT: call {{.*}}@__cerberus_join_
 ; CHECK: and i32 %{{.*}}, 65535
-; CHECK: br i1 {{.*}}, label %both, !cerberus.joins_end
+; CHECK: br i1 {{.*}}, label %again{{.*}}, label %both{{$}}
 ; CHECK: meet:
 ; CHECK-NEXT: {{.*}} = call i32 @__cerberus_join_shfl.sync.idx.b32(
 ; CHECK-NOT: call {{.*}}@__cerberus_join_

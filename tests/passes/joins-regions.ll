@@ -12,7 +12,7 @@ declare void @__cerberus_join_bar.warp.sync(i32) #1
 ; CHECK-LABEL: define amdgpu_kernel void @opposite_conditions(
 ; CHECK: br label %round
 ; CHECK-NOT: call {{.*}}@__cerberus_join_shfl
-; CHECK: br i1 {{.*}}, label %{{.*}}, label %done, !cerberus.joins_end
+; CHECK: br i1 {{.*}}, label %again{{.*}}, label %done{{$}}
 ; CHECK: meet:
 ; CHECK-NEXT: {{.*}} = call i32 @__cerberus_join_shfl.sync.idx.b32(
 ; CHECK-NOT: call {{.*}}@__cerberus_join_shfl
@@ -53,7 +53,7 @@ done:
 ; CHECK: [[OPEN:%.*]] = and i1 %{{.*}}, [[ALL]]
 ; CHECK: [[GOES:%.*]] = and i1 %{{.*}}, [[OPEN]]
 ; CHECK-NEXT: br i1 [[GOES]], label %side,
-; CHECK: br i1 {{.*}}, label %{{.*}}, label %done, !cerberus.joins_end
+; CHECK: br i1 {{.*}}, label %again{{.*}}, label %done{{$}}
 define amdgpu_kernel void @in_loop(ptr addrspace(1) %out) {
 entry:
   %tid = call i32 @__cerberus_wave_thread_x()
@@ -82,7 +82,7 @@ done:
 ; CHECK-LABEL: define amdgpu_kernel void @unknown_masks(
 ; CHECK: [[SAME:%.*]] = call i32 @__cerberus_join_match(i32 %{{.*}}, i32 %{{.*}})
 ; CHECK-NOT: call {{.*}}@__cerberus_join_shfl
-; CHECK: br i1 {{.*}}, label %{{.*}}, label %done, !cerberus.joins_end
+; CHECK: br i1 {{.*}}, label %again{{.*}}, label %done{{$}}
 ; CHECK: meet:
 ; CHECK-NEXT: {{.*}} = call i32 @__cerberus_join_shfl.sync.idx.b32(
 ; CHECK-NOT: call {{.*}}@__cerberus_join_shfl
@@ -110,7 +110,7 @@ done:
 ; On both sides of a branch, twice on one.
 ; CHECK-LABEL: define amdgpu_kernel void @two_and_one(
 ; CHECK-NOT: call {{.*}}@__cerberus_join_
-; CHECK: br i1 {{.*}}, label %{{.*}}, label %done, !cerberus.joins_end
+; CHECK: br i1 {{.*}}, label %again{{.*}}, label %done{{$}}
 ; CHECK: meet:
 ; CHECK-NEXT: call void @__cerberus_join_bar.warp.sync(
 ; CHECK-NOT: call {{.*}}@__cerberus_join_
@@ -138,7 +138,7 @@ done:
 ; The mask was made of all lanes in front of a branch that not all take.
 ; CHECK-LABEL: define amdgpu_kernel void @mask_of_all(
 ; CHECK-NOT: call {{.*}}@__cerberus_join_shfl
-; CHECK: br i1 {{.*}}, label %{{.*}}, label %done, !cerberus.joins_end
+; CHECK: br i1 {{.*}}, label %again{{.*}}, label %done{{$}}
 ; CHECK: meet:
 ; CHECK-NEXT: {{.*}} = call i32 @__cerberus_join_shfl.sync.idx.b32(
 ; CHECK-NOT: call {{.*}}@__cerberus_join_shfl
@@ -167,7 +167,7 @@ done:
 ; Those that match.any has found, parted by something else.
 ; CHECK-LABEL: define amdgpu_kernel void @match_then_part(
 ; CHECK-NOT: call {{.*}}@__cerberus_join_shfl
-; CHECK: br i1 {{.*}}, label %{{.*}}, label %done, !cerberus.joins_end
+; CHECK: br i1 {{.*}}, label %again{{.*}}, label %done{{$}}
 ; CHECK: meet:
 ; CHECK-NEXT: {{.*}} = call i32 @__cerberus_join_shfl.sync.idx.b32(
 ; CHECK-NOT: call {{.*}}@__cerberus_join_shfl

@@ -1,13 +1,18 @@
-; Which kernels have two warps in a wave of 64, whose lanes take turns.
-; RUN: ptxc-opt --passes=resolve-waves --target gfx942 %s -o %t 2>&1 | FileCheck %s
+; Which kernels have two warps in a wave of 64, whose lanes take turns, and which
+; have a second form for that.
+; RUN: ptxc-opt --passes=choose-waves,resolve-waves --target gfx942 %s -o %t 2>&1 | FileCheck %s
+; RUN: ptxc-opt --passes=choose-waves -S --target gfx942 %s | FileCheck %s --check-prefix=FORM
+; FORM-DAG: define amdgpu_kernel void @barrier_in_other_rounds.packed({{.*}} [[BARRIERS:#[0-9]+]] {
+; FORM-DAG: define amdgpu_kernel void @part_waits.packed({{.*}} [[WAITS:#[0-9]+]] {
+; FORM-DAG: attributes [[BARRIERS]] = { {{.*}}"cerberus-whole"
+; FORM-DAG: attributes [[WAITS]] = { {{.*}}"cerberus-whole"
+; FORM-NOT: {{@barrier_in_call|@call_waits|@small|@writes_behind}}.packed(
 
 declare i32 @__cerberus_wave_thread_x()
 declare void @llvm.amdgcn.s.barrier()
 
 @flag = internal addrspace(3) global i32 poison
 @words = internal addrspace(3) global [64 x i32] poison
-@dynamic = external addrspace(3) global [0 x i32]
-@other_dynamic = external addrspace(3) global [0 x i32]
 
 ; CHECK-DAG: note: barrier_in_uniform_loop: two warps in each wave{{$}}
 define amdgpu_kernel void @barrier_in_uniform_loop(ptr addrspace(4) byref(i32) %n, ptr addrspace(4) byref([48 x i8]) align 8 %launch) {
@@ -74,7 +79,7 @@ done:
   ret void
 }
 
-; Waits for another block, and writes behind what no loop looks at.
+; Waits for another block, and writes behind in no order.
 ; CHECK-DAG: note: writes_other_memory: two warps in each wave{{$}}
 define amdgpu_kernel void @writes_other_memory(ptr addrspace(4) byref([2 x i64]) %args, ptr addrspace(4) byref([48 x i8]) align 8 %launch) {
 entry:
@@ -90,9 +95,10 @@ done:
   ret void
 }
 
-; Writes behind what the loop waits for.
-; CHECK-DAG: note: writes_watched: one warp in each wave: lanes wait for others in a loop{{$}}
-define amdgpu_kernel void @writes_watched(ptr addrspace(4) byref([48 x i8]) align 8 %launch) {
+; Lanes wait for those that have left the loop, be it of the other warp: both
+; yield in the same rounds.
+; CHECK-DAG: note: writes_behind: two warps in each wave{{$}}
+define amdgpu_kernel void @writes_behind(ptr addrspace(4) byref([48 x i8]) align 8 %launch) {
 entry:
   br label %wait
 wait:
@@ -102,7 +108,7 @@ wait:
   br i1 %is, label %done, label %wait
 done:
   %next = add i32 %tid, 1
-  store i32 %next, ptr addrspace(3) @flag
+  store atomic i32 %next, ptr addrspace(3) @flag release, align 4
   ret void
 }
 
@@ -122,7 +128,7 @@ done:
 }
 
 ; One warp waits for what the other one writes.
-; CHECK-DAG: note: part_waits: one warp in each wave: a part of the threads waits in a loop{{$}}
+; CHECK-DAG: note: part_waits: one warp in each wave: warps wait for each other in a loop{{$}}
 define amdgpu_kernel void @part_waits(ptr addrspace(4) byref([48 x i8]) align 8 %launch) {
 entry:
   %tid = call i32 @__cerberus_wave_thread_x()
@@ -136,21 +142,6 @@ set:
   store i32 1, ptr addrspace(3) @flag
   br label %done
 done:
-  ret void
-}
-
-; Dynamic shared memory has one address under all its names.
-; CHECK-DAG: note: dynamic_names: one warp in each wave: lanes wait for others in a loop{{$}}
-define amdgpu_kernel void @dynamic_names(ptr addrspace(4) byref([48 x i8]) align 8 %launch) {
-entry:
-  br label %wait
-wait:
-  %word = load atomic i32, ptr addrspace(3) @dynamic acquire, align 4
-  %tid = call i32 @__cerberus_wave_thread_x()
-  %is = icmp eq i32 %word, %tid
-  br i1 %is, label %done, label %wait
-done:
-  store i32 1, ptr addrspace(3) @other_dynamic
   ret void
 }
 
@@ -168,6 +159,24 @@ done:
 ; CHECK-DAG: note: call_waits: one warp in each wave: it calls functions: lanes wait for others in a loop{{$}}
 define amdgpu_kernel void @call_waits(ptr addrspace(4) byref([48 x i8]) align 8 %launch) {
   call void @waits()
+  ret void
+}
+
+; No block of it is too large for one warp in each wave.
+; CHECK-DAG: note: small: one warp in each wave: warps wait for each other in a loop{{$}}
+define amdgpu_kernel void @small(ptr addrspace(4) byref([48 x i8]) align 8 %launch) "amdgpu-flat-work-group-size"="1,512" {
+entry:
+  %tid = call i32 @__cerberus_wave_thread_x()
+  %first = icmp ult i32 %tid, 32
+  br i1 %first, label %wait, label %set
+wait:
+  %word = load atomic i32, ptr addrspace(3) @flag acquire, align 4
+  %is = icmp ne i32 %word, 0
+  br i1 %is, label %done, label %wait
+set:
+  store i32 1, ptr addrspace(3) @flag
+  br label %done
+done:
   ret void
 }
 

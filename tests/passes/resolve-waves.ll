@@ -1,11 +1,11 @@
-; RUN: ptxc-opt --passes=resolve-waves --target gfx1100 -S %s 2>&1 | FileCheck %s --check-prefix=W32
-; RUN: ptxc-opt --passes=resolve-waves --target gfx942 -S %s 2>&1 | FileCheck %s --check-prefix=W64
-; RUN: ptxc-opt --passes=resolve-waves --target gfx942 --one-warp-per-wave -S %s 2>&1 | FileCheck %s --check-prefix=ONE
+; RUN: ptxc-opt --passes=choose-waves,resolve-waves --target gfx1100 -S %s 2>&1 | FileCheck %s --check-prefix=W32
+; RUN: ptxc-opt --passes=choose-waves,resolve-waves --target gfx942 -S %s 2>&1 | FileCheck %s --check-prefix=W64
+; RUN: ptxc-opt --passes=choose-waves,resolve-waves --target gfx942 --one-warp-per-wave -S %s 2>&1 | FileCheck %s --check-prefix=ONE
 ; W32: note: lanes: one warp in each wave{{$}}
 ; W32-NOT: __cerberus_wave_
 ; W64: note: barriers_aside: one warp in each wave: not all threads pass the same barriers
 ; W64: note: lanes: two warps in each wave
-; W64: note: lock: one warp in each wave: lanes wait for others in a loop
+; W64: note: lock: two warps in each wave
 ; W64: note: same_barriers: two warps in each wave
 ; W64: note: waits_for_block: two warps in each wave
 ; W64-NOT: __cerberus_wave_
@@ -126,7 +126,7 @@ done:
   ret void
 }
 
-; A warp waits for another of its wave, which gives the lock back behind the loop.
+; Lanes of both warps wait for the lock, which is given back behind the loop.
 define amdgpu_kernel void @lock(ptr addrspace(1) %lock, ptr addrspace(4) byref([48 x i8]) align 8 %launch) #0 {
 entry:
   br label %try
