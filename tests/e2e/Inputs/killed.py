@@ -1,9 +1,9 @@
 """Kills conversions at random moments and looks at what they leave.
 
-usage: killed.py PROGRAM FOLDER TIMES
+usage: killed.py PROGRAM|WHEEL FOLDER TIMES
 
 A file that has its final name must be complete; a program that is there must
-have its archives.
+have its archives, a host wheel its device wheels.
 """
 import os
 import random
@@ -32,9 +32,13 @@ def main():
     def start():
         shutil.rmtree(out, ignore_errors=True)
         os.makedirs(out)
+        if program.endswith(".whl"):
+            command = ["cerberus", "convert-wheel", program, "-d", out]
+        else:
+            command = ["cerberus-convert", program, "-o",
+                       os.path.join(out, "app.amd")]
         return subprocess.Popen(
-            ["cerberus-convert", program, "-o", os.path.join(out, "app.amd"),
-             "--arch", "gfx1100"], stdout=subprocess.DEVNULL,
+            command + ["--arch", "gfx1100"], stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, start_new_session=True)
 
     begin = time.monotonic()
@@ -42,6 +46,10 @@ def main():
         sys.exit("the conversion fails even when it is left alone")
     length = time.monotonic() - begin
     complete = contents(out)
+    last = [path for path in complete
+            if path == "app.amd" or "+cerberus" in path and
+            "_device_" not in path]
+    assert len(last) == 1, complete.keys()
 
     moments = random.Random(1)
     for number in range(times):
@@ -61,8 +69,8 @@ def main():
                 sys.exit("%s: left behind: %s" % (how.name, path))
             if data != complete[path]:
                 sys.exit("%s: half written: %s" % (how.name, path))
-        if "app.amd" in left and set(complete) - set(left):
-            sys.exit("%s: a program without its archives" % how.name)
+        if last[0] in left and set(complete) - set(left):
+            sys.exit("%s: %s without the rest" % (how.name, last[0]))
     print("%d conversions killed" % times)
 
 

@@ -40,6 +40,7 @@ METADATA = f'''Metadata-Version: 2.1
 Name: CudaPkg
 Version: {VERSION}
 Summary: a test
+Description-Content-Type: text/plain
 License: BSD
 Requires-Dist: cudapkg[extra] ; extra == 'all'
 Provides-Extra: extra
