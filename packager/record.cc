@@ -32,7 +32,9 @@ std::string Quoted(const std::string& field) {
   if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
   std::string quoted = "\"";
   for (const char c : field) {
+#ifndef CERBERUS_PLANTED_BUG  // what the fuzzers must find (docs/fuzzing.md)
     if (c == '"') quoted += '"';
+#endif
     quoted += c;
   }
   return quoted + '"';

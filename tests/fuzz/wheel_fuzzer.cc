@@ -1,7 +1,9 @@
 // Reads the input as a wheel, and its text as RECORD and METADATA. A first
 // byte of 1 says that a list of files follows, of which a zip file with right
 // sums is made: what is behind them is reached that way.
+#include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <set>
 #include <string>
 #include <vector>
@@ -16,6 +18,14 @@ namespace {
 
 void Require(bool holds) {
   if (!holds) __builtin_trap();
+}
+
+// Whether a path leads out of the folder that it counts from, in words other
+// than the reader's.
+bool Leaves(const std::string& path) {
+  const std::filesystem::path normal =
+      std::filesystem::path(path).lexically_normal();
+  return normal.is_absolute() || *normal.begin() == "..";
 }
 
 // Each file: kind of mode and length of its name, name, two bytes of length,
@@ -56,10 +66,18 @@ void CheckWheel(ByteSpan bytes) {
   other.version = "1.0+cerberus";
   std::set<std::string> names;
   for (const ZipMember& member : wheel->files()) {
-    Require(WhyUnsafe(member.name).empty());
+    Require(!member.name.empty() && !Leaves(member.name));
+    if (member.is_link) {
+      const auto target = wheel->zip().ReadAll(member);
+      const std::size_t slash = member.name.rfind('/');
+      const std::string folder =
+          slash == std::string::npos ? "" : member.name.substr(0, slash + 1);
+      Require(target && !target->empty() && target->front() != '/' &&
+              !Leaves(folder + std::string(AsText(*target))));
+    }
     Require(names.insert(wheel->NewPath(member.name, other)).second);
     const std::string installed = wheel->InstalledPath(member.name);
-    Require(installed.empty() || WhyUnsafe(installed).empty());
+    Require(installed.empty() || !Leaves(installed));
     std::uint64_t size = 0;
     const auto hash = wheel->Read(member, [&](ByteSpan piece) -> Status {
       size += piece.size();
