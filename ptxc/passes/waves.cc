@@ -234,48 +234,55 @@ Callers JoinCallers(const llvm::Module& module) {
       const auto* call = llvm::dyn_cast<llvm::CallBase>(&i);
       if (!call || call->isInlineAsm()) continue;
       const Function* callee = call->getCalledFunction();
-      if (callee && callee->isDeclaration()) continue;
+      if (callee && (callee->isDeclaration() || IsJoinFunction(*callee))) {
+        continue;
+      }
       callers.unionSets(&function, callee);
     }
   }
   return callers;
 }
 
-Layouts ChooseLayouts(llvm::Module& module, const WaveOptions& options,
+Layouts ChosenLayouts(const llvm::Module& module, const WaveOptions& options,
                       std::map<std::string, KernelWaves>* kernels) {
   Layouts layouts;
-  const Callers callers = JoinCallers(module);
-  // What keeps the first of a class that cannot from packing.
-  std::map<const Function*, std::string> why_not;
-  std::vector<Function*> functions;
-  for (Function& function : module) {
+  for (const Function& function : module) {
     if (function.isDeclaration()) continue;
-    functions.push_back(&function);
-  }
-  for (Function* function : functions) {
-    std::string why;
-    if (options.wave_size == kWarp) {
-      layouts[function] = Layout::kWarpIsWave;
-    } else if (!function->hasFnAttribute(kWhole)) {
-      why = function->getFnAttribute(kWhyNotPacked).getValueAsString().str();
-      if (!why.empty()) {
-        why_not.insert({callers.getLeaderValue(function), why});
-      }
-    }
-    if (IsKernel(*function)) {
-      (*kernels)[function->getName().str()].why_one = why;
-    }
-  }
-  if (options.wave_size == kWarp) return layouts;
-  for (Function* function : functions) {
-    const auto found = why_not.find(callers.getLeaderValue(function));
-    layouts[function] =
-        found == why_not.end() ? Layout::kTwoWarps : Layout::kOneWarp;
-    if (found == why_not.end() || !IsKernel(*function)) continue;
-    std::string& why = (*kernels)[function->getName().str()].why_one;
-    if (why.empty()) why = "it calls functions: " + found->second;
+    const bool packs =
+        function.hasFnAttribute(kTwoWarps) &&
+        (function.hasFnAttribute(kWhole) ||
+         !function.hasFnAttribute(kWhyNotPacked));
+    layouts[&function] = options.wave_size == kWarp ? Layout::kWarpIsWave
+                         : packs                    ? Layout::kTwoWarps
+                                                    : Layout::kOneWarp;
+    if (!IsKernel(function)) continue;
+    (*kernels)[function.getName().str()].why_one =
+        packs ? ""
+              : function.getFnAttribute(kWhyNotPacked).getValueAsString().str();
   }
   return layouts;
+}
+
+// False if some calls stay, as those through pointers and of functions that call
+// themselves do.
+bool InlineCalls(Function& kernel) {
+  constexpr std::size_t kMostInstructions = 50'000;
+  for (;;) {
+    llvm::CallBase* call = nullptr;
+    for (llvm::Instruction& instruction : llvm::instructions(kernel)) {
+      auto* found = llvm::dyn_cast<llvm::CallBase>(&instruction);
+      if (!found || found->isInlineAsm() || IsJoin(instruction)) continue;
+      const Function* callee = found->getCalledFunction();
+      if (!callee) return false;
+      if (!callee->isDeclaration()) call = found;
+    }
+    if (!call) return true;
+    llvm::InlineFunctionInfo info;
+    if (kernel.getInstructionCount() > kMostInstructions ||
+        !llvm::InlineFunction(*call, info).isSuccess()) {
+      return false;
+    }
+  }
 }
 
 // Second forms that are not needed, or did not come about.
@@ -347,22 +354,34 @@ llvm::PreservedAnalyses ChooseWaves::run(
       analyses.getResult<llvm::FunctionAnalysisManagerModuleProxy>(module)
           .getManager();
   const BarrierFunctions with_barriers = FindBarrierFunctions(module);
-  std::vector<Function*> forms;
+  const Callers callers = JoinCallers(module);
+  // By the first of those that share a layout, what keeps them from packing.
+  std::map<const Function*, std::string> why_not;
+  std::vector<Function*> chosen;
   for (Function& function : module) {
     if (function.isDeclaration() || IsJoinFunction(function)) continue;
+    chosen.push_back(&function);
     const std::string why =
         options_.never_pack
             ? "one warp in each wave is asked for"
             : WhyNotPacked(function, functions, with_barriers);
-    if (why.empty()) {
-      function.addFnAttr(kTwoWarps);
+    if (why.empty()) continue;
+    function.addFnAttr(kWhyNotPacked, why);
+    why_not.insert({callers.getLeaderValue(&function), why});
+  }
+  std::vector<Function*> forms;
+  for (Function* function : chosen) {
+    const auto found = why_not.find(callers.getLeaderValue(function));
+    if (found == why_not.end()) {
+      function->addFnAttr(kTwoWarps);
       continue;
     }
-    function.addFnAttr(kWhyNotPacked, why);
-    if (!options_.never_pack && IsKernel(function) &&
-        BoundsOf(function).second > kMaxWorkItems / 2 &&
-        !CallsFunctions(function)) {
-      forms.push_back(&function);
+    if (!function->hasFnAttribute(kWhyNotPacked)) {
+      function->addFnAttr(kWhyNotPacked, "it calls functions: " + found->second);
+    }
+    if (!options_.never_pack && IsKernel(*function) &&
+        BoundsOf(*function).second > kMaxWorkItems / 2) {
+      forms.push_back(function);
     }
   }
   for (Function* kernel : forms) {
@@ -372,6 +391,11 @@ llvm::PreservedAnalyses ChooseWaves::run(
       form = llvm::CloneFunction(kernel, map);
       form->setName(kernel->getName() + kPackedSuffix);
     }
+    // Functions that stay calls have one layout, with those that call them.
+    if (!InlineCalls(*form)) {
+      if (form != kernel) form->eraseFromParent();
+      continue;
+    }
     form->addFnAttr(kWhole);
     form->addFnAttr(kTwoWarps);
   }
@@ -380,7 +404,7 @@ llvm::PreservedAnalyses ChooseWaves::run(
 
 llvm::PreservedAnalyses ResolveWaves::run(
     llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
-  Layouts layouts = ChooseLayouts(module, options_, kernels_);
+  Layouts layouts = ChosenLayouts(module, options_, kernels_);
   DropForms(module, &layouts, kernels_);
   for (Function& function : llvm::make_early_inc_range(module)) {
     if (!IsWaveFunction(function)) continue;

@@ -1,12 +1,14 @@
 ; Which kernels have two warps in a wave of 64, whose lanes take turns, and which
 ; have a second form for that.
-; RUN: ptxc-opt --passes=choose-waves,resolve-waves --target gfx942 %s -o %t 2>&1 | FileCheck %s
+; RUN: ptxc-opt --passes=choose-waves,inline-joins,resolve-waves --target gfx942 %s -o %t 2>&1 | FileCheck %s
 ; RUN: ptxc-opt --passes=choose-waves -S --target gfx942 %s | FileCheck %s --check-prefix=FORM
 ; FORM-DAG: define amdgpu_kernel void @barrier_in_other_rounds.packed({{.*}} [[BARRIERS:#[0-9]+]] {
 ; FORM-DAG: define amdgpu_kernel void @part_waits.packed({{.*}} [[WAITS:#[0-9]+]] {
+; FORM-DAG: define amdgpu_kernel void @barrier_in_call.packed(
 ; FORM-DAG: attributes [[BARRIERS]] = { {{.*}}"cerberus-whole"
 ; FORM-DAG: attributes [[WAITS]] = { {{.*}}"cerberus-whole"
-; FORM-NOT: {{@barrier_in_call|@call_waits|@small|@writes_behind}}.packed(
+; RUN: ptxc-opt --passes=choose-waves -S --target gfx942 %s | FileCheck %s --check-prefix=NONE
+; NONE-NOT: {{@small|@writes_behind}}.packed(
 
 declare i32 @__cerberus_wave_thread_x()
 declare void @llvm.amdgcn.s.barrier()
@@ -162,6 +164,32 @@ define amdgpu_kernel void @call_waits(ptr addrspace(4) byref([48 x i8]) align 8 
   ret void
 }
 
+; Joins are no functions that stay calls.
+; CHECK-DAG: note: joins: two warps in each wave{{$}}
+define amdgpu_kernel void @joins(ptr addrspace(4) byref([48 x i8]) align 8 %launch) {
+  call void @__cerberus_join_barred(i32 -1)
+  ret void
+}
+; CHECK-DAG: note: joins_aside: one warp in each wave: not all threads pass the same barriers{{$}}
+define amdgpu_kernel void @joins_aside(ptr addrspace(4) byref([48 x i8]) align 8 %launch) {
+entry:
+  %tid = call i32 @__cerberus_wave_thread_x()
+  %first = icmp ult i32 %tid, 32
+  call void @__cerberus_join_barred(i32 -1)
+  br i1 %first, label %side, label %done
+side:
+  call void @llvm.amdgcn.s.barrier()
+  br label %done
+done:
+  call void @llvm.amdgcn.s.barrier()
+  ret void
+}
+define internal void @__cerberus_join_barred(i32 %mask) #0 {
+  call void @llvm.amdgcn.wave.barrier()
+  ret void
+}
+declare void @llvm.amdgcn.wave.barrier()
+
 ; No block of it is too large for one warp in each wave.
 ; CHECK-DAG: note: small: one warp in each wave: warps wait for each other in a loop{{$}}
 define amdgpu_kernel void @small(ptr addrspace(4) byref([48 x i8]) align 8 %launch) "amdgpu-flat-work-group-size"="1,512" {
@@ -194,3 +222,5 @@ done:
   store i32 1, ptr addrspace(3) @flag
   ret void
 }
+
+attributes #0 = { convergent noinline nounwind willreturn }
