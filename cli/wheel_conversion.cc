@@ -90,6 +90,15 @@ std::string MetadataVersion(const std::string& given) {
   return older ? "2.1" : given;
 }
 
+// From a file's folder, as it is installed, up to the folder of packages.
+std::string Up(const std::string& installed_path) {
+  std::string up;
+  for (const char c : installed_path) {
+    if (c == '/') up += "../";
+  }
+  return up;
+}
+
 bool IsLicense(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
   for (const std::string_view start :
@@ -205,15 +214,6 @@ Status WheelConversion::MakeOutputFolder() {
   return {};
 }
 
-// From a file of the wheel to a path among the packages.
-std::string WheelConversion::InFolder(const std::string& installed_path) const {
-  std::string up;
-  for (const char c : installed_path) {
-    if (c == '/') up += "../";
-  }
-  return up + folder_;
-}
-
 // Reads the file to its end, once; a library is unpacked meanwhile.
 Status WheelConversion::ReadFile(const ZipMember& member) {
   std::optional<OutputFile> unpacked;
@@ -244,12 +244,10 @@ Status WheelConversion::OpenLibrary(const ZipMember& member,
   names.archives = &archives_;
   names.input_name = options_.input + "/" + member.name;
   names.kernel_name = installed;
-  names.search_path = fmt::format("{}/{}/{}-@GFXARCH@.kpack",
-                                  InFolder(installed), kArchiveFolder, group_);
-  const std::string up =
-      InFolder(installed).substr(0, InFolder(installed).size() -
-                                        folder_.size());
-  names.runpath = fmt::format("$ORIGIN/{}{}/{}", up, stub_folder_, stub);
+  names.search_path = fmt::format("{}{}/{}/{}-@GFXARCH@.kpack", Up(installed),
+                                  folder_, kArchiveFolder, group_);
+  names.runpath =
+      fmt::format("$ORIGIN/{}{}/{}", Up(installed), stub_folder_, stub);
   options.member = std::move(names);
 
   auto conversion = std::make_unique<Conversion>(options, reporter_);
@@ -401,7 +399,7 @@ Status WheelConversion::Write() {
   return {};
 }
 
-Result<CoreMetadata> WheelConversion::HostMetadata() const {
+CoreMetadata WheelConversion::HostMetadata() const {
   CoreMetadata metadata = wheel_->metadata();
   metadata.Set("Metadata-Version",
                MetadataVersion(metadata.Get("Metadata-Version")));
@@ -487,11 +485,11 @@ Status WheelConversion::WriteHost() {
                              wheel_->NewPath(member->name, host_),
                              hashes_.at(member->name)));
   }
-  CERB_TRY(const CoreMetadata metadata, HostMetadata());
   CERB_TRY_VOID(
       wheel.AddText(wheel.dist_info() + "/WHEEL", WheelFile(host_).ToString()));
   CERB_TRY_VOID(
-      wheel.AddText(wheel.dist_info() + "/METADATA", metadata.ToString()));
+      wheel.AddText(wheel.dist_info() + "/METADATA",
+                    HostMetadata().ToString()));
   wheels_.push_back(std::move(wheel));
   return {};
 }

@@ -87,12 +87,11 @@ class WheelConversion {
   Status WriteDevice(const std::string& processor);
   Status WriteRuntime();
   Status AddStub(packager::WheelWriter& wheel, const std::string& folder);
-  Result<packager::CoreMetadata> HostMetadata() const;
+  packager::CoreMetadata HostMetadata() const;
   packager::CoreMetadata WheelFile(const packager::WheelName& name) const;
   packager::CoreMetadata DeviceMetadata(const std::string& processor) const;
   std::vector<std::string> Processors() const;
   packager::WheelName DeviceName(const std::string& processor) const;
-  std::string InFolder(const std::string& installed_path) const;
 
   const WheelOptions options_;
   Reporter& reporter_;

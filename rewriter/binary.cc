@@ -153,7 +153,8 @@ Status Binary::Impl::CheckKind() const {
                   "is a kpack archive, expected an ELF program or library");
     case FileKind::kZip:
       return fail(DiagCode::kUnsupported,
-                  "is a zip file, expected an ELF program or library");
+                  "is a zip file, expected an ELF program or library; a "
+                  "Python wheel is converted by 'cerberus convert-wheel'");
     case FileKind::kUnknown:
       break;
   }
