@@ -9,7 +9,10 @@
 // waiting loop to one where all lanes meet again behind it, the program
 // becomes one loop: in each round every lane goes on until it has to wait
 // once more, or until it reaches the meeting place and leaves. Waiting loops
-// on the way yield to the same rounds.
+// on the way yield to the same rounds. Which places these are follows from
+// control flow (passes/lane_regions.h): all is taken in that a lane which is
+// not in the loop may do before the next barrier of the block, up to the last
+// write.
 //
 //   before              after, each lane with the number where it goes on
 //     P                   P: 0
@@ -47,8 +50,18 @@
 // CUDA Programming Guide describes it.
 //
 // What takes a warp's lanes together without a mask (a barrier, a matrix
-// product, a vote of older PTX) may stand in there as well. Lanes that come
-// there yield until none of their warp is left that may still come.
+// product) may stand in there as well. Lanes that come there yield until none of
+// their warp is left that may still come. Where they need not be together (a vote
+// of older PTX, what follows the last write that others wait for) they rest for
+// some rounds only, so that work which all have to do is done once, and nobody
+// waits in a circle.
+//
+// Two warps that share a wave of 64 are the same problem with 64 lanes, in which
+// a barrier of the block is a join of all lanes of the wave, wherever either
+// warp comes to one. A kernel whose warps wait for each other, and for whose
+// blocks there are not enough waves to give each warp its own, is one region
+// from its entry to its end; so is every function where lanes are to go on one
+// by one (LaneOptions::serial).
 #ifndef CERBERUS_PTXC_PASSES_LANE_PROGRESS_H_
 #define CERBERUS_PTXC_PASSES_LANE_PROGRESS_H_
 

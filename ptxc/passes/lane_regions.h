@@ -1,5 +1,21 @@
 // Where lanes that wait for each other part, and where they meet again
 // (passes/lane_progress.h).
+//
+// A lane waits in a loop. Others of its warp may be elsewhere only where a
+// branch has parted them from it, on the way to the loop or in it, so that some
+// come to the loop's begin before both sides meet; and what they can do for it
+// stands behind such a branch, and in front of the next barrier of the block,
+// where all lanes are together. If something there writes, the region reaches
+// from the first such branch to where all have met behind the last such write.
+//
+//   ↓
+//   branch ──→ A: st ──┐         lanes in the loop may wait for A, for B, and,
+//   ↓                  │         if they leave it one by one, for C;
+//   loop ←┐            │         nobody is behind the barrier yet,
+//   ↓  └──┘            ↓         and D writes nothing: the region ends
+//   C: atom ────────→ B: st      between B and D
+//                      ↓
+//                      D → barrier
 #ifndef CERBERUS_PTXC_PASSES_LANE_REGIONS_H_
 #define CERBERUS_PTXC_PASSES_LANE_REGIONS_H_
 

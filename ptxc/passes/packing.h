@@ -1,13 +1,11 @@
-// Whether two warps may share a wave of 64 lanes.
+// Whether two warps had better share a wave of 64 lanes.
 //
-// A wave has one program counter. Its two warps take turns where they
-// diverge, so that one of them cannot wait for the other: a barrier in the
-// branch of one of them counts for both, and a loop that waits for the other
-// never ends. Both are harmless where control flow is the same for the whole
-// wave. A loop in which a part of the wave waits is harmless as well if the
-// others could do nothing for it meanwhile: if all that they would write
-// before the next barrier, which they cannot pass alone, is memory that no
-// loop of the kernel looks at.
+// A wave has one program counter. Its two warps take turns where they part.
+// Lanes that wait in a loop yield to those of both warps (passes/lane_progress.h),
+// so sharing is always possible; but where only one of two warps waits for what
+// the other one does, as with warps that have roles, and where each comes to
+// barriers of its own, rounds in which they yield would take the place of
+// nothing. Such kernels are faster with a wave for each warp.
 #ifndef CERBERUS_PTXC_PASSES_PACKING_H_
 #define CERBERUS_PTXC_PASSES_PACKING_H_
 
@@ -23,8 +21,8 @@ namespace cerberus::ptx {
 using BarrierFunctions = std::set<const llvm::Function*>;
 BarrierFunctions FindBarrierFunctions(const llvm::Module& module);
 
-// What stands in the way of two warps of `function` in a wave; empty if
-// nothing does.
+// What speaks against two warps of `function` in a wave; empty if nothing does.
+// A function in which lanes wait is prepared for LaneRegions.
 std::string WhyNotPacked(llvm::Function& function,
                          llvm::FunctionAnalysisManager& analyses,
                          const BarrierFunctions& with_barriers);

@@ -1,8 +1,10 @@
 // How warps of 32 lanes lie in the hardware's waves (docs/launch-abi.md,
 // "Warps"). Waves of 32 lanes are warps. Waves of 64 lanes hold
 //
-//   two warps   where no warp can ever wait for the other one of its wave
-//               (passes/packing.h), since a wave has one program counter;
+//   two warps   where that is not slower than one (passes/packing.h), or where
+//               a block would not fit otherwise: lanes of both yield to each
+//               other (passes/lane_progress.h), since a wave has one program
+//               counter;
 //   one warp    otherwise, in the lower half; the upper half ends at once.
 //
 // Lowering and the device library ask for what depends on this through

@@ -110,6 +110,34 @@ TEST(CodeObject, SharedMemoryInAWindow) {
   EXPECT_TRUE(only->window);
 }
 
+// For blocks that do not fit with one warp in each wave; also of the form with a
+// window. Without a first form it is a kernel like others.
+TEST(CodeObject, PackedForms) {
+  TestCodeObject object;
+  TestKernel one = SimpleKernel("one");
+  one.wave_size = 64;
+  one.warps_per_wave = 1;
+  TestKernel packed = one;
+  packed.name = "one.packed";
+  packed.warps_per_wave = 2;
+  TestKernel alone = packed;
+  alone.name = "two.packed";
+  object.kernels = {one, packed, alone};
+  Result<CodeObjectInfo> info = ReadCodeObject(object.Build());
+  ASSERT_TRUE(info) << info.error().ToString();
+  EXPECT_EQ(info->kernels.size(), 2u);
+  const KernelInfo* k = info->FindKernel("one");
+  ASSERT_NE(k, nullptr);
+  EXPECT_EQ(info->FindKernel("one.packed"), nullptr);
+  EXPECT_NE(info->FindKernel("two.packed"), nullptr);
+  EXPECT_EQ(k->max_threads, 1024u);
+  EXPECT_EQ(&k->FormFor(512, 0, 65536), k);
+  const KernelInfo& form = k->FormFor(513, 0, 65536);
+  EXPECT_EQ(form.name, "one.packed");
+  EXPECT_NE(form.form, k->form);
+  EXPECT_EQ(form.WorkGroupOf(1024, 1, 1), (WorkGroup{1024, 1, 1}));
+}
+
 TEST(CodeObject, WarpsInWavesOf64) {
   TestCodeObject object;
   TestKernel one = SimpleKernel("one");
