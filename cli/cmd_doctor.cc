@@ -115,7 +115,7 @@ std::string FindDriverOf(const rewriter::Binary& binary,
   for (const std::string_view needed : binary.elf().NeededLibraries()) {
     if (needed.find('/') != needed.npos &&
         needed.substr(needed.rfind('/') + 1) == kDriver) {
-      return std::string(needed);
+      return ExpandOrigin(std::string(needed), binary.path());
     }
   }
   for (const SearchFolder& folder : SearchFolders(binary)) {

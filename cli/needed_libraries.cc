@@ -61,6 +61,15 @@ std::optional<Needed> Find(const std::string& name,
 
 }  // namespace
 
+std::string ExpandOrigin(std::string path, const std::string& file) {
+  for (const char* origin : {"$ORIGIN", "${ORIGIN}"}) {
+    const std::size_t at = path.find(origin);
+    if (at == path.npos) continue;
+    path.replace(at, std::strlen(origin), FolderOf(file));
+  }
+  return path;
+}
+
 std::vector<SearchFolder> SearchFolders(const rewriter::Binary& binary) {
   const auto dynamic = [&](std::int64_t tag) {
     const auto at = binary.elf().DynamicValue(tag);
@@ -71,12 +80,7 @@ std::vector<SearchFolder> SearchFolders(const rewriter::Binary& binary) {
   std::vector<SearchFolder> folders;
   const auto add = [&](const std::string& path, const char* from) {
     for (std::string folder : SplitPath(path)) {
-      for (const char* origin : {"$ORIGIN", "${ORIGIN}"}) {
-        const std::size_t at = folder.find(origin);
-        if (at == folder.npos) continue;
-        folder.replace(at, std::strlen(origin), FolderOf(binary.path()));
-      }
-      folders.push_back({std::move(folder), from});
+      folders.push_back({ExpandOrigin(std::move(folder), binary.path()), from});
     }
   };
   const std::string runpath = dynamic(DT_RUNPATH);
@@ -96,7 +100,7 @@ std::vector<DeviceLibrary> FindDeviceLibraries(const rewriter::Binary& binary) {
     std::vector<SearchFolder> folders = SearchFolders(of);
     folders.push_back({FolderOf(of.path()), kOwnFolder});
     for (const std::string_view needed : of.elf().NeededLibraries()) {
-      const std::string name(needed);
+      const std::string name = ExpandOrigin(std::string(needed), of.path());
       if (IsNvidiaLibrary(name) || !seen.insert(BaseName(name)).second) {
         continue;
       }

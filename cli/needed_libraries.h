@@ -15,6 +15,10 @@ struct SearchFolder {
   const char* from;  // "RPATH", "LD_LIBRARY_PATH", "RUNPATH"
 };
 
+// A path of a file's dynamic section, "$ORIGIN/lib": the file's folder takes
+// the place of $ORIGIN.
+std::string ExpandOrigin(std::string path, const std::string& file);
+
 // Where the loader looks for what `binary` needs, in its order, before its
 // own folders.
 std::vector<SearchFolder> SearchFolders(const rewriter::Binary& binary);
