@@ -131,22 +131,24 @@ std::string AddLocalVersion(const std::string& version,
 Result<std::string> RaisePlatform(const std::string& platform,
                                   unsigned minor) {
   std::string kept;
+  bool runs = false;  // as it is given, somewhere that we know of
   for (const std::string& one : Split(platform, '.')) {
-    if (one == "any" && minor != 0) continue;
     constexpr std::string_view kMachine = "_x86_64";
     const bool machine =
         one.size() > kMachine.size() &&
         std::string_view(one).substr(one.size() - kMachine.size()) == kMachine;
     const std::optional<unsigned> glibc = GlibcOf(one);
-    if (one != "any" &&
-        (!machine || (!glibc && !StartsWith(one, "linux_")))) {
-      return Err(DiagCode::kUnsupported,
-                 fmt::format("a wheel for '{}', expected one for Linux with "
-                             "glibc on x86-64",
-                             one));
-    }
-    if (glibc && *glibc < minor) continue;
+    const bool linux = machine && (glibc || StartsWith(one, "linux_"));
+    if (!linux && one != "any") continue;
+    runs = true;
+    if (linux ? glibc && *glibc < minor : minor != 0) continue;
     kept += (kept.empty() ? "" : ".") + one;
+  }
+  if (!runs) {
+    return Err(DiagCode::kUnsupported,
+               fmt::format("a wheel for '{}', expected one for Linux with "
+                           "glibc on x86-64",
+                           platform));
   }
   return kept.empty() ? fmt::format("manylinux_2_{}_x86_64", minor) : kept;
 }

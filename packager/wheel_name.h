@@ -40,8 +40,9 @@ std::string AddLocalVersion(const std::string& version,
                             std::string_view label);
 
 // The platforms of a Linux wheel that stay true where it is given a file that
-// needs a glibc 2.`minor`: older ones are left out, and if none remains,
-// "manylinux_2_<minor>_x86_64". Errors: musl, other systems and processors.
+// needs a glibc 2.`minor`: older ones and those without glibc are left out, and
+// if none remains, "manylinux_2_<minor>_x86_64". Errors: none is for Linux with
+// glibc on x86-64.
 Result<std::string> RaisePlatform(const std::string& platform,
                                   unsigned minor);
 

@@ -3,7 +3,7 @@ them, a program among the scripts, an entry point, a symbolic link and a licence
 
 usage: make_wheel.py WHEEL LIBRARY DEEP-LIBRARY
 
-The time of its files is now, as a build's is.
+It is written as to a pipe: sizes and sums stand behind the files.
 """
 import base64
 import hashlib
@@ -72,7 +72,16 @@ for name, data, mode in FILES:
     record += f"{name},sha256={digest.rstrip(b'=').decode()},{len(data)}\n"
 record += f"{INFO}/RECORD,,\n"
 FILES.append((f"{INFO}/RECORD", record.encode(), 0o100644))
-with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
+
+
+class Pipe:
+    def __init__(self, file):
+        self.write = file.write
+        self.flush = file.flush
+
+
+with open(wheel, "wb") as file, zipfile.ZipFile(
+        Pipe(file), "w", zipfile.ZIP_DEFLATED) as archive:
     for name, data, mode in FILES:
         info = zipfile.ZipInfo(name)
         info.external_attr = mode << 16

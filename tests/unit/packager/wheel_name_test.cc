@@ -61,6 +61,10 @@ TEST(WheelName, RaisesThePlatform) {
             "manylinux_2_27_x86_64");
   EXPECT_EQ(raised("manylinux_2_17_x86_64.manylinux_2_28_x86_64"),
             "manylinux_2_28_x86_64");
+  EXPECT_EQ(raised("manylinux_2_28_x86_64.musllinux_1_1_x86_64"),
+            "manylinux_2_28_x86_64");
+  EXPECT_EQ(raised("manylinux_2_12_x86_64.musllinux_1_1_x86_64"),
+            "manylinux_2_27_x86_64");
   EXPECT_EQ(raised("linux_x86_64"), "linux_x86_64");
   EXPECT_EQ(raised("any"), "manylinux_2_27_x86_64");
   EXPECT_EQ(RaisePlatform("manylinux1_x86_64", 0).value(),
