@@ -287,8 +287,11 @@ Status WheelConversion::LeaveAsItIs(const std::string& path,
 std::vector<std::string> WheelConversion::Describe() const {
   std::vector<std::string> lines;
   for (const auto& [path, library] : libraries_) {
-    for (const std::string& line : library.conversion->DescribeModules()) {
-      lines.push_back(line);
+    const std::vector<std::string> modules =
+        library.conversion->DescribeModules();
+    lines.insert(lines.end(), modules.begin(), modules.end());
+    if (modules.empty()) {
+      lines.push_back(path + ": no kernel, only led to the stub");
     }
   }
   for (const std::string& processor : Processors()) {
