@@ -239,11 +239,12 @@ Result<ZipMember> ZipReader::ReadEntry(std::uint64_t index) const {
                                  member.stored_size, member.size)));
   }
 
+  // Modes count whatever system is said to have written them, as for pip.
   zip_uint8_t system = 0;
   zip_uint32_t attributes = 0;
   zip_file_get_external_attributes(zip_.get(), index, 0, &system, &attributes);
   const unsigned mode = attributes >> 16;
-  if (system != ZIP_OPSYS_UNIX || mode == 0) return member;
+  if (mode == 0) return member;
   member.mode = mode & 0777;
   switch (mode & S_IFMT) {
     case 0:
@@ -323,24 +324,30 @@ Status ZipReader::Read(const ZipMember& member, const Sink& sink) const {
   }
   Bytes buffer(std::min<std::uint64_t>(member.size + 1, kPiece));
   std::uint64_t done = 0;
-  for (;;) {
-    const zip_int64_t n = zip_fread(file.get(), buffer.data(), buffer.size());
-    if (n < 0) {
-      return Err(Error(member.name,
-                       fmt::format("cannot be unpacked: {}",
-                                   zip_file_strerror(file.get()))));
+  for (bool end = false; !end;) {
+    // Pieces are full but for the last one.
+    std::size_t filled = 0;
+    while (!end && filled < buffer.size()) {
+      const zip_int64_t n = zip_fread(file.get(), buffer.data() + filled,
+                                      buffer.size() - filled);
+      if (n < 0) {
+        return Err(Error(member.name,
+                         fmt::format("cannot be unpacked: {}",
+                                     zip_file_strerror(file.get()))));
+      }
+      filled += static_cast<std::size_t>(n);
+      end = n == 0;
     }
-    done += static_cast<std::uint64_t>(n);
-    if (done > member.size || (n == 0 && done != member.size)) {
+    done += filled;
+    if (done > member.size || (end && done != member.size)) {
       return Err(Error(
           member.name,
           fmt::format("unpacks to {} bytes, the directory says {}",
-                      n == 0 ? std::to_string(done) : "more", member.size)));
+                      end ? std::to_string(done) : "more", member.size)));
     }
-    if (n == 0) return {};
-    CERB_TRY_VOID(
-        sink(ByteSpan(buffer).first(static_cast<std::size_t>(n))));
+    if (filled != 0) CERB_TRY_VOID(sink(ByteSpan(buffer).first(filled)));
   }
+  return {};
 }
 
 Result<Bytes> ZipReader::ReadAll(const ZipMember& member,

@@ -108,6 +108,11 @@ def check(args, name):
         seconds = time.time() - begin
         if report["exit_code"] != 0:
             print("%s: exit code %d" % (wheel, report["exit_code"]))
+            for said in report["diagnostics"]:
+                if "cannot be converted;" not in said["message"]:
+                    print("  %s: %s %s: %s" % (
+                        said["severity"], said.get("file", ""),
+                        said.get("kernel", ""), said["message"]))
             return False
         sizes = ", ".join("%.1f" % (made["size"] / 1e6)
                           for made in report["wheels"])

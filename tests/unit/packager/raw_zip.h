@@ -16,6 +16,7 @@ struct RawEntry {
   std::uint16_t flags = 0;
   std::int64_t size = -1;  // unpacked; -1: as many as are stored
   std::int64_t crc = -1;   // -1: of `data`
+  std::uint8_t system = 3;  // that it was made on: Unix
 };
 
 inline std::uint32_t Crc32(const std::string& data) {
@@ -57,7 +58,7 @@ inline std::string RawZip(const std::vector<RawEntry>& entries) {
     put(out, 0x04034b50, 4);
     out += common + entry.name + entry.data;
     put(directory, 0x02014b50, 4);
-    put(directory, 0x0314, 2);  // made on Unix
+    put(directory, 0x14 | entry.system << 8, 2);
     directory += common;
     put(directory, 0, 6);
     put(directory, std::uint64_t{entry.mode} << 16, 4);

@@ -71,6 +71,8 @@ TEST(ZipReader, RefusesLinksThatLeaveTheFolder) {
   EXPECT_THAT(WhyNot({{"a", "", 0120777}}), HasSubstr("outside"));
   EXPECT_THAT(WhyNot({{"a", std::string(5000, 'x'), 0120777}}),
               HasSubstr("at most 4096"));
+  EXPECT_THAT(WhyNot({{"a", "/etc", 0120777, 0, 0, -1, -1, 0}}),
+              HasSubstr("outside"));  // as if made on DOS
   // A file behind a link would be written where the link leads.
   EXPECT_THAT(WhyNot({{"a", ".", 0120777}, {"a/b", "x"}}),
               HasSubstr("which is no folder"));
