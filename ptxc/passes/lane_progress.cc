@@ -153,45 +153,46 @@ void SplitBlocks(Function& function, Together& together) {
   }
 }
 
+std::string Place(const llvm::DebugLoc& at) {
+  if (!at) return "";
+  return " (" + at->getFilename().str() + ":" + std::to_string(at.getLine()) +
+         ")";
+}
+
 // One function's lanes that wait for each other.
 class Yielding {
  public:
   Yielding(Function& function, Together* together)
       : function_(function), together_(together) {}
 
-  void Run(llvm::FunctionAnalysisManager& analyses, Lanes lanes,
+  // Regions where lanes may wait for others. If some are too large that is said
+  // in `warnings`, and the others are made; without `warnings` nothing is, and
+  // the answer false.
+  bool Run(llvm::FunctionAnalysisManager& analyses, Lanes lanes,
            std::vector<std::string>* warnings) {
     LaneRegions regions(function_, together_, analyses, {lanes});
     std::vector<Region> found;
     bool all = true;
-    const PartingsFound& parted = regions.partings();
-    for (const llvm::CallBase* call : parted.calls) {
-      const Function* callee = call->getCalledFunction();
-      warnings->push_back(
-          "lanes meet by masks in " +
-          (callee ? "'" + callee->getName().str() + "'"
-                  : std::string("a function called through a pointer")) +
-          ", which stays a call that not all lanes come to: those that are "
-          "elsewhere are not waited for" + Place(call->getDebugLoc()));
-    }
-    for (const Parting& parting : parted.partings) {
+    for (const Parting& parting : regions.partings().partings) {
       std::optional<Region> region = regions.Find(parting);
       all &= region.has_value();
       if (region) found.push_back(std::move(*region));
     }
     std::vector<Region> waits;
+    std::vector<const Loop*> alone, without;
     for (Loop* loop : regions.waiting()) {
       LaneRegions::Waiting waiting = regions.Find(*loop);
-      if (waiting.region) {
-        waits.push_back(std::move(*waiting.region));
-      } else if (waiting.needed) {
-        warnings->push_back(Describe(*loop));
-      } else if (WritesSometimes(*loop, regions.dominators())) {
-        KeepInside(*loop);
-      }
+      if (waiting.region) waits.push_back(std::move(*waiting.region));
+      if (!waiting.needed) alone.push_back(loop);
+      if (waiting.needed && !waiting.region) without.push_back(loop);
     }
     found.insert(found.end(), waits.begin(), waits.end());
     all &= regions.Merge(&found);
+    if ((!all || !without.empty()) && !warnings) return false;
+    for (const Loop* loop : without) warnings->push_back(Describe(*loop));
+    for (const Loop* loop : alone) {
+      if (WritesSometimes(*loop, regions.dominators())) KeepInside(*loop);
+    }
     if (!all) {
       warnings->push_back(
           "lanes of a warp part in front of so many .sync instructions that "
@@ -206,7 +207,7 @@ class Yielding {
       }
       regions.Merge(&found);
     }
-    if (found.empty()) return;
+    if (found.empty()) return true;
     std::vector<std::vector<Segment>> segments;
     for (const Region& region : found) {
       segments.push_back(regions.Segments(region));
@@ -216,6 +217,7 @@ class Yielding {
       Rebuild(found[i], segments[i]);
     }
     Promote();
+    return true;
   }
 
   // All of the function as one region; false if it is too large, or has no end.
@@ -266,14 +268,9 @@ class Yielding {
     }
   }
 
-  std::string Describe(const Loop& loop) const {
+  static std::string Describe(const Loop& loop) {
     return "lanes of a warp that wait for each other in a loop may hang" +
            Place(loop.getStartLoc());
-  }
-  static std::string Place(const llvm::DebugLoc& at) {
-    if (!at) return "";
-    return " (" + at->getFilename().str() + ":" +
-           std::to_string(at.getLine()) + ")";
   }
 
   // ---- The loop of rounds ---------------------------------------------------
@@ -614,22 +611,32 @@ class Yielding {
   std::vector<llvm::AllocaInst*> variables_;
 };
 
-// Whether there is a join in it, or a call that stays one and may lead to some.
-bool MayMeet(const Function& function) {
-  return llvm::any_of(llvm::instructions(function), [](const Instruction& i) {
-    const auto* call = llvm::dyn_cast<llvm::CallBase>(&i);
-    if (!call || call->isInlineAsm()) return false;
-    const Function* callee = call->getCalledFunction();
-    return IsJoin(i) || !callee || !callee->isDeclaration();
-  });
-}
-
-// Whether lanes may wait for others at joins by mask.
-bool PartAtJoins(Function& function, llvm::FunctionAnalysisManager& analyses) {
+// Whether lanes may wait for others at joins by mask. Those that do not wait as
+// they should, since functions stay calls, are told.
+bool PartAtJoins(Function& function, llvm::FunctionAnalysisManager& analyses,
+                 std::vector<std::string>* warnings) {
+  // Joins, and calls that stay and may lead to some.
+  const bool may = llvm::any_of(
+      llvm::instructions(function), [](const Instruction& instruction) {
+        const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+        if (!call || call->isInlineAsm()) return false;
+        const Function* callee = call->getCalledFunction();
+        return IsJoin(instruction) || !callee || !callee->isDeclaration();
+      });
+  if (!may) return false;
   const PartingsFound found = FindPartings(
       function, analyses.getResult<llvm::DominatorTreeAnalysis>(function),
       analyses);
-  return !found.partings.empty() || !found.calls.empty();
+  for (const llvm::CallBase* call : found.calls) {
+    const Function* callee = call->getCalledFunction();
+    warnings->push_back(
+        "lanes meet by masks in " +
+        (callee ? "'" + callee->getName().str() + "'"
+                : std::string("a function called through a pointer")) +
+        ", which stays a call that not all lanes come to: those that are "
+        "elsewhere are not waited for" + Place(call->getDebugLoc()));
+  }
+  return !found.partings.empty();
 }
 
 }  // namespace
@@ -648,27 +655,30 @@ llvm::PreservedAnalyses LaneProgress::run(
   if (function.hasFnAttribute(kNeverYields) || IsJoinFunction(function)) {
     return llvm::PreservedAnalyses::all();
   }
+  std::vector<std::string>& warnings =
+      (*warnings_)[function.getName().str()];
+  const bool parts = PartAtJoins(function, analyses, &warnings);
   const bool whole = options_.serial || function.hasFnAttribute(kWhole);
-  const bool parts = MayMeet(function) && PartAtJoins(function, analyses);
-  if (!whole && !MayWait(function) && !parts) {
+  if (!whole && !parts && !MayWait(function)) {
     return llvm::PreservedAnalyses::all();
   }
   // Barriers are joins of both warps where two share a wave.
   const bool packed = function.hasFnAttribute(kTwoWarps);
-  if (whole || packed) JoinBarriers(function);
-  if (whole) SeparateEnds(function);
+  const Lanes lanes = packed ? Lanes::kOfAWave : Lanes::kOfAWarp;
+  if (packed) JoinBarriers(function);
   PrepareLanes(function, analyses);
   Together together;
   Yielding yielding(function, &together);
-  if (whole) {
-    if (yielding.RunWhole(parts || options_.serial, options_.serial,
-                          analyses)) {
-      return llvm::PreservedAnalyses::none();
-    }
-    function.removeFnAttr(kWhole);
+  if (!whole && yielding.Run(analyses, lanes, nullptr)) {
+    return llvm::PreservedAnalyses::none();
   }
-  yielding.Run(analyses, packed ? Lanes::kOfAWave : Lanes::kOfAWarp,
-               &(*warnings_)[function.getName().str()]);
+  JoinBarriers(function);
+  SeparateEnds(function);
+  PrepareLanes(function, analyses);
+  if (!yielding.RunWhole(parts || options_.serial, options_.serial, analyses)) {
+    function.removeFnAttr(kWhole);
+    yielding.Run(analyses, lanes, &warnings);
+  }
   return llvm::PreservedAnalyses::none();
 }
 

@@ -31,14 +31,7 @@ constexpr unsigned kLocalSpace = 5;
 constexpr std::ptrdiff_t kMostInRounds = 128;
 constexpr std::size_t kMostJoins = 512;
 
-// What asks the lanes that are here, or one of them, and waits for nobody.
-bool TakesWhoIsHere(const Instruction& instruction) {
-  const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
-  return IsWaveCall(instruction, "ballot") ||
-         (call && call->getIntrinsicID() ==
-                      llvm::Intrinsic::amdgcn_readfirstlane);
-}
-// `activemask`.
+// `activemask`, which waits for nobody.
 bool AsksWhoIsHere(const Instruction& instruction) {
   return IsWaveCall(instruction, "ballot") &&
          llvm::isa<llvm::Constant>(
@@ -72,7 +65,7 @@ bool Together::operator()(const Instruction& instruction) {
         return true;
     }
   }
-  if (call->isInlineAsm()) return true;
+  if (call->isInlineAsm() || IsJoin(instruction)) return true;
   if (const Function* callee = call->getCalledFunction()) {
     return IsIn(*callee);
   }
@@ -87,11 +80,44 @@ bool Together::IsIn(const Function& function) {
   if (function.isDeclaration()) return true;
   const auto [known, is_new] = functions_.insert({&function, false});
   if (!is_new) return known->second;  // false as well within recursion
-  const bool result =
-      MayWait(const_cast<Function&>(function)) ||
-      llvm::any_of(llvm::instructions(function),
-                   [&](const Instruction& i) { return (*this)(i); });
+  const bool result = llvm::any_of(
+      llvm::instructions(function),
+      [&](const Instruction& i) { return (*this)(i) && !TakesWhoIsHere(i); });
   return functions_[&function] = result;
+}
+
+bool Together::TakesWhoIsHere(const Instruction& instruction) {
+  const auto& call = llvm::cast<llvm::CallBase>(instruction);
+  if (IsWaveCall(call, "ballot") ||
+      call.getIntrinsicID() == llvm::Intrinsic::amdgcn_readfirstlane) {
+    return true;
+  }
+  const Function* callee = call.getCalledFunction();
+  const bool stays = !call.isInlineAsm() && !IsJoin(call) &&
+                     (!callee || !callee->isDeclaration());
+  return stays && !HasBarrier(call);
+}
+
+// Whether the call may lead to a barrier.
+bool Together::HasBarrier(const llvm::CallBase& call) {
+  const auto is_in = [this](const Function& function) {
+    const auto [known, is_new] = with_barriers_.insert({&function, false});
+    if (!is_new) return known->second;  // false as well within recursion
+    const bool result = llvm::any_of(
+        llvm::instructions(function), [this](const Instruction& instruction) {
+          const auto* next = llvm::dyn_cast<llvm::CallBase>(&instruction);
+          return IsBarrier(instruction) ||
+                 (next && !next->isInlineAsm() && HasBarrier(*next));
+        });
+    return with_barriers_[&function] = result;
+  };
+  if (const Function* callee = call.getCalledFunction()) {
+    return !callee->isDeclaration() && is_in(*callee);
+  }
+  return llvm::any_of(*call.getModule(), [&](const Function& callee) {
+    return callee.getFunctionType() == call.getFunctionType() &&
+           callee.hasAddressTaken() && is_in(callee);
+  });
 }
 
 bool IsOrderedWrite(const Instruction& instruction) {
@@ -460,7 +486,7 @@ bool LaneRegions::AddJoins(Region* region) const {
         continue;
       }
       found = true;
-      rest &= TakesWhoIsHere(instruction);
+      rest &= together_->TakesWhoIsHere(instruction);
       has_mask |= IsJoin(instruction);
     }
     if (!found) continue;

@@ -37,17 +37,23 @@
 
 namespace cerberus::ptx {
 
-// Lanes that have yielded go on one by one, so that what takes all lanes of a
-// warp or block together must stay outside, and so must calls of functions
-// with loops that wait: a lane cannot yield from in there.
+// Lanes that have yielded go on one by one, so that they have to meet again in
+// front of what takes all lanes of a warp or block together, and of calls of
+// functions that hold such.
 class Together {
  public:
   bool operator()(const llvm::Instruction& instruction);
+  // Of one of those, whether it does with the lanes that are there, so that the
+  // others need not come: it asks who they are, or is a call of a function
+  // without barriers.
+  bool TakesWhoIsHere(const llvm::Instruction& instruction);
 
  private:
   bool IsIn(const llvm::Function& function);
+  bool HasBarrier(const llvm::CallBase& call);
 
   llvm::DenseMap<const llvm::Function*, bool> functions_;
+  llvm::DenseMap<const llvm::Function*, bool> with_barriers_;
 };
 
 // A write that others may wait for.

@@ -5,6 +5,7 @@
 // an atomic.
 //
 // RUN: %check %s %t && %check %s %t -arch=sm_80
+// RUN: %check %s %t -G && %check %s %t -G -arch=sm_80
 #include <cuda/atomic>
 #include <cuda/barrier>
 #include <cuda/latch>

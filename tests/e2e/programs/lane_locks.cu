@@ -2,6 +2,7 @@
 // list without locks, and the waiting classes of CUDA's C++ library.
 //
 // RUN: %check %s %t && %check %s %t -arch=sm_80
+// RUN: %check %s %t -G && %check %s %t -G -arch=sm_80
 #include <cuda/barrier>
 #include <cuda/pipeline>
 #include <cuda/semaphore>
