@@ -26,6 +26,7 @@ namespace {
 constexpr std::uint32_t kLocks = 4;  // the last one in shared memory
 constexpr std::uint64_t kProgramsOfTest = 40;
 constexpr std::uint64_t kLargeProgramsOfTest = 4;
+constexpr std::uint64_t kProgramsOneByOne = 12;
 
 enum class Kind {
   kSwapLock,    // taken by compare and swap
@@ -443,6 +444,12 @@ TEST(WaitsExec, RandomPrograms) { RunPrograms(128, kProgramsOfTest); }
 // As many as a block can have, whose warps wait for each other.
 TEST(WaitsExec, RandomProgramsOfLargeBlocks) {
   RunPrograms(1024, kLargeProgramsOfTest);
+}
+
+TEST(WaitsExec, RandomProgramsOneByOne) {
+  ::setenv("CERBERUS_TEST_SERIAL_LANES", "1", 1);
+  RunPrograms(128, kProgramsOneByOne);
+  ::unsetenv("CERBERUS_TEST_SERIAL_LANES");
 }
 
 }  // namespace

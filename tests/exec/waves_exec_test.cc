@@ -135,6 +135,29 @@ const std::vector<Case>& Cases() {
        Reverse("  setp.ge.u32 %p0, %t, 32;\n  vote.sync.any.pred %p1, %p0, "
                "-1;\n  @%p1 bra UPPER;\n  bar.sync 0;\n  bra DONE;\n"
                "UPPER:\n  barrier.sync 0;\nDONE:\n")},
+      {"lanes_at_two_barriers", 1, {64, 96, 512, 1024}, Reversed,
+       // Odd lanes of even warps come to the other one: PTX ISA, "barrier",
+       // without .aligned.
+       "  and.b32 %r4, %t, 33;\n  setp.eq.u32 %p0, %r4, 1;\n" +
+           Reverse("  @%p0 bra ASIDE;\n  barrier.sync 0;\n  bra BOTH;\n"
+                   "ASIDE:\n  add.u32 %r5, %t, 1;\n  barrier.sync 0;\n"
+                   "BOTH:\n")},
+      {"lanes_at_two_named_barriers", 2, {64, 96, 1024}, Reversed,
+       // Odd lanes of even warps come to the other one: PTX ISA, "barrier",
+       // without .aligned.
+       "  and.b32 %r4, %t, 33;\n  setp.eq.u32 %p0, %r4, 1;\n" +
+           Reverse("  @%p0 bra ASIDE;\n  barrier.sync 1, %n;\n  bra BOTH;\n"
+                   "ASIDE:\n  add.u32 %r5, %t, 1;\n  barrier.sync 1, %n;\n"
+                   "BOTH:\n")},
+      {"lanes_at_two_counts", 1, {64, 96, 1024},
+       [](std::uint32_t, std::uint32_t n) { return n - (n + 2) / 3; },
+       // Of all threads of the block, those whose number is no multiple of 3.
+       "  and.b32 %r4, %t, 33;\n  setp.eq.u32 %p0, %r4, 1;\n"
+       "  rem.u32 %r5, %t, 3;\n  setp.ne.u32 %p1, %r5, 0;\n"
+       "  @%p0 bra ASIDE;\n  barrier.red.popc.u32 %r6, 0, %p1;\n"
+       "  bra BOTH;\nASIDE:\n  add.u32 %r7, %t, 1;\n"
+       "  barrier.red.popc.u32 %r6, 0, %p1;\nBOTH:\n"
+       "  st.global.u32 [%l0], %r6;\n"},
       {"exchange_loop", 2, {64, 70, 256},
        [](std::uint32_t, std::uint32_t n) { return n * (n - 1) / 2; },
        // Adds by compare and swap; a failed turn means that another won.

@@ -1,6 +1,8 @@
 ; Loops in which lanes wait for others.
 ; RUN: ptxc-opt --passes=lane-progress -S %s 2>&1 | FileCheck %s
+; RUN: ptxc-opt --passes=lane-progress --serial-lanes -S %s 2>&1 | FileCheck %s --check-prefix=SERIAL
 ; CHECK-NOT: warning:
+; SERIAL-NOT: warning:
 
 declare i32 @__cerberus_wave_thread_x()
 
@@ -108,6 +110,11 @@ done:
 ; CHECK-LABEL: define amdgpu_kernel void @counts(
 ; CHECK-NOT: round:
 ; CHECK: ret void
+; One by one, lanes yield in it all the same.
+; SERIAL-LABEL: define amdgpu_kernel void @counts(
+; SERIAL: br label %round
+; SERIAL: atomicrmw add
+; SERIAL: br i1 {{.*}}, label %again
 define amdgpu_kernel void @counts(ptr addrspace(1) %next, i32 %n) {
 entry:
   br label %more

@@ -5,6 +5,7 @@
 //
 // RUN: %check %s %t -arch=compute_80
 // RUN: %check %s %t -arch=compute_75 -G
+// RUN: env CONVERT=--lanes=serial %check %s %t
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 
