@@ -659,7 +659,9 @@ llvm::PreservedAnalyses LaneProgress::run(
       (*warnings_)[function.getName().str()];
   const bool parts = PartAtJoins(function, analyses, &warnings);
   const bool whole = options_.serial || function.hasFnAttribute(kWhole);
-  if (!whole && !parts && !MayWait(function)) {
+  if (!whole && !parts &&
+      FindWaitingLoops(analyses.getResult<llvm::LoopAnalysis>(function))
+          .empty()) {
     return llvm::PreservedAnalyses::all();
   }
   // Barriers are joins of both warps where two share a wave.

@@ -430,23 +430,15 @@ LaneRegions::Waiting LaneRegions::Find(Loop& loop) {
 
 // ---- Lanes that come together inside --------------------------------------
 
-std::vector<Loop*> LaneRegions::LoopsThatYield(const Region& region) const {
-  std::vector<Loop*> loops;
-  for (Loop* loop : loops_.getLoopsInPreorder()) {
-    if (region.blocks.contains(loop->getHeader()) &&
-        llvm::any_of(waiting_, [&](const Loop* waits) {
-          return loop->contains(waits);
-        })) {
-      loops.push_back(loop);
-    }
-  }
-  return loops;
-}
-
 LaneRegions::BlockSet LaneRegions::Yields(const Region& region) const {
   BlockSet headers;
-  for (const Loop* loop : LoopsThatYield(region)) {
-    headers.insert(loop->getHeader());
+  for (const Loop* waits : waiting_) {
+    if (!region.blocks.contains(waits->getHeader())) continue;
+    for (const Loop* loop = waits;
+         loop && region.blocks.contains(loop->getHeader());
+         loop = loop->getParentLoop()) {
+      headers.insert(loop->getHeader());
+    }
   }
   // Lanes go round apart that meet at joins in there.
   for (const auto& sites : region.exchanges) {

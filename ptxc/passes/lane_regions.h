@@ -138,9 +138,6 @@ class LaneRegions {
   // be too large, which are left out.
   bool Merge(std::vector<Region>* regions) const;
 
-  // All waiting loops of a region yield to the same rounds, and so do the
-  // loops around them: lanes may be in different iterations.
-  std::vector<llvm::Loop*> LoopsThatYield(const Region& region) const;
   std::vector<Segment> Segments(const Region& region) const;
 
  private:
@@ -155,7 +152,9 @@ class LaneRegions {
   bool ComesFirst(llvm::BasicBlock* branch, llvm::BasicBlock* side,
                   const llvm::BasicBlock* to) const;
   std::ptrdiff_t WaitsIn(const Region& region) const;
-  BlockSet Yields(const Region& region) const;  // where those loops begin
+  // Where the loops begin that yield: those in which lanes wait, and those
+  // around them, of which lanes may be in different iterations.
+  BlockSet Yields(const Region& region) const;
   bool AddJoins(Region* region) const;
   void AddRests(Region* region) const;
   llvm::DenseMap<const llvm::BasicBlock*, const llvm::BasicBlock*> LastMeetings(

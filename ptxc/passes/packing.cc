@@ -247,7 +247,10 @@ std::string WhyNotPacked(Function& function,
     }
     return needed;
   };
-  if (!MayWait(function)) return "";
+  if (FindWaitingLoops(analyses.getResult<llvm::LoopAnalysis>(function))
+          .empty()) {
+    return "";
+  }
   // Who calls a function, and what they write behind the call, is not seen
   // here.
   if (function.getCallingConv() != llvm::CallingConv::AMDGPU_KERNEL) {

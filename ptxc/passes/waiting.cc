@@ -331,12 +331,6 @@ std::vector<Loop*> FindWaitingLoops(llvm::LoopInfo& loops) {
   return waiting;
 }
 
-bool MayWait(llvm::Function& function) {
-  const llvm::DominatorTree dominators(function);
-  llvm::LoopInfo loops(dominators);
-  return !FindWaitingLoops(loops).empty();
-}
-
 std::vector<Loop*> FindReadingLoops(llvm::LoopInfo& loops) {
   std::vector<Loop*> reading;
   for (Loop* loop : loops.getLoopsInPreorder()) {

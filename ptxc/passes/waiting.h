@@ -5,7 +5,6 @@
 #include <vector>
 
 namespace llvm {
-class Function;
 class Instruction;
 class Loop;
 class LoopInfo;
@@ -21,8 +20,6 @@ bool IsBarrier(const llvm::Instruction& instruction);
 // end nearer, as fetching a ticket or a failed update of a value that was
 // read before does.
 std::vector<llvm::Loop*> FindWaitingLoops(llvm::LoopInfo& loops);
-
-bool MayWait(llvm::Function& function);
 
 // Loops whose rounds may read what others write.
 std::vector<llvm::Loop*> FindReadingLoops(llvm::LoopInfo& loops);

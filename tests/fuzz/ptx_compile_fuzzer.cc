@@ -48,6 +48,7 @@ CompileOptions OptionsFrom(unsigned target, unsigned bits) {
   options.keep_going = (bits & 16) == 0;
   options.one_warp_per_wave = (bits & 32) != 0;
   options.verify_each = (bits & 64) != 0;
+  options.serial_lanes = (bits & 128) != 0;
   options.shared_overflow = std::array{
       SharedOverflow::kError, SharedOverflow::kGlobal, SharedOverflow::kAlways,
       SharedOverflow::kError}[target >> 3 & 3];
