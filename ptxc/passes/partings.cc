@@ -13,7 +13,6 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Support/GenericDomTreeConstruction.h"
 
 #include "ptxc/passes/joins.h"
 #include "ptxc/passes/waiting.h"
@@ -103,7 +102,7 @@ class Partings {
       if (behind_barrier) barriers_.insert(block);
     }
     llvm::erase_if(joins_, [this](CallInst* join) { return HasAll(*join); });
-    if (!joins_.empty() || !calls_.empty()) FindMeetings(function);
+    if (!joins_.empty() || !calls_.empty()) meetings_.recalculate(function);
   }
 
   PartingsFound Find() {
@@ -172,31 +171,6 @@ class Partings {
       for (const CallInst* join : kind) kinds_[join] = number;
       ++number;
     }
-  }
-
-  // Where lanes meet that come to joins yet: whoever goes elsewhere, as to the
-  // function's end, is not waited for.
-  void FindMeetings(Function& function) {
-    BlockSet kept;
-    std::vector<BasicBlock*> work;
-    for (CallInst* join : joins_) work.push_back(join->getParent());
-    for (llvm::CallBase* call : calls_) work.push_back(call->getParent());
-    while (!work.empty()) {
-      BasicBlock* block = work.back();
-      work.pop_back();
-      if (!kept.insert(block).second) continue;
-      work.insert(work.end(), llvm::pred_begin(block), llvm::pred_end(block));
-    }
-    std::vector<llvm::DominatorTree::UpdateType> left_out;
-    for (BasicBlock& block : function) {
-      if (!kept.contains(&block)) continue;
-      for (BasicBlock* next : llvm::successors(&block)) {
-        if (!kept.contains(next)) {
-          left_out.push_back({llvm::DominatorTree::Delete, &block, next});
-        }
-      }
-    }
-    meetings_.recalculate(function, left_out);
   }
 
   // The blocks that are reached without passing a barrier, where all lanes are
