@@ -216,28 +216,12 @@ class ConvertVerb : public Verb {
     if (conversion != nullptr && options_.dry_run) {
       json.Key("plan").Raw(conversion->plan().ToJson());
     } else if (conversion != nullptr) {
-      const ConversionSummary& s = conversion->summary();
       json.Key("files").BeginArray();
       for (const std::string& path : conversion->output_paths()) {
         json.String(path);
       }
       json.EndArray();
-      json.Key("fatbins").Uint(s.fatbins);
-      json.Key("modules").Uint(s.modules);
-      json.Key("code_objects").Uint(s.code_objects);
-      json.Key("kernels").Uint(s.kernels);
-      json.Key("kernels_converted").Uint(s.kernels_converted);
-      json.Key("left_out").BeginArray();
-      for (const auto& [reason, count] : s.left_out) {
-        json.BeginObject();
-        json.Key("reason").String(reason);
-        json.Key("kernels").Uint(count);
-        json.EndObject();
-      }
-      json.EndArray();
-      json.Key("bytes_in").Uint(s.bytes_in);
-      json.Key("bytes_out").Uint(s.bytes_out);
-      json.Key("archive_bytes").Uint(s.archive_bytes);
+      conversion->summary().WriteTo(json);
       json.Key("seconds").Number(Seconds());
     }
     json.Key("diagnostics");

@@ -233,23 +233,7 @@ class ConvertWheelVerb : public Verb {
       json.EndObject();
     }
     json.EndArray();
-    const ConversionSummary& all = s.libraries;
-    json.Key("fatbins").Uint(all.fatbins);
-    json.Key("modules").Uint(all.modules);
-    json.Key("code_objects").Uint(all.code_objects);
-    json.Key("kernels").Uint(all.kernels);
-    json.Key("kernels_converted").Uint(all.kernels_converted);
-    json.Key("left_out").BeginArray();
-    for (const auto& [reason, count] : all.left_out) {
-      json.BeginObject();
-      json.Key("reason").String(reason);
-      json.Key("kernels").Uint(count);
-      json.EndObject();
-    }
-    json.EndArray();
-    json.Key("bytes_in").Uint(all.bytes_in);
-    json.Key("bytes_out").Uint(all.bytes_out);
-    json.Key("archive_bytes").Uint(all.archive_bytes);
+    s.libraries.WriteTo(json);
     json.Key("seconds").Number(Seconds());
   }
 

@@ -99,6 +99,25 @@ const Diag* FirstError(const std::vector<Diag>& diags) {
 
 }  // namespace
 
+void ConversionSummary::WriteTo(JsonWriter& json) const {
+  json.Key("fatbins").Uint(fatbins);
+  json.Key("modules").Uint(modules);
+  json.Key("code_objects").Uint(code_objects);
+  json.Key("kernels").Uint(kernels);
+  json.Key("kernels_converted").Uint(kernels_converted);
+  json.Key("left_out").BeginArray();
+  for (const auto& [reason, count] : left_out) {
+    json.BeginObject();
+    json.Key("reason").String(reason);
+    json.Key("kernels").Uint(count);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.Key("bytes_in").Uint(bytes_in);
+  json.Key("bytes_out").Uint(bytes_out);
+  json.Key("archive_bytes").Uint(archive_bytes);
+}
+
 Conversion::Conversion(const ConversionOptions& options, Reporter& reporter)
     : options_(options),
       input_name_(options.member ? options.member->input_name : options.input),

@@ -21,6 +21,7 @@
 
 #include "cli/code_object.h"
 #include "cli/compiler.h"
+#include "cli/json.h"
 #include "cli/progress.h"
 #include "cli/reporter.h"
 #include "cli/time_trace.h"
@@ -75,6 +76,9 @@ struct ConversionSummary {
   std::uint64_t archive_bytes = 0;
   // Reasons why kernels were left out, and how many kernels each.
   std::map<std::string, std::size_t> left_out;
+
+  // As members of the object that is being written.
+  void WriteTo(JsonWriter& json) const;
 };
 
 class Conversion {
