@@ -27,8 +27,10 @@ using llvm::Loop;
 constexpr unsigned kLocalSpace = 5;
 
 // Loops that yield to the same rounds and joins in them. LLVM allocates
-// registers for as many in some 10 s, for half of them in 2.
-constexpr std::ptrdiff_t kMostInRounds = 128;
+// registers for as many in some 10 s, for half of them in 2. Where there are many
+// lanes do without rests.
+constexpr std::ptrdiff_t kMostInRounds = 256;
+constexpr std::size_t kMostWithRests = 64;
 constexpr std::size_t kMostJoins = 512;
 
 // `activemask`, which waits for nobody.
@@ -516,6 +518,7 @@ bool LaneRegions::AddJoins(Region* region) const {
 // in the same round of the loop around, that others may wait for: what they do
 // alone is done once for each of them.
 void LaneRegions::AddRests(Region* region) const {
+  if (Yields(*region).size() + region->joins.size() > kMostWithRests) return;
   for (const Loop* loop : waiting_) {
     if (!region->blocks.contains(loop->getHeader())) continue;
     const Loop* around = loop->getParentLoop();
