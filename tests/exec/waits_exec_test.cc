@@ -441,9 +441,11 @@ void RunPrograms(std::uint32_t threads, unsigned long long count) {
 
 TEST(WaitsExec, RandomPrograms) { RunPrograms(128, kProgramsOfTest); }
 
-// As many as a block can have, whose warps wait for each other.
+// As many as a block can have, whose warps wait for each other; half of that
+// where each is to have a wave of 64 of its own.
 TEST(WaitsExec, RandomProgramsOfLargeBlocks) {
-  RunPrograms(1024, kLargeProgramsOfTest);
+  const bool halves = std::getenv("CERBERUS_TEST_ONE_WARP_PER_WAVE") != nullptr;
+  RunPrograms(halves ? 512 : 1024, kLargeProgramsOfTest);
 }
 
 TEST(WaitsExec, RandomProgramsOneByOne) {
