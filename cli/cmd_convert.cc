@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <optional>
 #include <vector>
 
@@ -53,12 +52,7 @@ class ConvertVerb : public Verb {
     app.add_flag("--bundle", options_.bundle,
                  "put all that OUT needs beside it")
         ->group(kGroupFiles);
-    app.add_option("--arch", options_.arches,
-                   "target ids, e.g. gfx1100,gfx942:xnack-")
-        ->type_name("A[,B...]")
-        ->delimiter(',')
-        ->required()
-        ->group(kGroupTargets);
+    AddArches(app, options_.arches);
     app.add_flag("--keep-fatbin", options_.keep_fatbin,
                  "OUT runs on NVIDIA GPUs too")
         ->group(kGroupTargets);
@@ -83,12 +77,8 @@ class ConvertVerb : public Verb {
       reporter.Report(status.error());
       return Finish(common, reporter, nullptr, kExitUsage);
     }
-    // -j says how many; otherwise make may.
-    const char* makeflags = std::getenv("MAKEFLAGS");
-    if (compile_.jobs == 0 && makeflags != nullptr) {
-      jobserver_ = Jobserver::Connect(makeflags);
-      options_.jobserver = jobserver_.get();
-    }
+    jobserver_ = compile_.ConnectJobserver();
+    options_.jobserver = jobserver_.get();
     const InterruptScope interrupts;
     if (!trace_path_.empty()) options_.time_trace = &trace_.emplace();
     Conversion conversion(options_, reporter);
@@ -108,11 +98,7 @@ class ConvertVerb : public Verb {
 
  private:
   Status CheckOptions() {
-    options_.shared_overflow = compile_.shared_overflow == "global";
-    options_.serial_lanes = compile_.lanes == "serial";
-    options_.in_process = compile_.in_process;
-    options_.limits = compile_.Limits();
-    options_.jobs = compile_.Jobs();
+    compile_.ApplyTo(options_);
     CERB_TRY(options_.arches, CheckArches(options_.arches));
     if (SameFile(options_.input, options_.output)) {
       return Err(DiagCode::kUsage,

@@ -5,7 +5,6 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
@@ -51,12 +50,7 @@ class ConvertWheelVerb : public Verb {
         ->check(CLI::IsMember(std::vector<std::string>{"bundle", "require"})
                     .description(""))
         ->group(kGroupFiles);
-    app.add_option("--arch", options_.conversion.arches,
-                   "target ids, e.g. gfx1100,gfx942:xnack-")
-        ->type_name("A[,B...]")
-        ->delimiter(',')
-        ->required()
-        ->group(kGroupTargets);
+    AddArches(app, options_.conversion.arches);
     app.add_flag("-n,--dry-run", options_.conversion.dry_run,
                  "print what would be converted, write nothing")
         ->group(kGroupBehaviour);
@@ -75,12 +69,8 @@ class ConvertWheelVerb : public Verb {
       reporter.Report(status.error());
       return Finish(common, reporter, nullptr, kExitUsage);
     }
-    // -j says how many; otherwise make may.
-    const char* makeflags = std::getenv("MAKEFLAGS");
-    if (compile_.jobs == 0 && makeflags != nullptr) {
-      jobserver_ = Jobserver::Connect(makeflags);
-      options_.conversion.jobserver = jobserver_.get();
-    }
+    jobserver_ = compile_.ConnectJobserver();
+    options_.conversion.jobserver = jobserver_.get();
     const InterruptScope interrupts;
     WheelConversion conversion(options_, reporter);
     const int code = Convert(conversion, reporter);
@@ -94,11 +84,7 @@ class ConvertWheelVerb : public Verb {
  private:
   Status CheckOptions() {
     ConversionOptions& conversion = options_.conversion;
-    conversion.shared_overflow = compile_.shared_overflow == "global";
-    conversion.serial_lanes = compile_.lanes == "serial";
-    conversion.in_process = compile_.in_process;
-    conversion.limits = compile_.Limits();
-    conversion.jobs = compile_.Jobs();
+    compile_.ApplyTo(conversion);
     conversion.keep_going = !strict_;
     options_.bundle_stub = stub_ == "bundle";
     CERB_TRY(conversion.arches, CheckArches(conversion.arches));

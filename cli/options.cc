@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <string_view>
 #include <thread>
 #include <vector>
 
+#include "cli/conversion.h"
 #include "support/nearest_targets.h"
 #include "support/target_id.h"
 #include "support/target_table.h"
@@ -85,6 +87,28 @@ ProcessLimits CompileOptions::Limits() const {
   limits.seconds = seconds;
   if (kLimitMemory) limits.memory_bytes = memory_mib << 20;
   return limits;
+}
+
+void CompileOptions::ApplyTo(ConversionOptions& conversion) const {
+  conversion.shared_overflow = shared_overflow == "global";
+  conversion.serial_lanes = lanes == "serial";
+  conversion.in_process = in_process;
+  conversion.limits = Limits();
+  conversion.jobs = Jobs();
+}
+
+std::unique_ptr<Jobserver> CompileOptions::ConnectJobserver() const {
+  const char* makeflags = std::getenv("MAKEFLAGS");
+  if (jobs != 0 || makeflags == nullptr) return nullptr;
+  return Jobserver::Connect(makeflags);
+}
+
+void AddArches(CLI::App& app, std::vector<std::string>& arches) {
+  app.add_option("--arch", arches, "target ids, e.g. gfx1100,gfx942:xnack-")
+      ->type_name("A[,B...]")
+      ->delimiter(',')
+      ->required()
+      ->group(kGroupTargets);
 }
 
 void AddJobs(CLI::App& app, CompileOptions& compile) {

@@ -4,9 +4,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "cli/jobserver.h"
 #include "cli/process.h"
 #include "cli/verb.h"
 #include "support/result.h"
@@ -28,6 +30,8 @@ void AddSharedOverflow(CLI::App& app, std::string& how);
 // --lanes: `how` becomes "auto" or "serial".
 void AddLanes(CLI::App& app, std::string& how);
 
+struct ConversionOptions;
+
 // How a verb compiles that converts files.
 struct CompileOptions {
   unsigned jobs = 0;  // not given
@@ -39,7 +43,12 @@ struct CompileOptions {
 
   unsigned Jobs() const;  // one for each processor if not given
   ProcessLimits Limits() const;
+  void ApplyTo(ConversionOptions& conversion) const;
+  // Of make, which may say how many where the user does not; or null.
+  std::unique_ptr<Jobserver> ConnectJobserver() const;
 };
+// --arch, required.
+void AddArches(CLI::App& app, std::vector<std::string>& arches);
 void AddJobs(CLI::App& app, CompileOptions& compile);
 // All but the jobs, for --help-all.
 void AddCompileOptions(CLI::App& app, CompileOptions& compile);
