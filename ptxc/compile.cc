@@ -44,7 +44,6 @@ namespace cerberus::ptx {
 namespace {
 
 // With one warp in each wave of 64: AMD's work-groups have 1,024 work-items.
-constexpr unsigned kMaxThreadsOfHalfWaves = 512;
 
 // PTX instructions of a program that is not worth a process of its own: a
 // hundredth of a second's work.

@@ -208,15 +208,7 @@ class Yielding {
       regions.Merge(&found);
     }
     if (found.empty()) return true;
-    std::vector<std::vector<Segment>> segments;
-    for (const Region& region : found) {
-      segments.push_back(regions.Segments(region));
-    }
-    Demote();
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      Rebuild(found[i], segments[i]);
-    }
-    Promote();
+    Make(regions, found);
     return true;
   }
 
@@ -228,14 +220,23 @@ class Yielding {
                         {Lanes::kOfAWave, any_loop});
     std::vector<Region> found = {regions.Whole(parts)};
     if (!found[0].meet || !regions.Merge(&found)) return false;
-    const std::vector<Segment> segments = regions.Segments(found[0]);
-    Demote();
-    Rebuild(found[0], segments);
-    Promote();
+    Make(regions, found);
     return true;
   }
 
  private:
+  void Make(const LaneRegions& regions, llvm::ArrayRef<Region> found) {
+    std::vector<std::vector<Segment>> segments;
+    for (const Region& region : found) {
+      segments.push_back(regions.Segments(region));
+    }
+    Demote();
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      Rebuild(found[i], segments[i]);
+    }
+    Promote();
+  }
+
   // Whether some of its rounds write what others do not, as those do that got
   // a lock, and give it back in the loop.
   static bool WritesSometimes(const Loop& loop,
@@ -362,7 +363,8 @@ class Yielding {
     }
     gates.push_back(NewBlock("end"));
     b.SetInsertPoint(round);
-    const std::vector<llvm::Value*> open = Opened(b, segments, next, mask, waited);
+    const std::vector<llvm::Value*> open =
+        Opened(b, segments, next, mask, waited);
     b.CreateBr(gates[0]);
     for (std::size_t i = 0; i < segments.size(); ++i) {
       BasicBlock* begin = i == 0 ? onward : segments[i].block;
@@ -438,7 +440,7 @@ class Yielding {
         comes = b.CreateOr(comes, is_at(other));
       }
       llvm::Value* missing = Ballot(b, comes);
-      if (!segment.sites.empty() && IsOfTheWave(*segment.sites.front())) {
+      if (IsOfTheWave(segment)) {
         missing = AnyOfWave(b, comes);
       } else if (!segment.sites.empty()) {
         if (const llvm::ConstantInt* known = KnownMaskOf(segment.sites)) {
@@ -472,9 +474,7 @@ class Yielding {
     // block's barriers the last.
     const auto rank = [&](std::size_t i) {
       const Segment& segment = segments[i];
-      const bool of_the_wave = !segment.sites.empty() &&
-                               IsOfTheWave(*segment.sites.front());
-      return std::pair(segment.is_rest ? 0 : of_the_wave ? 2 : 1, i);
+      return std::pair(segment.is_rest ? 0 : IsOfTheWave(segment) ? 2 : 1, i);
     };
     llvm::sort(joins, [&](std::size_t i, std::size_t j) {
       return rank(i) < rank(j);
@@ -487,6 +487,10 @@ class Yielding {
           stuck, b.CreateICmpEQ(AnyOfWave(b, is_at(i)), b.getInt32(0)));
     }
     return open;
+  }
+
+  static bool IsOfTheWave(const Segment& segment) {
+    return !segment.sites.empty() && ptx::IsOfTheWave(*segment.sites.front());
   }
 
   llvm::Value* AnyOfWave(IRBuilder<>& b, llvm::Value* predicate) {

@@ -1,7 +1,5 @@
 #include "ptxc/passes/lane_regions.h"
 
-#include <functional>
-
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/PostOrderIterator.h"
 #include "llvm/IR/CFG.h"
@@ -68,13 +66,8 @@ bool Together::operator()(const Instruction& instruction) {
     }
   }
   if (call->isInlineAsm() || IsJoin(instruction)) return true;
-  if (const Function* callee = call->getCalledFunction()) {
-    return IsIn(*callee);
-  }
-  const llvm::Module& module = *call->getModule();
-  return llvm::any_of(module, [&](const Function& callee) {
-    return callee.getFunctionType() == call->getFunctionType() &&
-           callee.hasAddressTaken() && IsIn(callee);
+  return MayCall(*call, [this](const Function& callee) {
+    return IsIn(callee);
   });
 }
 
@@ -102,23 +95,15 @@ bool Together::TakesWhoIsHere(const Instruction& instruction) {
 
 // Whether the call may lead to a barrier.
 bool Together::HasBarrier(const llvm::CallBase& call) {
-  const auto is_in = [this](const Function& function) {
+  return MayCall(call, [this](const Function& function) {
     const auto [known, is_new] = with_barriers_.insert({&function, false});
     if (!is_new) return known->second;  // false as well within recursion
     const bool result = llvm::any_of(
         llvm::instructions(function), [this](const Instruction& instruction) {
           const auto* next = llvm::dyn_cast<llvm::CallBase>(&instruction);
-          return IsBarrier(instruction) ||
-                 (next && !next->isInlineAsm() && HasBarrier(*next));
+          return IsBarrier(instruction) || (next && HasBarrier(*next));
         });
     return with_barriers_[&function] = result;
-  };
-  if (const Function* callee = call.getCalledFunction()) {
-    return !callee->isDeclaration() && is_in(*callee);
-  }
-  return llvm::any_of(*call.getModule(), [&](const Function& callee) {
-    return callee.getFunctionType() == call.getFunctionType() &&
-           callee.hasAddressTaken() && is_in(callee);
   });
 }
 

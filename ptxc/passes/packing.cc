@@ -260,6 +260,7 @@ std::string WhyNotPacked(Function& function,
   Together together;
   LaneRegions of_waves(function, &together, analyses, {Lanes::kOfAWave});
   const std::vector<bool> in_waves = waits(of_waves);
+  if (!llvm::is_contained(in_waves, true)) return "";
   LaneRegions of_warps(function, &together, analyses, {Lanes::kOfAWarp});
   const std::vector<bool> in_warps = waits(of_warps);
   for (std::size_t i = 0; i < in_waves.size(); ++i) {

@@ -138,12 +138,8 @@ class Partings {
  private:
   // Whether the call stays one, of a function in which lanes meet by masks.
   bool JoinsWithin(const llvm::CallBase& call) {
-    if (call.isInlineAsm()) return false;
-    const Function* callee = call.getCalledFunction();
-    if (callee) return !callee->isDeclaration() && HasJoins(*callee);
-    return llvm::any_of(*call.getModule(), [&](const Function& other) {
-      return other.getFunctionType() == call.getFunctionType() &&
-             other.hasAddressTaken() && HasJoins(other);
+    return MayCall(call, [this](const Function& callee) {
+      return !callee.isDeclaration() && HasJoins(callee);
     });
   }
   bool HasJoins(const Function& function) {

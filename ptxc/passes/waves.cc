@@ -347,6 +347,16 @@ bool CallsFunctions(const Function& function) {
   return false;
 }
 
+bool MayCall(const llvm::CallBase& call,
+             llvm::function_ref<bool(const Function&)> is) {
+  if (call.isInlineAsm()) return false;
+  if (const Function* callee = call.getCalledFunction()) return is(*callee);
+  return llvm::any_of(*call.getModule(), [&](const Function& callee) {
+    return callee.getFunctionType() == call.getFunctionType() &&
+           callee.hasAddressTaken() && is(callee);
+  });
+}
+
 llvm::PreservedAnalyses ChooseWaves::run(
     llvm::Module& module, llvm::ModuleAnalysisManager& analyses) {
   if (options_.wave_size == kWarp) return llvm::PreservedAnalyses::all();
@@ -380,13 +390,13 @@ llvm::PreservedAnalyses ChooseWaves::run(
       function->addFnAttr(kWhyNotPacked, "it calls functions: " + found->second);
     }
     if (!options_.never_pack && IsKernel(*function) &&
-        BoundsOf(*function).second > kMaxWorkItems / 2) {
+        BoundsOf(*function).second > kMaxThreadsOfHalfWaves) {
       forms.push_back(function);
     }
   }
   for (Function* kernel : forms) {
     Function* form = kernel;
-    if (BoundsOf(*kernel).first <= kMaxWorkItems / 2) {
+    if (BoundsOf(*kernel).first <= kMaxThreadsOfHalfWaves) {
       llvm::ValueToValueMapTy map;
       form = llvm::CloneFunction(kernel, map);
       form->setName(kernel->getName() + kPackedSuffix);

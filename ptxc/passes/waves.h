@@ -23,10 +23,12 @@
 #include <map>
 #include <string>
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/IR/PassManager.h"
 
 namespace llvm {
+class CallBase;
 class Value;
 }
 
@@ -40,11 +42,17 @@ bool IsWaveCall(const llvm::Value& value, llvm::StringRef name);
 
 // Whether functions stay calls, which then know nothing of their kernel.
 bool CallsFunctions(const llvm::Function& function);
+// Whether the call may be one of a function of which `is` holds.
+bool MayCall(const llvm::CallBase& call,
+             llvm::function_ref<bool(const llvm::Function&)> is);
 
 struct WaveOptions {
   unsigned wave_size = 32;
   bool never_pack = false;
 };
+
+// Of a block, where each warp has a wave of 64 of its own.
+inline constexpr unsigned kMaxThreadsOfHalfWaves = 512;
 
 // What a kernel's second form has behind its name: for blocks too large for one
 // warp in each wave.
