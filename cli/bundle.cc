@@ -91,8 +91,7 @@ Status StageBundle(const std::string& folder, std::vector<OutputFile>& files,
       made /= part;
       CERB_TRY_VOID(MakeFolder(made.string(), made_folders));
     }
-    CERB_TRY(OutputFile copy,
-             StageCopy(file.source, (bundle / path).string()));
+    CERB_TRY(OutputFile copy, StageCopy(file.source, (bundle / path).string()));
     files.push_back(std::move(copy));
   }
   return {};

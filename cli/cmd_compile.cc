@@ -139,9 +139,9 @@ class CompileVerb : public Verb {
     options.opt_level = opt_level_ == 0 ? -1 : opt_level_;
     options.verify_each = verify_each_;
     options.time_trace = trace.has_value();
-    options.jobs =
-        jobs_ != 0 ? jobs_
-                   : static_cast<int>(std::thread::hardware_concurrency());
+    options.jobs = jobs_ != 0
+                       ? jobs_
+                       : static_cast<int>(std::thread::hardware_concurrency());
     options.input_name = input_.c_str();
     options.on_diag = ReportDiag;
     options.user = &target;
@@ -175,14 +175,10 @@ class CompileVerb : public Verb {
 
   static int ExitCodeOf(cerberus_ptxc_status status) {
     switch (status) {
-      case CERBERUS_PTXC_OK:
-        return kExitDone;
-      case CERBERUS_PTXC_SOME_KERNELS_FAILED:
-        return kExitSomeMissing;
-      case CERBERUS_PTXC_USAGE:
-        return kExitUsage;
-      default:
-        return kExitFailed;
+      case CERBERUS_PTXC_OK: return kExitDone;
+      case CERBERUS_PTXC_SOME_KERNELS_FAILED: return kExitSomeMissing;
+      case CERBERUS_PTXC_USAGE: return kExitUsage;
+      default: return kExitFailed;
     }
   }
 

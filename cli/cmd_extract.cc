@@ -179,11 +179,8 @@ class ExtractVerb : public Verb {
         CERB_TRY_VOID(ExtractEntries(fatbin.entries, "0", folder, reporter));
         break;
       }
-      case FileKind::kKpack:
-        CERB_TRY_VOID(ExtractArchive(folder));
-        break;
-      default:
-        CERB_TRY_VOID(ExtractBinary(folder, reporter));  // or its error
+      case FileKind::kKpack: CERB_TRY_VOID(ExtractArchive(folder)); break;
+      default: CERB_TRY_VOID(ExtractBinary(folder, reporter));  // or its error
     }
     if (Interrupted()) return {};
     if (files_.empty()) {

@@ -465,14 +465,10 @@ class ListVerb : public Verb {
     const ByteSpan bytes = file.bytes();
     if (IsCodeObject(bytes)) return ListCodeObject(path_, bytes, out);
     switch (rewriter::DetectFileKind(bytes)) {
-      case FileKind::kFatbin:
-        return ListFatbin(path_, bytes, out);
-      case FileKind::kPtx:
-        return ListPtx(path_, bytes, out);
-      case FileKind::kKpack:
-        return ListArchive(path_, out);
-      default:
-        return ListBinary(path_, out);  // or its error
+      case FileKind::kFatbin: return ListFatbin(path_, bytes, out);
+      case FileKind::kPtx: return ListPtx(path_, bytes, out);
+      case FileKind::kKpack: return ListArchive(path_, out);
+      default: return ListBinary(path_, out);  // or its error
     }
   }
 

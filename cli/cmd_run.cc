@@ -44,8 +44,8 @@ class RunVerb : public Verb {
         ->group(kGroupTargets);
     app.add_option("--log", log_, "error, warn, info or debug")
         ->type_name("LEVEL")
-        ->check(CLI::IsMember({"error", "warn", "info", "debug"})
-                    .description(""))
+        ->check(
+            CLI::IsMember({"error", "warn", "info", "debug"}).description(""))
         ->group(kGroupDiagnostics);
   }
 

@@ -1,8 +1,7 @@
 #include "cli/compiler.h"
 
-#include <fmt/format.h>
-
 #include <dlfcn.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -162,9 +161,14 @@ CompileOutcome CompileInChild(const std::string& jit,
                               const ProcessLimits& limits,
                               const CompileRequest& request) {
   std::vector<std::string> argv = {
-      jit, "--arch", request.arch, "--diagnostics=json",
+      jit,
+      "--arch",
+      request.arch,
+      "--diagnostics=json",
       fmt::format("--jobs={}", request.jobs),
-      fmt::format("--compile-seconds={}", limits.seconds), "-o", "-"};
+      fmt::format("--compile-seconds={}", limits.seconds),
+      "-o",
+      "-"};
   if (request.keep_going) argv.push_back("--keep-going");
   if (request.shared_overflow) argv.push_back("--shared-overflow=global");
   if (request.serial_lanes) argv.push_back("--lanes=serial");
@@ -184,8 +188,7 @@ CompileOutcome CompileInChild(const std::string& jit,
     key = stub::JitCache::Key(
         request.ptx, *target,
         fmt::format("convert {}{}{}", request.shared_overflow,
-                    request.serial_lanes ? " serial" : "",
-                    CompilerBuild(jit)));
+                    request.serial_lanes ? " serial" : "", CompilerBuild(jit)));
   }
   argv.push_back("-");
 

@@ -469,8 +469,8 @@ void Conversion::ReportMissing() {
       some_ptx = true;
       continue;
     }
-    const auto same = std::find_if(
-        reasons.begin(), reasons.end(), [&](const auto& reason) {
+    const auto same =
+        std::find_if(reasons.begin(), reasons.end(), [&](const auto& reason) {
           return reason.first.message == unit->missing;
         });
     if (same != reasons.end()) {
@@ -482,9 +482,8 @@ void Conversion::ReportMissing() {
   }
   for (auto& [diag, modules] : reasons) {
     if (modules > 1) {
-      diag.notes.push_back(
-          fmt::format("the same is true of {} more module{}", modules - 1,
-                      modules == 2 ? "" : "s"));
+      diag.notes.push_back(fmt::format("the same is true of {} more module{}",
+                                       modules - 1, modules == 2 ? "" : "s"));
     }
     if (!some_ptx) {
       diag.notes.push_back(fmt::format(
@@ -580,11 +579,10 @@ Result<bool> Conversion::CompileAll(
         return;
       }
       progress.Begin(i);
-      task.conversion->CompileTask(
-          task, compiler, jobs_of_task, stopped,
-          [&progress, i](const CompileProgress& now) {
-            progress.Update(i, now);
-          });
+      task.conversion->CompileTask(task, compiler, jobs_of_task, stopped,
+                                   [&progress, i](const CompileProgress& now) {
+                                     progress.Update(i, now);
+                                   });
       progress.End(i);
       // What the others still do is for nothing.
       if (task.conversion->EndsAll(task) && !stopped.exchange(true)) {

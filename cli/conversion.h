@@ -152,10 +152,10 @@ class Conversion {
   void ReportMissing();
   void NoteChoice(const std::string& note, const Unit& unit);
   void AddTasks(std::vector<std::unique_ptr<UnitTask>>& tasks);
-  void CompileTask(UnitTask& task, const Compiler& compiler, unsigned jobs,
-                   const std::atomic<bool>& stopped,
-                   std::function<void(const CompileProgress&)> on_progress)
-      const;
+  void CompileTask(
+      UnitTask& task, const Compiler& compiler, unsigned jobs,
+      const std::atomic<bool>& stopped,
+      std::function<void(const CompileProgress&)> on_progress) const;
   std::uint64_t PtxBytes(const UnitTask& task) const;
   bool EndsAll(const UnitTask& task) const;
   Status TakeResult(UnitTask& task);

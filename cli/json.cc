@@ -116,21 +116,11 @@ class FlatParser {
     const char c = rest_[0];
     rest_.remove_prefix(1);
     switch (c) {
-      case 'n':
-        out += '\n';
-        return true;
-      case 't':
-        out += '\t';
-        return true;
-      case 'r':
-        out += '\r';
-        return true;
-      case 'b':
-        out += '\b';
-        return true;
-      case 'f':
-        out += '\f';
-        return true;
+      case 'n': out += '\n'; return true;
+      case 't': out += '\t'; return true;
+      case 'r': out += '\r'; return true;
+      case 'b': out += '\b'; return true;
+      case 'f': out += '\f'; return true;
       case 'u': {
         if (rest_.size() < 4) return false;
         unsigned code = 0;
@@ -145,9 +135,7 @@ class FlatParser {
         AppendUtf8(out, code);
         return true;
       }
-      default:
-        out += c;
-        return c == '"' || c == '\\' || c == '/';
+      default: out += c; return c == '"' || c == '\\' || c == '/';
     }
   }
 

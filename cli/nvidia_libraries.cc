@@ -47,8 +47,8 @@ constexpr Row kRows[] = {
 // Of NVIDIA as well, and nothing that has to be converted: they hold no
 // kernels, or the driver stub compiles the PTX that they hold.
 constexpr std::string_view kOthers[] = {
-    "libcuda", "libcudart", "libcurand", "libnvrtc", "libnvJitLink",
-    "libnvidia-ml", "libcufile", "libnvToolsExt"};
+    "libcuda",      "libcudart",    "libcurand", "libnvrtc",
+    "libnvJitLink", "libnvidia-ml", "libcufile", "libnvToolsExt"};
 
 std::string_view StemOf(std::string_view needed) {
   const std::string_view file = needed.substr(needed.rfind('/') + 1);

@@ -51,9 +51,8 @@ void Progress::Update(std::size_t task, const CompileProgress& now) {
   const std::lock_guard<std::mutex> lock(mutex_);
   now_[task] = now;
   const auto time = Clock::now();
-  const auto between =
-      printer_.terminal() ? Clock::duration(kBetweenStatus)
-                          : Clock::duration(kBetweenLines);
+  const auto between = printer_.terminal() ? Clock::duration(kBetweenStatus)
+                                           : Clock::duration(kBetweenLines);
   if (time - start_ < quiet_ || time - last_ < between) return;
   last_ = time;
   printer_.Status(Describe(task));

@@ -10,24 +10,18 @@ namespace {
 
 const char* SeverityName(Severity severity) {
   switch (severity) {
-    case Severity::kError:
-      return "error";
-    case Severity::kWarning:
-      return "warning";
-    case Severity::kNote:
-      return "note";
+    case Severity::kError: return "error";
+    case Severity::kWarning: return "warning";
+    case Severity::kNote: return "note";
   }
   return "error";
 }
 
 const char* SeverityColor(Severity severity) {
   switch (severity) {
-    case Severity::kError:
-      return "1;31";
-    case Severity::kWarning:
-      return "1;35";
-    case Severity::kNote:
-      return "1;36";
+    case Severity::kError: return "1;31";
+    case Severity::kWarning: return "1;35";
+    case Severity::kNote: return "1;36";
   }
   return "0";
 }

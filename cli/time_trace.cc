@@ -48,9 +48,8 @@ void TimeTrace::Add(std::string_view compiler_trace) {
   std::size_t length = 0;
   const std::int64_t shift =
       Number(compiler_trace.substr(begin + kBegin.size()), &length) - begin_;
-  std::string_view rest =
-      compiler_trace.substr(events + kEvents.size(),
-                            end - events - kEvents.size());
+  std::string_view rest = compiler_trace.substr(events + kEvents.size(),
+                                                end - events - kEvents.size());
   // Times count from the start of the compiler, here from our own.
   std::string shifted;
   for (std::size_t at; (at = rest.find(kTime)) != std::string_view::npos;) {

@@ -23,8 +23,8 @@ class TimeTrace {
 
  private:
   friend class TimedPhase;
-  void Add(std::string_view name, std::string_view detail,
-           std::int64_t begin, std::int64_t end);
+  void Add(std::string_view name, std::string_view detail, std::int64_t begin,
+           std::int64_t end);
 
   const std::int64_t begin_;  // microseconds since 1970
   std::mutex mutex_;

@@ -85,8 +85,8 @@ std::string_view ProjectOf(std::string_view requirement) {
 
 // Extras are described since 2.1.
 std::string MetadataVersion(const std::string& given) {
-  const bool older = given.substr(0, 2) == "1." || given.empty() ||
-                     given == "2.0";
+  const bool older =
+      given.substr(0, 2) == "1." || given.empty() || given == "2.0";
   return older ? "2.1" : given;
 }
 
@@ -190,8 +190,8 @@ Status WheelConversion::NameAll() {
     summary_.requirement += fmt::format(
         "{}device-{}", summary_.requirement.empty() ? "" : ",", processor);
   }
-  summary_.requirement = fmt::format("{}[{}]=={}", project_,
-                                     summary_.requirement, host_.version);
+  summary_.requirement =
+      fmt::format("{}[{}]=={}", project_, summary_.requirement, host_.version);
   return {};
 }
 
@@ -218,16 +218,16 @@ Status WheelConversion::MakeOutputFolder() {
 Status WheelConversion::ReadFile(const ZipMember& member) {
   std::optional<OutputFile> unpacked;
   bool first = true;
-  CERB_TRY(hashes_[member.name],
-           wheel_->Read(member, [&](ByteSpan piece) -> Status {
-             if (first && !member.is_link && IsLoadable(piece)) {
-               CERB_TRY(unpacked, OutputFile::Create(
-                                      options_.folder + "/" + host_.ToString(),
+  CERB_TRY(
+      hashes_[member.name], wheel_->Read(member, [&](ByteSpan piece) -> Status {
+        if (first && !member.is_link && IsLoadable(piece)) {
+          CERB_TRY(unpacked,
+                   OutputFile::Create(options_.folder + "/" + host_.ToString(),
                                       member.mode));
-             }
-             first = false;
-             return unpacked ? unpacked->Append(piece) : Status();
-           }));
+        }
+        first = false;
+        return unpacked ? unpacked->Append(piece) : Status();
+      }));
   if (!unpacked) return {};
   return OpenLibrary(member, *std::move(unpacked));
 }
@@ -338,8 +338,7 @@ Result<bool> WheelConversion::Convert() {
   return true;
 }
 
-Status WheelConversion::TakeLibrary(const std::string& path,
-                                    Library& library) {
+Status WheelConversion::TakeLibrary(const std::string& path, Library& library) {
   Conversion& conversion = *library.conversion;
   if (conversion.compiled()) {
     CERB_TRY_VOID(conversion.Write());
@@ -417,9 +416,9 @@ CoreMetadata WheelConversion::HostMetadata() const {
       const std::string_view wanted = ProjectOf(requirement);
       const bool itself =
           packager::NormalizeName(wanted) == packager::NormalizeName(old);
-      metadata.Add("Requires-Dist",
-                   itself ? project_ + requirement.substr(wanted.size())
-                          : requirement);
+      metadata.Add(
+          "Requires-Dist",
+          itself ? project_ + requirement.substr(wanted.size()) : requirement);
     }
   }
   metadata.Set("Version", host_.version);
@@ -449,8 +448,7 @@ CoreMetadata WheelConversion::WheelFile(const WheelName& name) const {
   return file;
 }
 
-Status WheelConversion::AddStub(WheelWriter& wheel,
-                                const std::string& folder) {
+Status WheelConversion::AddStub(WheelWriter& wheel, const std::string& folder) {
   for (const auto& [file, bytes] : stub_) {
     struct stat st;
     if (::stat(file.source.c_str(), &st) != 0) {
@@ -474,14 +472,13 @@ Status WheelConversion::WriteHost() {
     } else if (path.rfind(wheel.dist_info() + "/", 0) == 0) {
       last.push_back(&member);
     } else {
-      CERB_TRY_VOID(
-          wheel.Copy(*wheel_, member, path, hashes_.at(member.name)));
+      CERB_TRY_VOID(wheel.Copy(*wheel_, member, path, hashes_.at(member.name)));
     }
   }
-  CERB_TRY_VOID(wheel.Add(
-      fmt::format("{}/{}/{}-{}.kpack", folder_, kArchiveFolder, group_,
-                  kFallbackTarget),
-      archive_bytes_.at(kFallbackTarget).bytes(), 0644, /*compress=*/false));
+  CERB_TRY_VOID(wheel.Add(fmt::format("{}/{}/{}-{}.kpack", folder_,
+                                      kArchiveFolder, group_, kFallbackTarget),
+                          archive_bytes_.at(kFallbackTarget).bytes(), 0644,
+                          /*compress=*/false));
   if (options_.bundle_stub) CERB_TRY_VOID(AddStub(wheel, folder_));
   for (const ZipMember* member : last) {
     CERB_TRY_VOID(wheel.Copy(*wheel_, *member,
@@ -490,9 +487,8 @@ Status WheelConversion::WriteHost() {
   }
   CERB_TRY_VOID(
       wheel.AddText(wheel.dist_info() + "/WHEEL", WheelFile(host_).ToString()));
-  CERB_TRY_VOID(
-      wheel.AddText(wheel.dist_info() + "/METADATA",
-                    HostMetadata().ToString()));
+  CERB_TRY_VOID(wheel.AddText(wheel.dist_info() + "/METADATA",
+                              HostMetadata().ToString()));
   wheels_.push_back(std::move(wheel));
   return {};
 }
@@ -505,27 +501,23 @@ CoreMetadata WheelConversion::DeviceMetadata(
                MetadataVersion(host.Get("Metadata-Version")));
   metadata.Add("Name", fmt::format("{}-device-{}", project_, processor));
   metadata.Add("Version", host_.version);
-  metadata.Add("Summary",
-               fmt::format("Device code of {} for AMD GPUs: {}", project_,
-                           processor));
+  metadata.Add("Summary", fmt::format("Device code of {} for AMD GPUs: {}",
+                                      project_, processor));
   // The code is the same as the host wheel's, in another form.
-  for (const char* field :
-       {"Home-page", "Author", "Author-email", "Maintainer",
-        "Maintainer-email", "License", "License-Expression", "License-File",
-        "Requires-Python", "Project-URL"}) {
+  for (const char* field : {"Home-page", "Author", "Author-email", "Maintainer",
+                            "Maintainer-email", "License", "License-Expression",
+                            "License-File", "Requires-Python", "Project-URL"}) {
     for (const std::string& value : host.GetAll(field)) {
       metadata.Add(field, value);
     }
   }
-  metadata.Add("Requires-Dist",
-               fmt::format("{}=={}", project_, host_.version));
+  metadata.Add("Requires-Dist", fmt::format("{}=={}", project_, host_.version));
   metadata.Add("Description-Content-Type", "text/plain");
-  metadata.SetBody(
-      fmt::format("What {} {} runs on AMD GPUs of the kind {}, compiled ahead "
-                  "of time. It is of use\nwith that package and no other:\n\n"
-                  "    pip install '{}[device-{}]=={}'\n",
-                  project_, host_.version, processor, project_, processor,
-                  host_.version));
+  metadata.SetBody(fmt::format(
+      "What {} {} runs on AMD GPUs of the kind {}, compiled ahead "
+      "of time. It is of use\nwith that package and no other:\n\n"
+      "    pip install '{}[device-{}]=={}'\n",
+      project_, host_.version, processor, project_, processor, host_.version));
   return metadata;
 }
 
@@ -535,8 +527,7 @@ Status WheelConversion::WriteDevice(const std::string& processor) {
   for (const std::string& arch : options_.conversion.arches) {
     if (ProcessorOf(arch) != processor) continue;
     CERB_TRY_VOID(wheel.Add(
-        fmt::format("{}/{}/{}-{}.kpack", folder_, kArchiveFolder, group_,
-                    arch),
+        fmt::format("{}/{}/{}-{}.kpack", folder_, kArchiveFolder, group_, arch),
         archive_bytes_.at(arch).bytes(), 0644, /*compress=*/false));
   }
   for (const ZipMember& member : wheel_->files()) {
@@ -546,8 +537,7 @@ Status WheelConversion::WriteDevice(const std::string& processor) {
         path.rfind(info, 0) == 0 &&
         (path.rfind(info + "licenses/", 0) == 0 || IsLicense(path));
     if (!is_license) continue;
-    CERB_TRY_VOID(
-        wheel.Copy(*wheel_, member, path, hashes_.at(member.name)));
+    CERB_TRY_VOID(wheel.Copy(*wheel_, member, path, hashes_.at(member.name)));
   }
   CERB_TRY_VOID(
       wheel.AddText(wheel.dist_info() + "/WHEEL", WheelFile(name).ToString()));

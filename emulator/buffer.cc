@@ -62,8 +62,8 @@ struct Address {
 };
 
 Address LaneAddress(const Wave& w, const BufferOp& b, const Descriptor& d,
-                    u32 voffset, u32 vindex, u32 soffset, u32 ioffset,
-                    u32 lane, u32 bytes) {
+                    u32 voffset, u32 vindex, u32 soffset, u32 ioffset, u32 lane,
+                    u32 bytes) {
   const u64 offset = u64{voffset} + ioffset;
   Address r;
   // The scratch descriptor we make at the start of a wave: the stack pointer
@@ -76,9 +76,8 @@ Address LaneAddress(const Wave& w, const BufferOp& b, const Descriptor& d,
   const u64 index = u64{vindex} + (d.add_tid ? lane : 0);
   // Range checking: structured buffers by index, raw ones by offset.
   const bool structured = d.stride != 0 && (b.idxen || d.add_tid);
-  const bool by_index =
-      IsCdna(w.gen) ? d.stride != 0 && (d.swizzle || b.idxen)
-                    : d.oob == 0 || d.oob == 1;
+  const bool by_index = IsCdna(w.gen) ? d.stride != 0 && (d.swizzle || b.idxen)
+                                      : d.oob == 0 || d.oob == 1;
   if (!IsCdna(w.gen) && d.oob == 2) {
     r.in_range = d.records != 0;
   } else if (by_index && d.stride != 0) {
@@ -96,9 +95,9 @@ Address LaneAddress(const Wave& w, const BufferOp& b, const Descriptor& d,
     const u64 index_lsb = index % d.index_stride;
     const u64 offset_msb = offset / d.element_size;
     const u64 offset_lsb = offset % d.element_size;
-    relative = (index_msb * d.stride + offset_msb * d.element_size) *
-                   d.index_stride +
-               index_lsb * d.element_size + offset_lsb;
+    relative =
+        (index_msb * d.stride + offset_msb * d.element_size) * d.index_stride +
+        index_lsb * d.element_size + offset_lsb;
   } else {
     relative = index * d.stride + offset;
   }
@@ -143,8 +142,7 @@ void ForAddresses(Wave& w, const Op& op, const BufferOp& b, F&& f) {
 
 u8* At(Wave& w, const BufferOp& b, const Address& a, u32 lane) {
   if (a.scratch) {
-    return ScratchAt(w, a.address, b.mem.bytes, static_cast<int>(lane),
-                     b.mem);
+    return ScratchAt(w, a.address, b.mem.bytes, static_cast<int>(lane), b.mem);
   }
   return GlobalAt(w, a.address, b.mem.bytes, static_cast<int>(lane), b.mem);
 }
@@ -168,8 +166,8 @@ void ExecBufferToLds(Wave& w, const Op& op) {
     static constexpr u8 kZeros[16] = {};
     u32 value[4] = {};
     LoadLaneData(b.mem, a.in_range ? At(w, b, a, lane) : kZeros, value, 0, 1);
-    const u64 to = u64{w.sgpr[kM0]} + static_cast<u32>(op.offset) +
-                   u64{lane} * step;
+    const u64 to =
+        u64{w.sgpr[kM0]} + static_cast<u32>(op.offset) + u64{lane} * step;
     u8* const at = LdsAt(w, to, step, static_cast<int>(lane), to_lds);
     std::memcpy(at, value, step);
     NoteLdsPending(w, at, step);
@@ -183,8 +181,8 @@ void ExecBufferFromLds(Wave& w, const Op& op) {
   MemOp from_lds = b.mem;
   from_lds.kind = MemKind::kLoad;
   ForAddresses(w, op, b, [&](u32 lane, const Address& a) {
-    const u64 from = u64{w.sgpr[kM0]} + static_cast<u32>(op.offset) +
-                     u64{lane} * 4;
+    const u64 from =
+        u64{w.sgpr[kM0]} + static_cast<u32>(op.offset) + u64{lane} * 4;
     const u8* const at = LdsAt(w, from, 4, static_cast<int>(lane), from_lds);
     if (a.in_range) std::memcpy(At(w, b, a, lane), at, 4);
   });
@@ -208,8 +206,8 @@ void ExecBufferAtomic(Wave& w, const Op& op) {
   ForAddresses(w, op, b, [&](u32 lane, const Address& a) {
     u64 old = 0;
     if (a.in_range) {
-      const bool compares = b.mem.atomic == Atomic::kCmpSwap ||
-                            b.mem.atomic == Atomic::kCmpSwapF;
+      const bool compares =
+          b.mem.atomic == Atomic::kCmpSwap || b.mem.atomic == Atomic::kCmpSwapF;
       const u64 compare =
           compares ? LaneValue(data + (bytes / 4) * n, lane, n, bytes) : 0;
       old = HostAtomic(b.mem.atomic, bytes, At(w, b, a, lane),

@@ -1,11 +1,10 @@
 #include "emulator/code_object.h"
 
 #include <elf.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
-
-#include <fmt/format.h>
 
 #include "emulator/msgpack.h"
 #include "support/target_id.h"
@@ -21,8 +20,14 @@ constexpr std::uint64_t kMaxImage = std::uint64_t{8} << 30;
 
 // Relocation types (AMDGPUUsage, "Relocation Records").
 enum Relocation : std::uint32_t {
-  kNone = 0, kAbs32Lo = 1, kAbs32Hi = 2, kAbs64 = 3, kRel32 = 4, kRel64 = 5,
-  kAbs32 = 6, kRelative64 = 13,
+  kNone = 0,
+  kAbs32Lo = 1,
+  kAbs32Hi = 2,
+  kAbs64 = 3,
+  kRel32 = 4,
+  kRel64 = 5,
+  kAbs32 = 6,
+  kRelative64 = 13,
 };
 
 Diag Bad(std::string message) {
@@ -34,8 +39,11 @@ Diag Bad(std::string message) {
 class Loader {
  public:
   Loader(ByteSpan bytes, std::string_view target, Memory& memory)
-      : bytes_(bytes), reader_(bytes, "code object"), target_(target),
-        memory_(memory), out_(new LoadedCode) {}
+      : bytes_(bytes),
+        reader_(bytes, "code object"),
+        target_(target),
+        memory_(memory),
+        out_(new LoadedCode) {}
 
   Result<std::unique_ptr<LoadedCode>> Run() {
     CERB_TRY_VOID(Header());
@@ -74,10 +82,9 @@ class Loader {
     // e_ident[EI_ABIVERSION] is 2 for version 4, 3 for 5, 4 for 6.
     out_->version_ = header_.e_ident[EI_ABIVERSION] + 2;
     if (out_->version_ < 4 || out_->version_ > 6) {
-      return Err(MakeDiag(
-          DiagCode::kUnsupported,
-          fmt::format("code object version {} is not 4, 5 or 6",
-                      out_->version_)));
+      return Err(MakeDiag(DiagCode::kUnsupported,
+                          fmt::format("code object version {} is not 4, 5 or 6",
+                                      out_->version_)));
     }
     if (header_.e_phentsize != sizeof(Elf64_Phdr) && header_.e_phnum != 0) {
       return Err(Bad("unexpected program header size"));
@@ -101,11 +108,11 @@ class Loader {
         CERB_TRY(const std::uint32_t desc_size, in.U32());
         CERB_TRY(const std::uint32_t type, in.U32());
         CERB_TRY(const ByteSpan name, in.Take(name_size));
-        CERB_TRY_VOID(in.Seek(std::min<std::uint64_t>(
-            AlignUp(in.offset(), 4), notes.size())));
+        CERB_TRY_VOID(in.Seek(
+            std::min<std::uint64_t>(AlignUp(in.offset(), 4), notes.size())));
         CERB_TRY(const ByteSpan desc, in.Take(desc_size));
-        CERB_TRY_VOID(in.Seek(std::min<std::uint64_t>(
-            AlignUp(in.offset(), 4), notes.size())));
+        CERB_TRY_VOID(in.Seek(
+            std::min<std::uint64_t>(AlignUp(in.offset(), 4), notes.size())));
         if (type == kNoteMetadata && name_size == 7 &&
             std::memcmp(name.data(), "AMDGPU", 7) == 0) {
           CERB_TRY(metadata_, ReadMsgPack(desc));
@@ -123,9 +130,8 @@ class Loader {
     CERB_TRY(const TargetId device, TargetId::Parse(target_));
     out_->target_ = code.ToString();
     const bool same = code.processor == device.processor;
-    const bool generic =
-        code.is_generic() && GenericTargetOf(device.processor) ==
-                                 code.processor;
+    const bool generic = code.is_generic() &&
+                         GenericTargetOf(device.processor) == code.processor;
     if (!same && !generic) {
       return Err(MakeDiag(DiagCode::kUnsupported,
                           fmt::format("code object is for {}, the device is {}",
@@ -134,20 +140,20 @@ class Loader {
     // "Each generic target needs version 6", and its own version is never 0
     // (AMDGPUUsage, "Generic Processor Versioning").
     if (generic && (out_->version_ < 6 || header_.e_flags >> 24 == 0)) {
-      return Err(Bad(fmt::format(
-          "{} needs code object version 6 and a generic version",
-          code.processor)));
+      return Err(Bad(
+          fmt::format("{} needs code object version 6 and a generic version",
+                      code.processor)));
     }
     // A feature that both name must be the same; unnamed means any.
     for (const std::string& wanted : code.features) {
       std::string opposite = wanted;
       opposite.back() = wanted.back() == '+' ? '-' : '+';
-      if (std::find(device.features.begin(), device.features.end(),
-                    opposite) != device.features.end()) {
-        return Err(MakeDiag(
-            DiagCode::kUnsupported,
-            fmt::format("code object is for {}, the device is {}",
-                        code.ToString(), target_)));
+      if (std::find(device.features.begin(), device.features.end(), opposite) !=
+          device.features.end()) {
+        return Err(
+            MakeDiag(DiagCode::kUnsupported,
+                     fmt::format("code object is for {}, the device is {}",
+                                 code.ToString(), target_)));
       }
     }
     return {};
@@ -207,8 +213,7 @@ class Loader {
         for (const std::uint64_t b : begins) {
           if (b > p.p_vaddr) end = std::min(end, b);
         }
-      } else if (p.p_type != PT_GNU_RELRO || end > size_ ||
-                 end < p.p_vaddr) {
+      } else if (p.p_type != PT_GNU_RELRO || end > size_ || end < p.p_vaddr) {
         continue;
       }
       memory_.Protect(out_->base_ + p.p_vaddr, end - p.p_vaddr);
@@ -253,8 +258,8 @@ class Loader {
         continue;
       }
       out_->sections_.emplace(
-          name, ByteSpan(reinterpret_cast<const std::uint8_t*>(
-                             out_->base_ + s->sh_addr),
+          name, ByteSpan(reinterpret_cast<const std::uint8_t*>(out_->base_ +
+                                                               s->sh_addr),
                          s->sh_size));
     }
     return {};
@@ -314,8 +319,8 @@ class Loader {
       info.name = rest.substr(0, rest.find('\0'));
       info.address = out_->base_ + s.st_value;
       info.size = s.st_size;
-      info.is_variable = ELF64_ST_TYPE(s.st_info) == STT_OBJECT &&
-                         !info.name.ends_with(".kd");
+      info.is_variable =
+          ELF64_ST_TYPE(s.st_info) == STT_OBJECT && !info.name.ends_with(".kd");
       if (info.name.empty()) continue;
       out_->symbol_index_.emplace(info.name, out_->symbols_.size());
       out_->symbols_.push_back(std::move(info));
@@ -332,8 +337,10 @@ class Loader {
       const std::uint32_t type = ELF64_R_TYPE(r.r_info);
       const std::uint64_t index = ELF64_R_SYM(r.r_info);
       const std::uint64_t addend = static_cast<std::uint64_t>(r.r_addend);
-      if (!Inside(r.r_offset, type == kAbs64 || type == kRel64 ||
-                                      type == kRelative64 ? 8 : 4)) {
+      if (!Inside(r.r_offset,
+                  type == kAbs64 || type == kRel64 || type == kRelative64
+                      ? 8
+                      : 4)) {
         return Err(Bad("relocation outside the image"));
       }
       std::uint64_t symbol = 0;
@@ -363,9 +370,9 @@ class Loader {
           StoreLe(where, static_cast<std::uint32_t>(value - place));
           break;
         default:
-          return Err(MakeDiag(
-              DiagCode::kUnsupported,
-              fmt::format("code object: relocation type {}", type)));
+          return Err(
+              MakeDiag(DiagCode::kUnsupported,
+                       fmt::format("code object: relocation type {}", type)));
       }
     }
     return {};
@@ -413,12 +420,12 @@ class Loader {
       info.entry = kd->address + Load<std::uint64_t>(at + 16);
       if (info.entry < out_->text_begin_ || info.entry >= out_->text_end_ ||
           info.entry % 4 != 0) {
-        return Err(Bad(fmt::format("kernel '{}' starts outside the code",
-                                   info.name)));
+        return Err(
+            Bad(fmt::format("kernel '{}' starts outside the code", info.name)));
       }
       if (info.kernarg_size > (1u << 20) || info.private_size > (1u << 30)) {
-        return Err(Bad(fmt::format("kernel '{}' has impossible sizes",
-                                   info.name)));
+        return Err(
+            Bad(fmt::format("kernel '{}' has impossible sizes", info.name)));
       }
       if (info.wavefront_size != 32 && info.wavefront_size != 64) {
         return Err(Bad(fmt::format("kernel '{}' has wavefront size {}",

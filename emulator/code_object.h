@@ -38,9 +38,7 @@ class LoadedCode : public CodeObject {
   std::uint64_t base() const { return base_; }
   std::uint64_t text_begin() const { return text_begin_; }
   std::uint64_t text_end() const { return text_end_; }
-  bool Contains(std::uint64_t address) const {
-    return address - base_ < size_;
-  }
+  bool Contains(std::uint64_t address) const { return address - base_ < size_; }
   // "in .rodata, 8 bytes into 'table' of 64 bytes"; empty if nothing is known.
   std::string PlaceOf(std::uint64_t address) const;
   // The source line of an instruction, where the file has debug information.
@@ -62,7 +60,6 @@ class LoadedCode : public CodeObject {
   DebugSections debug_;
   Memory* memory_ = nullptr;
 };
-
 
 }  // namespace cerberus::emulator
 

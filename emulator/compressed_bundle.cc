@@ -116,12 +116,9 @@ Result<Bytes> DecompressBundle(ByteSpan image) {
   const ByteSpan stream =
       image.subspan(reader.offset(), file - reader.offset());
   switch (method) {
-    case 0:
-      return Inflate(stream, size);
-    case 1:
-      return Unzstd(stream, size);
-    default:
-      return Broken("unknown method");
+    case 0: return Inflate(stream, size);
+    case 1: return Unzstd(stream, size);
+    default: return Broken("unknown method");
   }
 }
 

@@ -23,8 +23,7 @@ bool KnowsSmallFloat(std::string_view name);
 
 bool KnowsFamily(std::string_view name, Gen gen) {
   return KnowsScalarMemory(name) || KnowsLds(name) || KnowsFlat(name) ||
-         KnowsBuffer(name) || KnowsMatrix(name, gen) ||
-         KnowsSmallFloat(name);
+         KnowsBuffer(name) || KnowsMatrix(name, gen) || KnowsSmallFloat(name);
 }
 
 namespace {

@@ -21,8 +21,9 @@ void PrintMarkdown(const std::vector<std::string>& targets,
       "LLVM's disassembler prints for a target. `x`: executed; `-`: out of\n"
       "scope, for the reason given; `?`: stops the kernel with its name; \n"
       "empty: not an instruction of that target.\n\n| target |");
-  std::printf(" mnemonics | executed | out of scope |\n| --- | --- | --- | "
-              "--- |\n");
+  std::printf(
+      " mnemonics | executed | out of scope |\n| --- | --- | --- | "
+      "--- |\n");
   for (std::size_t i = 0; i < targets.size(); ++i) {
     std::size_t executed = 0, out = 0;
     for (const MnemonicInfo& m : lists[i]) {

@@ -16,14 +16,12 @@ u32 ReadLaneOf(Wave& w, const Operand& o, u32 lane) {
 
 void ReadFirstLane(Wave& w, const Op& op) {
   const u64 exec = w.Exec();
-  const u32 lane =
-      exec == 0 ? 0 : static_cast<u32>(std::countr_zero(exec));
+  const u32 lane = exec == 0 ? 0 : static_cast<u32>(std::countr_zero(exec));
   WriteScalar(w, op.dst, ReadLaneOf(w, op.src[0], lane));
 }
 
 void ReadLane(Wave& w, const Op& op) {
-  WriteScalar(w, op.dst,
-              ReadLaneOf(w, op.src[0], LaneSelect(w, op.src[1])));
+  WriteScalar(w, op.dst, ReadLaneOf(w, op.src[0], LaneSelect(w, op.src[1])));
 }
 
 void WriteLane(Wave& w, const Op& op) {
@@ -48,9 +46,9 @@ void PermuteRows(Wave& w, const Op& op, bool across, bool variable) {
   u32 result[64];
   u64 write = exec;
   for (u32 i = 0; i < n; ++i) {
-    const u32 in_row = variable ? rows[i] & 15
-                                : static_cast<u32>(select >> (4 * (i & 15))) &
-                                      15;
+    const u32 in_row = variable
+                           ? rows[i] & 15
+                           : static_cast<u32>(select >> (4 * (i & 15))) & 15;
     u32 row = i & ~15u;
     if (across) row ^= 16;
     const u32 source = row | in_row;
@@ -153,8 +151,7 @@ void Movrels(Wave& w, const Op& op) {
   MoveRow(w, op.dst.reg, Index(w, op.src[0], w.sgpr[kM0]));
 }
 void Movrelsd(Wave& w, const Op& op) {
-  MoveRow(w, Index(w, op.dst, w.sgpr[kM0]),
-          Index(w, op.src[0], w.sgpr[kM0]));
+  MoveRow(w, Index(w, op.dst, w.sgpr[kM0]), Index(w, op.src[0], w.sgpr[kM0]));
 }
 void Movrelsd2(Wave& w, const Op& op) {
   const u32 m0 = w.sgpr[kM0];
@@ -245,8 +242,7 @@ const Row kRows[] = {
     {"v_movrelsd_b32", Own(Movrelsd, kB, kB)},
     {"v_movrelsd_2_b32", Own(Movrelsd2, kB, kB)},
     {"v_swaprel_b32", Own(Swaprel, kB, kB)},
-    {"v_mqsad_u32_u8",
-     Own(MqsadU32, Type::kWide, Type::kB64, kB, Type::kWide)},
+    {"v_mqsad_u32_u8", Own(MqsadU32, Type::kWide, Type::kB64, kB, Type::kWide)},
     {"v_pk_mov_b32", Own(PkMov, Type::kB64, Type::kB64, Type::kB64)},
 };
 

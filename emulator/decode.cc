@@ -1,12 +1,11 @@
 #include "emulator/decode.h"
 
+#include <fmt/format.h>
 #include <sys/mman.h>
 
 #include <charconv>
 #include <cstdlib>
 #include <new>
-
-#include <fmt/format.h>
 
 #include "emulator/float16.h"
 #include "emulator/hazards.h"
@@ -68,17 +67,14 @@ u64 FloatBits(double v, std::string_view text, Type type) {
   switch (type) {
     case Type::kF64:
     case Type::kB64:
-    case Type::kI64:
-      return inverse_pi ? 0x3fc45f306dc9c882 : Bits(v);
+    case Type::kI64: return inverse_pi ? 0x3fc45f306dc9c882 : Bits(v);
     case Type::kF16:
     case Type::kB16:
     case Type::kI16:
-    case Type::kPk16:
-      return inverse_pi ? 0x3118 : DoubleToHalf(v, kNearest);
+    case Type::kPk16: return inverse_pi ? 0x3118 : DoubleToHalf(v, kNearest);
     case Type::kBf16:
       return inverse_pi ? 0x3e23 : FloatToBf16(static_cast<float>(v));
-    default:
-      return inverse_pi ? 0x3e22f983 : Bits(static_cast<float>(v));
+    default: return inverse_pi ? 0x3e22f983 : Bits(static_cast<float>(v));
   }
 }
 
@@ -92,10 +88,8 @@ u64 IntBits(i64 v, bool hex, Type type) {
       return hex && static_cast<u64>(v) >> 32 == 0
                  ? static_cast<u64>(static_cast<i64>(static_cast<i32>(v)))
                  : static_cast<u64>(v);
-    case Type::kB64:
-      return static_cast<u64>(v);
-    default:
-      return static_cast<u32>(v);
+    case Type::kB64: return static_cast<u64>(v);
+    default: return static_cast<u32>(v);
   }
 }
 
@@ -125,7 +119,10 @@ void ExecUnimplemented(Wave&, const Op&) {
 
 Program::Program(std::uint64_t begin, std::uint64_t end, Gen gen, u32 lanes,
                  std::unique_ptr<Disassembler> disassembler)
-    : begin_(begin), end_(end), gen_(gen), lanes_(lanes),
+    : begin_(begin),
+      end_(end),
+      gen_(gen),
+      lanes_(lanes),
       disassembler_(std::move(disassembler)) {
   slots_ = (end - begin + 3) / 4 + kSlack;
   // Zero pages: an Op of zero bytes is an undecoded one, and only the pages
@@ -147,8 +144,8 @@ std::string Program::Disassemble(std::uint64_t address, std::uint32_t* size) {
   std::uint8_t bytes[24] = {};
   const std::uint64_t room = std::min<std::uint64_t>(end_ - address, 20);
   std::memcpy(bytes, reinterpret_cast<const void*>(address), room);
-  const std::string text = disassembler_->Decode(
-      ByteSpan(bytes, sizeof bytes), address - begin_, size);
+  const std::string text = disassembler_->Decode(ByteSpan(bytes, sizeof bytes),
+                                                 address - begin_, size);
   if (*size > room) {
     *size = 4;
     return "";
@@ -191,8 +188,8 @@ Operand Program::ParseOperand(std::string_view s, Type type) {
     if (unwrap("neg(", ")")) o.neg = !o.neg;
     else if (unwrap("abs(", ")") || unwrap("|", "|")) o.abs = true;
     else if (unwrap("sext(", ")")) o.sext = true;
-    else if (unwrap("lit(", ")") || unwrap("lit64(", ")")) {}
-    else if (s.size() > 1 && s[0] == '-' && !(s[1] >= '0' && s[1] <= '9')) {
+    else if (unwrap("lit(", ")") || unwrap("lit64(", ")")) {
+    } else if (s.size() > 1 && s[0] == '-' && !(s[1] >= '0' && s[1] <= '9')) {
       o.neg = !o.neg;
       s.remove_prefix(1);
       more = true;
@@ -220,8 +217,7 @@ Operand Program::ParseOperand(std::string_view s, Type type) {
     return true;
   };
   if (bank("v", 256, 0, Kind::kVgpr) || bank("a", 256, 256, Kind::kVgpr) ||
-      bank("ttmp", 16, kTtmp, Kind::kSgpr) ||
-      bank("s", 106, 0, Kind::kSgpr)) {
+      bank("ttmp", 16, kTtmp, Kind::kSgpr) || bank("s", 106, 0, Kind::kSgpr)) {
     return o;
   }
   for (const SpecialRegister& r : kSpecial) {
@@ -339,8 +335,8 @@ void Program::DecodeSemantic(const Text& text, const Semantic& s, Op* op) {
       continue;
     }
     // Packed integers take halves of a constant of 32 bits, also of 1.0.
-    const bool halves = (s.flags & kRowPacked) != 0 &&
-                        Is16(s.src[i]) && !IsFloat(s.src[i]);
+    const bool halves =
+        (s.flags & kRowPacked) != 0 && Is16(s.src[i]) && !IsFloat(s.src[i]);
     op->src[i] = next(halves ? Type::kB32 : s.src[i]);
     if (halves) op->src[i].type = s.src[i];
   }
@@ -513,8 +509,7 @@ void Program::DecodeModifiers(const Text& text, Op* op) {
           Operand& o = op->src[i];
           if (packed || mix) o.hi = on;
           else if (Is16(o.type) && !(halves && o.vgpr())) o.hi = on;
-        } else if (i == list.size() - 1 && !halves && on &&
-                   op->dst.vgpr()) {
+        } else if (i == list.size() - 1 && !halves && on && op->dst.vgpr()) {
           op->flags |= kFlagDstHi;
         }
       }

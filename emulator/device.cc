@@ -1,11 +1,11 @@
 #include "emulator/device.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
-
-#include <fmt/format.h>
 
 #include "emulator/occupancy.h"
 #include "support/target_id.h"
@@ -60,8 +60,7 @@ bool HasFeature(const Target& t, std::string_view name) {
            t.gen == Gen::kGfx90a || t.gen == Gen::kGfx940 ||
            t.gen == Gen::kGfx950;
   }
-  return name == "xnack" &&
-         (IsCdna(t.gen) || processor.starts_with("gfx101"));
+  return name == "xnack" && (IsCdna(t.gen) || processor.starts_with("gfx101"));
 }
 
 }  // namespace
@@ -152,11 +151,10 @@ Result<std::unique_ptr<Device>> Device::Create(std::string_view target,
                fmt::format("the emulator does not execute {}", id.processor));
   }
   for (const std::string& feature : id.features) {
-    if (!HasFeature(*t, std::string_view(feature).substr(
-                            0, feature.size() - 1))) {
-      return Err(DiagCode::kUsage,
-                 fmt::format("'{}' is no feature of {}", feature,
-                             id.processor));
+    if (!HasFeature(*t,
+                    std::string_view(feature).substr(0, feature.size() - 1))) {
+      return Err(DiagCode::kUsage, fmt::format("'{}' is no feature of {}",
+                                               feature, id.processor));
     }
   }
   return std::unique_ptr<Device>(
@@ -250,9 +248,9 @@ Program* DeviceImpl::FindProgram(std::uint64_t address, u32 lanes) {
       }
       auto disassembler = Disassembler::Create(target_.name, features);
       if (!disassembler) return nullptr;
-      loaded->programs[which] = std::make_unique<Program>(
-          c.text_begin(), c.text_end(), target_.gen, lanes,
-          std::move(*disassembler));
+      loaded->programs[which] =
+          std::make_unique<Program>(c.text_begin(), c.text_end(), target_.gen,
+                                    lanes, std::move(*disassembler));
     }
     return loaded->programs[which].get();
   }
@@ -290,13 +288,12 @@ bool Preloads(Gen gen) {
 
 // Hidden arguments as a HIP runtime fills them (AMDGPUUsage, "Code Object V5
 // Metadata", value kinds).
-void FillHidden(const KernelInfo& kernel, const LaunchConfig& config,
-                u64 queue, std::uint8_t* kernarg) {
+void FillHidden(const KernelInfo& kernel, const LaunchConfig& config, u64 queue,
+                std::uint8_t* kernarg) {
   for (const KernelArg& a : kernel.args) {
     if (!a.value_kind.starts_with("hidden_")) continue;
     if (a.size > 8 || u64{a.offset} + a.size > kernel.kernarg_size) continue;
-    const std::string_view kind =
-        std::string_view(a.value_kind).substr(7);
+    const std::string_view kind = std::string_view(a.value_kind).substr(7);
     u64 v = 0;
     const auto dimension = [&](std::string_view prefix, int* d) {
       if (!kind.starts_with(prefix) || kind.size() != prefix.size() + 1) {
@@ -376,8 +373,8 @@ Status DeviceImpl::Launch(const KernelInfo& kernel, const LaunchConfig& config,
   };
   u64 items = 1, groups = 1;
   for (int d = 0; d < 3; ++d) {
-    if (config.grid[d] == 0 || config.block[d] == 0 ||
-        config.block[d] > 1024 || config.remainder[d] >= config.block[d]) {
+    if (config.grid[d] == 0 || config.block[d] == 0 || config.block[d] > 1024 ||
+        config.remainder[d] >= config.block[d]) {
       return refuse("empty grid or impossible block");
     }
     items *= config.block[d];
@@ -386,10 +383,9 @@ Status DeviceImpl::Launch(const KernelInfo& kernel, const LaunchConfig& config,
   if (items > info_.max_workgroup_size ||
       (kernel.max_flat_workgroup_size != 0 &&
        items > kernel.max_flat_workgroup_size)) {
-    return refuse(fmt::format("{} work-items in a group, the limit is {}",
-                              items,
-                              std::min(info_.max_workgroup_size,
-                                       kernel.max_flat_workgroup_size)));
+    return refuse(fmt::format(
+        "{} work-items in a group, the limit is {}", items,
+        std::min(info_.max_workgroup_size, kernel.max_flat_workgroup_size)));
   }
   const u64 lds = u64{kernel.lds_size} + config.dynamic_lds;
   if (lds > info_.lds_bytes) {
@@ -425,11 +421,10 @@ Status DeviceImpl::Launch(const KernelInfo& kernel, const LaunchConfig& config,
   // hardware that does not preload.
   launch.max_resident =
       cooperative ? groups
-                  : std::max<u64>(ResidentGroups(target_, kernel,
-                                                 static_cast<u32>(items),
-                                                 config.dynamic_lds,
-                                                 k.scratch_size),
-                                  options_.threads);
+                  : std::max<u64>(
+                        ResidentGroups(target_, kernel, static_cast<u32>(items),
+                                       config.dynamic_lds, k.scratch_size),
+                        options_.threads);
   k.entry = kernel.entry + ((k.preload & 0x7f) != 0 ? 256 : 0);
   if (FindProgram(k.entry, k.lanes) == nullptr) {
     return refuse("its code object is not loaded");
@@ -520,10 +515,9 @@ std::uint32_t DeviceImpl::WavesPerSimd(const KernelInfo& kernel,
 void DeviceImpl::RecordStats(const cerberus::emulator::Launch& launch,
                              const KernelInfo& kernel,
                              const LaunchConfig& config) const {
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() -
-                                    launch.started)
-          .count();
+  const double seconds = std::chrono::duration<double>(
+                             std::chrono::steady_clock::now() - launch.started)
+                             .count();
   const u32 items = config.block[0] * config.block[1] * config.block[2];
   RecordLaunch(options_.stats_path, id_, kernel, target_.gen, launch.stats,
                ComputeOccupancy(target_, kernel, items, config.dynamic_lds),

@@ -56,8 +56,7 @@ class DeviceImpl : public Device {
   const Fault* LastFault() const override;
   std::uint32_t Occupancy(const KernelInfo& kernel, std::uint32_t block_size,
                           std::uint32_t dynamic_lds) const override;
-  std::uint32_t WavesPerSimd(const KernelInfo& kernel,
-                             std::uint32_t block_size,
+  std::uint32_t WavesPerSimd(const KernelInfo& kernel, std::uint32_t block_size,
                              std::uint32_t dynamic_lds) const override;
 
   Memory& memory() { return memory_; }

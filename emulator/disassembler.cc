@@ -56,8 +56,8 @@ bool CrashesLlvm(unsigned major, std::uint32_t first, std::uint32_t second) {
   if (major == 9 && encoding == 0x34) {  // VOP3, VOP3P
     const bool compare = field(first, 16, 10) < 0x100;
     return (compare && field(first, 0, 8) == kLiteral) ||
-           field(second, 0, 9) == kLiteral ||
-           field(second, 9, 9) == kLiteral || field(second, 18, 9) == kLiteral;
+           field(second, 0, 9) == kLiteral || field(second, 9, 9) == kLiteral ||
+           field(second, 18, 9) == kLiteral;
   }
   if (major == 9 && (encoding == 0x38 || encoding == 0x3a)) {
     return field(second, 24, 8) == kLiteral;  // MUBUF, MTBUF: soffset
@@ -138,8 +138,8 @@ Result<std::shared_ptr<Disassembler::Impl>> Disassembler::Make(
       llvm::TargetRegistry::lookupTarget(impl->triple, error);
   if (target == nullptr) return Err(DiagCode::kInternal, error);
   impl->registers.reset(target->createMCRegInfo(impl->triple));
-  impl->asm_info.reset(target->createMCAsmInfo(
-      *impl->registers, impl->triple, impl->options));
+  impl->asm_info.reset(
+      target->createMCAsmInfo(*impl->registers, impl->triple, impl->options));
   impl->instructions.reset(target->createMCInstrInfo());
   impl->subtarget.reset(
       target->createMCSubtargetInfo(impl->triple, processor, features));
@@ -154,8 +154,7 @@ Result<std::shared_ptr<Disassembler::Impl>> Disassembler::Make(
   impl->disassembler.reset(
       target->createMCDisassembler(*impl->subtarget, *impl->context));
   impl->printer.reset(target->createMCInstPrinter(
-      impl->triple, 0, *impl->asm_info, *impl->instructions,
-      *impl->registers));
+      impl->triple, 0, *impl->asm_info, *impl->instructions, *impl->registers));
   if (impl->disassembler == nullptr || impl->printer == nullptr) {
     return Err(DiagCode::kInternal, "LLVM has no AMDGPU disassembler");
   }
@@ -225,8 +224,8 @@ std::vector<std::string> Disassembler::Mnemonics() {
     std::uint32_t words[5] = {first, second, 0x04020100, 0, 0};
     std::uint32_t size = 0;
     const std::string line = Decode(
-        ByteSpan(reinterpret_cast<const std::uint8_t*>(words), sizeof words),
-        0, &size);
+        ByteSpan(reinterpret_cast<const std::uint8_t*>(words), sizeof words), 0,
+        &size);
     if (line.empty()) return false;
     std::string_view rest = line;
     while (!rest.empty()) {

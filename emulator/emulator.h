@@ -57,8 +57,8 @@ struct KernelArg {
 };
 
 struct KernelInfo {
-  std::string name;    // ".name": what a host program asks for
-  std::string symbol;  // ".symbol": "<name>.kd"
+  std::string name;              // ".name": what a host program asks for
+  std::string symbol;            // ".symbol": "<name>.kd"
   std::uint64_t descriptor = 0;  // device address of the 64-byte descriptor
   std::uint64_t entry = 0;       // device address of the first instruction
   std::uint32_t kernarg_size = 0;
@@ -125,17 +125,17 @@ struct LaunchConfig {
 
 // What the emulated processor is: for device properties and occupancy.
 struct TargetInfo {
-  std::string processor;     // "gfx1100"
-  std::uint32_t major = 0;   // 11
-  std::uint32_t minor = 0;   // 0
+  std::string processor;    // "gfx1100"
+  std::uint32_t major = 0;  // 11
+  std::uint32_t minor = 0;  // 0
   std::uint32_t stepping = 0;
-  std::uint32_t wavefront_size = 0;       // the target's default
+  std::uint32_t wavefront_size = 0;  // the target's default
   std::uint32_t max_workgroup_size = 1024;
-  std::uint32_t lds_bytes = 0;            // per workgroup
-  std::uint32_t max_waves_per_simd = 0;   // at the default wave size
+  std::uint32_t lds_bytes = 0;           // per workgroup
+  std::uint32_t max_waves_per_simd = 0;  // at the default wave size
   std::uint32_t simds_per_cu = 0;
-  std::uint32_t total_vgprs = 0;          // per SIMD and lane
-  std::uint32_t compute_units = 0;        // of a typical product
+  std::uint32_t total_vgprs = 0;    // per SIMD and lane
+  std::uint32_t compute_units = 0;  // of a typical product
 };
 
 struct DeviceOptions {
@@ -170,17 +170,17 @@ struct DeviceOptions {
 // What stopped a launch. Launch() puts ToString() into the Diag it returns;
 // the fault itself can be asked for with Device::LastFault().
 struct Fault {
-  std::string reason;       // "load of 4 bytes outside any allocation"
+  std::string reason;  // "load of 4 bytes outside any allocation"
   std::string kernel;
-  std::string demangled;  // the kernel's name in C++, if it is one
-  std::string source;     // "reduce.hip:12", if the code object tells
-  std::string instruction;  // as LLVM prints it
-  std::uint64_t pc_offset = 0;  // from the kernel's entry
+  std::string demangled;          // the kernel's name in C++, if it is one
+  std::string source;             // "reduce.hip:12", if the code object tells
+  std::string instruction;        // as LLVM prints it
+  std::uint64_t pc_offset = 0;    // from the kernel's entry
   std::uint64_t code_offset = 0;  // in the code object, as objdump shows it
   std::array<std::uint32_t, 3> workgroup = {0, 0, 0};
   std::uint32_t wave = 0;
-  int lane = -1;                   // the first one; -1: not about a lane
-  std::uint64_t lanes = 0;         // all lanes in fault, where known
+  int lane = -1;            // the first one; -1: not about a lane
+  std::uint64_t lanes = 0;  // all lanes in fault, where known
   std::optional<std::uint64_t> address;
   std::string nearest;  // "96 bytes past the end of a 400-byte allocation …"
 

@@ -1,7 +1,7 @@
 // FLAT, GLOBAL and SCRATCH instructions (RDNA3 ISA, section 11).
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "emulator/decode.h"
 #include "emulator/lane_memory.h"
@@ -17,8 +17,8 @@ enum class Space : u8 { kFlat, kGlobal, kScratch };
 struct FlatOp {
   MemOp mem;
   Space space = Space::kFlat;
-  bool to_lds = false;   // global_load_lds_*
-  bool addtid = false;   // global_load_addtid_b32
+  bool to_lds = false;      // global_load_lds_*
+  bool addtid = false;      // global_load_addtid_b32
   bool transposed = false;  // global_load_tr_b128
   Operand address, data, base;
 };
@@ -82,8 +82,7 @@ void ForLanesAt(Wave& w, const FlatOp& f, u64 exec, const u64* addresses,
 
 // Scratch offsets are no addresses.
 void Count(Wave& w, const FlatOp& f, u64 exec, const u64* addresses) {
-  CountMemory(w, f.mem, exec,
-              f.space == Space::kScratch ? nullptr : addresses);
+  CountMemory(w, f.mem, exec, f.space == Space::kScratch ? nullptr : addresses);
 }
 
 // Where all active lanes are in one piece of memory.
@@ -111,8 +110,8 @@ bool FindPlace(Wave& w, const FlatOp& f, const u32* rows, u64 base,
   LaneOffsets& lanes = place->lanes;
   lanes.n = w.lanes;
   lanes.mask = w.LaneMask();
-  const bool own_fits = w.scratch_stride >= bytes &&
-                        u64{w.scratch_stride} * w.lanes >> 31 == 0;
+  const bool own_fits =
+      w.scratch_stride >= bytes && u64{w.scratch_stride} * w.lanes >> 31 == 0;
   if (f.space == Space::kScratch) {
     if (!own_fits) return false;
     memory.find(rows == nullptr ? kNoRows : rows, static_cast<u32>(base), 0,
@@ -124,9 +123,8 @@ bool FindPlace(Wave& w, const FlatOp& f, const u32* rows, u64 base,
   const u32 lane = static_cast<u32>(std::countr_zero(exec));
   const bool wide = f.address.regs == 2;
   const u64 first =
-      base +
-      (wide ? rows[lane] | static_cast<u64>(rows[lane + w.lanes]) << 32
-            : rows[lane]);
+      base + (wide ? rows[lane] | static_cast<u64>(rows[lane + w.lanes]) << 32
+                   : rows[lane]);
   if (f.space == Space::kFlat && wide) {
     if (first - kSharedAperture < kApertureSize) {
       if (w.lds_size < bytes || !w.pending.lds.empty()) return false;
@@ -230,9 +228,8 @@ bool AddToOne(Wave& w, const Op& op, const Place& place) {
   u32 before[64];
   u32 sum = 0;
   for (u32 i = 0; i < w.lanes; ++i) before[i] = sum, sum += data[i];
-  const u32 old = static_cast<u32>(
-      HostAtomic(Atomic::kAdd, 4, place.base + place.lanes.at[0], sum, 0,
-                 w.mode));
+  const u32 old = static_cast<u32>(HostAtomic(
+      Atomic::kAdd, 4, place.base + place.lanes.at[0], sum, 0, w.mode));
   if (f.mem.returns) {
     u32* const d = w.Vgpr(op.dst);
     for (u32 i = 0; i < w.lanes; ++i) d[i] = old + before[i];
@@ -250,8 +247,8 @@ void ExecFlatAtomic(Wave& w, const Op& op) {
   const u8 bytes = f.mem.bytes;
   ApplyEnv(w, bytes == 8 ? Env::kF64 : Env::kF32);
   // cmpswap: the new value first, what to compare with behind it.
-  const bool compares = f.mem.atomic == Atomic::kCmpSwap ||
-                        f.mem.atomic == Atomic::kCmpSwapF;
+  const bool compares =
+      f.mem.atomic == Atomic::kCmpSwap || f.mem.atomic == Atomic::kCmpSwapF;
   u64 old[64];
   const auto apply = [&](u32 lane, u8* at) {
     const u64 value = LaneValue(data, lane, n, bytes);
@@ -262,9 +259,8 @@ void ExecFlatAtomic(Wave& w, const Op& op) {
   Place place;
   if (FindPlace(w, f, rows, base, &place) && Aligned(place, bytes)) {
     if (AddToOne(w, op, place)) return;
-    ForLanes(exec, [&](u32 lane) {
-      apply(lane, place.base + place.lanes.at[lane]);
-    });
+    ForLanes(exec,
+             [&](u32 lane) { apply(lane, place.base + place.lanes.at[lane]); });
   } else {
     u64 addresses[64];
     LaneAddresses(f, rows, n, base, addresses);

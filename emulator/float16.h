@@ -82,8 +82,8 @@ CERBERUS_EMU_INLINE u16 DoubleToHalf(double d, u32 round, bool flush = false) {
       (a & 0xfffffffffffff) | (exponent == 0 ? 0 : 0x10000000000000);
   const u64 m = tiny ? mantissa : a - 0x3f00000000000000;
   const u64 rest = m & ((u64{1} << shift) - 1);
-  u64 q = RoundUnit<u64>(m >> shift, rest, u64{1} << (shift - 1), negative,
-                         round);
+  u64 q =
+      RoundUnit<u64>(m >> shift, rest, u64{1} << (shift - 1), negative, round);
   q = flush && q < 0x400 ? 0 : q;
   q = a >= 0x40f0000000000000 || q >= 0x7c00 ? OverflowHalf(negative, round)
                                              : q;
@@ -97,17 +97,16 @@ CERBERUS_EMU_INLINE float Bf16ToFloat(u16 b) {
 }
 CERBERUS_EMU_INLINE u16 FloatToBf16(float f, u32 round = kNearest) {
   const u32 x = Bits(f);
-  const u32 q = RoundUnit<u32>(x >> 16, x & 0xffff, 0x8000, (x >> 31) != 0,
-                               round);
-  return static_cast<u16>((x & 0x7fffffff) > 0x7f800000 ? (x >> 16 | 0x40)
-                                                        : q);
+  const u32 q =
+      RoundUnit<u32>(x >> 16, x & 0xffff, 0x8000, (x >> 31) != 0, round);
+  return static_cast<u16>((x & 0x7fffffff) > 0x7f800000 ? (x >> 16 | 0x40) : q);
 }
 
 // a * b + c for f16 values held in f32, such that rounding to f16, which keeps
-// at least two bits fewer, gives the correctly rounded fused result; the product
-// is exact. Where the host rounds to nearest the sum is rounded to odd; rounding
-// twice in one direction is rounding once, while the error term below would be
-// rounded too.
+// at least two bits fewer, gives the correctly rounded fused result; the
+// product is exact. Where the host rounds to nearest the sum is rounded to odd;
+// rounding twice in one direction is rounding once, while the error term below
+// would be rounded too.
 CERBERUS_EMU_INLINE float FmaOddHalf(float a, float b, float c, u32 round) {
   const float p = a * b;
   const float s = p + c;

@@ -112,8 +112,7 @@ double TrigPreop(double v, u32 segment) {
   u64 field = 0;
   for (int i = 0; i < 53; ++i) {
     const int at = shift + i;
-    const u32 bit =
-        at < 1201 ? bits[at / 32] >> (31 - at % 32) & 1 : 0;
+    const u32 bit = at < 1201 ? bits[at / 32] >> (31 - at % 32) & 1 : 0;
     field = field << 1 | bit;
   }
   int scale = -53 - shift;
@@ -203,8 +202,7 @@ ScaledF32 DivScale(float s0, float s1, float s2) {
   };
   if (s2 == 0 || s1 == 0) return {F32(0xffc00000), false};
   const double inverse = 1.0 / static_cast<double>(s1);
-  const bool tiny_inverse =
-      inverse != 0 && std::fabs(inverse) < 0x1p-126;
+  const bool tiny_inverse = inverse != 0 && std::fabs(inverse) < 0x1p-126;
   const float quotient = s2 / s1;
   if (Exponent(s2) - Exponent(s1) >= 96) {
     return {s0 == s1 ? LdexpF32(s0, 64) : IsNan(s0) ? Quiet(s0) : s0, true};
@@ -346,8 +344,7 @@ float DivFixup(float s0, float s1, float s2) {
   return DivFixupOf<float>(s0, s1, s2, -150, F32(1), F32(0xffc00000));
 }
 double DivFixup(double s0, double s1, double s2) {
-  return DivFixupOf<double>(s0, s1, s2, -1075, F64(1),
-                            F64(0xfff8000000000000));
+  return DivFixupOf<double>(s0, s1, s2, -1075, F64(1), F64(0xfff8000000000000));
 }
 float DivFixup16(float s0, float s1, float s2) {
   return DivFixupOf<float>(s0, s1, s2, -1000, F32(1), F32(0xffc00000));
@@ -443,8 +440,7 @@ u8 Fp8FromFloat(float f, Fp8Format format, bool saturate, bool stochastic,
 u8 FloatToFp8(float f, Fp8Format format, bool saturate) {
   return Fp8FromFloat(f, format, saturate, false, 0);
 }
-u8 FloatToFp8Stochastic(float f, u32 random, Fp8Format format,
-                        bool saturate) {
+u8 FloatToFp8Stochastic(float f, u32 random, Fp8Format format, bool saturate) {
   return Fp8FromFloat(f, format, saturate, true, random);
 }
 

@@ -14,8 +14,7 @@ namespace cerberus::emulator {
 template <typename T> struct FloatTraits;
 template <> struct FloatTraits<float> {
   using Int = u32;
-  static constexpr u32 kQuiet = 0x400000, kAbs = 0x7fffffff,
-                       kInf = 0x7f800000;
+  static constexpr u32 kQuiet = 0x400000, kAbs = 0x7fffffff, kInf = 0x7f800000;
 };
 template <> struct FloatTraits<double> {
   using Int = u64;
@@ -33,8 +32,7 @@ template <typename T> inline bool IsSnan(T v) {
 }
 template <typename T> inline T Quiet(T v) {
   using F = FloatTraits<T>;
-  return std::bit_cast<T>(
-      static_cast<typename F::Int>(Bits(v) | F::kQuiet));
+  return std::bit_cast<T>(static_cast<typename F::Int>(Bits(v) | F::kQuiet));
 }
 
 // The result of arithmetic on NaNs is the first of them, quieted. The host
@@ -204,8 +202,14 @@ double FrexpMant(double v);
 i32 FrexpExp(float v);
 i32 FrexpExp(double v);
 
-struct ScaledF32 { float value; bool flag; };
-struct ScaledF64 { double value; bool flag; };
+struct ScaledF32 {
+  float value;
+  bool flag;
+};
+struct ScaledF64 {
+  double value;
+  bool flag;
+};
 ScaledF32 DivScale(float s0, float s1, float s2);
 ScaledF64 DivScale(double s0, double s1, double s2);
 // fma, then the scaling that v_div_scale asked for, rounded once.

@@ -1,30 +1,30 @@
 #include "emulator/hazards.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace cerberus::emulator {
 namespace {
 
 enum Bit : u32 {
-  kVector = 1 << 0,       // VALU, matrix instructions too
+  kVector = 1 << 0,  // VALU, matrix instructions too
   kDpp = 1 << 1,
   kMatrix = 1 << 2,
-  kXdl = 1 << 3,          // a matrix instruction of the XDL unit
+  kXdl = 1 << 3,  // a matrix instruction of the XDL unit
   kMatrixF64 = 1 << 4,
   kTrans = 1 << 5,
-  kReadLane = 1 << 6,     // v_readlane, v_readfirstlane
+  kReadLane = 1 << 6,  // v_readlane, v_readfirstlane
   kWriteLane = 1 << 7,
   kDivFmas = 1 << 8,
-  kMemory = 1 << 9,       // vector memory, not LDS
-  kWideStore = 1 << 10,   // more than 64 bits of data
-  kReadsM0 = 1 << 11,     // where the hardware does not wait for M0
+  kMemory = 1 << 9,      // vector memory, not LDS
+  kWideStore = 1 << 10,  // more than 64 bits of data
+  kReadsM0 = 1 << 11,    // where the hardware does not wait for M0
   kSetReg = 1 << 12,
   kGetReg = 1 << 13,
-  kSwapLanes = 1 << 14,   // gfx950's v_permlane16_swap and v_permlane32_swap
+  kSwapLanes = 1 << 14,  // gfx950's v_permlane16_swap and v_permlane32_swap
   kDot = 1 << 15,
-  kSparse = 1 << 21,      // v_smfmac: C is the result, the third source is not
+  kSparse = 1 << 21,  // v_smfmac: C is the result, the third source is not
   // Bits 16 to 20: HazardReach(); 22 and 23: hazards.h; 24 to 31: passes of a
   // matrix instruction, or the number of s_nop.
 };
@@ -77,8 +77,7 @@ bool PassesAccumulator(const Op& p, const Op& c) {
 
 // Results and the accumulator that an instruction of `passes` still reads.
 // `newer_c`: another one has written all of the consumer's C since.
-void BehindMatrix(Gen gen, const Op& p, const Op& c, bool newer_c,
-                  Rule* rule) {
+void BehindMatrix(Gen gen, const Op& p, const Op& c, bool newer_c, Rule* rule) {
   const bool gfx940 = gen >= Gen::kGfx940, gfx950 = gen == Gen::kGfx950;
   const u32 passes = p.hazard >> 24;
   const bool f64 = (p.hazard & kMatrixF64) != 0;
@@ -86,7 +85,9 @@ void BehindMatrix(Gen gen, const Op& p, const Op& c, bool newer_c,
   const bool small_f64 = f64 && passes == 4;
   // CDNA4 takes one more, but for instructions of two passes.
   const u32 more = gfx950 && passes != 2 ? 1 : 0;
-  const u32 result = f64 ? (small_f64 ? 6 : gfx950 ? 19 : 11)
+  const u32 result = f64              ? (small_f64 ? 6
+                                         : gfx950  ? 19
+                                                   : 11)
                      : gfx940 && !xdl ? passes + 2
                                       : passes + 3 + more;
   if ((c.hazard & kMatrix) != 0) {
@@ -108,8 +109,8 @@ void BehindMatrix(Gen gen, const Op& p, const Op& c, bool newer_c,
         rule->Need(small_f64 ? 4 : gfx950 ? 17 : 9, kWhy);
       }
     } else if (gfx940) {
-      if (xdl) rule->Need(passes + 1 + (consumer_xdl && gfx950 ? 1 : more),
-                          kWhy);
+      if (xdl)
+        rule->Need(passes + 1 + (consumer_xdl && gfx950 ? 1 : more), kWhy);
       else if (!consumer_xdl) rule->Need(passes, kWhy);
     } else {
       rule->Need(passes + (consumer_f64 ? 1 : 0), kWhy);
@@ -181,8 +182,7 @@ void BehindVector(Gen gen, const Op& p, const Op& c, Rule* rule) {
   }
   const bool part = ((p.flags & kFlagSdwa) != 0 && p.dst.sdwa != kDword) ||
                     (p.flags & kFlagDstHi) != 0;
-  if (gfx940 && vector && part &&
-      (Reads(c, p.dst) || Overlap(c.dst, p.dst))) {
+  if (gfx940 && vector && part && (Reads(c, p.dst) || Overlap(c.dst, p.dst))) {
     rule->Need(1, "a result in part of a register is used");
   }
   if (gfx90a && dot && vector && !matrix) {
@@ -212,7 +212,8 @@ Rule RuleFor(Gen gen, const Op& p, const Op& c, bool newer_c) {
   }
   if ((p.hazard & kWideStore) != 0 && (c.hazard & kVector) != 0 &&
       Overlap(c.dst, p.src[1])) {
-    rule.Need(gen >= Gen::kGfx940 ? 2 : 1, "a wide store's data is overwritten");
+    rule.Need(gen >= Gen::kGfx940 ? 2 : 1,
+              "a wide store's data is overwritten");
   }
   if ((p.hazard & kSetReg) != 0 && (c.hazard & (kGetReg | kSetReg)) != 0 &&
       RegisterName(p) == RegisterName(c)) {
@@ -260,8 +261,7 @@ u32 HazardBits(const Text& text, const Op& op, Gen gen) {
   }
   if (m.starts_with("v_")) {
     bits |= kVector;
-    if (op.dst.sgpr() || op.sdst.sgpr() ||
-        (op.flags & kFlagWritesExec) != 0) {
+    if (op.dst.sgpr() || op.sdst.sgpr() || (op.flags & kFlagWritesExec) != 0) {
       reach = 5;
     }
     if (op.dpp != nullptr) bits |= kDpp | kHazardAlways;
@@ -309,8 +309,7 @@ void CheckHazards(Wave& w, const Op& op) {
       Throw(fmt::format("{}: {} wait states behind '{}', {} are needed",
                         rule.why, between,
                         w.program->Contains(w.program->AddressOf(before.op))
-                            ? w.program->TextAt(
-                                  w.program->AddressOf(before.op))
+                            ? w.program->TextAt(w.program->AddressOf(before.op))
                             : "",
                         rule.states));
     }

@@ -88,8 +88,7 @@ bool Shaped(const hipExtent& e, unsigned flags) {
 std::optional<std::uint64_t> Bytes(const hipExtent& e, std::size_t element) {
   const std::optional<std::uint64_t> row = CheckedMul(e.width, element);
   const std::optional<std::uint64_t> slice =
-      row ? CheckedMul(*row, std::max<std::size_t>(e.height, 1))
-          : std::nullopt;
+      row ? CheckedMul(*row, std::max<std::size_t>(e.height, 1)) : std::nullopt;
   return slice ? CheckedMul(*slice, std::max<std::size_t>(e.depth, 1))
                : std::nullopt;
 }
@@ -145,8 +144,8 @@ hipError_t MakeMipmapped(hipMipmappedArray_t* out,
   const bool layers = (flags & (hipArrayLayered | hipArrayCubemap)) != 0;
   const std::size_t largest = std::max(
       {extent.width, extent.height, layers ? std::size_t{0} : extent.depth});
-  levels = std::clamp(levels, 1u,
-                      static_cast<unsigned>(std::bit_width(largest)));
+  levels =
+      std::clamp(levels, 1u, static_cast<unsigned>(std::bit_width(largest)));
   auto made = std::make_unique<hipMipmappedArray>();
   made->desc = desc;
   made->width = static_cast<unsigned>(extent.width);
@@ -167,16 +166,15 @@ hipError_t MakeMipmapped(hipMipmappedArray_t* out,
     if (!bytes || *bytes > ~std::uint64_t{0} / 4 - total) {
       return hipErrorOutOfMemory;
     }
-    made->levels.push_back(
-        NewArray(desc, extent, flags, gpu->ordinal, driver));
+    made->levels.push_back(NewArray(desc, extent, flags, gpu->ordinal, driver));
     made->levels.back()->level_of = made.get();
     offsets.push_back(total);
     total += AlignUp(*bytes, 256);
     extent = {half(extent.width), half(extent.height),
               layers ? extent.depth : half(extent.depth)};
   }
-  error = Runtime::Get().Allocate(gpu, total, MemoryKind::kDevice, 0,
-                                  &made->data);
+  error =
+      Runtime::Get().Allocate(gpu, total, MemoryKind::kDevice, 0, &made->data);
   if (error != hipSuccess) return error;
   State& state = The();
   std::lock_guard<std::mutex> lock(state.mutex);

@@ -9,8 +9,7 @@ using namespace cerberus::emulator::hip;
 namespace {
 
 hipError_t Begin(hipStream_t handle, std::uint32_t mode,
-                 std::shared_ptr<Graph> graph,
-                 std::vector<GraphNode*> front) {
+                 std::shared_ptr<Graph> graph, std::vector<GraphNode*> front) {
   Gpu* gpu = nullptr;
   hipError_t error = CheckCurrent(&gpu);
   if (error != hipSuccess) return error;

@@ -68,7 +68,7 @@ bool SetType(std::uint32_t type, const void* host, void* device,
   constexpr std::uint32_t kNew[] = {
       hipMemoryTypeUnregistered, hipMemoryTypeHost,    hipMemoryTypeDevice,
       hipMemoryTypeArray,        hipMemoryTypeUnified, hipMemoryTypeManaged};
-  const std::uint32_t(&numbers)[6] = ApiMajor() < 6 ? kOld : kNew;
+  const std::uint32_t (&numbers)[6] = ApiMajor() < 6 ? kOld : kNew;
   if (type == numbers[kHost] || type == numbers[kUnregistered]) {
     out->side = Side::kHost;
     out->pointer = const_cast<void*>(host);
@@ -177,8 +177,7 @@ hipError_t SetSides(std::uint32_t kind, Place* from, Place* to) {
     case hipMemcpyDefault:
       from->side = to->side = Side::kAny;
       return hipSuccess;
-    default:
-      return hipErrorInvalidMemcpyDirection;
+    default: return hipErrorInvalidMemcpyDirection;
   }
 }
 

@@ -33,9 +33,9 @@ struct Place {
   Side side = Side::kAny;
   void* pointer = nullptr;
   hipArray_const_t array = nullptr;  // if not null, instead of `pointer`
-  std::size_t pitch = 0;   // bytes from row to row; 0: no gaps
-  std::size_t height = 0;  // rows from slice to slice; 0: no gaps
-  std::size_t x = 0, y = 0, z = 0;  // x in bytes
+  std::size_t pitch = 0;             // bytes from row to row; 0: no gaps
+  std::size_t height = 0;            // rows from slice to slice; 0: no gaps
+  std::size_t x = 0, y = 0, z = 0;   // x in bytes
 };
 
 // A copy of extent.width bytes, not elements, times height times depth.

@@ -72,8 +72,8 @@ hipError_t ToArray(hipArray_t dst, std::size_t x, std::size_t y,
 
 hipError_t FromArray(void* dst, std::size_t pitch, hipArray_const_t src,
                      std::size_t x, std::size_t y, std::size_t width,
-                     std::size_t height, std::uint32_t kind,
-                     hipStream_t stream, bool async) {
+                     std::size_t height, std::uint32_t kind, hipStream_t stream,
+                     bool async) {
   if (!IsArray(src)) return hipErrorInvalidHandle;
   return Flat(Rows(dst, pitch), Corner(src, x, y), width, height, kind, stream,
               async);
@@ -247,8 +247,7 @@ HIP_API hipError_t hipMemcpy2DToArray(hipArray_t dst, std::size_t x,
 }
 HIP_API hipError_t hipMemcpy2DToArrayAsync(hipArray_t dst, std::size_t x,
                                            std::size_t y, const void* src,
-                                           std::size_t pitch,
-                                           std::size_t width,
+                                           std::size_t pitch, std::size_t width,
                                            std::size_t height,
                                            std::uint32_t kind,
                                            hipStream_t stream) {
@@ -270,14 +269,10 @@ HIP_API hipError_t hipMemcpy2DFromArrayAsync(
   return Return(
       FromArray(dst, pitch, src, x, y, width, height, kind, stream, true));
 }
-HIP_API hipError_t hipMemcpy2DArrayToArray(hipArray_t dst, std::size_t dst_x,
-                                           std::size_t dst_y,
-                                           hipArray_const_t src,
-                                           std::size_t src_x,
-                                           std::size_t src_y,
-                                           std::size_t width,
-                                           std::size_t height,
-                                           std::uint32_t kind) {
+HIP_API hipError_t hipMemcpy2DArrayToArray(
+    hipArray_t dst, std::size_t dst_x, std::size_t dst_y, hipArray_const_t src,
+    std::size_t src_x, std::size_t src_y, std::size_t width, std::size_t height,
+    std::uint32_t kind) {
   if (!IsArray(dst) || !IsArray(src)) return Return(hipErrorInvalidHandle);
   return Return(Flat(Corner(dst, dst_x, dst_y), Corner(src, src_x, src_y),
                      width, height, kind, nullptr, false));

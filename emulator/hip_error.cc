@@ -6,24 +6,20 @@ using namespace cerberus::emulator::hip;
 HIP_API const char* hipGetErrorName(std::uint32_t error) {
   switch (error) {
 #define HIP_ERROR(name, value, text) \
-  case value:                        \
-    return #name;
+  case value: return #name;
 #include "emulator/hip_errors.def"
 #undef HIP_ERROR
-    default:
-      return "hipErrorUnknown";
+    default: return "hipErrorUnknown";
   }
 }
 
 HIP_API const char* hipGetErrorString(std::uint32_t error) {
   switch (error) {
 #define HIP_ERROR(name, value, text) \
-  case value:                        \
-    return text;
+  case value: return text;
 #include "emulator/hip_errors.def"
 #undef HIP_ERROR
-    default:
-      return "unknown error";
+    default: return "unknown error";
   }
 }
 

@@ -134,17 +134,17 @@ bool IsCapturing(const std::shared_ptr<Stream>& stream) {
 
 std::string DotOf(const Graph& graph) {
   static constexpr const char* kNames[] = {
-      "kernel", "memcpy", "memset", "host", "empty", "event wait",
-      "event record", "allocate", "free", "semaphore signal", "semaphore wait",
-      "memory operations"};
+      "kernel", "memcpy",           "memset",         "host",
+      "empty",  "event wait",       "event record",   "allocate",
+      "free",   "semaphore signal", "semaphore wait", "memory operations"};
   std::unordered_map<const GraphNode*, std::size_t> numbers;
   std::string text = "digraph graph_of_hip {\n";
   for (const std::unique_ptr<GraphNode>& node : graph.nodes) {
     const std::size_t number = numbers.size();
     numbers[node.get()] = number;
-    std::string label =
-        node->child ? "graph"
-                    : kNames[static_cast<std::size_t>(node->work.kind)];
+    std::string label = node->child
+                            ? "graph"
+                            : kNames[static_cast<std::size_t>(node->work.kind)];
     if (node->work.params) {
       const Launch* launch = std::get_if<Launch>(&node->work.params->value);
       if (launch != nullptr) label += " " + launch->function->info->name;

@@ -7,12 +7,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <unordered_map>
 #include <utility>
-#include <vector>
-
-#include <string>
 #include <variant>
+#include <vector>
 
 #include "emulator/hip_runtime.h"
 

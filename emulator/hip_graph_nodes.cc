@@ -155,8 +155,8 @@ hipError_t MakeSemaphoreWork(Work::Kind kind,
 }
 
 hipError_t Add(hipGraphNode_t* out, hipGraph_t graph,
-               const hipGraphNode_t* after, std::size_t count,
-               hipError_t error, Work work) {
+               const hipGraphNode_t* after, std::size_t count, hipError_t error,
+               Work work) {
   return error != hipSuccess
              ? error
              : AddNode(out, graph, after, count, std::move(work));
@@ -246,11 +246,14 @@ HIP_API hipError_t hipGraphKernelNodeGetParams(hipGraphNode_t handle,
   for (const cerberus::emulator::KernelArg& arg :
        launch->function->info->args) {
     if (arg.offset >= launch->kernarg.size()) break;  // hidden from here on
-    arguments.push_back(
-        const_cast<std::uint8_t*>(launch->kernarg.data()) + arg.offset);
+    arguments.push_back(const_cast<std::uint8_t*>(launch->kernarg.data()) +
+                        arg.offset);
   }
-  *out = {launch->block, nullptr, launch->function,
-          launch->grid,  arguments.empty() ? nullptr : arguments.data(),
+  *out = {launch->block,
+          nullptr,
+          launch->function,
+          launch->grid,
+          arguments.empty() ? nullptr : arguments.data(),
           launch->shared};
   return Return(hipSuccess);
 }
@@ -288,17 +291,19 @@ HIP_API hipError_t hipGraphAddMemcpyNode1D(hipGraphNode_t* out,
   const hipError_t error = MakeCopyWork(dst, src, bytes, kind, &work);
   return Return(Add(out, graph, after, count, error, std::move(work)));
 }
-HIP_API hipError_t hipGraphMemcpyNodeSetParams1D(hipGraphNode_t node,
-                                                 void* dst, const void* src,
+HIP_API hipError_t hipGraphMemcpyNodeSetParams1D(hipGraphNode_t node, void* dst,
+                                                 const void* src,
                                                  std::size_t bytes,
                                                  std::uint32_t kind) {
   Work work;
   const hipError_t error = MakeCopyWork(dst, src, bytes, kind, &work);
   return Return(Set(nullptr, node, error, std::move(work)));
 }
-HIP_API hipError_t hipGraphExecMemcpyNodeSetParams1D(
-    hipGraphExec_t exec, hipGraphNode_t node, void* dst, const void* src,
-    std::size_t bytes, std::uint32_t kind) {
+HIP_API hipError_t hipGraphExecMemcpyNodeSetParams1D(hipGraphExec_t exec,
+                                                     hipGraphNode_t node,
+                                                     void* dst, const void* src,
+                                                     std::size_t bytes,
+                                                     std::uint32_t kind) {
   if (exec == nullptr) return Return(hipErrorInvalidValue);
   Work work;
   const hipError_t error = MakeCopyWork(dst, src, bytes, kind, &work);
@@ -310,8 +315,8 @@ HIP_API hipError_t hipGraphAddMemcpyNodeToSymbol(
     std::size_t count, const void* symbol, const void* src, std::size_t bytes,
     std::size_t offset, std::uint32_t kind) {
   Work work;
-  const hipError_t error = MakeSymbolWork(
-      symbol, const_cast<void*>(src), bytes, offset, kind, true, &work);
+  const hipError_t error = MakeSymbolWork(symbol, const_cast<void*>(src), bytes,
+                                          offset, kind, true, &work);
   return Return(Add(out, graph, after, count, error, std::move(work)));
 }
 HIP_API hipError_t hipGraphAddMemcpyNodeFromSymbol(
@@ -438,8 +443,7 @@ HIP_API hipError_t hipGraphMemAllocNodeGetParams(
     hipGraphNode_t node, hipMemAllocNodeParams* params) {
   return Return(Ask(node, Work::Kind::kAlloc, params));
 }
-HIP_API hipError_t hipGraphAddMemFreeNode(hipGraphNode_t* out,
-                                          hipGraph_t graph,
+HIP_API hipError_t hipGraphAddMemFreeNode(hipGraphNode_t* out, hipGraph_t graph,
                                           const hipGraphNode_t* after,
                                           std::size_t count, void* pointer) {
   Work work;

@@ -20,7 +20,7 @@ using namespace cerberus::emulator::hip;
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kMagic = 0x6370692d62726563;  // "cerb-ipc"
+constexpr std::uint64_t kMagic = 0x6370692d62726563;       // "cerb-ipc"
 constexpr std::uint64_t kEventMagic = 0x7476652d62726563;  // "cerb-evt"
 
 struct HandleLayout {
@@ -80,8 +80,8 @@ int MoveToFile(const Block& block) {
   }
   std::memcpy(copy, address, block.size);
   munmap(copy, bytes);
-  if (mmap(address, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-           file, 0) == MAP_FAILED) {
+  if (mmap(address, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file,
+           0) == MAP_FAILED) {
     close(file);
     return -1;
   }
@@ -97,9 +97,9 @@ void* MapOfOther(const HandleLayout& handle, std::uint64_t bytes) {
   const int file = open(path, O_RDWR | O_CLOEXEC);
   if (file < 0) return nullptr;
   const bool whole = lseek(file, 0, SEEK_END) >= static_cast<off_t>(bytes);
-  void* map = whole ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-                           file, 0)
-                    : MAP_FAILED;
+  void* map =
+      whole ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
+            : MAP_FAILED;
   close(file);
   return map == MAP_FAILED ? nullptr : map;
 }
@@ -173,9 +173,9 @@ hipError_t FileOf(const Block& block, int* out) {
     const int file = MoveToFile(block);
     if (file < 0) return hipErrorOutOfMemory;
     found = state.shared
-                .emplace(block.id,
-                         State::Shared{
-                             reinterpret_cast<void*>(block.address), file})
+                .emplace(
+                    block.id,
+                    State::Shared{reinterpret_cast<void*>(block.address), file})
                 .first;
   }
   *out = found->second.file;
@@ -210,8 +210,8 @@ HIP_API hipError_t hipMemGetHandleForAddressRange(void* out, void* pointer,
   if (error != hipSuccess) return Return(error);
   const std::optional<Block> block = Runtime::Get().Find(pointer);
   if (out == nullptr || !block || type != kDmaBufFd || flags > 1 ||
-      block->address != reinterpret_cast<std::uint64_t>(pointer) ||
-      size == 0 || size > cerberus::AlignUp(block->size, kPage)) {
+      block->address != reinterpret_cast<std::uint64_t>(pointer) || size == 0 ||
+      size > cerberus::AlignUp(block->size, kPage)) {
     return Return(hipErrorInvalidValue);
   }
   int file = -1;

@@ -25,10 +25,8 @@ hipError_t ReadAttributes(const hipLaunchAttribute* list, unsigned count,
       case hipLaunchAttributeSynchronizationPolicy:
       case hipLaunchAttributePriority:
       case hipLaunchAttributeMemSyncDomainMap:
-      case hipLaunchAttributeMemSyncDomain:
-        break;
-      default:
-        return hipErrorInvalidValue;
+      case hipLaunchAttributeMemSyncDomain: break;
+      default: return hipErrorInvalidValue;
     }
   }
   return hipSuccess;
@@ -100,8 +98,8 @@ hipError_t LaunchOnAll(const std::vector<DeviceLaunch>& list, unsigned flags) {
   std::uint64_t before = 0;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const DeviceLaunch& each = list[i];
-    auto* info = reinterpret_cast<MultigridInfo*>(
-        static_cast<char*>(memory) + 64 + i * 64);
+    auto* info = reinterpret_cast<MultigridInfo*>(static_cast<char*>(memory) +
+                                                  64 + i * 64);
     *info = {static_cast<MultigridSync*>(memory),
              static_cast<std::uint32_t>(i),
              static_cast<std::uint32_t>(list.size()),
@@ -110,10 +108,9 @@ hipError_t LaunchOnAll(const std::vector<DeviceLaunch>& list, unsigned flags) {
              {},
              each.grid.x * each.grid.y * each.grid.z};
     before += Items(each.grid, each.block);
-    const hipError_t launched =
-        LaunchOn(each.function, each.grid, each.block, each.shared,
-                 each.stream, each.params, nullptr, true,
-                 std::shared_ptr<void>(whole, info));
+    const hipError_t launched = LaunchOn(
+        each.function, each.grid, each.block, each.shared, each.stream,
+        each.params, nullptr, true, std::shared_ptr<void>(whole, info));
     if (launched != hipSuccess) return launched;
   }
   if ((flags & hipCooperativeLaunchMultiDeviceNoPostSync) == 0) meet();
@@ -157,12 +154,11 @@ HIP_API hipError_t hipDrvLaunchKernelEx(const HIP_LAUNCH_CONFIG* config,
   const hipError_t error =
       ReadAttributes(config->attrs, config->numAttrs, &cooperative);
   if (error != hipSuccess) return Return(error);
-  return Return(
-      LaunchOn(Runtime::Get().FindFunction(function),
-               {config->gridDimX, config->gridDimY, config->gridDimZ},
-               {config->blockDimX, config->blockDimY, config->blockDimZ},
-               config->sharedMemBytes, config->hStream, params, extra,
-               cooperative));
+  return Return(LaunchOn(
+      Runtime::Get().FindFunction(function),
+      {config->gridDimX, config->gridDimY, config->gridDimZ},
+      {config->blockDimX, config->blockDimY, config->blockDimZ},
+      config->sharedMemBytes, config->hStream, params, extra, cooperative));
 }
 
 HIP_API hipError_t hipModuleLaunchCooperativeKernelMultiDevice(
@@ -192,8 +188,7 @@ HIP_API hipError_t hipLaunchCooperativeKernelMultiDevice(hipLaunchParams* list,
     std::shared_ptr<Stream> stream = Runtime::Get().FindStream(p.stream);
     if (!stream) return Return(hipErrorInvalidHandle);
     Function* function = nullptr;
-    const hipError_t error =
-        FindHostFunction(p.func, stream->gpu(), &function);
+    const hipError_t error = FindHostFunction(p.func, stream->gpu(), &function);
     if (error != hipSuccess) return Return(error);
     launches.push_back(
         {function, p.gridDim, p.blockDim, p.sharedMem, p.stream, p.args});
@@ -212,8 +207,8 @@ HIP_API hipError_t hipGetProcAddress(const char* name, void** out, int,
   *out = nullptr;
   std::string wanted = name;
   // As AMD's header renames it since version 6.
-  if (ApiMajor() >= 6 && (wanted == "hipGetDeviceProperties" ||
-                          wanted == "hipChooseDevice")) {
+  if (ApiMajor() >= 6 &&
+      (wanted == "hipGetDeviceProperties" || wanted == "hipChooseDevice")) {
     wanted += "R0600";
   }
   if (flags == 2) *out = FunctionOf(wanted + "_spt");

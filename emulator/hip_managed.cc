@@ -11,8 +11,8 @@ using namespace cerberus::emulator::hip;
 
 namespace {
 
-constexpr int kHost = -1;      // hipCpuDeviceId
-constexpr int kNowhere = -2;   // hipInvalidDeviceId
+constexpr int kHost = -1;     // hipCpuDeviceId
+constexpr int kNowhere = -2;  // hipInvalidDeviceId
 
 // hipMemoryAdvise.
 enum : std::uint32_t {
@@ -77,8 +77,8 @@ hipError_t ForRange(const void* pointer, std::size_t size, Edit edit) {
   std::lock_guard<std::mutex> lock(state.mutex);
   // Allocations that are gone take their advice with them.
   std::erase_if(state.blocks, [](const auto& entry) {
-    const std::optional<Block> now = Runtime::Get().Find(
-        reinterpret_cast<void*>(entry.second.address));
+    const std::optional<Block> now =
+        Runtime::Get().Find(reinterpret_cast<void*>(entry.second.address));
     return !now || now->id != entry.first;
   });
   Advised& advised =
@@ -104,24 +104,12 @@ hipError_t Advise(const void* pointer, std::size_t size, std::uint32_t advice,
   return ForRange(pointer, size, [advice, device](Advice& a) {
     switch (advice) {
       case kSetReadMostly:
-      case kUnsetReadMostly:
-        a.read_mostly = advice == kSetReadMostly;
-        break;
-      case kSetPreferred:
-        a.preferred = device;
-        break;
-      case kUnsetPreferred:
-        a.preferred = kNowhere;
-        break;
-      case kSetAccessedBy:
-        a.accessed_by.insert(device);
-        break;
-      case kUnsetAccessedBy:
-        a.accessed_by.erase(device);
-        break;
-      default:
-        a.coarse = advice == kSetCoarseGrain;
-        break;
+      case kUnsetReadMostly: a.read_mostly = advice == kSetReadMostly; break;
+      case kSetPreferred: a.preferred = device; break;
+      case kUnsetPreferred: a.preferred = kNowhere; break;
+      case kSetAccessedBy: a.accessed_by.insert(device); break;
+      case kUnsetAccessedBy: a.accessed_by.erase(device); break;
+      default: a.coarse = advice == kSetCoarseGrain; break;
     }
   });
 }
@@ -157,18 +145,10 @@ hipError_t AskRange(void* data, std::size_t bytes, std::uint32_t attribute,
   if (error != hipSuccess) return error;
   std::vector<int> out(bytes / sizeof(int), kNowhere);
   switch (attribute) {
-    case kReadMostly:
-      out[0] = common.read_mostly;
-      break;
-    case kPreferred:
-      out[0] = common.preferred;
-      break;
-    case kLastPrefetch:
-      out[0] = common.prefetched;
-      break;
-    case kCoherency:
-      out[0] = mixed ? 2 : common.coarse ? 1 : 0;
-      break;
+    case kReadMostly: out[0] = common.read_mostly; break;
+    case kPreferred: out[0] = common.preferred; break;
+    case kLastPrefetch: out[0] = common.prefetched; break;
+    case kCoherency: out[0] = mixed ? 2 : common.coarse ? 1 : 0; break;
     default: {
       std::size_t at = 0;
       for (const int device : common.accessed_by) {
@@ -189,8 +169,8 @@ HIP_API hipError_t hipMemPrefetchAsync(const void* pointer, std::size_t size,
   const hipError_t error = CurrentStream(handle, &stream);
   if (error != hipSuccess) return Return(error);
   if (!IsPlace(device)) return Return(hipErrorInvalidDevice);
-  return Return(ForRange(pointer, size,
-                         [device](Advice& a) { a.prefetched = device; }));
+  return Return(
+      ForRange(pointer, size, [device](Advice& a) { a.prefetched = device; }));
 }
 
 HIP_API hipError_t hipMemAdvise(const void* pointer, std::size_t size,

@@ -77,13 +77,10 @@ std::uint32_t TypeNumber(MemoryKind kind) {
   const bool old = ApiMajor() < 6;
   switch (kind) {
     case MemoryKind::kHost:
-    case MemoryKind::kRegistered:
-      return old ? 0 : hipMemoryTypeHost;
-    case MemoryKind::kManaged:
-      return old ? 4 : hipMemoryTypeManaged;
+    case MemoryKind::kRegistered: return old ? 0 : hipMemoryTypeHost;
+    case MemoryKind::kManaged: return old ? 4 : hipMemoryTypeManaged;
     case MemoryKind::kDevice:
-    case MemoryKind::kCode:
-      break;
+    case MemoryKind::kCode: break;
   }
   return old ? 1 : hipMemoryTypeDevice;
 }
@@ -283,50 +280,39 @@ hipError_t GetAttribute(void* data, std::uint32_t attribute, void* pointer) {
   };
   if (!block) {
     switch (attribute) {
-      case HIP_POINTER_ATTRIBUTE_MAPPED:
-        return put(false);
+      case HIP_POINTER_ATTRIBUTE_MAPPED: return put(false);
       case HIP_POINTER_ATTRIBUTE_MEMORY_TYPE:
         return ApiMajor() < 6 ? hipErrorInvalidValue
                               : put(hipMemoryTypeUnregistered);
-      default:
-        return hipErrorInvalidValue;
+      default: return hipErrorInvalidValue;
     }
   }
   switch (attribute) {
     case HIP_POINTER_ATTRIBUTE_CONTEXT:
       return put(ContextOf(Runtime::Get().gpu(block->device)));
-    case HIP_POINTER_ATTRIBUTE_MEMORY_TYPE:
-      return put(TypeNumber(block->kind));
-    case HIP_POINTER_ATTRIBUTE_DEVICE_POINTER:
-      return put(pointer);
+    case HIP_POINTER_ATTRIBUTE_MEMORY_TYPE: return put(TypeNumber(block->kind));
+    case HIP_POINTER_ATTRIBUTE_DEVICE_POINTER: return put(pointer);
     case HIP_POINTER_ATTRIBUTE_HOST_POINTER:
       if (!on_host) return hipErrorInvalidValue;
       return put(pointer);
-    case HIP_POINTER_ATTRIBUTE_SYNC_MEMOPS:
-      return put(false);
+    case HIP_POINTER_ATTRIBUTE_SYNC_MEMOPS: return put(false);
     case HIP_POINTER_ATTRIBUTE_BUFFER_ID:
       return put(static_cast<unsigned long long>(block->id));
     case HIP_POINTER_ATTRIBUTE_IS_MANAGED:
       return put(block->kind == MemoryKind::kManaged);
-    case HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      return put(block->device);
+    case HIP_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return put(block->device);
     case HIP_POINTER_ATTRIBUTE_RANGE_START_ADDR:
       return put(reinterpret_cast<void*>(block->address));
     case HIP_POINTER_ATTRIBUTE_RANGE_SIZE:
       return put(static_cast<std::size_t>(block->size));
-    case HIP_POINTER_ATTRIBUTE_MAPPED:
-      return put(true);
-    case HIP_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-      return put(3);  // read, write
-    case HIP_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-      return put(0);
+    case HIP_POINTER_ATTRIBUTE_MAPPED: return put(true);
+    case HIP_POINTER_ATTRIBUTE_ACCESS_FLAGS: return put(3);  // read, write
+    case HIP_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return put(0);
     case HIP_POINTER_ATTRIBUTE_IS_LEGACY_HIP_IPC_CAPABLE:
-    case HIP_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-      return put(false);
+    case HIP_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: return put(false);
     case HIP_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
       return put(static_cast<void*>(nullptr));
-    default:
-      return hipErrorInvalidValue;
+    default: return hipErrorInvalidValue;
   }
 }
 

@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "emulator/hip_graph.h"
 #include "emulator/device.h"
+#include "emulator/hip_graph.h"
 #include "emulator/hip_runtime.h"
 #include "emulator/offload_bundle.h"
 #include "support/mapped_file.h"
@@ -85,15 +85,12 @@ hipError_t CopyArguments(const KernelInfo& kernel, void** params, void** extra,
        reinterpret_cast<std::uintptr_t>(extra[i]) != kHipLaunchParamEnd;
        i += 2) {
     switch (reinterpret_cast<std::uintptr_t>(extra[i])) {
-      case kHipLaunchParamBufferPointer:
-        buffer = extra[i + 1];
-        break;
+      case kHipLaunchParamBufferPointer: buffer = extra[i + 1]; break;
       case kHipLaunchParamBufferSize:
         size = *static_cast<const std::size_t*>(extra[i + 1]);
         has_size = true;
         break;
-      default:
-        return hipErrorInvalidValue;
+      default: return hipErrorInvalidValue;
     }
   }
   if (!has_size || (buffer == nullptr && size != 0)) {
@@ -189,9 +186,10 @@ Work LaunchWork(Gpu* gpu, Launch launch) {
         reinterpret_cast<std::uint64_t>(launch.multigrid.get());
     // All devices are of this kind (Device::Create).
     auto* const device = static_cast<DeviceImpl*>(gpu->core.get());
-    Status done = launch.cooperative
-                      ? device->LaunchCooperative(*launch.function->info, config)
-                      : device->Launch(*launch.function->info, config);
+    Status done =
+        launch.cooperative
+            ? device->LaunchCooperative(*launch.function->info, config)
+            : device->Launch(*launch.function->info, config);
     if (done) return;
     hipError_t expected = hipSuccess;
     const Fault* fault = gpu->core->LastFault();
@@ -445,9 +443,7 @@ HIP_API hipError_t hipFuncGetAttribute(int* value, std::uint32_t attribute,
     case HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
       *value = static_cast<int>(info.lds_size);
       break;
-    case HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
-      *value = 0;
-      break;
+    case HIP_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: *value = 0; break;
     case HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
       *value = static_cast<int>(info.private_size);
       break;
@@ -459,19 +455,14 @@ HIP_API hipError_t hipFuncGetAttribute(int* value, std::uint32_t attribute,
       // The instruction set's version, as HIP reports it.
       *value = static_cast<int>(target.major * 10 + target.minor);
       break;
-    case HIP_FUNC_ATTRIBUTE_CACHE_MODE_CA:
-      *value = 0;
-      break;
+    case HIP_FUNC_ATTRIBUTE_CACHE_MODE_CA: *value = 0; break;
     case HIP_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: {
       const int set = function->max_dynamic_lds;
       *value = set != 0 ? set : static_cast<int>(MaxDynamicLds(gpu, info));
       break;
     }
-    case HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-      *value = 0;
-      break;
-    default:
-      return Return(hipErrorInvalidValue);
+    case HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = 0; break;
+    default: return Return(hipErrorInvalidValue);
   }
   return Return(hipSuccess);
 }
@@ -519,8 +510,7 @@ HIP_API hipError_t hipFuncSetAttribute(const void* host,
     case HIP_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
       return Return(value >= -1 && value <= 100 ? hipSuccess
                                                 : hipErrorInvalidValue);
-    default:
-      return Return(hipErrorInvalidValue);
+    default: return Return(hipErrorInvalidValue);
   }
 }
 

@@ -21,11 +21,11 @@ class PerThreadDefault {
 }  // namespace
 
 // SPT(name, parameters, arguments)
-#define SPT(name, parameters, arguments)    \
-  HIP_API hipError_t name parameters;       \
+#define SPT(name, parameters, arguments)     \
+  HIP_API hipError_t name parameters;        \
   HIP_API hipError_t name##_spt parameters { \
-    const PerThreadDefault own;             \
-    return name arguments;                  \
+    const PerThreadDefault own;              \
+    return name arguments;                   \
   }
 
 using std::size_t;
@@ -43,8 +43,7 @@ SPT(hipMemcpyToSymbolAsync,
      hipStream_t q),
     (d, s, n, at, k, q))
 SPT(hipMemcpyFromSymbol,
-    (void* d, const void* s, size_t n, size_t at, uint32_t k),
-    (d, s, n, at, k))
+    (void* d, const void* s, size_t n, size_t at, uint32_t k), (d, s, n, at, k))
 SPT(hipMemcpyFromSymbolAsync,
     (void* d, const void* s, size_t n, size_t at, uint32_t k, hipStream_t q),
     (d, s, n, at, k, q))
@@ -94,8 +93,7 @@ SPT(hipStreamGetPriority, (hipStream_t q, int* p), (q, p))
 SPT(hipStreamGetFlags, (hipStream_t q, unsigned* f), (q, f))
 SPT(hipStreamWaitEvent, (hipStream_t q, hipEvent_t e, unsigned f), (q, e, f))
 SPT(hipStreamAddCallback,
-    (hipStream_t q, hipStreamCallback_t c, void* d, unsigned f),
-    (q, c, d, f))
+    (hipStream_t q, hipStreamCallback_t c, void* d, unsigned f), (q, c, d, f))
 SPT(hipLaunchHostFunc, (hipStream_t q, hipHostFn_t c, void* d), (q, c, d))
 SPT(hipEventRecord, (hipEvent_t e, hipStream_t q), (e, q))
 SPT(hipLaunchKernel,

@@ -239,15 +239,10 @@ HIP_API hipError_t hipMemPoolGetAttribute(hipMemPool_t pool,
       wide = pool->gpu->release_threshold;
       break;
     case hipMemPoolAttrReservedMemCurrent:
-    case hipMemPoolAttrUsedMemCurrent:
-      wide = pool->gpu->pool_used;
-      break;
+    case hipMemPoolAttrUsedMemCurrent: wide = pool->gpu->pool_used; break;
     case hipMemPoolAttrReservedMemHigh:
-    case hipMemPoolAttrUsedMemHigh:
-      wide = pool->gpu->pool_high;
-      break;
-    default:
-      return Return(hipErrorInvalidValue);
+    case hipMemPoolAttrUsedMemHigh: wide = pool->gpu->pool_high; break;
+    default: return Return(hipErrorInvalidValue);
   }
   std::memcpy(value, &wide, sizeof wide);
   return Return(hipSuccess);

@@ -247,7 +247,7 @@ hipError_t Runtime::Adopt(Gpu* owner, void* pointer, std::uint64_t size,
   for (Gpu* user : users) {
     if (!user->core->Register(pointer, size)) return hipErrorInvalidValue;
   }
-  Block block{address,         size, MemoryKind::kDevice,
+  Block block{address,        size, MemoryKind::kDevice,
               owner->ordinal, 0,    next_block_id_++};
   block.adopted = true;
   blocks_[address] = block;
@@ -333,8 +333,7 @@ hipError_t Runtime::DisablePeer(Gpu* from, Gpu* to) {
 std::shared_ptr<Stream> Runtime::FindStream(hipStream_t handle) {
   Gpu* gpu = current();
   if (gpu == nullptr) return nullptr;
-  const bool own_default =
-      handle == nullptr && Thread().per_thread_default;
+  const bool own_default = handle == nullptr && Thread().per_thread_default;
   if ((handle == nullptr && !own_default) || handle == kHipStreamLegacy) {
     return gpu->legacy;
   }

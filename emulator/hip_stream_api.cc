@@ -35,14 +35,10 @@ template <typename T>
 bool Satisfied(T word, T value, unsigned flags) {
   using Signed = std::make_signed_t<T>;
   switch (flags) {
-    case 0:
-      return static_cast<Signed>(word - value) >= 0;
-    case 1:
-      return word == value;
-    case 2:
-      return (word & value) != 0;
-    default:
-      return static_cast<T>(~(word | value)) != 0;
+    case 0: return static_cast<Signed>(word - value) >= 0;
+    case 1: return word == value;
+    case 2: return (word & value) != 0;
+    default: return static_cast<T>(~(word | value)) != 0;
   }
 }
 
@@ -81,16 +77,14 @@ hipError_t OperationWork(const hipStreamBatchMemOpParams& params,
     case hipStreamMemOpWaitValue64:
       return WaitWork<std::uint64_t>(op.address, op.value, op.flags,
                                      ~std::uint64_t{0}, gpu, out);
-    case hipStreamMemOpWriteValue32:
-      return WriteWork(op.address, low, out);
+    case hipStreamMemOpWriteValue32: return WriteWork(op.address, low, out);
     case hipStreamMemOpWriteValue64:
       return WriteWork(op.address, op.value, out);
     case hipStreamMemOpBarrier:
     case hipStreamMemOpFlushRemoteWrites:
       out->run = [] {};  // one memory, and a stream runs in order
       return hipSuccess;
-    default:
-      return hipErrorInvalidValue;
+    default: return hipErrorInvalidValue;
   }
 }
 
@@ -346,14 +340,13 @@ HIP_API hipError_t hipStreamGetAttribute(hipStream_t handle,
     case hipLaunchAttributeSynchronizationPolicy:
       value->syncPolicy = 1;  // automatic
       return Return(hipSuccess);
-    default:
-      return Return(hipErrorInvalidValue);
+    default: return Return(hipErrorInvalidValue);
   }
 }
 
-HIP_API hipError_t hipStreamSetAttribute(
-    hipStream_t handle, std::uint32_t attribute,
-    const hipLaunchAttributeValue* value) {
+HIP_API hipError_t hipStreamSetAttribute(hipStream_t handle,
+                                         std::uint32_t attribute,
+                                         const hipLaunchAttributeValue* value) {
   std::shared_ptr<Stream> stream;
   const hipError_t error = CurrentStream(handle, &stream);
   if (error != hipSuccess) return Return(error);

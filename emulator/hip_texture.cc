@@ -80,31 +80,27 @@ bool Usable(const hipResourceDesc& d, hipChannelFormatDesc* format) {
       return Pitched(d.res.pitch2D.devPtr, ElementBytes(*format),
                      d.res.pitch2D.width, d.res.pitch2D.height,
                      d.res.pitch2D.pitchInBytes);
-    default:
-      return false;
+    default: return false;
   }
 }
 
 bool Usable(const HIP_RESOURCE_DESC& d) {
   if (d.flags != 0) return false;
   switch (d.resType) {
-    case hipResourceTypeArray:
-      return IsArray(d.res.array.hArray);
+    case hipResourceTypeArray: return IsArray(d.res.array.hArray);
     case hipResourceTypeMipmappedArray:
       return IsMipmappedArray(d.res.mipmap.hMipmappedArray);
     case hipResourceTypeLinear:
-      return Linear(
-          d.res.linear.devPtr,
-          ElementBytes(d.res.linear.format, d.res.linear.numChannels),
-          d.res.linear.sizeInBytes);
+      return Linear(d.res.linear.devPtr,
+                    ElementBytes(d.res.linear.format, d.res.linear.numChannels),
+                    d.res.linear.sizeInBytes);
     case hipResourceTypePitch2D:
       return Pitched(
           d.res.pitch2D.devPtr,
           ElementBytes(d.res.pitch2D.format, d.res.pitch2D.numChannels),
           d.res.pitch2D.width, d.res.pitch2D.height,
           d.res.pitch2D.pitchInBytes);
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -157,7 +153,7 @@ hipError_t Remove(hipTextureObject_t texture) {
 
 // A member of the description, if the object was made by the same interface.
 template <typename T, typename Member>
-hipError_t Ask(hipTextureObject_t texture, Member T::*member, auto* out) {
+hipError_t Ask(hipTextureObject_t texture, Member T::* member, auto* out) {
   State& state = The();
   std::lock_guard<std::mutex> lock(state.mutex);
   const auto found = state.textures.find(texture);
@@ -218,8 +214,8 @@ HIP_API hipError_t hipTexObjectDestroy(hipTextureObject_t texture) {
   return Return(Remove(texture));
 }
 
-HIP_API hipError_t hipGetTextureObjectResourceDesc(
-    hipResourceDesc* out, hipTextureObject_t texture) {
+HIP_API hipError_t hipGetTextureObjectResourceDesc(hipResourceDesc* out,
+                                                   hipTextureObject_t texture) {
   return Return(Ask(texture, &RuntimeTexture::resource, out));
 }
 HIP_API hipError_t hipGetTextureObjectTextureDesc(hipTextureDesc* out,

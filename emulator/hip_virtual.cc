@@ -215,11 +215,11 @@ HIP_API hipError_t hipMemMap(void* pointer, std::size_t size,
     return Return(hipErrorInvalidValue);
   }
   auto next = state.mappings.lower_bound(address);
-  const bool after = next != state.mappings.end() &&
-                     next->first - address < size;
-  const bool before = next != state.mappings.begin() &&
-                      address - std::prev(next)->first <
-                          std::prev(next)->second.size;
+  const bool after =
+      next != state.mappings.end() && next->first - address < size;
+  const bool before =
+      next != state.mappings.begin() &&
+      address - std::prev(next)->first < std::prev(next)->second.size;
   if (after || before) return Return(hipErrorInvalidValue);
   if (mmap(pointer, size, PROT_NONE, MAP_SHARED | MAP_FIXED, memory->file,
            static_cast<off_t>(offset)) == MAP_FAILED) {
@@ -257,8 +257,7 @@ HIP_API hipError_t hipMemSetAccess(void* pointer, std::size_t size,
                                    std::size_t count) {
   if (list == nullptr || count == 0) return Return(hipErrorInvalidValue);
   for (std::size_t i = 0; i < count; ++i) {
-    if (list[i].location.type != 1 ||
-        (list[i].flags & ~kReadWrite) != 0) {
+    if (list[i].location.type != 1 || (list[i].flags & ~kReadWrite) != 0) {
       return Return(hipErrorInvalidValue);
     }
     if (Runtime::Get().gpu(list[i].location.id) == nullptr) {
@@ -334,9 +333,9 @@ HIP_API hipError_t hipMemRetainAllocationHandle(
   return Return(hipSuccess);
 }
 
-HIP_API hipError_t hipMemExportToShareableHandle(
-    void* out, hipMemGenericAllocationHandle_t memory, std::uint32_t type,
-    unsigned long long flags) {
+HIP_API hipError_t
+hipMemExportToShareableHandle(void* out, hipMemGenericAllocationHandle_t memory,
+                              std::uint32_t type, unsigned long long flags) {
   State& state = The();
   std::lock_guard<std::mutex> lock(state.mutex);
   if (out == nullptr || state.handles.count(memory) == 0 || flags != 0 ||

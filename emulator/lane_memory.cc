@@ -151,10 +151,12 @@ void LoadSmall(const MemOp& op, const u8* from, const LaneOffsets& o, u32* d) {
 
 void Load(const MemOp& op, const u8* from, const LaneOffsets& o, u32* d) {
   switch (op.bytes) {
-    case 1: return op.sign ? LoadSmall<i8>(op, from, o, d)
-                           : LoadSmall<u8>(op, from, o, d);
-    case 2: return op.sign ? LoadSmall<i16>(op, from, o, d)
-                           : LoadSmall<u16>(op, from, o, d);
+    case 1:
+      return op.sign ? LoadSmall<i8>(op, from, o, d)
+                     : LoadSmall<u8>(op, from, o, d);
+    case 2:
+      return op.sign ? LoadSmall<i16>(op, from, o, d)
+                     : LoadSmall<u16>(op, from, o, d);
     case 4: return LoadWords<1>(from, o, d);
     case 8: return LoadWords<2>(from, o, d);
     case 12: return LoadWords<3>(from, o, d);

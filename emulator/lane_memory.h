@@ -35,8 +35,7 @@ struct LaneMemory {
   void (*find64)(const u32* rows, u64 add, u32 limit, u32 bytes,
                  LaneOffsets* o);
   void (*load)(const MemOp& op, const u8* from, const LaneOffsets& o, u32* d);
-  void (*store)(const MemOp& op, u8* to, const LaneOffsets& o,
-                const u32* data);
+  void (*store)(const MemOp& op, u8* to, const LaneOffsets& o, const u32* data);
 };
 namespace base {
 extern const LaneMemory kLaneMemory;

@@ -56,7 +56,7 @@ struct KernelState {
   u32 rsrc1 = 0, rsrc2 = 0, rsrc3 = 0;
   u16 properties = 0, preload = 0;
   u32 lanes = 32;
-  u64 kernarg = 0;   // device addresses
+  u64 kernarg = 0;  // device addresses
   u64 dispatch = 0;
   u64 queue = 0;
   u64 dispatch_id = 0;

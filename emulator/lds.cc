@@ -11,13 +11,17 @@ namespace cerberus::emulator {
 namespace {
 
 enum class Form : u8 {
-  kPlain,     // one address
-  kTwo,       // ds_load_2addr, ds_store_2addr, ds_storexchg_2addr
+  kPlain,  // one address
+  kTwo,    // ds_load_2addr, ds_store_2addr, ds_storexchg_2addr
   kAddtid,
   kTranspose,  // ds_read_b64_tr_b16 and its kin
-  kAppend, kConsume,
-  kSwizzle, kPermute, kBpermute,
-  kNop, kCondExchange,
+  kAppend,
+  kConsume,
+  kSwizzle,
+  kPermute,
+  kBpermute,
+  kNop,
+  kCondExchange,
 };
 
 struct LdsOp {
@@ -37,8 +41,8 @@ u64 OffsetOf(const Op& op, const u32* rows, u32 lane) {
 }
 
 // The active lanes' offsets, if all lie inside the group's LDS, with `more`
-// bytes behind an element, and none needs a look at. Sums wrap at 32 bits, as in
-// LdsAt.
+// bytes behind an element, and none needs a look at. Sums wrap at 32 bits, as
+// in LdsAt.
 bool Offsets(Wave& w, const u32* rows, u32 offset, u32 bytes, u32 more,
              LaneOffsets* o) {
   if (w.lds_size < bytes + more || w.shadow != nullptr ||
@@ -70,11 +74,10 @@ void ForLanesAt(Wave& w, const LdsOp& l, u64 exec, const u32* rows, u32 offset,
 // The same for the counters, which take 64 bits.
 void CountOffsets(Wave& w, const MemOp& op, u64 exec, const u32* rows,
                   u32 offset) {
-  if (!w.counting) [[likely]] return;
+  if (!w.counting) [[likely]]
+    return;
   u64 offsets[64];
-  ForLanes(exec, [&](u32 lane) {
-    offsets[lane] = u64{rows[lane]} + offset;
-  });
+  ForLanes(exec, [&](u32 lane) { offsets[lane] = u64{rows[lane]} + offset; });
   CountLds(w, op, exec, offsets);
 }
 
@@ -127,7 +130,8 @@ void ExecLdsTwo(Wave& w, const Op& op) {
   CountOffsets(w, l.mem, exec, rows, first);
   CountOffsets(w, l.mem, exec, rows, second);
   // Both from the lower one's place.
-  const u32 low = std::min(first, second), apart = std::max(first, second) - low;
+  const u32 low = std::min(first, second),
+            apart = std::max(first, second) - low;
   LaneOffsets o;
   if (!l.exchange && Offsets(w, rows, low, l.mem.bytes, apart, &o)) {
     u8* const at0 = w.lds + (first - low);
@@ -206,8 +210,7 @@ void ExecLdsAtomic(Wave& w, const Op& op) {
   ApplyEnv(w, bytes == 8 ? Env::kF64 : Env::kF32);
   if (w.counting) [[unlikely]] {
     u64 offsets[64];
-    ForLanes(exec,
-             [&](u32 lane) { offsets[lane] = OffsetOf(op, rows, lane); });
+    ForLanes(exec, [&](u32 lane) { offsets[lane] = OffsetOf(op, rows, lane); });
     CountLds(w, l.mem, exec, offsets);
   }
   if (bytes == 4 && l.mem.atomic == Atomic::kAdd &&
@@ -221,9 +224,9 @@ void ExecLdsAtomic(Wave& w, const Op& op) {
     u64 before = 0;
     std::memcpy(&before, at, bytes);
     const u64 second = data2 != nullptr ? LaneValue(data2, lane, n, bytes) : 0;
-    const u64 after = ApplyAtomic(l.mem.atomic, bytes, before,
-                                  LaneValue(data, lane, n, bytes), second,
-                                  w.mode);
+    const u64 after =
+        ApplyAtomic(l.mem.atomic, bytes, before,
+                    LaneValue(data, lane, n, bytes), second, w.mode);
     std::memcpy(at, &after, bytes);
     old[lane] = before;
   });
@@ -253,8 +256,7 @@ void ExecLdsAppend(Wave& w, const Op& op) {
   const LdsOp& l = Data(op);
   const u64 exec = w.Exec();
   if (exec == 0) return;
-  const u64 offset =
-      u64{static_cast<u32>(op.offset)} + (w.sgpr[kM0] & 0xffff);
+  const u64 offset = u64{static_cast<u32>(op.offset)} + (w.sgpr[kM0] & 0xffff);
   u8* const at = LdsAt(w, offset, 4, -1, l.mem);
   u32 old;
   std::memcpy(&old, at, 4);
@@ -305,8 +307,8 @@ void ExecLdsTranspose(Wave& w, const Op& op) {
   const auto element = [&](u32 lane, u32 index) {
     const u32 bit = index * l.element;
     u64 v = rows[lane][bit / 64] >> bit % 64;
-    if (bit % 64 + l.element > 64) v |= rows[lane][bit / 64 + 1]
-                                        << (64 - bit % 64);
+    if (bit % 64 + l.element > 64)
+      v |= rows[lane][bit / 64 + 1] << (64 - bit % 64);
     return v & ((u64{1} << l.element) - 1);
   };
   u32* const d = w.Vgpr(op.dst);
@@ -314,9 +316,9 @@ void ExecLdsTranspose(Wave& w, const Op& op) {
     std::array<u64, 3> out = {};
     const u32 column = lane & 15;
     for (u32 row = 0; row < per_lane; ++row) {
-      const u64 v = element(
-          (lane & ~15u) + row * lanes_per_row + column / per_lane,
-          column % per_lane);
+      const u64 v =
+          element((lane & ~15u) + row * lanes_per_row + column / per_lane,
+                  column % per_lane);
       const u32 bit = row * l.element;
       out[bit / 64] |= v << bit % 64;
       if (bit % 64 + l.element > 64) out[bit / 64 + 1] |= v >> (64 - bit % 64);
@@ -414,34 +416,54 @@ struct Name {
   u8 bytes;
 };
 constexpr Name kAtomics[] = {
-    {"add_u32", Atomic::kAdd, 4}, {"sub_u32", Atomic::kSub, 4},
-    {"rsub_u32", Atomic::kRsub, 4}, {"inc_u32", Atomic::kInc, 4},
-    {"dec_u32", Atomic::kDec, 4}, {"min_i32", Atomic::kMinI, 4},
-    {"max_i32", Atomic::kMaxI, 4}, {"min_u32", Atomic::kMinU, 4},
-    {"max_u32", Atomic::kMaxU, 4}, {"and_b32", Atomic::kAnd, 4},
-    {"or_b32", Atomic::kOr, 4}, {"xor_b32", Atomic::kXor, 4},
-    {"mskor_b32", Atomic::kMskOr, 4}, {"min_f32", Atomic::kMinF, 4},
-    {"max_f32", Atomic::kMaxF, 4}, {"add_f32", Atomic::kAddF, 4},
+    {"add_u32", Atomic::kAdd, 4},
+    {"sub_u32", Atomic::kSub, 4},
+    {"rsub_u32", Atomic::kRsub, 4},
+    {"inc_u32", Atomic::kInc, 4},
+    {"dec_u32", Atomic::kDec, 4},
+    {"min_i32", Atomic::kMinI, 4},
+    {"max_i32", Atomic::kMaxI, 4},
+    {"min_u32", Atomic::kMinU, 4},
+    {"max_u32", Atomic::kMaxU, 4},
+    {"and_b32", Atomic::kAnd, 4},
+    {"or_b32", Atomic::kOr, 4},
+    {"xor_b32", Atomic::kXor, 4},
+    {"mskor_b32", Atomic::kMskOr, 4},
+    {"min_f32", Atomic::kMinF, 4},
+    {"max_f32", Atomic::kMaxF, 4},
+    {"add_f32", Atomic::kAddF, 4},
     {"min_num_f32", Atomic::kMinNumF, 4},
     {"max_num_f32", Atomic::kMaxNumF, 4},
     {"min_num_f64", Atomic::kMinNumF, 8},
     {"max_num_f64", Atomic::kMaxNumF, 8},
-    {"add_u64", Atomic::kAdd, 8}, {"sub_u64", Atomic::kSub, 8},
-    {"rsub_u64", Atomic::kRsub, 8}, {"inc_u64", Atomic::kInc, 8},
-    {"dec_u64", Atomic::kDec, 8}, {"min_i64", Atomic::kMinI, 8},
-    {"max_i64", Atomic::kMaxI, 8}, {"min_u64", Atomic::kMinU, 8},
-    {"max_u64", Atomic::kMaxU, 8}, {"and_b64", Atomic::kAnd, 8},
-    {"or_b64", Atomic::kOr, 8}, {"xor_b64", Atomic::kXor, 8},
-    {"mskor_b64", Atomic::kMskOr, 8}, {"min_f64", Atomic::kMinF, 8},
-    {"max_f64", Atomic::kMaxF, 8}, {"add_f64", Atomic::kAddF, 8},
+    {"add_u64", Atomic::kAdd, 8},
+    {"sub_u64", Atomic::kSub, 8},
+    {"rsub_u64", Atomic::kRsub, 8},
+    {"inc_u64", Atomic::kInc, 8},
+    {"dec_u64", Atomic::kDec, 8},
+    {"min_i64", Atomic::kMinI, 8},
+    {"max_i64", Atomic::kMaxI, 8},
+    {"min_u64", Atomic::kMinU, 8},
+    {"max_u64", Atomic::kMaxU, 8},
+    {"and_b64", Atomic::kAnd, 8},
+    {"or_b64", Atomic::kOr, 8},
+    {"xor_b64", Atomic::kXor, 8},
+    {"mskor_b64", Atomic::kMskOr, 8},
+    {"min_f64", Atomic::kMinF, 8},
+    {"max_f64", Atomic::kMaxF, 8},
+    {"add_f64", Atomic::kAddF, 8},
     {"pk_add_f16", Atomic::kPkAddF16, 4},
     {"pk_add_bf16", Atomic::kPkAddBf16, 4},
     {"cond_sub_u32", Atomic::kCondSub, 4},
     {"sub_clamp_u32", Atomic::kSubClamp, 4},
-    {"wrxchg_b32", Atomic::kSwap, 4}, {"wrxchg_b64", Atomic::kSwap, 8},
-    {"storexchg_b32", Atomic::kSwap, 4}, {"storexchg_b64", Atomic::kSwap, 8},
-    {"cmpst_b32", Atomic::kCmpSwap, 4}, {"cmpst_b64", Atomic::kCmpSwap, 8},
-    {"cmpst_f32", Atomic::kCmpSwapF, 4}, {"cmpst_f64", Atomic::kCmpSwapF, 8},
+    {"wrxchg_b32", Atomic::kSwap, 4},
+    {"wrxchg_b64", Atomic::kSwap, 8},
+    {"storexchg_b32", Atomic::kSwap, 4},
+    {"storexchg_b64", Atomic::kSwap, 8},
+    {"cmpst_b32", Atomic::kCmpSwap, 4},
+    {"cmpst_b64", Atomic::kCmpSwap, 8},
+    {"cmpst_f32", Atomic::kCmpSwapF, 4},
+    {"cmpst_f64", Atomic::kCmpSwapF, 8},
     {"cmpstore_b32", Atomic::kCmpSwap, 4},
     {"cmpstore_b64", Atomic::kCmpSwap, 8},
     {"cmpstore_f32", Atomic::kCmpSwapF, 4},
@@ -491,8 +513,7 @@ bool ParseName(std::string_view name, LdsOp* l, bool* compare_first) {
     for (const std::string_view old :
          {std::string_view("load"), std::string_view("store"),
           std::string_view("storexchg"), std::string_view("wrxchg")}) {
-      const std::string a =
-          std::string(old) + (stride ? "2st64_" : "2_");
+      const std::string a = std::string(old) + (stride ? "2st64_" : "2_");
       const std::string b =
           std::string(old) + (stride ? "_2addr_stride64_" : "_2addr_");
       const std::string c = a + "rtn_", d = b + "rtn_";
@@ -516,8 +537,8 @@ bool ParseName(std::string_view name, LdsOp* l, bool* compare_first) {
   }
   for (const u32 bits : {4u, 6u, 8u, 16u}) {
     const u8 bytes = bits == 6 ? 12 : 8;
-    if (s != "load_b" + std::to_string(8 * bytes) + "_tr_b" +
-                 std::to_string(bits)) {
+    if (s !=
+        "load_b" + std::to_string(8 * bytes) + "_tr_b" + std::to_string(bits)) {
       continue;
     }
     l->form = Form::kTranspose;
@@ -654,8 +675,7 @@ bool DecodeLds(const Text& text, Program& program, Op* op) {
       break;
   }
   if (text.Has("gds") || (needs_dst && !op->dst.vgpr()) ||
-      (needs_address && !l.address.vgpr()) ||
-      (needs_data && !l.data.vgpr())) {
+      (needs_address && !l.address.vgpr()) || (needs_data && !l.data.vgpr())) {
     handler = ExecUnimplemented;
   }
   op->src[0] = l.address;

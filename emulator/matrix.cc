@@ -19,7 +19,18 @@ namespace cerberus::emulator {
 namespace {
 
 enum class Element : u8 {
-  kF64, kF32, kXf32, kF16, kBf16, kI8, kI4, kFp8, kBf8, kFp6, kBf6, kFp4,
+  kF64,
+  kF32,
+  kXf32,
+  kF16,
+  kBf16,
+  kI8,
+  kI4,
+  kFp8,
+  kBf8,
+  kFp6,
+  kBf6,
+  kFp4,
 };
 enum class Result : u8 { kF64, kF32, kI32, kF16, kBf16 };
 enum class Family : u8 { kMfma, kWmma11, kWmma12 };
@@ -119,9 +130,8 @@ bool ParseShape(std::string_view s, MatrixOp* op, bool* f8f6f4) {
   }
   if (s.starts_with("_")) s.remove_prefix(1);
   // "_2b", the number of blocks, follows from the registers too.
-  if (const std::size_t b = s.find("b_"); b != std::string_view::npos &&
-                                          b <= 2 && s[0] >= '0' &&
-                                          s[0] <= '9') {
+  if (const std::size_t b = s.find("b_");
+      b != std::string_view::npos && b <= 2 && s[0] >= '0' && s[0] <= '9') {
     s.remove_prefix(b + 2);
   }
   if (s.ends_with("_1k")) s.remove_suffix(3);
@@ -149,12 +159,12 @@ u64 Extract(const u32* rows, u32 n, u32 lane, int index, int bits) {
 double SmallFloat(u64 v, int exponent_bits, int mantissa_bits, int bias) {
   const int sign_bit = exponent_bits + mantissa_bits;
   const double sign = (v >> sign_bit & 1) != 0 ? -1 : 1;
-  const int e = static_cast<int>(v >> mantissa_bits) &
-                ((1 << exponent_bits) - 1);
+  const int e =
+      static_cast<int>(v >> mantissa_bits) & ((1 << exponent_bits) - 1);
   const double m = static_cast<double>(v & ((u64{1} << mantissa_bits) - 1)) /
                    (1 << mantissa_bits);
-  return sign * (e == 0 ? std::ldexp(m, 1 - bias)
-                        : std::ldexp(1 + m, e - bias));
+  return sign *
+         (e == 0 ? std::ldexp(m, 1 - bias) : std::ldexp(1 + m, e - bias));
 }
 
 double Value(u64 v, Element e, bool is_signed, bool fnuz) {
@@ -219,8 +229,7 @@ Place InputPlace(const MatrixOp& op, int rows, int i, int k, int block,
 Place OutputPlace(const MatrixOp& op, int i, int j, int block, u32 lanes) {
   const int groups = static_cast<int>(lanes) / 16;
   switch (op.family) {
-    case Family::kWmma11:
-      return At(16 * (i % groups) + j, i / groups);
+    case Family::kWmma11: return At(16 * (i % groups) + j, i / groups);
     case Family::kWmma12: {
       const int per = 16 / groups;
       return At(16 * (i / per) + j, i % per);
@@ -235,22 +244,20 @@ Place OutputPlace(const MatrixOp& op, int i, int j, int block, u32 lanes) {
   switch (op.m) {
     case 32:
       return At(32 * (i / 4 % 2) + j, per_block * block + 4 * (i / 8) + i % 4);
-    case 16:
-      return At(16 * (i / 4) + j, per_block * block + i % 4);
+    case 16: return At(16 * (i / 4) + j, per_block * block + i % 4);
     default:  // 4: sixteen blocks
       return At(4 * block + j, i);
   }
 }
 
 // The rows of an operand; a constant is the same in all of them.
-const u32* Rows(Wave& w, const Operand& o, std::vector<u32>* storage,
-                int regs, bool wide) {
+const u32* Rows(Wave& w, const Operand& o, std::vector<u32>* storage, int regs,
+                bool wide) {
   if (o.vgpr()) return w.Vgpr(o);
   storage->resize(static_cast<std::size_t>(regs) * w.lanes);
   const u64 v = o.kind == Kind::kImm ? o.imm : ReadScalar64(w, o);
   for (int r = 0; r < regs; ++r) {
-    const u32 word =
-        static_cast<u32>(wide && (r & 1) != 0 ? v >> 32 : v);
+    const u32 word = static_cast<u32>(wide && (r & 1) != 0 ? v >> 32 : v);
     std::fill_n(storage->begin() + static_cast<std::ptrdiff_t>(r) * w.lanes,
                 w.lanes, word);
   }
@@ -308,15 +315,15 @@ void Gather(const MatrixOp& x, const u32* rows, u32 n, const Place* places,
     case Element::kF16:
       for (std::size_t i = 0; i < count; ++i) {
         const Place p = places[i];
-        out[i] = HalfToFloat(static_cast<u16>(
-            rows[p.index / 2u * n + p.lane] >> (p.index % 2u * 16)));
+        out[i] = HalfToFloat(static_cast<u16>(rows[p.index / 2u * n + p.lane] >>
+                                              (p.index % 2u * 16)));
       }
       break;
     case Element::kBf16:
       for (std::size_t i = 0; i < count; ++i) {
         const Place p = places[i];
-        out[i] = Bf16ToFloat(static_cast<u16>(
-            rows[p.index / 2u * n + p.lane] >> (p.index % 2u * 16)));
+        out[i] = Bf16ToFloat(static_cast<u16>(rows[p.index / 2u * n + p.lane] >>
+                                              (p.index % 2u * 16)));
       }
       break;
     case Element::kF32:
@@ -337,8 +344,8 @@ void Gather(const MatrixOp& x, const u32* rows, u32 n, const Place* places,
   }
 }
 
-void Scale(const u32* scales, int byte, const Place* places,
-           std::size_t count, double* out) {
+void Scale(const u32* scales, int byte, const Place* places, std::size_t count,
+           double* out) {
   for (std::size_t i = 0; i < count; ++i) {
     out[i] *= ScaleOf(scales[places[i].lane], byte);
   }
@@ -350,9 +357,8 @@ void Negate(std::vector<double>* values) {
 
 // A sparse row holds two of every four elements; two bits of the index
 // register say which.
-void Spread(const MatrixOp& x, const u32* index, int a_per,
-            const Place* places, const std::vector<double>& packed,
-            std::vector<double>* a) {
+void Spread(const MatrixOp& x, const u32* index, int a_per, const Place* places,
+            const std::vector<double>& packed, std::vector<double>* a) {
   std::fill(a->begin(), a->end(), 0.0);
   const int depth = DepthOfA(x), base = x.index_key * 2 * a_per;
   for (int i = 0; i < x.m; ++i) {
@@ -360,16 +366,15 @@ void Spread(const MatrixOp& x, const u32* index, int a_per,
       const std::size_t from = static_cast<std::size_t>(i * depth + k);
       const Place p = places[from];
       const int at =
-          4 * (k / 2) + static_cast<int>(index[p.lane] >>
-                                         ((base + 2 * p.index) & 31) & 3);
+          4 * (k / 2) +
+          static_cast<int>(index[p.lane] >> ((base + 2 * p.index) & 31) & 3);
       (*a)[static_cast<std::size_t>(i * x.k + at)] = packed[from];
     }
   }
 }
 
 // The element of C, or its place in D, as bits.
-u64 InputBits(const MatrixOp& x, const u32* rows, u32 n, Place p,
-              int d_bits) {
+u64 InputBits(const MatrixOp& x, const u32* rows, u32 n, Place p, int d_bits) {
   const bool half = x.d == Result::kF16 || x.d == Result::kBf16;
   return half && x.family == Family::kWmma11
              ? Extract(rows, n, p.lane, 2 * p.index + x.result_hi, 16)
@@ -439,17 +444,16 @@ void ExecMatrix(Wave& w, const Op& op) {
     Gather(x, a_rows, n, pa, block_a, x.a, x.a_signed, elements.data());
     Gather(x, b_rows, n, pb, block_b, x.b, x.b_signed, b.data());
     if (x.scaled) {
-      Scale(w.Vgpr(x.scale_a), x.scale_a_byte, pa, block_a,
-            elements.data());
+      Scale(w.Vgpr(x.scale_a), x.scale_a_byte, pa, block_a, elements.data());
       Scale(w.Vgpr(x.scale_b), x.scale_b_byte, pb, block_b, b.data());
     }
     if (x.src_a.neg) Negate(&elements);
     if (x.src_b.neg) Negate(&b);
     if (x.sparse) {
-      const int a_per = x.family == Family::kWmma11
-                            ? x.k
-                            : static_cast<int>(block_a) * x.blocks /
-                                  static_cast<int>(n);
+      const int a_per =
+          x.family == Family::kWmma11
+              ? x.k
+              : static_cast<int>(block_a) * x.blocks / static_cast<int>(n);
       Spread(x, w.Vgpr(x.index), a_per, pa, elements, &a);
     } else {
       a.swap(elements);
@@ -479,8 +483,8 @@ void ExecMatrix(Wave& w, const Op& op) {
     }
   }
   std::memcpy(w.Vgpr(op.dst), out.data(), out.size() * 4);
-  w.group->stats.matrix_operations += static_cast<u64>(x.m) *
-                                      static_cast<u64>(x.n * x.k * x.blocks);
+  w.group->stats.matrix_operations +=
+      static_cast<u64>(x.m) * static_cast<u64>(x.n * x.k * x.blocks);
 }
 
 bool ParseName(std::string_view name, Gen gen, MatrixOp* x, bool* f8f6f4) {
@@ -544,9 +548,9 @@ bool DecodeMatrix(const Text& text, Program& program, Op* op) {
                ? program.ParseOperand(text.operands[i], type)
                : Operand{};
   };
-  const Type c_type = x.d == Result::kF64   ? Type::kF64
-                      : x.d == Result::kI32 ? Type::kI32
-                      : x.d == Result::kF16 ? Type::kF16
+  const Type c_type = x.d == Result::kF64    ? Type::kF64
+                      : x.d == Result::kI32  ? Type::kI32
+                      : x.d == Result::kF16  ? Type::kF16
                       : x.d == Result::kBf16 ? Type::kBf16
                                              : Type::kF32;
   op->dst = operand(0, Type::kWide);
@@ -569,8 +573,8 @@ bool DecodeMatrix(const Text& text, Program& program, Op* op) {
   x.blgp = static_cast<int>(text.Number("blgp", 0) & 7);
   x.clamp = text.Has("clamp");
   const std::vector<int> neg_lo = list("neg_lo"), neg_hi = list("neg_hi"),
-                         op_sel = list("op_sel"),
-                         op_sel_hi = list("op_sel_hi"), neg = list("neg");
+                         op_sel = list("op_sel"), op_sel_hi = list("op_sel_hi"),
+                         neg = list("neg");
   if (x.a == Element::kI8 || x.a == Element::kI4) {
     if (x.family != Family::kMfma) {
       x.a_signed = neg_lo[0] != 0;
@@ -605,8 +609,7 @@ bool DecodeMatrix(const Text& text, Program& program, Op* op) {
     x.blocks = op->dst.regs * 64 / words / (x.m * x.n);
   }
   // Shapes that the registers do not hold mean that the text was misread.
-  const auto too_small = [&](const Operand& o, int rows, int depth,
-                             Element e) {
+  const auto too_small = [&](const Operand& o, int rows, int depth, Element e) {
     const int lanes =
         x.family == Family::kWmma11 ? 16 : static_cast<int>(program.lanes());
     return o.vgpr() &&
@@ -614,8 +617,7 @@ bool DecodeMatrix(const Text& text, Program& program, Op* op) {
   };
   if (!op->dst.vgpr() || x.blocks < 1 ||
       too_small(x.src_a, x.m, x.sparse ? x.k / 2 : x.k, x.a) ||
-      too_small(x.src_b, x.n, x.k, x.b) ||
-      (x.sparse && !x.index.vgpr()) ||
+      too_small(x.src_b, x.n, x.k, x.b) || (x.sparse && !x.index.vgpr()) ||
       (x.scaled && (!x.scale_a.vgpr() || !x.scale_b.vgpr())) ||
       (!x.sparse && x.src_c.kind == Kind::kNone)) {
     handler = ExecUnimplemented;

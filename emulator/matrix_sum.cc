@@ -15,8 +15,7 @@ void Quick(const T* a, const T* b, T* c, int m, int n, int k) {
     for (int depth = 0; depth < k; ++depth) {
       const T x = a[i * k + depth];
       for (int j = 0; j < width; ++j) {
-        c[i * width + j] =
-            FmaRaw(x, b[depth * width + j], c[i * width + j]);
+        c[i * width + j] = FmaRaw(x, b[depth * width + j], c[i * width + j]);
       }
     }
   }

@@ -1,9 +1,9 @@
 #include "emulator/memop.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <unordered_map>
-
-#include <fmt/format.h>
 
 #include "emulator/float_math.h"
 #include "emulator/launch.h"
@@ -19,12 +19,18 @@ struct Shape {
 
 const std::unordered_map<std::string_view, Shape>& LoadShapes() {
   static const std::unordered_map<std::string_view, Shape> shapes = {
-      {"ubyte", {1, false, false, false}}, {"u8", {1, false, false, false}},
-      {"sbyte", {1, true, false, false}}, {"i8", {1, true, false, false}},
-      {"ushort", {2, false, false, false}}, {"u16", {2, false, false, false}},
-      {"sshort", {2, true, false, false}}, {"i16", {2, true, false, false}},
-      {"dword", {4, false, false, false}}, {"b32", {4, false, false, false}},
-      {"dwordx2", {8, false, false, false}}, {"b64", {8, false, false, false}},
+      {"ubyte", {1, false, false, false}},
+      {"u8", {1, false, false, false}},
+      {"sbyte", {1, true, false, false}},
+      {"i8", {1, true, false, false}},
+      {"ushort", {2, false, false, false}},
+      {"u16", {2, false, false, false}},
+      {"sshort", {2, true, false, false}},
+      {"i16", {2, true, false, false}},
+      {"dword", {4, false, false, false}},
+      {"b32", {4, false, false, false}},
+      {"dwordx2", {8, false, false, false}},
+      {"b64", {8, false, false, false}},
       {"dwordx3", {12, false, false, false}},
       {"b96", {12, false, false, false}},
       {"dwordx4", {16, false, false, false}},
@@ -53,16 +59,20 @@ const std::unordered_map<std::string_view, Shape>& LoadShapes() {
 
 const std::unordered_map<std::string_view, Shape>& StoreShapes() {
   static const std::unordered_map<std::string_view, Shape> shapes = {
-      {"byte", {1, false, false, false}}, {"b8", {1, false, false, false}},
-      {"short", {2, false, false, false}}, {"b16", {2, false, false, false}},
+      {"byte", {1, false, false, false}},
+      {"b8", {1, false, false, false}},
+      {"short", {2, false, false, false}},
+      {"b16", {2, false, false, false}},
       {"byte_d16_hi", {1, false, false, true}},
       {"short_d16_hi", {2, false, false, true}},
       {"d16_hi_b8", {1, false, false, true}},
       {"d16_hi_b16", {2, false, false, true}},
       {"b8_d16_hi", {1, false, false, true}},
       {"b16_d16_hi", {2, false, false, true}},
-      {"dword", {4, false, false, false}}, {"b32", {4, false, false, false}},
-      {"dwordx2", {8, false, false, false}}, {"b64", {8, false, false, false}},
+      {"dword", {4, false, false, false}},
+      {"b32", {4, false, false, false}},
+      {"dwordx2", {8, false, false, false}},
+      {"b64", {8, false, false, false}},
       {"dwordx3", {12, false, false, false}},
       {"b96", {12, false, false, false}},
       {"dwordx4", {16, false, false, false}},
@@ -78,45 +88,81 @@ struct AtomicShape {
 const std::unordered_map<std::string_view, AtomicShape>& Atomics() {
   using A = Atomic;
   static const std::unordered_map<std::string_view, AtomicShape> shapes = {
-      {"swap", {A::kSwap, 4}}, {"swap_b32", {A::kSwap, 4}},
-      {"swap_x2", {A::kSwap, 8}}, {"swap_b64", {A::kSwap, 8}},
-      {"cmpswap", {A::kCmpSwap, 4}}, {"cmpswap_b32", {A::kCmpSwap, 4}},
-      {"cmpswap_x2", {A::kCmpSwap, 8}}, {"cmpswap_b64", {A::kCmpSwap, 8}},
+      {"swap", {A::kSwap, 4}},
+      {"swap_b32", {A::kSwap, 4}},
+      {"swap_x2", {A::kSwap, 8}},
+      {"swap_b64", {A::kSwap, 8}},
+      {"cmpswap", {A::kCmpSwap, 4}},
+      {"cmpswap_b32", {A::kCmpSwap, 4}},
+      {"cmpswap_x2", {A::kCmpSwap, 8}},
+      {"cmpswap_b64", {A::kCmpSwap, 8}},
       {"cmpswap_f32", {A::kCmpSwapF, 4}},
-      {"fcmpswap", {A::kCmpSwapF, 4}}, {"fcmpswap_x2", {A::kCmpSwapF, 8}},
-      {"add", {A::kAdd, 4}}, {"add_u32", {A::kAdd, 4}},
-      {"add_x2", {A::kAdd, 8}}, {"add_u64", {A::kAdd, 8}},
-      {"sub", {A::kSub, 4}}, {"sub_u32", {A::kSub, 4}},
-      {"sub_x2", {A::kSub, 8}}, {"sub_u64", {A::kSub, 8}},
-      {"smin", {A::kMinI, 4}}, {"min_i32", {A::kMinI, 4}},
-      {"smin_x2", {A::kMinI, 8}}, {"min_i64", {A::kMinI, 8}},
-      {"smax", {A::kMaxI, 4}}, {"max_i32", {A::kMaxI, 4}},
-      {"smax_x2", {A::kMaxI, 8}}, {"max_i64", {A::kMaxI, 8}},
-      {"umin", {A::kMinU, 4}}, {"min_u32", {A::kMinU, 4}},
-      {"umin_x2", {A::kMinU, 8}}, {"min_u64", {A::kMinU, 8}},
-      {"umax", {A::kMaxU, 4}}, {"max_u32", {A::kMaxU, 4}},
-      {"umax_x2", {A::kMaxU, 8}}, {"max_u64", {A::kMaxU, 8}},
-      {"and", {A::kAnd, 4}}, {"and_b32", {A::kAnd, 4}},
-      {"and_x2", {A::kAnd, 8}}, {"and_b64", {A::kAnd, 8}},
-      {"or", {A::kOr, 4}}, {"or_b32", {A::kOr, 4}},
-      {"or_x2", {A::kOr, 8}}, {"or_b64", {A::kOr, 8}},
-      {"xor", {A::kXor, 4}}, {"xor_b32", {A::kXor, 4}},
-      {"xor_x2", {A::kXor, 8}}, {"xor_b64", {A::kXor, 8}},
-      {"inc", {A::kInc, 4}}, {"inc_u32", {A::kInc, 4}},
-      {"inc_x2", {A::kInc, 8}}, {"inc_u64", {A::kInc, 8}},
-      {"dec", {A::kDec, 4}}, {"dec_u32", {A::kDec, 4}},
-      {"dec_x2", {A::kDec, 8}}, {"dec_u64", {A::kDec, 8}},
-      {"csub", {A::kSubClamp, 4}}, {"csub_u32", {A::kSubClamp, 4}},
+      {"fcmpswap", {A::kCmpSwapF, 4}},
+      {"fcmpswap_x2", {A::kCmpSwapF, 8}},
+      {"add", {A::kAdd, 4}},
+      {"add_u32", {A::kAdd, 4}},
+      {"add_x2", {A::kAdd, 8}},
+      {"add_u64", {A::kAdd, 8}},
+      {"sub", {A::kSub, 4}},
+      {"sub_u32", {A::kSub, 4}},
+      {"sub_x2", {A::kSub, 8}},
+      {"sub_u64", {A::kSub, 8}},
+      {"smin", {A::kMinI, 4}},
+      {"min_i32", {A::kMinI, 4}},
+      {"smin_x2", {A::kMinI, 8}},
+      {"min_i64", {A::kMinI, 8}},
+      {"smax", {A::kMaxI, 4}},
+      {"max_i32", {A::kMaxI, 4}},
+      {"smax_x2", {A::kMaxI, 8}},
+      {"max_i64", {A::kMaxI, 8}},
+      {"umin", {A::kMinU, 4}},
+      {"min_u32", {A::kMinU, 4}},
+      {"umin_x2", {A::kMinU, 8}},
+      {"min_u64", {A::kMinU, 8}},
+      {"umax", {A::kMaxU, 4}},
+      {"max_u32", {A::kMaxU, 4}},
+      {"umax_x2", {A::kMaxU, 8}},
+      {"max_u64", {A::kMaxU, 8}},
+      {"and", {A::kAnd, 4}},
+      {"and_b32", {A::kAnd, 4}},
+      {"and_x2", {A::kAnd, 8}},
+      {"and_b64", {A::kAnd, 8}},
+      {"or", {A::kOr, 4}},
+      {"or_b32", {A::kOr, 4}},
+      {"or_x2", {A::kOr, 8}},
+      {"or_b64", {A::kOr, 8}},
+      {"xor", {A::kXor, 4}},
+      {"xor_b32", {A::kXor, 4}},
+      {"xor_x2", {A::kXor, 8}},
+      {"xor_b64", {A::kXor, 8}},
+      {"inc", {A::kInc, 4}},
+      {"inc_u32", {A::kInc, 4}},
+      {"inc_x2", {A::kInc, 8}},
+      {"inc_u64", {A::kInc, 8}},
+      {"dec", {A::kDec, 4}},
+      {"dec_u32", {A::kDec, 4}},
+      {"dec_x2", {A::kDec, 8}},
+      {"dec_u64", {A::kDec, 8}},
+      {"csub", {A::kSubClamp, 4}},
+      {"csub_u32", {A::kSubClamp, 4}},
       {"sub_clamp_u32", {A::kSubClamp, 4}},
       {"cond_sub_u32", {A::kCondSub, 4}},
-      {"add_f32", {A::kAddF, 4}}, {"add_f64", {A::kAddF, 8}},
-      {"fmin", {A::kMinF, 4}}, {"min_f32", {A::kMinF, 4}},
-      {"fmin_x2", {A::kMinF, 8}}, {"min_f64", {A::kMinF, 8}},
-      {"fmax", {A::kMaxF, 4}}, {"max_f32", {A::kMaxF, 4}},
-      {"fmax_x2", {A::kMaxF, 8}}, {"max_f64", {A::kMaxF, 8}},
-      {"min_num_f32", {A::kMinNumF, 4}}, {"max_num_f32", {A::kMaxNumF, 4}},
-      {"min_num_f64", {A::kMinNumF, 8}}, {"max_num_f64", {A::kMaxNumF, 8}},
-      {"pk_add_f16", {A::kPkAddF16, 4}}, {"pk_add_bf16", {A::kPkAddBf16, 4}},
+      {"add_f32", {A::kAddF, 4}},
+      {"add_f64", {A::kAddF, 8}},
+      {"fmin", {A::kMinF, 4}},
+      {"min_f32", {A::kMinF, 4}},
+      {"fmin_x2", {A::kMinF, 8}},
+      {"min_f64", {A::kMinF, 8}},
+      {"fmax", {A::kMaxF, 4}},
+      {"max_f32", {A::kMaxF, 4}},
+      {"fmax_x2", {A::kMaxF, 8}},
+      {"max_f64", {A::kMaxF, 8}},
+      {"min_num_f32", {A::kMinNumF, 4}},
+      {"max_num_f32", {A::kMaxNumF, 4}},
+      {"min_num_f64", {A::kMinNumF, 8}},
+      {"max_num_f64", {A::kMaxNumF, 8}},
+      {"pk_add_f16", {A::kPkAddF16, 4}},
+      {"pk_add_bf16", {A::kPkAddBf16, 4}},
       {"ordered_add_b64", {A::kOrderedAdd, 8}},
   };
   return shapes;
@@ -210,9 +256,7 @@ u64 ApplyAtomic(Atomic atomic, u8 bytes, u64 old, u64 data, u64 compare,
     case Atomic::kCondSub: r = old >= data ? old - data : old; break;
     case Atomic::kSubClamp: r = old >= data ? old - data : 0; break;
     case Atomic::kMskOr: r = (old & ~data) | compare; break;
-    case Atomic::kWrap:
-      r = old >= data ? old - data : old + compare;
-      break;
+    case Atomic::kWrap: r = old >= data ? old - data : old + compare; break;
     case Atomic::kOrderedAdd: r = old + data; break;
     case Atomic::kAddF:
       r = wide ? Bits(AddF(F64(old), F64(data)))
@@ -280,17 +324,15 @@ u64 HostAtomic(Atomic atomic, u8 bytes, u8* at, u64 data, u64 compare,
 
 u8* GlobalAt(Wave& w, u64 address, u32 bytes, int lane, const MemOp& op) {
   if (!w.memory.Check(address, bytes)) {
-    ThrowAt(fmt::format("{} of {} bytes outside any allocation", Verb(op),
-                        bytes),
-            lane, address);
+    ThrowAt(
+        fmt::format("{} of {} bytes outside any allocation", Verb(op), bytes),
+        lane, address);
   }
   if (op.kind == MemKind::kAtomic && (address & (bytes - 1)) != 0) {
-    ThrowAt(fmt::format("misaligned atomic of {} bytes", bytes), lane,
-            address);
+    ThrowAt(fmt::format("misaligned atomic of {} bytes", bytes), lane, address);
   }
   if (op.kind != MemKind::kLoad && !w.memory.range().writable) {
-    ThrowAt(fmt::format("{} of {} bytes to read-only memory", Verb(op),
-                        bytes),
+    ThrowAt(fmt::format("{} of {} bytes to read-only memory", Verb(op), bytes),
             lane, address);
   }
   if (w.shadow != nullptr) [[unlikely]] {
@@ -329,11 +371,10 @@ u8* ScratchAt(Wave& w, u64 offset, u32 bytes, int lane, const MemOp& op) {
                         Verb(op), bytes, offset, w.scratch_stride),
             lane, kPrivateAperture + offset);
   }
-  u8* const at =
-      w.scratch + static_cast<u64>(lane) * w.scratch_stride + offset;
+  u8* const at = w.scratch + static_cast<u64>(lane) * w.scratch_stride + offset;
   if (w.shadow != nullptr) [[unlikely]] {
-    w.shadow->Scratch(w, static_cast<u64>(at - w.group->scratch.data()),
-                      offset, bytes, lane, op.kind);
+    w.shadow->Scratch(w, static_cast<u64>(at - w.group->scratch.data()), offset,
+                      bytes, lane, op.kind);
   }
   return at;
 }
@@ -348,8 +389,7 @@ u8* FlatAt(Wave& w, u64 address, u32 bytes, int lane, const MemOp& op) {
   return GlobalAt(w, address, bytes, lane, op);
 }
 
-void LoadLaneData(const MemOp& op, const u8* from, u32* row, u32 lane,
-                  u32 n) {
+void LoadLaneData(const MemOp& op, const u8* from, u32* row, u32 lane, u32 n) {
   if (op.bytes >= 4) {
     for (u32 r = 0; r < op.bytes / 4u; ++r) {
       std::memcpy(&row[r * n + lane], from + 4 * r, 4);

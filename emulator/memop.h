@@ -12,18 +12,43 @@ namespace cerberus::emulator {
 
 enum class MemKind : u8 { kLoad, kStore, kAtomic };
 enum class Atomic : u8 {
-  kNone, kSwap, kCmpSwap, kAdd, kSub, kRsub, kMinI, kMaxI, kMinU, kMaxU, kAnd,
-  kOr, kXor, kInc, kDec, kAddF, kMinF, kMaxF, kMinNumF, kMaxNumF, kPkAddF16,
-  kPkAddBf16, kCondSub, kSubClamp, kMskOr, kCmpSwapF, kOrderedAdd, kWrap,
+  kNone,
+  kSwap,
+  kCmpSwap,
+  kAdd,
+  kSub,
+  kRsub,
+  kMinI,
+  kMaxI,
+  kMinU,
+  kMaxU,
+  kAnd,
+  kOr,
+  kXor,
+  kInc,
+  kDec,
+  kAddF,
+  kMinF,
+  kMaxF,
+  kMinNumF,
+  kMaxNumF,
+  kPkAddF16,
+  kPkAddBf16,
+  kCondSub,
+  kSubClamp,
+  kMskOr,
+  kCmpSwapF,
+  kOrderedAdd,
+  kWrap,
 };
 
 struct MemOp {
   MemKind kind = MemKind::kLoad;
   Atomic atomic = Atomic::kNone;
-  u8 bytes = 4;        // per element in memory
-  bool sign = false;   // loads of 1 and 2 bytes
-  bool d16 = false;    // result in half a register, the rest kept
-  bool hi = false;     // d16: the upper half
+  u8 bytes = 4;       // per element in memory
+  bool sign = false;  // loads of 1 and 2 bytes
+  bool d16 = false;   // result in half a register, the rest kept
+  bool hi = false;    // d16: the upper half
   bool returns = false;
   u8 regs() const { return static_cast<u8>((bytes + 3) / 4); }
 };
@@ -91,15 +116,16 @@ inline OpClass ClassOf(const MemOp& op) {
 
 // For the counters (stats.cc): one instruction's access to memory outside of
 // LDS, one lane's address each, and one to LDS.
-void CountMemorySlow(Wave& w, const MemOp& op, u64 exec,
-                     const u64* addresses);
+void CountMemorySlow(Wave& w, const MemOp& op, u64 exec, const u64* addresses);
 inline void CountMemory(Wave& w, const MemOp& op, u64 exec,
                         const u64* addresses) {
-  if (w.counting) [[unlikely]] CountMemorySlow(w, op, exec, addresses);
+  if (w.counting) [[unlikely]]
+    CountMemorySlow(w, op, exec, addresses);
 }
 void CountLdsSlow(Wave& w, const MemOp& op, u64 exec, const u64* offsets);
 inline void CountLds(Wave& w, const MemOp& op, u64 exec, const u64* offsets) {
-  if (w.counting) [[unlikely]] CountLdsSlow(w, op, exec, offsets);
+  if (w.counting) [[unlikely]]
+    CountLdsSlow(w, op, exec, offsets);
 }
 
 inline u64 LaneValue(const u32* row, u32 lane, u32 n, u8 bytes) {

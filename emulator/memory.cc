@@ -1,12 +1,11 @@
 #include "emulator/memory.h"
 
+#include <fmt/format.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-
-#include <fmt/format.h>
 
 namespace cerberus::emulator {
 namespace {
@@ -45,8 +44,7 @@ Memory::~Memory() {
   for (const Entry& entry : freed_) Release(entry);
 }
 
-Result<Allocation> Memory::Allocate(std::uint64_t size,
-                                    std::uint64_t alignment,
+Result<Allocation> Memory::Allocate(std::uint64_t size, std::uint64_t alignment,
                                     MemoryKind kind) {
   if (alignment == 0) alignment = 1;
   if ((alignment & (alignment - 1)) != 0) {
@@ -121,8 +119,8 @@ Status Memory::Insert(const Entry& entry) {
                               [&](const Entry& e) {
                                 const Allocation& f = e.allocation;
                                 return e.mapping == nullptr &&
-                                       f.address < begin +
-                                                       entry.allocation.size &&
+                                       f.address <
+                                           begin + entry.allocation.size &&
                                        begin < f.address + f.size;
                               }),
                freed_.end());
@@ -135,9 +133,8 @@ Status Memory::Free(std::uint64_t address, std::string_view by) {
       entries_.begin(), entries_.end(), address,
       [](const Entry& e, std::uint64_t a) { return e.allocation.address < a; });
   if (at == entries_.end() || at->allocation.address != address) {
-    return Err(
-        DiagCode::kUsage,
-        fmt::format("{:#x} is not the start of an allocation", address));
+    return Err(DiagCode::kUsage,
+               fmt::format("{:#x} is not the start of an allocation", address));
   }
   Entry gone = std::move(*at);
   entries_.erase(at);
@@ -184,8 +181,8 @@ Memory::Range Memory::FindRange(std::uint64_t address) const {
   for (const Range& p : e->read_only) {
     if (address - p.begin < p.size) return p;
     // What lies between read-only parts.
-    if (p.begin + p.size <= address) r.begin = std::max(r.begin,
-                                                        p.begin + p.size);
+    if (p.begin + p.size <= address)
+      r.begin = std::max(r.begin, p.begin + p.size);
     else end = std::min(end, p.begin);
   }
   r.size = end - r.begin;
@@ -230,8 +227,7 @@ std::string Memory::Describe(std::uint64_t address) const {
           "{} bytes into a {}-byte {} allocation of call {} that was freed "
           "by {}call {}",
           address - f.address, f.size, KindName(f.kind), entry->made,
-          entry->freed_by.empty() ? "" : entry->freed_by + ", ",
-          entry->freed);
+          entry->freed_by.empty() ? "" : entry->freed_by + ", ", entry->freed);
     }
   }
   const Entry* best = nullptr;

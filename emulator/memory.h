@@ -56,9 +56,7 @@ class Memory {
   // outside of allocations.
   Range FindRange(std::uint64_t address) const;
   // Changes whenever an allocation goes away.
-  std::uint64_t epoch() const {
-    return epoch_.load(std::memory_order_acquire);
-  }
+  std::uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
 
  private:
   struct Entry {

@@ -33,9 +33,12 @@ class Reader {
         v.kind = MsgValue::Kind::kBool;
         return v;
       }
-      case 0xc4: case 0xd9: return Sized(1, &Reader::TextOf, depth);
-      case 0xc5: case 0xda: return Sized(2, &Reader::TextOf, depth);
-      case 0xc6: case 0xdb: return Sized(4, &Reader::TextOf, depth);
+      case 0xc4:
+      case 0xd9: return Sized(1, &Reader::TextOf, depth);
+      case 0xc5:
+      case 0xda: return Sized(2, &Reader::TextOf, depth);
+      case 0xc6:
+      case 0xdb: return Sized(4, &Reader::TextOf, depth);
       case 0xdc: return Sized(2, &Reader::Array, depth);
       case 0xdd: return Sized(4, &Reader::Array, depth);
       case 0xde: return Sized(2, &Reader::Map, depth);

@@ -16,12 +16,19 @@
 namespace cerberus::emulator {
 
 struct MsgValue {
-  enum class Kind : std::uint8_t { kNil, kBool, kInt, kFloat, kString, kArray,
-                                   kMap };
+  enum class Kind : std::uint8_t {
+    kNil,
+    kBool,
+    kInt,
+    kFloat,
+    kString,
+    kArray,
+    kMap
+  };
   Kind kind = Kind::kNil;
   std::int64_t number = 0;  // kBool, kInt
   std::string text;
-  std::vector<MsgValue> items;  // kArray; kMap: values
+  std::vector<MsgValue> items;    // kArray; kMap: values
   std::vector<std::string> keys;  // kMap: as many as items
 
   // The value under a key of a map, or nil.

@@ -16,8 +16,7 @@ u32 RoundUp(u32 n, u32 granule) {
 u32 WavesByVgprs(const Target& t, const KernelInfo& kernel) {
   const bool wave32 = kernel.wavefront_size == 32;
   u32 granule = 4, total = t.vgprs;
-  if (t.gen == Gen::kGfx90a || t.gen == Gen::kGfx940 ||
-      t.gen == Gen::kGfx950) {
+  if (t.gen == Gen::kGfx90a || t.gen == Gen::kGfx940 || t.gen == Gen::kGfx950) {
     granule = 8;
   } else if (!IsCdna(t.gen)) {
     granule = t.vgprs == 1536 ? 24 : t.major == 10 && t.minor < 3 ? 8 : 16;
@@ -65,11 +64,10 @@ OccupancyInfo ComputeOccupancy(const Target& t, const KernelInfo& kernel,
   const u32 slots = std::min(groups, groups_by_lds) * waves_per_group;
   const u32 by_groups = (slots + simds - 1) / simds;
 
-  r.waves_per_simd = std::min({t.waves_per_simd, by_vgprs, by_sgprs,
-                               std::max(by_groups, 1u)});
+  r.waves_per_simd =
+      std::min({t.waves_per_simd, by_vgprs, by_sgprs, std::max(by_groups, 1u)});
   // Counted for one compute unit, as HIP's queries do.
-  r.groups_per_cu =
-      std::min(by_vgprs, by_sgprs) * t.simds / waves_per_group;
+  r.groups_per_cu = std::min(by_vgprs, by_sgprs) * t.simds / waves_per_group;
   if (waves_per_group > 1) r.groups_per_cu = std::min(r.groups_per_cu, 16u);
   if (lds != 0) r.groups_per_cu = std::min(r.groups_per_cu, t.lds_bytes / lds);
   if (r.waves_per_simd < t.waves_per_simd) {

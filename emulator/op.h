@@ -54,12 +54,19 @@ enum class Kind : u8 { kNone, kVgpr, kSgpr, kImm };
 // What an instruction reads or writes as one operand.
 enum class Type : u8 {
   kNone,
-  kB32, kI32, kF32,
-  kB64, kI64, kF64,
-  kB16, kI16, kF16, kBf16,
-  kPk16,   // two 16-bit halves, taken as they are
-  kMask,   // one bit per lane, in a scalar register or pair
-  kWide,   // more than two registers; the handler knows
+  kB32,
+  kI32,
+  kF32,
+  kB64,
+  kI64,
+  kF64,
+  kB16,
+  kI16,
+  kF16,
+  kBf16,
+  kPk16,  // two 16-bit halves, taken as they are
+  kMask,  // one bit per lane, in a scalar register or pair
+  kWide,  // more than two registers; the handler knows
 };
 
 inline int TypeRegs(Type t) {
@@ -80,8 +87,8 @@ enum Sel : u8 { kByte0, kByte1, kByte2, kByte3, kWord0, kWord1, kDword };
 struct Operand {
   Kind kind = Kind::kNone;
   Type type = Type::kNone;
-  u8 regs = 1;        // registers named in the text
-  bool neg = false;   // VOP3P: neg_lo
+  u8 regs = 1;       // registers named in the text
+  bool neg = false;  // VOP3P: neg_lo
   bool abs = false;
   bool neg_hi = false;  // VOP3P
   bool sext = false;
@@ -97,9 +104,23 @@ struct Operand {
 };
 
 enum class DppKind : u8 {
-  kNone, kQuadPerm, kRowShl, kRowShr, kRowRor, kWaveShl, kWaveRol, kWaveShr,
-  kWaveRor, kRowMirror, kRowHalfMirror, kRowBcast15, kRowBcast31, kRowShare,
-  kRowXmask, kRowNewBcast, kDpp8,
+  kNone,
+  kQuadPerm,
+  kRowShl,
+  kRowShr,
+  kRowRor,
+  kWaveShl,
+  kWaveRol,
+  kWaveShr,
+  kWaveRor,
+  kRowMirror,
+  kRowHalfMirror,
+  kRowBcast15,
+  kRowBcast31,
+  kRowShare,
+  kRowXmask,
+  kRowNewBcast,
+  kDpp8,
 };
 
 // Controls that only some instructions have.
@@ -111,8 +132,8 @@ struct Dpp {
   bool bound_ctrl = false, fi = false;
   // From these, by PrepareDpp:
   std::array<u8, 64> source = {};
-  u64 valid = 0;    // lanes that have a source
-  u64 written = 0;  // lanes that the masks let through
+  u64 valid = 0;       // lanes that have a source
+  u64 written = 0;     // lanes that the masks let through
   bool zeros = false;  // a lane without a valid source gets 0
 };
 
@@ -132,15 +153,15 @@ enum OpFlags : u32 {
   kFlagWritesExec = 32,  // v_cmpx
   kFlagDstHi = 64,
   kFlagMix = 128,
-  kFlagEnds = 256,  // straight-line decoding stops here
+  kFlagEnds = 256,      // straight-line decoding stops here
   kFlagClampInt = 512,  // the handler saturates by itself
   kFlagSdwaPreserve = 1024,
   kFlagSdwaSext = 2048,
   kFlagGlc = 4096,
   kFlagPacked32 = 8192,  // v_pk_*_f32
   kFlagVopd = 1 << 14,
-  kFlagTied = 1 << 15,   // the last source is the destination's old value
-  kFlagLds = 1 << 16,    // loads straight to LDS
+  kFlagTied = 1 << 15,  // the last source is the destination's old value
+  kFlagLds = 1 << 16,   // loads straight to LDS
   kFlagOffen = 1 << 17,
   kFlagIdxen = 1 << 18,
   kFlagLegacyClamp = 1 << 19,
@@ -148,9 +169,25 @@ enum OpFlags : u32 {
 
 // Classes for the counters of CERBERUS_EMU_STATS.
 enum class OpClass : u8 {
-  kSalu, kValu, kValuF64, kTranscendental, kVopd, kMatrix, kSmem,
-  kLoad, kStore, kAtomic,  // global memory, by global_ and buffer_
-  kFlat, kScratch, kLds, kBranch, kWait, kBarrier, kSync, kOther, kCount,
+  kSalu,
+  kValu,
+  kValuF64,
+  kTranscendental,
+  kVopd,
+  kMatrix,
+  kSmem,
+  kLoad,
+  kStore,
+  kAtomic,  // global memory, by global_ and buffer_
+  kFlat,
+  kScratch,
+  kLds,
+  kBranch,
+  kWait,
+  kBarrier,
+  kSync,
+  kOther,
+  kCount,
 };
 // Instructions that every active lane executes.
 inline bool IsVector(OpClass c) {
@@ -198,8 +235,8 @@ struct Op {
   const Dpp* dpp = nullptr;
   const Op* second = nullptr;  // VOPD: the Y half
   const void* data = nullptr;  // the handler's own
-  u32 hazard = 0;  // CDNA's wait states (hazards.cc)
-  RegisterSet touches;  // its registers (pending.cc)
+  u32 hazard = 0;              // CDNA's wait states (hazards.cc)
+  RegisterSet touches;         // its registers (pending.cc)
   Operand dst, sdst;
   std::array<Operand, 4> src;
 

@@ -2,9 +2,9 @@
 // hardware their results arrive later; code must wait for a counter before it
 // touches them (RDNA3 ISA, section 4.4; AMDGPUUsage, "Memory Model"). A result
 // that is read or overwritten earlier is an error.
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "emulator/launch.h"
 
@@ -95,8 +95,7 @@ void NotePending(Wave& w, const Op& op) {
       ++p.smem_issued;
       if (result) Add(w, op.dst, Wait::kLgkmSmem, p.smem_issued);
       break;
-    default:
-      break;
+    default: break;
   }
 }
 
@@ -186,14 +185,12 @@ void Launch::Waited(Wave& w, const Op& op) {
   // LDS keeps its order, also where both share a counter.
   if (limits.smem == 0 || limits.lgkm == 0) p.smem_done = p.smem_issued;
   wait(limits.lgkm, p.lds_issued, &p.lds_done);
-  std::erase_if(p.lds, [&](const Pending::LdsBytes& b) {
-    return b.seq <= p.vm_done;
-  });
+  std::erase_if(p.lds,
+                [&](const Pending::LdsBytes& b) { return b.seq <= p.vm_done; });
   if (p.entries.empty()) return;
   const auto arrived = [&p](const Pending::Entry& e) {
     switch (e.wait) {
-      case Wait::kVm:
-        return (e.unordered ? p.vm_issued : e.seq) <= p.vm_done;
+      case Wait::kVm: return (e.unordered ? p.vm_issued : e.seq) <= p.vm_done;
       case Wait::kLgkmLds:
         return (e.unordered ? p.lds_issued : e.seq) <= p.lds_done;
       default: return e.seq <= p.smem_done;

@@ -51,54 +51,61 @@ T WriteExec(const Sx& s, T a) {
   return sizeof(T) == 8 ? static_cast<T>(s.w.S64(kExec))
                         : static_cast<T>(s.w.sgpr[kExec]);
 }
-#define CERBERUS_SAVEEXEC(name, expr)                                    \
-  {"s_" name "_saveexec_b32", S<[](const Sx& s, u32 a) {                 \
-     return SaveExec<u32, [](u32 x, u32 e) -> u32 { return expr; }>(s, a); \
-   }>()},                                                                \
-      {"s_" name "_saveexec_b64", S<[](const Sx& s, u64 a) {             \
-         return SaveExec<u64, [](u64 x, u64 e) -> u64 { return expr; }>( \
-             s, a);                                                      \
-       }>()}
-#define CERBERUS_WREXEC(name, expr)                                      \
-  {"s_" name "_wrexec_b32", S<[](const Sx& s, u32 a) {                   \
-     return WriteExec<u32, [](u32 x, u32 e) -> u32 { return expr; }>(s, a); \
-   }>()},                                                                \
-      {"s_" name "_wrexec_b64", S<[](const Sx& s, u64 a) {               \
-         return WriteExec<u64, [](u64 x, u64 e) -> u64 { return expr; }>( \
-             s, a);                                                      \
-       }>()}
-#define CERBERUS_LOGIC(name, expr)                                       \
-  {"s_" name "_b32", S<[](const Sx& s, u32 a, u32 b) -> u32 {            \
-     return NotZero<u32>(s, expr);                                       \
-   }>()},                                                                \
-      {"s_" name "_b64", S<[](const Sx& s, u64 a, u64 b) -> u64 {        \
-         return NotZero<u64>(s, expr);                                   \
-       }>()}
+#define CERBERUS_SAVEEXEC(name, expr)                                       \
+  {"s_" name "_saveexec_b32", S<[](const Sx& s, u32 a) {                    \
+     return SaveExec<u32, [](u32 x, u32 e) -> u32 { return expr; }>(s, a);  \
+   }>()},                                                                   \
+  {                                                                         \
+    "s_" name "_saveexec_b64", S<[](const Sx& s, u64 a) {                   \
+      return SaveExec<u64, [](u64 x, u64 e) -> u64 { return expr; }>(s, a); \
+    }>()                                                                    \
+  }
+#define CERBERUS_WREXEC(name, expr)                                          \
+  {"s_" name "_wrexec_b32", S<[](const Sx& s, u32 a) {                       \
+     return WriteExec<u32, [](u32 x, u32 e) -> u32 { return expr; }>(s, a);  \
+   }>()},                                                                    \
+  {                                                                          \
+    "s_" name "_wrexec_b64", S<[](const Sx& s, u64 a) {                      \
+      return WriteExec<u64, [](u64 x, u64 e) -> u64 { return expr; }>(s, a); \
+    }>()                                                                     \
+  }
+#define CERBERUS_LOGIC(name, expr)                             \
+  {"s_" name "_b32", S<[](const Sx& s, u32 a, u32 b) -> u32 {  \
+     return NotZero<u32>(s, expr);                             \
+   }>()},                                                      \
+  {                                                            \
+    "s_" name "_b64", S<[](const Sx& s, u64 a, u64 b) -> u64 { \
+      return NotZero<u64>(s, expr);                            \
+    }>()                                                       \
+  }
 #define CERBERUS_CMP(name, T, expr) \
   {"s_cmp_" name, S<[](const Sx& s, T a, T b) { s.Scc(expr); }>()}
-#define CERBERUS_FCMP(op, expr)                                          \
-  {"s_cmp_" op "_f32", S<[](const Sx& s, float a, float b) {             \
-     s.Scc(expr);                                                        \
-   }>()},                                                                \
-      {"s_cmp_" op "_f16", S<[](const Sx& s, H ha, H hb) {               \
-         const float a = ha.v, b = hb.v;                                 \
-         s.Scc(expr);                                                    \
-       }>()}
+#define CERBERUS_FCMP(op, expr)                              \
+  {"s_cmp_" op "_f32",                                       \
+   S<[](const Sx& s, float a, float b) { s.Scc(expr); }>()}, \
+  {                                                          \
+    "s_cmp_" op "_f16", S<[](const Sx& s, H ha, H hb) {      \
+      const float a = ha.v, b = hb.v;                        \
+      s.Scc(expr);                                           \
+    }>()                                                     \
+  }
 // The immediate of SOPK compares: sign-extended for i32, not for u32.
-#define CERBERUS_CMPK(op, expr)                                          \
-  {"s_cmpk_" op "_i32", S<[](const Sx& s, i32 a, i32 imm) {              \
-     const i32 b = static_cast<i16>(imm);                                \
-     s.Scc(expr);                                                        \
-   }>()},                                                                \
-      {"s_cmpk_" op "_u32", S<[](const Sx& s, u32 a, u32 imm) {          \
-         const u32 b = imm & 0xffff;                                     \
-         s.Scc(expr);                                                    \
-       }>()}
-#define CERBERUS_SHIFT_ADD(n)                                             \
-  {"s_lshl" #n "_add_u32", S<[](const Sx& s, u32 a, u32 b) {             \
-     const u64 t = (static_cast<u64>(a) << n) + b;                        \
-     s.Scc(t >> 32 != 0);                                                 \
-     return static_cast<u32>(t);                                          \
+#define CERBERUS_CMPK(op, expr)                              \
+  {"s_cmpk_" op "_i32", S<[](const Sx& s, i32 a, i32 imm) {  \
+     const i32 b = static_cast<i16>(imm);                    \
+     s.Scc(expr);                                            \
+   }>()},                                                    \
+  {                                                          \
+    "s_cmpk_" op "_u32", S<[](const Sx& s, u32 a, u32 imm) { \
+      const u32 b = imm & 0xffff;                            \
+      s.Scc(expr);                                           \
+    }>()                                                     \
+  }
+#define CERBERUS_SHIFT_ADD(n)                                \
+  {"s_lshl" #n "_add_u32", S<[](const Sx& s, u32 a, u32 b) { \
+     const u64 t = (static_cast<u64>(a) << n) + b;           \
+     s.Scc(t >> 32 != 0);                                    \
+     return static_cast<u32>(t);                             \
    }>()}
 
 u64 BfeU64(u64 a, u32 b) {
@@ -129,9 +136,7 @@ i32 BfeI32(i32 a, u32 b) {
 float FloorF(float v) { return IsNan(v) ? Quiet(v) : std::floor(v); }
 float CeilF(float v) { return IsNan(v) ? Quiet(v) : std::ceil(v); }
 float TruncF(float v) { return IsNan(v) ? Quiet(v) : std::trunc(v); }
-float EvenF(float v) {
-  return IsNan(v) ? Quiet(v) : __builtin_roundevenf(v);
-}
+float EvenF(float v) { return IsNan(v) ? Quiet(v) : __builtin_roundevenf(v); }
 H FmaHalf(const Sx& s, H a, H b, H c) {
   return H{FmaHalfOp::Exact(a.v, b.v, c.v, s.w.mode.round64)};
 }
@@ -171,25 +176,20 @@ const Row kRows[] = {
        const u64 x = a ^ static_cast<u64>(static_cast<i64>(a) >> 63);
        return x == 0 ? ~0u : u32(std::countl_zero(x));
      }>()},
-    {"s_sext_i32_i8",
-     S<[](const Sx&, u32 a) {
+    {"s_sext_i32_i8", S<[](const Sx&, u32 a) {
        return static_cast<i32>(static_cast<i8>(a));
      }>()},
     {"s_sext_i32_i16", S<[](const Sx&, u32 a) {
        return static_cast<i32>(static_cast<i16>(a));
      }>()},
-    {"s_bitset0_b32", S<[](const Sx& s, u32 a) {
-       return s.dst32() & ~(1u << (a & 31));
-     }>()},
-    {"s_bitset1_b32", S<[](const Sx& s, u32 a) {
-       return s.dst32() | 1u << (a & 31);
-     }>()},
-    {"s_bitset0_b64", S<[](const Sx& s, u32 a) {
-       return s.dst64() & ~(u64{1} << (a & 63));
-     }>()},
-    {"s_bitset1_b64", S<[](const Sx& s, u32 a) {
-       return s.dst64() | u64{1} << (a & 63);
-     }>()},
+    {"s_bitset0_b32",
+     S<[](const Sx& s, u32 a) { return s.dst32() & ~(1u << (a & 31)); }>()},
+    {"s_bitset1_b32",
+     S<[](const Sx& s, u32 a) { return s.dst32() | 1u << (a & 31); }>()},
+    {"s_bitset0_b64",
+     S<[](const Sx& s, u32 a) { return s.dst64() & ~(u64{1} << (a & 63)); }>()},
+    {"s_bitset1_b64",
+     S<[](const Sx& s, u32 a) { return s.dst64() | u64{1} << (a & 63); }>()},
     {"s_bitreplicate_b64_b32", S<[](const Sx&, u32 a) {
        u64 r = 0;
        for (int i = 0; i < 32; ++i) {
@@ -212,29 +212,27 @@ const Row kRows[] = {
     {"s_bcnt1_i32_b64", S<[](const Sx& s, u64 a) {
        return NotZero<u32>(s, u32(std::popcount(a)));
      }>()},
-    {"s_quadmask_b32", S<[](const Sx& s, u32 a) {
-       return NotZero<u32>(s, u32(Quads(a)));
-     }>()},
-    {"s_quadmask_b64", S<[](const Sx& s, u64 a) {
-       return NotZero<u64>(s, Quads(a));
-     }>()},
+    {"s_quadmask_b32",
+     S<[](const Sx& s, u32 a) { return NotZero<u32>(s, u32(Quads(a))); }>()},
+    {"s_quadmask_b64",
+     S<[](const Sx& s, u64 a) { return NotZero<u64>(s, Quads(a)); }>()},
     {"s_wqm_b32",
      S<[](const Sx& s, u32 a) { return NotZero<u32>(s, Wqm(a)); }>()},
     {"s_wqm_b64",
      S<[](const Sx& s, u64 a) { return NotZero<u64>(s, Wqm(a)); }>()},
     {"s_not_b32", S<[](const Sx& s, u32 a) { return NotZero<u32>(s, ~a); }>()},
     {"s_not_b64", S<[](const Sx& s, u64 a) { return NotZero<u64>(s, ~a); }>()},
-    CERBERUS_SAVEEXEC("and", x & e),
+    CERBERUS_SAVEEXEC("and", x& e),
     CERBERUS_SAVEEXEC("or", x | e),
     CERBERUS_SAVEEXEC("xor", x ^ e),
-    CERBERUS_SAVEEXEC("nand", ~(x & e)),
+    CERBERUS_SAVEEXEC("nand", ~(x& e)),
     CERBERUS_SAVEEXEC("nor", ~(x | e)),
     CERBERUS_SAVEEXEC("xnor", ~(x ^ e)),
-    CERBERUS_SAVEEXEC("and_not0", ~x & e),
+    CERBERUS_SAVEEXEC("and_not0", ~x& e),
     CERBERUS_SAVEEXEC("or_not0", ~x | e),
     CERBERUS_SAVEEXEC("and_not1", x & ~e),
     CERBERUS_SAVEEXEC("or_not1", x | ~e),
-    CERBERUS_WREXEC("and_not0", ~x & e),
+    CERBERUS_WREXEC("and_not0", ~x& e),
     CERBERUS_WREXEC("and_not1", x & ~e),
     {"s_movrels_b32", S<[](const Sx& s, u32) {
        const u32 at = s.op.src[0].reg + s.w.sgpr[kM0];
@@ -339,10 +337,10 @@ const Row kRows[] = {
        s.Scc(a >= b);
        return a >= b ? a : b;
      }>()},
-    CERBERUS_LOGIC("and", a & b),
+    CERBERUS_LOGIC("and", a& b),
     CERBERUS_LOGIC("or", a | b),
     CERBERUS_LOGIC("xor", a ^ b),
-    CERBERUS_LOGIC("nand", ~(a & b)),
+    CERBERUS_LOGIC("nand", ~(a& b)),
     CERBERUS_LOGIC("nor", ~(a | b)),
     CERBERUS_LOGIC("xnor", ~(a ^ b)),
     CERBERUS_LOGIC("and_not1", a & ~b),
@@ -376,15 +374,13 @@ const Row kRows[] = {
      S<[](const Sx& s, u32 a, u32 b) { return s.scc() ? a : b; }>()},
     {"s_cselect_b64",
      S<[](const Sx& s, u64 a, u64 b) { return s.scc() ? a : b; }>()},
-    {"s_pack_ll_b32_b16", S<[](const Sx&, u32 a, u32 b) {
-       return (a & 0xffff) | b << 16;
-     }>()},
+    {"s_pack_ll_b32_b16",
+     S<[](const Sx&, u32 a, u32 b) { return (a & 0xffff) | b << 16; }>()},
     {"s_pack_lh_b32_b16", S<[](const Sx&, u32 a, u32 b) {
        return (a & 0xffff) | (b & 0xffff0000);
      }>()},
-    {"s_pack_hh_b32_b16", S<[](const Sx&, u32 a, u32 b) {
-       return a >> 16 | (b & 0xffff0000);
-     }>()},
+    {"s_pack_hh_b32_b16",
+     S<[](const Sx&, u32 a, u32 b) { return a >> 16 | (b & 0xffff0000); }>()},
     {"s_pack_hl_b32_b16",
      S<[](const Sx&, u32 a, u32 b) { return a >> 16 | b << 16; }>()},
 
@@ -409,12 +405,10 @@ const Row kRows[] = {
     {"s_fmac_f32", S<[](const Sx& s, float a, float b) {
        return FmaF(a, b, F32(s.dst32()));
      }>()},
-    {"s_fmaak_f32", S<[](const Sx&, float a, float b, float c) {
-       return FmaF(a, b, c);
-     }>()},
-    {"s_fmamk_f32", S<[](const Sx&, float a, float b, float c) {
-       return FmaF(a, b, c);
-     }>()},
+    {"s_fmaak_f32",
+     S<[](const Sx&, float a, float b, float c) { return FmaF(a, b, c); }>()},
+    {"s_fmamk_f32",
+     S<[](const Sx&, float a, float b, float c) { return FmaF(a, b, c); }>()},
     {"s_ceil_f32", S<[](const Sx&, float a) { return CeilF(a); }>()},
     {"s_floor_f32", S<[](const Sx&, float a) { return FloorF(a); }>()},
     {"s_trunc_f32", S<[](const Sx&, float a) { return TruncF(a); }>()},
@@ -429,8 +423,8 @@ const Row kRows[] = {
     {"s_cvt_f32_f16",
      S<[](const Sx&, H a) { return IsNan(a.v) ? Quiet(a.v) : a.v; }>()},
     {"s_cvt_hi_f32_f16", S<[](const Sx& s, u32 a) {
-       const float v = HalfToFloat(static_cast<u16>(a >> 16),
-                                   (s.w.mode.denorm64 & 1) == 0);
+       const float v =
+           HalfToFloat(static_cast<u16>(a >> 16), (s.w.mode.denorm64 & 1) == 0);
        return IsNan(v) ? Quiet(v) : v;
      }>()},
     {"s_cvt_pk_rtz_f16_f32", S<[](const Sx& s, float a, float b) {
@@ -477,23 +471,19 @@ const Row kRows[] = {
     CERBERUS_CMP("le_u32", u32, a <= b),
     CERBERUS_CMP("eq_u64", u64, a == b),
     CERBERUS_CMP("lg_u64", u64, a != b),
-    {"s_bitcmp0_b32", S<[](const Sx& s, u32 a, u32 b) {
-       s.Scc((a >> (b & 31) & 1) == 0);
-     }>()},
-    {"s_bitcmp1_b32", S<[](const Sx& s, u32 a, u32 b) {
-       s.Scc((a >> (b & 31) & 1) != 0);
-     }>()},
-    {"s_bitcmp0_b64", S<[](const Sx& s, u64 a, u32 b) {
-       s.Scc((a >> (b & 63) & 1) == 0);
-     }>()},
-    {"s_bitcmp1_b64", S<[](const Sx& s, u64 a, u32 b) {
-       s.Scc((a >> (b & 63) & 1) != 0);
-     }>()},
+    {"s_bitcmp0_b32",
+     S<[](const Sx& s, u32 a, u32 b) { s.Scc((a >> (b & 31) & 1) == 0); }>()},
+    {"s_bitcmp1_b32",
+     S<[](const Sx& s, u32 a, u32 b) { s.Scc((a >> (b & 31) & 1) != 0); }>()},
+    {"s_bitcmp0_b64",
+     S<[](const Sx& s, u64 a, u32 b) { s.Scc((a >> (b & 63) & 1) == 0); }>()},
+    {"s_bitcmp1_b64",
+     S<[](const Sx& s, u64 a, u32 b) { s.Scc((a >> (b & 63) & 1) != 0); }>()},
     CERBERUS_FCMP("lt", a < b),
     CERBERUS_FCMP("eq", a == b),
     CERBERUS_FCMP("le", a <= b),
     CERBERUS_FCMP("gt", a > b),
-    CERBERUS_FCMP("lg", a < b || a > b),
+    CERBERUS_FCMP("lg", a<b || a> b),
     CERBERUS_FCMP("ge", a >= b),
     CERBERUS_FCMP("o", !IsNan(a) && !IsNan(b)),
     CERBERUS_FCMP("u", IsNan(a) || IsNan(b)),

@@ -34,8 +34,8 @@ T LoadScalar(const Wave& w, const Operand& o) {
 template <typename T>
 void StoreScalar(Wave& w, const Operand& o, T v) {
   if constexpr (std::is_same_v<T, H>) {
-    WriteScalar(w, o, FloatToHalf(v.v, w.mode.round64,
-                                  (w.mode.denorm64 & 2) == 0));
+    WriteScalar(w, o,
+                FloatToHalf(v.v, w.mode.round64, (w.mode.denorm64 & 2) == 0));
   } else if constexpr (sizeof(T) == 8) {
     WriteScalar64(w, o, std::bit_cast<u64>(v));
   } else {
@@ -72,8 +72,8 @@ void ScalarHandler(Wave& w, const Op& op) {
 }
 
 template <auto F>
-constexpr Semantic S(Type written = Type::kNone,
-                     OpClass klass = OpClass::kSalu, u32 flags = 0) {
+constexpr Semantic S(Type written = Type::kNone, OpClass klass = OpClass::kSalu,
+                     u32 flags = 0) {
   using Sig = ScalarSig<decltype(+F)>;
   Semantic s;
   s.handler = &ScalarHandler<F>;

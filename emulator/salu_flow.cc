@@ -38,10 +38,9 @@ void BranchIf(const Sx& s, bool taken, u32 imm) {
   Branch(s, imm);
   s.w.hazards.now += 1;
 }
-#define CERBERUS_BRANCH(name, condition)                       \
-  {name, S<[](const Sx& s, u32 imm) {                          \
-     BranchIf(s, condition, imm);                              \
-   }>(Type::kNone, OpClass::kBranch)}
+#define CERBERUS_BRANCH(name, condition)                               \
+  {name, S<[](const Sx& s, u32 imm) { BranchIf(s, condition, imm); }>( \
+             Type::kNone, OpClass::kBranch)}
 
 // --- hardware registers ---------------------------------------------------
 
@@ -100,8 +99,7 @@ void WriteHwReg(Wave& w, std::string_view name, u32 v) {
 // Writing what records or enables exceptions changes nothing that a kernel
 // sees: no trap handler is installed, and reading the records is an error.
 bool IsTrapState(std::string_view name) {
-  return name == "HW_REG_TRAPSTS" ||
-         name == "HW_REG_EXCP_FLAG_USER" ||
+  return name == "HW_REG_TRAPSTS" || name == "HW_REG_EXCP_FLAG_USER" ||
          name == "HW_REG_EXCP_FLAG_PRIV" || name == "HW_REG_TRAP_CTRL" ||
          name == "HW_REG_WAVE_EXCP_FLAG_USER" ||
          name == "HW_REG_WAVE_EXCP_FLAG_PRIV" ||
@@ -159,8 +157,7 @@ void SetReg(Wave& w, const Op& op) {
   if (IsTrapState(r.name)) return;
   const u32 v = NumberOf(w, t.operands[1]);
   const u32 m = FieldMask(r) << r.offset;
-  WriteHwReg(w, r.name,
-             (ReadHwReg(w, r.name) & ~m) | (v << r.offset & m));
+  WriteHwReg(w, r.name, (ReadHwReg(w, r.name) & ~m) | (v << r.offset & m));
 }
 
 // --- waits and messages ---------------------------------------------------
@@ -186,9 +183,7 @@ void SendMessageReturn(Wave& w, const Op& op) {
   if (wide) WriteScalar64(w, dst, v);
   else WriteScalar(w, dst, static_cast<u32>(v));
 }
-void Trap(Wave&, const Op& op) {
-  Throw("s_trap " + TextOf(op).rest);
-}
+void Trap(Wave&, const Op& op) { Throw("s_trap " + TextOf(op).rest); }
 // A halted wave waits for a debugger, which never comes.
 void Halt(Wave& w, const Op& op) {
   if (TextOf(op).mnemonic == "s_sendmsghalt") SendMessage(w, op);
@@ -307,9 +302,9 @@ void BarrierState(Wave& w, const Op& op) {
   } else if (const NamedBarrier* const b = FindNamed(w, number)) {
     state = *b;
   }
-  WriteScalar(w, w.program->ParseOperand(t.operands[0], Type::kB32),
-              state.signals << 16 | state.members << 4 |
-                  (state.valid ? 1u : 0u));
+  WriteScalar(
+      w, w.program->ParseOperand(t.operands[0], Type::kB32),
+      state.signals << 16 | state.members << 4 | (state.valid ? 1u : 0u));
 }
 
 // A block of code run for the low and then for the high 32 lanes of a wave

@@ -9,11 +9,10 @@
 // a barrier. So every resident group makes progress, however many there are.
 // Resident are as many as the emulated GPU would hold (ResidentGroups).
 #include <cxxabi.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
-
-#include <fmt/format.h>
 
 #include "emulator/device.h"
 #include "emulator/hazards.h"
@@ -86,8 +85,8 @@ void InitWave(Launch& launch, Group& group, u32 index, Wave* w) {
     // Base: the private aperture, which buffer.cc knows; add_tid and swizzle
     // as the hardware's driver sets them.
     w->sgpr[s] = 0;
-    w->sgpr[s + 1] = static_cast<u32>(kPrivateAperture >> 32 & 0xffff) |
-                     1u << 31;
+    w->sgpr[s + 1] =
+        static_cast<u32>(kPrivateAperture >> 32 & 0xffff) | 1u << 31;
     w->sgpr[s + 2] = ~0u;
     w->sgpr[s + 3] = 1u << 23;
     s += 4;
@@ -121,8 +120,8 @@ void InitWave(Launch& launch, Group& group, u32 index, Wave* w) {
       if ((rsrc2 >> (7 + d) & 1) != 0) w->sgpr[s++] = group.id[d];
     }
     if ((rsrc2 >> 10 & 1) != 0) {  // workgroup info
-      w->sgpr[s++] = (index == 0 ? 1u << 31 : 0) |
-                     (items + k.lanes - 1) / k.lanes;
+      w->sgpr[s++] =
+          (index == 0 ? 1u << 31 : 0) | (items + k.lanes - 1) / k.lanes;
     }
     // The scratch wave offset: 0, our scratch has its own base per wave.
     // Where flat scratch is architected there is none.
@@ -236,12 +235,13 @@ void RunWave(Launch& launch, Wave& w, u64 quantum) {
         w.program->Decode(op);
         handler = op->handler.load(std::memory_order_acquire);
       }
-      if (!w.pending.entries.empty() &&
-          op->touches.Meets(w.pending.touched)) [[unlikely]] {
+      if (!w.pending.entries.empty() && op->touches.Meets(w.pending.touched))
+          [[unlikely]] {
         CheckPending(w, *op);
       }
       if (w.check_hazards) TrackHazards(w, *op);
-      if (w.counting) [[unlikely]] CountInstruction(w, *op);
+      if (w.counting) [[unlikely]]
+        CountInstruction(w, *op);
       w.next = op + op->dwords;
       if (w.gpr_index_mode != 0 && op->fn != nullptr) [[unlikely]] {
         ExecIndexed(w, *op, handler);
@@ -263,10 +263,10 @@ void RunWave(Launch& launch, Wave& w, u64 quantum) {
   const u64 limit = launch.device->options().instruction_limit;
   if (limit != 0 && w.instructions > limit && w.state != WaveState::kEnded) {
     w.state = WaveState::kEnded;
-    Report(launch, w,
-           FaultError{fmt::format("no end after {} instructions",
-                                  w.instructions),
-                      -1, false, 0});
+    Report(
+        launch, w,
+        FaultError{fmt::format("no end after {} instructions", w.instructions),
+                   -1, false, 0});
   }
 }
 
@@ -278,10 +278,10 @@ Group::~Group() = default;
 // Vector registers of each kind that the kernel was given, from its descriptor
 // (AMDGPUUsage, "GRANULATED_WORKITEM_VGPR_COUNT").
 static std::size_t RegisterRows(const Launch& launch) {
-  const bool by_eight =
-      launch.gen == Gen::kGfx90a || launch.gen == Gen::kGfx940 ||
-      launch.gen == Gen::kGfx950 ||
-      (!IsCdna(launch.gen) && launch.kernel.lanes == 32);
+  const bool by_eight = launch.gen == Gen::kGfx90a ||
+                        launch.gen == Gen::kGfx940 ||
+                        launch.gen == Gen::kGfx950 ||
+                        (!IsCdna(launch.gen) && launch.kernel.lanes == 32);
   const std::size_t count =
       ((launch.kernel.rsrc1 & 63) + std::size_t{1}) * (by_eight ? 8 : 4);
   return std::min<std::size_t>(count, 256);

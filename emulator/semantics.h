@@ -24,13 +24,13 @@
 namespace cerberus::emulator {
 
 struct LaneArgs {
-  u32* d = nullptr;         // destination rows
-  const u32* s[4] = {};     // source rows
+  u32* d = nullptr;      // destination rows
+  const u32* s[4] = {};  // source rows
   // All-ones where the lane's result is written; null: everywhere.
   const u32* mask = nullptr;
-  u32 n = 32;               // lanes: 32 or 64
+  u32 n = 32;  // lanes: 32 or 64
   const Mode* mode = nullptr;
-  u32* flag = nullptr;      // per lane: carry-out or comparison, 0 or ~0
+  u32* flag = nullptr;  // per lane: carry-out or comparison, 0 or ~0
   const Op* op = nullptr;
 };
 
@@ -42,12 +42,21 @@ struct Cx {
   const Op& op;
 };
 
-struct H { float v; };    // f16 in f32
-struct B { float v; };    // bf16
-struct Pk { u32 v; };     // packed halves
+struct H {
+  float v;
+};  // f16 in f32
+struct B {
+  float v;
+};  // bf16
+struct Pk {
+  u32 v;
+};  // packed halves
 // A result with a carry-out or flag per lane.
 template <typename T>
-struct With { T value; bool flag; };
+struct With {
+  T value;
+  bool flag;
+};
 
 template <typename T>
 constexpr Type TypeOf() {
@@ -76,8 +85,8 @@ struct IsWith<With<T>> : std::true_type {
 // MODE as one pass over the lanes takes it: with what is known of it filled in
 // as constants, so that the compiler drops the rest.
 struct LaneMode : Mode {
-  bool plain = false;     // f16: rounds to nearest, the host does too
-  bool any_nan = false;   // NaNs need not keep their bits
+  bool plain = false;    // f16: rounds to nearest, the host does too
+  bool any_nan = false;  // NaNs need not keep their bits
 };
 
 // The host's conversions of f16 give the same bits as those of float16.h, but
@@ -182,8 +191,7 @@ CERBERUS_EMU_INLINE void CopyRow(void* d, const void* from, u32 n) {
 }
 
 // Copies the lanes of `mask`, or all; the rows never overlap.
-CERBERUS_EMU_INLINE void BlendRow(u32* __restrict d,
-                                  const u32* __restrict out,
+CERBERUS_EMU_INLINE void BlendRow(u32* __restrict d, const u32* __restrict out,
                                   const u32* __restrict mask, u32 n) {
   if (mask == nullptr) {
     CopyRow(d, out, n);
@@ -202,8 +210,7 @@ struct LaneSig<R (*)(A...)> {
   static constexpr Type kTypes[5] = {TypeOf<A>()...};
   template <auto F>
   static R Call(const LaneArgs& a, const LaneMode& mode, u32 i, u32 n) {
-    return CallWith<F>(a, mode, i, n,
-                       std::make_index_sequence<sizeof...(A)>());
+    return CallWith<F>(a, mode, i, n, std::make_index_sequence<sizeof...(A)>());
   }
   template <auto F, std::size_t... I>
   static R CallWith(const LaneArgs& a, const LaneMode& mode, u32 i, u32 n,
@@ -223,8 +230,7 @@ struct LaneSig<R (*)(const Cx&, A...)> {
   static constexpr Type kTypes[5] = {TypeOf<A>()...};
   template <auto F>
   static R Call(const LaneArgs& a, const LaneMode& mode, u32 i, u32 n) {
-    return CallWith<F>(a, mode, i, n,
-                       std::make_index_sequence<sizeof...(A)>());
+    return CallWith<F>(a, mode, i, n, std::make_index_sequence<sizeof...(A)>());
   }
   template <auto F, std::size_t... I>
   static R CallWith(const LaneArgs& a, const LaneMode& mode, u32 i, u32 n,
@@ -372,7 +378,7 @@ void LaneLoop(const LaneArgs& args) {
 // What decode.cc must know of an instruction.
 struct Semantic {
   LaneFn fn = nullptr;
-  LaneFn clamp = nullptr;  // saturating variant of an integer instruction
+  LaneFn clamp = nullptr;     // saturating variant of an integer instruction
   Handler handler = nullptr;  // instructions with a handler of their own
   Type dst = Type::kNone;
   bool flag = false;  // writes a lane mask
@@ -392,8 +398,8 @@ enum RowFlags : u32 {
   kRowCmpx = 32,
   kRowPreserve = 64,  // gfx9 keeps the upper half too
   kRowTrans = 128,
-  kRowVccIn = 256,    // reads VCC although the text does not show it
-  kRowRaw = 512,      // the handler reads its operands itself
+  kRowVccIn = 256,  // reads VCC although the text does not show it
+  kRowRaw = 512,    // the handler reads its operands itself
   kRowNoMods = 1024,
 };
 

@@ -1,8 +1,8 @@
 #include "emulator/shadow.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "emulator/decode.h"
 
@@ -46,8 +46,7 @@ GroupShadow::GroupShadow(u32 lds_size, std::size_t scratch_size, u32 waves,
   }
 }
 
-void GroupShadow::Lds(Wave& w, u64 offset, u32 bytes, int lane,
-                      MemKind kind) {
+void GroupShadow::Lds(Wave& w, u64 offset, u32 bytes, int lane, MemKind kind) {
   if (uninitialised_ && !Written(&lds_written_[offset], bytes, kind)) {
     ThrowAt(fmt::format("{} of {} bytes of LDS at offset {:#x} that were "
                         "never written",
@@ -104,14 +103,12 @@ void GroupShadow::CheckRace(Wave& w, u64 offset, int lane, MemKind kind,
   ThrowAt(fmt::format(
               "data race: {} of LDS byte {:#x}, which wave {} has {} without "
               "a barrier between ('{}')",
-              Verb(kind), offset, other.wave,
-              other_wrote ? "written" : "read",
+              Verb(kind), offset, other.wave, other_wrote ? "written" : "read",
               other.program->TextAt(other.program->AddressOf(other.op))),
           lane, kSharedAperture + offset);
 }
 
-void GroupShadow::Race(Wave& w, u64 offset, u32 bytes, int lane,
-                       MemKind kind) {
+void GroupShadow::Race(Wave& w, u64 offset, u32 bytes, int lane, MemKind kind) {
   const u32 wave = w.index_in_group;
   Clock& clock = clocks_[wave];
   const bool atomic = kind == MemKind::kAtomic;

@@ -1,12 +1,13 @@
 // Conversions to and from 8-, 6- and 4-bit floats: CDNA3 and RDNA4's FP8 and
 // BF8, and gfx950's scaled conversions (CDNA4 ISA, V_CVT_SCALEF32_*). Their
 // names say everything: [sr] stochastic rounding, [pk…] how many, to, from.
+#include "emulator/small_float.h"
+
 #include <cmath>
 
 #include "emulator/decode.h"
 #include "emulator/float_math.h"
 #include "emulator/launch.h"
-#include "emulator/small_float.h"
 
 namespace cerberus::emulator {
 namespace {
@@ -15,10 +16,10 @@ struct Format {
   std::string_view name;
   Small kind;
 };
-constexpr Format kFormats[] = {
-    {"f32", Small::kF32}, {"f16", Small::kF16}, {"bf16", Small::kBf16},
-    {"fp8", Small::kFp8}, {"bf8", Small::kBf8}, {"fp6", Small::kFp6},
-    {"bf6", Small::kBf6}, {"fp4", Small::kFp4}};
+constexpr Format kFormats[] = {{"f32", Small::kF32},   {"f16", Small::kF16},
+                               {"bf16", Small::kBf16}, {"fp8", Small::kFp8},
+                               {"bf8", Small::kBf8},   {"fp6", Small::kFp6},
+                               {"bf6", Small::kBf6},   {"fp4", Small::kFp4}};
 
 bool FormatOf(std::string_view name, Small* kind) {
   for (const Format& f : kFormats) {
@@ -32,7 +33,7 @@ bool FormatOf(std::string_view name, Small* kind) {
 
 struct Convert {
   Small to = Small::kF32, from = Small::kF32;
-  int count = 1;       // elements
+  int count = 1;  // elements
   bool stochastic = false, scaled = false, interleave = false;
   bool fnuz = false;
   // Byte or half of the source and of the destination, as op_sel or byte_sel
@@ -79,9 +80,8 @@ u64 Field(const u32* rows, u32 n, u32 lane, int bit, int bits) {
 void SetField(u32* words, int bit, int bits, u64 v) {
   const int word = bit / 32, shift = bit % 32;
   const u64 m = ((u64{1} << bits) - 1) << shift;
-  u64 both = words[word] | (shift + bits > 32
-                                ? static_cast<u64>(words[word + 1]) << 32
-                                : 0);
+  u64 both = words[word] |
+             (shift + bits > 32 ? static_cast<u64>(words[word + 1]) << 32 : 0);
   both = (both & ~m) | (v << shift & m);
   words[word] = static_cast<u32>(both);
   if (shift + bits > 32) words[word + 1] = static_cast<u32>(both >> 32);
@@ -136,8 +136,7 @@ void ExecConvert(Wave& w, const Op& op) {
       } else {
         int at = e * from_bits;
         if (from_bits <= 8 && c.count <= 2) {
-          at += c.count * from_bits == 16 ? (c.source & 1) * 16
-                                          : c.source * 8;
+          at += c.count * from_bits == 16 ? (c.source & 1) * 16 : c.source * 8;
         }
         bits = Field(rows[0], n, lane, at, from_bits);
         if (c.from == Small::kF32) {
@@ -147,10 +146,9 @@ void ExecConvert(Wave& w, const Op& op) {
       }
       double v = DecodeSmall(bits, c.from, c.fnuz);
       v = SmallBits(c.to) <= 8 ? v / factor : v * factor;
-      const u64 result =
-          c.stochastic ? EncodeSmallStochastic(v, c.to, c.fnuz, saturate,
-                                               random)
-                       : EncodeSmall(v, c.to, c.fnuz, saturate);
+      const u64 result = c.stochastic ? EncodeSmallStochastic(v, c.to, c.fnuz,
+                                                              saturate, random)
+                                      : EncodeSmall(v, c.to, c.fnuz, saturate);
       random = random << 1 ^ (random >> 31 != 0 ? 197u : 0u);
       SetField(out, base + e * to_bits, to_bits, result);
     }
@@ -191,9 +189,7 @@ Layout LayoutOf(Small kind) {
 // largest number.
 u64 EncodeFinite(double v, Small kind, bool stochastic, u32 random) {
   const Layout l = LayoutOf(kind);
-  const u64 sign = std::signbit(v)
-                       ? u64{1} << (l.exponent + l.mantissa)
-                       : 0;
+  const u64 sign = std::signbit(v) ? u64{1} << (l.exponent + l.mantissa) : 0;
   const u64 largest = (u64{1} << (l.exponent + l.mantissa)) - 1;
   const double a = std::fabs(v);
   if (a == 0) return sign;
@@ -215,18 +211,17 @@ u64 EncodeFinite(double v, Small kind, bool stochastic, u32 random) {
   const int steps = unit - (1 - l.bias - l.mantissa);
   const double code =
       q + static_cast<double>(steps) * std::ldexp(1.0, l.mantissa);
-  return sign | (code > static_cast<double>(largest)
-                     ? largest
-                     : static_cast<u64>(code));
+  return sign | (code > static_cast<double>(largest) ? largest
+                                                     : static_cast<u64>(code));
 }
 
 double DecodeFinite(u64 v, Small kind) {
   const Layout l = LayoutOf(kind);
   const int e = static_cast<int>(v >> l.mantissa) & ((1 << l.exponent) - 1);
-  const double m = static_cast<double>(v & ((u64{1} << l.mantissa) - 1)) /
-                   (1 << l.mantissa);
-  const double a = e == 0 ? std::ldexp(m, 1 - l.bias)
-                          : std::ldexp(1 + m, e - l.bias);
+  const double m =
+      static_cast<double>(v & ((u64{1} << l.mantissa) - 1)) / (1 << l.mantissa);
+  const double a =
+      e == 0 ? std::ldexp(m, 1 - l.bias) : std::ldexp(1 + m, e - l.bias);
   return (v >> (l.exponent + l.mantissa) & 1) != 0 ? -a : a;
 }
 
@@ -319,8 +314,7 @@ bool DecodeSmallFloat(const Text& text, Program& program, Op* op) {
   if (text.rest.find(".h") != std::string::npos) c.source = c.dest = 1;
   const bool pair = c.count == 2 && c.from == Small::kF32 && !c.stochastic;
   const std::size_t expected = (pair || c.interleave ? 2u : 1u) +
-                               (c.stochastic ? 1u : 0u) +
-                               (c.scaled ? 1u : 0u);
+                               (c.stochastic ? 1u : 0u) + (c.scaled ? 1u : 0u);
   const bool good = op->dst.vgpr() && sources == expected &&
                     !text.Has("clamp") && text.encoding != "dpp" &&
                     (c.count == 1 || op->src[0].vgpr() || pair);

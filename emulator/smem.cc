@@ -9,7 +9,12 @@ namespace cerberus::emulator {
 namespace {
 
 enum class Family : u8 {
-  kLoad, kStore, kAtomic, kTime, kRealTime, kNothing,
+  kLoad,
+  kStore,
+  kAtomic,
+  kTime,
+  kRealTime,
+  kNothing,
 };
 
 struct ScalarOp {
@@ -61,11 +66,11 @@ bool ParseName(std::string_view name, ScalarOp* s) {
     bool sign;
   };
   static constexpr Size kSizes[] = {
-      {"dword", 4, false}, {"dwordx2", 8, false}, {"dwordx4", 16, false},
+      {"dword", 4, false},    {"dwordx2", 8, false},   {"dwordx4", 16, false},
       {"dwordx8", 32, false}, {"dwordx16", 64, false}, {"b32", 4, false},
-      {"b64", 8, false}, {"b96", 12, false}, {"b128", 16, false},
-      {"b256", 32, false}, {"b512", 64, false}, {"u8", 1, false},
-      {"i8", 1, true}, {"u16", 2, false}, {"i16", 2, true},
+      {"b64", 8, false},      {"b96", 12, false},      {"b128", 16, false},
+      {"b256", 32, false},    {"b512", 64, false},     {"u8", 1, false},
+      {"i8", 1, true},        {"u16", 2, false},       {"i16", 2, true},
   };
   for (const Size& size : kSizes) {
     if (rest == size.name) {
@@ -94,8 +99,7 @@ void ExecScalarLoad(Wave& w, const Op& op) {
   u64 limit = ~u64{0};
   if (s.buffer) {
     const u32 slot = s.base.reg;
-    base = w.sgpr[slot] |
-           static_cast<u64>(w.sgpr[slot + 1] & 0xffff) << 32;
+    base = w.sgpr[slot] | static_cast<u64>(w.sgpr[slot + 1] & 0xffff) << 32;
     const u32 stride = w.sgpr[slot + 1] >> 16 & 0x3fff;
     limit = u64{w.sgpr[slot + 2]} * (stride == 0 ? 1 : stride);
   } else {
@@ -132,8 +136,8 @@ void ExecScalarLoad(Wave& w, const Op& op) {
   } else if (offset < limit) {
     for (u32 i = 0; i < bytes / 4 && offset + 4 * i + 4 <= limit; ++i) {
       mem.bytes = 4;
-      LoadLaneData(mem, GlobalAt(w, address + 4 * i, 4, -1, mem), &value[i],
-                   0, 1);
+      LoadLaneData(mem, GlobalAt(w, address + 4 * i, 4, -1, mem), &value[i], 0,
+                   1);
     }
   }
   if (op.dst.reg == kNull) return;

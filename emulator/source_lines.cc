@@ -10,9 +10,8 @@ std::string SourceLine(const DebugSections& sections, std::uint64_t address) {
   if (!sections.contains("debug_line")) return "";
   llvm::StringMap<std::unique_ptr<llvm::MemoryBuffer>> buffers;
   for (const auto& [name, bytes] : sections) {
-    buffers[name] = llvm::MemoryBuffer::getMemBufferCopy(
-        llvm::StringRef(reinterpret_cast<const char*>(bytes.data()),
-                        bytes.size()));
+    buffers[name] = llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(
+        reinterpret_cast<const char*>(bytes.data()), bytes.size()));
   }
   const auto ignore = [](llvm::Error e) { llvm::consumeError(std::move(e)); };
   const auto context =

@@ -1,11 +1,11 @@
 #include "emulator/stats.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <mutex>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "emulator/launch.h"
 #include "emulator/memop.h"
@@ -16,15 +16,14 @@ namespace cerberus::emulator {
 namespace {
 
 constexpr const char* kClassNames[] = {
-    "salu",  "valu",  "valu_f64", "transcendental", "vopd",    "matrix",
-    "smem",  "load",  "store",    "atomic",         "flat",    "scratch",
-    "lds",   "branch", "wait",    "barrier",        "sync",    "other"};
+    "salu", "valu",   "valu_f64", "transcendental", "vopd", "matrix",
+    "smem", "load",   "store",    "atomic",         "flat", "scratch",
+    "lds",  "branch", "wait",     "barrier",        "sync", "other"};
 static_assert(std::size(kClassNames) ==
               static_cast<std::size_t>(OpClass::kCount));
 constexpr std::size_t kLanes = 64;  // at most, of a wave
 constexpr int kWidthBytes[kWidths] = {1, 2, 4, 8, 12, 16};
-constexpr const char* kKindNames[kAccessKinds] = {"loads", "stores",
-                                                  "atomics"};
+constexpr const char* kKindNames[kAccessKinds] = {"loads", "stores", "atomics"};
 
 struct Record {
   KernelInfo info;
@@ -46,8 +45,7 @@ std::map<std::string, Records>& Registry() {
 
 int WidthSlot(u32 bytes) {
   int slot = 0;
-  while (slot + 1 < kWidths &&
-         static_cast<u32>(kWidthBytes[slot]) < bytes) {
+  while (slot + 1 < kWidths && static_cast<u32>(kWidthBytes[slot]) < bytes) {
     ++slot;
   }
   return slot;
@@ -93,20 +91,22 @@ std::string KernelJson(const std::string& target, const Record& r) {
   member("seconds", fmt::format("{:.6f}", r.seconds));
   number("groups", s.groups);
   number("waves", s.waves);
-  member("instructions",
-         Object(s.instructions.size(), [](std::size_t i) {
-           return kClassNames[i];
-         }, s.instructions.data()));
+  member("instructions", Object(
+                             s.instructions.size(),
+                             [](std::size_t i) { return kClassNames[i]; },
+                             s.instructions.data()));
   number("lane_instructions", s.lane_instructions);
   for (int kind = 0; kind < kAccessKinds; ++kind) {
     const auto k = static_cast<std::size_t>(kind);
-    member(kKindNames[k], Object(kWidths, [](std::size_t i) {
-             return kWidthBytes[i];
-           }, s.accesses[k].data()));
+    member(kKindNames[k],
+           Object(
+               kWidths, [](std::size_t i) { return kWidthBytes[i]; },
+               s.accesses[k].data()));
   }
-  member("cache_lines", Object(kAccessKinds, [](std::size_t i) {
-           return kKindNames[i];
-         }, s.cache_lines.data()));
+  member("cache_lines",
+         Object(
+             kAccessKinds, [](std::size_t i) { return kKindNames[i]; },
+             s.cache_lines.data()));
   number("cache_line_bytes", r.cache_line_bytes);
   number("lds_accesses", s.lds_accesses);
   number("lds_conflicts", s.lds_conflicts);
@@ -150,8 +150,7 @@ void KernelStats::Add(const KernelStats& o) {
   groups += o.groups;
 }
 
-void CountMemorySlow(Wave& w, const MemOp& op, u64 exec,
-                     const u64* addresses) {
+void CountMemorySlow(Wave& w, const MemOp& op, u64 exec, const u64* addresses) {
   KernelStats& s = w.group->stats;
   const auto kind = static_cast<std::size_t>(op.kind);
   s.accesses[kind][static_cast<std::size_t>(WidthSlot(op.bytes))] +=
@@ -185,8 +184,8 @@ void CountLdsSlow(Wave& w, const MemOp& op, u64 exec, const u64* offsets) {
   const u32 words = (op.bytes + 3u) / 4;
   const u32 step = banks / std::bit_ceil(words);
   for (u32 first = 0; first < w.lanes; first += step) {
-    const u64 part = exec & (step == 64 ? ~u64{0}
-                                        : ((u64{1} << step) - 1) << first);
+    const u64 part =
+        exec & (step == 64 ? ~u64{0} : ((u64{1} << step) - 1) << first);
     if (part == 0) continue;
     std::array<std::array<u64, kLanes>, 64> seen;
     std::array<u32, 64> used = {};
@@ -196,8 +195,7 @@ void CountLdsSlow(Wave& w, const MemOp& op, u64 exec, const u64* offsets) {
         const auto bank = static_cast<std::size_t>(word % banks);
         auto* const begin = seen[bank].data();
         if (op.kind == MemKind::kAtomic ||
-            std::find(begin, begin + used[bank], word) ==
-                begin + used[bank]) {
+            std::find(begin, begin + used[bank], word) == begin + used[bank]) {
           begin[used[bank]++] = word;
         }
       }

@@ -25,7 +25,7 @@ struct KernelStats {
   // Cache lines that an instruction's lanes touch, summed.
   std::array<u64, kAccessKinds> cache_lines = {};
   u64 lds_accesses = 0;
-  u64 lds_conflicts = 0;  // passes beyond the first
+  u64 lds_conflicts = 0;      // passes beyond the first
   u64 matrix_operations = 0;  // multiply-adds
   u64 waves = 0, groups = 0;
 

@@ -24,8 +24,7 @@ CERBERUS_EMU_INLINE float RcpLane(float v) {
 
 CERBERUS_EMU_INLINE float RsqLane(float v) {
   const float x = FlushDenormal(v);
-  const float r =
-      NarrowFlushed(1.0 / __builtin_sqrt(static_cast<double>(x)));
+  const float r = NarrowFlushed(1.0 / __builtin_sqrt(static_cast<double>(x)));
   return IsNan(v) ? Quiet(v) : r;
 }
 

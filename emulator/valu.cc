@@ -80,8 +80,7 @@ void Finish(const Wave& w, const Op& op, Type type, u32* out, u32 n) {
         float v = HalfToFloat(static_cast<u16>(out[i]));
         if (omod64) v = v == 0 ? 0.0f : v * factor;
         if (clamp) v = ClampF32(v, dx10);
-        out[i] = (out[i] & 0xffff0000) |
-                 FloatToHalf(v, w.mode.round64, omod64);
+        out[i] = (out[i] & 0xffff0000) | FloatToHalf(v, w.mode.round64, omod64);
       }
       break;
     case Type::kBf16:
@@ -91,8 +90,7 @@ void Finish(const Wave& w, const Op& op, Type type, u32* out, u32 n) {
         out[i] = (out[i] & 0xffff0000) | FloatToBf16(v);
       }
       break;
-    default:
-      break;
+    default: break;
   }
 }
 
@@ -157,9 +155,8 @@ alignas(64) constexpr auto kLaneBit = [] {
 u64 PackMask(const u32* row, u32 n) {
   u64 bits = 0;
   for (u32 i = 0; i < n; i += 4) {
-    const __m128 v =
-        _mm_castsi128_ps(_mm_loadu_si128(
-            reinterpret_cast<const __m128i*>(row + i)));
+    const __m128 v = _mm_castsi128_ps(
+        _mm_loadu_si128(reinterpret_cast<const __m128i*>(row + i)));
     bits |= static_cast<u64>(_mm_movemask_ps(v)) << i;
   }
   return bits;
@@ -206,8 +203,8 @@ int DppSource(const Dpp& dpp, int lane, int lanes) {
 
 void PrepareDpp(Dpp* dpp, u32 lanes) {
   for (u32 i = 0; i < lanes; ++i) {
-    const int from = DppSource(*dpp, static_cast<int>(i),
-                               static_cast<int>(lanes));
+    const int from =
+        DppSource(*dpp, static_cast<int>(i), static_cast<int>(lanes));
     dpp->source[i] = from < 0 ? 0 : static_cast<u8>(from);
     if (from >= 0) dpp->valid |= u64{1} << i;
     // row_bcast only writes the rows behind the one it reads.
@@ -335,8 +332,8 @@ void ExecFull(Wave& w, const Op& op) {
     const Operand& o = op.src[k];
     const u32* row = SourceRow(w, o, buffer[k]);
     const bool dpp = k == 0 && op.dpp != nullptr;
-    const bool changes = dpp || o.neg || o.abs || o.hi || o.sext ||
-                         o.sdwa != kDword;
+    const bool changes =
+        dpp || o.neg || o.abs || o.hi || o.sext || o.sdwa != kDword;
     if (changes) {
       const u32 words = n * static_cast<u32>(TypeRegs(o.type));
       if (dpp) {
@@ -418,8 +415,7 @@ void ExecPacked(Wave& w, const Op& op) {
       const u32 lo = o.hi ? 16 : 0, hi = o.sel_hi ? 16 : 0;
       const u32 sign = (o.neg ? 0x8000 : 0) | (o.neg_hi ? 0x80000000 : 0);
       for (u32 i = 0; i < n; ++i) {
-        buffer[k][i] =
-            ((row[i] >> lo & 0xffff) | (row[i] >> hi) << 16) ^ sign;
+        buffer[k][i] = ((row[i] >> lo & 0xffff) | (row[i] >> hi) << 16) ^ sign;
       }
       row = buffer[k];
     }

@@ -24,48 +24,44 @@ inline u32 ClassBit16(u16 v) {
   return (v & 0x8000) != 0 ? 4u << kind : 512u >> kind;
 }
 
-#define CERBERUS_INT_COMPARES(suffix, T)                                  \
-  {"v_cmp_f_" suffix, Lanes<[](T, T) { return false; }>()},               \
-      {"v_cmp_lt_" suffix, Lanes<[](T a, T b) { return a < b; }>()},      \
-      {"v_cmp_eq_" suffix, Lanes<[](T a, T b) { return a == b; }>()},     \
-      {"v_cmp_le_" suffix, Lanes<[](T a, T b) { return a <= b; }>()},     \
-      {"v_cmp_gt_" suffix, Lanes<[](T a, T b) { return a > b; }>()},      \
-      {"v_cmp_ne_" suffix, Lanes<[](T a, T b) { return a != b; }>()},     \
-      {"v_cmp_ge_" suffix, Lanes<[](T a, T b) { return a >= b; }>()},     \
-      {"v_cmp_t_" suffix, Lanes<[](T, T) { return true; }>()}
+#define CERBERUS_INT_COMPARES(suffix, T)                                \
+  {"v_cmp_f_" suffix, Lanes<[](T, T) { return false; }>()},             \
+      {"v_cmp_lt_" suffix, Lanes<[](T a, T b) { return a < b; }>()},    \
+      {"v_cmp_eq_" suffix, Lanes<[](T a, T b) { return a == b; }>()},   \
+      {"v_cmp_le_" suffix, Lanes<[](T a, T b) { return a <= b; }>()},   \
+      {"v_cmp_gt_" suffix, Lanes<[](T a, T b) { return a > b; }>()},    \
+      {"v_cmp_ne_" suffix, Lanes<[](T a, T b) { return a != b; }>()},   \
+      {"v_cmp_ge_" suffix, Lanes<[](T a, T b) { return a >= b; }>()}, { \
+    "v_cmp_t_" suffix, Lanes<[](T, T) { return true; }>()               \
+  }
 
 // `v` picks the number out of an operand.
-#define CERBERUS_FLOAT_COMPARES(suffix, T, v)                              \
-  {"v_cmp_f_" suffix, Lanes<[](T, T) { return false; }>()},                \
-      {"v_cmp_lt_" suffix, Lanes<[](T a, T b) { return v(a) < v(b); }>()}, \
-      {"v_cmp_eq_" suffix, Lanes<[](T a, T b) { return v(a) == v(b); }>()}, \
-      {"v_cmp_le_" suffix, Lanes<[](T a, T b) { return v(a) <= v(b); }>()}, \
-      {"v_cmp_gt_" suffix, Lanes<[](T a, T b) { return v(a) > v(b); }>()}, \
-      {"v_cmp_lg_" suffix, Lanes<[](T a, T b) {                            \
-         return v(a) < v(b) || v(a) > v(b);                                \
-       }>()},                                                              \
-      {"v_cmp_ge_" suffix, Lanes<[](T a, T b) { return v(a) >= v(b); }>()}, \
-      {"v_cmp_o_" suffix, Lanes<[](T a, T b) {                             \
-         return !IsNan(v(a)) && !IsNan(v(b));                              \
-       }>()},                                                              \
-      {"v_cmp_u_" suffix, Lanes<[](T a, T b) {                             \
-         return IsNan(v(a)) || IsNan(v(b));                                \
-       }>()},                                                              \
-      {"v_cmp_nge_" suffix,                                                \
-       Lanes<[](T a, T b) { return !(v(a) >= v(b)); }>()},                 \
-      {"v_cmp_nlg_" suffix, Lanes<[](T a, T b) {                           \
-         return !(v(a) < v(b) || v(a) > v(b));                             \
-       }>()},                                                              \
-      {"v_cmp_ngt_" suffix,                                                \
-       Lanes<[](T a, T b) { return !(v(a) > v(b)); }>()},                  \
-      {"v_cmp_nle_" suffix,                                                \
-       Lanes<[](T a, T b) { return !(v(a) <= v(b)); }>()},                 \
-      {"v_cmp_neq_" suffix,                                                \
-       Lanes<[](T a, T b) { return !(v(a) == v(b)); }>()},                 \
-      {"v_cmp_nlt_" suffix,                                                \
-       Lanes<[](T a, T b) { return !(v(a) < v(b)); }>()},                  \
-      {"v_cmp_tru_" suffix, Lanes<[](T, T) { return true; }>()},           \
-      {"v_cmp_t_" suffix, Lanes<[](T, T) { return true; }>()}
+#define CERBERUS_FLOAT_COMPARES(suffix, T, v)                                  \
+  {"v_cmp_f_" suffix, Lanes<[](T, T) { return false; }>()},                    \
+      {"v_cmp_lt_" suffix, Lanes<[](T a, T b) { return v(a) < v(b); }>()},     \
+      {"v_cmp_eq_" suffix, Lanes<[](T a, T b) { return v(a) == v(b); }>()},    \
+      {"v_cmp_le_" suffix, Lanes<[](T a, T b) { return v(a) <= v(b); }>()},    \
+      {"v_cmp_gt_" suffix, Lanes<[](T a, T b) { return v(a) > v(b); }>()},     \
+      {"v_cmp_lg_" suffix,                                                     \
+       Lanes<[](T a, T b) { return v(a) < v(b) || v(a) > v(b); }>()},          \
+      {"v_cmp_ge_" suffix, Lanes<[](T a, T b) { return v(a) >= v(b); }>()},    \
+      {"v_cmp_o_" suffix,                                                      \
+       Lanes<[](T a, T b) { return !IsNan(v(a)) && !IsNan(v(b)); }>()},        \
+      {"v_cmp_u_" suffix,                                                      \
+       Lanes<[](T a, T b) { return IsNan(v(a)) || IsNan(v(b)); }>()},          \
+      {"v_cmp_nge_" suffix,                                                    \
+       Lanes<[](T a, T b) { return !(v(a) >= v(b)); }>()},                     \
+      {"v_cmp_nlg_" suffix,                                                    \
+       Lanes<[](T a, T b) { return !(v(a) < v(b) || v(a) > v(b)); }>()},       \
+      {"v_cmp_ngt_" suffix, Lanes<[](T a, T b) { return !(v(a) > v(b)); }>()}, \
+      {"v_cmp_nle_" suffix,                                                    \
+       Lanes<[](T a, T b) { return !(v(a) <= v(b)); }>()},                     \
+      {"v_cmp_neq_" suffix,                                                    \
+       Lanes<[](T a, T b) { return !(v(a) == v(b)); }>()},                     \
+      {"v_cmp_nlt_" suffix, Lanes<[](T a, T b) { return !(v(a) < v(b)); }>()}, \
+      {"v_cmp_tru_" suffix, Lanes<[](T, T) { return true; }>()}, {             \
+    "v_cmp_t_" suffix, Lanes<[](T, T) { return true; }>()                      \
+  }
 
 inline float Value(float f) { return f; }
 inline double Value(double d) { return d; }

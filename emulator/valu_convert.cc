@@ -13,29 +13,28 @@ inline i32 F32ToI32(float v) {
 }
 inline u32 F32ToU32(float v) {
   const bool low = !(v > -1.0f), high = v >= 4294967296.0f;
-  const u32 r =
-      static_cast<u32>(static_cast<i64>(low || high ? 0.0f : v));
+  const u32 r = static_cast<u32>(static_cast<i64>(low || high ? 0.0f : v));
   return low ? 0 : high ? ~0u : r;
 }
 inline u16 F32ToU16(float v) {
   return static_cast<u16>(!(v > 0) ? 0.0f : v > 65535.0f ? 65535.0f : v);
 }
 inline i16 F32ToI16(float v) {
-  return static_cast<i16>(v != v           ? 0.0f
-                          : v < -32768.0f  ? -32768.0f
-                          : v > 32767.0f   ? 32767.0f
-                                           : v);
+  return static_cast<i16>(v != v          ? 0.0f
+                          : v < -32768.0f ? -32768.0f
+                          : v > 32767.0f  ? 32767.0f
+                                          : v);
 }
 inline i16 Snorm(float v) {
   v = v != v ? 0.0f : v < -1.0f ? -1.0f : v > 1.0f ? 1.0f : v;
   // In double: rounded to f32 first, the product could land on a half.
-  return static_cast<i16>(__builtin_roundeven(static_cast<double>(v) *
-                                              32767.0));
+  return static_cast<i16>(
+      __builtin_roundeven(static_cast<double>(v) * 32767.0));
 }
 inline u16 Unorm(float v) {
   v = !(v > 0) ? 0.0f : v > 1.0f ? 1.0f : v;
-  return static_cast<u16>(__builtin_roundeven(static_cast<double>(v) *
-                                              65535.0));
+  return static_cast<u16>(
+      __builtin_roundeven(static_cast<double>(v) * 65535.0));
 }
 inline u32 Pair(u32 lo, u32 hi) { return (lo & 0xffff) | hi << 16; }
 inline u32 ByteOfFloat(float v) {
@@ -53,8 +52,7 @@ CERBERUS_EMU_INLINE T FromUnsigned(u32 v) {
 }
 inline float DoubleToFloat(double v) {
   return v != v ? F32(static_cast<u32>(Bits(v) >> 32 & 0x80000000) |
-                      0x7fc00000 |
-                      static_cast<u32>(Bits(v) >> 29 & 0x3fffff))
+                      0x7fc00000 | static_cast<u32>(Bits(v) >> 29 & 0x3fffff))
                 : static_cast<float>(v);
 }
 // cvt_off: a signed 4-bit number of sixteenths.
@@ -62,31 +60,23 @@ inline float OffI4(u32 v) {
   const i32 s = static_cast<i32>(v << 28) >> 28;
   return static_cast<float>(s) * 0.0625f;
 }
-inline H HalfOf(float v) {
-  return H{v};
-}
+inline H HalfOf(float v) { return H{v}; }
 
 constexpr Row kRows[] = {
-    {"v_cvt_f32_i32",
-     Lanes<[](i32 a) { return static_cast<float>(a); }>()},
-    {"v_cvt_f32_u32",
-     Lanes<[](u32 a) { return FromUnsigned<float>(a); }>()},
+    {"v_cvt_f32_i32", Lanes<[](i32 a) { return static_cast<float>(a); }>()},
+    {"v_cvt_f32_u32", Lanes<[](u32 a) { return FromUnsigned<float>(a); }>()},
     {"v_cvt_i32_f32", Lanes<[](float a) { return F32ToI32(a); }>()},
     {"v_cvt_u32_f32", Lanes<[](float a) { return F32ToU32(a); }>()},
     {"v_cvt_f16_f32", Lanes<[](float a) { return HalfOf(a); }>()},
-    {"v_cvt_f32_f16", Lanes<[](H a) { return IsNan(a.v)
-                                                 ? Quiet(a.v)
-                                                 : a.v; }>()},
-    {"v_cvt_nearest_i32_f32", Lanes<[](float a) {
-       return F32ToI32(__builtin_floorf(a + 0.5f));
-     }>()},
+    {"v_cvt_f32_f16",
+     Lanes<[](H a) { return IsNan(a.v) ? Quiet(a.v) : a.v; }>()},
+    {"v_cvt_nearest_i32_f32",
+     Lanes<[](float a) { return F32ToI32(__builtin_floorf(a + 0.5f)); }>()},
     {"v_cvt_floor_i32_f32",
      Lanes<[](float a) { return F32ToI32(__builtin_floorf(a)); }>()},
     {"v_cvt_off_f32_i4", Lanes<[](u32 a) { return OffI4(a); }>()},
     {"v_cvt_f32_f64", Lanes<[](double a) { return DoubleToFloat(a); }>()},
-    {"v_cvt_f64_f32", Lanes<[](float a) {
-       return static_cast<double>(a);
-     }>()},
+    {"v_cvt_f64_f32", Lanes<[](float a) { return static_cast<double>(a); }>()},
     {"v_cvt_f32_ubyte0",
      Lanes<[](u32 a) { return static_cast<float>(i32(a & 255)); }>()},
     {"v_cvt_f32_ubyte1",
@@ -107,28 +97,24 @@ constexpr Row kRows[] = {
     {"v_cvt_i16_f16", Lanes<[](H a) { return F32ToI16(a.v); }>()},
     {"v_cvt_norm_i16_f16", Lanes<[](H a) { return Snorm(a.v); }>()},
     {"v_cvt_norm_u16_f16", Lanes<[](H a) { return Unorm(a.v); }>()},
-    {"v_cvt_pk_norm_i16_f16", Lanes<[](H a, H b) {
-       return Pair(u16(Snorm(a.v)), u16(Snorm(b.v)));
-     }>()},
-    {"v_cvt_pk_norm_u16_f16", Lanes<[](H a, H b) {
-       return Pair(Unorm(a.v), Unorm(b.v));
-     }>()},
+    {"v_cvt_pk_norm_i16_f16",
+     Lanes<[](H a, H b) { return Pair(u16(Snorm(a.v)), u16(Snorm(b.v))); }>()},
+    {"v_cvt_pk_norm_u16_f16",
+     Lanes<[](H a, H b) { return Pair(Unorm(a.v), Unorm(b.v)); }>()},
     {"v_cvt_pk_norm_i16_f32", Lanes<[](float a, float b) {
        return Pair(u16(Snorm(a)), u16(Snorm(b)));
      }>()},
-    {"v_cvt_pk_norm_u16_f32", Lanes<[](float a, float b) {
-       return Pair(Unorm(a), Unorm(b));
-     }>()},
+    {"v_cvt_pk_norm_u16_f32",
+     Lanes<[](float a, float b) { return Pair(Unorm(a), Unorm(b)); }>()},
     {"v_cvt_pk_i16_f32", Lanes<[](float a, float b) {
        return Pair(u16(F32ToI16(a)), u16(F32ToI16(b)));
      }>()},
-    {"v_cvt_pk_u16_f32", Lanes<[](float a, float b) {
-       return Pair(F32ToU16(a), F32ToU16(b));
-     }>()},
+    {"v_cvt_pk_u16_f32",
+     Lanes<[](float a, float b) { return Pair(F32ToU16(a), F32ToU16(b)); }>()},
     {"v_cvt_pk_rtz_f16_f32", Lanes<[](const Cx& cx, float a, float b) {
        const bool flush = (cx.mode.denorm64 & 2) == 0;
-       return Pk{Pair(FloatToHalf(a, kZero, flush),
-                      FloatToHalf(b, kZero, flush))};
+       return Pk{
+           Pair(FloatToHalf(a, kZero, flush), FloatToHalf(b, kZero, flush))};
      }>()},
     {"v_cvt_pk_f16_f32", Lanes<[](const Cx& cx, float a, float b) {
        const bool flush = (cx.mode.denorm64 & 2) == 0;

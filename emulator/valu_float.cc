@@ -120,9 +120,9 @@ constexpr Row kRows[] = {
     {"v_fmamk_f32", Arith<FmaOp, float, float, float>()},
     {"v_mad_f32",
      Lanes<[](float a, float b, float c) { return MadF32(a, b, c); }>()},
-    {"v_mac_f32", Lanes<[](float a, float b, float c) {
-       return MadF32(a, b, c);
-     }>(kRowTied)},
+    {"v_mac_f32",
+     Lanes<[](float a, float b, float c) { return MadF32(a, b, c); }>(
+         kRowTied)},
     {"v_madak_f32",
      Lanes<[](float a, float b, float c) { return MadF32(a, b, c); }>()},
     {"v_madmk_f32",
@@ -282,15 +282,15 @@ constexpr Row kRows[] = {
     {"v_fmac_f16", FmaHalves<FmaHalfOp>(kRowTied)},
     {"v_fmaak_f16", FmaHalves<FmaHalfOp>()},
     {"v_fmamk_f16", FmaHalves<FmaHalfOp>()},
-    {"v_mad_f16", Lanes<[](const Cx& cx, H a, H b, H c) {
-       return MadH(a, b, c, cx.mode);
-     }>(kRowPreserve)},
+    {"v_mad_f16",
+     Lanes<[](const Cx& cx, H a, H b, H c) { return MadH(a, b, c, cx.mode); }>(
+         kRowPreserve)},
     {"v_mad_legacy_f16", Lanes<[](const Cx& cx, H a, H b, H c) {
        return MadH(a, b, c, cx.mode);
      }>()},
-    {"v_mac_f16", Lanes<[](const Cx& cx, H a, H b, H c) {
-       return MadH(a, b, c, cx.mode);
-     }>(kRowTied)},
+    {"v_mac_f16",
+     Lanes<[](const Cx& cx, H a, H b, H c) { return MadH(a, b, c, cx.mode); }>(
+         kRowTied)},
     {"v_madak_f16", Lanes<[](const Cx& cx, H a, H b, H c) {
        return MadH(a, b, c, cx.mode);
      }>()},
@@ -322,24 +322,20 @@ constexpr Row kRows[] = {
     {"v_minmax_f16", Lanes<[](const Cx& cx, H a, H b, H c) {
        return H{MaxF(MinF(a.v, b.v, cx.mode.ieee), c.v, cx.mode.ieee)};
      }>()},
-    {"v_min3_num_f16", Lanes<[](H a, H b, H c) {
-       return H{MinNumF(MinNumF(a.v, b.v), c.v)};
-     }>()},
-    {"v_max3_num_f16", Lanes<[](H a, H b, H c) {
-       return H{MaxNumF(MaxNumF(a.v, b.v), c.v)};
-     }>()},
+    {"v_min3_num_f16",
+     Lanes<[](H a, H b, H c) { return H{MinNumF(MinNumF(a.v, b.v), c.v)}; }>()},
+    {"v_max3_num_f16",
+     Lanes<[](H a, H b, H c) { return H{MaxNumF(MaxNumF(a.v, b.v), c.v)}; }>()},
     {"v_med3_num_f16", Lanes<[](H a, H b, H c) {
        if (IsNan(a.v) || IsNan(b.v) || IsNan(c.v)) {
          return H{MinNumF(MinNumF(a.v, b.v), c.v)};
        }
        return H{Med3F(a.v, b.v, c.v, false)};
      }>()},
-    {"v_maxmin_num_f16", Lanes<[](H a, H b, H c) {
-       return H{MinNumF(MaxNumF(a.v, b.v), c.v)};
-     }>()},
-    {"v_minmax_num_f16", Lanes<[](H a, H b, H c) {
-       return H{MaxNumF(MinNumF(a.v, b.v), c.v)};
-     }>()},
+    {"v_maxmin_num_f16",
+     Lanes<[](H a, H b, H c) { return H{MinNumF(MaxNumF(a.v, b.v), c.v)}; }>()},
+    {"v_minmax_num_f16",
+     Lanes<[](H a, H b, H c) { return H{MaxNumF(MinNumF(a.v, b.v), c.v)}; }>()},
     {"v_minimum3_f16", Lanes<[](H a, H b, H c) {
        return H{MinimumF(MinimumF(a.v, b.v), c.v)};
      }>()},
@@ -370,18 +366,14 @@ constexpr Row kRows[] = {
     {"v_s_rsq_f16", Lanes<[](H a) { return H{RsqLane(a.v)}; }>(kRowTrans)},
     {"v_s_sqrt_f16", Lanes<[](H a) { return H{SqrtLane(a.v)}; }>(kRowTrans)},
     {"v_frexp_mant_f16", Lanes<[](H a) { return H{FrexpMant(a.v)}; }>()},
-    {"v_frexp_exp_i16_f16", Lanes<[](H a) {
-       return static_cast<i16>(FrexpExp(a.v));
-     }>()},
-    {"v_ldexp_f16", Lanes<[](H a, i16 b) {
-       return H{LdexpF32(a.v, b)};
-     }>()},
-    {"v_div_fixup_f16", Lanes<[](H a, H b, H c) {
-       return H{DivFixup16(a.v, b.v, c.v)};
-     }>(kRowPreserve)},
-    {"v_div_fixup_legacy_f16", Lanes<[](H a, H b, H c) {
-       return H{DivFixup16(a.v, b.v, c.v)};
-     }>()},
+    {"v_frexp_exp_i16_f16",
+     Lanes<[](H a) { return static_cast<i16>(FrexpExp(a.v)); }>()},
+    {"v_ldexp_f16", Lanes<[](H a, i16 b) { return H{LdexpF32(a.v, b)}; }>()},
+    {"v_div_fixup_f16",
+     Lanes<[](H a, H b, H c) { return H{DivFixup16(a.v, b.v, c.v)}; }>(
+         kRowPreserve)},
+    {"v_div_fixup_legacy_f16",
+     Lanes<[](H a, H b, H c) { return H{DivFixup16(a.v, b.v, c.v)}; }>()},
 };
 
 }  // namespace

@@ -86,8 +86,7 @@ inline u32 BfeU(u32 a, u32 b, u32 c) {
 }
 inline u32 BfeI(i32 a, u32 b, u32 c) {
   const u32 width = c & 31;
-  const u32 field =
-      static_cast<u32>(a >> (b & 31)) & ((1u << width) - 1);
+  const u32 field = static_cast<u32>(a >> (b & 31)) & ((1u << width) - 1);
   if (width == 0) return 0;
   return static_cast<u32>(static_cast<i32>(field << (32 - width)) >>
                           (32 - width));

@@ -1,7 +1,7 @@
 // VOP3P: packed halves, mixed precision and dot products.
 //
-// A packed row holds the meaning of one half. Dot products take the packed words
-// as they are, with VOP3P's modifiers applied to the halves.
+// A packed row holds the meaning of one half. Dot products take the packed
+// words as they are, with VOP3P's modifiers applied to the halves.
 #include "emulator/float_math.h"
 #include "emulator/semantics.h"
 
@@ -67,38 +67,33 @@ inline bool Signed(const Cx& cx, int i) { return cx.op.src[i].neg; }
 
 constexpr Row kRows[] = {
     {"v_pk_add_u16", Packed2<[](u16 a, u16 b) { return u16(a + b); },
-                            [](u16 a, u16 b) { return SatU16(a + b); }>()},
+                             [](u16 a, u16 b) { return SatU16(a + b); }>()},
     {"v_pk_sub_u16", Packed2<[](u16 a, u16 b) { return u16(a - b); },
-                            [](u16 a, u16 b) { return SatU16(a - b); }>()},
+                             [](u16 a, u16 b) { return SatU16(a - b); }>()},
     {"v_pk_add_i16", Packed2<[](i16 a, i16 b) { return i16(a + b); },
-                            [](i16 a, i16 b) { return SatI16(a + b); }>()},
+                             [](i16 a, i16 b) { return SatI16(a + b); }>()},
     {"v_pk_sub_i16", Packed2<[](i16 a, i16 b) { return i16(a - b); },
-                            [](i16 a, i16 b) { return SatI16(a - b); }>()},
-    {"v_pk_mul_lo_u16",
-     Packed<[](u16 a, u16 b) { return u16(u32(a) * b); }>()},
-    {"v_pk_mad_u16", Packed2<[](u16 a, u16 b, u16 c) {
-       return u16(u32(a) * b + c);
-     }, [](u16 a, u16 b, u16 c) {
-       const u64 r = u64(a) * b + c;
-       return u16(r > 0xffff ? 0xffff : r);
-     }>()},
-    {"v_pk_mad_i16", Packed2<[](i16 a, i16 b, i16 c) {
-       return i16(i32(a) * b + c);
-     }, [](i16 a, i16 b, i16 c) { return SatI16(i32(a) * b + c); }>()},
+                             [](i16 a, i16 b) { return SatI16(a - b); }>()},
+    {"v_pk_mul_lo_u16", Packed<[](u16 a, u16 b) { return u16(u32(a) * b); }>()},
+    {"v_pk_mad_u16",
+     Packed2<[](u16 a, u16 b, u16 c) { return u16(u32(a) * b + c); },
+             [](u16 a, u16 b, u16 c) {
+               const u64 r = u64(a) * b + c;
+               return u16(r > 0xffff ? 0xffff : r);
+             }>()},
+    {"v_pk_mad_i16",
+     Packed2<[](i16 a, i16 b, i16 c) { return i16(i32(a) * b + c); },
+             [](i16 a, i16 b, i16 c) { return SatI16(i32(a) * b + c); }>()},
     {"v_pk_lshlrev_b16",
      Packed<[](u16 a, u16 b) { return u16(b << (a & 15)); }>()},
     {"v_pk_lshrrev_b16",
      Packed<[](u16 a, u16 b) { return u16(b >> (a & 15)); }>()},
     {"v_pk_ashrrev_i16",
      Packed<[](u16 a, i16 b) { return i16(b >> (a & 15)); }>()},
-    {"v_pk_max_i16",
-     Packed<[](i16 a, i16 b) { return Max(a, b); }>()},
-    {"v_pk_min_i16",
-     Packed<[](i16 a, i16 b) { return Min(a, b); }>()},
-    {"v_pk_max_u16",
-     Packed<[](u16 a, u16 b) { return Max(a, b); }>()},
-    {"v_pk_min_u16",
-     Packed<[](u16 a, u16 b) { return Min(a, b); }>()},
+    {"v_pk_max_i16", Packed<[](i16 a, i16 b) { return Max(a, b); }>()},
+    {"v_pk_min_i16", Packed<[](i16 a, i16 b) { return Min(a, b); }>()},
+    {"v_pk_max_u16", Packed<[](u16 a, u16 b) { return Max(a, b); }>()},
+    {"v_pk_min_u16", Packed<[](u16 a, u16 b) { return Min(a, b); }>()},
     {"v_pk_add_f16", ArithPacked<OnHalves<AddOp>, H, H>()},
     {"v_pk_mul_f16", ArithPacked<OnHalves<MulOp>, H, H>()},
     {"v_pk_fma_f16", FmaHalves<FmaHalfOp, true>()},
@@ -133,18 +128,18 @@ constexpr Row kRows[] = {
      Lanes<[](float a, float b, float c) { return FmaF(a, b, c); }>(kRowMix)},
     {"v_mad_mix_f32",
      Lanes<[](float a, float b, float c) { return FmaF(a, b, c); }>(kRowMix)},
-    {"v_fma_mixlo_f16", Lanes<[](float a, float b, float c) {
-       return H{FmaF(a, b, c)};
-     }>(kRowMix | kRowPreserve)},
-    {"v_mad_mixlo_f16", Lanes<[](float a, float b, float c) {
-       return H{FmaF(a, b, c)};
-     }>(kRowMix | kRowPreserve)},
-    {"v_fma_mixhi_f16", Lanes<[](float a, float b, float c) {
-       return H{FmaF(a, b, c)};
-     }>(kRowMix | kRowPreserve | kRowHighHalf)},
-    {"v_mad_mixhi_f16", Lanes<[](float a, float b, float c) {
-       return H{FmaF(a, b, c)};
-     }>(kRowMix | kRowPreserve | kRowHighHalf)},
+    {"v_fma_mixlo_f16",
+     Lanes<[](float a, float b, float c) { return H{FmaF(a, b, c)}; }>(
+         kRowMix | kRowPreserve)},
+    {"v_mad_mixlo_f16",
+     Lanes<[](float a, float b, float c) { return H{FmaF(a, b, c)}; }>(
+         kRowMix | kRowPreserve)},
+    {"v_fma_mixhi_f16",
+     Lanes<[](float a, float b, float c) { return H{FmaF(a, b, c)}; }>(
+         kRowMix | kRowPreserve | kRowHighHalf)},
+    {"v_mad_mixhi_f16",
+     Lanes<[](float a, float b, float c) { return H{FmaF(a, b, c)}; }>(
+         kRowMix | kRowPreserve | kRowHighHalf)},
 
     {"v_dot2_f32_f16", Lanes<[](const Cx& cx, Pk a, Pk b, float c) {
        return Dot2(a.v, b.v, c, cx.mode);
@@ -152,18 +147,15 @@ constexpr Row kRows[] = {
     {"v_dot2c_f32_f16", Lanes<[](const Cx& cx, Pk a, Pk b, float c) {
        return Dot2(a.v, b.v, c, cx.mode);
      }>(kRowTied)},
-    {"v_dot2_f32_bf16", Lanes<[](Pk a, Pk b, float c) {
-       return Dot2Bf(a.v, b.v, c);
-     }>()},
+    {"v_dot2_f32_bf16",
+     Lanes<[](Pk a, Pk b, float c) { return Dot2Bf(a.v, b.v, c); }>()},
     {"v_dot2acc_f32_f16", Lanes<[](const Cx& cx, Pk a, Pk b, float c) {
        return Dot2(a.v, b.v, c, cx.mode);
      }>(kRowTied)},
-    {"v_dot2acc_f32_bf16", Lanes<[](Pk a, Pk b, float c) {
-       return Dot2Bf(a.v, b.v, c);
-     }>(kRowTied)},
-    {"v_dot2c_f32_bf16", Lanes<[](Pk a, Pk b, float c) {
-       return Dot2Bf(a.v, b.v, c);
-     }>(kRowTied)},
+    {"v_dot2acc_f32_bf16",
+     Lanes<[](Pk a, Pk b, float c) { return Dot2Bf(a.v, b.v, c); }>(kRowTied)},
+    {"v_dot2c_f32_bf16",
+     Lanes<[](Pk a, Pk b, float c) { return Dot2Bf(a.v, b.v, c); }>(kRowTied)},
     {"v_dot2_f16_f16", Lanes<[](const Cx& cx, Pk a, Pk b, H c) {
        // Each step is rounded to f16.
        const Mode& m = cx.mode;
@@ -179,59 +171,83 @@ constexpr Row kRows[] = {
      }>()},
     {"v_dot2_i32_i16", Lanes2<[](u32 a, u32 b, u32 c) {
        return u32(DotSigned(a, b, 16, true, true) + c);
-     }, [](u32 a, u32 b, i32 c) {
-       return SatI32(DotSigned(a, b, 16, true, true) + c);
-     }>()},
+     },
+                              [](u32 a, u32 b, i32 c) {
+                                return SatI32(DotSigned(a, b, 16, true, true) +
+                                              c);
+                              }>()},
     {"v_dot2_u32_u16", Lanes2<[](u32 a, u32 b, u32 c) {
        return u32(DotSigned(a, b, 16, false, false) + c);
-     }, [](u32 a, u32 b, u32 c) {
-       return SatU32(DotSigned(a, b, 16, false, false) + c);
-     }>()},
+     },
+                              [](u32 a, u32 b, u32 c) {
+                                return SatU32(
+                                    DotSigned(a, b, 16, false, false) + c);
+                              }>()},
     {"v_dot2c_i32_i16", Lanes2<[](u32 a, u32 b, u32 c) {
        return u32(DotSigned(a, b, 16, true, true) + c);
-     }, [](u32 a, u32 b, i32 c) {
-       return SatI32(DotSigned(a, b, 16, true, true) + c);
-     }>(kRowTied)},
+     },
+                               [](u32 a, u32 b, i32 c) {
+                                 return SatI32(DotSigned(a, b, 16, true, true) +
+                                               c);
+                               }>(kRowTied)},
     {"v_dot4_i32_i8", Lanes2<[](u32 a, u32 b, u32 c) {
        return u32(DotSigned(a, b, 8, true, true) + c);
-     }, [](u32 a, u32 b, i32 c) {
-       return SatI32(DotSigned(a, b, 8, true, true) + c);
-     }>()},
+     },
+                             [](u32 a, u32 b, i32 c) {
+                               return SatI32(DotSigned(a, b, 8, true, true) +
+                                             c);
+                             }>()},
     {"v_dot4c_i32_i8", Lanes2<[](u32 a, u32 b, u32 c) {
        return u32(DotSigned(a, b, 8, true, true) + c);
-     }, [](u32 a, u32 b, i32 c) {
-       return SatI32(DotSigned(a, b, 8, true, true) + c);
-     }>(kRowTied)},
+     },
+                              [](u32 a, u32 b, i32 c) {
+                                return SatI32(DotSigned(a, b, 8, true, true) +
+                                              c);
+                              }>(kRowTied)},
     {"v_dot4_u32_u8", Lanes2<[](u32 a, u32 b, u32 c) {
        return u32(DotSigned(a, b, 8, false, false) + c);
-     }, [](u32 a, u32 b, u32 c) {
-       return SatU32(DotSigned(a, b, 8, false, false) + c);
-     }>()},
+     },
+                             [](u32 a, u32 b, u32 c) {
+                               return SatU32(DotSigned(a, b, 8, false, false) +
+                                             c);
+                             }>()},
     {"v_dot8_i32_i4", Lanes2<[](u32 a, u32 b, u32 c) {
        return u32(DotSigned(a, b, 4, true, true) + c);
-     }, [](u32 a, u32 b, i32 c) {
-       return SatI32(DotSigned(a, b, 4, true, true) + c);
-     }>()},
+     },
+                             [](u32 a, u32 b, i32 c) {
+                               return SatI32(DotSigned(a, b, 4, true, true) +
+                                             c);
+                             }>()},
     {"v_dot8c_i32_i4", Lanes2<[](u32 a, u32 b, u32 c) {
        return u32(DotSigned(a, b, 4, true, true) + c);
-     }, [](u32 a, u32 b, i32 c) {
-       return SatI32(DotSigned(a, b, 4, true, true) + c);
-     }>(kRowTied)},
+     },
+                              [](u32 a, u32 b, i32 c) {
+                                return SatI32(DotSigned(a, b, 4, true, true) +
+                                              c);
+                              }>(kRowTied)},
     {"v_dot8_u32_u4", Lanes2<[](u32 a, u32 b, u32 c) {
        return u32(DotSigned(a, b, 4, false, false) + c);
-     }, [](u32 a, u32 b, u32 c) {
-       return SatU32(DotSigned(a, b, 4, false, false) + c);
-     }>()},
+     },
+                             [](u32 a, u32 b, u32 c) {
+                               return SatU32(DotSigned(a, b, 4, false, false) +
+                                             c);
+                             }>()},
     {"v_dot4_i32_iu8", Lanes2<[](const Cx& cx, u32 a, u32 b, u32 c) {
        return u32(DotSigned(a, b, 8, Signed(cx, 0), Signed(cx, 1)) + c);
-     }, [](const Cx& cx, u32 a, u32 b, i32 c) {
-       return SatI32(DotSigned(a, b, 8, Signed(cx, 0), Signed(cx, 1)) + c);
-     }>(kRowNoMods)},
+     },
+                              [](const Cx& cx, u32 a, u32 b, i32 c) {
+                                return SatI32(DotSigned(a, b, 8, Signed(cx, 0),
+                                                        Signed(cx, 1)) +
+                                              c);
+                              }>(kRowNoMods)},
     {"v_dot8_i32_iu4", Lanes2<[](const Cx& cx, u32 a, u32 b, u32 c) {
        return u32(DotSigned(a, b, 4, Signed(cx, 0), Signed(cx, 1)) + c);
-     }, [](const Cx& cx, u32 a, u32 b, i32 c) {
-       return SatI32(DotSigned(a, b, 4, Signed(cx, 0), Signed(cx, 1)) + c);
-     }>(kRowNoMods)},
+     },
+                              [](const Cx& cx, u32 a, u32 b, i32 c) {
+                                return SatI32(DotSigned(a, b, 4, Signed(cx, 0),
+                                                        Signed(cx, 1)) +
+                                              c);
+                              }>(kRowNoMods)},
     {"v_dot4_f32_fp8_fp8", Lanes<[](u32 a, u32 b, float c) {
        return Dot4Fp8(a, b, c, kFp8, kFp8);
      }>()},

@@ -96,8 +96,7 @@ void SetModeBits(Wave& w, u32 v) {
   static constexpr u32 kRound[] = {0, kMxcsrUp, kMxcsrDown,
                                    kMxcsrUp | kMxcsrDown};
   const auto control = [](u8 round, u8 denorm) {
-    return kMxcsrDefault | kRound[round] |
-           ((denorm & 1) == 0 ? kMxcsrDaz : 0) |
+    return kMxcsrDefault | kRound[round] | ((denorm & 1) == 0 ? kMxcsrDaz : 0) |
            ((denorm & 2) == 0 ? kMxcsrFtz : 0);
   };
   const auto set = [&w](Env env, u32 value) {

@@ -24,14 +24,21 @@ struct Group;
 struct Launch;
 
 // Generations as the semantics tell them apart. Ordered.
-enum class Gen : u8 { kGfx9, kGfx90a, kGfx940, kGfx950, kGfx10, kGfx11,
-                      kGfx12 };
+enum class Gen : u8 {
+  kGfx9,
+  kGfx90a,
+  kGfx940,
+  kGfx950,
+  kGfx10,
+  kGfx11,
+  kGfx12
+};
 inline bool IsCdna(Gen g) { return g <= Gen::kGfx950; }
 
 // MODE register (RDNA3 ISA, section 3.3.2; CDNA3 ISA, section 3.6).
 struct Mode {
-  u8 round32 = 0;  // 0 nearest even, 1 +inf, 2 -inf, 3 zero
-  u8 round64 = 0;  // f64 and f16
+  u8 round32 = 0;   // 0 nearest even, 1 +inf, 2 -inf, 3 zero
+  u8 round64 = 0;   // f64 and f16
   u8 denorm32 = 3;  // bit 0: inputs kept, bit 1: results kept
   u8 denorm64 = 3;
   bool dx10_clamp = true;
@@ -52,7 +59,10 @@ struct FaultError {
 };
 
 enum class WaveState : u8 {
-  kRunning, kBarrier, kYield, kEnded,
+  kRunning,
+  kBarrier,
+  kYield,
+  kEnded,
 };
 
 // Results still under way, for the check of missing waits.
@@ -98,7 +108,7 @@ struct Wave {
   u32 scc = 0;
   u32* vgpr = nullptr;  // register r of lane l: vgpr[r * lanes + l]
   u32 vgpr_count = 256;
-  u32 agpr_base = 0;    // row of a0; 0: no accumulation registers
+  u32 agpr_base = 0;  // row of a0; 0: no accumulation registers
   Mode mode;
   Gen gen = Gen::kGfx11;
   Program* program = nullptr;
@@ -120,10 +130,10 @@ struct Wave {
   Hazards hazards;
   bool check_waits = false;
   bool check_hazards = false;
-  bool counting = false;  // counters are asked for
+  bool counting = false;          // counters are asked for
   GroupShadow* shadow = nullptr;  // the group's, if memory is checked
-  u32 gpr_index_mode = 0;   // gfx9's s_set_gpr_idx_on
-  u32 barrier_signalled = 0;  // gfx12 split barriers
+  u32 gpr_index_mode = 0;         // gfx9's s_set_gpr_idx_on
+  u32 barrier_signalled = 0;      // gfx12 split barriers
   u32 barrier_generation = 0;
   u32 named_barrier = 0;  // the one the wave has joined; 0: none
   bool named_complete = false;
@@ -155,9 +165,7 @@ struct Wave {
   }
   u64 Vcc() const { return S64(kVcc) & LaneBits(); }
   // A lane mask in scalar registers, as wide as the wave.
-  u64 MaskAt(u32 slot) const {
-    return lanes == 64 ? S64(slot) : sgpr[slot];
-  }
+  u64 MaskAt(u32 slot) const { return lanes == 64 ? S64(slot) : sgpr[slot]; }
   void SetMaskAt(u32 slot, u64 v) {
     if (lanes == 64) SetS64(slot, v);
     else sgpr[slot] = static_cast<u32>(v);
@@ -168,9 +176,7 @@ struct Wave {
     return mask;
   }
   // The same as lane loops want it: null if all lanes are active.
-  const u32* LaneMask() {
-    return Exec() == LaneBits() ? nullptr : ExecMask();
-  }
+  const u32* LaneMask() { return Exec() == LaneBits() ? nullptr : ExecMask(); }
   void ExpandExec(u64 exec);
 };
 

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <exception>
-#include <new>
 #include <limits>
 #include <msgpack.hpp>
+#include <new>
 #include <utility>
 
 namespace cerberus::kpack {

@@ -131,9 +131,9 @@ std::vector<std::string> FindArchives(
     const std::string name = pattern.filename().string();
     const std::size_t at = name.find(kArchPlaceholder);
     const std::string prefix = name.substr(0, at);
-    const std::string suffix =
-        at == std::string::npos ? ""
-                                : name.substr(at + kArchPlaceholder.size());
+    const std::string suffix = at == std::string::npos
+                                   ? ""
+                                   : name.substr(at + kArchPlaceholder.size());
     std::error_code error;
     for (const auto& file : fs::directory_iterator(folder, error)) {
       const std::string found = file.path().filename().string();

@@ -104,10 +104,8 @@ std::optional<std::uint64_t> EmulatedRead(const Gpu& gpu, Metric metric) {
       return total - FreeMemory(gpu.emulator_index).value_or(total);
     }
     case Metric::kGpuBusy:
-    case Metric::kMemoryBusy:
-      return 0;
-    default:
-      return std::nullopt;
+    case Metric::kMemoryBusy: return 0;
+    default: return std::nullopt;
   }
 }
 

@@ -50,14 +50,10 @@ std::optional<Memory> MemoryOf(const Gpu& gpu, Metric total, Metric used) {
 const char* ClockFile(unsigned clock) {
   switch (clock) {
     case kClockGraphics:
-    case kClockSm:
-      return "pp_dpm_sclk";
-    case kClockMemory:
-      return "pp_dpm_mclk";
-    case kClockVideo:
-      return "pp_dpm_vclk";
-    default:
-      return nullptr;
+    case kClockSm: return "pp_dpm_sclk";
+    case kClockMemory: return "pp_dpm_mclk";
+    case kClockVideo: return "pp_dpm_vclk";
+    default: return nullptr;
   }
 }
 
@@ -131,25 +127,17 @@ void ReadField(const Gpu& gpu, nvmlFieldValue_t* field) {
       value = Read(gpu, Metric::kEnergy);
       field->valueType = kValueUnsignedLongLong;
       break;
-    case kFieldNvlinkCount:
-      value = 0;
-      break;
+    case kFieldNvlinkCount: value = 0; break;
     case kFieldPcieReplays:
       value = Read(gpu, Metric::kPcieReplays);
       unit = 1;
       break;
-    case kFieldPowerAverage:
-      value = Power(gpu);
-      break;
+    case kFieldPowerAverage: value = Power(gpu); break;
     case kFieldPowerInstant:
       value = FirstOf(gpu, Metric::kPowerInstant, Metric::kPowerAverage);
       break;
-    case kFieldPowerMinLimit:
-      value = Read(gpu, Metric::kPowerLimitMin);
-      break;
-    case kFieldPowerMaxLimit:
-      value = Read(gpu, Metric::kPowerLimitMax);
-      break;
+    case kFieldPowerMinLimit: value = Read(gpu, Metric::kPowerLimitMin); break;
+    case kFieldPowerMaxLimit: value = Read(gpu, Metric::kPowerLimitMax); break;
     case kFieldPowerDefaultLimit:
       value = Read(gpu, Metric::kPowerLimitDefault);
       break;
@@ -157,8 +145,7 @@ void ReadField(const Gpu& gpu, nvmlFieldValue_t* field) {
     case kFieldPowerRequestedLimit:
       value = Read(gpu, Metric::kPowerLimit);
       break;
-    default:
-      break;
+    default: break;
   }
   timespec now = {};
   clock_gettime(CLOCK_REALTIME, &now);
@@ -239,8 +226,7 @@ nvmlReturn_t nvmlDeviceGetTemperatureThreshold(nvmlDevice_t device,
     case kThresholdMemoryMax:
       value = Read(*device, Metric::kMemoryCritical);
       break;
-    default:
-      break;
+    default: break;
   }
   return Answer(value, kMilliDegrees, degrees);
 }

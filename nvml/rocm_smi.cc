@@ -164,28 +164,21 @@ std::optional<std::uint64_t> RocmSmiRead(const Gpu& gpu, Metric metric) {
       return Memory(smi.rsmi_dev_memory_total_get, at, kVisibleVram);
     case Metric::kVisibleUsed:
       return Memory(smi.rsmi_dev_memory_usage_get, at, kVisibleVram);
-    case Metric::kGpuBusy:
-      return OfGpu(smi.rsmi_dev_busy_percent_get, at);
+    case Metric::kGpuBusy: return OfGpu(smi.rsmi_dev_busy_percent_get, at);
     case Metric::kMemoryBusy:
       return OfGpu(smi.rsmi_dev_memory_busy_percent_get, at);
-    case Metric::kEdgeTemperature:
-      return Temperature(at, kEdge, kCurrent);
-    case Metric::kEdgeCritical:
-      return Temperature(at, kEdge, kCritical);
-    case Metric::kEdgeEmergency:
-      return Temperature(at, kEdge, kEmergency);
+    case Metric::kEdgeTemperature: return Temperature(at, kEdge, kCurrent);
+    case Metric::kEdgeCritical: return Temperature(at, kEdge, kCritical);
+    case Metric::kEdgeEmergency: return Temperature(at, kEdge, kEmergency);
     case Metric::kJunctionTemperature:
       return Temperature(at, kJunction, kCurrent);
     case Metric::kJunctionCritical:
       return Temperature(at, kJunction, kCritical);
     case Metric::kJunctionEmergency:
       return Temperature(at, kJunction, kEmergency);
-    case Metric::kMemoryTemperature:
-      return Temperature(at, kMemory, kCurrent);
-    case Metric::kMemoryCritical:
-      return Temperature(at, kMemory, kCritical);
-    case Metric::kFan:
-      return FirstSensor(smi.rsmi_dev_fan_speed_get, at);
+    case Metric::kMemoryTemperature: return Temperature(at, kMemory, kCurrent);
+    case Metric::kMemoryCritical: return Temperature(at, kMemory, kCritical);
+    case Metric::kFan: return FirstSensor(smi.rsmi_dev_fan_speed_get, at);
     case Metric::kFanMax:
       return FirstSensor(smi.rsmi_dev_fan_speed_max_get, at);
     case Metric::kPowerAverage:
@@ -194,20 +187,16 @@ std::optional<std::uint64_t> RocmSmiRead(const Gpu& gpu, Metric metric) {
       return FirstSensor(smi.rsmi_dev_power_cap_get, at);
     case Metric::kPowerLimitDefault:
       return OfGpu(smi.rsmi_dev_power_cap_default_get, at);
-    case Metric::kPowerLimitMin:
-      return PowerRange(at, false);
-    case Metric::kPowerLimitMax:
-      return PowerRange(at, true);
-    case Metric::kEnergy:
-      return Energy(at);
+    case Metric::kPowerLimitMin: return PowerRange(at, false);
+    case Metric::kPowerLimitMax: return PowerRange(at, true);
+    case Metric::kEnergy: return Energy(at);
     case Metric::kPcieReplays:
       return OfGpu(smi.rsmi_dev_pci_replay_counter_get, at);
     case Metric::kPowerInstant:
     case Metric::kGraphicsClock:
     case Metric::kMemoryClock:
     case Metric::kPcieWidth:
-    case Metric::kPcieWidthMax:
-      return std::nullopt;
+    case Metric::kPcieWidthMax: return std::nullopt;
   }
   return std::nullopt;
 }

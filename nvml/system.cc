@@ -131,8 +131,7 @@ nvmlReturn_t nvmlShutdown() {
 const char* nvmlErrorString(nvmlReturn_t result) {
   switch (result) {
 #define NVML_ERROR_ROW(name, number, text) \
-  case name:                               \
-    return text;
+  case name: return text;
 #include "nvml/errors.def"
 #undef NVML_ERROR_ROW
   }

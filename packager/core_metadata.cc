@@ -39,9 +39,8 @@ Result<CoreMetadata> CoreMetadata::Parse(std::string_view text,
       }
     } else if (const std::size_t colon = line.find(':');
                colon != std::string_view::npos && colon != 0) {
-      metadata.fields_.push_back(
-          {std::string(line.substr(0, colon)),
-           std::string(line.substr(colon + 1))});
+      metadata.fields_.push_back({std::string(line.substr(0, colon)),
+                                  std::string(line.substr(colon + 1))});
       continue;
     }
     Where where;
@@ -79,10 +78,9 @@ std::vector<std::string> CoreMetadata::GetAll(std::string_view name) const {
 }
 
 void CoreMetadata::Set(const std::string& name, const std::string& value) {
-  const auto first =
-      std::find_if(fields_.begin(), fields_.end(), [&](const Field& field) {
-        return SameName(field.name, name);
-      });
+  const auto first = std::find_if(
+      fields_.begin(), fields_.end(),
+      [&](const Field& field) { return SameName(field.name, name); });
   if (first == fields_.end()) {
     fields_.push_back({name, " " + value});
     return;
@@ -96,10 +94,9 @@ void CoreMetadata::Set(const std::string& name, const std::string& value) {
 }
 
 void CoreMetadata::Add(const std::string& name, const std::string& value) {
-  const auto last =
-      std::find_if(fields_.rbegin(), fields_.rend(), [&](const Field& field) {
-        return SameName(field.name, name);
-      });
+  const auto last = std::find_if(
+      fields_.rbegin(), fields_.rend(),
+      [&](const Field& field) { return SameName(field.name, name); });
   fields_.insert(last == fields_.rend() ? fields_.end() : last.base(),
                  {name, " " + value});
 }

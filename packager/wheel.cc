@@ -31,9 +31,9 @@ std::string BaseName(const std::string& path) {
 std::string VersionKey(std::string_view version) {
   std::string key;
   for (const char c : version) {
-    key += c == '-' ? '_'
-                    : static_cast<char>(
-                          std::tolower(static_cast<unsigned char>(c)));
+    key += c == '-'
+               ? '_'
+               : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
   return key;
 }
@@ -78,10 +78,10 @@ Status Wheel::ReadAll() {
   }
   const std::string format = wheel_file_.Get("Wheel-Version");
   if (format.substr(0, 2) != "1.") {
-    return Err(zip_.Error(dist_info_ + "/WHEEL",
-                          fmt::format("says Wheel-Version: '{}', expected 1.x",
-                                      format),
-                          DiagCode::kUnsupported));
+    return Err(zip_.Error(
+        dist_info_ + "/WHEEL",
+        fmt::format("says Wheel-Version: '{}', expected 1.x", format),
+        DiagCode::kUnsupported));
   }
   return ReadRecord();
 }
@@ -156,10 +156,10 @@ Status Wheel::ReadRecord() {
     CERB_TRY_VOID(Read(*own, [](ByteSpan) -> Status { return {}; }));
   }
   for (const ZipMember& file : zip_.members()) {
-    const bool rewritten =
-        file.name == path || file.name == path + ".jws" ||
-        file.name == path + ".p7s" || file.name == dist_info_ + "/METADATA" ||
-        file.name == dist_info_ + "/WHEEL";
+    const bool rewritten = file.name == path || file.name == path + ".jws" ||
+                           file.name == path + ".p7s" ||
+                           file.name == dist_info_ + "/METADATA" ||
+                           file.name == dist_info_ + "/WHEEL";
     if (rewritten) continue;
     if (record_.count(file.name) == 0) {
       warn(file.name, "is in the wheel and not in RECORD");
@@ -181,17 +181,17 @@ Result<std::string> Wheel::Read(const ZipMember& member,
   if (line == record_.end()) return hash;
   const RecordLine& said = line->second;
   if (!said.size.empty() && said.size != std::to_string(member.size)) {
-    return Err(zip_.Error(member.name,
-                          fmt::format("has {} bytes, RECORD says {}",
-                                      member.size, said.size)));
+    return Err(zip_.Error(
+        member.name,
+        fmt::format("has {} bytes, RECORD says {}", member.size, said.size)));
   }
   // Other algorithms are allowed and not met.
   const bool same_kind = said.hash.substr(0, 7) == "sha256=";
   std::string_view expected = said.hash;
   while (!expected.empty() && expected.back() == '=') expected.remove_suffix(1);
   if (same_kind && expected != hash) {
-    return Err(zip_.Error(member.name, fmt::format("has {}, RECORD says {}",
-                                                   hash, expected)));
+    return Err(zip_.Error(
+        member.name, fmt::format("has {}, RECORD says {}", hash, expected)));
   }
   return hash;
 }
@@ -210,8 +210,8 @@ std::string Wheel::NewPath(const std::string& path,
 
 std::string Wheel::InstalledPath(const std::string& path) const {
   if (data_.empty() || TopFolder(path) != data_) return path;
-  const std::string_view below = std::string_view(path).substr(
-      data_.size() + 1);
+  const std::string_view below =
+      std::string_view(path).substr(data_.size() + 1);
   const std::string_view scheme = TopFolder(below);
   if (scheme != "purelib" && scheme != "platlib") return "";
   return std::string(below.substr(scheme.size() + 1));

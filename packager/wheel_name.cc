@@ -33,8 +33,8 @@ std::optional<unsigned> GlibcOf(std::string_view platform) {
   if (!StartsWith(platform, kPrefix)) return std::nullopt;
   platform.remove_prefix(kPrefix.size());
   unsigned minor = 0;
-  const auto end = std::from_chars(
-      platform.data(), platform.data() + platform.size(), minor);
+  const auto end = std::from_chars(platform.data(),
+                                   platform.data() + platform.size(), minor);
   if (end.ec != std::errc()) return std::nullopt;
   return minor;
 }
@@ -43,9 +43,9 @@ std::optional<unsigned> GlibcOf(std::string_view platform) {
 
 Result<WheelName> WheelName::Parse(std::string_view file_name) {
   const auto fail = [&](const std::string& why) {
-    return Err(DiagCode::kBadFormat,
-               fmt::format("'{}' is not the name of a wheel: {}", file_name,
-                           why));
+    return Err(
+        DiagCode::kBadFormat,
+        fmt::format("'{}' is not the name of a wheel: {}", file_name, why));
   };
   constexpr std::string_view kSuffix = ".whl";
   if (file_name.size() <= kSuffix.size() ||
@@ -55,10 +55,11 @@ Result<WheelName> WheelName::Parse(std::string_view file_name) {
   const std::vector<std::string> parts =
       Split(file_name.substr(0, file_name.size() - kSuffix.size()), '-');
   if (parts.size() != 5 && parts.size() != 6) {
-    return fail(fmt::format("it has {} parts with '-' between, expected name, "
-                            "version, perhaps a build, Python, ABI and "
-                            "platform",
-                            parts.size()));
+    return fail(
+        fmt::format("it has {} parts with '-' between, expected name, "
+                    "version, perhaps a build, Python, ABI and "
+                    "platform",
+                    parts.size()));
   }
   for (const std::string& part : parts) {
     const bool odd = std::any_of(part.begin(), part.end(), [](char c) {
@@ -68,12 +69,9 @@ Result<WheelName> WheelName::Parse(std::string_view file_name) {
     if (part.empty() || odd) return fail(fmt::format("the part '{}'", part));
   }
   const std::size_t build = parts.size() - 5;
-  return WheelName{parts[0],
-                   parts[1],
-                   build != 0 ? parts[2] : "",
-                   parts[2 + build],
-                   parts[3 + build],
-                   parts[4 + build]};
+  return WheelName{
+      parts[0],         parts[1],         build != 0 ? parts[2] : "",
+      parts[2 + build], parts[3 + build], parts[4 + build]};
 }
 
 std::string WheelName::ToString() const {
@@ -128,8 +126,7 @@ std::string AddLocalVersion(const std::string& version,
   return fmt::format("{}{}{}", version, has_local ? "." : "+", label);
 }
 
-Result<std::string> RaisePlatform(const std::string& platform,
-                                  unsigned minor) {
+Result<std::string> RaisePlatform(const std::string& platform, unsigned minor) {
   std::string kept;
   bool runs = false;  // as it is given, somewhere that we know of
   for (const std::string& one : Split(platform, '.')) {

@@ -36,15 +36,13 @@ std::string EscapeName(std::string_view name);
 bool IsProjectName(std::string_view name);
 
 // "1.0" → "1.0+cerberus", "1.0+cu128" → "1.0+cu128.cerberus" (PEP 440).
-std::string AddLocalVersion(const std::string& version,
-                            std::string_view label);
+std::string AddLocalVersion(const std::string& version, std::string_view label);
 
 // The platforms of a Linux wheel that stay true where it is given a file that
 // needs a glibc 2.`minor`: older ones and those without glibc are left out, and
 // if none remains, "manylinux_2_<minor>_x86_64". Errors: none is for Linux with
 // glibc on x86-64.
-Result<std::string> RaisePlatform(const std::string& platform,
-                                  unsigned minor);
+Result<std::string> RaisePlatform(const std::string& platform, unsigned minor);
 
 }  // namespace cerberus::packager
 

@@ -70,8 +70,8 @@ std::string Shown(std::string_view name) {
 // Whether a link in `folder` ("a/b") stays below the folder of everything.
 bool StaysInside(const std::string& name, std::string_view target) {
   if (target.empty() || target.front() == '/') return false;
-  auto depth = static_cast<std::int64_t>(
-      std::count(name.begin(), name.end(), '/'));
+  auto depth =
+      static_cast<std::int64_t>(std::count(name.begin(), name.end(), '/'));
   while (!target.empty()) {
     const std::size_t slash = std::min(target.find('/'), target.size());
     const std::string_view part = target.substr(0, slash);
@@ -126,11 +126,10 @@ Diag ZipReader::Error(const std::string& member, std::string message,
 // What libzip says of a file that it does not open.
 Diag ZipReader::NotOpened(zip_error& error) const {
   // It would take no bytes for an archive of no files.
-  const std::string why =
-      size_ == 0 ? "it is empty"
-      : zip_error_code_zip(&error) == ZIP_ER_EXISTS
-          ? "a file is there twice"
-          : zip_error_strerror(&error);
+  const std::string why = size_ == 0 ? "it is empty"
+                          : zip_error_code_zip(&error) == ZIP_ER_EXISTS
+                              ? "a file is there twice"
+                              : zip_error_strerror(&error);
   zip_error_fini(&error);
   return Error("", fmt::format("cannot be read as a zip file: {}", why));
 }
@@ -206,9 +205,8 @@ Result<ZipMember> ZipReader::ReadEntry(std::uint64_t index) const {
   }
   member.name = name;
   const bool is_folder = !member.name.empty() && member.name.back() == '/';
-  const std::string unsafe =
-      WhyUnsafe(is_folder ? member.name.substr(0, member.name.size() - 1)
-                          : member.name);
+  const std::string unsafe = WhyUnsafe(
+      is_folder ? member.name.substr(0, member.name.size() - 1) : member.name);
   if (!unsafe.empty()) return Err(Error(member.name, unsafe));
 
   constexpr zip_uint64_t kWanted = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE |
@@ -230,13 +228,12 @@ Result<ZipMember> ZipReader::ReadEntry(std::uint64_t index) const {
                                  stat.comp_method),
                      DiagCode::kUnsupported));
   }
-  const bool lies =
-      stored ? member.size != member.stored_size
-             : member.size / kMaxMemberRatio > member.stored_size;
+  const bool lies = stored ? member.size != member.stored_size
+                           : member.size / kMaxMemberRatio > member.stored_size;
   if (lies) {
-    return Err(Error(member.name,
-                     fmt::format("says that {} bytes unpack to {}",
-                                 member.stored_size, member.size)));
+    return Err(
+        Error(member.name, fmt::format("says that {} bytes unpack to {}",
+                                       member.stored_size, member.size)));
   }
 
   // Modes count whatever system is said to have written them, as for pip.
@@ -248,11 +245,8 @@ Result<ZipMember> ZipReader::ReadEntry(std::uint64_t index) const {
   member.mode = mode & 0777;
   switch (mode & S_IFMT) {
     case 0:
-    case S_IFREG:
-      break;
-    case S_IFLNK:
-      member.is_link = true;
-      break;
+    case S_IFREG: break;
+    case S_IFLNK: member.is_link = true; break;
     case S_IFDIR:
       if (is_folder) break;
       [[fallthrough]];
@@ -283,9 +277,9 @@ Status ZipReader::CheckTogether() const {
          slash = member.name.find('/', slash + 1)) {
       const std::string parent = member.name.substr(0, slash);
       if (by_name_.count(parent) != 0) {
-        return Err(
-            Error(member.name, fmt::format("is in '{}', which is no folder",
-                                           Shown(parent))));
+        return Err(Error(
+            member.name,
+            fmt::format("is in '{}', which is no folder", Shown(parent))));
       }
     }
   }
@@ -328,22 +322,22 @@ Status ZipReader::Read(const ZipMember& member, const Sink& sink) const {
     // Pieces are full but for the last one.
     std::size_t filled = 0;
     while (!end && filled < buffer.size()) {
-      const zip_int64_t n = zip_fread(file.get(), buffer.data() + filled,
-                                      buffer.size() - filled);
+      const zip_int64_t n =
+          zip_fread(file.get(), buffer.data() + filled, buffer.size() - filled);
       if (n < 0) {
-        return Err(Error(member.name,
-                         fmt::format("cannot be unpacked: {}",
-                                     zip_file_strerror(file.get()))));
+        return Err(
+            Error(member.name, fmt::format("cannot be unpacked: {}",
+                                           zip_file_strerror(file.get()))));
       }
       filled += static_cast<std::size_t>(n);
       end = n == 0;
     }
     done += filled;
     if (done > member.size || (end && done != member.size)) {
-      return Err(Error(
-          member.name,
-          fmt::format("unpacks to {} bytes, the directory says {}",
-                      end ? std::to_string(done) : "more", member.size)));
+      return Err(
+          Error(member.name,
+                fmt::format("unpacks to {} bytes, the directory says {}",
+                            end ? std::to_string(done) : "more", member.size)));
     }
     if (filled != 0) CERB_TRY_VOID(sink(ByteSpan(buffer).first(filled)));
   }

@@ -35,8 +35,8 @@ DosTime TimeOfMembers() {
   }
   DosTime dos;
   const int year = std::min(tm.tm_year - 80, 127);
-  dos.date = static_cast<zip_uint16_t>(year << 9 | (tm.tm_mon + 1) << 5 |
-                                       tm.tm_mday);
+  dos.date =
+      static_cast<zip_uint16_t>(year << 9 | (tm.tm_mon + 1) << 5 | tm.tm_mday);
   dos.time = static_cast<zip_uint16_t>(tm.tm_hour << 11 | tm.tm_min << 5 |
                                        tm.tm_sec / 2);
   return dos;
@@ -75,19 +75,15 @@ struct ZipWriter::Impl {
 zip_int64_t ZipWriter::Impl::Do(void* data, zip_uint64_t size,
                                 zip_source_cmd_t command) {
   switch (command) {
-    case ZIP_SOURCE_SUPPORTS:
-      return ZIP_SOURCE_SUPPORTS_WRITABLE;
+    case ZIP_SOURCE_SUPPORTS: return ZIP_SOURCE_SUPPORTS_WRITABLE;
     case ZIP_SOURCE_STAT:  // there is nothing yet
       zip_error_set(&error, ZIP_ER_READ, ENOENT);
       return -1;
-    case ZIP_SOURCE_ERROR:
-      return zip_error_to_data(&error, data, size);
-    case ZIP_SOURCE_BEGIN_WRITE:
-      position = 0;
-      return 0;
+    case ZIP_SOURCE_ERROR: return zip_error_to_data(&error, data, size);
+    case ZIP_SOURCE_BEGIN_WRITE: position = 0; return 0;
     case ZIP_SOURCE_WRITE: {
-      written = file.WriteAt(
-          position, {static_cast<const std::uint8_t*>(data), size});
+      written = file.WriteAt(position,
+                             {static_cast<const std::uint8_t*>(data), size});
       if (!written) {
         zip_error_set(&error, ZIP_ER_WRITE, EIO);
         return -1;
@@ -102,16 +98,12 @@ zip_int64_t ZipWriter::Impl::Do(void* data, zip_uint64_t size,
       position = static_cast<std::uint64_t>(to);
       return 0;
     }
-    case ZIP_SOURCE_TELL_WRITE:
-      return static_cast<zip_int64_t>(position);
+    case ZIP_SOURCE_TELL_WRITE: return static_cast<zip_int64_t>(position);
     case ZIP_SOURCE_COMMIT_WRITE:
     case ZIP_SOURCE_ROLLBACK_WRITE:
     case ZIP_SOURCE_REMOVE:
-    case ZIP_SOURCE_FREE:
-      return 0;
-    default:
-      zip_error_set(&error, ZIP_ER_OPNOTSUPP, 0);
-      return -1;
+    case ZIP_SOURCE_FREE: return 0;
+    default: zip_error_set(&error, ZIP_ER_OPNOTSUPP, 0); return -1;
   }
 }
 
@@ -163,9 +155,9 @@ Result<ZipWriter> ZipWriter::Create(const std::string& path) {
   if (impl->archive == nullptr) {
     Where where;
     where.file = path;
-    Diag diag = MakeDiag(DiagCode::kInternal, std::move(where),
-                         fmt::format("cannot begin a zip file: {}",
-                                     zip_error_strerror(&error)));
+    Diag diag = MakeDiag(
+        DiagCode::kInternal, std::move(where),
+        fmt::format("cannot begin a zip file: {}", zip_error_strerror(&error)));
     zip_error_fini(&error);
     return Err(std::move(diag));
   }

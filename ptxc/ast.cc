@@ -37,8 +37,8 @@ Position Module::PositionOf(std::uint32_t offset) const {
       text.substr(0, std::min<std::size_t>(offset, text.size()));
   const std::size_t newline = before.rfind('\n');
   Position at;
-  at.line = 1 + static_cast<int>(
-                    std::count(before.begin(), before.end(), '\n'));
+  at.line =
+      1 + static_cast<int>(std::count(before.begin(), before.end(), '\n'));
   at.column = static_cast<int>(
       before.size() - (newline == std::string_view::npos ? 0 : newline + 1) +
       1);
@@ -52,7 +52,7 @@ const SourceFile* Module::FileByNumber(std::uint32_t number) const {
 }
 
 std::string_view VarSpaceName(VarSpace space) {
-  constexpr std::string_view kNames[] = {".reg",   ".global", ".const",
+  constexpr std::string_view kNames[] = {".reg",    ".global", ".const",
                                          ".shared", ".local",  ".param",
                                          ".tex",    ".sreg"};
   return kNames[static_cast<std::size_t>(space)];
@@ -87,8 +87,7 @@ LineIndex::LineIndex(std::string_view text) {
 }
 
 Position LineIndex::At(std::uint32_t offset) const {
-  const auto next =
-      std::upper_bound(starts_.begin(), starts_.end(), offset);
+  const auto next = std::upper_bound(starts_.begin(), starts_.end(), offset);
   const auto line = std::prev(next);
   return {static_cast<int>(std::distance(starts_.begin(), next)),
           static_cast<int>(offset - *line) + 1};

@@ -52,7 +52,14 @@ enum class Linkage : std::uint8_t { kLocal, kVisible, kExtern, kWeak, kCommon };
 // State space of a variable. Differs from the modifier group `Space` in that
 // it has no generic and no ::cta forms.
 enum class VarSpace : std::uint8_t {
-  kReg, kGlobal, kConst, kShared, kLocal, kParam, kTex, kSreg,
+  kReg,
+  kGlobal,
+  kConst,
+  kShared,
+  kLocal,
+  kParam,
+  kTex,
+  kSreg,
 };
 std::string_view VarSpaceName(VarSpace space);  // ".reg", ".global", …
 
@@ -69,29 +76,38 @@ bool SpecialRegIsVector(SpecialReg reg);
 
 enum class OperandKind : std::uint8_t {
   kNone,
-  kRegister,     // index: register id
-  kVariable,     // index: variable id; value: byte offset (sym+off)
-  kFunction,     // index: function id
-  kLabel,        // index: label id
-  kSpecial,      // index: SpecialReg
-  kInt,          // value
-  kFloat32,      // bits: low 32 are an IEEE single (0f…)
-  kFloat64,      // bits: an IEEE double (0d…, or decimal digits)
-  kAddress,      // [base+value]: base, index, value
-  kVector,       // {…}: children
-  kPair,         // d|p: two children
-  kList,         // (…) of call: children
-  kTexture,      // [t, {c…}] or [t, s, {c…}], tensor addresses: children
-  kPrototype,    // index: prototype id (call's last operand)
-  kSink,         // _
-  kUnresolved,   // name
+  kRegister,    // index: register id
+  kVariable,    // index: variable id; value: byte offset (sym+off)
+  kFunction,    // index: function id
+  kLabel,       // index: label id
+  kSpecial,     // index: SpecialReg
+  kInt,         // value
+  kFloat32,     // bits: low 32 are an IEEE single (0f…)
+  kFloat64,     // bits: an IEEE double (0d…, or decimal digits)
+  kAddress,     // [base+value]: base, index, value
+  kVector,      // {…}: children
+  kPair,        // d|p: two children
+  kList,        // (…) of call: children
+  kTexture,     // [t, {c…}] or [t, s, {c…}], tensor addresses: children
+  kPrototype,   // index: prototype id (call's last operand)
+  kSink,        // _
+  kUnresolved,  // name
 };
 
 // Which part of a register or special register is meant: %tid.x, %r1.b0.
 enum class Component : std::uint8_t {
-  kWhole, kX, kY, kZ, kW,
-  kB0, kB1, kB2, kB3, kH0, kH1,
-  kSelector,     // .b3210, .h10: a SIMD video selector, digits in `value`
+  kWhole,
+  kX,
+  kY,
+  kZ,
+  kW,
+  kB0,
+  kB1,
+  kB2,
+  kB3,
+  kH0,
+  kH1,
+  kSelector,  // .b3210, .h10: a SIMD video selector, digits in `value`
 };
 
 struct Operand {
@@ -105,10 +121,10 @@ struct Operand {
   bool element : 1 = false;      // array[%r+1]: `count` is one more than the
                                  // id of the register that counts elements,
                                  // 0 if there is none
-  std::uint32_t offset = 0;   // where it stands in the text
-  std::uint32_t index = kNoId;  // id, or first child in Function::operands
-  std::uint32_t count = 0;      // number of children; kUnresolved: length of
-                                // the name at `offset`
+  std::uint32_t offset = 0;      // where it stands in the text
+  std::uint32_t index = kNoId;   // id, or first child in Function::operands
+  std::uint32_t count = 0;       // number of children; kUnresolved: length of
+                                 // the name at `offset`
   union {
     std::int64_t value = 0;
     std::uint64_t bits;
@@ -143,19 +159,19 @@ struct Instruction {
 // prototype, call targets or kNone.
 
 struct RegisterDecl {
-  std::string_view name;      // "%r" for %r<100>, else the whole name
+  std::string_view name;  // "%r" for %r<100>, else the whole name
   std::uint32_t offset = 0;
-  std::uint32_t first = 0;    // id of the first register
+  std::uint32_t first = 0;  // id of the first register
   std::uint32_t count = 1;
   Type type = Type::kNone;
-  std::uint8_t vector = 1;    // .v2, .v4
-  bool ranged = false;        // declared as name<count>
+  std::uint8_t vector = 1;  // .v2, .v4
+  bool ranged = false;      // declared as name<count>
 };
 
 struct Register {
   Type type = Type::kNone;
   std::uint8_t vector = 1;
-  std::uint32_t decl = 0;     // index into Function::register_decls
+  std::uint32_t decl = 0;  // index into Function::register_decls
 };
 
 struct Label {
@@ -168,7 +184,7 @@ struct Label {
 
 // A .loc directive: the CUDA source line of the instructions behind it.
 struct Loc {
-  std::uint32_t file = 0;     // number in Module::files
+  std::uint32_t file = 0;  // number in Module::files
   std::uint32_t line = 0;
   std::uint32_t column = 0;
   std::string_view function_name;  // label in .debug_str, "" if none
@@ -182,7 +198,9 @@ struct Loc {
 // .callprototype, .calltargets and .branchtargets, by label.
 struct Prototype {
   enum class Kind : std::uint8_t {
-    kCallPrototype, kCallTargets, kBranchTargets
+    kCallPrototype,
+    kCallTargets,
+    kBranchTargets
   } kind = Kind::kCallPrototype;
   std::string_view name;
   std::uint32_t offset = 0;
@@ -194,8 +212,16 @@ struct Prototype {
 };
 
 enum class StatementKind : std::uint8_t {
-  kInstruction, kLabel, kRegisterDecl, kVariable, kScopeBegin, kScopeEnd,
-  kLoc, kPragma, kPrototype, kSection,
+  kInstruction,
+  kLabel,
+  kRegisterDecl,
+  kVariable,
+  kScopeBegin,
+  kScopeEnd,
+  kLoc,
+  kPragma,
+  kPrototype,
+  kSection,
 };
 struct Statement {
   StatementKind kind;
@@ -207,8 +233,11 @@ struct Statement {
 // One element of an initialiser, at `byte` in the variable.
 struct InitElement {
   enum class Kind : std::uint8_t {
-    kInt, kFloat32, kFloat64,
-    kVariable, kFunction,  // the address of a symbol (+ addend)
+    kInt,
+    kFloat32,
+    kFloat64,
+    kVariable,
+    kFunction,  // the address of a symbol (+ addend)
     kUnresolved,
   } kind = Kind::kInt;
   bool generic = false;    // generic(sym): address in the generic space
@@ -231,27 +260,27 @@ struct SamplerState {
 
 struct Variable {
   std::string_view name;
-  std::uint32_t offset = 0;      // in the text
+  std::uint32_t offset = 0;  // in the text
   VarSpace space = VarSpace::kGlobal;
-  std::uint8_t bank = 0;         // .const[3]
+  std::uint8_t bank = 0;  // .const[3]
   Linkage linkage = Linkage::kLocal;
   Type type = Type::kNone;
   std::uint8_t vector = 1;
   bool has_align = false;
   bool is_array = false;
-  bool is_pointer = false;       // .ptr attribute of a kernel parameter
+  bool is_pointer = false;            // .ptr attribute of a kernel parameter
   VarSpace pointee = VarSpace::kReg;  // .ptr .global; kReg: not given
-  bool is_param = false;         // formal parameter or return value
+  bool is_param = false;              // formal parameter or return value
   bool managed = false;
   bool unified = false;
   std::uint64_t unified_uuid[2] = {0, 0};
-  std::uint32_t align = 0;       // .align; 0: the natural alignment
+  std::uint32_t align = 0;  // .align; 0: the natural alignment
   std::uint32_t pointee_align = 0;
   std::vector<std::uint64_t> dims;  // 0: open ("a[]")
   std::vector<InitElement> init;
   bool has_init = false;
-  SamplerState sampler;          // of an initialised .samplerref
-  std::string_view init_text;    // as written, for opaque types and printing
+  SamplerState sampler;            // of an initialised .samplerref
+  std::string_view init_text;      // as written, for opaque types and printing
   std::uint32_t function = kNoId;  // the function it is local to
 
   std::uint64_t elements() const {
@@ -298,12 +327,12 @@ struct Function {
   Linkage linkage = Linkage::kLocal;
   PerformanceTuning tuning;
   bool managed_unified = false;
-  std::vector<std::string_view> pragmas;      // in front of the body
-  std::vector<std::uint32_t> returns;         // variable ids
-  std::vector<std::uint32_t> params;          // variable ids
-  std::vector<std::uint32_t> variables;       // local ones, in order
+  std::vector<std::string_view> pragmas;  // in front of the body
+  std::vector<std::uint32_t> returns;     // variable ids
+  std::vector<std::uint32_t> params;      // variable ids
+  std::vector<std::uint32_t> variables;   // local ones, in order
   std::vector<RegisterDecl> register_decls;
-  std::vector<Register> registers;            // by register id
+  std::vector<Register> registers;  // by register id
   std::vector<Label> labels;
   std::vector<Instruction> instructions;
   std::vector<Operand> operands;
@@ -337,7 +366,12 @@ struct Section {
 };
 
 enum class TopLevelKind : std::uint8_t {
-  kVariable, kFunction, kFile, kSection, kAlias, kPragma,
+  kVariable,
+  kFunction,
+  kFile,
+  kSection,
+  kAlias,
+  kPragma,
 };
 struct TopLevel {
   TopLevelKind kind;
@@ -345,10 +379,10 @@ struct TopLevel {
 };
 
 struct Module {
-  std::string_view text;              // must outlive the module
-  std::uint16_t version = 0;          // 90: .version 9.0
-  std::uint16_t sm = 0;               // 75: .target sm_75
-  char arch_suffix = 0;               // 'a', 'f' or 0
+  std::string_view text;      // must outlive the module
+  std::uint16_t version = 0;  // 90: .version 9.0
+  std::uint16_t sm = 0;       // 75: .target sm_75
+  char arch_suffix = 0;       // 'a', 'f' or 0
   bool debug = false;
   bool map_f64_to_f32 = false;
   bool texmode_independent = false;
@@ -362,9 +396,9 @@ struct Module {
   std::vector<Section> sections;
   std::vector<std::string_view> pragmas;
   std::vector<Loc> locs;
-  std::vector<TopLevel> order;        // everything at module scope, in order
-  std::deque<InstForm> forms;         // one per distinct mnemonic
-  std::deque<std::string> arena;      // names that are not in the text
+  std::vector<TopLevel> order;    // everything at module scope, in order
+  std::deque<InstForm> forms;     // one per distinct mnemonic
+  std::deque<std::string> arena;  // names that are not in the text
 
   // Line and column of an offset. Counts lines up to there; for messages,
   // debug information uses LineIndex.

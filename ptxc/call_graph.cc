@@ -1,5 +1,7 @@
 #include "ptxc/call_graph.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -7,10 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "llvm/Demangle/Demangle.h"
-
 #include "ptxc/services.h"
 
 namespace cerberus::ptx {
@@ -64,15 +63,13 @@ FlushUse FlushUseOf(const InstForm& form) {
     case Opcode::kMma:
     case Opcode::kMmaSp:
     case Opcode::kMmaSpOrdered:
-    case Opcode::kWmmaMma:
-      break;
+    case Opcode::kWmmaMma: break;
     case Opcode::kAbs:
     case Opcode::kNeg:
       // Bit operations: without .ftz they need no mode.
       if (form.mods.ftz() != Ftz::kOn) return FlushUse::kNone;
       break;
-    default:
-      return FlushUse::kNone;
+    default: return FlushUse::kNone;
   }
   // Directed rounding is computed from results to nearest, which the mode
   // must not flush.
@@ -100,10 +97,10 @@ class SymbolTable {
     Entry& entry = at->second;
     if (is_new) return {};
     if (strength == kStrong && entry.strength == kStrong) {
-      Diag diag = MakeDiag(DiagCode::kBadPtx,
-                           fmt::format("'{}' is defined in {} too",
-                                       llvm::demangle(name),
-                                       names_[entry.symbol.module]));
+      Diag diag =
+          MakeDiag(DiagCode::kBadPtx, fmt::format("'{}' is defined in {} too",
+                                                  llvm::demangle(name),
+                                                  names_[entry.symbol.module]));
       const Position at = modules_[symbol.module]->PositionOf(offset);
       diag.where.file = names_[symbol.module];
       diag.where.ptx_line = at.line;
@@ -133,14 +130,11 @@ class SymbolTable {
 // 0: declared only, or not for other modules to see.
 std::uint64_t StrengthOf(Linkage linkage, std::uint64_t size = 0) {
   switch (linkage) {
-    case Linkage::kVisible:
-      return SymbolTable::kStrong;
-    case Linkage::kWeak:
-      return 1;
+    case Linkage::kVisible: return SymbolTable::kStrong;
+    case Linkage::kWeak: return 1;
     case Linkage::kCommon:
       return 1 + size;  // the largest is taken, as nvlink does
-    default:
-      return 0;
+    default: return 0;
   }
 }
 
@@ -151,12 +145,9 @@ bool HasThreadCount(const Instruction& inst) {
   if (opcode != Opcode::kBar && opcode != Opcode::kBarrier) return false;
   // sync a {, b}; arrive a, b; red d, a {, b}, c.
   switch (inst.form->mods.bar()) {
-    case Bar::kArrive:
-      return true;
-    case Bar::kRed:
-      return inst.num_operands == 4;
-    default:
-      return inst.num_operands == 2;
+    case Bar::kArrive: return true;
+    case Bar::kRed: return inst.num_operands == 4;
+    default: return inst.num_operands == 2;
   }
 }
 
@@ -207,17 +198,15 @@ Status CallGraph::Resolve(const std::vector<std::string>& names) {
   SymbolTable functions(modules_, names), variables(modules_, names);
   // Variables of module scope; dynamic shared memory is declared only.
   const auto shared = [](const Variable& variable) {
-    return variable.function == kNoId &&
-           (variable.space == VarSpace::kGlobal ||
-            variable.space == VarSpace::kConst ||
-            variable.space == VarSpace::kShared);
+    return variable.function == kNoId && (variable.space == VarSpace::kGlobal ||
+                                          variable.space == VarSpace::kConst ||
+                                          variable.space == VarSpace::kShared);
   };
   for (const Symbol symbol : function_definitions_) {
     const Function& function = modules_[symbol.module]->functions[symbol.id];
-    CERB_TRY_VOID(
-        functions.Add(function.name, symbol,
-                      function.has_body ? StrengthOf(function.linkage) : 0,
-                      function.offset));
+    CERB_TRY_VOID(functions.Add(
+        function.name, symbol,
+        function.has_body ? StrengthOf(function.linkage) : 0, function.offset));
   }
   for (std::uint32_t m = 0; m < modules_.size(); ++m) {
     for (const Alias& alias : modules_[m]->aliases) {
@@ -291,8 +280,7 @@ std::vector<bool> CallGraph::Below(const std::vector<Symbol>& roots) const {
 
 const Function& CallGraph::FunctionAt(std::uint32_t number) const {
   const std::uint32_t module = static_cast<std::uint32_t>(
-      std::upper_bound(first_function_.begin(), first_function_.end(),
-                       number) -
+      std::upper_bound(first_function_.begin(), first_function_.end(), number) -
       first_function_.begin() - 1);
   return modules_[module]->functions[number - first_function_[module]];
 }
@@ -326,14 +314,12 @@ bool MeetsLanes(const InstForm& form) {
     case Opcode::kBarWarp:
     case Opcode::kElect:
     case Opcode::kAtom:
-    case Opcode::kNanosleep:
-      return true;
+    case Opcode::kNanosleep: return true;
     case Opcode::kLd:
       return form.mods.sem() == Sem::kVolatile ||
              form.mods.sem() == Sem::kAcquire ||
              form.mods.sem() == Sem::kRelaxed;
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -366,8 +352,8 @@ void CallGraph::AnalyzeCalls() {
           continue;
         }
         if (is_call && i == 1 && !FunctionAt(called).has_body) {
-          state.launches |= NeedsLaunchQueue(
-              FindService(FunctionAt(called).name));
+          state.launches |=
+              NeedsLaunchQueue(FindService(FunctionAt(called).name));
         }
         state.callees.push_back(called);
         ++calls[called];
@@ -375,9 +361,8 @@ void CallGraph::AnalyzeCalls() {
       }
     }
     std::sort(state.callees.begin(), state.callees.end());
-    state.callees.erase(
-        std::unique(state.callees.begin(), state.callees.end()),
-        state.callees.end());
+    state.callees.erase(std::unique(state.callees.begin(), state.callees.end()),
+                        state.callees.end());
   }
   for (std::uint32_t number = 0; number < states_.size(); ++number) {
     states_[number].copies_cost =
@@ -442,8 +427,7 @@ void CallGraph::InheritLaunches() {
     for (FunctionState& state : states_) {
       if (!state.launches) {
         state.launches = (pointed_at && state.calls_indirectly) ||
-                         std::any_of(state.callees.begin(),
-                                     state.callees.end(),
+                         std::any_of(state.callees.begin(), state.callees.end(),
                                      [this](std::uint32_t callee) {
                                        return states_[callee].launches;
                                      });
@@ -519,10 +503,9 @@ void CallGraph::PropagateFailures() {
       for (std::uint32_t callee : state.callees) {
         if (!states_[callee].failed) continue;
         state.failed = changed = true;
-        state.reason =
-            fmt::format("calls '{}': {}",
-                        llvm::demangle(FunctionAt(callee).name),
-                        states_[callee].reason);
+        state.reason = fmt::format("calls '{}': {}",
+                                   llvm::demangle(FunctionAt(callee).name),
+                                   states_[callee].reason);
         break;
       }
     }

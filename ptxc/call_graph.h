@@ -25,8 +25,7 @@ bool HasThreadCount(const Instruction& inst);
 // The barriers, a bit for each number, that a bar or barrier may stand for;
 // 0 for other instructions. Which one a register names is not known: not 0,
 // which is __syncthreads'.
-std::uint32_t BarrierNumbers(const Function& function,
-                             const Instruction& inst);
+std::uint32_t BarrierNumbers(const Function& function, const Instruction& inst);
 
 // A function or variable of one of the modules.
 struct Symbol {
@@ -46,11 +45,11 @@ struct FunctionState {
   bool named_barriers = false;  // barriers of part of the block, or below
   // Lanes of a warp meet in it, or look at what others write, or below.
   bool meets_lanes = false;
-  bool launches = false;  // asks CUDA's device runtime for something, or below
-  bool launched = false;  // a kernel that some code knows the address of
-  bool flush_f32 = false;       // all its f32 arithmetic is .ftz
+  bool launches = false;   // asks CUDA's device runtime for something, or below
+  bool launched = false;   // a kernel that some code knows the address of
+  bool flush_f32 = false;  // all its f32 arithmetic is .ftz
   bool failed = false;
-  std::string reason;           // why, for the archive
+  std::string reason;  // why, for the archive
 };
 
 class CallGraph {

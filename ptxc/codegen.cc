@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "fmt/format.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/CodeGen/SchedulerRegistry.h"
 #include "llvm/CodeGen/SelectionDAG.h"
@@ -25,8 +26,6 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Target/TargetOptions.h"
 #include "llvm/TargetParser/Triple.h"
-
-#include "fmt/format.h"
 #include "ptxc/passes/known_ones.h"
 #include "ptxc/passes/own_halves.h"
 #include "ptxc/passes/packed_selects.h"
@@ -160,15 +159,15 @@ Result<std::unique_ptr<llvm::TargetMachine>> CreateMachine(
   const TargetRow* row = FindTarget(target.processor);
   if (row == nullptr || !processors ||
       !processors->isCPUStringValid(target.processor)) {
-    return Err(DiagCode::kUsage,
-               fmt::format("unknown AMD target '{}'; known are {}",
-                           target.ToString(),
-                           NearestTargets(target.processor)));
+    return Err(
+        DiagCode::kUsage,
+        fmt::format("unknown AMD target '{}'; known are {}", target.ToString(),
+                    NearestTargets(target.processor)));
   }
   // Without halves of registers as values of their own, as gfx11 has them: a
-  // half that all lanes share and that comes from another block is lost where it
-  // is packed with one of each lane's (a scalar register becomes the upper half
-  // of a vector one), as in `cvt.rz.f16x2.f32` of a parameter. LLVM 22.
+  // half that all lanes share and that comes from another block is lost where
+  // it is packed with one of each lane's (a scalar register becomes the upper
+  // half of a vector one), as in `cvt.rz.f16x2.f32` of a parameter. LLVM 22.
   std::string features = fmt::format("+wavefrontsize{},-real-true16",
                                      static_cast<int>(row->wave_size));
   for (const std::string& feature : target.features) {
@@ -180,15 +179,15 @@ Result<std::unique_ptr<llvm::TargetMachine>> CreateMachine(
   // mul and add stay two instructions unless PTX says fma.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   // None is wrong where lanes leave a loop one by one: behind it they are
-  // joined by a mask that at this level is copied first, which splits the block,
-  // and what was selected in front of the joint is done without the lanes that
-  // left early (SILowerControlFlow, LLVM 22).
+  // joined by a mask that at this level is copied first, which splits the
+  // block, and what was selected in front of the joint is done without the
+  // lanes that left early (SILowerControlFlow, LLVM 22).
   const llvm::CodeGenOptLevel level = opt_level <= 1
                                           ? llvm::CodeGenOptLevel::Less
                                           : llvm::CodeGenOptLevel::Default;
-  std::unique_ptr<llvm::TargetMachine> machine(backend->createTargetMachine(
-      triple, target.processor, features, options, llvm::Reloc::PIC_,
-      std::nullopt, level));
+  std::unique_ptr<llvm::TargetMachine> machine(
+      backend->createTargetMachine(triple, target.processor, features, options,
+                                   llvm::Reloc::PIC_, std::nullopt, level));
   if (!machine) {
     return Err(DiagCode::kCompiler, "LLVM has no machine for this target");
   }

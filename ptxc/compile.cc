@@ -2,6 +2,8 @@
 // parse, lower, link the device library, optimise, generate, link.
 #include "ptxc/compile.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <deque>
@@ -12,8 +14,6 @@
 #include <thread>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -21,7 +21,6 @@
 #include "llvm/Support/TimeProfiler.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
-
 #include "ptxc/call_graph.h"
 #include "ptxc/codegen.h"
 #include "ptxc/devlib.h"
@@ -169,8 +168,7 @@ class PartCompilation {
   Bytes Text() const { return Print(module_); }
   Result<Bytes> Emit() {
     llvm::TimeTraceScope phase("Generate code");
-    return EmitMachineCode(module_, machine_,
-                           options_.emit == Emit::kAssembly);
+    return EmitMachineCode(module_, machine_, options_.emit == Emit::kAssembly);
   }
 
   bool reported() const { return reported_; }
@@ -208,8 +206,8 @@ class PartCompilation {
   // A kernel that the target cannot execute is an error, or is left out.
   Status LeaveOut(const std::string& kernel, std::string why,
                   Where where = {}) {
-    Diag diag = MakeDiag(DiagCode::kUnsupportedPtx, std::move(where),
-                         std::move(why));
+    Diag diag =
+        MakeDiag(DiagCode::kUnsupportedPtx, std::move(where), std::move(why));
     diag.where.file = options_.input_name;
     diag.where.kernel = llvm::demangle(kernel);
     info_.failed.push_back({kernel, diag.message});
@@ -301,7 +299,8 @@ class PartCompilation {
     for (std::uint32_t m = 0; m < units; ++m) {
       const Module& module = *program_.units[m].parsed.module;
       const std::uint32_t id = module.FindFunction(kernel);
-      if (id != kNoId && module.functions[id].has_body) roots.push_back({m, id});
+      if (id != kNoId && module.functions[id].has_body)
+        roots.push_back({m, id});
     }
     const std::vector<bool> below = program_.graph->Below(roots);
     for (std::uint32_t m = 0; m < units; ++m) {
@@ -338,9 +337,9 @@ class PartCompilation {
         continue;
       }
       const LocalArray largest = LargestLocal(kernel.name);
-      std::string why = fmt::format(
-          "its local memory takes {} bytes of a thread, {} has {}", bytes,
-          target.processor, most);
+      std::string why =
+          fmt::format("its local memory takes {} bytes of a thread, {} has {}",
+                      bytes, target.processor, most);
       if (largest.variable) {
         why += fmt::format("; '{}' takes {}", largest.variable->name,
                            largest.variable->size());
@@ -401,8 +400,7 @@ class Compilation {
     if (diag.severity == Severity::kError) {
       lower->broken.emplace(diag.where.kernel,
                             fmt::format("ptx:{}:{}: {}", diag.where.ptx_line,
-                                        diag.where.ptx_column,
-                                        diag.message));
+                                        diag.where.ptx_column, diag.message));
     }
     if (diag.where.file.empty()) diag.where.file = lower->input_name;
     if (!first_error_ && diag.severity == Severity::kError) {
@@ -459,9 +457,8 @@ class Compilation {
     for (std::size_t i = 0; i < texts.size(); ++i) {
       Program::Unit& unit = program_.units[i];
       unit.lower.input_name =
-          texts.size() == 1
-              ? options_.input_name
-              : fmt::format("{}[{}]", options_.input_name, i + 1);
+          texts.size() == 1 ? options_.input_name
+                            : fmt::format("{}[{}]", options_.input_name, i + 1);
       fine &= ReadUnit(texts[i], &unit);
     }
     if (texts.size() == 1) {
@@ -469,9 +466,9 @@ class Compilation {
     }
     if (fine) return {};
     reported_ = true;
-    return Err(first_error_ ? *first_error_
-                            : MakeDiag(DiagCode::kBadPtx,
-                                       "the PTX does not parse"));
+    return Err(first_error_
+                   ? *first_error_
+                   : MakeDiag(DiagCode::kBadPtx, "the PTX does not parse"));
   }
 
   void Take(const ModuleInfo& info) {
@@ -615,10 +612,9 @@ class Compilation {
           replace(task, pieces);
           continue;
         }
-        const Status begun =
-            workers.Start(started, SecondsFor(task.part), [&] {
-              return WriteOutcome(CompilePart(task.part, *machine_));
-            });
+        const Status begun = workers.Start(started, SecondsFor(task.part), [&] {
+          return WriteOutcome(CompilePart(task.part, *machine_));
+        });
         if (begun) {
           running[started++] = &task;
         } else {
@@ -667,9 +663,8 @@ class Compilation {
     for (auto& [number, task] : tasks) {
       const bool unfinished =
           std::find(waiting.begin(), waiting.end(), &task) != waiting.end() ||
-          std::any_of(running.begin(), running.end(), [&](const auto& entry) {
-            return entry.second == &task;
-          });
+          std::any_of(running.begin(), running.end(),
+                      [&](const auto& entry) { return entry.second == &task; });
       if (unfinished) {
         const DiagSink sink = [&outcome = task.outcome](const Diag& diag) {
           outcome.diags.push_back(diag);
@@ -767,12 +762,11 @@ class Compilation {
       variables = std::move(parts.back());
       parts.pop_back();
     }
-    const bool in_processes =
-        isolation_ && !options_.time_trace &&
-        !(whole && SizeOf(parts.front()) < kSmallProgram);
-    std::vector<PartOutcome> outcomes =
-        in_processes ? CompileInProcesses(parts, kept)
-                     : CompileOnThreads(parts);
+    const bool in_processes = isolation_ && !options_.time_trace &&
+                              !(whole && SizeOf(parts.front()) < kSmallProgram);
+    std::vector<PartOutcome> outcomes = in_processes
+                                            ? CompileInProcesses(parts, kept)
+                                            : CompileOnThreads(parts);
     if (std::exchange(cut_finer_, false)) {
       return CompileParts(CutIntoKernels(modules_, *program_.graph), kept);
     }

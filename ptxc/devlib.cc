@@ -10,7 +10,6 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/Support/MemoryBuffer.h"
-
 #include "ptxc/passes/lane_progress.h"
 
 namespace cerberus::ptx {
@@ -76,8 +75,7 @@ void MarkWaveFunctions(llvm::Module& module) {
 Status LinkDeviceLibrary(llvm::Module& module) {
   if (!CallsLibrary(module)) return {};
   llvm::MemoryBufferRef buffer(
-      llvm::StringRef(reinterpret_cast<const char*>(kBitcode),
-                      sizeof kBitcode),
+      llvm::StringRef(reinterpret_cast<const char*>(kBitcode), sizeof kBitcode),
       "devlib");
   llvm::Expected<std::unique_ptr<llvm::Module>> library =
       llvm::getLazyBitcodeModule(buffer, module.getContext());
@@ -110,8 +108,7 @@ Status LinkDeviceLibrary(llvm::Module& module) {
     function->setAttributes(llvm::AttributeList());
     const bool service = IsService(function->getName());
     const bool call =
-        service ||
-        function->hasNUsesOrMore(CallsThatStay(function->getName()));
+        service || function->hasNUsesOrMore(CallsThatStay(function->getName()));
     function->addFnAttr(call ? llvm::Attribute::NoInline
                              : llvm::Attribute::AlwaysInline);
     if (service) {

@@ -3,6 +3,10 @@
 // The driver stub and `cerberus compile` start it, because LLVM can crash:
 // here a crash becomes a message and an exit code, and the program that asked
 // goes on. It sees only the C API, as any other user of the library would.
+#include <malloc.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <charconv>
 #include <csignal>
 #include <cstdint>
@@ -13,9 +17,6 @@
 #include <string_view>
 #include <system_error>
 #include <thread>
-#include <malloc.h>
-#include <sys/mman.h>
-#include <unistd.h>
 #include <vector>
 
 #include "cerberus/ptxc.h"
@@ -169,9 +170,8 @@ int ParseArguments(int argc, char** argv, Arguments* out) {
     } else if (arg == "--arch" || arg == "-o" || arg == "--emit" ||
                arg == "--diagnostics" || arg == "--time-trace" ||
                arg == "--jobs" || arg == "--shared-overflow" ||
-               arg == "--lanes" ||
-               arg == "--compile-seconds" || arg == "--parts" ||
-               arg == "--progress-fd") {
+               arg == "--lanes" || arg == "--compile-seconds" ||
+               arg == "--parts" || arg == "--progress-fd") {
       if (!reader.Value(&value)) return UsageError(arg + " needs a value");
       if (arg == "--arch") {
         out->arch = value;
@@ -247,12 +247,9 @@ std::string JsonString(const char* text) {
 
 const char* SeverityName(cerberus_ptxc_severity severity) {
   switch (severity) {
-    case CERBERUS_PTXC_WARNING:
-      return "warning";
-    case CERBERUS_PTXC_NOTE:
-      return "note";
-    default:
-      return "error";
+    case CERBERUS_PTXC_WARNING: return "warning";
+    case CERBERUS_PTXC_NOTE: return "note";
+    default: return "error";
   }
 }
 
@@ -294,15 +291,14 @@ bool ReadInput(const std::string& path, std::string* text) {
 }
 
 bool WriteTo(std::FILE* stream, const void* data, std::size_t size) {
-  return std::fwrite(data, 1, size, stream) == size &&
-         std::fflush(stream) == 0;
+  return std::fwrite(data, 1, size, stream) == size && std::fflush(stream) == 0;
 }
 
 bool WriteOutput(const std::string& path, const void* data, std::size_t size,
                  std::FILE* dash = stdout) {
   if (path == "-") return WriteTo(dash, data, size);
-  cerberus::Status written = cerberus::WriteFile(
-      path, {static_cast<const std::uint8_t*>(data), size});
+  cerberus::Status written =
+      cerberus::WriteFile(path, {static_cast<const std::uint8_t*>(data), size});
   if (!written) {
     std::fprintf(stderr, "cerberus-jit: error: %s\n",
                  written.error().ToString().c_str());
@@ -314,9 +310,9 @@ bool WriteOutput(const std::string& path, const void* data, std::size_t size,
 // waits reads whenever it likes.
 void WriteProgress(const cerberus_ptxc_progress* now, void* user) {
   char line[128];
-  const int size = std::snprintf(
-      line, sizeof line, "%20zu %20zu %20zu %20zu\n", now->kernels_done,
-      now->kernels, now->instructions_done, now->instructions);
+  const int size = std::snprintf(line, sizeof line, "%20zu %20zu %20zu %20zu\n",
+                                 now->kernels_done, now->kernels,
+                                 now->instructions_done, now->instructions);
   if (::pwrite(*static_cast<const int*>(user), line,
                static_cast<std::size_t>(size), 0) < 0) {
     // Nobody will know; the code comes all the same.
@@ -388,8 +384,8 @@ int main(int argc, char** argv) {
   options.serial_lanes = arguments.serial_lanes;
   options.jobs = arguments.jobs;
   options.time_trace = !arguments.time_trace.empty();
-  options.input_name = arguments.input == "-" ? "<stdin>"
-                                              : arguments.input.c_str();
+  options.input_name =
+      arguments.input == "-" ? "<stdin>" : arguments.input.c_str();
   options.on_diag = arguments.json ? PrintJson : PrintText;
   options.isolate = true;
   options.seconds = arguments.seconds;
@@ -402,17 +398,12 @@ int main(int argc, char** argv) {
       cerberus_ptxc_compile(text.data(), text.size(), &options, &result);
   int exit_code = kFailed;
   switch (status) {
-    case CERBERUS_PTXC_OK:
-      exit_code = kDone;
-      break;
+    case CERBERUS_PTXC_OK: exit_code = kDone; break;
     case CERBERUS_PTXC_SOME_KERNELS_FAILED:
       exit_code = kSomeKernelsMissing;
       break;
-    case CERBERUS_PTXC_USAGE:
-      exit_code = kUsageError;
-      break;
-    default:
-      break;
+    case CERBERUS_PTXC_USAGE: exit_code = kUsageError; break;
+    default: break;
   }
   if ((exit_code == kDone || exit_code == kSomeKernelsMissing) &&
       !WriteOutput(arguments.output, cerberus_ptxc_result_data(result),

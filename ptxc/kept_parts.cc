@@ -1,6 +1,7 @@
 #include "ptxc/kept_parts.h"
 
 #include <dlfcn.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,11 +10,8 @@
 #include <system_error>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/xxhash.h"
-
 #include "support/mapped_file.h"
 #include "support/output_file.h"
 #include "support/version.h"
@@ -54,8 +52,7 @@ KeptParts::KeptParts(std::string folder, std::string_view ptx,
                     static_cast<int>(options.shared_overflow),
                     options.one_warp_per_wave, options.serial_lanes,
                     kLaunchAbi),
-        std::string(kVersion), Build(), options.input_name,
-        std::string(ptx)}) {
+        std::string(kVersion), Build(), options.input_name, std::string(ptx)}) {
     AppendLe(all, std::uint64_t{text.size()});
     all.insert(all.end(), text.begin(), text.end());
   }
@@ -87,8 +84,8 @@ std::optional<PartOutcome> KeptParts::Find(const ProgramPart& part) {
   const Header header = LoadLe<Header>(file->bytes().data());
   const ByteSpan bytes = file->bytes().subspan(sizeof(Header));
   if (std::memcmp(header.magic, kMagic, sizeof header.magic) != 0 ||
-      header.hash != llvm::xxh3_64bits(llvm::ArrayRef(bytes.data(),
-                                                      bytes.size()))) {
+      header.hash !=
+          llvm::xxh3_64bits(llvm::ArrayRef(bytes.data(), bytes.size()))) {
     return std::nullopt;
   }
   Result<PartOutcome> outcome = ReadOutcome(bytes);

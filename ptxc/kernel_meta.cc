@@ -6,7 +6,6 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
-
 #include "support/version.h"
 
 namespace cerberus::ptx {

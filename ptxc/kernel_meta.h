@@ -25,8 +25,8 @@ struct KernelInfo {
   // Static bytes of the window of shared memory, of kernels that have one.
   std::optional<std::uint64_t> window;
   bool second_form = false;  // of the kernel without the suffix
-  bool launches = false;  // may launch kernels
-  bool handle = false;    // there is a variable that kernels know it by
+  bool launches = false;     // may launch kernels
+  bool handle = false;       // there is a variable that kernels know it by
 };
 
 struct ModuleInfo {

@@ -57,8 +57,7 @@ const char* Lexer::NulBeforeText() const {
 }
 
 Token Lexer::Make(TokenKind kind, const char* start) const {
-  return {kind,
-          std::string_view(start, static_cast<std::size_t>(at_ - start)),
+  return {kind, std::string_view(start, static_cast<std::size_t>(at_ - start)),
           static_cast<std::uint32_t>(start - begin_)};
 }
 
@@ -76,8 +75,7 @@ bool Lexer::SkipBlanks() {
       SkipLine();
     } else if (*at_ == '/' && end_ - at_ > 1 && at_[1] == '*') {
       const char* close = at_ + 2;
-      while (end_ - close > 1 && !(close[0] == '*' && close[1] == '/'))
-        ++close;
+      while (end_ - close > 1 && !(close[0] == '*' && close[1] == '/')) ++close;
       if (end_ - close <= 1) return true;  // open: Next() says so
       at_ = close + 2;
     } else if (*at_ == '#') {
@@ -145,8 +143,8 @@ Token Lexer::Next() {
       return Make(TokenKind::kPunctuation, start);
     return Make(TokenKind::kIdentifier, start);
   }
-  if ((c & kDigit) != 0 || (*start == '.' && end_ - start > 1 &&
-                            (ClassOf(start[1]) & kDigit) != 0))
+  if ((c & kDigit) != 0 ||
+      (*start == '.' && end_ - start > 1 && (ClassOf(start[1]) & kDigit) != 0))
     return Number(start);
   if (*start == '/' && end_ - start > 1 && start[1] == '*') {
     at_ = end_;  // a comment that is not closed

@@ -15,14 +15,20 @@ namespace cerberus::ptx {
 
 enum class TokenKind : std::uint8_t {
   kEnd,
-  kIdentifier,   // also register names (%r1) and _
-  kDirective,    // .reg, .f32, .shared::cta; text includes the dot
-  kInteger,      // 12, 0x1F, 017, 0b101, each with an optional U
-  kFloat32,      // 0f3F800000
-  kFloat64,      // 0d3FF0000000000000, 1.5, 1e9
-  kString,       // text without the quotes
-  kShiftLeft, kShiftRight, kLessEqual, kGreaterEqual, kEqual, kNotEqual,
-  kAndAnd, kOrOr,
+  kIdentifier,  // also register names (%r1) and _
+  kDirective,   // .reg, .f32, .shared::cta; text includes the dot
+  kInteger,     // 12, 0x1F, 017, 0b101, each with an optional U
+  kFloat32,     // 0f3F800000
+  kFloat64,     // 0d3FF0000000000000, 1.5, 1e9
+  kString,      // text without the quotes
+  kShiftLeft,
+  kShiftRight,
+  kLessEqual,
+  kGreaterEqual,
+  kEqual,
+  kNotEqual,
+  kAndAnd,
+  kOrOr,
   kPunctuation,  // any other single character: text[0]
   kError,        // text: the offending character
 };

@@ -3,17 +3,16 @@
 // runs at a time; a module takes a few milliseconds.
 #include "ptxc/link.h"
 
+#include <fmt/format.h>
+
 #include <mutex>
 #include <string>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "lld/Common/Driver.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
-
 #include "ptxc/notes.h"
 #include "support/mapped_file.h"
 
@@ -30,8 +29,8 @@ class PrivateFolder {
     std::error_code error =
         llvm::sys::fs::createUniqueDirectory("cerberus-link", path);
     if (error) {
-      return Err(ErrnoDiag("", "cannot create a temporary folder",
-                           error.value()));
+      return Err(
+          ErrnoDiag("", "cannot create a temporary folder", error.value()));
     }
     return PrivateFolder(std::string(path));
   }
@@ -82,8 +81,8 @@ Result<Bytes> LinkCodeObject(const std::vector<Bytes>& objects) {
   llvm::raw_string_ostream stream(messages);
   {
     std::lock_guard lock(one_link_at_a_time);
-    const lld::Result result = lld::lldMain(
-        args, stream, stream, {{lld::Gnu, &lld::elf::link}});
+    const lld::Result result =
+        lld::lldMain(args, stream, stream, {{lld::Gnu, &lld::elf::link}});
     if (result.retCode != 0) {
       while (!messages.empty() && messages.back() == '\n') messages.pop_back();
       return Err(DiagCode::kCompiler, "the linker failed: " + messages);

@@ -26,7 +26,6 @@
 
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
-
 #include "ptxc/ast.h"
 #include "ptxc/call_graph.h"
 #include "ptxc/compile.h"
@@ -168,7 +167,7 @@ class ModuleLowering {
   const DiagSink& sink_;
   const LineIndex& lines_;
   DebugInfo debug_info_;
-  std::vector<llvm::GlobalVariable*> globals_;  // by variable id
+  std::vector<llvm::GlobalVariable*> globals_;           // by variable id
   std::vector<std::optional<bool>> parts_of_addresses_;  // the same, once asked
   std::set<std::string_view> said_;
   std::optional<Diag> first_error_;
@@ -260,14 +259,14 @@ class FunctionLowering {
   void Out(Value* value) { Write(op(0), value, type()); }
   // Same bits, or truncated or extended as `type` says, as an LLVM `type`.
   Value* Coerce(Value* value, Type type);
-  Value* AsInt(Value* value);            // bits of any value
+  Value* AsInt(Value* value);  // bits of any value
   Value* FromInt(Value* bits, llvm::Type* type);
   Value* AddressOfVariable(const Operand& operand);  // as an integer
   // What sym+4 or array[%r+1] add to a variable's address; null if nothing.
   Value* OffsetInVariable(const Operand& operand);
   // A module variable; fails if it is extern and nothing defines it.
   llvm::GlobalVariable* DefinedGlobal(std::uint32_t variable);
-  Value* LocalStorage(std::uint32_t variable);       // alloca of a variable
+  Value* LocalStorage(std::uint32_t variable);  // alloca of a variable
   Value* CarryFlag();
   llvm::AllocaInst* EntryAlloca(llvm::Type* type, llvm::Align align,
                                 const llvm::Twine& name);
@@ -302,7 +301,7 @@ class FunctionLowering {
   // ---- Floating point (lower_float.cc) ----
   // .ftz on inputs and results; nothing where the function's mode does it.
   Value* Flush(Value* v);
-  Value* FlushBits(Value* v);   // whatever the mode
+  Value* FlushBits(Value* v);  // whatever the mode
   Value* OfTurns(llvm::Intrinsic::ID id, Value* turns);
   Value* FpIn(int i);           // operand i with .ftz applied
   Value* FlushInput(Value* v);  // an operand with .ftz applied
@@ -427,7 +426,7 @@ class FunctionLowering {
   Value* IntToHalf(Value* v, bool is_signed);
   Value* FloatToInt(Value* v, Type from, Type to);
   Value* FloatToFloat(Value* v, Type from, Type to);
-  Value* Widen(Value* v, Type from);       // any float format to f32
+  Value* Widen(Value* v, Type from);  // any float format to f32
   std::function<Value*(unsigned)> ScalesOf(int at, const char* function);
   bool ConvertPacked();
   void ConvertRandomly();
@@ -439,9 +438,9 @@ class FunctionLowering {
   llvm::Function* function_;
   llvm::IRBuilder<> b_;
   llvm::Instruction* alloca_point_ = nullptr;
-  std::vector<llvm::AllocaInst*> slots_;             // by register id
+  std::vector<llvm::AllocaInst*> slots_;                  // by register id
   std::vector<std::pair<std::uint32_t, Value*>> locals_;  // variable, storage
-  std::vector<llvm::BasicBlock*> blocks_;            // by label id
+  std::vector<llvm::BasicBlock*> blocks_;                 // by label id
   llvm::AllocaInst* carry_ = nullptr;
   const Instruction* inst_ = nullptr;
   bool inst_failed_ = false;

@@ -52,19 +52,17 @@ void FunctionLowering::LowerMbarrierCompleteTx() {
 void FunctionLowering::LowerMbarrierArrive() {
   // {state,} [object] {, count}, where .expect_tx's count is one of bytes.
   const int first = op(0).kind == OperandKind::kAddress ? 0 : 1;
-  Value* operand = num_operands() > first + 1
-                       ? Read(op(first + 1), Type::kU32)
-                       : I32(1);
+  Value* operand =
+      num_operands() > first + 1 ? Read(op(first + 1), Type::kU32) : I32(1);
   // In arrive_drop the opcode's own word comes first.
   const auto expect = static_cast<std::uint8_t>(Word::kExpectTx);
   const bool expects = mods().first(ModGroup::kWord) == expect ||
                        mods().second(ModGroup::kWord) == expect;
   const bool drops = form().opcode() == Opcode::kMbarrierArriveDrop;
-  Value* state = Dev(drops ? "mbarrier_drop" : "mbarrier_arrive",
-                     b_.getInt64Ty(),
-                     {SharedAt(op(first)),
-                      expects ? static_cast<Value*>(I32(1)) : operand,
-                      expects ? operand : static_cast<Value*>(I32(0))});
+  Value* state =
+      Dev(drops ? "mbarrier_drop" : "mbarrier_arrive", b_.getInt64Ty(),
+          {SharedAt(op(first)), expects ? static_cast<Value*>(I32(1)) : operand,
+           expects ? operand : static_cast<Value*>(I32(0))});
   if (first != 0) Write(op(0), state, Type::kB64);
 }
 
@@ -95,8 +93,7 @@ void FunctionLowering::LowerCpAsync() {
   Value* from = Address(op(1), Space::kGlobal).pointer;
   const std::uint64_t size = op(2).bits;
   if (size != 4 && size != 8 && size != 16) {
-    Fail(fmt::format("cannot copy {} bytes: 4, 8 and 16 are the sizes",
-                     size));
+    Fail(fmt::format("cannot copy {} bytes: 4, 8 and 16 are the sizes", size));
     return;
   }
   if (num_operands() <= extras) {
@@ -117,13 +114,11 @@ void FunctionLowering::LowerCpAsync() {
 void FunctionLowering::LowerCpAsyncMbarrier() {
   // Without .noinc the arrival was counted before: nothing is left of it.
   if (mods().option() != Option::kNoinc) return;
-  Dev("mbarrier_arrive", b_.getInt64Ty(),
-      {SharedAt(op(0)), I32(1), I32(0)});
+  Dev("mbarrier_arrive", b_.getInt64Ty(), {SharedAt(op(0)), I32(1), I32(0)});
 }
 
 // Runs `body` only if `condition` holds.
-void FunctionLowering::If(Value* condition,
-                          llvm::function_ref<void()> body) {
+void FunctionLowering::If(Value* condition, llvm::function_ref<void()> body) {
   llvm::BasicBlock* then = NewBlock("then");
   llvm::BasicBlock* behind = NewBlock("endif");
   b_.CreateCondBr(condition, then, behind);
@@ -164,8 +159,8 @@ void FunctionLowering::LowerCpAsyncBulk() {
   if (option == Option::kMulticast || option == Option::kMulticast16 ||
       option == Option::kMulticast32) {
     // Bit i of the mask: to the cluster's block i. This is block 0.
-    Value* mask = Read(
-        op(4), option == Option::kMulticast32 ? Type::kU32 : Type::kU16);
+    Value* mask =
+        Read(op(4), option == Option::kMulticast32 ? Type::kU32 : Type::kU16);
     If(b_.CreateTrunc(mask, b_.getInt1Ty()), copy);
   } else {
     copy();
@@ -189,8 +184,7 @@ void FunctionLowering::LowerCpReduceAsyncBulk() {
   llvm::PHINode* offset = b_.CreatePHI(b_.getInt32Ty(), 2);
   offset->addIncoming(I32(0), before);
   Value* value = b_.CreateAlignedLoad(
-      element, b_.CreateGEP(b_.getInt8Ty(), from, offset),
-      llvm::Align(bytes));
+      element, b_.CreateGEP(b_.getInt8Ty(), from, offset), llvm::Align(bytes));
   AtomicOp(b_.CreateGEP(b_.getInt8Ty(), to, offset), value, nullptr, t);
   Value* next = b_.CreateAdd(offset, I32(bytes));
   offset->addIncoming(next, b_.GetInsertBlock());
@@ -206,17 +200,15 @@ void FunctionLowering::LowerCpReduceAsyncBulk() {
 void FunctionLowering::LowerStAsync() {
   LowerSt();
   if (num_operands() < 3) return;  // .release: an ordinary store
-  const std::uint64_t bytes =
-      static_cast<std::uint64_t>(BytesOf(type())) *
-      static_cast<std::uint64_t>(mods().vector_width());
+  const std::uint64_t bytes = static_cast<std::uint64_t>(BytesOf(type())) *
+                              static_cast<std::uint64_t>(mods().vector_width());
   CompleteTx(SharedAt(op(2)), I32(bytes));
 }
 
 void FunctionLowering::LowerRedAsync() {
   LowerRed();
   if (num_operands() < 3) return;
-  CompleteTx(SharedAt(op(2)),
-             I32(static_cast<std::uint64_t>(BytesOf(type()))));
+  CompleteTx(SharedAt(op(2)), I32(static_cast<std::uint64_t>(BytesOf(type()))));
 }
 
 void FunctionLowering::LowerStBulk() {
@@ -227,9 +219,7 @@ void FunctionLowering::LowerStBulk() {
 // ---- Clusters of one block --------------------------------------------------
 
 // The only block's shared memory is at its own address.
-void FunctionLowering::LowerMapa() {
-  Out(0, Read(op(1), type()), type());
-}
+void FunctionLowering::LowerMapa() { Out(0, Read(op(1), type()), type()); }
 
 void FunctionLowering::LowerGetctarank() { Out(0, I32(0), Type::kU32); }
 

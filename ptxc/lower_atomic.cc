@@ -7,14 +7,10 @@ namespace {
 
 llvm::AtomicOrdering OrderOf(Sem sem) {
   switch (sem) {
-    case Sem::kAcquire:
-      return llvm::AtomicOrdering::Acquire;
-    case Sem::kRelease:
-      return llvm::AtomicOrdering::Release;
-    case Sem::kAcqRel:
-      return llvm::AtomicOrdering::AcquireRelease;
-    default:
-      return llvm::AtomicOrdering::Monotonic;
+    case Sem::kAcquire: return llvm::AtomicOrdering::Acquire;
+    case Sem::kRelease: return llvm::AtomicOrdering::Release;
+    case Sem::kAcqRel: return llvm::AtomicOrdering::AcquireRelease;
+    default: return llvm::AtomicOrdering::Monotonic;
   }
 }
 
@@ -22,10 +18,8 @@ bool IsFloating(Type t) {
   switch (KindOf(t)) {
     case TypeKind::kFloat:
     case TypeKind::kPackedFloat:
-    case TypeKind::kAltFloat:
-      return true;
-    default:
-      return false;
+    case TypeKind::kAltFloat: return true;
+    default: return false;
   }
 }
 
@@ -33,27 +27,18 @@ llvm::AtomicRMWInst::BinOp OperationOf(Op op, Type t) {
   using Rmw = llvm::AtomicRMWInst;
   const bool fp = IsFloating(t);
   switch (op) {
-    case Op::kAnd:
-      return Rmw::And;
-    case Op::kOr:
-      return Rmw::Or;
-    case Op::kXor:
-      return Rmw::Xor;
-    case Op::kExch:
-      return Rmw::Xchg;
-    case Op::kAdd:
-      return fp ? Rmw::FAdd : Rmw::Add;
-    case Op::kMin:
-      return fp ? Rmw::FMin : IsSigned(t) ? Rmw::Min : Rmw::UMin;
-    case Op::kMax:
-      return fp ? Rmw::FMax : IsSigned(t) ? Rmw::Max : Rmw::UMax;
+    case Op::kAnd: return Rmw::And;
+    case Op::kOr: return Rmw::Or;
+    case Op::kXor: return Rmw::Xor;
+    case Op::kExch: return Rmw::Xchg;
+    case Op::kAdd: return fp ? Rmw::FAdd : Rmw::Add;
+    case Op::kMin: return fp ? Rmw::FMin : IsSigned(t) ? Rmw::Min : Rmw::UMin;
+    case Op::kMax: return fp ? Rmw::FMax : IsSigned(t) ? Rmw::Max : Rmw::UMax;
     case Op::kInc:
       // PTX: old >= b ? 0 : old + 1, as uinc_wrap.
       return Rmw::UIncWrap;
-    case Op::kDec:
-      return Rmw::UDecWrap;
-    default:
-      return Rmw::BAD_BINOP;
+    case Op::kDec: return Rmw::UDecWrap;
+    default: return Rmw::BAD_BINOP;
   }
 }
 
@@ -96,10 +81,10 @@ void FunctionLowering::AtomLike(bool reduction) {
     const auto half = [&](Value* v, unsigned i) {
       return b_.CreateTrunc(b_.CreateLShr(v, 64 * i), b_.getInt64Ty());
     };
-    Value* result = Dev(
-        "atomic_b128", llvm::FixedVectorType::get(b_.getInt64Ty(), 2),
-        {generic, half(a, 0), half(a, 1), half(b, 0), half(b, 1),
-         I32(cas ? 1 : 0)});
+    Value* result =
+        Dev("atomic_b128", llvm::FixedVectorType::get(b_.getInt64Ty(), 2),
+            {generic, half(a, 0), half(a, 1), half(b, 0), half(b, 1),
+             I32(cas ? 1 : 0)});
     if (!reduction) Write(op(0), AsInt(result), t);
     return;
   }
@@ -137,17 +122,10 @@ void FunctionLowering::LowerMembar() {
 void FunctionLowering::LowerFence() {
   llvm::AtomicOrdering order = llvm::AtomicOrdering::AcquireRelease;
   switch (mods().sem()) {
-    case Sem::kSc:
-      order = llvm::AtomicOrdering::SequentiallyConsistent;
-      break;
-    case Sem::kAcquire:
-      order = llvm::AtomicOrdering::Acquire;
-      break;
-    case Sem::kRelease:
-      order = llvm::AtomicOrdering::Release;
-      break;
-    default:
-      break;
+    case Sem::kSc: order = llvm::AtomicOrdering::SequentiallyConsistent; break;
+    case Sem::kAcquire: order = llvm::AtomicOrdering::Acquire; break;
+    case Sem::kRelease: order = llvm::AtomicOrdering::Release; break;
+    default: break;
   }
   Fence(order, SyncScope(mods().scope()));
 }
@@ -155,9 +133,9 @@ void FunctionLowering::LowerFence() {
 // There is one path to memory here, so what PTX calls proxies are ordered by
 // an ordinary fence.
 void FunctionLowering::LowerFenceProxy() {
-  Fence(llvm::AtomicOrdering::AcquireRelease,
-        mods().scope() == Scope::kNone ? SyncScope(Scope::kGpu)
-                                       : SyncScope(mods().scope()));
+  Fence(llvm::AtomicOrdering::AcquireRelease, mods().scope() == Scope::kNone
+                                                  ? SyncScope(Scope::kGpu)
+                                                  : SyncScope(mods().scope()));
 }
 
 }  // namespace cerberus::ptx

@@ -6,10 +6,8 @@ namespace cerberus::ptx {
 llvm::Value* FunctionLowering::CompareInt(Cmp cmp, Value* a, Value* b,
                                           bool is_signed) {
   switch (cmp) {
-    case Cmp::kEq:
-      return b_.CreateICmpEQ(a, b);
-    case Cmp::kNe:
-      return b_.CreateICmpNE(a, b);
+    case Cmp::kEq: return b_.CreateICmpEQ(a, b);
+    case Cmp::kNe: return b_.CreateICmpNE(a, b);
     case Cmp::kLt:
       return is_signed ? b_.CreateICmpSLT(a, b) : b_.CreateICmpULT(a, b);
     case Cmp::kLe:
@@ -18,14 +16,10 @@ llvm::Value* FunctionLowering::CompareInt(Cmp cmp, Value* a, Value* b,
       return is_signed ? b_.CreateICmpSGT(a, b) : b_.CreateICmpUGT(a, b);
     case Cmp::kGe:
       return is_signed ? b_.CreateICmpSGE(a, b) : b_.CreateICmpUGE(a, b);
-    case Cmp::kLo:
-      return b_.CreateICmpULT(a, b);
-    case Cmp::kLs:
-      return b_.CreateICmpULE(a, b);
-    case Cmp::kHi:
-      return b_.CreateICmpUGT(a, b);
-    case Cmp::kHs:
-      return b_.CreateICmpUGE(a, b);
+    case Cmp::kLo: return b_.CreateICmpULT(a, b);
+    case Cmp::kLs: return b_.CreateICmpULE(a, b);
+    case Cmp::kHi: return b_.CreateICmpUGT(a, b);
+    case Cmp::kHs: return b_.CreateICmpUGE(a, b);
     default:
       Fail("this comparison is not defined for integers");
       return b_.getFalse();
@@ -34,34 +28,20 @@ llvm::Value* FunctionLowering::CompareInt(Cmp cmp, Value* a, Value* b,
 
 llvm::Value* FunctionLowering::CompareFp(Cmp cmp, Value* a, Value* b) {
   switch (cmp) {
-    case Cmp::kEq:
-      return b_.CreateFCmpOEQ(a, b);
-    case Cmp::kNe:
-      return b_.CreateFCmpONE(a, b);
-    case Cmp::kLt:
-      return b_.CreateFCmpOLT(a, b);
-    case Cmp::kLe:
-      return b_.CreateFCmpOLE(a, b);
-    case Cmp::kGt:
-      return b_.CreateFCmpOGT(a, b);
-    case Cmp::kGe:
-      return b_.CreateFCmpOGE(a, b);
-    case Cmp::kEqu:
-      return b_.CreateFCmpUEQ(a, b);
-    case Cmp::kNeu:
-      return b_.CreateFCmpUNE(a, b);
-    case Cmp::kLtu:
-      return b_.CreateFCmpULT(a, b);
-    case Cmp::kLeu:
-      return b_.CreateFCmpULE(a, b);
-    case Cmp::kGtu:
-      return b_.CreateFCmpUGT(a, b);
-    case Cmp::kGeu:
-      return b_.CreateFCmpUGE(a, b);
-    case Cmp::kNum:
-      return b_.CreateFCmpORD(a, b);
-    case Cmp::kNan:
-      return b_.CreateFCmpUNO(a, b);
+    case Cmp::kEq: return b_.CreateFCmpOEQ(a, b);
+    case Cmp::kNe: return b_.CreateFCmpONE(a, b);
+    case Cmp::kLt: return b_.CreateFCmpOLT(a, b);
+    case Cmp::kLe: return b_.CreateFCmpOLE(a, b);
+    case Cmp::kGt: return b_.CreateFCmpOGT(a, b);
+    case Cmp::kGe: return b_.CreateFCmpOGE(a, b);
+    case Cmp::kEqu: return b_.CreateFCmpUEQ(a, b);
+    case Cmp::kNeu: return b_.CreateFCmpUNE(a, b);
+    case Cmp::kLtu: return b_.CreateFCmpULT(a, b);
+    case Cmp::kLeu: return b_.CreateFCmpULE(a, b);
+    case Cmp::kGtu: return b_.CreateFCmpUGT(a, b);
+    case Cmp::kGeu: return b_.CreateFCmpUGE(a, b);
+    case Cmp::kNum: return b_.CreateFCmpORD(a, b);
+    case Cmp::kNan: return b_.CreateFCmpUNO(a, b);
     default:
       Fail("this comparison is not defined for floating point");
       return b_.getFalse();
@@ -88,12 +68,9 @@ void FunctionLowering::SetLike(bool to_predicate) {
     if (t->getType()->isVectorTy()) c = b_.CreateVectorSplat(2, c);
     const auto combine = [&](Value* v) {
       switch (mods().op()) {
-        case Op::kAnd:
-          return b_.CreateAnd(v, c);
-        case Op::kOr:
-          return b_.CreateOr(v, c);
-        default:
-          return b_.CreateXor(v, c);
+        case Op::kAnd: return b_.CreateAnd(v, c);
+        case Op::kOr: return b_.CreateOr(v, c);
+        default: return b_.CreateXor(v, c);
       }
     };
     t = combine(t);
@@ -108,8 +85,8 @@ void FunctionLowering::SetLike(bool to_predicate) {
             Type::kPred);
       return;
     }
-    Write(child(d, 0), packed ? b_.CreateExtractElement(t, std::uint64_t{0})
-                              : t,
+    Write(child(d, 0),
+          packed ? b_.CreateExtractElement(t, std::uint64_t{0}) : t,
           Type::kPred);
     Write(child(d, 1),
           packed ? b_.CreateExtractElement(t, std::uint64_t{1}) : other,
@@ -120,8 +97,8 @@ void FunctionLowering::SetLike(bool to_predicate) {
   llvm::Type* result = LlvmType(type(0));
   if (t->getType()->isVectorTy() && !result->isVectorTy()) {
     // set.*.u32.f16x2: a mask per half.
-    Value* mask = b_.CreateSExt(
-        t, llvm::FixedVectorType::get(b_.getInt16Ty(), 2));
+    Value* mask =
+        b_.CreateSExt(t, llvm::FixedVectorType::get(b_.getInt16Ty(), 2));
     Out(0, AsInt(mask), type(0));
     return;
   }

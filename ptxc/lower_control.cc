@@ -1,12 +1,10 @@
 // Branches, calls, and the ways a thread ends.
-#include <algorithm>
-
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "llvm/Demangle/Demangle.h"
-
 #include "llvm/IR/IntrinsicsAMDGPU.h"
-
 #include "ptxc/lower.h"
 
 namespace cerberus::ptx {
@@ -89,8 +87,8 @@ void FunctionLowering::EmitExit() {
     b_.CreateRet(b_.getTrue());
     return;
   }
-  b_.CreateRet(b_.CreateInsertValue(llvm::PoisonValue::get(type),
-                                    b_.getTrue(), 0));
+  b_.CreateRet(
+      b_.CreateInsertValue(llvm::PoisonValue::get(type), b_.getTrue(), 0));
 }
 
 void FunctionLowering::LowerExit() { EmitExit(); }
@@ -129,8 +127,7 @@ llvm::AllocaInst* FunctionLowering::VectorStorage(const Operand& operand) {
              : nullptr;
 }
 
-void FunctionLowering::WritePassed(const Operand& to, Value* value,
-                                   Type type) {
+void FunctionLowering::WritePassed(const Operand& to, Value* value, Type type) {
   if (llvm::AllocaInst* vector = VectorStorage(to)) {
     b_.CreateAlignedStore(value, vector, vector->getAlign());
   } else {
@@ -195,9 +192,8 @@ void FunctionLowering::LowerCall() {
         module_.SignatureOf(*returns, *params, may_exit);
     // Only one of declaration and definition may return something, as for
     // nvlink: numba declares C's void functions as returning a word.
-    if (declared != signature &&
-        (declared->params() != signature->params() ||
-         (!returns->empty() && returned != 0))) {
+    if (declared != signature && (declared->params() != signature->params() ||
+                                  (!returns->empty() && returned != 0))) {
       Fail(fmt::format("'{}' is declared otherwise than it is defined",
                        llvm::demangle(function.name)));
       return;
@@ -227,9 +223,9 @@ void FunctionLowering::LowerCall() {
     may_exit = module_.ExitsThroughPointers();
     signature = module_.SignatureOf(*returns, *params, may_exit);
     returned = returns->size();
-    target = b_.CreateIntToPtr(
-        Read(callee, Type::kU64),
-        llvm::PointerType::get(b_.getContext(), kAsGeneric));
+    target =
+        b_.CreateIntToPtr(Read(callee, Type::kU64),
+                          llvm::PointerType::get(b_.getContext(), kAsGeneric));
   }
   const unsigned given =
       arguments.kind == OperandKind::kList ? arguments.count : 0;

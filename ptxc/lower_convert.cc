@@ -4,20 +4,17 @@
 // the pair and the mode, the source is widened to f64 without loss (64-bit
 // integers: rounded to odd, which no later rounding can mistake for a tie)
 // and the device library rounds from there.
-#include <cmath>
-
 #include <fmt/format.h>
 
-#include "llvm/IR/IntrinsicsAMDGPU.h"
+#include <cmath>
 
+#include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "ptxc/lower.h"
 
 namespace cerberus::ptx {
 namespace {
 
-bool IsAnyFloat(Type t) {
-  return IsFloat(t) || t == Type::kBF16;
-}
+bool IsAnyFloat(Type t) { return IsFloat(t) || t == Type::kBF16; }
 
 // The small formats of "Data types for alternate formats".
 struct SmallFormat {
@@ -42,13 +39,10 @@ const SmallFormat* FindSmall(Type t) {
 double LargestOf(Type t) {
   switch (t) {
     case Type::kF16:
-    case Type::kF16x2:
-      return 65504.0;
+    case Type::kF16x2: return 65504.0;
     case Type::kBF16:
-    case Type::kBF16x2:
-      return 0x1.fep127;
-    default:
-      return 0x1.fffffep127;
+    case Type::kBF16x2: return 0x1.fep127;
+    default: return 0x1.fffffep127;
   }
 }
 
@@ -111,8 +105,8 @@ llvm::Value* FunctionLowering::IntToBFloat(Value* v, bool is_signed) {
   Value* cut = b_.CreateOr(b_.CreateAnd(size, I32(0xffffff00)),
                            b_.CreateSelect(lost, I32(0x100), I32(0)));
   Value* fits = b_.CreateICmpULT(size, I32(1u << 24));
-  Value* rounded = b_.CreateUIToFP(b_.CreateSelect(fits, size, cut),
-                                   b_.getBFloatTy());
+  Value* rounded =
+      b_.CreateUIToFP(b_.CreateSelect(fits, size, cut), b_.getBFloatTy());
   if (!is_signed) return rounded;
   return b_.CreateSelect(b_.CreateICmpSLT(v, I32(0)), b_.CreateFNeg(rounded),
                          rounded);
@@ -144,9 +138,9 @@ llvm::Value* FunctionLowering::IntToHalf(Value* v, bool is_signed) {
   const bool up = mods().rounding() == Rounding::kRp;
   const bool down = mods().rounding() == Rounding::kRm;
   if (!up && !down) return rounded;
-  return b_.CreateSelect(
-      up ? above : below,
-      llvm::ConstantFP::getInfinity(b_.getHalfTy(), down), rounded);
+  return b_.CreateSelect(up ? above : below,
+                         llvm::ConstantFP::getInfinity(b_.getHalfTy(), down),
+                         rounded);
 }
 
 llvm::Value* FunctionLowering::IntToFloat(Value* v, Type from, Type to) {
@@ -181,32 +175,25 @@ llvm::Value* FunctionLowering::FloatToInt(Value* v, Type from, Type to) {
   llvm::Intrinsic::ID round = llvm::Intrinsic::not_intrinsic;
   switch (mods().rounding()) {
     case Rounding::kRni:
-    case Rounding::kRn:
-      round = llvm::Intrinsic::roundeven;
-      break;
+    case Rounding::kRn: round = llvm::Intrinsic::roundeven; break;
     case Rounding::kRmi:
-    case Rounding::kRm:
-      round = llvm::Intrinsic::floor;
-      break;
+    case Rounding::kRm: round = llvm::Intrinsic::floor; break;
     case Rounding::kRpi:
-    case Rounding::kRp:
-      round = llvm::Intrinsic::ceil;
-      break;
-    default:
-      break;  // the conversion itself rounds toward zero
+    case Rounding::kRp: round = llvm::Intrinsic::ceil; break;
+    default: break;  // the conversion itself rounds toward zero
   }
   Value* rounded =
       round == llvm::Intrinsic::not_intrinsic ? v : Unary(round, v);
   const unsigned bits = static_cast<unsigned>(BitsOf(to));
   llvm::Type* result = Int(bits);
-  Value* integer = Intrinsic(IsSigned(to) ? llvm::Intrinsic::fptosi_sat
-                                          : llvm::Intrinsic::fptoui_sat,
-                             {result, rounded->getType()}, {rounded});
+  Value* integer = Intrinsic(
+      IsSigned(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat,
+      {result, rounded->getType()}, {rounded});
   // PTX ISA, "cvt": NaN becomes 0, but the top bit alone if the source is
   // f64 or the destination has 64 bits.
   if (from != Type::kF64 && bits != 64) return integer;
-  Value* top = llvm::ConstantInt::get(result,
-                                      llvm::APInt::getSignedMinValue(bits));
+  Value* top =
+      llvm::ConstantInt::get(result, llvm::APInt::getSignedMinValue(bits));
   return b_.CreateSelect(b_.CreateFCmpUNO(v, v), top, integer);
 }
 
@@ -223,14 +210,13 @@ llvm::Value* FunctionLowering::FloatToFloat(Value* v, Type from, Type to) {
     return FloatToFloat(wide, Type::kF32, to);
   }
   if (mode.empty()) return b_.CreateFPTrunc(v, result);
-  Value* wide = from == Type::kF64 ? v
-                                   : b_.CreateFPExt(v, b_.getDoubleTy());
+  Value* wide = from == Type::kF64 ? v : b_.CreateFPExt(v, b_.getDoubleTy());
   const char* name = to == Type::kF32   ? "f32"
                      : to == Type::kF16 ? "f16"
                                         : "bf16";
   if (to == Type::kBF16) {
-    Value* raw = Dev(fmt::format("cvt_{}_bf16_f64", mode), b_.getInt16Ty(),
-                     {wide});
+    Value* raw =
+        Dev(fmt::format("cvt_{}_bf16_f64", mode), b_.getInt16Ty(), {wide});
     return b_.CreateBitCast(raw, result);
   }
   return Dev(fmt::format("cvt_{}_{}_f64", mode, name), result, {wide});
@@ -277,15 +263,14 @@ void FunctionLowering::ConvertRandomly() {
     if (to == Type::kE2M1x4) {
       // A byte of each half: the upper ones for the upper two elements.
       Value* word = upper ? b_.CreateLShr(random, 8) : random;
-      bits = b_.CreateOr(
-          b_.CreateAnd(b_.CreateLShr(word, 8), I32(0xff00)),
-          b_.CreateAnd(word, I32(0xff)));
+      bits = b_.CreateOr(b_.CreateAnd(b_.CreateLShr(word, 8), I32(0xff00)),
+                         b_.CreateAnd(word, I32(0xff)));
     }
     Value* v = mods().relu() == Relu::kOn ? Relu(parts[i]) : parts[i];
     Value* code = Dev(fmt::format("random_{}", row->name), b_.getInt32Ty(),
                       {v, bits, b_.getInt1(mods().sat() == Sat::kFinite)});
-    packed = b_.CreateOr(packed,
-                         b_.CreateShl(code, (count - 1 - i) * row->bits));
+    packed =
+        b_.CreateOr(packed, b_.CreateShl(code, (count - 1 - i) * row->bits));
   }
   Write(op(0), b_.CreateTrunc(packed, Int(row->result)),
         row->result == 16 ? Type::kB16 : Type::kB32);
@@ -343,8 +328,8 @@ bool FunctionLowering::ConvertPacked() {
       for (unsigned i = 0; i < 2; ++i) {
         Value* code = b_.CreateAnd(b_.CreateLShr(wide, i * small->bits),
                                    I32((1u << small->bits) - 1));
-        Value* v = Dev(fmt::format("decode_{}", small->name),
-                       b_.getFloatTy(), {code});
+        Value* v =
+            Dev(fmt::format("decode_{}", small->name), b_.getFloatTy(), {code});
         if (mods().scaled() == Scaled::kN2) {
           v = b_.CreateFMul(b_.CreateFPExt(v, b_.getDoubleTy()), scale(i));
           v = FloatToFloat(clamp_finite(v, half), Type::kF64, half);
@@ -366,8 +351,8 @@ bool FunctionLowering::ConvertPacked() {
     } else {
       Value* pair = Read(op(1), from);
       for (unsigned i = 0; i < 2; ++i) {
-        parts[i] = b_.CreateFPExt(b_.CreateExtractElement(pair, i),
-                                  b_.getFloatTy());
+        parts[i] =
+            b_.CreateFPExt(b_.CreateExtractElement(pair, i), b_.getFloatTy());
       }
     }
     const auto scale = ScalesOf(num_operands() - 1, "unscale_ue8m0");
@@ -403,16 +388,11 @@ bool FunctionLowering::ConvertPacked() {
     Value* bits = b_.CreateBitCast(v, b_.getInt32Ty());
     Value* rounded = nullptr;
     switch (mods().rounding()) {
-      case Rounding::kRna:
-        rounded = b_.CreateAdd(bits, I32(0x1000));
-        break;
-      case Rounding::kRz:
-        rounded = bits;
-        break;
+      case Rounding::kRna: rounded = b_.CreateAdd(bits, I32(0x1000)); break;
+      case Rounding::kRz: rounded = bits; break;
       default:
-        rounded = b_.CreateAdd(
-            b_.CreateAdd(bits, I32(0xfff)),
-            b_.CreateAnd(b_.CreateLShr(bits, 13), I32(1)));
+        rounded = b_.CreateAdd(b_.CreateAdd(bits, I32(0xfff)),
+                               b_.CreateAnd(b_.CreateLShr(bits, 13), I32(1)));
         break;
     }
     rounded = b_.CreateAnd(rounded, I32(0xffffe000u));
@@ -420,18 +400,17 @@ bool FunctionLowering::ConvertPacked() {
     if (finite) {
       Value* magnitude = b_.CreateAnd(rounded, I32(0x7fffffffu));
       Value* sign = b_.CreateAnd(rounded, I32(0x80000000u));
-      rounded = b_.CreateSelect(
-          b_.CreateICmpUGE(magnitude, I32(0x7f800000u)),
-          b_.CreateOr(sign, I32(0x7f7fe000u)), rounded);
+      rounded = b_.CreateSelect(b_.CreateICmpUGE(magnitude, I32(0x7f800000u)),
+                                b_.CreateOr(sign, I32(0x7f7fe000u)), rounded);
     }
     Value* infinite = b_.createIsFPClass(v, llvm::fcInf);
     if (!finite) rounded = b_.CreateSelect(infinite, bits, rounded);
-    rounded = b_.CreateSelect(b_.CreateFCmpUNO(v, v), I32(0x7fffffffu),
-                              rounded);
+    rounded =
+        b_.CreateSelect(b_.CreateFCmpUNO(v, v), I32(0x7fffffffu), rounded);
     if (relu) {
       // -0 too becomes +0.
-      Value* negative = b_.CreateAnd(b_.CreateICmpSLT(bits, I32(0)),
-                                     b_.CreateFCmpORD(v, v));
+      Value* negative =
+          b_.CreateAnd(b_.CreateICmpSLT(bits, I32(0)), b_.CreateFCmpORD(v, v));
       rounded = b_.CreateSelect(negative, I32(0), rounded);
     }
     Out(0, rounded, Type::kB32);
@@ -445,8 +424,8 @@ void FunctionLowering::LowerCvt() {
   const Type from = type(1);
   const bool from_float = IsAnyFloat(from);
   const bool to_float = IsAnyFloat(to);
-  const bool plain = (from_float || IsInteger(from)) &&
-                     (to_float || IsInteger(to));
+  const bool plain =
+      (from_float || IsInteger(from)) && (to_float || IsInteger(to));
   if (!plain) {
     if (!ConvertPacked()) {
       FailUnsupported("this pair of formats has no conversion here");
@@ -469,20 +448,11 @@ void FunctionLowering::LowerCvt() {
     if (ftz() && from == Type::kF32) v = Flush(v);
     switch (mods().rounding()) {
       // Rounding to an integral value, in the format itself.
-      case Rounding::kRni:
-        v = Unary(llvm::Intrinsic::roundeven, v);
-        break;
-      case Rounding::kRzi:
-        v = Unary(llvm::Intrinsic::trunc, v);
-        break;
-      case Rounding::kRmi:
-        v = Unary(llvm::Intrinsic::floor, v);
-        break;
-      case Rounding::kRpi:
-        v = Unary(llvm::Intrinsic::ceil, v);
-        break;
-      default:
-        break;
+      case Rounding::kRni: v = Unary(llvm::Intrinsic::roundeven, v); break;
+      case Rounding::kRzi: v = Unary(llvm::Intrinsic::trunc, v); break;
+      case Rounding::kRmi: v = Unary(llvm::Intrinsic::floor, v); break;
+      case Rounding::kRpi: v = Unary(llvm::Intrinsic::ceil, v); break;
+      default: break;
     }
     if (mods().sat() == Sat::kFinite) {
       const double largest = LargestOf(to);
@@ -508,9 +478,8 @@ void FunctionLowering::LowerCvtPack() {
   const auto clamp = [&](int i) {
     Value* v = Read(op(i), from);
     const bool to_signed = IsSigned(to) || to == Type::kS2 || to == Type::kS4;
-    const std::int64_t high =
-        to_signed ? (std::int64_t{1} << (bits - 1)) - 1
-                  : (std::int64_t{1} << bits) - 1;
+    const std::int64_t high = to_signed ? (std::int64_t{1} << (bits - 1)) - 1
+                                        : (std::int64_t{1} << bits) - 1;
     const std::int64_t low = to_signed ? -(std::int64_t{1} << (bits - 1)) : 0;
     if (IsSigned(from)) {
       v = Binary(llvm::Intrinsic::smin, v,

@@ -8,7 +8,6 @@
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/Support/Path.h"
-
 #include "support/version.h"
 
 namespace cerberus::ptx {
@@ -51,8 +50,8 @@ void DebugInfo::ReadStrings() {
       const std::size_t begin = rest.find_first_not_of(" \t\r\n,");
       if (begin == rest.npos) break;
       rest.remove_prefix(begin);
-      const std::size_t end = std::min(rest.find_first_of(" \t\r\n,"),
-                                       rest.size());
+      const std::size_t end =
+          std::min(rest.find_first_of(" \t\r\n,"), rest.size());
       const std::string_view word = rest.substr(0, end);
       rest.remove_prefix(end);
       if (word.back() == ':') {
@@ -110,8 +109,7 @@ llvm::DISubprogram* DebugInfo::Inlined(const Loc& loc) {
   return function;
 }
 
-llvm::DebugLoc DebugInfo::Begin(const Function& ptx,
-                                llvm::Function& function) {
+llvm::DebugLoc DebugInfo::Begin(const Function& ptx, llvm::Function& function) {
   current_ = &function;
   locations_.clear();
   places_.clear();
@@ -167,8 +165,8 @@ llvm::DILocation* DebugInfo::Locate(const Loc& loc,
 llvm::DILocation* DebugInfo::CallOf(const Loc& loc,
                                     llvm::DISubprogram* function) {
   llvm::LLVMContext& context = function->getContext();
-  const auto at = places_.find(
-      {loc.inlined_file, loc.inlined_line, loc.inlined_column});
+  const auto at =
+      places_.find({loc.inlined_file, loc.inlined_line, loc.inlined_column});
   // Distinct: two calls on one line are two calls.
   if (at == places_.end()) {
     return llvm::DILocation::getDistinct(context, loc.inlined_line,

@@ -12,7 +12,6 @@
 #include "llvm/IR/DIBuilder.h"
 #include "llvm/IR/DebugLoc.h"
 #include "llvm/IR/Module.h"
-
 #include "ptxc/ast.h"
 
 namespace cerberus::ptx {
@@ -32,8 +31,8 @@ class DebugInfo {
 
  private:
   llvm::DIFile* FileOf(std::uint32_t number);
-  llvm::DISubprogram* Subprogram(std::string_view mangled,
-                                 std::uint32_t file, std::uint32_t line);
+  llvm::DISubprogram* Subprogram(std::string_view mangled, std::uint32_t file,
+                                 std::uint32_t line);
   llvm::DISubprogram* Inlined(const Loc& loc);
   llvm::DILocation* Locate(const Loc& loc, llvm::DISubprogram* function);
   llvm::DILocation* CallOf(const Loc& loc, llvm::DISubprogram* function);
@@ -43,10 +42,10 @@ class DebugInfo {
   const Module& ptx_;
   llvm::DIBuilder builder_;
   llvm::DICompileUnit* unit_ = nullptr;
-  std::map<std::uint32_t, llvm::DIFile*> files_;          // by number
-  std::map<std::string, llvm::DISubprogram*> inlined_;    // by mangled name
+  std::map<std::uint32_t, llvm::DIFile*> files_;            // by number
+  std::map<std::string, llvm::DISubprogram*> inlined_;      // by mangled name
   std::map<std::string, std::size_t, std::less<>> labels_;  // of .debug_str
-  std::string strings_;                                   // its bytes
+  std::string strings_;                                     // its bytes
   // Locations of the function begun last.
   llvm::Function* current_ = nullptr;
   std::uint32_t first_loc_ = 0;

@@ -11,7 +11,6 @@
 // scheduler.
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/MDBuilder.h"
-
 #include "ptxc/lower.h"
 #include "ptxc/passes/exact_floats.h"
 
@@ -22,23 +21,17 @@ bool FunctionLowering::IsFpType() const {
   switch (KindOf(t)) {
     case TypeKind::kFloat:
     case TypeKind::kPackedFloat:
-    case TypeKind::kAltFloat:
-      return true;
-    default:
-      return false;
+    case TypeKind::kAltFloat: return true;
+    default: return false;
   }
 }
 
 std::string FunctionLowering::RoundingSuffix() const {
   switch (mods().rounding()) {
-    case Rounding::kRz:
-      return "rz";
-    case Rounding::kRm:
-      return "rm";
-    case Rounding::kRp:
-      return "rp";
-    default:
-      return "";
+    case Rounding::kRz: return "rz";
+    case Rounding::kRm: return "rm";
+    case Rounding::kRp: return "rp";
+    default: return "";
   }
 }
 
@@ -96,8 +89,8 @@ namespace {
 // PTX's canonical NaN: 0x7fffffff, or 0x7fff for the halves.
 llvm::Constant* CanonicalNan(llvm::Type* type) {
   const llvm::fltSemantics& format = type->getScalarType()->getFltSemantics();
-  const llvm::APInt payload = llvm::APInt::getAllOnes(
-      llvm::APFloat::semanticsPrecision(format) - 1);
+  const llvm::APInt payload =
+      llvm::APInt::getAllOnes(llvm::APFloat::semanticsPrecision(format) - 1);
   return llvm::ConstantFP::get(
       type, llvm::APFloat::getQNaN(format, /*Negative=*/false, &payload));
 }
@@ -153,18 +146,18 @@ bool IsMixed(const InstForm& form) {
 }  // namespace
 
 void FunctionLowering::LowerFpAdd() {
-  Value* a = IsMixed(form()) ? b_.CreateFPExt(Read(op(1), type(1)),
-                                              b_.getFloatTy())
-                             : FpIn(1);
+  Value* a = IsMixed(form())
+                 ? b_.CreateFPExt(Read(op(1), type(1)), b_.getFloatTy())
+                 : FpIn(1);
   Value* b = FpIn(2);
   FpOut(RoundingSuffix().empty() ? b_.CreateFAdd(a, b)
                                  : FpArith("add", {a, b}));
 }
 
 void FunctionLowering::LowerFpSub() {
-  Value* a = IsMixed(form()) ? b_.CreateFPExt(Read(op(1), type(1)),
-                                              b_.getFloatTy())
-                             : FpIn(1);
+  Value* a = IsMixed(form())
+                 ? b_.CreateFPExt(Read(op(1), type(1)), b_.getFloatTy())
+                 : FpIn(1);
   Value* b = FpIn(2);
   FpOut(RoundingSuffix().empty() ? b_.CreateFSub(a, b)
                                  : FpArith("add", {a, b_.CreateFNeg(b)}));
@@ -260,8 +253,8 @@ void FunctionLowering::LowerFpDiv() {
   }
   if (IsApprox() && ftz()) {
     // a * (1/b), as the manual defines it: 0 for b beyond 2^126.
-    FpOut(b_.CreateFMul(a, Intrinsic(llvm::Intrinsic::amdgcn_rcp,
-                                     {b->getType()}, {b})));
+    FpOut(b_.CreateFMul(
+        a, Intrinsic(llvm::Intrinsic::amdgcn_rcp, {b->getType()}, {b})));
     return;
   }
   if (ftz()) {
@@ -344,8 +337,8 @@ void FunctionLowering::LowerRsqrt() {
     // The form with .ftz takes subnormals for zero and keeps the upper 32
     // bits only.
     if (ftz()) a = FlushBits(a);
-    Value* root = b_.CreateFDiv(Fp(a->getType(), 1.0),
-                                Unary(llvm::Intrinsic::sqrt, a));
+    Value* root =
+        b_.CreateFDiv(Fp(a->getType(), 1.0), Unary(llvm::Intrinsic::sqrt, a));
     Out(ftz() ? Dev("upper_half_f64", b_.getDoubleTy(), {root}) : root);
     return;
   }
@@ -361,8 +354,8 @@ void FunctionLowering::LowerRsqrt() {
 // V_SIN_F32 and V_COS_F32 take turns (AMD's manuals), up to 256 of them; PTX
 // knows no bound.
 llvm::Value* FunctionLowering::OfTurns(llvm::Intrinsic::ID id, Value* turns) {
-  Value* part = Intrinsic(llvm::Intrinsic::amdgcn_fract, {turns->getType()},
-                          {turns});
+  Value* part =
+      Intrinsic(llvm::Intrinsic::amdgcn_fract, {turns->getType()}, {turns});
   return Intrinsic(id, {turns->getType()}, {part});
 }
 
@@ -404,8 +397,7 @@ void FunctionLowering::LowerTanh() {
   Value* a = In(1);
   llvm::Type* scalar = a->getType()->getScalarType();
   Out(Elementwise(a, [&](Value* v) {
-    Value* wide = scalar->isFloatTy() ? v
-                                      : b_.CreateFPExt(v, b_.getFloatTy());
+    Value* wide = scalar->isFloatTy() ? v : b_.CreateFPExt(v, b_.getFloatTy());
     Value* result = Dev("tanh_f32", b_.getFloatTy(), {wide});
     return scalar->isFloatTy() ? result : b_.CreateFPTrunc(result, scalar);
   }));
@@ -431,17 +423,18 @@ void FunctionLowering::LowerCopysign() {
 llvm::Value* FunctionLowering::MinMax(Value* a, Value* b, bool is_max) {
   // -0 is less than +0. One NaN is ignored, signaling or not.
   if (mods().propagate_nan() != Nan::kOn) {
-    return Binary(is_max ? llvm::Intrinsic::maximumnum
-                         : llvm::Intrinsic::minimumnum, a, b);
+    return Binary(
+        is_max ? llvm::Intrinsic::maximumnum : llvm::Intrinsic::minimumnum, a,
+        b);
   }
   Value* nan = CanonicalNan(a->getType());
   if (TargetHas("ieee-minimum-maximum-insts")) {
-    Value* either = Binary(is_max ? llvm::Intrinsic::maximum
-                                  : llvm::Intrinsic::minimum, a, b);
+    Value* either = Binary(
+        is_max ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, a, b);
     return b_.CreateSelect(b_.CreateFCmpUNO(either, either), nan, either);
   }
-  Value* number = Binary(is_max ? llvm::Intrinsic::maximumnum
-                                : llvm::Intrinsic::minimumnum, a, b);
+  Value* number = Binary(
+      is_max ? llvm::Intrinsic::maximumnum : llvm::Intrinsic::minimumnum, a, b);
   return b_.CreateSelect(b_.CreateFCmpUNO(a, b), nan, number);
 }
 
@@ -456,13 +449,13 @@ void FunctionLowering::LowerFpMinMax() {
     Value* v = In(i);
     if (ftz()) v = Flush(v);
     if (xorsign) {
-      bits = v->getType()->isVectorTy()
-                 ? static_cast<llvm::Type*>(llvm::FixedVectorType::get(
-                       Int(static_cast<unsigned>(
-                           v->getType()->getScalarSizeInBits())),
-                       2))
-                 : Int(static_cast<unsigned>(
-                       v->getType()->getScalarSizeInBits()));
+      bits =
+          v->getType()->isVectorTy()
+              ? static_cast<llvm::Type*>(llvm::FixedVectorType::get(
+                    Int(static_cast<unsigned>(
+                        v->getType()->getScalarSizeInBits())),
+                    2))
+              : Int(static_cast<unsigned>(v->getType()->getScalarSizeInBits()));
       Value* raw = b_.CreateBitCast(v, bits);
       sign = sign ? b_.CreateXor(sign, raw) : raw;
     }
@@ -476,10 +469,10 @@ void FunctionLowering::LowerFpMinMax() {
     Value* number = Binary(llvm::Intrinsic::copysign, result,
                            b_.CreateBitCast(sign, result->getType()));
     // .xorsign leaves the canonical NaN alone.
-    result = mods().propagate_nan() == Nan::kOn
-                 ? b_.CreateSelect(b_.CreateFCmpUNO(result, result), result,
-                                   number)
-                 : number;
+    result =
+        mods().propagate_nan() == Nan::kOn
+            ? b_.CreateSelect(b_.CreateFCmpUNO(result, result), result, number)
+            : number;
   }
   Out(result);
 }
@@ -488,24 +481,12 @@ void FunctionLowering::LowerTestp() {
   Value* a = Read(op(1), type());
   unsigned mask = 0;
   switch (mods().test()) {
-    case Test::kFinite:
-      mask = llvm::fcFinite;
-      break;
-    case Test::kInfinite:
-      mask = llvm::fcInf;
-      break;
-    case Test::kNumber:
-      mask = llvm::fcFinite | llvm::fcInf;
-      break;
-    case Test::kNotANumber:
-      mask = llvm::fcNan;
-      break;
-    case Test::kNormal:
-      mask = llvm::fcNormal;
-      break;
-    default:
-      mask = llvm::fcSubnormal;
-      break;
+    case Test::kFinite: mask = llvm::fcFinite; break;
+    case Test::kInfinite: mask = llvm::fcInf; break;
+    case Test::kNumber: mask = llvm::fcFinite | llvm::fcInf; break;
+    case Test::kNotANumber: mask = llvm::fcNan; break;
+    case Test::kNormal: mask = llvm::fcNormal; break;
+    default: mask = llvm::fcSubnormal; break;
   }
   Write(op(0), b_.createIsFPClass(a, mask), Type::kPred);
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "llvm/Demangle/Demangle.h"
-
 #include "ptxc/lower.h"
 
 namespace cerberus::ptx {
@@ -32,8 +31,7 @@ FunctionLowering::FunctionLowering(ModuleLowering& module, std::uint32_t id)
       flush_f32_(module.state(id).flush_f32) {}
 
 bool FunctionLowering::Run() {
-  b_.SetCurrentDebugLocation(
-      module_.debug_info().Begin(ptx_, *function_));
+  b_.SetCurrentDebugLocation(module_.debug_info().Begin(ptx_, *function_));
   CreateEntry();
   CreateBlocks();
   // Labels are sorted by position; several may stand before one instruction.
@@ -52,8 +50,8 @@ bool FunctionLowering::Run() {
   // Falling off the end is a return.
   if (!Terminated()) EmitReturn();
   for (llvm::BasicBlock& block : *function_) {
-    if (!block.getTerminator()) new llvm::UnreachableInst(b_.getContext(),
-                                                          &block);
+    if (!block.getTerminator())
+      new llvm::UnreachableInst(b_.getContext(), &block);
   }
   alloca_point_->eraseFromParent();
   return !failed_;
@@ -66,8 +64,7 @@ void FunctionLowering::CreateEntry() {
   // Allocas go in front of this one, which is dropped at the end.
   alloca_point_ = b_.CreateAlloca(b_.getInt8Ty(), kAsLocal, nullptr, "here");
   for (std::size_t i = 0; i < ptx_.params.size(); ++i) {
-    llvm::Argument* argument =
-        function_->getArg(static_cast<unsigned>(i));
+    llvm::Argument* argument = function_->getArg(static_cast<unsigned>(i));
     const std::uint32_t variable = ptx_.params[i];
     if (ptx_.is_entry || ptx_module_.variables[variable].is_open()) {
       // Lies in the kernarg segment, or with the caller: read in place.
@@ -118,8 +115,7 @@ bool FunctionLowering::Terminated() const {
 void FunctionLowering::LowerInstruction(const Instruction& inst) {
   inst_ = &inst;
   inst_failed_ = false;
-  if (const llvm::DebugLoc at =
-          module_.debug_info().At(inst.loc, *function_)) {
+  if (const llvm::DebugLoc at = module_.debug_info().At(inst.loc, *function_)) {
     b_.SetCurrentDebugLocation(at);
   }
   if (!inst.form) {
@@ -128,8 +124,8 @@ void FunctionLowering::LowerInstruction(const Instruction& inst) {
   }
   llvm::BasicBlock* behind = nullptr;
   if (inst.guard != kNoId) {
-    Value* guard = b_.CreateLoad(b_.getInt1Ty(),
-                                 Slot(inst.guard, Component::kWhole));
+    Value* guard =
+        b_.CreateLoad(b_.getInt1Ty(), Slot(inst.guard, Component::kWhole));
     llvm::BasicBlock* guarded = NewBlock("guarded");
     behind = NewBlock("behind");
     if (inst.guard_negated) {
@@ -156,11 +152,11 @@ void FunctionLowering::Fail(std::string why) {
   FunctionState& state = module_.state(id_);
   const std::string message = fmt::format("'{}': {}", spelling, why);
   if (state.reason.empty()) {
-    state.reason = fmt::format("ptx:{}:{}: {}", where.ptx_line,
-                               where.ptx_column, message);
+    state.reason =
+        fmt::format("ptx:{}:{}: {}", where.ptx_line, where.ptx_column, message);
   }
-  module_.Report(MakeDiag(DiagCode::kUnsupportedPtx, std::move(where),
-                          message));
+  module_.Report(
+      MakeDiag(DiagCode::kUnsupportedPtx, std::move(where), message));
 }
 
 void FunctionLowering::FailUnsupported(std::string_view why) {

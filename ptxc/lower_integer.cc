@@ -1,6 +1,5 @@
 // Integer arithmetic and bit operations.
 #include "llvm/IR/IntrinsicsAMDGPU.h"
-
 #include "ptxc/lower.h"
 
 namespace cerberus::ptx {
@@ -9,21 +8,18 @@ namespace {
 // The type of a product of .wide.
 Type WideOf(Type t) {
   switch (t) {
-    case Type::kU16:
-      return Type::kU32;
-    case Type::kS16:
-      return Type::kS32;
-    case Type::kU32:
-      return Type::kU64;
-    default:
-      return Type::kS64;
+    case Type::kU16: return Type::kU32;
+    case Type::kS16: return Type::kS32;
+    case Type::kU32: return Type::kU64;
+    default: return Type::kS64;
   }
 }
 
 }  // namespace
 
-std::pair<llvm::Value*, llvm::Value*> FunctionLowering::AddCarry(
-    Value* a, Value* b, Value* carry) {
+std::pair<llvm::Value*, llvm::Value*> FunctionLowering::AddCarry(Value* a,
+                                                                 Value* b,
+                                                                 Value* carry) {
   Value* first = Binary(llvm::Intrinsic::uadd_with_overflow, a, b);
   Value* sum = b_.CreateExtractValue(first, 0);
   Value* out = b_.CreateExtractValue(first, 1);
@@ -72,7 +68,8 @@ void FunctionLowering::LowerAdd() {
   }
   if (mods().sat() == Sat::kOn) {
     Out(Binary(IsSigned(type()) ? llvm::Intrinsic::sadd_sat
-                                : llvm::Intrinsic::uadd_sat, a, b));
+                                : llvm::Intrinsic::uadd_sat,
+               a, b));
     return;
   }
   Out(b_.CreateAdd(a, b));
@@ -93,7 +90,8 @@ void FunctionLowering::LowerSub() {
   }
   if (mods().sat() == Sat::kOn) {
     Out(Binary(IsSigned(type()) ? llvm::Intrinsic::ssub_sat
-                                : llvm::Intrinsic::usub_sat, a, b));
+                                : llvm::Intrinsic::usub_sat,
+               a, b));
     return;
   }
   Out(b_.CreateSub(a, b));
@@ -108,8 +106,7 @@ void FunctionLowering::LowerAddc() {
 
 void FunctionLowering::LowerSubc() {
   Value* carry_in = b_.CreateLoad(b_.getInt1Ty(), CarryFlag());
-  auto [difference, borrow] =
-      SubBorrow(In(1), In(2), b_.CreateNot(carry_in));
+  auto [difference, borrow] = SubBorrow(In(1), In(2), b_.CreateNot(carry_in));
   if (mods().carry() == Carry::kCc) {
     b_.CreateStore(b_.CreateNot(borrow), CarryFlag());
   }
@@ -121,11 +118,9 @@ void FunctionLowering::LowerSubc() {
 llvm::Value* FunctionLowering::MulHigh(Value* a, Value* b, bool is_signed) {
   const unsigned bits = a->getType()->getIntegerBitWidth();
   llvm::Type* wide = Int(bits * 2);
-  Value* product = is_signed
-                       ? b_.CreateMul(b_.CreateSExt(a, wide),
-                                      b_.CreateSExt(b, wide))
-                       : b_.CreateMul(b_.CreateZExt(a, wide),
-                                      b_.CreateZExt(b, wide));
+  Value* product =
+      is_signed ? b_.CreateMul(b_.CreateSExt(a, wide), b_.CreateSExt(b, wide))
+                : b_.CreateMul(b_.CreateZExt(a, wide), b_.CreateZExt(b, wide));
   return b_.CreateTrunc(b_.CreateLShr(product, bits), a->getType());
 }
 
@@ -134,10 +129,9 @@ llvm::Value* FunctionLowering::Product(Value* a, Value* b, Type t,
   if (mode == MulMode::kHi) return MulHigh(a, b, IsSigned(t));
   if (mode != MulMode::kWide) return b_.CreateMul(a, b);
   llvm::Type* wide = Int(a->getType()->getIntegerBitWidth() * 2);
-  return IsSigned(t) ? b_.CreateNSWMul(b_.CreateSExt(a, wide),
-                                       b_.CreateSExt(b, wide))
-                     : b_.CreateNUWMul(b_.CreateZExt(a, wide),
-                                       b_.CreateZExt(b, wide));
+  return IsSigned(t)
+             ? b_.CreateNSWMul(b_.CreateSExt(a, wide), b_.CreateSExt(b, wide))
+             : b_.CreateNUWMul(b_.CreateZExt(a, wide), b_.CreateZExt(b, wide));
 }
 
 void FunctionLowering::LowerMul() {
@@ -195,9 +189,8 @@ void FunctionLowering::LowerMul24() {
   Value* half = b_.CreateTrunc(product, b_.getInt32Ty());
   if (form().opcode() == Opcode::kMad24) {
     Value* c = In(3);
-    half = mods().sat() == Sat::kOn
-               ? Binary(llvm::Intrinsic::sadd_sat, half, c)
-               : b_.CreateAdd(half, c);
+    half = mods().sat() == Sat::kOn ? Binary(llvm::Intrinsic::sadd_sat, half, c)
+                                    : b_.CreateAdd(half, c);
   }
   Out(half);
 }
@@ -206,10 +199,10 @@ void FunctionLowering::LowerSad() {
   const bool is_signed = IsSigned(type());
   Value* a = In(1);
   Value* b = In(2);
-  Value* high = Binary(is_signed ? llvm::Intrinsic::smax
-                                 : llvm::Intrinsic::umax, a, b);
-  Value* low = Binary(is_signed ? llvm::Intrinsic::smin
-                                : llvm::Intrinsic::umin, a, b);
+  Value* high =
+      Binary(is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, a, b);
+  Value* low =
+      Binary(is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, a, b);
   Out(b_.CreateAdd(In(3), b_.CreateSub(high, low)));
 }
 
@@ -230,32 +223,31 @@ llvm::Value* FunctionLowering::DivRem(Value* a, Value* b, bool is_signed,
   const llvm::ConstantInt* constant = llvm::dyn_cast<llvm::ConstantInt>(b);
   Value* result = nullptr;
   if (constant && !constant->isZero() && !constant->isMinusOne()) {
-    result = is_signed ? (want_remainder ? b_.CreateSRem(wa, wb)
-                                         : b_.CreateSDiv(wa, wb))
-                       : (want_remainder ? b_.CreateURem(wa, wb)
-                                         : b_.CreateUDiv(wa, wb));
+    result =
+        is_signed
+            ? (want_remainder ? b_.CreateSRem(wa, wb) : b_.CreateSDiv(wa, wb))
+            : (want_remainder ? b_.CreateURem(wa, wb) : b_.CreateUDiv(wa, wb));
   } else {
     Value* zero = IntOf(work, 0);
     Value* by_zero = b_.CreateICmpEQ(wb, zero);
     Value* ua = wa;
     Value* ub = wb;
     if (is_signed) {
-      ua = b_.CreateIntrinsic(llvm::Intrinsic::abs, {work},
-                              {wa, b_.getFalse()});
-      ub = b_.CreateIntrinsic(llvm::Intrinsic::abs, {work},
-                              {wb, b_.getFalse()});
+      ua =
+          b_.CreateIntrinsic(llvm::Intrinsic::abs, {work}, {wa, b_.getFalse()});
+      ub =
+          b_.CreateIntrinsic(llvm::Intrinsic::abs, {work}, {wb, b_.getFalse()});
     }
     ub = b_.CreateSelect(by_zero, IntOf(work, 1), ub);
-    Value* magnitude = want_remainder ? b_.CreateURem(ua, ub)
-                                      : b_.CreateUDiv(ua, ub);
+    Value* magnitude =
+        want_remainder ? b_.CreateURem(ua, ub) : b_.CreateUDiv(ua, ub);
     if (is_signed) {
       Value* sign = want_remainder ? wa : b_.CreateXor(wa, wb);
       magnitude = b_.CreateSelect(b_.CreateICmpSLT(sign, zero),
                                   b_.CreateNeg(magnitude), magnitude);
     }
     result = b_.CreateSelect(
-        by_zero,
-        want_remainder ? wa : llvm::Constant::getAllOnesValue(work),
+        by_zero, want_remainder ? wa : llvm::Constant::getAllOnesValue(work),
         magnitude);
   }
   return b_.CreateTrunc(result, type);
@@ -298,12 +290,11 @@ void FunctionLowering::LowerMin() {
     LowerFpMinMax();
     return;
   }
-  Value* result = Binary(IsSigned(type()) ? llvm::Intrinsic::smin
-                                          : llvm::Intrinsic::umin,
-                         In(1), In(2));
+  Value* result =
+      Binary(IsSigned(type()) ? llvm::Intrinsic::smin : llvm::Intrinsic::umin,
+             In(1), In(2));
   if (mods().relu() == Relu::kOn) {
-    result = Binary(llvm::Intrinsic::smax, result,
-                    IntOf(result->getType(), 0));
+    result = Binary(llvm::Intrinsic::smax, result, IntOf(result->getType(), 0));
   }
   Out(result);
 }
@@ -313,12 +304,11 @@ void FunctionLowering::LowerMax() {
     LowerFpMinMax();
     return;
   }
-  Value* result = Binary(IsSigned(type()) ? llvm::Intrinsic::smax
-                                          : llvm::Intrinsic::umax,
-                         In(1), In(2));
+  Value* result =
+      Binary(IsSigned(type()) ? llvm::Intrinsic::smax : llvm::Intrinsic::umax,
+             In(1), In(2));
   if (mods().relu() == Relu::kOn) {
-    result = Binary(llvm::Intrinsic::smax, result,
-                    IntOf(result->getType(), 0));
+    result = Binary(llvm::Intrinsic::smax, result, IntOf(result->getType(), 0));
   }
   Out(result);
 }
@@ -326,9 +316,9 @@ void FunctionLowering::LowerMax() {
 // Products without carries, as polynomials over one bit have them, and a sum
 // without carries, which is xor.
 void FunctionLowering::LowerClmad() {
-  Value* product = Dev(mods().mul_mode() == MulMode::kHi ? "clmul_hi"
-                                                            : "clmul_lo",
-                       b_.getInt64Ty(), {In(1), In(2)});
+  Value* product =
+      Dev(mods().mul_mode() == MulMode::kHi ? "clmul_hi" : "clmul_lo",
+          b_.getInt64Ty(), {In(1), In(2)});
   Out(b_.CreateXor(product, In(3)));
 }
 
@@ -341,8 +331,7 @@ void FunctionLowering::LowerNot() { Out(b_.CreateNot(In(1))); }
 
 void FunctionLowering::LowerCnot() {
   Value* a = In(1);
-  Out(b_.CreateZExt(b_.CreateICmpEQ(a, IntOf(a->getType(), 0)),
-                    a->getType()));
+  Out(b_.CreateZExt(b_.CreateICmpEQ(a, IntOf(a->getType(), 0)), a->getType()));
 }
 
 // Any function of three bits as a sum of its minterms; instcombine and the
@@ -356,14 +345,10 @@ void FunctionLowering::LowerLop3() {
   // As a multiplexer tree over a, then b, then c.
   const auto of_c = [&](unsigned two) -> Value* {
     switch (two & 3) {
-      case 0:
-        return I32(0);
-      case 1:
-        return b_.CreateNot(c);
-      case 2:
-        return c;
-      default:
-        return I32(0xffffffffu);
+      case 0: return I32(0);
+      case 1: return b_.CreateNot(c);
+      case 2: return c;
+      default: return I32(0xffffffffu);
     }
   };
   const auto pick = [&](Value* on, Value* off, Value* by) -> Value* {
@@ -399,8 +384,8 @@ void FunctionLowering::LowerShl() {
   const unsigned bits = a->getType()->getIntegerBitWidth();
   Value* amount = Read(op(2), Type::kU32);
   Value* in_range = b_.CreateICmpULT(amount, I32(bits));
-  Value* masked = b_.CreateZExtOrTrunc(
-      b_.CreateAnd(amount, I32(bits - 1)), a->getType());
+  Value* masked =
+      b_.CreateZExtOrTrunc(b_.CreateAnd(amount, I32(bits - 1)), a->getType());
   Out(b_.CreateSelect(in_range, b_.CreateShl(a, masked),
                       IntOf(a->getType(), 0)));
 }
@@ -416,8 +401,8 @@ void FunctionLowering::LowerShr() {
     return;
   }
   Value* in_range = b_.CreateICmpULT(amount, I32(bits));
-  Value* masked = b_.CreateZExtOrTrunc(
-      b_.CreateAnd(amount, I32(bits - 1)), a->getType());
+  Value* masked =
+      b_.CreateZExtOrTrunc(b_.CreateAnd(amount, I32(bits - 1)), a->getType());
   Out(b_.CreateSelect(in_range, b_.CreateLShr(a, masked),
                       IntOf(a->getType(), 0)));
 }
@@ -489,11 +474,10 @@ void FunctionLowering::LowerBfe() {
   // Field bits above the register read as 0 (unsigned) or the sign.
   Value* low_pos = Binary(llvm::Intrinsic::umin, pos, I32(bits - 1));
   Value* amount = b_.CreateZExtOrTrunc(low_pos, type64);
-  Value* shifted = is_signed ? b_.CreateAShr(a, amount)
-                             : b_.CreateLShr(a, amount);
+  Value* shifted =
+      is_signed ? b_.CreateAShr(a, amount) : b_.CreateLShr(a, amount);
   if (!is_signed) {
-    shifted = b_.CreateSelect(b_.CreateICmpULT(pos, I32(bits)), shifted,
-                              zero);
+    shifted = b_.CreateSelect(b_.CreateICmpULT(pos, I32(bits)), shifted, zero);
   } else {
     shifted = b_.CreateSelect(b_.CreateICmpULT(pos, I32(bits)), shifted,
                               b_.CreateAShr(a, bits - 1));
@@ -528,9 +512,10 @@ void FunctionLowering::LowerBfi() {
 }
 
 void FunctionLowering::LowerFns() {
-  Out(0, Dev("fns", b_.getInt32Ty(),
-             {Read(op(1), Type::kB32), Read(op(2), Type::kB32),
-              Read(op(3), Type::kS32)}),
+  Out(0,
+      Dev("fns", b_.getInt32Ty(),
+          {Read(op(1), Type::kB32), Read(op(2), Type::kB32),
+           Read(op(3), Type::kS32)}),
       Type::kB32);
 }
 
@@ -544,8 +529,8 @@ void FunctionLowering::LowerSzext() {
   // Nothing to extend from 32 bits on; 0 bits give 0.
   Value* drop = b_.CreateAnd(b_.CreateSub(I32(32), n), I32(31));
   Value* up = b_.CreateShl(a, drop);
-  Value* field = IsSigned(type()) ? b_.CreateAShr(up, drop)
-                                  : b_.CreateLShr(up, drop);
+  Value* field =
+      IsSigned(type()) ? b_.CreateAShr(up, drop) : b_.CreateLShr(up, drop);
   Value* whole = b_.CreateICmpEQ(n, I32(32));
   Value* none = b_.CreateICmpEQ(n, I32(0));
   Out(b_.CreateSelect(none, I32(0), b_.CreateSelect(whole, a, field)));
@@ -560,13 +545,12 @@ void FunctionLowering::LowerBmsk() {
     b = b_.CreateAnd(b, I32(31));
   }
   Value* wide = b_.getInt64(1);
-  Value* n = b_.CreateZExt(Binary(llvm::Intrinsic::umin, b, I32(32)),
-                           b_.getInt64Ty());
-  Value* at = b_.CreateZExt(Binary(llvm::Intrinsic::umin, a, I32(32)),
-                            b_.getInt64Ty());
+  Value* n =
+      b_.CreateZExt(Binary(llvm::Intrinsic::umin, b, I32(32)), b_.getInt64Ty());
+  Value* at =
+      b_.CreateZExt(Binary(llvm::Intrinsic::umin, a, I32(32)), b_.getInt64Ty());
   Value* ones = b_.CreateSub(b_.CreateShl(wide, n), b_.getInt64(1));
-  Out(0, b_.CreateTrunc(b_.CreateShl(ones, at), b_.getInt32Ty()),
-      Type::kB32);
+  Out(0, b_.CreateTrunc(b_.CreateShl(ones, at), b_.getInt32Ty()), Type::kB32);
 }
 
 // prmt: bytes of {b:a} picked by the nibbles of c; bit 3 of a nibble asks
@@ -578,24 +562,12 @@ void FunctionLowering::LowerPrmt() {
   if (mods().prmt_mode() != PrmtMode::kNone) {
     unsigned mode = 0;
     switch (mods().prmt_mode()) {
-      case PrmtMode::kF4e:
-        mode = 0;
-        break;
-      case PrmtMode::kB4e:
-        mode = 1;
-        break;
-      case PrmtMode::kRc8:
-        mode = 2;
-        break;
-      case PrmtMode::kEcl:
-        mode = 3;
-        break;
-      case PrmtMode::kEcr:
-        mode = 4;
-        break;
-      default:
-        mode = 5;
-        break;
+      case PrmtMode::kF4e: mode = 0; break;
+      case PrmtMode::kB4e: mode = 1; break;
+      case PrmtMode::kRc8: mode = 2; break;
+      case PrmtMode::kEcl: mode = 3; break;
+      case PrmtMode::kEcr: mode = 4; break;
+      default: mode = 5; break;
     }
     // The selector that the mode stands for, by c & 3 (PTX ISA, "prmt").
     static constexpr unsigned kSelectors[6][4] = {
@@ -622,8 +594,7 @@ void FunctionLowering::LowerPrmt() {
       for (unsigned i = 0; i < 4; ++i) {
         selector |= static_cast<unsigned>((nibbles >> (4 * i)) & 7) << (8 * i);
       }
-      Out(0, Intrinsic(llvm::Intrinsic::amdgcn_perm, {},
-                       {b, a, I32(selector)}),
+      Out(0, Intrinsic(llvm::Intrinsic::amdgcn_perm, {}, {b, a, I32(selector)}),
           Type::kB32);
       return;
     }
@@ -641,8 +612,7 @@ void FunctionLowering::LowerPrmt() {
     // 0x01 in a byte becomes 0xff; no carry leaves a byte.
     return b_.CreateMul(bit_of_each_byte, I32(255));
   };
-  Value* signs = smear(b_.CreateAnd(b_.CreateLShr(bytes, 7),
-                                    I32(0x01010101)));
+  Value* signs = smear(b_.CreateAnd(b_.CreateLShr(bytes, 7), I32(0x01010101)));
   Value* wants = smear(b_.CreateAnd(b_.CreateLShr(s, 3), I32(0x01010101)));
   Out(0,
       b_.CreateOr(b_.CreateAnd(wants, signs),
@@ -663,8 +633,8 @@ void FunctionLowering::LowerDp4a() {
     return is_signed ? b_.CreateAShr(up, 24) : b_.CreateLShr(up, 24);
   };
   for (unsigned i = 0; i < 4; ++i) {
-    sum = b_.CreateAdd(sum, b_.CreateMul(byte(a, i, IsSigned(ta)),
-                                         byte(b, i, IsSigned(tb))));
+    sum = b_.CreateAdd(
+        sum, b_.CreateMul(byte(a, i, IsSigned(ta)), byte(b, i, IsSigned(tb))));
   }
   Write(op(0), sum, Type::kB32);
 }

@@ -8,49 +8,30 @@ namespace cerberus::ptx {
 
 MatrixShape ShapeOf(Shape shape) {
   switch (shape) {
-    case Shape::kM8n8k4:
-      return {8, 8, 4};
-    case Shape::kM8n8k16:
-      return {8, 8, 16};
-    case Shape::kM8n8k32:
-      return {8, 8, 32};
-    case Shape::kM8n8k128:
-      return {8, 8, 128};
-    case Shape::kM16n8k4:
-      return {16, 8, 4};
-    case Shape::kM16n8k8:
-      return {16, 8, 8};
-    case Shape::kM16n8k16:
-      return {16, 8, 16};
-    case Shape::kM16n8k32:
-      return {16, 8, 32};
-    case Shape::kM16n8k64:
-      return {16, 8, 64};
-    case Shape::kM16n8k128:
-      return {16, 8, 128};
-    case Shape::kM16n8k256:
-      return {16, 8, 256};
-    case Shape::kM16n16k8:
-      return {16, 16, 8};
-    case Shape::kM16n16k16:
-      return {16, 16, 16};
-    case Shape::kM8n32k16:
-      return {8, 32, 16};
-    case Shape::kM32n8k16:
-      return {32, 8, 16};
-    default:
-      return {};
+    case Shape::kM8n8k4: return {8, 8, 4};
+    case Shape::kM8n8k16: return {8, 8, 16};
+    case Shape::kM8n8k32: return {8, 8, 32};
+    case Shape::kM8n8k128: return {8, 8, 128};
+    case Shape::kM16n8k4: return {16, 8, 4};
+    case Shape::kM16n8k8: return {16, 8, 8};
+    case Shape::kM16n8k16: return {16, 8, 16};
+    case Shape::kM16n8k32: return {16, 8, 32};
+    case Shape::kM16n8k64: return {16, 8, 64};
+    case Shape::kM16n8k128: return {16, 8, 128};
+    case Shape::kM16n8k256: return {16, 8, 256};
+    case Shape::kM16n16k8: return {16, 16, 8};
+    case Shape::kM16n16k16: return {16, 16, 16};
+    case Shape::kM8n32k16: return {8, 32, 16};
+    case Shape::kM32n8k16: return {32, 8, 16};
+    default: return {};
   }
 }
 
 unsigned ContainerBits(Type type, bool packed_e2m1) {
   switch (type) {
-    case Type::kB1:
-      return 1;
-    case Type::kE2M1:
-      return packed_e2m1 ? 4 : 8;
-    default:
-      return static_cast<unsigned>(BitsOf(type));
+    case Type::kB1: return 1;
+    case Type::kE2M1: return packed_e2m1 ? 4 : 8;
+    default: return static_cast<unsigned>(BitsOf(type));
   }
 }
 
@@ -66,8 +47,8 @@ WarpMatrix::Values WarpMatrix::ReadFragment(int operand, unsigned count,
     return values;
   }
   for (unsigned i = 0; i < count; ++i) {
-    values.push_back(fn_.Read(
-        o.kind == OperandKind::kVector ? fn_.child(o, i) : o, type));
+    values.push_back(
+        fn_.Read(o.kind == OperandKind::kVector ? fn_.child(o, i) : o, type));
   }
   return values;
 }
@@ -96,12 +77,12 @@ llvm::Value* MoveWords(llvm::IRBuilder<>& b, llvm::Value* value,
   if (type->getPrimitiveSizeInBits() == 32) {
     return b.CreateBitCast(move(b.CreateBitCast(value, b.getInt32Ty())), type);
   }
-  llvm::Value* words = b.CreateBitCast(
-      value, llvm::FixedVectorType::get(b.getInt32Ty(), 2));
+  llvm::Value* words =
+      b.CreateBitCast(value, llvm::FixedVectorType::get(b.getInt32Ty(), 2));
   llvm::Value* moved = llvm::PoisonValue::get(words->getType());
   for (unsigned i = 0; i < 2; ++i) {
-    moved = b.CreateInsertElement(
-        moved, move(b.CreateExtractElement(words, i)), i);
+    moved =
+        b.CreateInsertElement(moved, move(b.CreateExtractElement(words, i)), i);
   }
   return b.CreateBitCast(moved, type);
 }
@@ -109,9 +90,8 @@ llvm::Value* MoveWords(llvm::IRBuilder<>& b, llvm::Value* value,
 }  // namespace
 
 llvm::Value* WarpMatrix::FromLane(Value* lane, Value* value) {
-  return MoveWords(b_, value, [&](Value* word) {
-    return fn_.Permute(lane, word);
-  });
+  return MoveWords(b_, value,
+                   [&](Value* word) { return fn_.Permute(lane, word); });
 }
 
 llvm::Value* WarpMatrix::FromWaveLane(Value* four_lanes, Value* value) {
@@ -124,10 +104,9 @@ llvm::Value* WarpMatrix::FromWaveLane(Value* four_lanes, Value* value) {
 llvm::Value* WarpMatrix::FromQuad(unsigned t, Value* value) {
   // DPP's quad_perm with four equal selectors.
   return MoveWords(b_, value, [&](Value* word) {
-    return fn_.Intrinsic(
-        llvm::Intrinsic::amdgcn_update_dpp, {b_.getInt32Ty()},
-        {llvm::PoisonValue::get(b_.getInt32Ty()), word, I32(t * 0x55), I32(15),
-         I32(15), b_.getTrue()});
+    return fn_.Intrinsic(llvm::Intrinsic::amdgcn_update_dpp, {b_.getInt32Ty()},
+                         {llvm::PoisonValue::get(b_.getInt32Ty()), word,
+                          I32(t * 0x55), I32(15), I32(15), b_.getTrue()});
   });
 }
 

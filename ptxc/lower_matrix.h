@@ -38,8 +38,7 @@ inline unsigned IndexInA(unsigned row_tile, unsigned k_tile, unsigned row_tiles,
   const unsigned in_pair = row_tiles - pair < 2 ? 1 : 2;
   return pair * k_tiles + k_tile * in_pair + row_tile % 2;
 }
-inline unsigned IndexInB(unsigned k_tile, unsigned col_tile,
-                         unsigned k_tiles) {
+inline unsigned IndexInB(unsigned k_tile, unsigned col_tile, unsigned k_tiles) {
   return col_tile * k_tiles + k_tile;
 }
 // The first of a tile's two elements.

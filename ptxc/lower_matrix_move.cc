@@ -19,9 +19,7 @@ class MatrixMove : public WarpMatrix {
  private:
   // ---- ldmatrix and stmatrix ----
   // The address that a lane gave: the start of a row.
-  Value* RowFrom(Value* lane) {
-    return FromLane(lane, own_row_);
-  }
+  Value* RowFrom(Value* lane) { return FromLane(lane, own_row_); }
   Value* At(Value* row, Value* byte) {
     return fn_.ToPointer(b_.CreateAdd(row, byte), kAsShared);
   }
@@ -51,8 +49,8 @@ class MatrixMove : public WarpMatrix {
   };
   struct Fragment {
     unsigned registers;
-    unsigned elements;      // in a register
-    bool along_columns;     // a register's elements lie side by side in a row
+    unsigned elements;   // in a register
+    bool along_columns;  // a register's elements lie side by side in a row
   };
   Fragment FragmentOf(Frag frag, Type type) const;
   Place PlaceOf(Frag frag, const Fragment& f, unsigned index,
@@ -78,16 +76,14 @@ void MatrixMove::ReadRowAddress(int operand) {
 
 // An element of a row of 16 elements of 8, 6 or 4 bits, without gaps.
 llvm::Value* MatrixMove::LoadElement(Value* row, Value* column) {
-  switch (static_cast<PackFormat>(
-      fn_.mods().second(ModGroup::kPackFormat))) {
+  switch (static_cast<PackFormat>(fn_.mods().second(ModGroup::kPackFormat))) {
     case PackFormat::kB6x16P32: {
       Value* bit = b_.CreateMul(column, I32(6));
       Value* byte = b_.CreateLShr(bit, 3);
       Value* bits = b_.CreateOr(
           LoadBits(row, byte, 8),
           b_.CreateShl(LoadBits(row, b_.CreateAdd(byte, I32(1)), 8), 8));
-      return b_.CreateAnd(b_.CreateLShr(bits, b_.CreateAnd(bit, 7)),
-                          I32(0x3f));
+      return b_.CreateAnd(b_.CreateLShr(bits, b_.CreateAnd(bit, 7)), I32(0x3f));
     }
     case PackFormat::kB4x16P64: {
       Value* bits = LoadBits(row, b_.CreateLShr(column, 1), 8);
@@ -95,8 +91,7 @@ llvm::Value* MatrixMove::LoadElement(Value* row, Value* column) {
           b_.CreateLShr(bits, b_.CreateShl(b_.CreateAnd(column, 1), 2)),
           I32(0xf));
     }
-    default:
-      return LoadBits(row, column, 8);
+    default: return LoadBits(row, column, 8);
   }
 }
 
@@ -104,12 +99,9 @@ namespace {
 
 unsigned CountOf(Count count) {
   switch (count) {
-    case Count::kX4:
-      return 4;
-    case Count::kX2:
-      return 2;
-    default:
-      return 1;
+    case Count::kX4: return 4;
+    case Count::kX2: return 2;
+    default: return 1;
   }
 }
 
@@ -150,8 +142,7 @@ void MatrixMove::LoadMatrices() {
     } else if (transposed) {
       Value* byte = b_.CreateShl(g_, 1);
       Value* low = LoadBits(row(two_t, 8), byte, 16);
-      Value* high =
-          LoadBits(row(b_.CreateAdd(two_t, I32(1)), 8), byte, 16);
+      Value* high = LoadBits(row(b_.CreateAdd(two_t, I32(1)), 8), byte, 16);
       registers.push_back(b_.CreateOr(low, b_.CreateShl(high, 16)));
     } else {
       registers.push_back(LoadBits(row(g_, 8), four_t, 32));
@@ -180,8 +171,8 @@ void MatrixMove::StoreMatrices() {
       if (fn_.mods().shape() == Shape::kM16n8) {
         // Columns 2t and 2t + 1 of rows g, then of rows g + 8.
         StoreBits(to, g_, b_.CreateLShr(word, 8 * j), 8);
-        StoreBits(to, b_.CreateAdd(g_, I32(8)),
-                  b_.CreateLShr(word, 16 + 8 * j), 8);
+        StoreBits(to, b_.CreateAdd(g_, I32(8)), b_.CreateLShr(word, 16 + 8 * j),
+                  8);
       } else {
         StoreBits(to, b_.CreateShl(g_, 1), b_.CreateLShr(word, 16 * j), 16);
       }
@@ -198,8 +189,7 @@ void MatrixMove::Transpose() {
   Value* high =
       b_.CreateLShr(FromLane(b_.CreateAdd(lane, I32(4)), word), shift);
   fn_.Write(fn_.op(0),
-            b_.CreateOr(b_.CreateAnd(low, I32(0xffff)),
-                        b_.CreateShl(high, 16)),
+            b_.CreateOr(b_.CreateAnd(low, I32(0xffff)), b_.CreateShl(high, 16)),
             Type::kB32);
 }
 
@@ -211,8 +201,7 @@ MatrixMove::Fragment MatrixMove::FragmentOf(Frag frag, Type type) const {
     const unsigned bits = ContainerBits(type, true);
     const unsigned elements = bits == 64 ? 1 : 32 / bits;
     const unsigned lines = frag == Frag::kA ? shape.m : shape.n;
-    return {lines / 8 * (shape.k / (4 * elements)), elements,
-            frag == Frag::kA};
+    return {lines / 8 * (shape.k / (4 * elements)), elements, frag == Frag::kA};
   }
   const unsigned elements = type == Type::kF16 ? 2 : 1;
   return {shape.m * shape.n / 32 / elements, elements, true};
@@ -232,9 +221,8 @@ MatrixMove::Place MatrixMove::PlaceOf(Frag frag, const Fragment& f,
                                 : IndexInB(k, tile, k_tiles);
         if (at != index) continue;
         Value* line = b_.CreateAdd(g_, b_.getInt32(8 * tile));
-        Value* along =
-            b_.CreateAdd(b_.CreateMul(t_, b_.getInt32(f.elements)),
-                         b_.getInt32(4 * f.elements * k + element));
+        Value* along = b_.CreateAdd(b_.CreateMul(t_, b_.getInt32(f.elements)),
+                                    b_.getInt32(4 * f.elements * k + element));
         return frag == Frag::kA ? Place{line, along} : Place{along, line};
       }
     }
@@ -242,9 +230,9 @@ MatrixMove::Place MatrixMove::PlaceOf(Frag frag, const Fragment& f,
   const unsigned at = index * f.elements + element;
   const unsigned row_tile = at / 2 % row_tiles;
   const unsigned col_tile = at / 2 / row_tiles;
-  return {b_.CreateAdd(g_, b_.getInt32(8 * row_tile)),
-          b_.CreateAdd(b_.CreateShl(t_, 1),
-                       b_.getInt32(8 * col_tile + at % 2))};
+  return {
+      b_.CreateAdd(g_, b_.getInt32(8 * row_tile)),
+      b_.CreateAdd(b_.CreateShl(t_, 1), b_.getInt32(8 * col_tile + at % 2))};
 }
 
 MatrixMove::Memory MatrixMove::ReadMemory(int address, int stride, Frag frag,
@@ -334,13 +322,13 @@ void MatrixMove::StoreFragment() {
   const Fragment fragment = FragmentOf(Frag::kD, type);
   const Memory memory = ReadMemory(0, 2, Frag::kD, type);
   const bool wide = memory.bits == 64;
-  const Values registers = ReadFragment(1, fragment.registers,
-                                        wide ? Type::kB64 : Type::kB32);
+  const Values registers =
+      ReadFragment(1, fragment.registers, wide ? Type::kB64 : Type::kB32);
   for (unsigned i = 0; i < fragment.registers; ++i) {
     for (unsigned e = 0; e < fragment.elements; ++e) {
-      Value* element = b_.CreateTrunc(
-          b_.CreateLShr(registers[i], memory.bits * e),
-          b_.getIntNTy(memory.bits));
+      Value* element =
+          b_.CreateTrunc(b_.CreateLShr(registers[i], memory.bits * e),
+                         b_.getIntNTy(memory.bits));
       b_.CreateAlignedStore(
           element, ElementPointer(memory, PlaceOf(Frag::kD, fragment, i, e)),
           llvm::Align(memory.bits / 8));

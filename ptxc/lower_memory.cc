@@ -10,7 +10,6 @@
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/Metadata.h"
-
 #include "ptxc/lower.h"
 
 namespace cerberus::ptx {
@@ -28,23 +27,17 @@ constexpr unsigned kMostWholeBytes = 8;
 
 unsigned SpaceNumber(Space space) {
   switch (space) {
-    case Space::kGlobal:
-      return kAsGlobal;
+    case Space::kGlobal: return kAsGlobal;
     case Space::kShared:
     case Space::kSharedCta:
     case Space::kSharedCluster:  // a cluster is one block
       return kAsShared;
-    case Space::kLocal:
-      return kAsLocal;
-    case Space::kConst:
-      return kAsConstant;
+    case Space::kLocal: return kAsLocal;
+    case Space::kConst: return kAsConstant;
     case Space::kParam:
-    case Space::kParamEntry:
-      return kAsConstant;
-    case Space::kParamFunc:
-      return kAsLocal;
-    default:
-      return kAsGeneric;
+    case Space::kParamEntry: return kAsConstant;
+    case Space::kParamFunc: return kAsLocal;
+    default: return kAsGeneric;
   }
 }
 
@@ -64,20 +57,14 @@ FunctionLowering::Pointer FunctionLowering::Address(const Operand& operand,
     switch (variable.space) {
       case VarSpace::kShared:
       case VarSpace::kGlobal:
-      case VarSpace::kConst:
-        base = DefinedGlobal(operand.index);
-        break;
+      case VarSpace::kConst: base = DefinedGlobal(operand.index); break;
       case VarSpace::kLocal:
-      case VarSpace::kParam:
-        base = LocalStorage(operand.index);
-        break;
-      default:
-        Fail("this variable has no address");
-        break;
+      case VarSpace::kParam: base = LocalStorage(operand.index); break;
+      default: Fail("this variable has no address"); break;
     }
     if (!base) {
-      result.pointer = llvm::PoisonValue::get(
-          llvm::PointerType::get(b_.getContext(), as));
+      result.pointer =
+          llvm::PoisonValue::get(llvm::PointerType::get(b_.getContext(), as));
       return result;
     }
     if (variable.space == VarSpace::kConst) {
@@ -111,8 +98,7 @@ FunctionLowering::Pointer FunctionLowering::Address(const Operand& operand,
                             ? Type::kU32
                             : Type::kU64);
   } else if (operand.base == OperandKind::kInt) {
-    result.pointer =
-        ToPointer(I64(operand.bits), as);
+    result.pointer = ToPointer(I64(operand.bits), as);
     return result;
   } else {
     Fail("this address is not supported");
@@ -124,8 +110,8 @@ FunctionLowering::Pointer FunctionLowering::Address(const Operand& operand,
   result.invariant = as == kAsConstant;
   result.pointer = ToPointer(address, as);
   if (operand.value != 0) {
-    result.pointer = b_.CreateGEP(b_.getInt8Ty(), result.pointer,
-                                  I64(operand.bits));
+    result.pointer =
+        b_.CreateGEP(b_.getInt8Ty(), result.pointer, I64(operand.bits));
   }
   return result;
 }
@@ -135,10 +121,8 @@ llvm::SyncScope::ID FunctionLowering::SyncScope(Scope scope) {
     case Scope::kCta:
     case Scope::kCluster:
       return b_.getContext().getOrInsertSyncScopeID("workgroup");
-    case Scope::kSys:
-      return llvm::SyncScope::System;
-    default:
-      return b_.getContext().getOrInsertSyncScopeID("agent");
+    case Scope::kSys: return llvm::SyncScope::System;
+    default: return b_.getContext().getOrInsertSyncScopeID("agent");
   }
 }
 
@@ -195,15 +179,14 @@ void FunctionLowering::LoadOrLdu(bool ldu) {
   const unsigned width = static_cast<unsigned>(mods().vector_width());
   const unsigned bytes = static_cast<unsigned>(BytesOf(t));
   llvm::Type* element = Int(bytes * 8);
-  const bool invariant = at.invariant || ldu ||
-                         mods().nc() == NonCoherent::kOn;
+  const bool invariant = at.invariant || ldu || mods().nc() == NonCoherent::kOn;
   const Sem sem = mods().sem();
-  const bool ordered = sem == Sem::kVolatile || sem == Sem::kRelaxed ||
-                       sem == Sem::kAcquire;
+  const bool ordered =
+      sem == Sem::kVolatile || sem == Sem::kRelaxed || sem == Sem::kAcquire;
   std::vector<Value*> parts;
   if (ordered && !at.invariant) {
-    const bool is_volatile = sem == Sem::kVolatile ||
-                             mods().mmio() == Mmio::kOn;
+    const bool is_volatile =
+        sem == Sem::kVolatile || mods().mmio() == Mmio::kOn;
     const llvm::SyncScope::ID scope =
         is_volatile ? llvm::SyncScope::System : SyncScope(mods().scope());
     // In chunks of as many bytes as the hardware takes whole. PTX's model
@@ -230,9 +213,9 @@ void FunctionLowering::LoadOrLdu(bool ldu) {
       Value* part = b_.CreateZExt(chunks[begin / chunk], element);
       for (unsigned at_byte = chunk; at_byte < bytes; at_byte += chunk) {
         part = b_.CreateOr(
-            part, b_.CreateShl(b_.CreateZExt(chunks[(begin + at_byte) / chunk],
-                                             element),
-                               at_byte * 8));
+            part, b_.CreateShl(
+                      b_.CreateZExt(chunks[(begin + at_byte) / chunk], element),
+                      at_byte * 8));
       }
       parts.push_back(part);
     }
@@ -281,11 +264,11 @@ void FunctionLowering::LowerSt() {
   const unsigned width = static_cast<unsigned>(mods().vector_width());
   const unsigned bytes = static_cast<unsigned>(BytesOf(t));
   const Operand& source = op(1);
-  const Type bits_type = bytes == 1    ? Type::kB8
-                         : bytes == 2  ? Type::kB16
-                         : bytes == 4  ? Type::kB32
-                         : bytes == 8  ? Type::kB64
-                                       : Type::kB128;
+  const Type bits_type = bytes == 1   ? Type::kB8
+                         : bytes == 2 ? Type::kB16
+                         : bytes == 4 ? Type::kB32
+                         : bytes == 8 ? Type::kB64
+                                      : Type::kB128;
   std::vector<Value*> parts;
   if (width == 1) {
     // A constant is converted to the type; a register's bits are stored.
@@ -304,8 +287,8 @@ void FunctionLowering::LowerSt() {
       }
     }
   } else {
-    constexpr Component kParts[] = {Component::kX, Component::kY,
-                                    Component::kZ, Component::kW};
+    constexpr Component kParts[] = {Component::kX, Component::kY, Component::kZ,
+                                    Component::kW};
     for (unsigned i = 0; i < width && i < 4; ++i) {
       Operand part = source;
       part.part = kParts[i];
@@ -314,8 +297,8 @@ void FunctionLowering::LowerSt() {
   }
   const Sem sem = mods().sem();
   if (sem == Sem::kVolatile || sem == Sem::kRelaxed || sem == Sem::kRelease) {
-    const bool is_volatile = sem == Sem::kVolatile ||
-                             mods().mmio() == Mmio::kOn;
+    const bool is_volatile =
+        sem == Sem::kVolatile || mods().mmio() == Mmio::kOn;
     const llvm::SyncScope::ID scope =
         is_volatile ? llvm::SyncScope::System : SyncScope(mods().scope());
     if (sem == Sem::kRelease) Fence(llvm::AtomicOrdering::Release, scope);
@@ -329,11 +312,10 @@ void FunctionLowering::LowerSt() {
            at_byte += std::min(bytes, chunk)) {
         Value* part = parts[(offset + at_byte) / bytes];
         bits = b_.CreateOr(
-            bits,
-            bytes <= chunk
-                ? b_.CreateShl(b_.CreateZExt(part, type), at_byte * 8)
-                : b_.CreateTrunc(b_.CreateLShr(part, offset % bytes * 8),
-                                 type));
+            bits, bytes <= chunk
+                      ? b_.CreateShl(b_.CreateZExt(part, type), at_byte * 8)
+                      : b_.CreateTrunc(b_.CreateLShr(part, offset % bytes * 8),
+                                       type));
       }
       llvm::StoreInst* store = b_.CreateAlignedStore(
           bits, b_.CreateConstGEP1_32(b_.getInt8Ty(), at.pointer, offset),
@@ -350,8 +332,8 @@ void FunctionLowering::LowerSt() {
       whole = b_.CreateInsertElement(whole, parts[i], i);
     }
   }
-  llvm::StoreInst* store = b_.CreateAlignedStore(
-      whole, at.pointer, llvm::Align(bytes * width));
+  llvm::StoreInst* store =
+      b_.CreateAlignedStore(whole, at.pointer, llvm::Align(bytes * width));
   CopyAttributes(store);
 }
 
@@ -379,8 +361,7 @@ void FunctionLowering::LowerMov() {
     std::vector<Value*> values;
     for (unsigned i = 0; i < width && i < 4; ++i) {
       values.push_back(Read(
-          a.kind == OperandKind::kVector ? child(a, i) : ComponentOf(a, i),
-          t));
+          a.kind == OperandKind::kVector ? child(a, i) : ComponentOf(a, i), t));
     }
     for (unsigned i = 0; i < values.size(); ++i) {
       Write(d.kind == OperandKind::kVector ? child(d, i) : ComponentOf(d, i),
@@ -410,8 +391,8 @@ void FunctionLowering::LowerCvta() {
   llvm::Type* special = llvm::PointerType::get(b_.getContext(), space);
   if (to) {
     Value* address = b_.CreateIntToPtr(Read(op(1), Type::kU64), generic);
-    Value* offset = b_.CreatePtrToInt(
-        b_.CreateAddrSpaceCast(address, special), b_.getInt32Ty());
+    Value* offset = b_.CreatePtrToInt(b_.CreateAddrSpaceCast(address, special),
+                                      b_.getInt32Ty());
     Out(0, Coerce(offset, t), t);
     return;
   }
@@ -422,9 +403,9 @@ void FunctionLowering::LowerCvta() {
 }
 
 void FunctionLowering::LowerIsspacep() {
-  Value* pointer = b_.CreateIntToPtr(
-      Read(op(1), Type::kU64),
-      llvm::PointerType::get(b_.getContext(), kAsGeneric));
+  Value* pointer =
+      b_.CreateIntToPtr(Read(op(1), Type::kU64),
+                        llvm::PointerType::get(b_.getContext(), kAsGeneric));
   const auto in_shared = [&] {
     return Intrinsic(llvm::Intrinsic::amdgcn_is_shared, {}, {pointer});
   };
@@ -451,8 +432,8 @@ void FunctionLowering::LowerIsspacep() {
     Value* any = b_.getFalse();
     if (!ptx_.is_entry) return any;
     for (std::uint32_t id : ptx_.params) {
-      any = b_.CreateOr(any, in_range(LocalStorage(id),
-                                      ptx_module_.variables[id].size()));
+      any = b_.CreateOr(
+          any, in_range(LocalStorage(id), ptx_module_.variables[id].size()));
     }
     return any;
   };
@@ -460,23 +441,15 @@ void FunctionLowering::LowerIsspacep() {
   switch (mods().space()) {
     case Space::kShared:
     case Space::kSharedCta:
-    case Space::kSharedCluster:
-      result = in_shared();
-      break;
-    case Space::kLocal:
-      result = in_local();
-      break;
-    case Space::kConst:
-      result = in_constants();
-      break;
+    case Space::kSharedCluster: result = in_shared(); break;
+    case Space::kLocal: result = in_local(); break;
+    case Space::kConst: result = in_constants(); break;
     case Space::kParam:
-    case Space::kParamEntry:
-      result = in_parameters();
-      break;
+    case Space::kParamEntry: result = in_parameters(); break;
     default:
-      result = b_.CreateNot(b_.CreateOr(
-          b_.CreateOr(in_shared(), in_local()),
-          b_.CreateOr(in_constants(), in_parameters())));
+      result = b_.CreateNot(
+          b_.CreateOr(b_.CreateOr(in_shared(), in_local()),
+                      b_.CreateOr(in_constants(), in_parameters())));
       break;
   }
   Out(0, result, Type::kPred);
@@ -511,13 +484,13 @@ llvm::Value* Opaque(llvm::IRBuilder<>& b, llvm::Value* value,
 llvm::Value* GrowStack(llvm::IRBuilder<>& b, llvm::Value* bytes) {
   // What is allocated must not become a constant, which LLVM would make part
   // of the frame, nor be left out.
-  llvm::Value* memory = b.CreateAlloca(b.getInt8Ty(), kAsLocal,
-                                       Opaque(b, bytes, "=v,0"));
-  b.CreateCall(llvm::InlineAsm::get(
-                   llvm::FunctionType::get(b.getVoidTy(), {memory->getType()},
-                                           false),
-                   "", "v", /*hasSideEffects=*/true),
-               {memory});
+  llvm::Value* memory =
+      b.CreateAlloca(b.getInt8Ty(), kAsLocal, Opaque(b, bytes, "=v,0"));
+  b.CreateCall(
+      llvm::InlineAsm::get(
+          llvm::FunctionType::get(b.getVoidTy(), {memory->getType()}, false),
+          "", "v", /*hasSideEffects=*/true),
+      {memory});
   return memory;
 }
 
@@ -537,15 +510,15 @@ llvm::Value* StackStorage(
   }
   llvm::IRBuilder<> allocas(point);
   llvm::IRBuilder<> b(point->getParent(), std::next(point->getIterator()));
-  // What LLVM 22 gives for an allocated piece is the stack pointer itself, for a
-  // saved one the lane's part of it. With architected flat scratch the first is
-  // a lane's address, without it the second. Kernels have a stack pointer only
-  // where something is allocated.
+  // What LLVM 22 gives for an allocated piece is the stack pointer itself, for
+  // a saved one the lane's part of it. With architected flat scratch the first
+  // is a lane's address, without it the second. Kernels have a stack pointer
+  // only where something is allocated.
   llvm::Value* top = GrowStack(b, b.getInt32(0));
   if (!flat) {
-    top = b.CreateIntrinsic(
-        llvm::Intrinsic::stacksave,
-        {llvm::PointerType::get(b.getContext(), kAsLocal)}, {});
+    top = b.CreateIntrinsic(llvm::Intrinsic::stacksave,
+                            {llvm::PointerType::get(b.getContext(), kAsLocal)},
+                            {});
   }
   top = b.CreatePtrToInt(top, b.getInt32Ty());
   for (const std::uint32_t id : {kStackTop, kStackEnd}) {
@@ -594,15 +567,15 @@ void FunctionLowering::LowerAlloca() {
 }
 
 void FunctionLowering::LowerStacksave() {
-  Value* top = StackStorage(kStackTop, alloca_point_, TargetHas(kFlatScratch),
-                            locals_);
+  Value* top =
+      StackStorage(kStackTop, alloca_point_, TargetHas(kFlatScratch), locals_);
   Out(0, Coerce(b_.CreateLoad(b_.getInt32Ty(), top), type()), type());
 }
 
 void FunctionLowering::LowerStackrestore() {
-  b_.CreateStore(b_.CreateTrunc(Read(op(0), Type::kU64), b_.getInt32Ty()),
-                 StackStorage(kStackTop, alloca_point_,
-                              TargetHas(kFlatScratch), locals_));
+  b_.CreateStore(
+      b_.CreateTrunc(Read(op(0), Type::kU64), b_.getInt32Ty()),
+      StackStorage(kStackTop, alloca_point_, TargetHas(kFlatScratch), locals_));
 }
 
 // Performance hints: nothing depends on them.

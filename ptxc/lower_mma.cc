@@ -21,12 +21,9 @@ struct SmallFloat {
 };
 SmallFloat SmallFloatOf(Type type) {
   switch (type) {
-    case Type::kE4M3:
-      return {0x8000, 0, 0x7f00, 1, 0x1p8};
-    case Type::kE3M2:
-      return {0x2000, 2, 0x1f00, 0, 0x1p12};
-    case Type::kE2M3:
-      return {0x2000, 2, 0x1f00, 1, 0x1p14};
+    case Type::kE4M3: return {0x8000, 0, 0x7f00, 1, 0x1p8};
+    case Type::kE3M2: return {0x2000, 2, 0x1f00, 0, 0x1p12};
+    case Type::kE2M3: return {0x2000, 2, 0x1f00, 1, 0x1p14};
     default:
       // e2m1 in the middle of its byte: bits 2 to 5.
       return {0x2000, 2, 0x1c00, 1, 0x1p14};
@@ -37,7 +34,11 @@ SmallFloat SmallFloatOf(Type type) {
 
 MatrixProduct::MatrixProduct(FunctionLowering& fn, MatrixShape shape, Type a,
                              Type b, Type d, Type c)
-    : WarpMatrix(fn), shape_(shape), a_type_(a), b_type_(b), d_type_(d),
+    : WarpMatrix(fn),
+      shape_(shape),
+      a_type_(a),
+      b_type_(b),
+      d_type_(d),
       c_type_(c) {
   const MmaKind kind = fn.mods().mma_kind();
   const bool packed = kind == MmaKind::kMxf4 || kind == MmaKind::kMxf4nvf4;
@@ -105,10 +106,10 @@ MatrixProduct::Words MatrixProduct::Decode(Value* bits, Type type) {
     // stands in the middle of a byte.
     const unsigned mask = (1u << container_) - 1;
     const unsigned left = container_ == 8 ? 8 : 10;
-    Value* codes = b_.CreateOr(
-        b_.CreateShl(b_.CreateAnd(pair, I32(mask)), left),
-        b_.CreateShl(b_.CreateAnd(pair, I32(mask << container_)),
-                     16 + left - container_));
+    Value* codes =
+        b_.CreateOr(b_.CreateShl(b_.CreateAnd(pair, I32(mask)), left),
+                    b_.CreateShl(b_.CreateAnd(pair, I32(mask << container_)),
+                                 16 + left - container_));
     words.push_back(DecodeSmallFloats(codes, type));
   }
   return words;
@@ -119,21 +120,20 @@ llvm::Value* MatrixProduct::DecodeSmallFloats(Value* codes, Type type) {
   if (type == Type::kE5M2) return codes;
   const SmallFloat format = SmallFloatOf(type);
   const auto both = [&](unsigned half) { return I32(half * 0x10001u); };
-  Value* sign = b_.CreateShl(b_.CreateAnd(codes, both(format.sign)),
-                             format.sign_left);
-  Value* magnitude = b_.CreateLShr(
-      b_.CreateAnd(codes, both(format.magnitude)), format.magnitude_right);
-  Value* number = b_.CreateFMul(
-      b_.CreateBitCast(b_.CreateOr(sign, magnitude), HalfPair()),
-      fn_.Fp(HalfPair(), format.scale));
+  Value* sign =
+      b_.CreateShl(b_.CreateAnd(codes, both(format.sign)), format.sign_left);
+  Value* magnitude = b_.CreateLShr(b_.CreateAnd(codes, both(format.magnitude)),
+                                   format.magnitude_right);
+  Value* number =
+      b_.CreateFMul(b_.CreateBitCast(b_.CreateOr(sign, magnitude), HalfPair()),
+                    fn_.Fp(HalfPair(), format.scale));
   if (type == Type::kE4M3) {
-    llvm::Type* bits =
-        llvm::FixedVectorType::get(b_.getInt16Ty(), 2);
+    llvm::Type* bits = llvm::FixedVectorType::get(b_.getInt16Ty(), 2);
     Value* nan = b_.CreateICmpEQ(
         b_.CreateBitCast(b_.CreateAnd(codes, both(0x7f00)), bits),
         llvm::ConstantInt::get(bits, 0x7f00));
-    number = b_.CreateSelect(nan, llvm::ConstantFP::getQNaN(HalfPair()),
-                             number);
+    number =
+        b_.CreateSelect(nan, llvm::ConstantFP::getQNaN(HalfPair()), number);
   }
   return b_.CreateBitCast(number, b_.getInt32Ty());
 }
@@ -144,8 +144,7 @@ MatrixProduct::Sums MatrixProduct::ReadC() {
     Sums sums;
     for (Value* pair : ReadFragment(3, count / 2, Type::kF16x2)) {
       for (unsigned i = 0; i < 2; ++i) {
-        sums.push_back(
-            b_.CreateFPExt(b_.CreateExtractElement(pair, i), F32()));
+        sums.push_back(b_.CreateFPExt(b_.CreateExtractElement(pair, i), F32()));
       }
     }
     return sums;
@@ -223,19 +222,17 @@ MatrixProduct::Words MatrixProduct::Expand(Value* bits, Value* indices) {
       return b_.CreateShl(b_.CreateZExt(half, i64),
                           b_.CreateZExt(b_.CreateShl(index(i), 4), i64));
     };
-    Value* dense =
-        b_.CreateOr(place(b_.CreateAnd(bits, I32(0xffff)), 0),
-                    place(b_.CreateLShr(bits, 16), 1));
+    Value* dense = b_.CreateOr(place(b_.CreateAnd(bits, I32(0xffff)), 0),
+                               place(b_.CreateLShr(bits, 16), 1));
     words.push_back(b_.CreateTrunc(dense, b_.getInt32Ty()));
-    words.push_back(
-        b_.CreateTrunc(b_.CreateLShr(dense, 32), b_.getInt32Ty()));
+    words.push_back(b_.CreateTrunc(b_.CreateLShr(dense, 32), b_.getInt32Ty()));
     return words;
   }
   for (unsigned half = 0; half < 2; ++half) {
     Value* dense = I32(0);
     for (unsigned i = 0; i < 2; ++i) {
-      Value* byte = b_.CreateAnd(b_.CreateLShr(bits, 16 * half + 8 * i),
-                                 I32(0xff));
+      Value* byte =
+          b_.CreateAnd(b_.CreateLShr(bits, 16 * half + 8 * i), I32(0xff));
       dense = b_.CreateOr(
           dense, b_.CreateShl(byte, b_.CreateShl(index(2 * half + i), 3)));
     }
@@ -267,10 +264,8 @@ void MatrixProduct::ForEachStep(const Step& step) {
         const unsigned b_tile = word / (4 * b_words);
         const unsigned b_t = word / b_words % 4;
         for (unsigned j = 0; j < 2 * col_tiles_; ++j) {
-          Value* lane =
-              b_.CreateAdd(first_column, I32(4 * (j % 2) + b_t));
-          const Words& column =
-              b_words_[IndexInB(b_tile, j / 2, b_k_tiles_)];
+          Value* lane = b_.CreateAdd(first_column, I32(4 * (j % 2) + b_t));
+          const Words& column = b_words_[IndexInB(b_tile, j / 2, b_k_tiles_)];
           b.push_back(FromLane(lane, column[word % b_words]));
         }
         step(k, a, b);
@@ -303,17 +298,12 @@ void MatrixProduct::MultiplyAll(Sums& sums) {
 void MatrixProduct::MultiplyScaled(Sums& sums) {
   unsigned blocks = 1;
   switch (fn_.mods().scale_vec()) {
-    case ScaleVec::kX4:
-      blocks = 4;
-      break;
-    case ScaleVec::kX2:
-      blocks = 2;
-      break;
+    case ScaleVec::kX4: blocks = 4; break;
+    case ScaleVec::kX2: blocks = 2; break;
     case ScaleVec::kNone:
       blocks = fn_.mods().mma_kind() == MmaKind::kMxf4 ? 2 : 1;
       break;
-    default:
-      break;
+    default: break;
   }
   const std::vector<Sums> partial =
       HasMfma() ? ProductsByMfma(blocks) : ProductsInSteps(blocks);
@@ -324,8 +314,7 @@ void MatrixProduct::MultiplyScaled(Sums& sums) {
   // Of A's factors, row g is in one lane of a pair and row g + 8 in the other.
   Value* a_lane = b_.CreateAdd(b_.CreateShl(g_, 2),
                                b_.CreateShl(selector(first + 1, 1), 1));
-  Value* b_lane =
-      b_.CreateAdd(b_.CreateShl(t_, 3), selector(first + 3, 1));
+  Value* b_lane = b_.CreateAdd(b_.CreateShl(t_, 3), selector(first + 3, 1));
   for (unsigned block = 0; block < blocks; ++block) {
     Values a;
     Values b;
@@ -340,9 +329,9 @@ void MatrixProduct::MultiplyScaled(Sums& sums) {
     for (unsigned i = 0; i < row_tiles_; ++i) {
       for (unsigned j = 0; j < 2; ++j) {
         const unsigned at = IndexInC(i, 0, row_tiles_) + j;
-        Value* sum = Fma(b_.CreateFPExt(partial[block][at], F64()),
-                         b_.CreateFMul(a[i], b[j]),
-                         b_.CreateFPExt(sums[at], F64()));
+        Value* sum =
+            Fma(b_.CreateFPExt(partial[block][at], F64()),
+                b_.CreateFMul(a[i], b[j]), b_.CreateFPExt(sums[at], F64()));
         sums[at] = b_.CreateFPTrunc(sum, F32());
       }
     }
@@ -358,8 +347,7 @@ std::vector<MatrixProduct::Sums> MatrixProduct::ProductsInSteps(
   ForEachStep([&](unsigned k, const Values& a, const Values& b) {
     for (unsigned i = 0; i < row_tiles_; ++i) {
       for (unsigned j = 0; j < 2; ++j) {
-        Value*& sum =
-            products[k / block_size][IndexInC(i, 0, row_tiles_) + j];
+        Value*& sum = products[k / block_size][IndexInC(i, 0, row_tiles_) + j];
         sum = Dot(a[i], b[j], sum);
       }
     }
@@ -384,8 +372,7 @@ llvm::Value* MatrixProduct::ScaleFactor(int operand, Value* lane,
   // ue8m0: 2^(code - 127); 0xff is NaN.
   llvm::Type* i64 = b_.getInt64Ty();
   Value* power = b_.CreateBitCast(
-      b_.CreateShl(b_.CreateZExt(b_.CreateAdd(code, I32(1023 - 127)), i64),
-                   52),
+      b_.CreateShl(b_.CreateZExt(b_.CreateAdd(code, I32(1023 - 127)), i64), 52),
       F64());
   return b_.CreateSelect(b_.CreateICmpEQ(code, I32(0xff)),
                          llvm::ConstantFP::getQNaN(F64()), power);
@@ -413,32 +400,28 @@ MatrixProduct::Values MatrixProduct::Elements(Value* word) {
     case Type::kBF16:
       return {b_.CreateBitCast(b_.CreateShl(word, 16), F32()),
               b_.CreateBitCast(b_.CreateAnd(word, I32(0xffff0000)), F32())};
-    case Type::kTF32:
-      return {b_.CreateBitCast(word, F32())};
-    default:
-      return {word};
+    case Type::kTF32: return {b_.CreateBitCast(word, F32())};
+    default: return {word};
   }
 }
 
 llvm::Value* MatrixProduct::Dot(Value* a, Value* b, Value* sum) {
   switch (word_type_) {
     case Type::kB1: {
-      Value* bits = fn_.mods().op() == Op::kXor ? b_.CreateXor(a, b)
-                                                : b_.CreateAnd(a, b);
+      Value* bits =
+          fn_.mods().op() == Op::kXor ? b_.CreateXor(a, b) : b_.CreateAnd(a, b);
       return b_.CreateAdd(sum, fn_.Unary(llvm::Intrinsic::ctpop, bits));
     }
     case Type::kS8:
     case Type::kU8:
     case Type::kS4:
-    case Type::kU4:
-      return IntegerDot(a, b, sum);
+    case Type::kU4: return IntegerDot(a, b, sum);
     case Type::kF64:
       if (!fn_.RoundingSuffix().empty()) {
         return fn_.FpArith("fma", {a, b, sum});
       }
       return Fma(a, b, sum);
-    default:
-      break;
+    default: break;
   }
   const Values a_elements = Elements(a);
   const Values b_elements = Elements(b);
@@ -459,8 +442,8 @@ llvm::Value* MatrixProduct::IntegerDot(Value* a, Value* b, Value* sum) {
   if (fn_.TargetHas("dot8-insts")) {
     return fn_.Intrinsic(
         bytes ? llvm::Intrinsic::amdgcn_sudot4 : llvm::Intrinsic::amdgcn_sudot8,
-        {}, {b_.getInt1(a_signed), a, b_.getInt1(b_signed), b, sum,
-             b_.getFalse()});
+        {},
+        {b_.getInt1(a_signed), a, b_.getInt1(b_signed), b, sum, b_.getFalse()});
   }
   if (!a_signed && !b_signed && fn_.TargetHas("dot7-insts")) {
     return dot(llvm::Intrinsic::amdgcn_udot4, llvm::Intrinsic::amdgcn_udot8, a,
@@ -476,9 +459,8 @@ llvm::Value* MatrixProduct::IntegerDot(Value* a, Value* b, Value* sum) {
     Value* u = a_signed ? b : a;
     Value* s = a_signed ? a : b;
     Value* rest = signed_dot(I32(bytes ? 0x01010101 : 0x11111111), s, I32(0));
-    return signed_dot(
-        b_.CreateXor(u, I32(bytes ? 0x80808080 : 0x88888888)), s,
-        b_.CreateAdd(sum, b_.CreateShl(rest, bytes ? 7 : 3)));
+    return signed_dot(b_.CreateXor(u, I32(bytes ? 0x80808080 : 0x88888888)), s,
+                      b_.CreateAdd(sum, b_.CreateShl(rest, bytes ? 7 : 3)));
   }
   const auto element = [&](Value* word, unsigned i, bool is_signed) {
     Value* up = b_.CreateShl(word, 32 - container_ * (i + 1));
@@ -486,8 +468,8 @@ llvm::Value* MatrixProduct::IntegerDot(Value* a, Value* b, Value* sum) {
                      : b_.CreateLShr(up, 32 - container_);
   };
   for (unsigned i = 0; i < in_register_; ++i) {
-    sum = b_.CreateAdd(sum, b_.CreateMul(element(a, i, a_signed),
-                                         element(b, i, b_signed)));
+    sum = b_.CreateAdd(
+        sum, b_.CreateMul(element(a, i, a_signed), element(b, i, b_signed)));
   }
   return sum;
 }
@@ -509,8 +491,7 @@ void MatrixProduct::RunQuadPairs() {
   // Row `line` of A, or column `line` of B, at place k.
   const auto element = [&](const Values& registers, bool along_k, Value* line,
                            unsigned k) -> Value* {
-    Value* group = b_.CreateAdd(
-        first, b_.CreateShl(b_.CreateLShr(line, 2), 4));
+    Value* group = b_.CreateAdd(first, b_.CreateShl(b_.CreateLShr(line, 2), 4));
     Value* bits = nullptr;
     if (along_k) {
       Value* lane = b_.CreateAdd(group, b_.CreateAnd(line, 3));
@@ -518,14 +499,12 @@ void MatrixProduct::RunQuadPairs() {
     } else {
       Value* lane = b_.CreateAdd(group, I32(k));
       Value* high = b_.CreateICmpNE(b_.CreateAnd(line, 2), I32(0));
-      bits = b_.CreateLShr(
-          b_.CreateSelect(high, FromLane(lane, registers[1]),
-                          FromLane(lane, registers[0])),
-          b_.CreateShl(b_.CreateAnd(line, 1), 4));
+      bits = b_.CreateLShr(b_.CreateSelect(high, FromLane(lane, registers[1]),
+                                           FromLane(lane, registers[0])),
+                           b_.CreateShl(b_.CreateAnd(line, 1), 4));
     }
     return b_.CreateFPExt(
-        b_.CreateBitCast(b_.CreateTrunc(bits, b_.getInt16Ty()),
-                         b_.getHalfTy()),
+        b_.CreateBitCast(b_.CreateTrunc(bits, b_.getInt16Ty()), b_.getHalfTy()),
         F32());
   };
   // Element i of C or D: f16 ones lie along a row, f32 ones in 2×2 squares.
@@ -534,17 +513,17 @@ void MatrixProduct::RunQuadPairs() {
     if (type == Type::kF16) {
       return {b_.CreateAdd(half, t_), I32(i)};
     }
-    return {b_.CreateAdd(half,
-                         b_.CreateAdd(b_.CreateAnd(lane_, 1), I32(i & 2))),
-            b_.CreateAdd(b_.CreateAnd(lane_, 2), I32((i & 4) + (i & 1)))};
+    return {
+        b_.CreateAdd(half, b_.CreateAdd(b_.CreateAnd(lane_, 1), I32(i & 2))),
+        b_.CreateAdd(b_.CreateAnd(lane_, 2), I32((i & 4) + (i & 1)))};
   };
   Sums sums;
   for (unsigned i = 0; i < 8; ++i) {
     const auto [row, column] = place(d_type_, i);
     Value* sum = fn_.Fp(F32(), 0);
     for (unsigned k = 0; k < 4; ++k) {
-      sum = Fma(element(a, a_along_k, row, k),
-                element(b, b_along_k, column, k), sum);
+      sum = Fma(element(a, a_along_k, row, k), element(b, b_along_k, column, k),
+                sum);
     }
     sums.push_back(sum);
   }
@@ -556,8 +535,8 @@ void MatrixProduct::RunQuadPairs() {
     Value* addend = c[i];
     if (c_type_ != d_type_) {
       const auto [row, column] = place(d_type_, i);
-      Value* group = b_.CreateAdd(
-          first, b_.CreateShl(b_.CreateLShr(row, 2), 4));
+      Value* group =
+          b_.CreateAdd(first, b_.CreateShl(b_.CreateLShr(row, 2), 4));
       addend = fn_.Fp(F32(), 0);
       for (unsigned j = 0; j < 8; ++j) {
         // Element j of the lane that holds it, if it is the one.
@@ -567,9 +546,8 @@ void MatrixProduct::RunQuadPairs() {
           lane = b_.CreateAdd(group, b_.CreateAnd(row, 3));
           index = column;
         } else {
-          lane = b_.CreateAdd(
-              group, b_.CreateOr(b_.CreateAnd(row, 1),
-                                 b_.CreateAnd(column, 2)));
+          lane = b_.CreateAdd(group, b_.CreateOr(b_.CreateAnd(row, 1),
+                                                 b_.CreateAnd(column, 2)));
           index = b_.CreateOr(
               b_.CreateOr(b_.CreateAnd(row, 2), b_.CreateAnd(column, 4)),
               b_.CreateAnd(column, 1));

@@ -18,17 +18,15 @@ inline bool IsSmallFloat(Type type) {
     case Type::kE5M2:
     case Type::kE3M2:
     case Type::kE2M3:
-    case Type::kE2M1:
-      return true;
-    default:
-      return false;
+    case Type::kE2M1: return true;
+    default: return false;
   }
 }
 
 class MatrixProduct : public WarpMatrix {
  public:
-  MatrixProduct(FunctionLowering& fn, MatrixShape shape, Type a, Type b,
-                Type d, Type c);
+  MatrixProduct(FunctionLowering& fn, MatrixShape shape, Type a, Type b, Type d,
+                Type c);
   void Run();
 
   // mma.m8n8k4 with f16: four products, each by eight lanes.
@@ -59,8 +57,8 @@ class MatrixProduct : public WarpMatrix {
 
   // Calls step(k, A's words by row tile, B's words by column), in the order
   // of K.
-  using Step = std::function<void(unsigned k, const Values& a,
-                                  const Values& b)>;
+  using Step =
+      std::function<void(unsigned k, const Values& a, const Values& b)>;
   void ForEachStep(const Step& step);
   void MultiplyAll(Sums& sums);
   void MultiplyScaled(Sums& sums);

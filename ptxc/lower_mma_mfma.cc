@@ -24,7 +24,6 @@
 
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
-
 #include "ptxc/lower_mma.h"
 
 namespace cerberus::ptx {
@@ -91,13 +90,13 @@ class MatrixProduct::Mfma {
   MatrixProduct& p_;
   llvm::IRBuilder<>& b_;
   Instruction mfma_;
-  Value* chunk_;         // c
-  Value* upper_lines_;   // whether line >= 8
-  Value* second_warp_;   // whether lane >= 32
-  Value* from_line_;     // where the words of a line of X lie
-  Value* from_column_;   // of B
-  Pair metadata_;        // of sparse rows
-  Value* g_;             // of its place 4g + t in its warp
+  Value* chunk_;        // c
+  Value* upper_lines_;  // whether line >= 8
+  Value* second_warp_;  // whether lane >= 32
+  Value* from_line_;    // where the words of a line of X lie
+  Value* from_column_;  // of B
+  Pair metadata_;       // of sparse rows
+  Value* g_;            // of its place 4g + t in its warp
   Value* t_;
   Value* odd_t_;
 };
@@ -105,10 +104,10 @@ class MatrixProduct::Mfma {
 MatrixProduct::Mfma::Mfma(MatrixProduct& product)
     : p_(product), b_(product.b_), mfma_(Choose()) {
   Value* all = p_.I32(~0u);
-  Value* lane = p_.fn_.Intrinsic(
-      llvm::Intrinsic::amdgcn_mbcnt_hi, {},
-      {all, p_.fn_.Intrinsic(llvm::Intrinsic::amdgcn_mbcnt_lo, {},
-                             {all, p_.I32(0)})});
+  Value* lane =
+      p_.fn_.Intrinsic(llvm::Intrinsic::amdgcn_mbcnt_hi, {},
+                       {all, p_.fn_.Intrinsic(llvm::Intrinsic::amdgcn_mbcnt_lo,
+                                              {}, {all, p_.I32(0)})});
   const auto bit = [&](unsigned n) {
     return b_.CreateICmpNE(b_.CreateAnd(lane, p_.I32(1u << n)), p_.I32(0));
   };
@@ -129,8 +128,8 @@ MatrixProduct::Mfma::Mfma(MatrixProduct& product)
     // 2c and 2c + 1.
     Value* even = b_.CreateShl(b_.CreateAnd(line, p_.I32(3)), 1);
     Value* odd = b_.CreateAnd(b_.CreateLShr(line, 2), p_.I32(1));
-    from_column_ = from(b_.CreateOr(b_.CreateAnd(line, p_.I32(8)),
-                                    b_.CreateOr(even, odd)));
+    from_column_ = from(
+        b_.CreateOr(b_.CreateAnd(line, p_.I32(8)), b_.CreateOr(even, odd)));
   }
 }
 
@@ -141,15 +140,12 @@ MatrixProduct::Mfma::Mfma(MatrixProduct& product)
 bool MatrixProduct::HasMfma() const {
   if (!fn_.TargetHas("gfx90a-insts")) return false;
   switch (word_type_) {
-    case Type::kB1:
-      return false;
+    case Type::kB1: return false;
     case Type::kF64:
       // The instructions round to nearest.
       return shape_.k >= 16 && fn_.RoundingSuffix().empty();
-    case Type::kTF32:
-      return shape_.k >= 8;
-    default:
-      break;
+    case Type::kTF32: return shape_.k >= 8;
+    default: break;
   }
   if (!IsInteger()) return true;
   // There are no dot products of one signed and one unsigned operand.
@@ -162,13 +158,10 @@ bool MatrixProduct::HasMfma() const {
 // specifics").
 bool MatrixProduct::Mfma::OfF32() const {
   switch (p_.word_type_) {
-    case Type::kTF32:
-      return !p_.fn_.TargetHas("xf32-insts");
+    case Type::kTF32: return !p_.fn_.TargetHas("xf32-insts");
     case Type::kF16:
-    case Type::kBF16:
-      return !p_.fn_.TargetHas("gfx940-insts");
-    default:
-      return false;
+    case Type::kBF16: return !p_.fn_.TargetHas("gfx940-insts");
+    default: return false;
   }
 }
 
@@ -195,8 +188,8 @@ MatrixProduct::Mfma::Instruction MatrixProduct::Mfma::Choose() const {
   llvm::Type* i32 = b_.getInt32Ty();
   llvm::Type* f64 = b_.getDoubleTy();
   llvm::Type* i64 = b_.getInt64Ty();
-  const bool wide = p_.b_k_tiles_ * WordsInRegister() > 2 &&
-                    p_.fn_.TargetHas("gfx950-insts");
+  const bool wide =
+      p_.b_k_tiles_ * WordsInRegister() > 2 && p_.fn_.TargetHas("gfx950-insts");
   if (OfF32()) return {I::amdgcn_mfma_f32_16x16x4f32, 1, f32, Vector(f32, 4)};
   if (OfFp8()) {
     // B's columns come first.
@@ -246,9 +239,9 @@ llvm::Value* MatrixProduct::Mfma::IntoWave(Value* value) {
   llvm::Type* bits = b_.getIntNTy(
       static_cast<unsigned>(type->getPrimitiveSizeInBits().getFixedValue()));
   return b_.CreateBitCast(
-      p_.fn_.Intrinsic(llvm::Intrinsic::amdgcn_set_inactive, {bits},
-                       {b_.CreateBitCast(value, bits),
-                        llvm::ConstantInt::get(bits, 0)}),
+      p_.fn_.Intrinsic(
+          llvm::Intrinsic::amdgcn_set_inactive, {bits},
+          {b_.CreateBitCast(value, bits), llvm::ConstantInt::get(bits, 0)}),
       type);
 }
 
@@ -284,14 +277,11 @@ MatrixProduct::Values MatrixProduct::Mfma::Words(Value* bits, Type type) {
       // u - 128, which is signed; Multiply makes up for it.
       return {b_.CreateXor(bits, p_.I32(0x80808080))};
     case Type::kU4:
-      return {mask(bits, 0x0f0f0f0f),
-              mask(b_.CreateLShr(bits, 4), 0x0f0f0f0f)};
+      return {mask(bits, 0x0f0f0f0f), mask(b_.CreateLShr(bits, 4), 0x0f0f0f0f)};
     case Type::kS4:
       // 16 times the number.
-      return {mask(b_.CreateShl(bits, 4), 0xf0f0f0f0),
-              mask(bits, 0xf0f0f0f0)};
-    default:
-      break;
+      return {mask(b_.CreateShl(bits, 4), 0xf0f0f0f0), mask(bits, 0xf0f0f0f0)};
+    default: break;
   }
   if (OfFp8()) return {bits};
   Values words;
@@ -317,9 +307,8 @@ std::vector<MatrixProduct::Values> MatrixProduct::Mfma::Columns(unsigned j,
   // lie in two registers of four lanes. Each lane offers one of its registers,
   // then the other.
   Value* first_half = b_.CreateICmpULT(chunk_, p_.I32(2));
-  Value* from = b_.CreateOr(
-      b_.CreateAnd(from_column_, p_.I32(~15u)),
-      b_.CreateShl(b_.CreateAnd(chunk_, p_.I32(1)), 3));
+  Value* from = b_.CreateOr(b_.CreateAnd(from_column_, p_.I32(~15u)),
+                            b_.CreateShl(b_.CreateAnd(chunk_, p_.I32(1)), 3));
   Value* next = b_.CreateOr(from, p_.I32(4));
   Value* low = bits(2 * k);
   Value* high = bits(2 * k + 1);
@@ -338,29 +327,28 @@ MatrixProduct::Mfma::Pair MatrixProduct::Mfma::Metadata(unsigned i) {
     rows[row] = p_.I32(0);
     for (unsigned k = 0; k < p_.a_k_tiles_; ++k) {
       rows[row] = b_.CreateOr(
-          rows[row], b_.CreateShl(p_.Metadata(2 * i + row, k),
-                                  p_.MetadataBits() * k));
+          rows[row],
+          b_.CreateShl(p_.Metadata(2 * i + row, k), p_.MetadataBits() * k));
     }
   }
   return PullRows(IntoWave(rows[0]), IntoWave(rows[1]));
 }
 
 // The words of register k of a pair of row tiles.
-std::vector<MatrixProduct::Mfma::Rows> MatrixProduct::Mfma::RowsOf(
-    unsigned i, unsigned k) {
+std::vector<MatrixProduct::Mfma::Rows> MatrixProduct::Mfma::RowsOf(unsigned i,
+                                                                   unsigned k) {
   const auto bits = [&](unsigned tile) {
     return IntoWave(
         p_.a_bits_[IndexInA(tile, k, p_.row_tiles_, p_.a_k_tiles_)]);
   };
-  const Pair moved = PullRows(
-      bits(2 * i), p_.row_tiles_ == 1 ? nullptr : bits(2 * i + 1));
+  const Pair moved =
+      PullRows(bits(2 * i), p_.row_tiles_ == 1 ? nullptr : bits(2 * i + 1));
   const auto words = [&](Value* of_rows) {
     return of_rows ? Words(of_rows, p_.a_type_) : Values();
   };
   if (!p_.sparse_) return {{words(moved.x), words(moved.y)}};
   const auto expand = [&](Value* of_rows, Value* indices) {
-    return p_.Expand(of_rows,
-                     b_.CreateLShr(indices, p_.MetadataBits() * k));
+    return p_.Expand(of_rows, b_.CreateLShr(indices, p_.MetadataBits() * k));
   };
   const MatrixProduct::Words x = expand(moved.x, metadata_.x);
   const MatrixProduct::Words y = expand(moved.y, metadata_.y);
@@ -375,17 +363,17 @@ llvm::Value* MatrixProduct::Mfma::Execute(const Values& columns,
   // only in vector registers proper: constants would go through others.
   const auto operand = [&](const Values& words) {
     Value* joined = p_.Join(words);
-    llvm::FunctionType* type = llvm::FunctionType::get(
-        joined->getType(), {joined->getType()}, false);
+    llvm::FunctionType* type =
+        llvm::FunctionType::get(joined->getType(), {joined->getType()}, false);
     return b_.CreateBitCast(
         b_.CreateCall(
             llvm::InlineAsm::get(type, "", "=v,0", /*hasSideEffects=*/false),
             {joined}),
         mfma_.operand);
   };
-  return p_.fn_.Intrinsic(mfma_.id, {},
-                          {operand(columns), operand(rows), sums, p_.I32(0),
-                           p_.I32(0), p_.I32(0)});
+  return p_.fn_.Intrinsic(
+      mfma_.id, {},
+      {operand(columns), operand(rows), sums, p_.I32(0), p_.I32(0), p_.I32(0)});
 }
 
 llvm::Value* MatrixProduct::Mfma::Multiply(Values columns, Values rows,
@@ -395,8 +383,7 @@ llvm::Value* MatrixProduct::Mfma::Multiply(Values columns, Values rows,
     // What the last step lacks is zero.
     Values taken(mfma_.words,
                  llvm::Constant::getNullValue(words[0]->getType()));
-    const std::size_t count =
-        std::min<std::size_t>(mfma_.words, words.size());
+    const std::size_t count = std::min<std::size_t>(mfma_.words, words.size());
     std::copy_n(words.begin(), count, taken.begin());
     words.erase(words.begin(),
                 words.begin() + static_cast<std::ptrdiff_t>(count));
@@ -435,8 +422,7 @@ llvm::Value* MatrixProduct::Mfma::Inside(unsigned part, unsigned parts,
   }
   if (chunks == 0) return nullptr;
   if (chunks == 15) return b_.getTrue();
-  return b_.CreateTrunc(b_.CreateLShr(p_.I32(chunks), chunk_),
-                        b_.getInt1Ty());
+  return b_.CreateTrunc(b_.CreateLShr(p_.I32(chunks), chunk_), b_.getInt1Ty());
 }
 
 void MatrixProduct::Mfma::Multiply(std::vector<Tiles>& sums) {
@@ -487,8 +473,7 @@ void MatrixProduct::Mfma::Multiply(std::vector<Tiles>& sums) {
           for (Values* words : {&lines.x, &lines.y}) {
             for (Value*& word : *words) {
               word = b_.CreateSelect(
-                  inside, word,
-                  llvm::Constant::getNullValue(word->getType()));
+                  inside, word, llvm::Constant::getNullValue(word->getType()));
             }
           }
         }
@@ -503,28 +488,27 @@ void MatrixProduct::Mfma::Multiply(std::vector<Tiles>& sums) {
 // Moves a tile of sums to where C's fragment has them.
 void MatrixProduct::Mfma::Spread(const Pair& tile, unsigned i, unsigned j,
                                  Sums& products) {
-  const unsigned scale = (p_.a_type_ == Type::kS4 ? 4 : 0) +
-                         (p_.b_type_ == Type::kS4 ? 4 : 0);
+  const unsigned scale =
+      (p_.a_type_ == Type::kS4 ? 4 : 0) + (p_.b_type_ == Type::kS4 ? 4 : 0);
   // X has this lane's warp if both are the first or both the second half.
   Value* of_x = b_.CreateICmpEQ(upper_lines_, second_warp_);
   Value* sums[4];
   for (unsigned e = 0; e < 4; ++e) {
     sums[e] = b_.CreateExtractElement(tile.x, e);
     if (tile.y) {
-      sums[e] = b_.CreateSelect(of_x, sums[e],
-                                b_.CreateExtractElement(tile.y, e));
+      sums[e] =
+          b_.CreateSelect(of_x, sums[e], b_.CreateExtractElement(tile.y, e));
     }
     if (scale != 0) sums[e] = b_.CreateAShr(sums[e], scale);
   }
   // Lane 4g + t wants row g, columns 2t and 2t + 1: they are sums 2 (t % 2)
   // and the next of the lane of row g and c = t / 2 of its warp's two.
   Value* warp = b_.CreateShl(b_.CreateZExt(second_warp_, b_.getInt32Ty()), 5);
-  Value* lane = b_.CreateOr(
-      b_.CreateOr(warp, b_.CreateShl(b_.CreateLShr(t_, 1), 4)), g_);
+  Value* lane =
+      b_.CreateOr(b_.CreateOr(warp, b_.CreateShl(b_.CreateLShr(t_, 1), 4)), g_);
   Values moved;  // columns 2t and 2t + 1 of row g, then of row g + 8
   if (!tile.y) {
-    Value* from =
-        b_.CreateShl(b_.CreateOr(lane, b_.CreateLShr(warp, 2)), 2);
+    Value* from = b_.CreateShl(b_.CreateOr(lane, b_.CreateLShr(warp, 2)), 2);
     for (unsigned e = 0; e < 2; ++e) {
       moved.push_back(b_.CreateSelect(odd_t_, Pull(from, sums[2 + e]),
                                       Pull(from, sums[e])));
@@ -536,10 +520,10 @@ void MatrixProduct::Mfma::Spread(const Pair& tile, unsigned i, unsigned j,
     Value* crossed = b_.CreateXor(straight, p_.I32(32));
     moved.resize(4);
     for (unsigned e = 0; e < 2; ++e) {
-      Value* one = Pull(
-          straight, b_.CreateSelect(upper_lines_, sums[2 + e], sums[e]));
-      Value* other = Pull(
-          crossed, b_.CreateSelect(upper_lines_, sums[e], sums[2 + e]));
+      Value* one =
+          Pull(straight, b_.CreateSelect(upper_lines_, sums[2 + e], sums[e]));
+      Value* other =
+          Pull(crossed, b_.CreateSelect(upper_lines_, sums[e], sums[2 + e]));
       moved[e] = b_.CreateSelect(odd_t_, other, one);
       moved[2 + e] = b_.CreateSelect(odd_t_, one, other);
     }
@@ -558,11 +542,11 @@ std::vector<MatrixProduct::Sums> MatrixProduct::Mfma::Products(
   }
   const unsigned pairs = (p_.row_tiles_ + 1) / 2;
   const Pair none = {zero, p_.row_tiles_ == 1 ? nullptr : zero};
-  std::vector<Tiles> sums(
-      blocks, Tiles(pairs, std::vector<Pair>(p_.col_tiles_, none)));
+  std::vector<Tiles> sums(blocks,
+                          Tiles(pairs, std::vector<Pair>(p_.col_tiles_, none)));
   Multiply(sums);
-  std::vector<Sums> products(
-      blocks, Sums(2 * p_.row_tiles_ * p_.col_tiles_, nullptr));
+  std::vector<Sums> products(blocks,
+                             Sums(2 * p_.row_tiles_ * p_.col_tiles_, nullptr));
   for (unsigned block = 0; block < blocks; ++block) {
     for (unsigned i = 0; i < pairs; ++i) {
       for (unsigned j = 0; j < p_.col_tiles_; ++j) {
@@ -592,9 +576,8 @@ void MatrixProduct::Mfma::AddF64(Sums& sums) {
   // Lane 4g + t of warp w has its row g in X's or Y's lane 16t + g, and its
   // row g + 8 in the other's lane 16t + 8 + g.
   Value* warp = b_.CreateShl(b_.CreateZExt(second_warp_, b_.getInt32Ty()), 5);
-  Value* from_x = b_.CreateOr(b_.CreateOr(b_.CreateShl(t_, 6),
-                                          b_.CreateShl(g_, 2)),
-                              warp);
+  Value* from_x =
+      b_.CreateOr(b_.CreateOr(b_.CreateShl(t_, 6), b_.CreateShl(g_, 2)), warp);
   Value* from_y = b_.CreateXor(from_x, p_.I32(32));
   Values moved(4);
   for (unsigned e = 0; e < 2; ++e) {
@@ -624,10 +607,10 @@ bool MatrixProduct::MultiplyByMfma(Sums& sums) {
   }
   const Sums products = ProductsByMfma(1)[0];
   for (std::size_t i = 0; i < sums.size(); ++i) {
-    sums[i] = !IsInteger()  ? b_.CreateFAdd(sums[i], products[i])
-              : saturate_ ? fn_.Binary(llvm::Intrinsic::sadd_sat, sums[i],
-                                       products[i])
-                          : b_.CreateAdd(sums[i], products[i]);
+    sums[i] = !IsInteger() ? b_.CreateFAdd(sums[i], products[i])
+              : saturate_
+                  ? fn_.Binary(llvm::Intrinsic::sadd_sat, sums[i], products[i])
+                  : b_.CreateAdd(sums[i], products[i]);
   }
   return true;
 }

@@ -20,7 +20,6 @@
 #include <vector>
 
 #include "llvm/IR/IntrinsicsAMDGPU.h"
-
 #include "ptxc/lower_mma.h"
 
 namespace cerberus::ptx {
@@ -35,7 +34,7 @@ class LineGather {
   // `line`: which of the 16 a lane is to have; `first`: the t that its first
   // word comes from; `count`: how many words.
   LineGather(llvm::IRBuilder<>& b, Value* t, Value* line, Value* first,
-         unsigned count)
+             unsigned count)
       : b_(b), count_(count) {
     odd_ = b.CreateTrunc(t, b.getInt1Ty());
     upper_ = b.CreateICmpNE(b.CreateAnd(line, 8), b.getInt32(0));
@@ -90,11 +89,11 @@ llvm::Value* MatrixProduct::Wmma(const Values& columns, const Values& rows,
     const bool f16 = word_type_ == Type::kF16;
     llvm::Type* type = llvm::FixedVectorType::get(
         f16 ? b_.getHalfTy() : b_.getInt16Ty(), halves ? 8 : 16);
-    return fn_.Intrinsic(f16 ? llvm::Intrinsic::amdgcn_wmma_f32_16x16x16_f16
-                             : llvm::Intrinsic::amdgcn_wmma_f32_16x16x16_bf16,
-                         {sum->getType(), type},
-                         {b_.CreateBitCast(a, type), b_.CreateBitCast(b, type),
-                          sum});
+    return fn_.Intrinsic(
+        f16 ? llvm::Intrinsic::amdgcn_wmma_f32_16x16x16_f16
+            : llvm::Intrinsic::amdgcn_wmma_f32_16x16x16_bf16,
+        {sum->getType(), type},
+        {b_.CreateBitCast(a, type), b_.CreateBitCast(b, type), sum});
   }
   llvm::Intrinsic::ID id = llvm::Intrinsic::amdgcn_wmma_i32_16x16x16_iu8;
   if (container_ == 4) {
@@ -103,8 +102,7 @@ llvm::Value* MatrixProduct::Wmma(const Values& columns, const Values& rows,
   }
   return fn_.Intrinsic(id, {sum->getType(), a->getType()},
                        {b_.getInt1(IsSigned(b_type_)), a,
-                        b_.getInt1(IsSigned(a_type_)), b, sum,
-                        b_.getFalse()});
+                        b_.getInt1(IsSigned(a_type_)), b, sum, b_.getFalse()});
 }
 
 bool MatrixProduct::MultiplyByWmma(Sums& sums) {
@@ -112,8 +110,7 @@ bool MatrixProduct::MultiplyByWmma(Sums& sums) {
   if (!halves && !fn_.TargetHas("gfx11")) return false;
   // gfx1250 has instructions of its own.
   if (fn_.TargetHas("gfx1250-insts")) return false;
-  const bool floats =
-      word_type_ == Type::kF16 || word_type_ == Type::kBF16;
+  const bool floats = word_type_ == Type::kF16 || word_type_ == Type::kBF16;
   const bool integers = IsInteger() && container_ >= 4;
   // Half of the rows would be for nothing.
   if ((!floats && !integers) || sparse_ || row_tiles_ * col_tiles_ < 2) {
@@ -129,11 +126,11 @@ bool MatrixProduct::MultiplyByWmma(Sums& sums) {
     return b_.CreateShl(b_.CreateAnd(b_.CreateLShr(line, right), I32(mask)),
                         left);
   };
-  Value* column =
-      halves ? b_.CreateOr(b_.CreateOr(bits(2, 1, 3), bits(3, 1, 2)),
-                           bits(0, 3, 0))
-             : b_.CreateOr(b_.CreateOr(bits(3, 1, 3), bits(0, 1, 2)),
-                           bits(1, 3, 0));
+  Value* column = halves
+                      ? b_.CreateOr(b_.CreateOr(bits(2, 1, 3), bits(3, 1, 2)),
+                                    bits(0, 3, 0))
+                      : b_.CreateOr(b_.CreateOr(bits(3, 1, 3), bits(0, 1, 2)),
+                                    bits(1, 3, 0));
   const LineGather rows_of(b_, t_, line, first, count);
   const LineGather columns_of(b_, t_, column, first, count);
   const auto from_lane = [&](Value* lane, Value* value) {
@@ -154,8 +151,7 @@ bool MatrixProduct::MultiplyByWmma(Sums& sums) {
   };
   const auto gather_b = [&](unsigned j, unsigned plane) {
     const auto word = [&](unsigned tile) {
-      return b_words_[IndexInB(plane / words, tile, b_k_tiles_)]
-                     [plane % words];
+      return b_words_[IndexInB(plane / words, tile, b_k_tiles_)][plane % words];
     };
     return columns_of(word(2 * j),
                       2 * j + 1 < col_tiles_ ? word(2 * j + 1) : nullptr,
@@ -170,14 +166,14 @@ bool MatrixProduct::MultiplyByWmma(Sums& sums) {
   Value* low_rows = b_.CreateICmpEQ(b_.CreateAnd(lane_, 8), I32(0));
   // Lanes of the result with this lane's columns: of row g for an even t and
   // of row g + 8 for an odd one, and the other way round.
-  Value* straight = b_.CreateOr(
-      b_.CreateOr(b_.CreateShl(b_.CreateLShr(t_, 1), 4), g_),
-      b_.CreateShl(b_.CreateAnd(t_, 1), 3));
+  Value* straight =
+      b_.CreateOr(b_.CreateOr(b_.CreateShl(b_.CreateLShr(t_, 1), 4), g_),
+                  b_.CreateShl(b_.CreateAnd(t_, 1), 3));
   Value* crossed = b_.CreateXor(straight, I32(8));
   for (unsigned i = 0; 2 * i < row_tiles_; ++i) {
     for (unsigned j = 0; 2 * j < col_tiles_; ++j) {
-      Value* product = llvm::Constant::getNullValue(
-          llvm::FixedVectorType::get(element, 8));
+      Value* product =
+          llvm::Constant::getNullValue(llvm::FixedVectorType::get(element, 8));
       for (unsigned plane = 0; plane < planes; ++plane) {
         Values columns = gather_b(j, plane);
         Values rows = gather_a(i, plane);
@@ -193,10 +189,8 @@ bool MatrixProduct::MultiplyByWmma(Sums& sums) {
         }
         if (container_ == 4 && !halves) {
           // 32 steps, and the instruction does 16.
-          product = Wmma({columns[0], columns[1]}, {rows[0], rows[1]},
-                         product);
-          product = Wmma({columns[2], columns[3]}, {rows[2], rows[3]},
-                         product);
+          product = Wmma({columns[0], columns[1]}, {rows[0], rows[1]}, product);
+          product = Wmma({columns[2], columns[3]}, {rows[2], rows[3]}, product);
         } else {
           product = Wmma(columns, rows, product);
         }
@@ -206,10 +200,10 @@ bool MatrixProduct::MultiplyByWmma(Sums& sums) {
           const std::uint64_t at = 4 * (n % 2) + e;
           Value* even_t = b_.CreateExtractElement(product, at);
           Value* odd_t = b_.CreateExtractElement(product, at + 2);
-          Value* one = FromLane(
-              straight, b_.CreateSelect(low_rows, even_t, odd_t));
-          Value* other = FromLane(
-              crossed, b_.CreateSelect(low_rows, odd_t, even_t));
+          Value* one =
+              FromLane(straight, b_.CreateSelect(low_rows, even_t, odd_t));
+          Value* other =
+              FromLane(crossed, b_.CreateSelect(low_rows, odd_t, even_t));
           for (unsigned m = 2 * i; m < std::min(2 * i + 2, row_tiles_); ++m) {
             Value* d = m % 2 == 0 ? b_.CreateSelect(odd, other, one)
                                   : b_.CreateSelect(odd, one, other);

@@ -1,5 +1,7 @@
 // A module: variables, signatures, the order of work, and which kernels a
 // failure takes along.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -7,13 +9,10 @@
 #include <tuple>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/GlobalVariable.h"
-
 #include "ptxc/lower.h"
 #include "ptxc/passes/launch_block.h"
 
@@ -232,10 +231,8 @@ llvm::Type* ModuleLowering::ParamType(const Variable& variable) {
     case 2:
     case 4:
     case 8:
-      return llvm::IntegerType::get(context,
-                                    static_cast<unsigned>(size) * 8);
-    default:
-      break;
+      return llvm::IntegerType::get(context, static_cast<unsigned>(size) * 8);
+    default: break;
   }
   if (variable.type == Type::kB128 && !variable.is_array) {
     return llvm::IntegerType::get(context, 128);
@@ -257,8 +254,7 @@ llvm::FunctionType* ModuleLowering::SignatureOf(
   for (std::uint32_t id : params) {
     args.push_back(ParamType(ptx_.variables[id]));
   }
-  llvm::Type* result = results.empty()
-                           ? llvm::Type::getVoidTy(context())
+  llvm::Type* result = results.empty() ? llvm::Type::getVoidTy(context())
                        : results.size() == 1
                            ? results[0]
                            : llvm::StructType::get(context(), results);
@@ -332,8 +328,8 @@ void ModuleLowering::SetLaunchBounds(const Function& ptx,
   if (ptx.tuning.reqntid[0] != 0) {
     least = most = product(ptx.tuning.reqntid);
     const auto& sides = ptx.tuning.reqntid;
-    SetRequiredBlock(function, {sides[0], std::max(1u, sides[1]),
-                                std::max(1u, sides[2])});
+    SetRequiredBlock(
+        function, {sides[0], std::max(1u, sides[1]), std::max(1u, sides[2])});
   } else if (ptx.tuning.maxntid[0] != 0) {
     most = product(ptx.tuning.maxntid);
   }
@@ -366,8 +362,7 @@ void ModuleLowering::DeclareKernel(std::uint32_t id) {
   for (std::size_t i = 0; i < ptx.params.size(); ++i) {
     const Variable& param = ptx_.variables[ptx.params[i]];
     describe(static_cast<unsigned>(i), param.name,
-             std::max<std::uint64_t>(1, param.size()),
-             param.alignment());
+             std::max<std::uint64_t>(1, param.size()), param.alignment());
   }
   describe(static_cast<unsigned>(ptx.params.size()), "__cerberus_launch",
            kLaunchBlockBytes, 8);
@@ -383,8 +378,7 @@ void ModuleLowering::DeclareDevice(std::uint32_t id) {
   const Function& ptx = ptx_.functions[id];
   FunctionState& facts = state(id);
   llvm::Function* function = llvm::Function::Create(
-      SignatureOf(ptx.returns, ptx.params,
-                  facts.may_exit),
+      SignatureOf(ptx.returns, ptx.params, facts.may_exit),
       llvm::GlobalValue::InternalLinkage, std::string(ptx.name), out_);
   SetCommonAttributes(*function);
   const bool takes_stack = TakesStack(ptx);
@@ -409,9 +403,8 @@ void ModuleLowering::LowerBodies() {
       state(id).failed = true;
       const auto reason =
           options_.broken.find(std::string(ptx_.functions[id].name));
-      state(id).reason = reason != options_.broken.end()
-                               ? reason->second
-                               : "does not parse";
+      state(id).reason =
+          reason != options_.broken.end() ? reason->second : "does not parse";
       continue;
     }
     if (!CheckCluster(id)) continue;
@@ -423,7 +416,7 @@ void ModuleLowering::LowerBodies() {
 
 // Clusters of several blocks need memory that blocks share.
 bool ModuleLowering::CheckCluster(std::uint32_t id) {
-  const std::uint32_t(&blocks)[3] =
+  const std::uint32_t (&blocks)[3] =
       ptx_.functions[id].tuning.reqnctapercluster;
   if (blocks[0] <= 1 && blocks[1] <= 1 && blocks[2] <= 1) return true;
   Where where;
@@ -498,8 +491,8 @@ llvm::GlobalVariable* ModuleLowering::CreateGlobal(const Variable& variable) {
   llvm::Type* byte = llvm::Type::getInt8Ty(context);
   const std::string name(variable.name);
   if (variable.space == VarSpace::kShared) {
-    const bool dynamic = variable.linkage == Linkage::kExtern ||
-                         variable.size() == 0;
+    const bool dynamic =
+        variable.linkage == Linkage::kExtern || variable.size() == 0;
     llvm::Type* type =
         llvm::ArrayType::get(byte, dynamic ? 0 : variable.size());
     auto* global = new llvm::GlobalVariable(
@@ -510,8 +503,8 @@ llvm::GlobalVariable* ModuleLowering::CreateGlobal(const Variable& variable) {
         llvm::GlobalValue::NotThreadLocal, kAsShared);
     // All dynamic arrays start at one address, a multiple of 16
     // (docs/launch-abi.md, "Dynamic shared memory").
-    global->setAlignment(std::max(llvm::Align(dynamic ? 16 : 1),
-                                  MemoryAlignment(variable)));
+    global->setAlignment(
+        std::max(llvm::Align(dynamic ? 16 : 1), MemoryAlignment(variable)));
     return global;
   }
   const bool local = variable.function != kNoId;
@@ -549,11 +542,11 @@ llvm::Constant* ModuleLowering::SamplerHandle(const Variable& variable) {
   words[kGreatestLod] = std::bit_cast<std::uint32_t>(1000.0f);
   llvm::Constant* image = llvm::ConstantDataArray::get(
       out_.getContext(), llvm::ArrayRef<std::uint32_t>(words));
-  auto* descriptor = new llvm::GlobalVariable(
-      out_, image->getType(), /*isConstant=*/true,
-      llvm::GlobalValue::InternalLinkage, image,
-      std::string(variable.name) + ".sampler", nullptr,
-      llvm::GlobalValue::NotThreadLocal, kAsGlobal);
+  auto* descriptor =
+      new llvm::GlobalVariable(out_, image->getType(), /*isConstant=*/true,
+                               llvm::GlobalValue::InternalLinkage, image,
+                               std::string(variable.name) + ".sampler", nullptr,
+                               llvm::GlobalValue::NotThreadLocal, kAsGlobal);
   descriptor->setAlignment(llvm::Align(16));
   return llvm::ConstantExpr::getPtrToInt(
       descriptor, llvm::Type::getInt64Ty(out_.getContext()));
@@ -604,21 +597,18 @@ llvm::Constant* ModuleLowering::Initializer(const Variable& variable) {
   for (const InitElement& element : variable.init) {
     switch (element.kind) {
       case InitElement::Kind::kVariable:
-      case InitElement::Kind::kFunction:
-        break;  // below
-      case InitElement::Kind::kUnresolved:
-        break;  // sema reports it
+      case InitElement::Kind::kFunction: break;    // below
+      case InitElement::Kind::kUnresolved: break;  // sema reports it
       default:
         for (std::uint64_t i = 0; i < unit && i < 8; ++i) {
-          image[element.byte + i] = static_cast<char>(
-              ElementBits(element, variable.type) >> (8 * i));
+          image[element.byte + i] =
+              static_cast<char>(ElementBits(element, variable.type) >> (8 * i));
         }
     }
   }
   if (symbols.empty() || HoldPart(symbols, unit)) {
     if (image.find_first_not_of('\0') == std::string::npos) {
-      return llvm::ConstantAggregateZero::get(
-          llvm::ArrayType::get(byte, size));
+      return llvm::ConstantAggregateZero::get(llvm::ArrayType::get(byte, size));
     }
     return llvm::ConstantDataArray::getString(context, image, false);
   }

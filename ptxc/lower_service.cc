@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "llvm/IR/IntrinsicsAMDGPU.h"
-
 #include "ptxc/lower.h"
 #include "ptxc/passes/launch_block.h"
 #include "ptxc/services.h"
@@ -37,10 +36,10 @@ llvm::Value* FunctionLowering::ServiceContext() {
 llvm::Value* FunctionLowering::KernelName() {
   llvm::Constant* text = llvm::ConstantDataArray::getString(
       b_.getContext(), std::string(ptx_.name));
-  return new llvm::GlobalVariable(
-      module_.out(), text->getType(), true, llvm::GlobalValue::PrivateLinkage,
-      text, "kernel.name", nullptr, llvm::GlobalValue::NotThreadLocal,
-      kAsGlobal);
+  return new llvm::GlobalVariable(module_.out(), text->getType(), true,
+                                  llvm::GlobalValue::PrivateLinkage, text,
+                                  "kernel.name", nullptr,
+                                  llvm::GlobalValue::NotThreadLocal, kAsGlobal);
 }
 
 // s_trap would make AMD's runtime abort the whole process.
@@ -86,16 +85,14 @@ bool FunctionLowering::CallService(std::uint32_t callee) {
   const Service* service = FindService(function.name, &per_thread);
   if (!service) return false;
   if (service->kind == Service::kUnsupported) {
-    FailOnce(service->dev,
-             fmt::format("'{}' is not supported: {}", function.name,
-                         service->dev));
+    FailOnce(service->dev, fmt::format("'{}' is not supported: {}",
+                                       function.name, service->dev));
     return true;
   }
   const Operand& results = op(0);
   const Operand& arguments = op(2);
   std::vector<Value*> args = {ServiceContext()};
-  if (service->kind == Service::kRuntime ||
-      service->kind == Service::kHeap) {
+  if (service->kind == Service::kRuntime || service->kind == Service::kHeap) {
     args.push_back(LaunchBlock(kLaunchQueue, 32));
     args.push_back(LaunchBlock(kLaunchGridId, 64));
   }
@@ -113,8 +110,7 @@ bool FunctionLowering::CallService(std::uint32_t callee) {
       (count == std::size(service->params) || !service->params[count]) &&
       (function.returns.empty() ||  // taichi has vprintf return nothing
        (function.returns.size() == 1 && service->result &&
-        ptx_module_.variables[function.returns[0]].size() ==
-            service->result));
+        ptx_module_.variables[function.returns[0]].size() == service->result));
   const unsigned given =
       arguments.kind == OperandKind::kList ? arguments.count : 0;
   if (!as_cuda_declares || given != count) {
@@ -124,9 +120,9 @@ bool FunctionLowering::CallService(std::uint32_t callee) {
   for (unsigned i = 0; i < count; ++i) {
     const unsigned bytes = service->params[i];
     const std::uint32_t param = function.params[i];
-    llvm::Type* type = bytes <= 8 ? Int(bytes * 8)
-                                  : module_.ParamType(
-                                        ptx_module_.variables[param]);
+    llvm::Type* type = bytes <= 8
+                           ? Int(bytes * 8)
+                           : module_.ParamType(ptx_module_.variables[param]);
     Value* value = CallArgument(child(arguments, i), param, type);
     if (bytes > 8) value = InMemory(value);
     if (per_thread && i + 1 == service->stream) {
@@ -144,8 +140,8 @@ bool FunctionLowering::CallService(std::uint32_t callee) {
     EndWave();
     return true;
   }
-  llvm::Type* type = service->result ? Int(service->result * 8)
-                                     : b_.getVoidTy();
+  llvm::Type* type =
+      service->result ? Int(service->result * 8) : b_.getVoidTy();
   Value* value = Dev(service->dev, type, args);
   if (service->result && results.kind == OperandKind::kList &&
       results.count == 1) {

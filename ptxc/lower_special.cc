@@ -1,7 +1,6 @@
 // Special registers, from workgroup and work-item ids, the hidden arguments
 // and the launch block (docs/launch-abi.md).
 #include "llvm/IR/IntrinsicsAMDGPU.h"
-
 #include "ptxc/lower.h"
 #include "ptxc/passes/launch_block.h"
 #include "ptxc/passes/waves.h"
@@ -15,14 +14,10 @@ constexpr unsigned kHiddenBlockCount = 0;  // u32[3]
 
 int AxisOf(Component part) {
   switch (part) {
-    case Component::kY:
-      return 1;
-    case Component::kZ:
-      return 2;
-    case Component::kW:
-      return 3;
-    default:
-      return 0;
+    case Component::kY: return 1;
+    case Component::kZ: return 2;
+    case Component::kW: return 3;
+    default: return 0;
   }
 }
 
@@ -95,56 +90,41 @@ llvm::Value* FunctionLowering::Special(SpecialReg reg, Component part) {
                       reg == SpecialReg::kClusterNctaid;
   if (axis == 3) return I32(extent ? 1 : 0);
   switch (reg) {
-    case SpecialReg::kTid:
-      return ThreadId(axis);
-    case SpecialReg::kNtid:
-      return BlockSize(axis);
+    case SpecialReg::kTid: return ThreadId(axis);
+    case SpecialReg::kNtid: return BlockSize(axis);
     case SpecialReg::kCtaid:
     case SpecialReg::kClusterid:  // without clusters each block is its own
       return BlockId(axis);
     case SpecialReg::kNctaid:
-    case SpecialReg::kNclusterid:
-      return GridSize(axis);
-    case SpecialReg::kIsExplicitCluster:
-      return b_.getFalse();
+    case SpecialReg::kNclusterid: return GridSize(axis);
+    case SpecialReg::kIsExplicitCluster: return b_.getFalse();
     case SpecialReg::kClusterCtaid:
     case SpecialReg::kClusterCtarank:
     case SpecialReg::kLocalityDomainId:  // all memory is equally near
-    case SpecialReg::kLocalityDomainSupplementalSm:
-      return I32(0);
+    case SpecialReg::kLocalityDomainSupplementalSm: return I32(0);
     case SpecialReg::kClusterNctaid:
-    case SpecialReg::kClusterNctarank:
-      return I32(1);
-    case SpecialReg::kLaneid:
-      return LaneId();
-    case SpecialReg::kWarpid:
-      return b_.CreateLShr(Wave("thread"), 5);
+    case SpecialReg::kClusterNctarank: return I32(1);
+    case SpecialReg::kLaneid: return LaneId();
+    case SpecialReg::kWarpid: return b_.CreateLShr(Wave("thread"), 5);
     case SpecialReg::kNwarpid:
       return b_.CreateLShr(b_.CreateAdd(BlockThreads(), I32(31)), 5);
-    case SpecialReg::kLanemaskEq:
-      return BitOf(LaneId());
-    case SpecialReg::kLanemaskLt:
-      return b_.CreateSub(BitOf(LaneId()), I32(1));
+    case SpecialReg::kLanemaskEq: return BitOf(LaneId());
+    case SpecialReg::kLanemaskLt: return b_.CreateSub(BitOf(LaneId()), I32(1));
     case SpecialReg::kLanemaskLe:
       return b_.CreateSub(b_.CreateShl(I32(2), LaneId()), I32(1));
-    case SpecialReg::kLanemaskGe:
-      return b_.CreateNeg(BitOf(LaneId()));
+    case SpecialReg::kLanemaskGe: return b_.CreateNeg(BitOf(LaneId()));
     case SpecialReg::kLanemaskGt:
       return b_.CreateNeg(b_.CreateShl(I32(2), LaneId()));
     case SpecialReg::kSmid:
       // Blocks are not bound to a numbered unit that programs could rely on
       // ("%smid … not guaranteed to be contiguous"); one unit is legal.
       return I32(0);
-    case SpecialReg::kNsmid:
-      return I32(1);
-    case SpecialReg::kGridid:
-      return LaunchBlock(kLaunchGridId, 64);
-    case SpecialReg::kClock:
-      return b_.CreateTrunc(Clock(), b_.getInt32Ty());
+    case SpecialReg::kNsmid: return I32(1);
+    case SpecialReg::kGridid: return LaunchBlock(kLaunchGridId, 64);
+    case SpecialReg::kClock: return b_.CreateTrunc(Clock(), b_.getInt32Ty());
     case SpecialReg::kClockHi:
       return b_.CreateTrunc(b_.CreateLShr(Clock(), 32), b_.getInt32Ty());
-    case SpecialReg::kClock64:
-      return Clock();
+    case SpecialReg::kClock64: return Clock();
     case SpecialReg::kGlobaltimer:
     case SpecialReg::kGlobaltimerLo:
     case SpecialReg::kGlobaltimerHi: {
@@ -166,25 +146,18 @@ llvm::Value* FunctionLowering::Special(SpecialReg reg, Component part) {
       return b_.CreateAnd(b_.CreateAdd(bytes, I32(127)), I32(~127u));
     }
     case SpecialReg::kEnvreg1:
-      return b_.CreateTrunc(b_.CreateLShr(LaunchBlock(kLaunchWorkspace, 64),
-                                          32),
-                            b_.getInt32Ty());
+      return b_.CreateTrunc(
+          b_.CreateLShr(LaunchBlock(kLaunchWorkspace, 64), 32),
+          b_.getInt32Ty());
     case SpecialReg::kEnvreg2:
-      return b_.CreateTrunc(LaunchBlock(kLaunchWorkspace, 64),
-                            b_.getInt32Ty());
+      return b_.CreateTrunc(LaunchBlock(kLaunchWorkspace, 64), b_.getInt32Ty());
     case SpecialReg::kReservedSmemBegin:
-    case SpecialReg::kReservedSmem0:
-      return ReservedShared(0);
-    case SpecialReg::kReservedSmem1:
-      return ReservedShared(kReservedShared / 2);
-    case SpecialReg::kReservedSmemEnd:
-      return ReservedShared(kReservedShared);
-    case SpecialReg::kReservedSmemCap:
-      return I32(kReservedShared);
-    case SpecialReg::kCurrentGraphExec:
-      return I64(0);
-    default:
-      break;
+    case SpecialReg::kReservedSmem0: return ReservedShared(0);
+    case SpecialReg::kReservedSmem1: return ReservedShared(kReservedShared / 2);
+    case SpecialReg::kReservedSmemEnd: return ReservedShared(kReservedShared);
+    case SpecialReg::kReservedSmemCap: return I32(kReservedShared);
+    case SpecialReg::kCurrentGraphExec: return I64(0);
+    default: break;
   }
   // %envreg0, 3…31 and the performance counters hold what the driver puts
   // there: nothing.

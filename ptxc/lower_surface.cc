@@ -10,10 +10,10 @@ llvm::Value* FunctionLowering::SurfaceAddress(const Operand& surface,
                                               unsigned bytes) {
   const TextureCoordinates c = ReadCoordinates(surface, Type::kS32);
   const bool samples = mods().surf_form() == SurfForm::kP;
-  Value* at = Dev("surface_at", b_.getInt64Ty(),
-                  {c.handle, c.layer, c.at[0], c.at[1], c.at[2], I32(bytes),
-                   b_.getInt1(samples),
-                   b_.getInt1(mods().clamp() == Clamp::kClamp)});
+  Value* at =
+      Dev("surface_at", b_.getInt64Ty(),
+          {c.handle, c.layer, c.at[0], c.at[1], c.at[2], I32(bytes),
+           b_.getInt1(samples), b_.getInt1(mods().clamp() == Clamp::kClamp)});
   if (mods().clamp() == Clamp::kTrap) {
     If(b_.CreateICmpEQ(at, I64(0)), [&] { LowerTrap(); });
   }
@@ -81,8 +81,7 @@ void FunctionLowering::LowerSust() {
 void FunctionLowering::LowerSured() {
   const Type t = type();
   Value* value = Read(op(1), t);
-  Value* at =
-      SurfaceAddress(op(0), static_cast<unsigned>(BytesOf(t)));
+  Value* at = SurfaceAddress(op(0), static_cast<unsigned>(BytesOf(t)));
   Value* pointer = ToPointer(at, kAsGlobal);
   const bool ordered = mods().op() == Op::kMin || mods().op() == Op::kMax;
   IfInside(at, [&] {

@@ -21,27 +21,21 @@ bool IsMultisample(Geom geom) {
 unsigned Dimensions(Geom geom) {
   switch (geom) {
     case Geom::kG1d:
-    case Geom::kA1d:
-      return 1;
+    case Geom::kA1d: return 1;
     case Geom::kG2d:
     case Geom::kA2d:
     case Geom::kG2dms:
-    case Geom::kA2dms:
-      return 2;
-    default:
-      return 3;
+    case Geom::kA2dms: return 2;
+    default: return 3;
   }
 }
 
 const char* NameOf(Geom geom) {
   if (IsCube(geom)) return "cube";
   switch (Dimensions(geom)) {
-    case 1:
-      return "1d";
-    case 2:
-      return "2d";
-    default:
-      return "3d";
+    case 1: return "1d";
+    case 2: return "2d";
+    default: return "3d";
   }
 }
 
@@ -71,8 +65,8 @@ FunctionLowering::TextureCoordinates FunctionLowering::ReadCoordinates(
     const Operand& texture, Type t) {
   TextureCoordinates result;
   result.handle = TextureHandle(child(texture, 0));
-  result.sampler = texture.count > 2 ? TextureHandle(child(texture, 1))
-                                     : result.handle;
+  result.sampler =
+      texture.count > 2 ? TextureHandle(child(texture, 1)) : result.handle;
   const Geom geom = mods().geom();
   const Operand& c = child(texture, texture.count - 1);
   const bool vector = c.kind == OperandKind::kVector;
@@ -94,17 +88,15 @@ FunctionLowering::TextureCoordinates FunctionLowering::ReadCoordinates(
   }
   const unsigned dimensions = Dimensions(geom);
   for (unsigned i = 0; i < 3; ++i) {
-    result.at[i] = i < dimensions
-                       ? element(t)
-                       : llvm::Constant::getNullValue(LlvmType(t));
+    result.at[i] =
+        i < dimensions ? element(t) : llvm::Constant::getNullValue(LlvmType(t));
   }
   return result;
 }
 
 // What stands behind the coordinates: an offset in texels {e}, a value f to
 // compare depth with, both, or none.
-FunctionLowering::TextureExtras FunctionLowering::ReadTextureExtras(
-    int first) {
+FunctionLowering::TextureExtras FunctionLowering::ReadTextureExtras(int first) {
   TextureExtras result;
   for (Value*& offset : result.offset) offset = I32(0);
   result.compare = b_.getFalse();
@@ -112,11 +104,10 @@ FunctionLowering::TextureExtras FunctionLowering::ReadTextureExtras(
   for (int i = first; i < num_operands(); ++i) {
     const Operand& extra = op(i);
     // In one dimension the offset need not be in braces.
-    const bool integer =
-        extra.kind == OperandKind::kInt ||
-        (extra.kind == OperandKind::kRegister &&
-         ptx_.registers[extra.index].type != Type::kF32 &&
-         Dimensions(mods().geom()) == 1);
+    const bool integer = extra.kind == OperandKind::kInt ||
+                         (extra.kind == OperandKind::kRegister &&
+                          ptx_.registers[extra.index].type != Type::kF32 &&
+                          Dimensions(mods().geom()) == 1);
     if (extra.kind == OperandKind::kVector) {
       for (unsigned j = 0; j < 3 && j < extra.count; ++j) {
         result.offset[j] = Read(child(extra, j), Type::kS32);
@@ -145,8 +136,8 @@ llvm::Value* FunctionLowering::LevelOfGradients(const TextureCoordinates& c,
     const Operand& gradient = op(first + side);
     const bool vector = gradient.kind == OperandKind::kVector;
     for (unsigned i = 0; i < 3; ++i) {
-      const bool given = vector ? i < gradient.count && i < Dimensions(geom)
-                                : i == 0;
+      const bool given =
+          vector ? i < gradient.count && i < Dimensions(geom) : i == 0;
       args.push_back(!given   ? Fp(b_.getFloatTy(), 0)
                      : vector ? Read(child(gradient, i), Type::kF32)
                               : Read(gradient, Type::kF32));
@@ -162,10 +153,10 @@ void FunctionLowering::LowerTex() {
   const TextureCoordinates c = ReadCoordinates(op(1), coordinate);
   int next = 2;
   // PTX ISA 9.0, "tex": without .level and .grad it is level 0.
-  Value* lod = coordinate == Type::kF32
-                   ? static_cast<Value*>(
-                         llvm::ConstantFP::getNaN(b_.getFloatTy()))
-                   : I32(0);
+  Value* lod =
+      coordinate == Type::kF32
+          ? static_cast<Value*>(llvm::ConstantFP::getNaN(b_.getFloatTy()))
+          : I32(0);
   if (mods().tex_level() == TexLevel::kLevel) {
     lod = Read(op(next++), coordinate);
   } else if (mods().tex_level() == TexLevel::kGrad) {
@@ -186,11 +177,11 @@ void FunctionLowering::LowerTex() {
                  extras.offset[0], extras.offset[1], extras.offset[2], lod,
                  extras.compare, extras.reference});
   } else {
-    texel = Dev(std::string("texel_") + NameOf(geom), texel_type,
-                {c.handle, c.sampler, c.layer,
-                 b_.CreateAdd(c.at[0], extras.offset[0]),
-                 b_.CreateAdd(c.at[1], extras.offset[1]),
-                 b_.CreateAdd(c.at[2], extras.offset[2]), lod});
+    texel = Dev(
+        std::string("texel_") + NameOf(geom), texel_type,
+        {c.handle, c.sampler, c.layer, b_.CreateAdd(c.at[0], extras.offset[0]),
+         b_.CreateAdd(c.at[1], extras.offset[1]),
+         b_.CreateAdd(c.at[2], extras.offset[2]), lod});
   }
   WriteTexel(texel, result_type);
 }
@@ -222,8 +213,8 @@ void FunctionLowering::WriteTexel(Value* texel, Type t) {
   for (unsigned i = 0; i < 4 && i < d->count; ++i) {
     Value* channel = b_.CreateExtractElement(texel, i);
     if (t == Type::kF16) {
-      channel = b_.CreateFPTrunc(
-          b_.CreateBitCast(channel, b_.getFloatTy()), b_.getHalfTy());
+      channel = b_.CreateFPTrunc(b_.CreateBitCast(channel, b_.getFloatTy()),
+                                 b_.getHalfTy());
     }
     Write(child(*d, i), channel, Type::kNone);
   }
@@ -262,48 +253,20 @@ void FunctionLowering::LowerTxq() {
   };
   Value* value = nullptr;
   switch (mods().attr()) {
-    case Attr::kWidth:
-      value = field(8);
-      break;
-    case Attr::kHeight:
-      value = field(12);
-      break;
-    case Attr::kDepth:
-      value = field(16);
-      break;
-    case Attr::kArraySize:
-      value = field(20);
-      break;
-    case Attr::kNumMipmapLevels:
-      value = field(80);
-      break;
-    case Attr::kChannelDataType:
-      value = query("channel_data_type");
-      break;
-    case Attr::kChannelOrder:
-      value = query("channel_order");
-      break;
-    case Attr::kNormalizedCoords:
-      value = query("normalized_coords");
-      break;
-    case Attr::kForceUnnormalized:
-      value = query("force_unnormalized");
-      break;
-    case Attr::kNumSamples:
-      value = query("num_samples");
-      break;
-    case Attr::kFilterMode:
-      value = query("filter_mode");
-      break;
-    case Attr::kAddrMode0:
-      value = addressing(0);
-      break;
-    case Attr::kAddrMode1:
-      value = addressing(1);
-      break;
-    case Attr::kAddrMode2:
-      value = addressing(2);
-      break;
+    case Attr::kWidth: value = field(8); break;
+    case Attr::kHeight: value = field(12); break;
+    case Attr::kDepth: value = field(16); break;
+    case Attr::kArraySize: value = field(20); break;
+    case Attr::kNumMipmapLevels: value = field(80); break;
+    case Attr::kChannelDataType: value = query("channel_data_type"); break;
+    case Attr::kChannelOrder: value = query("channel_order"); break;
+    case Attr::kNormalizedCoords: value = query("normalized_coords"); break;
+    case Attr::kForceUnnormalized: value = query("force_unnormalized"); break;
+    case Attr::kNumSamples: value = query("num_samples"); break;
+    case Attr::kFilterMode: value = query("filter_mode"); break;
+    case Attr::kAddrMode0: value = addressing(0); break;
+    case Attr::kAddrMode1: value = addressing(1); break;
+    case Attr::kAddrMode2: value = addressing(2); break;
     default:
       // memory_layout: 1 says rows lie one behind the other, as they all do.
       value = I32(1);

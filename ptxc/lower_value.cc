@@ -2,54 +2,36 @@
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IntrinsicInst.h"
-
 #include "llvm/MC/MCSubtargetInfo.h"
-
 #include "ptxc/lower.h"
 
 namespace cerberus::ptx {
 
 llvm::Type* FunctionLowering::LlvmType(Type type) {
   switch (type) {
-    case Type::kNone:
-      return b_.getVoidTy();
-    case Type::kPred:
-      return b_.getInt1Ty();
-    case Type::kF16:
-      return b_.getHalfTy();
-    case Type::kBF16:
-      return b_.getBFloatTy();
-    case Type::kF32:
-      return b_.getFloatTy();
-    case Type::kF64:
-      return b_.getDoubleTy();
-    case Type::kF16x2:
-      return llvm::FixedVectorType::get(b_.getHalfTy(), 2);
-    case Type::kBF16x2:
-      return llvm::FixedVectorType::get(b_.getBFloatTy(), 2);
-    case Type::kF32x2:
-      return llvm::FixedVectorType::get(b_.getFloatTy(), 2);
+    case Type::kNone: return b_.getVoidTy();
+    case Type::kPred: return b_.getInt1Ty();
+    case Type::kF16: return b_.getHalfTy();
+    case Type::kBF16: return b_.getBFloatTy();
+    case Type::kF32: return b_.getFloatTy();
+    case Type::kF64: return b_.getDoubleTy();
+    case Type::kF16x2: return llvm::FixedVectorType::get(b_.getHalfTy(), 2);
+    case Type::kBF16x2: return llvm::FixedVectorType::get(b_.getBFloatTy(), 2);
+    case Type::kF32x2: return llvm::FixedVectorType::get(b_.getFloatTy(), 2);
     case Type::kU16x2:
-    case Type::kS16x2:
-      return llvm::FixedVectorType::get(b_.getInt16Ty(), 2);
+    case Type::kS16x2: return llvm::FixedVectorType::get(b_.getInt16Ty(), 2);
     case Type::kU8x4:
-    case Type::kS8x4:
-      return llvm::FixedVectorType::get(b_.getInt8Ty(), 4);
-    default:
-      return Int(static_cast<unsigned>(BytesOf(type)) * 8);
+    case Type::kS8x4: return llvm::FixedVectorType::get(b_.getInt8Ty(), 4);
+    default: return Int(static_cast<unsigned>(BytesOf(type)) * 8);
   }
 }
 
 llvm::Type* FunctionLowering::SlotType(const Register& reg) {
   switch (reg.type) {
-    case Type::kPred:
-      return b_.getInt1Ty();
-    case Type::kF32:
-      return b_.getFloatTy();
-    case Type::kF64:
-      return b_.getDoubleTy();
-    default:
-      return Int(static_cast<unsigned>(BytesOf(reg.type)) * 8);
+    case Type::kPred: return b_.getInt1Ty();
+    case Type::kF32: return b_.getFloatTy();
+    case Type::kF64: return b_.getDoubleTy();
+    default: return Int(static_cast<unsigned>(BytesOf(reg.type)) * 8);
   }
 }
 
@@ -67,25 +49,17 @@ llvm::Value* FunctionLowering::Slot(std::uint32_t id, Component part) {
   const Register& reg = ptx_.registers[id];
   llvm::Type* type = SlotType(reg);
   if (!slots_[id]) {
-    llvm::Type* whole = reg.vector > 1
-                            ? llvm::ArrayType::get(type, reg.vector)
-                            : type;
+    llvm::Type* whole =
+        reg.vector > 1 ? llvm::ArrayType::get(type, reg.vector) : type;
     slots_[id] = EntryAlloca(
         whole, module_.out().getDataLayout().getABITypeAlign(type), "");
   }
   unsigned element = 0;
   switch (part) {
-    case Component::kY:
-      element = 1;
-      break;
-    case Component::kZ:
-      element = 2;
-      break;
-    case Component::kW:
-      element = 3;
-      break;
-    default:
-      break;
+    case Component::kY: element = 1; break;
+    case Component::kZ: element = 2; break;
+    case Component::kW: element = 3; break;
+    default: break;
   }
   if (reg.vector <= 1 || element == 0) return slots_[id];
   return b_.CreateConstInBoundsGEP1_32(type, slots_[id], element);
@@ -94,8 +68,8 @@ llvm::Value* FunctionLowering::Slot(std::uint32_t id, Component part) {
 llvm::Value* FunctionLowering::AsInt(Value* value) {
   llvm::Type* type = value->getType();
   if (type->isIntegerTy()) return value;
-  return b_.CreateBitCast(value, Int(static_cast<unsigned>(
-                                     type->getPrimitiveSizeInBits())));
+  return b_.CreateBitCast(
+      value, Int(static_cast<unsigned>(type->getPrimitiveSizeInBits())));
 }
 
 llvm::Value* FunctionLowering::FromInt(Value* bits, llvm::Type* type) {
@@ -146,9 +120,9 @@ llvm::Value* FunctionLowering::Pack(
                                  : Type::kB64;
   Value* whole = IntOf(Int(bits), 0);
   for (unsigned i = 0; i < count; ++i) {
-    whole = b_.CreateOr(whole, b_.CreateShl(b_.CreateZExt(element(i, part),
-                                                          Int(bits)),
-                                            i * each));
+    whole = b_.CreateOr(
+        whole,
+        b_.CreateShl(b_.CreateZExt(element(i, part), Int(bits)), i * each));
   }
   return type->isIntegerTy() ? whole : b_.CreateBitCast(whole, type);
 }
@@ -169,8 +143,8 @@ llvm::Value* FunctionLowering::Read(const Operand& operand, Type type) {
   Value* value = nullptr;
   switch (operand.kind) {
     case OperandKind::kRegister: {
-      if (const unsigned n = PackedElements(
-              operand, want->getPrimitiveSizeInBits())) {
+      if (const unsigned n =
+              PackedElements(operand, want->getPrimitiveSizeInBits())) {
         value = Pack(n, want, [&](unsigned i, Type part) {
           return Read(ComponentOf(operand, i), part);
         });
@@ -210,9 +184,9 @@ llvm::Value* FunctionLowering::Read(const Operand& operand, Type type) {
                        llvm::APFloat::rmNearestTiesToEven, &inexact);
         value = llvm::ConstantFP::get(want, number);
       } else {
-        value = FromInt(is_single ? I32(operand.bits & 0xffffffffu)
-                                  : I64(operand.bits),
-                        want);
+        value = FromInt(
+            is_single ? I32(operand.bits & 0xffffffffu) : I64(operand.bits),
+            want);
       }
       break;
     }
@@ -225,15 +199,13 @@ llvm::Value* FunctionLowering::Read(const Operand& operand, Type type) {
       break;
     case OperandKind::kFunction:
       if (!module_.FunctionDefinition(operand.index).has_body) {
-        Fail("'" +
-             llvm::demangle(ptx_module_.functions[operand.index].name) +
+        Fail("'" + llvm::demangle(ptx_module_.functions[operand.index].name) +
              "' is declared but defined nowhere");
         return llvm::PoisonValue::get(want);
       }
-      value = Coerce(
-          b_.CreatePtrToInt(module_.AddressedFunction(operand.index),
-                            b_.getInt64Ty()),
-          type);
+      value = Coerce(b_.CreatePtrToInt(module_.AddressedFunction(operand.index),
+                                       b_.getInt64Ty()),
+                     type);
       break;
     case OperandKind::kVector:
       // A pack read as one value: {a, b} as .b64, {h0, h1} as .f16x2.
@@ -256,8 +228,7 @@ llvm::Value* FunctionLowering::ReadPred(const Operand& operand) {
 void FunctionLowering::Write(const Operand& operand, Value* value, Type type) {
   switch (operand.kind) {
     case OperandKind::kSink:
-    case OperandKind::kNone:
-      return;
+    case OperandKind::kNone: return;
     case OperandKind::kRegister: {
       if (const unsigned n = PackedElements(
               operand, value->getType()->getPrimitiveSizeInBits())) {
@@ -279,9 +250,8 @@ void FunctionLowering::Write(const Operand& operand, Value* value, Type type) {
         } else if (have > want) {
           bits = b_.CreateTrunc(bits, Int(want));
         }
-        stored = slot_type->isIntegerTy()
-                     ? bits
-                     : b_.CreateBitCast(bits, slot_type);
+        stored =
+            slot_type->isIntegerTy() ? bits : b_.CreateBitCast(bits, slot_type);
       }
       b_.CreateStore(stored, Slot(operand.index, operand.part));
       return;
@@ -290,8 +260,7 @@ void FunctionLowering::Write(const Operand& operand, Value* value, Type type) {
       Unpack(value, operand.count,
              [&](unsigned i) { return child(operand, i); });
       return;
-    default:
-      Fail("the destination is not a register");
+    default: Fail("the destination is not a register");
   }
 }
 
@@ -305,28 +274,27 @@ llvm::Value* FunctionLowering::AddressOfVariable(const Operand& operand) {
   switch (variable.space) {
     case VarSpace::kGlobal:
     case VarSpace::kConst:
-      base = b_.CreatePtrToInt(DefinedGlobal(operand.index),
-                               b_.getInt64Ty());
+      base = b_.CreatePtrToInt(DefinedGlobal(operand.index), b_.getInt64Ty());
       break;
     case VarSpace::kShared:
-      base = b_.CreateZExt(b_.CreatePtrToInt(module_.GlobalOf(operand.index),
-                                             b_.getInt32Ty()),
-                           b_.getInt64Ty());
+      base = b_.CreateZExt(
+          b_.CreatePtrToInt(module_.GlobalOf(operand.index), b_.getInt32Ty()),
+          b_.getInt64Ty());
       break;
     case VarSpace::kLocal:
     case VarSpace::kParam: {
       Value* storage = LocalStorage(operand.index);
       const unsigned space = storage->getType()->getPointerAddressSpace();
       base = space == kAsLocal
-                 ? b_.CreateZExt(
-                       b_.CreatePtrToInt(storage, b_.getInt32Ty()),
-                       b_.getInt64Ty())
+                 ? b_.CreateZExt(b_.CreatePtrToInt(storage, b_.getInt32Ty()),
+                                 b_.getInt64Ty())
                  : b_.CreatePtrToInt(storage, b_.getInt64Ty());
       break;
     }
     default:
-      Fail("the address of a texture, sampler or surface reference is not "
-           "supported");
+      Fail(
+          "the address of a texture, sampler or surface reference is not "
+          "supported");
       return I64(0);
   }
   Value* offset = OffsetInVariable(operand);
@@ -367,11 +335,10 @@ llvm::Value* FunctionLowering::LocalStorage(std::uint32_t id) {
     if (local.first == id) return local.second;
   }
   const Variable& variable = ptx_module_.variables[id];
-  llvm::Type* type =
-      llvm::ArrayType::get(b_.getInt8Ty(), std::max<std::uint64_t>(
-                                               1, variable.size()));
-  Value* storage = EntryAlloca(
-      type, llvm::Align(variable.alignment()), std::string(variable.name));
+  llvm::Type* type = llvm::ArrayType::get(
+      b_.getInt8Ty(), std::max<std::uint64_t>(1, variable.size()));
+  Value* storage = EntryAlloca(type, llvm::Align(variable.alignment()),
+                               std::string(variable.name));
   locals_.emplace_back(id, storage);
   return storage;
 }

@@ -22,12 +22,9 @@ PartBits BitsOfPart(Component part) {
       return {8 * (static_cast<unsigned>(part) -
                    static_cast<unsigned>(Component::kB0)),
               8};
-    case Component::kH0:
-      return {0, 16};
-    case Component::kH1:
-      return {16, 16};
-    default:
-      return {0, 32};
+    case Component::kH0: return {0, 16};
+    case Component::kH1: return {16, 16};
+    default: return {0, 32};
   }
 }
 
@@ -65,9 +62,9 @@ llvm::Value* FunctionLowering::VideoPart(const Operand& operand, Type t,
 llvm::Value* FunctionLowering::ClampTo(Value* v, unsigned bits,
                                        bool is_signed) {
   const unsigned width = v->getType()->getIntegerBitWidth();
-  const llvm::APInt low =
-      is_signed ? llvm::APInt::getSignedMinValue(bits).sext(width)
-                : llvm::APInt(width, 0);
+  const llvm::APInt low = is_signed
+                              ? llvm::APInt::getSignedMinValue(bits).sext(width)
+                              : llvm::APInt(width, 0);
   const llvm::APInt high =
       is_signed ? llvm::APInt::getSignedMaxValue(bits).sext(width)
                 : llvm::APInt::getMaxValue(bits).zext(width);
@@ -82,18 +79,16 @@ llvm::Value* FunctionLowering::VideoArith(Value* a, Value* b) {
   switch (form().opcode()) {
     case Opcode::kVadd:
     case Opcode::kVadd2:
-    case Opcode::kVadd4:
-      return b_.CreateAdd(a, b);
+    case Opcode::kVadd4: return b_.CreateAdd(a, b);
     case Opcode::kVsub:
     case Opcode::kVsub2:
-    case Opcode::kVsub4:
-      return b_.CreateSub(a, b);
+    case Opcode::kVsub4: return b_.CreateSub(a, b);
     case Opcode::kVavrg2:
     case Opcode::kVavrg4: {
       // Halves are rounded away from zero: up if the sum is not negative.
       Value* sum = b_.CreateAdd(a, b);
-      Value* up = b_.CreateZExt(
-          b_.CreateICmpSGE(sum, IntOf(sum->getType(), 0)), sum->getType());
+      Value* up = b_.CreateZExt(b_.CreateICmpSGE(sum, IntOf(sum->getType(), 0)),
+                                sum->getType());
       return b_.CreateAShr(b_.CreateAdd(sum, up), 1);
     }
     case Opcode::kVabsdiff:
@@ -103,15 +98,12 @@ llvm::Value* FunctionLowering::VideoArith(Value* a, Value* b) {
                        {b_.CreateSub(a, b), b_.getFalse()});
     case Opcode::kVmin:
     case Opcode::kVmin2:
-    case Opcode::kVmin4:
-      return Binary(llvm::Intrinsic::smin, a, b);
+    case Opcode::kVmin4: return Binary(llvm::Intrinsic::smin, a, b);
     case Opcode::kVmax:
     case Opcode::kVmax2:
-    case Opcode::kVmax4:
-      return Binary(llvm::Intrinsic::smax, a, b);
+    case Opcode::kVmax4: return Binary(llvm::Intrinsic::smax, a, b);
     default:
-      return b_.CreateZExt(CompareInt(mods().cmp(), a, b, true),
-                           a->getType());
+      return b_.CreateZExt(CompareInt(mods().cmp(), a, b, true), a->getType());
   }
 }
 
@@ -125,23 +117,15 @@ void FunctionLowering::FinishVideo(Value* v, Type result) {
   Value* c = ReadWord(op(3));
   Value* wide = Extend(c, result, width);
   switch (mods().op()) {
-    case Op::kAdd:
-      WriteWord(b_.CreateAdd(v, wide));
-      return;
-    case Op::kMin:
-      WriteWord(Binary(llvm::Intrinsic::smin, v, wide));
-      return;
-    case Op::kMax:
-      WriteWord(Binary(llvm::Intrinsic::smax, v, wide));
-      return;
-    default:
-      break;
+    case Op::kAdd: WriteWord(b_.CreateAdd(v, wide)); return;
+    case Op::kMin: WriteWord(Binary(llvm::Intrinsic::smin, v, wide)); return;
+    case Op::kMax: WriteWord(Binary(llvm::Intrinsic::smax, v, wide)); return;
+    default: break;
   }
   const PartBits part = BitsOfPart(op(0).part);
   const std::uint32_t mask = static_cast<std::uint32_t>(
       ((std::uint64_t{1} << part.bits) - 1) << part.shift);
-  Value* placed = b_.CreateShl(b_.CreateTrunc(v, b_.getInt32Ty()),
-                               part.shift);
+  Value* placed = b_.CreateShl(b_.CreateTrunc(v, b_.getInt32Ty()), part.shift);
   WriteWord(b_.CreateOr(b_.CreateAnd(placed, I32(mask)),
                         b_.CreateAnd(c, I32(~mask))));
 }
@@ -182,8 +166,8 @@ void FunctionLowering::LowerVmad() {
   const bool plus_one = scaled(Scale::kPo);
   const bool negate_product = op(1).negated != op(2).negated;
   const bool negate_c = op(3).negated;
-  const bool is_signed = IsSigned(type(1)) || IsSigned(type(2)) ||
-                         negate_product || negate_c;
+  const bool is_signed =
+      IsSigned(type(1)) || IsSigned(type(2)) || negate_product || negate_c;
   Value* v = b_.CreateMul(VideoPart(op(1), type(1), 128),
                           VideoPart(op(2), type(2), 128));
   Value* c = ReadWord(op(3));
@@ -194,10 +178,11 @@ void FunctionLowering::LowerVmad() {
     v = b_.CreateAdd(v, IntOf(Int(128), 1));
   }
   if (plus_one) v = b_.CreateAdd(v, IntOf(Int(128), 1));
-  v = b_.CreateAdd(v, is_signed ? b_.CreateSExt(c, Int(128))
-                                : b_.CreateZExt(c, Int(128)));
-  const unsigned shift =
-      scaled(Scale::kShr7) ? 7 : scaled(Scale::kShr15) ? 15 : 0;
+  v = b_.CreateAdd(
+      v, is_signed ? b_.CreateSExt(c, Int(128)) : b_.CreateZExt(c, Int(128)));
+  const unsigned shift = scaled(Scale::kShr7)    ? 7
+                         : scaled(Scale::kShr15) ? 15
+                                                 : 0;
   v = b_.CreateAShr(v, shift);
   if (mods().sat() == Sat::kOn) v = ClampTo(v, 32, is_signed);
   WriteWord(v);
@@ -207,8 +192,8 @@ void FunctionLowering::LowerVmad() {
 
 void FunctionLowering::VideoSimd(unsigned lanes) {
   const unsigned bits = 32 / lanes;
-  const bool sets = form().opcode() == Opcode::kVset2 ||
-                    form().opcode() == Opcode::kVset4;
+  const bool sets =
+      form().opcode() == Opcode::kVset2 || form().opcode() == Opcode::kVset4;
   const Type result = sets ? Type::kU32 : type(0);
   Value* sources[2] = {ReadWord(op(1)), ReadWord(op(2))};
   // Lane i of a and b may come from any lane of both: digits 0 … lanes - 1
@@ -248,10 +233,9 @@ void FunctionLowering::VideoSimd(unsigned lanes) {
     Value* t = VideoArith(lane_of(1, type(sets ? 0 : 1), i),
                           lane_of(2, type(sets ? 1 : 2), i));
     if (mods().sat() == Sat::kOn) t = ClampTo(t, bits, IsSigned(result));
-    d = accumulates
-            ? b_.CreateAdd(d, t)
-            : b_.CreateOr(d, b_.CreateAnd(b_.CreateShl(t, bits * i),
-                                          I32(lane_mask)));
+    d = accumulates ? b_.CreateAdd(d, t)
+                    : b_.CreateOr(d, b_.CreateAnd(b_.CreateShl(t, bits * i),
+                                                  I32(lane_mask)));
   }
   WriteWord(d);
 }

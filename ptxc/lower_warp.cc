@@ -6,7 +6,6 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
-
 #include "ptxc/lower.h"
 #include "ptxc/passes/joins.h"
 
@@ -17,8 +16,8 @@ namespace {
 // The `.target` from which on lanes need not be together.
 constexpr int kFirstWithMasks = 70;
 
-// The spelling with its qualifiers in one order, whichever they were written in,
-// and without the one that says nothing.
+// The spelling with its qualifiers in one order, whichever they were written
+// in, and without the one that says nothing.
 std::string KindOf(std::string_view spelling) {
   llvm::SmallVector<llvm::StringRef, 8> parts;
   llvm::StringRef(spelling).split(parts, '.');
@@ -42,8 +41,7 @@ llvm::Value* FunctionLowering::Join(
   if (is_new) {
     module_.SetCommonAttributes(*function);
     const llvm::IRBuilderBase::InsertPointGuard guard(b_);
-    b_.SetInsertPoint(
-        llvm::BasicBlock::Create(b_.getContext(), "", function));
+    b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "", function));
     b_.SetCurrentDebugLocation({});
     std::vector<Value*> parameters;
     for (llvm::Argument& parameter : function->args()) {
@@ -65,9 +63,9 @@ llvm::Value* FunctionLowering::Ballot(Value* predicate) {
 
 // The value that `lane` holds, for 32-bit values.
 llvm::Value* FunctionLowering::Permute(Value* lane, Value* bits) {
-  return Intrinsic(llvm::Intrinsic::amdgcn_ds_bpermute, {},
-                   {b_.CreateShl(b_.CreateOr(lane, Wave("first_lane")), 2),
-                    bits});
+  return Intrinsic(
+      llvm::Intrinsic::amdgcn_ds_bpermute, {},
+      {b_.CreateShl(b_.CreateOr(lane, Wave("first_lane")), 2), bits});
 }
 
 void FunctionLowering::LowerShfl() {
@@ -82,8 +80,7 @@ void FunctionLowering::LowerShfl() {
   Value* clamp = b_.CreateAnd(c, I32(31));
   Value* segment = b_.CreateAnd(b_.CreateLShr(c, 8), I32(31));
   Value* first = b_.CreateAnd(lane, segment);
-  Value* last = b_.CreateOr(
-      first, b_.CreateAnd(clamp, b_.CreateNot(segment)));
+  Value* last = b_.CreateOr(first, b_.CreateAnd(clamp, b_.CreateNot(segment)));
   Value* source = nullptr;
   Value* valid = nullptr;
   switch (mods().shfl()) {
@@ -127,14 +124,10 @@ llvm::Value* FunctionLowering::CountVotes(Vote vote, Value* mask,
     return b_.CreateICmpEQ(b_.CreateAnd(Ballot(says), mask), I32(0));
   };
   switch (vote) {
-    case Vote::kBallot:
-      return b_.CreateAnd(Ballot(predicate), mask);
-    case Vote::kAny:
-      return b_.CreateNot(none(predicate));
-    case Vote::kAll:
-      return none(b_.CreateNot(predicate));
-    default:
-      return b_.CreateOr(none(predicate), none(b_.CreateNot(predicate)));
+    case Vote::kBallot: return b_.CreateAnd(Ballot(predicate), mask);
+    case Vote::kAny: return b_.CreateNot(none(predicate));
+    case Vote::kAll: return none(b_.CreateNot(predicate));
+    default: return b_.CreateOr(none(predicate), none(b_.CreateNot(predicate)));
   }
 }
 
@@ -161,13 +154,13 @@ void FunctionLowering::LowerActivemask() {
 
 void FunctionLowering::LowerElect() {
   // The lowest lane of the mask that has not exited.
-  Value* leader = Join(
-      b_.getInt32Ty(), {Read(op(1), Type::kB32)},
-      [this](llvm::ArrayRef<Value*> with) {
-        Value* members = b_.CreateAnd(with[0], Ballot(b_.getTrue()));
-        return b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()},
-                                  {members, b_.getFalse()});
-      });
+  Value* leader =
+      Join(b_.getInt32Ty(), {Read(op(1), Type::kB32)},
+           [this](llvm::ArrayRef<Value*> with) {
+             Value* members = b_.CreateAnd(with[0], Ballot(b_.getTrue()));
+             return b_.CreateIntrinsic(llvm::Intrinsic::cttz, {b_.getInt32Ty()},
+                                       {members, b_.getFalse()});
+           });
   const Operand& d = op(0);
   const bool pair = d.kind == OperandKind::kPair;
   if (pair) {
@@ -189,21 +182,19 @@ void FunctionLowering::LowerMatch() {
   };
   const Operand& d = op(0);
   if (mods().vote() == Vote::kAny) {
-    Write(d, Join(b_.getInt32Ty(), {mask, a}, same),
-          Type::kB32);
+    Write(d, Join(b_.getInt32Ty(), {mask, a}, same), Type::kB32);
     return;
   }
   // The lanes of the mask if all agree, else 0; p says which.
   llvm::StructType* outcome =
       llvm::StructType::get(b_.getInt32Ty(), b_.getInt1Ty());
-  Value* all = Join(
-      outcome, {mask, a},
-      [&](llvm::ArrayRef<Value*> with) -> Value* {
+  Value* all =
+      Join(outcome, {mask, a}, [&](llvm::ArrayRef<Value*> with) -> Value* {
         Value* members = b_.CreateAnd(with[0], Ballot(b_.getTrue()));
         Value* agree = b_.CreateICmpEQ(same(with), members);
-        Value* result = b_.CreateInsertValue(
-            llvm::PoisonValue::get(outcome),
-            b_.CreateSelect(agree, members, I32(0)), 0);
+        Value* result =
+            b_.CreateInsertValue(llvm::PoisonValue::get(outcome),
+                                 b_.CreateSelect(agree, members, I32(0)), 0);
         return b_.CreateInsertValue(result, agree, 1);
       });
   const bool pair = d.kind == OperandKind::kPair;
@@ -233,24 +224,14 @@ void FunctionLowering::LowerRedux() {
   }
   const char* name = nullptr;
   switch (mods().op()) {
-    case Op::kAnd:
-      name = "redux_and";
-      break;
-    case Op::kOr:
-      name = "redux_or";
-      break;
-    case Op::kXor:
-      name = "redux_xor";
-      break;
-    case Op::kAdd:
-      name = "redux_add";
-      break;
+    case Op::kAnd: name = "redux_and"; break;
+    case Op::kOr: name = "redux_or"; break;
+    case Op::kXor: name = "redux_xor"; break;
+    case Op::kAdd: name = "redux_add"; break;
     case Op::kMin:
       name = IsSigned(t) ? "redux_min_s32" : "redux_min_u32";
       break;
-    default:
-      name = IsSigned(t) ? "redux_max_s32" : "redux_max_u32";
-      break;
+    default: name = IsSigned(t) ? "redux_max_s32" : "redux_max_u32"; break;
   }
   reduce(name);
 }
@@ -272,8 +253,7 @@ void FunctionLowering::Barrier() {
 // other, each at its own (PTX ISA, "barrier").
 bool FunctionLowering::IsAligned() const {
   return !inst_ || form().opcode() != Opcode::kBarrier ||
-         mods().aligned() == Aligned::kOn ||
-         module_.ptx().sm < kFirstWithMasks;
+         mods().aligned() == Aligned::kOn || module_.ptx().sm < kFirstWithMasks;
 }
 
 namespace {
@@ -282,8 +262,8 @@ namespace {
 llvm::GlobalVariable* SharedWords(llvm::Module& module, llvm::StringRef name,
                                   unsigned words) {
   if (llvm::GlobalVariable* old = module.getNamedGlobal(name)) return old;
-  llvm::Type* type = llvm::ArrayType::get(
-      llvm::Type::getInt32Ty(module.getContext()), words);
+  llvm::Type* type =
+      llvm::ArrayType::get(llvm::Type::getInt32Ty(module.getContext()), words);
   auto* variable = new llvm::GlobalVariable(
       module, type, false, llvm::GlobalValue::InternalLinkage,
       llvm::PoisonValue::get(type), name, nullptr,
@@ -305,8 +285,8 @@ llvm::Value* FunctionLowering::BlockCount(Value* predicate) {
     return Unary(llvm::Intrinsic::ctpop, Ballot(with[1]));
   };
   const std::array<Value*, 2> with = {I32(~0u), predicate};
-  Value* count = IsAligned() ? count_in(with)
-                             : Join(b_.getInt32Ty(), with, count_in);
+  Value* count =
+      IsAligned() ? count_in(with) : Join(b_.getInt32Ty(), with, count_in);
   b_.CreateStore(count, b_.CreateGEP(b_.getInt32Ty(), counts, warp));
   Barrier();
   Value* warps = b_.CreateLShr(b_.CreateAdd(BlockThreads(), I32(31)), 5);
@@ -358,10 +338,10 @@ llvm::Value* FunctionLowering::NamedBarrier(Value* id, Value* threads,
                {state_of(with[1]), with[2], count});
   };
   Fence(llvm::AtomicOrdering::Release, scope);
-  const std::array<Value*, 4> with = {
-      I32(~0u), id, threads, predicate ? predicate : b_.getFalse()};
-  Value* awaited = IsAligned() ? arrive(with)
-                               : Join(b_.getInt32Ty(), with, arrive);
+  const std::array<Value*, 4> with = {I32(~0u), id, threads,
+                                      predicate ? predicate : b_.getFalse()};
+  Value* awaited =
+      IsAligned() ? arrive(with) : Join(b_.getInt32Ty(), with, arrive);
   Value* sum = nullptr;
   if (predicate) {
     sum = Dev("barrier_wait", b_.getInt32Ty(), {state_of(id), awaited});
@@ -396,9 +376,9 @@ void FunctionLowering::LowerBarrier() {
   const bool all = mods().op() == Op::kAnd;
   Value* p = ReadPred(op(num_operands() - 1));
   if (all) p = b_.CreateNot(p);
-  Value* count = counts ? NamedBarrier(Read(op(first), Type::kU32),
-                                       threads(first + 1), p)
-                        : BlockCount(p);
+  Value* count =
+      counts ? NamedBarrier(Read(op(first), Type::kU32), threads(first + 1), p)
+             : BlockCount(p);
   if (mods().op() == Op::kPopc) {
     Write(op(0), count, Type::kU32);
   } else if (all) {

@@ -1,10 +1,10 @@
 #include "ptxc/notes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <string>
-
-#include <fmt/format.h>
 
 #include "llvm/BinaryFormat/MsgPackDocument.h"
 #include "llvm/Object/ELF.h"
@@ -36,8 +36,8 @@ int Append(DocNode* to, DocNode, DocNode key) {
 }  // namespace
 
 Status MergeNotes(Bytes& code_object) {
-  const llvm::StringRef bytes(
-      reinterpret_cast<const char*>(code_object.data()), code_object.size());
+  const llvm::StringRef bytes(reinterpret_cast<const char*>(code_object.data()),
+                              code_object.size());
   llvm::Expected<llvm::object::ELFFile<Elf>> file =
       llvm::object::ELFFile<Elf>::create(bytes);
   if (!file) return Err(Invalid(file.takeError()));
@@ -45,14 +45,12 @@ Status MergeNotes(Bytes& code_object) {
   if (!sections) return Err(Invalid(sections.takeError()));
   llvm::Expected<Elf::PhdrRange> segments = file->program_headers();
   if (!segments) return Err(Invalid(segments.takeError()));
-  const auto* section =
-      std::find_if(sections->begin(), sections->end(), [](const auto& header) {
-        return header.sh_type == llvm::ELF::SHT_NOTE;
-      });
-  const auto* segment =
-      std::find_if(segments->begin(), segments->end(), [](const auto& header) {
-        return header.p_type == llvm::ELF::PT_NOTE;
-      });
+  const auto* section = std::find_if(
+      sections->begin(), sections->end(),
+      [](const auto& header) { return header.sh_type == llvm::ELF::SHT_NOTE; });
+  const auto* segment = std::find_if(
+      segments->begin(), segments->end(),
+      [](const auto& header) { return header.p_type == llvm::ELF::PT_NOTE; });
   if (section == sections->end() || segment == segments->end() ||
       segment->p_offset != section->sh_offset) {
     return Err(Invalid("no section of them, or no segment"));
@@ -64,9 +62,9 @@ Status MergeNotes(Bytes& code_object) {
   for (const auto& next : file->notes(*section, error)) {
     const llvm::StringRef metadata = next.getDescAsStringRef(4);
     if (note.empty()) {
-      note = bytes.slice(section->sh_offset,
-                         static_cast<std::size_t>(metadata.data() -
-                                                  bytes.data()));
+      note =
+          bytes.slice(section->sh_offset,
+                      static_cast<std::size_t>(metadata.data() - bytes.data()));
     }
     if (!all.readFromBlob(metadata, /*Multi=*/false, Append)) {
       llvm::consumeError(std::move(error));
@@ -89,9 +87,9 @@ Status MergeNotes(Bytes& code_object) {
   const std::size_t old_size = section->sh_size;
   const auto set = [&](const void* field, std::uint64_t value) {
     const llvm::support::ulittle64_t little(value);
-    std::memcpy(code_object.data() +
-                    (static_cast<const char*>(field) - bytes.data()),
-                &little, sizeof little);
+    std::memcpy(
+        code_object.data() + (static_cast<const char*>(field) - bytes.data()),
+        &little, sizeof little);
   };
   set(&section->sh_size, note.size());
   set(&segment->p_filesz, note.size());

@@ -28,7 +28,7 @@ struct ModInfo {
   std::string_view spelling;
 };
 constexpr ModInfo kMods[] = {
-#define PTX_MOD(group, id, spelling)                                    \
+#define PTX_MOD(group, id, spelling) \
   {ModGroup::k##group, static_cast<std::uint8_t>(group::k##id), spelling},
 #include "ptxc/ptx_modifiers.def"
 };
@@ -148,8 +148,8 @@ class Table {
     row.notes = raw.notes;
     std::string_view sm = raw.sm;
     while (!sm.empty() && sm.front() >= '0' && sm.front() <= '9') {
-      row.min_sm = static_cast<std::uint16_t>(row.min_sm * 10 +
-                                              (sm.front() - '0'));
+      row.min_sm =
+          static_cast<std::uint16_t>(row.min_sm * 10 + (sm.front() - '0'));
       sm.remove_prefix(1);
     }
     row.arch = sm;
@@ -193,8 +193,7 @@ class Table {
     return items_.emplace(std::string(text), item).first->second;
   }
 
-  void AddChoices(std::string_view text,
-                  std::vector<SyntaxItem::Choice>& out) {
+  void AddChoices(std::string_view text, std::vector<SyntaxItem::Choice>& out) {
     for (std::string_view choice : Split(text, '|')) {
       std::string_view group;
       const std::size_t colon = choice.find(':');
@@ -203,9 +202,9 @@ class Table {
         choice.remove_prefix(colon + 1);
       }
       if (choice.front() != '.') {
-        const auto set = std::find_if(
-            std::begin(kSets), std::end(kSets),
-            [&](const SetInfo& s) { return s.name == choice; });
+        const auto set =
+            std::find_if(std::begin(kSets), std::end(kSets),
+                         [&](const SetInfo& s) { return s.name == choice; });
         if (set == std::end(kSets)) BadTable("unknown set", choice);
         AddChoices(set->choices, out);
         continue;
@@ -317,10 +316,8 @@ class Table {
         spec.from = OperandSpec::From::kFixed;
         spec.fixed = Type::kPred;
       }
-      if ((spec.classes & kOpDest) != 0)
-        spec.classes |= kOpSink;
-      else if ((spec.classes & kOpRegister) != 0)
-        spec.classes |= kOpImmediate;
+      if ((spec.classes & kOpDest) != 0) spec.classes |= kOpSink;
+      else if ((spec.classes & kOpRegister) != 0) spec.classes |= kOpImmediate;
     }
     spec.name = text;
     if (spec.name.empty()) BadTable("operand without a name", whole);
@@ -495,8 +492,8 @@ std::string Describe(std::string_view spelling, std::string_view word,
   std::string_view why = WhyNamedOnly(word, suffixes);
   if (why.empty()) why = WhyNone(of_opcode);
   if (!why.empty()) {
-    return "'" + std::string(spelling) + "' is not supported: " +
-           std::string(why);
+    return "'" + std::string(spelling) +
+           "' is not supported: " + std::string(why);
   }
   for (std::size_t s = 0; s < suffixes.count && message.empty(); ++s) {
     const bool known = std::any_of(
@@ -586,14 +583,12 @@ bool ResolveForm(std::string_view spelling, int operands, InstForm* form,
   for (std::size_t at = dot; at != std::string_view::npos;) {
     const std::size_t next = spelling.find('.', at + 1);
     if (suffixes.count == kMaxSuffixes) {
-      *error = "more than " + std::to_string(kMaxSuffixes) +
-               " modifiers on '" + std::string(word) + "'";
+      *error = "more than " + std::to_string(kMaxSuffixes) + " modifiers on '" +
+               std::string(word) + "'";
       return false;
     }
-    suffixes.text[suffixes.count++] =
-        spelling.substr(at + 1, next == std::string_view::npos
-                                    ? next
-                                    : next - at - 1);
+    suffixes.text[suffixes.count++] = spelling.substr(
+        at + 1, next == std::string_view::npos ? next : next - at - 1);
     at = next;
   }
   const OpcodeRow* wrong_count = nullptr;
@@ -619,10 +614,8 @@ bool ResolveForm(std::string_view spelling, int operands, InstForm* form,
   if (wrong_count != nullptr) {
     // The mnemonic is right; sema reports the operands.
     Matcher matcher(*wrong_count, suffixes);
-    if (wrong_count_in_order)
-      matcher.InOrder();
-    else
-      matcher.AnyOrder();
+    if (wrong_count_in_order) matcher.InOrder();
+    else matcher.AnyOrder();
     *form = InstForm();
     form->spelling = spelling;
     matcher.Store(form);

@@ -22,10 +22,17 @@
 namespace cerberus::ptx {
 
 enum class TypeKind : std::uint8_t {
-  kNone, kPred, kBit, kUnsigned, kSigned, kFloat,
-  kAltFloat,     // bits in a .bX register read as bf16, tf32, fp8, …
-  kPackedInt, kPackedFloat,  // also usable as .b32/.b64
-  kSubByte, kOpaque,
+  kNone,
+  kPred,
+  kBit,
+  kUnsigned,
+  kSigned,
+  kFloat,
+  kAltFloat,  // bits in a .bX register read as bf16, tf32, fp8, …
+  kPackedInt,
+  kPackedFloat,  // also usable as .b32/.b64
+  kSubByte,
+  kOpaque,
 };
 
 enum class Type : std::uint8_t {
@@ -40,7 +47,7 @@ inline constexpr int kNumTypes = 1
 
 std::string_view TypeName(Type type);  // "f32", "" for kNone
 TypeKind KindOf(Type type);
-int BitsOf(Type type);                 // 0 for kNone
+int BitsOf(Type type);  // 0 for kNone
 inline int BytesOf(Type type) { return (BitsOf(type) + 7) / 8; }
 Type TypeFromName(std::string_view name);  // kNone if unknown
 inline bool IsInteger(Type t) {
@@ -83,14 +90,12 @@ class Modifiers {
     (first_[Index(g)] == 0 ? first_ : second_)[Index(g)] = value;
   }
 
-#define PTX_GROUP(group, accessor)                    \
-  group accessor() const {                            \
+#define PTX_GROUP(group, accessor)                        \
+  group accessor() const {                                \
     return static_cast<group>(first(ModGroup::k##group)); \
   }
 #include "ptxc/ptx_modifiers.def"
-  Space space2() const {
-    return static_cast<Space>(second(ModGroup::kSpace));
-  }
+  Space space2() const { return static_cast<Space>(second(ModGroup::kSpace)); }
   Layout layout2() const {
     return static_cast<Layout>(second(ModGroup::kLayout));
   }
@@ -129,25 +134,25 @@ enum OperandClass : std::uint32_t {
   kOpNegatable = 1 << 9,  // a predicate that may be written !p
   kOpDest = 1 << 10,      // written by the instruction; may be _
   kOpOptional = 1 << 11,
-  kOpSymbol = 1 << 12,    // the name of a variable
-  kOpSpecial = 1 << 13,   // a special register
-  kOpSink = 1 << 14,      // _ allowed
+  kOpSymbol = 1 << 12,          // the name of a variable
+  kOpSpecial = 1 << 13,         // a special register
+  kOpSink = 1 << 14,            // _ allowed
   kOpScalarOrVector = 1 << 15,  // a vector exactly if the row says .vN
 };
 
 // How the operand's type follows from the instruction's types.
 struct OperandSpec {
-  std::string_view name;   // as in the manual: d, a, b, p, …
-  std::uint32_t classes;   // OperandClass bits
+  std::string_view name;  // as in the manual: d, a, b, p, …
+  std::uint32_t classes;  // OperandClass bits
   enum class From : std::uint8_t {
-    kFixed,      // `fixed`
-    kIndexed,    // the instruction's type number `index`
-    kWide,       // twice as wide as type `index` (mul.wide)
-    kAny,        // not checked by type (addresses, handles, labels)
+    kFixed,    // `fixed`
+    kIndexed,  // the instruction's type number `index`
+    kWide,     // twice as wide as type `index` (mul.wide)
+    kAny,      // not checked by type (addresses, handles, labels)
   } from;
   std::uint8_t index;
   Type fixed;
-  Type pair_type;          // second half of d|p
+  Type pair_type;  // second half of d|p
 };
 
 struct SyntaxItem {
@@ -159,21 +164,21 @@ struct SyntaxItem {
     std::uint8_t value;  // in `group`, or a Type
   };
   bool optional;
-  bool hint;             // every choice is a performance hint without meaning
+  bool hint;  // every choice is a performance hint without meaning
   std::span<const Choice> choices;
 };
 
 struct OpcodeRow {
   Opcode opcode;
-  std::string_view name;       // "cp.async.bulk"
-  std::string_view syntax;     // column 2 of ptx_opcodes.def
-  std::string_view operands;   // column 3
-  std::uint16_t index;         // in ptx_opcodes.def, from 0
-  std::uint16_t ptx_version;   // 86: PTX 8.6
-  std::uint16_t min_sm;        // 75: sm_75; 0: every target
-  std::string_view arch;       // "a", "f" if only such targets have it
-  std::string_view lowering;   // "LowerAdd", "Unsupported"
-  std::string_view notes;      // the reason, where unsupported
+  std::string_view name;      // "cp.async.bulk"
+  std::string_view syntax;    // column 2 of ptx_opcodes.def
+  std::string_view operands;  // column 3
+  std::uint16_t index;        // in ptx_opcodes.def, from 0
+  std::uint16_t ptx_version;  // 86: PTX 8.6
+  std::uint16_t min_sm;       // 75: sm_75; 0: every target
+  std::string_view arch;      // "a", "f" if only such targets have it
+  std::string_view lowering;  // "LowerAdd", "Unsupported"
+  std::string_view notes;     // the reason, where unsupported
   std::span<const SyntaxItem> items;
   std::span<const OperandSpec> specs;
   bool is_supported() const { return lowering != "Unsupported"; }

@@ -8,9 +8,9 @@
 #define LLVMInitializeAMDGPUAsmParser CerberusLinkedAsmParser
 
 extern "C" {
-#define LLVM_TARGET(target)                      \
-  void LLVMInitialize##target##TargetInfo() {}   \
-  void LLVMInitialize##target##Target() {}       \
+#define LLVM_TARGET(target)                    \
+  void LLVMInitialize##target##TargetInfo() {} \
+  void LLVMInitialize##target##Target() {}     \
   void LLVMInitialize##target##TargetMC() {}
 #include "llvm/Config/Targets.def"
 

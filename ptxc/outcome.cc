@@ -1,11 +1,11 @@
 #include "ptxc/outcome.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cstdint>
 #include <string>
 #include <type_traits>
-
-#include <fmt/format.h>
 
 namespace cerberus::ptx {
 namespace {
@@ -95,9 +95,9 @@ class Reader {
     Number number{};
     (*this)(number);
     if (status_ && number > static_cast<Number>(last)) {
-      status_ = Err(reader_.Error(fmt::format(
-          "{} stands where {} is the largest number there is", number,
-          static_cast<Number>(last))));
+      status_ = Err(reader_.Error(
+          fmt::format("{} stands where {} is the largest number there is",
+                      number, static_cast<Number>(last))));
     }
     return status_ ? static_cast<T>(number) : T{};
   }

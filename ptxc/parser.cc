@@ -22,10 +22,14 @@ struct DirectiveSpace {
   VarSpace space;
 };
 constexpr DirectiveSpace kSpaces[] = {
-    {".global", VarSpace::kGlobal}, {".const", VarSpace::kConst},
-    {".shared", VarSpace::kShared}, {".local", VarSpace::kLocal},
-    {".param", VarSpace::kParam},   {".tex", VarSpace::kTex},
-    {".reg", VarSpace::kReg},       {".sreg", VarSpace::kSreg},
+    {".global", VarSpace::kGlobal},
+    {".const", VarSpace::kConst},
+    {".shared", VarSpace::kShared},
+    {".local", VarSpace::kLocal},
+    {".param", VarSpace::kParam},
+    {".tex", VarSpace::kTex},
+    {".reg", VarSpace::kReg},
+    {".sreg", VarSpace::kSreg},
     {".shared::cta", VarSpace::kShared},
     {".shared::cluster", VarSpace::kShared},
 };
@@ -120,10 +124,8 @@ void Parser::Run() {
 
 bool Parser::Error(std::uint32_t offset, std::string message) {
   ++errors_;
-  if (function_ != nullptr)
-    ++function_->errors;
-  else
-    ++module_errors_;
+  if (function_ != nullptr) ++function_->errors;
+  else ++module_errors_;
   if (stop_) return false;
   if (errors_ > kMaxErrors) {
     stop_ = true;
@@ -233,8 +235,10 @@ void Parser::StraySemicolon(const std::string& expected) {
 
 bool Parser::AtLinkage(Linkage* linkage) const {
   constexpr std::pair<std::string_view, Linkage> kLinkages[] = {
-      {".visible", Linkage::kVisible}, {".extern", Linkage::kExtern},
-      {".weak", Linkage::kWeak}, {".common", Linkage::kCommon}};
+      {".visible", Linkage::kVisible},
+      {".extern", Linkage::kExtern},
+      {".weak", Linkage::kWeak},
+      {".common", Linkage::kCommon}};
   if (token_.kind != TokenKind::kDirective) return false;
   for (const auto& [directive, value] : kLinkages) {
     if (token_.text != directive) continue;
@@ -290,8 +294,9 @@ void Parser::TopLevelItem() {
   }
   if (directive == ".version" || directive == ".target" ||
       directive == ".address_size") {
-    Error(token_.offset, Found() + " stands only once, at the start of a "
-                                   "module: .version, .target, .address_size");
+    Error(token_.offset, Found() +
+                             " stands only once, at the start of a "
+                             "module: .version, .target, .address_size");
     lexer_.SkipLine();
     return Advance();
   }
@@ -334,9 +339,8 @@ bool IsNewer(std::uint32_t major, std::uint32_t minor) {
 // those of a family with sm_100.
 bool IsTarget(std::uint32_t sm, char suffix) {
   constexpr std::uint16_t kTargets[] = {
-      10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61,
-      62, 70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 107, 110, 120,
-      121};
+      10, 11, 12, 13, 20, 21, 30, 32, 35, 37,  50,  52,  53,  60,  61,  62,
+      70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 107, 110, 120, 121};
   if (std::find(std::begin(kTargets), std::end(kTargets), sm) ==
       std::end(kTargets)) {
     return false;
@@ -388,8 +392,7 @@ void Parser::Target() {
   Advance();
   for (bool first = true;; first = false) {
     Token option;
-    if (!ExpectIdentifier("a target such as sm_75", &option))
-      return SkipWord();
+    if (!ExpectIdentifier("a target such as sm_75", &option)) return SkipWord();
     std::string_view name = option.text;
     const bool arch = name.starts_with("sm_") || name.starts_with("compute_");
     const auto unknown = [&] {
@@ -412,14 +415,14 @@ void Parser::Target() {
         module_.sm = static_cast<std::uint16_t>(sm);
       }
     } else if (std::ranges::find(kOptions, name) == std::end(kOptions)) {
-      Error(option.offset,
-            "'" + std::string(name) + "' is no option of .target, expected "
-            "debug, map_f64_to_f32, texmode_independent or texmode_unified");
+      Error(
+          option.offset,
+          "'" + std::string(name) +
+              "' is no option of .target, expected "
+              "debug, map_f64_to_f32, texmode_independent or texmode_unified");
     } else {
-      if (name == "debug")
-        module_.debug = true;
-      else if (name == "map_f64_to_f32")
-        module_.map_f64_to_f32 = true;
+      if (name == "debug") module_.debug = true;
+      else if (name == "map_f64_to_f32") module_.map_f64_to_f32 = true;
       else if (name == "texmode_independent")
         module_.texmode_independent = true;
       module_.target_options.push_back(name);
@@ -434,8 +437,8 @@ void Parser::AddressSize() {
   const std::uint32_t offset = token_.offset;
   if (!UnsignedNumber(&size)) return;
   if (size != 32 && size != 64) {
-    Error(offset, "address size " + std::to_string(size) +
-                      ", expected 32 or 64");
+    Error(offset,
+          "address size " + std::to_string(size) + ", expected 32 or 64");
     return;
   }
   if (size == 32) {
@@ -521,8 +524,7 @@ void Parser::AliasDirective() {
   Token first, second;
   if (!ExpectIdentifier("a function's name", &first) ||
       !Expect(',', ".alias") ||
-      !ExpectIdentifier("a function's name", &second) ||
-      !Expect(';', ".alias"))
+      !ExpectIdentifier("a function's name", &second) || !Expect(';', ".alias"))
     return SkipStatement();
   alias.alias = first.text;
   alias.aliasee = second.text;
@@ -537,9 +539,8 @@ void Parser::AliasDirective() {
   };
   alias.alias_function = function_of(first);
   alias.aliasee_function = function_of(second);
-  module_.order.push_back(
-      {TopLevelKind::kAlias,
-       static_cast<std::uint32_t>(module_.aliases.size())});
+  module_.order.push_back({TopLevelKind::kAlias,
+                           static_cast<std::uint32_t>(module_.aliases.size())});
   module_.aliases.push_back(alias);
 }
 
@@ -567,8 +568,8 @@ namespace {
 // What may follow a declaration that has no ';'.
 bool IsModuleDirective(std::string_view directive) {
   constexpr std::string_view kDirectives[] = {
-      ".visible", ".extern", ".weak",  ".common", ".func", ".entry",
-      ".global",  ".const",  ".shared", ".tex",   ".file", ".section"};
+      ".visible", ".extern", ".weak",   ".common", ".func", ".entry",
+      ".global",  ".const",  ".shared", ".tex",    ".file", ".section"};
   return std::ranges::find(kDirectives, directive) != std::end(kDirectives);
 }
 
@@ -578,8 +579,7 @@ void Parser::FunctionItem(Linkage linkage, bool is_entry) {
   Function function;
   function.is_entry = is_entry;
   function.linkage = linkage;
-  const std::uint32_t id =
-      static_cast<std::uint32_t>(module_.functions.size());
+  const std::uint32_t id = static_cast<std::uint32_t>(module_.functions.size());
   // Parameters belong to the function's scope: its body sees them.
   const auto enter = [&] {
     names_.Enter();
@@ -628,8 +628,8 @@ void Parser::FunctionItem(Linkage linkage, bool is_entry) {
   function_->has_body = At('{');
 
   if (function_->has_body && linkage == Linkage::kExtern)
-    Error(name.offset, "'" + std::string(name.text) +
-                           "' is .extern and has a body");
+    Error(name.offset,
+          "'" + std::string(name.text) + "' is .extern and has a body");
 
   // A declaration before: the definition takes over its id.
   std::uint32_t target = id;
@@ -638,14 +638,12 @@ void Parser::FunctionItem(Linkage linkage, bool is_entry) {
     target = known->index;
     Function& first = module_.functions[target];
     if (first.has_body) {
-      Error(name.offset, "function '" + std::string(name.text) +
-                             "' is " +
+      Error(name.offset, "function '" + std::string(name.text) + "' is " +
                              (function_->has_body ? "defined twice"
                                                   : "declared behind its "
                                                     "definition"));
     } else if (first.is_entry != is_entry) {
-      Error(name.offset, "'" + std::string(name.text) +
-                             "' was declared as " +
+      Error(name.offset, "'" + std::string(name.text) + "' was declared as " +
                              (first.is_entry ? ".entry" : ".func"));
     } else {
       CompareDeclarations(first, *function_);
@@ -666,8 +664,7 @@ void Parser::FunctionItem(Linkage linkage, bool is_entry) {
          {&function_->params, &function_->returns})
       for (std::uint32_t v : *list) module_.variables[v].function = target;
   } else if (known != nullptr) {
-    Error(name.offset,
-          "'" + std::string(name.text) + "' is declared twice");
+    Error(name.offset, "'" + std::string(name.text) + "' is declared twice");
   }
   module_.order.push_back({TopLevelKind::kFunction, target});
   const bool insert = known == nullptr;
@@ -705,26 +702,24 @@ void Parser::FunctionItem(Linkage linkage, bool is_entry) {
 }
 
 // A function declared again has to have the same parameters and results.
-void Parser::CompareDeclarations(const Function& first,
-                                 const Function& again) {
+void Parser::CompareDeclarations(const Function& first, const Function& again) {
   const auto compare = [&](const std::vector<std::uint32_t>& before,
                            const std::vector<std::uint32_t>& now,
                            const std::string& what) {
     if (before.size() != now.size())
-      return Error(again.offset,
-                   "'" + std::string(again.name) + "' has " +
-                       std::to_string(now.size()) + " " + what +
-                       "s, but was declared with " +
-                       std::to_string(before.size()));
+      return Error(again.offset, "'" + std::string(again.name) + "' has " +
+                                     std::to_string(now.size()) + " " + what +
+                                     "s, but was declared with " +
+                                     std::to_string(before.size()));
     for (std::size_t i = 0; i < now.size(); ++i) {
       const Variable& a = module_.variables[before[i]];
       const Variable& b = module_.variables[now[i]];
       if (a.space != b.space || a.type != b.type || a.vector != b.vector ||
           a.dims != b.dims || a.alignment() != b.alignment())
-        return Error(b.offset,
-                     what + " '" + std::string(b.name) + "' of '" +
-                         std::string(again.name) + "' is " + TypeText(b) +
-                         ", but was declared as " + TypeText(a));
+        return Error(b.offset, what + " '" + std::string(b.name) + "' of '" +
+                                   std::string(again.name) + "' is " +
+                                   TypeText(b) + ", but was declared as " +
+                                   TypeText(a));
     }
     return true;
   };
@@ -765,14 +760,13 @@ bool Parser::ParameterList(std::vector<std::uint32_t>& out, char close,
     if (!ArrayDims(v)) return false;
     if (space == VarSpace::kReg && declares && function_ != nullptr)
       DeclareRegisters(name.text, name.offset, 1, false, v.type, v.vector);
-    const bool bind =
-        declares && space != VarSpace::kReg && name.text != "_";
+    const bool bind = declares && space != VarSpace::kReg && name.text != "_";
     const std::string_view bound = v.name;
     const std::uint32_t id = AddVariable(std::move(v));
     if (bind) {
       if (names_.InThisScope(bound))
-        Error(name.offset, "parameter '" + std::string(bound) +
-                               "' is declared twice");
+        Error(name.offset,
+              "parameter '" + std::string(bound) + "' is declared twice");
       names_.Insert(bound, {Symbol::Kind::kVariable, id});
     }
     out.push_back(id);
@@ -851,8 +845,7 @@ void Parser::TuningDirectives(Function& function) {
       ok = false;
     }
     if (!ok) {
-      while (token_.kind != TokenKind::kEnd && !At('{') && !At(';'))
-        Advance();
+      while (token_.kind != TokenKind::kEnd && !At('{') && !At(';')) Advance();
       return;
     }
   }
@@ -891,11 +884,10 @@ bool Parser::VariableAttributes(Variable& variable) {
     } else if (AtDirective(".unified")) {
       variable.unified = true;
       Advance();
-      if (Accept('(') &&
-          (!UnsignedNumber(&variable.unified_uuid[0]) ||
-           !Expect(',', ".unified") ||
-           !UnsignedNumber(&variable.unified_uuid[1]) ||
-           !Expect(')', ".unified")))
+      if (Accept('(') && (!UnsignedNumber(&variable.unified_uuid[0]) ||
+                          !Expect(',', ".unified") ||
+                          !UnsignedNumber(&variable.unified_uuid[1]) ||
+                          !Expect(')', ".unified")))
         return false;
     } else {
       return ErrorHere(".managed or .unified");
@@ -1045,12 +1037,12 @@ bool Parser::Declarators(const Variable& head,
       return Error(name.offset, "'" + std::string(v.name) +
                                     "' is a parameter's name already");
     if (known != nullptr && names_.InThisScope(v.name)) {
-      const Variable* first = function_ == nullptr &&
-                                      known->kind == Symbol::Kind::kVariable
-                                  ? &module_.variables[known->index]
-                                  : nullptr;
-      if (first == nullptr || (first->linkage != Linkage::kExtern &&
-                               v.linkage != Linkage::kExtern))
+      const Variable* first =
+          function_ == nullptr && known->kind == Symbol::Kind::kVariable
+              ? &module_.variables[known->index]
+              : nullptr;
+      if (first == nullptr ||
+          (first->linkage != Linkage::kExtern && v.linkage != Linkage::kExtern))
         return Error(name.offset, "'" + std::string(v.name) +
                                       "' is declared twice in this scope");
       // An open array may be given its size.
@@ -1059,8 +1051,7 @@ bool Parser::Declarators(const Variable& head,
         before.resize(1), now.resize(1), before = now;
       if (first->type != v.type || first->vector != v.vector || before != now)
         return Error(name.offset, "'" + std::string(v.name) + "' is " +
-                                      TypeText(v) +
-                                      ", but was declared as " +
+                                      TypeText(v) + ", but was declared as " +
                                       TypeText(*first));
       if (v.linkage == Linkage::kLocal || first->linkage == Linkage::kLocal)
         return Error(name.offset, "'" + std::string(v.name) +
@@ -1076,8 +1067,8 @@ bool Parser::Declarators(const Variable& head,
     if (Accept('=')) {
       v.has_init = true;
       const std::uint32_t start = token_.offset;
-      const std::uint64_t element = static_cast<std::uint64_t>(
-          BytesOf(v.type)) * v.vector;
+      const std::uint64_t element =
+          static_cast<std::uint64_t>(BytesOf(v.type)) * v.vector;
       std::uint64_t stride = element;
       for (std::size_t i = 1; i < v.dims.size(); ++i) stride *= v.dims[i];
       if (v.type == Type::kSamplerRef) {
@@ -1118,8 +1109,7 @@ bool Parser::Declarators(const Variable& head,
 // Either one element or a brace list; `depth` counts array dimensions
 // entered, `stride` is the size of one entry of the list, `end` where it ends.
 bool Parser::Initialiser(Variable& v, std::size_t depth, std::uint64_t base,
-                         std::uint64_t stride, std::uint64_t end,
-                         int nesting) {
+                         std::uint64_t stride, std::uint64_t end, int nesting) {
   if (nesting > 32)
     return Error(token_.offset, "initialiser is nested too deeply");
   if (!Accept('{')) return InitialiserElement(v, base);
@@ -1141,8 +1131,7 @@ bool Parser::Initialiser(Variable& v, std::size_t depth, std::uint64_t base,
     }
     // A flat list inside a multi-dimensional array runs over its elements.
     if (!nested) {
-      const std::uint64_t element =
-          static_cast<std::uint64_t>(BytesOf(v.type));
+      const std::uint64_t element = static_cast<std::uint64_t>(BytesOf(v.type));
       if (!InitialiserElement(v, at)) return false;
       at += v.dims.size() > depth + 1 || v.vector > 1 ? element : stride;
     } else {
@@ -1226,8 +1215,8 @@ bool Parser::InitialiserElement(Variable& v, std::uint64_t byte) {
 // { addr_mode_0 = clamp_to_border, filter_mode = linear }: PTX ISA 9.0, 5.3,
 // "Texture Sampler and Surface Types".
 bool Parser::SamplerInitialiser(SamplerState* state) {
-  constexpr std::string_view kAddressing[] = {"wrap", "clamp_to_edge",
-                                              "mirror", "clamp_to_border"};
+  constexpr std::string_view kAddressing[] = {"wrap", "clamp_to_edge", "mirror",
+                                              "clamp_to_border"};
   constexpr std::string_view kFields[] = {"addr_mode_0", "addr_mode_1",
                                           "addr_mode_2"};
   if (!Expect('{', "a sampler's initialiser")) return false;
@@ -1248,10 +1237,10 @@ bool Parser::SamplerInitialiser(SamplerState* state) {
     }
     Token name;
     if (!ExpectIdentifier("a name", &name)) return false;
-    const auto axis = std::find(std::begin(kFields), std::end(kFields),
-                                field.text);
-    const auto mode = std::find(std::begin(kAddressing), std::end(kAddressing),
-                                name.text);
+    const auto axis =
+        std::find(std::begin(kFields), std::end(kFields), field.text);
+    const auto mode =
+        std::find(std::begin(kAddressing), std::end(kAddressing), name.text);
     if (axis != std::end(kFields) && mode != std::end(kAddressing)) {
       state->addressing[axis - kFields] =
           static_cast<std::uint32_t>(mode - kAddressing);
@@ -1259,13 +1248,13 @@ bool Parser::SamplerInitialiser(SamplerState* state) {
                (name.text == "nearest" || name.text == "linear")) {
       state->linear = name.text == "linear";
     } else {
-      known = Error(value.offset,
-                    "'" + std::string(field.text) + " = " +
-                        std::string(name.text) +
-                        "' in a sampler, expected addr_mode_0 to addr_mode_2 "
-                        "= wrap, mirror, clamp_to_edge or clamp_to_border, "
-                        "filter_mode = nearest or linear, or "
-                        "force_unnormalized_coords = 0 or 1");
+      known =
+          Error(value.offset,
+                "'" + std::string(field.text) + " = " + std::string(name.text) +
+                    "' in a sampler, expected addr_mode_0 to addr_mode_2 "
+                    "= wrap, mirror, clamp_to_edge or clamp_to_border, "
+                    "filter_mode = nearest or linear, or "
+                    "force_unnormalized_coords = 0 or 1");
     }
   } while (Accept(','));
   return Expect('}', "a sampler's initialiser") && known;

@@ -17,8 +17,7 @@ constexpr std::uint64_t kMaxLabels = 65536;  // in a range of branch targets
 bool SplitRangeName(std::string_view name, std::string_view* base,
                     std::uint64_t* number) {
   std::size_t start = name.size();
-  while (start > 0 && name[start - 1] >= '0' && name[start - 1] <= '9')
-    --start;
+  while (start > 0 && name[start - 1] >= '0' && name[start - 1] <= '9') --start;
   const std::size_t digits = name.size() - start;
   if (digits == 0 || digits > 9 || start == 0) return false;
   std::uint64_t value = 0;
@@ -239,9 +238,8 @@ void Parser::RegisterDirective(const DeclHead& head) {
         return SkipStatement();
       }
     }
-    DeclareRegisters(name.text, name.offset,
-                     static_cast<std::uint32_t>(count), ranged,
-                     head.variable.type, head.variable.vector);
+    DeclareRegisters(name.text, name.offset, static_cast<std::uint32_t>(count),
+                     ranged, head.variable.type, head.variable.vector);
     function_->statements.push_back(
         {StatementKind::kRegisterDecl,
          static_cast<std::uint32_t>(function_->register_decls.size() - 1)});
@@ -280,12 +278,11 @@ void Parser::DeclareRegisters(std::string_view name, std::uint32_t offset,
   const std::uint32_t id =
       static_cast<std::uint32_t>(function_->register_decls.size());
   if (!ranged && IsParameterHere(name))
-    Error(offset, "'" + std::string(name) +
-                      "' is a parameter's name already");
+    Error(offset, "'" + std::string(name) + "' is a parameter's name already");
   else if (ranged ? ranges_.InThisScope(name) || HoldsElementOf(name, count)
                   : names_.InThisScope(name) || IsElementOfRange(name))
-    Error(offset, "'" + std::string(name) +
-                      "' is declared twice in this scope");
+    Error(offset,
+          "'" + std::string(name) + "' is declared twice in this scope");
   function_->register_decls.push_back(decl);
   function_->registers.resize(function_->registers.size() + count,
                               Register{type, vector, id});
@@ -293,8 +290,7 @@ void Parser::DeclareRegisters(std::string_view name, std::uint32_t offset,
     const std::uint32_t* outer = ranges_.Find(name);
     range_scopes_.push_back(
         {id, outer != nullptr ? *outer : kNoId, ranges_.depth()});
-    ranges_.Insert(name,
-                   static_cast<std::uint32_t>(range_scopes_.size() - 1));
+    ranges_.Insert(name, static_cast<std::uint32_t>(range_scopes_.size() - 1));
   } else {
     names_.Insert(name, {Symbol::Kind::kRegister, decl.first});
     if (name.back() >= '0' && name.back() <= '9') ++plain_digit_names_;
@@ -314,8 +310,7 @@ void Parser::LocDirective() {
     *out = static_cast<std::uint32_t>(value.bits);
     return true;
   };
-  if (!number(&loc.file) || !number(&loc.line) || !number(&loc.column))
-    return;
+  if (!number(&loc.file) || !number(&loc.line) || !number(&loc.column)) return;
   while (Accept(',')) {
     Token word;
     if (!ExpectIdentifier("function_name or inlined_at", &word)) return;
@@ -420,8 +415,8 @@ void Parser::PrototypeStatement(const Token& name, Prototype::Kind kind) {
   }
   function_->prototypes.push_back(std::move(p));
   if (names_.InThisScope(name.text))
-    Error(name.offset, "'" + std::string(name.text) +
-                           "' is declared twice in this scope");
+    Error(name.offset,
+          "'" + std::string(name.text) + "' is declared twice in this scope");
   names_.Insert(name.text, {Symbol::Kind::kPrototype, id});
   function_->statements.push_back({StatementKind::kPrototype, id});
   if (!Expect(';', "a prototype")) SkipStatement();
@@ -565,8 +560,7 @@ void Parser::NameLabel(Operand* operand) {
     name = module_.functions[operand->index].name;
   else if (operand->kind == OperandKind::kVariable && !operand->element)
     name = module_.variables[operand->index].name;
-  else
-    return;
+  else return;
   operand->kind = OperandKind::kUnresolved;
   operand->index = kNoId;
   operand->count = static_cast<std::uint32_t>(name.size());
@@ -578,8 +572,8 @@ bool Parser::CallOperands() {
   returns.kind = arguments.kind = OperandKind::kList;
   returns.index = arguments.index =
       static_cast<std::uint32_t>(function_->operands.size());
-  if (Accept('(') && (!OperandList(')', OperandKind::kList, &returns) ||
-                      !Expect(',', "call")))
+  if (Accept('(') &&
+      (!OperandList(')', OperandKind::kList, &returns) || !Expect(',', "call")))
     return false;
   if (!OperandAtom(&callee, false)) return false;
   if (Accept(',')) {
@@ -739,16 +733,13 @@ bool Parser::OperandAtom(Operand* out, bool in_address) {
     const Token name = token_;
     Advance();
     if (!ResolveName(name, out)) return false;
-    if (token_.kind == TokenKind::kDirective && !ComponentOf(out))
-      return false;
-    const bool adds =
-        out->kind == OperandKind::kVariable ||
-        out->kind == OperandKind::kFunction ||
-        (out->kind == OperandKind::kRegister &&
-         (in_address || (nesting_ == 0 && IsInteger(*out)))) ||
-        (in_address && out->kind == OperandKind::kUnresolved);
-    if (out->kind == OperandKind::kVariable && At('['))
-      return ElementOf(out);
+    if (token_.kind == TokenKind::kDirective && !ComponentOf(out)) return false;
+    const bool adds = out->kind == OperandKind::kVariable ||
+                      out->kind == OperandKind::kFunction ||
+                      (out->kind == OperandKind::kRegister &&
+                       (in_address || (nesting_ == 0 && IsInteger(*out)))) ||
+                      (in_address && out->kind == OperandKind::kUnresolved);
+    if (out->kind == OperandKind::kVariable && At('[')) return ElementOf(out);
     if (!adds || (!At('+') && !At('-'))) return true;
     std::uint64_t sum = 0;
     if (!Addends(&sum)) return false;
@@ -758,7 +749,7 @@ bool Parser::OperandAtom(Operand* out, bool in_address) {
   }
   Constant value;
   if (!ConstantExpression(&value)) return false;
-  out->kind = value.kind == Constant::Kind::kInt      ? OperandKind::kInt
+  out->kind = value.kind == Constant::Kind::kInt       ? OperandKind::kInt
               : value.kind == Constant::Kind::kFloat32 ? OperandKind::kFloat32
                                                        : OperandKind::kFloat64;
   out->bits = value.bits;
@@ -808,8 +799,8 @@ bool Parser::ComponentOf(Operand* operand) {
     std::size_t at = kXyzw.find(text[0]);
     if (at == std::string_view::npos) at = kRgba.find(text[0]);
     if (at != std::string_view::npos)
-      part = static_cast<Component>(static_cast<std::size_t>(Component::kX) +
-                                    at);
+      part =
+          static_cast<Component>(static_cast<std::size_t>(Component::kX) + at);
   } else if (text.size() == 2 && text[0] == 'b' && text[1] >= '0' &&
              text[1] <= '3') {
     part = static_cast<Component>(static_cast<int>(Component::kB0) +
@@ -874,18 +865,10 @@ bool Parser::ResolveName(const Token& name, Operand* out) {
   }
   if (const Symbol* symbol = names_.Find(text)) {
     switch (symbol->kind) {
-      case Symbol::Kind::kRegister:
-        out->kind = OperandKind::kRegister;
-        break;
-      case Symbol::Kind::kVariable:
-        out->kind = OperandKind::kVariable;
-        break;
-      case Symbol::Kind::kFunction:
-        out->kind = OperandKind::kFunction;
-        break;
-      case Symbol::Kind::kPrototype:
-        out->kind = OperandKind::kPrototype;
-        break;
+      case Symbol::Kind::kRegister: out->kind = OperandKind::kRegister; break;
+      case Symbol::Kind::kVariable: out->kind = OperandKind::kVariable; break;
+      case Symbol::Kind::kFunction: out->kind = OperandKind::kFunction; break;
+      case Symbol::Kind::kPrototype: out->kind = OperandKind::kPrototype; break;
     }
     out->index = symbol->index;
     return true;

@@ -72,8 +72,8 @@ bool ParseInteger(std::string_view text, std::uint64_t* value, bool* u) {
   constexpr std::uint64_t kTop = std::uint64_t{1} << 63;
   *value = 0;
   for (const char c : text) {
-    const std::uint64_t digit = static_cast<std::uint64_t>(
-        c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
+    const std::uint64_t digit =
+        static_cast<std::uint64_t>(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
     if (digit >= base || *value >= kTop) return false;
     *value = *value * base + digit;
   }
@@ -108,10 +108,22 @@ bool FloatBinary(const Token& op, double a, double b, Constant* out) {
       switch (op.text[0]) {
         case '<': truth = a < b; break;
         case '>': truth = a > b; break;
-        case '+': value = a + b; comparison = false; break;
-        case '-': value = a - b; comparison = false; break;
-        case '*': value = a * b; comparison = false; break;
-        case '/': value = a / b; comparison = false; break;
+        case '+':
+          value = a + b;
+          comparison = false;
+          break;
+        case '-':
+          value = a - b;
+          comparison = false;
+          break;
+        case '*':
+          value = a * b;
+          comparison = false;
+          break;
+        case '/':
+          value = a / b;
+          comparison = false;
+          break;
         default: return false;
       }
       break;
@@ -156,8 +168,7 @@ bool Parser::Literal(Constant* out) {
       }
       break;
     }
-    default:
-      return ErrorHere("a constant");
+    default: return ErrorHere("a constant");
   }
   Advance();
   return true;
@@ -192,12 +203,11 @@ bool Parser::Unary(int depth, Constant* out) {
   if (!Unary(depth + 1, out)) return false;
   if (out->kind != Constant::Kind::kInt) {
     if (op == '-')
-      out->bits ^= out->kind == Constant::Kind::kFloat32
-                       ? 0x80000000u
-                       : 0x8000000000000000u;
+      out->bits ^= out->kind == Constant::Kind::kFloat32 ? 0x80000000u
+                                                         : 0x8000000000000000u;
     else if (op != '+')
-      return Error(offset, "'" + std::string(1, op) +
-                               "' needs an integer, not a float");
+      return Error(
+          offset, "'" + std::string(1, op) + "' needs an integer, not a float");
     return true;
   }
   if (op == '-') {
@@ -243,10 +253,9 @@ bool Parser::Binary(int min_precedence, int depth, Constant* out) {
         right.kind == Constant::Kind::kFloat64 &&
         FloatBinary(op, ToDouble(*out), ToDouble(right), out))
       continue;
-    if (out->kind != Constant::Kind::kInt ||
-        right.kind != Constant::Kind::kInt)
-      return Error(op.offset, "'" + std::string(op.text) +
-                                  "' needs integers, not floats");
+    if (out->kind != Constant::Kind::kInt || right.kind != Constant::Kind::kInt)
+      return Error(op.offset,
+                   "'" + std::string(op.text) + "' needs integers, not floats");
     const std::uint64_t a = out->bits;
     const std::uint64_t b = right.bits;
     const bool u = out->is_unsigned || right.is_unsigned;
@@ -256,15 +265,30 @@ bool Parser::Binary(int min_precedence, int depth, Constant* out) {
     std::uint64_t value = 0;
     bool is_signed = false;  // whatever the operands are
     switch (op.kind) {
-      case TokenKind::kOrOr: value = a != 0 || b != 0; is_signed = true; break;
-      case TokenKind::kAndAnd: value = a != 0 && b != 0; is_signed = true; break;
-      case TokenKind::kEqual: value = a == b; is_signed = true; break;
-      case TokenKind::kNotEqual: value = a != b; is_signed = true; break;
+      case TokenKind::kOrOr:
+        value = a != 0 || b != 0;
+        is_signed = true;
+        break;
+      case TokenKind::kAndAnd:
+        value = a != 0 && b != 0;
+        is_signed = true;
+        break;
+      case TokenKind::kEqual:
+        value = a == b;
+        is_signed = true;
+        break;
+      case TokenKind::kNotEqual:
+        value = a != b;
+        is_signed = true;
+        break;
       case TokenKind::kLessEqual:
         value = less || a == b;
         is_signed = true;
         break;
-      case TokenKind::kGreaterEqual: value = !less; is_signed = true; break;
+      case TokenKind::kGreaterEqual:
+        value = !less;
+        is_signed = true;
+        break;
       case TokenKind::kShiftLeft: value = a << (b & 63); break;
       case TokenKind::kShiftRight:
         value = out->is_unsigned ? a >> (b & 63)
@@ -275,8 +299,14 @@ bool Parser::Binary(int min_precedence, int depth, Constant* out) {
           case '|': value = a | b; break;
           case '^': value = a ^ b; break;
           case '&': value = a & b; break;
-          case '<': value = less; is_signed = true; break;
-          case '>': value = !less && a != b; is_signed = true; break;
+          case '<':
+            value = less;
+            is_signed = true;
+            break;
+          case '>':
+            value = !less && a != b;
+            is_signed = true;
+            break;
           case '+': value = a + b; break;
           case '-': value = a - b; break;
           case '*': value = a * b; break;
@@ -293,8 +323,8 @@ bool Parser::Binary(int min_precedence, int depth, Constant* out) {
             }
         }
     }
-    const bool shift = op.kind == TokenKind::kShiftLeft ||
-                       op.kind == TokenKind::kShiftRight;
+    const bool shift =
+        op.kind == TokenKind::kShiftLeft || op.kind == TokenKind::kShiftRight;
     out->bits = value;
     out->is_unsigned = !is_signed && (shift ? out->is_unsigned : u);
   }

@@ -31,7 +31,10 @@ class Parser {
  private:
   struct Symbol {
     enum class Kind : std::uint8_t {
-      kRegister, kVariable, kFunction, kPrototype
+      kRegister,
+      kVariable,
+      kFunction,
+      kPrototype
     } kind = Kind::kRegister;
     std::uint32_t index = kNoId;
   };
@@ -198,7 +201,7 @@ class Parser {
   std::vector<Instruction> instruction_buffer_;
   std::vector<Statement> statement_buffer_;
   int nesting_ = 0;
-  int open_braces_ = 0;  // of lists in the statement
+  int open_braces_ = 0;                          // of lists in the statement
   std::vector<std::uint32_t> module_registers_;  // where their .reg stand
 };
 

@@ -28,7 +28,7 @@ struct ProgramPart {
 // One that is whole, or several that together are: kernels in their order,
 // the variables last.
 std::vector<ProgramPart> CutIntoParts(const std::vector<const Module*>& modules,
-                               CallGraph& graph);
+                                      CallGraph& graph);
 
 }  // namespace cerberus::ptx
 

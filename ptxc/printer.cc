@@ -96,8 +96,8 @@ class Printer {
         break;
       }
       case TopLevelKind::kPragma:
-        out_ += ".pragma \"" + std::string(module_.pragmas[item.index]) +
-                "\";\n";
+        out_ +=
+            ".pragma \"" + std::string(module_.pragmas[item.index]) + "\";\n";
         break;
     }
   }
@@ -179,16 +179,15 @@ class Printer {
       return;
     }
     out_ += "\n{\n";
-    for (const Statement& statement : f.statements)
-      StatementText(f, statement);
+    for (const Statement& statement : f.statements) StatementText(f, statement);
     out_ += "}\n";
   }
 
   void StatementText(const Function& f, const Statement& s) {
     switch (s.kind) {
       case StatementKind::kInstruction:
-        out_ += "  " +
-                PrintInstruction(module_, f, f.instructions[s.index]) + ";\n";
+        out_ += "  " + PrintInstruction(module_, f, f.instructions[s.index]) +
+                ";\n";
         break;
       case StatementKind::kLabel:
         out_.append(f.labels[s.index].name).append(":\n");
@@ -227,8 +226,7 @@ class Printer {
         break;
       }
       case StatementKind::kPragma:
-        out_ += "  .pragma \"" + std::string(f.body_pragmas[s.index]) +
-                "\";\n";
+        out_ += "  .pragma \"" + std::string(f.body_pragmas[s.index]) + "\";\n";
         break;
       case StatementKind::kPrototype: PrototypeText(f, s.index); break;
       case StatementKind::kSection: break;
@@ -266,8 +264,7 @@ class Printer {
     return text;
   }
 
-  std::string Name(const Function& f, const Operand& o,
-                   OperandKind kind) const;
+  std::string Name(const Function& f, const Operand& o, OperandKind kind) const;
 
   const Module& module_;
   std::string out_;
@@ -313,17 +310,17 @@ std::string Printer::OperandText(const Function& f, const Operand& o) const {
     case OperandKind::kAddress: {
       std::string text = "[";
       if (o.element) return ElementText(f, o);
-      if (o.base == OperandKind::kInt)
-        text += std::to_string(o.value);
-      else
-        text += Name(f, o, o.base) + Offset(o.value);
+      if (o.base == OperandKind::kInt) text += std::to_string(o.value);
+      else text += Name(f, o, o.base) + Offset(o.value);
       return text + (o.unified ? "].unified" : "]");
     }
     default: break;
   }
   const bool predicate = o.kind != OperandKind::kRegister ||
                          f.registers[o.index].type == Type::kPred;
-  std::string text = (!o.negated ? "" : predicate ? "!" : "-") +
+  std::string text = (!o.negated  ? ""
+                      : predicate ? "!"
+                                  : "-") +
                      Name(f, o, o.kind);
   if (o.part == Component::kSelector) {
     const bool halves = o.value < 0;
@@ -366,9 +363,9 @@ std::string PrintInstruction(const Module& module, const Function& function,
   bool first = true;
   for (std::uint32_t i = 0; i < inst.num_operands; ++i) {
     const Operand& operand = function.operands[inst.first_operand + i];
-    if (is_call && (operand.kind == OperandKind::kNone ||
-                    (operand.kind == OperandKind::kList &&
-                     operand.count == 0 && i == 0)))
+    if (is_call &&
+        (operand.kind == OperandKind::kNone ||
+         (operand.kind == OperandKind::kList && operand.count == 0 && i == 0)))
       continue;
     text += (first ? " " : ", ") + PrintOperand(module, function, operand);
     first = false;

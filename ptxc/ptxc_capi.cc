@@ -1,12 +1,11 @@
 // The C face: translates structs, owns strings, and lets nothing out but
 // status codes.
-#include "cerberus/ptxc.h"
-
 #include <algorithm>
 #include <cstring>
 #include <mutex>
 #include <new>
 
+#include "cerberus/ptxc.h"
 #include "ptxc/isolation.h"
 #include "support/version.h"
 
@@ -23,15 +22,11 @@ cerberus_ptxc_status StatusOf(const Diag& diag) {
   switch (diag.code) {
     case DiagCode::kBadPtx:
     case DiagCode::kBadFormat:
-    case DiagCode::kNoPtx:
-      return CERBERUS_PTXC_BAD_PTX;
+    case DiagCode::kNoPtx: return CERBERUS_PTXC_BAD_PTX;
     case DiagCode::kUnsupported:
-    case DiagCode::kUnsupportedPtx:
-      return CERBERUS_PTXC_UNSUPPORTED;
-    case DiagCode::kUsage:
-      return CERBERUS_PTXC_USAGE;
-    default:
-      return CERBERUS_PTXC_COMPILER;
+    case DiagCode::kUnsupportedPtx: return CERBERUS_PTXC_UNSUPPORTED;
+    case DiagCode::kUsage: return CERBERUS_PTXC_USAGE;
+    default: return CERBERUS_PTXC_COMPILER;
   }
 }
 
@@ -41,15 +36,11 @@ void Report(const cerberus_ptxc_options& options, const Diag& diag) {
   cerberus_ptxc_diag out = {};
   out.size = sizeof out;
   switch (diag.severity) {
-    case cerberus::Severity::kError:
-      out.severity = CERBERUS_PTXC_ERROR;
-      break;
+    case cerberus::Severity::kError: out.severity = CERBERUS_PTXC_ERROR; break;
     case cerberus::Severity::kWarning:
       out.severity = CERBERUS_PTXC_WARNING;
       break;
-    case cerberus::Severity::kNote:
-      out.severity = CERBERUS_PTXC_NOTE;
-      break;
+    case cerberus::Severity::kNote: out.severity = CERBERUS_PTXC_NOTE; break;
   }
   out.code = static_cast<std::uint32_t>(diag.code);
   out.text = text.c_str();
@@ -83,20 +74,15 @@ cerberus::Result<cerberus::ptx::CompileOptions> ReadOptions(
     case CERBERUS_PTXC_EMIT_HSACO:
       out.emit = cerberus::ptx::Emit::kHsaco;
       break;
-    case CERBERUS_PTXC_EMIT_OBJ:
-      out.emit = cerberus::ptx::Emit::kObject;
-      break;
+    case CERBERUS_PTXC_EMIT_OBJ: out.emit = cerberus::ptx::Emit::kObject; break;
     case CERBERUS_PTXC_EMIT_ASM:
       out.emit = cerberus::ptx::Emit::kAssembly;
       break;
-    case CERBERUS_PTXC_EMIT_LL:
-      out.emit = cerberus::ptx::Emit::kIr;
-      break;
+    case CERBERUS_PTXC_EMIT_LL: out.emit = cerberus::ptx::Emit::kIr; break;
     case CERBERUS_PTXC_EMIT_LL_RAW:
       out.emit = cerberus::ptx::Emit::kRawIr;
       break;
-    default:
-      return cerberus::Err(DiagCode::kUsage, "unknown kind of output");
+    default: return cerberus::Err(DiagCode::kUsage, "unknown kind of output");
   }
   out.keep_going = in.keep_going != 0;
   out.opt_level = in.opt_level == 0 ? 2 : std::max(0, in.opt_level);
@@ -121,8 +107,8 @@ cerberus::ptx::Isolation ReadIsolation(const cerberus_ptxc_options& in) {
     out.on_progress = [callback = in.on_progress,
                        user = in.user](const cerberus::ptx::Progress& now) {
       const cerberus_ptxc_progress progress = {
-          sizeof progress, now.kernels_done, now.kernels,
-          now.instructions_done, now.instructions};
+          sizeof progress, now.kernels_done, now.kernels, now.instructions_done,
+          now.instructions};
       callback(&progress, user);
     };
   }
@@ -133,9 +119,9 @@ cerberus::ptx::Isolation ReadIsolation(const cerberus_ptxc_options& in) {
 
 extern "C" {
 
-cerberus_ptxc_status cerberus_ptxc_compile(
-    const char* ptx, size_t ptx_size, const cerberus_ptxc_options* options,
-    cerberus_ptxc_result** result) {
+cerberus_ptxc_status cerberus_ptxc_compile(const char* ptx, size_t ptx_size,
+                                           const cerberus_ptxc_options* options,
+                                           cerberus_ptxc_result** result) {
   if (!result) return CERBERUS_PTXC_USAGE;
   *result = new (std::nothrow) cerberus_ptxc_result;
   if (!*result) return CERBERUS_PTXC_COMPILER;

@@ -60,8 +60,8 @@ bool Agrees(Type instruction, Type reg, Width width) {
       return bits || b == TypeKind::kUnsigned || b == TypeKind::kSigned ||
              b == TypeKind::kPackedInt;
     case TypeKind::kFloat:
-    case TypeKind::kPackedFloat: return bits || reg == instruction ||
-                                        (reg == Type::kB64);
+    case TypeKind::kPackedFloat:
+      return bits || reg == instruction || (reg == Type::kB64);
     case TypeKind::kAltFloat:
       // Held in .b16/.b32; older PTX used unsigned integers too.
       return bits || b == TypeKind::kUnsigned || b == TypeKind::kSigned ||
@@ -93,9 +93,9 @@ class Checker {
   void Report(Severity severity, std::uint32_t offset, std::uint32_t loc,
               std::string message) {
     if (!sink_) return;
-    Diag diag = MakeDiag(DiagCode::kBadPtx,
-                         WhereOf(module_, function_, offset, loc),
-                         std::move(message));
+    Diag diag =
+        MakeDiag(DiagCode::kBadPtx, WhereOf(module_, function_, offset, loc),
+                 std::move(message));
     diag.severity = severity;
     sink_(diag);
   }
@@ -114,8 +114,8 @@ class Checker {
            std::move(message));
   }
   void Warn(std::uint32_t offset, std::string message) {
-    Report(Severity::kWarning, offset,
-           inst_ == nullptr ? kNoId : inst_->loc, std::move(message));
+    Report(Severity::kWarning, offset, inst_ == nullptr ? kNoId : inst_->loc,
+           std::move(message));
   }
   std::string Mnemonic() const { return Quote(inst_->form->spelling); }
   std::string Text(const Operand& o) const {
@@ -126,20 +126,22 @@ class Checker {
 
   // ---- Declarations ----
   void CheckVariable(const Variable& v) {
-    if (v.has_init && (v.space == VarSpace::kShared ||
-                       v.space == VarSpace::kLocal ||
-                       v.space == VarSpace::kParam))
+    if (v.has_init &&
+        (v.space == VarSpace::kShared || v.space == VarSpace::kLocal ||
+         v.space == VarSpace::kParam))
       Error(v.offset, Quote(v.name) + " has an initialiser, but " +
                           std::string(VarSpaceName(v.space)) +
                           " variables cannot have one");
     if (v.type == Type::kPred && v.space != VarSpace::kReg)
-      Error(v.offset, Quote(v.name) + " is of type .pred, which only "
+      Error(v.offset, Quote(v.name) +
+                          " is of type .pred, which only "
                           "registers have");
     if (v.size() == 0 && v.linkage != Linkage::kExtern &&
         (v.space == VarSpace::kGlobal || v.space == VarSpace::kConst ||
          v.space == VarSpace::kShared) &&
         KindOf(v.type) != TypeKind::kOpaque)
-      Error(v.offset, Quote(v.name) + " has no size, which only .extern "
+      Error(v.offset, Quote(v.name) +
+                          " has no size, which only .extern "
                           "variables may leave open");
     if (v.has_init && v.linkage == Linkage::kExtern)
       Error(v.offset, Quote(v.name) + " is .extern and has an initialiser");
@@ -152,26 +154,22 @@ class Checker {
     for (const InitElement& e : v.init) {
       const bool is_float = e.kind == InitElement::Kind::kFloat32 ||
                             e.kind == InitElement::Kind::kFloat64;
-      if (KindOf(v.type) == TypeKind::kFloat
-              ? !is_float || BitsOf(v.type) < 32
-              : is_float && IsInteger(v.type)) {
+      if (KindOf(v.type) == TypeKind::kFloat ? !is_float || BitsOf(v.type) < 32
+                                             : is_float && IsInteger(v.type)) {
         Error(e.offset, "initialiser of " + Quote(v.name) + " is not a ." +
                             std::string(TypeName(v.type)) + " constant");
         return;
       }
-      const std::uint64_t element =
-          static_cast<std::uint64_t>(BytesOf(v.type));
+      const std::uint64_t element = static_cast<std::uint64_t>(BytesOf(v.type));
       if (e.byte + element > v.size()) {
-        Error(e.offset, "initialiser of " + Quote(v.name) +
-                            " runs past its " + std::to_string(v.size()) +
-                            " bytes");
+        Error(e.offset, "initialiser of " + Quote(v.name) + " runs past its " +
+                            std::to_string(v.size()) + " bytes");
         return;
       }
       // PTX ISA, "Initializers": only these two can be named there.
       if (e.kind == InitElement::Kind::kVariable) {
         const Variable& named = module_.variables[e.index];
-        if (named.space != VarSpace::kGlobal &&
-            named.space != VarSpace::kConst)
+        if (named.space != VarSpace::kGlobal && named.space != VarSpace::kConst)
           Error(e.offset, "initialiser of " + Quote(v.name) + " is " +
                               Quote(named.name) + ", a " +
                               std::string(VarSpaceName(named.space)) +
@@ -191,8 +189,7 @@ class Checker {
         continue;
       end = v.EndFrom(end);
       if (end > kMost)
-        return Error(v.offset, Quote(v.name) + " ends " +
-                                   std::to_string(end) +
+        return Error(v.offset, Quote(v.name) + " ends " + std::to_string(end) +
                                    " bytes into constant memory, which has " +
                                    std::to_string(kMost));
     }
@@ -241,10 +238,11 @@ class Checker {
     };
     positive(".maxntid", f.tuning.maxntid, f.tuning.maxntid_dims, "threads");
     positive(".reqntid", f.tuning.reqntid, f.tuning.reqntid_dims, "threads");
-    if (!f.is_entry && (f.tuning.maxntid_dims != 0 ||
-                        f.tuning.reqntid_dims != 0 || f.tuning.maxnreg != 0 ||
-                        f.tuning.minnctapersm != 0))
-      Error(f.offset, Quote(f.name) + " is a function, but only kernels have "
+    if (!f.is_entry &&
+        (f.tuning.maxntid_dims != 0 || f.tuning.reqntid_dims != 0 ||
+         f.tuning.maxnreg != 0 || f.tuning.minnctapersm != 0))
+      Error(f.offset, Quote(f.name) +
+                          " is a function, but only kernels have "
                           "numbers of threads, blocks and registers");
     if (!f.has_body && f.is_entry && f.linkage != Linkage::kExtern)
       Error(f.offset, Quote(f.name) + " is declared but has no body");
@@ -269,12 +267,11 @@ class Checker {
     Gate(row);
     if (inst.guard != kNoId &&
         function_->registers[inst.guard].type != Type::kPred)
-      Error(inst.offset, "guard " +
-                             Quote(RegisterName(*function_, inst.guard)) +
-                             " is of type ." +
-                             std::string(TypeName(
-                                 function_->registers[inst.guard].type)) +
-                             ", expected .pred");
+      Error(inst.offset,
+            "guard " + Quote(RegisterName(*function_, inst.guard)) +
+                " is of type ." +
+                std::string(TypeName(function_->registers[inst.guard].type)) +
+                ", expected .pred");
     if (inst.form->opcode() == Opcode::kCall) return CheckCall(inst);
     const OperandCount count = CountOperands(row);
     const int have = inst.num_operands;
@@ -305,8 +302,8 @@ class Checker {
   const Operand& OperandAt(int i) const {
     static const Operand kMissing;
     if (i >= inst_->num_operands) return kMissing;
-    return function_->operands[inst_->first_operand +
-                               static_cast<std::uint32_t>(i)];
+    return function_
+        ->operands[inst_->first_operand + static_cast<std::uint32_t>(i)];
   }
 
   // Whether an optional operand is the one present: by position if all that
@@ -324,7 +321,8 @@ class Checker {
       if (behind && (other.classes & kOpOptional) == 0) ++needed;
     }
     if (left <= needed) return false;
-    if ((spec.classes & kOpAddress) != 0) return o.kind == OperandKind::kAddress;
+    if ((spec.classes & kOpAddress) != 0)
+      return o.kind == OperandKind::kAddress;
     if ((spec.classes & (kOpVector | kOpRegister)) == kOpVector)
       return o.kind == OperandKind::kVector;
     if (o.kind == OperandKind::kRegister && TypeOf(spec) != Type::kNone)
@@ -339,8 +337,8 @@ class Checker {
     const auto constant = [&](int i, auto allowed, const char* expected) {
       const Operand& o = OperandAt(i);
       if (o.kind == OperandKind::kInt && !allowed(o.bits)) {
-        Error(o.offset, Text(o) + " in " + Mnemonic() + ", expected " +
-                            expected);
+        Error(o.offset,
+              Text(o) + " in " + Mnemonic() + ", expected " + expected);
       }
     };
     switch (inst.form->opcode()) {
@@ -348,11 +346,13 @@ class Checker {
       case Opcode::kBarrier: {
         const bool reduces = mods.bar() == Bar::kRed;
         const int first = reduces ? 1 : 0;
-        constant(first, [](std::uint64_t v) { return v < 16; },
-                 "a barrier from 0 to 15");
+        constant(
+            first, [](std::uint64_t v) { return v < 16; },
+            "a barrier from 0 to 15");
         if (inst.num_operands == (reduces ? 4 : 2)) {
-          constant(first + 1, [](std::uint64_t v) { return v % 32 == 0; },
-                   "a multiple of 32 threads");
+          constant(
+              first + 1, [](std::uint64_t v) { return v % 32 == 0; },
+              "a multiple of 32 threads");
         }
         break;
       }
@@ -362,7 +362,7 @@ class Checker {
         for (int i = 0; i < 2 && width > 1; ++i) {
           const Operand& o = OperandAt(i);
           const bool fits =
-              o.kind == OperandKind::kVector     ? o.count == width
+              o.kind == OperandKind::kVector ? o.count == width
               : o.kind == OperandKind::kRegister
                   ? o.part == Component::kWhole &&
                         function_->registers[o.index].vector == width
@@ -391,9 +391,9 @@ class Checker {
         if (mods.cache() == Cache::kCg) {
           constant(2, [](std::uint64_t v) { return v == 16; }, "16 bytes");
         } else {
-          constant(2,
-                   [](std::uint64_t v) { return v == 4 || v == 8 || v == 16; },
-                   "4, 8 or 16 bytes");
+          constant(
+              2, [](std::uint64_t v) { return v == 4 || v == 8 || v == 16; },
+              "4, 8 or 16 bytes");
         }
         break;
       case Opcode::kApplypriority:
@@ -403,24 +403,27 @@ class Checker {
         break;
       case Opcode::kPmevent:
         if (mods.option() == Option::kMask) {
-          constant(0, [](std::uint64_t v) { return v <= 0xffff; },
-                   "a mask of 16 events");
+          constant(
+              0, [](std::uint64_t v) { return v <= 0xffff; },
+              "a mask of 16 events");
         } else {
-          constant(0, [](std::uint64_t v) { return v < 16; },
-                   "an event from 0 to 15");
+          constant(
+              0, [](std::uint64_t v) { return v < 16; },
+              "an event from 0 to 15");
         }
         break;
       case Opcode::kStBulk:
-        constant(2, [](std::uint64_t v) { return v == 0; },
-                 "0, which is all that it can store");
+        constant(
+            2, [](std::uint64_t v) { return v == 0; },
+            "0, which is all that it can store");
         break;
       case Opcode::kMbarrierArrive:
       case Opcode::kMbarrierArriveDrop:
         // The state of another block's barrier is not told.
         if (mods.space() == Space::kSharedCluster &&
             OperandAt(0).kind != OperandKind::kSink) {
-          Error(OperandAt(0).offset, Text(OperandAt(0)) + " in " +
-                                         Mnemonic() + ", expected '_'");
+          Error(OperandAt(0).offset,
+                Text(OperandAt(0)) + " in " + Mnemonic() + ", expected '_'");
         }
         break;
       case Opcode::kMad:
@@ -428,13 +431,13 @@ class Checker {
         // implies it before version 3.0 too.
         if (inst.form->type() == Type::kF32 && module_.sm >= 20 &&
             module_.version >= 30 && mods.rounding() == Rounding::kNone) {
-          Error(inst.offset, Mnemonic() + " needs a rounding modifier "
-                                          "(.rn, .rz, .rm or .rp) on sm_20 "
-                                          "and newer targets");
+          Error(inst.offset, Mnemonic() +
+                                 " needs a rounding modifier "
+                                 "(.rn, .rz, .rm or .rp) on sm_20 "
+                                 "and newer targets");
         }
         break;
-      default:
-        break;
+      default: break;
     }
   }
 
@@ -445,12 +448,12 @@ class Checker {
     // What 1.4 spelled out, 1.0 to 1.3 implied.
     if (module_.version != 0 &&
         row.ptx_version > std::max<int>(module_.version, 14))
-      Warn(inst_->offset,
-           Mnemonic() + " needs .version " +
-               std::to_string(row.ptx_version / 10) + "." +
-               std::to_string(row.ptx_version % 10) + ", found " +
-               std::to_string(module_.version / 10) + "." +
-               std::to_string(module_.version % 10));
+      Warn(inst_->offset, Mnemonic() + " needs .version " +
+                              std::to_string(row.ptx_version / 10) + "." +
+                              std::to_string(row.ptx_version % 10) +
+                              ", found " +
+                              std::to_string(module_.version / 10) + "." +
+                              std::to_string(module_.version % 10));
     if (module_.sm != 0 && row.min_sm > module_.sm)
       Warn(inst_->offset, Mnemonic() + " needs .target sm_" +
                               std::to_string(row.min_sm) +
@@ -526,10 +529,9 @@ class Checker {
     switch (o.kind) {
       case OperandKind::kUnresolved:
         if ((c & kOpLabel) != 0)
-          return Error(o.offset, "label " + Quote(module_.NameOf(o)) +
-                                     " is not defined");
-        return Error(o.offset,
-                     "undefined name " + Quote(module_.NameOf(o)));
+          return Error(o.offset,
+                       "label " + Quote(module_.NameOf(o)) + " is not defined");
+        return Error(o.offset, "undefined name " + Quote(module_.NameOf(o)));
       case OperandKind::kSink:
         if ((c & kOpSink) == 0) return WrongKind(spec, o);
         return;
@@ -553,11 +555,10 @@ class Checker {
           return;
         return WrongKind(spec, o);
       case OperandKind::kSpecial: {
-        if ((c & kOpSpecial) == 0 &&
-            inst_->form->opcode() != Opcode::kCvt)
-          return Error(o.offset,
-                       "special register " + Text(o) + " as an operand of " +
-                           Mnemonic() + ", expected " + Expected(c));
+        if ((c & kOpSpecial) == 0 && inst_->form->opcode() != Opcode::kCvt)
+          return Error(o.offset, "special register " + Text(o) +
+                                     " as an operand of " + Mnemonic() +
+                                     ", expected " + Expected(c));
         const SpecialReg reg = static_cast<SpecialReg>(o.index);
         const Type has = SpecialRegType(reg);
         if (KindOf(type) == TypeKind::kFloat) {
@@ -609,8 +610,7 @@ class Checker {
       const Operand& child = function_->operands[composite.index + i];
       if (child.kind == OperandKind::kUnresolved)
         Error(child.offset, "undefined name " + Quote(module_.NameOf(child)));
-      else if (child.is_composite())
-        CheckNames(child);
+      else if (child.is_composite()) CheckNames(child);
     }
   }
 
@@ -626,14 +626,13 @@ class Checker {
     if ((spec.classes & kOpImmediate) == 0) return WrongKind(spec, o);
     const bool is_float = o.kind != OperandKind::kInt;
     const TypeKind kind = KindOf(type);
-    const bool wants_float =
-        kind == TypeKind::kFloat || kind == TypeKind::kAltFloat ||
-        kind == TypeKind::kPackedFloat;
+    const bool wants_float = kind == TypeKind::kFloat ||
+                             kind == TypeKind::kAltFloat ||
+                             kind == TypeKind::kPackedFloat;
     const bool wants_int = kind == TypeKind::kUnsigned ||
-                           kind == TypeKind::kSigned ||
-                           kind == TypeKind::kPred;
-    if ((is_float && wants_int) || (!is_float && kind == TypeKind::kFloat &&
-                                    wants_float))
+                           kind == TypeKind::kSigned || kind == TypeKind::kPred;
+    if ((is_float && wants_int) ||
+        (!is_float && kind == TypeKind::kFloat && wants_float))
       Error(o.offset, "operand '" + std::string(spec.name) + "' of " +
                           Mnemonic() + " is the " +
                           (is_float ? "float " : "integer ") + Text(o) +
@@ -654,8 +653,8 @@ class Checker {
         spec.from != OperandSpec::From::kAny) {
       Error(o.offset, "operand '" + std::string(spec.name) + "' of " +
                           Mnemonic() + " is " + Text(o) + " with " +
-                          std::to_string(reg.vector) +
-                          " elements, expected " + std::to_string(width));
+                          std::to_string(reg.vector) + " elements, expected " +
+                          std::to_string(width));
       return;
     }
     if (type == Type::kNone) return;
@@ -664,8 +663,7 @@ class Checker {
     if (o.negated && reg.type != Type::kPred &&
         inst_->form->opcode() != Opcode::kVmad)
       Error(o.offset, Text(o) + " negates a register of type ." +
-                          std::string(TypeName(reg.type)) +
-                          ", expected .pred");
+                          std::string(TypeName(reg.type)) + ", expected .pred");
   }
 
   // ptxas takes integer registers as the floats of a vector in memory.
@@ -679,8 +677,7 @@ class Checker {
         return BitsOf(reg) == BitsOf(element) &&
                (KindOf(reg) == TypeKind::kUnsigned ||
                 KindOf(reg) == TypeKind::kSigned);
-      default:
-        return false;
+      default: return false;
     }
   }
 
@@ -693,8 +690,7 @@ class Checker {
                                    " has " + std::to_string(o.count) +
                                    " elements, expected " +
                                    std::to_string(width));
-    } else if ((c & kOpVector) == 0 &&
-               spec.from != OperandSpec::From::kAny) {
+    } else if ((c & kOpVector) == 0 && spec.from != OperandSpec::From::kAny) {
       return WrongKind(spec, o);
     }
     const bool packs = (c & kOpVector) != 0 && (c & kOpRegister) != 0;
@@ -721,8 +717,7 @@ class Checker {
                  child.kind == OperandKind::kFloat64) {
         if ((c & kOpDest) != 0)
           return Error(child.offset, "constant " + Text(child) +
-                                         " cannot be written by " +
-                                         Mnemonic());
+                                         " cannot be written by " + Mnemonic());
         bits += type != Type::kNone && o.count != 0
                     ? BitsOf(type) / static_cast<int>(o.count)
                     : 0;
@@ -762,8 +757,8 @@ class Checker {
                                  Mnemonic() + " takes 32");
     if (form.opcode() != Opcode::kCvta) return;
     if (form.mods.to() == To::kOn)
-      return Error(o.offset, Text(o) + " in " + Mnemonic() +
-                                 ", expected a register");
+      return Error(o.offset,
+                   Text(o) + " in " + Mnemonic() + ", expected a register");
     const VarSpace want = VarSpaceOf(inst_->form->mods.space());
     const VarSpace has = module_.variables[o.index].space;
     if (want != VarSpace::kReg && want != has)
@@ -811,8 +806,7 @@ class Checker {
       case Opcode::kSuq:
         return inst_->form->mods.space() == Space::kNone ||
                inst_->form->mods.space() == Space::kGlobal;
-      default:
-        return false;
+      default: return false;
     }
   }
 
@@ -844,8 +838,8 @@ class Checker {
     if (inst_->form->opcode() == Opcode::kSt &&
         std::count(function_->params.begin(), function_->params.end(),
                    o.index) != 0) {
-      return Error(o.offset, Text(o) + " is a parameter, which " +
-                                 Mnemonic() + " cannot write");
+      return Error(o.offset, Text(o) + " is a parameter, which " + Mnemonic() +
+                                 " cannot write");
     }
     const VarSpace has = module_.variables[o.index].space;
     if (has == VarSpace::kTex) return;
@@ -853,9 +847,8 @@ class Checker {
     if (mods.space() == Space::kNone) {
       // PTX ISA, "Generic Addressing": windows of neither are given by name.
       if (has == VarSpace::kConst || has == VarSpace::kParam)
-        Error(o.offset, Text(o) + " is in " +
-                            std::string(VarSpaceName(has)) + ", " +
-                            Mnemonic() + " needs a generic address");
+        Error(o.offset, Text(o) + " is in " + std::string(VarSpaceName(has)) +
+                            ", " + Mnemonic() + " needs a generic address");
       return;
     }
     // Of two spaces each is that of an address; a barrier may be a third one.
@@ -880,25 +873,23 @@ class Checker {
     CheckNames(returns);
     CheckNames(arguments);
     if (callee.kind == OperandKind::kUnresolved)
-      return Error(callee.offset, "call of " +
-                                      Quote(module_.NameOf(callee)) +
+      return Error(callee.offset, "call of " + Quote(module_.NameOf(callee)) +
                                       ", which is not declared");
     if (callee.kind == OperandKind::kFunction) {
       const Function& target = module_.functions[callee.index];
       if (target.is_entry)
-        return Error(callee.offset, "call of " + Quote(target.name) +
-                                        ", which is an .entry");
-      return CheckSignature(target.name, target.returns, returns,
-                            target.params, arguments);
+        return Error(callee.offset,
+                     "call of " + Quote(target.name) + ", which is an .entry");
+      return CheckSignature(target.name, target.returns, returns, target.params,
+                            arguments);
     }
     if (callee.kind != OperandKind::kRegister)
-      return Error(callee.offset,
-                   "call of " + Text(callee) +
-                       ", expected a function or a register");
+      return Error(callee.offset, "call of " + Text(callee) +
+                                      ", expected a function or a register");
     if (prototype.kind == OperandKind::kUnresolved)
-      return Error(prototype.offset, "prototype " +
-                                         Quote(module_.NameOf(prototype)) +
-                                         " is not defined");
+      return Error(
+          prototype.offset,
+          "prototype " + Quote(module_.NameOf(prototype)) + " is not defined");
     if (prototype.kind != OperandKind::kPrototype)
       return Error(inst.offset,
                    "indirect call without a .callprototype or .calltargets");
@@ -931,8 +922,8 @@ class Checker {
                  const std::vector<std::uint32_t>& formals,
                  const Operand& actuals) {
     if (formals.size() != actuals.count)
-      return Error(inst_->offset, Quote(name) + " " + std::string(verb) +
-                                      " " + std::to_string(formals.size()) +
+      return Error(inst_->offset, Quote(name) + " " + std::string(verb) + " " +
+                                      std::to_string(formals.size()) +
                                       " values, the call has " +
                                       std::to_string(actuals.count));
     for (std::uint32_t i = 0; i < actuals.count; ++i) {
@@ -950,11 +941,10 @@ class Checker {
       }
       // An open array takes any size (variadic functions).
       if (formal.size() != 0 && have != formal.size())
-        Error(actual.offset, "value " + Text(actual) + " of " +
-                                 std::to_string(have) + " bytes, " +
-                                 Quote(name) + " " + std::string(verb) + " " +
-                                 std::to_string(formal.size()) +
-                                 " bytes there");
+        Error(actual.offset,
+              "value " + Text(actual) + " of " + std::to_string(have) +
+                  " bytes, " + Quote(name) + " " + std::string(verb) + " " +
+                  std::to_string(formal.size()) + " bytes there");
     }
   }
 

@@ -22,8 +22,7 @@ constexpr std::size_t kMostSaid = 4096;
                        pid_t parent, const std::function<Bytes()>& work) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);
-  for (const int signal :
-       {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGXCPU}) {
+  for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGXCPU}) {
     std::signal(signal, SIG_DFL);
   }
   if (errors >= 0) ::dup2(errors, STDERR_FILENO);
@@ -31,13 +30,12 @@ constexpr std::size_t kMostSaid = 4096;
   ::setrlimit(RLIMIT_CORE, &no_core);
   rlimit limit = {};
   ::getrlimit(RLIMIT_CPU, &limit);
-  limit.rlim_cur = seconds == 0 ? limit.rlim_max
-                                : std::min<rlim_t>(seconds, limit.rlim_max);
+  limit.rlim_cur =
+      seconds == 0 ? limit.rlim_max : std::min<rlim_t>(seconds, limit.rlim_max);
   ::setrlimit(RLIMIT_CPU, &limit);
   const Bytes result = work();
   for (std::size_t done = 0; done < result.size();) {
-    const ssize_t n =
-        ::write(pipe, result.data() + done, result.size() - done);
+    const ssize_t n = ::write(pipe, result.data() + done, result.size() - done);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) ::_exit(1);
     done += static_cast<std::size_t>(n);
@@ -89,8 +87,7 @@ Result<Workers::Finished> Workers::Wait() {
       const ssize_t n = ::read(polled[i].fd, buffer, sizeof buffer);
       if (n < 0 && errno == EINTR) continue;
       if (n > 0) {
-        running_[i].result.insert(running_[i].result.end(), buffer,
-                                  buffer + n);
+        running_[i].result.insert(running_[i].result.end(), buffer, buffer + n);
         continue;
       }
       Worker worker = std::move(running_[i]);
@@ -110,7 +107,10 @@ Workers::Finished Workers::Reap(Worker worker) {
     return static_cast<double>(time.tv_sec) +
            static_cast<double>(time.tv_usec) * 1e-6;
   };
-  Finished finished{worker.id, End::kCrashed, std::move(worker.result), {},
+  Finished finished{worker.id,
+                    End::kCrashed,
+                    std::move(worker.result),
+                    {},
                     seconds(usage.ru_utime) + seconds(usage.ru_stime)};
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
     finished.end = End::kDone;
@@ -118,8 +118,7 @@ Workers::Finished Workers::Reap(Worker worker) {
     finished.end = End::kOutOfTime;
   }
   finished.said.resize(kMostSaid);
-  const ssize_t n =
-      ::pread(worker.errors, finished.said.data(), kMostSaid, 0);
+  const ssize_t n = ::pread(worker.errors, finished.said.data(), kMostSaid, 0);
   finished.said.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
   ::close(worker.pipe);
   ::close(worker.errors);

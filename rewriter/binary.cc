@@ -130,8 +130,7 @@ Status Binary::Impl::CheckKind() const {
     return Err(code, std::move(where), std::move(message));
   };
   switch (DetectFileKind(bytes)) {
-    case FileKind::kElf:
-      return {};
+    case FileKind::kElf: return {};
     case FileKind::kEmpty:
       return fail(DiagCode::kBadFormat,
                   "is empty, expected an ELF program or library");
@@ -155,8 +154,7 @@ Status Binary::Impl::CheckKind() const {
       return fail(DiagCode::kUnsupported,
                   "is a zip file, expected an ELF program or library; a "
                   "Python wheel is converted by 'cerberus convert-wheel'");
-    case FileKind::kUnknown:
-      break;
+    case FileKind::kUnknown: break;
   }
   return fail(
       DiagCode::kBadFormat,

@@ -12,22 +12,14 @@ constexpr std::size_t kMaxSections = 1 << 20;
 
 std::string_view MachineName(unsigned machine) {
   switch (machine) {
-    case EM_386:
-      return "x86";
-    case EM_ARM:
-      return "Arm";
-    case EM_AARCH64:
-      return "AArch64";
-    case EM_PPC64:
-      return "PowerPC64";
-    case EM_RISCV:
-      return "RISC-V";
-    case EM_CUDA:
-      return "NVIDIA CUDA";
-    case EM_AMDGPU:
-      return "AMD GPU";
-    default:
-      return "";
+    case EM_386: return "x86";
+    case EM_ARM: return "Arm";
+    case EM_AARCH64: return "AArch64";
+    case EM_PPC64: return "PowerPC64";
+    case EM_RISCV: return "RISC-V";
+    case EM_CUDA: return "NVIDIA CUDA";
+    case EM_AMDGPU: return "AMD GPU";
+    default: return "";
   }
 }
 

@@ -278,8 +278,7 @@ std::vector<std::string> PtxKernelNames(std::string_view text) {
 std::string KindName(EntryKind kind) {
   switch (kind) {
 #define FATBIN_KIND(name, number, text, what) \
-  case EntryKind::name:                       \
-    return text;
+  case EntryKind::name: return text;
 #include "rewriter/fatbin_flags.def"
   }
   return fmt::format("kind {}", static_cast<unsigned>(kind));
@@ -287,12 +286,9 @@ std::string KindName(EntryKind kind) {
 
 std::string_view CompressionName(Compression compression) {
   switch (compression) {
-    case Compression::kNone:
-      return "none";
-    case Compression::kLz4:
-      return "lz4";
-    case Compression::kZstd:
-      return "zstd";
+    case Compression::kNone: return "none";
+    case Compression::kLz4: return "lz4";
+    case Compression::kZstd: return "zstd";
   }
   return "";
 }
@@ -358,12 +354,9 @@ Result<Bytes> Unpack(const FatbinEntry& entry) {
                                      entry.unpacked_size, kMaxUnpackedEntry)));
   }
   switch (entry.compression()) {
-    case Compression::kLz4:
-      return UnpackLz4(entry);
-    case Compression::kZstd:
-      return UnpackZstd(entry);
-    case Compression::kNone:
-      break;
+    case Compression::kLz4: return UnpackLz4(entry);
+    case Compression::kZstd: return UnpackZstd(entry);
+    case Compression::kNone: break;
   }
   return Bytes(entry.payload.begin(), entry.payload.end());
 }

@@ -535,8 +535,7 @@ void ElfPatcher::UpdatePointers() {
         }
         break;
       }
-      default:
-        break;
+      default: break;
     }
   }
 

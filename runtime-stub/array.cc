@@ -78,18 +78,14 @@ std::size_t ElementBytes(CUarray_format format, unsigned channels) {
   if (channels != 1 && channels != 2 && channels != 4) return 0;
   switch (format) {
     case CU_AD_FORMAT_UNSIGNED_INT8:
-    case CU_AD_FORMAT_SIGNED_INT8:
-      return channels;
+    case CU_AD_FORMAT_SIGNED_INT8: return channels;
     case CU_AD_FORMAT_UNSIGNED_INT16:
     case CU_AD_FORMAT_SIGNED_INT16:
-    case CU_AD_FORMAT_HALF:
-      return 2 * std::size_t{channels};
+    case CU_AD_FORMAT_HALF: return 2 * std::size_t{channels};
     case CU_AD_FORMAT_UNSIGNED_INT32:
     case CU_AD_FORMAT_SIGNED_INT32:
-    case CU_AD_FORMAT_FLOAT:
-      return 4 * std::size_t{channels};
-    default:
-      return 0;
+    case CU_AD_FORMAT_FLOAT: return 4 * std::size_t{channels};
+    default: return 0;
   }
 }
 

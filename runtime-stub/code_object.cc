@@ -206,7 +206,8 @@ void AttachForms(std::vector<KernelInfo>* kernels, std::string_view suffix,
     const std::string_view name = kernel.name;
     if (name.size() > suffix.size() &&
         name.substr(name.size() - suffix.size()) == suffix) {
-      const std::string_view first = name.substr(0, name.size() - suffix.size());
+      const std::string_view first =
+          name.substr(0, name.size() - suffix.size());
       const auto at = std::lower_bound(
           kept.begin(), kept.end(), first,
           [](const KernelInfo& k, std::string_view n) { return k.name < n; });
@@ -256,8 +257,7 @@ void ReadInfo(Value map, CodeObjectInfo* out) {
     if (!facts) continue;
     if (kernel.wave_size == 64 && Number(facts, "warps_per_wave", 1) == 1) {
       kernel.half_waves = true;
-      kernel.max_threads =
-          std::min(kernel.max_threads / 2, kMostOfHalfWaves);
+      kernel.max_threads = std::min(kernel.max_threads / 2, kMostOfHalfWaves);
     }
     kernel.launches = Number(facts, "launches", 0) != 0;
     kernel.handle = Number(facts, "handle", 0) != 0;

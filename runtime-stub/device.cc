@@ -57,8 +57,7 @@ bool ComputedAttribute(const Device& device, int id, int* value) {
     case kAttribute_DMA_BUF_SUPPORTED:
       *value = hip.has_address_range_handles;
       return true;
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -141,8 +140,7 @@ CUresult FindAll() {
     case Provider::kNvidia:  // its cuInit answers instead of this one
       return CUDA_ERROR_NO_DEVICE;
     case Provider::kHip:
-    case Provider::kEmulator:
-      break;
+    case Provider::kEmulator: break;
   }
   int count = 0;
   const hipError_t error = hip.hipGetDeviceCount(&count);

@@ -50,8 +50,7 @@ std::string WantedEmulatorTargets() {
 
 bool EmulatorTargetsAreGiven() {
   const char* text = std::getenv(kVariable);
-  return !WantedEmulatorTargets().empty() ||
-         (text != nullptr && *text != '\0');
+  return !WantedEmulatorTargets().empty() || (text != nullptr && *text != '\0');
 }
 
 EmulatorTargets::EmulatorTargets(std::string (*otherwise)()) {

@@ -47,34 +47,28 @@ bool IsSticky(CUresult result) {
     case CUDA_ERROR_MISALIGNED_ADDRESS:
     case CUDA_ERROR_INVALID_ADDRESS_SPACE:
     case CUDA_ERROR_INVALID_PC:
-    case CUDA_ERROR_LAUNCH_FAILED:
-      return true;
-    default:
-      return false;
+    case CUDA_ERROR_LAUNCH_FAILED: return true;
+    default: return false;
   }
 }
 
 const char* ErrorName(CUresult result) {
   switch (static_cast<int>(result)) {
 #define CUDA_ERROR_ROW(name, value, text) \
-  case value:                             \
-    return #name;
+  case value: return #name;
 #include "runtime-stub/cuda_errors.def"
 #undef CUDA_ERROR_ROW
-    default:
-      return nullptr;
+    default: return nullptr;
   }
 }
 
 const char* ErrorText(CUresult result) {
   switch (static_cast<int>(result)) {
 #define CUDA_ERROR_ROW(name, value, text) \
-  case value:                             \
-    return text;
+  case value: return text;
 #include "runtime-stub/cuda_errors.def"
 #undef CUDA_ERROR_ROW
-    default:
-      return nullptr;
+    default: return nullptr;
   }
 }
 

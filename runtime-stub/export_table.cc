@@ -268,8 +268,7 @@ CUresult Handshake(unsigned version, unsigned long long seconds,
                    unsigned char* out) {
   Md2Digest answer = kFixed;
   switch (version % 10) {
-    case kFixedAnswer:
-      break;
+    case kFixedAnswer: break;
     case kFixedAnswerWithSize:
       answer[kFixedSizeByte] = static_cast<std::uint8_t>(
           reinterpret_cast<std::uintptr_t>(kHandshake[0]));
@@ -277,8 +276,7 @@ CUresult Handshake(unsigned version, unsigned long long seconds,
     case kHash:
       answer = HmacMd2(kKey, HandshakeMessage(version, seconds));
       break;
-    default:
-      return CUDA_ERROR_INVALID_VALUE;
+    default: return CUDA_ERROR_INVALID_VALUE;
   }
   std::memcpy(out, answer.data(), answer.size());
   return CUDA_SUCCESS;
@@ -359,12 +357,9 @@ const char* ReportVersion() { return kVersion; }
 
 const char* ReportProvider() {
   switch (ChosenProvider()) {
-    case Provider::kHip:
-      return "hip";
-    case Provider::kEmulator:
-      return "emulator";
-    default:
-      return "none";
+    case Provider::kHip: return "hip";
+    case Provider::kEmulator: return "emulator";
+    default: return "none";
   }
 }
 

@@ -76,9 +76,7 @@ CUresult GetAttribute(int* value, CUfunction_attribute attribute,
       *value = sm != 0 ? static_cast<int>(sm) : device->cc.sm();
       break;
     }
-    case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
-      *value = device->cc.sm();
-      break;
+    case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = device->cc.sm(); break;
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
       *value = static_cast<int>(kernel->DynamicSharedLimit(*info));
       break;
@@ -93,11 +91,8 @@ CUresult GetAttribute(int* value, CUfunction_attribute attribute,
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
     case kDeviceNodeUpdateSupported:
-    case kSharedMemoryMode:
-      *value = 0;
-      break;
-    default:
-      return CUDA_ERROR_INVALID_VALUE;
+    case kSharedMemoryMode: *value = 0; break;
+    default: return CUDA_ERROR_INVALID_VALUE;
   }
   return CUDA_SUCCESS;
 }
@@ -139,8 +134,7 @@ CUresult SetAttribute(CUfunction_attribute attribute, int value, Kernel* kernel,
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
       return CUDA_SUCCESS;
-    default:
-      return CUDA_ERROR_INVALID_VALUE;
+    default: return CUDA_ERROR_INVALID_VALUE;
   }
 }
 
@@ -219,9 +213,8 @@ CUresult BlocksPerMultiprocessor(Context* context, Kernel* kernel,
       dynamic_shared > kernel->DynamicSharedLimit(*info)) {
     return CUDA_SUCCESS;
   }
-  const KernelInfo& form =
-      info->FormFor(static_cast<unsigned>(block_size), dynamic_shared,
-                    device.shared_limit());
+  const KernelInfo& form = info->FormFor(static_cast<unsigned>(block_size),
+                                         dynamic_shared, device.shared_limit());
   hipFunction_t function = nullptr;
   if (CUresult r =
           kernel->module->FunctionOf(kernel, context, &function, &form);

@@ -55,12 +55,9 @@ CUgraphNodeType TypeOf(int native) {
   if (hip.major != 0 && hip.major < 6) --native;
   switch (native) {
     case kCopyFromSymbol:
-    case kCopyToSymbol:
-      return kCopy;
-    case kNativeBatch:
-      return kBatch;
-    default:
-      return native;
+    case kCopyToSymbol: return kCopy;
+    case kNativeBatch: return kBatch;
+    default: return native;
   }
 }
 
@@ -79,8 +76,8 @@ CUresult Instantiate(CUgraphExec* exec, CUgraph graph,
     hipError_t error = hip.hipGraphInstantiateWithFlags(
         Native(exec), Native(graph), needed | wished);
     if (error == hipErrorInvalidValue && wished != 0) {
-      error = hip.hipGraphInstantiateWithFlags(Native(exec), Native(graph),
-                                               needed);
+      error =
+          hip.hipGraphInstantiateWithFlags(Native(exec), Native(graph), needed);
     }
     if (error != hipSuccess) return NoteResult(context, error);
   }
@@ -474,8 +471,8 @@ CUresult cuDeviceGetGraphMemAttribute(CUdevice ordinal,
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Device* device = nullptr;
   if (CUresult r = FindDevice(ordinal, &device); r != CUDA_SUCCESS) return r;
-  const hipError_t error = hip.hipDeviceGetGraphMemAttribute(
-      device->hip_ordinal, attribute, value);
+  const hipError_t error =
+      hip.hipDeviceGetGraphMemAttribute(device->hip_ordinal, attribute, value);
   if (error == hipErrorNotSupported) {
     *static_cast<cuuint64_t*>(value) = 0;
     return CUDA_SUCCESS;
@@ -488,8 +485,8 @@ CUresult cuDeviceSetGraphMemAttribute(CUdevice ordinal,
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Device* device = nullptr;
   if (CUresult r = FindDevice(ordinal, &device); r != CUDA_SUCCESS) return r;
-  const hipError_t error = hip.hipDeviceSetGraphMemAttribute(
-      device->hip_ordinal, attribute, value);
+  const hipError_t error =
+      hip.hipDeviceSetGraphMemAttribute(device->hip_ordinal, attribute, value);
   return error == hipErrorNotSupported ? CUDA_SUCCESS : FromHip(error);
 }
 

@@ -215,9 +215,9 @@ CUresult SetExecKernelNode(CUgraphExec exec, CUgraphNode node,
   if (exec == nullptr || node == nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::unique_ptr<NodeRecord> record;
   if (IsPlanKernel(exec, node)) {
-    const CUresult result = WithKernelNode(
-        params, true, &record,
-        [](const hipKernelNodeParams&) { return hipSuccess; });
+    const CUresult result =
+        WithKernelNode(params, true, &record,
+                       [](const hipKernelNodeParams&) { return hipSuccess; });
     if (result == CUDA_SUCCESS) {
       SetPlanKernel(exec, node, KernelNodeOf(*record));
     }
@@ -362,8 +362,8 @@ CUresult CaptureLaunch(hipStream_t stream, const LaunchTarget& target,
       &node, reinterpret_cast<CUgraph>(graph),
       reinterpret_cast<const CUgraphNode*>(after.data()), count, node_params);
   if (result != CUDA_SUCCESS) return result;
-  return FromHip(hip.hipStreamUpdateCaptureDependencies(
-      stream, Native(&node), 1, kSetDependencies));
+  return FromHip(hip.hipStreamUpdateCaptureDependencies(stream, Native(&node),
+                                                        1, kSetDependencies));
 }
 
 void ForgetNode(CUgraphNode node) {
@@ -594,8 +594,8 @@ CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
   CERB_GIVEN_CONTEXT(context, handle);
   const hipMemsetParams out = NativeSet(*params);
   CERB_NODE_OF_EXEC(at, exec, node);
-  return NoteResult(context, hip.hipGraphExecMemsetNodeSetParams(
-                                 at.exec, at.node, &out));
+  return NoteResult(
+      context, hip.hipGraphExecMemsetNodeSetParams(at.exec, at.node, &out));
 }
 
 // --- functions of the host ---
@@ -644,8 +644,8 @@ CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
   CERB_OPTIONAL_CONTEXT(context);
   const hipHostNodeParams out = {params->fn, params->userData};
   CERB_NODE_OF_EXEC(at, exec, node);
-  return NoteResult(context, hip.hipGraphExecHostNodeSetParams(
-                                 at.exec, at.node, &out));
+  return NoteResult(context,
+                    hip.hipGraphExecHostNodeSetParams(at.exec, at.node, &out));
 }
 
 // --- empty nodes and child graphs ---
@@ -802,8 +802,7 @@ CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph,
     case kChildNode:
       return cuGraphAddChildGraphNode(node, graph, after, count,
                                       params->graph.graph);
-    case kEmptyNode:
-      return cuGraphAddEmptyNode(node, graph, after, count);
+    case kEmptyNode: return cuGraphAddEmptyNode(node, graph, after, count);
     case kWaitEventNode:
       return cuGraphAddEventWaitNode(node, graph, after, count, params->event);
     case kRecordEventNode:
@@ -822,8 +821,7 @@ CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph,
       return cuGraphAddMemAllocNode(node, graph, after, count, &params->alloc);
     case kFreeNode:
       return cuGraphAddMemFreeNode(node, graph, after, count, params->dptr);
-    default:
-      return RefuseNodeType(params->type);
+    default: return RefuseNodeType(params->type);
   }
 }
 CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph,
@@ -855,14 +853,11 @@ CUresult cuGraphNodeGetParams(CUgraphNode node, CUgraphNodeParams* params) {
       return cuGraphKernelNodeGetParams_v2(node, &params->kernel);
     case kMemcpyNode:
       return cuGraphMemcpyNodeGetParams(node, &params->memcpy.copyParams);
-    case kMemsetNode:
-      return cuGraphMemsetNodeGetParams(node, &params->memset);
-    case kHostNode:
-      return cuGraphHostNodeGetParams(node, &params->host);
+    case kMemsetNode: return cuGraphMemsetNodeGetParams(node, &params->memset);
+    case kHostNode: return cuGraphHostNodeGetParams(node, &params->host);
     case kChildNode:
       return cuGraphChildGraphNodeGetGraph(node, &params->graph.graph);
-    case kEmptyNode:
-      return CUDA_SUCCESS;
+    case kEmptyNode: return CUDA_SUCCESS;
     case kWaitEventNode:
       return cuGraphEventWaitNodeGetEvent(node, &params->event);
     case kRecordEventNode:
@@ -874,12 +869,9 @@ CUresult cuGraphNodeGetParams(CUgraphNode node, CUgraphNodeParams* params) {
       return cuGraphExternalSemaphoresWaitNodeGetParams(node, &params->wait);
     case kOperationsNode:
       return cuGraphBatchMemOpNodeGetParams(node, &params->operations);
-    case kAllocNode:
-      return cuGraphMemAllocNodeGetParams(node, &params->alloc);
-    case kFreeNode:
-      return cuGraphMemFreeNodeGetParams(node, &params->dptr);
-    default:
-      return RefuseNodeType(type);
+    case kAllocNode: return cuGraphMemAllocNodeGetParams(node, &params->alloc);
+    case kFreeNode: return cuGraphMemFreeNodeGetParams(node, &params->dptr);
+    default: return RefuseNodeType(type);
   }
 }
 CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams* params) {
@@ -889,10 +881,8 @@ CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams* params) {
       return cuGraphKernelNodeSetParams_v2(node, &params->kernel);
     case kMemcpyNode:
       return cuGraphMemcpyNodeSetParams(node, &params->memcpy.copyParams);
-    case kMemsetNode:
-      return cuGraphMemsetNodeSetParams(node, &params->memset);
-    case kHostNode:
-      return cuGraphHostNodeSetParams(node, &params->host);
+    case kMemsetNode: return cuGraphMemsetNodeSetParams(node, &params->memset);
+    case kHostNode: return cuGraphHostNodeSetParams(node, &params->host);
     case kWaitEventNode:
       return cuGraphEventWaitNodeSetEvent(node, params->event);
     case kRecordEventNode:
@@ -904,8 +894,7 @@ CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams* params) {
       return cuGraphExternalSemaphoresWaitNodeSetParams(node, &params->wait);
     case kOperationsNode:
       return cuGraphBatchMemOpNodeSetParams(node, &params->operations);
-    default:
-      return RefuseNodeType(params->type);
+    default: return RefuseNodeType(params->type);
   }
 }
 CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node,
@@ -938,8 +927,7 @@ CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node,
     case kOperationsNode:
       return cuGraphExecBatchMemOpNodeSetParams(exec, node,
                                                 &params->operations);
-    default:
-      return RefuseNodeType(params->type);
+    default: return RefuseNodeType(params->type);
   }
 }
 

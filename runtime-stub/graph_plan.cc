@@ -70,9 +70,9 @@ bool Order(CUgraph graph, std::vector<CUgraphNode>* order) {
       return false;
     }
     std::vector<CUgraphNode> before(count);
-    if (count != 0 && hip.hipGraphNodeGetDependencies(
-                          Native(node), Native(before.data()), &count) !=
-                          hipSuccess) {
+    if (count != 0 &&
+        hip.hipGraphNodeGetDependencies(Native(node), Native(before.data()),
+                                        &count) != hipSuccess) {
       return false;
     }
     waiting[node].for_nodes = count;
@@ -225,9 +225,8 @@ NodeOfExec FindNodeOfExec(CUgraphExec exec, CUgraphNode node) {
     if (step->kernel) continue;
     for (CUgraphNode one : step->nodes) {
       hipGraphNode_t copy = nullptr;
-      if (one == node &&
-          hip.hipGraphNodeFindInClone(&copy, Native(node), step->graph) ==
-              hipSuccess) {
+      if (one == node && hip.hipGraphNodeFindInClone(
+                             &copy, Native(node), step->graph) == hipSuccess) {
         return {step->exec, copy};
       }
     }

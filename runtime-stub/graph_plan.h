@@ -1,11 +1,11 @@
 // Executable graphs with kernels that launch kernels.
 //
 // What such a kernel launches is launched by the host when the kernel has ended
-// (device_launch.h), and HIP's graphs have nothing for that. So the nodes get an
-// order; what stands between two such kernels becomes a graph of HIP's, and
-// launching the whole launches these and the kernels in turn. Like the launch of
-// such a kernel it returns when all have ended, but for what stands behind the
-// last one.
+// (device_launch.h), and HIP's graphs have nothing for that. So the nodes get
+// an order; what stands between two such kernels becomes a graph of HIP's, and
+// launching the whole launches these and the kernels in turn. Like the launch
+// of such a kernel it returns when all have ended, but for what stands behind
+// the last one.
 #ifndef CERBERUS_RUNTIME_STUB_GRAPH_PLAN_H_
 #define CERBERUS_RUNTIME_STUB_GRAPH_PLAN_H_
 
@@ -43,9 +43,9 @@ struct NodeOfExec {
 NodeOfExec FindNodeOfExec(CUgraphExec exec, CUgraphNode node);
 
 // Declares `at`, or answers for a node that cannot be changed so.
-#define CERB_NODE_OF_EXEC(at, exec, node)                      \
-  const ::cerberus::stub::NodeOfExec at =                      \
-      ::cerberus::stub::FindNodeOfExec(exec, node);            \
+#define CERB_NODE_OF_EXEC(at, exec, node)           \
+  const ::cerberus::stub::NodeOfExec at =           \
+      ::cerberus::stub::FindNodeOfExec(exec, node); \
   if (at.exec == nullptr) return CUDA_ERROR_INVALID_VALUE
 
 }  // namespace cerberus::stub

@@ -35,8 +35,7 @@ using hipModule_t = struct ihipModule_t*;
 using hipFunction_t = struct ihipModuleSymbol_t*;
 using hipMemPool_t = struct ihipMemPoolHandle_t*;
 
-using hipMemGenericAllocationHandle_t =
-    struct ihipMemGenericAllocationHandle*;
+using hipMemGenericAllocationHandle_t = struct ihipMemGenericAllocationHandle*;
 using hipArray_t = struct hipArray*;
 using hipGraph_t = struct ihipGraph*;
 using hipGraphNode_t = struct hipGraphNode*;

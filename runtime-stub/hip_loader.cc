@@ -110,14 +110,10 @@ MemoryKind KindOf(const hipPointerAttribute_t& attributes, int hip_major) {
     return attributes.type == 0 ? MemoryKind::kHost : MemoryKind::kDevice;
   }
   switch (attributes.type) {
-    case 0:
-      return MemoryKind::kUnregistered;
-    case 1:
-      return MemoryKind::kHost;
-    case 3:
-      return MemoryKind::kManaged;
-    default:
-      return MemoryKind::kDevice;
+    case 0: return MemoryKind::kUnregistered;
+    case 1: return MemoryKind::kHost;
+    case 3: return MemoryKind::kManaged;
+    default: return MemoryKind::kDevice;
   }
 }
 

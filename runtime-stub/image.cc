@@ -82,10 +82,9 @@ std::string NameKernelsOf(const void* cubin) {
   entry.stored_size = entry.unpacked_size = *size;
   const Result<std::vector<std::string>> names = rewriter::KernelNames(entry);
   if (!names || names->empty()) return "no kernel";
-  return fmt::format("kernel '{}'{}", names->front(),
-                     names->size() == 1
-                         ? ""
-                         : fmt::format(" and {} more", names->size() - 1));
+  return fmt::format(
+      "kernel '{}'{}", names->front(),
+      names->size() == 1 ? "" : fmt::format(" and {} more", names->size() - 1));
 }
 
 // PTX begins with .version, behind comments and blanks at most.
@@ -245,8 +244,8 @@ void SayOtherTarget(const Segment& segment, const kpack::Marker& marker,
   LogNotice(
       "%s holds code for %s, but %s is emulated, chosen by what was loaded at "
       "the first call; CERBERUS_DEVICE=%s has this code run",
-      segment.file.c_str(), better.c_str(),
-      device.target.ToString().c_str(), better.c_str());
+      segment.file.c_str(), better.c_str(), device.target.ToString().c_str(),
+      better.c_str());
 }
 
 bool LoadByRecord(const Image& image, const Device& device, Code* code) {
@@ -383,9 +382,10 @@ std::string WhyNothingFits(const Image& image, const Device& device) {
         fmt::join(built_for, ", "));
   }
   if (!image.record) return "it is empty";
-  return fmt::format("its archives hold neither code for that nor PTX. Convert "
-                     "{} again with --arch {}",
-                     image.record->segment.file, device.target.processor);
+  return fmt::format(
+      "its archives hold neither code for that nor PTX. Convert "
+      "{} again with --arch {}",
+      image.record->segment.file, device.target.processor);
 }
 
 }  // namespace

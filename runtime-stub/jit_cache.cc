@@ -192,8 +192,8 @@ std::vector<JitCacheEntry> JitCache::Entries() const {
     struct stat st;
     if (stat(entry.path.c_str(), &st) != 0 || !S_ISREG(st.st_mode)) continue;
     entry.size = static_cast<std::uint64_t>(st.st_size);
-    entry.used = st.st_mtim.tv_sec * std::int64_t{1'000'000'000} +
-                 st.st_mtim.tv_nsec;
+    entry.used =
+        st.st_mtim.tv_sec * std::int64_t{1'000'000'000} + st.st_mtim.tv_nsec;
     entries.push_back(std::move(entry));
   }
   closedir(dir);

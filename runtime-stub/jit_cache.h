@@ -57,7 +57,6 @@ class JitCache {
   std::size_t PruneTo(std::uint64_t bytes) const;
 
  private:
-
   std::string folder_;
   std::uint64_t max_bytes_ = 0;
 };

@@ -19,8 +19,8 @@
 #include <new>
 #include <vector>
 
-#include "runtime-stub/emulator.h"
 #include "runtime-stub/code_object.h"
+#include "runtime-stub/emulator.h"
 #include "runtime-stub/jit_cache.h"
 #include "runtime-stub/log.h"
 
@@ -226,8 +226,8 @@ class SlowNotices {
     const auto now = Clock::now();
     const double spent = std::chrono::duration<double>(now - start_).count();
     // 2 s, 6 s, 18 s, 54 s, then each minute.
-    const auto passed = std::chrono::duration_cast<std::chrono::seconds>(
-        now - start_);
+    const auto passed =
+        std::chrono::duration_cast<std::chrono::seconds>(now - start_);
     next_ = now + std::min(2 * std::max(passed, std::chrono::seconds(1)),
                            std::chrono::seconds(60));
     char text[128] = {};
@@ -236,12 +236,13 @@ class SlowNotices {
         std::sscanf(text, "%zu %zu %zu %zu", &kernels_done, &kernels, &done,
                     &all) == 4 &&
         done != 0) {
-      const double left = spent * static_cast<double>(all - done) /
-                          static_cast<double>(done);
-      LogNotice("still compiling %s (%zu kB of PTX): %zu of %zu kernels, about "
-                "%.0f s left",
-                job_.name, job_.ptx_bytes / 1000, kernels_done, kernels,
-                std::max(1.0, left));
+      const double left =
+          spent * static_cast<double>(all - done) / static_cast<double>(done);
+      LogNotice(
+          "still compiling %s (%zu kB of PTX): %zu of %zu kernels, about "
+          "%.0f s left",
+          job_.name, job_.ptx_bytes / 1000, kernels_done, kernels,
+          std::max(1.0, left));
     } else {
       LogNotice("still compiling %s (%zu kB of PTX) after %.0f s", job_.name,
                 job_.ptx_bytes / 1000, spent);
@@ -305,8 +306,7 @@ int RunChild(const std::vector<std::string>& arguments, const Job& job,
   SlowNotices notices(job, progress);
   for (;;) {
     pollfd wait = {read_end.get(), POLLIN, 0};
-    const int ready =
-        poll(&wait, 1, static_cast<int>(notices.Left().count()));
+    const int ready = poll(&wait, 1, static_cast<int>(notices.Left().count()));
     if (ready < 0 && errno == EINTR) continue;
     if (ready < 0) break;
     if (ready == 0) {
@@ -375,7 +375,11 @@ JitResult CompilePtx(std::string_view ptx, const TargetId& target,
   }
   const Fd progress = MemoryFile("progress");
   std::vector<std::string> arguments = {
-      compiler, "--arch", target.ToString(), "-o", "-",
+      compiler,
+      "--arch",
+      target.ToString(),
+      "-o",
+      "-",
       "--compile-seconds=" + std::to_string(TimeoutSeconds())};
   // What is done of a module when the program is ended is not for nothing.
   if (cache.enabled()) arguments.push_back("--parts=" + cache.folder());

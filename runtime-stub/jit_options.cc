@@ -13,20 +13,13 @@ JitOptions::JitOptions(unsigned count, CUjit_option* options, void** values) {
       case CU_JIT_INFO_LOG_BUFFER:
         info_.text = static_cast<char*>(values[i]);
         break;
-      case CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES:
-        info_.size = &values[i];
-        break;
+      case CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES: info_.size = &values[i]; break;
       case CU_JIT_ERROR_LOG_BUFFER:
         error_.text = static_cast<char*>(values[i]);
         break;
-      case CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES:
-        error_.size = &values[i];
-        break;
-      case CU_JIT_WALL_TIME:
-        wall_time_ = &values[i];
-        break;
-      default:
-        break;  // hints to NVIDIA's compiler
+      case CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES: error_.size = &values[i]; break;
+      case CU_JIT_WALL_TIME: wall_time_ = &values[i]; break;
+      default: break;  // hints to NVIDIA's compiler
     }
   }
 }

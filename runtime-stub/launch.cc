@@ -35,15 +35,12 @@ CUresult ReadExtra(void** extra, Packed* packed) {
   for (; reinterpret_cast<std::uintptr_t>(*extra) != kLaunchParamEnd;
        extra += 2) {
     switch (reinterpret_cast<std::uintptr_t>(*extra)) {
-      case kLaunchParamBufferPointer:
-        packed->data = extra[1];
-        break;
+      case kLaunchParamBufferPointer: packed->data = extra[1]; break;
       case kLaunchParamBufferSize:
         if (extra[1] == nullptr) return CUDA_ERROR_INVALID_VALUE;
         std::memcpy(&packed->size, extra[1], sizeof packed->size);
         break;
-      default:
-        return CUDA_ERROR_INVALID_VALUE;
+      default: return CUDA_ERROR_INVALID_VALUE;
     }
   }
   return packed->data != nullptr || packed->size == 0
@@ -56,8 +53,8 @@ CUresult ReadExtra(void** extra, Packed* packed) {
 // no CUresult; cudart hands this number on as it is.
 constexpr auto kInvalidConfiguration = static_cast<CUresult>(9);
 
-CUresult CheckGrid(Kernel& kernel, const KernelInfo& info,
-                   const Device& device, const Grid& grid) {
+CUresult CheckGrid(Kernel& kernel, const KernelInfo& info, const Device& device,
+                   const Grid& grid) {
   constexpr int kMaxThreadsPerBlock = 1;
   constexpr int kMaxBlockX = 2, kMaxBlockY = 3, kMaxBlockZ = 4;
   constexpr int kMaxGridX = 5, kMaxGridY = 6, kMaxGridZ = 7;
@@ -122,10 +119,9 @@ CUresult CopyParams(const KernelInfo& info, void** params, const Packed& packed,
     }
   }
   if (packed.size != 0) {
-    const std::size_t room =
-        info.window         ? *info.window
-        : info.launch_block ? *info.launch_block
-                            : info.explicit_size();
+    const std::size_t room = info.window         ? *info.window
+                             : info.launch_block ? *info.launch_block
+                                                 : info.explicit_size();
     std::memcpy(buffer, packed.data, std::min(packed.size, room));
   }
   return CUDA_SUCCESS;
@@ -139,10 +135,10 @@ hipError_t LaunchPacked(const KernelInfo& info, hipFunction_t function,
   void* extra[] = {reinterpret_cast<void*>(kHipLaunchParamBufferPointer),
                    buffer, reinterpret_cast<void*>(kHipLaunchParamBufferSize),
                    &size, reinterpret_cast<void*>(kHipLaunchParamEnd)};
-  return hip.hipModuleLaunchKernel(
-      function, grid.grid_x, grid.grid_y, grid.grid_z, block[0], block[1],
-      block[2], info.HardwareShared(grid.dynamic_shared), stream, nullptr,
-      extra);
+  return hip.hipModuleLaunchKernel(function, grid.grid_x, grid.grid_y,
+                                   grid.grid_z, block[0], block[1], block[2],
+                                   info.HardwareShared(grid.dynamic_shared),
+                                   stream, nullptr, extra);
 }
 
 // HIP's cooperative launch takes no packed buffer, only one pointer per
@@ -252,8 +248,7 @@ CUresult ReadLaunchAttributes(const CUlaunchConfig& config, Grid* grid) {
         }
         break;
       }
-      default:
-        break;
+      default: break;
     }
   }
   return CUDA_SUCCESS;
@@ -296,12 +291,11 @@ CUresult FillArguments(Context* context, const KernelInfo& info,
   }
   if (info.window) {
     WindowBlock window;
-    window.bytes = static_cast<std::uint32_t>(
-        AlignUp(std::max(info.static_shared + grid.dynamic_shared, 1u),
-                kWindowAlign));
-    if (CUresult r = WindowMemory(context, info.name.c_str(),
-                                  grid.blocks() * window.bytes, stream,
-                                  &window.memory);
+    window.bytes = static_cast<std::uint32_t>(AlignUp(
+        std::max(info.static_shared + grid.dynamic_shared, 1u), kWindowAlign));
+    if (CUresult r =
+            WindowMemory(context, info.name.c_str(),
+                         grid.blocks() * window.bytes, stream, &window.memory);
         r != CUDA_SUCCESS) {
       return r;
     }

@@ -214,8 +214,7 @@ void LaunchFamily::SortIn(Grid* grid, Operation operation) {
   const std::uint64_t layer = std::uint64_t{record.block[2]} << 32;
   StreamKey key = {record.stream, 0, 0};
   switch (record.stream) {
-    case kDeviceStreamTail:
-      break;
+    case kDeviceStreamTail: break;
     case kDeviceStreamNull:
     case kDeviceStreamLegacy:  // of the block
       key = {kDeviceStreamNull, columns, layer};
@@ -226,8 +225,7 @@ void LaunchFamily::SortIn(Grid* grid, Operation operation) {
     case kDeviceStreamFireAndForget:
       key = {record.stream, ++forgotten_, 0};
       break;
-    default:
-      break;
+    default: break;
   }
   Stream* stream = &grid->tail;
   if (record.stream != kDeviceStreamTail) {
@@ -271,8 +269,7 @@ hipError_t LaunchFamily::Begin(Stream* stream, hipStream_t on) {
       case kRecordWait:
         if (!*operation.event) return hipSuccess;
         break;
-      default:
-        break;
+      default: break;
     }
     stream->operations.pop_front();
   }

@@ -111,9 +111,7 @@ CUresult cuLaunchGridAsync(CUfunction function, int width, int height,
 CUresult cuLaunchGrid(CUfunction function, int width, int height) {
   return cuLaunchGridAsync(function, width, height, nullptr);
 }
-CUresult cuLaunch(CUfunction function) {
-  return cuLaunchGrid(function, 1, 1);
-}
+CUresult cuLaunch(CUfunction function) { return cuLaunchGrid(function, 1, 1); }
 
 }  // namespace api
 }  // namespace cerberus::stub

@@ -95,7 +95,8 @@ CUresult ReadImageFile(const char* path, Bytes* bytes) {
 CUresult FillKernels(Module* module, void** out, unsigned count) {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::vector<Kernel*> kernels;
-  const CUresult result = module->ListKernels(DeviceForQuery(*module), &kernels);
+  const CUresult result =
+      module->ListKernels(DeviceForQuery(*module), &kernels);
   if (result != CUDA_SUCCESS) return result;
   for (std::size_t i = 0; i < kernels.size() && i < count; ++i) {
     out[i] = kernels[i];
@@ -106,7 +107,8 @@ CUresult FillKernels(Module* module, void** out, unsigned count) {
 CUresult CountKernels(Module* module, unsigned* count) {
   if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
   std::vector<Kernel*> kernels;
-  const CUresult result = module->ListKernels(DeviceForQuery(*module), &kernels);
+  const CUresult result =
+      module->ListKernels(DeviceForQuery(*module), &kernels);
   if (result == CUDA_SUCCESS) *count = static_cast<unsigned>(kernels.size());
   return result;
 }

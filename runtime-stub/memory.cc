@@ -97,8 +97,7 @@ CUresult PointerAttribute(const PointerFacts& facts, CUdeviceptr address,
       return put(static_cast<void*>(nullptr));
     case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-      return put(0);
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: return put(0);
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
     case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
       // Unique while the allocation lives: its first byte's address.
@@ -116,16 +115,14 @@ CUresult PointerAttribute(const PointerFacts& facts, CUdeviceptr address,
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
       RangeOf(address, &base, &bytes);
       return put(bytes);
-    case CU_POINTER_ATTRIBUTE_MAPPED:
-      return put(static_cast<unsigned>(known));
+    case CU_POINTER_ATTRIBUTE_MAPPED: return put(static_cast<unsigned>(known));
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
       return put(std::uint64_t{0});
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
       return put(known ? 3 : 0);  // read and write
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
       return put(static_cast<void*>(nullptr));
-    default:
-      return CUDA_ERROR_INVALID_VALUE;
+    default: return CUDA_ERROR_INVALID_VALUE;
   }
 }
 
@@ -317,8 +314,8 @@ CUresult cuMemPrefetchAsync(CUdeviceptr address, std::size_t bytes,
   if (address == 0 || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   int where = 0;
   if (CUresult r = HipPlace(device, &where); r != CUDA_SUCCESS) return r;
-  return HintResult(context, hip.hipMemPrefetchAsync(Pointer(address), bytes,
-                                                     where, stream));
+  return HintResult(
+      context, hip.hipMemPrefetchAsync(Pointer(address), bytes, where, stream));
 }
 CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, std::size_t bytes,
                                CUmemLocation location, unsigned flags,
@@ -359,8 +356,8 @@ CUresult cuMemRangeGetAttribute(void* data, std::size_t data_bytes,
   } else if (attribute > kPreferredLocationId) {
     asked = kLastPrefetchLocation;
   }
-  const hipError_t error = hip.hipMemRangeGetAttribute(
-      data, data_bytes, asked, Pointer(address), bytes);
+  const hipError_t error = hip.hipMemRangeGetAttribute(data, data_bytes, asked,
+                                                       Pointer(address), bytes);
   if (error != hipSuccess) return NoteResult(context, error);
   if (asked == kReadMostly) return CUDA_SUCCESS;
   auto* values = static_cast<int*>(data);

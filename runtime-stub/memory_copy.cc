@@ -77,8 +77,7 @@ CUresult MakeSide(int type, const void* host, CUdeviceptr device,
       height = array->rows();
       break;
     }
-    default:
-      return CUDA_ERROR_INVALID_VALUE;
+    default: return CUDA_ERROR_INVALID_VALUE;
   }
   // A single row needs no pitch, a single slice no height.
   out->pitch = pitch != 0 ? pitch : region.width + x;

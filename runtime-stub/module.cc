@@ -83,11 +83,11 @@ CUresult Module::Prepare(Device* device, std::string* log) {
 void Module::SayMissingLocked(Device* device, const char* kernel) const {
   const std::string& why = devices_.at(device->ordinal)->code.why_none;
   if (why.empty()) return;  // what failed has said so
-  SayMissing(image_.name,
-             fmt::format("{}: {}cannot run on {}: {}", image_.name,
-                         *kernel == '\0' ? ""
-                                         : fmt::format("kernel '{}' ", kernel),
-                         device->target.ToString(), why));
+  SayMissing(
+      image_.name,
+      fmt::format("{}: {}cannot run on {}: {}", image_.name,
+                  *kernel == '\0' ? "" : fmt::format("kernel '{}' ", kernel),
+                  device->target.ToString(), why));
 }
 
 CUresult Module::PrepareLocked(Device* device, std::string* log) {

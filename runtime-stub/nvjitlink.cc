@@ -138,12 +138,9 @@ Result Fail(Link* link, Result result, std::string_view why) {
 // cubin may hold some; the driver looks.
 int DriverInput(int type, const void* data, std::size_t size) {
   switch (type) {
-    case kPtx:
-      return CU_JIT_INPUT_PTX;
-    case kCubin:
-      return CU_JIT_INPUT_CUBIN;
-    case kFatbin:
-      return CU_JIT_INPUT_FATBINARY;
+    case kPtx: return CU_JIT_INPUT_PTX;
+    case kCubin: return CU_JIT_INPUT_CUBIN;
+    case kFatbin: return CU_JIT_INPUT_FATBINARY;
     case kAny: {
       std::uint32_t magic = 0;
       if (size >= sizeof magic) std::memcpy(&magic, data, sizeof magic);
@@ -151,8 +148,7 @@ int DriverInput(int type, const void* data, std::size_t size) {
       if (magic == 0x464c457fu) return CU_JIT_INPUT_CUBIN;
       return CU_JIT_INPUT_PTX;
     }
-    default:
-      return -1;
+    default: return -1;
   }
 }
 

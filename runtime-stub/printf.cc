@@ -124,21 +124,11 @@ bool ReadSpec(std::string_view format, std::size_t* position, Words* words,
   const auto current = [&] { return at < format.size() ? format[at] : '\0'; };
   for (; current() != '\0' && IsOneOf(current(), "-+ #0"); ++at) {
     switch (current()) {
-      case '-':
-        spec->minus = true;
-        break;
-      case '+':
-        spec->plus = true;
-        break;
-      case ' ':
-        spec->space = true;
-        break;
-      case '#':
-        spec->sharp = true;
-        break;
-      default:
-        spec->zero = true;
-        break;
+      case '-': spec->minus = true; break;
+      case '+': spec->plus = true; break;
+      case ' ': spec->space = true; break;
+      case '#': spec->sharp = true; break;
+      default: spec->zero = true; break;
     }
   }
   int* number = &spec->width;
@@ -186,8 +176,7 @@ void ReportDropped(std::uint64_t* counter, const char* what) {
       __atomic_exchange_n(counter, 0, __ATOMIC_RELAXED);
   if (dropped == 0) return;
   Log(LogLevel::kWarning,
-      "%" PRIu64
-      " %s were lost: the buffer was full (cudaLimitPrintfFifoSize)",
+      "%" PRIu64 " %s were lost: the buffer was full (cudaLimitPrintfFifoSize)",
       dropped, what);
 }
 
@@ -210,9 +199,7 @@ void FormatPrintf(std::string_view format,
     }
     std::uint64_t bits = 0;
     switch (spec.conversion) {
-      case '%':
-        out->push_back('%');
-        continue;
+      case '%': out->push_back('%'); continue;
       case 's': {
         std::string_view text;
         if (!words.NextText(&text)) return;
@@ -237,8 +224,7 @@ void FormatPrintf(std::string_view format,
       case 'F':
       case 'g':
       case 'G':
-      case 'p':
-        break;
+      case 'p': break;
       default:
         // Not one of CUDA's conversions (%n is none): no argument was
         // packed for it.
@@ -253,15 +239,11 @@ void FormatPrintf(std::string_view format,
         break;
       }
       case 'd':
-      case 'i':
-        AppendInteger(spec, bits, true, out);
-        break;
+      case 'i': AppendInteger(spec, bits, true, out); break;
       case 'o':
       case 'u':
       case 'x':
-      case 'X':
-        AppendInteger(spec, bits, false, out);
-        break;
+      case 'X': AppendInteger(spec, bits, false, out); break;
       case 'p':
         AppendC(spec, "", reinterpret_cast<const void*>(bits), out);
         break;

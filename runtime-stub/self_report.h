@@ -9,11 +9,11 @@
 namespace cerberus::stub {
 
 struct SelfReport {
-  std::size_t size;             // of this table, in bytes
-  const char* (*version)();     // of the stub
-  const char* (*provider)();    // "hip", "emulator", or "none"
-  const char* (*library)();     // HIP's file, as opened
-  int (*hip_version)();         // as hipRuntimeGetVersion says
+  std::size_t size;                   // of this table, in bytes
+  const char* (*version)();           // of the stub
+  const char* (*provider)();          // "hip", "emulator", or "none"
+  const char* (*library)();           // HIP's file, as opened
+  int (*hip_version)();               // as hipRuntimeGetVersion says
   const char* (*target)(int device);  // "gfx942:sramecc+:xnack-", or ""
 };
 

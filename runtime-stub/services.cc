@@ -265,8 +265,7 @@ CUresult ApplyLimit(Context* context, CUlimit limit, std::size_t value) {
     case CU_LIMIT_MALLOC_HEAP_SIZE:
       if (services) result = ReplaceHeap(context, services, value);
       break;
-    default:
-      break;
+    default: break;
   }
   if (result == CUDA_SUCCESS) context->limits[limit].store(value);
   return result;
@@ -320,10 +319,8 @@ CUresult RecordedFault(ServiceBlock* services) {
         record.thread[1], record.thread[2], what, record.line);
   }
   switch (kind) {
-    case kErrorAssert:
-      return CUDA_ERROR_ASSERT;
-    default:
-      return CUDA_ERROR_LAUNCH_FAILED;
+    case kErrorAssert: return CUDA_ERROR_ASSERT;
+    default: return CUDA_ERROR_LAUNCH_FAILED;
   }
 }
 

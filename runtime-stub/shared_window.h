@@ -16,9 +16,8 @@ struct Context;
 // each other, so they share it; nodes of graphs (`stream` is null, or being
 // captured) may run at any time and get their own. All of it lives until the
 // context is reset. Refuses more than a quarter of the device's memory.
-CUresult WindowMemory(Context* context, const char* kernel,
-                      std::uint64_t bytes, const hipStream_t* stream,
-                      std::uint64_t* memory);
+CUresult WindowMemory(Context* context, const char* kernel, std::uint64_t bytes,
+                      const hipStream_t* stream, std::uint64_t* memory);
 
 void DropWindows(Context* context);
 

@@ -89,10 +89,8 @@ bool IsStreamAttribute(int id) {
     case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
     case CU_LAUNCH_ATTRIBUTE_PRIORITY:
     case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
-    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
-      return true;
-    default:
-      return false;
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN: return true;
+    default: return false;
   }
 }
 
@@ -149,8 +147,7 @@ bool IsSoundAttribute(int id, const CUlaunchAttributeValue& value) {
     case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
       return value.syncPolicy >= kFirstPolicy &&
              value.syncPolicy <= kLastPolicy;
-    default:
-      return true;
+    default: return true;
   }
 }
 

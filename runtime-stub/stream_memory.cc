@@ -66,8 +66,7 @@ CUresult RunOperation(const CUstreamBatchMemOpParams& op, CUstream stream) {
     case kBarrier:
       // Operations of one stream see each other's writes in order.
       return CUDA_SUCCESS;
-    default:
-      return CUDA_ERROR_INVALID_VALUE;
+    default: return CUDA_ERROR_INVALID_VALUE;
   }
 }
 
@@ -90,10 +89,8 @@ CUresult HipOperation(const CUstreamBatchMemOpParams& op,
       out->value.flags = 0;
       break;
     case kFlushRemoteWrites:
-    case kBarrier:
-      break;
-    default:
-      result = CUDA_ERROR_INVALID_VALUE;
+    case kBarrier: break;
+    default: result = CUDA_ERROR_INVALID_VALUE;
   }
   return result;
 }

@@ -142,8 +142,7 @@ CUresult DescribeResource(const CUDA_RESOURCE_DESC& resource, Descriptor* out,
       out->channels = area.numChannels;
       return CUDA_SUCCESS;
     }
-    default:
-      return CUDA_ERROR_INVALID_VALUE;
+    default: return CUDA_ERROR_INVALID_VALUE;
   }
 }
 

@@ -325,8 +325,7 @@ CUresult cuTexRefGetAddress_v2(CUdeviceptr* out, CUtexref handle) {
       case CU_RESOURCE_TYPE_PITCH2D:
         *out = reference.resource.res.pitch2D.devPtr;
         return CUDA_SUCCESS;
-      default:
-        return CUDA_ERROR_INVALID_VALUE;
+      default: return CUDA_ERROR_INVALID_VALUE;
     }
   });
 }

@@ -34,9 +34,8 @@ Result<ByteSpan> ByteReader::Take(std::uint64_t count) {
 Result<ByteSpan> ByteReader::Slice(std::uint64_t offset,
                                    std::uint64_t count) const {
   if (offset > data_.size() || count > data_.size() - offset) {
-    return Err(Error(fmt::format(
-        "{} bytes at 0x{:x} run past the end (0x{:x})", count, base_ + offset,
-        base_ + data_.size())));
+    return Err(Error(fmt::format("{} bytes at 0x{:x} run past the end (0x{:x})",
+                                 count, base_ + offset, base_ + data_.size())));
   }
   return data_.subspan(offset, count);
 }

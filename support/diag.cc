@@ -1,9 +1,9 @@
 #include "support/diag.h"
 
+#include <fmt/format.h>
+
 #include <cstring>
 #include <utility>
-
-#include <fmt/format.h>
 
 namespace cerberus {
 

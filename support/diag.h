@@ -33,14 +33,14 @@ enum class DiagCode : std::uint16_t {
 
 // The position a message speaks of. Every part is optional.
 struct Where {
-  std::string file;       // path as the user gave it
-  std::string section;    // e.g. ".nv_fatbin"
+  std::string file;          // path as the user gave it
+  std::string section;       // e.g. ".nv_fatbin"
   std::int64_t offset = -1;  // byte offset within section (or file), -1: none
-  std::string kernel;     // demangled name
-  int ptx_line = 0;       // 1-based, 0: none
-  int ptx_column = 0;     // 1-based, 0: none
-  std::string source_file;  // CUDA file from .loc
-  int source_line = 0;    // 1-based, 0: none
+  std::string kernel;        // demangled name
+  int ptx_line = 0;          // 1-based, 0: none
+  int ptx_column = 0;        // 1-based, 0: none
+  std::string source_file;   // CUDA file from .loc
+  int source_line = 0;       // 1-based, 0: none
 
   // "libfoo.so: .nv_fatbin+0x1a40" or "libfoo.so: kernel 'scan(int*)':
   // ptx:57:9 (scan.cu:12)"; empty if nothing is known.

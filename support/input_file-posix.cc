@@ -36,9 +36,8 @@ Result<InputFile> InputFile::Open(const std::string& path) {
     Where where;
     where.file = path;
     return Err(DiagCode::kIo, std::move(where),
-               S_ISDIR(file.opened_.st_mode)
-                   ? "is a directory, expected a file"
-                   : "is not a regular file");
+               S_ISDIR(file.opened_.st_mode) ? "is a directory, expected a file"
+                                             : "is not a regular file");
   }
   return file;
 }

@@ -1,11 +1,11 @@
-#include <algorithm>
-#include <cerrno>
-#include <utility>
-
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
 
 #include "support/mapped_file.h"
 
@@ -20,8 +20,7 @@ Result<MappedFile> MappedFile::Open(const std::string& path) {
   return file;
 }
 
-Result<MappedFile> MappedFile::FromDescriptor(int fd,
-                                              const std::string& path) {
+Result<MappedFile> MappedFile::FromDescriptor(int fd, const std::string& path) {
   struct stat st;
   if (::fstat(fd, &st) != 0) return Err(ErrnoDiag(path, "cannot stat", errno));
   if (!S_ISREG(st.st_mode)) {

@@ -1,14 +1,13 @@
-#include <cerrno>
-#include <cstdlib>
-#include <utility>
-
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <fmt/format.h>
+#include <cerrno>
+#include <cstdlib>
+#include <utility>
 
 #include "support/output_file.h"
 
@@ -91,9 +90,8 @@ Status OutputFile::Append(ByteSpan bytes) { return WriteAt(size_, bytes); }
 Status OutputFile::WriteAt(std::uint64_t offset, ByteSpan bytes) {
   std::size_t done = 0;
   while (done < bytes.size()) {
-    const ssize_t n =
-        ::pwrite(fd_, bytes.data() + done, bytes.size() - done,
-                 static_cast<off_t>(offset + done));
+    const ssize_t n = ::pwrite(fd_, bytes.data() + done, bytes.size() - done,
+                               static_cast<off_t>(offset + done));
     if (n < 0) {
       if (errno == EINTR) continue;
       return Err(ErrnoDiag(path_, "cannot write", errno));
@@ -114,7 +112,8 @@ Status OutputFile::CopyFrom(const std::string& path) {
 
 Status OutputFile::CopyFromDescriptor(int from, const std::string& path) {
   struct stat st;
-  if (::fstat(from, &st) != 0) return Err(ErrnoDiag(path, "cannot stat", errno));
+  if (::fstat(from, &st) != 0)
+    return Err(ErrnoDiag(path, "cannot stat", errno));
   const std::uint64_t size = static_cast<std::uint64_t>(st.st_size);
   if (::ioctl(fd_, FICLONE, from) == 0) {
     size_ = size;
@@ -134,8 +133,8 @@ Status OutputFile::CopyFromDescriptor(int from, const std::string& path) {
   size_ = static_cast<std::uint64_t>(out);
   Bytes buffer(size_ < size ? 1 << 20 : 0);
   while (size_ < size) {
-    const ssize_t n = ::pread(from, buffer.data(), buffer.size(),
-                              static_cast<off_t>(size_));
+    const ssize_t n =
+        ::pread(from, buffer.data(), buffer.size(), static_cast<off_t>(size_));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return Err(ErrnoDiag(path, "cannot read", errno));
     if (n == 0) break;  // it shrank; the caller compares sizes

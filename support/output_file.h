@@ -57,8 +57,7 @@ class OutputFile {
 };
 
 // Writes a whole file by rename.
-Status WriteFile(const std::string& path, ByteSpan bytes,
-                 unsigned mode = 0644);
+Status WriteFile(const std::string& path, ByteSpan bytes, unsigned mode = 0644);
 
 }  // namespace cerberus
 

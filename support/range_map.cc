@@ -1,9 +1,9 @@
 #include "support/range_map.h"
 
+#include <fmt/format.h>
+
 #include <iterator>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "support/bytes.h"
 
@@ -19,10 +19,10 @@ Status RangeMap::Add(std::uint64_t offset, std::uint64_t size,
   }
   const auto next = ranges_.lower_bound(offset);
   const auto overlap = [&](const auto& it) {
-    return Err(DiagCode::kInternal,
-               fmt::format("range 0x{:x}+{} for {} overlaps 0x{:x}+{} for {}",
-                           offset, size, why, it->first, it->second.size,
-                           it->second.why));
+    return Err(
+        DiagCode::kInternal,
+        fmt::format("range 0x{:x}+{} for {} overlaps 0x{:x}+{} for {}", offset,
+                    size, why, it->first, it->second.size, it->second.why));
   };
   if (next != ranges_.end() && next->first < *end) return overlap(next);
   if (next != ranges_.begin()) {

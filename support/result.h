@@ -9,9 +9,8 @@
 #define CERBERUS_SUPPORT_RESULT_H_
 
 #include <string>
-#include <utility>
-
 #include <tl/expected.hpp>
+#include <utility>
 
 #include "support/diag.h"
 
@@ -38,17 +37,17 @@ inline tl::unexpected<Diag> Err(DiagCode code, Where where,
 // Declares `lhs` with the value of `expr`, or returns its error.
 #define CERB_TRY(lhs, expr) \
   CERB_TRY_IMPL(CERB_CONCAT(cerb_try_, __LINE__), lhs, expr)
-#define CERB_TRY_IMPL(tmp, lhs, expr)                         \
-  auto tmp = (expr);                                          \
-  if (!tmp) return ::cerberus::Err(std::move(tmp).error());   \
+#define CERB_TRY_IMPL(tmp, lhs, expr)                       \
+  auto tmp = (expr);                                        \
+  if (!tmp) return ::cerberus::Err(std::move(tmp).error()); \
   lhs = std::move(*tmp)
 
 // The same for an expression without a value.
-#define CERB_TRY_VOID(expr)                                        \
-  do {                                                             \
-    auto cerb_try_tmp = (expr);                                    \
-    if (!cerb_try_tmp)                                             \
-      return ::cerberus::Err(std::move(cerb_try_tmp).error());     \
+#define CERB_TRY_VOID(expr)                                    \
+  do {                                                         \
+    auto cerb_try_tmp = (expr);                                \
+    if (!cerb_try_tmp)                                         \
+      return ::cerberus::Err(std::move(cerb_try_tmp).error()); \
   } while (false)
 
 }  // namespace cerberus

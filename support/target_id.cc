@@ -1,9 +1,9 @@
 #include "support/target_id.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
-
-#include <fmt/format.h>
 
 namespace cerberus {
 namespace {
@@ -19,21 +19,21 @@ struct GenericRow {
 
 // LLVM, User Guide for AMDGPU Backend, table "AMDGPU Generic Processors".
 constexpr GenericRow kGenericRows[] = {
-    {"gfx900", "gfx9-generic"},       {"gfx902", "gfx9-generic"},
-    {"gfx904", "gfx9-generic"},       {"gfx906", "gfx9-generic"},
-    {"gfx909", "gfx9-generic"},       {"gfx90c", "gfx9-generic"},
-    {"gfx940", "gfx9-4-generic"},     {"gfx941", "gfx9-4-generic"},
-    {"gfx942", "gfx9-4-generic"},     {"gfx950", "gfx9-4-generic"},
-    {"gfx1010", "gfx10-1-generic"},   {"gfx1011", "gfx10-1-generic"},
-    {"gfx1012", "gfx10-1-generic"},   {"gfx1013", "gfx10-1-generic"},
-    {"gfx1030", "gfx10-3-generic"},   {"gfx1031", "gfx10-3-generic"},
-    {"gfx1032", "gfx10-3-generic"},   {"gfx1033", "gfx10-3-generic"},
-    {"gfx1034", "gfx10-3-generic"},   {"gfx1035", "gfx10-3-generic"},
-    {"gfx1036", "gfx10-3-generic"},   {"gfx1100", "gfx11-generic"},
-    {"gfx1101", "gfx11-generic"},     {"gfx1102", "gfx11-generic"},
-    {"gfx1103", "gfx11-generic"},     {"gfx1150", "gfx11-generic"},
-    {"gfx1151", "gfx11-generic"},     {"gfx1152", "gfx11-generic"},
-    {"gfx1153", "gfx11-generic"},     {"gfx1200", "gfx12-generic"},
+    {"gfx900", "gfx9-generic"},     {"gfx902", "gfx9-generic"},
+    {"gfx904", "gfx9-generic"},     {"gfx906", "gfx9-generic"},
+    {"gfx909", "gfx9-generic"},     {"gfx90c", "gfx9-generic"},
+    {"gfx940", "gfx9-4-generic"},   {"gfx941", "gfx9-4-generic"},
+    {"gfx942", "gfx9-4-generic"},   {"gfx950", "gfx9-4-generic"},
+    {"gfx1010", "gfx10-1-generic"}, {"gfx1011", "gfx10-1-generic"},
+    {"gfx1012", "gfx10-1-generic"}, {"gfx1013", "gfx10-1-generic"},
+    {"gfx1030", "gfx10-3-generic"}, {"gfx1031", "gfx10-3-generic"},
+    {"gfx1032", "gfx10-3-generic"}, {"gfx1033", "gfx10-3-generic"},
+    {"gfx1034", "gfx10-3-generic"}, {"gfx1035", "gfx10-3-generic"},
+    {"gfx1036", "gfx10-3-generic"}, {"gfx1100", "gfx11-generic"},
+    {"gfx1101", "gfx11-generic"},   {"gfx1102", "gfx11-generic"},
+    {"gfx1103", "gfx11-generic"},   {"gfx1150", "gfx11-generic"},
+    {"gfx1151", "gfx11-generic"},   {"gfx1152", "gfx11-generic"},
+    {"gfx1153", "gfx11-generic"},   {"gfx1200", "gfx12-generic"},
     {"gfx1201", "gfx12-generic"},
 };
 
@@ -113,8 +113,7 @@ std::vector<std::string> TargetId::LoadOrder() const {
       out.push_back(std::move(id));
     }
   }
-  if (std::string_view generic = GenericTargetOf(processor);
-      !generic.empty()) {
+  if (std::string_view generic = GenericTargetOf(processor); !generic.empty()) {
     out.emplace_back(generic);
   }
   return out;

@@ -27,15 +27,15 @@ constexpr int kTxShift = 43;
 INLINE u64 Phase(u64 state) { return state >> kPhaseShift & kPhaseMask; }
 
 DEV(void, mbarrier_init)(SHARED u64* bar, u32 count) {
-  __scoped_atomic_store_n(bar, count | static_cast<u64>(count)
-                                           << kExpectedShift,
+  __scoped_atomic_store_n(bar,
+                          count | static_cast<u64>(count) << kExpectedShift,
                           __ATOMIC_RELAXED, __MEMORY_SCOPE_WRKGRP);
 }
 
 // The state before the addition.
 INLINE u64 Update(SHARED u64* bar, u64 change) {
-  const u64 before = __scoped_atomic_fetch_add(
-      bar, change, __ATOMIC_ACQ_REL, __MEMORY_SCOPE_WRKGRP);
+  const u64 before = __scoped_atomic_fetch_add(bar, change, __ATOMIC_ACQ_REL,
+                                               __MEMORY_SCOPE_WRKGRP);
   const u64 after = before + change;
   if ((after & kCountMask) == 0 && after >> kTxShift == 0) {
     const u64 expected = after >> kExpectedShift & kCountMask;
@@ -60,8 +60,8 @@ DEV(u64, mbarrier_drop)(SHARED u64* bar, u32 count, u32 bytes) {
 // Whether the phase with this parity, the current one or the one before, is
 // complete.
 DEV(bool, mbarrier_test)(SHARED u64* bar, u32 parity) {
-  const u64 state = __scoped_atomic_load_n(bar, __ATOMIC_ACQUIRE,
-                                           __MEMORY_SCOPE_WRKGRP);
+  const u64 state =
+      __scoped_atomic_load_n(bar, __ATOMIC_ACQUIRE, __MEMORY_SCOPE_WRKGRP);
   return (Phase(state) & 1) != (parity & 1);
 }
 // As above, giving the others time if it is not.
@@ -104,8 +104,7 @@ DEV(void, copy_part_4)(SHARED u32* to, GLOBAL const u32* from, u32 valid) {
 DEV(void, copy_part_8)(SHARED Pair* to, GLOBAL const Pair* from, u32 valid) {
   CopyPart(to, from, valid);
 }
-DEV(void, copy_part_16)(SHARED Chunk* to, GLOBAL const Chunk* from,
-                        u32 valid) {
+DEV(void, copy_part_16)(SHARED Chunk* to, GLOBAL const Chunk* from, u32 valid) {
   CopyPart(to, from, valid);
 }
 
@@ -115,16 +114,13 @@ INLINE void CopyBulk(To* to, const From* from, u32 size) {
 #pragma clang loop unroll_count(4)
   for (u32 i = 0; i < size / 16; ++i) to[i] = from[i];
 }
-DEV(void, copy_bulk_3_1)(SHARED Chunk* to, GLOBAL const Chunk* from,
-                         u32 size) {
+DEV(void, copy_bulk_3_1)(SHARED Chunk* to, GLOBAL const Chunk* from, u32 size) {
   CopyBulk(to, from, size);
 }
-DEV(void, copy_bulk_1_3)(GLOBAL Chunk* to, SHARED const Chunk* from,
-                         u32 size) {
+DEV(void, copy_bulk_1_3)(GLOBAL Chunk* to, SHARED const Chunk* from, u32 size) {
   CopyBulk(to, from, size);
 }
-DEV(void, copy_bulk_3_3)(SHARED Chunk* to, SHARED const Chunk* from,
-                         u32 size) {
+DEV(void, copy_bulk_3_3)(SHARED Chunk* to, SHARED const Chunk* from, u32 size) {
   CopyBulk(to, from, size);
 }
 // .cp_mask: bit i of the mask says whether byte i of each 16 is copied.

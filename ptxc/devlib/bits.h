@@ -25,9 +25,8 @@ INLINE u64 MultiplyPolynomials(u64 a, u64 b) {
 DEV(u64, clmul_lo)(u64 a, u64 b) { return MultiplyPolynomials(a, b); }
 // The product of the reversed factors is the reversed product, of 127 bits.
 DEV(u64, clmul_hi)(u64 a, u64 b) {
-  return __builtin_bitreverse64(
-             MultiplyPolynomials(__builtin_bitreverse64(a),
-                                 __builtin_bitreverse64(b))) >>
+  return __builtin_bitreverse64(MultiplyPolynomials(
+             __builtin_bitreverse64(a), __builtin_bitreverse64(b))) >>
          1;
 }
 

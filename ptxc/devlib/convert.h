@@ -78,9 +78,9 @@ DEFINE_CONVERT(kRp, rp)
 struct Small {
   int mantissa_bits;
   int bias;
-  u32 largest;   // code of the largest finite magnitude
-  u32 sign;      // sign bit
-  u32 nan;       // code of NaN; the largest finite where there is none
+  u32 largest;  // code of the largest finite magnitude
+  u32 sign;     // sign bit
+  u32 nan;      // code of NaN; the largest finite where there is none
 };
 constexpr Small kE4M3 = {3, 7, 0x7e, 0x80, 0x7f};
 constexpr Small kE5M2 = {2, 15, 0x7b, 0x80, 0x7f};
@@ -102,16 +102,14 @@ INLINE u32 Encode(float v, Small f) {
     // Subnormal: a count of 2^(least - mantissa_bits), rounded by adding a
     // number whose last place is that unit.
     const float unit = __builtin_ldexpf(1.0f, least - f.mantissa_bits + 23);
-    const float rounded =
-        (__builtin_bit_cast(float, magnitude) + unit) - unit;
-    code = static_cast<u32>(
-        __builtin_ldexpf(rounded, f.mantissa_bits - least));
+    const float rounded = (__builtin_bit_cast(float, magnitude) + unit) - unit;
+    code = static_cast<u32>(__builtin_ldexpf(rounded, f.mantissa_bits - least));
   } else {
     const int drop = 23 - f.mantissa_bits;
     const u32 rounded =
         magnitude + ((1u << (drop - 1)) - 1) + ((magnitude >> drop) & 1);
-    code = (rounded >> drop) -
-           (static_cast<u32>(127 - f.bias) << f.mantissa_bits);
+    code =
+        (rounded >> drop) - (static_cast<u32>(127 - f.bias) << f.mantissa_bits);
     if (code > f.largest || magnitude >= 0x7f800000) code = f.largest;
   }
   return sign | code;
@@ -124,9 +122,9 @@ INLINE float Decode(u32 code, Small f) {
   float v = exponent == 0
                 ? __builtin_ldexpf(static_cast<float>(fraction),
                                    1 - f.bias - f.mantissa_bits)
-                : __builtin_ldexpf(static_cast<float>(
-                                       fraction + (1u << f.mantissa_bits)),
-                                   exponent - f.bias - f.mantissa_bits);
+                : __builtin_ldexpf(
+                      static_cast<float>(fraction + (1u << f.mantissa_bits)),
+                      exponent - f.bias - f.mantissa_bits);
   if (f.nan != f.largest && magnitude > f.largest) {
     // e5m2 has an infinity below its NaNs.
     const bool infinite = f.mantissa_bits == 2 && fraction == 0;
@@ -156,8 +154,7 @@ DEV(float, decode_e2m1)(u32 code) { return Decode(code, kE2M1); }
 //
 // f16 and bf16 have an infinity behind the largest number, `infinity`; the
 // others saturate.
-INLINE u32 EncodeRandom(float v, Small f, u32 random, int count,
-                        u32 infinity) {
+INLINE u32 EncodeRandom(float v, Small f, u32 random, int count, u32 infinity) {
   const u32 bits = BitsOf(v);
   const u32 sign = bits >> 31 ? f.sign : 0;
   const u32 magnitude = bits & 0x7fffffff;
@@ -171,9 +168,8 @@ INLINE u32 EncodeRandom(float v, Small f, u32 random, int count,
   int drop = 23 - f.mantissa_bits;
   if (exponent < least) drop += least - exponent;
   if (drop > 48) return sign;  // far below the smallest number
-  const u64 added =
-      drop >= count ? static_cast<u64>(random) << (drop - count)
-                    : static_cast<u64>(random) >> (count - drop);
+  const u64 added = drop >= count ? static_cast<u64>(random) << (drop - count)
+                                  : static_cast<u64>(random) >> (count - drop);
   const u32 kept = static_cast<u32>((mantissa + added) >> drop);
   u32 code = kept;
   if (exponent >= least) {

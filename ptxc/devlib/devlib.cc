@@ -2,11 +2,10 @@
 //
 // Everything here is called by lowered code as __cerberus_dev_<name> and
 // inlined into it. No file outside of this folder is included.
-#include "device.h"
-
 #include "async.h"
 #include "bits.h"
 #include "convert.h"
+#include "device.h"
 #include "launches.h"
 #include "rounding.h"
 #include "services.h"

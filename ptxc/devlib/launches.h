@@ -155,9 +155,9 @@ INLINE GLOBAL ThreadError* ErrorOfThread(GLOBAL LaunchQueue* queue, u64 grid,
     if (owner == self) return place;
     if (owner != 0) continue;
     if (!make) return nullptr;
-    if (__scoped_atomic_compare_exchange_n(
-            &place->thread, &owner, self, false, __ATOMIC_RELAXED,
-            __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM)) {
+    if (__scoped_atomic_compare_exchange_n(&place->thread, &owner, self, false,
+                                           __ATOMIC_RELAXED, __ATOMIC_RELAXED,
+                                           __MEMORY_SCOPE_SYSTEM)) {
       __scoped_atomic_fetch_add(&queue->failed, 1, __ATOMIC_RELAXED,
                                 __MEMORY_SCOPE_SYSTEM);
       return place;
@@ -274,10 +274,9 @@ INLINE bool IsStream(GLOBAL LaunchQueue* queue, u64 stream) {
 }
 
 INLINE u32 MakeHandle(GLOBAL LaunchQueue* queue, u64* out) {
-  *out = kFirstHandle +
-         kHandleStep * __scoped_atomic_fetch_add(&queue->handles, 1,
-                                                 __ATOMIC_RELAXED,
-                                                 __MEMORY_SCOPE_SYSTEM);
+  *out = kFirstHandle + kHandleStep * __scoped_atomic_fetch_add(
+                                          &queue->handles, 1, __ATOMIC_RELAXED,
+                                          __MEMORY_SCOPE_SYSTEM);
   return kCudaSuccess;
 }
 
@@ -426,8 +425,8 @@ DEV(u64, rt_buffer_v2)(LAUNCH, GLOBAL const KernelHandle* kernel,
                        u32 dynamic_shared) {
   GLOBAL LaunchQueue* queue = QueueOf(context, number);
   if (queue == nullptr) return 0;
-  const u32 error = CheckLaunch(queue->facts, kernel, *grid_dim, *block_dim,
-                                dynamic_shared);
+  const u32 error =
+      CheckLaunch(queue->facts, kernel, *grid_dim, *block_dim, dynamic_shared);
   if (error != kCudaSuccess) {
     Noted(queue, grid, error);
     return 0;
@@ -446,8 +445,8 @@ DEV(u32, rt_launch)(LAUNCH, GLOBAL const KernelHandle* kernel, u64 buffer,
                     u32 dynamic_shared, u64 stream) {
   GLOBAL LaunchQueue* queue = QueueOf(context, number);
   if (queue == nullptr) return kCudaInvalidDeviceFunction;
-  const u32 error = CheckLaunch(queue->facts, kernel, *grid_dim, *block_dim,
-                                dynamic_shared);
+  const u32 error =
+      CheckLaunch(queue->facts, kernel, *grid_dim, *block_dim, dynamic_shared);
   if (error != kCudaSuccess) return Noted(queue, grid, error);
   // A kernel without parameters needs no buffer.
   if (buffer == 0) {
@@ -472,8 +471,8 @@ DEV(u32, rt_copy)(LAUNCH, u64 to, u64 from, u64 bytes, u32, u64 stream) {
 }
 DEV(u32, rt_copy_2d)(LAUNCH, u64 to, u64 to_pitch, u64 from, u64 from_pitch,
                      u64 width, u64 height, u32, u64 stream) {
-  const u64 numbers[] = {to,    to_pitch, 0, from, from_pitch, 0,
-                         width, height,   1};
+  const u64 numbers[] = {to, to_pitch, 0,      from, from_pitch,
+                         0,  width,    height, 1};
   return PutNumbers(context, number, grid, stream, kCopy, numbers);
 }
 
@@ -528,8 +527,8 @@ DEV(u32, rt_fill_2d)(LAUNCH, u64 to, u64 pitch, u32 value, u64 width,
 }
 DEV(u32, rt_fill_3d)(LAUNCH, const PitchedPtr* to, u32 value,
                      const Extent* extent, u64 stream) {
-  const u64 numbers[] = {to->start,     to->pitch,      to->pitch * to->height,
-                         value,         extent->width,  extent->height,
+  const u64 numbers[] = {to->start,    to->pitch,     to->pitch * to->height,
+                         value,        extent->width, extent->height,
                          extent->depth};
   return PutNumbers(context, number, grid, stream, kFill, numbers);
 }
@@ -541,9 +540,8 @@ DEV(u32, rt_malloc)(LAUNCH, u64* out, u64 bytes) {
   if (out == nullptr) return Noted(queue, grid, kCudaInvalidValue);
   // cudaMalloc's memory is aligned for every type.
   *out = bytes == 0 ? 0 : __cerberus_dev_aligned_malloc(context, bytes, 256);
-  return *out != 0 || bytes == 0
-             ? kCudaSuccess
-             : Noted(queue, grid, kCudaMemoryAllocation);
+  return *out != 0 || bytes == 0 ? kCudaSuccess
+                                 : Noted(queue, grid, kCudaMemoryAllocation);
 }
 DEV(u32, rt_free)(LAUNCH, u64 address) {
   static_cast<void>(number);
@@ -622,9 +620,9 @@ struct FunctionAttributes {
 DEV(u32, rt_function)(LAUNCH, FunctionAttributes* out,
                       GLOBAL const KernelHandle* kernel) {
   if (out == nullptr || kernel == nullptr || kernel->id == 0) {
-    return Noted(QueueOf(context, number), grid,
-                 out == nullptr ? kCudaInvalidValue
-                                : kCudaInvalidDeviceFunction);
+    return Noted(
+        QueueOf(context, number), grid,
+        out == nullptr ? kCudaInvalidValue : kCudaInvalidDeviceFunction);
   }
   out->shared = kernel->static_shared;
   out->constant = kernel->const_bytes;

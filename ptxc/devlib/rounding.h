@@ -40,8 +40,8 @@ INLINE T NextUp(T v) {
   using B = typename Traits<T>::Bits;
   B bits = BitsOf(v);
   if ((bits & ~Traits<T>::kSign) == 0) return FromBits<T>(1);
-  return FromBits<T>(static_cast<B>(bits & Traits<T>::kSign ? bits - 1
-                                                            : bits + 1));
+  return FromBits<T>(
+      static_cast<B>(bits & Traits<T>::kSign ? bits - 1 : bits + 1));
 }
 template <typename T>
 INLINE T NextDown(T v) {
@@ -50,8 +50,8 @@ INLINE T NextDown(T v) {
   if ((bits & ~Traits<T>::kSign) == 0) {
     return FromBits<T>(static_cast<B>(Traits<T>::kSign | 1));
   }
-  return FromBits<T>(static_cast<B>(bits & Traits<T>::kSign ? bits + 1
-                                                            : bits - 1));
+  return FromBits<T>(
+      static_cast<B>(bits & Traits<T>::kSign ? bits + 1 : bits - 1));
 }
 
 template <Mode mode, typename T>
@@ -172,9 +172,7 @@ INLINE double Add(double a, double b) {
 
 // Mantissa in [1/2, 1) and exponent; zero, infinity and NaN keep their value
 // with exponent 0.
-INLINE double Mantissa(double v) {
-  return __builtin_amdgcn_frexp_mant(v);
-}
+INLINE double Mantissa(double v) { return __builtin_amdgcn_frexp_mant(v); }
 INLINE int Exponent(double v) { return __builtin_amdgcn_frexp_exp(v); }
 INLINE double Scale(double v, int exponent) {
   return __builtin_ldexp(v, exponent);
@@ -194,9 +192,7 @@ INLINE double FusedMulAdd(double a, double b, double c) {
   if (a == 0 || b == 0) {
     // Products of zero are exact.
     const double product = a * b;
-    return r == 0 ? ZeroSign<mode>(
-                        r, (BitsOf(product) | BitsOf(c)) >> 63)
-                  : r;
+    return r == 0 ? ZeroSign<mode>(r, (BitsOf(product) | BitsOf(c)) >> 63) : r;
   }
   if (IsNan(r) || IsInf(a) || IsInf(b) || IsInf(c)) return r;
   if (c == 0) return Mul<mode>(a, b);
@@ -204,8 +200,8 @@ INLINE double FusedMulAdd(double a, double b, double c) {
   // then only matters by its sign, and keeps it.
   const int product_exponent = Exponent(a) + Exponent(b);
   const int addend_exponent = Exponent(c);
-  const int top = product_exponent > addend_exponent ? product_exponent
-                                                     : addend_exponent;
+  const int top =
+      product_exponent > addend_exponent ? product_exponent : addend_exponent;
   const int product_down =
       product_exponent - top < -300 ? -300 : product_exponent - top;
   const int addend_down =
@@ -253,32 +249,26 @@ INLINE double Sqrt(double a) {
   return Adjust<mode>(r, Fma(-s, s, m));
 }
 
-#define DEFINE_ROUNDED(mode, suffix)                                       \
-  DEV(float, add_##suffix##_f32)(float a, float b) {                       \
-    return Add<mode>(a, b);                                                \
-  }                                                                        \
-  DEV(float, mul_##suffix##_f32)(float a, float b) {                       \
-    return Mul<mode>(a, b);                                                \
-  }                                                                        \
-  DEV(float, fma_##suffix##_f32)(float a, float b, float c) {              \
-    return FusedMulAdd<mode>(a, b, c);                                     \
-  }                                                                        \
-  DEV(float, div_##suffix##_f32)(float a, float b) {                       \
-    return Div<mode>(a, b);                                                \
-  }                                                                        \
-  DEV(float, sqrt_##suffix##_f32)(float a) { return Sqrt<mode>(a); }       \
-  DEV(double, add_##suffix##_f64)(double a, double b) {                    \
-    return Add<mode>(a, b);                                                \
-  }                                                                        \
-  DEV(double, mul_##suffix##_f64)(double a, double b) {                    \
-    return Mul<mode>(a, b);                                                \
-  }                                                                        \
-  DEV(double, fma_##suffix##_f64)(double a, double b, double c) {          \
-    return FusedMulAdd<mode>(a, b, c);                                     \
-  }                                                                        \
-  DEV(double, div_##suffix##_f64)(double a, double b) {                    \
-    return Div<mode>(a, b);                                                \
-  }                                                                        \
+#define DEFINE_ROUNDED(mode, suffix)                                           \
+  DEV(float, add_##suffix##_f32)(float a, float b) { return Add<mode>(a, b); } \
+  DEV(float, mul_##suffix##_f32)(float a, float b) { return Mul<mode>(a, b); } \
+  DEV(float, fma_##suffix##_f32)(float a, float b, float c) {                  \
+    return FusedMulAdd<mode>(a, b, c);                                         \
+  }                                                                            \
+  DEV(float, div_##suffix##_f32)(float a, float b) { return Div<mode>(a, b); } \
+  DEV(float, sqrt_##suffix##_f32)(float a) { return Sqrt<mode>(a); }           \
+  DEV(double, add_##suffix##_f64)(double a, double b) {                        \
+    return Add<mode>(a, b);                                                    \
+  }                                                                            \
+  DEV(double, mul_##suffix##_f64)(double a, double b) {                        \
+    return Mul<mode>(a, b);                                                    \
+  }                                                                            \
+  DEV(double, fma_##suffix##_f64)(double a, double b, double c) {              \
+    return FusedMulAdd<mode>(a, b, c);                                         \
+  }                                                                            \
+  DEV(double, div_##suffix##_f64)(double a, double b) {                        \
+    return Div<mode>(a, b);                                                    \
+  }                                                                            \
   DEV(double, sqrt_##suffix##_f64)(double a) { return Sqrt<mode>(a); }
 
 DEFINE_ROUNDED(kRz, rz)

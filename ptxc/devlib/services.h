@@ -217,8 +217,8 @@ INLINE bool Reserve(GLOBAL PrintfRing* ring, u64 capacity, u64 words,
       return false;
     }
     if (__scoped_atomic_compare_exchange_n(
-            &ring->written, &written, written + words, false,
-            __ATOMIC_ACQUIRE, __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM)) {
+            &ring->written, &written, written + words, false, __ATOMIC_ACQUIRE,
+            __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM)) {
       *first = written;
       return true;
     }
@@ -231,8 +231,7 @@ INLINE bool Reserve(GLOBAL PrintfRing* ring, u64 capacity, u64 words,
 DEV(s32, vprintf)(u64 context, const char* format, const char* packed) {
   if (format == nullptr) return -1;
   GLOBAL PrintfRing* ring = context == 0 ? nullptr : BlockAt(context)->ring;
-  const u64 capacity =
-      context == 0 ? 0 : BlockAt(context)->ring_bytes / 8;
+  const u64 capacity = context == 0 ? 0 : BlockAt(context)->ring_bytes / 8;
   RingWriter to = {ring, capacity};
   s32 count = 0;
   u32 format_bytes = 0;
@@ -266,8 +265,8 @@ DEV(s32, vprintf)(u64 context, const char* format, const char* packed) {
   }
   // The host reads a record once its first word is there.
   __scoped_atomic_store_n(&ring->words[place],
-                          u64{format_bytes} << 32 | words * 8,
-                          __ATOMIC_RELEASE, __MEMORY_SCOPE_SYSTEM);
+                          u64{format_bytes} << 32 | words * 8, __ATOMIC_RELEASE,
+                          __MEMORY_SCOPE_SYSTEM);
   return count;
 }
 
@@ -385,18 +384,17 @@ INLINE u64 HeadOf(u64 before, u64 unit) {
   return ((before >> 32) + 1) << 32 | unit;
 }
 
-INLINE void PushBlock(GLOBAL Heap* heap, GLOBAL BlockHeader* block,
-                      u32 units) {
-  const u64 unit = (reinterpret_cast<u64>(block) -
-                    reinterpret_cast<u64>(heap)) / kUnit;
+INLINE void PushBlock(GLOBAL Heap* heap, GLOBAL BlockHeader* block, u32 units) {
+  const u64 unit =
+      (reinterpret_cast<u64>(block) - reinterpret_cast<u64>(heap)) / kUnit;
   block->units = units;
   block->state = kFree;
   GLOBAL u64* list = &heap->free[ClassBelow(units)];
-  u64 head = __scoped_atomic_load_n(list, __ATOMIC_RELAXED,
-                                    __MEMORY_SCOPE_DEVICE);
+  u64 head =
+      __scoped_atomic_load_n(list, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
   do {
-    __scoped_atomic_store_n(&block->next, static_cast<u64>(
-                                              static_cast<u32>(head)),
+    __scoped_atomic_store_n(&block->next,
+                            static_cast<u64>(static_cast<u32>(head)),
                             __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
   } while (!__scoped_atomic_compare_exchange_n(
       list, &head, HeadOf(head, unit), false, __ATOMIC_RELEASE,
@@ -405,8 +403,8 @@ INLINE void PushBlock(GLOBAL Heap* heap, GLOBAL BlockHeader* block,
 
 INLINE GLOBAL BlockHeader* PopBlock(GLOBAL Heap* heap, u32 size_class) {
   GLOBAL u64* list = &heap->free[size_class];
-  u64 head = __scoped_atomic_load_n(list, __ATOMIC_ACQUIRE,
-                                    __MEMORY_SCOPE_DEVICE);
+  u64 head =
+      __scoped_atomic_load_n(list, __ATOMIC_ACQUIRE, __MEMORY_SCOPE_DEVICE);
   while (static_cast<u32>(head) != 0) {
     GLOBAL BlockHeader* block = BlockOf(heap, static_cast<u32>(head));
     const u64 next = __scoped_atomic_load_n(&block->next, __ATOMIC_RELAXED,
@@ -431,8 +429,7 @@ INLINE GLOBAL BlockHeader* TakeUnused(GLOBAL Heap* heap, u64 heap_bytes,
   } while (!__scoped_atomic_compare_exchange_n(
       &heap->used, &used, used + bytes, false, __ATOMIC_RELAXED,
       __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE));
-  GLOBAL BlockHeader* block =
-      BlockOf(heap, (sizeof(Heap) + used) / kUnit);
+  GLOBAL BlockHeader* block = BlockOf(heap, (sizeof(Heap) + used) / kUnit);
   block->units = units;
   return block;
 }
@@ -479,8 +476,8 @@ INLINE void MergeBlocks(GLOBAL Heap* heap) {
                                       __MEMORY_SCOPE_DEVICE);
     while (static_cast<u32>(head) != 0 &&
            !__scoped_atomic_compare_exchange_n(
-               &heap->free[i], &head, HeadOf(head, 0), false,
-               __ATOMIC_ACQUIRE, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE)) {
+               &heap->free[i], &head, HeadOf(head, 0), false, __ATOMIC_ACQUIRE,
+               __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE)) {
     }
     for (u64 unit = static_cast<u32>(head); unit != 0;) {
       GLOBAL BlockHeader* block = BlockOf(heap, unit);
@@ -493,9 +490,10 @@ INLINE void MergeBlocks(GLOBAL Heap* heap) {
   }
   // Blocks lie side by side up to here. One that was taken this moment may
   // have no header yet, but nothing leaves kOwned behind.
-  const u64 end = (sizeof(Heap) + __scoped_atomic_load_n(
-                                      &heap->used, __ATOMIC_RELAXED,
-                                      __MEMORY_SCOPE_DEVICE)) / kUnit;
+  const u64 end =
+      (sizeof(Heap) + __scoped_atomic_load_n(&heap->used, __ATOMIC_RELAXED,
+                                             __MEMORY_SCOPE_DEVICE)) /
+      kUnit;
   for (u64 unit = all; unit != 0; unit = BlockOf(heap, unit)->next) {
     GLOBAL BlockHeader* block = BlockOf(heap, unit);
     if (StateOf(block) != kOwned) continue;
@@ -521,14 +519,14 @@ INLINE void MergeBlocks(GLOBAL Heap* heap) {
   for (u64 unit = left; unit != 0;) {
     GLOBAL BlockHeader* block = BlockOf(heap, unit);
     unit = block->next;
-    const u64 at = reinterpret_cast<u64>(block) -
-                   reinterpret_cast<u64>(heap) - sizeof(Heap);
+    const u64 at = reinterpret_cast<u64>(block) - reinterpret_cast<u64>(heap) -
+                   sizeof(Heap);
     u64 used = at + block->units * kUnit;
     SetState(block, 0);
     // The last block becomes unused memory again.
-    if (!__scoped_atomic_compare_exchange_n(
-            &heap->used, &used, at, false, __ATOMIC_RELEASE,
-            __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE)) {
+    if (!__scoped_atomic_compare_exchange_n(&heap->used, &used, at, false,
+                                            __ATOMIC_RELEASE, __ATOMIC_RELAXED,
+                                            __MEMORY_SCOPE_DEVICE)) {
       PushBlock(heap, block, block->units);
     }
   }
@@ -552,12 +550,12 @@ INLINE GLOBAL BlockHeader* TakeLocked(GLOBAL Heap* heap, u64 heap_bytes,
   bool done = false;
   while (!done) {
     u32 unlocked = 0;
-    if (__scoped_atomic_compare_exchange_n(
-            &heap->lock, &unlocked, 1, false, __ATOMIC_ACQUIRE,
-            __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE)) {
+    if (__scoped_atomic_compare_exchange_n(&heap->lock, &unlocked, 1, false,
+                                           __ATOMIC_ACQUIRE, __ATOMIC_RELAXED,
+                                           __MEMORY_SCOPE_DEVICE)) {
       block = TakeLarger(heap, size_class);
-      const u64 freed = __scoped_atomic_load_n(
-          &heap->freed, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE);
+      const u64 freed = __scoped_atomic_load_n(&heap->freed, __ATOMIC_RELAXED,
+                                               __MEMORY_SCOPE_DEVICE);
       if (block == nullptr && freed != heap->merged) {
         heap->merged = freed;
         MergeBlocks(heap);
@@ -625,8 +623,7 @@ DEV(void, free)(u64 context, u64 address) {
   const u64 from = reinterpret_cast<u64>(heap) + sizeof(Heap) + kUnit;
   // Memory from elsewhere cannot be freed here.
   if (heap == nullptr || address < from || address % kUnit != 0 ||
-      address - reinterpret_cast<u64>(heap) >=
-          BlockAt(context)->heap_bytes) {
+      address - reinterpret_cast<u64>(heap) >= BlockAt(context)->heap_bytes) {
     return;
   }
   GLOBAL BlockHeader* block =

@@ -100,20 +100,21 @@ DEV(void, surface_store)(u64 handle, u64 at, Texel value, u32 count) {
             static_cast<u16>(v > 0xffff ? 0xffff : v);
         break;
       case kS8:
-        reinterpret_cast<GLOBAL u8*>(at)[i] =
-            static_cast<u8>(n < -128 ? -128 : n > 127 ? 127 : n);
+        reinterpret_cast<GLOBAL u8*>(at)[i] = static_cast<u8>(n < -128  ? -128
+                                                              : n > 127 ? 127
+                                                                        : n);
         break;
       case kS16:
         reinterpret_cast<GLOBAL u16*>(at)[i] =
-            static_cast<u16>(n < -32768 ? -32768 : n > 32767 ? 32767 : n);
+            static_cast<u16>(n < -32768  ? -32768
+                             : n > 32767 ? 32767
+                                         : n);
         break;
       case kHalf:
         reinterpret_cast<GLOBAL _Float16*>(at)[i] =
             static_cast<_Float16>(__builtin_bit_cast(float, v));
         break;
-      default:
-        reinterpret_cast<GLOBAL u32*>(at)[i] = v;
-        break;
+      default: reinterpret_cast<GLOBAL u32*>(at)[i] = v; break;
     }
   }
 }

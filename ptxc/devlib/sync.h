@@ -41,8 +41,7 @@ INLINE T Reduce(T value, u32 mask, Combine combine) {
     const u32 served_warp = __builtin_amdgcn_readfirstlane(warp);
     const u32 served_mask = __builtin_amdgcn_readfirstlane(mask);
     const bool served = warp == served_warp && mask == served_mask;
-    u32 left =
-        __builtin_amdgcn_readfirstlane(__cerberus_wave_ballot(served));
+    u32 left = __builtin_amdgcn_readfirstlane(__cerberus_wave_ballot(served));
     const auto next = [&] {
       const u32 lane = served_warp + static_cast<u32>(__builtin_ctz(left));
       left &= left - 1;
@@ -137,9 +136,9 @@ DEV(u32, barrier_arrive)(SHARED u32* state, u32 threads, u32 value) {
     const u32 before = __scoped_atomic_fetch_add(
         state + kArrived, 32, __ATOMIC_ACQ_REL, __MEMORY_SCOPE_WRKGRP);
     if (before + 32 >= threads) {
-      __scoped_atomic_store_n(
-          state + kResult, LoadShared(state + kSum, __ATOMIC_RELAXED),
-          __ATOMIC_RELAXED, __MEMORY_SCOPE_WRKGRP);
+      __scoped_atomic_store_n(state + kResult,
+                              LoadShared(state + kSum, __ATOMIC_RELAXED),
+                              __ATOMIC_RELAXED, __MEMORY_SCOPE_WRKGRP);
       __scoped_atomic_store_n(state + kSum, 0, __ATOMIC_RELAXED,
                               __MEMORY_SCOPE_WRKGRP);
       __scoped_atomic_store_n(state + kArrived, 0, __ATOMIC_RELAXED,
@@ -174,8 +173,8 @@ DEV(V2, atomic_b128)(u64* at, u64 a0, u64 a1, u64 b0, u64 b1, u32 compare) {
     if (__scoped_atomic_compare_exchange_n(
             &__cerberus_b128_lock, &expected, 1, false, __ATOMIC_ACQUIRE,
             __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM)) {
-      old.x = __scoped_atomic_load_n(at, __ATOMIC_RELAXED,
-                                     __MEMORY_SCOPE_SYSTEM);
+      old.x =
+          __scoped_atomic_load_n(at, __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM);
       old.y = __scoped_atomic_load_n(at + 1, __ATOMIC_RELAXED,
                                      __MEMORY_SCOPE_SYSTEM);
       if (!compare || (old.x == a0 && old.y == a1)) {

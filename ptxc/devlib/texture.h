@@ -45,7 +45,13 @@ enum TextureFlag : u32 {
 };
 enum Addressing : u32 { kWrap, kClampEdge, kMirror, kBorder };
 enum Format : u32 {
-  kU8 = 1, kU16 = 2, kU32 = 3, kS8 = 8, kS16 = 9, kS32 = 10, kHalf = 16,
+  kU8 = 1,
+  kU16 = 2,
+  kU32 = 3,
+  kS8 = 8,
+  kS16 = 9,
+  kS32 = 10,
+  kHalf = 16,
   kFloat = 32,
 };
 
@@ -56,7 +62,7 @@ using TexturePtr = GLOBAL const Texture*;
 struct Source {
   TexturePtr t;
   TexturePtr sampler;
-  bool compare;     // a depth texture: texels are compared with `reference`
+  bool compare;  // a depth texture: texels are compared with `reference`
   float reference;
 };
 
@@ -73,8 +79,11 @@ INLINE Texel AsTexel(Color c) { return __builtin_bit_cast(Texel, c); }
 
 INLINE Level LevelOf(TexturePtr t, u32 level) {
   if (t->level_records == 0) {
-    return {t->base, {t->extent[0], t->extent[1], t->extent[2]}, 0,
-            t->row_bytes, t->slice_bytes};
+    return {t->base,
+            {t->extent[0], t->extent[1], t->extent[2]},
+            0,
+            t->row_bytes,
+            t->slice_bytes};
   }
   return reinterpret_cast<GLOBAL const Level*>(t->level_records)[level];
 }
@@ -84,24 +93,20 @@ INLINE bool IsReal(TexturePtr t) {
 }
 
 INLINE float FromSrgb(float v) {
-  return v <= 0.04045f
-             ? v * (1.0f / 12.92f)
-             : __builtin_amdgcn_exp2f(
-                   2.4f * __builtin_amdgcn_logf((v + 0.055f) *
-                                                (1.0f / 1.055f)));
+  return v <= 0.04045f ? v * (1.0f / 12.92f)
+                       : __builtin_amdgcn_exp2f(
+                             2.4f * __builtin_amdgcn_logf((v + 0.055f) *
+                                                          (1.0f / 1.055f)));
 }
 
 INLINE u32 ChannelBytes(u32 format) {
   switch (format) {
     case kU8:
-    case kS8:
-      return 1;
+    case kS8: return 1;
     case kU16:
     case kS16:
-    case kHalf:
-      return 2;
-    default:
-      return 4;
+    case kHalf: return 2;
+    default: return 4;
   }
 }
 
@@ -132,8 +137,7 @@ INLINE u32 Channel(TexturePtr t, u64 at, u32 bytes, u32 number) {
 
 INLINE Texel Load(TexturePtr t, const Level& level, u32 x, u32 y, u32 slice) {
   const u32 bytes = ChannelBytes(t->format);
-  const u64 at = level.base + slice * level.slice_bytes +
-                 y * level.row_bytes +
+  const u64 at = level.base + slice * level.slice_bytes + y * level.row_bytes +
                  static_cast<u64>(x) * (bytes * t->channels);
   Texel texel = {0, 0, 0, IsReal(t) ? 0x3f800000u : 1u};
 #pragma clang loop unroll(disable)
@@ -156,10 +160,8 @@ INLINE s32 Place(s32 i, s32 n, u32 mode, bool normalized) {
       if (r < 0) r += 2 * n;
       return r < n ? r : 2 * n - 1 - r;
     }
-    case kBorder:
-      return i < 0 || i >= n ? -1 : i;
-    default:
-      return i < 0 ? 0 : i >= n ? n - 1 : i;
+    case kBorder: return i < 0 || i >= n ? -1 : i;
+    default: return i < 0 ? 0 : i >= n ? n - 1 : i;
   }
 }
 
@@ -263,8 +265,8 @@ INLINE Color SampleLevel(const Source& source, u32 number, u32 slice,
 
 // `lod`: NaN picks level 0, whatever the sampler adds to levels of detail.
 template <int dimensions>
-INLINE Texel Sample(const Source& source, u32 slice, float x, float y,
-                    float z, s32 ox, s32 oy, s32 oz, float lod) {
+INLINE Texel Sample(const Source& source, u32 slice, float x, float y, float z,
+                    s32 ox, s32 oy, s32 oz, float lod) {
   TexturePtr t = source.t;
   TexturePtr sampler = source.sampler;
   const float c[3] = {x, y, z};
@@ -296,8 +298,8 @@ INLINE Texel Sample(const Source& source, u32 slice, float x, float y,
 #pragma clang loop unroll(disable)
   for (u32 i = 0; i < count; ++i) {
     const float share = i == 0 ? 1.0f - part : part;
-    sum += share * SampleLevel<dimensions>(source, first + i, slice, c,
-                                           offset, linear, &nearest);
+    sum += share * SampleLevel<dimensions>(source, first + i, slice, c, offset,
+                                           linear, &nearest);
   }
   // One texel alone keeps its bits: integers, and NaN as it is.
   return linear || count > 1 ? AsTexel(sum) : nearest;
@@ -332,8 +334,8 @@ DEV(Texel, tex_2d)(u64 t, u64 sampler, u32 layer, float x, float y, float z,
 }
 DEV(Texel, tex_3d)(u64 t, u64 sampler, u32, float x, float y, float z, s32 ox,
                    s32 oy, s32 oz, float lod, bool compare, float reference) {
-  return Sample<3>(SourceOf(t, sampler, compare, reference), 0, x, y, z, ox,
-                   oy, oz, lod);
+  return Sample<3>(SourceOf(t, sampler, compare, reference), 0, x, y, z, ox, oy,
+                   oz, lod);
 }
 
 // A direction picks the face of the largest component; faces are +x, -x, +y,
@@ -367,13 +369,11 @@ INLINE Face FaceOf(float x, float y, float z) {
 // A face's coordinates as those of a two-dimensional texture.
 INLINE float OnFace(const Source& source, float position, float m, int axis) {
   const float c = (position / m + 1) * 0.5f;
-  return Normalized(source)
-             ? c
-             : c * static_cast<float>(source.t->extent[axis]);
+  return Normalized(source) ? c
+                            : c * static_cast<float>(source.t->extent[axis]);
 }
 DEV(Texel, tex_cube)(u64 t, u64 sampler, u32 layer, float x, float y, float z,
-                     s32, s32, s32, float lod, bool compare,
-                     float reference) {
+                     s32, s32, s32, float lod, bool compare, float reference) {
   const Source s = SourceOf(t, sampler, compare, reference);
   const Face face = FaceOf(x, y, z);
   return Sample<2>(s, SliceOf(s.t, layer, face.number),
@@ -387,25 +387,23 @@ INLINE Texel FetchAt(u64 handle, u64 sampler, u32 slice, s32 x, s32 y, s32 z,
                      s32 level) {
   const Source s = SourceOf(handle, sampler, false, 0);
   const s32 last = static_cast<s32>(s.t->levels) - 1;
-  const u32 number =
-      static_cast<u32>(level < 0 ? 0 : level > last ? last : level);
+  const u32 number = static_cast<u32>(level < 0      ? 0
+                                      : level > last ? last
+                                                     : level);
   const Point p = {{x, y, z}};
   return Fetch<dimensions>(s, LevelOf(s.t, number), p, slice);
 }
 DEV(Texel, texel_1d)(u64 t, u64 sampler, u32 layer, s32 x, s32 y, s32 z,
                      s32 level) {
-  return FetchAt<1>(t, sampler,
-                    LayerOf(reinterpret_cast<TexturePtr>(t), layer), x, 0, 0,
-                    level);
+  return FetchAt<1>(t, sampler, LayerOf(reinterpret_cast<TexturePtr>(t), layer),
+                    x, 0, 0, level);
 }
 DEV(Texel, texel_2d)(u64 t, u64 sampler, u32 layer, s32 x, s32 y, s32 z,
                      s32 level) {
-  return FetchAt<2>(t, sampler,
-                    LayerOf(reinterpret_cast<TexturePtr>(t), layer), x, y, 0,
-                    level);
+  return FetchAt<2>(t, sampler, LayerOf(reinterpret_cast<TexturePtr>(t), layer),
+                    x, y, 0, level);
 }
-DEV(Texel, texel_3d)(u64 t, u64 sampler, u32, s32 x, s32 y, s32 z,
-                     s32 level) {
+DEV(Texel, texel_3d)(u64 t, u64 sampler, u32, s32 x, s32 y, s32 z, s32 level) {
   return FetchAt<3>(t, sampler, 0, x, y, z, level);
 }
 // A multisample texture keeps a layer's samples as slices.
@@ -449,8 +447,7 @@ DEV(float, tex_lod_cube)(u64 handle, float x, float y, float z, float dxx,
            static_cast<float>(t->extent[which]);
   };
   return LevelFor(step(0, f.s, dxx, dxy, dxz), step(1, f.r, dxx, dxy, dxz), 0,
-                  step(0, f.s, dyx, dyy, dyz), step(1, f.r, dyx, dyy, dyz),
-                  0);
+                  step(0, f.s, dyx, dyy, dyz), step(1, f.r, dyx, dyy, dyz), 0);
 }
 
 // tld4: one channel of the four texels a linear filter would read, in the
@@ -474,8 +471,8 @@ INLINE Texel Gather(const Source& s, u32 slice, float x, float y, s32 ox,
   }
   return gathered;
 }
-DEV(Texel, gather_2d)(u64 t, u64 sampler, u32 layer, float x, float y,
-                      float z, s32 ox, s32 oy, u32 channel, bool compare,
+DEV(Texel, gather_2d)(u64 t, u64 sampler, u32 layer, float x, float y, float z,
+                      s32 ox, s32 oy, u32 channel, bool compare,
                       float reference) {
   const Source s = SourceOf(t, sampler, compare, reference);
   return Gather(s, LayerOf(s.t, layer), x, y, ox, oy, channel);

@@ -10,7 +10,6 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/IR/PatternMatch.h"
-
 #include "ptxc/lower.h"
 
 namespace cerberus::ptx {
@@ -78,8 +77,7 @@ class Rewriter {
     Value*& made = bases_[base];
     if (made) return made;
     Value* from = nullptr;
-    if (match(base, m_PtrToInt(m_Value(from))) &&
-        from->getType() == pointer_) {
+    if (match(base, m_PtrToInt(m_Value(from))) && from->getType() == pointer_) {
       return made = from;
     }
     llvm::BasicBlock::iterator at;

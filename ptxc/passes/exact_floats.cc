@@ -54,11 +54,10 @@ bool IsAsGoodAs(llvm::SelectInst& select) {
 void SelectAsIntegers(llvm::SelectInst& select) {
   llvm::Type* type = select.getType();
   llvm::IRBuilder<> builder(&select);
-  llvm::Type* bits = type->getWithNewType(
-      builder.getIntNTy(type->getScalarSizeInBits()));
+  llvm::Type* bits =
+      type->getWithNewType(builder.getIntNTy(type->getScalarSizeInBits()));
   llvm::Value* chosen = builder.CreateSelect(
-      select.getCondition(),
-      builder.CreateBitCast(select.getTrueValue(), bits),
+      select.getCondition(), builder.CreateBitCast(select.getTrueValue(), bits),
       builder.CreateBitCast(select.getFalseValue(), bits));
   select.replaceAllUsesWith(builder.CreateBitCast(chosen, type));
   select.eraseFromParent();
@@ -72,8 +71,8 @@ llvm::Value* WithoutSubnormal(llvm::Value* value) {
   return llvm::ConstantFP::getZero(value->getType(), constant->isNegative());
 }
 
-llvm::PreservedAnalyses FlushConstants::run(
-    llvm::Function& function, llvm::FunctionAnalysisManager&) {
+llvm::PreservedAnalyses FlushConstants::run(llvm::Function& function,
+                                            llvm::FunctionAnalysisManager&) {
   if (!FlushesF32(function)) return llvm::PreservedAnalyses::all();
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
     const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);

@@ -7,7 +7,7 @@
 namespace llvm {
 class Module;
 class Value;
-}
+}  // namespace llvm
 
 namespace cerberus::ptx {
 

@@ -53,9 +53,7 @@ void Find(const Cycle& cycle, std::vector<const Cycle*>* found) {
 class Cutting {
  public:
   Cutting(Function& function, const CycleInfo& cycles, const Cycle& cycle)
-      : function_(function),
-        cycles_(cycles),
-        cycle_(cycle) {}
+      : function_(function), cycles_(cycles), cycle_(cycle) {}
 
   void Run() {
     Order();
@@ -72,8 +70,8 @@ class Cutting {
   // A way back within a natural loop, which stays as it is.
   bool StaysBack(const BasicBlock* from, const BasicBlock* to) const {
     const Cycle* loop = cycles_.getCycle(to);
-    return loop != &cycle_ && loop->getHeader() == to &&
-           IsReducible(*loop) && loop->contains(from);
+    return loop != &cycle_ && loop->getHeader() == to && IsReducible(*loop) &&
+           loop->contains(from);
   }
 
   // Reverse post-order, so that most ways lead on to a later gate.
@@ -389,8 +387,7 @@ class Cutting {
       if (at != here.end()) {
         use.set(at->second);
       } else if (number && made->getParent() != &block) {
-        use.set(here[made] =
-                    Load(b, made->getType(), variable_of_[*number]));
+        use.set(here[made] = Load(b, made->getType(), variable_of_[*number]));
       }
     });
   }
@@ -406,8 +403,7 @@ class Cutting {
     for (BasicBlock* to : Unique(llvm::successors(&block))) {
       for (const llvm::PHINode& phi : to->phis()) {
         if (const auto number = Find(arrivals_, &phi)) {
-          Store(b, phi.getIncomingValueForBlock(&block),
-                        variable_of_[*number]);
+          Store(b, phi.getIncomingValueForBlock(&block), variable_of_[*number]);
         }
       }
     }
@@ -436,8 +432,7 @@ class Cutting {
 
     std::map<std::pair<BasicBlock*, std::size_t>, BasicBlock*> leaves;
     for (const Way& way : ways_) {
-      BasicBlock* gate =
-          cycle_.contains(way.from) ? gates[way.gate] : round;
+      BasicBlock* gate = cycle_.contains(way.from) ? gates[way.gate] : round;
       BasicBlock*& leave = leaves[{gate, way.number}];
       if (!leave) {
         leave = NewBlock("leave");
@@ -447,9 +442,7 @@ class Cutting {
       }
       way.from->getTerminator()->replaceSuccessorWith(way.to, leave);
     }
-    const auto goes_on_at = [&] {
-      return Load(b, b.getInt32Ty(), next);
-    };
+    const auto goes_on_at = [&] { return Load(b, b.getInt32Ty(), next); };
     b.SetInsertPoint(round);
     b.CreateBr(gates.front());
     for (std::size_t i = 0; i < segments_.size(); ++i) {

@@ -9,7 +9,6 @@
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/Cloning.h"
-
 #include "ptxc/passes/waves.h"
 
 namespace cerberus::ptx {
@@ -30,9 +29,9 @@ std::pair<llvm::Function*, bool> JoinFunction(
   if (llvm::Function* old = module.getFunction(name)) return {old, false};
   std::vector<llvm::Type*> types;
   for (llvm::Value* arg : args) types.push_back(arg->getType());
-  llvm::Function* function = llvm::Function::Create(
-      llvm::FunctionType::get(result, types, false),
-      llvm::GlobalValue::InternalLinkage, name, module);
+  llvm::Function* function =
+      llvm::Function::Create(llvm::FunctionType::get(result, types, false),
+                             llvm::GlobalValue::InternalLinkage, name, module);
   function->addFnAttr(llvm::Attribute::NoInline);
   function->addFnAttr(llvm::Attribute::WillReturn);
   // Those without a result order memory. Of the others each stays, whatever
@@ -53,10 +52,9 @@ bool IsJoin(const llvm::Instruction& instruction) {
 }
 
 bool IsOfTheWave(const llvm::Instruction& instruction) {
-  return IsJoin(instruction) &&
-         llvm::cast<llvm::CallInst>(instruction)
-             .getCalledFunction()
-             ->hasFnAttribute(kOfTheWave);
+  return IsJoin(instruction) && llvm::cast<llvm::CallInst>(instruction)
+                                    .getCalledFunction()
+                                    ->hasFnAttribute(kOfTheWave);
 }
 
 llvm::Function* BarrierFunction(llvm::Module& module) {

@@ -54,8 +54,8 @@ bool OrdersMemory(const llvm::Instruction& instruction);
 // The lanes that come together, the call's first argument.
 llvm::Value* MaskOf(const llvm::CallInst& join);
 
-// Those of which lanes may wait for each other: of one function, unless they have
-// masks that are known not to be the same. In the order of `joins`.
+// Those of which lanes may wait for each other: of one function, unless they
+// have masks that are known not to be the same. In the order of `joins`.
 using Joins = llvm::SmallVector<llvm::CallInst*, 2>;
 std::vector<Joins> KindsOf(llvm::ArrayRef<llvm::CallInst*> joins);
 

@@ -16,7 +16,6 @@
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Local.h"
 #include "llvm/Transforms/Utils/PromoteMemToReg.h"
-
 #include "ptxc/passes/joins.h"
 #include "ptxc/passes/lane_regions.h"
 #include "ptxc/passes/waiting.h"
@@ -57,9 +56,8 @@ void UnifyExits(Function& function) {
     Instruction* last = block->getTerminator();
     if (value) {
       const auto* back = llvm::dyn_cast<llvm::ReturnInst>(last);
-      value->addIncoming(back ? back->getReturnValue()
-                              : llvm::PoisonValue::get(type),
-                         block);
+      value->addIncoming(
+          back ? back->getReturnValue() : llvm::PoisonValue::get(type), block);
     }
     last->eraseFromParent();
     llvm::BranchInst::Create(end, block);
@@ -143,8 +141,8 @@ void SplitBlocks(Function& function, Together& together) {
          instruction.getParent()->isEntryBlock())) {
       continue;
     }
-    if (together(instruction) || together(*before) ||
-        IsOrderedWrite(*before) || IsPlainWrite(*before)) {
+    if (together(instruction) || together(*before) || IsOrderedWrite(*before) ||
+        IsPlainWrite(*before)) {
       at.push_back(&instruction);
     }
   }
@@ -345,7 +343,8 @@ class Yielding {
     llvm::AllocaInst* behind = Variable(b.getInt32Ty());
     // For how many rounds a lane has been where it need not wait.
     llvm::AllocaInst* waited = nullptr;
-    if (region.waits && !region.rests.empty()) waited = Variable(b.getInt32Ty());
+    if (region.waits && !region.rests.empty())
+      waited = Variable(b.getInt32Ty());
     const auto number = [&](std::size_t segment) {
       return b.getInt32(static_cast<std::uint32_t>(segment));
     };
@@ -394,8 +393,8 @@ class Yielding {
     }
     BasicBlock* again = NewBlock("again");
     b.SetInsertPoint(again);
-    b.CreateStore(
-        Opaque(b, b.CreateLoad(b.getInt32Ty(), next), /*stays=*/true), next);
+    b.CreateStore(Opaque(b, b.CreateLoad(b.getInt32Ty(), next), /*stays=*/true),
+                  next);
     b.CreateBr(round);
     b.SetInsertPoint(gates.back());
     b.CreateCondBr(b.CreateICmpNE(b.CreateLoad(b.getInt32Ty(), next),
@@ -444,8 +443,9 @@ class Yielding {
         missing = AnyOfWave(b, comes);
       } else if (!segment.sites.empty()) {
         if (const llvm::ConstantInt* known = KnownMaskOf(segment.sites)) {
-          missing = b.CreateAnd(missing, b.getInt32(static_cast<std::uint32_t>(
-                                             known->getZExtValue())));
+          missing = b.CreateAnd(
+              missing,
+              b.getInt32(static_cast<std::uint32_t>(known->getZExtValue())));
         } else {
           if (!same) same = SameJoin(b, begun, mask);
           llvm::Value* others =
@@ -476,9 +476,8 @@ class Yielding {
       const Segment& segment = segments[i];
       return std::pair(segment.is_rest ? 0 : IsOfTheWave(segment) ? 2 : 1, i);
     };
-    llvm::sort(joins, [&](std::size_t i, std::size_t j) {
-      return rank(i) < rank(j);
-    });
+    llvm::sort(joins,
+               [&](std::size_t i, std::size_t j) { return rank(i) < rank(j); });
     llvm::Value* stuck = b.CreateICmpEQ(
         AnyOfWave(b, b.CreateOr(goes, b.CreateNot(waits))), b.getInt32(0));
     for (const std::size_t i : joins) {
@@ -506,8 +505,7 @@ class Yielding {
   // The lanes at the same join with the same mask.
   llvm::Value* SameJoin(IRBuilder<>& b, llvm::Value* segment,
                         llvm::Value* mask) {
-    return b.CreateCall(MatchFunction(*function_.getParent()),
-                        {segment, mask});
+    return b.CreateCall(MatchFunction(*function_.getParent()), {segment, mask});
   }
 
   // Where the lanes of several sites come together: what they do is done here,
@@ -603,8 +601,8 @@ class Yielding {
       if (!phi) continue;
       llvm::Value* same = phi->hasConstantValue();
       if (used.contains(phi) && !same) continue;
-      phi->replaceAllUsesWith(
-          same ? same : llvm::PoisonValue::get(phi->getType()));
+      phi->replaceAllUsesWith(same ? same
+                                   : llvm::PoisonValue::get(phi->getType()));
       phi->eraseFromParent();
     }
   }
@@ -638,15 +636,15 @@ bool PartAtJoins(Function& function, llvm::FunctionAnalysisManager& analyses,
         (callee ? "'" + callee->getName().str() + "'"
                 : std::string("a function called through a pointer")) +
         ", which stays a call that not all lanes come to: those that are "
-        "elsewhere are not waited for" + Place(call->getDebugLoc()));
+        "elsewhere are not waited for" +
+        Place(call->getDebugLoc()));
   }
   return !found.partings.empty();
 }
 
 }  // namespace
 
-void PrepareLanes(Function& function,
-                  llvm::FunctionAnalysisManager& analyses) {
+void PrepareLanes(Function& function, llvm::FunctionAnalysisManager& analyses) {
   JoinDeadEnds(function);
   UnifyExits(function);
   Together together;
@@ -659,8 +657,7 @@ llvm::PreservedAnalyses LaneProgress::run(
   if (function.hasFnAttribute(kNeverYields) || IsJoinFunction(function)) {
     return llvm::PreservedAnalyses::all();
   }
-  std::vector<std::string>& warnings =
-      (*warnings_)[function.getName().str()];
+  std::vector<std::string>& warnings = (*warnings_)[function.getName().str()];
   const bool parts = PartAtJoins(function, analyses, &warnings);
   const bool whole = options_.serial || function.hasFnAttribute(kWhole);
   if (!whole && !parts &&

@@ -50,18 +50,18 @@
 // CUDA Programming Guide describes it.
 //
 // What takes a warp's lanes together without a mask (a barrier, a matrix
-// product) may stand in there as well. Lanes that come there yield until none of
-// their warp is left that may still come. Where they need not be together (a vote
-// of older PTX, what follows the last write that others wait for) they rest for
-// some rounds only, so that work which all have to do is done once, and nobody
-// waits in a circle.
+// product) may stand in there as well. Lanes that come there yield until none
+// of their warp is left that may still come. Where they need not be together (a
+// vote of older PTX, what follows the last write that others wait for) they
+// rest for some rounds only, so that work which all have to do is done once,
+// and nobody waits in a circle.
 //
-// Two warps that share a wave of 64 are the same problem with 64 lanes, in which
-// a barrier of the block is a join of all lanes of the wave, wherever either
-// warp comes to one. A kernel whose warps wait for each other, and for whose
-// blocks there are not enough waves to give each warp its own, is one region
-// from its entry to its end; so is every function where lanes are to go on one
-// by one (LaneOptions::serial).
+// Two warps that share a wave of 64 are the same problem with 64 lanes, in
+// which a barrier of the block is a join of all lanes of the wave, wherever
+// either warp comes to one. A kernel whose warps wait for each other, and for
+// whose blocks there are not enough waves to give each warp its own, is one
+// region from its entry to its end; so is every function where lanes are to go
+// on one by one (LaneOptions::serial).
 #ifndef CERBERUS_PTXC_PASSES_LANE_PROGRESS_H_
 #define CERBERUS_PTXC_PASSES_LANE_PROGRESS_H_
 
@@ -84,9 +84,9 @@ inline constexpr char kNeverYields[] = "cerberus-never-yields";
 
 // On functions two warps of which share a wave.
 inline constexpr char kTwoWarps[] = "cerberus-two-warps";
-// On functions all of whose lanes, and warps that share a wave, go on one by one
-// wherever they may wait for each other: all of it is one loop of rounds. The
-// pass takes it away from those that are too large for that.
+// On functions all of whose lanes, and warps that share a wave, go on one by
+// one wherever they may wait for each other: all of it is one loop of rounds.
+// The pass takes it away from those that are too large for that.
 inline constexpr char kWhole[] = "cerberus-whole";
 
 struct LaneOptions {

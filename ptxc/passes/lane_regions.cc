@@ -25,8 +25,8 @@ using llvm::Loop;
 constexpr unsigned kLocalSpace = 5;
 
 // Loops that yield to the same rounds and joins in them. LLVM allocates
-// registers for as many in some 10 s, for half of them in 2. Where there are many
-// lanes do without rests.
+// registers for as many in some 10 s, for half of them in 2. Where there are
+// many lanes do without rests.
 constexpr std::ptrdiff_t kMostInRounds = 256;
 constexpr std::size_t kMostWithRests = 64;
 constexpr std::size_t kMostJoins = 512;
@@ -59,16 +59,13 @@ bool Together::operator()(const Instruction& instruction) {
   if (const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(call)) {
     switch (intrinsic->getIntrinsicID()) {
       case llvm::Intrinsic::amdgcn_endpgm:
-      case llvm::Intrinsic::amdgcn_s_sleep:
-        return false;
-      default:
-        return true;
+      case llvm::Intrinsic::amdgcn_s_sleep: return false;
+      default: return true;
     }
   }
   if (call->isInlineAsm() || IsJoin(instruction)) return true;
-  return MayCall(*call, [this](const Function& callee) {
-    return IsIn(callee);
-  });
+  return MayCall(*call,
+                 [this](const Function& callee) { return IsIn(callee); });
 }
 
 bool Together::IsIn(const Function& function) {
@@ -184,8 +181,8 @@ std::optional<Region> LaneRegions::Smallest(BasicBlock* first,
       if (within && !within->contains(begin->getBlock())) continue;
       std::optional<Region> region =
           Collect(begin->getBlock(), end->getBlock(), held);
-      if (region && (begin->getBlock() == first ||
-                     region->blocks.contains(first))) {
+      if (region &&
+          (begin->getBlock() == first || region->blocks.contains(first))) {
         return region;
       }
     }
@@ -201,8 +198,8 @@ std::optional<Region> LaneRegions::Find(const Parting& parting) const {
     llvm::SetVector<BasicBlock*> held = region->blocks;
     held.insert(other->blocks.begin(), other->blocks.end());
     held.insert(parting.other);
-    BasicBlock* first = dominators_.findNearestCommonDominator(region->first,
-                                                               other->first);
+    BasicBlock* first =
+        dominators_.findNearestCommonDominator(region->first, other->first);
     // Lanes that come to one of them again go other rounds of the loops around.
     for (const Loop* loop = loops_.getLoopFor(region->meet);
          loop && !dominators_.properlyDominates(parting.branch, parting.other);
@@ -248,9 +245,9 @@ bool LaneRegions::Merge(std::vector<Region>* regions) const {
       }
       llvm::SetVector<BasicBlock*> held = merged[i].blocks;
       held.insert(now->blocks.begin(), now->blocks.end());
-      now = Smallest(dominators_.findNearestCommonDominator(merged[i].first,
-                                                            now->first),
-                     held.getArrayRef());
+      now = Smallest(
+          dominators_.findNearestCommonDominator(merged[i].first, now->first),
+          held.getArrayRef());
       parts |= merged[i].parts;
       merged.erase(merged.begin() + static_cast<std::ptrdiff_t>(i));
       i = 0;
@@ -278,9 +275,9 @@ bool LaneRegions::Merge(std::vector<Region>* regions) const {
   return all;
 }
 
-// All where lanes part at joins. Elsewhere lanes that have yielded come together
-// in front of all of them (AddJoins), which takes one place where there are
-// several, as behind `activemask`.
+// All where lanes part at joins. Elsewhere lanes that have yielded come
+// together in front of all of them (AddJoins), which takes one place where
+// there are several, as behind `activemask`.
 void LaneRegions::AddExchanges(Region* region) const {
   std::vector<CallInst*> joins;
   for (BasicBlock* block : InOrder(*region)) {
@@ -321,7 +318,8 @@ std::ptrdiff_t LaneRegions::WaitsIn(const Region& region) const {
 
 // All of the function that may come in front of the loop or behind it, with no
 // barrier of the block between, where all lanes are together.
-LaneRegions::BlockSet LaneRegions::Around(BasicBlock* block, bool behind) const {
+LaneRegions::BlockSet LaneRegions::Around(BasicBlock* block,
+                                          bool behind) const {
   BlockSet around;
   std::vector<BasicBlock*> work = {block};
   while (!work.empty()) {

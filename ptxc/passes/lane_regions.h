@@ -31,7 +31,6 @@
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Instructions.h"
-
 #include "ptxc/passes/joins.h"
 #include "ptxc/passes/partings.h"
 
@@ -64,9 +63,9 @@ struct Region {
   llvm::BasicBlock* first = nullptr;  // its terminator begins the region
   llvm::BasicBlock* meet = nullptr;   // where all lanes of it come together
   llvm::SetVector<llvm::BasicBlock*> blocks;
-  bool waits = false;         // lanes wait in it for what others write
-  bool parts = false;         // and some at joins by mask on other ways
-  bool meets_apart = false;   // or not all that have yielded come to one
+  bool waits = false;        // lanes wait in it for what others write
+  bool parts = false;        // and some at joins by mask on other ways
+  bool meets_apart = false;  // or not all that have yielded come to one
   // In front of what takes a warp's lanes together: those that have yielded
   // wait here for each other.
   llvm::SetVector<llvm::BasicBlock*> joins;

@@ -26,9 +26,9 @@ llvm::Value* LoadLaunchBlock(llvm::IRBuilderBase& builder, unsigned offset,
   } else {
     // A device function does not know its kernel's parameters, but the
     // block's place is fixed relative to the hidden arguments: right before.
-    base = builder.CreateIntrinsic(
-        llvm::Intrinsic::amdgcn_implicitarg_ptr, llvm::ArrayRef<llvm::Type*>(),
-        llvm::ArrayRef<llvm::Value*>());
+    base = builder.CreateIntrinsic(llvm::Intrinsic::amdgcn_implicitarg_ptr,
+                                   llvm::ArrayRef<llvm::Type*>(),
+                                   llvm::ArrayRef<llvm::Value*>());
     at -= kLaunchBlockBytes;
   }
   llvm::LoadInst* load = builder.CreateAlignedLoad(

@@ -63,8 +63,8 @@ void Split(llvm::SelectInst& select) {
     const auto other = BitsOf(no->getAggregateElement(i), bits);
     if (!one || !other) return;
     const auto placed = [&](const llvm::APInt& number) {
-      return llvm::ConstantInt::get(
-          whole, number.zext(elements * bits).shl(i * bits));
+      return llvm::ConstantInt::get(whole,
+                                    number.zext(elements * bits).shl(i * bits));
     };
     llvm::Value* part =
         b.CreateSelect(b.CreateExtractElement(select.getCondition(), i),

@@ -264,7 +264,8 @@ std::string WhyNotPacked(Function& function,
   LaneRegions of_warps(function, &together, analyses, {Lanes::kOfAWarp});
   const std::vector<bool> in_warps = waits(of_warps);
   for (std::size_t i = 0; i < in_waves.size(); ++i) {
-    if (in_waves[i] && !in_warps[i]) return "warps wait for each other in a loop";
+    if (in_waves[i] && !in_warps[i])
+      return "warps wait for each other in a loop";
   }
   return "";
 }

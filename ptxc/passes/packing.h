@@ -1,11 +1,12 @@
 // Whether two warps had better share a wave of 64 lanes.
 //
 // A wave has one program counter. Its two warps take turns where they part.
-// Lanes that wait in a loop yield to those of both warps (passes/lane_progress.h),
-// so sharing is always possible; but where only one of two warps waits for what
-// the other one does, as with warps that have roles, and where each comes to
-// barriers of its own, rounds in which they yield would take the place of
-// nothing. Such kernels are faster with a wave for each warp.
+// Lanes that wait in a loop yield to those of both warps
+// (passes/lane_progress.h), so sharing is always possible; but where only one
+// of two warps waits for what the other one does, as with warps that have
+// roles, and where each comes to barriers of its own, rounds in which they
+// yield would take the place of nothing. Such kernels are faster with a wave
+// for each warp.
 #ifndef CERBERUS_PTXC_PASSES_PACKING_H_
 #define CERBERUS_PTXC_PASSES_PACKING_H_
 

@@ -13,7 +13,6 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/Module.h"
-
 #include "ptxc/passes/joins.h"
 #include "ptxc/passes/waiting.h"
 #include "ptxc/passes/waves.h"
@@ -43,9 +42,9 @@ class WarpValues {
     for (Instruction* instruction : same) {
       llvm::IRBuilder<> b(instruction->getParent(),
                           std::next(instruction->getIterator()));
-      llvm::CallInst* first = b.CreateIntrinsic(
-          llvm::Intrinsic::amdgcn_readfirstlane, {instruction->getType()},
-          {instruction});
+      llvm::CallInst* first =
+          b.CreateIntrinsic(llvm::Intrinsic::amdgcn_readfirstlane,
+                            {instruction->getType()}, {instruction});
       instruction->replaceUsesWithIf(
           first, [&](llvm::Use& use) { return use.getUser() != first; });
       firsts_.push_back(first);
@@ -239,12 +238,12 @@ class Partings {
 
   // Whether the same lanes go to the joins of both.
   static bool AreSame(const OneSided& a, const OneSided& b) {
-    const auto* first = llvm::dyn_cast<llvm::BranchInst>(
-        a.branch->getTerminator());
-    const auto* second = llvm::dyn_cast<llvm::BranchInst>(
-        b.branch->getTerminator());
-    return first && second &&
-           first->getCondition() == second->getCondition() && a.side == b.side;
+    const auto* first =
+        llvm::dyn_cast<llvm::BranchInst>(a.branch->getTerminator());
+    const auto* second =
+        llvm::dyn_cast<llvm::BranchInst>(b.branch->getTerminator());
+    return first && second && first->getCondition() == second->getCondition() &&
+           a.side == b.side;
   }
 
   // Whether all lanes of the mask are at the join when one is: the mask was
@@ -338,8 +337,8 @@ class Partings {
   llvm::LoopInfo loops_;
   llvm::PostDominatorTree meetings_;
   std::vector<BasicBlock*> parting_;  // at whose ends lanes part
-  BlockSet barriers_;  // blocks with one
-  std::vector<CallInst*> joins_;  // which may have to wait
+  BlockSet barriers_;                 // blocks with one
+  std::vector<CallInst*> joins_;      // which may have to wait
   std::vector<llvm::CallBase*> calls_;
   llvm::DenseMap<const Function*, bool> with_joins_;
   llvm::SmallPtrSet<const CallInst*, 8> behind_barrier_;  // in their blocks

@@ -17,7 +17,6 @@
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
-
 #include "ptxc/passes/addresses.h"
 #include "ptxc/passes/exact_floats.h"
 #include "ptxc/passes/irreducible.h"
@@ -45,8 +44,7 @@ constexpr const char* kDefaultToSsa =
     "always-inline,"
     // Locals that only one kernel's inlined calls used are plain values now.
     "function(sroa<modify-cfg>)";
-constexpr const char* kDefaultOfSsa =
-    "function(early-cse<memssa>,simplifycfg)";
+constexpr const char* kDefaultOfSsa = "function(early-cse<memssa>,simplifycfg)";
 constexpr const char* kDefaultToPointers =
     "function(instcombine<no-verify-fixpoint>,"
     "infer-address-spaces,"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "ptxc/passes/shared_window.h"
 #include "ptxc/passes/lane_progress.h"
+#include "ptxc/passes/shared_window.h"
 #include "ptxc/passes/waves.h"
 #include "support/result.h"
 
@@ -28,7 +28,7 @@ struct PipelineOptions {
 
 // What the passes found out, by function.
 struct PipelineReport {
-  std::map<std::string, KernelWaves> waves;  // of kernels
+  std::map<std::string, KernelWaves> waves;     // of kernels
   std::map<std::string, KernelWindow> windows;  // of those concerned
   std::map<std::string, std::vector<std::string>> warnings;
 };

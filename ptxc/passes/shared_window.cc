@@ -367,8 +367,7 @@ class Rewriter {
           Replace(instruction,
                   b.getInt32(static_cast<std::uint32_t>(layout_.static_bytes)));
           break;
-        default:
-          Redeclare(*call);
+        default: Redeclare(*call);
       }
     }
   }

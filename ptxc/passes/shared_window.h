@@ -14,7 +14,6 @@
 #include <string>
 
 #include "llvm/IR/PassManager.h"
-
 #include "ptxc/compile.h"
 
 namespace cerberus::ptx {

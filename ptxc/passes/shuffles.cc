@@ -45,8 +45,7 @@ std::optional<OfLanes> EvaluateIntrinsic(const llvm::IntrinsicInst& call,
   // Bits of a mask below the lane, in one half of the wave, plus a number.
   const auto count = [](unsigned half) {
     return [half](std::uint32_t mask, std::uint32_t more, unsigned lane) {
-      const unsigned below =
-          lane < half ? 0 : std::min(lane - half, kWarp);
+      const unsigned below = lane < half ? 0 : std::min(lane - half, kWarp);
       const std::uint64_t bits = (std::uint64_t{1} << below) - 1;
       return static_cast<std::uint32_t>(__builtin_popcountll(mask & bits)) +
              more;
@@ -57,8 +56,7 @@ std::optional<OfLanes> EvaluateIntrinsic(const llvm::IntrinsicInst& call,
       return Evaluate2(call, 0, depth, count(0));
     case llvm::Intrinsic::amdgcn_mbcnt_hi:
       return Evaluate2(call, 0, depth, count(kWarp));
-    default:
-      return std::nullopt;
+    default: return std::nullopt;
   }
 }
 
@@ -79,10 +77,9 @@ std::optional<OfLanes> Evaluate(const Value* value, int depth) {
   const auto* binary = llvm::dyn_cast<llvm::BinaryOperator>(value);
   if (!binary || !value->getType()->isIntegerTy(32)) return std::nullopt;
   const auto combine = [&](auto f) {
-    return Evaluate2(*binary, 0, depth,
-                     [f](std::uint32_t a, std::uint32_t b, unsigned) {
-                       return f(a, b);
-                     });
+    return Evaluate2(
+        *binary, 0, depth,
+        [f](std::uint32_t a, std::uint32_t b, unsigned) { return f(a, b); });
   };
   switch (binary->getOpcode()) {
     case llvm::Instruction::Add:
@@ -97,8 +94,7 @@ std::optional<OfLanes> Evaluate(const Value* value, int depth) {
       return combine([](auto a, auto b) { return a ^ b; });
     case llvm::Instruction::Shl:
       return combine([](auto a, auto b) { return b < 32 ? a << b : 0; });
-    default:
-      return std::nullopt;
+    default: return std::nullopt;
   }
 }
 
@@ -135,9 +131,8 @@ class Mover {
     if (mask < kRow) return Dpp(kRowXorMask + mask, bits);
     Value* other = b_.CreateIntrinsic(
         llvm::Intrinsic::amdgcn_permlanex16, {b_.getInt32Ty()},
-        {llvm::PoisonValue::get(b_.getInt32Ty()), bits,
-         b_.getInt32(0x76543210), b_.getInt32(0xfedcba98), b_.getFalse(),
-         b_.getTrue()});
+        {llvm::PoisonValue::get(b_.getInt32Ty()), bits, b_.getInt32(0x76543210),
+         b_.getInt32(0xfedcba98), b_.getFalse(), b_.getTrue()});
     return Exchange(mask & (kRow - 1), other);
   }
 
@@ -187,8 +182,7 @@ llvm::PreservedAnalyses ChooseShuffles::run(
   std::vector<llvm::IntrinsicInst*> permutes;
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
     auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
-    if (call &&
-        call->getIntrinsicID() == llvm::Intrinsic::amdgcn_ds_bpermute) {
+    if (call && call->getIntrinsicID() == llvm::Intrinsic::amdgcn_ds_bpermute) {
       permutes.push_back(call);
     }
   }

@@ -8,7 +8,6 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/Module.h"
-
 #include "ptxc/passes/joins.h"
 #include "ptxc/passes/launch_block.h"
 #include "ptxc/passes/waves.h"
@@ -49,8 +48,8 @@ bool IsWaitingRead(const Instruction& instruction, const Loop& loop,
     if (load->hasMetadata(llvm::LLVMContext::MD_invariant_load)) return false;
     return load->isAtomic() || load->isVolatile() || plain_loads;
   }
-  if (const auto* swap = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(
-          &instruction)) {
+  if (const auto* swap =
+          llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
     // One that fails since the value has changed meanwhile was overtaken by
     // one that did not.
     return loop.isLoopInvariant(swap->getCompareOperand());
@@ -156,8 +155,8 @@ bool IsSameInABlock(const Instruction& instruction) {
          IsIntrinsic(instruction, llvm::Intrinsic::amdgcn_workgroup_id_z);
 }
 
-// The same multiple of 32 in all lanes of a warp. Blocks whose loops count on by
-// their own size are taken for some of whole warps.
+// The same multiple of 32 in all lanes of a warp. Blocks whose loops count on
+// by their own size are taken for some of whole warps.
 bool IsWholeWarps(const llvm::Value& value) {
   if (IsBlockDim(value)) return true;
   if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(&value)) {
@@ -181,8 +180,7 @@ bool IsWholeWarps(const llvm::Value& value) {
       return (IsWholeWarps(a) && IsSameInAWarp(b)) ||
              (IsWholeWarps(b) && IsSameInAWarp(a));
     }
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -239,12 +237,10 @@ bool CountsLanes(const llvm::Value& value) {
     return (CountsLanes(a) && is(b)) || (CountsLanes(b) && is(a));
   };
   switch (instruction->getOpcode()) {
-    case Instruction::ZExt:
-      return CountsLanes(*instruction->getOperand(0));
+    case Instruction::ZExt: return CountsLanes(*instruction->getOperand(0));
     case Instruction::Add:
       return one_of(IsWholeWarps) || IsThreadOfBlock(*instruction);
-    case Instruction::Or:
-      return one_of(IsWholeWarps);
+    case Instruction::Or: return one_of(IsWholeWarps);
     case Instruction::And: {
       const auto* mask =
           llvm::dyn_cast<llvm::ConstantInt>(instruction->getOperand(1));
@@ -264,8 +260,7 @@ bool CountsLanes(const llvm::Value& value) {
       return (counted_on(0) && CountsLanes(*phi->getIncomingValue(1))) ||
              (counted_on(1) && CountsLanes(*phi->getIncomingValue(0)));
     }
-    default:
-      return false;
+    default: return false;
   }
 }
 
@@ -295,7 +290,9 @@ bool IsSameInAWarp(const llvm::Value& value) {
       const auto* compare = llvm::cast<llvm::ICmpInst>(instruction);
       if (constant && compare->isRelational() && counts_lanes() &&
           (by + (compare->isGT(compare->getPredicate()) ||
-                 compare->isLE(compare->getPredicate()))) % kWarp == 0) {
+                 compare->isLE(compare->getPredicate()))) %
+                  kWarp ==
+              0) {
         return true;
       }
       break;
@@ -308,10 +305,8 @@ bool IsSameInAWarp(const llvm::Value& value) {
     case Instruction::Or:
     case Instruction::Xor:
     case Instruction::ZExt:
-    case Instruction::Trunc:
-      break;
-    default:
-      return false;
+    case Instruction::Trunc: break;
+    default: return false;
   }
   return llvm::all_of(instruction->operands(), [](const llvm::Use& operand) {
     return IsSameInAWarp(*operand);

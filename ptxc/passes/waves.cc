@@ -12,7 +12,6 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Cloning.h"
-
 #include "ptxc/passes/joins.h"
 #include "ptxc/passes/lane_progress.h"
 #include "ptxc/passes/launch_block.h"
@@ -96,8 +95,8 @@ void EndIdleLanes(Function& kernel) {
 // The lane's number in a wave of 64.
 Value* LaneInWave(IRBuilder<>& b) {
   Value* all = b.getInt32(~0u);
-  Value* low = b.CreateIntrinsic(llvm::Intrinsic::amdgcn_mbcnt_lo,
-                                 {all, b.getInt32(0)});
+  Value* low =
+      b.CreateIntrinsic(llvm::Intrinsic::amdgcn_mbcnt_lo, {all, b.getInt32(0)});
   return b.CreateIntrinsic(llvm::Intrinsic::amdgcn_mbcnt_hi, {all, low});
 }
 
@@ -110,10 +109,8 @@ Value* Lane(IRBuilder<>& b, Layout layout) {
           llvm::ConstantRange(llvm::APInt(32, 0), llvm::APInt(32, kWarp)));
       return lane;
     }
-    case Layout::kOneWarp:
-      return LaneOfOneWarp(b);
-    default:
-      return b.CreateAnd(LaneInWave(b), kWarp - 1);
+    case Layout::kOneWarp: return LaneOfOneWarp(b);
+    default: return b.CreateAnd(LaneInWave(b), kWarp - 1);
   }
 }
 
@@ -125,8 +122,7 @@ Value* FirstLane(IRBuilder<>& b, Layout layout) {
 Value* WaveBallot(IRBuilder<>& b, Layout layout, Value* predicate) {
   llvm::Type* type =
       b.getIntNTy(layout == Layout::kWarpIsWave ? kWarp : 2 * kWarp);
-  return b.CreateIntrinsic(llvm::Intrinsic::amdgcn_ballot, {type},
-                           {predicate});
+  return b.CreateIntrinsic(llvm::Intrinsic::amdgcn_ballot, {type}, {predicate});
 }
 
 Value* Any(IRBuilder<>& b, Layout layout, Value* predicate) {
@@ -141,8 +137,8 @@ Value* Ballot(IRBuilder<>& b, Layout layout, Value* predicate) {
   Value* low = b.CreateTrunc(wave, b.getInt32Ty());
   if (layout != Layout::kTwoWarps) return low;
   Value* high = b.CreateTrunc(b.CreateLShr(wave, kWarp), b.getInt32Ty());
-  return b.CreateSelect(
-      b.CreateICmpEQ(FirstLane(b, layout), b.getInt32(0)), low, high);
+  return b.CreateSelect(b.CreateICmpEQ(FirstLane(b, layout), b.getInt32(0)),
+                        low, high);
 }
 
 Value* Thread(IRBuilder<>& b, Layout layout) {
@@ -197,8 +193,9 @@ void DoubleWorkGroup(Function& kernel) {
   const auto items = [](unsigned threads) {
     return std::min(kMaxWorkItems, (threads + kWarp - 1) / kWarp * 2 * kWarp);
   };
-  kernel.addFnAttr(kBounds, (llvm::Twine(items(least)) + "," +
-                             llvm::Twine(items(most))).str());
+  kernel.addFnAttr(
+      kBounds,
+      (llvm::Twine(items(least)) + "," + llvm::Twine(items(most))).str());
 }
 
 // Matrix instructions work with all lanes of the wave on (lower_mma_mfma.cc).
@@ -248,10 +245,9 @@ Layouts ChosenLayouts(const llvm::Module& module, const WaveOptions& options,
   Layouts layouts;
   for (const Function& function : module) {
     if (function.isDeclaration()) continue;
-    const bool packs =
-        function.hasFnAttribute(kTwoWarps) &&
-        (function.hasFnAttribute(kWhole) ||
-         !function.hasFnAttribute(kWhyNotPacked));
+    const bool packs = function.hasFnAttribute(kTwoWarps) &&
+                       (function.hasFnAttribute(kWhole) ||
+                        !function.hasFnAttribute(kWhyNotPacked));
     layouts[&function] = options.wave_size == kWarp ? Layout::kWarpIsWave
                          : packs                    ? Layout::kTwoWarps
                                                     : Layout::kOneWarp;
@@ -263,8 +259,8 @@ Layouts ChosenLayouts(const llvm::Module& module, const WaveOptions& options,
   return layouts;
 }
 
-// False if some calls stay, as those through pointers and of functions that call
-// themselves do.
+// False if some calls stay, as those through pointers and of functions that
+// call themselves do.
 bool InlineCalls(Function& kernel) {
   constexpr std::size_t kMostInstructions = 50'000;
   for (;;) {
@@ -294,7 +290,8 @@ void DropForms(llvm::Module& module, Layouts* layouts,
     const Function* kernel = module.getFunction(name);
     if (!kernel || !IsKernel(*kernel)) continue;
     kernels->erase(form.getName().str());
-    if (layouts->at(kernel) == Layout::kOneWarp && form.hasFnAttribute(kWhole)) {
+    if (layouts->at(kernel) == Layout::kOneWarp &&
+        form.hasFnAttribute(kWhole)) {
       (*kernels)[name.str()].packed_form = true;
       continue;
     }
@@ -372,9 +369,8 @@ llvm::PreservedAnalyses ChooseWaves::run(
     if (function.isDeclaration() || IsJoinFunction(function)) continue;
     chosen.push_back(&function);
     const std::string why =
-        options_.never_pack
-            ? "one warp in each wave is asked for"
-            : WhyNotPacked(function, functions, with_barriers);
+        options_.never_pack ? "one warp in each wave is asked for"
+                            : WhyNotPacked(function, functions, with_barriers);
     if (why.empty()) continue;
     function.addFnAttr(kWhyNotPacked, why);
     why_not.insert({callers.getLeaderValue(&function), why});
@@ -387,7 +383,8 @@ llvm::PreservedAnalyses ChooseWaves::run(
       continue;
     }
     if (!function->hasFnAttribute(kWhyNotPacked)) {
-      function->addFnAttr(kWhyNotPacked, "it calls functions: " + found->second);
+      function->addFnAttr(kWhyNotPacked,
+                          "it calls functions: " + found->second);
     }
     if (!options_.never_pack && IsKernel(*function) &&
         BoundsOf(*function).second > kMaxThreadsOfHalfWaves) {

@@ -13,7 +13,8 @@
 //   __cerberus_wave_thread_x, _y, _z   %tid
 //   __cerberus_wave_thread             the thread's number in its block
 //   __cerberus_wave_lane               %laneid
-//   __cerberus_wave_first_lane         the wave's lane that is the warp's lane 0
+//   __cerberus_wave_first_lane         the wave's lane that is the warp's lane
+//   0
 //   __cerberus_wave_ballot(i1)         the warp's active lanes that say yes
 //   __cerberus_wave_any(i1)            1 if an active lane of the wave says yes
 #ifndef CERBERUS_PTXC_PASSES_WAVES_H_
@@ -30,7 +31,7 @@
 namespace llvm {
 class CallBase;
 class Value;
-}
+}  // namespace llvm
 
 namespace cerberus::ptx {
 
@@ -61,7 +62,7 @@ inline constexpr const char* kPackedSuffix = ".packed";
 // What the passes found out of a kernel.
 struct KernelWaves {
   int warps_per_wave = 1;
-  std::string why_one;  // what keeps two warps from sharing a wave
+  std::string why_one;       // what keeps two warps from sharing a wave
   bool packed_form = false;  // it has a second one, named with kPackedSuffix
 };
 

@@ -13,8 +13,8 @@ llvm::PreservedAnalyses KeepLoopsWhole::run(
     return i.isAtomic() || i.isVolatile();
   };
   bool changed = false;
-  for (llvm::Loop* loop : analyses.getResult<llvm::LoopAnalysis>(function)
-                              .getLoopsInPreorder()) {
+  for (llvm::Loop* loop :
+       analyses.getResult<llvm::LoopAnalysis>(function).getLoopsInPreorder()) {
     if (loop->getLoopLatch() != nullptr) continue;
     if (llvm::none_of(loop->blocks(), [&](llvm::BasicBlock* block) {
           return llvm::any_of(*block, is_atomic);

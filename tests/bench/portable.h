@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include <vector>
 typedef __half2 Half2;
 __device__ inline Half2 FmaHalf2(Half2 a, Half2 b, Half2 c) {
@@ -36,16 +37,16 @@ __device__ inline Half2 FmaHalf2(Half2 a, Half2 b, Half2 c) {
   return __builtin_elementwise_fma(a, b, c);
 }
 
-#define PORTABLE_INDEX(type, x_value, y_value)                            \
-  struct type {                                                           \
-    struct X {                                                            \
-      __device__ operator unsigned() const { return x_value; }            \
-    };                                                                    \
-    struct Y {                                                            \
-      __device__ operator unsigned() const { return y_value; }            \
-    };                                                                    \
-    X x;                                                                  \
-    Y y;                                                                  \
+#define PORTABLE_INDEX(type, x_value, y_value)                 \
+  struct type {                                                \
+    struct X {                                                 \
+      __device__ operator unsigned() const { return x_value; } \
+    };                                                         \
+    struct Y {                                                 \
+      __device__ operator unsigned() const { return y_value; } \
+    };                                                         \
+    X x;                                                       \
+    Y y;                                                       \
   };
 PORTABLE_INDEX(ThreadIndex, ThreadX(), ThreadY())
 PORTABLE_INDEX(BlockIndex, BlockX(), BlockY())
@@ -63,8 +64,7 @@ __device__ inline int LaneOf32() { return LaneId() & 31; }
 template <typename T>
 __device__ inline T ShuffleFrom(T value, int lane) {
   return __builtin_bit_cast(
-      T, Shuffle(__builtin_bit_cast(int, value),
-                 lane + ((int)LaneId() & ~31)));
+      T, Shuffle(__builtin_bit_cast(int, value), lane + ((int)LaneId() & ~31)));
 }
 template <typename T>
 __device__ inline T __shfl_sync(unsigned, T value, int from) {
@@ -103,11 +103,19 @@ __device__ inline int atomicMax(int* at, int value) {
 }
 
 template <typename T>
-__device__ inline T min(T a, T b) { return a < b ? a : b; }
+__device__ inline T min(T a, T b) {
+  return a < b ? a : b;
+}
 template <typename T>
-__device__ inline T max(T a, T b) { return a > b ? a : b; }
-__device__ inline float fminf(float a, float b) { return __builtin_fminf(a, b); }
-__device__ inline float fmaxf(float a, float b) { return __builtin_fmaxf(a, b); }
+__device__ inline T max(T a, T b) {
+  return a > b ? a : b;
+}
+__device__ inline float fminf(float a, float b) {
+  return __builtin_fminf(a, b);
+}
+__device__ inline float fmaxf(float a, float b) {
+  return __builtin_fmaxf(a, b);
+}
 __device__ inline float fabsf(float a) { return __builtin_fabsf(a); }
 __device__ inline float fmaf(float a, float b, float c) {
   return __builtin_fmaf(a, b, c);

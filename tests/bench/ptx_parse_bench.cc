@@ -20,7 +20,6 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
-
 #include "ptxc/codegen.h"
 #include "ptxc/lower.h"
 #include "ptxc/parser.h"
@@ -29,9 +28,7 @@
 namespace {
 
 // CPU time, so that a busy machine measures the same.
-double Now() {
-  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
-}
+double Now() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 std::string GeneratedModule() {
   std::string text = ".version 9.0\n.target sm_80\n.address_size 64\n";
@@ -49,8 +46,8 @@ std::string GeneratedModule() {
               ", 12;\n\tmul.wide.s32 \t%rd" + n + ", %r" + n +
               ", 4;\n\tadd.s64 \t%rd" + n + ", %rd1, %rd" + n +
               ";\n\tld.global.nc.f32 \t%f" + n + ", [%rd" + n + "+" +
-              std::to_string(4 * i) + "];\n\tfma.rn.f32 \t%f" + n + ", %f" +
-              m + ", %f" + n + ", 0f3F800000;\n\tst.global.f32 \t[%rd" + n +
+              std::to_string(4 * i) + "];\n\tfma.rn.f32 \t%f" + n + ", %f" + m +
+              ", %f" + n + ", 0f3F800000;\n\tst.global.f32 \t[%rd" + n +
               "], %f" + n + ";\n\tsetp.lt.s32 \t%p1, %r" + n +
               ", 0;\n\t@%p1 bra \t$L__BB" + std::to_string(kernel) + "_" + n +
               ";\n\n$L__BB" + std::to_string(kernel) + "_" + n + ":\n";
@@ -112,8 +109,8 @@ int main(int argc, char** argv) {
                         std::string(std::istreambuf_iterator<char>(in), {}));
   }
   if (inputs.empty()) inputs.emplace_back("(generated)", GeneratedModule());
-  std::printf("%10s %10s %12s %8s  %s\n", "bytes", "parse MB/s",
-              "+checks MB/s", "+IR MB/s", "file");
+  std::printf("%10s %10s %12s %8s  %s\n", "bytes", "parse MB/s", "+checks MB/s",
+              "+IR MB/s", "file");
   for (const auto& [name, text] : inputs) {
     const double megabytes = static_cast<double>(text.size()) / 1e6;
     std::printf("%10zu %10.0f %12.0f %8.1f  %s\n", text.size(),

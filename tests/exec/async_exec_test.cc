@@ -4,6 +4,8 @@
 // PTX ISA 9.0, "Parallel Synchronization and Communication Instructions:
 // mbarrier" and "Data Movement and Conversion Instructions: Asynchronous
 // copy".
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -12,8 +14,6 @@
 #include <random>
 #include <string>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "tests/exec/atomic_reference.h"
 #include "tests/exec/kernel_batch.h"
@@ -94,11 +94,11 @@ std::string ArriveAll(const LoweredSpelling& arrive) {
   // What each thread does so that the phase sees one arrival of it.
   const bool cluster = arrive.Has("shared::cluster");
   const std::string state = cluster ? "_" : "%state";
-  std::string text = "  " + arrive.text + " " + state + ", " +
-                     ObjectOf(arrive);
+  std::string text = "  " + arrive.text + " " + state + ", " + ObjectOf(arrive);
   if (arrive.Has("expect_tx")) {
-    return text + ", 24;\n  mbarrier.complete_tx.relaxed.cta.shared::cta.b64 "
-                  "[bar], 24;\n";
+    return text +
+           ", 24;\n  mbarrier.complete_tx.relaxed.cta.shared::cta.b64 "
+           "[bar], 24;\n";
   }
   return text + ";\n";
 }
@@ -149,8 +149,7 @@ TEST(AsyncExec, MbarrierArriveAndWait) {
   const std::vector<LoweredSpelling> waits = Waits();
   ASSERT_FALSE(waits.empty());
   std::size_t turn = 0;
-  for (const LoweredSpelling& arrive :
-       LoweredSpellingsOf("mbarrier.arrive")) {
+  for (const LoweredSpelling& arrive : LoweredSpellingsOf("mbarrier.arrive")) {
     if (arrive.Has("noComplete")) continue;
     const bool token = !arrive.Has("shared::cluster");
     // Each arrive with the next way to wait that it can feed.
@@ -174,19 +173,18 @@ TEST(AsyncExec, MbarrierArriveAndWait) {
 // Every object has the layout without reports.
 TEST(AsyncExec, MbarrierLayout) {
   KernelBatch batch{std::string(kHeader)};
-  for (const LoweredSpelling& s :
-       LoweredSpellingsOf("mbarrier.check_layout")) {
+  for (const LoweredSpelling& s : LoweredSpellingsOf("mbarrier.check_layout")) {
     const std::uint32_t want = s.Has("layout::v0") ? 1 : 0;
-    batch.Add(s.text,
-              Kernel(batch.NextName(),
-                     "  @!%leader ret;\n"
-                     "  mbarrier.init.layout::v0.shared::cta.b64 [bar], 1;\n  " +
-                         s.text + " %p0, " + ObjectOf(s) +
-                         ";\n  selp.u32 %r0, 1, 0, %p0;\n"
-                         "  st.global.u32 [%out], %r0;\n"),
-              RunAndCheck([want](const std::uint32_t* out) {
-                EXPECT_EQ(out[0], want);
-              }));
+    batch.Add(
+        s.text,
+        Kernel(batch.NextName(),
+               "  @!%leader ret;\n"
+               "  mbarrier.init.layout::v0.shared::cta.b64 [bar], 1;\n  " +
+                   s.text + " %p0, " + ObjectOf(s) +
+                   ";\n  selp.u32 %r0, 1, 0, %p0;\n"
+                   "  st.global.u32 [%out], %r0;\n"),
+        RunAndCheck(
+            [want](const std::uint32_t* out) { EXPECT_EQ(out[0], want); }));
   }
 }
 
@@ -197,14 +195,13 @@ TEST(AsyncExec, MbarrierCountsOfArrivals) {
     // One thread arrives for four, the phase ends with the sixteenth.
     const std::string state = s.Has("shared::cluster") ? "_" : "%state";
     const std::string body =
-        InitAndMeet(64) +
-        "  setp.lt.u32 %p1, %thread, 15;\n  @%p1 " + s.text + " " + state +
-        ", " + ObjectOf(s) +
+        InitAndMeet(64) + "  setp.lt.u32 %p1, %thread, 15;\n  @%p1 " + s.text +
+        " " + state + ", " + ObjectOf(s) +
         ", 4;\n  bar.sync 0;\n"
         "  mbarrier.test_wait.parity.shared.b64 %p0, [bar], 0;\n"
         "  selp.u32 %r0, 1, 0, %p0;\n  st.global.u32 [%out], %r0;\n"
-        "  bar.sync 0;\n  @%leader " + s.text + " " + state + ", " +
-        ObjectOf(s) +
+        "  bar.sync 0;\n  @%leader " +
+        s.text + " " + state + ", " + ObjectOf(s) +
         ", 4;\n  bar.sync 0;\n"
         "  mbarrier.test_wait.parity.shared.b64 %p0, [bar], 0;\n"
         "  selp.u32 %r0, 1, 0, %p0;\n  st.global.u32 [%out+4], %r0;\n";
@@ -259,28 +256,29 @@ TEST(AsyncExec, MbarrierPendingCounts) {
 // next.
 TEST(AsyncExec, MbarrierArriveAndDrop) {
   KernelBatch batch{std::string(kHeader)};
-  for (const LoweredSpelling& s :
-       LoweredSpellingsOf("mbarrier.arrive_drop")) {
+  for (const LoweredSpelling& s : LoweredSpellingsOf("mbarrier.arrive_drop")) {
     const std::string state = s.Has("shared::cluster") ? "_" : "%state";
     std::string drop = "  @%p1 " + s.text + " " + state + ", " + ObjectOf(s);
     if (s.Has("expect_tx")) {
-      drop += ", 8;\n  @%p1 mbarrier.complete_tx.relaxed.cta.shared.b64 "
-              "[bar], 8";
+      drop +=
+          ", 8;\n  @%p1 mbarrier.complete_tx.relaxed.cta.shared.b64 "
+          "[bar], 8";
     } else if (s.Has("noComplete")) {
       drop += ", 1";
     }
     const auto probe = [](int offset, int parity) {
       return "  bar.sync 0;\n  mbarrier.test_wait.parity.shared.b64 %p0, "
-             "[bar], " + std::to_string(parity) +
+             "[bar], " +
+             std::to_string(parity) +
              ";\n  selp.u32 %r0, 1, 0, %p0;\n  st.global.u32 [%out+" +
              std::to_string(offset) + "], %r0;\n  bar.sync 0;\n";
     };
     const std::string rest =
         "  @!%p1 mbarrier.arrive.shared.b64 %state, [bar];\n";
-    const std::string body =
-        InitAndMeet(kThreads) + "  setp.lt.u32 %p1, %thread, 40;\n" + drop +
-        ";\n" + probe(0, 0) + rest + probe(4, 0) + probe(8, 1) + rest +
-        probe(12, 1);
+    const std::string body = InitAndMeet(kThreads) +
+                             "  setp.lt.u32 %p1, %thread, 40;\n" + drop +
+                             ";\n" + probe(0, 0) + rest + probe(4, 0) +
+                             probe(8, 1) + rest + probe(12, 1);
     batch.Add(s.text, Kernel(batch.NextName(), body),
               RunAndCheck([](const std::uint32_t* out) {
                 for (std::uint32_t t = 0; t < kThreads; ++t) {
@@ -307,9 +305,9 @@ TEST(AsyncExec, MbarrierTransactions) {
          LoweredSpellingsOf("mbarrier.complete_tx")) {
       const std::string body =
           "  @!%leader ret;\n  mbarrier.init.b64 [%bar], 1;\n  mov.u32 %r1, "
-          "1048575;\n  " + complete.text + " " + ObjectOf(complete) +
-          ", 1000000;\n  " + expect.text + " " + ObjectOf(expect) +
-          ", %r1;\n" + probe(0) +
+          "1048575;\n  " +
+          complete.text + " " + ObjectOf(complete) + ", 1000000;\n  " +
+          expect.text + " " + ObjectOf(expect) + ", %r1;\n" + probe(0) +
           "  mbarrier.arrive.shared.b64 %state, [bar];\n" + probe(4) + "  " +
           complete.text + " " + ObjectOf(complete) + ", 48575;\n" + probe(8) +
           "  mbarrier.inval.shared.b64 [bar];\n  st.shared.u32 [bar], 7;\n"
@@ -369,8 +367,8 @@ Check Copied(int size, std::function<int(std::uint32_t)> valid) {
       std::uint32_t source[4];
       std::iota(source, source + 4, 4 * t + 1);
       std::memset(want, 0, static_cast<std::size_t>(size));
-      std::memcpy(want, source, static_cast<std::size_t>(
-                                    std::min(size, valid(t))));
+      std::memcpy(want, source,
+                  static_cast<std::size_t>(std::min(size, valid(t))));
       ASSERT_EQ(std::memcmp(out + 4 * t, want, 16), 0) << t;
     }
   };
@@ -395,15 +393,14 @@ TEST(AsyncExec, CpAsync) {
           {"  rem.u32 %r1, %thread, 5;\n", ", %r1",
            [](std::uint32_t t) { return static_cast<int>(t % 5); }},
           {"", ", 3", [](std::uint32_t) { return 3; }},
-          {"  and.b32 %r1, %thread, 1;\n  setp.ne.u32 %p1, %r1, 0;\n",
-           ", %p1",
+          {"  and.b32 %r1, %thread, 1;\n  setp.ne.u32 %p1, %r1, 0;\n", ", %p1",
            [](std::uint32_t t) { return t % 2 == 1 ? 0 : 16; }},
       };
       for (const Form& form : forms) {
-        const std::string body =
-            PlaceOfThread() + form.setup + "  " + s.text + " [%l0], [%in], " +
-            n + form.operand + PolicyOf(s) +
-            ";\n  cp.async.wait_all;\n" + StoreCopied();
+        const std::string body = PlaceOfThread() + form.setup + "  " + s.text +
+                                 " [%l0], [%in], " + n + form.operand +
+                                 PolicyOf(s) + ";\n  cp.async.wait_all;\n" +
+                                 StoreCopied();
         batch.Add(s.text, Kernel(batch.NextName(), body),
                   RunAndCheck(Copied(size, form.valid)));
       }
@@ -421,8 +418,7 @@ TEST(AsyncExec, CpAsyncReadsNothingItIgnores) {
                      PlaceOfThread() +
                          "  setp.eq.u32 %p1, 0, 0;\n  mov.u64 %l3, 64;\n"
                          "  cp.async.cg.shared.global [%l0], [%l3], 16, " +
-                         operand + ";\n  cp.async.wait_all;\n" +
-                         StoreCopied()),
+                         operand + ";\n  cp.async.wait_all;\n" + StoreCopied()),
               RunAndCheck(Copied(16, [](std::uint32_t) { return 0; })));
   }
 }
@@ -471,7 +467,8 @@ TEST(AsyncExec, CpAsyncArrivesOnMbarrier) {
         "  @!%p0 bra WAIT;\n"
         // Another thread's bytes must have come as well.
         "  xor.b32 %r1, %thread, 63;\n"
-        "  mad.wide.u32 %l0, %r1, 16, %l1;\n" + StoreCopied();
+        "  mad.wide.u32 %l0, %r1, 16, %l1;\n" +
+        StoreCopied();
     batch.Add(s.text, Kernel(batch.NextName(), body),
               RunAndCheck([](const std::uint32_t* out) {
                 for (std::uint32_t t = 0; t < kThreads; ++t) {
@@ -501,23 +498,23 @@ TEST(AsyncExec, CpAsyncBulk) {
         s.text.find(".global.mbarrier") != std::string::npos;
     const bool to_global = s.Has("bulk_group");
     const bool ignores = s.Has("ignore_oob");
-    const std::string mask = s.Has("multicast::cluster") ||
-                                     s.Has("multicast::cluster::16b")
-                                 ? ", %h0"
-                             : s.Has("multicast::cluster::32b") ? ", 1"
-                                                                : "";
+    const std::string mask =
+        s.Has("multicast::cluster") || s.Has("multicast::cluster::16b")
+            ? ", %h0"
+        : s.Has("multicast::cluster::32b") ? ", 1"
+                                           : "";
     std::string body = PlaceOfThread() + InitAndMeet(1);
     if (!from_global) {
       // The block's input lies in `data` first.
-      body += "  ld.global.v4.u32 {%r4, %r5, %r6, %r7}, [%in];\n"
-              "  st.shared.v4.u32 [%l0], {%r4, %r5, %r6, %r7};\n"
-              "  bar.sync 0;\n";
+      body +=
+          "  ld.global.v4.u32 {%r4, %r5, %r6, %r7}, [%in];\n"
+          "  st.shared.v4.u32 [%l0], {%r4, %r5, %r6, %r7};\n"
+          "  bar.sync 0;\n";
     }
     if (to_global) {
       const bool masked = s.Has("cp_mask");
       body += "  mov.b16 %h0, 0xA5F0;\n  @%leader " + s.text +
-              " [%first_out], [data], 1024" + policy +
-              (masked ? ", %h0" : "") +
+              " [%first_out], [data], 1024" + policy + (masked ? ", %h0" : "") +
               ";\n  @%leader cp.async.bulk.commit_group;\n"
               "  @%leader cp.async.bulk.wait_group 0;\n";
       batch.Add(s.text, Kernel(batch.NextName(), body),
@@ -527,8 +524,8 @@ TEST(AsyncExec, CpAsyncBulk) {
                   std::iota(words.begin(), words.end(), 1u);
                   for (std::size_t i = 0; i < want.size(); ++i) {
                     if (!masked || (0xa5f0 >> (i % 16) & 1) != 0) {
-                      want[i] = reinterpret_cast<std::uint8_t*>(
-                          words.data())[i];
+                      want[i] =
+                          reinterpret_cast<std::uint8_t*>(words.data())[i];
                     }
                   }
                   ASSERT_EQ(std::memcmp(out, want.data(), want.size()), 0);
@@ -536,14 +533,16 @@ TEST(AsyncExec, CpAsyncBulk) {
       continue;
     }
     const std::string to = from_global ? "data" : "copy";
-    body += "  @%leader mbarrier.arrive.expect_tx.shared::cta.b64 %state, "
-            "[bar], 1024;\n  mov.u32 %r1, 1024;\n  mov.b16 %h0, 1;\n"
-            "  @%leader " + s.text + " [" + to + "], [" +
-            (from_global ? "%first_in" : "data") + "], %r1" +
-            (ignores ? ", 0, 0" : "") + ", [bar]" + mask + policy + ";\n" +
-            WaitForBytes() +
-            "  mov.u64 %l1, " + to + ";\n"
-            "  mad.wide.u32 %l0, %thread, 16, %l1;\n" + StoreCopied();
+    body +=
+        "  @%leader mbarrier.arrive.expect_tx.shared::cta.b64 %state, "
+        "[bar], 1024;\n  mov.u32 %r1, 1024;\n  mov.b16 %h0, 1;\n"
+        "  @%leader " +
+        s.text + " [" + to + "], [" + (from_global ? "%first_in" : "data") +
+        "], %r1" + (ignores ? ", 0, 0" : "") + ", [bar]" + mask + policy +
+        ";\n" + WaitForBytes() + "  mov.u64 %l1, " + to +
+        ";\n"
+        "  mad.wide.u32 %l0, %thread, 16, %l1;\n" +
+        StoreCopied();
     batch.Add(s.text, Kernel(batch.NextName(), body),
               RunAndCheck(Copied(16, [](std::uint32_t) { return 16; })));
   }
@@ -555,7 +554,8 @@ TEST(AsyncExec, CpAsyncBulk) {
                      "  " + s.text + " [%first_in], 1024" + PolicyOf(s) +
                          ";\n" + PlaceOfThread() +
                          "  cp.async.cg.shared.global [%l0], [%in], 16;\n"
-                         "  cp.async.wait_all;\n" + StoreCopied()),
+                         "  cp.async.wait_all;\n" +
+                         StoreCopied()),
               RunAndCheck(Copied(16, [](std::uint32_t) { return 16; })));
   }
 }
@@ -607,15 +607,14 @@ struct Reduction {
 
 std::string ReductionKernel(const std::string& name, const Reduction& r) {
   return Kernel(
-      name,
-      InitAndMeet(1) + PlaceOfThread() +
-          "  ld.global.v4.u32 {%r4, %r5, %r6, %r7}, [%in];\n"
-          "  st.shared.v4.u32 [%l0], {%r4, %r5, %r6, %r7};\n"
-          "  mov.u64 %l1, copy;\n  mad.wide.u32 %l0, %thread, 16, %l1;\n"
-          "  ld.global.v4.u32 {%r4, %r5, %r6, %r7}, [%in+1024];\n"
-          "  st.shared.v4.u32 [%l0], {%r4, %r5, %r6, %r7};\n"
-          "  bar.sync 0;\n" + r.leader +
-          (r.to_global ? "" : WaitForBytes() + StoreCopied()));
+      name, InitAndMeet(1) + PlaceOfThread() +
+                "  ld.global.v4.u32 {%r4, %r5, %r6, %r7}, [%in];\n"
+                "  st.shared.v4.u32 [%l0], {%r4, %r5, %r6, %r7};\n"
+                "  mov.u64 %l1, copy;\n  mad.wide.u32 %l0, %thread, 16, %l1;\n"
+                "  ld.global.v4.u32 {%r4, %r5, %r6, %r7}, [%in+1024];\n"
+                "  st.shared.v4.u32 [%l0], {%r4, %r5, %r6, %r7};\n"
+                "  bar.sync 0;\n" +
+                r.leader + (r.to_global ? "" : WaitForBytes() + StoreCopied()));
 }
 
 KernelBatch::Run CheckReduction(const Reduction& r) {
@@ -632,8 +631,7 @@ KernelBatch::Run CheckReduction(const Reduction& r) {
       const Value source = RandomAtomicOperand(t, random);
       const Value old = RandomAtomicOperand(t, random);
       const Value result =
-          i < r.elements ? ApplyAtomic(OperationOf(s), t, old, source, 0)
-                         : old;
+          i < r.elements ? ApplyAtomic(OperationOf(s), t, old, source, 0) : old;
       std::memcpy(in.as<std::uint8_t>() + at, &source, bytes);
       std::memcpy(in.as<std::uint8_t>() + 1024 + at, &old, bytes);
       std::memcpy(out.as<std::uint8_t>() + at, &old, bytes);
@@ -651,8 +649,7 @@ KernelBatch::Run CheckReduction(const Reduction& r) {
 TEST(AsyncExec, CpReduceAsyncBulk) {
   KernelBatch batch{std::string(kHeader)};
   int reductions = 0;
-  for (const LoweredSpelling& s :
-       LoweredSpellingsOf("cp.reduce.async.bulk")) {
+  for (const LoweredSpelling& s : LoweredSpellingsOf("cp.reduce.async.bulk")) {
     ++reductions;
     const Spelling parts(s.text);
     Reduction r;
@@ -668,11 +665,10 @@ TEST(AsyncExec, CpReduceAsyncBulk) {
     } else {
       r.leader =
           "  @%leader mbarrier.arrive.expect_tx.shared::cta.b64 %state, "
-          "[bar], 992;\n  @%leader " + s.text +
-          " [copy], [data], 992, [bar];\n";
+          "[bar], 992;\n  @%leader " +
+          s.text + " [copy], [data], 992, [bar];\n";
     }
-    batch.Add(s.text, ReductionKernel(batch.NextName(), r),
-              CheckReduction(r));
+    batch.Add(s.text, ReductionKernel(batch.NextName(), r), CheckReduction(r));
   }
   EXPECT_GT(reductions, 0);
 }
@@ -691,27 +687,26 @@ TEST(AsyncExec, RedAsync) {
     r.to_global = s.Has("release");
     r.elements = kThreads;
     const bool window = s.Has("shared::cluster");
-    const std::string load =
-        "  mad.wide.u32 %l2, %thread, " + size + ", %l3;\n  ld.shared.b" +
-        std::to_string(t.bits) + " " + reg + ", [%l2];\n";
+    const std::string load = "  mad.wide.u32 %l2, %thread, " + size +
+                             ", %l3;\n  ld.shared.b" + std::to_string(t.bits) +
+                             " " + reg + ", [%l2];\n";
     if (r.to_global) {
       r.leader = "  mov.u64 %l3, data;\n" + load +
-                 "  mad.wide.u32 %l2, %thread, " + size +
-                 ", %first_out;\n  " + s.text + " [%l2], " + reg + ";\n";
+                 "  mad.wide.u32 %l2, %thread, " + size + ", %first_out;\n  " +
+                 s.text + " [%l2], " + reg + ";\n";
     } else {
       const std::string base = window ? "copy" : "generic";
       r.leader =
           "  @%leader mbarrier.arrive.expect_tx.shared::cta.b64 %state, "
-          "[bar], " + std::to_string(kThreads * static_cast<unsigned>(
-                                                    t.bits) / 8) +
+          "[bar], " +
+          std::to_string(kThreads * static_cast<unsigned>(t.bits) / 8) +
           ";\n  bar.sync 0;\n  mov.u64 %l3, data;\n" + load +
           "  mov.u64 %l3, copy;\n" +
           (window ? "" : "  cvta.shared.u64 %l3, %l3;\n") +
           "  mad.wide.u32 %l2, %thread, " + size + ", %l3;\n  " + s.text +
           " [%l2], " + reg + ", " + (window ? "[bar]" : "[%bar]") + ";\n";
     }
-    batch.Add(s.text, ReductionKernel(batch.NextName(), r),
-              CheckReduction(r));
+    batch.Add(s.text, ReductionKernel(batch.NextName(), r), CheckReduction(r));
   }
   EXPECT_GT(reductions, 0);
 }
@@ -730,12 +725,12 @@ TEST(AsyncExec, StAsync) {
     const std::uint32_t stride = size > 16 ? 32 : 16;
     const std::uint32_t active = 1024 / stride;
     const std::string type = bits <= 16 ? "b16" : "b" + std::to_string(bits);
-    std::string body =
-        PlaceOfThread() + InitAndMeet(1) + "  .reg ." + type +
-        " %v<4>;\n  setp.lt.u32 %p1, %thread, " + std::to_string(active) +
-        ";\n  min.u32 %r2, %thread, " +
-        std::to_string(active - 1) + ";\n  mad.wide.u32 %l4, %r2, " +
-        std::to_string(stride) + ", %first_in;\n";
+    std::string body = PlaceOfThread() + InitAndMeet(1) + "  .reg ." + type +
+                       " %v<4>;\n  setp.lt.u32 %p1, %thread, " +
+                       std::to_string(active) + ";\n  min.u32 %r2, %thread, " +
+                       std::to_string(active - 1) +
+                       ";\n  mad.wide.u32 %l4, %r2, " + std::to_string(stride) +
+                       ", %first_in;\n";
     std::string value;
     for (int i = 0; i < width; ++i) {
       const std::string n = std::to_string(i);
@@ -752,36 +747,39 @@ TEST(AsyncExec, StAsync) {
       batch.Add(s.text, Kernel(batch.NextName(), body),
                 RunAndCheck([size](const std::uint32_t* out) {
                   std::uint32_t want[4] = {1, 2, 3, 4};
-                  EXPECT_EQ(std::memcmp(out, want,
-                                        static_cast<std::size_t>(size)), 0);
+                  EXPECT_EQ(
+                      std::memcmp(out, want, static_cast<std::size_t>(size)),
+                      0);
                   EXPECT_EQ(out[3], 0xeeeeeeeeu);
                 }));
       continue;
     }
-    body += "  @%leader mbarrier.arrive.expect_tx.shared::cta.b64 %state, "
-            "[bar], " + total + ";\n  bar.sync 0;\n"
-            "  xor.b32 %r1, %thread, " + std::to_string(active - 1) +
-            ";\n  mad.wide.u32 %l2, %r1, " + std::to_string(stride) +
-            ", %l1;\n" +
-            (window ? "" : "  cvta.shared.u64 %l2, %l2;\n") + "  @%p1 " +
-            s.text +
-            " [%l2], " + value + ", " + (window ? "[bar]" : "[%bar]") +
-            ";\n" + WaitForBytes() + StoreCopied();
-    batch.Add(s.text, Kernel(batch.NextName(), body),
-              RunAndCheck([=](const std::uint32_t* out) {
-                const std::uint32_t words = stride / 4;
-                for (std::uint32_t t = 0; t < active; ++t) {
-                  std::vector<std::uint32_t> want(words, ~0u);
-                  std::vector<std::uint32_t> source(words);
-                  std::iota(source.begin(), source.end(),
-                            words * (t ^ (active - 1)) + 1);
-                  std::memcpy(want.data(), source.data(),
-                              static_cast<std::size_t>(size));
-                  ASSERT_EQ(std::memcmp(out + words * t, want.data(), stride),
-                            0)
-                      << t;
-                }
-              }));
+    body +=
+        "  @%leader mbarrier.arrive.expect_tx.shared::cta.b64 %state, "
+        "[bar], " +
+        total +
+        ";\n  bar.sync 0;\n"
+        "  xor.b32 %r1, %thread, " +
+        std::to_string(active - 1) + ";\n  mad.wide.u32 %l2, %r1, " +
+        std::to_string(stride) + ", %l1;\n" +
+        (window ? "" : "  cvta.shared.u64 %l2, %l2;\n") + "  @%p1 " + s.text +
+        " [%l2], " + value + ", " + (window ? "[bar]" : "[%bar]") + ";\n" +
+        WaitForBytes() + StoreCopied();
+    batch.Add(
+        s.text, Kernel(batch.NextName(), body),
+        RunAndCheck([=](const std::uint32_t* out) {
+          const std::uint32_t words = stride / 4;
+          for (std::uint32_t t = 0; t < active; ++t) {
+            std::vector<std::uint32_t> want(words, ~0u);
+            std::vector<std::uint32_t> source(words);
+            std::iota(source.begin(), source.end(),
+                      words * (t ^ (active - 1)) + 1);
+            std::memcpy(want.data(), source.data(),
+                        static_cast<std::size_t>(size));
+            ASSERT_EQ(std::memcmp(out + words * t, want.data(), stride), 0)
+                << t;
+          }
+        }));
   }
   EXPECT_GT(stores, 0);
 }
@@ -790,10 +788,11 @@ TEST(AsyncExec, StBulk) {
   KernelBatch batch{std::string(kHeader)};
   for (const LoweredSpelling& s : LoweredSpellingsOf("st.bulk")) {
     const std::string at = s.Has("shared::cta") ? "[data]" : "[%l3]";
-    const std::string body =
-        PlaceOfThread() + "  cvta.shared.u64 %l3, %l1;\n  bar.sync 0;\n"
-        "  @%leader " + s.text + " " + at + ", 1000, 0;\n  bar.sync 0;\n" +
-        StoreCopied();
+    const std::string body = PlaceOfThread() +
+                             "  cvta.shared.u64 %l3, %l1;\n  bar.sync 0;\n"
+                             "  @%leader " +
+                             s.text + " " + at + ", 1000, 0;\n  bar.sync 0;\n" +
+                             StoreCopied();
     batch.Add(s.text, Kernel(batch.NextName(), body),
               RunAndCheck([](const std::uint32_t* out) {
                 for (std::uint32_t i = 0; i < 4 * kThreads; ++i) {
@@ -818,9 +817,9 @@ TEST(AsyncExec, ClusterLaunchControl) {
         InitAndMeet(1) + PlaceOfThread() +
         "  cvta.shared.u64 %l3, %l1;\n"
         "  @%leader mbarrier.arrive.expect_tx.shared::cta.b64 %state, [bar], "
-        "16;\n  @%leader " + s.text + (window ? " [data], [bar]" :
-                                                " [%l3], [%bar]") +
-        ";\n" + WaitForBytes() + "  ld.shared.b128 %q0, [data];\n";
+        "16;\n  @%leader " +
+        s.text + (window ? " [data], [bar]" : " [%l3], [%bar]") + ";\n" +
+        WaitForBytes() + "  ld.shared.b128 %q0, [data];\n";
     for (const LoweredSpelling& query :
          LoweredSpellingsOf("clusterlaunchcontrol.query_cancel")) {
       body += "  " + query.text +
@@ -846,24 +845,25 @@ TEST(AsyncExec, RankOfTheOnlyBlock) {
     const bool wide = s.Has("u64") || s.Has("s64");
     if (!wide && !window) continue;  // generic addresses have 64 bits here
     batch.Add(s.text,
-              Kernel(batch.NextName(),
-                     std::string("  mov.u32 %r1, data;\n") + "  " + s.text +
-                         " %r0, " +
-                         (!wide ? "%r1" : window ? "data" : "%bar") +
-                         ";\n  st.global.u32 [%out], %r0;\n"),
+              Kernel(batch.NextName(), std::string("  mov.u32 %r1, data;\n") +
+                                           "  " + s.text + " %r0, " +
+                                           (!wide    ? "%r1"
+                                            : window ? "data"
+                                                     : "%bar") +
+                                           ";\n  st.global.u32 [%out], %r0;\n"),
               RunAndCheck([](const std::uint32_t* out) {
                 EXPECT_EQ(out[0], 0u);
                 EXPECT_EQ(out[4 * kThreads - 4], 0u);
               }));
   }
   for (const LoweredSpelling& s : LoweredSpellingsOf("setmaxnreg")) {
-    batch.Add(s.text,
-              Kernel(batch.NextName(), "  " + s.text + " 64;\n" +
-                                           PlaceOfThread() +
-                                           "  cp.async.cg.shared.global "
-                                           "[%l0], [%in], 16;\n" +
-                                           StoreCopied()),
-              RunAndCheck(Copied(16, [](std::uint32_t) { return 16; })));
+    batch.Add(
+        s.text,
+        Kernel(batch.NextName(), "  " + s.text + " 64;\n" + PlaceOfThread() +
+                                     "  cp.async.cg.shared.global "
+                                     "[%l0], [%in], 16;\n" +
+                                     StoreCopied()),
+        RunAndCheck(Copied(16, [](std::uint32_t) { return 16; })));
   }
 }
 

@@ -2,14 +2,14 @@
 //
 // PTX ISA 9.0, "Parallel Synchronization and Communication Instructions:
 // atom, red, membar/fence".
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <random>
 #include <string>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "tests/exec/atomic_reference.h"
 #include "tests/exec/kernel_batch.h"
@@ -21,8 +21,7 @@ namespace cerberus::exec {
 namespace {
 
 constexpr std::uint32_t kThreads = 64;
-constexpr char kHeader[] =
-    ".version 9.0\n.target sm_100a\n.address_size 64\n";
+constexpr char kHeader[] = ".version 9.0\n.target sm_100a\n.address_size 64\n";
 
 std::string Registers(const std::string& name, int width) {
   if (width == 1) return "%" + name + "0";
@@ -41,21 +40,23 @@ void AddOwnCells(KernelBatch& batch, const LoweredSpelling& lowered,
   const int width = s.Has("v8") ? 8 : s.Has("v4") ? 4 : s.Has("v2") ? 2 : 1;
   const std::string_view op = OperationOf(s);
   const bool cas = op == "cas";
-  const bool shared = s.Has("shared") || s.Has("shared::cta") ||
-                      s.Has("shared::cluster");
+  const bool shared =
+      s.Has("shared") || s.Has("shared::cta") || s.Has("shared::cluster");
   const std::string type = ".b" + std::to_string(t.bits);
   const int bytes = t.bits / 8 * width;
   const std::string stride = std::to_string(bytes);
 
   // Buffers: cells, operands b, operands c, old values, new values.
-  std::string text =
-      ".visible .entry " + batch.NextName() + "(.param .u64 cells, .param .u64 b, .param .u64 c,"
-      " .param .u64 old, .param .u64 new)\n{\n"
-      "  .reg .b64 %cells, %b, %c, %old, %new, %at, %policy;\n"
-      "  .reg .b32 %thread;\n  .reg " + type +
-      " %x<8>, %y<8>, %z<8>, %o<8>, %n<8>;\n"
-      "  .shared .align 32 .b8 window[" + std::to_string(bytes * kThreads) +
-      "];\n  mov.b64 %policy, 0;\n  mov.u32 %thread, %tid.x;\n";
+  std::string text = ".visible .entry " + batch.NextName() +
+                     "(.param .u64 cells, .param .u64 b, .param .u64 c,"
+                     " .param .u64 old, .param .u64 new)\n{\n"
+                     "  .reg .b64 %cells, %b, %c, %old, %new, %at, %policy;\n"
+                     "  .reg .b32 %thread;\n  .reg " +
+                     type +
+                     " %x<8>, %y<8>, %z<8>, %o<8>, %n<8>;\n"
+                     "  .shared .align 32 .b8 window[" +
+                     std::to_string(bytes * kThreads) +
+                     "];\n  mov.b64 %policy, 0;\n  mov.u32 %thread, %tid.x;\n";
   for (const char* name : {"cells", "b", "c", "old", "new"}) {
     const std::string n(name);
     text += "  ld.param.u64 %" + n + ", [" + n + "];\n  mad.wide.u32 %" + n +
@@ -95,48 +96,49 @@ void AddOwnCells(KernelBatch& batch, const LoweredSpelling& lowered,
 
   const std::string op_name(op);
   // `s` owns the text that `t` refers to.
-  batch.Add(lowered.text, text, [=, keep = s](PtxModule& module,
-                                              const std::string& kernel) {
-    const std::size_t count = kThreads * static_cast<std::size_t>(width);
-    const std::size_t element = static_cast<std::size_t>(t.bits) / 8;
-    std::vector<std::unique_ptr<Buffer>> buffers;
-    Launch launch;
-    launch.block = {kThreads, 1, 1};
-    std::mt19937_64 random(99);
-    std::vector<Value> values[3];
-    for (int k = 0; k < 5; ++k) {
-      buffers.push_back(
-          std::make_unique<Buffer>(module.device(), count * element));
-      launch.params.push_back(buffers.back()->address());
-      if (k >= 3) continue;
-      for (std::size_t i = 0; i < count; ++i) {
-        Value v = RandomAtomicOperand(t, random);
-        // Half of the compare-and-swaps find what they expect.
-        if (k == 1 && cas && i % 2 == 0) v = values[0][i];
-        values[k].push_back(v);
-        std::memcpy(buffers.back()->as<char>() + i * element, &v, element);
-      }
-    }
-    const Status status = module.Run(kernel, launch);
-    ASSERT_TRUE(status) << status.error().ToString();
-    for (std::size_t i = 0; i < count; ++i) {
-      Value old = 0, now = 0;
-      std::memcpy(&old, buffers[3]->as<char>() + i * element, element);
-      std::memcpy(&now, buffers[4]->as<char>() + i * element, element);
-      if (returns) {
-        ASSERT_TRUE(old == values[0][i])
-            << "returned 0x" << std::hex << Low(old)
-            << ", the cell held 0x" << Low(values[0][i]);
-      }
-      const Value want =
-          ApplyAtomic(op_name, t, values[0][i], values[1][i], values[2][i]);
-      const Want exact{Want::Match::kExact, want, 0, 0};
-      ASSERT_TRUE(Matches(exact, t, now))
-          << "(0x" << std::hex << Low(values[0][i]) << ", 0x"
-          << Low(values[1][i]) << ", 0x" << Low(values[2][i]) << ") left 0x"
-          << Low(now) << ", want 0x" << Low(want);
-    }
-  });
+  batch.Add(
+      lowered.text, text,
+      [=, keep = s](PtxModule& module, const std::string& kernel) {
+        const std::size_t count = kThreads * static_cast<std::size_t>(width);
+        const std::size_t element = static_cast<std::size_t>(t.bits) / 8;
+        std::vector<std::unique_ptr<Buffer>> buffers;
+        Launch launch;
+        launch.block = {kThreads, 1, 1};
+        std::mt19937_64 random(99);
+        std::vector<Value> values[3];
+        for (int k = 0; k < 5; ++k) {
+          buffers.push_back(
+              std::make_unique<Buffer>(module.device(), count * element));
+          launch.params.push_back(buffers.back()->address());
+          if (k >= 3) continue;
+          for (std::size_t i = 0; i < count; ++i) {
+            Value v = RandomAtomicOperand(t, random);
+            // Half of the compare-and-swaps find what they expect.
+            if (k == 1 && cas && i % 2 == 0) v = values[0][i];
+            values[k].push_back(v);
+            std::memcpy(buffers.back()->as<char>() + i * element, &v, element);
+          }
+        }
+        const Status status = module.Run(kernel, launch);
+        ASSERT_TRUE(status) << status.error().ToString();
+        for (std::size_t i = 0; i < count; ++i) {
+          Value old = 0, now = 0;
+          std::memcpy(&old, buffers[3]->as<char>() + i * element, element);
+          std::memcpy(&now, buffers[4]->as<char>() + i * element, element);
+          if (returns) {
+            ASSERT_TRUE(old == values[0][i])
+                << "returned 0x" << std::hex << Low(old) << ", the cell held 0x"
+                << Low(values[0][i]);
+          }
+          const Value want =
+              ApplyAtomic(op_name, t, values[0][i], values[1][i], values[2][i]);
+          const Want exact{Want::Match::kExact, want, 0, 0};
+          ASSERT_TRUE(Matches(exact, t, now))
+              << "(0x" << std::hex << Low(values[0][i]) << ", 0x"
+              << Low(values[1][i]) << ", 0x" << Low(values[2][i]) << ") left 0x"
+              << Low(now) << ", want 0x" << Low(want);
+        }
+      });
 }
 
 TEST(AtomicExec, AtomOnOwnCells) {
@@ -160,12 +162,17 @@ TEST(AtomicExec, ContendedAddReturnsEveryOldValueOnce) {
     const std::string text =
         ".version 9.0\n.target sm_80\n.address_size 64\n"
         ".visible .entry k(.param .u64 cell, .param .u64 old)\n{\n"
-        "  .reg .b64 %cell, %old, %l;\n  .reg .b32 %r<4>;\n  .reg ." + t +
+        "  .reg .b64 %cell, %old, %l;\n  .reg .b32 %r<4>;\n  .reg ." +
+        t +
         " %o;\n  ld.param.u64 %cell, [cell];\n  ld.param.u64 %old, [old];\n"
         "  mov.u32 %r0, %ctaid.x;\n  mov.u32 %r1, %ntid.x;\n"
         "  mov.u32 %r2, %tid.x;\n  mad.lo.u32 %r3, %r0, %r1, %r2;\n"
-        "  atom.global.add." + t + " %o, [%cell], 3;\n"
-        "  mad.wide.u32 %old, %r3, 8, %old;\n  cvt.u64." + t + " %l, %o;\n"
+        "  atom.global.add." +
+        t +
+        " %o, [%cell], 3;\n"
+        "  mad.wide.u32 %old, %r3, 8, %old;\n  cvt.u64." +
+        t +
+        " %l, %o;\n"
         "  st.global.u64 [%old], %l;\n  ret;\n}\n";
     auto module = PtxModule::Compile(text);
     ASSERT_TRUE(module) << module.error().ToString();
@@ -211,10 +218,14 @@ TEST(AtomicExec, FencesCarryAMessageToAnotherBlock) {
         "  ld.param.u64 %data, [data];\n  ld.param.u64 %flag, [flag];\n"
         "  mov.u32 %r0, %ctaid.x;\n  setp.ne.u32 %p0, %r0, 0;\n"
         "  @%p0 bra READER;\n"
-        "  st.global.u32 [%data], 77;\n  " + fence + ";\n"
+        "  st.global.u32 [%data], 77;\n  " +
+        fence +
+        ";\n"
         "  st.volatile.global.u32 [%flag], 1;\n  ret;\n"
         "READER:\n  ld.volatile.global.u32 %r1, [%flag];\n"
-        "  setp.eq.u32 %p1, %r1, 0;\n  @%p1 bra READER;\n  " + fence + ";\n"
+        "  setp.eq.u32 %p1, %r1, 0;\n  @%p1 bra READER;\n  " +
+        fence +
+        ";\n"
         "  ld.global.u32 %r2, [%data];\n  st.global.u32 [%data+4], %r2;\n"
         "  ret;\n}\n";
     auto module = PtxModule::Compile(text);

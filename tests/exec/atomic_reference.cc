@@ -27,8 +27,8 @@ Value ApplyFloat(std::string_view op, const PtxType& t, Value a, Value b) {
 }  // namespace
 
 std::string_view OperationOf(const Spelling& s) {
-  return s.OneOf({"and", "or", "xor", "cas", "exch", "add", "inc", "dec",
-                  "min", "max"});
+  return s.OneOf(
+      {"and", "or", "xor", "cas", "exch", "add", "inc", "dec", "min", "max"});
 }
 
 Value ApplyAtomic(std::string_view op, const PtxType& t, Value old, Value b,
@@ -44,9 +44,8 @@ Value ApplyAtomic(std::string_view op, const PtxType& t, Value old, Value b,
   if (op == "dec") return old == 0 || old > b ? b : old - 1;
   if (t.is_float()) return ApplyFloat(op, t, old, b);
   if (op == "add") return Truncate(old + b, t.bits);
-  const bool less = t.is_signed()
-                        ? SignExtend(old, t.bits) < SignExtend(b, t.bits)
-                        : old < b;
+  const bool less =
+      t.is_signed() ? SignExtend(old, t.bits) < SignExtend(b, t.bits) : old < b;
   return less == (op == "min") ? old : b;
 }
 
@@ -60,8 +59,7 @@ Value RandomAtomicOperand(const PtxType& t, std::mt19937_64& random) {
   for (int e = 0; e < t.elements; ++e) {
     Mp number(64);
     mpfr_set_d(number.get(),
-               (static_cast<double>(random() % 4001) - 2000) / 16.0,
-               MPFR_RNDN);
+               (static_cast<double>(random() % 4001) - 2000) / 16.0, MPFR_RNDN);
     v |= static_cast<Value>(RoundTo(f, Round::kNearestEven, number))
          << (e * t.element_bits());
   }

@@ -7,6 +7,8 @@
 //
 // CERBERUS_TEST_CHAINS=FIRST:COUNT runs other programs than the few that
 // belong to the test; CERBERUS_TEST_CHAINS_DIR keeps their PTX in a folder.
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -22,8 +24,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "ptxc/opcode_table.h"
 #include "tests/exec/ptx_runner.h"
@@ -147,8 +147,8 @@ std::vector<ValueTest> Copies() {
       Copy("st.local.b64 [mem+8], %a0; ld.local.s16 %d0, [mem+10];", {"b32"},
            {"b64"},
            [](In in) {
-             return Out{Truncate(
-                 static_cast<Value>(SignExtend(in[0] >> 16, 16)), 32)};
+             return Out{
+                 Truncate(static_cast<Value>(SignExtend(in[0] >> 16, 16)), 32)};
            }),
   };
 }
@@ -190,8 +190,8 @@ WarpInstruction Shuffle(const std::string& mode, std::uint32_t control) {
           const int lane = lanes[i];
           const int b = static_cast<int>(Low(in[i][1]) & 31);
           const int segment = static_cast<int>(control >> 8 & 31);
-          const int limit = (lane & segment) |
-                            (static_cast<int>(control & 31) & ~segment);
+          const int limit =
+              (lane & segment) | (static_cast<int>(control & 31) & ~segment);
           int from = mode == "up"     ? lane - b
                      : mode == "down" ? lane + b
                      : mode == "bfly" ? lane ^ b
@@ -224,32 +224,32 @@ WarpInstruction Reduction(const std::string& what,
 
 WarpInstruction Vote(const std::string& mode, const char* type,
                      Value (*of)(Value yes, Value mask)) {
-  return OfWarp("vote.sync." + mode + " %d0, %a0, %mask;", {type}, {"pred"},
-                [of](std::span<const int> lanes,
-                     std::span<const std::vector<Value>> in) {
-                  Value yes = 0;
-                  for (std::size_t i = 0; i < in.size(); ++i) {
-                    if (in[i][0] != 0) yes |= Value{1} << lanes[i];
-                  }
-                  return ToAll(lanes, {of(yes, MaskOf(lanes))});
-                });
+  return OfWarp(
+      "vote.sync." + mode + " %d0, %a0, %mask;", {type}, {"pred"},
+      [of](std::span<const int> lanes, std::span<const std::vector<Value>> in) {
+        Value yes = 0;
+        for (std::size_t i = 0; i < in.size(); ++i) {
+          if (in[i][0] != 0) yes |= Value{1} << lanes[i];
+        }
+        return ToAll(lanes, {of(yes, MaskOf(lanes))});
+      });
 }
 
 WarpInstruction MatchAny(const char* type) {
-  return OfWarp(std::string("match.any.sync.") + type + " %d0, %a0, %mask;",
-                {"b32"}, {type},
-                [](std::span<const int> lanes,
-                   std::span<const std::vector<Value>> in) {
-                  std::vector<Outputs> out;
-                  for (const std::vector<Value>& mine : in) {
-                    Value same = 0;
-                    for (std::size_t i = 0; i < in.size(); ++i) {
-                      if (in[i][0] == mine[0]) same |= Value{1} << lanes[i];
-                    }
-                    out.push_back({same});
-                  }
-                  return out;
-                });
+  return OfWarp(
+      std::string("match.any.sync.") + type + " %d0, %a0, %mask;", {"b32"},
+      {type},
+      [](std::span<const int> lanes, std::span<const std::vector<Value>> in) {
+        std::vector<Outputs> out;
+        for (const std::vector<Value>& mine : in) {
+          Value same = 0;
+          for (std::size_t i = 0; i < in.size(); ++i) {
+            if (in[i][0] == mine[0]) same |= Value{1} << lanes[i];
+          }
+          out.push_back({same});
+        }
+        return out;
+      });
 }
 
 std::vector<WarpInstruction> WarpInstructions() {
@@ -278,15 +278,12 @@ std::vector<WarpInstruction> WarpInstructions() {
   reduce("min.s32", [](Value a, Value b) {
     return std::min(a ^ kSign, b ^ kSign) ^ kSign;
   });
-  all.push_back(Vote("ballot.b32", "b32", [](Value yes, Value) {
-    return yes;
-  }));
-  all.push_back(Vote("all.pred", "pred", [](Value yes, Value mask) {
-    return Value{yes == mask};
-  }));
-  all.push_back(Vote("any.pred", "pred", [](Value yes, Value) {
-    return Value{yes != 0};
-  }));
+  all.push_back(
+      Vote("ballot.b32", "b32", [](Value yes, Value) { return yes; }));
+  all.push_back(Vote("all.pred", "pred",
+                     [](Value yes, Value mask) { return Value{yes == mask}; }));
+  all.push_back(Vote("any.pred", "pred",
+                     [](Value yes, Value) { return Value{yes != 0}; }));
   all.push_back(Vote("uni.pred", "pred", [](Value yes, Value mask) {
     return Value{yes == mask || yes == 0};
   }));
@@ -364,8 +361,7 @@ class Instructions {
     return true;
   }
 
-  std::vector<std::pair<const ptx::OpcodeRow*, std::vector<std::string>>>
-      rows_;
+  std::vector<std::pair<const ptx::OpcodeRow*, std::vector<std::string>>> rows_;
   std::vector<std::shared_ptr<const ValueTest>> copies_;
   std::vector<WarpInstruction> warp_;
   std::size_t row_ = 0;
@@ -374,7 +370,8 @@ class Instructions {
 class Maker {
  public:
   Maker(Instructions& instructions, std::uint64_t seed)
-      : instructions_(instructions), random_(seed * 0x9e3779b97f4a7c15 + 1),
+      : instructions_(instructions),
+        random_(seed * 0x9e3779b97f4a7c15 + 1),
         warps_(Once(2)) {}
 
   Steps Program() { return Block(12 + Below(24), 0); }
@@ -480,9 +477,9 @@ std::string Constant(const PtxType& type, Value value) {
   const char* format = type.name == "f32"   ? "0f%08llx"
                        : type.name == "f64" ? "0d%016llx"
                                             : "0x%llx";
-  std::snprintf(text, sizeof text, format,
-                static_cast<unsigned long long>(
-                    Low(Truncate(value, type.bits))));
+  std::snprintf(
+      text, sizeof text, format,
+      static_cast<unsigned long long>(Low(Truncate(value, type.bits))));
   return text;
 }
 
@@ -547,9 +544,8 @@ std::string Text(const Steps& steps, const std::string& mask) {
                   ";\n";
         }
         text += "  " + guard + "bra THEN" + id + ";\n" +
-                Text(step.otherwise, "%e" + id) + "  bra END" + id +
-                ";\nTHEN" + id + ":\n" + Text(step.body, "%m" + id) + "END" +
-                id + ":\n";
+                Text(step.otherwise, "%e" + id) + "  bra END" + id + ";\nTHEN" +
+                id + ":\n" + Text(step.body, "%m" + id) + "END" + id + ":\n";
         break;
       case Step::Kind::kLoop:
         if (warps) text += "  mov.b32 %m" + id + ", " + mask + ";\n";
@@ -596,11 +592,16 @@ std::string KernelText(const std::string& name, const Steps& steps) {
   }
   AddCounters(steps, &text);
   const std::string stride = std::to_string(8 * kRegisters);
-  text += "  mov.u32 %x, %tid.x;\n  ld.param.u64 %at, [in];\n"
-          "  ld.param.u64 %to, [out];\n"
-          "  mad.wide.u32 %at, %x, " + stride + ", %at;\n"
-          "  mad.wide.u32 %to, %x, " + stride + ", %to;\n"
-          "  mov.u32 %mine, all;\n  mad.lo.u32 %mine, %x, 8, %mine;\n";
+  text +=
+      "  mov.u32 %x, %tid.x;\n  ld.param.u64 %at, [in];\n"
+      "  ld.param.u64 %to, [out];\n"
+      "  mad.wide.u32 %at, %x, " +
+      stride +
+      ", %at;\n"
+      "  mad.wide.u32 %to, %x, " +
+      stride +
+      ", %to;\n"
+      "  mov.u32 %mine, all;\n  mad.lo.u32 %mine, %x, 8, %mine;\n";
   std::string stores;
   for (int reg = 0; reg < kRegisters; ++reg) {
     const std::string at = "+" + std::to_string(8 * reg) + "]";
@@ -620,8 +621,7 @@ std::string KernelText(const std::string& name, const Steps& steps) {
   return text + Text(steps, "0xffffffff") + stores + "  ret;\n}\n";
 }
 
-constexpr char kHeader[] =
-    ".version 9.0\n.target sm_100a\n.address_size 64\n";
+constexpr char kHeader[] = ".version 9.0\n.target sm_100a\n.address_size 64\n";
 
 // ---------------------------------------------------------------------------
 // On the host
@@ -650,8 +650,7 @@ bool HasNan(const PtxType& type, Value value) {
 }
 
 // The inputs; none if one of them is open.
-std::optional<std::vector<Value>> InputsOf(const Step& step,
-                                           const Lane& lane) {
+std::optional<std::vector<Value>> InputsOf(const Step& step, const Lane& lane) {
   std::vector<Value> inputs;
   for (std::size_t i = 0; i < step.inputs.size(); ++i) {
     const Operand& operand = step.inputs[i];
@@ -773,13 +772,12 @@ std::vector<Lane> FirstValues(std::uint64_t seed) {
     lane.id = static_cast<int>(i % 32);
     for (int reg = 0; reg < kRegisters; ++reg) {
       const RegisterClass& those = ClassOf(reg);
-      const auto& list = edges[static_cast<std::size_t>(&those -
-                                                        kClasses.data())];
+      const auto& list =
+          edges[static_cast<std::size_t>(&those - kClasses.data())];
       Value value = random();
       if (random() % 2 == 0) value = list[random() % list.size()];
       if (random() % 4 == 0) value = random() % 70;
-      lane.values[static_cast<std::size_t>(reg)] =
-          Truncate(value, those.bits);
+      lane.values[static_cast<std::size_t>(reg)] = Truncate(value, those.bits);
     }
   }
   return lanes;
@@ -831,10 +829,10 @@ std::string Compare(PtxModule& module, const std::string& kernel,
                                  ClassOf(reg).bits);
       if (got == lane.values[r]) continue;
       char text[120];
-      std::snprintf(text, sizeof text, "thread %zu, %s: got 0x%llx, want 0x%llx",
-                    i, NameOf(reg).c_str(),
-                    static_cast<unsigned long long>(Low(got)),
-                    static_cast<unsigned long long>(Low(lane.values[r])));
+      std::snprintf(
+          text, sizeof text, "thread %zu, %s: got 0x%llx, want 0x%llx", i,
+          NameOf(reg).c_str(), static_cast<unsigned long long>(Low(got)),
+          static_cast<unsigned long long>(Low(lane.values[r])));
       return text;
     }
   }
@@ -873,8 +871,7 @@ TEST(ChainExec, RandomPrograms) {
   Instructions instructions;
   const auto [first, count] = Seeds();
   std::size_t compared = 0;
-  for (std::uint64_t at = first; at < first + count;
-       at += kProgramsOfModule) {
+  for (std::uint64_t at = first; at < first + count; at += kProgramsOfModule) {
     std::string text = kHeader;
     std::vector<Steps> programs;
     for (std::uint64_t seed = at; seed < at + kProgramsOfModule; ++seed) {
@@ -895,8 +892,8 @@ TEST(ChainExec, RandomPrograms) {
                  : RunAlone(program, seed);
       if (wrong.empty()) continue;
       Shrink(&program, &program, seed);
-      ADD_FAILURE() << "program " << seed << ": " << wrong << "\nshrunk: "
-                    << RunAlone(program, seed) << "\n"
+      ADD_FAILURE() << "program " << seed << ": " << wrong
+                    << "\nshrunk: " << RunAlone(program, seed) << "\n"
                     << Text(program, "0xffffffff");
     }
   }

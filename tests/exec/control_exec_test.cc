@@ -2,14 +2,14 @@
 //
 // PTX ISA 9.0, "Control Flow Instructions", and "Abstracting the ABI" for
 // functions and their parameters.
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <cstdlib>
 #include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "tests/exec/ptx_runner.h"
 #include "tests/exec/spellings.h"
@@ -43,7 +43,8 @@ std::vector<std::uint64_t> RunThreads(const std::string& module_scope,
   launch.block = {kThreads, 1, 1};
   launch.params = {buffer.address()};
   const Status status = (*module)->Run("k", launch);
-  EXPECT_TRUE(status || expect_fault) << (status ? "" : status.error().ToString()) << text;
+  EXPECT_TRUE(status || expect_fault)
+      << (status ? "" : status.error().ToString()) << text;
   std::copy_n(buffer.as<std::uint64_t>(), kThreads, out.begin());
   return out;
 }
@@ -53,11 +54,12 @@ TEST(ControlExec, BraInEveryForm) {
   ASSERT_FALSE(spellings.empty());
   for (const LoweredSpelling& s : spellings) {
     // Uniform jumps must be taken by all threads together.
-    const auto out = RunThreads(
-        "", "  setp.gt.u32 %p0, %thread, 1000;\n  @%p0 " + s.text +
-                " FAR;\n  @!%p0 " + s.text + " NEAR;\n  mov.u64 %result, 1;\n"
-                "FAR:\n  add.u64 %result, %result, 2;\n"
-                "NEAR:\n  add.u64 %result, %result, 4;\n");
+    const auto out =
+        RunThreads("", "  setp.gt.u32 %p0, %thread, 1000;\n  @%p0 " + s.text +
+                           " FAR;\n  @!%p0 " + s.text +
+                           " NEAR;\n  mov.u64 %result, 1;\n"
+                           "FAR:\n  add.u64 %result, %result, 2;\n"
+                           "NEAR:\n  add.u64 %result, %result, 4;\n");
     for (std::uint64_t r : out) EXPECT_EQ(r, 4u) << s.text;
   }
 }
@@ -91,15 +93,14 @@ TEST(ControlExec, CarryFlagBetweenAdditionsAndSubtractions) {
                            Pair{"add.cc.u32", "subc.u32", {false, true}},
                            Pair{"sub.cc.u32", "subc.u32", {true, true}},
                            Pair{"add.cc.u32", "addc.u32", {false, false}}}) {
-    const auto out = RunThreads(
-        "", "  sub.u32 %r1, %thread, 32;\n  " + std::string(pair.first) +
-                " %r2, %r1, 3;\n  " + pair.second +
-                " %r3, 1000, 5;\n"
-                "  cvt.u64.u32 %result, %r3;\n");
+    const auto out = RunThreads("", "  sub.u32 %r1, %thread, 32;\n  " +
+                                        std::string(pair.first) +
+                                        " %r2, %r1, 3;\n  " + pair.second +
+                                        " %r3, 1000, 5;\n"
+                                        "  cvt.u64.u32 %result, %r3;\n");
     for (std::uint32_t thread = 0; thread < kThreads; ++thread) {
       const std::uint32_t a = thread - 32;
-      const std::uint32_t flag =
-          pair.subtracts[0] ? a >= 3 : a + 3 < a;
+      const std::uint32_t flag = pair.subtracts[0] ? a >= 3 : a + 3 < a;
       EXPECT_EQ(out[thread],
                 pair.subtracts[1] ? 1000 - 5 - 1 + flag : 1000 + 5 + flag)
           << pair.first << " " << pair.second << " " << thread;
@@ -126,14 +127,14 @@ TEST(ControlExec, BranchTables) {
   }
   for (const char* form : {"brx.idx", "brx.idx.uni"}) {
     const bool uni = std::string(form) == "brx.idx.uni";
-    const auto out = RunThreads(
-        "", std::string(uni ? "  mov.u32 %r0, 2;\n"
-                            : "  rem.u32 %r0, %thread, 3;\n") +
-                "TABLE: .branchtargets A, B, C;\n  " + form +
-                " %r0, TABLE;\n"
-                "A:\n  mov.u64 %result, 10;\n  bra DONE;\n"
-                "B:\n  mov.u64 %result, 20;\n  bra DONE;\n"
-                "C:\n  mov.u64 %result, 30;\nDONE:\n");
+    const auto out =
+        RunThreads("", std::string(uni ? "  mov.u32 %r0, 2;\n"
+                                       : "  rem.u32 %r0, %thread, 3;\n") +
+                           "TABLE: .branchtargets A, B, C;\n  " + form +
+                           " %r0, TABLE;\n"
+                           "A:\n  mov.u64 %result, 10;\n  bra DONE;\n"
+                           "B:\n  mov.u64 %result, 20;\n  bra DONE;\n"
+                           "C:\n  mov.u64 %result, 30;\nDONE:\n");
     for (std::uint32_t t = 0; t < kThreads; ++t) {
       EXPECT_EQ(out[t], 10u * ((uni ? 2 : t % 3) + 1)) << form << t;
     }
@@ -165,34 +166,34 @@ class RandomGraph {
       const std::string number = std::to_string(i);
       text += "B" + number +
               ":\n  add.u32 %r1, %r1, 1;\n  setp.gt.u32 %p1, %r1, 150;\n"
-              "  @%p1 bra B" + std::to_string(blocks_.size()) +
+              "  @%p1 bra B" +
+              std::to_string(blocks_.size()) +
               ";\n  mad.lo.u32 %r0, %r0, 1664525, " +
               std::to_string(1013904223 + i) + ";\n";
       const std::string factor = std::to_string(block.factor);
       switch (block.kind) {
-        case 0:
-          text += "  mad.lo.u32 %r2, %r3, " + factor + ", %r0;\n";
-          break;
+        case 0: text += "  mad.lo.u32 %r2, %r3, " + factor + ", %r0;\n"; break;
         case 1:  // a swap, which phis make of it
-          text += "  mov.u32 %r4, %r2;\n  mov.u32 %r2, %r3;\n"
-                  "  mov.u32 %r3, %r4;\n";
+          text +=
+              "  mov.u32 %r4, %r2;\n  mov.u32 %r2, %r3;\n"
+              "  mov.u32 %r3, %r4;\n";
           break;
         case 2:
           text += "  cvt.u64.u32 %l1, %r2;\n  mad.lo.u64 %l0, %l0, " + factor +
                   ", %l1;\n";
           break;
-        case 3:
-          text += "  setp.gt.u32 %p0, %r2, %r3;\n";
-          break;
+        case 3: text += "  setp.gt.u32 %p0, %r2, %r3;\n"; break;
         case 4:
-          text += "  selp.u32 %r4, " + factor + ", 0, %p0;\n"
+          text += "  selp.u32 %r4, " + factor +
+                  ", 0, %p0;\n"
                   "  add.u32 %r3, %r3, %r4;\n";
           break;
         default:
           text += "  shr.u32 %r5, %r0, 29;\nL" + number +
                   ":\n  mad.lo.u32 %r3, %r3, 5, %r5;\n"
                   "  sub.u32 %r5, %r5, 1;\n  setp.gt.s32 %p2, %r5, 0;\n"
-                  "  @%p2 bra L" + number + ";\n";
+                  "  @%p2 bra L" +
+                  number + ";\n";
       }
       const auto target = [&](int which) {
         return "B" + std::to_string(block.targets[which]);
@@ -204,9 +205,7 @@ class RandomGraph {
                   target(1) + ", " + target(2) + ", " + target(3) +
                   ";\n  brx.idx %r6, T" + number + ";\n";
           break;
-        case 1:
-          text += "  bra " + target(0) + ";\n";
-          break;
+        case 1: text += "  bra " + target(0) + ";\n"; break;
         default:
           text += "  setp.eq.u32 %p3, %r6, 0;\n  @%p3 bra " + target(0) +
                   ";\n  bra " + target(1) + ";\n";
@@ -232,21 +231,11 @@ class RandomGraph {
       }
       r0 = r0 * 1664525 + 1013904223 + static_cast<std::uint32_t>(at);
       switch (block.kind) {
-        case 0:
-          r2 = r3 * block.factor + r0;
-          break;
-        case 1:
-          std::swap(r2, r3);
-          break;
-        case 2:
-          l0 = l0 * block.factor + r2;
-          break;
-        case 3:
-          p0 = r2 > r3;
-          break;
-        case 4:
-          r3 += p0 ? block.factor : 0;
-          break;
+        case 0: r2 = r3 * block.factor + r0; break;
+        case 1: std::swap(r2, r3); break;
+        case 2: l0 = l0 * block.factor + r2; break;
+        case 3: p0 = r2 > r3; break;
+        case 4: r3 += p0 ? block.factor : 0; break;
         default: {
           std::uint32_t r5 = r0 >> 29;
           do {
@@ -409,7 +398,8 @@ TEST(ControlExec, IndirectCalls) {
       "  mad.wide.u32 %l0, %r0, 8, %l0;\n  ld.global.u64 %l1, [%l0];\n"
       "  {\n  .param .b32 p0;\n  .param .b32 p1;\n  .param .b32 r;\n"
       "  st.param.b32 [p0], %thread;\n  st.param.b32 [p1], 3;\n"
-      "PROTO: .callprototype (.param .b32 _) _ (.param .b32 _, .param .b32 _);\n"
+      "PROTO: .callprototype (.param .b32 _) _ (.param .b32 _, .param .b32 "
+      "_);\n"
       "  call (r), %l1, (p0, p1), PROTO;\n  ld.param.b32 %r1, [r];\n  }\n"
       "  cvt.s64.s32 %result, %r1;\n");
   for (std::uint32_t t = 0; t < kThreads; ++t) {
@@ -431,9 +421,10 @@ TEST(ControlExec, RetAndExitEndTheirThreadsOnly) {
       }
     }
   }
-  const auto out = RunThreads("", "  mov.u64 %result, 3;\n"
-                                  "  st.global.u64 [%out], %result;\n"
-                                  "  ret.uni;\n  mov.u64 %result, 4;\n");
+  const auto out = RunThreads("",
+                              "  mov.u64 %result, 3;\n"
+                              "  st.global.u64 [%out], %result;\n"
+                              "  ret.uni;\n  mov.u64 %result, 4;\n");
   for (std::uint64_t r : out) EXPECT_EQ(r, 3u);
 }
 
@@ -448,11 +439,12 @@ TEST(ControlExec, NanosleepOnlyWaits) {
 // A trap ends the thread's wave; what it had stored before stays.
 TEST(ControlExec, TrapEndsTheWave) {
   for (const LoweredSpelling& s : LoweredSpellingsOf("trap")) {
-    const auto out = RunThreads(
-        "", "  setp.lt.u32 %p0, %thread, 32;\n  mov.u64 %result, 1;\n"
-            "  st.global.u64 [%out], %result;\n  @!%p0 bra DONE;\n  " +
-                s.text + ";\nDONE:\n  mov.u64 %result, 2;\n",
-        true);
+    const auto out =
+        RunThreads("",
+                   "  setp.lt.u32 %p0, %thread, 32;\n  mov.u64 %result, 1;\n"
+                   "  st.global.u64 [%out], %result;\n  @!%p0 bra DONE;\n  " +
+                       s.text + ";\nDONE:\n  mov.u64 %result, 2;\n",
+                   true);
     for (std::uint32_t t = 0; t < 32; ++t) EXPECT_EQ(out[t], 1u) << t;
   }
 }
@@ -504,12 +496,12 @@ TEST(ControlExec, SpecialRegisters) {
       const std::uint32_t* row =
           out.as<std::uint32_t>() + (b * threads + t) * 16;
       const std::uint32_t lane = t % 32;
-      const std::uint32_t want[16] = {
-          t % 5, t / 5 % 3, t / 15, 5, 3, 4, b % 2, b / 2 % 3, b / 6, 2, 3, 2,
-          lane, (1u << lane) - 1, 32, t};
+      const std::uint32_t want[16] = {t % 5, t / 5 % 3,        t / 15, 5, 3, 4,
+                                      b % 2, b / 2 % 3,        b / 6,  2, 3, 2,
+                                      lane,  (1u << lane) - 1, 32,     t};
       for (int i = 0; i < 16; ++i) {
-        ASSERT_EQ(row[i], want[i]) << "block " << b << " thread " << t
-                                   << " word " << i;
+        ASSERT_EQ(row[i], want[i])
+            << "block " << b << " thread " << t << " word " << i;
       }
     }
   }
@@ -549,23 +541,45 @@ TEST(ControlExec, StackThatGrows) {
     const auto out = RunThreads(
         "",
         "  .reg .b32 %i, %n, %sum;\n  mov.u32 %n, 0;\n  mov.u32 %sum, 0;\n"
-        "LOOP:\n  stacksave." + t + " " + r + "4;\n"
-        "  mov." + t + " " + r + "0, 64;\n"
-        "  alloca." + t + " " + r + "1, " + r + "0;\n"
-        "  alloca." + t + " " + r + "2, 32, 16;\n"
-        "  mov.u32 %i, 0;\n"
-        "FILL:\n  add.u32 %r8, %thread, %i;\n  add.u32 %r8, %r8, %n;\n"
-        "  st.local.u32 [" + r + "1], %r8;\n"
-        "  st.local.u32 [" + r + "2], %i;\n"
-        "  ld.local.u32 %r9, [" + r + "1];\n"
-        "  ld.local.u32 %r10, [" + r + "2];\n"
-        "  add.u32 %sum, %sum, %r9;\n  sub.u32 %sum, %sum, %r10;\n"
-        "  add." + t + " " + r + "1, " + r + "1, 4;\n"
-        "  add." + t + " " + r + "2, " + r + "2, 4;\n"
-        "  add.u32 %i, %i, 1;\n  setp.lt.u32 %p0, %i, 8;\n"
-        "  @%p0 bra FILL;\n  stackrestore." + t + " " + r + "4;\n"
-        "  add.u32 %n, %n, 1;\n  setp.lt.u32 %p0, %n, 100;\n"
-        "  @%p0 bra LOOP;\n  cvt.u64.u32 %result, %sum;\n");
+        "LOOP:\n  stacksave." +
+            t + " " + r +
+            "4;\n"
+            "  mov." +
+            t + " " + r +
+            "0, 64;\n"
+            "  alloca." +
+            t + " " + r + "1, " + r +
+            "0;\n"
+            "  alloca." +
+            t + " " + r +
+            "2, 32, 16;\n"
+            "  mov.u32 %i, 0;\n"
+            "FILL:\n  add.u32 %r8, %thread, %i;\n  add.u32 %r8, %r8, %n;\n"
+            "  st.local.u32 [" +
+            r +
+            "1], %r8;\n"
+            "  st.local.u32 [" +
+            r +
+            "2], %i;\n"
+            "  ld.local.u32 %r9, [" +
+            r +
+            "1];\n"
+            "  ld.local.u32 %r10, [" +
+            r +
+            "2];\n"
+            "  add.u32 %sum, %sum, %r9;\n  sub.u32 %sum, %sum, %r10;\n"
+            "  add." +
+            t + " " + r + "1, " + r +
+            "1, 4;\n"
+            "  add." +
+            t + " " + r + "2, " + r +
+            "2, 4;\n"
+            "  add.u32 %i, %i, 1;\n  setp.lt.u32 %p0, %i, 8;\n"
+            "  @%p0 bra FILL;\n  stackrestore." +
+            t + " " + r +
+            "4;\n"
+            "  add.u32 %n, %n, 1;\n  setp.lt.u32 %p0, %n, 100;\n"
+            "  @%p0 bra LOOP;\n  cvt.u64.u32 %result, %sum;\n");
     for (std::uint32_t thread = 0; thread < kThreads; ++thread) {
       EXPECT_EQ(out[thread], 8 * (100 * thread + 4950)) << type << thread;
     }
@@ -577,17 +591,17 @@ TEST(ControlExec, StackThatGrows) {
 
 // Stacks of 1 KiB, which threads of CUDA have unless they ask for more.
 TEST(ControlExec, AllocatedStackIsNoLargerThanAskedFor) {
-  const auto out = RunThreads(
-      "",
-      "  mad.lo.u32 %r0, %thread, 4, 400;\n  alloca.u32 %r1, %r0;\n"
-      "  st.local.u32 [%r1], %thread;\n  add.u32 %r2, %r1, %r0;\n"
-      "  st.local.u32 [%r2+-4], %r0;\n  alloca.u32 %r3, 300;\n"
-      "  mov.u32 %r4, 0;\n"
-      "FILL:\n  add.u32 %r5, %r3, %r4;\n  st.local.u32 [%r5], 77;\n"
-      "  add.u32 %r4, %r4, 4;\n  setp.lt.u32 %p0, %r4, 300;\n"
-      "  @%p0 bra FILL;\n  ld.local.u32 %r6, [%r1];\n"
-      "  ld.local.u32 %r7, [%r2+-4];\n  add.u32 %r6, %r6, %r7;\n"
-      "  cvt.u64.u32 %result, %r6;\n");
+  const auto out =
+      RunThreads("",
+                 "  mad.lo.u32 %r0, %thread, 4, 400;\n  alloca.u32 %r1, %r0;\n"
+                 "  st.local.u32 [%r1], %thread;\n  add.u32 %r2, %r1, %r0;\n"
+                 "  st.local.u32 [%r2+-4], %r0;\n  alloca.u32 %r3, 300;\n"
+                 "  mov.u32 %r4, 0;\n"
+                 "FILL:\n  add.u32 %r5, %r3, %r4;\n  st.local.u32 [%r5], 77;\n"
+                 "  add.u32 %r4, %r4, 4;\n  setp.lt.u32 %p0, %r4, 300;\n"
+                 "  @%p0 bra FILL;\n  ld.local.u32 %r6, [%r1];\n"
+                 "  ld.local.u32 %r7, [%r2+-4];\n  add.u32 %r6, %r6, %r7;\n"
+                 "  cvt.u64.u32 %result, %r6;\n");
   for (std::uint32_t thread = 0; thread < kThreads; ++thread) {
     EXPECT_EQ(out[thread], 400 + 5 * thread) << thread;
   }
@@ -731,7 +745,8 @@ TEST(ControlExec, ClustersOfSeveralBlocksAreRefused) {
   const auto compile = [](const char* blocks) {
     return PtxModule::Compile(
         ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n"
-        ".reqnctapercluster " + std::string(blocks) + "\n{\n  ret;\n}\n");
+        ".reqnctapercluster " +
+        std::string(blocks) + "\n{\n  ret;\n}\n");
   };
   EXPECT_TRUE(compile("1, 1, 1"));
   const auto refused = compile("2, 1, 1");

@@ -2,6 +2,8 @@
 // where instructions of several kinds meet in loops, branches and calls.
 //
 // PTX ISA 9.0, "Rounding Modifiers" and "Floating Point Instructions: add".
+#include <gtest/gtest.h>
+
 #include <bit>
 #include <cfenv>
 #include <cmath>
@@ -10,8 +12,6 @@
 #include <span>
 #include <string>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "tests/exec/ptx_runner.h"
 
@@ -243,8 +243,7 @@ TEST(FloatModesExec, SelectionsKeepBits) {
   };
   constexpr std::uint32_t kOfMinusZero[] = {0, 0x80000000, 0x80000000};
   ExpectEach(kOthers, 0x80000000, kOfMinusZero);
-  constexpr std::uint32_t kOfSubnormal[] = {0x80000001, 0x80000001,
-                                            0x80000001};
+  constexpr std::uint32_t kOfSubnormal[] = {0x80000001, 0x80000001, 0x80000001};
   ExpectEach(kOthers, 0x80000001, kOfSubnormal);
 }
 

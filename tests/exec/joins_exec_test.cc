@@ -16,6 +16,8 @@
 // alone. What fails is written to the folder CERBERUS_TEST_JOINS_DIR, or to
 // that for temporary files; of random programs the first three, or as many as
 // CERBERUS_TEST_JOINS_SHRINK says, also without all that can be left out.
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -31,8 +33,6 @@
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "tests/exec/lane_program.h"
 #include "tests/exec/ptx_runner.h"
@@ -85,9 +85,7 @@ const char* TargetOf(std::string_view spelling) {
 
 // The members above and below the lane.
 Expr Above(const Expr& members) { return members & (Expr(~1u) << Lane()); }
-Expr Below(const Expr& members) {
-  return members & ((Expr(1) << Lane()) - 1);
-}
+Expr Below(const Expr& members) { return members & ((Expr(1) << Lane()) - 1); }
 
 // An instruction for the lanes of a mask. `members`: those of the mask that
 // are alive, which shfl and bar.warp read from; none: all that are there.
@@ -100,8 +98,7 @@ Stmt Sync(const std::string& spelling, const Expr& mask,
   const std::string& s = spelling;
   const Expr members = (alive ? *alive : mask) & There();
   const Expr above = Above(members), below = Below(members);
-  const Expr next =
-      Select(above != 0, Lowest(above), Lowest(members));
+  const Expr next = Select(above != 0, Lowest(above), Lowest(members));
   const Expr noise = Mix() ^ (Lane() * 0x01010101 + salt * 0x9e3779b9u);
   // One lane of the mask that is unlike the others, or none.
   const Expr odd_one = salt % 3 == 0   ? Lane() == Lowest(members)
@@ -110,20 +107,19 @@ Stmt Sync(const std::string& spelling, const Expr& mask,
   if (Has(s, "shfl")) {
     stmt.value = noise;
     stmt.pair = salt % 2 == 0;
-    const bool all = !alive && mask.op() == Expr::Op::kConst &&
-                     mask.value() == ~0u;
+    const bool all =
+        !alive && mask.op() == Expr::Op::kConst && mask.value() == ~0u;
     if (Has(s, ".idx")) {
       stmt.lane = all ? Lane() ^ 1 : next;
     } else if (Has(s, ".bfly")) {
       stmt.lane = all ? Expr(1) : Lane() ^ next;
     } else if (Has(s, ".up")) {
       stmt.control = 0;
-      stmt.lane = all ? Expr(1)
-                      : Select(below != 0, Lane() - Highest(below), 0);
+      stmt.lane =
+          all ? Expr(1) : Select(below != 0, Lane() - Highest(below), 0);
     } else {
       stmt.control = all ? 0x181f : 31;  // segments of 8
-      stmt.lane = all ? Expr(1)
-                      : Select(above != 0, Lowest(above) - Lane(), 0);
+      stmt.lane = all ? Expr(1) : Select(above != 0, Lowest(above) - Lane(), 0);
     }
   } else if (Has(s, "vote")) {
     stmt.value = Has(s, ".ballot") ? noise & 4
@@ -138,9 +134,9 @@ Stmt Sync(const std::string& spelling, const Expr& mask,
     }
   } else if (Has(s, "redux")) {
     const Expr mine = Expr(1) << ((Lane() + salt) & 31);
-    stmt.value = Has(s, ".and")                   ? mine ^ ~0u
+    stmt.value = Has(s, ".and")                     ? mine ^ ~0u
                  : Has(s, ".or.") || Has(s, ".xor") ? mine
-                                                  : noise;
+                                                    : noise;
   } else if (Has(s, "bar.warp")) {
     stmt.value = noise;
     stmt.lane = next;
@@ -253,20 +249,15 @@ const Shape kShapes[] = {
     {"loop_together",
      [](Maker& s, Program& p) { p.main = {Loop(kI, 3, {s()})}; }},
     // ---- the two sides of a branch
-    {"sides",
-     [](Maker& s, Program& p) { p.main = {If(kOdd, {s()}, {s()})}; }},
+    {"sides", [](Maker& s, Program& p) { p.main = {If(kOdd, {s()}, {s()})}; }},
     {"sides_by_input",
      [](Maker& s, Program& p) {
        p.main = {If(Input(1) & 8, {s()}, {s()}), Work(3), s()};
      }},
     {"sides_of_halves",
-     [](Maker& s, Program& p) {
-       p.main = {If(Lane() < 16, {s()}, {s()})};
-     }},
+     [](Maker& s, Program& p) { p.main = {If(Lane() < 16, {s()}, {s()})}; }},
     {"one_lane_aside",
-     [](Maker& s, Program& p) {
-       p.main = {If(Lane() == 5, {s()}, {s()})};
-     }},
+     [](Maker& s, Program& p) { p.main = {If(Lane() == 5, {s()}, {s()})}; }},
     {"sides_with_masks_of_their_own",
      [](Maker& s, Program& p) {
        p.main = {If(kOdd, {s(0xaaaaaaaa)}, {s(0x55555555)})};
@@ -282,22 +273,15 @@ const Shape kShapes[] = {
                     {If(kOdd, {s(0xffff0000)}, {s(0xffff0000)})})};
      }},
     {"pairs_on_sides",
-     [](Maker& s, Program& p) {
-       p.main = {If(kOdd, {s(kPair)}, {s(kPair)})};
-     }},
+     [](Maker& s, Program& p) { p.main = {If(kOdd, {s(kPair)}, {s(kPair)})}; }},
     {"quads_on_sides",
-     [](Maker& s, Program& p) {
-       p.main = {If(kOdd, {s(kQuad)}, {s(kQuad)})};
-     }},
+     [](Maker& s, Program& p) { p.main = {If(kOdd, {s(kQuad)}, {s(kQuad)})}; }},
     {"one_side",
      [](Maker& s, Program& p) {
-       p.main = {If(Lane() < 16, {s(0xffff), Loop(kI, 2, {s(0xffff)})}),
-                 s()};
+       p.main = {If(Lane() < 16, {s(0xffff), Loop(kI, 2, {s(0xffff)})}), s()};
      }},
     {"row_on_sides",
-     [](Maker& s, Program& p) {
-       p.main = {If(kOdd, s.Row(3), s.Row(3))};
-     }},
+     [](Maker& s, Program& p) { p.main = {If(kOdd, s.Row(3), s.Row(3))}; }},
     {"row_of_others_on_sides",
      [](Maker& s, Program& p) {
        p.main = {If(kOdd, {s(), s.Other(), s()},
@@ -345,16 +329,19 @@ const Shape kShapes[] = {
      }},
     {"switch_with_rows",
      [](Maker& s, Program& p) {
-       p.main = {Switch(Lane() % 3, {s.Row(2), {Loop(kI, 2, {s()})},
-                                     {s(), Work(1), s()}})};
+       p.main = {Switch(Lane() % 3,
+                        {s.Row(2), {Loop(kI, 2, {s()})}, {s(), Work(1), s()}})};
      }},
     {"switch_of_own_masks",
      [](Maker& s, Program& p) {
-       p.main = {Switch(Lane() & 3, {{s(0x11111111)}, {s(0x22222222)},
-                                     {s(0x44444444)}, {s(0x88888888)}}),
-                 Switch(Lane() >> 3,
-                        {{s(0xffff)}, {s(0xffff)}, {s(0xffff0000)},
-                         {s(0xffff0000)}})};
+       p.main = {
+           Switch(Lane() & 3, {{s(0x11111111)},
+                               {s(0x22222222)},
+                               {s(0x44444444)},
+                               {s(0x88888888)}}),
+           Switch(
+               Lane() >> 3,
+               {{s(0xffff)}, {s(0xffff)}, {s(0xffff0000)}, {s(0xffff0000)}})};
      }},
     // ---- loops
     {"loop_around_sides",
@@ -388,9 +375,9 @@ const Shape kShapes[] = {
     {"loops_in_loops",
      [](Maker& s, Program& p) {
        const Expr rounds = (Lane() >> 1) % 3 + 1;
-       p.main = {
-           If(kOdd, {Loop(kI, rounds, {Loop(kJ, 2, {s(kPair)}), Work(1)})},
-              {Loop(kI, 2, {Loop(kJ, rounds, {s(kPair)})})})};
+       p.main = {If(kOdd,
+                    {Loop(kI, rounds, {Loop(kJ, 2, {s(kPair)}), Work(1)})},
+                    {Loop(kI, 2, {Loop(kJ, rounds, {s(kPair)})})})};
      }},
     {"rounds_of_two",
      [](Maker& s, Program& p) {
@@ -402,15 +389,15 @@ const Shape kShapes[] = {
      }},
     {"rounds_of_pairs",
      [](Maker& s, Program& p) {
-       p.main = {Loop(kI, 6, {If((Lane() * 3 + Var(kI)) % 6 < 3,
-                                 {s(kPair)})})};
+       p.main = {Loop(kI, 6, {If((Lane() * 3 + Var(kI)) % 6 < 3, {s(kPair)})})};
      }},
     {"left_by_a_sync",
      [](Maker& s, Program& p) {
-       p.main = {While(kI, 6, {If(Var(kI) == Lane() % 5,
-                                  {s(), Plain(Stmt::Kind::kBreak)}),
-                               Work(1)}),
-                 s()};
+       p.main = {
+           While(kI, 6,
+                 {If(Var(kI) == Lane() % 5, {s(), Plain(Stmt::Kind::kBreak)}),
+                  Work(1)}),
+           s()};
      }},
     {"sides_in_rounds_that_lanes_leave",
      [](Maker& s, Program& p) {
@@ -428,14 +415,13 @@ const Shape kShapes[] = {
     {"one_side_exited_before",
      [](Maker& s, Program& p) {
        p.main = {If(kOdd, {Work(1), Exit()}), s(~0u, 0x55555555),
-                 If(Lane() & 2, {s(~0u, 0x55555555)},
-                    {s(~0u, 0x55555555)})};
+                 If(Lane() & 2, {s(~0u, 0x55555555)}, {s(~0u, 0x55555555)})};
      }},
     {"exit_while_others_wait",
      [](Maker& s, Program& p) {
        const Expr alive = 0xdddddddd;
-       p.main = {If(kOdd, {If((Lane() & 3) == 1, {Work(1), Exit()}),
-                           s(~0u, alive)},
+       p.main = {If(kOdd,
+                    {If((Lane() & 3) == 1, {Work(1), Exit()}), s(~0u, alive)},
                     {s(~0u, alive)})};
      }},
     {"exit_after_long_work",
@@ -446,10 +432,10 @@ const Shape kShapes[] = {
      }},
     {"exit_round_by_round",
      [](Maker& s, Program& p) {
-       const Expr alive =
-           (Expr(0xff) << (Var(kI) + 1) & 0xff) * 0x01010101;
-       p.main = {Loop(kI, 7, {If(Lane() % 8 == Var(kI), {Exit()}),
-                              If(kOdd, {s(~0u, alive)}, {s(~0u, alive)})})};
+       const Expr alive = (Expr(0xff) << (Var(kI) + 1) & 0xff) * 0x01010101;
+       p.main = {Loop(kI, 7,
+                      {If(Lane() % 8 == Var(kI), {Exit()}),
+                       If(kOdd, {s(~0u, alive)}, {s(~0u, alive)})})};
      }},
     {"exit_behind_on_a_side",
      [](Maker& s, Program& p) {
@@ -465,8 +451,7 @@ const Shape kShapes[] = {
     {"exit_of_one_of_each_pair",
      [](Maker& s, Program& p) {
        const Expr alive = Select(Lane() & 4, kPair & 0x55555555, kPair);
-       p.main = {If(kOdd, {s(kPair), If(Lane() & 4, {Exit()}),
-                           s(kPair, alive)},
+       p.main = {If(kOdd, {s(kPair), If(Lane() & 4, {Exit()}), s(kPair, alive)},
                     {s(kPair), s(kPair, alive)})};
      }},
     // ---- functions
@@ -502,8 +487,7 @@ const Shape kShapes[] = {
      }},
     {"early_return",
      [](Maker& s, Program& p) {
-       p.functions = {{If(Var(kArgument),
-                          {s(), Plain(Stmt::Kind::kReturn)}),
+       p.functions = {{If(Var(kArgument), {s(), Plain(Stmt::Kind::kReturn)}),
                        Work(1), s()}};
        p.main = {Call(0, kOdd), s()};
      }},
@@ -610,8 +594,7 @@ std::string Compare(PtxModule& module, const Program& program,
                     const Expected& expected, const Inputs& inputs) {
   const std::size_t threads = inputs.size();
   const std::string of_block = "block of " + std::to_string(threads) + ", ";
-  const Result<std::vector<std::uint32_t>> words =
-      RunOnDevice(module, inputs);
+  const Result<std::vector<std::uint32_t>> words = RunOnDevice(module, inputs);
   if (!words) return of_block + words.error().ToString();
   for (std::size_t t = 0; t < threads; ++t) {
     // The results first: the count and the mix follow from them.
@@ -623,13 +606,12 @@ std::string Compare(PtxModule& module, const Program& program,
       std::string what = i == 0   ? "number of results"
                          : i == 1 ? "mix"
                                   : "result " + std::to_string(i - 2);
-      if (i >= 2 && i - 2 < expected.sources[t].size() &&
-          program.writes_all) {
-        what += " (statement " +
-                std::to_string(expected.sources[t][i - 2]) + ")";
+      if (i >= 2 && i - 2 < expected.sources[t].size() && program.writes_all) {
+        what +=
+            " (statement " + std::to_string(expected.sources[t][i - 2]) + ")";
       }
-      return of_block + "thread " + std::to_string(t) + ", " + what +
-             ": got " + Hex(got) + ", want " + Hex(want);
+      return of_block + "thread " + std::to_string(t) + ", " + what + ": got " +
+             Hex(got) + ", want " + Hex(want);
     }
   }
   return "";
@@ -675,13 +657,12 @@ constexpr char kBarWarp[] = "bar.warp.sync";
 Program OnSides() {
   Program p;
   const Expr other = Lane() ^ 1;
-  p.main = {If(kOdd,
-               {Named(kIdx, ~0u, Lane() + 100, other),
-                Named(kBallot, ~0u, Lane() < 5),
-                Named(kBarWarp, ~0u, Lane() + 300, other)},
-               {Named(kIdx, ~0u, Lane() + 200, other),
-                Named(kBallot, ~0u, Lane() < 9),
-                Named(kBarWarp, ~0u, Lane() + 400, other)})};
+  p.main = {If(
+      kOdd,
+      {Named(kIdx, ~0u, Lane() + 100, other), Named(kBallot, ~0u, Lane() < 5),
+       Named(kBarWarp, ~0u, Lane() + 300, other)},
+      {Named(kIdx, ~0u, Lane() + 200, other), Named(kBallot, ~0u, Lane() < 9),
+       Named(kBarWarp, ~0u, Lane() + 400, other)})};
   Number(&p);
   return p;
 }
@@ -704,10 +685,10 @@ TEST(JoinsHost, LanesMeetOnSides) {
 
 TEST(JoinsHost, LanesMeetInOtherRoundsAndWaitForNoneThatExited) {
   Program p;
-  p.main = {Loop(kI, 2,
-                 {If((Lane() + Var(kI)) % 2 == 0,
-                     {Named(kBallot, ~0u, Lane() < 4)}),
-                  If(Lane() == 2, {Exit()})})};
+  p.main = {
+      Loop(kI, 2,
+           {If((Lane() + Var(kI)) % 2 == 0, {Named(kBallot, ~0u, Lane() < 4)}),
+            If(Lane() == 2, {Exit()})})};
   const Expected expected = OnHost(p, 40);
   ASSERT_EQ(expected.undefined, "");
   for (std::uint32_t t = 0; t < 40; ++t) {
@@ -801,8 +782,8 @@ TEST_P(Joins, Shapes) {
     ASSERT_FALSE(spellings.empty()) << kOpcodes[k];
     for (std::size_t i = 0; i < spellings.size(); ++i) {
       const std::string& spelling = spellings[i];
-      const bool turn = (k + number + debug) % 2 == 0 &&
-                        i == number % spellings.size();
+      const bool turn =
+          (k + number + debug) % 2 == 0 && i == number % spellings.size();
       if (!(every ? IsChosen(spelling) : turn)) continue;
       Program program;
       Maker maker(spelling);
@@ -840,12 +821,12 @@ TEST_P(Joins, Shapes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    , Joins, ::testing::ValuesIn(Cases()),
-    [](const ::testing::TestParamInfo<Case>& info) {
-      return std::string(info.param.debug ? "debug_" : "optimised_") +
-             info.param.shape->name;
-    });
+INSTANTIATE_TEST_SUITE_P(, Joins, ::testing::ValuesIn(Cases()),
+                         [](const ::testing::TestParamInfo<Case>& info) {
+                           return std::string(info.param.debug ? "debug_"
+                                                               : "optimised_") +
+                                  info.param.shape->name;
+                         });
 
 // ---------------------------------------------------------------------------
 // Random programs
@@ -860,7 +841,7 @@ enum class Level {
 };
 
 constexpr std::uint64_t kProgramsOfTest = 24;
-constexpr std::array<std::uint32_t, 6> kRandomBlocks = {32, 64, 96,
+constexpr std::array<std::uint32_t, 6> kRandomBlocks = {32, 64,  96,
                                                         40, 128, 17};
 
 // Makes programs whose lanes cannot wait for ever: what a set of lanes does
@@ -909,8 +890,7 @@ class RandomProgram {
         }
       }
     }
-    program_.target =
-        kTargets[oldest + Below(kTargets.size() - oldest)];
+    program_.target = kTargets[oldest + Below(kTargets.size() - oldest)];
     if (Once(4)) program_.target += ", debug";
     program_.writes_all = !Once(3);
     return std::move(program_);
@@ -961,8 +941,8 @@ class RandomProgram {
       case 3: return Expr(0xffff) << (Lane() & 16);
       case 4: return Expr(0x55555555) << kOdd;
       case 5: return Expr(0x11111111) << (Lane() & 3);
-      case 6: return Select(Expr(0x12c3a5f7) >> Lane() & 1, 0x12c3a5f7,
-                            ~0x12c3a5f7u);
+      case 6:
+        return Select(Expr(0x12c3a5f7) >> Lane() & 1, 0x12c3a5f7, ~0x12c3a5f7u);
       default: return ~0u;
     }
   }
@@ -989,8 +969,7 @@ class RandomProgram {
       case 0:
       case 1: return Lane() >> Below(5) & 1;
       case 2: return Lane() < 1 + Below(31);
-      case 3:
-        return Input(1 + Below(3)) & (1u << Below(32));
+      case 3: return Input(1 + Below(3)) & (1u << Below(32));
       case 4: return (Mix() & (1u << Below(32))) != 0;
       case 5: return Expr(Word()) >> Lane() & 1;
       case 6: return Thread() & (1u << Below(7));
@@ -1004,8 +983,7 @@ class RandomProgram {
   Expr Number(std::uint32_t limit) {
     switch (Below(4)) {
       case 0: return Lane() % limit;
-      case 1:
-        return (Lane() >> (1 + Below(3))) % limit;
+      case 1: return (Lane() >> (1 + Below(3))) % limit;
       case 2: return Input(1 + Below(3)) % limit;
       default: return (Mix() >> 7) % limit;
     }
@@ -1043,7 +1021,9 @@ class RandomProgram {
     const std::size_t n = events.size();
     const bool full = instructions_ > 40;
     switch (depth == 0 || full || level_ == Level::kTogether ? 0 : Below(10)) {
-      case 1: case 2: case 3:  // both sides
+      case 1:
+      case 2:
+      case 3:  // both sides
         return {If(Condition(scope), Realise(events, scope, depth - 1),
                    Realise(events, scope, depth - 1))};
       case 4: {
@@ -1107,9 +1087,8 @@ class RandomProgram {
       default: break;
     }
     // One after the other, or the first of them and then the others.
-    const std::size_t first = depth == 0 || full || n == 1 || Once(3)
-                                  ? n
-                                  : 1 + Below(n - 1);
+    const std::size_t first =
+        depth == 0 || full || n == 1 || Once(3) ? n : 1 + Below(n - 1);
     for (std::size_t i = 0; i < first; ++i) {
       if (Once(3)) Append(&list, Filler(scope));
       list.push_back(One(events[i], scope));
@@ -1157,8 +1136,7 @@ class RandomProgram {
     return list;
   }
 
-  static Events Part(const Events& events, std::size_t begin,
-                     std::size_t end) {
+  static Events Part(const Events& events, std::size_t begin, std::size_t end) {
     return {events.begin() + static_cast<std::ptrdiff_t>(begin),
             events.begin() + static_cast<std::ptrdiff_t>(end)};
   }
@@ -1215,7 +1193,8 @@ class RandomProgram {
       case 2:
         if (top) return {Plain(Stmt::Kind::kBarrier)};
         break;
-      case 3: case 4:
+      case 3:
+      case 4:
         if (level_ != Level::kTogether) return Parts(scope, depth);
         break;
       case 5: {
@@ -1324,8 +1303,8 @@ class RandomProgram {
 void ReadOwn(Program* program, std::uint32_t id) {
   ForEachStmt(*program, [&](Stmt& stmt) {
     if (stmt.id != id || stmt.kind != Stmt::Kind::kSync) return;
-    const bool absolute = Has(stmt.spelling, ".idx") ||
-                          Has(stmt.spelling, "bar.warp");
+    const bool absolute =
+        Has(stmt.spelling, ".idx") || Has(stmt.spelling, "bar.warp");
     stmt.lane = absolute ? Lane() : Expr(0);
     if (Has(stmt.spelling, ".idx")) stmt.control = 31;
   });
@@ -1383,9 +1362,9 @@ Outcome RunAlone(const Trial& trial) {
   }
   const std::string wrong =
       Compare(**module, trial.program, trial.expected, trial.inputs);
-  return {wrong.empty()             ? Kind::kRight
+  return {wrong.empty()                ? Kind::kRight
           : Has(wrong, "no end after") ? Kind::kHung
-                                    : Kind::kWrong,
+                                       : Kind::kWrong,
           wrong};
 }
 
@@ -1489,8 +1468,7 @@ TEST(JoinsExec, RandomPrograms) {
                        (trial.expected.met_elsewhere != 0
                             ? ": "
                             : " (whose lanes meet in one place): ") +
-                       outcome.text + "\n" +
-                       Keep(name, PtxOf(trial.program));
+                       outcome.text + "\n" + Keep(name, PtxOf(trial.program));
     if (shrunk-- > 0) {
       Shrinker(&trial, outcome.kind).Run();
       Number(&trial.program);
@@ -1501,11 +1479,12 @@ TEST(JoinsExec, RandomPrograms) {
     }
     ADD_FAILURE() << text;
   }
-  std::printf("%llu programs, in %llu of which lanes meet others elsewhere; "
-              "%d thrown away\n%d wrong, %d without an end, %d refused\n",
-              count, static_cast<unsigned long long>(elsewhere), thrown_away,
-              outcomes[Outcome::Kind::kWrong], outcomes[Outcome::Kind::kHung],
-              outcomes[Outcome::Kind::kRefused]);
+  std::printf(
+      "%llu programs, in %llu of which lanes meet others elsewhere; "
+      "%d thrown away\n%d wrong, %d without an end, %d refused\n",
+      count, static_cast<unsigned long long>(elsewhere), thrown_away,
+      outcomes[Outcome::Kind::kWrong], outcomes[Outcome::Kind::kHung],
+      outcomes[Outcome::Kind::kRefused]);
 }
 
 }  // namespace

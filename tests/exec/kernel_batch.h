@@ -2,13 +2,13 @@
 #ifndef CERBERUS_TESTS_EXEC_KERNEL_BATCH_H_
 #define CERBERUS_TESTS_EXEC_KERNEL_BATCH_H_
 
+#include <gtest/gtest.h>
+
 #include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "tests/exec/ptx_runner.h"
 

@@ -28,9 +28,8 @@ std::uint32_t FirstWord(std::uint32_t thread) { return thread * 0x9e3779b9u; }
 bool UsesShared(const Program& program) {
   Program copy = program;
   bool uses = false;
-  ForEachStmt(copy, [&](Stmt& stmt) {
-    uses |= Has(stmt.spelling, "bar.warp");
-  });
+  ForEachStmt(copy,
+              [&](Stmt& stmt) { uses |= Has(stmt.spelling, "bar.warp"); });
   return uses;
 }
 
@@ -49,8 +48,7 @@ class Writer {
 
   std::string Function(std::size_t number) {
     Write(program_.functions[number]);
-    return ".func (.param .align 8 .b8 result[16]) f" +
-           std::to_string(number) +
+    return ".func (.param .align 8 .b8 result[16]) f" + std::to_string(number) +
            "(.param .b32 mix, .param .b32 argument, .param .b64 at,\n"
            "    .param .b64 in, .param .b64 out)\n{\n" +
            Registers() +
@@ -65,8 +63,9 @@ class Writer {
   std::string Kernel() {
     Write(program_.main);
     Finish();
-    std::string filled = "  mul.lo.u32 %v0, %thread, 0x9e3779b9;\n"
-                         "  st.shared.u32 [%own], %v0;\n  bar.sync 0;\n";
+    std::string filled =
+        "  mul.lo.u32 %v0, %thread, 0x9e3779b9;\n"
+        "  st.shared.u32 [%own], %v0;\n  bar.sync 0;\n";
     if (!shared_) filled = "";
     const std::string text =
         filled + "  add.u32 %v0, %i0, %lane;\n" + text_ + "  ret;\n}\n";
@@ -74,7 +73,8 @@ class Writer {
            Registers() +
            "  ld.param.u64 %in, [in];\n  ld.param.u64 %out, [out];\n"
            "  mov.u32 %thread, %tid.x;\n"
-           "  mad.wide.u32 %in, %thread, " + std::to_string(4 * kInputWords) +
+           "  mad.wide.u32 %in, %thread, " +
+           std::to_string(4 * kInputWords) +
            ", %in;\n  mad.wide.u32 %out, %thread, " +
            std::to_string(4 * kOutputWords) +
            ", %out;\n  add.u64 %at, %out, 8;\n" + Begin(text) + text;
@@ -105,21 +105,23 @@ class Writer {
     }
     if (there || own) begin += "  and.b32 %warp, %thread, 0xffffffe0;\n";
     if (there) {
-      begin += "  mov.u32 %there, %ntid.x;\n"
-               "  sub.u32 %there, %there, %warp;\n"
-               "  shl.b32 %there, 1, %there;\n"
-               "  sub.u32 %there, %there, 1;\n";
+      begin +=
+          "  mov.u32 %there, %ntid.x;\n"
+          "  sub.u32 %there, %there, %warp;\n"
+          "  shl.b32 %there, 1, %there;\n"
+          "  sub.u32 %there, %there, 1;\n";
     }
     if (own) {
-      begin += "  mov.u32 %own, slots;\n"
-               "  mad.lo.u32 %warp, %warp, 4, %own;\n"
-               "  mad.lo.u32 %own, %thread, 4, %own;\n";
+      begin +=
+          "  mov.u32 %own, slots;\n"
+          "  mad.lo.u32 %warp, %warp, 4, %own;\n"
+          "  mad.lo.u32 %own, %thread, 4, %own;\n";
     }
     for (std::uint32_t i = 0; i < kInputWords; ++i) {
       const std::string input = "%i" + std::to_string(i);
       if (!Has(text, input)) continue;
-      begin += "  ld.global.u32 " + input + ", [%in+" +
-               std::to_string(4 * i) + "];\n";
+      begin += "  ld.global.u32 " + input + ", [%in+" + std::to_string(4 * i) +
+               "];\n";
     }
     return begin;
   }
@@ -181,11 +183,11 @@ class Writer {
       return result;
     }
     static const std::map<Expr::Op, const char*> kNames = {
-        {Expr::Op::kAdd, "add.u32"}, {Expr::Op::kSub, "sub.u32"},
+        {Expr::Op::kAdd, "add.u32"},    {Expr::Op::kSub, "sub.u32"},
         {Expr::Op::kMul, "mul.lo.u32"}, {Expr::Op::kAnd, "and.b32"},
-        {Expr::Op::kOr, "or.b32"}, {Expr::Op::kXor, "xor.b32"},
-        {Expr::Op::kShl, "shl.b32"}, {Expr::Op::kShr, "shr.u32"},
-        {Expr::Op::kRem, "rem.u32"}, {Expr::Op::kMin, "min.u32"}};
+        {Expr::Op::kOr, "or.b32"},      {Expr::Op::kXor, "xor.b32"},
+        {Expr::Op::kShl, "shl.b32"},    {Expr::Op::kShr, "shr.u32"},
+        {Expr::Op::kRem, "rem.u32"},    {Expr::Op::kMin, "min.u32"}};
     const std::string a = Word(expr.a()), b = Word(expr.b()),
                       result = Temporary();
     Line(std::string(kNames.at(expr.op())) + " " + result + ", " + a + ", " +
@@ -281,7 +283,9 @@ class Writer {
         text_ +=
             "  {\n  .param .align 8 .b8 r[16];\n  .param .b32 a, b;\n"
             "  .param .b64 c, d, e;\n"
-            "  st.param.b32 [a], %v0;\n  st.param.b32 [b], " + word + ";\n"
+            "  st.param.b32 [a], %v0;\n  st.param.b32 [b], " +
+            word +
+            ";\n"
             "  st.param.b64 [c], %at;\n  st.param.b64 [d], %in;\n"
             "  st.param.b64 [e], %out;\n  call (r), f" +
             std::to_string(stmt.number) +
@@ -432,9 +436,8 @@ class Warp {
   Warp(const Program& program, const Inputs& inputs, std::uint32_t first,
        bool backwards)
       : program_(program), backwards_(backwards) {
-    const std::uint32_t count =
-        std::min<std::uint32_t>(32, static_cast<std::uint32_t>(inputs.size()) -
-                                        first);
+    const std::uint32_t count = std::min<std::uint32_t>(
+        32, static_cast<std::uint32_t>(inputs.size()) - first);
     lanes_.resize(count);
     for (std::uint32_t i = 0; i < count; ++i) {
       LaneState& lane = lanes_[i];
@@ -588,9 +591,8 @@ class Warp {
         lane.variables[stmt.number] = Value(stmt.value, lane);
         return;
       case Stmt::Kind::kIf:
-        lane.frames.push_back({Value(stmt.condition, lane) != 0
-                                   ? &stmt.body
-                                   : &stmt.otherwise});
+        lane.frames.push_back(
+            {Value(stmt.condition, lane) != 0 ? &stmt.body : &stmt.otherwise});
         return;
       case Stmt::Kind::kLoop: {
         const std::uint32_t rounds = Value(stmt.value, lane);
@@ -790,9 +792,8 @@ class Warp {
         if ((lanes >> from & 1) == 0) {
           throw Undefined{"shfl of a lane that takes no part", stmt.id};
         }
-        word = static_cast<std::uint32_t>(
-            values[static_cast<std::size_t>(
-                std::popcount(lanes & ((1u << from) - 1)))]);
+        word = static_cast<std::uint32_t>(values[static_cast<std::size_t>(
+            std::popcount(lanes & ((1u << from) - 1)))]);
         p = inside;
       } else if (Has(s, "match")) {
         word = 0;
@@ -864,8 +865,8 @@ void Number(Program* program) {
 
 std::string PtxOf(const Program& program) {
   const bool shared = UsesShared(program);
-  std::string text = ".version 9.0\n.target " + program.target +
-                     "\n.address_size 64\n";
+  std::string text =
+      ".version 9.0\n.target " + program.target + "\n.address_size 64\n";
   if (Has(program.target, "debug")) text += ".file 1 \"lanes.cu\"\n";
   if (shared) text += ".shared .align 4 .b8 slots[4096];\n";
   // Functions call those before them.

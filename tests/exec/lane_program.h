@@ -22,7 +22,7 @@
 
 namespace cerberus::exec {
 
-inline constexpr std::uint32_t kInputWords = 4;   // of each thread
+inline constexpr std::uint32_t kInputWords = 4;    // of each thread
 inline constexpr std::uint32_t kOutputWords = 96;  // of each thread
 // What the output holds where a program wrote nothing.
 inline constexpr std::uint32_t kUnwritten = 0xeeeeeeee;
@@ -33,10 +33,28 @@ inline constexpr std::uint32_t kSkipped = 0x5eed;
 class Expr {
  public:
   enum class Op {
-    kConst, kLane, kThread, kThere, kInput, kVar,
-    kAdd, kSub, kMul, kAnd, kOr, kXor, kShl, kShr, kRem, kMin, kEq, kNe, kLt,
-    kLowest, kHighest,  // the number of a bit; 32 and ~0 if there is none
-    kSelect,            // condition != 0 ? a : b
+    kConst,
+    kLane,
+    kThread,
+    kThere,
+    kInput,
+    kVar,
+    kAdd,
+    kSub,
+    kMul,
+    kAnd,
+    kOr,
+    kXor,
+    kShl,
+    kShr,
+    kRem,
+    kMin,
+    kEq,
+    kNe,
+    kLt,
+    kLowest,
+    kHighest,  // the number of a bit; 32 and ~0 if there is none
+    kSelect,   // condition != 0 ? a : b
   };
   Expr(std::uint32_t value) : Expr(Op::kConst, value) {}
   Expr(Op op, std::uint32_t value);
@@ -82,9 +100,7 @@ LANE_PROGRAM_OPERATOR(==, kEq)
 LANE_PROGRAM_OPERATOR(!=, kNe)
 LANE_PROGRAM_OPERATOR(<, kLt)
 #undef LANE_PROGRAM_OPERATOR
-inline Expr Min(const Expr& a, const Expr& b) {
-  return {Expr::Op::kMin, a, b};
-}
+inline Expr Min(const Expr& a, const Expr& b) { return {Expr::Op::kMin, a, b}; }
 inline Expr Lowest(const Expr& a) { return {Expr::Op::kLowest, a, 0}; }
 inline Expr Highest(const Expr& a) { return {Expr::Op::kHighest, a, 0}; }
 inline Expr Select(const Expr& condition, const Expr& a, const Expr& b) {
@@ -102,15 +118,17 @@ using Stmts = std::vector<Stmt>;
 
 struct Stmt {
   enum class Kind {
-    kSync,     // `spelling` in the lanes of `mask`; its results are written
-               // to the thread's output and mixed; the first one also
-               // becomes variable `number`, unless that is 0
-    kSet,      // variable `number` = value
-    kIf,       // condition: body, else otherwise
-    kLoop,     // body for variable `number` from 0 to value - 1
-    kSwitch,   // cases[value], by brx.idx
-    kCall,     // function `number` with value; its result is mixed
-    kReturn, kExit, kBreak,
+    kSync,    // `spelling` in the lanes of `mask`; its results are written
+              // to the thread's output and mixed; the first one also
+              // becomes variable `number`, unless that is 0
+    kSet,     // variable `number` = value
+    kIf,      // condition: body, else otherwise
+    kLoop,    // body for variable `number` from 0 to value - 1
+    kSwitch,  // cases[value], by brx.idx
+    kCall,    // function `number` with value; its result is mixed
+    kReturn,
+    kExit,
+    kBreak,
     kBarrier,  // bar.sync 0
   };
   Kind kind;
@@ -131,15 +149,15 @@ struct Stmt {
   Expr lane = 0;
   Expr high = 0;
   std::uint32_t control = 31;
-  bool pair = false;         // also the predicate
-  std::uint32_t id = 0;      // as comments in PTX and messages say
+  bool pair = false;     // also the predicate
+  std::uint32_t id = 0;  // as comments in PTX and messages say
 };
 
 struct Program {
   Stmts main;
   std::vector<Stmts> functions;
   std::string target = "sm_90";  // with what follows: "sm_90, debug"
-  bool writes_all = true;  // every result; else only what they mix to
+  bool writes_all = true;        // every result; else only what they mix to
 };
 
 // Calls with each statement, in the order in which they are written.
@@ -170,7 +188,7 @@ using Inputs = std::vector<std::array<std::uint32_t, kInputWords>>;
 struct Expected {
   // Why the program says nothing of what it computes: "" if it does.
   std::string undefined;
-  std::uint32_t culprit = 0;  // the statement
+  std::uint32_t culprit = 0;                                   // the statement
   std::vector<std::array<std::uint32_t, kOutputWords>> words;  // of threads
   // The statements that the words came from, from the third on.
   std::vector<std::vector<std::uint32_t>> sources;

@@ -5,11 +5,11 @@
 //
 // PTX ISA 9.0, chapters 4 to 6, and 9.4, "Type Information for Instructions and
 // Operands".
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <span>
 #include <string>
-
-#include <gtest/gtest.h>
 
 #include "tests/exec/kernel_batch.h"
 #include "tests/exec/ptx_runner.h"
@@ -47,17 +47,16 @@ void Check(std::span<const Row> rows) {
         body +
         "\n  ld.param.u64 %d7, [out];\n  st.global.u64 [%d7], %d0;\n"
         "  ret;\n}\n";
-    batch.Add(text, text,
-              [&row](PtxModule& module, const std::string& kernel) {
-                Buffer out(module.device(), 8);
-                Launch launch;
-                launch.params = {out.address()};
-                const Status status = module.Run(kernel, launch);
-                ASSERT_TRUE(status) << status.error().ToString();
-                EXPECT_EQ(*out.as<std::uint64_t>(), row.want)
-                    << std::hex << *out.as<std::uint64_t>() << ", want "
-                    << row.want << ": " << row.module << row.body;
-              });
+    batch.Add(text, text, [&row](PtxModule& module, const std::string& kernel) {
+      Buffer out(module.device(), 8);
+      Launch launch;
+      launch.params = {out.address()};
+      const Status status = module.Run(kernel, launch);
+      ASSERT_TRUE(status) << status.error().ToString();
+      EXPECT_EQ(*out.as<std::uint64_t>(), row.want)
+          << std::hex << *out.as<std::uint64_t>() << ", want " << row.want
+          << ": " << row.module << row.body;
+    });
   }
 }
 
@@ -192,41 +191,59 @@ TEST(LanguageExec, ArraysAsOperands) {
       {kArrays, "mov.u32 %r1, 2; ld.global.u32 %d0, g@@[%r1];", 12},
       {kArrays, "mov.u32 %r1, 2; ld.global.u32 %d0, g@@[%r1+1];", 13},
       {kArrays, "mov.u64 %d1, 2; ld.global.u32 %d0, g@@[%d1-2];", 10},
-      {kArrays, "mov.u32 %r1, 1; mov.u64 %d1, g@@[%r1+1];\n"
-                "ld.global.u32 %d0, [%d1];", 12},
+      {kArrays,
+       "mov.u32 %r1, 1; mov.u64 %d1, g@@[%r1+1];\n"
+       "ld.global.u32 %d0, [%d1];",
+       12},
       {kArrays, ".reg .s32 %i; mov.s32 %i, -1; ld.global.u32 %d0, g@@[%i+3];",
        12},
-      {kArrays, "mov.u32 %r1, 3; st.shared.u64 s@@[%r1], 77;\n"
-                "ld.shared.u64 %d0, [s@@+24];", 77},
-      {kArrays, "st.shared.u64 s@@[1], 78; cvta.shared.u64 %d1, s@@[1];\n"
-                "ld.u64 %d0, [%d1];", 78},
+      {kArrays,
+       "mov.u32 %r1, 3; st.shared.u64 s@@[%r1], 77;\n"
+       "ld.shared.u64 %d0, [s@@+24];",
+       77},
+      {kArrays,
+       "st.shared.u64 s@@[1], 78; cvta.shared.u64 %d1, s@@[1];\n"
+       "ld.u64 %d0, [%d1];",
+       78},
   };
   Check(kRows);
 }
 
 TEST(LanguageExec, VectorsAsOperands) {
   constexpr Row kRows[] = {
-      {"", ".reg .v2 .b32 %v; mov.u32 %v.x, 1; mov.u32 %v.y, 2;\n"
-           "mov.b64 %d0, %v;", 0x0000000200000001},
-      {"", ".reg .v4 .u16 %v; mov.b64 %v, 0x0004000300020001;\n"
-           "cvt.u64.u16 %d0, %v.z;", 3},
-      {"", ".reg .v2 .u16 %v; mov.b32 %v, 0x00050006; mov.b32 %r0, %v;\n"
-           "cvt.u64.u32 %d0, %r0;", 0x00050006},
+      {"",
+       ".reg .v2 .b32 %v; mov.u32 %v.x, 1; mov.u32 %v.y, 2;\n"
+       "mov.b64 %d0, %v;",
+       0x0000000200000001},
+      {"",
+       ".reg .v4 .u16 %v; mov.b64 %v, 0x0004000300020001;\n"
+       "cvt.u64.u16 %d0, %v.z;",
+       3},
+      {"",
+       ".reg .v2 .u16 %v; mov.b32 %v, 0x00050006; mov.b32 %r0, %v;\n"
+       "cvt.u64.u32 %d0, %r0;",
+       0x00050006},
       {"", ".reg .v2 .f32 %v; mov.v2.f32 %v, {1.0, 2.0}; mov.b64 %d0, %v;",
        0x400000003f800000},
-      {"", ".reg .v4 .f32 %v; mov.v4.f32 %v, {1.0, 2.0, 3.0, 4.0};\n"
-           "add.f32 %f0, %v.g, %v.w; mov.b64 %d0, {%f0, 0};", 0x40c00000},
+      {"",
+       ".reg .v4 .f32 %v; mov.v4.f32 %v, {1.0, 2.0, 3.0, 4.0};\n"
+       "add.f32 %f0, %v.g, %v.w; mov.b64 %d0, {%f0, 0};",
+       0x40c00000},
       {"", "mov.b64 {%r0, _}, 0x0000000700000008; cvt.u64.u32 %d0, %r0;", 8},
       {"", "mov.b32 %r0, {1, 2}; cvt.u64.u32 %d0, %r0;", 0x00020001},
       {"", "mov.b64 %d0, {%h1, 1, 2, 3}; and.b64 %d0, %d0, ~0xffff;",
        0x0003000200010000},
-      {"", "mov.b32 %r0, 1; mov.b32 %r1, 2; mov.b32 %r2, 3; mov.b32 %r3, 4;\n"
-           "mov.v4.u32 {%r0, %r1, %r2, %r3}, {%r3, %r0, %r1, %r0};\n"
-           "mov.v2.u32 {%r0, %r1}, {%r1, %r0};\n"
-           "mov.b64 %d0, {%r0, %r1};", 0x0000000400000001},
-      {"", "mov.b32 %r2, 3; mov.b32 %r3, 4;\n"
-           "mov.v4.u32 {%r0, %r1, %r2, %r3}, {%r3, %r2, %r3, %r2};\n"
-           "mov.b64 %d0, {%r2, %r3};", 0x0000000300000004},
+      {"",
+       "mov.b32 %r0, 1; mov.b32 %r1, 2; mov.b32 %r2, 3; mov.b32 %r3, 4;\n"
+       "mov.v4.u32 {%r0, %r1, %r2, %r3}, {%r3, %r0, %r1, %r0};\n"
+       "mov.v2.u32 {%r0, %r1}, {%r1, %r0};\n"
+       "mov.b64 %d0, {%r0, %r1};",
+       0x0000000400000001},
+      {"",
+       "mov.b32 %r2, 3; mov.b32 %r3, 4;\n"
+       "mov.v4.u32 {%r0, %r1, %r2, %r3}, {%r3, %r2, %r3, %r2};\n"
+       "mov.b64 %d0, {%r2, %r3};",
+       0x0000000300000004},
       {".global .align 8 .b8 g@@[8];",
        ".reg .u32 %u<4>; mov.b32 %u0, 0f3f800000; mov.b32 %u1, 0f40000000;\n"
        "st.global.v2.f32 [g@@], {%u0, %u1};\n"
@@ -234,8 +251,9 @@ TEST(LanguageExec, VectorsAsOperands) {
        "red.global.add.v2.f32 [g@@], {%u2, %u3};\n"
        "ld.global.v2.f32 {%u0, %u1}, [g@@]; mov.b64 %d0, {%u0, %u1};",
        0x40a0000040800000},
-      {"", ".reg .v2 .u32 %v; mov.b64 %v, 0x0000000200000001;\n"
-           "mov.v2.u32 %v, {%v.y, %v.x}; mov.b64 %d0, %v;",
+      {"",
+       ".reg .v2 .u32 %v; mov.b64 %v, 0x0000000200000001;\n"
+       "mov.v2.u32 %v, {%v.y, %v.x}; mov.b64 %d0, %v;",
        0x0000000100000002},
   };
   Check(kRows);
@@ -247,24 +265,35 @@ TEST(LanguageExec, Scopes) {
   constexpr Row kRows[] = {
       {"", "{ .reg .u32 %d0; mov.u32 %d0, 5; } ", 0},
       {"", "mov.u64 %d0, 1; { .reg .b64 %d<4>; mov.u64 %d0, 2; }", 1},
-      {"", ".reg .u64 x; mov.u64 x, 1; { mov.u64 x, 2; .reg .f64 x;\n"
-           "mov.f64 x, 3.0; } mov.u64 %d0, x;", 2},
-      {"", "{ .shared .u32 s; st.shared.u32 [s], 4; }\n"
-           "{ .shared .u32 s; st.shared.u32 [s], 5;\n"
-           "ld.shared.u32 %d0, [s]; }", 5},
+      {"",
+       ".reg .u64 x; mov.u64 x, 1; { mov.u64 x, 2; .reg .f64 x;\n"
+       "mov.f64 x, 3.0; } mov.u64 %d0, x;",
+       2},
+      {"",
+       "{ .shared .u32 s; st.shared.u32 [s], 4; }\n"
+       "{ .shared .u32 s; st.shared.u32 [s], 5;\n"
+       "ld.shared.u32 %d0, [s]; }",
+       5},
       {"", "bra L; L: { bra L; mov.u64 %d0, 1; L: } add.u64 %d0, %d0, 2;", 2},
       {"", "{ bra OUT; mov.u64 %d0, 1; } mov.u64 %d0, 2; OUT:", 0},
-      {"", ".reg .u32 q4; .reg .u32 q<4>; mov.u32 q3, 3; mov.u32 q4, 4;\n"
-           "add.u32 q0, q3, q4; cvt.u64.u32 %d0, q0;", 7},
-      {"", ".reg .b64 q<2>, z, y<3>; mov.u64 q1, 1; mov.u64 z, 2;\n"
-           "add.u64 y2, q1, z; mov.u64 %d0, y2;", 3},
+      {"",
+       ".reg .u32 q4; .reg .u32 q<4>; mov.u32 q3, 3; mov.u32 q4, 4;\n"
+       "add.u32 q0, q3, q4; cvt.u64.u32 %d0, q0;",
+       7},
+      {"",
+       ".reg .b64 q<2>, z, y<3>; mov.u64 q1, 1; mov.u64 z, 2;\n"
+       "add.u64 y2, q1, z; mov.u64 %d0, y2;",
+       3},
       {".global .u64 n@@ = 6;",
        ".reg .u64 %v; { .local .u64 n@@; st.local.u64 [n@@], 7;\n"
        "ld.local.u64 %v, [n@@]; } ld.global.u64 %d0, [n@@];\n"
-       "add.u64 %d0, %d0, %v;", 13},
+       "add.u64 %d0, %d0, %v;",
+       13},
       // A name may be an opcode's, or a type's.
-      {"", ".reg .u64 add, u32; mov.u64 u32, 1; add.u64 add, u32, 2;\n"
-           "mov.u64 %d0, add;", 3},
+      {"",
+       ".reg .u64 add, u32; mov.u64 u32, 1; add.u64 add, u32, 2;\n"
+       "mov.u64 %d0, add;",
+       3},
   };
   Check(kRows);
 }
@@ -275,24 +304,36 @@ TEST(LanguageExec, Predicates) {
   constexpr Row kRows[] = {
       {"", "setp.eq.u32 %p1, 1, 2; @!%p1 mov.u64 %d0, 1;", 1},
       {"", "setp.eq.u32 %p1, 1, 2; @%p1 mov.u64 %d0, 1;", 0},
-      {"", "setp.ne.s32 %p1|%p2, 1, 1; @%p2 mov.u64 %d0, 1;\n"
-           "@%p1 mov.u64 %d0, 2;", 1},
-      {"", "mov.pred %p1, 1; setp.lt.and.u32 %p2, 1, 2, !%p1;\n"
-           "selp.u64 %d0, 3, 4, %p2;", 4},
+      {"",
+       "setp.ne.s32 %p1|%p2, 1, 1; @%p2 mov.u64 %d0, 1;\n"
+       "@%p1 mov.u64 %d0, 2;",
+       1},
+      {"",
+       "mov.pred %p1, 1; setp.lt.and.u32 %p2, 1, 2, !%p1;\n"
+       "selp.u64 %d0, 3, 4, %p2;",
+       4},
       {"", "setp.lt.u32 _|%p2, 1, 2; selp.u64 %d0, 3, 4, %p2;", 4},
-      {"", "mov.pred %p1, !%p1; xor.pred %p2, %p1, %p1; not.pred %p2, %p2;\n"
-           "selp.u64 %d0, 3, 4, %p2;", 3},
+      {"",
+       "mov.pred %p1, !%p1; xor.pred %p2, %p1, %p1; not.pred %p2, %p2;\n"
+       "selp.u64 %d0, 3, 4, %p2;",
+       3},
       // NaN compares with nothing, and unordered comparisons hold.
-      {"", "setp.eq.f32 %p1, 0f7FC00000, 0f7FC00000;\n"
-           "setp.nan.f32 %p2, 0f7FC00000, 1.0;\n"
-           "setp.ltu.f64 %p3, 0d7FF8000000000000, 1.0;\n"
-           "selp.u64 %d0, 1, 0, %p1; @%p2 add.u64 %d0, %d0, 2;\n"
-           "@%p3 add.u64 %d0, %d0, 4;", 6},
+      {"",
+       "setp.eq.f32 %p1, 0f7FC00000, 0f7FC00000;\n"
+       "setp.nan.f32 %p2, 0f7FC00000, 1.0;\n"
+       "setp.ltu.f64 %p3, 0d7FF8000000000000, 1.0;\n"
+       "selp.u64 %d0, 1, 0, %p1; @%p2 add.u64 %d0, %d0, 2;\n"
+       "@%p3 add.u64 %d0, %d0, 4;",
+       6},
       // What a guard leaves out keeps its value, also in part.
-      {"", "mov.u64 %d0, 5; setp.eq.u32 %p1, 1, 2;\n"
-           "@%p1 add.u64 %d0, %d0, %d0;", 5},
-      {"", "mov.u32 %r1, 6; setp.eq.u32 %p1, 1, 2;\n"
-           "@%p1 mov.b64 {%r1, %r2}, 0; cvt.u64.u32 %d0, %r1;", 6},
+      {"",
+       "mov.u64 %d0, 5; setp.eq.u32 %p1, 1, 2;\n"
+       "@%p1 add.u64 %d0, %d0, %d0;",
+       5},
+      {"",
+       "mov.u32 %r1, 6; setp.eq.u32 %p1, 1, 2;\n"
+       "@%p1 mov.b64 {%r1, %r2}, 0; cvt.u64.u32 %d0, %r1;",
+       6},
   };
   Check(kRows);
 }
@@ -306,16 +347,21 @@ TEST(LanguageExec, UnsetRegisters) {
       {"", "setp.eq.u32 %p0, %r1, %r1; selp.u64 %d0, 5, 6, %p0;", 5},
       {"", "setp.ne.s64 %p0, %d1, %d1; selp.u64 %d0, 5, 6, %p0;", 6},
       {"", "set.le.u32.u32 %r2, %r1, %r1; cvt.u64.u32 %d0, %r2;", 0xffffffff},
-      {"", "mov.u32 %r2, %r1; sub.u32 %r2, %r2, %r1; cvt.u64.u32 %d0, %r2;",
-       0},
+      {"", "mov.u32 %r2, %r1; sub.u32 %r2, %r2, %r1; cvt.u64.u32 %d0, %r2;", 0},
       {"", "and.pred %p1, %p0, !%p0; selp.u64 %d0, 5, 6, %p1;", 6},
-      {"", "@%p0 bra YES; mov.u64 %d0, 7; bra END;\n"
-           "YES: mov.u64 %d0, 7;\nEND:", 7},
-      {"", "setp.lt.u32 %p0, %r1, 9; @%p0 bra YES; mov.u64 %d0, 7;\n"
-           "bra END;\nYES: add.u64 %d0, %d0, 7;\nEND:", 7},
-      {"", "div.u32 %r2, %r1, 3; mul.lo.u32 %r3, %r2, 3;\n"
-           "sub.u32 %r3, %r1, %r3; setp.lt.u32 %p0, %r3, 3;\n"
-           "selp.u64 %d0, 1, 0, %p0;", 1},
+      {"",
+       "@%p0 bra YES; mov.u64 %d0, 7; bra END;\n"
+       "YES: mov.u64 %d0, 7;\nEND:",
+       7},
+      {"",
+       "setp.lt.u32 %p0, %r1, 9; @%p0 bra YES; mov.u64 %d0, 7;\n"
+       "bra END;\nYES: add.u64 %d0, %d0, 7;\nEND:",
+       7},
+      {"",
+       "div.u32 %r2, %r1, 3; mul.lo.u32 %r3, %r2, 3;\n"
+       "sub.u32 %r3, %r1, %r3; setp.lt.u32 %p0, %r3, 3;\n"
+       "selp.u64 %d0, 1, 0, %p0;",
+       1},
   };
   Check(kRows);
 }
@@ -337,19 +383,31 @@ TEST(LanguageExec, OperandSizes) {
       {kBytes, "ld.global.v2.s8 {%d0, %d1}, [b@@]; shr.u64 %d0, %d1, 32;",
        0xffffffff},
       // st truncates.
-      {kBytes, "mov.u64 %d1, 0x1122334455667788; st.global.u8 [b@@+4], %d1;\n"
-               "ld.global.u32 %d0, [b@@+4];", 0x04030288},
-      {kBytes, "mov.u32 %r1, 0x11223344; st.global.u16 [b@@+4], %r1;\n"
-               "ld.global.u32 %d0, [b@@+4];", 0x04033344},
+      {kBytes,
+       "mov.u64 %d1, 0x1122334455667788; st.global.u8 [b@@+4], %d1;\n"
+       "ld.global.u32 %d0, [b@@+4];",
+       0x04030288},
+      {kBytes,
+       "mov.u32 %r1, 0x11223344; st.global.u16 [b@@+4], %r1;\n"
+       "ld.global.u32 %d0, [b@@+4];",
+       0x04033344},
       // cvt takes the low part of a wider source and fills a wider result.
-      {"", "mov.u32 %r1, 0x123480ff; cvt.s32.s8 %r2, %r1;\n"
-           "cvt.s64.s32 %d0, %r2;", ~0ull},
-      {"", "mov.u32 %r1, 0x123480ff; cvt.u16.u8 %h0, %r1;\n"
-           "cvt.u64.u16 %d0, %h0;", 0xff},
-      {"", "mov.u32 %r1, 0x123480f0; cvt.s8.s32 %r2, %r1;\n"
-           "cvt.u64.u32 %d0, %r2;", 0xfffffff0},
-      {"", "mov.u32 %r1, 0x123480f0; cvt.u8.s32 %r2, %r1;\n"
-           "cvt.u64.u32 %d0, %r2;", 0xf0},
+      {"",
+       "mov.u32 %r1, 0x123480ff; cvt.s32.s8 %r2, %r1;\n"
+       "cvt.s64.s32 %d0, %r2;",
+       ~0ull},
+      {"",
+       "mov.u32 %r1, 0x123480ff; cvt.u16.u8 %h0, %r1;\n"
+       "cvt.u64.u16 %d0, %h0;",
+       0xff},
+      {"",
+       "mov.u32 %r1, 0x123480f0; cvt.s8.s32 %r2, %r1;\n"
+       "cvt.u64.u32 %d0, %r2;",
+       0xfffffff0},
+      {"",
+       "mov.u32 %r1, 0x123480f0; cvt.u8.s32 %r2, %r1;\n"
+       "cvt.u64.u32 %d0, %r2;",
+       0xf0},
       {"", "mov.u32 %r1, 0x1234fff0; cvt.s16.s32 %d0, %r1;", ~0ull - 15},
       {"", "mov.u32 %r1, 0x1234fff0; cvt.u16.u32 %d0, %r1;", 0xfff0},
       {"", "mov.u64 %d1, 0xffffffff00000001; cvt.s64.s32 %d0, %d1;", 1},
@@ -365,18 +423,22 @@ TEST(LanguageExec, RegisterParameters) {
        "  .reg .b64 %x<2>; mov.b128 {%x0, %x1}, %a;\n"
        "  mov.b128 %r, {%x1, %x0}; ret; }",
        ".reg .b128 %q; mov.b128 %q, {1, 2}; call (%q), swap@@, (%q);\n"
-       "mov.b128 {%d0, %d1}, %q;", 2},
-      {".func (.reg .u32 %r, .reg .pred %q) f@@(.reg .u32 %a, .reg .pred %p) {\n"
+       "mov.b128 {%d0, %d1}, %q;",
+       2},
+      {".func (.reg .u32 %r, .reg .pred %q) f@@(.reg .u32 %a, .reg .pred %p) "
+       "{\n"
        "  add.u32 %r, %a, 1; not.pred %q, %p; ret; }",
        "mov.pred %p1, 0; call (%r1, %p2), f@@, (4, %p1);\n"
-       "cvt.u64.u32 %d0, %r1; @%p2 add.u64 %d0, %d0, 8;", 13},
+       "cvt.u64.u32 %d0, %r1; @%p2 add.u64 %d0, %d0, 8;",
+       13},
       {".func (.reg .f16 %r) f@@(.reg .f16 %a, .reg .f64 %b) {\n"
        "  .reg .f16 %c; cvt.rn.f16.f64 %c, %b; add.f16 %r, %a, %c; ret; }",
        "call (%h0), f@@, (0x3c00, 2.0); cvt.u64.u16 %d0, %h0;", 0x4200},
       {".func (.reg .v2 .u32 %r) f@@(.reg .u32 %a, .reg .v2 .u32 %v) {\n"
        "  add.u32 %r.x, %v.y, %a; add.u32 %r.y, %v.x, %a; ret; }",
        ".reg .v2 .u32 %v; mov.v2.u32 %v, {1, 2};\n"
-       "call (%v), f@@, (%v.y, %v); mov.b64 %d0, %v;", 0x0000000300000004},
+       "call (%v), f@@, (%v.y, %v); mov.b64 %d0, %v;",
+       0x0000000300000004},
       {".func (.reg .v4 .f32 %r, .reg .u16 %n) f@@(.reg .v4 .f32 %v) {\n"
        "  mov.v4.f32 %r, {%v.w, %v.z, %v.y, %v.x}; mov.u16 %n, 9; ret; }",
        ".reg .v4 .f32 %v; mov.v4.f32 %v, {1.0, 2.0, 3.0, 4.0};\n"
@@ -389,7 +451,8 @@ TEST(LanguageExec, RegisterParameters) {
        "mov.b64 %v.y, 2; call (%v, %w), f@@, (%v, %w);\n"
        "mov.b32 %r0, %w; cvt.u64.u32 %d0, %r0; mov.b64 %d1, %v.x;\n"
        "mad.lo.u64 %d0, %d1, 16, %d0; mov.b64 %d1, %v.y;\n"
-       "mad.lo.u64 %d0, %d1, 256, %d0;", 0x127},
+       "mad.lo.u64 %d0, %d1, 256, %d0;",
+       0x127},
   };
   Check(kRows);
 }
@@ -442,16 +505,23 @@ TEST(LanguageExec, OpenArrays) {
 TEST(LanguageExec, SumsWithSymbols) {
   constexpr const char* kWords = ".global .align 8 .u64 g@@[4] = {1, 2, 3, 4};";
   constexpr Row kRows[] = {
-      {kWords, "mov.u64 %d1, 8; add.u64 %d1, %d1, g@@+8;\n"
-               "ld.global.u64 %d0, [%d1];", 3},
+      {kWords,
+       "mov.u64 %d1, 8; add.u64 %d1, %d1, g@@+8;\n"
+       "ld.global.u64 %d0, [%d1];",
+       3},
       {kWords, "mov.u64 %d1, g@@; sub.u64 %d0, g@@+24, %d1;", 24},
-      {kWords, "st.global.u64 [g@@], g@@+16; ld.global.u64 %d1, [g@@];\n"
-               "ld.global.u64 %d0, [%d1];", 3},
-      {kWords, "mov.u64 %d1, g@@; cvt.u32.u64 %r1, %d1;\n"
-               "sub.u32 %r1, g@@+8-4, %r1; cvt.u64.u32 %d0, %r1;", 4},
+      {kWords,
+       "st.global.u64 [g@@], g@@+16; ld.global.u64 %d1, [g@@];\n"
+       "ld.global.u64 %d0, [%d1];",
+       3},
+      {kWords,
+       "mov.u64 %d1, g@@; cvt.u32.u64 %r1, %d1;\n"
+       "sub.u32 %r1, g@@+8-4, %r1; cvt.u64.u32 %d0, %r1;",
+       4},
       {".shared .align 8 .u64 s@@[4];",
        "mov.u64 %d1, 77; st.shared.u64 [s@@+16], %d1; mov.u64 %d1, 8;\n"
-       "add.u64 %d1, %d1, s@@+8; ld.shared.u64 %d0, [%d1];", 77},
+       "add.u64 %d1, %d1, s@@+8; ld.shared.u64 %d0, [%d1];",
+       77},
   };
   Check(kRows);
 }
@@ -459,15 +529,21 @@ TEST(LanguageExec, SumsWithSymbols) {
 // Not in the manual, but taken by ptxas.
 TEST(LanguageExec, SumsWithRegisters) {
   constexpr Row kRows[] = {
-      {".global .u64 g@@;", "mov.u64 %d1, 12; st.global.u64 [g@@], %d1 + 1;\n"
-                            "ld.global.u64 %d0, [g@@];", 13},
-      {"", "mov.b32 %r0, 7; mad.lo.u32 %r1, %r0+1, %r0+2*3, %r0+-7;\n"
-           "cvt.u64.u32 %d0, %r1;", 104},
+      {".global .u64 g@@;",
+       "mov.u64 %d1, 12; st.global.u64 [g@@], %d1 + 1;\n"
+       "ld.global.u64 %d0, [g@@];",
+       13},
+      {"",
+       "mov.b32 %r0, 7; mad.lo.u32 %r1, %r0+1, %r0+2*3, %r0+-7;\n"
+       "cvt.u64.u32 %d0, %r1;",
+       104},
       {"", "mov.b32 %r0, 0xffffffff; cvt.u64.u32 %d0, %r0+2;", 1},
       {"", ".reg .s16 %s; mov.s16 %s, -3; cvt.s64.s16 %d0, %s+1;",
        std::uint64_t(-2)},
-      {"", "mov.b32 %r0, 8; setp.eq.u32 %p0|%p1, %r0+1, 9;\n"
-           "selp.u64 %d0, %d0+5, 1, %p0;", 5},
+      {"",
+       "mov.b32 %r0, 8; setp.eq.u32 %p0|%p1, %r0+1, 9;\n"
+       "selp.u64 %d0, %d0+5, 1, %p0;",
+       5},
   };
   Check(kRows);
 }
@@ -495,14 +571,17 @@ TEST(LanguageExec, LinkedModules) {
         "  .reg .u64 x; ld.param.u64 x, [a]; add.u64 x, x, 2;\n"
         "  st.param.u64 [r], x; ret; }\n"
         ".visible .func (.param .u64 r) f(.param .u64 a);\n.alias f, g;"},
-       kCallF, 7},
+       kCallF,
+       7},
       // What exits behind an alias ends its callers' threads.
       {{".func g() { exit; }\n.func f();\n.alias f, g;", ""},
-       "ld.param.u64 %d7, [out]; st.global.u64 [%d7], 6; call f;", 6},
+       "ld.param.u64 %d7, [out]; st.global.u64 [%d7], 6; call f;",
+       6},
       {{kWeakF,
         ".visible .func (.param .u64 r) f(.param .u64 a) {\n"
         "  st.param.u64 [r], 2; ret; }"},
-       kCallF, 2},
+       kCallF,
+       2},
       {{kWeakF, kWeakF}, kCallF, 1},
       // Each module has its own functions and variables without linkage.
       {{".extern .func (.param .u64 r) f(.param .u64 a);\n"
@@ -516,15 +595,18 @@ TEST(LanguageExec, LinkedModules) {
         "  ret; }"},
        "{ .param .u64 q, w; st.param.u64 [q], 5; call (w), f, (q);\n"
        "ld.param.u64 %d0, [w]; } ld.global.u64 %d1, [own];\n"
-       "add.u64 %d0, %d0, %d1;", 123},
+       "add.u64 %d0, %d0, %d1;",
+       123},
       // Of .common variables the largest is taken, or the definition.
       {{".common .global .align 8 .b8 c[8];\n.extern .func set();",
         ".common .global .align 8 .b8 c[64];\n.visible .func set() {\n"
         "  st.global.u64 [c+56], 9; st.global.u64 [c], 3; ret; }"},
-       "call set; ld.global.u64 %d0, [c];", 3},
+       "call set; ld.global.u64 %d0, [c];",
+       3},
       {{".common .global .align 8 .b8 c[64];",
         ".visible .global .align 8 .u64 c[2] = {4, 5};"},
-       "ld.global.u64 %d0, [c+8];", 5},
+       "ld.global.u64 %d0, [c+8];",
+       5},
       // Addresses of what another module defines.
       {{".extern .global .u64 v[2];\n.extern .const .u64 c[2];\n"
         ".visible .global .u64 at[3] = {v+8, generic(v), generic(c)+8};",
@@ -540,7 +622,8 @@ TEST(LanguageExec, LinkedModules) {
        "p: .callprototype (.param .u64 _) _ (.param .u64 _);\n"
        "ld.global.u64 %d1, [table+8];\n"
        "{ .param .u64 q, w; st.param.u64 [q], 5; call (w), %d1, (q), p;\n"
-       "ld.param.u64 %d0, [w]; }", 8},
+       "ld.param.u64 %d0, [w]; }",
+       8},
   };
   for (const Linked& row : kRows) {
     const std::string header =
@@ -574,10 +657,12 @@ TEST(LanguageExec, DeclaredWithASizeIsDefined) {
        "mov.u32 %r0, 6; st.shared.u32 [b@@], %r0;\n"
        "ld.shared.u32 %r1, [a@@+60]; ld.shared.u32 %r2, [b@@];\n"
        "mad.wide.u32 %d0, %r1, 10, 0; cvt.u64.u32 %d1, %r2;\n"
-       "add.u64 %d0, %d0, %d1;", 56},
+       "add.u64 %d0, %d0, %d1;",
+       56},
       {".extern .global .u32 g@@[4];",
        "mov.u32 %r0, 7; st.global.u32 [g@@+12], %r0;\n"
-       "ld.global.u32 %d0, [g@@+12];", 7},
+       "ld.global.u32 %d0, [g@@+12];",
+       7},
       {".extern .const .align 8 .b8 c@@[16];", "ld.const.u64 %d0, [c@@+8];", 0},
       {".extern .global .u32 g@@;\n.visible .global .u32 g@@ = 9;",
        "ld.global.u32 %d0, [g@@];", 9},
@@ -608,7 +693,8 @@ TEST(LanguageExec, OldModules) {
        "  exit;\n}\n",
        2},
       {".version 1.2\n.target sm_13\n.entry k\n{\n  .reg .u64 %d<2>;\n"
-       "  .reg .f64 %e;\n  .param .u64 out;\n  mov.f64 %e, 0d4022000000000000;\n"
+       "  .reg .f64 %e;\n  .param .u64 out;\n  mov.f64 %e, "
+       "0d4022000000000000;\n"
        "  sqrt.f64 %e, %e;\n  rcp.f64 %e, %e;\n  mov.b64 %d1, %e;\n"
        "  ld.param.u64 %d0, [out];\n  st.global.u64 [%d0], %d1;\n"
        "  exit;\n}\n",

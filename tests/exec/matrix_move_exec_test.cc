@@ -3,6 +3,8 @@
 //
 // PTX ISA 9.0, "Warp-level matrix load instruction: ldmatrix" and the two
 // sections behind it.
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -10,8 +12,6 @@
 #include <random>
 #include <string>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "tests/exec/kernel_batch.h"
 #include "tests/exec/spellings.h"
@@ -116,8 +116,7 @@ std::uint8_t* RowAt(State& state, int lane) {
          state.row_of[static_cast<std::size_t>(lane)] * kRowBytes;
 }
 std::uint32_t HalfAt(const std::uint8_t* row, int column) {
-  return static_cast<std::uint32_t>(row[2 * column] |
-                                    row[2 * column + 1] << 8);
+  return static_cast<std::uint32_t>(row[2 * column] | row[2 * column + 1] << 8);
 }
 
 // Element `column` of a row of elements of 8 bits, or of 6 or 4 without gaps.
@@ -141,8 +140,7 @@ std::uint32_t Loaded(const LoweredSpelling& s, const State& state, int lane,
     // Two registers for a matrix; transposed: row `group` (and group + 8) of
     // the transposed matrix is that column of the stored one.
     for (int i = 0; i < 4; ++i) {
-      const std::uint8_t* row =
-          RowAt(state, 16 * (index / 2) + 4 * thread + i);
+      const std::uint8_t* row = RowAt(state, 16 * (index / 2) + 4 * thread + i);
       word |= ElementAt(s, row, group + 8 * (index % 2)) << (8 * i);
     }
   } else if (s.Has("m8n16")) {
@@ -238,8 +236,8 @@ TEST(MatrixMoveExec, Stmatrix) {
                   RowAt(want, 8 * i + 2 * thread + e % 2)[group + e / 2 * 8] =
                       byte;
                 } else if (s.Has("trans")) {
-                  RowAt(want,
-                        8 * i + 2 * thread + e / 2)[2 * group + e % 2] = byte;
+                  RowAt(want, 8 * i + 2 * thread + e / 2)[2 * group + e % 2] =
+                      byte;
                 } else {
                   RowAt(want, 8 * i + group)[4 * thread + e] = byte;
                 }
@@ -266,8 +264,8 @@ TEST(MatrixMoveExec, Movmatrix) {
           const State after = Execute(module, name, before);
           // Element [row][column] of the matrix before.
           const auto element = [&](int row, int column) {
-            return before.registers[static_cast<std::size_t>(
-                                       4 * row + column / 2)][0] >>
+            return before.registers[static_cast<std::size_t>(4 * row +
+                                                             column / 2)][0] >>
                        (16 * (column % 2)) &
                    0xffff;
           };

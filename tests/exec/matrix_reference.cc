@@ -26,14 +26,10 @@ Mp ToMp(Wide v) {
 
 std::int64_t IntegerOf(Type type, Code code) {
   switch (type) {
-    case Type::kS8:
-      return static_cast<std::int8_t>(code);
-    case Type::kS4:
-      return static_cast<std::int64_t>(code << 60) >> 60;
-    case Type::kS32:
-      return static_cast<std::int32_t>(code);
-    default:
-      return static_cast<std::int64_t>(code);
+    case Type::kS8: return static_cast<std::int8_t>(code);
+    case Type::kS4: return static_cast<std::int64_t>(code << 60) >> 60;
+    case Type::kS32: return static_cast<std::int32_t>(code);
+    default: return static_cast<std::int64_t>(code);
   }
 }
 
@@ -56,9 +52,9 @@ std::string CheckInteger(const Matrix& a, const Matrix& b, const Matrix& c,
       std::int64_t sum = IntegerOf(Type::kS32, c.at(i, j));
       for (int k = 0; k < a.columns; ++k) {
         if (a.type == Type::kB1) {
-          sum += static_cast<std::int64_t>(
-              rules.xor_popc ? a.at(i, k) ^ b.at(k, j)
-                             : a.at(i, k) & b.at(k, j));
+          sum += static_cast<std::int64_t>(rules.xor_popc
+                                               ? a.at(i, k) ^ b.at(k, j)
+                                               : a.at(i, k) & b.at(k, j));
         } else {
           sum += IntegerOf(a.type, a.at(i, k)) * IntegerOf(b.type, b.at(k, j));
         }
@@ -76,8 +72,7 @@ std::string CheckInteger(const Matrix& a, const Matrix& b, const Matrix& c,
 }
 
 std::string CheckFloat(const Matrix& a, const Matrix& b, const Matrix& c,
-                       const Matrix& d, const ProductRules& rules,
-                       Data data) {
+                       const Matrix& d, const ProductRules& rules, Data data) {
   const FloatFormat& format = FormatOf(rules.result);
   const bool f64 = rules.result == Type::kF64;
   const std::size_t blocks =
@@ -110,8 +105,7 @@ std::string CheckFloat(const Matrix& a, const Matrix& b, const Matrix& c,
           factor = rules.scale_a[static_cast<std::size_t>(i)][block] *
                    rules.scale_b[static_cast<std::size_t>(j)][block];
         }
-        add(NumberOf(a.type, a.at(i, k)), NumberOf(b.type, b.at(k, j)),
-            factor);
+        add(NumberOf(a.type, a.at(i, k)), NumberOf(b.type, b.at(k, j)), factor);
       }
       nan = nan || (up && down);
       const Code got = d.at(i, j);
@@ -124,8 +118,8 @@ std::string CheckFloat(const Matrix& a, const Matrix& b, const Matrix& c,
           const double largest = ToDouble(format, format.MaxFinite());
           want = nan ? 0 : up ? largest : -largest;
         }
-        const bool same = std::isnan(want) ? std::isnan(got_number)
-                                           : got_number == want;
+        const bool same =
+            std::isnan(want) ? std::isnan(got_number) : got_number == want;
         if (!same) return Complain(i, j, got_number, std::to_string(want));
         continue;
       }
@@ -138,13 +132,11 @@ std::string CheckFloat(const Matrix& a, const Matrix& b, const Matrix& c,
                 static_cast<Wide>(steps * (f64 ? 0x1p-1074 : 0x1p-149));
       }
       // Directed rounding in every step keeps to its side.
-      const bool directed = rules.rounding == Round::kDown ||
-                            rules.rounding == Round::kUp;
+      const bool directed =
+          rules.rounding == Round::kDown || rules.rounding == Round::kUp;
       if (f64 && rules.rounding != Round::kNearestEven) error *= 2;
-      const Wide below =
-          directed && rules.rounding == Round::kUp ? 0 : error;
-      const Wide above =
-          directed && rules.rounding == Round::kDown ? 0 : error;
+      const Wide below = directed && rules.rounding == Round::kUp ? 0 : error;
+      const Wide above = directed && rules.rounding == Round::kDown ? 0 : error;
       const Round last = f64 ? rules.rounding : Round::kNearestEven;
       Code low = RoundTo(format, last, ToMp(sum - below));
       Code high = RoundTo(format, last, ToMp(sum + above));
@@ -177,35 +169,23 @@ bool IsFloatElement(Type type) {
     case Type::kU8:
     case Type::kS4:
     case Type::kU4:
-    case Type::kB1:
-      return false;
-    default:
-      return true;
+    case Type::kB1: return false;
+    default: return true;
   }
 }
 
 const FloatFormat& FormatOf(Type type) {
   switch (type) {
-    case Type::kF16:
-      return kF16;
-    case Type::kBF16:
-      return kBF16;
-    case Type::kTF32:
-      return kTF32;
-    case Type::kF64:
-      return kF64;
-    case Type::kE4M3:
-      return kE4M3;
-    case Type::kE5M2:
-      return kE5M2;
-    case Type::kE3M2:
-      return kE3M2;
-    case Type::kE2M3:
-      return kE2M3;
-    case Type::kE2M1:
-      return kE2M1;
-    default:
-      return kF32;
+    case Type::kF16: return kF16;
+    case Type::kBF16: return kBF16;
+    case Type::kTF32: return kTF32;
+    case Type::kF64: return kF64;
+    case Type::kE4M3: return kE4M3;
+    case Type::kE5M2: return kE5M2;
+    case Type::kE3M2: return kE3M2;
+    case Type::kE2M3: return kE2M3;
+    case Type::kE2M1: return kE2M1;
+    default: return kF32;
   }
 }
 
@@ -217,8 +197,7 @@ Code RandomElement(Type type, Data data, std::mt19937_64& random) {
       if (data == Data::kEdges) {
         return static_cast<std::uint32_t>(
             extremes[random() % 4] +
-            static_cast<std::int32_t>(random() % 2 == 0 ? 0
-                                                        : random() % 1000));
+            static_cast<std::int32_t>(random() % 2 == 0 ? 0 : random() % 1000));
       }
       return static_cast<std::uint32_t>(random() % 2001 - 1000);
     }
@@ -249,15 +228,14 @@ Code RandomElement(Type type, Data data, std::mt19937_64& random) {
     if (pick < 64) {
       // A subnormal.
       return sign | (Code{1} << format.low_zero_bits
-                             << (random() % static_cast<unsigned>(
-                                                format.mantissa_bits)));
+                             << (random() %
+                                 static_cast<unsigned>(format.mantissa_bits)));
     }
     if (pick < 96 && narrow) return sign | format.MaxFinite();
   }
   if (narrow && type != Type::kF16) {
     for (;;) {
-      const Code code =
-          random() & ((Code{1} << format.storage_bits()) - 1);
+      const Code code = random() & ((Code{1} << format.storage_bits()) - 1);
       if (!format.IsNan(code) && !format.IsInf(code)) return code;
     }
   }

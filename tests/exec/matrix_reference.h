@@ -29,7 +29,9 @@ struct Matrix {
 
   Matrix() = default;
   Matrix(int r, int c, ptx::Type t)
-      : rows(r), columns(c), type(t),
+      : rows(r),
+        columns(c),
+        type(t),
         codes(static_cast<std::size_t>(r) * static_cast<std::size_t>(c)) {}
   Code& at(int r, int c) {
     return codes[static_cast<std::size_t>(r * columns + c)];
@@ -41,9 +43,9 @@ struct Matrix {
 
 // What the elements of a test's matrices are like.
 enum class Data {
-  kSmall,   // small integers: every partial sum is exact
+  kSmall,  // small integers: every partial sum is exact
   kRandom,
-  kEdges,   // infinities, NaN, subnormals, extremes among random numbers
+  kEdges,  // infinities, NaN, subnormals, extremes among random numbers
 };
 constexpr Data kAllData[] = {Data::kSmall, Data::kRandom, Data::kEdges};
 
@@ -53,7 +55,7 @@ void Fill(Matrix& matrix, Data data, std::mt19937_64& random);
 struct ProductRules {
   ptx::Type result = ptx::Type::kF32;
   bool satfinite = false;
-  bool xor_popc = false;      // b1: xor instead of and
+  bool xor_popc = false;                 // b1: xor instead of and
   Round rounding = Round::kNearestEven;  // f64
   // Block scaling: factors by [row or column][block]; empty if there is none.
   std::vector<std::vector<double>> scale_a, scale_b;
@@ -62,8 +64,7 @@ struct ProductRules {
 // Checks D against A * B + C; says what is wrong with the first wrong
 // element, "" if none is.
 std::string CheckProduct(const Matrix& a, const Matrix& b, const Matrix& c,
-                         const Matrix& d, const ProductRules& rules,
-                         Data data);
+                         const Matrix& d, const ProductRules& rules, Data data);
 
 }  // namespace cerberus::exec
 

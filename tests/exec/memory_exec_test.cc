@@ -2,14 +2,14 @@
 // in every state space, type and vector width.
 //
 // PTX ISA 9.0, "Data Movement and Conversion Instructions" and "State Spaces".
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <cstring>
 #include <numeric>
 #include <random>
 #include <string>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "tests/exec/kernel_batch.h"
 #include "tests/exec/ptx_runner.h"
@@ -31,8 +31,10 @@ struct Access {
 };
 Access AccessOf(const LoweredSpelling& s) {
   const Spelling parts(s.text);
-  return {parts.type(parts.types().size() - 1),
-          s.Has("v8") ? 8 : s.Has("v4") ? 4 : s.Has("v2") ? 2 : 1};
+  return {parts.type(parts.types().size() - 1), s.Has("v8")   ? 8
+                                                : s.Has("v4") ? 4
+                                                : s.Has("v2") ? 2
+                                                              : 1};
 }
 
 // "%r0" or "{%r0, %r1}".
@@ -71,12 +73,16 @@ std::string PolicyOperand(const LoweredSpelling& s) {
 // out + t * bytes; the instruction under test does one half of it, plain
 // accesses of the same width the other.
 std::string Prologue(int bytes) {
-  return "  .reg .b64 %in, %out, %at, %policy;\n  .reg .b32 %thread, %a32, %z;\n"
+  return "  .reg .b64 %in, %out, %at, %policy;\n  .reg .b32 %thread, %a32, "
+         "%z;\n"
          "  mov.b64 %policy, 0;\n"
          "  ld.param.u64 %in, [in];\n  ld.param.u64 %out, [out];\n"
          "  mov.u32 %thread, %tid.x;\n"
-         "  mad.wide.u32 %in, %thread, " + std::to_string(bytes) + ", %in;\n"
-         "  mad.wide.u32 %out, %thread, " + std::to_string(bytes) + ", %out;\n";
+         "  mad.wide.u32 %in, %thread, " +
+         std::to_string(bytes) +
+         ", %in;\n"
+         "  mad.wide.u32 %out, %thread, " +
+         std::to_string(bytes) + ", %out;\n";
 }
 
 // Element by element, so that wide vectors need no wide instruction.
@@ -110,17 +116,24 @@ Placed Place(const Access& a, const std::string& space, bool store) {
   const std::string bytes = std::to_string(a.bytes());
   const std::string total = std::to_string(a.bytes() * kThreads);
   const auto variable = [&](const std::string& kind) {
-    return "  ." + kind + " .align 32 .b8 buffer[" + total + "];\n"
+    return "  ." + kind + " .align 32 .b8 buffer[" + total +
+           "];\n"
            "  mov.u64 %at, buffer;\n"
-           "  mad.wide.u32 %at, %thread, " + bytes + ", %at;\n";
+           "  mad.wide.u32 %at, %thread, " +
+           bytes + ", %at;\n";
   };
-  if (space == "global") return {"", "  mov.b64 %at, " +
-        std::string(store ? "%out" : "%in") + ";\n", "%at"};
-  if (space == "generic") return {"", "  mov.b64 %at, " +
-        std::string(store ? "%out" : "%in") + ";\n", "%at"};
+  if (space == "global")
+    return {"", "  mov.b64 %at, " + std::string(store ? "%out" : "%in") + ";\n",
+            "%at"};
+  if (space == "generic")
+    return {"", "  mov.b64 %at, " + std::string(store ? "%out" : "%in") + ";\n",
+            "%at"};
   if (space == "local") {
-    return {"", "  .local .align 32 .b8 buffer[" + bytes + "];\n"
-                "  mov.u64 %at, buffer;\n", "%at"};
+    return {"",
+            "  .local .align 32 .b8 buffer[" + bytes +
+                "];\n"
+                "  mov.u64 %at, buffer;\n",
+            "%at"};
   }
   return {"", variable("shared"), "%at"};
 }
@@ -156,8 +169,7 @@ void Loads(std::string_view opcode) {
     const Access a = AccessOf(s);
     const Placed p = Place(a, space, false);
     std::string text = Entry(batch.NextName()) + Prologue(a.bytes()) +
-                       "  .reg " + RegisterOf(a) + " %r<8>, %s<8>;\n" +
-                       p.setup;
+                       "  .reg " + RegisterOf(a) + " %r<8>, %s<8>;\n" + p.setup;
     if (space != "global" && space != "generic") {
       const std::string short_space =
           space.substr(0, 6) == "shared" ? ".shared" : ".local";
@@ -216,11 +228,12 @@ TEST(MemoryExec, LdParam) {
     const std::string space = SpaceOf(s);
     if (space != "param" && space != "param::entry") continue;
     const Access a = AccessOf(s);
-    std::string text =
-        ".visible .entry " + batch.NextName() +
-        "(.param .align 32 .b8 blob[96], .param .u64 out)\n{\n"
-        "  .reg .b64 %out;\n  .reg " + RegisterOf(a) + " %r<8>;\n"
-        "  ld.param.u64 %out, [out];\n";
+    std::string text = ".visible .entry " + batch.NextName() +
+                       "(.param .align 32 .b8 blob[96], .param .u64 out)\n{\n"
+                       "  .reg .b64 %out;\n  .reg " +
+                       RegisterOf(a) +
+                       " %r<8>;\n"
+                       "  ld.param.u64 %out, [out];\n";
     for (int offset : {0, 32, 64}) {
       text += "  " + s.text + " " + VectorOf(a, "%r") + ", [blob+" +
               std::to_string(offset) + "];\n";
@@ -242,10 +255,10 @@ TEST(MemoryExec, LdParam) {
       const Status status = module.Run(k, launch);
       ASSERT_TRUE(status) << status.error().ToString();
       for (int offset : {0, 32, 64}) {
-        EXPECT_EQ(std::memcmp(out.as<char>() + offset,
-                              launch.raw.data() + offset,
-                              static_cast<std::size_t>(a.bytes())),
-                  0)
+        EXPECT_EQ(
+            std::memcmp(out.as<char>() + offset, launch.raw.data() + offset,
+                        static_cast<std::size_t>(a.bytes())),
+            0)
             << "at " << offset;
       }
     });
@@ -263,16 +276,20 @@ void AddCall(KernelBatch& batch, const LoweredSpelling& under_test,
   const std::string registers = "  .reg " + RegisterOf(a) + " %r<8>;\n";
   const std::string function = "f" + name;
   batch.Add(under_test.text,
-            ".func " + function + "(" + param + ", .param .b64 to)\n{\n"
-            "  .reg .b64 %to;\n" + registers +
-                "  ld.param.b64 %to, [to];\n  " + ld + " " +
+            ".func " + function + "(" + param +
+                ", .param .b64 to)\n{\n"
+                "  .reg .b64 %to;\n" +
+                registers + "  ld.param.b64 %to, [to];\n  " + ld + " " +
                 VectorOf(a, "%r") + ", [blob];\n" +
                 PlainStore(a, "%r", ".global", "%to") + "  ret;\n}\n" +
                 Entry(name) + Prologue(a.bytes()) + registers +
                 PlainLoad(a, "%r", "%in") + "  {\n  " + param +
                 ";\n  .param .b64 to;\n  " + st + " [blob], " +
-                VectorOf(a, "%r") + ";\n  st.param.b64 [to], %out;\n"
-                "  call.uni " + function + ", (blob, to);\n  }\n"
+                VectorOf(a, "%r") +
+                ";\n  st.param.b64 [to], %out;\n"
+                "  call.uni " +
+                function +
+                ", (blob, to);\n  }\n"
                 "  ret;\n}\n",
             [bytes = a.bytes()](PtxModule& module, const std::string& k) {
               Copies(module, k, bytes);
@@ -315,7 +332,8 @@ TEST(MemoryExec, LdConst) {
     const Access a = AccessOf(s);
     const std::string text =
         Entry(batch.NextName()) + Prologue(a.bytes()) + "  .reg " +
-        RegisterOf(a) + " %r<8>;\n"
+        RegisterOf(a) +
+        " %r<8>;\n"
         "  mov.u64 %at, table;\n  mad.wide.u32 %at, %thread, " +
         std::to_string(a.bytes()) + ", %at;\n  " + s.text + " " +
         VectorOf(a, "%r") + ", [%at]" + PolicyOperand(s) + ";\n" +
@@ -343,13 +361,12 @@ TEST(MemoryExec, LdExtendsToTheRegister) {
     std::uint64_t bits;
     std::uint64_t want;
   };
-  for (const Row& row : {Row{"s8", 0x80, 0xffffffffffffff80},
-                         Row{"u8", 0x80, 0x80},
-                         Row{"s16", 0x8001, 0xffffffffffff8001},
-                         Row{"u16", 0x8001, 0x8001},
-                         Row{"s32", 0x80000001, 0xffffffff80000001},
-                         Row{"u32", 0x80000001, 0x80000001},
-                         Row{"b8", 0x80, 0x80}, Row{"b32", ~0u, 0xffffffff}}) {
+  for (const Row& row :
+       {Row{"s8", 0x80, 0xffffffffffffff80}, Row{"u8", 0x80, 0x80},
+        Row{"s16", 0x8001, 0xffffffffffff8001}, Row{"u16", 0x8001, 0x8001},
+        Row{"s32", 0x80000001, 0xffffffff80000001},
+        Row{"u32", 0x80000001, 0x80000001}, Row{"b8", 0x80, 0x80},
+        Row{"b32", ~0u, 0xffffffff}}) {
     const std::string text =
         std::string(kHeader) +
         ".visible .entry k(.param .u64 in, .param .u64 out)\n{\n" +
@@ -431,17 +448,16 @@ TEST(MemoryExec, MovOfEveryType) {
       const std::string names =
           s.Has("v2") ? "{%e1, %e0}" : "{%e3, %e2, %e1, %e0}";
       const auto out = RunOne(
-          "", "  .reg .v" + width + " .b" + bits + " %x, %y;\n  .reg .b" +
-                  bits + " %e<4>;\n  st.global.b64 [%out], 0;\n"
-                  "  st.global.b64 [%out+8], 0;\n  ld.global.v" + width +
-                  ".b" + bits + " %x, [%in];\n  " + s.text + " " + names +
-                  ", %x;\n  " + s.text + " %y, " + names +
-                  ";\n  st.global.v" + width + ".b" + bits +
-                  " [%out], %y;\n",
+          "",
+          "  .reg .v" + width + " .b" + bits + " %x, %y;\n  .reg .b" + bits +
+              " %e<4>;\n  st.global.b64 [%out], 0;\n"
+              "  st.global.b64 [%out+8], 0;\n  ld.global.v" +
+              width + ".b" + bits + " %x, [%in];\n  " + s.text + " " + names +
+              ", %x;\n  " + s.text + " %y, " + names + ";\n  st.global.v" +
+              width + ".b" + bits + " [%out], %y;\n",
           {0xfedcba9876543210, 0x1122334455667788}, 2);
       const int total = t.bits * (s.Has("v2") ? 2 : 4);
-      const std::uint64_t low =
-          total >= 64 ? ~0ull : (1ull << total) - 1;
+      const std::uint64_t low = total >= 64 ? ~0ull : (1ull << total) - 1;
       EXPECT_EQ(out[0], 0xfedcba9876543210u & low) << s.text;
       EXPECT_EQ(out[1], total == 128 ? 0x1122334455667788u : 0u) << s.text;
       continue;
@@ -449,7 +465,8 @@ TEST(MemoryExec, MovOfEveryType) {
     if (t.kind == PtxType::Kind::kPred) {
       const auto out = RunOne("",
                               "  ld.global.b32 %r0, [%in];\n"
-                              "  setp.ne.u32 %p0, %r0, 0;\n  " + s.text +
+                              "  setp.ne.u32 %p0, %r0, 0;\n  " +
+                                  s.text +
                                   " %p1, %p0;\n  selp.u32 %r1, 1, 2, %p1;\n"
                                   "  cvt.u64.u32 %l0, %r1;\n"
                                   "  st.global.b64 [%out], %l0;\n",
@@ -458,14 +475,15 @@ TEST(MemoryExec, MovOfEveryType) {
       continue;
     }
     const std::string reg = ".b" + std::to_string(t.bits);
-    const auto out = RunOne(
-        "", "  .reg " + reg + " %x, %y;\n  st.global.b64 [%out], 0;\n"
-            "  st.global.b64 [%out+8], 0;\n  ld.global" + reg +
-                " %x, [%in];\n  " + s.text + " %y, %x;\n  st.global" + reg +
-                " [%out], %y;\n",
-        {0xfedcba9876543210, 0x1122334455667788}, 2);
-    const std::uint64_t mask =
-        t.bits >= 64 ? ~0ull : (1ull << t.bits) - 1;
+    const auto out =
+        RunOne("",
+               "  .reg " + reg +
+                   " %x, %y;\n  st.global.b64 [%out], 0;\n"
+                   "  st.global.b64 [%out+8], 0;\n  ld.global" +
+                   reg + " %x, [%in];\n  " + s.text + " %y, %x;\n  st.global" +
+                   reg + " [%out], %y;\n",
+               {0xfedcba9876543210, 0x1122334455667788}, 2);
+    const std::uint64_t mask = t.bits >= 64 ? ~0ull : (1ull << t.bits) - 1;
     EXPECT_EQ(out[0], 0xfedcba9876543210u & mask) << s.text;
     EXPECT_EQ(out[1], t.bits == 128 ? 0x1122334455667788u : 0u) << s.text;
   }
@@ -501,24 +519,35 @@ TEST(MemoryExec, CvtaGoesBothWays) {
             ? "." + s + " .align 8 .b64 var[2] = {11, 22};\n"
             : "";
     const std::string inside =
-        declare.empty() ? "  ." + s.substr(0, s.find(':')) +
-                              " .align 8 .b64 var[2];\n"
-                        : "";
+        declare.empty()
+            ? "  ." + s.substr(0, s.find(':')) + " .align 8 .b64 var[2];\n"
+            : "";
     const auto out = RunOne(
         declare,
         inside + "  mov.u64 %l0, var;\n" +
-            (is_const ? "" : "  mov.b64 %l6, 33;\n  st." + s +
-                                 ".b64 [%l0+8], %l6;\n") +
-            "  cvta." + s + ".u64 %l1, %l0;\n"
+            (is_const
+                 ? ""
+                 : "  mov.b64 %l6, 33;\n  st." + s + ".b64 [%l0+8], %l6;\n") +
+            "  cvta." + s +
+            ".u64 %l1, %l0;\n"
             "  ld.b64 %l2, [%l1+8];\n  st.global.b64 [%out], %l2;\n"
-            "  cvta.to." + s + ".u64 %l3, %l1;\n"
-            "  ld." + s + ".b64 %l4, [%l3+8];\n"
+            "  cvta.to." +
+            s +
+            ".u64 %l3, %l1;\n"
+            "  ld." +
+            s +
+            ".b64 %l4, [%l3+8];\n"
             "  st.global.b64 [%out+8], %l4;\n"
-            "  cvta." + s + ".u64 %l5, var;\n"
+            "  cvta." +
+            s +
+            ".u64 %l5, var;\n"
             "  sub.u64 %l5, %l5, %l1;\n  st.global.b64 [%out+16], %l5;\n"
-            "  isspacep." + s + " %p0, %l1;\n  selp.u64 %l6, 1, 0, %p0;\n"
+            "  isspacep." +
+            s +
+            " %p0, %l1;\n  selp.u64 %l6, 1, 0, %p0;\n"
             "  st.global.b64 [%out+24], %l6;\n"
-            "  isspacep." + (is_shared ? "local" : "shared") +
+            "  isspacep." +
+            (is_shared ? "local" : "shared") +
             " %p1, %l1;\n  selp.u64 %l6, 1, 0, %p1;\n"
             "  st.global.b64 [%out+32], %l6;\n",
         {}, 5);
@@ -533,19 +562,26 @@ TEST(MemoryExec, CvtaGoesBothWays) {
 
 TEST(MemoryExec, CvtaOfAKernelsParameters) {
   for (const std::string space : {"param", "param::entry"}) {
-    const auto out = RunOne(
-        "",
-        "  cvta." + space + ".u64 %l1, in;\n  ld.u64 %l2, [%l1];\n"
-        "  sub.u64 %l2, %l2, %in;\n  st.global.b64 [%out], %l2;\n"
-        "  cvta.to." + space + ".u64 %l3, %l1;\n"
-        "  ld.param.u64 %l4, [%l3+8];\n  sub.u64 %l4, %l4, %out;\n"
-        "  st.global.b64 [%out+8], %l4;\n"
-        "  isspacep." + space + " %p0, %l1;\n"
-        "  isspacep." + space + " %p1, %in;\n"
-        "  selp.u64 %l5, 1, 0, %p0;\n  selp.u64 %l6, 1, 0, %p1;\n"
-        "  st.global.b64 [%out+16], %l5;\n"
-        "  st.global.b64 [%out+24], %l6;\n",
-        {}, 4);
+    const auto out =
+        RunOne("",
+               "  cvta." + space +
+                   ".u64 %l1, in;\n  ld.u64 %l2, [%l1];\n"
+                   "  sub.u64 %l2, %l2, %in;\n  st.global.b64 [%out], %l2;\n"
+                   "  cvta.to." +
+                   space +
+                   ".u64 %l3, %l1;\n"
+                   "  ld.param.u64 %l4, [%l3+8];\n  sub.u64 %l4, %l4, %out;\n"
+                   "  st.global.b64 [%out+8], %l4;\n"
+                   "  isspacep." +
+                   space +
+                   " %p0, %l1;\n"
+                   "  isspacep." +
+                   space +
+                   " %p1, %in;\n"
+                   "  selp.u64 %l5, 1, 0, %p0;\n  selp.u64 %l6, 1, 0, %p1;\n"
+                   "  st.global.b64 [%out+16], %l5;\n"
+                   "  st.global.b64 [%out+24], %l6;\n",
+               {}, 4);
     EXPECT_EQ(out, (std::vector<std::uint64_t>{0, 0, 1, 0})) << space;
   }
 }
@@ -631,8 +667,8 @@ TEST(MemoryExec, LocalMemoryIsNotShared) {
   launch.params = {0, out.address()};
   const Status status = (*module)->Run("k", launch);
   ASSERT_TRUE(status) << status.error().ToString();
-  EXPECT_EQ(out.as<std::uint64_t>()[0], 0x1122074455667788 +
-                                            0x0102030405060709);
+  EXPECT_EQ(out.as<std::uint64_t>()[0],
+            0x1122074455667788 + 0x0102030405060709);
 }
 
 // A half of a register is loaded from one address, at which each lane has its
@@ -689,9 +725,9 @@ TEST(MemoryExec, HintsChangeNothing) {
   KernelBatch batch{std::string(kHeader) +
                     ".const .align 128 .b8 table[128];\n"};
   int kernels = 0;
-  for (const char* opcode : {"prefetch", "prefetchu", "applypriority",
-                             "applypriority.async.bulk", "discard",
-                             "createpolicy"}) {
+  for (const char* opcode :
+       {"prefetch", "prefetchu", "applypriority", "applypriority.async.bulk",
+        "discard", "createpolicy"}) {
     for (const LoweredSpelling& s : LoweredSpellingsOf(opcode)) {
       const std::string name(opcode);
       std::vector<std::string> operands;
@@ -741,22 +777,24 @@ TEST(MemoryExec, HintsChangeNothing) {
 TEST(MemoryExec, EventsForOthersChangeNothing) {
   KernelBatch batch{std::string(kHeader)};
   int kernels = 0;
-  for (const char* opcode : {"brkpt", "pmevent", "trace.mark",
-                             "griddepcontrol"}) {
+  for (const char* opcode :
+       {"brkpt", "pmevent", "trace.mark", "griddepcontrol"}) {
     for (const LoweredSpelling& s : LoweredSpellingsOf(opcode)) {
       ++kernels;
-      batch.Add(s.text,
-                Entry(batch.NextName()) + Prologue(4) + "  .reg .b32 %r;\n" +
-                    "  ld.global.b32 %r, [%in];\n  " + s.text +
-                    (s.text.starts_with("pmevent") ||
-                             s.text.starts_with("trace.mark")
-                         ? " 1"
-                         : "") +
-                    (s.Has("b32") ? ", %r" : s.Has("b64") ? ", %in" : "") +
-                    ";\n  st.global.b32 [%out], %r;\n  ret;\n}\n",
-                [](PtxModule& module, const std::string& k) {
-                  Copies(module, k, 4);
-                });
+      batch.Add(
+          s.text,
+          Entry(batch.NextName()) + Prologue(4) + "  .reg .b32 %r;\n" +
+              "  ld.global.b32 %r, [%in];\n  " + s.text +
+              (s.text.starts_with("pmevent") || s.text.starts_with("trace.mark")
+                   ? " 1"
+                   : "") +
+              (s.Has("b32")   ? ", %r"
+               : s.Has("b64") ? ", %in"
+                              : "") +
+              ";\n  st.global.b32 [%out], %r;\n  ret;\n}\n",
+          [](PtxModule& module, const std::string& k) {
+            Copies(module, k, 4);
+          });
     }
   }
   EXPECT_GT(kernels, 0);
@@ -802,9 +840,9 @@ TEST(MemoryExec, ClusterOfOneBlock) {
     const auto out = RunOne(
         "",
         "  .shared .align 8 .b64 var[2];\n  mov.u" + size + " " + reg +
-            "0, var;\n" +
-            (window ? "" : "  cvta.shared.u64 %l0, %l0;\n") + "  " + s.text +
-            " " + reg + "1, " + reg + "0, 0;\n  mov.b64 %l5, 33;\n  st" +
+            "0, var;\n" + (window ? "" : "  cvta.shared.u64 %l0, %l0;\n") +
+            "  " + s.text + " " + reg + "1, " + reg +
+            "0, 0;\n  mov.b64 %l5, 33;\n  st" +
             (window ? ".shared::cluster" : "") + ".b64 [" + reg +
             "1+8], %l5;\n  ld.shared.b64 %l6, [var+8];\n"
             "  st.global.b64 [%out], %l6;\n",

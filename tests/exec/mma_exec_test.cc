@@ -3,6 +3,8 @@
 //
 // PTX ISA 9.0, "Matrix Fragments for mma.…", "Sparse matrix storage" and
 // "Block Scaling for mma.sync".
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -12,8 +14,6 @@
 #include <set>
 #include <string>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "tests/exec/kernel_batch.h"
 #include "tests/exec/matrix_reference.h"
@@ -166,13 +166,11 @@ double ScaleNumber(const Mma& mma, std::uint32_t code) {
   return std::ldexp(1, static_cast<int>(code) - 127);
 }
 
-std::uint32_t RandomScale(const Mma& mma, Data data,
-                          std::mt19937_64& random) {
+std::uint32_t RandomScale(const Mma& mma, Data data, std::mt19937_64& random) {
   if (mma.ue4m3) {
     // Ones and twos, or anything but zero.
-    return static_cast<std::uint32_t>(data == Data::kSmall
-                                          ? 0x38 + 8 * (random() % 2)
-                                          : 8 + random() % 0x77);
+    return static_cast<std::uint32_t>(
+        data == Data::kSmall ? 0x38 + 8 * (random() % 2) : 8 + random() % 0x77);
   }
   if (data == Data::kSmall) {
     return static_cast<std::uint32_t>(127 + random() % 2);
@@ -242,8 +240,8 @@ void PutMetadata(const Mma& mma,
       }
       int thread;
       if (wide) {
-        thread = parts == 1 ? selectors.sparsity
-                            : 2 * selectors.sparsity + part;
+        thread =
+            parts == 1 ? selectors.sparsity : 2 * selectors.sparsity + part;
         if (row >= 8) bits <<= 16;
       } else {
         thread = (parts == 1 ? 2 * selectors.sparsity : 2 * part) + row / 8;
@@ -287,17 +285,10 @@ Warp MakeWarp(const Mma& mma, Data data, const Selectors& selectors,
   warp.rules.satfinite = mma.form.mods.sat() == ptx::Sat::kFinite;
   warp.rules.xor_popc = mma.form.mods.op() == ptx::Op::kXor;
   switch (mma.form.mods.rounding()) {
-    case ptx::Rounding::kRz:
-      warp.rules.rounding = Round::kZero;
-      break;
-    case ptx::Rounding::kRm:
-      warp.rules.rounding = Round::kDown;
-      break;
-    case ptx::Rounding::kRp:
-      warp.rules.rounding = Round::kUp;
-      break;
-    default:
-      break;
+    case ptx::Rounding::kRz: warp.rules.rounding = Round::kZero; break;
+    case ptx::Rounding::kRm: warp.rules.rounding = Round::kDown; break;
+    case ptx::Rounding::kRp: warp.rules.rounding = Round::kUp; break;
+    default: break;
   }
   const int c_slot = mma.a_registers() + mma.b_registers();
   const int rest = c_slot + mma.c_registers(mma.c);
@@ -367,16 +358,18 @@ std::string Kernel(const Mma& mma, const LoweredSpelling& s,
   const std::string type = wide ? ".b64" : ".b32";
   const int a = mma.a_registers(), b = mma.b_registers();
   const int c = mma.c_registers(mma.c), d = mma.c_registers(mma.d);
-  std::string text =
-      ".visible .entry " + name +
-      "(.param .u64 in, .param .u64 out)\n{\n"
-      "  .reg .b64 %in, %out;\n  .reg .b32 %thread;\n"
-      "  .reg " + type + " %r<32>;\n  .reg " + type + " %d<8>;\n"
-      "  .reg .b16 %h<4>;\n"
-      "  ld.param.u64 %in, [in];\n  ld.param.u64 %out, [out];\n"
-      "  mov.u32 %thread, %tid.x;\n"
-      "  mad.wide.u32 %in, %thread, " + std::to_string(8 * kSlots) +
-      ", %in;\n  mad.wide.u32 %out, %thread, 64, %out;\n";
+  std::string text = ".visible .entry " + name +
+                     "(.param .u64 in, .param .u64 out)\n{\n"
+                     "  .reg .b64 %in, %out;\n  .reg .b32 %thread;\n"
+                     "  .reg " +
+                     type + " %r<32>;\n  .reg " + type +
+                     " %d<8>;\n"
+                     "  .reg .b16 %h<4>;\n"
+                     "  ld.param.u64 %in, [in];\n  ld.param.u64 %out, [out];\n"
+                     "  mov.u32 %thread, %tid.x;\n"
+                     "  mad.wide.u32 %in, %thread, " +
+                     std::to_string(8 * kSlots) +
+                     ", %in;\n  mad.wide.u32 %out, %thread, 64, %out;\n";
   for (int i = 0; i < a + b + c + 3; ++i) {
     text += "  ld.global" + type + " %r" + std::to_string(i) + ", [%in+" +
             std::to_string(8 * i) + "];\n";
@@ -391,16 +384,16 @@ std::string Kernel(const Mma& mma, const LoweredSpelling& s,
     // The selectors in registers, the scales with and without braces.
     text.insert(text.rfind("  " + s.text),
                 "  mov.b16 %h0, " + std::to_string(selectors.byte_a) +
-                    ";\n  mov.b16 %h1, " +
-                    std::to_string(selectors.thread_a) + ";\n");
+                    ";\n  mov.b16 %h1, " + std::to_string(selectors.thread_a) +
+                    ";\n");
     text += ", " + reg(1) + ", {%h0, %h1}, {" + reg(2) + "}, {" +
             std::to_string(selectors.byte_b) + ", " +
             std::to_string(selectors.thread_b) + "}";
   }
   text += ";\n";
   for (int i = 0; i < d; ++i) {
-    text += "  st.global" + type + " [%out+" + std::to_string(8 * i) +
-            "], %d" + std::to_string(i) + ";\n";
+    text += "  st.global" + type + " [%out+" + std::to_string(8 * i) + "], %d" +
+            std::to_string(i) + ";\n";
   }
   return text + "  ret;\n}\n";
 }
@@ -445,8 +438,8 @@ void RunMma(PtxModule& module, const std::string& kernel, const Mma& mma,
       for (std::size_t p = 0; p < warp.d.size(); ++p) {
         const std::string wrong = CheckProduct(warp.a[p], warp.b[p], warp.c[p],
                                                warp.d[p], warp.rules, data);
-        ASSERT_EQ(wrong, "") << Describe(data) << ", warp " << w
-                             << ", product " << p;
+        ASSERT_EQ(wrong, "")
+            << Describe(data) << ", warp " << w << ", product " << p;
       }
     }
   }
@@ -458,15 +451,15 @@ std::vector<Selectors> SelectorsFor(const Mma& mma, int ordinal) {
   // A register holds 8 elements of 16 bits along K with its quad, or 4 of
   // tf32, or 16 or 32 narrower ones: one of them makes a part.
   const int parts = mma.stored_k() / (4 * mma.in_register());
-  const int sparsities = !mma.sparse       ? 1
+  const int sparsities = !mma.sparse      ? 1
                          : mma.bits >= 16 ? 4 / parts
                                           : 2 / parts;
   // The bytes of a scale lie at multiples of their number.
   const int bytes = 4 / mma.blocks;
   std::vector<Selectors> all;
   const int step = mma.scaled && mma.bits == 8 ? 2 : 1;
-  for (int i = ordinal % step;
-       i < std::max(sparsities, mma.scaled ? 4 : 1); i += step) {
+  for (int i = ordinal % step; i < std::max(sparsities, mma.scaled ? 4 : 1);
+       i += step) {
     Selectors s;
     s.sparsity = i % sparsities;
     if (mma.scaled) {
@@ -512,12 +505,12 @@ TEST(MmaExec, WarpsOnBothSidesOfABranch) {
       const std::string product = text.substr(begin, end - begin);
       text.replace(begin, end - begin,
                    "  .reg .pred %first;\n  setp.lt.u32 %first, %thread, 32;\n"
-                   "  @%first bra FIRST;\n" + product +
-                   "  bra BEHIND;\nFIRST:\n" + product + "BEHIND:\n");
-      batch.Add(s.text, text,
-                [=](PtxModule& module, const std::string& name) {
-                  RunMma(module, name, mma, {});
-                });
+                   "  @%first bra FIRST;\n" +
+                       product + "  bra BEHIND;\nFIRST:\n" + product +
+                       "BEHIND:\n");
+      batch.Add(s.text, text, [=](PtxModule& module, const std::string& name) {
+        RunMma(module, name, mma, {});
+      });
     }
   }
 }

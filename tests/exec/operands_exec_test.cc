@@ -11,6 +11,8 @@
 // values, and operands from parameters (minutes); any other value does so for
 // the rows of the opcode of that name. all:20 or cvt:20 takes twenty values,
 // the others by chance.
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -23,8 +25,6 @@
 #include <string_view>
 #include <vector>
 
-#include <gtest/gtest.h>
-
 #include "ptxc/opcode_table.h"
 #include "ptxc/parser.h"
 #include "ptxc/sema.h"
@@ -36,8 +36,8 @@ namespace cerberus::exec {
 namespace {
 
 constexpr std::uint32_t kLanes = 32;
-constexpr std::size_t kSlot = 16;       // of a value, in memory
-constexpr std::size_t kCell = 64;       // memory that an instruction accesses
+constexpr std::size_t kSlot = 16;  // of a value, in memory
+constexpr std::size_t kCell = 64;  // memory that an instruction accesses
 constexpr std::string_view kHeader =
     ".version 9.0\n.target sm_100a\n.address_size 64\n";
 
@@ -166,11 +166,9 @@ Value ByChance(ptx::Type type, int source, int round) {
   // Sign, exponent around 1, fraction.
   const auto number = [&](int exponent_bits, int fraction_bits) {
     const std::uint64_t bias = (1ULL << (exponent_bits - 1)) - 1;
-    const std::uint64_t exponent =
-        bias - (bias + 1) / 2 + next() % (bias + 1);
+    const std::uint64_t exponent = bias - (bias + 1) / 2 + next() % (bias + 1);
     return next() % 2 << (exponent_bits + fraction_bits) |
-           exponent << fraction_bits |
-           (next() & ((1ULL << fraction_bits) - 1));
+           exponent << fraction_bits | (next() & ((1ULL << fraction_bits) - 1));
   };
   const auto pair = [&](int bits, int exponent_bits) {
     const int fraction_bits = bits - 1 - exponent_bits;
@@ -179,23 +177,15 @@ Value ByChance(ptx::Type type, int source, int round) {
            low;
   };
   switch (type) {
-    case ptx::Type::kF16:
-      return number(5, 10);
-    case ptx::Type::kBF16:
-      return number(8, 7);
+    case ptx::Type::kF16: return number(5, 10);
+    case ptx::Type::kBF16: return number(8, 7);
     case ptx::Type::kF32:
-    case ptx::Type::kTF32:
-      return number(8, 23);
-    case ptx::Type::kF64:
-      return number(11, 52);
-    case ptx::Type::kF16x2:
-      return pair(16, 5);
-    case ptx::Type::kBF16x2:
-      return pair(16, 8);
-    case ptx::Type::kF32x2:
-      return pair(32, 8);
-    case ptx::Type::kPred:
-      return next() % 2;
+    case ptx::Type::kTF32: return number(8, 23);
+    case ptx::Type::kF64: return number(11, 52);
+    case ptx::Type::kF16x2: return pair(16, 5);
+    case ptx::Type::kBF16x2: return pair(16, 8);
+    case ptx::Type::kF32x2: return pair(32, 8);
+    case ptx::Type::kPred: return next() % 2;
     default:
       return Truncate(static_cast<Value>(next()) << 64 | next(),
                       std::max(1, RegisterBits(type)));
@@ -212,14 +202,12 @@ Value ValueOf(ptx::Type type, std::string_view name, int source, int round) {
   if (round > 1) return ByChance(type, source, round);
   const std::uint64_t odd = static_cast<std::uint64_t>(source) * 2 + 1;
   switch (ptx::KindOf(type)) {
-    case ptx::TypeKind::kPred:
-      return static_cast<Value>((source + round) % 2);
+    case ptx::TypeKind::kPred: return static_cast<Value>((source + round) % 2);
     case ptx::TypeKind::kFloat:
     case ptx::TypeKind::kPackedFloat:
     case ptx::TypeKind::kAltFloat: {
       const float numbers[] = {1.5F, -2.25F};
-      const float number =
-          numbers[round] * static_cast<float>(odd + 1) / 2.0F;
+      const float number = numbers[round] * static_cast<float>(odd + 1) / 2.0F;
       if (ptx::BitsOf(type) == 64 && ptx::IsFloat(type))
         return std::bit_cast<std::uint64_t>(static_cast<double>(number));
       const std::uint32_t single = std::bit_cast<std::uint32_t>(number);
@@ -229,19 +217,18 @@ Value ValueOf(ptx::Type type, std::string_view name, int source, int round) {
       if (type == ptx::Type::kBF16) return single >> 16;
       if (type == ptx::Type::kBF16x2)
         return (single & 0xffff0000U) | (single >> 16 ^ 0x8030U);
-      const std::uint32_t half = (single >> 16 & 0x8000U) |
-                                 ((single >> 13) - (112U << 10) & 0x7fffU);
+      const std::uint32_t half =
+          (single >> 16 & 0x8000U) | ((single >> 13) - (112U << 10) & 0x7fffU);
       if (type == ptx::Type::kF16) return half;
       if (type == ptx::Type::kF16x2) return half << 16 | (half ^ 0x8180U);
       return Truncate(0x3a5b2c4d1e6f7081ULL >> (8 * source + round),
                       ptx::BitsOf(type));
     }
-    default:
-      break;
+    default: break;
   }
   const int bits = RegisterBits(type);
-  const Value small = static_cast<Value>(odd + static_cast<std::uint64_t>(
-                                                   round) * 4);
+  const Value small =
+      static_cast<Value>(odd + static_cast<std::uint64_t>(round) * 4);
   if (round == 0) return small;
   const Value pattern = static_cast<Value>(0x9e3779b97f4a7c15ULL) *
                         (odd + static_cast<std::uint64_t>(round));
@@ -288,8 +275,7 @@ Written Write(Form form, ptx::Type type, Value v, const std::string& reg,
   const std::string width = std::to_string(bits);
   const std::uint64_t low = Low(Truncate(v, std::min(bits, 64)));
   switch (form) {
-    case Form::kRegister:
-      return {LoadInto(reg, type, ".global", lane_at), reg};
+    case Form::kRegister: return {LoadInto(reg, type, ".global", lane_at), reg};
     case Form::kParameter:
       return {LoadInto(reg, type, ".param", param_at), reg};
     case Form::kSum:
@@ -307,8 +293,8 @@ Written Write(Form form, ptx::Type type, Value v, const std::string& reg,
       return {"", pred ? std::to_string(low & 1) : "0x" + Hex(low)};
     case Form::kNegative:
       if (pred || bits > 64) return {};
-      return {"", std::to_string(static_cast<std::int64_t>(
-                      SignExtend(low, bits)))};
+      return {"",
+              std::to_string(static_cast<std::int64_t>(SignExtend(low, bits)))};
     case Form::kFloat:
       if (ptx::KindOf(type) == ptx::TypeKind::kBit ? bits != 32 && bits != 64
                                                    : !ptx::IsFloat(type)) {
@@ -396,8 +382,7 @@ class ShapeKernel {
   bool empty() const { return comparisons_ == 0; }
 
   void Run(PtxModule& module, const std::string& kernel) const {
-    const std::size_t sources = std::max<std::size_t>(1,
-                                                      shape_.sources.size());
+    const std::size_t sources = std::max<std::size_t>(1, shape_.sources.size());
     Buffer in(module.device(), kLanes * LaneBytes());
     Buffer out(module.device(), executions_.size() * kLanes * OutBytes());
     Buffer memory(module.device(), executions_.size() * kLanes * kCell);
@@ -415,9 +400,8 @@ class ShapeKernel {
     launch.raw.resize(32);
     for (int round = 0; round < kRounds; ++round) {
       for (std::size_t i = 0; i < sources; ++i) {
-        const Value v = i < shape_.sources.size()
-                            ? ValueAt(static_cast<int>(i), round)
-                            : 0;
+        const Value v =
+            i < shape_.sources.size() ? ValueAt(static_cast<int>(i), round) : 0;
         AppendLe(launch.raw, Low(v));
         AppendLe(launch.raw, High(v));
         for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
@@ -479,10 +463,9 @@ class ShapeKernel {
     return kSlot * std::max<std::size_t>(1, shape_.results.size());
   }
   std::size_t LaneBytes() const {
-    return kSlot *
-           (static_cast<std::size_t>(kRounds) *
-                std::max<std::size_t>(1, shape_.sources.size()) +
-            1);
+    return kSlot * (static_cast<std::size_t>(kRounds) *
+                        std::max<std::size_t>(1, shape_.sources.size()) +
+                    1);
   }
 
   std::string Head() const {
@@ -491,21 +474,26 @@ class ShapeKernel {
                        std::max<std::size_t>(1, shape_.sources.size()));
     std::string text =
         "(.param .u64 in, .param .u64 out, .param .u64 memory,\n"
-        " .param .align 16 .b8 values[" + params + "])\n{\n"
+        " .param .align 16 .b8 values[" +
+        params +
+        "])\n{\n"
         "  .reg .b64 %in, %out, %memory, %cell, %at, %w<8>;\n"
         "  .reg .b32 %lane, %bit;\n"
         "  ld.param.u64 %in, [in];\n  ld.param.u64 %out, [out];\n"
         "  ld.param.u64 %memory, [memory];\n  mov.u32 %lane, %tid.x;\n"
-        "  mad.wide.u32 %in, %lane, " + std::to_string(LaneBytes()) +
+        "  mad.wide.u32 %in, %lane, " +
+        std::to_string(LaneBytes()) +
         ", %in;\n"
-        "  mad.wide.u32 %out, %lane, " + std::to_string(OutBytes()) +
+        "  mad.wide.u32 %out, %lane, " +
+        std::to_string(OutBytes()) +
         ", %out;\n"
-        "  mad.wide.u32 %memory, %lane, " + std::to_string(kCell) +
-        ", %memory;\n";
+        "  mad.wide.u32 %memory, %lane, " +
+        std::to_string(kCell) + ", %memory;\n";
     if (shape_.space == "shared" || shape_.space == "local") {
       const std::size_t lanes = shape_.space == "shared" ? kLanes : 1;
       text += "  ." + shape_.space + " .align 16 .b8 cells[" +
-              std::to_string(lanes * kCell) + "];\n"
+              std::to_string(lanes * kCell) +
+              "];\n"
               "  mov.u64 %cell, cells;\n";
       if (shape_.space == "shared") {
         text += "  mad.wide.u32 %cell, %lane, " + std::to_string(kCell) +
@@ -530,17 +518,17 @@ class ShapeKernel {
           kSlot * (static_cast<std::size_t>(round) * shape_.sources.size() + i);
       const std::size_t lane_slot =
           kSlot * static_cast<std::size_t>(kRounds) * shape_.sources.size();
-      const Written written =
-          Write(forms[i], type, ValueAt(static_cast<int>(i), round), reg,
-                "[%in+" + std::to_string(static_cast<int>(i) == lane_of
-                                             ? lane_slot
-                                             : at) + "]",
-                "[values+" + std::to_string(at) + "]");
+      const Written written = Write(
+          forms[i], type, ValueAt(static_cast<int>(i), round), reg,
+          "[%in+" +
+              std::to_string(static_cast<int>(i) == lane_of ? lane_slot : at) +
+              "]",
+          "[values+" + std::to_string(at) + "]");
       if (written.text.empty()) return "";
       registers += "  .reg " + RegisterType(type) + " " + reg + ";\n";
       before += written.before;
-      instruction = Replace(std::move(instruction),
-                            "$" + std::to_string(i), written.text);
+      instruction = Replace(std::move(instruction), "$" + std::to_string(i),
+                            written.text);
     }
     std::string text = "{\n" + registers, after;
     for (std::size_t i = 0; i < shape_.results.size(); ++i) {
@@ -548,8 +536,8 @@ class ShapeKernel {
       const std::string reg = "%d" + std::to_string(i);
       text += "  .reg " + RegisterType(type) + " " + reg + ";\n";
       const std::string to =
-          "[%out+" + std::to_string(execution * kLanes * OutBytes() +
-                                    i * kSlot) + "], ";
+          "[%out+" +
+          std::to_string(execution * kLanes * OutBytes() + i * kSlot) + "], ";
       if (type == ptx::Type::kPred) {
         after += "  selp.b32 %bit, 1, 0, " + reg + ";\n  st.global.b32 " + to +
                  "%bit;\n";
@@ -567,11 +555,11 @@ class ShapeKernel {
         const std::string offset = std::to_string(i * 8);
         const std::string word = "%w" + std::to_string(i);
         before += "  ld.global.b64 " + word + ", " + cell + "+" + offset +
-                  "];\n  st." + shape_.space + ".b64 [%cell+" + offset +
-                  "], " + word + ";\n";
+                  "];\n  st." + shape_.space + ".b64 [%cell+" + offset + "], " +
+                  word + ";\n";
         after += "  ld." + shape_.space + ".b64 " + word + ", [%cell+" +
-                 offset + "];\n  st.global.b64 " + cell + "+" + offset +
-                 "], " + word + ";\n";
+                 offset + "];\n  st.global.b64 " + cell + "+" + offset + "], " +
+                 word + ";\n";
       }
     }
     return text + before + "  " + instruction + "\n" + after + "}\n";
@@ -591,8 +579,8 @@ class ShapeKernel {
     const std::size_t number = executions_.size();
     const std::string scope = Scope(forms, round, lane_of, number);
     body_ += scope;
-    std::string instruction = scope.substr(scope.find("  " + shape_.text.substr(
-        0, shape_.text.find(' '))));
+    std::string instruction = scope.substr(
+        scope.find("  " + shape_.text.substr(0, shape_.text.find(' '))));
     executions_.push_back(
         {like, instruction.substr(0, instruction.find('\n'))});
     comparisons_ += like >= 0 ? 1 : 0;
@@ -610,10 +598,8 @@ class ShapeKernel {
 
 ptx::Type TypeOf(const ptx::OperandSpec& spec, const ptx::InstForm& form) {
   switch (spec.from) {
-    case ptx::OperandSpec::From::kFixed:
-      return spec.fixed;
-    case ptx::OperandSpec::From::kIndexed:
-      return form.type(spec.index);
+    case ptx::OperandSpec::From::kFixed: return spec.fixed;
+    case ptx::OperandSpec::From::kIndexed: return form.type(spec.index);
     case ptx::OperandSpec::From::kWide:
       return ptx::BitsOf(form.type(spec.index)) == 16 ? ptx::Type::kB32
                                                       : ptx::Type::kB64;
@@ -629,15 +615,11 @@ std::string SpaceOf(const ptx::InstForm& form) {
   switch (form.mods.space()) {
     case ptx::Space::kShared:
     case ptx::Space::kSharedCta:
-    case ptx::Space::kSharedCluster:
-      return "shared";
-    case ptx::Space::kLocal:
-      return "local";
+    case ptx::Space::kSharedCluster: return "shared";
+    case ptx::Space::kLocal: return "local";
     case ptx::Space::kNone:
-    case ptx::Space::kGlobal:
-      return "global";
-    default:
-      return "";
+    case ptx::Space::kGlobal: return "global";
+    default: return "";
   }
 }
 
@@ -725,25 +707,51 @@ std::size_t SpellingsOf(const ptx::OpcodeRow& row) {
 // parts, so where one operand has some the others vary.
 const Shape kMore[] = {
     // Branches on what all lanes have in common, with 16-bit results.
-    {"cvt.rz.f16x2.f32 %d0, $0, $1;", {ptx::Type::kB32},
-     {ptx::Type::kF32, ptx::Type::kF32}, "a,b,", ""},
-    {"mov.b32 %d0, {$0, $1};", {ptx::Type::kB32},
-     {ptx::Type::kB16, ptx::Type::kB16}, "a,b,", ""},
-    {"mov.b64 %d0, {$0, $1};", {ptx::Type::kB64},
-     {ptx::Type::kB32, ptx::Type::kB32}, "a,b,", ""},
-    {"mov.b64 %d0, {$0, $1, $2, $3};", {ptx::Type::kB64},
+    {"cvt.rz.f16x2.f32 %d0, $0, $1;",
+     {ptx::Type::kB32},
+     {ptx::Type::kF32, ptx::Type::kF32},
+     "a,b,",
+     ""},
+    {"mov.b32 %d0, {$0, $1};",
+     {ptx::Type::kB32},
+     {ptx::Type::kB16, ptx::Type::kB16},
+     "a,b,",
+     ""},
+    {"mov.b64 %d0, {$0, $1};",
+     {ptx::Type::kB64},
+     {ptx::Type::kB32, ptx::Type::kB32},
+     "a,b,",
+     ""},
+    {"mov.b64 %d0, {$0, $1, $2, $3};",
+     {ptx::Type::kB64},
      {ptx::Type::kB16, ptx::Type::kB16, ptx::Type::kB16, ptx::Type::kB16},
-     "a,b,c,d,", ""},
-    {"mov.b128 %d0, {$0, $1};", {ptx::Type::kB128},
-     {ptx::Type::kB64, ptx::Type::kB64}, "a,b,", ""},
-    {"vadd.s32.s32.s32.sat %d0.h1, %lane.b0, $0, $1;", {ptx::Type::kB32},
-     {ptx::Type::kS32, ptx::Type::kS32}, "b,c,", ""},
-    {"vsub.u32.u32.s32 %d0.b2, $0, %lane.h0, $1;", {ptx::Type::kB32},
-     {ptx::Type::kU32, ptx::Type::kU32}, "a,c,", ""},
-    {"vadd4.u32.u32.u32 %d0.b31, %lane.b4567, $0, $1;", {ptx::Type::kB32},
-     {ptx::Type::kU32, ptx::Type::kU32}, "b,c,", ""},
-    {"vmad.s32.s32.s32 %d0, %lane.b0, $0, $1;", {ptx::Type::kB32},
-     {ptx::Type::kS32, ptx::Type::kS32}, "b,c,", ""},
+     "a,b,c,d,",
+     ""},
+    {"mov.b128 %d0, {$0, $1};",
+     {ptx::Type::kB128},
+     {ptx::Type::kB64, ptx::Type::kB64},
+     "a,b,",
+     ""},
+    {"vadd.s32.s32.s32.sat %d0.h1, %lane.b0, $0, $1;",
+     {ptx::Type::kB32},
+     {ptx::Type::kS32, ptx::Type::kS32},
+     "b,c,",
+     ""},
+    {"vsub.u32.u32.s32 %d0.b2, $0, %lane.h0, $1;",
+     {ptx::Type::kB32},
+     {ptx::Type::kU32, ptx::Type::kU32},
+     "a,c,",
+     ""},
+    {"vadd4.u32.u32.u32 %d0.b31, %lane.b4567, $0, $1;",
+     {ptx::Type::kB32},
+     {ptx::Type::kU32, ptx::Type::kU32},
+     "b,c,",
+     ""},
+    {"vmad.s32.s32.s32 %d0, %lane.b0, $0, $1;",
+     {ptx::Type::kB32},
+     {ptx::Type::kS32, ptx::Type::kS32},
+     "b,c,",
+     ""},
 };
 
 class Comparisons {

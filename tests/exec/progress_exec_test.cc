@@ -5,14 +5,14 @@
 // programs here hang where lanes have to reconverge first. Each runs with
 // the emulator's waves in order and in random interleavings; a wave that
 // takes too many instructions counts as hung.
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <numeric>
 #include <string>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "tests/exec/ptx_runner.h"
 
@@ -55,7 +55,8 @@ const std::string kCount =
 const std::string kTake =
     "TAKE:\n  atom.acquire.gpu.global.cas.b32 %r0, [lock], 0, 1;\n"
     "  setp.ne.u32 %p0, %r0, 0;\n  @%p0 bra TAKE;\n";
-const std::string kGive = "  atom.release.gpu.global.exch.b32 %r2, [lock], 0;\n";
+const std::string kGive =
+    "  atom.release.gpu.global.exch.b32 %r2, [lock], 0;\n";
 
 using Expected = std::function<std::uint32_t(std::uint32_t t, std::uint32_t n)>;
 
@@ -68,11 +69,12 @@ std::string Turns() {
   for (int turn = 0; turn < 20; ++turn) {
     const int odd = turn / 10, number = turn % 10 * 2 + odd;
     const std::string label = "WAIT" + std::to_string(turn);
-    body += (turn == 10 ? "  bra END;\nODD:\n" : "") + label +
-            ":\n  ld.volatile.global.u32 %r0, [%l2];\n  setp.ne.u32 %p1, %r0, " +
-            std::to_string(number) + ";\n  @%p1 bra " + label +
-            ";\n  st.volatile.global.u32 [%l2], " +
-            std::to_string(number + 1) + ";\n";
+    body +=
+        (turn == 10 ? "  bra END;\nODD:\n" : "") + label +
+        ":\n  ld.volatile.global.u32 %r0, [%l2];\n  setp.ne.u32 %p1, %r0, " +
+        std::to_string(number) + ";\n  @%p1 bra " + label +
+        ";\n  st.volatile.global.u32 [%l2], " + std::to_string(number + 1) +
+        ";\n";
   }
   return body + "END:\n  st.global.u32 [%l0], %r0;\n";
 }
@@ -84,21 +86,24 @@ std::string MeetAndDrop() {
       "  mov.u32 %r3, bar;\n  setp.ne.u32 %p0, %t, 0;\n"
       "  @!%p0 mbarrier.init.shared.b64 [%r3], %n;\n  bar.sync 0;\n";
   const auto meet = [&body](const std::string& id) {
-    body += "  mbarrier.arrive.shared.b64 %l2, [%r3];\n"
-            "  mbarrier.try_wait.shared.b64 %p1, [%r3], %l2;\n  @%p1 bra MET" +
-            id + ";\n  mov.u32 %r4, 0;\nTRY" + id +
-            ":\n  setp.lt.s32 %p2, %r4, 16;\n  @%p2 bra SPIN" + id +
-            ";\n  nanosleep.u32 100;\n  bra AGAIN" + id + ";\nSPIN" + id +
-            ":\n  add.u32 %r4, %r4, 1;\nAGAIN" + id +
-            ":\n  mbarrier.try_wait.shared.b64 %p1, [%r3], %l2;\n"
-            "  @!%p1 bra TRY" + id + ";\nMET" + id + ":\n";
+    body +=
+        "  mbarrier.arrive.shared.b64 %l2, [%r3];\n"
+        "  mbarrier.try_wait.shared.b64 %p1, [%r3], %l2;\n  @%p1 bra MET" +
+        id + ";\n  mov.u32 %r4, 0;\nTRY" + id +
+        ":\n  setp.lt.s32 %p2, %r4, 16;\n  @%p2 bra SPIN" + id +
+        ";\n  nanosleep.u32 100;\n  bra AGAIN" + id + ";\nSPIN" + id +
+        ":\n  add.u32 %r4, %r4, 1;\nAGAIN" + id +
+        ":\n  mbarrier.try_wait.shared.b64 %p1, [%r3], %l2;\n"
+        "  @!%p1 bra TRY" +
+        id + ";\nMET" + id + ":\n";
   };
   for (int i = 0; i < 10; ++i) {
     meet(std::to_string(i));
     body += "  st.global.u32 [%l0], " + std::to_string(i) + ";\n";
   }
-  body += "  and.b32 %r5, %t, 1;\n  setp.ne.u32 %p3, %r5, 0;\n"
-          "  @%p3 bra DROP;\n";
+  body +=
+      "  and.b32 %r5, %t, 1;\n  setp.ne.u32 %p3, %r5, 0;\n"
+      "  @%p3 bra DROP;\n";
   meet("_EVEN");
   meet("_EVEN2");
   return body +
@@ -121,9 +126,10 @@ std::string SidesThatVote(bool odd) {
            "%r5;\n  mad.lo.u32 %r6, %r6, 100, %r5;\n";
   };
   const auto wait = [](const std::string& label, const std::string& until) {
-    return label + ":\n  ld.volatile.global.u32 %r0, [%l3];\n"
-           "  setp.ne.u32 %p1, %r0, " + until + ";\n  @%p1 bra " + label +
-           ";\n";
+    return label +
+           ":\n  ld.volatile.global.u32 %r0, [%l3];\n"
+           "  setp.ne.u32 %p1, %r0, " +
+           until + ";\n  @%p1 bra " + label + ";\n";
   };
   const std::string waits = odd ? "0xaaaaaaaa" : "0x55555555";
   const std::string tells = odd ? "0x55555555" : "0xaaaaaaaa";
@@ -168,8 +174,7 @@ const std::vector<Program>& Programs() {
        "  st.volatile.shared.u32 [shared_total], %r1;\n"
        "  atom.shared.exch.b32 %r2, [shared_lock], 0;\n  bar.sync 0;\n"
        "  ld.shared.u32 %r3, [shared_total];\n  st.global.u32 [%l0], %r3;\n",
-       nullptr, nullptr,
-       [](std::uint32_t, std::uint32_t n) { return n; }},
+       nullptr, nullptr, [](std::uint32_t, std::uint32_t n) { return n; }},
       {"lock_then_barrier_then_shuffle",
        kTake + kCount + kGive +
            "  bar.sync 0;\n  ld.volatile.global.u32 %r3, [total];\n"
@@ -221,7 +226,8 @@ const std::vector<Program>& Programs() {
            "  {\n  .param .b64 a;\n  .param .b32 c;\n"
            "  st.param.b64 [a], 0;\n  st.param.b32 [c], 0;\n"
            "  call.uni __assertfail, (a, a, c, a, a);\n  }\n"
-           "GOOD:\n" + kGive +
+           "GOOD:\n" +
+           kGive +
            "  activemask.b32 %r7;\n  st.global.u32 [%l0], %r7;\n"
            "  add.u32 %r6, %r6, 1;\n  setp.lt.u32 %p2, %r6, 3;\n"
            "  @%p2 bra NEXT;\n",
@@ -231,7 +237,8 @@ const std::vector<Program>& Programs() {
            "  ld.volatile.global.u32 %r1, [total];\n"
            "  P: .callprototype (.reg .u32 _) _ (.reg .u32 _);\n"
            "  call (%r1), %l4, (%r1), P;\n"
-           "  st.volatile.global.u32 [total], %r1;\n" + kGive,
+           "  st.volatile.global.u32 [total], %r1;\n" +
+           kGive,
        "total", Once, nullptr},
       {"two_locks",
        kTake +
@@ -314,8 +321,7 @@ const std::vector<Program>& Programs() {
        "GO:\n  add.u32 %r0, %r0, 1;\n"
        "  st.volatile.global.u32 [%l1+4], %r0;\n"
        "  st.global.u32 [%l0], %r0;\n",
-       nullptr, nullptr,
-       [](std::uint32_t t, std::uint32_t) { return t + 1; }},
+       nullptr, nullptr, [](std::uint32_t t, std::uint32_t) { return t + 1; }},
       {"chain_of_flags_downward",
        "  mov.u32 %r0, 0;\n  sub.u32 %r4, %n, 1;\n"
        "  setp.eq.u32 %p0, %t, %r4;\n  @%p0 bra GO;\n"
@@ -333,31 +339,29 @@ const std::vector<Program>& Programs() {
        "  setp.eq.u32 %p1, %r0, 0;\n  @%p1 bra WAIT;\n"
        "GO:\n  add.u32 %r0, %r0, 1;\n  membar.gl;\n"
        "  st.global.u32 [%l1+4], %r0;\n  st.global.u32 [%l0], %r0;\n",
-       nullptr, nullptr,
-       [](std::uint32_t t, std::uint32_t) { return t + 1; }},
+       nullptr, nullptr, [](std::uint32_t t, std::uint32_t) { return t + 1; }},
       {"waiting_in_a_loop_behind",
        // Even ones wait at once, odd ones in the loop behind it for them.
        kPair + "FIRST:\n  ld.volatile.global.u32 %r0, [%l3];\n"
-       "  setp.lt.u32 %p0, %r0, %r4;\n  @%p0 bra FIRST;\n"
-       "  st.volatile.global.u32 [%l2], 1;\n  mov.u32 %r5, 0;\n"
-       "LOOP:\n  st.volatile.global.u32 [%l0], %r5;\n"
-       "WAIT:\n  ld.volatile.global.u32 %r0, [%l3];\n"
-       "  setp.lt.u32 %p0, %r0, %r3;\n  @%p0 bra WAIT;\n"
-       "  st.volatile.global.u32 [%l2], 2;\n  add.u32 %r5, %r5, 1;\n"
-       "  setp.le.u32 %p1, %r5, %r3;\n  @%p1 bra LOOP;\n"
-       "  st.global.u32 [%l0], %r5;\n",
+               "  setp.lt.u32 %p0, %r0, %r4;\n  @%p0 bra FIRST;\n"
+               "  st.volatile.global.u32 [%l2], 1;\n  mov.u32 %r5, 0;\n"
+               "LOOP:\n  st.volatile.global.u32 [%l0], %r5;\n"
+               "WAIT:\n  ld.volatile.global.u32 %r0, [%l3];\n"
+               "  setp.lt.u32 %p0, %r0, %r3;\n  @%p0 bra WAIT;\n"
+               "  st.volatile.global.u32 [%l2], 2;\n  add.u32 %r5, %r5, 1;\n"
+               "  setp.le.u32 %p1, %r5, %r3;\n  @%p1 bra LOOP;\n"
+               "  st.global.u32 [%l0], %r5;\n",
        nullptr, nullptr,
        [](std::uint32_t t, std::uint32_t) { return 1 + t % 2; }},
       {"waiting_for_a_later_iteration",
        kPair + "  shl.b32 %r4, %r4, 1;\n  mov.u32 %r5, 0;\n"
-       "LOOP:\n  st.volatile.global.u32 [%l0], %r5;\n"
-       "WAIT:\n  ld.volatile.global.u32 %r0, [%l3];\n"
-       "  setp.lt.u32 %p0, %r0, %r4;\n  @%p0 bra WAIT;\n"
-       "  add.u32 %r5, %r5, 1;\n  st.volatile.global.u32 [%l2], %r5;\n"
-       "  setp.lt.u32 %p1, %r5, 3;\n  @%p1 bra LOOP;\n"
-       "  st.global.u32 [%l0], %r5;\n",
-       nullptr, nullptr,
-       [](std::uint32_t, std::uint32_t) { return 3; }},
+               "LOOP:\n  st.volatile.global.u32 [%l0], %r5;\n"
+               "WAIT:\n  ld.volatile.global.u32 %r0, [%l3];\n"
+               "  setp.lt.u32 %p0, %r0, %r4;\n  @%p0 bra WAIT;\n"
+               "  add.u32 %r5, %r5, 1;\n  st.volatile.global.u32 [%l2], %r5;\n"
+               "  setp.lt.u32 %p1, %r5, 3;\n  @%p1 bra LOOP;\n"
+               "  st.global.u32 [%l0], %r5;\n",
+       nullptr, nullptr, [](std::uint32_t, std::uint32_t) { return 3; }},
       {"meeting_behind_the_wait",
        // Each warp waits for the one before, which raises its lanes' flags
        // one after the other, and then exchanges values: bar.warp.sync holds
@@ -380,10 +384,11 @@ const std::vector<Program>& Programs() {
        [](std::uint32_t t, std::uint32_t) { return 18 + t % 2; }},
       // Lanes meet between the two locks and wait for each other again.
       {"locks_around_a_barrier",
-       kTake + kCount + kGive + "  bar.sync 0;\nTAKE2:\n"
+       kTake + kCount + kGive +
+           "  bar.sync 0;\nTAKE2:\n"
            "  atom.global.cas.b32 %r0, [lock2], 0, 1;\n"
-           "  setp.ne.u32 %p0, %r0, 0;\n  @%p0 bra TAKE2;\n" + kCount +
-           "  atom.global.exch.b32 %r2, [lock2], 0;\n",
+           "  setp.ne.u32 %p0, %r0, 0;\n  @%p0 bra TAKE2;\n" +
+           kCount + "  atom.global.exch.b32 %r2, [lock2], 0;\n",
        "total", [](std::uint32_t n) { return 2 * n; }, nullptr},
       {"the_even_wait_and_vote", SidesThatVote(false), nullptr, nullptr,
        VotesOfASide},
@@ -448,23 +453,24 @@ TEST(ProgressExec, ManyWaitsInOneFunction) {
   for (std::uint32_t turn = 1; turn <= kTurns; ++turn) {
     const std::string n = std::to_string(turn);
     body += "  selp.u32 %r9, " + std::to_string(turn - 1) + ", " + n +
-            ", %p1;\nWAIT" + n + ":\n  ld.volatile.global.u32 %r0, [%l2];\n"
-            "  setp.lt.u32 %p0, %r0, %r9;\n  @%p0 bra WAIT" + n +
-            ";\n  st.volatile.global.u32 [%l1], " + n + ";\n";
+            ", %p1;\nWAIT" + n +
+            ":\n  ld.volatile.global.u32 %r0, [%l2];\n"
+            "  setp.lt.u32 %p0, %r0, %r9;\n  @%p0 bra WAIT" +
+            n + ";\n  st.volatile.global.u32 [%l1], " + n + ";\n";
   }
   body += "  st.global.u32 [%l0], %r0;\n";
-  const Program program = {
-      "many", body, nullptr, nullptr, [](std::uint32_t t, std::uint32_t) {
-        return t == 0 ? kTurns - 1 : kTurns;
-      }};
+  const Program program = {"many", body, nullptr, nullptr,
+                           [](std::uint32_t t, std::uint32_t) {
+                             return t == 0 ? kTurns - 1 : kTurns;
+                           }};
   Check(program, 1, 100);
 }
 
 // What asks which lanes are there holds nobody up: here they hold the lock.
 TEST(ProgressExec, LocksHeldWhereLanesNeedNotMeet) {
-  const Program program = {
-      "asks", kTake + "  activemask.b32 %r3;\n" + kCount + kGive, "total",
-      [](std::uint32_t n) { return n; }, nullptr};
+  const Program program = {"asks",
+                           kTake + "  activemask.b32 %r3;\n" + kCount + kGive,
+                           "total", [](std::uint32_t n) { return n; }, nullptr};
   for (std::uint64_t seed : {0, 1}) Check(program, seed, 100);
 }
 

@@ -43,10 +43,9 @@ std::shared_ptr<emulator::Device> SharedDevice() {
   return device;
 }
 
-Buffer::Buffer(emulator::Device& device, std::uint64_t size)
-    : device_(device) {
-  Result<emulator::Allocation> allocation = device.Allocate(
-      size, 256, emulator::MemoryKind::kDevice);
+Buffer::Buffer(emulator::Device& device, std::uint64_t size) : device_(device) {
+  Result<emulator::Allocation> allocation =
+      device.Allocate(size, 256, emulator::MemoryKind::kDevice);
   if (!allocation) {
     std::fprintf(stderr, "%s\n", allocation.error().ToString().c_str());
     std::abort();
@@ -82,9 +81,9 @@ Result<std::unique_ptr<PtxModule>> PtxModule::Compile(
       cerberus_ptxc_compile(ptx.data(), ptx.size(), &options, &result);
   if (status != CERBERUS_PTXC_OK) {
     cerberus_ptxc_result_free(result);
-    return Err(DiagCode::kCompiler,
-               diagnostics.errors.empty() ? "ptxc failed without a word"
-                                          : diagnostics.errors);
+    return Err(DiagCode::kCompiler, diagnostics.errors.empty()
+                                        ? "ptxc failed without a word"
+                                        : diagnostics.errors);
   }
   std::unique_ptr<PtxModule> module(new PtxModule);
   module->text_ = ptx;
@@ -118,9 +117,9 @@ Status PtxModule::Run(std::string_view kernel, const Launch& launch) {
       x * y * z, launch.dynamic_shared, device_->info().lds_bytes);
   const emulator::KernelInfo* info = code_->FindKernel(facts.name);
   if (x * y * z > facts.max_threads) {
-    return Err(DiagCode::kUsage,
-               "a block has at most " + std::to_string(facts.max_threads) +
-                   " threads");
+    return Err(DiagCode::kUsage, "a block has at most " +
+                                     std::to_string(facts.max_threads) +
+                                     " threads");
   }
   Bytes kernarg = launch.raw;
   if (kernarg.empty()) {
@@ -130,9 +129,8 @@ Status PtxModule::Run(std::string_view kernel, const Launch& launch) {
   std::optional<Buffer> memory;
   if (facts.window) {
     stub::WindowBlock window;
-    window.bytes = static_cast<std::uint32_t>(
-        AlignUp(facts.static_shared + launch.dynamic_shared + 1,
-                stub::kWindowAlign));
+    window.bytes = static_cast<std::uint32_t>(AlignUp(
+        facts.static_shared + launch.dynamic_shared + 1, stub::kWindowAlign));
     memory.emplace(*device_, std::uint64_t{window.bytes} * launch.grid[0] *
                                  launch.grid[1] * launch.grid[2]);
     window.memory = memory->address();
@@ -148,8 +146,7 @@ Status PtxModule::Run(std::string_view kernel, const Launch& launch) {
   config.dynamic_lds = facts.HardwareShared(launch.dynamic_shared);
   config.kernarg = kernarg;
   const Status status = device_->Launch(*info, config);
-  if (status && executed_.emplace(kernel).second)
-    RecordExecuted(text_, kernel);
+  if (status && executed_.emplace(kernel).second) RecordExecuted(text_, kernel);
   return status;
 }
 

@@ -12,21 +12,20 @@ namespace {
 constexpr Kind P = Kind::kPred, B = Kind::kBits, U = Kind::kUnsigned,
                S = Kind::kSigned, F = Kind::kFloat;
 constexpr PtxType kTypes[] = {
-    {P, "pred", 1},        {B, "b8", 8},          {B, "b16", 16},
-    {B, "b32", 32},        {B, "b64", 64},        {B, "b128", 128},
-    {U, "u8", 8},          {U, "u16", 16},        {U, "u32", 32},
-    {U, "u64", 64},        {S, "s8", 8},          {S, "s16", 16},
-    {S, "s32", 32},        {S, "s64", 64},        {U, "u16x2", 32, 2},
-    {U, "u8x4", 32, 4},    {S, "s8x4", 32, 4},
-    {S, "s16x2", 32, 2},   {F, "f16", 16},        {F, "f16x2", 32, 2},
-    {F, "bf16", 16},       {F, "bf16x2", 32, 2},  {F, "tf32", 32},
-    {F, "f32", 32},        {F, "f32x2", 64, 2},   {F, "f64", 64},
-    {F, "e4m3x2", 16, 2},  {F, "e5m2x2", 16, 2},  {F, "e2m3x2", 16, 2},
-    {F, "e3m2x2", 16, 2},  {F, "e2m1x2", 8, 2},   {F, "ue8m0x2", 16, 2},
-    {F, "e4m3x4", 32, 4},  {F, "e5m2x4", 32, 4},  {F, "e2m3x4", 32, 4},
-    {F, "e3m2x4", 32, 4},  {F, "e2m1x4", 16, 4},  {F, "s2f6x2", 16, 2},
-    {U, "u4", 4},          {S, "s4", 4},          {U, "u2", 2},
-    {S, "s2", 2},
+    {P, "pred", 1},       {B, "b8", 8},          {B, "b16", 16},
+    {B, "b32", 32},       {B, "b64", 64},        {B, "b128", 128},
+    {U, "u8", 8},         {U, "u16", 16},        {U, "u32", 32},
+    {U, "u64", 64},       {S, "s8", 8},          {S, "s16", 16},
+    {S, "s32", 32},       {S, "s64", 64},        {U, "u16x2", 32, 2},
+    {U, "u8x4", 32, 4},   {S, "s8x4", 32, 4},    {S, "s16x2", 32, 2},
+    {F, "f16", 16},       {F, "f16x2", 32, 2},   {F, "bf16", 16},
+    {F, "bf16x2", 32, 2}, {F, "tf32", 32},       {F, "f32", 32},
+    {F, "f32x2", 64, 2},  {F, "f64", 64},        {F, "e4m3x2", 16, 2},
+    {F, "e5m2x2", 16, 2}, {F, "e2m3x2", 16, 2},  {F, "e3m2x2", 16, 2},
+    {F, "e2m1x2", 8, 2},  {F, "ue8m0x2", 16, 2}, {F, "e4m3x4", 32, 4},
+    {F, "e5m2x4", 32, 4}, {F, "e2m3x4", 32, 4},  {F, "e3m2x4", 32, 4},
+    {F, "e2m1x4", 16, 4}, {F, "s2f6x2", 16, 2},  {U, "u4", 4},
+    {S, "s4", 4},         {U, "u2", 2},          {S, "s2", 2},
 };
 
 }  // namespace
@@ -90,8 +89,8 @@ const FloatFormat& FormatOf(const PtxType& type) {
 }
 
 Round RoundingOf(const Spelling& s, Round otherwise) {
-  const std::string_view r = s.OneOf(
-      {"rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi", "rna"});
+  const std::string_view r =
+      s.OneOf({"rn", "rz", "rm", "rp", "rni", "rzi", "rmi", "rpi", "rna"});
   if (r == "rn" || r == "rni") return Round::kNearestEven;
   if (r == "rz" || r == "rzi") return Round::kZero;
   if (r == "rm" || r == "rmi") return Round::kDown;
@@ -114,20 +113,20 @@ ValueTest Simple(PtxType out, std::vector<PtxType> in,
 ValueTest Elementwise(
     PtxType type, int inputs,
     std::function<std::uint64_t(const std::vector<std::uint64_t>&)> fn) {
-  return Simple(
-      type, std::vector<PtxType>(static_cast<std::size_t>(inputs), type),
-      [type, fn = std::move(fn)](In in) {
-        Value result = 0;
-        const int bits = type.element_bits();
-        for (int e = 0; e < type.elements; ++e) {
-          std::vector<std::uint64_t> elements;
-          for (Value v : in) {
-            elements.push_back(Low(Truncate(v >> (e * bits), bits)));
-          }
-          result |= Truncate(fn(elements), bits) << (e * bits);
-        }
-        return Exact(result);
-      });
+  return Simple(type,
+                std::vector<PtxType>(static_cast<std::size_t>(inputs), type),
+                [type, fn = std::move(fn)](In in) {
+                  Value result = 0;
+                  const int bits = type.element_bits();
+                  for (int e = 0; e < type.elements; ++e) {
+                    std::vector<std::uint64_t> elements;
+                    for (Value v : in) {
+                      elements.push_back(Low(Truncate(v >> (e * bits), bits)));
+                    }
+                    result |= Truncate(fn(elements), bits) << (e * bits);
+                  }
+                  return Exact(result);
+                });
 }
 
 namespace {
@@ -182,14 +181,10 @@ bool Matches(const Want& want, const PtxType& type, Value got) {
     return true;
   };
   switch (want.match) {
-    case Want::Match::kAny:
-      return true;
-    case Want::Match::kExact:
-      return same(want.bits);
-    case Want::Match::kEither:
-      return same(want.bits) || same(want.other);
-    default:
-      break;
+    case Want::Match::kAny: return true;
+    case Want::Match::kExact: return same(want.bits);
+    case Want::Match::kEither: return same(want.bits) || same(want.other);
+    default: break;
   }
   const FloatFormat& format = FormatOf(type);
   const int bits = type.element_bits();
@@ -228,23 +223,28 @@ std::vector<Value> EdgeValues(const PtxType& type) {
                               << (f.mantissa_bits + f.low_zero_bits);
     const std::uint64_t ulp = 1ull << f.low_zero_bits;
     const std::uint64_t least_normal = ulp << f.mantissa_bits;
-    std::vector<std::uint64_t> magnitudes = {
-        0,       ulp,     least_normal - ulp, least_normal,
-        one,     one - ulp, one + ulp,
-        one + (least_normal >> 1),            // 1.5
-        one - least_normal,                   // 0.5
-        one + least_normal,                   // 2
-        f.MaxFinite(), f.MaxFinite() - ulp};
+    std::vector<std::uint64_t> magnitudes = {0,
+                                             ulp,
+                                             least_normal - ulp,
+                                             least_normal,
+                                             one,
+                                             one - ulp,
+                                             one + ulp,
+                                             one + (least_normal >> 1),  // 1.5
+                                             one - least_normal,         // 0.5
+                                             one + least_normal,         // 2
+                                             f.MaxFinite(),
+                                             f.MaxFinite() - ulp};
     if (f.top == FloatFormat::Top::kIeee) {
       magnitudes.push_back(f.Infinity());
       magnitudes.push_back(f.CanonicalNan());
       magnitudes.push_back(f.Infinity() + ulp);  // signalling
     }
     // Around the limits of the integer types, and halves.
-    for (double d : {2.5, 3.5, 127.5, 255.5, 32767.5, 65535.0, 65504.0,
-                     2147483647.0, 2147483648.0, 4294967295.0, 4294967296.0,
-                     9.2233720368547758e18, 1.8446744073709552e19, 0.1, 1e-5,
-                     3.14159, 1e10, 100.75}) {
+    for (double d :
+         {2.5, 3.5, 127.5, 255.5, 32767.5, 65535.0, 65504.0, 2147483647.0,
+          2147483648.0, 4294967295.0, 4294967296.0, 9.2233720368547758e18,
+          1.8446744073709552e19, 0.1, 1e-5, 3.14159, 1e10, 100.75}) {
       Mp number(64);
       mpfr_set_d(number.get(), d, MPFR_RNDN);
       magnitudes.push_back(RoundTo(f, Round::kZero, number));
@@ -255,9 +255,9 @@ std::vector<Value> EdgeValues(const PtxType& type) {
     }
   } else {
     const Value top = static_cast<Value>(1) << (bits - 1);
-    for (Value v : {Value{0}, Value{1}, Value{2}, Value{3}, Value{7},
-                    Value{31}, Value{32}, Value{33}, Value{63}, Value{64},
-                    Value{65}, Value{255}, Value{256}, top - 1, top, top + 1,
+    for (Value v : {Value{0}, Value{1}, Value{2}, Value{3}, Value{7}, Value{31},
+                    Value{32}, Value{33}, Value{63}, Value{64}, Value{65},
+                    Value{255}, Value{256}, top - 1, top, top + 1,
                     Value{0x55555555} * 0x100000001u, Value{0xff00ff00}}) {
       values.push_back(Truncate(v, bits));
       values.push_back(Truncate(~v, bits));

@@ -24,7 +24,7 @@ namespace cerberus::exec {
 struct PtxType {
   enum class Kind { kPred, kBits, kUnsigned, kSigned, kFloat } kind;
   std::string_view name;
-  int bits = 0;      // of the whole value
+  int bits = 0;  // of the whole value
   int elements = 1;
   int element_bits() const { return bits / elements; }
   bool is_int() const {

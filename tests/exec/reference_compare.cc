@@ -9,12 +9,10 @@ namespace {
 int Order(const PtxType& t, Value a, Value b, bool ftz) {
   const int bits = t.element_bits();
   if (!t.is_float()) {
-    const __int128 x = t.is_signed()
-                           ? SignExtend(a, bits)
-                           : static_cast<__int128>(Truncate(a, bits));
-    const __int128 y = t.is_signed()
-                           ? SignExtend(b, bits)
-                           : static_cast<__int128>(Truncate(b, bits));
+    const __int128 x = t.is_signed() ? SignExtend(a, bits)
+                                     : static_cast<__int128>(Truncate(a, bits));
+    const __int128 y = t.is_signed() ? SignExtend(b, bits)
+                                     : static_cast<__int128>(Truncate(b, bits));
     return x < y ? -1 : x > y ? 1 : 0;
   }
   const FloatFormat& f = FormatOf(t);
@@ -62,9 +60,9 @@ bool Combine(std::string_view op, bool a, bool b) {
 Tests CompareReferences(const Spelling& s, std::string_view) {
   const std::string_view op = s.opcode();
   if (op != "setp" && op != "set") return {};
-  const std::string_view cmp = s.OneOf(
-      {"eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ",
-       "neu", "ltu", "leu", "gtu", "geu", "num", "nan"});
+  const std::string_view cmp =
+      s.OneOf({"eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs",
+               "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"});
   const std::string_view combine = s.OneOf({"and", "or", "xor"});
   const bool ftz = s.Has("ftz");
   const PtxType pred = T("pred");
@@ -85,15 +83,18 @@ Tests CompareReferences(const Spelling& s, std::string_view) {
       if (two) test.outputs.push_back(pred);
       if (!combine.empty()) test.inputs.push_back(pred);
       test.body = s.text() + (two ? " %d0|%d1" : " %d0") + ", %a0, %a1" +
-                  (combine.empty() ? "" : negate ? ", !%a2" : ", %a2") + ";";
+                  (combine.empty() ? ""
+                   : negate        ? ", !%a2"
+                                   : ", %a2") +
+                  ";";
       test.expect = [=](In v) {
         const bool c = !combine.empty() && ((v[2] & 1) != 0) != negate;
         const bool first = Compare(cmp, Order(t, v[0], v[1], ftz));
         std::vector<Want> wants = {Exact(Combine(combine, first, c))};
         if (packed && two) {
           const int bits = t.element_bits();
-          const bool second = Compare(
-              cmp, Order(t, v[0] >> bits, v[1] >> bits, ftz));
+          const bool second =
+              Compare(cmp, Order(t, v[0] >> bits, v[1] >> bits, ftz));
           wants.push_back(Exact(Combine(combine, second, c)));
         } else if (two) {
           wants.push_back(Exact(Combine(combine, !first, c)));

@@ -37,14 +37,10 @@ void SetInteger(mpfr_ptr d, __int128 v) {
 
 mpfr_rnd_t MpfrRound(Round r) {
   switch (r) {
-    case Round::kZero:
-      return MPFR_RNDZ;
-    case Round::kDown:
-      return MPFR_RNDD;
-    case Round::kUp:
-      return MPFR_RNDU;
-    default:
-      return MPFR_RNDN;
+    case Round::kZero: return MPFR_RNDZ;
+    case Round::kDown: return MPFR_RNDD;
+    case Round::kUp: return MPFR_RNDU;
+    default: return MPFR_RNDN;
   }
 }
 
@@ -122,8 +118,8 @@ Tests IntToFloat(const Spelling& s, PtxType d, PtxType a) {
   for (int top = f.mantissa_bits + 2; top < a.bits; ++top) {
     const int last = top - f.mantissa_bits;
     for (Value mantissa : {Value{1}, Value{2}}) {
-      const Value middle = (Value{1} << top) + (mantissa << last) +
-                           (Value{1} << (last - 1));
+      const Value middle =
+          (Value{1} << top) + (mantissa << last) + (Value{1} << (last - 1));
       test.extra_cases.push_back({middle - 1});
       test.extra_cases.push_back({middle + 1});
       if (a.is_signed()) test.extra_cases.push_back({-(middle - 1)});
@@ -144,8 +140,8 @@ Bits ConvertOne(const Spelling& s, const FloatFormat& to,
     const Mp number(from, x);
     Mp rounded(512);
     mpfr_rint(rounded.get(), number.get(), MpfrRound(RoundingOf(s)));
-    mpfr_setsign(rounded.get(), rounded.get(),
-                 mpfr_signbit(number.get()) != 0, MPFR_RNDN);
+    mpfr_setsign(rounded.get(), rounded.get(), mpfr_signbit(number.get()) != 0,
+                 MPFR_RNDN);
     r = RoundTo(to, Round::kNearestEven, rounded);
   } else {
     r = Convert(to, RoundingOf(s), from, x);
@@ -170,10 +166,10 @@ Tests FloatToFloat(const Spelling& s, PtxType d, PtxType a) {
       Value result = 0;
       for (int e = 0; e < d.elements; ++e) {
         // fp6 stands in the low bits of a byte of its own.
-        const Bits x = Low(Truncate(v[0] >> (e * a.element_bits()),
-                                    from.storage_bits()));
-        result |= static_cast<Value>(ConvertOne(s, to, from, x, flush_source,
-                                                flush_result))
+        const Bits x =
+            Low(Truncate(v[0] >> (e * a.element_bits()), from.storage_bits()));
+        result |= static_cast<Value>(
+                      ConvertOne(s, to, from, x, flush_source, flush_result))
                   << (e * d.element_bits());
       }
       return Exact(result);
@@ -184,10 +180,10 @@ Tests FloatToFloat(const Spelling& s, PtxType d, PtxType a) {
     return {Simple(d, {a, a}, [=, &to, &from](In v) {
       Value result = 0;
       for (int e = 0; e < 2; ++e) {
-        const Bits x = Low(Truncate(v[static_cast<std::size_t>(1 - e)],
-                                    a.bits));
-        result |= static_cast<Value>(ConvertOne(s, to, from, x, flush_source,
-                                                flush_result))
+        const Bits x =
+            Low(Truncate(v[static_cast<std::size_t>(1 - e)], a.bits));
+        result |= static_cast<Value>(
+                      ConvertOne(s, to, from, x, flush_source, flush_result))
                   << (e * d.element_bits());
       }
       return Exact(result);
@@ -224,7 +220,8 @@ Bits ToUe8m0(double x, bool up, bool nan, bool satfinite) {
   if (std::isinf(x)) return satfinite ? 0xfe : 0xff;
   if (x == 0) return 0;
   int exponent = 0;
-  const double mantissa = std::frexp(x, &exponent);  // x = m * 2^e, m in [.5, 1)
+  const double mantissa =
+      std::frexp(x, &exponent);  // x = m * 2^e, m in [.5, 1)
   int biased = exponent - 1 + 127;
   if (up && mantissa != 0.5) ++biased;
   if (biased < 0) return 0;
@@ -271,9 +268,8 @@ std::uint64_t RoundRandomly(const FloatFormat& f, std::uint64_t x,
   const bool negative = (x & kF32.SignBit()) != 0;
   if (negative && relu) return 0;
   const std::uint64_t sign = negative ? f.SignBit() : 0;
-  const std::uint64_t top = finite || f.top != FloatFormat::Top::kIeee
-                                ? f.MaxFinite()
-                                : f.Infinity();
+  const std::uint64_t top =
+      finite || f.top != FloatFormat::Top::kIeee ? f.MaxFinite() : f.Infinity();
   if (kF32.IsInf(x)) return sign | top;
   const Mp magnitude(kF32, x & ~kF32.SignBit());
   if (mpfr_zero_p(magnitude.get()) != 0) return sign;
@@ -308,9 +304,8 @@ Tests FixedOrScaled(const Spelling& s, PtxType d, PtxType a) {
   return {Simple(to_fixed ? T("b16") : d, in, [=](In v) {
     Value result = 0;
     for (int e = 0; e < 2; ++e) {
-      const Value word =
-          a.elements == 1 ? v[static_cast<std::size_t>(1 - e)]
-                          : v[0] >> (e * a.element_bits());
+      const Value word = a.elements == 1 ? v[static_cast<std::size_t>(1 - e)]
+                                         : v[0] >> (e * a.element_bits());
       const int code =
           scaled ? static_cast<int>(Truncate(v.back() >> (8 * e), 8)) : 127;
       Mp x(1200);
@@ -320,8 +315,8 @@ Tests FixedOrScaled(const Spelling& s, PtxType d, PtxType a) {
                          MPFR_RNDN);
       } else {
         const FloatFormat& f = FormatOf(a);
-        const Bits bits = Low(Truncate(
-            word, a.elements == 1 ? a.bits : f.storage_bits()));
+        const Bits bits =
+            Low(Truncate(word, a.elements == 1 ? a.bits : f.storage_bits()));
         nan |= f.IsNan(bits);
         const Mp exact(f, bits);
         mpfr_set(x.get(), exact.get(), MPFR_RNDN);
@@ -371,9 +366,9 @@ Tests Stochastic(const Spelling& s, PtxType d) {
         random = (bytes >> 16 & 0xff) << 8 | (bytes & 0xff);
       }
       random &= (1u << bits) - 1;
-      const std::uint64_t code = RoundRandomly(
-          f, Low(Truncate(v[static_cast<std::size_t>(i)], 32)), random, bits,
-          finite, relu);
+      const std::uint64_t code =
+          RoundRandomly(f, Low(Truncate(v[static_cast<std::size_t>(i)], 32)),
+                        random, bits, finite, relu);
       result |= static_cast<Value>(code) << ((count - 1 - i) * d.bits / count);
     }
     return {Exact(result)};

@@ -44,9 +44,8 @@ bool StartsSubnormal(const FloatFormat& f, Round round,
 
 // Applies `fn` to the elements of packed operands; elements of types other
 // than the result's are not packed (mixed precision).
-ValueTest Arithmetic(
-    const Spelling& s, PtxType type, std::vector<PtxType> in,
-    std::function<Compute(const std::vector<Mp>&)> operation) {
+ValueTest Arithmetic(const Spelling& s, PtxType type, std::vector<PtxType> in,
+                     std::function<Compute(const std::vector<Mp>&)> operation) {
   const Finish finish = FinishOf(s);
   const Round round = RoundingOf(s);
   const FloatFormat& f = FormatOf(type);
@@ -144,9 +143,8 @@ Tests Rounded(const Spelling& s) {
   }
   if (op == "sqrt") {
     return {Arithmetic(s, t, {t}, [](const std::vector<Mp>& n) -> Compute {
-      return [n](mpfr_ptr d, mpfr_rnd_t r) {
-        return mpfr_sqrt(d, n[0].get(), r);
-      };
+      return
+          [n](mpfr_ptr d, mpfr_rnd_t r) { return mpfr_sqrt(d, n[0].get(), r); };
     })};
   }
   return {};
@@ -173,9 +171,9 @@ int CosOfTurns(mpfr_ptr d, mpfr_srcptr x, mpfr_rnd_t r) {
 }
 
 // An approximation of one operand: the exact value within the manual's bound.
-ValueTest Approximate(const Spelling& s, PtxType t, Function function,
-                      std::function<Want(const FloatFormat&, Bits in,
-                                         Bits exact)> bound) {
+ValueTest Approximate(
+    const Spelling& s, PtxType t, Function function,
+    std::function<Want(const FloatFormat&, Bits in, Bits exact)> bound) {
   const bool ftz = s.Has("ftz");
   const FloatFormat& f = FormatOf(t);
   return Simple(t, {t}, [=, &f](In v) {
@@ -185,10 +183,10 @@ ValueTest Approximate(const Spelling& s, PtxType t, Function function,
       Bits x = Low(Truncate(v[0] >> (e * bits), bits));
       if (ftz) x = f.Flush(x);
       const Mp number(f, x);
-      Bits exact = RoundTo(f, Round::kNearestEven,
-                           [&](mpfr_ptr d, mpfr_rnd_t r) {
-                             return function(d, number.get(), r);
-                           });
+      Bits exact =
+          RoundTo(f, Round::kNearestEven, [&](mpfr_ptr d, mpfr_rnd_t r) {
+            return function(d, number.get(), r);
+          });
       if (ftz) exact = f.Flush(exact);
       // The .f64 forms with .ftz keep the upper 32 bits only.
       if (ftz && bits == 64) exact &= ~Bits{0xffffffff};
@@ -212,10 +210,9 @@ Tests Approximations(const Spelling& s) {
   const bool f32 = t.name == "f32", f64 = t.name == "f64";
   const bool half = t.name.substr(0, 3) == "f16";
   const auto fixed = [&](Function function, Want want) -> Tests {
-    return {Approximate(s, t, function,
-                        [want](const FloatFormat&, Bits, Bits) {
-                          return want;
-                        })};
+    return {Approximate(s, t, function, [want](const FloatFormat&, Bits, Bits) {
+      return want;
+    })};
   };
   const double gross = std::ldexp(1.0, -19);
   if (op == "rcp") return fixed(RcpOf, f64 ? Relative(gross) : Ulps(1));
@@ -237,24 +234,24 @@ Tests Approximations(const Spelling& s) {
                                        : Ulps(0);
                           })};
     }
-    return {Approximate(
-        s, t, op == "sin" ? mpfr_sin : mpfr_cos,
-        [](const FloatFormat& f, Bits in, Bits) {
-          const double x = std::fabs(ToDouble(f, in));
-          if (std::isnan(x) || std::isinf(x)) return Ulps(0);
-          if (x <= 6.2831854) return Absolute(std::pow(2.0, -20.5));
-          if (x <= 314.159) return Absolute(std::pow(2.0, -14.7));
-          return Any();
-        })};
+    return {Approximate(s, t, op == "sin" ? mpfr_sin : mpfr_cos,
+                        [](const FloatFormat& f, Bits in, Bits) {
+                          const double x = std::fabs(ToDouble(f, in));
+                          if (std::isnan(x) || std::isinf(x)) return Ulps(0);
+                          if (x <= 6.2831854)
+                            return Absolute(std::pow(2.0, -20.5));
+                          if (x <= 314.159)
+                            return Absolute(std::pow(2.0, -14.7));
+                          return Any();
+                        })};
   }
   if (op == "lg2" && f32) {
-    return {Approximate(s, t, mpfr_log2,
-                        [](const FloatFormat& f, Bits in, Bits) {
-                          const double x = ToDouble(f, in);
-                          return x > 0.5 && x < 2
-                                     ? Absolute(std::ldexp(1.0, -22))
-                                     : Relative(std::ldexp(1.0, -22));
-                        })};
+    return {
+        Approximate(s, t, mpfr_log2, [](const FloatFormat& f, Bits in, Bits) {
+          const double x = ToDouble(f, in);
+          return x > 0.5 && x < 2 ? Absolute(std::ldexp(1.0, -22))
+                                  : Relative(std::ldexp(1.0, -22));
+        })};
   }
   if (op == "ex2") {
     if (f32) return fixed(mpfr_exp2, Ulps(2));
@@ -297,9 +294,8 @@ Tests ApproximateDivision(const Spelling& s) {
 Tests MinMax(const Spelling& s, std::string_view operands) {
   const PtxType t = s.type();
   const FloatFormat& f = FormatOf(t);
-  const bool max = s.opcode() == "max", ftz = s.Has("ftz"),
-             nan = s.Has("NaN"), xorsign = s.Has("xorsign"),
-             absolute = s.Has("abs");
+  const bool max = s.opcode() == "max", ftz = s.Has("ftz"), nan = s.Has("NaN"),
+             xorsign = s.Has("xorsign"), absolute = s.Has("abs");
   const bool three = operands.find(",c") != std::string_view::npos;
   // -0 is less than +0.
   const auto less = [&f](Bits a, Bits b) {
@@ -377,10 +373,9 @@ Tests FloatReferences(const Spelling& s, std::string_view operands) {
     })};
   }
   if (op == "copysign") {
-    ValueTest test =
-        Elementwise(t, 2, [=, &f](const std::vector<Bits>& v) {
-          return (v[0] & f.SignBit()) | (v[1] & (f.SignBit() - 1));
-        });
+    ValueTest test = Elementwise(t, 2, [=, &f](const std::vector<Bits>& v) {
+      return (v[0] & f.SignBit()) | (v[1] & (f.SignBit() - 1));
+    });
     return {test};
   }
   return Rounded(s);

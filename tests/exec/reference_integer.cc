@@ -47,10 +47,10 @@ Tests MulMad(const Spelling& s) {
   return {Simple(out, in, [=](In v) {
     Value product = Product(t, v[0], v[1]);
     if (hi) {
-      product = t.is_signed()
-                    ? static_cast<Value>(static_cast<__int128>(product) >>
-                                         t.bits)
-                    : product >> t.bits;
+      product =
+          t.is_signed()
+              ? static_cast<Value>(static_cast<__int128>(product) >> t.bits)
+              : product >> t.bits;
     }
     if (!mad) return Exact(product);
     if (sat) {
@@ -124,8 +124,7 @@ Tests AddSub(const Spelling& s) {
     test.expect = [=](In v) {
       const Value a = Truncate(v[0], t.bits), b = Truncate(v[1], t.bits);
       if (sub) {
-        return std::vector<Want>{Exact(a - b),
-                                 Exact(a < b ? 0xffffffffu : 0u)};
+        return std::vector<Want>{Exact(a - b), Exact(a < b ? 0xffffffffu : 0u)};
       }
       return std::vector<Want>{Exact(a + b), Exact(((a + b) >> t.bits) & 1)};
     };
@@ -236,10 +235,9 @@ Tests BitFields(const Spelling& s) {
       const int pos = static_cast<int>(v[1] & 0xff);
       const int len = static_cast<int>(v[2] & 0xff);
       const auto bit = [&](int i) -> Value { return (v[0] >> i) & 1; };
-      const Value sign =
-          !t.is_signed() || len == 0 ? 0
-                                     : bit(pos + len - 1 < msb ? pos + len - 1
-                                                               : msb);
+      const Value sign = !t.is_signed() || len == 0
+                             ? 0
+                             : bit(pos + len - 1 < msb ? pos + len - 1 : msb);
       Value d = 0;
       for (int i = 0; i <= msb; ++i) {
         const Value b = i < len && pos + i <= msb ? bit(pos + i) : sign;
@@ -287,8 +285,7 @@ Tests FindNthSet() {
   ValueTest test = Simple(b32, {b32, u32, s32}, [](In v) {
     const std::uint32_t mask = static_cast<std::uint32_t>(v[0]);
     const std::uint32_t base = static_cast<std::uint32_t>(v[1]);
-    const std::int64_t offset = static_cast<std::int64_t>(
-        SignExtend(v[2], 32));
+    const std::int64_t offset = static_cast<std::int64_t>(SignExtend(v[2], 32));
     if (base > 31) return Any();
     if (offset == 0) {
       return Exact(((mask >> base) & 1) ? base : 0xffffffffu);
@@ -390,9 +387,9 @@ Tests IntegerReferences(const Spelling& s, std::string_view) {
         n &= 31;
       }
       if (n == 0) return Exact(0);
-      return Exact(t.is_signed()
-                       ? static_cast<Value>(SignExtend(v[0], static_cast<int>(n)))
-                       : Truncate(v[0], static_cast<int>(n)));
+      return Exact(t.is_signed() ? static_cast<Value>(
+                                       SignExtend(v[0], static_cast<int>(n)))
+                                 : Truncate(v[0], static_cast<int>(n)));
     })};
   }
   return {};

@@ -8,13 +8,12 @@ Tests Lop3(const Spelling& s) {
   const PtxType b32 = T("b32");
   Tests tests;
   const std::string_view with = s.OneOf({"or", "and"});
-  for (unsigned lut : {0x00u, 0xffu, 0x80u, 0xfeu, 0x96u, 0xe8u, 0xcau, 0x1bu,
-                       0x40u, 0x33u}) {
+  for (unsigned lut :
+       {0x00u, 0xffu, 0x80u, 0xfeu, 0x96u, 0xe8u, 0xcau, 0x1bu, 0x40u, 0x33u}) {
     ValueTest test;
     test.inputs = {b32, b32, b32};
     test.outputs = {b32};
-    const std::string operands =
-        "%a0, %a1, %a2, " + std::to_string(lut);
+    const std::string operands = "%a0, %a1, %a2, " + std::to_string(lut);
     if (with.empty()) {
       test.body = s.text() + " %d0, " + operands + ";";
     } else {
@@ -25,9 +24,9 @@ Tests Lop3(const Spelling& s) {
     test.expect = [=](In v) {
       Value d = 0;
       for (int i = 0; i < 32; ++i) {
-        const unsigned index = static_cast<unsigned>(
-            ((v[0] >> i) & 1) << 2 | ((v[1] >> i) & 1) << 1 |
-            ((v[2] >> i) & 1));
+        const unsigned index =
+            static_cast<unsigned>(((v[0] >> i) & 1) << 2 |
+                                  ((v[1] >> i) & 1) << 1 | ((v[2] >> i) & 1));
         d |= static_cast<Value>((lut >> index) & 1) << i;
       }
       std::vector<Want> wants = {Exact(d)};
@@ -82,7 +81,8 @@ Tests Funnel(const Spelling& s) {
   const bool left = s.Has("l"), clamp = s.Has("clamp");
   return {Simple(b32, {b32, b32, T("u32")}, [=](In v) {
     const std::uint64_t c = Low(v[2]) & 0xffffffff;
-    const unsigned n = static_cast<unsigned>(clamp ? (c > 32 ? 32 : c) : c & 31);
+    const unsigned n =
+        static_cast<unsigned>(clamp ? (c > 32 ? 32 : c) : c & 31);
     const Value both = Truncate(v[0], 32) | (Truncate(v[1], 32) << 32);
     return Exact(left ? Truncate(both << n, 64) >> 32 : both >> n);
   })};
@@ -115,9 +115,8 @@ Tests LogicReferences(const Spelling& s, std::string_view) {
   if (op == "shl" || op == "shr") {
     return {Simple(t, {t, T("u32")}, [=](In v) {
       const std::uint64_t c = Low(v[1]) & 0xffffffff;
-      const int n = c > static_cast<std::uint64_t>(t.bits)
-                        ? t.bits
-                        : static_cast<int>(c);
+      const int n =
+          c > static_cast<std::uint64_t>(t.bits) ? t.bits : static_cast<int>(c);
       if (op == "shl") return Exact(Truncate(v[0], t.bits) << n);
       if (t.is_signed()) {
         return Exact(static_cast<Value>(SignExtend(v[0], t.bits) >> n));
@@ -126,9 +125,8 @@ Tests LogicReferences(const Spelling& s, std::string_view) {
     })};
   }
   if (op == "selp") {
-    return {Simple(t, {t, t, T("pred")}, [](In v) {
-      return Exact((v[2] & 1) != 0 ? v[0] : v[1]);
-    })};
+    return {Simple(t, {t, t, T("pred")},
+                   [](In v) { return Exact((v[2] & 1) != 0 ? v[0] : v[1]); })};
   }
   if (op == "slct") {
     if (s.types().size() != 2) return {};

@@ -12,8 +12,8 @@ struct Part {
   int shift = 0;
   int bits = 32;
 };
-const Part kParts[] = {{"", 0, 32},      {".b0", 0, 8},  {".b1", 8, 8},
-                       {".b2", 16, 8},   {".b3", 24, 8}, {".h0", 0, 16},
+const Part kParts[] = {{"", 0, 32},    {".b0", 0, 8},  {".b1", 8, 8},
+                       {".b2", 16, 8}, {".b3", 24, 8}, {".h0", 0, 16},
                        {".h1", 16, 16}};
 
 Wide Select(Value v, const Part& part, const PtxType& type) {
@@ -77,13 +77,12 @@ Tests Scalar(const Spelling& s, std::size_t operands) {
   for (std::size_t round = 0; round < 3; ++round) {
     const Part a = round == 0 ? kParts[0] : kParts[(turn + round) % 7];
     const Part b = round == 0 ? kParts[0] : kParts[(turn / 2 + round) % 7];
-    const Part d =
-        !merges ? kParts[0] : kParts[1 + (turn / 3 + 2 * round) % 6];
+    const Part d = !merges ? kParts[0] : kParts[1 + (turn / 3 + 2 * round) % 6];
     ValueTest test;
     test.outputs = {T("b32")};
     test.inputs = {T("b32"), T("b32")};
-    test.body = s.text() + " %d0" + d.name + ", %a0" + a.name + ", %a1" +
-                b.name;
+    test.body =
+        s.text() + " %d0" + d.name + ", %a0" + a.name + ", %a1" + b.name;
     if (operands == 3) {
       test.inputs.push_back(T("b32"));
       test.body += ", %a2";
@@ -215,8 +214,8 @@ Tests Simd(const Spelling& s) {
             form.mask.empty() ||
             form.mask.find(static_cast<char>('0' + i)) != std::string::npos;
         const Value field = Truncate(~Value{0}, bits) << (bits * i);
-        Wide t = Apply(op, s, lane(form.a, 0, i, ta),
-                       lane(form.b, lanes, i, tb));
+        Wide t =
+            Apply(op, s, lane(form.a, 0, i, ta), lane(form.b, lanes, i, tb));
         if (s.Has("sat")) t = Clamp(t, bits, result.is_signed());
         if (accumulates) {
           if (on) d += static_cast<Value>(t);

@@ -2,15 +2,15 @@
 // context block's ring, record and heap. Layouts: docs/launch-abi.md. How
 // arguments are packed: CUDA C++ Programming Guide, "Formatted Output"; the
 // declarations are those that nvcc writes.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <fmt/format.h>
-#include <gtest/gtest.h>
 
 #include "tests/exec/ptx_runner.h"
 
@@ -33,9 +33,9 @@ class Services {
     std::memset(record_.as<void>(), 0, record_.size());
     std::memset(ring_.as<void>(), 0, ring_.size());
     std::memset(heap_.as<void>(), 0, kHeapHeader);
-    const std::uint64_t fields[] = {1,           record_.address(),
-                                    ring_.address(), ring_bytes,
-                                    heap_.address(), heap_.size()};
+    const std::uint64_t fields[] = {
+        1,          record_.address(), ring_.address(),
+        ring_bytes, heap_.address(),   heap_.size()};
     std::memcpy(block_.as<void>(), fields, sizeof fields);
     const std::uint64_t context = module.Symbol("__cerberus_ctx");
     EXPECT_NE(context, 0u);
@@ -84,7 +84,8 @@ std::string PrintKernel(const std::string& format, const std::string& stores,
          "  .reg .b64 %p, %g, %f, %o, %s;\n  .reg .b32 %t, %r;\n"
          "  mov.u32 %t, %tid.x;\n  mov.u64 %p, packed;\n"
          "  cvta.local.u64 %g, %p;\n  mov.u64 %s, text;\n"
-         "  cvta.global.u64 %s, %s;\n" + stores +
+         "  cvta.global.u64 %s, %s;\n" +
+         stores +
          "  mov.u64 %f, format;\n  cvta.global.u64 %f, %f;\n  {\n"
          "  .param .b64 param0;\n  st.param.b64 [param0+0], %f;\n"
          "  .param .b64 param1;\n  st.param.b64 [param1+0], %g;\n"
@@ -148,28 +149,45 @@ TEST(ServiceExec, PrintfPacksEveryConversion) {
   } kCases[] = {
       {"nothing %% here", "", {}, 0},
       {"%d", "  st.local.u32 [%p], -5;\n", {0xfffffffb}, 1},
-      {"%hhd%hd%c", "  st.local.u32 [%p], 1;\n  st.local.u32 [%p+4], 2;\n"
-                    "  st.local.u32 [%p+8], 3;\n", {1, 2, 3}, 3},
+      {"%hhd%hd%c",
+       "  st.local.u32 [%p], 1;\n  st.local.u32 [%p+4], 2;\n"
+       "  st.local.u32 [%p+8], 3;\n",
+       {1, 2, 3},
+       3},
       // Eight bytes start at a multiple of eight.
-      {"%c%f%x%lld", "  st.local.u32 [%p], 65;\n  st.local.f64 [%p+8], 1.5;\n"
-                     "  st.local.u32 [%p+16], 7;\n"
-                     "  st.local.u64 [%p+24], 0x123456789a;\n",
-       {65, 0x3ff8000000000000, 7, 0x123456789a}, 4},
-      {"%5.3ld %zu %p", "  st.local.u64 [%p], 1;\n  st.local.u64 [%p+8], 2;\n"
-                        "  st.local.u64 [%p+16], 3;\n", {1, 2, 3}, 3},
-      {"%-*.*f", "  st.local.u32 [%p], 9;\n  st.local.u32 [%p+4], 2;\n"
-                 "  st.local.f64 [%p+8], 1.5;\n",
-       {9, 2, 0x3ff8000000000000}, 3},
+      {"%c%f%x%lld",
+       "  st.local.u32 [%p], 65;\n  st.local.f64 [%p+8], 1.5;\n"
+       "  st.local.u32 [%p+16], 7;\n"
+       "  st.local.u64 [%p+24], 0x123456789a;\n",
+       {65, 0x3ff8000000000000, 7, 0x123456789a},
+       4},
+      {"%5.3ld %zu %p",
+       "  st.local.u64 [%p], 1;\n  st.local.u64 [%p+8], 2;\n"
+       "  st.local.u64 [%p+16], 3;\n",
+       {1, 2, 3},
+       3},
+      {"%-*.*f",
+       "  st.local.u32 [%p], 9;\n  st.local.u32 [%p+4], 2;\n"
+       "  st.local.f64 [%p+8], 1.5;\n",
+       {9, 2, 0x3ff8000000000000},
+       3},
       {"%s!", "  st.local.u64 [%p], %s;\n", {5, kHello}, 1},
       {"%.3s", "  st.local.u64 [%p], %s;\n", {3, kHello & 0xffffff}, 1},
-      {"%.*s%d", "  st.local.u32 [%p], 4;\n  st.local.u64 [%p+8], %s;\n"
-                 "  st.local.u32 [%p+16], 6;\n",
-       {4, 4, kHello & 0xffffffff, 6}, 3},
-      {"%s%s", "  st.local.u64 [%p], 0;\n  st.local.u64 [%p+8], %s;\n",
-       {~std::uint64_t{0}, 5, kHello}, 2},
+      {"%.*s%d",
+       "  st.local.u32 [%p], 4;\n  st.local.u64 [%p+8], %s;\n"
+       "  st.local.u32 [%p+16], 6;\n",
+       {4, 4, kHello & 0xffffffff, 6},
+       3},
+      {"%s%s",
+       "  st.local.u64 [%p], 0;\n  st.local.u64 [%p+8], %s;\n",
+       {~std::uint64_t{0}, 5, kHello},
+       2},
       // A text in the thread's own memory.
-      {"%s", "  st.local.u32 [%p+16], 0x6968;\n  add.u64 %o, %g, 16;\n"
-             "  st.local.u64 [%p], %o;\n", {2, 0x6968}, 1},
+      {"%s",
+       "  st.local.u32 [%p+16], 0x6968;\n  add.u64 %o, %g, 16;\n"
+       "  st.local.u64 [%p], %o;\n",
+       {2, 0x6968},
+       1},
       // No conversions of CUDA's: nothing is read for them.
       {"%n%d", "  st.local.u32 [%p], 8;\n", {8}, 1},
       {"%d %", "  st.local.u32 [%p], 8;\n", {8}, 1},
@@ -186,9 +204,9 @@ TEST(ServiceExec, PrintfPacksEveryConversion) {
 }
 
 TEST(ServiceExec, PrintfOfManyThreadsFillsTheRingAndNoMore) {
-  const std::string ptx =
-      PrintKernel("%d", "  setp.lt.u32 %q, %t, 3;\n"
-                        "  st.local.u32 [%p], %t;\n");
+  const std::string ptx = PrintKernel("%d",
+                                      "  setp.lt.u32 %q, %t, 3;\n"
+                                      "  st.local.u32 [%p], %t;\n");
   std::string text = ptx;
   text.replace(text.find(".reg .b32 %t"), 0, ".reg .pred %q;\n  ");
   auto module = PtxModule::Compile(text);
@@ -229,8 +247,8 @@ TEST_P(Assertions, FirstFailedOneIsRecorded) {
       std::string(kHead) +
       ".extern .func __assertfail\n(.param .b64 p0, .param .b64 p1, "
       ".param .b32 p2, .param .b64 p3, .param .b64 p4);\n"
-      ".global .align 1 .b8 message" + AsBytes("n < 3") +
-      ".global .align 1 .b8 file" + AsBytes("a.cu") +
+      ".global .align 1 .b8 message" +
+      AsBytes("n < 3") + ".global .align 1 .b8 file" + AsBytes("a.cu") +
       ".global .align 1 .b8 function" + AsBytes("void k(int)") +
       ".visible .entry k(.param .u64 out)\n{\n"
       "  .reg .pred %q;\n  .reg .b32 %t, %r, %n, %y;\n"
@@ -252,8 +270,9 @@ TEST_P(Assertions, FirstFailedOneIsRecorded) {
         "  }}\nGOOD{}:\n",
         i == 0 ? 69 : 1000 + i, i, 42 + i, i);
   }
-  ptx += "  ld.param.u64 %o, [out];\n  mad.wide.u32 %o, %n, 4, %o;\n"
-         "  st.global.u32 [%o], 1;\n  ret;\n}\n";
+  ptx +=
+      "  ld.param.u64 %o, [out];\n  mad.wide.u32 %o, %n, 4, %o;\n"
+      "  st.global.u32 [%o], 1;\n  ret;\n}\n";
   auto module = PtxModule::Compile(ptx);
   ASSERT_TRUE(module) << module.error().ToString();
   Services services(**module, 64, 0);

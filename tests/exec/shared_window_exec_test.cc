@@ -2,11 +2,11 @@
 // (docs/launch-abi.md, "Shared memory in a window"). That every access finds
 // the window is for the tests of those accesses: they run once more with all
 // shared memory there (CERBERUS_TEST_SHARED_IN_WINDOW).
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "tests/exec/ptx_runner.h"
 
@@ -25,7 +25,8 @@ std::string Kernel(const std::string& name, const std::string& variables,
                    const std::string& base, std::uint32_t last) {
   return ".visible .entry " + name + R"((.param .u64 in, .param .u64 out)
 {
-)" + variables + R"(
+)" + variables +
+         R"(
   .shared .align 8 .b32 few[4];
   .reg .b64 %in, %out, %generic, %own, %l<4>;
   .reg .b32 %t, %n, %base, %at, %next, %seed, %r<12>;
@@ -45,7 +46,8 @@ std::string Kernel(const std::string& name, const std::string& variables,
   mul.wide.u32 %own, %r3, 32;
   add.u64 %own, %out, %own;
   mul.lo.u32 %seed, %seed, 1000;
-  mov.u32 %base, )" + base + R"(;
+  mov.u32 %base, )" +
+         base + R"(;
   setp.eq.u32 %p0, %t, 0;
   @%p0 st.shared.u32 [few+8], 0;
   mad.lo.u32 %at, %t, 1024, %base;
@@ -78,7 +80,8 @@ std::string Kernel(const std::string& name, const std::string& variables,
   st.global.v2.u32 [%own+16], {%r11, %r5};
   mov.u32 %r6, few;
   sub.u32 %r6, %r6, %base;
-  setp.lt.u32 %p0, %r6, )" + std::to_string(last) + R"(;
+  setp.lt.u32 %p0, %r6, )" +
+         std::to_string(last) + R"(;
   selp.u32 %r6, 1, 0, %p0;
   st.global.u32 [%own+24], %r6;
   ret;
@@ -134,10 +137,12 @@ TEST(SharedWindow, DynamicAboveTheHardwares) {
   RunAndCheck(**module, kThreads * kStep);
   RunAndCheck(**module, 200 * 1024);
   const bool fits = SharedDevice()->info().lds_bytes > kThreads * kStep + 1024;
-  EXPECT_EQ((*module)->Facts("k").FormFor(kThreads, kThreads * kStep,
-                                          SharedDevice()->info().lds_bytes)
-                .window.has_value(),
-            !fits);
+  EXPECT_EQ(
+      (*module)
+          ->Facts("k")
+          .FormFor(kThreads, kThreads * kStep, SharedDevice()->info().lds_bytes)
+          .window.has_value(),
+      !fits);
 }
 
 TEST(SharedWindow, IsAskedFor) {

@@ -33,16 +33,11 @@ int MaxExponent(const FloatFormat& f) {
 
 mpfr_rnd_t ToMpfr(Round round) {
   switch (round) {
-    case Round::kNearestEven:
-      return MPFR_RNDN;
-    case Round::kZero:
-      return MPFR_RNDZ;
-    case Round::kDown:
-      return MPFR_RNDD;
-    case Round::kUp:
-      return MPFR_RNDU;
-    case Round::kNearestAway:
-      break;  // handled by the caller
+    case Round::kNearestEven: return MPFR_RNDN;
+    case Round::kZero: return MPFR_RNDZ;
+    case Round::kDown: return MPFR_RNDD;
+    case Round::kUp: return MPFR_RNDU;
+    case Round::kNearestAway: break;  // handled by the caller
   }
   return MPFR_RNDN;
 }
@@ -65,11 +60,10 @@ std::uint64_t Encode(const FloatFormat& f, mpfr_srcptr value) {
   mpfr_mul_2si(scaled.get(), scaled.get(), f.mantissa_bits - exponent,
                MPFR_RNDN);
   std::uint64_t mantissa = mpfr_get_ui(scaled.get(), MPFR_RNDN);
-  std::uint64_t bits =
-      normal ? (static_cast<std::uint64_t>(exponent + f.bias)
-                << f.mantissa_bits) |
-                   (mantissa & Ones(f.mantissa_bits))
-             : mantissa;
+  std::uint64_t bits = normal ? (static_cast<std::uint64_t>(exponent + f.bias)
+                                 << f.mantissa_bits) |
+                                    (mantissa & Ones(f.mantissa_bits))
+                              : mantissa;
   if (f.top == Top::kNanOnly && (bits << f.low_zero_bits) > f.MaxFinite()) {
     bits = f.MaxFinite() >> f.low_zero_bits;
   }
@@ -133,15 +127,13 @@ Mp::Mp(const FloatFormat& format, std::uint64_t bits) {
   }
   mpfr_set_ui(value_, mantissa, MPFR_RNDN);
   mpfr_mul_2si(value_, value_,
-               static_cast<long>(exponent) - format.bias -
-                   format.mantissa_bits,
+               static_cast<long>(exponent) - format.bias - format.mantissa_bits,
                MPFR_RNDN);
   mpfr_setsign(value_, value_, negative, MPFR_RNDN);
 }
 
-std::uint64_t RoundTo(
-    const FloatFormat& format, Round round,
-    const std::function<int(mpfr_ptr, mpfr_rnd_t)>& compute) {
+std::uint64_t RoundTo(const FloatFormat& format, Round round,
+                      const std::function<int(mpfr_ptr, mpfr_rnd_t)>& compute) {
   if (round == Round::kNearestAway) {
     // Ties away: take the value far beyond the precision, truncate it, and
     // step away from zero if what was cut is at least half a unit.
@@ -164,8 +156,7 @@ std::uint64_t RoundTo(
   return Encode(format, result.get());
 }
 
-std::uint64_t RoundTo(const FloatFormat& format, Round round,
-                      const Mp& value) {
+std::uint64_t RoundTo(const FloatFormat& format, Round round, const Mp& value) {
   if (round != Round::kNearestAway) {
     return RoundTo(format, round, [&](mpfr_ptr r, mpfr_rnd_t rnd) {
       return mpfr_set(r, value.get(), rnd);

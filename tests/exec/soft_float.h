@@ -5,10 +5,10 @@
 #ifndef CERBERUS_TESTS_EXEC_SOFT_FLOAT_H_
 #define CERBERUS_TESTS_EXEC_SOFT_FLOAT_H_
 
+#include <mpfr.h>
+
 #include <cstdint>
 #include <functional>
-
-#include <mpfr.h>
 
 #include "tests/exec/value.h"
 
@@ -23,9 +23,9 @@ struct FloatFormat {
   int bias;
   // What the largest exponent means.
   enum class Top {
-    kIeee,      // infinities and NaNs
-    kNanOnly,   // e4m3: numbers, and NaN where all mantissa bits are set
-    kFinite,    // e2m3, e3m2, e2m1: numbers only
+    kIeee,     // infinities and NaNs
+    kNanOnly,  // e4m3: numbers, and NaN where all mantissa bits are set
+    kFinite,   // e2m3, e3m2, e2m1: numbers only
   } top;
   int low_zero_bits;  // tf32: bits below the mantissa, kept zero
 
@@ -73,8 +73,7 @@ std::uint64_t RoundTo(const FloatFormat& format, Round round,
                       const std::function<int(mpfr_ptr, mpfr_rnd_t)>& compute);
 
 // Rounds a number known exactly (or far beyond the format's precision).
-std::uint64_t RoundTo(const FloatFormat& format, Round round,
-                      const Mp& value);
+std::uint64_t RoundTo(const FloatFormat& format, Round round, const Mp& value);
 
 std::uint64_t Add(const FloatFormat& f, Round r, std::uint64_t a,
                   std::uint64_t b);

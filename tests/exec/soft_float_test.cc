@@ -1,12 +1,12 @@
 // The reference itself, against the host's own arithmetic.
 #include "tests/exec/soft_float.h"
 
+#include <gtest/gtest.h>
+
 #include <bit>
 #include <cfenv>
 #include <cmath>
 #include <random>
-
-#include <gtest/gtest.h>
 
 namespace cerberus::exec {
 namespace {
@@ -17,10 +17,9 @@ TEST(SoftFloat, AgreesWithTheHostOnF32) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 20000; ++i) {
     const std::uint32_t a = static_cast<std::uint32_t>(random());
-    const std::uint32_t b = i % 3 == 0
-                                ? a ^ (static_cast<std::uint32_t>(random()) &
-                                       0x81ffffff)
-                                : static_cast<std::uint32_t>(random());
+    const std::uint32_t b =
+        i % 3 == 0 ? a ^ (static_cast<std::uint32_t>(random()) & 0x81ffffff)
+                   : static_cast<std::uint32_t>(random());
     const float x = std::bit_cast<float>(a), y = std::bit_cast<float>(b);
     if (std::isnan(x) || std::isnan(y)) continue;
     const auto same = [](std::uint64_t got, float want) {

@@ -39,8 +39,7 @@ std::set<Pair> PairsOf(std::string_view mnemonic, std::string_view opcode) {
   for (std::string_view word : Suffixes(mnemonic, opcode)) {
     if (ptx::TypeFromName(word) != ptx::Type::kNone)
       types.append(types.empty() ? "" : ".").append(word);
-    else
-      modifiers.push_back(word);
+    else modifiers.push_back(word);
   }
   std::set<Pair> pairs;
   for (std::string_view modifier : modifiers)
@@ -126,12 +125,11 @@ std::string SupportTable(const Executed& executed,
   std::map<std::string, std::size_t> executed_pairs;
   std::string table;
   for (const OpcodeRow* row : rows) {
-    table += "| `" + std::string(row->name) +
-             (row->syntax.empty() ? "" : " ") + Cell(row->syntax) + "` | " +
-             Version(row->ptx_version) + " | " +
-             (row->min_sm == 0 ? "any"
-                               : std::to_string(row->min_sm) +
-                                     std::string(row->arch)) +
+    table += "| `" + std::string(row->name) + (row->syntax.empty() ? "" : " ") +
+             Cell(row->syntax) + "` | " + Version(row->ptx_version) + " | " +
+             (row->min_sm == 0
+                  ? "any"
+                  : std::to_string(row->min_sm) + std::string(row->arch)) +
              " | ";
     if (!row->is_supported()) {
       table += "not compiled: " + std::string(row->notes) + " |";
@@ -160,7 +158,8 @@ std::string SupportTable(const Executed& executed,
       "A form is one line of the manual's syntax, with all types and "
       "modifiers it allows;\nwords in capitals are sets of them, named at the "
       "head of each family in\n`ptxc/ptx_opcodes.def`. Every form of PTX ISA "
-      "9.0 and what\n[limits.md](limits.md#instructions) says of 9.1 to 9.5 is read; " +
+      "9.0 and what\n[limits.md](limits.md#instructions) says of 9.1 to 9.5 is "
+      "read; " +
       std::to_string(supported) + " of " + std::to_string(rows.size()) +
       " are compiled. A kernel\nthat uses another one is not converted, and "
       "the reason is reported with its name and\nline.\n\n"

@@ -13,9 +13,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 // PTX ISA 9.0, "clz": .type = { .b32, .b64 }.
-int RowOfClz() {
-  return ptx::RowsOf("clz").front()->index;
-}
+int RowOfClz() { return ptx::RowsOf("clz").front()->index; }
 
 TEST(NotExecuted, NamesTargetFormTypeAndModifier) {
   const Executed executed = {{"gfx90a", {{RowOfClz(), "clz.b32"}}}};

@@ -1,6 +1,8 @@
 // suld, sust, sured and suq, by handle and by reference, and istypep.
 //
 // PTX ISA 9.0, "Surface Instructions".
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -9,8 +11,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "tests/exec/atomic_reference.h"
 #include "tests/exec/kernel_batch.h"
@@ -32,10 +32,13 @@ std::string Kernel(const std::string& name, const std::string& type,
   return ".visible .entry " + name +
          "(.param .u64 surf, .param .u64 out)\n{\n"
          "  .reg .b64 %s, %out;\n  .reg .b32 %thread, %r<8>, %x<4>;\n"
-         "  .reg ." + type + " %v<4>;\n  .reg .pred %p;\n"
+         "  .reg ." +
+         type +
+         " %v<4>;\n  .reg .pred %p;\n"
          "  ld.param.u64 %s, [surf];\n  ld.param.u64 %out, [out];\n"
          "  mov.u32 %thread, %tid.x;\n"
-         "  mad.wide.u32 %out, %thread, 16, %out;\n" + body + "  ret;\n}\n";
+         "  mad.wide.u32 %out, %thread, 16, %out;\n" +
+         body + "  ret;\n}\n";
 }
 
 // The geometry of a spelling. Rows hold 8 units (16 without rows), and thread
@@ -94,9 +97,9 @@ Shape ShapeOf(const LoweredSpelling& s, int unit, bool samples) {
 }
 
 // Runs with a surface of `bytes` and checks its memory and the output.
-using Check = std::function<void(const std::vector<std::uint8_t>& before,
-                                 const std::uint8_t* surface,
-                                 const std::uint8_t* out)>;
+using Check =
+    std::function<void(const std::vector<std::uint8_t>& before,
+                       const std::uint8_t* surface, const std::uint8_t* out)>;
 KernelBatch::Run RunOn(Descriptor d, std::size_t bytes, Check check,
                        std::uint8_t first = 1) {
   return [=](PtxModule& module, const std::string& kernel) {
@@ -158,21 +161,20 @@ TEST(SurfaceExec, SuldLoadsBytes) {
     ++kernels;
     const Access a = AccessOf(s);
     const Shape shape = ShapeOf(s, a.bytes(), false);
-    batch.Add(s.text,
-              Kernel(batch.NextName(), a.type(),
-                     shape.setup + "  " + s.text + " " + a.registers() +
-                         ", [%s, " + shape.coordinates + "];\n" +
-                         StoreOut(a)),
-              RunOn(shape.descriptor,
-                    static_cast<std::size_t>(a.bytes()) * kThreads,
-                    [a](const auto& before, const auto*, const auto* out) {
-                      const auto n = static_cast<std::size_t>(a.bytes());
-                      for (std::size_t t = 0; t < kThreads; ++t) {
-                        ASSERT_EQ(std::memcmp(out + 16 * t,
-                                              before.data() + n * t, n), 0)
-                            << t;
-                      }
-                    }));
+    batch.Add(
+        s.text,
+        Kernel(batch.NextName(), a.type(),
+               shape.setup + "  " + s.text + " " + a.registers() + ", [%s, " +
+                   shape.coordinates + "];\n" + StoreOut(a)),
+        RunOn(shape.descriptor, static_cast<std::size_t>(a.bytes()) * kThreads,
+              [a](const auto& before, const auto*, const auto* out) {
+                const auto n = static_cast<std::size_t>(a.bytes());
+                for (std::size_t t = 0; t < kThreads; ++t) {
+                  ASSERT_EQ(std::memcmp(out + 16 * t, before.data() + n * t, n),
+                            0)
+                      << t;
+                }
+              }));
   }
   EXPECT_GT(kernels, 0);
 }
@@ -194,25 +196,26 @@ TEST(SurfaceExec, SustStoresBytes) {
                 std::to_string(a.bits <= 16 ? 16 : a.bits) + ".s32 " + v +
                 ", %x1;\n";
     }
-    batch.Add(s.text,
-              Kernel(batch.NextName(), a.type(),
-                     shape.setup + values + "  " + s.text + " [%s, " +
-                         shape.coordinates + "], " + a.registers() + ";\n"),
-              RunOn(shape.descriptor,
-                    static_cast<std::size_t>(a.bytes()) * kThreads,
-                    [a](const auto&, const auto* surface, const auto*) {
-                      const auto n = static_cast<std::size_t>(a.bits) / 8;
-                      for (int t = 0; t < static_cast<int>(kThreads); ++t) {
-                        for (int i = 0; i < a.width; ++i) {
-                          const std::int64_t v = ~(std::int64_t{t} * 5 + i);
-                          ASSERT_EQ(std::memcmp(
-                                        surface + n * static_cast<std::size_t>(
-                                                          t * a.width + i),
-                                        &v, n), 0)
-                              << t;
-                        }
-                      }
-                    }));
+    batch.Add(
+        s.text,
+        Kernel(batch.NextName(), a.type(),
+               shape.setup + values + "  " + s.text + " [%s, " +
+                   shape.coordinates + "], " + a.registers() + ";\n"),
+        RunOn(shape.descriptor, static_cast<std::size_t>(a.bytes()) * kThreads,
+              [a](const auto&, const auto* surface, const auto*) {
+                const auto n = static_cast<std::size_t>(a.bits) / 8;
+                for (int t = 0; t < static_cast<int>(kThreads); ++t) {
+                  for (int i = 0; i < a.width; ++i) {
+                    const std::int64_t v = ~(std::int64_t{t} * 5 + i);
+                    ASSERT_EQ(
+                        std::memcmp(surface + n * static_cast<std::size_t>(
+                                                      t * a.width + i),
+                                    &v, n),
+                        0)
+                        << t;
+                  }
+                }
+              }));
   }
   EXPECT_GT(kernels, 0);
 }
@@ -225,30 +228,33 @@ TEST(SurfaceExec, AccessesInManyPlaces) {
   d.extent[0] = 1024;
   d.extent[1] = d.extent[2] = 1;
   d.row_bytes = d.slice_bytes = 1024;
-  std::string body = "  and.b32 %x0, %thread, 1;\n  setp.ne.u32 %p, %x0, 0;\n"
-                     "  mov.u32 %r0, %thread;\n";
+  std::string body =
+      "  and.b32 %x0, %thread, 1;\n  setp.ne.u32 %p, %x0, 0;\n"
+      "  mov.u32 %r0, %thread;\n";
   constexpr int kMoves = 12;
   for (int i = 0; i < kMoves; ++i) {
     const std::string n = std::to_string(i);
     body += "  @%p bra ODD" + n + ";\n" +
             "  suld.b.1d.b8.trap %v0, [%s, {%r0}];\n  add.u32 %r0, %r0, 64;\n"
-            "  sust.b.1d.b8.trap [%s, {%r0}], %v0;\n  bra DONE" + n +
-            ";\nODD" + n + ":\n  suld.b.1d.b8.trap %v1, [%s, {%r0}];\n"
+            "  sust.b.1d.b8.trap [%s, {%r0}], %v0;\n  bra DONE" +
+            n + ";\nODD" + n +
+            ":\n  suld.b.1d.b8.trap %v1, [%s, {%r0}];\n"
             "  add.u32 %r0, %r0, 64;\n  add.u16 %v1, %v1, 1;\n"
-            "  sust.b.1d.b8.trap [%s, {%r0}], %v1;\nDONE" + n + ":\n";
+            "  sust.b.1d.b8.trap [%s, {%r0}], %v1;\nDONE" +
+            n + ":\n";
   }
   KernelBatch batch{kHeader};
-  batch.Add("many", Kernel(batch.NextName(), "b16", body),
-            RunOn(d, 1024, [](const auto& before, const auto* surface,
-                              const auto*) {
-              for (std::size_t t = 0; t < kThreads; ++t) {
-                for (std::size_t i = 0; i <= kMoves; ++i) {
-                  EXPECT_EQ(surface[64 * i + t],
-                            static_cast<std::uint8_t>(before[t] + t % 2 * i))
-                      << t << " " << i;
-                }
-              }
-            }));
+  batch.Add(
+      "many", Kernel(batch.NextName(), "b16", body),
+      RunOn(d, 1024, [](const auto& before, const auto* surface, const auto*) {
+        for (std::size_t t = 0; t < kThreads; ++t) {
+          for (std::size_t i = 0; i <= kMoves; ++i) {
+            EXPECT_EQ(surface[64 * i + t],
+                      static_cast<std::uint8_t>(before[t] + t % 2 * i))
+                << t << " " << i;
+          }
+        }
+      }));
 }
 
 // Outside: .zero reads zeros and stores nothing, .clamp means the nearest
@@ -266,32 +272,31 @@ TEST(SurfaceExec, AccessesOutside) {
     return v;
   };
   for (const bool clamp : {false, true}) {
-    batch.Add("suld", Kernel(batch.NextName(), "b32",
-                             at + "  suld.b.2d.b32." +
-                                 (clamp ? "clamp" : "zero") +
-                                 " %v0, [%s, {%r0, %r1}];\n" + store),
-              RunOn(d, 32, [=](const auto& before, const auto*,
-                               const auto* out) {
-                for (int t = 0; t < 64; ++t) {
-                  const int x = t - 32;
-                  std::uint32_t got;
-                  std::memcpy(&got, out + 16 * t, 4);
-                  const bool inside = x >= 0 && x < 4;
-                  const std::uint32_t want =
-                      clamp || inside
-                          ? word(before, 4 + std::min(std::max(x, 0), 3))
-                          : 0;
-                  ASSERT_EQ(got, want) << x;
-                }
-              }));
+    batch.Add(
+        "suld",
+        Kernel(batch.NextName(), "b32",
+               at + "  suld.b.2d.b32." + (clamp ? "clamp" : "zero") +
+                   " %v0, [%s, {%r0, %r1}];\n" + store),
+        RunOn(d, 32, [=](const auto& before, const auto*, const auto* out) {
+          for (int t = 0; t < 64; ++t) {
+            const int x = t - 32;
+            std::uint32_t got;
+            std::memcpy(&got, out + 16 * t, 4);
+            const bool inside = x >= 0 && x < 4;
+            const std::uint32_t want =
+                clamp || inside ? word(before, 4 + std::min(std::max(x, 0), 3))
+                                : 0;
+            ASSERT_EQ(got, want) << x;
+          }
+        }));
   }
   // y and z outside, and a layer that is not there.
-  batch.Add("suld", Kernel(batch.NextName(), "b32",
-                           "  mov.u32 %r0, 0;\n  sub.s32 %r1, %thread, 8;\n"
-                           "  suld.b.2d.b32.zero %v0, [%s, {%r0, %r1}];\n" +
-                               store),
-            RunOn(d, 32, [=](const auto& before, const auto*,
-                             const auto* out) {
+  batch.Add("suld",
+            Kernel(batch.NextName(), "b32",
+                   "  mov.u32 %r0, 0;\n  sub.s32 %r1, %thread, 8;\n"
+                   "  suld.b.2d.b32.zero %v0, [%s, {%r0, %r1}];\n" +
+                       store),
+            RunOn(d, 32, [=](const auto& before, const auto*, const auto* out) {
               for (int t = 0; t < 64; ++t) {
                 std::uint32_t got;
                 std::memcpy(&got, out + 16 * t, 4);
@@ -299,21 +304,24 @@ TEST(SurfaceExec, AccessesOutside) {
                 ASSERT_EQ(got, y == 0 || y == 1 ? word(before, 4 * y) : 0u);
               }
             }));
-  batch.Add("sust", Kernel(batch.NextName(), "b32",
-                           at + "  mov.u32 %v0, 7;\n"
-                                "  sust.b.2d.b32.zero [%s, {%r0, %r1}], "
-                                "%v0;\n"),
-            RunOn(d, 32, [=](const auto& before, const auto* surface,
-                             const auto*) {
-              EXPECT_EQ(std::memcmp(surface, before.data(), 16), 0);
-              for (int x = 0; x < 4; ++x) {
-                EXPECT_EQ(surface[16 + 4 * x], 7);
-              }
-            }));
-  batch.Add("trap", Kernel(batch.NextName(), "b32",
-                           "  st.global.b32 [%out], %thread;\n" + at +
-                               "  suld.b.2d.b32.trap %v0, [%s, {%r0, "
-                               "%r1}];\n" + store),
+  batch.Add(
+      "sust",
+      Kernel(batch.NextName(), "b32",
+             at + "  mov.u32 %v0, 7;\n"
+                  "  sust.b.2d.b32.zero [%s, {%r0, %r1}], "
+                  "%v0;\n"),
+      RunOn(d, 32, [=](const auto& before, const auto* surface, const auto*) {
+        EXPECT_EQ(std::memcmp(surface, before.data(), 16), 0);
+        for (int x = 0; x < 4; ++x) {
+          EXPECT_EQ(surface[16 + 4 * x], 7);
+        }
+      }));
+  batch.Add("trap",
+            Kernel(batch.NextName(), "b32",
+                   "  st.global.b32 [%out], %thread;\n" + at +
+                       "  suld.b.2d.b32.trap %v0, [%s, {%r0, "
+                       "%r1}];\n" +
+                       store),
             RunOn(d, 32, [=](const auto&, const auto*, const auto* out) {
               // A warp whose threads are all outside stores nothing more.
               for (std::uint32_t t = 0; t < 32; ++t) {
@@ -330,14 +338,17 @@ TEST(SurfaceExec, SustFormats) {
     const char* what;
     std::uint32_t format;
     std::uint32_t channels;
-    std::vector<std::uint32_t> in;    // 32-bit words as stored
-    std::vector<std::uint8_t> want;   // one sample
+    std::vector<std::uint32_t> in;   // 32-bit words as stored
+    std::vector<std::uint8_t> want;  // one sample
   };
   const Row rows[] = {
       {"u8", 1, 4, {1, 255, 256, 7}, {1, 255, 255, 7}},
       {"u16", 2, 2, {0x1234, 0x12345}, {0x34, 0x12, 0xff, 0xff}},
       {"u32", 3, 1, {0x12345678}, {0x78, 0x56, 0x34, 0x12}},
-      {"s8", 8, 4, {~0u, 127, 128, static_cast<std::uint32_t>(-1000)},
+      {"s8",
+       8,
+       4,
+       {~0u, 127, 128, static_cast<std::uint32_t>(-1000)},
        {0xff, 0x7f, 0x7f, 0x80}},
       {"s16", 9, 1, {static_cast<std::uint32_t>(-40000)}, {0x00, 0x80}},
       {"s32", 10, 2, {~0u, 5}, {255, 255, 255, 255, 5, 0, 0, 0}},
@@ -368,13 +379,13 @@ TEST(SurfaceExec, SustFormats) {
       batch.Add(s.text + " on " + row.what,
                 Kernel(batch.NextName(), "b32",
                        shape.setup + values + "  " + s.text + " [%s, " +
-                           shape.coordinates + "], " + a.registers() +
-                           ";\n"),
+                           shape.coordinates + "], " + a.registers() + ";\n"),
                 RunOn(shape.descriptor, want.size() * kThreads,
                       [want](const auto&, const auto* surface, const auto*) {
                         for (std::size_t t = 0; t < kThreads; ++t) {
                           ASSERT_EQ(std::memcmp(surface + want.size() * t,
-                                                want.data(), want.size()), 0)
+                                                want.data(), want.size()),
+                                    0)
                               << t;
                         }
                       }));
@@ -411,8 +422,7 @@ TEST(SurfaceExec, SuredReduces) {
           Kernel(batch.NextName(), type,
                  shape.setup + value + "  " + s.text + " [%s, " +
                      shape.coordinates + "], %v0;\n"),
-          RunOn(shape.descriptor,
-                static_cast<std::size_t>(bytes) * kThreads,
+          RunOn(shape.descriptor, static_cast<std::size_t>(bytes) * kThreads,
                 [=](const auto& before, const auto* surface, const auto*) {
                   const auto n = static_cast<std::size_t>(bytes);
                   const Spelling spelling(s.text);
@@ -422,12 +432,11 @@ TEST(SurfaceExec, SuredReduces) {
                     std::memcpy(&got, surface + n * thread, n);
                     const Value b =
                         t.bits == 64
-                            ? static_cast<Value>(thread *
-                                                 0x0F35712345678901ull)
+                            ? static_cast<Value>(thread * 0x0F35712345678901ull)
                             : static_cast<Value>(static_cast<std::uint32_t>(
                                   thread * 0x3F357121u));
-                    ASSERT_EQ(got, ApplyAtomic(OperationOf(spelling), t, old,
-                                               b, 0))
+                    ASSERT_EQ(got,
+                              ApplyAtomic(OperationOf(spelling), t, old, b, 0))
                         << thread;
                   }
                 }));
@@ -446,9 +455,13 @@ TEST(SurfaceExec, Queries) {
     const char* attribute;
     std::uint32_t want;
   };
-  const Row rows[] = {{"width", 8}, {"height", 4}, {"depth", 2},
-                      {"array_size", 3}, {"channel_data_type", 0x10d8},
-                      {"channel_order", 0x10b5}, {"memory_layout", 1}};
+  const Row rows[] = {{"width", 8},
+                      {"height", 4},
+                      {"depth", 2},
+                      {"array_size", 3},
+                      {"channel_data_type", 0x10d8},
+                      {"channel_order", 0x10b5},
+                      {"memory_layout", 1}};
   KernelBatch batch{kHeader};
   std::size_t queries = 0;
   for (const LoweredSpelling& s : LoweredSpellingsOf("suq")) {
@@ -456,16 +469,15 @@ TEST(SurfaceExec, Queries) {
       if (s.text != "suq." + std::string(row.attribute) + ".b32") continue;
       ++queries;
       const std::uint32_t want = row.want;
-      batch.Add(s.text,
-                Kernel(batch.NextName(), "b32",
-                       "  " + s.text +
-                           " %v0, [%s];\n  st.global.b32 [%out], %v0;\n"),
-                RunOn(d, 16, [want](const auto&, const auto*,
-                                    const auto* out) {
-                  std::uint32_t got;
-                  std::memcpy(&got, out, 4);
-                  EXPECT_EQ(got, want);
-                }));
+      batch.Add(
+          s.text,
+          Kernel(batch.NextName(), "b32",
+                 "  " + s.text + " %v0, [%s];\n  st.global.b32 [%out], %v0;\n"),
+          RunOn(d, 16, [want](const auto&, const auto*, const auto* out) {
+            std::uint32_t got;
+            std::memcpy(&got, out, 4);
+            EXPECT_EQ(got, want);
+          }));
     }
   }
   EXPECT_EQ(queries, std::size(rows));

@@ -7,7 +7,10 @@
 namespace cerberus::exec {
 
 enum Flag : std::uint32_t {
-  kNormalized = 1, kLinear = 2, kInteger = 4, kMipLinear = 16,
+  kNormalized = 1,
+  kLinear = 2,
+  kInteger = 4,
+  kMipLinear = 16,
 };
 enum Addressing : std::uint32_t { kWrap, kClamp, kMirror, kBorder };
 

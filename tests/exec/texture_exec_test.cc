@@ -1,6 +1,8 @@
 // tex, tld4 and txq, on textures described as docs/texture-descriptor.md
 // says. What a sample must be follows the CUDA Programming Guide, "Texture
 // Fetching", computed here in double precision and texel by texel.
+#include <gtest/gtest.h>
+
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -9,8 +11,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "tests/exec/kernel_batch.h"
 #include "tests/exec/ptx_runner.h"
@@ -35,8 +35,8 @@ float AsFloat(std::uint32_t bits) {
 // Runs `tex` (registers %f0…%f3 and %r0…%r3 hold each thread's coordinates)
 // whose result lies in %d0…%d3.
 std::vector<Result4> Sample(const std::string& tex, Descriptor texture,
-                         const std::vector<std::uint8_t>& texels,
-                         const std::vector<Coordinates>& coordinates) {
+                            const std::vector<std::uint8_t>& texels,
+                            const std::vector<Coordinates>& coordinates) {
   std::vector<Result4> out(coordinates.size());
   std::string text =
       ".version 9.0\n.target sm_90\n.address_size 64\n"
@@ -168,8 +168,8 @@ std::vector<Coordinates> Grid(double from_x, double to_x, double from_y,
     // Multiples of 1/16 are exact in every step on the way.
     const double u = std::floor((from_x + (to_x - from_x) * (i % 8) / 7) * 16);
     const double v = std::floor((from_y + (to_y - from_y) * (i / 8) / 7) * 16);
-    points.push_back({static_cast<float>(u / 16), static_cast<float>(v / 16),
-                      0, 0});
+    points.push_back(
+        {static_cast<float>(u / 16), static_cast<float>(v / 16), 0, 0});
   }
   return points;
 }
@@ -188,7 +188,7 @@ TEST(TextureExec, FiltersAndAddressing) {
           flags & kNormalized ? Grid(-1.5, 2.5, -1.25, 2) : Grid(-3, 7, -2, 11);
       const std::vector<Result4> got =
           Sample("tex.2d.v4.f32.f32 {%d0, %d1, %d2, %d3}, [%t, {%f0, %f1}];", d,
-              BytesOf(image), points);
+                 BytesOf(image), points);
       for (std::size_t i = 0; i < points.size(); ++i) {
         const double want = Expected2d(image, d, points[i][0], points[i][1]);
         EXPECT_NEAR(AsFloat(got[i][0]), want, 1e-4)
@@ -226,7 +226,7 @@ TEST(TextureExec, IntegerCoordinatesFetchTexels) {
   }
   const std::vector<Result4> row =
       Sample("tex.1d.v4.f32.s32 {%d0, %d1, %d2, %d3}, [%t, {%r0}];", d,
-          BytesOf(line), points);
+             BytesOf(line), points);
   for (std::uint32_t i = 0; i < kThreads; ++i) {
     EXPECT_EQ(AsFloat(row[i][0]), line[i]) << i;
   }
@@ -243,17 +243,16 @@ TEST(TextureExec, Formats) {
   const char* tex = "tex.1d.v4.f32.f32 {%d0, %d1, %d2, %d3}, [%t, {%f0}];";
   std::vector<Result4> got = Sample(tex, d, bytes, points);
   for (int i = 0; i < 4; ++i) {
-    EXPECT_FLOAT_EQ(AsFloat(got[0][i]),
-                    static_cast<float>(bytes[i]) / 255.0f);
+    EXPECT_FLOAT_EQ(AsFloat(got[0][i]), static_cast<float>(bytes[i]) / 255.0f);
   }
   d.flags = kInteger;
   got = Sample("tex.1d.v4.u32.f32 {%d0, %d1, %d2, %d3}, [%t, {%f0}];", d, bytes,
-            points);
+               points);
   EXPECT_EQ(got[0], (Result4{0, 51, 255, 128}));
   EXPECT_EQ(got[1], (Result4{1, 2, 3, 4}));
   d.format = 8;  // s8
   got = Sample("tex.1d.v4.s32.f32 {%d0, %d1, %d2, %d3}, [%t, {%f0}];", d, bytes,
-            points);
+               points);
   EXPECT_EQ(got[0], (Result4{0, 51, 0xffffffffu, 0xffffff80u}));
   d.flags = 0;
   got = Sample(tex, d, bytes, points);
@@ -271,8 +270,9 @@ TEST(TextureExec, Formats) {
   EXPECT_EQ(AsFloat(got[0][2]), 0.0f);
   EXPECT_TRUE(std::isinf(AsFloat(got[1][0])));
   // As packed halves.
-  got = Sample("tex.1d.v2.f16x2.f32 {%d0, %d1}, [%t, {%f0}];", d,
-            BytesOf(std::vector<std::uint16_t>{0x3c00, 0x4000, 0, 0}), points);
+  got =
+      Sample("tex.1d.v2.f16x2.f32 {%d0, %d1}, [%t, {%f0}];", d,
+             BytesOf(std::vector<std::uint16_t>{0x3c00, 0x4000, 0, 0}), points);
   EXPECT_EQ(got[0][0], 0x40003c00u);
   EXPECT_EQ(got[0][1], 0x3c000000u);
 }
@@ -295,9 +295,10 @@ TEST(TextureExec, LayersAndOffsets) {
   }
   // The neighbour to the right, clamped at the edge; the pair's predicate
   // says that the texel is there.
-  got = Sample("mov.u32 %r3, 1; tex.a2d.v4.f32.f32 {%d0, %d1, %d2, %d3}|%p, "
-            "[%t, {%r0, %f1, %f2, %f3}], {%r3, 0};  selp.b32 %d1, 1, 0, %p;",
-            d, BytesOf(image), points);
+  got = Sample(
+      "mov.u32 %r3, 1; tex.a2d.v4.f32.f32 {%d0, %d1, %d2, %d3}|%p, "
+      "[%t, {%r0, %f1, %f2, %f3}], {%r3, 0};  selp.b32 %d1, 1, 0, %p;",
+      d, BytesOf(image), points);
   for (std::uint32_t i = 0; i < 48; ++i) {
     EXPECT_EQ(AsFloat(got[i][0]), image[i % 4 == 3 ? i : i + 1]) << i;
     EXPECT_EQ(got[i][1], 1u);
@@ -311,9 +312,9 @@ TEST(TextureExec, CubemapFaces) {
   d.row_bytes = d.slice_bytes = 4;
   d.flags = kNormalized;
   const std::vector<float> faces = {10, 11, 12, 13, 14, 15};
-  const std::vector<Coordinates> points = {
-      {2, 1, -1, 0}, {-2, 1, 1, 0}, {0, 3, 1, 0},
-      {1, -3, 0, 0}, {1, 1, 4, 0},  {0, 0, -1, 0}};
+  const std::vector<Coordinates> points = {{2, 1, -1, 0}, {-2, 1, 1, 0},
+                                           {0, 3, 1, 0},  {1, -3, 0, 0},
+                                           {1, 1, 4, 0},  {0, 0, -1, 0}};
   const std::vector<Result4> got = Sample(
       "tex.cube.v4.f32.f32 {%d0, %d1, %d2, %d3}, [%t, {%f0, %f1, %f2, %f3}];",
       d, BytesOf(faces), points);
@@ -358,11 +359,11 @@ TEST(TextureExec, MipmapLevels) {
     EXPECT_EQ(AsFloat(linear[i][0]), want_linear[i]) << i;
   }
   // Two texels of level 0 a step are level 1.
-  const std::vector<Result4> gradient =
-      Sample("mov.f32 %f1, 0f3f000000; mov.f32 %f2, 0f00000000; "
-          "tex.grad.1d.v4.f32.f32 {%d0, %d1, %d2, %d3}, [%t, {%f0}], {%f1}, "
-          "{%f2};",
-          d, bytes, {{0.5f, 0, 0, 0}});
+  const std::vector<Result4> gradient = Sample(
+      "mov.f32 %f1, 0f3f000000; mov.f32 %f2, 0f00000000; "
+      "tex.grad.1d.v4.f32.f32 {%d0, %d1, %d2, %d3}, [%t, {%f0}], {%f1}, "
+      "{%f2};",
+      d, bytes, {{0.5f, 0, 0, 0}});
   EXPECT_NEAR(AsFloat(gradient[0][0]), 200, 1);
 }
 
@@ -371,16 +372,16 @@ TEST(TextureExec, GatherAndQuery) {
   const Descriptor d = PlainTexture(4, 4, 1);
   const std::vector<Result4> got =
       Sample("tld4.r.2d.v4.f32.f32 {%d0, %d1, %d2, %d3}, [%t, {%f0, %f1}];", d,
-          BytesOf(image), {{1.75f, 2.25f, 0, 0}});
+             BytesOf(image), {{1.75f, 2.25f, 0, 0}});
   // Texels (1,2) (2,2) (2,1) (1,1): counter-clockwise from the lower left.
   EXPECT_EQ(AsFloat(got[0][0]), 22.0f);
   EXPECT_EQ(AsFloat(got[0][1]), 23.0f);
   EXPECT_EQ(AsFloat(got[0][2]), 13.0f);
   EXPECT_EQ(AsFloat(got[0][3]), 12.0f);
-  const std::vector<Result4> query =
-      Sample("txq.width.b32 %d0, [%t]; txq.height.b32 %d1, [%t]; "
-          "txq.depth.b32 %d2, [%t]; txq.normalized_coords.b32 %d3, [%t];",
-          d, BytesOf(image), {{0, 0, 0, 0}});
+  const std::vector<Result4> query = Sample(
+      "txq.width.b32 %d0, [%t]; txq.height.b32 %d1, [%t]; "
+      "txq.depth.b32 %d2, [%t]; txq.normalized_coords.b32 %d3, [%t];",
+      d, BytesOf(image), {{0, 0, 0, 0}});
   EXPECT_EQ(query[0], (Result4{4, 4, 1, 0}));
 }
 
@@ -390,9 +391,9 @@ TEST(TextureExec, GatherAndQuery) {
 // the geometry and the type that a spelling of tex or tld4 names.
 struct Scene {
   Descriptor descriptor;
-  std::uint32_t texels;                        // of 32 bits
-  std::vector<std::array<float, 4>> points;    // one per thread
-  bool integers = false;                       // u32, not f32
+  std::uint32_t texels;                      // of 32 bits
+  std::vector<std::array<float, 4>> points;  // one per thread
+  bool integers = false;                     // u32, not f32
 };
 
 std::array<float, 4> OnCube(std::uint32_t face, float s, float r) {
@@ -411,8 +412,7 @@ std::array<float, 4> OnCube(std::uint32_t face, float s, float r) {
 Scene SceneOf(const LoweredSpelling& s, float shift) {
   const auto has = [&](const char* word) { return s.Has(word); };
   Scene scene;
-  scene.integers = has("u32") ||
-                   s.text.find(".v4.s32") != std::string::npos;
+  scene.integers = has("u32") || s.text.find(".v4.s32") != std::string::npos;
   scene.texels = 64;
   const bool line = has("1d") || has("a1d");
   Descriptor& d = scene.descriptor;
@@ -554,10 +554,10 @@ TEST(TextureExec, TexInEverySpelling) {
     std::string operands = "[%t, " + CoordinatesOf(s, whole) + "]";
     if (s.Has("level")) operands += whole ? ", 0" : ", %zero";
     if (s.Has("grad")) {
-      const std::string none =
-          s.Has("1d") || s.Has("a1d")   ? "{%zero}"
-          : s.Has("2d") || s.Has("a2d") ? "{%zero, %zero}"
-                                        : "{%zero, %zero, %zero, %zero}";
+      const std::string none = s.Has("1d") || s.Has("a1d") ? "{%zero}"
+                               : s.Has("2d") || s.Has("a2d")
+                                   ? "{%zero, %zero}"
+                                   : "{%zero, %zero, %zero, %zero}";
       operands += ", " + none + ", " + none;
     }
     const std::string d = packed   ? "{%d0, %d1}"
@@ -574,13 +574,12 @@ TEST(TextureExec, TexInEverySpelling) {
         RunScene(scene, [=](std::uint32_t t, const Result4& got) {
           const float want = static_cast<float>(TexelOf(s, t) + 1);
           if (packed || halves) {
-            const std::uint64_t half = RoundTo(
-                kF16, Round::kNearestEven, Mp(kF32, BitsOfFloat(want)));
+            const std::uint64_t half =
+                RoundTo(kF16, Round::kNearestEven, Mp(kF32, BitsOfFloat(want)));
             ASSERT_EQ(got[0], half) << t;
             ASSERT_EQ(got[1], 0x3c000000u) << t;
           } else {
-            ASSERT_EQ(got[0], integers ? TexelOf(s, t) + 1
-                                       : BitsOfFloat(want))
+            ASSERT_EQ(got[0], integers ? TexelOf(s, t) + 1 : BitsOfFloat(want))
                 << t;
             ASSERT_EQ(got[1], 0u) << t;
             ASSERT_EQ(got[3], integers ? 1u : 0x3f800000u) << t;
@@ -608,8 +607,7 @@ TEST(TextureExec, GathersInEverySpelling) {
                                           first};
           for (std::size_t i = 0; i < 4; ++i) {
             const std::uint32_t v = red ? values[i] : alpha ? 1 : 0;
-            ASSERT_EQ(got[i],
-                      integers ? v : BitsOfFloat(static_cast<float>(v)))
+            ASSERT_EQ(got[i], integers ? v : BitsOfFloat(static_cast<float>(v)))
                 << t;
           }
         }));
@@ -630,13 +628,15 @@ TEST(TextureExec, DepthIsCompared) {
   d.flags = kLinear;
   got = Sample(tex, d, BytesOf(image), points);
   EXPECT_EQ(AsFloat(got[2][0]), 0.5f);
-  got = Sample("mov.u32 %r3, 1; tex.2d.v4.f32.f32 {%d0, %d1, %d2, %d3}, "
-               "[%t, {%f0, %f1}], {%r3, 0}, %f2;",
-               d, BytesOf(image), points);
+  got = Sample(
+      "mov.u32 %r3, 1; tex.2d.v4.f32.f32 {%d0, %d1, %d2, %d3}, "
+      "[%t, {%f0, %f1}], {%r3, 0}, %f2;",
+      d, BytesOf(image), points);
   EXPECT_EQ(AsFloat(got[1][0]), 1.0f);
-  got = Sample("tld4.r.2d.v4.f32.f32 {%d0, %d1, %d2, %d3}, [%t, {%f0, %f1}], "
-               "%f2;",
-               d, BytesOf(image), {{1, 1, 5, 0}, {1, 1, 11.5f, 0}});
+  got = Sample(
+      "tld4.r.2d.v4.f32.f32 {%d0, %d1, %d2, %d3}, [%t, {%f0, %f1}], "
+      "%f2;",
+      d, BytesOf(image), {{1, 1, 5, 0}, {1, 1, 11.5f, 0}});
   EXPECT_EQ(got[0], (Result4{0x3f800000, 0x3f800000, 0, 0}));
   EXPECT_EQ(got[1], (Result4{0, 0x3f800000, 0, 0}));
 }
@@ -670,8 +670,7 @@ TEST(TextureExec, SamplerWithInitialiser) {
     Descriptor d = PlainTexture(4, 1, 1);
     d.flags = flags;
     d.addressing[0] = kBorder;
-    return AsFloat(Sample("{ .global .samplerref smp = {" +
-                              std::string(state) +
+    return AsFloat(Sample("{ .global .samplerref smp = {" + std::string(state) +
                               "}; tex.1d.v4.f32.f32 {%d0, %d1, %d2, %d3}, "
                               "[%t, smp, {%f0}]; }",
                           d, BytesOf(image), {{at, 0, 0, 0}})[0][0]);
@@ -681,17 +680,18 @@ TEST(TextureExec, SamplerWithInitialiser) {
   EXPECT_EQ(sample(kNormalized, "addr_mode_0 = mirror", 1.125f), 4.0f);
   EXPECT_EQ(sample(kNormalized, "addr_mode_0 = clamp_to_edge", 9.0f), 4.0f);
   EXPECT_EQ(sample(0, "addr_mode_0 = clamp_to_border", 9.0f), 0.0f);
-  EXPECT_EQ(sample(0, "filter_mode = linear, addr_mode_0 = clamp_to_edge",
-                   2.0f), 2.5f);
+  EXPECT_EQ(
+      sample(0, "filter_mode = linear, addr_mode_0 = clamp_to_edge", 2.0f),
+      2.5f);
   EXPECT_EQ(sample(kLinear, "filter_mode = nearest", 1.9f), 2.0f);
   EXPECT_EQ(sample(kNormalized, "force_unnormalized_coords = 1", 2.5f), 3.0f);
 }
 
 // A cube's gradient is one of the direction.
 TEST(TextureExec, CubeGradientsPickLevels) {
-  std::vector<float> texels(6 * 16, 1.0f);     // 4 x 4
-  texels.insert(texels.end(), 6 * 4, 2.0f);    // 2 x 2
-  texels.insert(texels.end(), 6, 3.0f);        // 1 x 1
+  std::vector<float> texels(6 * 16, 1.0f);   // 4 x 4
+  texels.insert(texels.end(), 6 * 4, 2.0f);  // 2 x 2
+  texels.insert(texels.end(), 6, 3.0f);      // 1 x 1
   std::vector<std::uint8_t> bytes = BytesOf(texels);
   const LevelRecord records[3] = {{0, {4, 4, 1, 0}, 16, 64},
                                   {6 * 64, {2, 2, 1, 0}, 8, 16},
@@ -706,13 +706,14 @@ TEST(TextureExec, CubeGradientsPickLevels) {
   // At (2, 0.2, 0.2) a face is 4 wide: 1 is a texel, 2 are two, 4 are four.
   for (const auto& [step, want] :
        {std::pair<const char*, float>{"0f3F800000", 1},
-        {"0f40000000", 2}, {"0f40800000", 3}}) {
-    const std::vector<Result4> got = Sample(
-        "{ .reg .f32 %g, %n; mov.f32 %g, " + std::string(step) +
-            "; mov.f32 %n, 0f00000000; tex.grad.cube.v4.f32.f32 "
-            "{%d0, %d1, %d2, %d3}, [%t, {%f0, %f1, %f2, %f3}], "
-            "{%n, %g, %n, %n}, {%n, %n, %n, %n}; }",
-        d, bytes, {{2, 0.2f, 0.2f, 0}});
+        {"0f40000000", 2},
+        {"0f40800000", 3}}) {
+    const std::vector<Result4> got =
+        Sample("{ .reg .f32 %g, %n; mov.f32 %g, " + std::string(step) +
+                   "; mov.f32 %n, 0f00000000; tex.grad.cube.v4.f32.f32 "
+                   "{%d0, %d1, %d2, %d3}, [%t, {%f0, %f1, %f2, %f3}], "
+                   "{%n, %g, %n, %n}, {%n, %n, %n, %n}; }",
+               d, bytes, {{2, 0.2f, 0.2f, 0}});
     EXPECT_EQ(AsFloat(got[0][0]), want) << step;
   }
 }
@@ -734,12 +735,22 @@ TEST(TextureExec, Queries) {
     std::uint32_t want;
   };
   const Row rows[] = {
-      {"width", 8}, {"height", 4}, {"depth", 2}, {"array_size", 3},
-      {"num_mipmap_levels", 1}, {"num_samples", 4},
-      {"normalized_coords", 1}, {"force_unnormalized_coords", 0},
-      {"channel_data_type", 0x10d0}, {"channel_order", 0x10b2},
-      {"filter_mode", 1}, {"addr_mode_0", 0}, {"addr_mode_1", 1},
-      {"addr_mode_2", 4}, {"level.width", 4}, {"level.height", 2},
+      {"width", 8},
+      {"height", 4},
+      {"depth", 2},
+      {"array_size", 3},
+      {"num_mipmap_levels", 1},
+      {"num_samples", 4},
+      {"normalized_coords", 1},
+      {"force_unnormalized_coords", 0},
+      {"channel_data_type", 0x10d0},
+      {"channel_order", 0x10b2},
+      {"filter_mode", 1},
+      {"addr_mode_0", 0},
+      {"addr_mode_1", 1},
+      {"addr_mode_2", 4},
+      {"level.width", 4},
+      {"level.height", 2},
       {"level.depth", 1},
   };
   std::size_t queries = 0;

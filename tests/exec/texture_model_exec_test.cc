@@ -83,12 +83,9 @@ double ChannelAt(const Image& image, const Image::Level& level, int x, int y,
   std::memcpy(&raw, at, static_cast<std::size_t>(size));
   const bool as_integer = d.flags & kInteger;
   switch (d.format) {
-    case 1:
-      return as_integer ? raw : raw / 255.0;
-    case 2:
-      return as_integer ? raw : raw / 65535.0;
-    case 3:
-      return raw;
+    case 1: return as_integer ? raw : raw / 255.0;
+    case 2: return as_integer ? raw : raw / 65535.0;
+    case 3: return raw;
     case 8: {
       const int v = static_cast<std::int8_t>(raw);
       return as_integer ? v : std::max(v / 127.0, -1.0);
@@ -97,10 +94,8 @@ double ChannelAt(const Image& image, const Image::Level& level, int x, int y,
       const int v = static_cast<std::int16_t>(raw);
       return as_integer ? v : std::max(v / 32767.0, -1.0);
     }
-    case 10:
-      return static_cast<std::int32_t>(raw);
-    case 16:
-      return Half(static_cast<std::uint16_t>(raw));
+    case 10: return static_cast<std::int32_t>(raw);
+    case 16: return Half(static_cast<std::uint16_t>(raw));
     default: {
       float f;
       std::memcpy(&f, &raw, sizeof f);

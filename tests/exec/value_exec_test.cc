@@ -6,6 +6,8 @@
 //
 // A lowered row without a reference fails its test unless the list below says
 // which other test executes it.
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -14,8 +16,6 @@
 #include <span>
 #include <string>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "ptxc/opcode_table.h"
 #include "tests/exec/ptx_runner.h"
@@ -101,8 +101,7 @@ std::string ConstantInput(int i, const PtxType& type, Value v) {
     case 128:
       return "  mov.b128 " + reg + ", {" + Hex(Low(v)) + ", " + Hex(High(v)) +
              "};\n";
-    default:
-      break;
+    default: break;
   }
   return "  mov" + RegisterType(type) + " " + reg + ", " + Hex(v) + ";\n";
 }
@@ -120,10 +119,10 @@ std::string TestText(const ValueTest& test, std::size_t in, std::size_t out,
   for (int i = 0; i < inputs; ++i) {
     const PtxType& type = test.inputs[static_cast<std::size_t>(i)];
     text += "  .reg " + RegisterType(type) + " %a" + std::to_string(i) + ";\n";
-    text += constants == nullptr
-                ? LoadInput(i, type, in)
-                : ConstantInput(i, type,
-                                (*constants)[static_cast<std::size_t>(i)]);
+    text +=
+        constants == nullptr
+            ? LoadInput(i, type, in)
+            : ConstantInput(i, type, (*constants)[static_cast<std::size_t>(i)]);
   }
   for (int i = 0; i < outputs; ++i) {
     text += "  .reg " +
@@ -148,8 +147,8 @@ using Tests = std::span<const ValueTest>;
 using Inputs = std::vector<std::vector<std::vector<Value>>>;
 
 enum class Variant {
-  kInMemory,   // inputs come from memory
-  kConstant,   // inputs are constants
+  kInMemory,  // inputs come from memory
+  kConstant,  // inputs are constants
   // From memory, and the f32 arithmetic in the kernel is all .ftz, so that the
   // hardware may be told to flush; what is no f32 must not notice.
   kFlushing,
@@ -164,8 +163,9 @@ std::string KernelText(const std::string& name, Tests tests,
                      "  ld.param.u64 %out, [out];\n"
                      "  mov.u32 %thread, %tid.x;\n";
   if (variant == Variant::kFlushing) {
-    text += "  .reg .f32 %ftz;\n  mov.f32 %ftz, 0f3f800000;\n"
-            "  add.ftz.f32 %ftz, %ftz, %ftz;\n";
+    text +=
+        "  .reg .f32 %ftz;\n  mov.f32 %ftz, 0f3f800000;\n"
+        "  add.ftz.f32 %ftz, %ftz, %ftz;\n";
   }
   std::size_t in = 0, out = 0;
   for (std::size_t t = 0; t < tests.size(); ++t) {
@@ -237,10 +237,9 @@ void CheckOutputs(const ValueTest& test,
                     Hex(Truncate(inputs[n], test.inputs[n].bits));
       }
       ADD_FAILURE() << test.spelling->text() << " "
-                    << (test.body.empty() ? "" : "[" + test.body + "] ")
-                    << "(" << operands << ") output " << k << ": got "
-                    << Hex(got) << ", want "
-                    << Hex(Truncate(wants[k].bits, type.bits));
+                    << (test.body.empty() ? "" : "[" + test.body + "] ") << "("
+                    << operands << ") output " << k << ": got " << Hex(got)
+                    << ", want " << Hex(Truncate(wants[k].bits, type.bits));
     }
   }
 }
@@ -280,8 +279,8 @@ void RunKernel(PtxModule& module, const std::string& kernel, Tests tests,
   launch.block = {variant == Variant::kConstant ? 1u : kCases, 1, 1};
   launch.params = {in.address(), out.address()};
   const Status status = module.Run(kernel, launch);
-  ASSERT_TRUE(status) << tests[0].spelling->text() << ", …: "
-                      << status.error().ToString();
+  ASSERT_TRUE(status) << tests[0].spelling->text()
+                      << ", …: " << status.error().ToString();
   const Value* results = out.as<Value>();
   for (std::size_t t = 0; t < tests.size(); ++t) {
     CheckOutputs(tests[t], inputs[t], results);
@@ -313,16 +312,15 @@ void RunAll(Tests tests, Variant variant) {
     for (std::size_t i = 0; i < batch.size(); i += kTestsOfKernel) {
       const Tests those =
           batch.subspan(i, std::min(batch.size() - i, kTestsOfKernel));
-      kernels.push_back({"k" + std::to_string(i), those,
-                         InputsOf(those, i + 1, variant)});
+      kernels.push_back(
+          {"k" + std::to_string(i), those, InputsOf(those, i + 1, variant)});
       text += KernelText(kernels.back().name, those, kernels.back().inputs,
                          variant);
     }
     Result<std::unique_ptr<PtxModule>> module = PtxModule::Compile(text);
     if (module) {
       for (const Kernel& kernel : kernels) {
-        RunKernel(**module, kernel.name, kernel.tests, kernel.inputs,
-                  variant);
+        RunKernel(**module, kernel.name, kernel.tests, kernel.inputs, variant);
       }
       continue;
     }
@@ -368,9 +366,8 @@ class RowTest : public ::testing::Test {
     });
     RunAll(tests, Variant::kInMemory);
     RunAll(tests, Variant::kConstant);
-    std::erase_if(tests, [](const ValueTest& t) {
-      return !MayBesideFlushing(t);
-    });
+    std::erase_if(tests,
+                  [](const ValueTest& t) { return !MayBesideFlushing(t); });
     RunAll(tests, Variant::kFlushing);
   }
 
@@ -388,11 +385,10 @@ void RegisterRows() {
     for (char& c : test_name) {
       if (c == '.' || c == ':') c = '_';
     }
-    ::testing::RegisterTest("ValueExec", test_name.c_str(), nullptr,
-                            std::string(row.syntax).c_str(), __FILE__,
-                            __LINE__, [row = &row]() -> ::testing::Test* {
-                              return new RowTest(row);
-                            });
+    ::testing::RegisterTest(
+        "ValueExec", test_name.c_str(), nullptr,
+        std::string(row.syntax).c_str(), __FILE__, __LINE__,
+        [row = &row]() -> ::testing::Test* { return new RowTest(row); });
   }
 }
 

@@ -7,6 +7,8 @@
 // counts what it does under the locks; the counts tell of lanes that were in
 // together, votes of lanes that were not, and the limit of instructions of
 // those that hang.
+#include <gtest/gtest.h>
+
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -15,8 +17,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "tests/exec/ptx_runner.h"
 
@@ -44,9 +44,9 @@ enum class Kind {
   kLeavers,     // the same, and some leave earlier than others
   kLateWords,   // the same, and say so where all come behind the loop
   kBarrier,
-  kTwoBarriers, // warps of even and odd numbers each at their own
-  kNamed,       // a quarter of the warps
-  kVote,        // of the warp's lanes that come here
+  kTwoBarriers,  // warps of even and odd numbers each at their own
+  kNamed,        // a quarter of the warps
+  kVote,         // of the warp's lanes that come here
 };
 constexpr std::uint32_t kAllLanes = ~0u;
 
@@ -209,33 +209,34 @@ class Writer {
                At("tickets", step.number) + ", 1;\nTURN" + n +
                ":\n  ld.volatile" + Space(step.number) + ".u32 %r0, " +
                At("turns", step.number) +
-               ";\n  setp.ne.u32 %p0, %r0, %r2;\n  @%p0 bra TURN" + n +
-               ";\n" + Counted(kLocks + step.number) +
+               ";\n  setp.ne.u32 %p0, %r0, %r2;\n  @%p0 bra TURN" + n + ";\n" +
+               Counted(kLocks + step.number) +
                "  add.u32 %r2, %r2, 1;\n  st.volatile" + Space(step.number) +
                ".u32 " + At("turns", step.number) + ", %r2;\n";
       case Kind::kBranch:
         return "  bfe.u32 %r0, %t, " + number +
-               ", 1;\n  setp.eq.u32 %p0, %r0, 0;\n  @%p0 bra ELSE" + n +
-               ";\n" + Write(step.body) + "  bra END" + n + ";\nELSE" + n +
-               ":\n" + Write(step.otherwise) + "END" + n + ":\n";
+               ", 1;\n  setp.eq.u32 %p0, %r0, 0;\n  @%p0 bra ELSE" + n + ";\n" +
+               Write(step.body) + "  bra END" + n + ";\nELSE" + n + ":\n" +
+               Write(step.otherwise) + "END" + n + ":\n";
       case Kind::kLoop:
       case Kind::kOddLoop: {
         const std::string i = "%i" + n;
-        std::string text = "  .reg .u32 " + i + ";\n  mov.u32 " + i + ", " +
-                           number + ";\n";
+        std::string text =
+            "  .reg .u32 " + i + ";\n  mov.u32 " + i + ", " + number + ";\n";
         if (step.kind == Kind::kOddLoop) {
           text += "  rem.u32 " + i + ", %t, 3;\n  add.u32 " + i + ", " + i +
                   ", 1;\n";
         }
-        return text + "LOOP" + n + ":\n" + Write(step.body) + "  sub.u32 " +
-               i + ", " + i + ", 1;\n  setp.ne.u32 %p0, " + i +
+        return text + "LOOP" + n + ":\n" + Write(step.body) + "  sub.u32 " + i +
+               ", " + i + ", 1;\n  setp.ne.u32 %p0, " + i +
                ", 0;\n  @%p0 bra LOOP" + n + ";\n";
       }
       case Kind::kFlags:
         return "  add.u32 %flag, %flag, 1;\n" +
                Tell(step.number, "[%own], %flag;\n") + "FLAG" + n +
                ":\n  ld.volatile.global.u32 %r0, [%partner];\n"
-               "  setp.lt.u32 %p0, %r0, %flag;\n  @%p0 bra FLAG" + n + ";\n";
+               "  setp.lt.u32 %p0, %r0, %flag;\n  @%p0 bra FLAG" +
+               n + ";\n";
       case Kind::kSignal:
       case Kind::kTalk: {
         const bool talk = step.kind == Kind::kTalk;
@@ -249,61 +250,67 @@ class Writer {
         const auto wait = [](const std::string& label) {
           return label +
                  ":\n  ld.volatile.global.u32 %r0, [%partner+4096];\n"
-                 "  setp.lt.u32 %p0, %r0, %signal;\n  @%p0 bra " + label +
-                 ";\n";
+                 "  setp.lt.u32 %p0, %r0, %signal;\n  @%p0 bra " +
+                 label + ";\n";
         };
-        const std::string tell =
-            Tell(step.number, "[%own+4096], %signal;\n");
+        const std::string tell = Tell(step.number, "[%own+4096], %signal;\n");
         return "  add.u32 %signal, %signal, 1;\n  and.b32 %r0, %t, " +
                std::to_string(distance_) + ";\n  setp.eq.u32 %p0, %r0, " +
-               std::to_string(low_gives ? 0 : distance_) + ";\n  @%p0 bra GIVE" +
-               n + ";\n" + wait_vote + wait("WAIT" + n) +
+               std::to_string(low_gives ? 0 : distance_) +
+               ";\n  @%p0 bra GIVE" + n + ";\n" + wait_vote + wait("WAIT" + n) +
                (answers_first ? tell : "") + wait_vote +
                (talk && !answers_first ? tell : "") + "  bra WENT" + n +
-               ";\nGIVE" + n + ":\n" +
-               give_vote + tell + (talk ? wait("ANSWER" + n) : "") +
-               give_vote + "WENT" + n + ":\n";
+               ";\nGIVE" + n + ":\n" + give_vote + tell +
+               (talk ? wait("ANSWER" + n) : "") + give_vote + "WENT" + n +
+               ":\n";
       }
       case Kind::kMeeting:
         return "  mbarrier.arrive.shared.b64 %state, [meeting];\nMEET" + n +
                ":\n  mbarrier.try_wait.shared.b64 %p0, [meeting], %state;\n"
-               "  @!%p0 bra MEET" + n + ";\n";
+               "  @!%p0 bra MEET" +
+               n + ";\n";
       case Kind::kBarrier: return "  bar.sync 0;\n";
       case Kind::kTwoBarriers:
         return "  and.b32 %r0, %t, 32;\n  setp.eq.u32 %p0, %r0, 0;\n"
-               "  @%p0 bra EVEN" + n + ";\n  bar.sync 0;\n  bra BOTH" + n +
-               ";\nEVEN" + n + ":\n  add.u32 %r1, %r0, 1;\n  bar.sync 0;\n"
-               "BOTH" + n + ":\n";
+               "  @%p0 bra EVEN" +
+               n + ";\n  bar.sync 0;\n  bra BOTH" + n + ";\nEVEN" + n +
+               ":\n  add.u32 %r1, %r0, 1;\n  bar.sync 0;\n"
+               "BOTH" +
+               n + ":\n";
       case Kind::kNamed:
         return "  bfe.u32 %r0, %t, 5, 2;\n  add.u32 %r0, %r0, 1;\n"
-               "  bar.sync %r0, " + std::to_string(threads_ / 4) + ";\n";
+               "  bar.sync %r0, " +
+               std::to_string(threads_ / 4) + ";\n";
       case Kind::kLeaders:
       case Kind::kLeavers:
       case Kind::kLateWords: {
         const std::string i = "%i" + n;
-        std::string text =
-            "  .reg .u32 " + i + ";\n  mov.u32 " + i + ", 0;\nROUND" + n + ":\n";
+        std::string text = "  .reg .u32 " + i + ";\n  mov.u32 " + i +
+                           ", 0;\nROUND" + n + ":\n";
         if (step.kind == Kind::kLeavers) {
           text += "  rem.u32 %r0, %t, 3;\n  setp.gt.u32 %p0, " + i +
                   ", %r0;\n  @%p0 bra LEAVE" + n + ";\n";
         }
-        text += "  add.u32 %met, %met, 1;\n  activemask.b32 %r0;\n"
-                "  popc.b32 %r1, %r0;\n  sub.u32 %r2, 0, %r0;\n"
-                "  and.b32 %r2, %r0, %r2;\n  bar.warp.sync %r0;\n"
-                "  mov.u32 %r3, %lanemask_eq;\n"
-                "  setp.ne.u32 %p0, %r2, %r3;\n"
-                "  @!%p0 red.global.add.u32 [rounds], %r1;\n"
-                "  bfind.u32 %r2, %r2;\n"
-                "  shfl.sync.idx.b32 %r1, %met, %r2, 31, %r0;\n"
-                "  mul.lo.u32 %r2, %met, " + std::to_string(threads_) + ";\nMET" +
-                n +
-                ":\n  ld.volatile.global.u32 %r0, [rounds];\n"
-                "  setp.lt.u32 %p0, %r0, %r2;\n  @%p0 bra MET" + n +
-                ";\n  add.u32 " + i + ", " + i + ", 1;\n";
+        text +=
+            "  add.u32 %met, %met, 1;\n  activemask.b32 %r0;\n"
+            "  popc.b32 %r1, %r0;\n  sub.u32 %r2, 0, %r0;\n"
+            "  and.b32 %r2, %r0, %r2;\n  bar.warp.sync %r0;\n"
+            "  mov.u32 %r3, %lanemask_eq;\n"
+            "  setp.ne.u32 %p0, %r2, %r3;\n"
+            "  @!%p0 red.global.add.u32 [rounds], %r1;\n"
+            "  bfind.u32 %r2, %r2;\n"
+            "  shfl.sync.idx.b32 %r1, %met, %r2, 31, %r0;\n"
+            "  mul.lo.u32 %r2, %met, " +
+            std::to_string(threads_) + ";\nMET" + n +
+            ":\n  ld.volatile.global.u32 %r0, [rounds];\n"
+            "  setp.lt.u32 %p0, %r0, %r2;\n  @%p0 bra MET" +
+            n + ";\n  add.u32 " + i + ", " + i + ", 1;\n";
         std::string end = number;
         if (step.kind == Kind::kLateWords) {
-          text += "  rem.u32 %r0, %t, 3;\n  add.u32 %r0, %r0, 1;\n"
-                  "  min.u32 %r0, %r0, " + number + ";\n";
+          text +=
+              "  rem.u32 %r0, %t, 3;\n  add.u32 %r0, %r0, 1;\n"
+              "  min.u32 %r0, %r0, " +
+              number + ";\n";
           end = "%r0";
         }
         text += "  setp.lt.u32 %p0, " + i + ", " + end + ";\n  @%p0 bra ROUND" +
@@ -312,8 +319,7 @@ class Writer {
         if (step.kind == Kind::kLeavers) text += "  bra LEFT" + n + ";\n";
         return text + "LEAVE" + n + ":\n  sub.u32 " + i + ", " + number + ", " +
                i + ";\n  add.u32 %met, %met, " + i +
-               ";\n  red.global.add.u32 [rounds], " + i + ";\nLEFT" + n +
-               ":\n";
+               ";\n  red.global.add.u32 [rounds], " + i + ";\nLEFT" + n + ":\n";
       }
       case Kind::kVote: return Vote(step.number);
     }
@@ -328,9 +334,9 @@ class Writer {
 
   // Ordered, or plain behind a fence and before another one.
   static std::string Tell(std::uint32_t how, const std::string& what) {
-    return how % 2 == 0 ? "  membar.gl;\n  st.volatile.global.u32 " + what
-                        : "  membar.gl;\n  st.global.u32 " + what +
-                              "  membar.gl;\n";
+    return how % 2 == 0
+               ? "  membar.gl;\n  st.volatile.global.u32 " + what
+               : "  membar.gl;\n  st.global.u32 " + what + "  membar.gl;\n";
   }
 
   const std::uint32_t distance_;
@@ -344,8 +350,7 @@ std::string KernelText(const Steps& steps, std::uint64_t seed,
                        std::uint32_t threads) {
   const bool debug = seed % 4 == 3;
   const std::uint32_t distance = seed % 5 < 2 ? 32 : 1;
-  return std::string(".version 8.3\n.target sm_90") +
-         (debug ? ", debug" : "") +
+  return std::string(".version 8.3\n.target sm_90") + (debug ? ", debug" : "") +
          "\n.address_size 64\n"
          ".global .align 4 .b8 locks[16];\n.global .align 4 .b8 tickets[16];\n"
          ".global .align 4 .b8 turns[16];\n.global .align 4 .b8 counts[32];\n"
@@ -354,14 +359,16 @@ std::string KernelText(const Steps& steps, std::uint64_t seed,
          ".shared .align 4 .b8 shared_tickets[16];\n"
          ".shared .align 4 .b8 shared_turns[16];\n"
          ".shared .align 8 .b64 meeting;\n"
-         ".visible .entry k()\n{\n  .reg .u32 %t, %flag, %signal, %met, %wrong, %r<4>;\n"
+         ".visible .entry k()\n{\n  .reg .u32 %t, %flag, %signal, %met, "
+         "%wrong, %r<4>;\n"
          "  .reg .b64 %own, %partner, %state;\n  .reg .pred %p<2>;\n"
          "  mov.u32 %t, %tid.x;\n  mov.u32 %flag, 0;\n"
          "  mov.u32 %signal, 0;\n  mov.u32 %met, 0;\n"
          "  mov.u32 %wrong, 0;\n"
          "  mov.u64 %own, flags;\n"
          "  xor.b32 %r0, %t, " +
-         std::to_string(distance) + ";\n  mad.wide.u32 %partner, %r0, 4, %own;\n"
+         std::to_string(distance) +
+         ";\n  mad.wide.u32 %partner, %r0, 4, %own;\n"
          "  mad.wide.u32 %own, %t, 4, %own;\n"
          "  st.shared.u32 [shared_locks+12], 0;\n"
          "  st.shared.u32 [shared_tickets+12], 0;\n"
@@ -433,8 +440,8 @@ void RunPrograms(std::uint32_t threads, unsigned long long count) {
       continue;
     }
     Shrink(program, &program, seed, threads);
-    ADD_FAILURE() << "program " << seed << ": " << wrong << "\nshrunk: "
-                  << RunAlone(program, seed, threads) << "\n"
+    ADD_FAILURE() << "program " << seed << ": " << wrong
+                  << "\nshrunk: " << RunAlone(program, seed, threads) << "\n"
                   << KernelText(program, seed, threads);
   }
 }

@@ -3,14 +3,14 @@
 //
 // The expectations follow PTX ISA 9.0, "Data Movement: shfl.sync" and
 // "Parallel Synchronization and Communication Instructions".
+#include <gtest/gtest.h>
+
 #include <array>
 #include <bit>
 #include <cstdint>
 #include <random>
 #include <string>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "tests/exec/ptx_runner.h"
 #include "tests/exec/spellings.h"
@@ -167,8 +167,8 @@ TEST(WarpExec, ShflByEveryConstant) {
         std::uint32_t want = 0;
         for (std::uint32_t b = 0; b < 32; ++b) {
           const Shuffled from = ShuffleSource(s, t % 32, b, c);
-          want = want * 31 + lanes[t / 32 * 32 + from.lane].x[0] +
-                 from.in_range;
+          want =
+              want * 31 + lanes[t / 32 * 32 + from.lane].x[0] + from.in_range;
         }
         ASSERT_EQ(out[t].y[0], want)
             << s.text << " width " << width << " thread " << t;
@@ -203,11 +203,11 @@ TEST(WarpExec, Vote) {
     for (bool negate : {false, true}) {
       const bool ballot = s.Has("ballot");
       const std::string mask = s.Has("sync") ? ", 0xffffffff" : "";
-      const std::string text = Kernel(
-          "  setp.ne.u32 %p0, %x0, 0;\n  " + s.text +
-          (ballot ? " %y0, " : " %p1, ") + (negate ? "!%p0" : "%p0") + mask +
-          ";\n" + (ballot ? "" : "  selp.u32 %y0, 1, 0, %p1;\n") +
-          "  st.global.u32 [%out], %y0;\n");
+      const std::string text =
+          Kernel("  setp.ne.u32 %p0, %x0, 0;\n  " + s.text +
+                 (ballot ? " %y0, " : " %p1, ") + (negate ? "!%p0" : "%p0") +
+                 mask + ";\n" + (ballot ? "" : "  selp.u32 %y0, 1, 0, %p1;\n") +
+                 "  st.global.u32 [%out], %y0;\n");
       std::vector<Lane> lanes = RandomLanes(5);
       for (std::uint32_t t = 0; t < kThreads; ++t) {
         // The warps: all, none, some.
@@ -260,8 +260,9 @@ TEST(WarpExec, Match) {
     body += "  " + s.text + " %y0" + (all ? "|%p0" : "") + ", " +
             (wide ? "%l0" : "%x0") + ", 0xffffffff;\n";
     if (!all) body += "  setp.eq.u32 %p0, 0, 0;\n";
-    body += "  selp.u32 %y1, 1, 0, %p0;\n"
-            "  st.global.u32 [%out], %y0;\n  st.global.u32 [%out+4], %y1;\n";
+    body +=
+        "  selp.u32 %y1, 1, 0, %p0;\n"
+        "  st.global.u32 [%out], %y0;\n  st.global.u32 [%out+4], %y1;\n";
     std::vector<Lane> lanes = RandomLanes(7);
     for (std::uint32_t t = 0; t < kThreads; ++t) {
       lanes[t].x[0] = t < 32 ? 5 : lanes[t].x[0] % 4;
@@ -325,9 +326,9 @@ TEST(WarpExec, LanesThatAreNotThere) {
 
 TEST(WarpExec, Redux) {
   for (const LoweredSpelling& s : LoweredSpellingsOf("redux")) {
-    const std::string text =
-        Kernel("  " + s.text + " %y0, %x0, 0xffffffff;\n"
-               "  st.global.u32 [%out], %y0;\n");
+    const std::string text = Kernel("  " + s.text +
+                                    " %y0, %x0, 0xffffffff;\n"
+                                    "  st.global.u32 [%out], %y0;\n");
     std::vector<Lane> lanes = RandomLanes(8);
     if (s.Has("f32")) {
       for (Lane& lane : lanes) {
@@ -393,12 +394,15 @@ TEST(WarpExec, ReduxOfSpecialFloatsAndSomeLanes) {
     if (!s.Has("f32")) continue;
     for (const std::uint32_t mask : {0x40u, 0xc3u, ~0u}) {
       const std::string number = std::to_string(mask);
-      const std::string text =
-          Kernel("  mov.u32 %y1, %lanemask_eq;\n  mov.u32 %y0, 0;\n"
-                 "  and.b32 %y1, %y1, " + number + ";\n"
-                 "  setp.ne.u32 %p0, %y1, 0;\n  @%p0 " + s.text +
-                 " %y0, %x0, " + number + ";\n"
-                 "  st.global.u32 [%out], %y0;\n");
+      const std::string text = Kernel(
+          "  mov.u32 %y1, %lanemask_eq;\n  mov.u32 %y0, 0;\n"
+          "  and.b32 %y1, %y1, " +
+          number +
+          ";\n"
+          "  setp.ne.u32 %p0, %y1, 0;\n  @%p0 " +
+          s.text + " %y0, %x0, " + number +
+          ";\n"
+          "  st.global.u32 [%out], %y0;\n");
       for (const auto& set : kSets) {
         std::vector<Lane> lanes = RandomLanes(8);
         std::uint32_t want = 0;
@@ -409,8 +413,8 @@ TEST(WarpExec, ReduxOfSpecialFloatsAndSomeLanes) {
           if (s.Has("abs")) x &= 0x7fffffff;
           nan |= is_nan(x);
           if (is_nan(x)) continue;
-          const bool better = s.Has("min") ? order(x) < order(want)
-                                           : order(x) > order(want);
+          const bool better =
+              s.Has("min") ? order(x) < order(want) : order(x) > order(want);
           if (!any || better) want = x;
           any = true;
         }
@@ -421,7 +425,8 @@ TEST(WarpExec, ReduxOfSpecialFloatsAndSomeLanes) {
           if ((mask >> t % 32 & 1) == 0) {
             ASSERT_EQ(got, 0u);
           } else if (want_nan) {
-            ASSERT_EQ(got & 0x7fc00000, 0x7fc00000u) << s.text << " of " << number;
+            ASSERT_EQ(got & 0x7fc00000, 0x7fc00000u)
+                << s.text << " of " << number;
           } else {
             ASSERT_EQ(got, want) << s.text << " of " << number;
           }
@@ -464,11 +469,11 @@ TEST(WarpExec, ReduxInALoopThatLanesLeave) {
 
 TEST(WarpExec, Elect) {
   for (const LoweredSpelling& s : LoweredSpellingsOf("elect")) {
-    const std::string text =
-        Kernel("  " + s.text + " %y0|%p0, 0xffffffff;\n"
-               "  selp.u32 %y1, 1, 0, %p0;\n"
-               "  st.global.u32 [%out], %y0;\n"
-               "  st.global.u32 [%out+4], %y1;\n");
+    const std::string text = Kernel("  " + s.text +
+                                    " %y0|%p0, 0xffffffff;\n"
+                                    "  selp.u32 %y1, 1, 0, %p0;\n"
+                                    "  st.global.u32 [%out], %y0;\n"
+                                    "  st.global.u32 [%out+4], %y1;\n");
     const std::vector<Out> out = Execute(text, RandomLanes(9));
     for (std::uint32_t w = 0; w < kThreads; w += 32) {
       const std::uint32_t leader = out[w].y[0];
@@ -500,7 +505,8 @@ void ExpectExchanged(const std::string& text) {
   const std::vector<Out> out = Execute(text, lanes);
   for (std::uint32_t t = 0; t < kThreads; ++t) {
     ASSERT_EQ(out[t].y[0], lanes[(t + 40) % kThreads].x[0])
-        << "thread " << t << "\n" << text;
+        << "thread " << t << "\n"
+        << text;
   }
 }
 
@@ -513,12 +519,12 @@ TEST(WarpExec, BarriersOrderSharedMemory) {
         const bool popc = s.Has("popc");
         for (const char* operands : {"0, ", "3, 96, "}) {
           for (bool negate : {false, true}) {
-            const std::string text = Kernel(Exchange(
-                "  setp.ne.u32 %p0, %x1, 0;\n  " + s.text +
-                (popc ? " %y4, " : " %p1, ") + operands +
-                (negate ? "!%p0" : "%p0") + ";\n" +
-                (popc ? "" : "  selp.u32 %y4, 1, 0, %p1;\n") +
-                "  st.global.u32 [%out+4], %y4;\n"));
+            const std::string text =
+                Kernel(Exchange("  setp.ne.u32 %p0, %x1, 0;\n  " + s.text +
+                                (popc ? " %y4, " : " %p1, ") + operands +
+                                (negate ? "!%p0" : "%p0") + ";\n" +
+                                (popc ? "" : "  selp.u32 %y4, 1, 0, %p1;\n") +
+                                "  st.global.u32 [%out+4], %y4;\n"));
             for (int density = 0; density < 3; ++density) {
               std::vector<Lane> lanes = RandomLanes(11);
               std::uint32_t count = 0;
@@ -540,7 +546,8 @@ TEST(WarpExec, BarriersOrderSharedMemory) {
         }
         continue;
       }
-      for (const char* operands : {" 0;\n", " 5;\n", " 0, 96;\n", " 7, 96;\n"}) {
+      for (const char* operands :
+           {" 0;\n", " 5;\n", " 0, 96;\n", " 7, 96;\n"}) {
         ExpectExchanged(Kernel(Exchange("  " + s.text + operands)));
         ++executed;
       }
@@ -593,12 +600,17 @@ TEST(WarpExec, NamedBarriersCountTheirOwnThreads) {
         "  @%p0 bra PRODUCER;\n"
         "  @%p1 bra CONSUMER;\n"
         // The third warp synchronises with itself alone.
-        "  st.shared.u32 [%y2], %x0;\n  " + sync + " 2, 32;\n"
+        "  st.shared.u32 [%y2], %x0;\n  " +
+        sync +
+        " 2, 32;\n"
         "  sub.u32 %y3, 159, %thread;\n  mad.lo.u32 %y3, %y3, 4, %y1;\n"
         "  ld.shared.u32 %y0, [%y3];\n  bra DONE;\n"
-        "PRODUCER:\n  st.shared.u32 [%y2], %x0;\n  " + arrive +
+        "PRODUCER:\n  st.shared.u32 [%y2], %x0;\n  " +
+        arrive +
         " 1, 64;\n  bra DONE;\n"
-        "CONSUMER:\n  " + sync + " 1, 64;\n"
+        "CONSUMER:\n  " +
+        sync +
+        " 1, 64;\n"
         "  sub.u32 %y3, %thread, 32;\n  mad.lo.u32 %y3, %y3, 4, %y1;\n"
         "  ld.shared.u32 %y0, [%y3];\n"
         "DONE:\n  st.global.u32 [%out], %y0;\n");
@@ -622,7 +634,8 @@ TEST(WarpExec, BarriersWithAndWithoutACountAreTheSame) {
         "  mov.u32 %y1, words;\n  mad.lo.u32 %y2, %thread, 4, %y1;\n"
         "  setp.lt.u32 %p0, %thread, 32;\n  mov.u32 %y0, 0;\n"
         "  add.u32 %y5, %x0, 3;\n  sub.u32 %y5, %y5, %x0;\n"
-        "  @%p0 bra PRODUCER;\n  barrier.sync " + std::string(number) +
+        "  @%p0 bra PRODUCER;\n  barrier.sync " +
+        std::string(number) +
         ";\n  rem.u32 %y3, %thread, 32;\n"
         "  mad.lo.u32 %y3, %y3, 4, %y1;\n  ld.shared.u32 %y0, [%y3];\n"
         "  setp.gt.u32 %p1, %thread, 40;\n  barrier.red.popc.u32 %y4, 2, %p1;\n"
@@ -631,7 +644,9 @@ TEST(WarpExec, BarriersWithAndWithoutACountAreTheSame) {
         "LATE:\n  sub.u32 %y4, %y4, 50000;\n  setp.gt.u32 %p1, %y4, 0;\n"
         "  @%p1 bra LATE;\n  add.u32 %y0, %x0, %y4;\n"
         "  st.shared.u32 [%y2], %y0;\n  mov.u32 %y0, 0;\n"
-        "  barrier.arrive " + number + ", 96;\n  barrier.arrive 2, 96;\n"
+        "  barrier.arrive " +
+        number +
+        ", 96;\n  barrier.arrive 2, 96;\n"
         "DONE:\n  st.global.u32 [%out], %y0;\n");
     const std::vector<Lane> lanes = RandomLanes(14);
     const std::vector<Out> out = Execute(text, lanes);

@@ -1,13 +1,13 @@
 // Warps of 32 lanes on waves of 64, and the same programs on waves of 32:
 // which kernels put two warps into a wave, and that both ways compute what
 // CUDA's model says. docs/launch-abi.md, "Warps".
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "tests/exec/ptx_runner.h"
 
@@ -48,15 +48,25 @@ std::string Reverse(const std::string& barrier) {
 // Thread 0 of each block counts it in `total`; the last one resets that and
 // raises `lock`, for which the others wait.
 std::string MeetBlocks(const std::string& at) {
-  return "  @%p0 bra OTHERS" + at + ";\n  ld.volatile.global.u32 %r0, [lock];\n"
+  return "  @%p0 bra OTHERS" + at +
+         ";\n  ld.volatile.global.u32 %r0, [lock];\n"
          "  membar.gl;\n  atom.global.add.u32 %r1, [total], 1;\n"
-         "  setp.ne.u32 %p1, %r1, 0;\n  @%p1 bra WAIT" + at + ";\n"
+         "  setp.ne.u32 %p1, %r1, 0;\n  @%p1 bra WAIT" +
+         at +
+         ";\n"
          "  st.volatile.global.u32 [total], 0;\n  membar.gl;\n"
          "  add.u32 %r0, %r0, 1;\n  st.volatile.global.u32 [lock], %r0;\n"
-         "  bra OTHERS" + at + ";\n"
-         "WAIT" + at + ":\n  ld.volatile.global.u32 %r2, [lock];\n"
-         "  setp.eq.u32 %p2, %r2, %r0;\n  @%p2 bra WAIT" + at + ";\n"
-         "OTHERS" + at + ":\n  bar.sync 0;\n";
+         "  bra OTHERS" +
+         at +
+         ";\n"
+         "WAIT" +
+         at +
+         ":\n  ld.volatile.global.u32 %r2, [lock];\n"
+         "  setp.eq.u32 %p2, %r2, %r0;\n  @%p2 bra WAIT" +
+         at +
+         ";\n"
+         "OTHERS" +
+         at + ":\n  bar.sync 0;\n";
 }
 
 // What thread t of n has for result; kNothing: it stored none.
@@ -77,20 +87,33 @@ struct Case {
 
 const std::vector<Case>& Cases() {
   static const std::vector<Case> cases = {
-      {"no_barrier", 2, {1, 31, 32, 33, 64, 95, 1024},
+      {"no_barrier",
+       2,
+       {1, 31, 32, 33, 64, 95, 1024},
        [](std::uint32_t t, std::uint32_t n) { return t * n; },
        "  mul.lo.u32 %r0, %t, %n;\n  st.global.u32 [%l0], %r0;\n"},
-      {"barrier", 2, {1, 33, 64, 100, 1024}, Reversed,
+      {"barrier",
+       2,
+       {1, 33, 64, 100, 1024},
+       Reversed,
        Reverse("  bar.sync 0;\n")},
-      {"barrier_in_both_arms", 1, {64, 96, 127, 512, 1024}, Reversed,
+      {"barrier_in_both_arms",
+       1,
+       {64, 96, 127, 512, 1024},
+       Reversed,
        Reverse("  and.b32 %r5, %warp, 1;\n  setp.eq.u32 %p0, %r5, 0;\n"
                "  @%p0 bra EVEN;\n  bar.sync 0;\n  bra DONE;\n"
                "EVEN:\n  bar.sync 0;\nDONE:\n")},
-      {"barrier_in_one_arm_by_lane_zero_branch", 2, {64, 320, 1024}, Reversed,
+      {"barrier_in_one_arm_by_lane_zero_branch",
+       2,
+       {64, 320, 1024},
+       Reversed,
        // The branch has no barrier in it, so that it may diverge.
        Reverse("  setp.ne.u32 %p0, %t, 0;\n  @%p0 bra OTHERS;\n"
                "  st.shared.u32 [flag], 1;\nOTHERS:\n  bar.sync 0;\n")},
-      {"exit_before_barriers", 2, {48, 64, 200, 1024},
+      {"exit_before_barriers",
+       2,
+       {48, 64, 200, 1024},
        [](std::uint32_t t, std::uint32_t n) {
          if (t % 3 == 0) return kNothing;
          const std::uint32_t other = n - 1 - t;
@@ -100,7 +123,9 @@ const std::vector<Case>& Cases() {
        "  st.shared.u32 [%s], 7;\n  bar.sync 0;\n  rem.u32 %r5, %t, 3;\n"
        "  setp.eq.u32 %p0, %r5, 0;\n  @%p0 ret;\n" +
            Reverse("  bar.sync 0;\n")},
-      {"whole_warps_exit_before_barriers", 2, {64, 160, 1024},
+      {"whole_warps_exit_before_barriers",
+       2,
+       {64, 160, 1024},
        [](std::uint32_t t, std::uint32_t n) {
          if (t / 32 % 2 == 0) return kNothing;
          const std::uint32_t other = n - 1 - t;
@@ -109,7 +134,9 @@ const std::vector<Case>& Cases() {
        "  st.shared.u32 [%s], 7;\n  bar.sync 0;\n  and.b32 %r5, %warp, 1;\n"
        "  setp.eq.u32 %p0, %r5, 0;\n  @%p0 exit;\n" +
            Reverse("  bar.sync 0;\n")},
-      {"barrier_in_loop", 2, {64, 96, 1024},
+      {"barrier_in_loop",
+       2,
+       {64, 96, 1024},
        [](std::uint32_t t, std::uint32_t n) { return (t + 5) % n; },
        // Five turns by one place.
        "  mov.u32 %r0, 0;\n  mov.u32 %r1, %t;\n"
@@ -119,7 +146,9 @@ const std::vector<Case>& Cases() {
        "  ld.shared.u32 %r1, [%r3];\n  bar.sync 0;\n"
        "  add.u32 %r0, %r0, 1;\n  setp.lt.u32 %p0, %r0, 5;\n"
        "  @%p0 bra LOOP;\n  st.global.u32 [%l0], %r1;\n"},
-      {"barrier_in_loop_of_loaded_count", 2, {64, 1024},
+      {"barrier_in_loop_of_loaded_count",
+       2,
+       {64, 1024},
        [](std::uint32_t, std::uint32_t n) { return 3 * n; },
        // Counts all threads, as often as memory says.
        "  ld.global.u32 %r6, [three];\n  mov.u32 %r0, 0;\n"
@@ -129,27 +158,37 @@ const std::vector<Case>& Cases() {
        "  add.u32 %r1, %r1, %r2;\n  add.u32 %r0, %r0, 1;\n"
        "  setp.lt.u32 %p0, %r0, %r6;\n  @%p0 bra LOOP;\n"
        "  st.global.u32 [%l0], %r1;\n"},
-      {"barrier_under_a_vote", 1, {64, 96, 512, 1024},
+      {"barrier_under_a_vote",
+       1,
+       {64, 96, 512, 1024},
        // The vote is the same in a warp, but not in a wave.
        [](std::uint32_t t, std::uint32_t n) { return Reversed(t, n); },
        Reverse("  setp.ge.u32 %p0, %t, 32;\n  vote.sync.any.pred %p1, %p0, "
                "-1;\n  @%p1 bra UPPER;\n  bar.sync 0;\n  bra DONE;\n"
                "UPPER:\n  barrier.sync 0;\nDONE:\n")},
-      {"lanes_at_two_barriers", 1, {64, 96, 512, 1024}, Reversed,
+      {"lanes_at_two_barriers",
+       1,
+       {64, 96, 512, 1024},
+       Reversed,
        // Odd lanes of even warps come to the other one: PTX ISA, "barrier",
        // without .aligned.
        "  and.b32 %r4, %t, 33;\n  setp.eq.u32 %p0, %r4, 1;\n" +
            Reverse("  @%p0 bra ASIDE;\n  barrier.sync 0;\n  bra BOTH;\n"
                    "ASIDE:\n  add.u32 %r5, %t, 1;\n  barrier.sync 0;\n"
                    "BOTH:\n")},
-      {"lanes_at_two_named_barriers", 2, {64, 96, 1024}, Reversed,
+      {"lanes_at_two_named_barriers",
+       2,
+       {64, 96, 1024},
+       Reversed,
        // Odd lanes of even warps come to the other one: PTX ISA, "barrier",
        // without .aligned.
        "  and.b32 %r4, %t, 33;\n  setp.eq.u32 %p0, %r4, 1;\n" +
            Reverse("  @%p0 bra ASIDE;\n  barrier.sync 1, %n;\n  bra BOTH;\n"
                    "ASIDE:\n  add.u32 %r5, %t, 1;\n  barrier.sync 1, %n;\n"
                    "BOTH:\n")},
-      {"lanes_at_two_counts", 1, {64, 96, 1024},
+      {"lanes_at_two_counts",
+       1,
+       {64, 96, 1024},
        [](std::uint32_t, std::uint32_t n) { return n - (n + 2) / 3; },
        // Of all threads of the block, those whose number is no multiple of 3.
        "  and.b32 %r4, %t, 33;\n  setp.eq.u32 %p0, %r4, 1;\n"
@@ -158,7 +197,9 @@ const std::vector<Case>& Cases() {
        "  bra BOTH;\nASIDE:\n  add.u32 %r7, %t, 1;\n"
        "  barrier.red.popc.u32 %r6, 0, %p1;\nBOTH:\n"
        "  st.global.u32 [%l0], %r6;\n"},
-      {"exchange_loop", 2, {64, 70, 256},
+      {"exchange_loop",
+       2,
+       {64, 70, 256},
        [](std::uint32_t, std::uint32_t n) { return n * (n - 1) / 2; },
        // Adds by compare and swap; a failed turn means that another won.
        "  ld.global.u32 %r0, [total];\n"
@@ -167,7 +208,9 @@ const std::vector<Case>& Cases() {
        "  setp.ne.u32 %p0, %r0, %r1;\n  @%p0 bra AGAIN;\n"
        "  bar.sync 0;\n  ld.volatile.global.u32 %r3, [total];\n"
        "  st.global.u32 [%l0], %r3;\n"},
-      {"work_queue", 2, {64, 512},
+      {"work_queue",
+       2,
+       {64, 512},
        [](std::uint32_t, std::uint32_t n) { return 5 * n; },
        // Threads fetch numbers below 5 n, and each counts itself once more.
        "  mul.lo.u32 %r6, %n, 5;\n"
@@ -176,12 +219,16 @@ const std::vector<Case>& Cases() {
        "  red.global.add.u32 [total], 1;\n  bra NEXT;\n"
        "DONE:\n  bar.sync 0;\n  ld.volatile.global.u32 %r3, [total];\n"
        "  st.global.u32 [%l0], %r3;\n"},
-      {"all_wait_for_memory", 2, {64, 1024},
+      {"all_wait_for_memory",
+       2,
+       {64, 1024},
        [](std::uint32_t t, std::uint32_t) { return t; },
        "WAIT:\n  ld.volatile.global.u32 %r0, [ready];\n"
        "  setp.eq.u32 %p0, %r0, 0;\n  @%p0 bra WAIT;\n"
        "  st.global.u32 [%l0], %t;\n"},
-      {"first_warp_waits_for_the_second", 1, {64, 96, 1024},
+      {"first_warp_waits_for_the_second",
+       1,
+       {64, 96, 1024},
        [](std::uint32_t t, std::uint32_t) { return t < 32 ? 132u : 32u; },
        "  setp.eq.u32 %p0, %t, 0;\n  @%p0 st.shared.u32 [flag], 0;\n"
        "  bar.sync 0;\n  mov.u32 %r1, 32;\n"
@@ -191,7 +238,9 @@ const std::vector<Case>& Cases() {
        "WAIT:\n  ld.volatile.shared.u32 %r1, [flag];\n"
        "  setp.eq.u32 %p2, %r1, 0;\n  @%p2 bra WAIT;\n"
        "DONE:\n  st.global.u32 [%l0], %r1;\n"},
-      {"second_warp_waits_for_the_first", 1, {64, 96, 1024},
+      {"second_warp_waits_for_the_first",
+       1,
+       {64, 96, 1024},
        [](std::uint32_t t, std::uint32_t) {
          return t >= 32 && t < 64 ? 132u : 32u;
        },
@@ -203,7 +252,9 @@ const std::vector<Case>& Cases() {
        "WAIT:\n  ld.volatile.shared.u32 %r1, [flag];\n"
        "  setp.eq.u32 %p2, %r1, 0;\n  @%p2 bra WAIT;\n"
        "DONE:\n  st.global.u32 [%l0], %r1;\n"},
-      {"one_thread_waits_before_a_barrier", 2, {64, 1024},
+      {"one_thread_waits_before_a_barrier",
+       2,
+       {64, 1024},
        // Nothing that the others could do ends its wait.
        [](std::uint32_t, std::uint32_t) { return 1; },
        "  setp.ne.u32 %p0, %t, 0;\n  @%p0 bra OTHERS;\n"
@@ -213,7 +264,9 @@ const std::vector<Case>& Cases() {
        "  st.shared.u32 [flag], %r0;\n"
        "OTHERS:\n  bar.sync 0;\n  ld.shared.u32 %r1, [flag];\n"
        "  st.global.u32 [%l0], %r1;\n"},
-      {"one_thread_waits_and_tells_before_a_barrier", 2, {64, 1024},
+      {"one_thread_waits_and_tells_before_a_barrier",
+       2,
+       {64, 1024},
        [](std::uint32_t, std::uint32_t) { return 4; },
        "  sub.u32 %r4, %n, 1;\n  setp.ne.u32 %p0, %t, %r4;\n"
        "  @%p0 bra OTHERS;\n"
@@ -223,14 +276,18 @@ const std::vector<Case>& Cases() {
        "  st.shared.u32 [flag], %r0;\n"
        "OTHERS:\n  bar.sync 0;\n  ld.shared.u32 %r1, [flag];\n"
        "  st.global.u32 [%l0], %r1;\n"},
-      {"locks_at_the_end", 2, {64, 100, 1024},
+      {"locks_at_the_end",
+       2,
+       {64, 100, 1024},
        [](std::uint32_t, std::uint32_t) { return kNothing; },
        "TAKE:\n  atom.global.cas.b32 %r0, [lock], 0, 1;\n"
        "  setp.ne.u32 %p0, %r0, 0;\n  @%p0 bra TAKE;\n"
        "  ld.volatile.global.u32 %r1, [total];\n  add.u32 %r1, %r1, 1;\n"
        "  st.volatile.global.u32 [total], %r1;\n  membar.gl;\n"
        "  atom.global.exch.b32 %r2, [lock], 0;\n"},
-      {"one_thread_meets_other_blocks", 2, {64, 1024},
+      {"one_thread_meets_other_blocks",
+       2,
+       {64, 1024},
        [](std::uint32_t t, std::uint32_t) { return t + 3; },
        "  setp.ne.u32 %p0, %t, 0;\n  st.global.u32 [%l0], %t;\n" +
            MeetBlocks("1") +
@@ -240,7 +297,9 @@ const std::vector<Case>& Cases() {
            "  ld.volatile.global.u32 %r4, [lock];\n"
            "  ld.global.u32 %r3, [%l0];\n  add.u32 %r3, %r3, %r4;\n"
            "  st.global.u32 [%l0], %r3;\n"},
-      {"one_thread_waits_for_a_later_write", 2, {64, 96, 1024},
+      {"one_thread_waits_for_a_later_write",
+       2,
+       {64, 96, 1024},
        [](std::uint32_t t, std::uint32_t) { return t; },
        "  setp.ne.u32 %p0, %t, 0;\n  @%p0 bra OTHERS;\n"
        "WAIT:\n  ld.volatile.global.u32 %r0, [lock];\n"
@@ -249,7 +308,9 @@ const std::vector<Case>& Cases() {
        "  @%p2 bra DONE;\n"
        "  st.volatile.global.u32 [lock], 5;\n"
        "DONE:\n  st.global.u32 [%l0], %t;\n"},
-      {"one_thread_waits_for_another_ones_write", 2, {64, 96, 1024},
+      {"one_thread_waits_for_another_ones_write",
+       2,
+       {64, 96, 1024},
        // Both lie where lanes yield to each other.
        [](std::uint32_t t, std::uint32_t) { return t; },
        "  setp.ne.u32 %p0, %t, 0;\n  @%p0 bra OTHERS;\n"
@@ -258,7 +319,9 @@ const std::vector<Case>& Cases() {
        "OTHERS:\n  setp.ne.u32 %p2, %t, 40;\n  @%p2 bra DONE;\n"
        "  st.volatile.global.u32 [lock], 5;\n"
        "DONE:\n  st.global.u32 [%l0], %t;\n"},
-      {"one_thread_waits_for_a_later_plain_write", 2, {64, 96, 1024},
+      {"one_thread_waits_for_a_later_plain_write",
+       2,
+       {64, 96, 1024},
        // The fence in the loop has plain memory read anew.
        [](std::uint32_t t, std::uint32_t) { return t; },
        "  setp.eq.u32 %p0, %t, 0;\n  @%p0 st.shared.u32 [flag], 0;\n"
@@ -268,7 +331,9 @@ const std::vector<Case>& Cases() {
        "OTHERS:\n  setp.ne.u32 %p2, %t, 40;\n  @%p2 bra DONE;\n"
        "  st.shared.u32 [flag], 5;\n"
        "DONE:\n  st.global.u32 [%l0], %t;\n"},
-      {"dynamic_shared_arrays_are_one", 2, {64},
+      {"dynamic_shared_arrays_are_one",
+       2,
+       {64},
        [](std::uint32_t t, std::uint32_t) { return t; },
        "  setp.eq.u32 %p0, %t, 0;\n  @%p0 st.shared.u32 [dynamic], 0;\n"
        "  bar.sync 0;\n  @!%p0 bra OTHERS;\n"
@@ -277,7 +342,9 @@ const std::vector<Case>& Cases() {
        "OTHERS:\n  setp.ne.u32 %p2, %t, 40;\n  @%p2 bra DONE;\n"
        "  st.shared.u32 [dynamic_too], 5;\n"
        "DONE:\n  st.global.u32 [%l0], %t;\n"},
-      {"all_meet_at_an_mbarrier", 2, {64, 1024},
+      {"all_meet_at_an_mbarrier",
+       2,
+       {64, 1024},
        [](std::uint32_t t, std::uint32_t n) { return Reversed(t, n); },
        "  setp.ne.u32 %p0, %t, 0;\n  @%p0 bra MADE;\n"
        "  mbarrier.init.shared.b64 [dynamic], %n;\nMADE:\n  bar.sync 0;\n" +
@@ -285,7 +352,9 @@ const std::vector<Case>& Cases() {
                    "AGAIN:\n"
                    "  mbarrier.test_wait.shared.b64 %p1, [dynamic], %l1;\n"
                    "  @!%p1 bra AGAIN;\n")},
-      {"each_warp_waits_for_the_one_before", 2, {64, 96, 1024},
+      {"each_warp_waits_for_the_one_before",
+       2,
+       {64, 96, 1024},
        [](std::uint32_t t, std::uint32_t) { return t / 32 + 1; },
        "  st.shared.u32 [%s], 0;\n  bar.sync 0;\n"
        "  setp.eq.u32 %p0, %warp, 0;\n  @%p0 bra GO;\n"
@@ -294,7 +363,9 @@ const std::vector<Case>& Cases() {
        "GO:\n  bar.warp.sync -1;\n  add.u32 %r1, %warp, 1;\n"
        "  st.volatile.shared.u32 [%s], %r1;\n"
        "  st.global.u32 [%l0], %r1;\n"},
-      {"producer_and_consumer", 1, {64},
+      {"producer_and_consumer",
+       1,
+       {64},
        // Warp 0 hands over eight words per lane, one at a time, by the named
        // barriers 1 (full) and 2 (empty); warp 1 adds them up.
        [](std::uint32_t t, std::uint32_t) {
@@ -312,10 +383,14 @@ const std::vector<Case>& Cases() {
        "  add.u32 %r0, %r0, 1;\n  setp.lt.u32 %p1, %r0, 8;\n"
        "  @%p1 bra CONSUME;\n"
        "DONE:\n  st.global.u32 [%l0], %r1;\n"},
-      {"call_with_barrier", 2, {64, 1024},
+      {"call_with_barrier",
+       2,
+       {64, 1024},
        [](std::uint32_t t, std::uint32_t n) { return Reversed(t, n); },
        Reverse("  call.uni meet;\n")},
-      {"wait_in_a_call", 1, {64},
+      {"wait_in_a_call",
+       1,
+       {64},
        // The second warp's flag is raised behind the first one's call.
        [](std::uint32_t t, std::uint32_t) { return t; },
        "  st.shared.u32 [%s], 1;\n  setp.ne.u32 %p0, %t, 32;\n"
@@ -328,7 +403,9 @@ const std::vector<Case>& Cases() {
        "  setp.ne.u32 %p1, %t, 0;\n  @%p1 bra DONE;\n"
        "  st.volatile.shared.u32 [words+128], 1;\n"
        "DONE:\n  st.global.u32 [%l0], %t;\n"},
-      {"device_heap", 2, {64, 1024},
+      {"device_heap",
+       2,
+       {64, 1024},
        [](std::uint32_t t, std::uint32_t n) { return Reversed(t, n); },
        // The heap's lock is taken in a loop, by a lane at a time.
        Reverse("  { .param .b64 size; .param .b64 block;\n"

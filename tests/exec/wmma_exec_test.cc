@@ -3,14 +3,14 @@
 // three loads, a product, a store.
 //
 // PTX ISA 9.0, "Matrix multiply-accumulate operation using wmma".
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <random>
 #include <string>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "tests/exec/kernel_batch.h"
 #include "tests/exec/matrix_reference.h"
@@ -51,9 +51,9 @@ std::string Name(Type type) { return "." + std::string(ptx::TypeName(type)); }
 void ReadShape(const ptx::InstForm& form, Chain* chain) {
   const std::string shape(ptx::ModifierName(
       ptx::ModGroup::kShape, form.mods.first(ptx::ModGroup::kShape)));
-  EXPECT_EQ(std::sscanf(shape.c_str(), "m%dn%dk%d", &chain->m, &chain->n,
-                        &chain->k),
-            3)
+  EXPECT_EQ(
+      std::sscanf(shape.c_str(), "m%dn%dk%d", &chain->m, &chain->n, &chain->k),
+      3)
       << shape;
 }
 
@@ -71,24 +71,18 @@ Chain ChainFor(const ptx::InstForm& form, Type type, bool of_c) {
   Type a = type;
   if (of_c) {
     switch (type) {
-      case Type::kF64:
-        a = Type::kF64;
-        break;
+      case Type::kF64: a = Type::kF64; break;
       case Type::kS32:
-        a = chain.k == 32    ? Type::kS4
-            : chain.k == 128 ? Type::kB1
-                             : Type::kS8;
+        a = chain.k == 32 ? Type::kS4 : chain.k == 128 ? Type::kB1 : Type::kS8;
         break;
-      default:
-        a = chain.k == 8 ? Type::kTF32 : Type::kF16;
-        break;
+      default: a = chain.k == 8 ? Type::kTF32 : Type::kF16; break;
     }
   }
   chain.a = chain.b = a;
-  chain.c = of_c                 ? type
-            : a == Type::kF64    ? Type::kF64
-            : IsFloatElement(a)  ? Type::kF32
-                                 : Type::kS32;
+  chain.c = of_c                ? type
+            : a == Type::kF64   ? Type::kF64
+            : IsFloatElement(a) ? Type::kF32
+                                : Type::kS32;
   chain.d = chain.c;
   return chain;
 }
@@ -215,7 +209,8 @@ std::string Kernel(const std::string& name, const Chain& chain) {
   const auto copy = [&](const std::string& x, bool in) {
     // 128 bytes a thread, one thread's words 128 bytes apart.
     text += "  mad.wide.u32 %p, %thread, 4, %g" + x +
-            ";\n  mad.lo.u32 %w, %thread, 4, %s" + x + ";\n  {\n"
+            ";\n  mad.lo.u32 %w, %thread, 4, %s" + x +
+            ";\n  {\n"
             "  .reg .b32 %word;\n";
     for (int i = 0; i < kBytes / 128; ++i) {
       const std::string at = std::to_string(128 * i);
@@ -283,10 +278,9 @@ void RunChain(PtxModule& module, const std::string& kernel,
     Fill(a, data, random);
     Fill(b, data, random);
     Fill(c, data, random);
-    Buffer buffers[4] = {Buffer(module.device(), kBytes),
-                         Buffer(module.device(), kBytes),
-                         Buffer(module.device(), kBytes),
-                         Buffer(module.device(), kBytes)};
+    Buffer buffers[4] = {
+        Buffer(module.device(), kBytes), Buffer(module.device(), kBytes),
+        Buffer(module.device(), kBytes), Buffer(module.device(), kBytes)};
     for (Buffer& buffer : buffers) {
       std::fill_n(buffer.as<std::uint8_t>(), kBytes, std::uint8_t{0});
     }
@@ -382,17 +376,10 @@ TEST(WmmaExec, Mma) {
     chain.rules.satfinite = form.mods.sat() == ptx::Sat::kFinite;
     chain.rules.xor_popc = form.mods.op() == ptx::Op::kXor;
     switch (form.mods.rounding()) {
-      case ptx::Rounding::kRz:
-        chain.rules.rounding = Round::kZero;
-        break;
-      case ptx::Rounding::kRm:
-        chain.rules.rounding = Round::kDown;
-        break;
-      case ptx::Rounding::kRp:
-        chain.rules.rounding = Round::kUp;
-        break;
-      default:
-        break;
+      case ptx::Rounding::kRz: chain.rules.rounding = Round::kZero; break;
+      case ptx::Rounding::kRm: chain.rules.rounding = Round::kDown; break;
+      case ptx::Rounding::kRp: chain.rules.rounding = Round::kUp; break;
+      default: break;
     }
     const auto load = [&](const char* which, bool row, Type type) {
       Access access;
@@ -402,10 +389,8 @@ TEST(WmmaExec, Mma) {
       access.row_major = row;
       return access;
     };
-    chain.load_a =
-        load("a", form.mods.layout() == ptx::Layout::kRow, chain.a);
-    chain.load_b =
-        load("b", form.mods.layout2() == ptx::Layout::kRow, chain.b);
+    chain.load_a = load("a", form.mods.layout() == ptx::Layout::kRow, chain.a);
+    chain.load_b = load("b", form.mods.layout2() == ptx::Layout::kRow, chain.b);
     Add(batch, s, chain);
   }
 }

@@ -42,9 +42,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   LaunchConfig config;
   config.grid = {2, 1, 1};
   config.block = {70, 1, 1};
-  config.kernarg = ByteSpan(
-      reinterpret_cast<const std::uint8_t*>(arguments.data()),
-      sizeof arguments);
+  config.kernarg =
+      ByteSpan(reinterpret_cast<const std::uint8_t*>(arguments.data()),
+               sizeof arguments);
   (void)(*device)->Launch((*code)->kernels()[0], config);
   for (std::size_t i = 0; i < memory.size(); ++i) {
     if ((i < 256 || i >= 512) && memory[i] != 0xa5) __builtin_trap();

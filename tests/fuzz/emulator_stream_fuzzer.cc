@@ -39,8 +39,8 @@ Device* DeviceOf(const std::string& target, bool random, bool waits) {
     options.random_schedule = random;
     options.random_schedule_seed = 7;
     auto made = Device::Create(target, options);
-    if (!made || !(*made)->Register(reinterpret_cast<void*>(BufferAddress()),
-                                    kBuffer)) {
+    if (!made ||
+        !(*made)->Register(reinterpret_cast<void*>(BufferAddress()), kBuffer)) {
       std::abort();
     }
     slot = std::move(*made);
@@ -51,8 +51,9 @@ Device* DeviceOf(const std::string& target, bool random, bool waits) {
 InstructionStream* StreamOf(const std::string& target, unsigned major,
                             bool wave64) {
   // LLVM's context grows with each instruction: a new one now and then.
-  static std::map<std::string, std::pair<int, std::unique_ptr<
-      InstructionStream>>> streams;
+  static std::map<std::string,
+                  std::pair<int, std::unique_ptr<InstructionStream>>>
+      streams;
   auto& [uses, slot] = streams[target + (wave64 ? "64" : "32")];
   if (!slot || ++uses % 4096 == 0) {
     slot = InstructionStream::Create(target, major, wave64);
@@ -117,9 +118,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   parts.rsrc1 = std::uint32_t{data[2]} << 12 | (options >> 5 & 1u) << 21 |
                 (options >> 6 & 1u) << 23;
 
-  static constexpr std::uint64_t kExec[] = {
-      ~std::uint64_t{0}, 1, 0, 0x5555555555555555, 0xffffffff, 0xffff0000ffff,
-      std::uint64_t{1} << 63, 0xfffffffffffffffe};
+  static constexpr std::uint64_t kExec[] = {~std::uint64_t{0},
+                                            1,
+                                            0,
+                                            0x5555555555555555,
+                                            0xffffffff,
+                                            0xffff0000ffff,
+                                            std::uint64_t{1} << 63,
+                                            0xfffffffffffffffe};
   InstructionStream* const stream = StreamOf(parts.target, major, wave64);
   stream->Prologue(BufferAddress(), kBuffer, kExec[data[3] % 8],
                    data[4] | data[5] << 8);
@@ -145,9 +151,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   Device* const other = DeviceOf(parts.target, !random, false);
   const Outcome second = Run(other, object, config, data[4]);
   if (first != second) {
-    std::fprintf(stderr, "two runs differ: '%s', '%s'\n%s",
-                 first.fault.c_str(), second.fault.c_str(),
-                 stream->text().c_str());
+    std::fprintf(stderr, "two runs differ: '%s', '%s'\n%s", first.fault.c_str(),
+                 second.fault.c_str(), stream->text().c_str());
     std::abort();
   }
   return 0;

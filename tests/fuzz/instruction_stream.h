@@ -31,30 +31,30 @@ struct Encoding {
   AddressKind kind = AddressKind::kPlain;
 };
 inline constexpr Encoding kEncodings[] = {
-    {2, 0b10, 9, 12},                               // SOP2
-    {4, 0b1011, 9, 12},                             // SOPK
-    {9, 0b101111101, 9, 12},                        // SOP1
-    {9, 0b101111110, 9, 12},                        // SOPC
-    {9, 0b101111111, 9, 12},                        // SOPP
-    {1, 0b0, 9, 12},                                // VOP2
-    {7, 0b0111111, 9, 12},                          // VOP1
-    {7, 0b0111110, 9, 12},                          // VOPC
-    {6, 0b110100, 9, 9},                            // VOP3
-    {6, 0b110101, 10, 12},                          // VOP3
-    {9, 0b110100111, 9, 9},                         // VOP3P
-    {8, 0b11001100, 10, 12},                        // VOP3P
-    {6, 0b110010, 11, 12},                          // VOPD
-    {6, 0b110000, 9, 9, AddressKind::kScalarMemory},       // SMEM
-    {6, 0b111101, 10, 12, AddressKind::kScalarMemory},     // SMEM
-    {6, 0b110110, 9, 12, AddressKind::kLds},               // DS
-    {6, 0b110111, 9, 11, AddressKind::kFlat},              // FLAT
-    {6, 0b111011, 12, 12, AddressKind::kFlat},             // VFLAT, VGLOBAL
-    {6, 0b111000, 9, 11, AddressKind::kBuffer},            // MUBUF
-    {6, 0b111010, 9, 11, AddressKind::kBuffer},            // MTBUF
-    {6, 0b110001, 12, 12, AddressKind::kBuffer},           // VBUFFER
-    {1, 0b0, 9, 12},                                // VOP2 is most of code
-    {9, 0b110100111, 9, 9},                         // MFMA is among VOP3P
-    {8, 0b11001100, 11, 12},                        // WMMA, dot
+    {2, 0b10, 9, 12},                                   // SOP2
+    {4, 0b1011, 9, 12},                                 // SOPK
+    {9, 0b101111101, 9, 12},                            // SOP1
+    {9, 0b101111110, 9, 12},                            // SOPC
+    {9, 0b101111111, 9, 12},                            // SOPP
+    {1, 0b0, 9, 12},                                    // VOP2
+    {7, 0b0111111, 9, 12},                              // VOP1
+    {7, 0b0111110, 9, 12},                              // VOPC
+    {6, 0b110100, 9, 9},                                // VOP3
+    {6, 0b110101, 10, 12},                              // VOP3
+    {9, 0b110100111, 9, 9},                             // VOP3P
+    {8, 0b11001100, 10, 12},                            // VOP3P
+    {6, 0b110010, 11, 12},                              // VOPD
+    {6, 0b110000, 9, 9, AddressKind::kScalarMemory},    // SMEM
+    {6, 0b111101, 10, 12, AddressKind::kScalarMemory},  // SMEM
+    {6, 0b110110, 9, 12, AddressKind::kLds},            // DS
+    {6, 0b110111, 9, 11, AddressKind::kFlat},           // FLAT
+    {6, 0b111011, 12, 12, AddressKind::kFlat},          // VFLAT, VGLOBAL
+    {6, 0b111000, 9, 11, AddressKind::kBuffer},         // MUBUF
+    {6, 0b111010, 9, 11, AddressKind::kBuffer},         // MTBUF
+    {6, 0b110001, 12, 12, AddressKind::kBuffer},        // VBUFFER
+    {1, 0b0, 9, 12},                                    // VOP2 is most of code
+    {9, 0b110100111, 9, 9},                             // MFMA is among VOP3P
+    {8, 0b11001100, 11, 12},                            // WMMA, dot
 };
 
 class InstructionStream {
@@ -134,9 +134,9 @@ class InstructionStream {
     if (text.empty() || !Wanted(text)) return false;
     if (text.starts_with("s_branch") || text.starts_with("s_cbranch")) {
       // A few words forwards, now and then back.
-      const std::uint32_t by =
-          (record[1] & 0x30) == 0x30 ? 0x10000 - 1 - (words[0] & 7)
-                                     : words[0] & 15;
+      const std::uint32_t by = (record[1] & 0x30) == 0x30
+                                   ? 0x10000 - 1 - (words[0] & 7)
+                                   : words[0] & 15;
       words[0] = (words[0] & 0xffff0000) | (by & 0xffff);
     }
     for (std::uint32_t i = 0; i < size / 4; ++i) Put(words[i]);
@@ -197,8 +197,7 @@ class InstructionStream {
     std::uint32_t& c = (*words)[2];
     const std::uint32_t null = major_ >= 11 ? 124 : 125;
     switch (kind) {
-      case AddressKind::kPlain:
-        break;
+      case AddressKind::kPlain: break;
       case AddressKind::kScalarMemory: {
         const bool resource = (how & 4) != 0;
         a = (a & ~0x3fu) | (resource ? 2 : 1);
@@ -242,11 +241,24 @@ class InstructionStream {
 
   // What ends or leaves the stream, or what the emulator leaves out.
   static bool Wanted(std::string_view text) {
-    static constexpr std::string_view kUnwanted[] = {
-        "s_endpgm", "s_trap",    "s_setpc", "s_swappc", "s_rfe",  "s_call",
-        "image_",   "exp",       "ds_gws",  "s_sethalt", "tbuffer_load_format",
-        "lds_",     "s_set_gpr_idx_mode", "s_cbranch_cdbg", "s_cbranch_g",
-        "s_cbranch_join", "s_barrier", "s_sleep_var"};
+    static constexpr std::string_view kUnwanted[] = {"s_endpgm",
+                                                     "s_trap",
+                                                     "s_setpc",
+                                                     "s_swappc",
+                                                     "s_rfe",
+                                                     "s_call",
+                                                     "image_",
+                                                     "exp",
+                                                     "ds_gws",
+                                                     "s_sethalt",
+                                                     "tbuffer_load_format",
+                                                     "lds_",
+                                                     "s_set_gpr_idx_mode",
+                                                     "s_cbranch_cdbg",
+                                                     "s_cbranch_g",
+                                                     "s_cbranch_join",
+                                                     "s_barrier",
+                                                     "s_sleep_var"};
     for (const std::string_view prefix : kUnwanted) {
       if (text.starts_with(prefix)) return false;
     }
@@ -254,8 +266,8 @@ class InstructionStream {
   }
   static bool Unsteady(std::string_view text) {
     static constexpr std::string_view kUnsteady[] = {
-        "time", "getreg", "getpc", "src_", "sendmsg", "ttmp", "flat_scratch",
-        "wave_id", "s_alloc", "xnack", "setreg"};
+        "time",         "getreg",  "getpc",   "src_",  "sendmsg", "ttmp",
+        "flat_scratch", "wave_id", "s_alloc", "xnack", "setreg"};
     for (const std::string_view word : kUnsteady) {
       if (text.find(word) != std::string_view::npos) return true;
     }

@@ -266,14 +266,10 @@ class ModuleWriter {
     if (choices_.OneIn(32)) return "tile";
     if (type == ".u64" || type == ".s64" || type == ".b64") {
       switch (choices_.Below(4)) {
-        case 0:
-          return "generic(table)+" + Number(300);
-        case 1:
-          return "helper";
-        case 2:
-          return "table-" + Number(300);
-        default:
-          break;
+        case 0: return "generic(table)+" + Number(300);
+        case 1: return "helper";
+        case 2: return "table-" + Number(300);
+        default: break;
       }
     }
     if (choices_.OneIn(32)) return "0xFF00(table)";
@@ -434,35 +430,23 @@ class ModuleWriter {
 
   void Statement() {
     switch (choices_.Below(32)) {
-      case 31:
-        return Line(LabelName(labels_++) + ":");
-      case 30:
-        return Branch();
-      case 29:
-        return Call();
-      case 28:
-        return SpecialRegister();
-      case 27:
-        return Directive();
-      case 26:
-        return Scope();
-      case 25:
-        return Line(Guard() + (choices_.OneIn(3) ? "exit;" : "ret;"));
-      case 24:
-        return Line("brx.idx %r" + Number(kRegisters) + ", jumps;");
-      default:
-        return TableInstruction();
+      case 31: return Line(LabelName(labels_++) + ":");
+      case 30: return Branch();
+      case 29: return Call();
+      case 28: return SpecialRegister();
+      case 27: return Directive();
+      case 26: return Scope();
+      case 25: return Line(Guard() + (choices_.OneIn(3) ? "exit;" : "ret;"));
+      case 24: return Line("brx.idx %r" + Number(kRegisters) + ", jumps;");
+      default: return TableInstruction();
     }
   }
 
   std::string Guard() {
     switch (choices_.Below(4)) {
-      case 0:
-        return "@%p" + Number(kRegisters) + " ";
-      case 1:
-        return "@!%p" + Number(kRegisters) + " ";
-      default:
-        return "";
+      case 0: return "@%p" + Number(kRegisters) + " ";
+      case 1: return "@!%p" + Number(kRegisters) + " ";
+      default: return "";
     }
   }
 
@@ -483,18 +467,10 @@ class ModuleWriter {
     Line("st.param.b64 [one], %rd" + Number(kRegisters) + ";");
     Line("st.param.b32 [two+4], %r" + Number(kRegisters) + ";");
     switch (choices_.Below(6)) {
-      case 0:
-        Line("call helper;");
-        break;
-      case 1:
-        Line("call.uni (back), " + name + ", (one);");
-        break;
-      case 2:
-        Line(Guard() + "call " + name + ", (one, two);");
-        break;
-      case 3:
-        Line("call (back), " + name + ";");
-        break;
+      case 0: Line("call helper;"); break;
+      case 1: Line("call.uni (back), " + name + ", (one);"); break;
+      case 2: Line(Guard() + "call " + name + ", (one, two);"); break;
+      case 3: Line("call (back), " + name + ";"); break;
       case 4:
         Line("mov.u64 %rd3, " + name + ";");
         Line("proto" + id +
@@ -535,8 +511,7 @@ class ModuleWriter {
                     " 3, function_name $n, "
                     "inlined_at 2 " +
                     Number(1000) + " 5");
-      case 2:
-        return Line(".pragma \"nounroll\";");
+      case 2: return Line(".pragma \"nounroll\";");
       default: {
         const std::string name = "v" + std::to_string(variables_++);
         Line((choices_.OneIn(2) ? ".shared" : ".local") +
@@ -637,12 +612,8 @@ std::string MutateLines(std::string_view text, Choices& choices) {
         lines.insert(any(), copy);
         break;
       }
-      case 2:
-        std::swap(*any(), *any());
-        break;
-      case 3:
-        lines.insert(any(), InstructionFrom(choices) + "\n");
-        break;
+      case 2: std::swap(*any(), *any()); break;
+      case 3: lines.insert(any(), InstructionFrom(choices) + "\n"); break;
       default: {
         // A word of one line takes the place of one of another.
         const std::vector<std::string> from = WordsOf(*any());

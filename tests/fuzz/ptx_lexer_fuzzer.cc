@@ -53,38 +53,24 @@ bool FitsKind(const Token& token, std::string_view text) {
     case TokenKind::kIdentifier:
       return t[0] == '_' || t[0] == '$' || t[0] == '%' ||
              ((t[0] | 0x20) >= 'a' && (t[0] | 0x20) <= 'z');
-    case TokenKind::kDirective:
-      return t[0] == '.';
-    case TokenKind::kInteger:
-      return t[0] >= '0' && t[0] <= '9';
-    case TokenKind::kFloat32:
-      return t.size() == 10;
+    case TokenKind::kDirective: return t[0] == '.';
+    case TokenKind::kInteger: return t[0] >= '0' && t[0] <= '9';
+    case TokenKind::kFloat32: return t.size() == 10;
     case TokenKind::kFloat64:
       return t[0] == '.' || (t[0] >= '0' && t[0] <= '9');
     case TokenKind::kString:
       return text[token.offset] == '"' && t.find('\n') == t.npos;
-    case TokenKind::kShiftLeft:
-      return t == "<<";
-    case TokenKind::kShiftRight:
-      return t == ">>";
-    case TokenKind::kLessEqual:
-      return t == "<=";
-    case TokenKind::kGreaterEqual:
-      return t == ">=";
-    case TokenKind::kEqual:
-      return t == "==";
-    case TokenKind::kNotEqual:
-      return t == "!=";
-    case TokenKind::kAndAnd:
-      return t == "&&";
-    case TokenKind::kOrOr:
-      return t == "||";
-    case TokenKind::kPunctuation:
-      return t.size() == 1;
-    case TokenKind::kError:
-      return !t.empty();
-    case TokenKind::kEnd:
-      return t.empty();
+    case TokenKind::kShiftLeft: return t == "<<";
+    case TokenKind::kShiftRight: return t == ">>";
+    case TokenKind::kLessEqual: return t == "<=";
+    case TokenKind::kGreaterEqual: return t == ">=";
+    case TokenKind::kEqual: return t == "==";
+    case TokenKind::kNotEqual: return t == "!=";
+    case TokenKind::kAndAnd: return t == "&&";
+    case TokenKind::kOrOr: return t == "||";
+    case TokenKind::kPunctuation: return t.size() == 1;
+    case TokenKind::kError: return !t.empty();
+    case TokenKind::kEnd: return t.empty();
   }
   return false;
 }

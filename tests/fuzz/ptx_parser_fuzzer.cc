@@ -54,10 +54,8 @@ void Run(std::string_view bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  if (fuzz::IsGenerated(bytes))
-    Run(fuzz::ModuleFrom(bytes.substr(1), {}));
-  else
-    Run(bytes);
+  if (fuzz::IsGenerated(bytes)) Run(fuzz::ModuleFrom(bytes.substr(1), {}));
+  else Run(bytes);
   return 0;
 }
 

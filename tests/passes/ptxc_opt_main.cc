@@ -20,7 +20,6 @@
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
-
 #include "ptxc/codegen.h"
 #include "ptxc/passes/addresses.h"
 #include "ptxc/passes/exact_floats.h"
@@ -160,11 +159,11 @@ void PrintLocalMemory(Session& session) {
   const TargetRow& target = session.target();
   for (const llvm::Function& function : session.module()) {
     if (function.getCallingConv() != llvm::CallingConv::AMDGPU_KERNEL) continue;
-    Session::Say("note", function.getName(),
-                 llvm::Twine(LocalBytes(function)) +
-                     " bytes of local memory of at most " +
-                     llvm::Twine(MostLocalBytes(target.processor,
-                                                target.wave_size)));
+    Session::Say(
+        "note", function.getName(),
+        llvm::Twine(LocalBytes(function)) +
+            " bytes of local memory of at most " +
+            llvm::Twine(MostLocalBytes(target.processor, target.wave_size)));
   }
 }
 
@@ -176,8 +175,7 @@ struct PassRow {
 constexpr PassRow kPasses[] = {
     {"zero-unset-registers",
      [](Session& s) { s.RunOnFunctions(ZeroUnsetRegisters()); }},
-    {"flush-constants",
-     [](Session& s) { s.RunOnFunctions(FlushConstants()); }},
+    {"flush-constants", [](Session& s) { s.RunOnFunctions(FlushConstants()); }},
     {"move-shared-memory", RunMoveSharedMemory},
     {"choose-waves", RunChooseWaves},
     {"lane-progress", RunLaneProgress},
@@ -190,8 +188,7 @@ constexpr PassRow kPasses[] = {
      [](Session& s) {
        s.RunOnFunctions(ChooseShuffles(s.target().wave_size));
      }},
-    {"cut-irreducible",
-     [](Session& s) { s.RunOnFunctions(CutIrreducible()); }},
+    {"cut-irreducible", [](Session& s) { s.RunOnFunctions(CutIrreducible()); }},
     {"keep-floats-exact",
      [](Session& s) {
        KeepFloatsExact(s.module());
@@ -262,8 +259,7 @@ const PassRow* FindPass(llvm::StringRef name) {
 }
 
 std::optional<std::string> SetOption(llvm::StringRef name,
-                                     const std::string& value,
-                                     Arguments* out) {
+                                     const std::string& value, Arguments* out) {
   if (name == "--passes") {
     llvm::SmallVector<llvm::StringRef, 4> names;
     llvm::SplitString(value, names, ",");
@@ -368,7 +364,8 @@ int Main(int argc, char** argv) {
 
   const Result<TargetId> target = TargetId::Parse(arguments.target);
   if (!target) return UsageError(target.error().ToString());
-  const Result<std::unique_ptr<llvm::TargetMachine>> machine = CreateMachine(*target, arguments.opt_level);
+  const Result<std::unique_ptr<llvm::TargetMachine>> machine =
+      CreateMachine(*target, arguments.opt_level);
   if (!machine) return UsageError(machine.error().ToString());
 
   llvm::LLVMContext context;

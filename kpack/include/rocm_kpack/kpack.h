@@ -62,14 +62,13 @@ KPACK_API void kpack_close(kpack_archive_t archive); /* NULL is allowed */
 KPACK_API kpack_error_t kpack_get_architecture_count(kpack_archive_t archive,
                                                      size_t* count);
 KPACK_API kpack_error_t kpack_get_architecture(kpack_archive_t archive,
-                                               size_t index,
-                                               const char** arch);
+                                               size_t index, const char** arch);
 
 /* The keys "<binary>#<index>" of the table of contents, sorted by byte. */
 KPACK_API kpack_error_t kpack_get_binary_count(kpack_archive_t archive,
                                                size_t* count);
-KPACK_API kpack_error_t kpack_get_binary(kpack_archive_t archive,
-                                         size_t index, const char** binary);
+KPACK_API kpack_error_t kpack_get_binary(kpack_archive_t archive, size_t index,
+                                         const char** binary);
 
 /* A copy of a code object, for kpack_free_kernel. Both names match exactly. */
 KPACK_API kpack_error_t kpack_get_kernel(kpack_archive_t archive,
@@ -91,8 +90,7 @@ KPACK_API void kpack_cache_destroy(kpack_cache_t cache); /* NULL is allowed */
 /* The file that is mapped at an address, and the offset of the address in
  * that file (offset may be NULL). */
 KPACK_API kpack_error_t kpack_discover_binary_path(const void* address,
-                                                   char* path,
-                                                   size_t path_size,
+                                                   char* path, size_t path_size,
                                                    size_t* offset);
 
 /* The code object of wrapper number `co_index` for the first of the target

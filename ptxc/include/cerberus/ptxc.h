@@ -97,16 +97,16 @@ typedef struct cerberus_ptxc_options {
   void* user;                          /* handed to on_diag */
   int32_t one_warp_per_wave; /* where waves have 64 lanes, never put two warps
                                 into one (docs/launch-abi.md, "Warps") */
-  int32_t time_trace; /* note where the time goes */
-  int32_t jobs;       /* threads for a large module, at least 1; the output
-                         does not depend on it */
+  int32_t time_trace;        /* note where the time goes */
+  int32_t jobs;            /* threads for a large module, at least 1; the output
+                              does not depend on it */
   int32_t shared_overflow; /* 1: shared memory above the hardware's lies in
                               device memory (docs/launch-abi.md, "Shared memory
                               in a window"); 2: so does all other, for tests */
-  int32_t isolate; /* compile parts of the module in processes of their own, so
-                      that a kernel that crashes the compiler or takes too long
-                      costs itself only. Forks: the caller has no other
-                      threads. Not together with time_trace */
+  int32_t isolate;  /* compile parts of the module in processes of their own, so
+                       that a kernel that crashes the compiler or takes too long
+                       costs itself only. Forks: the caller has no other
+                       threads. Not together with time_trace */
   uint32_t seconds; /* with isolate: processor time for a kernel of up to 10,000
                        PTX instructions, 0: no limit; one with more has as many
                        times more */
@@ -123,9 +123,9 @@ typedef struct cerberus_ptxc_result cerberus_ptxc_result;
 /* Compiles one module, or links several that stand behind one another, each
  * beginning with its .version directive, as nvcc -rdc=true makes them: the
  * names that a module declares .extern are looked up in the others. In
- * messages, lines are counted from the start of the module. *result is set in every case, also on failure, and is
- * freed with cerberus_ptxc_result_free. `ptx` need not end in NUL; a NUL
- * ends it. */
+ * messages, lines are counted from the start of the module. *result is set in
+ * every case, also on failure, and is freed with cerberus_ptxc_result_free.
+ * `ptx` need not end in NUL; a NUL ends it. */
 CERBERUS_PTXC_API cerberus_ptxc_status cerberus_ptxc_compile(
     const char* ptx, size_t ptx_size, const cerberus_ptxc_options* options,
     cerberus_ptxc_result** result);

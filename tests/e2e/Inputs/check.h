@@ -3,19 +3,19 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define CHECK(call)                                                        \
-  do {                                                                     \
-    const cudaError_t error = (call);                                      \
-    if (error != cudaSuccess) {                                            \
+#define CHECK(call)                                                          \
+  do {                                                                       \
+    const cudaError_t error = (call);                                        \
+    if (error != cudaSuccess) {                                              \
       std::printf("%d: %s: %s\n", __LINE__, #call, cudaGetErrorName(error)); \
-      std::exit(1);                                                        \
-    }                                                                      \
+      std::exit(1);                                                          \
+    }                                                                        \
   } while (0)
 
-#define EXPECT(condition)                               \
-  do {                                                  \
-    if (!(condition)) {                                 \
+#define EXPECT(condition)                                    \
+  do {                                                       \
+    if (!(condition)) {                                      \
       std::printf("%d: not so: %s\n", __LINE__, #condition); \
-      std::exit(1);                                     \
-    }                                                   \
+      std::exit(1);                                          \
+    }                                                        \
   } while (0)

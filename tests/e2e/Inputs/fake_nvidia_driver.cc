@@ -48,11 +48,9 @@ CUresult cuModuleLoadData(CUmodule* module, const void*) {
   return CUDA_SUCCESS;
 }
 CUresult cuModuleUnload(CUmodule) { return CUDA_SUCCESS; }
-CUresult cuModuleGetFunction(CUfunction* function, CUmodule,
-                             const char* name) {
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
   *function = Handle<CUfunction>(3);
-  return std::strcmp(name, "saxpy") == 0 ? CUDA_SUCCESS
-                                         : CUDA_ERROR_NOT_FOUND;
+  return std::strcmp(name, "saxpy") == 0 ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 CUresult cuModuleGetGlobal(CUdeviceptr* address, size_t* size, CUmodule,
                            const char*) {
@@ -80,8 +78,7 @@ CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t size,
                            CUstream) {
   return cuMemcpyHtoD(to, from, size);
 }
-CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t size,
-                           CUstream) {
+CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t size, CUstream) {
   return cuMemcpyDtoH(to, from, size);
 }
 CUresult cuStreamCreate(CUstream* stream, unsigned) {

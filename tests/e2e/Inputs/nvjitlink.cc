@@ -36,10 +36,10 @@ const char kCallee[] = R"(
 }
 )";
 
-#define EXPECT(what)                                           \
-  if (!(what)) {                                               \
-    std::printf("%d: not so: %s\n", __LINE__, #what);          \
-    return 1;                                                  \
+#define EXPECT(what)                                  \
+  if (!(what)) {                                      \
+    std::printf("%d: not so: %s\n", __LINE__, #what); \
+    return 1;                                         \
   }
 
 int main(int, char** argv) {
@@ -47,19 +47,19 @@ int main(int, char** argv) {
   EXPECT(library != nullptr);
   const auto find = [&](const char* name) { return dlsym(library, name); };
   // Under the name in the header of an older version, and under the plain one.
-  auto* create = reinterpret_cast<int (*)(void**, unsigned, const char**)>(
-      find(argv[2]));
+  auto* create =
+      reinterpret_cast<int (*)(void**, unsigned, const char**)>(find(argv[2]));
   auto* add = reinterpret_cast<int (*)(void*, int, const void*, std::size_t,
                                        const char*)>(find("nvJitLinkAddData"));
   auto* complete = reinterpret_cast<int (*)(void*)>(find("nvJitLinkComplete"));
   auto* size = reinterpret_cast<int (*)(void*, std::size_t*)>(
       find("nvJitLinkGetLinkedCubinSize"));
-  auto* get = reinterpret_cast<int (*)(void*, void*)>(
-      find("nvJitLinkGetLinkedCubin"));
+  auto* get =
+      reinterpret_cast<int (*)(void*, void*)>(find("nvJitLinkGetLinkedCubin"));
   auto* log_size = reinterpret_cast<int (*)(void*, std::size_t*)>(
       find("nvJitLinkGetErrorLogSize"));
-  auto* log = reinterpret_cast<int (*)(void*, char*)>(
-      find("nvJitLinkGetErrorLog"));
+  auto* log =
+      reinterpret_cast<int (*)(void*, char*)>(find("nvJitLinkGetErrorLog"));
   auto* destroy = reinterpret_cast<int (*)(void**)>(find("nvJitLinkDestroy"));
   EXPECT(create && add && complete && size && get && log && destroy);
 

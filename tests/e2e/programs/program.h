@@ -21,8 +21,7 @@
 #if CUDART_VERSION < 12000
 // What CUDA 12 made of it.
 inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec,
-                                        cudaGraph_t graph,
-                                        unsigned long long) {
+                                        cudaGraph_t graph, unsigned long long) {
   return cudaGraphInstantiate(exec, graph, nullptr, nullptr, 0);
 }
 #endif

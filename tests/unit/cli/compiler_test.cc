@@ -73,7 +73,8 @@ TEST_F(ChildCompiler, Failures) {
       {"kill -KILL $$", "the compiler crashed (Killed)"},
       {"exit 1", "the compiler failed with exit code 1 and no message"},
       {"exit 127", "the compiler failed with exit code 127 and no message"},
-      {"echo 'cerberus-jit: error: <stdin>: it crashed' >&2; exit 1", "it crashed"},
+      {"echo 'cerberus-jit: error: <stdin>: it crashed' >&2; exit 1",
+       "it crashed"},
   };
   for (const auto& c : cases) {
     SCOPED_TRACE(c.script);

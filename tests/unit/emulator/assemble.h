@@ -4,6 +4,7 @@
 #define CERBERUS_TESTS_UNIT_EMULATOR_ASSEMBLE_H_
 
 #include <elf.h>
+#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -13,8 +14,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-
-#include <gtest/gtest.h>
 
 #include "code_object_builder.h"
 #include "emulator/emulator.h"

@@ -107,13 +107,15 @@ inline Bytes BuildCodeObject(const KernelParts& parts, ByteSpan code) {
   const auto put_text = [&out](std::uint64_t at, std::string_view s) {
     std::memcpy(out.data() + at, s.data(), s.size());
   };
-  put_text(0, "\x7f" "ELF");
+  put_text(0,
+           "\x7f"
+           "ELF");
   out[4] = 2, out[5] = 1, out[6] = 1, out[7] = 64;
   out[8] = parts.abi_version;
   put(16, std::uint16_t{3});    // ET_DYN
   put(18, std::uint16_t{224});  // EM_AMDGPU
   put(20, std::uint32_t{1});
-  put(32, std::uint64_t{64});   // program headers
+  put(32, std::uint64_t{64});  // program headers
   put(48, parts.elf_flags);
   put(52, std::uint16_t{64});
   put(54, std::uint16_t{56});
@@ -135,8 +137,8 @@ inline Bytes BuildCodeObject(const KernelParts& parts, ByteSpan code) {
   segment(1, 1, 5, kText, code.size());
   segment(2, 2, 6, kDynamic, 80);
   segment(3, 4, 4, kNote, note_size);
-  const std::uint64_t dynamic[] = {6, kSymbols, 5, kNames, 10, 16,
-                                   4, kHash,    0, 0};
+  const std::uint64_t dynamic[] = {6,  kSymbols, 5,     kNames, 10,
+                                   16, 4,        kHash, 0,      0};
   for (int i = 0; i < 10; ++i) {
     put(kDynamic + 8 * static_cast<std::uint64_t>(i), dynamic[i]);
   }

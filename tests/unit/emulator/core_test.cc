@@ -1,13 +1,12 @@
 // The core of the emulator: memory, code objects, launches and their faults,
 // with kernels written as instruction words.
-#include "emulator/emulator.h"
-
-#include <cstring>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "code_object_builder.h"
+#include "emulator/emulator.h"
 
 namespace cerberus::emulator {
 namespace {
@@ -31,8 +30,7 @@ class Core : public ::testing::Test {
     const auto loaded = device_->LoadCodeObject(BuildCodeObject(parts, code));
     ASSERT_TRUE(loaded) << loaded.error().ToString();
     code_ = *loaded;
-    const auto memory =
-        device_->Allocate(4096, 256, MemoryKind::kDevice);
+    const auto memory = device_->Allocate(4096, 256, MemoryKind::kDevice);
     ASSERT_TRUE(memory);
     memory_ = *memory;
   }
@@ -58,9 +56,9 @@ class Core : public ::testing::Test {
 //   s_load_b64 s[0:1], s[0:1], null; s_waitcnt lgkmcnt(0)
 //   v_and_b32 v0, 0x3ff, v0; v_lshlrev_b32 v1, 2, v0
 //   global_store_b32 v1, v0, s[0:1]; s_endpgm
-const Bytes kStoreId = Words({0xf4040000, 0xf8000000, 0xbf89fc07, 0x360000ff,
-                              0x000003ff, 0x30020082, 0xdc6a0000, 0x00000001,
-                              0xbfb00000});
+const Bytes kStoreId =
+    Words({0xf4040000, 0xf8000000, 0xbf89fc07, 0x360000ff, 0x000003ff,
+           0x30020082, 0xdc6a0000, 0x00000001, 0xbfb00000});
 
 TEST_F(Core, RunsEveryWorkItemOfAGroup) {
   Open({}, kStoreId);
@@ -106,8 +104,9 @@ TEST_F(Core, MissingWaitIsAnError) {
 TEST_F(Core, MissingWaitIsNoErrorWithoutTheCheck) {
   DeviceOptions options;
   options.check_waits = false;
-  Open({}, Words({0xf4040000, 0xf8000000, 0x360000ff, 0x000003ff, 0x30020082,
-                  0xdc6a0000, 0x00000001, 0xbfb00000}),
+  Open({},
+       Words({0xf4040000, 0xf8000000, 0x360000ff, 0x000003ff, 0x30020082,
+              0xdc6a0000, 0x00000001, 0xbfb00000}),
        options);
   EXPECT_TRUE(Run(1, 1));
 }
@@ -143,10 +142,11 @@ TEST_F(Core, BarrierWaitsForAllWaves) {
   DeviceOptions options;
   options.random_schedule = true;
   options.random_schedule_seed = 7;
-  Open({}, Words({0xf4040000, 0xf8000000, 0xbf89fc07, 0x360000ff, 0x000003ff,
-                  0x30020082, 0xdc6a0000, 0x00000001, 0xbc7c0000, 0xbfbd0000,
-                  0x3a0402ff, 0x00000080, 0xdc520000, 0x03000002, 0xbf8903f7,
-                  0xdc6a0400, 0x00000301, 0xbfb00000}),
+  Open({},
+       Words({0xf4040000, 0xf8000000, 0xbf89fc07, 0x360000ff, 0x000003ff,
+              0x30020082, 0xdc6a0000, 0x00000001, 0xbc7c0000, 0xbfbd0000,
+              0x3a0402ff, 0x00000080, 0xdc520000, 0x03000002, 0xbf8903f7,
+              0xdc6a0400, 0x00000301, 0xbfb00000}),
        options);
   const Status done = Run(1, 64);
   ASSERT_TRUE(done) << done.error().ToString();
@@ -167,8 +167,7 @@ TEST_F(Core, RefusesCodeOfAnotherTarget) {
   Open({}, kStoreId);
   KernelParts other;
   other.target = "gfx1030";
-  const auto loaded =
-      device_->LoadCodeObject(BuildCodeObject(other, kStoreId));
+  const auto loaded = device_->LoadCodeObject(BuildCodeObject(other, kStoreId));
   ASSERT_FALSE(loaded);
   EXPECT_THAT(loaded.error().message, HasSubstr("gfx1030"));
 }
@@ -177,8 +176,7 @@ TEST_F(Core, EveryTruncationIsReported) {
   Open({}, kStoreId);
   const Bytes whole = BuildCodeObject({}, kStoreId);
   for (std::size_t size = 0; size < whole.size(); size += 13) {
-    EXPECT_FALSE(device_->LoadCodeObject(ByteSpan(whole.data(), size)))
-        << size;
+    EXPECT_FALSE(device_->LoadCodeObject(ByteSpan(whole.data(), size))) << size;
   }
 }
 

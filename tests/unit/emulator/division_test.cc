@@ -2,11 +2,11 @@
 // v_div_fixup, against the host's division. Most quotients are subnormal and
 // lie between two of them, where rounding twice shows. Where AMD's text makes
 // that NaN the compiler looks again, as the tests do.
+#include <gtest/gtest.h>
+
 #include <bit>
 #include <cmath>
 #include <random>
-
-#include <gtest/gtest.h>
 
 #include "emulator/float_math.h"
 

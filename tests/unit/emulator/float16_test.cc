@@ -3,9 +3,9 @@
 // of units of 2^-48 that 128 bits hold.
 #include "emulator/float16.h"
 
-#include <random>
-
 #include <gtest/gtest.h>
+
+#include <random>
 
 #include "emulator/float_math.h"
 #include "emulator/host_env.h"
@@ -38,8 +38,8 @@ u16 Rounded(Wide units, u32 round) {
   // From the largest finite number the next step counts as the last one did.
   const Wide step = below == 0x7bff
                         ? (Units(0x7bff) - Units(0x7bfe)) << 24
-                        : (Units(static_cast<u16>(below + 1)) -
-                           Units(below)) << 24;
+                        : (Units(static_cast<u16>(below + 1)) - Units(below))
+                              << 24;
   bool up = false;
   if (round == kNearest) {
     up = 2 * rest > step || (2 * rest == step && (below & 1) != 0);
@@ -85,11 +85,11 @@ TEST_P(FmaOfHalves, AreRoundedOnce) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    AllModes, FmaOfHalves,
-    ::testing::Values(Mode{kNearest, 0}, Mode{kUp, kMxcsrUp},
-                      Mode{kDown, kMxcsrDown},
-                      Mode{kZero, kMxcsrUp | kMxcsrDown}));
+INSTANTIATE_TEST_SUITE_P(AllModes, FmaOfHalves,
+                         ::testing::Values(Mode{kNearest, 0},
+                                           Mode{kUp, kMxcsrUp},
+                                           Mode{kDown, kMxcsrDown},
+                                           Mode{kZero, kMxcsrUp | kMxcsrDown}));
 
 }  // namespace
 }  // namespace cerberus::emulator

@@ -42,15 +42,20 @@ TEST_F(HipArray, WhatAnArrayIsCanBeAsked) {
   } kCases[] = {
       {{8, 0, 0, 0, hipChannelFormatKindSigned}, HIP_AD_FORMAT_SIGNED_INT8, 1},
       {{8, 8, 8, 8, hipChannelFormatKindUnsigned},
-       HIP_AD_FORMAT_UNSIGNED_INT8, 4},
+       HIP_AD_FORMAT_UNSIGNED_INT8,
+       4},
       {{16, 16, 0, 0, hipChannelFormatKindSigned},
-       HIP_AD_FORMAT_SIGNED_INT16, 2},
+       HIP_AD_FORMAT_SIGNED_INT16,
+       2},
       {{16, 0, 0, 0, hipChannelFormatKindUnsigned},
-       HIP_AD_FORMAT_UNSIGNED_INT16, 1},
+       HIP_AD_FORMAT_UNSIGNED_INT16,
+       1},
       {{32, 32, 0, 0, hipChannelFormatKindSigned},
-       HIP_AD_FORMAT_SIGNED_INT32, 2},
+       HIP_AD_FORMAT_SIGNED_INT32,
+       2},
       {{32, 0, 0, 0, hipChannelFormatKindUnsigned},
-       HIP_AD_FORMAT_UNSIGNED_INT32, 1},
+       HIP_AD_FORMAT_UNSIGNED_INT32,
+       1},
       {{16, 16, 16, 16, hipChannelFormatKindFloat}, HIP_AD_FORMAT_HALF, 4},
       {{32, 32, 32, 32, hipChannelFormatKindFloat}, HIP_AD_FORMAT_FLOAT, 4},
   };
@@ -177,13 +182,12 @@ TEST_F(HipArray, OneArrayToAnother) {
   const std::vector<std::uint32_t> in = Numbers(32, 0);
   ASSERT_EQ(hipMemcpyToArray(a, 0, 0, in.data(), 128, hipMemcpyHostToDevice),
             hipSuccess);
-  ASSERT_EQ(hipMemcpy2DArrayToArray(b, 4, 2, a, 16, 1, 8, 3,
-                                    hipMemcpyDeviceToDevice),
-            hipSuccess);
-  std::vector<std::uint32_t> out(32, ~0u);
   ASSERT_EQ(
-      hipMemcpyFromArray(out.data(), b, 0, 0, 128, hipMemcpyDeviceToHost),
+      hipMemcpy2DArrayToArray(b, 4, 2, a, 16, 1, 8, 3, hipMemcpyDeviceToDevice),
       hipSuccess);
+  std::vector<std::uint32_t> out(32, ~0u);
+  ASSERT_EQ(hipMemcpyFromArray(out.data(), b, 0, 0, 128, hipMemcpyDeviceToHost),
+            hipSuccess);
   for (std::uint32_t y = 0; y < 8; ++y) {
     for (std::uint32_t x = 0; x < 4; ++x) {
       const bool inside = y >= 2 && y < 5 && x >= 1 && x < 3;
@@ -201,9 +205,9 @@ TEST_F(HipArray, BytesInALine) {
   ASSERT_EQ(hipMemcpyAtoA(other, 8, line, 20, 30), hipSuccess);
   ASSERT_EQ(hipMemcpyAtoH(out.data(), other, 8, 30), hipSuccess);
   EXPECT_EQ(std::memcmp(out.data(), &in[20], 30), 0);
-  ASSERT_EQ(hipMemcpyFromArray(out.data(), other, 0, 1, 16,
-                               hipMemcpyDeviceToHost),
-            hipSuccess);
+  ASSERT_EQ(
+      hipMemcpyFromArray(out.data(), other, 0, 1, 16, hipMemcpyDeviceToHost),
+      hipSuccess);
   EXPECT_EQ(std::memcmp(out.data(), &in[28], 16), 0);
   void* device = nullptr;
   ASSERT_EQ(hipMalloc(&device, 64), hipSuccess);
@@ -245,8 +249,7 @@ TEST_F(HipArray, BoxesOfElements) {
   for (std::uint32_t z = 0; z < 4; ++z) {
     for (std::uint32_t y = 0; y < 5; ++y) {
       for (std::uint32_t x = 0; x < 6; ++x) {
-        const bool inside =
-            z < 3 && y >= 1 && y < 3 && x >= 1 && x < 4;
+        const bool inside = z < 3 && y >= 1 && y < 3 && x >= 1 && x < 4;
         const std::uint32_t want = (z + 1) * 30 + y * 6 + (x + 1);
         EXPECT_EQ(out[z * 30 + y * 6 + x], inside ? want : 0);
       }
@@ -342,14 +345,13 @@ TEST_F(HipArray, LevelsHalve) {
     ASSERT_EQ(hipMemcpyAtoH(out.data(), level, 0, count * 4), hipSuccess);
     EXPECT_EQ(out, Numbers(count, i * 1000));
   }
-  EXPECT_EQ(hipGetMipmappedArrayLevel(&level, mipmap, 4),
-            hipErrorInvalidValue);
+  EXPECT_EQ(hipGetMipmappedArrayLevel(&level, mipmap, 4), hipErrorInvalidValue);
   EXPECT_EQ(hipFreeMipmappedArray(mipmap), hipSuccess);
   EXPECT_EQ(hipFreeMipmappedArray(mipmap), hipErrorInvalidValue);
   EXPECT_EQ(hipArrayGetInfo(nullptr, nullptr, nullptr, level),
             hipErrorInvalidHandle);
-  const HIP_ARRAY3D_DESCRIPTOR layered = {8, 8, 5, HIP_AD_FORMAT_FLOAT, 1,
-                                          hipArrayLayered};
+  const HIP_ARRAY3D_DESCRIPTOR layered = {
+      8, 8, 5, HIP_AD_FORMAT_FLOAT, 1, hipArrayLayered};
   ASSERT_EQ(hipMipmappedArrayCreate(&mipmap, &layered, 2), hipSuccess);
   ASSERT_EQ(hipMipmappedArrayGetLevel(&level, mipmap, 1), hipSuccess);
   HIP_ARRAY3D_DESCRIPTOR d = {};
@@ -383,8 +385,7 @@ TEST_F(HipArray, TexturesRememberTheirDescription) {
   ASSERT_EQ(hipGetTextureObjectResourceDesc(&resource_out, texture),
             hipSuccess);
   EXPECT_EQ(resource_out.res.array.array, resource.res.array.array);
-  ASSERT_EQ(hipGetTextureObjectTextureDesc(&sampling_out, texture),
-            hipSuccess);
+  ASSERT_EQ(hipGetTextureObjectTextureDesc(&sampling_out, texture), hipSuccess);
   EXPECT_EQ(std::memcmp(&sampling, &sampling_out, sizeof sampling), 0);
   EXPECT_EQ(hipGetTextureObjectResourceViewDesc(&view, texture),
             hipErrorInvalidValue);

@@ -83,13 +83,10 @@ TEST_F(HipCalls, LaunchesByStructures) {
   EXPECT_EQ(hipLaunchKernelExC(&config, add_one, params),
             hipErrorCooperativeLaunchTooLarge);
   attribute.id = 999;
-  EXPECT_EQ(hipLaunchKernelExC(&config, add_one, params),
-            hipErrorInvalidValue);
+  EXPECT_EQ(hipLaunchKernelExC(&config, add_one, params), hipErrorInvalidValue);
   config.attrs = nullptr;
-  EXPECT_EQ(hipLaunchKernelExC(&config, add_one, params),
-            hipErrorInvalidValue);
-  EXPECT_EQ(hipLaunchKernelExC(nullptr, add_one, params),
-            hipErrorInvalidValue);
+  EXPECT_EQ(hipLaunchKernelExC(&config, add_one, params), hipErrorInvalidValue);
+  EXPECT_EQ(hipLaunchKernelExC(nullptr, add_one, params), hipErrorInvalidValue);
   EXPECT_EQ(hipDrvLaunchKernelEx(&driver, nullptr, params, nullptr),
             hipErrorInvalidHandle);
 }
@@ -107,8 +104,16 @@ TEST_F(HipCalls, OneLaunchOnTwoDevices) {
       ASSERT_EQ(hipModuleLoad(&module, KERNELS_OTHER_TARGET), hipSuccess);
     }
     ASSERT_EQ(hipStreamCreateWithFlags(&streams[i], 0), hipSuccess);
-    list[i] = {Function(module, "AddOne"), 1, 1, 1, 64, 1, 1, 0,
-               streams[i], params[i]};
+    list[i] = {Function(module, "AddOne"),
+               1,
+               1,
+               1,
+               64,
+               1,
+               1,
+               0,
+               streams[i],
+               params[i]};
   }
   ASSERT_EQ(hipModuleLaunchCooperativeKernelMultiDevice(list, 2, 0),
             hipSuccess);
@@ -280,8 +285,7 @@ TEST_F(HipCalls, AdviceIsRemembered) {
   EXPECT_EQ(hipMemAdvise(bytes, 4097, 1, 0), hipErrorInvalidValue);
   EXPECT_EQ(hipMemAdvise(bytes, 64, 7, 0), hipErrorInvalidValue);
   EXPECT_EQ(hipMemAdvise(bytes, 64, 3, 5), hipErrorInvalidDevice);
-  EXPECT_EQ(hipMemPrefetchAsync(bytes, 64, -3, nullptr),
-            hipErrorInvalidDevice);
+  EXPECT_EQ(hipMemPrefetchAsync(bytes, 64, -3, nullptr), hipErrorInvalidDevice);
 }
 
 TEST_F(HipCalls, EveryAttributeHasAnAnswer) {
@@ -300,7 +304,8 @@ TEST_F(HipCalls, EveryAttributeHasAnAnswer) {
 }
 
 // What programs size their work by, as the ISA manuals give it: a compute unit
-// of RDNA has two SIMDs for 16 waves of 32 lanes, one of CDNA3 four for 8 of 64.
+// of RDNA has two SIMDs for 16 waves of 32 lanes, one of CDNA3 four for 8
+// of 64.
 TEST_F(HipCalls, LimitsOfTheTargets) {
   const struct {
     int wave, lds, threads_per_unit;

@@ -30,9 +30,9 @@ TEST(HipCapture, NodesAddedByHand) {
   const hipGraphNode_t* front = nullptr;
   std::size_t count = 0;
   unsigned long long id = 0;
-  ASSERT_EQ(hipStreamGetCaptureInfo_v2(stream, &status, &id, &graph, &front,
-                                       &count),
-            hipSuccess);
+  ASSERT_EQ(
+      hipStreamGetCaptureInfo_v2(stream, &status, &id, &graph, &front, &count),
+      hipSuccess);
   EXPECT_EQ(status, 1u);
   ASSERT_EQ(count, 1u);
   const hipGraphNode_t copy = front[0];
@@ -42,9 +42,9 @@ TEST(HipCapture, NodesAddedByHand) {
             hipSuccess);
   ASSERT_EQ(hipMemcpyAsync(memory, host, 256, hipMemcpyHostToDevice, stream),
             hipSuccess);
-  ASSERT_EQ(hipStreamGetCaptureInfo_v2(stream, &status, &id, nullptr, &front,
-                                       &count),
-            hipSuccess);
+  ASSERT_EQ(
+      hipStreamGetCaptureInfo_v2(stream, &status, &id, nullptr, &front, &count),
+      hipSuccess);
   ASSERT_EQ(count, 1u);
   const hipGraphNode_t last = front[0];
   hipGraph_t ended = nullptr;
@@ -100,11 +100,12 @@ TEST(HipCapture, StreamsMayBeDestroyedMeanwhile) {
     ASSERT_EQ(hipEventCreateWithFlags(&forked, 0), hipSuccess);
     ASSERT_EQ(hipEventCreateWithFlags(&joined, 0), hipSuccess);
     ASSERT_EQ(hipStreamBeginCapture(origin, 0), hipSuccess);
-    ASSERT_EQ(hipMemcpyAsync(memory, host, 128, hipMemcpyHostToDevice,
-                             origin), hipSuccess);
+    ASSERT_EQ(hipMemcpyAsync(memory, host, 128, hipMemcpyHostToDevice, origin),
+              hipSuccess);
     ASSERT_EQ(hipEventRecord(forked, origin), hipSuccess);
     ASSERT_EQ(hipStreamWaitEvent(side, forked, 0), hipSuccess);
-    ASSERT_EQ(hipMemcpyAsync(memory, host, 64, hipMemcpyHostToDevice, side), hipSuccess);
+    ASSERT_EQ(hipMemcpyAsync(memory, host, 64, hipMemcpyHostToDevice, side),
+              hipSuccess);
     ASSERT_EQ(hipEventRecord(joined, side), hipSuccess);
     if (c == kJoined) {
       ASSERT_EQ(hipStreamWaitEvent(origin, joined, 0), hipSuccess);
@@ -144,11 +145,11 @@ TEST(HipCapture, AllocatesInEachRun) {
     int words[64], back[64] = {};
     void* memory = nullptr;
     ASSERT_EQ(hipMallocAsync(&memory, sizeof words, stream), hipSuccess);
-    ASSERT_EQ(hipMemcpyAsync(memory, words, sizeof words,
-                             hipMemcpyHostToDevice, stream),
+    ASSERT_EQ(hipMemcpyAsync(memory, words, sizeof words, hipMemcpyHostToDevice,
+                             stream),
               hipSuccess);
-    ASSERT_EQ(hipMemcpyAsync(back, memory, sizeof words,
-                             hipMemcpyDeviceToHost, stream),
+    ASSERT_EQ(hipMemcpyAsync(back, memory, sizeof words, hipMemcpyDeviceToHost,
+                             stream),
               hipSuccess);
     if (graph_frees) {
       ASSERT_EQ(hipFreeAsync(memory, stream), hipSuccess);
@@ -175,8 +176,7 @@ TEST(HipCapture, AllocatesInEachRun) {
     EXPECT_EQ(hipStreamSynchronize(stream), hipSuccess);
     EXPECT_EQ(hipGraphExecDestroy(exec), hipSuccess);
     // What the last run has left is the program's.
-    EXPECT_EQ(hipFree(memory),
-              graph_frees ? hipErrorInvalidValue : hipSuccess);
+    EXPECT_EQ(hipFree(memory), graph_frees ? hipErrorInvalidValue : hipSuccess);
     EXPECT_EQ(hipStreamDestroy(stream), hipSuccess);
   }
 }

@@ -90,9 +90,9 @@ TEST_F(HipDevices, EachHasItsOwnNames) {
     buses.emplace_back(bus);
     uuids.emplace_back(p.uuid.bytes, sizeof p.uuid.bytes);
     int value = 0;
-    ASSERT_EQ(hipDeviceGetAttribute(
-                  &value, hipDeviceAttributeUnifiedAddressing, i),
-              hipSuccess);
+    ASSERT_EQ(
+        hipDeviceGetAttribute(&value, hipDeviceAttributeUnifiedAddressing, i),
+        hipSuccess);
     EXPECT_EQ(value, 1);
   }
   EXPECT_NE(uuids[0], uuids[2]);
@@ -138,10 +138,10 @@ TEST_F(HipDevices, EachRunsItsOwnCode) {
     int* data = memory;
     int count = 1;
     void* params[] = {&data, &count};
-    EXPECT_EQ(hipModuleLaunchKernel(Function(i, "AddOne"), 1, 1, 1, 64, 1, 1,
-                                    0, streams_[(i + 1) % kDevices], params,
-                                    nullptr),
-              hipErrorInvalidHandle);
+    EXPECT_EQ(
+        hipModuleLaunchKernel(Function(i, "AddOne"), 1, 1, 1, 64, 1, 1, 0,
+                              streams_[(i + 1) % kDevices], params, nullptr),
+        hipErrorInvalidHandle);
   }
   // A code object is for its target.
   ASSERT_EQ(hipSetDevice(1), hipSuccess);
@@ -157,10 +157,9 @@ TEST_F(HipDevices, CopiesBetweenAnyTwo) {
       int* target = MallocOn(to, std::vector<int>(8, 0));
       ASSERT_EQ(hipMemcpyPeer(target, to, source, from, 16), hipSuccess);
       EXPECT_EQ(Read(target, 8), (std::vector<int>{3, 1, 4, 1, 0, 0, 0, 0}));
-      ASSERT_EQ(
-          hipMemcpyPeerAsync(target + 4, to, source + 4, from, 16,
-                             streams_[from]),
-          hipSuccess);
+      ASSERT_EQ(hipMemcpyPeerAsync(target + 4, to, source + 4, from, 16,
+                                   streams_[from]),
+                hipSuccess);
       ASSERT_EQ(hipStreamSynchronize(streams_[from]), hipSuccess);
       EXPECT_EQ(Read(target, 8), values);
       // A box: the right half of two rows of four.
@@ -335,8 +334,7 @@ TEST_F(HipDevices, ACaptureOverTwoDevices) {
   ASSERT_EQ(hipStreamIsCapturing(streams_[2], &status), hipSuccess);
   EXPECT_EQ(status, 0u);
   hipGraphExec_t exec = nullptr;
-  ASSERT_EQ(hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0),
-            hipSuccess);
+  ASSERT_EQ(hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0), hipSuccess);
   ASSERT_EQ(hipGraphLaunch(exec, streams_[0]), hipSuccess);
   ASSERT_EQ(hipStreamSynchronize(streams_[0]), hipSuccess);
   EXPECT_EQ(Read(first, 1)[0], 2);

@@ -144,10 +144,10 @@ hipError_t hipStreamBatchMemOp(hipStream_t, unsigned,
 hipError_t hipStreamGetAttribute(hipStream_t, std::uint32_t,
                                  hipLaunchAttributeValue*);
 hipError_t hipLaunchKernelExC(const hipLaunchConfig_t*, const void*, void**);
-hipError_t hipDrvLaunchKernelEx(const HIP_LAUNCH_CONFIG*, hipFunction_t,
-                                void**, void**);
-hipError_t hipModuleLaunchCooperativeKernelMultiDevice(
-    hipFunctionLaunchParams*, unsigned, unsigned);
+hipError_t hipDrvLaunchKernelEx(const HIP_LAUNCH_CONFIG*, hipFunction_t, void**,
+                                void**);
+hipError_t hipModuleLaunchCooperativeKernelMultiDevice(hipFunctionLaunchParams*,
+                                                       unsigned, unsigned);
 hipError_t hipGetProcAddress(const char*, void**, int, std::uint64_t,
                              std::uint32_t*);
 hipError_t hipMemsetAsync_spt(void*, int, std::size_t, hipStream_t);
@@ -155,14 +155,14 @@ hipError_t hipStreamSynchronize_spt(hipStream_t);
 hipError_t hipStreamQuery_spt(hipStream_t);
 hipError_t hipEventRecord_spt(hipEvent_t, hipStream_t);
 hipError_t hipLaunchHostFunc_spt(hipStream_t, hipHostFn_t, void*);
-hipError_t hipMallocArray(hipArray_t*, const hipChannelFormatDesc*,
-                          std::size_t, std::size_t, unsigned);
+hipError_t hipMallocArray(hipArray_t*, const hipChannelFormatDesc*, std::size_t,
+                          std::size_t, unsigned);
 hipError_t hipMemPoolCreate(hipMemPool_t*, const hipMemPoolProps*);
 hipError_t hipMemPoolDestroy(hipMemPool_t);
 hipError_t hipMallocFromPoolAsync(void**, std::size_t, hipMemPool_t,
                                   hipStream_t);
-hipError_t hipMemPoolExportToShareableHandle(void*, hipMemPool_t,
-                                             std::uint32_t, unsigned);
+hipError_t hipMemPoolExportToShareableHandle(void*, hipMemPool_t, std::uint32_t,
+                                             unsigned);
 hipError_t hipMemPoolImportFromShareableHandle(hipMemPool_t*, void*,
                                                std::uint32_t, unsigned);
 hipError_t hipMemPoolExportPointer(hipIpcMemHandle_t*, void*);
@@ -172,8 +172,8 @@ hipError_t hipMemAdvise(const void*, std::size_t, std::uint32_t, int);
 hipError_t hipMemPrefetchAsync(const void*, std::size_t, int, hipStream_t);
 hipError_t hipMemRangeGetAttribute(void*, std::size_t, std::uint32_t,
                                    const void*, std::size_t);
-hipError_t hipMalloc3DArray(hipArray_t*, const hipChannelFormatDesc*,
-                            hipExtent, unsigned);
+hipError_t hipMalloc3DArray(hipArray_t*, const hipChannelFormatDesc*, hipExtent,
+                            unsigned);
 hipError_t hipArrayCreate(hipArray_t*, const HIP_ARRAY_DESCRIPTOR*);
 hipError_t hipArray3DCreate(hipArray_t*, const HIP_ARRAY3D_DESCRIPTOR*);
 hipError_t hipFreeArray(hipArray_t);
@@ -194,9 +194,9 @@ hipError_t hipMipmappedArrayCreate(hipMipmappedArray_t*,
 hipError_t hipMipmappedArrayGetLevel(hipArray_t*, hipMipmappedArray_t,
                                      unsigned);
 hipError_t hipMipmappedArrayDestroy(hipMipmappedArray_t);
-hipError_t hipMemcpy2DToArray(hipArray_t, std::size_t, std::size_t,
-                              const void*, std::size_t, std::size_t,
-                              std::size_t, std::uint32_t);
+hipError_t hipMemcpy2DToArray(hipArray_t, std::size_t, std::size_t, const void*,
+                              std::size_t, std::size_t, std::size_t,
+                              std::uint32_t);
 hipError_t hipMemcpy2DToArrayAsync(hipArray_t, std::size_t, std::size_t,
                                    const void*, std::size_t, std::size_t,
                                    std::size_t, std::uint32_t, hipStream_t);
@@ -211,8 +211,8 @@ hipError_t hipMemcpy2DArrayToArray(hipArray_t, std::size_t, std::size_t,
                                    std::size_t, std::size_t, std::uint32_t);
 hipError_t hipMemcpyToArray(hipArray_t, std::size_t, std::size_t, const void*,
                             std::size_t, std::uint32_t);
-hipError_t hipMemcpyFromArray(void*, hipArray_const_t, std::size_t,
-                              std::size_t, std::size_t, std::uint32_t);
+hipError_t hipMemcpyFromArray(void*, hipArray_const_t, std::size_t, std::size_t,
+                              std::size_t, std::uint32_t);
 hipError_t hipMemcpyHtoA(hipArray_t, std::size_t, const void*, std::size_t);
 hipError_t hipMemcpyAtoH(void*, hipArray_t, std::size_t, std::size_t);
 hipError_t hipMemcpyAtoA(hipArray_t, std::size_t, hipArray_t, std::size_t,

@@ -15,8 +15,7 @@ extern "C" {
 using Nodes = const hipGraphNode_t*;
 hipError_t hipGraphCreate(hipGraph_t*, unsigned);
 hipError_t hipGraphClone(hipGraph_t*, hipGraph_t);
-hipError_t hipGraphNodeFindInClone(hipGraphNode_t*, hipGraphNode_t,
-                                   hipGraph_t);
+hipError_t hipGraphNodeFindInClone(hipGraphNode_t*, hipGraphNode_t, hipGraph_t);
 hipError_t hipGraphDestroyNode(hipGraphNode_t);
 hipError_t hipGraphGetEdges(hipGraph_t, hipGraphNode_t*, hipGraphNode_t*,
                             std::size_t*);
@@ -39,11 +38,10 @@ hipError_t hipGraphExecKernelNodeSetParams(hipGraphExec_t, hipGraphNode_t,
 hipError_t hipGraphAddMemcpyNode(hipGraphNode_t*, hipGraph_t, Nodes,
                                  std::size_t, const hipMemcpy3DParms*);
 hipError_t hipGraphAddMemcpyNode1D(hipGraphNode_t*, hipGraph_t, Nodes,
-                                   std::size_t, void*, const void*,
-                                   std::size_t, std::uint32_t);
+                                   std::size_t, void*, const void*, std::size_t,
+                                   std::uint32_t);
 hipError_t hipGraphMemcpyNodeGetParams(hipGraphNode_t, hipMemcpy3DParms*);
-hipError_t hipGraphMemcpyNodeSetParams(hipGraphNode_t,
-                                       const hipMemcpy3DParms*);
+hipError_t hipGraphMemcpyNodeSetParams(hipGraphNode_t, const hipMemcpy3DParms*);
 hipError_t hipGraphAddMemsetNode(hipGraphNode_t*, hipGraph_t, Nodes,
                                  std::size_t, const hipMemsetParams*);
 hipError_t hipGraphMemsetNodeGetParams(hipGraphNode_t, hipMemsetParams*);
@@ -93,8 +91,8 @@ class HipGraph : public testing::Test {
   // AddOne over `*count` numbers at `*data`.
   hipKernelNodeParams Kernel(int** data, int* count) {
     arguments_.push_back({data, count});
-    return {{64, 1, 1}, nullptr, add_one_, {1, 1, 1},
-            arguments_.back().data(), 0};
+    return {{64, 1, 1}, nullptr, add_one_, {1, 1, 1}, arguments_.back().data(),
+            0};
   }
   hipGraphNode_t AddKernel(std::vector<hipGraphNode_t> after = {}) {
     hipGraphNode_t node = nullptr;
@@ -184,8 +182,7 @@ TEST_F(HipGraph, ACapturedKernelTellsItsArguments) {
 TEST_F(HipGraph, CopiesAndFillsTellAndTake) {
   hipGraphNode_t fill = nullptr, copy = nullptr;
   hipMemsetParams set = {data_, 4, 1, 0, 7, 3};
-  ASSERT_EQ(hipGraphAddMemsetNode(&fill, graph_, nullptr, 0, &set),
-            hipSuccess);
+  ASSERT_EQ(hipGraphAddMemsetNode(&fill, graph_, nullptr, 0, &set), hipSuccess);
   ASSERT_EQ(hipGraphAddMemcpyNode1D(&copy, graph_, &fill, 1, data_ + 10, data_,
                                     12, hipMemcpyDeviceToDevice),
             hipSuccess);
@@ -275,16 +272,14 @@ TEST_F(HipGraph, ClonesAndChildren) {
   ASSERT_EQ(hipGraphClone(&clone, graph_), hipSuccess);
   ASSERT_EQ(hipGraphNodeFindInClone(&copy, node, clone), hipSuccess);
   EXPECT_NE(copy, node);
-  EXPECT_EQ(hipGraphNodeFindInClone(&copy, node, graph_),
-            hipErrorInvalidValue);
+  EXPECT_EQ(hipGraphNodeFindInClone(&copy, node, graph_), hipErrorInvalidValue);
   ASSERT_EQ(hipGraphAddChildGraphNode(&child, graph_, &node, 1, clone),
             hipSuccess);
   ASSERT_EQ(hipGraphChildGraphNodeGetGraph(child, &inner), hipSuccess);
   std::size_t count = 0;
   ASSERT_EQ(hipGraphGetNodes(inner, nullptr, &count), hipSuccess);
   EXPECT_EQ(count, 1u);
-  EXPECT_EQ(hipGraphChildGraphNodeGetGraph(node, &inner),
-            hipErrorInvalidValue);
+  EXPECT_EQ(hipGraphChildGraphNodeGetGraph(node, &inner), hipErrorInvalidValue);
   Run(Instantiate());
   EXPECT_EQ(data_[0], 2);
   EXPECT_EQ(hipGraphDestroy(clone), hipSuccess);
@@ -304,8 +299,7 @@ TEST_F(HipGraph, EventsOfGraphs) {
             hipSuccess);
   ASSERT_EQ(hipGraphEventWaitNodeGetEvent(wait, &told), hipSuccess);
   EXPECT_EQ(told, start);
-  EXPECT_EQ(hipGraphEventRecordNodeGetEvent(wait, &told),
-            hipErrorInvalidValue);
+  EXPECT_EQ(hipGraphEventRecordNodeGetEvent(wait, &told), hipErrorInvalidValue);
   hipGraphNode_t sleep = nullptr;
   const hipHostNodeParams nap = {[](void*) { usleep(20000); }, nullptr};
   ASSERT_EQ(hipGraphAddHostNode(&sleep, graph_, &wait, 1, &nap), hipSuccess);
@@ -352,8 +346,7 @@ TEST_F(HipGraph, MemoryOfGraphs) {
   ASSERT_EQ(hipGraphMemFreeNodeGetParams(release, &freed), hipSuccess);
   EXPECT_EQ(freed, params.dptr);
   hipGraphExec_t exec = nullptr;
-  ASSERT_EQ(hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0),
-            hipSuccess);
+  ASSERT_EQ(hipGraphInstantiate(&exec, graph, nullptr, nullptr, 0), hipSuccess);
   for (int i = 0; i < 3; ++i) {
     data_[0] = 0;
     Run(exec);

@@ -120,8 +120,7 @@ TEST(HipIpc, AnEventOfTwoProcesses) {
   ASSERT_EQ(hipEventCreateWithFlags(
                 &event, hipEventInterprocess | hipEventDisableTiming),
             hipSuccess);
-  ASSERT_EQ(hipEventCreateWithFlags(&plain, hipEventDisableTiming),
-            hipSuccess);
+  ASSERT_EQ(hipEventCreateWithFlags(&plain, hipEventDisableTiming), hipSuccess);
   hipIpcEventHandle_t handle;
   EXPECT_EQ(hipIpcGetEventHandle(&handle, plain), hipErrorInvalidHandle);
   ASSERT_EQ(hipIpcGetEventHandle(&handle, event), hipSuccess);
@@ -267,16 +266,15 @@ TEST_F(HipVirtual, AVectorThatGrowsAtItsAddress) {
     void* data = bytes + i * unit_;
     int count = static_cast<int>(unit_ / 4);
     void* arguments[] = {&data, &count};
-    ASSERT_EQ(hipModuleLaunchKernel(
-                  add_one, static_cast<unsigned>(count + 63) / 64, 1, 1, 64, 1,
-                  1, 0, nullptr, arguments, nullptr),
-              hipSuccess);
+    ASSERT_EQ(
+        hipModuleLaunchKernel(add_one, static_cast<unsigned>(count + 63) / 64,
+                              1, 1, 64, 1, 1, 0, nullptr, arguments, nullptr),
+        hipSuccess);
   }
   ASSERT_EQ(hipDeviceSynchronize(), hipSuccess);
   std::vector<int> back(unit_ / 4);
-  ASSERT_EQ(
-      hipMemcpy(back.data(), bytes + unit_, unit_, hipMemcpyDeviceToHost),
-      hipSuccess);
+  ASSERT_EQ(hipMemcpy(back.data(), bytes + unit_, unit_, hipMemcpyDeviceToHost),
+            hipSuccess);
   EXPECT_EQ(back.front(), 42);
   EXPECT_EQ(back.back(), 42);
 
@@ -295,9 +293,9 @@ TEST_F(HipVirtual, AVectorThatGrowsAtItsAddress) {
 
 TEST_F(HipVirtual, OneMemoryAtTwoAddresses) {
   void* base = nullptr;
-  ASSERT_EQ(hipMemAddressReserve(&base, 2 * unit_, std::size_t{1} << 21,
-                                 nullptr, 0),
-            hipSuccess);
+  ASSERT_EQ(
+      hipMemAddressReserve(&base, 2 * unit_, std::size_t{1} << 21, nullptr, 0),
+      hipSuccess);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(base) % (1u << 21), 0u);
   char* const bytes = static_cast<char*>(base);
   hipMemGenericAllocationHandle_t memory = nullptr, imported = nullptr;

@@ -2,9 +2,9 @@
 // arguments, apertures, hardware registers. A kernel stores what it found, the
 // test compares with what LLVM's User Guide for AMDGPU Backend says, sections
 // "Initial Kernel Execution State" and "Code Object V5 Metadata".
-#include <span>
-
 #include <gmock/gmock.h>
+
+#include <span>
 
 #include "assemble.h"
 
@@ -15,8 +15,7 @@ using ::testing::HasSubstr;
 
 // Bits of kernel_code_properties.
 constexpr std::uint16_t kBuffer = 1, kDispatch = 2, kQueue = 4, kKernarg = 8,
-                        kDispatchId = 16, kFlatScratch = 32,
-                        kPrivateSize = 64;
+                        kDispatchId = 16, kFlatScratch = 32, kPrivateSize = 64;
 // compute_pgm_rsrc2.
 constexpr std::uint32_t UserRegisters(std::uint32_t n) { return n << 1; }
 constexpr std::uint32_t kPrivateSegment = 1, kGroupIds = 7 << 7,
@@ -31,8 +30,7 @@ class MachineState : public AssembledKernel {
   static std::string StoreState(const std::string& target, int kernarg) {
     const bool gfx12 = target.starts_with("gfx12");
     const bool b32 = gfx12 || target.starts_with("gfx11");
-    const std::string store =
-        b32 ? "global_store_b32 " : "global_store_dword ";
+    const std::string store = b32 ? "global_store_b32 " : "global_store_dword ";
     const std::string pair = "s[" + std::to_string(kernarg) + ":" +
                              std::to_string(kernarg + 1) + "]";
     std::string code =
@@ -130,8 +128,7 @@ TEST_P(Registers, AreWhereTheDescriptorSays) {
       EXPECT_EQ(At<std::uint32_t>(packet + 16), 12u);
       EXPECT_EQ(At<std::uint32_t>(packet + 20), 10u);
       EXPECT_EQ(At<std::uint32_t>(packet + 24), 48u);
-      EXPECT_EQ(At<std::uint64_t>(packet + 32),
-                code_->kernels()[0].descriptor);
+      EXPECT_EQ(At<std::uint64_t>(packet + 32), code_->kernels()[0].descriptor);
       EXPECT_EQ(At<std::uint64_t>(packet + 40), kernarg);
     }
     if (l.queue >= 0) {
@@ -168,33 +165,33 @@ constexpr std::uint32_t kSystem =
 INSTANTIATE_TEST_SUITE_P(
     Layouts, Registers,
     testing::Values(
-        Layout{"Vega", "gfx906", kAllVega, UserRegisters(15) | kSystem, 4, 6,
-               8, 10, 14, 15, 18},
+        Layout{"Vega", "gfx906", kAllVega, UserRegisters(15) | kSystem, 4, 6, 8,
+               10, 14, 15, 18},
         Layout{"Cdna2", "gfx90a", kAllVega, UserRegisters(15) | kSystem, 4, 6,
                8, 10, 14, 15, 18},
-        Layout{"Rdna2", "gfx1030", kAllVega, UserRegisters(15) | kSystem, 4,
-               6, 8, 10, 14, 15, 18},
+        Layout{"Rdna2", "gfx1030", kAllVega, UserRegisters(15) | kSystem, 4, 6,
+               8, 10, 14, 15, 18},
         Layout{"Cdna3", "gfx942", kAllArchitected, UserRegisters(9) | kSystem,
                0, 2, 4, 6, 8, 9, 12},
         Layout{"Cdna4", "gfx950", kAllArchitected, UserRegisters(9) | kSystem,
                0, 2, 4, 6, 8, 9, 12},
-        Layout{"Rdna3", "gfx1100", kAllArchitected,
-               UserRegisters(9) | kSystem, 0, 2, 4, 6, 8, 9, 12},
-        Layout{"Rdna4", "gfx1201", kAllArchitected,
-               UserRegisters(9) | kSystem, 0, 2, 4, 6, 8, -1, -1},
+        Layout{"Rdna3", "gfx1100", kAllArchitected, UserRegisters(9) | kSystem,
+               0, 2, 4, 6, 8, 9, 12},
+        Layout{"Rdna4", "gfx1201", kAllArchitected, UserRegisters(9) | kSystem,
+               0, 2, 4, 6, 8, -1, -1},
         Layout{"KernargAlone", "gfx1100", kKernarg,
-               UserRegisters(2) | kGroupIds | kItemIdsXyz, -1, -1, 0, -1, -1,
-               2, -1},
+               UserRegisters(2) | kGroupIds | kItemIdsXyz, -1, -1, 0, -1, -1, 2,
+               -1},
         Layout{"DispatchBeforeKernarg", "gfx90a", kDispatch | kKernarg,
                UserRegisters(4) | kGroupIds | kGroupInfo | kItemIdsXyz, 0, -1,
                2, -1, -1, 4, 7},
         Layout{"IdBehindKernarg", "gfx1030", kKernarg | kDispatchId,
-               UserRegisters(4) | kGroupIds | kItemIdsXyz, -1, -1, 0, 2, -1,
-               4, -1},
+               UserRegisters(4) | kGroupIds | kItemIdsXyz, -1, -1, 0, 2, -1, 4,
+               -1},
         // Registers asked for beyond those that are filled.
         Layout{"UnusedUserRegisters", "gfx1100", kKernarg,
-               UserRegisters(6) | kGroupIds | kItemIdsXyz, -1, -1, 0, -1, -1,
-               6, -1}),
+               UserRegisters(6) | kGroupIds | kItemIdsXyz, -1, -1, 0, -1, -1, 6,
+               -1}),
     [](const auto& info) { return info.param.name; });
 
 struct ItemIds {
@@ -465,15 +462,15 @@ TEST_F(MachineState, ARegisterThatIsNotKeptIsAnError) {
        {std::pair{"gfx1100", "HW_REG_TRAPSTS"},
         std::pair{"gfx942", "HW_REG_IB_STS"},
         std::pair{"gfx1201", "HW_REG_WAVE_EXCP_FLAG_USER"}}) {
-    Open(target,
-         "s_getreg_b32 s4, hwreg(" + std::string(name) + ")\ns_endpgm");
+    Open(target, "s_getreg_b32 s4, hwreg(" + std::string(name) + ")\ns_endpgm");
     EXPECT_THAT(Reason(), HasSubstr("does not keep " + std::string(name)));
   }
 }
 
 TEST_F(MachineState, ClearingExceptionRecordsIsAllowed) {
-  Open("gfx1100", "s_setreg_imm32_b32 hwreg(HW_REG_TRAPSTS, 0, 9), 0\n"
-                  "s_endpgm");
+  Open("gfx1100",
+       "s_setreg_imm32_b32 hwreg(HW_REG_TRAPSTS, 0, 9), 0\n"
+       "s_endpgm");
   EXPECT_EQ(Reason(), "");
 }
 

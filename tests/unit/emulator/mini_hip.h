@@ -21,8 +21,9 @@ struct dim3 {
 #ifdef __HIP__
   __host__ __device__
 #endif
-  constexpr dim3(uint32_t x = 1, uint32_t y = 1, uint32_t z = 1)
-      : x(x), y(y), z(z) {}
+      constexpr dim3(uint32_t x = 1, uint32_t y = 1, uint32_t z = 1)
+      : x(x), y(y), z(z) {
+  }
 };
 
 typedef int hipError_t;
@@ -43,16 +44,15 @@ typedef struct ihipGraph* hipGraph_t;
 typedef struct hipGraphExec* hipGraphExec_t;
 
 extern "C" {
-hipError_t __hipPushCallConfiguration(dim3 grid, dim3 block,
-                                      size_t shared = 0,
+hipError_t __hipPushCallConfiguration(dim3 grid, dim3 block, size_t shared = 0,
                                       hipStream_t stream = nullptr);
 hipError_t __hipPopCallConfiguration(dim3* grid, dim3* block, size_t* shared,
                                      hipStream_t* stream);
 hipError_t hipLaunchKernel(const void* function, dim3 grid, dim3 block,
                            void** args, size_t shared, hipStream_t stream);
 hipError_t hipLaunchCooperativeKernel(const void* function, dim3 grid,
-                                      dim3 block, void** args,
-                                      unsigned shared, hipStream_t stream);
+                                      dim3 block, void** args, unsigned shared,
+                                      hipStream_t stream);
 const char* hipGetErrorName(hipError_t);
 const char* hipGetErrorString(hipError_t);
 hipError_t hipGetLastError();
@@ -91,24 +91,46 @@ hipError_t hipEventDestroy(hipEvent_t);
 
 #ifdef __HIP__
 
-__device__ inline unsigned ThreadX() { return __builtin_amdgcn_workitem_id_x(); }
-__device__ inline unsigned ThreadY() { return __builtin_amdgcn_workitem_id_y(); }
-__device__ inline unsigned ThreadZ() { return __builtin_amdgcn_workitem_id_z(); }
-__device__ inline unsigned BlockX() { return __builtin_amdgcn_workgroup_id_x(); }
-__device__ inline unsigned BlockY() { return __builtin_amdgcn_workgroup_id_y(); }
-__device__ inline unsigned BlockZ() { return __builtin_amdgcn_workgroup_id_z(); }
-__device__ inline unsigned BlockDimX() { return __builtin_amdgcn_workgroup_size_x(); }
-__device__ inline unsigned BlockDimY() { return __builtin_amdgcn_workgroup_size_y(); }
-__device__ inline unsigned BlockDimZ() { return __builtin_amdgcn_workgroup_size_z(); }
+__device__ inline unsigned ThreadX() {
+  return __builtin_amdgcn_workitem_id_x();
+}
+__device__ inline unsigned ThreadY() {
+  return __builtin_amdgcn_workitem_id_y();
+}
+__device__ inline unsigned ThreadZ() {
+  return __builtin_amdgcn_workitem_id_z();
+}
+__device__ inline unsigned BlockX() {
+  return __builtin_amdgcn_workgroup_id_x();
+}
+__device__ inline unsigned BlockY() {
+  return __builtin_amdgcn_workgroup_id_y();
+}
+__device__ inline unsigned BlockZ() {
+  return __builtin_amdgcn_workgroup_id_z();
+}
+__device__ inline unsigned BlockDimX() {
+  return __builtin_amdgcn_workgroup_size_x();
+}
+__device__ inline unsigned BlockDimY() {
+  return __builtin_amdgcn_workgroup_size_y();
+}
+__device__ inline unsigned BlockDimZ() {
+  return __builtin_amdgcn_workgroup_size_z();
+}
 __device__ inline unsigned GridDimX() {
   // hidden_block_count_x: the first of the implicit arguments (code object
   // v5).
-  return *(const __attribute__((address_space(4))) uint32_t*)
-      __builtin_amdgcn_implicitarg_ptr();
+  return *(const __attribute__((address_space(4)))
+           uint32_t*)__builtin_amdgcn_implicitarg_ptr();
 }
-__device__ inline unsigned GlobalX() { return BlockX() * BlockDimX() + ThreadX(); }
+__device__ inline unsigned GlobalX() {
+  return BlockX() * BlockDimX() + ThreadX();
+}
 
-__device__ inline unsigned WaveSize() { return __builtin_amdgcn_wavefrontsize(); }
+__device__ inline unsigned WaveSize() {
+  return __builtin_amdgcn_wavefrontsize();
+}
 __device__ inline unsigned LaneId() {
   return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0));
 }
@@ -138,24 +160,24 @@ __device__ inline T AtomicAdd(T* at, T value) {
 
 #include <vector>
 
-#define CHECK_HIP(call)                                             \
-  do {                                                              \
-    hipError_t check_error = (call);                                \
-    if (check_error != hipSuccess) {                                \
-      printf("FAIL %s:%d: %s: %s\n", __FILE__, __LINE__, #call,     \
-             hipGetErrorName(check_error));                         \
-      exit(1);                                                      \
-    }                                                               \
+#define CHECK_HIP(call)                                         \
+  do {                                                          \
+    hipError_t check_error = (call);                            \
+    if (check_error != hipSuccess) {                            \
+      printf("FAIL %s:%d: %s: %s\n", __FILE__, __LINE__, #call, \
+             hipGetErrorName(check_error));                     \
+      exit(1);                                                  \
+    }                                                           \
   } while (0)
 
-#define EXPECT(condition, ...)                                \
-  do {                                                        \
-    if (!(condition)) {                                       \
+#define EXPECT(condition, ...)                                    \
+  do {                                                            \
+    if (!(condition)) {                                           \
       printf("FAIL %s:%d: %s: ", __FILE__, __LINE__, #condition); \
-      printf(__VA_ARGS__);                                    \
-      printf("\n");                                           \
-      exit(1);                                                \
-    }                                                         \
+      printf(__VA_ARGS__);                                        \
+      printf("\n");                                               \
+      exit(1);                                                    \
+    }                                                             \
   } while (0)
 
 template <typename T>

@@ -38,8 +38,7 @@ Bytes Bundle(const std::vector<std::pair<std::string, std::string>>& entries) {
 
 std::string Select(const Bytes& image, std::string_view target) {
   Bytes unpacked;
-  Result<ByteSpan> found =
-      SelectCodeObject(ByteSpan(image), target, &unpacked);
+  Result<ByteSpan> found = SelectCodeObject(ByteSpan(image), target, &unpacked);
   return found ? std::string(AsText(*found))
                : "error: " + found.error().ToString();
 }
@@ -108,8 +107,8 @@ Bytes Compressed(const Bytes& bundle, std::uint16_t version,
     AppendLe<std::uint64_t>(out, bundle.size());
   } else {
     if (version == 2) {
-      AppendLe<std::uint32_t>(
-          out, static_cast<std::uint32_t>(stream.size() + 24));
+      AppendLe<std::uint32_t>(out,
+                              static_cast<std::uint32_t>(stream.size() + 24));
     }
     AppendLe<std::uint32_t>(out, static_cast<std::uint32_t>(bundle.size()));
   }

@@ -61,8 +61,8 @@ TEST_F(Residency, AsManyAsTheGpuHolds) {
   // All are resident, and wait for one that is not in the grid.
   counters[0] = 0;
   counters[1] = 5;
-  EXPECT_THAT(Reason(4, 64), AllOf(HasSubstr("the kernel hangs"),
-                                   Not(HasSubstr("resident"))));
+  EXPECT_THAT(Reason(4, 64),
+              AllOf(HasSubstr("the kernel hangs"), Not(HasSubstr("resident"))));
 }
 
 // 32 KiB of private memory a thread, 256 threads a group: not all that the GPU

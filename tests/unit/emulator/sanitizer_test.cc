@@ -1,10 +1,9 @@
 // Accesses that no kernel may make, and what the optional checks find: the
 // smallest kernel for each.
+#include <gmock/gmock.h>
 #include <sys/mman.h>
 
 #include <fstream>
-
-#include <gmock/gmock.h>
 
 #include "assemble.h"
 
@@ -49,9 +48,9 @@ TEST_F(Access, StraddlingTheEnd) {
   Open("gfx1100", Prologue() + "global_load_b64 v[2:3], v1, s[0:1]" + kEnd);
   Resize(12);
   EXPECT_EQ(Report(2), "");  // the second lane reads bytes 4 to 11
-  EXPECT_THAT(Report(3), AllOf(HasSubstr("load of 8 bytes outside"),
-                               HasSubstr("lane 2"),
-                               HasSubstr("8 bytes into a 12-byte")));
+  EXPECT_THAT(Report(3),
+              AllOf(HasSubstr("load of 8 bytes outside"), HasSubstr("lane 2"),
+                    HasSubstr("8 bytes into a 12-byte")));
 }
 
 TEST_F(Access, AllocationsNeverTouch) {
@@ -78,9 +77,9 @@ TEST_F(Access, HostMemory) {
   Open("gfx1100", Prologue() + "global_store_b32 v1, v0, s[0:1]" + kEnd);
   // In the middle of much of it, far from what is the device's.
   const std::size_t size = 64u << 20;
-  char* const host = static_cast<char*>(
-      mmap(nullptr, size, PROT_READ | PROT_WRITE,
-           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  char* const host =
+      static_cast<char*>(mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ASSERT_NE(host, MAP_FAILED);
   memory_.address = reinterpret_cast<std::uint64_t>(host + size / 2);
   EXPECT_THAT(Report(), HasSubstr("memory of the host"));
@@ -92,7 +91,7 @@ TEST_F(Access, HostMemory) {
 TEST_F(Access, UseAfterFreeSaysWhoAndWhen) {
   Open("gfx1100", Prologue() + "global_store_b32 v1, v0, s[0:1]" + kEnd);
   // The code object was call 1, the fixture's buffer call 2.
-  Resize(400);  // 3
+  Resize(400);              // 3
   ASSERT_EQ(Report(), "");  // 4, and 5 for the kernel's arguments
   ASSERT_TRUE(device_->Free(memory_.address, "hipFree"));  // 6
   EXPECT_THAT(Report(), HasSubstr("0 bytes into a 400-byte device allocation "
@@ -130,16 +129,17 @@ TEST_P(AtomicAlignment, IsChecked) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Atomics, AtomicAlignment,
-    testing::Values(Misaligned{"gfx1100", "global_atomic_add_u32 v1, v0, "
-                                          "s[0:1]"},
-                    Misaligned{"gfx1100", "global_atomic_add_u64 v1, v[2:3], "
-                                          "s[0:1]"},
+    testing::Values(Misaligned{"gfx1100",
+                               "global_atomic_add_u32 v1, v0, "
+                               "s[0:1]"},
+                    Misaligned{"gfx1100",
+                               "global_atomic_add_u64 v1, v[2:3], "
+                               "s[0:1]"},
                     Misaligned{"gfx1100", "ds_add_u32 v1, v0"},
                     Misaligned{"gfx1100", "ds_add_rtn_u64 v[2:3], v1, v[2:3]"},
                     Misaligned{"gfx942", "global_atomic_add v1, v0, s[0:1]"},
                     Misaligned{"gfx942", "ds_add_f64 v1, v[2:3]"},
-                    Misaligned{"gfx942",
-                               "flat_atomic_add v[4:5], v0"}));
+                    Misaligned{"gfx942", "flat_atomic_add v[4:5], v0"}));
 
 // SH_MEM_CONFIG is set to unaligned access by AMD's driver.
 TEST_P(AccessAlignment, IsFree) {
@@ -148,11 +148,13 @@ TEST_P(AccessAlignment, IsFree) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Accesses, AccessAlignment,
-    testing::Values(Misaligned{"gfx1100", "global_load_b128 v[8:11], v1, "
-                                          "s[0:1]"},
+    testing::Values(Misaligned{"gfx1100",
+                               "global_load_b128 v[8:11], v1, "
+                               "s[0:1]"},
                     Misaligned{"gfx1100", "ds_load_b64 v[2:3], v1"},
-                    Misaligned{"gfx942", "global_store_dwordx2 v1, v[2:3], "
-                                         "s[0:1]"},
+                    Misaligned{"gfx942",
+                               "global_store_dwordx2 v1, v[2:3], "
+                               "s[0:1]"},
                     Misaligned{"gfx942", "ds_write_b128 v1, v[8:11]"},
                     Misaligned{"gfx942", "flat_load_dword v2, v[4:5]"}));
 
@@ -170,8 +172,10 @@ TEST_F(Access, LdsBeyondTheGroup) {
 TEST_F(Access, ScratchBeyondTheLane) {
   KernelParts parts;
   parts.private_size = 32;
-  Open(parts, "v_lshlrev_b32 v1, 2, v0\nscratch_store_b32 v1, v0, off "
-              "offset:8" + kEnd);
+  Open(parts,
+       "v_lshlrev_b32 v1, 2, v0\nscratch_store_b32 v1, v0, off "
+       "offset:8" +
+           kEnd);
   EXPECT_THAT(Report(16), AllOf(HasSubstr("scratch offset 0x20, beyond the "
                                           "lane's 32 bytes"),
                                 HasSubstr("lane 6")));
@@ -181,7 +185,8 @@ TEST_F(Access, CodeIsReadOnly) {
   Open("gfx1100",
        "s_getpc_b64 s[4:5]\nv_mov_b32 v0, 0\n"
        "global_load_b32 v1, v0, s[4:5]\ns_waitcnt vmcnt(0)\n"
-       "global_store_b32 v0, v1, s[4:5]" + kEnd);
+       "global_store_b32 v0, v1, s[4:5]" +
+           kEnd);
   EXPECT_THAT(Report(), AllOf(HasSubstr("store of 4 bytes to read-only"),
                               HasSubstr("global_store_b32")));
 }
@@ -189,7 +194,8 @@ TEST_F(Access, CodeIsReadOnly) {
 TEST_F(Access, AtomicsOnCodeToo) {
   Open("gfx942",
        "s_getpc_b64 s[4:5]\nv_mov_b32 v0, 0\n"
-       "global_atomic_add v0, v0, s[4:5]" + kEnd);
+       "global_atomic_add v0, v0, s[4:5]" +
+           kEnd);
   EXPECT_THAT(Report(), HasSubstr("read-only memory"));
 }
 
@@ -215,7 +221,8 @@ __attribute__((global)) void Kernel(int* p) {
 }
 )";
   const std::string command =
-      std::string(CLANGXX) + " -x hip -O1 -g -nogpulib -nogpuinc "
+      std::string(CLANGXX) +
+      " -x hip -O1 -g -nogpulib -nogpuinc "
       "--cuda-device-only --no-gpu-bundle-output --offload-arch=gfx1100 -o " +
       base + ".hsaco " + base + ".hip";
   ASSERT_EQ(std::system(command.c_str()), 0);
@@ -226,16 +233,15 @@ __attribute__((global)) void Kernel(int* p) {
   ASSERT_TRUE(code) << code.error().ToString();
   code_ = *code;
   Resize(400);
-  EXPECT_THAT(Report(), AllOf(HasSubstr("kernel '_Z6KernelPi' (Kernel(int*))"),
-                              HasSubstr(".hip:5, inlined at "),
-                              HasSubstr(".hip:8,")));
+  EXPECT_THAT(Report(),
+              AllOf(HasSubstr("kernel '_Z6KernelPi' (Kernel(int*))"),
+                    HasSubstr(".hip:5, inlined at "), HasSubstr(".hip:8,")));
   const Fault* fault = device_->LastFault();
   EXPECT_EQ(fault->demangled, "Kernel(int*)");
   EXPECT_EQ(fault->lanes, 1u);
   memory_.address = 0;
-  EXPECT_THAT(Report(),
-              AllOf(HasSubstr("read-only memory"), HasSubstr(".rodata"),
-                    HasSubstr("'table'")));
+  EXPECT_THAT(Report(), AllOf(HasSubstr("read-only memory"),
+                              HasSubstr(".rodata"), HasSubstr("'table'")));
 }
 
 // --- never-written memory -------------------------------------------------
@@ -260,9 +266,12 @@ TEST_F(Uninitialised, GlobalMemory) {
 
 TEST_F(Uninitialised, StoresOfAnotherKernelCount) {
   Open("gfx1100",
-       Prologue() + "s_cmp_eq_u32 s2, 0\ns_cbranch_scc0 load\n"
-       "global_store_b32 v1, v0, s[0:1]\ns_endpgm\nload:\n"
-       "global_load_b32 v2, v1, s[0:1]" + kEnd, On());
+       Prologue() +
+           "s_cmp_eq_u32 s2, 0\ns_cbranch_scc0 load\n"
+           "global_store_b32 v1, v0, s[0:1]\ns_endpgm\nload:\n"
+           "global_load_b32 v2, v1, s[0:1]" +
+           kEnd,
+       On());
   ASSERT_EQ(Report(4), "");
   std::uint64_t argument = memory_.address;
   LaunchConfig config;
@@ -299,8 +308,12 @@ TEST_F(Uninitialised, AtomicsReadToo) {
 TEST_F(Uninitialised, Lds) {
   KernelParts parts;
   parts.lds_size = 256;
-  Open(parts, Prologue() + "ds_store_b32 v1, v0\nv_add_nc_u32 v1, 4, v1\n"
-              "ds_load_b32 v2, v1" + kEnd, On());
+  Open(parts,
+       Prologue() +
+           "ds_store_b32 v1, v0\nv_add_nc_u32 v1, 4, v1\n"
+           "ds_load_b32 v2, v1" +
+           kEnd,
+       On());
   EXPECT_THAT(Report(4), AllOf(HasSubstr("load of 4 bytes of LDS at offset "
                                          "0x10 that were never written"),
                                HasSubstr("lane 3")));
@@ -309,8 +322,11 @@ TEST_F(Uninitialised, Lds) {
 TEST_F(Uninitialised, Scratch) {
   KernelParts parts;
   parts.private_size = 32;
-  Open(parts, "v_lshlrev_b32 v1, 2, v0\nscratch_store_b32 v1, v0, off\n"
-              "scratch_load_b32 v2, off, off offset:4" + kEnd, On());
+  Open(parts,
+       "v_lshlrev_b32 v1, 2, v0\nscratch_store_b32 v1, v0, off\n"
+       "scratch_load_b32 v2, off, off offset:4" +
+           kEnd,
+       On());
   EXPECT_THAT(Report(2), AllOf(HasSubstr("load of 4 bytes of scratch at "
                                          "offset 0x4 that were never"),
                                HasSubstr("lane 0")));
@@ -339,16 +355,17 @@ TEST_P(Races, AreFoundWhereTheyAre) {
   KernelParts parts;
   parts.target = GetParam().target;
   parts.lds_size = 512;
-  Open(parts, "v_and_b32 v0, 0x3ff, v0\nv_lshlrev_b32 v1, 2, v0\n"
-              "v_xor_b32 v3, 0x80, v1\nv_mov_b32 v4, 0\n" +
-                  std::string(GetParam().code) + "\ns_endpgm",
+  Open(parts,
+       "v_and_b32 v0, 0x3ff, v0\nv_lshlrev_b32 v1, 2, v0\n"
+       "v_xor_b32 v3, 0x80, v1\nv_mov_b32 v4, 0\n" +
+           std::string(GetParam().code) + "\ns_endpgm",
        options);
   const std::string reason = Reason(GetParam().items);
   if (*GetParam().report == 0) {
     EXPECT_EQ(reason, "");
   } else {
-    EXPECT_THAT(reason, AllOf(HasSubstr("data race"),
-                              HasSubstr(GetParam().report)));
+    EXPECT_THAT(reason,
+                AllOf(HasSubstr("data race"), HasSubstr(GetParam().report)));
   }
 }
 INSTANTIATE_TEST_SUITE_P(
@@ -361,15 +378,16 @@ INSTANTIATE_TEST_SUITE_P(
         RaceCase{"WriteTwice", "ds_store_b32 v4, v0",
                  "store of LDS byte 0x0, which wave 0 has written"},
         RaceCase{"ReadTwice", "ds_load_b32 v2, v4", ""},
-        RaceCase{"Barrier", "ds_store_b32 v1, v0\ns_waitcnt lgkmcnt(0)\n"
-                            "s_barrier\nds_load_b32 v2, v3", ""},
+        RaceCase{"Barrier",
+                 "ds_store_b32 v1, v0\ns_waitcnt lgkmcnt(0)\n"
+                 "s_barrier\nds_load_b32 v2, v3",
+                 ""},
         RaceCase{"BarrierOnlyBefore",
                  "s_barrier\nds_store_b32 v1, v0\nds_load_b32 v2, v3",
                  "which wave 0 has read"},
-        RaceCase{"OneWave", "ds_store_b32 v1, v0\nds_load_b32 v2, v3", "",
-                 32},
-        RaceCase{"OneWaveOf64", "ds_write_b32 v1, v0\nds_read_b32 v2, v3",
-                 "", 64, "gfx942"},
+        RaceCase{"OneWave", "ds_store_b32 v1, v0\nds_load_b32 v2, v3", "", 32},
+        RaceCase{"OneWaveOf64", "ds_write_b32 v1, v0\nds_read_b32 v2, v3", "",
+                 64, "gfx942"},
         RaceCase{"NeighbouringBytes", "ds_store_b8 v0, v0", ""},
         RaceCase{"Atomics", "ds_add_u32 v4, v0", ""},
         RaceCase{"AtomicAndLoad", "ds_load_b32 v2, v4\nds_add_u32 v4, v0",
@@ -377,7 +395,8 @@ INSTANTIATE_TEST_SUITE_P(
         RaceCase{"OrderedByAtomics",
                  "ds_add_rtn_u32 v5, v4, v0 offset:256\n"
                  "ds_load_b32 v2, v4\nds_store_b32 v4, v0\n"
-                 "ds_add_rtn_u32 v5, v4, v0 offset:256", ""},
+                 "ds_add_rtn_u32 v5, v4, v0 offset:256",
+                 ""},
         RaceCase{"SplitBarrier",
                  "ds_store_b32 v1, v0\ns_wait_dscnt 0x0\n"
                  "s_barrier_signal -1\ns_barrier_wait -1\nds_load_b32 v2, v3",

@@ -1,11 +1,11 @@
 // The counters of CERBERUS_EMU_STATS against kernels counted by hand.
+#include <gmock/gmock.h>
+
 #include <algorithm>
 #include <fstream>
 #include <map>
 #include <regex>
 #include <sstream>
-
-#include <gmock/gmock.h>
 
 #include "assemble.h"
 
@@ -27,8 +27,8 @@ class Stats : public AssembledKernel {
     std::string name =
         testing::UnitTest::GetInstance()->current_test_info()->name();
     std::replace(name.begin(), name.end(), '/', '.');
-    path_ = testing::TempDir() + "/stats." + std::to_string(getpid()) + "." +
-            name;
+    path_ =
+        testing::TempDir() + "/stats." + std::to_string(getpid()) + "." + name;
   }
   DeviceOptions Counting() const {
     DeviceOptions options;
@@ -45,8 +45,7 @@ class Stats : public AssembledKernel {
     const std::size_t slash = name.find('/');
     std::string part = json_;
     if (slash != std::string::npos) {
-      const std::size_t at =
-          json_.find("\"" + name.substr(0, slash) + "\": {");
+      const std::size_t at = json_.find("\"" + name.substr(0, slash) + "\": {");
       if (at == std::string::npos) return -1;
       part = json_.substr(at, json_.find('}', at) - at);
     }
@@ -91,15 +90,20 @@ TEST_F(Stats, InstructionsByClass) {
     s_waitcnt vmcnt(0) lgkmcnt(0)
     s_sleep 0
     s_nop 0
-    s_endpgm)", Counting());
+    s_endpgm)",
+       Counting());
   ASSERT_TRUE(Run(1, 40));
   Finish();
   const std::map<std::string, long> expected = {
-      {"salu", 1 + 2 * 3}, {"valu", 2 + 3 + 2}, {"valu_f64", 1},
-      {"transcendental", 1}, {"vopd", 1}, {"matrix", 1}, {"smem", 1},
-      {"load", 1}, {"store", 1}, {"atomic", 1}, {"flat", 1}, {"scratch", 0},
-      {"lds", 1}, {"branch", 3}, {"wait", 4}, {"barrier", 1}, {"sync", 1},
-      {"other", 2}};
+      {"salu", 1 + 2 * 3}, {"valu", 2 + 3 + 2},
+      {"valu_f64", 1},     {"transcendental", 1},
+      {"vopd", 1},         {"matrix", 1},
+      {"smem", 1},         {"load", 1},
+      {"store", 1},        {"atomic", 1},
+      {"flat", 1},         {"scratch", 0},
+      {"lds", 1},          {"branch", 3},
+      {"wait", 4},         {"barrier", 1},
+      {"sync", 1},         {"other", 2}};
   for (const auto& [name, count] : expected) {
     EXPECT_EQ(Number("instructions/" + name), 2 * count) << name;
   }
@@ -133,12 +137,13 @@ TEST_F(Stats, WidthsOfEveryKind) {
     global_store_byte v1, v2, s[0:1]
     global_store_dwordx4 v1, v[8:11], s[0:1]
     global_atomic_add_x2 v1, v[2:3], s[0:1]
-    s_endpgm)", Counting());
+    s_endpgm)",
+       Counting());
   ASSERT_TRUE(Run(1, 64));
   Finish();
-  for (const char* name : {"loads/1", "loads/2", "loads/4", "loads/8",
-                           "loads/12", "loads/16", "stores/1", "stores/16",
-                           "atomics/8"}) {
+  for (const char* name :
+       {"loads/1", "loads/2", "loads/4", "loads/8", "loads/12", "loads/16",
+        "stores/1", "stores/16", "atomics/8"}) {
     EXPECT_EQ(Number(name), 64) << name;
   }
   EXPECT_EQ(Number("stores/4"), 0);
@@ -159,9 +164,11 @@ TEST_P(CacheLines, OfOneLoad) {
        std::string(rdna ? "s_load_b64 s[0:1], s[0:1], null\n"
                         : "s_load_dwordx2 s[0:1], s[0:1], 0x0\n") +
            "s_waitcnt lgkmcnt(0)\nv_and_b32 v0, 0x3ff, v0\n"
-           "v_lshlrev_b32 v1, " + std::to_string(p.shift) + ", v0\n" +
+           "v_lshlrev_b32 v1, " +
+           std::to_string(p.shift) + ", v0\n" +
            (rdna ? "global_load_b32" : "global_load_dword") +
-           " v2, v1, s[0:1]\ns_endpgm", Counting());
+           " v2, v1, s[0:1]\ns_endpgm",
+       Counting());
   ASSERT_TRUE(Run(1, rdna ? 32 : 64));
   Finish();
   EXPECT_EQ(Number("cache_lines/loads"), p.lines);
@@ -169,11 +176,11 @@ TEST_P(CacheLines, OfOneLoad) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Targets, CacheLines,
-    testing::Values(Lines{"gfx1100", 2, 1},    // 128 bytes in a row
-                    Lines{"gfx1100", 3, 2},    // 256
-                    Lines{"gfx1100", 7, 32},   // a line each
-                    Lines{"gfx90a", 2, 4},     // 256 bytes, lines of 64
-                    Lines{"gfx942", 2, 2},     // lines of 128
+    testing::Values(Lines{"gfx1100", 2, 1},   // 128 bytes in a row
+                    Lines{"gfx1100", 3, 2},   // 256
+                    Lines{"gfx1100", 7, 32},  // a line each
+                    Lines{"gfx90a", 2, 4},    // 256 bytes, lines of 64
+                    Lines{"gfx942", 2, 2},    // lines of 128
                     Lines{"gfx942", 8, 64}));
 
 struct Conflicts {
@@ -187,10 +194,11 @@ class LdsConflicts : public Stats,
 TEST_P(LdsConflicts, OfOneInstruction) {
   KernelParts parts;
   parts.lds_size = 8192;
-  Open(parts, "v_and_b32 v0, 0x3ff, v0\nv_lshlrev_b32 v1, " +
-                  std::to_string(GetParam().shift) + ", v0\n" +
-                  (GetParam().shift < 0 ? "v_mov_b32 v1, 0\n" : "") +
-                  GetParam().instruction + "\ns_endpgm",
+  Open(parts,
+       "v_and_b32 v0, 0x3ff, v0\nv_lshlrev_b32 v1, " +
+           std::to_string(GetParam().shift) + ", v0\n" +
+           (GetParam().shift < 0 ? "v_mov_b32 v1, 0\n" : "") +
+           GetParam().instruction + "\ns_endpgm",
        Counting());
   ASSERT_TRUE(Run(1, 32));
   Finish();
@@ -198,18 +206,17 @@ TEST_P(LdsConflicts, OfOneInstruction) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Patterns, LdsConflicts,
-    testing::Values(
-        Conflicts{"ds_load_b32 v2, v1", 2, 0},
-        Conflicts{"ds_load_b32 v2, v1", 3, 1},   // every second bank
-        Conflicts{"ds_load_b32 v2, v1", 7, 31},  // one bank
-        Conflicts{"ds_load_b32 v2, v1", -1, 0},  // one word
-        Conflicts{"ds_store_b64 v1, v[2:3]", 3, 0},
-        // Sixteen lanes at a time over eight banks' pairs, twice.
-        Conflicts{"ds_store_b64 v1, v[2:3]", 4, 2},
-        Conflicts{"ds_load_b128 v[4:7], v1", 4, 0},
-        Conflicts{"ds_load_2addr_b32 v[2:3], v1 offset1:1", 3, 2},
-        Conflicts{"ds_add_u32 v1, v2", 2, 0},
-        Conflicts{"ds_add_u32 v1, v2", -1, 31}));
+    testing::Values(Conflicts{"ds_load_b32 v2, v1", 2, 0},
+                    Conflicts{"ds_load_b32 v2, v1", 3, 1},  // every second bank
+                    Conflicts{"ds_load_b32 v2, v1", 7, 31},  // one bank
+                    Conflicts{"ds_load_b32 v2, v1", -1, 0},  // one word
+                    Conflicts{"ds_store_b64 v1, v[2:3]", 3, 0},
+                    // Sixteen lanes at a time over eight banks' pairs, twice.
+                    Conflicts{"ds_store_b64 v1, v[2:3]", 4, 2},
+                    Conflicts{"ds_load_b128 v[4:7], v1", 4, 0},
+                    Conflicts{"ds_load_2addr_b32 v[2:3], v1 offset1:1", 3, 2},
+                    Conflicts{"ds_add_u32 v1, v2", 2, 0},
+                    Conflicts{"ds_add_u32 v1, v2", -1, 31}));
 
 constexpr const char* kNothing = "s_nop 0\ns_endpgm";
 
@@ -240,8 +247,9 @@ TEST_F(Stats, TheFileIsJson) {
   ASSERT_TRUE(Run(1, 32));
   Finish();
   EXPECT_THAT(json_, HasSubstr("\"schema\": 2"));
-  EXPECT_EQ(std::system(("python3 -m json.tool " + path_ + " > /dev/null")
-                            .c_str()), 0);
+  EXPECT_EQ(
+      std::system(("python3 -m json.tool " + path_ + " > /dev/null").c_str()),
+      0);
 }
 
 TEST_F(Stats, NothingIsWrittenUnasked) {
@@ -284,9 +292,9 @@ TEST_P(Occupancy, IsWhatLlvmSays) {
   std::ofstream(base + ".hip") << kOccupancySource;
   const std::string command =
       std::string(CLANGXX) + " -x hip -O2 -nogpulib -nogpuinc " +
-      "--cuda-device-only --no-gpu-bundle-output --offload-arch=" +
-      GetParam() + " -Rpass-analysis=kernel-resource-usage -o " + base +
-      ".hsaco " + base + ".hip 2> " + base + ".remarks";
+      "--cuda-device-only --no-gpu-bundle-output --offload-arch=" + GetParam() +
+      " -Rpass-analysis=kernel-resource-usage -o " + base + ".hsaco " + base +
+      ".hip 2> " + base + ".remarks";
   ASSERT_EQ(std::system(command.c_str()), 0);
   auto device = Device::Create(GetParam());
   ASSERT_TRUE(device);
@@ -307,9 +315,9 @@ TEST_P(Occupancy, IsWhatLlvmSays) {
     }
     const KernelInfo* kernel = (*code)->FindKernel(name);
     ASSERT_NE(kernel, nullptr) << name;
-    EXPECT_EQ((*device)->WavesPerSimd(*kernel,
-                                      kernel->max_flat_workgroup_size, 0),
-              std::stoul(match[2]))
+    EXPECT_EQ(
+        (*device)->WavesPerSimd(*kernel, kernel->max_flat_workgroup_size, 0),
+        std::stoul(match[2]))
         << name << ": " << kernel->vgprs << " vgprs, " << kernel->sgprs
         << " sgprs, " << kernel->lds_size << " bytes of LDS";
     ++compared;
@@ -317,9 +325,9 @@ TEST_P(Occupancy, IsWhatLlvmSays) {
   EXPECT_EQ(compared, 14);
 }
 INSTANTIATE_TEST_SUITE_P(Targets, Occupancy,
-                         testing::Values("gfx900", "gfx90a", "gfx942",
-                                         "gfx950", "gfx1030", "gfx1100",
-                                         "gfx1102", "gfx1201"));
+                         testing::Values("gfx900", "gfx90a", "gfx942", "gfx950",
+                                         "gfx1030", "gfx1100", "gfx1102",
+                                         "gfx1201"));
 
 }  // namespace
 }  // namespace cerberus::emulator

@@ -2,10 +2,10 @@
 // target ids, versions (LLVM, User Guide for AMDGPU Backend, tables "AMDGPU
 // Processors" and "AMDGPU Generic Processors", sections "Target ID" and
 // "Generic Processor Versioning").
+#include <gmock/gmock.h>
+
 #include <map>
 #include <set>
-
-#include <gmock/gmock.h>
 
 #include "assemble.h"
 #include "support/target_table.h"
@@ -60,8 +60,8 @@ TEST(TargetsTest, EveryProcessorOfTheseGenerationsIsThere) {
   EXPECT_EQ(std::set<std::string>(targets.begin(), targets.end()), expected);
   // What the driver stub takes for emulated (support/target_table.h).
   for (const std::string& name : targets) EXPECT_TRUE(IsEmulated(name)) << name;
-  for (const char* name : {"gfx940", "gfx941", "gfx1250", "gfx1251",
-                           "gfx11-generic", "gfx9999"}) {
+  for (const char* name :
+       {"gfx940", "gfx941", "gfx1250", "gfx1251", "gfx11-generic", "gfx9999"}) {
     EXPECT_FALSE(IsEmulated(name)) << name;
   }
 }
@@ -110,22 +110,20 @@ TEST_P(Features, Decide) {
 
 INSTANTIATE_TEST_SUITE_P(
     TargetIds, Features,
-    testing::Values(FeatureCase{"gfx90a:xnack+", "gfx90a:xnack+", true},
-                    FeatureCase{"gfx90a:xnack+", "gfx90a:xnack-", false},
-                    FeatureCase{"gfx90a:xnack-", "gfx90a:xnack+", false},
-                    FeatureCase{"gfx90a:xnack-", "gfx90a", true},
-                    FeatureCase{"gfx90a", "gfx90a:xnack+", true},
-                    FeatureCase{"gfx90a:sramecc+:xnack-",
-                                "gfx90a:sramecc+", true},
-                    FeatureCase{"gfx90a:sramecc+:xnack-",
-                                "gfx90a:sramecc-:xnack-", false},
-                    FeatureCase{"gfx942:sramecc+:xnack-",
-                                "gfx942:sramecc+:xnack-", true},
-                    FeatureCase{"gfx1010:xnack-", "gfx1010:xnack-", true},
-                    // Not features of these processors.
-                    FeatureCase{"gfx1100:xnack+", "gfx1100", false},
-                    FeatureCase{"gfx900:sramecc+", "gfx900", false},
-                    FeatureCase{"gfx942:fast+", "gfx942", false}));
+    testing::Values(
+        FeatureCase{"gfx90a:xnack+", "gfx90a:xnack+", true},
+        FeatureCase{"gfx90a:xnack+", "gfx90a:xnack-", false},
+        FeatureCase{"gfx90a:xnack-", "gfx90a:xnack+", false},
+        FeatureCase{"gfx90a:xnack-", "gfx90a", true},
+        FeatureCase{"gfx90a", "gfx90a:xnack+", true},
+        FeatureCase{"gfx90a:sramecc+:xnack-", "gfx90a:sramecc+", true},
+        FeatureCase{"gfx90a:sramecc+:xnack-", "gfx90a:sramecc-:xnack-", false},
+        FeatureCase{"gfx942:sramecc+:xnack-", "gfx942:sramecc+:xnack-", true},
+        FeatureCase{"gfx1010:xnack-", "gfx1010:xnack-", true},
+        // Not features of these processors.
+        FeatureCase{"gfx1100:xnack+", "gfx1100", false},
+        FeatureCase{"gfx900:sramecc+", "gfx900", false},
+        FeatureCase{"gfx942:fast+", "gfx942", false}));
 
 }  // namespace
 }  // namespace cerberus::emulator

@@ -14,8 +14,8 @@ struct RawEntry {
   std::uint32_t mode = 0100644;
   std::uint16_t method = 0;
   std::uint16_t flags = 0;
-  std::int64_t size = -1;  // unpacked; -1: as many as are stored
-  std::int64_t crc = -1;   // -1: of `data`
+  std::int64_t size = -1;   // unpacked; -1: as many as are stored
+  std::int64_t crc = -1;    // -1: of `data`
   std::uint8_t system = 3;  // that it was made on: Unix
 };
 

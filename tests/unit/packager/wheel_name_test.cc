@@ -32,8 +32,8 @@ TEST(WheelName, IsReadAndWritten) {
 TEST(WheelName, RefusesOthers) {
   for (const char* text :
        {"x.zip", ".whl", "x-1.0.whl", "x-1.0-py3-none.whl",
-        "x--py3-none-any.whl", "x-1-1-py3-none-any-y.whl", "x-1/2-py3-none-any.whl",
-        "x-..\n-py3-none-any.whl"}) {
+        "x--py3-none-any.whl", "x-1-1-py3-none-any-y.whl",
+        "x-1/2-py3-none-any.whl", "x-..\n-py3-none-any.whl"}) {
     EXPECT_FALSE(WheelName::Parse(text)) << text;
   }
 }
@@ -67,8 +67,7 @@ TEST(WheelName, RaisesThePlatform) {
             "manylinux_2_27_x86_64");
   EXPECT_EQ(raised("linux_x86_64"), "linux_x86_64");
   EXPECT_EQ(raised("any"), "manylinux_2_27_x86_64");
-  EXPECT_EQ(RaisePlatform("manylinux1_x86_64", 0).value(),
-            "manylinux1_x86_64");
+  EXPECT_EQ(RaisePlatform("manylinux1_x86_64", 0).value(), "manylinux1_x86_64");
   EXPECT_EQ(RaisePlatform("any", 0).value(), "any");
   for (const char* platform : {"win_amd64", "manylinux_2_28_aarch64",
                                "musllinux_1_2_x86_64", "macosx_11_0_arm64"}) {

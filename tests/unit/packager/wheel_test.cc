@@ -68,9 +68,9 @@ TEST(Wheel, IsRead) {
   EXPECT_THAT(wheel->warnings(), IsEmpty());
   std::vector<std::string> files;
   for (const ZipMember& file : wheel->files()) files.push_back(file.name);
-  EXPECT_THAT(files, ElementsAre("x_y-1.0.data/platlib/x_y/more.py",
-                                 "x_y-1.0.data/scripts/tool",
-                                 "x_y/__init__.py"));
+  EXPECT_THAT(files,
+              ElementsAre("x_y-1.0.data/platlib/x_y/more.py",
+                          "x_y-1.0.data/scripts/tool", "x_y/__init__.py"));
   EXPECT_EQ(wheel->InstalledPath("x_y/__init__.py"), "x_y/__init__.py");
   EXPECT_EQ(wheel->InstalledPath("x_y-1.0.data/platlib/x_y/more.py"),
             "x_y/more.py");
@@ -87,8 +87,8 @@ TEST(Wheel, IsRead) {
 TEST(Wheel, HoldsFilesAgainstRecord) {
   const std::string init = "x_y/__init__.py";
   const auto read = [&](const std::string& line) {
-    const std::string bytes = RawZip(
-        Entries({{"x_y-1.0.dist-info/RECORD", line + "\ngone.py,,\n"}}));
+    const std::string bytes =
+        RawZip(Entries({{"x_y-1.0.dist-info/RECORD", line + "\ngone.py,,\n"}}));
     const auto wheel = Wheel::FromBytes(AsBytes(bytes), kName);
     if (!wheel) return wheel.error().ToString();
     std::string all;
@@ -123,12 +123,12 @@ TEST(Wheel, RefusesWhatIsNone) {
               HasSubstr("has 2 folders *.dist-info"));
   EXPECT_THAT(WhyNot({{"z-1.data/scripts/a", ""}}),
               HasSubstr("has two folders *.data"));
-  EXPECT_THAT(WhyNot({{"x_y-1.0.dist-info/METADATA",
-                       "Name: z\nVersion: 1.0\n"}}),
-              HasSubstr("says Name: 'z', the file name says 'x_y'"));
-  EXPECT_THAT(WhyNot({{"x_y-1.0.dist-info/METADATA",
-                       "Name: X.Y\nVersion: 2\n"}}),
-              HasSubstr("says Version: '2'"));
+  EXPECT_THAT(
+      WhyNot({{"x_y-1.0.dist-info/METADATA", "Name: z\nVersion: 1.0\n"}}),
+      HasSubstr("says Name: 'z', the file name says 'x_y'"));
+  EXPECT_THAT(
+      WhyNot({{"x_y-1.0.dist-info/METADATA", "Name: X.Y\nVersion: 2\n"}}),
+      HasSubstr("says Version: '2'"));
   EXPECT_THAT(WhyNot({{"x_y-1.0.dist-info/WHEEL", "Wheel-Version: 2.0\n"}}),
               HasSubstr("expected 1.x"));
   EXPECT_THAT(WhyNot({}, "z-1.0-py3-none-any.whl"),
@@ -148,14 +148,14 @@ TEST(Wheel, WritesARecordThatReadsBack) {
     const auto hash =
         wheel->Read(member, [](ByteSpan) -> Status { return {}; });
     ASSERT_TRUE(hash);
-    ASSERT_TRUE(writer->Copy(*wheel, member, wheel->NewPath(member.name, name),
-                             *hash));
+    ASSERT_TRUE(
+        writer->Copy(*wheel, member, wheel->NewPath(member.name, name), *hash));
   }
   CoreMetadata metadata = wheel->metadata();
   metadata.Set("Version", name.version);
   ASSERT_TRUE(writer->Add("x_y/a,b.so", AsBytes("ELF"), 0755));
-  ASSERT_TRUE(writer->AddText(writer->dist_info() + "/METADATA",
-                              metadata.ToString()));
+  ASSERT_TRUE(
+      writer->AddText(writer->dist_info() + "/METADATA", metadata.ToString()));
   ASSERT_TRUE(writer->AddText(writer->dist_info() + "/WHEEL", kWheel));
   ASSERT_TRUE(writer->Finish());
   ASSERT_TRUE(writer->Commit());

@@ -65,8 +65,7 @@ TEST(ZipReader, RefusesNamesThatLeaveTheFolder) {
 TEST(ZipReader, RefusesLinksThatLeaveTheFolder) {
   EXPECT_EQ(WhyNot({{"a/b", "../c", 0120777}}), "");
   EXPECT_THAT(WhyNot({{"a/b", "../../c", 0120777}}), HasSubstr("outside"));
-  EXPECT_THAT(WhyNot({{"a/b", "c/../../../d", 0120777}}),
-              HasSubstr("outside"));
+  EXPECT_THAT(WhyNot({{"a/b", "c/../../../d", 0120777}}), HasSubstr("outside"));
   EXPECT_THAT(WhyNot({{"a", "/etc/passwd", 0120777}}), HasSubstr("outside"));
   EXPECT_THAT(WhyNot({{"a", "", 0120777}}), HasSubstr("outside"));
   EXPECT_THAT(WhyNot({{"a", std::string(5000, 'x'), 0120777}}),
@@ -103,7 +102,10 @@ TEST(ZipReader, RefusesLies) {
   EXPECT_THAT(WhyNot({{"a", "hello", 0100644, 0, 0, -1, 1}}),
               HasSubstr("x.zip/a: cannot be unpacked: CRC"));
   // Deflate: a stored block of three bytes.
-  const std::string block("\x01\x03\x00\xfc\xff" "abc", 8);
+  const std::string block(
+      "\x01\x03\x00\xfc\xff"
+      "abc",
+      8);
   const auto crc = static_cast<std::int64_t>(Crc32("abc"));
   EXPECT_EQ(WhyNot({{"a", block, 0100644, 8, 0, 3, crc}}), "");
   EXPECT_THAT(WhyNot({{"a", block, 0100644, 8, 0, 2, crc}}),
@@ -213,8 +215,8 @@ TEST(ZipWriter, CopiesWithModesAndLinks) {
   ASSERT_TRUE(zip) << zip.error().ToString();
   std::vector<std::string> names;
   for (const ZipMember& member : zip->members()) names.push_back(member.name);
-  EXPECT_THAT(names, ::testing::ElementsAre("b/tool", "a.bin", "copy/a/t",
-                                            "copy/a/l"));
+  EXPECT_THAT(
+      names, ::testing::ElementsAre("b/tool", "a.bin", "copy/a/t", "copy/a/l"));
   EXPECT_EQ(zip->Find("b/tool")->mode, 0755u);
   EXPECT_LT(zip->Find("b/tool")->stored_size, 1000u);
   EXPECT_EQ(zip->Find("a.bin")->mode, 0600u);
@@ -228,10 +230,12 @@ TEST(ZipWriter, CopiesWithModesAndLinks) {
 TEST(ZipWriter, CopiesCompressedBytesAsTheyAre) {
   TempFolder folder;
   // "abc" as a stored block: no compressor would write that.
-  const std::string block("\x01\x03\x00\xfc\xff" "abc", 8);
-  const std::string bytes = RawZip(
-      {{"a", block, 0100644, 8, 0, 3,
-        static_cast<std::int64_t>(Crc32("abc"))}});
+  const std::string block(
+      "\x01\x03\x00\xfc\xff"
+      "abc",
+      8);
+  const std::string bytes = RawZip({{"a", block, 0100644, 8, 0, 3,
+                                     static_cast<std::int64_t>(Crc32("abc"))}});
   const auto from = ZipReader::FromBytes(AsBytes(bytes), "x.zip");
   ASSERT_TRUE(from) << from.error().ToString();
   const std::string path = folder.path() + "/x.zip";

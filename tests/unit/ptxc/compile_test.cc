@@ -1,13 +1,13 @@
 // The compiler through its C API: what comes out for what goes in.
-#include "cerberus/ptxc.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "cerberus/ptxc.h"
 
 namespace {
 
@@ -60,11 +60,9 @@ Compiled Compile(const std::string& ptx, cerberus_ptxc_emit emit,
   options.on_diag = Collect;
   options.user = &out;
   cerberus_ptxc_result* result = nullptr;
-  out.status =
-      cerberus_ptxc_compile(ptx.data(), ptx.size(), &options, &result);
-  out.output.assign(
-      static_cast<const char*>(cerberus_ptxc_result_data(result)),
-      cerberus_ptxc_result_size(result));
+  out.status = cerberus_ptxc_compile(ptx.data(), ptx.size(), &options, &result);
+  out.output.assign(static_cast<const char*>(cerberus_ptxc_result_data(result)),
+                    cerberus_ptxc_result_size(result));
   for (size_t i = 0; i < cerberus_ptxc_result_kernel_count(result); ++i) {
     out.kernels.push_back(cerberus_ptxc_result_kernel(result, i));
   }
@@ -93,7 +91,9 @@ TEST(Compile, GivesALinkedCodeObject) {
   ASSERT_GT(c.output.size(), 64u);
   // ELF header: e_ident[OSABI] 64 is AMDGPU_HSA, [ABIVERSION] 3 is code
   // object v5, e_type 3 a shared object, e_machine 224 AMDGPU.
-  EXPECT_EQ(c.output.substr(0, 4), "\x7f" "ELF");
+  EXPECT_EQ(c.output.substr(0, 4),
+            "\x7f"
+            "ELF");
   EXPECT_EQ(static_cast<unsigned char>(c.output[7]), 64);
   EXPECT_EQ(static_cast<unsigned char>(c.output[8]), 3);
   EXPECT_EQ(c.output[16], 3);
@@ -114,9 +114,9 @@ TEST(Compile, EveryKindOfOutput) {
 
 // docs/launch-abi.md, "Kernel arguments".
 TEST(Compile, ArgumentsLieAtThePtxOffsets) {
-  const std::string text = Asm(Module(
-      ".visible .entry k(.param .u8 a, .param .align 8 .b8 b[12],\n"
-      "  .param .f64 c, .param .u16 d)\n{\n  ret;\n}\n"));
+  const std::string text =
+      Asm(Module(".visible .entry k(.param .u8 a, .param .align 8 .b8 b[12],\n"
+                 "  .param .f64 c, .param .u16 d)\n{\n  ret;\n}\n"));
   const auto argument = [&](const std::string& name, int offset, int size) {
     return HasSubstr(".name:           " + name +
                      "\n        .offset:         " + std::to_string(offset) +
@@ -144,16 +144,17 @@ TEST(Compile, LaunchBoundsReachTheBackendAndTheInfoSection) {
 }
 
 TEST(Compile, ModuleVariablesAreSymbolsWithTheirSize) {
-  const std::string text = Asm(Module(
-      ".visible .global .align 4 .u32 counter[3] = {1, 2, 3};\n"
-      ".const .align 8 .b8 table[24];\n"
-      ".global .u64 self = counter;\n" +
-      Kernel("k", "  ld.const.u32 %r0, [table+4];\n"
-                  "  st.global.u32 [%rd0], %r0;\n")));
-  EXPECT_THAT(text, AllOf(HasSubstr(".size\tcounter, 12"),
-                          HasSubstr(".size\ttable, 24"),
-                          HasSubstr("\t.quad\tcounter"),
-                          HasSubstr(".protected\ttable")));
+  const std::string text =
+      Asm(Module(".visible .global .align 4 .u32 counter[3] = {1, 2, 3};\n"
+                 ".const .align 8 .b8 table[24];\n"
+                 ".global .u64 self = counter;\n" +
+                 Kernel("k",
+                        "  ld.const.u32 %r0, [table+4];\n"
+                        "  st.global.u32 [%rd0], %r0;\n")));
+  EXPECT_THAT(
+      text,
+      AllOf(HasSubstr(".size\tcounter, 12"), HasSubstr(".size\ttable, 24"),
+            HasSubstr("\t.quad\tcounter"), HasSubstr(".protected\ttable")));
   // A constant does not change during a launch: a scalar load.
   EXPECT_THAT(text, HasSubstr("s_load_b32"));
 }
@@ -171,12 +172,13 @@ TEST(Compile, NothingIsContracted) {
 
 TEST(Compile, TheHardwareFlushesIfAllDo) {
   const auto kernel = [](const char* second) {
-    return Module(std::string(
-        ".visible .entry k(.param .u64 p)\n{\n  .reg .b64 %rd;\n"
-        "  .reg .f32 %f<4>;\n  ld.param.u64 %rd, [p];\n"
-        "  ld.global.f32 %f0, [%rd];\n  ld.global.f32 %f1, [%rd+4];\n"
-        "  mul.ftz.f32 %f2, %f0, %f1;\n  ") + second +
-        " %f3, %f2, %f0;\n  st.global.f32 [%rd], %f3;\n  ret;\n}\n");
+    return Module(
+        std::string(
+            ".visible .entry k(.param .u64 p)\n{\n  .reg .b64 %rd;\n"
+            "  .reg .f32 %f<4>;\n  ld.param.u64 %rd, [p];\n"
+            "  ld.global.f32 %f0, [%rd];\n  ld.global.f32 %f1, [%rd+4];\n"
+            "  mul.ftz.f32 %f2, %f0, %f1;\n  ") +
+        second + " %f3, %f2, %f0;\n  st.global.f32 [%rd], %f3;\n  ret;\n}\n");
   };
   EXPECT_THAT(Asm(kernel("add.ftz.f32")),
               HasSubstr(".amdhsa_float_denorm_mode_32 0"));
@@ -190,11 +192,11 @@ TEST(Compile, TheHardwareFlushesIfAllDo) {
 const char kUnknownRow[] = "  wgmma.fence.sync.aligned;\n";
 
 TEST(Compile, UnsupportedInstructionsNameThemselvesAndTheirPlace) {
-  const Compiled c = Compile(
-      Module(".file 1 \"scan.cu\"\n" +
-             Kernel("_Z4scanPi", std::string("  .loc 1 42 3\n") +
-                                     kUnknownRow + kUnknownRow)),
-      CERBERUS_PTXC_EMIT_HSACO);
+  const Compiled c =
+      Compile(Module(".file 1 \"scan.cu\"\n" +
+                     Kernel("_Z4scanPi", std::string("  .loc 1 42 3\n") +
+                                             kUnknownRow + kUnknownRow)),
+              CERBERUS_PTXC_EMIT_HSACO);
   EXPECT_EQ(c.status, CERBERUS_PTXC_UNSUPPORTED);
   EXPECT_TRUE(c.output.empty());
   // Both are reported in one run.
@@ -206,11 +208,11 @@ TEST(Compile, UnsupportedInstructionsNameThemselvesAndTheirPlace) {
 }
 
 TEST(Compile, KeepGoingLeavesTheKernelOutAndSaysWhy) {
-  const Compiled c = Compile(
-      Module(Kernel("good", kStore) + Kernel("bad", kUnknownRow) +
-             ".func helper()\n{\n" + kUnknownRow + "  ret;\n}\n" +
-             Kernel("caller", "  call helper;\n")),
-      CERBERUS_PTXC_EMIT_HSACO, true);
+  const Compiled c =
+      Compile(Module(Kernel("good", kStore) + Kernel("bad", kUnknownRow) +
+                     ".func helper()\n{\n" + kUnknownRow + "  ret;\n}\n" +
+                     Kernel("caller", "  call helper;\n")),
+              CERBERUS_PTXC_EMIT_HSACO, true);
   EXPECT_EQ(c.status, CERBERUS_PTXC_SOME_KERNELS_FAILED);
   EXPECT_THAT(c.kernels, ElementsAre("good"));
   EXPECT_THAT(c.failed, ElementsAre("bad", "caller"));
@@ -221,20 +223,19 @@ TEST(Compile, KeepGoingLeavesTheKernelOutAndSaysWhy) {
 }
 
 TEST(Compile, AnUndefinedFunctionIsNamed) {
-  const Compiled c = Compile(
-      Module(".extern .func elsewhere();\n" +
-             Kernel("k", "  call elsewhere;\n")),
-      CERBERUS_PTXC_EMIT_HSACO);
+  const Compiled c = Compile(Module(".extern .func elsewhere();\n" +
+                                    Kernel("k", "  call elsewhere;\n")),
+                             CERBERUS_PTXC_EMIT_HSACO);
   EXPECT_EQ(c.status, CERBERUS_PTXC_UNSUPPORTED);
   ASSERT_THAT(c.errors, SizeIs(1));
   EXPECT_THAT(c.errors[0], HasSubstr("elsewhere"));
 }
 
 TEST(Compile, AnUndefinedVariableIsNamed) {
-  const Compiled c = Compile(
-      Module(".extern .global .u32 elsewhere[];\n" +
-             Kernel("k", "  st.global.u32 [elsewhere], 1;\n")),
-      CERBERUS_PTXC_EMIT_HSACO);
+  const Compiled c =
+      Compile(Module(".extern .global .u32 elsewhere[];\n" +
+                     Kernel("k", "  st.global.u32 [elsewhere], 1;\n")),
+              CERBERUS_PTXC_EMIT_HSACO);
   EXPECT_EQ(c.status, CERBERUS_PTXC_UNSUPPORTED);
   ASSERT_THAT(c.errors, SizeIs(1));
   EXPECT_THAT(c.errors[0], HasSubstr("elsewhere"));
@@ -246,7 +247,8 @@ TEST(Compile, LocalMemoryHasALimit) {
   const auto large = [](const std::string& name, int bytes) {
     return Kernel(name,
                   "  .local .align 4 .b8 small[100];\n"
-                  "  .local .align 4 .b8 large[" + std::to_string(bytes) +
+                  "  .local .align 4 .b8 large[" +
+                      std::to_string(bytes) +
                       "];\n  ld.global.u32 %r0, [%rd0];\n"
                       "  mov.u32 %r1, large;\n  add.u32 %r1, %r1, %r0;\n"
                       "  st.local.u32 [%r1], %r0;\n"
@@ -256,19 +258,22 @@ TEST(Compile, LocalMemoryHasALimit) {
   const struct {
     const char* arch;
     int most;
-  } kTargets[] = {{"gfx1100", 262136}, {"gfx942", 131056},
-                  {"gfx1030", 262112}, {"gfx90a", 131056}};
+  } kTargets[] = {{"gfx1100", 262136},
+                  {"gfx942", 131056},
+                  {"gfx1030", 262112},
+                  {"gfx90a", 131056}};
   for (const auto& [arch, most] : kTargets) {
-    const Compiled c = Compile(Module(large("good", most - 4096) +
-                                      large("bad", 400000)),
-                               CERBERUS_PTXC_EMIT_HSACO, true, arch);
+    const Compiled c =
+        Compile(Module(large("good", most - 4096) + large("bad", 400000)),
+                CERBERUS_PTXC_EMIT_HSACO, true, arch);
     EXPECT_THAT(c.kernels, ElementsAre("good")) << arch;
     EXPECT_THAT(c.failed, ElementsAre("bad")) << arch;
     ASSERT_THAT(c.warnings, SizeIs(1)) << arch;
     EXPECT_EQ(c.warnings[0],
               "in.ptx:27:23: kernel 'bad': its local memory takes 400000 bytes "
-              "of a thread, " + std::string(arch) + " has " +
-                  std::to_string(most) + "; 'large' takes 400000");
+              "of a thread, " +
+                  std::string(arch) + " has " + std::to_string(most) +
+                  "; 'large' takes 400000");
   }
 }
 
@@ -276,10 +281,9 @@ TEST(Compile, LocalMemoryHasALimit) {
 TEST(Compile, AnUndefinedFunctionHasNoAddress) {
   const std::string head = Module(".func nowhere();\n");
   const std::string use = Kernel("k", "  mov.u64 %rd1, nowhere;\n");
-  EXPECT_THAT(
-      Compile(head + use, CERBERUS_PTXC_EMIT_LL).errors,
-      ElementsAre("in.ptx:11:3: kernel 'k': 'mov.u64': 'nowhere' is "
-                  "declared but defined nowhere"));
+  EXPECT_THAT(Compile(head + use, CERBERUS_PTXC_EMIT_LL).errors,
+              ElementsAre("in.ptx:11:3: kernel 'k': 'mov.u64': 'nowhere' is "
+                          "declared but defined nowhere"));
   // Whoever reads the variable would read nonsense: no kernel to leave out.
   const std::string table = ".global .u64 table[2] = {1, nowhere};\n";
   EXPECT_THAT(Compile(head + table + Kernel("k", ""), CERBERUS_PTXC_EMIT_LL,
@@ -315,12 +319,11 @@ TEST(Compile, AddressesInInitialisersAreWhole) {
                                       "64 bits of an address")))
         << variable;
   }
-  EXPECT_THAT(
-      Compile(with(".global .b8 s[1099511627776] = {1};"),
-              CERBERUS_PTXC_EMIT_LL)
-          .errors,
-      ElementsAre("in.ptx:5:33: an initialised variable of "
-                  "1099511627776 bytes is larger than 268435456"));
+  EXPECT_THAT(Compile(with(".global .b8 s[1099511627776] = {1};"),
+                      CERBERUS_PTXC_EMIT_LL)
+                  .errors,
+              ElementsAre("in.ptx:5:33: an initialised variable of "
+                          "1099511627776 bytes is larger than 268435456"));
 }
 
 TEST(Compile, AliasesOfOneAnotherAreDefinedNowhere) {
@@ -345,10 +348,10 @@ TEST(Compile, LargeFunctionsCalledTwiceStayFunctions) {
     }
     std::string body = "  mov.u32 %r1, %tid.x;\n";
     for (int i = 0; i < times; ++i) body += "  call (%r1), mix, (%r1);\n";
-    const Compiled out = Compile(
-        Module(function + "  mov.u32 %out, %r;\n  ret;\n}\n" +
-               Kernel("k", body + "  st.global.u32 [%rd0], %r1;\n")),
-        CERBERUS_PTXC_EMIT_ASM);
+    const Compiled out =
+        Compile(Module(function + "  mov.u32 %out, %r;\n  ret;\n}\n" +
+                       Kernel("k", body + "  st.global.u32 [%rd0], %r1;\n")),
+                CERBERUS_PTXC_EMIT_ASM);
     EXPECT_EQ(out.status, CERBERUS_PTXC_OK);
     return out.output.find("s_swappc_b64") != std::string::npos;
   };
@@ -360,14 +363,13 @@ TEST(Compile, LargeFunctionsCalledTwiceStayFunctions) {
 TEST(Compile, PairsOfWordsAreReadAndWrittenWhole) {
   for (const char* sem : {"relaxed.gpu", "volatile"}) {
     const std::string suffix = std::string(sem) + ".global.v2.u32 ";
-    const Compiled c =
-        Compile(Module(Kernel("k", "  ld." + suffix + "{%r1, %r2}, [%rd0];\n" +
-                                       "  st." + suffix +
-                                       "[%rd0+8], {%r2, %r1};\n")),
-                CERBERUS_PTXC_EMIT_ASM);
-    EXPECT_THAT(c.output, AllOf(HasSubstr("load_b64 v"),
-                                HasSubstr("store_b64 v"),
-                                Not(HasSubstr("store_b32"))))
+    const Compiled c = Compile(
+        Module(Kernel("k", "  ld." + suffix + "{%r1, %r2}, [%rd0];\n" +
+                               "  st." + suffix + "[%rd0+8], {%r2, %r1};\n")),
+        CERBERUS_PTXC_EMIT_ASM);
+    EXPECT_THAT(c.output,
+                AllOf(HasSubstr("load_b64 v"), HasSubstr("store_b64 v"),
+                      Not(HasSubstr("store_b32"))))
         << sem;
   }
 }
@@ -377,8 +379,10 @@ TEST(Compile, UnrolledLoopsAreScheduledInParts) {
   const auto parts = [](int steps) {
     std::string body = "  ld.global.u32 %r1, [%rd0];\n";
     for (int i = 0; i < steps; ++i) {
-      body += "  shf.l.wrap.b32 %r2, %r1, %r1, 7;\n"
-              "  mad.lo.u32 %r1, %r2, %r1, " + std::to_string(i) + ";\n";
+      body +=
+          "  shf.l.wrap.b32 %r2, %r1, %r1, 7;\n"
+          "  mad.lo.u32 %r1, %r2, %r1, " +
+          std::to_string(i) + ";\n";
     }
     const std::string code =
         Compile(Module(Kernel("k", body + "  st.global.u32 [%rd0], %r1;\n")),
@@ -397,7 +401,8 @@ TEST(Compile, UnrolledLoopsAreScheduledInParts) {
   EXPECT_GE(parts(5000), 10);
 }
 
-// ---- several modules ---------------------------------------------------------
+// ---- several modules
+// ---------------------------------------------------------
 
 // A function of one 32-bit value, and a call of it.
 std::string Func(const std::string& head, const std::string& body) {
@@ -445,14 +450,14 @@ TEST(Link, NamesAreLookedUpInTheOtherModules) {
        Func(".extern .func", "") + Kernel("k", kCallF),
        ".visible .func f(.reg .u32 in)\n{\n  ret;\n}\n", ""},
       {"a variable",
-       ".extern .global .u32 v;\n" +
-           Kernel("k", "  ld.global.u32 %r1, [v];\n"
-                       "  st.global.u32 [%rd0], %r1;\n"),
+       ".extern .global .u32 v;\n" + Kernel("k",
+                                            "  ld.global.u32 %r1, [v];\n"
+                                            "  st.global.u32 [%rd0], %r1;\n"),
        ".visible .global .u32 v = 5;\n", ""},
       {"a variable that is missing",
-       ".extern .global .u32 v;\n" +
-           Kernel("k", "  ld.global.u32 %r1, [v];\n"
-                       "  st.global.u32 [%rd0], %r1;\n"),
+       ".extern .global .u32 v;\n" + Kernel("k",
+                                            "  ld.global.u32 %r1, [v];\n"
+                                            "  st.global.u32 [%rd0], %r1;\n"),
        ".visible .global .u32 w = 5;\n", "'v' is declared but defined nowhere"},
       {"a shared array",
        ".extern .shared .u32 v[8];\n" +
@@ -467,9 +472,9 @@ TEST(Link, NamesAreLookedUpInTheOtherModules) {
   };
   for (const Row& row : rows) {
     SCOPED_TRACE(row.what);
-    const Compiled c = Compile("// one\n" + Module(row.first) + "\n// two\n" +
-                                   Module(row.second),
-                               CERBERUS_PTXC_EMIT_HSACO);
+    const Compiled c = Compile(
+        "// one\n" + Module(row.first) + "\n// two\n" + Module(row.second),
+        CERBERUS_PTXC_EMIT_HSACO);
     if (*row.error == '\0') {
       EXPECT_EQ(c.status, CERBERUS_PTXC_OK);
       EXPECT_THAT(c.errors, IsEmpty());
@@ -481,10 +486,9 @@ TEST(Link, NamesAreLookedUpInTheOtherModules) {
 }
 
 TEST(Link, AKernelInSeveralModulesIsThereOnce) {
-  const std::string kernel =
-      ".weak .entry k(.param .u64 p)\n{\n  ret;\n}\n";
-  const Compiled c = Compile(Module(kernel) + Module(kernel),
-                             CERBERUS_PTXC_EMIT_HSACO);
+  const std::string kernel = ".weak .entry k(.param .u64 p)\n{\n  ret;\n}\n";
+  const Compiled c =
+      Compile(Module(kernel) + Module(kernel), CERBERUS_PTXC_EMIT_HSACO);
   EXPECT_EQ(c.status, CERBERUS_PTXC_OK);
   EXPECT_THAT(c.kernels, ElementsAre("k"));
 }
@@ -504,8 +508,7 @@ TEST(Link, WhatFailsInOneModuleFailsItsCallersInOthers) {
 
 TEST(Compile, KeepGoingAlsoPastKernelsThatDoNotParse) {
   const Compiled c = Compile(
-      Module(Kernel("good", kStore) +
-             Kernel("bad", "  frobnicate.u32 %r0;\n")),
+      Module(Kernel("good", kStore) + Kernel("bad", "  frobnicate.u32 %r0;\n")),
       CERBERUS_PTXC_EMIT_HSACO, true);
   EXPECT_EQ(c.status, CERBERUS_PTXC_SOME_KERNELS_FAILED);
   EXPECT_THAT(c.kernels, ElementsAre("good"));
@@ -554,33 +557,33 @@ TEST(Compile, ForEveryKindOfTarget) {
 
 TEST(Compile, PaddingBehindTheTextIsIgnored) {
   const std::string ptx = Module(Kernel("k", kStore));
-  EXPECT_EQ(Compile(ptx, CERBERUS_PTXC_EMIT_HSACO).output,
-            Compile(ptx + std::string(5, '\0'), CERBERUS_PTXC_EMIT_HSACO)
-                .output);
+  EXPECT_EQ(
+      Compile(ptx, CERBERUS_PTXC_EMIT_HSACO).output,
+      Compile(ptx + std::string(5, '\0'), CERBERUS_PTXC_EMIT_HSACO).output);
 }
 
 TEST(Compile, SameInputSameBytesAlsoInThreads) {
-  const std::string ptx = Module(
-      ".shared .align 16 .b8 tile[64];\n" + Kernel("a", kStore) +
-      Kernel("b", "  mov.u32 %r0, tile;\n  st.shared.u32 [%r0], 1;\n"
-                  "  bar.sync 0;\n  ld.shared.u32 %r1, [tile+4];\n"
-                  "  st.global.u32 [%rd0], %r1;\n"));
+  const std::string ptx =
+      Module(".shared .align 16 .b8 tile[64];\n" + Kernel("a", kStore) +
+             Kernel("b",
+                    "  mov.u32 %r0, tile;\n  st.shared.u32 [%r0], 1;\n"
+                    "  bar.sync 0;\n  ld.shared.u32 %r1, [tile+4];\n"
+                    "  st.global.u32 [%rd0], %r1;\n"));
   const std::string want = Compile(ptx, CERBERUS_PTXC_EMIT_HSACO).output;
   ASSERT_FALSE(want.empty());
   std::vector<std::string> got(4);
   std::vector<std::thread> threads;
   for (std::string& one : got) {
-    threads.emplace_back([&] {
-      one = Compile(ptx, CERBERUS_PTXC_EMIT_HSACO).output;
-    });
+    threads.emplace_back(
+        [&] { one = Compile(ptx, CERBERUS_PTXC_EMIT_HSACO).output; });
   }
   for (std::thread& thread : threads) thread.join();
   for (const std::string& one : got) EXPECT_EQ(one, want);
 }
 
 TEST(Compile, NoPathOfTheMachineGetsIntoTheOutput) {
-  const Compiled c = Compile(Module(Kernel("k", kStore)),
-                             CERBERUS_PTXC_EMIT_HSACO);
+  const Compiled c =
+      Compile(Module(Kernel("k", kStore)), CERBERUS_PTXC_EMIT_HSACO);
   EXPECT_THAT(c.output, Not(HasSubstr("/tmp")));
   EXPECT_THAT(c.output, Not(HasSubstr("cerberus-link")));
 }

@@ -1,10 +1,10 @@
 #include "ptxc/lexer.h"
 
+#include <gmock/gmock.h>
+
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <gmock/gmock.h>
 
 namespace cerberus::ptx {
 namespace {
@@ -80,9 +80,8 @@ TEST(Lexer, SkipsCommentsAndLineMarkers) {
 
 TEST(Lexer, UnclosedCommentIsAnError) {
   for (const char* text : {"a /* open", "a /*", "a /*/", "a /* *"})
-    EXPECT_THAT(Tokens(text),
-                ElementsAre(Pair(TokenKind::kIdentifier, "a"),
-                            Pair(TokenKind::kError, "/*")));
+    EXPECT_THAT(Tokens(text), ElementsAre(Pair(TokenKind::kIdentifier, "a"),
+                                          Pair(TokenKind::kError, "/*")));
 }
 
 TEST(Lexer, FloatsMayStartWithThePoint) {
@@ -97,26 +96,23 @@ TEST(Lexer, NulEndsTheText) {
 }
 
 TEST(Lexer, TwoCharacterOperators) {
-  EXPECT_THAT(Tokens("<<>><=>===!=&&||"),
-              ElementsAre(Pair(TokenKind::kShiftLeft, "<<"),
-                          Pair(TokenKind::kShiftRight, ">>"),
-                          Pair(TokenKind::kLessEqual, "<="),
-                          Pair(TokenKind::kGreaterEqual, ">="),
-                          Pair(TokenKind::kEqual, "=="),
-                          Pair(TokenKind::kNotEqual, "!="),
-                          Pair(TokenKind::kAndAnd, "&&"),
-                          Pair(TokenKind::kOrOr, "||")));
+  EXPECT_THAT(
+      Tokens("<<>><=>===!=&&||"),
+      ElementsAre(
+          Pair(TokenKind::kShiftLeft, "<<"), Pair(TokenKind::kShiftRight, ">>"),
+          Pair(TokenKind::kLessEqual, "<="),
+          Pair(TokenKind::kGreaterEqual, ">="), Pair(TokenKind::kEqual, "=="),
+          Pair(TokenKind::kNotEqual, "!="), Pair(TokenKind::kAndAnd, "&&"),
+          Pair(TokenKind::kOrOr, "||")));
 }
 
 TEST(Lexer, UnclosedStringIsAnError) {
-  EXPECT_THAT(Tokens("\"abc\n"),
-              ElementsAre(Pair(TokenKind::kError, "\"abc")));
+  EXPECT_THAT(Tokens("\"abc\n"), ElementsAre(Pair(TokenKind::kError, "\"abc")));
   EXPECT_THAT(Tokens("\"a\\\"b\""),
               ElementsAre(Pair(TokenKind::kString, "a\\\"b")));
   EXPECT_THAT(Tokens("\"\\"), ElementsAre(Pair(TokenKind::kError, "\"\\")));
   // No escape for the end of the line.
-  EXPECT_THAT(Tokens("\"\\\n\""),
-              ElementsAre(Pair(TokenKind::kError, "\"\\")));
+  EXPECT_THAT(Tokens("\"\\\n\""), ElementsAre(Pair(TokenKind::kError, "\"\\")));
 }
 
 TEST(Lexer, MnemonicIsOneToken) {

@@ -1,5 +1,7 @@
 #include "ptxc/opcode_table.h"
 
+#include <gmock/gmock.h>
+
 #include <algorithm>
 #include <fstream>
 #include <iterator>
@@ -7,8 +9,6 @@
 #include <set>
 #include <string>
 #include <vector>
-
-#include <gmock/gmock.h>
 
 #include "ptx_text.h"
 #include "ptxc/parser.h"
@@ -68,10 +68,13 @@ std::vector<std::string> SortedParts(std::string_view spelling) {
 // what is left to show is that every real spelling is one of them.
 TEST(OpcodeTable, EverySpellingOfRealProgramsIsCompiledAndExecuted) {
   // Instructions of hardware that the targets do not have.
-  constexpr std::string_view kAbsent[] = {
-      "wgmma.", "tcgen05.", "multimem.", "tensormap.",
-      "cp.async.bulk.tensor", "cp.async.bulk.prefetch.tensor",
-      "cp.reduce.async.bulk.tensor"};
+  constexpr std::string_view kAbsent[] = {"wgmma.",
+                                          "tcgen05.",
+                                          "multimem.",
+                                          "tensormap.",
+                                          "cp.async.bulk.tensor",
+                                          "cp.async.bulk.prefetch.tensor",
+                                          "cp.reduce.async.bulk.tensor"};
   const std::vector<std::string> mnemonics = RealMnemonics();
   EXPECT_GT(mnemonics.size(), 700u);
   std::map<const OpcodeRow*, std::set<std::vector<std::string>>> spellings;
@@ -115,41 +118,184 @@ TEST(OpcodeTable, EveryOpcodeHasRowsAndEveryRowSaysWhatBecomesOfIt) {
 
 // The chapters of the manual, by the opcodes they describe.
 TEST(OpcodeTable, HasEveryOpcodeOfTheManual) {
-  constexpr std::string_view kManual[] = {
-      "abs", "activemask", "add", "addc", "alloca", "and", "applypriority",
-      "atom", "bar", "bar.warp", "barrier", "barrier.cluster", "bfe", "bfi",
-      "bfind", "bmsk", "bra", "brev", "brkpt", "brx.idx", "call",
-      "clusterlaunchcontrol.query_cancel", "clusterlaunchcontrol.try_cancel",
-      "clz", "cnot", "copysign", "cos", "cp.async", "cp.async.bulk",
-      "cp.async.bulk.prefetch", "cp.async.bulk.prefetch.tensor",
-      "cp.async.bulk.tensor", "cp.reduce.async.bulk",
-      "cp.reduce.async.bulk.tensor", "createpolicy", "cvt", "cvt.pack",
-      "cvta", "discard", "div", "dp2a", "dp4a", "elect", "ex2", "exit",
-      "fence", "fma", "fns", "getctarank", "griddepcontrol", "isspacep",
-      "istypep", "ld", "ldmatrix", "ldu", "lg2", "lop3", "mad", "mad24",
-      "madc", "mapa", "match", "max", "mbarrier.arrive",
-      "mbarrier.arrive_drop", "mbarrier.complete_tx", "mbarrier.expect_tx",
-      "mbarrier.init", "mbarrier.inval", "mbarrier.pending_count",
-      "mbarrier.test_wait", "mbarrier.try_wait", "membar", "min", "mma",
-      "mma.sp", "mov", "movmatrix", "mul", "mul24", "multimem.ld_reduce",
-      "multimem.red", "multimem.st", "nanosleep", "neg", "not", "or",
-      "pmevent", "popc", "prefetch", "prefetchu", "prmt", "rcp", "red",
-      "red.async", "redux", "rem", "ret", "rsqrt", "sad", "selp", "set",
-      "setmaxnreg", "setp", "shf", "shfl", "shl", "shr", "sin", "slct",
-      "sqrt", "st", "st.async", "st.bulk", "stackrestore", "stacksave",
-      "stmatrix", "sub", "subc", "suld", "suq", "sured", "sust", "szext",
-      "tanh", "tcgen05.alloc", "tcgen05.commit", "tcgen05.cp",
-      "tcgen05.dealloc", "tcgen05.ld", "tcgen05.mma", "tcgen05.mma.sp",
-      "tcgen05.mma.ws", "tcgen05.mma.ws.sp",
-      "tcgen05.relinquish_alloc_permit", "tcgen05.shift", "tcgen05.st",
-      "tcgen05.wait", "tensormap.cp_fenceproxy", "tensormap.replace",
-      "testp", "tex", "tld4", "trap", "txq", "vabsdiff", "vabsdiff2",
-      "vabsdiff4", "vadd", "vadd2", "vadd4", "vavrg2", "vavrg4", "vmad",
-      "vmax", "vmax2", "vmax4", "vmin", "vmin2", "vmin4", "vote", "vset",
-      "vset2", "vset4", "vshl", "vshr", "vsub", "vsub2", "vsub4",
-      "wgmma.commit_group", "wgmma.fence", "wgmma.mma_async",
-      "wgmma.mma_async.sp", "wgmma.wait_group", "wmma.load", "wmma.mma",
-      "wmma.store", "xor"};
+  constexpr std::string_view kManual[] = {"abs",
+                                          "activemask",
+                                          "add",
+                                          "addc",
+                                          "alloca",
+                                          "and",
+                                          "applypriority",
+                                          "atom",
+                                          "bar",
+                                          "bar.warp",
+                                          "barrier",
+                                          "barrier.cluster",
+                                          "bfe",
+                                          "bfi",
+                                          "bfind",
+                                          "bmsk",
+                                          "bra",
+                                          "brev",
+                                          "brkpt",
+                                          "brx.idx",
+                                          "call",
+                                          "clusterlaunchcontrol.query_cancel",
+                                          "clusterlaunchcontrol.try_cancel",
+                                          "clz",
+                                          "cnot",
+                                          "copysign",
+                                          "cos",
+                                          "cp.async",
+                                          "cp.async.bulk",
+                                          "cp.async.bulk.prefetch",
+                                          "cp.async.bulk.prefetch.tensor",
+                                          "cp.async.bulk.tensor",
+                                          "cp.reduce.async.bulk",
+                                          "cp.reduce.async.bulk.tensor",
+                                          "createpolicy",
+                                          "cvt",
+                                          "cvt.pack",
+                                          "cvta",
+                                          "discard",
+                                          "div",
+                                          "dp2a",
+                                          "dp4a",
+                                          "elect",
+                                          "ex2",
+                                          "exit",
+                                          "fence",
+                                          "fma",
+                                          "fns",
+                                          "getctarank",
+                                          "griddepcontrol",
+                                          "isspacep",
+                                          "istypep",
+                                          "ld",
+                                          "ldmatrix",
+                                          "ldu",
+                                          "lg2",
+                                          "lop3",
+                                          "mad",
+                                          "mad24",
+                                          "madc",
+                                          "mapa",
+                                          "match",
+                                          "max",
+                                          "mbarrier.arrive",
+                                          "mbarrier.arrive_drop",
+                                          "mbarrier.complete_tx",
+                                          "mbarrier.expect_tx",
+                                          "mbarrier.init",
+                                          "mbarrier.inval",
+                                          "mbarrier.pending_count",
+                                          "mbarrier.test_wait",
+                                          "mbarrier.try_wait",
+                                          "membar",
+                                          "min",
+                                          "mma",
+                                          "mma.sp",
+                                          "mov",
+                                          "movmatrix",
+                                          "mul",
+                                          "mul24",
+                                          "multimem.ld_reduce",
+                                          "multimem.red",
+                                          "multimem.st",
+                                          "nanosleep",
+                                          "neg",
+                                          "not",
+                                          "or",
+                                          "pmevent",
+                                          "popc",
+                                          "prefetch",
+                                          "prefetchu",
+                                          "prmt",
+                                          "rcp",
+                                          "red",
+                                          "red.async",
+                                          "redux",
+                                          "rem",
+                                          "ret",
+                                          "rsqrt",
+                                          "sad",
+                                          "selp",
+                                          "set",
+                                          "setmaxnreg",
+                                          "setp",
+                                          "shf",
+                                          "shfl",
+                                          "shl",
+                                          "shr",
+                                          "sin",
+                                          "slct",
+                                          "sqrt",
+                                          "st",
+                                          "st.async",
+                                          "st.bulk",
+                                          "stackrestore",
+                                          "stacksave",
+                                          "stmatrix",
+                                          "sub",
+                                          "subc",
+                                          "suld",
+                                          "suq",
+                                          "sured",
+                                          "sust",
+                                          "szext",
+                                          "tanh",
+                                          "tcgen05.alloc",
+                                          "tcgen05.commit",
+                                          "tcgen05.cp",
+                                          "tcgen05.dealloc",
+                                          "tcgen05.ld",
+                                          "tcgen05.mma",
+                                          "tcgen05.mma.sp",
+                                          "tcgen05.mma.ws",
+                                          "tcgen05.mma.ws.sp",
+                                          "tcgen05.relinquish_alloc_permit",
+                                          "tcgen05.shift",
+                                          "tcgen05.st",
+                                          "tcgen05.wait",
+                                          "tensormap.cp_fenceproxy",
+                                          "tensormap.replace",
+                                          "testp",
+                                          "tex",
+                                          "tld4",
+                                          "trap",
+                                          "txq",
+                                          "vabsdiff",
+                                          "vabsdiff2",
+                                          "vabsdiff4",
+                                          "vadd",
+                                          "vadd2",
+                                          "vadd4",
+                                          "vavrg2",
+                                          "vavrg4",
+                                          "vmad",
+                                          "vmax",
+                                          "vmax2",
+                                          "vmax4",
+                                          "vmin",
+                                          "vmin2",
+                                          "vmin4",
+                                          "vote",
+                                          "vset",
+                                          "vset2",
+                                          "vset4",
+                                          "vshl",
+                                          "vshr",
+                                          "vsub",
+                                          "vsub2",
+                                          "vsub4",
+                                          "wgmma.commit_group",
+                                          "wgmma.fence",
+                                          "wgmma.mma_async",
+                                          "wgmma.mma_async.sp",
+                                          "wgmma.wait_group",
+                                          "wmma.load",
+                                          "wmma.mma",
+                                          "wmma.store",
+                                          "xor"};
   std::set<std::string_view> names;
   for (const OpcodeRow& row : OpcodeTable()) names.insert(row.name);
   for (std::string_view opcode : kManual) EXPECT_THAT(names, Contains(opcode));
@@ -168,9 +314,9 @@ TEST(OpcodeTable, EverySpellingOfEveryRowParsesAndChecks) {
     const DiagSink sink = [&](const Diag& diag) {
       if (diag.severity == Severity::kError)
         ADD_FAILURE() << diag.ToString() << "\n  "
-                      << lines[static_cast<std::size_t>(std::clamp(
-                             diag.where.ptx_line - 20, 0,
-                             static_cast<int>(lines.size()) - 1))];
+                      << lines[static_cast<std::size_t>(
+                             std::clamp(diag.where.ptx_line - 20, 0,
+                                        static_cast<int>(lines.size()) - 1))];
     };
     ParseOutcome outcome = Parse(text, sink);
     ASSERT_EQ(outcome.errors, 0);
@@ -242,8 +388,9 @@ TEST(ResolveForm, DecodesModifiersAndTypes) {
   EXPECT_EQ(form.type(0), Type::kS8);
   EXPECT_EQ(form.type(1), Type::kF16);
 
-  form = Resolve("cp.async.bulk.shared::cluster.global."
-                 "mbarrier::complete_tx::bytes");
+  form = Resolve(
+      "cp.async.bulk.shared::cluster.global."
+      "mbarrier::complete_tx::bytes");
   EXPECT_EQ(form.opcode(), Opcode::kCpAsyncBulk);
   EXPECT_EQ(form.mods.space(), Space::kSharedCluster);
   EXPECT_EQ(form.mods.space2(), Space::kGlobal);
@@ -335,11 +482,11 @@ TEST(ForEachSpelling, SpansTheWholeSyntax) {
     for (std::string& spelling : SpellingsOf(*row))
       all.insert(std::move(spelling));
   EXPECT_EQ(all, (std::multiset<std::string>{
-                     "sqrt.approx.f32", "sqrt.approx.ftz.f32",
-                     "sqrt.rn.f32", "sqrt.rn.ftz.f32", "sqrt.rz.f32",
-                     "sqrt.rz.ftz.f32", "sqrt.rm.f32", "sqrt.rm.ftz.f32",
-                     "sqrt.rp.f32", "sqrt.rp.ftz.f32", "sqrt.rn.f64",
-                     "sqrt.rz.f64", "sqrt.rm.f64", "sqrt.rp.f64"}));
+                     "sqrt.approx.f32", "sqrt.approx.ftz.f32", "sqrt.rn.f32",
+                     "sqrt.rn.ftz.f32", "sqrt.rz.f32", "sqrt.rz.ftz.f32",
+                     "sqrt.rm.f32", "sqrt.rm.ftz.f32", "sqrt.rp.f32",
+                     "sqrt.rp.ftz.f32", "sqrt.rn.f64", "sqrt.rz.f64",
+                     "sqrt.rm.f64", "sqrt.rp.f64"}));
 }
 
 TEST(ForEachSpelling, ShowsHintsOneAtATime) {

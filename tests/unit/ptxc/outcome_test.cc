@@ -1,11 +1,11 @@
 // Outcomes of parts, through bytes and back.
 #include "ptxc/outcome.h"
 
+#include <gtest/gtest.h>
+
 #include <cstdlib>
 #include <fstream>
 #include <string>
-
-#include <gtest/gtest.h>
 
 namespace cerberus::ptx {
 namespace {
@@ -13,8 +13,8 @@ namespace {
 Diag SomeDiag(Severity severity, std::string message) {
   Diag diag = MakeDiag(DiagCode::kUnsupportedPtx, std::move(message));
   diag.severity = severity;
-  diag.where = {"a.ptx", ".nv_fatbin", 0x1a40, "scan(int*)", 57, 9, "scan.cu",
-                12};
+  diag.where = {"a.ptx", ".nv_fatbin", 0x1a40, "scan(int*)", 57,
+                9,       "scan.cu",    12};
   diag.notes = {"one", "", "two"};
   return diag;
 }

@@ -1,12 +1,12 @@
 #include "ptxc/parser.h"
 
+#include <gmock/gmock.h>
+
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <vector>
-
-#include <gmock/gmock.h>
 
 namespace cerberus::ptx {
 namespace {
@@ -58,8 +58,7 @@ Parsed ParseBody(const std::string& body) {
       body + "\n}\n");
 }
 
-const Operand& OperandOf(const Parsed& p, std::uint32_t inst,
-                         std::uint32_t i) {
+const Operand& OperandOf(const Parsed& p, std::uint32_t inst, std::uint32_t i) {
   const Function& f = p.module->functions.front();
   return f.operands[f.instructions[inst].first_operand + i];
 }
@@ -67,8 +66,9 @@ const Operand& OperandOf(const Parsed& p, std::uint32_t inst,
 // ---- Headers ----------------------------------------------------------------
 
 TEST(Parser, Header) {
-  const Parsed p(".version 9.1\n.target sm_100a, debug, texmode_independent\n"
-                 ".address_size 64\n");
+  const Parsed p(
+      ".version 9.1\n.target sm_100a, debug, texmode_independent\n"
+      ".address_size 64\n");
   EXPECT_THAT(p.errors, IsEmpty());
   EXPECT_EQ(p.module->version, 91);
   EXPECT_EQ(p.module->sm, 100);
@@ -114,12 +114,11 @@ TEST(Parser, TextThatIsNotPtx) {
   EXPECT_THAT(Parsed(".version 9.0\n.target sm_75\n@%p1 bra L;\n").errors,
               ElementsAre("ptx:3:1: expected a directive at module scope, "
                           "found '@'"));
-  EXPECT_THAT(
-      Parsed(".version 9.0\n.target sm_75\n.reg .b32 %r<8>;\n"
-             ".param .b32 p;\n")
-          .errors,
-      ElementsAre("ptx:3:1: no .reg variables at module scope",
-                  "ptx:4:1: no .param variables at module scope"));
+  EXPECT_THAT(Parsed(".version 9.0\n.target sm_75\n.reg .b32 %r<8>;\n"
+                     ".param .b32 p;\n")
+                  .errors,
+              ElementsAre("ptx:3:1: no .reg variables at module scope",
+                          "ptx:4:1: no .param variables at module scope"));
   EXPECT_THAT(Parsed("int main() {}").errors,
               ElementsAre(HasSubstr("found 'int'")));
 }
@@ -255,7 +254,8 @@ TEST(Parser, OddModules) {
 // Brackets of any kind, however many: one error, and no time to speak of.
 TEST(Parser, ManyBrackets) {
   const std::string head = ".version 9.0\n.target sm_80\n";
-  for (const std::string bracket : {"(", "[", "{", "-", "-(", "{[", "1?(", "!"}) {
+  for (const std::string bracket :
+       {"(", "[", "{", "-", "-(", "{[", "1?(", "!"}) {
     std::string many;
     for (int i = 0; i < 50000; ++i) many += bracket;
     for (const std::string& text :
@@ -425,8 +425,7 @@ TEST(Parser, SectionsFilesAliasesAndPragmas) {
   EXPECT_EQ(p.module->files[0].timestamp, 1234u);
   EXPECT_EQ(p.module->aliases[0].aliasee, "f");
   EXPECT_EQ(p.module->sections[0].name, ".debug_str");
-  EXPECT_THAT(std::string(p.module->sections[0].text),
-              HasSubstr("L: .b8 1,2"));
+  EXPECT_THAT(std::string(p.module->sections[0].text), HasSubstr("L: .b8 1,2"));
 }
 
 // ---- Constants --------------------------------------------------------------
@@ -439,8 +438,8 @@ struct ConstantCase {
 class ConstantExpression : public ::testing::TestWithParam<ConstantCase> {};
 
 TEST_P(ConstantExpression, IsEvaluated) {
-  const Parsed p = ParseBody(std::string("mov.b64 %rd1, ") +
-                             GetParam().text + ";");
+  const Parsed p =
+      ParseBody(std::string("mov.b64 %rd1, ") + GetParam().text + ";");
   ASSERT_THAT(p.errors, IsEmpty());
   EXPECT_EQ(OperandOf(p, 0, 1).kind, OperandKind::kInt);
   EXPECT_EQ(OperandOf(p, 0, 1).value, GetParam().value);
@@ -463,9 +462,8 @@ INSTANTIATE_TEST_SUITE_P(
         ConstantCase{"-8>>1", -4}, ConstantCase{"0x8000000000000000>>63", 1},
         ConstantCase{"1<<65", 2}, ConstantCase{"-1>>-1", -1},
         ConstantCase{"0x100000000>>66", 1 << 30}, ConstantCase{"3<4&&4>=4", 1},
-        ConstantCase{"1==2||2!=2", 0},
-        ConstantCase{"1.5<2.0", 1}, ConstantCase{"1.5+.5>=2.0", 1},
-        ConstantCase{"-1.0==1.0?2:3", 3},
+        ConstantCase{"1==2||2!=2", 0}, ConstantCase{"1.5<2.0", 1},
+        ConstantCase{"1.5+.5>=2.0", 1}, ConstantCase{"-1.0==1.0?2:3", 3},
         // A constant too large for .s64 is unsigned, and so is the result.
         ConstantCase{"-1<0xFFFFFFFFFFFFFFFF", 0}, ConstantCase{"-1<1U", 0},
         ConstantCase{"-1<1", 1}, ConstantCase{"(.u64)-1/2U", INT64_MAX},
@@ -481,16 +479,17 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Parser, IntegersWithTooManyDigitsAreErrors) {
   for (const char* text : {"99999999999999999999", "0xfffffffffffffffff", "08",
                            "0b12", "0x", "0b"})
-    EXPECT_FALSE(ParseBody(std::string("mov.b64 %rd1, ") + text + ";")
-                     .errors.empty())
+    EXPECT_FALSE(
+        ParseBody(std::string("mov.b64 %rd1, ") + text + ";").errors.empty())
         << text;
 }
 
 TEST(Parser, FloatConstantsKeepTheirBits) {
-  const Parsed p = ParseBody("mov.f32 %f1, 0f7FC00001;\n"
-                             "mov.f32 %f1, -0f3F800000;\n"
-                             "mov.f32 %f1, 0.1;\n"
-                             "mov.f32 %f1, 0d7FF8000000000001;\n");
+  const Parsed p = ParseBody(
+      "mov.f32 %f1, 0f7FC00001;\n"
+      "mov.f32 %f1, -0f3F800000;\n"
+      "mov.f32 %f1, 0.1;\n"
+      "mov.f32 %f1, 0d7FF8000000000001;\n");
   ASSERT_THAT(p.errors, IsEmpty());
   EXPECT_EQ(OperandOf(p, 0, 1).kind, OperandKind::kFloat32);
   EXPECT_EQ(OperandOf(p, 0, 1).bits, 0x7FC00001u);
@@ -501,16 +500,17 @@ TEST(Parser, FloatConstantsKeepTheirBits) {
 }
 
 TEST(Parser, FloatExpressionsAreDoubles) {
-  const Parsed p = ParseBody("mov.f32 %f1, 1.5*2.0-1.0/4.0;\n"
-                             "mov.f32 %f1, -(0d3FF0000000000000+.5);\n");
+  const Parsed p = ParseBody(
+      "mov.f32 %f1, 1.5*2.0-1.0/4.0;\n"
+      "mov.f32 %f1, -(0d3FF0000000000000+.5);\n");
   ASSERT_THAT(p.errors, IsEmpty());
   EXPECT_EQ(OperandOf(p, 0, 1).kind, OperandKind::kFloat64);
   EXPECT_EQ(OperandOf(p, 0, 1).bits, 0x4006000000000000u);  // 2.75
   EXPECT_EQ(OperandOf(p, 1, 1).bits, 0xBFF8000000000000u);  // -1.5
-  for (const char* mixed : {"1.5+1", "1.5&2.0", "1.5?1:2", "1.5%2.0",
-                            "0f3F800000+1.0", "1.5<<1"})
-    EXPECT_FALSE(ParseBody(std::string("mov.f32 %f1, ") + mixed + ";")
-                     .errors.empty())
+  for (const char* mixed :
+       {"1.5+1", "1.5&2.0", "1.5?1:2", "1.5%2.0", "0f3F800000+1.0", "1.5<<1"})
+    EXPECT_FALSE(
+        ParseBody(std::string("mov.f32 %f1, ") + mixed + ";").errors.empty())
         << mixed;
 }
 
@@ -597,11 +597,12 @@ TEST(Parser, LabelsMayHaveNamesOfFunctionsAndVariables) {
 }
 
 TEST(Parser, StrippedText) {
-  const Parsed p(".version 8.0\n.target sm_90\n.entry k(.param .u64 a)"
-                 ".maxntid 256{.reg .f32 %f<5>;.reg .b32 %r<9>;"
-                 "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"
-                 "{%f1,%f2,%f3,%f4},{%r1,%r2,%r3,%r4},{%r5,%r6},"
-                 "{%f1,%f2,%f3,%f4};ret;}");
+  const Parsed p(
+      ".version 8.0\n.target sm_90\n.entry k(.param .u64 a)"
+      ".maxntid 256{.reg .f32 %f<5>;.reg .b32 %r<9>;"
+      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"
+      "{%f1,%f2,%f3,%f4},{%r1,%r2,%r3,%r4},{%r5,%r6},"
+      "{%f1,%f2,%f3,%f4};ret;}");
   EXPECT_THAT(p.errors, IsEmpty());
   EXPECT_EQ(p.function("k").instructions.size(), 2u);
 }
@@ -618,9 +619,8 @@ TEST(Parser, SourceLines) {
   EXPECT_EQ(loc.function_offset, 4);
   EXPECT_TRUE(loc.is_inlined);
   EXPECT_EQ(loc.inlined_line, 7u);
-  EXPECT_THAT(p.errors,
-              ElementsAre("ptx:9:1: kernel 'k' (scan.cu:9): "
-                          "unknown instruction 'frob'"));
+  EXPECT_THAT(p.errors, ElementsAre("ptx:9:1: kernel 'k' (scan.cu:9): "
+                                    "unknown instruction 'frob'"));
 }
 
 TEST(Parser, IndirectCallsAndJumpTables) {
@@ -711,8 +711,7 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"ld.global.u32 %r1, [-%rd1];",
                   "9:22: '!' and '-' stand only before whole operands"},
         ErrorCase{"@ ret;", "9:3: undefined predicate 'ret'"},
-        ErrorCase{"@; ret;",
-                  "9:2: expected a predicate behind '@', found ';'"},
+        ErrorCase{"@; ret;", "9:2: expected a predicate behind '@', found ';'"},
         ErrorCase{"A: ret; A: ret;",
                   "9:9: label 'A' is defined twice in this scope"},
         ErrorCase{".reg .b32 %r<4>;",
@@ -727,10 +726,12 @@ INSTANTIATE_TEST_SUITE_P(
                   "9:15: alignment 3 is not a power of two"},
         ErrorCase{".local .b8 x[99999999999999];",
                   "9:14: array is larger than 1099511627776 bytes"},
-        ErrorCase{".frob 3;", "9:1: expected an instruction or a directive "
-                              "of function scope, found '.frob'"},
-        ErrorCase{"\x01 ret;", "9:1: expected an instruction, a label or a "
-                               "directive, found '\\x01'"}));
+        ErrorCase{".frob 3;",
+                  "9:1: expected an instruction or a directive "
+                  "of function scope, found '.frob'"},
+        ErrorCase{"\x01 ret;",
+                  "9:1: expected an instruction, a label or a "
+                  "directive, found '\\x01'"}));
 
 TEST(Parser, GoesOnBehindAnError) {
   const Parsed p = ParseBody("frob;\nmov.u32 %r1, ;\nret;\nquux.s8 %r1;\n");
@@ -739,8 +740,8 @@ TEST(Parser, GoesOnBehindAnError) {
 }
 
 TEST(Parser, OnlyTheFunctionWithErrorsIsLost) {
-  const Parsed p = ParseModuleText(
-      ".entry bad() { frob; }\n.entry good() { ret; }\n");
+  const Parsed p =
+      ParseModuleText(".entry bad() { frob; }\n.entry good() { ret; }\n");
   EXPECT_EQ(p.function("bad").errors, 1u);
   EXPECT_EQ(p.function("good").errors, 0u);
   EXPECT_EQ(p.module_errors, 0);
@@ -782,8 +783,7 @@ TEST(Parser, DeepNestingIsRefused) {
   EXPECT_FALSE(ParseBody("mov.u32 " + braces + ";").errors.empty());
   EXPECT_FALSE(ParseModuleText(".global .b8 x[9] = " + braces).errors.empty());
   // Scopes are no recursion.
-  EXPECT_EQ(ParseBody(braces + "ret;" + std::string(100000, '}'))
-                .errors.size(),
+  EXPECT_EQ(ParseBody(braces + "ret;" + std::string(100000, '}')).errors.size(),
             0u);
 }
 

@@ -1,11 +1,11 @@
 #include "ptxc/printer.h"
 
+#include <gtest/gtest.h>
+
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
-
-#include <gtest/gtest.h>
 
 #include "ptx_text.h"
 #include "ptxc/parser.h"
@@ -14,16 +14,16 @@ namespace cerberus::ptx {
 namespace {
 
 std::string Reprint(const std::string& text) {
-  const ParseOutcome outcome = Parse(
-      text, [](const Diag& diag) { ADD_FAILURE() << diag.ToString(); });
+  const ParseOutcome outcome =
+      Parse(text, [](const Diag& diag) { ADD_FAILURE() << diag.ToString(); });
   return Print(*outcome.module);
 }
 
 // What a printed instruction says, whatever the blanks.
 std::string PrintOne(const std::string& instruction) {
   const std::string text = testing::ModuleWith({instruction});
-  const ParseOutcome outcome = Parse(
-      text, [](const Diag& diag) { ADD_FAILURE() << diag.ToString(); });
+  const ParseOutcome outcome =
+      Parse(text, [](const Diag& diag) { ADD_FAILURE() << diag.ToString(); });
   const Function& f = outcome.module->functions.back();
   return PrintInstruction(*outcome.module, f, f.instructions.front()) + ";";
 }
@@ -37,8 +37,8 @@ TEST_P(PrintsAsWritten, Instruction) {
 INSTANTIATE_TEST_SUITE_P(
     All, PrintsAsWritten,
     ::testing::Values(
-        "add.s32 %r1, %r2, -5;", "@!%p1 bra done;",
-        "mov.f32 %f1, 0f7FC00001;", "mov.f64 %fd1, 0d3FF0000000000000;",
+        "add.s32 %r1, %r2, -5;", "@!%p1 bra done;", "mov.f32 %f1, 0f7FC00001;",
+        "mov.f64 %fd1, 0d3FF0000000000000;",
         "ld.global.v2.f32 {%f1, _}, [%rd1+-8];",
         "ld.global.u32 %r1, [%rd1].unified;", "st.shared.u8 [tile+3], %rs1;",
         "setp.lt.and.s32 %p1|%p2, %r1, 5, !%p3;",

@@ -125,21 +125,19 @@ std::string InstructionText(const InstForm& form, bool optional) {
       one = "_";
     } else if ((c & kOpLabel) != 0) {
       one = spec.name == "targets" ? "jumps" : "done";
-    } else if ((c & (kOpRegister | kOpPair)) == 0 &&
-               (c & kOpImmediate) != 0) {
+    } else if ((c & (kOpRegister | kOpPair)) == 0 && (c & kOpImmediate) != 0) {
       one = Constant(form.opcode());
     } else if ((c & kOpScalarOrVector) != 0) {
       one = form.mods.vec() == Vec::kNone
                 ? RegisterOf(type, number)
                 : Vector(type, form.mods.vector_width(), number);
-    } else if (form.opcode() == Opcode::kMov &&
-               form.mods.vec() != Vec::kNone) {
+    } else if (form.opcode() == Opcode::kMov && form.mods.vec() != Vec::kNone) {
       one = Vector(form.type(), form.mods.vector_width(), number);
     } else if ((c & kOpVector) != 0 && (c & kOpRegister) == 0) {
       one = Vector(type, 4, number);
     } else {
-      const bool tex = form.opcode() == Opcode::kTex ||
-                       form.opcode() == Opcode::kTld4;
+      const bool tex =
+          form.opcode() == Opcode::kTex || form.opcode() == Opcode::kTld4;
       one = tex && (c & kOpDest) != 0
                 ? Vector(form.type(), form.mods.vector_width(), number)
                 : RegisterOf(type, number);
@@ -162,8 +160,7 @@ std::string ModuleWith(const std::vector<std::string>& lines,
                      ".func helper() { ret; }\n"
                      ".visible .entry kernel(.param .align 16 .b8 in[256])\n"
                      "{\n" +
-                     Registers() +
-                     "jumps: .branchtargets done, done;\n";
+                     Registers() + "jumps: .branchtargets done, done;\n";
   for (const std::string& line : lines) text += "  " + line + "\n";
   return text + "done:\n  ret;\n}\n";
 }

@@ -1,9 +1,9 @@
 #include "ptxc/sema.h"
 
+#include <gmock/gmock.h>
+
 #include <string>
 #include <vector>
-
-#include <gmock/gmock.h>
 
 #include "ptx_text.h"
 #include "ptxc/parser.h"
@@ -75,25 +75,23 @@ INSTANTIATE_TEST_SUITE_P(
         "add.s16 %rs1, %rs2, 70000;", "add.s32 %r1, %r2, 5000000000;",
         "mov.u16 %rs1, -1;", "and.pred %p1, %p2, 1;",
         // Special registers, symbols, packing.
-        "mov.u32 %r1, %gridid;",
-        "mov.u32 %r1, %tid.x;", "cvt.u64.u32 %rd1, %tid.x;",
-        "mov.u64 %rd1, %clock64;", "mov.u64 %rd1, tile+8;",
-        "cvta.const.u64 %rd1, table;", "mov.b64 %rd1, {%r1, %f2};",
-        "mov.b64 {%r1, _}, %rd1;", "mov.b32 %r1, {%rs1, %h2};",
-        "mov.b64 %rd1, {%rs1, %rs2, %rs3, %rs4};",
-        "mov.b128 %rq1, {%rd1, %rd2};",
-        "ld.global.u32 %r1, [%rd1+1<<4];", "mov.u64 %rd1, tile+4|1;",
+        "mov.u32 %r1, %gridid;", "mov.u32 %r1, %tid.x;",
+        "cvt.u64.u32 %rd1, %tid.x;", "mov.u64 %rd1, %clock64;",
+        "mov.u64 %rd1, tile+8;", "cvta.const.u64 %rd1, table;",
+        "mov.b64 %rd1, {%r1, %f2};", "mov.b64 {%r1, _}, %rd1;",
+        "mov.b32 %r1, {%rs1, %h2};", "mov.b64 %rd1, {%rs1, %rs2, %rs3, %rs4};",
+        "mov.b128 %rq1, {%rd1, %rd2};", "ld.global.u32 %r1, [%rd1+1<<4];",
+        "mov.u64 %rd1, tile+4|1;",
         // Operands that may be left out.
         "ld.local.u32 %r1, [16];", "ld.shared.u32 %r1, [%r2];",
         "ld.const.u32 %r1, [%r2];", "mov.u32 %r1, table;",
         "atom.shared.add.u32 %r1, [%r2], 1;", "ld.u32 %r1, [%rs1];",
-        "cp.async.ca.shared.global [%r1], [%r2], 4;",
-        "bar.sync %r1;", "bar.sync 0, 64;", "bar.red.popc.u32 %r1, 0, %p1;",
+        "cp.async.ca.shared.global [%r1], [%r2], 4;", "bar.sync %r1;",
+        "bar.sync 0, 64;", "bar.red.popc.u32 %r1, 0, %p1;",
         "bar.red.popc.u32 %r1, 0, 64, !%p1;", "setp.eq.s32 _|%p1, %r1, %r2;",
         "shfl.sync.idx.b32 %f1|%p1, %f2, 0, 31, -1;",
-        "vote.sync.ballot.b32 %r1, 1, -1;",
-        "atom.global.add.u32 _, [%rd1], 1;", "ld.u32 %r1, [tile];",
-        "ld.mmio.relaxed.sys.global.b128 %rq1, [%rd1];",
+        "vote.sync.ballot.b32 %r1, 1, -1;", "atom.global.add.u32 _, [%rd1], 1;",
+        "ld.u32 %r1, [tile];", "ld.mmio.relaxed.sys.global.b128 %rq1, [%rd1];",
         "ld.global.ca.nc.v4.b64 {%rd1, %rd2, %rd3, %rd4}, [%rd5];",
         "ld.global.cg.nc.L2::evict_last.L2::128B.v8.b32"
         " {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [%rd5];",
@@ -203,8 +201,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "is 'tile+8', expected a register or a constant"},
         ErrorCase{"ld.const.u8 %rs1, table[%f1];",
                   "is counted by a register of type .f32"},
-        ErrorCase{"mov.u32 %r1+1, %r2;",
-                  "is '%r1+1', which cannot be written"},
+        ErrorCase{"mov.u32 %r1+1, %r2;", "is '%r1+1', which cannot be written"},
         ErrorCase{"mov.u32 %r1, nowhere;", "undefined name 'nowhere'"},
         ErrorCase{"mov.u32 %r1, %r999;", "undefined name '%r999'"},
         ErrorCase{"ld.global.u32 %r1, [nowhere+4];",
@@ -247,11 +244,11 @@ TEST(Sema, ErrorsNameKernelLineAndCudaSource) {
 }
 
 TEST(Sema, SeveralErrorsInOneRun) {
-  EXPECT_EQ(CheckText(testing::ModuleWith(
-                          {"add.s32 %f1, %r1, %r2;", "ret;", "bra gone;",
-                           "add.s32 %r1, %f2, %f3;"}))
-                .errors.size(),
-            4u);
+  EXPECT_EQ(
+      CheckText(testing::ModuleWith({"add.s32 %f1, %r1, %r2;", "ret;",
+                                     "bra gone;", "add.s32 %r1, %f2, %f3;"}))
+          .errors.size(),
+      4u);
 }
 
 TEST(Sema, SignaturesOfCalls) {
@@ -262,8 +259,7 @@ TEST(Sema, SignaturesOfCalls) {
       ".param .align 8 .b8 s[16]; .reg .b64 %rd<2>;\n"
       "p: .callprototype (.param .b32 _) _ (.param .b64 _);\n";
   EXPECT_THAT(CheckText(head + "call (r), f, (x, s); }").errors, IsEmpty());
-  EXPECT_THAT(CheckText(head + "call (r), %rd1, (x), p; }").errors,
-              IsEmpty());
+  EXPECT_THAT(CheckText(head + "call (r), %rd1, (x), p; }").errors, IsEmpty());
   EXPECT_THAT(CheckText(head + "call f, (x, s); }").errors,
               ElementsAre(HasSubstr("'f' returns 1 values, the call has 0")));
   EXPECT_THAT(CheckText(head + "call (r), f, (y, s); }").errors,
@@ -277,27 +273,25 @@ TEST(Sema, SignaturesOfCalls) {
 // Each name is that of the innermost scope that has it: of a range such as
 // %r<4> only the elements that there are. As ptxas has it.
 TEST(Sema, RegistersOfInnerScopes) {
-  EXPECT_THAT(
-      CheckText(".version 8.0\n.target sm_75\n.entry k() {\n"
-                ".reg .b32 %r<16>;\n.reg .f64 x5;\n"
-                "{\n.reg .f32 %r<4>;\n.reg .b32 x<6>;\n"
-                "add.f32 %r1, %r3, 0f3F800000;\nadd.s32 %r4, %r15, 1;\n"
-                "add.s32 x5, %r5, 1;\n"
-                "{\n.reg .b64 %r3;\n.reg .f64 %r<2>;\n"
-                "add.s64 %r3, %r3, 1;\nadd.f64 %r1, %r0, %r1;\n"
-                "add.f32 %r2, %r2, %r2;\nadd.s32 %r7, %r7, 1;\n}\n}\n"
-                "add.s32 %r1, %r1, 1;\nadd.f64 x5, x5, x5;\nret;\n}\n")
-          .errors,
-      IsEmpty());
+  EXPECT_THAT(CheckText(".version 8.0\n.target sm_75\n.entry k() {\n"
+                        ".reg .b32 %r<16>;\n.reg .f64 x5;\n"
+                        "{\n.reg .f32 %r<4>;\n.reg .b32 x<6>;\n"
+                        "add.f32 %r1, %r3, 0f3F800000;\nadd.s32 %r4, %r15, 1;\n"
+                        "add.s32 x5, %r5, 1;\n"
+                        "{\n.reg .b64 %r3;\n.reg .f64 %r<2>;\n"
+                        "add.s64 %r3, %r3, 1;\nadd.f64 %r1, %r0, %r1;\n"
+                        "add.f32 %r2, %r2, %r2;\nadd.s32 %r7, %r7, 1;\n}\n}\n"
+                        "add.s32 %r1, %r1, 1;\nadd.f64 x5, x5, x5;\nret;\n}\n")
+                  .errors,
+              IsEmpty());
 }
 
 // A name's space and that of the access are the same. Generic addresses of
 // constants and parameters come from cvta. As ptxas has it.
 TEST(Sema, NamesInOtherSpaces) {
-  for (const char* line :
-       {"atom.add.u32 %r1, [table], 1;", "ld.u32 %r1, [in];",
-        "st.u32 [table], %r1;", "prefetch.L1 [table];",
-        "mbarrier.init.b64 [in], 1;"}) {
+  for (const char* line : {"atom.add.u32 %r1, [table], 1;", "ld.u32 %r1, [in];",
+                           "st.u32 [table], %r1;", "prefetch.L1 [table];",
+                           "mbarrier.init.b64 [in], 1;"}) {
     EXPECT_THAT(CheckLine(line).errors,
                 ElementsAre(HasSubstr("needs a generic address")))
         << line;

@@ -177,8 +177,7 @@ TEST(Plan, EveryShapeConvertsAndVerifies) {
                   segment.p_offset);
       }
       // The names the loader asks for are still found.
-      std::vector<std::string> needed =
-          DynamicStrings(done->before, DT_NEEDED);
+      std::vector<std::string> needed = DynamicStrings(done->before, DT_NEEDED);
       if (!keep) needed.push_back("/opt/driver/libcuda.so.1");
       EXPECT_EQ(DynamicStrings(done->after, DT_NEEDED), needed);
       // Every byte of the new segments has a section, for strip.

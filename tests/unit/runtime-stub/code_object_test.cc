@@ -110,8 +110,8 @@ TEST(CodeObject, SharedMemoryInAWindow) {
   EXPECT_TRUE(only->window);
 }
 
-// For blocks that do not fit with one warp in each wave; also of the form with a
-// window. Without a first form it is a kernel like others.
+// For blocks that do not fit with one warp in each wave; also of the form with
+// a window. Without a first form it is a kernel like others.
 TEST(CodeObject, PackedForms) {
   TestCodeObject object;
   TestKernel one = SimpleKernel("one");

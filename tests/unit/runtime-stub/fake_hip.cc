@@ -96,38 +96,17 @@ FAKE hipDeviceGetAttribute(int* value, hipDeviceAttribute_t attribute,
                            int device) {
   ENTER();
   switch (attribute) {
-    case hipDeviceAttributePciBusId:
-      *value = 0x40 + device;
-      break;
-    case hipDeviceAttributePciDeviceId:
-      *value = 3;
-      break;
-    case hipDeviceAttributePciDomainId:
-      *value = 1;
-      break;
-    case hipDeviceAttributeMaxThreadsPerBlock:
-      *value = 1024;
-      break;
-    case hipDeviceAttributeMaxBlockDimX:
-      *value = 1024;
-      break;
-    case hipDeviceAttributeMaxBlockDimY:
-      *value = 1024;
-      break;
-    case hipDeviceAttributeMaxGridDimX:
-      *value = 2147483647;
-      break;
-    case hipDeviceAttributeMultiprocessorCount:
-      *value = 48;
-      break;
-    case hipDeviceAttributeMaxSharedMemoryPerBlock:
-      *value = 65536;
-      break;
-    case hipDeviceAttributeMaxThreadsPerMultiProcessor:
-      *value = 2048;
-      break;
-    default:
-      return hipErrorInvalidValue;
+    case hipDeviceAttributePciBusId: *value = 0x40 + device; break;
+    case hipDeviceAttributePciDeviceId: *value = 3; break;
+    case hipDeviceAttributePciDomainId: *value = 1; break;
+    case hipDeviceAttributeMaxThreadsPerBlock: *value = 1024; break;
+    case hipDeviceAttributeMaxBlockDimX: *value = 1024; break;
+    case hipDeviceAttributeMaxBlockDimY: *value = 1024; break;
+    case hipDeviceAttributeMaxGridDimX: *value = 2147483647; break;
+    case hipDeviceAttributeMultiprocessorCount: *value = 48; break;
+    case hipDeviceAttributeMaxSharedMemoryPerBlock: *value = 65536; break;
+    case hipDeviceAttributeMaxThreadsPerMultiProcessor: *value = 2048; break;
+    default: return hipErrorInvalidValue;
   }
   return hipSuccess;
 }

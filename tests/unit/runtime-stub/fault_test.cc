@@ -106,10 +106,9 @@ class FaultTest : public EmulatedTest,
   // what ends an object ends it, whatever HIP says, and leave is asked for to
   // do what a capture would forbid.
   static bool MayGoUnnoticed(const std::string& function) {
-    static const auto& names =
-        *new std::set<std::string>{"hipModuleLoadData", "hipModuleUnload",
-                                   "hipGraphGetNodes", "hipDeviceSynchronize",
-                                   "hipThreadExchangeStreamCaptureMode"};
+    static const auto& names = *new std::set<std::string>{
+        "hipModuleLoadData", "hipModuleUnload", "hipGraphGetNodes",
+        "hipDeviceSynchronize", "hipThreadExchangeStreamCaptureMode"};
     return names.contains(function);
   }
 };

@@ -218,8 +218,8 @@ TEST_F(JitFallback, AnotherBuildOfTheCompilerCompilesAgain) {
   EXPECT_EQ(Compile(".entry k()").status, CUDA_SUCCESS);
   EXPECT_EQ(Compile(".entry k()").status, CUDA_SUCCESS);
   EXPECT_EQ(Starts().size(), 1u);
-  fs::last_write_time(compiler, fs::last_write_time(compiler) +
-                                    std::chrono::seconds(1));
+  fs::last_write_time(compiler,
+                      fs::last_write_time(compiler) + std::chrono::seconds(1));
   EXPECT_EQ(Compile(".entry k()").status, CUDA_SUCCESS);
   EXPECT_EQ(Starts().size(), 2u);
 }

@@ -76,7 +76,7 @@ TEST_F(ModuleTest, ArgumentsStandAtTheirOffsets) {
   EXPECT_EQ(At<std::uint32_t>(launch.arguments, 32), 128u);  // dynamic shared
   EXPECT_EQ(At<std::uint32_t>(launch.arguments, 36), 0u);    // flags
   EXPECT_EQ(At<std::uint64_t>(launch.arguments, 48), 0u);    // workspace
-  EXPECT_EQ(At<std::uint32_t>(launch.arguments, 56), 64u);  // %ntid
+  EXPECT_EQ(At<std::uint32_t>(launch.arguments, 56), 64u);   // %ntid
   EXPECT_EQ(At<std::uint32_t>(launch.arguments, 60), 2u);
   EXPECT_EQ(At<std::uint32_t>(launch.arguments, 64), 1u);
   EXPECT_EQ(At<std::uint32_t>(launch.arguments, 68), (1u << 20) / 64);
@@ -467,15 +467,14 @@ TEST_F(ModuleTest, ServicesOfTheContextBlock) {
   EXPECT_EQ(CU(cuCtxSetLimit)(CU_LIMIT_MALLOC_HEAP_SIZE, 2 << 20),
             CUDA_ERROR_INVALID_VALUE);
   std::size_t limit = 0;
-  EXPECT_EQ(CU(cuCtxGetLimit)(&limit, CU_LIMIT_MALLOC_HEAP_SIZE),
-            CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuCtxGetLimit)(&limit, CU_LIMIT_MALLOC_HEAP_SIZE), CUDA_SUCCESS);
   EXPECT_EQ(limit, 4u << 20);
 
   struct {
     std::uint32_t kind, line, block[3], thread[3];
     const char *kernel, *message, *file, *function;
-  } record = {0x80000002u, 7, {1, 2, 3}, {4, 5, 6}, "k",
-              "n < 3",     "a.cu", "void k(int)"};
+  } record = {0x80000002u, 7,       {1, 2, 3}, {4, 5, 6},
+              "k",         "n < 3", "a.cu",    "void k(int)"};
   static_assert(sizeof record == 64);
   void* place = reinterpret_cast<void*>(block[1]);
   std::memcpy(place, &record, sizeof record);
@@ -645,9 +644,9 @@ TEST_F(ModuleTest, LinkingHandsAllModulesToTheCompiler) {
     EXPECT_EQ(CU(cuLinkComplete)(state, &code, &size),
               CUDA_ERROR_INVALID_VALUE);
     for (const std::string& text : {first, second}) {
-      EXPECT_EQ(CU(cuLinkAddData_v2)(
-                    state, CU_JIT_INPUT_PTX, const_cast<char*>(text.c_str()),
-                    text.size() + 1, "k", 0, nullptr, nullptr),
+      EXPECT_EQ(CU(cuLinkAddData_v2)(state, CU_JIT_INPUT_PTX,
+                                     const_cast<char*>(text.c_str()),
+                                     text.size() + 1, "k", 0, nullptr, nullptr),
                 CUDA_SUCCESS);
     }
     EXPECT_EQ(CU(cuLinkComplete)(state, &code, &size), CUDA_ERROR_INVALID_PTX);

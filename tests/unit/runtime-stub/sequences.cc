@@ -371,7 +371,8 @@ CUresult External(const char*) {
   const CUresult made = CU(cuImportExternalSemaphore)(&semaphore, &binary);
   if (made != CUDA_SUCCESS) close(event);
   TRY(made);
-  const Finally forget([&] { Note(CU(cuDestroyExternalSemaphore)(semaphore)); });
+  const Finally forget(
+      [&] { Note(CU(cuDestroyExternalSemaphore)(semaphore)); });
   CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS signal = {};
   CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS wait = {};
   WITH_STREAM(stream);

@@ -1,7 +1,8 @@
 // The sequences, with the functions themselves and with their per-thread
 // variants.
-#include "emulated.h"
 #include "sequences.h"
+
+#include "emulated.h"
 
 namespace cerberus::stub {
 namespace {
@@ -18,10 +19,12 @@ TEST_P(SequencesTest, PerThread) {
   EXPECT_EQ(RunSequence(GetParam(), AddPtx()), CUDA_SUCCESS);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Area, SequencesTest,
-    ::testing::ValuesIn(Sequences().begin(), Sequences().end()),
-    [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(Area, SequencesTest,
+                         ::testing::ValuesIn(Sequences().begin(),
+                                             Sequences().end()),
+                         [](const auto& info) {
+                           return std::string(info.param.name);
+                         });
 
 }  // namespace
 }  // namespace cerberus::stub

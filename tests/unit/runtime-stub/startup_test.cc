@@ -382,10 +382,10 @@ TEST_F(Startup, UnknownTablesAreRefused) {
     const void* table = &id;
     StderrCapture capture;
     EXPECT_NE(CU(cuGetExportTable)(&table, &id), CUDA_SUCCESS);
-    EXPECT_EQ(capture.Text().find("table 00112233445566778899aabbccddeeff is "
-                                  "asked for but not known") !=
-                  std::string::npos,
-              first);
+    EXPECT_EQ(
+        capture.Text().find("table 00112233445566778899aabbccddeeff is "
+                            "asked for but not known") != std::string::npos,
+        first);
   }
   EXPECT_NE(GetTable(kErrorLog), nullptr);
 }

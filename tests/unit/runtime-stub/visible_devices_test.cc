@@ -32,16 +32,16 @@ TEST(VisibleDevices, EntriesChooseAndOrder) {
       {"2,0", {2, 0}},
       {" 1 , 2 ", {1, 2}},
       {"1gpu", {1}},
-      {"0,3,1", {0}},      // ends before the first that is not there
-      {"1,-1,0", {1}},     // -1 is none
+      {"0,3,1", {0}},   // ends before the first that is not there
+      {"1,-1,0", {1}},  // -1 is none
       {"NoDevFiles", {}},
       {"0,,1", {0}},
-      {"1,1", {}},         // named twice
+      {"1,1", {}},  // named twice
       {"99999999999999999999", {}},
       {"GPU-cd", {2}},
       {"gpu-cd", {}},
       {"GPU-CD000000-0000", {2}},
-      {"GPU-ab", {}},      // fits two
+      {"GPU-ab", {}},  // fits two
       {"GPU-ab000000-0000-0000-0000-000000000002,GPU-c", {1, 2}},
       {"GPU-cd,0", {2, 0}},
       {"GPU-", {}},

@@ -1,9 +1,9 @@
 #include "support/bytes.h"
 
-#include <limits>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <limits>
 
 namespace cerberus {
 namespace {

@@ -1,8 +1,8 @@
 #include "support/diag.h"
 
-#include <cerrno>
-
 #include <gtest/gtest.h>
+
+#include <cerrno>
 
 namespace cerberus {
 namespace {

@@ -1,8 +1,8 @@
 #include "support/range_map.h"
 
-#include <limits>
-
 #include <gtest/gtest.h>
+
+#include <limits>
 
 namespace cerberus {
 namespace {
@@ -22,8 +22,7 @@ TEST(RangeMap, KeepsRangesApart) {
 TEST(RangeMap, RefusesEmptyAndWrapping) {
   RangeMap map;
   EXPECT_FALSE(map.Add(5, 0, "empty"));
-  EXPECT_FALSE(
-      map.Add(2, std::numeric_limits<std::uint64_t>::max(), "wraps"));
+  EXPECT_FALSE(map.Add(2, std::numeric_limits<std::uint64_t>::max(), "wraps"));
 }
 
 TEST(RangeMap, ContainsKnowsBothEnds) {

@@ -9,17 +9,15 @@ namespace {
 using ::testing::ElementsAre;
 
 TEST(TargetId, ParsesProcessorAndFeatures) {
-  const auto id =
-      TargetId::Parse("amdgcn-amd-amdhsa--gfx942:xnack-:sramecc+");
+  const auto id = TargetId::Parse("amdgcn-amd-amdhsa--gfx942:xnack-:sramecc+");
   ASSERT_TRUE(id);
   EXPECT_EQ(id->processor, "gfx942");
   EXPECT_EQ(id->ToString(), "gfx942:sramecc+:xnack-");
 }
 
 TEST(TargetId, RejectsWhatIsNone) {
-  for (const char* text :
-       {"", "gfx", "sm_75", "gfx1100:", "gfx1100:xnack", "gfx1100:+",
-        "GFX1100", "gfxabc", "gfx1100 "}) {
+  for (const char* text : {"", "gfx", "sm_75", "gfx1100:", "gfx1100:xnack",
+                           "gfx1100:+", "GFX1100", "gfxabc", "gfx1100 "}) {
     EXPECT_FALSE(TargetId::Parse(text)) << text;
   }
   EXPECT_EQ(TargetId::Parse("sm_75").error().message,

@@ -1,12 +1,11 @@
 #include "support/target_table.h"
 
-#include "support/nearest_targets.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <utility>
 
+#include "support/nearest_targets.h"
 #include "support/target_id.h"
 
 namespace cerberus {
@@ -79,8 +78,7 @@ TEST(TargetTable, TheEmulatedTargetIsOneThatThereIsCodeFor) {
   // A device must have the features that the code was compiled for.
   EXPECT_EQ(TargetToEmulate({{{"gfx942:sramecc+:xnack-", 1}}}),
             "gfx942:sramecc+:xnack-");
-  EXPECT_EQ(TargetToEmulate({{{"gfx90a:xnack+", 1}, {"gfx90a", 1}}}),
-            "gfx90a");
+  EXPECT_EQ(TargetToEmulate({{{"gfx90a:xnack+", 1}, {"gfx90a", 1}}}), "gfx90a");
   // Generic targets run on the processors that they cover.
   EXPECT_EQ(TargetToEmulate({{{"gfx11-generic", 1}}}), "gfx1100");
   EXPECT_EQ(TargetToEmulate({{{"gfx9-4-generic", 1}}}), "gfx942");

@@ -6,8 +6,8 @@ struct Shape {
   __device__ virtual ~Shape() {}
 };
 
-extern __device__ int calls;            // defined in shapes.cu
-extern __constant__ float scale[4];     // defined in shapes.cu
+extern __device__ int calls;         // defined in shapes.cu
+extern __constant__ float scale[4];  // defined in shapes.cu
 extern __device__ float (*const operations[2])(float);
 
 __device__ Shape* MakeSquare(float side);
