@@ -592,6 +592,44 @@ std::vector<BasicBlock*> LaneRegions::InOrder(const Region& region) const {
   return order;
 }
 
+// By segment, whether lanes may come there from `begin`, with or without a
+// round of some loop.
+static std::vector<bool> ReachedFrom(const std::vector<Segment>& segments,
+                                     std::size_t begin) {
+  std::vector<bool> reached(segments.size());
+  std::vector<std::size_t> work = {begin};
+  const auto visit = [&](std::size_t next) {
+    if (next == segments.size() || reached[next]) return;
+    reached[next] = true;
+    work.push_back(next);
+  };
+  while (!work.empty()) {
+    const Segment& segment = segments[work.back()];
+    work.pop_back();
+    for (const Segment::Way& way : segment.out) visit(way.segment);
+    for (const std::size_t next : segment.onward) visit(next);
+  }
+  return reached;
+}
+
+// Of two joins with a way from each to the other, whether lanes at `i` do not
+// wait for those at `j`. One that takes all lanes waits for those at all
+// others: if it went first, some lanes would be a barrier ahead of the others.
+static bool GoesFirst(const std::vector<Segment>& segments, std::size_t i,
+                      std::size_t j) {
+  const Segment& first = segments[i];
+  const Segment& second = segments[j];
+  if (!second.is_join || !first.sites.empty()) return false;
+  const auto takes_all = [](const Segment& segment) {
+    return segment.sites.empty() ? !segment.is_rest
+                                 : IsOfTheWave(*segment.sites.front());
+  };
+  if (takes_all(first) != takes_all(second)) {
+    return takes_all(second) && ReachedFrom(segments, i)[j];
+  }
+  return j > i;
+}
+
 // Segments begin where lanes wait, where they come together, and where those
 // of several segments meet.
 std::vector<Segment> LaneRegions::Segments(const Region& region) const {
@@ -676,26 +714,12 @@ std::vector<Segment> LaneRegions::Segments(const Region& region) const {
     return segments;
   }
   for (std::size_t j = 0; j < segments.size(); ++j) {
-    std::vector<bool> reached(segments.size());
-    std::vector<std::size_t> work = {j};
-    const auto visit = [&](std::size_t next) {
-      if (next == segments.size() || reached[next]) return;
-      reached[next] = true;
-      work.push_back(next);
-    };
-    while (!work.empty()) {
-      const Segment& segment = segments[work.back()];
-      work.pop_back();
-      for (const Segment::Way& way : segment.out) visit(way.segment);
-      for (const std::size_t next : segment.onward) visit(next);
-    }
+    const std::vector<bool> reached = ReachedFrom(segments, j);
     for (std::size_t i = 0; i < segments.size(); ++i) {
-      // Of two joins with a way from each to the other the first goes first.
-      if (!segments[i].is_join || i == j ||
-          (segments[i].sites.empty() && segments[j].is_join && j > i)) {
-        continue;
+      if (segments[i].is_join && i != j && reached[i] &&
+          !GoesFirst(segments, i, j)) {
+        segments[i].behind.push_back(j);
       }
-      if (reached[i]) segments[i].behind.push_back(j);
     }
   }
   return segments;

@@ -220,3 +220,58 @@ work:
 done:
   ret void
 }
+
+; Lanes at the barrier (2) wait for those that rest in front of the next vote
+; (4), which do not wait for them: else some would be a barrier ahead.
+; CHECK-LABEL: define amdgpu_kernel void @barrier_in_loop(
+; CHECK: round:
+; CHECK: [[AT:%.*]] = icmp eq i32 [[NEXT:%.*]], 3
+; CHECK: [[AT:%.*]] = icmp eq i32 [[NEXT]], 4
+; CHECK-NEXT: [[OR:%.*]] = or i1 %{{.*}}, [[AT]]
+; CHECK: [[AT:%.*]] = icmp eq i32 [[NEXT]], 5
+; CHECK-NEXT: [[COMES:%.*]] = or i1 [[OR]], [[AT]]
+; CHECK-NEXT: [[MISSING:%.*]] = call i32 @__cerberus_wave_ballot(i1 [[COMES]])
+; CHECK-NEXT: icmp eq i32 [[MISSING]], 0
+; CHECK-NEXT: icmp eq i32 [[NEXT]], 2
+; CHECK: icmp eq i32 [[NEXT]], 1
+; CHECK-NEXT: or i1
+; CHECK-NEXT: icmp eq i32 [[NEXT]], 3
+; CHECK-NEXT: or i1
+; CHECK-NEXT: icmp eq i32 [[NEXT]], 5
+; CHECK-NEXT: [[COMES:%.*]] = or i1
+; CHECK-NEXT: [[MISSING:%.*]] = call i32 @__cerberus_wave_ballot(i1 [[COMES]])
+; CHECK-NEXT: icmp eq i32 [[MISSING]], 0
+; CHECK-NEXT: icmp eq i32 [[NEXT]], 4
+declare i32 @__cerberus_wave_ballot(i1) convergent
+declare void @llvm.amdgcn.s.barrier() convergent
+define amdgpu_kernel void @barrier_in_loop(ptr addrspace(1) %rounds, i32 %times) {
+entry:
+  %tid = call i32 @__cerberus_wave_thread_x()
+  %mine = urem i32 %tid, 3
+  br label %time
+time:
+  %i = phi i32 [ 0, %entry ], [ %j, %left ]
+  call void @llvm.amdgcn.s.barrier()
+  br label %meeting
+meeting:
+  %n = phi i32 [ 0, %time ], [ %m, %met ]
+  %here = call i32 @__cerberus_wave_ballot(i1 true)
+  %old = atomicrmw add ptr addrspace(1) %rounds, i32 %here monotonic
+  br label %wait
+wait:
+  %now = load atomic i32, ptr addrspace(1) %rounds acquire, align 4
+  %is = icmp ugt i32 %now, %here
+  br i1 %is, label %met, label %wait
+met:
+  %m = add i32 %n, 1
+  %again = icmp ult i32 %m, %mine
+  br i1 %again, label %meeting, label %left
+left:
+  %late = atomicrmw add ptr addrspace(1) %rounds, i32 %m monotonic
+  %j = add i32 %i, 1
+  %more = icmp ult i32 %j, %times
+  br i1 %more, label %time, label %done
+done:
+  store atomic i32 1, ptr addrspace(1) %rounds release, align 4
+  ret void
+}
