@@ -32,7 +32,8 @@ static int find(struct dl_phdr_info* info, size_t size, void* wrapper) {
         p->p_filesz < sizeof(struct segment)) {
       continue;
     }
-    const unsigned char* at = (const unsigned char*)info->dlpi_addr + p->p_vaddr;
+    const unsigned char* at =
+        (const unsigned char*)info->dlpi_addr + p->p_vaddr;
     const struct segment* s = (const struct segment*)at;
     if (memcmp(s->magic, "CERBSEG1", 8) != 0) continue;
     for (uint32_t k = 0; k < s->count; ++k) {

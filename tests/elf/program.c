@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PTX ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k(){ret;}\n"
+#define PTX \
+  ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k(){ret;}\n"
 
 struct fatbin {
   uint32_t magic;
@@ -25,14 +26,14 @@ struct fatbin {
   char text[(sizeof PTX + 7) / 8 * 8];
 };
 
-__attribute__((section(".nv_fatbin"), aligned(8))) static const struct fatbin
-    fatbin = {0xBA55ED50,
-              1,
-              16,
-              sizeof(struct fatbin) - 16,
-              {1, 0x0101, 64, (sizeof PTX + 7) / 8 * 8, 0, 0, 0, 8, 75, 0, 0,
-               0x11, 0, 0},
-              PTX};
+__attribute__((section(".nv_fatbin"),
+               aligned(8))) static const struct fatbin fatbin = {
+    0xBA55ED50,
+    1,
+    16,
+    sizeof(struct fatbin) - 16,
+    {1, 0x0101, 64, (sizeof PTX + 7) / 8 * 8, 0, 0, 0, 8, 75, 0, 0, 0x11, 0, 0},
+    PTX};
 
 struct wrapper {
   uint32_t magic, version;
@@ -50,8 +51,9 @@ extern const struct fatbin exported_fatbin
 #define FATBIN &fatbin
 #endif
 
-__attribute__((section(".nvFatBinSegment"), used)) static struct wrapper
-    wrapper = {0x466243b1, 1, FATBIN, 0};
+__attribute__((section(".nvFatBinSegment"),
+               used)) static struct wrapper wrapper = {0x466243b1, 1, FATBIN,
+                                                       0};
 
 static char zeros[300001];
 static __thread int counter = 41;

@@ -227,8 +227,7 @@ Value ValueOf(ptx::Type type, std::string_view name, int source, int round) {
     default: break;
   }
   const int bits = RegisterBits(type);
-  const Value small =
-      static_cast<Value>(odd + static_cast<std::uint64_t>(round) * 4);
+  const Value small = odd + Value{static_cast<std::uint64_t>(round)} * 4;
   if (round == 0) return small;
   const Value pattern = static_cast<Value>(0x9e3779b97f4a7c15ULL) *
                         (odd + static_cast<std::uint64_t>(round));

@@ -44,8 +44,9 @@ bool StartsSubnormal(const FloatFormat& f, Round round,
 
 // Applies `fn` to the elements of packed operands; elements of types other
 // than the result's are not packed (mixed precision).
-ValueTest Arithmetic(const Spelling& s, PtxType type, std::vector<PtxType> in,
-                     std::function<Compute(const std::vector<Mp>&)> operation) {
+ValueTest Arithmetic(
+    const Spelling& s, PtxType type, const std::vector<PtxType>& in,
+    const std::function<Compute(const std::vector<Mp>&)>& operation) {
   const Finish finish = FinishOf(s);
   const Round round = RoundingOf(s);
   const FloatFormat& f = FormatOf(type);
@@ -173,7 +174,7 @@ int CosOfTurns(mpfr_ptr d, mpfr_srcptr x, mpfr_rnd_t r) {
 // An approximation of one operand: the exact value within the manual's bound.
 ValueTest Approximate(
     const Spelling& s, PtxType t, Function function,
-    std::function<Want(const FloatFormat&, Bits in, Bits exact)> bound) {
+    const std::function<Want(const FloatFormat&, Bits in, Bits exact)>& bound) {
   const bool ftz = s.Has("ftz");
   const FloatFormat& f = FormatOf(t);
   return Simple(t, {t}, [=, &f](In v) {

@@ -573,6 +573,7 @@ TEST(Compile, SameInputSameBytesAlsoInThreads) {
   ASSERT_FALSE(want.empty());
   std::vector<std::string> got(4);
   std::vector<std::thread> threads;
+  threads.reserve(got.size());
   for (std::string& one : got) {
     threads.emplace_back(
         [&] { one = Compile(ptx, CERBERUS_PTXC_EMIT_HSACO).output; });
