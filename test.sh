@@ -30,6 +30,7 @@ run() {
 }
 
 jobs=$(nproc)
+run "style" scripts/check_style.py --build "$build" --junit "$logs/style.xml"
 run "unit" ctest --test-dir "$build" -j "$jobs" --output-on-failure \
   --progress --no-tests=error --output-junit "$logs/unit.xml"
 run "text" lit-22 tests -s -v -j "$jobs" --param build="$build" \
