@@ -8,7 +8,7 @@
 #include <map>
 #include <utility>
 
-#include "rewriter/segment.h"
+#include "formats/segment.h"
 
 namespace cerberus::rewriter {
 namespace {

@@ -38,10 +38,10 @@
 #include <set>
 #include <utility>
 
+#include "formats/segment.h"
 #include "kpack/marker.h"
 #include "rewriter/extract.h"
 #include "rewriter/make_room.h"
-#include "rewriter/segment.h"
 
 namespace cerberus::rewriter {
 namespace {

@@ -1,4 +1,4 @@
-#include "rewriter/segment.h"
+#include "formats/segment.h"
 
 #include <xxhash.h>
 

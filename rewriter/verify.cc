@@ -6,8 +6,8 @@
 #include <map>
 #include <utility>
 
+#include "formats/segment.h"
 #include "kpack/marker.h"
-#include "rewriter/segment.h"
 #include "support/mapped_file.h"
 
 namespace cerberus::rewriter {

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "formats/launch_abi.h"
 #include "kpack/msgpack_value.h"
-#include "runtime-stub/launch_abi.h"
 
 namespace cerberus::stub {
 namespace {

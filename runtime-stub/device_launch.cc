@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "formats/launch_abi.h"
 #include "runtime-stub/error.h"
 #include "runtime-stub/graph.h"
 #include "runtime-stub/hip_loader.h"
-#include "runtime-stub/launch_abi.h"
 #include "runtime-stub/launch_family.h"
 #include "runtime-stub/log.h"
 #include "runtime-stub/never_destroyed.h"

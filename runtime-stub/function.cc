@@ -1,9 +1,9 @@
 // What can be asked of a kernel: attributes, parameters, occupancy.
 #include <algorithm>
 
+#include "formats/launch_abi.h"
 #include "runtime-stub/api.h"
 #include "runtime-stub/hip_loader.h"
-#include "runtime-stub/launch_abi.h"
 #include "runtime-stub/log.h"
 #include "runtime-stub/module.h"
 #include "runtime-stub/occupancy.h"

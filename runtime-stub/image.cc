@@ -11,6 +11,7 @@
 #include <set>
 #include <string_view>
 
+#include "formats/launch_abi.h"
 #include "kpack/content_key.h"
 #include "kpack/marker.h"
 #include "kpack/resolve.h"
@@ -19,7 +20,6 @@
 #include "runtime-stub/device_runtime.h"
 #include "runtime-stub/emulator.h"
 #include "runtime-stub/jit_fallback.h"
-#include "runtime-stub/launch_abi.h"
 #include "runtime-stub/log.h"
 #include "runtime-stub/provider.h"
 #include "support/target_table.h"

@@ -14,8 +14,8 @@
 #include <cstring>
 #include <vector>
 
+#include "formats/launch_abi.h"
 #include "kpack/content_key.h"
-#include "runtime-stub/launch_abi.h"
 #include "runtime-stub/log.h"
 #include "support/mapped_file.h"
 #include "support/output_file.h"

@@ -11,10 +11,10 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "formats/launch_abi.h"
 #include "runtime-stub/api.h"
 #include "runtime-stub/device_launch.h"
 #include "runtime-stub/hip_loader.h"
-#include "runtime-stub/launch_abi.h"
 #include "runtime-stub/log.h"
 #include "runtime-stub/module.h"
 #include "runtime-stub/occupancy.h"

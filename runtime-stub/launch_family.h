@@ -13,9 +13,9 @@
 #include <tuple>
 #include <vector>
 
+#include "formats/launch_abi.h"
 #include "runtime-stub/context.h"
 #include "runtime-stub/hip_abi.h"
-#include "runtime-stub/launch_abi.h"
 
 namespace cerberus::stub {
 

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "formats/launch_abi.h"
 #include "runtime-stub/device_launch.h"
 #include "runtime-stub/error.h"
 #include "runtime-stub/hip_loader.h"
-#include "runtime-stub/launch_abi.h"
 #include "runtime-stub/log.h"
 #include "runtime-stub/never_destroyed.h"
 #include "runtime-stub/provider.h"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime-stub/launch_abi.h"
+#include "formats/launch_abi.h"
 
 namespace cerberus::stub {
 

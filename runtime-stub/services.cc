@@ -12,11 +12,11 @@
 #include <thread>
 #include <vector>
 
+#include "formats/launch_abi.h"
 #include "runtime-stub/context.h"
 #include "runtime-stub/device_launch.h"
 #include "runtime-stub/error.h"
 #include "runtime-stub/hip_loader.h"
-#include "runtime-stub/launch_abi.h"
 #include "runtime-stub/log.h"
 #include "runtime-stub/printf.h"
 #include "runtime-stub/shared_window.h"

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "cerberus/ptxc.h"
-#include "runtime-stub/launch_abi.h"
+#include "formats/launch_abi.h"
 #include "tests/exec/executed.h"
 
 namespace cerberus::exec {

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "code_object_builder.h"
-#include "runtime-stub/launch_abi.h"
+#include "formats/launch_abi.h"
 
 namespace cerberus::stub {
 namespace {

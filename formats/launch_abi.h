@@ -1,6 +1,6 @@
 // docs/launch-abi.md in C++: what kernels made by ptxc and the stub share.
-#ifndef CERBERUS_RUNTIME_STUB_LAUNCH_ABI_H_
-#define CERBERUS_RUNTIME_STUB_LAUNCH_ABI_H_
+#ifndef CERBERUS_FORMATS_LAUNCH_ABI_H_
+#define CERBERUS_FORMATS_LAUNCH_ABI_H_
 
 #include <cstdint>
 
@@ -197,4 +197,4 @@ inline constexpr char kInfoSection[] = ".cerberus.info";
 
 }  // namespace cerberus::stub
 
-#endif  // CERBERUS_RUNTIME_STUB_LAUNCH_ABI_H_
+#endif  // CERBERUS_FORMATS_LAUNCH_ABI_H_

@@ -1,7 +1,7 @@
 // The bytes of the appended segment's header and records, as
 // docs/marker-format.md lays them out.
-#ifndef CERBERUS_REWRITER_SEGMENT_H_
-#define CERBERUS_REWRITER_SEGMENT_H_
+#ifndef CERBERUS_FORMATS_SEGMENT_H_
+#define CERBERUS_FORMATS_SEGMENT_H_
 
 #include <cstdint>
 #include <string_view>
@@ -54,4 +54,4 @@ std::uint64_t SegmentChecksum(ByteSpan covered);
 
 }  // namespace cerberus::rewriter
 
-#endif  // CERBERUS_REWRITER_SEGMENT_H_
+#endif  // CERBERUS_FORMATS_SEGMENT_H_
