@@ -18,6 +18,7 @@
 #include "cli/name_filter.h"
 #include "cli/options.h"
 #include "cli/verb.h"
+#include "images/code_object.h"
 #include "kpack/reader.h"
 #include "rewriter/rewriter.h"
 #include "support/mapped_file.h"
@@ -463,7 +464,7 @@ class ListVerb : public Verb {
   Status List(Listing& out) const {
     CERB_TRY(const MappedFile file, MappedFile::Open(path_));
     const ByteSpan bytes = file.bytes();
-    if (IsCodeObject(bytes)) return ListCodeObject(path_, bytes, out);
+    if (images::IsCodeObject(bytes)) return ListCodeObject(path_, bytes, out);
     switch (rewriter::DetectFileKind(bytes)) {
       case FileKind::kFatbin: return ListFatbin(path_, bytes, out);
       case FileKind::kPtx: return ListPtx(path_, bytes, out);

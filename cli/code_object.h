@@ -34,10 +34,8 @@ struct CodeObject {
   std::map<std::string, std::string> failed;  // kernel → reason
 };
 
-bool IsCodeObject(ByteSpan bytes);
-
-// Errors name `name` and the offset: not an AMD GPU's ELF file, tables that
-// run past the end, metadata that is no MessagePack map.
+// Errors name `name` and the offset: as images::FindCodeObjectMaps;
+// metadata that is no MessagePack map.
 Result<CodeObject> ReadCodeObject(ByteSpan bytes, const std::string& name);
 
 }  // namespace cerberus::cli

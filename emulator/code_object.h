@@ -1,5 +1,9 @@
 // Loading AMDGPU code objects, versions 4, 5 and 6: ELF64 shared objects with
 // kernel descriptors and a metadata note (AMDGPUUsage, "Code Object").
+//
+// The readers of images/ and the constants of formats/ are not used on
+// purpose: what the compiler writes is checked against a second reading of
+// LLVM's manual.
 #ifndef CERBERUS_EMULATOR_CODE_OBJECT_H_
 #define CERBERUS_EMULATOR_CODE_OBJECT_H_
 

@@ -1,27 +1,32 @@
 // docs/launch-abi.md in C++: what kernels made by ptxc and the stub share.
+//
+// The device library includes it too, compiled for the GPU without a standard
+// library: addresses are numbers here, and nothing but <stdint.h> is used.
 #ifndef CERBERUS_FORMATS_LAUNCH_ABI_H_
 #define CERBERUS_FORMATS_LAUNCH_ABI_H_
 
-#include <cstdint>
+#include <stdint.h>
 
-#include "support/version.h"
+namespace cerberus::formats {
 
-namespace cerberus::stub {
+inline constexpr int kLaunchAbi = 2;
+
+// ---- Arguments of a launch --------------------------------------------------
 
 // Behind the parameters, in the kernarg segment.
 struct LaunchBlock {
-  std::uint32_t dynamic_shared = 0;
-  std::uint32_t flags = 0;
-  std::uint64_t grid_id = 0;
-  std::uint64_t workspace = 0;
-  std::uint32_t block[3] = {1, 1, 1};
+  uint32_t dynamic_shared = 0;
+  uint32_t flags = 0;
+  uint64_t grid_id = 0;
+  uint64_t workspace = 0;
+  uint32_t block[3] = {1, 1, 1};
   // ceil(2^20 / side) of x and y: (n * reciprocal) >> 20 is n / side for all
   // n and sides of a block.
-  std::uint32_t reciprocal[2] = {1 << 20, 1 << 20};
+  uint32_t reciprocal[2] = {1 << 20, 1 << 20};
   // The number, from 1 on, of the queue for what the grid launches; 0: none.
-  std::uint32_t launch_queue = 0;
+  uint32_t launch_queue = 0;
 
-  void SetBlock(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
+  void SetBlock(uint32_t x, uint32_t y, uint32_t z) {
     block[0] = x;
     block[1] = y;
     block[2] = z;
@@ -30,15 +35,15 @@ struct LaunchBlock {
   }
 };
 static_assert(sizeof(LaunchBlock) == 48);
-inline constexpr std::uint32_t kLaunchCooperative = 1;
+inline constexpr uint32_t kLaunchCooperative = 1;
 inline constexpr char kLaunchBlockName[] = "__cerberus_launch";
 
 // Before the launch block, for kernels whose shared memory lies in a window
 // of device memory.
 struct WindowBlock {
-  std::uint64_t memory = 0;  // of the grid
-  std::uint32_t bytes = 0;   // of one block's window
-  std::uint32_t zero = 0;
+  uint64_t memory = 0;  // of the grid
+  uint32_t bytes = 0;   // of one block's window
+  uint32_t zero = 0;
 };
 static_assert(sizeof(WindowBlock) == 16);
 inline constexpr char kWindowBlockName[] = "__cerberus_window";
@@ -47,106 +52,120 @@ inline constexpr char kWindowSuffix[] = ".window";
 // What a kernel's form with two warps in each wave has behind its name (docs/
 // launch-abi.md, "Warps").
 inline constexpr char kPackedSuffix[] = ".packed";
-inline constexpr std::uint32_t kWindowAlign = 256;
+inline constexpr uint32_t kWindowAlign = 256;
 // As many bytes of shared memory as a block can have on an NVIDIA GPU
 // (CUDA C++ Programming Guide, "Compute Capabilities", 9.0).
-inline constexpr std::uint32_t kWindowSharedLimit = 227 * 1024;
+inline constexpr uint32_t kWindowSharedLimit = 227 * 1024;
+
+// ---- What kernels have from the host ----------------------------------------
 
 inline constexpr char kContextSymbol[] = "__cerberus_ctx";
 struct ContextBlock {
-  std::uint32_t abi = 0;
-  std::uint32_t zero = 0;
-  std::uint64_t error_record = 0;
-  std::uint64_t printf_ring = 0;
-  std::uint64_t printf_bytes = 0;
-  std::uint64_t heap = 0;
-  std::uint64_t heap_bytes = 0;
-  std::uint64_t launch_queues = 0;  // kLaunchQueues addresses
+  uint32_t abi = 0;
+  uint32_t zero = 0;
+  uint64_t error_record = 0;
+  uint64_t printf_ring = 0;
+  uint64_t printf_bytes = 0;
+  uint64_t heap = 0;
+  uint64_t heap_bytes = 0;
+  uint64_t launch_queues = 0;  // kLaunchQueues addresses
 };
 static_assert(sizeof(ContextBlock) == 56);
 
-enum : std::uint32_t {
+enum : uint32_t {
   kErrorNone = 0,
   kErrorTrap = 1,
   kErrorAssert = 2,
   kErrorUnsupported = 3,
 };
 struct ErrorRecord {
-  std::uint32_t kind;
-  std::uint32_t line;  // of the PTX; of the source for an assertion
-  std::uint32_t block[3];
-  std::uint32_t thread[3];
-  std::uint64_t kernel_name;
+  uint32_t kind;
+  uint32_t line;  // of the PTX; of the source for an assertion
+  uint32_t block[3];
+  uint32_t thread[3];
+  uint64_t kernel_name;  // this and what follows: addresses of texts
   // Of a failed assertion.
-  std::uint64_t message;
-  std::uint64_t file;
-  std::uint64_t function;
+  uint64_t message;
+  uint64_t file;
+  uint64_t function;
 };
 static_assert(sizeof(ErrorRecord) == 64);
 // Set in `kind` while the rest is being written.
-inline constexpr std::uint32_t kErrorBeingWritten = 0x80000000;
+inline constexpr uint32_t kErrorBeingWritten = 0x80000000;
 
+// The words lie behind it.
 struct PrintfRing {
-  std::uint64_t written;  // words, since the beginning
-  std::uint64_t read;
-  std::uint64_t dropped;
-  std::uint64_t dropped_assertions;
+  uint64_t written;  // words, since the beginning
+  uint64_t read;
+  uint64_t dropped;
+  uint64_t dropped_assertions;
 
-  std::uint64_t* words() { return reinterpret_cast<std::uint64_t*>(this + 1); }
+  uint64_t* words() { return reinterpret_cast<uint64_t*>(this + 1); }
 };
 static_assert(sizeof(PrintfRing) == 32);
 // Set in a record's size: the line of a failed assertion.
-inline constexpr std::uint64_t kAssertionRecord = 0x80000000;
+inline constexpr uint64_t kAssertionRecord = 0x80000000;
 
-// Zero at first; the blocks lie behind it.
+// Zero at first; the blocks lie behind it. All but `used` is the allocator's
+// own.
+inline constexpr uint32_t kHeapClasses = 128;
 struct HeapHeader {
-  std::uint64_t used;
-  std::uint64_t zero[7];
-  std::uint64_t free[128];
+  uint64_t used;
+  uint64_t freed;   // how often a block came back
+  uint64_t merged;  // ... when blocks were last merged
+  uint32_t lock;
+  uint32_t zero[9];
+  uint64_t free[kHeapClasses];
 };
 static_assert(sizeof(HeapHeader) == 1088);
 
 // ---- Launches from the device -----------------------------------------------
 
-inline constexpr std::uint32_t kLaunchQueues = 64;
+inline constexpr uint32_t kLaunchQueues = 64;
+
+inline constexpr uint32_t kDeviceLimits = 7;
+inline constexpr uint32_t kDeviceAttributes = 160;
+inline constexpr uint32_t kDeviceErrors = 1000;
 
 // What kernels may ask about the device; texts behind it.
 struct DeviceFacts {
-  std::uint32_t device = 0;
-  std::uint32_t devices = 0;
-  std::uint32_t runtime_version = 0;
-  std::uint32_t zero = 0;
-  std::uint64_t limits[7] = {};       // by CUlimit
-  std::int32_t attributes[160] = {};  // by CUdevice_attribute
+  uint32_t device = 0;
+  uint32_t devices = 0;
+  uint32_t runtime_version = 0;
+  uint32_t zero = 0;
+  uint64_t limits[kDeviceLimits] = {};         // by CUlimit
+  int32_t attributes[kDeviceAttributes] = {};  // by CUdevice_attribute
   // By cudaError_t: from here to the name, and to the description.
-  std::uint32_t errors[1000][2] = {};
+  uint32_t errors[kDeviceErrors][2] = {};
 };
 static_assert(sizeof(DeviceFacts) == 8712);
 
 // The last error of a thread.
+inline constexpr uint32_t kThreadErrors = 4096;
 struct ThreadError {
-  std::uint64_t thread;
-  std::uint32_t error;
-  std::uint32_t zero;
+  uint64_t thread;  // a number made of grid, block and thread; 0: free
+  uint32_t error;
+  uint32_t zero;
 };
 
+// The records lie behind it.
 struct LaunchQueue {
-  std::uint64_t used;      // bytes of records
-  std::uint64_t capacity;  // bytes that there are
-  std::uint32_t pending;   // launches that have not begun
-  std::uint32_t limit;
-  std::uint32_t sequence;  // records put in
-  std::uint32_t handles;   // streams and events made
-  std::uint32_t failed;    // threads in `errors`
-  std::uint32_t overflow;  // the last error that found no room there
-  std::uint64_t facts;
-  ThreadError errors[4096];
+  uint64_t used;      // bytes of records
+  uint64_t capacity;  // bytes that there are
+  uint32_t pending;   // launches that have not begun
+  uint32_t limit;
+  uint32_t sequence;  // records put in
+  uint32_t handles;   // streams and events made
+  uint32_t failed;    // threads in `errors`
+  uint32_t overflow;  // the last error that found no room there
+  uint64_t facts;     // address of DeviceFacts
+  ThreadError errors[kThreadErrors];
 
-  std::uint8_t* records() { return reinterpret_cast<std::uint8_t*>(this + 1); }
+  uint8_t* records() { return reinterpret_cast<uint8_t*>(this + 1); }
 };
-static_assert(sizeof(LaunchQueue) == 48 + 16 * 4096);
+static_assert(sizeof(LaunchQueue) == 48 + 16 * kThreadErrors);
 
-enum : std::uint32_t {
+enum : uint32_t {
   kRecordNone = 0,  // a parameter buffer that no launch followed
   kRecordKernel = 1,
   kRecordCopy = 2,
@@ -154,47 +173,49 @@ enum : std::uint32_t {
   kRecordEvent = 4,
   kRecordWait = 5,
 };
+// A kernel's parameters, or numbers, lie behind it.
 struct LaunchRecord {
-  std::uint32_t bytes;  // with what follows
-  std::uint32_t kind;
-  std::uint32_t sequence;
-  std::uint32_t thread;  // that launches: x, y << 10, z << 20
-  std::uint64_t grid;    // that launches
-  std::uint64_t stream;
-  std::uint32_t block[3];  // that launches
-  std::uint32_t kernel;    // its number
-  std::uint32_t grid_dim[3];
-  std::uint32_t dynamic_shared;
-  std::uint32_t block_dim[3];
-  std::uint32_t zero;
+  uint32_t bytes;  // with what follows, a multiple of 16
+  uint32_t kind;
+  uint32_t sequence;
+  uint32_t thread;  // that launches: x, y << 10, z << 20
+  uint64_t grid;    // that launches
+  uint64_t stream;
+  uint32_t block[3];  // that launches
+  uint32_t kernel;    // its number
+  uint32_t grid_dim[3];
+  uint32_t dynamic_shared;
+  uint32_t block_dim[3];
+  uint32_t zero;
 };
 static_assert(sizeof(LaunchRecord) == 80);
 
 // Streams of the device that no kernel makes.
-inline constexpr std::uint64_t kDeviceStreamNull = 0;
-inline constexpr std::uint64_t kDeviceStreamLegacy = 1;
-inline constexpr std::uint64_t kDeviceStreamPerThread = 2;
-inline constexpr std::uint64_t kDeviceStreamTail = 3;
-inline constexpr std::uint64_t kDeviceStreamFireAndForget = 4;
+inline constexpr uint64_t kDeviceStreamNull = 0;
+inline constexpr uint64_t kDeviceStreamLegacy = 1;
+inline constexpr uint64_t kDeviceStreamPerThread = 2;
+inline constexpr uint64_t kDeviceStreamTail = 3;
+inline constexpr uint64_t kDeviceStreamFireAndForget = 4;
+// The others, and events: consecutive numbers of this form.
+inline constexpr uint64_t kFirstDeviceHandle = 0x100000;
+inline constexpr uint64_t kDeviceHandleStep = 16;
 
 // The variable that a kernel's address leads to.
 inline constexpr char kHandlePrefix[] = "__cerberus_kernel.";
 struct KernelHandle {
-  std::uint32_t id = 0;
-  std::uint32_t param_bytes = 0;
-  std::uint32_t max_threads = 0;
-  std::uint32_t static_shared = 0;
-  std::uint32_t dynamic_limit = 0;
-  std::uint32_t registers = 0;
-  std::uint32_t local_bytes = 0;
-  std::uint32_t const_bytes = 0;
-  std::uint32_t sm = 0;
-  std::uint32_t zero[7] = {};
+  uint32_t id = 0;  // 0: there is no such kernel here
+  uint32_t param_bytes = 0;
+  uint32_t max_threads = 0;
+  uint32_t static_shared = 0;
+  uint32_t dynamic_limit = 0;
+  uint32_t registers = 0;
+  uint32_t local_bytes = 0;
+  uint32_t const_bytes = 0;
+  uint32_t sm = 0;
+  uint32_t zero[7] = {};
 };
 static_assert(sizeof(KernelHandle) == 64);
 
-inline constexpr char kInfoSection[] = ".cerberus.info";
-
-}  // namespace cerberus::stub
+}  // namespace cerberus::formats
 
 #endif  // CERBERUS_FORMATS_LAUNCH_ABI_H_

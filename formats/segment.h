@@ -6,9 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "support/bytes.h"
-
-namespace cerberus::rewriter {
+namespace cerberus::formats {
 
 inline constexpr std::string_view kSegmentMagic = "CERBSEG1";
 inline constexpr std::string_view kRecordMagic = "CBWR";
@@ -48,10 +46,6 @@ struct WrapperRecord {
 };
 static_assert(sizeof(WrapperRecord) == 48);
 
-// XXH3-64 of `covered`, which starts with the header, its checksum field
-// taken as 0.
-std::uint64_t SegmentChecksum(ByteSpan covered);
-
-}  // namespace cerberus::rewriter
+}  // namespace cerberus::formats
 
 #endif  // CERBERUS_FORMATS_SEGMENT_H_

@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "formats/launch_abi.h"
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -41,6 +42,10 @@
 
 namespace cerberus::ptx {
 namespace {
+
+// The stub finds a kernel's other forms by these.
+static_assert(std::string_view(kPackedSuffix) == formats::kPackedSuffix);
+static_assert(std::string_view(kWindowSuffix) == formats::kWindowSuffix);
 
 // With one warp in each wave of 64: AMD's work-groups have 1,024 work-items.
 

@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "formats/launch_abi.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/xxhash.h"
 #include "support/mapped_file.h"
@@ -51,7 +52,7 @@ KeptParts::KeptParts(std::string folder, std::string_view ptx,
         fmt::format("{} {} {} {} {}", options.opt_level,
                     static_cast<int>(options.shared_overflow),
                     options.one_warp_per_wave, options.serial_lanes,
-                    kLaunchAbi),
+                    formats::kLaunchAbi),
         std::string(kVersion), Build(), options.input_name, std::string(ptx)}) {
     AppendLe(all, std::uint64_t{text.size()});
     all.insert(all.end(), text.begin(), text.end());

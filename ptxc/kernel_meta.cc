@@ -1,5 +1,7 @@
 #include "ptxc/kernel_meta.h"
 
+#include "formats/code_object.h"
+#include "formats/launch_abi.h"
 #include "llvm/BinaryFormat/MsgPackWriter.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/GlobalVariable.h"
@@ -37,17 +39,18 @@ void WriteKernel(Writer& out, const KernelInfo& kernel) {
   out.writeMapSize(1 + (kernel.maxntid ? 1 : 0) + (kernel.reqntid ? 1 : 0) +
                    (kernel.minnctapersm ? 1 : 0) + (kernel.window ? 1 : 0) +
                    (kernel.launches ? 1 : 0) + (kernel.handle ? 1 : 0));
-  WriteInt(out, "warps_per_wave", kernel.warps_per_wave);
-  if (kernel.maxntid) WriteTriple(out, "maxntid", *kernel.maxntid);
-  if (kernel.reqntid) WriteTriple(out, "reqntid", *kernel.reqntid);
+  WriteInt(out, formats::kInfoWarpsPerWave, kernel.warps_per_wave);
+  if (kernel.maxntid) WriteTriple(out, formats::kInfoMaxntid, *kernel.maxntid);
+  if (kernel.reqntid) WriteTriple(out, formats::kInfoReqntid, *kernel.reqntid);
   if (kernel.minnctapersm) {
-    WriteInt(out, "minnctapersm", *kernel.minnctapersm);
+    WriteInt(out, formats::kInfoMinnctapersm, *kernel.minnctapersm);
   }
   if (kernel.window) {
-    WriteInt(out, "window", static_cast<std::int64_t>(*kernel.window));
+    WriteInt(out, formats::kInfoWindow,
+             static_cast<std::int64_t>(*kernel.window));
   }
-  if (kernel.launches) WriteInt(out, "launches", 1);
-  if (kernel.handle) WriteInt(out, "handle", 1);
+  if (kernel.launches) WriteInt(out, formats::kInfoLaunches, 1);
+  if (kernel.handle) WriteInt(out, formats::kInfoHandle, 1);
 }
 
 }  // namespace
@@ -57,22 +60,23 @@ void EmitModuleInfo(llvm::Module& module, const ModuleInfo& info) {
   llvm::raw_string_ostream stream(bytes);
   Writer out(stream);
   out.writeMapSize(6 + (info.const_bytes != 0) + !info.failed.empty());
-  WriteInt(out, "abi", kLaunchAbi);
-  WriteString(out, "ptxc", kVersion);
-  WriteKey(out, "ptx");
+  WriteInt(out, formats::kInfoAbi, formats::kLaunchAbi);
+  WriteString(out, formats::kInfoPtxc, kVersion);
+  WriteKey(out, formats::kInfoPtx);
   out.writeArraySize(2);
   out.write(static_cast<std::int64_t>(info.ptx_major));
   out.write(static_cast<std::int64_t>(info.ptx_minor));
-  WriteInt(out, "sm", info.sm);
-  WriteString(out, "arch", info.arch);
+  WriteInt(out, formats::kInfoSm, info.sm);
+  WriteString(out, formats::kInfoArch, info.arch);
   if (info.const_bytes != 0) {
-    WriteInt(out, "const", static_cast<std::int64_t>(info.const_bytes));
+    WriteInt(out, formats::kInfoConst,
+             static_cast<std::int64_t>(info.const_bytes));
   }
-  WriteKey(out, "kernels");
+  WriteKey(out, formats::kInfoKernels);
   out.writeMapSize(info.kernels.size());
   for (const KernelInfo& kernel : info.kernels) WriteKernel(out, kernel);
   if (!info.failed.empty()) {
-    WriteKey(out, "failed");
+    WriteKey(out, formats::kInfoFailed);
     out.writeMapSize(info.failed.size());
     for (const FailedKernel& kernel : info.failed) {
       WriteString(out, kernel.name, kernel.reason);
@@ -86,7 +90,7 @@ void EmitModuleInfo(llvm::Module& module, const ModuleInfo& info) {
       module, data->getType(), /*isConstant=*/true,
       llvm::GlobalValue::PrivateLinkage, data, "__cerberus_info", nullptr,
       llvm::GlobalValue::NotThreadLocal, /*AddressSpace=*/4);
-  variable->setSection(".cerberus.info");
+  variable->setSection(formats::kInfoSection);
   variable->setAlignment(llvm::Align(1));
   llvm::appendToCompilerUsed(module, {variable});
 }

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "formats/launch_abi.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/Constants.h"
@@ -283,11 +284,10 @@ llvm::GlobalValue* ModuleLowering::AddressedFunction(std::uint32_t id) {
 
 // Zero until the host fills it, and where the kernel was left out.
 llvm::GlobalVariable* ModuleLowering::KernelHandle(const Function& kernel) {
-  constexpr unsigned kBytes = 64;
-  const std::string name = "__cerberus_kernel." + std::string(kernel.name);
+  const std::string name = formats::kHandlePrefix + std::string(kernel.name);
   if (llvm::GlobalVariable* known = out_.getNamedGlobal(name)) return known;
-  llvm::Type* type =
-      llvm::ArrayType::get(llvm::Type::getInt8Ty(context()), kBytes);
+  llvm::Type* type = llvm::ArrayType::get(llvm::Type::getInt8Ty(context()),
+                                          sizeof(formats::KernelHandle));
   auto* handle = new llvm::GlobalVariable(
       out_, type, false,
       part().is_whole() ? llvm::GlobalValue::ExternalLinkage
@@ -364,7 +364,7 @@ void ModuleLowering::DeclareKernel(std::uint32_t id) {
     describe(static_cast<unsigned>(i), param.name,
              std::max<std::uint64_t>(1, param.size()), param.alignment());
   }
-  describe(static_cast<unsigned>(ptx.params.size()), "__cerberus_launch",
+  describe(static_cast<unsigned>(ptx.params.size()), formats::kLaunchBlockName,
            kLaunchBlockBytes, 8);
   SetCommonAttributes(*function);
   SetLaunchBounds(ptx, *function);

@@ -5,6 +5,7 @@
 // A module that has any of these carries the variable __cerberus_ctx.
 #include <fmt/format.h>
 
+#include "formats/launch_abi.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "ptxc/lower.h"
 #include "ptxc/passes/launch_block.h"
@@ -19,14 +20,15 @@ constexpr unsigned kTrap = 1;
 
 llvm::Value* FunctionLowering::ServiceContext() {
   llvm::Module& out = module_.out();
-  llvm::GlobalVariable* context = out.getNamedGlobal("__cerberus_ctx");
+  llvm::GlobalVariable* context = out.getNamedGlobal(formats::kContextSymbol);
   if (!context) {
     context = new llvm::GlobalVariable(
         out, b_.getInt64Ty(), false,
         module_.part().is_whole() ? llvm::GlobalValue::ExternalLinkage
                                   : llvm::GlobalValue::WeakAnyLinkage,
-        I64(0), "__cerberus_ctx", nullptr, llvm::GlobalValue::NotThreadLocal,
-        kAsGlobal, /*isExternallyInitialized=*/true);
+        I64(0), formats::kContextSymbol, nullptr,
+        llvm::GlobalValue::NotThreadLocal, kAsGlobal,
+        /*isExternallyInitialized=*/true);
     context->setAlignment(llvm::Align(8));
     context->setVisibility(llvm::GlobalValue::ProtectedVisibility);
   }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <string>
 
+#include "formats/code_object.h"
 #include "llvm/BinaryFormat/MsgPackDocument.h"
 #include "llvm/Object/ELF.h"
 
@@ -27,7 +28,8 @@ Diag Invalid(llvm::Error error) {
 // that are there. What else both have is the same: the target, the version.
 int Append(DocNode* to, DocNode, DocNode key) {
   if (key.getKind() == llvm::msgpack::Type::String &&
-      key.getString() == "amdhsa.kernels" && to->isArray()) {
+      key.getString() == llvm::StringRef(formats::kMetadataKernels) &&
+      to->isArray()) {
     return static_cast<int>(to->getArray().size());
   }
   return 0;
@@ -60,7 +62,8 @@ Status MergeNotes(Bytes& code_object) {
   std::string note;  // the first one's header and name
   llvm::Error error = llvm::Error::success();
   for (const auto& next : file->notes(*section, error)) {
-    const llvm::StringRef metadata = next.getDescAsStringRef(4);
+    const llvm::StringRef metadata =
+        next.getDescAsStringRef(formats::kMetadataNoteAlign);
     if (note.empty()) {
       note =
           bytes.slice(section->sh_offset,

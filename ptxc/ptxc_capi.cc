@@ -6,6 +6,7 @@
 #include <new>
 
 #include "cerberus/ptxc.h"
+#include "formats/launch_abi.h"
 #include "ptxc/isolation.h"
 #include "support/version.h"
 
@@ -192,6 +193,8 @@ const char* cerberus_ptxc_result_time_trace(
 }
 
 const char* cerberus_ptxc_version(void) { return cerberus::kVersion; }
-uint32_t cerberus_ptxc_launch_abi(void) { return cerberus::kLaunchAbi; }
+uint32_t cerberus_ptxc_launch_abi(void) {
+  return cerberus::formats::kLaunchAbi;
+}
 
 }  // extern "C"

@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "formats/fatbin.h"
 #include "formats/segment.h"
 
 namespace cerberus::rewriter {
@@ -37,7 +38,7 @@ std::vector<Region> RegionsThatMayHoldFatbins(const ElfFile& elf) {
     const Elf64_Shdr& header = section.header;
     if (header.sh_type != SHT_PROGBITS || (header.sh_flags & SHF_ALLOC) == 0 ||
         (header.sh_flags & SHF_EXECINSTR) != 0 ||
-        section.name == kMarkerSection) {
+        section.name == formats::kMarkerSection) {
       continue;
     }
     regions.push_back(
@@ -175,18 +176,18 @@ Status Binary::Impl::FindWrappers() {
     has_section = true;
     const ByteSpan data = elf.SectionBytes(section);
     std::uint64_t at = 0;
-    while (at + kWrapperSize <= data.size()) {
+    while (at + sizeof(formats::FatbinWrapper) <= data.size()) {
       const std::uint32_t magic = LoadLe<std::uint32_t>(data.data() + at);
-      if (magic == kWrapperMagic) {
+      if (magic == formats::kWrapperMagic) {
         vaddrs.push_back(section.header.sh_addr + at);
-        at += kWrapperSize;
+        at += sizeof(formats::FatbinWrapper);
       } else if (magic == 0) {
         at += 8;  // padding between the wrappers of two object files
       } else {
         return Err(elf.Error(
             DiagCode::kBadFormat,
             fmt::format("bad wrapper magic 0x{:08x}, expected 0x{:08x}", magic,
-                        kWrapperMagic),
+                        formats::kWrapperMagic),
             section.name, static_cast<std::int64_t>(at)));
       }
     }
@@ -203,12 +204,12 @@ Status Binary::Impl::FindWrappers() {
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) == 0) continue;
     const std::uint8_t* data = bytes.data() + segment.p_offset;
     std::uint64_t at = AlignUp(segment.p_vaddr, 8) - segment.p_vaddr;
-    for (; at + kWrapperSize <= segment.p_filesz; at += 8) {
+    for (; at + sizeof(formats::FatbinWrapper) <= segment.p_filesz; at += 8) {
       const std::uint32_t version = LoadLe<std::uint32_t>(data + at + 4);
-      if (LoadLe<std::uint32_t>(data + at) == kWrapperMagic &&
+      if (LoadLe<std::uint32_t>(data + at) == formats::kWrapperMagic &&
           (version == 1 || version == 2)) {
         vaddrs.push_back(segment.p_vaddr + at);
-        at += kWrapperSize - 8;
+        at += sizeof(formats::FatbinWrapper) - 8;
       }
     }
   }
@@ -221,10 +222,12 @@ Status Binary::Impl::ResolveWrappers(std::vector<std::uint64_t> vaddrs,
   std::vector<std::uint64_t> slots;
   for (std::size_t i = 0; i < vaddrs.size(); ++i) {
     const std::uint64_t vaddr = vaddrs[i];
-    const auto offset = elf.OffsetOf(vaddr, kWrapperSize);
-    const bool apart = i == 0 || vaddr - vaddrs[i - 1] >= kWrapperSize;
+    const auto offset = elf.OffsetOf(vaddr, sizeof(formats::FatbinWrapper));
+    const bool apart =
+        i == 0 || vaddr - vaddrs[i - 1] >= sizeof(formats::FatbinWrapper);
     if (!apart || !offset ||
-        LoadLe<std::uint32_t>(bytes.data() + *offset) != kWrapperMagic) {
+        LoadLe<std::uint32_t>(bytes.data() + *offset) !=
+            formats::kWrapperMagic) {
       return Err(
           elf.Error(DiagCode::kBadFormat,
                     fmt::format("the wrapper at address 0x{:x} {}", vaddr,
@@ -293,19 +296,20 @@ Result<std::uint64_t> Binary::Impl::FatbinOf(const Wrapper& wrapper) const {
   std::uint64_t vaddr = wrapper.data.value;
   if (vaddr == 0) return fail("points to no fatbin");
   ByteSpan data = elf.BytesAt(vaddr);
-  if (StartsWith(data, kRecordMagic)) {
-    if (data.size() < sizeof(WrapperRecord)) {
+  if (StartsWith(data, formats::kRecordMagic)) {
+    if (data.size() < sizeof(formats::WrapperRecord)) {
       return fail(fmt::format("the record at 0x{:x} is cut short", vaddr));
     }
     vaddr += static_cast<std::uint64_t>(
-        LoadLe<WrapperRecord>(data.data()).to_fatbin);
+        LoadLe<formats::WrapperRecord>(data.data()).to_fatbin);
     data = elf.BytesAt(vaddr);
   }
   if (data.empty()) {
     return fail(
         fmt::format("points to 0x{:x}, which is not in the file", vaddr));
   }
-  if (data.size() < 4 || LoadLe<std::uint32_t>(data.data()) != kFatbinMagic) {
+  if (data.size() < 4 ||
+      LoadLe<std::uint32_t>(data.data()) != formats::kFatbinMagic) {
     return fail(fmt::format(
         "points to 0x{:x}, where there is no fatbin (found {}, expected "
         "50 ed 55 ba)",
@@ -317,7 +321,7 @@ Result<std::uint64_t> Binary::Impl::FatbinOf(const Wrapper& wrapper) const {
 Status Binary::Impl::FindFatbins() {
   // Magic, version 1 and header size 16 in one word.
   constexpr std::uint64_t kStart =
-      kFatbinMagic | (std::uint64_t{0x00100001} << 32);
+      formats::kFatbinMagic | (std::uint64_t{0x00100001} << 32);
   // Little of a large file is in memory at a time.
   constexpr std::uint64_t kPiece = 8 << 20;
   std::uint64_t kept_from = 0;
@@ -331,7 +335,7 @@ Status Binary::Impl::FindFatbins() {
   for (const Region& region : RegionsThatMayHoldFatbins(elf)) {
     const std::uint64_t end = region.offset + region.size;
     std::uint64_t at = std::max(region.offset, covered);
-    while (at + kFatbinHeaderSize <= end) {
+    while (at + sizeof(formats::FatbinHeader) <= end) {
       if (at - kept_from >= kPiece) let_go_before(at);
       if (LoadLe<std::uint64_t>(bytes.data() + at) != kStart) {
         at += 4;
@@ -382,13 +386,13 @@ void Binary::Impl::NumberFatbins() {
 Status Binary::Impl::Read() {
   CERB_TRY_VOID(CheckKind());
   CERB_TRY(elf, ElfFile::Parse(bytes, path));
-  converted = elf.FindSection(kMarkerSection) != nullptr;
+  converted = elf.FindSection(formats::kMarkerSection) != nullptr;
   for (const Elf64_Phdr& segment : elf.segments()) {
     if (segment.p_type == PT_LOAD &&
         StartsWith(bytes.subspan(
                        std::min<std::uint64_t>(segment.p_offset, bytes.size()),
                        std::min<std::uint64_t>(segment.p_filesz, 8)),
-                   kSegmentMagic)) {
+                   formats::kSegmentMagic)) {
       converted = true;
     }
   }

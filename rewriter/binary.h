@@ -32,9 +32,6 @@ enum class FileKind : std::uint8_t {
 };
 FileKind DetectFileKind(ByteSpan bytes);
 
-inline constexpr std::uint32_t kWrapperMagic = 0x466243b1;
-inline constexpr std::uint64_t kWrapperSize = 24;
-
 // One __fatBinC_Wrapper_t of .nvFatBinSegment: what a translation unit
 // registers with cudart.
 struct Wrapper {

@@ -9,37 +9,11 @@
 #include <memory>
 #include <utility>
 
+#include "formats/fatbin.h"
 #include "rewriter/ptx_cubin.h"
 
 namespace cerberus::rewriter {
 namespace {
-
-// Both headers as nvcc writes them; docs/fatbin-format.md has the tables.
-struct RawFatbinHeader {
-  std::uint32_t magic;
-  std::uint16_t version;
-  std::uint16_t header_size;
-  std::uint64_t size;  // of the entries, without this header
-};
-static_assert(sizeof(RawFatbinHeader) == kFatbinHeaderSize);
-
-struct RawEntryHeader {
-  std::uint16_t kind;
-  std::uint16_t version;
-  std::uint32_t header_size;
-  std::uint64_t size;  // of the payload with its padding
-  std::uint32_t packed_size;
-  std::uint32_t options_offset;
-  std::uint16_t format_minor;
-  std::uint16_t format_major;
-  std::uint32_t sm;
-  std::uint32_t name_offset;
-  std::uint32_t name_size;
-  std::uint64_t flags;
-  std::uint64_t content_hash;
-  std::uint64_t unpacked_size;
-};
-static_assert(sizeof(RawEntryHeader) == 64);
 
 Diag FatbinDiag(const std::string& what, std::uint64_t offset,
                 std::string message) {
@@ -69,17 +43,20 @@ Result<FatbinEntry> ParseEntry(ByteReader& reader, const std::string& what,
   const auto fail = [&](std::string message) {
     return Err(FatbinDiag(what, base + start, std::move(message)));
   };
-  if (reader.remaining() < sizeof(RawEntryHeader)) {
+  if (reader.remaining() < sizeof(formats::FatbinEntryHeader)) {
     return fail(
         fmt::format("{} bytes left in the fatbin, an entry header "
                     "takes {}",
-                    reader.remaining(), sizeof(RawEntryHeader)));
+                    reader.remaining(), sizeof(formats::FatbinEntryHeader)));
   }
-  CERB_TRY(const RawEntryHeader raw, reader.Read<RawEntryHeader>());
+  CERB_TRY(const formats::FatbinEntryHeader raw,
+           reader.Read<formats::FatbinEntryHeader>());
   const std::uint64_t left = reader.size() - start;
-  if (raw.header_size < sizeof(RawEntryHeader) || raw.header_size > left) {
+  if (raw.header_size < sizeof(formats::FatbinEntryHeader) ||
+      raw.header_size > left) {
     return fail(fmt::format("entry header size {} is not between {} and {}",
-                            raw.header_size, sizeof(RawEntryHeader), left));
+                            raw.header_size, sizeof(formats::FatbinEntryHeader),
+                            left));
   }
   if (raw.size > left - raw.header_size) {
     return fail(fmt::format("entry size {} runs past the fatbin end (0x{:x})",
@@ -309,37 +286,40 @@ std::string FatbinEntry::ArchName() const {
 
 Result<Fatbin> ParseFatbin(ByteSpan data, const std::string& what,
                            std::uint64_t base) {
-  if (data.size() < kFatbinHeaderSize) {
+  if (data.size() < sizeof(formats::FatbinHeader)) {
     return Err(FatbinDiag(what, base,
                           fmt::format("{} bytes are too few for a fatbin "
                                       "header",
                                       data.size())));
   }
-  const RawFatbinHeader header = LoadLe<RawFatbinHeader>(data.data());
-  if (header.magic != kFatbinMagic) {
+  const formats::FatbinHeader header =
+      LoadLe<formats::FatbinHeader>(data.data());
+  if (header.magic != formats::kFatbinMagic) {
     return Err(FatbinDiag(what, base,
                           fmt::format("bad fatbin magic 0x{:08x}, expected "
                                       "0x{:08x}",
-                                      header.magic, kFatbinMagic)));
+                                      header.magic, formats::kFatbinMagic)));
   }
-  if (header.version != 1 || header.header_size != kFatbinHeaderSize) {
+  if (header.version != 1 ||
+      header.header_size != sizeof(formats::FatbinHeader)) {
     return Err(FatbinDiag(
         what, base,
         fmt::format("fatbin version {} with a header of {} bytes, expected "
                     "version 1 with {}",
-                    header.version, header.header_size, kFatbinHeaderSize)));
+                    header.version, header.header_size,
+                    sizeof(formats::FatbinHeader))));
   }
-  if (header.size > data.size() - kFatbinHeaderSize) {
+  if (header.size > data.size() - sizeof(formats::FatbinHeader)) {
     return Err(FatbinDiag(
         what, base,
         fmt::format("fatbin size {} runs past the end of the data (0x{:x})",
                     header.size, base + data.size())));
   }
   Fatbin fatbin;
-  fatbin.bytes = data.first(kFatbinHeaderSize + header.size);
+  fatbin.bytes = data.first(sizeof(formats::FatbinHeader) + header.size);
   fatbin.base = base;
   ByteReader reader(fatbin.bytes, what, base);
-  CERB_TRY_VOID(reader.Seek(kFatbinHeaderSize));
+  CERB_TRY_VOID(reader.Seek(sizeof(formats::FatbinHeader)));
   while (reader.remaining() > 0) {
     CERB_TRY(fatbin.entries.emplace_back(), ParseEntry(reader, what, base));
   }
@@ -364,10 +344,10 @@ Result<Bytes> Unpack(const FatbinEntry& entry) {
 std::vector<Fatbin> FindFatbins(ByteSpan data) {
   std::vector<Fatbin> found;
   std::size_t at = 0;
-  while (at + kFatbinHeaderSize <= data.size()) {
+  while (at + sizeof(formats::FatbinHeader) <= data.size()) {
     const ByteSpan rest = data.subspan(at);
     at += 2;
-    if (LoadLe<std::uint32_t>(rest.data()) != kFatbinMagic) continue;
+    if (LoadLe<std::uint32_t>(rest.data()) != formats::kFatbinMagic) continue;
     Result<Fatbin> fatbin = ParseFatbin(rest);
     if (!fatbin) continue;
     at += (fatbin->bytes.size() - 1) / 2 * 2;

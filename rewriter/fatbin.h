@@ -17,9 +17,6 @@
 
 namespace cerberus::rewriter {
 
-inline constexpr std::uint32_t kFatbinMagic = 0xBA55ED50;
-inline constexpr std::uint64_t kFatbinHeaderSize = 16;
-
 // No entry of any shipped library comes near this; a larger declared size is
 // taken for a lie before memory is allocated for it.
 inline constexpr std::uint64_t kMaxUnpackedEntry = std::uint64_t{1} << 30;

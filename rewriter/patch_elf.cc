@@ -39,6 +39,7 @@
 #include <utility>
 
 #include "formats/segment.h"
+#include "formats/segment_checksum.h"
 #include "kpack/marker.h"
 #include "rewriter/extract.h"
 #include "rewriter/make_room.h"
@@ -327,18 +328,19 @@ Status ElfPatcher::BuildHead() {
 
   const std::size_t count = binary_.wrappers().size();
   Part head;
-  head.name = kMarkerSection;
+  head.name = formats::kMarkerSection;
   head.why = fmt::format("header, {} record{} and marker", count,
                          count == 1 ? "" : "s");
   head.align = kPage;
-  SegmentHeader header{};
-  std::memcpy(header.magic, kSegmentMagic.data(), kSegmentMagic.size());
-  header.version = kSegmentVersion;
-  header.header_size = sizeof(SegmentHeader);
-  header.records_offset = sizeof(SegmentHeader);
+  formats::SegmentHeader header{};
+  std::memcpy(header.magic, formats::kSegmentMagic.data(),
+              formats::kSegmentMagic.size());
+  header.version = formats::kSegmentVersion;
+  header.header_size = sizeof(formats::SegmentHeader);
+  header.records_offset = sizeof(formats::SegmentHeader);
   header.record_count = static_cast<std::uint32_t>(count);
   header.marker_offset = static_cast<std::uint32_t>(
-      header.records_offset + count * sizeof(WrapperRecord));
+      header.records_offset + count * sizeof(formats::WrapperRecord));
   header.marker_size = static_cast<std::uint32_t>(encoded.size());
   header.covered_size = header.marker_offset + encoded.size();
   head.bytes.resize(header.covered_size);
@@ -469,23 +471,24 @@ void ElfPatcher::FillRecords() {
     }
   }
   for (const Wrapper& wrapper : binary_.wrappers()) {
-    const std::uint64_t at =
-        sizeof(SegmentHeader) + wrapper.index * sizeof(WrapperRecord);
+    const std::uint64_t at = sizeof(formats::SegmentHeader) +
+                             wrapper.index * sizeof(formats::WrapperRecord);
     const std::uint64_t vaddr = plan_.segment_vaddr + at;
     const LocatedFatbin& fatbin = binary_.fatbins()[wrapper.fatbin];
-    WrapperRecord record{};
-    std::memcpy(record.magic, kRecordMagic.data(), kRecordMagic.size());
-    record.version = kRecordVersion;
+    formats::WrapperRecord record{};
+    std::memcpy(record.magic, formats::kRecordMagic.data(),
+                formats::kRecordMagic.size());
+    record.version = formats::kRecordVersion;
     record.index = wrapper.index;
-    record.flags = empty.contains(wrapper.index) ? kRecordNoKernel : 0;
+    record.flags = empty.contains(wrapper.index) ? formats::kRecordNoKernel : 0;
     record.to_segment = -static_cast<std::int64_t>(at);
     record.to_wrapper = static_cast<std::int64_t>(wrapper.vaddr - vaddr);
     record.to_fatbin = static_cast<std::int64_t>(fatbin.vaddr - vaddr);
     record.fatbin_size = fatbin.fatbin.bytes.size();
     StoreLe(head.data() + at, record);
   }
-  SegmentHeader header = LoadLe<SegmentHeader>(head.data());
-  header.checksum = SegmentChecksum(head);
+  formats::SegmentHeader header = LoadLe<formats::SegmentHeader>(head.data());
+  header.checksum = formats::SegmentChecksum(head);
   StoreLe(head.data(), header);
 }
 
@@ -657,8 +660,9 @@ Status ElfPatcher::EditWrappers() {
   if (options_.keep_fatbin) return {};
   for (const Wrapper& wrapper : binary_.wrappers()) {
     const PointerSlot& slot = wrapper.data;
-    const std::uint64_t record = plan_.segment_vaddr + sizeof(SegmentHeader) +
-                                 wrapper.index * sizeof(WrapperRecord);
+    const std::uint64_t record = plan_.segment_vaddr +
+                                 sizeof(formats::SegmentHeader) +
+                                 wrapper.index * sizeof(formats::WrapperRecord);
     Bytes address;
     AppendLe(address, record);
     const std::string why =

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/launch_abi.h"
 #include "rewriter/binary.h"
 #include "support/bytes.h"
 #include "support/output_file.h"
@@ -32,7 +33,7 @@ struct PlanOptions {
   bool keep_fatbin = false;
   // Into the marker's `cerberus` map.
   std::string converter_version;
-  int launch_abi = kLaunchAbi;
+  int launch_abi = formats::kLaunchAbi;
 };
 
 struct Plan {

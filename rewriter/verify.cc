@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "formats/segment.h"
+#include "formats/segment_checksum.h"
 #include "kpack/marker.h"
 #include "support/mapped_file.h"
 
@@ -16,19 +17,20 @@ namespace {
 // The appended segment of a converted file.
 struct Found {
   const Elf64_Phdr* load = nullptr;
-  SegmentHeader header{};
+  formats::SegmentHeader header{};
   ByteSpan bytes;  // of the whole segment
 };
 
 Result<Found> FindAppendedSegment(const ElfFile& elf) {
   const auto fail = [&](std::string message, std::int64_t offset = -1) {
     return Err(elf.Error(DiagCode::kBadFormat, std::move(message),
-                         std::string(kMarkerSection), offset));
+                         std::string(formats::kMarkerSection), offset));
   };
   Found found;
   // strip may put the program header table in front of it, so the section
   // is asked first, where there is one.
-  if (const ElfFile::Section* section = elf.FindSection(kMarkerSection)) {
+  if (const ElfFile::Section* section =
+          elf.FindSection(formats::kMarkerSection)) {
     found.bytes = elf.BytesAt(section->header.sh_addr);
     for (const Elf64_Phdr& segment : elf.segments()) {
       if (segment.p_type == PT_LOAD &&
@@ -42,45 +44,48 @@ Result<Found> FindAppendedSegment(const ElfFile& elf) {
       if (segment.p_type != PT_LOAD) continue;
       const ByteSpan bytes =
           elf.bytes().subspan(segment.p_offset, segment.p_filesz);
-      if (AsText(bytes).substr(0, kSegmentMagic.size()) == kSegmentMagic) {
+      if (AsText(bytes).substr(0, formats::kSegmentMagic.size()) ==
+          formats::kSegmentMagic) {
         found.load = &segment;
         found.bytes = bytes;
       }
     }
   }
   if (found.load == nullptr ||
-      AsText(found.bytes).substr(0, kSegmentMagic.size()) != kSegmentMagic) {
+      AsText(found.bytes).substr(0, formats::kSegmentMagic.size()) !=
+          formats::kSegmentMagic) {
     return Err(elf.Error(DiagCode::kUnsupported,
                          "is not a converted file: it has no marker"));
   }
-  if (found.bytes.size() < sizeof(SegmentHeader)) {
+  if (found.bytes.size() < sizeof(formats::SegmentHeader)) {
     return fail("the segment is cut short", 0);
   }
-  found.header = LoadLe<SegmentHeader>(found.bytes.data());
-  const SegmentHeader& header = found.header;
-  if (header.version != kSegmentVersion ||
-      header.header_size != sizeof(SegmentHeader)) {
-    return fail(fmt::format("segment version {} with a header of {} bytes, "
-                            "expected version {} with {}",
-                            header.version, header.header_size, kSegmentVersion,
-                            sizeof(SegmentHeader)),
-                8);
+  found.header = LoadLe<formats::SegmentHeader>(found.bytes.data());
+  const formats::SegmentHeader& header = found.header;
+  if (header.version != formats::kSegmentVersion ||
+      header.header_size != sizeof(formats::SegmentHeader)) {
+    return fail(
+        fmt::format("segment version {} with a header of {} bytes, "
+                    "expected version {} with {}",
+                    header.version, header.header_size,
+                    formats::kSegmentVersion, sizeof(formats::SegmentHeader)),
+        8);
   }
-  if (header.covered_size < sizeof(SegmentHeader) ||
+  if (header.covered_size < sizeof(formats::SegmentHeader) ||
       header.covered_size > found.bytes.size()) {
     return fail(fmt::format("checksum over {} bytes, the segment has {}",
                             header.covered_size, found.bytes.size()),
                 16);
   }
   found.bytes = found.bytes.first(header.covered_size);
-  if (SegmentChecksum(found.bytes) != header.checksum) {
+  if (formats::SegmentChecksum(found.bytes) != header.checksum) {
     return fail("the checksum does not match", 24);
   }
   const auto inside = [&](std::uint64_t at, std::uint64_t size) {
     return at <= header.covered_size && size <= header.covered_size - at;
   };
-  if (!inside(header.records_offset,
-              std::uint64_t{header.record_count} * sizeof(WrapperRecord))) {
+  if (!inside(header.records_offset, std::uint64_t{header.record_count} *
+                                         sizeof(formats::WrapperRecord))) {
     return fail("the records run past the checksummed bytes", 32);
   }
   if (!inside(header.marker_offset, header.marker_size)) {
@@ -95,7 +100,7 @@ Result<ConvertedInfo> Read(ByteSpan output, const MappedFile* file,
   const ElfFile& elf = binary.elf();
   CERB_TRY(const Found found, FindAppendedSegment(elf));
   CERB_TRY_VOID(elf.CheckLayout());
-  const SegmentHeader& header = found.header;
+  const formats::SegmentHeader& header = found.header;
 
   ConvertedInfo info;
   info.segment_vaddr = found.load->p_vaddr +
@@ -121,18 +126,19 @@ Result<ConvertedInfo> Read(ByteSpan output, const MappedFile* file,
     wrapper_at[wrapper.vaddr] = &wrapper;
   }
   for (std::uint32_t i = 0; i < header.record_count; ++i) {
-    const std::uint64_t at =
-        header.records_offset + std::uint64_t{i} * sizeof(WrapperRecord);
+    const std::uint64_t at = header.records_offset +
+                             std::uint64_t{i} * sizeof(formats::WrapperRecord);
     const auto fail = [&](std::string message) {
       return Err(elf.Error(
           DiagCode::kBadFormat, fmt::format("record {}: {}", i, message),
-          std::string(kMarkerSection), static_cast<std::int64_t>(at)));
+          std::string(formats::kMarkerSection), static_cast<std::int64_t>(at)));
     };
-    const WrapperRecord raw = LoadLe<WrapperRecord>(found.bytes.data() + at);
+    const formats::WrapperRecord raw =
+        LoadLe<formats::WrapperRecord>(found.bytes.data() + at);
     const std::uint64_t vaddr = info.segment_vaddr + at;
     if (AsText({reinterpret_cast<const std::uint8_t*>(raw.magic), 4}) !=
-            kRecordMagic ||
-        raw.version != kRecordVersion) {
+            formats::kRecordMagic ||
+        raw.version != formats::kRecordVersion) {
       return fail("bad magic or version");
     }
     if (vaddr + static_cast<std::uint64_t>(raw.to_segment) !=
@@ -158,7 +164,7 @@ Result<ConvertedInfo> Read(ByteSpan output, const MappedFile* file,
                       "record nor the fatbin",
                       data));
     }
-    if ((record.flags & kRecordFatbinRemoved) == 0) {
+    if ((record.flags & formats::kRecordFatbinRemoved) == 0) {
       const LocatedFatbin& fatbin = binary.fatbins()[wrapper->second->fatbin];
       if (fatbin.vaddr != record.fatbin_vaddr ||
           fatbin.fatbin.bytes.size() != record.fatbin_size) {
@@ -172,7 +178,7 @@ Result<ConvertedInfo> Read(ByteSpan output, const MappedFile* file,
     return Err(
         elf.Error(DiagCode::kBadFormat,
                   fmt::format("{} wrappers have no record", wrapper_at.size()),
-                  std::string(kMarkerSection)));
+                  std::string(formats::kMarkerSection)));
   }
   return info;
 }

@@ -7,7 +7,9 @@
 #include <cstring>
 #include <utility>
 
+#include "formats/code_object.h"
 #include "formats/launch_abi.h"
+#include "images/code_object.h"
 #include "kpack/msgpack_value.h"
 
 namespace cerberus::stub {
@@ -16,101 +18,12 @@ namespace {
 using kpack::Document;
 using kpack::Value;
 
-// Type of the note named "AMDGPU" that holds the metadata.
-constexpr std::uint32_t kNoteMetadata = 32;
-constexpr std::string_view kNoteName = "AMDGPU";
-
 // CUDA allows 32,764 bytes of parameters; hidden arguments come on top. The
 // stub builds the buffer on the stack.
 constexpr std::uint32_t kMaxKernargBytes = 64 * 1024;
 
 Diag Bad(std::string message) {
   return MakeDiag(DiagCode::kBadFormat, "code object: " + std::move(message));
-}
-
-struct Sections {
-  ByteSpan note;  // all of a note section's or segment's bytes
-  ByteSpan info;  // .cerberus.info
-};
-
-Result<Elf64_Ehdr> ReadHeader(ByteSpan bytes) {
-  ByteReader reader(bytes, "code object");
-  CERB_TRY(Elf64_Ehdr header, reader.Read<Elf64_Ehdr>());
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-      header.e_ident[EI_CLASS] != ELFCLASS64 ||
-      header.e_ident[EI_DATA] != ELFDATA2LSB) {
-    return Err(Bad("not a 64-bit little-endian ELF file"));
-  }
-  if (header.e_machine != kElfMachineAmdGpu) {
-    return Err(Bad(fmt::format("ELF machine {}, expected {} (AMDGPU)",
-                               header.e_machine, kElfMachineAmdGpu)));
-  }
-  return header;
-}
-
-std::string_view NameAt(ByteSpan strings, std::uint32_t offset) {
-  if (offset >= strings.size()) return {};
-  const std::string_view rest = AsText(strings.subspan(offset));
-  return rest.substr(0, rest.find('\0'));
-}
-
-Result<Sections> FindSections(ByteSpan bytes, const Elf64_Ehdr& header) {
-  Sections out;
-  ByteReader reader(bytes, "code object");
-  if (header.e_shnum != 0 && header.e_shentsize == sizeof(Elf64_Shdr)) {
-    const auto section = [&](std::uint32_t i) {
-      return reader.Slice(
-          header.e_shoff + std::uint64_t{i} * sizeof(Elf64_Shdr),
-          sizeof(Elf64_Shdr));
-    };
-    const auto content = [&](const Elf64_Shdr& row) -> Result<ByteSpan> {
-      if (row.sh_type == SHT_NOBITS) return ByteSpan();
-      return reader.Slice(row.sh_offset, row.sh_size);
-    };
-    CERB_TRY(ByteSpan names_row, section(header.e_shstrndx));
-    CERB_TRY(ByteSpan names, content(LoadLe<Elf64_Shdr>(names_row.data())));
-    for (std::uint32_t i = 0; i < header.e_shnum; ++i) {
-      CERB_TRY(ByteSpan raw, section(i));
-      const auto row = LoadLe<Elf64_Shdr>(raw.data());
-      if (row.sh_type == SHT_NOTE && out.note.empty()) {
-        CERB_TRY(out.note, content(row));
-      }
-      if (NameAt(names, row.sh_name) == kInfoSection) {
-        CERB_TRY(out.info, content(row));
-      }
-    }
-  }
-  if (!out.note.empty()) return out;
-  for (std::uint32_t i = 0; i < header.e_phnum; ++i) {
-    CERB_TRY(ByteSpan raw, reader.Slice(header.e_phoff + std::uint64_t{i} *
-                                                             sizeof(Elf64_Phdr),
-                                        sizeof(Elf64_Phdr)));
-    const auto row = LoadLe<Elf64_Phdr>(raw.data());
-    if (row.p_type != PT_NOTE) continue;
-    CERB_TRY(out.note, reader.Slice(row.p_offset, row.p_filesz));
-    break;
-  }
-  return out;
-}
-
-Result<ByteSpan> FindMetadata(ByteSpan notes) {
-  ByteReader reader(notes, "note");
-  constexpr std::size_t kNoteAlignment = 4;
-  while (reader.remaining() >= sizeof(Elf64_Nhdr)) {
-    CERB_TRY(Elf64_Nhdr row, reader.Read<Elf64_Nhdr>());
-    CERB_TRY(ByteSpan name, reader.Take(row.n_namesz));
-    CERB_TRY_VOID(reader.Seek(AlignUp(reader.offset(), kNoteAlignment)));
-    CERB_TRY(ByteSpan content, reader.Take(row.n_descsz));
-    const std::string_view text = AsText(name);
-    if (row.n_type == kNoteMetadata &&
-        text.substr(0, text.find('\0')) == kNoteName) {
-      return content;
-    }
-    const std::uint64_t next = AlignUp(reader.offset(), kNoteAlignment);
-    if (next > notes.size()) break;
-    CERB_TRY_VOID(reader.Seek(next));
-  }
-  return Err(Bad("no AMDGPU metadata note"));
 }
 
 std::uint32_t Number(Value map, std::string_view key, std::uint32_t missing) {
@@ -153,20 +66,20 @@ Result<KernelInfo> ReadKernel(Value map) {
                           "bytes of all arguments",
                           kernel.name, kernel.kernarg_size)));
     }
-    if (Text(arg.Find(".name")) == kLaunchBlockName) {
-      if (size != sizeof(LaunchBlock)) {
+    if (Text(arg.Find(".name")) == formats::kLaunchBlockName) {
+      if (size != sizeof(formats::LaunchBlock)) {
         return Err(
             Bad(fmt::format("kernel {}: launch block of {} bytes, "
                             "expected {}",
-                            kernel.name, size, sizeof(LaunchBlock))));
+                            kernel.name, size, sizeof(formats::LaunchBlock))));
       }
       kernel.launch_block = offset;
-    } else if (Text(arg.Find(".name")) == kWindowBlockName) {
-      if (size != sizeof(WindowBlock)) {
+    } else if (Text(arg.Find(".name")) == formats::kWindowBlockName) {
+      if (size != sizeof(formats::WindowBlock)) {
         return Err(
             Bad(fmt::format("kernel {}: window block of {} bytes, "
                             "expected {}",
-                            kernel.name, size, sizeof(WindowBlock))));
+                            kernel.name, size, sizeof(formats::WindowBlock))));
       }
       kernel.window = offset;
     } else {
@@ -222,51 +135,55 @@ void AttachForms(std::vector<KernelInfo>* kernels, std::string_view suffix,
 
 void AttachForms(std::vector<KernelInfo>* kernels) {
   constexpr unsigned kInWindow = 1, kPacked = 2;  // form
-  AttachForms(kernels, kPackedSuffix, [](KernelInfo* first, KernelInfo* form) {
-    if (!first->half_waves) return false;
-    first->max_threads = form->max_threads;
-    first->declares_max_threads = form->declares_max_threads;
-    form->form = kPacked;
-    first->packed = std::make_shared<KernelInfo>(std::move(*form));
-    return true;
-  });
-  AttachForms(kernels, kWindowSuffix, [](KernelInfo* first, KernelInfo* form) {
-    if (!form->window) return false;
-    form->form = kInWindow;
-    if (form->packed) {
-      auto both = std::make_shared<KernelInfo>(*form->packed);
-      both->form = kInWindow | kPacked;
-      form->packed = std::move(both);
-    }
-    first->in_window = std::make_shared<KernelInfo>(std::move(*form));
-    return true;
-  });
+  AttachForms(kernels, formats::kPackedSuffix,
+              [](KernelInfo* first, KernelInfo* form) {
+                if (!first->half_waves) return false;
+                first->max_threads = form->max_threads;
+                first->declares_max_threads = form->declares_max_threads;
+                form->form = kPacked;
+                first->packed = std::make_shared<KernelInfo>(std::move(*form));
+                return true;
+              });
+  AttachForms(
+      kernels, formats::kWindowSuffix, [](KernelInfo* first, KernelInfo* form) {
+        if (!form->window) return false;
+        form->form = kInWindow;
+        if (form->packed) {
+          auto both = std::make_shared<KernelInfo>(*form->packed);
+          both->form = kInWindow | kPacked;
+          form->packed = std::move(both);
+        }
+        first->in_window = std::make_shared<KernelInfo>(std::move(*form));
+        return true;
+      });
 }
 
 void ReadInfo(Value map, CodeObjectInfo* out) {
-  out->abi = Number(map, "abi", 0);
-  out->sm = Number(map, "sm", 0);
-  const Value failed = map.Find("failed");
+  out->abi = Number(map, formats::kInfoAbi, 0);
+  out->sm = Number(map, formats::kInfoSm, 0);
+  const Value failed = map.Find(formats::kInfoFailed);
   for (Value key = failed.First(); key; key = failed.Next(failed.Next(key))) {
     out->failed.push_back({Text(key), Text(failed.Next(key))});
   }
-  const Value kernels = map.Find("kernels");
+  const Value kernels = map.Find(formats::kInfoKernels);
   for (KernelInfo& kernel : out->kernels) {
-    kernel.const_bytes = Number(map, "const", 0);
+    kernel.const_bytes = Number(map, formats::kInfoConst, 0);
     const Value facts = kernels.Find(kernel.name);
     if (!facts) continue;
-    if (kernel.wave_size == 64 && Number(facts, "warps_per_wave", 1) == 1) {
+    if (kernel.wave_size == 64 &&
+        Number(facts, formats::kInfoWarpsPerWave, 1) == 1) {
       kernel.half_waves = true;
       kernel.max_threads = std::min(kernel.max_threads / 2, kMostOfHalfWaves);
     }
-    kernel.launches = Number(facts, "launches", 0) != 0;
-    kernel.handle = Number(facts, "handle", 0) != 0;
+    kernel.launches = Number(facts, formats::kInfoLaunches, 0) != 0;
+    kernel.handle = Number(facts, formats::kInfoHandle, 0) != 0;
     // The metadata knows only what is left in the hardware's.
-    if (kernel.window) kernel.static_shared = Number(facts, "window", 0);
-    if (const Value block = facts.Find("reqntid")) {
+    if (kernel.window)
+      kernel.static_shared = Number(facts, formats::kInfoWindow, 0);
+    if (const Value block = facts.Find(formats::kInfoReqntid)) {
       kernel.required_block = Triple(block);
     }
-    if (const Value block = facts.Find("maxntid")) {
+    if (const Value block = facts.Find(formats::kInfoMaxntid)) {
       const std::uint64_t threads = Threads(Triple(block));
       if (threads <= kernel.max_threads) {
         kernel.max_threads = static_cast<std::uint32_t>(threads);
@@ -285,14 +202,16 @@ std::uint32_t KernelInfo::explicit_size() const {
     size = std::max(size, param.offset + param.size);
   }
   if (launch_block) {
-    size = std::max<std::uint32_t>(size, *launch_block + sizeof(LaunchBlock));
+    size = std::max<std::uint32_t>(
+        size, *launch_block + sizeof(formats::LaunchBlock));
   }
   return size;
 }
 
 std::uint32_t KernelInfo::SharedLimit(std::uint32_t hardware_limit) const {
-  return window || in_window ? std::max(hardware_limit, kWindowSharedLimit)
-                             : hardware_limit;
+  return window || in_window
+             ? std::max(hardware_limit, formats::kWindowSharedLimit)
+             : hardware_limit;
 }
 
 const KernelInfo& KernelInfo::FormFor(std::uint64_t threads,
@@ -325,14 +244,14 @@ const CodeObjectInfo::Failed* CodeObjectInfo::FindFailed(
 }
 
 Result<CodeObjectInfo> ReadCodeObject(ByteSpan bytes) {
-  CERB_TRY(Elf64_Ehdr header, ReadHeader(bytes));
-  CERB_TRY(Sections sections, FindSections(bytes, header));
-  CERB_TRY(ByteSpan metadata, FindMetadata(sections.note));
+  CERB_TRY(const images::CodeObjectMaps maps,
+           images::FindCodeObjectMaps(bytes, "code object"));
+  if (maps.metadata.empty()) return Err(Bad("no AMDGPU metadata note"));
   Document::Limits limits;
   limits.allow_trailing_bytes = true;
-  CERB_TRY(Document document, Document::Parse(metadata, limits));
+  CERB_TRY(Document document, Document::Parse(maps.metadata, limits));
   CodeObjectInfo info;
-  const Value kernels = document.root().Find("amdhsa.kernels");
+  const Value kernels = document.root().Find(formats::kMetadataKernels);
   for (Value map = kernels.First(); map; map = kernels.Next(map)) {
     CERB_TRY(KernelInfo kernel, ReadKernel(map));
     info.kernels.push_back(std::move(kernel));
@@ -340,8 +259,8 @@ Result<CodeObjectInfo> ReadCodeObject(ByteSpan bytes) {
   std::sort(
       info.kernels.begin(), info.kernels.end(),
       [](const KernelInfo& a, const KernelInfo& b) { return a.name < b.name; });
-  if (!sections.info.empty()) {
-    CERB_TRY(Document facts, Document::Parse(sections.info, limits));
+  if (!maps.info.empty()) {
+    CERB_TRY(Document facts, Document::Parse(maps.info, limits));
     ReadInfo(facts.root(), &info);
   }
   return info;

@@ -98,10 +98,6 @@ Result<CodeObjectInfo> ReadCodeObject(ByteSpan bytes);
 // without a size. Errors: not a 64-bit little-endian ELF file.
 Result<std::uint64_t> ElfSize(const void* start);
 
-// EM_AMDGPU and EM_CUDA.
-inline constexpr std::uint16_t kElfMachineAmdGpu = 224;
-inline constexpr std::uint16_t kElfMachineCuda = 190;
-
 }  // namespace cerberus::stub
 
 #endif  // CERBERUS_RUNTIME_STUB_CODE_OBJECT_H_

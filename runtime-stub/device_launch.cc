@@ -25,8 +25,8 @@ namespace cerberus::stub {
 struct LaunchSlots {
   std::mutex mutex;  // guards what follows
   std::condition_variable freed;
-  std::array<LaunchSlot, kLaunchQueues> slots;
-  DeviceFacts* facts = nullptr;
+  std::array<LaunchSlot, formats::kLaunchQueues> slots;
+  formats::DeviceFacts* facts = nullptr;
   std::uint64_t facts_address = 0;
 };
 
@@ -68,11 +68,11 @@ constexpr RuntimeError kRuntimeErrors[] = {
 hipError_t MakeFacts(Context* context, LaunchSlots* slots) {
   std::string texts;
   const auto add = [&texts](const char* text) {
-    const std::size_t at = sizeof(DeviceFacts) + texts.size();
+    const std::size_t at = sizeof(formats::DeviceFacts) + texts.size();
     texts.append(text).push_back('\0');
     return static_cast<std::uint32_t>(at);
   };
-  DeviceFacts facts;
+  formats::DeviceFacts facts;
   const Device& device = *context->device;
   facts.device = static_cast<std::uint32_t>(device.ordinal);
   facts.devices = static_cast<std::uint32_t>(DeviceCount());
@@ -92,7 +92,7 @@ hipError_t MakeFacts(Context* context, LaunchSlots* slots) {
   const hipError_t made =
       MakeShared(sizeof facts + texts.size(), &memory, &slots->facts_address);
   if (made != hipSuccess) return made;
-  slots->facts = static_cast<DeviceFacts*>(memory);
+  slots->facts = static_cast<formats::DeviceFacts*>(memory);
   *slots->facts = facts;
   std::memcpy(slots->facts + 1, texts.data(), texts.size());
   return hipSuccess;
@@ -125,20 +125,20 @@ hipError_t PrepareSlot(Context* context, LaunchSlots* slots, LaunchSlot* slot) {
   }
   const std::uint32_t limit = PendingLimit(context);
   // Room for the parameters of most kernels.
-  constexpr std::uint64_t kBytesOfLaunch = sizeof(LaunchRecord) + 256;
+  constexpr std::uint64_t kBytesOfLaunch = sizeof(formats::LaunchRecord) + 256;
   constexpr std::uint64_t kLeastBytes = 64 * 1024;
   const std::uint64_t wanted = std::max(limit * kBytesOfLaunch, kLeastBytes);
   if (slot->queue == nullptr || slot->queue->capacity < wanted) {
     FreeQueue(slot);
     void* memory = nullptr;
-    const hipError_t error = MakeShared(sizeof(LaunchQueue) + wanted, &memory,
-                                        &slot->device_address);
+    const hipError_t error = MakeShared(sizeof(formats::LaunchQueue) + wanted,
+                                        &memory, &slot->device_address);
     if (error != hipSuccess) return error;
-    slot->queue = static_cast<LaunchQueue*>(memory);
+    slot->queue = static_cast<formats::LaunchQueue*>(memory);
     slot->queue->capacity = wanted;
     slot->queue->facts = slots->facts_address;
   }
-  LaunchQueue& queue = *slot->queue;
+  formats::LaunchQueue& queue = *slot->queue;
   queue.used = 0;
   queue.pending = queue.sequence = queue.handles = 0;
   queue.limit = limit;
@@ -167,7 +167,7 @@ class LeasedSlot {
     if (CUresult r = ServicesOf(context, &block); r != CUDA_SUCCESS) return r;
     slots_ = SlotsOf(context->device);
     std::unique_lock<std::mutex> lock(slots_->mutex);
-    std::array<LaunchSlot, kLaunchQueues>& slots = slots_->slots;
+    std::array<LaunchSlot, formats::kLaunchQueues>& slots = slots_->slots;
     const auto idle = [&] {
       return std::find_if(slots.begin(), slots.end(),
                           [](const LaunchSlot& l) { return !l.busy; });

@@ -111,8 +111,8 @@ CUresult SetAttribute(CUfunction_attribute attribute, int value, Kernel* kernel,
           static_cast<std::uint64_t>(value) + info->static_shared;
       const std::uint32_t limit = info->SharedLimit(device->shared_limit());
       if (wanted > limit) {
-        const bool could =
-            limit < kWindowSharedLimit && wanted <= kWindowSharedLimit;
+        const bool could = limit < formats::kWindowSharedLimit &&
+                           wanted <= formats::kWindowSharedLimit;
         Log(LogLevel::kError,
             "kernel '%s' asks for %llu bytes of shared memory per block, %s "
             "has %u%s",

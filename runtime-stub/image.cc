@@ -11,6 +11,8 @@
 #include <set>
 #include <string_view>
 
+#include "formats/code_object.h"
+#include "formats/fatbin.h"
 #include "formats/launch_abi.h"
 #include "kpack/content_key.h"
 #include "kpack/marker.h"
@@ -46,7 +48,7 @@ ByteSpan FatbinBytes(const void* start) {
     std::uint16_t header_size;
     std::uint64_t body_size;
   } header;
-  static_assert(sizeof header == rewriter::kFatbinHeaderSize);
+  static_assert(sizeof header == sizeof(formats::FatbinHeader));
   std::memcpy(&header, start, sizeof header);
   const auto size = CheckedAdd(header.header_size, header.body_size);
   if (!size) return {};
@@ -105,7 +107,7 @@ bool LooksLikePtx(const char* text) {
   }
 }
 
-CUresult IdentifyWrapper(const FatbinWrapper* wrapper, Image* image) {
+CUresult IdentifyWrapper(const formats::FatbinWrapper* wrapper, Image* image) {
   image->stays_mapped = true;
   image->record = FindRecord(wrapper);
   if (image->record) {
@@ -118,7 +120,8 @@ CUresult IdentifyWrapper(const FatbinWrapper* wrapper, Image* image) {
     return CUDA_SUCCESS;
   }
   image->name = PlaceOf("fatbin", wrapper->data);
-  if (wrapper->data == nullptr || MagicAt(wrapper->data) != kFatbinMagic) {
+  if (wrapper->data == nullptr ||
+      MagicAt(wrapper->data) != formats::kFatbinMagic) {
     Log(LogLevel::kError,
         "a wrapper leads neither to a fatbin nor to the record of a "
         "conversion");
@@ -130,7 +133,8 @@ CUresult IdentifyWrapper(const FatbinWrapper* wrapper, Image* image) {
   if (wrapper->version == 2 && wrapper->last != nullptr) {
     const void* const* unit = static_cast<const void* const*>(wrapper->last);
     for (; *unit != nullptr; ++unit) {
-      if (MagicAt(*unit) == kFatbinMagic) image->fatbins.push_back(*unit);
+      if (MagicAt(*unit) == formats::kFatbinMagic)
+        image->fatbins.push_back(*unit);
     }
   }
   return CUDA_SUCCESS;
@@ -139,7 +143,7 @@ CUresult IdentifyWrapper(const FatbinWrapper* wrapper, Image* image) {
 CUresult IdentifyElf(const void* code, Image* image) {
   Elf64_Ehdr header;
   std::memcpy(&header, code, sizeof header);
-  if (header.e_machine == kElfMachineCuda) {
+  if (header.e_machine == formats::kElfMachineCuda) {
     Result<std::uint64_t> size = ElfSize(code);
     const std::string_view ptx =
         size ? rewriter::PtxOfCubin(
@@ -158,7 +162,8 @@ CUresult IdentifyElf(const void* code, Image* image) {
                            image->name, NameKernelsOf(code)));
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
   }
-  if (header.e_machine != kElfMachineAmdGpu) return CUDA_ERROR_INVALID_IMAGE;
+  if (header.e_machine != formats::kElfMachineAmdGpu)
+    return CUDA_ERROR_INVALID_IMAGE;
   Result<std::uint64_t> size = ElfSize(code);
   if (!size) return CUDA_ERROR_INVALID_IMAGE;
   const auto* bytes = static_cast<const std::uint8_t*>(code);
@@ -171,11 +176,12 @@ CUresult IdentifyElf(const void* code, Image* image) {
 
 bool HasOurAbi(const kpack::Archive& archive, const kpack::Entry& entry) {
   const auto abi = entry.metadata.Find("cerberus_abi").AsInt();
-  if (abi == std::int64_t{kLaunchAbi}) return true;
+  if (abi == std::int64_t{formats::kLaunchAbi}) return true;
   Log(LogLevel::kWarning,
       "%s: launch ABI %lld of %.*s is not %d, the code is not used",
       archive.path().c_str(), static_cast<long long>(abi.value_or(0)),
-      static_cast<int>(entry.key.size()), entry.key.data(), kLaunchAbi);
+      static_cast<int>(entry.key.size()), entry.key.data(),
+      formats::kLaunchAbi);
   return false;
 }
 
@@ -187,9 +193,9 @@ bool TakeCode(Bytes bytes, const std::string& from, const Image& image,
         info.error().ToString().c_str());
     return false;
   }
-  if (info->abi && *info->abi != kLaunchAbi) {
+  if (info->abi && *info->abi != formats::kLaunchAbi) {
     Log(LogLevel::kWarning, "%s: launch ABI %u is not %d, the code is not used",
-        from.c_str(), *info->abi, kLaunchAbi);
+        from.c_str(), *info->abi, formats::kLaunchAbi);
     return false;
   }
   code->bytes = std::move(bytes);
@@ -404,10 +410,11 @@ void SayMissing(const std::string& name, const std::string& line) {
 CUresult IdentifyImage(const void* code, Image* image) {
   if (code == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const std::uint32_t magic = MagicAt(code);
-  if (magic == kWrapperMagic) {
-    return IdentifyWrapper(static_cast<const FatbinWrapper*>(code), image);
+  if (magic == formats::kWrapperMagic) {
+    return IdentifyWrapper(static_cast<const formats::FatbinWrapper*>(code),
+                           image);
   }
-  if (magic == kFatbinMagic) {
+  if (magic == formats::kFatbinMagic) {
     image->name = PlaceOf("fatbin", code);
     image->fatbins.push_back(code);
     return CUDA_SUCCESS;

@@ -121,7 +121,7 @@ std::string JitCache::Key(std::string_view ptx, const TargetId& target,
   add(target.ToString());
   add(options);
   add(kVersion);
-  AppendLe(all, std::uint64_t{kLaunchAbi});
+  AppendLe(all, std::uint64_t{formats::kLaunchAbi});
   add(ptx.substr(0, ptx.find_last_not_of('\0') + 1));
   return kpack::Hash128Hex(all);
 }

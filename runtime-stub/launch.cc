@@ -290,9 +290,10 @@ CUresult FillArguments(Context* context, const KernelInfo& info,
     return r;
   }
   if (info.window) {
-    WindowBlock window;
-    window.bytes = static_cast<std::uint32_t>(AlignUp(
-        std::max(info.static_shared + grid.dynamic_shared, 1u), kWindowAlign));
+    formats::WindowBlock window;
+    window.bytes = static_cast<std::uint32_t>(
+        AlignUp(std::max(info.static_shared + grid.dynamic_shared, 1u),
+                formats::kWindowAlign));
     if (CUresult r =
             WindowMemory(context, info.name.c_str(),
                          grid.blocks() * window.bytes, stream, &window.memory);
@@ -302,13 +303,13 @@ CUresult FillArguments(Context* context, const KernelInfo& info,
     std::memcpy(buffer + *info.window, &window, sizeof window);
   }
   if (!info.launch_block) return CUDA_SUCCESS;
-  LaunchBlock block;
+  formats::LaunchBlock block;
   block.SetBlock(grid.block_x, grid.block_y, grid.block_z);
   block.dynamic_shared = grid.dynamic_shared;
   block.launch_queue = grid.launch_queue;
   block.grid_id = context->next_grid_id.fetch_add(1, std::memory_order_relaxed);
   if (grid.cooperative) {
-    block.flags = kLaunchCooperative;
+    block.flags = formats::kLaunchCooperative;
     CUdeviceptr workspace = 0;
     if (CUresult r = GridWorkspace(context, &workspace); r != CUDA_SUCCESS) {
       return r;
@@ -327,7 +328,7 @@ hipError_t LaunchFilled(const LaunchTarget& target, const Grid& grid,
 }
 
 std::uint64_t GridIdIn(const KernelInfo& info, const std::uint8_t* buffer) {
-  LaunchBlock block;
+  formats::LaunchBlock block;
   if (!info.launch_block) return 0;
   std::memcpy(&block, buffer + *info.launch_block, sizeof block);
   return block.grid_id;

@@ -28,7 +28,7 @@ struct Shape {
 };
 
 // Whether the record has the content that its kind needs.
-bool IsSound(const LaunchRecord& record) {
+bool IsSound(const formats::LaunchRecord& record) {
   constexpr std::uint32_t kLeastNumbers[] = {0, 0, 9, 7, 1, 1};  // by kind
   return record.kind < std::size(kLeastNumbers) &&
          record.bytes >=
@@ -157,11 +157,11 @@ void LaunchFamily::Settle(Grid* grid) {
 }
 
 void LaunchFamily::ReadQueue() {
-  LaunchQueue& queue = *slot_.queue;
+  formats::LaunchQueue& queue = *slot_.queue;
   const std::uint64_t used = std::min(queue.used, queue.capacity);
   std::vector<Operation> read;
   std::uint32_t dropped = 0;  // buffers for launches that did not come
-  for (std::uint64_t at = 0; at + sizeof(LaunchRecord) <= used;) {
+  for (std::uint64_t at = 0; at + sizeof(formats::LaunchRecord) <= used;) {
     Operation operation;
     std::memcpy(&operation.record, queue.records() + at,
                 sizeof operation.record);
@@ -170,14 +170,14 @@ void LaunchFamily::ReadQueue() {
       Log(LogLevel::kError, "a kernel has overwritten the launch queue");
       break;
     }
-    if (operation.record.kind == kRecordNone) {
+    if (operation.record.kind == formats::kRecordNone) {
       ++dropped;
     } else {
-      operation.content.resize((bytes - sizeof(LaunchRecord)) /
+      operation.content.resize((bytes - sizeof(formats::LaunchRecord)) /
                                sizeof(std::uint64_t));
       std::memcpy(operation.content.data(),
-                  queue.records() + at + sizeof(LaunchRecord),
-                  bytes - sizeof(LaunchRecord));
+                  queue.records() + at + sizeof(formats::LaunchRecord),
+                  bytes - sizeof(formats::LaunchRecord));
       read.push_back(std::move(operation));
     }
     at += bytes;
@@ -200,11 +200,11 @@ void LaunchFamily::ReadQueue() {
 }
 
 void LaunchFamily::SortIn(Grid* grid, Operation operation) {
-  const LaunchRecord& record = operation.record;
-  if (record.kind == kRecordEvent) {
+  const formats::LaunchRecord& record = operation.record;
+  if (record.kind == formats::kRecordEvent) {
     operation.event = std::make_shared<bool>(false);
     grid->events[operation.content[0]] = operation.event;
-  } else if (record.kind == kRecordWait) {
+  } else if (record.kind == formats::kRecordWait) {
     const auto at = grid->events.find(operation.content[0]);
     if (at == grid->events.end()) return;  // never recorded
     operation.event = at->second;
@@ -214,21 +214,21 @@ void LaunchFamily::SortIn(Grid* grid, Operation operation) {
   const std::uint64_t layer = std::uint64_t{record.block[2]} << 32;
   StreamKey key = {record.stream, 0, 0};
   switch (record.stream) {
-    case kDeviceStreamTail: break;
-    case kDeviceStreamNull:
-    case kDeviceStreamLegacy:  // of the block
-      key = {kDeviceStreamNull, columns, layer};
+    case formats::kDeviceStreamTail: break;
+    case formats::kDeviceStreamNull:
+    case formats::kDeviceStreamLegacy:  // of the block
+      key = {formats::kDeviceStreamNull, columns, layer};
       break;
-    case kDeviceStreamPerThread:
+    case formats::kDeviceStreamPerThread:
       key = {record.stream, columns, layer | record.thread};
       break;
-    case kDeviceStreamFireAndForget:
+    case formats::kDeviceStreamFireAndForget:
       key = {record.stream, ++forgotten_, 0};
       break;
     default: break;
   }
   Stream* stream = &grid->tail;
-  if (record.stream != kDeviceStreamTail) {
+  if (record.stream != formats::kDeviceStreamTail) {
     stream = &grid->streams[key];
     stream->grid = grid;
   }
@@ -247,26 +247,26 @@ hipError_t LaunchFamily::Begin(Stream* stream, hipStream_t on) {
   while (error == hipSuccess && !stream->operations.empty() && !stream->waits) {
     Operation& operation = stream->operations.front();
     switch (operation.record.kind) {
-      case kRecordKernel:
+      case formats::kRecordKernel:
         error = BeginKernel(stream, operation, on);
         stream->in_flight = true;
         break;
-      case kRecordCopy:
+      case formats::kRecordCopy:
         error = BeginCopy(operation, on);
         stream->in_flight = true;
         break;
-      case kRecordFill:
+      case formats::kRecordFill:
         error = BeginFill(operation, on);
         stream->in_flight = true;
         break;
-      case kRecordEvent:
+      case formats::kRecordEvent:
         if (stream->in_flight) {
           recorded_.push_back(operation.event);
         } else {
           *operation.event = true;
         }
         break;
-      case kRecordWait:
+      case formats::kRecordWait:
         if (!*operation.event) return hipSuccess;
         break;
       default: break;
@@ -278,7 +278,7 @@ hipError_t LaunchFamily::Begin(Stream* stream, hipStream_t on) {
 
 hipError_t LaunchFamily::BeginKernel(Stream* stream, const Operation& operation,
                                      hipStream_t on) {
-  const LaunchRecord& record = operation.record;
+  const formats::LaunchRecord& record = operation.record;
   __atomic_fetch_sub(&slot_.queue->pending, 1, __ATOMIC_RELAXED);
   stub::Grid grid = {record.grid_dim[0],    record.grid_dim[1],
                      record.grid_dim[2],    record.block_dim[0],

@@ -22,7 +22,7 @@ namespace cerberus::stub {
 // The queue that a family's kernels write to, and streams of HIP's for them.
 struct LaunchSlot {
   std::uint32_t number = 0;  // as the launch block names it; from 1 on
-  LaunchQueue* queue = nullptr;
+  formats::LaunchQueue* queue = nullptr;
   std::uint64_t device_address = 0;
   // Made when needed.
   std::array<hipStream_t, 4> streams = {};
@@ -42,7 +42,7 @@ class LaunchFamily {
  private:
   struct Grid;
   struct Operation {
-    LaunchRecord record;
+    formats::LaunchRecord record;
     std::vector<std::uint64_t> content;
     std::shared_ptr<bool> event;  // recorded or waited for
   };

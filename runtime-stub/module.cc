@@ -190,7 +190,7 @@ static CUresult SetServices(Context* context, hipModule_t loaded) {
   hipDeviceptr_t symbol = nullptr;
   std::size_t bytes = 0;
   const hipError_t found =
-      hip.hipModuleGetGlobal(&symbol, &bytes, loaded, kContextSymbol);
+      hip.hipModuleGetGlobal(&symbol, &bytes, loaded, formats::kContextSymbol);
   if (found == hipErrorNotFound) return CUDA_SUCCESS;
   if (found != hipSuccess) return NoteResult(context, found);
   CUdeviceptr block = 0;
@@ -202,7 +202,7 @@ static CUresult SetServices(Context* context, hipModule_t loaded) {
 
 CUresult Module::SetHandleLocked(Context* context, hipModule_t loaded,
                                  const KernelInfo& info) {
-  const std::string name = kHandlePrefix + info.name;
+  const std::string name = formats::kHandlePrefix + info.name;
   hipDeviceptr_t symbol = nullptr;
   std::size_t bytes = 0;
   const hipError_t found =
@@ -210,7 +210,7 @@ CUresult Module::SetHandleLocked(Context* context, hipModule_t loaded,
   // Known to no code that was kept.
   if (found == hipErrorNotFound) return CUDA_SUCCESS;
   if (found != hipSuccess) return NoteResult(context, found);
-  KernelHandle handle;
+  formats::KernelHandle handle;
   if (bytes != sizeof handle) return CUDA_ERROR_INVALID_IMAGE;
   Kernel* kernel = KernelLocked(context->device, info);
   handle.id = LaunchIdOf(kernel);

@@ -21,6 +21,7 @@
 #include <string>
 #include <string_view>
 
+#include "formats/fatbin.h"
 #include "runtime-stub/api.h"
 
 namespace {
@@ -144,7 +145,8 @@ int DriverInput(int type, const void* data, std::size_t size) {
     case kAny: {
       std::uint32_t magic = 0;
       if (size >= sizeof magic) std::memcpy(&magic, data, sizeof magic);
-      if (magic == 0xba55ed50u) return CU_JIT_INPUT_FATBINARY;
+      if (magic == cerberus::formats::kFatbinMagic)
+        return CU_JIT_INPUT_FATBINARY;
       if (magic == 0x464c457fu) return CU_JIT_INPUT_CUBIN;
       return CU_JIT_INPUT_PTX;
     }

@@ -256,13 +256,14 @@ void FormatPrintf(std::string_view format,
   }
 }
 
-bool HasOutput(const PrintfRing& ring) {
+bool HasOutput(const formats::PrintfRing& ring) {
   return __atomic_load_n(&ring.written, __ATOMIC_RELAXED) != ring.read ||
          __atomic_load_n(&ring.dropped, __ATOMIC_RELAXED) != 0 ||
          __atomic_load_n(&ring.dropped_assertions, __ATOMIC_RELAXED) != 0;
 }
 
-void DrainRing(PrintfRing* ring, std::uint64_t capacity, KernelOutput* out) {
+void DrainRing(formats::PrintfRing* ring, std::uint64_t capacity,
+               KernelOutput* out) {
   std::uint64_t* words = ring->words();
   const std::uint64_t written =
       __atomic_load_n(&ring->written, __ATOMIC_ACQUIRE);
@@ -274,8 +275,9 @@ void DrainRing(PrintfRing* ring, std::uint64_t capacity, KernelOutput* out) {
     const std::uint64_t first =
         __atomic_load_n(&words[read % capacity], __ATOMIC_ACQUIRE);
     if (first == 0) break;  // its thread is still writing it
-    const bool assertion = (first & kAssertionRecord) != 0;
-    const std::uint64_t size = (first & 0xffffffff & ~kAssertionRecord) / 8;
+    const bool assertion = (first & formats::kAssertionRecord) != 0;
+    const std::uint64_t size =
+        (first & 0xffffffff & ~formats::kAssertionRecord) / 8;
     const std::uint64_t format_bytes = first >> 32;
     const std::uint64_t format_words = (format_bytes + 7) / 8;
     const bool sound =

@@ -22,7 +22,7 @@ void FormatPrintf(std::string_view format,
 inline constexpr std::uint64_t kNullString = ~std::uint64_t{0};
 
 // Whether a kernel has written anything that is not read yet.
-bool HasOutput(const PrintfRing& ring);
+bool HasOutput(const formats::PrintfRing& ring);
 
 // What kernels wrote, by where it belongs.
 struct KernelOutput {
@@ -32,7 +32,8 @@ struct KernelOutput {
 
 // Takes all complete records out of the ring, in order, and appends what they
 // say. Kernels may be writing. `capacity`: words behind the header.
-void DrainRing(PrintfRing* ring, std::uint64_t capacity, KernelOutput* out);
+void DrainRing(formats::PrintfRing* ring, std::uint64_t capacity,
+               KernelOutput* out);
 
 }  // namespace cerberus::stub
 

@@ -3,48 +3,15 @@
 #include <elf.h>
 #include <link.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <cstring>
 #include <exception>
 #include <utility>
 
+#include "formats/segment_checksum.h"
+
 namespace cerberus::stub {
 namespace {
-
-// The layouts of docs/marker-format.md.
-struct SegmentHeader {
-  char magic[8];
-  std::uint32_t version;
-  std::uint32_t header_size;
-  std::uint64_t covered_size;
-  std::uint64_t checksum;
-  std::uint32_t records_offset;
-  std::uint32_t record_count;
-  std::uint32_t marker_offset;
-  std::uint32_t marker_size;
-  std::uint32_t link_map_offset;
-  std::uint8_t zero[12];
-};
-static_assert(sizeof(SegmentHeader) == 64);
-constexpr char kSegmentMagic[] = "CERBSEG1";
-constexpr std::uint32_t kSegmentVersion = 1;
-
-struct Record {
-  char magic[4];
-  std::uint32_t version;
-  std::uint32_t index;
-  std::uint32_t flags;
-  std::int64_t to_segment;
-  std::int64_t to_wrapper;
-  std::int64_t to_fatbin;
-  std::uint64_t fatbin_size;
-};
-static_assert(sizeof(Record) == 48);
-constexpr char kRecordMagic[] = "CBWR";
-constexpr std::uint32_t kRecordVersion = 1;
-constexpr std::uint32_t kFlagNoKernel = 1;
-constexpr std::uint32_t kFlagFatbinRemoved = 2;
 
 std::string FileOf(const dl_phdr_info& object) {
   if (object.dlpi_name != nullptr && object.dlpi_name[0] != '\0') {
@@ -75,32 +42,29 @@ ByteSpan From(ByteSpan part, std::uintptr_t address) {
 
 // Takes the bytes for a segment if magic, size and checksum say so.
 std::optional<Segment> ReadSegment(const dl_phdr_info& object, ByteSpan part) {
-  if (part.size() < sizeof(SegmentHeader)) return std::nullopt;
-  SegmentHeader header;
+  if (part.size() < sizeof(formats::SegmentHeader)) return std::nullopt;
+  formats::SegmentHeader header;
   std::memcpy(&header, part.data(), sizeof header);
-  if (std::memcmp(header.magic, kSegmentMagic, sizeof header.magic) != 0 ||
-      header.version != kSegmentVersion ||
-      header.header_size < sizeof(SegmentHeader) ||
+  if (std::string_view(header.magic, sizeof header.magic) !=
+          formats::kSegmentMagic ||
+      header.version != formats::kSegmentVersion ||
+      header.header_size < sizeof(formats::SegmentHeader) ||
       header.covered_size < header.header_size ||
       header.covered_size > part.size()) {
     return std::nullopt;
   }
   const std::uint64_t records_end =
       std::uint64_t{header.records_offset} +
-      std::uint64_t{header.record_count} * sizeof(Record);
+      std::uint64_t{header.record_count} * sizeof(formats::WrapperRecord);
   const std::uint64_t marker_end =
       std::uint64_t{header.marker_offset} + header.marker_size;
   if (records_end > header.covered_size || marker_end > header.covered_size) {
     return std::nullopt;
   }
   const ByteSpan covered = part.first(header.covered_size);
-  const std::uint64_t stored = std::exchange(header.checksum, 0);
-  XXH3_state_t state;
-  XXH3_64bits_reset(&state);
-  XXH3_64bits_update(&state, &header, sizeof header);
-  XXH3_64bits_update(&state, covered.data() + sizeof header,
-                     covered.size() - sizeof header);
-  if (XXH3_64bits_digest(&state) != stored) return std::nullopt;
+  if (formats::SegmentChecksum(covered) != header.checksum) {
+    return std::nullopt;
+  }
   return Segment{covered, FileOf(object),
                  covered.subspan(header.marker_offset, header.marker_size)};
 }
@@ -123,26 +87,28 @@ bool VisitSegments(const dl_phdr_info& object, Visit visit) {
 }
 
 std::size_t RecordCount(const Segment& segment) {
-  return LoadLe<SegmentHeader>(segment.bytes.data()).record_count;
+  return LoadLe<formats::SegmentHeader>(segment.bytes.data()).record_count;
 }
 const std::uint8_t* RecordAt(const Segment& segment, std::size_t i) {
-  const auto header = LoadLe<SegmentHeader>(segment.bytes.data());
-  return segment.bytes.data() + header.records_offset + i * sizeof(Record);
+  const auto header = LoadLe<formats::SegmentHeader>(segment.bytes.data());
+  return segment.bytes.data() + header.records_offset +
+         i * sizeof(formats::WrapperRecord);
 }
 
 std::optional<WrapperRecord> ReadRecord(const dl_phdr_info& object,
                                         const Segment& segment,
                                         const std::uint8_t* at) {
-  const Record record = LoadLe<Record>(at);
-  if (std::memcmp(record.magic, kRecordMagic, sizeof record.magic) != 0 ||
-      record.version != kRecordVersion) {
+  const auto record = LoadLe<formats::WrapperRecord>(at);
+  if (std::string_view(record.magic, sizeof record.magic) !=
+          formats::kRecordMagic ||
+      record.version != formats::kRecordVersion) {
     return std::nullopt;
   }
   WrapperRecord out;
   out.segment = segment;
   out.index = record.index;
-  out.no_kernel = (record.flags & kFlagNoKernel) != 0;
-  out.fatbin_removed = (record.flags & kFlagFatbinRemoved) != 0;
+  out.no_kernel = (record.flags & formats::kRecordNoKernel) != 0;
+  out.fatbin_removed = (record.flags & formats::kRecordFatbinRemoved) != 0;
   const std::uintptr_t fatbin =
       reinterpret_cast<std::uintptr_t>(at) + record.to_fatbin;
   const ByteSpan part = LoadedPart(object, fatbin);
@@ -179,7 +145,7 @@ void ForEachObject(Visit visit) {
 
 }  // namespace
 
-std::optional<WrapperRecord> FindRecord(const FatbinWrapper* wrapper) {
+std::optional<WrapperRecord> FindRecord(const formats::FatbinWrapper* wrapper) {
   std::optional<WrapperRecord> found;
   const auto data = reinterpret_cast<std::uintptr_t>(wrapper->data);
   const auto self = reinterpret_cast<std::uintptr_t>(wrapper);
@@ -192,7 +158,7 @@ std::optional<WrapperRecord> FindRecord(const FatbinWrapper* wrapper) {
         const std::uint8_t* at = RecordAt(segment, i);
         const auto address = reinterpret_cast<std::uintptr_t>(at);
         if (address == data ||
-            address + LoadLe<Record>(at).to_wrapper == self) {
+            address + LoadLe<formats::WrapperRecord>(at).to_wrapper == self) {
           found = ReadRecord(object, segment, at);
           return found.has_value();
         }
@@ -222,12 +188,14 @@ bool ProcessHasConvertedWrapper() {
     VisitSegments(object, [&](const Segment& segment) {
       for (std::size_t i = 0; i < RecordCount(segment); ++i) {
         const std::uint8_t* at = RecordAt(segment, i);
-        const std::uintptr_t wrapper = reinterpret_cast<std::uintptr_t>(at) +
-                                       LoadLe<Record>(at).to_wrapper;
-        if (LoadedPart(object, wrapper).size() < sizeof(FatbinWrapper)) {
+        const std::uintptr_t wrapper =
+            reinterpret_cast<std::uintptr_t>(at) +
+            LoadLe<formats::WrapperRecord>(at).to_wrapper;
+        if (LoadedPart(object, wrapper).size() <
+            sizeof(formats::FatbinWrapper)) {
           continue;
         }
-        FatbinWrapper value;
+        formats::FatbinWrapper value;
         std::memcpy(&value, reinterpret_cast<const void*>(wrapper),
                     sizeof value);
         found = found || value.data == at;

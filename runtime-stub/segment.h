@@ -8,20 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "formats/fatbin.h"
 #include "support/bytes.h"
 
 namespace cerberus::stub {
-
-inline constexpr std::uint32_t kWrapperMagic = 0x466243b1;
-inline constexpr std::uint32_t kFatbinMagic = 0xBA55ED50;
-
-// __fatBinC_Wrapper_t, as nvcc puts it into .nvFatBinSegment.
-struct FatbinWrapper {
-  std::uint32_t magic;
-  std::uint32_t version;  // 1, or 2 for the linked image of -rdc programs
-  const void* data;
-  void* last;
-};
 
 // An appended segment as it lies in memory.
 struct Segment {
@@ -42,7 +32,7 @@ struct WrapperRecord {
 // The record for a wrapper: the one its `data` points at, or, in files
 // converted with --keep-fatbin, the one that names this wrapper. Nothing if
 // the wrapper was not converted.
-std::optional<WrapperRecord> FindRecord(const FatbinWrapper* wrapper);
+std::optional<WrapperRecord> FindRecord(const formats::FatbinWrapper* wrapper);
 
 // All segments of the objects that are loaded now.
 std::vector<Segment> AllSegments();

@@ -28,16 +28,17 @@ struct ServiceBlock {
   // The record and the ring are pinned host memory, which the device reaches
   // under its own addresses: both must be readable while a kernel runs, and
   // after a fault.
-  ErrorRecord* record = nullptr;
-  ContextBlock content;   // what stands in `block`
-  void* block = nullptr;  // device memory
+  formats::ErrorRecord* record = nullptr;
+  formats::ContextBlock content;  // what stands in `block`
+  void* block = nullptr;          // device memory
   std::atomic<bool> reported{false};
   // Lines of failed assertions were written.
   std::atomic<bool> asserted{false};
 
-  PrintfRing* ring = nullptr;
-  std::vector<PrintfRing*> old_rings;  // another thread may still look there
-  std::mutex output_mutex;             // one thread at a time reads the ring
+  formats::PrintfRing* ring = nullptr;
+  std::vector<formats::PrintfRing*>
+      old_rings;            // another thread may still look there
+  std::mutex output_mutex;  // one thread at a time reads the ring
 };
 
 namespace {
@@ -66,9 +67,9 @@ hipError_t MakeRing(ServiceBlock* services, std::size_t limit) {
   void* ring = nullptr;
   std::uint64_t address = 0;
   const hipError_t error =
-      MakeShared(sizeof(PrintfRing) + bytes, &ring, &address);
+      MakeShared(sizeof(formats::PrintfRing) + bytes, &ring, &address);
   if (error != hipSuccess) return error;
-  services->ring = static_cast<PrintfRing*>(ring);
+  services->ring = static_cast<formats::PrintfRing*>(ring);
   services->content.printf_ring = address;
   services->content.printf_bytes = bytes;
   return hipSuccess;
@@ -77,11 +78,12 @@ hipError_t MakeRing(ServiceBlock* services, std::size_t limit) {
 // Blocks are rounded up to size classes; what that can cost is added, so
 // that what fits into CUDA's heap fits here.
 hipError_t MakeHeap(ServiceBlock* services, std::size_t limit) {
-  const std::size_t bytes = AlignUp(sizeof(HeapHeader) + limit + limit / 4, 16);
+  const std::size_t bytes =
+      AlignUp(sizeof(formats::HeapHeader) + limit + limit / 4, 16);
   void* heap = nullptr;
   hipError_t error = hip.hipMalloc(&heap, bytes);
   if (error != hipSuccess) return error;
-  const HeapHeader empty = {};
+  const formats::HeapHeader empty = {};
   error = hip.hipMemcpy(heap, &empty, sizeof empty, hipMemcpyHostToDevice);
   if (error != hipSuccess) {
     hip.hipFree(heap);
@@ -103,23 +105,23 @@ void FreeServices(ServiceBlock* services) {
   }
   if (services->block != nullptr) hip.hipFree(services->block);
   if (services->ring != nullptr) hip.hipHostFree(services->ring);
-  for (PrintfRing* ring : services->old_rings) hip.hipHostFree(ring);
+  for (formats::PrintfRing* ring : services->old_rings) hip.hipHostFree(ring);
   if (services->record != nullptr) hip.hipHostFree(services->record);
   delete services;
 }
 
 hipError_t MakeServices(Context* context, ServiceBlock* services) {
-  services->content.abi = kLaunchAbi;
+  services->content.abi = formats::kLaunchAbi;
   void* record = nullptr;
   // The addresses of launch queues stand behind the record.
-  constexpr std::size_t kBytes =
-      sizeof(ErrorRecord) + kLaunchQueues * sizeof(std::uint64_t);
+  constexpr std::size_t kBytes = sizeof(formats::ErrorRecord) +
+                                 formats::kLaunchQueues * sizeof(std::uint64_t);
   hipError_t error =
       MakeShared(kBytes, &record, &services->content.error_record);
   if (error != hipSuccess) return error;
-  services->record = static_cast<ErrorRecord*>(record);
+  services->record = static_cast<formats::ErrorRecord*>(record);
   services->content.launch_queues =
-      services->content.error_record + sizeof(ErrorRecord);
+      services->content.error_record + sizeof(formats::ErrorRecord);
   error = MakeRing(services, context->limits[CU_LIMIT_PRINTF_FIFO_SIZE]);
   if (error != hipSuccess) return error;
   error = MakeHeap(services, context->limits[CU_LIMIT_MALLOC_HEAP_SIZE]);
@@ -157,7 +159,7 @@ CUresult ReplaceRing(Context* context, ServiceBlock* services,
   Flush(services);
   {
     std::lock_guard<std::mutex> lock(services->output_mutex);
-    PrintfRing* old = services->ring;
+    formats::PrintfRing* old = services->ring;
     services->old_rings.reserve(services->old_rings.size() + 1);
     error = MakeRing(services, limit);
     if (error == hipSuccess) {
@@ -173,7 +175,7 @@ CUresult ReplaceHeap(Context* context, ServiceBlock* services,
   hipError_t error = hip.hipDeviceSynchronize();
   if (error != hipSuccess) return NoteResult(context, error);
   void* old = reinterpret_cast<void*>(services->content.heap);
-  HeapHeader header = {};
+  formats::HeapHeader header = {};
   error = hip.hipMemcpy(&header, old, sizeof header, hipMemcpyDeviceToHost);
   if (error == hipSuccess && header.used != 0) return CUDA_ERROR_INVALID_VALUE;
   if (error == hipSuccess) error = MakeHeap(services, limit);
@@ -195,7 +197,7 @@ void AwaitAssertions(ServiceBlock* services) {
 }
 
 // The first of the assertions, if the ring had no room for it.
-void ReportAssertion(const volatile ErrorRecord& record) {
+void ReportAssertion(const volatile formats::ErrorRecord& record) {
   char message[1024], file[1024], function[1024];
   ReadDeviceText(record.message, message, sizeof message);
   ReadDeviceText(record.file, file, sizeof file);
@@ -298,17 +300,18 @@ CUresult GridWorkspace(Context* context, CUdeviceptr* workspace) {
 }
 
 CUresult RecordedFault(ServiceBlock* services) {
-  const volatile ErrorRecord& record = *services->record;
+  const volatile formats::ErrorRecord& record = *services->record;
   const std::uint32_t kind = __atomic_load_n(&record.kind, __ATOMIC_ACQUIRE);
-  if (kind == kErrorNone || (kind & kErrorBeingWritten)) return CUDA_SUCCESS;
+  if (kind == formats::kErrorNone || (kind & formats::kErrorBeingWritten))
+    return CUDA_SUCCESS;
   const bool first = !services->reported.exchange(true);
-  if (first && kind == kErrorAssert && record.message != 0) {
+  if (first && kind == formats::kErrorAssert && record.message != 0) {
     AwaitAssertions(services);
     if (!services->asserted.load()) ReportAssertion(record);
   } else if (first) {
-    const char* what = kind == kErrorAssert        ? "an assertion failed"
-                       : kind == kErrorUnsupported ? "is not supported"
-                                                   : "trap";
+    const char* what = kind == formats::kErrorAssert ? "an assertion failed"
+                       : kind == formats::kErrorUnsupported ? "is not supported"
+                                                            : "trap";
     char name[256] = "?";
     if (record.kernel_name != 0) {
       ReadDeviceText(record.kernel_name, name, sizeof name);
@@ -319,7 +322,7 @@ CUresult RecordedFault(ServiceBlock* services) {
         record.thread[1], record.thread[2], what, record.line);
   }
   switch (kind) {
-    case kErrorAssert: return CUDA_ERROR_ASSERT;
+    case formats::kErrorAssert: return CUDA_ERROR_ASSERT;
     default: return CUDA_ERROR_LAUNCH_FAILED;
   }
 }

@@ -3,6 +3,9 @@
 #define CERBERUS_PTXC_PASSES_LAUNCH_BLOCK_H_
 
 #include <array>
+#include <cstddef>
+
+#include "formats/launch_abi.h"
 
 namespace llvm {
 class Function;
@@ -13,21 +16,21 @@ class Value;
 namespace cerberus::ptx {
 
 enum LaunchBlockField : unsigned {
-  kLaunchDynamicShared = 0,
-  kLaunchGridId = 8,
-  kLaunchWorkspace = 16,
-  kLaunchBlockDim = 24,
-  kLaunchReciprocal = 36,
-  kLaunchQueue = 44,
-  kLaunchBlockBytes = 48,
+  kLaunchDynamicShared = offsetof(formats::LaunchBlock, dynamic_shared),
+  kLaunchGridId = offsetof(formats::LaunchBlock, grid_id),
+  kLaunchWorkspace = offsetof(formats::LaunchBlock, workspace),
+  kLaunchBlockDim = offsetof(formats::LaunchBlock, block),
+  kLaunchReciprocal = offsetof(formats::LaunchBlock, reciprocal),
+  kLaunchQueue = offsetof(formats::LaunchBlock, launch_queue),
+  kLaunchBlockBytes = sizeof(formats::LaunchBlock),
 };
 
 // What describes the window of shared memory, before the launch block of
 // kernels that have one.
 enum WindowBlockField : unsigned {
-  kWindowAddress = 0,
-  kWindowBytes = 8,  // of one block
-  kWindowBlockBytes = 16,
+  kWindowAddress = offsetof(formats::WindowBlock, memory),
+  kWindowBytes = offsetof(formats::WindowBlock, bytes),
+  kWindowBlockBytes = sizeof(formats::WindowBlock),
 };
 
 // Loads an integer of that many bits.

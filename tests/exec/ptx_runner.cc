@@ -128,15 +128,16 @@ Status PtxModule::Run(std::string_view kernel, const Launch& launch) {
   kernarg.resize(AlignUp(kernarg.size(), 8));
   std::optional<Buffer> memory;
   if (facts.window) {
-    stub::WindowBlock window;
-    window.bytes = static_cast<std::uint32_t>(AlignUp(
-        facts.static_shared + launch.dynamic_shared + 1, stub::kWindowAlign));
+    formats::WindowBlock window;
+    window.bytes = static_cast<std::uint32_t>(
+        AlignUp(facts.static_shared + launch.dynamic_shared + 1,
+                formats::kWindowAlign));
     memory.emplace(*device_, std::uint64_t{window.bytes} * launch.grid[0] *
                                  launch.grid[1] * launch.grid[2]);
     window.memory = memory->address();
     AppendLe(kernarg, window);
   }
-  stub::LaunchBlock block;
+  formats::LaunchBlock block;
   block.dynamic_shared = launch.dynamic_shared;
   block.SetBlock(x, y, z);
   AppendLe(kernarg, block);

@@ -2,10 +2,11 @@
 #include <cstdint>
 
 #include "cli/code_object.h"
+#include "images/code_object.h"
 
 using cerberus::ByteSpan;
-using cerberus::cli::IsCodeObject;
 using cerberus::cli::ReadCodeObject;
+using cerberus::images::IsCodeObject;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {

@@ -9,7 +9,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
-  using cerberus::stub::PrintfRing;
+  using cerberus::formats::PrintfRing;
   constexpr std::size_t kHeaderWords = sizeof(PrintfRing) / 8;
   constexpr std::size_t kMostWords = 512;
   const std::size_t words = size / 8;

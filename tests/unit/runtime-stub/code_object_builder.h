@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "formats/launch_abi.h"
 #include "support/bytes.h"
 #include "support/version.h"
 
@@ -33,7 +34,7 @@ struct TestKernel {
 
 struct TestCodeObject {
   std::vector<TestKernel> kernels;
-  int abi = kLaunchAbi;  // -1: no .cerberus.info
+  int abi = formats::kLaunchAbi;  // -1: no .cerberus.info
   std::uint32_t sm = 75;
   std::vector<std::pair<std::string, std::string>> failed;
   std::uint16_t machine = 224;

@@ -32,7 +32,7 @@ TEST(CodeObject, SaysWhatItHolds) {
   const Bytes bytes = TwoKernels().Build();
   Result<CodeObjectInfo> info = ReadCodeObject(bytes);
   ASSERT_TRUE(info) << info.error().ToString();
-  EXPECT_EQ(info->abi, unsigned{kLaunchAbi});
+  EXPECT_EQ(info->abi, unsigned{formats::kLaunchAbi});
   EXPECT_EQ(info->sm, 90u);
   ASSERT_EQ(info->kernels.size(), 2u);
   const KernelInfo* z = info->FindKernel("z_kernel");
@@ -171,7 +171,7 @@ TEST(CodeObject, WarpsInWavesOf64) {
 // Kernels divide by multiplying (docs/launch-abi.md, "The launch block").
 TEST(CodeObject, ReciprocalsDivideThreadIdsExactly) {
   for (std::uint32_t side = 1; side <= 1024; ++side) {
-    LaunchBlock block;
+    formats::LaunchBlock block;
     block.SetBlock(side, side, 1);
     for (std::uint32_t n = 0; n < 1024; ++n) {
       ASSERT_EQ(n * block.reciprocal[0] >> 20, n / side) << n << "/" << side;

@@ -9,6 +9,7 @@
 #include "../rewriter/fatbin_builder.h"
 #include "code_object_builder.h"
 #include "driver.h"
+#include "formats/launch_abi.h"
 #include "kpack/content_key.h"
 #include "kpack/marker.h"
 #include "kpack/writer.h"
@@ -25,7 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr char kGroup[] = "gpu";
 
-Bytes CodeWith(const std::string& kernel, int abi = kLaunchAbi) {
+Bytes CodeWith(const std::string& kernel, int abi = formats::kLaunchAbi) {
   TestCodeObject object;
   object.kernels = {SimpleKernel(kernel)};
   object.abi = abi;
@@ -76,7 +77,7 @@ class ConvertedTest : public DriverTest {
 
   void WriteArchive(const std::string& arch, const std::string& key,
                     const std::string& type, ByteSpan bytes,
-                    std::int64_t abi = kLaunchAbi) {
+                    std::int64_t abi = formats::kLaunchAbi) {
     auto writer = kpack::ArchiveWriter::Create(
         folder_.path() + "/.kpack/" + kGroup + "-" + arch + ".kpack",
         {kGroup, arch, kpack::Compression::kZstdPerKernel});
@@ -423,7 +424,8 @@ TEST_F(ConvertedTest, CompilerThatFails) {
         Row{"hang", nullptr, CUDA_ERROR_INVALID_PTX,
             "CERBERUS_JIT_TIMEOUT, 1 s"},
         Row{"silent", nullptr, CUDA_ERROR_INVALID_PTX, "exit code 0"},
-        Row{"garbage", nullptr, CUDA_ERROR_INVALID_PTX, "code object+0x0"},
+        Row{"garbage", nullptr, CUDA_ERROR_INVALID_PTX,
+            "is not a code object of an AMD GPU"},
         Row{"", "/nonexistent/jit", CUDA_ERROR_JIT_COMPILER_NOT_FOUND,
             "/nonexistent/jit cannot be started"},
         Row{"", "/etc/passwd", CUDA_ERROR_OPERATING_SYSTEM,

@@ -6,6 +6,7 @@
 
 #include "code_object_builder.h"
 #include "driver.h"
+#include "formats/launch_abi.h"
 
 namespace cerberus::stub {
 namespace {
@@ -395,7 +396,8 @@ TEST_F(ModuleTest, ContextBlockIsSetWhenAModuleAsksForIt) {
             CUDA_SUCCESS);
   const auto block = At<std::uint64_t>(Fake().globals["__cerberus_ctx"], 0);
   ASSERT_NE(block, 0u);
-  EXPECT_EQ(*reinterpret_cast<std::uint32_t*>(block), unsigned{kLaunchAbi});
+  EXPECT_EQ(*reinterpret_cast<std::uint32_t*>(block),
+            unsigned{formats::kLaunchAbi});
   auto* record = *reinterpret_cast<std::uint32_t**>(block + 8);
   ASSERT_NE(record, nullptr);
   EXPECT_EQ(record[0], 0u);

@@ -113,7 +113,9 @@ class RingTest : public ::testing::Test {
  protected:
   static constexpr std::uint64_t kWords = 16;
 
-  PrintfRing* ring() { return reinterpret_cast<PrintfRing*>(memory_); }
+  formats::PrintfRing* ring() {
+    return reinterpret_cast<formats::PrintfRing*>(memory_);
+  }
   // As a kernel does: reserves, writes, and the first word last.
   void Write(const std::string& format, const Words& arguments) {
     const std::uint64_t size = 1 + (format.size() + 7) / 8 + arguments.size();
@@ -169,7 +171,7 @@ TEST_F(RingTest, FailedAssertionsAreKeptApart) {
   EXPECT_EQ(Drain(), "one");
   const std::uint64_t at = ring()->written;
   Write("", arguments);
-  ring()->words()[at % kWords] |= kAssertionRecord;
+  ring()->words()[at % kWords] |= formats::kAssertionRecord;
   EXPECT_EQ(Drain(), "");
   EXPECT_EQ(assertions_,
             "x:7: x: block: [1,2,3], thread: [4,5,6] Assertion `x` failed.\n");
