@@ -29,6 +29,7 @@
 #include "ptxc/passes/known_ones.h"
 #include "ptxc/passes/own_halves.h"
 #include "ptxc/passes/packed_selects.h"
+#include "ptxc/passes/spill_lanes.h"
 #include "support/nearest_targets.h"
 #include "support/target_table.h"
 
@@ -112,6 +113,7 @@ void RegisterBackend() {
     LLVMInitializeAMDGPUTarget();
     LLVMInitializeAMDGPUTargetMC();
     LLVMInitializeAMDGPUAsmPrinter();
+    KeepSpillLanes();
   });
 }
 

@@ -47,6 +47,7 @@ enum class Kind {
   kTwoBarriers,  // warps of even and odd numbers each at their own
   kNamed,        // a quarter of the warps
   kVote,         // of the warp's lanes that come here
+  kApart,        // the same, `rounds` times on each side of a branch
 };
 constexpr std::uint32_t kAllLanes = ~0u;
 
@@ -56,12 +57,16 @@ struct Step {
   std::uint32_t number = 0;
   std::vector<Step> body = {};
   std::vector<Step> otherwise = {};
+  // Of kApart: the lanes of both sides, which take the branch by bit `number`.
+  std::uint32_t lanes = 0;
+  std::uint32_t rounds = 1;
 };
 using Steps = std::vector<Step>;
 
 class Maker {
  public:
-  explicit Maker(std::uint64_t seed) : random_(seed) {}
+  // `apart`: also what only the programs of such tests hold (kApart).
+  Maker(std::uint64_t seed, bool apart) : random_(seed), apart_(apart) {}
 
   // `lanes`: which of each warp come here; 0: not always the same. All of them
   // are all threads of the block.
@@ -77,6 +82,19 @@ class Maker {
   }
 
   Step MakeStep(std::uint32_t lanes, int depth) {
+    if (apart_ && depth > 0 && Below(3) == 0) {
+      const std::uint32_t bit = Below(5);
+      const std::uint32_t with = lanes & kWithBit[bit];
+      const std::uint32_t without = lanes & ~kWithBit[bit];
+      if (with != 0 && without != 0) {
+        return {Kind::kApart,
+                bit,
+                Make(with, depth - 1),
+                Make(without, depth - 1),
+                lanes,
+                1 + Below(3)};
+      }
+    }
     switch (Below(lanes == kAllLanes ? 18 : lanes != 0 ? 8 : 7)) {
       case 0: return {Kind::kTicketLock, Below(kLocks)};
       case 4: return {Kind::kSleepLock, Below(kLocks)};
@@ -122,6 +140,7 @@ class Maker {
       0xaaaaaaaa, 0xcccccccc, 0xf0f0f0f0, 0xff00ff00, 0xffff0000};
 
   std::mt19937_64 random_;
+  const bool apart_;
 };
 
 // What a thread counts: under each lock, and under each taken in turn.
@@ -137,10 +156,11 @@ void Count(const Steps& steps, std::uint32_t thread, Counts* counts) {
       case Kind::kTicketLock: ++(*counts)[kLocks + step.number]; break;
       case Kind::kLoop: rounds = step.number; break;
       case Kind::kOddLoop: rounds = thread % 3 + 1; break;
+      case Kind::kApart: rounds = step.rounds; break;
       default: break;
     }
-    const bool other =
-        step.kind == Kind::kBranch && (thread >> step.number & 1) == 0;
+    const bool parts = step.kind == Kind::kBranch || step.kind == Kind::kApart;
+    const bool other = parts && (thread >> step.number & 1) == 0;
     for (std::uint32_t i = 0; i < rounds; ++i) {
       Count(other ? step.otherwise : step.body, thread, counts);
     }
@@ -322,6 +342,22 @@ class Writer {
                ";\n  red.global.add.u32 [rounds], " + i + ";\nLEFT" + n + ":\n";
       }
       case Kind::kVote: return Vote(step.number);
+      case Kind::kApart: {
+        // One side goes round a loop, the other's rounds are behind each other.
+        const std::string i = "%i" + n;
+        std::string text =
+            "  .reg .u32 " + i + ";\n  mov.u32 " + i + ", " +
+            std::to_string(step.rounds) + ";\n  bfe.u32 %r0, %t, " + number +
+            ", 1;\n  setp.eq.u32 %p0, %r0, 0;\n  @%p0 bra ELSE" + n +
+            ";\nLOOP" + n + ":\n" + Write(step.body) + Vote(step.lanes) +
+            "  sub.u32 " + i + ", " + i + ", 1;\n  setp.ne.u32 %p0, " + i +
+            ", 0;\n  @%p0 bra LOOP" + n + ";\n  bra END" + n + ";\nELSE" + n +
+            ":\n";
+        for (std::uint32_t round = 0; round < step.rounds; ++round) {
+          text += Write(step.otherwise) + Vote(step.lanes);
+        }
+        return text + "END" + n + ":\n";
+      }
     }
     return "";
   }
@@ -426,13 +462,13 @@ void Shrink(const Steps& all, Steps* list, std::uint64_t seed,
 
 // CERBERUS_TEST_WAITS=FIRST:COUNT runs other programs;
 // CERBERUS_TEST_WAITS_SHRINK=1 makes those small that fail, and prints them.
-void RunPrograms(std::uint32_t threads, unsigned long long count) {
-  unsigned long long first = 1;
+void RunPrograms(std::uint32_t threads, unsigned long long count,
+                 bool apart = false, unsigned long long first = 1) {
   if (const char* text = std::getenv("CERBERUS_TEST_WAITS")) {
     std::sscanf(text, "%llu:%llu", &first, &count);
   }
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    Steps program = Maker(seed).Make(kAllLanes, /*depth=*/2);
+    Steps program = Maker(seed, apart).Make(kAllLanes, /*depth=*/2);
     const std::string wrong = RunAlone(program, seed, threads);
     if (wrong.empty()) continue;
     if (std::getenv("CERBERUS_TEST_WAITS_SHRINK") == nullptr) {
@@ -453,6 +489,17 @@ TEST(WaitsExec, RandomPrograms) { RunPrograms(128, kProgramsOfTest); }
 TEST(WaitsExec, RandomProgramsOfLargeBlocks) {
   const bool halves = std::getenv("CERBERUS_TEST_ONE_WARP_PER_WAVE") != nullptr;
   RunPrograms(halves ? 512 : 1024, kLargeProgramsOfTest);
+}
+
+// Lanes that wait in between meet by mask from two sides of a branch.
+TEST(WaitsExec, RandomProgramsApart) {
+  RunPrograms(128, kProgramsOfTest, /*apart=*/true);
+}
+
+// One whose lanes lost what they waited with, where registers are short on
+// gfx1100 (ptxc/passes/spill_lanes.h).
+TEST(WaitsExec, StateOfLanesThatIsSpilled) {
+  RunPrograms(128, 1, /*apart=*/true, /*first=*/1707);
 }
 
 TEST(WaitsExec, RandomProgramsOneByOne) {
