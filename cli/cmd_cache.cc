@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "cache/jit_cache.h"
 #include "cli/exit_code.h"
 #include "cli/json.h"
 #include "cli/options.h"
 #include "cli/verb.h"
-#include "runtime-stub/jit_cache.h"
 
 namespace cerberus::cli {
 namespace {
@@ -50,13 +50,13 @@ class CacheVerb : public Verb {
   }
 
   int Run(const CommonOptions& common, Reporter& reporter) override {
-    const stub::JitCache cache = stub::JitCache::FromEnvironment();
+    const cache::JitCache cache = cache::JitCache::FromEnvironment();
     std::size_t removed = 0;
     if (clear_) prune_to_ = 0;
     if (prune_to_) removed = cache.PruneTo(*prune_to_);
-    const std::vector<stub::JitCacheEntry> entries = cache.Entries();
+    const std::vector<cache::JitCacheEntry> entries = cache.Entries();
     std::uint64_t total = 0;
-    for (const stub::JitCacheEntry& entry : entries) total += entry.size;
+    for (const cache::JitCacheEntry& entry : entries) total += entry.size;
     // An entry that another user owns stays.
     const bool done = !prune_to_ || total <= *prune_to_;
     if (!done) {
@@ -77,7 +77,7 @@ class CacheVerb : public Verb {
       json.Key("removed").Uint(removed);
       json.Key("bytes").Uint(total);
       json.Key("entries").BeginArray();
-      for (const stub::JitCacheEntry& entry : entries) {
+      for (const cache::JitCacheEntry& entry : entries) {
         json.BeginObject();
         json.Key("file").String(entry.path);
         json.Key("bytes").Uint(entry.size);
@@ -100,7 +100,7 @@ class CacheVerb : public Verb {
                  entries.size() == 1 ? "entry" : "entries", total,
                  cache.max_bytes());
       if (reporter.verbose()) {
-        for (const stub::JitCacheEntry& entry : entries) {
+        for (const cache::JitCacheEntry& entry : entries) {
           fmt::print("  {}  {:>10} bytes  {}\n", TimeOf(entry.used), entry.size,
                      entry.path.substr(entry.path.rfind('/') + 1));
         }

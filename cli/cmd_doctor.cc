@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "cache/jit_cache.h"
 #include "cli/exit_code.h"
 #include "cli/json.h"
 #include "cli/needed_libraries.h"
@@ -24,11 +25,10 @@
 #include "cli/options.h"
 #include "cli/paths.h"
 #include "cli/verb.h"
+#include "formats/self_report.h"
 #include "kpack/reader.h"
 #include "kpack/resolve.h"
 #include "rewriter/rewriter.h"
-#include "runtime-stub/jit_cache.h"
-#include "runtime-stub/self_report.h"
 #include "support/target_id.h"
 #include "support/target_table.h"
 #include "support/version.h"
@@ -74,10 +74,10 @@ Result<DriverInfo> AskDriver(const std::string& folder) {
   }
   info.provider = "none";
   const int started = Call(library, "cuInit", 0u);
-  const stub::SelfReport* report = nullptr;
+  const formats::SelfReport* report = nullptr;
   // A char array of 16 bytes, as CUuuid is.
   const int found = Call(library, "cuGetExportTable", &report,
-                         static_cast<const char*>(stub::kSelfReportId));
+                         static_cast<const char*>(formats::kSelfReportId));
   if (found == 0 && report != nullptr) {
     info.provider = report->provider();
     info.library = report->library();
@@ -324,8 +324,8 @@ class DoctorVerb : public Verb {
                        device.target.empty() ? "" : ", ", device.name,
                        device.memory >> 20, device.sm));
     }
-    const stub::JitCache cache = stub::JitCache::FromEnvironment();
-    const std::vector<stub::JitCacheEntry> entries = cache.Entries();
+    const cache::JitCache cache = cache::JitCache::FromEnvironment();
+    const std::vector<cache::JitCacheEntry> entries = cache.Entries();
     line("cache", cache.enabled()
                       ? fmt::format("{}: {} {}", cache.folder(), entries.size(),
                                     entries.size() == 1 ? "entry" : "entries")

@@ -30,7 +30,7 @@ namespace cerberus::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using rewriter::FatbinEntry;
+using images::FatbinEntry;
 using rewriter::FileKind;
 
 // A folder under a hidden name beside its final one, until Commit.
@@ -174,8 +174,8 @@ class ExtractVerb : public Verb {
     CERB_TRY(OutputFolder folder, OutputFolder::Create(output_));
     switch (rewriter::DetectFileKind(file.bytes())) {
       case FileKind::kFatbin: {
-        CERB_TRY(const rewriter::Fatbin fatbin,
-                 rewriter::ParseFatbin(file.bytes(), path_));
+        CERB_TRY(const images::Fatbin fatbin,
+                 images::ParseFatbin(file.bytes(), path_));
         CERB_TRY_VOID(ExtractEntries(fatbin.entries, "0", folder, reporter));
         break;
       }
@@ -206,7 +206,7 @@ class ExtractVerb : public Verb {
     }
     for (const EmbeddedPtx& found : FindEmbeddedPtx(binary.bytes(), ranges)) {
       FatbinEntry entry{};
-      entry.kind = rewriter::EntryKind::kPtx;
+      entry.kind = images::EntryKind::kPtx;
       entry.payload = AsBytes(found.text);
       entry.stored_size = entry.unpacked_size = found.text.size();
       if (!Wanted(entry)) continue;
@@ -222,16 +222,16 @@ class ExtractVerb : public Verb {
                         Reporter& reporter) {
     for (const FatbinEntry& entry : entries) {
       if (Interrupted()) return {};
-      const std::string kind = rewriter::KindName(entry.kind);
+      const std::string kind = images::KindName(entry.kind);
       if ((!kind_.empty() && kind_ != kind) || !Wanted(entry)) continue;
       const std::string stem = number + "." + entry.ArchName();
       Status put;
       if (entry.is_ptx()) {
-        const Result<std::string> text = rewriter::UnpackPtx(entry);
+        const Result<std::string> text = images::UnpackPtx(entry);
         put = text ? Put(folder, stem, "ptx", AsBytes(*text))
                    : Status(Err(text.error()));
       } else {
-        const Result<cerberus::Bytes> bytes = rewriter::Unpack(entry);
+        const Result<cerberus::Bytes> bytes = images::Unpack(entry);
         put = bytes ? Put(folder, stem, kind, *bytes)
                     : Status(Err(bytes.error()));
       }
@@ -263,10 +263,9 @@ class ExtractVerb : public Verb {
   }
 
   bool Wanted(const FatbinEntry& entry) const {
-    if (!kind_.empty() && kind_ != rewriter::KindName(entry.kind)) return false;
+    if (!kind_.empty() && kind_ != images::KindName(entry.kind)) return false;
     if (filter_.empty()) return true;
-    const Result<std::vector<std::string>> kernels =
-        rewriter::KernelNames(entry);
+    const Result<std::vector<std::string>> kernels = images::KernelNames(entry);
     return kernels && !filter_.Of(*kernels).empty();
   }
 

@@ -26,7 +26,7 @@
 namespace cerberus::cli {
 namespace {
 
-using rewriter::FatbinEntry;
+using images::FatbinEntry;
 using rewriter::FileKind;
 
 // Lines of text or members of a JSON object; whoever lists says each thing
@@ -71,14 +71,14 @@ void ListKernels(const std::vector<std::string>& kernels, const char* indent,
 // One entry of a fatbin and its kernels. An entry that cannot be unpacked is
 // listed with the reason: the rest of the file is still worth seeing.
 void ListEntry(const FatbinEntry& entry, Listing& out) {
-  Result<std::vector<std::string>> kernels = rewriter::KernelNames(entry);
+  Result<std::vector<std::string>> kernels = images::KernelNames(entry);
   if (kernels && !out.filter().empty()) {
     kernels = out.filter().Of(*std::move(kernels));
     if (kernels->empty()) return;
   }
   JsonWriter& json = out.json();
-  const std::string kind = rewriter::KindName(entry.kind);
-  const std::string compression(rewriter::CompressionName(entry.compression()));
+  const std::string kind = images::KindName(entry.kind);
+  const std::string compression(images::CompressionName(entry.compression()));
   json.BeginObject();
   json.Key("kind").String(kind);
   json.Key("arch").String(entry.ArchName());
@@ -93,7 +93,7 @@ void ListEntry(const FatbinEntry& entry, Listing& out) {
   json.Key("source").String(entry.source_name);
   std::string line = fmt::format("  {:<7} {:<12} {:>8} bytes", kind,
                                  entry.ArchName(), entry.unpacked_size);
-  if (entry.compression() != rewriter::Compression::kNone) {
+  if (entry.compression() != images::Compression::kNone) {
     line += fmt::format("  {}, {} stored", compression, entry.payload.size());
   }
   if (entry.is_ptx()) {
@@ -210,11 +210,10 @@ void ListTexts(const std::vector<EmbeddedPtx>& texts, Listing& out) {
   json.Key("ptx_texts").BeginArray();
   for (const EmbeddedPtx& found : texts) {
     FatbinEntry entry{};
-    entry.kind = rewriter::EntryKind::kPtx;
+    entry.kind = images::EntryKind::kPtx;
     entry.payload = AsBytes(found.text);
     entry.stored_size = entry.unpacked_size = found.text.size();
-    const Result<std::vector<std::string>> kernels =
-        rewriter::KernelNames(entry);
+    const Result<std::vector<std::string>> kernels = images::KernelNames(entry);
     std::vector<std::string> shown;
     if (kernels) shown = out.filter().Of(*kernels);
     if (shown.empty() && !out.filter().empty()) continue;
@@ -285,7 +284,7 @@ Status ListBinary(const std::string& path, Listing& out) {
 }
 
 Status ListFatbin(const std::string& path, ByteSpan bytes, Listing& out) {
-  CERB_TRY(const rewriter::Fatbin fatbin, rewriter::ParseFatbin(bytes, path));
+  CERB_TRY(const images::Fatbin fatbin, images::ParseFatbin(bytes, path));
   out.json().Key("kind").String("fatbin");
   out.Line("{}: fatbin, {} bytes", path, fatbin.bytes.size());
   if (out.filter().empty()) ListSummary(TakeInventory(fatbin.entries), out);
@@ -295,11 +294,10 @@ Status ListFatbin(const std::string& path, ByteSpan bytes, Listing& out) {
 
 Status ListPtx(const std::string& path, ByteSpan bytes, Listing& out) {
   FatbinEntry entry{};
-  entry.kind = rewriter::EntryKind::kPtx;
+  entry.kind = images::EntryKind::kPtx;
   entry.payload = bytes;
   entry.stored_size = entry.unpacked_size = bytes.size();
-  CERB_TRY(const std::vector<std::string> kernels,
-           rewriter::KernelNames(entry));
+  CERB_TRY(const std::vector<std::string> kernels, images::KernelNames(entry));
   out.json().Key("kind").String("ptx");
   out.Line("{}: PTX, {} bytes", path, bytes.size());
   ListKernels(out.filter().Of(kernels), "  ", out);

@@ -15,11 +15,11 @@
 #include <string_view>
 #include <utility>
 
+#include "cache/jit_cache.h"
 #include "cerberus/ptxc.h"
 #include "cli/demangle.h"
 #include "cli/exit_code.h"
 #include "cli/json.h"
-#include "runtime-stub/jit_cache.h"
 #include "support/target_id.h"
 
 namespace cerberus::cli {
@@ -178,14 +178,14 @@ CompileOutcome CompileInChild(const std::string& jit,
   }
 
   CompileOutcome outcome;
-  const stub::JitCache cache = request.time_trace
-                                   ? stub::JitCache("", 0)
-                                   : stub::JitCache::FromEnvironment();
+  const cache::JitCache cache = request.time_trace
+                                    ? cache::JitCache("", 0)
+                                    : cache::JitCache::FromEnvironment();
   std::string key;
   if (const Result<TargetId> target = TargetId::Parse(request.arch);
       cache.enabled() && target) {
     argv.push_back("--parts=" + cache.folder());
-    key = stub::JitCache::Key(
+    key = cache::JitCache::Key(
         request.ptx, *target,
         fmt::format("convert {}{}{}", request.shared_overflow,
                     request.serial_lanes ? " serial" : "", CompilerBuild(jit)));

@@ -33,9 +33,9 @@ Diag FileDiag(DiagCode code, const std::string& file, std::string message) {
 }
 
 // Text as a fatbin entry, so that everything that reads PTX reads it too.
-rewriter::FatbinEntry EntryOfText(std::string_view text) {
-  rewriter::FatbinEntry entry{};
-  entry.kind = rewriter::EntryKind::kPtx;
+images::FatbinEntry EntryOfText(std::string_view text) {
+  images::FatbinEntry entry{};
+  entry.kind = images::EntryKind::kPtx;
   entry.payload = AsBytes(text);
   entry.stored_size = entry.unpacked_size = text.size();
   return entry;
@@ -58,7 +58,7 @@ Diag InModule(Diag diag, const Where& module) {
 std::string NameKernels(const std::string& ptx) {
   constexpr std::size_t kShown = 5;
   const Result<std::vector<std::string>> kernels =
-      rewriter::KernelNames(EntryOfText(ptx));
+      images::KernelNames(EntryOfText(ptx));
   if (!kernels || kernels->empty()) return "the module holds no kernel";
   std::string text = "the module holds: ";
   for (std::size_t i = 0; i < kernels->size() && i < kShown; ++i) {
@@ -72,18 +72,18 @@ std::string NameKernels(const std::string& ptx) {
 
 bool HoldsNoKernel(const rewriter::Module& module) {
   return std::all_of(module.entries.begin(), module.entries.end(),
-                     [](const rewriter::FatbinEntry& entry) {
-                       const auto kernels = rewriter::KernelNames(entry);
+                     [](const images::FatbinEntry& entry) {
+                       const auto kernels = images::KernelNames(entry);
                        return kernels && kernels->empty();
                      });
 }
 
 // The modules behind one another, as the compiler takes them to be linked.
 Result<std::string> TextOf(
-    const std::vector<const rewriter::FatbinEntry*>& source) {
+    const std::vector<const images::FatbinEntry*>& source) {
   std::string all;
-  for (const rewriter::FatbinEntry* entry : source) {
-    CERB_TRY(const std::string text, rewriter::UnpackPtx(*entry));
+  for (const images::FatbinEntry* entry : source) {
+    CERB_TRY(const std::string text, images::UnpackPtx(*entry));
     if (!all.empty() && all.back() != '\n') all += '\n';
     all += text;
   }
@@ -231,9 +231,9 @@ Status Conversion::AddModules() {
 Status Conversion::ChooseEntries(const rewriter::Module& module, Unit& unit) {
   if (module.is_device_link()) return ChooseMembers(module, unit);
   // The entries belong to the binary and stay where they are.
-  const std::vector<rewriter::FatbinEntry>& entries =
+  const std::vector<images::FatbinEntry>& entries =
       binary_->fatbins()[module.fatbin].fatbin.entries;
-  for (const rewriter::FatbinEntry& entry : entries) {
+  for (const images::FatbinEntry& entry : entries) {
     if (entry.is_ptx()) unit.ptx.push_back({&entry});
   }
   for (const std::string& arch : options_.arches) {
@@ -248,7 +248,7 @@ Status Conversion::ChooseEntries(const rewriter::Module& module, Unit& unit) {
     }
     std::vector<Source>& list = unit.choices[arch];
     list.push_back({choice->entry});
-    for (const rewriter::FatbinEntry* next : choice->next) {
+    for (const images::FatbinEntry* next : choice->next) {
       list.push_back({next});
     }
     NoteChoice(choice->note, unit);
@@ -291,10 +291,10 @@ void Conversion::NoteChoice(const std::string& note, const Unit& unit) {
 Status Conversion::CountKernels(Unit& unit) {
   if (unit.choices.empty()) return {};
   std::set<std::string> names;  // weak ones may be in several members
-  for (const rewriter::FatbinEntry* entry :
+  for (const images::FatbinEntry* entry :
        unit.choices.begin()->second.front()) {
     const Result<std::vector<std::string>> kernels =
-        rewriter::KernelNames(*entry);
+        images::KernelNames(*entry);
     if (!kernels) return Err(InModule(kernels.error(), unit.where));
     names.insert(kernels->begin(), kernels->end());
   }
@@ -318,7 +318,7 @@ Status Conversion::AddEmbedded() {
     unit->label = fmt::format("{}+0x{:x}", kernel_name_, found.offset);
     unit->embedded = found.text;
     const Result<std::vector<std::string>> kernels =
-        rewriter::KernelNames(EntryOfText(found.text));
+        images::KernelNames(EntryOfText(found.text));
     unit->kernel_count = kernels ? kernels->size() : 0;
     if (unit->kernel_count == 0) continue;
     ++summary_.modules;
@@ -427,7 +427,7 @@ void Conversion::CompileTask(
   // Older PTX of the same module may do without what the newer one uses.
   bool first = true;
   for (const Source& source : unit.choices.at(task.arch)) {
-    const rewriter::FatbinEntry* entry = source.front();
+    const images::FatbinEntry* entry = source.front();
     Result<std::string> text = TextOf(source);
     CompileOutcome outcome;
     if (text) {
@@ -502,8 +502,7 @@ std::uint64_t Conversion::PtxBytes(const UnitTask& task) const {
   const Unit& unit = *task.unit;
   if (!unit.embedded.empty()) return unit.embedded.size();
   std::uint64_t bytes = 0;
-  for (const rewriter::FatbinEntry* entry :
-       unit.choices.at(task.arch).front()) {
+  for (const images::FatbinEntry* entry : unit.choices.at(task.arch).front()) {
     bytes += entry->unpacked_size;
   }
   return bytes;
@@ -667,7 +666,7 @@ void Conversion::LeaveOut(const UnitTask& task) {
   const std::string reason =
       error == nullptr ? "the compiler failed" : error->message;
   const Result<std::vector<std::string>> kernels =
-      rewriter::KernelNames(EntryOfText(task.ptx));
+      images::KernelNames(EntryOfText(task.ptx));
   std::size_t count = 0;
   if (kernels) {
     for (const std::string& kernel : *kernels) {
@@ -683,7 +682,7 @@ void Conversion::LeaveOut(const UnitTask& task) {
 Status Conversion::CheckComplete(const UnitTask& task,
                                  const CodeObject& object) const {
   CERB_TRY(const std::vector<std::string> wanted,
-           rewriter::KernelNames(EntryOfText(task.ptx)));
+           images::KernelNames(EntryOfText(task.ptx)));
   std::set<std::string> there;
   for (const CodeObject::Kernel& kernel : object.kernels) {
     there.insert(kernel.name);
@@ -747,7 +746,7 @@ Status Conversion::AddFallback() {
   kpack::ArchiveWriter& archive = archives_.at(kFallbackTarget);
   for (const std::unique_ptr<Unit>& unit : units_) {
     if (!unit->index || unit->fallback_ptx.empty()) continue;
-    const rewriter::FatbinEntry& entry = *unit->fallback_entry;
+    const images::FatbinEntry& entry = *unit->fallback_entry;
     kpack::Metadata metadata = {
         {"sm", std::int64_t{entry.sm}},
         {"ptx_version",

@@ -116,7 +116,7 @@ class Conversion {
   // What is compiled as one thing.
   // PTX entries that become one module: one, or those that a device link
   // joins. The entries belong to the binary.
-  using Source = std::vector<const rewriter::FatbinEntry*>;
+  using Source = std::vector<const images::FatbinEntry*>;
   struct Unit {
     Where where;
     std::string label;  // "app#0", or "app+0x2010" for text without a wrapper
@@ -128,7 +128,7 @@ class Conversion {
     std::size_t kernel_count = 0;
     std::map<std::string, std::string> failed;  // kernel → reason
     std::string fallback_ptx;                   // text for the ptx archive
-    const rewriter::FatbinEntry* fallback_entry = nullptr;  // … and its entry
+    const images::FatbinEntry* fallback_entry = nullptr;  // … and its entry
     std::vector<Source> ptx;  // whatever may have been compiled
 
     bool HasNoPtx() const { return embedded.empty() && choices.empty(); }
@@ -140,7 +140,7 @@ class Conversion {
     // Filled in by a thread of the pool:
     CompileOutcome outcome;
     std::string ptx;
-    const rewriter::FatbinEntry* entry = nullptr;
+    const images::FatbinEntry* entry = nullptr;
   };
 
   std::string ArchivePath(const std::string& target) const;

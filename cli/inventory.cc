@@ -5,7 +5,7 @@
 namespace cerberus::cli {
 namespace {
 
-using rewriter::FatbinEntry;
+using images::FatbinEntry;
 
 // A module of these fatbins. Its kernels are in each entry of a fatbin, so one
 // is read: PTX, which can be converted, before machine code.
@@ -17,13 +17,13 @@ void AddModule(const std::vector<const std::vector<FatbinEntry>*>& fatbins,
   for (const std::vector<FatbinEntry>* entries : fatbins) {
     const FatbinEntry* read = nullptr;
     for (const FatbinEntry& entry : *entries) {
-      const bool is_cubin = entry.kind == rewriter::EntryKind::kCubin;
+      const bool is_cubin = entry.kind == images::EntryKind::kCubin;
       if (!entry.is_ptx() && !is_cubin) continue;
       (entry.is_ptx() ? ptx : machine_code).emplace(entry.sm, entry.ArchName());
       if (read == nullptr || (entry.is_ptx() && !read->is_ptx())) read = &entry;
     }
     if (read == nullptr) continue;
-    const Result<std::vector<std::string>> names = rewriter::KernelNames(*read);
+    const Result<std::vector<std::string>> names = images::KernelNames(*read);
     if (names) {
       kernels.insert(names->begin(), names->end());
       continue;

@@ -32,7 +32,7 @@ struct Inventory {
 
 Result<Inventory> TakeInventory(const rewriter::Binary& binary);
 // Of a fatbin by itself, which is one module.
-Inventory TakeInventory(const std::vector<rewriter::FatbinEntry>& entries);
+Inventory TakeInventory(const std::vector<images::FatbinEntry>& entries);
 
 }  // namespace cerberus::cli
 

@@ -31,7 +31,7 @@ std::vector<std::string> SplitPath(std::string_view text) {
 
 bool HasPtx(const rewriter::Binary& binary) {
   for (const rewriter::LocatedFatbin& located : binary.fatbins()) {
-    for (const rewriter::FatbinEntry& entry : located.fatbin.entries) {
+    for (const images::FatbinEntry& entry : located.fatbin.entries) {
       if (entry.is_ptx()) return true;
     }
   }

@@ -4,15 +4,13 @@
 #include <cstring>
 #include <string>
 
-#include "runtime-stub/emulator.h"
-#include "runtime-stub/hip_loader.h"
-#include "runtime-stub/visible_devices.h"
+#include "hip/find_emulator.h"
+#include "hip/hip_loader.h"
+#include "hip/visible_devices.h"
 #include "support/target_id.h"
 
 namespace cerberus::nvml {
 namespace {
-
-using stub::hip;
 
 // AMD's PCI vendor id.
 constexpr unsigned kAmd = 0x1002;
@@ -35,7 +33,7 @@ Gpu Describe(int device) {
     name[sizeof name - 1] = '\0';
     gpu.name = name;
   }
-  const std::string arch = stub::ArchNameOf(device);
+  const std::string arch = ArchNameOf(device);
   if (gpu.name.empty()) gpu.name = "AMD " + arch;
   if (const Result<TargetId> target = TargetId::Parse(arch)) {
     gpu.cc = ComputeCapabilityOf(target->processor);
@@ -47,14 +45,14 @@ Gpu Describe(int device) {
   gpu.slot = Attribute(hipDeviceAttributePciDeviceId, device);
   hipUUID uuid = {};
   CUuuid shown =
-      stub::UuidOfPlace(static_cast<int>(gpu.domain), static_cast<int>(gpu.bus),
-                        static_cast<int>(gpu.slot), device);
+      UuidOfPlace(static_cast<int>(gpu.domain), static_cast<int>(gpu.bus),
+                  static_cast<int>(gpu.slot), device);
   if (hip.hipDeviceGetUuid(&uuid, device) == hipSuccess &&
       std::any_of(std::begin(uuid.bytes), std::end(uuid.bytes),
                   [](char c) { return c != 0; })) {
     std::memcpy(shown.bytes, uuid.bytes, sizeof shown.bytes);
   }
-  gpu.uuid = stub::UuidText(shown);
+  gpu.uuid = UuidText(shown);
   return gpu;
 }
 
@@ -79,8 +77,8 @@ std::vector<Gpu> EmulatedGpus() {
   std::vector<Gpu> gpus;
   std::string why;
   int count = 0;
-  const stub::EmulatorTargets targets;
-  if (!stub::LoadEmulator(&why) || hip.hipInit(0) != hipSuccess ||
+  const EmulatorTargets targets;
+  if (!LoadEmulator(&why) || hip.hipInit(0) != hipSuccess ||
       hip.hipGetDeviceCount(&count) != hipSuccess) {
     return gpus;
   }

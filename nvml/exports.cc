@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "hip/nvidia_paths.h"
 #include "nvml/api.h"
-#include "runtime-stub/nvidia_paths.h"
 
 namespace cerberus::nvml {
 namespace {
@@ -136,7 +136,7 @@ bool HandOverToNvidia() {
   if (const char* path = std::getenv("CERBERUS_NVIDIA_NVML")) {
     TryNvidia(path);
   } else {
-    for (const char* folder : stub::kNvidiaFolders) {
+    for (const char* folder : kNvidiaFolders) {
       if (TryNvidia((std::string(folder) + "/libnvidia-ml.so.1").c_str())) {
         break;
       }

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <map>
 
-#include "runtime-stub/visible_devices.h"
+#include "hip/visible_devices.h"
 
 namespace cerberus::nvml {
 namespace {
@@ -126,16 +126,16 @@ std::optional<std::string> MarketingName(const Gpu& gpu) {
 // one are told apart by their place.
 std::string UuidOf(const Gpu& gpu, std::uint64_t chip) {
   if (chip == 0) {
-    return stub::UuidText(stub::UuidOfPlace(
-        static_cast<int>(gpu.domain), static_cast<int>(gpu.bus),
-        static_cast<int>(gpu.slot), gpu.index));
+    return UuidText(UuidOfPlace(static_cast<int>(gpu.domain),
+                                static_cast<int>(gpu.bus),
+                                static_cast<int>(gpu.slot), gpu.index));
   }
   char digits[17];
   std::snprintf(digits, sizeof digits, "%016llx",
                 static_cast<unsigned long long>(chip));
   CUuuid uuid;
   std::memcpy(uuid.bytes, digits, sizeof uuid.bytes);
-  return stub::UuidText(uuid);
+  return UuidText(uuid);
 }
 
 }  // namespace

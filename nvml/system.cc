@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
@@ -9,12 +10,11 @@
 #include <ctime>
 #include <mutex>
 
+#include "hip/find_emulator.h"
 #include "nvml/api.h"
 #include "nvml/emulated.h"
 #include "nvml/rocm_smi.h"
 #include "nvml/sysfs.h"
-#include "runtime-stub/device.h"
-#include "runtime-stub/emulator.h"
 #include "support/target_table.h"
 
 namespace cerberus::nvml {
@@ -53,7 +53,7 @@ void FindGpus() {
     g_nvidia = HandOverToNvidia();
     if (g_nvidia || !any) return;
   }
-  if (any || wanted == "emulator" || !stub::WantedEmulatorTargets().empty()) {
+  if (any || wanted == "emulator" || !WantedEmulatorTargets().empty()) {
     MutableGpus() = EmulatedGpus();
   }
 }

@@ -271,7 +271,7 @@ Status Binary::Impl::ResolveWrappers(std::vector<std::uint64_t> vaddrs,
           base = at - section.header.sh_offset;
         }
       }
-      auto fatbin = ParseFatbin(data, name, base);
+      auto fatbin = images::ParseFatbin(data, name, base);
       if (!fatbin) {
         if (!certain) continue;
         return reject(std::move(fatbin).error());
@@ -346,7 +346,8 @@ Status Binary::Impl::FindFatbins() {
         continue;
       }
       const std::uint64_t base = region.name.empty() ? at : at - region.offset;
-      auto fatbin = ParseFatbin(bytes.subspan(at, end - at), region.name, base);
+      auto fatbin =
+          images::ParseFatbin(bytes.subspan(at, end - at), region.name, base);
       if (!fatbin) {
         if (!region.only_fatbins) {
           at += 4;

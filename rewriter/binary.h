@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "images/fatbin.h"
 #include "rewriter/elf.h"
-#include "rewriter/fatbin.h"
 #include "support/bytes.h"
 #include "support/mapped_file.h"
 #include "support/result.h"
@@ -48,7 +48,7 @@ struct LocatedFatbin {
   std::string section;   // ".nv_fatbin"; "" if there are no section headers
   std::uint64_t vaddr;   // 0 if it is in no loaded segment
   std::uint64_t offset;  // in the file
-  Fatbin fatbin;
+  images::Fatbin fatbin;
   std::vector<std::uint32_t> wrappers;  // that lead here; often none or one
 };
 

@@ -19,16 +19,16 @@ Where PlaceOf(const Binary& binary, const LocatedFatbin& fatbin) {
   return where;
 }
 
-bool HasPtx(const std::vector<FatbinEntry>& entries) {
+bool HasPtx(const std::vector<images::FatbinEntry>& entries) {
   return std::any_of(entries.begin(), entries.end(),
-                     [](const FatbinEntry& e) { return e.is_ptx(); });
+                     [](const images::FatbinEntry& e) { return e.is_ptx(); });
 }
 
 // True if the machine code holds no kernel; what cannot be read may hold one.
-bool HasNoKernels(const std::vector<FatbinEntry>& entries) {
-  for (const FatbinEntry& entry : entries) {
-    const auto names = KernelNames(entry);
-    if (!names || !names->empty() || entry.kind == EntryKind::kLtoIr) {
+bool HasNoKernels(const std::vector<images::FatbinEntry>& entries) {
+  for (const images::FatbinEntry& entry : entries) {
+    const auto names = images::KernelNames(entry);
+    if (!names || !names->empty() || entry.kind == images::EntryKind::kLtoIr) {
       return false;
     }
   }
@@ -36,7 +36,7 @@ bool HasNoKernels(const std::vector<FatbinEntry>& entries) {
 }
 
 // Best first, among entries that run at compute capability `cc`.
-bool Newer(const FatbinEntry* a, const FatbinEntry* b) {
+bool Newer(const images::FatbinEntry* a, const images::FatbinEntry* b) {
   if (a->sm != b->sm) return a->sm > b->sm;
   // Of two for one sm, the one that is not a -G build.
   if (a->is_debug() != b->is_debug()) return b->is_debug();
@@ -44,15 +44,15 @@ bool Newer(const FatbinEntry* a, const FatbinEntry* b) {
 }
 
 // Of PTX that is too new the oldest asks for the least.
-bool Older(const FatbinEntry* a, const FatbinEntry* b) {
+bool Older(const images::FatbinEntry* a, const images::FatbinEntry* b) {
   return a->sm != b->sm ? a->sm < b->sm : a < b;
 }
 
-std::string JoinArchs(const std::vector<FatbinEntry>& entries) {
+std::string JoinArchs(const std::vector<images::FatbinEntry>& entries) {
   std::vector<std::string> names;
-  for (const FatbinEntry& entry : entries) {
-    std::string name =
-        fmt::format("{} for {}", KindName(entry.kind), entry.ArchName());
+  for (const images::FatbinEntry& entry : entries) {
+    std::string name = fmt::format("{} for {}", images::KindName(entry.kind),
+                                   entry.ArchName());
     if (std::find(names.begin(), names.end(), name) == names.end()) {
       names.push_back(std::move(name));
     }
@@ -60,9 +60,9 @@ std::string JoinArchs(const std::vector<FatbinEntry>& entries) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::uint32_t NewestSm(const std::vector<FatbinEntry>& entries) {
+std::uint32_t NewestSm(const std::vector<images::FatbinEntry>& entries) {
   std::uint32_t newest = 0;
-  for (const FatbinEntry& entry : entries) {
+  for (const images::FatbinEntry& entry : entries) {
     newest = std::max(newest, entry.sm);
   }
   return newest;
@@ -78,7 +78,7 @@ Result<std::vector<Module>> ExtractModules(const Binary& binary) {
   std::vector<std::size_t> members;
   for (std::size_t i = 0; i < fatbins.size(); ++i) {
     if (fatbins[i].section == kRelocatableSection &&
-        !IsDeviceRuntime(fatbins[i].fatbin.entries)) {
+        !images::IsDeviceRuntime(fatbins[i].fatbin.entries)) {
       members.push_back(i);
     }
   }
@@ -123,10 +123,10 @@ Result<std::vector<Module>> ExtractModules(const Binary& binary) {
   return modules;
 }
 
-Result<PtxChoice> ChoosePtx(const std::vector<FatbinEntry>& entries,
+Result<PtxChoice> ChoosePtx(const std::vector<images::FatbinEntry>& entries,
                             std::uint32_t cc) {
-  std::vector<const FatbinEntry*> fits, newer, bound;
-  for (const FatbinEntry& entry : entries) {
+  std::vector<const images::FatbinEntry*> fits, newer, bound;
+  for (const images::FatbinEntry& entry : entries) {
     if (!entry.is_ptx()) continue;
     if (entry.arch_specific() || entry.family_specific()) {
       bound.push_back(&entry);
@@ -141,7 +141,7 @@ Result<PtxChoice> ChoosePtx(const std::vector<FatbinEntry>& entries,
   std::sort(bound.begin(), bound.end(), Older);
 
   PtxChoice choice;
-  std::vector<const FatbinEntry*>* from = &fits;
+  std::vector<const images::FatbinEntry*>* from = &fits;
   if (fits.empty() && !newer.empty()) {
     from = &newer;
     choice.note = fmt::format(

@@ -16,8 +16,8 @@ struct Module {
   // Number in the archives' keys, `kernel_name#index`; none for a fatbin
   // that no wrapper reaches, which is found by content only.
   std::optional<std::uint32_t> index;
-  std::size_t fatbin;                // index into Binary::fatbins()
-  std::vector<FatbinEntry> entries;  // of that fatbin, in file order
+  std::size_t fatbin;                        // index into Binary::fatbins()
+  std::vector<images::FatbinEntry> entries;  // of that fatbin, in file order
 
   // The wrapper nvcc adds to every program without -rdc: a device link with
   // nothing in it. There is nothing to compile and nothing is missing.
@@ -41,8 +41,8 @@ struct Module {
 Result<std::vector<Module>> ExtractModules(const Binary& binary);
 
 struct PtxChoice {
-  const FatbinEntry* entry;              // the one to compile first
-  std::vector<const FatbinEntry*> next;  // to step down to, best first
+  const images::FatbinEntry* entry;              // the one to compile first
+  std::vector<const images::FatbinEntry*> next;  // to step down to, best first
   // Set when all PTX is newer than asked for, or bound to one chip: what the
   // user should be told.
   std::string note;
@@ -52,7 +52,7 @@ struct PtxChoice {
 // 7.5): the newest with sm ≤ cc; no `a` or `f` entry unless there is no other;
 // where all are newer, the oldest of them, with a note. Errors: kNoPtx,
 // naming the machine code that is there instead.
-Result<PtxChoice> ChoosePtx(const std::vector<FatbinEntry>& entries,
+Result<PtxChoice> ChoosePtx(const std::vector<images::FatbinEntry>& entries,
                             std::uint32_t cc);
 
 // The same for the members of a device link, in the order of link_members.

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <memory>
 
+#include "hip/hip_loader.h"
 #include "runtime-stub/api.h"
 #include "runtime-stub/context.h"
-#include "runtime-stub/hip_loader.h"
-#include "runtime-stub/log.h"
 #include "support/bytes.h"
+#include "support/log.h"
 
 namespace cerberus::stub {
 namespace {

@@ -2,7 +2,7 @@
 #ifndef CERBERUS_RUNTIME_STUB_CAPTURE_H_
 #define CERBERUS_RUNTIME_STUB_CAPTURE_H_
 
-#include "runtime-stub/hip_loader.h"
+#include "hip/hip_loader.h"
 
 namespace cerberus::stub {
 

@@ -4,14 +4,14 @@
 #include <memory>
 #include <utility>
 
+#include "hip/hip_loader.h"
 #include "runtime-stub/api.h"
 #include "runtime-stub/error.h"
-#include "runtime-stub/hip_loader.h"
 #include "runtime-stub/module.h"
-#include "runtime-stub/never_destroyed.h"
 #include "runtime-stub/provider.h"
 #include "runtime-stub/services.h"
 #include "runtime-stub/texture.h"
+#include "support/never_destroyed.h"
 
 namespace cerberus::stub {
 namespace {

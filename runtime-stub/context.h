@@ -13,10 +13,10 @@
 #include <thread>
 #include <vector>
 
+#include "hip/hip_abi.h"
 #include "runtime-stub/cuda_abi.h"
 #include "runtime-stub/descriptor_pool.h"
 #include "runtime-stub/device.h"
-#include "runtime-stub/hip_abi.h"
 
 namespace cerberus::stub {
 

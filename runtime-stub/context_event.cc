@@ -4,10 +4,10 @@
 #include <mutex>
 #include <vector>
 
+#include "hip/hip_loader.h"
 #include "runtime-stub/api.h"
 #include "runtime-stub/context.h"
 #include "runtime-stub/error.h"
-#include "runtime-stub/hip_loader.h"
 #include "runtime-stub/provider.h"
 #include "runtime-stub/stream.h"
 

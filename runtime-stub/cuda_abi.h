@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "hip/cuda_uuid.h"
+
 enum CUresult : int {
 #define CUDA_ERROR_ROW(name, value, text) name = value,
 #include "runtime-stub/cuda_errors.def"
@@ -45,10 +47,6 @@ using CUexternalSemaphore = struct CUextSemaphore_st*;
 // Streams that are no objects.
 inline CUstream LegacyStream() { return reinterpret_cast<CUstream>(1); }
 inline CUstream PerThreadStream() { return reinterpret_cast<CUstream>(2); }
-
-struct CUuuid {
-  char bytes[16];
-};
 
 // Enumerations whose values only pass through.
 using CUdevice_attribute = int;

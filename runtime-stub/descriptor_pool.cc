@@ -1,9 +1,9 @@
 #include "runtime-stub/descriptor_pool.h"
 
+#include "hip/hip_loader.h"
 #include "runtime-stub/capture.h"
 #include "runtime-stub/context.h"
 #include "runtime-stub/error.h"
-#include "runtime-stub/hip_loader.h"
 
 namespace cerberus::stub {
 namespace {

@@ -15,8 +15,8 @@
 #include <mutex>
 #include <vector>
 
+#include "hip/hip_abi.h"
 #include "runtime-stub/cuda_abi.h"
-#include "runtime-stub/hip_abi.h"
 
 namespace cerberus::stub {
 

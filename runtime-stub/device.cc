@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "hip/hip_loader.h"
+#include "hip/visible_devices.h"
 #include "runtime-stub/api.h"
 #include "runtime-stub/context.h"
 #include "runtime-stub/error.h"
-#include "runtime-stub/hip_loader.h"
-#include "runtime-stub/log.h"
 #include "runtime-stub/provider.h"
-#include "runtime-stub/visible_devices.h"
+#include "support/log.h"
 
 namespace cerberus::stub {
 namespace {

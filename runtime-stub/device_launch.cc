@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "formats/launch_abi.h"
+#include "hip/hip_loader.h"
 #include "runtime-stub/error.h"
 #include "runtime-stub/graph.h"
-#include "runtime-stub/hip_loader.h"
 #include "runtime-stub/launch_family.h"
-#include "runtime-stub/log.h"
-#include "runtime-stub/never_destroyed.h"
 #include "runtime-stub/services.h"
+#include "support/log.h"
+#include "support/never_destroyed.h"
 
 namespace cerberus::stub {
 

@@ -7,8 +7,8 @@
 
 #include "runtime-stub/api.h"
 #include "runtime-stub/guard.h"
-#include "runtime-stub/log.h"
 #include "runtime-stub/trace.h"
+#include "support/log.h"
 
 namespace cerberus::stub {
 namespace {

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <span>
 
-#include "runtime-stub/hip_abi.h"
+#include "hip/hip_abi.h"
 
 namespace cerberus::stub {
 

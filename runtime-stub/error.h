@@ -2,8 +2,8 @@
 #ifndef CERBERUS_RUNTIME_STUB_ERROR_H_
 #define CERBERUS_RUNTIME_STUB_ERROR_H_
 
+#include "hip/hip_abi.h"
 #include "runtime-stub/cuda_abi.h"
-#include "runtime-stub/hip_abi.h"
 
 namespace cerberus::stub {
 

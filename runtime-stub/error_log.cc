@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "runtime-stub/api.h"
-#include "runtime-stub/log.h"
-#include "runtime-stub/never_destroyed.h"
+#include "support/log.h"
+#include "support/never_destroyed.h"
 
 namespace cerberus::stub {
 namespace {

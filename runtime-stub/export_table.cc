@@ -15,18 +15,18 @@
 #include <string>
 #include <utility>
 
+#include "formats/self_report.h"
+#include "hip/hip_loader.h"
 #include "runtime-stub/api.h"
 #include "runtime-stub/context.h"
 #include "runtime-stub/device.h"
 #include "runtime-stub/green_context.h"
 #include "runtime-stub/guard.h"
-#include "runtime-stub/hip_loader.h"
-#include "runtime-stub/log.h"
 #include "runtime-stub/md2.h"
 #include "runtime-stub/module.h"
 #include "runtime-stub/provider.h"
-#include "runtime-stub/self_report.h"
 #include "support/bytes.h"
+#include "support/log.h"
 #include "support/target_table.h"
 #include "support/version.h"
 
@@ -380,9 +380,12 @@ const char* ReportTarget(int ordinal) {
   return text.c_str();
 }
 
-constexpr SelfReport kSelfReport = {sizeof(SelfReport), ReportVersion,
-                                    ReportProvider,     ReportLibrary,
-                                    ReportHipVersion,   ReportTarget};
+constexpr formats::SelfReport kSelfReport = {sizeof(formats::SelfReport),
+                                             ReportVersion,
+                                             ReportProvider,
+                                             ReportLibrary,
+                                             ReportHipVersion,
+                                             ReportTarget};
 
 struct TableRow {
   const TableId& id;
@@ -403,7 +406,7 @@ const TableRow kTables[] = {
 }  // namespace
 
 const void* FindExportTable(const CUuuid& id) {
-  if (std::memcmp(kSelfReportId, id.bytes, sizeof id.bytes) == 0) {
+  if (std::memcmp(formats::kSelfReportId, id.bytes, sizeof id.bytes) == 0) {
     return &kSelfReport;
   }
   for (const TableRow& row : kTables) {

@@ -4,12 +4,12 @@
 // graphics driver, and CUDA arrays are pitched memory here.
 #include <cstdint>
 
+#include "hip/hip_loader.h"
 #include "runtime-stub/api.h"
 #include "runtime-stub/context.h"
 #include "runtime-stub/graph.h"
 #include "runtime-stub/graph_plan.h"
 #include "runtime-stub/handle.h"
-#include "runtime-stub/hip_loader.h"
 #include "runtime-stub/pointer.h"
 #include "runtime-stub/stream.h"
 

@@ -2,11 +2,11 @@
 #include <algorithm>
 
 #include "formats/launch_abi.h"
+#include "hip/hip_loader.h"
 #include "runtime-stub/api.h"
-#include "runtime-stub/hip_loader.h"
-#include "runtime-stub/log.h"
 #include "runtime-stub/module.h"
 #include "runtime-stub/occupancy.h"
+#include "support/log.h"
 
 namespace cerberus::stub {
 namespace {

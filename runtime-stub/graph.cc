@@ -4,13 +4,13 @@
 #include <map>
 #include <mutex>
 
+#include "hip/hip_loader.h"
 #include "runtime-stub/api.h"
 #include "runtime-stub/context.h"
 #include "runtime-stub/error.h"
 #include "runtime-stub/graph_plan.h"
-#include "runtime-stub/hip_loader.h"
-#include "runtime-stub/never_destroyed.h"
 #include "runtime-stub/stream.h"
+#include "support/never_destroyed.h"
 
 namespace cerberus::stub {
 namespace {

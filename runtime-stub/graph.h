@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include "hip/hip_abi.h"
 #include "runtime-stub/cuda_abi.h"
-#include "runtime-stub/hip_abi.h"
 
 namespace cerberus::stub {
 

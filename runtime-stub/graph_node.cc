@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "hip/hip_loader.h"
 #include "runtime-stub/api.h"
 #include "runtime-stub/context.h"
 #include "runtime-stub/copy_region.h"
@@ -15,12 +16,11 @@
 #include "runtime-stub/error.h"
 #include "runtime-stub/graph.h"
 #include "runtime-stub/graph_plan.h"
-#include "runtime-stub/hip_loader.h"
 #include "runtime-stub/launch.h"
 #include "runtime-stub/location.h"
-#include "runtime-stub/log.h"
-#include "runtime-stub/never_destroyed.h"
 #include "runtime-stub/stream.h"
+#include "support/log.h"
+#include "support/never_destroyed.h"
 
 namespace cerberus::stub {
 namespace {

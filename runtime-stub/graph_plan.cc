@@ -6,14 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "hip/hip_loader.h"
 #include "runtime-stub/api.h"
 #include "runtime-stub/context.h"
 #include "runtime-stub/error.h"
 #include "runtime-stub/graph.h"
-#include "runtime-stub/hip_loader.h"
-#include "runtime-stub/log.h"
-#include "runtime-stub/never_destroyed.h"
 #include "runtime-stub/stream.h"
+#include "support/log.h"
+#include "support/never_destroyed.h"
 
 namespace cerberus::stub {
 namespace {

@@ -11,9 +11,9 @@
 
 #include <memory>
 
+#include "hip/hip_abi.h"
 #include "runtime-stub/cuda_abi.h"
 #include "runtime-stub/graph.h"
-#include "runtime-stub/hip_abi.h"
 
 namespace cerberus::stub {
 

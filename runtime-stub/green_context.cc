@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
+#include "hip/hip_loader.h"
 #include "runtime-stub/api.h"
 #include "runtime-stub/error.h"
-#include "runtime-stub/hip_loader.h"
-#include "runtime-stub/never_destroyed.h"
 #include "runtime-stub/stream.h"
+#include "support/never_destroyed.h"
 
 namespace cerberus::stub {
 namespace {

@@ -3,7 +3,7 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "runtime-stub/never_destroyed.h"
+#include "support/never_destroyed.h"
 
 namespace cerberus::stub {
 namespace {

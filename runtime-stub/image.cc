@@ -14,16 +14,16 @@
 #include "formats/code_object.h"
 #include "formats/fatbin.h"
 #include "formats/launch_abi.h"
+#include "hip/find_emulator.h"
+#include "images/fatbin.h"
+#include "images/ptx_cubin.h"
 #include "kpack/content_key.h"
 #include "kpack/marker.h"
 #include "kpack/resolve.h"
-#include "rewriter/fatbin.h"
-#include "rewriter/ptx_cubin.h"
 #include "runtime-stub/device_runtime.h"
-#include "runtime-stub/emulator.h"
 #include "runtime-stub/jit_fallback.h"
-#include "runtime-stub/log.h"
 #include "runtime-stub/provider.h"
+#include "support/log.h"
 #include "support/target_table.h"
 
 namespace cerberus::stub {
@@ -78,11 +78,11 @@ std::string PlaceOf(const char* what, const void* address) {
 std::string NameKernelsOf(const void* cubin) {
   const Result<std::uint64_t> size = ElfSize(cubin);
   if (!size) return "no kernel";
-  rewriter::FatbinEntry entry{};
-  entry.kind = rewriter::EntryKind::kCubin;
+  images::FatbinEntry entry{};
+  entry.kind = images::EntryKind::kCubin;
   entry.payload = {static_cast<const std::uint8_t*>(cubin), *size};
   entry.stored_size = entry.unpacked_size = *size;
-  const Result<std::vector<std::string>> names = rewriter::KernelNames(entry);
+  const Result<std::vector<std::string>> names = images::KernelNames(entry);
   if (!names || names->empty()) return "no kernel";
   return fmt::format(
       "kernel '{}'{}", names->front(),
@@ -146,7 +146,7 @@ CUresult IdentifyElf(const void* code, Image* image) {
   if (header.e_machine == formats::kElfMachineCuda) {
     Result<std::uint64_t> size = ElfSize(code);
     const std::string_view ptx =
-        size ? rewriter::PtxOfCubin(
+        size ? images::PtxOfCubin(
                    {static_cast<const std::uint8_t*>(code), *size})
              : std::string_view();
     if (!ptx.empty()) {
@@ -302,20 +302,20 @@ std::optional<std::string> PtxFromArchive(const Image& image) {
 // The PTX entries of a fatbin, most wanted first: the newest for the
 // capability that the device is presented as, then older ones; entries tied
 // to one chip or family only where nothing else is; newer ones last.
-std::vector<rewriter::FatbinEntry> PtxByPreference(
-    const std::vector<rewriter::FatbinEntry>& entries, std::uint32_t sm) {
-  std::vector<rewriter::FatbinEntry> out = rewriter::EntriesWithPtx(entries);
-  const auto rank = [sm](const rewriter::FatbinEntry& entry) {
+std::vector<images::FatbinEntry> PtxByPreference(
+    const std::vector<images::FatbinEntry>& entries, std::uint32_t sm) {
+  std::vector<images::FatbinEntry> out = images::EntriesWithPtx(entries);
+  const auto rank = [sm](const images::FatbinEntry& entry) {
     const bool tied = entry.arch_specific() || entry.family_specific();
     const bool newer = entry.sm > sm;
     const std::uint32_t distance = newer ? entry.sm - sm : sm - entry.sm;
     return (newer ? 1u << 20 : 0u) + (tied ? 1u << 16 : 0u) + distance;
   };
-  std::sort(
-      out.begin(), out.end(),
-      [&](const rewriter::FatbinEntry& a, const rewriter::FatbinEntry& b) {
-        return rank(a) != rank(b) ? rank(a) < rank(b) : a.offset < b.offset;
-      });
+  std::sort(out.begin(), out.end(),
+            [&](const images::FatbinEntry& a, const images::FatbinEntry& b) {
+              return rank(a) != rank(b) ? rank(a) < rank(b)
+                                        : a.offset < b.offset;
+            });
   return out;
 }
 
@@ -333,14 +333,14 @@ CUresult PtxCandidates(const Image& image, const Device& device,
   std::string linked;
   int members = 0;
   for (const void* start : image.fatbins) {
-    Result<rewriter::Fatbin> fatbin = rewriter::ParseFatbin(FatbinBytes(start));
+    Result<images::Fatbin> fatbin = images::ParseFatbin(FatbinBytes(start));
     if (!fatbin) {
       Log(LogLevel::kError, "%s: %s", image.name.c_str(),
           fatbin.error().ToString().c_str());
       return CUDA_ERROR_INVALID_IMAGE;
     }
-    if (rewriter::IsDeviceRuntime(fatbin->entries)) continue;
-    const std::vector<rewriter::FatbinEntry> entries = PtxByPreference(
+    if (images::IsDeviceRuntime(fatbin->entries)) continue;
+    const std::vector<images::FatbinEntry> entries = PtxByPreference(
         fatbin->entries, static_cast<std::uint32_t>(device.cc.sm()));
     if (entries.empty()) continue;
     if (entries.front().sm > static_cast<std::uint32_t>(device.cc.sm())) {
@@ -349,8 +349,8 @@ CUresult PtxCandidates(const Image& image, const Device& device,
           image.name.c_str(), device.cc.sm(),
           entries.front().ArchName().c_str());
     }
-    for (const rewriter::FatbinEntry& entry : entries) {
-      Result<std::string> ptx = rewriter::UnpackPtx(entry);
+    for (const images::FatbinEntry& entry : entries) {
+      Result<std::string> ptx = images::UnpackPtx(entry);
       if (!ptx) {
         Log(LogLevel::kWarning, "%s: %s", image.name.c_str(),
             ptx.error().ToString().c_str());
@@ -371,10 +371,10 @@ CUresult PtxCandidates(const Image& image, const Device& device,
 std::string WhyNothingFits(const Image& image, const Device& device) {
   std::vector<std::string> built_for;
   for (const void* start : image.fatbins) {
-    const Result<rewriter::Fatbin> fatbin =
-        rewriter::ParseFatbin(FatbinBytes(start));
+    const Result<images::Fatbin> fatbin =
+        images::ParseFatbin(FatbinBytes(start));
     if (!fatbin) continue;
-    for (const rewriter::FatbinEntry& entry : fatbin->entries) {
+    for (const images::FatbinEntry& entry : fatbin->entries) {
       const std::string arch = entry.ArchName();
       if (std::find(built_for.begin(), built_for.end(), arch) ==
           built_for.end()) {
@@ -449,8 +449,8 @@ CUresult AppendPtxOf(ByteSpan data, const std::string& name,
   Image image;
   image.name = name;
   bool device_runtime = false;
-  for (const rewriter::Fatbin& fatbin : rewriter::FindFatbins(data)) {
-    if (rewriter::IsDeviceRuntime(fatbin.entries)) {
+  for (const images::Fatbin& fatbin : images::FindFatbins(data)) {
+    if (images::IsDeviceRuntime(fatbin.entries)) {
       device_runtime = true;
     } else {
       image.fatbins.push_back(fatbin.bytes.data());

@@ -5,9 +5,9 @@
 #include "runtime-stub/device.h"
 #include "runtime-stub/dispatch.h"
 #include "runtime-stub/export_table.h"
-#include "runtime-stub/log.h"
 #include "runtime-stub/nvidia.h"
 #include "runtime-stub/provider.h"
+#include "support/log.h"
 #include "support/target_table.h"
 
 namespace cerberus::stub {

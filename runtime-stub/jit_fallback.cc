@@ -19,10 +19,10 @@
 #include <new>
 #include <vector>
 
+#include "cache/jit_cache.h"
+#include "hip/find_emulator.h"
 #include "runtime-stub/code_object.h"
-#include "runtime-stub/emulator.h"
-#include "runtime-stub/jit_cache.h"
-#include "runtime-stub/log.h"
+#include "support/log.h"
 
 extern char** environ;
 
@@ -344,7 +344,7 @@ int RunChild(const std::vector<std::string>& arguments, const Job& job,
 JitResult CompilePtx(std::string_view ptx, const TargetId& target,
                      const std::string& name, bool keep_going) {
   JitResult result;
-  const JitCache cache = JitCache::FromEnvironment();
+  const cache::JitCache cache = cache::JitCache::FromEnvironment();
   const bool overflow = SharedOverflow();
   std::string options = keep_going ? "keep-going" : "";
   if (overflow) options += " shared-overflow";
@@ -352,7 +352,7 @@ JitResult CompilePtx(std::string_view ptx, const TargetId& target,
   if (serial) options += " serial-lanes";
   const std::string compiler = CompilerPath();
   options += CompilerStamp(compiler);
-  const std::string key = JitCache::Key(ptx, target, options);
+  const std::string key = cache::JitCache::Key(ptx, target, options);
   if (std::optional<Bytes> code = cache.Load(key)) {
     Log(LogLevel::kInfo, "jit: cache hit %s", cache.PathOf(key).c_str());
     result.code = *std::move(code);

@@ -12,15 +12,15 @@
 #include <cstring>
 
 #include "formats/launch_abi.h"
+#include "hip/hip_loader.h"
 #include "runtime-stub/api.h"
 #include "runtime-stub/device_launch.h"
-#include "runtime-stub/hip_loader.h"
-#include "runtime-stub/log.h"
 #include "runtime-stub/module.h"
 #include "runtime-stub/occupancy.h"
 #include "runtime-stub/services.h"
 #include "runtime-stub/shared_window.h"
 #include "runtime-stub/stream.h"
+#include "support/log.h"
 
 namespace cerberus::stub {
 namespace {

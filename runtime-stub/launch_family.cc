@@ -7,12 +7,12 @@
 #include <iterator>
 #include <utility>
 
+#include "hip/hip_loader.h"
 #include "runtime-stub/device_launch.h"
 #include "runtime-stub/error.h"
-#include "runtime-stub/hip_loader.h"
 #include "runtime-stub/launch.h"
-#include "runtime-stub/log.h"
 #include "runtime-stub/services.h"
+#include "support/log.h"
 
 namespace cerberus::stub {
 namespace {

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "formats/launch_abi.h"
+#include "hip/hip_abi.h"
 #include "runtime-stub/context.h"
-#include "runtime-stub/hip_abi.h"
 
 namespace cerberus::stub {
 

@@ -9,7 +9,7 @@
 
 #include "runtime-stub/api.h"
 #include "runtime-stub/module.h"
-#include "runtime-stub/never_destroyed.h"
+#include "support/never_destroyed.h"
 
 namespace cerberus::stub {
 namespace {

@@ -5,12 +5,12 @@
 #include <memory>
 #include <vector>
 
-#include "rewriter/ptx_cubin.h"
+#include "images/ptx_cubin.h"
 #include "runtime-stub/api.h"
 #include "runtime-stub/error.h"
 #include "runtime-stub/jit_options.h"
-#include "runtime-stub/log.h"
 #include "runtime-stub/module.h"
+#include "support/log.h"
 #include "support/mapped_file.h"
 
 namespace cerberus::stub {
@@ -288,7 +288,7 @@ CUresult cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void* data,
       return AppendPtxOf(ByteSpan(static_cast<const std::uint8_t*>(data), size),
                          input, *link->context->device, &link->ptx);
     case CU_JIT_INPUT_CUBIN:
-      if (const std::string_view ptx = rewriter::PtxOfCubin(AsBytes(text));
+      if (const std::string_view ptx = images::PtxOfCubin(AsBytes(text));
           !ptx.empty()) {
         link->ptx += ptx;
         return CUDA_SUCCESS;

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "hip/hip_loader.h"
 #include "runtime-stub/api.h"
 #include "runtime-stub/context.h"
 #include "runtime-stub/error.h"
 #include "runtime-stub/handle.h"
-#include "runtime-stub/hip_loader.h"
 #include "runtime-stub/location.h"
 #include "runtime-stub/pointer.h"
 #include "runtime-stub/stream.h"

@@ -6,17 +6,17 @@
 #include <algorithm>
 #include <cstring>
 
+#include "hip/hip_loader.h"
 #include "runtime-stub/api.h"
 #include "runtime-stub/array.h"
 #include "runtime-stub/context.h"
 #include "runtime-stub/copy_region.h"
 #include "runtime-stub/dispatch.h"
 #include "runtime-stub/error.h"
-#include "runtime-stub/hip_loader.h"
-#include "runtime-stub/log.h"
 #include "runtime-stub/services.h"
 #include "runtime-stub/stream.h"
 #include "support/bytes.h"
+#include "support/log.h"
 
 namespace cerberus::stub {
 namespace {

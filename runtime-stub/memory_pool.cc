@@ -2,10 +2,10 @@
 // and access descriptions have the same layout and numbers.
 #include <vector>
 
+#include "hip/hip_loader.h"
 #include "runtime-stub/api.h"
 #include "runtime-stub/context.h"
 #include "runtime-stub/error.h"
-#include "runtime-stub/hip_loader.h"
 #include "runtime-stub/location.h"
 #include "runtime-stub/stream.h"
 

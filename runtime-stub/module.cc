@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "formats/launch_abi.h"
+#include "hip/hip_loader.h"
 #include "runtime-stub/device_launch.h"
 #include "runtime-stub/error.h"
-#include "runtime-stub/hip_loader.h"
-#include "runtime-stub/log.h"
-#include "runtime-stub/never_destroyed.h"
 #include "runtime-stub/provider.h"
 #include "runtime-stub/services.h"
 #include "runtime-stub/texture_reference.h"
+#include "support/log.h"
+#include "support/never_destroyed.h"
 
 namespace cerberus::stub {
 namespace {

@@ -16,9 +16,9 @@
 #include <mutex>
 #include <string>
 
+#include "hip/hip_abi.h"
 #include "runtime-stub/context.h"
 #include "runtime-stub/cuda_abi.h"
-#include "runtime-stub/hip_abi.h"
 #include "runtime-stub/image.h"
 
 namespace cerberus::stub {

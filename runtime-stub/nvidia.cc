@@ -7,10 +7,10 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "hip/nvidia_paths.h"
 #include "runtime-stub/cuda_abi.h"
 #include "runtime-stub/dispatch.h"
-#include "runtime-stub/log.h"
-#include "runtime-stub/nvidia_paths.h"
+#include "support/log.h"
 
 namespace cerberus::stub {
 namespace {

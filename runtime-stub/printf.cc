@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "runtime-stub/log.h"
+#include "support/log.h"
 
 namespace cerberus::stub {
 namespace {

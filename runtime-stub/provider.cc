@@ -3,12 +3,12 @@
 #include <atomic>
 #include <cstdlib>
 
-#include "runtime-stub/emulator.h"
-#include "runtime-stub/hip_loader.h"
+#include "hip/find_emulator.h"
+#include "hip/hip_loader.h"
 #include "runtime-stub/image.h"
-#include "runtime-stub/log.h"
 #include "runtime-stub/nvidia.h"
 #include "runtime-stub/segment.h"
+#include "support/log.h"
 
 namespace cerberus::stub {
 namespace {

@@ -13,14 +13,14 @@
 #include <vector>
 
 #include "formats/launch_abi.h"
+#include "hip/hip_loader.h"
 #include "runtime-stub/context.h"
 #include "runtime-stub/device_launch.h"
 #include "runtime-stub/error.h"
-#include "runtime-stub/hip_loader.h"
-#include "runtime-stub/log.h"
 #include "runtime-stub/printf.h"
 #include "runtime-stub/shared_window.h"
 #include "support/bytes.h"
+#include "support/log.h"
 
 namespace cerberus::stub {
 

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "hip/hip_abi.h"
 #include "runtime-stub/cuda_abi.h"
-#include "runtime-stub/hip_abi.h"
 
 namespace cerberus::stub {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <mutex>
 
+#include "hip/hip_loader.h"
 #include "runtime-stub/capture.h"
 #include "runtime-stub/context.h"
-#include "runtime-stub/hip_loader.h"
-#include "runtime-stub/log.h"
+#include "support/log.h"
 
 namespace cerberus::stub {
 namespace {

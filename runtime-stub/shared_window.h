@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
+#include "hip/hip_abi.h"
 #include "runtime-stub/cuda_abi.h"
-#include "runtime-stub/hip_abi.h"
 
 namespace cerberus::stub {
 

@@ -4,12 +4,12 @@
 #include <cstring>
 #include <memory>
 
+#include "hip/hip_loader.h"
 #include "runtime-stub/api.h"
 #include "runtime-stub/dispatch.h"
 #include "runtime-stub/error.h"
 #include "runtime-stub/green_context.h"
 #include "runtime-stub/handle.h"
-#include "runtime-stub/hip_loader.h"
 #include "runtime-stub/provider.h"
 #include "runtime-stub/services.h"
 

@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
+#include "hip/hip_abi.h"
 #include "runtime-stub/context.h"
 #include "runtime-stub/cuda_abi.h"
-#include "runtime-stub/hip_abi.h"
 
 namespace cerberus::stub {
 

@@ -3,15 +3,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "hip/hip_loader.h"
 #include "runtime-stub/api.h"
 #include "runtime-stub/array.h"
 #include "runtime-stub/context.h"
 #include "runtime-stub/error.h"
 #include "runtime-stub/graph.h"
 #include "runtime-stub/graph_plan.h"
-#include "runtime-stub/hip_loader.h"
-#include "runtime-stub/log.h"
 #include "runtime-stub/stream.h"
+#include "support/log.h"
 
 namespace cerberus::stub {
 namespace {

@@ -10,12 +10,12 @@
 #include <mutex>
 #include <vector>
 
+#include "hip/hip_loader.h"
 #include "runtime-stub/api.h"
 #include "runtime-stub/array.h"
 #include "runtime-stub/context.h"
-#include "runtime-stub/hip_loader.h"
-#include "runtime-stub/log.h"
-#include "runtime-stub/never_destroyed.h"
+#include "support/log.h"
+#include "support/never_destroyed.h"
 
 namespace cerberus::stub {
 namespace {

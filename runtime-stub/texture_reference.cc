@@ -10,7 +10,7 @@
 #include "runtime-stub/array.h"
 #include "runtime-stub/context.h"
 #include "runtime-stub/module.h"
-#include "runtime-stub/never_destroyed.h"
+#include "support/never_destroyed.h"
 
 namespace cerberus::stub {
 namespace {

@@ -12,8 +12,8 @@
 #include <ctime>
 
 #include "runtime-stub/error.h"
-#include "runtime-stub/log.h"
 #include "runtime-stub/module.h"
+#include "support/log.h"
 
 namespace cerberus::stub {
 namespace {

@@ -2,9 +2,9 @@
 // whose handles are pointers where CUDA has numbers.
 #include <vector>
 
+#include "hip/hip_loader.h"
 #include "runtime-stub/api.h"
 #include "runtime-stub/context.h"
-#include "runtime-stub/hip_loader.h"
 #include "runtime-stub/location.h"
 
 namespace cerberus::stub {

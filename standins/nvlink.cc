@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "images/fatbin.h"
 #include "ptxc/parser.h"
-#include "rewriter/fatbin.h"
 #include "standins/options.h"
 #include "standins/tool.h"
 
@@ -80,27 +80,27 @@ int Fatal(std::string_view words) {
 
 // The PTX of a fatbin that fits `sm` best: the newest up to it. Empty: none
 // does.
-std::string BestPtx(const rewriter::Fatbin& fatbin, std::uint32_t sm) {
-  const std::vector<rewriter::FatbinEntry> entries =
-      rewriter::EntriesWithPtx(fatbin.entries);
-  const rewriter::FatbinEntry* best = nullptr;
-  for (const rewriter::FatbinEntry& entry : entries) {
+std::string BestPtx(const images::Fatbin& fatbin, std::uint32_t sm) {
+  const std::vector<images::FatbinEntry> entries =
+      images::EntriesWithPtx(fatbin.entries);
+  const images::FatbinEntry* best = nullptr;
+  for (const images::FatbinEntry& entry : entries) {
     if (entry.sm <= sm && (best == nullptr || entry.sm > best->sm)) {
       best = &entry;
     }
   }
   if (best == nullptr) return "";
-  return rewriter::UnpackPtx(*best).value_or("");
+  return images::UnpackPtx(*best).value_or("");
 }
 
 // The modules of a file: a cubin of ours, or whatever holds fatbins.
 std::vector<std::string> ModulesOf(const std::string& bytes, std::uint32_t sm) {
   const ByteSpan span = AsBytes(bytes);
-  const std::string_view whole = rewriter::PtxOfCubin(span);
+  const std::string_view whole = images::PtxOfCubin(span);
   if (!whole.empty()) return {std::string(whole)};
   std::vector<std::string> modules;
-  for (const rewriter::Fatbin& fatbin : rewriter::FindFatbins(span)) {
-    if (rewriter::IsDeviceRuntime(fatbin.entries)) continue;
+  for (const images::Fatbin& fatbin : images::FindFatbins(span)) {
+    if (images::IsDeviceRuntime(fatbin.entries)) continue;
     std::string text = BestPtx(fatbin, sm);
     if (!text.empty()) modules.push_back(std::move(text));
   }
@@ -146,7 +146,7 @@ int RunNvlink(std::vector<std::string> arguments) {
   }
   if (!line.Has("arch")) return Fatal("Target architecture must be specified");
   const std::string arch_name = line.Value("arch");
-  std::optional<rewriter::CubinTraits> arch =
+  std::optional<images::CubinTraits> arch =
       ParseArch(arch_name, /*or_virtual=*/false);
   if (!arch) {
     return Fatal(
@@ -225,7 +225,7 @@ int RunNvlink(std::vector<std::string> arguments) {
     }
   }
   const std::string output = line.Value("output-file", "a.out");
-  if (!WriteOutput(output, rewriter::MakePtxCubin(all, *arch))) {
+  if (!WriteOutput(output, images::MakePtxCubin(all, *arch))) {
     return Fatal(fmt::format("Could not open output file '{}'", output));
   }
   return kDone;

@@ -5,7 +5,7 @@
 //   ours (ptxas.cc). Packages carry theirs in their wheels, and nvcc looks
 //   beside itself first, so that PATH is not enough.
 // - nvrtcGetCUBIN gives the PTX that NVRTC made on the way, in a cubin
-//   (rewriter/ptx_cubin.h). NVRTC has it for a real architecture too.
+//   (images/ptx_cubin.h). NVRTC has it for a real architecture too.
 // - /dev/nvidia0 and /dev/nvidiactl are there for who asks whether they are:
 //   JAX does, before it loads a driver. Nothing can be opened by these names.
 //
@@ -27,7 +27,7 @@
 #include <string_view>
 #include <utility>
 
-#include "rewriter/ptx_cubin.h"
+#include "images/ptx_cubin.h"
 
 namespace {
 
@@ -169,8 +169,8 @@ int MakeCubin(const Nvrtc& nvrtc, void* program, cerberus::Bytes* out) {
     if (int error = nvrtc.ptx(program, ptx.data()); error != kNvrtcSuccess) {
       return error;
     }
-    *out = cerberus::rewriter::MakePtxCubin(
-        ptx, cerberus::rewriter::TraitsOfPtx(ptx));
+    *out =
+        cerberus::images::MakePtxCubin(ptx, cerberus::images::TraitsOfPtx(ptx));
   } catch (const std::bad_alloc&) {
     return kNvrtcOutOfMemory;
   }

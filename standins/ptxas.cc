@@ -1,5 +1,5 @@
 // ptxas: checks the PTX, and writes a cubin that holds it
-// (rewriter/ptx_cubin.h). The driver stub compiles it when it is loaded, for
+// (images/ptx_cubin.h). The driver stub compiles it when it is loaded, for
 // the GPU that is there.
 //
 // Messages and exit codes are those of CUDA 13 as far as callers look at them:
@@ -182,8 +182,7 @@ std::unique_ptr<ptx::Module> CheckInput(const Input& input, bool warn) {
 
 // What ptxas says of PTX for another architecture than the one asked for, or
 // "".
-std::string Mismatch(const ptx::Module& module,
-                     const rewriter::CubinTraits& arch,
+std::string Mismatch(const ptx::Module& module, const images::CubinTraits& arch,
                      const std::string& name) {
   const std::string target =
       fmt::format("sm_{}{}", module.sm,
@@ -263,7 +262,7 @@ int RunPtxas(std::vector<std::string> arguments) {
     return kDone;
   }
   const std::string arch_name = line.Value("gpu-name", "sm_75");
-  std::optional<rewriter::CubinTraits> arch =
+  std::optional<images::CubinTraits> arch =
       ParseArch(arch_name, /*or_virtual=*/true);
   if (!arch) {
     return Fatal(fmt::format("Value '{}' is not defined for option 'gpu-name'",
@@ -323,7 +322,7 @@ int RunPtxas(std::vector<std::string> arguments) {
     all += std::string_view(input.text).substr(0, input.text.find('\0'));
   }
   const std::string output = line.Value("output-file", "elf.o");
-  if (!WriteOutput(output, rewriter::MakePtxCubin(all, *arch))) {
+  if (!WriteOutput(output, images::MakePtxCubin(all, *arch))) {
     return Fatal(fmt::format("Output file '{}' could not be opened", output));
   }
   return kDone;

@@ -50,8 +50,8 @@ void PrintVersion(std::string_view tool, std::string_view what) {
       tool, what, version, version, version, version);
 }
 
-std::optional<rewriter::CubinTraits> ParseArch(std::string_view name,
-                                               bool or_virtual) {
+std::optional<images::CubinTraits> ParseArch(std::string_view name,
+                                             bool or_virtual) {
   constexpr std::uint32_t kKnown[] = {50,  52,  53,  60,  61,  62, 70, 72,
                                       75,  80,  86,  87,  88,  89, 90, 100,
                                       101, 103, 107, 110, 120, 121};
@@ -62,7 +62,7 @@ std::optional<rewriter::CubinTraits> ParseArch(std::string_view name,
   } else {
     return std::nullopt;
   }
-  rewriter::CubinTraits traits;
+  images::CubinTraits traits;
   const char* const end = name.data() + name.size();
   const auto [rest, error] = std::from_chars(name.data(), end, traits.sm);
   if (error != std::errc() || end - rest > 1) return std::nullopt;

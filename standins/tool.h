@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "images/ptx_cubin.h"
 #include "ptxc/ast.h"
-#include "rewriter/ptx_cubin.h"
 #include "support/bytes.h"
 
 namespace cerberus::standins {
@@ -28,8 +28,8 @@ void PrintVersion(std::string_view tool, std::string_view what);
 
 // "sm_90a"; nothing for names that no GPU has. "compute_90a" too, if
 // `or_virtual`.
-std::optional<rewriter::CubinTraits> ParseArch(std::string_view name,
-                                               bool or_virtual);
+std::optional<images::CubinTraits> ParseArch(std::string_view name,
+                                             bool or_virtual);
 
 // A file, or stdin for "-". False: it cannot be opened.
 bool ReadInput(const std::string& name, std::string* bytes);

@@ -18,8 +18,8 @@
 #include <thread>
 #include <vector>
 
+#include "hip/hip_abi.h"
 #include "runtime-stub/api.h"
-#include "runtime-stub/hip_abi.h"
 #include "tests/unit/runtime-stub/code_object_builder.h"
 #include "tests/unit/runtime-stub/fake_hip.h"
 

@@ -36,24 +36,26 @@ Status UnpackAll(const std::string& path, const std::string& folder) {
   CERB_TRY(const Binary binary, Binary::Open(path));
   CERB_TRY(const std::vector<Module> modules, ExtractModules(binary));
   for (const Module& module : modules) {
-    std::vector<FatbinEntry> entries = module.entries;
+    std::vector<images::FatbinEntry> entries = module.entries;
     for (const std::size_t member : module.link_members) {
-      for (const FatbinEntry& entry : binary.fatbins()[member].fatbin.entries) {
+      for (const images::FatbinEntry& entry :
+           binary.fatbins()[member].fatbin.entries) {
         entries.push_back(entry);
       }
     }
     for (std::size_t i = 0; i < entries.size(); ++i) {
-      const FatbinEntry& entry = entries[i];
+      const images::FatbinEntry& entry = entries[i];
       std::string line =
           fmt::format("{} {} {} {} {}", module.index ? *module.index : 9999,
-                      KindName(entry.kind), entry.ArchName(),
-                      CompressionName(entry.compression()),
+                      images::KindName(entry.kind), entry.ArchName(),
+                      images::CompressionName(entry.compression()),
                       entry.is_debug() ? "debug" : "release");
-      CERB_TRY(const std::vector<std::string> kernels, KernelNames(entry));
+      CERB_TRY(const std::vector<std::string> kernels,
+               images::KernelNames(entry));
       for (const std::string& kernel : kernels) line += " " + kernel;
       std::puts(line.c_str());
       if (!entry.is_ptx()) continue;
-      CERB_TRY(const std::string text, UnpackPtx(entry));
+      CERB_TRY(const std::string text, images::UnpackPtx(entry));
       CERB_TRY_VOID(WriteFile(
           fmt::format("{}/{}.{}.{}.ptx", folder,
                       module.index ? *module.index : 9999, i, entry.ArchName()),

@@ -3,24 +3,24 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "images/fatbin.h"
+#include "images/ptx_cubin.h"
 #include "rewriter/extract.h"
-#include "rewriter/fatbin.h"
-#include "rewriter/ptx_cubin.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
-  using namespace cerberus::rewriter;  // NOLINT
-  (void)PtxOfCubin({data, size});
-  const auto fatbin = ParseFatbin({data, size});
+  using namespace cerberus;  // NOLINT
+  (void)images::PtxOfCubin({data, size});
+  const auto fatbin = images::ParseFatbin({data, size});
   if (!fatbin) return 0;
-  for (const FatbinEntry& entry : fatbin->entries) {
+  for (const images::FatbinEntry& entry : fatbin->entries) {
     // Small inputs may declare large contents; the cap is tested elsewhere.
     if (entry.unpacked_size > (1 << 20)) continue;
-    (void)Unpack(entry);
-    (void)UnpackPtx(entry);
-    (void)EntriesWithPtx({entry});
-    (void)KernelNames(entry);
+    (void)images::Unpack(entry);
+    (void)images::UnpackPtx(entry);
+    (void)images::EntriesWithPtx({entry});
+    (void)images::KernelNames(entry);
   }
-  (void)ChoosePtx(fatbin->entries, 89);
+  (void)rewriter::ChoosePtx(fatbin->entries, 89);
   return 0;
 }

@@ -338,12 +338,13 @@ TEST(Extract, ChoosesPtx) {
   };
   for (const Row& row : rows) {
     const Bytes bytes = testing::FatbinOf(row.entries);
-    const auto fatbin = ParseFatbin(bytes);
+    const auto fatbin = images::ParseFatbin(bytes);
     ASSERT_TRUE(fatbin);
     const auto choice = ChoosePtx(fatbin->entries, row.cc);
     ASSERT_TRUE(choice) << row.what;
     std::vector<std::uint32_t> order = {choice->entry->sm};
-    for (const FatbinEntry* entry : choice->next) order.push_back(entry->sm);
+    for (const images::FatbinEntry* entry : choice->next)
+      order.push_back(entry->sm);
     EXPECT_EQ(order, row.order) << row.what;
     if (*row.note == '\0') {
       EXPECT_EQ(choice->note, "") << row.what;
@@ -357,7 +358,7 @@ TEST(Extract, ChoosesPtx) {
 TEST(Extract, WithoutPtxSaysWhatIsThere) {
   const Bytes bytes = testing::FatbinOf(
       {{.kind = 2, .sm = 80}, {.kind = 2, .sm = 90, .flags = 0x100011}});
-  const auto fatbin = ParseFatbin(bytes);
+  const auto fatbin = images::ParseFatbin(bytes);
   const auto choice = ChoosePtx(fatbin->entries, 89);
   ASSERT_FALSE(choice);
   EXPECT_EQ(choice.error().code, DiagCode::kNoPtx);

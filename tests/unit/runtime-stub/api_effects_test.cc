@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "emulated.h"
-#include "runtime-stub/hip_loader.h"
+#include "hip/hip_loader.h"
 
 namespace cerberus::stub {
 namespace {

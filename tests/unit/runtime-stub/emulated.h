@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "hip/hip_loader.h"
 #include "runtime-stub/api.h"
-#include "runtime-stub/hip_loader.h"
 
 namespace cerberus::stub {
 

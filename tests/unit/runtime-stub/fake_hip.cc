@@ -5,7 +5,7 @@
 #include <mutex>
 #include <string>
 
-#include "runtime-stub/hip_abi.h"
+#include "hip/hip_abi.h"
 
 using cerberus::stub::FakeHip;
 using cerberus::stub::FakeLaunch;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "emulated.h"
-#include "runtime-stub/hip_loader.h"
+#include "hip/hip_loader.h"
 #include "sequences.h"
 
 namespace {
@@ -95,7 +95,7 @@ void InjectIntoHip() {
   BindToHip(&real.function, #function);       \
   Injected<&Hip::function>::name = #function; \
   hip.function = Injected<&Hip::function>::Call;
-#include "runtime-stub/hip_api.def"
+#include "hip/hip_api.def"
 #undef HIP_FN
 }
 

@@ -8,10 +8,10 @@
 #include <fstream>
 #include <thread>
 
+#include "cache/jit_cache.h"
 #include "driver.h"
-#include "runtime-stub/jit_cache.h"
 #include "runtime-stub/jit_fallback.h"
-#include "runtime-stub/log.h"
+#include "support/log.h"
 
 namespace cerberus::stub {
 namespace {
@@ -38,20 +38,21 @@ std::size_t FilesIn(const std::string& folder) {
 }
 
 TEST(JitCache, KeyDependsOnEveryInput) {
-  const std::string key = JitCache::Key("ptx", Gfx1100(), "");
-  EXPECT_EQ(key, JitCache::Key("ptx", Gfx1100(), ""));
-  EXPECT_EQ(key, JitCache::Key(std::string_view("ptx\0\0", 5), Gfx1100(), ""));
-  EXPECT_NE(key, JitCache::Key("ptx ", Gfx1100(), ""));
-  EXPECT_NE(key, JitCache::Key("ptx", *TargetId::Parse("gfx1101"), ""));
-  EXPECT_NE(key, JitCache::Key("ptx", Gfx1100(), "keep-going"));
+  const std::string key = cache::JitCache::Key("ptx", Gfx1100(), "");
+  EXPECT_EQ(key, cache::JitCache::Key("ptx", Gfx1100(), ""));
+  EXPECT_EQ(
+      key, cache::JitCache::Key(std::string_view("ptx\0\0", 5), Gfx1100(), ""));
+  EXPECT_NE(key, cache::JitCache::Key("ptx ", Gfx1100(), ""));
+  EXPECT_NE(key, cache::JitCache::Key("ptx", *TargetId::Parse("gfx1101"), ""));
+  EXPECT_NE(key, cache::JitCache::Key("ptx", Gfx1100(), "keep-going"));
   // Parts must not run into each other.
-  EXPECT_NE(JitCache::Key("bptx", Gfx1100(), "a"),
-            JitCache::Key("ptx", Gfx1100(), "ab"));
+  EXPECT_NE(cache::JitCache::Key("bptx", Gfx1100(), "a"),
+            cache::JitCache::Key("ptx", Gfx1100(), "ab"));
 }
 
 TEST(JitCache, KeepsWhatWasStored) {
   TempFolder folder;
-  const JitCache cache(folder.path() + "/a/b", 1 << 20);
+  const cache::JitCache cache(folder.path() + "/a/b", 1 << 20);
   EXPECT_FALSE(cache.Load("k"));
   cache.Store("k", Content('x'));
   ASSERT_TRUE(cache.Load("k"));
@@ -63,7 +64,7 @@ TEST(JitCache, KeepsWhatWasStored) {
 
 TEST(JitCache, DamagedEntriesAreNotBelieved) {
   TempFolder folder;
-  const JitCache cache(folder.path(), 1 << 20);
+  const cache::JitCache cache(folder.path(), 1 << 20);
   StderrCapture capture;
   cache.Store("k", Content('x'));
   const std::string path = cache.PathOf("k");
@@ -88,7 +89,7 @@ TEST(JitCache, DamagedEntriesAreNotBelieved) {
 TEST(JitCache, LongestUnusedGoFirst) {
   TempFolder folder;
   // Room for three entries of 100 bytes and their headers.
-  const JitCache cache(folder.path(), 3 * 130);
+  const cache::JitCache cache(folder.path(), 3 * 130);
   cache.Store("a", Content('a'));
   cache.Store("b", Content('b'));
   cache.Store("c", Content('c'));
@@ -109,7 +110,7 @@ TEST(JitCache, LongestUnusedGoFirst) {
 
 TEST(JitCache, FolderThatCannotBeWrittenIsNoError) {
   StderrCapture capture;
-  const JitCache cache("/proc/no/such/folder", 1 << 20);
+  const cache::JitCache cache("/proc/no/such/folder", 1 << 20);
   cache.Store("k", Content('x'));
   EXPECT_FALSE(cache.Load("k"));
 }
@@ -144,7 +145,7 @@ TEST(JitCache, FolderFollowsTheEnvironment) {
     set("XDG_CACHE_HOME", c.xdg);
     set("HOME", c.home);
     set("CUDA_CACHE_DISABLE", c.disable);
-    const JitCache cache = JitCache::FromEnvironment();
+    const cache::JitCache cache = cache::JitCache::FromEnvironment();
     EXPECT_EQ(cache.enabled(), c.expected != nullptr);
     if (c.expected != nullptr) {
       EXPECT_EQ(cache.PathOf("k"), c.expected);
@@ -246,7 +247,7 @@ TEST_F(JitFallback, WhatIsNoCodeIsNotKept) {
   StderrCapture capture;
   const JitResult result = Compile("// test: garbage");
   EXPECT_EQ(result.status, CUDA_ERROR_INVALID_PTX);
-  EXPECT_THAT(result.log, HasSubstr("code object+0x0"));
+  EXPECT_THAT(result.log, HasSubstr("is not a code object of an AMD GPU"));
   EXPECT_EQ(FilesIn(folder_.path() + "/cache"), 0u);
 }
 

@@ -1,4 +1,4 @@
-#include "runtime-stub/visible_devices.h"
+#include "hip/visible_devices.h"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 //
 // Source: HIP Runtime API Reference of ROCm 5.2, 6.0 and 7.0. What differs
 // between the versions is in hip_loader.h (pointer attributes, properties).
-#ifndef CERBERUS_RUNTIME_STUB_HIP_ABI_H_
-#define CERBERUS_RUNTIME_STUB_HIP_ABI_H_
+#ifndef CERBERUS_HIP_HIP_ABI_H_
+#define CERBERUS_HIP_HIP_ABI_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -187,4 +187,4 @@ inline constexpr std::size_t kArchNameOffsetR0000 = 396;
 inline constexpr std::size_t kArchNameOffsetR0600 = 1160;
 inline constexpr std::size_t kArchNameBytes = 256;
 
-#endif  // CERBERUS_RUNTIME_STUB_HIP_ABI_H_
+#endif  // CERBERUS_HIP_HIP_ABI_H_

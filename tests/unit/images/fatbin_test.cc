@@ -1,18 +1,18 @@
-#include "rewriter/fatbin.h"
+#include "images/fatbin.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "tests/unit/rewriter/fatbin_builder.h"
 
-namespace cerberus::rewriter {
+namespace cerberus::images {
 namespace {
 
+using rewriter::testing::EntrySpec;
+using rewriter::testing::FatbinOf;
+using rewriter::testing::kPtx;
 using ::testing::ElementsAre;
-using testing::EntrySpec;
-using testing::FatbinOf;
 using ::testing::HasSubstr;
-using testing::kPtx;
 
 TEST(Fatbin, ReadsEntriesOfEveryPacking) {
   const Bytes bytes = FatbinOf({{.packing = 'n'},
@@ -208,4 +208,4 @@ TEST(Fatbin, ListsKernelsOfPtx) {
 }
 
 }  // namespace
-}  // namespace cerberus::rewriter
+}  // namespace cerberus::images

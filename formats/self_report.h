@@ -1,12 +1,12 @@
 // What the stub says of itself to `cerberus doctor`: a table of our own
 // behind cuGetExportTable. Where a process has been handed over to a real
 // NVIDIA driver, that driver is asked instead and has no such table.
-#ifndef CERBERUS_RUNTIME_STUB_SELF_REPORT_H_
-#define CERBERUS_RUNTIME_STUB_SELF_REPORT_H_
+#ifndef CERBERUS_FORMATS_SELF_REPORT_H_
+#define CERBERUS_FORMATS_SELF_REPORT_H_
 
 #include <cstddef>
 
-namespace cerberus::stub {
+namespace cerberus::formats {
 
 struct SelfReport {
   std::size_t size;                   // of this table, in bytes
@@ -19,6 +19,6 @@ struct SelfReport {
 
 inline constexpr char kSelfReportId[] = "cerberus:report1";  // 16 bytes
 
-}  // namespace cerberus::stub
+}  // namespace cerberus::formats
 
-#endif  // CERBERUS_RUNTIME_STUB_SELF_REPORT_H_
+#endif  // CERBERUS_FORMATS_SELF_REPORT_H_

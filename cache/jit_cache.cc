@@ -1,4 +1,4 @@
-#include "runtime-stub/jit_cache.h"
+#include "cache/jit_cache.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -16,12 +16,12 @@
 
 #include "formats/launch_abi.h"
 #include "kpack/content_key.h"
-#include "runtime-stub/log.h"
+#include "support/log.h"
 #include "support/mapped_file.h"
 #include "support/output_file.h"
 #include "support/version.h"
 
-namespace cerberus::stub {
+namespace cerberus::cache {
 namespace {
 
 constexpr std::uint64_t kDefaultMaxBytes = std::uint64_t{1} << 30;
@@ -219,4 +219,4 @@ std::size_t JitCache::PruneTo(std::uint64_t bytes) const {
   return removed;
 }
 
-}  // namespace cerberus::stub
+}  // namespace cerberus::cache

@@ -1,14 +1,14 @@
-#include "rewriter/ptx_cubin.h"
+#include "images/ptx_cubin.h"
 
 #include <elf.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "rewriter/fatbin.h"
+#include "images/fatbin.h"
 #include "tests/unit/rewriter/fatbin_builder.h"
 
-namespace cerberus::rewriter {
+namespace cerberus::images {
 namespace {
 
 constexpr char kTwoKernels[] =
@@ -57,11 +57,11 @@ TEST(PtxCubin, ReadsTheArchitectureOfATarget) {
 // Tools and the reader of fatbins find the kernels as in any cubin.
 TEST(PtxCubin, InAFatbinItIsPtxAndStillACubin) {
   const Bytes cubin = MakePtxCubin(kTwoKernels, {86, 0, false});
-  testing::EntrySpec entry;
+  rewriter::testing::EntrySpec entry;
   entry.kind = 2;
   entry.content = AsText(cubin);
   entry.packing = 'z';  // as NVIDIA's fatbinary does it
-  const Bytes bytes = testing::FatbinOf({entry});
+  const Bytes bytes = rewriter::testing::FatbinOf({entry});
   const auto fatbin = ParseFatbin(bytes);
   ASSERT_TRUE(fatbin);
   ASSERT_EQ(fatbin->entries.size(), 1u);
@@ -99,4 +99,4 @@ TEST(PtxCubin, OthersHaveNone) {
 }
 
 }  // namespace
-}  // namespace cerberus::rewriter
+}  // namespace cerberus::images

@@ -1,11 +1,11 @@
 // The emulator beside this library, and where that is.
-#ifndef CERBERUS_RUNTIME_STUB_EMULATOR_H_
-#define CERBERUS_RUNTIME_STUB_EMULATOR_H_
+#ifndef CERBERUS_HIP_FIND_EMULATOR_H_
+#define CERBERUS_HIP_FIND_EMULATOR_H_
 
 #include <optional>
 #include <string>
 
-namespace cerberus::stub {
+namespace cerberus {
 
 // The folder that holds this library, or "" if the loader does not say.
 const std::string& OwnFolder();
@@ -36,6 +36,6 @@ class EmulatorTargets {
 // the one installed with this library.
 bool LoadEmulator(std::string* why);
 
-}  // namespace cerberus::stub
+}  // namespace cerberus
 
-#endif  // CERBERUS_RUNTIME_STUB_EMULATOR_H_
+#endif  // CERBERUS_HIP_FIND_EMULATOR_H_

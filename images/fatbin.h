@@ -4,8 +4,8 @@
 // text, a cubin (machine code) or LTO-IR, for one architecture, plain or
 // compressed. Only PTX is of use to us: a library built without compute_XX
 // has nothing to convert. Layout: docs/fatbin-format.md.
-#ifndef CERBERUS_REWRITER_FATBIN_H_
-#define CERBERUS_REWRITER_FATBIN_H_
+#ifndef CERBERUS_IMAGES_FATBIN_H_
+#define CERBERUS_IMAGES_FATBIN_H_
 
 #include <cstdint>
 #include <string>
@@ -15,7 +15,7 @@
 #include "support/bytes.h"
 #include "support/result.h"
 
-namespace cerberus::rewriter {
+namespace cerberus::images {
 
 // No entry of any shipped library comes near this; a larger declared size is
 // taken for a lie before memory is allocated for it.
@@ -24,7 +24,7 @@ inline constexpr std::uint64_t kMaxUnpackedEntry = std::uint64_t{1} << 30;
 // The number stored in the file; values not listed occur and are kept.
 enum class EntryKind : std::uint16_t {
 #define FATBIN_KIND(name, number, text, what) name = number,
-#include "rewriter/fatbin_flags.def"
+#include "images/fatbin_flags.def"
 };
 // "ptx", "cubin", "lto-ir", else "kind 5".
 std::string KindName(EntryKind kind);
@@ -34,7 +34,7 @@ std::string_view CompressionName(Compression compression);  // "zstd"
 
 enum FatbinFlag : std::uint64_t {
 #define FATBIN_FLAG(name, bit, text, what) name = bit,
-#include "rewriter/fatbin_flags.def"
+#include "images/fatbin_flags.def"
 };
 
 struct FatbinEntry {
@@ -82,7 +82,7 @@ Result<Bytes> Unpack(const FatbinEntry& entry);
 std::vector<Fatbin> FindFatbins(ByteSpan data);
 
 // The entries that hold PTX; where there is none, the cubins that do
-// (rewriter/ptx_cubin.h).
+// (images/ptx_cubin.h).
 std::vector<FatbinEntry> EntriesWithPtx(
     const std::vector<FatbinEntry>& entries);
 
@@ -102,6 +102,6 @@ Result<std::vector<std::string>> KernelNames(const FatbinEntry& entry);
 // into a program that leaves the device link to the driver.
 bool IsDeviceRuntime(const std::vector<FatbinEntry>& entries);
 
-}  // namespace cerberus::rewriter
+}  // namespace cerberus::images
 
-#endif  // CERBERUS_REWRITER_FATBIN_H_
+#endif  // CERBERUS_IMAGES_FATBIN_H_

@@ -1,13 +1,13 @@
-#include "runtime-stub/hip_loader.h"
+#include "hip/hip_loader.h"
 
 #include <dlfcn.h>
 
 #include <cstring>
 #include <memory>
 
-#include "runtime-stub/never_destroyed.h"
+#include "support/never_destroyed.h"
 
-namespace cerberus::stub {
+namespace cerberus {
 namespace {
 
 enum Need { kRequired, kOptional };
@@ -44,7 +44,7 @@ struct FirstCall<Member, Name> {
 };
 
 #define HIP_FN(need, name, parameters) constexpr char kName_##name[] = #name;
-#include "runtime-stub/hip_api.def"
+#include "hip/hip_api.def"
 #undef HIP_FN
 
 // HIP's version is major * 10,000,000 + minor * 100,000 + patch.
@@ -89,7 +89,7 @@ bool LoadHip(const std::string& path, HipBinding binding, std::string* why) {
     dlclose(library);                                                     \
     return false;                                                         \
   }
-#include "runtime-stub/hip_api.def"
+#include "hip/hip_api.def"
 #undef HIP_FN
   found.has_cooperative_launch =
       dlsym(library, "hipModuleLaunchCooperativeKernel") != nullptr;
@@ -134,4 +134,4 @@ std::string ArchNameOf(int hip_device) {
   return std::string(name, strnlen(name, kArchNameBytes));
 }
 
-}  // namespace cerberus::stub
+}  // namespace cerberus

@@ -1,4 +1,4 @@
-#include "runtime-stub/emulator.h"
+#include "hip/find_emulator.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "runtime-stub/hip_loader.h"
+#include "hip/hip_loader.h"
 
-namespace cerberus::stub {
+namespace cerberus {
 namespace {
 
 constexpr char kVariable[] = "CERBERUS_EMU_TARGETS";
@@ -82,4 +82,4 @@ bool LoadEmulator(std::string* why) {
   return LoadHip(path, HipBinding::kLazy, why);
 }
 
-}  // namespace cerberus::stub
+}  // namespace cerberus

@@ -1,4 +1,4 @@
-#include "rewriter/fatbin.h"
+#include "images/fatbin.h"
 
 #include <elf.h>
 #include <fmt/format.h>
@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "formats/fatbin.h"
-#include "rewriter/ptx_cubin.h"
+#include "images/ptx_cubin.h"
 
-namespace cerberus::rewriter {
+namespace cerberus::images {
 namespace {
 
 Diag FatbinDiag(const std::string& what, std::uint64_t offset,
@@ -256,7 +256,7 @@ std::string KindName(EntryKind kind) {
   switch (kind) {
 #define FATBIN_KIND(name, number, text, what) \
   case EntryKind::name: return text;
-#include "rewriter/fatbin_flags.def"
+#include "images/fatbin_flags.def"
   }
   return fmt::format("kind {}", static_cast<unsigned>(kind));
 }
@@ -418,4 +418,4 @@ bool IsDeviceRuntime(const std::vector<FatbinEntry>& entries) {
   return false;
 }
 
-}  // namespace cerberus::rewriter
+}  // namespace cerberus::images

@@ -2,15 +2,15 @@
 // machine code from it, keep it and load it later. For them it is an ELF file
 // for NVIDIA GPUs with the right architecture and the names of its kernels;
 // the driver stub finds the PTX in it. Layout: docs/fatbin-format.md.
-#ifndef CERBERUS_REWRITER_PTX_CUBIN_H_
-#define CERBERUS_REWRITER_PTX_CUBIN_H_
+#ifndef CERBERUS_IMAGES_PTX_CUBIN_H_
+#define CERBERUS_IMAGES_PTX_CUBIN_H_
 
 #include <cstdint>
 #include <string_view>
 
 #include "support/bytes.h"
 
-namespace cerberus::rewriter {
+namespace cerberus::images {
 
 struct CubinTraits {
   std::uint32_t sm = 0;      // 86 for sm_86
@@ -27,6 +27,6 @@ std::string_view PtxOfCubin(ByteSpan cubin);
 // The architecture that the text of a module is for.
 CubinTraits TraitsOfPtx(std::string_view ptx);
 
-}  // namespace cerberus::rewriter
+}  // namespace cerberus::images
 
-#endif  // CERBERUS_REWRITER_PTX_CUBIN_H_
+#endif  // CERBERUS_IMAGES_PTX_CUBIN_H_

@@ -3,12 +3,12 @@
 // CERBERUS_LOG=error|warn|info|debug chooses how much; without it, refusals
 // and warnings. One event is one line, written by one write(2), so that lines
 // of several threads and processes do not mix.
-#ifndef CERBERUS_RUNTIME_STUB_LOG_H_
-#define CERBERUS_RUNTIME_STUB_LOG_H_
+#ifndef CERBERUS_SUPPORT_LOG_H_
+#define CERBERUS_SUPPORT_LOG_H_
 
 #include <cstddef>
 
-namespace cerberus::stub {
+namespace cerberus {
 
 enum class LogLevel : int { kError = 0, kWarning = 1, kInfo = 2, kDebug = 3 };
 
@@ -29,6 +29,6 @@ void SetLogSink(LogSink sink);
 // Drops the remembered level, for tests.
 void ResetLogForTesting();
 
-}  // namespace cerberus::stub
+}  // namespace cerberus
 
-#endif  // CERBERUS_RUNTIME_STUB_LOG_H_
+#endif  // CERBERUS_SUPPORT_LOG_H_

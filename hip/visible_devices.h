@@ -1,15 +1,15 @@
 // CUDA_VISIBLE_DEVICES: which GPUs the process sees, and in which order.
-#ifndef CERBERUS_RUNTIME_STUB_VISIBLE_DEVICES_H_
-#define CERBERUS_RUNTIME_STUB_VISIBLE_DEVICES_H_
+#ifndef CERBERUS_HIP_VISIBLE_DEVICES_H_
+#define CERBERUS_HIP_VISIBLE_DEVICES_H_
 
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "runtime-stub/cuda_abi.h"
+#include "hip/cuda_uuid.h"
 
-namespace cerberus::stub {
+namespace cerberus {
 
 // "GPU-" and the 32 digits in groups, as nvidia-smi -L and programs write it.
 std::string UuidText(const CUuuid& uuid);
@@ -25,6 +25,6 @@ CUuuid UuidOfPlace(int pci_domain, int pci_bus, int pci_device, int ordinal);
 std::vector<int> VisibleDevices(std::string_view text,
                                 std::span<const CUuuid> all);
 
-}  // namespace cerberus::stub
+}  // namespace cerberus
 
-#endif  // CERBERUS_RUNTIME_STUB_VISIBLE_DEVICES_H_
+#endif  // CERBERUS_HIP_VISIBLE_DEVICES_H_

@@ -6,15 +6,15 @@
 // `hip` holds every function of hip_api.def. Optional ones are looked up at
 // their first call; those that the library lacks answer hipErrorNotSupported.
 // Once loaded, a library stays for the life of the process.
-#ifndef CERBERUS_RUNTIME_STUB_HIP_LOADER_H_
-#define CERBERUS_RUNTIME_STUB_HIP_LOADER_H_
+#ifndef CERBERUS_HIP_HIP_LOADER_H_
+#define CERBERUS_HIP_HIP_LOADER_H_
 
 #include <atomic>
 #include <string>
 
-#include "runtime-stub/hip_abi.h"
+#include "hip/hip_abi.h"
 
-namespace cerberus::stub {
+namespace cerberus {
 
 // A pointer to a function of HIP. The first call may replace it, in several
 // threads at once.
@@ -45,7 +45,7 @@ class HipFunction<hipError_t(Args...)> {
 
 struct Hip {
 #define HIP_FN(need, name, parameters) HipFunction<hipError_t parameters> name;
-#include "runtime-stub/hip_api.def"
+#include "hip/hip_api.def"
 #undef HIP_FN
   void* library = nullptr;
   int major = 0;     // of HIP's version: 5, 6, 7
@@ -74,6 +74,6 @@ MemoryKind KindOf(const hipPointerAttribute_t& attributes, int hip_major);
 // The device's target id ("gfx942:sramecc+:xnack-"), or "".
 std::string ArchNameOf(int hip_device);
 
-}  // namespace cerberus::stub
+}  // namespace cerberus
 
-#endif  // CERBERUS_RUNTIME_STUB_HIP_LOADER_H_
+#endif  // CERBERUS_HIP_HIP_LOADER_H_

@@ -1,9 +1,9 @@
 // Where NVIDIA's driver has its libraries. Absolute paths only: the loader
 // would take the plain names for the libraries of this project.
-#ifndef CERBERUS_RUNTIME_STUB_NVIDIA_PATHS_H_
-#define CERBERUS_RUNTIME_STUB_NVIDIA_PATHS_H_
+#ifndef CERBERUS_HIP_NVIDIA_PATHS_H_
+#define CERBERUS_HIP_NVIDIA_PATHS_H_
 
-namespace cerberus::stub {
+namespace cerberus {
 
 // Debian, Fedora, Arch, Debian's alternatives, WSL, NixOS, and the NVIDIA
 // container toolkit.
@@ -19,6 +19,6 @@ inline constexpr const char* kNvidiaFolders[] = {
     "/usr/local/nvidia/lib",
 };
 
-}  // namespace cerberus::stub
+}  // namespace cerberus
 
-#endif  // CERBERUS_RUNTIME_STUB_NVIDIA_PATHS_H_
+#endif  // CERBERUS_HIP_NVIDIA_PATHS_H_

@@ -1,4 +1,4 @@
-#include "rewriter/ptx_cubin.h"
+#include "images/ptx_cubin.h"
 
 #include <elf.h>
 
@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "rewriter/fatbin.h"
+#include "images/fatbin.h"
 
-namespace cerberus::rewriter {
+namespace cerberus::images {
 namespace {
 
 constexpr std::string_view kPtxSection = ".cerberus.ptx";
@@ -183,4 +183,4 @@ CubinTraits TraitsOfPtx(std::string_view ptx) {
   return traits;
 }
 
-}  // namespace cerberus::rewriter
+}  // namespace cerberus::images

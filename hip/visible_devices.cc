@@ -1,10 +1,10 @@
-#include "runtime-stub/visible_devices.h"
+#include "hip/visible_devices.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
 
-namespace cerberus::stub {
+namespace cerberus {
 namespace {
 
 constexpr std::string_view kUuidPrefix = "GPU-";
@@ -92,4 +92,4 @@ std::vector<int> VisibleDevices(std::string_view text,
   return visible;
 }
 
-}  // namespace cerberus::stub
+}  // namespace cerberus

@@ -1,4 +1,4 @@
-#include "runtime-stub/log.h"
+#include "support/log.h"
 
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace cerberus::stub {
+namespace cerberus {
 namespace {
 
 constexpr int kUnread = -1;
@@ -100,4 +100,4 @@ void LogNotice(const char* format, ...) {
 
 void ResetLogForTesting() { g_level.store(kUnread); }
 
-}  // namespace cerberus::stub
+}  // namespace cerberus

@@ -1,10 +1,10 @@
 // A variable of the library that is there from its loading to the end of the
 // process: programs call the driver in their own destructors, and where memory
 // is short loading must not fail.
-#ifndef CERBERUS_RUNTIME_STUB_NEVER_DESTROYED_H_
-#define CERBERUS_RUNTIME_STUB_NEVER_DESTROYED_H_
+#ifndef CERBERUS_SUPPORT_NEVER_DESTROYED_H_
+#define CERBERUS_SUPPORT_NEVER_DESTROYED_H_
 
-namespace cerberus::stub {
+namespace cerberus {
 
 template <typename T>
 class NeverDestroyed {
@@ -22,6 +22,6 @@ class NeverDestroyed {
   };
 };
 
-}  // namespace cerberus::stub
+}  // namespace cerberus
 
-#endif  // CERBERUS_RUNTIME_STUB_NEVER_DESTROYED_H_
+#endif  // CERBERUS_SUPPORT_NEVER_DESTROYED_H_

@@ -6,8 +6,8 @@
 // a damaged file is only compiled again. CUDA_CACHE_DISABLE=1 turns the cache
 // off; CUDA_CACHE_MAXSIZE (bytes; 1 GiB unless given) bounds it: the entries
 // longest unused go first.
-#ifndef CERBERUS_RUNTIME_STUB_JIT_CACHE_H_
-#define CERBERUS_RUNTIME_STUB_JIT_CACHE_H_
+#ifndef CERBERUS_CACHE_JIT_CACHE_H_
+#define CERBERUS_CACHE_JIT_CACHE_H_
 
 #include <cstdint>
 #include <optional>
@@ -18,7 +18,7 @@
 #include "support/bytes.h"
 #include "support/target_id.h"
 
-namespace cerberus::stub {
+namespace cerberus::cache {
 
 struct JitCacheEntry {
   std::string path;
@@ -61,6 +61,6 @@ class JitCache {
   std::uint64_t max_bytes_ = 0;
 };
 
-}  // namespace cerberus::stub
+}  // namespace cerberus::cache
 
-#endif  // CERBERUS_RUNTIME_STUB_JIT_CACHE_H_
+#endif  // CERBERUS_CACHE_JIT_CACHE_H_
