@@ -2,12 +2,14 @@
 #ifndef CERBERUS_DEVLIB_DEVICE_H_
 #define CERBERUS_DEVLIB_DEVICE_H_
 
-using u8 = unsigned char;
-using u16 = unsigned short;
-using u32 = unsigned int;
-using u64 = unsigned long;
-using s32 = int;
-using s64 = long;
+#include <stdint.h>
+
+using u8 = uint8_t;
+using u16 = uint16_t;
+using u32 = uint32_t;
+using u64 = uint64_t;
+using s32 = int32_t;
+using s64 = int64_t;
 
 #define SHARED __attribute__((address_space(3)))
 #define GLOBAL __attribute__((address_space(1)))

@@ -1,7 +1,7 @@
 // The device library, compiled for AMD GPUs when Cerberus is built.
 //
 // Everything here is called by lowered code as __cerberus_dev_<name> and
-// inlined into it. No file outside of this folder is included.
+// inlined into it. Of other folders only formats/ is included.
 #include "async.h"
 #include "bits.h"
 #include "convert.h"

@@ -21,93 +21,6 @@ enum : u32 {
   kCudaLaunchOutOfResources = 701,
 };
 
-constexpr u32 kAttributes = 160;
-constexpr u32 kLimits = 7;
-constexpr u32 kErrors = 1000;
-
-// What kernels may ask about the device.
-struct DeviceFacts {
-  u32 device;
-  u32 devices;
-  u32 runtime_version;
-  u32 zero;
-  u64 limits[kLimits];
-  s32 attributes[kAttributes];
-  // From here to the texts, by cudaError_t: name and description.
-  u32 errors[kErrors][2];
-};
-
-// What a thread got wrong last.
-struct ThreadError {
-  u64 thread;  // a number made of grid, block and thread; 0: free
-  u32 error;
-  u32 zero;
-};
-constexpr u32 kThreadErrors = 4096;
-
-struct LaunchQueue {
-  u64 used;      // bytes of records
-  u64 capacity;  // bytes that there are
-  u32 pending;   // launches that have not begun
-  u32 limit;     // as many there may be
-  u32 sequence;  // records put in
-  u32 handles;   // streams and events made
-  u32 failed;    // threads in `errors`
-  u32 overflow;  // the last error that found no room there
-  GLOBAL const DeviceFacts* facts;
-  ThreadError errors[kThreadErrors];
-};
-
-struct KernelHandle {
-  u32 id;  // 0: there is no such kernel here
-  u32 param_bytes;
-  u32 max_threads;
-  u32 static_shared;
-  u32 dynamic_limit;
-  u32 registers;
-  u32 local_bytes;
-  u32 const_bytes;
-  u32 sm;
-  u32 zero[7];
-};
-static_assert(sizeof(KernelHandle) == 64);
-
-enum RecordKind : u32 {
-  kNotLaunched = 0,
-  kKernel = 1,
-  kCopy = 2,
-  kFill = 3,
-  kEventRecord = 4,
-  kEventWait = 5,
-};
-struct LaunchRecord {
-  u32 bytes;  // with what follows, a multiple of 16
-  u32 kind;
-  u32 sequence;
-  u32 thread;  // x, y << 10, z << 20
-  u64 grid;
-  u64 stream;
-  u32 block[3];
-  u32 kernel;
-  u32 grid_dim[3];
-  u32 dynamic_shared;
-  u32 block_dim[3];
-  u32 zero;
-  u64 content[];  // a kernel's parameters, or numbers
-};
-static_assert(sizeof(LaunchRecord) == 80);
-
-// Streams that are no objects.
-enum : u64 {
-  kNullStream = 0,
-  kLegacyStream = 1,
-  kPerThreadStream = 2,
-  kTailLaunch = 3,
-  kFireAndForget = 4,
-};
-// The others, and events: consecutive numbers of this form.
-constexpr u64 kFirstHandle = 0x100000;
-constexpr u64 kHandleStep = 16;
 constexpr u32 kNonBlocking = 1;
 constexpr u32 kDisableTiming = 2;
 
@@ -121,9 +34,14 @@ struct Dim3 {
 
 INLINE GLOBAL LaunchQueue* QueueOf(u64 context, u32 number) {
   if (context == 0 || number == 0) return nullptr;
-  GLOBAL const u64* queues = BlockAt(context)->launch_queues;
+  GLOBAL const u64* queues =
+      reinterpret_cast<GLOBAL const u64*>(BlockAt(context)->launch_queues);
   if (queues == nullptr) return nullptr;
   return reinterpret_cast<GLOBAL LaunchQueue*>(queues[number - 1]);
+}
+
+INLINE GLOBAL const DeviceFacts* FactsOf(GLOBAL const LaunchQueue* queue) {
+  return reinterpret_cast<GLOBAL const DeviceFacts*>(queue->facts);
 }
 
 INLINE u32 ThreadNumber() {
@@ -207,9 +125,10 @@ INLINE u64 ErrorText(LAUNCH, u32 error, u32 which) {
   static_cast<void>(grid);
   GLOBAL LaunchQueue* queue = QueueOf(context, number);
   if (queue == nullptr) return 0;
-  GLOBAL const DeviceFacts* facts = queue->facts;
+  GLOBAL const DeviceFacts* facts = FactsOf(queue);
   return reinterpret_cast<u64>(facts) +
-         facts->errors[error < kErrors ? error : kErrors - 1][which];
+         facts
+             ->errors[error < kDeviceErrors ? error : kDeviceErrors - 1][which];
 }
 DEV(u64, rt_error_name)(LAUNCH, u32 error) {
   return ErrorText(context, number, grid, error, 0);
@@ -246,7 +165,7 @@ INLINE GLOBAL LaunchRecord* NewRecord(GLOBAL LaunchQueue* queue, u64 content) {
   GLOBAL LaunchRecord* record = reinterpret_cast<GLOBAL LaunchRecord*>(
       reinterpret_cast<u64>(queue + 1) + used);
   record->bytes = static_cast<u32>(bytes);
-  record->kind = kNotLaunched;
+  record->kind = kRecordNone;
   return record;
 }
 
@@ -264,19 +183,20 @@ INLINE void Put(GLOBAL LaunchQueue* queue, u64 grid,
 }
 
 INLINE bool IsHandle(GLOBAL LaunchQueue* queue, u64 handle) {
-  return handle >= kFirstHandle && handle % kHandleStep == 0 &&
-         (handle - kFirstHandle) / kHandleStep <
+  return handle >= kFirstDeviceHandle && handle % kDeviceHandleStep == 0 &&
+         (handle - kFirstDeviceHandle) / kDeviceHandleStep <
              __scoped_atomic_load_n(&queue->handles, __ATOMIC_RELAXED,
                                     __MEMORY_SCOPE_SYSTEM);
 }
 INLINE bool IsStream(GLOBAL LaunchQueue* queue, u64 stream) {
-  return stream <= kFireAndForget || IsHandle(queue, stream);
+  return stream <= kDeviceStreamFireAndForget || IsHandle(queue, stream);
 }
 
 INLINE u32 MakeHandle(GLOBAL LaunchQueue* queue, u64* out) {
-  *out = kFirstHandle + kHandleStep * __scoped_atomic_fetch_add(
-                                          &queue->handles, 1, __ATOMIC_RELAXED,
-                                          __MEMORY_SCOPE_SYSTEM);
+  *out = kFirstDeviceHandle +
+         kDeviceHandleStep * __scoped_atomic_fetch_add(&queue->handles, 1,
+                                                       __ATOMIC_RELAXED,
+                                                       __MEMORY_SCOPE_SYSTEM);
   return kCudaSuccess;
 }
 
@@ -291,7 +211,8 @@ INLINE u32 PutNumbers(LAUNCH, u64 stream, u32 kind,
   }
   GLOBAL LaunchRecord* record = NewRecord(queue, sizeof numbers);
   if (record == nullptr) return Noted(queue, grid, kCudaMemoryAllocation);
-  for (u32 i = 0; i < count; ++i) record->content[i] = numbers[i];
+  GLOBAL u64* content = reinterpret_cast<GLOBAL u64*>(record + 1);
+  for (u32 i = 0; i < count; ++i) content[i] = numbers[i];
   Put(queue, grid, record, stream, kind);
   return kCudaSuccess;
 }
@@ -324,27 +245,27 @@ DEV(u32, rt_destroy)(LAUNCH, u64 handle) {
 INLINE u32 PutEvent(LAUNCH, u64 event, u64 stream, u32 kind) {
   GLOBAL LaunchQueue* queue = QueueOf(context, number);
   if (queue == nullptr) return kCudaInvalidDeviceFunction;
-  if (!IsHandle(queue, event) || stream == kTailLaunch ||
-      stream == kFireAndForget) {
+  if (!IsHandle(queue, event) || stream == kDeviceStreamTail ||
+      stream == kDeviceStreamFireAndForget) {
     return Noted(queue, grid, kCudaInvalidResourceHandle);
   }
   const u64 numbers[] = {event};
   return PutNumbers(context, number, grid, stream, kind, numbers);
 }
 DEV(u32, rt_event_record)(LAUNCH, u64 event, u64 stream) {
-  return PutEvent(context, number, grid, event, stream, kEventRecord);
+  return PutEvent(context, number, grid, event, stream, kRecordEvent);
 }
 DEV(u32, rt_event_record_flags)(LAUNCH, u64 event, u64 stream, u32 flags) {
   if (flags != 0) {
     return Noted(QueueOf(context, number), grid, kCudaInvalidValue);
   }
-  return PutEvent(context, number, grid, event, stream, kEventRecord);
+  return PutEvent(context, number, grid, event, stream, kRecordEvent);
 }
 DEV(u32, rt_stream_wait)(LAUNCH, u64 stream, u64 event, u32 flags) {
   if (flags != 0) {
     return Noted(QueueOf(context, number), grid, kCudaInvalidValue);
   }
-  return PutEvent(context, number, grid, event, stream, kEventWait);
+  return PutEvent(context, number, grid, event, stream, kRecordWait);
 }
 
 // ---- Launches ---------------------------------------------------------------
@@ -410,7 +331,7 @@ INLINE u32 Launch(LAUNCH, u64 buffer, u64 stream) {
   if (!IsStream(queue, stream)) {
     return Noted(queue, grid, kCudaInvalidResourceHandle);
   }
-  Put(queue, grid, RecordOfBuffer(buffer), stream, kKernel);
+  Put(queue, grid, RecordOfBuffer(buffer), stream, kRecordKernel);
   return kCudaSuccess;
 }
 
@@ -425,8 +346,8 @@ DEV(u64, rt_buffer_v2)(LAUNCH, GLOBAL const KernelHandle* kernel,
                        u32 dynamic_shared) {
   GLOBAL LaunchQueue* queue = QueueOf(context, number);
   if (queue == nullptr) return 0;
-  const u32 error =
-      CheckLaunch(queue->facts, kernel, *grid_dim, *block_dim, dynamic_shared);
+  const u32 error = CheckLaunch(FactsOf(queue), kernel, *grid_dim, *block_dim,
+                                dynamic_shared);
   if (error != kCudaSuccess) {
     Noted(queue, grid, error);
     return 0;
@@ -445,8 +366,8 @@ DEV(u32, rt_launch)(LAUNCH, GLOBAL const KernelHandle* kernel, u64 buffer,
                     u32 dynamic_shared, u64 stream) {
   GLOBAL LaunchQueue* queue = QueueOf(context, number);
   if (queue == nullptr) return kCudaInvalidDeviceFunction;
-  const u32 error =
-      CheckLaunch(queue->facts, kernel, *grid_dim, *block_dim, dynamic_shared);
+  const u32 error = CheckLaunch(FactsOf(queue), kernel, *grid_dim, *block_dim,
+                                dynamic_shared);
   if (error != kCudaSuccess) return Noted(queue, grid, error);
   // A kernel without parameters needs no buffer.
   if (buffer == 0) {
@@ -467,13 +388,13 @@ DEV(u32, rt_launch_v2)(LAUNCH, u64 buffer, u64 stream) {
 // from, the same; bytes of a row, rows, slices.
 DEV(u32, rt_copy)(LAUNCH, u64 to, u64 from, u64 bytes, u32, u64 stream) {
   const u64 numbers[] = {to, bytes, bytes, from, bytes, bytes, bytes, 1, 1};
-  return PutNumbers(context, number, grid, stream, kCopy, numbers);
+  return PutNumbers(context, number, grid, stream, kRecordCopy, numbers);
 }
 DEV(u32, rt_copy_2d)(LAUNCH, u64 to, u64 to_pitch, u64 from, u64 from_pitch,
                      u64 width, u64 height, u32, u64 stream) {
   const u64 numbers[] = {to, to_pitch, 0,      from, from_pitch,
                          0,  width,    height, 1};
-  return PutNumbers(context, number, grid, stream, kCopy, numbers);
+  return PutNumbers(context, number, grid, stream, kRecordCopy, numbers);
 }
 
 struct PitchedPtr {
@@ -511,26 +432,26 @@ DEV(u32, rt_copy_3d)(LAUNCH, const CopyParameters* p, u64 stream) {
                          p->extent.width,
                          p->extent.height,
                          p->extent.depth};
-  return PutNumbers(context, number, grid, stream, kCopy, numbers);
+  return PutNumbers(context, number, grid, stream, kRecordCopy, numbers);
 }
 
 // Where to, bytes from row to row and from slice to slice, the byte, bytes of
 // a row, rows, slices.
 DEV(u32, rt_fill)(LAUNCH, u64 to, u32 value, u64 bytes, u64 stream) {
   const u64 numbers[] = {to, bytes, bytes, value, bytes, 1, 1};
-  return PutNumbers(context, number, grid, stream, kFill, numbers);
+  return PutNumbers(context, number, grid, stream, kRecordFill, numbers);
 }
 DEV(u32, rt_fill_2d)(LAUNCH, u64 to, u64 pitch, u32 value, u64 width,
                      u64 height, u64 stream) {
   const u64 numbers[] = {to, pitch, 0, value, width, height, 1};
-  return PutNumbers(context, number, grid, stream, kFill, numbers);
+  return PutNumbers(context, number, grid, stream, kRecordFill, numbers);
 }
 DEV(u32, rt_fill_3d)(LAUNCH, const PitchedPtr* to, u32 value,
                      const Extent* extent, u64 stream) {
   const u64 numbers[] = {to->start,    to->pitch,     to->pitch * to->height,
                          value,        extent->width, extent->height,
                          extent->depth};
-  return PutNumbers(context, number, grid, stream, kFill, numbers);
+  return PutNumbers(context, number, grid, stream, kRecordFill, numbers);
 }
 
 // ---- Memory -----------------------------------------------------------------
@@ -565,21 +486,21 @@ INLINE u32 Answer(LAUNCH, T* out, T value) {
 DEV(u32, rt_attribute)(LAUNCH, s32* out, u32 attribute, u32 device) {
   GLOBAL LaunchQueue* queue = QueueOf(context, number);
   if (queue == nullptr) return kCudaInvalidDeviceFunction;
-  if (device != queue->facts->device) {
+  if (device != FactsOf(queue)->device) {
     return Noted(queue, grid, kCudaInvalidDevice);
   }
-  if (attribute == 0 || attribute >= kAttributes) {
+  if (attribute == 0 || attribute >= kDeviceAttributes) {
     return Noted(queue, grid, kCudaInvalidValue);
   }
   return Answer(context, number, grid, out,
-                static_cast<s32>(queue->facts->attributes[attribute]));
+                static_cast<s32>(FactsOf(queue)->attributes[attribute]));
 }
 DEV(u32, rt_limit)(LAUNCH, u64* out, u32 limit) {
   GLOBAL LaunchQueue* queue = QueueOf(context, number);
   if (queue == nullptr) return kCudaInvalidDeviceFunction;
-  if (limit >= kLimits) return Noted(queue, grid, kCudaUnsupportedLimit);
+  if (limit >= kDeviceLimits) return Noted(queue, grid, kCudaUnsupportedLimit);
   return Answer(context, number, grid, out,
-                static_cast<u64>(queue->facts->limits[limit]));
+                static_cast<u64>(FactsOf(queue)->limits[limit]));
 }
 // The preferences that AMD GPUs have no use for.
 DEV(u32, rt_preference)(LAUNCH, u32* out) {
@@ -589,19 +510,19 @@ DEV(u32, rt_device)(LAUNCH, u32* out) {
   GLOBAL LaunchQueue* queue = QueueOf(context, number);
   if (queue == nullptr) return kCudaInvalidDeviceFunction;
   return Answer(context, number, grid, out,
-                static_cast<u32>(queue->facts->device));
+                static_cast<u32>(FactsOf(queue)->device));
 }
 DEV(u32, rt_device_count)(LAUNCH, u32* out) {
   GLOBAL LaunchQueue* queue = QueueOf(context, number);
   if (queue == nullptr) return kCudaInvalidDeviceFunction;
   return Answer(context, number, grid, out,
-                static_cast<u32>(queue->facts->devices));
+                static_cast<u32>(FactsOf(queue)->devices));
 }
 DEV(u32, rt_version)(LAUNCH, u32* out) {
   GLOBAL LaunchQueue* queue = QueueOf(context, number);
   if (queue == nullptr) return kCudaInvalidDeviceFunction;
   return Answer(context, number, grid, out,
-                static_cast<u32>(queue->facts->runtime_version));
+                static_cast<u32>(FactsOf(queue)->runtime_version));
 }
 
 // cudaFuncAttributes, as far as all versions have it.
@@ -647,7 +568,7 @@ DEV(u32, rt_occupancy)(LAUNCH, s32* out, GLOBAL const KernelHandle* kernel,
   }
   if (threads == 0) return Noted(queue, grid, kCudaInvalidValue);
   constexpr u32 kMaxThreads = 39, kMaxShared = 81, kMaxBlocks = 106;
-  GLOBAL const DeviceFacts* facts = queue->facts;
+  GLOBAL const DeviceFacts* facts = FactsOf(queue);
   s32 blocks = 0;
   if (threads <= kernel->max_threads &&
       dynamic_shared <= kernel->dynamic_limit) {

@@ -4,65 +4,41 @@
 #define CERBERUS_DEVLIB_SERVICES_H_
 
 #include "device.h"
+#include "formats/launch_abi.h"
 
-struct ErrorRecord {
-  u32 kind;
-  u32 line;
-  u32 block[3];
-  u32 thread[3];
-  u64 kernel;
-  u64 message;
-  u64 file;
-  u64 function;
-};
-
-struct PrintfRing {
-  u64 written;
-  u64 read;
-  u64 dropped;
-  u64 dropped_assertions;
-  u64 words[];
-};
-
-constexpr u32 kHeapClasses = 128;
-struct Heap {
-  u64 used;
-  u64 freed;   // how often a block came back
-  u64 merged;  // ... when blocks were last merged
-  u32 lock;
-  u32 zero[9];
-  u64 free[kHeapClasses];
-};
-
-struct ContextBlock {
-  u32 abi;
-  u32 zero;
-  GLOBAL ErrorRecord* record;
-  GLOBAL PrintfRing* ring;
-  u64 ring_bytes;
-  GLOBAL Heap* heap;
-  u64 heap_bytes;
-  GLOBAL const u64* launch_queues;
-};
+using namespace cerberus::formats;
 
 INLINE GLOBAL const ContextBlock* BlockAt(u64 context) {
   return reinterpret_cast<GLOBAL const ContextBlock*>(context);
 }
+// Null without a context, as without a ring.
+INLINE GLOBAL PrintfRing* RingOf(u64 context) {
+  return context == 0 ? nullptr
+                      : reinterpret_cast<GLOBAL PrintfRing*>(
+                            BlockAt(context)->printf_ring);
+}
+INLINE GLOBAL u64* WordsOf(GLOBAL PrintfRing* ring) {
+  return reinterpret_cast<GLOBAL u64*>(ring + 1);
+}
+INLINE GLOBAL HeapHeader* HeapOf(u64 context) {
+  return reinterpret_cast<GLOBAL HeapHeader*>(BlockAt(context)->heap);
+}
 
 // ---- Faults -----------------------------------------------------------------
 
-// The host may look at any time: until all is written, the kind has this bit.
-constexpr u32 kBeingWritten = 0x80000000;
+// The host may look at any time: until all is written, the kind has
+// kErrorBeingWritten.
 
 // The first fault wins; null for the others.
 INLINE GLOBAL ErrorRecord* ClaimRecord(u64 context, u32 kind) {
   if (context == 0) return nullptr;
-  GLOBAL ErrorRecord* record = BlockAt(context)->record;
+  GLOBAL ErrorRecord* record =
+      reinterpret_cast<GLOBAL ErrorRecord*>(BlockAt(context)->error_record);
   if (record == nullptr) return nullptr;
   u32 none = 0;
   if (!__scoped_atomic_compare_exchange_n(
-          &record->kind, &none, kind | kBeingWritten, false, __ATOMIC_ACQUIRE,
-          __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM)) {
+          &record->kind, &none, kind | kErrorBeingWritten, false,
+          __ATOMIC_ACQUIRE, __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM)) {
     return nullptr;
   }
   record->block[0] = __builtin_amdgcn_workgroup_id_x();
@@ -82,7 +58,7 @@ DEV(void, report_fault)(u64 context, u32 kind, u32 line, GLOBAL char* name) {
   GLOBAL ErrorRecord* record = ClaimRecord(context, kind);
   if (record == nullptr) return;
   record->line = line;
-  record->kernel = reinterpret_cast<u64>(name);
+  record->kernel_name = reinterpret_cast<u64>(name);
   PublishRecord(record, kind);
 }
 
@@ -188,7 +164,7 @@ struct RingWriter {
     // A text that grew since it was measured must not leave the record.
     if (left == 0) return;
     --left;
-    ring->words[next] = word;
+    WordsOf(ring)[next] = word;
     if (++next == words) next = 0;
   }
   INLINE_MEMBER void PutText(const char* text, u64 length) {
@@ -230,8 +206,8 @@ INLINE bool Reserve(GLOBAL PrintfRing* ring, u64 capacity, u64 words,
 // looks.
 DEV(s32, vprintf)(u64 context, const char* format, const char* packed) {
   if (format == nullptr) return -1;
-  GLOBAL PrintfRing* ring = context == 0 ? nullptr : BlockAt(context)->ring;
-  const u64 capacity = context == 0 ? 0 : BlockAt(context)->ring_bytes / 8;
+  GLOBAL PrintfRing* ring = RingOf(context);
+  const u64 capacity = context == 0 ? 0 : BlockAt(context)->printf_bytes / 8;
   RingWriter to = {ring, capacity};
   s32 count = 0;
   u32 format_bytes = 0;
@@ -264,7 +240,7 @@ DEV(s32, vprintf)(u64 context, const char* format, const char* packed) {
     to.left = words - 1;
   }
   // The host reads a record once its first word is there.
-  __scoped_atomic_store_n(&ring->words[place],
+  __scoped_atomic_store_n(&WordsOf(ring)[place],
                           u64{format_bytes} << 32 | words * 8, __ATOMIC_RELEASE,
                           __MEMORY_SCOPE_SYSTEM);
   return count;
@@ -272,15 +248,13 @@ DEV(s32, vprintf)(u64 context, const char* format, const char* packed) {
 
 // ---- assert -----------------------------------------------------------------
 
-constexpr u64 kAssertionRecord = 0x80000000;
-
 // The line of the calling thread: a record without a format, marked in its
 // size. The texts are the module's constants.
 INLINE void WriteAssertion(u64 context, const char* message, const char* file,
                            u32 line, const char* function) {
-  GLOBAL PrintfRing* ring = context == 0 ? nullptr : BlockAt(context)->ring;
+  GLOBAL PrintfRing* ring = RingOf(context);
   if (ring == nullptr) return;
-  const u64 capacity = BlockAt(context)->ring_bytes / 8;
+  const u64 capacity = BlockAt(context)->printf_bytes / 8;
   RingWriter to = {ring, capacity};
   u64 words = 0;
   u64 place = 0;
@@ -311,7 +285,7 @@ INLINE void WriteAssertion(u64 context, const char* message, const char* file,
     to.next = place + 1 == capacity ? 0 : place + 1;
     to.left = words - 1;
   }
-  __scoped_atomic_store_n(&ring->words[place], kAssertionRecord | words * 8,
+  __scoped_atomic_store_n(&WordsOf(ring)[place], kAssertionRecord | words * 8,
                           __ATOMIC_RELEASE, __MEMORY_SCOPE_SYSTEM);
 }
 
@@ -320,18 +294,17 @@ INLINE void WriteAssertion(u64 context, const char* message, const char* file,
 // it is there when the host sees the record.
 DEV(void, report_assert)(u64 context, u64 message, u64 file, u32 line,
                          u64 function, GLOBAL char* name) {
-  constexpr u32 kAssert = 2;
   WriteAssertion(context, reinterpret_cast<const char*>(message),
                  reinterpret_cast<const char*>(file), line,
                  reinterpret_cast<const char*>(function));
-  GLOBAL ErrorRecord* record = ClaimRecord(context, kAssert);
+  GLOBAL ErrorRecord* record = ClaimRecord(context, kErrorAssert);
   if (record == nullptr) return;
   record->line = line;
-  record->kernel = reinterpret_cast<u64>(name);
+  record->kernel_name = reinterpret_cast<u64>(name);
   record->message = message;
   record->file = file;
   record->function = function;
-  PublishRecord(record, kAssert);
+  PublishRecord(record, kErrorAssert);
 }
 
 // ---- malloc -----------------------------------------------------------------
@@ -373,7 +346,7 @@ INLINE u32 ClassAbove(u32 units) {
   return UnitsOf(below) == units ? below : below + 1;
 }
 
-INLINE GLOBAL BlockHeader* BlockOf(GLOBAL Heap* heap, u64 unit) {
+INLINE GLOBAL BlockHeader* BlockOf(GLOBAL HeapHeader* heap, u64 unit) {
   return reinterpret_cast<GLOBAL BlockHeader*>(
       reinterpret_cast<GLOBAL char*>(heap) + unit * kUnit);
 }
@@ -384,7 +357,8 @@ INLINE u64 HeadOf(u64 before, u64 unit) {
   return ((before >> 32) + 1) << 32 | unit;
 }
 
-INLINE void PushBlock(GLOBAL Heap* heap, GLOBAL BlockHeader* block, u32 units) {
+INLINE void PushBlock(GLOBAL HeapHeader* heap, GLOBAL BlockHeader* block,
+                      u32 units) {
   const u64 unit =
       (reinterpret_cast<u64>(block) - reinterpret_cast<u64>(heap)) / kUnit;
   block->units = units;
@@ -401,7 +375,7 @@ INLINE void PushBlock(GLOBAL Heap* heap, GLOBAL BlockHeader* block, u32 units) {
       __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE));
 }
 
-INLINE GLOBAL BlockHeader* PopBlock(GLOBAL Heap* heap, u32 size_class) {
+INLINE GLOBAL BlockHeader* PopBlock(GLOBAL HeapHeader* heap, u32 size_class) {
   GLOBAL u64* list = &heap->free[size_class];
   u64 head =
       __scoped_atomic_load_n(list, __ATOMIC_ACQUIRE, __MEMORY_SCOPE_DEVICE);
@@ -418,10 +392,10 @@ INLINE GLOBAL BlockHeader* PopBlock(GLOBAL Heap* heap, u32 size_class) {
   return nullptr;
 }
 
-INLINE GLOBAL BlockHeader* TakeUnused(GLOBAL Heap* heap, u64 heap_bytes,
+INLINE GLOBAL BlockHeader* TakeUnused(GLOBAL HeapHeader* heap, u64 heap_bytes,
                                       u32 units) {
   const u64 bytes = units * kUnit;
-  const u64 most = heap_bytes - sizeof(Heap);
+  const u64 most = heap_bytes - sizeof(HeapHeader);
   u64 used = __scoped_atomic_load_n(&heap->used, __ATOMIC_RELAXED,
                                     __MEMORY_SCOPE_DEVICE);
   do {
@@ -429,19 +403,21 @@ INLINE GLOBAL BlockHeader* TakeUnused(GLOBAL Heap* heap, u64 heap_bytes,
   } while (!__scoped_atomic_compare_exchange_n(
       &heap->used, &used, used + bytes, false, __ATOMIC_RELAXED,
       __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE));
-  GLOBAL BlockHeader* block = BlockOf(heap, (sizeof(Heap) + used) / kUnit);
+  GLOBAL BlockHeader* block =
+      BlockOf(heap, (sizeof(HeapHeader) + used) / kUnit);
   block->units = units;
   return block;
 }
 
-INLINE void CountFreed(GLOBAL Heap* heap) {
+INLINE void CountFreed(GLOBAL HeapHeader* heap) {
   __scoped_atomic_fetch_add(&heap->freed, 1, __ATOMIC_RELAXED,
                             __MEMORY_SCOPE_DEVICE);
 }
 
 // Gives back what `block` has beyond `units`, in the largest pieces that are
 // whole classes.
-INLINE void Split(GLOBAL Heap* heap, GLOBAL BlockHeader* block, u32 units) {
+INLINE void Split(GLOBAL HeapHeader* heap, GLOBAL BlockHeader* block,
+                  u32 units) {
   u32 rest = block->units - units;
   // A piece holds a header and a unit of memory.
   if (rest < 2) return;
@@ -469,7 +445,7 @@ INLINE void SetState(GLOBAL BlockHeader* block, u32 state) {
 
 // Takes all blocks off the lists, makes one of those that touch, and puts
 // them back. Only with the lock held; others allocate and free meanwhile.
-INLINE void MergeBlocks(GLOBAL Heap* heap) {
+INLINE void MergeBlocks(GLOBAL HeapHeader* heap) {
   u64 all = 0;
   for (u32 i = 0; i < kHeapClasses; ++i) {
     u64 head = __scoped_atomic_load_n(&heap->free[i], __ATOMIC_RELAXED,
@@ -490,10 +466,10 @@ INLINE void MergeBlocks(GLOBAL Heap* heap) {
   }
   // Blocks lie side by side up to here. One that was taken this moment may
   // have no header yet, but nothing leaves kOwned behind.
-  const u64 end =
-      (sizeof(Heap) + __scoped_atomic_load_n(&heap->used, __ATOMIC_RELAXED,
-                                             __MEMORY_SCOPE_DEVICE)) /
-      kUnit;
+  const u64 end = (sizeof(HeapHeader) +
+                   __scoped_atomic_load_n(&heap->used, __ATOMIC_RELAXED,
+                                          __MEMORY_SCOPE_DEVICE)) /
+                  kUnit;
   for (u64 unit = all; unit != 0; unit = BlockOf(heap, unit)->next) {
     GLOBAL BlockHeader* block = BlockOf(heap, unit);
     if (StateOf(block) != kOwned) continue;
@@ -520,7 +496,7 @@ INLINE void MergeBlocks(GLOBAL Heap* heap) {
     GLOBAL BlockHeader* block = BlockOf(heap, unit);
     unit = block->next;
     const u64 at = reinterpret_cast<u64>(block) - reinterpret_cast<u64>(heap) -
-                   sizeof(Heap);
+                   sizeof(HeapHeader);
     u64 used = at + block->units * kUnit;
     SetState(block, 0);
     // The last block becomes unused memory again.
@@ -532,7 +508,7 @@ INLINE void MergeBlocks(GLOBAL Heap* heap) {
   }
 }
 
-INLINE GLOBAL BlockHeader* TakeLarger(GLOBAL Heap* heap, u32 size_class) {
+INLINE GLOBAL BlockHeader* TakeLarger(GLOBAL HeapHeader* heap, u32 size_class) {
   for (u32 i = size_class; i < kHeapClasses; ++i) {
     GLOBAL BlockHeader* block = PopBlock(heap, i);
     if (block == nullptr) continue;
@@ -544,7 +520,7 @@ INLINE GLOBAL BlockHeader* TakeLarger(GLOBAL Heap* heap, u32 size_class) {
 
 // The critical section lies inside the loop: lanes of a wave run in lockstep,
 // and take turns this way.
-INLINE GLOBAL BlockHeader* TakeLocked(GLOBAL Heap* heap, u64 heap_bytes,
+INLINE GLOBAL BlockHeader* TakeLocked(GLOBAL HeapHeader* heap, u64 heap_bytes,
                                       u32 units, u32 size_class) {
   GLOBAL BlockHeader* block = nullptr;
   bool done = false;
@@ -576,7 +552,7 @@ INLINE GLOBAL BlockHeader* TakeLocked(GLOBAL Heap* heap, u64 heap_bytes,
 
 INLINE GLOBAL BlockHeader* Allocate(u64 context, u64 size) {
   if (context == 0) return nullptr;
-  GLOBAL Heap* heap = BlockAt(context)->heap;
+  GLOBAL HeapHeader* heap = HeapOf(context);
   const u64 heap_bytes = BlockAt(context)->heap_bytes;
   if (heap == nullptr || size >= heap_bytes) return nullptr;
   u64 wanted = 1 + (size + kUnit - 1) / kUnit;
@@ -619,8 +595,8 @@ DEV(u64, aligned_malloc)(u64 context, u64 size, u64 align) {
 
 DEV(void, free)(u64 context, u64 address) {
   if (context == 0 || address == 0) return;
-  GLOBAL Heap* heap = BlockAt(context)->heap;
-  const u64 from = reinterpret_cast<u64>(heap) + sizeof(Heap) + kUnit;
+  GLOBAL HeapHeader* heap = HeapOf(context);
+  const u64 from = reinterpret_cast<u64>(heap) + sizeof(HeapHeader) + kUnit;
   // Memory from elsewhere cannot be freed here.
   if (heap == nullptr || address < from || address % kUnit != 0 ||
       address - reinterpret_cast<u64>(heap) >= BlockAt(context)->heap_bytes) {
