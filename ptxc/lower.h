@@ -406,6 +406,8 @@ class FunctionLowering {
   // ---- Warps (lower_warp.cc) ----
   Value* Join(llvm::Type* result, llvm::ArrayRef<Value*> args,
               llvm::function_ref<Value*(llvm::ArrayRef<Value*>)> work);
+  Value* WithAllLanes(llvm::Type* result, llvm::ArrayRef<Value*> with,
+                      llvm::function_ref<Value*(llvm::ArrayRef<Value*>)> work);
   Value* Ballot(Value* predicate);
   Value* CountVotes(Vote vote, Value* mask, Value* predicate);
   Value* BitOf(Value* lane) { return b_.CreateShl(I32(1), lane); }

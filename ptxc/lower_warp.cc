@@ -256,6 +256,17 @@ bool FunctionLowering::IsAligned() const {
          mods().aligned() == Aligned::kOn || module_.ptx().sm < kFirstWithMasks;
 }
 
+// What a barrier does once for all lanes of a warp; `with` as of Join. Those of
+// an aligned one come to the same place, but maybe not in the same round of
+// lanes that wait.
+llvm::Value* FunctionLowering::WithAllLanes(
+    llvm::Type* result, llvm::ArrayRef<Value*> with,
+    llvm::function_ref<Value*(llvm::ArrayRef<Value*>)> work) {
+  if (!IsAligned()) return Join(result, with, work);
+  Intrinsic(llvm::Intrinsic::amdgcn_wave_barrier, {}, {});
+  return work(with);
+}
+
 namespace {
 
 // An LDS array of the compiler's own, one per module.
@@ -284,9 +295,7 @@ llvm::Value* FunctionLowering::BlockCount(Value* predicate) {
   const auto count_in = [this](llvm::ArrayRef<Value*> with) {
     return Unary(llvm::Intrinsic::ctpop, Ballot(with[1]));
   };
-  const std::array<Value*, 2> with = {I32(~0u), predicate};
-  Value* count =
-      IsAligned() ? count_in(with) : Join(b_.getInt32Ty(), with, count_in);
+  Value* count = WithAllLanes(b_.getInt32Ty(), {I32(~0u), predicate}, count_in);
   b_.CreateStore(count, b_.CreateGEP(b_.getInt32Ty(), counts, warp));
   Barrier();
   Value* warps = b_.CreateLShr(b_.CreateAdd(BlockThreads(), I32(31)), 5);
@@ -338,10 +347,9 @@ llvm::Value* FunctionLowering::NamedBarrier(Value* id, Value* threads,
                {state_of(with[1]), with[2], count});
   };
   Fence(llvm::AtomicOrdering::Release, scope);
-  const std::array<Value*, 4> with = {I32(~0u), id, threads,
-                                      predicate ? predicate : b_.getFalse()};
-  Value* awaited =
-      IsAligned() ? arrive(with) : Join(b_.getInt32Ty(), with, arrive);
+  Value* awaited = WithAllLanes(
+      b_.getInt32Ty(),
+      {I32(~0u), id, threads, predicate ? predicate : b_.getFalse()}, arrive);
   Value* sum = nullptr;
   if (predicate) {
     sum = Dev("barrier_wait", b_.getInt32Ty(), {state_of(id), awaited});

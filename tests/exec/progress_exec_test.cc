@@ -474,6 +474,30 @@ TEST(ProgressExec, LocksHeldWhereLanesNeedNotMeet) {
   for (std::uint64_t seed : {0, 1}) Check(program, seed, 100);
 }
 
+// Lanes that come late from a lock are counted with those that came early.
+TEST(ProgressExec, BarriersCountLanesThatComeApart) {
+  const std::string late =
+      "  rem.u32 %r8, %t, 3;\nAGAIN:\n" + kTake + kCount + kGive +
+      "  setp.ne.u32 %p1, %r8, 0;\n  sub.u32 %r8, %r8, 1;\n"
+      "  @%p1 bra AGAIN;\n";
+  const Program named = {
+      "named",
+      late +
+          "  shr.u32 %r3, %t, 6;\n  add.u32 %r3, %r3, 1;\n"
+          "  bar.sync %r3, 64;\n  st.global.u32 [%l0], %t;\n",
+      nullptr, nullptr, [](std::uint32_t t, std::uint32_t) { return t; }};
+  const Program counts = {
+      "counts",
+      late +
+          "  and.b32 %r3, %t, 1;\n  setp.ne.u32 %p1, %r3, 0;\n"
+          "  bar.red.popc.u32 %r3, 0, %p1;\n  st.global.u32 [%l0], %r3;\n",
+      nullptr, nullptr, [](std::uint32_t, std::uint32_t n) { return n / 2; }};
+  for (std::uint64_t seed : {0, 1, 2}) {
+    Check(named, seed, 256);
+    Check(counts, seed, 256);
+  }
+}
+
 // A lock that one thread takes for its block is held by no other lane.
 TEST(ProgressExec, LocksOfOneThreadAreNotWarnedOf) {
   for (const char* other : {"%p1, %t, 0", "%p1, %lane, 5"}) {
