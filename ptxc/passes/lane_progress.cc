@@ -188,7 +188,9 @@ class Yielding {
     all &= regions.Merge(&found);
     if ((!all || !without.empty()) && !warnings) return false;
     for (const Loop* loop : without) warnings->push_back(Describe(*loop));
+    waits_for_callers_.clear();
     for (const Loop* loop : alone) {
+      waits_for_callers_.push_back(Place(loop->getStartLoc()));
       if (WritesSometimes(*loop, regions.dominators())) KeepInside(*loop);
     }
     if (!all) {
@@ -208,6 +210,12 @@ class Yielding {
     if (found.empty()) return true;
     Make(regions, found);
     return true;
+  }
+
+  // Where loops of what Run was given last wait for nothing that is done in the
+  // function, as other lanes of the warp may do elsewhere.
+  llvm::ArrayRef<std::string> waits_for_callers() const {
+    return waits_for_callers_;
   }
 
   // All of the function as one region; false if it is too large, or has no end.
@@ -610,6 +618,7 @@ class Yielding {
   Function& function_;
   Together* together_;
   unsigned opaque_values_ = 0;
+  std::vector<std::string> waits_for_callers_;
   std::vector<llvm::AllocaInst*> variables_;
 };
 
@@ -672,15 +681,24 @@ llvm::PreservedAnalyses LaneProgress::run(
   PrepareLanes(function, analyses);
   Together together;
   Yielding yielding(function, &together);
-  if (!whole && yielding.Run(analyses, lanes, nullptr)) {
-    return llvm::PreservedAnalyses::none();
+  if (whole || !yielding.Run(analyses, lanes, nullptr)) {
+    JoinBarriers(function);
+    SeparateEnds(function);
+    PrepareLanes(function, analyses);
+    if (!yielding.RunWhole(parts || options_.serial, options_.serial,
+                           analyses)) {
+      function.removeFnAttr(kWhole);
+      yielding.Run(analyses, lanes, &warnings);
+    }
   }
-  JoinBarriers(function);
-  SeparateEnds(function);
-  PrepareLanes(function, analyses);
-  if (!yielding.RunWhole(parts || options_.serial, options_.serial, analyses)) {
-    function.removeFnAttr(kWhole);
-    yielding.Run(analyses, lanes, &warnings);
+  if (function.getCallingConv() != llvm::CallingConv::AMDGPU_KERNEL) {
+    for (const std::string& place : yielding.waits_for_callers()) {
+      warnings.push_back(
+          "lanes wait in '" + function.getName().str() +
+          "', which stays a call: for what others of their warp do outside of "
+          "it they wait for ever" +
+          place);
+    }
   }
   return llvm::PreservedAnalyses::none();
 }
