@@ -38,7 +38,6 @@ add_library(cerberus_hip_face SHARED
     hip_unsupported.cc
     hip_user_object.cc
     hip_virtual.cc)
-target_include_directories(cerberus_hip_face PRIVATE ${CMAKE_SOURCE_DIR})
 target_link_libraries(cerberus_hip_face PRIVATE
     cerberus_emulator cerberus_offload_bundle cerberus_support
     ${CMAKE_DL_LIBS})

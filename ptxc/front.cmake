@@ -8,4 +8,4 @@ add_library(cerberus_ptx STATIC
   parser_expr.cc
   printer.cc
   sema.cc)
-target_link_libraries(cerberus_ptx PUBLIC cerberus_support)
+target_link_libraries(cerberus_ptx PUBLIC cerberus_room_ptxc cerberus_support)
