@@ -17,6 +17,7 @@
 #include "kpack/content_key.h"
 #include "kpack/marker.h"
 #include "kpack/reader.h"
+#include "ptxc/kernel_names.h"
 #include "support/target_id.h"
 #include "support/target_table.h"
 #include "support/version.h"
@@ -30,15 +31,6 @@ Diag FileDiag(DiagCode code, const std::string& file, std::string message) {
   Where where;
   where.file = file;
   return MakeDiag(code, std::move(where), std::move(message));
-}
-
-// Text as a fatbin entry, so that everything that reads PTX reads it too.
-images::FatbinEntry EntryOfText(std::string_view text) {
-  images::FatbinEntry entry{};
-  entry.kind = images::EntryKind::kPtx;
-  entry.payload = AsBytes(text);
-  entry.stored_size = entry.unpacked_size = text.size();
-  return entry;
 }
 
 std::uint32_t CapabilityOf(const std::string& arch) {
@@ -57,15 +49,14 @@ Diag InModule(Diag diag, const Where& module) {
 // "the module holds: scan(int*), …", for messages.
 std::string NameKernels(const std::string& ptx) {
   constexpr std::size_t kShown = 5;
-  const Result<std::vector<std::string>> kernels =
-      images::KernelNames(EntryOfText(ptx));
-  if (!kernels || kernels->empty()) return "the module holds no kernel";
+  const std::vector<std::string> kernels = ptx::KernelNames(ptx);
+  if (kernels.empty()) return "the module holds no kernel";
   std::string text = "the module holds: ";
-  for (std::size_t i = 0; i < kernels->size() && i < kShown; ++i) {
-    text += (i == 0 ? "" : ", ") + Demangle((*kernels)[i]);
+  for (std::size_t i = 0; i < kernels.size() && i < kShown; ++i) {
+    text += (i == 0 ? "" : ", ") + Demangle(kernels[i]);
   }
-  if (kernels->size() > kShown) {
-    text += fmt::format(" and {} more", kernels->size() - kShown);
+  if (kernels.size() > kShown) {
+    text += fmt::format(" and {} more", kernels.size() - kShown);
   }
   return text;
 }
@@ -317,9 +308,7 @@ Status Conversion::AddEmbedded() {
     unit->where.offset = static_cast<std::int64_t>(found.offset);
     unit->label = fmt::format("{}+0x{:x}", kernel_name_, found.offset);
     unit->embedded = found.text;
-    const Result<std::vector<std::string>> kernels =
-        images::KernelNames(EntryOfText(found.text));
-    unit->kernel_count = kernels ? kernels->size() : 0;
+    unit->kernel_count = ptx::KernelNames(found.text).size();
     if (unit->kernel_count == 0) continue;
     ++summary_.modules;
     units_.push_back(std::move(unit));
@@ -665,29 +654,22 @@ void Conversion::LeaveOut(const UnitTask& task) {
   const Diag* error = FirstError(task.outcome.diags);
   const std::string reason =
       error == nullptr ? "the compiler failed" : error->message;
-  const Result<std::vector<std::string>> kernels =
-      images::KernelNames(EntryOfText(task.ptx));
-  std::size_t count = 0;
-  if (kernels) {
-    for (const std::string& kernel : *kernels) {
-      task.unit->failed.emplace(kernel, reason);
-      ++count;
-    }
+  const std::vector<std::string> kernels = ptx::KernelNames(task.ptx);
+  for (const std::string& kernel : kernels) {
+    task.unit->failed.emplace(kernel, reason);
   }
-  summary_.left_out[reason] += std::max<std::size_t>(count, 1);
+  summary_.left_out[reason] += std::max<std::size_t>(kernels.size(), 1);
 }
 
 // Every kernel of the PTX is in the code object or among those left out: a
 // kernel that is lost without a word would be found out only at its launch.
 Status Conversion::CheckComplete(const UnitTask& task,
                                  const CodeObject& object) const {
-  CERB_TRY(const std::vector<std::string> wanted,
-           images::KernelNames(EntryOfText(task.ptx)));
   std::set<std::string> there;
   for (const CodeObject::Kernel& kernel : object.kernels) {
     there.insert(kernel.name);
   }
-  for (const std::string& kernel : wanted) {
+  for (const std::string& kernel : ptx::KernelNames(task.ptx)) {
     if (there.count(kernel) != 0 || object.failed.count(kernel) != 0) continue;
     Where where = task.unit->where;
     where.kernel = Demangle(kernel);

@@ -11,6 +11,7 @@
 
 #include "formats/fatbin.h"
 #include "images/ptx_cubin.h"
+#include "ptxc/kernel_names.h"
 
 namespace cerberus::images {
 namespace {
@@ -174,11 +175,6 @@ Result<Bytes> UnpackZstd(const FatbinEntry& entry) {
   return out;
 }
 
-bool IsNameChar(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-         (c >= '0' && c <= '9') || c == '_' || c == '$' || c == '%';
-}
-
 // NVIDIA's st_other bit of a function that can be launched. CUDA Binary
 // Utilities names it STO_CUDA_ENTRY in cuobjdump's symbol listing.
 constexpr unsigned kStoCudaEntry = 0x10;
@@ -220,37 +216,6 @@ Result<std::vector<std::string>> CubinKernelNames(const FatbinEntry& entry,
 }
 
 }  // namespace
-
-std::vector<std::string> PtxKernelNames(std::string_view text) {
-  constexpr std::string_view kEntry = ".entry";
-  std::vector<std::string> names;
-  std::size_t i = 0;
-  while (i < text.size()) {
-    const char c = text[i];
-    if (c == '"') {
-      const std::size_t end = text.find('"', i + 1);
-      if (end == std::string_view::npos) break;
-      i = end + 1;
-    } else if (c == '/' && text.substr(i, 2) == "//") {
-      i = std::min(text.find('\n', i), text.size());
-    } else if (c == '/' && text.substr(i, 2) == "/*") {
-      const std::size_t end = text.find("*/", i + 2);
-      if (end == std::string_view::npos) break;
-      i = end + 2;
-    } else if (c == '.' && text.substr(i, kEntry.size()) == kEntry &&
-               i + kEntry.size() < text.size() &&
-               !IsNameChar(text[i + kEntry.size()])) {
-      i = std::min(text.find_first_not_of(" \t\r\n", i + kEntry.size()),
-                   text.size());
-      const std::size_t start = i;
-      while (i < text.size() && IsNameChar(text[i])) ++i;
-      if (i > start) names.emplace_back(text.substr(start, i - start));
-    } else {
-      ++i;
-    }
-  }
-  return names;
-}
 
 std::string KindName(EntryKind kind) {
   switch (kind) {
@@ -394,7 +359,7 @@ Result<std::string> UnpackPtx(const FatbinEntry& entry) {
 Result<std::vector<std::string>> KernelNames(const FatbinEntry& entry) {
   if (entry.kind == EntryKind::kPtx) {
     CERB_TRY(const std::string text, UnpackPtx(entry));
-    return PtxKernelNames(text);
+    return ptx::KernelNames(text);
   }
   if (entry.kind == EntryKind::kCubin) {
     CERB_TRY(const Bytes elf, Unpack(entry));

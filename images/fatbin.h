@@ -90,10 +90,6 @@ std::vector<FatbinEntry> EntriesWithPtx(
 // Unpack; an entry without PTX; NULs within the text.
 Result<std::string> UnpackPtx(const FatbinEntry& entry);
 
-// The names behind `.entry`, outside comments and strings. Not a parser: a
-// broken module still lists what it has.
-std::vector<std::string> PtxKernelNames(std::string_view text);
-
 // Names of the kernels in the entry, mangled, in the order of the file: the
 // .entry directives of PTX, the entry functions of a cubin; none for others.
 Result<std::vector<std::string>> KernelNames(const FatbinEntry& entry);

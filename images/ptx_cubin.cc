@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "images/fatbin.h"
+#include "ptxc/kernel_names.h"
 
 namespace cerberus::images {
 namespace {
@@ -57,7 +58,7 @@ void AppendRecord(Bytes& out, const void* record, std::size_t size) {
 
 Bytes MakePtxCubin(std::string_view ptx, const CubinTraits& traits) {
   ptx = ptx.substr(0, ptx.find('\0'));
-  std::vector<std::string> kernels = PtxKernelNames(ptx);
+  std::vector<std::string> kernels = ptx::KernelNames(ptx);
   // A section's number has 16 bits, and the last 256 mean other things.
   kernels.resize(std::min<std::size_t>(kernels.size(), 0xfe00));
 

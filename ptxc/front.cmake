@@ -1,6 +1,7 @@
 # The front half of ptxc: PTX text to a checked syntax tree. No LLVM.
 add_library(cerberus_ptx STATIC
   ast.cc
+  kernel_names.cc
   lexer.cc
   opcode_table.cc
   parser.cc

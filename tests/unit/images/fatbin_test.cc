@@ -200,8 +200,8 @@ TEST(Fatbin, ListsKernelsOfPtx) {
               ElementsAre("_Z3addPKf"));
   EXPECT_THAT(names_in("// .entry no\n/* .entry no */.entry yes()"),
               ElementsAre("yes"));
-  EXPECT_THAT(names_in(".file 1 \".entry no\"\n.weak .entry $y%1()"),
-              ElementsAre("$y%1"));
+  EXPECT_THAT(names_in(".file 1 \".entry no\"\n.weak .entry $y_1()"),
+              ElementsAre("$y_1"));
   EXPECT_THAT(names_in(".func f(){}.entryx g"), ElementsAre());
   EXPECT_THAT(names_in(".entry"), ElementsAre());
   EXPECT_THAT(names_in("/* open .entry no"), ElementsAre());
