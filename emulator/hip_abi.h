@@ -568,7 +568,7 @@ struct hipExternalSemaphoreNodeParams {
 };
 
 enum hipDeviceAttribute_t : std::uint32_t {
-#define HIP_ATTRIBUTE(name, value) hipDeviceAttribute##name = value,
+#define HIP_ATTRIBUTE(name, number, answer) hipDeviceAttribute##name = number,
 #include "emulator/hip_attributes.def"
 #undef HIP_ATTRIBUTE
 };

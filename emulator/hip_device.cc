@@ -119,6 +119,7 @@ void FillProperties(const Device& core, int ordinal,
 
 namespace {
 
+int Clamp(int value) { return value; }
 int Clamp(std::uint64_t value) {
   return static_cast<int>(std::min<std::uint64_t>(value, 0x7fffffff));
 }
@@ -126,148 +127,12 @@ int Clamp(std::uint64_t value) {
 bool Attribute(const hipDeviceProp_tR0600& p, const TargetInfo& info,
                std::uint32_t attribute, int* out) {
   switch (attribute) {
-    case hipDeviceAttributeEccEnabled: *out = p.ECCEnabled; break;
-    case hipDeviceAttributeAccessPolicyMaxWindowSize: *out = 0; break;
-    case hipDeviceAttributeAsyncEngineCount: *out = p.asyncEngineCount; break;
-    case hipDeviceAttributeCanMapHostMemory: *out = p.canMapHostMemory; break;
-    case hipDeviceAttributeCanUseHostPointerForRegisteredMem:
-      *out = p.canUseHostPointerForRegisteredMem;
-      break;
-    case hipDeviceAttributeClockRate: *out = p.clockRate; break;
-    case hipDeviceAttributeComputeMode: *out = p.computeMode; break;
-    case hipDeviceAttributeComputePreemptionSupported: *out = 0; break;
-    case hipDeviceAttributeConcurrentKernels: *out = p.concurrentKernels; break;
-    case hipDeviceAttributeConcurrentManagedAccess:
-      *out = p.concurrentManagedAccess;
-      break;
-    case hipDeviceAttributeCooperativeLaunch: *out = p.cooperativeLaunch; break;
-    case hipDeviceAttributeCooperativeMultiDeviceLaunch:
-      *out = p.cooperativeMultiDeviceLaunch;
-      break;
-    case hipDeviceAttributeDeviceOverlap: *out = p.deviceOverlap; break;
-    case hipDeviceAttributeDirectManagedMemAccessFromHost:
-      *out = p.directManagedMemAccessFromHost;
-      break;
-    case hipDeviceAttributeGlobalL1CacheSupported: *out = 0; break;
-    case hipDeviceAttributeHostNativeAtomicSupported:
-      *out = p.hostNativeAtomicSupported;
-      break;
-    case hipDeviceAttributeIntegrated: *out = p.integrated; break;
-    case hipDeviceAttributeIsMultiGpuBoard: *out = 0; break;
-    case hipDeviceAttributeKernelExecTimeout: *out = 0; break;
-    case hipDeviceAttributeL2CacheSize: *out = p.l2CacheSize; break;
-    case hipDeviceAttributeLocalL1CacheSupported: *out = 0; break;
-    case hipDeviceAttributeComputeCapabilityMajor: *out = p.major; break;
-    case hipDeviceAttributeComputeCapabilityMinor: *out = p.minor; break;
-    case hipDeviceAttributeManagedMemory: *out = p.managedMemory; break;
-    case hipDeviceAttributeMaxBlocksPerMultiProcessor:
-      *out = p.maxBlocksPerMultiProcessor;
-      break;
-    case hipDeviceAttributeMaxBlockDimX: *out = p.maxThreadsDim[0]; break;
-    case hipDeviceAttributeMaxBlockDimY: *out = p.maxThreadsDim[1]; break;
-    case hipDeviceAttributeMaxBlockDimZ: *out = p.maxThreadsDim[2]; break;
-    case hipDeviceAttributeMaxGridDimX: *out = p.maxGridSize[0]; break;
-    case hipDeviceAttributeMaxGridDimY: *out = p.maxGridSize[1]; break;
-    case hipDeviceAttributeMaxGridDimZ: *out = p.maxGridSize[2]; break;
-    case hipDeviceAttributeMaxThreadsDim: *out = p.maxThreadsDim[0]; break;
-    case hipDeviceAttributeMaxThreadsPerBlock:
-      *out = p.maxThreadsPerBlock;
-      break;
-    case hipDeviceAttributeMaxThreadsPerMultiProcessor:
-      *out = p.maxThreadsPerMultiProcessor;
-      break;
-    case hipDeviceAttributeMaxPitch: *out = Clamp(p.memPitch); break;
-    case hipDeviceAttributeMemoryBusWidth: *out = p.memoryBusWidth; break;
-    case hipDeviceAttributeMemoryClockRate: *out = p.memoryClockRate; break;
-    case hipDeviceAttributeMultiGpuBoardGroupID: *out = 0; break;
-    case hipDeviceAttributeMultiprocessorCount:
-    case hipDeviceAttributePhysicalMultiProcessorCount:
-      *out = p.multiProcessorCount;
-      break;
-    case hipDeviceAttributePageableMemoryAccess: *out = 0; break;
-    case hipDeviceAttributePageableMemoryAccessUsesHostPageTables:
-      *out = 0;
-      break;
-    case hipDeviceAttributePciBusId: *out = p.pciBusID; break;
-    case hipDeviceAttributePciDeviceId: *out = p.pciDeviceID; break;
-    case hipDeviceAttributePciDomainId: *out = p.pciDomainID; break;
-    case hipDeviceAttributePersistingL2CacheMaxSize: *out = 0; break;
-    case hipDeviceAttributeMaxRegistersPerBlock: *out = p.regsPerBlock; break;
-    case hipDeviceAttributeMaxRegistersPerMultiprocessor:
-      *out = p.regsPerMultiprocessor;
-      break;
-    case hipDeviceAttributeReservedSharedMemPerBlock: *out = 0; break;
-    case hipDeviceAttributeMaxSharedMemoryPerBlock:
-      *out = Clamp(p.sharedMemPerBlock);
-      break;
-    case hipDeviceAttributeSharedMemPerBlockOptin:
-      *out = Clamp(p.sharedMemPerBlockOptin);
-      break;
-    case hipDeviceAttributeSharedMemPerMultiprocessor:
-    case hipDeviceAttributeMaxSharedMemoryPerMultiprocessor:
-      *out = Clamp(p.sharedMemPerMultiprocessor);
-      break;
-    case hipDeviceAttributeSingleToDoublePrecisionPerfRatio: *out = 2; break;
-    case hipDeviceAttributeStreamPrioritiesSupported:
-      *out = p.streamPrioritiesSupported;
-      break;
-    case hipDeviceAttributeSurfaceAlignment:
-      *out = Clamp(p.surfaceAlignment);
-      break;
-    case hipDeviceAttributeTccDriver: *out = 0; break;
-    case hipDeviceAttributeTextureAlignment:
-      *out = Clamp(p.textureAlignment);
-      break;
-    case hipDeviceAttributeTexturePitchAlignment:
-      *out = Clamp(p.texturePitchAlignment);
-      break;
-    case hipDeviceAttributeTotalConstantMemory:
-      *out = Clamp(p.totalConstMem);
-      break;
-    case hipDeviceAttributeTotalGlobalMem:
-      *out = Clamp(p.totalGlobalMem);
-      break;
-    case hipDeviceAttributeUnifiedAddressing: *out = 1; break;
-    case hipDeviceAttributeWarpSize: *out = p.warpSize; break;
-    case hipDeviceAttributeMemoryPoolsSupported: *out = 1; break;
-    case hipDeviceAttributeVirtualMemoryManagementSupported: *out = 1; break;
-    case hipDeviceAttributeHostRegisterSupported: *out = 1; break;
-    case hipDeviceAttributeMemoryPoolSupportedHandleTypes:
-      *out = static_cast<int>(p.memoryPoolSupportedHandleTypes);
-      break;
-    case hipDeviceAttributeHostNumaId: *out = -1; break;
-    case hipDeviceAttributeClockInstructionRate:
-    case hipDeviceAttributeWallClockRate: *out = p.clockInstructionRate; break;
-    case hipDeviceAttributeCooperativeMultiDeviceUnmatchedFunc:
-    case hipDeviceAttributeCooperativeMultiDeviceUnmatchedGridDim:
-    case hipDeviceAttributeCooperativeMultiDeviceUnmatchedBlockDim:
-    case hipDeviceAttributeCooperativeMultiDeviceUnmatchedSharedMem:
-      *out = 0;
-      break;
-    case hipDeviceAttributeIsLargeBar: *out = p.isLargeBar; break;
-    case hipDeviceAttributeAsicRevision: *out = p.asicRevision; break;
-    case hipDeviceAttributeCanUseStreamWaitValue: *out = 1; break;
-    case hipDeviceAttributeImageSupport: *out = 0; break;
-    case hipDeviceAttributeFineGrainSupport: *out = 1; break;
-    case hipDeviceAttributeNumberOfXccs: *out = 1; break;
-    case hipDeviceAttributeMaxAvailableVgprsPerThread:
-      *out = info.major == 9 ? 512 : 256;
-      break;
-    case hipDeviceAttributePciChipId:
-    case hipDeviceAttributeLuid:  // Windows has one
-    case hipDeviceAttributeLuidDeviceNodeMask:
-    case hipDeviceAttributeHdpMemFlushCntl:  // addresses that nobody flushes
-    case hipDeviceAttributeHdpRegFlushCntl: *out = 0; break;
-    default:
-      // Textures and surfaces: known, and none are offered.
-      if (attribute >= hipDeviceAttributeMaxSurface1D &&
-          attribute <= hipDeviceAttributeMaxTextureCubemapLayered) {
-        *out = 0;
-        break;
-      }
-      return false;
+#define HIP_ATTRIBUTE(name, number, answer) \
+  case number: *out = Clamp(answer); return true;
+#include "emulator/hip_attributes.def"
+#undef HIP_ATTRIBUTE
+    default: return false;
   }
-  return true;
 }
 
 }  // namespace

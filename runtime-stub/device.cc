@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "formats/device_attributes.h"
 #include "hip/hip_loader.h"
 #include "hip/visible_devices.h"
 #include "runtime-stub/api.h"
@@ -27,13 +28,7 @@ struct AttributeRow {
 constexpr AttributeRow kAttributeRows[] = {
 #define DEVICE_ATTRIBUTE(id, name, hip_name, value) \
   {id, hipDeviceAttribute##hip_name, value},
-#include "runtime-stub/device_attributes.def"
-#undef DEVICE_ATTRIBUTE
-};
-
-enum : int {
-#define DEVICE_ATTRIBUTE(id, name, hip_name, value) kAttribute_##name = id,
-#include "runtime-stub/device_attributes.def"
+#include "formats/device_attributes.def"
 #undef DEVICE_ATTRIBUTE
 };
 
@@ -45,16 +40,16 @@ Device* g_devices[kMaxDevices];
 // Values that follow from the target, not from HIP.
 bool ComputedAttribute(const Device& device, int id, int* value) {
   switch (id) {
-    case kAttribute_COMPUTE_CAPABILITY_MAJOR:
+    case formats::kAttribute_COMPUTE_CAPABILITY_MAJOR:
       *value = device.cc.major;
       return true;
-    case kAttribute_COMPUTE_CAPABILITY_MINOR:
+    case formats::kAttribute_COMPUTE_CAPABILITY_MINOR:
       *value = device.cc.minor;
       return true;
-    case kAttribute_MULTI_GPU_BOARD_GROUP_ID:
+    case formats::kAttribute_MULTI_GPU_BOARD_GROUP_ID:
       *value = device.hip_ordinal;
       return true;
-    case kAttribute_DMA_BUF_SUPPORTED:
+    case formats::kAttribute_DMA_BUF_SUPPORTED:
       *value = hip.has_address_range_handles;
       return true;
     default: return false;
@@ -75,12 +70,12 @@ void FillAttributes(Device* device) {
     device->attributes[row.id] = value;
   }
   // Counters beyond int's range arrive negative from some HIP versions.
-  int& grid_x = device->attributes[kAttribute_MAX_GRID_DIM_X];
+  int& grid_x = device->attributes[formats::kAttribute_MAX_GRID_DIM_X];
   if (grid_x <= 0) grid_x = 0x7fffffff;
   // An answer of 0 would make cudart's occupancy functions divide by zero.
-  for (int id :
-       {kAttribute_MAX_THREADS_PER_BLOCK, kAttribute_MULTIPROCESSOR_COUNT,
-        kAttribute_MAX_THREADS_PER_MULTIPROCESSOR}) {
+  for (int id : {formats::kAttribute_MAX_THREADS_PER_BLOCK,
+                 formats::kAttribute_MULTIPROCESSOR_COUNT,
+                 formats::kAttribute_MAX_THREADS_PER_MULTIPROCESSOR}) {
     int& value = device->attributes[id];
     if (value > 0) continue;
     for (const AttributeRow& row : kAttributeRows) {
@@ -99,10 +94,11 @@ void FillUuid(Device* device) {
     std::memcpy(device->uuid.bytes, uuid.bytes, sizeof uuid.bytes);
     return;
   }
-  device->uuid = UuidOfPlace(device->attribute(kAttribute_PCI_DOMAIN_ID),
-                             device->attribute(kAttribute_PCI_BUS_ID),
-                             device->attribute(kAttribute_PCI_DEVICE_ID),
-                             device->hip_ordinal);
+  device->uuid =
+      UuidOfPlace(device->attribute(formats::kAttribute_PCI_DOMAIN_ID),
+                  device->attribute(formats::kAttribute_PCI_BUS_ID),
+                  device->attribute(formats::kAttribute_PCI_DEVICE_ID),
+                  device->hip_ordinal);
 }
 
 Device* MakeDevice(int ordinal) {
@@ -183,7 +179,8 @@ Device::Device() : primary(std::make_unique<Context>()) {}
 Device::~Device() = default;
 
 std::uint32_t Device::shared_limit() const {
-  const int optin = attributes[kAttribute_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN];
+  const int optin =
+      attributes[formats::kAttribute_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN];
   return optin > 0 ? static_cast<std::uint32_t>(optin) : 65536;
 }
 
@@ -279,18 +276,19 @@ CUresult cuDeviceGetProperties(CUdevprop* out, CUdevice ordinal) {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_DEVICE(ordinal);
   const auto value = [device](int id) { return device->attribute(id); };
-  out->maxThreadsPerBlock = value(kAttribute_MAX_THREADS_PER_BLOCK);
+  out->maxThreadsPerBlock = value(formats::kAttribute_MAX_THREADS_PER_BLOCK);
   for (int i = 0; i < 3; ++i) {
-    out->maxThreadsDim[i] = value(kAttribute_MAX_BLOCK_DIM_X + i);
-    out->maxGridSize[i] = value(kAttribute_MAX_GRID_DIM_X + i);
+    out->maxThreadsDim[i] = value(formats::kAttribute_MAX_BLOCK_DIM_X + i);
+    out->maxGridSize[i] = value(formats::kAttribute_MAX_GRID_DIM_X + i);
   }
-  out->sharedMemPerBlock = value(kAttribute_MAX_SHARED_MEMORY_PER_BLOCK);
-  out->totalConstantMemory = value(kAttribute_TOTAL_CONSTANT_MEMORY);
-  out->SIMDWidth = value(kAttribute_WARP_SIZE);
-  out->memPitch = value(kAttribute_MAX_PITCH);
-  out->regsPerBlock = value(kAttribute_MAX_REGISTERS_PER_BLOCK);
-  out->clockRate = value(kAttribute_CLOCK_RATE);
-  out->textureAlign = value(kAttribute_TEXTURE_ALIGNMENT);
+  out->sharedMemPerBlock =
+      value(formats::kAttribute_MAX_SHARED_MEMORY_PER_BLOCK);
+  out->totalConstantMemory = value(formats::kAttribute_TOTAL_CONSTANT_MEMORY);
+  out->SIMDWidth = value(formats::kAttribute_WARP_SIZE);
+  out->memPitch = value(formats::kAttribute_MAX_PITCH);
+  out->regsPerBlock = value(formats::kAttribute_MAX_REGISTERS_PER_BLOCK);
+  out->clockRate = value(formats::kAttribute_CLOCK_RATE);
+  out->textureAlign = value(formats::kAttribute_TEXTURE_ALIGNMENT);
   return CUDA_SUCCESS;
 }
 
@@ -299,11 +297,11 @@ CUresult cuDeviceGetPCIBusId(char* text, int bytes, CUdevice ordinal) {
   if (text == nullptr || bytes <= 0) return CUDA_ERROR_INVALID_VALUE;
   CERB_DEVICE(ordinal);
   char id[32];
-  const int size =
-      std::snprintf(id, sizeof id, "%04x:%02x:%02x.0",
-                    device->attribute(kAttribute_PCI_DOMAIN_ID) & 0xffff,
-                    device->attribute(kAttribute_PCI_BUS_ID) & 0xff,
-                    device->attribute(kAttribute_PCI_DEVICE_ID) & 0xff);
+  const int size = std::snprintf(
+      id, sizeof id, "%04x:%02x:%02x.0",
+      device->attribute(formats::kAttribute_PCI_DOMAIN_ID) & 0xffff,
+      device->attribute(formats::kAttribute_PCI_BUS_ID) & 0xff,
+      device->attribute(formats::kAttribute_PCI_DEVICE_ID) & 0xff);
   if (size >= bytes) return CUDA_ERROR_INVALID_VALUE;
   std::memcpy(text, id, static_cast<std::size_t>(size) + 1);
   return CUDA_SUCCESS;
@@ -321,10 +319,12 @@ CUresult cuDeviceGetByPCIBusId(CUdevice* out, const char* text) {
   }
   for (int i = 0; i < DeviceCount(); ++i) {
     const Device& device = *GetDevice(i);
-    if (device.attribute(kAttribute_PCI_DOMAIN_ID) ==
+    if (device.attribute(formats::kAttribute_PCI_DOMAIN_ID) ==
             static_cast<int>(domain) &&
-        device.attribute(kAttribute_PCI_BUS_ID) == static_cast<int>(bus) &&
-        device.attribute(kAttribute_PCI_DEVICE_ID) == static_cast<int>(slot)) {
+        device.attribute(formats::kAttribute_PCI_BUS_ID) ==
+            static_cast<int>(bus) &&
+        device.attribute(formats::kAttribute_PCI_DEVICE_ID) ==
+            static_cast<int>(slot)) {
       *out = i;
       return CUDA_SUCCESS;
     }
@@ -337,7 +337,7 @@ CUresult cuDeviceGetTexture1DLinearMaxWidth(std::size_t* width, CUarray_format,
   if (width == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_DEVICE(ordinal);
   *width = static_cast<std::size_t>(
-      device->attribute(kAttribute_MAXIMUM_TEXTURE1D_LINEAR_WIDTH));
+      device->attribute(formats::kAttribute_MAXIMUM_TEXTURE1D_LINEAR_WIDTH));
   return CUDA_SUCCESS;
 }
 

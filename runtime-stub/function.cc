@@ -1,6 +1,7 @@
 // What can be asked of a kernel: attributes, parameters, occupancy.
 #include <algorithm>
 
+#include "formats/device_attributes.h"
 #include "formats/launch_abi.h"
 #include "hip/hip_loader.h"
 #include "runtime-stub/api.h"
@@ -10,12 +11,6 @@
 
 namespace cerberus::stub {
 namespace {
-
-// Ids of CUdevice_attribute.
-constexpr int kMaxThreadsPerMultiprocessor = 39;
-constexpr int kSharedPerMultiprocessor = 81;
-constexpr int kMaxBlocksPerMultiprocessor = 106;
-constexpr int kMultiprocessorCount = 16;
 
 // CUDA's most registers per thread; programs keep the number in a byte.
 constexpr std::uint32_t kMaxRegisters = 255;
@@ -190,7 +185,8 @@ CUresult PotentialBlockSize(int* grid, int* block, CUfunction handle,
     if (blocks * tried > best_threads) {
       best_threads = blocks * tried;
       *block = tried;
-      *grid = blocks * context->device->attribute(kMultiprocessorCount);
+      *grid = blocks * context->device->attribute(
+                           formats::kAttribute_MULTIPROCESSOR_COUNT);
     }
   }
   return best_threads > 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
@@ -231,14 +227,16 @@ CUresult BlocksPerMultiprocessor(Context* context, Kernel* kernel,
   if (error != hipErrorNotSupported) return NoteResult(context, error);
   // Without HIP's answer: by threads and shared memory, which every device
   // reports.
-  const int threads = device.attribute(kMaxThreadsPerMultiprocessor);
-  const int by_blocks = device.attribute(kMaxBlocksPerMultiprocessor);
+  const int threads =
+      device.attribute(formats::kAttribute_MAX_THREADS_PER_MULTIPROCESSOR);
+  const int by_blocks =
+      device.attribute(formats::kAttribute_MAX_BLOCKS_PER_MULTIPROCESSOR);
   *blocks = std::min(threads / static_cast<int>(items), by_blocks);
   const std::size_t shared =
       form.window ? 0 : dynamic_shared + form.static_shared;
   if (shared > 0) {
-    const auto per_multiprocessor =
-        static_cast<std::size_t>(device.attribute(kSharedPerMultiprocessor));
+    const auto per_multiprocessor = static_cast<std::size_t>(device.attribute(
+        formats::kAttribute_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR));
     *blocks = std::min(*blocks, static_cast<int>(per_multiprocessor / shared));
   }
   return CUDA_SUCCESS;
@@ -393,7 +391,8 @@ CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction handle,
       static_cast<int>(config->blockDimX * config->blockDimY *
                        config->blockDimZ),
       config->sharedMemBytes, clusters);
-  *clusters *= context->device->attribute(kMultiprocessorCount);
+  *clusters *=
+      context->device->attribute(formats::kAttribute_MULTIPROCESSOR_COUNT);
   return result;
 }
 
@@ -426,8 +425,8 @@ CUresult cuOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes,
       r != CUDA_SUCCESS) {
     return r;
   }
-  const auto all = static_cast<std::uint32_t>(
-      context->device->attribute(kSharedPerMultiprocessor));
+  const auto all = static_cast<std::uint32_t>(context->device->attribute(
+      formats::kAttribute_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR));
   const std::uint32_t share = all / static_cast<std::uint32_t>(blocks);
   const std::uint32_t most = std::min(share, context->device->shared_limit());
   *bytes = most > info->static_shared ? most - info->static_shared : 0;

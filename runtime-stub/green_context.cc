@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "formats/device_attributes.h"
 #include "hip/hip_loader.h"
 #include "runtime-stub/api.h"
 #include "runtime-stub/error.h"
@@ -16,8 +17,6 @@
 
 namespace cerberus::stub {
 namespace {
-
-constexpr int kMultiprocessorCount = 16;  // CU_DEVICE_ATTRIBUTE_…
 
 // CUdevResourceType and flags of cuda.h.
 constexpr CUdevResourceType kInvalid = 0;
@@ -79,8 +78,8 @@ CUresult Unpack(const CUdevResource& in, Resource* out) {
 }
 
 Multiprocessors AllOf(const Device& device) {
-  const auto count =
-      static_cast<std::size_t>(device.attribute(kMultiprocessorCount));
+  const auto count = static_cast<std::size_t>(
+      device.attribute(formats::kAttribute_MULTIPROCESSOR_COUNT));
   Multiprocessors all;
   for (std::size_t i = 0; i < std::min(count, kMostMultiprocessors); ++i) {
     all.set(i);

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "formats/device_attributes.h"
 #include "formats/launch_abi.h"
 #include "hip/hip_loader.h"
 #include "runtime-stub/api.h"
@@ -55,19 +56,19 @@ constexpr auto kInvalidConfiguration = static_cast<CUresult>(9);
 
 CUresult CheckGrid(Kernel& kernel, const KernelInfo& info, const Device& device,
                    const Grid& grid) {
-  constexpr int kMaxThreadsPerBlock = 1;
-  constexpr int kMaxBlockX = 2, kMaxBlockY = 3, kMaxBlockZ = 4;
-  constexpr int kMaxGridX = 5, kMaxGridY = 6, kMaxGridZ = 7;
   const auto within = [&device](unsigned value, int limit_id) {
     return value != 0 &&
            value <= static_cast<unsigned>(device.attribute(limit_id));
   };
   const bool fits =
-      within(grid.block_x, kMaxBlockX) && within(grid.block_y, kMaxBlockY) &&
-      within(grid.block_z, kMaxBlockZ) && within(grid.grid_x, kMaxGridX) &&
-      within(grid.grid_y, kMaxGridY) && within(grid.grid_z, kMaxGridZ) &&
-      grid.threads() <=
-          static_cast<unsigned>(device.attribute(kMaxThreadsPerBlock));
+      within(grid.block_x, formats::kAttribute_MAX_BLOCK_DIM_X) &&
+      within(grid.block_y, formats::kAttribute_MAX_BLOCK_DIM_Y) &&
+      within(grid.block_z, formats::kAttribute_MAX_BLOCK_DIM_Z) &&
+      within(grid.grid_x, formats::kAttribute_MAX_GRID_DIM_X) &&
+      within(grid.grid_y, formats::kAttribute_MAX_GRID_DIM_Y) &&
+      within(grid.grid_z, formats::kAttribute_MAX_GRID_DIM_Z) &&
+      grid.threads() <= static_cast<unsigned>(device.attribute(
+                            formats::kAttribute_MAX_THREADS_PER_BLOCK));
   if (!fits || grid.threads() > info.max_threads) {
     Log(LogLevel::kInfo,
         "launch of '%s': grid %u,%u,%u of blocks %u,%u,%u; at most %u threads",
@@ -166,10 +167,10 @@ CUresult CheckCooperative(Context* context, Kernel* kernel, const Grid& grid) {
       BlocksPerMultiprocessor(context, kernel, static_cast<int>(grid.threads()),
                               grid.dynamic_shared, &blocks);
   if (result != CUDA_SUCCESS) return result;
-  constexpr int kMultiprocessors = 16;
   const std::uint64_t resident =
       static_cast<std::uint64_t>(blocks) *
-      static_cast<std::uint64_t>(context->device->attribute(kMultiprocessors));
+      static_cast<std::uint64_t>(
+          context->device->attribute(formats::kAttribute_MULTIPROCESSOR_COUNT));
   return grid.blocks() <= resident ? CUDA_SUCCESS
                                    : CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
 }

@@ -5,6 +5,7 @@
 #define CERBERUS_DEVLIB_LAUNCHES_H_
 
 #include "device.h"
+#include "formats/device_attributes.h"
 #include "services.h"
 
 // cudaError_t.
@@ -275,16 +276,16 @@ INLINE u32 CheckLaunch(GLOBAL const DeviceFacts* facts,
                        const Dim3& block, u32 dynamic_shared) {
   if (kernel == nullptr || kernel->id == 0) return kCudaInvalidDeviceFunction;
   const u32 sides[] = {block.x, block.y, block.z, grid.x, grid.y, grid.z};
-  constexpr u32 kMaxThreadsPerBlock = 1;
-  constexpr u32 kMaxBlockX = 2;  // ... and the five behind it
   for (u32 i = 0; i < 6; ++i) {
     if (sides[i] == 0 ||
-        sides[i] > static_cast<u32>(facts->attributes[kMaxBlockX + i])) {
+        sides[i] > static_cast<u32>(
+                       facts->attributes[kAttribute_MAX_BLOCK_DIM_X + i])) {
       return kCudaInvalidConfiguration;
     }
   }
   const u64 threads = u64{block.x} * block.y * block.z;
-  if (threads > static_cast<u32>(facts->attributes[kMaxThreadsPerBlock])) {
+  if (threads >
+      static_cast<u32>(facts->attributes[kAttribute_MAX_THREADS_PER_BLOCK])) {
     return kCudaInvalidConfiguration;
   }
   if (threads > kernel->max_threads) return kCudaLaunchOutOfResources;
@@ -567,20 +568,24 @@ DEV(u32, rt_occupancy)(LAUNCH, s32* out, GLOBAL const KernelHandle* kernel,
     return Noted(queue, grid, kCudaInvalidDeviceFunction);
   }
   if (threads == 0) return Noted(queue, grid, kCudaInvalidValue);
-  constexpr u32 kMaxThreads = 39, kMaxShared = 81, kMaxBlocks = 106;
   GLOBAL const DeviceFacts* facts = FactsOf(queue);
   s32 blocks = 0;
   if (threads <= kernel->max_threads &&
       dynamic_shared <= kernel->dynamic_limit) {
     const u32 whole_warps = (threads + 31) & ~31u;
-    blocks = facts->attributes[kMaxThreads] / static_cast<s32>(whole_warps);
+    blocks = facts->attributes[kAttribute_MAX_THREADS_PER_MULTIPROCESSOR] /
+             static_cast<s32>(whole_warps);
     const u64 shared = kernel->static_shared + dynamic_shared;
     if (shared != 0) {
       const s32 fit = static_cast<s32>(
-          static_cast<u64>(facts->attributes[kMaxShared]) / shared);
+          static_cast<u64>(
+              facts->attributes
+                  [kAttribute_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR]) /
+          shared);
       if (fit < blocks) blocks = fit;
     }
-    const s32 most = facts->attributes[kMaxBlocks];
+    const s32 most =
+        facts->attributes[kAttribute_MAX_BLOCKS_PER_MULTIPROCESSOR];
     if (most > 0 && most < blocks) blocks = most;
   }
   return Answer(context, number, grid, out, blocks);

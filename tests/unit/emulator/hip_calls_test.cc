@@ -290,7 +290,7 @@ TEST_F(HipCalls, AdviceIsRemembered) {
 
 TEST_F(HipCalls, EveryAttributeHasAnAnswer) {
   const std::uint32_t kAll[] = {
-#define HIP_ATTRIBUTE(name, value) hipDeviceAttribute##name,
+#define HIP_ATTRIBUTE(name, number, answer) hipDeviceAttribute##name,
 #include "emulator/hip_attributes.def"
 #undef HIP_ATTRIBUTE
   };
