@@ -11,12 +11,12 @@
 #include <utility>
 
 #include "cerberus/ptxc.h"
-#include "cli/demangle.h"
 #include "cli/exit_code.h"
 #include "cli/json.h"
 #include "cli/options.h"
 #include "cli/time_trace.h"
 #include "cli/verb.h"
+#include "support/demangle.h"
 #include "support/mapped_file.h"
 #include "support/output_file.h"
 

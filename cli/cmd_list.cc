@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "cli/code_object.h"
-#include "cli/demangle.h"
 #include "cli/embedded_ptx.h"
 #include "cli/exit_code.h"
 #include "cli/inventory.h"
@@ -21,6 +20,7 @@
 #include "images/code_object.h"
 #include "kpack/reader.h"
 #include "rewriter/rewriter.h"
+#include "support/demangle.h"
 #include "support/mapped_file.h"
 
 namespace cerberus::cli {

@@ -17,9 +17,9 @@
 
 #include "cache/jit_cache.h"
 #include "cerberus/ptxc.h"
-#include "cli/demangle.h"
 #include "cli/exit_code.h"
 #include "cli/json.h"
+#include "support/demangle.h"
 #include "support/target_id.h"
 
 namespace cerberus::cli {

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "cli/bundle.h"
-#include "cli/demangle.h"
 #include "cli/embedded_ptx.h"
 #include "cli/needed_libraries.h"
 #include "cli/nvidia_libraries.h"
@@ -18,6 +17,7 @@
 #include "kpack/marker.h"
 #include "kpack/reader.h"
 #include "ptxc/kernel_names.h"
+#include "support/demangle.h"
 #include "support/target_id.h"
 #include "support/target_table.h"
 #include "support/version.h"

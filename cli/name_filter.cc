@@ -5,7 +5,7 @@
 
 #include <array>
 
-#include "cli/demangle.h"
+#include "support/demangle.h"
 
 namespace cerberus::cli {
 

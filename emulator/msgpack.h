@@ -1,6 +1,6 @@
 // The metadata of a code object is one MessagePack document (AMDGPUUsage,
-// "Code Object V3 and Above Metadata"). This reads it into a tree, with limits
-// on depth and size, since the bytes come from strangers.
+// "Code Object V3 and Above Metadata"). This reads it into a tree with LLVM's
+// reader, and with a limit on depth, since the bytes come from strangers.
 #ifndef CERBERUS_EMULATOR_MSGPACK_H_
 #define CERBERUS_EMULATOR_MSGPACK_H_
 

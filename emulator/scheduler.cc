@@ -8,11 +8,9 @@
 // quantum of each of its waves: it may wait for another group in a loop around
 // a barrier. So every resident group makes progress, however many there are.
 // Resident are as many as the emulated GPU would hold (ResidentGroups).
-#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "emulator/device.h"
 #include "emulator/hazards.h"
@@ -20,6 +18,7 @@
 #include "emulator/launch.h"
 #include "emulator/memop.h"
 #include "emulator/shadow.h"
+#include "support/demangle.h"
 
 namespace cerberus::emulator {
 namespace {
@@ -153,21 +152,13 @@ void InitWave(Launch& launch, Group& group, u32 index, Wave* w) {
   }
 }
 
-// "scan(int*, int)"; empty if the name is not of C++.
-std::string Demangle(const std::string& name) {
-  int status = 0;
-  char* const text =
-      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
-  const std::string out = status == 0 && text != nullptr ? text : "";
-  std::free(text);
-  return name.starts_with("_Z") ? out : "";
-}
-
 void Report(Launch& launch, Wave& w, const FaultError& e) {
   Fault f;
   f.reason = e.reason;
   f.kernel = launch.kernel.info->name;
-  f.demangled = Demangle(f.kernel);
+  if (std::string text = Demangle(f.kernel); text != f.kernel) {
+    f.demangled = std::move(text);
+  }
   const Op* const op = w.current;
   u64 pc = 0;
   if (op != nullptr) {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include "llvm/Demangle/Demangle.h"
 #include "ptxc/services.h"
+#include "support/demangle.h"
 
 namespace cerberus::ptx {
 namespace {
@@ -98,9 +98,9 @@ class SymbolTable {
     if (is_new) return {};
     if (strength == kStrong && entry.strength == kStrong) {
       Diag diag =
-          MakeDiag(DiagCode::kBadPtx, fmt::format("'{}' is defined in {} too",
-                                                  llvm::demangle(name),
-                                                  names_[entry.symbol.module]));
+          MakeDiag(DiagCode::kBadPtx,
+                   fmt::format("'{}' is defined in {} too", Demangle(name),
+                               names_[entry.symbol.module]));
       const Position at = modules_[symbol.module]->PositionOf(offset);
       diag.where.file = names_[symbol.module];
       diag.where.ptx_line = at.line;
@@ -503,9 +503,9 @@ void CallGraph::PropagateFailures() {
       for (std::uint32_t callee : state.callees) {
         if (!states_[callee].failed) continue;
         state.failed = changed = true;
-        state.reason = fmt::format("calls '{}': {}",
-                                   llvm::demangle(FunctionAt(callee).name),
-                                   states_[callee].reason);
+        state.reason =
+            fmt::format("calls '{}': {}", Demangle(FunctionAt(callee).name),
+                        states_[callee].reason);
         break;
       }
     }

@@ -9,7 +9,6 @@
 #include "llvm/CodeGen/SchedulerRegistry.h"
 #include "llvm/CodeGen/SelectionDAG.h"
 #include "llvm/CodeGen/SelectionDAGISel.h"
-#include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/InlineAsm.h"
@@ -30,6 +29,7 @@
 #include "ptxc/passes/own_halves.h"
 #include "ptxc/passes/packed_selects.h"
 #include "ptxc/passes/spill_lanes.h"
+#include "support/demangle.h"
 #include "support/nearest_targets.h"
 #include "support/target_table.h"
 
@@ -128,7 +128,7 @@ class CollectErrors : public llvm::DiagnosticHandler {
     if (!errors_->empty()) stream << "; ";
     if (const auto* stack =
             llvm::dyn_cast<llvm::DiagnosticInfoStackSize>(&info)) {
-      stream << "kernel '" << llvm::demangle(stack->getFunction().getName())
+      stream << "kernel '" << Demangle(stack->getFunction().getName())
              << "' needs " << stack->getStackSize()
              << " bytes of a thread's local memory with what does not fit into "
                 "registers, the target has "

@@ -15,7 +15,6 @@
 #include <utility>
 
 #include "formats/launch_abi.h"
-#include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
@@ -38,6 +37,7 @@
 #include "ptxc/passes/pipeline.h"
 #include "ptxc/sema.h"
 #include "ptxc/workers.h"
+#include "support/demangle.h"
 #include "support/target_table.h"
 
 namespace cerberus::ptx {
@@ -202,7 +202,7 @@ class PartCompilation {
         Diag diag = MakeDiag(DiagCode::kUnsupportedPtx, Where{}, message);
         diag.severity = Severity::kWarning;
         diag.where.file = options_.input_name;
-        diag.where.kernel = llvm::demangle(function);
+        diag.where.kernel = Demangle(function);
         sink_(diag);
       }
     }
@@ -214,7 +214,7 @@ class PartCompilation {
     Diag diag =
         MakeDiag(DiagCode::kUnsupportedPtx, std::move(where), std::move(why));
     diag.where.file = options_.input_name;
-    diag.where.kernel = llvm::demangle(kernel);
+    diag.where.kernel = Demangle(kernel);
     info_.failed.push_back({kernel, diag.message});
     if (options_.keep_going) diag.severity = Severity::kWarning;
     if (sink_) sink_(diag);
@@ -416,7 +416,7 @@ class Compilation {
         diag.severity == Severity::kError) {
       diag.severity = Severity::kWarning;
     }
-    diag.where.kernel = llvm::demangle(diag.where.kernel);
+    diag.where.kernel = Demangle(diag.where.kernel);
     if (sink_) sink_(diag);
   }
 
@@ -744,7 +744,7 @@ class Compilation {
       const Symbol kernel = kernels.front();
       const std::string name(
           modules_[kernel.module]->functions[kernel.id].name);
-      diag.where.kernel = llvm::demangle(name);
+      diag.where.kernel = Demangle(name);
       outcome.info.failed.push_back({name, diag.message});
     }
     if (options_.keep_going && !part.is_whole()) {

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "ptxc/lower.h"
+#include "support/demangle.h"
 
 namespace cerberus::ptx {
 
@@ -177,7 +177,7 @@ void FunctionLowering::LowerCall() {
     if (!module_.FunctionDefinition(id).has_body) {
       if (!CallService(id)) {
         Fail(fmt::format("'{}' is declared but defined nowhere",
-                         llvm::demangle(function.name)));
+                         Demangle(function.name)));
       }
       return;
     }
@@ -195,7 +195,7 @@ void FunctionLowering::LowerCall() {
     if (declared != signature && (declared->params() != signature->params() ||
                                   (!returns->empty() && returned != 0))) {
       Fail(fmt::format("'{}' is declared otherwise than it is defined",
-                       llvm::demangle(function.name)));
+                       Demangle(function.name)));
       return;
     }
   } else {

@@ -2,7 +2,6 @@
 // ptx_opcodes.def to the method that lowers it.
 #include <fmt/format.h>
 
-#include "llvm/Demangle/Demangle.h"
 #include "ptxc/lower.h"
 
 namespace cerberus::ptx {

@@ -11,11 +11,11 @@
 
 #include "formats/launch_abi.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "ptxc/lower.h"
 #include "ptxc/passes/launch_block.h"
+#include "support/demangle.h"
 
 namespace cerberus::ptx {
 
@@ -204,7 +204,7 @@ Where ModuleLowering::WhereOf(const Function* function,
                               std::uint32_t text_offset, std::uint32_t loc) {
   Where where;
   where.file = options_.input_name;
-  if (function) where.kernel = llvm::demangle(function->name);
+  if (function) where.kernel = Demangle(function->name);
   const Position position = lines_.At(text_offset);
   where.ptx_line = position.line;
   where.ptx_column = position.column;
@@ -421,7 +421,7 @@ bool ModuleLowering::CheckCluster(std::uint32_t id) {
   if (blocks[0] <= 1 && blocks[1] <= 1 && blocks[2] <= 1) return true;
   Where where;
   where.file = options_.input_name;
-  where.kernel = llvm::demangle(ptx_.functions[id].name);
+  where.kernel = Demangle(ptx_.functions[id].name);
   state(id).failed = true;
   state(id).reason =
       "clusters of several thread blocks need distributed shared memory, "

@@ -1,9 +1,9 @@
 // Operands: PTX registers, constants and addresses as LLVM values.
-#include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "ptxc/lower.h"
+#include "support/demangle.h"
 
 namespace cerberus::ptx {
 
@@ -199,7 +199,7 @@ llvm::Value* FunctionLowering::Read(const Operand& operand, Type type) {
       break;
     case OperandKind::kFunction:
       if (!module_.FunctionDefinition(operand.index).has_body) {
-        Fail("'" + llvm::demangle(ptx_module_.functions[operand.index].name) +
+        Fail("'" + Demangle(ptx_module_.functions[operand.index].name) +
              "' is declared but defined nowhere");
         return llvm::PoisonValue::get(want);
       }

@@ -1,4 +1,4 @@
-#include "cli/demangle.h"
+#include "support/demangle.h"
 
 #include <gtest/gtest.h>
 
