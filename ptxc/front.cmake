@@ -7,6 +7,8 @@ add_library(cerberus_ptx STATIC
   parser.cc
   parser_body.cc
   parser_expr.cc
+  parser_function.cc
+  parser_variable.cc
   printer.cc
   sema.cc)
 target_link_libraries(cerberus_ptx PUBLIC cerberus_room_ptxc cerberus_support)

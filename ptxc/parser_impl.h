@@ -1,5 +1,6 @@
-// The parser's state, shared by parser.cc (module scope, declarations),
-// parser_body.cc (function bodies) and parser_expr.cc (constants).
+// The parser's state, shared by parser.cc (module scope), parser_function.cc,
+// parser_variable.cc, parser_body.cc (function bodies) and parser_expr.cc
+// (constants).
 #ifndef CERBERUS_PTXC_PARSER_IMPL_H_
 #define CERBERUS_PTXC_PARSER_IMPL_H_
 
@@ -13,6 +14,9 @@
 #include "ptxc/parser.h"
 
 namespace cerberus::ptx {
+
+// ".param .align 8 .b8 [16]", as messages say it.
+std::string TypeText(const Variable& v);
 
 // A constant expression's value (PTX ISA, "Constant Expressions").
 struct Constant {
