@@ -20,25 +20,95 @@ bool IsModuleDirective(std::string_view directive) {
 
 }  // namespace
 
+// Parameters belong to the function's scope: its body sees them.
+void Parser::EnterFunction() {
+  names_.Enter();
+  ranges_.Enter();
+  labels_.Enter();
+}
+
+void Parser::LeaveFunction() {
+  labels_.Leave();
+  ranges_.Leave();
+  names_.Leave();
+  function_ = nullptr;
+  function_id_ = kNoId;
+  loc_ = kNoId;
+}
+
+// Up to the body or the ';'. False if there is not even a name.
+bool Parser::FunctionHead(bool is_entry) {
+  if (!is_entry && Accept('(') &&
+      !ParameterList(function_->returns, ')', true)) {
+    return false;
+  }
+  Token name = token_;
+  if (!ExpectIdentifier("a function's name", &name)) return false;
+  function_->name = name.text;
+  function_->offset = name.offset;
+  if (Accept('(') && !ParameterList(function_->params, ')', true)) {
+    while (token_.kind != TokenKind::kEnd && !At('{') && !At(';')) Advance();
+  }
+  TuningDirectives(*function_);
+  function_->has_body = At('{');
+  return true;
+}
+
+// The function was declared before, as number `first_id`, which it keeps.
+void Parser::MergeWithDeclaration(std::uint32_t first_id) {
+  Function& first = module_.functions[first_id];
+  const std::string name(function_->name);
+  if (first.has_body) {
+    Error(function_->offset,
+          "function '" + name + "' is " +
+              (function_->has_body ? "defined twice"
+                                   : "declared behind its definition"));
+  } else if (first.is_entry != function_->is_entry) {
+    Error(function_->offset, "'" + name + "' was declared as " +
+                                 (first.is_entry ? ".entry" : ".func"));
+  } else {
+    CompareDeclarations(first, *function_);
+  }
+  if (!first.has_body || function_->has_body) {
+    if (first.linkage != Linkage::kLocal &&
+        function_->linkage == Linkage::kLocal)
+      function_->linkage = first.linkage;
+    function_->errors += first.errors;
+    first = std::move(*function_);
+  }
+  for (std::uint32_t v : function_->params)
+    module_.variables[v].function = first_id;
+  module_.functions.pop_back();
+  function_ = &module_.functions[first_id];
+  function_id_ = first_id;
+  for (const std::vector<std::uint32_t>* list :
+       {&function_->params, &function_->returns})
+    for (std::uint32_t v : *list) module_.variables[v].function = first_id;
+}
+
+// The function's name is visible inside (recursion) and, once the scope is
+// left, behind.
+void Parser::NameFunctionOutside() {
+  names_.Leave();
+  names_.Insert(function_->name, {Symbol::Kind::kFunction, function_id_});
+  names_.Enter();
+  for (const std::vector<std::uint32_t>* list :
+       {&function_->returns, &function_->params}) {
+    for (std::uint32_t v : *list) {
+      const Variable& variable = module_.variables[v];
+      if (variable.space != VarSpace::kReg && variable.name != "_")
+        names_.Insert(variable.name, {Symbol::Kind::kVariable, v});
+    }
+  }
+  for (const RegisterDecl& decl : function_->register_decls)
+    names_.Insert(decl.name, {Symbol::Kind::kRegister, decl.first});
+}
+
 void Parser::FunctionItem(Linkage linkage, bool is_entry) {
   Function function;
   function.is_entry = is_entry;
   function.linkage = linkage;
   const std::uint32_t id = static_cast<std::uint32_t>(module_.functions.size());
-  // Parameters belong to the function's scope: its body sees them.
-  const auto enter = [&] {
-    names_.Enter();
-    ranges_.Enter();
-    labels_.Enter();
-  };
-  const auto leave = [&] {
-    labels_.Leave();
-    ranges_.Leave();
-    names_.Leave();
-    function_ = nullptr;
-    function_id_ = kNoId;
-    loc_ = kNoId;
-  };
   Variable attributes;
   while (AtDirective(".attribute")) {
     if (!VariableAttributes(attributes)) return SkipStatement();
@@ -51,91 +121,35 @@ void Parser::FunctionItem(Linkage linkage, bool is_entry) {
   function_id_ = id;
   module_.functions.push_back(std::move(function));
   function_ = &module_.functions.back();
-  enter();
-  bool ok = true;
-  if (!is_entry && Accept('('))
-    ok = ParameterList(function_->returns, ')', true);
-  Token name = token_;
-  ok = ok && ExpectIdentifier("a function's name", &name);
-  if (!ok) {
+  EnterFunction();
+  if (!FunctionHead(is_entry)) {
     // Without a name there is nothing to keep.
-    leave();
+    LeaveFunction();
     ++module_errors_;
     module_.functions.pop_back();
     return SkipStatement();
   }
-  function_->name = name.text;
-  function_->offset = name.offset;
-  if (Accept('(') && !ParameterList(function_->params, ')', true)) {
-    while (token_.kind != TokenKind::kEnd && !At('{') && !At(';')) Advance();
-  }
-  TuningDirectives(*function_);
-  function_->has_body = At('{');
-
+  const std::string_view name = function_->name;
   if (function_->has_body && linkage == Linkage::kExtern)
-    Error(name.offset,
-          "'" + std::string(name.text) + "' is .extern and has a body");
+    Error(function_->offset,
+          "'" + std::string(name) + "' is .extern and has a body");
 
-  // A declaration before: the definition takes over its id.
-  std::uint32_t target = id;
-  const Symbol* known = names_.Find(name.text);
+  const Symbol* known = names_.Find(name);
+  const bool is_new = known == nullptr;
   if (known != nullptr && known->kind == Symbol::Kind::kFunction) {
-    target = known->index;
-    Function& first = module_.functions[target];
-    if (first.has_body) {
-      Error(name.offset, "function '" + std::string(name.text) + "' is " +
-                             (function_->has_body ? "defined twice"
-                                                  : "declared behind its "
-                                                    "definition"));
-    } else if (first.is_entry != is_entry) {
-      Error(name.offset, "'" + std::string(name.text) + "' was declared as " +
-                             (first.is_entry ? ".entry" : ".func"));
-    } else {
-      CompareDeclarations(first, *function_);
-    }
-    if (!first.has_body || function_->has_body) {
-      if (first.linkage != Linkage::kLocal &&
-          function_->linkage == Linkage::kLocal)
-        function_->linkage = first.linkage;
-      function_->errors += first.errors;
-      first = std::move(*function_);
-    }
-    for (std::uint32_t v : function_->params)
-      module_.variables[v].function = target;
-    module_.functions.pop_back();
-    function_ = &module_.functions[target];
-    function_id_ = target;
-    for (const std::vector<std::uint32_t>* list :
-         {&function_->params, &function_->returns})
-      for (std::uint32_t v : *list) module_.variables[v].function = target;
+    MergeWithDeclaration(known->index);
   } else if (known != nullptr) {
-    Error(name.offset, "'" + std::string(name.text) + "' is declared twice");
+    Error(function_->offset, "'" + std::string(name) + "' is declared twice");
   }
+  const std::uint32_t target = function_id_;
   module_.order.push_back({TopLevelKind::kFunction, target});
-  const bool insert = known == nullptr;
   if (At('{')) {
-    if (insert) {
-      // Visible inside (recursion) and, once the scope is left, behind.
-      names_.Leave();
-      names_.Insert(name.text, {Symbol::Kind::kFunction, target});
-      names_.Enter();
-      for (const std::vector<std::uint32_t>* list :
-           {&function_->returns, &function_->params}) {
-        for (std::uint32_t v : *list) {
-          const Variable& variable = module_.variables[v];
-          if (variable.space != VarSpace::kReg && variable.name != "_")
-            names_.Insert(variable.name, {Symbol::Kind::kVariable, v});
-        }
-      }
-      for (const RegisterDecl& decl : function_->register_decls)
-        names_.Insert(decl.name, {Symbol::Kind::kRegister, decl.first});
-    }
+    if (is_new) NameFunctionOutside();
     Body(*function_);
-    leave();
-    return;
+    return LeaveFunction();
   }
-  leave();
-  if (insert) names_.Insert(name.text, {Symbol::Kind::kFunction, target});
+  LeaveFunction();
+  if (is_new) names_.Insert(name, {Symbol::Kind::kFunction, target});
   // Old compilers wrote no ';' behind functions, and ptxas asks for none.
   if (!is_entry &&
       (token_.kind == TokenKind::kEnd || IsModuleDirective(token_.text)))

@@ -1,6 +1,6 @@
 // The parser's state, shared by parser.cc (module scope), parser_function.cc,
-// parser_variable.cc, parser_body.cc (function bodies) and parser_expr.cc
-// (constants).
+// parser_variable.cc, parser_body.cc (function bodies), parser_operand.cc and
+// parser_expr.cc (constants).
 #ifndef CERBERUS_PTXC_PARSER_IMPL_H_
 #define CERBERUS_PTXC_PARSER_IMPL_H_
 
@@ -15,6 +15,9 @@
 
 namespace cerberus::ptx {
 
+// "%r12" → "%r" and 12. Leading zeros do not matter: %r012 is the same.
+bool SplitRangeName(std::string_view name, std::string_view* base,
+                    std::uint64_t* number);
 // ".param .align 8 .b8 [16]", as messages say it.
 std::string TypeText(const Variable& v);
 
@@ -67,13 +70,22 @@ class Parser {
   void IntermediateSource();
   void AliasDirective();
   bool PragmaDirective(std::vector<std::string_view>& out);
+
+  // parser_function.cc
   void FunctionItem(Linkage linkage, bool is_entry);
+  bool FunctionHead(bool is_entry);
+  void EnterFunction();
+  void LeaveFunction();
+  void MergeWithDeclaration(std::uint32_t first_id);
+  void NameFunctionOutside();
   void CompareDeclarations(const Function& first, const Function& again);
   bool IsParameterHere(std::string_view name) const;
   bool ParameterList(std::vector<std::uint32_t>& out, char close,
                      bool declares);
   void TuningDirectives(Function& function);
   bool Numbers(std::uint32_t* out, std::uint8_t max, std::uint8_t* count);
+
+  // parser_variable.cc
   bool AtQualifier() const {
     return AtDirective(".align") || AtDirective(".attribute");
   }
@@ -84,6 +96,9 @@ class Parser {
   bool VariableAttributes(Variable& variable);
   void VariableItem(Linkage linkage);
   bool Declarators(const Variable& head, std::vector<std::uint32_t>* ids);
+  bool NumberedVariables(const Variable& v, std::vector<std::uint32_t>* ids);
+  bool BindVariable(const Variable& v, std::uint32_t* id, bool* replaces);
+  bool VariableInitialiser(Variable& v);
   bool ArrayDims(Variable& variable);
   bool Initialiser(Variable& variable, std::size_t depth, std::uint64_t base,
                    std::uint64_t stride, std::uint64_t end, int nesting);
@@ -107,6 +122,8 @@ class Parser {
   void InstructionStatement();
   void NameLabel(Operand* operand);
   bool CallOperands();
+
+  // parser_operand.cc
   bool ParseOperand(Operand* out);
   bool IsPlain(const Operand& operand);
   bool IsInteger(const Operand& operand) const;

@@ -181,6 +181,96 @@ void Parser::VariableItem(Linkage linkage) {
   if (!head.ok || !Declarators(head.variable, nullptr)) return SkipStatement();
 }
 
+// name<n>: n variables, name0 and so on, from behind the '<'.
+bool Parser::NumberedVariables(const Variable& v,
+                               std::vector<std::uint32_t>* ids) {
+  const std::uint32_t offset = token_.offset;
+  // Not UnsignedNumber: '>' would be taken for a comparison.
+  Constant value;
+  if (!Literal(&value) || !Expect('>', "a range of names")) return false;
+  if (value.kind != Constant::Kind::kInt || value.bits > 65536)
+    return Error(offset, "a range of more than 65536 variables");
+  for (std::uint64_t i = 0; i < value.bits; ++i) {
+    Variable one = v;
+    one.name =
+        module_.arena.emplace_back(std::string(v.name) + std::to_string(i));
+    const std::uint32_t id = AddVariable(one);
+    names_.Insert(module_.variables[id].name, {Symbol::Kind::kVariable, id});
+    if (ids != nullptr) ids->push_back(id);
+    if (function_ == nullptr)
+      module_.order.push_back({TopLevelKind::kVariable, id});
+  }
+  return true;
+}
+
+// Binds the name before the initialiser, which may take its own address: to a
+// new id, or to that of a declaration that this one completes.
+bool Parser::BindVariable(const Variable& v, std::uint32_t* id,
+                          bool* replaces) {
+  const std::string quoted = "'" + std::string(v.name) + "'";
+  const Symbol* known = names_.Find(v.name);
+  if (IsParameterHere(v.name))
+    return Error(v.offset, quoted + " is a parameter's name already");
+  *replaces = known != nullptr && names_.InThisScope(v.name);
+  if (!*replaces) {
+    *id = AddVariable(v);
+    names_.Insert(v.name, {Symbol::Kind::kVariable, *id});
+    return true;
+  }
+  const Variable* first =
+      function_ == nullptr && known->kind == Symbol::Kind::kVariable
+          ? &module_.variables[known->index]
+          : nullptr;
+  if (first == nullptr ||
+      (first->linkage != Linkage::kExtern && v.linkage != Linkage::kExtern))
+    return Error(v.offset, quoted + " is declared twice in this scope");
+  // An open array may be given its size.
+  std::vector<std::uint64_t> before = first->dims, now = v.dims;
+  if (first->is_open() || v.is_open())
+    before.resize(1), now.resize(1), before = now;
+  if (first->type != v.type || first->vector != v.vector || before != now)
+    return Error(v.offset, quoted + " is " + TypeText(v) +
+                               ", but was declared as " + TypeText(*first));
+  if (v.linkage == Linkage::kLocal || first->linkage == Linkage::kLocal)
+    return Error(v.offset, quoted +
+                               " is .extern in one declaration and has no "
+                               "linkage in another");
+  *id = known->index;
+  return true;
+}
+
+// From behind the '='.
+bool Parser::VariableInitialiser(Variable& v) {
+  v.has_init = true;
+  const std::uint32_t start = token_.offset;
+  std::uint64_t stride = static_cast<std::uint64_t>(BytesOf(v.type)) * v.vector;
+  for (std::size_t i = 1; i < v.dims.size(); ++i) stride *= v.dims[i];
+  if (v.type == Type::kSamplerRef) {
+    if (!SamplerInitialiser(&v.sampler)) return false;
+  } else if (KindOf(v.type) == TypeKind::kOpaque) {
+    if (!At('{')) return ErrorHere("'{'");
+    bool closed = false;
+    lexer_.RawBlock(&closed);
+    Advance();
+    if (!closed) return ErrorHere("'}' behind an initialiser");
+  } else if (!Initialiser(v, 0, 0, stride, kMaxArrayBytes, 0)) {
+    return false;
+  }
+  v.init_text = text_.substr(start, token_.offset - start);
+  while (!v.init_text.empty() &&
+         (v.init_text.back() == ' ' || v.init_text.back() == '\n' ||
+          v.init_text.back() == '\t'))
+    v.init_text.remove_suffix(1);
+  if (!v.dims.empty() && v.dims[0] == 0) {
+    // An open array takes its size from the initialiser.
+    std::uint64_t end = 0;
+    for (const InitElement& e : v.init)
+      end = std::max(end, e.byte / std::max<std::uint64_t>(stride, 1) + 1);
+    v.dims[0] = end;
+  }
+  return true;
+}
+
 // name, name[…] = …, name<n>; up to and with the ';'.
 bool Parser::Declarators(const Variable& head,
                          std::vector<std::uint32_t>* ids) {
@@ -192,93 +282,15 @@ bool Parser::Declarators(const Variable& head,
     v.offset = name.offset;
     v.function = function_id_;
     if (Accept('<')) {
-      std::uint64_t count = 0;
-      const std::uint32_t offset = token_.offset;
-      // Not UnsignedNumber: '>' would be taken for a comparison.
-      Constant value;
-      if (!Literal(&value) || !Expect('>', "a range of names")) return false;
-      count = value.bits;
-      if (value.kind != Constant::Kind::kInt || count > 65536)
-        return Error(offset, "a range of more than 65536 variables");
-      for (std::uint64_t i = 0; i < count; ++i) {
-        Variable one = v;
-        one.name = module_.arena.emplace_back(std::string(name.text) +
-                                              std::to_string(i));
-        const std::uint32_t id = AddVariable(one);
-        names_.Insert(module_.variables[id].name,
-                      {Symbol::Kind::kVariable, id});
-        if (ids != nullptr) ids->push_back(id);
-        if (function_ == nullptr)
-          module_.order.push_back({TopLevelKind::kVariable, id});
-      }
+      if (!NumberedVariables(v, ids)) return false;
       continue;
     }
     if (!ArrayDims(v)) return false;
-    // Bound before its initialiser, which may take its own address.
     std::uint32_t id = kNoId;
     bool replaces = false;
-    const Symbol* known = names_.Find(v.name);
-    if (IsParameterHere(v.name))
-      return Error(name.offset, "'" + std::string(v.name) +
-                                    "' is a parameter's name already");
-    if (known != nullptr && names_.InThisScope(v.name)) {
-      const Variable* first =
-          function_ == nullptr && known->kind == Symbol::Kind::kVariable
-              ? &module_.variables[known->index]
-              : nullptr;
-      if (first == nullptr ||
-          (first->linkage != Linkage::kExtern && v.linkage != Linkage::kExtern))
-        return Error(name.offset, "'" + std::string(v.name) +
-                                      "' is declared twice in this scope");
-      // An open array may be given its size.
-      std::vector<std::uint64_t> before = first->dims, now = v.dims;
-      if (first->is_open() || v.is_open())
-        before.resize(1), now.resize(1), before = now;
-      if (first->type != v.type || first->vector != v.vector || before != now)
-        return Error(name.offset, "'" + std::string(v.name) + "' is " +
-                                      TypeText(v) + ", but was declared as " +
-                                      TypeText(*first));
-      if (v.linkage == Linkage::kLocal || first->linkage == Linkage::kLocal)
-        return Error(name.offset, "'" + std::string(v.name) +
-                                      "' is .extern in one declaration and "
-                                      "has no linkage in another");
-      id = known->index;
-      replaces = true;
-    }
-    if (!replaces) {
-      id = AddVariable(v);
-      names_.Insert(v.name, {Symbol::Kind::kVariable, id});
-    }
+    if (!BindVariable(v, &id, &replaces)) return false;
     if (Accept('=')) {
-      v.has_init = true;
-      const std::uint32_t start = token_.offset;
-      const std::uint64_t element =
-          static_cast<std::uint64_t>(BytesOf(v.type)) * v.vector;
-      std::uint64_t stride = element;
-      for (std::size_t i = 1; i < v.dims.size(); ++i) stride *= v.dims[i];
-      if (v.type == Type::kSamplerRef) {
-        if (!SamplerInitialiser(&v.sampler)) return false;
-      } else if (KindOf(v.type) == TypeKind::kOpaque) {
-        if (!At('{')) return ErrorHere("'{'");
-        bool closed = false;
-        lexer_.RawBlock(&closed);
-        Advance();
-        if (!closed) return ErrorHere("'}' behind an initialiser");
-      } else if (!Initialiser(v, 0, 0, stride, kMaxArrayBytes, 0)) {
-        return false;
-      }
-      v.init_text = text_.substr(start, token_.offset - start);
-      while (!v.init_text.empty() &&
-             (v.init_text.back() == ' ' || v.init_text.back() == '\n' ||
-              v.init_text.back() == '\t'))
-        v.init_text.remove_suffix(1);
-      if (!v.dims.empty() && v.dims[0] == 0) {
-        // An open array takes its size from the initialiser.
-        std::uint64_t end = 0;
-        for (const InitElement& e : v.init)
-          end = std::max(end, e.byte / std::max<std::uint64_t>(stride, 1) + 1);
-        v.dims[0] = end;
-      }
+      if (!VariableInitialiser(v)) return false;
       module_.variables[id] = v;
     } else if (replaces &&
                (module_.variables[id].linkage == Linkage::kExtern)) {
