@@ -8,7 +8,10 @@ add_library(cerberus_ptx STATIC
   parser_body.cc
   parser_expr.cc
   parser_function.cc
+  parser_operand.cc
   parser_variable.cc
   printer.cc
-  sema.cc)
+  sema.cc
+  sema_instruction.cc
+  sema_operand.cc)
 target_link_libraries(cerberus_ptx PUBLIC cerberus_room_ptxc cerberus_support)
