@@ -14,16 +14,12 @@
 #include <thread>
 #include <utility>
 
-#include "formats/launch_abi.h"
-#include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
-#include "llvm/IR/Verifier.h"
 #include "llvm/Support/TimeProfiler.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "ptxc/call_graph.h"
 #include "ptxc/codegen.h"
-#include "ptxc/devlib.h"
 #include "ptxc/isolation.h"
 #include "ptxc/kept_parts.h"
 #include "ptxc/kernel_meta.h"
@@ -31,46 +27,21 @@
 #include "ptxc/lower.h"
 #include "ptxc/outcome.h"
 #include "ptxc/parser.h"
+#include "ptxc/part_compilation.h"
 #include "ptxc/part_kernels.h"
 #include "ptxc/parts.h"
-#include "ptxc/passes/local_memory.h"
-#include "ptxc/passes/pipeline.h"
 #include "ptxc/sema.h"
 #include "ptxc/workers.h"
 #include "support/demangle.h"
-#include "support/target_table.h"
 
 namespace cerberus::ptx {
 namespace {
-
-// The stub finds a kernel's other forms by these.
-static_assert(std::string_view(kPackedSuffix) == formats::kPackedSuffix);
-static_assert(std::string_view(kWindowSuffix) == formats::kWindowSuffix);
-
-// With one warp in each wave of 64: AMD's work-groups have 1,024 work-items.
 
 // PTX instructions of a program that is not worth a process of its own: a
 // hundredth of a second's work.
 constexpr std::size_t kSmallProgram = 500;
 // Seconds of work below which a part is faster compiled than found.
 constexpr double kWorthKeeping = 0.05;
-
-Bytes Print(const llvm::Module& module) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  module.print(stream, nullptr);
-  stream.flush();
-  return Bytes(text.begin(), text.end());
-}
-
-Status Verify(const llvm::Module& module) {
-  std::string message;
-  llvm::raw_string_ostream stream(message);
-  if (llvm::verifyModule(module, &stream)) {
-    return Err(DiagCode::kInternal, "invalid IR: " + message);
-  }
-  return {};
-}
 
 // LLVM keeps the events of a thread; passes and functions are events of its
 // own, the scopes in Compilation are the phases around them.
@@ -100,270 +71,6 @@ class TimeTrace {
  private:
   const bool wanted_;
   const bool of_thread_;
-};
-
-// What is known of the program before it is lowered; parts only read it.
-struct Program {
-  // A module of the text, with all that lowering it needs.
-  struct Unit {
-    ParseOutcome parsed;
-    std::optional<LineIndex> lines;
-    LowerOptions lower;
-  };
-  std::vector<Unit> units;
-  std::optional<CallGraph> graph;
-  bool debug = false;
-};
-
-// One part, from the syntax tree to an object file, in an LLVM context of its
-// own.
-class PartCompilation {
- public:
-  PartCompilation(const CompileOptions& options, const Program& program,
-                  const ProgramPart& part, llvm::TargetMachine& machine,
-                  const DiagSink& sink)
-      : options_(options),
-        program_(program),
-        part_(part),
-        machine_(machine),
-        sink_(sink),
-        module_("ptx", context_) {}
-
-  // Up to the LLVM module that the backend gets.
-  Status Prepare() {
-    PrepareModule(module_, options_.target, machine_);
-    CERB_TRY_VOID(Lower());
-    if (options_.emit == Emit::kRawIr) return {};
-    {
-      llvm::TimeTraceScope phase("Device library");
-      CERB_TRY_VOID(LinkDeviceLibrary(module_));
-      CERB_TRY_VOID(Verify(module_));
-    }
-    PipelineOptions pipeline;
-    pipeline.opt_level = options_.opt_level;
-    pipeline.verify_each = options_.verify_each;
-    if (program_.debug && pipeline.opt_level > 1) pipeline.opt_level = 1;
-    const TargetRow& target = *FindTarget(options_.target.processor);
-    pipeline.waves.wave_size = target.wave_size;
-    pipeline.waves.never_pack = options_.one_warp_per_wave;
-    pipeline.lanes.serial = options_.serial_lanes;
-    pipeline.shared.limit = target.lds_bytes;
-    pipeline.shared.overflow = options_.shared_overflow;
-    PipelineReport report;
-    {
-      llvm::TimeTraceScope phase("Optimise");
-      CERB_TRY_VOID(RunPipeline(module_, machine_, pipeline, &report));
-    }
-    Warn(report);
-    CERB_TRY_VOID(NoteWindows(report.windows));
-    CERB_TRY_VOID(NoteWaves(pipeline.waves, report.waves));
-    return CheckLocalMemory(target);
-  }
-
-  // Only so far that all is reported that has no place in the target.
-  void Diagnose() {
-    PrepareModule(module_, options_.target, machine_);
-    static_cast<void>(Lower());
-  }
-
-  // With what the whole program holds as the code object's information.
-  void AddInfo(const ModuleInfo& info) { EmitModuleInfo(module_, info); }
-  const ModuleInfo& info() const { return info_; }
-
-  Bytes Text() const { return Print(module_); }
-  Result<Bytes> Emit() {
-    llvm::TimeTraceScope phase("Generate code");
-    return EmitMachineCode(module_, machine_, options_.emit == Emit::kAssembly);
-  }
-
-  bool reported() const { return reported_; }
-
- private:
-  Status Lower() {
-    llvm::TimeTraceScope phase("Lower");
-    info_.arch = options_.target.ToString();
-    std::vector<ProgramLowering::Input> inputs;
-    for (const Program::Unit& unit : program_.units) {
-      inputs.push_back({unit.parsed.module.get(), &*unit.lines, unit.lower});
-      inputs.back().options.subtarget = machine_.getMCSubtargetInfo();
-    }
-    ProgramLowering lowering(inputs, *program_.graph, part_, module_, sink_);
-    if (Status lowered = lowering.Run(&info_); !lowered) {
-      reported_ = true;
-      return lowered;
-    }
-    return {};
-  }
-
-  void Warn(const PipelineReport& report) {
-    if (!sink_) return;
-    for (const auto& [function, messages] : report.warnings) {
-      for (const std::string& message : messages) {
-        Diag diag = MakeDiag(DiagCode::kUnsupportedPtx, Where{}, message);
-        diag.severity = Severity::kWarning;
-        diag.where.file = options_.input_name;
-        diag.where.kernel = Demangle(function);
-        sink_(diag);
-      }
-    }
-  }
-
-  // A kernel that the target cannot execute is an error, or is left out.
-  Status LeaveOut(const std::string& kernel, std::string why,
-                  Where where = {}) {
-    Diag diag =
-        MakeDiag(DiagCode::kUnsupportedPtx, std::move(where), std::move(why));
-    diag.where.file = options_.input_name;
-    diag.where.kernel = Demangle(kernel);
-    info_.failed.push_back({kernel, diag.message});
-    if (options_.keep_going) diag.severity = Severity::kWarning;
-    if (sink_) sink_(diag);
-    if (!options_.keep_going) {
-      reported_ = true;
-      return Err(std::move(diag));
-    }
-    Erase(kernel);
-    return {};
-  }
-  void Erase(const std::string& kernel) {
-    llvm::Function* function = module_.getFunction(kernel);
-    function->replaceAllUsesWith(llvm::PoisonValue::get(function->getType()));
-    function->eraseFromParent();
-  }
-
-  // Takes over which kernels have their shared memory in a window.
-  Status NoteWindows(const std::map<std::string, KernelWindow>& windows) {
-    std::vector<KernelInfo> kept;
-    for (KernelInfo& kernel : info_.kernels) {
-      const auto at = windows.find(kernel.name);
-      if (at == windows.end()) {
-        kept.push_back(std::move(kernel));
-        continue;
-      }
-      const KernelWindow& window = at->second;
-      if (!window.refused.empty()) {
-        CERB_TRY_VOID(LeaveOut(kernel.name, window.refused));
-        continue;
-      }
-      if (window.second_form) kept.push_back(kernel);
-      kernel.window = window.static_bytes;
-      kernel.second_form = window.second_form;
-      if (window.second_form) kernel.name += kWindowSuffix;
-      kept.push_back(std::move(kernel));
-    }
-    info_.kernels = std::move(kept);
-    return {};
-  }
-
-  // Takes over how warps lie in waves. A block that does not fit into a
-  // work-group that way costs its kernel.
-  Status NoteWaves(const WaveOptions& options,
-                   const std::map<std::string, KernelWaves>& waves) {
-    std::vector<KernelInfo> kept;
-    for (KernelInfo& kernel : info_.kernels) {
-      const auto at = waves.find(kernel.name);
-      const KernelWaves found = at != waves.end() ? at->second : KernelWaves{};
-      kernel.warps_per_wave = found.warps_per_wave;
-      const auto& bound = kernel.reqntid ? kernel.reqntid : kernel.maxntid;
-      const unsigned threads =
-          bound ? (*bound)[0] * (*bound)[1] * (*bound)[2] : 0;
-      if (found.packed_form) {
-        kept.push_back(kernel);
-        kernel.name += kPackedSuffix;
-        kernel.warps_per_wave = 2;
-        kernel.second_form = true;
-        kept.push_back(std::move(kernel));
-      } else if (options.wave_size == 32 || found.warps_per_wave == 2 ||
-                 threads <= kMaxThreadsOfHalfWaves) {
-        kept.push_back(std::move(kernel));
-      } else if (kernel.second_form) {
-        Erase(kernel.name);  // the first one decides
-      } else {
-        CERB_TRY_VOID(LeaveOut(
-            kernel.name,
-            fmt::format("blocks of {} threads do not fit into the waves of "
-                        "{}: {}, so that a wave holds one warp and a block "
-                        "{} threads",
-                        threads, options_.target.processor, found.why_one,
-                        kMaxThreadsOfHalfWaves)));
-      }
-    }
-    info_.kernels = std::move(kept);
-    return {};
-  }
-
-  // The largest array in local memory of a kernel and what it calls.
-  struct LocalArray {
-    const Variable* variable = nullptr;
-    Where where;
-  };
-  LocalArray LargestLocal(const std::string& kernel) const {
-    LocalArray largest;
-    std::vector<Symbol> roots;
-    const auto units = static_cast<std::uint32_t>(program_.units.size());
-    for (std::uint32_t m = 0; m < units; ++m) {
-      const Module& module = *program_.units[m].parsed.module;
-      const std::uint32_t id = module.FindFunction(kernel);
-      if (id != kNoId && module.functions[id].has_body)
-        roots.push_back({m, id});
-    }
-    const std::vector<bool> below = program_.graph->Below(roots);
-    for (std::uint32_t m = 0; m < units; ++m) {
-      const Program::Unit& unit = program_.units[m];
-      const Module& module = *unit.parsed.module;
-      for (std::uint32_t f = 0; f < module.functions.size(); ++f) {
-        if (!below[program_.graph->Number({m, f})]) continue;
-        for (const std::uint32_t id : module.functions[f].variables) {
-          const Variable& variable = module.variables[id];
-          if (variable.space != VarSpace::kLocal ||
-              (largest.variable &&
-               variable.size() <= largest.variable->size())) {
-            continue;
-          }
-          const Position at = unit.lines->At(variable.offset);
-          largest.variable = &variable;
-          largest.where.ptx_line = at.line;
-          largest.where.ptx_column = at.column;
-        }
-      }
-    }
-    return largest;
-  }
-
-  // A kernel whose arrays do not fit into a thread's local memory.
-  Status CheckLocalMemory(const TargetRow& target) {
-    const std::uint64_t most =
-        MostLocalBytes(target.processor, target.wave_size);
-    std::vector<KernelInfo> kept;
-    for (KernelInfo& kernel : info_.kernels) {
-      const std::uint64_t bytes = LocalBytes(*module_.getFunction(kernel.name));
-      if (bytes <= most) {
-        kept.push_back(std::move(kernel));
-        continue;
-      }
-      const LocalArray largest = LargestLocal(kernel.name);
-      std::string why =
-          fmt::format("its local memory takes {} bytes of a thread, {} has {}",
-                      bytes, target.processor, most);
-      if (largest.variable) {
-        why += fmt::format("; '{}' takes {}", largest.variable->name,
-                           largest.variable->size());
-      }
-      CERB_TRY_VOID(LeaveOut(kernel.name, std::move(why), largest.where));
-    }
-    info_.kernels = std::move(kept);
-    return {};
-  }
-
-  const CompileOptions& options_;
-  const Program& program_;
-  const ProgramPart& part_;
-  llvm::TargetMachine& machine_;
-  const DiagSink& sink_;
-  llvm::LLVMContext context_;
-  llvm::Module module_;
-  ModuleInfo info_;
-  bool reported_ = false;  // the error has gone to the sink already
 };
 
 class Compilation {
