@@ -10,7 +10,7 @@
 // instruction's types and writes its results with the extension that PTX
 // prescribes, so a .b32 register may hold an int, a float or two halves.
 //
-// Only lower_*.cc include this file: it needs LLVM's headers.
+// Needs LLVM's headers; who wants something compiled includes compile.h.
 #ifndef CERBERUS_PTXC_LOWER_H_
 #define CERBERUS_PTXC_LOWER_H_
 
