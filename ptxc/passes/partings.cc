@@ -1,7 +1,9 @@
 #include "ptxc/passes/partings.h"
 
+#include <map>
+#include <optional>
+
 #include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/PostOrderIterator.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/LoopInfo.h"
@@ -101,6 +103,7 @@ class Partings {
       if (behind_barrier) barriers_.insert(block);
     }
     llvm::erase_if(joins_, [this](CallInst* join) { return HasAll(*join); });
+    for (CallInst* join : joins_) joins_in_[join->getParent()].push_back(join);
     if (!joins_.empty() || !calls_.empty()) meetings_.recalculate(function);
   }
 
@@ -119,11 +122,16 @@ class Partings {
         }
       }
     }
-    for (const OneSided& first : one_sided_) {
-      const BasicBlock* meet = MeetingOf(first.branch);
-      if (!meet) continue;
-      const BlockSet behind = Reach(meet);
-      for (const OneSided& second : one_sided_) {
+    for (const Uneven& first : uneven_) {
+      // Where those may go that have passed some by.
+      BlockSet behind;
+      const llvm::Instruction& parts = *first.branch->getTerminator();
+      for (unsigned side = 0; side < parts.getNumSuccessors(); ++side) {
+        if (side == first.side) continue;
+        const BlockSet reached = Reach(parts.getSuccessor(side));
+        behind.insert(reached.begin(), reached.end());
+      }
+      for (const Uneven& second : uneven_) {
         if (first.kind == second.kind && behind.contains(second.branch) &&
             !barriers_.contains(second.branch) &&
             (first.branch == second.branch || !AreSame(first, second))) {
@@ -191,11 +199,11 @@ class Partings {
     return node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
   }
 
-  // A branch with joins of a kind on some of its sides only.
-  struct OneSided {
+  // A branch whose sides do not have as many joins of a kind.
+  struct Uneven {
     BasicBlock* branch;
     unsigned kind;
-    unsigned side;
+    std::optional<unsigned> side;  // if all are on one
   };
 
   // Whether joins of a kind stand on two sides of the branch, in front of where
@@ -215,35 +223,82 @@ class Partings {
       }
     }
     bool on_both = false;
+    std::map<unsigned, std::optional<unsigned>> side_of_kind;
     for (unsigned here = 0; here < sides.size(); ++here) {
-      llvm::SmallDenseSet<unsigned> kinds;  // that only this side has
       for (const CallInst* join : sides[here]) {
-        const unsigned kind = kinds_.lookup(join);
-        bool alone = true;
-        for (unsigned there = 0; there < sides.size(); ++there) {
-          if (there == here) continue;
-          const bool has = llvm::any_of(sides[there], [&](const CallInst* at) {
-            return kinds_.lookup(at) == kind;
-          });
-          on_both |= has && !sides[there].contains(join);
-          alone &= !has;
-        }
-        if (alone && kinds.insert(kind).second) {
-          one_sided_.push_back({branch, kind, here});
-        }
+        const auto [known, is_new] =
+            side_of_kind.insert({kinds_.lookup(join), here});
+        if (!is_new && known->second != here) known->second.reset();
+        on_both |= llvm::any_of(sides, [&](const auto& there) {
+          return !there.contains(join) &&
+                 llvm::any_of(there, [&](const CallInst* other) {
+                   return kinds_.lookup(other) == kinds_.lookup(join);
+                 });
+        });
+      }
+    }
+    for (const auto& [kind, side] : side_of_kind) {
+      if (side || !IsEven(branch, meet, kind)) {
+        uneven_.push_back({branch, kind, side});
       }
     }
     return on_both;
   }
 
+  // Whether a lane comes to as many joins of the kind on all ways from the
+  // branch to where they meet, and with the same mask, so that none is left for
+  // behind that.
+  bool IsEven(const BasicBlock* branch, const BasicBlock* meet,
+              unsigned kind) const {
+    const Value* mask = nullptr;
+    llvm::DenseMap<const BasicBlock*, unsigned> passed_before;
+    std::optional<unsigned> in_all;
+    std::vector<const BasicBlock*> work;
+    const auto end = [&](unsigned passed) {
+      if (!in_all) in_all = passed;
+      return *in_all == passed;
+    };
+    const auto come = [&](const BasicBlock* block, unsigned passed) {
+      if (block == meet) return end(passed);
+      if (block == branch) return passed == 0;
+      const auto [known, is_new] = passed_before.insert({block, passed});
+      if (is_new) work.push_back(block);
+      return known->second == passed;
+    };
+    const auto come_behind = [&](const BasicBlock* block, unsigned passed) {
+      return llvm::all_of(llvm::successors(block), [&](const BasicBlock* next) {
+        return come(next, passed);
+      });
+    };
+    if (!come_behind(branch, 0)) return false;
+    while (!work.empty()) {
+      const BasicBlock* block = work.back();
+      work.pop_back();
+      unsigned passed = passed_before.lookup(block);
+      for (const CallInst* join : joins_in_.lookup(block)) {
+        if (behind_barrier_.contains(join) || kinds_.lookup(join) != kind) {
+          continue;
+        }
+        ++passed;
+        if (!mask) mask = MaskOf(*join);
+        if (mask != MaskOf(*join)) return false;
+      }
+      if (!(barriers_.contains(block) ? end(passed)
+                                      : come_behind(block, passed))) {
+        return false;
+      }
+    }
+    return true;
+  }
+
   // Whether the same lanes go to the joins of both.
-  static bool AreSame(const OneSided& a, const OneSided& b) {
+  static bool AreSame(const Uneven& a, const Uneven& b) {
     const auto* first =
         llvm::dyn_cast<llvm::BranchInst>(a.branch->getTerminator());
     const auto* second =
         llvm::dyn_cast<llvm::BranchInst>(b.branch->getTerminator());
     return first && second && first->getCondition() == second->getCondition() &&
-           a.side == b.side;
+           a.side && a.side == b.side;
   }
 
   // Whether all lanes of the mask are at the join when one is: the mask was
@@ -339,11 +394,12 @@ class Partings {
   std::vector<BasicBlock*> parting_;  // at whose ends lanes part
   BlockSet barriers_;                 // blocks with one
   std::vector<CallInst*> joins_;      // which may have to wait
+  llvm::DenseMap<const BasicBlock*, Joins> joins_in_;
   std::vector<llvm::CallBase*> calls_;
   llvm::DenseMap<const Function*, bool> with_joins_;
   llvm::SmallPtrSet<const CallInst*, 8> behind_barrier_;  // in their blocks
   llvm::DenseMap<const CallInst*, unsigned> kinds_;
-  std::vector<OneSided> one_sided_;
+  std::vector<Uneven> uneven_;
 };
 
 }  // namespace

@@ -9,9 +9,9 @@
 //   having passed it by:      for (…) { if (a) join; }
 //                             while (a) join;  while (b) join;
 //
-// Behind the meeting it takes another branch with a join on one side, or the
-// same one in another round: of what all come to, all come to as many. At a
-// barrier all lanes are together.
+// The latter takes two branches, or one that lanes come to again, with more
+// joins on one way than on another, or with joins of other masks. At a barrier
+// all lanes are together.
 #ifndef CERBERUS_PTXC_PASSES_PARTINGS_H_
 #define CERBERUS_PTXC_PASSES_PARTINGS_H_
 

@@ -437,6 +437,13 @@ const Shape kShapes[] = {
                       {If(Lane() % 8 == Var(kI), {Exit()}),
                        If(kOdd, {s(~0u, alive)}, {s(~0u, alive)})})};
      }},
+    {"exit_in_a_later_round",
+     [](Maker& s, Program& p) {
+       const Expr second = Lane() >> 1 & 1;
+       p.main = {Loop(kI, 2,
+                      {If(Var(kI) == second, {If(Lane() == 6, {Exit()}),
+                                              s(~0u, 0xffffffbf)})})};
+     }},
     {"exit_behind_on_a_side",
      [](Maker& s, Program& p) {
        p.main = {If(kOdd, {s(), Exit()}), s(), Work(1)};
@@ -531,6 +538,33 @@ const Shape kShapes[] = {
        p.main = {While(kI, Select(kOdd, first, 0), {s(kPair)}),
                  While(kI, Select(kOdd, Expr(2) - first, 2), {s(kPair)}),
                  Call(0)};
+     }},
+    {"two_and_one_twice",
+     [](Maker& s, Program& p) {
+       p.main = {If(kOdd, s.Row(2), s.Row(1)), Work(1),
+                 If(kOdd, s.Row(1), s.Row(2))};
+     }},
+    {"masks_in_turn",
+     [](Maker& s, Program& p) {
+       const Expr m = Var(kMask), others = m ^ ~0u;
+       p.main = {s.Ballot(kMask, kOdd), If(kOdd, {s()}, {s(others)}), Work(1),
+                 If(kOdd, {s(m)}, {s()})};
+     }},
+    {"loop_and_switch_in_a_loop",
+     [](Maker& s, Program& p) {
+       const Expr first = Input(1) % 3;
+       p.main = {While(kI, first, {s(kQuad)}),
+                 While(kI, Expr(2) - first,
+                       {Switch((Lane() >> 1) % 4, {{s(kQuad)},
+                                                   {s(kQuad)},
+                                                   {s(kQuad)},
+                                                   {s(kQuad)}})}),
+                 s()};
+     }},
+    {"some_of_a_switch",
+     [](Maker& s, Program& p) {
+       p.main = {Switch(Lane() & 3, {{s()}, {Work(1)}, {s()}, {Work(2)}}),
+                 Switch(Lane() & 3, {{Work(1)}, {s()}, {}, {s()}})};
      }},
     {"chain",
      [](Maker& s, Program& p) {

@@ -278,6 +278,25 @@ between:
   ret void
 }
 
+; In a branch within a branch.
+define amdgpu_kernel void @nested_sides(ptr addrspace(1) %out) {
+entry:
+  %tid = call i32 @__cerberus_wave_thread_x()
+  %few = icmp ult i32 %tid, 5
+  br i1 %few, label %left, label %done
+
+left:
+  %fewer = icmp ult i32 %tid, 3
+  br i1 %fewer, label %inner, label %done
+
+inner:
+  call i32 @__cerberus_join_shfl.sync.idx.b32(i32 7, i32 1, i32 %tid)
+  br label %done
+
+done:
+  ret void
+}
+
 ; Those that match.any has found come to what is behind it.
 define amdgpu_kernel void @match_groups(ptr addrspace(1) %out) {
 entry:

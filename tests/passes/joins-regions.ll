@@ -135,6 +135,86 @@ done:
   ret void
 }
 
+; Twice on one side, and behind that on the other.
+; CHECK-LABEL: define amdgpu_kernel void @two_and_one_twice(
+; CHECK-NOT: call {{.*}}@__cerberus_join_
+; CHECK: br i1 {{.*}}, label %again{{.*}}, label %done{{$}}
+; CHECK: meet:
+; CHECK-NEXT: call void @__cerberus_join_bar.warp.sync(
+; CHECK-NOT: call {{.*}}@__cerberus_join_
+; CHECK: }
+define amdgpu_kernel void @two_and_one_twice(ptr addrspace(1) %out) {
+entry:
+  %tid = call i32 @__cerberus_wave_thread_x()
+  %few = icmp ult i32 %tid, 5
+  br i1 %few, label %left, label %right
+
+left:
+  call void @__cerberus_join_bar.warp.sync(i32 -1)
+  store i32 1, ptr addrspace(1) %out
+  call void @__cerberus_join_bar.warp.sync(i32 -1)
+  br label %between
+
+right:
+  call void @__cerberus_join_bar.warp.sync(i32 -1)
+  br label %between
+
+between:
+  store i32 2, ptr addrspace(1) %out
+  br i1 %few, label %left2, label %right2
+
+left2:
+  call void @__cerberus_join_bar.warp.sync(i32 -1)
+  br label %done
+
+right2:
+  call void @__cerberus_join_bar.warp.sync(i32 -1)
+  store i32 3, ptr addrspace(1) %out
+  call void @__cerberus_join_bar.warp.sync(i32 -1)
+  br label %done
+
+done:
+  ret void
+}
+
+; Lanes come to it in other rounds, and some exit there.
+; CHECK-LABEL: define amdgpu_kernel void @exit_in_loop(
+; CHECK: br label %round
+; CHECK: round:
+; CHECK: br i1 {{.*}}, label %side2,
+; CHECK: br i1 {{.*}}, label %again{{.*}}, label %end{{[0-9]*$}}
+define amdgpu_kernel void @exit_in_loop(ptr addrspace(1) %out) {
+entry:
+  %tid = call i32 @__cerberus_wave_thread_x()
+  %mine = and i32 %tid, 1
+  %none = icmp eq i32 %tid, 6
+  br label %head
+
+head:
+  %i = phi i32 [ 0, %entry ], [ %j, %next ]
+  %here = icmp eq i32 %i, %mine
+  br i1 %here, label %side, label %next
+
+side:
+  br i1 %none, label %exit, label %side2
+
+exit:
+  ret void
+
+side2:
+  %a = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 -1, i32 1, i32 %tid)
+  store i32 %a, ptr addrspace(1) %out
+  br label %next
+
+next:
+  %j = add i32 %i, 1
+  %m = icmp ult i32 %j, 2
+  br i1 %m, label %head, label %done
+
+done:
+  ret void
+}
+
 ; The mask was made of all lanes in front of a branch that not all take.
 ; CHECK-LABEL: define amdgpu_kernel void @mask_of_all(
 ; CHECK-NOT: call {{.*}}@__cerberus_join_shfl
