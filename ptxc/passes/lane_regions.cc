@@ -191,7 +191,7 @@ std::optional<Region> LaneRegions::Smallest(BasicBlock* first,
 }
 
 std::optional<Region> LaneRegions::Find(const Parting& parting) const {
-  std::optional<Region> region = Smallest(parting.branch, {});
+  std::optional<Region> region = Smallest(parting.branch, parting.held);
   if (region && parting.other) {
     const std::optional<Region> other = Smallest(parting.other, {});
     if (!other) return std::nullopt;

@@ -16,6 +16,7 @@
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/Module.h"
 #include "ptxc/passes/joins.h"
+#include "ptxc/passes/lane_masks.h"
 #include "ptxc/passes/waiting.h"
 #include "ptxc/passes/waves.h"
 
@@ -82,10 +83,10 @@ class Partings {
  public:
   Partings(Function& function, const llvm::DominatorTree& dominators,
            llvm::UniformityInfo& uniformity)
-      : dominators_(dominators), loops_(dominators) {
+      : dominators_(dominators), loops_(dominators), uniformity_(uniformity) {
     for (BasicBlock* block :
          llvm::ReversePostOrderTraversal<Function*>(&function)) {
-      if (uniformity.hasDivergentTerminator(*block) &&
+      if (uniformity_.hasDivergentTerminator(*block) &&
           !IsSameInAWarp(*block->getTerminator()->getOperand(0))) {
         parting_.push_back(block);
       }
@@ -103,6 +104,13 @@ class Partings {
       if (behind_barrier) barriers_.insert(block);
     }
     llvm::erase_if(joins_, [this](CallInst* join) { return HasAll(*join); });
+    for (CallInst* join : joins_) {
+      llvm::SmallPtrSet<const Value*, 4> seen;
+      if (uniformity_.isDivergentUse(join->getArgOperandUse(0)) &&
+          !FormsGroupsAt(*MaskOf(*join), *join->getParent(), &seen)) {
+        of_other_masks_.push_back(join);
+      }
+    }
     for (CallInst* join : joins_) joins_in_[join->getParent()].push_back(join);
     if (!joins_.empty() || !calls_.empty()) meetings_.recalculate(function);
   }
@@ -139,10 +147,79 @@ class Partings {
         }
       }
     }
+    for (CallInst* join : of_other_masks_) found.push_back(From(*join));
     return result;
   }
 
  private:
+  // Whether lanes that come to `at` together have masks that put them into
+  // groups, since they got them from each other or know no others.
+  bool FormsGroupsAt(const Value& mask, const BasicBlock& at,
+                     llvm::SmallPtrSet<const Value*, 4>* seen) const {
+    if (uniformity_.isUniform(&mask) || FormsGroups(mask)) return true;
+    const auto* instruction = llvm::dyn_cast<Instruction>(WithoutFirst(&mask));
+    if (!instruction) return false;
+    // Behind a loop lanes have masks of several rounds.
+    const llvm::Loop* loop = loops_.getLoopFor(instruction->getParent());
+    if (loop && !loop->contains(&at)) return false;
+    if (const auto* phi = llvm::dyn_cast<llvm::PHINode>(instruction)) {
+      if (!loop || loop->getHeader() != phi->getParent()) return false;
+      if (!seen->insert(phi).second) return true;
+      return llvm::all_of(phi->incoming_values(), [&](const Value* value) {
+        return FormsGroupsAt(*value, *phi->getParent(), seen);
+      });
+    }
+    if (instruction->getOpcode() == Instruction::And) {
+      const Value* part = instruction->getOperand(1);
+      return llvm::isa<llvm::Constant>(part) &&
+             FormsGroupsAt(*instruction->getOperand(0), at, seen);
+    }
+    return IsWaveCall(*instruction, "ballot") || IsVoteOrMatch(*instruction);
+  }
+  // Which gives a mask to those that are in it.
+  static bool IsVoteOrMatch(const Instruction& instruction) {
+    if (!IsJoin(instruction)) return false;
+    const llvm::StringRef name =
+        llvm::cast<CallInst>(instruction).getCalledFunction()->getName();
+    return (name.contains("vote.") && name.contains(".ballot")) ||
+           (name.contains("match.") && name.contains(".any"));
+  }
+
+  // Lanes that part at the join, of which some may come to others of its kind
+  // before, or to it again.
+  Parting From(CallInst& join) const {
+    BasicBlock* block = join.getParent();
+    BlockSet behind;
+    for (const BasicBlock* next : llvm::successors(block)) {
+      const BlockSet reached = Reach(next);
+      behind.insert(reached.begin(), reached.end());
+    }
+    Parting parting = {block};
+    for (const CallInst* other : joins_) {
+      if (other == &join || (behind.contains(other->getParent()) &&
+                             kinds_.lookup(other) == kinds_.lookup(&join))) {
+        auto* place = const_cast<BasicBlock*>(other->getParent());
+        parting.held.push_back(place);
+        // Where they go on.
+        if (BasicBlock* next = place->getSingleSuccessor()) {
+          parting.held.push_back(next);
+        }
+      }
+    }
+    for (const llvm::Loop* loop = loops_.getLoopFor(block);
+         loop && behind.contains(loop->getHeader());
+         loop = loop->getParentLoop()) {
+      parting.branch = loop->getHeader();
+      parting.held.insert(parting.held.end(), loop->block_begin(),
+                          loop->block_end());
+    }
+    // None in front of the function's first block: then it is one region.
+    if (const auto* node = dominators_.getNode(parting.branch)->getIDom()) {
+      parting.branch = node->getBlock();
+    }
+    return parting;
+  }
+
   // Whether the call stays one, of a function in which lanes meet by masks.
   bool JoinsWithin(const llvm::CallBase& call) {
     return MayCall(call, [this](const Function& callee) {
@@ -390,11 +467,13 @@ class Partings {
 
   const llvm::DominatorTree& dominators_;
   llvm::LoopInfo loops_;
+  llvm::UniformityInfo& uniformity_;
   llvm::PostDominatorTree meetings_;
   std::vector<BasicBlock*> parting_;  // at whose ends lanes part
   BlockSet barriers_;                 // blocks with one
   std::vector<CallInst*> joins_;      // which may have to wait
   llvm::DenseMap<const BasicBlock*, Joins> joins_in_;
+  std::vector<CallInst*> of_other_masks_;  // than the lanes that they name
   std::vector<llvm::CallBase*> calls_;
   llvm::DenseMap<const Function*, bool> with_joins_;
   llvm::SmallPtrSet<const CallInst*, 8> behind_barrier_;  // in their blocks

@@ -12,6 +12,10 @@
 // The latter takes two branches, or one that lanes come to again, with more
 // joins on one way than on another, or with joins of other masks. At a barrier
 // all lanes are together.
+//
+// Lanes that come to a join together part there, too, if one's mask names
+// others that have another mask: `3 << lane` waits for the next lane at a place
+// where that has `3 << (lane - 1)`.
 #ifndef CERBERUS_PTXC_PASSES_PARTINGS_H_
 #define CERBERUS_PTXC_PASSES_PARTINGS_H_
 
@@ -27,6 +31,8 @@ struct Parting {
   llvm::BasicBlock* branch;
   // Where lanes part that they may wait for, or null: on its other sides.
   llvm::BasicBlock* other = nullptr;
+  // What has to be between there and where they meet.
+  std::vector<llvm::BasicBlock*> held = {};
 };
 
 enum class Lanes { kOfAWarp, kOfAWave };

@@ -210,10 +210,8 @@ bool IsThreadOfBlock(const Instruction& sum) {
   return is(a, b) || is(b, a);
 }
 
-// A multiple of 32 that all lanes of a warp share, and the lane's number:
-// %laneid, the thread's number in the block, or %tid.x where blocks are lines
-// of threads. A kernel that asks for no other part of %tid is taken for one of
-// those.
+}  // namespace
+
 bool CountsLanes(const llvm::Value& value) {
   const auto* instruction = llvm::dyn_cast<Instruction>(&value);
   if (!instruction) return false;
@@ -263,8 +261,6 @@ bool CountsLanes(const llvm::Value& value) {
     default: return false;
   }
 }
-
-}  // namespace
 
 bool IsSameInAWarp(const llvm::Value& value) {
   if (llvm::isa<llvm::Constant>(value)) return true;

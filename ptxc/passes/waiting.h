@@ -28,6 +28,12 @@ std::vector<llvm::Loop*> FindReadingLoops(llvm::LoopInfo& loops);
 // as %tid.x / 32 is, where blocks are lines of threads.
 bool IsSameInAWarp(const llvm::Value& value);
 
+// Whether it is the lane's number and a multiple of 32 that all lanes of the
+// warp share: %laneid, the thread's number in the block, or %tid.x where blocks
+// are lines of threads. A kernel that asks for no other part of %tid is taken
+// for one of those.
+bool CountsLanes(const llvm::Value& value);
+
 }  // namespace cerberus::ptx
 
 #endif  // CERBERUS_PTXC_PASSES_WAITING_H_

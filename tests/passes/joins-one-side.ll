@@ -2,10 +2,12 @@
 ; RUN: sh %S/Inputs/unchanged.sh ptxc-opt lane-progress %s
 
 declare i32 @__cerberus_wave_thread_x()
+declare i32 @__cerberus_wave_lane()
 declare i32 @__cerberus_wave_ballot(i1) #2
 declare void @llvm.amdgcn.s.barrier()
 declare i32 @__cerberus_join_shfl.sync.idx.b32(i32, i32, i32) #0
 declare i32 @__cerberus_join_match.any.sync.b32(i32, i32) #0
+declare i32 @__cerberus_join_vote.sync.ballot.b32(i32, i1) #0
 declare void @__cerberus_join_bar.warp.sync(i32) #1
 
 ; On one side only.
@@ -294,6 +296,42 @@ inner:
   br label %done
 
 done:
+  ret void
+}
+
+; Masks that put lanes into groups, of one place or of two.
+define amdgpu_kernel void @groups(ptr addrspace(1) %out) {
+entry:
+  %tid = call i32 @__cerberus_wave_thread_x()
+  %lane = call i32 @__cerberus_wave_lane()
+  %quad = and i32 %lane, 28
+  %mask = shl i32 15, %quad
+  %a = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 %mask, i32 1, i32 %tid)
+  %in_eight = and i32 %tid, 7
+  %eight = sub i32 %tid, %in_eight
+  %first = and i32 %eight, 31
+  %larger = shl i32 255, %first
+  %b = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 %larger, i32 %a, i32 1)
+  store i32 %b, ptr addrspace(1) %out
+  ret void
+}
+
+; Of those that are still there, in each round of a loop.
+define amdgpu_kernel void @fewer_each_round(ptr addrspace(1) %out) {
+entry:
+  %tid = call i32 @__cerberus_wave_thread_x()
+  br label %head
+
+head:
+  %i = phi i32 [ 0, %entry ], [ %j, %head ]
+  %mask = phi i32 [ -1, %entry ], [ %left, %head ]
+  %j = add i32 %i, 1
+  %more = icmp ult i32 %j, %tid
+  %left = call i32 @__cerberus_join_vote.sync.ballot.b32(i32 %mask, i1 %more)
+  br i1 %more, label %head, label %done
+
+done:
+  store i32 %left, ptr addrspace(1) %out
   ret void
 }
 

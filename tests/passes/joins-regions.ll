@@ -3,6 +3,7 @@
 ; CHECK-NOT: warning:
 
 declare i32 @__cerberus_wave_thread_x()
+declare i32 @__cerberus_wave_lane()
 declare i32 @__cerberus_wave_ballot(i1) #2
 declare i32 @__cerberus_join_shfl.sync.idx.b32(i32, i32, i32) #0
 declare i32 @__cerberus_join_match.any.sync.b32(i32, i32) #0
@@ -241,6 +242,50 @@ right:
 done:
   %value = phi i32 [ %a, %left ], [ %b, %right ]
   store i32 %value, ptr addrspace(1) %out
+  ret void
+}
+
+; In one place, each lane with the next one: it waits for that as for one with
+; the same mask, which does not come.
+; CHECK-LABEL: define amdgpu_kernel void @each_with_the_next(
+; CHECK: round:
+; CHECK: meet:
+; CHECK-NEXT: {{.*}} = call i32 @__cerberus_join_shfl.sync.idx.b32(
+; CHECK: }
+define amdgpu_kernel void @each_with_the_next(ptr addrspace(1) %out) {
+entry:
+  %lane = call i32 @__cerberus_wave_lane()
+  %below = sub i32 %lane, 1
+  %at = and i32 %below, 31
+  %mask = shl i32 3, %at
+  %a = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 %mask, i32 1, i32 %at)
+  store i32 %a, ptr addrspace(1) %out
+  ret void
+}
+
+; With masks from memory, in a loop of all lanes.
+; CHECK-LABEL: define amdgpu_kernel void @masks_from_memory(
+; CHECK: round:
+; CHECK: br i1 {{.*}}, label %again{{.*}}, label %done{{$}}
+; CHECK: meet:
+; CHECK-NEXT: {{.*}} = call i32 @__cerberus_join_shfl.sync.idx.b32(
+define amdgpu_kernel void @masks_from_memory(ptr addrspace(1) %out) {
+entry:
+  %lane = call i32 @__cerberus_wave_lane()
+  br label %head
+
+head:
+  %i = phi i32 [ 0, %entry ], [ %j, %head ]
+  %number = add i32 %i, %lane
+  %place = getelementptr i32, ptr addrspace(1) %out, i32 %number
+  %mask = load i32, ptr addrspace(1) %place
+  %a = call i32 @__cerberus_join_shfl.sync.idx.b32(i32 %mask, i32 1, i32 %i)
+  store i32 %a, ptr addrspace(1) %out
+  %j = add i32 %i, 1
+  %m = icmp ult i32 %j, 10
+  br i1 %m, label %head, label %done
+
+done:
   ret void
 }
 
