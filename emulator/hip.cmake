@@ -1,12 +1,9 @@
 # The HIP face: libamdhip64 in a folder of its own, so that no loader path
 # that finds other libraries of ours finds it by accident.
-find_library(CERBERUS_ZSTD_STATIC NAMES libzstd.a REQUIRED)
-find_library(CERBERUS_ZLIB_STATIC NAMES libz.a REQUIRED)
-add_library(cerberus_offload_bundle STATIC
-    compressed_bundle.cc offload_bundle.cc)
+add_library(cerberus_offload_bundle STATIC offload_bundle.cc)
 target_link_libraries(cerberus_offload_bundle
     PUBLIC cerberus_support
-    PRIVATE ${CERBERUS_ZSTD_STATIC} ${CERBERUS_ZLIB_STATIC})
+    PRIVATE cerberus_hip_bundle)
 
 add_library(cerberus_hip_face SHARED
     hip_array.cc

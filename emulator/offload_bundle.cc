@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "emulator/compressed_bundle.h"
+#include "images/hip_bundle.h"
 #include "support/target_id.h"
 
 namespace cerberus::emulator::hip {
@@ -140,8 +140,8 @@ Result<ByteSpan> FromBundle(ByteSpan image, std::string_view target) {
 
 Result<ByteSpan> SelectCodeObject(ByteSpan image, std::string_view target,
                                   Bytes* unpacked) {
-  if (IsCompressedBundle(image)) {
-    CERB_TRY(*unpacked, DecompressBundle(image));
+  if (rewriter::IsCompressedBundle(image)) {
+    CERB_TRY(*unpacked, rewriter::DecompressBundle(image));
     image = *unpacked;
     if (!StartsWith(image, kBundleMagic)) {
       return Err(DiagCode::kBadFormat,

@@ -8,7 +8,7 @@
 //   file      -     4     8     bytes of all this, header included
 //   bundle    4     4     8     bytes of what the stream holds
 //   hash      8     8     8     of the bundle, shortened
-#include "emulator/compressed_bundle.h"
+#include "images/hip_bundle.h"
 
 #include <zlib.h>
 #include <zstd.h>
@@ -18,7 +18,7 @@
 #include <memory>
 #include <string_view>
 
-namespace cerberus::emulator::hip {
+namespace cerberus::rewriter {
 namespace {
 
 constexpr std::string_view kMagic = "CCOB";
@@ -122,4 +122,4 @@ Result<Bytes> DecompressBundle(ByteSpan image) {
   }
 }
 
-}  // namespace cerberus::emulator::hip
+}  // namespace cerberus::rewriter
