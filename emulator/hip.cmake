@@ -36,7 +36,8 @@ add_library(cerberus_hip_face SHARED
     hip_user_object.cc
     hip_virtual.cc)
 target_link_libraries(cerberus_hip_face PRIVATE
-    cerberus_emulator cerberus_offload_bundle cerberus_support
+    cerberus_emulator cerberus_kpack_c cerberus_offload_bundle
+    cerberus_support
     ${CMAKE_DL_LIBS})
 target_link_options(cerberus_hip_face PRIVATE
     -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/hip.map

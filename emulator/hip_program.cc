@@ -1,25 +1,35 @@
 // Programs compiled by `clang -x hip`: at their start they register their
 // code objects, kernels and variables; `kernel<<<…>>>` becomes a push of the
 // launch configuration, a pop, and hipLaunchKernel with a host-side stub.
+#include <climits>
 #include <cstring>
+#include <string>
+#include <vector>
 
 #include "emulator/hip_runtime.h"
+#include "rocm_kpack/kpack.h"
+#include "support/target_id.h"
 
 namespace cerberus::emulator::hip {
 namespace {
 
-// __CudaFatBinaryWrapper as clang writes it for HIP.
+// __CudaFatBinaryWrapper as clang writes it for HIP, and what splitting makes
+// of it: `binary` then leads to a marker (docs/marker-format.md).
 struct Wrapper {
   std::uint32_t magic;
   std::uint32_t version;
   const void* binary;
-  void* reserved;
+  std::uint32_t number;
+  std::uint32_t unused;
 };
-constexpr std::uint32_t kWrapperMagic = 0x48495046;  // "HIPF"
+constexpr std::uint32_t kWrapperMagic = 0x48495046;       // "HIPF"
+constexpr std::uint32_t kSplitWrapperMagic = 0x4B504948;  // "HIPK"
 
 // One registered fat binary, loaded per device at its first use.
 struct ProgramModule {
   const void* binary = nullptr;
+  bool is_split = false;
+  std::uint32_t number = 0;  // of a split one
   std::map<int, std::unique_ptr<Module>> loaded;
   std::map<int, hipError_t> failed;
 };
@@ -47,6 +57,40 @@ Program& TheProgram() {
   return *program;
 }
 
+// The code of a split program, as AMD's runtime finds it: by the C interface
+// of kpack, for the device's own target id and the more general ones.
+hipError_t LoadFromArchive(Gpu* gpu, const ProgramModule& module,
+                           std::unique_ptr<Module>* out) {
+  static kpack_cache_t cache = [] {
+    kpack_cache_t made = nullptr;
+    kpack_cache_create(&made);
+    return made;
+  }();
+  char path[PATH_MAX];
+  kpack_error_t error =
+      kpack_discover_binary_path(module.binary, path, sizeof path, nullptr);
+  void* code = nullptr;
+  std::size_t size = 0;
+  if (error == KPACK_SUCCESS) {
+    const Result<TargetId> id = TargetId::Parse(gpu->core->target());
+    const std::vector<std::string> order =
+        id ? id->LoadOrder() : std::vector<std::string>();
+    std::vector<const char*> arches;
+    for (const std::string& arch : order) arches.push_back(arch.c_str());
+    error = kpack_load_code_object(cache, module.binary, path, module.number,
+                                   arches.data(), arches.size(), &code, &size);
+  }
+  if (error != KPACK_SUCCESS) {
+    Report("no code object for " + std::string(gpu->core->target()) +
+           " in the program's kpack archives (kpack error " +
+           std::to_string(error) + ")");
+    return hipErrorNoBinaryForGpu;
+  }
+  const hipError_t loaded = LoadModule(gpu, code, out);
+  kpack_free_code_object(code);
+  return loaded;
+}
+
 // Under the program's lock.
 hipError_t LoadOn(ProgramModule* module, Gpu* gpu, Module** out) {
   auto loaded = module->loaded.find(gpu->ordinal);
@@ -57,7 +101,8 @@ hipError_t LoadOn(ProgramModule* module, Gpu* gpu, Module** out) {
   auto failed = module->failed.find(gpu->ordinal);
   if (failed != module->failed.end()) return failed->second;
   std::unique_ptr<Module> made;
-  hipError_t error = LoadModule(gpu, module->binary, &made);
+  hipError_t error = module->is_split ? LoadFromArchive(gpu, *module, &made)
+                                      : LoadModule(gpu, module->binary, &made);
   if (error != hipSuccess) {
     module->failed[gpu->ordinal] = error;
     return error;
@@ -131,13 +176,17 @@ using namespace cerberus::emulator::hip;
 
 HIP_API void** __hipRegisterFatBinary(const void* data) {
   const Wrapper* wrapper = static_cast<const Wrapper*>(data);
-  if (wrapper == nullptr || wrapper->magic != kWrapperMagic ||
+  if (wrapper == nullptr ||
+      (wrapper->magic != kWrapperMagic &&
+       wrapper->magic != kSplitWrapperMagic) ||
       wrapper->version != 1) {
     Report("a program registered a fat binary that is not HIP's");
     return nullptr;
   }
   std::unique_ptr<ProgramModule> module = std::make_unique<ProgramModule>();
   module->binary = wrapper->binary;
+  module->is_split = wrapper->magic == kSplitWrapperMagic;
+  module->number = wrapper->number;
   ProgramModule* raw = module.get();
   Program& program = TheProgram();
   std::lock_guard<std::mutex> lock(program.mutex);

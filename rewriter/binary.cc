@@ -76,6 +76,7 @@ FileKind DetectFileKind(ByteSpan bytes) {
     return FileKind::kElf;
   if (StartsWith(bytes, "MZ")) return FileKind::kPe;
   if (StartsWith(bytes, "\x50\xed\x55\xba")) return FileKind::kFatbin;
+  if (IsBundle(bytes) || IsCompressedBundle(bytes)) return FileKind::kHipBundle;
   if (StartsWith(bytes, "KPAK")) return FileKind::kKpack;
   if (StartsWith(bytes, "!<arch>\n") || StartsWith(bytes, "!<thin>\n")) {
     return FileKind::kStaticLibrary;
@@ -109,6 +110,7 @@ struct Binary::Impl {
   ElfFile elf;
   std::vector<Wrapper> wrappers;
   std::vector<LocatedFatbin> fatbins;
+  HipCode hip;
   bool converted = false;
 
   Status Read();
@@ -144,6 +146,9 @@ Status Binary::Impl::CheckKind() const {
     case FileKind::kFatbin:
       return fail(DiagCode::kUnsupported,
                   "is a bare fatbin, expected an ELF program or library");
+    case FileKind::kHipBundle:
+      return fail(DiagCode::kUnsupported,
+                  "is a bare HIP bundle, expected an ELF program or library");
     case FileKind::kPtx:
       return fail(DiagCode::kUnsupported,
                   "is PTX text, expected an ELF program or library; "
@@ -400,6 +405,8 @@ Status Binary::Impl::Read() {
   CERB_TRY_VOID(FindWrappers());
   CERB_TRY_VOID(FindFatbins());
   NumberFatbins();
+  CERB_TRY(hip, FindHipCode(elf));
+  if (hip.is_split()) converted = true;
   return {};
 }
 
@@ -452,6 +459,7 @@ const std::vector<Wrapper>& Binary::wrappers() const { return impl_->wrappers; }
 const std::vector<LocatedFatbin>& Binary::fatbins() const {
   return impl_->fatbins;
 }
+const HipCode& Binary::hip() const { return impl_->hip; }
 bool Binary::is_converted() const { return impl_->converted; }
 
 bool Binary::links_shared_cudart() const {

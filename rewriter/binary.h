@@ -1,5 +1,5 @@
-// A program or library that may hold CUDA code: its file format, its fatbin
-// wrappers and the fatbins they lead to.
+// A program or library that may hold CUDA or HIP code: its file format, its
+// wrappers and what they lead to.
 #ifndef CERBERUS_REWRITER_BINARY_H_
 #define CERBERUS_REWRITER_BINARY_H_
 
@@ -11,6 +11,7 @@
 
 #include "images/fatbin.h"
 #include "rewriter/elf.h"
+#include "rewriter/hip_code.h"
 #include "support/bytes.h"
 #include "support/mapped_file.h"
 #include "support/result.h"
@@ -25,6 +26,7 @@ enum class FileKind : std::uint8_t {
   kElf,
   kPe,
   kFatbin,
+  kHipBundle,
   kPtx,
   kKpack,
   kStaticLibrary,
@@ -83,6 +85,9 @@ class Binary {
   const std::vector<Wrapper>& wrappers() const;
   // In file order, with and without wrappers.
   const std::vector<LocatedFatbin>& fatbins() const;
+
+  // The same for HIP.
+  const HipCode& hip() const;
 
   // How the program reaches the CUDA driver.
   bool links_shared_cudart() const;  // DT_NEEDED libcudart.so.*

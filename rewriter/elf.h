@@ -11,8 +11,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "support/bytes.h"
@@ -98,6 +100,16 @@ class ElfFile {
   Result<std::vector<PointerSlot>> ResolvePointers(
       const std::vector<std::uint64_t>& vaddrs) const;
 
+  // Of each of the ranges of addresses (sorted, disjoint; first and behind
+  // last) whether something leads there that the loader knows of: a symbol of
+  // the dynamic table whose name does not begin with `own_prefix`, or a pointer
+  // that it fills in, but for the slots at the addresses in `own_slots`. True
+  // for all where the symbols cannot be counted.
+  Result<std::vector<bool>> ReferredRanges(
+      const std::vector<std::pair<std::uint64_t, std::uint64_t>>& ranges,
+      const std::set<std::uint64_t>& own_slots,
+      std::string_view own_prefix) const;
+
   // Message about this file: "app: .dynamic+0x10: …".
   Diag Error(DiagCode code, std::string message, std::string section = "",
              std::int64_t offset = -1) const;
@@ -107,6 +119,12 @@ class ElfFile {
   Status ReadSegments();
   Status ReadSections();
   Status ReadDynamic();
+  // Calls see_rela(Elf64_Rela, its offset in the file) → Status for each entry
+  // of DT_RELA, and see_relr(address of the slot) for each of DT_RELR.
+  template <typename SeeRela, typename SeeRelr>
+  Status WalkRelocations(SeeRela see_rela, SeeRelr see_relr) const;
+  Diag TableError(std::string_view what, std::uint64_t vaddr,
+                  std::uint64_t size) const;
 
   ByteSpan bytes_;
   std::string name_;

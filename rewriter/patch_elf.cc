@@ -25,6 +25,10 @@
 // as well, into a second, writable segment: the loader writes DT_DEBUG (and,
 // before glibc 2.35, addresses) into it.
 //
+// Whole pages that nobody needs any more leave the file. The segment they were
+// in becomes two; the first has no bytes for them, as for a .bss, so that the
+// addresses stay taken. Their section becomes SHT_NOBITS.
+//
 // All that is appended is described by SHF_ALLOC sections. GNU strip and
 // objcopy rebuild segments from sections and drop bytes that no section
 // covers.
@@ -38,10 +42,6 @@
 #include <set>
 #include <utility>
 
-#include "formats/segment.h"
-#include "formats/segment_checksum.h"
-#include "kpack/marker.h"
-#include "rewriter/extract.h"
 #include "rewriter/make_room.h"
 
 namespace cerberus::rewriter {
@@ -51,6 +51,7 @@ constexpr std::uint64_t kPage = 0x1000;
 constexpr std::string_view kTableSection = ".cerberus.phdr";
 // Left for tools that add entries after us, as GNU ld does.
 constexpr std::size_t kSpareDynamicEntries = 4;
+constexpr std::size_t kSpareHeaders = 2;
 
 // Something that stands in the new segment.
 struct Part {
@@ -74,10 +75,9 @@ struct NewSegment {
 
 class ElfPatcher {
  public:
-  ElfPatcher(const Binary& binary, const PlanOptions& options)
-      : binary_(binary),
-        elf_(binary.elf()),
-        options_(options),
+  ElfPatcher(const ElfFile& elf, const ElfChange& change)
+      : elf_(elf),
+        change_(change),
         header_(elf_.header()),
         segments_(elf_.segments()),
         dynamic_(elf_.dynamic()) {
@@ -90,18 +90,23 @@ class ElfPatcher {
 
  private:
   Status CheckInput() const;
-  void NameDriver(
+  void FindCuts();
+  std::uint64_t CutGranule() const;
+  bool CutSection(std::size_t index);
+  void CutSections();
+  void CutSegments();
+  void AddNeeded(
       const std::function<std::uint64_t(std::string_view)>& add_string);
   void ChangeDynamic();
+  std::optional<std::set<std::size_t>> RoomFor(std::size_t entries) const;
   Status FindProgramHeader();
   void StartSegment(std::uint32_t flags, std::uint64_t gap);
   void AddPart(Part part);
   Status Place();
-  Status BuildHead();
-  void FillRecords();
+  void AddHead();
   void UpdatePointers();
   void AppendSections();
-  Status EditWrappers();
+  Status EditPointers();
   Status EditTables();
   Status EmitParts();
 
@@ -119,9 +124,8 @@ class ElfPatcher {
   }
   std::size_t SectionAt(std::uint64_t vaddr, std::uint32_t type) const;
 
-  const Binary& binary_;
   const ElfFile& elf_;
-  const PlanOptions& options_;
+  const ElfChange& change_;
   Plan plan_;
 
   // The tables as they will be.
@@ -130,32 +134,24 @@ class ElfPatcher {
   std::vector<Elf64_Shdr> sections_;
   std::vector<Elf64_Dyn> dynamic_;
 
-  std::vector<Module> modules_;
   Bytes strings_;               // the new .dynstr, empty: unchanged
   bool copy_dynamic_ = false;   // .dynamic has no room
   bool table_moves_ = false;    // the program header table is a part
   std::size_t load_index_ = 0;  // of the first new PT_LOAD in segments_
   std::vector<NewSegment> new_segments_;
   std::set<std::size_t> evicted_;  // sections copied to make room
-  std::vector<Part> parts_;        // [0] is the head: header, records, marker
+  std::vector<Part> parts_;        // [0] is the head
+  // Pieces of cut sections that stay, described by sections of their own.
+  struct Kept {
+    std::string name;
+    Elf64_Shdr header;
+  };
+  std::vector<Kept> kept_;
 };
 
 Status ElfPatcher::CheckInput() const {
-  if (binary_.is_converted()) {
-    return Err(elf_.Error(DiagCode::kUnsupported,
-                          "is already converted; convert the original"));
-  }
-  if (elf_.FindSegment(PT_DYNAMIC) == nullptr) {
-    return Err(elf_.Error(DiagCode::kUnsupported,
-                          "is statically linked, so it cannot load a CUDA "
-                          "driver"));
-  }
   CERB_TRY_VOID(elf_.CheckLayout());
-  if (options_.search_paths.empty() || options_.kernel_name.empty()) {
-    return Err(DiagCode::kUsage,
-               "a conversion needs a search path and a kernel name");
-  }
-  for (const std::string& folder : options_.runpath) {
+  for (const std::string& folder : change_.runpath) {
     // The loader takes ':' for a separator, and nothing can escape it.
     if (folder.empty() || folder.find(':') != std::string::npos ||
         folder.find('\0') != std::string::npos) {
@@ -166,34 +162,167 @@ Status ElfPatcher::CheckInput() const {
   return {};
 }
 
+// In what units the file is cut. Offsets and addresses of segments must agree
+// modulo their alignment; what a linker chose for large pages may become a
+// small page's, unless a section needs it.
+std::uint64_t ElfPatcher::CutGranule() const {
+  std::uint64_t largest = kPage, needed = 0;
+  for (const Elf64_Phdr& segment : elf_.segments()) {
+    if (segment.p_type == PT_LOAD) largest = std::max(largest, segment.p_align);
+    if (segment.p_type == PT_TLS) needed = std::max(needed, segment.p_align);
+  }
+  for (const ElfFile::Section& section : elf_.sections()) {
+    if (section.header.sh_flags & SHF_ALLOC) {
+      needed = std::max(needed, section.header.sh_addralign);
+    }
+  }
+  return elf_.sections().empty() || needed > kPage ? largest : kPage;
+}
+
+// Where whole pages can go: in a segment that is only read, behind its first
+// page (it keeps a byte of file), and in nothing that another program header
+// describes.
+void ElfPatcher::FindCuts() {
+  const std::uint64_t granule = CutGranule();
+  const std::size_t names = header_.e_shstrndx;
+  const bool sections_can_follow =
+      sections_.empty() ||
+      (names != SHN_UNDEF && names < sections_.size() &&
+       sections_.size() + 2 * change_.removed.size() + 16 < SHN_LORESERVE);
+  if (!sections_can_follow || (granule & (granule - 1)) != 0) return;
+  for (const ElfChange::Removed& removed : change_.removed) {
+    for (const Elf64_Phdr& segment : elf_.segments()) {
+      if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) != 0 ||
+          removed.offset < segment.p_offset ||
+          removed.offset + removed.size > segment.p_offset + segment.p_filesz) {
+        continue;
+      }
+      const std::uint64_t start =
+          AlignUp(std::max(removed.offset, segment.p_offset + 1), granule);
+      const std::uint64_t end =
+          (removed.offset + removed.size) & ~(granule - 1);
+      const bool is_described = std::any_of(
+          elf_.segments().begin(), elf_.segments().end(),
+          [&](const Elf64_Phdr& other) {
+            return other.p_type != PT_LOAD && other.p_type != PT_NULL &&
+                   other.p_filesz != 0 && other.p_offset < end &&
+                   other.p_offset + other.p_filesz > start;
+          });
+      if (start < end && !is_described) {
+        plan_.cuts.push_back({start, end - start});
+      }
+      break;
+    }
+  }
+}
+
+// The section header of a section that loses pages. False if it keeps them.
+bool ElfPatcher::CutSection(std::size_t index) {
+  Elf64_Shdr& section = sections_[index];
+  const std::uint64_t start = section.sh_offset;
+  const std::uint64_t end = start + section.sh_size;
+  const auto overlaps = [&](std::uint64_t offset, std::uint64_t size) {
+    return offset < end && offset + size > start;
+  };
+  const auto cut = std::find_if(
+      plan_.cuts.begin(), plan_.cuts.end(),
+      [&](const Plan::Cut& c) { return overlaps(c.offset, c.size); });
+  if (cut == plan_.cuts.end()) return false;
+  // What stays of it: all but what was removed and the zeros between.
+  std::vector<Elf64_Shdr> kept;
+  std::uint64_t at = start;
+  const auto keep = [&](std::uint64_t to) {
+    const std::uint8_t* bytes = elf_.bytes().data();
+    while (at < to && bytes[at] == 0) ++at;
+    while (at < to && bytes[to - 1] == 0) --to;
+    if (at >= to) return;
+    Elf64_Shdr piece = section;
+    piece.sh_addr += at - start;
+    piece.sh_offset = plan_.OutputOffset(at);
+    piece.sh_size = to - at;
+    piece.sh_addralign = 1;
+    kept.push_back(piece);
+  };
+  for (const ElfChange::Removed& removed : change_.removed) {
+    if (!overlaps(removed.offset, removed.size)) continue;
+    keep(removed.offset);
+    at = std::min(removed.offset + removed.size, end);
+  }
+  keep(end);
+  if (kept.empty()) {
+    section.sh_type = SHT_NOBITS;
+    section.sh_addr += cut->offset - start;
+    section.sh_offset = plan_.OutputOffset(cut->offset);
+    section.sh_size = cut->size;
+  } else {
+    section = kept.front();
+    for (std::size_t i = 1; i < kept.size(); ++i) {
+      kept_.push_back({elf_.sections()[index].name, kept[i]});
+    }
+  }
+  return true;
+}
+
+void ElfPatcher::CutSections() {
+  for (std::size_t i = 1; i < sections_.size(); ++i) {
+    Elf64_Shdr& section = sections_[i];
+    const bool has_bytes =
+        section.sh_type != SHT_NOBITS && section.sh_type != SHT_NULL;
+    if (has_bytes && CutSection(i)) continue;
+    section.sh_offset = plan_.OutputOffset(section.sh_offset);
+  }
+}
+
+void ElfPatcher::CutSegments() {
+  std::vector<Elf64_Phdr> segments;
+  for (const Elf64_Phdr& whole : elf_.segments()) {
+    Elf64_Phdr piece = whole;
+    piece.p_offset = plan_.OutputOffset(whole.p_offset);
+    if (whole.p_type != PT_LOAD) {
+      segments.push_back(piece);
+      continue;
+    }
+    piece.p_align = std::min(whole.p_align, CutGranule());
+    std::uint64_t done = 0;  // of the segment
+    for (const Plan::Cut& cut : plan_.cuts) {
+      if (cut.offset < whole.p_offset ||
+          cut.offset >= whole.p_offset + whole.p_filesz) {
+        continue;
+      }
+      const std::uint64_t from = cut.offset - whole.p_offset;
+      piece.p_filesz = from - done;
+      done = from + cut.size;
+      const std::uint64_t start = piece.p_vaddr - whole.p_vaddr;
+      piece.p_memsz = done - start;
+      if (done == whole.p_filesz) piece.p_memsz = whole.p_memsz - start;
+      segments.push_back(piece);
+      piece.p_offset = plan_.OutputOffset(cut.offset + cut.size);
+      piece.p_vaddr = whole.p_vaddr + done;
+      piece.p_paddr = whole.p_paddr + done;
+      piece.p_filesz = whole.p_filesz - done;
+      piece.p_memsz = whole.p_memsz - done;
+    }
+    if (done == 0 || done < whole.p_filesz) segments.push_back(piece);
+  }
+  segments_ = std::move(segments);
+}
+
 void ElfPatcher::SetDynamic(std::int64_t tag, std::uint64_t value) {
   for (Elf64_Dyn& entry : dynamic_) {
     if (entry.d_tag == tag) entry.d_un.d_val = value;
   }
 }
 
-// Has the loader load the stub at start; cudart's dlopen("libcuda.so.1") then
-// finds it by its SONAME. Named by its full path, it is found also by a
-// libcudart.so, which the loader does not search our path for, and after the
-// search path was replaced (patchelf --set-rpath). A file that has to run on
-// NVIDIA GPUs as well must start without the stub: there the plain name is
-// added, and only where cudart could not find it otherwise.
-void ElfPatcher::NameDriver(
+void ElfPatcher::AddNeeded(
     const std::function<std::uint64_t(std::string_view)>& add_string) {
-  constexpr std::string_view kDriver = "libcuda.so.1";
+  if (!change_.needed) return;
   Elf64_Dyn entry{};
   entry.d_tag = DT_NEEDED;
-  if (options_.keep_fatbin || options_.runpath.empty()) {
-    if (!binary_.links_shared_cudart() || binary_.links_cuda_driver()) return;
-    entry.d_un.d_val = add_string(kDriver);
-    dynamic_.push_back(entry);
-    return;
-  }
-  entry.d_un.d_val =
-      add_string(fmt::format("{}/{}", options_.runpath.front(), kDriver));
+  entry.d_un.d_val = add_string(change_.needed->name);
   for (std::size_t i = 0; i < dynamic_.size(); ++i) {
-    if (dynamic_[i].d_tag == DT_NEEDED &&
-        elf_.DynamicString(elf_.dynamic()[i].d_un.d_val) == kDriver) {
+    if (dynamic_[i].d_tag == DT_NEEDED && !change_.needed->instead_of.empty() &&
+        elf_.DynamicString(elf_.dynamic()[i].d_un.d_val) ==
+            change_.needed->instead_of) {
       dynamic_[i] = entry;
       return;
     }
@@ -201,8 +330,7 @@ void ElfPatcher::NameDriver(
   dynamic_.push_back(entry);
 }
 
-// Puts the folder of the CUDA driver in front of the search path, and names
-// the driver.
+// Puts folders in front of the search path, and a library among those needed.
 void ElfPatcher::ChangeDynamic() {
   const auto add_string = [&](std::string_view text) {
     if (strings_.empty()) {
@@ -215,12 +343,12 @@ void ElfPatcher::ChangeDynamic() {
     strings_.push_back(0);
     return offset;
   };
-  if (!options_.runpath.empty()) {
+  if (!change_.runpath.empty()) {
     // A DT_RUNPATH makes the loader ignore DT_RPATH, so a path is added only
     // where there is neither.
     auto index = elf_.FindDynamic(DT_RUNPATH);
     if (!index) index = elf_.FindDynamic(DT_RPATH);
-    std::string path = fmt::format("{}", fmt::join(options_.runpath, ":"));
+    std::string path = fmt::format("{}", fmt::join(change_.runpath, ":"));
     if (index) {
       const auto old = elf_.DynamicString(elf_.dynamic()[*index].d_un.d_val);
       if (old && !old->empty()) path += ":" + std::string(*old);
@@ -232,9 +360,10 @@ void ElfPatcher::ChangeDynamic() {
       dynamic_.push_back(entry);
     }
   }
-  NameDriver(add_string);
+  AddNeeded(add_string);
   // One DT_NULL must remain.
-  copy_dynamic_ = dynamic_.size() + 1 > elf_.dynamic_capacity();
+  copy_dynamic_ = dynamic_.size() > elf_.dynamic().size() &&
+                  dynamic_.size() + 1 > elf_.dynamic_capacity();
 }
 
 std::size_t ElfPatcher::SectionAt(std::uint64_t vaddr,
@@ -246,6 +375,39 @@ std::size_t ElfPatcher::SectionAt(std::uint64_t vaddr,
     }
   }
   return 0;
+}
+
+// The sections that must give way so that the table can grow in place. Tools
+// that come after us add entries, too, and patchelf takes the sections in the
+// order of their numbers for that of their addresses: what it would overwrite
+// is copied as well, unless that is much.
+std::optional<std::set<std::size_t>> ElfPatcher::RoomFor(
+    std::size_t entries) const {
+  if (entries == 0) return std::nullopt;
+  constexpr std::uint64_t kMuch = 1 << 20;
+  const std::uint64_t first_cut =
+      plan_.cuts.empty() ? elf_.bytes().size() : plan_.cuts.front().offset;
+  const auto room_for = [&](std::size_t n) {
+    auto sections = SectionsInTheWay(elf_, n);
+    const std::uint64_t end = elf_.header().e_phoff +
+                              (elf_.segments().size() + n) * sizeof(Elf64_Phdr);
+    if (end > first_cut) sections.reset();
+    return sections;
+  };
+  const auto size_of = [&](const std::set<std::size_t>& sections) {
+    std::uint64_t size = 0;
+    for (const std::size_t i : sections) {
+      size += elf_.sections()[i].header.sh_size;
+    }
+    return size;
+  };
+  const auto exact = room_for(entries);
+  if (!exact) return std::nullopt;
+  for (std::size_t spare = kSpareHeaders; spare > 0; --spare) {
+    const auto more = room_for(entries + spare);
+    if (more && size_of(*more) <= size_of(*exact) + kMuch) return more;
+  }
+  return exact;
 }
 
 Status ElfPatcher::FindProgramHeader() {
@@ -269,13 +431,13 @@ Status ElfPatcher::FindProgramHeader() {
   take(
       [&](const Elf64_Phdr& segment) {
         return segment.p_type == PT_NOTE && property != nullptr &&
-               segment.p_offset == property->p_offset &&
+               segment.p_vaddr == property->p_vaddr &&
                segment.p_filesz == property->p_filesz;
       },
       "the PT_NOTE of .note.gnu.property is taken (PT_GNU_PROPERTY still "
       "leads to the note)");
   const std::size_t grow = segments_.size() + wanted - elf_.segments().size();
-  const auto in_the_way = SectionsInTheWay(elf_, grow);
+  auto in_the_way = RoomFor(grow);
   if (grow > 0 && in_the_way) {
     evicted_ = *in_the_way;
     std::string names;
@@ -316,39 +478,14 @@ Part* ElfPatcher::FindPart(std::size_t section) {
   return nullptr;
 }
 
-// Header, records and marker, sized now and filled when addresses are known.
-Status ElfPatcher::BuildHead() {
-  CERB_TRY(modules_, ExtractModules(binary_));
-  kpack::Marker marker;
-  marker.search_paths = options_.search_paths;
-  marker.kernel_name = options_.kernel_name;
-  marker.version = options_.converter_version;
-  marker.abi = options_.launch_abi;
-  CERB_TRY(const Bytes encoded, kpack::EncodeMarker(marker));
-
-  const std::size_t count = binary_.wrappers().size();
+// Sized now, and filled when its address is known.
+void ElfPatcher::AddHead() {
   Part head;
-  head.name = formats::kMarkerSection;
-  head.why = fmt::format("header, {} record{} and marker", count,
-                         count == 1 ? "" : "s");
+  head.name = kMarkerSection;
+  head.why = change_.head_why;
   head.align = kPage;
-  formats::SegmentHeader header{};
-  std::memcpy(header.magic, formats::kSegmentMagic.data(),
-              formats::kSegmentMagic.size());
-  header.version = formats::kSegmentVersion;
-  header.header_size = sizeof(formats::SegmentHeader);
-  header.records_offset = sizeof(formats::SegmentHeader);
-  header.record_count = static_cast<std::uint32_t>(count);
-  header.marker_offset = static_cast<std::uint32_t>(
-      header.records_offset + count * sizeof(formats::WrapperRecord));
-  header.marker_size = static_cast<std::uint32_t>(encoded.size());
-  header.covered_size = header.marker_offset + encoded.size();
-  head.bytes.resize(header.covered_size);
-  StoreLe(head.bytes.data(), header);
-  std::copy(encoded.begin(), encoded.end(),
-            head.bytes.begin() + header.marker_offset);
+  head.bytes.resize(change_.head_size);
   AddPart(std::move(head));
-  return {};
 }
 
 void ElfPatcher::StartSegment(std::uint32_t flags, std::uint64_t gap) {
@@ -371,7 +508,7 @@ void ElfPatcher::AddPart(Part part) {
 // Gives every part its place, and the segments their addresses.
 Status ElfPatcher::Place() {
   StartSegment(PF_R, 0);
-  CERB_TRY_VOID(BuildHead());
+  AddHead();
   // Sections with higher numbers at higher addresses, as every tool likes.
   const std::size_t dynstr =
       SectionAt(elf_.DynamicValue(DT_STRTAB).value_or(0), SHT_STRTAB);
@@ -443,13 +580,13 @@ Status ElfPatcher::Place() {
   }
   // User space ends at 2^47 (psABI, "Virtual address space").
   const std::uint64_t limit = std::uint64_t{1} << 46;
-  if (end > limit || plan_.input_size > limit) {
+  if (end > limit || plan_.kept_size() > limit) {
     return Err(elf_.Error(DiagCode::kUnsupported,
                           fmt::format("uses addresses up to 0x{:x}, no room "
                                       "for a segment behind them",
                                       end)));
   }
-  plan_.append_offset = AlignUp(plan_.input_size, kPage);
+  plan_.append_offset = AlignUp(plan_.kept_size(), kPage);
   plan_.segment_vaddr = AlignUp(end, kPage);
   if (table_moves_ && elf_.is_executable() && first_vaddr >= first_offset) {
     // Linux before 5.18 tells the loader that the table is at base +
@@ -460,36 +597,6 @@ Status ElfPatcher::Place() {
     plan_.segment_vaddr = plan_.append_offset + base;
   }
   return {};
-}
-
-void ElfPatcher::FillRecords() {
-  Bytes& head = parts_[0].bytes;
-  std::set<std::uint32_t> empty;
-  for (const Module& module : modules_) {
-    if (module.is_empty_device_link && module.index) {
-      empty.insert(*module.index);
-    }
-  }
-  for (const Wrapper& wrapper : binary_.wrappers()) {
-    const std::uint64_t at = sizeof(formats::SegmentHeader) +
-                             wrapper.index * sizeof(formats::WrapperRecord);
-    const std::uint64_t vaddr = plan_.segment_vaddr + at;
-    const LocatedFatbin& fatbin = binary_.fatbins()[wrapper.fatbin];
-    formats::WrapperRecord record{};
-    std::memcpy(record.magic, formats::kRecordMagic.data(),
-                formats::kRecordMagic.size());
-    record.version = formats::kRecordVersion;
-    record.index = wrapper.index;
-    record.flags = empty.contains(wrapper.index) ? formats::kRecordNoKernel : 0;
-    record.to_segment = -static_cast<std::int64_t>(at);
-    record.to_wrapper = static_cast<std::int64_t>(wrapper.vaddr - vaddr);
-    record.to_fatbin = static_cast<std::int64_t>(fatbin.vaddr - vaddr);
-    record.fatbin_size = fatbin.fatbin.bytes.size();
-    StoreLe(head.data() + at, record);
-  }
-  formats::SegmentHeader header = LoadLe<formats::SegmentHeader>(head.data());
-  header.checksum = formats::SegmentChecksum(head);
-  StoreLe(head.data(), header);
 }
 
 // Whatever led to a part that was copied leads to the copy.
@@ -524,9 +631,9 @@ void ElfPatcher::UpdatePointers() {
         const Part* last = nullptr;
         for (const std::size_t i : evicted_) {
           const Elf64_Shdr& old = elf_.sections()[i].header;
-          if (old.sh_offset < segment.p_offset ||
-              old.sh_offset + old.sh_size >
-                  segment.p_offset + segment.p_filesz) {
+          const std::uint64_t offset = plan_.OutputOffset(old.sh_offset);
+          if (offset < segment.p_offset ||
+              offset + old.sh_size > segment.p_offset + segment.p_filesz) {
             continue;
           }
           const Part* part = FindPart(i);
@@ -601,7 +708,7 @@ void ElfPatcher::AppendSections() {
       names_index >= sections_.size()) {
     return;
   }
-  if (sections_.size() + parts_.size() >= SHN_LORESERVE) {
+  if (sections_.size() + parts_.size() + kept_.size() >= SHN_LORESERVE) {
     plan_.notes.push_back(elf_.Error(
         DiagCode::kUnsupported,
         "has too many sections to describe the new segment; strip would "
@@ -611,19 +718,23 @@ void ElfPatcher::AppendSections() {
   }
   const ByteSpan old_names = elf_.SectionBytes(elf_.sections()[names_index]);
   Bytes names(old_names.begin(), old_names.end());
+  const auto add = [&](Elf64_Shdr section, std::string_view name) {
+    section.sh_name = static_cast<Elf64_Word>(names.size());
+    sections_.push_back(section);
+    names.insert(names.end(), name.begin(), name.end());
+    names.push_back(0);
+  };
+  for (const Kept& kept : kept_) add(kept.header, kept.name);
   for (const Part& part : parts_) {
     if (part.section != 0) continue;
     Elf64_Shdr section{};
-    section.sh_name = static_cast<Elf64_Word>(names.size());
     section.sh_type = part.type;
     section.sh_flags = part.flags;
     section.sh_addr = VaddrOf(part);
     section.sh_offset = OffsetOf(part);
     section.sh_size = part.bytes.size();
     section.sh_addralign = part.align;
-    sections_.push_back(section);
-    names.insert(names.end(), part.name.begin(), part.name.end());
-    names.push_back(0);
+    add(section, part.name);
   }
   const std::uint64_t names_at = plan_.appended.size();
   sections_[names_index].sh_offset = plan_.append_offset + names_at;
@@ -638,7 +749,8 @@ void ElfPatcher::AppendSections() {
 }
 
 Status ElfPatcher::Edit(std::uint64_t offset, Bytes bytes, std::string why) {
-  CERB_TRY_VOID(plan_.ranges.Add(offset, bytes.size(), why));
+  CERB_TRY_VOID(
+      plan_.ranges.Add(plan_.OutputOffset(offset), bytes.size(), why));
   plan_.edits.push_back({offset, std::move(bytes), std::move(why)});
   return {};
 }
@@ -656,17 +768,13 @@ Status ElfPatcher::EditIfChanged(std::uint64_t offset, const Bytes& bytes,
               why);
 }
 
-Status ElfPatcher::EditWrappers() {
-  if (options_.keep_fatbin) return {};
-  for (const Wrapper& wrapper : binary_.wrappers()) {
-    const PointerSlot& slot = wrapper.data;
-    const std::uint64_t record = plan_.segment_vaddr +
-                                 sizeof(formats::SegmentHeader) +
-                                 wrapper.index * sizeof(formats::WrapperRecord);
+Status ElfPatcher::EditPointers() {
+  for (const ElfChange::Pointer& pointer : change_.pointers) {
+    const PointerSlot& slot = pointer.slot;
+    const std::uint64_t target = plan_.segment_vaddr + pointer.into_head;
+    const std::string& why = pointer.why;
     Bytes address;
-    AppendLe(address, record);
-    const std::string why =
-        fmt::format("wrapper {} leads to its record", wrapper.index);
+    AppendLe(address, target);
     switch (slot.fill) {
       case PointerSlot::Fill::kInPlace:
       case PointerSlot::Fill::kRelr:
@@ -685,7 +793,7 @@ Status ElfPatcher::EditWrappers() {
         Bytes relocation;
         AppendLe(relocation, std::uint64_t{ELF64_R_INFO(
                                  0ul, std::uint64_t{R_X86_64_RELATIVE})});
-        AppendLe(relocation, record);
+        AppendLe(relocation, target);
         CERB_TRY_VOID(Edit(slot.rela_offset + offsetof(Elf64_Rela, r_info),
                            std::move(relocation), why));
         break;
@@ -703,7 +811,8 @@ Status ElfPatcher::EditTables() {
   if (!table_moves_) {
     Bytes table;
     for (const Elf64_Phdr& segment : segments_) AppendLe(table, segment);
-    CERB_TRY_VOID(EditIfChanged(header_.e_phoff, table, "program headers"));
+    CERB_TRY_VOID(
+        EditIfChanged(elf_.header().e_phoff, table, "program headers"));
   }
   if (!copy_dynamic_) {
     Bytes table;
@@ -722,9 +831,9 @@ Status ElfPatcher::EmitParts() {
   }
   const std::uint64_t parts_size = plan_.appended.size();
   AppendSections();
-  if (plan_.append_offset > plan_.input_size) {
-    CERB_TRY_VOID(plan_.ranges.Add(plan_.input_size,
-                                   plan_.append_offset - plan_.input_size,
+  if (plan_.append_offset > plan_.kept_size()) {
+    CERB_TRY_VOID(plan_.ranges.Add(plan_.kept_size(),
+                                   plan_.append_offset - plan_.kept_size(),
                                    "padding to a page"));
   }
   for (std::size_t i = 0; i < parts_.size(); ++i) {
@@ -747,13 +856,22 @@ Status ElfPatcher::EmitParts() {
 Result<Plan> ElfPatcher::Run() {
   plan_.input_size = elf_.bytes().size();
   CERB_TRY_VOID(CheckInput());
+  FindCuts();
+  if (!plan_.cuts.empty()) {
+    CutSections();
+    CutSegments();
+    header_.e_phoff = plan_.OutputOffset(header_.e_phoff);
+  }
   ChangeDynamic();
   CERB_TRY_VOID(FindProgramHeader());
   CERB_TRY_VOID(Place());
-  FillRecords();
+  parts_[0].bytes = change_.head(plan_.segment_vaddr);
   UpdatePointers();
   CERB_TRY_VOID(EmitParts());
-  CERB_TRY_VOID(EditWrappers());
+  CERB_TRY_VOID(EditPointers());
+  for (const Plan::Edit& edit : change_.edits) {
+    CERB_TRY_VOID(Edit(edit.offset, edit.bytes, edit.why));
+  }
   CERB_TRY_VOID(EditTables());
   std::sort(plan_.edits.begin(), plan_.edits.end(),
             [](const Plan::Edit& a, const Plan::Edit& b) {
@@ -764,8 +882,8 @@ Result<Plan> ElfPatcher::Run() {
 
 }  // namespace
 
-Result<Plan> PlanElf(const Binary& binary, const PlanOptions& options) {
-  return ElfPatcher(binary, options).Run();
+Result<Plan> PlanElf(const ElfFile& elf, const ElfChange& change) {
+  return ElfPatcher(elf, change).Run();
 }
 
 }  // namespace cerberus::rewriter

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "rewriter/patch_elf.h"
+#include <algorithm>
 
 namespace cerberus::rewriter {
 namespace {
@@ -30,10 +30,29 @@ std::uint64_t Plan::bytes_in_place() const {
   return total;
 }
 
+std::uint64_t Plan::bytes_cut() const {
+  std::uint64_t total = 0;
+  for (const Cut& cut : cuts) total += cut.size;
+  return total;
+}
+
+std::uint64_t Plan::OutputOffset(std::uint64_t input_offset) const {
+  std::uint64_t before = 0;
+  for (const Cut& cut : cuts) {
+    if (input_offset <= cut.offset) break;
+    before += std::min(cut.size, input_offset - cut.offset);
+  }
+  return input_offset - before;
+}
+
 std::string Plan::ToText() const {
   std::string out = fmt::format(
       "{} bytes change in place, {} are appended; new segment at 0x{:x}: {}\n",
-      bytes_in_place(), output_size() - input_size, segment_vaddr, tactic);
+      bytes_in_place(), output_size() - kept_size(), segment_vaddr, tactic);
+  for (const Cut& cut : cuts) {
+    out += fmt::format("  0x{:x} bytes at 0x{:x} of the input leave the file\n",
+                       cut.size, cut.offset);
+  }
   for (const auto& [offset, range] : ranges.ranges()) {
     out +=
         fmt::format("  0x{:08x} +0x{:<6x} {}\n", offset, range.size, range.why);
@@ -45,10 +64,11 @@ std::string Plan::ToText() const {
 std::string Plan::ToJson() const {
   std::string out = fmt::format(
       "{{\"input_size\":{},\"output_size\":{},\"bytes_in_place\":{},"
+      "\"bytes_cut\":{},"
       "\"segment\":{{\"offset\":{},\"vaddr\":{},\"size\":{}}},"
       "\"tactic\":{},\"ranges\":[",
-      input_size, output_size(), bytes_in_place(), append_offset, segment_vaddr,
-      segment_size, JsonString(tactic));
+      input_size, output_size(), bytes_in_place(), bytes_cut(), append_offset,
+      segment_vaddr, segment_size, JsonString(tactic));
   bool first = true;
   for (const auto& [offset, range] : ranges.ranges()) {
     out += fmt::format("{}{{\"offset\":{},\"size\":{},\"why\":{}}}",
@@ -65,25 +85,33 @@ std::string Plan::ToJson() const {
   return out + "]}";
 }
 
-Result<Plan> PlanConversion(const Binary& binary, const PlanOptions& options) {
-  return PlanElf(binary, options);
-}
-
 Status Rewrite(const Binary& binary, const Plan& plan, OutputFile& out) {
-  if (binary.file() != nullptr) {
+  if (binary.file() == nullptr) {
+    std::uint64_t at = 0;
+    for (const Plan::Cut& cut : plan.cuts) {
+      CERB_TRY_VOID(out.Append(binary.bytes().subspan(at, cut.offset - at)));
+      at = cut.offset + cut.size;
+    }
+    CERB_TRY_VOID(out.Append(binary.bytes().subspan(at)));
+  } else if (plan.cuts.empty()) {
     CERB_TRY_VOID(out.CopyFrom(binary.source()));
   } else {
-    CERB_TRY_VOID(out.Append(binary.bytes()));
+    std::uint64_t at = 0;
+    for (const Plan::Cut& cut : plan.cuts) {
+      CERB_TRY_VOID(out.AppendFrom(binary.source(), at, cut.offset - at));
+      at = cut.offset + cut.size;
+    }
+    CERB_TRY_VOID(out.AppendFrom(binary.source(), at, plan.input_size - at));
   }
-  if (out.size() != plan.input_size) {
+  if (out.size() != plan.kept_size()) {
     Where where;
     where.file = binary.path();
     return Err(DiagCode::kIo, std::move(where),
                fmt::format("changed while it was read: {} bytes, then {}",
-                           plan.input_size, out.size()));
+                           plan.kept_size(), out.size()));
   }
   for (const Plan::Edit& edit : plan.edits) {
-    CERB_TRY_VOID(out.WriteAt(edit.offset, edit.bytes));
+    CERB_TRY_VOID(out.WriteAt(plan.OutputOffset(edit.offset), edit.bytes));
   }
   return out.WriteAt(plan.append_offset, plan.appended);
 }

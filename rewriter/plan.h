@@ -44,8 +44,16 @@ struct Plan {
   };
   // Sorted, disjoint, all inside the input.
   std::vector<Edit> edits;
-  // What stands behind the input; the gap up to its page-aligned start reads
-  // as zeros.
+  // Whole pages that leave the file: nothing needs them any more. What stands
+  // behind moves up in the file and keeps its address. Sorted, disjoint, all
+  // inside the input, no edit in them.
+  struct Cut {
+    std::uint64_t offset;
+    std::uint64_t size;
+  };
+  std::vector<Cut> cuts;
+  // What stands behind the rest of the input; the gap up to its page-aligned
+  // start reads as zeros.
   std::uint64_t append_offset = 0;
   Bytes appended;
   // The edits and the appended parts, with their reasons; offsets of the
@@ -62,6 +70,11 @@ struct Plan {
   std::vector<Diag> notes;
 
   std::uint64_t bytes_in_place() const;
+  std::uint64_t bytes_cut() const;
+  // Bytes of the input that stay.
+  std::uint64_t kept_size() const { return input_size - bytes_cut(); }
+  // Where a byte of the input will be; of one that is cut, where the next is.
+  std::uint64_t OutputOffset(std::uint64_t input_offset) const;
   std::uint64_t output_size() const { return append_offset + appended.size(); }
   // One line a range: offset, size, reason.
   std::string ToText() const;
@@ -69,11 +82,22 @@ struct Plan {
   std::string ToJson() const;
 };
 
-// Errors: already converted, no way to add a segment, a static executable,
-// bad options. A binary without wrappers can be planned (a program that loads
-// its kernels at run time, a library matched by content): it gets the marker
-// and the search path.
+// Of a CUDA binary. Errors: already converted, no way to add a segment, a
+// static executable, bad options. A binary without wrappers can be planned (a
+// program that loads its kernels at run time, a library matched by content): it
+// gets the marker and the search path.
 Result<Plan> PlanConversion(const Binary& binary, const PlanOptions& options);
+
+struct SplitOptions {
+  // Into the marker, as in PlanOptions.
+  std::vector<std::string> search_paths;
+  std::string kernel_name;
+};
+
+// Of a HIP binary whose code objects go to archives: its wrappers lead to the
+// marker, as AMD's runtime reads it, and the images leave the file. Errors: no
+// HIP wrappers, split already, no way to add a segment, bad options.
+Result<Plan> PlanSplit(const Binary& binary, const SplitOptions& options);
 
 // Writes the converted file into `out` (made with the binary's mode); the
 // caller commits. Memory does not grow with the file.

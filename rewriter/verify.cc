@@ -183,6 +183,59 @@ Result<ConvertedInfo> Read(ByteSpan output, const MappedFile* file,
   return info;
 }
 
+// Whether all bytes of a segment that are not cut are loaded to their address
+// with the same permissions.
+bool IsLoadedAsBefore(const Elf64_Phdr& segment, const Plan& plan,
+                      const ElfFile& after) {
+  std::uint64_t at = segment.p_offset;
+  const std::uint64_t end = segment.p_offset + segment.p_filesz;
+  const auto check = [&](std::uint64_t to) {
+    if (at >= to) return true;
+    const std::uint64_t vaddr = segment.p_vaddr + (at - segment.p_offset);
+    return std::any_of(
+        after.segments().begin(), after.segments().end(),
+        [&](const Elf64_Phdr& other) {
+          return other.p_type == PT_LOAD && other.p_flags == segment.p_flags &&
+                 vaddr >= other.p_vaddr &&
+                 vaddr - other.p_vaddr + (to - at) <= other.p_filesz &&
+                 other.p_offset + (vaddr - other.p_vaddr) ==
+                     plan.OutputOffset(at);
+        });
+  };
+  for (const Plan::Cut& cut : plan.cuts) {
+    if (cut.offset < at || cut.offset >= end) continue;
+    if (!check(cut.offset)) return false;
+    at = cut.offset + cut.size;
+  }
+  if (!check(end)) return false;
+  // What has no bytes in the file ends where it did.
+  std::uint64_t last = 0;
+  for (const Elf64_Phdr& other : after.segments()) {
+    if (other.p_type == PT_LOAD && other.p_vaddr >= segment.p_vaddr &&
+        other.p_vaddr <
+            segment.p_vaddr + std::max<std::uint64_t>(segment.p_memsz, 1)) {
+      last = std::max(last, other.p_vaddr + other.p_memsz);
+    }
+  }
+  return last == segment.p_vaddr + segment.p_memsz;
+}
+
+Status VerifySplit(const Binary& input, const Plan& plan, ByteSpan output,
+                   const MappedFile* file, const std::string& name) {
+  CERB_TRY(const Binary after, Binary::FromBytes(output, name, file));
+  CERB_TRY_VOID(after.elf().CheckLayout());
+  CERB_TRY(const SplitInfo info, ReadSplit(after));
+  bool as_planned = info.marker_vaddr == plan.segment_vaddr &&
+                    info.numbers.size() == input.hip().wrappers.size();
+  for (std::size_t i = 0; as_planned && i < info.numbers.size(); ++i) {
+    as_planned = info.numbers[i] == i &&
+                 after.hip().wrappers[i].vaddr == input.hip().wrappers[i].vaddr;
+  }
+  if (as_planned) return {};
+  return Err(after.elf().Error(DiagCode::kInternal,
+                               "the wrappers are not the planned ones"));
+}
+
 // `file` is what `output` is a view of, or null.
 Status Verify(const Binary& input, const Plan& plan, ByteSpan output,
               const MappedFile* file, const std::string& name) {
@@ -196,7 +249,7 @@ Status Verify(const Binary& input, const Plan& plan, ByteSpan output,
     return fail(output.size(), fmt::format("has {} bytes, planned were {}",
                                            output.size(), plan.output_size()));
   }
-  // One pass in file order: input up to the next edit, then the edit.
+  // One pass in file order: input up to the next edit or cut, then the edit.
   const ByteSpan old = input.bytes();
   const auto compare_all = [&](std::uint64_t at, ByteSpan expected,
                                std::string_view what) -> Status {
@@ -228,18 +281,33 @@ Status Verify(const Binary& input, const Plan& plan, ByteSpan output,
     return compare_all(at, expected, what);
   };
   std::uint64_t at = 0;
+  auto cut = plan.cuts.begin();
+  // All of the input up to an offset, but for what is cut.
+  const auto compare_input = [&](std::uint64_t to) -> Status {
+    for (;;) {
+      const bool is_cut = cut != plan.cuts.end() && cut->offset <= to;
+      const std::uint64_t end = is_cut ? cut->offset : to;
+      if (end < at) return fail(end, "the plan's edits overlap");
+      CERB_TRY_VOID(compare(plan.OutputOffset(at), old.subspan(at, end - at),
+                            "a byte outside the plan"));
+      at = end;
+      if (!is_cut) return {};
+      at += cut++->size;
+      if (at > to) return fail(to, "the plan edits what it cuts");
+    }
+  };
   for (const Plan::Edit& edit : plan.edits) {
     if (edit.offset < at || edit.offset > old.size() ||
         edit.bytes.size() > old.size() - edit.offset) {
       return fail(edit.offset, "the plan's edits overlap");
     }
-    CERB_TRY_VOID(compare(at, old.subspan(at, edit.offset - at),
-                          "a byte outside the plan"));
-    CERB_TRY_VOID(compare(edit.offset, edit.bytes, edit.why));
+    CERB_TRY_VOID(compare_input(edit.offset));
+    CERB_TRY_VOID(
+        compare(plan.OutputOffset(edit.offset), edit.bytes, edit.why));
     at = edit.offset + edit.bytes.size();
   }
-  CERB_TRY_VOID(compare(at, old.subspan(at), "a byte outside the plan"));
-  for (at = old.size(); at < plan.append_offset; ++at) {
+  CERB_TRY_VOID(compare_input(old.size()));
+  for (at = plan.kept_size(); at < plan.append_offset; ++at) {
     if (output[at] != 0) return fail(at, "the padding is not zero");
   }
   CERB_TRY_VOID(
@@ -257,21 +325,31 @@ Status Verify(const Binary& input, const Plan& plan, ByteSpan output,
   if (first_load(after) != first_load(input.elf())) {
     return bad("the lowest address changed");
   }
+  // Whether a segment is there, as it was but for its place in the file.
+  const auto has = [&](Elf64_Phdr segment) {
+    segment.p_offset = plan.OutputOffset(segment.p_offset);
+    return std::any_of(after.segments().begin(), after.segments().end(),
+                       [&](const Elf64_Phdr& other) {
+                         return std::memcmp(&other, &segment, sizeof segment) ==
+                                0;
+                       });
+  };
   for (const Elf64_Phdr& segment : input.elf().segments()) {
     if (segment.p_type != PT_LOAD && segment.p_type != PT_TLS &&
         segment.p_type != PT_GNU_RELRO && segment.p_type != PT_GNU_STACK &&
         segment.p_type != PT_GNU_EH_FRAME) {
       continue;
     }
-    const bool kept =
-        std::any_of(after.segments().begin(), after.segments().end(),
-                    [&](const Elf64_Phdr& other) {
-                      return std::memcmp(&other, &segment, sizeof segment) == 0;
-                    });
+    const bool kept = segment.p_type == PT_LOAD && !plan.cuts.empty()
+                          ? IsLoadedAsBefore(segment, plan, after)
+                          : has(segment);
     if (!kept) {
       return bad(fmt::format("the segment at 0x{:x} of type 0x{:x} changed",
                              segment.p_vaddr, segment.p_type));
     }
+  }
+  if (!input.hip().wrappers.empty()) {
+    return VerifySplit(input, plan, output, file, name);
   }
   CERB_TRY(const ConvertedInfo info, Read(output, file, name));
   if (info.segment_vaddr != plan.segment_vaddr ||
@@ -282,6 +360,39 @@ Status Verify(const Binary& input, const Plan& plan, ByteSpan output,
 }
 
 }  // namespace
+
+Result<SplitInfo> ReadSplit(const Binary& binary) {
+  const ElfFile& elf = binary.elf();
+  SplitInfo info;
+  for (const HipWrapper& wrapper : binary.hip().wrappers) {
+    const auto fail = [&](std::string message) {
+      return Err(elf.Error(
+          DiagCode::kBadFormat,
+          fmt::format("wrapper {} {}", wrapper.index, std::move(message))));
+    };
+    if (!wrapper.is_split) return fail("is not split");
+    const std::uint64_t vaddr = wrapper.data.value;
+    if (!info.numbers.empty() && vaddr != info.marker_vaddr) {
+      return fail(fmt::format("leads to 0x{:x}, the first one to 0x{:x}", vaddr,
+                              info.marker_vaddr));
+    }
+    info.numbers.push_back(wrapper.number);
+    if (info.numbers.size() > 1) continue;
+    info.marker_vaddr = vaddr;
+    auto marker = kpack::DecodeMarker(elf.BytesAt(vaddr));
+    if (!marker) {
+      return fail(fmt::format("leads to 0x{:x}, where there is no marker: {}",
+                              vaddr, marker.error().message));
+    }
+    info.search_paths = std::move(marker->search_paths);
+    info.kernel_name = std::move(marker->kernel_name);
+  }
+  if (info.numbers.empty()) {
+    return Err(elf.Error(DiagCode::kUnsupported,
+                         "is not a split file: it has no HIP wrapper"));
+  }
+  return info;
+}
 
 Result<ConvertedInfo> ReadConverted(ByteSpan output, const std::string& name) {
   return Read(output, nullptr, name);

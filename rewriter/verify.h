@@ -36,8 +36,21 @@ struct ConvertedInfo {
 Result<ConvertedInfo> ReadConverted(ByteSpan output, const std::string& name);
 Result<ConvertedInfo> ReadConvertedFile(const std::string& path);
 
+// What a split HIP file says of itself; also one that upstream's tools made.
+struct SplitInfo {
+  std::vector<std::string> search_paths;
+  std::string kernel_name;
+  std::uint64_t marker_vaddr = 0;
+  std::vector<std::uint32_t> numbers;  // of the wrappers, in their order
+};
+
+// Errors: not split; a wrapper that leads to no marker, or to another than the
+// first one's.
+Result<SplitInfo> ReadSplit(const Binary& binary);
+
 // The full check of a fresh conversion: every planned byte is as planned,
-// every other equals the input's, and ReadConverted() finds what was meant.
+// every other equals the input's, and ReadConverted() or
+// ReadSplit() finds what was meant.
 Status VerifyConversion(const Binary& input, const Plan& plan, ByteSpan output,
                         const std::string& name);
 // The same for a file not yet committed, or already in place.

@@ -20,6 +20,7 @@ packages=(
   libcli11-dev libmsgpack-cxx-dev libzip-dev zlib1g-dev libxml2-dev
   # tests
   libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev mold patchelf
+  elfutils
   python3 python3-venv ca-certificates procps
 )
 

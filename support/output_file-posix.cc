@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <utility>
@@ -119,10 +120,26 @@ Status OutputFile::CopyFromDescriptor(int from, const std::string& path) {
     size_ = size;
     return {};
   }
-  off_t in = 0, out = 0;
-  while (static_cast<std::uint64_t>(out) < size) {
+  return AppendFromDescriptor(from, path, 0, size);
+}
+
+Status OutputFile::AppendFrom(const std::string& path, std::uint64_t offset,
+                              std::uint64_t size) {
+  const int from = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (from < 0) return Err(ErrnoDiag(path, "cannot open", errno));
+  const Status status = AppendFromDescriptor(from, path, offset, size);
+  ::close(from);
+  return status;
+}
+
+Status OutputFile::AppendFromDescriptor(int from, const std::string& path,
+                                        std::uint64_t offset,
+                                        std::uint64_t size) {
+  off_t in = static_cast<off_t>(offset), out = static_cast<off_t>(size_);
+  const std::uint64_t end = size_ + size;
+  while (static_cast<std::uint64_t>(out) < end) {
     const ssize_t n = ::copy_file_range(
-        from, &in, fd_, &out, size - static_cast<std::uint64_t>(out), 0);
+        from, &in, fd_, &out, end - static_cast<std::uint64_t>(out), 0);
     if (n > 0) continue;
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && (errno == ENOSPC || errno == EFBIG || errno == EDQUOT)) {
@@ -131,13 +148,15 @@ Status OutputFile::CopyFromDescriptor(int from, const std::string& path) {
     break;  // not between these file systems; the rest goes through memory
   }
   size_ = static_cast<std::uint64_t>(out);
-  Bytes buffer(size_ < size ? 1 << 20 : 0);
-  while (size_ < size) {
+  Bytes buffer(size_ < end ? 1 << 20 : 0);
+  while (size_ < end) {
     const ssize_t n =
-        ::pread(from, buffer.data(), buffer.size(), static_cast<off_t>(size_));
+        ::pread(from, buffer.data(),
+                std::min<std::uint64_t>(buffer.size(), end - size_), in);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return Err(ErrnoDiag(path, "cannot read", errno));
     if (n == 0) break;  // it shrank; the caller compares sizes
+    in += n;
     CERB_TRY_VOID(Append(ByteSpan(buffer).first(static_cast<std::size_t>(n))));
   }
   return {};

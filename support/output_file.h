@@ -35,6 +35,9 @@ class OutputFile {
   // Starts the file, still empty, as a copy of another one. The file system
   // shares the blocks where it can; memory does not grow with the file.
   Status CopyFrom(const std::string& path);
+  // Appends a part of another file, in the same way; less if that file ends.
+  Status AppendFrom(const std::string& path, std::uint64_t offset,
+                    std::uint64_t size);
   // The bytes written so far, read back.
   Result<MappedFile> Map() const;
   // A name by which this process can open the file now, before it has one.
@@ -49,6 +52,8 @@ class OutputFile {
   OutputFile() = default;
   void Discard();
   Status CopyFromDescriptor(int from, const std::string& path);
+  Status AppendFromDescriptor(int from, const std::string& path,
+                              std::uint64_t offset, std::uint64_t size);
 
   int fd_ = -1;
   std::string path_;

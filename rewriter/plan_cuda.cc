@@ -1,0 +1,135 @@
+// What a conversion changes in a CUDA binary (docs/marker-format.md).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <utility>
+
+#include "kpack/marker.h"
+#include "rewriter/extract.h"
+#include "rewriter/patch_elf.h"
+#include "rewriter/plan.h"
+#include "rewriter/segment.h"
+
+namespace cerberus::rewriter {
+namespace {
+
+// The library that the loader is to load at start; cudart's
+// dlopen("libcuda.so.1") then finds it by its SONAME. Named by its full path,
+// it is found also by a libcudart.so, which the loader does not search our
+// path for, and after the search path was replaced (patchelf --set-rpath). A
+// file that has to run on NVIDIA GPUs as well must start without the stub:
+// there the plain name is added, and only where cudart could not find it
+// otherwise.
+std::optional<ElfChange::Needed> DriverToName(const Binary& binary,
+                                              const PlanOptions& options) {
+  constexpr std::string_view kDriver = "libcuda.so.1";
+  if (!options.keep_fatbin && !options.runpath.empty()) {
+    return ElfChange::Needed{
+        fmt::format("{}/{}", options.runpath.front(), kDriver), kDriver};
+  }
+  if (!binary.links_shared_cudart() || binary.links_cuda_driver()) {
+    return std::nullopt;
+  }
+  return ElfChange::Needed{std::string(kDriver), ""};
+}
+
+Result<Bytes> MarkerOf(const PlanOptions& options) {
+  kpack::Marker marker;
+  marker.search_paths = options.search_paths;
+  marker.kernel_name = options.kernel_name;
+  marker.version = options.converter_version;
+  marker.abi = options.launch_abi;
+  return kpack::EncodeMarker(marker);
+}
+
+std::uint64_t RecordOffset(const Wrapper& wrapper) {
+  return sizeof(SegmentHeader) + wrapper.index * sizeof(WrapperRecord);
+}
+
+// Header, records and marker.
+Bytes Head(const Binary& binary, const std::set<std::uint32_t>& empty,
+           const Bytes& marker, std::uint64_t segment_vaddr) {
+  const std::size_t count = binary.wrappers().size();
+  SegmentHeader header{};
+  std::memcpy(header.magic, kSegmentMagic.data(), kSegmentMagic.size());
+  header.version = kSegmentVersion;
+  header.header_size = sizeof(SegmentHeader);
+  header.records_offset = sizeof(SegmentHeader);
+  header.record_count = static_cast<std::uint32_t>(count);
+  header.marker_offset = static_cast<std::uint32_t>(
+      header.records_offset + count * sizeof(WrapperRecord));
+  header.marker_size = static_cast<std::uint32_t>(marker.size());
+  header.covered_size = header.marker_offset + marker.size();
+  Bytes head(header.covered_size);
+  StoreLe(head.data(), header);
+  std::copy(marker.begin(), marker.end(), head.begin() + header.marker_offset);
+  for (const Wrapper& wrapper : binary.wrappers()) {
+    const std::uint64_t at = RecordOffset(wrapper);
+    const std::uint64_t vaddr = segment_vaddr + at;
+    const LocatedFatbin& fatbin = binary.fatbins()[wrapper.fatbin];
+    WrapperRecord record{};
+    std::memcpy(record.magic, kRecordMagic.data(), kRecordMagic.size());
+    record.version = kRecordVersion;
+    record.index = wrapper.index;
+    record.flags = empty.contains(wrapper.index) ? kRecordNoKernel : 0;
+    record.to_segment = -static_cast<std::int64_t>(at);
+    record.to_wrapper = static_cast<std::int64_t>(wrapper.vaddr - vaddr);
+    record.to_fatbin = static_cast<std::int64_t>(fatbin.vaddr - vaddr);
+    record.fatbin_size = fatbin.fatbin.bytes.size();
+    StoreLe(head.data() + at, record);
+  }
+  header.checksum = SegmentChecksum(head);
+  StoreLe(head.data(), header);
+  return head;
+}
+
+}  // namespace
+
+Result<Plan> PlanConversion(const Binary& binary, const PlanOptions& options) {
+  const ElfFile& elf = binary.elf();
+  if (binary.is_converted()) {
+    return Err(elf.Error(DiagCode::kUnsupported,
+                         "is already converted; convert the original"));
+  }
+  if (elf.FindSegment(PT_DYNAMIC) == nullptr) {
+    return Err(elf.Error(DiagCode::kUnsupported,
+                         "is statically linked, so it cannot load a CUDA "
+                         "driver"));
+  }
+  if (options.search_paths.empty() || options.kernel_name.empty()) {
+    return Err(DiagCode::kUsage,
+               "a conversion needs a search path and a kernel name");
+  }
+  CERB_TRY(const std::vector<Module> modules, ExtractModules(binary));
+  std::set<std::uint32_t> empty;
+  for (const Module& module : modules) {
+    if (module.is_empty_device_link && module.index) {
+      empty.insert(*module.index);
+    }
+  }
+  CERB_TRY(const Bytes marker, MarkerOf(options));
+
+  ElfChange change;
+  change.runpath = options.runpath;
+  change.needed = DriverToName(binary, options);
+  const std::size_t count = binary.wrappers().size();
+  change.head_why = fmt::format("header, {} record{} and marker", count,
+                                count == 1 ? "" : "s");
+  change.head_size =
+      sizeof(SegmentHeader) + count * sizeof(WrapperRecord) + marker.size();
+  change.head = [&](std::uint64_t vaddr) {
+    return Head(binary, empty, marker, vaddr);
+  };
+  if (!options.keep_fatbin) {
+    for (const Wrapper& wrapper : binary.wrappers()) {
+      change.pointers.push_back(
+          {wrapper.data, RecordOffset(wrapper),
+           fmt::format("wrapper {} leads to its record", wrapper.index)});
+    }
+  }
+  return PlanElf(elf, change);
+}
+
+}  // namespace cerberus::rewriter
