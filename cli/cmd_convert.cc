@@ -1,6 +1,5 @@
 // cerberus convert: a CUDA program in, a program for AMD GPUs out.
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -18,12 +17,6 @@
 
 namespace cerberus::cli {
 namespace {
-
-bool SameFile(const std::string& a, const std::string& b) {
-  struct stat sa, sb;
-  return ::stat(a.c_str(), &sa) == 0 && ::stat(b.c_str(), &sb) == 0 &&
-         sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
-}
 
 class ConvertVerb : public Verb {
  public:

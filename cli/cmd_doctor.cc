@@ -274,16 +274,6 @@ class DoctorVerb : public Verb {
     return {};
   }
 
-  static bool SameFile(const std::string& a, const std::string& b) {
-    char* real_a = ::realpath(a.c_str(), nullptr);
-    char* real_b = ::realpath(b.c_str(), nullptr);
-    const bool same =
-        real_a != nullptr && real_b != nullptr && !std::strcmp(real_a, real_b);
-    std::free(real_a);
-    std::free(real_b);
-    return same;
-  }
-
   // The target in the archives that the device would take, or "".
   std::string PrebuiltFor(const DeviceInfo& device) const {
     const Result<TargetId> id = TargetId::Parse(device.target);

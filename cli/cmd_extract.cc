@@ -13,8 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "cli/code_object.h"
 #include "cli/embedded_ptx.h"
 #include "cli/exit_code.h"
+#include "cli/hip_image.h"
 #include "cli/json.h"
 #include "cli/name_filter.h"
 #include "cli/options.h"
@@ -116,7 +118,7 @@ class ExtractVerb : public Verb {
   }
 
   void AddOptions(CLI::App& app) override {
-    app.add_option("FILE", path_, "program, library, fatbin or .kpack")
+    app.add_option("FILE", path_, "program, library, fatbin, bundle or .kpack")
         ->required()
         ->group(kGroupFiles);
     app.add_option("-o,--output", output_, "folder, made new")
@@ -179,6 +181,12 @@ class ExtractVerb : public Verb {
         CERB_TRY_VOID(ExtractEntries(fatbin.entries, "0", folder, reporter));
         break;
       }
+      case FileKind::kHipBundle: {
+        CERB_TRY(const rewriter::LocatedHipImage image,
+                 HipImageOfFile(file.bytes(), path_));
+        CERB_TRY_VOID(ExtractHipImage(image, "0", folder));
+        break;
+      }
       case FileKind::kKpack: CERB_TRY_VOID(ExtractArchive(folder)); break;
       default: CERB_TRY_VOID(ExtractBinary(folder, reporter));  // or its error
     }
@@ -204,6 +212,10 @@ class ExtractVerb : public Verb {
       CERB_TRY_VOID(ExtractEntries(located.fatbin.entries,
                                    std::to_string(number++), folder, reporter));
     }
+    number = 0;
+    for (const rewriter::LocatedHipImage& image : binary.hip().images) {
+      CERB_TRY_VOID(ExtractHipImage(image, std::to_string(number++), folder));
+    }
     for (const EmbeddedPtx& found : FindEmbeddedPtx(binary.bytes(), ranges)) {
       FatbinEntry entry{};
       entry.kind = images::EntryKind::kPtx;
@@ -212,6 +224,28 @@ class ExtractVerb : public Verb {
       if (!Wanted(entry)) continue;
       CERB_TRY_VOID(Put(folder, fmt::format("text-0x{:x}", found.offset), "ptx",
                         entry.payload));
+    }
+    return {};
+  }
+
+  // "3.gfx1100.hsaco": of the fourth image in the file.
+  Status ExtractHipImage(const rewriter::LocatedHipImage& image,
+                         const std::string& number,
+                         const OutputFolder& folder) {
+    if (Interrupted() || (!kind_.empty() && kind_ != "hsaco")) return {};
+    CERB_TRY(const rewriter::CodeObjects objects, ReadHipImage(image, path_));
+    for (const rewriter::CodeObjects::Row& row : objects.rows) {
+      if (!filter_.empty()) {
+        const Result<CodeObject> object = ReadCodeObject(row.bytes, path_);
+        if (!object ||
+            std::none_of(object->kernels.begin(), object->kernels.end(),
+                         [&](const CodeObject::Kernel& kernel) {
+                           return filter_.Matches(kernel.name);
+                         })) {
+          continue;
+        }
+      }
+      CERB_TRY_VOID(Put(folder, number + "." + row.target, "hsaco", row.bytes));
     }
     return {};
   }

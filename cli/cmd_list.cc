@@ -12,6 +12,7 @@
 #include "cli/code_object.h"
 #include "cli/embedded_ptx.h"
 #include "cli/exit_code.h"
+#include "cli/hip_image.h"
 #include "cli/inventory.h"
 #include "cli/json.h"
 #include "cli/name_filter.h"
@@ -227,6 +228,139 @@ void ListTexts(const std::vector<EmbeddedPtx>& texts, Listing& out) {
   json.EndArray();
 }
 
+// One HIP image and the code objects in it, with their kernels; an image that
+// cannot be read is listed with the reason. Counts what it lists by target.
+void ListHipImage(const std::string& path,
+                  const rewriter::LocatedHipImage& located, Listing& out,
+                  std::map<std::string, Inventory::Count>& by_target) {
+  JsonWriter& json = out.json();
+  const rewriter::HipImage& image = located.image;
+  json.BeginObject();
+  json.Key("section").String(located.section);
+  json.Key("offset").Uint(located.offset);
+  json.Key("address").Uint(located.vaddr);
+  json.Key("size").Uint(image.bytes.size());
+  json.Key("kind").String(DescribeHipImage(image));
+  json.Key("unpacked_size").Uint(image.unpacked_size);
+  json.Key("wrappers").BeginArray();
+  for (const std::uint32_t index : located.wrappers) json.Uint(index);
+  json.EndArray();
+  if (out.all()) {
+    out.Line(
+        "{} at 0x{:x}: {}, {} bytes, {}",
+        located.section.empty() ? "image" : located.section, located.offset,
+        DescribeHipImage(image), image.bytes.size(),
+        located.wrappers.empty()
+            ? "no wrapper"
+            : fmt::format("wrapper {}", fmt::join(located.wrappers, ", ")));
+  }
+  const Result<rewriter::CodeObjects> objects = ReadHipImage(located, path);
+  json.Key("code_objects").BeginArray();
+  for (std::size_t i = 0; objects && i < objects->rows.size(); ++i) {
+    const rewriter::CodeObjects::Row& row = objects->rows[i];
+    const Result<CodeObject> object = ReadCodeObject(row.bytes, path);
+    std::vector<std::string> kernels;
+    if (object) {
+      for (const CodeObject::Kernel& kernel : object->kernels) {
+        kernels.push_back(kernel.name);
+      }
+    }
+    kernels = out.filter().Of(kernels);
+    if (kernels.empty() && !out.filter().empty()) continue;
+    ++by_target[row.target].modules;
+    by_target[row.target].kernels += kernels.size();
+    json.BeginObject();
+    json.Key("target").String(row.target);
+    json.Key("size").Uint(row.bytes.size());
+    if (out.all()) {
+      out.Line("  {:<20} {:>8} bytes", row.target, row.bytes.size());
+      ListKernels(kernels, "    ", out);
+    }
+    if (!object) json.Key("error").String(object.error().message);
+    json.EndObject();
+  }
+  json.EndArray();
+  if (!objects) {
+    json.Key("error").String(objects.error().ToString());
+    out.Line("  cannot be read: {}", objects.error().ToString());
+  }
+  json.EndObject();
+}
+
+void ListHipSummary(const std::map<std::string, Inventory::Count>& by_target,
+                    Listing& out) {
+  JsonWriter& json = out.json();
+  json.Key("hip_targets").BeginArray();
+  for (const auto& [target, count] : by_target) {
+    json.BeginObject();
+    json.Key("target").String(target);
+    json.Key("code_objects").Uint(count.modules);
+    json.Key("kernels").Uint(count.kernels);
+    json.EndObject();
+    out.Line("  {:<20} {}, {}", target, Counted(count.modules, "code object"),
+             Counted(count.kernels, "kernel"));
+  }
+  json.EndArray();
+}
+
+Status ListHip(const std::string& path, const rewriter::Binary& binary,
+               Listing& out) {
+  const rewriter::HipCode& hip = binary.hip();
+  JsonWriter& json = out.json();
+  out.Line("{}: {}{}, {}, {}", path,
+           binary.elf().is_executable() ? "program" : "library",
+           hip.is_split() ? " (split)" : "",
+           Counted(hip.images.size(), "HIP image"),
+           Counted(hip.wrappers.size(), "wrapper"));
+  json.Key("hip_wrappers").BeginArray();
+  for (const rewriter::HipWrapper& wrapper : hip.wrappers) {
+    json.BeginObject();
+    json.Key("index").Uint(wrapper.index);
+    json.Key("address").Uint(wrapper.vaddr);
+    json.Key("offset").Uint(wrapper.offset);
+    if (wrapper.is_split) {
+      json.Key("number").Uint(wrapper.number);
+    } else {
+      json.Key("image").Uint(wrapper.image);
+    }
+    json.EndObject();
+  }
+  json.EndArray();
+  std::map<std::string, Inventory::Count> by_target;
+  json.Key("hip_images").BeginArray();
+  for (const rewriter::LocatedHipImage& image : hip.images) {
+    ListHipImage(path, image, out, by_target);
+  }
+  json.EndArray();
+  ListHipSummary(by_target, out);
+  if (!hip.is_split()) return {};
+  CERB_TRY(const rewriter::SplitInfo info, rewriter::ReadSplit(binary));
+  json.Key("marker").BeginObject();
+  json.Key("kernel_name").String(info.kernel_name);
+  json.Key("search_paths").BeginArray();
+  for (const std::string& search_path : info.search_paths) {
+    json.String(search_path);
+  }
+  json.EndArray();
+  json.EndObject();
+  out.Line("split as '{}': {}", info.kernel_name,
+           fmt::join(info.search_paths, ", "));
+  return {};
+}
+
+Status ListHipBundle(const std::string& path, ByteSpan bytes, Listing& out) {
+  CERB_TRY(const rewriter::LocatedHipImage image, HipImageOfFile(bytes, path));
+  out.json().Key("kind").String("bundle");
+  out.Line("{}: HIP {}, {} bytes", path, DescribeHipImage(image.image),
+           image.image.bytes.size());
+  std::map<std::string, Inventory::Count> by_target;
+  out.json().Key("hip_images").BeginArray();
+  ListHipImage(path, image, out, by_target);
+  out.json().EndArray();
+  ListHipSummary(by_target, out);
+  return {};
+}
+
 Status ListBinary(const std::string& path, Listing& out) {
   CERB_TRY(const rewriter::Binary binary, rewriter::Binary::Open(path));
   JsonWriter& json = out.json();
@@ -234,6 +368,10 @@ Status ListBinary(const std::string& path, Listing& out) {
   json.Key("shared_cudart").Bool(binary.links_shared_cudart());
   json.Key("cuda_driver").Bool(binary.links_cuda_driver());
   json.Key("converted").Bool(binary.is_converted());
+  if (!binary.hip().wrappers.empty() || !binary.hip().images.empty()) {
+    CERB_TRY_VOID(ListHip(path, binary, out));
+    if (binary.fatbins().empty() && binary.wrappers().empty()) return {};
+  }
   out.Line("{}: {}{}, {} fatbin{}, {} wrapper{}", path,
            binary.elf().is_executable() ? "program" : "library",
            binary.is_converted() ? " (converted)" : "", binary.fatbins().size(),
@@ -423,8 +561,9 @@ class ListVerb : public Verb {
   }
 
   void AddOptions(CLI::App& app) override {
-    app.add_option("FILE", path_,
-                   "program, library, fatbin, .kpack, code object or PTX")
+    app.add_option(
+           "FILE", path_,
+           "program, library, fatbin, bundle, .kpack, code object\nor PTX")
         ->required()
         ->group(kGroupFiles);
     app.add_flag("--kernels", kernels_, "not a summary: entries and kernels")
@@ -465,6 +604,7 @@ class ListVerb : public Verb {
     if (images::IsCodeObject(bytes)) return ListCodeObject(path_, bytes, out);
     switch (rewriter::DetectFileKind(bytes)) {
       case FileKind::kFatbin: return ListFatbin(path_, bytes, out);
+      case FileKind::kHipBundle: return ListHipBundle(path_, bytes, out);
       case FileKind::kPtx: return ListPtx(path_, bytes, out);
       case FileKind::kKpack: return ListArchive(path_, out);
       default: return ListBinary(path_, out);  // or its error

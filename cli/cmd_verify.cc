@@ -13,6 +13,7 @@
 #include "cli/json.h"
 #include "cli/options.h"
 #include "cli/paths.h"
+#include "cli/splitting.h"
 #include "cli/verb.h"
 #include "kpack/marker.h"
 #include "kpack/reader.h"
@@ -67,7 +68,8 @@ class VerifyVerb : public Verb {
     app.add_option("ORIGINAL", original_, "the file that was converted")
         ->required()
         ->group(kGroupFiles);
-    app.add_option("CONVERTED", converted_, "what `convert` made of it")
+    app.add_option("CONVERTED", converted_,
+                   "what `convert` or `split` made of it")
         ->required()
         ->group(kGroupFiles);
   }
@@ -80,10 +82,14 @@ class VerifyVerb : public Verb {
     if (common.json) {
       PrintJson(reporter, code);
     } else if (status && !reporter.quiet()) {
-      fmt::print(
-          "{}: {} bytes changed in {} places, {} bytes appended, all "
-          "as planned\n",
-          converted_, in_place_, edits_, appended_);
+      fmt::print("{}: {} bytes changed in {} places, ", converted_, in_place_,
+                 edits_);
+      if (cut_ != 0) fmt::print("{} bytes cut, ", cut_);
+      fmt::print("{} bytes appended, all as planned\n", appended_);
+      if (is_split_) {
+        fmt::print("{} code object{} in the archives, as in the original\n",
+                   compared_, compared_ == 1 ? "" : "s");
+      }
       for (const std::string& archive : archives_) {
         fmt::print("{}: whole\n", archive);
       }
@@ -97,6 +103,9 @@ class VerifyVerb : public Verb {
   Status VerifyFile() {
     CERB_TRY(const rewriter::Binary original,
              rewriter::Binary::Open(original_));
+    if (!original.hip().wrappers.empty() && original.wrappers().empty()) {
+      return VerifySplitFile(original);
+    }
     CERB_TRY(info_, rewriter::ReadConvertedFile(converted_));
     CERB_TRY(const rewriter::Binary converted,
              rewriter::Binary::Open(converted_));
@@ -113,10 +122,35 @@ class VerifyVerb : public Verb {
                                    SearchPathOf(converted.elf()));
     CERB_TRY(const rewriter::Plan plan,
              rewriter::PlanConversion(original, options));
+    return VerifyPlanned(original, plan);
+  }
+
+  Status VerifyPlanned(const rewriter::Binary& original,
+                       const rewriter::Plan& plan) {
     CERB_TRY_VOID(rewriter::VerifyConversionFile(original, plan, converted_));
     in_place_ = plan.bytes_in_place();
     edits_ = plan.edits.size();
+    cut_ = plan.bytes_cut();
     appended_ = plan.appended.size();
+    return {};
+  }
+
+  // Of a HIP program the archives are held against the original, too.
+  Status VerifySplitFile(const rewriter::Binary& original) {
+    CERB_TRY(const rewriter::Binary split, rewriter::Binary::Open(converted_));
+    CERB_TRY(const rewriter::SplitInfo split_info, rewriter::ReadSplit(split));
+    info_.search_paths = split_info.search_paths;
+    info_.kernel_name = split_info.kernel_name;
+    rewriter::SplitOptions options;
+    options.search_paths = info_.search_paths;
+    options.kernel_name = info_.kernel_name;
+    CERB_TRY(const rewriter::Plan plan, rewriter::PlanSplit(original, options));
+    CERB_TRY_VOID(VerifyPlanned(original, plan));
+    CERB_TRY(compared_,
+             VerifySplitArchives(
+                 original, info_.kernel_name,
+                 kpack::FindArchives(info_.search_paths, converted_)));
+    is_split_ = true;
     return {};
   }
 
@@ -162,7 +196,9 @@ class VerifyVerb : public Verb {
     if (code == kExitDone) {
       json.Key("bytes_in_place").Uint(in_place_);
       json.Key("edits").Uint(edits_);
+      json.Key("bytes_cut").Uint(cut_);
       json.Key("bytes_appended").Uint(appended_);
+      if (is_split_) json.Key("code_objects").Uint(compared_);
       json.Key("archives").BeginArray();
       for (const std::string& archive : archives_) json.String(archive);
       json.EndArray();
@@ -178,7 +214,10 @@ class VerifyVerb : public Verb {
   rewriter::ConvertedInfo info_;
   std::uint64_t in_place_ = 0;
   std::size_t edits_ = 0;
+  std::uint64_t cut_ = 0;
   std::size_t appended_ = 0;
+  bool is_split_ = false;
+  std::size_t compared_ = 0;
   std::vector<std::string> archives_;
 };
 

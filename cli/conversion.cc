@@ -25,8 +25,6 @@
 namespace cerberus::cli {
 namespace {
 
-constexpr char kArchiveFolder[] = ".kpack";
-
 Diag FileDiag(DiagCode code, const std::string& file, std::string message) {
   Where where;
   where.file = file;
@@ -129,8 +127,7 @@ Conversion::~Conversion() {
 }
 
 std::string Conversion::ArchivePath(const std::string& target) const {
-  return fmt::format("{}/{}/{}-{}.kpack", FolderOf(options_.output),
-                     kArchiveFolder, options_.group, target);
+  return FolderOf(options_.output) + "/" + ArchiveFile(options_.group, target);
 }
 
 std::vector<std::string> Conversion::output_paths() const {
@@ -318,8 +315,7 @@ Status Conversion::AddEmbedded() {
 
 Status Conversion::Plan() {
   rewriter::PlanOptions plan;
-  plan.search_paths = {
-      fmt::format("{}/{}-@GFXARCH@.kpack", kArchiveFolder, options_.group)};
+  plan.search_paths = {ArchiveSearchPath(options_.group)};
   plan.kernel_name = kernel_name_;
   plan.keep_fatbin = options_.keep_fatbin;
   plan.converter_version = kVersion;

@@ -22,6 +22,7 @@ std::vector<std::unique_ptr<Verb>> MakeVerbs() {
   std::vector<std::unique_ptr<Verb>> verbs;
   verbs.push_back(MakeConvertVerb());
   verbs.push_back(MakeConvertWheelVerb());
+  verbs.push_back(MakeSplitVerb());
   verbs.push_back(MakeListVerb());
   verbs.push_back(MakeExtractVerb());
   verbs.push_back(MakeCompileVerb());

@@ -1,6 +1,7 @@
 #include "cli/paths.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -19,6 +20,20 @@ std::string FolderOf(const std::string& path) {
 
 std::string BaseName(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
+}
+
+bool SameFile(const std::string& a, const std::string& b) {
+  struct stat sa, sb;
+  return ::stat(a.c_str(), &sa) == 0 && ::stat(b.c_str(), &sb) == 0 &&
+         sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+}
+
+std::string ArchiveFile(const std::string& group, const std::string& target) {
+  return fmt::format("{}/{}-{}.kpack", kArchiveFolder, group, target);
+}
+
+std::string ArchiveSearchPath(const std::string& group) {
+  return ArchiveFile(group, "@GFXARCH@");
 }
 
 Result<std::string> ProgramFolder() {

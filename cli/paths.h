@@ -12,6 +12,15 @@ namespace cerberus::cli {
 std::string FolderOf(const std::string& path);  // "." for a bare name
 std::string BaseName(const std::string& path);
 
+// Whether both name one file that is there.
+bool SameFile(const std::string& a, const std::string& b);
+
+// Where the archives of a program are: ".kpack/app-gfx1100.kpack" beside it,
+// and how its marker says so.
+inline constexpr char kArchiveFolder[] = ".kpack";
+std::string ArchiveFile(const std::string& group, const std::string& target);
+std::string ArchiveSearchPath(const std::string& group);
+
 // The folder of the running program, links resolved.
 Result<std::string> ProgramFolder();
 // The compiler's child process: cerberus-jit beside this program.

@@ -45,6 +45,7 @@ std::unique_ptr<Verb> MakeDoctorVerb();
 std::unique_ptr<Verb> MakeExtractVerb();
 std::unique_ptr<Verb> MakeListVerb();
 std::unique_ptr<Verb> MakeRunVerb();
+std::unique_ptr<Verb> MakeSplitVerb();
 std::unique_ptr<Verb> MakeVerifyVerb();
 
 }  // namespace cerberus::cli

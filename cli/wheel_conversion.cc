@@ -28,7 +28,6 @@ using packager::ZipMember;
 
 constexpr char kLocalVersion[] = "cerberus";
 constexpr char kFolderSuffix[] = ".cerberus";
-constexpr char kArchiveFolder[] = ".kpack";
 // The stub's own wheel, and the folder in it.
 constexpr char kRuntimeProject[] = "cerberus-runtime";
 constexpr char kRuntimeName[] = "cerberus_runtime";
@@ -244,8 +243,7 @@ Status WheelConversion::OpenLibrary(const ZipMember& member,
   names.archives = &archives_;
   names.input_name = options_.input + "/" + member.name;
   names.kernel_name = installed;
-  names.search_path = fmt::format("{}{}/{}/{}-@GFXARCH@.kpack", Up(installed),
-                                  folder_, kArchiveFolder, group_);
+  names.search_path = Up(installed) + folder_ + "/" + ArchiveSearchPath(group_);
   names.runpath =
       fmt::format("$ORIGIN/{}{}/{}", Up(installed), stub_folder_, stub);
   options.member = std::move(names);
@@ -475,8 +473,7 @@ Status WheelConversion::WriteHost() {
       CERB_TRY_VOID(wheel.Copy(*wheel_, member, path, hashes_.at(member.name)));
     }
   }
-  CERB_TRY_VOID(wheel.Add(fmt::format("{}/{}/{}-{}.kpack", folder_,
-                                      kArchiveFolder, group_, kFallbackTarget),
+  CERB_TRY_VOID(wheel.Add(folder_ + "/" + ArchiveFile(group_, kFallbackTarget),
                           archive_bytes_.at(kFallbackTarget).bytes(), 0644,
                           /*compress=*/false));
   if (options_.bundle_stub) CERB_TRY_VOID(AddStub(wheel, folder_));
@@ -526,9 +523,9 @@ Status WheelConversion::WriteDevice(const std::string& processor) {
   CERB_TRY(WheelWriter wheel, WheelWriter::Create(options_.folder, name));
   for (const std::string& arch : options_.conversion.arches) {
     if (ProcessorOf(arch) != processor) continue;
-    CERB_TRY_VOID(wheel.Add(
-        fmt::format("{}/{}/{}-{}.kpack", folder_, kArchiveFolder, group_, arch),
-        archive_bytes_.at(arch).bytes(), 0644, /*compress=*/false));
+    CERB_TRY_VOID(wheel.Add(folder_ + "/" + ArchiveFile(group_, arch),
+                            archive_bytes_.at(arch).bytes(), 0644,
+                            /*compress=*/false));
   }
   for (const ZipMember& member : wheel_->files()) {
     const std::string path = wheel_->NewPath(member.name, name);

@@ -6,7 +6,7 @@ _cerberus() {
   [[ ${COMP_WORDS[0]##*/} == cerberus-convert ]] && verb=convert
   if [[ $verb != convert || ${COMP_WORDS[0]##*/} == cerberus ]] &&
     ((COMP_CWORD == 1)); then
-    COMPREPLY=($(compgen -W 'convert convert-wheel list extract compile verify run doctor cache \
+    COMPREPLY=($(compgen -W 'convert convert-wheel split list extract compile verify run doctor cache \
       --help --version' -- "$cur"))
     return
   fi
@@ -39,6 +39,7 @@ _cerberus() {
     convert-wheel) options='--dir --name --stub --arch --dry-run --strict
       --jobs --shared-overflow --lanes --in-process --compile-seconds
       --compile-memory' ;;
+    split) options='--output --arch --dry-run' ;;
     list) options='--kernels --filter' ;;
     extract) options='--output --kind --filter' ;;
     run) options='--device --log' ;;

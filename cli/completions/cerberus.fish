@@ -1,8 +1,9 @@
 # fish completion of cerberus.
-set -l verbs convert convert-wheel list extract compile verify run doctor cache
+set -l verbs convert convert-wheel split list extract compile verify run doctor cache
 set -l targets gfx1030 gfx1100 gfx1201 gfx90a gfx942 gfx950
 complete -c cerberus -n "not __fish_seen_subcommand_from $verbs" -f -a convert -d 'convert a CUDA program or library'
 complete -c cerberus -n "not __fish_seen_subcommand_from $verbs" -f -a convert-wheel -d 'convert a Python wheel with CUDA libraries'
+complete -c cerberus -n "not __fish_seen_subcommand_from $verbs" -f -a split -d "take a HIP program's code into archives"
 complete -c cerberus -n "not __fish_seen_subcommand_from $verbs" -f -a list -d 'show the device code in a file'
 complete -c cerberus -n "not __fish_seen_subcommand_from $verbs" -f -a extract -d 'write the PTX and machine code in a file to files'
 complete -c cerberus -n "not __fish_seen_subcommand_from $verbs" -f -a compile -d 'compile one PTX file to one code object'
@@ -29,6 +30,8 @@ complete -c cerberus -n '__fish_seen_subcommand_from list' -l kernels -d 'list e
 complete -c cerberus -n '__fish_seen_subcommand_from list extract' -l filter -x -d 'kernels that match an expression'
 complete -c cerberus -n '__fish_seen_subcommand_from extract' -s o -l output -r -d 'folder, made new'
 complete -c cerberus -n '__fish_seen_subcommand_from extract' -l kind -x -a 'ptx cubin lto-ir hsaco' -d 'what to write'
+complete -c cerberus -n '__fish_seen_subcommand_from split' -s o -l output -r -d 'the split file'
+complete -c cerberus -n '__fish_seen_subcommand_from split' -l arch -x -a "$targets" -d 'target ids'
 complete -c cerberus -n '__fish_seen_subcommand_from convert-wheel' -s d -l dir -r -d 'folder for the new wheels'
 complete -c cerberus -n '__fish_seen_subcommand_from convert-wheel' -l name -x -d 'name of the host wheel'
 complete -c cerberus -n '__fish_seen_subcommand_from convert-wheel' -l stub -x -a 'bundle require' -d 'the CUDA driver stub'
@@ -39,7 +42,7 @@ complete -c cerberus -n '__fish_seen_subcommand_from convert-wheel' -l lanes -x 
 complete -c cerberus -n '__fish_seen_subcommand_from convert' -l group -x -d 'name of the archives'
 complete -c cerberus -n '__fish_seen_subcommand_from convert' -l bundle -d 'put all that the output needs beside it'
 complete -c cerberus -n '__fish_seen_subcommand_from convert' -l keep-fatbin -d 'the output runs on NVIDIA GPUs too'
-complete -c cerberus -n '__fish_seen_subcommand_from convert convert-wheel' -s n -l dry-run -d 'print what would change'
+complete -c cerberus -n '__fish_seen_subcommand_from convert convert-wheel split' -s n -l dry-run -d 'print what would change'
 complete -c cerberus -n '__fish_seen_subcommand_from convert convert-wheel' -s j -l jobs -x -d 'compilers at a time'
 complete -c cerberus -n '__fish_seen_subcommand_from convert convert-wheel' -l in-process -d 'compile without child processes'
 complete -c cerberus -n '__fish_seen_subcommand_from convert convert-wheel' -l compile-seconds -x -d 'processor time for a kernel'
