@@ -234,7 +234,7 @@ void ListHipImage(const std::string& path,
                   const rewriter::LocatedHipImage& located, Listing& out,
                   std::map<std::string, Inventory::Count>& by_target) {
   JsonWriter& json = out.json();
-  const rewriter::HipImage& image = located.image;
+  const images::HipImage& image = located.image;
   json.BeginObject();
   json.Key("section").String(located.section);
   json.Key("offset").Uint(located.offset);

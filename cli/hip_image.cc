@@ -9,7 +9,7 @@
 
 namespace cerberus::cli {
 
-using rewriter::HipImageKind;
+using images::HipImageKind;
 
 Result<rewriter::CodeObjects> ReadHipImage(
     const rewriter::LocatedHipImage& image, const std::string& file) {
@@ -39,7 +39,7 @@ Result<rewriter::CodeObjects> ReadHipImage(
 Result<rewriter::LocatedHipImage> HipImageOfFile(ByteSpan bytes,
                                                  const std::string& file) {
   rewriter::LocatedHipImage located{};
-  auto image = rewriter::ParseHipImage(bytes, "");
+  auto image = images::ParseHipImage(bytes, "");
   if (!image) {
     Diag diag = std::move(image).error();
     diag.where.file = file;
@@ -58,7 +58,7 @@ Result<rewriter::LocatedHipImage> HipImageOfFile(ByteSpan bytes,
   return located;
 }
 
-std::string DescribeHipImage(const rewriter::HipImage& image) {
+std::string DescribeHipImage(const images::HipImage& image) {
   switch (image.kind) {
     case HipImageKind::kCodeObject: return "code object";
     case HipImageKind::kBundle: return "bundle";

@@ -19,7 +19,7 @@ Result<rewriter::LocatedHipImage> HipImageOfFile(ByteSpan bytes,
                                                  const std::string& file);
 
 // "compressed bundle, version 3, zstd", "bundle", "code object".
-std::string DescribeHipImage(const rewriter::HipImage& image);
+std::string DescribeHipImage(const images::HipImage& image);
 
 }  // namespace cerberus::cli
 

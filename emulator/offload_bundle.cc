@@ -22,9 +22,9 @@ Result<ByteSpan> FromBundle(ByteSpan image, std::string_view target) {
   ByteSpan best;
   std::string present;
 
-  CERB_TRY(const std::vector<rewriter::BundleEntry> entries,
-           rewriter::ParseBundle(image));
-  for (const rewriter::BundleEntry& row : entries) {
+  CERB_TRY(const std::vector<images::BundleEntry> entries,
+           images::ParseBundle(image));
+  for (const images::BundleEntry& row : entries) {
     const std::string_view entry = row.target;
     if (entry.empty() || row.object.empty()) continue;
     present += present.empty() ? "" : ", ";
@@ -55,16 +55,16 @@ Result<ByteSpan> FromBundle(ByteSpan image, std::string_view target) {
 
 Result<ByteSpan> SelectCodeObject(ByteSpan image, std::string_view target,
                                   Bytes* unpacked) {
-  if (rewriter::IsCompressedBundle(image)) {
-    CERB_TRY(*unpacked, rewriter::DecompressBundle(image));
+  if (images::IsCompressedBundle(image)) {
+    CERB_TRY(*unpacked, images::DecompressBundle(image));
     image = *unpacked;
-    if (!rewriter::IsBundle(image)) {
+    if (!images::IsBundle(image)) {
       return Err(DiagCode::kBadFormat,
                  "compressed offload bundle holds no offload bundle");
     }
   }
-  if (rewriter::IsBundle(image)) return FromBundle(image, target);
-  if (rewriter::IsHipImage(image)) return rewriter::ElfExtent(image);
+  if (images::IsBundle(image)) return FromBundle(image, target);
+  if (images::IsHipImage(image)) return images::ElfExtent(image);
   return Err(DiagCode::kBadFormat,
              "module image is neither a code object nor an offload bundle");
 }

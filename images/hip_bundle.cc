@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-namespace cerberus::rewriter {
+namespace cerberus::images {
 namespace {
 
 constexpr std::string_view kElfMagic =
@@ -319,4 +319,4 @@ Result<Bytes> DecompressBundle(ByteSpan image) {
                             : Unzstd(stream, header.bundle_size);
 }
 
-}  // namespace cerberus::rewriter
+}  // namespace cerberus::images

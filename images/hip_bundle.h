@@ -12,7 +12,7 @@
 #include "support/bytes.h"
 #include "support/result.h"
 
-namespace cerberus::rewriter {
+namespace cerberus::images {
 
 enum class HipImageKind : std::uint8_t {
   kCodeObject,
@@ -64,6 +64,6 @@ Result<Bytes> DecompressBundle(ByteSpan image);
 // segments reach.
 Result<ByteSpan> ElfExtent(ByteSpan image);
 
-}  // namespace cerberus::rewriter
+}  // namespace cerberus::images
 
 #endif  // CERBERUS_IMAGES_HIP_BUNDLE_H_

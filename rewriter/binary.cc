@@ -76,7 +76,8 @@ FileKind DetectFileKind(ByteSpan bytes) {
     return FileKind::kElf;
   if (StartsWith(bytes, "MZ")) return FileKind::kPe;
   if (StartsWith(bytes, "\x50\xed\x55\xba")) return FileKind::kFatbin;
-  if (IsBundle(bytes) || IsCompressedBundle(bytes)) return FileKind::kHipBundle;
+  if (images::IsBundle(bytes) || images::IsCompressedBundle(bytes))
+    return FileKind::kHipBundle;
   if (StartsWith(bytes, "KPAK")) return FileKind::kKpack;
   if (StartsWith(bytes, "!<arch>\n") || StartsWith(bytes, "!<thin>\n")) {
     return FileKind::kStaticLibrary;

@@ -139,7 +139,7 @@ class Finder {
         base = at - section.header.sh_offset;
       }
     }
-    auto image = ParseHipImage(data, name, base);
+    auto image = images::ParseHipImage(data, name, base);
     if (!image) {
       Diag diag = std::move(image).error();
       diag.where.file = elf_.name();
@@ -187,10 +187,11 @@ class Finder {
       // known when its stream has been followed, which a file that lies could
       // make us do at every place.
       const bool may_be =
-          IsHipImage(rest) && !(IsCompressedBundle(rest) && rest.size() > 5 &&
-                                LoadLe<std::uint16_t>(rest.data() + 4) == 1);
+          images::IsHipImage(rest) &&
+          !(images::IsCompressedBundle(rest) && rest.size() > 5 &&
+            LoadLe<std::uint16_t>(rest.data() + 4) == 1);
       if (may_be) {
-        const auto image = ParseHipImage(rest, section->name, at);
+        const auto image = images::ParseHipImage(rest, section->name, at);
         if (image) {
           found_.emplace(start + at,
                          LocatedHipImage{section->name,
@@ -229,7 +230,7 @@ class Finder {
 
 Result<HipCode> FindHipCode(const ElfFile& elf) { return Finder(elf).Run(); }
 
-Result<CodeObjects> UnpackHipImage(const HipImage& image,
+Result<CodeObjects> UnpackHipImage(const images::HipImage& image,
                                    const std::string& what,
                                    std::uint64_t base) {
   const auto fail = [&](Diag diag) {
@@ -240,25 +241,25 @@ Result<CodeObjects> UnpackHipImage(const HipImage& image,
   CodeObjects objects;
   ByteSpan bundle = image.bytes;
   switch (image.kind) {
-    case HipImageKind::kCodeObject:
+    case images::HipImageKind::kCodeObject:
       objects.rows.push_back({"", image.bytes});
       return objects;
-    case HipImageKind::kCompressedBundle: {
-      auto unpacked = DecompressBundle(image.bytes);
+    case images::HipImageKind::kCompressedBundle: {
+      auto unpacked = images::DecompressBundle(image.bytes);
       if (!unpacked) return fail(std::move(unpacked).error());
       objects.unpacked = *std::move(unpacked);
       bundle = objects.unpacked;
       break;
     }
-    case HipImageKind::kBundle: break;
+    case images::HipImageKind::kBundle: break;
   }
-  auto entries = ParseBundle(bundle, what, base);
+  auto entries = images::ParseBundle(bundle, what, base);
   if (!entries) {
     // Offsets within what was unpacked are no places in the file.
     if (!objects.unpacked.empty()) return fail(std::move(entries).error());
     return Err(std::move(entries).error());
   }
-  for (const BundleEntry& entry : *entries) {
+  for (const images::BundleEntry& entry : *entries) {
     if (entry.target.empty() || entry.object.empty()) continue;
     const Result<TargetId> id = TargetId::Parse(entry.target);
     CodeObjects::Row row{id ? id->ToString() : std::string(entry.target),

@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
-#include "rewriter/elf.h"
 #include "images/hip_bundle.h"
+#include "rewriter/elf.h"
 #include "support/result.h"
 
 namespace cerberus::rewriter {
@@ -38,7 +38,7 @@ struct LocatedHipImage {
   std::string section;   // ".hip_fatbin"; "" if there are no section headers
   std::uint64_t vaddr;   // 0 if it is in no loaded segment
   std::uint64_t offset;  // in the file
-  HipImage image;
+  images::HipImage image;
   std::vector<std::uint32_t> wrappers;  // that lead here
 };
 
@@ -73,7 +73,7 @@ struct CodeObjects {
 };
 // Errors: a stream that does not unpack, a bundle that lies, two objects for
 // one target. `what` and `base` name the image in messages.
-Result<CodeObjects> UnpackHipImage(const HipImage& image,
+Result<CodeObjects> UnpackHipImage(const images::HipImage& image,
                                    const std::string& what, std::uint64_t base);
 
 }  // namespace cerberus::rewriter

@@ -42,6 +42,7 @@
 #include <set>
 #include <utility>
 
+#include "formats/segment.h"
 #include "rewriter/make_room.h"
 
 namespace cerberus::rewriter {
@@ -481,7 +482,7 @@ Part* ElfPatcher::FindPart(std::size_t section) {
 // Sized now, and filled when its address is known.
 void ElfPatcher::AddHead() {
   Part head;
-  head.name = kMarkerSection;
+  head.name = formats::kMarkerSection;
   head.why = change_.head_why;
   head.align = kPage;
   head.bytes.resize(change_.head_size);

@@ -6,11 +6,12 @@
 #include <set>
 #include <utility>
 
+#include "formats/segment.h"
+#include "formats/segment_checksum.h"
 #include "kpack/marker.h"
 #include "rewriter/extract.h"
 #include "rewriter/patch_elf.h"
 #include "rewriter/plan.h"
-#include "rewriter/segment.h"
 
 namespace cerberus::rewriter {
 namespace {
@@ -45,21 +46,23 @@ Result<Bytes> MarkerOf(const PlanOptions& options) {
 }
 
 std::uint64_t RecordOffset(const Wrapper& wrapper) {
-  return sizeof(SegmentHeader) + wrapper.index * sizeof(WrapperRecord);
+  return sizeof(formats::SegmentHeader) +
+         wrapper.index * sizeof(formats::WrapperRecord);
 }
 
 // Header, records and marker.
 Bytes Head(const Binary& binary, const std::set<std::uint32_t>& empty,
            const Bytes& marker, std::uint64_t segment_vaddr) {
   const std::size_t count = binary.wrappers().size();
-  SegmentHeader header{};
-  std::memcpy(header.magic, kSegmentMagic.data(), kSegmentMagic.size());
-  header.version = kSegmentVersion;
-  header.header_size = sizeof(SegmentHeader);
-  header.records_offset = sizeof(SegmentHeader);
+  formats::SegmentHeader header{};
+  std::memcpy(header.magic, formats::kSegmentMagic.data(),
+              formats::kSegmentMagic.size());
+  header.version = formats::kSegmentVersion;
+  header.header_size = sizeof(formats::SegmentHeader);
+  header.records_offset = sizeof(formats::SegmentHeader);
   header.record_count = static_cast<std::uint32_t>(count);
   header.marker_offset = static_cast<std::uint32_t>(
-      header.records_offset + count * sizeof(WrapperRecord));
+      header.records_offset + count * sizeof(formats::WrapperRecord));
   header.marker_size = static_cast<std::uint32_t>(marker.size());
   header.covered_size = header.marker_offset + marker.size();
   Bytes head(header.covered_size);
@@ -69,18 +72,19 @@ Bytes Head(const Binary& binary, const std::set<std::uint32_t>& empty,
     const std::uint64_t at = RecordOffset(wrapper);
     const std::uint64_t vaddr = segment_vaddr + at;
     const LocatedFatbin& fatbin = binary.fatbins()[wrapper.fatbin];
-    WrapperRecord record{};
-    std::memcpy(record.magic, kRecordMagic.data(), kRecordMagic.size());
-    record.version = kRecordVersion;
+    formats::WrapperRecord record{};
+    std::memcpy(record.magic, formats::kRecordMagic.data(),
+                formats::kRecordMagic.size());
+    record.version = formats::kRecordVersion;
     record.index = wrapper.index;
-    record.flags = empty.contains(wrapper.index) ? kRecordNoKernel : 0;
+    record.flags = empty.contains(wrapper.index) ? formats::kRecordNoKernel : 0;
     record.to_segment = -static_cast<std::int64_t>(at);
     record.to_wrapper = static_cast<std::int64_t>(wrapper.vaddr - vaddr);
     record.to_fatbin = static_cast<std::int64_t>(fatbin.vaddr - vaddr);
     record.fatbin_size = fatbin.fatbin.bytes.size();
     StoreLe(head.data() + at, record);
   }
-  header.checksum = SegmentChecksum(head);
+  header.checksum = formats::SegmentChecksum(head);
   StoreLe(head.data(), header);
   return head;
 }
@@ -117,8 +121,8 @@ Result<Plan> PlanConversion(const Binary& binary, const PlanOptions& options) {
   const std::size_t count = binary.wrappers().size();
   change.head_why = fmt::format("header, {} record{} and marker", count,
                                 count == 1 ? "" : "s");
-  change.head_size =
-      sizeof(SegmentHeader) + count * sizeof(WrapperRecord) + marker.size();
+  change.head_size = sizeof(formats::SegmentHeader) +
+                     count * sizeof(formats::WrapperRecord) + marker.size();
   change.head = [&](std::uint64_t vaddr) {
     return Head(binary, empty, marker, vaddr);
   };

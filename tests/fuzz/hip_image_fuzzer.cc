@@ -16,12 +16,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
            (part.data() >= whole.data() &&
             part.data() + part.size() <= whole.data() + whole.size());
   };
-  const Result<HipImage> image = ParseHipImage(all);
+  const Result<images::HipImage> image = images::ParseHipImage(all);
   if (!image) return 0;
   if (image->bytes.data() != data || !inside(image->bytes, all)) std::abort();
   const Result<CodeObjects> objects = UnpackHipImage(*image, "fuzz", 0);
   if (!objects) return 0;
-  const ByteSpan whole = image->kind == HipImageKind::kCompressedBundle
+  const ByteSpan whole = image->kind == images::HipImageKind::kCompressedBundle
                              ? ByteSpan(objects->unpacked)
                              : image->bytes;
   for (const CodeObjects::Row& row : objects->rows) {
