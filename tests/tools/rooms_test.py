@@ -100,14 +100,18 @@ def main():
                          f"{sorted(sees[room])}, the table "
                          f"{sorted(may[room])}")
 
-    # What is included: no less, or the arrow is not needed.
+    # What is included: no less, or the arrow is not needed. What a room
+    # offers to others' programs lies in <room>/include/<name>.
+    room_of = {room: room for room in may} | {
+        path.name: path.parents[1].name for path in ROOT.glob("*/include/*")}
     for room in sorted(may):
         used = set()
         for path in (ROOT / room).rglob("*"):
             if path.suffix in SOURCES:
-                names = re.findall(r'^\s*#\s*include "([a-z-]+)/',
+                names = re.findall(r'^\s*#\s*include "([a-z_-]+)/',
                                    path.read_text(), re.M)
-                used |= set(names) & may.keys() - {room}
+                used |= {room_of[name] for name in names
+                         if name in room_of} - {room}
         if used != may[room]:
             wrong.append(f"{room}: includes {sorted(used)}, the table says "
                          f"{sorted(may[room])}")
