@@ -79,6 +79,7 @@ Status Splitting::Pack(
   }
   if (summary_.code_objects.empty() && !summary_.left_out.empty()) {
     std::vector<std::string> there;
+    there.reserve(summary_.left_out.size());
     for (const auto& [target, count] : summary_.left_out) {
       there.push_back(target);
     }

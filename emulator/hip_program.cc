@@ -76,6 +76,7 @@ hipError_t LoadFromArchive(Gpu* gpu, const ProgramModule& module,
     const std::vector<std::string> order =
         id ? id->LoadOrder() : std::vector<std::string>();
     std::vector<const char*> arches;
+    arches.reserve(order.size());
     for (const std::string& arch : order) arches.push_back(arch.c_str());
     error = kpack_load_code_object(cache, module.binary, path, module.number,
                                    arches.data(), arches.size(), &code, &size);

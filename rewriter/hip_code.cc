@@ -87,6 +87,7 @@ class Finder {
 
   Status Resolve(const std::vector<std::uint64_t>& vaddrs, bool certain) {
     std::vector<std::uint64_t> slots;
+    slots.reserve(vaddrs.size());
     for (const std::uint64_t vaddr : vaddrs) slots.push_back(vaddr + 8);
     CERB_TRY(const std::vector<PointerSlot> pointers,
              elf_.ResolvePointers(slots));

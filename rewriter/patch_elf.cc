@@ -402,7 +402,7 @@ std::optional<std::set<std::size_t>> ElfPatcher::RoomFor(
     }
     return size;
   };
-  const auto exact = room_for(entries);
+  auto exact = room_for(entries);
   if (!exact) return std::nullopt;
   for (std::size_t spare = kSpareHeaders; spare > 0; --spare) {
     const auto more = room_for(entries + spare);

@@ -36,6 +36,7 @@ Result<std::vector<ElfChange::Removed>> RemovableImages(
     }
   }
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
+  ranges.reserve(images.size());
   for (const LocatedHipImage* image : images) {
     ranges.emplace_back(image->vaddr, image->vaddr + image->image.bytes.size());
   }
@@ -111,7 +112,7 @@ Result<Plan> PlanSplit(const Binary& binary, const SplitOptions& options) {
   kpack::Marker marker;
   marker.search_paths = options.search_paths;
   marker.kernel_name = options.kernel_name;
-  CERB_TRY(const Bytes encoded, kpack::EncodeMarker(marker));
+  CERB_TRY(Bytes encoded, kpack::EncodeMarker(marker));
 
   ElfChange change;
   change.head_why = "marker";
