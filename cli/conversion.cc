@@ -16,7 +16,7 @@
 #include "kpack/content_key.h"
 #include "kpack/marker.h"
 #include "kpack/reader.h"
-#include "ptxc/kernel_names.h"
+#include "ptxc/front/kernel_names.h"
 #include "support/demangle.h"
 #include "support/target_id.h"
 #include "support/target_table.h"

@@ -11,7 +11,7 @@
 
 #include "formats/fatbin.h"
 #include "images/ptx_cubin.h"
-#include "ptxc/kernel_names.h"
+#include "ptxc/front/kernel_names.h"
 
 namespace cerberus::images {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "images/fatbin.h"
-#include "ptxc/kernel_names.h"
+#include "ptxc/front/kernel_names.h"
 
 namespace cerberus::images {
 namespace {

@@ -1,6 +1,6 @@
 // The exported functions: one jump each through a slot, which leads to this
 // library's function behind its checks, or to NVIDIA's (as in
-// runtime-stub/dispatch.cc).
+// runtime-stub/api/dispatch.cc).
 #include <dlfcn.h>
 #include <sys/stat.h>
 

@@ -39,7 +39,7 @@ std::vector<Gpu>& MutableGpus() {
   return gpus;
 }
 
-// The same choice as the CUDA driver's (runtime-stub/provider.h).
+// The same choice as the CUDA driver's (runtime-stub/device/provider.h).
 void FindGpus() {
   const char* text = std::getenv("CERBERUS_DEVICE");
   const std::string wanted = text != nullptr ? text : "";

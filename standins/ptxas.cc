@@ -17,9 +17,9 @@
 #include <utility>
 #include <vector>
 
-#include "ptxc/lexer.h"
-#include "ptxc/parser.h"
-#include "ptxc/sema.h"
+#include "ptxc/front/lexer.h"
+#include "ptxc/front/parser.h"
+#include "ptxc/front/sema.h"
 #include "standins/options.h"
 #include "standins/tool.h"
 

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "ptxc/ast.h"
+#include "ptxc/front/ast.h"
 
 namespace cerberus::standins {
 

@@ -10,7 +10,7 @@
 #include <map>
 #include <set>
 
-#include "ptxc/parser.h"
+#include "ptxc/front/parser.h"
 #include "standins/resources.h"
 
 namespace cerberus::standins {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "images/ptx_cubin.h"
-#include "ptxc/ast.h"
+#include "ptxc/front/ast.h"
 #include "support/bytes.h"
 
 namespace cerberus::standins {

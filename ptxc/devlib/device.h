@@ -20,7 +20,7 @@ using s64 = int64_t;
 #define INLINE static inline __attribute__((always_inline))
 #define INLINE_MEMBER inline __attribute__((always_inline))
 
-// Of the thread's warp and place in the block; ptxc/passes/waves.h.
+// Of the thread's warp and place in the block; ptxc/passes/lanes/waves.h.
 #define WAVE(result, name) \
   extern "C" __attribute__((const)) result __cerberus_wave_##name
 WAVE(u32, thread_x)();

@@ -4,10 +4,10 @@
 // next one inside it, and so on (FixIrreducible). Its work, and the code, grow
 // with the third power of the blocks: 250 with branches to random others took
 // minutes. What it makes of five may hang (LLVM 22). Here the cycle becomes one
-// loop, as the rounds of passes/lane_progress.h are one: cut into segments,
-// each entered through a gate, the gates one behind the other. A lane that
-// leaves a segment for the begin of another one notes its number, and finds
-// that gate open, in this round or in the next.
+// loop, as the rounds of passes/lanes/lane_progress.h are one: cut into
+// segments, each entered through a gate, the gates one behind the other. A lane
+// that leaves a segment for the begin of another one notes its number, and
+// finds that gate open, in this round or in the next.
 //
 //   round → gate 0 → … → gate n → end → round, or what is behind the cycle
 //             ↓ ↑          ↓ ↑

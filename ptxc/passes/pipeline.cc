@@ -20,12 +20,12 @@
 #include "ptxc/passes/addresses.h"
 #include "ptxc/passes/exact_floats.h"
 #include "ptxc/passes/irreducible.h"
-#include "ptxc/passes/joins.h"
 #include "ptxc/passes/kernel_inputs.h"
-#include "ptxc/passes/lane_progress.h"
+#include "ptxc/passes/lanes/joins.h"
+#include "ptxc/passes/lanes/lane_progress.h"
+#include "ptxc/passes/lanes/whole_loops.h"
 #include "ptxc/passes/shuffles.h"
 #include "ptxc/passes/unset_registers.h"
-#include "ptxc/passes/whole_loops.h"
 
 namespace cerberus::ptx {
 namespace {

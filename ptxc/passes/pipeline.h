@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "ptxc/passes/lane_progress.h"
+#include "ptxc/passes/lanes/lane_progress.h"
+#include "ptxc/passes/lanes/waves.h"
 #include "ptxc/passes/shared_window.h"
-#include "ptxc/passes/waves.h"
 #include "support/result.h"
 
 namespace llvm {

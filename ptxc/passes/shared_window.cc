@@ -16,9 +16,9 @@
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/Cloning.h"
-#include "ptxc/lower.h"
+#include "ptxc/lower/lower.h"
+#include "ptxc/passes/lanes/waves.h"
 #include "ptxc/passes/launch_block.h"
-#include "ptxc/passes/waves.h"
 
 namespace cerberus::ptx {
 namespace {
@@ -40,7 +40,7 @@ bool IsSharedVariable(const Value* value) {
   return llvm::isa<GlobalVariable>(value) && IsShared(value->getType());
 }
 
-// Counters of named barriers and the like (lower_warp.cc).
+// Counters of named barriers and the like (lower/warp.cc).
 bool IsCompilersOwn(const Value* value) {
   return IsSharedVariable(value) && value->getName().starts_with("__cerberus_");
 }

@@ -14,7 +14,7 @@
 #include <string>
 
 #include "llvm/IR/PassManager.h"
-#include "ptxc/compile.h"
+#include "ptxc/compile/compile.h"
 
 namespace cerberus::ptx {
 

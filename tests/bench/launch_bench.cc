@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "hip/hip_abi.h"
-#include "runtime-stub/api.h"
+#include "runtime-stub/api/api.h"
 #include "tests/unit/runtime-stub/code_object_builder.h"
 #include "tests/unit/runtime-stub/fake_hip.h"
 

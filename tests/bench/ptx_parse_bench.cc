@@ -20,10 +20,10 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
-#include "ptxc/codegen.h"
-#include "ptxc/lower.h"
-#include "ptxc/parser.h"
-#include "ptxc/sema.h"
+#include "ptxc/backend/codegen.h"
+#include "ptxc/front/parser.h"
+#include "ptxc/front/sema.h"
+#include "ptxc/lower/lower.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "runtime-stub/api.h"
+#include "runtime-stub/api/api.h"
 
 asm(".section .rodata\n"
     ".p2align 4\n"

@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-#include "ptxc/opcode_table.h"
+#include "ptxc/front/opcode_table.h"
 #include "tests/exec/ptx_runner.h"
 #include "tests/exec/reference.h"
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "ptxc/opcode_table.h"
+#include "ptxc/front/opcode_table.h"
 #include "tests/exec/soft_float.h"
 
 namespace cerberus::exec {

@@ -25,9 +25,9 @@
 #include <string_view>
 #include <vector>
 
-#include "ptxc/opcode_table.h"
-#include "ptxc/parser.h"
-#include "ptxc/sema.h"
+#include "ptxc/front/opcode_table.h"
+#include "ptxc/front/parser.h"
+#include "ptxc/front/sema.h"
 #include "tests/exec/kernel_batch.h"
 #include "tests/exec/ptx_runner.h"
 #include "tests/exec/value.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "emulator/emulator.h"
-#include "runtime-stub/code_object.h"
+#include "runtime-stub/module/code_object.h"
 #include "support/result.h"
 
 namespace cerberus::exec {

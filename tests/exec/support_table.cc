@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "ptxc/opcode_table.h"
+#include "ptxc/front/opcode_table.h"
 
 namespace cerberus::exec {
 
@@ -152,12 +152,14 @@ std::string SupportTable(const Executed& executed,
   const std::vector<std::string_view> lowered = LoweredOf(real);
   std::string text =
       "# PTX instructions\n\n"
-      "Made by `tests/ptx_support_table` from `ptxc/ptx_opcodes.def` and from "
+      "Made by `tests/ptx_support_table` from `ptxc/front/ptx_opcodes.def` and "
+      "from "
       "what the tests\nexecuted on the emulator; a test compares (see "
       "[testing.md](testing.md)).\n\n"
       "A form is one line of the manual's syntax, with all types and "
       "modifiers it allows;\nwords in capitals are sets of them, named at the "
-      "head of each family in\n`ptxc/ptx_opcodes.def`. Every form of PTX ISA "
+      "head of each family in\n`ptxc/front/ptx_opcodes.def`. Every form of PTX "
+      "ISA "
       "9.0 and what\n[limits.md](limits.md#instructions) says of 9.1 to 9.5 is "
       "read; " +
       std::to_string(supported) + " of " + std::to_string(rows.size()) +

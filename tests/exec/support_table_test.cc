@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "ptxc/opcode_table.h"
+#include "ptxc/front/opcode_table.h"
 
 namespace cerberus::exec {
 namespace {

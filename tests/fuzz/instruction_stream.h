@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "emulator/disassembler.h"
+#include "emulator/decode/disassembler.h"
 #include "support/bytes.h"
 
 namespace cerberus::emulator {

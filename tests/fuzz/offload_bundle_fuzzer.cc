@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "emulator/offload_bundle.h"
+#include "emulator/hip/offload_bundle.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {

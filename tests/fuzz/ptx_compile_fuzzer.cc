@@ -11,9 +11,9 @@
 #include <string_view>
 
 #include "ptx_generator.h"
-#include "ptxc/compile.h"
-#include "ptxc/parser.h"
-#include "ptxc/printer.h"
+#include "ptxc/compile/compile.h"
+#include "ptxc/front/parser.h"
+#include "ptxc/front/printer.h"
 
 namespace {
 

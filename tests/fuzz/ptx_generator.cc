@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "../unit/ptxc/ptx_text.h"
-#include "ptxc/ast.h"
-#include "ptxc/opcode_table.h"
+#include "ptxc/front/ast.h"
+#include "ptxc/front/opcode_table.h"
 
 // Only libFuzzer programs have it; they alone mutate.
 extern "C" __attribute__((weak)) std::size_t LLVMFuzzerMutate(
@@ -489,7 +489,7 @@ class ModuleWriter {
   void SpecialRegister() {
     static constexpr std::array kAll = {
 #define PTX_SREG(id, spelling, type, vec, ptx, sm) SpecialReg::k##id,
-#include "ptxc/ptx_sregs.def"
+#include "ptxc/front/ptx_sregs.def"
     };
     const SpecialReg reg = kAll[choices_.Below(kAll.size())];
     const Type type = SpecialRegType(reg);

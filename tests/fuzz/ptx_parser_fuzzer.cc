@@ -12,9 +12,9 @@
 #include <string_view>
 
 #include "ptx_generator.h"
-#include "ptxc/parser.h"
-#include "ptxc/printer.h"
-#include "ptxc/sema.h"
+#include "ptxc/front/parser.h"
+#include "ptxc/front/printer.h"
+#include "ptxc/front/sema.h"
 
 namespace {
 

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "runtime-stub/code_object.h"
+#include "runtime-stub/module/code_object.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {

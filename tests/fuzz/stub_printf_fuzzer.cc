@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "runtime-stub/printf.h"
+#include "runtime-stub/launch/printf.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {

@@ -7,7 +7,7 @@ Asks PyPI, and fails with one sentence for each thing that has moved:
   the cudart       against the table of tests/long/cudarts.py
   the compiler     against what scripts/setup.sh installs
   the driver API   each function and each version of it in the newest headers,
-                   against runtime-stub/cuda_api.def
+                   against runtime-stub/api/cuda_api.def
 Needs the network; fetches one wheel, 3 MB.
 """
 import argparse
@@ -81,7 +81,7 @@ def api_moved(folder):
         for name, version, variant in sorted(set(types)):
             row = (name, version) + (("per thread",) if variant else ())
             if row not in known and name != "cuWGLGetDevice":  # of Windows
-                yield "runtime-stub/cuda_api.def has no row for %s" % (
+                yield "runtime-stub/api/cuda_api.def has no row for %s" % (
                     " ".join(row))
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """HIP's binary interface is declared twice on purpose: hip/hip_abi.h by who
-calls HIP, emulator/hip_abi.h by who stands in for it. Every structure and
+calls HIP, emulator/hip/abi.h by who stands in for it. Every structure and
 number of the first is compared with the second.
 
     hip_abi_test.py --cxx clang++-22
@@ -14,7 +14,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CALLER = "hip/hip_abi.h"
-CALLEE = "emulator/hip_abi.h"
+CALLEE = "emulator/hip/abi.h"
 # A number of ours for "no attribute".
 ONLY_CALLER = {"hipDeviceAttributeNone"}
 

@@ -35,7 +35,7 @@ HEADER = """\
 
 
 def implemented():
-    with open(os.path.join(ROOT, "runtime-stub/cuda_api.def")) as f:
+    with open(os.path.join(ROOT, "runtime-stub/api/cuda_api.def")) as f:
         text = f.read()
     rows = re.findall(r"^CUDA_API\((\w+),\s*\w+,\s*\d+,\s*(\w+)", text, re.M)
     rows += re.findall(

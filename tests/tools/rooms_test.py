@@ -58,8 +58,9 @@ def without_output(command):
 
 
 def a_header(room):
-    names = sorted(p.name for p in (ROOT / room).glob("*.h"))
-    return f"{room}/{names[0]}" if names else None
+    paths = sorted(path.relative_to(ROOT) for path in (ROOT / room).rglob("*.h")
+                   if "include" not in path.parts)
+    return str(paths[0]) if paths else None
 
 
 def try_include(entry, header):

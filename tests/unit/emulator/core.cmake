@@ -10,7 +10,7 @@ endforeach()
 # left out.
 cerberus_planted_bug_test(emulator
     SOURCES ${CMAKE_SOURCE_DIR}/tests/fuzz/emulator_stream_fuzzer.cc
-            ${CMAKE_SOURCE_DIR}/emulator/memory.cc
+            ${CMAKE_SOURCE_DIR}/emulator/access/memory.cc
     LIBS cerberus_emulator
     SEEDS ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/emulator_stream_stores
     ARGS -len_control=0 -max_len=34

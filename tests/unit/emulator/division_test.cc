@@ -8,7 +8,7 @@
 #include <cmath>
 #include <random>
 
-#include "emulator/float_math.h"
+#include "emulator/vector/float_math.h"
 
 namespace cerberus::emulator {
 namespace {

@@ -1,14 +1,14 @@
 // Fused multiply-adds of f16 that are computed in f32, against sums of whole
 // numbers: every f16 is one of units of 2^-24, so a product plus a third is one
 // of units of 2^-48 that 128 bits hold.
-#include "emulator/float16.h"
+#include "emulator/vector/float16.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "emulator/float_math.h"
-#include "emulator/host_env.h"
+#include "emulator/execute/host_env.h"
+#include "emulator/vector/float_math.h"
 
 namespace cerberus::emulator {
 namespace {

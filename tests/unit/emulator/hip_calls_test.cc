@@ -291,7 +291,7 @@ TEST_F(HipCalls, AdviceIsRemembered) {
 TEST_F(HipCalls, EveryAttributeHasAnAnswer) {
   const std::uint32_t kAll[] = {
 #define HIP_ATTRIBUTE(name, number, answer) hipDeviceAttribute##name,
-#include "emulator/hip_attributes.def"
+#include "emulator/hip/attributes.def"
 #undef HIP_ATTRIBUTE
   };
   for (const std::uint32_t attribute : kAll) {

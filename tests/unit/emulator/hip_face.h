@@ -2,7 +2,7 @@
 #ifndef CERBERUS_TESTS_UNIT_EMULATOR_HIP_FACE_H_
 #define CERBERUS_TESTS_UNIT_EMULATOR_HIP_FACE_H_
 
-#include "emulator/hip_abi.h"
+#include "emulator/hip/abi.h"
 
 extern "C" {
 hipError_t hipInit(unsigned);

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string>
 
-#include "emulator/hip_abi.h"
+#include "emulator/hip/abi.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Images as HIP programs carry them, built by hand here.
-#include "emulator/offload_bundle.h"
+#include "emulator/hip/offload_bundle.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

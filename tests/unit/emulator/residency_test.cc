@@ -1,9 +1,9 @@
 // How many groups of a launch are resident at once: as many as the GPU holds,
-// and no more memory than is stated (emulator/occupancy.h).
+// and no more memory than is stated (emulator/device/occupancy.h).
 #include <gmock/gmock.h>
 
 #include "assemble.h"
-#include "emulator/occupancy.h"
+#include "emulator/device/occupancy.h"
 
 namespace cerberus::emulator {
 namespace {

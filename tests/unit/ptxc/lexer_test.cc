@@ -1,4 +1,4 @@
-#include "ptxc/lexer.h"
+#include "ptxc/front/lexer.h"
 
 #include <gmock/gmock.h>
 

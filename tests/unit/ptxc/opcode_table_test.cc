@@ -1,4 +1,4 @@
-#include "ptxc/opcode_table.h"
+#include "ptxc/front/opcode_table.h"
 
 #include <gmock/gmock.h>
 
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "ptx_text.h"
-#include "ptxc/parser.h"
-#include "ptxc/sema.h"
+#include "ptxc/front/parser.h"
+#include "ptxc/front/sema.h"
 
 namespace cerberus::ptx {
 namespace {

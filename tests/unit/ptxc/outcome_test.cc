@@ -1,5 +1,5 @@
 // Outcomes of parts, through bytes and back.
-#include "ptxc/outcome.h"
+#include "ptxc/compile/outcome.h"
 
 #include <gtest/gtest.h>
 

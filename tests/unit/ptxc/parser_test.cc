@@ -1,4 +1,4 @@
-#include "ptxc/parser.h"
+#include "ptxc/front/parser.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "ptxc/printer.h"
+#include "ptxc/front/printer.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 
 #include "ptx_text.h"
-#include "ptxc/parser.h"
+#include "ptxc/front/parser.h"
 
 namespace cerberus::ptx {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ptxc/opcode_table.h"
+#include "ptxc/front/opcode_table.h"
 
 namespace cerberus::ptx::testing {
 

@@ -1,4 +1,4 @@
-#include "ptxc/sema.h"
+#include "ptxc/front/sema.h"
 
 #include <gmock/gmock.h>
 
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ptx_text.h"
-#include "ptxc/parser.h"
+#include "ptxc/front/parser.h"
 
 namespace cerberus::ptx {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime-stub/code_object.h"
+#include "runtime-stub/module/code_object.h"
 
 #include <elf.h>
 #include <gmock/gmock.h>

@@ -14,7 +14,7 @@
 #include "kpack/marker.h"
 #include "kpack/writer.h"
 #include "rewriter/rewriter.h"
-#include "runtime-stub/image.h"
+#include "runtime-stub/module/image.h"
 
 namespace cerberus::stub {
 namespace {

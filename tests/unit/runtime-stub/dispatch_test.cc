@@ -1,5 +1,5 @@
 // The table: what is exported, and what cuGetProcAddress answers.
-#include "runtime-stub/dispatch.h"
+#include "runtime-stub/api/dispatch.h"
 
 #include <dlfcn.h>
 
@@ -32,7 +32,7 @@ const std::vector<Row>& Rows() {
   {#symbol, #name, version, #status},
 #define CUDA_API_PER_THREAD(symbol, base, name, version, status) \
   {#symbol, #name, version, #status},
-#include "runtime-stub/cuda_api.def"
+#include "runtime-stub/api/cuda_api.def"
 #undef CUDA_API_PER_THREAD
 #undef CUDA_API
   };

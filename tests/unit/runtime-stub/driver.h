@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "fake_hip.h"
-#include "runtime-stub/api.h"
+#include "runtime-stub/api/api.h"
 #include "support/bytes.h"
 #include "tests/unit/temp_folder.h"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <thread>
 
-#include "runtime-stub/dispatch.h"
+#include "runtime-stub/api/dispatch.h"
 
 namespace cerberus::stub {
 

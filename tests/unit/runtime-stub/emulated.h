@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "hip/hip_loader.h"
-#include "runtime-stub/api.h"
+#include "runtime-stub/api/api.h"
 
 namespace cerberus::stub {
 

@@ -10,7 +10,7 @@
 
 #include "cache/jit_cache.h"
 #include "driver.h"
-#include "runtime-stub/jit_fallback.h"
+#include "runtime-stub/module/jit_fallback.h"
 #include "support/log.h"
 
 namespace cerberus::stub {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "runtime-stub/dispatch.h"
+#include "runtime-stub/api/dispatch.h"
 
 namespace cerberus::stub {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "driver.h"
-#include "runtime-stub/dispatch.h"
+#include "runtime-stub/api/dispatch.h"
 
 namespace cerberus::stub {
 namespace {
@@ -35,7 +35,7 @@ struct Row {
 #define CUDA_API_PER_THREAD(symbol, base, name, version, status) \
   ROW_##status(symbol, base)
 constexpr Row kRows[] = {
-#include "runtime-stub/cuda_api.def"
+#include "runtime-stub/api/cuda_api.def"
 };
 #undef CUDA_API_PER_THREAD
 #undef CUDA_API

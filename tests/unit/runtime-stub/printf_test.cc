@@ -1,7 +1,7 @@
 // What the stub makes of the words that kernels print, against C's printf,
 // whose conversions CUDA takes over (CUDA C++ Programming Guide, "Formatted
 // Output").
-#include "runtime-stub/printf.h"
+#include "runtime-stub/launch/printf.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "runtime-stub/api.h"
+#include "runtime-stub/api/api.h"
 
 namespace api = cerberus::stub::api;
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "runtime-stub/cuda_abi.h"
+#include "runtime-stub/api/cuda_abi.h"
 
 namespace cerberus::stub {
 

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "driver.h"
-#include "runtime-stub/md2.h"
+#include "runtime-stub/module/md2.h"
 
 namespace cerberus::stub {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "ptxc/parser.h"
+#include "ptxc/front/parser.h"
 
 namespace cerberus::standins {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "ptxc/parser.h"
+#include "ptxc/front/parser.h"
 
 namespace cerberus::standins {
 namespace {

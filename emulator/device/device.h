@@ -1,0 +1,94 @@
+// The emulated device behind emulator.h.
+#ifndef CERBERUS_EMULATOR_DEVICE_DEVICE_H_
+#define CERBERUS_EMULATOR_DEVICE_DEVICE_H_
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "emulator/access/memory.h"
+#include "emulator/decode/decode.h"
+#include "emulator/device/code_object.h"
+#include "emulator/device/launch.h"
+#include "emulator/emulator.h"
+
+namespace cerberus::emulator {
+
+// What a processor is to the emulator.
+struct Target {
+  const char* name;
+  Gen gen;
+  u32 major, minor, stepping;
+  bool wave32;  // the default wave size
+  u32 lds_bytes;
+  u32 waves_per_simd;
+  u32 simds;
+  u32 vgprs;  // per SIMD and lane
+  u32 compute_units;
+};
+const Target* FindTarget(std::string_view processor);
+
+class DeviceImpl : public Device {
+ public:
+  DeviceImpl(const Target& target, std::string id,
+             const DeviceOptions& options);
+  ~DeviceImpl() override;
+
+  const std::string& target() const override { return id_; }
+  const TargetInfo& info() const override { return info_; }
+  Result<Allocation> Allocate(std::uint64_t size, std::uint64_t alignment,
+                              MemoryKind kind) override;
+  Status Register(void* host, std::uint64_t size) override;
+  Status Free(std::uint64_t address, std::string_view by = {}) override;
+  void MarkWritten(std::uint64_t address, std::uint64_t size) override;
+  std::optional<Allocation> Find(std::uint64_t address) const override;
+  std::uint64_t AllocatedBytes() const override;
+  Result<CodeObject*> LoadCodeObject(ByteSpan bytes) override;
+  Status UnloadCodeObject(CodeObject* code) override;
+  Status Launch(const KernelInfo& kernel, const LaunchConfig& config) override;
+  // With all groups resident at once: the caller has made sure that the GPU
+  // would hold them.
+  Status LaunchCooperative(const KernelInfo& kernel,
+                           const LaunchConfig& config);
+  const Fault* LastFault() const override;
+  std::uint32_t Occupancy(const KernelInfo& kernel, std::uint32_t block_size,
+                          std::uint32_t dynamic_lds) const override;
+  std::uint32_t WavesPerSimd(const KernelInfo& kernel, std::uint32_t block_size,
+                             std::uint32_t dynamic_lds) const override;
+
+  Memory& memory() { return memory_; }
+  const DeviceOptions& options() const { return options_; }
+  Program* FindProgram(std::uint64_t address, u32 lanes);
+  // Fills what the code object says about an instruction's address and about
+  // the address that it accessed.
+  void DescribeCode(std::uint64_t pc, Fault* fault) const;
+
+ private:
+  struct Loaded {
+    std::unique_ptr<LoadedCode> code;
+    std::unique_ptr<Program> programs[2];  // wave32, wave64
+  };
+  Result<Allocation> TakeKernarg(std::uint64_t size);
+  Status Launch(const KernelInfo& kernel, const LaunchConfig& config,
+                bool cooperative);
+  void RecordStats(const cerberus::emulator::Launch& launch,
+                   const KernelInfo& kernel, const LaunchConfig& config) const;
+
+  const Target& target_;
+  std::string id_;
+  TargetInfo info_;
+  DeviceOptions options_;
+  Memory memory_;
+  mutable std::shared_mutex code_mutex_;
+  std::vector<std::unique_ptr<Loaded>> code_;
+  std::mutex kernarg_mutex_;
+  std::vector<Allocation> free_kernargs_;
+  std::atomic<u64> dispatches_{0};
+};
+
+}  // namespace cerberus::emulator
+
+#endif  // CERBERUS_EMULATOR_DEVICE_DEVICE_H_

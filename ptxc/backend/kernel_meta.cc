@@ -1,0 +1,98 @@
+#include "ptxc/backend/kernel_meta.h"
+
+#include "formats/code_object.h"
+#include "formats/launch_abi.h"
+#include "llvm/BinaryFormat/MsgPackWriter.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/GlobalVariable.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
+#include "support/version.h"
+
+namespace cerberus::ptx {
+namespace {
+
+using llvm::msgpack::Writer;
+
+void WriteKey(Writer& out, llvm::StringRef key) { out.write(key); }
+
+void WriteInt(Writer& out, llvm::StringRef key, std::int64_t value) {
+  WriteKey(out, key);
+  out.write(value);
+}
+
+void WriteString(Writer& out, llvm::StringRef key, llvm::StringRef value) {
+  WriteKey(out, key);
+  out.write(value);
+}
+
+void WriteTriple(Writer& out, llvm::StringRef key,
+                 const std::array<unsigned, 3>& value) {
+  WriteKey(out, key);
+  out.writeArraySize(3);
+  for (unsigned part : value) out.write(static_cast<std::uint64_t>(part));
+}
+
+void WriteKernel(Writer& out, const KernelInfo& kernel) {
+  out.write(llvm::StringRef(kernel.name));
+  out.writeMapSize(1 + (kernel.maxntid ? 1 : 0) + (kernel.reqntid ? 1 : 0) +
+                   (kernel.minnctapersm ? 1 : 0) + (kernel.window ? 1 : 0) +
+                   (kernel.launches ? 1 : 0) + (kernel.handle ? 1 : 0));
+  WriteInt(out, formats::kInfoWarpsPerWave, kernel.warps_per_wave);
+  if (kernel.maxntid) WriteTriple(out, formats::kInfoMaxntid, *kernel.maxntid);
+  if (kernel.reqntid) WriteTriple(out, formats::kInfoReqntid, *kernel.reqntid);
+  if (kernel.minnctapersm) {
+    WriteInt(out, formats::kInfoMinnctapersm, *kernel.minnctapersm);
+  }
+  if (kernel.window) {
+    WriteInt(out, formats::kInfoWindow,
+             static_cast<std::int64_t>(*kernel.window));
+  }
+  if (kernel.launches) WriteInt(out, formats::kInfoLaunches, 1);
+  if (kernel.handle) WriteInt(out, formats::kInfoHandle, 1);
+}
+
+}  // namespace
+
+void EmitModuleInfo(llvm::Module& module, const ModuleInfo& info) {
+  std::string bytes;
+  llvm::raw_string_ostream stream(bytes);
+  Writer out(stream);
+  out.writeMapSize(6 + (info.const_bytes != 0) + !info.failed.empty());
+  WriteInt(out, formats::kInfoAbi, formats::kLaunchAbi);
+  WriteString(out, formats::kInfoPtxc, kVersion);
+  WriteKey(out, formats::kInfoPtx);
+  out.writeArraySize(2);
+  out.write(static_cast<std::int64_t>(info.ptx_major));
+  out.write(static_cast<std::int64_t>(info.ptx_minor));
+  WriteInt(out, formats::kInfoSm, info.sm);
+  WriteString(out, formats::kInfoArch, info.arch);
+  if (info.const_bytes != 0) {
+    WriteInt(out, formats::kInfoConst,
+             static_cast<std::int64_t>(info.const_bytes));
+  }
+  WriteKey(out, formats::kInfoKernels);
+  out.writeMapSize(info.kernels.size());
+  for (const KernelInfo& kernel : info.kernels) WriteKernel(out, kernel);
+  if (!info.failed.empty()) {
+    WriteKey(out, formats::kInfoFailed);
+    out.writeMapSize(info.failed.size());
+    for (const FailedKernel& kernel : info.failed) {
+      WriteString(out, kernel.name, kernel.reason);
+    }
+  }
+  stream.flush();
+
+  llvm::Constant* data = llvm::ConstantDataArray::getString(
+      module.getContext(), bytes, /*AddNull=*/false);
+  auto* variable = new llvm::GlobalVariable(
+      module, data->getType(), /*isConstant=*/true,
+      llvm::GlobalValue::PrivateLinkage, data, "__cerberus_info", nullptr,
+      llvm::GlobalValue::NotThreadLocal, /*AddressSpace=*/4);
+  variable->setSection(formats::kInfoSection);
+  variable->setAlignment(llvm::Align(1));
+  llvm::appendToCompilerUsed(module, {variable});
+}
+
+}  // namespace cerberus::ptx

@@ -1,0 +1,47 @@
+// Section .cerberus.info: what a code object says of itself, for the driver
+// stub and the archive writer. Keys: docs/launch-abi.md.
+#ifndef CERBERUS_PTXC_BACKEND_KERNEL_META_H_
+#define CERBERUS_PTXC_BACKEND_KERNEL_META_H_
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ptxc/compile/compile.h"
+
+namespace llvm {
+class Module;
+}
+
+namespace cerberus::ptx {
+
+struct KernelInfo {
+  std::string name;  // mangled
+  std::optional<std::array<unsigned, 3>> maxntid;
+  std::optional<std::array<unsigned, 3>> reqntid;
+  std::optional<unsigned> minnctapersm;
+  int warps_per_wave = 1;
+  // Static bytes of the window of shared memory, of kernels that have one.
+  std::optional<std::uint64_t> window;
+  bool second_form = false;  // of the kernel without the suffix
+  bool launches = false;     // may launch kernels
+  bool handle = false;       // there is a variable that kernels know it by
+};
+
+struct ModuleInfo {
+  int ptx_major = 0;
+  int ptx_minor = 0;
+  int sm = 0;
+  std::string arch;
+  std::uint64_t const_bytes = 0;  // of all .const variables
+  std::vector<KernelInfo> kernels;
+  std::vector<FailedKernel> failed;
+};
+
+// Adds the section to the module as a constant.
+void EmitModuleInfo(llvm::Module& module, const ModuleInfo& info);
+
+}  // namespace cerberus::ptx
+
+#endif  // CERBERUS_PTXC_BACKEND_KERNEL_META_H_

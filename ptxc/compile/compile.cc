@@ -1,0 +1,573 @@
+// The pipeline of the whole compiler, a module at a time, in memory:
+// parse, lower, link the device library, optimise, generate, link.
+#include "ptxc/compile/compile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "llvm/IR/Module.h"
+#include "llvm/Support/TimeProfiler.h"
+#include "llvm/Support/raw_ostream.h"
+#include "llvm/Target/TargetMachine.h"
+#include "ptxc/backend/codegen.h"
+#include "ptxc/backend/kernel_meta.h"
+#include "ptxc/backend/link.h"
+#include "ptxc/compile/isolation.h"
+#include "ptxc/compile/kept_parts.h"
+#include "ptxc/compile/outcome.h"
+#include "ptxc/compile/part_compilation.h"
+#include "ptxc/compile/part_kernels.h"
+#include "ptxc/compile/parts.h"
+#include "ptxc/compile/workers.h"
+#include "ptxc/front/parser.h"
+#include "ptxc/front/sema.h"
+#include "ptxc/lower/call_graph.h"
+#include "ptxc/lower/lower.h"
+#include "support/demangle.h"
+
+namespace cerberus::ptx {
+namespace {
+
+// PTX instructions of a program that is not worth a process of its own: a
+// hundredth of a second's work.
+constexpr std::size_t kSmallProgram = 500;
+// Seconds of work below which a part is faster compiled than found.
+constexpr double kWorthKeeping = 0.05;
+
+// LLVM keeps the events of a thread; passes and functions are events of its
+// own, the scopes in Compilation are the phases around them.
+class TimeTrace {
+ public:
+  explicit TimeTrace(bool wanted, bool of_thread = false)
+      : wanted_(wanted), of_thread_(of_thread) {
+    // Whatever its length: phases of small modules are short.
+    if (wanted_) llvm::timeTraceProfilerInitialize(0, "cerberus-ptxc");
+  }
+  // What a thread noted is written with the rest.
+  ~TimeTrace() {
+    if (!wanted_) return;
+    if (of_thread_) {
+      llvm::timeTraceProfilerFinishThread();
+    } else {
+      llvm::timeTraceProfilerCleanup();
+    }
+  }
+  std::string Text() const {
+    llvm::SmallString<0> text;
+    llvm::raw_svector_ostream stream(text);
+    if (wanted_) llvm::timeTraceProfilerWrite(stream);
+    return std::string(text);
+  }
+
+ private:
+  const bool wanted_;
+  const bool of_thread_;
+};
+
+class Compilation {
+ public:
+  Compilation(const CompileOptions& options, const Isolation* isolation,
+              const DiagSink& sink)
+      : options_(options), isolation_(isolation), sink_(sink) {}
+
+  Result<CompileResult> Run(std::string_view text) {
+    // An unknown target is said before anything about the PTX.
+    CERB_TRY(machine_, CreateMachine(options_.target, options_.opt_level));
+    CERB_TRY_VOID(Read(text));
+    std::vector<std::string> names;
+    for (const Program::Unit& unit : program_.units) {
+      modules_.push_back(unit.parsed.module.get());
+      names.push_back(unit.lower.input_name);
+    }
+    CERB_TRY(program_.graph, CallGraph::Build(modules_, names));
+    if (options_.emit != Emit::kHsaco) {
+      CERB_TRY(result_.output, CompileWhole());
+      return std::move(result_);
+    }
+    KeptParts kept(isolation_ ? isolation_->parts_folder : "", text, options_);
+    CERB_TRY(const std::vector<Bytes> objects,
+             CompileParts(CutIntoParts(modules_, *program_.graph), &kept));
+    {
+      llvm::TimeTraceScope phase("Link");
+      CERB_TRY(result_.output, LinkCodeObject(objects));
+    }
+    kept.Forget();
+    return std::move(result_);
+  }
+
+  bool reported() const { return reported_; }
+
+ private:
+  // Names a diagnostic of the front half and remembers why a function fell.
+  void Report(Diag diag, LowerOptions* lower) {
+    if (diag.severity == Severity::kError) {
+      lower->broken.emplace(diag.where.kernel,
+                            fmt::format("ptx:{}:{}: {}", diag.where.ptx_line,
+                                        diag.where.ptx_column, diag.message));
+    }
+    if (diag.where.file.empty()) diag.where.file = lower->input_name;
+    if (!first_error_ && diag.severity == Severity::kError) {
+      first_error_ = diag;
+    }
+    // One function's errors cost that function only.
+    if (options_.keep_going && !diag.where.kernel.empty() &&
+        diag.severity == Severity::kError) {
+      diag.severity = Severity::kWarning;
+    }
+    diag.where.kernel = Demangle(diag.where.kernel);
+    if (sink_) sink_(diag);
+  }
+
+  // False if the module, or without keep_going anything in it, is broken.
+  bool ReadUnit(std::string_view text, Program::Unit* unit) {
+    unit->lower.keep_going = options_.keep_going;
+    const DiagSink report = [&](const Diag& diag) {
+      Report(diag, &unit->lower);
+    };
+    {
+      llvm::TimeTraceScope phase("Parse");
+      unit->parsed = Parse(text, report);
+    }
+    int module_errors = 0;
+    int errors = unit->parsed.errors;
+    if (unit->parsed.module_errors == 0) {
+      llvm::TimeTraceScope phase("Check");
+      errors += Check(*unit->parsed.module, report, &module_errors);
+    }
+    module_errors += unit->parsed.module_errors;
+    unit->lines.emplace(unit->parsed.module->text);
+    unit->lower.debug = unit->parsed.module->debug;
+    program_.debug |= unit->lower.debug;
+    return module_errors == 0 && (errors == 0 || options_.keep_going);
+  }
+
+  // A module that is compiled alone defines what it declares with a size, as
+  // ptxas does ("ignoring extern qualifier"): LLVM's back-end declares the
+  // shared arrays of taichi and of others so. Without a size it is undefined
+  // or, if shared, comes with the launch.
+  static void DefineSizedExterns(Module* module) {
+    for (Variable& variable : module->variables) {
+      if (variable.linkage == Linkage::kExtern && variable.size() != 0) {
+        variable.linkage = Linkage::kVisible;
+      }
+    }
+  }
+
+  Status Read(std::string_view text) {
+    const std::vector<std::string_view> texts = SplitModules(text);
+    program_.units = std::vector<Program::Unit>(texts.size());
+    bool fine = true;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      Program::Unit& unit = program_.units[i];
+      unit.lower.input_name =
+          texts.size() == 1 ? options_.input_name
+                            : fmt::format("{}[{}]", options_.input_name, i + 1);
+      fine &= ReadUnit(texts[i], &unit);
+    }
+    if (texts.size() == 1) {
+      DefineSizedExterns(program_.units[0].parsed.module.get());
+    }
+    if (fine) return {};
+    reported_ = true;
+    return Err(first_error_
+                   ? *first_error_
+                   : MakeDiag(DiagCode::kBadPtx, "the PTX does not parse"));
+  }
+
+  void Take(const ModuleInfo& info) {
+    for (const KernelInfo& kernel : info.kernels) {
+      if (!kernel.second_form) result_.kernels.push_back(kernel.name);
+    }
+    result_.failed.insert(result_.failed.end(), info.failed.begin(),
+                          info.failed.end());
+  }
+
+  // What is printed: the whole program, in one piece.
+  Result<Bytes> CompileWhole() {
+    const ProgramPart part;
+    PartCompilation compilation(options_, program_, part, *machine_, sink_);
+    if (Status prepared = compilation.Prepare(); !prepared) {
+      reported_ = compilation.reported();
+      return Err(std::move(prepared).error());
+    }
+    if (options_.emit == Emit::kRawIr) return compilation.Text();
+    Take(compilation.info());
+    compilation.AddInfo(compilation.info());
+    if (options_.emit == Emit::kIr) return compilation.Text();
+    return compilation.Emit();
+  }
+
+  PartOutcome CompilePart(const ProgramPart& part,
+                          llvm::TargetMachine& machine) const {
+    PartOutcome outcome;
+    const DiagSink sink = [&outcome](const Diag& diag) {
+      outcome.diags.push_back(diag);
+    };
+    PartCompilation compilation(options_, program_, part, machine, sink);
+    const Status prepared = compilation.Prepare();
+    outcome.reported = compilation.reported();
+    if (!prepared) {
+      outcome.error = prepared.error();
+      return outcome;
+    }
+    outcome.info = compilation.info();
+    if (part.is_whole()) compilation.AddInfo(outcome.info);
+    Result<Bytes> object = compilation.Emit();
+    if (object) {
+      outcome.object = *std::move(object);
+    } else {
+      outcome.error = std::move(object).error();
+    }
+    return outcome;
+  }
+
+  // On threads, in any order.
+  std::vector<PartOutcome> CompileOnThreads(
+      const std::vector<ProgramPart>& parts) const {
+    std::vector<PartOutcome> outcomes(parts.size());
+    std::atomic<std::size_t> next{0};
+    const auto work = [&](llvm::TargetMachine& machine) {
+      for (std::size_t i; (i = next++) < parts.size();) {
+        outcomes[i] = CompilePart(parts[i], machine);
+      }
+    };
+    std::vector<std::thread> threads;
+    for (std::size_t i = 1;
+         i < std::min<std::size_t>(options_.jobs, parts.size()); ++i) {
+      threads.emplace_back([&] {
+        const TimeTrace trace(options_.time_trace, /*of_thread=*/true);
+        // The first one was made: so can this be.
+        work(**CreateMachine(options_.target, options_.opt_level));
+      });
+    }
+    work(*machine_);
+    for (std::thread& thread : threads) thread.join();
+    return outcomes;
+  }
+
+  // In processes, in any order. A part whose process dies is compiled once
+  // more, each of its kernels for itself. Where a kernel's failure means that
+  // there is no output, the others stop; what they would have to report, of
+  // all that lowering finds, is still said.
+  std::vector<PartOutcome> CompileInProcesses(
+      const std::vector<ProgramPart>& parts, KeptParts* kept) {
+    struct Task {
+      ProgramPart part;
+      PartOutcome outcome;
+    };
+    // By number of the part, and of the kernel in it that is alone.
+    std::map<std::pair<std::size_t, std::size_t>, Task> tasks;
+    std::deque<Task*> waiting;
+    Progress progress;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      Task& task = tasks[{i, 0}];
+      task.part = parts[i];
+      waiting.push_back(&task);
+      progress.kernels += KernelsOf(parts[i]).size();
+      progress.instructions += SizeOf(parts[i]);
+    }
+    const auto note = [&](const Task& task) {
+      progress.kernels_done += KernelsOf(task.part).size();
+      progress.instructions_done += SizeOf(task.part);
+      if (isolation_->on_progress) isolation_->on_progress(progress);
+    };
+    if (isolation_->on_progress) isolation_->on_progress(progress);
+    const auto failed = [&](const Task& task) {
+      return task.outcome.error && !options_.keep_going;
+    };
+
+    const auto replace = [&](const Task& task,
+                             const std::vector<ProgramPart>& pieces) {
+      const auto at = std::find_if(
+          tasks.begin(), tasks.end(),
+          [&](const auto& entry) { return &entry.second == &task; });
+      const std::size_t i = at->first.first;
+      tasks.erase(at);
+      for (std::size_t k = 0; k < pieces.size(); ++k) {
+        Task& piece = tasks[{i, k + 1}];
+        piece.part = pieces[k];
+        waiting.push_back(&piece);
+      }
+    };
+
+    Workers workers;
+    std::map<std::size_t, Task*> running;
+    std::size_t started = 0;
+    bool stop = false;
+    while (!stop && (!waiting.empty() || workers.running() != 0)) {
+      while (!stop && !waiting.empty() && workers.running() < options_.jobs) {
+        Task& task = *waiting.front();
+        waiting.pop_front();
+        if (std::optional<PartOutcome> found = kept->Find(task.part)) {
+          task.outcome = *std::move(found);
+          note(task);
+          continue;
+        }
+        // An earlier run has cut it finer.
+        if (const auto pieces = Pieces(task.part);
+            pieces.size() > 1 &&
+            std::any_of(pieces.begin(), pieces.end(),
+                        [&](const auto& piece) { return kept->Has(piece); })) {
+          if (task.part.is_whole()) {
+            cut_finer_ = true;
+            return {};
+          }
+          replace(task, pieces);
+          continue;
+        }
+        const Status begun = workers.Start(started, SecondsFor(task.part), [&] {
+          return WriteOutcome(CompilePart(task.part, *machine_));
+        });
+        if (begun) {
+          running[started++] = &task;
+        } else {
+          task.outcome = CompilePart(task.part, *machine_);
+          note(task);
+          stop = failed(task);
+        }
+      }
+      if (stop || workers.running() == 0) continue;
+      Result<Workers::Finished> finished = workers.Wait();
+      if (!finished) {
+        for (const auto& [id, task] : running) {
+          task->outcome.error = finished.error();
+        }
+        break;
+      }
+      const auto at = running.find(finished->id);
+      Task& task = *at->second;
+      running.erase(at);
+      if (finished->end == Workers::End::kDone) {
+        Result<PartOutcome> outcome = ReadOutcome(finished->result);
+        if (outcome) {
+          task.outcome = *std::move(outcome);
+        } else {
+          task.outcome.error = outcome.error();
+        }
+        if (!task.outcome.error && task.outcome.info.failed.empty() &&
+            finished->seconds > kWorthKeeping) {
+          kept->Keep(task.part, task.outcome);
+        }
+      } else if (const auto pieces = Pieces(task.part); pieces.size() > 1) {
+        if (task.part.is_whole()) {
+          cut_finer_ = true;
+          return {};
+        }
+        replace(task, pieces);
+        continue;
+      } else {
+        task.outcome = Died(task.part, *finished);
+      }
+      note(task);
+      stop = failed(task);
+    }
+
+    std::vector<PartOutcome> outcomes;
+    for (auto& [number, task] : tasks) {
+      const bool unfinished =
+          std::find(waiting.begin(), waiting.end(), &task) != waiting.end() ||
+          std::any_of(running.begin(), running.end(),
+                      [&](const auto& entry) { return entry.second == &task; });
+      if (unfinished) {
+        const DiagSink sink = [&outcome = task.outcome](const Diag& diag) {
+          outcome.diags.push_back(diag);
+        };
+        PartCompilation(options_, program_, task.part, *machine_, sink)
+            .Diagnose();
+      }
+      outcomes.push_back(std::move(task.outcome));
+    }
+    return outcomes;
+  }
+
+  // Those that a part defines.
+  std::vector<Symbol> KernelsOf(const ProgramPart& part) const {
+    std::vector<Symbol> kernels;
+    for (const Symbol kernel : ptx::KernelsOf(modules_, *program_.graph)) {
+      if (part.Takes(program_.graph->Number(kernel))) kernels.push_back(kernel);
+    }
+    return kernels;
+  }
+  // In PTX instructions.
+  std::size_t SizeOf(const ProgramPart& part) const {
+    std::size_t size = 0;
+    for (std::uint32_t m = 0; m < modules_.size(); ++m) {
+      for (std::uint32_t id = 0; id < modules_[m]->functions.size(); ++id) {
+        if (part.Takes(program_.graph->Number({m, id}))) {
+          size += modules_[m]->functions[id].instructions.size();
+        }
+      }
+    }
+    return size;
+  }
+  // Each kernel of the part alone; none if it cannot be cut.
+  std::vector<ProgramPart> Pieces(const ProgramPart& part) {
+    std::vector<ProgramPart> pieces;
+    if (part.is_whole() &&
+        CutIntoKernels(modules_, *program_.graph).size() == 1) {
+      return pieces;
+    }
+    for (const Symbol kernel : KernelsOf(part)) {
+      pieces.push_back({false, program_.graph->Below({kernel}), false});
+    }
+    return pieces;
+  }
+
+  std::uint64_t SecondsFor(const ProgramPart& part) const {
+    return std::max<std::uint64_t>(
+        isolation_->seconds,
+        isolation_->seconds * SizeOf(part) / kInstructionsOfLimit);
+  }
+
+  // What becomes of a part whose process did not end well.
+  PartOutcome Died(const ProgramPart& part,
+                   const Workers::Finished& finished) const {
+    std::string message;
+    if (finished.end == Workers::End::kOutOfTime) {
+      message = fmt::format(
+          "took more than {} s of processor time to compile ({} PTX "
+          "instructions); a larger --compile-seconds, or CERBERUS_JIT_TIMEOUT "
+          "where a program waits, gives it more",
+          SecondsFor(part), SizeOf(part));
+    } else {
+      message = "the compiler crashed";
+      if (const std::size_t end = finished.said.find('\n'); end != 0) {
+        message += ": " + finished.said.substr(0, end);
+      }
+    }
+    Diag diag = MakeDiag(DiagCode::kCompiler, std::move(message));
+    diag.where.file = options_.input_name;
+    PartOutcome outcome;
+    if (const auto kernels = KernelsOf(part); kernels.size() == 1) {
+      const Symbol kernel = kernels.front();
+      const std::string name(
+          modules_[kernel.module]->functions[kernel.id].name);
+      diag.where.kernel = Demangle(name);
+      outcome.info.failed.push_back({name, diag.message});
+    }
+    if (options_.keep_going && !part.is_whole()) {
+      diag.severity = Severity::kWarning;
+    } else {
+      outcome.error = diag;
+      outcome.reported = true;
+    }
+    outcome.diags.push_back(std::move(diag));
+    return outcome;
+  }
+
+  // One that is whole, or all but the last in any order; then the last, which
+  // holds the variables and what the others found out.
+  Result<std::vector<Bytes>> CompileParts(std::vector<ProgramPart> parts,
+                                          KeptParts* kept) {
+    const bool whole = parts.size() == 1;
+    ProgramPart variables;
+    if (!whole) {
+      variables = std::move(parts.back());
+      parts.pop_back();
+    }
+    const bool in_processes = isolation_ && !options_.time_trace &&
+                              !(whole && SizeOf(parts.front()) < kSmallProgram);
+    std::vector<PartOutcome> outcomes = in_processes
+                                            ? CompileInProcesses(parts, kept)
+                                            : CompileOnThreads(parts);
+    if (std::exchange(cut_finer_, false)) {
+      return CompileParts(CutIntoKernels(modules_, *program_.graph), kept);
+    }
+
+    ModuleInfo info;
+    std::vector<Bytes> objects;
+    std::set<std::string> said;  // of functions that several parts hold
+    const PartOutcome* failed = nullptr;
+    for (PartOutcome& outcome : outcomes) {
+      for (const Diag& diag : outcome.diags) {
+        if (sink_ && said.insert(diag.ToString()).second) sink_(diag);
+      }
+      if (outcome.error && failed == nullptr) failed = &outcome;
+      const auto append = [](auto& to, auto& from) {
+        to.insert(to.end(), from.begin(), from.end());
+      };
+      append(info.kernels, outcome.info.kernels);
+      append(info.failed, outcome.info.failed);
+      if (!outcome.object.empty()) objects.push_back(std::move(outcome.object));
+    }
+    if (failed != nullptr) {
+      reported_ = failed->reported;
+      return Err(*failed->error);
+    }
+    if (whole) {
+      Take(info);
+      return objects;
+    }
+    PartCompilation last(options_, program_, variables, *machine_, sink_);
+    if (Status prepared = last.Prepare(); !prepared) {
+      reported_ = last.reported();
+      return Err(std::move(prepared).error());
+    }
+    ModuleInfo all = last.info();
+    all.kernels = std::move(info.kernels);
+    all.failed = std::move(info.failed);
+    Take(all);
+    last.AddInfo(all);
+    objects.emplace_back();
+    CERB_TRY(objects.back(), last.Emit());
+    return objects;
+  }
+
+  const CompileOptions& options_;
+  const Isolation* const isolation_;  // null: threads
+  const DiagSink& sink_;
+  // One for each thread: a machine keeps tables of the target's registers,
+  // which take as long to make as a small kernel does to compile.
+  std::unique_ptr<llvm::TargetMachine> machine_;
+  Program program_;
+  std::vector<const Module*> modules_;
+  CompileResult result_;
+  std::optional<Diag> first_error_;
+  bool reported_ = false;
+  bool cut_finer_ = false;  // what is one part has to become one a kernel
+};
+
+Result<CompileResult> Compile(std::string_view ptx,
+                              const CompileOptions& options,
+                              const Isolation* isolation,
+                              const DiagSink& sink) {
+  const TimeTrace trace(options.time_trace);
+  Compilation compilation(options, isolation, sink);
+  Result<CompileResult> result = [&] {
+    llvm::TimeTraceScope whole("Compile", options.input_name);
+    return compilation.Run(ptx);
+  }();
+  if (result) result->time_trace = trace.Text();
+  if (!result && !compilation.reported() && sink) {
+    Diag diag = result.error();
+    if (diag.where.file.empty()) diag.where.file = options.input_name;
+    sink(diag);
+  }
+  return result;
+}
+
+}  // namespace
+
+Result<CompileResult> Compile(std::string_view ptx,
+                              const CompileOptions& options,
+                              const DiagSink& sink) {
+  return Compile(ptx, options, nullptr, sink);
+}
+
+Result<CompileResult> CompileIsolated(std::string_view ptx,
+                                      const CompileOptions& options,
+                                      const Isolation& isolation,
+                                      const DiagSink& sink) {
+  return Compile(ptx, options, &isolation, sink);
+}
+
+}  // namespace cerberus::ptx

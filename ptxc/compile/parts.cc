@@ -1,0 +1,92 @@
+#include "ptxc/compile/parts.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ptxc/compile/part_kernels.h"
+
+namespace cerberus::ptx {
+namespace {
+
+// PTX instructions, of about 30 bytes each: a tenth of a second's work, of
+// which setting up LLVM for a part is a fiftieth.
+constexpr std::size_t kInstructionsOfPart = 3000;
+
+// Whether a function or variable might have to be the same one in two parts.
+bool SharesMore(const std::vector<const Module*>& modules, CallGraph& graph) {
+  for (std::uint32_t m = 0; m < modules.size(); ++m) {
+    const Module& module = *modules[m];
+    for (std::uint32_t id = 0; id < module.functions.size(); ++id) {
+      const FunctionState& state = graph.State({m, id});
+      if (state.address_taken || state.calls_indirectly) return true;
+    }
+    for (const Variable& variable : module.variables) {
+      if (variable.space == VarSpace::kTex) return true;
+      if (variable.function != kNoId &&
+          !module.functions[variable.function].is_entry &&
+          (variable.space == VarSpace::kGlobal ||
+           variable.space == VarSpace::kConst)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+// A part is full when it has so many instructions.
+std::vector<ProgramPart> Cut(const std::vector<const Module*>& modules,
+                             CallGraph& graph, std::size_t full) {
+  std::vector<std::size_t> sizes;  // by number
+  for (const Module* module : modules) {
+    for (const Function& function : module->functions) {
+      sizes.push_back(function.instructions.size());
+    }
+  }
+  std::vector<ProgramPart> parts;
+  std::size_t size = 0;
+  for (const Symbol kernel : KernelsOf(modules, graph)) {
+    if (parts.empty() || size >= full) {
+      parts.push_back({false, std::vector<bool>(sizes.size()), false});
+      size = 0;
+    }
+    const std::vector<bool> below = graph.Below({kernel});
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      if (!below[i]) continue;
+      size += sizes[i];
+      parts.back().functions[i] = true;
+    }
+  }
+  if (parts.size() < 2 || SharesMore(modules, graph)) return {ProgramPart{}};
+  parts.push_back({false, std::vector<bool>(sizes.size()), true});
+  return parts;
+}
+
+}  // namespace
+
+std::vector<Symbol> KernelsOf(const std::vector<const Module*>& modules,
+                              const CallGraph& graph) {
+  std::vector<Symbol> kernels;
+  for (std::uint32_t m = 0; m < modules.size(); ++m) {
+    for (std::uint32_t id = 0; id < modules[m]->functions.size(); ++id) {
+      const Function& function = modules[m]->functions[id];
+      const Symbol self{m, id};
+      if (function.is_entry && function.has_body &&
+          graph.FunctionDefinition(self) == self) {
+        kernels.push_back(self);
+      }
+    }
+  }
+  return kernels;
+}
+
+std::vector<ProgramPart> CutIntoParts(const std::vector<const Module*>& modules,
+                                      CallGraph& graph) {
+  return Cut(modules, graph, kInstructionsOfPart);
+}
+
+std::vector<ProgramPart> CutIntoKernels(
+    const std::vector<const Module*>& modules, CallGraph& graph) {
+  return Cut(modules, graph, 1);
+}
+
+}  // namespace cerberus::ptx

@@ -1,0 +1,22 @@
+#include "ptxc/front/kernel_names.h"
+
+#include "ptxc/front/lexer.h"
+
+namespace cerberus::ptx {
+
+std::vector<std::string> KernelNames(std::string_view text) {
+  std::vector<std::string> names;
+  Lexer lexer(text);
+  bool behind_entry = false;
+  for (Token token = lexer.Next(); token.kind != TokenKind::kEnd;
+       token = lexer.Next()) {
+    if (behind_entry && token.kind == TokenKind::kIdentifier) {
+      names.emplace_back(token.text);
+    }
+    behind_entry =
+        token.kind == TokenKind::kDirective && token.text == ".entry";
+  }
+  return names;
+}
+
+}  // namespace cerberus::ptx

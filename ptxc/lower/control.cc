@@ -1,0 +1,262 @@
+// Branches, calls, and the ways a thread ends.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "llvm/IR/IntrinsicsAMDGPU.h"
+#include "ptxc/lower/lower.h"
+#include "support/demangle.h"
+
+namespace cerberus::ptx {
+
+void FunctionLowering::LowerBra() {
+  const Operand& target = op(0);
+  if (target.kind != OperandKind::kLabel) {
+    Fail("the target is not a label");
+    return;
+  }
+  b_.CreateBr(BlockOfLabel(target.index));
+}
+
+void FunctionLowering::LowerBrxIdx() {
+  // brx.idx index, targets: an index out of range is undefined.
+  Value* index = Read(op(0), Type::kU32);
+  const Operand& list = op(1);
+  const Prototype* targets = nullptr;
+  if (list.kind == OperandKind::kPrototype) {
+    targets = &ptx_.prototypes[list.index];
+  }
+  if (!targets || targets->targets.empty()) {
+    Fail("the list of branch targets is missing");
+    return;
+  }
+  const std::vector<std::uint32_t>& labels = targets->targets;
+  llvm::SwitchInst* jump = b_.CreateSwitch(
+      index, BlockOfLabel(labels.back()), static_cast<unsigned>(labels.size()));
+  for (std::size_t i = 0; i + 1 < labels.size(); ++i) {
+    jump->addCase(b_.getInt32(static_cast<std::uint32_t>(i)),
+                  BlockOfLabel(labels[i]));
+  }
+}
+
+void FunctionLowering::EmitReturn() {
+  llvm::Type* type = function_->getReturnType();
+  if (type->isVoidTy()) {
+    b_.CreateRetVoid();
+    return;
+  }
+  std::vector<Value*> values;
+  const FunctionState& state = module_.state(id_);
+  if (state.may_exit) values.push_back(b_.getFalse());
+  for (std::uint32_t id : ptx_.returns) {
+    llvm::Type* part = module_.ParamType(ptx_module_.variables[id]);
+    const std::uint32_t reg = RegisterOf(id);
+    if (reg == kNoId) {
+      values.push_back(b_.CreateLoad(part, LocalStorage(id)));
+    } else if (llvm::AllocaInst* vector = VectorStorage(reg)) {
+      values.push_back(b_.CreateAlignedLoad(part, vector, vector->getAlign()));
+    } else {
+      values.push_back(
+          FromInt(AsInt(b_.CreateLoad(SlotType(ptx_.registers[reg]),
+                                      Slot(reg, Component::kWhole))),
+                  part));
+    }
+  }
+  if (values.size() == 1) {
+    b_.CreateRet(values[0]);
+    return;
+  }
+  Value* all = llvm::PoisonValue::get(type);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    all = b_.CreateInsertValue(all, values[i], static_cast<unsigned>(i));
+  }
+  b_.CreateRet(all);
+}
+
+void FunctionLowering::LowerRet() { EmitReturn(); }
+
+// Ends this lane, not the wave: a kernel returns, a device function returns
+// with a flag that makes its callers return too.
+void FunctionLowering::EmitExit() {
+  if (ptx_.is_entry) {
+    b_.CreateRetVoid();
+    return;
+  }
+  llvm::Type* type = function_->getReturnType();
+  if (type->isIntegerTy(1)) {
+    b_.CreateRet(b_.getTrue());
+    return;
+  }
+  b_.CreateRet(
+      b_.CreateInsertValue(llvm::PoisonValue::get(type), b_.getTrue(), 0));
+}
+
+void FunctionLowering::LowerExit() { EmitExit(); }
+
+void FunctionLowering::LeaveIf(Value* exited) {
+  llvm::BasicBlock* leave = NewBlock("leave");
+  llvm::BasicBlock* stay = NewBlock("stay");
+  b_.CreateCondBr(exited, leave, stay);
+  b_.SetInsertPoint(leave);
+  EmitExit();
+  b_.SetInsertPoint(stay);
+}
+
+void FunctionLowering::LowerBrkpt() {
+  // Without a debugger a breakpoint is passed over.
+}
+
+void FunctionLowering::LowerNanosleep() {
+  // s_sleep counts in 64 clocks; its operand is a constant, so the wait is
+  // one short step: PTX allows any time from 0 to twice the one asked for.
+  Intrinsic(llvm::Intrinsic::amdgcn_s_sleep, {}, {I32(1)});
+}
+
+// ---- call -------------------------------------------------------------------
+
+// Vector registers are passed as their bytes.
+llvm::AllocaInst* FunctionLowering::VectorStorage(std::uint32_t reg) {
+  if (ptx_.registers[reg].vector <= 1) return nullptr;
+  return llvm::cast<llvm::AllocaInst>(Slot(reg, Component::kWhole));
+}
+
+llvm::AllocaInst* FunctionLowering::VectorStorage(const Operand& operand) {
+  return operand.kind == OperandKind::kRegister &&
+                 operand.part == Component::kWhole
+             ? VectorStorage(operand.index)
+             : nullptr;
+}
+
+void FunctionLowering::WritePassed(const Operand& to, Value* value, Type type) {
+  if (llvm::AllocaInst* vector = VectorStorage(to)) {
+    b_.CreateAlignedStore(value, vector, vector->getAlign());
+  } else {
+    Write(to, value, type);
+  }
+}
+
+llvm::Value* FunctionLowering::CallArgument(const Operand& operand,
+                                            std::uint32_t param,
+                                            llvm::Type* type) {
+  // A .param variable passes its bytes, anything else its value.
+  if (operand.kind == OperandKind::kVariable) {
+    const VarSpace space = ptx_module_.variables[operand.index].space;
+    if (space == VarSpace::kParam && type->isPointerTy()) {
+      return LocalStorage(operand.index);
+    }
+    if (space == VarSpace::kParam || space == VarSpace::kReg) {
+      return b_.CreateLoad(type, LocalStorage(operand.index));
+    }
+  }
+  if (llvm::AllocaInst* vector = VectorStorage(operand)) {
+    return b_.CreateAlignedLoad(type, vector, vector->getAlign());
+  }
+  Type t = ptx_module_.variables[param].type;
+  if (t == Type::kF16) t = Type::kB16;
+  Value* value = AsInt(Read(operand, t));
+  if (!type->isIntegerTy()) {
+    Fail("an array argument must be a .param variable");
+    return llvm::PoisonValue::get(type);
+  }
+  return b_.CreateZExtOrTrunc(value, type);
+}
+
+void FunctionLowering::LowerCall() {
+  const Operand& results = op(0);
+  const Operand& callee = op(1);
+  const Operand& arguments = op(2);
+  const std::vector<std::uint32_t>* returns = nullptr;
+  const std::vector<std::uint32_t>* params = nullptr;
+  llvm::FunctionType* signature = nullptr;
+  Value* target = nullptr;
+  std::size_t returned = 0;  // values
+  bool may_exit = false;
+  if (callee.kind == OperandKind::kFunction) {
+    const std::uint32_t id = callee.index;
+    const Function& function = ptx_module_.functions[id];
+    if (!module_.FunctionDefinition(id).has_body) {
+      if (!CallService(id)) {
+        Fail(fmt::format("'{}' is declared but defined nowhere",
+                         Demangle(function.name)));
+      }
+      return;
+    }
+    returns = &function.returns;
+    params = &function.params;
+    llvm::Function* lowered = module_.FunctionOf(id);
+    target = lowered;
+    signature = lowered->getFunctionType();
+    may_exit = module_.state(id).may_exit;
+    returned = module_.FunctionDefinition(id).returns.size();
+    const llvm::FunctionType* declared =
+        module_.SignatureOf(*returns, *params, may_exit);
+    // Only one of declaration and definition may return something, as for
+    // nvlink: numba declares C's void functions as returning a word.
+    if (declared != signature && (declared->params() != signature->params() ||
+                                  (!returns->empty() && returned != 0))) {
+      Fail(fmt::format("'{}' is declared otherwise than it is defined",
+                       Demangle(function.name)));
+      return;
+    }
+  } else {
+    const Operand& list = op(3);
+    const Prototype* prototype = nullptr;
+    if (list.kind == OperandKind::kPrototype) {
+      prototype = &ptx_.prototypes[list.index];
+    }
+    if (!prototype) {
+      Fail("an indirect call needs a prototype");
+      return;
+    }
+    if (prototype->kind == Prototype::Kind::kCallTargets) {
+      if (prototype->targets.empty()) {
+        Fail("the list of call targets is empty");
+        return;
+      }
+      const Function& first = ptx_module_.functions[prototype->targets[0]];
+      returns = &first.returns;
+      params = &first.params;
+    } else {
+      returns = &prototype->returns;
+      params = &prototype->params;
+    }
+    may_exit = module_.ExitsThroughPointers();
+    signature = module_.SignatureOf(*returns, *params, may_exit);
+    returned = returns->size();
+    target =
+        b_.CreateIntToPtr(Read(callee, Type::kU64),
+                          llvm::PointerType::get(b_.getContext(), kAsGeneric));
+  }
+  const unsigned given =
+      arguments.kind == OperandKind::kList ? arguments.count : 0;
+  if (given != signature->getNumParams()) {
+    Fail(fmt::format("{} arguments given, {} expected", given,
+                     signature->getNumParams()));
+    return;
+  }
+  std::vector<Value*> args;
+  for (unsigned i = 0; i < given; ++i) {
+    args.push_back(CallArgument(child(arguments, i), (*params)[i],
+                                signature->getParamType(i)));
+  }
+  llvm::CallInst* call = b_.CreateCall(signature, target, args);
+  call->setConvergent();
+  call->setDoesNotThrow();
+  Value* value = call;
+  const unsigned hidden = may_exit ? 1 : 0;
+  const bool several = returned + hidden > 1;
+  if (may_exit) LeaveIf(several ? b_.CreateExtractValue(value, 0) : value);
+  if (results.kind != OperandKind::kList) return;
+  const std::size_t taken = std::min(returned, returns->size());
+  for (unsigned i = 0; i < results.count && i < taken; ++i) {
+    const Operand& to = child(results, i);
+    Value* part = several ? b_.CreateExtractValue(value, i + hidden) : value;
+    if (to.kind == OperandKind::kVariable) {
+      b_.CreateStore(part, LocalStorage(to.index));
+    } else {
+      WritePassed(to, part, ptx_module_.variables[(*returns)[i]].type);
+    }
+  }
+}
+
+}  // namespace cerberus::ptx

@@ -1,0 +1,728 @@
+#include "ptxc/passes/lanes/lane_regions.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/PostOrderIterator.h"
+#include "llvm/IR/CFG.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/IntrinsicsAMDGPU.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
+#include "ptxc/passes/lanes/joins.h"
+#include "ptxc/passes/lanes/lane_progress.h"
+#include "ptxc/passes/lanes/waiting.h"
+#include "ptxc/passes/lanes/waves.h"
+
+namespace cerberus::ptx {
+namespace {
+
+using llvm::BasicBlock;
+using llvm::CallInst;
+using llvm::Function;
+using llvm::Instruction;
+using llvm::Loop;
+
+constexpr unsigned kLocalSpace = 5;
+
+// Loops that yield to the same rounds and joins in them. LLVM allocates
+// registers for as many in some 10 s, for half of them in 2. Where there are
+// many lanes do without rests.
+constexpr std::ptrdiff_t kMostInRounds = 256;
+constexpr std::size_t kMostWithRests = 64;
+constexpr std::size_t kMostJoins = 512;
+
+// `activemask`, which waits for nobody.
+bool AsksWhoIsHere(const Instruction& instruction) {
+  return IsWaveCall(instruction, "ballot") &&
+         llvm::isa<llvm::Constant>(
+             llvm::cast<CallInst>(instruction).getArgOperand(0));
+}
+
+// Whether lanes wait there only for those of other sites of its kind, by a mask
+// that is known: nothing has to be done with what the others bring along.
+bool IsAlone(llvm::ArrayRef<CallInst*> sites) {
+  return sites.size() == 1 && KnownMaskOf(sites);
+}
+
+// Where lanes go on together that came to the site: there, or behind it if they
+// did it elsewhere.
+BasicBlock* BehindJoin(llvm::ArrayRef<CallInst*> sites, const CallInst& site) {
+  BasicBlock* block = const_cast<BasicBlock*>(site.getParent());
+  return IsAlone(sites) ? block : block->getSingleSuccessor();
+}
+
+}  // namespace
+
+bool Together::operator()(const Instruction& instruction) {
+  const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+  if (!call || !call->isConvergent()) return false;
+  if (const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(call)) {
+    switch (intrinsic->getIntrinsicID()) {
+      case llvm::Intrinsic::amdgcn_endpgm:
+      case llvm::Intrinsic::amdgcn_s_sleep: return false;
+      default: return true;
+    }
+  }
+  if (call->isInlineAsm() || IsJoin(instruction)) return true;
+  return MayCall(*call,
+                 [this](const Function& callee) { return IsIn(callee); });
+}
+
+bool Together::IsIn(const Function& function) {
+  if (function.isDeclaration()) return true;
+  const auto [known, is_new] = functions_.insert({&function, false});
+  if (!is_new) return known->second;  // false as well within recursion
+  const bool result = llvm::any_of(
+      llvm::instructions(function),
+      [&](const Instruction& i) { return (*this)(i) && !TakesWhoIsHere(i); });
+  return functions_[&function] = result;
+}
+
+bool Together::TakesWhoIsHere(const Instruction& instruction) {
+  const auto& call = llvm::cast<llvm::CallBase>(instruction);
+  if (IsWaveCall(call, "ballot") ||
+      call.getIntrinsicID() == llvm::Intrinsic::amdgcn_readfirstlane) {
+    return true;
+  }
+  const Function* callee = call.getCalledFunction();
+  const bool stays = !call.isInlineAsm() && !IsJoin(call) &&
+                     (!callee || !callee->isDeclaration());
+  return stays && !HasBarrier(call);
+}
+
+// Whether the call may lead to a barrier.
+bool Together::HasBarrier(const llvm::CallBase& call) {
+  return MayCall(call, [this](const Function& function) {
+    const auto [known, is_new] = with_barriers_.insert({&function, false});
+    if (!is_new) return known->second;  // false as well within recursion
+    const bool result = llvm::any_of(
+        llvm::instructions(function), [this](const Instruction& instruction) {
+          const auto* next = llvm::dyn_cast<llvm::CallBase>(&instruction);
+          return IsBarrier(instruction) || (next && HasBarrier(*next));
+        });
+    return with_barriers_[&function] = result;
+  });
+}
+
+bool IsOrderedWrite(const Instruction& instruction) {
+  if (llvm::isa<llvm::AtomicRMWInst>(instruction) ||
+      llvm::isa<llvm::AtomicCmpXchgInst>(instruction)) {
+    return true;
+  }
+  const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+  return store && (store->isAtomic() || store->isVolatile());
+}
+bool IsPlainWrite(const Instruction& instruction) {
+  const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+  return store && !IsOrderedWrite(instruction) &&
+         store->getPointerAddressSpace() != kLocalSpace;
+}
+
+LaneRegions::LaneRegions(Function& function, Together* together,
+                         llvm::FunctionAnalysisManager& analyses,
+                         const Options& options)
+    : function_(function),
+      together_(together),
+      dominators_(function),
+      post_dominators_(function),
+      loops_(dominators_),
+      waiting_(options.any_loop ? FindReadingLoops(loops_)
+                                : FindWaitingLoops(loops_)),
+      partings_(FindPartings(function, dominators_, analyses, options.lanes)) {
+  for (Instruction& instruction : llvm::instructions(function_)) {
+    if (OrdersMemory(instruction)) fences_.push_back(&instruction);
+    if (IsBarrier(instruction)) barriers_.insert(instruction.getParent());
+  }
+  llvm::DenseMap<const BasicBlock*, std::size_t> order;
+  for (BasicBlock* block :
+       llvm::ReversePostOrderTraversal<Function*>(&function_)) {
+    order.insert({block, order.size()});
+  }
+  llvm::sort(waiting_, [&](const Loop* a, const Loop* b) {
+    return order[a->getHeader()] < order[b->getHeader()];
+  });
+}
+
+// ---- Where to begin and where to meet -------------------------------------
+
+// From `first`'s terminator to `meet`, with all of `held`, or nothing if others
+// come in between.
+std::optional<Region> LaneRegions::Collect(BasicBlock* first, BasicBlock* meet,
+                                           Blocks held) const {
+  Region region;
+  region.first = first;
+  region.meet = meet;
+  std::vector<BasicBlock*> work(llvm::succ_begin(first), llvm::succ_end(first));
+  while (!work.empty()) {
+    BasicBlock* block = work.back();
+    work.pop_back();
+    if (block == meet || !region.blocks.insert(block)) continue;
+    if (block == first || !dominators_.dominates(first, block)) {
+      return std::nullopt;
+    }
+    work.insert(work.end(), llvm::succ_begin(block), llvm::succ_end(block));
+  }
+  for (BasicBlock* block : held) {
+    if (!region.blocks.contains(block)) return std::nullopt;
+  }
+  return region;
+}
+
+// The smallest region that begins at `first` or in front of it.
+std::optional<Region> LaneRegions::Smallest(BasicBlock* first,
+                                            Blocks held) const {
+  for (const llvm::DomTreeNode* begin = dominators_.getNode(first); begin;
+       begin = begin->getIDom()) {
+    for (const llvm::DomTreeNode* end =
+             post_dominators_.getNode(begin->getBlock());
+         end && (end = end->getIDom()) && end->getBlock();) {
+      // Lanes that go round a loop again do not meet in it the first time.
+      const Loop* within = loops_.getLoopFor(end->getBlock());
+      if (within && !within->contains(begin->getBlock())) continue;
+      std::optional<Region> region =
+          Collect(begin->getBlock(), end->getBlock(), held);
+      if (region &&
+          (begin->getBlock() == first || region->blocks.contains(first))) {
+        return region;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Region> LaneRegions::Find(const Parting& parting) const {
+  std::optional<Region> region = Smallest(parting.branch, parting.held);
+  if (region && parting.other) {
+    const std::optional<Region> other = Smallest(parting.other, {});
+    if (!other) return std::nullopt;
+    llvm::SetVector<BasicBlock*> held = region->blocks;
+    held.insert(other->blocks.begin(), other->blocks.end());
+    held.insert(parting.other);
+    BasicBlock* first =
+        dominators_.findNearestCommonDominator(region->first, other->first);
+    // Lanes that come to one of them again go other rounds of the loops around.
+    for (const Loop* loop = loops_.getLoopFor(region->meet);
+         loop && !dominators_.properlyDominates(parting.branch, parting.other);
+         loop = loop->getParentLoop()) {
+      if (!loop->contains(parting.branch) || !loop->contains(parting.other)) {
+        continue;
+      }
+      held.insert(loop->block_begin(), loop->block_end());
+      first = dominators_.getNode(loop->getHeader())->getIDom()->getBlock();
+      break;
+    }
+    region = Smallest(first, held.getArrayRef());
+  }
+  if (region) region->parts = true;
+  return region;
+}
+
+Region LaneRegions::Whole(bool parts) const {
+  BasicBlock* meet = nullptr;
+  for (BasicBlock& block : function_) {
+    if (llvm::succ_empty(&block)) meet = &block;
+  }
+  Region region = *Collect(&function_.getEntryBlock(), meet, {});
+  region.parts = parts;
+  return region;
+}
+
+bool LaneRegions::Merge(std::vector<Region>* regions) const {
+  bool all = true;
+  std::vector<Region> merged;
+  for (Region& region : *regions) {
+    std::optional<Region> now =
+        Collect(region.first, region.meet, region.blocks.getArrayRef());
+    bool parts = region.parts;
+    for (std::size_t i = 0; now && i < merged.size();) {
+      const auto overlaps = [](const Region& a, const Region& b) {
+        return a.first == b.first || a.blocks.contains(b.first) ||
+               b.blocks.contains(a.first);
+      };
+      if (!overlaps(merged[i], *now)) {
+        ++i;
+        continue;
+      }
+      llvm::SetVector<BasicBlock*> held = merged[i].blocks;
+      held.insert(now->blocks.begin(), now->blocks.end());
+      now = Smallest(
+          dominators_.findNearestCommonDominator(merged[i].first, now->first),
+          held.getArrayRef());
+      parts |= merged[i].parts;
+      merged.erase(merged.begin() + static_cast<std::ptrdiff_t>(i));
+      i = 0;
+    }
+    all &= now.has_value();
+    if (!now) continue;
+    now->parts = parts;
+    merged.push_back(std::move(*now));
+  }
+  *regions = {};
+  for (Region& region : merged) {
+    region.waits = WaitsIn(region) != 0;
+    AddExchanges(&region);
+    bool fits = AddJoins(&region);
+    if (fits && !region.parts && region.meets_apart) {
+      // Lanes that have yielded do not all come to joins by mask together.
+      region.parts = true;
+      AddExchanges(&region);
+      fits = AddJoins(&region);
+    }
+    if (fits) AddRests(&region);
+    if (fits) regions->push_back(std::move(region));
+    all &= fits;
+  }
+  return all;
+}
+
+// All where lanes part at joins. Elsewhere lanes that have yielded come
+// together in front of all of them (AddJoins), which takes one place where
+// there are several, as behind `activemask`.
+void LaneRegions::AddExchanges(Region* region) const {
+  std::vector<CallInst*> joins;
+  for (BasicBlock* block : InOrder(*region)) {
+    for (Instruction& instruction : *block) {
+      CallInst* join = AsJoin(instruction);
+      if (join && (region->parts || IsOfTheWave(*join))) joins.push_back(join);
+    }
+  }
+  region->exchanges = KindsOf(joins);
+}
+
+// Whether the block writes what others may wait for: ordered, or behind a fence
+// that all lanes pass which come to it.
+bool LaneRegions::Releases(const BasicBlock* block) const {
+  return llvm::any_of(*block, [&](const Instruction& instruction) {
+    if (IsOrderedWrite(instruction)) return true;
+    if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
+      const Function* callee = call->getCalledFunction();
+      return !call->isInlineAsm() && !IsJoin(instruction) &&
+             (!callee || !callee->isDeclaration());
+    }
+    return IsPlainWrite(instruction) &&
+           llvm::any_of(fences_, [&](const Instruction* fence) {
+             return dominators_.dominates(fence, &instruction);
+           });
+  });
+}
+
+bool LaneRegions::WritesPlainly(const BasicBlock& block) {
+  return llvm::any_of(block, IsPlainWrite);
+}
+
+std::ptrdiff_t LaneRegions::WaitsIn(const Region& region) const {
+  return llvm::count_if(waiting_, [&](const Loop* loop) {
+    return region.blocks.contains(loop->getHeader());
+  });
+}
+
+// All of the function that may come in front of the loop or behind it, with no
+// barrier of the block between, where all lanes are together.
+LaneRegions::BlockSet LaneRegions::Around(BasicBlock* block,
+                                          bool behind) const {
+  BlockSet around;
+  std::vector<BasicBlock*> work = {block};
+  while (!work.empty()) {
+    BasicBlock* at = work.back();
+    work.pop_back();
+    if (barriers_.contains(at) || !around.insert(at).second) continue;
+    if (behind) {
+      work.insert(work.end(), llvm::succ_begin(at), llvm::succ_end(at));
+    } else {
+      work.insert(work.end(), llvm::pred_begin(at), llvm::pred_end(at));
+    }
+  }
+  return around;
+}
+
+// Whether lanes that go to `side` at the branch come to `to` before they meet
+// those again that went elsewhere.
+bool LaneRegions::ComesFirst(BasicBlock* branch, BasicBlock* side,
+                             const BasicBlock* to) const {
+  const llvm::DomTreeNode* node = post_dominators_.getNode(branch);
+  const BasicBlock* meet =
+      node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
+  BlockSet seen;
+  std::vector<BasicBlock*> work = {side};
+  while (!work.empty()) {
+    BasicBlock* at = work.back();
+    work.pop_back();
+    if (at == meet || barriers_.contains(at) || !seen.insert(at).second) {
+      continue;
+    }
+    if (at == to) return true;
+    work.insert(work.end(), llvm::succ_begin(at), llvm::succ_end(at));
+  }
+  return false;
+}
+
+// While some lanes are in the loop, others may be where branches led them that
+// part lanes on the way to it or in it, and behind that up to the next barrier.
+// What of it writes, or comes before such a write, belongs to the region: any
+// other lane's wait can only end by what other warps do.
+LaneRegions::Waiting LaneRegions::Find(Loop& loop) {
+  BasicBlock* first = llvm::InsertPreheaderForLoop(
+      &loop, &dominators_, &loops_, nullptr, /*PreserveLCSSA=*/false);
+  if (!first) return {};
+  post_dominators_.recalculate(function_);
+  const BlockSet in_front = Around(loop.getHeader(), /*behind=*/false);
+  llvm::SetVector<BasicBlock*> held(loop.block_begin(), loop.block_end());
+  bool needed = false;
+  for (BasicBlock* branch : partings_.branches) {
+    if (!in_front.contains(branch)) continue;
+    std::vector<BasicBlock*> elsewhere;
+    bool comes = false;
+    for (BasicBlock* side : llvm::successors(branch)) {
+      if (ComesFirst(branch, side, loop.getHeader())) {
+        comes = true;
+      } else {
+        elsewhere.push_back(side);
+      }
+    }
+    if (!comes) continue;
+    // What leads to a write, and that. On another way than the loop's, plain
+    // ones count as well: much code takes them for flags.
+    std::vector<BasicBlock*> work;
+    BlockSet reached;
+    for (BasicBlock* side : elsewhere) {
+      const BlockSet around = Around(side, /*behind=*/true);
+      reached.insert(around.begin(), around.end());
+      for (BasicBlock& block : function_) {
+        if (!around.contains(&block)) continue;
+        if (Releases(&block) ||
+            (!loop.contains(branch) && WritesPlainly(block) &&
+             ComesFirst(branch, side, &block))) {
+          work.push_back(&block);
+        }
+      }
+    }
+    if (work.empty()) continue;
+    while (!work.empty()) {
+      BasicBlock* block = work.back();
+      work.pop_back();
+      if (!reached.erase(block)) continue;
+      held.insert(block);
+      work.insert(work.end(), llvm::pred_begin(block), llvm::pred_end(block));
+    }
+    needed = true;
+    held.insert(branch);
+    first = dominators_.findNearestCommonDominator(first, branch);
+  }
+  if (!needed) return {};
+  held.remove(first);
+  return {true, Smallest(first, held.getArrayRef())};
+}
+
+// ---- Lanes that come together inside --------------------------------------
+
+LaneRegions::BlockSet LaneRegions::Yields(const Region& region) const {
+  BlockSet headers;
+  for (const Loop* waits : waiting_) {
+    if (!region.blocks.contains(waits->getHeader())) continue;
+    for (const Loop* loop = waits;
+         loop && region.blocks.contains(loop->getHeader());
+         loop = loop->getParentLoop()) {
+      headers.insert(loop->getHeader());
+    }
+  }
+  // Lanes go round apart that meet at joins in there.
+  for (const auto& sites : region.exchanges) {
+    for (const CallInst* site : sites) {
+      for (const Loop* loop = loops_.getLoopFor(site->getParent());
+           loop && region.blocks.contains(loop->getHeader());
+           loop = loop->getParentLoop()) {
+        headers.insert(loop->getHeader());
+      }
+    }
+  }
+  return headers;
+}
+
+// Fills in the joins; false if there is something that takes more together
+// than the lanes that can meet, or too much of it.
+bool LaneRegions::AddJoins(Region* region) const {
+  const BlockSet yields = Yields(*region);
+  llvm::SmallPtrSet<const Instruction*, 8> by_mask;
+  for (const auto& sites : region->exchanges) {
+    by_mask.insert(sites.begin(), sites.end());
+  }
+  region->joins.clear();
+  region->rests.clear();
+  // Whether all that takes lanes together in them takes who is here.
+  llvm::MapVector<BasicBlock*, bool> collective;
+  llvm::SmallPtrSet<const BasicBlock*, 8> with_masks;
+  for (BasicBlock* block : InOrder(*region)) {
+    bool found = false;
+    bool rest = true;
+    bool has_mask = false;
+    for (const Instruction& instruction : *block) {
+      if (!(*together_)(instruction) || by_mask.contains(&instruction)) {
+        continue;
+      }
+      if (region->parts && !region->waits && AsksWhoIsHere(instruction)) {
+        continue;
+      }
+      found = true;
+      rest &= together_->TakesWhoIsHere(instruction);
+      has_mask |= IsJoin(instruction);
+    }
+    if (!found) continue;
+    // In front of loops whose rounds a warp's lanes go together.
+    for (const Loop* around = loops_.getLoopFor(block);
+         around && region->blocks.contains(around->getHeader()) &&
+         !yields.contains(around->getHeader());
+         around = around->getParentLoop()) {
+      block = around->getHeader();
+    }
+    const auto [known, is_new] = collective.insert({block, rest});
+    known->second &= rest;
+    if (has_mask) with_masks.insert(block);
+  }
+  for (bool changed = true; changed;) {
+    if (static_cast<std::ptrdiff_t>(yields.size() + region->joins.size() +
+                                    region->rests.size()) > kMostInRounds ||
+        by_mask.size() > kMostJoins) {
+      return false;
+    }
+    changed = false;
+    const auto last = LastMeetings(*region, yields);
+    for (const auto& [block, rest] : collective) {
+      if (last.lookup(block)) continue;
+      if (yields.contains(block)) return false;
+      changed = (rest ? region->rests : region->joins).insert(block);
+      region->meets_apart |= with_masks.contains(block);
+      break;
+    }
+  }
+  return true;
+}
+
+// Lanes that waited in a loop one by one go on together behind the last write,
+// in the same round of the loop around, that others may wait for: what they do
+// alone is done once for each of them.
+void LaneRegions::AddRests(Region* region) const {
+  if (Yields(*region).size() + region->joins.size() > kMostWithRests) return;
+  for (const Loop* loop : waiting_) {
+    if (!region->blocks.contains(loop->getHeader())) continue;
+    const Loop* around = loop->getParentLoop();
+    llvm::SmallVector<BasicBlock*, 4> exits;
+    loop->getExitBlocks(exits);
+    std::vector<BasicBlock*> work(exits.begin(), exits.end());
+    BlockSet passed(loop->block_begin(), loop->block_end());
+    BasicBlock* rest = nullptr;
+    bool ends = false;
+    for (const llvm::DomTreeNode* node =
+             post_dominators_.getNode(loop->getHeader());
+         !ends && (node = node->getIDom());) {
+      BasicBlock* block = node->getBlock();
+      ends = !block || block == region->meet ||
+             !region->blocks.contains(block) ||
+             (around && !around->contains(block));
+      if (!ends && loops_.getLoopFor(block) != around) continue;
+      bool writes = false;
+      while (!work.empty()) {
+        BasicBlock* between = work.back();
+        work.pop_back();
+        if (between == block || !region->blocks.contains(between) ||
+            (around && !around->contains(between)) ||
+            !passed.insert(between).second) {
+          continue;
+        }
+        writes |= Releases(between);
+        work.insert(work.end(), llvm::succ_begin(between),
+                    llvm::succ_end(between));
+      }
+      if (ends) {
+        if (writes) rest = nullptr;
+      } else if (!rest || writes) {
+        rest = block;
+      }
+      if (block) work = {block};
+    }
+    if (rest) region->rests.insert(rest);
+  }
+}
+
+// For each block of the region, behind which join lanes come there together, or
+// the region's first block; null if not all do behind one, or one by one from
+// loops that yield.
+llvm::DenseMap<const BasicBlock*, const BasicBlock*> LaneRegions::LastMeetings(
+    const Region& region, const BlockSet& yields) const {
+  llvm::DenseMap<const BasicBlock*, const BasicBlock*> last;
+  last[region.first] = region.first;
+  BlockSet behind_joins;
+  for (const auto& sites : region.exchanges) {
+    for (const CallInst* site : sites) {
+      behind_joins.insert(BehindJoin(sites, *site));
+    }
+  }
+  const std::vector<BasicBlock*> order = InOrder(region);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const BasicBlock* block : order) {
+      std::optional<const BasicBlock*> meeting;
+      if (region.joins.contains(block) || region.rests.contains(block) ||
+          behind_joins.contains(block)) {
+        meeting = block;
+      } else if (yields.contains(block)) {
+        meeting = nullptr;
+      } else {
+        for (const BasicBlock* before : llvm::predecessors(block)) {
+          const auto known = last.find(before);
+          if (known == last.end()) continue;  // a loop goes back from there
+          const bool same = !meeting || *meeting == known->second;
+          meeting = same ? known->second : nullptr;
+        }
+      }
+      const auto [known, is_new] = last.insert({block, *meeting});
+      changed |= is_new || known->second != *meeting;
+      known->second = *meeting;
+    }
+  }
+  return last;
+}
+
+// The region's blocks in program order.
+std::vector<BasicBlock*> LaneRegions::InOrder(const Region& region) const {
+  std::vector<BasicBlock*> order;
+  for (BasicBlock* block :
+       llvm::ReversePostOrderTraversal<Function*>(&function_)) {
+    if (region.blocks.contains(block)) order.push_back(block);
+  }
+  return order;
+}
+
+// By segment, whether lanes may come there from `begin`, with or without a
+// round of some loop.
+static std::vector<bool> ReachedFrom(const std::vector<Segment>& segments,
+                                     std::size_t begin) {
+  std::vector<bool> reached(segments.size());
+  std::vector<std::size_t> work = {begin};
+  const auto visit = [&](std::size_t next) {
+    if (next == segments.size() || reached[next]) return;
+    reached[next] = true;
+    work.push_back(next);
+  };
+  while (!work.empty()) {
+    const Segment& segment = segments[work.back()];
+    work.pop_back();
+    for (const Segment::Way& way : segment.out) visit(way.segment);
+    for (const std::size_t next : segment.onward) visit(next);
+  }
+  return reached;
+}
+
+// Of two joins with a way from each to the other, whether lanes at `i` do not
+// wait for those at `j`. One that takes all lanes waits for those at all
+// others: if it went first, some lanes would be a barrier ahead of the others.
+static bool GoesFirst(const std::vector<Segment>& segments, std::size_t i,
+                      std::size_t j) {
+  const Segment& first = segments[i];
+  const Segment& second = segments[j];
+  if (!second.is_join || !first.sites.empty()) return false;
+  const auto takes_all = [](const Segment& segment) {
+    return segment.sites.empty() ? !segment.is_rest
+                                 : IsOfTheWave(*segment.sites.front());
+  };
+  if (takes_all(first) != takes_all(second)) {
+    return takes_all(second) && ReachedFrom(segments, i)[j];
+  }
+  return j > i;
+}
+
+// Segments begin where lanes wait, where they come together, and where those
+// of several segments meet.
+std::vector<Segment> LaneRegions::Segments(const Region& region) const {
+  std::vector<BasicBlock*> order = InOrder(region);
+  order.insert(order.begin(), region.first);
+  BlockSet begins(region.joins.begin(), region.joins.end());
+  begins.insert(region.rests.begin(), region.rests.end());
+  begins.insert(region.first);
+  const BlockSet yields = Yields(region);
+  begins.insert(yields.begin(), yields.end());
+  llvm::DenseMap<const BasicBlock*, std::size_t> behind, kind_at;
+  for (std::size_t kind = 0; kind < region.exchanges.size(); ++kind) {
+    const auto& sites = region.exchanges[kind];
+    for (const CallInst* site : sites) {
+      behind[BehindJoin(sites, *site)] = kind;
+      begins.insert(BehindJoin(sites, *site));
+      if (!IsAlone(sites)) kind_at[site->getParent()] = kind;
+    }
+  }
+  llvm::DenseMap<const BasicBlock*, const BasicBlock*> begin_of;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const BasicBlock* block : order) {
+      const BasicBlock* begin = begins.contains(block) ? block : nullptr;
+      if (!begin) {
+        for (const BasicBlock* before : llvm::predecessors(block)) {
+          const BasicBlock* other = begin_of.lookup(before);
+          if (!other) continue;  // a loop goes back from there
+          if (begin && begin != other) {
+            begins.insert(begin = block);
+            break;
+          }
+          begin = other;
+        }
+      }
+      const BasicBlock*& known = begin_of[block];
+      changed |= known != begin;
+      known = begin;
+    }
+  }
+  std::vector<Segment> segments;
+  llvm::DenseMap<const BasicBlock*, std::size_t> number;
+  llvm::DenseMap<std::size_t, std::size_t> number_of_kind;
+  for (BasicBlock* block : order) {
+    if (!begins.contains(block)) continue;
+    const auto joined = behind.find(block);
+    const bool alone =
+        joined != behind.end() && IsAlone(region.exchanges[joined->second]);
+    if (joined != behind.end() && !alone &&
+        number_of_kind.insert({joined->second, segments.size()}).second) {
+      segments.push_back(
+          {nullptr, true, false, region.exchanges[joined->second]});
+    }
+    number[block] = segments.size();
+    const bool rest = region.rests.contains(block) && !alone;
+    segments.push_back(
+        {block, alone || rest || region.joins.contains(block), rest});
+    if (alone) segments.back().sites = region.exchanges[joined->second];
+  }
+  number[region.meet] = segments.size();
+  for (BasicBlock* from : order) {
+    const std::size_t at = number.at(begin_of.at(from));
+    Segment& segment = segments[at];
+    if (const auto kind = kind_at.find(from); kind != kind_at.end()) {
+      BasicBlock* to = from->getSingleSuccessor();
+      const std::size_t meeting = number_of_kind.at(kind->second);
+      segment.out.push_back({from, to, meeting});
+      segments[meeting].onward.push_back(number.at(to));
+      continue;
+    }
+    for (BasicBlock* to : llvm::successors(from)) {
+      const auto found = number.find(to);
+      if (found == number.end()) continue;
+      const Loop* loop = loops_.getLoopFor(to);
+      const bool goes_round = loop && loop->getHeader() == to &&
+                              loop->contains(from) && !yields.contains(to) &&
+                              found->second == at;
+      if (!goes_round) segment.out.push_back({from, to, found->second});
+    }
+  }
+  if (llvm::none_of(segments, [](const Segment& s) { return s.is_join; })) {
+    return segments;
+  }
+  for (std::size_t j = 0; j < segments.size(); ++j) {
+    const std::vector<bool> reached = ReachedFrom(segments, j);
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      if (segments[i].is_join && i != j && reached[i] &&
+          !GoesFirst(segments, i, j)) {
+        segments[i].behind.push_back(j);
+      }
+    }
+  }
+  return segments;
+}
+
+}  // namespace cerberus::ptx

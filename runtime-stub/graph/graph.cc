@@ -1,0 +1,539 @@
+// Stream capture and graphs: HIP's own objects under CUDA's names.
+#include "runtime-stub/graph/graph.h"
+
+#include <map>
+#include <mutex>
+
+#include "hip/hip_loader.h"
+#include "runtime-stub/api/api.h"
+#include "runtime-stub/api/error.h"
+#include "runtime-stub/device/context.h"
+#include "runtime-stub/graph/graph_plan.h"
+#include "runtime-stub/stream/stream.h"
+#include "support/never_destroyed.h"
+
+namespace cerberus::stub {
+namespace {
+
+// CU_STREAM_CAPTURE_MODE_GLOBAL
+constexpr int kCaptureGlobal = 0;
+
+// Flags of instantiation that HIP has a meaning for: freeing memory of
+// earlier launches, and the priorities of kernel nodes, of which HIP 5 knows
+// nothing. Uploading is a call of its own.
+constexpr unsigned long long kAutoFreeOnLaunch = 1;
+constexpr unsigned long long kUseNodePriority = 8;
+constexpr unsigned long long kFlags = 15;
+
+// The flags that a program gave, which HIP got some of, and the number.
+struct Executable {
+  unsigned long long flags;
+  unsigned number;
+};
+std::mutex g_mutex;
+using Executables = std::map<CUgraphExec, Executable>;
+NeverDestroyed<Executables> g_all_executables;
+auto& g_executables = *g_all_executables;
+
+template <typename Member, typename Out>
+CUresult Read(CUgraphExec exec, Member Executable::* member, Out* out) {
+  if (exec == nullptr || out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  std::lock_guard<std::mutex> lock(g_mutex);
+  const auto at = g_executables.find(exec);
+  if (at == g_executables.end()) return CUDA_ERROR_INVALID_VALUE;
+  *out = at->second.*member;
+  return CUDA_SUCCESS;
+}
+
+// hipGraphNodeType in CUDA's numbers. Up to the freeing of memory they are
+// the same, but for HIP 5, which begins with 1; then HIP has copies from and
+// to variables, and the batch.
+CUgraphNodeType TypeOf(int native) {
+  constexpr int kCopyFromSymbol = 12, kCopyToSymbol = 13, kNativeBatch = 14;
+  constexpr CUgraphNodeType kCopy = 1, kBatch = 12;
+  if (hip.major != 0 && hip.major < 6) --native;
+  switch (native) {
+    case kCopyFromSymbol:
+    case kCopyToSymbol: return kCopy;
+    case kNativeBatch: return kBatch;
+    default: return native;
+  }
+}
+
+CUresult Instantiate(CUgraphExec* exec, CUgraph graph,
+                     unsigned long long flags) {
+  if (exec == nullptr || graph == nullptr || flags > kFlags) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  CERB_OPTIONAL_CONTEXT(context);
+  const unsigned long long needed = flags & kAutoFreeOnLaunch;
+  const unsigned long long wished = flags & kUseNodePriority;
+  if (NeedsPlan(graph)) {
+    const CUresult result = MakePlan(context, graph, needed, exec);
+    if (result != CUDA_SUCCESS) return result;
+  } else {
+    hipError_t error = hip.hipGraphInstantiateWithFlags(
+        Native(exec), Native(graph), needed | wished);
+    if (error == hipErrorInvalidValue && wished != 0) {
+      error =
+          hip.hipGraphInstantiateWithFlags(Native(exec), Native(graph), needed);
+    }
+    if (error != hipSuccess) return NoteResult(context, error);
+  }
+  try {
+    const unsigned number = NewGraphNumber();
+    std::lock_guard<std::mutex> lock(g_mutex);
+    g_executables[*exec] = {flags, number};
+  } catch (...) {
+    if (IsPlan(*exec)) {
+      DestroyPlan(*exec);
+    } else {
+      hip.hipGraphExecDestroy(Native(*exec));
+    }
+    throw;
+  }
+  return CUDA_SUCCESS;
+}
+
+// Numbers a graph that HIP has made; one that cannot be, for want of memory,
+// goes.
+CUresult NumberNew(CUgraph graph) {
+  try {
+    NumberGraph(graph);
+  } catch (...) {
+    hip.hipGraphDestroy(Native(graph));
+    throw;
+  }
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+namespace api {
+
+CUresult cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode mode) {
+  CERB_STREAM(context, stream, handle);
+  return NoteResult(context, hip.hipStreamBeginCapture(stream, mode));
+}
+CUresult cuStreamBeginCapture(CUstream handle) {
+  return cuStreamBeginCapture_v2(handle, kCaptureGlobal);
+}
+CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
+  if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_STREAM(context, stream, handle);
+  const hipError_t error = hip.hipStreamEndCapture(stream, Native(graph));
+  if (error != hipSuccess) return NoteResult(context, error);
+  return *graph != nullptr ? NumberNew(*graph) : CUDA_SUCCESS;
+}
+CUresult cuStreamGetCaptureInfo(CUstream handle, CUstreamCaptureStatus* status,
+                                cuuint64_t* id) {
+  if (status == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_STREAM(context, stream, handle);
+  unsigned long long number = 0;
+  const hipError_t error = hip.hipStreamGetCaptureInfo(stream, status, &number);
+  if (id != nullptr) *id = number;
+  return NoteResult(context, error);
+}
+CUresult cuStreamGetCaptureInfo_v2(CUstream handle,
+                                   CUstreamCaptureStatus* status,
+                                   cuuint64_t* id, CUgraph* graph,
+                                   const CUgraphNode** nodes,
+                                   std::size_t* count) {
+  if (status == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (graph == nullptr && nodes == nullptr && count == nullptr) {
+    return cuStreamGetCaptureInfo(handle, status, id);
+  }
+  CERB_STREAM(context, stream, handle);
+  unsigned long long number = 0;
+  const hipError_t error = hip.hipStreamGetCaptureInfo_v2(
+      stream, status, &number, Native(graph),
+      reinterpret_cast<const hipGraphNode_t**>(nodes), count);
+  if (id != nullptr) *id = number;
+  if (error == hipSuccess && graph != nullptr && *graph != nullptr) {
+    NumberGraph(*graph);
+  }
+  return NoteResult(context, error);
+}
+CUresult cuStreamGetCaptureInfo_v3(CUstream handle,
+                                   CUstreamCaptureStatus* status,
+                                   cuuint64_t* id, CUgraph* graph,
+                                   const CUgraphNode** nodes,
+                                   const CUgraphEdgeData** edges,
+                                   std::size_t* count) {
+  if (edges != nullptr) *edges = nullptr;
+  return cuStreamGetCaptureInfo_v2(handle, status, id, graph, nodes, count);
+}
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  if (mode == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  return NoteResult(context, hip.hipThreadExchangeStreamCaptureMode(mode));
+}
+
+CUresult cuGraphCreate(CUgraph* graph, unsigned flags) {
+  if (graph == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  const hipError_t error = hip.hipGraphCreate(Native(graph), 0);
+  return error == hipSuccess ? NumberNew(*graph) : NoteResult(context, error);
+}
+CUresult cuGraphDestroy(CUgraph graph) {
+  if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  ForgetNodes(graph);
+  ForgetGraphNumbers(graph);
+  return NoteResult(context, hip.hipGraphDestroy(Native(graph)));
+}
+CUresult cuGraphClone(CUgraph* clone, CUgraph graph) {
+  if (clone == nullptr || graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  const hipError_t error = hip.hipGraphClone(Native(clone), Native(graph));
+  if (error != hipSuccess) return NoteResult(context, error);
+  CopyRecords(graph, *clone);
+  return NumberNew(*clone);
+}
+
+CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph,
+                                     unsigned long long flags) {
+  return Instantiate(exec, graph, flags);
+}
+CUresult cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph,
+                               CUgraphNode* error_node, char* log,
+                               std::size_t log_bytes) {
+  if (error_node != nullptr) *error_node = nullptr;
+  if (log != nullptr && log_bytes != 0) *log = '\0';
+  return Instantiate(exec, graph, 0);
+}
+CUresult cuGraphInstantiate(CUgraphExec* exec, CUgraph graph,
+                            CUgraphNode* error_node, char* log,
+                            std::size_t log_bytes) {
+  return cuGraphInstantiate_v2(exec, graph, error_node, log, log_bytes);
+}
+CUresult cuGraphUpload(CUgraphExec exec, CUstream handle) {
+  if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_STREAM(context, stream, handle);
+  if (IsPlan(exec)) return CUDA_SUCCESS;  // its launch uploads
+  const hipError_t error = hip.hipGraphUpload(Native(exec), stream);
+  // Without it the first launch uploads.
+  return error == hipErrorNotSupported ? CUDA_SUCCESS
+                                       : NoteResult(context, error);
+}
+CUresult cuGraphLaunch(CUgraphExec exec, CUstream handle) {
+  if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (AnyNodeLaunchesKernels() && IsPlan(exec)) return LaunchPlan(exec, handle);
+  CERB_STREAM(context, stream, handle);
+  return NoteResult(context, hip.hipGraphLaunch(Native(exec), stream));
+}
+CUresult cuGraphExecDestroy(CUgraphExec exec) {
+  if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  {
+    std::lock_guard<std::mutex> lock(g_mutex);
+    g_executables.erase(exec);
+  }
+  if (IsPlan(exec)) {
+    DestroyPlan(exec);
+    return CUDA_SUCCESS;
+  }
+  return NoteResult(context, hip.hipGraphExecDestroy(Native(exec)));
+}
+CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph,
+                           CUgraphNode* error_node,
+                           CUgraphExecUpdateResult* update) {
+  if (exec == nullptr || graph == nullptr || update == nullptr) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  CERB_OPTIONAL_CONTEXT(context);
+  if (const bool planned = IsPlan(exec); planned || NeedsPlan(graph)) {
+    constexpr CUgraphExecUpdateResult kDone = 0, kOtherTopology = 2;
+    if (error_node != nullptr) *error_node = nullptr;
+    *update = kOtherTopology;
+    if (!planned || !NeedsPlan(graph)) {
+      return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    }
+    CUgraphExec made = nullptr;
+    CUresult result = MakePlan(context, graph, 0, &made);
+    if (result != CUDA_SUCCESS) return result;
+    ReplacePlan(exec, made);
+    *update = kDone;
+    return CUDA_SUCCESS;
+  }
+  hipGraphNode_t node = nullptr;
+  const hipError_t error =
+      hip.hipGraphExecUpdate(Native(exec), Native(graph), &node, update);
+  if (error_node != nullptr) {
+    *error_node = reinterpret_cast<CUgraphNode>(node);
+  }
+  return NoteResult(context, error);
+}
+CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
+                              CUgraphExecUpdateResultInfo* info) {
+  if (info == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *info = {};
+  return cuGraphExecUpdate(exec, graph, &info->errorNode, &info->result);
+}
+
+CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode* nodes,
+                         std::size_t* count) {
+  if (graph == nullptr || count == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  return NoteResult(context,
+                    hip.hipGraphGetNodes(Native(graph), Native(nodes), count));
+}
+CUresult cuGraphGetRootNodes(CUgraph graph, CUgraphNode* nodes,
+                             std::size_t* count) {
+  if (graph == nullptr || count == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  return NoteResult(
+      context, hip.hipGraphGetRootNodes(Native(graph), Native(nodes), count));
+}
+CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType* type) {
+  if (node == nullptr || type == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  int native = 0;
+  const hipError_t error = hip.hipGraphNodeGetType(Native(node), &native);
+  if (error == hipSuccess) *type = TypeOf(native);
+  return NoteResult(context, error);
+}
+CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode* nodes,
+                                    std::size_t* count) {
+  if (node == nullptr || count == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  return NoteResult(context, hip.hipGraphNodeGetDependencies(
+                                 Native(node), Native(nodes), count));
+}
+CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode* nodes,
+                                       CUgraphEdgeData* edges,
+                                       std::size_t* count) {
+  const CUresult result = cuGraphNodeGetDependencies(node, nodes, count);
+  if (result == CUDA_SUCCESS) ClearEdges(edges, count);
+  return result;
+}
+CUresult cuGraphAddDependencies(CUgraph graph, const CUgraphNode* from,
+                                const CUgraphNode* to, std::size_t count) {
+  if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  if (count == 0) return CUDA_SUCCESS;
+  if (from == nullptr || to == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return NoteResult(context,
+                    hip.hipGraphAddDependencies(Native(graph), Native(from),
+                                                Native(to), count));
+}
+CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode* from,
+                                   const CUgraphNode* to,
+                                   const CUgraphEdgeData* edges,
+                                   std::size_t count) {
+  if (CUresult r = CheckEdges(edges, count); r != CUDA_SUCCESS) return r;
+  return cuGraphAddDependencies(graph, from, to, count);
+}
+
+CUresult cuGraphDestroyNode(CUgraphNode node) {
+  if (node == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  ForgetNodeNumber(node);
+  const hipError_t error = hip.hipGraphDestroyNode(Native(node));
+  if (error == hipSuccess) ForgetNode(node);
+  return NoteResult(context, error);
+}
+CUresult cuGraphNodeFindInClone(CUgraphNode* out, CUgraphNode node,
+                                CUgraph clone) {
+  if (out == nullptr || node == nullptr || clone == nullptr) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  CERB_OPTIONAL_CONTEXT(context);
+  return NoteResult(context, hip.hipGraphNodeFindInClone(
+                                 Native(out), Native(node), Native(clone)));
+}
+CUresult cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode* nodes,
+                                      std::size_t* count) {
+  if (node == nullptr || count == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  return NoteResult(context, hip.hipGraphNodeGetDependentNodes(
+                                 Native(node), Native(nodes), count));
+}
+CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode* nodes,
+                                         CUgraphEdgeData* edges,
+                                         std::size_t* count) {
+  const CUresult result = cuGraphNodeGetDependentNodes(node, nodes, count);
+  if (result == CUDA_SUCCESS) ClearEdges(edges, count);
+  return result;
+}
+CUresult cuGraphGetEdges(CUgraph graph, CUgraphNode* from, CUgraphNode* to,
+                         std::size_t* count) {
+  if (graph == nullptr || count == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  return NoteResult(context, hip.hipGraphGetEdges(Native(graph), Native(from),
+                                                  Native(to), count));
+}
+CUresult cuGraphGetEdges_v2(CUgraph graph, CUgraphNode* from, CUgraphNode* to,
+                            CUgraphEdgeData* edges, std::size_t* count) {
+  const CUresult result = cuGraphGetEdges(graph, from, to, count);
+  if (result == CUDA_SUCCESS && from != nullptr) ClearEdges(edges, count);
+  return result;
+}
+CUresult cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode* from,
+                                   const CUgraphNode* to, std::size_t count) {
+  if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  if (count == 0) return CUDA_SUCCESS;
+  if (from == nullptr || to == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return NoteResult(context,
+                    hip.hipGraphRemoveDependencies(Native(graph), Native(from),
+                                                   Native(to), count));
+}
+CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode* from,
+                                      const CUgraphNode* to,
+                                      const CUgraphEdgeData* edges,
+                                      std::size_t count) {
+  if (CUresult r = CheckEdges(edges, count); r != CUDA_SUCCESS) return r;
+  return cuGraphRemoveDependencies(graph, from, to, count);
+}
+CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node,
+                               unsigned enabled) {
+  if (exec == nullptr || node == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  CERB_NODE_OF_EXEC(at, exec, node);
+  return NoteResult(context,
+                    hip.hipGraphNodeSetEnabled(at.exec, at.node, enabled));
+}
+CUresult cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node,
+                               unsigned* enabled) {
+  if (exec == nullptr || node == nullptr || enabled == nullptr) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  CERB_OPTIONAL_CONTEXT(context);
+  CERB_NODE_OF_EXEC(at, exec, node);
+  return NoteResult(context,
+                    hip.hipGraphNodeGetEnabled(at.exec, at.node, enabled));
+}
+CUresult cuGraphDebugDotPrint(CUgraph graph, const char* path, unsigned flags) {
+  if (graph == nullptr || path == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  return NoteResult(context,
+                    hip.hipGraphDebugDotPrint(Native(graph), path, flags));
+}
+CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph,
+                                      CUDA_GRAPH_INSTANTIATE_PARAMS* params) {
+  if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  constexpr cuuint64_t kUpload = 2;
+  params->hErrNode_out = nullptr;
+  CUresult result = Instantiate(exec, graph, params->flags);
+  if (result == CUDA_SUCCESS && (params->flags & kUpload) != 0) {
+    result = cuGraphUpload(*exec, params->hUploadStream);
+  }
+  params->result_out = result == CUDA_SUCCESS ? 0 : 1;
+  return result;
+}
+CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t* flags) {
+  return Read(exec, &Executable::flags, flags);
+}
+CUresult cuGraphExecGetId(CUgraphExec exec, unsigned* id) {
+  return Read(exec, &Executable::number, id);
+}
+
+CUresult cuStreamUpdateCaptureDependencies(CUstream handle, CUgraphNode* nodes,
+                                           std::size_t count, unsigned flags) {
+  CERB_STREAM(context, stream, handle);
+  return NoteResult(context, hip.hipStreamUpdateCaptureDependencies(
+                                 stream, Native(nodes), count, flags));
+}
+CUresult cuStreamUpdateCaptureDependencies_v2(CUstream stream,
+                                              CUgraphNode* nodes,
+                                              const CUgraphEdgeData* edges,
+                                              std::size_t count,
+                                              unsigned flags) {
+  if (CUresult r = CheckEdges(edges, count); r != CUDA_SUCCESS) return r;
+  return cuStreamUpdateCaptureDependencies(stream, nodes, count, flags);
+}
+CUresult cuStreamBeginCaptureToGraph(CUstream handle, CUgraph graph,
+                                     const CUgraphNode* after,
+                                     const CUgraphEdgeData* edges,
+                                     std::size_t count,
+                                     CUstreamCaptureMode mode) {
+  if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (CUresult r = CheckEdges(edges, count); r != CUDA_SUCCESS) return r;
+  CERB_STREAM(context, stream, handle);
+  return NoteResult(
+      context, hip.hipStreamBeginCaptureToGraph(
+                   stream, Native(graph), Native(after), nullptr, count, mode));
+}
+
+// --- memory of graphs. A HIP without these calls caches none. ---
+
+CUresult cuDeviceGraphMemTrim(CUdevice ordinal) {
+  Device* device = nullptr;
+  if (CUresult r = FindDevice(ordinal, &device); r != CUDA_SUCCESS) return r;
+  const hipError_t error = hip.hipDeviceGraphMemTrim(device->hip_ordinal);
+  return error == hipErrorNotSupported ? CUDA_SUCCESS : FromHip(error);
+}
+CUresult cuDeviceGetGraphMemAttribute(CUdevice ordinal,
+                                      CUgraphMem_attribute attribute,
+                                      void* value) {
+  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  Device* device = nullptr;
+  if (CUresult r = FindDevice(ordinal, &device); r != CUDA_SUCCESS) return r;
+  const hipError_t error =
+      hip.hipDeviceGetGraphMemAttribute(device->hip_ordinal, attribute, value);
+  if (error == hipErrorNotSupported) {
+    *static_cast<cuuint64_t*>(value) = 0;
+    return CUDA_SUCCESS;
+  }
+  return FromHip(error);
+}
+CUresult cuDeviceSetGraphMemAttribute(CUdevice ordinal,
+                                      CUgraphMem_attribute attribute,
+                                      void* value) {
+  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  Device* device = nullptr;
+  if (CUresult r = FindDevice(ordinal, &device); r != CUDA_SUCCESS) return r;
+  const hipError_t error =
+      hip.hipDeviceSetGraphMemAttribute(device->hip_ordinal, attribute, value);
+  return error == hipErrorNotSupported ? CUDA_SUCCESS : FromHip(error);
+}
+
+// --- objects of the program that a graph keeps alive ---
+
+CUresult cuUserObjectCreate(CUuserObject* out, void* object, CUhostFn destroy,
+                            unsigned references, unsigned flags) {
+  if (out == nullptr || destroy == nullptr || references == 0) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  CERB_OPTIONAL_CONTEXT(context);
+  return NoteResult(
+      context, hip.hipUserObjectCreate(reinterpret_cast<hipUserObject_t*>(out),
+                                       object, destroy, references, flags));
+}
+CUresult cuUserObjectRetain(CUuserObject object, unsigned count) {
+  if (object == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  return NoteResult(context,
+                    hip.hipUserObjectRetain(
+                        reinterpret_cast<hipUserObject_t>(object), count));
+}
+CUresult cuUserObjectRelease(CUuserObject object, unsigned count) {
+  if (object == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  return NoteResult(context,
+                    hip.hipUserObjectRelease(
+                        reinterpret_cast<hipUserObject_t>(object), count));
+}
+CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object,
+                                 unsigned count, unsigned flags) {
+  if (graph == nullptr || object == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  return NoteResult(
+      context, hip.hipGraphRetainUserObject(
+                   Native(graph), reinterpret_cast<hipUserObject_t>(object),
+                   count, flags));
+}
+CUresult cuGraphReleaseUserObject(CUgraph graph, CUuserObject object,
+                                  unsigned count) {
+  if (graph == nullptr || object == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  return NoteResult(
+      context,
+      hip.hipGraphReleaseUserObject(
+          Native(graph), reinterpret_cast<hipUserObject_t>(object), count));
+}
+
+}  // namespace api
+}  // namespace cerberus::stub

@@ -1,0 +1,86 @@
+// Graphs: CUDA's handles are HIP's. What a program gave for a node is kept,
+// since HIP knows a kernel node's arguments in another form only.
+#ifndef CERBERUS_RUNTIME_STUB_GRAPH_GRAPH_H_
+#define CERBERUS_RUNTIME_STUB_GRAPH_GRAPH_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "hip/hip_abi.h"
+#include "runtime-stub/api/cuda_abi.h"
+
+namespace cerberus::stub {
+
+inline hipGraph_t Native(CUgraph graph) {
+  return reinterpret_cast<hipGraph_t>(graph);
+}
+inline hipGraphExec_t Native(CUgraphExec exec) {
+  return reinterpret_cast<hipGraphExec_t>(exec);
+}
+inline hipGraphNode_t Native(CUgraphNode node) {
+  return reinterpret_cast<hipGraphNode_t>(node);
+}
+inline hipGraph_t* Native(CUgraph* graph) {
+  return reinterpret_cast<hipGraph_t*>(graph);
+}
+inline hipGraphExec_t* Native(CUgraphExec* exec) {
+  return reinterpret_cast<hipGraphExec_t*>(exec);
+}
+inline hipGraphNode_t* Native(CUgraphNode* node) {
+  return reinterpret_cast<hipGraphNode_t*>(node);
+}
+inline const hipGraphNode_t* Native(const CUgraphNode* nodes) {
+  return reinterpret_cast<const hipGraphNode_t*>(nodes);
+}
+inline hipEvent_t Native(CUevent event) {
+  return reinterpret_cast<hipEvent_t>(event);
+}
+inline hipEvent_t* Native(CUevent* event) {
+  return reinterpret_cast<hipEvent_t*>(event);
+}
+
+// Edges between nodes carry data only for programmatic launches, which AMD
+// GPUs have not.
+CUresult CheckEdges(const CUgraphEdgeData* edges, std::size_t count);
+void ClearEdges(CUgraphEdgeData* edges, const std::size_t* count);
+
+// What a kernel node holds; `params` points into the other two.
+struct KernelNode {
+  CUDA_KERNEL_NODE_PARAMS params = {};
+  std::vector<std::uint8_t> arguments;
+  std::vector<void*> pointers;
+};
+// Whether it is a kernel that launches kernels, which needs a plan
+// (graph_plan.h); whether there ever was such a node.
+bool LaunchesKernels(CUgraphNode node);
+bool AnyNodeLaunchesKernels();
+std::unique_ptr<KernelNode> CopyKernelNode(CUgraphNode node);
+struct LaunchTarget;
+struct Grid;
+// A kernel that launches kernels becomes a node of the graph that the stream
+// captures.
+CUresult CaptureLaunch(hipStream_t stream, const LaunchTarget& target,
+                       const Grid& grid, void** params, void** extra);
+
+// Empty if HIP does not say.
+std::vector<CUgraphNode> NodesOf(CUgraph graph);
+
+// Numbers that identify a graph, a node or an executable graph as long as it is
+// there. To be called for each graph that a program gets, and before HIP
+// destroys one.
+unsigned NewGraphNumber();
+void NumberGraph(CUgraph graph);
+void ForgetGraphNumbers(CUgraph graph);
+void ForgetNodeNumber(CUgraphNode node);
+
+// Nodes that are gone, with their graph or one by one.
+void ForgetNodes(CUgraph graph);
+void ForgetNode(CUgraphNode node);
+// The nodes of a clone are described as those they were made from.
+void CopyRecords(CUgraph from, CUgraph clone);
+
+}  // namespace cerberus::stub
+
+#endif  // CERBERUS_RUNTIME_STUB_GRAPH_GRAPH_H_

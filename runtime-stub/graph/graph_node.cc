@@ -1,0 +1,547 @@
+// Nodes of graphs: added, described and changed. Those of kernels are in
+// graph_kernel_node.cc.
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "hip/hip_loader.h"
+#include "runtime-stub/api/api.h"
+#include "runtime-stub/api/error.h"
+#include "runtime-stub/device/context.h"
+#include "runtime-stub/device/location.h"
+#include "runtime-stub/graph/graph.h"
+#include "runtime-stub/graph/graph_plan.h"
+#include "runtime-stub/graph/graph_record.h"
+#include "runtime-stub/memory/copy_region.h"
+#include "runtime-stub/stream/stream.h"
+#include "support/log.h"
+
+namespace cerberus::stub {
+namespace {
+
+hipPitchedPtr PitchedPtr(const Side& side) {
+  return {side.start, side.pitch, side.pitch, side.height};
+}
+hipMemcpy3DParms Copy3D(const Region& region) {
+  hipMemcpy3DParms copy = {};
+  copy.srcPtr = PitchedPtr(region.from);
+  copy.dstPtr = PitchedPtr(region.to);
+  copy.extent[0] = region.width;
+  copy.extent[1] = region.height;
+  copy.extent[2] = region.depth;
+  copy.kind = KindOfCopy(region);
+  return copy;
+}
+bool IsLine(const Region& region) {
+  return region.height == 1 && region.depth == 1;
+}
+
+hipMemsetParams NativeSet(const CUDA_MEMSET_NODE_PARAMS& params) {
+  hipMemsetParams out = {};
+  out.dst = reinterpret_cast<void*>(params.dst);
+  out.elementSize = params.elementSize;
+  out.height = params.height;
+  out.pitch = params.pitch;
+  out.value = params.value;
+  out.width = params.width;
+  return out;
+}
+
+// Allocation nodes have one layout in both; only the devices are counted
+// otherwise.
+CUresult HipAllocation(const CUDA_MEM_ALLOC_NODE_PARAMS& params,
+                       CUDA_MEM_ALLOC_NODE_PARAMS* out,
+                       std::vector<CUmemAccessDesc>* access) {
+  *out = params;
+  if (CUresult r = ToHip(&out->poolProps.location); r != CUDA_SUCCESS) {
+    return r;
+  }
+  if (params.accessDescs == nullptr) return CUDA_SUCCESS;
+  access->assign(params.accessDescs,
+                 params.accessDescs + params.accessDescCount);
+  for (CUmemAccessDesc& entry : *access) {
+    if (CUresult r = ToHip(&entry.location); r != CUDA_SUCCESS) return r;
+  }
+  out->accessDescs = access->data();
+  return CUDA_SUCCESS;
+}
+
+CUresult RefuseChild() {
+  Log(LogLevel::kError,
+      "a graph with kernels that launch kernels cannot be part of another");
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult RefuseNodeType(int type) {
+  Log(LogLevel::kError, "graph nodes of type %d are not supported", type);
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+}  // namespace
+
+CUresult CheckEdges(const CUgraphEdgeData* edges, std::size_t count) {
+  constexpr std::size_t kEdgeBytes = 8;
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(edges);
+  for (std::size_t i = 0; edges != nullptr && i < count * kEdgeBytes; ++i) {
+    if (bytes[i] == 0) continue;
+    Log(LogLevel::kError,
+        "graph edges with data (programmatic dependent launch) are not "
+        "supported");
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
+  return CUDA_SUCCESS;
+}
+void ClearEdges(CUgraphEdgeData* edges, const std::size_t* count) {
+  constexpr std::size_t kEdgeBytes = 8;
+  if (edges != nullptr && count != nullptr) {
+    std::memset(static_cast<void*>(edges), 0, *count * kEdgeBytes);
+  }
+}
+
+namespace api {
+
+// --- copies ---
+
+CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph,
+                              const CUgraphNode* after, std::size_t count,
+                              const CUDA_MEMCPY3D* params, CUcontext handle) {
+  if (node == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_GIVEN_CONTEXT(context, handle);
+  Region region;
+  if (CUresult r = RegionOf(params, &region); r != CUDA_SUCCESS) return r;
+  const hipMemcpy3DParms copy = Copy3D(region);
+  const hipError_t error =
+      IsLine(region)
+          ? hip.hipGraphAddMemcpyNode1D(
+                Native(node), Native(graph), Native(after), count,
+                region.to.start, region.from.start, region.width, copy.kind)
+          : hip.hipGraphAddMemcpyNode(Native(node), Native(graph),
+                                      Native(after), count, &copy);
+  if (error == hipSuccess) {
+    RememberNew(*node, kMemcpyNode, &NodeRecord::copy, *params);
+  }
+  return NoteResult(context, error);
+}
+CUresult cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D* params) {
+  if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return WithRecord(node, kMemcpyNode,
+                    [&](const NodeRecord* record) { *params = record->copy; });
+}
+CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node,
+                                    const CUDA_MEMCPY3D* params) {
+  if (node == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  Region region;
+  if (CUresult r = RegionOf(params, &region); r != CUDA_SUCCESS) return r;
+  const hipMemcpy3DParms copy = Copy3D(region);
+  const hipError_t error =
+      IsLine(region) ? hip.hipGraphMemcpyNodeSetParams1D(
+                           Native(node), region.to.start, region.from.start,
+                           region.width, copy.kind)
+                     : hip.hipGraphMemcpyNodeSetParams(Native(node), &copy);
+  if (error == hipSuccess) {
+    WithRecord(node, kMemcpyNode,
+               [&](NodeRecord* record) { record->copy = *params; });
+  }
+  return NoteResult(context, error);
+}
+CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                        const CUDA_MEMCPY3D* params,
+                                        CUcontext handle) {
+  if (exec == nullptr || node == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_GIVEN_CONTEXT(context, handle);
+  Region region;
+  if (CUresult r = RegionOf(params, &region); r != CUDA_SUCCESS) return r;
+  const hipMemcpy3DParms copy = Copy3D(region);
+  CERB_NODE_OF_EXEC(at, exec, node);
+  return NoteResult(
+      context, IsLine(region) ? hip.hipGraphExecMemcpyNodeSetParams1D(
+                                    at.exec, at.node, region.to.start,
+                                    region.from.start, region.width, copy.kind)
+                              : hip.hipGraphExecMemcpyNodeSetParams(
+                                    at.exec, at.node, &copy));
+}
+
+// --- sets ---
+
+CUresult cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph,
+                              const CUgraphNode* after, std::size_t count,
+                              const CUDA_MEMSET_NODE_PARAMS* params,
+                              CUcontext handle) {
+  if (node == nullptr || params == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_GIVEN_CONTEXT(context, handle);
+  const hipMemsetParams out = NativeSet(*params);
+  const hipError_t error = hip.hipGraphAddMemsetNode(
+      Native(node), Native(graph), Native(after), count, &out);
+  if (error == hipSuccess) {
+    RememberNew(*node, kMemsetNode, &NodeRecord::set, *params);
+  }
+  return NoteResult(context, error);
+}
+CUresult cuGraphMemsetNodeGetParams(CUgraphNode node,
+                                    CUDA_MEMSET_NODE_PARAMS* params) {
+  if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return WithRecord(node, kMemsetNode,
+                    [&](const NodeRecord* record) { *params = record->set; });
+}
+CUresult cuGraphMemsetNodeSetParams(CUgraphNode node,
+                                    const CUDA_MEMSET_NODE_PARAMS* params) {
+  if (node == nullptr || params == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  const hipMemsetParams out = NativeSet(*params);
+  const hipError_t error = hip.hipGraphMemsetNodeSetParams(Native(node), &out);
+  if (error == hipSuccess) {
+    WithRecord(node, kMemsetNode,
+               [&](NodeRecord* record) { record->set = *params; });
+  }
+  return NoteResult(context, error);
+}
+CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                        const CUDA_MEMSET_NODE_PARAMS* params,
+                                        CUcontext handle) {
+  if (exec == nullptr || node == nullptr || params == nullptr) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  CERB_GIVEN_CONTEXT(context, handle);
+  const hipMemsetParams out = NativeSet(*params);
+  CERB_NODE_OF_EXEC(at, exec, node);
+  return NoteResult(
+      context, hip.hipGraphExecMemsetNodeSetParams(at.exec, at.node, &out));
+}
+
+// --- functions of the host ---
+
+CUresult cuGraphAddHostNode(CUgraphNode* node, CUgraph graph,
+                            const CUgraphNode* after, std::size_t count,
+                            const CUDA_HOST_NODE_PARAMS* params) {
+  if (node == nullptr || params == nullptr || params->fn == nullptr) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  CERB_OPTIONAL_CONTEXT(context);
+  const hipHostNodeParams out = {params->fn, params->userData};
+  const hipError_t error = hip.hipGraphAddHostNode(Native(node), Native(graph),
+                                                   Native(after), count, &out);
+  if (error == hipSuccess) {
+    RememberNew(*node, kHostNode, &NodeRecord::host, *params);
+  }
+  return NoteResult(context, error);
+}
+CUresult cuGraphHostNodeGetParams(CUgraphNode node,
+                                  CUDA_HOST_NODE_PARAMS* params) {
+  if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return WithRecord(node, kHostNode,
+                    [&](const NodeRecord* record) { *params = record->host; });
+}
+CUresult cuGraphHostNodeSetParams(CUgraphNode node,
+                                  const CUDA_HOST_NODE_PARAMS* params) {
+  if (node == nullptr || params == nullptr || params->fn == nullptr) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  CERB_OPTIONAL_CONTEXT(context);
+  const hipHostNodeParams out = {params->fn, params->userData};
+  const hipError_t error = hip.hipGraphHostNodeSetParams(Native(node), &out);
+  if (error == hipSuccess) {
+    WithRecord(node, kHostNode,
+               [&](NodeRecord* record) { record->host = *params; });
+  }
+  return NoteResult(context, error);
+}
+CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                      const CUDA_HOST_NODE_PARAMS* params) {
+  if (exec == nullptr || node == nullptr || params == nullptr ||
+      params->fn == nullptr) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  CERB_OPTIONAL_CONTEXT(context);
+  const hipHostNodeParams out = {params->fn, params->userData};
+  CERB_NODE_OF_EXEC(at, exec, node);
+  return NoteResult(context,
+                    hip.hipGraphExecHostNodeSetParams(at.exec, at.node, &out));
+}
+
+// --- empty nodes and child graphs ---
+
+CUresult cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph,
+                             const CUgraphNode* after, std::size_t count) {
+  if (node == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  return NoteResult(context,
+                    hip.hipGraphAddEmptyNode(Native(node), Native(graph),
+                                             Native(after), count));
+}
+CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph,
+                                  const CUgraphNode* after, std::size_t count,
+                                  CUgraph child) {
+  if (node == nullptr || child == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  if (NeedsPlan(child)) return RefuseChild();
+  return NoteResult(context, hip.hipGraphAddChildGraphNode(
+                                 Native(node), Native(graph), Native(after),
+                                 count, Native(child)));
+}
+CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph* graph) {
+  if (node == nullptr || graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  return NoteResult(
+      context, hip.hipGraphChildGraphNodeGetGraph(Native(node), Native(graph)));
+}
+CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                            CUgraph child) {
+  if (exec == nullptr || node == nullptr || child == nullptr) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  CERB_OPTIONAL_CONTEXT(context);
+  if (NeedsPlan(child)) return RefuseChild();
+  CERB_NODE_OF_EXEC(at, exec, node);
+  return NoteResult(context, hip.hipGraphExecChildGraphNodeSetParams(
+                                 at.exec, at.node, Native(child)));
+}
+
+// --- events ---
+
+CUresult cuGraphAddEventRecordNode(CUgraphNode* node, CUgraph graph,
+                                   const CUgraphNode* after, std::size_t count,
+                                   CUevent event) {
+  if (node == nullptr || event == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  return NoteResult(context, hip.hipGraphAddEventRecordNode(
+                                 Native(node), Native(graph), Native(after),
+                                 count, Native(event)));
+}
+CUresult cuGraphAddEventWaitNode(CUgraphNode* node, CUgraph graph,
+                                 const CUgraphNode* after, std::size_t count,
+                                 CUevent event) {
+  if (node == nullptr || event == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  return NoteResult(context, hip.hipGraphAddEventWaitNode(
+                                 Native(node), Native(graph), Native(after),
+                                 count, Native(event)));
+}
+
+#define CERB_EVENT_NODE(kind)                                                  \
+  CUresult cuGraphEvent##kind##NodeGetEvent(CUgraphNode node,                  \
+                                            CUevent* event) {                  \
+    if (node == nullptr || event == nullptr) return CUDA_ERROR_INVALID_VALUE;  \
+    CERB_OPTIONAL_CONTEXT(context);                                            \
+    return NoteResult(context, hip.hipGraphEvent##kind##NodeGetEvent(          \
+                                   Native(node), Native(event)));              \
+  }                                                                            \
+  CUresult cuGraphEvent##kind##NodeSetEvent(CUgraphNode node, CUevent event) { \
+    if (node == nullptr || event == nullptr) return CUDA_ERROR_INVALID_VALUE;  \
+    CERB_OPTIONAL_CONTEXT(context);                                            \
+    return NoteResult(context, hip.hipGraphEvent##kind##NodeSetEvent(          \
+                                   Native(node), Native(event)));              \
+  }                                                                            \
+  CUresult cuGraphExecEvent##kind##NodeSetEvent(                               \
+      CUgraphExec exec, CUgraphNode node, CUevent event) {                     \
+    if (exec == nullptr || node == nullptr || event == nullptr) {              \
+      return CUDA_ERROR_INVALID_VALUE;                                         \
+    }                                                                          \
+    CERB_OPTIONAL_CONTEXT(context);                                            \
+    CERB_NODE_OF_EXEC(at, exec, node);                                         \
+    return NoteResult(context, hip.hipGraphExecEvent##kind##NodeSetEvent(      \
+                                   at.exec, at.node, Native(event)));          \
+  }
+CERB_EVENT_NODE(Record)
+CERB_EVENT_NODE(Wait)
+#undef CERB_EVENT_NODE
+
+// --- memory ---
+
+CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph,
+                                const CUgraphNode* after, std::size_t count,
+                                CUDA_MEM_ALLOC_NODE_PARAMS* params) {
+  if (node == nullptr || params == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  CUDA_MEM_ALLOC_NODE_PARAMS there;
+  std::vector<CUmemAccessDesc> access;
+  if (CUresult r = HipAllocation(*params, &there, &access); r != CUDA_SUCCESS) {
+    return r;
+  }
+  const hipError_t error = hip.hipGraphAddMemAllocNode(
+      Native(node), Native(graph), Native(after), count, &there);
+  if (error == hipSuccess) params->dptr = there.dptr;
+  return NoteResult(context, error);
+}
+CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node,
+                                      CUDA_MEM_ALLOC_NODE_PARAMS* params) {
+  if (node == nullptr || params == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  const hipError_t error =
+      hip.hipGraphMemAllocNodeGetParams(Native(node), params);
+  if (error == hipSuccess) {
+    params->poolProps.location.id =
+        FromHipOrdinal(params->poolProps.location.id);
+  }
+  return NoteResult(context, error);
+}
+CUresult cuGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph,
+                               const CUgraphNode* after, std::size_t count,
+                               CUdeviceptr address) {
+  if (node == nullptr || address == 0) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  return NoteResult(context, hip.hipGraphAddMemFreeNode(
+                                 Native(node), Native(graph), Native(after),
+                                 count, reinterpret_cast<void*>(address)));
+}
+CUresult cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr* address) {
+  if (node == nullptr || address == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_OPTIONAL_CONTEXT(context);
+  return NoteResult(context,
+                    hip.hipGraphMemFreeNodeGetParams(Native(node), address));
+}
+
+// --- of any kind, by one structure ---
+
+CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph,
+                        const CUgraphNode* after, std::size_t count,
+                        CUgraphNodeParams* params) {
+  if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  switch (params->type) {
+    case kKernelNode:
+      return cuGraphAddKernelNode_v2(node, graph, after, count,
+                                     &params->kernel);
+    case kMemcpyNode:
+      return cuGraphAddMemcpyNode(node, graph, after, count,
+                                  &params->memcpy.copyParams,
+                                  params->memcpy.copyCtx);
+    case kMemsetNode:
+      return cuGraphAddMemsetNode(node, graph, after, count, &params->memset,
+                                  params->memset.ctx);
+    case kHostNode:
+      return cuGraphAddHostNode(node, graph, after, count, &params->host);
+    case kChildNode:
+      return cuGraphAddChildGraphNode(node, graph, after, count,
+                                      params->graph.graph);
+    case kEmptyNode: return cuGraphAddEmptyNode(node, graph, after, count);
+    case kWaitEventNode:
+      return cuGraphAddEventWaitNode(node, graph, after, count, params->event);
+    case kRecordEventNode:
+      return cuGraphAddEventRecordNode(node, graph, after, count,
+                                       params->event);
+    case kSignalNode:
+      return cuGraphAddExternalSemaphoresSignalNode(node, graph, after, count,
+                                                    &params->signal);
+    case kWaitNode:
+      return cuGraphAddExternalSemaphoresWaitNode(node, graph, after, count,
+                                                  &params->wait);
+    case kOperationsNode:
+      return cuGraphAddBatchMemOpNode(node, graph, after, count,
+                                      &params->operations);
+    case kAllocNode:
+      return cuGraphAddMemAllocNode(node, graph, after, count, &params->alloc);
+    case kFreeNode:
+      return cuGraphAddMemFreeNode(node, graph, after, count, params->dptr);
+    default: return RefuseNodeType(params->type);
+  }
+}
+CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph,
+                           const CUgraphNode* after,
+                           const CUgraphEdgeData* edges, std::size_t count,
+                           CUgraphNodeParams* params) {
+  if (CUresult r = CheckEdges(edges, count); r != CUDA_SUCCESS) return r;
+  return cuGraphAddNode(node, graph, after, count, params);
+}
+// From version 3 on a kernel node's context has to be that of its function;
+// here functions belong to no context.
+CUresult cuGraphAddNode_v3(CUgraphNode* node, CUgraph graph,
+                           const CUgraphNode* after,
+                           const CUgraphEdgeData* edges, std::size_t count,
+                           CUgraphNodeParams* params) {
+  return cuGraphAddNode_v2(node, graph, after, edges, count, params);
+}
+CUresult cuGraphNodeSetParams_v2(CUgraphNode node, CUgraphNodeParams* params) {
+  return cuGraphNodeSetParams(node, params);
+}
+CUresult cuGraphNodeGetParams(CUgraphNode node, CUgraphNodeParams* params) {
+  if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CUgraphNodeType type = kEmptyNode;
+  if (CUresult r = cuGraphNodeGetType(node, &type); r != CUDA_SUCCESS) return r;
+  *params = {};
+  params->type = type;
+  switch (type) {
+    case kKernelNode:
+      return cuGraphKernelNodeGetParams_v2(node, &params->kernel);
+    case kMemcpyNode:
+      return cuGraphMemcpyNodeGetParams(node, &params->memcpy.copyParams);
+    case kMemsetNode: return cuGraphMemsetNodeGetParams(node, &params->memset);
+    case kHostNode: return cuGraphHostNodeGetParams(node, &params->host);
+    case kChildNode:
+      return cuGraphChildGraphNodeGetGraph(node, &params->graph.graph);
+    case kEmptyNode: return CUDA_SUCCESS;
+    case kWaitEventNode:
+      return cuGraphEventWaitNodeGetEvent(node, &params->event);
+    case kRecordEventNode:
+      return cuGraphEventRecordNodeGetEvent(node, &params->event);
+    case kSignalNode:
+      return cuGraphExternalSemaphoresSignalNodeGetParams(node,
+                                                          &params->signal);
+    case kWaitNode:
+      return cuGraphExternalSemaphoresWaitNodeGetParams(node, &params->wait);
+    case kOperationsNode:
+      return cuGraphBatchMemOpNodeGetParams(node, &params->operations);
+    case kAllocNode: return cuGraphMemAllocNodeGetParams(node, &params->alloc);
+    case kFreeNode: return cuGraphMemFreeNodeGetParams(node, &params->dptr);
+    default: return RefuseNodeType(type);
+  }
+}
+CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams* params) {
+  if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  switch (params->type) {
+    case kKernelNode:
+      return cuGraphKernelNodeSetParams_v2(node, &params->kernel);
+    case kMemcpyNode:
+      return cuGraphMemcpyNodeSetParams(node, &params->memcpy.copyParams);
+    case kMemsetNode: return cuGraphMemsetNodeSetParams(node, &params->memset);
+    case kHostNode: return cuGraphHostNodeSetParams(node, &params->host);
+    case kWaitEventNode:
+      return cuGraphEventWaitNodeSetEvent(node, params->event);
+    case kRecordEventNode:
+      return cuGraphEventRecordNodeSetEvent(node, params->event);
+    case kSignalNode:
+      return cuGraphExternalSemaphoresSignalNodeSetParams(node,
+                                                          &params->signal);
+    case kWaitNode:
+      return cuGraphExternalSemaphoresWaitNodeSetParams(node, &params->wait);
+    case kOperationsNode:
+      return cuGraphBatchMemOpNodeSetParams(node, &params->operations);
+    default: return RefuseNodeType(params->type);
+  }
+}
+CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                  CUgraphNodeParams* params) {
+  if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  switch (params->type) {
+    case kKernelNode:
+      return cuGraphExecKernelNodeSetParams_v2(exec, node, &params->kernel);
+    case kMemcpyNode:
+      return cuGraphExecMemcpyNodeSetParams(
+          exec, node, &params->memcpy.copyParams, params->memcpy.copyCtx);
+    case kMemsetNode:
+      return cuGraphExecMemsetNodeSetParams(exec, node, &params->memset,
+                                            params->memset.ctx);
+    case kHostNode:
+      return cuGraphExecHostNodeSetParams(exec, node, &params->host);
+    case kChildNode:
+      return cuGraphExecChildGraphNodeSetParams(exec, node,
+                                                params->graph.graph);
+    case kWaitEventNode:
+      return cuGraphExecEventWaitNodeSetEvent(exec, node, params->event);
+    case kRecordEventNode:
+      return cuGraphExecEventRecordNodeSetEvent(exec, node, params->event);
+    case kSignalNode:
+      return cuGraphExecExternalSemaphoresSignalNodeSetParams(exec, node,
+                                                              &params->signal);
+    case kWaitNode:
+      return cuGraphExecExternalSemaphoresWaitNodeSetParams(exec, node,
+                                                            &params->wait);
+    case kOperationsNode:
+      return cuGraphExecBatchMemOpNodeSetParams(exec, node,
+                                                &params->operations);
+    default: return RefuseNodeType(params->type);
+  }
+}
+
+}  // namespace api
+}  // namespace cerberus::stub

@@ -1,0 +1,36 @@
+// Compiles PTX while the program runs: in a child process, cached on disk.
+//
+// The child is cerberus-jit: named by CERBERUS_JIT, else in the bin folder
+// beside this library's, else on PATH. LLVM never enters the program's own
+// process. One line on stderr says that something is being compiled.
+#ifndef CERBERUS_RUNTIME_STUB_MODULE_JIT_FALLBACK_H_
+#define CERBERUS_RUNTIME_STUB_MODULE_JIT_FALLBACK_H_
+
+#include <string>
+#include <string_view>
+
+#include "runtime-stub/api/cuda_abi.h"
+#include "support/bytes.h"
+#include "support/target_id.h"
+
+namespace cerberus::stub {
+
+struct JitResult {
+  CUresult status = CUDA_SUCCESS;
+  Bytes code;
+  std::string from;  // "jit cache …", "cerberus-jit"; for log lines
+  std::string log;   // what the compiler wrote
+};
+
+// Errors: CUDA_ERROR_JIT_COMPILER_NOT_FOUND, CUDA_ERROR_OPERATING_SYSTEM (no
+// child could be started), each with a log line; CUDA_ERROR_INVALID_PTX (the
+// compiler refused, crashed, or ran out of time or memory), with the reason in
+// `log` only, as the caller may have another text to try. With `keep_going`
+// kernels that cannot be compiled are left out. `name` is the image's, for
+// messages.
+JitResult CompilePtx(std::string_view ptx, const TargetId& target,
+                     const std::string& name, bool keep_going);
+
+}  // namespace cerberus::stub
+
+#endif  // CERBERUS_RUNTIME_STUB_MODULE_JIT_FALLBACK_H_
