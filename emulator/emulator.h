@@ -109,6 +109,9 @@ struct LaunchConfig {
   // workgroups, OpenCL has).
   std::array<std::uint32_t, 3> remainder = {0, 0, 0};
   std::uint32_t dynamic_lds = 0;
+  // All groups are resident at once: the caller has made sure that the GPU
+  // would hold them.
+  bool cooperative = false;
   // The explicit arguments, and the hidden ones if `hidden_args_filled`.
   // Shorter than the kernarg segment: the rest is zero.
   ByteSpan kernarg;

@@ -46,11 +46,12 @@ def default_base():
 
 
 def changed_lines(base):
-    """path -> [[first, last], ...] of the lines that are new since `base`."""
+    """path -> [[first, last], ...] of the lines that are new since `base`; a
+    file that only moved has none."""
     lines = {}
     path = None
-    for line in git("diff", "-U0", "--diff-filter=d", "--no-renames", base,
-                    "--", *SOURCES).splitlines():
+    for line in git("diff", "-U0", "--diff-filter=d", "-M", "-l0",
+                    base, "--", *SOURCES).splitlines():
         if line.startswith("+++ b/"):
             path = line[len("+++ b/"):]
         at = re.match(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@", line)

@@ -357,15 +357,6 @@ Result<Allocation> DeviceImpl::TakeKernarg(std::uint64_t size) {
 
 Status DeviceImpl::Launch(const KernelInfo& kernel,
                           const LaunchConfig& config) {
-  return Launch(kernel, config, false);
-}
-Status DeviceImpl::LaunchCooperative(const KernelInfo& kernel,
-                                     const LaunchConfig& config) {
-  return Launch(kernel, config, true);
-}
-
-Status DeviceImpl::Launch(const KernelInfo& kernel, const LaunchConfig& config,
-                          bool cooperative) {
   last_fault.reset();
   const auto refuse = [&](std::string why) {
     return Err(DiagCode::kUsage,
@@ -420,11 +411,12 @@ Status DeviceImpl::Launch(const KernelInfo& kernel, const LaunchConfig& config,
   // The first 256 bytes of a kernel with preloaded arguments are for
   // hardware that does not preload.
   launch.max_resident =
-      cooperative ? groups
-                  : std::max<u64>(
-                        ResidentGroups(target_, kernel, static_cast<u32>(items),
-                                       config.dynamic_lds, k.scratch_size),
-                        options_.threads);
+      config.cooperative
+          ? groups
+          : std::max<u64>(
+                ResidentGroups(target_, kernel, static_cast<u32>(items),
+                               config.dynamic_lds, k.scratch_size),
+                options_.threads);
   k.entry = kernel.entry + ((k.preload & 0x7f) != 0 ? 256 : 0);
   if (FindProgram(k.entry, k.lanes) == nullptr) {
     return refuse("its code object is not loaded");

@@ -49,10 +49,6 @@ class DeviceImpl : public Device {
   Result<CodeObject*> LoadCodeObject(ByteSpan bytes) override;
   Status UnloadCodeObject(CodeObject* code) override;
   Status Launch(const KernelInfo& kernel, const LaunchConfig& config) override;
-  // With all groups resident at once: the caller has made sure that the GPU
-  // would hold them.
-  Status LaunchCooperative(const KernelInfo& kernel,
-                           const LaunchConfig& config);
   const Fault* LastFault() const override;
   std::uint32_t Occupancy(const KernelInfo& kernel, std::uint32_t block_size,
                           std::uint32_t dynamic_lds) const override;
@@ -72,8 +68,6 @@ class DeviceImpl : public Device {
     std::unique_ptr<Program> programs[2];  // wave32, wave64
   };
   Result<Allocation> TakeKernarg(std::uint64_t size);
-  Status Launch(const KernelInfo& kernel, const LaunchConfig& config,
-                bool cooperative);
   void RecordStats(const cerberus::emulator::Launch& launch,
                    const KernelInfo& kernel, const LaunchConfig& config) const;
 

@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "emulator/device/device.h"
 #include "emulator/hip/graph/graph.h"
 #include "emulator/hip/offload_bundle.h"
 #include "emulator/hip/runtime.h"
@@ -184,12 +183,8 @@ Work LaunchWork(Gpu* gpu, Launch launch) {
     config.kernarg = launch.kernarg;
     config.multigrid_sync =
         reinterpret_cast<std::uint64_t>(launch.multigrid.get());
-    // All devices are of this kind (Device::Create).
-    auto* const device = static_cast<DeviceImpl*>(gpu->core.get());
-    Status done =
-        launch.cooperative
-            ? device->LaunchCooperative(*launch.function->info, config)
-            : device->Launch(*launch.function->info, config);
+    config.cooperative = launch.cooperative;
+    Status done = gpu->core->Launch(*launch.function->info, config);
     if (done) return;
     hipError_t expected = hipSuccess;
     const Fault* fault = gpu->core->LastFault();

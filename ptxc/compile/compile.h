@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "ptxc/shared_overflow.h"
 #include "support/bytes.h"
 #include "support/result.h"
 #include "support/target_id.h"
@@ -14,13 +15,6 @@
 namespace cerberus::ptx {
 
 enum class Emit { kHsaco, kObject, kAssembly, kIr, kRawIr };
-
-// Shared memory above the hardware's (passes/shared_window.h).
-enum class SharedOverflow {
-  kError,
-  kGlobal,  // lies in device memory
-  kAlways,  // so does all other shared memory: for tests
-};
 
 struct CompileOptions {
   TargetId target;

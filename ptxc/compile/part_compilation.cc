@@ -18,8 +18,6 @@ namespace cerberus::ptx {
 namespace {
 
 // The stub finds a kernel's other forms by these.
-static_assert(std::string_view(kPackedSuffix) == formats::kPackedSuffix);
-static_assert(std::string_view(kWindowSuffix) == formats::kWindowSuffix);
 
 Bytes Print(const llvm::Module& module) {
   std::string text;
@@ -153,7 +151,7 @@ Status PartCompilation::NoteWindows(
     if (window.second_form) kept.push_back(kernel);
     kernel.window = window.static_bytes;
     kernel.second_form = window.second_form;
-    if (window.second_form) kernel.name += kWindowSuffix;
+    if (window.second_form) kernel.name += formats::kWindowSuffix;
     kept.push_back(std::move(kernel));
   }
   info_.kernels = std::move(kept);
@@ -175,7 +173,7 @@ Status PartCompilation::NoteWaves(
         bound ? (*bound)[0] * (*bound)[1] * (*bound)[2] : 0;
     if (found.packed_form) {
       kept.push_back(kernel);
-      kernel.name += kPackedSuffix;
+      kernel.name += formats::kPackedSuffix;
       kernel.warps_per_wave = 2;
       kernel.second_form = true;
       kept.push_back(std::move(kernel));

@@ -26,6 +26,7 @@
 
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
+#include "ptxc/address_spaces.h"
 #include "ptxc/backend/kernel_meta.h"
 #include "ptxc/compile/compile.h"
 #include "ptxc/compile/parts.h"
@@ -38,16 +39,6 @@ class MCSubtargetInfo;
 }
 
 namespace cerberus::ptx {
-
-// Address spaces of the AMDGPU backend (LLVM, User Guide for AMDGPU Backend,
-// "Address Spaces").
-enum AddressSpace : unsigned {
-  kAsGeneric = 0,
-  kAsGlobal = 1,
-  kAsShared = 3,
-  kAsConstant = 4,
-  kAsLocal = 5,
-};
 
 struct LowerOptions {
   bool keep_going = false;

@@ -10,7 +10,7 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/IR/PatternMatch.h"
-#include "ptxc/lower/lower.h"
+#include "ptxc/address_spaces.h"
 
 namespace cerberus::ptx {
 namespace {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "formats/launch_abi.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/IR/Constants.h"
@@ -16,7 +17,7 @@
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/Cloning.h"
-#include "ptxc/lower/lower.h"
+#include "ptxc/address_spaces.h"
 #include "ptxc/passes/lanes/waves.h"
 #include "ptxc/passes/launch_block.h"
 
@@ -136,7 +137,7 @@ Function* CopyKernel(Function& kernel) {
   Function* copy = Function::Create(
       llvm::FunctionType::get(kernel.getReturnType(), types, false),
       kernel.getLinkage(), kernel.getAddressSpace(),
-      kernel.getName() + kWindowSuffix, kernel.getParent());
+      kernel.getName() + formats::kWindowSuffix, kernel.getParent());
   llvm::ValueToValueMapTy map;
   for (llvm::Argument& argument : kernel.args()) {
     const unsigned at = argument.getArgNo();
@@ -151,7 +152,7 @@ Function* CopyKernel(Function& kernel) {
   copy->setCallingConv(kernel.getCallingConv());
   copy->setVisibility(kernel.getVisibility());
   llvm::Argument* window = copy->getArg(launch_block);
-  window->setName("__cerberus_window");
+  window->setName(formats::kWindowBlockName);
   llvm::AttrBuilder attributes(context);
   attributes.addByRefAttr(
       llvm::ArrayType::get(llvm::Type::getInt8Ty(context), kWindowBlockBytes));

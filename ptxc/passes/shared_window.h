@@ -2,10 +2,10 @@
 // than the hardware has (docs/launch-abi.md, "Shared memory in a window").
 //
 // A kernel whose static shared memory is too large uses the window always. One
-// with dynamic shared memory gets a second form, named with kWindowSuffix
-// behind its name, since only the launch knows how much it asks for. There a
-// shared address is still an offset of 32 bits, but from the block's window;
-// what the compiler itself keeps in LDS stays there.
+// with dynamic shared memory gets a second form, named with
+// formats::kWindowSuffix behind its name, since only the launch knows how much
+// it asks for. There a shared address is still an offset of 32 bits, but from
+// the block's window; what the compiler itself keeps in LDS stays there.
 #ifndef CERBERUS_PTXC_PASSES_SHARED_WINDOW_H_
 #define CERBERUS_PTXC_PASSES_SHARED_WINDOW_H_
 
@@ -14,11 +14,9 @@
 #include <string>
 
 #include "llvm/IR/PassManager.h"
-#include "ptxc/compile/compile.h"
+#include "ptxc/shared_overflow.h"
 
 namespace cerberus::ptx {
-
-inline constexpr const char* kWindowSuffix = ".window";
 
 struct SharedWindowOptions {
   std::uint32_t limit = UINT32_MAX;  // bytes of LDS that a block may have

@@ -35,6 +35,28 @@ def table():
             for room, may in rows.items()}
 
 
+def inner_walls():
+    """folder -> headers of the rest of its room that it includes, for the rows
+    of folders in rooms whose third column says something."""
+    rows = {}
+    for line in (ROOT / "docs/how-it-works.md").read_text().splitlines():
+        row = re.match(r"\| `([a-z-]+/[a-z/]+)/` \| .* \| ([^|]+) \|$", line)
+        if row:
+            rows[row[1]] = set(re.findall(r"`([^`]+)`", row[2]))
+    if len(rows) < 3:
+        sys.exit(f"docs/how-it-works.md: {len(rows)} walls inside rooms found, "
+                 "expected 3 or more")
+    return rows
+
+
+def includes(folder):
+    """What sources below a folder include with quotes, as written."""
+    return {name for path in (ROOT / folder).rglob("*")
+            if path.suffix in SOURCES
+            for name in re.findall(r'^\s*#\s*include "([a-z_-]+/[^"]+)"',
+                                   path.read_text(), re.M)}
+
+
 def built_for(entry):
     """The room whose CMake file has this compilation; tests compile sources of
     rooms, too."""
@@ -106,16 +128,20 @@ def main():
     room_of = {room: room for room in may} | {
         path.name: path.parents[1].name for path in ROOT.glob("*/include/*")}
     for room in sorted(may):
-        used = set()
-        for path in (ROOT / room).rglob("*"):
-            if path.suffix in SOURCES:
-                names = re.findall(r'^\s*#\s*include "([a-z_-]+)/',
-                                   path.read_text(), re.M)
-                used |= {room_of[name] for name in names
-                         if name in room_of} - {room}
+        used = {room_of[name.split("/")[0]] for name in includes(room)
+                if name.split("/")[0] in room_of} - {room}
         if used != may[room]:
             wrong.append(f"{room}: includes {sorted(used)}, the table says "
                          f"{sorted(may[room])}")
+
+    for folder, headers in sorted(inner_walls().items()):
+        room = folder.split("/")[0]
+        used = {name for name in includes(folder)
+                if name.startswith(room + "/")
+                and not name.startswith(folder + "/")}
+        if used != headers:
+            wrong.append(f"{folder}: includes {sorted(used)} of {room}, the "
+                         f"table says {sorted(headers)}")
 
     # Tried.
     tried = 0

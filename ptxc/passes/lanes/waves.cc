@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/launch_abi.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
@@ -286,7 +287,7 @@ void DropForms(llvm::Module& module, Layouts* layouts,
                std::map<std::string, KernelWaves>* kernels) {
   for (Function& form : llvm::make_early_inc_range(module)) {
     llvm::StringRef name = form.getName();
-    if (!IsKernel(form) || !name.consume_back(kPackedSuffix)) continue;
+    if (!IsKernel(form) || !name.consume_back(formats::kPackedSuffix)) continue;
     const Function* kernel = module.getFunction(name);
     if (!kernel || !IsKernel(*kernel)) continue;
     kernels->erase(form.getName().str());
@@ -396,7 +397,7 @@ llvm::PreservedAnalyses ChooseWaves::run(
     if (BoundsOf(*kernel).first <= kMaxThreadsOfHalfWaves) {
       llvm::ValueToValueMapTy map;
       form = llvm::CloneFunction(kernel, map);
-      form->setName(kernel->getName() + kPackedSuffix);
+      form->setName(kernel->getName() + formats::kPackedSuffix);
     }
     // Functions that stay calls have one layout, with those that call them.
     if (!InlineCalls(*form)) {

@@ -58,13 +58,13 @@ inline constexpr unsigned kMaxThreadsOfHalfWaves = 512;
 
 // What a kernel's second form has behind its name: for blocks too large for one
 // warp in each wave.
-inline constexpr const char* kPackedSuffix = ".packed";
 
 // What the passes found out of a kernel.
 struct KernelWaves {
   int warps_per_wave = 1;
-  std::string why_one;       // what keeps two warps from sharing a wave
-  bool packed_form = false;  // it has a second one, named with kPackedSuffix
+  std::string why_one;  // what keeps two warps from sharing a wave
+  bool packed_form =
+      false;  // it has a second one, named with formats::kPackedSuffix
 };
 
 // Says of each function whether two warps share a wave
