@@ -471,44 +471,27 @@ constexpr Name kAtomics[] = {
     {"wrap_b32", Atomic::kWrap, 4},
 };
 
-bool ParseName(std::string_view name, LdsOp* l, bool* compare_first) {
-  *compare_first = false;
-  if (!name.starts_with("ds_")) return false;
-  std::string s(name.substr(3));
-  const auto replace = [&](std::string_view from, std::string_view to) {
-    const std::size_t at = s.find(from);
-    if (at != std::string::npos) s.replace(at, from.size(), to);
-  };
-  if (s == "nop") {
-    l->form = Form::kNop;
-    return true;
-  }
-  if (s == "swizzle_b32") {
-    l->form = Form::kSwizzle;
-    return true;
-  }
-  if (s == "permute_b32") {
-    l->form = Form::kPermute;
-    return true;
-  }
-  if (s == "bpermute_b32" || s == "bpermute_fi_b32") {
-    l->form = Form::kBpermute;
-    l->fi = s == "bpermute_fi_b32";
-    return true;
-  }
-  if (s == "append" || s == "consume") {
-    l->form = s == "append" ? Form::kAppend : Form::kConsume;
-    l->mem.kind = MemKind::kAtomic;
-    return true;
-  }
-  if (s == "condxchg32_rtn_b64") {
-    l->form = Form::kCondExchange;
-    l->mem.kind = MemKind::kAtomic;
-    return true;
-  }
-  if (s.starts_with("read")) replace("read", "load");
-  if (s.starts_with("write")) replace("write", "store");
-  // ds_load_2addr_stride64_b64, ds_read2st64_b64
+// Instructions that have a form of their own.
+struct FormName {
+  std::string_view name;
+  Form form;
+  MemKind kind = MemKind::kLoad;
+  bool fi = false;
+};
+constexpr FormName kForms[] = {
+    {"nop", Form::kNop},
+    {"swizzle_b32", Form::kSwizzle},
+    {"permute_b32", Form::kPermute},
+    {"bpermute_b32", Form::kBpermute},
+    {"bpermute_fi_b32", Form::kBpermute, MemKind::kLoad, true},
+    {"append", Form::kAppend, MemKind::kAtomic},
+    {"consume", Form::kConsume, MemKind::kAtomic},
+    {"condxchg32_rtn_b64", Form::kCondExchange, MemKind::kAtomic},
+};
+
+// load_2addr_stride64_b64, or load2st64_b64 in older text. True if `s` is one;
+// *known is false if its type is not.
+bool ParseTwo(const std::string& s, LdsOp* l, bool* known) {
   for (const bool stride : {true, false}) {
     for (const std::string_view old :
          {std::string_view("load"), std::string_view("store"),
@@ -520,7 +503,7 @@ bool ParseName(std::string_view name, LdsOp* l, bool* compare_first) {
       for (const std::string& prefix : {c, d, a, b}) {
         if (!s.starts_with(prefix)) continue;
         const std::string type = s.substr(prefix.size());
-        if (type != "b32" && type != "b64") return false;
+        *known = type == "b32" || type == "b64";
         l->form = Form::kTwo;
         l->mem.bytes = type == "b32" ? 4 : 8;
         l->scale = l->mem.bytes * (stride ? 64u : 1u);
@@ -530,11 +513,11 @@ bool ParseName(std::string_view name, LdsOp* l, bool* compare_first) {
       }
     }
   }
-  if (s == "load_addtid_b32" || s == "store_addtid_b32") {
-    l->form = Form::kAddtid;
-    return ParseMemOp(s == "load_addtid_b32" ? "load_b32" : "store_b32",
-                      &l->mem);
-  }
+  return false;
+}
+
+// load_b64_tr_b8 and its kin.
+bool ParseTranspose(const std::string& s, LdsOp* l) {
   for (const u32 bits : {4u, 6u, 8u, 16u}) {
     const u8 bytes = bits == 6 ? 12 : 8;
     if (s !=
@@ -547,6 +530,33 @@ bool ParseName(std::string_view name, LdsOp* l, bool* compare_first) {
     l->mem.bytes = bytes;
     return true;
   }
+  return false;
+}
+
+bool ParseName(std::string_view name, LdsOp* l, bool* compare_first) {
+  *compare_first = false;
+  if (!name.starts_with("ds_")) return false;
+  std::string s(name.substr(3));
+  const auto replace = [&](std::string_view from, std::string_view to) {
+    const std::size_t at = s.find(from);
+    if (at != std::string::npos) s.replace(at, from.size(), to);
+  };
+  for (const FormName& form : kForms) {
+    if (s != form.name) continue;
+    l->form = form.form;
+    l->mem.kind = form.kind;
+    l->fi = form.fi;
+    return true;
+  }
+  if (s.starts_with("read")) replace("read", "load");
+  if (s.starts_with("write")) replace("write", "store");
+  if (bool known = true; ParseTwo(s, l, &known)) return known;
+  if (s == "load_addtid_b32" || s == "store_addtid_b32") {
+    l->form = Form::kAddtid;
+    return ParseMemOp(s == "load_addtid_b32" ? "load_b32" : "store_b32",
+                      &l->mem);
+  }
+  if (ParseTranspose(s, l)) return true;
   MemOp mem;
   if (ParseMemOp(s, &mem) && mem.kind != MemKind::kAtomic) {
     l->mem = mem;
@@ -567,6 +577,113 @@ bool ParseName(std::string_view name, LdsOp* l, bool* compare_first) {
   return false;
 }
 
+// What the forms of LDS instructions take, in the order of their text.
+class LdsOperands {
+ public:
+  LdsOperands(const Text& text, Program& program, Op& op, LdsOp& l)
+      : text_(text), program_(program), op_(op), l_(l) {}
+
+  // The handler of l's form, whose operands are in `op` and `l` then.
+  Handler Take(bool compare_first);
+  // All that it needs are vector registers.
+  bool AreVectors() const {
+    return (!needs_dst_ || op_.dst.vgpr()) &&
+           (!needs_address_ || l_.address.vgpr()) &&
+           (!needs_data_ || l_.data.vgpr());
+  }
+
+ private:
+  Operand Next() {
+    return i_ < text_.operands.size()
+               ? program_.ParseOperand(text_.operands[i_++], Type::kWide)
+               : Operand{};
+  }
+  void TakeDst() {
+    op_.dst = Next();
+    needs_dst_ = true;
+  }
+  void TakeAddress() {
+    l_.address = Next();
+    needs_address_ = true;
+  }
+  void TakeData() {
+    l_.data = Next();
+    needs_data_ = true;
+  }
+  Handler TakeTwo();
+  Handler TakePlain(bool compare_first);
+
+  const Text& text_;
+  Program& program_;
+  Op& op_;
+  LdsOp& l_;
+  std::size_t i_ = 0;
+  bool needs_dst_ = false;
+  bool needs_address_ = false;
+  bool needs_data_ = false;
+};
+
+Handler LdsOperands::Take(bool compare_first) {
+  switch (l_.form) {
+    case Form::kNop: return [](Wave&, const Op&) {};
+    case Form::kSwizzle:
+      TakeDst();
+      TakeAddress();
+      // LLVM's text leaves out the mask of a rotation.
+      op_.aux = text_.word & 0xffff;
+      return ExecSwizzle;
+    case Form::kPermute:
+    case Form::kBpermute:
+      TakeDst();
+      TakeAddress();
+      TakeData();
+      return l_.form == Form::kPermute ? ExecPermute : ExecBpermute;
+    case Form::kAppend:
+    case Form::kConsume: TakeDst(); return ExecLdsAppend;
+    case Form::kAddtid:
+      if (l_.mem.kind == MemKind::kLoad) {
+        TakeDst();
+      } else {
+        TakeData();
+      }
+      return ExecLdsAddtid;
+    case Form::kTwo: return TakeTwo();
+    case Form::kCondExchange:
+      TakeDst();
+      TakeAddress();
+      TakeData();
+      return ExecCondExchange;
+    case Form::kTranspose:
+      TakeDst();
+      TakeAddress();
+      return ExecLdsTranspose;
+    case Form::kPlain: return TakePlain(compare_first);
+  }
+  return ExecUnimplemented;
+}
+
+Handler LdsOperands::TakeTwo() {
+  l_.offset0 = static_cast<u32>(text_.Number("offset0", 0));
+  l_.offset1 = static_cast<u32>(text_.Number("offset1", 0));
+  if (l_.mem.kind == MemKind::kLoad || l_.exchange) TakeDst();
+  TakeAddress();
+  if (l_.mem.kind == MemKind::kStore) {
+    TakeData();
+    l_.data2 = Next();
+  }
+  return ExecLdsTwo;
+}
+
+Handler LdsOperands::TakePlain(bool compare_first) {
+  if (l_.mem.kind == MemKind::kLoad || l_.mem.returns) TakeDst();
+  TakeAddress();
+  if (l_.mem.kind == MemKind::kLoad) return ExecLdsLoad;
+  TakeData();
+  l_.data2 = Next();
+  if (compare_first) std::swap(l_.data, l_.data2);
+  return l_.mem.kind == MemKind::kStore ? ExecLdsStore : ExecLdsAtomic;
+}
+
 }  // namespace
 
 bool KnowsLds(std::string_view name) {
@@ -582,102 +699,9 @@ bool DecodeLds(const Text& text, Program& program, Op* op) {
   op->klass = OpClass::kLds;
   op->wait = Wait::kLgkmLds;
   op->offset = static_cast<i32>(text.Number("offset", 0));
-  std::size_t i = 0;
-  const auto next = [&] {
-    return i < text.operands.size()
-               ? program.ParseOperand(text.operands[i++], Type::kWide)
-               : Operand{};
-  };
-  Handler handler = nullptr;
-  bool needs_dst = false, needs_data = false, needs_address = true;
-  switch (l.form) {
-    case Form::kNop:
-      handler = [](Wave&, const Op&) {};
-      needs_address = false;
-      break;
-    case Form::kSwizzle:
-      op->dst = next();
-      l.address = next();
-      // LLVM's text leaves out the mask of a rotation.
-      op->aux = text.word & 0xffff;
-      handler = ExecSwizzle;
-      needs_dst = true;
-      break;
-    case Form::kPermute:
-    case Form::kBpermute:
-      op->dst = next();
-      l.address = next();
-      l.data = next();
-      handler = l.form == Form::kPermute ? ExecPermute : ExecBpermute;
-      needs_dst = needs_data = true;
-      break;
-    case Form::kAppend:
-    case Form::kConsume:
-      op->dst = next();
-      handler = ExecLdsAppend;
-      needs_dst = true;
-      needs_address = false;
-      break;
-    case Form::kAddtid:
-      needs_address = false;
-      handler = ExecLdsAddtid;
-      if (l.mem.kind == MemKind::kLoad) {
-        op->dst = next();
-        needs_dst = true;
-      } else {
-        l.data = next();
-        needs_data = true;
-      }
-      break;
-    case Form::kTwo:
-      l.offset0 = static_cast<u32>(text.Number("offset0", 0));
-      l.offset1 = static_cast<u32>(text.Number("offset1", 0));
-      if (l.mem.kind == MemKind::kLoad || l.exchange) {
-        op->dst = next();
-        needs_dst = true;
-      }
-      l.address = next();
-      if (l.mem.kind == MemKind::kStore) {
-        l.data = next();
-        l.data2 = next();
-        needs_data = true;
-      }
-      handler = ExecLdsTwo;
-      break;
-    case Form::kCondExchange:
-      op->dst = next();
-      l.address = next();
-      l.data = next();
-      needs_dst = needs_data = true;
-      handler = ExecCondExchange;
-      break;
-    case Form::kTranspose:
-      op->dst = next();
-      l.address = next();
-      handler = ExecLdsTranspose;
-      needs_dst = true;
-      break;
-    case Form::kPlain:
-      if (l.mem.kind == MemKind::kLoad || l.mem.returns) {
-        op->dst = next();
-        needs_dst = true;
-      }
-      l.address = next();
-      if (l.mem.kind != MemKind::kLoad) {
-        l.data = next();
-        l.data2 = next();
-        if (compare_first) std::swap(l.data, l.data2);
-        needs_data = true;
-      }
-      handler = l.mem.kind == MemKind::kLoad    ? ExecLdsLoad
-                : l.mem.kind == MemKind::kStore ? ExecLdsStore
-                                                : ExecLdsAtomic;
-      break;
-  }
-  if (text.Has("gds") || (needs_dst && !op->dst.vgpr()) ||
-      (needs_address && !l.address.vgpr()) || (needs_data && !l.data.vgpr())) {
-    handler = ExecUnimplemented;
-  }
+  LdsOperands operands(text, program, *op, l);
+  Handler handler = operands.Take(compare_first);
+  if (text.Has("gds") || !operands.AreVectors()) handler = ExecUnimplemented;
   op->src[0] = l.address;
   op->src[1] = l.data;
   op->src[2] = l.data2;

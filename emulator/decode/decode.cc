@@ -446,95 +446,111 @@ u8 SelOf(std::string_view s) {
   return kDword;
 }
 
-}  // namespace
+void ReadDpp(const Text& text, std::string_view name, const std::string& value,
+             Dpp* dpp, Op* op) {
+  for (const DppName& d : kDppNames) {
+    if (name != d.name) continue;
+    dpp->kind = d.kind;
+    op->flags |= kFlagDpp;
+    const std::vector<int> list = ParseList(value);
+    if (d.kind == DppKind::kDpp8 || d.kind == DppKind::kQuadPerm) {
+      for (std::size_t i = 0; i < 8 && i < list.size(); ++i) {
+        dpp->sel[i] = static_cast<u8>(list[i] & 7);
+      }
+    } else if (!list.empty()) {
+      dpp->amount = static_cast<u8>(list[0] & 15);
+    }
+  }
+  if (name == "row_bcast") {
+    dpp->kind = value == "31" ? DppKind::kRowBcast31 : DppKind::kRowBcast15;
+    op->flags |= kFlagDpp;
+  } else if (name == "row_mask") {
+    dpp->row_mask = static_cast<u8>(text.Number(name, 15));
+  } else if (name == "bank_mask") {
+    dpp->bank_mask = static_cast<u8>(text.Number(name, 15));
+  } else if (name == "bound_ctrl") {
+    dpp->bound_ctrl = true;
+  } else if (name == "fi") {
+    dpp->fi = value == "1";
+  }
+}
 
-void Program::DecodeModifiers(const Text& text, Op* op) {
-  Dpp dpp;
-  // VOP3P takes the upper halves for the upper result unless told otherwise;
-  // a text with neither modifier means exactly that.
-  const bool mix = text.mnemonic.find("_mix") != std::string::npos;
-  const bool packed = text.mnemonic.starts_with("v_pk_");
-  for (Operand& o : op->src) o.sel_hi = packed;
+void ReadSdwa(std::string_view name, const std::string& value, Op* op) {
+  if (name == "dst_sel") {
+    op->dst.sdwa = SelOf(value);
+    op->flags |= kFlagSdwa;
+  } else if (name == "dst_unused") {
+    op->flags |= kFlagSdwa;
+    if (value == "UNUSED_PRESERVE") op->flags |= kFlagSdwaPreserve;
+    if (value == "UNUSED_SEXT") op->flags |= kFlagSdwaSext;
+  } else if (name == "src0_sel") {
+    op->src[0].sdwa = SelOf(value);
+    op->flags |= kFlagSdwa;
+  } else if (name == "src1_sel") {
+    op->src[1].sdwa = SelOf(value);
+  }
+}
+
+// The halves that operands, and the destination, take.
+void ReadOpSel(const Text& text, const std::vector<int>& list, Op* op) {
+  const bool packed = text.mnemonic.starts_with("v_pk_") ||
+                      text.mnemonic.find("_mix") != std::string::npos;
   const bool halves = text.rest.find(".l") != std::string::npos ||
                       text.rest.find(".h") != std::string::npos;
   // A tied accumulator and the destination's own operand are not among the
   // sources that op_sel counts.
   std::size_t text_sources = op->nsrc;
   if ((op->flags & kFlagTied) != 0) --text_sources;
-  for (const auto& [name, value] : text.modifiers) {
-    for (const DppName& d : kDppNames) {
-      if (name != d.name) continue;
-      dpp.kind = d.kind;
-      op->flags |= kFlagDpp;
-      const std::vector<int> list = ParseList(value);
-      if (d.kind == DppKind::kDpp8 || d.kind == DppKind::kQuadPerm) {
-        for (std::size_t i = 0; i < 8 && i < list.size(); ++i) {
-          dpp.sel[i] = static_cast<u8>(list[i] & 7);
-        }
-      } else if (!list.empty()) {
-        dpp.amount = static_cast<u8>(list[0] & 15);
-      }
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const bool on = list[i] != 0;
+    if (i < text_sources || packed) {
+      if (i >= op->src.size()) break;
+      // The text shows halves as .l and .h too; bits count where it
+      // does not: scalar registers and packed operands.
+      Operand& o = op->src[i];
+      if (packed) o.hi = on;
+      else if (Is16(o.type) && !(halves && o.vgpr())) o.hi = on;
+    } else if (i == list.size() - 1 && !halves && on && op->dst.vgpr()) {
+      op->flags |= kFlagDstHi;
     }
+  }
+  op->aux0 = 0;
+  for (std::size_t i = 0; i < list.size() && i < 8; ++i) {
+    if (list[i] != 0) op->aux0 |= static_cast<u8>(1u << i);
+  }
+}
+
+}  // namespace
+
+void Program::DecodeModifiers(const Text& text, Op* op) {
+  Dpp dpp;
+  // VOP3P takes the upper halves for the upper result unless told otherwise;
+  // a text with neither modifier means exactly that.
+  const bool packed = text.mnemonic.starts_with("v_pk_");
+  for (Operand& o : op->src) o.sel_hi = packed;
+  for (const auto& [name, value] : text.modifiers) {
+    ReadDpp(text, name, value, &dpp, op);
+    ReadSdwa(name, value, op);
     const auto each = [&](auto&& set) {
       const std::vector<int> list = ParseList(value);
       for (std::size_t i = 0; i < list.size() && i < op->src.size(); ++i) {
         set(i, list[i] != 0);
       }
     };
-    if (name == "row_bcast") {
-      dpp.kind = value == "31" ? DppKind::kRowBcast31 : DppKind::kRowBcast15;
-      op->flags |= kFlagDpp;
-    } else if (name == "row_mask") {
-      dpp.row_mask = static_cast<u8>(text.Number(name, 15));
-    } else if (name == "bank_mask") {
-      dpp.bank_mask = static_cast<u8>(text.Number(name, 15));
-    } else if (name == "bound_ctrl") {
-      dpp.bound_ctrl = true;
-    } else if (name == "fi") {
-      dpp.fi = value == "1";
-    } else if (name == "mul") {
+    if (name == "mul") {
       op->omod = value == "2" ? 1 : 2;
     } else if (name == "div") {
       op->omod = 3;
     } else if (name == "clamp") {
       op->flags |= kFlagClamp;
     } else if (name == "op_sel") {
-      const std::vector<int> list = ParseList(value);
-      for (std::size_t i = 0; i < list.size(); ++i) {
-        const bool on = list[i] != 0;
-        if (i < text_sources || packed || mix) {
-          if (i >= op->src.size()) break;
-          // The text shows halves as .l and .h too; bits count where it
-          // does not: scalar registers and packed operands.
-          Operand& o = op->src[i];
-          if (packed || mix) o.hi = on;
-          else if (Is16(o.type) && !(halves && o.vgpr())) o.hi = on;
-        } else if (i == list.size() - 1 && !halves && on && op->dst.vgpr()) {
-          op->flags |= kFlagDstHi;
-        }
-      }
-      op->aux0 = 0;
-      for (std::size_t i = 0; i < list.size() && i < 8; ++i) {
-        if (list[i] != 0) op->aux0 |= static_cast<u8>(1u << i);
-      }
+      ReadOpSel(text, ParseList(value), op);
     } else if (name == "op_sel_hi") {
       each([&](std::size_t i, bool on) { op->src[i].sel_hi = on; });
     } else if (name == "neg_lo") {
       each([&](std::size_t i, bool on) { op->src[i].neg = on; });
     } else if (name == "neg_hi") {
       each([&](std::size_t i, bool on) { op->src[i].neg_hi = on; });
-    } else if (name == "dst_sel") {
-      op->dst.sdwa = SelOf(value);
-      op->flags |= kFlagSdwa;
-    } else if (name == "dst_unused") {
-      op->flags |= kFlagSdwa;
-      if (value == "UNUSED_PRESERVE") op->flags |= kFlagSdwaPreserve;
-      if (value == "UNUSED_SEXT") op->flags |= kFlagSdwaSext;
-    } else if (name == "src0_sel") {
-      op->src[0].sdwa = SelOf(value);
-      op->flags |= kFlagSdwa;
-    } else if (name == "src1_sel") {
-      op->src[1].sdwa = SelOf(value);
     } else if (name == "bitop3") {
       op->aux = static_cast<u32>(text.Number(name, 0));
     }

@@ -338,6 +338,13 @@ void FillHidden(const KernelInfo& kernel, const LaunchConfig& config, u64 queue,
   }
 }
 
+tl::unexpected<Diag> Refuse(const KernelInfo& kernel, const std::string& why) {
+  return Err(DiagCode::kUsage,
+             fmt::format("kernel '{}': {}", kernel.name, why));
+}
+
+u64 Product(const std::array<u32, 3>& of) { return u64{of[0]} * of[1] * of[2]; }
+
 }  // namespace
 
 Result<Allocation> DeviceImpl::TakeKernarg(std::uint64_t size) {
@@ -355,43 +362,34 @@ Result<Allocation> DeviceImpl::TakeKernarg(std::uint64_t size) {
   return memory_.Allocate(AlignUp(size, 4096), 256, MemoryKind::kHost);
 }
 
-Status DeviceImpl::Launch(const KernelInfo& kernel,
-                          const LaunchConfig& config) {
-  last_fault.reset();
-  const auto refuse = [&](std::string why) {
-    return Err(DiagCode::kUsage,
-               fmt::format("kernel '{}': {}", kernel.name, why));
-  };
-  u64 items = 1, groups = 1;
+Status DeviceImpl::CheckLimits(const KernelInfo& kernel,
+                               const LaunchConfig& config) const {
   for (int d = 0; d < 3; ++d) {
     if (config.grid[d] == 0 || config.block[d] == 0 || config.block[d] > 1024 ||
         config.remainder[d] >= config.block[d]) {
-      return refuse("empty grid or impossible block");
+      return Refuse(kernel, "empty grid or impossible block");
     }
-    items *= config.block[d];
-    groups *= config.grid[d];
   }
+  const u64 items = Product(config.block);
   if (items > info_.max_workgroup_size ||
       (kernel.max_flat_workgroup_size != 0 &&
        items > kernel.max_flat_workgroup_size)) {
-    return refuse(fmt::format(
-        "{} work-items in a group, the limit is {}", items,
-        std::min(info_.max_workgroup_size, kernel.max_flat_workgroup_size)));
+    return Refuse(
+        kernel, fmt::format("{} work-items in a group, the limit is {}", items,
+                            std::min(info_.max_workgroup_size,
+                                     kernel.max_flat_workgroup_size)));
   }
   const u64 lds = u64{kernel.lds_size} + config.dynamic_lds;
   if (lds > info_.lds_bytes) {
-    return refuse(fmt::format("{} bytes of LDS, {} has {}", lds,
-                              info_.processor, info_.lds_bytes));
+    return Refuse(kernel, fmt::format("{} bytes of LDS, {} has {}", lds,
+                                      info_.processor, info_.lds_bytes));
   }
+  return {};
+}
 
-  cerberus::emulator::Launch launch;
-  launch.device = this;
-  launch.gen = target_.gen;
-  launch.config = config;
-  launch.groups_total = groups;
-  launch.call = memory_.NextCall();
-  launch.started = std::chrono::steady_clock::now();
-  KernelState& k = launch.kernel;
+KernelState DeviceImpl::StateOf(const KernelInfo& kernel,
+                                const LaunchConfig& config) const {
+  KernelState k;
   k.info = &kernel;
   const auto* const descriptor =
       reinterpret_cast<const std::uint8_t*>(kernel.descriptor);
@@ -403,34 +401,21 @@ Status DeviceImpl::Launch(const KernelInfo& kernel,
     k.preload = LoadLe<std::uint16_t>(descriptor + 58);
   }
   k.lanes = kernel.wavefront_size;
-  k.lds_size = static_cast<u32>(lds);
+  k.lds_size = kernel.lds_size + config.dynamic_lds;
   // A dynamic stack has no size of its own; HIP's default limit is used.
   k.scratch_size = static_cast<u32>(AlignUp(
       std::max<u64>(kernel.private_size, kernel.dynamic_stack ? 16384 : 0),
       16));
   // The first 256 bytes of a kernel with preloaded arguments are for
   // hardware that does not preload.
-  launch.max_resident =
-      config.cooperative
-          ? groups
-          : std::max<u64>(
-                ResidentGroups(target_, kernel, static_cast<u32>(items),
-                               config.dynamic_lds, k.scratch_size),
-                options_.threads);
   k.entry = kernel.entry + ((k.preload & 0x7f) != 0 ? 256 : 0);
-  if (FindProgram(k.entry, k.lanes) == nullptr) {
-    return refuse("its code object is not loaded");
-  }
-  // One group's scratch is one block of host memory: what a header asks for
-  // must not end the host program.
-  constexpr u64 kMaxScratch = u64{1} << 30;
-  const u64 lanes_used = AlignUp(items, k.lanes);
-  if (u64{k.scratch_size} * lanes_used > kMaxScratch) {
-    return refuse(fmt::format("{} bytes of scratch for each of {} work-items",
-                              k.scratch_size, items));
-  }
+  return k;
+}
 
-  // The kernarg segment, the dispatch packet and the queue share a block.
+// The kernarg segment, the dispatch packet and the queue share a block.
+Result<Allocation> DeviceImpl::FillBlock(const LaunchConfig& config,
+                                         KernelState& k) {
+  const KernelInfo& kernel = *k.info;
   const u64 kernarg_size = AlignUp(
       std::max<u64>(kernel.kernarg_size, config.kernarg.size()) + 64, 64);
   CERB_TRY(const Allocation block, TakeKernarg(kernarg_size + 64 + 256));
@@ -466,6 +451,45 @@ Status DeviceImpl::Launch(const KernelInfo& kernel,
   StoreLe<std::uint32_t>(packet + 28, k.lds_size);
   StoreLe<std::uint64_t>(packet + 32, kernel.descriptor);
   StoreLe<std::uint64_t>(packet + 40, k.kernarg);
+  return block;
+}
+
+Status DeviceImpl::Launch(const KernelInfo& kernel,
+                          const LaunchConfig& config) {
+  last_fault.reset();
+  CERB_TRY_VOID(CheckLimits(kernel, config));
+  const u64 groups = Product(config.grid);
+  const u64 items = Product(config.block);
+
+  cerberus::emulator::Launch launch;
+  launch.device = this;
+  launch.gen = target_.gen;
+  launch.config = config;
+  launch.groups_total = groups;
+  launch.call = memory_.NextCall();
+  launch.started = std::chrono::steady_clock::now();
+  KernelState& k = launch.kernel;
+  k = StateOf(kernel, config);
+  launch.max_resident =
+      config.cooperative
+          ? groups
+          : std::max<u64>(
+                ResidentGroups(target_, kernel, static_cast<u32>(items),
+                               config.dynamic_lds, k.scratch_size),
+                options_.threads);
+  if (FindProgram(k.entry, k.lanes) == nullptr) {
+    return Refuse(kernel, "its code object is not loaded");
+  }
+  // One group's scratch is one block of host memory: what a header asks for
+  // must not end the host program.
+  constexpr u64 kMaxScratch = u64{1} << 30;
+  const u64 lanes_used = AlignUp(items, k.lanes);
+  if (u64{k.scratch_size} * lanes_used > kMaxScratch) {
+    return Refuse(kernel,
+                  fmt::format("{} bytes of scratch for each of {} work-items",
+                              k.scratch_size, items));
+  }
+  CERB_TRY(const Allocation block, FillBlock(config, k));
 
   const u64 workers = std::min<u64>(options_.threads, groups);
   std::vector<std::thread> threads;

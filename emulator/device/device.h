@@ -68,6 +68,14 @@ class DeviceImpl : public Device {
     std::unique_ptr<Program> programs[2];  // wave32, wave64
   };
   Result<Allocation> TakeKernarg(std::uint64_t size);
+  // Against what the GPU and the kernel allow.
+  Status CheckLimits(const KernelInfo& kernel,
+                     const LaunchConfig& config) const;
+  // From the kernel's descriptor; without the addresses of FillBlock().
+  KernelState StateOf(const KernelInfo& kernel,
+                      const LaunchConfig& config) const;
+  // Takes memory for what a launch hands its waves, and fills it.
+  Result<Allocation> FillBlock(const LaunchConfig& config, KernelState& k);
   void RecordStats(const cerberus::emulator::Launch& launch,
                    const KernelInfo& kernel, const LaunchConfig& config) const;
 

@@ -48,6 +48,7 @@ struct Group {
 
   Group();
   ~Group();
+  u32 items() const { return size[0] * size[1] * size[2]; }
 };
 
 // Everything that the initial registers of a wave are made of.

@@ -37,43 +37,18 @@ enum PropertyBits : u16 {
   kPrivateSegmentSize = 1 << 6,
 };
 
-// The initial state of a wave (AMDGPUUsage, "Initial Kernel Execution
-// State").
-void InitWave(Launch& launch, Group& group, u32 index, Wave* w) {
-  const KernelState& k = launch.kernel;
-  const Gen gen = launch.gen;
-  w->lanes = k.lanes;
-  w->gen = gen;
-  w->group = &group;
-  w->launch = &launch;
-  w->program = launch.FindProgram(k.entry, k.lanes);
-  w->next = w->program->At(k.entry);
-  w->lds = group.lds.data();
-  w->lds_size = static_cast<u32>(group.lds.size());
-  w->scratch_stride = k.scratch_size;
-  w->scratch = group.scratch.data() +
-               static_cast<std::size_t>(index) * k.lanes * k.scratch_size;
-  w->index_in_group = index;
-  w->memory.Attach(&launch.device->memory());
-  w->check_waits = launch.device->options().check_waits;
-  w->check_hazards = w->check_waits && IsCdna(gen);
-  w->shadow = group.shadow.get();
-  w->counting = !launch.device->options().stats_path.empty();
-
-  const u32 rsrc1 = k.rsrc1, rsrc2 = k.rsrc2;
+void InitMode(u32 rsrc1, Wave* w) {
   u32 mode = (rsrc1 >> 12 & 0xff);
-  if (gen != Gen::kGfx12) {
+  if (w->gen != Gen::kGfx12) {
     mode |= (rsrc1 >> 21 & 1) << 8 | (rsrc1 >> 23 & 1) << 9;
   }
   mode |= (rsrc1 >> 26 & 1) << 23;
   SetModeBits(*w, mode);
+}
 
-  // EXEC: the lanes that are work-items of the group.
-  const u32 items = group.size[0] * group.size[1] * group.size[2];
-  const u32 first = index * k.lanes;
-  const u32 active = std::min(items - first, k.lanes);
-  w->SetS64(kExec, active == 64 ? ~u64{0} : (u64{1} << active) - 1);
-
+// What the descriptor asks for, and preloaded arguments. Returns how many
+// SGPRs hold it.
+u32 InitUserSgprs(const KernelState& k, Wave* w) {
   u32 s = 0;
   const auto put64 = [&](u64 v) {
     w->sgpr[s] = static_cast<u32>(v);
@@ -109,7 +84,15 @@ void InitWave(Launch& launch, Group& group, u32 index, Wave* w) {
     }
     w->sgpr[s++] = v;
   }
-  s = std::max(s, rsrc2 >> 1 & 31);
+  return std::max(s, k.rsrc2 >> 1 & 31);
+}
+
+// Where the hardware says which group and wave this is, behind `s` SGPRs of
+// the user.
+void InitSystemSgprs(const KernelState& k, u32 s, Wave* w) {
+  const Gen gen = w->gen;
+  const u32 rsrc2 = k.rsrc2, index = w->index_in_group;
+  const Group& group = *w->group;
   if (gen == Gen::kGfx12) {
     w->sgpr[kTtmp + 9] = group.id[0];
     w->sgpr[kTtmp + 7] = (group.id[1] & 0xffff) | group.id[2] << 16;
@@ -120,7 +103,7 @@ void InitWave(Launch& launch, Group& group, u32 index, Wave* w) {
     }
     if ((rsrc2 >> 10 & 1) != 0) {  // workgroup info
       w->sgpr[s++] =
-          (index == 0 ? 1u << 31 : 0) | (items + k.lanes - 1) / k.lanes;
+          (index == 0 ? 1u << 31 : 0) | (group.items() + k.lanes - 1) / k.lanes;
     }
     // The scratch wave offset: 0, our scratch has its own base per wave.
     // Where flat scratch is architected there is none.
@@ -129,15 +112,14 @@ void InitWave(Launch& launch, Group& group, u32 index, Wave* w) {
       w->sgpr[s++] = 0;
     }
   }
-  w->SetS64(kSharedBase, kSharedAperture);
-  w->SetS64(kSharedLimit, kSharedAperture + kApertureSize - 1);
-  w->SetS64(kPrivateBase, kPrivateAperture);
-  w->SetS64(kPrivateLimit, kPrivateAperture + kApertureSize - 1);
+}
 
-  // Work-item ids: packed into v0 since gfx90a and gfx11, else as many of v0
-  // to v2 as ENABLE_VGPR_WORKITEM_ID says.
+// Work-item ids: packed into v0 since gfx90a and gfx11, else as many of v0
+// to v2 as ENABLE_VGPR_WORKITEM_ID says.
+void InitItems(u32 rsrc2, u32 first, u32 active, Wave* w) {
+  const Group& group = *w->group;
   const u32 ids = rsrc2 >> 11 & 3;
-  const bool packed = gen != Gen::kGfx9 && gen != Gen::kGfx10;
+  const bool packed = w->gen != Gen::kGfx9 && w->gen != Gen::kGfx10;
   const u32 sx = group.size[0], sy = group.size[1];
   for (u32 lane = 0; lane < active; ++lane) {
     const u32 item = first + lane;
@@ -150,6 +132,45 @@ void InitWave(Launch& launch, Group& group, u32 index, Wave* w) {
       if (ids >= 2) w->Row(2)[lane] = z;
     }
   }
+}
+
+// The initial state of a wave (AMDGPUUsage, "Initial Kernel Execution
+// State").
+void InitWave(Launch& launch, Group& group, u32 index, Wave* w) {
+  const KernelState& k = launch.kernel;
+  const Gen gen = launch.gen;
+  w->lanes = k.lanes;
+  w->gen = gen;
+  w->group = &group;
+  w->launch = &launch;
+  w->program = launch.FindProgram(k.entry, k.lanes);
+  w->next = w->program->At(k.entry);
+  w->lds = group.lds.data();
+  w->lds_size = static_cast<u32>(group.lds.size());
+  w->scratch_stride = k.scratch_size;
+  w->scratch = group.scratch.data() +
+               static_cast<std::size_t>(index) * k.lanes * k.scratch_size;
+  w->index_in_group = index;
+  w->memory.Attach(&launch.device->memory());
+  w->check_waits = launch.device->options().check_waits;
+  w->check_hazards = w->check_waits && IsCdna(gen);
+  w->shadow = group.shadow.get();
+  w->counting = !launch.device->options().stats_path.empty();
+
+  InitMode(k.rsrc1, w);
+
+  // EXEC: the lanes that are work-items of the group.
+  const u32 first = index * k.lanes;
+  const u32 active = std::min(group.items() - first, k.lanes);
+  w->SetS64(kExec, active == 64 ? ~u64{0} : (u64{1} << active) - 1);
+
+  InitSystemSgprs(k, InitUserSgprs(k, w), w);
+  w->SetS64(kSharedBase, kSharedAperture);
+  w->SetS64(kSharedLimit, kSharedAperture + kApertureSize - 1);
+  w->SetS64(kPrivateBase, kPrivateAperture);
+  w->SetS64(kPrivateLimit, kPrivateAperture + kApertureSize - 1);
+
+  InitItems(k.rsrc2, first, active, w);
 }
 
 void Report(Launch& launch, Wave& w, const FaultError& e) {

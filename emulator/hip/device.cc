@@ -33,6 +33,37 @@ const Board& BoardOf(const std::string& processor) {
   return kBoards[std::size(kBoards) - 1];
 }
 
+// What every emulated GPU can do. Textures and surfaces are not offered: their
+// limits stay 0.
+void FillFeatures(hipDeviceProp_tR0600& p) {
+  p.deviceOverlap = 1;
+  p.canMapHostMemory = 1;
+  p.concurrentKernels = 1;
+  p.pciDomainID = 0;
+  p.asyncEngineCount = 2;
+  p.unifiedAddressing = 1;
+  p.streamPrioritiesSupported = 1;
+  p.managedMemory = 1;
+  p.hostNativeAtomicSupported = 1;
+  p.concurrentManagedAccess = 1;
+  p.directManagedMemAccessFromHost = 1;
+  p.canUseHostPointerForRegisteredMem = 1;
+  p.cooperativeLaunch = 1;
+  p.cooperativeMultiDeviceLaunch = 1;
+  p.ipcEventSupported = 1;
+  p.hostRegisterSupported = 1;
+  p.memoryPoolsSupported = 1;
+  p.memoryPoolSupportedHandleTypes = 1;  // file descriptors
+  p.unifiedFunctionPointers = 1;
+  p.isLargeBar = 1;
+  p.arch = kArchGlobalInt32Atomics | kArchGlobalFloatAtomicExch |
+           kArchSharedInt32Atomics | kArchSharedFloatAtomicExch |
+           kArchFloatAtomicAdd | kArchGlobalInt64Atomics |
+           kArchSharedInt64Atomics | kArchDoubles | kArchWarpVote |
+           kArchWarpBallot | kArchWarpShuffle | kArchThreadFenceSystem |
+           kArch3dGrid;
+}
+
 }  // namespace
 
 void FillProperties(const Device& core, int ordinal,
@@ -84,37 +115,11 @@ void FillProperties(const Device& core, int ordinal,
   p.textureAlignment = 256;
   p.texturePitchAlignment = 256;
   p.surfaceAlignment = 256;
-  p.deviceOverlap = 1;
   p.multiProcessorCount = compute_units;
-  p.canMapHostMemory = 1;
-  p.concurrentKernels = 1;
-  p.pciDomainID = 0;
   p.pciBusID = 0xce + ordinal;
-  p.asyncEngineCount = 2;
-  p.unifiedAddressing = 1;
   p.maxThreadsPerMultiProcessor = waves * p.warpSize;
-  p.streamPrioritiesSupported = 1;
-  p.managedMemory = 1;
-  p.hostNativeAtomicSupported = 1;
-  p.concurrentManagedAccess = 1;
-  p.directManagedMemAccessFromHost = 1;
-  p.canUseHostPointerForRegisteredMem = 1;
-  p.cooperativeLaunch = 1;
-  p.cooperativeMultiDeviceLaunch = 1;
-  p.ipcEventSupported = 1;
   p.maxBlocksPerMultiProcessor = waves;
-  p.hostRegisterSupported = 1;
-  p.memoryPoolsSupported = 1;
-  p.memoryPoolSupportedHandleTypes = 1;  // file descriptors
-  p.unifiedFunctionPointers = 1;
-  p.isLargeBar = 1;
-  // Textures and surfaces are not offered: their limits stay 0.
-  p.arch = kArchGlobalInt32Atomics | kArchGlobalFloatAtomicExch |
-           kArchSharedInt32Atomics | kArchSharedFloatAtomicExch |
-           kArchFloatAtomicAdd | kArchGlobalInt64Atomics |
-           kArchSharedInt64Atomics | kArchDoubles | kArchWarpVote |
-           kArchWarpBallot | kArchWarpShuffle | kArchThreadFenceSystem |
-           kArch3dGrid;
+  FillFeatures(p);
 }
 
 namespace {

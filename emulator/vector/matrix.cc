@@ -524,6 +524,89 @@ Element FormatOf(int code) {
   return kFormats[code < 5 ? code : 0];
 }
 
+void ReadOperands(const Text& text, Program& program, MatrixOp* x, Op* op) {
+  const auto operand = [&](std::size_t i, Type type) {
+    return i < text.operands.size()
+               ? program.ParseOperand(text.operands[i], type)
+               : Operand{};
+  };
+  const Type c_type = x->d == Result::kF64    ? Type::kF64
+                      : x->d == Result::kI32  ? Type::kI32
+                      : x->d == Result::kF16  ? Type::kF16
+                      : x->d == Result::kBf16 ? Type::kBf16
+                                              : Type::kF32;
+  op->dst = operand(0, Type::kWide);
+  x->src_a = operand(1, Type::kWide);
+  x->src_b = operand(2, Type::kWide);
+  if (x->sparse) x->index = operand(3, Type::kB32);
+  else x->src_c = operand(3, c_type);
+  if (x->scaled) {
+    x->scale_a = operand(4, Type::kB32);
+    x->scale_b = operand(5, Type::kB32);
+  }
+}
+
+void ReadModifiers(const Text& text, const Program& program, bool f8f6f4,
+                   MatrixOp* x) {
+  const auto list = [&](std::string_view name) {
+    const std::string* v = text.Find(name);
+    std::vector<int> bits = v == nullptr ? std::vector<int>() : ParseList(*v);
+    bits.resize(3, 0);
+    return bits;
+  };
+  x->cbsz = static_cast<int>(text.Number("cbsz", 0) & 7);
+  x->abid = static_cast<int>(text.Number("abid", 0) & 15);
+  x->blgp = static_cast<int>(text.Number("blgp", 0) & 7);
+  x->clamp = text.Has("clamp");
+  const std::vector<int> neg_lo = list("neg_lo"), neg_hi = list("neg_hi"),
+                         op_sel = list("op_sel"), op_sel_hi = list("op_sel_hi"),
+                         neg = list("neg");
+  if (x->a == Element::kI8 || x->a == Element::kI4) {
+    if (x->family != Family::kMfma) {
+      x->a_signed = neg_lo[0] != 0;
+      x->b_signed = neg_lo[1] != 0;
+    }
+  } else {
+    // WMMA: neg_lo and neg_hi negate the even and odd elements; both are the
+    // same in what compilers write.
+    x->src_a.neg = neg_lo[0] != 0 || neg[0] != 0;
+    x->src_b.neg = neg_lo[1] != 0 || neg[1] != 0;
+    x->src_c.neg = neg_lo[2] != 0 || neg[2] != 0;
+    x->src_c.neg_hi = neg_hi[2] != 0;
+  }
+  if (f8f6f4) {
+    x->a = FormatOf(x->cbsz);
+    x->b = FormatOf(x->blgp);
+    x->cbsz = x->blgp = 0;
+    x->scale_a_byte = op_sel[0] | op_sel_hi[0] << 1;
+    x->scale_b_byte = op_sel[1] | op_sel_hi[1] << 1;
+  }
+  if (x->sparse) {
+    x->index_key = x->family == Family::kMfma
+                       ? (x->cbsz == 0 ? x->abid : 0)
+                       : static_cast<int>(text.Number("index_key", 0));
+  }
+  x->flush = program.gen() == Gen::kGfx90a &&
+             (x->a == Element::kF16 || x->a == Element::kBf16);
+  x->result_hi = x->family == Family::kWmma11 && op_sel[2] != 0;
+}
+
+// Shapes that the registers do not hold mean that the text was misread.
+bool IsWhole(const MatrixOp& x, const Op& op, int wave_lanes) {
+  const auto too_small = [&](const Operand& o, int rows, int depth, Element e) {
+    const int lanes = x.family == Family::kWmma11 ? 16 : wave_lanes;
+    return o.vgpr() &&
+           rows * depth * x.blocks * BitsOf(e) > o.regs * 32 * lanes;
+  };
+  if (!op.dst.vgpr() || x.blocks < 1 ||
+      too_small(x.src_a, x.m, x.sparse ? x.k / 2 : x.k, x.a) ||
+      too_small(x.src_b, x.n, x.k, x.b)) {
+    return false;
+  }
+  if (x.scaled && (!x.scale_a.vgpr() || !x.scale_b.vgpr())) return false;
+  return x.sparse ? x.index.vgpr() : x.src_c.kind != Kind::kNone;
+}
+
 }  // namespace
 
 bool KnowsMatrix(std::string_view name, Gen gen) {
@@ -543,94 +626,22 @@ bool DecodeMatrix(const Text& text, Program& program, Op* op) {
   bool f8f6f4 = false;
   if (!ParseName(text.mnemonic, program.gen(), &x, &f8f6f4)) return false;
   op->klass = OpClass::kMatrix;
-  const auto operand = [&](std::size_t i, Type type) {
-    return i < text.operands.size()
-               ? program.ParseOperand(text.operands[i], type)
-               : Operand{};
-  };
-  const Type c_type = x.d == Result::kF64    ? Type::kF64
-                      : x.d == Result::kI32  ? Type::kI32
-                      : x.d == Result::kF16  ? Type::kF16
-                      : x.d == Result::kBf16 ? Type::kBf16
-                                             : Type::kF32;
-  op->dst = operand(0, Type::kWide);
-  x.src_a = operand(1, Type::kWide);
-  x.src_b = operand(2, Type::kWide);
-  if (x.sparse) x.index = operand(3, Type::kB32);
-  else x.src_c = operand(3, c_type);
-  if (x.scaled) {
-    x.scale_a = operand(4, Type::kB32);
-    x.scale_b = operand(5, Type::kB32);
-  }
-  const auto list = [&](std::string_view name) {
-    const std::string* v = text.Find(name);
-    std::vector<int> bits = v == nullptr ? std::vector<int>() : ParseList(*v);
-    bits.resize(3, 0);
-    return bits;
-  };
-  x.cbsz = static_cast<int>(text.Number("cbsz", 0) & 7);
-  x.abid = static_cast<int>(text.Number("abid", 0) & 15);
-  x.blgp = static_cast<int>(text.Number("blgp", 0) & 7);
-  x.clamp = text.Has("clamp");
-  const std::vector<int> neg_lo = list("neg_lo"), neg_hi = list("neg_hi"),
-                         op_sel = list("op_sel"), op_sel_hi = list("op_sel_hi"),
-                         neg = list("neg");
-  if (x.a == Element::kI8 || x.a == Element::kI4) {
-    if (x.family != Family::kMfma) {
-      x.a_signed = neg_lo[0] != 0;
-      x.b_signed = neg_lo[1] != 0;
-    }
-  } else {
-    // WMMA: neg_lo and neg_hi negate the even and odd elements; both are the
-    // same in what compilers write.
-    x.src_a.neg = neg_lo[0] != 0 || neg[0] != 0;
-    x.src_b.neg = neg_lo[1] != 0 || neg[1] != 0;
-    x.src_c.neg = neg_lo[2] != 0 || neg[2] != 0;
-    x.src_c.neg_hi = neg_hi[2] != 0;
-  }
-  if (f8f6f4) {
-    x.a = FormatOf(x.cbsz);
-    x.b = FormatOf(x.blgp);
-    x.cbsz = x.blgp = 0;
-    x.scale_a_byte = op_sel[0] | op_sel_hi[0] << 1;
-    x.scale_b_byte = op_sel[1] | op_sel_hi[1] << 1;
-  }
-  if (x.sparse) {
-    x.index_key = x.family == Family::kMfma
-                      ? (x.cbsz == 0 ? x.abid : 0)
-                      : static_cast<int>(text.Number("index_key", 0));
-  }
-  x.flush = program.gen() == Gen::kGfx90a &&
-            (x.a == Element::kF16 || x.a == Element::kBf16);
-  x.result_hi = x.family == Family::kWmma11 && op_sel[2] != 0;
-  Handler handler = ExecMatrix;
+  ReadOperands(text, program, &x, op);
+  ReadModifiers(text, program, f8f6f4, &x);
   if (x.family == Family::kMfma) {
     const int words = x.d == Result::kF64 ? 2 : 1;
     x.blocks = op->dst.regs * 64 / words / (x.m * x.n);
   }
-  // Shapes that the registers do not hold mean that the text was misread.
-  const auto too_small = [&](const Operand& o, int rows, int depth, Element e) {
-    const int lanes =
-        x.family == Family::kWmma11 ? 16 : static_cast<int>(program.lanes());
-    return o.vgpr() &&
-           rows * depth * x.blocks * BitsOf(e) > o.regs * 32 * lanes;
-  };
-  if (!op->dst.vgpr() || x.blocks < 1 ||
-      too_small(x.src_a, x.m, x.sparse ? x.k / 2 : x.k, x.a) ||
-      too_small(x.src_b, x.n, x.k, x.b) || (x.sparse && !x.index.vgpr()) ||
-      (x.scaled && (!x.scale_a.vgpr() || !x.scale_b.vgpr())) ||
-      (!x.sparse && x.src_c.kind == Kind::kNone)) {
-    handler = ExecUnimplemented;
-  }
-  if (handler == ExecMatrix) {
-    Prepare(&x, static_cast<int>(program.lanes()));
-  }
+  const int lanes = static_cast<int>(program.lanes());
+  const bool whole = IsWhole(x, *op, lanes);
+  if (whole) Prepare(&x, lanes);
   op->src[0] = x.src_a;
   op->src[1] = x.src_b;
   op->src[2] = x.sparse ? x.index : x.src_c;
   op->nsrc = 3;
   op->data = program.Keep(x);
-  op->handler.store(handler, std::memory_order_relaxed);
+  op->handler.store(whole ? ExecMatrix : ExecUnimplemented,
+                    std::memory_order_relaxed);
   return true;
 }
 
