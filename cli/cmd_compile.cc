@@ -70,9 +70,9 @@ class CompileVerb : public Verb {
                    "output file; - is stdout, the default for text")
         ->type_name("OUT")
         ->group(kGroupFiles);
-    app.add_option("--emit", emit_, "hsaco (default), obj, asm, ll or ll-raw")
+    AddChoice(app, "--emit", emit_, {"hsaco", "obj", "asm", "ll", "ll-raw"},
+              "hsaco (default), obj, asm, ll or ll-raw")
         ->type_name("KIND")
-        ->check(CLI::IsMember(kEmits).description(""))
         ->group(kGroupFiles);
     app.add_option("--arch", arch_, "target id, e.g. gfx1100")
         ->type_name("A")

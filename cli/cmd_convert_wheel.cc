@@ -43,12 +43,10 @@ class ConvertWheelVerb : public Verb {
                    "name of the host wheel; else its version gets +cerberus")
         ->type_name("NAME")
         ->group(kGroupFiles);
-    app.add_option("--stub", stub_,
-                   "the CUDA driver stub: bundle (default), or require it\n"
-                   "as a wheel of its own")
+    AddChoice(app, "--stub", stub_, {"bundle", "require"},
+              "the CUDA driver stub: bundle (default), or require it\n"
+              "as a wheel of its own")
         ->type_name("HOW")
-        ->check(CLI::IsMember(std::vector<std::string>{"bundle", "require"})
-                    .description(""))
         ->group(kGroupFiles);
     AddArches(app, options_.conversion.arches);
     app.add_flag("-n,--dry-run", options_.conversion.dry_run,

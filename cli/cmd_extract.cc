@@ -125,11 +125,9 @@ class ExtractVerb : public Verb {
         ->type_name("FOLDER")
         ->required()
         ->group(kGroupFiles);
-    app.add_option("--kind", kind_, "ptx, cubin, lto-ir or hsaco only")
+    AddChoice(app, "--kind", kind_, {"ptx", "cubin", "lto-ir", "hsaco"},
+              "ptx, cubin, lto-ir or hsaco only")
         ->type_name("KIND")
-        ->check(CLI::IsMember(
-                    std::vector<std::string>{"ptx", "cubin", "lto-ir", "hsaco"})
-                    .description(""))
         ->group(kGroupBehaviour);
     app.add_option("--filter", filter_text_,
                    "files with a kernel (in archives: modules) that matches")

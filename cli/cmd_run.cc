@@ -42,10 +42,9 @@ class RunVerb : public Verb {
                    "auto, hip, nvidia, emulator or target ids")
         ->type_name("DEVICE")
         ->group(kGroupTargets);
-    app.add_option("--log", log_, "error, warn, info or debug")
+    AddChoice(app, "--log", log_, {"error", "warn", "info", "debug"},
+              "error, warn, info or debug")
         ->type_name("LEVEL")
-        ->check(
-            CLI::IsMember({"error", "warn", "info", "debug"}).description(""))
         ->group(kGroupDiagnostics);
   }
 

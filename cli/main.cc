@@ -18,21 +18,6 @@
 namespace cerberus::cli {
 namespace {
 
-std::vector<std::unique_ptr<Verb>> MakeVerbs() {
-  std::vector<std::unique_ptr<Verb>> verbs;
-  verbs.push_back(MakeConvertVerb());
-  verbs.push_back(MakeConvertWheelVerb());
-  verbs.push_back(MakeSplitVerb());
-  verbs.push_back(MakeListVerb());
-  verbs.push_back(MakeExtractVerb());
-  verbs.push_back(MakeCompileVerb());
-  verbs.push_back(MakeVerifyVerb());
-  verbs.push_back(MakeRunVerb());
-  verbs.push_back(MakeDoctorVerb());
-  verbs.push_back(MakeCacheVerb());
-  return verbs;
-}
-
 std::string TopHelp(const std::vector<std::unique_ptr<Verb>>& verbs) {
   std::string help =
       "usage: cerberus <verb> [options]\n"
@@ -72,15 +57,8 @@ int Run(std::vector<std::string> args,
   for (const std::unique_ptr<Verb>& verb : verbs) {
     if (name != verb->name()) continue;
     CLI::App app(verb->summary());
-    app.set_help_flag();  // ours, below
     CommonOptions common;
-    bool help = false;
-    bool help_all = false;
-    verb->AddOptions(app);
-    AddCommonOptions(app, common);
-    app.add_flag("-h,--help", help, "this text; --help-all for all options")
-        ->group(kGroupDiagnostics);
-    app.add_flag("--help-all", help_all)->group("");
+    AddAllOptions(app, *verb, common);
     // Help wins over whatever else is wrong with the line; what belongs to a
     // command is the command's.
     const bool has_command = *verb->command() != '\0';
@@ -88,11 +66,11 @@ int Run(std::vector<std::string> args,
     for (std::size_t i = 1; i < args.size(); ++i) {
       const std::string& arg = args[i];
       if (arg == "--" || (has_command && arg[0] != '-')) break;
-      if (arg == "-h" || arg == "--help") help = true;
-      if (arg == "--help-all") help_all = true;
+      if (arg == "-h" || arg == "--help") common.help = true;
+      if (arg == "--help-all") common.help_all = true;
     }
-    if (help || help_all) {
-      fmt::print("{}", FormatVerbHelp(app, *verb, help_all));
+    if (common.help || common.help_all) {
+      fmt::print("{}", FormatVerbHelp(app, *verb, common.help_all));
       return kExitDone;
     }
     try {
@@ -101,6 +79,9 @@ int Run(std::vector<std::string> args,
     } catch (const CLI::ParseError& error) {
       return UsageError(name, error.what());
     }
+    common.report.color = common.color == "always"  ? ColorMode::kAlways
+                          : common.color == "never" ? ColorMode::kNever
+                                                    : ColorMode::kAuto;
     Reporter reporter(common.report);
     return verb->Run(common, reporter);
   }

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <map>
+#include <iterator>
+#include <sstream>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -19,6 +20,9 @@ namespace {
 
 constexpr std::size_t kHelpColumn = 24;
 
+// How the check of an option is named that takes one of some words.
+constexpr std::string_view kOneOf = "one of ";
+
 // Under a sanitizer the compiler reserves terabytes of address space.
 constexpr bool kLimitMemory =
 #if defined(__has_feature)
@@ -31,7 +35,20 @@ constexpr bool kLimitMemory =
     true;
 #endif
 
-std::string Names(const CLI::Option& option) {
+std::string OptionLine(const CLI::Option& option) {
+  std::string line = "  " + OptionNames(option);
+  // The text starts in one column, or two spaces behind a long name.
+  line.resize(std::max(line.size() + 2, kHelpColumn), ' ');
+  for (const char c : option.get_description()) {
+    line += c;
+    if (c == '\n') line.append(kHelpColumn, ' ');
+  }
+  return line + "\n";
+}
+
+}  // namespace
+
+std::string OptionNames(const CLI::Option& option) {
   std::string names;
   if (option.get_positional()) return option.get_name(true, false);
   for (const std::string& name : option.get_snames()) {
@@ -45,36 +62,48 @@ std::string Names(const CLI::Option& option) {
   return names;
 }
 
-std::string OptionLine(const CLI::Option& option) {
-  std::string line = "  " + Names(option);
-  // The text starts in one column, or two spaces behind a long name.
-  line.resize(std::max(line.size() + 2, kHelpColumn), ' ');
-  for (const char c : option.get_description()) {
-    line += c;
-    if (c == '\n') line.append(kHelpColumn, ' ');
-  }
-  return line + "\n";
+CLI::Option* AddChoice(CLI::App& app, const std::string& name,
+                       std::string& value,
+                       const std::vector<std::string>& choices,
+                       const std::string& description) {
+  const auto check = [choices](const std::string& text) -> std::string {
+    if (std::find(choices.begin(), choices.end(), text) != choices.end()) {
+      return "";
+    }
+    return fmt::format("'{}' is not {} or {}", text,
+                       fmt::join(choices.begin(), choices.end() - 1, ", "),
+                       choices.back());
+  };
+  return app.add_option(name, value, description)
+      ->check(CLI::Validator(
+          check, "", fmt::format("{}{}", kOneOf, fmt::join(choices, " "))));
 }
 
-}  // namespace
+std::vector<std::string> Choices(CLI::Option& option) {
+  std::string name;
+  try {
+    name = option.get_validator(0)->get_name();
+  } catch (const CLI::OptionNotFound&) {
+    return {};  // it has no check at all
+  }
+  if (name.rfind(kOneOf, 0) != 0) return {};
+  std::istringstream words(name.substr(kOneOf.size()));
+  return {std::istream_iterator<std::string>(words), {}};
+}
 
 void AddSharedOverflow(CLI::App& app, std::string& how) {
-  app.add_option("--shared-overflow", how,
-                 "shared memory above the hardware's: error (default),\n"
-                 "global: in device memory, slow")
+  AddChoice(app, "--shared-overflow", how, {"error", "global"},
+            "shared memory above the hardware's: error (default),\n"
+            "global: in device memory, slow")
       ->type_name("HOW")
-      ->check(CLI::IsMember(std::vector<std::string>{"error", "global"})
-                  .description(""))
       ->group(kGroupMore);
 }
 
 void AddLanes(CLI::App& app, std::string& how) {
-  app.add_option("--lanes", how,
-                 "lanes that wait for each other: auto (default),\n"
-                 "serial: one by one wherever they might, slow")
+  AddChoice(app, "--lanes", how, {"auto", "serial"},
+            "lanes that wait for each other: auto (default),\n"
+            "serial: one by one wherever they might, slow")
       ->type_name("HOW")
-      ->check(CLI::IsMember(std::vector<std::string>{"auto", "serial"})
-                  .description(""))
       ->group(kGroupMore);
 }
 
@@ -153,36 +182,34 @@ Result<std::vector<std::string>> CheckArches(
   return checked;
 }
 
-void AddCommonOptions(CLI::App& app, CommonOptions& common) {
+void AddAllOptions(CLI::App& app, Verb& verb, CommonOptions& common) {
+  verb.AddOptions(app);
+  app.set_help_flag();  // ours, below
   app.add_flag("-q,--quiet", common.report.quiet, "print errors only")
       ->group(kGroupDiagnostics);
   app.add_flag("-v,--verbose", common.report.verbose, "say more")
       ->group(kGroupDiagnostics);
   app.add_flag("--json", common.json, "report on stdout as JSON")
       ->group(kGroupDiagnostics);
-  static const std::map<std::string, ColorMode> kModes = {
-      {"auto", ColorMode::kAuto},
-      {"always", ColorMode::kAlways},
-      {"never", ColorMode::kNever}};
-  app.add_option_function<std::string>(
-         "--color",
-         [&common](const std::string& text) {
-           const auto mode = kModes.find(text);
-           if (mode == kModes.end()) {
-             throw CLI::ValidationError(
-                 "--color", "'" + text + "' is not auto, always or never");
-           }
-           common.report.color = mode->second;
-         },
-         "auto (default), always or never; NO_COLOR works too")
+  AddChoice(app, "--color", common.color, {"auto", "always", "never"},
+            "auto (default), always or never; NO_COLOR works too")
       ->type_name("WHEN")
       ->group(kGroupDiagnostics);
+  app.add_flag("-h,--help", common.help,
+               "this text; --help-all for all options")
+      ->group(kGroupDiagnostics);
+  app.add_flag("--help-all", common.help_all)->group("");
 }
 
-std::string FormatVerbHelp(const CLI::App& app, const Verb& verb, bool all) {
+std::string UsageLine(const CLI::App& app, const Verb& verb) {
   std::string required;
   for (const CLI::Option* option : app.get_options()) {
-    if (!option->get_required()) continue;
+    if (!option->get_required()) {
+      if (option->get_positional()) {
+        required += fmt::format(" [{}]", option->get_name(true, false));
+      }
+      continue;
+    }
     required += " ";
     if (option->get_positional()) {
       required += option->get_name(true, false);
@@ -194,9 +221,13 @@ std::string FormatVerbHelp(const CLI::App& app, const Verb& verb, bool all) {
     }
   }
   const std::string_view command = verb.command();
-  std::string help = fmt::format(
-      "usage: cerberus {}{} [options]{}{}\n{}\n", verb.name(), required,
-      command.empty() ? "" : " ", command, verb.summary());
+  return fmt::format("{}{} [options]{}{}", verb.name(), required,
+                     command.empty() ? "" : " ", command);
+}
+
+std::string FormatVerbHelp(const CLI::App& app, const Verb& verb, bool all) {
+  std::string help = fmt::format("usage: cerberus {}\n{}\n",
+                                 UsageLine(app, verb), verb.summary());
 
   std::vector<const char*> groups = {kGroupFiles, kGroupTargets,
                                      kGroupBehaviour, kGroupDiagnostics};
@@ -210,6 +241,14 @@ std::string FormatVerbHelp(const CLI::App& app, const Verb& verb, bool all) {
   }
   help += fmt::format("Examples:\n{}", verb.examples());
   return help;
+}
+
+std::vector<std::unique_ptr<Verb>> MakeVerbs() {
+  std::vector<std::unique_ptr<Verb>> verbs;
+#define CERBERUS_VERB(Name) verbs.push_back(Make##Name##Verb());
+#include "cli/verbs.def"
+#undef CERBERUS_VERB
+  return verbs;
 }
 
 }  // namespace cerberus::cli

@@ -23,7 +23,16 @@ inline constexpr char kGroupBehaviour[] = "Behaviour";
 inline constexpr char kGroupDiagnostics[] = "Diagnostics";
 inline constexpr char kGroupMore[] = "More";
 
-void AddCommonOptions(CLI::App& app, CommonOptions& common);
+// What `cerberus <verb>` takes: the verb's options and those of all verbs.
+void AddAllOptions(CLI::App& app, Verb& verb, CommonOptions& common);
+
+// An option that takes one of `choices`, which Choices() knows then.
+CLI::Option* AddChoice(CLI::App& app, const std::string& name,
+                       std::string& value,
+                       const std::vector<std::string>& choices,
+                       const std::string& description);
+// Empty for an option that takes anything.
+std::vector<std::string> Choices(CLI::Option& option);
 
 // --shared-overflow: `how` becomes "error" or "global".
 void AddSharedOverflow(CLI::App& app, std::string& how);
@@ -56,6 +65,12 @@ void AddCompileOptions(CLI::App& app, CompileOptions& compile);
 // Known target ids, each once, in the user's order and the usual spelling.
 Result<std::vector<std::string>> CheckArches(
     const std::vector<std::string>& arches);
+
+// "-o, --output OUT"; the name of a positional argument.
+std::string OptionNames(const CLI::Option& option);
+
+// "convert IN -o OUT --arch A[,B...] [options]"
+std::string UsageLine(const CLI::App& app, const Verb& verb);
 
 // Usage, the groups, the examples; one line an option.
 std::string FormatVerbHelp(const CLI::App& app, const Verb& verb, bool all);

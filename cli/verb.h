@@ -1,11 +1,14 @@
 // A verb of the program: `cerberus <verb> …`.
 //
-// To add one: a cmd_<verb>.cc with a class like the others, its Make function
-// here, its line in main.cc; and its help text in tests/cli/help.
+// To add one: a cmd_<verb>.cc with a class like the others, its row in
+// verbs.def, and its help in tests/cli/Inputs/help.txt. A paragraph for the man
+// page, if a line for each option is not enough, is docs/man/<verb>.mdoc.
 #ifndef CERBERUS_CLI_VERB_H_
 #define CERBERUS_CLI_VERB_H_
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "cli/reporter.h"
 
@@ -19,6 +22,9 @@ namespace cerberus::cli {
 struct CommonOptions {
   ReporterOptions report;
   bool json = false;
+  std::string color = "auto";  // always, never
+  bool help = false;
+  bool help_all = false;
 };
 
 class Verb {
@@ -37,16 +43,12 @@ class Verb {
   virtual int Run(const CommonOptions& common, Reporter& reporter) = 0;
 };
 
-std::unique_ptr<Verb> MakeCacheVerb();
-std::unique_ptr<Verb> MakeCompileVerb();
-std::unique_ptr<Verb> MakeConvertVerb();
-std::unique_ptr<Verb> MakeConvertWheelVerb();
-std::unique_ptr<Verb> MakeDoctorVerb();
-std::unique_ptr<Verb> MakeExtractVerb();
-std::unique_ptr<Verb> MakeListVerb();
-std::unique_ptr<Verb> MakeRunVerb();
-std::unique_ptr<Verb> MakeSplitVerb();
-std::unique_ptr<Verb> MakeVerifyVerb();
+#define CERBERUS_VERB(Name) std::unique_ptr<Verb> Make##Name##Verb();
+#include "cli/verbs.def"
+#undef CERBERUS_VERB
+
+// All of them, in the order of verbs.def.
+std::vector<std::unique_ptr<Verb>> MakeVerbs();
 
 }  // namespace cerberus::cli
 
