@@ -12,9 +12,9 @@ show() { echo "\$ $*"; "$@"; }
 step "1/4  What building needs"
 scripts/setup.sh
 
-step "2/4  Building Cerberus into build/release"
+step "2/4  Building Cerberus into build/release (some five minutes on two cores)"
 cmake --preset release --log-level=WARNING
-cmake --build --preset release
+cmake --build --preset release --target product
 
 step "3/4  A CUDA program, compiled by NVIDIA's compiler"
 nvcc=$(command -v nvcc || echo build/cuda/bin/nvcc)
