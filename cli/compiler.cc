@@ -157,6 +157,32 @@ ProcessLimits LimitsOf(const ProcessLimits& kernel, std::size_t ptx_bytes) {
   return limits;
 }
 
+std::optional<Diag> WhyFailed(const ProcessResult& run,
+                              const ProcessLimits& limits,
+                              const CompileRequest& request, bool has_error) {
+  // A module of one kernel, or of few, is best named by what it holds; the
+  // caller's notes do that. Here: why there is no code object.
+  if (run.timed_out) {
+    return MakeDiag(
+        DiagCode::kCompiler, request.where,
+        fmt::format("the compiler took more than {} s of processor time; a "
+                    "larger --compile-seconds gives it more",
+                    LimitsOf(limits, request.ptx.size()).seconds));
+  }
+  if (run.signal != 0) {
+    return MakeDiag(
+        DiagCode::kCompiler, request.where,
+        fmt::format("the compiler crashed ({})", ::strsignal(run.signal)));
+  }
+  if (!has_error) {
+    return MakeDiag(
+        DiagCode::kCompiler, request.where,
+        fmt::format("the compiler failed with exit code {} and no message",
+                    run.exit_code));
+  }
+  return std::nullopt;
+}
+
 CompileOutcome CompileInChild(const std::string& jit,
                               const ProcessLimits& limits,
                               const CompileRequest& request) {
@@ -226,23 +252,9 @@ CompileOutcome CompileInChild(const std::string& jit,
     outcome.code = std::move(run->out);
     return outcome;
   }
-  // A module of one kernel, or of few, is best named by what it holds; the
-  // caller's notes do that. Here: why there is no code object.
-  if (run->timed_out) {
-    outcome.diags.push_back(MakeDiag(
-        DiagCode::kCompiler, request.where,
-        fmt::format("the compiler took more than {} s of processor time; a "
-                    "larger --compile-seconds gives it more",
-                    LimitsOf(limits, request.ptx.size()).seconds)));
-  } else if (run->signal != 0) {
-    outcome.diags.push_back(MakeDiag(
-        DiagCode::kCompiler, request.where,
-        fmt::format("the compiler crashed ({})", ::strsignal(run->signal))));
-  } else if (!HasError(outcome.diags)) {
-    outcome.diags.push_back(MakeDiag(
-        DiagCode::kCompiler, request.where,
-        fmt::format("the compiler failed with exit code {} and no message",
-                    run->exit_code)));
+  if (std::optional<Diag> why =
+          WhyFailed(*run, limits, request, HasError(outcome.diags))) {
+    outcome.diags.push_back(*std::move(why));
   }
   return outcome;
 }

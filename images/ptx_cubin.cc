@@ -54,6 +54,28 @@ void AppendRecord(Bytes& out, const void* record, std::size_t size) {
   out.insert(out.end(), bytes, bytes + size);
 }
 
+Elf64_Ehdr HeaderOf(const CubinTraits& traits, std::uint64_t sections_offset,
+                    std::size_t sections, std::uint16_t names) {
+  const CubinMarks marks = MarksOf(traits);
+  Elf64_Ehdr header = {};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_ident[EI_VERSION] = EV_CURRENT;
+  header.e_ident[EI_OSABI] = marks.os_abi;
+  header.e_ident[EI_ABIVERSION] = marks.abi_version;
+  header.e_type = traits.relocatable ? ET_REL : ET_EXEC;
+  header.e_machine = kMachineCuda;
+  header.e_version = EV_CURRENT;
+  header.e_shoff = sections_offset;
+  header.e_flags = marks.flags;
+  header.e_ehsize = sizeof header;
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = static_cast<std::uint16_t>(sections);
+  header.e_shstrndx = names;
+  return header;
+}
+
 }  // namespace
 
 Bytes MakePtxCubin(std::string_view ptx, const CubinTraits& traits) {
@@ -117,23 +139,8 @@ Bytes MakePtxCubin(std::string_view ptx, const CubinTraits& traits) {
   sections[names].sh_name = own_name;
   body.resize(AlignUp(body.size(), 8));
 
-  const CubinMarks marks = MarksOf(traits);
-  Elf64_Ehdr header = {};
-  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
-  header.e_ident[EI_CLASS] = ELFCLASS64;
-  header.e_ident[EI_DATA] = ELFDATA2LSB;
-  header.e_ident[EI_VERSION] = EV_CURRENT;
-  header.e_ident[EI_OSABI] = marks.os_abi;
-  header.e_ident[EI_ABIVERSION] = marks.abi_version;
-  header.e_type = traits.relocatable ? ET_REL : ET_EXEC;
-  header.e_machine = kMachineCuda;
-  header.e_version = EV_CURRENT;
-  header.e_shoff = body.size();
-  header.e_flags = marks.flags;
-  header.e_ehsize = sizeof header;
-  header.e_shentsize = sizeof(Elf64_Shdr);
-  header.e_shnum = static_cast<std::uint16_t>(sections.size());
-  header.e_shstrndx = names;
+  const Elf64_Ehdr header =
+      HeaderOf(traits, body.size(), sections.size(), names);
   std::memcpy(body.data(), &header, sizeof header);
   for (const Elf64_Shdr& section : sections) {
     AppendRecord(body, &section, sizeof section);

@@ -103,9 +103,16 @@ class ElfPatcher {
   Status FindProgramHeader();
   void StartSegment(std::uint32_t flags, std::uint64_t gap);
   void AddPart(Part part);
+  Part NewStrings(std::size_t index) const;  // .dynstr with the names added
+  Part CopyOf(std::size_t index) const;      // of a section
   Status Place();
+  Status PlaceSegments();
   void AddHead();
   void UpdatePointers();
+  void Point(Elf64_Phdr& segment, const Part& part, std::uint64_t size) const;
+  void PointToNotes(Elf64_Phdr& segment);
+  void UpdateSections();
+  void FillTables();
   void AppendSections();
   Status EditPointers();
   Status EditTables();
@@ -506,6 +513,38 @@ void ElfPatcher::AddPart(Part part) {
   parts_.push_back(std::move(part));
 }
 
+Part ElfPatcher::NewStrings(std::size_t index) const {
+  Part part;
+  part.section = index;
+  part.name = ".dynstr";
+  part.why = "copy of .dynstr with the names added";
+  part.type = SHT_STRTAB;
+  part.align = 1;
+  part.bytes = strings_;
+  return part;
+}
+
+Part ElfPatcher::CopyOf(std::size_t index) const {
+  Part part;
+  part.section = index;
+  const ElfFile::Section& section = elf_.sections()[index];
+  const ByteSpan bytes = elf_.SectionBytes(section);
+  part.name = section.name;
+  part.why = fmt::format(
+      "copy of {}, whose place the program headers "
+      "take",
+      section.name);
+  // Keeps the gaps between sections that belong together (notes of one
+  // segment) as they were.
+  part.align = std::max<std::uint64_t>(section.header.sh_addralign, 64);
+  if ((part.align & (part.align - 1)) != 0 || part.align > kPage) {
+    part.align = 64;
+  }
+  part.phase = section.header.sh_addr % part.align;
+  part.bytes.assign(bytes.begin(), bytes.end());
+  return part;
+}
+
 // Gives every part its place, and the segments their addresses.
 Status ElfPatcher::Place() {
   StartSegment(PF_R, 0);
@@ -516,32 +555,8 @@ Status ElfPatcher::Place() {
   std::set<std::size_t> copied = evicted_;
   if (!strings_.empty()) copied.insert(dynstr);
   for (const std::size_t index : copied) {
-    Part part;
-    part.section = index;
-    if (index == dynstr && !strings_.empty()) {
-      part.name = ".dynstr";
-      part.why = "copy of .dynstr with the names added";
-      part.type = SHT_STRTAB;
-      part.align = 1;
-      part.bytes = strings_;
-    } else {
-      const ElfFile::Section& section = elf_.sections()[index];
-      const ByteSpan bytes = elf_.SectionBytes(section);
-      part.name = section.name;
-      part.why = fmt::format(
-          "copy of {}, whose place the program headers "
-          "take",
-          section.name);
-      // Keeps the gaps between sections that belong together (notes of one
-      // segment) as they were.
-      part.align = std::max<std::uint64_t>(section.header.sh_addralign, 64);
-      if ((part.align & (part.align - 1)) != 0 || part.align > kPage) {
-        part.align = 64;
-      }
-      part.phase = section.header.sh_addr % part.align;
-      part.bytes.assign(bytes.begin(), bytes.end());
-    }
-    AddPart(std::move(part));
+    AddPart(index == dynstr && !strings_.empty() ? NewStrings(index)
+                                                 : CopyOf(index));
   }
   if (copy_dynamic_) {
     StartSegment(PF_R | PF_W, 0);
@@ -568,6 +583,11 @@ Status ElfPatcher::Place() {
   }
   plan_.segment_size = new_segments_[0].size;
 
+  return PlaceSegments();
+}
+
+// Where the new segments lie, in the file and when loaded.
+Status ElfPatcher::PlaceSegments() {
   std::uint64_t first_vaddr = 0, first_offset = 0, end = 0;
   bool first = true;
   for (const Elf64_Phdr& segment : elf_.segments()) {
@@ -600,56 +620,36 @@ Status ElfPatcher::Place() {
   return {};
 }
 
-// Whatever led to a part that was copied leads to the copy.
-void ElfPatcher::UpdatePointers() {
-  for (std::size_t i = 0; i < new_segments_.size(); ++i) {
-    Elf64_Phdr& load = segments_[load_index_ + i];
-    load.p_flags = new_segments_[i].flags;
-    load.p_offset = plan_.append_offset + new_segments_[i].at;
-    load.p_vaddr = load.p_paddr = plan_.segment_vaddr + new_segments_[i].at;
-    load.p_filesz = load.p_memsz = new_segments_[i].size;
-    load.p_align = kPage;
-  }
+void ElfPatcher::Point(Elf64_Phdr& segment, const Part& part,
+                       std::uint64_t size) const {
+  segment.p_offset = OffsetOf(part);
+  segment.p_vaddr = segment.p_paddr = VaddrOf(part);
+  segment.p_filesz = segment.p_memsz = size;
+}
 
-  const auto point = [&](Elf64_Phdr& segment, const Part& part,
-                         std::uint64_t into, std::uint64_t size) {
-    segment.p_offset = OffsetOf(part) + into;
-    segment.p_vaddr = segment.p_paddr = VaddrOf(part) + into;
-    segment.p_filesz = segment.p_memsz = size;
-  };
-  for (Elf64_Phdr& segment : segments_) {
-    switch (segment.p_type) {
-      case PT_PHDR:
-        segment.p_filesz = segment.p_memsz =
-            segments_.size() * sizeof(Elf64_Phdr);
-        break;
-      case PT_INTERP:
-      case PT_NOTE:
-      case PT_GNU_PROPERTY: {
-        // A segment of several notes keeps its span: the notes were copied
-        // in order, each with its alignment.
-        const Part* first = nullptr;
-        const Part* last = nullptr;
-        for (const std::size_t i : evicted_) {
-          const Elf64_Shdr& old = elf_.sections()[i].header;
-          const std::uint64_t offset = plan_.OutputOffset(old.sh_offset);
-          if (offset < segment.p_offset ||
-              offset + old.sh_size > segment.p_offset + segment.p_filesz) {
-            continue;
-          }
-          const Part* part = FindPart(i);
-          if (first == nullptr) first = part;
-          last = part;
-        }
-        if (first != nullptr) {
-          point(segment, *first, 0, last->at + last->bytes.size() - first->at);
-        }
-        break;
-      }
-      default: break;
+// A segment of several notes keeps its span: the notes were copied in order,
+// each with its alignment.
+void ElfPatcher::PointToNotes(Elf64_Phdr& segment) {
+  const Part* first = nullptr;
+  const Part* last = nullptr;
+  for (const std::size_t i : evicted_) {
+    const Elf64_Shdr& old = elf_.sections()[i].header;
+    const std::uint64_t offset = plan_.OutputOffset(old.sh_offset);
+    if (offset < segment.p_offset ||
+        offset + old.sh_size > segment.p_offset + segment.p_filesz) {
+      continue;
     }
+    const Part* part = FindPart(i);
+    if (first == nullptr) first = part;
+    last = part;
   }
+  if (first != nullptr) {
+    Point(segment, *first, last->at + last->bytes.size() - first->at);
+  }
+}
 
+// Where sections lie that were copied, and what .dynamic says of them.
+void ElfPatcher::UpdateSections() {
   struct TagOfType {
     std::uint32_t type;
     std::int64_t tag;
@@ -674,12 +674,15 @@ void ElfPatcher::UpdatePointers() {
     section.sh_flags |= part.flags;
   }
   if (!strings_.empty()) SetDynamic(DT_STRSZ, strings_.size());
+}
 
+// The bytes of .dynamic and of the program header table, if they are new.
+void ElfPatcher::FillTables() {
   for (Part& part : parts_) {
     if (part.name == ".dynamic" && copy_dynamic_) {
       for (Elf64_Phdr& segment : segments_) {
         if (segment.p_type == PT_DYNAMIC) {
-          point(segment, part, 0, part.bytes.size());
+          Point(segment, part, part.bytes.size());
         }
       }
       for (std::size_t i = 0; i < dynamic_.size(); ++i) {
@@ -692,13 +695,41 @@ void ElfPatcher::UpdatePointers() {
     header_.e_phoff = OffsetOf(part);
     for (Elf64_Phdr& segment : segments_) {
       if (segment.p_type == PT_PHDR) {
-        point(segment, part, 0, part.bytes.size());
+        Point(segment, part, part.bytes.size());
       }
     }
     for (std::size_t i = 0; i < segments_.size(); ++i) {
       StoreLe(part.bytes.data() + i * sizeof(Elf64_Phdr), segments_[i]);
     }
   }
+}
+
+// Whatever led to a part that was copied leads to the copy.
+void ElfPatcher::UpdatePointers() {
+  for (std::size_t i = 0; i < new_segments_.size(); ++i) {
+    Elf64_Phdr& load = segments_[load_index_ + i];
+    load.p_flags = new_segments_[i].flags;
+    load.p_offset = plan_.append_offset + new_segments_[i].at;
+    load.p_vaddr = load.p_paddr = plan_.segment_vaddr + new_segments_[i].at;
+    load.p_filesz = load.p_memsz = new_segments_[i].size;
+    load.p_align = kPage;
+  }
+
+  for (Elf64_Phdr& segment : segments_) {
+    switch (segment.p_type) {
+      case PT_PHDR:
+        segment.p_filesz = segment.p_memsz =
+            segments_.size() * sizeof(Elf64_Phdr);
+        break;
+      case PT_INTERP:
+      case PT_NOTE:
+      case PT_GNU_PROPERTY: PointToNotes(segment); break;
+      default: break;
+    }
+  }
+
+  UpdateSections();
+  FillTables();
 }
 
 // The section header table and the section names, copied behind the segment

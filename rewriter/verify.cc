@@ -94,6 +94,60 @@ Result<Found> FindAppendedSegment(const ElfFile& elf) {
   return found;
 }
 
+using WrapperAt = std::map<std::uint64_t, const Wrapper*>;
+
+// Record `i`, at offset `at` of the segment. Its wrapper goes from
+// `wrapper_at`.
+Result<ConvertedInfo::Record> ReadRecord(const Binary& binary, ByteSpan segment,
+                                         std::uint64_t segment_vaddr,
+                                         std::uint32_t i, std::uint64_t at,
+                                         WrapperAt* wrapper_at) {
+  const auto fail = [&](std::string message) {
+    return Err(binary.elf().Error(
+        DiagCode::kBadFormat, fmt::format("record {}: {}", i, message),
+        std::string(formats::kMarkerSection), static_cast<std::int64_t>(at)));
+  };
+  const formats::WrapperRecord raw =
+      LoadLe<formats::WrapperRecord>(segment.data() + at);
+  const std::uint64_t vaddr = segment_vaddr + at;
+  if (AsText({reinterpret_cast<const std::uint8_t*>(raw.magic), 4}) !=
+          formats::kRecordMagic ||
+      raw.version != formats::kRecordVersion) {
+    return fail("bad magic or version");
+  }
+  if (vaddr + static_cast<std::uint64_t>(raw.to_segment) != segment_vaddr) {
+    return fail("does not lead back to the segment");
+  }
+  ConvertedInfo::Record record;
+  record.index = raw.index;
+  record.flags = raw.flags;
+  record.wrapper_vaddr = vaddr + static_cast<std::uint64_t>(raw.to_wrapper);
+  record.fatbin_vaddr = vaddr + static_cast<std::uint64_t>(raw.to_fatbin);
+  record.fatbin_size = raw.fatbin_size;
+  const auto wrapper = wrapper_at->find(record.wrapper_vaddr);
+  if (wrapper == wrapper_at->end()) {
+    return fail(fmt::format("leads to 0x{:x}, where there is no wrapper",
+                            record.wrapper_vaddr));
+  }
+  const std::uint64_t data = wrapper->second->data.value;
+  record.repointed = data == vaddr;
+  if (!record.repointed && data != record.fatbin_vaddr) {
+    return fail(
+        fmt::format("its wrapper leads to 0x{:x}, neither the "
+                    "record nor the fatbin",
+                    data));
+  }
+  if ((record.flags & formats::kRecordFatbinRemoved) == 0) {
+    const LocatedFatbin& fatbin = binary.fatbins()[wrapper->second->fatbin];
+    if (fatbin.vaddr != record.fatbin_vaddr ||
+        fatbin.fatbin.bytes.size() != record.fatbin_size) {
+      return fail("does not lead to its wrapper's fatbin");
+    }
+  }
+  wrapper_at->erase(wrapper);
+  return record;
+}
+
 Result<ConvertedInfo> Read(ByteSpan output, const MappedFile* file,
                            const std::string& name) {
   CERB_TRY(const Binary binary, Binary::FromBytes(output, name, file));
@@ -121,57 +175,16 @@ Result<ConvertedInfo> Read(ByteSpan output, const MappedFile* file,
   info.converter_version = std::move(marker->version);
   info.launch_abi = static_cast<int>(marker->abi);
 
-  std::map<std::uint64_t, const Wrapper*> wrapper_at;
+  WrapperAt wrapper_at;
   for (const Wrapper& wrapper : binary.wrappers()) {
     wrapper_at[wrapper.vaddr] = &wrapper;
   }
   for (std::uint32_t i = 0; i < header.record_count; ++i) {
     const std::uint64_t at = header.records_offset +
                              std::uint64_t{i} * sizeof(formats::WrapperRecord);
-    const auto fail = [&](std::string message) {
-      return Err(elf.Error(
-          DiagCode::kBadFormat, fmt::format("record {}: {}", i, message),
-          std::string(formats::kMarkerSection), static_cast<std::int64_t>(at)));
-    };
-    const formats::WrapperRecord raw =
-        LoadLe<formats::WrapperRecord>(found.bytes.data() + at);
-    const std::uint64_t vaddr = info.segment_vaddr + at;
-    if (AsText({reinterpret_cast<const std::uint8_t*>(raw.magic), 4}) !=
-            formats::kRecordMagic ||
-        raw.version != formats::kRecordVersion) {
-      return fail("bad magic or version");
-    }
-    if (vaddr + static_cast<std::uint64_t>(raw.to_segment) !=
-        info.segment_vaddr) {
-      return fail("does not lead back to the segment");
-    }
-    ConvertedInfo::Record record;
-    record.index = raw.index;
-    record.flags = raw.flags;
-    record.wrapper_vaddr = vaddr + static_cast<std::uint64_t>(raw.to_wrapper);
-    record.fatbin_vaddr = vaddr + static_cast<std::uint64_t>(raw.to_fatbin);
-    record.fatbin_size = raw.fatbin_size;
-    const auto wrapper = wrapper_at.find(record.wrapper_vaddr);
-    if (wrapper == wrapper_at.end()) {
-      return fail(fmt::format("leads to 0x{:x}, where there is no wrapper",
-                              record.wrapper_vaddr));
-    }
-    const std::uint64_t data = wrapper->second->data.value;
-    record.repointed = data == vaddr;
-    if (!record.repointed && data != record.fatbin_vaddr) {
-      return fail(
-          fmt::format("its wrapper leads to 0x{:x}, neither the "
-                      "record nor the fatbin",
-                      data));
-    }
-    if ((record.flags & formats::kRecordFatbinRemoved) == 0) {
-      const LocatedFatbin& fatbin = binary.fatbins()[wrapper->second->fatbin];
-      if (fatbin.vaddr != record.fatbin_vaddr ||
-          fatbin.fatbin.bytes.size() != record.fatbin_size) {
-        return fail("does not lead to its wrapper's fatbin");
-      }
-    }
-    wrapper_at.erase(wrapper);
+    CERB_TRY(const ConvertedInfo::Record record,
+             ReadRecord(binary, found.bytes, info.segment_vaddr, i, at,
+                        &wrapper_at));
     info.records.push_back(record);
   }
   if (!wrapper_at.empty()) {
@@ -236,86 +249,104 @@ Status VerifySplit(const Binary& input, const Plan& plan, ByteSpan output,
                                "the wrappers are not the planned ones"));
 }
 
-// `file` is what `output` is a view of, or null.
-Status Verify(const Binary& input, const Plan& plan, ByteSpan output,
-              const MappedFile* file, const std::string& name) {
-  const auto fail = [&](std::uint64_t offset, std::string message) {
+// The output, held against the input and what the plan makes of it, in one
+// pass in file order. `file` is what `output` is a view of, or null.
+class Comparison {
+ public:
+  Comparison(const Binary& input, const Plan& plan, ByteSpan output,
+             const MappedFile* file, const std::string& name)
+      : input_(input), plan_(plan), output_(output), file_(file), name_(name) {}
+
+  Status Run() {
+    if (output_.size() != plan_.output_size()) {
+      return Fail(output_.size(),
+                  fmt::format("has {} bytes, planned were {}", output_.size(),
+                              plan_.output_size()));
+    }
+    const std::uint64_t size = input_.bytes().size();
+    for (const Plan::Edit& edit : plan_.edits) {
+      if (edit.offset < at_ || edit.offset > size ||
+          edit.bytes.size() > size - edit.offset) {
+        return Fail(edit.offset, "the plan's edits overlap");
+      }
+      CERB_TRY_VOID(CompareInput(edit.offset));
+      CERB_TRY_VOID(
+          Compare(plan_.OutputOffset(edit.offset), edit.bytes, edit.why));
+      at_ = edit.offset + edit.bytes.size();
+    }
+    CERB_TRY_VOID(CompareInput(size));
+    for (std::uint64_t at = plan_.kept_size(); at < plan_.append_offset; ++at) {
+      if (output_[at] != 0) return Fail(at, "the padding is not zero");
+    }
+    return Compare(plan_.append_offset, plan_.appended, "the appended segment");
+  }
+
+  tl::unexpected<Diag> Fail(std::uint64_t offset, std::string message) const {
     Where where;
-    where.file = name;
+    where.file = name_;
     where.offset = static_cast<std::int64_t>(offset);
     return Err(DiagCode::kInternal, std::move(where), std::move(message));
-  };
-  if (output.size() != plan.output_size()) {
-    return fail(output.size(), fmt::format("has {} bytes, planned were {}",
-                                           output.size(), plan.output_size()));
   }
-  // One pass in file order: input up to the next edit or cut, then the edit.
-  const ByteSpan old = input.bytes();
-  const auto compare_all = [&](std::uint64_t at, ByteSpan expected,
-                               std::string_view what) -> Status {
-    const ByteSpan actual = output.subspan(at, expected.size());
+
+ private:
+  Status CompareAll(std::uint64_t at, ByteSpan expected,
+                    std::string_view what) const {
+    const ByteSpan actual = output_.subspan(at, expected.size());
     if (std::equal(actual.begin(), actual.end(), expected.begin())) return {};
     const auto diff =
         std::mismatch(actual.begin(), actual.end(), expected.begin()).first -
         actual.begin();
-    return fail(at + static_cast<std::uint64_t>(diff),
+    return Fail(at + static_cast<std::uint64_t>(diff),
                 fmt::format("{} differs: found 0x{:02x}, expected 0x{:02x}",
                             what, actual[static_cast<std::size_t>(diff)],
                             expected[static_cast<std::size_t>(diff)]));
-  };
+  }
   // In pieces, so that of a large file little is in memory at a time.
-  const auto compare = [&](std::uint64_t at, ByteSpan expected,
-                           std::string_view what) -> Status {
+  Status Compare(std::uint64_t at, ByteSpan expected,
+                 std::string_view what) const {
     constexpr std::uint64_t kPiece = 8 << 20;
     while (expected.size() > kPiece) {
-      for (const MappedFile* f : {file, input.file()}) {
+      for (const MappedFile* f : {file_, input_.file()}) {
         if (f != nullptr) f->Expect(at, kPiece);
       }
-      CERB_TRY_VOID(compare_all(at, expected.first(kPiece), what));
-      for (const MappedFile* f : {file, input.file()}) {
+      CERB_TRY_VOID(CompareAll(at, expected.first(kPiece), what));
+      for (const MappedFile* f : {file_, input_.file()}) {
         if (f != nullptr) f->LetGo(at, kPiece);
       }
       expected = expected.subspan(kPiece);
       at += kPiece;
     }
-    return compare_all(at, expected, what);
-  };
-  std::uint64_t at = 0;
-  auto cut = plan.cuts.begin();
+    return CompareAll(at, expected, what);
+  }
   // All of the input up to an offset, but for what is cut.
-  const auto compare_input = [&](std::uint64_t to) -> Status {
+  Status CompareInput(std::uint64_t to) {
     for (;;) {
-      const bool is_cut = cut != plan.cuts.end() && cut->offset <= to;
-      const std::uint64_t end = is_cut ? cut->offset : to;
-      if (end < at) return fail(end, "the plan's edits overlap");
-      CERB_TRY_VOID(compare(plan.OutputOffset(at), old.subspan(at, end - at),
+      const bool is_cut = cut_ != plan_.cuts.end() && cut_->offset <= to;
+      const std::uint64_t end = is_cut ? cut_->offset : to;
+      if (end < at_) return Fail(end, "the plan's edits overlap");
+      CERB_TRY_VOID(Compare(plan_.OutputOffset(at_),
+                            input_.bytes().subspan(at_, end - at_),
                             "a byte outside the plan"));
-      at = end;
+      at_ = end;
       if (!is_cut) return {};
-      at += cut++->size;
-      if (at > to) return fail(to, "the plan edits what it cuts");
+      at_ += cut_++->size;
+      if (at_ > to) return Fail(to, "the plan edits what it cuts");
     }
-  };
-  for (const Plan::Edit& edit : plan.edits) {
-    if (edit.offset < at || edit.offset > old.size() ||
-        edit.bytes.size() > old.size() - edit.offset) {
-      return fail(edit.offset, "the plan's edits overlap");
-    }
-    CERB_TRY_VOID(compare_input(edit.offset));
-    CERB_TRY_VOID(
-        compare(plan.OutputOffset(edit.offset), edit.bytes, edit.why));
-    at = edit.offset + edit.bytes.size();
   }
-  CERB_TRY_VOID(compare_input(old.size()));
-  for (at = plan.kept_size(); at < plan.append_offset; ++at) {
-    if (output[at] != 0) return fail(at, "the padding is not zero");
-  }
-  CERB_TRY_VOID(
-      compare(plan.append_offset, plan.appended, "the appended segment"));
 
-  // What must stay as it was although it stands in a table that changed. It
-  // does unless the input's tables overlap each other.
-  CERB_TRY(const ElfFile after, ElfFile::Parse(output, name));
+  const Binary& input_;
+  const Plan& plan_;
+  ByteSpan output_;
+  const MappedFile* file_;
+  const std::string& name_;
+  std::uint64_t at_ = 0;  // of the input, compared up to here
+  decltype(plan_.cuts.begin()) cut_ = plan_.cuts.begin();
+};
+
+// What must stay as it was although it stands in a table that changed. It
+// does unless the input's tables overlap each other.
+Status VerifySegments(const Binary& input, const Plan& plan,
+                      const ElfFile& after) {
   const auto bad = [&](std::string message) {
     return Err(after.Error(DiagCode::kBadFormat, std::move(message)));
   };
@@ -348,13 +379,24 @@ Status Verify(const Binary& input, const Plan& plan, ByteSpan output,
                              segment.p_vaddr, segment.p_type));
     }
   }
+  return {};
+}
+
+// `file` is what `output` is a view of, or null.
+Status Verify(const Binary& input, const Plan& plan, ByteSpan output,
+              const MappedFile* file, const std::string& name) {
+  Comparison comparison(input, plan, output, file, name);
+  CERB_TRY_VOID(comparison.Run());
+  CERB_TRY(const ElfFile after, ElfFile::Parse(output, name));
+  CERB_TRY_VOID(VerifySegments(input, plan, after));
   if (!input.hip().wrappers.empty()) {
     return VerifySplit(input, plan, output, file, name);
   }
   CERB_TRY(const ConvertedInfo info, Read(output, file, name));
   if (info.segment_vaddr != plan.segment_vaddr ||
       info.records.size() != input.wrappers().size()) {
-    return fail(plan.append_offset, "the segment is not the planned one");
+    return comparison.Fail(plan.append_offset,
+                           "the segment is not the planned one");
   }
   return {};
 }

@@ -117,6 +117,90 @@ std::string FindLibrary(const std::string& name, CommandLine& line) {
   return "";
 }
 
+struct Module {
+  std::string file;
+  std::string text;
+};
+
+// These return what is wrong, or "".
+
+// Libraries become inputs.
+std::string TakeLibraries(CommandLine& line) {
+  for (const std::string& name : line.options["library"]) {
+    const std::string path = FindLibrary(name, line);
+    // NVIDIA's own has what the driver's compiler knows.
+    if (name == "cudadevrt") continue;
+    if (path.empty()) {
+      return fmt::format("Could not open input file 'lib{}.a'", name);
+    }
+    line.inputs.push_back(path);
+  }
+
+  return "";
+}
+
+std::string ReadModules(const std::vector<std::string>& files, unsigned sm,
+                        std::vector<Module>* modules) {
+  for (const std::string& name : files) {
+    std::string bytes;
+    if (!ReadInput(name, &bytes)) {
+      return fmt::format("Could not open input file '{}'", name);
+    }
+    std::vector<std::string> found = ModulesOf(bytes, sm);
+    if (found.empty()) {
+      return fmt::format(
+          "'{}' holds no PTX, machine code of NVIDIA's cannot be "
+          "linked for another GPU",
+          name);
+    }
+    for (std::string& text : found) modules->push_back({name, std::move(text)});
+  }
+  return "";
+}
+
+// `all` becomes the text of all modules.
+std::string ParseModules(const std::vector<Module>& modules,
+                         std::vector<LinkInput>* inputs, std::string* all) {
+  for (const Module& module : modules) {
+    for (const std::string_view part : ptx::SplitModules(module.text)) {
+      std::string error;
+      ptx::ParseOutcome parsed = ptx::Parse(part, [&](const Diag& diag) {
+        if (error.empty() && diag.severity == Severity::kError) {
+          error = diag.ToString();
+        }
+      });
+      if (!error.empty()) {
+        return fmt::format("'{}': {}", module.file, error);
+      }
+      inputs->push_back({module.file, std::move(parsed.module)});
+    }
+    if (!all->empty()) *all += '\n';
+    *all += module.text;
+  }
+  return "";
+}
+
+int ReportProblems(const std::vector<LinkInput>& inputs, bool relocatable) {
+  bool failed = false;
+  bool merged = true;
+  for (const LinkProblem& problem : CheckLink(inputs)) {
+    if (problem.kind == LinkProblem::Kind::kDefinedTwice) {
+      Say(kTool, "error",
+          fmt::format("Multiple definition of '{}' in '{}', first defined in "
+                      "'{}'",
+                      problem.symbol, problem.file, problem.first_file));
+      merged = false;
+    } else if (!relocatable) {
+      Say(kTool, "error",
+          fmt::format("Undefined reference to '{}' in '{}'", problem.symbol,
+                      problem.file));
+      failed = true;
+    }
+  }
+  if (!merged) return Fatal("merge_elf failed");
+  return failed ? kFailed : kDone;
+}
+
 }  // namespace
 
 int RunNvlink(std::vector<std::string> arguments) {
@@ -153,72 +237,17 @@ int RunNvlink(std::vector<std::string> arguments) {
         fmt::format("Value '{}' is not defined for option 'arch'", arch_name));
   }
   arch->relocatable = line.Has("relocatable-link");
-  for (const std::string& name : line.options["library"]) {
-    const std::string path = FindLibrary(name, line);
-    // NVIDIA's own has what the driver's compiler knows.
-    if (name == "cudadevrt") continue;
-    if (path.empty()) {
-      return Fatal(fmt::format("Could not open input file 'lib{}.a'", name));
-    }
-    line.inputs.push_back(path);
-  }
-
-  struct Module {
-    std::string file;
-    std::string text;
-  };
   std::vector<Module> modules;
-  for (const std::string& name : line.inputs) {
-    std::string bytes;
-    if (!ReadInput(name, &bytes)) {
-      return Fatal(fmt::format("Could not open input file '{}'", name));
-    }
-    std::vector<std::string> found = ModulesOf(bytes, arch->sm);
-    if (found.empty()) {
-      return Fatal(
-          fmt::format("'{}' holds no PTX, machine code of NVIDIA's cannot be "
-                      "linked for another GPU",
-                      name));
-    }
-    for (std::string& text : found) modules.push_back({name, std::move(text)});
-  }
-
   std::vector<LinkInput> inputs;
   std::string all;
-  for (const Module& module : modules) {
-    for (const std::string_view part : ptx::SplitModules(module.text)) {
-      std::string error;
-      ptx::ParseOutcome parsed = ptx::Parse(part, [&](const Diag& diag) {
-        if (error.empty() && diag.severity == Severity::kError) {
-          error = diag.ToString();
-        }
-      });
-      if (!error.empty()) {
-        return Fatal(fmt::format("'{}': {}", module.file, error));
-      }
-      inputs.push_back({module.file, std::move(parsed.module)});
-    }
-    if (!all.empty()) all += '\n';
-    all += module.text;
+  std::string error = TakeLibraries(line);
+  if (error.empty()) error = ReadModules(line.inputs, arch->sm, &modules);
+  if (error.empty()) error = ParseModules(modules, &inputs, &all);
+  if (!error.empty()) return Fatal(error);
+  if (const int code = ReportProblems(inputs, arch->relocatable);
+      code != kDone) {
+    return code;
   }
-  bool failed = false;
-  bool merged = true;
-  for (const LinkProblem& problem : CheckLink(inputs)) {
-    if (problem.kind == LinkProblem::Kind::kDefinedTwice) {
-      Say(kTool, "error",
-          fmt::format("Multiple definition of '{}' in '{}', first defined in "
-                      "'{}'",
-                      problem.symbol, problem.file, problem.first_file));
-      merged = false;
-    } else if (!arch->relocatable) {
-      Say(kTool, "error",
-          fmt::format("Undefined reference to '{}' in '{}'", problem.symbol,
-                      problem.file));
-      failed = true;
-    }
-  }
-  if (!merged) return Fatal("merge_elf failed");
-  if (failed) return kFailed;
   if (line.Has("verbose")) {
     for (const LinkInput& input : inputs) {
       PrintResources(kTool, *input.module, arch_name, Shown::kKernels);

@@ -231,6 +231,37 @@ void PrintVersions() {
   }
 }
 
+int ReportProblems(const std::vector<LinkInput>& inputs, bool may_lack) {
+  bool failed = false;
+  for (const LinkProblem& problem : CheckLink(inputs)) {
+    if (problem.kind == LinkProblem::Kind::kDefinedTwice) {
+      SayAt(problem.file, problem.line, "error",
+            fmt::format("Duplicate definition of {} '{}'",
+                        problem.is_function ? "function" : "variable",
+                        problem.symbol));
+      failed = true;
+    } else if (!may_lack) {
+      return Fatal(fmt::format("Unresolved extern {} '{}'",
+                               problem.is_function ? "function" : "variable",
+                               problem.symbol));
+    }
+  }
+  return failed ? Aborted() : kDone;
+}
+
+int WriteCubin(const std::vector<Input>& texts,
+               const images::CubinTraits& traits, const std::string& output) {
+  std::string all;
+  for (const Input& input : texts) {
+    if (!all.empty()) all += '\n';
+    all += std::string_view(input.text).substr(0, input.text.find('\0'));
+  }
+  if (!WriteOutput(output, images::MakePtxCubin(all, traits))) {
+    return Fatal(fmt::format("Output file '{}' could not be opened", output));
+  }
+  return kDone;
+}
+
 }  // namespace
 
 int RunPtxas(std::vector<std::string> arguments) {
@@ -289,21 +320,11 @@ int RunPtxas(std::vector<std::string> arguments) {
     inputs.push_back({input.name, std::move(module)});
   }
   arch->relocatable = line.Has("compile-only");
-  bool failed = false;
-  for (const LinkProblem& problem : CheckLink(inputs)) {
-    if (problem.kind == LinkProblem::Kind::kDefinedTwice) {
-      SayAt(problem.file, problem.line, "error",
-            fmt::format("Duplicate definition of {} '{}'",
-                        problem.is_function ? "function" : "variable",
-                        problem.symbol));
-      failed = true;
-    } else if (!arch->relocatable && !line.Has("extensible-whole-program")) {
-      return Fatal(fmt::format("Unresolved extern {} '{}'",
-                               problem.is_function ? "function" : "variable",
-                               problem.symbol));
-    }
+  if (const int code = ReportProblems(
+          inputs, arch->relocatable || line.Has("extensible-whole-program"));
+      code != kDone) {
+    return code;
   }
-  if (failed) return Aborted();
   for (const std::string& kernel : line.options["entry"]) {
     if (!HasKernel(inputs, kernel)) return Fatal("Unknown function " + kernel);
   }
@@ -316,16 +337,7 @@ int RunPtxas(std::vector<std::string> arguments) {
     }
   }
   if (arch_name.starts_with("compute_")) return kDone;  // checked, no more
-  std::string all;
-  for (const Input& input : texts) {
-    if (!all.empty()) all += '\n';
-    all += std::string_view(input.text).substr(0, input.text.find('\0'));
-  }
-  const std::string output = line.Value("output-file", "elf.o");
-  if (!WriteOutput(output, images::MakePtxCubin(all, *arch))) {
-    return Fatal(fmt::format("Output file '{}' could not be opened", output));
-  }
-  return kDone;
+  return WriteCubin(texts, *arch, line.Value("output-file", "elf.o"));
 }
 
 }  // namespace cerberus::standins

@@ -96,10 +96,12 @@ bool WriteOutput(const std::string& name, ByteSpan bytes) {
   return std::fclose(file) == 0 && written;
 }
 
-std::vector<LinkProblem> CheckLink(const std::vector<LinkInput>& inputs) {
-  std::vector<LinkProblem> problems;
-  // What the inputs give: name, and which gave it first.
-  std::map<std::string_view, const LinkInput*> defined;
+using Defined = std::map<std::string_view, const LinkInput*>;
+
+// What the inputs give: name, and which gave it first.
+static Defined FindDefined(const std::vector<LinkInput>& inputs,
+                           std::vector<LinkProblem>& problems) {
+  Defined defined;
   const auto define = [&](const LinkInput& input, std::string_view name,
                           Linkage linkage, std::uint32_t offset,
                           bool is_function) {
@@ -129,53 +131,64 @@ std::vector<LinkProblem> CheckLink(const std::vector<LinkInput>& inputs) {
       }
     }
   }
-  // What they use of each other.
+  return defined;
+}
+
+// What one of them uses of the others, and nobody gives.
+static void FindUndefined(const LinkInput& input, const Defined& defined,
+                          std::vector<LinkProblem>& problems) {
+  const ptx::Module& module = *input.module;
+  std::set<std::string_view> missing;
+  const auto use = [&](std::string_view name, bool is_function) {
+    if (defined.contains(name) || !missing.insert(name).second) return;
+    problems.push_back({LinkProblem::Kind::kUndefined, std::string(name),
+                        input.file, "", 0, is_function});
+  };
+  const auto use_function = [&](std::uint32_t id) {
+    if (id >= module.functions.size()) return;
+    const Function& function = module.functions[id];
+    if (!function.has_body &&
+        std::find(std::begin(kSystemCalls), std::end(kSystemCalls),
+                  function.name) == std::end(kSystemCalls)) {
+      use(function.name, true);
+    }
+  };
+  // Shared memory declared .extern is that of the launch.
+  const auto use_variable = [&](std::uint32_t id) {
+    if (id >= module.variables.size()) return;
+    const Variable& variable = module.variables[id];
+    if (variable.linkage == Linkage::kExtern &&
+        variable.space != ptx::VarSpace::kShared) {
+      use(variable.name, false);
+    }
+  };
+  for (const Function& function : module.functions) {
+    // All operands of the function, those within others too.
+    for (const Operand& operand : function.operands) {
+      if (operand.kind == OperandKind::kFunction) {
+        use_function(operand.index);
+      } else if (operand.kind == OperandKind::kVariable ||
+                 operand.base == OperandKind::kVariable) {
+        use_variable(operand.index);
+      }
+    }
+  }
+  for (const Variable& variable : module.variables) {
+    for (const ptx::InitElement& element : variable.init) {
+      if (element.kind == ptx::InitElement::Kind::kFunction) {
+        use_function(element.index);
+      } else if (element.kind == ptx::InitElement::Kind::kVariable) {
+        use_variable(element.index);
+      }
+    }
+  }
+}
+
+std::vector<LinkProblem> CheckLink(const std::vector<LinkInput>& inputs) {
+  std::vector<LinkProblem> problems;
+  const Defined defined = FindDefined(inputs, problems);
   for (const LinkInput& input : inputs) {
-    const ptx::Module& module = *input.module;
-    std::set<std::string_view> missing;
-    const auto use = [&](std::string_view name, bool is_function) {
-      if (defined.contains(name) || !missing.insert(name).second) return;
-      problems.push_back({LinkProblem::Kind::kUndefined, std::string(name),
-                          input.file, "", 0, is_function});
-    };
-    const auto use_function = [&](std::uint32_t id) {
-      if (id >= module.functions.size()) return;
-      const Function& function = module.functions[id];
-      if (!function.has_body &&
-          std::find(std::begin(kSystemCalls), std::end(kSystemCalls),
-                    function.name) == std::end(kSystemCalls)) {
-        use(function.name, true);
-      }
-    };
-    // Shared memory declared .extern is that of the launch.
-    const auto use_variable = [&](std::uint32_t id) {
-      if (id >= module.variables.size()) return;
-      const Variable& variable = module.variables[id];
-      if (variable.linkage == Linkage::kExtern &&
-          variable.space != ptx::VarSpace::kShared) {
-        use(variable.name, false);
-      }
-    };
-    for (const Function& function : module.functions) {
-      // All operands of the function, those within others too.
-      for (const Operand& operand : function.operands) {
-        if (operand.kind == OperandKind::kFunction) {
-          use_function(operand.index);
-        } else if (operand.kind == OperandKind::kVariable ||
-                   operand.base == OperandKind::kVariable) {
-          use_variable(operand.index);
-        }
-      }
-    }
-    for (const Variable& variable : module.variables) {
-      for (const ptx::InitElement& element : variable.init) {
-        if (element.kind == ptx::InitElement::Kind::kFunction) {
-          use_function(element.index);
-        } else if (element.kind == ptx::InitElement::Kind::kVariable) {
-          use_variable(element.index);
-        }
-      }
-    }
+    FindUndefined(input, defined, problems);
   }
   return problems;
 }

@@ -258,94 +258,109 @@ class Compilation {
   // more, each of its kernels for itself. Where a kernel's failure means that
   // there is no output, the others stop; what they would have to report, of
   // all that lowering finds, is still said.
-  std::vector<PartOutcome> CompileInProcesses(
-      const std::vector<ProgramPart>& parts, KeptParts* kept) {
+  class InProcesses {
+   public:
+    InProcesses(Compilation& compilation, KeptParts* kept)
+        : compilation_(compilation), kept_(kept) {}
+
+    // Nothing, and cut_finer(), if a part that is whole has to be cut.
+    std::vector<PartOutcome> Run(const std::vector<ProgramPart>& parts) {
+      for (std::size_t i = 0; i < parts.size(); ++i) {
+        Task& task = tasks_[{i, 0}];
+        task.part = parts[i];
+        waiting_.push_back(&task);
+        progress_.kernels += compilation_.KernelsOf(parts[i]).size();
+        progress_.instructions += compilation_.SizeOf(parts[i]);
+      }
+      Tell();
+      while (!stop_ && (!waiting_.empty() || workers_.running() != 0)) {
+        while (!stop_ && !waiting_.empty() &&
+               workers_.running() < compilation_.options_.jobs) {
+          Task& task = *waiting_.front();
+          waiting_.pop_front();
+          Start(task);
+        }
+        if (!stop_ && workers_.running() != 0) TakeOne();
+      }
+      if (cut_finer_) return {};
+      return Outcomes();
+    }
+    bool cut_finer() const { return cut_finer_; }
+
+   private:
     struct Task {
       ProgramPart part;
       PartOutcome outcome;
     };
-    // By number of the part, and of the kernel in it that is alone.
-    std::map<std::pair<std::size_t, std::size_t>, Task> tasks;
-    std::deque<Task*> waiting;
-    Progress progress;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      Task& task = tasks[{i, 0}];
-      task.part = parts[i];
-      waiting.push_back(&task);
-      progress.kernels += KernelsOf(parts[i]).size();
-      progress.instructions += SizeOf(parts[i]);
-    }
-    const auto note = [&](const Task& task) {
-      progress.kernels_done += KernelsOf(task.part).size();
-      progress.instructions_done += SizeOf(task.part);
-      if (isolation_->on_progress) isolation_->on_progress(progress);
-    };
-    if (isolation_->on_progress) isolation_->on_progress(progress);
-    const auto failed = [&](const Task& task) {
-      return task.outcome.error && !options_.keep_going;
-    };
 
-    const auto replace = [&](const Task& task,
-                             const std::vector<ProgramPart>& pieces) {
+    void Tell() const {
+      const Isolation& isolation = *compilation_.isolation_;
+      if (isolation.on_progress) isolation.on_progress(progress_);
+    }
+    void Done(const Task& task) {
+      progress_.kernels_done += compilation_.KernelsOf(task.part).size();
+      progress_.instructions_done += compilation_.SizeOf(task.part);
+      Tell();
+      stop_ |= task.outcome.error && !compilation_.options_.keep_going;
+    }
+
+    // Pieces of a task stand in its place; one that is whole ends all.
+    void Replace(const Task& task, const std::vector<ProgramPart>& pieces) {
+      if (task.part.is_whole()) {
+        cut_finer_ = stop_ = true;
+        return;
+      }
       const auto at = std::find_if(
-          tasks.begin(), tasks.end(),
+          tasks_.begin(), tasks_.end(),
           [&](const auto& entry) { return &entry.second == &task; });
       const std::size_t i = at->first.first;
-      tasks.erase(at);
+      tasks_.erase(at);
       for (std::size_t k = 0; k < pieces.size(); ++k) {
-        Task& piece = tasks[{i, k + 1}];
+        Task& piece = tasks_[{i, k + 1}];
         piece.part = pieces[k];
-        waiting.push_back(&piece);
+        waiting_.push_back(&piece);
       }
-    };
+    }
 
-    Workers workers;
-    std::map<std::size_t, Task*> running;
-    std::size_t started = 0;
-    bool stop = false;
-    while (!stop && (!waiting.empty() || workers.running() != 0)) {
-      while (!stop && !waiting.empty() && workers.running() < options_.jobs) {
-        Task& task = *waiting.front();
-        waiting.pop_front();
-        if (std::optional<PartOutcome> found = kept->Find(task.part)) {
-          task.outcome = *std::move(found);
-          note(task);
-          continue;
-        }
-        // An earlier run has cut it finer.
-        if (const auto pieces = Pieces(task.part);
-            pieces.size() > 1 &&
-            std::any_of(pieces.begin(), pieces.end(),
-                        [&](const auto& piece) { return kept->Has(piece); })) {
-          if (task.part.is_whole()) {
-            cut_finer_ = true;
-            return {};
-          }
-          replace(task, pieces);
-          continue;
-        }
-        const Status begun = workers.Start(started, SecondsFor(task.part), [&] {
-          return WriteOutcome(CompilePart(task.part, *machine_));
-        });
-        if (begun) {
-          running[started++] = &task;
-        } else {
-          task.outcome = CompilePart(task.part, *machine_);
-          note(task);
-          stop = failed(task);
-        }
+    void Start(Task& task) {
+      if (std::optional<PartOutcome> found = kept_->Find(task.part)) {
+        task.outcome = *std::move(found);
+        Done(task);
+        return;
       }
-      if (stop || workers.running() == 0) continue;
-      Result<Workers::Finished> finished = workers.Wait();
+      // An earlier run has cut it finer.
+      if (const auto pieces = compilation_.Pieces(task.part);
+          pieces.size() > 1 &&
+          std::any_of(pieces.begin(), pieces.end(),
+                      [&](const auto& piece) { return kept_->Has(piece); })) {
+        Replace(task, pieces);
+        return;
+      }
+      const auto compile = [&] {
+        return compilation_.CompilePart(task.part, *compilation_.machine_);
+      };
+      if (workers_.Start(started_, compilation_.SecondsFor(task.part),
+                         [&] { return WriteOutcome(compile()); })) {
+        running_[started_++] = &task;
+        return;
+      }
+      task.outcome = compile();
+      Done(task);
+    }
+
+    // Waits for one of those that run.
+    void TakeOne() {
+      Result<Workers::Finished> finished = workers_.Wait();
       if (!finished) {
-        for (const auto& [id, task] : running) {
+        for (const auto& [id, task] : running_) {
           task->outcome.error = finished.error();
         }
-        break;
+        stop_ = true;
+        return;
       }
-      const auto at = running.find(finished->id);
+      const auto at = running_.find(finished->id);
       Task& task = *at->second;
-      running.erase(at);
+      running_.erase(at);
       if (finished->end == Workers::End::kDone) {
         Result<PartOutcome> outcome = ReadOutcome(finished->result);
         if (outcome) {
@@ -355,37 +370,60 @@ class Compilation {
         }
         if (!task.outcome.error && task.outcome.info.failed.empty() &&
             finished->seconds > kWorthKeeping) {
-          kept->Keep(task.part, task.outcome);
+          kept_->Keep(task.part, task.outcome);
         }
-      } else if (const auto pieces = Pieces(task.part); pieces.size() > 1) {
-        if (task.part.is_whole()) {
-          cut_finer_ = true;
-          return {};
-        }
-        replace(task, pieces);
-        continue;
+      } else if (const auto pieces = compilation_.Pieces(task.part);
+                 pieces.size() > 1) {
+        Replace(task, pieces);
+        return;
       } else {
-        task.outcome = Died(task.part, *finished);
+        task.outcome = compilation_.Died(task.part, *finished);
       }
-      note(task);
-      stop = failed(task);
+      Done(task);
     }
 
-    std::vector<PartOutcome> outcomes;
-    for (auto& [number, task] : tasks) {
-      const bool unfinished =
-          std::find(waiting.begin(), waiting.end(), &task) != waiting.end() ||
-          std::any_of(running.begin(), running.end(),
-                      [&](const auto& entry) { return entry.second == &task; });
-      if (unfinished) {
-        const DiagSink sink = [&outcome = task.outcome](const Diag& diag) {
-          outcome.diags.push_back(diag);
-        };
-        PartCompilation(options_, program_, task.part, *machine_, sink)
-            .Diagnose();
-      }
-      outcomes.push_back(std::move(task.outcome));
+    bool IsUnfinished(const Task& task) const {
+      return std::find(waiting_.begin(), waiting_.end(), &task) !=
+                 waiting_.end() ||
+             std::any_of(
+                 running_.begin(), running_.end(),
+                 [&](const auto& entry) { return entry.second == &task; });
     }
+    std::vector<PartOutcome> Outcomes() {
+      std::vector<PartOutcome> outcomes;
+      outcomes.reserve(tasks_.size());
+      for (auto& [number, task] : tasks_) {
+        if (IsUnfinished(task)) {
+          const DiagSink sink = [&outcome = task.outcome](const Diag& diag) {
+            outcome.diags.push_back(diag);
+          };
+          PartCompilation(compilation_.options_, compilation_.program_,
+                          task.part, *compilation_.machine_, sink)
+              .Diagnose();
+        }
+        outcomes.push_back(std::move(task.outcome));
+      }
+      return outcomes;
+    }
+
+    Compilation& compilation_;
+    KeptParts* kept_;
+    // By number of the part, and of the kernel in it that is alone.
+    std::map<std::pair<std::size_t, std::size_t>, Task> tasks_;
+    std::deque<Task*> waiting_;
+    std::map<std::size_t, Task*> running_;
+    Workers workers_;
+    Progress progress_;
+    std::size_t started_ = 0;
+    bool stop_ = false;
+    bool cut_finer_ = false;
+  };
+
+  std::vector<PartOutcome> CompileInProcesses(
+      const std::vector<ProgramPart>& parts, KeptParts* kept) {
+    InProcesses run(*this, kept);
+    std::vector<PartOutcome> outcomes = run.Run(parts);
+    cut_finer_ |= run.cut_finer();
     return outcomes;
   }
 

@@ -144,7 +144,53 @@ class ArgumentReader {
   bool has_value_ = false;
 };
 
-// -1: go on; else exit with it.
+constexpr int kGoOn = -1;  // else: exit with it
+
+int TakeValue(const std::string& arg, const std::string& value,
+              Arguments* out) {
+  if (arg == "--arch") {
+    out->arch = value;
+  } else if (arg == "-o") {
+    out->output = value;
+  } else if (arg == "--jobs") {
+    out->jobs = std::atoi(value.c_str());
+    if (out->jobs < 1) return UsageError("--jobs is not a number");
+  } else if (arg == "--compile-seconds") {
+    if (!ParseNumber(value, &out->seconds)) {
+      return UsageError("--compile-seconds is not a number");
+    }
+  } else if (arg == "--parts") {
+    out->parts = value;
+  } else if (arg == "--progress-fd") {
+    unsigned fd = 0;
+    if (!ParseNumber(value, &fd)) {
+      return UsageError("--progress-fd is not a number");
+    }
+    out->progress = static_cast<int>(fd);
+  } else if (arg == "--time-trace") {
+    out->time_trace = value;
+  } else if (arg == "--shared-overflow") {
+    if (value != "error" && value != "global") {
+      return UsageError("unknown --shared-overflow '" + value + "'");
+    }
+    out->shared_overflow = value == "global";
+  } else if (arg == "--lanes") {
+    if (value != "auto" && value != "serial") {
+      return UsageError("unknown --lanes '" + value + "'");
+    }
+    out->serial_lanes = value == "serial";
+  } else if (arg == "--emit") {
+    if (!ParseEmit(value, &out->emit)) {
+      return UsageError("unknown --emit '" + value + "'");
+    }
+  } else if (value == "json" || value == "text") {
+    out->json = value == "json";
+  } else {
+    return UsageError("unknown --diagnostics '" + value + "'");
+  }
+  return kGoOn;
+}
+
 int ParseArguments(int argc, char** argv, Arguments* out) {
   ArgumentReader reader(argc, argv);
   std::string arg;
@@ -173,45 +219,8 @@ int ParseArguments(int argc, char** argv, Arguments* out) {
                arg == "--lanes" || arg == "--compile-seconds" ||
                arg == "--parts" || arg == "--progress-fd") {
       if (!reader.Value(&value)) return UsageError(arg + " needs a value");
-      if (arg == "--arch") {
-        out->arch = value;
-      } else if (arg == "-o") {
-        out->output = value;
-      } else if (arg == "--jobs") {
-        out->jobs = std::atoi(value.c_str());
-        if (out->jobs < 1) return UsageError("--jobs is not a number");
-      } else if (arg == "--compile-seconds") {
-        if (!ParseNumber(value, &out->seconds)) {
-          return UsageError("--compile-seconds is not a number");
-        }
-      } else if (arg == "--parts") {
-        out->parts = value;
-      } else if (arg == "--progress-fd") {
-        unsigned fd = 0;
-        if (!ParseNumber(value, &fd)) {
-          return UsageError("--progress-fd is not a number");
-        }
-        out->progress = static_cast<int>(fd);
-      } else if (arg == "--time-trace") {
-        out->time_trace = value;
-      } else if (arg == "--shared-overflow") {
-        if (value != "error" && value != "global") {
-          return UsageError("unknown --shared-overflow '" + value + "'");
-        }
-        out->shared_overflow = value == "global";
-      } else if (arg == "--lanes") {
-        if (value != "auto" && value != "serial") {
-          return UsageError("unknown --lanes '" + value + "'");
-        }
-        out->serial_lanes = value == "serial";
-      } else if (arg == "--emit") {
-        if (!ParseEmit(value, &out->emit)) {
-          return UsageError("unknown --emit '" + value + "'");
-        }
-      } else if (value == "json" || value == "text") {
-        out->json = value == "json";
-      } else {
-        return UsageError("unknown --diagnostics '" + value + "'");
+      if (const int code = TakeValue(arg, value, out); code != kGoOn) {
+        return code;
       }
     } else if (arg.size() > 1 && arg[0] == '-') {
       return UsageError("unknown option '" + arg + "'");
@@ -224,7 +233,7 @@ int ParseArguments(int argc, char** argv, Arguments* out) {
   if (out->arch.empty()) return UsageError("--arch is missing");
   if (out->input.empty()) return UsageError("the input file is missing");
   if (out->output.empty()) return UsageError("-o is missing");
-  return -1;
+  return kGoOn;
 }
 
 std::string JsonString(const char* text) {

@@ -237,6 +237,55 @@ class Table {
     return type;
   }
 
+  // True if `text` was between these, which go.
+  static bool Enclosed(std::string_view& text, char open, char close) {
+    if (text.size() < 2 || text.front() != open || text.back() != close) {
+      return false;
+    }
+    text = text.substr(1, text.size() - 2);
+    return true;
+  }
+
+  // Of an operand that a register can be; returns its name.
+  static std::string_view SpecOfRegister(std::string_view text, bool typeless,
+                                         OperandSpec& spec) {
+    if (Enclosed(text, '{', '}')) {
+      spec.classes |= kOpVector;
+    } else if (text.ends_with('*')) {
+      spec.classes |= kOpScalarOrVector | kOpRegister;
+      text.remove_suffix(1);
+    } else {
+      spec.classes |= kOpRegister;
+    }
+    while (text.ends_with('@') || text.ends_with('^')) {
+      spec.classes |= text.back() == '@' ? kOpSymbol | kOpSpecial
+                                         : static_cast<unsigned>(kOpVector);
+      text.remove_suffix(1);
+    }
+    if (text.starts_with('!')) {
+      spec.classes |= kOpNegatable;
+      text.remove_prefix(1);
+    }
+    const std::size_t bar = text.find('|');
+    if (bar != std::string_view::npos) {
+      spec.classes |= kOpPair;
+      spec.pair_type = Type::kPred;
+      if (text.find('[') == std::string_view::npos)
+        spec.classes &= ~static_cast<std::uint32_t>(kOpRegister);
+      text = text.substr(0, text.find_first_of("[|"));
+      spec.classes |= kOpDest;
+    }
+    if (text.starts_with('d')) spec.classes |= kOpDest;
+    if (typeless && (text.starts_with('p') || text.starts_with('q') ||
+                     (spec.classes & kOpNegatable) != 0)) {
+      spec.from = OperandSpec::From::kFixed;
+      spec.fixed = Type::kPred;
+    }
+    if ((spec.classes & kOpDest) != 0) spec.classes |= kOpSink;
+    else if ((spec.classes & kOpRegister) != 0) spec.classes |= kOpImmediate;
+    return text;
+  }
+
   OperandSpec Spec(std::string_view text) {
     const std::string_view whole = text;
     OperandSpec spec{};
@@ -261,12 +310,6 @@ class Table {
       spec.from = OperandSpec::From::kFixed;
       spec.fixed = FixedType(type);
     }
-    const auto enclosed = [&](char open, char close) {
-      if (text.size() < 2 || text.front() != open || text.back() != close)
-        return false;
-      text = text.substr(1, text.size() - 2);
-      return true;
-    };
     if (text == "tex") {
       spec.classes |= kOpTexture;
       spec.from = OperandSpec::From::kAny;
@@ -277,47 +320,14 @@ class Table {
     } else if (text.starts_with('#')) {
       spec.classes |= kOpImmediate;
       text.remove_prefix(1);
-    } else if (enclosed('[', ']')) {
+    } else if (Enclosed(text, '[', ']')) {
       spec.classes |= kOpAddress;
       spec.from = OperandSpec::From::kAny;
-    } else if (enclosed('(', ')')) {
+    } else if (Enclosed(text, '(', ')')) {
       spec.classes |= kOpList;
       spec.from = OperandSpec::From::kAny;
     } else {
-      if (enclosed('{', '}')) {
-        spec.classes |= kOpVector;
-      } else if (text.ends_with('*')) {
-        spec.classes |= kOpScalarOrVector | kOpRegister;
-        text.remove_suffix(1);
-      } else {
-        spec.classes |= kOpRegister;
-      }
-      while (text.ends_with('@') || text.ends_with('^')) {
-        spec.classes |= text.back() == '@' ? kOpSymbol | kOpSpecial
-                                           : static_cast<unsigned>(kOpVector);
-        text.remove_suffix(1);
-      }
-      if (text.starts_with('!')) {
-        spec.classes |= kOpNegatable;
-        text.remove_prefix(1);
-      }
-      const std::size_t bar = text.find('|');
-      if (bar != std::string_view::npos) {
-        spec.classes |= kOpPair;
-        spec.pair_type = Type::kPred;
-        if (text.find('[') == std::string_view::npos)
-          spec.classes &= ~static_cast<std::uint32_t>(kOpRegister);
-        text = text.substr(0, text.find_first_of("[|"));
-        spec.classes |= kOpDest;
-      }
-      if (text.starts_with('d')) spec.classes |= kOpDest;
-      if (type.empty() && (text.starts_with('p') || text.starts_with('q') ||
-                           (spec.classes & kOpNegatable) != 0)) {
-        spec.from = OperandSpec::From::kFixed;
-        spec.fixed = Type::kPred;
-      }
-      if ((spec.classes & kOpDest) != 0) spec.classes |= kOpSink;
-      else if ((spec.classes & kOpRegister) != 0) spec.classes |= kOpImmediate;
+      text = SpecOfRegister(text, type.empty(), spec);
     }
     spec.name = text;
     if (spec.name.empty()) BadTable("operand without a name", whole);

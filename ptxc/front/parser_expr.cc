@@ -222,6 +222,82 @@ bool Parser::Unary(int depth, Constant* out) {
   return true;
 }
 
+// `out` becomes out `op` right, both integers.
+bool Parser::IntBinary(const Token& op, const Constant& right, Constant* out) {
+  const std::uint64_t a = out->bits;
+  const std::uint64_t b = right.bits;
+  const bool u = out->is_unsigned || right.is_unsigned;
+  const std::int64_t sa = static_cast<std::int64_t>(a);
+  const std::int64_t sb = static_cast<std::int64_t>(b);
+  const bool less = u ? a < b : sa < sb;
+  std::uint64_t value = 0;
+  bool is_signed = false;  // whatever the operands are
+  switch (op.kind) {
+    case TokenKind::kOrOr:
+      value = a != 0 || b != 0;
+      is_signed = true;
+      break;
+    case TokenKind::kAndAnd:
+      value = a != 0 && b != 0;
+      is_signed = true;
+      break;
+    case TokenKind::kEqual:
+      value = a == b;
+      is_signed = true;
+      break;
+    case TokenKind::kNotEqual:
+      value = a != b;
+      is_signed = true;
+      break;
+    case TokenKind::kLessEqual:
+      value = less || a == b;
+      is_signed = true;
+      break;
+    case TokenKind::kGreaterEqual:
+      value = !less;
+      is_signed = true;
+      break;
+    case TokenKind::kShiftLeft: value = a << (b & 63); break;
+    case TokenKind::kShiftRight:
+      value = out->is_unsigned ? a >> (b & 63)
+                               : static_cast<std::uint64_t>(sa >> (b & 63));
+      break;
+    default:
+      switch (op.text[0]) {
+        case '|': value = a | b; break;
+        case '^': value = a ^ b; break;
+        case '&': value = a & b; break;
+        case '<':
+          value = less;
+          is_signed = true;
+          break;
+        case '>':
+          value = !less && a != b;
+          is_signed = true;
+          break;
+        case '+': value = a + b; break;
+        case '-': value = a - b; break;
+        case '*': value = a * b; break;
+        default:
+          if (b == 0) return Error(op.offset, "division by zero");
+          if (op.Is('%')) {
+            value = a % b;
+            is_signed = true;
+          } else if (u) {
+            value = a / b;
+          } else {
+            // No overflow trap.
+            value = sb == -1 ? 0 - a : static_cast<std::uint64_t>(sa / sb);
+          }
+      }
+  }
+  const bool shift =
+      op.kind == TokenKind::kShiftLeft || op.kind == TokenKind::kShiftRight;
+  out->bits = value;
+  out->is_unsigned = !is_signed && (shift ? out->is_unsigned : u);
+  return true;
+}
+
 bool Parser::Binary(int min_precedence, int depth, Constant* out) {
   if (!Unary(depth, out)) return false;
   while (true) {
@@ -256,77 +332,7 @@ bool Parser::Binary(int min_precedence, int depth, Constant* out) {
     if (out->kind != Constant::Kind::kInt || right.kind != Constant::Kind::kInt)
       return Error(op.offset,
                    "'" + std::string(op.text) + "' needs integers, not floats");
-    const std::uint64_t a = out->bits;
-    const std::uint64_t b = right.bits;
-    const bool u = out->is_unsigned || right.is_unsigned;
-    const std::int64_t sa = static_cast<std::int64_t>(a);
-    const std::int64_t sb = static_cast<std::int64_t>(b);
-    const bool less = u ? a < b : sa < sb;
-    std::uint64_t value = 0;
-    bool is_signed = false;  // whatever the operands are
-    switch (op.kind) {
-      case TokenKind::kOrOr:
-        value = a != 0 || b != 0;
-        is_signed = true;
-        break;
-      case TokenKind::kAndAnd:
-        value = a != 0 && b != 0;
-        is_signed = true;
-        break;
-      case TokenKind::kEqual:
-        value = a == b;
-        is_signed = true;
-        break;
-      case TokenKind::kNotEqual:
-        value = a != b;
-        is_signed = true;
-        break;
-      case TokenKind::kLessEqual:
-        value = less || a == b;
-        is_signed = true;
-        break;
-      case TokenKind::kGreaterEqual:
-        value = !less;
-        is_signed = true;
-        break;
-      case TokenKind::kShiftLeft: value = a << (b & 63); break;
-      case TokenKind::kShiftRight:
-        value = out->is_unsigned ? a >> (b & 63)
-                                 : static_cast<std::uint64_t>(sa >> (b & 63));
-        break;
-      default:
-        switch (op.text[0]) {
-          case '|': value = a | b; break;
-          case '^': value = a ^ b; break;
-          case '&': value = a & b; break;
-          case '<':
-            value = less;
-            is_signed = true;
-            break;
-          case '>':
-            value = !less && a != b;
-            is_signed = true;
-            break;
-          case '+': value = a + b; break;
-          case '-': value = a - b; break;
-          case '*': value = a * b; break;
-          default:
-            if (b == 0) return Error(op.offset, "division by zero");
-            if (op.Is('%')) {
-              value = a % b;
-              is_signed = true;
-            } else if (u) {
-              value = a / b;
-            } else {
-              // No overflow trap.
-              value = sb == -1 ? 0 - a : static_cast<std::uint64_t>(sa / sb);
-            }
-        }
-    }
-    const bool shift =
-        op.kind == TokenKind::kShiftLeft || op.kind == TokenKind::kShiftRight;
-    out->bits = value;
-    out->is_unsigned = !is_signed && (shift ? out->is_unsigned : u);
+    if (!IntBinary(op, right, out)) return false;
   }
 }
 

@@ -148,6 +148,7 @@ class Parser {
   bool ConstantExpression(Constant* out);
   static int PrecedenceOf(const Token& token);
   static constexpr int kProduct = 11;  // the precedence of *, / and %
+  bool IntBinary(const Token& op, const Constant& right, Constant* out);
   bool Binary(int min_precedence, int depth, Constant* out);
   bool Unary(int depth, Constant* out);
   bool Literal(Constant* out);

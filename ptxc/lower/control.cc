@@ -161,100 +161,109 @@ llvm::Value* FunctionLowering::CallArgument(const Operand& operand,
   return b_.CreateZExtOrTrunc(value, type);
 }
 
+// A function by its name. False if it was compiled as a service, or failed.
+bool FunctionLowering::DirectCallee(const Operand& callee, Callee* to) {
+  const std::uint32_t id = callee.index;
+  const Function& function = ptx_module_.functions[id];
+  if (!module_.FunctionDefinition(id).has_body) {
+    if (!CallService(id)) {
+      Fail(fmt::format("'{}' is declared but defined nowhere",
+                       Demangle(function.name)));
+    }
+    return false;
+  }
+  to->returns = &function.returns;
+  to->params = &function.params;
+  llvm::Function* lowered = module_.FunctionOf(id);
+  to->target = lowered;
+  to->signature = lowered->getFunctionType();
+  to->may_exit = module_.state(id).may_exit;
+  to->returned = module_.FunctionDefinition(id).returns.size();
+  const llvm::FunctionType* declared =
+      module_.SignatureOf(*to->returns, *to->params, to->may_exit);
+  // Only one of declaration and definition may return something, as for
+  // nvlink: numba declares C's void functions as returning a word.
+  if (declared != to->signature &&
+      (declared->params() != to->signature->params() ||
+       (!to->returns->empty() && to->returned != 0))) {
+    Fail(fmt::format("'{}' is declared otherwise than it is defined",
+                     Demangle(function.name)));
+    return false;
+  }
+  return true;
+}
+
+// A function by its address, whose signature stands behind the arguments.
+bool FunctionLowering::IndirectCallee(const Operand& callee, Callee* to) {
+  const Operand& list = op(3);
+  const Prototype* prototype = nullptr;
+  if (list.kind == OperandKind::kPrototype) {
+    prototype = &ptx_.prototypes[list.index];
+  }
+  if (!prototype) {
+    Fail("an indirect call needs a prototype");
+    return false;
+  }
+  if (prototype->kind == Prototype::Kind::kCallTargets) {
+    if (prototype->targets.empty()) {
+      Fail("the list of call targets is empty");
+      return false;
+    }
+    const Function& first = ptx_module_.functions[prototype->targets[0]];
+    to->returns = &first.returns;
+    to->params = &first.params;
+  } else {
+    to->returns = &prototype->returns;
+    to->params = &prototype->params;
+  }
+  to->may_exit = module_.ExitsThroughPointers();
+  to->signature = module_.SignatureOf(*to->returns, *to->params, to->may_exit);
+  to->returned = to->returns->size();
+  to->target =
+      b_.CreateIntToPtr(Read(callee, Type::kU64),
+                        llvm::PointerType::get(b_.getContext(), kAsGeneric));
+  return true;
+}
+
 void FunctionLowering::LowerCall() {
   const Operand& results = op(0);
-  const Operand& callee = op(1);
   const Operand& arguments = op(2);
-  const std::vector<std::uint32_t>* returns = nullptr;
-  const std::vector<std::uint32_t>* params = nullptr;
-  llvm::FunctionType* signature = nullptr;
-  Value* target = nullptr;
-  std::size_t returned = 0;  // values
-  bool may_exit = false;
-  if (callee.kind == OperandKind::kFunction) {
-    const std::uint32_t id = callee.index;
-    const Function& function = ptx_module_.functions[id];
-    if (!module_.FunctionDefinition(id).has_body) {
-      if (!CallService(id)) {
-        Fail(fmt::format("'{}' is declared but defined nowhere",
-                         Demangle(function.name)));
-      }
-      return;
-    }
-    returns = &function.returns;
-    params = &function.params;
-    llvm::Function* lowered = module_.FunctionOf(id);
-    target = lowered;
-    signature = lowered->getFunctionType();
-    may_exit = module_.state(id).may_exit;
-    returned = module_.FunctionDefinition(id).returns.size();
-    const llvm::FunctionType* declared =
-        module_.SignatureOf(*returns, *params, may_exit);
-    // Only one of declaration and definition may return something, as for
-    // nvlink: numba declares C's void functions as returning a word.
-    if (declared != signature && (declared->params() != signature->params() ||
-                                  (!returns->empty() && returned != 0))) {
-      Fail(fmt::format("'{}' is declared otherwise than it is defined",
-                       Demangle(function.name)));
-      return;
-    }
-  } else {
-    const Operand& list = op(3);
-    const Prototype* prototype = nullptr;
-    if (list.kind == OperandKind::kPrototype) {
-      prototype = &ptx_.prototypes[list.index];
-    }
-    if (!prototype) {
-      Fail("an indirect call needs a prototype");
-      return;
-    }
-    if (prototype->kind == Prototype::Kind::kCallTargets) {
-      if (prototype->targets.empty()) {
-        Fail("the list of call targets is empty");
-        return;
-      }
-      const Function& first = ptx_module_.functions[prototype->targets[0]];
-      returns = &first.returns;
-      params = &first.params;
-    } else {
-      returns = &prototype->returns;
-      params = &prototype->params;
-    }
-    may_exit = module_.ExitsThroughPointers();
-    signature = module_.SignatureOf(*returns, *params, may_exit);
-    returned = returns->size();
-    target =
-        b_.CreateIntToPtr(Read(callee, Type::kU64),
-                          llvm::PointerType::get(b_.getContext(), kAsGeneric));
+  Callee callee;
+  if (!(op(1).kind == OperandKind::kFunction
+            ? DirectCallee(op(1), &callee)
+            : IndirectCallee(op(1), &callee))) {
+    return;
   }
   const unsigned given =
       arguments.kind == OperandKind::kList ? arguments.count : 0;
-  if (given != signature->getNumParams()) {
+  if (given != callee.signature->getNumParams()) {
     Fail(fmt::format("{} arguments given, {} expected", given,
-                     signature->getNumParams()));
+                     callee.signature->getNumParams()));
     return;
   }
   std::vector<Value*> args;
+  args.reserve(given);
   for (unsigned i = 0; i < given; ++i) {
-    args.push_back(CallArgument(child(arguments, i), (*params)[i],
-                                signature->getParamType(i)));
+    args.push_back(CallArgument(child(arguments, i), (*callee.params)[i],
+                                callee.signature->getParamType(i)));
   }
-  llvm::CallInst* call = b_.CreateCall(signature, target, args);
+  llvm::CallInst* call = b_.CreateCall(callee.signature, callee.target, args);
   call->setConvergent();
   call->setDoesNotThrow();
   Value* value = call;
-  const unsigned hidden = may_exit ? 1 : 0;
-  const bool several = returned + hidden > 1;
-  if (may_exit) LeaveIf(several ? b_.CreateExtractValue(value, 0) : value);
+  const unsigned hidden = callee.may_exit ? 1 : 0;
+  const bool several = callee.returned + hidden > 1;
+  if (callee.may_exit)
+    LeaveIf(several ? b_.CreateExtractValue(value, 0) : value);
   if (results.kind != OperandKind::kList) return;
-  const std::size_t taken = std::min(returned, returns->size());
+  const std::size_t taken = std::min(callee.returned, callee.returns->size());
   for (unsigned i = 0; i < results.count && i < taken; ++i) {
     const Operand& to = child(results, i);
     Value* part = several ? b_.CreateExtractValue(value, i + hidden) : value;
     if (to.kind == OperandKind::kVariable) {
       b_.CreateStore(part, LocalStorage(to.index));
     } else {
-      WritePassed(to, part, ptx_module_.variables[(*returns)[i]].type);
+      WritePassed(to, part, ptx_module_.variables[(*callee.returns)[i]].type);
     }
   }
 }

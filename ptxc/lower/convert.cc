@@ -12,16 +12,17 @@
 #include "ptxc/lower/lower.h"
 
 namespace cerberus::ptx {
-namespace {
-
-bool IsAnyFloat(Type t) { return IsFloat(t) || t == Type::kBF16; }
-
-// The small formats of "Data types for alternate formats".
 struct SmallFormat {
   Type pair;
   const char* name;
   unsigned bits;  // of one element in the pack
 };
+
+namespace {
+
+bool IsAnyFloat(Type t) { return IsFloat(t) || t == Type::kBF16; }
+
+// The small formats of "Data types for alternate formats".
 constexpr SmallFormat kSmallFormats[] = {
     {Type::kE4M3x2, "e4m3", 8}, {Type::kE5M2x2, "e5m2", 8},
     {Type::kE2M3x2, "e2m3", 8}, {Type::kE3M2x2, "e3m2", 8},
@@ -288,132 +289,156 @@ std::function<llvm::Value*(unsigned)> FunctionLowering::ScalesOf(
   };
 }
 
+// With .satfinite: the largest number of `format` for what is above it.
+llvm::Value* FunctionLowering::ClampFinite(Value* v, Type format) {
+  if (mods().sat() != Sat::kFinite) return v;
+  const double largest = LargestOf(format);
+  Value* high = Fp(v->getType(), largest);
+  Value* low = Fp(v->getType(), -largest);
+  v = b_.CreateSelect(b_.CreateFCmpOGT(v, high), high, v);
+  return b_.CreateSelect(b_.CreateFCmpOLT(v, low), low, v);
+}
+
+// Two of .f32 into .f16x2 or .bf16x2.
+void FunctionLowering::ConvertToHalves(Type to) {
+  const Type half = to == Type::kF16x2 ? Type::kF16 : Type::kBF16;
+  const bool relu = mods().relu() == Relu::kOn;
+  // a is the upper half.
+  Value* result = llvm::PoisonValue::get(LlvmType(to));
+  for (unsigned i = 0; i < 2; ++i) {
+    Value* v = Read(op(2 - static_cast<int>(i)), Type::kF32);
+    if (ftz()) v = Flush(v);
+    v = FloatToFloat(ClampFinite(v, half), Type::kF32, half);
+    result = b_.CreateInsertElement(result, relu ? Relu(v) : v, i);
+  }
+  Out(0, result, to);
+}
+
+// A pack of small floats into .f16x2 or .bf16x2.
+void FunctionLowering::ConvertToHalves(Type to, const SmallFormat* small) {
+  const Type half = to == Type::kF16x2 ? Type::kF16 : Type::kBF16;
+  const bool relu = mods().relu() == Relu::kOn;
+  Value* packed = Read(op(1), small->bits == 4 ? Type::kB8 : Type::kB16);
+  const auto scale = ScalesOf(2, "scale_ue8m0");
+  Value* wide = b_.CreateZExt(packed, b_.getInt32Ty());
+  Value* result = llvm::PoisonValue::get(LlvmType(to));
+  for (unsigned i = 0; i < 2; ++i) {
+    Value* code = b_.CreateAnd(b_.CreateLShr(wide, i * small->bits),
+                               I32((1u << small->bits) - 1));
+    Value* v =
+        Dev(fmt::format("decode_{}", small->name), b_.getFloatTy(), {code});
+    if (mods().scaled() == Scaled::kN2) {
+      v = b_.CreateFMul(b_.CreateFPExt(v, b_.getDoubleTy()), scale(i));
+      v = FloatToFloat(ClampFinite(v, half), Type::kF64, half);
+    } else {
+      v = b_.CreateFPTrunc(ClampFinite(v, half), LlvmType(half));
+    }
+    result = b_.CreateInsertElement(result, relu ? Relu(v) : v, i);
+  }
+  Out(0, result, to);
+}
+
+// Into a pack of small floats.
+void FunctionLowering::ConvertToSmall(Type to, Type from,
+                                      const SmallFormat* small) {
+  const bool finite = mods().sat() == Sat::kFinite;
+  const bool relu = mods().relu() == Relu::kOn;
+  Value* parts[2];
+  if (from == Type::kF32) {
+    parts[1] = Read(op(1), Type::kF32);
+    parts[0] = Read(op(2), Type::kF32);
+  } else {
+    Value* pair = Read(op(1), from);
+    for (unsigned i = 0; i < 2; ++i) {
+      parts[i] =
+          b_.CreateFPExt(b_.CreateExtractElement(pair, i), b_.getFloatTy());
+    }
+  }
+  const auto scale = ScalesOf(num_operands() - 1, "unscale_ue8m0");
+  const auto encode = [&](Value* v, unsigned i) -> Value* {
+    llvm::Type* result = b_.getInt32Ty();
+    std::string name = fmt::format("encode_{}", small->name);
+    if (to == Type::kUE8M0x2) {
+      name += "_" + RoundingSuffix();
+      if (finite) name += "_satfinite";
+    } else if (to == Type::kS2F6x2) {
+      v = b_.CreateFPExt(v, b_.getDoubleTy());
+      if (mods().scaled() == Scaled::kN2) v = b_.CreateFMul(v, scale(i));
+      return Dev(name + (mods().rounding() == Rounding::kRz ? "_rz" : "_rn"),
+                 result, {v});
+    } else if (mods().rounding() == Rounding::kRz) {
+      // As with random bits that are all zeros.
+      return Dev(fmt::format("random_{}", small->name), result,
+                 {v, I32(0), b_.getTrue()});
+    }
+    return Dev(name, result, {v});
+  };
+  Value* packed = I32(0);
+  for (unsigned i = 0; i < 2; ++i) {
+    Value* code = encode(relu ? Relu(parts[i]) : parts[i], i);
+    packed = b_.CreateOr(packed, b_.CreateShl(code, i * small->bits));
+  }
+  const Type raw = small->bits == 4 ? Type::kB8 : Type::kB16;
+  Out(0, b_.CreateTrunc(packed, LlvmType(raw)), raw);
+}
+
+void FunctionLowering::ConvertToTf32() {
+  const bool finite = mods().sat() == Sat::kFinite;
+  const bool relu = mods().relu() == Relu::kOn;
+  Value* v = Read(op(1), Type::kF32);
+  Value* bits = b_.CreateBitCast(v, b_.getInt32Ty());
+  Value* rounded = nullptr;
+  switch (mods().rounding()) {
+    case Rounding::kRna: rounded = b_.CreateAdd(bits, I32(0x1000)); break;
+    case Rounding::kRz: rounded = bits; break;
+    default:
+      rounded = b_.CreateAdd(b_.CreateAdd(bits, I32(0xfff)),
+                             b_.CreateAnd(b_.CreateLShr(bits, 13), I32(1)));
+      break;
+  }
+  rounded = b_.CreateAnd(rounded, I32(0xffffe000u));
+  // The largest tf32 has ten mantissa bits.
+  if (finite) {
+    Value* magnitude = b_.CreateAnd(rounded, I32(0x7fffffffu));
+    Value* sign = b_.CreateAnd(rounded, I32(0x80000000u));
+    rounded = b_.CreateSelect(b_.CreateICmpUGE(magnitude, I32(0x7f800000u)),
+                              b_.CreateOr(sign, I32(0x7f7fe000u)), rounded);
+  }
+  Value* infinite = b_.createIsFPClass(v, llvm::fcInf);
+  if (!finite) rounded = b_.CreateSelect(infinite, bits, rounded);
+  rounded = b_.CreateSelect(b_.CreateFCmpUNO(v, v), I32(0x7fffffffu), rounded);
+  if (relu) {
+    // -0 too becomes +0.
+    Value* negative =
+        b_.CreateAnd(b_.CreateICmpSLT(bits, I32(0)), b_.CreateFCmpORD(v, v));
+    rounded = b_.CreateSelect(negative, I32(0), rounded);
+  }
+  Out(0, rounded, Type::kB32);
+}
+
 // Conversions that take or give packs; false if this is none.
 bool FunctionLowering::ConvertPacked() {
   const Type to = type(0);
   const Type from = type(1);
-  const bool finite = mods().sat() == Sat::kFinite;
-  const bool relu = mods().relu() == Relu::kOn;
   if (mods().rounding() == Rounding::kRs) {
     ConvertRandomly();
     return true;
   }
-  const auto clamp_finite = [&](Value* v, Type format) {
-    if (!finite) return v;
-    const double largest = LargestOf(format);
-    Value* high = Fp(v->getType(), largest);
-    Value* low = Fp(v->getType(), -largest);
-    v = b_.CreateSelect(b_.CreateFCmpOGT(v, high), high, v);
-    return b_.CreateSelect(b_.CreateFCmpOLT(v, low), low, v);
-  };
   if (to == Type::kF16x2 || to == Type::kBF16x2) {
-    const Type half = to == Type::kF16x2 ? Type::kF16 : Type::kBF16;
     if (from == Type::kF32) {
-      // a is the upper half.
-      Value* result = llvm::PoisonValue::get(LlvmType(to));
-      for (unsigned i = 0; i < 2; ++i) {
-        Value* v = Read(op(2 - static_cast<int>(i)), Type::kF32);
-        if (ftz()) v = Flush(v);
-        v = FloatToFloat(clamp_finite(v, half), Type::kF32, half);
-        result = b_.CreateInsertElement(result, relu ? Relu(v) : v, i);
-      }
-      Out(0, result, to);
+      ConvertToHalves(to);
       return true;
     }
-    if (const SmallFormat* small = FindSmall(from)) {
-      Value* packed = Read(op(1), small->bits == 4 ? Type::kB8 : Type::kB16);
-      const auto scale = ScalesOf(2, "scale_ue8m0");
-      Value* wide = b_.CreateZExt(packed, b_.getInt32Ty());
-      Value* result = llvm::PoisonValue::get(LlvmType(to));
-      for (unsigned i = 0; i < 2; ++i) {
-        Value* code = b_.CreateAnd(b_.CreateLShr(wide, i * small->bits),
-                                   I32((1u << small->bits) - 1));
-        Value* v =
-            Dev(fmt::format("decode_{}", small->name), b_.getFloatTy(), {code});
-        if (mods().scaled() == Scaled::kN2) {
-          v = b_.CreateFMul(b_.CreateFPExt(v, b_.getDoubleTy()), scale(i));
-          v = FloatToFloat(clamp_finite(v, half), Type::kF64, half);
-        } else {
-          v = b_.CreateFPTrunc(clamp_finite(v, half), LlvmType(half));
-        }
-        result = b_.CreateInsertElement(result, relu ? Relu(v) : v, i);
-      }
-      Out(0, result, to);
-      return true;
-    }
-    return false;
+    const SmallFormat* small = FindSmall(from);
+    if (small != nullptr) ConvertToHalves(to, small);
+    return small != nullptr;
   }
   if (const SmallFormat* small = FindSmall(to)) {
-    Value* parts[2];
-    if (from == Type::kF32) {
-      parts[1] = Read(op(1), Type::kF32);
-      parts[0] = Read(op(2), Type::kF32);
-    } else {
-      Value* pair = Read(op(1), from);
-      for (unsigned i = 0; i < 2; ++i) {
-        parts[i] =
-            b_.CreateFPExt(b_.CreateExtractElement(pair, i), b_.getFloatTy());
-      }
-    }
-    const auto scale = ScalesOf(num_operands() - 1, "unscale_ue8m0");
-    const auto encode = [&](Value* v, unsigned i) -> Value* {
-      llvm::Type* result = b_.getInt32Ty();
-      std::string name = fmt::format("encode_{}", small->name);
-      if (to == Type::kUE8M0x2) {
-        name += "_" + RoundingSuffix();
-        if (finite) name += "_satfinite";
-      } else if (to == Type::kS2F6x2) {
-        v = b_.CreateFPExt(v, b_.getDoubleTy());
-        if (mods().scaled() == Scaled::kN2) v = b_.CreateFMul(v, scale(i));
-        return Dev(name + (mods().rounding() == Rounding::kRz ? "_rz" : "_rn"),
-                   result, {v});
-      } else if (mods().rounding() == Rounding::kRz) {
-        // As with random bits that are all zeros.
-        return Dev(fmt::format("random_{}", small->name), result,
-                   {v, I32(0), b_.getTrue()});
-      }
-      return Dev(name, result, {v});
-    };
-    Value* packed = I32(0);
-    for (unsigned i = 0; i < 2; ++i) {
-      Value* code = encode(relu ? Relu(parts[i]) : parts[i], i);
-      packed = b_.CreateOr(packed, b_.CreateShl(code, i * small->bits));
-    }
-    const Type raw = small->bits == 4 ? Type::kB8 : Type::kB16;
-    Out(0, b_.CreateTrunc(packed, LlvmType(raw)), raw);
+    ConvertToSmall(to, from, small);
     return true;
   }
   if (to == Type::kTF32) {
-    Value* v = Read(op(1), Type::kF32);
-    Value* bits = b_.CreateBitCast(v, b_.getInt32Ty());
-    Value* rounded = nullptr;
-    switch (mods().rounding()) {
-      case Rounding::kRna: rounded = b_.CreateAdd(bits, I32(0x1000)); break;
-      case Rounding::kRz: rounded = bits; break;
-      default:
-        rounded = b_.CreateAdd(b_.CreateAdd(bits, I32(0xfff)),
-                               b_.CreateAnd(b_.CreateLShr(bits, 13), I32(1)));
-        break;
-    }
-    rounded = b_.CreateAnd(rounded, I32(0xffffe000u));
-    // The largest tf32 has ten mantissa bits.
-    if (finite) {
-      Value* magnitude = b_.CreateAnd(rounded, I32(0x7fffffffu));
-      Value* sign = b_.CreateAnd(rounded, I32(0x80000000u));
-      rounded = b_.CreateSelect(b_.CreateICmpUGE(magnitude, I32(0x7f800000u)),
-                                b_.CreateOr(sign, I32(0x7f7fe000u)), rounded);
-    }
-    Value* infinite = b_.createIsFPClass(v, llvm::fcInf);
-    if (!finite) rounded = b_.CreateSelect(infinite, bits, rounded);
-    rounded =
-        b_.CreateSelect(b_.CreateFCmpUNO(v, v), I32(0x7fffffffu), rounded);
-    if (relu) {
-      // -0 too becomes +0.
-      Value* negative =
-          b_.CreateAnd(b_.CreateICmpSLT(bits, I32(0)), b_.CreateFCmpORD(v, v));
-      rounded = b_.CreateSelect(negative, I32(0), rounded);
-    }
-    Out(0, rounded, Type::kB32);
+    ConvertToTf32();
     return true;
   }
   return false;

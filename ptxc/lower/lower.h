@@ -51,6 +51,7 @@ struct LowerOptions {
 };
 
 class ModuleLowering;
+struct SmallFormat;
 
 // The modules of one code object, or a part of them, lowered into one LLVM
 // module.
@@ -241,6 +242,7 @@ class FunctionLowering {
               llvm::function_ref<Value*(unsigned, Type)> element);
   void Unpack(Value* value, unsigned count,
               llvm::function_ref<Operand(unsigned)> element);
+  Value* ReadFloat(const Operand& operand, llvm::Type* want);  // a constant
   Value* Read(const Operand& operand, Type type);
   Value* In(int i, Type type) { return Read(op(i), type); }
   Value* In(int i) { return Read(op(i), type()); }
@@ -276,6 +278,7 @@ class FunctionLowering {
              llvm::ArrayRef<Value*> args);
 
   // ---- Special registers (lower/special.cc) ----
+  Value* GlobalTimer(SpecialReg reg);
   Value* Special(SpecialReg reg, Component part);
   llvm::Value* Clock();  // %clock64
   Value* HiddenArg(unsigned offset, unsigned bits);
@@ -326,6 +329,9 @@ class FunctionLowering {
   Value* ToPointer(Value* address, unsigned as);
   llvm::SyncScope::ID SyncScope(Scope scope);
   void Fence(llvm::AtomicOrdering ordering, llvm::SyncScope::ID scope);
+  std::vector<Value*> LoadOrdered(Value* pointer, unsigned width,
+                                  unsigned bytes);
+  void WriteParts(const std::vector<Value*>& parts, Type as_bits);
   void LoadOrLdu(bool ldu);
   Value* LoadScalar(Value* pointer, llvm::Type* type, unsigned align,
                     bool invariant);
@@ -380,6 +386,16 @@ class FunctionLowering {
   llvm::AllocaInst* VectorStorage(std::uint32_t reg);
   llvm::AllocaInst* VectorStorage(const Operand& operand);
   void WritePassed(const Operand& to, Value* value, Type type);
+  struct Callee {
+    const std::vector<std::uint32_t>* returns = nullptr;
+    const std::vector<std::uint32_t>* params = nullptr;
+    llvm::FunctionType* signature = nullptr;
+    Value* target = nullptr;
+    std::size_t returned = 0;  // values
+    bool may_exit = false;
+  };
+  bool DirectCallee(const Operand& callee, Callee* to);
+  bool IndirectCallee(const Operand& callee, Callee* to);
   Value* CallArgument(const Operand& operand, std::uint32_t param,
                       llvm::Type* type);
 
@@ -421,6 +437,11 @@ class FunctionLowering {
   Value* FloatToFloat(Value* v, Type from, Type to);
   Value* Widen(Value* v, Type from);  // any float format to f32
   std::function<Value*(unsigned)> ScalesOf(int at, const char* function);
+  Value* ClampFinite(Value* v, Type format);
+  void ConvertToHalves(Type to);
+  void ConvertToHalves(Type to, const SmallFormat* small);
+  void ConvertToSmall(Type to, Type from, const SmallFormat* small);
+  void ConvertToTf32();
   bool ConvertPacked();
   void ConvertRandomly();
 

@@ -172,68 +172,55 @@ llvm::Value* FunctionLowering::LoadScalar(Value* pointer, llvm::Type* type,
   return load;
 }
 
-void FunctionLowering::LoadOrLdu(bool ldu) {
-  const Space space = mods().space();
-  const Type t = type(num_types() - 1);
-  Pointer at = Address(op(1), space);
-  const unsigned width = static_cast<unsigned>(mods().vector_width());
-  const unsigned bytes = static_cast<unsigned>(BytesOf(t));
-  llvm::Type* element = Int(bytes * 8);
-  const bool invariant = at.invariant || ldu || mods().nc() == NonCoherent::kOn;
+// `width` elements of `bytes` each, as .volatile, .relaxed and .acquire load.
+std::vector<llvm::Value*> FunctionLowering::LoadOrdered(Value* pointer,
+                                                        unsigned width,
+                                                        unsigned bytes) {
   const Sem sem = mods().sem();
-  const bool ordered =
-      sem == Sem::kVolatile || sem == Sem::kRelaxed || sem == Sem::kAcquire;
+  llvm::Type* element = Int(bytes * 8);
   std::vector<Value*> parts;
-  if (ordered && !at.invariant) {
-    const bool is_volatile =
-        sem == Sem::kVolatile || mods().mmio() == Mmio::kOn;
-    const llvm::SyncScope::ID scope =
-        is_volatile ? llvm::SyncScope::System : SyncScope(mods().scope());
-    // In chunks of as many bytes as the hardware takes whole. PTX's model
-    // would allow one access for each element, but CUB's look-back passes a
-    // state and a value as .v2.u32.
-    const unsigned total = width * bytes;
-    const unsigned chunk = std::min(total, kMostWholeBytes);
-    std::vector<Value*> chunks;
-    for (unsigned offset = 0; offset < total; offset += chunk) {
-      llvm::LoadInst* load = b_.CreateAlignedLoad(
-          Int(chunk * 8),
-          b_.CreateConstGEP1_32(b_.getInt8Ty(), at.pointer, offset),
-          llvm::Align(chunk), is_volatile);
-      load->setAtomic(llvm::AtomicOrdering::Monotonic, scope);
-      chunks.push_back(load);
-    }
-    for (unsigned i = 0; i < width; ++i) {
-      const unsigned begin = i * bytes;
-      if (bytes <= chunk) {
-        parts.push_back(b_.CreateTrunc(
-            b_.CreateLShr(chunks[begin / chunk], begin % chunk * 8), element));
-        continue;
-      }
-      Value* part = b_.CreateZExt(chunks[begin / chunk], element);
-      for (unsigned at_byte = chunk; at_byte < bytes; at_byte += chunk) {
-        part = b_.CreateOr(
-            part, b_.CreateShl(
-                      b_.CreateZExt(chunks[(begin + at_byte) / chunk], element),
-                      at_byte * 8));
-      }
-      parts.push_back(part);
-    }
-    if (sem == Sem::kAcquire) {
-      Fence(llvm::AtomicOrdering::Acquire, scope);
-    }
-  } else if (width == 1) {
-    parts.push_back(LoadScalar(at.pointer, element, bytes, invariant));
-  } else {
-    Value* whole =
-        LoadScalar(at.pointer, llvm::FixedVectorType::get(element, width),
-                   bytes * width, invariant);
-    for (unsigned i = 0; i < width; ++i) {
-      parts.push_back(b_.CreateExtractElement(whole, i));
-    }
+  const bool is_volatile = sem == Sem::kVolatile || mods().mmio() == Mmio::kOn;
+  const llvm::SyncScope::ID scope =
+      is_volatile ? llvm::SyncScope::System : SyncScope(mods().scope());
+  // In chunks of as many bytes as the hardware takes whole. PTX's model
+  // would allow one access for each element, but CUB's look-back passes a
+  // state and a value as .v2.u32.
+  const unsigned total = width * bytes;
+  const unsigned chunk = std::min(total, kMostWholeBytes);
+  std::vector<Value*> chunks;
+  for (unsigned offset = 0; offset < total; offset += chunk) {
+    llvm::LoadInst* load = b_.CreateAlignedLoad(
+        Int(chunk * 8), b_.CreateConstGEP1_32(b_.getInt8Ty(), pointer, offset),
+        llvm::Align(chunk), is_volatile);
+    load->setAtomic(llvm::AtomicOrdering::Monotonic, scope);
+    chunks.push_back(load);
   }
-  // The value is what memory holds; only its extension depends on the type.
-  const Type as_bits = IsSigned(t) ? t : Type::kNone;
+  for (unsigned i = 0; i < width; ++i) {
+    const unsigned begin = i * bytes;
+    if (bytes <= chunk) {
+      parts.push_back(b_.CreateTrunc(
+          b_.CreateLShr(chunks[begin / chunk], begin % chunk * 8), element));
+      continue;
+    }
+    Value* part = b_.CreateZExt(chunks[begin / chunk], element);
+    for (unsigned at_byte = chunk; at_byte < bytes; at_byte += chunk) {
+      part = b_.CreateOr(
+          part, b_.CreateShl(
+                    b_.CreateZExt(chunks[(begin + at_byte) / chunk], element),
+                    at_byte * 8));
+    }
+    parts.push_back(part);
+  }
+  if (sem == Sem::kAcquire) {
+    Fence(llvm::AtomicOrdering::Acquire, scope);
+  }
+  return parts;
+}
+
+// Into the destination: a register, a vector, or the parts of a vector.
+void FunctionLowering::WriteParts(const std::vector<Value*>& parts,
+                                  Type as_bits) {
+  const unsigned width = static_cast<unsigned>(parts.size());
   if (width == 1) {
     Write(op(0), parts[0], as_bits);
     return;
@@ -252,6 +239,35 @@ void FunctionLowering::LoadOrLdu(bool ldu) {
     part.part = kParts[i];
     Write(part, parts[i], as_bits);
   }
+}
+
+void FunctionLowering::LoadOrLdu(bool ldu) {
+  const Space space = mods().space();
+  const Type t = type(num_types() - 1);
+  Pointer at = Address(op(1), space);
+  const unsigned width = static_cast<unsigned>(mods().vector_width());
+  const unsigned bytes = static_cast<unsigned>(BytesOf(t));
+  llvm::Type* element = Int(bytes * 8);
+  const bool invariant = at.invariant || ldu || mods().nc() == NonCoherent::kOn;
+  const Sem sem = mods().sem();
+  const bool ordered =
+      sem == Sem::kVolatile || sem == Sem::kRelaxed || sem == Sem::kAcquire;
+  std::vector<Value*> parts;
+  if (ordered && !at.invariant) {
+    parts = LoadOrdered(at.pointer, width, bytes);
+  } else if (width == 1) {
+    parts.push_back(LoadScalar(at.pointer, element, bytes, invariant));
+  } else {
+    Value* whole =
+        LoadScalar(at.pointer, llvm::FixedVectorType::get(element, width),
+                   bytes * width, invariant);
+    for (unsigned i = 0; i < width; ++i) {
+      parts.push_back(b_.CreateExtractElement(whole, i));
+    }
+  }
+  // The value is what memory holds; only its extension depends on the type.
+  const Type as_bits = IsSigned(t) ? t : Type::kNone;
+  WriteParts(parts, as_bits);
 }
 
 void FunctionLowering::LowerLd() { LoadOrLdu(false); }

@@ -82,6 +82,15 @@ llvm::Value* FunctionLowering::Clock() {
                       I64(25));
 }
 
+llvm::Value* FunctionLowering::GlobalTimer(SpecialReg reg) {
+  // The steady counter ticks at 100 MHz; PTX counts nanoseconds.
+  Value* ns = b_.CreateMul(
+      Intrinsic(llvm::Intrinsic::readsteadycounter, {}, {}), I64(10));
+  if (reg == SpecialReg::kGlobaltimer) return ns;
+  if (reg == SpecialReg::kGlobaltimerHi) ns = b_.CreateLShr(ns, 32);
+  return b_.CreateTrunc(ns, b_.getInt32Ty());
+}
+
 llvm::Value* FunctionLowering::Special(SpecialReg reg, Component part) {
   const int axis = AxisOf(part);
   // The fourth component of the vectors exists and is 0 (1 for extents).
@@ -127,14 +136,7 @@ llvm::Value* FunctionLowering::Special(SpecialReg reg, Component part) {
     case SpecialReg::kClock64: return Clock();
     case SpecialReg::kGlobaltimer:
     case SpecialReg::kGlobaltimerLo:
-    case SpecialReg::kGlobaltimerHi: {
-      // The steady counter ticks at 100 MHz; PTX counts nanoseconds.
-      Value* ns = b_.CreateMul(
-          Intrinsic(llvm::Intrinsic::readsteadycounter, {}, {}), I64(10));
-      if (reg == SpecialReg::kGlobaltimer) return ns;
-      if (reg == SpecialReg::kGlobaltimerHi) ns = b_.CreateLShr(ns, 32);
-      return b_.CreateTrunc(ns, b_.getInt32Ty());
-    }
+    case SpecialReg::kGlobaltimerHi: return GlobalTimer(reg);
     case SpecialReg::kDynamicSmemSize:
       return LaunchBlock(kLaunchDynamicShared, 32);
     case SpecialReg::kTotalSmemSize:

@@ -138,6 +138,24 @@ void FunctionLowering::Unpack(Value* value, unsigned count,
   }
 }
 
+llvm::Value* FunctionLowering::ReadFloat(const Operand& operand,
+                                         llvm::Type* want) {
+  const bool is_single = operand.kind == OperandKind::kFloat32;
+  if (want->isFloatingPointTy()) {
+    llvm::APFloat number =
+        is_single ? llvm::APFloat(llvm::APFloat::IEEEsingle(),
+                                  llvm::APInt(32, operand.bits & 0xffffffffu))
+                  : llvm::APFloat(llvm::APFloat::IEEEdouble(),
+                                  llvm::APInt(64, operand.bits));
+    bool inexact = false;
+    number.convert(want->getFltSemantics(), llvm::APFloat::rmNearestTiesToEven,
+                   &inexact);
+    return llvm::ConstantFP::get(want, number);
+  }
+  return FromInt(
+      is_single ? I32(operand.bits & 0xffffffffu) : I64(operand.bits), want);
+}
+
 llvm::Value* FunctionLowering::Read(const Operand& operand, Type type) {
   llvm::Type* want = LlvmType(type);
   Value* value = nullptr;
@@ -170,26 +188,7 @@ llvm::Value* FunctionLowering::Read(const Operand& operand, Type type) {
       }
       break;
     case OperandKind::kFloat32:
-    case OperandKind::kFloat64: {
-      const bool is_single = operand.kind == OperandKind::kFloat32;
-      if (want->isFloatingPointTy()) {
-        llvm::APFloat number =
-            is_single
-                ? llvm::APFloat(llvm::APFloat::IEEEsingle(),
-                                llvm::APInt(32, operand.bits & 0xffffffffu))
-                : llvm::APFloat(llvm::APFloat::IEEEdouble(),
-                                llvm::APInt(64, operand.bits));
-        bool inexact = false;
-        number.convert(want->getFltSemantics(),
-                       llvm::APFloat::rmNearestTiesToEven, &inexact);
-        value = llvm::ConstantFP::get(want, number);
-      } else {
-        value = FromInt(
-            is_single ? I32(operand.bits & 0xffffffffu) : I64(operand.bits),
-            want);
-      }
-      break;
-    }
+    case OperandKind::kFloat64: value = ReadFloat(operand, want); break;
     case OperandKind::kSpecial:
       value = Coerce(
           Special(static_cast<SpecialReg>(operand.index), operand.part), type);

@@ -339,6 +339,23 @@ int RunChild(const std::vector<std::string>& arguments, const Job& job,
   return 0;
 }
 
+// Behind what the compiler said.
+std::string WhyNoCode(const Child& child, const std::string& compiler) {
+  if (child.timed_out) {
+    return compiler + ": took longer than CERBERUS_JIT_TIMEOUT, " +
+           std::to_string(TimeoutSeconds()) +
+           " s of processor time for a small kernel\n";
+  }
+  if (child.signal != 0) {
+    return compiler + ": ended by signal " + std::to_string(child.signal) +
+           "\n";
+  }
+  if (child.stderr_text.empty()) {
+    return compiler + ": exit code " + std::to_string(child.exit_code) + "\n";
+  }
+  return "";
+}
+
 }  // namespace
 
 JitResult CompilePtx(std::string_view ptx, const TargetId& target,
@@ -419,17 +436,7 @@ JitResult CompilePtx(std::string_view ptx, const TargetId& target,
     }
   }
   if (result.code.empty()) {
-    if (child.timed_out) {
-      result.log += compiler + ": took longer than CERBERUS_JIT_TIMEOUT, " +
-                    std::to_string(TimeoutSeconds()) +
-                    " s of processor time for a small kernel\n";
-    } else if (child.signal != 0) {
-      result.log +=
-          compiler + ": ended by signal " + std::to_string(child.signal) + "\n";
-    } else if (result.log.empty()) {
-      result.log =
-          compiler + ": exit code " + std::to_string(child.exit_code) + "\n";
-    }
+    result.log += WhyNoCode(child, compiler);
     Log(LogLevel::kDebug, "jit: %s", result.log.c_str());
     result.status = CUDA_ERROR_INVALID_PTX;
     return result;

@@ -64,6 +64,18 @@ class MatrixProduct : public WarpMatrix {
   void MultiplyScaled(Sums& sums);
   // Adds the product to `sums` with matrix instructions; false, and nothing
   // done, if the target has none for it.
+  // Lanes of WMMA's result that this lane takes its sums from: those with its
+  // columns, of row g for an even t and of row g + 8 for an odd one
+  // (straight), and the other way round (crossed).
+  struct WmmaLanes {
+    Value* odd;       // whether t is
+    Value* low_rows;  // whether this lane has rows below 8
+    Value* straight;
+    Value* crossed;
+  };
+  bool TakesWmma() const;
+  void AddWmmaTiles(unsigned i, unsigned j, Value* product,
+                    const WmmaLanes& from, Sums& sums);
   bool MultiplyByWmma(Sums& sums);
   Value* Wmma(const Values& columns, const Values& rows, Value* sum);
   class Mfma;

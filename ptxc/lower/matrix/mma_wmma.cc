@@ -106,18 +106,48 @@ llvm::Value* MatrixProduct::Wmma(const Values& columns, const Values& rows,
                         b_.getInt1(IsSigned(a_type_)), b, sum, b_.getFalse()});
 }
 
-bool MatrixProduct::MultiplyByWmma(Sums& sums) {
-  const bool halves = fn_.TargetHas("gfx12");
-  if (!halves && !fn_.TargetHas("gfx11")) return false;
+bool MatrixProduct::TakesWmma() const {
+  if (!fn_.TargetHas("gfx12") && !fn_.TargetHas("gfx11")) return false;
   // gfx1250 has instructions of its own.
   if (fn_.TargetHas("gfx1250-insts")) return false;
   const bool floats = word_type_ == Type::kF16 || word_type_ == Type::kBF16;
   const bool integers = IsInteger() && container_ >= 4;
-  // Half of the rows would be for nothing.
-  if ((!floats && !integers) || sparse_ || row_tiles_ * col_tiles_ < 2) {
-    return false;
-  }
+  // With one tile half of the rows would be for nothing.
+  return (floats || integers) && !sparse_ && row_tiles_ * col_tiles_ >= 2;
+}
 
+// Adds the product of the tiles 2i and 2i + 1 of A with 2j and 2j + 1 of B.
+void MatrixProduct::AddWmmaTiles(unsigned i, unsigned j, Value* product,
+                                 const WmmaLanes& from, Sums& sums) {
+  for (unsigned n = 2 * j; n < std::min(2 * j + 2, col_tiles_); ++n) {
+    for (unsigned e = 0; e < 2; ++e) {
+      const std::uint64_t at = 4 * (n % 2) + e;
+      Value* even_t = b_.CreateExtractElement(product, at);
+      Value* odd_t = b_.CreateExtractElement(product, at + 2);
+      Value* one = FromLane(from.straight,
+                            b_.CreateSelect(from.low_rows, even_t, odd_t));
+      Value* other =
+          FromLane(from.crossed, b_.CreateSelect(from.low_rows, odd_t, even_t));
+      for (unsigned m = 2 * i; m < std::min(2 * i + 2, row_tiles_); ++m) {
+        Value* d = m % 2 == 0 ? b_.CreateSelect(from.odd, other, one)
+                              : b_.CreateSelect(from.odd, one, other);
+        Value*& sum = sums[IndexInC(m, n, row_tiles_) + e];
+        if (!IsInteger()) {
+          sum = b_.CreateFAdd(sum, d);
+        } else if (saturate_) {
+          sum = fn_.Binary(llvm::Intrinsic::sadd_sat, sum, d);
+        } else {
+          sum = b_.CreateAdd(sum, d);
+        }
+      }
+    }
+  }
+}
+
+bool MatrixProduct::MultiplyByWmma(Sums& sums) {
+  if (!TakesWmma()) return false;
+  const bool halves = fn_.TargetHas("gfx12");
+  const bool floats = !IsInteger();
   Value* line = b_.CreateAnd(lane_, 15);
   Value* half = b_.CreateLShr(lane_, 4);
   Value* first = halves ? b_.CreateShl(half, 1) : static_cast<Value*>(I32(0));
@@ -163,14 +193,13 @@ bool MatrixProduct::MultiplyByWmma(Sums& sums) {
   };
 
   llvm::Type* element = floats ? F32() : b_.getInt32Ty();
-  Value* odd = b_.CreateTrunc(t_, b_.getInt1Ty());
-  Value* low_rows = b_.CreateICmpEQ(b_.CreateAnd(lane_, 8), I32(0));
-  // Lanes of the result with this lane's columns: of row g for an even t and
-  // of row g + 8 for an odd one, and the other way round.
-  Value* straight =
+  WmmaLanes from;
+  from.odd = b_.CreateTrunc(t_, b_.getInt1Ty());
+  from.low_rows = b_.CreateICmpEQ(b_.CreateAnd(lane_, 8), I32(0));
+  from.straight =
       b_.CreateOr(b_.CreateOr(b_.CreateShl(b_.CreateLShr(t_, 1), 4), g_),
                   b_.CreateShl(b_.CreateAnd(t_, 1), 3));
-  Value* crossed = b_.CreateXor(straight, I32(8));
+  from.crossed = b_.CreateXor(from.straight, I32(8));
   for (unsigned i = 0; 2 * i < row_tiles_; ++i) {
     for (unsigned j = 0; 2 * j < col_tiles_; ++j) {
       Value* product =
@@ -196,29 +225,7 @@ bool MatrixProduct::MultiplyByWmma(Sums& sums) {
           product = Wmma(columns, rows, product);
         }
       }
-      for (unsigned n = 2 * j; n < std::min(2 * j + 2, col_tiles_); ++n) {
-        for (unsigned e = 0; e < 2; ++e) {
-          const std::uint64_t at = 4 * (n % 2) + e;
-          Value* even_t = b_.CreateExtractElement(product, at);
-          Value* odd_t = b_.CreateExtractElement(product, at + 2);
-          Value* one =
-              FromLane(straight, b_.CreateSelect(low_rows, even_t, odd_t));
-          Value* other =
-              FromLane(crossed, b_.CreateSelect(low_rows, odd_t, even_t));
-          for (unsigned m = 2 * i; m < std::min(2 * i + 2, row_tiles_); ++m) {
-            Value* d = m % 2 == 0 ? b_.CreateSelect(odd, other, one)
-                                  : b_.CreateSelect(odd, one, other);
-            Value*& sum = sums[IndexInC(m, n, row_tiles_) + e];
-            if (floats) {
-              sum = b_.CreateFAdd(sum, d);
-            } else if (saturate_) {
-              sum = fn_.Binary(llvm::Intrinsic::sadd_sat, sum, d);
-            } else {
-              sum = b_.CreateAdd(sum, d);
-            }
-          }
-        }
-      }
+      AddWmmaTiles(i, j, product, from, sums);
     }
   }
   return true;

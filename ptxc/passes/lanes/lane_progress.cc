@@ -410,6 +410,29 @@ class Yielding {
                    again, region.meet);
   }
 
+  // Lanes that all wait for each other would do so for ever. What they want is
+  // not defined, unless some need not wait; else the first goes on, at the
+  // block's barriers the last.
+  void LetOneGo(IRBuilder<>& b, const std::vector<Segment>& segments,
+                std::vector<std::size_t> joins,
+                llvm::function_ref<llvm::Value*(std::size_t)> is_at,
+                llvm::Value* waits, llvm::Value* goes,
+                std::vector<llvm::Value*>& open) {
+    const auto rank = [&](std::size_t i) {
+      const Segment& segment = segments[i];
+      return std::pair(segment.is_rest ? 0 : IsOfTheWave(segment) ? 2 : 1, i);
+    };
+    llvm::sort(joins,
+               [&](std::size_t i, std::size_t j) { return rank(i) < rank(j); });
+    llvm::Value* stuck = b.CreateICmpEQ(
+        AnyOfWave(b, b.CreateOr(goes, b.CreateNot(waits))), b.getInt32(0));
+    for (const std::size_t i : joins) {
+      open[i] = b.CreateOr(open[i], b.CreateAnd(is_at(i), stuck));
+      stuck = b.CreateAnd(
+          stuck, b.CreateICmpEQ(AnyOfWave(b, is_at(i)), b.getInt32(0)));
+    }
+  }
+
   // Of each segment whether a lane may begin it in this round; null of those
   // where none has to wait. Where lanes come together that is when no other may
   // still come: one of the mask, where there is a mask.
@@ -476,23 +499,8 @@ class Yielding {
                          b.CreateAdd(rounds, b.getInt32(1)), b.getInt32(0)),
           waited);
     }
-    if (joins.size() < 2) return open;
-    // Lanes that all wait for each other would do so for ever. What they want
-    // is not defined, unless some need not wait; else the first goes on, at the
-    // block's barriers the last.
-    const auto rank = [&](std::size_t i) {
-      const Segment& segment = segments[i];
-      return std::pair(segment.is_rest ? 0 : IsOfTheWave(segment) ? 2 : 1, i);
-    };
-    llvm::sort(joins,
-               [&](std::size_t i, std::size_t j) { return rank(i) < rank(j); });
-    llvm::Value* stuck = b.CreateICmpEQ(
-        AnyOfWave(b, b.CreateOr(goes, b.CreateNot(waits))), b.getInt32(0));
-    for (const std::size_t i : joins) {
-      open[i] = b.CreateOr(open[i], b.CreateAnd(is_at(i), stuck));
-      stuck = b.CreateAnd(
-          stuck, b.CreateICmpEQ(AnyOfWave(b, is_at(i)), b.getInt32(0)));
-    }
+    if (joins.size() > 1)
+      LetOneGo(b, segments, joins, is_at, waits, goes, open);
     return open;
   }
 

@@ -630,25 +630,10 @@ static bool GoesFirst(const std::vector<Segment>& segments, std::size_t i,
   return j > i;
 }
 
-// Segments begin where lanes wait, where they come together, and where those
-// of several segments meet.
-std::vector<Segment> LaneRegions::Segments(const Region& region) const {
-  std::vector<BasicBlock*> order = InOrder(region);
-  order.insert(order.begin(), region.first);
-  BlockSet begins(region.joins.begin(), region.joins.end());
-  begins.insert(region.rests.begin(), region.rests.end());
-  begins.insert(region.first);
-  const BlockSet yields = Yields(region);
-  begins.insert(yields.begin(), yields.end());
-  llvm::DenseMap<const BasicBlock*, std::size_t> behind, kind_at;
-  for (std::size_t kind = 0; kind < region.exchanges.size(); ++kind) {
-    const auto& sites = region.exchanges[kind];
-    for (const CallInst* site : sites) {
-      behind[BehindJoin(sites, *site)] = kind;
-      begins.insert(BehindJoin(sites, *site));
-      if (!IsAlone(sites)) kind_at[site->getParent()] = kind;
-    }
-  }
+// The segment that each block belongs to, by its first block. Blocks where
+// several meet begin one and are put into `begins`.
+static llvm::DenseMap<const BasicBlock*, const BasicBlock*> BeginOf(
+    const std::vector<BasicBlock*>& order, LaneRegions::BlockSet& begins) {
   llvm::DenseMap<const BasicBlock*, const BasicBlock*> begin_of;
   for (bool changed = true; changed;) {
     changed = false;
@@ -670,6 +655,45 @@ std::vector<Segment> LaneRegions::Segments(const Region& region) const {
       known = begin;
     }
   }
+  return begin_of;
+}
+
+// For each join, the segments that lanes may come to it from.
+static void FindBehind(std::vector<Segment>& segments) {
+  if (llvm::none_of(segments, [](const Segment& s) { return s.is_join; })) {
+    return;
+  }
+  for (std::size_t j = 0; j < segments.size(); ++j) {
+    const std::vector<bool> reached = ReachedFrom(segments, j);
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      if (segments[i].is_join && i != j && reached[i] &&
+          !GoesFirst(segments, i, j)) {
+        segments[i].behind.push_back(j);
+      }
+    }
+  }
+}
+
+// Segments begin where lanes wait, where they come together, and where those
+// of several segments meet.
+std::vector<Segment> LaneRegions::Segments(const Region& region) const {
+  std::vector<BasicBlock*> order = InOrder(region);
+  order.insert(order.begin(), region.first);
+  BlockSet begins(region.joins.begin(), region.joins.end());
+  begins.insert(region.rests.begin(), region.rests.end());
+  begins.insert(region.first);
+  const BlockSet yields = Yields(region);
+  begins.insert(yields.begin(), yields.end());
+  llvm::DenseMap<const BasicBlock*, std::size_t> behind, kind_at;
+  for (std::size_t kind = 0; kind < region.exchanges.size(); ++kind) {
+    const auto& sites = region.exchanges[kind];
+    for (const CallInst* site : sites) {
+      behind[BehindJoin(sites, *site)] = kind;
+      begins.insert(BehindJoin(sites, *site));
+      if (!IsAlone(sites)) kind_at[site->getParent()] = kind;
+    }
+  }
+  const auto begin_of = BeginOf(order, begins);
   std::vector<Segment> segments;
   llvm::DenseMap<const BasicBlock*, std::size_t> number;
   llvm::DenseMap<std::size_t, std::size_t> number_of_kind;
@@ -710,18 +734,7 @@ std::vector<Segment> LaneRegions::Segments(const Region& region) const {
       if (!goes_round) segment.out.push_back({from, to, found->second});
     }
   }
-  if (llvm::none_of(segments, [](const Segment& s) { return s.is_join; })) {
-    return segments;
-  }
-  for (std::size_t j = 0; j < segments.size(); ++j) {
-    const std::vector<bool> reached = ReachedFrom(segments, j);
-    for (std::size_t i = 0; i < segments.size(); ++i) {
-      if (segments[i].is_join && i != j && reached[i] &&
-          !GoesFirst(segments, i, j)) {
-        segments[i].behind.push_back(j);
-      }
-    }
-  }
+  FindBehind(segments);
   return segments;
 }
 
