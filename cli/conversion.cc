@@ -9,40 +9,15 @@
 #include <utility>
 
 #include "cli/bundle.h"
-#include "cli/embedded_ptx.h"
-#include "cli/needed_libraries.h"
-#include "cli/nvidia_libraries.h"
 #include "cli/paths.h"
 #include "kpack/content_key.h"
 #include "kpack/marker.h"
 #include "kpack/reader.h"
 #include "ptxc/front/kernel_names.h"
 #include "support/demangle.h"
-#include "support/target_id.h"
-#include "support/target_table.h"
-#include "support/version.h"
 
 namespace cerberus::cli {
 namespace {
-
-Diag FileDiag(DiagCode code, const std::string& file, std::string message) {
-  Where where;
-  where.file = file;
-  return MakeDiag(code, std::move(where), std::move(message));
-}
-
-std::uint32_t CapabilityOf(const std::string& arch) {
-  const Result<TargetId> id = TargetId::Parse(arch);
-  const ComputeCapability cc = ComputeCapabilityOf(id ? id->processor : arch);
-  return static_cast<std::uint32_t>(cc.sm());
-}
-
-// What a single entry says of itself, with the place where it is.
-Diag InModule(Diag diag, const Where& module) {
-  diag.message = diag.ToString();
-  diag.where = module;
-  return diag;
-}
 
 // "the module holds: scan(int*), …", for messages.
 std::string NameKernels(const std::string& ptx) {
@@ -57,14 +32,6 @@ std::string NameKernels(const std::string& ptx) {
     text += fmt::format(" and {} more", kernels.size() - kShown);
   }
   return text;
-}
-
-bool HoldsNoKernel(const rewriter::Module& module) {
-  return std::all_of(module.entries.begin(), module.entries.end(),
-                     [](const images::FatbinEntry& entry) {
-                       const auto kernels = images::KernelNames(entry);
-                       return kernels && kernels->empty();
-                     });
 }
 
 // The modules behind one another, as the compiler takes them to be linked.
@@ -137,229 +104,6 @@ std::vector<std::string> Conversion::output_paths() const {
   }
   paths.push_back(options_.output);
   return paths;
-}
-
-Status Conversion::Open() {
-  CERB_TRY(binary_, rewriter::Binary::Open(options_.input, input_name_));
-  summary_.fatbins = binary_->fatbins().size();
-  summary_.bytes_in = binary_->bytes().size();
-  for (const NeededLibrary& library : FindNvidiaLibraries(*binary_)) {
-    Diag warning =
-        FileDiag(DiagCode::kUnsupported, input_name_, Describe(library));
-    warning.severity = Severity::kWarning;
-    reporter_.Report(warning);
-  }
-  CERB_TRY_VOID(AddModules());
-  CERB_TRY_VOID(AddEmbedded());
-  const std::vector<DeviceLibrary> libraries = FindDeviceLibraries(*binary_);
-  if (binary_->fatbins().empty() && units_.empty() &&
-      !binary_->links_cuda_driver()) {
-    Diag diag = FileDiag(DiagCode::kNoDeviceCode, input_name_,
-                         "holds no CUDA device code: no fatbin, no wrapper, no "
-                         "PTX text");
-    for (const DeviceLibrary& library : libraries) {
-      diag.notes.push_back(fmt::format(
-          "{}, which it needs, does{}: {}", library.name,
-          library.converted ? ", and is converted" : "", library.path));
-    }
-    holds_nothing_ = true;
-    return Err(std::move(diag));
-  }
-  for (const DeviceLibrary& library : libraries) {
-    if (library.converted) continue;
-    Diag warning = FileDiag(
-        DiagCode::kNoDeviceCode, input_name_,
-        fmt::format("needs {}, which is not converted: {}; {}", library.name,
-                    Place(library),
-                    library.has_ptx
-                        ? "convert it as well, or it is compiled when it runs"
-                        : "it was built without PTX: nothing to convert"));
-    warning.severity = Severity::kWarning;
-    reporter_.Report(warning);
-  }
-  // A program that only asks for devices or copies memory, or one that gets
-  // its PTX from elsewhere: it needs the stub, and no more.
-  const bool has_kernels = std::any_of(
-      units_.begin(), units_.end(), [](const std::unique_ptr<Unit>& unit) {
-        return unit->kernel_count != 0 || !unit->missing.empty();
-      });
-  if (!has_kernels) {
-    Diag note = FileDiag(DiagCode::kNoDeviceCode, input_name_,
-                         "holds no kernel; PTX that it loads when it runs "
-                         "will be compiled then");
-    note.severity = Severity::kNote;
-    reporter_.Report(note);
-  }
-  return {};
-}
-
-Status Conversion::AddModules() {
-  CERB_TRY(const std::vector<rewriter::Module> modules,
-           rewriter::ExtractModules(*binary_));
-  for (const rewriter::Module& module : modules) {
-    if (module.is_empty_device_link) continue;
-    auto unit = std::make_unique<Unit>();
-    unit->where = module.where;
-    unit->where.file = input_name_;
-    unit->index = module.index;
-    unit->label = module.index ? kpack::ModuleKey(kernel_name_, *module.index)
-                               : fmt::format("{}+0x{:x}", kernel_name_,
-                                             module.where.offset);
-    CERB_TRY_VOID(ChooseEntries(module, *unit));
-    // Libraries carry fatbins that nothing registers and that hold no kernel:
-    // nobody will miss them.
-    if (!unit->missing.empty() && !unit->index && HoldsNoKernel(module)) {
-      continue;
-    }
-    units_.push_back(std::move(unit));
-  }
-  return {};
-}
-
-Status Conversion::ChooseEntries(const rewriter::Module& module, Unit& unit) {
-  if (module.is_device_link()) return ChooseMembers(module, unit);
-  // The entries belong to the binary and stay where they are.
-  const std::vector<images::FatbinEntry>& entries =
-      binary_->fatbins()[module.fatbin].fatbin.entries;
-  for (const images::FatbinEntry& entry : entries) {
-    if (entry.is_ptx()) unit.ptx.push_back({&entry});
-  }
-  for (const std::string& arch : options_.arches) {
-    Result<rewriter::PtxChoice> choice =
-        rewriter::ChoosePtx(entries, CapabilityOf(arch));
-    if (!choice) {
-      if (choice.error().code != DiagCode::kNoPtx) {
-        return Err(InModule(std::move(choice).error(), unit.where));
-      }
-      unit.missing = choice.error().message;
-      continue;
-    }
-    std::vector<Source>& list = unit.choices[arch];
-    list.push_back({choice->entry});
-    for (const images::FatbinEntry* next : choice->next) {
-      list.push_back({next});
-    }
-    NoteChoice(choice->note, unit);
-  }
-  return CountKernels(unit);
-}
-
-// -rdc=true: what the translation units hold is linked into one module.
-Status Conversion::ChooseMembers(const rewriter::Module& module, Unit& unit) {
-  for (const std::string& arch : options_.arches) {
-    const Result<std::vector<rewriter::PtxChoice>> choices =
-        rewriter::ChooseMemberPtx(*binary_, module, CapabilityOf(arch));
-    if (!choices) {
-      if (choices.error().code != DiagCode::kNoPtx) {
-        return Err(InModule(choices.error(), unit.where));
-      }
-      unit.missing =
-          fmt::format("separately compiled device code (nvcc -rdc=true): {}",
-                      choices.error().message);
-      return {};
-    }
-    Source source;
-    for (const rewriter::PtxChoice& choice : *choices) {
-      source.push_back(choice.entry);
-      NoteChoice(choice.note, unit);
-    }
-    unit.ptx.push_back(source);
-    unit.choices[arch].push_back(std::move(source));
-  }
-  return CountKernels(unit);
-}
-
-void Conversion::NoteChoice(const std::string& note, const Unit& unit) {
-  if (note.empty() || !reporter_.verbose()) return;
-  Diag diag = MakeDiag(DiagCode::kUnknown, unit.where, note);
-  diag.severity = Severity::kNote;
-  reporter_.Report(diag);
-}
-
-Status Conversion::CountKernels(Unit& unit) {
-  if (unit.choices.empty()) return {};
-  std::set<std::string> names;  // weak ones may be in several members
-  for (const images::FatbinEntry* entry :
-       unit.choices.begin()->second.front()) {
-    const Result<std::vector<std::string>> kernels =
-        images::KernelNames(*entry);
-    if (!kernels) return Err(InModule(kernels.error(), unit.where));
-    names.insert(kernels->begin(), kernels->end());
-  }
-  unit.kernel_count = names.size();
-  ++summary_.modules;
-  return {};
-}
-
-Status Conversion::AddEmbedded() {
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> fatbins;
-  for (const rewriter::LocatedFatbin& located : binary_->fatbins()) {
-    fatbins.emplace_back(located.offset,
-                         located.offset + located.fatbin.bytes.size());
-  }
-  std::set<std::string> seen;
-  for (const EmbeddedPtx& found : FindEmbeddedPtx(binary_->bytes(), fatbins)) {
-    if (!seen.insert(kpack::ContentKey(found.text)).second) continue;
-    auto unit = std::make_unique<Unit>();
-    unit->where.file = input_name_;
-    unit->where.offset = static_cast<std::int64_t>(found.offset);
-    unit->label = fmt::format("{}+0x{:x}", kernel_name_, found.offset);
-    unit->embedded = found.text;
-    unit->kernel_count = ptx::KernelNames(found.text).size();
-    if (unit->kernel_count == 0) continue;
-    ++summary_.modules;
-    units_.push_back(std::move(unit));
-  }
-  return {};
-}
-
-Status Conversion::Plan() {
-  rewriter::PlanOptions plan;
-  plan.search_paths = {ArchiveSearchPath(options_.group)};
-  plan.kernel_name = kernel_name_;
-  plan.keep_fatbin = options_.keep_fatbin;
-  plan.converter_version = kVersion;
-  if (options_.member) {
-    plan.search_paths = {options_.member->search_path};
-    plan.runpath = {options_.member->runpath};
-  } else if (options_.bundle) {
-    CERB_TRY(std::string folder, BundleRunpath());
-    plan.runpath = {std::move(folder)};
-  } else {
-    CERB_TRY(std::string folder, FindStubFolder());
-    plan.runpath = {std::move(folder)};
-  }
-  CERB_TRY(plan_, rewriter::PlanConversion(*binary_, plan));
-  for (const Diag& note : plan_.notes) {
-    if (note.severity != Severity::kNote || reporter_.verbose()) {
-      reporter_.Report(note);
-    }
-  }
-  return {};
-}
-
-std::vector<std::string> Conversion::DescribeModules() const {
-  std::vector<std::string> lines;
-  for (const std::unique_ptr<Unit>& unit : units_) {
-    if (!unit->missing.empty()) {
-      lines.push_back(fmt::format("{}: {}", unit->label, unit->missing));
-    } else if (!unit->embedded.empty()) {
-      lines.push_back(fmt::format("{}: PTX text, {} kernels -> {}", unit->label,
-                                  unit->kernel_count,
-                                  fmt::join(options_.arches, ", ")));
-    }
-    for (const auto& [arch, entries] : unit->choices) {
-      const Source& source = entries.front();
-      lines.push_back(fmt::format(
-          "{}: {} PTX{}, {} kernels -> {}", unit->label,
-          source.front()->ArchName(),
-          source.size() == 1
-              ? ""
-              : fmt::format(" of {} translation units", source.size()),
-          unit->kernel_count, arch));
-    }
-  }
-  return lines;
 }
 
 Status Conversion::Create() {

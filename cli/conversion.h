@@ -81,6 +81,11 @@ struct ConversionSummary {
   void WriteTo(JsonWriter& json) const;
 };
 
+// About a file as a whole.
+Diag FileDiag(DiagCode code, const std::string& file, std::string message);
+// What a single entry says of itself, with the place where it is.
+Diag InModule(Diag diag, const Where& module);
+
 class Conversion {
  public:
   Conversion(const ConversionOptions& options, Reporter& reporter);

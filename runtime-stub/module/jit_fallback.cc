@@ -339,6 +339,37 @@ int RunChild(const std::vector<std::string>& arguments, const Job& job,
   return 0;
 }
 
+struct CompilerOptions {
+  std::string compiler;
+  bool keep_going = false;
+  bool overflow = false;
+  bool serial = false;
+  std::string parts_folder;  // "": parts are not kept
+};
+
+std::vector<std::string> ArgumentsOf(const CompilerOptions& compile,
+                                     const TargetId& target, bool progress) {
+  std::vector<std::string> arguments = {
+      compile.compiler,
+      "--arch",
+      target.ToString(),
+      "-o",
+      "-",
+      "--compile-seconds=" + std::to_string(TimeoutSeconds())};
+  // What is done of a module when the program is ended is not for nothing.
+  if (!compile.parts_folder.empty()) {
+    arguments.push_back("--parts=" + compile.parts_folder);
+  }
+  if (progress) {
+    arguments.push_back("--progress-fd=" + std::to_string(kProgressDescriptor));
+  }
+  if (compile.keep_going) arguments.push_back("--keep-going");
+  if (compile.overflow) arguments.push_back("--shared-overflow=global");
+  if (compile.serial) arguments.push_back("--lanes=serial");
+  arguments.push_back("-");
+  return arguments;
+}
+
 // Behind what the compiler said.
 std::string WhyNoCode(const Child& child, const std::string& compiler) {
   if (child.timed_out) {
@@ -391,22 +422,10 @@ JitResult CompilePtx(std::string_view ptx, const TargetId& target,
     return result;
   }
   const Fd progress = MemoryFile("progress");
-  std::vector<std::string> arguments = {
-      compiler,
-      "--arch",
-      target.ToString(),
-      "-o",
-      "-",
-      "--compile-seconds=" + std::to_string(TimeoutSeconds())};
-  // What is done of a module when the program is ended is not for nothing.
-  if (cache.enabled()) arguments.push_back("--parts=" + cache.folder());
-  if (progress) {
-    arguments.push_back("--progress-fd=" + std::to_string(kProgressDescriptor));
-  }
-  if (keep_going) arguments.push_back("--keep-going");
-  if (overflow) arguments.push_back("--shared-overflow=global");
-  if (serial) arguments.push_back("--lanes=serial");
-  arguments.push_back("-");
+  const std::vector<std::string> arguments =
+      ArgumentsOf({compiler, keep_going, overflow, serial,
+                   cache.enabled() ? cache.folder() : ""},
+                  target, /*progress=*/static_cast<bool>(progress));
   Child child;
   const auto start = std::chrono::steady_clock::now();
   if (const int error = RunChild(arguments, {name.c_str(), ptx.size()}, input,

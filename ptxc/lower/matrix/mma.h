@@ -74,6 +74,7 @@ class MatrixProduct : public WarpMatrix {
     Value* crossed;
   };
   bool TakesWmma() const;
+  Value* WmmaColumn(Value* line);
   void AddWmmaTiles(unsigned i, unsigned j, Value* product,
                     const WmmaLanes& from, Sums& sums);
   bool MultiplyByWmma(Sums& sums);

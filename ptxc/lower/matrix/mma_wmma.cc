@@ -144,6 +144,19 @@ void MatrixProduct::AddWmmaTiles(unsigned i, unsigned j, Value* product,
   }
 }
 
+// WMMA's row `line` has this column of B.
+llvm::Value* MatrixProduct::WmmaColumn(Value* line) {
+  const bool halves = fn_.TargetHas("gfx12");
+  const auto bits = [&](unsigned right, unsigned mask, unsigned left) {
+    return b_.CreateShl(b_.CreateAnd(b_.CreateLShr(line, right), I32(mask)),
+                        left);
+  };
+  return halves ? b_.CreateOr(b_.CreateOr(bits(2, 1, 3), bits(3, 1, 2)),
+                              bits(0, 3, 0))
+                : b_.CreateOr(b_.CreateOr(bits(3, 1, 3), bits(0, 1, 2)),
+                              bits(1, 3, 0));
+}
+
 bool MatrixProduct::MultiplyByWmma(Sums& sums) {
   if (!TakesWmma()) return false;
   const bool halves = fn_.TargetHas("gfx12");
@@ -152,16 +165,7 @@ bool MatrixProduct::MultiplyByWmma(Sums& sums) {
   Value* half = b_.CreateLShr(lane_, 4);
   Value* first = halves ? b_.CreateShl(half, 1) : static_cast<Value*>(I32(0));
   const unsigned count = halves ? 2 : 4;
-  // WMMA's row `line` has this column of B.
-  const auto bits = [&](unsigned right, unsigned mask, unsigned left) {
-    return b_.CreateShl(b_.CreateAnd(b_.CreateLShr(line, right), I32(mask)),
-                        left);
-  };
-  Value* column = halves
-                      ? b_.CreateOr(b_.CreateOr(bits(2, 1, 3), bits(3, 1, 2)),
-                                    bits(0, 3, 0))
-                      : b_.CreateOr(b_.CreateOr(bits(3, 1, 3), bits(0, 1, 2)),
-                                    bits(1, 3, 0));
+  Value* column = WmmaColumn(line);
   const LineGather rows_of(b_, t_, line, first, count);
   const LineGather columns_of(b_, t_, column, first, count);
   const auto from_lane = [&](Value* lane, Value* value) {

@@ -77,6 +77,9 @@ namespace cerberus::ptx {
 // have to wait, as LaneRegions wants it.
 void PrepareLanes(llvm::Function& function,
                   llvm::FunctionAnalysisManager& analyses);
+// The function begins with a block in front of all that lanes do, and ends with
+// one behind it.
+void SeparateEnds(llvm::Function& function);
 
 // On functions that the pass leaves alone, since lanes of a wave in lockstep
 // make progress in them anyway.

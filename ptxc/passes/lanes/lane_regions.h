@@ -101,6 +101,14 @@ struct Segment {
   std::vector<std::size_t> onward = {};
 };
 
+// Whether lanes wait there only for those of other sites of its kind, by a mask
+// that is known: nothing has to be done with what the others bring along.
+bool IsAlone(llvm::ArrayRef<llvm::CallInst*> sites);
+// Where lanes go on together that came to the site: there, or behind it if they
+// did it elsewhere.
+llvm::BasicBlock* BehindJoin(llvm::ArrayRef<llvm::CallInst*> sites,
+                             const llvm::CallInst& site);
+
 // The regions of one function, as it is now. Blocks must end behind writes that
 // others may wait for, and before and behind what takes lanes together.
 class LaneRegions {
