@@ -43,6 +43,9 @@ using CUgraphNode = struct CUgraphNode_st*;
 using CUgraphExec = struct CUgraphExec_st*;
 using CUexternalMemory = struct CUextMemory_st*;
 using CUexternalSemaphore = struct CUextSemaphore_st*;
+using CUasyncCallbackHandle = struct CUasyncCallbackEntry_st*;
+using CUasyncCallback = void (*)(void* info, void* user_data,
+                                 CUasyncCallbackHandle callback);
 
 // Streams that are no objects.
 inline CUstream LegacyStream() { return reinterpret_cast<CUstream>(1); }

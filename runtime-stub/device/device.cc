@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,7 @@
 #include "runtime-stub/device/context.h"
 #include "runtime-stub/device/provider.h"
 #include "support/log.h"
+#include "support/never_destroyed.h"
 
 namespace cerberus::stub {
 namespace {
@@ -36,6 +39,32 @@ std::atomic<int> g_count{0};
 // Devices are never destroyed: handles to their contexts stay valid to the
 // end of the process.
 Device* g_devices[kMaxDevices];
+
+// Callbacks that have been registered and not taken back.
+class Notifications {
+ public:
+  static Notifications& Get() {
+    static NeverDestroyed<Notifications> all;
+    return *all;
+  }
+  CUasyncCallbackHandle Add(const Device* device) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    entries_[++last_] = device;
+    return reinterpret_cast<CUasyncCallbackHandle>(last_);
+  }
+  bool Remove(const Device* device, CUasyncCallbackHandle callback) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const auto at = entries_.find(reinterpret_cast<std::uintptr_t>(callback));
+    if (at == entries_.end() || at->second != device) return false;
+    entries_.erase(at);
+    return true;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::uintptr_t, const Device*> entries_;
+  std::uintptr_t last_ = 0;
+};
 
 // Values that follow from the target, not from HIP.
 bool ComputedAttribute(const Device& device, int id, int* value) {
@@ -254,6 +283,28 @@ CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice ordinal) {
 // The second ABI differs only for partitions of a GPU, which AMD's have not.
 CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice ordinal) {
   return cuDeviceGetUuid(uuid, ordinal);
+}
+
+// The one thing to be told of is a process above its memory budget, and AMD's
+// driver for Linux gives none: nobody is ever called.
+CUresult cuDeviceRegisterAsyncNotification(CUdevice ordinal,
+                                           CUasyncCallback function,
+                                           void* /*user_data*/,
+                                           CUasyncCallbackHandle* callback) {
+  if (function == nullptr || callback == nullptr) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  CERB_DEVICE(ordinal);
+  *callback = Notifications::Get().Add(device);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceUnregisterAsyncNotification(CUdevice ordinal,
+                                             CUasyncCallbackHandle callback) {
+  CERB_DEVICE(ordinal);
+  return Notifications::Get().Remove(device, callback)
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute,

@@ -202,6 +202,29 @@ TEST_F(ContextApiTest, WhatDevicesAre) {
   EXPECT_GE(width, std::size_t{1} << 20);
 }
 
+TEST_F(ContextApiTest, NotificationsAreTakenBackOnce) {
+  const CUasyncCallback never = [](void*, void*, CUasyncCallbackHandle) {
+    ADD_FAILURE() << "there is nothing to tell";
+  };
+  CUasyncCallbackHandle one = nullptr, two = nullptr;
+  EXPECT_EQ(CU(cuDeviceRegisterAsyncNotification)(0, never, nullptr, &one),
+            CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuDeviceRegisterAsyncNotification)(0, never, nullptr, &two),
+            CUDA_SUCCESS);
+  EXPECT_NE(one, two);
+  EXPECT_EQ(CU(cuDeviceRegisterAsyncNotification)(0, nullptr, nullptr, &two),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CU(cuDeviceUnregisterAsyncNotification)(1, one),
+            CUDA_ERROR_INVALID_VALUE)
+      << "it is another device's";
+  EXPECT_EQ(CU(cuDeviceUnregisterAsyncNotification)(0, one), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuDeviceUnregisterAsyncNotification)(0, one),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CU(cuDeviceUnregisterAsyncNotification)(0, two), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuDeviceRegisterAsyncNotification)(99, never, nullptr, &one),
+            CUDA_ERROR_INVALID_DEVICE);
+}
+
 TEST_F(ContextApiTest, EventsOfAWholeContext) {
   CUevent event = nullptr;
   ASSERT_EQ(CU(cuEventCreate)(&event, CU_EVENT_DISABLE_TIMING), CUDA_SUCCESS);
