@@ -167,6 +167,12 @@ llvm::Value* FunctionLowering::LoadScalar(Value* pointer, llvm::Type* type,
   if (invariant) {
     load->setMetadata(llvm::LLVMContext::MD_invariant_load,
                       llvm::MDNode::get(b_.getContext(), {}));
+    // Parameters have been written by the launch. LLVM need not ask whether
+    // each of their uses, of which there may be many, would show it.
+    if (load->getPointerAddressSpace() == kAsConstant) {
+      load->setMetadata(llvm::LLVMContext::MD_noundef,
+                        llvm::MDNode::get(b_.getContext(), {}));
+    }
   }
   CopyAttributes(load);
   return load;

@@ -39,8 +39,12 @@ llvm::Value* FunctionLowering::LaunchBlock(unsigned offset, unsigned bits) {
 
 llvm::Value* FunctionLowering::Wave(llvm::StringRef name,
                                     llvm::ArrayRef<Value*> args) {
-  llvm::Function* function = WaveFunction(module_.out(), name);
-  return b_.CreateCall(function, args);
+  llvm::CallInst* call = b_.CreateCall(WaveFunction(module_.out(), name), args);
+  // Who a thread is has one value; what lanes give each other may have none.
+  if (name.starts_with("thread") || name == "lane") {
+    call->addRetAttr(llvm::Attribute::NoUndef);
+  }
+  return call;
 }
 
 llvm::Value* FunctionLowering::ThreadId(int axis) {

@@ -19,6 +19,7 @@
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
 #include "ptxc/passes/addresses.h"
 #include "ptxc/passes/exact_floats.h"
+#include "ptxc/passes/freezes.h"
 #include "ptxc/passes/irreducible.h"
 #include "ptxc/passes/kernel_inputs.h"
 #include "ptxc/passes/lanes/joins.h"
@@ -127,6 +128,7 @@ Status RunPipeline(llvm::Module& module, llvm::TargetMachine& machine,
   if (optimise) {
     passes.addPass(
         llvm::createModuleToFunctionPassAdaptor(ZeroUnsetRegisters()));
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(DropFreezes()));
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(FlushConstants()));
   }
   CERB_TRY_VOID(add(light ? kLightOfSsa : kDefaultOfSsa));

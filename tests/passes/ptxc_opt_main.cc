@@ -23,6 +23,7 @@
 #include "ptxc/backend/codegen.h"
 #include "ptxc/passes/addresses.h"
 #include "ptxc/passes/exact_floats.h"
+#include "ptxc/passes/freezes.h"
 #include "ptxc/passes/irreducible.h"
 #include "ptxc/passes/kernel_inputs.h"
 #include "ptxc/passes/lanes/joins.h"
@@ -175,6 +176,7 @@ struct PassRow {
 constexpr PassRow kPasses[] = {
     {"zero-unset-registers",
      [](Session& s) { s.RunOnFunctions(ZeroUnsetRegisters()); }},
+    {"drop-freezes", [](Session& s) { s.RunOnFunctions(DropFreezes()); }},
     {"flush-constants", [](Session& s) { s.RunOnFunctions(FlushConstants()); }},
     {"move-shared-memory", RunMoveSharedMemory},
     {"choose-waves", RunChooseWaves},
