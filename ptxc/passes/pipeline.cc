@@ -26,6 +26,7 @@
 #include "ptxc/passes/lanes/lane_progress.h"
 #include "ptxc/passes/lanes/whole_loops.h"
 #include "ptxc/passes/shuffles.h"
+#include "ptxc/passes/uniform_sums.h"
 #include "ptxc/passes/unset_registers.h"
 
 namespace cerberus::ptx {
@@ -150,6 +151,9 @@ Status RunPipeline(llvm::Module& module, llvm::TargetMachine& machine,
     CERB_TRY_VOID(add(kDefault));
   }
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(CutIrreducible()));
+  if (optimise) {
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(OrderUniformSums()));
+  }
   passes.run(module, modules);
   KeepFloatsExact(module);
   if (optimise) {

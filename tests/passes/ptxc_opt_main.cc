@@ -34,6 +34,7 @@
 #include "ptxc/passes/own_halves.h"
 #include "ptxc/passes/shared_window.h"
 #include "ptxc/passes/shuffles.h"
+#include "ptxc/passes/uniform_sums.h"
 #include "ptxc/passes/unset_registers.h"
 #include "support/output_file.h"
 #include "support/target_table.h"
@@ -191,6 +192,8 @@ constexpr PassRow kPasses[] = {
        s.RunOnFunctions(ChooseShuffles(s.target().wave_size));
      }},
     {"cut-irreducible", [](Session& s) { s.RunOnFunctions(CutIrreducible()); }},
+    {"order-uniform-sums",
+     [](Session& s) { s.RunOnFunctions(OrderUniformSums()); }},
     {"keep-floats-exact",
      [](Session& s) {
        KeepFloatsExact(s.module());
