@@ -11,14 +11,13 @@
 // values, and operands from parameters (minutes); any other value does so for
 // the rows of the opcode of that name. all:20 or cvt:20 takes twenty values,
 // the others by chance.
+// clude <gtest/gtest.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <string>
@@ -29,13 +28,13 @@
 #include "ptxc/front/parser.h"
 #include "ptxc/front/sema.h"
 #include "tests/exec/kernel_batch.h"
+#include "tests/exec/operand_forms.h"
 #include "tests/exec/ptx_runner.h"
 #include "tests/exec/value.h"
 
 namespace cerberus::exec {
 namespace {
 
-constexpr std::uint32_t kLanes = 32;
 constexpr std::size_t kSlot = 16;  // of a value, in memory
 constexpr std::size_t kCell = 64;  // memory that an instruction accesses
 constexpr std::string_view kHeader =
@@ -107,9 +106,6 @@ const std::map<std::string_view, std::string_view> kOutside = {
     {"alloca", "addresses"},
 };
 
-// What CERBERUS_TEST_OPERANDS says; null in the normal run.
-const char* Wanted() { return std::getenv("CERBERUS_TEST_OPERANDS"); }
-
 // An instruction with holes: $0, $1, … are its sources, %d0, … its results and
 // %cell the address of memory of its own.
 struct Shape {
@@ -121,202 +117,6 @@ struct Shape {
   std::string space;
   bool all_forms = Wanted() != nullptr;
 };
-
-int RegisterBits(ptx::Type type) {
-  const int bits = ptx::BitsOf(type);
-  return bits <= 1 ? bits : std::max(16, bits);
-}
-
-std::string RegisterType(ptx::Type type) {
-  return type == ptx::Type::kPred ? ".pred"
-                                  : ".b" + std::to_string(RegisterBits(type));
-}
-
-std::string Hex(Value v, int digits = 1) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%0*llx", digits,
-                static_cast<unsigned long long>(Low(v)));
-  return text;
-}
-
-// "all" or an opcode, and how many values.
-std::string_view WantedOpcode() {
-  const std::string_view wanted = Wanted();
-  return wanted.substr(0, wanted.find(':'));
-}
-int Rounds() {
-  if (Wanted() == nullptr) return 1;
-  const char* count = std::strchr(Wanted(), ':');
-  return count == nullptr ? 2 : std::max(1, std::atoi(count + 1));
-}
-
-// Small and large numbers; of floats, none that a calculation cannot tell from
-// others by what the manual says.
-Value ByChance(ptx::Type type, int source, int round) {
-  std::uint64_t state = static_cast<std::uint64_t>(round) * 64 +
-                        static_cast<std::uint64_t>(source);
-  const auto next = [&] {
-    state += 0x9e3779b97f4a7c15ULL;
-    std::uint64_t z = state;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
-    return z ^ z >> 31;
-  };
-  next();
-  // Sign, exponent around 1, fraction.
-  const auto number = [&](int exponent_bits, int fraction_bits) {
-    const std::uint64_t bias = (1ULL << (exponent_bits - 1)) - 1;
-    const std::uint64_t exponent = bias - (bias + 1) / 2 + next() % (bias + 1);
-    return next() % 2 << (exponent_bits + fraction_bits) |
-           exponent << fraction_bits | (next() & ((1ULL << fraction_bits) - 1));
-  };
-  const auto pair = [&](int bits, int exponent_bits) {
-    const int fraction_bits = bits - 1 - exponent_bits;
-    const std::uint64_t low = number(exponent_bits, fraction_bits);
-    return static_cast<Value>(number(exponent_bits, fraction_bits)) << bits |
-           low;
-  };
-  switch (type) {
-    case ptx::Type::kF16: return number(5, 10);
-    case ptx::Type::kBF16: return number(8, 7);
-    case ptx::Type::kF32:
-    case ptx::Type::kTF32: return number(8, 23);
-    case ptx::Type::kF64: return number(11, 52);
-    case ptx::Type::kF16x2: return pair(16, 5);
-    case ptx::Type::kBF16x2: return pair(16, 8);
-    case ptx::Type::kF32x2: return pair(32, 8);
-    case ptx::Type::kPred: return next() % 2;
-    default:
-      return Truncate(static_cast<Value>(next()) << 64 | next(),
-                      std::max(1, RegisterBits(type)));
-  }
-}
-
-// Values for each source, none of them 0: small ones and large ones.
-const int kRounds = Rounds();
-Value ValueOf(ptx::Type type, std::string_view name, int source, int round) {
-  if (name == "membermask") return 0xffffffff;
-  // Another barrier may be waited for by lanes that never come.
-  if (name == "barrier") return static_cast<Value>(round + 1);
-  if (name == "threads") return kLanes;
-  if (round > 1) return ByChance(type, source, round);
-  const std::uint64_t odd = static_cast<std::uint64_t>(source) * 2 + 1;
-  switch (ptx::KindOf(type)) {
-    case ptx::TypeKind::kPred: return static_cast<Value>((source + round) % 2);
-    case ptx::TypeKind::kFloat:
-    case ptx::TypeKind::kPackedFloat:
-    case ptx::TypeKind::kAltFloat: {
-      const float numbers[] = {1.5F, -2.25F};
-      const float number = numbers[round] * static_cast<float>(odd + 1) / 2.0F;
-      if (ptx::BitsOf(type) == 64 && ptx::IsFloat(type))
-        return std::bit_cast<std::uint64_t>(static_cast<double>(number));
-      const std::uint32_t single = std::bit_cast<std::uint32_t>(number);
-      if (type == ptx::Type::kF32 || type == ptx::Type::kTF32) return single;
-      if (type == ptx::Type::kF32x2)
-        return static_cast<Value>(single) << 32 | (single ^ 0x80300000U);
-      if (type == ptx::Type::kBF16) return single >> 16;
-      if (type == ptx::Type::kBF16x2)
-        return (single & 0xffff0000U) | (single >> 16 ^ 0x8030U);
-      const std::uint32_t half =
-          (single >> 16 & 0x8000U) | ((single >> 13) - (112U << 10) & 0x7fffU);
-      if (type == ptx::Type::kF16) return half;
-      if (type == ptx::Type::kF16x2) return half << 16 | (half ^ 0x8180U);
-      return Truncate(0x3a5b2c4d1e6f7081ULL >> (8 * source + round),
-                      ptx::BitsOf(type));
-    }
-    default: break;
-  }
-  const int bits = RegisterBits(type);
-  const Value small = odd + Value{static_cast<std::uint64_t>(round)} * 4;
-  if (round == 0) return small;
-  const Value pattern = static_cast<Value>(0x9e3779b97f4a7c15ULL) *
-                        (odd + static_cast<std::uint64_t>(round));
-  return Truncate(pattern, bits);
-}
-
-// How a source is written.
-enum class Form {
-  kRegister,   // loaded by each lane
-  kParameter,  // ld.param
-  kSum,        // %r+4
-  kInverse,    // !%p
-  kHex,        // 0x…, also of floats' bits
-  kNegative,   // -5
-  kFloat,      // 0f…, 0d…
-  kLane,       // a register with the lane's number
-  kSpecial,    // %laneid itself
-};
-constexpr Form kForms[] = {Form::kParameter, Form::kSum,      Form::kInverse,
-                           Form::kHex,       Form::kNegative, Form::kFloat,
-                           Form::kLane,      Form::kSpecial};
-
-// The operand and what has to stand in front of the instruction; an empty
-// text where the form does not exist for the type.
-struct Written {
-  std::string before;
-  std::string text;
-};
-
-// `column`: where a lane's values of this source begin.
-std::string LoadInto(const std::string& reg, ptx::Type type,
-                     const std::string& space, const std::string& at) {
-  if (type != ptx::Type::kPred) {
-    return "  ld" + space + RegisterType(type) + " " + reg + ", " + at + ";\n";
-  }
-  return "  ld" + space + ".b32 %bit, " + at + ";\n  setp.ne.u32 " + reg +
-         ", %bit, 0;\n";
-}
-
-Written Write(Form form, ptx::Type type, Value v, const std::string& reg,
-              const std::string& lane_at, const std::string& param_at) {
-  const bool pred = type == ptx::Type::kPred;
-  const int bits = RegisterBits(type);
-  const std::string width = std::to_string(bits);
-  const std::uint64_t low = Low(Truncate(v, std::min(bits, 64)));
-  switch (form) {
-    case Form::kRegister: return {LoadInto(reg, type, ".global", lane_at), reg};
-    case Form::kParameter:
-      return {LoadInto(reg, type, ".param", param_at), reg};
-    case Form::kSum:
-      if (pred || bits > 64) return {};
-      return {LoadInto(reg, type, ".global", lane_at) + "  sub.s" + width +
-                  " " + reg + ", " + reg + ", 4;\n",
-              reg + "+4"};
-    case Form::kInverse:
-      if (!pred) return {};
-      return {LoadInto(reg, type, ".global", lane_at) + "  not.pred " + reg +
-                  ", " + reg + ";\n",
-              "!" + reg};
-    case Form::kHex:
-      if (bits > 64) return {};
-      return {"", pred ? std::to_string(low & 1) : "0x" + Hex(low)};
-    case Form::kNegative:
-      if (pred || bits > 64) return {};
-      return {"",
-              std::to_string(static_cast<std::int64_t>(SignExtend(low, bits)))};
-    case Form::kFloat:
-      if (ptx::KindOf(type) == ptx::TypeKind::kBit ? bits != 32 && bits != 64
-                                                   : !ptx::IsFloat(type)) {
-        return {};
-      }
-      if (bits == 64) return {"", "0d" + Hex(low, 16)};
-      if (bits == 32) return {"", "0f" + Hex(low, 8)};
-      return {"", "0f" + Hex((low & 0x8000U) << 16 |
-                                 ((low & 0x7fffU) + (112U << 10)) << 13,
-                             8)};
-    case Form::kLane:
-      if (bits > 64) return {};
-      if (pred) return {"  setp.ne.u32 " + reg + ", %laneid, 0;\n", reg};
-      if (bits == 32) return {"  mov.u32 " + reg + ", %laneid;\n", reg};
-      return {"  mov.u32 %bit, %laneid;\n  cvt.u" + width + ".u32 " + reg +
-                  ", %bit;\n",
-              reg};
-    case Form::kSpecial:
-      if (bits != 32) return {};
-      return {"", "%laneid"};
-  }
-  return {};
-}
 
 std::string Replace(std::string text, std::string_view what,
                     std::string_view with) {
@@ -345,7 +145,7 @@ class ShapeKernel {
     // Of arguments far from 0 the manual says nothing.
     const bool near_zero =
         shape_.text.starts_with("sin.") || shape_.text.starts_with("cos.");
-    const int rounds = near_zero ? std::min(kRounds, 2) : kRounds;
+    const int rounds = near_zero ? std::min(Rounds(), 2) : Rounds();
     for (int round = 0; round < rounds; ++round) {
       std::vector<Form> forms(shape_.sources.size(), Form::kRegister);
       const int reference = Add(forms, round, -1, -1);
@@ -397,7 +197,7 @@ class ShapeKernel {
       AppendLe(launch.raw, address);
     }
     launch.raw.resize(32);
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < Rounds(); ++round) {
       for (std::size_t i = 0; i < sources; ++i) {
         const Value v =
             i < shape_.sources.size() ? ValueAt(static_cast<int>(i), round) : 0;
@@ -406,7 +206,7 @@ class ShapeKernel {
         for (std::uint32_t lane = 0; lane < kLanes; ++lane) {
           Value* slots = in.as<Value>() + lane * LaneBytes() / kSlot;
           slots[static_cast<std::size_t>(round) * sources + i] = v;
-          slots[static_cast<std::size_t>(kRounds) * sources] = lane;
+          slots[static_cast<std::size_t>(Rounds()) * sources] = lane;
         }
       }
     }
@@ -462,14 +262,14 @@ class ShapeKernel {
     return kSlot * std::max<std::size_t>(1, shape_.results.size());
   }
   std::size_t LaneBytes() const {
-    return kSlot * (static_cast<std::size_t>(kRounds) *
+    return kSlot * (static_cast<std::size_t>(Rounds()) *
                         std::max<std::size_t>(1, shape_.sources.size()) +
                     1);
   }
 
   std::string Head() const {
     const std::string params =
-        std::to_string(static_cast<std::size_t>(kRounds) * kSlot *
+        std::to_string(static_cast<std::size_t>(Rounds()) * kSlot *
                        std::max<std::size_t>(1, shape_.sources.size()));
     std::string text =
         "(.param .u64 in, .param .u64 out, .param .u64 memory,\n"
@@ -516,7 +316,7 @@ class ShapeKernel {
       const std::size_t at =
           kSlot * (static_cast<std::size_t>(round) * shape_.sources.size() + i);
       const std::size_t lane_slot =
-          kSlot * static_cast<std::size_t>(kRounds) * shape_.sources.size();
+          kSlot * static_cast<std::size_t>(Rounds()) * shape_.sources.size();
       const Written written = Write(
           forms[i], type, ValueAt(static_cast<int>(i), round), reg,
           "[%in+" +

@@ -1,0 +1,78 @@
+// What tests of asynchronous copies and of mbarrier objects share: a kernel of
+// 64 threads around the instruction under test.
+#ifndef CERBERUS_TESTS_EXEC_ASYNC_EXEC_TEST_H_
+#define CERBERUS_TESTS_EXEC_ASYNC_EXEC_TEST_H_
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <string>
+
+#include "tests/exec/kernel_batch.h"
+#include "tests/exec/ptx_runner.h"
+#include "tests/exec/reference.h"
+#include "tests/exec/spellings.h"
+
+namespace cerberus::exec {
+
+constexpr std::uint32_t kThreads = 64;
+constexpr std::string_view kHeader =
+    ".version 9.0\n.target sm_100a\n.address_size 64\n";
+
+// k(in, out) with %in and %out pointing at the thread's 16 bytes, shared
+// variables `bar` and `data`, and their generic addresses.
+inline std::string Kernel(const std::string& name, const std::string& body) {
+  return ".visible .entry " + name +
+         "(.param .u64 in, .param .u64 out)\n{\n"
+         "  .shared .align 8 .b64 bar;\n"
+         "  .shared .align 128 .b8 data[1024];\n"
+         "  .shared .align 128 .b8 copy[1024];\n"
+         "  .reg .b64 %in, %out, %first_in, %first_out, %state, %bar;\n"
+         "  .reg .b64 %policy, %l<8>;\n  .reg .b128 %q<2>;\n"
+         "  .reg .b32 %thread, %r<16>;\n  .reg .b16 %h<4>;\n"
+         "  .reg .pred %p<4>, %leader;\n  .reg .f32 %f<4>;\n"
+         "  ld.param.u64 %first_in, [in];\n"
+         "  ld.param.u64 %first_out, [out];\n"
+         "  mov.u32 %thread, %tid.x;\n  mov.b64 %policy, 0;\n"
+         "  mad.wide.u32 %in, %thread, 16, %first_in;\n"
+         "  mad.wide.u32 %out, %thread, 16, %first_out;\n"
+         "  setp.eq.u32 %leader, %thread, 0;\n"
+         "  mov.u64 %bar, bar;\n  cvta.shared.u64 %bar, %bar;\n" +
+         body + "  ret;\n}\n";
+}
+
+using Check = std::function<void(const std::uint32_t* out)>;
+
+// Thread t's input is four words, 4 t + 1, ...; `check` sees all outputs.
+inline KernelBatch::Run RunAndCheck(Check check) {
+  return [check](PtxModule& module, const std::string& kernel) {
+    Buffer in(module.device(), 16 * kThreads);
+    Buffer out(module.device(), 16 * kThreads);
+    std::uint32_t* words = in.as<std::uint32_t>();
+    std::iota(words, words + 4 * kThreads, 1u);
+    std::fill_n(out.as<std::uint32_t>(), 4 * kThreads, 0xeeeeeeeeu);
+    Launch launch;
+    launch.block = {kThreads, 1, 1};
+    launch.params = {in.address(), out.address()};
+    const Status status = module.Run(kernel, launch);
+    ASSERT_TRUE(status) << status.error().ToString();
+    check(out.as<std::uint32_t>());
+  };
+}
+
+// "[bar]", or the generic address where the instruction names no space.
+inline std::string ObjectOf(const LoweredSpelling& s) {
+  return s.text.find(".shared") != std::string::npos ? "[bar]" : "[%bar]";
+}
+
+inline std::string InitAndMeet(int count) {
+  return "  @%leader mbarrier.init.shared::cta.b64 [bar], " +
+         std::to_string(count) + ";\n  bar.sync 0;\n";
+}
+
+}  // namespace cerberus::exec
+
+#endif  // CERBERUS_TESTS_EXEC_ASYNC_EXEC_TEST_H_
