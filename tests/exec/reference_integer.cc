@@ -310,6 +310,40 @@ Tests FindNthSet() {
   return {test};
 }
 
+Tests MaskOfBits(const Spelling& s) {
+  const PtxType t = s.type();
+  const bool clamp = s.Has("clamp");
+  return {Simple(t, {T("u32"), T("u32")}, [=](In v) {
+    std::uint64_t a = Low(v[0]) & 0xffffffff, b = Low(v[1]) & 0xffffffff;
+    if (clamp) {
+      a = a > 32 ? 32 : a;
+      b = b > 32 ? 32 : b;
+    } else {
+      a &= 31;
+      b &= 31;
+    }
+    const Value ones = (static_cast<Value>(1) << b) - 1;
+    return Exact(Truncate(ones << a, 32));
+  })};
+}
+
+Tests ExtendFrom(const Spelling& s) {
+  const PtxType t = s.type();
+  const bool clamp = s.Has("clamp");
+  return {Simple(t, {t, T("u32")}, [=](In v) {
+    std::uint64_t n = Low(v[1]) & 0xffffffff;
+    if (clamp) {
+      n = n > 32 ? 32 : n;
+    } else {
+      n &= 31;
+    }
+    if (n == 0) return Exact(0);
+    return Exact(t.is_signed()
+                     ? static_cast<Value>(SignExtend(v[0], static_cast<int>(n)))
+                     : Truncate(v[0], static_cast<int>(n)));
+  })};
+}
+
 }  // namespace
 
 Tests IntegerReferences(const Spelling& s, std::string_view) {
@@ -362,36 +396,8 @@ Tests IntegerReferences(const Spelling& s, std::string_view) {
       return Exact(d);
     })};
   }
-  if (op == "bmsk") {
-    const bool clamp = s.Has("clamp");
-    return {Simple(t, {T("u32"), T("u32")}, [=](In v) {
-      std::uint64_t a = Low(v[0]) & 0xffffffff, b = Low(v[1]) & 0xffffffff;
-      if (clamp) {
-        a = a > 32 ? 32 : a;
-        b = b > 32 ? 32 : b;
-      } else {
-        a &= 31;
-        b &= 31;
-      }
-      const Value ones = (static_cast<Value>(1) << b) - 1;
-      return Exact(Truncate(ones << a, 32));
-    })};
-  }
-  if (op == "szext") {
-    const bool clamp = s.Has("clamp");
-    return {Simple(t, {t, T("u32")}, [=](In v) {
-      std::uint64_t n = Low(v[1]) & 0xffffffff;
-      if (clamp) {
-        n = n > 32 ? 32 : n;
-      } else {
-        n &= 31;
-      }
-      if (n == 0) return Exact(0);
-      return Exact(t.is_signed() ? static_cast<Value>(
-                                       SignExtend(v[0], static_cast<int>(n)))
-                                 : Truncate(v[0], static_cast<int>(n)));
-    })};
-  }
+  if (op == "bmsk") return MaskOfBits(s);
+  if (op == "szext") return ExtendFrom(s);
   return {};
 }
 

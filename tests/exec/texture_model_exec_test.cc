@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -344,127 +345,156 @@ std::string Kernel(const Geometry& g, Form form, bool integers, int channel) {
   return text + ";";
 }
 
+struct Scene {
+  const Geometry& g;
+  Form form;
+  int channel;  // of a gather
+  Image image;
+  std::vector<Numbers> points = {};
+
+  std::string Where(int scene, int thread, int component) const;
+  double Want(const Numbers& n, int component) const;
+  double LevelOf(const Numbers& n) const;
+  double Gathered(const double (&c)[3], int component, Lookup& lookup) const;
+};
+
+std::string Scene::Where(int scene, int thread, int component) const {
+  const Descriptor& d = image.d;
+  const auto row = [](const auto& list, int count, const char* between) {
+    std::string text;
+    for (int i = 0; i < count; ++i)
+      text += (i == 0 ? "" : between) + std::to_string(list[i]);
+    return text;
+  };
+  const Numbers& n = points[static_cast<std::size_t>(thread)];
+  return "texture " + std::to_string(scene) + ", thread " +
+         std::to_string(thread) + ", channel " + std::to_string(component) +
+         ", format " + std::to_string(d.format) + " of " +
+         std::to_string(d.channels) + ", flags " + std::to_string(d.flags) +
+         ", addressing " + row(d.addressing, 3, "") + ", extent " +
+         row(d.extent, 3, " ") + ", at " + row(n.data(), 4, " ") +
+         ", reference " + std::to_string(n[5]);
+}
+
+double Scene::LevelOf(const Numbers& n) const {
+  if (form == Form::kLevel) return n[4];
+  double squares[2] = {0, 0};
+  for (int side = 0; side < 2; ++side) {
+    for (int i = 0; i < g.dimensions; ++i) {
+      const double step = n[static_cast<std::size_t>(8 + 3 * side + i)] *
+                          (image.d.flags & kNormalized ? image.d.extent[i] : 1);
+      squares[side] += step * step;
+    }
+  }
+  return std::log2(std::max(squares[0], squares[1])) / 2;
+}
+
+double Scene::Gathered(const double (&c)[3], int component,
+                       Lookup& lookup) const {
+  // (0,1) (1,1) (1,0) (0,0)
+  constexpr int kX[] = {0, 1, 1, 0}, kY[] = {1, 1, 0, 0};
+  const bool normalized = image.d.flags & kNormalized;
+  lookup.channel = channel;
+  const auto first = [&](int axis) {
+    return static_cast<int>(
+        std::floor(c[axis] * (normalized ? image.d.extent[axis] : 1) - 0.5));
+  };
+  const int q[3] = {first(0) + kX[component], first(1) + kY[component], 0};
+  return lookup.TexelAt(image.levels[0], q, normalized);
+}
+
+// What a thread with these numbers gets as one of its four results.
+double Scene::Want(const Numbers& n, int component) const {
+  Lookup lookup{image, g};
+  const float* place = n.data() + (g.layered ? 1 : 0);
+  double c[3] = {place[0], place[1], place[2]};
+  int face = 0;
+  if (g.cube) face = FaceAt(c, c);
+  const int per_layer = g.cube ? 6 : 1;
+  const int layers = static_cast<int>(image.d.layers) / per_layer;
+  const int layer =
+      g.layered ? std::min(static_cast<int>(n[0]), layers - 1) : 0;
+  lookup.slice = layer * per_layer + face;
+  lookup.compare = form == Form::kCompare;
+  lookup.reference = n[5];
+  lookup.channel = component;
+  const int none[3] = {0, 0, 0};
+  switch (form) {
+    case Form::kGather: return Gathered(c, component, lookup);
+    case Form::kTexel: {
+      int q[3];
+      for (int k = 0; k < 3; ++k) q[k] = static_cast<int>(c[k]);
+      return lookup.TexelAt(image.levels[0], q, false);
+    }
+    case Form::kLevel:
+    case Form::kGrad: return lookup.Mipmapped(LevelOf(n), c, none);
+    default:
+      return lookup.Filtered(0, c, form == Form::kOffset ? kOffsets : none);
+  }
+}
+
+// Runs the kernel on the scene; its results, none if that failed.
+std::vector<std::array<std::uint32_t, 4>> Launched(const Scene& scene,
+                                                   PtxModule& module,
+                                                   const std::string& kernel) {
+  const Image& image = scene.image;
+  emulator::Device& device = module.device();
+  Buffer texels(device, image.bytes.size());
+  Buffer records(device, 40 * image.levels.size());
+  Buffer descriptor(device, sizeof(Descriptor));
+  Buffer in(device, sizeof(Numbers) * kThreads);
+  Buffer out(device, 16 * kThreads);
+  std::copy(image.bytes.begin(), image.bytes.end(), texels.as<std::uint8_t>());
+  for (std::size_t i = 0; i < image.levels.size(); ++i) {
+    Image::Level level = image.levels[i];
+    level.base += texels.address();
+    records.as<Image::Level>()[i] = level;
+  }
+  Descriptor d = image.d;
+  d.base = texels.address();
+  d.records = d.levels > 1 ? records.address() : 0;
+  *descriptor.as<Descriptor>() = d;
+  std::copy(scene.points.begin(), scene.points.end(), in.as<Numbers>());
+  Launch launch;
+  launch.block = {kThreads, 1, 1};
+  launch.params = {descriptor.address(), in.address(), out.address()};
+  const Status status = module.Run(kernel, launch);
+  EXPECT_TRUE(status) << (status ? "" : status.error().ToString());
+  if (!status) return {};
+  const auto* results = out.as<std::array<std::uint32_t, 4>>();
+  return {results, results + kThreads};
+}
+
 // Everything that a launch reads, one texture to a block.
 void RunScenes(PtxModule& module, const std::string& kernel, const Geometry& g,
                Form form, bool integers, int channel, std::mt19937 random) {
-  for (int scene = 0; scene < kTextures; ++scene) {
-    Image image;
+  for (int number = 0; number < kTextures; ++number) {
+    Scene scene{g, form, channel, {}};
     do {
-      image = RandomImage(g, form, random);
-    } while (((image.d.flags & kInteger) != 0) != integers);
-    std::vector<Numbers> points;
+      scene.image = RandomImage(g, form, random);
+    } while (((scene.image.d.flags & kInteger) != 0) != integers);
     for (int i = 0; i < kThreads; ++i)
-      points.push_back(RandomPoint(g, image, random));
-    emulator::Device& device = module.device();
-    Buffer texels(device, image.bytes.size());
-    Buffer records(device, 40 * image.levels.size());
-    Buffer descriptor(device, sizeof(Descriptor));
-    Buffer in(device, sizeof(Numbers) * kThreads);
-    Buffer out(device, 16 * kThreads);
-    std::copy(image.bytes.begin(), image.bytes.end(),
-              texels.as<std::uint8_t>());
-    for (std::size_t i = 0; i < image.levels.size(); ++i) {
-      Image::Level level = image.levels[i];
-      level.base += texels.address();
-      records.as<Image::Level>()[i] = level;
-    }
-    Descriptor d = image.d;
-    d.base = texels.address();
-    d.records = d.levels > 1 ? records.address() : 0;
-    *descriptor.as<Descriptor>() = d;
-    std::copy(points.begin(), points.end(), in.as<Numbers>());
-    Launch launch;
-    launch.block = {kThreads, 1, 1};
-    launch.params = {descriptor.address(), in.address(), out.address()};
-    const Status status = module.Run(kernel, launch);
-    ASSERT_TRUE(status) << status.error().ToString();
-
+      scene.points.push_back(RandomPoint(g, scene.image, random));
+    const auto results = Launched(scene, module, kernel);
+    ASSERT_FALSE(results.empty());
+    // The logarithm and the division of a cube's coordinates may move a weight
+    // by one step.
+    const double steps = (form == Form::kGrad ? 1 : 0) + (g.cube ? 2 : 0);
+    const std::uint32_t format = scene.image.d.format;
+    const double range = format == 32 ? 250 : format == 16 ? 240 : 6;
     for (int t = 0; t < kThreads; ++t) {
-      const Numbers& n = points[static_cast<std::size_t>(t)];
-      Lookup lookup{image, g};
-      const float* place = n.data() + (g.layered ? 1 : 0);
-      double c[3] = {place[0], place[1], place[2]};
-      int face = 0;
-      if (g.cube) face = FaceAt(c, c);
-      const int per_layer = g.cube ? 6 : 1;
-      const int layers = static_cast<int>(image.d.layers) / per_layer;
-      const int layer =
-          g.layered ? std::min(static_cast<int>(n[0]), layers - 1) : 0;
-      lookup.slice = layer * per_layer + face;
-      lookup.compare = form == Form::kCompare;
-      lookup.reference = n[5];
-      const int none[3] = {0, 0, 0};
-      double lod = 0;
-      if (form == Form::kGrad) {
-        double squares[2] = {0, 0};
-        for (int side = 0; side < 2; ++side) {
-          for (int i = 0; i < g.dimensions; ++i) {
-            const double step =
-                n[static_cast<std::size_t>(8 + 3 * side + i)] *
-                (image.d.flags & kNormalized ? image.d.extent[i] : 1);
-            squares[side] += step * step;
-          }
-        }
-        lod = std::log2(std::max(squares[0], squares[1])) / 2;
-      } else if (form == Form::kLevel) {
-        lod = n[4];
-      }
+      const auto thread = static_cast<std::size_t>(t);
       for (int i = 0; i < 4; ++i) {
-        double want = 0;
-        lookup.channel = i;
-        if (form == Form::kGather) {
-          // (0,1) (1,1) (1,0) (0,0)
-          constexpr int kX[] = {0, 1, 1, 0}, kY[] = {1, 1, 0, 0};
-          const bool normalized = image.d.flags & kNormalized;
-          lookup.channel = channel;
-          const auto first = [&](int axis) {
-            return static_cast<int>(std::floor(
-                c[axis] * (normalized ? image.d.extent[axis] : 1) - 0.5));
-          };
-          const int q[3] = {first(0) + kX[i], first(1) + kY[i], 0};
-          want = lookup.TexelAt(image.levels[0], q, normalized);
-        } else if (form == Form::kTexel) {
-          int q[3];
-          for (int k = 0; k < 3; ++k) q[k] = static_cast<int>(c[k]);
-          want = lookup.TexelAt(image.levels[0], q, false);
-        } else if (form == Form::kLevel || form == Form::kGrad) {
-          want = lookup.Mipmapped(lod, c, none);
-        } else {
-          want = lookup.Filtered(0, c, form == Form::kOffset ? kOffsets : none);
-        }
-        const std::uint32_t bits =
-            out.as<std::array<std::uint32_t, 4>>()[t]
-                                                  [static_cast<std::size_t>(i)];
-        float got;
-        std::memcpy(&got, &bits, sizeof got);
-        const std::string where =
-            "texture " + std::to_string(scene) + ", thread " +
-            std::to_string(t) + ", channel " + std::to_string(i) + ", format " +
-            std::to_string(image.d.format) + " of " +
-            std::to_string(image.d.channels) + ", flags " +
-            std::to_string(image.d.flags) + ", addressing " +
-            std::to_string(image.d.addressing[0]) +
-            std::to_string(image.d.addressing[1]) +
-            std::to_string(image.d.addressing[2]) + ", extent " +
-            std::to_string(image.d.extent[0]) + " " +
-            std::to_string(image.d.extent[1]) + " " +
-            std::to_string(image.d.extent[2]) + ", at " + std::to_string(n[0]) +
-            " " + std::to_string(n[1]) + " " + std::to_string(n[2]) + " " +
-            std::to_string(n[3]) + ", reference " + std::to_string(n[5]);
+        const double want = scene.Want(scene.points[thread], i);
+        const std::uint32_t bits = results[thread][static_cast<std::size_t>(i)];
         if (integers) {
           ASSERT_EQ(bits,
                     static_cast<std::uint32_t>(static_cast<std::int64_t>(want)))
-              << where;
+              << scene.Where(number, t, i);
         } else {
-          // The logarithm and the division of a cube's coordinates may move
-          // a weight by one step.
-          const double steps = (form == Form::kGrad ? 1 : 0) + (g.cube ? 2 : 0);
-          const double range = image.d.format == 32   ? 250
-                               : image.d.format == 16 ? 240
-                                                      : 6;
-          ASSERT_NEAR(got, want,
+          ASSERT_NEAR(std::bit_cast<float>(bits), want,
                       1e-4 + 2e-6 * std::fabs(want) + steps * range / 256)
-              << where;
+              << scene.Where(number, t, i);
         }
       }
     }

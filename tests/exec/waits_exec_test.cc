@@ -207,9 +207,8 @@ class Writer {
            ", 0;\n";
   }
 
-  std::string Write(const Step& step) {
-    const std::string n = std::to_string(++labels_);
-    const std::string number = std::to_string(step.number);
+  // `n`: the number that labels end with.
+  std::string WriteLock(const Step& step, const std::string& n) {
     switch (step.kind) {
       case Kind::kSwapLock:
         return "TAKE" + n + ":\n" + Swap(step.number) + "  @%p0 bra TAKE" + n +
@@ -233,24 +232,123 @@ class Writer {
                Counted(kLocks + step.number) +
                "  add.u32 %r2, %r2, 1;\n  st.volatile" + Space(step.number) +
                ".u32 " + At("turns", step.number) + ", %r2;\n";
+      default: return "";
+    }
+  }
+
+  std::string WriteLoop(const Step& step, const std::string& n) {
+    const std::string number = std::to_string(step.number);
+    const std::string i = "%i" + n;
+    std::string text =
+        "  .reg .u32 " + i + ";\n  mov.u32 " + i + ", " + number + ";\n";
+    if (step.kind == Kind::kOddLoop) {
+      text +=
+          "  rem.u32 " + i + ", %t, 3;\n  add.u32 " + i + ", " + i + ", 1;\n";
+    }
+    return text + "LOOP" + n + ":\n" + Write(step.body) + "  sub.u32 " + i +
+           ", " + i + ", 1;\n  setp.ne.u32 %p0, " + i +
+           ", 0;\n  @%p0 bra LOOP" + n + ";\n";
+  }
+
+  std::string WriteTalk(const Step& step, const std::string& n) {
+    const bool talk = step.kind == Kind::kTalk;
+    const bool low_gives = step.number / 2 % 2 == 0;
+    const bool answers_first = step.number / 4 != 0;
+    // Those of one side are every other lane, or whole warps.
+    const std::uint32_t low = distance_ == 1 ? 0x55555555 : kAllLanes;
+    const std::uint32_t high = distance_ == 1 ? ~low : kAllLanes;
+    const std::string give_vote = talk ? Vote(low_gives ? low : high) : "";
+    const std::string wait_vote = talk ? Vote(low_gives ? high : low) : "";
+    const auto wait = [](const std::string& label) {
+      return label +
+             ":\n  ld.volatile.global.u32 %r0, [%partner+4096];\n"
+             "  setp.lt.u32 %p0, %r0, %signal;\n  @%p0 bra " +
+             label + ";\n";
+    };
+    const std::string tell = Tell(step.number, "[%own+4096], %signal;\n");
+    return "  add.u32 %signal, %signal, 1;\n  and.b32 %r0, %t, " +
+           std::to_string(distance_) + ";\n  setp.eq.u32 %p0, %r0, " +
+           std::to_string(low_gives ? 0 : distance_) + ";\n  @%p0 bra GIVE" +
+           n + ";\n" + wait_vote + wait("WAIT" + n) +
+           (answers_first ? tell : "") + wait_vote +
+           (talk && !answers_first ? tell : "") + "  bra WENT" + n + ";\nGIVE" +
+           n + ":\n" + give_vote + tell + (talk ? wait("ANSWER" + n) : "") +
+           give_vote + "WENT" + n + ":\n";
+  }
+
+  // Rounds of lanes that choose a leader and wait for those of others.
+  std::string WriteRounds(const Step& step, const std::string& n) {
+    const std::string number = std::to_string(step.number);
+    const std::string i = "%i" + n;
+    std::string text =
+        "  .reg .u32 " + i + ";\n  mov.u32 " + i + ", 0;\nROUND" + n + ":\n";
+    if (step.kind == Kind::kLeavers) {
+      text += "  rem.u32 %r0, %t, 3;\n  setp.gt.u32 %p0, " + i +
+              ", %r0;\n  @%p0 bra LEAVE" + n + ";\n";
+    }
+    text +=
+        "  add.u32 %met, %met, 1;\n  activemask.b32 %r0;\n"
+        "  popc.b32 %r1, %r0;\n  sub.u32 %r2, 0, %r0;\n"
+        "  and.b32 %r2, %r0, %r2;\n  bar.warp.sync %r0;\n"
+        "  mov.u32 %r3, %lanemask_eq;\n"
+        "  setp.ne.u32 %p0, %r2, %r3;\n"
+        "  @!%p0 red.global.add.u32 [rounds], %r1;\n"
+        "  bfind.u32 %r2, %r2;\n"
+        "  shfl.sync.idx.b32 %r1, %met, %r2, 31, %r0;\n"
+        "  mul.lo.u32 %r2, %met, " +
+        std::to_string(threads_) + ";\nMET" + n +
+        ":\n  ld.volatile.global.u32 %r0, [rounds];\n"
+        "  setp.lt.u32 %p0, %r0, %r2;\n  @%p0 bra MET" +
+        n + ";\n  add.u32 " + i + ", " + i + ", 1;\n";
+    std::string end = number;
+    if (step.kind == Kind::kLateWords) {
+      text +=
+          "  rem.u32 %r0, %t, 3;\n  add.u32 %r0, %r0, 1;\n"
+          "  min.u32 %r0, %r0, " +
+          number + ";\n";
+      end = "%r0";
+    }
+    text += "  setp.lt.u32 %p0, " + i + ", " + end + ";\n  @%p0 bra ROUND" + n +
+            ";\n";
+    if (step.kind == Kind::kLeaders) return text;
+    if (step.kind == Kind::kLeavers) text += "  bra LEFT" + n + ";\n";
+    return text + "LEAVE" + n + ":\n  sub.u32 " + i + ", " + number + ", " + i +
+           ";\n  add.u32 %met, %met, " + i +
+           ";\n  red.global.add.u32 [rounds], " + i + ";\nLEFT" + n + ":\n";
+  }
+
+  std::string WriteApart(const Step& step, const std::string& n) {
+    const std::string number = std::to_string(step.number);
+    // One side goes round a loop, the other's rounds are behind each other.
+    const std::string i = "%i" + n;
+    std::string text =
+        "  .reg .u32 " + i + ";\n  mov.u32 " + i + ", " +
+        std::to_string(step.rounds) + ";\n  bfe.u32 %r0, %t, " + number +
+        ", 1;\n  setp.eq.u32 %p0, %r0, 0;\n  @%p0 bra ELSE" + n + ";\nLOOP" +
+        n + ":\n" + Write(step.body) + Vote(step.lanes) + "  sub.u32 " + i +
+        ", " + i + ", 1;\n  setp.ne.u32 %p0, " + i + ", 0;\n  @%p0 bra LOOP" +
+        n + ";\n  bra END" + n + ";\nELSE" + n + ":\n";
+    for (std::uint32_t round = 0; round < step.rounds; ++round) {
+      text += Write(step.otherwise) + Vote(step.lanes);
+    }
+    return text + "END" + n + ":\n";
+  }
+
+  std::string Write(const Step& step) {
+    const std::string n = std::to_string(++labels_);
+    const std::string number = std::to_string(step.number);
+    switch (step.kind) {
+      case Kind::kSwapLock:
+      case Kind::kSleepLock:
+      case Kind::kTryLock:
+      case Kind::kTicketLock: return WriteLock(step, n);
       case Kind::kBranch:
         return "  bfe.u32 %r0, %t, " + number +
                ", 1;\n  setp.eq.u32 %p0, %r0, 0;\n  @%p0 bra ELSE" + n + ";\n" +
                Write(step.body) + "  bra END" + n + ";\nELSE" + n + ":\n" +
                Write(step.otherwise) + "END" + n + ":\n";
       case Kind::kLoop:
-      case Kind::kOddLoop: {
-        const std::string i = "%i" + n;
-        std::string text =
-            "  .reg .u32 " + i + ";\n  mov.u32 " + i + ", " + number + ";\n";
-        if (step.kind == Kind::kOddLoop) {
-          text += "  rem.u32 " + i + ", %t, 3;\n  add.u32 " + i + ", " + i +
-                  ", 1;\n";
-        }
-        return text + "LOOP" + n + ":\n" + Write(step.body) + "  sub.u32 " + i +
-               ", " + i + ", 1;\n  setp.ne.u32 %p0, " + i +
-               ", 0;\n  @%p0 bra LOOP" + n + ";\n";
-      }
+      case Kind::kOddLoop: return WriteLoop(step, n);
       case Kind::kFlags:
         return "  add.u32 %flag, %flag, 1;\n" +
                Tell(step.number, "[%own], %flag;\n") + "FLAG" + n +
@@ -258,32 +356,7 @@ class Writer {
                "  setp.lt.u32 %p0, %r0, %flag;\n  @%p0 bra FLAG" +
                n + ";\n";
       case Kind::kSignal:
-      case Kind::kTalk: {
-        const bool talk = step.kind == Kind::kTalk;
-        const bool low_gives = step.number / 2 % 2 == 0;
-        const bool answers_first = step.number / 4 != 0;
-        // Those of one side are every other lane, or whole warps.
-        const std::uint32_t low = distance_ == 1 ? 0x55555555 : kAllLanes;
-        const std::uint32_t high = distance_ == 1 ? ~low : kAllLanes;
-        const std::string give_vote = talk ? Vote(low_gives ? low : high) : "";
-        const std::string wait_vote = talk ? Vote(low_gives ? high : low) : "";
-        const auto wait = [](const std::string& label) {
-          return label +
-                 ":\n  ld.volatile.global.u32 %r0, [%partner+4096];\n"
-                 "  setp.lt.u32 %p0, %r0, %signal;\n  @%p0 bra " +
-                 label + ";\n";
-        };
-        const std::string tell = Tell(step.number, "[%own+4096], %signal;\n");
-        return "  add.u32 %signal, %signal, 1;\n  and.b32 %r0, %t, " +
-               std::to_string(distance_) + ";\n  setp.eq.u32 %p0, %r0, " +
-               std::to_string(low_gives ? 0 : distance_) +
-               ";\n  @%p0 bra GIVE" + n + ";\n" + wait_vote + wait("WAIT" + n) +
-               (answers_first ? tell : "") + wait_vote +
-               (talk && !answers_first ? tell : "") + "  bra WENT" + n +
-               ";\nGIVE" + n + ":\n" + give_vote + tell +
-               (talk ? wait("ANSWER" + n) : "") + give_vote + "WENT" + n +
-               ":\n";
-      }
+      case Kind::kTalk: return WriteTalk(step, n);
       case Kind::kMeeting:
         return "  mbarrier.arrive.shared.b64 %state, [meeting];\nMEET" + n +
                ":\n  mbarrier.try_wait.shared.b64 %p0, [meeting], %state;\n"
@@ -303,61 +376,9 @@ class Writer {
                std::to_string(threads_ / 4) + ";\n";
       case Kind::kLeaders:
       case Kind::kLeavers:
-      case Kind::kLateWords: {
-        const std::string i = "%i" + n;
-        std::string text = "  .reg .u32 " + i + ";\n  mov.u32 " + i +
-                           ", 0;\nROUND" + n + ":\n";
-        if (step.kind == Kind::kLeavers) {
-          text += "  rem.u32 %r0, %t, 3;\n  setp.gt.u32 %p0, " + i +
-                  ", %r0;\n  @%p0 bra LEAVE" + n + ";\n";
-        }
-        text +=
-            "  add.u32 %met, %met, 1;\n  activemask.b32 %r0;\n"
-            "  popc.b32 %r1, %r0;\n  sub.u32 %r2, 0, %r0;\n"
-            "  and.b32 %r2, %r0, %r2;\n  bar.warp.sync %r0;\n"
-            "  mov.u32 %r3, %lanemask_eq;\n"
-            "  setp.ne.u32 %p0, %r2, %r3;\n"
-            "  @!%p0 red.global.add.u32 [rounds], %r1;\n"
-            "  bfind.u32 %r2, %r2;\n"
-            "  shfl.sync.idx.b32 %r1, %met, %r2, 31, %r0;\n"
-            "  mul.lo.u32 %r2, %met, " +
-            std::to_string(threads_) + ";\nMET" + n +
-            ":\n  ld.volatile.global.u32 %r0, [rounds];\n"
-            "  setp.lt.u32 %p0, %r0, %r2;\n  @%p0 bra MET" +
-            n + ";\n  add.u32 " + i + ", " + i + ", 1;\n";
-        std::string end = number;
-        if (step.kind == Kind::kLateWords) {
-          text +=
-              "  rem.u32 %r0, %t, 3;\n  add.u32 %r0, %r0, 1;\n"
-              "  min.u32 %r0, %r0, " +
-              number + ";\n";
-          end = "%r0";
-        }
-        text += "  setp.lt.u32 %p0, " + i + ", " + end + ";\n  @%p0 bra ROUND" +
-                n + ";\n";
-        if (step.kind == Kind::kLeaders) return text;
-        if (step.kind == Kind::kLeavers) text += "  bra LEFT" + n + ";\n";
-        return text + "LEAVE" + n + ":\n  sub.u32 " + i + ", " + number + ", " +
-               i + ";\n  add.u32 %met, %met, " + i +
-               ";\n  red.global.add.u32 [rounds], " + i + ";\nLEFT" + n + ":\n";
-      }
+      case Kind::kLateWords: return WriteRounds(step, n);
       case Kind::kVote: return Vote(step.number);
-      case Kind::kApart: {
-        // One side goes round a loop, the other's rounds are behind each other.
-        const std::string i = "%i" + n;
-        std::string text =
-            "  .reg .u32 " + i + ";\n  mov.u32 " + i + ", " +
-            std::to_string(step.rounds) + ";\n  bfe.u32 %r0, %t, " + number +
-            ", 1;\n  setp.eq.u32 %p0, %r0, 0;\n  @%p0 bra ELSE" + n +
-            ";\nLOOP" + n + ":\n" + Write(step.body) + Vote(step.lanes) +
-            "  sub.u32 " + i + ", " + i + ", 1;\n  setp.ne.u32 %p0, " + i +
-            ", 0;\n  @%p0 bra LOOP" + n + ";\n  bra END" + n + ";\nELSE" + n +
-            ":\n";
-        for (std::uint32_t round = 0; round < step.rounds; ++round) {
-          text += Write(step.otherwise) + Vote(step.lanes);
-        }
-        return text + "END" + n + ":\n";
-      }
+      case Kind::kApart: return WriteApart(step, n);
     }
     return "";
   }

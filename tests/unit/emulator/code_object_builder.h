@@ -64,12 +64,7 @@ class MsgPackWriter {
   Bytes out_;
 };
 
-// Layout: headers, dynamic table, symbols, names, hash, the descriptor and the
-// metadata in the first two pages; the code in the third.
-inline Bytes BuildCodeObject(const KernelParts& parts, ByteSpan code) {
-  constexpr std::uint64_t kText = 0x2000, kDynamic = 0x200, kSymbols = 0x280,
-                          kNames = 0x300, kHash = 0x320, kDescriptor = 0x340,
-                          kNote = 0x400;
+inline Bytes MetadataOf(const KernelParts& parts) {
   MsgPackWriter m;
   m.Map(2);
   m.Text("amdhsa.target");
@@ -99,7 +94,16 @@ inline Bytes BuildCodeObject(const KernelParts& parts, ByteSpan code) {
     m.Field(".offset", a.offset);
     m.Field(".size", a.size);
   }
+  return m.bytes();
+}
 
+// Layout: headers, dynamic table, symbols, names, hash, the descriptor and the
+// metadata in the first two pages; the code in the third.
+inline Bytes BuildCodeObject(const KernelParts& parts, ByteSpan code) {
+  constexpr std::uint64_t kText = 0x2000, kDynamic = 0x200, kSymbols = 0x280,
+                          kNames = 0x300, kHash = 0x320, kDescriptor = 0x340,
+                          kNote = 0x400;
+  const Bytes metadata = MetadataOf(parts);
   Bytes out(kText + code.size(), 0);
   const auto put = [&out](std::uint64_t at, auto value) {
     StoreLe(out.data() + at, value);
@@ -132,7 +136,7 @@ inline Bytes BuildCodeObject(const KernelParts& parts, ByteSpan code) {
     put(at + 40, size);
     put(at + 48, std::uint64_t{4096});
   };
-  const std::uint64_t note_size = 20 + AlignUp(m.bytes().size(), 4);
+  const std::uint64_t note_size = 20 + AlignUp(metadata.size(), 4);
   segment(0, 1, 4, 0, kNote + note_size);
   segment(1, 1, 5, kText, code.size());
   segment(2, 2, 6, kDynamic, 80);
@@ -159,10 +163,10 @@ inline Bytes BuildCodeObject(const KernelParts& parts, ByteSpan code) {
   put(kDescriptor + 56, parts.properties);
   put(kDescriptor + 58, parts.preload);
   put(kNote, std::uint32_t{7});
-  put(kNote + 4, static_cast<std::uint32_t>(m.bytes().size()));
+  put(kNote + 4, static_cast<std::uint32_t>(metadata.size()));
   put(kNote + 8, std::uint32_t{32});
   put_text(kNote + 12, "AMDGPU");
-  std::memcpy(out.data() + kNote + 20, m.bytes().data(), m.bytes().size());
+  std::memcpy(out.data() + kNote + 20, metadata.data(), metadata.size());
   if (!code.empty()) std::memcpy(out.data() + kText, code.data(), code.size());
   return out;
 }

@@ -114,6 +114,14 @@ class Nvml : public ::testing::Test {
     radeon("drm/card0/card0-DP-1/status", "connected");
     radeon("drm/card0/card0-DP-1/enabled", "disabled");
 
+    WriteAccelerator();
+    const std::string processes = "sys/class/kfd/kfd/proc/";
+    Write(processes + "4321/vram_51140", "1048576");
+    Write(processes + "4321/vram_777", "0");
+    Write(processes + "99/vram_51140", "4096");
+  }
+
+  void WriteAccelerator() {
     const fs::path other = "sys/devices/pci0001:c0/0001:c0:01.0/0001:c3:00.0/";
     Link("sys/class/drm/renderD130/device", other);
     const auto accelerator = [&](const std::string& file,
@@ -129,11 +137,40 @@ class Nvml : public ::testing::Test {
     accelerator("ras/umc_err_count", "ue: 1\nce: 20");
     accelerator("pp_dpm_sclk", "S: 94Mhz *\n0: 500Mhz\n1: 2100Mhz");
     accelerator("numa_node", "1");
+  }
 
-    const std::string processes = "sys/class/kfd/kfd/proc/";
-    Write(processes + "4321/vram_51140", "1048576");
-    Write(processes + "4321/vram_777", "0");
-    Write(processes + "99/vram_51140", "4096");
+  void MeasureMemory(nvmlDevice_t radeon) {
+    nvmlMemory_t memory = {};
+    EXPECT_EQ(NVML(nvmlDeviceGetMemoryInfo)(radeon, &memory), NVML_SUCCESS);
+    EXPECT_EQ(memory.total, 25753026560u);
+    EXPECT_EQ(memory.used, 753026560u);
+    EXPECT_EQ(memory.free, 25000000000u);
+    nvmlMemory_v2_t newer = {};
+    newer.version = 0x02000028;
+    EXPECT_EQ(NVML(nvmlDeviceGetMemoryInfo_v2)(radeon, &newer), NVML_SUCCESS);
+    EXPECT_EQ(newer.free, 25000000000u);
+    nvmlBAR1Memory_t window = {};
+    EXPECT_EQ(NVML(nvmlDeviceGetBAR1MemoryInfo)(radeon, &window), NVML_SUCCESS);
+    EXPECT_EQ(window.bar1Free, 268000000u);
+  }
+
+  void MeasureClocks(nvmlDevice_t radeon, nvmlDevice_t accelerator) {
+    unsigned value = 0;
+    struct Clock {
+      nvmlDevice_t device;
+      unsigned clock, current, highest;
+    };
+    for (const Clock& clock : {Clock{radeon, kClockSm, 2304, 2526},
+                               Clock{radeon, kClockMemory, 96, 1249},
+                               Clock{accelerator, kClockGraphics, 94, 2100}}) {
+      EXPECT_EQ(NVML(nvmlDeviceGetClockInfo)(clock.device, clock.clock, &value),
+                NVML_SUCCESS);
+      EXPECT_EQ(value, clock.current);
+      EXPECT_EQ(
+          NVML(nvmlDeviceGetMaxClockInfo)(clock.device, clock.clock, &value),
+          NVML_SUCCESS);
+      EXPECT_EQ(value, clock.highest);
+    }
   }
 
   nvmlDevice_t Device(unsigned index) {
@@ -298,18 +335,7 @@ TEST_F(Nvml, MeasuresByTheKernelsFiles) {
   WriteTree();
   ASSERT_EQ(NVML(nvmlInit_v2)(), NVML_SUCCESS);
   const nvmlDevice_t radeon = Device(0), accelerator = Device(1);
-  nvmlMemory_t memory = {};
-  EXPECT_EQ(NVML(nvmlDeviceGetMemoryInfo)(radeon, &memory), NVML_SUCCESS);
-  EXPECT_EQ(memory.total, 25753026560u);
-  EXPECT_EQ(memory.used, 753026560u);
-  EXPECT_EQ(memory.free, 25000000000u);
-  nvmlMemory_v2_t newer = {};
-  newer.version = 0x02000028;
-  EXPECT_EQ(NVML(nvmlDeviceGetMemoryInfo_v2)(radeon, &newer), NVML_SUCCESS);
-  EXPECT_EQ(newer.free, 25000000000u);
-  nvmlBAR1Memory_t window = {};
-  EXPECT_EQ(NVML(nvmlDeviceGetBAR1MemoryInfo)(radeon, &window), NVML_SUCCESS);
-  EXPECT_EQ(window.bar1Free, 268000000u);
+  MeasureMemory(radeon);
   nvmlUtilization_t load = {};
   EXPECT_EQ(NVML(nvmlDeviceGetUtilizationRates)(radeon, &load), NVML_SUCCESS);
   EXPECT_EQ(load.gpu, 37u);
@@ -348,21 +374,7 @@ TEST_F(Nvml, MeasuresByTheKernelsFiles) {
   EXPECT_EQ(value, 10000u);
   EXPECT_EQ(maximum, 350000u);
 
-  struct Clock {
-    nvmlDevice_t device;
-    unsigned clock, current, highest;
-  };
-  for (const Clock& clock : {Clock{radeon, kClockSm, 2304, 2526},
-                             Clock{radeon, kClockMemory, 96, 1249},
-                             Clock{accelerator, kClockGraphics, 94, 2100}}) {
-    EXPECT_EQ(NVML(nvmlDeviceGetClockInfo)(clock.device, clock.clock, &value),
-              NVML_SUCCESS);
-    EXPECT_EQ(value, clock.current);
-    EXPECT_EQ(
-        NVML(nvmlDeviceGetMaxClockInfo)(clock.device, clock.clock, &value),
-        NVML_SUCCESS);
-    EXPECT_EQ(value, clock.highest);
-  }
+  MeasureClocks(radeon, accelerator);
   EXPECT_EQ(Value(NVML(nvmlDeviceGetCurrPcieLinkGeneration), radeon), 4u);
   EXPECT_EQ(Value(NVML(nvmlDeviceGetMaxPcieLinkGeneration), radeon), 5u);
   EXPECT_EQ(Value(NVML(nvmlDeviceGetCurrPcieLinkWidth), radeon), 8u);

@@ -48,6 +48,63 @@ class GreenContextTest : public EmulatedTest {
     return green;
   }
 
+  struct Part {
+    CUgreenCtx green;
+    CUstream stream;
+  };
+
+  // `context` is that of the first; a stream has what its green context has.
+  void KnowEachOther(CUcontext context, Part one, Part two) {
+    unsigned long long id = 0, id_of_context = 1;
+    EXPECT_EQ(CU(cuGreenCtxGetId)(one.green, &id), CUDA_SUCCESS);
+    EXPECT_EQ(CU(cuCtxGetId)(context, &id_of_context), CUDA_SUCCESS);
+    EXPECT_EQ(id, id_of_context);
+    CUgreenCtx of_stream = nullptr;
+    CUcontext context_of_stream = nullptr;
+    EXPECT_EQ(CU(cuStreamGetGreenCtx)(one.stream, &of_stream), CUDA_SUCCESS);
+    EXPECT_EQ(of_stream, one.green);
+    EXPECT_EQ(CU(cuStreamGetCtx_v2)(two.stream, &context_of_stream, &of_stream),
+              CUDA_SUCCESS);
+    EXPECT_EQ(of_stream, two.green);
+
+    CUdevResource of_first = {}, of_second = {}, of_one = {};
+    EXPECT_EQ(CU(cuStreamGetDevResource)(one.stream, &of_one, kSm),
+              CUDA_SUCCESS);
+    EXPECT_EQ(of_one.sm.smCount, 6u);
+    EXPECT_EQ(CU(cuCtxGetDevResource)(context, &of_first, kSm), CUDA_SUCCESS);
+    EXPECT_EQ(of_first.sm.smCount, 6u);
+    EXPECT_EQ(CU(cuGreenCtxGetDevResource)(of_stream, &of_second, kSm),
+              CUDA_SUCCESS);
+    EXPECT_EQ(of_second.sm.smCount, 6u);
+  }
+
+  // The second's work waits for all of the first's by an event.
+  void WaitByEvents(Part one, Part two) {
+    CUdeviceptr ints = Ints(1);
+    int by = 2;
+    void* params[] = {&ints, &by};
+    CUfunction add = Add();
+    CUevent event = nullptr;
+    ASSERT_EQ(CU(cuEventCreate)(&event, 0), CUDA_SUCCESS);
+    {
+      const Gate gate(one.stream);
+      ASSERT_EQ(CU(cuLaunchKernel)(add, 1, 1, 1, kThreads, 1, 1, 0, one.stream,
+                                   params, nullptr),
+                CUDA_SUCCESS);
+      EXPECT_EQ(CU(cuEventQuery)(event), CUDA_SUCCESS);
+      EXPECT_EQ(CU(cuGreenCtxRecordEvent)(one.green, event), CUDA_SUCCESS);
+      EXPECT_EQ(CU(cuEventQuery)(event), CUDA_ERROR_NOT_READY);
+      EXPECT_EQ(CU(cuGreenCtxWaitEvent)(two.green, event), CUDA_SUCCESS);
+      ASSERT_EQ(CU(cuLaunchKernel)(add, 1, 1, 1, kThreads, 1, 1, 0, two.stream,
+                                   params, nullptr),
+                CUDA_SUCCESS);
+      EXPECT_TRUE(StaysBusy(two.stream));
+    }
+    EXPECT_EQ(ValueOf(ints), 5);
+    EXPECT_EQ(CU(cuEventDestroy_v2)(event), CUDA_SUCCESS);
+    EXPECT_EQ(CU(cuMemFree_v2)(ints), CUDA_SUCCESS);
+  }
+
   CUdevResource all_ = {};
 };
 
@@ -187,61 +244,18 @@ TEST_F(GreenContextTest, ItsStreamsKeepToItsMultiprocessors) {
   EXPECT_NE(context, context_);
   // As cudart wants it.
   EXPECT_EQ(static_cast<void*>(context), static_cast<void*>(first));
-  unsigned long long id = 0, id_of_context = 1;
-  EXPECT_EQ(CU(cuGreenCtxGetId)(first, &id), CUDA_SUCCESS);
-  EXPECT_EQ(CU(cuCtxGetId)(context, &id_of_context), CUDA_SUCCESS);
-  EXPECT_EQ(id, id_of_context);
-  CUgreenCtx of_stream = nullptr;
-  CUcontext context_of_stream = nullptr;
-  EXPECT_EQ(CU(cuStreamGetGreenCtx)(one, &of_stream), CUDA_SUCCESS);
-  EXPECT_EQ(of_stream, first);
-  EXPECT_EQ(CU(cuStreamGetCtx_v2)(two, &context_of_stream, &of_stream),
-            CUDA_SUCCESS);
-  EXPECT_EQ(of_stream, second);
-
-  // What a stream has is what its green context has.
-  CUdevResource of_first = {}, of_second = {}, of_one = {};
-  EXPECT_EQ(CU(cuStreamGetDevResource)(one, &of_one, kSm), CUDA_SUCCESS);
-  EXPECT_EQ(of_one.sm.smCount, 6u);
-  EXPECT_EQ(CU(cuCtxGetDevResource)(context, &of_first, kSm), CUDA_SUCCESS);
-  EXPECT_EQ(of_first.sm.smCount, 6u);
-  EXPECT_EQ(CU(cuGreenCtxGetDevResource)(of_stream, &of_second, kSm),
-            CUDA_SUCCESS);
-  EXPECT_EQ(of_second.sm.smCount, 6u);
-
-  // Work: the second waits for all of the first by an event.
-  CUdeviceptr ints = Ints(1);
-  int by = 2;
-  void* params[] = {&ints, &by};
-  CUfunction add = Add();
+  KnowEachOther(context, {first, one}, {second, two});
+  // Whatever makes a stream in it.
   ASSERT_EQ(CU(cuCtxPushCurrent_v2)(context), CUDA_SUCCESS);
   g_mask.clear();
   ASSERT_EQ(CU(cuStreamCreate)(&current, 0), CUDA_SUCCESS);
-  EXPECT_EQ(g_mask, mask);  // whatever makes a stream in it
-  CUevent event = nullptr;
-  ASSERT_EQ(CU(cuEventCreate)(&event, 0), CUDA_SUCCESS);
-  {
-    const Gate gate(one);
-    ASSERT_EQ(CU(cuLaunchKernel)(add, 1, 1, 1, kThreads, 1, 1, 0, one, params,
-                                 nullptr),
-              CUDA_SUCCESS);
-    EXPECT_EQ(CU(cuEventQuery)(event), CUDA_SUCCESS);
-    EXPECT_EQ(CU(cuGreenCtxRecordEvent)(first, event), CUDA_SUCCESS);
-    EXPECT_EQ(CU(cuEventQuery)(event), CUDA_ERROR_NOT_READY);
-    EXPECT_EQ(CU(cuGreenCtxWaitEvent)(second, event), CUDA_SUCCESS);
-    ASSERT_EQ(CU(cuLaunchKernel)(add, 1, 1, 1, kThreads, 1, 1, 0, two, params,
-                                 nullptr),
-              CUDA_SUCCESS);
-    EXPECT_TRUE(StaysBusy(two));
-  }
-  EXPECT_EQ(ValueOf(ints), 5);
+  EXPECT_EQ(g_mask, mask);
+  WaitByEvents({first, one}, {second, two});
   EXPECT_EQ(CU(cuCtxPopCurrent_v2)(nullptr), CUDA_SUCCESS);
 
   for (CUstream stream : {one, two, current}) {
     EXPECT_EQ(CU(cuStreamDestroy_v2)(stream), CUDA_SUCCESS);
   }
-  EXPECT_EQ(CU(cuEventDestroy_v2)(event), CUDA_SUCCESS);
-  EXPECT_EQ(CU(cuMemFree_v2)(ints), CUDA_SUCCESS);
   EXPECT_EQ(CU(cuCtxDestroy_v2)(context), CUDA_ERROR_INVALID_CONTEXT);
   EXPECT_EQ(CU(cuGreenCtxDestroy)(first), CUDA_SUCCESS);
   EXPECT_EQ(CU(cuGreenCtxDestroy)(second), CUDA_SUCCESS);
@@ -250,7 +264,7 @@ TEST_F(GreenContextTest, ItsStreamsKeepToItsMultiprocessors) {
             CUDA_ERROR_INVALID_CONTEXT);
   CUstream plain = nullptr;
   ASSERT_EQ(CU(cuStreamCreate)(&plain, 0), CUDA_SUCCESS);
-  of_stream = second;
+  CUgreenCtx of_stream = second;
   EXPECT_EQ(CU(cuStreamGetGreenCtx)(plain, &of_stream), CUDA_SUCCESS);
   EXPECT_EQ(of_stream, nullptr);
   EXPECT_EQ(CU(cuStreamDestroy_v2)(plain), CUDA_SUCCESS);
