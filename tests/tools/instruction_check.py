@@ -34,9 +34,10 @@ from instruction_asm import (HEADER, KERNEL, META_KERNEL, Case, Dialect,
                              sregs, vregs)
 from known_differences import MATRIX, OVERRIDES, TOLERANCE, UNCHECKED
 from program_cases import ProgramRunner
-from operand_values import LANES, SCALARS, pool_value
+from operand_values import SCALARS, pool_value
 from pcode import Env, PcodeError, Val
 from targets import Target, base_name, original_name
+from vector_check import VectorCheck
 
 class Checker:
 
@@ -299,7 +300,7 @@ class Checker:
         for n, case in enumerate(checkable):
             try:
                 if case.family == "vector":
-                    self.check_vector(module, n, case)
+                    VectorCheck(self, case).check(module, n)
                 elif case.family == "memory":
                     memory_cases.check(self, module, n, case)
                 else:
@@ -430,187 +431,6 @@ class Checker:
         values["d"] = values["d_lo"] | values["d_hi"] << 32
         return values
 
-    def check_vector(self, module, n, case):
-        rng = random.Random(case.name)
-        wave = self.t.wave
-        waves = self.wave_records(rng, LANES // wave)
-        fields = case.fields
-        base = base_name(case.name)
-        lanes = []
-        for _ in range(LANES):
-            values = {}
-            for field, first in (("src0", "S0"), ("src1", "S1"),
-                                 ("vsrc1", "S1"), ("src2", "S2"),
-                                 ("vdst", "D0")):
-                if field in fields and first not in values:
-                    fmt, bits, _ = fields[field]
-                    values[first] = self.operand(rng, base, first, fmt, bits)
-            for name in ("S0", "S1", "S2", "D0"):
-                values.setdefault(name, 0)
-            if rng.random() < .15:
-                values["S1"] = values["S0"]
-            values["D0"] = rng.getrandbits(128) & ~0xffffffff | (
-                values["D0"] & 0xffffffff) if rng.random() < .5 else (
-                    values["D0"])
-            lanes.append(values)
-        if base.startswith("V_PERMLANE") and base.endswith("_SWAP_B32"):
-            for r in waves:  # the text leaves EXEC out
-                r["exec"] = (1 << wave) - 1
-        if "MOVREL" in base or "SWAPREL" in base:
-            for r in waves:
-                r["m0"] = rng.randrange(4) | (rng.randrange(4) << 16 if (
-                    "_2_" in base or "SWAPREL" in base) else 0)
-        for r in waves:
-            r["s0"], r["s1"], r["s2"] = (rng.getrandbits(32),
-                                         rng.getrandbits(32),
-                                         rng.getrandbits(32))
-        data = b"".join(v[s].to_bytes(16, "little") for v in lanes
-                        for s in ("S0", "S1", "S2", "D0"))
-        lane_out, wave_out = self.execute(module, n, data, waves, wave)
-
-        program = self.program(case.op)
-        whole_wave = re.match(r"V_(READFIRSTLANE|READLANE|WRITELANE|PERMLANE)",
-                              base)
-        if whole_wave:
-            self.check_cross(case, lanes, waves, lane_out, wave_out, program)
-            return
-        if base.startswith("V_S_"):
-            self.check_pseudo_scalar(case, waves, wave_out, program)
-            return
-        writes_mask = base.startswith("V_CMP") or "sdst" in fields or (
-            "_CO_" in base and type(case.op).__name__ == "VOP2Op")
-        sdst = "sdst" in fields or (base.startswith("V_CMP") and
-                                    not case.name.endswith("_E32") and
-                                    type(case.op).__name__ != "VOPCOp")
-        for w, record in enumerate(waves):
-            expect_mask = 0
-            got = self.wave_result(wave_out, w)
-            for lane in range(wave):
-                i = w * wave + lane
-                active = record["exec"] >> lane & 1
-                got_d = int.from_bytes(lane_out[64 * i:64 * i + 16], "little")
-                got_s = int.from_bytes(lane_out[64 * i + 16:64 * i + 32],
-                                       "little")
-                if not active:
-                    if got_d != lanes[i]["D0"]:
-                        self.fail(case, lanes[i], "inactive lane written",
-                                  got_d, lanes[i]["D0"])
-                        return
-                    continue
-                names = {}
-                for field, first in (("src0", "S0"), ("src1", "S1"),
-                                     ("vsrc1", "S1"), ("src2", "S2"),
-                                     ("vdst", "D0")):
-                    if field in fields:
-                        fmt, bits, optype = fields[field]
-                        bits = max(bits, 32)
-                        value = lanes[i][first]
-                        if fmt.name == "FMT_NUM_M64":
-                            value, bits = record["vcc"], 64
-                        elif optype.name in ("OPR_SSRC", "OPR_SSRC_LANESEL"):
-                            value = record[first.lower()]
-                        names[first] = Val(value, bits, "b")
-                if base.startswith("V_CMP"):
-                    names["D0"] = Val(0, 64, "b")
-                names.setdefault("D0", Val(lanes[i]["D0"], 128, "b"))
-                names["D1"] = Val(0, 1, "b")
-                names["laneId"] = Val(lane, 32, "u")
-                if "src2" not in fields and "FMA" in base:
-                    names["S2"] = names["D0"]
-                if "MIX" in base:
-                    names["S"] = [names["S0"], names["S1"], names["S2"]]
-                if "VGPR" in self.t.pcode[case.op]:
-                    self.vector_file(lane, lanes[i], names)
-                env = self.environment(case, record, names)
-                program(env)
-                bits = None
-                if base.startswith("V_CMPX"):
-                    mask_bit = env.names["EXEC"].bits >> lane & 1
-                elif base.startswith("V_CMP"):
-                    if env.names["D0"].bits >> lane & 1:
-                        mask_bit = 1
-                    else:
-                        mask_bit = 0
-                elif base.startswith("V_DIV_SCALE"):
-                    mask_bit = env.names["VCC"].bits & 1
-                    bits = fields["vdst"][1]
-                elif base.startswith("V_MAD_") and "sdst" in fields:
-                    mask_bit = env.names["D1"].bits & 1
-                    bits = 64
-                elif writes_mask:
-                    mask_bit = env.names["VCC"].bits >> lane & 1
-                    bits = fields["vdst"][1]
-                else:
-                    mask_bit = 0
-                    bits = fields["vdst"][1]
-                if writes_mask:
-                    expect_mask |= mask_bit << lane
-                if bits is None:
-                    continue
-                if "MOVRELD" in base or "MOVRELSD" in base or (
-                        "SWAPREL" in base):
-                    registers = env.names["VGPR"][lane]
-                    expect = sum(registers[16 + k].bits << 32 * k
-                                 for k in range(4))
-                    if got_d != expect:
-                        self.fail(case, lanes[i], "registers", got_d, expect)
-                        return
-                    continue
-                expect = self.expected_destination(
-                    case, env.names["D0"].bits, lanes[i]["D0"], bits)
-                if not self.equal(case, got_d, expect, bits, lanes[i]):
-                    self.fail(case, names, "result", got_d, expect)
-                    return
-                if base.startswith("V_SWAP") and (
-                        got_s & 0xffff) != env.names["S0"].bits & 0xffff:
-                    self.fail(case, names, "swapped source", got_s,
-                              env.names["S0"].bits)
-                    return
-            if writes_mask:
-                if base.startswith("V_CMPX"):
-                    found = got["exec"]
-                elif sdst:
-                    found = got["d"]
-                else:
-                    found = got["vcc"]
-                found &= (1 << wave) - 1
-                if found != expect_mask:
-                    bad = (found ^ expect_mask)
-                    lane = (bad & -bad).bit_length() - 1
-                    self.fail(case, lanes[w * wave + lane],
-                              f"mask, lane {lane}", found, expect_mask)
-                    return
-        self.record(case.name, "checked")
-
-    @staticmethod
-    def vector_file(lane, values, names):
-        registers = {}
-        for first, slot in ((4, "S0"), (8, "S1"), (12, "S2"), (16, "D0")):
-            for k in range(4):
-                registers[first + k] = Val(values[slot] >> 32 * k, 32)
-        names["VGPR"] = {lane: registers}
-        names["SRC0"] = Val(4, 32, "u")
-        names["DST"] = Val(16, 32, "u")
-
-    def operand(self, rng, base, slot, fmt, bits):
-        if base.startswith("V_LDEXP") and slot == "S1":
-            return rng.choice((0, 1, -1, 10, -10, 127, -127, 150, -160, 300,
-                               -300, 1100, -1100)) & ((1 << bits) - 1)
-        return pool_value(rng, fmt, bits)
-
-    def expected_destination(self, case, computed, old, bits):
-        """The whole 128 bits of v[16:19] after the instruction."""
-        if bits == 16 or bits < 32:
-            keep = self.t.generation != "gfx9"
-            low = computed & 0xffff
-            if "FMA_MIX" in case.name or "MIXHI" in case.name:
-                return old & ~0xffffffff | computed & 0xffffffff
-            if keep:
-                return old & ~0xffff | low
-            return old & ~0xffffffff | low
-        mask = (1 << min(bits, 128)) - 1
-        return old & ~mask | computed & mask
-
     def result_formats(self, case):
         """(format, width) of each part of the destination, low first."""
         fmt, bits, _ = case.fields["vdst"]
@@ -660,55 +480,6 @@ class Checker:
         self.record(case.name, "differs",
                     f"{case.text}: {what}: {shown}: emulator {got:#x}, "
                     f"pseudo-code {expect:#x}")
-
-    def check_pseudo_scalar(self, case, waves, wave_out, program):
-        """gfx12's V_S_…: a scalar register through the vector unit."""
-        for w, record in enumerate(waves):
-            names = {"S0": Val(record["s0"], 32, "b"), "D0": Val(0, 32, "b")}
-            env = self.environment(case, record, names)
-            program(env)
-            got = self.wave_result(wave_out, w)["d_lo"]
-            expect = env.names["D0"].bits
-            if not self.equal(case, got, expect, 32, None):
-                self.fail(case, record, "scalar", got, expect)
-                return
-        self.record(case.name, "checked")
-
-    def check_cross(self, case, lanes, waves, lane_out, wave_out, program):
-        """Instructions that read or write other lanes: once per wave."""
-        base = base_name(case.name)
-        wave = self.t.wave
-        for w, record in enumerate(waves):
-            vgpr = {}
-            for lane in range(64):
-                if lane < wave:
-                    v = lanes[w * wave + lane]
-                    vgpr[lane] = {0: Val(v["S0"], 32), 1: Val(v["D0"], 32),
-                                  2: Val(v["S1"], 32)}
-                else:
-                    vgpr[lane] = {i: Val(0, 32) for i in range(3)}
-            names = {"VGPR": vgpr, "SRC0": Val(0, 32, "u"),
-                     "SRC1": Val(2, 32, "u"),
-                     "VDST": Val(1, 32, "u"), "S0": Val(record["s0"], 32),
-                     "S1": Val(record["s1"], 32),
-                     "S2": Val(record["s2"], 32), "D0": Val(0, 32)}
-            env = self.environment(case, record, names)
-            program(env)
-            got = self.wave_result(wave_out, w)
-            if base.startswith("V_READ"):
-                if got["d_lo"] != env.names["D0"].bits:
-                    self.fail(case, record, "scalar", got["d_lo"],
-                              env.names["D0"].bits)
-                    return
-                continue
-            for lane in range(wave):
-                i = w * wave + lane
-                g = int.from_bytes(lane_out[64 * i:64 * i + 4], "little")
-                e = vgpr[lane][1].bits
-                if g != e:
-                    self.fail(case, record, f"lane {lane}", g, e)
-                    return
-        self.record(case.name, "checked")
 
     def check_scalar(self, module, n, case):
         rng = random.Random(case.name)
