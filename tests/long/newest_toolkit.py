@@ -66,7 +66,7 @@ def compiler_moved(version):
 def api_moved(folder):
     """PFN_cuName_v13010 is a type in the headers for each version of each
     function; names of the variants for the thread's stream end in _ptsz."""
-    with open(os.path.join(ROOT, "runtime-stub", "cuda_api.def"),
+    with open(os.path.join(ROOT, "runtime-stub", "api", "cuda_api.def"),
               encoding="utf-8") as table:
         rows = table.read()
     known = set(re.findall(
