@@ -3,57 +3,13 @@
 #define CERBERUS_DEVLIB_TEXTURE_H_
 
 #include "device.h"
+#include "formats/texture_descriptor.h"
 
-struct Level {
-  u64 base;
-  u32 extent[3];
-  u32 reserved;
-  u64 row_bytes;
-  u64 slice_bytes;
-};
-
-struct Texture {
-  u64 base;
-  u32 extent[3];
-  u32 layers;
-  u64 row_bytes;
-  u64 slice_bytes;
-  u32 format;
-  u32 channels;
-  u32 flags;
-  u32 addressing[3];
-  float border[4];
-  u32 levels;
-  float bias;
-  float least_lod;
-  float greatest_lod;
-  u64 level_records;
-  u32 samples;
-  u32 reserved32;
-  u64 reserved[2];
-};
-static_assert(sizeof(Texture) == 128);
-static_assert(sizeof(Level) == 40);
-
-enum TextureFlag : u32 {
-  kNormalized = 1,
-  kLinear = 2,
-  kAsInteger = 4,
-  kSrgb = 8,
-  kMipLinear = 16,
-  kAsTexture = 32,
-};
-enum Addressing : u32 { kWrap, kClampEdge, kMirror, kBorder };
-enum Format : u32 {
-  kU8 = 1,
-  kU16 = 2,
-  kU32 = 3,
-  kS8 = 8,
-  kS16 = 9,
-  kS32 = 10,
-  kHalf = 16,
-  kFloat = 32,
-};
+using Level = cerberus::formats::TextureLevel;
+using Texture = cerberus::formats::TextureDescriptor;
+using enum cerberus::formats::TextureFlag;
+using enum cerberus::formats::TextureAddressing;
+using enum cerberus::formats::TextureFormat;
 
 using TexturePtr = GLOBAL const Texture*;
 

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <vector>
 
+#include "formats/texture_descriptor.h"
 #include "hip/hip_loader.h"
 #include "runtime-stub/api/api.h"
 #include "runtime-stub/device/context.h"
@@ -20,44 +21,10 @@
 namespace cerberus::stub {
 namespace {
 
-struct Descriptor {
-  std::uint64_t address = 0;
-  std::uint32_t width = 0;
-  std::uint32_t height = 1;
-  std::uint32_t depth = 1;
-  std::uint32_t layers = 1;
-  std::uint64_t row_bytes = 0;
-  std::uint64_t slice_bytes = 0;
-  std::uint32_t format = 0;
-  std::uint32_t channels = 0;
-  std::uint32_t flags = 0;
-  std::uint32_t addressing[3] = {};
-  float border[4] = {};
-  std::uint32_t levels = 1;
-  float level_bias = 0;
-  float least_level = 0;
-  float greatest_level = 0;
-  std::uint64_t level_records = 0;
-  std::uint64_t zero[3] = {};
-};
-static_assert(sizeof(Descriptor) == 128);
+using formats::TextureDescriptor;
+using formats::TextureLevel;
 
-struct LevelRecord {
-  std::uint64_t address;
-  std::uint32_t width, height, depth, zero;
-  std::uint64_t row_bytes, slice_bytes;
-};
-static_assert(sizeof(LevelRecord) == 40);
-
-enum : std::uint32_t {
-  kNormalised = 1,
-  kLinearFilter = 2,
-  kReadAsInteger = 4,
-  kSrgb = 8,
-  kLinearBetweenLevels = 16,
-};
 constexpr int kFilterLinear = 1;
-constexpr std::uint32_t kAddressBorder = 3;
 
 // What is kept of an object, for the questions a program may ask.
 struct Object {
@@ -75,15 +42,15 @@ std::array<unsigned long long, 256> g_destroyed = {};
 std::size_t g_next_destroyed = 0;
 auto& g_objects = *g_all_objects;
 
-void DescribeArray(const Array& array, Descriptor* out) {
+void DescribeArray(const Array& array, TextureDescriptor* out) {
   const CUDA_ARRAY3D_DESCRIPTOR& d = array.descriptor;
-  out->address = reinterpret_cast<std::uintptr_t>(array.memory);
-  out->width = static_cast<std::uint32_t>(d.Width);
-  out->height = static_cast<std::uint32_t>(array.rows());
+  out->base = reinterpret_cast<std::uintptr_t>(array.memory);
+  out->extent[0] = static_cast<std::uint32_t>(d.Width);
+  out->extent[1] = static_cast<std::uint32_t>(array.rows());
   const bool layered =
       (d.Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP)) != 0;
   const auto slices = static_cast<std::uint32_t>(array.slices());
-  out->depth = layered ? 1 : slices;
+  out->extent[2] = layered ? 1 : slices;
   out->layers = layered ? slices : 1;
   out->row_bytes = array.pitch;
   out->slice_bytes = array.slice_bytes();
@@ -92,8 +59,9 @@ void DescribeArray(const Array& array, Descriptor* out) {
 }
 
 // Fills what the resource says; `records` gets a mipmap's levels.
-CUresult DescribeResource(const CUDA_RESOURCE_DESC& resource, Descriptor* out,
-                          std::vector<LevelRecord>* records) {
+CUresult DescribeResource(const CUDA_RESOURCE_DESC& resource,
+                          TextureDescriptor* out,
+                          std::vector<TextureLevel>* records) {
   switch (resource.resType) {
     case CU_RESOURCE_TYPE_ARRAY: {
       const Array* array = ArrayOf(resource.res.array.hArray);
@@ -108,10 +76,13 @@ CUresult DescribeResource(const CUDA_RESOURCE_DESC& resource, Descriptor* out,
       DescribeArray(*mipmap->levels.front(), out);
       out->levels = static_cast<std::uint32_t>(mipmap->levels.size());
       for (const Array* level : mipmap->levels) {
-        Descriptor d;
+        TextureDescriptor d;
         DescribeArray(*level, &d);
-        records->push_back({d.address, d.width, d.height, d.depth, 0,
-                            d.row_bytes, d.slice_bytes});
+        records->push_back({d.base,
+                            {d.extent[0], d.extent[1], d.extent[2]},
+                            0,
+                            d.row_bytes,
+                            d.slice_bytes});
       }
       return CUDA_SUCCESS;
     }
@@ -120,8 +91,8 @@ CUresult DescribeResource(const CUDA_RESOURCE_DESC& resource, Descriptor* out,
       const std::size_t element =
           ElementBytes(linear.format, linear.numChannels);
       if (element == 0 || linear.devPtr == 0) return CUDA_ERROR_INVALID_VALUE;
-      out->address = linear.devPtr;
-      out->width = static_cast<std::uint32_t>(linear.sizeInBytes / element);
+      out->base = linear.devPtr;
+      out->extent[0] = static_cast<std::uint32_t>(linear.sizeInBytes / element);
       out->row_bytes = out->slice_bytes = linear.sizeInBytes;
       out->format = static_cast<std::uint32_t>(linear.format);
       out->channels = linear.numChannels;
@@ -133,9 +104,9 @@ CUresult DescribeResource(const CUDA_RESOURCE_DESC& resource, Descriptor* out,
           area.devPtr == 0) {
         return CUDA_ERROR_INVALID_VALUE;
       }
-      out->address = area.devPtr;
-      out->width = static_cast<std::uint32_t>(area.width);
-      out->height = static_cast<std::uint32_t>(area.height);
+      out->base = area.devPtr;
+      out->extent[0] = static_cast<std::uint32_t>(area.width);
+      out->extent[1] = static_cast<std::uint32_t>(area.height);
       out->row_bytes = area.pitchInBytes;
       out->slice_bytes = area.pitchInBytes * area.height;
       out->format = static_cast<std::uint32_t>(area.format);
@@ -148,8 +119,8 @@ CUresult DescribeResource(const CUDA_RESOURCE_DESC& resource, Descriptor* out,
 
 // The texels of a part of an array, or read in another format of the same
 // size.
-CUresult ApplyView(const CUDA_RESOURCE_VIEW_DESC& view, Descriptor* out,
-                   std::vector<LevelRecord>* records) {
+CUresult ApplyView(const CUDA_RESOURCE_VIEW_DESC& view, TextureDescriptor* out,
+                   std::vector<TextureLevel>* records) {
   constexpr std::uint32_t kFormats[] = {
       CU_AD_FORMAT_UNSIGNED_INT8,  CU_AD_FORMAT_SIGNED_INT8,
       CU_AD_FORMAT_UNSIGNED_INT16, CU_AD_FORMAT_SIGNED_INT16,
@@ -179,11 +150,11 @@ CUresult ApplyView(const CUDA_RESOURCE_VIEW_DESC& view, Descriptor* out,
   if (!records->empty()) {
     records->resize(view.lastMipmapLevel + 1);
     records->erase(records->begin(), records->begin() + view.firstMipmapLevel);
-    const LevelRecord& first = records->front();
-    out->address = first.address;
-    out->width = first.width;
-    out->height = first.height;
-    out->depth = first.depth;
+    const TextureLevel& first = records->front();
+    out->base = first.base;
+    out->extent[0] = first.extent[0];
+    out->extent[1] = first.extent[1];
+    out->extent[2] = first.extent[2];
     out->row_bytes = first.row_bytes;
     out->slice_bytes = first.slice_bytes;
     out->levels = static_cast<std::uint32_t>(records->size());
@@ -191,33 +162,33 @@ CUresult ApplyView(const CUDA_RESOURCE_VIEW_DESC& view, Descriptor* out,
   const auto is_extent = [](std::size_t asked, std::uint32_t there) {
     return asked == there || (asked == 0 && there == 1);
   };
-  if (!is_extent(view.width, out->width) ||
-      !is_extent(view.height, out->height) ||
-      !is_extent(view.depth, out->depth)) {
+  if (!is_extent(view.width, out->extent[0]) ||
+      !is_extent(view.height, out->extent[1]) ||
+      !is_extent(view.depth, out->extent[2])) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  out->address += view.firstLayer * out->slice_bytes;
-  for (LevelRecord& record : *records) {
-    record.address += view.firstLayer * record.slice_bytes;
+  out->base += view.firstLayer * out->slice_bytes;
+  for (TextureLevel& record : *records) {
+    record.base += view.firstLayer * record.slice_bytes;
   }
   out->layers = view.lastLayer - view.firstLayer + 1;
   return CUDA_SUCCESS;
 }
 
 void DescribeSampling(const CUDA_TEXTURE_DESC& texture, bool linear_memory,
-                      Descriptor* out) {
+                      TextureDescriptor* out) {
   const bool integers_only = out->format == CU_AD_FORMAT_UNSIGNED_INT32 ||
                              out->format == CU_AD_FORMAT_SIGNED_INT32;
   if ((texture.flags & CU_TRSF_NORMALIZED_COORDINATES) != 0) {
-    out->flags |= kNormalised;
+    out->flags |= formats::kNormalized;
   }
-  if (texture.filterMode == kFilterLinear) out->flags |= kLinearFilter;
+  if (texture.filterMode == kFilterLinear) out->flags |= formats::kLinear;
   if ((texture.flags & CU_TRSF_READ_AS_INTEGER) != 0 || integers_only) {
-    out->flags |= kReadAsInteger;
+    out->flags |= formats::kAsInteger;
   }
-  if ((texture.flags & CU_TRSF_SRGB) != 0) out->flags |= kSrgb;
+  if ((texture.flags & CU_TRSF_SRGB) != 0) out->flags |= formats::kSrgb;
   if (texture.mipmapFilterMode == kFilterLinear) {
-    out->flags |= kLinearBetweenLevels;
+    out->flags |= formats::kMipLinear;
   }
   for (int i = 0; i < 3; ++i) {
     out->addressing[i] = static_cast<std::uint32_t>(texture.addressMode[i]);
@@ -226,13 +197,13 @@ void DescribeSampling(const CUDA_TEXTURE_DESC& texture, bool linear_memory,
   if (linear_memory) {
     // Outside of linear memory texels read as zero (CUDA Programming Guide,
     // "Linear Memory" of texture memory).
-    for (std::uint32_t& mode : out->addressing) mode = kAddressBorder;
+    for (std::uint32_t& mode : out->addressing) mode = formats::kBorder;
     std::memset(out->border, 0, sizeof out->border);
-    out->flags &= ~unsigned{kLinearFilter | kNormalised};
+    out->flags &= ~unsigned{formats::kLinear | formats::kNormalized};
   }
-  out->level_bias = texture.mipmapLevelBias;
-  out->least_level = texture.minMipmapLevelClamp;
-  out->greatest_level = texture.maxMipmapLevelClamp;
+  out->bias = texture.mipmapLevelBias;
+  out->least_lod = texture.minMipmapLevelClamp;
+  out->greatest_lod = texture.maxMipmapLevelClamp;
 }
 
 CUresult CreateObject(const CUDA_RESOURCE_DESC& resource,
@@ -240,8 +211,8 @@ CUresult CreateObject(const CUDA_RESOURCE_DESC& resource,
                       const CUDA_RESOURCE_VIEW_DESC* view,
                       unsigned long long* out) {
   CERB_CONTEXT(context);
-  Descriptor descriptor;
-  std::vector<LevelRecord> records;
+  TextureDescriptor descriptor;
+  std::vector<TextureLevel> records;
   CUresult result = DescribeResource(resource, &descriptor, &records);
   if (result == CUDA_SUCCESS && view != nullptr) {
     result = ApplyView(*view, &descriptor, &records);
@@ -251,7 +222,7 @@ CUresult CreateObject(const CUDA_RESOURCE_DESC& resource,
     DescribeSampling(texture, resource.resType == CU_RESOURCE_TYPE_LINEAR,
                      &descriptor);
   }
-  const std::size_t record_bytes = records.size() * sizeof(LevelRecord);
+  const std::size_t record_bytes = records.size() * sizeof(TextureLevel);
   std::vector<std::uint8_t> content(sizeof descriptor + record_bytes);
   CUdeviceptr address = 0;
   result = TakeDescriptor(context, content.size(), &address);

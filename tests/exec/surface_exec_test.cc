@@ -44,7 +44,7 @@ std::string Kernel(const std::string& name, const std::string& type,
 // The geometry of a spelling. Rows hold 8 units (16 without rows), and thread
 // t's unit is number t of all, through rows and slices.
 struct Shape {
-  Descriptor descriptor;
+  Descriptor descriptor = PlainTexture(1, 1, 1);
   std::string setup;        // makes %r0…%r3 of %thread
   std::string coordinates;  // "{%r0, %r1}"
 };
@@ -223,7 +223,7 @@ TEST(SurfaceExec, SustStoresBytes) {
 // Accesses in many places stay calls. Each moves the thread's byte on by one
 // place, in one of two branches.
 TEST(SurfaceExec, AccessesInManyPlaces) {
-  Descriptor d;
+  Descriptor d = PlainTexture(1, 1, 1);
   d.format = 1;
   d.extent[0] = 1024;
   d.extent[1] = d.extent[2] = 1;
@@ -449,7 +449,7 @@ TEST(SurfaceExec, Queries) {
   Descriptor d = PlainTexture(8, 4, 2);
   d.layers = 3;
   d.format = 9;
-  d.flags = kInteger;
+  d.flags = kAsInteger;
   d.channels = 4;
   struct Row {
     const char* attribute;

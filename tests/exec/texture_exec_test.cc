@@ -35,7 +35,7 @@ double Expected2d(const std::vector<float>& image, const Descriptor& d,
   const auto mode = [&](int axis) {
     const std::uint32_t m = d.addressing[axis];
     return !normalized && (m == kWrap || m == kMirror)
-               ? static_cast<std::uint32_t>(kClamp)
+               ? static_cast<std::uint32_t>(kClampEdge)
                : m;
   };
   const auto texel = [&](int i, int j) -> double {
@@ -80,7 +80,7 @@ TEST(TextureExec, FiltersAndAddressing) {
   for (const std::uint32_t flags :
        {0u, std::uint32_t{kLinear}, std::uint32_t{kNormalized},
         std::uint32_t{kNormalized | kLinear}}) {
-    for (const std::uint32_t mode : {kWrap, kClamp, kMirror, kBorder}) {
+    for (const std::uint32_t mode : {kWrap, kClampEdge, kMirror, kBorder}) {
       Descriptor d = PlainTexture(4, 8, 1);
       d.flags = flags;
       d.addressing[0] = d.addressing[1] = mode;
@@ -135,7 +135,7 @@ TEST(TextureExec, IntegerCoordinatesFetchTexels) {
 
 TEST(TextureExec, Formats) {
   const std::vector<std::uint8_t> bytes = {0, 51, 255, 128, 1, 2, 3, 4};
-  Descriptor d;
+  Descriptor d = PlainTexture(1, 1, 1);
   d.extent[0] = 2;
   d.channels = 4;
   d.format = 1;  // u8
@@ -146,7 +146,7 @@ TEST(TextureExec, Formats) {
   for (int i = 0; i < 4; ++i) {
     EXPECT_FLOAT_EQ(AsFloat(got[0][i]), static_cast<float>(bytes[i]) / 255.0f);
   }
-  d.flags = kInteger;
+  d.flags = kAsInteger;
   got = Sample("tex.1d.v4.u32.f32 {%d0, %d1, %d2, %d3}, [%t, {%f0}];", d, bytes,
                points);
   EXPECT_EQ(got[0], (Result4{0, 51, 255, 128}));
@@ -208,7 +208,7 @@ TEST(TextureExec, LayersAndOffsets) {
 
 TEST(TextureExec, CubemapFaces) {
   // One texel per face.
-  Descriptor d;
+  Descriptor d = PlainTexture(1, 1, 1);
   d.layers = 6;
   d.row_bytes = d.slice_bytes = 4;
   d.flags = kNormalized;
@@ -228,12 +228,12 @@ TEST(TextureExec, MipmapLevels) {
   // Levels of 4, 2 and 1 texels that hold 100, 200 and 300.
   const std::vector<float> texels = {100, 100, 100, 100, 200, 200, 300, 0};
   std::vector<std::uint8_t> bytes = BytesOf(texels);
-  const LevelRecord records[3] = {{0, {4, 1, 1, 0}, 16, 16},
-                                  {16, {2, 1, 1, 0}, 8, 8},
-                                  {24, {1, 1, 1, 0}, 4, 4}};
+  const LevelRecord records[3] = {{0, {4, 1, 1}, 0, 16, 16},
+                                  {16, {2, 1, 1}, 0, 8, 8},
+                                  {24, {1, 1, 1}, 0, 4, 4}};
   Descriptor d = PlainTexture(4, 1, 1);
   d.levels = 3;
-  d.records = bytes.size();
+  d.level_records = bytes.size();
   d.flags = kNormalized;
   bytes.insert(bytes.end(), reinterpret_cast<const std::uint8_t*>(records),
                reinterpret_cast<const std::uint8_t*>(records + 3));

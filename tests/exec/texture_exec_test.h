@@ -65,10 +65,10 @@ inline std::vector<Result4> Sample(
   texture.base = memory.address();
   // Level records hold offsets until the texels have an address.
   if (texture.levels > 1) {
-    texture.records = memory.address() + texture.records;
+    texture.level_records = memory.address() + texture.level_records;
     for (std::uint32_t i = 0; i < texture.levels; ++i) {
       std::uint64_t* base =
-          reinterpret_cast<std::uint64_t*>(texture.records + 40 * i);
+          reinterpret_cast<std::uint64_t*>(texture.level_records + 40 * i);
       *base += memory.address();
     }
   }
@@ -108,14 +108,6 @@ inline std::vector<float> Image(int width, int height, int depth) {
   }
   return image;
 }
-
-struct LevelRecord {
-  std::uint64_t base;
-  std::uint32_t extent[4];
-  std::uint64_t row_bytes;
-  std::uint64_t slice_bytes;
-};
-static_assert(sizeof(LevelRecord) == 40);
 
 }  // namespace cerberus::exec
 

@@ -42,13 +42,9 @@ enum class Form { kBase, kLevel, kGrad, kOffset, kCompare, kTexel, kGather };
 // ---- The model --------------------------------------------------------------
 
 struct Image {
-  Descriptor d;
+  Descriptor d = PlainTexture(1, 1, 1);
   std::vector<std::uint8_t> bytes;
-  struct Level {
-    std::uint64_t base;
-    std::uint32_t extent[4];
-    std::uint64_t row_bytes, slice_bytes;
-  };
+  using Level = formats::TextureLevel;
   std::vector<Level> levels;
 };
 
@@ -82,7 +78,7 @@ double ChannelAt(const Image& image, const Image::Level& level, int x, int y,
           static_cast<std::uint64_t>(size);
   std::uint32_t raw = 0;
   std::memcpy(&raw, at, static_cast<std::size_t>(size));
-  const bool as_integer = d.flags & kInteger;
+  const bool as_integer = d.flags & kAsInteger;
   switch (d.format) {
     case 1: return as_integer ? raw : raw / 255.0;
     case 2: return as_integer ? raw : raw / 65535.0;
@@ -131,7 +127,7 @@ struct Lookup {
   double reference = 0;
 
   bool Real() const {
-    return image.d.format >= 16 || !(image.d.flags & kInteger);
+    return image.d.format >= 16 || !(image.d.flags & kAsInteger);
   }
 
   double TexelAt(const Image::Level& level, const int* place,
@@ -224,7 +220,7 @@ Image RandomImage(const Geometry& g, Form form, std::mt19937& random) {
   const bool integers = form != Form::kCompare && upto(4) == 0;
   d.format = integers ? kFormats[upto(6)] : kReal[upto(6)];
   d.channels = 1u << upto(3);
-  d.flags = (integers ? std::uint32_t{kInteger} : 0u) |
+  d.flags = (integers ? std::uint32_t{kAsInteger} : 0u) |
             (upto(2) ? std::uint32_t{kLinear} : 0u) |
             (upto(2) || g.cube ? std::uint32_t{kNormalized} : 0u) |
             (upto(2) ? std::uint32_t{kMipLinear} : 0u);
@@ -452,7 +448,7 @@ std::vector<std::array<std::uint32_t, 4>> Launched(const Scene& scene,
   }
   Descriptor d = image.d;
   d.base = texels.address();
-  d.records = d.levels > 1 ? records.address() : 0;
+  d.level_records = d.levels > 1 ? records.address() : 0;
   *descriptor.as<Descriptor>() = d;
   std::copy(scene.points.begin(), scene.points.end(), in.as<Numbers>());
   Launch launch;
@@ -472,7 +468,7 @@ void RunScenes(PtxModule& module, const std::string& kernel, const Geometry& g,
     Scene scene{g, form, channel, {}};
     do {
       scene.image = RandomImage(g, form, random);
-    } while (((scene.image.d.flags & kInteger) != 0) != integers);
+    } while (((scene.image.d.flags & kAsInteger) != 0) != integers);
     for (int i = 0; i < kThreads; ++i)
       scene.points.push_back(RandomPoint(g, scene.image, random));
     const auto results = Launched(scene, module, kernel);

@@ -27,7 +27,7 @@ namespace {
 // An image in which thread t finds the value t + 1 at its own coordinates, in
 // the geometry and the type that a spelling of tex or tld4 names.
 struct Scene {
-  Descriptor descriptor;
+  Descriptor descriptor = PlainTexture(1, 1, 1);
   std::uint32_t texels;                      // of 32 bits
   std::vector<std::array<float, 4>> points;  // one per thread
   bool integers = false;                     // u32, not f32
@@ -66,7 +66,7 @@ Scene SceneOf(const LoweredSpelling& s, float shift) {
   if (cube) scene.texels = d.layers * 16;
   if (scene.integers) {
     d.format = 3;
-    d.flags = kInteger;
+    d.flags = kAsInteger;
   }
   const std::size_t last = s.text.rfind('.');
   const bool whole = s.text.substr(last) == ".s32";
@@ -285,7 +285,7 @@ TEST(TextureExec, IndependentSampler) {
   d.flags = kNormalized;
   d.addressing[0] = kWrap;
   // The sampler lies behind the texels: not normalised, border of 77.
-  Descriptor sampler;
+  Descriptor sampler = PlainTexture(1, 1, 1);
   sampler.addressing[0] = kBorder;
   sampler.border[0] = 77;
   std::vector<std::uint8_t> bytes = BytesOf(image);
@@ -330,14 +330,14 @@ TEST(TextureExec, CubeGradientsPickLevels) {
   texels.insert(texels.end(), 6 * 4, 2.0f);  // 2 x 2
   texels.insert(texels.end(), 6, 3.0f);      // 1 x 1
   std::vector<std::uint8_t> bytes = BytesOf(texels);
-  const LevelRecord records[3] = {{0, {4, 4, 1, 0}, 16, 64},
-                                  {6 * 64, {2, 2, 1, 0}, 8, 16},
-                                  {6 * 80, {1, 1, 1, 0}, 4, 4}};
+  const LevelRecord records[3] = {{0, {4, 4, 1}, 0, 16, 64},
+                                  {6 * 64, {2, 2, 1}, 0, 8, 16},
+                                  {6 * 80, {1, 1, 1}, 0, 4, 4}};
   Descriptor d = PlainTexture(4, 4, 1);
   d.layers = 6;
   d.levels = 3;
   d.flags = kNormalized;
-  d.records = bytes.size();
+  d.level_records = bytes.size();
   bytes.insert(bytes.end(), reinterpret_cast<const std::uint8_t*>(records),
                reinterpret_cast<const std::uint8_t*>(records + 3));
   // At (2, 0.2, 0.2) a face is 4 wide: 1 is a texel, 2 are two, 4 are four.
