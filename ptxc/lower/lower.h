@@ -172,9 +172,11 @@ class FunctionLowering {
   // False if anything in the body could not be lowered (it was reported).
   bool Run();
 
-  // One method per lowering function; named by ptx_opcodes.def.
+  // One method for each lowering function that ptx_opcodes.def names; they
+  // stand in the lower/*.cc of their family.
 #define CERB_LOWERING(name) void name();
-#include "ptxc/lower/lowerings.def"
+#include "lowerings.inc"
+#undef CERB_LOWERING
   void Unsupported();
 
  private:
