@@ -13,7 +13,7 @@ namespace cerberus::stub::api {
 #define CERB_DECLARE_FORWARD(symbol, signature) CUresult symbol signature;
 #define CERB_DECLARE_IMPL(symbol, signature) CUresult symbol signature;
 #define CERB_DECLARE_UNSUPPORTED(symbol, signature)
-#define CUDA_API(symbol, name, version, status, signature, note) \
+#define CUDA_API(symbol, name, version, status, context, signature, note) \
   CERB_DECLARE_##status(symbol, signature)
 #define CUDA_API_PER_THREAD(symbol, base, name, version, status)
 #include "runtime-stub/api/cuda_api.def"

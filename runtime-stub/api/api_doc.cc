@@ -1,6 +1,12 @@
-// Writes docs/cuda-api-support.md from cuda_api.def to standard output.
+// Writes docs/cuda-api-support.md from cuda_api.def to standard output. The
+// tests that it names come from the page as it is:
+//
+//   cerberus_api_doc docs/cuda-api-support.md
+//
+// tests/tools/noop_coverage.py fills in those of new functions.
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <iterator>
 #include <map>
 #include <string>
@@ -16,7 +22,7 @@ struct Row {
   const char* note;
 };
 constexpr Row kRows[] = {
-#define CUDA_API(symbol, name, version, status, signature, note) \
+#define CUDA_API(symbol, name, version, status, context, signature, note) \
   {#symbol, #name, version, #status, note},
 #define CUDA_API_PER_THREAD(symbol, base, name, version, status)
 #include "runtime-stub/api/cuda_api.def"
@@ -29,7 +35,7 @@ struct PerThreadRow {
   const char* base;
 };
 constexpr PerThreadRow kPerThreadRows[] = {
-#define CUDA_API(symbol, name, version, status, signature, note)
+#define CUDA_API(symbol, name, version, status, context, signature, note)
 #define CUDA_API_PER_THREAD(symbol, base, name, version, status) \
   {#symbol, #base},
 #include "runtime-stub/api/cuda_api.def"
@@ -70,9 +76,25 @@ std::string HowOf(const Row& row) {
          row.note;
 }
 
+// The last cell of a function's row: the tests that fail without it.
+using Tests = std::map<std::string, std::string>;
+Tests TestsOfPage(const char* path) {
+  Tests tests;
+  std::ifstream page(path);
+  for (std::string line; std::getline(page, line);) {
+    const std::size_t end = line.find("` |", 3);
+    const std::size_t last = line.rfind("| ", line.size() - 2);
+    if (!line.starts_with("| `") || end == std::string::npos) continue;
+    tests[line.substr(3, end - 3)] =
+        line.substr(last + 2, line.size() - last - 4);
+  }
+  return tests;
+}
+
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  const Tests tests = argc == 2 ? TestsOfPage(argv[1]) : Tests();
   std::map<std::string, std::vector<const Row*>> families;
   int supported = 0;
   for (const Row& row : kRows) {
@@ -89,23 +111,29 @@ int main() {
       "absent from `cuGetProcAddress`, so that the CUDA runtime treats them\n"
       "as missing from the driver. A variant for the per-thread default\n"
       "stream (`_ptsz`, `_ptds`) does what its base function does.\n\n"
+      "*Checked by*: a test that fails if the function does nothing, the "
+      "second\n"
+      "one if its variant does nothing, or why none can\n"
+      "(`tests/tools/noop_coverage.py`).\n\n"
       "%d of %zu functions are supported, and %zu per-thread variants are\n"
       "exported beside them.\n",
       supported, std::size(kRows), std::size(kPerThreadRows));
   for (const auto& [family, rows] : families) {
     std::printf(
-        "\n## %s\n\n| function | since | variant | supported |\n"
-        "| --- | --- | --- | --- |\n",
+        "\n## %s\n\n| function | since | variant | supported | checked by |\n"
+        "| --- | --- | --- | --- | --- |\n",
         family.c_str());
     for (const Row* row : rows) {
       const char* variant = PerThreadOf(row->symbol);
       const std::size_t base = std::strlen(row->symbol);
-      std::printf("| `%s` | %s | %s | %s |\n", row->symbol,
+      const auto test = tests.find(row->symbol);
+      std::printf("| `%s` | %s | %s | %s | %s |\n", row->symbol,
                   Version(row->version).c_str(),
                   variant != nullptr
                       ? (std::string("`") + (variant + base) + "`").c_str()
                       : "",
-                  HowOf(*row).c_str());
+                  HowOf(*row).c_str(),
+                  test != tests.end() ? test->second.c_str() : "");
     }
   }
   return 0;

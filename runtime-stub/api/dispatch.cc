@@ -37,7 +37,7 @@ struct PerThread<Function> {
 #define CERB_REFUSE_IMPL(symbol, note)
 #define CERB_REFUSE_UNSUPPORTED(symbol, note) \
   CUresult Refuse_##symbol() { return RefuseCall(#symbol, note); }
-#define CUDA_API(symbol, name, version, status, signature, note) \
+#define CUDA_API(symbol, name, version, status, context, signature, note) \
   CERB_REFUSE_##status(symbol, note)
 #define CUDA_API_PER_THREAD(symbol, base, name, version, status) \
   CERB_REFUSE_##status(symbol, "see " #base)
@@ -54,9 +54,9 @@ struct PerThread<Function> {
 #define CERB_TARGET_PT_FORWARD(symbol, base) PerThread<&api::base>::Call
 #define CERB_TARGET_PT_IMPL(symbol, base) PerThread<&api::base>::Call
 #define CERB_TARGET_PT_UNSUPPORTED(symbol, base) Refuse_##symbol
-#define CUDA_API(symbol, name, version, status, signature, note)         \
-  extern "C" [[gnu::visibility("hidden")]] void* cerberus_slot_##symbol; \
-  void* cerberus_slot_##symbol =                                         \
+#define CUDA_API(symbol, name, version, status, context, signature, note) \
+  extern "C" [[gnu::visibility("hidden")]] void* cerberus_slot_##symbol;  \
+  void* cerberus_slot_##symbol =                                          \
       reinterpret_cast<void*>(CERB_TARGET_##status(symbol));
 #define CUDA_API_PER_THREAD(symbol, base, name, version, status)         \
   extern "C" [[gnu::visibility("hidden")]] void* cerberus_slot_##symbol; \
@@ -84,7 +84,7 @@ struct PerThread<Function> {
       ".size " #symbol ",.-" #symbol                   \
       "\n"                                             \
       ".popsection\n");
-#define CUDA_API(symbol, name, version, status, signature, note) \
+#define CUDA_API(symbol, name, version, status, context, signature, note) \
   CERB_EXPORT(symbol)
 #define CUDA_API_PER_THREAD(symbol, base, name, version, status) \
   CERB_EXPORT(symbol)
@@ -98,9 +98,9 @@ namespace {
 #define CERB_STATUS_IMPL ApiStatus::kImpl
 #define CERB_STATUS_UNSUPPORTED ApiStatus::kUnsupported
 constexpr ApiRow kRows[] = {
-#define CUDA_API(symbol, name, version, status, signature, note) \
-  {#symbol, #name,                                               \
-   version, CERB_STATUS_##status,                                \
+#define CUDA_API(symbol, name, version, status, context, signature, note) \
+  {#symbol, #name,                                                        \
+   version, CERB_STATUS_##status,                                         \
    false,   &cerberus_slot_##symbol},
 #define CUDA_API_PER_THREAD(symbol, base, name, version, status) \
   {#symbol, #name,                                               \
@@ -166,7 +166,7 @@ struct Traced<Function, Name> {
   }
 };
 
-#define CUDA_API(symbol, name, version, status, signature, note) \
+#define CUDA_API(symbol, name, version, status, context, signature, note) \
   constexpr char kTraceName_##symbol[] = #symbol;
 #define CUDA_API_PER_THREAD(symbol, base, name, version, status) \
   constexpr char kTraceName_##symbol[] = #symbol;
@@ -176,8 +176,8 @@ struct Traced<Function, Name> {
 
 [[gnu::constructor]] void InstallTrace() {
   if (!TraceEnabled()) return;
-#define CUDA_API(symbol, name, version, status, signature, note) \
-  cerberus_slot_##symbol = reinterpret_cast<void*>(              \
+#define CUDA_API(symbol, name, version, status, context, signature, note) \
+  cerberus_slot_##symbol = reinterpret_cast<void*>(                       \
       Traced<&CERB_TARGET_##status(symbol), kTraceName_##symbol>::Call);
 #define CUDA_API_PER_THREAD(symbol, base, name, version, status)             \
   cerberus_slot_##symbol =                                                   \

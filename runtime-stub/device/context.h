@@ -138,7 +138,7 @@ class CurrentContextScope {
 // what makes something in it, asks for its settings or works on its default
 // stream needs one: a handle that a call is given knows its context (streams:
 // CERB_STREAM; HIP's own objects: handle.h; kernels and modules: UseModule).
-// tests/unit/runtime-stub/contexts.tsv has all functions.
+// The column `context` of cuda_api.def has all functions.
 #define CERB_CONTEXT(name)                                            \
   ::cerberus::stub::Context* name = nullptr;                          \
   if (CUresult cerb_result = ::cerberus::stub::CurrentContext(&name); \

@@ -8,10 +8,10 @@ CUDA_SUCCESS and does nothing (stub_noop, tests/unit/runtime-stub/noop.cc), runs
 the tests that call it until one fails, and prints the functions for which none
 does: the cases of runtime_stub_test and runtime_stub_emulated_test, the
 programs of tests/e2e/programs, at last those that look for what is left behind
-and for null arguments. --write renews tests/unit/runtime-stub/noop_coverage.tsv, which
-runtime_stub_test compares with the table.
+and for null arguments. --write renews docs/cuda-api-support.md, whose last column
+runtime_stub_test looks at.
 
-Needs: ninja stub_noop runtime_stub_test runtime_stub_emulated_test, and
+Needs: ninja cerberus_api_doc stub_noop runtime_stub_test runtime_stub_emulated_test, and
 lit-22 tests/e2e/programs.
 """
 import argparse
@@ -24,15 +24,10 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
-RECORD = os.path.join(ROOT, "tests/unit/runtime-stub/noop_coverage.tsv")
+PAGE = os.path.join(ROOT, "docs/cuda-api-support.md")
 PROGRAMS = os.path.join(ROOT, "tests/e2e/programs")
 UNIT_SECONDS = 40
 PROGRAM_SECONDS = 120
-HEADER = """\
-# Made by tests/tools/noop_coverage.py: per implemented driver function, a test
-# that fails if the function does nothing, or "-" and why none can.
-"""
-
 
 def implemented():
     with open(os.path.join(ROOT, "runtime-stub/api/cuda_api.def")) as f:
@@ -145,10 +140,36 @@ def calls_of(suite, name):
     return set(re.findall(r'"name":\s*"(cu\w+)"', text))
 
 
+def rows_of(page):
+    """(line, function, its per-thread variant or none, test cell)"""
+    for line in page.splitlines():
+        cells = line.strip("|").split(" | ")
+        if line.startswith("| `"):
+            name, variant = cells[0].strip(" `"), cells[2].strip(" `")
+            yield line, name, variant and name + variant, cells[4].strip()
+
+
 def read_record():
-    with open(RECORD) as f:
-        return dict(line.rstrip("\n").split("\t", 1) for line in f
-                    if not line.startswith("#"))
+    """function -> the test that fails without it"""
+    record = {}
+    with open(PAGE) as f:
+        for _, name, variant, tests in rows_of(f.read()):
+            tests = tests.split("; ", 1)
+            record.update((n, t) for n, t in zip((name, variant), tests) if t)
+    return record
+
+
+def write_page(build, record):
+    """The page as the table makes it, with the record's tests."""
+    page = subprocess.run([os.path.join(build, "tools/cerberus_api_doc")],
+                          stdout=subprocess.PIPE, check=True).stdout.decode()
+    known = set(implemented())
+    lines = page.splitlines()
+    for line, name, variant, _ in rows_of(page):
+        tests = [record.get(n, "") for n in (name, variant) if n in known]
+        lines[lines.index(line)] = line[:-2] + "; ".join(tests) + " |"
+    with open(PAGE, "w") as f:
+        f.write("\n".join(lines) + "\n")
 
 
 def main():
@@ -168,7 +189,7 @@ def main():
         Unit(build, "runtime_stub_emulated_test", "Endurance*"),
         Unit(build, "runtime_stub_test", "NullArguments.*"),
     ]
-    record = read_record() if os.path.exists(RECORD) else {}
+    record = read_record()
     wanted = [f for f in implemented() if re.search(options.only, f)]
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
@@ -202,11 +223,7 @@ def main():
     print(f"{len(wanted) - len(missing)} of {len(wanted)} functions have a test "
           "that fails without them")
     if options.write:
-        order = implemented()
-        with open(RECORD, "w") as f:
-            f.write(HEADER)
-            f.writelines(f"{name}\t{record[name]}\n" for name in order
-                         if name in record)
+        write_page(build, record)
     return 1 if missing else 0
 
 

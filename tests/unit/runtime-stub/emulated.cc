@@ -3,7 +3,6 @@
 #include <chrono>
 #include <climits>
 #include <cstdlib>
-#include <fstream>
 #include <map>
 #include <mutex>
 #include <string_view>
@@ -44,7 +43,7 @@ PerThreadVariants::~PerThreadVariants() { per_thread = false; }
 
 namespace {
 
-// What contexts.tsv says that a function takes its context from, and what was
+// What cuda_api.def says that a function takes its context from, and what was
 // seen of it.
 struct Need {
   std::string from;
@@ -65,13 +64,13 @@ class Needs : public ::testing::Environment {
       if (std::getenv("CERBERUS_TEST_WITHOUT_CONTEXT") ==
           std::string_view("list")) {
         std::printf("%s\t%s\n", symbol.c_str(),
-                    need.refused && need.done ? "handle"
-                    : need.refused            ? "current"
-                    : need.done               ? "none"
+                    need.refused && need.done ? "HANDLE"
+                    : need.refused            ? "CURRENT"
+                    : need.done               ? "NONE"
                                               : "not seen");
       }
-      const bool wrong = (need.from == "current" && need.done) ||
-                         (need.from == "none" && need.refused);
+      const bool wrong = (need.from == "CURRENT" && need.done) ||
+                         (need.from == "NONE" && need.refused);
       EXPECT_FALSE(wrong) << symbol << ", which takes its context from '"
                           << need.from << "'"
                           << (need.refused ? ", was refused" : "")
@@ -82,12 +81,12 @@ class Needs : public ::testing::Environment {
 
  private:
   Needs() {
-    std::ifstream file(CONTEXTS);
-    for (std::string line; std::getline(file, line);) {
-      const std::size_t tab = line.find('\t');
-      if (line.empty() || line[0] == '#' || tab == std::string::npos) continue;
-      all[line.substr(0, tab)].from = line.substr(tab + 1);
-    }
+#define CUDA_API(symbol, name, version, status, context, signature, note) \
+  if (std::string_view(#status) != "UNSUPPORTED") all[#symbol].from = #context;
+#define CUDA_API_PER_THREAD(symbol, base, name, version, status)
+#include "runtime-stub/api/cuda_api.def"
+#undef CUDA_API_PER_THREAD
+#undef CUDA_API
   }
 };
 const auto* const kNeeds =
@@ -103,7 +102,7 @@ std::string ContextOfFunction(const std::string& symbol) {
 }
 
 bool WithoutContext::Tries(const char* symbol) {
-  if (kNeeds == nullptr || ContextOfFunction(symbol) == "thread") return false;
+  if (kNeeds == nullptr || ContextOfFunction(symbol) == "THREAD") return false;
   CUcontext context = nullptr;
   return api::cuCtxGetCurrent(&context) == CUDA_SUCCESS && context != nullptr;
 }

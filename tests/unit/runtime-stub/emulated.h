@@ -36,8 +36,9 @@ struct PerThreadVariants {
       #function})
 
 // With CERBERUS_TEST_WITHOUT_CONTEXT each call is first made without a current
-// context. What it answers then is compared with contexts.tsv, and if it was
-// CUDA_ERROR_INVALID_CONTEXT the call is made again, with the context.
+// context. What it answers then is compared with the row in cuda_api.def, and
+// if it was CUDA_ERROR_INVALID_CONTEXT the call is made again, with the
+// context.
 class WithoutContext {
  public:
   // False: the call is made as it is.
@@ -67,7 +68,8 @@ struct DriverCall<CUresult (*)(Args...)> {
   }
 };
 
-// What contexts.tsv says of a function; nothing if it is not there.
+// What the row of a function says that it takes its context from; nothing if it
+// is not supported.
 std::string ContextOfFunction(const std::string& symbol);
 
 // Leaves the function with the result of a call that fails.

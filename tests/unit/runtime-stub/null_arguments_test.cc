@@ -1,9 +1,9 @@
 // Every driver function with nothing but zeros: what needs a pointer or a
 // handle says so, and none crashes.
-#include <fstream>
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "driver.h"
 #include "runtime-stub/api/dispatch.h"
@@ -30,7 +30,7 @@ struct Row {
   {#symbol, #base, &WithZeros<decltype(&api::base)>::Call},
 #define ROW_IMPL(symbol, base) ROW_FORWARD(symbol, base)
 #define ROW_UNSUPPORTED(symbol, base)
-#define CUDA_API(symbol, name, version, status, signature, note) \
+#define CUDA_API(symbol, name, version, status, context, signature, note) \
   ROW_##status(symbol, symbol)
 #define CUDA_API_PER_THREAD(symbol, base, name, version, status) \
   ROW_##status(symbol, base)
@@ -110,26 +110,26 @@ TEST_F(NullArguments, EveryFunction) {
   }
 }
 
-// What contexts.tsv says of them holds without a context too.
+// What the rows say of them holds without a context too.
 TEST_F(NullArguments, EveryFunctionWithoutAContext) {
-  std::map<std::string, std::string> from;
-  std::ifstream file(CONTEXTS);
-  for (std::string line; std::getline(file, line);) {
-    const std::size_t tab = line.find('\t');
-    if (tab != std::string::npos && line[0] != '#') {
-      from[line.substr(0, tab)] = line.substr(tab + 1);
-    }
-  }
+  std::map<std::string_view, std::string_view> from = {
+#define CUDA_API(symbol, name, version, status, context, signature, note) \
+  {#symbol, #context},
+#define CUDA_API_PER_THREAD(symbol, base, name, version, status)
+#include "runtime-stub/api/cuda_api.def"
+#undef CUDA_API_PER_THREAD
+#undef CUDA_API
+  };
   const StderrCapture capture;
   for (const Row& row : kRows) {
     ASSERT_THAT(from[row.base],
-                ::testing::AnyOf("none", "handle", "current", "thread"))
-        << row.base << " in contexts.tsv";
+                ::testing::AnyOf("NONE", "HANDLE", "CURRENT", "THREAD"))
+        << row.base;
     ASSERT_EQ(CU(cuCtxSetCurrent)(nullptr), CUDA_SUCCESS);
     const CUresult result = row.call(DriverSymbol(row.symbol));
-    if (from[row.base] == "none") {
+    if (from[row.base] == "NONE") {
       EXPECT_NE(result, CUDA_ERROR_INVALID_CONTEXT) << row.symbol;
-    } else if (from[row.base] == "current") {
+    } else if (from[row.base] == "CURRENT") {
       // Arguments may be looked at first.
       EXPECT_THAT(result, ::testing::AnyOf(CUDA_ERROR_INVALID_CONTEXT,
                                            CUDA_ERROR_INVALID_VALUE,

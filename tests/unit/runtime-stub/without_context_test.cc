@@ -1,5 +1,5 @@
 // Calls on a thread that has no context: what a call takes it from stands in
-// contexts.tsv, for every function; all tests of this program run by it with
+// cuda_api.def, for every function; all tests of this program run by it with
 // CERBERUS_TEST_WITHOUT_CONTEXT. Here is what that cannot show.
 #include <thread>
 
