@@ -1,5 +1,5 @@
-// Asynchronous copies, st.async and red.async, and the instructions for
-// clusters, in a cluster of one block.
+// Copies of a few bytes, reductions, st.async and red.async, and the
+// instructions for clusters, in a cluster of one block.
 //
 // PTX ISA 9.0, "Data Movement and Conversion Instructions: Asynchronous
 // copy".
@@ -7,7 +7,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -26,37 +25,6 @@ namespace cerberus::exec {
 namespace {
 
 // ---- cp.async ---------------------------------------------------------------
-
-std::string PolicyOf(const LoweredSpelling& s) {
-  return s.Has("L2::cache_hint") ? ", %policy" : "";
-}
-
-// Each thread copies 16 bytes of its own into shared memory and stores what
-// arrived.
-std::string StoreCopied() {
-  return "  ld.shared.v4.u32 {%r4, %r5, %r6, %r7}, [%l0];\n"
-         "  st.global.v4.u32 [%out], {%r4, %r5, %r6, %r7};\n";
-}
-std::string PlaceOfThread() {
-  return "  mov.u64 %l1, data;\n  mad.wide.u32 %l0, %thread, 16, %l1;\n"
-         "  mov.u32 %r0, -1;\n"
-         "  st.shared.v4.u32 [%l0], {%r0, %r0, %r0, %r0};\n";
-}
-
-Check Copied(int size, std::function<int(std::uint32_t)> valid) {
-  return [size, valid](const std::uint32_t* out) {
-    for (std::uint32_t t = 0; t < kThreads; ++t) {
-      std::uint8_t want[16];
-      std::memset(want, 0xff, sizeof want);
-      std::uint32_t source[4];
-      std::iota(source, source + 4, 4 * t + 1);
-      std::memset(want, 0, static_cast<std::size_t>(size));
-      std::memcpy(want, source,
-                  static_cast<std::size_t>(std::min(size, valid(t))));
-      ASSERT_EQ(std::memcmp(out + 4 * t, want, 16), 0) << t;
-    }
-  };
-}
 
 TEST(AsyncExec, CpAsync) {
   KernelBatch batch{std::string(kHeader)};
@@ -162,119 +130,6 @@ TEST(AsyncExec, CpAsyncArrivesOnMbarrier) {
               }));
   }
   EXPECT_GT(arrives, 0);
-}
-
-// ---- Bulk copies ------------------------------------------------------------
-
-std::string WaitForBytes() {
-  return "WAIT:\n  mbarrier.try_wait.parity.shared::cta.b64 %p0, [bar], 0;\n"
-         "  @!%p0 bra WAIT;\n";
-}
-
-TEST(AsyncExec, CpAsyncBulk) {
-  KernelBatch batch{std::string(kHeader)};
-  int copies = 0;
-  for (const LoweredSpelling& s : LoweredSpellingsOf("cp.async.bulk")) {
-    if (s.Has("commit_group") || s.Has("wait_group")) continue;
-    ++copies;
-    const std::string policy = PolicyOf(s);
-    const bool from_global =
-        s.text.find(".global.mbarrier") != std::string::npos;
-    const bool to_global = s.Has("bulk_group");
-    const bool ignores = s.Has("ignore_oob");
-    const std::string mask =
-        s.Has("multicast::cluster") || s.Has("multicast::cluster::16b")
-            ? ", %h0"
-        : s.Has("multicast::cluster::32b") ? ", 1"
-                                           : "";
-    std::string body = PlaceOfThread() + InitAndMeet(1);
-    if (!from_global) {
-      // The block's input lies in `data` first.
-      body +=
-          "  ld.global.v4.u32 {%r4, %r5, %r6, %r7}, [%in];\n"
-          "  st.shared.v4.u32 [%l0], {%r4, %r5, %r6, %r7};\n"
-          "  bar.sync 0;\n";
-    }
-    if (to_global) {
-      const bool masked = s.Has("cp_mask");
-      body += "  mov.b16 %h0, 0xA5F0;\n  @%leader " + s.text +
-              " [%first_out], [data], 1024" + policy + (masked ? ", %h0" : "") +
-              ";\n  @%leader cp.async.bulk.commit_group;\n"
-              "  @%leader cp.async.bulk.wait_group 0;\n";
-      batch.Add(s.text, Kernel(batch.NextName(), body),
-                RunAndCheck([masked](const std::uint32_t* out) {
-                  std::vector<std::uint8_t> want(16 * kThreads, 0xee);
-                  std::vector<std::uint32_t> words(4 * kThreads);
-                  std::iota(words.begin(), words.end(), 1u);
-                  for (std::size_t i = 0; i < want.size(); ++i) {
-                    if (!masked || (0xa5f0 >> (i % 16) & 1) != 0) {
-                      want[i] =
-                          reinterpret_cast<std::uint8_t*>(words.data())[i];
-                    }
-                  }
-                  ASSERT_EQ(std::memcmp(out, want.data(), want.size()), 0);
-                }));
-      continue;
-    }
-    const std::string to = from_global ? "data" : "copy";
-    body +=
-        "  @%leader mbarrier.arrive.expect_tx.shared::cta.b64 %state, "
-        "[bar], 1024;\n  mov.u32 %r1, 1024;\n  mov.b16 %h0, 1;\n"
-        "  @%leader " +
-        s.text + " [" + to + "], [" + (from_global ? "%first_in" : "data") +
-        "], %r1" + (ignores ? ", 0, 0" : "") + ", [bar]" + mask + policy +
-        ";\n" + WaitForBytes() + "  mov.u64 %l1, " + to +
-        ";\n"
-        "  mad.wide.u32 %l0, %thread, 16, %l1;\n" +
-        StoreCopied();
-    batch.Add(s.text, Kernel(batch.NextName(), body),
-              RunAndCheck(Copied(16, [](std::uint32_t) { return 16; })));
-  }
-  EXPECT_GT(copies, 0);
-  for (const LoweredSpelling& s :
-       LoweredSpellingsOf("cp.async.bulk.prefetch")) {
-    batch.Add(s.text,
-              Kernel(batch.NextName(),
-                     "  " + s.text + " [%first_in], 1024" + PolicyOf(s) +
-                         ";\n" + PlaceOfThread() +
-                         "  cp.async.cg.shared.global [%l0], [%in], 16;\n"
-                         "  cp.async.wait_all;\n" +
-                         StoreCopied()),
-              RunAndCheck(Copied(16, [](std::uint32_t) { return 16; })));
-  }
-}
-
-// Bytes outside of what can be read stand in front and behind: they are not
-// read, but the mbarrier counts them.
-TEST(AsyncExec, CpAsyncBulkReadsNothingItIgnores) {
-  const std::string text =
-      std::string(kHeader) +
-      Kernel("k",
-             InitAndMeet(1) +
-                 "  st.shared.u32 [data], 7;\n  st.shared.u32 [data+44], 9;\n"
-                 "  mbarrier.expect_tx.shared::cta.b64 [bar], 48;\n"
-                 "  cp.async.bulk.shared::cta.global.mbarrier::complete_tx::"
-                 "bytes.ignore_oob [data], [%in], 48, 4, 8, [bar];\n"
-                 "  mbarrier.arrive.shared::cta.b64 %state, [bar];\n"
-                 "WAIT:\n  mbarrier.try_wait.parity.shared::cta.b64 %p0, [bar],"
-                 " 0;\n  @!%p0 bra WAIT;\n"
-                 "  ld.shared.u32 %r0, [data];\n  ld.shared.u32 %r1, "
-                 "[data+4];\n  ld.shared.u32 %r2, [data+36];\n"
-                 "  ld.shared.u32 %r3, [data+44];\n"
-                 "  st.global.v4.u32 [%out], {%r0, %r1, %r2, %r3};\n");
-  auto module = PtxModule::Compile(text);
-  ASSERT_TRUE(module) << module.error().ToString();
-  Buffer in((*module)->device(), 36), out((*module)->device(), 16);
-  std::iota(in.as<std::uint32_t>(), in.as<std::uint32_t>() + 9, 1u);
-  Launch launch;
-  // The buffer is what bytes 4 to 40 of 48 lie in.
-  launch.params = {in.address() - 4, out.address()};
-  const Status status = (*module)->Run("k", launch);
-  ASSERT_TRUE(status) << status.error().ToString();
-  EXPECT_EQ(out.as<std::uint32_t>()[0], 7u);
-  EXPECT_EQ(out.as<std::uint32_t>()[1], 1u);
-  EXPECT_EQ(out.as<std::uint32_t>()[2], 9u);
-  EXPECT_EQ(out.as<std::uint32_t>()[3], 9u);
 }
 
 // ---- Reductions -------------------------------------------------------------

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <numeric>
 #include <string>
@@ -71,6 +72,42 @@ inline std::string ObjectOf(const LoweredSpelling& s) {
 inline std::string InitAndMeet(int count) {
   return "  @%leader mbarrier.init.shared::cta.b64 [bar], " +
          std::to_string(count) + ";\n  bar.sync 0;\n";
+}
+
+inline std::string PolicyOf(const LoweredSpelling& s) {
+  return s.Has("L2::cache_hint") ? ", %policy" : "";
+}
+
+// Each thread copies 16 bytes of its own into shared memory and stores what
+// arrived.
+inline std::string StoreCopied() {
+  return "  ld.shared.v4.u32 {%r4, %r5, %r6, %r7}, [%l0];\n"
+         "  st.global.v4.u32 [%out], {%r4, %r5, %r6, %r7};\n";
+}
+inline std::string PlaceOfThread() {
+  return "  mov.u64 %l1, data;\n  mad.wide.u32 %l0, %thread, 16, %l1;\n"
+         "  mov.u32 %r0, -1;\n"
+         "  st.shared.v4.u32 [%l0], {%r0, %r0, %r0, %r0};\n";
+}
+
+inline Check Copied(int size, std::function<int(std::uint32_t)> valid) {
+  return [size, valid](const std::uint32_t* out) {
+    for (std::uint32_t t = 0; t < kThreads; ++t) {
+      std::uint8_t want[16];
+      std::memset(want, 0xff, sizeof want);
+      std::uint32_t source[4];
+      std::iota(source, source + 4, 4 * t + 1);
+      std::memset(want, 0, static_cast<std::size_t>(size));
+      std::memcpy(want, source,
+                  static_cast<std::size_t>(std::min(size, valid(t))));
+      ASSERT_EQ(std::memcmp(out + 4 * t, want, 16), 0) << t;
+    }
+  };
+}
+
+inline std::string WaitForBytes() {
+  return "WAIT:\n  mbarrier.try_wait.parity.shared::cta.b64 %p0, [bar], 0;\n"
+         "  @!%p0 bra WAIT;\n";
 }
 
 }  // namespace cerberus::exec

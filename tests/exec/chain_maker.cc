@@ -14,6 +14,7 @@
 #include "ptxc/front/opcode_table.h"
 #include "tests/exec/chain_program.h"
 #include "tests/exec/reference.h"
+#include "tests/exec/spellings.h"
 
 namespace cerberus::exec {
 namespace {
@@ -229,7 +230,10 @@ class Instructions {
 #include "tests/exec/executed_elsewhere.def"
     };
     for (const ptx::OpcodeRow& row : ptx::OpcodeTable()) {
-      if (!row.is_supported() || elsewhere.count(row.name) != 0) continue;
+      if (!row.is_supported() || elsewhere.count(row.name) != 0 ||
+          TakesMemory(row)) {
+        continue;
+      }
       rows_.push_back({&row, {}});
     }
     for (ValueTest& test : Copies()) {

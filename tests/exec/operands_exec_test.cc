@@ -72,11 +72,6 @@ const std::map<std::string_view, std::string_view> kOutside = {
     {"istypep", "handles"},
     {"txq", "handles"},
     {"suq", "handles"},
-    {"tex", "texture_exec_test"},
-    {"tld4", "texture_exec_test"},
-    {"suld", "surface_exec_test"},
-    {"sust", "surface_exec_test"},
-    {"sured", "surface_exec_test"},
     {"mma", "fragments are registers"},
     {"mma.sp", "fragments are registers"},
     {"mma.sp::ordered_metadata", "fragments are registers"},
@@ -96,11 +91,9 @@ const std::map<std::string_view, std::string_view> kOutside = {
     {"cp.async", "async_exec_test"},
     {"cp.async.bulk", "async_exec_test"},
     {"cp.async.bulk.prefetch", "no result"},
-    {"cp.reduce.async.bulk", "async_exec_test"},
     {"st.async", "async_exec_test"},
     {"red.async", "async_exec_test"},
     {"st.bulk", "async_exec_test"},
-    {"clusterlaunchcontrol.try_cancel", "async_exec_test"},
     {"clusterlaunchcontrol.query_cancel", "async_exec_test"},
     {"stackrestore", "addresses"},
     {"alloca", "addresses"},
@@ -586,6 +579,13 @@ bool IsOutside(const ptx::OpcodeRow& row) {
   if (row.name == "mad" && row.syntax == "{.ftz} {.sat} .f32") return true;
   // mov of whole vector registers.
   if (row.name == "mov" && row.syntax.starts_with(".v2")) return true;
+  // From memory to memory, textures: nothing that a kernel of one cell has.
+  const auto are = [&row](std::uint32_t classes) {
+    return std::ranges::count_if(row.specs, [&](const ptx::OperandSpec& spec) {
+      return (spec.classes & classes) != 0;
+    });
+  };
+  if (are(ptx::kOpAddress) > 1 || are(ptx::kOpTexture) > 0) return true;
   // Nothing but an address: memory_exec_test writes that in all ways.
   return std::ranges::all_of(row.specs, [](const ptx::OperandSpec& spec) {
     return (spec.classes & (ptx::kOpDest | ptx::kOpAddress)) != 0 ||

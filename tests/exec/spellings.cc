@@ -1,5 +1,6 @@
 #include "tests/exec/spellings.h"
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 #include <utility>
@@ -108,6 +109,12 @@ std::vector<LoweredSpelling> LoweredSpellingsOf(std::string_view opcode) {
     for (const std::string& text : chosen) out.push_back({row, text});
   }
   return out;
+}
+
+bool TakesMemory(const ptx::OpcodeRow& row) {
+  return std::ranges::any_of(row.specs, [](const ptx::OperandSpec& spec) {
+    return (spec.classes & (ptx::kOpAddress | ptx::kOpTexture)) != 0;
+  });
 }
 
 }  // namespace cerberus::exec

@@ -23,6 +23,10 @@ struct LoweredSpelling {
 // is of these rows.
 std::vector<LoweredSpelling> LoweredSpellingsOf(std::string_view opcode);
 
+// An operand is an address, or a texture or tensor: such rows have tests of
+// their own, and no reference that computes with values.
+bool TakesMemory(const ptx::OpcodeRow& row);
+
 }  // namespace cerberus::exec
 
 #endif  // CERBERUS_TESTS_EXEC_SPELLINGS_H_

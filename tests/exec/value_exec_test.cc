@@ -20,6 +20,7 @@
 #include "ptxc/front/opcode_table.h"
 #include "tests/exec/ptx_runner.h"
 #include "tests/exec/reference.h"
+#include "tests/exec/spellings.h"
 
 namespace cerberus::exec {
 namespace {
@@ -380,7 +381,7 @@ void RegisterRows() {
   for (const ptx::OpcodeRow& row : ptx::OpcodeTable()) {
     if (!row.is_supported()) continue;
     const std::string name(row.name);
-    if (kElsewhere.count(row.name) != 0) continue;
+    if (kElsewhere.count(row.name) != 0 || TakesMemory(row)) continue;
     std::string test_name = name + "_" + std::to_string(seen[name]++);
     for (char& c : test_name) {
       if (c == '.' || c == ':') c = '_';
