@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "cli/code_object.h"
-#include "cli/embedded_ptx.h"
 #include "cli/exit_code.h"
 #include "cli/hip_image.h"
 #include "cli/json.h"
@@ -214,7 +213,8 @@ class ExtractVerb : public Verb {
     for (const rewriter::LocatedHipImage& image : binary.hip().images) {
       CERB_TRY_VOID(ExtractHipImage(image, std::to_string(number++), folder));
     }
-    for (const EmbeddedPtx& found : FindEmbeddedPtx(binary.bytes(), ranges)) {
+    for (const rewriter::EmbeddedPtx& found :
+         rewriter::FindEmbeddedPtx(binary.bytes(), ranges)) {
       FatbinEntry entry{};
       entry.kind = images::EntryKind::kPtx;
       entry.payload = AsBytes(found.text);

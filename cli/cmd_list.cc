@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "cli/code_object.h"
-#include "cli/embedded_ptx.h"
 #include "cli/exit_code.h"
 #include "cli/hip_image.h"
 #include "cli/inventory.h"
@@ -206,10 +205,10 @@ void ListFatbins(const std::vector<rewriter::LocatedFatbin>& fatbins,
   json.EndArray();
 }
 
-void ListTexts(const std::vector<EmbeddedPtx>& texts, Listing& out) {
+void ListTexts(const std::vector<rewriter::EmbeddedPtx>& texts, Listing& out) {
   JsonWriter& json = out.json();
   json.Key("ptx_texts").BeginArray();
-  for (const EmbeddedPtx& found : texts) {
+  for (const rewriter::EmbeddedPtx& found : texts) {
     FatbinEntry entry{};
     entry.kind = images::EntryKind::kPtx;
     entry.payload = AsBytes(found.text);
@@ -400,7 +399,7 @@ Status ListBinary(const std::string& path, Listing& out) {
     ranges.emplace_back(located.offset,
                         located.offset + located.fatbin.bytes.size());
   }
-  ListTexts(FindEmbeddedPtx(binary.bytes(), ranges), out);
+  ListTexts(rewriter::FindEmbeddedPtx(binary.bytes(), ranges), out);
 
   if (!binary.is_converted()) return {};
   CERB_TRY(const rewriter::ConvertedInfo info,

@@ -7,7 +7,6 @@
 
 #include "cli/bundle.h"
 #include "cli/conversion.h"
-#include "cli/embedded_ptx.h"
 #include "cli/needed_libraries.h"
 #include "cli/nvidia_libraries.h"
 #include "cli/paths.h"
@@ -208,7 +207,8 @@ Status Conversion::AddEmbedded() {
                          located.offset + located.fatbin.bytes.size());
   }
   std::set<std::string> seen;
-  for (const EmbeddedPtx& found : FindEmbeddedPtx(binary_->bytes(), fatbins)) {
+  for (const rewriter::EmbeddedPtx& found :
+       rewriter::FindEmbeddedPtx(binary_->bytes(), fatbins)) {
     if (!seen.insert(kpack::ContentKey(found.text)).second) continue;
     auto unit = std::make_unique<Unit>();
     unit->where.file = input_name_;

@@ -19,10 +19,11 @@
 #ifndef CERBERUS_REWRITER_REWRITER_H_
 #define CERBERUS_REWRITER_REWRITER_H_
 
-#include "images/fatbin.h"     // IWYU pragma: export
-#include "rewriter/binary.h"   // IWYU pragma: export
-#include "rewriter/extract.h"  // IWYU pragma: export
-#include "rewriter/plan.h"     // IWYU pragma: export
-#include "rewriter/verify.h"   // IWYU pragma: export
+#include "images/fatbin.h"          // IWYU pragma: export
+#include "rewriter/binary.h"        // IWYU pragma: export
+#include "rewriter/embedded_ptx.h"  // IWYU pragma: export
+#include "rewriter/extract.h"       // IWYU pragma: export
+#include "rewriter/plan.h"          // IWYU pragma: export
+#include "rewriter/verify.h"        // IWYU pragma: export
 
 #endif  // CERBERUS_REWRITER_REWRITER_H_

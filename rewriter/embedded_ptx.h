@@ -3,8 +3,8 @@
 // No wrapper leads to such text; it is found again by its content when the
 // program hands it over (docs/kpack-format.md, content keys). So the bytes
 // from the string's first to its NUL are what counts.
-#ifndef CERBERUS_CLI_EMBEDDED_PTX_H_
-#define CERBERUS_CLI_EMBEDDED_PTX_H_
+#ifndef CERBERUS_REWRITER_EMBEDDED_PTX_H_
+#define CERBERUS_REWRITER_EMBEDDED_PTX_H_
 
 #include <cstdint>
 #include <string_view>
@@ -13,7 +13,7 @@
 
 #include "support/bytes.h"
 
-namespace cerberus::cli {
+namespace cerberus::rewriter {
 
 struct EmbeddedPtx {
   std::uint64_t offset;
@@ -27,6 +27,6 @@ std::vector<EmbeddedPtx> FindEmbeddedPtx(
     ByteSpan bytes,
     const std::vector<std::pair<std::uint64_t, std::uint64_t>>& leave_out);
 
-}  // namespace cerberus::cli
+}  // namespace cerberus::rewriter
 
-#endif  // CERBERUS_CLI_EMBEDDED_PTX_H_
+#endif  // CERBERUS_REWRITER_EMBEDDED_PTX_H_

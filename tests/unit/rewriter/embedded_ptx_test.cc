@@ -1,11 +1,11 @@
-#include "cli/embedded_ptx.h"
+#include "rewriter/embedded_ptx.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace cerberus::cli {
+namespace cerberus::rewriter {
 namespace {
 
 using namespace std::string_literals;
@@ -52,4 +52,4 @@ TEST(FindEmbeddedPtx, LeavesOutRanges) {
 }
 
 }  // namespace
-}  // namespace cerberus::cli
+}  // namespace cerberus::rewriter

@@ -1,8 +1,8 @@
-#include "cli/embedded_ptx.h"
+#include "rewriter/embedded_ptx.h"
 
 #include <algorithm>
 
-namespace cerberus::cli {
+namespace cerberus::rewriter {
 namespace {
 
 bool IsText(char c) {
@@ -43,4 +43,4 @@ std::vector<EmbeddedPtx> FindEmbeddedPtx(
   return found;
 }
 
-}  // namespace cerberus::cli
+}  // namespace cerberus::rewriter
