@@ -201,20 +201,18 @@ class ExtractVerb : public Verb {
 
   Status ExtractBinary(const OutputFolder& folder, Reporter& reporter) {
     CERB_TRY(const rewriter::Binary binary, rewriter::Binary::Open(path_));
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
     std::size_t number = 0;
     for (const rewriter::LocatedFatbin& located : binary.fatbins()) {
-      ranges.emplace_back(located.offset,
-                          located.offset + located.fatbin.bytes.size());
       CERB_TRY_VOID(ExtractEntries(located.fatbin.entries,
                                    std::to_string(number++), folder, reporter));
+      binary.LetGo();
     }
     number = 0;
     for (const rewriter::LocatedHipImage& image : binary.hip().images) {
       CERB_TRY_VOID(ExtractHipImage(image, std::to_string(number++), folder));
+      binary.LetGo();
     }
-    for (const rewriter::EmbeddedPtx& found :
-         rewriter::FindEmbeddedPtx(binary.bytes(), ranges)) {
+    for (const rewriter::EmbeddedPtx& found : binary.texts()) {
       FatbinEntry entry{};
       entry.kind = images::EntryKind::kPtx;
       entry.payload = AsBytes(found.text);

@@ -179,11 +179,10 @@ void ListSummary(const Inventory& inventory, Listing& out) {
   }
 }
 
-void ListFatbins(const std::vector<rewriter::LocatedFatbin>& fatbins,
-                 Listing& out) {
+void ListFatbins(const rewriter::Binary& binary, Listing& out) {
   JsonWriter& json = out.json();
   json.Key("fatbins").BeginArray();
-  for (const rewriter::LocatedFatbin& located : fatbins) {
+  for (const rewriter::LocatedFatbin& located : binary.fatbins()) {
     json.BeginObject();
     json.Key("section").String(located.section);
     json.Key("offset").Uint(located.offset);
@@ -200,6 +199,7 @@ void ListFatbins(const std::vector<rewriter::LocatedFatbin>& fatbins,
             ? "no wrapper"
             : fmt::format("wrapper {}", fmt::join(located.wrappers, ", ")));
     ListEntries(located.fatbin.entries, out);
+    binary.LetGo();
     json.EndObject();
   }
   json.EndArray();
@@ -329,6 +329,7 @@ Status ListHip(const std::string& path, const rewriter::Binary& binary,
   json.Key("hip_images").BeginArray();
   for (const rewriter::LocatedHipImage& image : hip.images) {
     ListHipImage(path, image, out, by_target);
+    binary.LetGo();
   }
   json.EndArray();
   ListHipSummary(by_target, out);
@@ -393,13 +394,8 @@ Status ListBinary(const std::string& path, Listing& out) {
     CERB_TRY(const Inventory inventory, TakeInventory(binary));
     ListSummary(inventory, out);
   }
-  if (out.all()) ListFatbins(binary.fatbins(), out);
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
-  for (const rewriter::LocatedFatbin& located : binary.fatbins()) {
-    ranges.emplace_back(located.offset,
-                        located.offset + located.fatbin.bytes.size());
-  }
-  ListTexts(rewriter::FindEmbeddedPtx(binary.bytes(), ranges), out);
+  if (out.all()) ListFatbins(binary, out);
+  ListTexts(binary.texts(), out);
 
   if (!binary.is_converted()) return {};
   CERB_TRY(const rewriter::ConvertedInfo info,

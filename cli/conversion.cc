@@ -158,6 +158,7 @@ void Conversion::CompileTask(
   for (const Source& source : unit.choices.at(task.arch)) {
     const images::FatbinEntry* entry = source.front();
     Result<std::string> text = TextOf(source);
+    binary_->LetGo();
     CompileOutcome outcome;
     if (text) {
       request.ptx = *std::move(text);
@@ -489,7 +490,7 @@ Status Conversion::Write() {
   }
   {
     const TimedPhase phase(options_.time_trace, "Verify");
-    CERB_TRY_VOID(rewriter::VerifyConversion(*binary_, plan_, *program_));
+    CERB_TRY_VOID(rewriter::VerifyWritten(*binary_, plan_, *program_));
   }
   summary_.bytes_out = program_->size();
   if (options_.member) return {};

@@ -194,6 +194,7 @@ Status Conversion::CountKernels(Unit& unit) {
         images::KernelNames(*entry);
     if (!kernels) return Err(InModule(kernels.error(), unit.where));
     names.insert(kernels->begin(), kernels->end());
+    binary_->LetGo();
   }
   unit.kernel_count = names.size();
   ++summary_.modules;
@@ -201,14 +202,8 @@ Status Conversion::CountKernels(Unit& unit) {
 }
 
 Status Conversion::AddEmbedded() {
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> fatbins;
-  for (const rewriter::LocatedFatbin& located : binary_->fatbins()) {
-    fatbins.emplace_back(located.offset,
-                         located.offset + located.fatbin.bytes.size());
-  }
   std::set<std::string> seen;
-  for (const rewriter::EmbeddedPtx& found :
-       rewriter::FindEmbeddedPtx(binary_->bytes(), fatbins)) {
+  for (const rewriter::EmbeddedPtx& found : binary_->texts()) {
     if (!seen.insert(kpack::ContentKey(found.text)).second) continue;
     auto unit = std::make_unique<Unit>();
     unit->where.file = input_name_;

@@ -56,6 +56,7 @@ Result<Inventory> TakeInventory(const rewriter::Binary& binary) {
       fatbins.push_back(&binary.fatbins()[member].fatbin.entries);
     }
     AddModule(fatbins, inventory);
+    binary.LetGo();
   }
   return inventory;
 }

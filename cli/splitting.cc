@@ -73,9 +73,7 @@ Status Splitting::Pack(
         ++summary_.code_objects[row.target];
       }
     }
-    if (binary_->file() != nullptr) {
-      binary_->file()->LetGo(image.offset, image.image.bytes.size());
-    }
+    binary_->LetGo();
   }
   if (summary_.code_objects.empty() && !summary_.left_out.empty()) {
     std::vector<std::string> there;
@@ -96,7 +94,7 @@ Status Splitting::Pack(
 Result<OutputFile> Splitting::Write(const std::string& path) {
   CERB_TRY(OutputFile out, OutputFile::Create(path, binary_->mode()));
   CERB_TRY_VOID(rewriter::Rewrite(*binary_, plan_, out));
-  CERB_TRY_VOID(rewriter::VerifyConversion(*binary_, plan_, out));
+  CERB_TRY_VOID(rewriter::VerifyWritten(*binary_, plan_, out));
   summary_.bytes_out = out.size();
   return out;
 }

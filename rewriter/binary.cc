@@ -1,15 +1,16 @@
 #include "rewriter/binary.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "formats/fatbin.h"
 #include "formats/segment.h"
+#include "rewriter/needle_scan.h"
 
 namespace cerberus::rewriter {
 namespace {
@@ -24,13 +25,17 @@ bool StartsWith(ByteSpan bytes, std::string_view magic) {
   return AsText(bytes).substr(0, magic.size()) == magic;
 }
 
-// A stretch of the file that is searched for fatbins or wrappers.
+// A stretch of the file that is searched for fatbins.
 struct Region {
   std::string name;
   std::uint64_t offset;
   std::uint64_t size;
   bool only_fatbins;
 };
+
+// Magic, version 1 and header size 16 in one word.
+constexpr Needle kFatbinStart =
+    formats::kFatbinMagic | (std::uint64_t{0x00100001} << 32);
 
 std::vector<Region> RegionsThatMayHoldFatbins(const ElfFile& elf) {
   std::vector<Region> regions;
@@ -104,24 +109,32 @@ FileKind DetectFileKind(ByteSpan bytes) {
 struct Binary::Impl {
   std::string path;
   std::string source;
-  MappedFile file;
-  const MappedFile* backing = nullptr;  // that holds `bytes`, if any
+  std::optional<FileState> file;
+  MappedFile mapped;                    // if a file was opened
+  const MappedFile* backing = nullptr;  // holds `bytes` while they are read
   ByteSpan bytes;
-  unsigned mode = 0755;
   ElfFile elf;
   std::vector<Wrapper> wrappers;
   std::vector<LocatedFatbin> fatbins;
+  std::vector<EmbeddedPtx> texts;
   HipCode hip;
   bool converted = false;
 
-  Status Read();
+  // `input` is the file that holds `bytes`, or null.
+  Status Read(bool all, const InputFile* input);
   Status CheckKind() const;
   Status FindWrappers();
   Status ResolveWrappers(std::vector<std::uint64_t> vaddrs, bool certain);
   Result<std::uint64_t> FatbinOf(const Wrapper& wrapper) const;
-  Status FindFatbins();
+  Status Search(const InputFile* input);
+  Status SearchStretch(NeedleScan& scan, std::uint64_t from, std::uint64_t to,
+                       const Region* region);
+  Result<std::uint64_t> EndOfFatbinAt(std::uint64_t at, const Region& region);
+  void AddFatbin(std::uint64_t at, LocatedFatbin fatbin);
   void NumberFatbins();
 
+  EmbeddedPtxFinder text_finder{{}};
+  std::uint64_t looked_at = 0;  // bytes of fatbins, since the last were let go
   // Found so far, by offset in the file.
   std::map<std::uint64_t, LocatedFatbin> found;
   std::map<std::uint32_t, std::uint64_t> offset_of_wrapper;
@@ -282,8 +295,7 @@ Status Binary::Impl::ResolveWrappers(std::vector<std::uint64_t> vaddrs,
         if (!certain) continue;
         return reject(std::move(fatbin).error());
       }
-      found.emplace(
-          at, LocatedFatbin{name, *fatbin_vaddr, at, std::move(*fatbin), {}});
+      AddFatbin(at, {name, *fatbin_vaddr, at, std::move(*fatbin), {}});
     }
     offset_of_wrapper[wrapper.index] = at;
     wrappers.push_back(wrapper);
@@ -324,57 +336,86 @@ Result<std::uint64_t> Binary::Impl::FatbinOf(const Wrapper& wrapper) const {
   return vaddr;
 }
 
-Status Binary::Impl::FindFatbins() {
-  // Magic, version 1 and header size 16 in one word.
-  constexpr std::uint64_t kStart =
-      formats::kFatbinMagic | (std::uint64_t{0x00100001} << 32);
-  // Little of a large file is in memory at a time.
-  constexpr std::uint64_t kPiece = 8 << 20;
-  std::uint64_t kept_from = 0;
-  const auto let_go_before = [&](std::uint64_t at) {
-    if (backing != nullptr && at > kept_from) {
-      backing->LetGo(kept_from, at - kept_from);
-    }
-    kept_from = std::max(kept_from, at);
-  };
-  std::uint64_t covered = 0;  // sections may overlap in a file that lies
+// Little of a large file is in memory at a time.
+void Binary::Impl::AddFatbin(std::uint64_t at, LocatedFatbin fatbin) {
+  constexpr std::uint64_t kMuch = 4 << 20;
+  looked_at += fatbin.fatbin.bytes.size();
+  found.emplace(at, std::move(fatbin));
+  if (looked_at < kMuch) return;
+  if (backing != nullptr) backing->LetGo(0, backing->size());
+  looked_at = 0;
+}
+
+// One pass over the file for fatbins and PTX that nothing leads to. It leaves
+// out the insides of fatbins.
+Status Binary::Impl::Search(const InputFile* input) {
+  NeedleScan scan(bytes, input, kFatbinStart,
+                  LoadLe<Needle>(EmbeddedPtxFinder::kStart.data()));
+  text_finder = EmbeddedPtxFinder(bytes);
+  std::uint64_t at = 0;
   for (const Region& region : RegionsThatMayHoldFatbins(elf)) {
+    // Regions may overlap in a file that lies.
     const std::uint64_t end = region.offset + region.size;
-    std::uint64_t at = std::max(region.offset, covered);
-    while (at + sizeof(formats::FatbinHeader) <= end) {
-      if (at - kept_from >= kPiece) let_go_before(at);
-      if (LoadLe<std::uint64_t>(bytes.data() + at) != kStart) {
-        at += 4;
+    if (end <= at) continue;
+    const std::uint64_t begin = std::max(at, region.offset);
+    CERB_TRY_VOID(SearchStretch(scan, at, begin, nullptr));
+    CERB_TRY_VOID(SearchStretch(scan, begin, end, &region));
+    at = end;
+  }
+  CERB_TRY_VOID(SearchStretch(scan, at, bytes.size(), nullptr));
+  texts = std::move(text_finder).Take();
+  return {};
+}
+
+// `region` is null where no fatbin is looked for.
+Status Binary::Impl::SearchStretch(NeedleScan& scan, std::uint64_t at,
+                                   std::uint64_t to, const Region* region) {
+  while (at < to) {
+    // Up to the next fatbin that is known already, and on behind it.
+    auto known = found.upper_bound(at);
+    if (known != found.begin()) {
+      const auto& [start, before] = *std::prev(known);
+      const std::uint64_t end = start + before.fatbin.bytes.size();
+      if (at < end) {
+        at = end;
         continue;
       }
-      if (const auto known = found.find(at); known != found.end()) {
-        at += known->second.fatbin.bytes.size();
-        continue;
-      }
-      const std::uint64_t base = region.name.empty() ? at : at - region.offset;
-      auto fatbin =
-          images::ParseFatbin(bytes.subspan(at, end - at), region.name, base);
-      if (!fatbin) {
-        if (!region.only_fatbins) {
-          at += 4;
-          continue;
-        }
-        Diag diag = std::move(fatbin).error();
-        diag.where.file = path;
-        return Err(std::move(diag));
-      }
-      const std::uint64_t size = fatbin->bytes.size();
-      found.emplace(at, LocatedFatbin{region.name,
-                                      elf.VaddrOf(at).value_or(0),
-                                      at,
-                                      std::move(*fatbin),
-                                      {}});
-      at += size;
     }
-    covered = std::max(covered, end);
-    let_go_before(end);
+    const std::uint64_t stop =
+        known == found.end() ? to : std::min(to, known->first);
+    CERB_TRY(at, scan.Next(at, stop));
+    if (at == stop) continue;
+    if (LoadLe<Needle>(bytes.data() + at) != kFatbinStart) {
+      text_finder.See(at++);
+    } else if (region == nullptr) {
+      ++at;
+    } else {
+      CERB_TRY(at, EndOfFatbinAt(at, *region));
+    }
   }
   return {};
+}
+
+// Takes what begins like a fatbin for one if it is whole. Where the search goes
+// on.
+Result<std::uint64_t> Binary::Impl::EndOfFatbinAt(std::uint64_t at,
+                                                  const Region& region) {
+  const std::uint64_t end = region.offset + region.size;
+  if (at + sizeof(formats::FatbinHeader) > end) return end;
+  const std::uint64_t base = region.name.empty() ? at : at - region.offset;
+  auto fatbin =
+      images::ParseFatbin(bytes.subspan(at, end - at), region.name, base);
+  if (!fatbin) {
+    if (!region.only_fatbins) return at + 1;
+    Diag diag = std::move(fatbin).error();
+    diag.where.file = path;
+    return Err(std::move(diag));
+  }
+  const std::uint64_t size = fatbin->bytes.size();
+  AddFatbin(
+      at,
+      {region.name, elf.VaddrOf(at).value_or(0), at, std::move(*fatbin), {}});
+  return at + size;
 }
 
 void Binary::Impl::NumberFatbins() {
@@ -390,7 +431,7 @@ void Binary::Impl::NumberFatbins() {
   }
 }
 
-Status Binary::Impl::Read() {
+Status Binary::Impl::Read(bool all, const InputFile* input) {
   CERB_TRY_VOID(CheckKind());
   CERB_TRY(elf, ElfFile::Parse(bytes, path));
   converted = elf.FindSection(formats::kMarkerSection) != nullptr;
@@ -404,20 +445,28 @@ Status Binary::Impl::Read() {
     }
   }
   CERB_TRY_VOID(FindWrappers());
-  CERB_TRY_VOID(FindFatbins());
+  if (all) CERB_TRY_VOID(Search(input));
   NumberFatbins();
   CERB_TRY(hip, FindHipCode(elf));
   if (hip.is_split()) converted = true;
   return {};
 }
 
-Result<Binary> Binary::FromBytes(ByteSpan bytes, const std::string& name,
-                                 const MappedFile* file) {
+Result<Binary> Binary::FromBytes(ByteSpan bytes, const std::string& name) {
   Binary binary;
-  binary.impl_->backing = file;
   binary.impl_->path = name;
   binary.impl_->bytes = bytes;
-  CERB_TRY_VOID(binary.impl_->Read());
+  CERB_TRY_VOID(binary.impl_->Read(true, nullptr));
+  return binary;
+}
+
+Result<Binary> Binary::WithWrappers(ByteSpan bytes, const std::string& name,
+                                    const MappedFile* file) {
+  Binary binary;
+  binary.impl_->path = name;
+  binary.impl_->bytes = bytes;
+  binary.impl_->backing = file;
+  CERB_TRY_VOID(binary.impl_->Read(false, nullptr));
   binary.impl_->backing = nullptr;
   return binary;
 }
@@ -427,19 +476,17 @@ Result<Binary> Binary::Open(const std::string& path) {
 }
 
 Result<Binary> Binary::Open(const std::string& path, const std::string& name) {
-  CERB_TRY(MappedFile file, MappedFile::Open(path));
-  struct stat st;
-  if (::stat(path.c_str(), &st) != 0) {
-    return Err(ErrnoDiag(path, "cannot stat", errno));
-  }
+  CERB_TRY(const InputFile input, InputFile::Open(path));
   Binary binary;
-  binary.impl_->path = name;
-  binary.impl_->source = path;
-  binary.impl_->mode = st.st_mode & 07777;
-  binary.impl_->bytes = file.bytes();
-  binary.impl_->file = std::move(file);
-  binary.impl_->backing = &binary.impl_->file;
-  CERB_TRY_VOID(binary.impl_->Read());
+  Impl& impl = *binary.impl_;
+  impl.path = name;
+  impl.source = path;
+  impl.file = input.state();
+  CERB_TRY(impl.mapped, input.Map());
+  impl.bytes = impl.mapped.bytes();
+  impl.backing = &impl.mapped;
+  CERB_TRY_VOID(impl.Read(true, &input));
+  CERB_TRY_VOID(input.CheckIs(input.state()));
   return binary;
 }
 
@@ -451,15 +498,19 @@ Binary::~Binary() = default;
 const std::string& Binary::path() const { return impl_->path; }
 const std::string& Binary::source() const { return impl_->source; }
 ByteSpan Binary::bytes() const { return impl_->bytes; }
-const MappedFile* Binary::file() const {
-  return impl_->file.size() > 0 ? &impl_->file : nullptr;
+const FileState* Binary::file() const {
+  return impl_->file ? &*impl_->file : nullptr;
 }
-unsigned Binary::mode() const { return impl_->mode; }
+unsigned Binary::mode() const {
+  return impl_->file ? impl_->file->mode() : 0755;
+}
+void Binary::LetGo() const { impl_->mapped.LetGo(0, impl_->mapped.size()); }
 const ElfFile& Binary::elf() const { return impl_->elf; }
 const std::vector<Wrapper>& Binary::wrappers() const { return impl_->wrappers; }
 const std::vector<LocatedFatbin>& Binary::fatbins() const {
   return impl_->fatbins;
 }
+const std::vector<EmbeddedPtx>& Binary::texts() const { return impl_->texts; }
 const HipCode& Binary::hip() const { return impl_->hip; }
 bool Binary::is_converted() const { return impl_->converted; }
 

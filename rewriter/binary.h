@@ -11,8 +11,10 @@
 
 #include "images/fatbin.h"
 #include "rewriter/elf.h"
+#include "rewriter/embedded_ptx.h"
 #include "rewriter/hip_code.h"
 #include "support/bytes.h"
+#include "support/input_file.h"
 #include "support/mapped_file.h"
 #include "support/result.h"
 
@@ -64,10 +66,12 @@ class Binary {
   static Result<Binary> Open(const std::string& path);
   // The same for a file that messages call otherwise.
   static Result<Binary> Open(const std::string& path, const std::string& name);
-  // The same for bytes that the caller keeps alive; `file` is the mapped file
-  // they are in, if they are in one.
-  static Result<Binary> FromBytes(ByteSpan bytes, const std::string& name,
-                                  const MappedFile* file = nullptr);
+  // The same for bytes that the caller keeps alive.
+  static Result<Binary> FromBytes(ByteSpan bytes, const std::string& name);
+  // … and without what no wrapper leads to, which takes reading all of them.
+  // `file` holds the bytes, or is null.
+  static Result<Binary> WithWrappers(ByteSpan bytes, const std::string& name,
+                                     const MappedFile* file);
 
   Binary(Binary&&) noexcept;  // views into it stay valid
   Binary& operator=(Binary&&) noexcept;
@@ -76,15 +80,21 @@ class Binary {
   const std::string& path() const;    // or the name that messages use
   const std::string& source() const;  // what was opened
   ByteSpan bytes() const;
-  // The mapped file; null after FromBytes.
-  const MappedFile* file() const;
+  // The file that was opened, as it was then; null if none was.
+  const FileState* file() const;
   unsigned mode() const;  // the file's permission bits
+  // A hint: what has been looked at of the bytes is not looked at again soon.
+  // It keeps little of a large file in memory.
+  void LetGo() const;
   const ElfFile& elf() const;
 
   // In the order of their addresses; a wrapper's index is its position here.
   const std::vector<Wrapper>& wrappers() const;
   // In file order, with and without wrappers.
   const std::vector<LocatedFatbin>& fatbins() const;
+
+  // PTX that is in none of them, in file order.
+  const std::vector<EmbeddedPtx>& texts() const;
 
   // The same for HIP.
   const HipCode& hip() const;

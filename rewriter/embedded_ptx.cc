@@ -1,7 +1,5 @@
 #include "rewriter/embedded_ptx.h"
 
-#include <algorithm>
-
 namespace cerberus::rewriter {
 namespace {
 
@@ -12,35 +10,19 @@ bool IsText(char c) {
 
 }  // namespace
 
-std::vector<EmbeddedPtx> FindEmbeddedPtx(
-    ByteSpan bytes,
-    const std::vector<std::pair<std::uint64_t, std::uint64_t>>& leave_out) {
-  constexpr std::string_view kFirstDirective = ".version";
-  const std::string_view all = AsText(bytes);
-  std::vector<EmbeddedPtx> found;
-  std::size_t at = 0;
-  while ((at = all.find(kFirstDirective, at)) != std::string_view::npos) {
-    const auto inside = std::find_if(
-        leave_out.begin(), leave_out.end(), [&](const auto& range) {
-          return at >= range.first && at < range.second;
-        });
-    if (inside != leave_out.end()) {
-      at = inside->second;
-      continue;
-    }
-    std::size_t begin = at;
-    while (begin > 0 && IsText(all[begin - 1])) --begin;
-    std::size_t end = at;
-    while (end < all.size() && IsText(all[end])) ++end;
-    const std::string_view text = all.substr(begin, end - begin);
-    const bool terminated = end < all.size() && all[end] == '\0';
-    if (terminated && text.find(".target") != std::string_view::npos &&
-        text.find(".entry") != std::string_view::npos) {
-      found.push_back({begin, text});
-    }
-    at = end;
+void EmbeddedPtxFinder::See(std::uint64_t offset) {
+  if (offset < end_) return;
+  const std::string_view all = AsText(bytes_);
+  std::size_t begin = offset;
+  while (begin > 0 && IsText(all[begin - 1])) --begin;
+  end_ = offset;
+  while (end_ < all.size() && IsText(all[end_])) ++end_;
+  const std::string_view text = all.substr(begin, end_ - begin);
+  const bool terminated = end_ < all.size() && all[end_] == '\0';
+  if (terminated && text.find(".target") != std::string_view::npos &&
+      text.find(".entry") != std::string_view::npos) {
+    found_.push_back({begin, text});
   }
-  return found;
 }
 
 }  // namespace cerberus::rewriter

@@ -20,12 +20,21 @@ struct EmbeddedPtx {
   std::string_view text;  // in the bytes searched
 };
 
-// Every NUL-terminated text that has .version, .target and .entry, none of it
-// inside the ranges [first, second) to leave out (fatbins, which are read
-// otherwise). In the order of the bytes.
-std::vector<EmbeddedPtx> FindEmbeddedPtx(
-    ByteSpan bytes,
-    const std::vector<std::pair<std::uint64_t, std::uint64_t>>& leave_out);
+// Collects every NUL-terminated text that has .version, .target and .entry.
+class EmbeddedPtxFinder {
+ public:
+  static constexpr std::string_view kStart = ".version";
+
+  explicit EmbeddedPtxFinder(ByteSpan bytes) : bytes_(bytes) {}
+  // To be called with the offsets of kStart, in their order.
+  void See(std::uint64_t offset);
+  std::vector<EmbeddedPtx> Take() && { return std::move(found_); }
+
+ private:
+  ByteSpan bytes_;
+  std::uint64_t end_ = 0;  // of the last text
+  std::vector<EmbeddedPtx> found_;
+};
 
 }  // namespace cerberus::rewriter
 

@@ -85,31 +85,35 @@ std::string Plan::ToJson() const {
   return out + "]}";
 }
 
-Status Rewrite(const Binary& binary, const Plan& plan, OutputFile& out) {
+namespace {
+
+Status CopyInput(const Binary& binary, const Plan& plan, OutputFile& out) {
+  std::uint64_t at = 0;
   if (binary.file() == nullptr) {
-    std::uint64_t at = 0;
     for (const Plan::Cut& cut : plan.cuts) {
       CERB_TRY_VOID(out.Append(binary.bytes().subspan(at, cut.offset - at)));
       at = cut.offset + cut.size;
     }
-    CERB_TRY_VOID(out.Append(binary.bytes().subspan(at)));
-  } else if (plan.cuts.empty()) {
-    CERB_TRY_VOID(out.CopyFrom(binary.source()));
+    return out.Append(binary.bytes().subspan(at));
+  }
+  CERB_TRY(const InputFile input, InputFile::Open(binary.source()));
+  if (plan.cuts.empty()) {
+    CERB_TRY_VOID(out.CopyFrom(input));
   } else {
-    std::uint64_t at = 0;
     for (const Plan::Cut& cut : plan.cuts) {
-      CERB_TRY_VOID(out.AppendFrom(binary.source(), at, cut.offset - at));
+      CERB_TRY_VOID(out.AppendFrom(input, at, cut.offset - at));
       at = cut.offset + cut.size;
     }
-    CERB_TRY_VOID(out.AppendFrom(binary.source(), at, plan.input_size - at));
+    CERB_TRY_VOID(out.AppendFrom(input, at, plan.input_size - at));
   }
-  if (out.size() != plan.kept_size()) {
-    Where where;
-    where.file = binary.path();
-    return Err(DiagCode::kIo, std::move(where),
-               fmt::format("changed while it was read: {} bytes, then {}",
-                           plan.kept_size(), out.size()));
-  }
+  // It was opened twice, and read before it was copied.
+  return input.CheckIs(*binary.file());
+}
+
+}  // namespace
+
+Status Rewrite(const Binary& binary, const Plan& plan, OutputFile& out) {
+  CERB_TRY_VOID(CopyInput(binary, plan, out));
   for (const Plan::Edit& edit : plan.edits) {
     CERB_TRY_VOID(out.WriteAt(plan.OutputOffset(edit.offset), edit.bytes));
   }

@@ -10,7 +10,7 @@
 //   CERB_TRY(Plan plan, PlanConversion(binary, options));
 //   CERB_TRY(OutputFile out, OutputFile::Create("app.amd", binary.mode()));
 //   CERB_TRY_VOID(Rewrite(binary, plan, out));
-//   CERB_TRY_VOID(VerifyConversion(binary, plan, out));
+//   CERB_TRY_VOID(VerifyWritten(binary, plan, out));
 //   CERB_TRY_VOID(out.Commit());
 //
 // Formats: docs/fatbin-format.md (what nvcc wrote), docs/marker-format.md

@@ -150,7 +150,7 @@ Result<ConvertedInfo::Record> ReadRecord(const Binary& binary, ByteSpan segment,
 
 Result<ConvertedInfo> Read(ByteSpan output, const MappedFile* file,
                            const std::string& name) {
-  CERB_TRY(const Binary binary, Binary::FromBytes(output, name, file));
+  CERB_TRY(const Binary binary, Binary::WithWrappers(output, name, file));
   const ElfFile& elf = binary.elf();
   CERB_TRY(const Found found, FindAppendedSegment(elf));
   CERB_TRY_VOID(elf.CheckLayout());
@@ -235,7 +235,7 @@ bool IsLoadedAsBefore(const Elf64_Phdr& segment, const Plan& plan,
 
 Status VerifySplit(const Binary& input, const Plan& plan, ByteSpan output,
                    const MappedFile* file, const std::string& name) {
-  CERB_TRY(const Binary after, Binary::FromBytes(output, name, file));
+  CERB_TRY(const Binary after, Binary::WithWrappers(output, name, file));
   CERB_TRY_VOID(after.elf().CheckLayout());
   CERB_TRY(const SplitInfo info, ReadSplit(after));
   bool as_planned = info.marker_vaddr == plan.segment_vaddr &&
@@ -249,13 +249,27 @@ Status VerifySplit(const Binary& input, const Plan& plan, ByteSpan output,
                                "the wrappers are not the planned ones"));
 }
 
+// How much of a file is compared with its input.
+enum class Extent : std::uint8_t {
+  kAll,
+  // The kernel has copied what does not change. What may have gone wrong is
+  // the place or the length of what was written over it: looked at are the
+  // edits and what stands around them.
+  kAroundEdits,
+};
+
 // The output, held against the input and what the plan makes of it, in one
 // pass in file order. `file` is what `output` is a view of, or null.
 class Comparison {
  public:
   Comparison(const Binary& input, const Plan& plan, ByteSpan output,
-             const MappedFile* file, const std::string& name)
-      : input_(input), plan_(plan), output_(output), file_(file), name_(name) {}
+             const MappedFile* file, const std::string& name, Extent extent)
+      : input_(input),
+        plan_(plan),
+        output_(output),
+        file_(file),
+        name_(name),
+        extent_(extent) {}
 
   Status Run() {
     if (output_.size() != plan_.output_size()) {
@@ -289,8 +303,8 @@ class Comparison {
   }
 
  private:
-  Status CompareAll(std::uint64_t at, ByteSpan expected,
-                    std::string_view what) const {
+  Status Compare(std::uint64_t at, ByteSpan expected,
+                 std::string_view what) const {
     const ByteSpan actual = output_.subspan(at, expected.size());
     if (std::equal(actual.begin(), actual.end(), expected.begin())) return {};
     const auto diff =
@@ -301,22 +315,26 @@ class Comparison {
                             what, actual[static_cast<std::size_t>(diff)],
                             expected[static_cast<std::size_t>(diff)]));
   }
-  // In pieces, so that of a large file little is in memory at a time.
-  Status Compare(std::uint64_t at, ByteSpan expected,
-                 std::string_view what) const {
-    constexpr std::uint64_t kPiece = 8 << 20;
-    while (expected.size() > kPiece) {
-      for (const MappedFile* f : {file_, input_.file()}) {
-        if (f != nullptr) f->Expect(at, kPiece);
-      }
-      CERB_TRY_VOID(CompareAll(at, expected.first(kPiece), what));
-      for (const MappedFile* f : {file_, input_.file()}) {
-        if (f != nullptr) f->LetGo(at, kPiece);
-      }
-      expected = expected.subspan(kPiece);
-      at += kPiece;
+  Status CompareCopied(std::uint64_t at, ByteSpan input) const {
+    constexpr std::uint64_t kPage = 4096;
+    constexpr std::string_view kWhat = "a byte outside the plan";
+    if (extent_ == Extent::kAroundEdits && input.size() > 2 * kPage) {
+      CERB_TRY_VOID(Compare(at, input.first(kPage), kWhat));
+      at += input.size() - kPage;
+      return Compare(at, input.last(kPage), kWhat);
     }
-    return CompareAll(at, expected, what);
+    // In pieces, so that of a large file little is in memory at a time.
+    constexpr std::uint64_t kPiece = 4 << 20;
+    while (!input.empty()) {
+      const ByteSpan piece =
+          input.first(std::min<std::uint64_t>(kPiece, input.size()));
+      CERB_TRY_VOID(Compare(at, piece, kWhat));
+      input_.LetGo();
+      if (file_ != nullptr) file_->LetGo(at, piece.size());
+      input = input.subspan(piece.size());
+      at += piece.size();
+    }
+    return {};
   }
   // All of the input up to an offset, but for what is cut.
   Status CompareInput(std::uint64_t to) {
@@ -324,9 +342,8 @@ class Comparison {
       const bool is_cut = cut_ != plan_.cuts.end() && cut_->offset <= to;
       const std::uint64_t end = is_cut ? cut_->offset : to;
       if (end < at_) return Fail(end, "the plan's edits overlap");
-      CERB_TRY_VOID(Compare(plan_.OutputOffset(at_),
-                            input_.bytes().subspan(at_, end - at_),
-                            "a byte outside the plan"));
+      CERB_TRY_VOID(CompareCopied(plan_.OutputOffset(at_),
+                                  input_.bytes().subspan(at_, end - at_)));
       at_ = end;
       if (!is_cut) return {};
       at_ += cut_++->size;
@@ -339,6 +356,7 @@ class Comparison {
   ByteSpan output_;
   const MappedFile* file_;
   const std::string& name_;
+  const Extent extent_;
   std::uint64_t at_ = 0;  // of the input, compared up to here
   decltype(plan_.cuts.begin()) cut_ = plan_.cuts.begin();
 };
@@ -384,8 +402,8 @@ Status VerifySegments(const Binary& input, const Plan& plan,
 
 // `file` is what `output` is a view of, or null.
 Status Verify(const Binary& input, const Plan& plan, ByteSpan output,
-              const MappedFile* file, const std::string& name) {
-  Comparison comparison(input, plan, output, file, name);
+              const MappedFile* file, const std::string& name, Extent extent) {
+  Comparison comparison(input, plan, output, file, name, extent);
   CERB_TRY_VOID(comparison.Run());
   CERB_TRY(const ElfFile after, ElfFile::Parse(output, name));
   CERB_TRY_VOID(VerifySegments(input, plan, after));
@@ -447,19 +465,20 @@ Result<ConvertedInfo> ReadConvertedFile(const std::string& path) {
 
 Status VerifyConversion(const Binary& input, const Plan& plan, ByteSpan output,
                         const std::string& name) {
-  return Verify(input, plan, output, nullptr, name);
+  return Verify(input, plan, output, nullptr, name, Extent::kAll);
 }
 
-Status VerifyConversion(const Binary& input, const Plan& plan,
-                        const OutputFile& output) {
+Status VerifyWritten(const Binary& input, const Plan& plan,
+                     const OutputFile& output) {
   CERB_TRY(const MappedFile file, output.Map());
-  return Verify(input, plan, file.bytes(), &file, output.path());
+  return Verify(input, plan, file.bytes(), &file, output.path(),
+                Extent::kAroundEdits);
 }
 
 Status VerifyConversionFile(const Binary& input, const Plan& plan,
                             const std::string& path) {
   CERB_TRY(const MappedFile file, MappedFile::Open(path));
-  return Verify(input, plan, file.bytes(), &file, path);
+  return Verify(input, plan, file.bytes(), &file, path, Extent::kAll);
 }
 
 }  // namespace cerberus::rewriter

@@ -48,16 +48,18 @@ struct SplitInfo {
 // first one's.
 Result<SplitInfo> ReadSplit(const Binary& binary);
 
-// The full check of a fresh conversion: every planned byte is as planned,
-// every other equals the input's, and ReadConverted() or
+// Holds a converted file against its input and the plan: every planned byte is
+// as planned, every other equals the input's, and ReadConverted() or
 // ReadSplit() finds what was meant.
 Status VerifyConversion(const Binary& input, const Plan& plan, ByteSpan output,
                         const std::string& name);
-// The same for a file not yet committed, or already in place.
-Status VerifyConversion(const Binary& input, const Plan& plan,
-                        const OutputFile& output);
 Status VerifyConversionFile(const Binary& input, const Plan& plan,
                             const std::string& path);
+// The same for what Rewrite() has just written. That it copied the input was
+// the kernel's work, and that the input stayed the same is checked there: read
+// is what was written over the copy, and a page before and behind.
+Status VerifyWritten(const Binary& input, const Plan& plan,
+                     const OutputFile& output);
 
 }  // namespace cerberus::rewriter
 

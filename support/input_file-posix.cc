@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
 #include <utility>
 
 #include "support/input_file.h"
@@ -14,67 +15,91 @@ int OpenForReading(const std::string& path) {
   return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
-bool SameFile(int fd, const struct stat& opened) {
-  struct stat now;
-  return ::fstat(fd, &now) == 0 && now.st_dev == opened.st_dev &&
-         now.st_ino == opened.st_ino && now.st_size == opened.st_size &&
-         now.st_mtim.tv_sec == opened.st_mtim.tv_sec &&
-         now.st_mtim.tv_nsec == opened.st_mtim.tv_nsec;
+std::optional<FileState> StateOf(int fd) {
+  struct stat st;
+  if (::fstat(fd, &st) != 0) return std::nullopt;
+  return FileState(st);
 }
 
 }  // namespace
+
+bool FileState::operator==(const FileState& other) const {
+  return stat_.st_dev == other.stat_.st_dev &&
+         stat_.st_ino == other.stat_.st_ino &&
+         stat_.st_size == other.stat_.st_size &&
+         stat_.st_mtim.tv_sec == other.stat_.st_mtim.tv_sec &&
+         stat_.st_mtim.tv_nsec == other.stat_.st_mtim.tv_nsec;
+}
 
 Result<InputFile> InputFile::Open(const std::string& path) {
   InputFile file;
   file.path_ = path;
   file.fd_ = OpenForReading(path);
   if (file.fd_ < 0) return Err(ErrnoDiag(path, "cannot open", errno));
-  if (::fstat(file.fd_, &file.opened_) != 0) {
+  struct stat st;
+  if (::fstat(file.fd_, &st) != 0) {
     return Err(ErrnoDiag(path, "cannot stat", errno));
   }
-  if (!S_ISREG(file.opened_.st_mode)) {
+  if (!S_ISREG(st.st_mode)) {
     Where where;
     where.file = path;
     return Err(DiagCode::kIo, std::move(where),
-               S_ISDIR(file.opened_.st_mode) ? "is a directory, expected a file"
-                                             : "is not a regular file");
+               S_ISDIR(st.st_mode) ? "is a directory, expected a file"
+                                   : "is not a regular file");
   }
+  file.opened_ = FileState(st);
   return file;
 }
 
+Diag InputFile::Changed(std::uint64_t offset) const {
+  Where where;
+  where.file = path_;
+  where.offset = static_cast<std::int64_t>(offset);
+  return MakeDiag(DiagCode::kIo, std::move(where),
+                  "the file has changed since it was opened");
+}
+
+Status InputFile::CheckIs(const FileState& state) const {
+  if (StateOf(fd_) == state) return {};
+  Diag diag = Changed(0);
+  diag.where.offset = -1;
+  return Err(std::move(diag));
+}
+
 Result<Bytes> InputFile::Read(std::uint64_t offset, std::uint64_t size) const {
-  const auto fail = [&](const char* message) {
-    Where where;
-    where.file = path_;
-    where.offset = static_cast<std::int64_t>(offset);
-    return Err(DiagCode::kIo, std::move(where), message);
-  };
   if (offset > this->size() || size > this->size() - offset) {
-    return fail("runs past the end of the file");
+    Diag diag = Changed(offset);
+    diag.message = "runs past the end of the file";
+    return Err(std::move(diag));
   }
   // A program may have closed all descriptors it did not know, and its own
   // files may stand behind the number now.
-  int fd = fd_;
+  const InputFile* file = this;
   InputFile again;
-  if (!SameFile(fd, opened_)) {
-    again.fd_ = fd = OpenForReading(path_);
-    if (!SameFile(fd, opened_)) {
-      return fail("the file has changed since it was opened");
-    }
+  if (StateOf(fd_) != opened_) {
+    again.path_ = path_;
+    again.fd_ = OpenForReading(path_);
+    if (StateOf(again.fd_) != opened_) return Err(Changed(offset));
+    file = &again;
   }
   Bytes bytes(size);
-  for (std::size_t done = 0; done < bytes.size();) {
-    const ssize_t n = ::pread(fd, bytes.data() + done, bytes.size() - done,
+  CERB_TRY_VOID(file->ReadInto(offset, bytes));
+  if (StateOf(file->fd_) != opened_) return Err(Changed(offset));
+  return bytes;
+}
+
+Status InputFile::ReadInto(std::uint64_t offset,
+                           std::span<std::uint8_t> into) const {
+  std::size_t done = 0;
+  while (done < into.size()) {
+    const ssize_t n = ::pread(fd_, into.data() + done, into.size() - done,
                               static_cast<off_t>(offset + done));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return Err(ErrnoDiag(path_, "cannot read", errno));
-    if (n == 0) return fail("the file has changed since it was opened");
+    if (n == 0) return Err(Changed(offset));
     done += static_cast<std::size_t>(n);
   }
-  if (!SameFile(fd, opened_)) {
-    return fail("the file has changed since it was opened");
-  }
-  return bytes;
+  return {};
 }
 
 bool InputFile::ReadNumber(std::uint64_t offset, void* number,

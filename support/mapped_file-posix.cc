@@ -41,28 +41,13 @@ Result<MappedFile> MappedFile::FromDescriptor(int fd, const std::string& path) {
   return file;
 }
 
-namespace {
-
-void Advise(ByteSpan file, std::uint64_t offset, std::uint64_t size,
-            int advice) {
-  if (offset >= file.size()) return;
-  size = std::min<std::uint64_t>(size, file.size() - offset);
+void MappedFile::LetGo(std::uint64_t offset, std::uint64_t size) const {
+  if (offset >= size_) return;
+  size = std::min<std::uint64_t>(size, size_ - offset);
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   const std::uint64_t start = offset & ~(page - 1);
-  auto* at = const_cast<std::uint8_t*>(file.data()) + start;
-  (void)::madvise(at, offset + size - start, advice);
-}
-
-}  // namespace
-
-void MappedFile::Expect(std::uint64_t offset, std::uint64_t size) const {
-#ifdef MADV_POPULATE_READ  // Linux 5.14
-  Advise(bytes(), offset, size, MADV_POPULATE_READ);
-#endif
-}
-
-void MappedFile::LetGo(std::uint64_t offset, std::uint64_t size) const {
-  Advise(bytes(), offset, size, MADV_DONTNEED);
+  auto* at = const_cast<std::uint8_t*>(data_) + start;
+  (void)::madvise(at, offset + size - start, MADV_DONTNEED);
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept

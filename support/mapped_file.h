@@ -25,10 +25,8 @@ class MappedFile {
   ~MappedFile();
 
   ByteSpan bytes() const { return {data_, size_}; }
-  // Hints for one pass over a large file: the pages of a range will be read
-  // now, or are not needed any more. What was let go is read again from the
-  // file when it is looked at.
-  void Expect(std::uint64_t offset, std::uint64_t size) const;
+  // A hint for one pass over a large file: a range is not needed any more. What
+  // was let go is read again from the file when it is looked at.
   void LetGo(std::uint64_t offset, std::uint64_t size) const;
   std::size_t size() const { return size_; }
 

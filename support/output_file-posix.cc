@@ -103,38 +103,17 @@ Status OutputFile::WriteAt(std::uint64_t offset, ByteSpan bytes) {
   return {};
 }
 
-Status OutputFile::CopyFrom(const std::string& path) {
-  const int from = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (from < 0) return Err(ErrnoDiag(path, "cannot open", errno));
-  const Status status = CopyFromDescriptor(from, path);
-  ::close(from);
-  return status;
-}
-
-Status OutputFile::CopyFromDescriptor(int from, const std::string& path) {
-  struct stat st;
-  if (::fstat(from, &st) != 0)
-    return Err(ErrnoDiag(path, "cannot stat", errno));
-  const std::uint64_t size = static_cast<std::uint64_t>(st.st_size);
-  if (::ioctl(fd_, FICLONE, from) == 0) {
-    size_ = size;
+Status OutputFile::CopyFrom(const InputFile& file) {
+  if (::ioctl(fd_, FICLONE, file.descriptor()) == 0) {
+    size_ = file.size();
     return {};
   }
-  return AppendFromDescriptor(from, path, 0, size);
+  return AppendFrom(file, 0, file.size());
 }
 
-Status OutputFile::AppendFrom(const std::string& path, std::uint64_t offset,
+Status OutputFile::AppendFrom(const InputFile& file, std::uint64_t offset,
                               std::uint64_t size) {
-  const int from = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (from < 0) return Err(ErrnoDiag(path, "cannot open", errno));
-  const Status status = AppendFromDescriptor(from, path, offset, size);
-  ::close(from);
-  return status;
-}
-
-Status OutputFile::AppendFromDescriptor(int from, const std::string& path,
-                                        std::uint64_t offset,
-                                        std::uint64_t size) {
+  const int from = file.descriptor();
   off_t in = static_cast<off_t>(offset), out = static_cast<off_t>(size_);
   const std::uint64_t end = size_ + size;
   while (static_cast<std::uint64_t>(out) < end) {
@@ -154,7 +133,7 @@ Status OutputFile::AppendFromDescriptor(int from, const std::string& path,
         ::pread(from, buffer.data(),
                 std::min<std::uint64_t>(buffer.size(), end - size_), in);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return Err(ErrnoDiag(path, "cannot read", errno));
+    if (n < 0) return Err(ErrnoDiag(file.path(), "cannot read", errno));
     if (n == 0) break;  // it shrank; the caller compares sizes
     in += n;
     CERB_TRY_VOID(Append(ByteSpan(buffer).first(static_cast<std::size_t>(n))));

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "support/bytes.h"
+#include "support/input_file.h"
 #include "support/mapped_file.h"
 #include "support/result.h"
 
@@ -34,9 +35,9 @@ class OutputFile {
   Status WriteAt(std::uint64_t offset, ByteSpan bytes);
   // Starts the file, still empty, as a copy of another one. The file system
   // shares the blocks where it can; memory does not grow with the file.
-  Status CopyFrom(const std::string& path);
+  Status CopyFrom(const InputFile& file);
   // Appends a part of another file, in the same way; less if that file ends.
-  Status AppendFrom(const std::string& path, std::uint64_t offset,
+  Status AppendFrom(const InputFile& file, std::uint64_t offset,
                     std::uint64_t size);
   // The bytes written so far, read back.
   Result<MappedFile> Map() const;
@@ -51,9 +52,6 @@ class OutputFile {
  private:
   OutputFile() = default;
   void Discard();
-  Status CopyFromDescriptor(int from, const std::string& path);
-  Status AppendFromDescriptor(int from, const std::string& path,
-                              std::uint64_t offset, std::uint64_t size);
 
   int fd_ = -1;
   std::string path_;

@@ -23,7 +23,7 @@ Status Run(const std::string& input, const std::string& output) {
   CERB_TRY(Plan plan, PlanConversion(binary, options));
   CERB_TRY(OutputFile out, OutputFile::Create(output, binary.mode()));
   CERB_TRY_VOID(Rewrite(binary, plan, out));
-  CERB_TRY_VOID(VerifyConversion(binary, plan, out));
+  CERB_TRY_VOID(VerifyWritten(binary, plan, out));
   return out.Commit();
 }
 

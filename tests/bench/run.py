@@ -5,11 +5,9 @@ usage: run.py [--build DIR] [--runs N] [--targets gfx1100,gfx942]
               [FILE.ptx ...]
 
 What compile_bench.py measures, of the files if any are given; what
-code_quality.py does; a conversion without its compiling, but with its check of
-every byte and its fsync, against cp of the same file; start-up of a sample
-with prebuilt code, with code from the cache, and with code compiled as it
-starts: wall time of whole processes, median of N runs, the candidates taking
-turns. Then what launch_bench, start_bench.py and emulator_bench.py measure,
+code_quality.py and rewrite_bench.py do; start-up of a sample with prebuilt
+code, with code from the cache, and with code compiled as it starts: wall time
+of whole processes, median of N runs, the candidates taking turns. Then what launch_bench, start_bench.py and emulator_bench.py measure,
 the samples too.
 """
 import argparse
@@ -23,6 +21,7 @@ import time
 import code_quality
 import compile_bench
 import emulator_bench
+import rewrite_bench
 import start_bench
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
@@ -53,37 +52,6 @@ def table(title, heads, rows):
     print("  %-28s" % heads[0] + "".join("%14s" % head for head in heads[1:]))
     for row in rows:
         print("  %-28s" % row[0] + "".join("%14s" % cell for cell in row[1:]))
-
-
-def bench_rewrite(tools, runs, work):
-    """A program with much read-only data, as big libraries are."""
-    rows = []
-    for megabytes in (1, 256):
-        data = os.path.join(work, "data.bin")
-        with open(data, "wb") as file:
-            for _ in range(megabytes):
-                file.write(os.urandom(1 << 20))
-        source = os.path.join(work, "data.s")
-        with open(source, "w") as file:
-            file.write('.section .rodata\n.incbin "%s"\n'
-                       '.section .note.GNU-stack,"",@progbits\n' % data)
-        blob = os.path.join(work, "data.o")
-        subprocess.run(["gcc", "-c", "-o", blob, source], check=True)
-        program = os.path.join(work, "big")
-        subprocess.run([tools["nvcc"], "-o", program, blob,
-                        os.path.join(ROOT, "samples/scan/scan.cu")],
-                       check=True)
-        out = os.path.join(work, "big.out")
-        mine, cp = medians(
-            runs, lambda: seconds([tools["rewrite"], program, out]),
-            lambda: seconds(["cp", "--reflink=never", program, out]))
-        rows.append(("program of %d MB" % (os.path.getsize(program) >> 20),
-                     "%.1f ms" % (1e3 * mine), "%.1f ms" % (1e3 * cp),
-                     "%.2f" % (mine / cp)))
-        for path in (data, source, blob, program, out):
-            os.remove(path)
-    table("Conversion without compiling",
-          ("file", "rewriter", "cp", "ratio"), rows)
 
 
 def bench_start(tools, runs, work):
@@ -129,14 +97,13 @@ def main():
         "ptxas": os.path.join(os.path.dirname(os.path.realpath(nvcc)),
                               "ptxas"),
         "convert": os.path.join(build, "bin", "cerberus-convert"),
-        "rewrite": os.path.join(build, "tests", "rewrite_once"),
     }
     with tempfile.TemporaryDirectory() as work:
         files = args.ptx or compile_bench.make_modules(nvcc, work)
         compile_bench.report(build, tools["ptxas"], files, "gfx1100",
                              args.runs)
         code_quality.report(build, ["gfx1100", "gfx942"])
-        bench_rewrite(tools, args.runs, work)
+        rewrite_bench.report(build, nvcc, 552, args.runs)
         bench_start(tools, args.runs, work)
     subprocess.run([os.path.join(build, "tests", "launch_bench")], check=True)
     start_bench.report(build, nvcc, "gfx1100", max(args.runs, 20))

@@ -27,7 +27,7 @@ Status Convert(const std::vector<std::string>& args, PlanOptions options,
   if (print_plan) std::fputs(plan.ToJson().c_str(), stdout);
   CERB_TRY(OutputFile out, OutputFile::Create(args[1], binary.mode()));
   CERB_TRY_VOID(Rewrite(binary, plan, out));
-  CERB_TRY_VOID(VerifyConversion(binary, plan, out));
+  CERB_TRY_VOID(VerifyWritten(binary, plan, out));
   return out.Commit();
 }
 

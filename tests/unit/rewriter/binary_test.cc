@@ -218,6 +218,26 @@ TEST(Binary, WhatOnlyLooksLikeAFatbinIsIgnoredInOtherSections) {
   EXPECT_EQ(binary->fatbins().size(), 1u);
 }
 
+TEST(Binary, FindsPtxThatIsInNoFatbin) {
+  // Anything that is a string will do. The fatbins hold PTX too, one behind a
+  // wrapper and one without.
+  const std::string text = "\n.version 7.0\n.target sm_52\n.entry k(){ret;}\n";
+  ElfSpec spec;
+  spec.runpath = text;
+  spec.loose = {{".rodata", {{.sm = 70}}}};
+  for (const bool sections : {true, false}) {
+    spec.sections = sections;
+    const TestElf elf = BuildElf(spec);
+    const auto binary = Binary::FromBytes(elf.bytes, "app");
+    ASSERT_TRUE(binary) << binary.error().ToString();
+    EXPECT_EQ(binary->fatbins().size(), 2u);
+    ASSERT_EQ(binary->texts().size(), 1u);
+    EXPECT_EQ(binary->texts()[0].text, text);
+    EXPECT_EQ(binary->texts()[0].text.data(),
+              AsText(elf.bytes).data() + binary->texts()[0].offset);
+  }
+}
+
 TEST(Binary, TellsHowTheDriverIsReached) {
   struct Row {
     std::vector<std::string> needed;

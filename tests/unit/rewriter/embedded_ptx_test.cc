@@ -13,26 +13,29 @@ using namespace std::string_literals;
 const std::string kModule =
     "\n.version 7.0\n.target sm_52\n.visible .entry k() { ret; }\n";
 
-std::vector<std::string> Find(
-    const std::string& bytes,
-    const std::vector<std::pair<std::uint64_t, std::uint64_t>>& leave_out =
-        {}) {
+std::vector<std::string> Find(const std::string& bytes) {
+  EmbeddedPtxFinder finder(AsBytes(bytes));
+  for (std::size_t at = 0;
+       (at = bytes.find(EmbeddedPtxFinder::kStart, at)) != std::string::npos;
+       ++at) {
+    finder.See(at);
+  }
   std::vector<std::string> texts;
-  for (const EmbeddedPtx& found : FindEmbeddedPtx(AsBytes(bytes), leave_out)) {
+  for (const EmbeddedPtx& found : std::move(finder).Take()) {
     EXPECT_EQ(bytes.substr(found.offset, found.text.size()), found.text);
     texts.emplace_back(found.text);
   }
   return texts;
 }
 
-TEST(FindEmbeddedPtx, WholeStrings) {
+TEST(EmbeddedPtx, WholeStrings) {
   const std::string other =
       "// \xc3\xa9 comment\n.version 8.0\n.target sm_80\n.entry z(){ret;}";
   EXPECT_THAT(Find("\x01\x02\0"s + kModule + "\0\x7f junk\0"s + other + "\0"s),
               testing::ElementsAre(kModule, other));
 }
 
-TEST(FindEmbeddedPtx, WhatIsNone) {
+TEST(EmbeddedPtx, WhatIsNone) {
   EXPECT_THAT(Find(""), testing::IsEmpty());
   // No terminator: nothing that a program could hand over as a string.
   EXPECT_THAT(Find(kModule), testing::IsEmpty());
@@ -44,11 +47,9 @@ TEST(FindEmbeddedPtx, WhatIsNone) {
   EXPECT_THAT(Find("\0usage: --version\0"s), testing::IsEmpty());
 }
 
-TEST(FindEmbeddedPtx, LeavesOutRanges) {
-  const std::string bytes = "\0"s + kModule + "\0"s + kModule + "\0"s;
-  EXPECT_THAT(Find(bytes, {{0, kModule.size() + 1}}),
-              testing::ElementsAre(kModule));
-  EXPECT_THAT(Find(bytes, {{0, bytes.size()}}), testing::IsEmpty());
+TEST(EmbeddedPtx, OnceHoweverOftenItSaysVersion) {
+  EXPECT_THAT(Find("\0"s + kModule + "// .version\n\0"s),
+              testing::ElementsAre(kModule + "// .version\n"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "rewriter/verify.h"
 #include "support/mapped_file.h"
 #include "tests/unit/rewriter/elf_builder.h"
+#include "tests/unit/temp_folder.h"
 
 namespace cerberus::rewriter {
 namespace {
@@ -504,7 +505,7 @@ TEST(Rewrite, WritesTheFileAndKeepsTheMode) {
     auto file = OutputFile::Create(out, binary->mode());
     ASSERT_TRUE(file);
     ASSERT_TRUE(Rewrite(*binary, *plan, *file));
-    const auto ok = VerifyConversion(*binary, *plan, *file);
+    const auto ok = VerifyWritten(*binary, *plan, *file);
     ASSERT_TRUE(ok) << ok.error().ToString();
     ASSERT_TRUE(file->Commit());
     EXPECT_TRUE(VerifyConversionFile(*binary, *plan, out));
@@ -521,6 +522,58 @@ TEST(Rewrite, WritesTheFileAndKeepsTheMode) {
   EXPECT_TRUE(ReadConvertedFile(out));
   ::unlink(in.c_str());
   ::unlink(out.c_str());
+}
+
+TEST(Rewrite, RefusesAnInputThatHasChanged) {
+  const TempFolder folder;
+  const std::string in = folder.path() + "/in", out = folder.path() + "/out";
+  const TestElf elf = BuildElf({});
+  ASSERT_TRUE(WriteFile(in, elf.bytes));
+  const auto binary = Binary::Open(in);
+  ASSERT_TRUE(binary);
+  const auto plan = PlanConversion(*binary, Options());
+  ASSERT_TRUE(plan);
+  const auto rewrite = [&] {
+    auto file = OutputFile::Create(out);
+    return Rewrite(*binary, *plan, *file);
+  };
+  EXPECT_TRUE(rewrite());
+  // Another file of the same bytes is not the one that was read.
+  ASSERT_TRUE(WriteFile(in, elf.bytes));
+  const Status status = rewrite();
+  ASSERT_FALSE(status);
+  EXPECT_THAT(status.error().ToString(), HasSubstr("has changed"));
+}
+
+// What is written over the copy and what stands around it is read again.
+TEST(Verify, FindsWhatWasWrittenToAnotherPlace) {
+  const TempFolder folder;
+  const std::string in = folder.path() + "/in", out = folder.path() + "/out";
+  ElfSpec spec;
+  spec.loose = {{".rodata", {{.content = std::string(1 << 16, 'x')}}}};
+  ASSERT_TRUE(WriteFile(in, BuildElf(spec).bytes));
+  const auto binary = Binary::Open(in);
+  ASSERT_TRUE(binary) << binary.error().ToString();
+  const auto plan = PlanConversion(*binary, Options());
+  ASSERT_TRUE(plan);
+  ASSERT_FALSE(plan->edits.empty());
+  auto file = OutputFile::Create(out);
+  ASSERT_TRUE(file);
+  ASSERT_TRUE(Rewrite(*binary, *plan, *file));
+  EXPECT_TRUE(VerifyWritten(*binary, *plan, *file));
+  for (const Plan::Edit& edit : plan->edits) {
+    for (const std::uint64_t at :
+         {edit.offset - 1, edit.offset, edit.offset + edit.bytes.size()}) {
+      if (at >= plan->input_size) continue;  // before the first byte, too
+      const Bytes before =
+          Apply(Bytes(binary->bytes().begin(), binary->bytes().end()), *plan);
+      const std::uint8_t wrong = before[at] ^ 1;
+      ASSERT_TRUE(file->WriteAt(at, {&wrong, 1}));
+      EXPECT_FALSE(VerifyWritten(*binary, *plan, *file)) << at;
+      ASSERT_TRUE(file->WriteAt(at, {&before[at], 1}));
+    }
+  }
+  EXPECT_TRUE(VerifyWritten(*binary, *plan, *file));
 }
 
 }  // namespace
