@@ -11,6 +11,14 @@ inline constexpr std::uint32_t kVersion1 = 1;
 inline constexpr std::uint64_t kHeaderBytes = 64;  // blobs start behind it
 inline constexpr std::uint64_t kHeaderUsedBytes = 16;
 
+// Ours, where other writers have zeros.
+inline constexpr std::uint64_t kChecksumMarkOffset = 16;
+inline constexpr char kChecksumMark[8] = {'c', 'h', 'e', 'c',
+                                          'k', 's', 'u', 'm'};
+inline constexpr std::uint64_t kTableChecksumOffset = 24;
+// The key in an entry's metadata.
+inline constexpr char kChecksumKey[] = "xxh3";
+
 inline constexpr char kSchemeNone[] = "none";
 inline constexpr char kSchemeZstd[] = "zstd-per-kernel";
 inline constexpr int kZstdLevel = 3;

@@ -12,6 +12,7 @@
 #include <tuple>
 #include <utility>
 
+#include "kpack/checksum.h"
 #include "kpack/format.h"
 
 namespace cerberus::kpack {
@@ -73,9 +74,10 @@ class TocReader {
       return Fail(KpackCode::kIoError, 0, "the file is empty");
     }
     Result<Bytes> header =
-        a_.ReadAt(0, std::min<std::uint64_t>(a_.size(), kHeaderUsedBytes));
+        a_.ReadAt(0, std::min<std::uint64_t>(a_.size(), kHeaderBytes));
     if (!header) return IoError(std::move(header).error());
-    const ByteSpan bytes = *header;
+    header_ = *std::move(header);
+    const ByteSpan bytes = header_;
     if (bytes.size() < sizeof kMagic ||
         std::memcmp(bytes.data(), kMagic, sizeof kMagic) != 0) {
       return Fail(KpackCode::kInvalidFormat, 0,
@@ -101,6 +103,19 @@ class TocReader {
     return {};
   }
 
+  KpackStatus CheckTable() {
+    const TableChecksum found = FindTableChecksum(header_);
+    if (found == TableChecksum::kNone) return {};
+    if (found == TableChecksum::kDamaged ||
+        !TableIsWhole(header_, a_.toc_bytes_)) {
+      return Fail(KpackCode::kInvalidFormat, kChecksumMarkOffset,
+                  "header or table of contents are damaged: they do not match "
+                  "their checksum");
+    }
+    a_.has_checksums_ = true;
+    return {};
+  }
+
   KpackStatus ReadTop() {
     Document::Limits limits;
     limits.values = kMaxTocValues;
@@ -109,6 +124,7 @@ class TocReader {
     Result<Bytes> bytes = a_.ReadAt(toc_offset_, a_.size() - toc_offset_);
     if (!bytes) return IoError(std::move(bytes).error());
     a_.toc_bytes_ = *std::move(bytes);
+    if (KpackStatus status = CheckTable(); !status) return status;
     Result<Document> parsed = Document::Parse(a_.toc_bytes_, limits);
     if (!parsed) {
       const Diag& diag = parsed.error();
@@ -290,6 +306,11 @@ class TocReader {
     if (entry.metadata && !entry.metadata.is_map()) {
       return TocError(where + ": 'metadata' is not a map");
     }
+    // Where another tool has written the table anew, without a checksum of its
+    // own, blobs may have changed as well.
+    if (a_.has_checksums_) {
+      entry.checksum = entry.metadata.Find(kChecksumKey).AsUint();
+    }
     const std::optional<std::uint64_t> ordinal = row.Find("ordinal").AsUint();
     if (!ordinal) return TocError(where + " has no 'ordinal'");
     if (*ordinal >= a_.blobs_.size()) {
@@ -316,6 +337,7 @@ class TocReader {
   }
 
   Archive& a_;
+  Bytes header_;  // up to kHeaderBytes
   std::uint64_t toc_offset_ = 0;
   Value top_;
 };
@@ -399,6 +421,12 @@ KpackResult<Bytes> Archive::Read(const Entry& entry) const {
     if (!stored) {
       return tl::unexpected<KpackDiag>(
           KpackDiag(KpackCode::kIoError, std::move(stored).error()));
+    }
+    if (entry.checksum && Checksum(*stored) != *entry.checksum) {
+      return fail(KpackCode::kInvalidFormat,
+                  fmt::format("{} bytes are damaged: they do not match their "
+                              "checksum",
+                              stored->size()));
     }
     if (!compressed_) return *std::move(stored);
 

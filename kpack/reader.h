@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,8 @@ struct Entry {
   std::uint64_t original_size = 0;  // bytes that Read returns
   std::uint64_t stored_size = 0;    // bytes it takes in the file
   Value metadata;                   // a map, or absent
+  // Of the stored bytes. Absent if the archive has no checksums.
+  std::optional<std::uint64_t> checksum;
 };
 
 class Archive {
@@ -59,7 +62,11 @@ class Archive {
   // Null if there is none.
   const Entry* Find(std::string_view key, std::string_view arch) const;
 
-  // The entry's bytes, unpacked. `entry` must be this archive's.
+  // Whether header and table have a checksum: then it was right.
+  bool has_checksums() const { return has_checksums_; }
+
+  // The entry's bytes, unpacked, after a look at their checksum. `entry` must
+  // be this archive's.
   KpackResult<Bytes> Read(const Entry& entry) const;
 
  private:
@@ -89,6 +96,7 @@ class Archive {
   std::string_view arch_family_;
   std::string_view compression_;
   bool compressed_ = false;
+  bool has_checksums_ = false;
   std::vector<std::string_view> arches_;
   std::vector<Entry> entries_;
   std::vector<Blob> blobs_;  // by ordinal, as stored

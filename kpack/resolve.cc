@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <new>
 #include <optional>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -155,21 +156,25 @@ void Resolver::Debug(const std::string& line) const {
   if (options_.debug) std::fprintf(stderr, "kpack: %s\n", line.c_str());
 }
 
-std::shared_ptr<const Archive> Resolver::OpenCached(const std::string& path) {
+const Resolver::Opened& Resolver::OpenCached(const std::string& path) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto known = archives_.find(path);
   if (known != archives_.end()) return known->second;
   KpackResult<std::shared_ptr<const Archive>> opened = Archive::Open(path);
-  std::shared_ptr<const Archive> archive;
+  Opened result;
   if (opened) {
-    archive = *std::move(opened);
-    Debug(fmt::format("{}: open, {} entries", path, archive->entries().size()));
+    result.archive = *std::move(opened);
+    Debug(fmt::format("{}: open, {} entries", path,
+                      result.archive->entries().size()));
   } else {
     ThrowIfOutOfMemory(opened.error());
-    Debug(opened.error().ToString());
+    const std::string error = opened.error().ToString();
+    Debug(error);
+    if (opened.error().kpack_code != KpackCode::kFileNotFound) {
+      result.error = error;
+    }
   }
-  archives_.emplace(path, archive);
-  return archive;
+  return archives_.emplace(path, std::move(result)).first->second;
 }
 
 KpackResult<Resolver::Found> Resolver::Load(const Request& request) {
@@ -181,12 +186,15 @@ KpackResult<Resolver::Found> Resolver::Load(const Request& request) {
   bool matched_arch = false;
   std::string tried;  // the first path, for the message
   std::optional<KpackDiag> last_failure;
+  std::set<std::string> unreadable;
 
   const auto try_archive =
       [&](const std::string& path,
           const std::string& arch) -> std::optional<Found> {
     if (tried.empty()) tried = path;
-    const std::shared_ptr<const Archive> archive = OpenCached(path);
+    const Opened& opened = OpenCached(path);
+    if (!opened.error.empty()) unreadable.insert(opened.error);
+    const std::shared_ptr<const Archive>& archive = opened.archive;
     if (archive == nullptr) return std::nullopt;
     opened_one = true;
     if (!archive->HasArch(arch)) return std::nullopt;
@@ -233,20 +241,22 @@ KpackResult<Resolver::Found> Resolver::Load(const Request& request) {
   if (last_failure) return tl::unexpected<KpackDiag>(*std::move(last_failure));
   const std::string targets =
       fmt::format("{}", fmt::join(request.arches, ", "));
-  if (!opened_one) {
-    return Fail(
-        KpackCode::kArchiveNotFound, DiagCode::kIo, request.binary_path,
-        fmt::format("no archive for {} (looked for '{}')", targets, tried));
-  }
-  if (!matched_arch) {
-    return Fail(KpackCode::kArchNotFound, DiagCode::kUnsupported,
-                request.binary_path,
-                fmt::format("its archives hold nothing for {}", targets));
-  }
-  return Fail(KpackCode::kKernelNotFound, DiagCode::kUnsupported,
-              request.binary_path,
-              fmt::format("its archives hold no usable '{}' for {}",
-                          request.key, targets));
+  tl::unexpected<KpackDiag> failure =
+      !opened_one ? Fail(KpackCode::kArchiveNotFound, DiagCode::kIo,
+                         request.binary_path,
+                         fmt::format("no archive for {} (looked for '{}')",
+                                     targets, tried))
+      : !matched_arch
+          ? Fail(KpackCode::kArchNotFound, DiagCode::kUnsupported,
+                 request.binary_path,
+                 fmt::format("its archives hold nothing for {}", targets))
+          : Fail(KpackCode::kKernelNotFound, DiagCode::kUnsupported,
+                 request.binary_path,
+                 fmt::format("its archives hold no usable '{}' "
+                             "for {}",
+                             request.key, targets));
+  failure.value().notes.assign(unreadable.begin(), unreadable.end());
+  return failure;
 }
 
 std::map<std::string, std::size_t> Resolver::CountEntries(
@@ -262,7 +272,7 @@ std::map<std::string, std::size_t> Resolver::CountEntries(
     paths.insert(paths.end(), named.begin(), named.end());
   }
   for (const std::string& path : paths) {
-    const std::shared_ptr<const Archive> archive = OpenCached(path);
+    const std::shared_ptr<const Archive>& archive = OpenCached(path).archive;
     if (archive == nullptr) continue;
     for (const Entry& entry : archive->entries()) {
       ++counts[std::string(entry.arch)];

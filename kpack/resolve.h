@@ -76,7 +76,8 @@ class Resolver {
 
   // Thread-safe. Errors: disabled (kNotImplemented), no archive could be
   // opened (kArchiveNotFound), none lists a wanted target (kArchNotFound),
-  // none holds the key (kKernelNotFound), or the last failure to read.
+  // none holds the key (kKernelNotFound), or the last failure to read. Where
+  // an archive is there and cannot be opened, a note says why.
   KpackResult<Found> Load(const Request& request);
 
   // How many entries the archives that Load would look into hold for each
@@ -86,13 +87,17 @@ class Resolver {
       const std::string& binary_path);
 
  private:
+  struct Opened {
+    std::shared_ptr<const Archive> archive;  // or null
+    std::string error;  // why it is null, unless there is no such file
+  };
   // Opens an archive once and keeps it, failures too.
-  std::shared_ptr<const Archive> OpenCached(const std::string& path);
+  const Opened& OpenCached(const std::string& path);
   void Debug(const std::string& line) const;
 
   const ResolveOptions options_;
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<const Archive>> archives_;
+  std::map<std::string, Opened> archives_;
 };
 
 }  // namespace cerberus::kpack

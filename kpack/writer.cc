@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kpack/checksum.h"
 #include "kpack/content_key.h"
 #include "kpack/format.h"
 #include "kpack/msgpack_writer.h"
@@ -45,8 +46,8 @@ Result<Bytes> Compress(ByteSpan bytes) {
   return frame;
 }
 
+// The pairs of a map.
 void WriteMetadata(MsgpackWriter& w, const Metadata& metadata) {
-  w.Map(metadata.size());
   for (const auto& [key, value] : metadata) {
     w.String(key);
     if (const auto* number = std::get_if<std::int64_t>(&value)) {
@@ -136,16 +137,34 @@ Result<std::uint32_t> ArchiveWriter::StoreBlob(ByteSpan bytes) {
     Bytes length;
     AppendLe(length, static_cast<std::uint32_t>(frame.size()));
     CERB_TRY_VOID(file_.Append(length));
-    blob = {file_.size(), frame.size()};
+    blob = {file_.size(), frame.size(), Checksum(frame)};
     CERB_TRY_VOID(file_.Append(frame));
   } else {
-    blob = {file_.size(), bytes.size()};
+    blob = {file_.size(), bytes.size(), Checksum(bytes)};
     CERB_TRY_VOID(file_.Append(bytes));
   }
   blobs_.push_back(blob);
   const auto ordinal = static_cast<std::uint32_t>(blobs_.size() - 1);
   blob_of_content_.emplace(content, ordinal);
   return ordinal;
+}
+
+void ArchiveWriter::EncodeRow(MsgpackWriter& w, const Row& row) const {
+  const std::size_t pairs = row.metadata.size() + (options_.checksums ? 1 : 0);
+  w.Map(pairs == 0 ? 3 : 4);
+  w.String("type");
+  w.String(row.type);
+  w.String("ordinal");
+  w.Uint(row.ordinal);
+  w.String("original_size");
+  w.Uint(row.original_size);
+  if (pairs == 0) return;
+  w.String("metadata");
+  w.Map(pairs);
+  WriteMetadata(w, row.metadata);
+  if (!options_.checksums) return;
+  w.String(kChecksumKey);
+  w.Uint(blobs_[row.ordinal].checksum);
 }
 
 // The keys stand in upstream's order, which its readers do not need but which
@@ -183,19 +202,8 @@ Bytes ArchiveWriter::EncodeToc() const {
     w.String(key);
     w.Map(count);
     for (; it != end; ++it) {
-      const Row& row = it->second;
       w.String(it->first.second);
-      w.Map(row.metadata.empty() ? 3 : 4);
-      w.String("type");
-      w.String(row.type);
-      w.String("ordinal");
-      w.Uint(row.ordinal);
-      w.String("original_size");
-      w.Uint(row.original_size);
-      if (!row.metadata.empty()) {
-        w.String("metadata");
-        WriteMetadata(w, row.metadata);
-      }
+      EncodeRow(w, it->second);
     }
   }
 
@@ -222,7 +230,8 @@ Bytes ArchiveWriter::EncodeToc() const {
 
 Status ArchiveWriter::Finish() {
   const std::uint64_t toc_offset = file_.size();
-  CERB_TRY_VOID(file_.Append(EncodeToc()));
+  const Bytes toc = EncodeToc();
+  CERB_TRY_VOID(file_.Append(toc));
   if (options_.compression == Compression::kZstdPerKernel) {
     Bytes frame_count;
     AppendLe(frame_count, static_cast<std::uint32_t>(blobs_.size()));
@@ -231,6 +240,8 @@ Status ArchiveWriter::Finish() {
   Bytes header(kMagic, kMagic + sizeof kMagic);
   AppendLe(header, kVersion1);
   AppendLe(header, toc_offset);
+  header.resize(kHeaderBytes);
+  if (options_.checksums) StoreTableChecksum(header.data(), toc);
   return file_.WriteAt(0, header);
 }
 

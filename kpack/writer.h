@@ -25,12 +25,16 @@
 
 namespace cerberus::kpack {
 
+class MsgpackWriter;
+
 enum class Compression : std::uint8_t { kNone, kZstdPerKernel };
 
 struct ArchiveOptions {
   std::string group_name;
   std::string gfx_arch_family;  // for archives of one target, that target
   Compression compression = Compression::kZstdPerKernel;
+  // Without them the file is upstream's, byte for byte.
+  bool checksums = true;
 };
 
 // What an entry says beside its bytes. Written in the order of the keys.
@@ -72,6 +76,7 @@ class ArchiveWriter {
   struct Blob {
     std::uint64_t offset;
     std::uint64_t stored_size;
+    std::uint64_t checksum;
   };
   struct Row {
     std::string type;
@@ -86,6 +91,7 @@ class ArchiveWriter {
 
   Result<std::uint32_t> StoreBlob(ByteSpan bytes);
   Status CheckNew(const EntryKey& entry) const;
+  void EncodeRow(MsgpackWriter& w, const Row& row) const;
   Bytes EncodeToc() const;
 
   OutputFile file_;

@@ -205,6 +205,12 @@ bool TakeCode(Bytes bytes, const std::string& from, const Image& image,
   return true;
 }
 
+bool IsDamage(kpack::KpackCode code) {
+  return code == kpack::KpackCode::kInvalidFormat ||
+         code == kpack::KpackCode::kDecompressionFailed ||
+         code == kpack::KpackCode::kIoError;
+}
+
 // One search: a marker's archives, one key.
 bool LoadFromArchives(const Segment& segment, const std::string& key,
                       const Image& image, const Device& device, Code* code) {
@@ -222,7 +228,12 @@ bool LoadFromArchives(const Segment& segment, const std::string& key,
   request.accept = HasOurAbi;
   auto found = Archives().Load(request);
   if (!found) {
-    Log(LogLevel::kInfo, "%s: no prebuilt code for %s: %s", image.name.c_str(),
+    // Code that is there and cannot be read is worth more than a note.
+    for (const std::string& note : found.error().notes)
+      Log(LogLevel::kWarning, "%s", note.c_str());
+    const bool damaged = IsDamage(found.error().kpack_code);
+    Log(damaged ? LogLevel::kWarning : LogLevel::kInfo,
+        "%s: no prebuilt code for %s: %s", image.name.c_str(),
         device.target.ToString().c_str(), found.error().ToString().c_str());
     return false;
   }

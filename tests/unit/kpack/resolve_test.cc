@@ -71,6 +71,7 @@ class ResolverTest : public testing::Test {
       return std::string(AsText(found->bytes));
     }
     code_ = static_cast<int>(found.error().kpack_code);
+    notes_ = found.error().notes;
     return found.error().ToString();
   }
 
@@ -80,6 +81,7 @@ class ResolverTest : public testing::Test {
   ResolveOptions options_;
   Resolver::Request request_;
   int code_ = -1;
+  std::vector<std::string> notes_;
 };
 
 TEST_F(ResolverTest, ExactTarget) {
@@ -115,6 +117,21 @@ TEST_F(ResolverTest, AllMatchesAreTried) {
   std::filesystem::remove(folder_ + "/t-gfx90a.kpack");
   EXPECT_THAT(Load(), HasSubstr("cannot unpack"));
   EXPECT_EQ(code_, 6);
+}
+
+// What is passed over because it cannot be opened is said once nothing else
+// has been found.
+TEST_F(ResolverTest, SaysWhatCannotBeOpened) {
+  request_.arches = {"gfx90a:xnack-"};
+  Write("t-gfx90a:xnack-.kpack", "not an archive");
+  EXPECT_THAT(Load(), HasSubstr("no archive for gfx90a:xnack-"));
+  EXPECT_EQ(code_, 13);
+  ASSERT_EQ(notes_.size(), 1u);
+  EXPECT_THAT(notes_[0], HasSubstr("t-gfx90a:xnack-.kpack: offset 0x0: is not "
+                                   "a kpack archive"));
+  Write("t-gfx90a.kpack", "gfx90a", "p#1", "bare");
+  EXPECT_THAT(Load(), HasSubstr("hold no usable 'p#0'"));
+  EXPECT_EQ(notes_.size(), 1u);
 }
 
 TEST_F(ResolverTest, RefusedEntriesAreSkipped) {

@@ -28,11 +28,13 @@ class WriterTest : public testing::Test {
     return out.str();
   }
 
-  ArchiveWriter Create(const std::string& name, Compression compression) {
+  ArchiveWriter Create(const std::string& name, Compression compression,
+                       bool checksums = true) {
     Result<ArchiveWriter> writer =
         ArchiveWriter::Create(Path(name), {.group_name = "group",
                                            .gfx_arch_family = "family",
-                                           .compression = compression});
+                                           .compression = compression,
+                                           .checksums = checksums});
     EXPECT_TRUE(writer.has_value());
     return *std::move(writer);
   }
@@ -46,7 +48,7 @@ void Must(const Status& status) {
 }
 
 TEST_F(WriterTest, PlainArchiveIsUpstreamsByteForByte) {
-  ArchiveWriter writer = Create("a.kpack", Compression::kNone);
+  ArchiveWriter writer = Create("a.kpack", Compression::kNone, false);
   // Not sorted: the table is, the blobs stay as added.
   Must(writer.Add("p#1", "gfx1100", "hsaco", AsBytes("second")));
   Must(writer.Add("p#0", "gfx1100", "hsaco", AsBytes("one")));
@@ -61,7 +63,7 @@ TEST_F(WriterTest, PlainArchiveIsUpstreamsByteForByte) {
 
 TEST_F(WriterTest, ZstdArchiveIsUpstreamsByteForByte) {
   const std::string blob(300, 'k');
-  ArchiveWriter writer = Create("a.kpack", Compression::kZstdPerKernel);
+  ArchiveWriter writer = Create("a.kpack", Compression::kZstdPerKernel, false);
   Must(writer.Add("p#0", "gfx1100", "hsaco", AsBytes(blob)));
   Must(writer.Finish());
   Must(writer.Commit());

@@ -206,6 +206,27 @@ TEST_F(ConvertedTest, BrokenArchiveFallsBack) {
   StderrCapture capture;
   EXPECT_EQ(FindKernel(Convert(), "from_ptx"), CUDA_SUCCESS);
   EXPECT_THAT(JitStarts(), SizeIs(1));
+  EXPECT_THAT(capture.Text(),
+              HasSubstr("gpu-gfx1100.kpack: offset 0x0: is not a kpack"));
+}
+
+// A code object with one wrong bit would hang or compute something else.
+TEST_F(ConvertedTest, DamagedCodeFallsBack) {
+  WriteArchive("gfx1100", Key(), "hsaco", CodeWith("prebuilt"));
+  const std::string path = folder_.path() + "/.kpack/gpu-gfx1100.kpack";
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekg(100);
+  const int byte = file.get();
+  file.seekp(100);
+  file.put(static_cast<char>(byte ^ 1));
+  file.close();
+  StderrCapture capture;
+  EXPECT_EQ(FindKernel(Convert(), "from_ptx"), CUDA_SUCCESS);
+  EXPECT_THAT(JitStarts(), SizeIs(1));
+  const std::string text = capture.Text();
+  EXPECT_THAT(text, HasSubstr("gpu-gfx1100.kpack"));
+  EXPECT_THAT(text, HasSubstr("'" + Key() + "' for gfx1100"));
+  EXPECT_THAT(text, HasSubstr("do not match their checksum"));
 }
 
 // Cut anywhere, an archive is not used and does no harm.
