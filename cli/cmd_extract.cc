@@ -1,13 +1,8 @@
 // cerberus extract: the PTX and the machine code of a file as files of their
 // own, in a new folder that appears when all of them are complete.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <cerrno>
-#include <cstdlib>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <utility>
@@ -19,75 +14,18 @@
 #include "cli/json.h"
 #include "cli/name_filter.h"
 #include "cli/options.h"
-#include "cli/paths.h"
+#include "cli/output_folder.h"
 #include "cli/process.h"
 #include "cli/verb.h"
 #include "kpack/reader.h"
 #include "rewriter/rewriter.h"
 #include "support/mapped_file.h"
-#include "support/output_file.h"
 
 namespace cerberus::cli {
 namespace {
 
-namespace fs = std::filesystem;
 using images::FatbinEntry;
 using rewriter::FileKind;
-
-// A folder under a hidden name beside its final one, until Commit.
-class OutputFolder {
- public:
-  static Result<OutputFolder> Create(const std::string& path) {
-    OutputFolder folder;
-    folder.path_ = path;
-    while (folder.path_.size() > 1 && folder.path_.back() == '/') {
-      folder.path_.pop_back();
-    }
-    std::error_code error;
-    if (fs::exists(folder.path_, error) && !fs::is_empty(folder.path_, error)) {
-      Where where;
-      where.file = path;
-      return Err(MakeDiag(DiagCode::kUsage, std::move(where),
-                          "is there and not an empty folder"));
-    }
-    std::string name =
-        FolderOf(folder.path_) + "/." + BaseName(folder.path_) + ".XXXXXX";
-    if (::mkdtemp(name.data()) == nullptr) {
-      return Err(ErrnoDiag(path, "cannot create a folder", errno));
-    }
-    fs::permissions(name,
-                    fs::perms::group_read | fs::perms::group_exec |
-                        fs::perms::others_read | fs::perms::others_exec,
-                    fs::perm_options::add, error);
-    folder.temporary_ = std::move(name);
-    return folder;
-  }
-  OutputFolder(OutputFolder&& other) noexcept
-      : path_(std::move(other.path_)),
-        temporary_(std::exchange(other.temporary_, "")) {}
-  OutputFolder& operator=(OutputFolder&&) = delete;
-  ~OutputFolder() {
-    std::error_code error;
-    if (!temporary_.empty()) fs::remove_all(temporary_, error);
-  }
-
-  Status Write(const std::string& name, ByteSpan bytes) const {
-    return WriteFile(temporary_ + "/" + name, bytes);
-  }
-  Status Commit() {
-    if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
-      return Err(ErrnoDiag(path_, "cannot create a folder", errno));
-    }
-    temporary_.clear();
-    return {};
-  }
-
- private:
-  OutputFolder() = default;
-
-  std::string path_;
-  std::string temporary_;
-};
 
 // Names in a folder that no two files share, made of what a file says.
 class FileNames {
