@@ -194,6 +194,13 @@ std::optional<ByteSpan> Value::AsBinary() const {
   return AsBytes(std::string_view(node.text, node.size));
 }
 
+std::optional<ByteSpan> Value::AsExtension() const {
+  if (kind() != Kind::kExtension) return std::nullopt;
+  if (document_->nodes_[index_].size == 0) return std::nullopt;
+  const Document::Node& node = document_->nodes_[index_];
+  return AsBytes(std::string_view(node.text, node.size));
+}
+
 std::size_t Value::size() const {
   if (!is_array() && !is_map()) return 0;
   return document_->nodes_[index_].size;

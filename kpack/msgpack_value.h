@@ -56,6 +56,8 @@ class Value {
   // Views into the parsed bytes.
   std::optional<std::string_view> AsString() const;
   std::optional<ByteSpan> AsBinary() const;
+  // Its type's byte, then its bytes.
+  std::optional<ByteSpan> AsExtension() const;
 
   // Elements of an array, pairs of a map, 0 for anything else.
   std::size_t size() const;

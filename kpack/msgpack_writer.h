@@ -8,6 +8,7 @@
 #include <memory>
 #include <string_view>
 
+#include "kpack/msgpack_value.h"
 #include "support/bytes.h"
 
 namespace cerberus::kpack {
@@ -24,6 +25,10 @@ class MsgpackWriter {
   void String(std::string_view text);
   void Int(std::int64_t value);
   void Uint(std::uint64_t value);
+  // What was read elsewhere, all that is in it included.
+  void Copy(Value value);
+  // What Take() of another writer returned: one value, or several.
+  void Raw(ByteSpan encoded);
 
   Bytes Take() &&;
 

@@ -405,17 +405,19 @@ Result<Bytes> Archive::ReadAt(std::uint64_t offset, std::uint64_t size) const {
   return Bytes(part.begin(), part.end());
 }
 
-KpackResult<Bytes> Archive::Read(const Entry& entry) const {
+tl::unexpected<KpackDiag> Archive::BlobError(const Entry& entry, KpackCode code,
+                                             std::string message) const {
+  Where where;
+  where.file = path_;
+  where.offset = static_cast<std::int64_t>(blobs_[entry.ordinal].offset);
+  message = fmt::format("'{}' for {}: {}", entry.key, entry.arch, message);
+  return tl::unexpected<KpackDiag>(KpackDiag(
+      code,
+      MakeDiag(DiagCode::kBadFormat, std::move(where), std::move(message))));
+}
+
+KpackResult<Bytes> Archive::ReadStored(const Entry& entry) const {
   const Blob blob = blobs_[entry.ordinal];
-  const auto fail = [&](KpackCode code, std::string message) {
-    Where where;
-    where.file = path_;
-    where.offset = static_cast<std::int64_t>(blob.offset);
-    message = fmt::format("'{}' for {}: {}", entry.key, entry.arch, message);
-    return tl::unexpected<KpackDiag>(KpackDiag(
-        code,
-        MakeDiag(DiagCode::kBadFormat, std::move(where), std::move(message))));
-  };
   try {
     Result<Bytes> stored = ReadAt(blob.offset, blob.size);
     if (!stored) {
@@ -423,30 +425,46 @@ KpackResult<Bytes> Archive::Read(const Entry& entry) const {
           KpackDiag(KpackCode::kIoError, std::move(stored).error()));
     }
     if (entry.checksum && Checksum(*stored) != *entry.checksum) {
-      return fail(KpackCode::kInvalidFormat,
-                  fmt::format("{} bytes are damaged: they do not match their "
-                              "checksum",
-                              stored->size()));
+      return BlobError(entry, KpackCode::kInvalidFormat,
+                       fmt::format("{} bytes are damaged: they do not match "
+                                   "their checksum",
+                                   stored->size()));
     }
-    if (!compressed_) return *std::move(stored);
+    return *std::move(stored);
+  } catch (const std::bad_alloc&) {
+    return BlobError(entry, KpackCode::kOutOfMemory,
+                     fmt::format("no memory for {} bytes", blob.size));
+  }
+}
 
+KpackResult<Bytes> Archive::Unpack(const Entry& entry, ByteSpan stored) const {
+  try {
+    if (!compressed_) return Bytes(stored.begin(), stored.end());
     Bytes out(entry.original_size);
     const std::size_t size =
-        ZSTD_decompress(out.data(), out.size(), stored->data(), stored->size());
+        ZSTD_decompress(out.data(), out.size(), stored.data(), stored.size());
     if (ZSTD_isError(size)) {
-      return fail(KpackCode::kDecompressionFailed,
-                  fmt::format("cannot unpack: {}", ZSTD_getErrorName(size)));
+      return BlobError(
+          entry, KpackCode::kDecompressionFailed,
+          fmt::format("cannot unpack: {}", ZSTD_getErrorName(size)));
     }
     if (size != out.size()) {
-      return fail(
-          KpackCode::kDecompressionFailed,
+      return BlobError(
+          entry, KpackCode::kDecompressionFailed,
           fmt::format("unpacked to {} bytes, expected {}", size, out.size()));
     }
     return out;
   } catch (const std::bad_alloc&) {
-    return fail(KpackCode::kOutOfMemory,
-                fmt::format("no memory for {} bytes", entry.original_size));
+    return BlobError(
+        entry, KpackCode::kOutOfMemory,
+        fmt::format("no memory for {} bytes", entry.original_size));
   }
+}
+
+KpackResult<Bytes> Archive::Read(const Entry& entry) const {
+  KpackResult<Bytes> stored = ReadStored(entry);
+  if (!stored || !compressed_) return stored;
+  return Unpack(entry, *stored);
 }
 
 }  // namespace cerberus::kpack

@@ -68,6 +68,9 @@ class Archive {
   // The entry's bytes, unpacked, after a look at their checksum. `entry` must
   // be this archive's.
   KpackResult<Bytes> Read(const Entry& entry) const;
+  // The same in two steps: as they are stored, unpacked.
+  KpackResult<Bytes> ReadStored(const Entry& entry) const;
+  KpackResult<Bytes> Unpack(const Entry& entry, ByteSpan stored) const;
 
  private:
   friend class TocReader;
@@ -83,6 +86,8 @@ class Archive {
   std::uint64_t size() const {
     return in_memory_ ? bytes_.size() : file_.size();
   }
+  tl::unexpected<KpackDiag> BlobError(const Entry& entry, KpackCode code,
+                                      std::string message) const;
   // The range lies within size().
   Result<Bytes> ReadAt(std::uint64_t offset, std::uint64_t size) const;
 

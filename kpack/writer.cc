@@ -27,9 +27,9 @@ struct FreeContext {
   void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
 };
 
-// Level 3, with content size, without checksum or dictionary: upstream's
+// With content size, without checksum or dictionary: at level 3 upstream's
 // frames, byte for byte, with the same zstd.
-Result<Bytes> Compress(ByteSpan bytes) {
+Result<Bytes> Compress(ByteSpan bytes, int level) {
   const std::unique_ptr<ZSTD_CCtx, FreeContext> context(ZSTD_createCCtx());
   if (context == nullptr) {
     return Err(DiagCode::kInternal, "no memory for zstd");
@@ -37,7 +37,7 @@ Result<Bytes> Compress(ByteSpan bytes) {
   Bytes frame(ZSTD_compressBound(bytes.size()));
   const std::size_t size =
       ZSTD_compressCCtx(context.get(), frame.data(), frame.size(), bytes.data(),
-                        bytes.size(), kZstdLevel);
+                        bytes.size(), level);
   if (ZSTD_isError(size)) {
     return Err(DiagCode::kInternal,
                fmt::format("zstd: {}", ZSTD_getErrorName(size)));
@@ -54,6 +54,8 @@ void WriteMetadata(MsgpackWriter& w, const Metadata& metadata) {
       w.Int(*number);
     } else if (const auto* text = std::get_if<std::string>(&value)) {
       w.String(*text);
+    } else if (const auto* encoded = std::get_if<EncodedValue>(&value)) {
+      w.Raw(encoded->bytes);
     } else {
       const auto& map =
           *std::get_if<std::map<std::string, std::string>>(&value);
@@ -92,8 +94,14 @@ Status ArchiveWriter::CheckNew(const EntryKey& entry) const {
 Status ArchiveWriter::Add(const std::string& key, const std::string& arch,
                           const std::string& type, ByteSpan bytes,
                           Metadata metadata) {
+  return AddStored(key, arch, type, bytes, {}, std::move(metadata));
+}
+
+Status ArchiveWriter::AddStored(const std::string& key, const std::string& arch,
+                                const std::string& type, ByteSpan bytes,
+                                ByteSpan stored, Metadata metadata) {
   CERB_TRY_VOID(CheckNew({key, arch}));
-  CERB_TRY(const std::uint32_t ordinal, StoreBlob(bytes));
+  CERB_TRY(const std::uint32_t ordinal, StoreBlob(bytes, stored));
   entries_.emplace(EntryKey(key, arch),
                    Row{type, ordinal, bytes.size(), std::move(metadata)});
   return {};
@@ -113,8 +121,10 @@ Status ArchiveWriter::AddAlias(const std::string& key, const std::string& arch,
 }
 
 // Blobs with the same length and hash are the same: these are the user's own
-// code objects, nobody gains by making two of them collide.
-Result<std::uint32_t> ArchiveWriter::StoreBlob(ByteSpan bytes) {
+// code objects, nobody gains by making two of them collide. `stored` is empty
+// if it is still to be made.
+Result<std::uint32_t> ArchiveWriter::StoreBlob(ByteSpan bytes,
+                                               ByteSpan stored) {
   const std::string content =
       fmt::format("{}.{}", Hash128Hex(bytes), bytes.size());
   const auto known = blob_of_content_.find(content);
@@ -128,7 +138,12 @@ Result<std::uint32_t> ArchiveWriter::StoreBlob(ByteSpan bytes) {
   }
   Blob blob;
   if (options_.compression == Compression::kZstdPerKernel) {
-    CERB_TRY(const Bytes frame, Compress(bytes));
+    Bytes made;
+    if (stored.empty()) {
+      CERB_TRY(made, Compress(bytes, options_.level));
+      stored = made;
+    }
+    const ByteSpan frame = stored;
     if (file_.size() + sizeof(std::uint32_t) + frame.size() >
         kHeaderBytes + kMaxZstdArea) {
       return Err(WriterDiag(DiagCode::kUnsupported, path(),
@@ -171,7 +186,8 @@ void ArchiveWriter::EncodeRow(MsgpackWriter& w, const Row& row) const {
 // makes the files comparable.
 Bytes ArchiveWriter::EncodeToc() const {
   const bool zstd = options_.compression == Compression::kZstdPerKernel;
-  std::set<std::string_view> arches;
+  std::set<std::string_view> arches(options_.arches.begin(),
+                                    options_.arches.end());
   std::size_t binaries = 0;
   for (auto it = entries_.begin(); it != entries_.end(); ++it) {
     arches.insert(it->first.second);

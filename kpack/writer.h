@@ -14,11 +14,13 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "kpack/format.h"
 #include "support/bytes.h"
 #include "support/output_file.h"
 #include "support/result.h"
@@ -35,11 +37,21 @@ struct ArchiveOptions {
   Compression compression = Compression::kZstdPerKernel;
   // Without them the file is upstream's, byte for byte.
   bool checksums = true;
+  int level = kZstdLevel;  // of zstd
+  // Listed in `gfx_arches` also where no entry is for them.
+  std::set<std::string> arches;
+};
+
+// One MessagePack value, as it stood in another archive.
+struct EncodedValue {
+  Bytes bytes;
+  bool operator==(const EncodedValue&) const = default;
 };
 
 // What an entry says beside its bytes. Written in the order of the keys.
 using MetadataValue =
-    std::variant<std::int64_t, std::string, std::map<std::string, std::string>>;
+    std::variant<std::int64_t, std::string, std::map<std::string, std::string>,
+                 EncodedValue>;
 using Metadata = std::map<std::string, MetadataValue>;
 
 class ArchiveWriter {
@@ -52,6 +64,11 @@ class ArchiveWriter {
   // already; the archive grows beyond what readers accept; the disk is full.
   Status Add(const std::string& key, const std::string& arch,
              const std::string& type, ByteSpan bytes, Metadata metadata = {});
+  // The same where the bytes, as this archive stores them, are known: a frame,
+  // or the bytes themselves.
+  Status AddStored(const std::string& key, const std::string& arch,
+                   const std::string& type, ByteSpan bytes, ByteSpan stored,
+                   Metadata metadata);
   // A second key for what `existing` leads to, metadata included.
   Status AddAlias(const std::string& key, const std::string& arch,
                   const std::string& existing);
@@ -64,6 +81,7 @@ class ArchiveWriter {
   // Bytes of the whole file; final after Finish.
   std::uint64_t size() const { return file_.size(); }
   const std::string& path() const { return file_.path(); }
+  const ArchiveOptions& options() const { return options_; }
 
   // Writes the table of contents. No Add after it.
   Status Finish();
@@ -71,6 +89,8 @@ class ArchiveWriter {
   Result<MappedFile> Map() const { return file_.Map(); }
   // Makes the file visible under its name.
   Status Commit();
+  // The file after Finish, to be committed by others.
+  OutputFile TakeFile() && { return std::move(file_); }
 
  private:
   struct Blob {
@@ -89,7 +109,7 @@ class ArchiveWriter {
   ArchiveWriter(OutputFile file, ArchiveOptions options)
       : file_(std::move(file)), options_(std::move(options)) {}
 
-  Result<std::uint32_t> StoreBlob(ByteSpan bytes);
+  Result<std::uint32_t> StoreBlob(ByteSpan bytes, ByteSpan stored);
   Status CheckNew(const EntryKey& entry) const;
   void EncodeRow(MsgpackWriter& w, const Row& row) const;
   Bytes EncodeToc() const;

@@ -36,6 +36,9 @@ constexpr Expected kExpected[] = {
     {"zstd.kpack", "app#1", "gfx1100", 0, 0},
     {"zstd.kpack", "lib/app.so#2", "gfx1100", 1, 5},
     {"ptx.kpack", "app#0", "ptx", 300, 6},
+    {"checksums.kpack", "app#0", "gfx1100", 5000, 4},
+    {"checksums.kpack", "lib/app.so#2", "gfx1100", 1, 5},
+    {"checksums.kpack", "app#0", "gfx90a:xnack+", 77, 3},
 };
 
 TEST(Golden, Version1) {
@@ -49,6 +52,16 @@ TEST(Golden, Version1) {
     const auto bytes = (*archive)->Read(*entry);
     ASSERT_TRUE(bytes.has_value()) << bytes.error().ToString();
     EXPECT_EQ(AsText(*bytes), Pattern(e.size, e.seed));
+  }
+}
+
+TEST(Golden, Checksums) {
+  const auto archive =
+      Archive::Open(CERBERUS_TESTS "/kpack/golden/v1/checksums.kpack");
+  ASSERT_TRUE(archive.has_value());
+  EXPECT_TRUE((*archive)->has_checksums());
+  for (const Entry& entry : (*archive)->entries()) {
+    EXPECT_TRUE(entry.checksum.has_value());
   }
 }
 
