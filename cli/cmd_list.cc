@@ -518,13 +518,7 @@ Status ListCodeObject(const std::string& path, ByteSpan bytes, Listing& out) {
   for (const CodeObject::Kernel& kernel : object.kernels) {
     if (!out.filter().Matches(kernel.name)) continue;
     json.BeginObject();
-    json.Key("name").String(kernel.name);
-    json.Key("wave_size").Uint(kernel.wave_size);
-    json.Key("vgprs").Uint(kernel.vgprs);
-    json.Key("sgprs").Uint(kernel.sgprs);
-    json.Key("lds_bytes").Uint(kernel.lds_bytes);
-    json.Key("scratch_bytes").Uint(kernel.scratch_bytes);
-    json.Key("kernarg_bytes").Uint(kernel.kernarg_bytes);
+    WriteKernelJson(kernel, json);
     json.EndObject();
     out.Line("  {}", Demangle(kernel.name));
     out.Line("    wave{}, {} VGPRs, {} SGPRs, {} bytes LDS, {} bytes scratch",

@@ -37,6 +37,10 @@ void ReadMetadata(Value root, CodeObject& object) {
     kernel.scratch_bytes = UintOf(k, ".private_segment_fixed_size");
     kernel.vgprs = UintOf(k, ".vgpr_count");
     kernel.sgprs = UintOf(k, ".sgpr_count");
+    kernel.agprs = UintOf(k, ".agpr_count");
+    kernel.vgpr_spills = UintOf(k, ".vgpr_spill_count");
+    kernel.sgpr_spills = UintOf(k, ".sgpr_spill_count");
+    kernel.max_group_size = UintOf(k, ".max_flat_workgroup_size");
     kernel.wave_size = UintOf(k, ".wavefront_size");
     object.kernels.push_back(std::move(kernel));
   }
@@ -63,6 +67,20 @@ void ReadInfo(Value root, CodeObject& object) {
 }
 
 }  // namespace
+
+void WriteKernelJson(const CodeObject::Kernel& kernel, JsonWriter& json) {
+  json.Key("name").String(kernel.name);
+  json.Key("wave_size").Uint(kernel.wave_size);
+  json.Key("vgprs").Uint(kernel.vgprs);
+  json.Key("agprs").Uint(kernel.agprs);
+  json.Key("sgprs").Uint(kernel.sgprs);
+  json.Key("vgpr_spills").Uint(kernel.vgpr_spills);
+  json.Key("sgpr_spills").Uint(kernel.sgpr_spills);
+  json.Key("lds_bytes").Uint(kernel.lds_bytes);
+  json.Key("scratch_bytes").Uint(kernel.scratch_bytes);
+  json.Key("kernarg_bytes").Uint(kernel.kernarg_bytes);
+  json.Key("max_group_size").Uint(kernel.max_group_size);
+}
 
 Result<CodeObject> ReadCodeObject(ByteSpan bytes, const std::string& name) {
   CERB_TRY(const images::CodeObjectMaps maps,

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/json.h"
 #include "support/bytes.h"
 #include "support/result.h"
 
@@ -21,7 +22,12 @@ struct CodeObject {
     std::uint64_t scratch_bytes = 0;
     std::uint64_t vgprs = 0;
     std::uint64_t sgprs = 0;
+    std::uint64_t agprs = 0;
+    std::uint64_t vgpr_spills = 0;
+    std::uint64_t sgpr_spills = 0;
+    std::uint64_t max_group_size = 0;
     std::uint64_t wave_size = 0;
+    bool operator==(const Kernel&) const = default;
   };
   std::string target;  // "gfx1100", from the metadata note
   std::vector<Kernel> kernels;
@@ -33,6 +39,9 @@ struct CodeObject {
   std::int64_t sm = 0;
   std::map<std::string, std::string> failed;  // kernel → reason
 };
+
+// What a kernel takes, as the members of a JSON object, its name first.
+void WriteKernelJson(const CodeObject::Kernel& kernel, JsonWriter& json);
 
 // Errors name `name` and the offset: as images::FindCodeObjectMaps;
 // metadata that is no MessagePack map.

@@ -23,8 +23,15 @@ std::string TopHelp(const std::vector<std::unique_ptr<Verb>>& verbs) {
       "usage: cerberus <verb> [options]\n"
       "Converts CUDA programs, ahead of time, to run on AMD GPUs.\n"
       "Verbs:\n";
+  const VerbGroup* last = nullptr;
   for (const std::unique_ptr<Verb>& verb : verbs) {
-    help += fmt::format("  {:<13} {}\n", verb->name(), verb->summary());
+    const VerbGroup* group = GroupOf(verb->name());
+    if (group == nullptr) {
+      help += fmt::format("  {:<13} {}\n", verb->name(), verb->summary());
+    } else if (group != last) {
+      help += fmt::format("  {:<13} {}\n", group->name, group->summary);
+    }
+    last = group;
   }
   return help +
          "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 converted without "
@@ -33,6 +40,23 @@ std::string TopHelp(const std::vector<std::unique_ptr<Verb>>& verbs) {
          "Examples:\n"
          "  cerberus convert app -o app.amd --arch gfx1100\n"
          "  cerberus <verb> --help\n";
+}
+
+std::string GroupHelp(const VerbGroup& group,
+                      const std::vector<std::unique_ptr<Verb>>& verbs) {
+  std::string help =
+      fmt::format("usage: cerberus {} <verb> [options]\n{}\nVerbs:\n",
+                  group.name, group.summary);
+  for (const std::unique_ptr<Verb>& verb : verbs) {
+    if (GroupOf(verb->name()) != &group) continue;
+    help += fmt::format("  {:<13} {}\n", NameInGroup(verb->name()),
+                        verb->summary());
+  }
+  return help + fmt::format("Help:\n  cerberus {} <verb> --help\n", group.name);
+}
+
+bool IsHelp(const std::string& word) {
+  return word == "--help" || word == "-h" || word == "--help-all";
 }
 
 int UsageError(const std::string& verb, const std::string& message) {
@@ -45,14 +69,23 @@ int UsageError(const std::string& verb, const std::string& message) {
 int Run(std::vector<std::string> args,
         const std::vector<std::unique_ptr<Verb>>& verbs) {
   if (args.empty()) return UsageError("", "a verb is missing");
-  const std::string name = args[0];
-  if (name == "--help" || name == "-h" || name == "--help-all") {
+  std::string name = args[0];
+  if (IsHelp(name)) {
     fmt::print("{}", TopHelp(verbs));
     return kExitDone;
   }
   if (name == "--version") {
     fmt::print("cerberus {}\n", kVersion);
     return kExitDone;
+  }
+  if (const VerbGroup* group = FindGroup(name)) {
+    args.erase(args.begin());
+    if (args.empty()) return UsageError(name, "a verb is missing");
+    if (IsHelp(args[0])) {
+      fmt::print("{}", GroupHelp(*group, verbs));
+      return kExitDone;
+    }
+    name += " " + args[0];
   }
   for (const std::unique_ptr<Verb>& verb : verbs) {
     if (name != verb->name()) continue;
@@ -85,7 +118,9 @@ int Run(std::vector<std::string> args,
     Reporter reporter(common.report);
     return verb->Run(common, reporter);
   }
-  return UsageError("", fmt::format("'{}' is not a verb", name));
+  const VerbGroup* group = GroupOf(name);
+  return UsageError(group == nullptr ? "" : group->name,
+                    fmt::format("'{}' is not a verb", name));
 }
 
 // `cerberus-convert` is `cerberus convert`, and so for the other verbs.

@@ -246,9 +246,41 @@ std::string FormatVerbHelp(const CLI::App& app, const Verb& verb, bool all) {
 std::vector<std::unique_ptr<Verb>> MakeVerbs() {
   std::vector<std::unique_ptr<Verb>> verbs;
 #define CERBERUS_VERB(Name) verbs.push_back(Make##Name##Verb());
+#define CERBERUS_VERB_GROUP(name, summary)
 #include "cli/verbs.def"
 #undef CERBERUS_VERB
+#undef CERBERUS_VERB_GROUP
   return verbs;
+}
+
+const VerbGroup* FindGroup(const std::string& name) {
+  static constexpr VerbGroup kGroups[] = {
+#define CERBERUS_VERB(Name)
+#define CERBERUS_VERB_GROUP(name, summary) {name, summary},
+#include "cli/verbs.def"
+#undef CERBERUS_VERB
+#undef CERBERUS_VERB_GROUP
+  };
+  for (const VerbGroup& group : kGroups) {
+    if (name == group.name) return &group;
+  }
+  return nullptr;
+}
+
+const VerbGroup* GroupOf(const std::string& verb) {
+  const std::size_t space = verb.find(' ');
+  return space == std::string::npos ? nullptr
+                                    : FindGroup(verb.substr(0, space));
+}
+
+std::string NameInGroup(const std::string& verb) {
+  return verb.substr(verb.find(' ') + 1);
+}
+
+std::string HyphenedName(const std::string& verb) {
+  std::string name = verb;
+  std::replace(name.begin(), name.end(), ' ', '-');
+  return name;
 }
 
 }  // namespace cerberus::cli

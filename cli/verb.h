@@ -1,4 +1,4 @@
-// A verb of the program: `cerberus <verb> …`.
+// A verb of the program: `cerberus <verb> …`, or `cerberus <group> <verb> …`.
 //
 // To add one: a cmd_<verb>.cc with a class like the others, its row in
 // verbs.def, and its help in tests/cli/Inputs/help.txt. A paragraph for the man
@@ -30,6 +30,7 @@ struct CommonOptions {
 class Verb {
  public:
   virtual ~Verb() = default;
+  // "convert"; "kpack list" of a verb in a group.
   virtual const char* name() const = 0;
   virtual const char* summary() const = 0;
   // Two command lines, one a line, for the end of the help.
@@ -44,11 +45,25 @@ class Verb {
 };
 
 #define CERBERUS_VERB(Name) std::unique_ptr<Verb> Make##Name##Verb();
+#define CERBERUS_VERB_GROUP(name, summary)
 #include "cli/verbs.def"
 #undef CERBERUS_VERB
+#undef CERBERUS_VERB_GROUP
 
 // All of them, in the order of verbs.def.
 std::vector<std::unique_ptr<Verb>> MakeVerbs();
+
+struct VerbGroup {
+  const char* name;
+  const char* summary;
+};
+// The group of a verb, null for a verb by itself.
+const VerbGroup* GroupOf(const std::string& verb);
+const VerbGroup* FindGroup(const std::string& name);
+// The verb's name within its group.
+std::string NameInGroup(const std::string& verb);
+// "kpack-list": for the names of its files.
+std::string HyphenedName(const std::string& verb);
 
 }  // namespace cerberus::cli
 

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "cli/texts/describe.h"
+#include "cli/verb.h"
 
 namespace cerberus::cli {
 namespace {
@@ -47,11 +48,47 @@ std::string Quoted(const std::string& text) {
   return out + "'";
 }
 
-std::string NamesOf(const std::vector<VerbText>& verbs) {
-  std::vector<std::string> names;
-  names.reserve(verbs.size());
-  for (const VerbText& verb : verbs) names.push_back(verb.name);
-  return fmt::format("{}", fmt::join(names, " "));
+// A word that may follow `cerberus`, or the name of a group.
+struct Name {
+  std::string word;
+  std::string summary;
+};
+
+// The verbs of a group, or, of none, what may stand behind `cerberus`: verbs
+// by themselves and groups.
+std::vector<Name> NamesIn(const VerbGroup* group,
+                          const std::vector<VerbText>& verbs) {
+  std::vector<Name> names;
+  const VerbGroup* last = nullptr;
+  for (const VerbText& verb : verbs) {
+    const VerbGroup* own = GroupOf(verb.name);
+    if (own == group) {
+      names.push_back({NameInGroup(verb.name), verb.summary});
+    } else if (group == nullptr && own != last) {
+      names.push_back({own->name, own->summary});
+    }
+    last = own;
+  }
+  return names;
+}
+
+std::vector<const VerbGroup*> Groups(const std::vector<VerbText>& verbs) {
+  std::vector<const VerbGroup*> groups;
+  for (const VerbText& verb : verbs) {
+    const VerbGroup* group = GroupOf(verb.name);
+    if (group == nullptr) continue;
+    if (groups.empty() || groups.back() != group) groups.push_back(group);
+  }
+  return groups;
+}
+
+std::string NamesOf(const VerbGroup* group,
+                    const std::vector<VerbText>& verbs) {
+  std::string words;
+  for (const Name& name : NamesIn(group, verbs)) {
+    words += (words.empty() ? "" : " ") + name.word;
+  }
+  return words;
 }
 
 }  // namespace
@@ -67,18 +104,30 @@ _cerberus() {{
     COMPREPLY=($(compgen -W '{} --help --version' -- "$cur"))
     return
   fi
-  # --option=value comes as three words, a,b as one.
-  [[ $prev == '=' ]] && prev=${{COMP_WORDS[COMP_CWORD - 2]}}
+)",
+                                NamesOf(nullptr, verbs));
+  for (const VerbGroup* group : Groups(verbs)) {
+    out += fmt::format(R"(  if [[ $verb == {0} ]]; then
+    verb={0}-${{COMP_WORDS[2]}}
+    if ((COMP_CWORD == 2)); then
+      COMPREPLY=($(compgen -W '{1} --help' -- "$cur"))
+      return
+    fi
+  fi
+)",
+                       group->name, NamesOf(group, verbs));
+  }
+  out += R"(  # --option=value comes as three words, a,b as one.
+  [[ $prev == '=' ]] && prev=${COMP_WORDS[COMP_CWORD - 2]}
   [[ $cur == '=' ]] && cur=''
   case $verb:$prev in
-)",
-                                NamesOf(verbs));
+)";
   for (const VerbText& verb : verbs) {
     for (const OptionText& option : verb.options) {
       if (option.kind == ValueKind::kNone) continue;
       std::vector<std::string> patterns;
       for (const std::string& name : Spellings(option)) {
-        patterns.push_back(verb.name + ":" + name);
+        patterns.push_back(HyphenedName(verb.name) + ":" + name);
       }
       std::string action;
       const std::vector<std::string> words = Words(option);
@@ -113,7 +162,7 @@ _cerberus() {{
         names.push_back(std::move(name));
       }
     }
-    out += fmt::format("    {}) words='{}' ;;\n", verb.name,
+    out += fmt::format("    {}) words='{}' ;;\n", HyphenedName(verb.name),
                        fmt::join(names, " "));
   }
   return out + R"(  esac
@@ -142,7 +191,7 @@ _cerberus_verb() {
     return safe;
   };
   for (const VerbText& verb : verbs) {
-    out += fmt::format("    {})\n      _arguments", verb.name);
+    out += fmt::format("    {})\n      _arguments", HyphenedName(verb.name));
     for (const OptionText& option : verb.options) {
       std::string value;
       const std::vector<std::string> words = Words(option);
@@ -167,6 +216,30 @@ _cerberus_verb() {
     }
     out += " \\\n        '*:file:_files' ;;\n";
   }
+  const auto described = [](const std::vector<Name>& names,
+                            const std::string& indent) {
+    std::string lines;
+    for (const Name& name : names) {
+      lines += indent + Quoted(name.word + ":" + name.summary) + "\n";
+    }
+    return lines;
+  };
+  for (const VerbGroup* group : Groups(verbs)) {
+    out += fmt::format(R"(    {0})
+      if ((CURRENT == 2)); then
+        local -a verbs=(
+{1}        )
+        _describe verb verbs
+        return
+      fi
+      local verb=$words[2]
+      shift words
+      ((CURRENT--))
+      _cerberus_verb {0}-$verb ;;
+)",
+                       group->name,
+                       described(NamesIn(group, verbs), "          "));
+  }
   out += R"(  esac
 }
 if [[ $service == cerberus-* ]]; then
@@ -176,9 +249,7 @@ fi
 if ((CURRENT == 2)); then
   local -a verbs=(
 )";
-  for (const VerbText& verb : verbs) {
-    out += "    " + Quoted(verb.name + ":" + verb.summary) + "\n";
-  }
+  out += described(NamesIn(nullptr, verbs), "    ");
   return out + R"(  )
   _describe verb verbs
   return
@@ -191,11 +262,6 @@ _cerberus_verb $verb
 }
 
 std::string FishCompletion(const std::vector<VerbText>& verbs) {
-  std::string out = fmt::format(R"(# fish completion of cerberus.
-set -l verbs {}
-complete -c cerberus -n "not __fish_seen_subcommand_from $verbs" -f
-)",
-                                NamesOf(verbs));
   const auto fish_quoted = [](const std::string& text) {
     std::string safe = "'";
     for (const char c : text) {
@@ -204,17 +270,41 @@ complete -c cerberus -n "not __fish_seen_subcommand_from $verbs" -f
     }
     return safe + "'";
   };
-  for (const VerbText& verb : verbs) {
-    out += fmt::format(
-        "complete -c cerberus -n \"not __fish_seen_subcommand_from $verbs\" "
-        "-a {} -d {}\n",
-        verb.name, fish_quoted(verb.summary));
+  // Words are offered where none of them stands yet.
+  const auto offer = [&](const std::string& before, const VerbGroup* group,
+                         const std::string& variable) {
+    std::string lines = fmt::format(
+        "set -l {} {}\ncomplete -c cerberus -n \"{}not "
+        "__fish_seen_subcommand_from ${}\" -f\n",
+        variable, NamesOf(group, verbs), before, variable);
+    for (const Name& name : NamesIn(group, verbs)) {
+      lines += fmt::format(
+          "complete -c cerberus -n \"{}not __fish_seen_subcommand_from ${}\" "
+          "-a {} -d {}\n",
+          before, variable, name.word, fish_quoted(name.summary));
+    }
+    return lines;
+  };
+  std::string out = "# fish completion of cerberus.\n";
+  out += offer("", nullptr, "verbs");
+  std::string no_group;
+  for (const VerbGroup* group : Groups(verbs)) {
+    const std::string in_group =
+        fmt::format("__fish_seen_subcommand_from {}; and ", group->name);
+    out += offer(in_group, group, fmt::format("{}_verbs", group->name));
+    no_group += "not " + in_group;
   }
   for (const VerbText& verb : verbs) {
+    // `cerberus kpack list` has another verb's name behind its group's.
+    const VerbGroup* group = GroupOf(verb.name);
+    const std::string where =
+        group == nullptr
+            ? no_group
+            : fmt::format("__fish_seen_subcommand_from {}; and ", group->name);
     for (const OptionText& option : verb.options) {
       out += fmt::format(
-          "complete -c cerberus -n '__fish_seen_subcommand_from {}'",
-          verb.name);
+          "complete -c cerberus -n '{}__fish_seen_subcommand_from {}'", where,
+          NameInGroup(verb.name));
       for (const std::string& name : option.short_names) out += " -s " + name;
       for (const std::string& name : option.long_names) out += " -l " + name;
       const std::vector<std::string> words = Words(option);

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "cli/texts/describe.h"
+#include "cli/verb.h"
 #include "support/input_file.h"
 
 namespace cerberus::cli {
@@ -44,22 +45,19 @@ std::string Wrapped(const std::string& text) {
 }
 
 // ".Cm list Ar FILE Op Ar options": words in capitals are the user's.
-std::string UsageInMdoc(const std::string& usage) {
+std::string UsageInMdoc(const VerbText& verb) {
   std::string out = ".Nm cerberus\n.Bk -words\n";
-  std::istringstream words(usage);
+  out += ".Cm " + verb.name + "\n";
+  std::istringstream words(verb.usage.substr(verb.name.size()));
   std::string word;
-  bool first = true;
   while (words >> word) {
-    if (first) {
-      out += ".Cm " + word + "\n";
-    } else if (word[0] == '-') {
+    if (word[0] == '-') {
       out += ".Fl " + word.substr(1) + "\n";
     } else if (word == "[options]") {
       out += ".Op Ar options\n";
     } else {
       out += ".Ar " + word + "\n";
     }
-    first = false;
   }
   return out + ".Ek\n";
 }
@@ -145,14 +143,22 @@ Result<std::string> ManPage(const std::vector<VerbText>& verbs,
                             const std::string& folder) {
   CERB_TRY(std::string page, ReadText(folder + "/name.mdoc"));
   page += ".Sh SYNOPSIS\n";
-  for (const VerbText& verb : verbs) page += UsageInMdoc(verb.usage);
+  for (const VerbText& verb : verbs) page += UsageInMdoc(verb);
   CERB_TRY(const std::string head, ReadText(folder + "/head.mdoc"));
   page += head;
   std::set<std::string> known = {"name", "head", "tail", "all-verbs"};
   for (const VerbText& verb : verbs) {
-    known.insert(verb.name);
+    // A group's own prose stands before its first verb.
+    const VerbGroup* group = GroupOf(verb.name);
+    if (group != nullptr && known.insert(group->name).second) {
+      CERB_TRY(const std::string prose,
+               ReadText(folder + "/" + group->name + ".mdoc"));
+      page += fmt::format(".Ss cerberus {}\n{}", group->name, prose);
+    }
+    const std::string file = HyphenedName(verb.name);
+    known.insert(file);
     CERB_TRY(const std::string section,
-             Section(verb, folder + "/" + verb.name + ".mdoc"));
+             Section(verb, folder + "/" + file + ".mdoc"));
     page += section;
   }
   for (const auto& file : std::filesystem::directory_iterator(folder)) {

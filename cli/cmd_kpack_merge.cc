@@ -1,0 +1,90 @@
+// cerberus kpack merge: several archives as one.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/exit_code.h"
+#include "cli/kpack_archives.h"
+#include "cli/options.h"
+#include "cli/verb.h"
+
+namespace cerberus::cli {
+namespace {
+
+class KpackMergeVerb : public Verb {
+ public:
+  const char* name() const override { return "kpack merge"; }
+  const char* summary() const override {
+    return "put the entries of several archives into one";
+  }
+  const char* examples() const override {
+    return "  cerberus kpack merge shard-*.kpack -o app-gfx1100.kpack\n"
+           "  cerberus kpack merge a.kpack b.kpack -o ab.kpack --group ab\n";
+  }
+
+  void AddOptions(CLI::App& app) override {
+    app.add_option("ARCHIVE...", inputs_,
+                   "archives; what two hold must be equal")
+        ->required()
+        ->group(kGroupFiles);
+    app.add_option("-o,--output", output_, "the archive to write")
+        ->type_name("OUT")
+        ->required()
+        ->group(kGroupFiles);
+    app.add_option("--group", group_,
+                   "name of the group, default: the archives'")
+        ->type_name("NAME")
+        ->group(kGroupFiles);
+    AddPackOptions(app, pack_);
+  }
+
+  int Run(const CommonOptions& common, Reporter& reporter) override {
+    Result<kpack::EditSummary> done = Merge();
+    if (!done) reporter.Report(done.error());
+    const int code = done ? kExitDone : kExitFailed;
+    if (common.json) {
+      JsonWriter json;
+      BeginReport(name(), json);
+      json.Key("inputs").BeginArray();
+      for (const std::string& input : inputs_) json.String(input);
+      json.EndArray();
+      json.Key("output").String(output_);
+      if (done) WriteSummaryJson(*done, json);
+      PrintReport(std::move(json), reporter, code);
+    } else if (done && !reporter.quiet()) {
+      fmt::print("{}: {}, {} bytes\n", output_,
+                 CountedEntries(done->entries, done->blobs), done->size);
+    }
+    return code;
+  }
+
+ private:
+  Result<kpack::EditSummary> Merge() const {
+    CERB_TRY(const std::vector<kpack::ArchivePtr> archives,
+             OpenArchives(inputs_));
+    CERB_TRY(const kpack::Selection merged, kpack::Merge(archives));
+    const std::string group = group_.empty() ? merged.GroupName() : group_;
+    if (group.empty()) {
+      return Err(DiagCode::kUsage,
+                 "the archives are of several groups, or of none: --group "
+                 "names the new one's");
+    }
+    return kpack::WriteArchive(merged, MakeEditOptions(pack_, group), output_);
+  }
+
+  std::vector<std::string> inputs_;
+  std::string output_;
+  std::string group_;
+  PackOptions pack_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeKpackMergeVerb() {
+  return std::make_unique<KpackMergeVerb>();
+}
+
+}  // namespace cerberus::cli
