@@ -42,9 +42,15 @@ class ConvertVerb : public Verb {
                    "name of the archives, default: OUT's")
         ->type_name("NAME")
         ->group(kGroupFiles);
-    app.add_flag("--bundle", options_.bundle,
-                 "put all that OUT needs beside it")
-        ->group(kGroupFiles);
+    AddArchives(app, options_.archives_folder);
+    CLI::Option* bundle = app.add_flag("--bundle", options_.bundle,
+                                       "put all that OUT needs beside it")
+                              ->group(kGroupFiles);
+    app.add_option("--stub-dir", options_.stub_folder,
+                   "where OUT finds libcuda.so.1; $ORIGIN is OUT's folder")
+        ->type_name("DIR")
+        ->excludes(bundle)
+        ->group(kGroupMore);
     AddArches(app, options_.arches);
     app.add_flag("--keep-fatbin", options_.keep_fatbin,
                  "OUT runs on NVIDIA GPUs too")

@@ -44,6 +44,7 @@ class SplitVerb : public Verb {
         ->type_name("FILE")
         ->required()
         ->group(kGroupFiles);
+    AddArchives(app, archives_folder_);
     app.add_option("--arch", arches_, "these targets only")
         ->type_name("A[,B...]")
         ->delimiter(',')
@@ -107,20 +108,19 @@ class SplitVerb : public Verb {
     options.input = input_;
     options.input_name = input_;
     options.arches = arches_;
-    options.split.search_paths = {ArchiveSearchPath(group)};
+    const ArchivePlace place = PlaceArchives(output_, archives_folder_);
+    options.split.search_paths = {place.SearchPath(group)};
     options.split.kernel_name = group;
     splitting_.emplace(std::move(options));
     CERB_TRY_VOID(splitting_->Open());
     for (const Diag& note : splitting_->plan().notes) reporter.Report(note);
     if (dry_run_) return {};
-    const std::string folder = FolderOf(output_) + "/" + kArchiveFolder;
-    CERB_TRY_VOID(MakeFolder(folder, made_folders_));
+    CERB_TRY_VOID(MakeFolder(place.folder, made_folders_));
     CERB_TRY_VOID(splitting_->Pack(archives_, [&](const std::string& target) {
       kpack::ArchiveOptions archive;
       archive.group_name = group;
       archive.gfx_arch_family = target;
-      return kpack::ArchiveWriter::Create(
-          FolderOf(output_) + "/" + ArchiveFile(group, target), archive);
+      return kpack::ArchiveWriter::Create(place.File(group, target), archive);
     }));
     if (Interrupted()) return {};
     CERB_TRY(OutputFile program, splitting_->Write(output_));
@@ -199,7 +199,7 @@ class SplitVerb : public Verb {
     fmt::print("{}", std::move(json).Take());
   }
 
-  std::string input_, output_;
+  std::string input_, output_, archives_folder_;
   std::vector<std::string> arches_;
   bool dry_run_ = false;
   bool done_ = false;

@@ -79,6 +79,7 @@ Conversion::Conversion(const ConversionOptions& options, Reporter& reporter)
       input_name_(options.member ? options.member->input_name : options.input),
       kernel_name_(options.member ? options.member->kernel_name
                                   : BaseName(options.output)),
+      place_(PlaceArchives(options.output, options.archives_folder)),
       reporter_(reporter),
       archives_(options.member ? *options.member->archives : own_archives_) {}
 
@@ -94,7 +95,7 @@ Conversion::~Conversion() {
 }
 
 std::string Conversion::ArchivePath(const std::string& target) const {
-  return FolderOf(options_.output) + "/" + ArchiveFile(options_.group, target);
+  return place_.File(options_.group, target);
 }
 
 std::vector<std::string> Conversion::output_paths() const {
@@ -109,8 +110,7 @@ std::vector<std::string> Conversion::output_paths() const {
 Status Conversion::Create() {
   CERB_TRY(program_, OutputFile::Create(options_.output, binary_->mode()));
   if (units_.empty() || options_.member) return {};
-  const std::string folder = FolderOf(options_.output) + "/" + kArchiveFolder;
-  CERB_TRY_VOID(MakeFolder(folder, made_folders_));
+  CERB_TRY_VOID(MakeFolder(place_.folder, made_folders_));
   std::vector<std::string> targets = options_.arches;
   targets.push_back(kFallbackTarget);
   for (const std::string& target : targets) {
@@ -514,8 +514,7 @@ Result<std::vector<std::string>> Conversion::StaleArchives() const {
   namespace fs = std::filesystem;
   std::vector<std::string> stale;
   std::error_code error;
-  for (const auto& file : fs::directory_iterator(
-           FolderOf(options_.output) + "/" + kArchiveFolder, error)) {
+  for (const auto& file : fs::directory_iterator(place_.folder, error)) {
     const std::string path = file.path().string();
     const std::string prefix = options_.group + "-";
     if (file.path().filename().string().rfind(prefix, 0) != 0) continue;

@@ -22,6 +22,7 @@
 #include "cli/code_object.h"
 #include "cli/compiler.h"
 #include "cli/json.h"
+#include "cli/paths.h"
 #include "cli/progress.h"
 #include "cli/reporter.h"
 #include "cli/time_trace.h"
@@ -51,6 +52,8 @@ struct ConversionOptions {
   std::string output;
   std::vector<std::string> arches;  // target ids, in the user's order
   std::string group;                // default: the output's file name
+  std::string archives_folder;      // default: .kpack beside the output
+  std::string stub_folder;          // default: this installation's
   bool bundle = false;
   bool keep_fatbin = false;
   bool keep_going = false;
@@ -177,6 +180,7 @@ class Conversion {
   // where a group is given, so that two programs in one group never find
   // each other's code.
   const std::string kernel_name_;
+  const ArchivePlace place_;
   Reporter& reporter_;
   ConversionSummary summary_;
   std::optional<rewriter::Binary> binary_;

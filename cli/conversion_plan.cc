@@ -220,7 +220,7 @@ Status Conversion::AddEmbedded() {
 
 Status Conversion::Plan() {
   rewriter::PlanOptions plan;
-  plan.search_paths = {ArchiveSearchPath(options_.group)};
+  plan.search_paths = {place_.SearchPath(options_.group)};
   plan.kernel_name = kernel_name_;
   plan.keep_fatbin = options_.keep_fatbin;
   plan.converter_version = kVersion;
@@ -230,6 +230,8 @@ Status Conversion::Plan() {
   } else if (options_.bundle) {
     CERB_TRY(std::string folder, BundleRunpath());
     plan.runpath = {std::move(folder)};
+  } else if (!options_.stub_folder.empty()) {
+    plan.runpath = {options_.stub_folder};
   } else {
     CERB_TRY(std::string folder, FindStubFolder());
     plan.runpath = {std::move(folder)};

@@ -140,6 +140,12 @@ void AddArches(CLI::App& app, std::vector<std::string>& arches) {
       ->group(kGroupTargets);
 }
 
+void AddArchives(CLI::App& app, std::string& folder) {
+  app.add_option("--archives", folder, "folder for the archives, not .kpack")
+      ->type_name("DIR")
+      ->group(kGroupMore);
+}
+
 void AddJobs(CLI::App& app, CompileOptions& compile) {
   app.add_option("-j,--jobs", compile.jobs, "compilers at a time")
       ->type_name("N")

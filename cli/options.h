@@ -58,6 +58,8 @@ struct CompileOptions {
 };
 // --arch, required.
 void AddArches(CLI::App& app, std::vector<std::string>& arches);
+// For --help-all, too.
+void AddArchives(CLI::App& app, std::string& folder);
 void AddJobs(CLI::App& app, CompileOptions& compile);
 // All but the jobs, for --help-all.
 void AddCompileOptions(CLI::App& app, CompileOptions& compile);

@@ -29,11 +29,36 @@ bool SameFile(const std::string& a, const std::string& b) {
 }
 
 std::string ArchiveFile(const std::string& group, const std::string& target) {
-  return fmt::format("{}/{}-{}.kpack", kArchiveFolder, group, target);
+  return ArchivePlace{kArchiveFolder, ""}.File(group, target);
 }
 
 std::string ArchiveSearchPath(const std::string& group) {
   return ArchiveFile(group, "@GFXARCH@");
+}
+
+std::string ArchivePlace::File(const std::string& group,
+                               const std::string& target) const {
+  return fmt::format("{}/{}-{}.kpack", folder, group, target);
+}
+
+std::string ArchivePlace::SearchPath(const std::string& group) const {
+  return ArchivePlace{from_program, ""}.File(group, "@GFXARCH@");
+}
+
+ArchivePlace PlaceArchives(const std::string& program,
+                           const std::string& folder) {
+  if (folder.empty()) {
+    return {FolderOf(program) + "/" + kArchiveFolder, kArchiveFolder};
+  }
+  namespace fs = std::filesystem;
+  const auto real = [](const fs::path& path) {
+    std::error_code error;
+    fs::path found = fs::weakly_canonical(fs::absolute(path, error), error);
+    if (!found.has_filename()) found = found.parent_path();  // "folder/"
+    return found;
+  };
+  return {folder,
+          real(folder).lexically_relative(real(FolderOf(program))).string()};
 }
 
 Result<std::string> ProgramFolder() {

@@ -21,6 +21,19 @@ inline constexpr char kArchiveFolder[] = ".kpack";
 std::string ArchiveFile(const std::string& group, const std::string& target);
 std::string ArchiveSearchPath(const std::string& group);
 
+// The same for a folder of the user's choice.
+struct ArchivePlace {
+  std::string folder;        // "out/lib/kpack"
+  std::string from_program;  // "../lib/kpack", of the program out/bin/app
+
+  std::string File(const std::string& group, const std::string& target) const;
+  std::string SearchPath(const std::string& group) const;
+};
+// `folder` is "" for the folder beside the program. Links are followed as far
+// as there is something: a program is known to its driver by its real path.
+ArchivePlace PlaceArchives(const std::string& program,
+                           const std::string& folder);
+
 // The folder of the running program, links resolved.
 Result<std::string> ProgramFolder();
 // The compiler's child process: cerberus-jit beside this program.
