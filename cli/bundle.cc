@@ -28,13 +28,6 @@ Result<std::set<fs::path>> FilesOfBundle(const fs::path& prefix) {
        fs::recursive_directory_iterator(stub_folder, error)) {
     if (file.is_regular_file()) files.insert(fs::relative(file, prefix));
   }
-  for (const auto& file :
-       fs::directory_iterator(fs::path(stub_folder).parent_path(), error)) {
-    const std::string name = file.path().filename().string();
-    if (file.is_regular_file() && name.rfind("libcerberus-ptxc.so", 0) == 0) {
-      files.insert(fs::relative(file, prefix));
-    }
-  }
   return files;
 }
 

@@ -22,7 +22,8 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
 set(CERBERUS_PRIVATE_LIBDIR ${CMAKE_INSTALL_LIBDIR}/cerberus)
 set(CERBERUS_PRIVATE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/cerberus)
 set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
-set(CMAKE_INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+# Of programs that load a private library.
+set(CERBERUS_PROGRAM_RPATH "$ORIGIN/../${CERBERUS_PRIVATE_LIBDIR}")
 
 add_compile_options(-Wall -Wextra -Wno-unused-parameter)
 # No path of the building machine may reach a binary.
@@ -37,6 +38,9 @@ if(CERBERUS_CCACHE)
   set(CMAKE_C_COMPILER_LAUNCHER ${CERBERUS_CCACHE})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CERBERUS_CCACHE})
 endif()
+
+# LLVM's archives name libraries that nothing here calls.
+add_link_options(-Wl,--as-needed)
 
 find_program(CERBERUS_LLD NAMES ld.lld-22)
 if(CERBERUS_LLD)

@@ -131,7 +131,7 @@ std::string CompilerPath() {
 std::string CompilerStamp(const std::string& compiler) {
   std::string stamp;
   for (const std::string& path :
-       {compiler, OwnFolder() + "/../libcerberus-ptxc.so"}) {
+       {compiler, OwnFolder() + "/libcerberus-ptxc.so"}) {
     struct stat st;
     if (stat(path.c_str(), &st) != 0) continue;
     for (const auto number : {static_cast<long long>(st.st_size),

@@ -23,8 +23,8 @@ def file_key(path):
 
 
 def compiler_key(jit):
-    library = os.path.join(os.path.dirname(os.path.dirname(jit)), "lib",
-                           "libcerberus-ptxc.so")
+    library = os.path.join(os.path.dirname(os.path.dirname(jit)),
+                           "lib/cerberus/libcerberus-ptxc.so")
     return " ".join(file_key(path) for path in (jit, library)
                     if os.path.exists(path))
 
