@@ -19,6 +19,7 @@
 #include "support/demangle.h"
 #include "support/mapped_file.h"
 #include "support/output_file.h"
+#include "support/target_sets.h"
 
 namespace cerberus::cli {
 namespace {
@@ -74,7 +75,7 @@ class CompileVerb : public Verb {
               "hsaco (default), obj, asm, ll or ll-raw")
         ->type_name("KIND")
         ->group(kGroupFiles);
-    app.add_option("--arch", arch_, "target id, e.g. gfx1100")
+    app.add_option("--arch", arch_, "target id, e.g. gfx1100; or native")
         ->type_name("A")
         ->required()
         ->group(kGroupTargets);
@@ -114,6 +115,10 @@ class CompileVerb : public Verb {
     if (output_.empty() && text) output_ = "-";
     if (output_.empty()) {
       reporter.Error(DiagCode::kUsage, "-o is missing");
+      return kExitUsage;
+    }
+    if (Status status = ExpandArch(); !status) {
+      reporter.Report(status.error());
       return kExitUsage;
     }
     std::optional<TimeTrace> trace;
@@ -171,6 +176,19 @@ class CompileVerb : public Verb {
     }
     cerberus_ptxc_result_free(result);
     return code;
+  }
+
+  // A word that stands for one target becomes that target.
+  Status ExpandArch() {
+    CERB_TRY(const std::vector<std::string> targets, ExpandTargets({arch_}));
+    if (targets.size() != 1) {
+      return Err(DiagCode::kUsage,
+                 fmt::format("'{}' stands for {}, and a code object is for one "
+                             "target",
+                             arch_, fmt::join(targets, ", ")));
+    }
+    arch_ = targets.front();
+    return {};
   }
 
   static int ExitCodeOf(cerberus_ptxc_status status) {

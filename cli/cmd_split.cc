@@ -19,7 +19,6 @@
 #include "cli/process.h"
 #include "cli/splitting.h"
 #include "cli/verb.h"
-#include "support/target_id.h"
 
 namespace cerberus::cli {
 namespace {
@@ -45,7 +44,8 @@ class SplitVerb : public Verb {
         ->required()
         ->group(kGroupFiles);
     AddArchives(app, archives_folder_);
-    app.add_option("--arch", arches_, "these targets only")
+    app.add_option("--arch", arches_,
+                   "these targets only; or native, rocm, generic")
         ->type_name("A[,B...]")
         ->delimiter(',')
         ->group(kGroupTargets);
@@ -84,10 +84,7 @@ class SplitVerb : public Verb {
 
  private:
   Status CheckOptions() {
-    for (std::string& arch : arches_) {
-      CERB_TRY(const TargetId id, TargetId::Parse(arch));
-      arch = id.ToString();
-    }
+    CERB_TRY(arches_, SelectArches(arches_));
     if (SameFile(input_, output_)) {
       return Err(DiagCode::kUsage,
                  fmt::format("the output '{}' is the input; the input is "

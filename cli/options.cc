@@ -13,6 +13,7 @@
 #include "cli/conversion.h"
 #include "support/nearest_targets.h"
 #include "support/target_id.h"
+#include "support/target_sets.h"
 #include "support/target_table.h"
 
 namespace cerberus::cli {
@@ -133,7 +134,8 @@ std::unique_ptr<Jobserver> CompileOptions::ConnectJobserver() const {
 }
 
 void AddArches(CLI::App& app, std::vector<std::string>& arches) {
-  app.add_option("--arch", arches, "target ids, e.g. gfx1100,gfx942:xnack-")
+  app.add_option("--arch", arches,
+                 "target ids, e.g. gfx1100; or native, rocm, generic, all")
       ->type_name("A[,B...]")
       ->delimiter(',')
       ->required()
@@ -173,12 +175,15 @@ void AddCompileOptions(CLI::App& app, CompileOptions& compile) {
 Result<std::vector<std::string>> CheckArches(
     const std::vector<std::string>& arches) {
   std::vector<std::string> checked;
-  for (const std::string& text : arches) {
+  CERB_TRY(const std::vector<std::string> expanded, ExpandTargets(arches));
+  for (const std::string& text : expanded) {
     CERB_TRY(const TargetId id, TargetId::Parse(text));
     if (FindTarget(id.processor) == nullptr) {
       return Err(DiagCode::kUsage,
-                 fmt::format("'{}' is not a known target; known are {}",
-                             id.processor, NearestTargets(id.processor)));
+                 fmt::format("'{}' is not a known target; known are {}; "
+                             "and for several {}",
+                             id.processor, NearestTargets(id.processor),
+                             TargetSetNames()));
     }
     const std::string arch = id.ToString();
     if (std::find(checked.begin(), checked.end(), arch) == checked.end()) {
@@ -186,6 +191,20 @@ Result<std::vector<std::string>> CheckArches(
     }
   }
   return checked;
+}
+
+Result<std::vector<std::string>> SelectArches(
+    const std::vector<std::string>& arches) {
+  std::vector<std::string> selected;
+  if (std::find(arches.begin(), arches.end(), "all") != arches.end()) {
+    return selected;
+  }
+  CERB_TRY(const std::vector<std::string> expanded, ExpandTargets(arches));
+  for (const std::string& text : expanded) {
+    CERB_TRY(const TargetId id, TargetId::Parse(text));
+    selected.push_back(id.ToString());
+  }
+  return selected;
 }
 
 void AddAllOptions(CLI::App& app, Verb& verb, CommonOptions& common) {

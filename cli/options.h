@@ -68,6 +68,11 @@ void AddCompileOptions(CLI::App& app, CompileOptions& compile);
 Result<std::vector<std::string>> CheckArches(
     const std::vector<std::string>& arches);
 
+// The same for verbs that only choose among what is there: unknown targets are
+// no errors, and where "all" is among them the list is empty.
+Result<std::vector<std::string>> SelectArches(
+    const std::vector<std::string>& arches);
+
 // "-o, --output OUT"; the name of a positional argument.
 std::string OptionNames(const CLI::Option& option);
 

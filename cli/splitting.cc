@@ -12,7 +12,7 @@
 #include "cli/process.h"
 #include "kpack/marker.h"
 #include "kpack/reader.h"
-#include "support/target_id.h"
+#include "support/target_sets.h"
 
 namespace cerberus::cli {
 
@@ -22,23 +22,25 @@ std::size_t SplittingSummary::total() const {
   return sum;
 }
 
-bool IsAskedFor(const std::string& target,
-                const std::vector<std::string>& arches) {
-  if (arches.empty()) return true;
-  const std::string processor = target.substr(0, target.find(':'));
-  return std::any_of(arches.begin(), arches.end(),
-                     [&](const std::string& arch) {
-                       return arch == target || arch == processor;
-                     });
-}
-
-bool Splitting::Wanted(const std::string& target) const {
-  return IsAskedFor(target, options_.arches);
+void SplittingSummary::Add(const SplittingSummary& other) {
+  images += other.images;
+  wrappers += other.wrappers;
+  for (const auto& [target, count] : other.code_objects) {
+    code_objects[target] += count;
+  }
+  for (const auto& [target, count] : other.left_out) left_out[target] += count;
+  bytes_in += other.bytes_in;
+  bytes_out += other.bytes_out;
 }
 
 Status Splitting::Open() {
-  CERB_TRY(binary_,
+  CERB_TRY(rewriter::Binary binary,
            rewriter::Binary::Open(options_.input, options_.input_name));
+  return Open(std::move(binary));
+}
+
+Status Splitting::Open(rewriter::Binary binary) {
+  binary_ = std::move(binary);
   holds_nothing_ = binary_->hip().wrappers.empty();
   summary_.images = binary_->hip().images.size();
   summary_.wrappers = binary_->hip().wrappers.size();
@@ -56,8 +58,14 @@ Status Splitting::Pack(
     if (Interrupted()) return {};
     CERB_TRY(const rewriter::CodeObjects objects,
              ReadHipImage(image, options_.input_name));
+    std::vector<std::string> there;
     for (const rewriter::CodeObjects::Row& row : objects.rows) {
-      if (!Wanted(row.target)) {
+      there.push_back(row.target);
+    }
+    const std::vector<std::string> wanted =
+        ChooseTargets(there, options_.arches);
+    for (const rewriter::CodeObjects::Row& row : objects.rows) {
+      if (std::find(wanted.begin(), wanted.end(), row.target) == wanted.end()) {
         summary_.left_out[row.target] += image.wrappers.size();
         continue;
       }

@@ -29,8 +29,7 @@ struct SplittingOptions {
   std::string input;
   std::string input_name;  // for messages
   rewriter::SplitOptions split;
-  // The targets to take; empty: all. A target without features stands for all
-  // its variants.
+  // The targets to take, as ChooseTargets does; empty: all.
   std::vector<std::string> arches;
 };
 
@@ -43,6 +42,7 @@ struct SplittingSummary {
   std::uint64_t bytes_out = 0;
 
   std::size_t total() const;
+  void Add(const SplittingSummary& other);
 };
 
 class Splitting {
@@ -52,6 +52,8 @@ class Splitting {
   // Errors: no HIP code in the file; it is split already; no target that was
   // asked for is in it.
   Status Open();
+  // The same with the input opened already.
+  Status Open(rewriter::Binary binary);
   // Adds the code objects to the archives; `make` is called for each target
   // that has none yet.
   Status Pack(ArchivesByTarget& archives,
@@ -67,19 +69,12 @@ class Splitting {
   const SplittingSummary& summary() const { return summary_; }
 
  private:
-  bool Wanted(const std::string& target) const;
-
   const SplittingOptions options_;
   std::optional<rewriter::Binary> binary_;
   rewriter::Plan plan_;
   SplittingSummary summary_;
   bool holds_nothing_ = false;
 };
-
-// Whether a target is one of those asked for: the same, or a variant of one
-// that names no features.
-bool IsAskedFor(const std::string& target,
-                const std::vector<std::string>& arches);
 
 // Whether the archives hold, for each wrapper of the original, exactly the code
 // objects that it leads to; of targets that none of the archives is for, none.

@@ -91,17 +91,6 @@ std::map<std::string, std::uint64_t> PropertiesOf(const std::string& node) {
   return values;
 }
 
-// 90402 → gfx942, 90010 → gfx90a: decimal pairs, of which the processor's
-// name has the last two as one hexadecimal digit each.
-std::string ProcessorOf(std::uint64_t version) {
-  char text[32];
-  std::snprintf(text, sizeof text, "gfx%u%x%x",
-                static_cast<unsigned>(version / 10000 % 100),
-                static_cast<unsigned>(version / 100 % 100),
-                static_cast<unsigned>(version % 100));
-  return text;
-}
-
 // What HIP calls the GPU: libdrm's list has lines "744C, C8, NAME".
 std::optional<std::string> MarketingName(const Gpu& gpu) {
   const std::string text =
@@ -163,7 +152,8 @@ std::vector<Gpu> SysfsGpus() {
     gpu.device = static_cast<unsigned>(properties["device_id"]);
     gpu.board_vendor = HexFile(gpu.folder + "/subsystem_vendor");
     gpu.board = HexFile(gpu.folder + "/subsystem_device");
-    const std::string processor = ProcessorOf(properties["gfx_target_version"]);
+    const std::string processor =
+        ProcessorOfVersion(properties["gfx_target_version"]);
     gpu.cc = ComputeCapabilityOf(processor);
     const std::vector<std::string> sensors = NamesIn(gpu.folder + "/hwmon");
     if (!sensors.empty()) {

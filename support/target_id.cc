@@ -119,6 +119,11 @@ std::vector<std::string> TargetId::LoadOrder() const {
   return out;
 }
 
+std::string ProcessorOfVersion(std::uint64_t version) {
+  return fmt::format("gfx{}{:x}{:x}", version / 10000 % 100,
+                     version / 100 % 100, version % 100);
+}
+
 std::string_view GenericTargetOf(std::string_view processor) {
   for (const GenericRow& row : kGenericRows) {
     if (row.processor == processor) return row.generic;

@@ -3,6 +3,7 @@
 #ifndef CERBERUS_SUPPORT_TARGET_ID_H_
 #define CERBERUS_SUPPORT_TARGET_ID_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,11 @@ struct TargetId {
   // generic target that covers the processor, if there is one.
   std::vector<std::string> LoadOrder() const;
 };
+
+// The kernel's number for a processor: 90402 → "gfx942", 90010 → "gfx90a":
+// decimal pairs, of which the name has the last two as one hexadecimal digit
+// each.
+std::string ProcessorOfVersion(std::uint64_t version);
 
 // The generic target that covers a processor ("gfx1100" → "gfx11-generic"),
 // or "" where LLVM has none (gfx90a).

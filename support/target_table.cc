@@ -70,6 +70,8 @@ constexpr TargetRow kTargets[] = {
 // Processors of the table that no code was ever run for on the emulator.
 constexpr std::string_view kNotEmulated[] = {"gfx940", "gfx941", "gfx1250",
                                              "gfx1251"};
+// Processors that LLVM has dropped: code for them is run, but not made.
+constexpr std::string_view kNotCompiled[] = {"gfx940", "gfx941"};
 constexpr std::string_view kDefaultEmulated = "gfx1100";
 
 // Modules of a file that a device of this id finds code for.
@@ -82,6 +84,10 @@ std::size_t ModulesFor(const TargetId& id, const CodeByTarget& file) {
 
 constexpr ComputeCapability kUnknownTarget = {8, 0};
 
+bool IsGeneric(std::string_view processor) {
+  return processor.find("-generic") != std::string_view::npos;
+}
+
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
@@ -93,10 +99,21 @@ const TargetRow* FindTarget(std::string_view processor) {
   return nullptr;
 }
 
+std::vector<std::string> CompiledTargets(bool generic) {
+  std::vector<std::string> targets;
+  for (const TargetRow& row : kTargets) {
+    if (IsGeneric(row.processor) == generic &&
+        std::find(std::begin(kNotCompiled), std::end(kNotCompiled),
+                  row.processor) == std::end(kNotCompiled)) {
+      targets.emplace_back(row.processor);
+    }
+  }
+  return targets;
+}
+
 bool IsEmulated(std::string_view processor) {
   const TargetRow* row = FindTarget(processor);
-  return row != nullptr &&
-         processor.find("-generic") == std::string_view::npos &&
+  return row != nullptr && !IsGeneric(processor) &&
          std::find(std::begin(kNotEmulated), std::end(kNotEmulated),
                    processor) == std::end(kNotEmulated);
 }

@@ -32,6 +32,10 @@ struct TargetRow {
 // Null for a name that is not in the table.
 const TargetRow* FindTarget(std::string_view processor);
 
+// The processors of the table that the compiler makes code for, or the generic
+// targets instead.
+std::vector<std::string> CompiledTargets(bool generic);
+
 // Whether the emulator executes code of this processor.
 bool IsEmulated(std::string_view processor);
 
