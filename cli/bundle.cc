@@ -16,8 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kBundleFolder[] = ".cerberus";
-
 // The files of a bundle, relative to the folder above bin/. Links are left
 // out: the loader asks for the names that the files have.
 Result<std::set<fs::path>> FilesOfBundle(const fs::path& prefix) {

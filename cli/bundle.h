@@ -10,6 +10,9 @@
 
 namespace cerberus::cli {
 
+// Where the bundle is, beside a program or at the top of a tree.
+inline constexpr char kBundleFolder[] = ".cerberus";
+
 struct BundleFile {
   std::string path;    // in the bundle: "lib/cerberus/libcuda.so.1"
   std::string source;  // where it is installed

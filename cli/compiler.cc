@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -106,13 +107,14 @@ std::string CompilerBuild(const std::string& jit) {
   return build;
 }
 
-// What is compiled in less is not worth a file.
+// What is compiled in less is not worth a file in a folder of others'.
 constexpr std::chrono::milliseconds kWorthKeeping{200};
 
-// What a compiler that came to its end wrote: the length of its messages, these
-// and the code.
+// What a compiler that came to its end wrote: its exit code, the length of its
+// messages, these and the code.
 Bytes ToKeep(const ProcessResult& run) {
   Bytes bytes;
+  AppendLe(bytes, static_cast<std::uint64_t>(run.exit_code));
   AppendLe(bytes, std::uint64_t{run.err.size()});
   bytes.insert(bytes.end(), run.err.begin(), run.err.end());
   bytes.insert(bytes.end(), run.out.begin(), run.out.end());
@@ -120,13 +122,17 @@ Bytes ToKeep(const ProcessResult& run) {
 }
 std::optional<ProcessResult> FromKept(ByteSpan bytes) {
   ByteReader reader(bytes);
+  const Result<std::uint64_t> exit_code = reader.U64();
   const Result<std::uint64_t> size = reader.U64();
-  if (!size) return std::nullopt;
+  if (!exit_code || !size) return std::nullopt;
+  if (*exit_code != kExitDone && *exit_code != kExitSomeMissing) {
+    return std::nullopt;
+  }
   const Result<ByteSpan> messages = reader.Take(*size);
   if (!messages) return std::nullopt;
   const Result<ByteSpan> code = reader.Take(reader.remaining());
   ProcessResult run;
-  run.exit_code = kExitDone;
+  run.exit_code = static_cast<int>(*exit_code);
   run.err = AsText(*messages);
   run.out.assign(code->begin(), code->end());
   return run;
@@ -185,6 +191,7 @@ std::optional<Diag> WhyFailed(const ProcessResult& run,
 
 CompileOutcome CompileInChild(const std::string& jit,
                               const ProcessLimits& limits,
+                              const std::string& kept_in,
                               const CompileRequest& request) {
   std::vector<std::string> argv = {
       jit,
@@ -204,17 +211,21 @@ CompileOutcome CompileInChild(const std::string& jit,
   }
 
   CompileOutcome outcome;
-  const cache::JitCache cache = request.time_trace
-                                    ? cache::JitCache("", 0)
-                                    : cache::JitCache::FromEnvironment();
+  const cache::JitCache cache =
+      request.time_trace ? cache::JitCache("", 0)
+      : kept_in.empty()
+          ? cache::JitCache::FromEnvironment()
+          : cache::JitCache(kept_in, std::numeric_limits<std::uint64_t>::max());
   std::string key;
   if (const Result<TargetId> target = TargetId::Parse(request.arch);
       cache.enabled() && target) {
     argv.push_back("--parts=" + cache.folder());
     key = cache::JitCache::Key(
         request.ptx, *target,
-        fmt::format("convert {}{}{}", request.shared_overflow,
-                    request.serial_lanes ? " serial" : "", CompilerBuild(jit)));
+        fmt::format("convert {}{}{}{}", request.shared_overflow,
+                    request.serial_lanes ? " serial" : "",
+                    request.keep_going && !kept_in.empty() ? " keep-going" : "",
+                    CompilerBuild(jit)));
   }
   argv.push_back("-");
 
@@ -222,7 +233,9 @@ CompileOutcome CompileInChild(const std::string& jit,
           key.empty() ? std::nullopt : cache.Load(key)) {
     if (std::optional<ProcessResult> run = FromKept(*kept)) {
       ReadMessages(run->err, request.where, &outcome);
-      outcome.status = CompileOutcome::Status::kDone;
+      outcome.status = run->exit_code == kExitDone
+                           ? CompileOutcome::Status::kDone
+                           : CompileOutcome::Status::kSomeFailed;
       outcome.code = std::move(run->out);
       outcome.kept = cache.PathOf(key);
       return outcome;
@@ -244,8 +257,12 @@ CompileOutcome CompileInChild(const std::string& jit,
     outcome.status = run->exit_code == kExitDone
                          ? CompileOutcome::Status::kDone
                          : CompileOutcome::Status::kSomeFailed;
-    if (run->exit_code == kExitDone && !key.empty() &&
-        std::chrono::steady_clock::now() - begin > kWorthKeeping) {
+    // In a common cache no module may stay without kernels that a longer time
+    // limit would have given it.
+    const bool worth_it =
+        run->exit_code == kExitDone &&
+        std::chrono::steady_clock::now() - begin > kWorthKeeping;
+    if (!key.empty() && (worth_it || !kept_in.empty())) {
       cache.Store(key, ToKeep(*run));
       outcome.kept = cache.PathOf(key);
     }
@@ -318,9 +335,11 @@ CompileOutcome CompileHere(const CompileRequest& request) {
 
 }  // namespace
 
-Compiler MakeChildCompiler(std::string jit, ProcessLimits limits) {
-  return [jit = std::move(jit), limits](const CompileRequest& request) {
-    return CompileInChild(jit, limits, request);
+Compiler MakeChildCompiler(std::string jit, ProcessLimits limits,
+                           std::string kept_in) {
+  return [jit = std::move(jit), limits,
+          kept_in = std::move(kept_in)](const CompileRequest& request) {
+    return CompileInChild(jit, limits, kept_in, request);
   };
 }
 

@@ -53,8 +53,10 @@ using Compiler = std::function<CompileOutcome(const CompileRequest&)>;
 // `jit` is the path of cerberus-jit. `limits` are those of one kernel; one of
 // more than 10,000 PTX instructions has as many times more processor time.
 // What took some time is kept in the cache of the JIT fallback, and so are the
-// finished parts of a module that is not.
-Compiler MakeChildCompiler(std::string jit, ProcessLimits limits);
+// finished parts of a module that is not; or everything in the folder
+// `kept_in`.
+Compiler MakeChildCompiler(std::string jit, ProcessLimits limits,
+                           std::string kept_in = {});
 Compiler MakeInProcessCompiler();
 
 // Runs tasks on threads; results are waited for by number. With a jobserver,

@@ -55,6 +55,18 @@ const Diag* FirstError(const std::vector<Diag>& diags) {
 
 }  // namespace
 
+void ConversionSummary::Add(const ConversionSummary& other) {
+  fatbins += other.fatbins;
+  modules += other.modules;
+  kernels += other.kernels;
+  kernels_converted += other.kernels_converted;
+  code_objects += other.code_objects;
+  bytes_in += other.bytes_in;
+  bytes_out += other.bytes_out;
+  archive_bytes += other.archive_bytes;
+  for (const auto& [reason, count] : other.left_out) left_out[reason] += count;
+}
+
 void ConversionSummary::WriteTo(JsonWriter& json) const {
   json.Key("fatbins").Uint(fatbins);
   json.Key("modules").Uint(modules);
@@ -228,12 +240,23 @@ void Conversion::ReportMissing() {
   }
 }
 
-std::uint64_t Conversion::PtxBytes(const UnitTask& task) const {
-  const Unit& unit = *task.unit;
+std::uint64_t Conversion::PtxBytes(const Unit& unit,
+                                   const std::string& arch) const {
   if (!unit.embedded.empty()) return unit.embedded.size();
   std::uint64_t bytes = 0;
-  for (const images::FatbinEntry* entry : unit.choices.at(task.arch).front()) {
+  for (const images::FatbinEntry* entry : unit.choices.at(arch).front()) {
     bytes += entry->unpacked_size;
+  }
+  return bytes;
+}
+
+std::uint64_t Conversion::ptx_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const std::unique_ptr<Unit>& unit : units_) {
+    if (unit->HasNoPtx()) continue;
+    for (const std::string& arch : options_.arches) {
+      bytes += PtxBytes(*unit, arch);
+    }
   }
   return bytes;
 }
@@ -265,7 +288,8 @@ void Conversion::AddTasks(std::vector<std::unique_ptr<UnitTask>>& tasks) {
 Result<bool> Conversion::Compile() { return CompileAll({this}); }
 
 Result<bool> Conversion::CompileAll(
-    const std::vector<Conversion*>& conversions) {
+    const std::vector<Conversion*>& conversions,
+    const std::function<Status(Conversion&)>& on_compiled) {
   if (conversions.empty()) return true;
   const ConversionOptions& options = conversions.front()->options_;
   LinePrinter& printer = conversions.front()->reporter_.printer();
@@ -274,7 +298,8 @@ Result<bool> Conversion::CompileAll(
     compiler = MakeInProcessCompiler();
   } else {
     CERB_TRY(std::string jit, FindJit());
-    compiler = MakeChildCompiler(std::move(jit), options.limits);
+    compiler =
+        MakeChildCompiler(std::move(jit), options.limits, options.kept_in);
   }
 
   std::vector<std::unique_ptr<UnitTask>> tasks;
@@ -294,7 +319,7 @@ Result<bool> Conversion::CompileAll(
   std::vector<Progress::Task> sizes;
   for (const std::unique_ptr<UnitTask>& task : tasks) {
     sizes.push_back({task->arch + " " + task->unit->label,
-                     task->conversion->PtxBytes(*task),
+                     task->conversion->PtxBytes(*task->unit, task->arch),
                      task->unit->kernel_count});
   }
   Progress progress(printer, std::move(sizes));
@@ -322,23 +347,28 @@ Result<bool> Conversion::CompileAll(
   // Results are taken in the order of the tasks, whatever the order in which
   // they end: so the archives are the same on every run.
   TaskPool pool(options.jobs, std::move(work), options.jobserver);
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    if (!pool.Wait(i) || Interrupted()) break;
-    CERB_TRY_VOID(tasks[i]->conversion->TakeResult(*tasks[i]));
-    if (tasks[i]->conversion->failed_) {
-      failed = true;
-      pool.Stop();
-    }
-    tasks[i].reset();
-  }
-  printer.Clear();
-  if (Interrupted() || failed) return false;
   bool some = false;
+  std::size_t i = 0;
   for (Conversion* conversion : conversions) {
+    for (; i < tasks.size() && tasks[i]->conversion == conversion; ++i) {
+      if (!pool.Wait(i) || Interrupted()) {
+        printer.Clear();
+        return false;
+      }
+      CERB_TRY_VOID(conversion->TakeResult(*tasks[i]));
+      if (conversion->failed_) {
+        failed = true;
+        pool.Stop();
+      }
+      tasks[i].reset();
+    }
+    if (failed) continue;
     CERB_TRY_VOID(conversion->EndCompile());
     some = some || conversion->compiled_;
+    if (on_compiled) CERB_TRY_VOID(on_compiled(*conversion));
   }
-  return some;
+  printer.Clear();
+  return some && !failed;
 }
 
 Status Conversion::EndCompile() {

@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -65,6 +66,10 @@ struct ConversionOptions {
   Jobserver* jobserver = nullptr;  // shares them with others, or null
   ProcessLimits limits;
   TimeTrace* time_trace = nullptr;  // or null
+  // Where compiled modules are kept, however small, so that a later run finds
+  // them; empty: what took long, in the cache of the JIT fallback, until the
+  // conversion is done.
+  std::string kept_in;
   std::optional<MemberOptions> member;
 };
 
@@ -80,6 +85,7 @@ struct ConversionSummary {
   // Reasons why kernels were left out, and how many kernels each.
   std::map<std::string, std::size_t> left_out;
 
+  void Add(const ConversionSummary& other);
   // As members of the object that is being written.
   void WriteTo(JsonWriter& json) const;
 };
@@ -95,14 +101,19 @@ class Conversion {
   ~Conversion();
 
   Status Open();
+  // The same with the input opened already.
+  Status Open(rewriter::Binary binary);
   Status Plan();
   Status Create();
   // False: errors were reported, there is nothing to write.
   Result<bool> Compile();
   // The same for several at once, with the same options but for their names.
   // compiled() then says of each whether there is anything to write; false if
-  // there is for none.
-  static Result<bool> CompileAll(const std::vector<Conversion*>& conversions);
+  // there is for none. `on_compiled` is called for each as soon as that is
+  // known, in their order, and may end its life.
+  static Result<bool> CompileAll(
+      const std::vector<Conversion*>& conversions,
+      const std::function<Status(Conversion&)>& on_compiled = {});
   bool compiled() const { return compiled_; }
   Status Write();
   Status Commit();
@@ -116,6 +127,9 @@ class Conversion {
   bool holds_nothing() const { return holds_nothing_; }
   const ConversionSummary& summary() const { return summary_; }
   const rewriter::Plan& plan() const { return plan_; }
+  // Of all that will be compiled, summed over the targets.
+  std::uint64_t ptx_bytes() const;
+  const rewriter::Binary& binary() const { return *binary_; }
   // One line a module: where it is, which PTX was chosen for which target.
   std::vector<std::string> DescribeModules() const;
   std::vector<std::string> output_paths() const;
@@ -164,7 +178,7 @@ class Conversion {
       UnitTask& task, const Compiler& compiler, unsigned jobs,
       const std::atomic<bool>& stopped,
       std::function<void(const CompileProgress&)> on_progress) const;
-  std::uint64_t PtxBytes(const UnitTask& task) const;
+  std::uint64_t PtxBytes(const Unit& unit, const std::string& arch) const;
   bool EndsAll(const UnitTask& task) const;
   Status TakeResult(UnitTask& task);
   void LeaveOut(const UnitTask& task);

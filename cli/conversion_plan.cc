@@ -49,7 +49,13 @@ bool HoldsNoKernel(const rewriter::Module& module) {
 }  // namespace
 
 Status Conversion::Open() {
-  CERB_TRY(binary_, rewriter::Binary::Open(options_.input, input_name_));
+  CERB_TRY(rewriter::Binary binary,
+           rewriter::Binary::Open(options_.input, input_name_));
+  return Open(std::move(binary));
+}
+
+Status Conversion::Open(rewriter::Binary binary) {
+  binary_ = std::move(binary);
   summary_.fatbins = binary_->fatbins().size();
   summary_.bytes_in = binary_->bytes().size();
   for (const NeededLibrary& library : FindNvidiaLibraries(*binary_)) {
@@ -60,7 +66,10 @@ Status Conversion::Open() {
   }
   CERB_TRY_VOID(AddModules());
   CERB_TRY_VOID(AddEmbedded());
-  const std::vector<DeviceLibrary> libraries = FindDeviceLibraries(*binary_);
+  // Of a member the libraries beside it are members as well.
+  const std::vector<DeviceLibrary> libraries =
+      options_.member ? std::vector<DeviceLibrary>()
+                      : FindDeviceLibraries(*binary_);
   if (binary_->fatbins().empty() && units_.empty() &&
       !binary_->links_cuda_driver()) {
     Diag diag = FileDiag(DiagCode::kNoDeviceCode, input_name_,

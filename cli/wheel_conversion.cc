@@ -1,6 +1,5 @@
 #include "cli/wheel_conversion.h"
 
-#include <elf.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,6 +13,8 @@
 
 #include "cli/paths.h"
 #include "cli/process.h"
+#include "packager/tree.h"
+#include "rewriter/binary.h"
 #include "rewriter/elf.h"
 #include "support/target_id.h"
 #include "support/version.h"
@@ -31,16 +32,6 @@ constexpr char kFolderSuffix[] = ".cerberus";
 // The stub's own wheel, and the folder in it.
 constexpr char kRuntimeProject[] = "cerberus-runtime";
 constexpr char kRuntimeName[] = "cerberus_runtime";
-
-// What a loader would take on x86-64.
-bool IsLoadable(ByteSpan start) {
-  if (start.size() < sizeof(Elf64_Ehdr)) return false;
-  const auto header = LoadLe<Elf64_Ehdr>(start.data());
-  return std::equal(header.e_ident, header.e_ident + SELFMAG, ELFMAG) &&
-         header.e_ident[EI_CLASS] == ELFCLASS64 &&
-         header.e_machine == EM_X86_64 &&
-         (header.e_type == ET_DYN || header.e_type == ET_EXEC);
-}
 
 // The newest glibc, 2.N, whose symbols a library asks for.
 Result<unsigned> GlibcOf(const std::string& path) {
@@ -89,15 +80,6 @@ std::string MetadataVersion(const std::string& given) {
   return older ? "2.1" : given;
 }
 
-// From a file's folder, as it is installed, up to the folder of packages.
-std::string Up(const std::string& installed_path) {
-  std::string up;
-  for (const char c : installed_path) {
-    if (c == '/') up += "../";
-  }
-  return up;
-}
-
 bool IsLicense(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
   for (const std::string_view start :
@@ -105,19 +87,6 @@ bool IsLicense(std::string_view path) {
     if (name.substr(0, start.size()) == start) return true;
   }
   return false;
-}
-
-void AddUp(ConversionSummary& sum, const ConversionSummary& one) {
-  sum.fatbins += one.fatbins;
-  sum.modules += one.modules;
-  sum.kernels += one.kernels;
-  sum.kernels_converted += one.kernels_converted;
-  sum.code_objects += one.code_objects;
-  sum.bytes_in += one.bytes_in;
-  sum.bytes_out += one.bytes_out;
-  for (const auto& [reason, count] : one.left_out) {
-    sum.left_out[reason] += count;
-  }
 }
 
 }  // namespace
@@ -219,7 +188,7 @@ Status WheelConversion::ReadFile(const ZipMember& member) {
   bool first = true;
   CERB_TRY(
       hashes_[member.name], wheel_->Read(member, [&](ByteSpan piece) -> Status {
-        if (first && !member.is_link && IsLoadable(piece)) {
+        if (first && !member.is_link && rewriter::IsLoadable(piece)) {
           CERB_TRY(unpacked,
                    OutputFile::Create(options_.folder + "/" + host_.ToString(),
                                       member.mode));
@@ -243,9 +212,10 @@ Status WheelConversion::OpenLibrary(const ZipMember& member,
   names.archives = &archives_;
   names.input_name = options_.input + "/" + member.name;
   names.kernel_name = installed;
-  names.search_path = Up(installed) + folder_ + "/" + ArchiveSearchPath(group_);
-  names.runpath =
-      fmt::format("$ORIGIN/{}{}/{}", Up(installed), stub_folder_, stub);
+  names.search_path =
+      packager::UpFrom(installed) + folder_ + "/" + ArchiveSearchPath(group_);
+  names.runpath = fmt::format("$ORIGIN/{}{}/{}", packager::UpFrom(installed),
+                              stub_folder_, stub);
   options.member = std::move(names);
 
   auto conversion = std::make_unique<Conversion>(options, reporter_);
@@ -340,7 +310,7 @@ Status WheelConversion::TakeLibrary(const std::string& path, Library& library) {
   Conversion& conversion = *library.conversion;
   if (conversion.compiled()) {
     CERB_TRY_VOID(conversion.Write());
-    AddUp(summary_.libraries, conversion.summary());
+    summary_.libraries.Add(conversion.summary());
     summary_.converted.push_back(path);
     library.output = conversion.TakeProgram();
   } else {

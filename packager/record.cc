@@ -117,6 +117,14 @@ std::string Sha256::Text() {
   return "sha256=" + Base64Url(impl_->hash.final());
 }
 
+std::string Sha256::Hex() {
+  std::string text;
+  for (const std::uint8_t byte : impl_->hash.final()) {
+    text += fmt::format("{:02x}", byte);
+  }
+  return text;
+}
+
 std::string Sha256::Of(ByteSpan bytes) {
   Sha256 hash;
   hash.Update(bytes);

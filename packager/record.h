@@ -35,6 +35,8 @@ class Sha256 {
   void Update(ByteSpan bytes);
   // "sha256=…"
   std::string Text();
+  // The same in hexadecimal digits; instead of Text().
+  std::string Hex();
 
   static std::string Of(ByteSpan bytes);
 

@@ -73,6 +73,15 @@ std::string Escaped(ByteSpan bytes) {
 
 }  // namespace
 
+bool IsLoadable(ByteSpan start) {
+  if (start.size() < sizeof(Elf64_Ehdr)) return false;
+  const auto header = LoadLe<Elf64_Ehdr>(start.data());
+  return std::equal(header.e_ident, header.e_ident + SELFMAG, ELFMAG) &&
+         header.e_ident[EI_CLASS] == ELFCLASS64 &&
+         header.e_machine == EM_X86_64 &&
+         (header.e_type == ET_DYN || header.e_type == ET_EXEC);
+}
+
 FileKind DetectFileKind(ByteSpan bytes) {
   if (bytes.empty()) return FileKind::kEmpty;
   if (StartsWith(bytes,

@@ -35,6 +35,9 @@ enum class FileKind : std::uint8_t {
   kZip,
 };
 FileKind DetectFileKind(ByteSpan bytes);
+// Whether a file that begins like this is a program or library that a loader
+// would take on x86-64.
+bool IsLoadable(ByteSpan start);
 
 // One __fatBinC_Wrapper_t of .nvFatBinSegment: what a translation unit
 // registers with cudart.

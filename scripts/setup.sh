@@ -21,7 +21,7 @@ packages=(
   # tests
   libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev mold patchelf
   elfutils debhelper lintian
-  python3 python3-venv ca-certificates procps
+  python3 python3-venv ca-certificates procps util-linux
 )
 
 missing=()
