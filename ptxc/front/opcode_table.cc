@@ -453,7 +453,7 @@ bool IsWord(std::string_view name, const Suffixes& suffixes) {
 // the opcode has, and why it is not compiled.
 struct NamedOnly {
   std::string_view word;
-  std::string_view modifier;  // none: the word says it
+  std::string_view modifier;  // its begin; none: the word says it
   std::string_view reason;
 };
 constexpr NamedOnly kNamedOnly[] = {
@@ -465,6 +465,8 @@ constexpr NamedOnly kNamedOnly[] = {
     {"mbarrier", "multicast::cluster",
      "it arrives at barriers of several blocks of a cluster, and AMD GPUs have "
      "no clusters"},
+    {"cp", "override::",
+     "bulk tensor copies by other sizes than the map's are not known here"},
 };
 
 // Why nothing of an opcode's is compiled, if that is so.
@@ -480,7 +482,7 @@ std::string_view WhyNamedOnly(std::string_view word, const Suffixes& suffixes) {
     if (row.word != word) continue;
     if (row.modifier.empty()) return row.reason;
     for (std::size_t i = 0; i < suffixes.count; ++i) {
-      if (suffixes.text[i] == row.modifier) return row.reason;
+      if (suffixes.text[i].starts_with(row.modifier)) return row.reason;
     }
   }
   return "";

@@ -411,10 +411,13 @@ void Checker::CheckAddress(const Operand& o) {
                           ", " + Mnemonic() + " needs a generic address");
     return;
   }
-  // Of two spaces each is that of an address; a barrier may be a third one.
+  // Of two spaces each is that of an address or a tensor; a barrier may be a
+  // third one.
   int before = 0;
-  for (int i = 0; &OperandAt(i) != &o && i < inst_->num_operands; ++i)
-    before += OperandAt(i).kind == OperandKind::kAddress ? 1 : 0;
+  for (int i = 0; &OperandAt(i) != &o && i < inst_->num_operands; ++i) {
+    const OperandKind kind = OperandAt(i).kind;
+    before += kind == OperandKind::kAddress || kind == OperandKind::kTexture;
+  }
   const bool two = mods.space2() != Space::kNone;
   const VarSpace want =
       VarSpaceOf(two && before == 1 ? mods.space2() : mods.space());

@@ -308,7 +308,9 @@ TEST(Sema, NamesInOtherSpaces) {
        {"ld.u32 %r1, [tile];", "atom.add.u32 %r1, [tile], 1;",
         "ld.const.u32 %r1, [table];", "mbarrier.init.b64 [tile], 1;",
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
-        "[tile], [%rd1], 16, [tile];"}) {
+        "[tile], [%rd1], 16, [tile];",
+        "cp.async.bulk.tensor.1d.shared::cta.global.mbarrier::complete_tx::"
+        "bytes [tile], [%rd1, {%r1}], [tile];"}) {
     EXPECT_THAT(CheckLine(line).errors, IsEmpty()) << line;
   }
 }
