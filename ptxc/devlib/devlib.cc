@@ -11,5 +11,6 @@
 #include "services.h"
 #include "surface.h"
 #include "sync.h"
+#include "tensor.h"
 #include "texture.h"
 #include "transcendental.h"
