@@ -5,6 +5,7 @@
 // a group of copies is nothing and an mbarrier hears of their bytes at once.
 #include <fmt/format.h>
 
+#include "formats/tensor_map.h"
 #include "ptxc/lower/lower.h"
 
 namespace cerberus::ptx {
@@ -164,6 +165,45 @@ void FunctionLowering::LowerCpAsyncBulk() {
     If(b_.CreateTrunc(mask, b_.getInt1Ty()), copy);
   } else {
     copy();
+  }
+}
+
+// A box of a tensor, by a map of its tiles (devlib/tensor.h).
+void FunctionLowering::LowerCpAsyncBulkTensor() {
+  const bool loads = mods().space() != Space::kGlobal;
+  const Operand& tensor = op(loads ? 1 : 0);
+  const Operand& at = child(tensor, tensor.count - 1);
+  const unsigned dimensions = static_cast<unsigned>(mods().geom()) -
+                              static_cast<unsigned>(Geom::kG1d) + 1;
+  if (at.kind != OperandKind::kVector || at.count != dimensions) {
+    Fail(fmt::format("a tensor of {} dimensions has as many coordinates",
+                     dimensions));
+    return;
+  }
+  // [map, {coordinates}]: the map is at an address like any other.
+  Operand map = child(tensor, 0);
+  map.base = map.kind;
+  map.kind = OperandKind::kAddress;
+  std::vector<Value*> args = {
+      b_.CreateAddrSpaceCast(Address(map, Space::kNone).pointer,
+                             llvm::PointerType::get(b_.getContext(), 0))};
+  for (unsigned i = 0; i < formats::kTensorDimensions; ++i) {
+    args.push_back(i < dimensions ? Read(child(at, i), Type::kS32) : I32(0));
+  }
+  args.push_back(SharedAt(op(loads ? 0 : 1)));
+  if (!loads) {
+    Dev("tensor_store", b_.getVoidTy(), args);
+    return;
+  }
+  const auto load = [&] {
+    CompleteTx(SharedAt(op(2)), Dev("tensor_load", b_.getInt32Ty(), args));
+  };
+  if (mods().option() == Option::kMulticast) {
+    // As for bulk copies: this is block 0.
+    Value* mask = Read(op(3), Type::kU16);
+    If(b_.CreateTrunc(mask, b_.getInt1Ty()), load);
+  } else {
+    load();
   }
 }
 

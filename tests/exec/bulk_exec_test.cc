@@ -1,14 +1,21 @@
-// Bulk copies.
+// Bulk copies, of memory in one piece and of boxes of tensors.
 //
-// PTX ISA 9.0, "Data Movement and Conversion Instructions: Bulk copy".
+// PTX ISA 9.0, "Data Movement and Conversion Instructions: Bulk copy" and
+// "Tensor copy".
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <numeric>
+#include <random>
 #include <string>
 #include <vector>
 
+#include "formats/tensor_map.h"
+#include "support/bytes.h"
 #include "tests/exec/async_exec_test.h"
 #include "tests/exec/kernel_batch.h"
 #include "tests/exec/ptx_runner.h"
@@ -122,6 +129,243 @@ TEST(AsyncExec, CpAsyncBulkReadsNothingItIgnores) {
   EXPECT_EQ(out.as<std::uint32_t>()[1], 1u);
   EXPECT_EQ(out.as<std::uint32_t>()[2], 9u);
   EXPECT_EQ(out.as<std::uint32_t>()[3], 9u);
+}
+
+// ---- Boxes of tensors -------------------------------------------------------
+
+constexpr std::size_t kBoxBytes = 8192;  // of shared memory
+
+using Coordinates = std::array<std::int32_t, 5>;
+
+// A tensor map and the bytes of its tensor, in which every one is another.
+struct Tensor {
+  formats::TensorMap map;
+  std::vector<std::uint8_t> bytes;
+};
+
+Tensor TensorOf(const std::vector<std::uint32_t>& sizes,
+                const std::vector<std::uint32_t>& box, int element_log2,
+                int pitch = 0) {
+  Tensor tensor;
+  formats::TensorMap& map = tensor.map;
+  map.kind = formats::kTensorMapTiled;
+  map.rank = static_cast<std::uint8_t>(sizes.size());
+  map.element_log2 = static_cast<std::uint8_t>(element_log2);
+  std::uint64_t size = std::uint64_t{sizes[0]} << element_log2;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    map.last[i] = sizes[i] - 1;
+    map.box[i] = static_cast<std::uint16_t>(box[i]);
+    if (i == 0) continue;
+    size = (size + 15) / 16 * 16 + static_cast<std::uint64_t>(16 * pitch);
+    map.strides[i - 1] = size;
+    size *= sizes[i];
+  }
+  tensor.bytes.resize(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    tensor.bytes[i] = static_cast<std::uint8_t>(i * 37 + i / 251);
+  }
+  return tensor;
+}
+
+// Each byte of a box: where it is in shared memory and in the tensor, if it is
+// inside of that (docs/tensor-map.md).
+void ForBytes(const formats::TensorMap& map, const Coordinates& at,
+              const std::function<void(std::size_t, std::int64_t)>& fn) {
+  std::array<int, 5> count, i = {};
+  std::size_t all = std::size_t{1} << map.element_log2;
+  for (std::size_t d = 0; d < 5; ++d) {
+    count[d] = (map.box[d] + map.steps[d] - 1) / map.steps[d];
+    all *= static_cast<std::size_t>(count[d]);
+  }
+  const std::size_t element = std::size_t{1} << map.element_log2;
+  for (std::size_t place = 0; place < all; place += element) {
+    std::int64_t offset = 0;
+    bool inside = true;
+    for (std::size_t d = 0; d < 5; ++d) {
+      const std::int64_t x = at[d] + std::int64_t{i[d]} * map.steps[d];
+      inside &= x >= 0 && x <= map.last[d];
+      offset +=
+          x * static_cast<std::int64_t>(d == 0 ? element : map.strides[d - 1]);
+    }
+    for (std::size_t byte = 0; byte < element; ++byte) {
+      const std::size_t plain = place + byte;
+      const std::size_t mask = ((std::size_t{1} << map.swizzle) - 1) << 4;
+      fn(plain ^ (plain >> 3 & mask),
+         inside ? offset + static_cast<std::int64_t>(byte) : -1);
+    }
+    for (std::size_t d = 0; d < 5 && ++i[d] == count[d]; ++d) i[d] = 0;
+  }
+}
+
+// k(map, image, at): the image is that of shared memory, `box` bytes of it:
+// what it is before a store, and what it is behind a load.
+std::string TensorKernel(const std::string& name, const LoweredSpelling& s,
+                         bool loads) {
+  const int dimensions = s.text[s.text.find("d.") - 1] - '0';
+  std::string text =
+      ".visible .entry " + name +
+      "(.param .align 64 .b8 map[128], .param .u64 image,\n"
+      "    .param .align 4 .b8 at[20], .param .u32 box)\n{\n"
+      "  .shared .align 1024 .b8 data[" +
+      std::to_string(kBoxBytes) +
+      "];\n  .shared .align 8 .b64 bar;\n"
+      "  .reg .b64 %map, %image, %policy, %state;\n"
+      "  .reg .b32 %i, %box, %word, %data, %c<5>;\n  .reg .b16 %h0;\n"
+      "  .reg .pred %p0, %leader;\n"
+      "  mov.b64 %policy, 0;\n  mov.b16 %h0, 1;\n"
+      "  mov.b64 %map, map;\n  cvta.param.u64 %map, %map;\n"
+      "  ld.param.u64 %image, [image];\n  ld.param.u32 %box, [box];\n"
+      "  mov.u32 %i, %tid.x;\n  setp.eq.u32 %leader, %i, 0;\n" +
+      InitAndMeet(1);
+  std::string at;
+  for (int d = 0; d < dimensions; ++d) {
+    const std::string n = std::to_string(d);
+    text += "  ld.param.s32 %c" + n + ", [at+" + std::to_string(4 * d) + "];\n";
+    at += (d == 0 ? "%c" : ", %c") + n;
+  }
+  const std::string tensor = "[%map, {" + at + "}]";
+  const std::string loop =
+      "  mul.lo.u32 %i, %i, 4;\nLOOP:\n  setp.ge.u32 %p0, %i, %box;\n"
+      "  @%p0 bra DONE;\n  cvt.u64.u32 %state, %i;\n"
+      "  add.u64 %state, %image, %state;\n  mov.u32 %data, data;\n"
+      "  add.u32 %data, %data, %i;\n";
+  const std::string end = "  add.u32 %i, %i, " + std::to_string(4 * kThreads) +
+                          ";\n  bra LOOP;\nDONE:\n";
+  if (loads) {
+    text +=
+        "  @%leader mbarrier.arrive.expect_tx.shared::cta.b64 %state, [bar], "
+        "%box;\n  @%leader " +
+        s.text + " [data], " + tensor + ", [bar]" +
+        (s.Has("multicast::cluster") ? ", %h0" : "") + PolicyOf(s) + ";\n" +
+        WaitForBytes() + loop +
+        "  ld.shared.u32 %word, [%data];\n  st.global.u32 [%state], %word;\n" +
+        end;
+  } else {
+    text += loop +
+            "  ld.global.u32 %word, [%state];\n  st.shared.u32 [%data], "
+            "%word;\n" +
+            end + "  bar.sync 0;\n  @%leader " + s.text + " " + tensor +
+            ", [data]" + PolicyOf(s) +
+            ";\n  @%leader cp.async.bulk.commit_group;\n"
+            "  @%leader cp.async.bulk.wait_group 0;\n";
+  }
+  return text + "  ret;\n}\n";
+}
+
+// Loads the box at `at`, or stores another one there, and compares.
+void RunTensor(PtxModule& module, const std::string& kernel, bool loads,
+               const Tensor& tensor, const Coordinates& at) {
+  Buffer memory(module.device(), tensor.bytes.size());
+  Buffer image(module.device(), kBoxBytes);
+  std::vector<std::uint8_t> want_image(kBoxBytes, 0xee);
+  std::vector<std::uint8_t> want_tensor = tensor.bytes;
+  std::uint32_t box = 0;
+  if (!loads) {
+    std::iota(want_image.begin(), want_image.end(), std::uint8_t{1});
+  }
+  std::copy(want_image.begin(), want_image.end(), image.as<std::uint8_t>());
+  std::copy(tensor.bytes.begin(), tensor.bytes.end(),
+            memory.as<std::uint8_t>());
+  ForBytes(tensor.map, at, [&](std::size_t place, std::int64_t offset) {
+    ++box;
+    if (loads) {
+      want_image[place] = offset < 0
+                              ? std::uint8_t{0}
+                              : tensor.bytes[static_cast<std::size_t>(offset)];
+    } else if (offset >= 0) {
+      want_tensor[static_cast<std::size_t>(offset)] = want_image[place];
+    }
+  });
+  formats::TensorMap map = tensor.map;
+  map.address = memory.address();
+  Launch launch;
+  launch.block = {kThreads, 1, 1};
+  AppendLe(launch.raw, map);
+  AppendLe(launch.raw, image.address());
+  for (const std::int32_t c : at) AppendLe(launch.raw, c);
+  AppendLe(launch.raw, box);
+  const Status status = module.Run(kernel, launch);
+  ASSERT_TRUE(status) << status.error().ToString();
+  const auto differs = [](const Buffer& got,
+                          const std::vector<std::uint8_t>& want) {
+    return std::mismatch(want.begin(), want.end(), got.as<std::uint8_t>())
+               .first -
+           want.begin();
+  };
+  EXPECT_EQ(differs(image, want_image), std::ssize(want_image))
+      << "in shared memory";
+  EXPECT_EQ(differs(memory, want_tensor), std::ssize(want_tensor))
+      << "in the tensor";
+}
+
+TEST(AsyncExec, CpAsyncBulkTensor) {
+  KernelBatch batch{std::string(kHeader)};
+  int copies = 0;
+  for (const LoweredSpelling& s : LoweredSpellingsOf("cp.async.bulk.tensor")) {
+    const bool loads = s.Has("mbarrier::complete_tx::bytes");
+    const auto dimensions =
+        static_cast<std::size_t>(s.text[s.text.find("d.") - 1] - '0');
+    const std::vector<std::uint32_t> sizes = {12, 5, 4, 3, 3};
+    const std::vector<std::uint32_t> box = {8, 3, 2, 2, 2};
+    const auto end = static_cast<std::ptrdiff_t>(dimensions);
+    const Tensor tensor = TensorOf({sizes.begin(), sizes.begin() + end},
+                                   {box.begin(), box.begin() + end}, 2);
+    Coordinates at = {4, 1, 2, 0, 1};
+    std::fill(at.begin() + end, at.end(), 0);
+    ++copies;
+    batch.Add(s.text, TensorKernel(batch.NextName(), s, loads),
+              [=](PtxModule& module, const std::string& kernel) {
+                RunTensor(module, kernel, loads, tensor, at);
+              });
+  }
+  EXPECT_GT(copies, 10);
+}
+
+// Tensors and boxes of all kinds, also beyond every edge of the tensor.
+TEST(AsyncExec, CpAsyncBulkTensorAnywhere) {
+  KernelBatch batch{std::string(kHeader)};
+  for (const LoweredSpelling& s : LoweredSpellingsOf("cp.async.bulk.tensor")) {
+    const bool loads = s.Has("mbarrier::complete_tx::bytes");
+    if (s.Has("tile") || s.Has("L2::cache_hint") || s.Has("shared::cluster") ||
+        s.Has("multicast::cluster") || s.Has("cta_group::1") ||
+        s.Has("cta_group::2")) {
+      continue;
+    }
+    const auto dimensions =
+        static_cast<std::size_t>(s.text[s.text.find("d.") - 1] - '0');
+    batch.Add(s.text, TensorKernel(batch.NextName(), s, loads),
+              [=](PtxModule& module, const std::string& kernel) {
+                std::mt19937 random(static_cast<std::uint32_t>(dimensions));
+                const auto upto = [&random](std::uint32_t n) {
+                  return static_cast<std::uint32_t>(random() % n);
+                };
+                for (int round = 0; round < 12; ++round) {
+                  const int log2 = static_cast<int>(upto(4));
+                  const std::uint32_t swizzle = upto(4);
+                  std::vector<std::uint32_t> sizes, box;
+                  const std::uint32_t row =
+                      swizzle == 0 ? 16 * (1 + upto(3)) : 16u << swizzle;
+                  for (std::size_t d = 0; d < dimensions; ++d) {
+                    box.push_back(d == 0 ? row >> log2 : 1 + upto(4));
+                    sizes.push_back(1 + upto(d == 0 ? 60 : 6));
+                  }
+                  Tensor tensor =
+                      TensorOf(sizes, box, log2, static_cast<int>(upto(2)));
+                  tensor.map.swizzle = static_cast<std::uint8_t>(swizzle);
+                  Coordinates at = {};
+                  for (std::size_t d = 0; d < dimensions; ++d) {
+                    at[d] = static_cast<std::int32_t>(upto(sizes[d] + box[d])) -
+                            static_cast<std::int32_t>(box[d]) + 1;
+                    if (d != 0) {
+                      tensor.map.steps[d] =
+                          static_cast<std::uint8_t>(1 + upto(3));
+                    }
+                  }
+                  SCOPED_TRACE(round);
+                  RunTensor(module, kernel, loads, tensor, at);
+                }
+              });
+  }
 }
 
 }  // namespace
