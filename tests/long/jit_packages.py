@@ -64,6 +64,39 @@ def operands(np, count=1000):
             np.ones(count, dtype=np.float32))
 
 
+def numba_of_groups():
+    """Lanes of a warp, blocks of a grid."""
+    import numpy as np
+    from numba import cuda
+
+    @cuda.jit
+    def neighbours(out):
+        lane = cuda.threadIdx.x
+        value = cuda.shfl_down_sync(0xffffffff, lane * 10, 1)
+        out[lane] = value
+
+    lanes = np.zeros(32, dtype=np.int32)
+    neighbours[1, 32](lanes)
+    np.testing.assert_array_equal(lanes[:31], np.arange(1, 32) * 10)
+
+    @cuda.jit
+    def rounds(values):
+        grid = cuda.cg.this_grid()
+        i = cuda.grid(1)
+        for _ in range(3):
+            other = values[(i + 1) % values.size]
+            grid.sync()
+            values[i] += other
+            grid.sync()
+
+    values = np.arange(128, dtype=np.int64)
+    expected = values.copy()
+    for _ in range(3):
+        expected = expected + np.roll(expected, -1)
+    rounds[2, 64](values)
+    np.testing.assert_array_equal(values, expected)
+
+
 def numba():
     import math
     import numpy as np
@@ -110,32 +143,7 @@ def numba():
         result, np.sin(x64) + np.exp(-x64) * np.log(1 + x64), rtol=1e-12,
         atol=1e-14)
 
-    @cuda.jit
-    def neighbours(out):
-        lane = cuda.threadIdx.x
-        value = cuda.shfl_down_sync(0xffffffff, lane * 10, 1)
-        out[lane] = value
-
-    lanes = np.zeros(32, dtype=np.int32)
-    neighbours[1, 32](lanes)
-    np.testing.assert_array_equal(lanes[:31], np.arange(1, 32) * 10)
-
-    @cuda.jit
-    def rounds(values):
-        grid = cuda.cg.this_grid()
-        i = cuda.grid(1)
-        for _ in range(3):
-            other = values[(i + 1) % values.size]
-            grid.sync()
-            values[i] += other
-            grid.sync()
-
-    values = np.arange(128, dtype=np.int64)
-    expected = values.copy()
-    for _ in range(3):
-        expected = expected + np.roll(expected, -1)
-    rounds[2, 64](values)
-    np.testing.assert_array_equal(values, expected)
+    numba_of_groups()
 
     @vectorize(["float32(float32, float32)"], target="cuda")
     def hypotenuse(a, b):

@@ -106,9 +106,14 @@ def swizzle_source(offset, i):
     return (i & 31 & a | o) ^ x | i & 32
 
 
+def lds_wait(target):
+    return ("s_wait_dscnt 0x0" if target.generation == "gfx12" else
+            "s_waitcnt lgkmcnt(0)")
+
+
 def moves(target):
     g = target.generation
-    wait = "s_wait_dscnt 0x0" if g == "gfx12" else "s_waitcnt lgkmcnt(0)"
+    wait = lds_wait(target)
     # RDNA2 and RDNA3 move data within 32 lanes only.
     reach = 32 if g in ("gfx10", "gfx11") else 64
 
@@ -156,6 +161,13 @@ def moves(target):
                           [f"ds_bpermute_fi_b32 v16, v4, v8{off}", wait],
                           lambda wave, o=offset: pull(wave, o, True),
                           prepare=lanes, covers=["ds_bpermute_fi_b32"])
+    yield from swizzles(wait)
+    yield from counters(target, wait)
+    yield addtid(target, wait)
+    yield conditional_exchange(target, wait)
+
+
+def swizzles(wait):
     # Quad permutations, bit masks; gfx9 and later: FFT and rotation.
     patterns = [0x801b, 0x80b1, 0x8000, 0x001f, 0x041f, 0x7c1f, 0x0010,
                 0x03e0, 0x2b47, 0xe000, 0xe010, 0xe018, 0xe01c, 0xe01e,
@@ -174,6 +186,8 @@ def moves(target):
                       [f"ds_swizzle_b32 v16, v4 offset:{offset:#x}", wait],
                       swizzled, covers=["ds_swizzle_b32"])
 
+
+def counters(target, wait):
     # Counters: all lanes get the old value, which grows by their number.
     for name, sign in (("ds_append", 1), ("ds_consume", -1)):
 
@@ -195,10 +209,12 @@ def moves(target):
                              f"  {lds(target, 'ds_load_b32')} v17, v20",
                              f"  {wait}"])
 
+
+def addtid(target, wait):
     # Addressed by M0, offset and lane.
     store = lds(target, "ds_store_addtid_b32")
     load = lds(target, "ds_load_addtid_b32")
-    yield Program("addtid", [f"{store} v4 offset:8", wait,
+    return Program("addtid", [f"{store} v4 offset:8", wait,
                              f"{load} v16 offset:8", wait,
                              "s_mov_b32 m0, -1",
                              f"{lds(target, 'ds_load_b32')} v17, v20 "
@@ -215,6 +231,8 @@ def moves(target):
                          f"  v_and_b32 v20, {4 * target.wave - 1:#x}, v20"],
                   prepare=lambda rng, wave: wave.record.update(m0=16))
 
+
+def conditional_exchange(target, wait):
     # Two dwords; those whose new value has the top bit are exchanged.
     def conditional(wave):
         want = {f"v{16 + k}": wave.values("D0", k) for k in range(4)}
@@ -231,7 +249,7 @@ def moves(target):
                 want[f"v{18 + k}"][i] = now[k]
         return want
 
-    yield Program("condxchg",
+    return Program("condxchg",
                   ["ds_condxchg32_rtn_b64 v[16:17], v20, v[4:5]", wait],
                   conditional, lds=1024,
                   setup=["  s_mov_b32 m0, -1", "  s_mov_b32 s58, -1",

@@ -82,6 +82,21 @@ def pack(rows, first, lane, elements, bits):
         rows[first + i * bits // 32][lane] |= x << i * bits % 32
 
 
+def text_of(name, s, signs, clamp, index_key, high):
+    r = lambda first, n: f"v{first}" if n == 1 else f"v[{first}:{first+n-1}]"
+    text = (f"{name} {r(C, s.c_regs)}, {r(A, s.a_regs)}, {r(B, s.b_regs)}, " +
+            (f"v{INDEX}" if s.sparse else r(C, s.c_regs)))
+    if index_key:
+        text += f" index_key:{index_key}"
+    if high:
+        text += " op_sel:[0,0,1]"
+    if s.integer and any(signs):
+        text += f" neg_lo:[{int(signs[0])},{int(signs[1])},0]"
+    if clamp:
+        text += " clamp"
+    return text
+
+
 def make(name, shape, signs, clamp, index_key, high):
     s = shape
     state = {}
@@ -152,17 +167,7 @@ def make(name, shape, signs, clamp, index_key, high):
             pack(rows, C, lane, out, 16 if s.packed else 32)
         return {"rows": rows}
 
-    r = lambda first, n: f"v{first}" if n == 1 else f"v[{first}:{first+n-1}]"
-    text = (f"{name} {r(C, s.c_regs)}, {r(A, s.a_regs)}, {r(B, s.b_regs)}, " +
-            (f"v{INDEX}" if s.sparse else r(C, s.c_regs)))
-    if index_key:
-        text += f" index_key:{index_key}"
-    if high:
-        text += " op_sel:[0,0,1]"
-    if s.integer and any(signs):
-        text += f" neg_lo:[{int(signs[0])},{int(signs[1])},0]"
-    if clamp:
-        text += " clamp"
+    text = text_of(name, s, signs, clamp, index_key, high)
     label = f"{name[2:]}_{signs}_{clamp}_{index_key}_{high}"
     return Program(label, [text], expect, prepare=prepare, full_exec=True,
                    rows_in=[(C, s.c_regs), (A, s.a_regs), (B, s.b_regs)] +

@@ -514,7 +514,7 @@ def mad(t, w, flush):
     return run
 
 
-def untabled(target):
+def mixes():
     half = lambda rng: pool_value(rng, Format("FMT_NUM_F16"), 16) | (
         pool_value(rng, Format("FMT_NUM_F16"), 16) << 16)
     single = lambda rng: pool_value(rng, Format("FMT_NUM_F32"), 32)
@@ -556,6 +556,13 @@ def untabled(target):
                 name, text, mix,
                 lambda rng: half(rng) if rng.random() < .5 else single(rng),
                 "f16" if form else "f32", text)
+
+
+def untabled(target):
+    half = lambda rng: pool_value(rng, Format("FMT_NUM_F16"), 16) | (
+        pool_value(rng, Format("FMT_NUM_F16"), 16) << 16)
+    single = lambda rng: pool_value(rng, Format("FMT_NUM_F32"), 32)
+    yield from mixes()
     for name, function, values in (
             ("v_exp_legacy_f32", lambda n: 2.0**n,
              [float(n) for n in range(-20, 20)]),

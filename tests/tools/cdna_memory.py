@@ -268,36 +268,7 @@ def loads_to_lds(target):
 # --- Accumulators and the rest ----------------------------------------------
 
 
-def accumulators(target):
-    def some(state, rng):
-        state.set_scalar(EXEC, masks(rng), 2)
-
-    def move(to, source):
-        def run(state):
-            for lane in lanes(state):
-                state.set(to, lane, state.get(source, lane))
-        return run
-
-    yield Simple("v_accvgpr_read_b32", "v_accvgpr_read_b32 v64, a5", some,
-                 move("v64", "a5"))
-    yield Simple("v_accvgpr_write_b32", "v_accvgpr_write_b32 a5, v64", some,
-                 move("a5", "v64"))
-    yield Simple("v_accvgpr_mov_b32", "v_accvgpr_mov_b32 a6, a5", some,
-                 move("a6", "a5"))
-
-    def constant(state):
-        for lane in lanes(state):
-            state.set("a5", lane, 0xbf800000)
-
-    def scalar(state):
-        for lane in lanes(state):
-            state.set("a5", lane, state.sgpr(50))
-
-    yield Simple("v_accvgpr_write_b32", "v_accvgpr_write_b32 a5, -1.0", some,
-                 constant)
-    yield Simple("v_accvgpr_write_b32", "v_accvgpr_write_b32 a5, s50", some,
-                 scalar)
-    # Memory to and from accumulators.
+def accumulators_in_memory():
     for words, size in ((1, "dword"), (2, "dwordx2"), (3, "dwordx3"),
                         (4, "dwordx4")):
         regs = "a8" if words == 1 else f"a[8:{7 + words}]"
@@ -340,6 +311,38 @@ def accumulators(target):
         yield Simple(f"ds_write_b{bits}",
                      f"ds_write_b{bits} v96, {regs} offset:16", apart,
                      lds_store)
+
+
+def accumulators(target):
+    def some(state, rng):
+        state.set_scalar(EXEC, masks(rng), 2)
+
+    def move(to, source):
+        def run(state):
+            for lane in lanes(state):
+                state.set(to, lane, state.get(source, lane))
+        return run
+
+    yield Simple("v_accvgpr_read_b32", "v_accvgpr_read_b32 v64, a5", some,
+                 move("v64", "a5"))
+    yield Simple("v_accvgpr_write_b32", "v_accvgpr_write_b32 a5, v64", some,
+                 move("a5", "v64"))
+    yield Simple("v_accvgpr_mov_b32", "v_accvgpr_mov_b32 a6, a5", some,
+                 move("a6", "a5"))
+
+    def constant(state):
+        for lane in lanes(state):
+            state.set("a5", lane, 0xbf800000)
+
+    def scalar(state):
+        for lane in lanes(state):
+            state.set("a5", lane, state.sgpr(50))
+
+    yield Simple("v_accvgpr_write_b32", "v_accvgpr_write_b32 a5, -1.0", some,
+                 constant)
+    yield Simple("v_accvgpr_write_b32", "v_accvgpr_write_b32 a5, s50", some,
+                 scalar)
+    yield from accumulators_in_memory()
 
     def atomic(state):
         for lane in lanes(state):

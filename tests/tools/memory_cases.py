@@ -185,14 +185,9 @@ def vmem_case(checker, case, lower, fields, atomic, load):
     case.after = [d.wait()] + wait + reload
 
 
-def check(checker, module, n, case):
-    rng = random.Random(case.name)
-    wave = checker.t.wave
-    waves = checker.wave_records(rng, LANES // wave)
-    fields = case.fields
+def lane_values(rng, case, data_field):
+    """What each lane has in its registers, and so in memory."""
     name = case.name
-    data_field = next((fields[f] for f in ("data0", "data", "vdata", "vsrc")
-                       if f in fields), None)
     lanes = []
     for _ in range(LANES):
         fmt = FakeFormat(original_name(case.op))
@@ -209,11 +204,72 @@ def check(checker, module, n, case):
             half = 64 if "64" in name or "X2" in name else 32
             lanes[-1]["S0"] = (lanes[-1]["S0"] & ((1 << half) - 1) |
                                lanes[-1]["S2"] << half) & ((1 << 128) - 1)
+    return lanes
+
+
+def expected(checker, case, program, record, lane, values):
+    """The destination and the sixteen bytes of memory behind the instruction."""
+    fields = case.fields
+    name = case.name
+    _, second = case.offsets
+    memory = Memory()
+    base = 0x1000
+    split = 8 if case.offsets == (0, 4) else second
+    memory.store(base, 8, values["S2"])
+    memory.store(base + split, 8, values["S2"] >> 64)
+    old = values["D0"]
+    if getattr(case, "buffer", False) and "ATOMIC" in name:
+        old = values["S0"]
+    names = {
+        "MEM": memory, "ADDR": Val(base, 64, "u"),
+        "ADDR_BASE": Val(base, 32, "u"),
+        "TADDR": Val(base, 64, "u"),
+        "OFFSET": Val(0, 32, "u"), "offset": Val(0, 32, "u"),
+        "OFFSET0": Val(0, 8, "u"), "OFFSET1": Val(1, 8, "u"),
+        "DATA": Val(values["S0"], 128, "b"),
+        "DATA2": Val(values["S1"], 128, "b"),
+        "RETURN_DATA": Val(old, 128, "b"),
+        "VDATA": Val(old if case.load else values["S0"], 128, "b"),
+        "laneId": Val(lane, 32, "u"), "laneID": Val(lane, 32, "u"),
+    }
+    for extra in ("vgpr_a", "v_addr", "s_saddr", "sgpr_o", "VADDR",
+                  "SRSRC", "SOFFSET", "SADDR", "v_addr_off",
+                  "s_saddr_off", "flat_scratch"):
+        names[extra] = Val(0, 64, "b")
+    env = checker.environment(case, record, names)
+    for function in ("CalcDsAddr", "CalcGlobalAddr", "CalcFlatAddr",
+                     "CalcScratchAddr", "CalcBufferAddr"):
+        env.lambdas[function] = lambda *_: Val(base, 64, "u")
+    if record["exec"] >> lane & 1:
+        program(env)
+        result = "VDATA" if case.load and not name.startswith(
+            "DS_") else "RETURN_DATA"
+        expect_d = env.names[result].bits if (
+            "vdst" in fields or getattr(case, "buffer", False)) else (
+                values["D0"])
+        if getattr(case, "buffer", False) and not case.load and (
+                "ATOMIC" not in name):
+            expect_d = values["D0"]
+        expect_d = destination(checker, case, expect_d, old)
+    else:
+        expect_d = old
+    expect_m = memory.load(base, 8) | memory.load(base + split,
+                                                  8) << 64
+    return expect_d, expect_m
+
+
+def check(checker, module, n, case):
+    rng = random.Random(case.name)
+    wave = checker.t.wave
+    waves = checker.wave_records(rng, LANES // wave)
+    fields = case.fields
+    data_field = next((fields[f] for f in ("data0", "data", "vdata", "vsrc")
+                       if f in fields), None)
+    lanes = lane_values(rng, case, data_field)
     raw = b"".join(v[s].to_bytes(16, "little") for v in lanes
                    for s in ("S0", "S1", "S2", "D0"))
     lane_out, _ = checker.execute(module, n, raw, waves, wave)
     program = checker.program(case.op)
-    first, second = case.offsets
     for w, record in enumerate(waves):
         for lane in range(wave):
             i = w * wave + lane
@@ -221,49 +277,8 @@ def check(checker, module, n, case):
             got_d = int.from_bytes(lane_out[64 * i:64 * i + 16], "little")
             got_m = int.from_bytes(lane_out[64 * i + 16:64 * i + 32],
                                    "little")
-            memory = Memory()
-            base = 0x1000
-            split = 8 if case.offsets == (0, 4) else second
-            memory.store(base, 8, values["S2"])
-            memory.store(base + split, 8, values["S2"] >> 64)
-            old = values["D0"]
-            if getattr(case, "buffer", False) and "ATOMIC" in name:
-                old = values["S0"]
-            names = {
-                "MEM": memory, "ADDR": Val(base, 64, "u"),
-                "ADDR_BASE": Val(base, 32, "u"),
-                "TADDR": Val(base, 64, "u"),
-                "OFFSET": Val(0, 32, "u"), "offset": Val(0, 32, "u"),
-                "OFFSET0": Val(0, 8, "u"), "OFFSET1": Val(1, 8, "u"),
-                "DATA": Val(values["S0"], 128, "b"),
-                "DATA2": Val(values["S1"], 128, "b"),
-                "RETURN_DATA": Val(old, 128, "b"),
-                "VDATA": Val(old if case.load else values["S0"], 128, "b"),
-                "laneId": Val(lane, 32, "u"), "laneID": Val(lane, 32, "u"),
-            }
-            for extra in ("vgpr_a", "v_addr", "s_saddr", "sgpr_o", "VADDR",
-                          "SRSRC", "SOFFSET", "SADDR", "v_addr_off",
-                          "s_saddr_off", "flat_scratch"):
-                names[extra] = Val(0, 64, "b")
-            env = checker.environment(case, record, names)
-            for function in ("CalcDsAddr", "CalcGlobalAddr", "CalcFlatAddr",
-                             "CalcScratchAddr", "CalcBufferAddr"):
-                env.lambdas[function] = lambda *_: Val(base, 64, "u")
-            if record["exec"] >> lane & 1:
-                program(env)
-                result = "VDATA" if case.load and not name.startswith(
-                    "DS_") else "RETURN_DATA"
-                expect_d = env.names[result].bits if (
-                    "vdst" in fields or getattr(case, "buffer", False)) else (
-                        values["D0"])
-                if getattr(case, "buffer", False) and not case.load and (
-                        "ATOMIC" not in name):
-                    expect_d = values["D0"]
-                expect_d = destination(checker, case, expect_d, old)
-            else:
-                expect_d = old
-            expect_m = memory.load(base, 8) | memory.load(base + split,
-                                                          8) << 64
+            expect_d, expect_m = expected(checker, case, program, record,
+                                          lane, values)
             if got_d != expect_d and not nan_equal(
                     original_name(case.op), got_d, expect_d):
                 checker.fail(case, values, f"result, lane {lane}", got_d,

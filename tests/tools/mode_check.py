@@ -202,6 +202,37 @@ class ModeChecker(Checker):
                              ["  s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, "
                               f"{width}), {bits & (1 << width) - 1}"], w)
 
+    def modifiers_of_halves(self):
+        minus = lambda v: Val(v.bits ^ 1 << (v.w - 1), v.w, v.t)
+        halves = Format("FMT_NUM_PK2_F16")
+
+        def half(values, slot, high, negate=False):
+            v = Val(values[slot] >> (16 if high else 0), 16, "f")
+            return minus(v) if negate else v
+
+        def packed(values, lane, wave):
+            low = rounded(*exact("add", half(values, "S0", 1, True),
+                                 half(values, "S1", 0), None), "f", 16, "rne")
+            high = rounded(*exact("add", half(values, "S0", 0),
+                                  half(values, "S1", 1, True), None), "f", 16,
+                           "rne")
+            return Val(high.bits << 16 | low.bits, 32, "pair")
+
+        self.add("op_sel_pk_add_f16",
+                 "v_pk_add_f16 v16, v4, v8 op_sel:[1,0] op_sel_hi:[0,1] "
+                 "neg_lo:[1,0] neg_hi:[0,1]", packed, halves)
+        if self.t.generation != "gfx9":
+
+            def selected(values, lane, wave):
+                r = rounded(*exact("fma", half(values, "S0", 1),
+                                   half(values, "S1", 0),
+                                   half(values, "S2", 1)), "f", 16, "rne")
+                return Val(r.bits << 16 | values["D0"] & 0xffff, 32, "pair")
+
+            self.add("op_sel_fma_f16",
+                     "v_fma_f16 v16, v4, v8, v12 op_sel:[1,0,1,1]", selected,
+                     halves)
+
     def modifiers(self):
         fmt = Format("FMT_NUM_F32")
         minus = lambda v: Val(v.bits ^ 1 << (v.w - 1), v.w, v.t)
@@ -253,34 +284,7 @@ class ModeChecker(Checker):
                  lambda v, l, w: Val(min(max(
                      signed(v["S0"]) + signed(v["S1"]), -1 << 31),
                                          (1 << 31) - 1), 32), integers)
-        halves = Format("FMT_NUM_PK2_F16")
-
-        def half(values, slot, high, negate=False):
-            v = Val(values[slot] >> (16 if high else 0), 16, "f")
-            return minus(v) if negate else v
-
-        def packed(values, lane, wave):
-            low = rounded(*exact("add", half(values, "S0", 1, True),
-                                 half(values, "S1", 0), None), "f", 16, "rne")
-            high = rounded(*exact("add", half(values, "S0", 0),
-                                  half(values, "S1", 1, True), None), "f", 16,
-                           "rne")
-            return Val(high.bits << 16 | low.bits, 32, "pair")
-
-        self.add("op_sel_pk_add_f16",
-                 "v_pk_add_f16 v16, v4, v8 op_sel:[1,0] op_sel_hi:[0,1] "
-                 "neg_lo:[1,0] neg_hi:[0,1]", packed, halves)
-        if self.t.generation != "gfx9":
-
-            def selected(values, lane, wave):
-                r = rounded(*exact("fma", half(values, "S0", 1),
-                                   half(values, "S1", 0),
-                                   half(values, "S2", 1)), "f", 16, "rne")
-                return Val(r.bits << 16 | values["D0"] & 0xffff, 32, "pair")
-
-            self.add("op_sel_fma_f16",
-                     "v_fma_f16 v16, v4, v8, v12 op_sel:[1,0,1,1]", selected,
-                     halves)
+        self.modifiers_of_halves()
 
         def mode_bits(values, lane, wave):
             return None

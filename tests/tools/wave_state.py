@@ -134,13 +134,12 @@ def vector_rows(instruction, registers, step=16):
                  " v1")
     return lines
 
+REGISTERS = [f"v{FIRST_VGPR + i}" for i in range(VGPRS)] + [
+    f"a{i}" for i in range(AGPRS)]
 
-def kernel_text(target, cases):
-    registers = [f"v{FIRST_VGPR + i}" for i in range(VGPRS)] + [
-        f"a{i}" for i in range(AGPRS)]
-    # gfx90a's scratch instructions need FLAT_SCRATCH, which it does not get
-    # from the hardware.
-    setup = target == "gfx90a"
+
+def load_state(setup):
+    """Everything from the record, and the jump to a case."""
     group = "s4" if setup else "s2"
     lines = [
         f"  s_mov_b32 s9, {group}",
@@ -168,7 +167,7 @@ def kernel_text(target, cases):
         "  v_mov_b32 v1, v0",
     ]
     lines += vector_rows("global_load_dword {reg}, v1, s[4:5] "
-                         "offset:{offset}", registers)
+                         "offset:{offset}", REGISTERS)
     # LDS comes next in the record.
     rows = LDS_BYTES // 256
     lines += vector_rows("global_load_dword {reg}, v1, s[4:5] "
@@ -193,6 +192,14 @@ def kernel_text(target, cases):
         "  s_cmp_lg_u32 s21, 0",
         "  s_mov_b64 exec, s[18:19]",
         "  s_setpc_b64 s[30:31]",
+    ]
+    return lines
+
+
+def store_state():
+    """Everything back into the record, behind a case."""
+    rows = LDS_BYTES // 256
+    lines = [
         "finish:",
         # More wait states than CDNA wants behind any instruction.
         "  s_nop 15",
@@ -207,7 +214,7 @@ def kernel_text(target, cases):
         "  v_mov_b32 v1, v0",
     ]
     lines += vector_rows("global_store_dword v1, {reg}, s[4:5] "
-                         "offset:{offset}", registers)
+                         "offset:{offset}", REGISTERS)
     lines += [f"  ds_read_b32 v{8 + i}, v0 offset:{256 * i}"
               for i in range(rows)]
     lines.append("  s_waitcnt lgkmcnt(0)")
@@ -224,6 +231,14 @@ def kernel_text(target, cases):
         f"  .p2align {SLOT_SHIFT}",
         "table:",
     ]
+    return lines
+
+
+def kernel_text(target, cases):
+    # gfx90a's scratch instructions need FLAT_SCRATCH, which it does not get
+    # from the hardware.
+    setup = target == "gfx90a"
+    lines = load_state(setup) + store_state()
     for case in cases:
         lines += [f"  .p2align {SLOT_SHIFT}"]
         lines += ["  " + line for line in case.split("\n")]
