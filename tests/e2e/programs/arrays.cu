@@ -3,8 +3,7 @@
 // RUN: %check %s %t
 #include "program.h"
 
-int main() {
-  CHECK(cudaSetDevice(0));
+void TestPlanes() {
   const cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
   cudaArray_t array;
   CHECK(cudaMallocArray(&array, &format, 20, 10));
@@ -36,13 +35,20 @@ int main() {
   EXPECT(ToHost(linear, 200) == in);
   CHECK(cudaFreeArray(array));
   CHECK(cudaFreeArray(other));
+}
 
+CUDA_ARRAY3D_DESCRIPTOR Descriptor() {
   CUDA_ARRAY3D_DESCRIPTOR d = {};
   d.Width = 16;
   d.Height = 8;
   d.Depth = 4;
   d.Format = CU_AD_FORMAT_UNSIGNED_INT16;
   d.NumChannels = 2;
+  return d;
+}
+
+void TestCubes() {
+  CUDA_ARRAY3D_DESCRIPTOR d = Descriptor();
   CUarray cube;
   CHECK_DRIVER(cuArray3DCreate(&cube, &d));
   CUDA_ARRAY3D_DESCRIPTOR same;
@@ -75,9 +81,12 @@ int main() {
   EXPECT(cells == back);
   CHECK_DRIVER(cuArrayDestroy(cube));
   EXPECT(cuArrayDestroy(nullptr) != CUDA_SUCCESS);
+}
 
-  CUmipmappedArray mipmap;
+void TestMipmaps() {
+  CUDA_ARRAY3D_DESCRIPTOR d = Descriptor(), same;
   d.Depth = 0;
+  CUmipmappedArray mipmap;
   CHECK_DRIVER(cuMipmappedArrayCreate(&mipmap, &d, 3));
   for (unsigned level = 0; level < 3; ++level) {
     CUarray a;
@@ -88,5 +97,12 @@ int main() {
   CUarray none;
   EXPECT(cuMipmappedArrayGetLevel(&none, mipmap, 3) != CUDA_SUCCESS);
   CHECK_DRIVER(cuMipmappedArrayDestroy(mipmap));
+}
+
+int main() {
+  CHECK(cudaSetDevice(0));
+  TestPlanes();
+  TestCubes();
+  TestMipmaps();
   return Pass();
 }

@@ -99,20 +99,23 @@ int RunGraph(cudaGraphExec_t exec, cudaStream_t stream, const int* sum) {
   return ToHost(sum, 1)[0];
 }
 
-// What stands behind a kernel of a graph finds what its children have done.
-void TestGraphs() {
-  constexpr int kSum = 64 * 7 + 64;
+constexpr int kSum = 64 * 7 + 64;
+struct Graphs {
   cudaStream_t stream, other;
-  CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-  CHECK(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking));
-  cudaEvent_t fork, join;
-  CHECK(cudaEventCreateWithFlags(&fork, cudaEventDisableTiming));
-  CHECK(cudaEventCreateWithFlags(&join, cudaEventDisableTiming));
   int* scratch = ToDevice(std::vector<int>(64));
-  int* more = ToDevice(std::vector<int>(64));
   int* sum = ToDevice(std::vector<int>(1));
   int* beside = ToDevice(std::vector<int>(1));
 
+  void Captured();
+  void Built();
+};
+
+// What stands behind a kernel of a graph finds what its children have done.
+void Graphs::Captured() {
+  cudaEvent_t fork, join;
+  CHECK(cudaEventCreateWithFlags(&fork, cudaEventDisableTiming));
+  CHECK(cudaEventCreateWithFlags(&join, cudaEventDisableTiming));
+  int* more = ToDevice(std::vector<int>(64));
   cudaGraph_t graph = nullptr, whole = nullptr;
   cudaGraphExec_t exec = nullptr;
   CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
@@ -143,9 +146,17 @@ void TestGraphs() {
          cudaErrorNotSupported);
   cudaGetLastError();
   CHECK(cudaGraphExecDestroy(exec));
+  CHECK(cudaGraphDestroy(whole));
   CHECK(cudaGraphDestroy(graph));
+  CHECK(cudaEventDestroy(fork));
+  CHECK(cudaEventDestroy(join));
+}
 
-  // Built by hand, and changed when it is executable.
+// Built by hand, and changed when it is executable.
+void Graphs::Built() {
+  cudaGraph_t whole = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  CHECK(cudaGraphCreate(&whole, 0));
   void* arguments[] = {&scratch, &sum};
   void* of_double[] = {&sum};
   cudaKernelNodeParams launches = {}, doubles = {};
@@ -177,10 +188,16 @@ void TestGraphs() {
   EXPECT(RunGraph(exec, stream, sum) == 2 * kSum);
   CHECK(cudaGraphExecDestroy(exec));
   CHECK(cudaGraphDestroy(whole));
-  CHECK(cudaEventDestroy(fork));
-  CHECK(cudaEventDestroy(join));
-  CHECK(cudaStreamDestroy(other));
-  CHECK(cudaStreamDestroy(stream));
+}
+
+void TestGraphs() {
+  Graphs graphs;
+  CHECK(cudaStreamCreateWithFlags(&graphs.stream, cudaStreamNonBlocking));
+  CHECK(cudaStreamCreateWithFlags(&graphs.other, cudaStreamNonBlocking));
+  graphs.Captured();
+  graphs.Built();
+  CHECK(cudaStreamDestroy(graphs.other));
+  CHECK(cudaStreamDestroy(graphs.stream));
 }
 
 // ---- Depth ------------------------------------------------------------------

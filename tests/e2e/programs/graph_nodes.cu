@@ -15,6 +15,44 @@
 
 __global__ void Add(int* p, int by) { p[threadIdx.x] += by; }
 
+// Events of a graph are seen outside of it.
+void TestEvents(cudaStream_t s) {
+  cudaEvent_t event;
+  CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+  cudaGraph_t graph;
+  cudaGraphNode_t a, b;
+  CHECK(cudaGraphCreate(&graph, 0));
+  CHECK(cudaGraphAddEventRecordNode(&a, graph, nullptr, 0, event));
+  CHECK(cudaGraphAddEventWaitNode(&b, graph, &a, 1, event));
+  cudaEvent_t same;
+  CHECK(cudaGraphEventRecordNodeGetEvent(a, &same));
+  EXPECT(same == event);
+  cudaGraphNodeType type;
+  CHECK(cudaGraphNodeGetType(b, &type));
+  EXPECT(type == cudaGraphNodeTypeWaitEvent);
+  cudaGraphExec_t exec;
+  CHECK(cudaGraphInstantiate(&exec, graph, 0));
+  CHECK(cudaGraphLaunch(exec, s));
+  CHECK(cudaStreamSynchronize(s));
+  EXPECT(cudaEventQuery(event) == cudaSuccess);
+}
+
+void TestEdges(cudaGraph_t graph, cudaGraphNode_t a, cudaGraphNode_t b,
+               cudaGraphNode_t c) {
+  cudaGraphNode_t from[4], to[4];
+  std::size_t count = 4;
+  CHECK(cudaGraphGetEdges(graph, from, to, nullptr, &count));
+  EXPECT(count == 2);
+  count = 1;
+  cudaGraphNode_t next;
+  CHECK(cudaGraphNodeGetDependentNodes(b, &next, nullptr, &count));
+  EXPECT(count == 1 && next == c);
+  CHECK(cudaGraphNodeGetDependencies(b, &next, nullptr, &count));
+  EXPECT(count == 1 && next == a);
+  CHECK(cudaGraphRemoveDependencies(graph, &b, &c, nullptr, 1));
+  CHECK(cudaGraphAddDependencies(graph, &a, &c, nullptr, 1));
+}
+
 int main() {
   cudaStream_t s;
   CHECK(cudaStreamCreate(&s));
@@ -37,18 +75,7 @@ int main() {
   CHECK(cudaGraphAddNode(&c, graph, nullptr, nullptr, 0, &params));
   CHECK(cudaGraphAddDependencies(graph, &b, &c, nullptr, 1));
 
-  cudaGraphNode_t from[4], to[4];
-  std::size_t count = 4;
-  CHECK(cudaGraphGetEdges(graph, from, to, nullptr, &count));
-  EXPECT(count == 2);
-  count = 1;
-  cudaGraphNode_t next;
-  CHECK(cudaGraphNodeGetDependentNodes(b, &next, nullptr, &count));
-  EXPECT(count == 1 && next == c);
-  CHECK(cudaGraphNodeGetDependencies(b, &next, nullptr, &count));
-  EXPECT(count == 1 && next == a);
-  CHECK(cudaGraphRemoveDependencies(graph, &b, &c, nullptr, 1));
-  CHECK(cudaGraphAddDependencies(graph, &a, &c, nullptr, 1));
+  TestEdges(graph, a, b, c);
 
   const auto run = [&](cudaGraphExec_t exec) {
     CHECK(cudaMemsetAsync(p, 0, 128, s));
@@ -96,21 +123,6 @@ int main() {
   CHECK(cudaGraphDestroy(clone));
   CHECK(cudaGraphDestroy(graph));
 
-  // Events of a graph are seen outside of it.
-  cudaEvent_t event;
-  CHECK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-  CHECK(cudaGraphCreate(&graph, 0));
-  CHECK(cudaGraphAddEventRecordNode(&a, graph, nullptr, 0, event));
-  CHECK(cudaGraphAddEventWaitNode(&b, graph, &a, 1, event));
-  cudaEvent_t same;
-  CHECK(cudaGraphEventRecordNodeGetEvent(a, &same));
-  EXPECT(same == event);
-  cudaGraphNodeType type;
-  CHECK(cudaGraphNodeGetType(b, &type));
-  EXPECT(type == cudaGraphNodeTypeWaitEvent);
-  CHECK(cudaGraphInstantiate(&exec, graph, 0));
-  CHECK(cudaGraphLaunch(exec, s));
-  CHECK(cudaStreamSynchronize(s));
-  EXPECT(cudaEventQuery(event) == cudaSuccess);
+  TestEvents(s);
   return Pass();
 }

@@ -11,7 +11,7 @@ __global__ void Fill(int* p, std::size_t pitch, int width, int height) {
   }
 }
 
-int main() {
+void TestRefusals() {
   void* none = &none;
   CHECK(cudaMalloc(&none, 0));
   CHECK(cudaFree(nullptr));
@@ -19,7 +19,9 @@ int main() {
   EXPECT(cudaGetLastError() == cudaErrorMemoryAllocation);
   int host = 0;
   EXPECT(cudaFree(&host) == cudaErrorInvalidValue);
+}
 
+void TestPitch() {
   constexpr int kWidth = 37, kHeight = 11;
   int* area = nullptr;
   std::size_t pitch = 0;
@@ -36,7 +38,9 @@ int main() {
     }
   }
   CHECK(cudaFree(area));
+}
 
+void TestBox() {
   // 3-D: a block out of the middle.
   cudaPitchedPtr cube;
   const cudaExtent extent = make_cudaExtent(16 * sizeof(short), 6, 5);
@@ -73,7 +77,9 @@ int main() {
   }
   EXPECT(sum == 24 * 25 / 2);
   CHECK(cudaFree(cube.ptr));
+}
 
+void TestDriver() {
   CUdeviceptr p, base;
   std::size_t bytes;
   CHECK_DRIVER(cuMemAlloc(&p, 1000));
@@ -92,5 +98,12 @@ int main() {
   std::size_t free_bytes = 0, total = 0;
   CHECK(cudaMemGetInfo(&free_bytes, &total));
   EXPECT(free_bytes <= total && total > 0);
+}
+
+int main() {
+  TestRefusals();
+  TestPitch();
+  TestBox();
+  TestDriver();
   return Pass();
 }

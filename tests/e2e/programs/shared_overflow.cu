@@ -60,6 +60,40 @@ void Compare(const unsigned* device, int blocks, unsigned seed) {
   }
 }
 
+void TestGraphs(unsigned* (&out)[3], cudaStream_t (&streams)[2], int bytes) {
+  // A captured launch, beside one on a stream.
+  cudaGraph_t graph;
+  cudaGraphExec_t exec;
+  CHECK(cudaStreamBeginCapture(streams[0], cudaStreamCaptureModeGlobal));
+  Mix<<<2, kThreads, bytes, streams[0]>>>(out[2], 60);
+  CHECK(cudaStreamEndCapture(streams[0], &graph));
+  CHECK(cudaGraphInstantiate(&exec, graph, 0));
+  CHECK(cudaGraphLaunch(exec, streams[0]));
+  Mix<<<2, kThreads, bytes, streams[1]>>>(out[1], 70);
+  CHECK(cudaDeviceSynchronize());
+  Compare(out[2], 2, 60);
+  Compare(out[1], 2, 70);
+
+  // Two nodes that were added and do not wait for each other.
+  CHECK(cudaGraphCreate(&graph, 0));
+  unsigned seeds[2] = {80, 90};
+  for (int i = 0; i < 2; ++i) {
+    void* args[] = {&out[i], &seeds[i]};
+    cudaKernelNodeParams node = {};
+    node.func = reinterpret_cast<void*>(Mix);
+    node.gridDim = 2;
+    node.blockDim = kThreads;
+    node.sharedMemBytes = bytes;
+    node.kernelParams = args;
+    cudaGraphNode_t added;
+    CHECK(cudaGraphAddKernelNode(&added, graph, nullptr, 0, &node));
+  }
+  CHECK(cudaGraphInstantiate(&exec, graph, 0));
+  CHECK(cudaGraphLaunch(exec, streams[0]));
+  CHECK(cudaDeviceSynchronize());
+  for (int i = 0; i < 2; ++i) Compare(out[i], 2, seeds[i]);
+}
+
 int main() {
   const int bytes = 4 * kWords;
   const std::vector<unsigned> zeros(3 * 8);
@@ -95,37 +129,7 @@ int main() {
   CHECK(cudaDeviceSynchronize());
   for (int i = 0; i < 2; ++i) Compare(out[i], 2, 40 + 10 * i);
 
-  // A captured launch, beside one on a stream.
-  cudaGraph_t graph;
-  cudaGraphExec_t exec;
-  CHECK(cudaStreamBeginCapture(streams[0], cudaStreamCaptureModeGlobal));
-  Mix<<<2, kThreads, bytes, streams[0]>>>(out[2], 60);
-  CHECK(cudaStreamEndCapture(streams[0], &graph));
-  CHECK(cudaGraphInstantiate(&exec, graph, 0));
-  CHECK(cudaGraphLaunch(exec, streams[0]));
-  Mix<<<2, kThreads, bytes, streams[1]>>>(out[1], 70);
-  CHECK(cudaDeviceSynchronize());
-  Compare(out[2], 2, 60);
-  Compare(out[1], 2, 70);
-
-  // Two nodes that were added and do not wait for each other.
-  CHECK(cudaGraphCreate(&graph, 0));
-  unsigned seeds[2] = {80, 90};
-  for (int i = 0; i < 2; ++i) {
-    void* args[] = {&out[i], &seeds[i]};
-    cudaKernelNodeParams node = {};
-    node.func = reinterpret_cast<void*>(Mix);
-    node.gridDim = 2;
-    node.blockDim = kThreads;
-    node.sharedMemBytes = bytes;
-    node.kernelParams = args;
-    cudaGraphNode_t added;
-    CHECK(cudaGraphAddKernelNode(&added, graph, nullptr, 0, &node));
-  }
-  CHECK(cudaGraphInstantiate(&exec, graph, 0));
-  CHECK(cudaGraphLaunch(exec, streams[0]));
-  CHECK(cudaDeviceSynchronize());
-  for (int i = 0; i < 2; ++i) Compare(out[i], 2, seeds[i]);
+  TestGraphs(out, streams, bytes);
 
   // More blocks than a quarter of the memory has room for.
   cudaDeviceProp prop;

@@ -26,14 +26,12 @@ cudaTextureObject_t Object(cudaResourceDesc resource,
   return object;
 }
 
-int main() {
-  unsigned* out = ToDevice(std::vector<unsigned>(2, 0));
+void TestLayers(unsigned* out, const cudaChannelFormatDesc& word) {
   // Four layers of 2 x 2; texel (x, y) of a layer is 100 * layer + 10 * y + x.
   std::vector<unsigned> texels;
   for (unsigned i = 0; i < 16; ++i) {
     texels.push_back(i / 4 * 100 + i / 2 % 2 * 10 + i % 2);
   }
-  const cudaChannelFormatDesc word = cudaCreateChannelDesc<unsigned>();
   cudaArray_t layers;
   CHECK(cudaMalloc3DArray(&layers, &word, make_cudaExtent(2, 2, 4),
                           cudaArrayLayered));
@@ -65,7 +63,9 @@ int main() {
   view.format = cudaResViewFormatUnsignedInt2;  // 8 bytes, not 4
   EXPECT(cudaCreateTextureObject(&t, &resource, &kPoint, &view) ==
          cudaErrorInvalidValue);
+}
 
+void TestPairs(unsigned* out, const cudaChannelFormatDesc& word) {
   // The same bytes as pairs of 16 bits.
   cudaArray_t plane;
   CHECK(cudaMallocArray(&plane, &word, 2, 2));
@@ -80,11 +80,14 @@ int main() {
   CUDA_RESOURCE_VIEW_DESC pairs = {};
   pairs.format = CU_RES_VIEW_FORMAT_UINT_2X16;
   pairs.width = pairs.height = 2;
+  cudaTextureObject_t t;
   CHECK_DRIVER(cuTexObjectCreate(&t, &words_of, &integers, &pairs));
   ReadPair<<<1, 1>>>(t, reinterpret_cast<ushort2*>(out));
   EXPECT(ToHost(out, 1)[0] == 0xabcd1234);
   CHECK(cudaDestroyTextureObject(t));
+}
 
+void TestLevels(unsigned* out, const cudaChannelFormatDesc& word) {
   // Two of a mipmap's three levels.
   cudaMipmappedArray_t mipmap;
   CHECK(cudaMallocMipmappedArray(&mipmap, &word, make_cudaExtent(4, 4, 0), 3));
@@ -96,10 +99,10 @@ int main() {
     CHECK(cudaMemcpy2DToArray(array, 0, 0, all.data(), size * 4, size * 4,
                               size, cudaMemcpyHostToDevice));
   }
-  resource = {};
+  cudaResourceDesc resource = {};
   resource.resType = cudaResourceTypeMipmappedArray;
   resource.res.mipmap.mipmap = mipmap;
-  view = {};
+  cudaResourceViewDesc view = {};
   view.format = cudaResViewFormatUnsignedInt1;
   view.width = view.height = 2;
   view.firstMipmapLevel = 1;
@@ -107,23 +110,39 @@ int main() {
   cudaTextureDesc levels = {};
   levels.maxMipmapLevelClamp = 10;
   levels.normalizedCoords = 1;
+  cudaTextureObject_t t;
   CHECK(cudaCreateTextureObject(&t, &resource, &levels, &view));
   for (unsigned level = 0; level < 2; ++level) {
     Read<<<1, 1>>>(t, float(level), 0, out);
     EXPECT(ToHost(out, 1)[0] == 1001 + level);
   }
   CHECK(cudaDestroyTextureObject(t));
+}
 
+void TestLinear(unsigned* out, const cudaChannelFormatDesc& word) {
   // Linear memory has no views.
-  resource = {};
+  cudaResourceDesc resource = {};
   resource.resType = cudaResourceTypeLinear;
   resource.res.linear.devPtr = out;
   resource.res.linear.desc = word;
   resource.res.linear.sizeInBytes = 8;
+  cudaResourceViewDesc view = {};
+  view.format = cudaResViewFormatUnsignedInt1;
+  view.width = view.height = 2;
+  cudaTextureObject_t t;
   EXPECT(cudaCreateTextureObject(&t, &resource, &kPoint, &view) ==
          cudaErrorInvalidValue);
   CHECK(cudaCreateTextureObject(&t, &resource, &kPoint, nullptr));
   EXPECT(cudaGetTextureObjectResourceViewDesc(&view, t) ==
          cudaErrorInvalidValue);
+}
+
+int main() {
+  unsigned* out = ToDevice(std::vector<unsigned>(2, 0));
+  const cudaChannelFormatDesc word = cudaCreateChannelDesc<unsigned>();
+  TestLayers(out, word);
+  TestPairs(out, word);
+  TestLevels(out, word);
+  TestLinear(out, word);
   return Pass();
 }
