@@ -84,9 +84,9 @@ class Compilation {
     CERB_TRY(machine_, CreateMachine(options_.target, options_.opt_level));
     CERB_TRY_VOID(Read(text));
     std::vector<std::string> names;
-    for (const Program::Unit& unit : program_.units) {
-      modules_.push_back(unit.parsed.module.get());
-      names.push_back(unit.lower.input_name);
+    for (const Program::InputModule& input : program_.modules) {
+      modules_.push_back(input.parsed.module.get());
+      names.push_back(input.lower.input_name);
     }
     CERB_TRY(program_.graph, CallGraph::Build(modules_, names));
     if (options_.emit != Emit::kHsaco) {
@@ -128,25 +128,25 @@ class Compilation {
   }
 
   // False if the module, or without keep_going anything in it, is broken.
-  bool ReadUnit(std::string_view text, Program::Unit* unit) {
-    unit->lower.keep_going = options_.keep_going;
+  bool ReadModule(std::string_view text, Program::InputModule* input) {
+    input->lower.keep_going = options_.keep_going;
     const DiagSink report = [&](const Diag& diag) {
-      Report(diag, &unit->lower);
+      Report(diag, &input->lower);
     };
     {
       llvm::TimeTraceScope phase("Parse");
-      unit->parsed = Parse(text, report);
+      input->parsed = Parse(text, report);
     }
     int module_errors = 0;
-    int errors = unit->parsed.errors;
-    if (unit->parsed.module_errors == 0) {
+    int errors = input->parsed.errors;
+    if (input->parsed.module_errors == 0) {
       llvm::TimeTraceScope phase("Check");
-      errors += Check(*unit->parsed.module, report, &module_errors);
+      errors += Check(*input->parsed.module, report, &module_errors);
     }
-    module_errors += unit->parsed.module_errors;
-    unit->lines.emplace(unit->parsed.module->text);
-    unit->lower.debug = unit->parsed.module->debug;
-    program_.debug |= unit->lower.debug;
+    module_errors += input->parsed.module_errors;
+    input->lines.emplace(input->parsed.module->text);
+    input->lower.debug = input->parsed.module->debug;
+    program_.debug |= input->lower.debug;
     return module_errors == 0 && (errors == 0 || options_.keep_going);
   }
 
@@ -164,17 +164,17 @@ class Compilation {
 
   Status Read(std::string_view text) {
     const std::vector<std::string_view> texts = SplitModules(text);
-    program_.units = std::vector<Program::Unit>(texts.size());
+    program_.modules = std::vector<Program::InputModule>(texts.size());
     bool fine = true;
     for (std::size_t i = 0; i < texts.size(); ++i) {
-      Program::Unit& unit = program_.units[i];
-      unit.lower.input_name =
+      Program::InputModule& input = program_.modules[i];
+      input.lower.input_name =
           texts.size() == 1 ? options_.input_name
                             : fmt::format("{}[{}]", options_.input_name, i + 1);
-      fine &= ReadUnit(texts[i], &unit);
+      fine &= ReadModule(texts[i], &input);
     }
     if (texts.size() == 1) {
-      DefineSizedExterns(program_.units[0].parsed.module.get());
+      DefineSizedExterns(program_.modules[0].parsed.module.get());
     }
     if (fine) return {};
     reported_ = true;

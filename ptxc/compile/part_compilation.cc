@@ -84,8 +84,8 @@ Status PartCompilation::Lower() {
   llvm::TimeTraceScope phase("Lower");
   info_.arch = options_.target.ToString();
   std::vector<ProgramLowering::Input> inputs;
-  for (const Program::Unit& unit : program_.units) {
-    inputs.push_back({unit.parsed.module.get(), &*unit.lines, unit.lower});
+  for (const Program::InputModule& input : program_.modules) {
+    inputs.push_back({input.parsed.module.get(), &*input.lines, input.lower});
     inputs.back().options.subtarget = machine_.getMCSubtargetInfo();
   }
   ProgramLowering lowering(inputs, *program_.graph, part_, module_, sink_);
@@ -200,16 +200,16 @@ PartCompilation::LocalArray PartCompilation::LargestLocal(
     const std::string& kernel) const {
   LocalArray largest;
   std::vector<Symbol> roots;
-  const auto units = static_cast<std::uint32_t>(program_.units.size());
-  for (std::uint32_t m = 0; m < units; ++m) {
-    const Module& module = *program_.units[m].parsed.module;
+  const auto modules = static_cast<std::uint32_t>(program_.modules.size());
+  for (std::uint32_t m = 0; m < modules; ++m) {
+    const Module& module = *program_.modules[m].parsed.module;
     const std::uint32_t id = module.FindFunction(kernel);
     if (id != kNoId && module.functions[id].has_body) roots.push_back({m, id});
   }
   const std::vector<bool> below = program_.graph->Below(roots);
-  for (std::uint32_t m = 0; m < units; ++m) {
-    const Program::Unit& unit = program_.units[m];
-    const Module& module = *unit.parsed.module;
+  for (std::uint32_t m = 0; m < modules; ++m) {
+    const Program::InputModule& input = program_.modules[m];
+    const Module& module = *input.parsed.module;
     for (std::uint32_t f = 0; f < module.functions.size(); ++f) {
       if (!below[program_.graph->Number({m, f})]) continue;
       for (const std::uint32_t id : module.functions[f].variables) {
@@ -218,7 +218,7 @@ PartCompilation::LocalArray PartCompilation::LargestLocal(
             (largest.variable && variable.size() <= largest.variable->size())) {
           continue;
         }
-        const Position at = unit.lines->At(variable.offset);
+        const Position at = input.lines->At(variable.offset);
         largest.variable = &variable;
         largest.where.ptx_line = at.line;
         largest.where.ptx_column = at.column;

@@ -25,12 +25,12 @@ namespace cerberus::ptx {
 // What is known of the program before it is lowered; parts only read it.
 struct Program {
   // A module of the text, with all that lowering it needs.
-  struct Unit {
+  struct InputModule {
     ParseOutcome parsed;
     std::optional<LineIndex> lines;
     LowerOptions lower;
   };
-  std::vector<Unit> units;
+  std::vector<InputModule> modules;
   std::optional<CallGraph> graph;
   bool debug = false;
 };

@@ -162,7 +162,9 @@ class FlowToward {
   }
 
   // Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm", on the
-  // reversed graph.
+  // reversed graph. LLVM's PostDominatorTree cannot be told of a graph that has
+  // other ends than the function: recalculate() ignores the edges that it is
+  // given to leave out.
   void FindPostDominators() {
     meets_.assign(order_.size() + 1, kNever);
     meets_[kEnd] = kEnd;
