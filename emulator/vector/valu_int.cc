@@ -188,6 +188,7 @@ constexpr Row kRows[] = {
                                         u64(a) + (c ? 1 : 0) > b};
                                   }>()},
     {"v_mul_lo_u32", Lanes<[](u32 a, u32 b) { return a * b; }>()},
+    {"v_mul_lo_i32", Lanes<[](u32 a, u32 b) { return a * b; }>()},
     {"v_mul_hi_u32", Lanes<[](u32 a, u32 b) { return MulHi(a, b); }>()},
     {"v_mul_hi_i32", Lanes<[](i32 a, i32 b) { return MulHiI(a, b); }>()},
     {"v_mul_i32_i24",

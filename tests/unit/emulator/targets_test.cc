@@ -4,6 +4,8 @@
 // "Generic Processor Versioning").
 #include <gmock/gmock.h>
 
+#include <array>
+#include <cstring>
 #include <map>
 #include <set>
 
@@ -93,6 +95,32 @@ TEST(TargetsTest, GenericCodeNeedsItsVersions) {
 TEST(TargetsTest, OtherVersionsOfCodeObjectsAreRefused) {
   EXPECT_NE(Try("gfx1100", Code("gfx1100", 1, 0)), "");
   EXPECT_NE(Try("gfx1100", Code("gfx1100", 5, 0)), "");
+}
+
+// What RDNA 1 alone has ("RDNA 1.0" ISA, VOP3 instructions).
+class Rdna1 : public AssembledKernel {};
+
+TEST_F(Rdna1, MultipliesSignedNumbers) {
+  Open("gfx1010", R"(
+    s_load_dwordx2 s[2:3], s[0:1], 0x0
+    v_lshlrev_b32 v1, 3, v0
+    s_waitcnt lgkmcnt(0)
+    global_load_dwordx2 v[2:3], v1, s[2:3]
+    s_waitcnt vmcnt(0)
+    v_mul_lo_i32 v4, v2, v3
+    global_store_dword v1, v4, s[2:3]
+    s_endpgm)");
+  constexpr std::array<std::array<std::int32_t, 2>, 6> kFactors = {
+      {{3, 5}, {-3, 5}, {-7, -9}, {0, -1}, {0x12345678, -2}, {1 << 30, -4}}};
+  std::memcpy(memory_.host(), kFactors.data(), sizeof kFactors);
+  ASSERT_EQ(Reason(kFactors.size()), "");
+  for (std::size_t i = 0; i < kFactors.size(); ++i) {
+    const std::int64_t product =
+        std::int64_t{kFactors[i][0]} * std::int64_t{kFactors[i][1]};
+    EXPECT_EQ(static_cast<const std::uint32_t*>(memory_.host())[2 * i],
+              static_cast<std::uint32_t>(product))
+        << i;
+  }
 }
 
 struct FeatureCase {
