@@ -67,6 +67,11 @@ using CUmem_advise = int;
 using CUmemPool_attribute = int;
 using CUmemAccess_flags = int;
 using CUmem_range_attribute = int;
+using CUtensorMapDataType = int;
+using CUtensorMapInterleave = int;
+using CUtensorMapSwizzle = int;
+using CUtensorMapL2promotion = int;
+using CUtensorMapFloatOOBfill = int;
 using CUarray_format = int;
 using CUstreamAttrID = int;
 using CUkernelNodeAttrID = int;
@@ -87,6 +92,23 @@ using CUstreamCallback = void (*)(CUstream stream, CUresult status,
 using CUhostFn = void (*)(void* user_data);
 using CUoccupancyB2DSize = std::size_t (*)(int block_size);
 
+enum : int {
+  CU_TENSOR_MAP_DATA_TYPE_UINT8 = 0,
+  CU_TENSOR_MAP_DATA_TYPE_UINT16 = 1,
+  CU_TENSOR_MAP_DATA_TYPE_UINT32 = 2,
+  CU_TENSOR_MAP_DATA_TYPE_INT32 = 3,
+  CU_TENSOR_MAP_DATA_TYPE_UINT64 = 4,
+  CU_TENSOR_MAP_DATA_TYPE_INT64 = 5,
+  CU_TENSOR_MAP_DATA_TYPE_FLOAT16 = 6,
+  CU_TENSOR_MAP_DATA_TYPE_FLOAT32 = 7,
+  CU_TENSOR_MAP_DATA_TYPE_FLOAT64 = 8,
+  CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 = 9,
+  CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B = 15,
+};
+enum : int {
+  CU_TENSOR_MAP_SWIZZLE_128B = 3,
+  CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B = 6,
+};
 enum : int {
   CU_GET_PROC_ADDRESS_DEFAULT = 0,
   CU_GET_PROC_ADDRESS_LEGACY_STREAM = 1,
@@ -509,6 +531,11 @@ static_assert(sizeof(CUmemPoolProps) == 88);
 
 using CUtexObject = unsigned long long;
 using CUsurfObject = unsigned long long;
+
+// formats/tensor_map.h says what is in it.
+struct alignas(64) CUtensorMap {
+  cuuint64_t opaque[16];
+};
 
 struct CUDA_ARRAY_DESCRIPTOR {
   std::size_t Width;

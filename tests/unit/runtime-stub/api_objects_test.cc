@@ -1,13 +1,17 @@
 // Objects that graphs keep, pools that are shared, hints about managed memory,
 // linking, and what is known of a stream: calls whose effect shows only when
 // something else asks.
+#include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <bit>
+#include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <vector>
 
 #include "emulated.h"
+#include "formats/tensor_map.h"
 #include "tests/unit/temp_folder.h"
 
 namespace cerberus::stub {
@@ -307,6 +311,77 @@ TEST_P(ObjectsTest, WhatAStreamIs) {
   EXPECT_EQ(CU(cuStreamSynchronize)(stream), CUDA_SUCCESS);
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(CU(cuStreamDestroy)(stream), CUDA_SUCCESS);
+}
+
+// A matrix of 5 rows of 100 halves, 256 bytes from each other, in boxes of 3
+// rows of 32, every second one of them.
+struct Tiles {
+  CUtensorMapDataType type = CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+  cuuint32_t rank = 2;
+  std::uintptr_t address = 0x10000;
+  cuuint64_t sizes[5] = {100, 5};
+  cuuint64_t strides[4] = {256};
+  cuuint32_t box[5] = {32, 3};
+  cuuint32_t steps[5] = {1, 2};
+  int interleave = 0, swizzle = 2, promotion = 3, fill = 0;
+
+  CUresult Encode(CUtensorMap* map) const {
+    return CU(cuTensorMapEncodeTiled)(
+        map, type, rank, reinterpret_cast<void*>(address), sizes, strides, box,
+        steps, interleave, swizzle, promotion, fill);
+  }
+};
+
+TEST(TensorMaps, AreWhatCopiesRead) {
+  CUtensorMap map = {};
+  ASSERT_EQ(Tiles().Encode(&map), CUDA_SUCCESS);
+  const auto got = std::bit_cast<formats::TensorMap>(map);
+  EXPECT_EQ(got.address, 0x10000u);
+  EXPECT_EQ(got.strides[0], 256u);
+  EXPECT_THAT(got.last, ::testing::ElementsAre(99, 4, 0, 0, 0));
+  EXPECT_THAT(got.box, ::testing::ElementsAre(32, 3, 1, 1, 1));
+  EXPECT_THAT(got.steps, ::testing::ElementsAre(1, 2, 1, 1, 1));
+  EXPECT_EQ(got.rank, 2);
+  EXPECT_EQ(got.element_log2, 1);
+  EXPECT_EQ(got.swizzle, 2);
+  EXPECT_EQ(got.kind, formats::kTensorMapTiled);
+}
+
+// What cuda.h does not allow, and what it does but copies here do not do.
+TEST(TensorMaps, OthersAreRefused) {
+  alignas(64) CUtensorMap maps[2] = {};
+  const auto with = [&maps](auto change) {
+    Tiles tiles;
+    change(tiles);
+    return tiles.Encode(maps);
+  };
+  using T = Tiles&;
+  for (const CUresult result :
+       {with([](T t) { t.rank = 0; }), with([](T t) { t.rank = 6; }),
+        with([](T t) { t.type = 16; }), with([](T t) { t.address = 8; }),
+        with([](T t) { t.sizes[1] = 0; }),
+        with([](T t) { t.sizes[0] = (cuuint64_t{1} << 32) + 1; }),
+        with([](T t) { t.strides[0] = 200; }),
+        with([](T t) { t.strides[0] = cuuint64_t{1} << 40; }),
+        with([](T t) { t.box[1] = 257; }), with([](T t) { t.box[1] = 0; }),
+        with([](T t) {
+          t.box[0] = 36;
+          t.swizzle = 0;
+        }),
+        with([](T t) { t.box[0] = 64; }), with([](T t) { t.steps[1] = 9; }),
+        with([](T t) { t.interleave = 3; }),
+        with([](T t) { t.swizzle = 7; })}) {
+    EXPECT_EQ(result, CUDA_ERROR_INVALID_VALUE);
+  }
+  EXPECT_EQ(Tiles().Encode(reinterpret_cast<CUtensorMap*>(
+                reinterpret_cast<char*>(maps) + 32)),
+            CUDA_ERROR_INVALID_VALUE);
+  for (const CUresult result :
+       {with([](T t) { t.type = 11; }), with([](T t) { t.fill = 1; }),
+        with([](T t) { t.interleave = 1; }), with([](T t) { t.swizzle = 5; }),
+        with([](T t) { t.box[0] = 16; })}) {
+    EXPECT_EQ(result, CUDA_ERROR_NOT_SUPPORTED);
+  }
 }
 
 INSTANTIATE_VARIANTS(ObjectsTest);
