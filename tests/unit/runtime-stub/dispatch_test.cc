@@ -110,10 +110,9 @@ TEST(Exports, NeedNoNewGlibcAndNoOtherLibrary) {
 TEST(Exports, UnsupportedOnesRefuseByName) {
   StderrCapture capture;
   auto* function = reinterpret_cast<CUresult (*)(void*, void*)>(
-      DriverSymbol("cuTensorMapReplaceAddress"));
+      DriverSymbol("cuGLGetDevices"));
   EXPECT_EQ(function(nullptr, nullptr), CUDA_ERROR_NOT_SUPPORTED);
-  EXPECT_THAT(capture.Text(),
-              HasSubstr("cuTensorMapReplaceAddress is not supported"));
+  EXPECT_THAT(capture.Text(), HasSubstr("cuGLGetDevices is not supported"));
 }
 
 // Requests of real cudarts, 11.7 to 13.5, with the symbol that has the ABI
