@@ -112,5 +112,15 @@ CUresult cuTensorMapEncodeTiled(
   return CUDA_SUCCESS;
 }
 
+CUresult cuTensorMapReplaceAddress(CUtensorMap* tensor_map, void* address) {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  if (tensor_map == nullptr || at % 16 != 0) return CUDA_ERROR_INVALID_VALUE;
+  auto map = std::bit_cast<TensorMap>(*tensor_map);
+  if (map.kind != formats::kTensorMapTiled) return CUDA_ERROR_INVALID_VALUE;
+  map.address = at;
+  *tensor_map = std::bit_cast<CUtensorMap>(map);
+  return CUDA_SUCCESS;
+}
+
 }  // namespace api
 }  // namespace cerberus::stub

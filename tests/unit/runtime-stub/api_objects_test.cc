@@ -347,6 +347,24 @@ TEST(TensorMaps, AreWhatCopiesRead) {
   EXPECT_EQ(got.kind, formats::kTensorMapTiled);
 }
 
+TEST(TensorMaps, MoveToOtherTensors) {
+  CUtensorMap map = {};
+  ASSERT_EQ(Tiles().Encode(&map), CUDA_SUCCESS);
+  auto want = std::bit_cast<formats::TensorMap>(map);
+  want.address = 0x20010;
+  EXPECT_EQ(CU(cuTensorMapReplaceAddress)(
+                &map, reinterpret_cast<void*>(want.address)),
+            CUDA_SUCCESS);
+  EXPECT_EQ(std::memcmp(&map, &want, sizeof want), 0);
+  EXPECT_EQ(
+      CU(cuTensorMapReplaceAddress)(&map, reinterpret_cast<void*>(0x20008)),
+      CUDA_ERROR_INVALID_VALUE);
+  CUtensorMap none = {};
+  EXPECT_EQ(
+      CU(cuTensorMapReplaceAddress)(&none, reinterpret_cast<void*>(0x20000)),
+      CUDA_ERROR_INVALID_VALUE);
+}
+
 // What cuda.h does not allow, and what it does but copies here do not do.
 TEST(TensorMaps, OthersAreRefused) {
   alignas(64) CUtensorMap maps[2] = {};
