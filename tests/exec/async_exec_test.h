@@ -48,7 +48,7 @@ inline std::string Kernel(const std::string& name, const std::string& body) {
 using Check = std::function<void(const std::uint32_t* out)>;
 
 // Thread t's input is four words, 4 t + 1, ...; `check` sees all outputs.
-inline KernelBatch::Run RunAndCheck(Check check) {
+inline KernelBatch::Run RunAndCheck(const Check& check) {
   return [check](PtxModule& module, const std::string& kernel) {
     Buffer in(module.device(), 16 * kThreads);
     Buffer out(module.device(), 16 * kThreads);
@@ -90,7 +90,7 @@ inline std::string PlaceOfThread() {
          "  st.shared.v4.u32 [%l0], {%r0, %r0, %r0, %r0};\n";
 }
 
-inline Check Copied(int size, std::function<int(std::uint32_t)> valid) {
+inline Check Copied(int size, const std::function<int(std::uint32_t)>& valid) {
   return [size, valid](const std::uint32_t* out) {
     for (std::uint32_t t = 0; t < kThreads; ++t) {
       std::uint8_t want[16];

@@ -147,7 +147,7 @@ std::string SceneKernel(const std::string& name, const std::string& body) {
 
 using SceneCheck = std::function<void(std::uint32_t thread, const Result4&)>;
 
-KernelBatch::Run RunScene(Scene scene, SceneCheck check) {
+KernelBatch::Run RunScene(const Scene& scene, const SceneCheck& check) {
   return [scene, check](PtxModule& module, const std::string& kernel) {
     emulator::Device& device = module.device();
     Buffer memory(device, 4 * scene.texels);

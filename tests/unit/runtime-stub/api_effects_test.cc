@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "emulated.h"
+#include "formats/device_attributes.h"
 #include "hip/hip_loader.h"
 
 namespace cerberus::stub {
@@ -117,7 +118,9 @@ void OccupancyMaxActiveClusters(Effects* test) {
   EXPECT_EQ(CU(cuOccupancyMaxActiveBlocksPerMultiprocessor)(
                 &blocks, test->Add(), Effects::kThreads, 0),
             CUDA_SUCCESS);
-  EXPECT_EQ(CU(cuDeviceGetAttribute)(&multiprocessors, 16, 0), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuDeviceGetAttribute)(
+                &multiprocessors, formats::kAttribute_MULTIPROCESSOR_COUNT, 0),
+            CUDA_SUCCESS);
   EXPECT_EQ(clusters, blocks * multiprocessors);
 }
 

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "emulated.h"
+#include "formats/device_attributes.h"
 
 namespace cerberus::stub {
 namespace {
@@ -128,7 +129,9 @@ TEST_P(ExternalTest, Memory) {
 
 TEST_P(ExternalTest, MemoryForAnotherDriver) {
   int supported = -1, file = -1;
-  ASSERT_EQ(CU(cuDeviceGetAttribute)(&supported, 124, 0), CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuDeviceGetAttribute)(&supported,
+                                     formats::kAttribute_DMA_BUF_SUPPORTED, 0),
+            CUDA_SUCCESS);
   EXPECT_EQ(supported, 1);
   CUdeviceptr ints = 0;
   ASSERT_EQ(CU(cuMemAlloc_v2)(&ints, 4096), CUDA_SUCCESS);

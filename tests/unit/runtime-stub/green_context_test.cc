@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "emulated.h"
+#include "formats/device_attributes.h"
 #include "hip/hip_loader.h"
 
 namespace cerberus::stub {
@@ -110,7 +111,9 @@ class GreenContextTest : public EmulatedTest {
 
 TEST_F(GreenContextTest, ADeviceHasAllMultiprocessors) {
   int count = 0;
-  ASSERT_EQ(CU(cuDeviceGetAttribute)(&count, 16, 0), CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuDeviceGetAttribute)(
+                &count, formats::kAttribute_MULTIPROCESSOR_COUNT, 0),
+            CUDA_SUCCESS);
   EXPECT_EQ(all_.type, kSm);
   EXPECT_EQ(all_.sm.smCount, static_cast<unsigned>(count));
   EXPECT_EQ(all_.sm.minSmPartitionSize, 1u);
