@@ -3,11 +3,13 @@
 #include <linux/fs.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 #include "support/output_file.h"
@@ -109,6 +111,36 @@ Status OutputFile::CopyFrom(const InputFile& file) {
     return {};
   }
   return AppendFrom(file, 0, file.size());
+}
+
+Status OutputFile::TakeAttributesOf(const InputFile& file) {
+  const int from = file.descriptor();
+  struct stat st;
+  if (::fstat(from, &st) != 0) {
+    return Err(ErrnoDiag(file.path(), "cannot stat", errno));
+  }
+  if (::fchown(fd_, st.st_uid, st.st_gid) != 0 && errno != EPERM) {
+    return Err(ErrnoDiag(path_, "cannot set the owner", errno));
+  }
+  if (::fchmod(fd_, st.st_mode & 07777) != 0) {
+    return Err(ErrnoDiag(path_, "cannot set the mode", errno));
+  }
+  const ssize_t size = ::flistxattr(from, nullptr, 0);
+  if (size <= 0) return {};  // none, or none that can be read
+  std::string names(static_cast<std::size_t>(size), '\0');
+  const ssize_t listed = ::flistxattr(from, names.data(), names.size());
+  names.resize(listed > 0 ? static_cast<std::size_t>(listed) : 0);
+  for (std::size_t at = 0; at < names.size();) {
+    const char* name = names.c_str() + at;
+    at += std::strlen(name) + 1;
+    const ssize_t length = ::fgetxattr(from, name, nullptr, 0);
+    if (length < 0) continue;
+    std::string value(static_cast<std::size_t>(length), '\0');
+    if (::fgetxattr(from, name, value.data(), value.size()) == length) {
+      (void)::fsetxattr(fd_, name, value.data(), value.size(), 0);
+    }
+  }
+  return {};
 }
 
 Status OutputFile::AppendFrom(const InputFile& file, std::uint64_t offset,

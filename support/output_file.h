@@ -39,6 +39,16 @@ class OutputFile {
   // Appends a part of another file, in the same way; less if that file ends.
   Status AppendFrom(const InputFile& file, std::uint64_t offset,
                     std::uint64_t size);
+  // Gives the file what another one has beside its bytes: owner, mode, extended
+  // attributes (ACLs and capabilities among them). What this user may not give,
+  // or the file system does not keep, is left out. To be called when all is
+  // written: writing takes some of it away.
+  Status TakeAttributesOf(const std::string& path);
+  // Gives the file what another one has beside its bytes: owner, mode, extended
+  // attributes (ACLs and capabilities among them). What this user may not give,
+  // or the file system does not keep, is left out. To be called when all is
+  // written: writing takes some of it away.
+  Status TakeAttributesOf(const InputFile& file);
   // The bytes written so far, read back.
   Result<MappedFile> Map() const;
   // A name by which this process can open the file now, before it has one.
