@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cli/bundle.h"
+#include "cli/carry_over.h"
 #include "cli/paths.h"
 #include "kpack/content_key.h"
 #include "kpack/marker.h"
@@ -496,6 +497,10 @@ Status Conversion::AddToArchive(const UnitTask& task, Bytes code) {
 // was made for.
 Status Conversion::AddFallback() {
   if (archives_.empty()) return {};
+  for (auto& [target, archive] : own_archives_) {
+    CERB_TRY_VOID(CarryOver(options_.group, kernel_name_,
+                            FolderOf(options_.output), archive));
+  }
   kpack::ArchiveWriter& archive = archives_.at(kFallbackTarget);
   for (const std::unique_ptr<Unit>& unit : units_) {
     if (!unit->index || unit->fallback_ptx.empty()) continue;

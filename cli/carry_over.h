@@ -1,0 +1,20 @@
+// Archives that several programs share by the name of their group.
+#ifndef CERBERUS_CLI_CARRY_OVER_H_
+#define CERBERUS_CLI_CARRY_OVER_H_
+
+#include <string>
+
+#include "kpack/writer.h"
+#include "support/result.h"
+
+namespace cerberus::cli {
+
+// Takes over into `archive`, which will replace the one at its path, what that
+// holds for other programs of the group that are in `folder`: their PTX is in
+// no other place. `own_name` is the program whose entries are new.
+Status CarryOver(const std::string& group, const std::string& own_name,
+                 const std::string& folder, kpack::ArchiveWriter& archive);
+
+}  // namespace cerberus::cli
+
+#endif  // CERBERUS_CLI_CARRY_OVER_H_
