@@ -214,7 +214,8 @@ class DoctorVerb : public Verb {
   Status ExamineFile(const std::string& stub_folder) {
     CERB_TRY(const rewriter::Binary binary, rewriter::Binary::Open(file_));
     info_.path = file_;
-    info_.has_device_code = !binary.fatbins().empty();
+    info_.has_device_code =
+        !binary.fatbins().empty() || !binary.wrappers().empty();
     info_.nvidia = FindNvidiaLibraries(binary);
     info_.driver = FindDriverOf(binary, loaders_driver_);
     info_.driver_is_ours = SameFile(info_.driver, stub_folder + "/" + kDriver);

@@ -306,11 +306,10 @@ Status ListHip(const std::string& path, const rewriter::Binary& binary,
                Listing& out) {
   const rewriter::HipCode& hip = binary.hip();
   JsonWriter& json = out.json();
-  out.Line("{}: {}{}, {}, {}", path,
-           binary.elf().is_executable() ? "program" : "library",
-           hip.is_split() ? " (split)" : "",
-           Counted(hip.images.size(), "HIP image"),
-           Counted(hip.wrappers.size(), "wrapper"));
+  out.Line(
+      "{}: {}{}, {}, {}", path, binary.is_executable() ? "program" : "library",
+      hip.is_split() ? " (split)" : "", Counted(hip.images.size(), "HIP image"),
+      Counted(hip.wrappers.size(), "wrapper"));
   json.Key("hip_wrappers").BeginArray();
   for (const rewriter::HipWrapper& wrapper : hip.wrappers) {
     json.BeginObject();
@@ -364,7 +363,7 @@ Status ListHipBundle(const std::string& path, ByteSpan bytes, Listing& out) {
 Status ListBinary(const std::string& path, Listing& out) {
   CERB_TRY(const rewriter::Binary binary, rewriter::Binary::Open(path));
   JsonWriter& json = out.json();
-  json.Key("kind").String(binary.elf().is_executable() ? "program" : "library");
+  json.Key("kind").String(binary.is_executable() ? "program" : "library");
   json.Key("shared_cudart").Bool(binary.links_shared_cudart());
   json.Key("cuda_driver").Bool(binary.links_cuda_driver());
   json.Key("converted").Bool(binary.is_converted());
@@ -373,7 +372,7 @@ Status ListBinary(const std::string& path, Listing& out) {
     if (binary.fatbins().empty() && binary.wrappers().empty()) return {};
   }
   out.Line("{}: {}{}, {} fatbin{}, {} wrapper{}", path,
-           binary.elf().is_executable() ? "program" : "library",
+           binary.is_executable() ? "program" : "library",
            binary.is_converted() ? " (converted)" : "", binary.fatbins().size(),
            binary.fatbins().size() == 1 ? "" : "s", binary.wrappers().size(),
            binary.wrappers().size() == 1 ? "" : "s");
@@ -385,7 +384,7 @@ Status ListBinary(const std::string& path, Listing& out) {
     json.Key("version").Uint(wrapper.version);
     json.Key("address").Uint(wrapper.vaddr);
     json.Key("offset").Uint(wrapper.offset);
-    json.Key("fatbin").Uint(wrapper.fatbin);
+    if (wrapper.fatbin) json.Key("fatbin").Uint(*wrapper.fatbin);
     json.EndObject();
   }
   json.EndArray();

@@ -70,8 +70,8 @@ Status Conversion::Open(rewriter::Binary binary) {
   const std::vector<DeviceLibrary> libraries =
       options_.member ? std::vector<DeviceLibrary>()
                       : FindDeviceLibraries(*binary_);
-  if (binary_->fatbins().empty() && units_.empty() &&
-      !binary_->links_cuda_driver()) {
+  if (binary_->fatbins().empty() && binary_->wrappers().empty() &&
+      units_.empty() && !binary_->links_cuda_driver()) {
     Diag diag = FileDiag(DiagCode::kNoDeviceCode, input_name_,
                          "holds no CUDA device code: no fatbin, no wrapper, no "
                          "PTX text");
@@ -101,7 +101,7 @@ Status Conversion::Open(rewriter::Binary binary) {
       units_.begin(), units_.end(), [](const std::unique_ptr<Unit>& unit) {
         return unit->kernel_count != 0 || !unit->missing.empty();
       });
-  if (!has_kernels) {
+  if (!has_kernels && !binary_->is_converted()) {
     Diag note = FileDiag(DiagCode::kNoDeviceCode, input_name_,
                          "holds no kernel; PTX that it loads when it runs "
                          "will be compiled then");
@@ -236,6 +236,13 @@ Status Conversion::Plan() {
   if (options_.member) {
     plan.search_paths = {options_.member->search_path};
     plan.runpath = {options_.member->runpath};
+  } else if (binary_->is_pe()) {
+    // What answers nvcuda.dll is found beside the program, by its name.
+    if (options_.bundle) {
+      return Err(FileDiag(DiagCode::kUnsupported, input_name_,
+                          "is a Windows file, and there is nothing to bundle "
+                          "for those yet"));
+    }
   } else if (options_.bundle) {
     CERB_TRY(std::string folder, BundleRunpath());
     plan.runpath = {std::move(folder)};

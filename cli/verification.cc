@@ -8,14 +8,13 @@
 #include <utility>
 
 #include "cli/splitting.h"
+#include "formats/segment.h"
 #include "kpack/marker.h"
 #include "kpack/reader.h"
 #include "kpack/resolve.h"
 
 namespace cerberus::cli {
 namespace {
-
-constexpr std::uint32_t kRecordNoKernel = 1;  // docs/marker-format.md
 
 // The program's own search path: DT_RUNPATH, or DT_RPATH where there is none.
 std::string SearchPathOf(const rewriter::ElfFile& elf) {
@@ -97,6 +96,11 @@ Result<FileVerification> VerifyFile(const std::string& original_path,
       !info.records.empty() &&
       std::none_of(info.records.begin(), info.records.end(),
                    [](const auto& record) { return record.repointed; });
+  // What was converted before code was cut has none cut.
+  options.cut = std::any_of(
+      info.records.begin(), info.records.end(), [](const auto& record) {
+        return (record.flags & formats::kRecordFatbinRemoved) != 0;
+      });
   options.runpath =
       AddedFolders(SearchPathOf(original.elf()), SearchPathOf(converted.elf()));
   CERB_TRY(const rewriter::Plan plan,
@@ -113,7 +117,7 @@ Status VerifyArchive(const std::string& path,
     CERB_TRY_VOID(archive->Read(entry));
   }
   for (const rewriter::ConvertedInfo::Record& record : info.records) {
-    if (record.flags & kRecordNoKernel) continue;
+    if (record.flags & formats::kRecordNoKernel) continue;
     const std::string key = kpack::ModuleKey(info.kernel_name, record.index);
     for (const std::string_view arch : archive->arches()) {
       if (archive->Find(key, arch) != nullptr) continue;

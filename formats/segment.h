@@ -11,6 +11,7 @@ namespace cerberus::formats {
 inline constexpr std::string_view kSegmentMagic = "CERBSEG1";
 inline constexpr std::string_view kRecordMagic = "CBWR";
 inline constexpr std::string_view kMarkerSection = ".rocm_kpack_ref";
+inline constexpr std::string_view kPeMarkerSection = ".kpackrf";
 inline constexpr std::uint32_t kSegmentVersion = 1;
 inline constexpr std::uint32_t kRecordVersion = 1;
 
@@ -32,6 +33,7 @@ static_assert(sizeof(SegmentHeader) == 64);
 enum RecordFlag : std::uint32_t {
   kRecordNoKernel = 1,       // an empty device link
   kRecordFatbinRemoved = 2,  // the fatbin's bytes left the file
+  kRecordNoPtx = 4,          // … and held no PTX: nothing was converted
 };
 
 struct WrapperRecord {

@@ -19,48 +19,33 @@ constexpr std::string_view kWrapperSection = ".nvFatBinSegment";
 
 // Sections nvcc keeps for fatbins alone. What looks like a fatbin there is
 // one, and a broken one is an error; elsewhere it may be chance.
-constexpr std::string_view kFatbinSections[] = {".nv_fatbin", "__nv_relfatbin"};
+constexpr std::string_view kRelocatableSection = "__nv_relfatbin";
+constexpr std::string_view kFatbinSections[] = {".nv_fatbin",
+                                                kRelocatableSection};
 
 bool StartsWith(ByteSpan bytes, std::string_view magic) {
   return AsText(bytes).substr(0, magic.size()) == magic;
 }
 
-// A stretch of the file that is searched for fatbins.
-struct Region {
-  std::string name;
-  std::uint64_t offset;
-  std::uint64_t size;
-  bool only_fatbins;
-};
-
 // Magic, version 1 and header size 16 in one word.
 constexpr Needle kFatbinStart =
     formats::kFatbinMagic | (std::uint64_t{0x00100001} << 32);
 
-std::vector<Region> RegionsThatMayHoldFatbins(const ElfFile& elf) {
-  std::vector<Region> regions;
-  for (const ElfFile::Section& section : elf.sections()) {
-    const Elf64_Shdr& header = section.header;
-    if (header.sh_type != SHT_PROGBITS || (header.sh_flags & SHF_ALLOC) == 0 ||
-        (header.sh_flags & SHF_EXECINSTR) != 0 ||
-        section.name == formats::kMarkerSection) {
-      continue;
-    }
-    regions.push_back(
-        {section.name, header.sh_offset, header.sh_size,
-         std::find(std::begin(kFatbinSections), std::end(kFatbinSections),
-                   section.name) != std::end(kFatbinSections)});
-  }
-  if (elf.sections().empty()) {
-    for (const Elf64_Phdr& segment : elf.segments()) {
-      if (segment.p_type == PT_LOAD) {
-        regions.push_back({"", segment.p_offset, segment.p_filesz, false});
-      }
-    }
-  }
-  std::sort(
-      regions.begin(), regions.end(),
-      [](const Region& a, const Region& b) { return a.offset < b.offset; });
+bool IsForFatbins(const ObjectFile& file, const ObjectFile::Region& region) {
+  return std::any_of(
+      std::begin(kFatbinSections), std::end(kFatbinSections),
+      [&](std::string_view name) { return file.IsSection(region, name); });
+}
+
+// Where fatbins may be: data, and where there are no section headers, anything.
+std::vector<ObjectFile::Region> RegionsThatMayHoldFatbins(
+    const ObjectFile& file) {
+  std::vector<ObjectFile::Region> regions = file.Regions();
+  std::erase_if(regions, [&](const ObjectFile::Region& region) {
+    return file.has_sections() &&
+           (region.is_executable ||
+            file.IsSection(region, formats::kMarkerSection));
+  });
   return regions;
 }
 
@@ -123,6 +108,8 @@ struct Binary::Impl {
   const MappedFile* backing = nullptr;  // holds `bytes` while they are read
   ByteSpan bytes;
   ElfFile elf;
+  PeFile pe;
+  const ObjectFile* object = &elf;  // or &pe
   std::vector<Wrapper> wrappers;
   std::vector<LocatedFatbin> fatbins;
   std::vector<EmbeddedPtx> texts;
@@ -134,11 +121,12 @@ struct Binary::Impl {
   Status CheckKind() const;
   Status FindWrappers();
   Status ResolveWrappers(std::vector<std::uint64_t> vaddrs, bool certain);
-  Result<std::uint64_t> FatbinOf(const Wrapper& wrapper) const;
+  Result<std::optional<std::uint64_t>> FatbinOf(const Wrapper& wrapper) const;
   Status Search(const InputFile* input);
   Status SearchStretch(NeedleScan& scan, std::uint64_t from, std::uint64_t to,
-                       const Region* region);
-  Result<std::uint64_t> EndOfFatbinAt(std::uint64_t at, const Region& region);
+                       const ObjectFile::Region* region);
+  Result<std::uint64_t> EndOfFatbinAt(std::uint64_t at,
+                                      const ObjectFile::Region& region);
   void AddFatbin(std::uint64_t at, LocatedFatbin fatbin);
   void NumberFatbins();
 
@@ -156,67 +144,62 @@ Status Binary::Impl::CheckKind() const {
     return Err(code, std::move(where), std::move(message));
   };
   switch (DetectFileKind(bytes)) {
-    case FileKind::kElf: return {};
+    case FileKind::kElf:
+    case FileKind::kPe: return {};
     case FileKind::kEmpty:
       return fail(DiagCode::kBadFormat,
-                  "is empty, expected an ELF program or library");
-    case FileKind::kPe:
-      return fail(DiagCode::kUnsupported,
-                  "is a Windows (PE) file; PE is not supported yet");
+                  "is empty, expected a program or library");
     case FileKind::kStaticLibrary:
       return fail(DiagCode::kUnsupported,
                   "is a static library; convert the program that links it");
     case FileKind::kFatbin:
       return fail(DiagCode::kUnsupported,
-                  "is a bare fatbin, expected an ELF program or library");
+                  "is a bare fatbin, expected a program or library");
     case FileKind::kHipBundle:
       return fail(DiagCode::kUnsupported,
-                  "is a bare HIP bundle, expected an ELF program or library");
+                  "is a bare HIP bundle, expected a program or library");
     case FileKind::kPtx:
       return fail(DiagCode::kUnsupported,
-                  "is PTX text, expected an ELF program or library; "
+                  "is PTX text, expected a program or library; "
                   "'cerberus compile' takes PTX");
     case FileKind::kKpack:
       return fail(DiagCode::kUnsupported,
-                  "is a kpack archive, expected an ELF program or library");
+                  "is a kpack archive, expected a program or library");
     case FileKind::kZip:
       return fail(DiagCode::kUnsupported,
-                  "is a zip file, expected an ELF program or library; a "
+                  "is a zip file, expected a program or library; a "
                   "Python wheel is converted by 'cerberus convert-wheel'");
     case FileKind::kUnknown: break;
   }
   return fail(
       DiagCode::kBadFormat,
       fmt::format(
-          "is not an ELF program or library (it starts with "
-          "{})",
+          "is neither an ELF nor a PE file (it starts with {})",
           Escaped(bytes.first(std::min<std::size_t>(bytes.size(), 4)))));
 }
 
 Status Binary::Impl::FindWrappers() {
   std::vector<std::uint64_t> vaddrs;
   bool has_section = false;
-  for (const ElfFile::Section& section : elf.sections()) {
-    if (section.name != kWrapperSection ||
-        section.header.sh_type != SHT_PROGBITS) {
-      continue;
-    }
+  const std::vector<ObjectFile::Region> regions = object->Regions();
+  for (const ObjectFile::Region& region : regions) {
+    if (!object->IsSection(region, kWrapperSection)) continue;
     has_section = true;
-    const ByteSpan data = elf.SectionBytes(section);
+    const ByteSpan data = bytes.subspan(region.offset, region.size);
     std::uint64_t at = 0;
     while (at + sizeof(formats::FatbinWrapper) <= data.size()) {
       const std::uint32_t magic = LoadLe<std::uint32_t>(data.data() + at);
       if (magic == formats::kWrapperMagic) {
-        vaddrs.push_back(section.header.sh_addr + at);
+        vaddrs.push_back(region.vaddr + at);
         at += sizeof(formats::FatbinWrapper);
       } else if (magic == 0) {
         at += 8;  // padding between the wrappers of two object files
       } else {
-        return Err(elf.Error(
+        return Err(object->Error(
             DiagCode::kBadFormat,
             fmt::format("bad wrapper magic 0x{:08x}, expected 0x{:08x}", magic,
                         formats::kWrapperMagic),
-            section.name, static_cast<std::int64_t>(at)));
+            region.name, static_cast<std::int64_t>(at)));
       }
     }
   }
@@ -224,19 +207,19 @@ Status Binary::Impl::FindWrappers() {
     std::sort(vaddrs.begin(), vaddrs.end());
     return ResolveWrappers(std::move(vaddrs), /*certain=*/true);
   }
-  if (!elf.sections().empty()) return {};
+  if (object->has_sections()) return {};
   // Without section headers the wrappers are found by their look: magic and
   // version in data the loader can write, and a pointer that leads to a
   // fatbin.
-  for (const Elf64_Phdr& segment : elf.segments()) {
-    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) == 0) continue;
-    const std::uint8_t* data = bytes.data() + segment.p_offset;
-    std::uint64_t at = AlignUp(segment.p_vaddr, 8) - segment.p_vaddr;
-    for (; at + sizeof(formats::FatbinWrapper) <= segment.p_filesz; at += 8) {
+  for (const ObjectFile::Region& region : regions) {
+    if (!region.is_writable) continue;
+    const std::uint8_t* data = bytes.data() + region.offset;
+    std::uint64_t at = (0 - region.vaddr) & 7;
+    for (; at + sizeof(formats::FatbinWrapper) <= region.size; at += 8) {
       const std::uint32_t version = LoadLe<std::uint32_t>(data + at + 4);
       if (LoadLe<std::uint32_t>(data + at) == formats::kWrapperMagic &&
           (version == 1 || version == 2)) {
-        vaddrs.push_back(segment.p_vaddr + at);
+        vaddrs.push_back(region.vaddr + at);
         at += sizeof(formats::FatbinWrapper) - 8;
       }
     }
@@ -247,26 +230,28 @@ Status Binary::Impl::FindWrappers() {
 
 Status Binary::Impl::ResolveWrappers(std::vector<std::uint64_t> vaddrs,
                                      bool certain) {
+  const std::vector<ObjectFile::Region> regions = object->Regions();
   std::vector<std::uint64_t> slots;
   for (std::size_t i = 0; i < vaddrs.size(); ++i) {
     const std::uint64_t vaddr = vaddrs[i];
-    const auto offset = elf.OffsetOf(vaddr, sizeof(formats::FatbinWrapper));
+    const auto offset = object->OffsetOf(vaddr, sizeof(formats::FatbinWrapper));
     const bool apart =
         i == 0 || vaddr - vaddrs[i - 1] >= sizeof(formats::FatbinWrapper);
     if (!apart || !offset ||
         LoadLe<std::uint32_t>(bytes.data() + *offset) !=
             formats::kWrapperMagic) {
       return Err(
-          elf.Error(DiagCode::kBadFormat,
-                    fmt::format("the wrapper at address 0x{:x} {}", vaddr,
-                                apart ? "is not in a loaded segment"
-                                      : "overlaps the one before"),
-                    std::string(kWrapperSection)));
+          object->Error(DiagCode::kBadFormat,
+                        fmt::format("the wrapper at address 0x{:x} {}", vaddr,
+                                    apart ? "is not in a loaded segment"
+                                          : "overlaps the one before"),
+                        std::string(kWrapperSection)));
     }
     slots.push_back(vaddr + 8);
     slots.push_back(vaddr + 16);
   }
-  CERB_TRY(const std::vector<PointerSlot> pointers, elf.ResolvePointers(slots));
+  CERB_TRY(const std::vector<PointerSlot> pointers,
+           object->ResolvePointers(slots));
   for (std::size_t i = 0; i < vaddrs.size(); ++i) {
     Wrapper wrapper;
     wrapper.index = static_cast<std::uint32_t>(wrappers.size());
@@ -275,7 +260,6 @@ Status Binary::Impl::ResolveWrappers(std::vector<std::uint64_t> vaddrs,
     wrapper.last = pointers[2 * i + 1];
     wrapper.offset = wrapper.data.offset - 8;
     wrapper.version = LoadLe<std::uint32_t>(bytes.data() + wrapper.offset + 4);
-    wrapper.fatbin = 0;
     const auto reject = [&](Diag diag) {
       diag.where.file = path;
       return Err(std::move(diag));
@@ -285,18 +269,24 @@ Status Binary::Impl::ResolveWrappers(std::vector<std::uint64_t> vaddrs,
       if (!certain) continue;
       return reject(std::move(fatbin_vaddr).error());
     }
-    const ByteSpan data = elf.BytesAt(*fatbin_vaddr);
+    if (!*fatbin_vaddr) {
+      wrappers.push_back(wrapper);
+      continue;
+    }
+    const std::uint64_t at_vaddr = **fatbin_vaddr;
+    const ByteSpan data = object->BytesAt(at_vaddr);
     const auto at = static_cast<std::uint64_t>(data.data() - bytes.data());
     if (!found.contains(at)) {
       // Name the section the fatbin stands in, for messages.
       std::string name;
       std::uint64_t base = at;
-      for (const ElfFile::Section& section : elf.sections()) {
-        if (section.header.sh_type == SHT_PROGBITS &&
-            at >= section.header.sh_offset &&
-            at - section.header.sh_offset < section.header.sh_size) {
-          name = section.name;
-          base = at - section.header.sh_offset;
+      bool relocatable = false;
+      for (const ObjectFile::Region& region : regions) {
+        if (!region.name.empty() && at >= region.offset &&
+            at - region.offset < region.size) {
+          name = region.name;
+          base = at - region.offset;
+          relocatable = object->IsSection(region, kRelocatableSection);
         }
       }
       auto fatbin = images::ParseFatbin(data, name, base);
@@ -304,7 +294,7 @@ Status Binary::Impl::ResolveWrappers(std::vector<std::uint64_t> vaddrs,
         if (!certain) continue;
         return reject(std::move(fatbin).error());
       }
-      AddFatbin(at, {name, *fatbin_vaddr, at, std::move(*fatbin), {}});
+      AddFatbin(at, {name, at_vaddr, at, relocatable, std::move(*fatbin), {}});
     }
     offset_of_wrapper[wrapper.index] = at;
     wrappers.push_back(wrapper);
@@ -313,23 +303,28 @@ Status Binary::Impl::ResolveWrappers(std::vector<std::uint64_t> vaddrs,
 }
 
 // The address of the wrapper's fatbin. In a converted file `data` leads to a
-// record, and the record to the fatbin.
-Result<std::uint64_t> Binary::Impl::FatbinOf(const Wrapper& wrapper) const {
+// record, and the record to the fatbin, or where it was.
+Result<std::optional<std::uint64_t>> Binary::Impl::FatbinOf(
+    const Wrapper& wrapper) const {
   const auto fail = [&](std::string message) {
-    return Err(elf.Error(DiagCode::kBadFormat,
-                         fmt::format("wrapper {}: {}", wrapper.index, message),
-                         std::string(kWrapperSection)));
+    return Err(
+        object->Error(DiagCode::kBadFormat,
+                      fmt::format("wrapper {}: {}", wrapper.index, message),
+                      std::string(kWrapperSection)));
   };
   std::uint64_t vaddr = wrapper.data.value;
   if (vaddr == 0) return fail("points to no fatbin");
-  ByteSpan data = elf.BytesAt(vaddr);
+  ByteSpan data = object->BytesAt(vaddr);
   if (StartsWith(data, formats::kRecordMagic)) {
     if (data.size() < sizeof(formats::WrapperRecord)) {
       return fail(fmt::format("the record at 0x{:x} is cut short", vaddr));
     }
-    vaddr += static_cast<std::uint64_t>(
-        LoadLe<formats::WrapperRecord>(data.data()).to_fatbin);
-    data = elf.BytesAt(vaddr);
+    const auto record = LoadLe<formats::WrapperRecord>(data.data());
+    if ((record.flags & formats::kRecordFatbinRemoved) != 0) {
+      return std::optional<std::uint64_t>();
+    }
+    vaddr += static_cast<std::uint64_t>(record.to_fatbin);
+    data = object->BytesAt(vaddr);
   }
   if (data.empty()) {
     return fail(
@@ -342,7 +337,7 @@ Result<std::uint64_t> Binary::Impl::FatbinOf(const Wrapper& wrapper) const {
         "50 ed 55 ba)",
         vaddr, Escaped(data.first(std::min<std::size_t>(data.size(), 4)))));
   }
-  return vaddr;
+  return std::optional<std::uint64_t>(vaddr);
 }
 
 // Little of a large file is in memory at a time.
@@ -362,7 +357,7 @@ Status Binary::Impl::Search(const InputFile* input) {
                   LoadLe<Needle>(EmbeddedPtxFinder::kStart.data()));
   text_finder = EmbeddedPtxFinder(bytes);
   std::uint64_t at = 0;
-  for (const Region& region : RegionsThatMayHoldFatbins(elf)) {
+  for (const ObjectFile::Region& region : RegionsThatMayHoldFatbins(*object)) {
     // Regions may overlap in a file that lies.
     const std::uint64_t end = region.offset + region.size;
     if (end <= at) continue;
@@ -378,7 +373,8 @@ Status Binary::Impl::Search(const InputFile* input) {
 
 // `region` is null where no fatbin is looked for.
 Status Binary::Impl::SearchStretch(NeedleScan& scan, std::uint64_t at,
-                                   std::uint64_t to, const Region* region) {
+                                   std::uint64_t to,
+                                   const ObjectFile::Region* region) {
   while (at < to) {
     // Up to the next fatbin that is known already, and on behind it.
     auto known = found.upper_bound(at);
@@ -407,23 +403,26 @@ Status Binary::Impl::SearchStretch(NeedleScan& scan, std::uint64_t at,
 
 // Takes what begins like a fatbin for one if it is whole. Where the search goes
 // on.
-Result<std::uint64_t> Binary::Impl::EndOfFatbinAt(std::uint64_t at,
-                                                  const Region& region) {
+Result<std::uint64_t> Binary::Impl::EndOfFatbinAt(
+    std::uint64_t at, const ObjectFile::Region& region) {
   const std::uint64_t end = region.offset + region.size;
   if (at + sizeof(formats::FatbinHeader) > end) return end;
   const std::uint64_t base = region.name.empty() ? at : at - region.offset;
   auto fatbin =
       images::ParseFatbin(bytes.subspan(at, end - at), region.name, base);
   if (!fatbin) {
-    if (!region.only_fatbins) return at + 1;
+    if (!IsForFatbins(*object, region)) return at + 1;
     Diag diag = std::move(fatbin).error();
     diag.where.file = path;
     return Err(std::move(diag));
   }
   const std::uint64_t size = fatbin->bytes.size();
-  AddFatbin(
-      at,
-      {region.name, elf.VaddrOf(at).value_or(0), at, std::move(*fatbin), {}});
+  AddFatbin(at, {region.name,
+                 object->VaddrOf(at).value_or(0),
+                 at,
+                 object->IsSection(region, kRelocatableSection),
+                 std::move(*fatbin),
+                 {}});
   return at + size;
 }
 
@@ -435,15 +434,24 @@ void Binary::Impl::NumberFatbins() {
   }
   found.clear();
   for (Wrapper& wrapper : wrappers) {
-    wrapper.fatbin = number[offset_of_wrapper[wrapper.index]];
-    fatbins[wrapper.fatbin].wrappers.push_back(wrapper.index);
+    const auto at = offset_of_wrapper.find(wrapper.index);
+    if (at == offset_of_wrapper.end()) continue;
+    wrapper.fatbin = number[at->second];
+    fatbins[*wrapper.fatbin].wrappers.push_back(wrapper.index);
   }
 }
 
 Status Binary::Impl::Read(bool all, const InputFile* input) {
   CERB_TRY_VOID(CheckKind());
-  CERB_TRY(elf, ElfFile::Parse(bytes, path));
-  converted = elf.FindSection(formats::kMarkerSection) != nullptr;
+  if (DetectFileKind(bytes) == FileKind::kPe) {
+    CERB_TRY(pe, PeFile::Parse(bytes, path));
+    object = &pe;
+  } else {
+    CERB_TRY(elf, ElfFile::Parse(bytes, path));
+  }
+  for (const ObjectFile::Region& region : object->Regions()) {
+    if (object->IsSection(region, formats::kMarkerSection)) converted = true;
+  }
   for (const Elf64_Phdr& segment : elf.segments()) {
     if (segment.p_type == PT_LOAD &&
         StartsWith(bytes.subspan(
@@ -456,7 +464,7 @@ Status Binary::Impl::Read(bool all, const InputFile* input) {
   CERB_TRY_VOID(FindWrappers());
   if (all) CERB_TRY_VOID(Search(input));
   NumberFatbins();
-  CERB_TRY(hip, FindHipCode(elf));
+  CERB_TRY(hip, FindHipCode(*object));
   if (hip.is_split()) converted = true;
   return {};
 }
@@ -496,6 +504,9 @@ Result<Binary> Binary::Open(const std::string& path, const std::string& name) {
   impl.backing = &impl.mapped;
   CERB_TRY_VOID(impl.Read(true, &input));
   CERB_TRY_VOID(input.CheckIs(input.state()));
+  const auto let_go = [&impl] { impl.mapped.LetGo(0, impl.mapped.size()); };
+  impl.elf.set_let_go(let_go);
+  impl.pe.set_let_go(let_go);
   return binary;
 }
 
@@ -513,8 +524,14 @@ const FileState* Binary::file() const {
 unsigned Binary::mode() const {
   return impl_->file ? impl_->file->mode() : 0755;
 }
-void Binary::LetGo() const { impl_->mapped.LetGo(0, impl_->mapped.size()); }
+void Binary::LetGo() const { impl_->object->LetGo(); }
+const ObjectFile& Binary::object() const { return *impl_->object; }
+bool Binary::is_pe() const { return impl_->object == &impl_->pe; }
 const ElfFile& Binary::elf() const { return impl_->elf; }
+const PeFile& Binary::pe() const { return impl_->pe; }
+bool Binary::is_executable() const {
+  return is_pe() ? !impl_->pe.is_dll() : impl_->elf.is_executable();
+}
 const std::vector<Wrapper>& Binary::wrappers() const { return impl_->wrappers; }
 const std::vector<LocatedFatbin>& Binary::fatbins() const {
   return impl_->fatbins;

@@ -13,6 +13,7 @@
 #include "rewriter/elf.h"
 #include "rewriter/embedded_ptx.h"
 #include "rewriter/hip_code.h"
+#include "rewriter/pe.h"
 #include "support/bytes.h"
 #include "support/input_file.h"
 #include "support/mapped_file.h"
@@ -48,13 +49,15 @@ struct Wrapper {
   std::uint64_t offset;  // in the file
   PointerSlot data;      // → fatbin
   PointerSlot last;      // version 2: → array of the members' fatbins
-  std::size_t fatbin;    // index into Binary::fatbins()
+  // Index into Binary::fatbins(); none in a converted file that it left.
+  std::optional<std::size_t> fatbin;
 };
 
 struct LocatedFatbin {
   std::string section;   // ".nv_fatbin"; "" if there are no section headers
   std::uint64_t vaddr;   // 0 if it is in no loaded segment
   std::uint64_t offset;  // in the file
+  bool is_relocatable;   // of one translation unit of -rdc, unlinked
   images::Fatbin fatbin;
   std::vector<std::uint32_t> wrappers;  // that lead here; often none or one
 };
@@ -62,10 +65,10 @@ struct LocatedFatbin {
 class Binary {
  public:
   // Maps the file and finds everything. Errors, each naming what was found:
-  // not an ELF file, cut short, 32-bit, for another machine, an object file
-  // or static library (link it first), PE (not supported yet), a wrapper
-  // that leads nowhere, a fatbin whose sizes lie. A binary without any
-  // device code opens; see wrappers() and fatbins().
+  // neither an ELF nor a PE file, cut short, 32-bit, for another machine, an
+  // object file or static library (link it first), a wrapper that leads
+  // nowhere, a fatbin whose sizes lie. A binary without any device code opens;
+  // see wrappers() and fatbins().
   static Result<Binary> Open(const std::string& path);
   // The same for a file that messages call otherwise.
   static Result<Binary> Open(const std::string& path, const std::string& name);
@@ -89,7 +92,14 @@ class Binary {
   // A hint: what has been looked at of the bytes is not looked at again soon.
   // It keeps little of a large file in memory.
   void LetGo() const;
+  // What it is in whatever format.
+  const ObjectFile& object() const;
+  // It has one of these formats; the other one holds nothing.
+  bool is_pe() const;
   const ElfFile& elf() const;
+  const PeFile& pe() const;
+  // A program rather than a library.
+  bool is_executable() const;
 
   // In the order of their addresses; a wrapper's index is its position here.
   const std::vector<Wrapper>& wrappers() const;

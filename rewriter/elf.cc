@@ -30,15 +30,6 @@ std::string_view CutAtNul(ByteSpan bytes) {
 
 }  // namespace
 
-Diag ElfFile::Error(DiagCode code, std::string message, std::string section,
-                    std::int64_t offset) const {
-  Where where;
-  where.file = name_;
-  where.section = std::move(section);
-  where.offset = offset;
-  return MakeDiag(code, std::move(where), std::move(message));
-}
-
 Result<ElfFile> ElfFile::Parse(ByteSpan bytes, const std::string& name) {
   ElfFile file;
   file.bytes_ = bytes;
@@ -400,177 +391,47 @@ ByteSpan ElfFile::BytesAt(std::uint64_t vaddr) const {
   return {};
 }
 
-Diag ElfFile::TableError(std::string_view what, std::uint64_t vaddr,
-                         std::uint64_t size) const {
-  return Error(DiagCode::kBadFormat,
-               fmt::format("{} 0x{:x}+0x{:x} is not in a loaded segment's file "
-                           "part",
-                           what, vaddr, size),
-               ".dynamic");
+bool ElfFile::IsLoaded(std::uint64_t vaddr, std::uint64_t size) const {
+  // Segments of one file follow one another; what was cut is the end of one.
+  while (size > 0) {
+    const auto holds =
+        std::find_if(segments_.begin(), segments_.end(), [&](const auto& s) {
+          return s.p_type == PT_LOAD && vaddr >= s.p_vaddr &&
+                 vaddr - s.p_vaddr < s.p_memsz;
+        });
+    if (holds == segments_.end()) return false;
+    const std::uint64_t taken =
+        std::min(size, holds->p_memsz - (vaddr - holds->p_vaddr));
+    vaddr += taken;
+    size -= taken;
+  }
+  return true;
 }
 
-template <typename SeeRela, typename SeeRelr>
-Status ElfFile::WalkRelocations(SeeRela see_rela, SeeRelr see_relr) const {
-  const std::uint64_t rela = DynamicValue(DT_RELA).value_or(0);
-  const std::uint64_t rela_size = DynamicValue(DT_RELASZ).value_or(0);
-  if (rela != 0 && rela_size != 0) {
-    const auto table = OffsetOf(rela, rela_size);
-    if (!table) return Err(TableError("DT_RELA", rela, rela_size));
-    for (std::uint64_t at = *table;
-         at + sizeof(Elf64_Rela) <= *table + rela_size;
-         at += sizeof(Elf64_Rela)) {
-      CERB_TRY_VOID(see_rela(LoadLe<Elf64_Rela>(bytes_.data() + at), at));
-    }
-  }
-
-  const std::uint64_t relr = DynamicValue(DT_RELR).value_or(0);
-  const std::uint64_t relr_size = DynamicValue(DT_RELRSZ).value_or(0);
-  if (relr != 0 && relr_size != 0) {
-    const auto table = OffsetOf(relr, relr_size);
-    if (!table) return Err(TableError("DT_RELR", relr, relr_size));
-    // gABI, "RELR": an even word is an address to relocate; an odd one is a
-    // bitmap of the 63 words that follow the last place.
-    std::uint64_t next = 0;
-    for (std::uint64_t at = *table; at + 8 <= *table + relr_size; at += 8) {
-      const std::uint64_t word = LoadLe<std::uint64_t>(bytes_.data() + at);
-      if ((word & 1) == 0) {
-        see_relr(word);
-        next = word + 8;
-        continue;
-      }
-      for (unsigned bit = 1; bit < 64; ++bit) {
-        if ((word >> bit) & 1) see_relr(next + 8 * std::uint64_t{bit - 1});
-      }
-      next += std::uint64_t{63} * 8;
-    }
-  }
-  return {};
-}
-
-Result<std::vector<PointerSlot>> ElfFile::ResolvePointers(
-    const std::vector<std::uint64_t>& vaddrs) const {
-  std::vector<PointerSlot> slots(vaddrs.size());
-  for (std::size_t i = 0; i < vaddrs.size(); ++i) {
-    const auto offset = OffsetOf(vaddrs[i], 8);
-    if (!offset) {
-      return Err(Error(DiagCode::kBadFormat,
-                       fmt::format("pointer at address 0x{:x} is not in a "
-                                   "loaded segment's file part",
-                                   vaddrs[i])));
-    }
-    slots[i].vaddr = vaddrs[i];
-    slots[i].offset = *offset;
-    slots[i].in_place = LoadLe<std::uint64_t>(bytes_.data() + *offset);
-    slots[i].value = slots[i].in_place;
-  }
-  if (vaddrs.empty()) return slots;
-  const auto find = [&](std::uint64_t vaddr) -> PointerSlot* {
-    if (vaddr < vaddrs.front() || vaddr > vaddrs.back()) return nullptr;
-    const auto it = std::lower_bound(vaddrs.begin(), vaddrs.end(), vaddr);
-    if (it == vaddrs.end() || *it != vaddr) return nullptr;
-    return &slots[static_cast<std::size_t>(it - vaddrs.begin())];
-  };
-  const std::uint64_t rela = DynamicValue(DT_RELA).value_or(0);
-  const std::uint64_t symbols = DynamicValue(DT_SYMTAB).value_or(0);
-  const auto see_rela = [&](const Elf64_Rela& entry,
-                            std::uint64_t at) -> Status {
-    PointerSlot* slot = find(entry.r_offset);
-    if (slot == nullptr) return {};
-    slot->rela_offset = at;
-    if (ELF64_R_TYPE(entry.r_info) == R_X86_64_RELATIVE) {
-      slot->fill = PointerSlot::Fill::kRelative;
-      slot->value = static_cast<std::uint64_t>(entry.r_addend);
-      return {};
-    }
-    if (ELF64_R_TYPE(entry.r_info) != R_X86_64_64) {
-      return Err(
-          Error(DiagCode::kUnsupported,
-                fmt::format("relocation type {} fills the pointer at 0x{:x}, "
-                            "expected R_X86_64_RELATIVE or R_X86_64_64",
-                            ELF64_R_TYPE(entry.r_info), entry.r_offset),
-                ".rela.dyn",
-                static_cast<std::int64_t>(at - OffsetOf(rela).value_or(0))));
-    }
-    const auto symbol_vaddr = CheckedAdd(
-        symbols, std::uint64_t{ELF64_R_SYM(entry.r_info)} * sizeof(Elf64_Sym));
-    const auto symbol_offset = symbol_vaddr
-                                   ? OffsetOf(*symbol_vaddr, sizeof(Elf64_Sym))
-                                   : std::nullopt;
-    if (!symbol_offset) {
-      return Err(TableError("the symbol of a relocation in DT_RELA", symbols,
-                            sizeof(Elf64_Sym)));
-    }
-    const Elf64_Sym symbol = LoadLe<Elf64_Sym>(bytes_.data() + *symbol_offset);
-    slot->fill = PointerSlot::Fill::kSymbol;
-    slot->value = symbol.st_value + static_cast<std::uint64_t>(entry.r_addend);
-    return {};
-  };
-  CERB_TRY_VOID(WalkRelocations(see_rela, [&](std::uint64_t vaddr) {
-    if (PointerSlot* slot = find(vaddr)) {
-      slot->fill = PointerSlot::Fill::kRelr;
-    }
-  }));
-  return slots;
-}
-
-Result<std::vector<bool>> ElfFile::ReferredRanges(
-    const std::vector<std::pair<std::uint64_t, std::uint64_t>>& ranges,
-    const std::set<std::uint64_t>& own_slots,
-    std::string_view own_prefix) const {
-  std::vector<bool> referred(ranges.size());
-  const auto see = [&](std::uint64_t value) {
-    const auto behind = std::upper_bound(
-        ranges.begin(), ranges.end(), value,
-        [](std::uint64_t v, const auto& range) { return v < range.first; });
-    if (behind == ranges.begin()) return;
-    const auto it = behind - 1;
-    if (value < it->second) {
-      referred[static_cast<std::size_t>(it - ranges.begin())] = true;
-    }
-  };
-  ByteSpan symbols;
+std::vector<ObjectFile::Region> ElfFile::Regions() const {
+  std::vector<Region> regions;
   for (const Section& section : sections_) {
-    if (section.header.sh_type == SHT_DYNSYM) symbols = SectionBytes(section);
-  }
-  if (const auto table = DynamicValue(DT_SYMTAB); table && symbols.empty()) {
-    // Without sections, the old hash table says how many there are.
-    const auto hash = DynamicValue(DT_HASH);
-    const ByteSpan header = hash ? BytesAt(*hash) : ByteSpan();
-    const std::uint64_t count =
-        header.size() < 8 ? 0 : LoadLe<std::uint32_t>(header.data() + 4);
-    symbols = BytesAt(*table);
-    if (count == 0 || symbols.size() / sizeof(Elf64_Sym) < count) {
-      referred.assign(ranges.size(), true);
-      return referred;
+    const Elf64_Shdr& header = section.header;
+    if (header.sh_type != SHT_PROGBITS || (header.sh_flags & SHF_ALLOC) == 0) {
+      continue;
     }
-    symbols = symbols.first(count * sizeof(Elf64_Sym));
+    regions.push_back({section.name, header.sh_addr, header.sh_offset,
+                       header.sh_size, (header.sh_flags & SHF_EXECINSTR) != 0,
+                       (header.sh_flags & SHF_WRITE) != 0});
   }
-  const auto value_of = [&](std::uint64_t index) -> std::uint64_t {
-    if (index >= symbols.size() / sizeof(Elf64_Sym)) return 0;
-    const auto symbol =
-        LoadLe<Elf64_Sym>(symbols.data() + index * sizeof(Elf64_Sym));
-    return symbol.st_shndx == SHN_UNDEF ? 0 : symbol.st_value;
-  };
-  for (std::uint64_t i = 0; i < symbols.size() / sizeof(Elf64_Sym); ++i) {
-    const auto name = DynamicString(
-        LoadLe<Elf64_Sym>(symbols.data() + i * sizeof(Elf64_Sym)).st_name);
-    if (name && name->substr(0, own_prefix.size()) == own_prefix) continue;
-    see(value_of(i));
-  }
-  const auto see_rela = [&](const Elf64_Rela& entry, std::uint64_t) -> Status {
-    if (own_slots.contains(entry.r_offset)) return {};
-    // A relative one has symbol 0, whose value is 0.
-    see(value_of(ELF64_R_SYM(entry.r_info)) +
-        static_cast<std::uint64_t>(entry.r_addend));
-    return {};
-  };
-  CERB_TRY_VOID(WalkRelocations(see_rela, [&](std::uint64_t vaddr) {
-    const auto offset = OffsetOf(vaddr, 8);
-    if (offset && !own_slots.contains(vaddr)) {
-      see(LoadLe<std::uint64_t>(bytes_.data() + *offset));
+  if (sections_.empty()) {
+    for (const Elf64_Phdr& segment : segments_) {
+      if (segment.p_type != PT_LOAD) continue;
+      regions.push_back({"", segment.p_vaddr, segment.p_offset,
+                         segment.p_filesz, (segment.p_flags & PF_X) != 0,
+                         (segment.p_flags & PF_W) != 0});
     }
-  }));
-  return referred;
+  }
+  std::sort(
+      regions.begin(), regions.end(), [](const Region& a, const Region& b) {
+        return std::pair(a.offset, a.vaddr) < std::pair(b.offset, b.vaddr);
+      });
+  return regions;
 }
 
 }  // namespace cerberus::rewriter

@@ -40,9 +40,8 @@ std::uint64_t ElfPatcher::CutGranule() const {
   return elf_.sections().empty() || needed > kPage ? largest : kPage;
 }
 
-// Where whole pages can go: in a segment that is only read, behind its first
-// page (it keeps a byte of file), and in nothing that another program header
-// describes.
+// Where whole pages can go: behind a segment's first page (it keeps a byte of
+// file), and in nothing that another program header describes.
 void ElfPatcher::FindCuts() {
   const std::uint64_t granule = CutGranule();
   const std::size_t names = header_.e_shstrndx;
@@ -51,10 +50,9 @@ void ElfPatcher::FindCuts() {
       (names != SHN_UNDEF && names < sections_.size() &&
        sections_.size() + 2 * change_.removed.size() + 16 < SHN_LORESERVE);
   if (!sections_can_follow || (granule & (granule - 1)) != 0) return;
-  for (const ElfChange::Removed& removed : change_.removed) {
+  for (const Removed& removed : change_.removed) {
     for (const Elf64_Phdr& segment : elf_.segments()) {
-      if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) != 0 ||
-          removed.offset < segment.p_offset ||
+      if (segment.p_type != PT_LOAD || removed.offset < segment.p_offset ||
           removed.offset + removed.size > segment.p_offset + segment.p_filesz) {
         continue;
       }
@@ -71,6 +69,7 @@ void ElfPatcher::FindCuts() {
           });
       if (start < end && !is_described) {
         plan_.cuts.push_back({start, end - start});
+        gone_.push_back(removed);
       }
       break;
     }
@@ -85,41 +84,44 @@ bool ElfPatcher::CutSection(std::size_t index) {
   const auto overlaps = [&](std::uint64_t offset, std::uint64_t size) {
     return offset < end && offset + size > start;
   };
-  const auto cut = std::find_if(
+  auto cut = std::find_if(
       plan_.cuts.begin(), plan_.cuts.end(),
       [&](const Plan::Cut& c) { return overlaps(c.offset, c.size); });
   if (cut == plan_.cuts.end()) return false;
-  // What stays of it: all but what was removed and the zeros between.
+  // What stays of it: all but what was removed and zeros alone.
   std::vector<Elf64_Shdr> kept;
   std::uint64_t at = start;
+  const auto piece_of = [&](std::uint64_t from, std::uint64_t size) {
+    Elf64_Shdr piece = section;
+    piece.sh_addr += from - start;
+    piece.sh_offset = plan_.OutputOffset(from);
+    piece.sh_size = size;
+    return piece;
+  };
   const auto keep = [&](std::uint64_t to) {
     const std::uint8_t* bytes = elf_.bytes().data();
-    while (at < to && bytes[at] == 0) ++at;
-    while (at < to && bytes[to - 1] == 0) --to;
-    if (at >= to) return;
-    Elf64_Shdr piece = section;
-    piece.sh_addr += at - start;
-    piece.sh_offset = plan_.OutputOffset(at);
-    piece.sh_size = to - at;
-    piece.sh_addralign = 1;
-    kept.push_back(piece);
+    if (std::all_of(bytes + at, bytes + std::max(at, to),
+                    [](std::uint8_t b) { return b == 0; })) {
+      return;
+    }
+    kept.push_back(piece_of(at, to - at));
+    kept.back().sh_addralign = 1;
   };
-  for (const ElfChange::Removed& removed : change_.removed) {
+  for (const Removed& removed : gone_) {
     if (!overlaps(removed.offset, removed.size)) continue;
     keep(removed.offset);
     at = std::min(removed.offset + removed.size, end);
   }
   keep(end);
-  if (kept.empty()) {
-    section.sh_type = SHT_NOBITS;
-    section.sh_addr += cut->offset - start;
-    section.sh_offset = plan_.OutputOffset(cut->offset);
-    section.sh_size = cut->size;
-  } else {
-    section = kept.front();
-    for (std::size_t i = 1; i < kept.size(); ++i) {
-      kept_.push_back({elf_.sections()[index].name, kept[i]});
-    }
+  // The addresses of what was cut stay taken, also when strip lays segments
+  // out anew.
+  for (; cut != plan_.cuts.end() && overlaps(cut->offset, cut->size); ++cut) {
+    kept.push_back(piece_of(cut->offset, cut->size));
+    kept.back().sh_type = SHT_NOBITS;
+  }
+  section = kept.front();
+  for (std::size_t i = 1; i < kept.size(); ++i) {
+    kept_.push_back({elf_.sections()[index].name, kept[i]});
   }
   return true;
 }

@@ -86,8 +86,6 @@ class ElfPatcher {
   Status EditTables();
   Status EmitParts();
 
-  Status Edit(std::uint64_t offset, Bytes bytes, std::string why);
-  // Edits the bytes from the first to the last that differ from the input's.
   Status EditIfChanged(std::uint64_t offset, const Bytes& bytes,
                        const std::string& why);
   void SetDynamic(std::int64_t tag, std::uint64_t value);
@@ -117,6 +115,7 @@ class ElfPatcher {
   std::vector<NewSegment> new_segments_;
   std::set<std::size_t> evicted_;  // sections copied to make room
   std::vector<Part> parts_;        // [0] is the head
+  std::vector<Removed> gone_;      // of change_.removed: what loses pages
   // Pieces of cut sections that stay, described by sections of their own.
   struct Kept {
     std::string name;

@@ -9,8 +9,6 @@
 namespace cerberus::rewriter {
 namespace {
 
-constexpr std::string_view kRelocatableSection = "__nv_relfatbin";
-
 Where PlaceOf(const Binary& binary, const LocatedFatbin& fatbin) {
   Where where;
   where.file = binary.path();
@@ -77,7 +75,7 @@ Result<std::vector<Module>> ExtractModules(const Binary& binary) {
   // Where -rdc puts each translation unit's PTX, unlinked.
   std::vector<std::size_t> members;
   for (std::size_t i = 0; i < fatbins.size(); ++i) {
-    if (fatbins[i].section == kRelocatableSection &&
+    if (fatbins[i].is_relocatable &&
         !images::IsDeviceRuntime(fatbins[i].fatbin.entries)) {
       members.push_back(i);
     }
@@ -87,13 +85,14 @@ Result<std::vector<Module>> ExtractModules(const Binary& binary) {
   std::set<std::size_t> listed;
   bool members_linked = false;
   for (const Wrapper& wrapper : binary.wrappers()) {
-    const LocatedFatbin& fatbin = fatbins[wrapper.fatbin];
+    if (!wrapper.fatbin) continue;  // it left the file
+    const LocatedFatbin& fatbin = fatbins[*wrapper.fatbin];
     Module module;
     module.index = wrapper.index;
-    module.fatbin = wrapper.fatbin;
+    module.fatbin = *wrapper.fatbin;
     module.entries = fatbin.fatbin.entries;
     module.where = PlaceOf(binary, fatbin);
-    listed.insert(wrapper.fatbin);
+    listed.insert(*wrapper.fatbin);
     if (wrapper.version == 2 && !module.has_ptx()) {
       if (!members.empty()) {
         module.link_members = members;
@@ -108,12 +107,12 @@ Result<std::vector<Module>> ExtractModules(const Binary& binary) {
   // those to the driver, and their PTX has holes that only the link fills.
   if (members_linked) {
     std::erase_if(modules, [&](const Module& module) {
-      return fatbins[module.fatbin].section == kRelocatableSection;
+      return fatbins[module.fatbin].is_relocatable;
     });
   }
   for (std::size_t i = 0; i < fatbins.size(); ++i) {
     if (listed.contains(i)) continue;
-    if (fatbins[i].section == kRelocatableSection && members_linked) continue;
+    if (fatbins[i].is_relocatable && members_linked) continue;
     Module module;
     module.fatbin = i;
     module.entries = fatbins[i].fatbin.entries;

@@ -36,8 +36,9 @@ struct Module {
   Where where;
 };
 
-// One module per wrapper, in order, then those without a wrapper. The
-// members of a device link are not listed a second time as modules.
+// One module per wrapper whose fatbin is in the file, in order, then those
+// without a wrapper. The members of a device link are not listed a second time
+// as modules.
 Result<std::vector<Module>> ExtractModules(const Binary& binary);
 
 struct PtxChoice {

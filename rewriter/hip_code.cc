@@ -16,11 +16,12 @@ constexpr std::string_view kImageSection = ".hip_fatbin";
 
 class Finder {
  public:
-  explicit Finder(const ElfFile& elf) : elf_(elf) {}
+  explicit Finder(const ObjectFile& file)
+      : file_(file), regions_(file.Regions()) {}
 
   Result<HipCode> Run() {
     CERB_TRY(const bool has_section, FindInSection());
-    if (!has_section && elf_.sections().empty()) {
+    if (!has_section && !file_.has_sections()) {
       CERB_TRY_VOID(FindByLook());
     }
     CERB_TRY_VOID(FindOthers());
@@ -31,17 +32,22 @@ class Finder {
  private:
   Diag Fail(std::string message, std::string section = "",
             std::int64_t offset = -1) const {
-    return elf_.Error(DiagCode::kBadFormat, std::move(message),
-                      std::move(section), offset);
+    return file_.Error(DiagCode::kBadFormat, std::move(message),
+                       std::move(section), offset);
+  }
+
+  const ObjectFile::Region* FindRegion(std::string_view name) const {
+    for (const ObjectFile::Region& region : regions_) {
+      if (file_.IsSection(region, name)) return &region;
+    }
+    return nullptr;
   }
 
   // False if there is no section of wrappers.
   Result<bool> FindInSection() {
-    const ElfFile::Section* section = elf_.FindSection(kWrapperSection);
-    if (section == nullptr || section->header.sh_type != SHT_PROGBITS) {
-      return false;
-    }
-    const ByteSpan data = elf_.SectionBytes(*section);
+    const ObjectFile::Region* section = FindRegion(kWrapperSection);
+    if (section == nullptr) return false;
+    const ByteSpan data = file_.bytes().subspan(section->offset, section->size);
     std::vector<std::uint64_t> vaddrs;
     std::uint64_t at = 0;
     while (at + kHipWrapperSize <= data.size()) {
@@ -58,7 +64,7 @@ class Finder {
                              magic, version, kHipMagic, kHipSplitMagic),
                  section->name, static_cast<std::int64_t>(at)));
       }
-      vaddrs.push_back(section->header.sh_addr + at);
+      vaddrs.push_back(section->vaddr + at);
       at += kHipWrapperSize;
     }
     CERB_TRY_VOID(Resolve(vaddrs, /*certain=*/true));
@@ -69,15 +75,15 @@ class Finder {
   // and a pointer that leads to an image.
   Status FindByLook() {
     std::vector<std::uint64_t> vaddrs;
-    for (const Elf64_Phdr& segment : elf_.segments()) {
-      if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) == 0) continue;
-      const std::uint8_t* data = elf_.bytes().data() + segment.p_offset;
-      std::uint64_t at = AlignUp(segment.p_vaddr, 8) - segment.p_vaddr;
-      for (; at + kHipWrapperSize <= segment.p_filesz; at += 8) {
+    for (const ObjectFile::Region& region : regions_) {
+      if (!region.is_writable) continue;
+      const std::uint8_t* data = file_.bytes().data() + region.offset;
+      std::uint64_t at = (0 - region.vaddr) & 7;
+      for (; at + kHipWrapperSize <= region.size; at += 8) {
         const auto magic = LoadLe<std::uint32_t>(data + at);
         if ((magic == kHipMagic || magic == kHipSplitMagic) &&
             LoadLe<std::uint32_t>(data + at + 4) == 1) {
-          vaddrs.push_back(segment.p_vaddr + at);
+          vaddrs.push_back(region.vaddr + at);
           at += kHipWrapperSize - 8;
         }
       }
@@ -90,24 +96,24 @@ class Finder {
     slots.reserve(vaddrs.size());
     for (const std::uint64_t vaddr : vaddrs) slots.push_back(vaddr + 8);
     CERB_TRY(const std::vector<PointerSlot> pointers,
-             elf_.ResolvePointers(slots));
+             file_.ResolvePointers(slots));
     for (std::size_t i = 0; i < vaddrs.size(); ++i) {
       HipWrapper wrapper{};
       wrapper.index = static_cast<std::uint32_t>(code_.wrappers.size());
       wrapper.vaddr = vaddrs[i];
       wrapper.data = pointers[i];
       wrapper.offset = wrapper.data.offset - 8;
-      const auto word = elf_.OffsetOf(vaddrs[i] + 16, 8);
+      const auto word = file_.OffsetOf(vaddrs[i] + 16, 8);
       if (!word) {
         return Err(
             Fail(fmt::format("wrapper {} runs past its segment", wrapper.index),
                  std::string(kWrapperSection)));
       }
       wrapper.is_split =
-          LoadLe<std::uint32_t>(elf_.bytes().data() + wrapper.offset) ==
+          LoadLe<std::uint32_t>(file_.bytes().data() + wrapper.offset) ==
           kHipSplitMagic;
       if (wrapper.is_split) {
-        wrapper.number = LoadLe<std::uint32_t>(elf_.bytes().data() + *word);
+        wrapper.number = LoadLe<std::uint32_t>(file_.bytes().data() + *word);
       } else if (Status led = AddImage(wrapper); !led) {
         if (!certain) continue;
         return led;
@@ -119,7 +125,7 @@ class Finder {
 
   Status AddImage(const HipWrapper& wrapper) {
     const std::uint64_t vaddr = wrapper.data.value;
-    const ByteSpan data = elf_.BytesAt(vaddr);
+    const ByteSpan data = file_.BytesAt(vaddr);
     if (vaddr == 0 || data.empty()) {
       return Err(Fail(fmt::format("wrapper {} leads to 0x{:x}, which is not in "
                                   "the file",
@@ -127,23 +133,22 @@ class Finder {
                       std::string(kWrapperSection)));
     }
     const auto at =
-        static_cast<std::uint64_t>(data.data() - elf_.bytes().data());
+        static_cast<std::uint64_t>(data.data() - file_.bytes().data());
     image_of_[wrapper.index] = at;
     if (found_.contains(at)) return {};
     std::string name;
     std::uint64_t base = at;
-    for (const ElfFile::Section& section : elf_.sections()) {
-      if (section.header.sh_type == SHT_PROGBITS &&
-          at >= section.header.sh_offset &&
-          at - section.header.sh_offset < section.header.sh_size) {
-        name = section.name;
-        base = at - section.header.sh_offset;
+    for (const ObjectFile::Region& region : regions_) {
+      if (!region.name.empty() && at >= region.offset &&
+          at - region.offset < region.size) {
+        name = region.name;
+        base = at - region.offset;
       }
     }
     auto image = images::ParseHipImage(data, name, base);
     if (!image) {
       Diag diag = std::move(image).error();
-      diag.where.file = elf_.name();
+      diag.where.file = file_.name();
       diag.notes.push_back(
           fmt::format("wrapper {} leads there", wrapper.index));
       return Err(std::move(diag));
@@ -165,12 +170,10 @@ class Finder {
       }
       end = at + located.image.bytes.size();
     }
-    const ElfFile::Section* section = elf_.FindSection(kImageSection);
-    if (section == nullptr || section->header.sh_type != SHT_PROGBITS) {
-      return {};
-    }
-    const ByteSpan data = elf_.SectionBytes(*section);
-    const std::uint64_t start = section->header.sh_offset;
+    const ObjectFile::Region* section = FindRegion(kImageSection);
+    if (section == nullptr) return {};
+    const std::uint64_t start = section->offset;
+    const ByteSpan data = file_.bytes().subspan(start, section->size);
     std::uint64_t at = 0;
     while (at < data.size()) {
       const auto next = found_.lower_bound(start + at);
@@ -196,7 +199,7 @@ class Finder {
         if (image) {
           found_.emplace(start + at,
                          LocatedHipImage{section->name,
-                                         elf_.VaddrOf(start + at).value_or(0),
+                                         file_.VaddrOf(start + at).value_or(0),
                                          start + at,
                                          *image,
                                          {}});
@@ -221,7 +224,8 @@ class Finder {
     }
   }
 
-  const ElfFile& elf_;
+  const ObjectFile& file_;
+  const std::vector<ObjectFile::Region> regions_;
   HipCode code_;
   std::map<std::uint64_t, LocatedHipImage> found_;  // by offset in the file
   std::map<std::uint32_t, std::uint64_t> image_of_;
@@ -229,7 +233,9 @@ class Finder {
 
 }  // namespace
 
-Result<HipCode> FindHipCode(const ElfFile& elf) { return Finder(elf).Run(); }
+Result<HipCode> FindHipCode(const ObjectFile& file) {
+  return Finder(file).Run();
+}
 
 Result<CodeObjects> UnpackHipImage(const images::HipImage& image,
                                    const std::string& what,

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "images/hip_bundle.h"
-#include "rewriter/elf.h"
+#include "rewriter/object_file.h"
 #include "support/result.h"
 
 namespace cerberus::rewriter {
@@ -54,7 +54,7 @@ struct HipCode {
 // Errors, each naming the place: a wrapper of another magic or version, one
 // that leads to no image, images that overlap or run past their segment. A
 // file without HIP code gives an empty result.
-Result<HipCode> FindHipCode(const ElfFile& elf);
+Result<HipCode> FindHipCode(const ObjectFile& file);
 
 // The code objects of one image, unpacked where it is compressed.
 struct CodeObjects {

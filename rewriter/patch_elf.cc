@@ -212,24 +212,9 @@ Status ElfPatcher::FindProgramHeader() {
   return {};
 }
 
-Status ElfPatcher::Edit(std::uint64_t offset, Bytes bytes, std::string why) {
-  CERB_TRY_VOID(
-      plan_.ranges.Add(plan_.OutputOffset(offset), bytes.size(), why));
-  plan_.edits.push_back({offset, std::move(bytes), std::move(why)});
-  return {};
-}
-
 Status ElfPatcher::EditIfChanged(std::uint64_t offset, const Bytes& bytes,
                                  const std::string& why) {
-  const std::uint8_t* old = elf_.bytes().data() + offset;
-  std::size_t from = 0, to = bytes.size();
-  while (from < to && bytes[from] == old[from]) ++from;
-  while (to > from && bytes[to - 1] == old[to - 1]) --to;
-  if (from == to) return {};
-  return Edit(offset + from,
-              Bytes(bytes.begin() + static_cast<std::ptrdiff_t>(from),
-                    bytes.begin() + static_cast<std::ptrdiff_t>(to)),
-              why);
+  return plan_.AddEditIfChanged(elf_.bytes(), offset, bytes, why);
 }
 
 Status ElfPatcher::EditPointers() {
@@ -242,24 +227,35 @@ Status ElfPatcher::EditPointers() {
     switch (slot.fill) {
       case PointerSlot::Fill::kInPlace:
       case PointerSlot::Fill::kRelr:
-        CERB_TRY_VOID(Edit(slot.offset, address, why));
+        CERB_TRY_VOID(plan_.AddEdit(slot.offset, address, why));
         break;
       case PointerSlot::Fill::kRelative:
-        CERB_TRY_VOID(Edit(slot.rela_offset + offsetof(Elf64_Rela, r_addend),
-                           address, why));
+        CERB_TRY_VOID(plan_.AddEdit(
+            slot.rela_offset + offsetof(Elf64_Rela, r_addend), address, why));
         // Some linkers write the addend in place as well. The loader does
         // not read it there, but tools that do must not see two truths.
         if (slot.in_place != 0) {
-          CERB_TRY_VOID(Edit(slot.offset, address, why));
+          CERB_TRY_VOID(plan_.AddEdit(slot.offset, address, why));
         }
         break;
+      case PointerSlot::Fill::kRelSymbol: {
+        Bytes info;
+        AppendLe(info, std::uint64_t{ELF64_R_INFO(
+                           0ul, std::uint64_t{R_X86_64_RELATIVE})});
+        CERB_TRY_VOID(
+            plan_.AddEdit(slot.rela_offset + offsetof(Elf64_Rel, r_info),
+                          std::move(info), why));
+        CERB_TRY_VOID(plan_.AddEdit(slot.offset, address, why));
+        break;
+      }
       case PointerSlot::Fill::kSymbol: {
         Bytes relocation;
         AppendLe(relocation, std::uint64_t{ELF64_R_INFO(
                                  0ul, std::uint64_t{R_X86_64_RELATIVE})});
         AppendLe(relocation, target);
-        CERB_TRY_VOID(Edit(slot.rela_offset + offsetof(Elf64_Rela, r_info),
-                           std::move(relocation), why));
+        CERB_TRY_VOID(
+            plan_.AddEdit(slot.rela_offset + offsetof(Elf64_Rela, r_info),
+                          std::move(relocation), why));
         break;
       }
     }
@@ -318,7 +314,7 @@ Status ElfPatcher::EmitParts() {
 }
 
 Result<Plan> ElfPatcher::Run() {
-  plan_.input_size = elf_.bytes().size();
+  plan_.input_size = plan_.insert_at = elf_.bytes().size();
   CERB_TRY_VOID(CheckInput());
   FindCuts();
   if (!plan_.cuts.empty()) {
@@ -329,18 +325,15 @@ Result<Plan> ElfPatcher::Run() {
   ChangeDynamic();
   CERB_TRY_VOID(FindProgramHeader());
   CERB_TRY_VOID(Place());
-  parts_[0].bytes = change_.head(plan_.segment_vaddr);
+  parts_[0].bytes = change_.head(plan_.segment_vaddr, gone_);
   UpdatePointers();
   CERB_TRY_VOID(EmitParts());
   CERB_TRY_VOID(EditPointers());
   for (const Plan::Edit& edit : change_.edits) {
-    CERB_TRY_VOID(Edit(edit.offset, edit.bytes, edit.why));
+    CERB_TRY_VOID(plan_.AddEdit(edit.offset, edit.bytes, edit.why));
   }
   CERB_TRY_VOID(EditTables());
-  std::sort(plan_.edits.begin(), plan_.edits.end(),
-            [](const Plan::Edit& a, const Plan::Edit& b) {
-              return a.offset < b.offset;
-            });
+  plan_.SortEdits();
   return std::move(plan_);
 }
 

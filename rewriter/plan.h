@@ -1,9 +1,9 @@
 // The plan of a conversion: every byte that will change, and why.
 //
-// A binary is converted in place plus one appended segment (format:
-// docs/marker-format.md). Nothing that is loaded changes its address. The
-// plan is complete before a byte is written; Rewrite() only carries it out
-// and VerifyConversion() holds the result against it.
+// A binary is converted in place plus one appended segment, in a PE file a
+// section (format: docs/marker-format.md). Nothing that is loaded changes its
+// address. The plan is complete before a byte is written; Rewrite() only
+// carries it out and VerifyConversion() holds the result against it.
 #ifndef CERBERUS_REWRITER_PLAN_H_
 #define CERBERUS_REWRITER_PLAN_H_
 
@@ -31,6 +31,9 @@ struct PlanOptions {
   std::vector<std::string> runpath;
   // Leave the wrappers as they are (the file still runs on NVIDIA).
   bool keep_fatbin = false;
+  // Cut device code that only the wrappers led to. Without it, or with
+  // keep_fatbin, all stays.
+  bool cut = true;
   // Into the marker's `cerberus` map.
   std::string converter_version;
   int launch_abi = formats::kLaunchAbi;
@@ -52,10 +55,13 @@ struct Plan {
     std::uint64_t size;
   };
   std::vector<Cut> cuts;
-  // What stands behind the rest of the input; the gap up to its page-aligned
-  // start reads as zeros.
+  // What stands behind the rest of the input, or, in a PE file, behind its
+  // sections and before whatever follows them; the gap up to its aligned start
+  // reads as zeros.
   std::uint64_t append_offset = 0;
   Bytes appended;
+  // The first byte of the input that stands behind the appended ones.
+  std::uint64_t insert_at = 0;
   // The edits and the appended parts, with their reasons; offsets of the
   // output.
   RangeMap ranges;
@@ -73,9 +79,27 @@ struct Plan {
   std::uint64_t bytes_cut() const;
   // Bytes of the input that stay.
   std::uint64_t kept_size() const { return input_size - bytes_cut(); }
+  // The input but for what is cut, in order.
+  struct Piece {
+    std::uint64_t offset;  // in the input
+    std::uint64_t size;
+    std::uint64_t output_offset;
+  };
+  std::vector<Piece> pieces() const;
+  // Where the gap before the appended bytes begins.
+  std::uint64_t gap_offset() const;
   // Where a byte of the input will be; of one that is cut, where the next is.
   std::uint64_t OutputOffset(std::uint64_t input_offset) const;
-  std::uint64_t output_size() const { return append_offset + appended.size(); }
+  std::uint64_t output_size() const;
+
+  // For whoever makes the plan. Errors: two edits of one place, or one of what
+  // is cut.
+  Status AddEdit(std::uint64_t offset, Bytes bytes, std::string why);
+  // Edits from the first to the last byte that differs from the input's.
+  Status AddEditIfChanged(ByteSpan input, std::uint64_t offset,
+                          const Bytes& bytes, std::string why);
+  void SortEdits();
+
   // One line a range: offset, size, reason.
   std::string ToText() const;
   // The same as a JSON object, for --json.
@@ -99,8 +123,8 @@ struct SplitOptions {
 // HIP wrappers, split already, no way to add a segment, bad options.
 Result<Plan> PlanSplit(const Binary& binary, const SplitOptions& options);
 
-// Writes the converted file into `out` (made with the binary's mode); the
-// caller commits. Memory does not grow with the file.
+// Writes the converted file into `out`, with the binary's owner, mode and
+// extended attributes; the caller commits. Memory does not grow with the file.
 Status Rewrite(const Binary& binary, const Plan& plan, OutputFile& out);
 
 }  // namespace cerberus::rewriter

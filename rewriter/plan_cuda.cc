@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -11,7 +12,9 @@
 #include "kpack/marker.h"
 #include "rewriter/extract.h"
 #include "rewriter/patch_elf.h"
+#include "rewriter/patch_pe.h"
 #include "rewriter/plan.h"
+#include "rewriter/removable.h"
 
 namespace cerberus::rewriter {
 namespace {
@@ -50,9 +53,47 @@ std::uint64_t RecordOffset(const Wrapper& wrapper) {
          wrapper.index * sizeof(formats::WrapperRecord);
 }
 
+bool IsIn(const LocatedFatbin& fatbin, const std::vector<Removed>& gone) {
+  return std::any_of(gone.begin(), gone.end(), [&](const Removed& piece) {
+    return fatbin.offset >= piece.offset &&
+           fatbin.offset - piece.offset < piece.size;
+  });
+}
+
+// What the records say of modules, by wrapper.
+using RecordFlags = std::vector<std::uint32_t>;
+
+Result<RecordFlags> FlagsOf(const Binary& binary) {
+  RecordFlags flags(binary.wrappers().size());
+  CERB_TRY(const std::vector<Module> modules, ExtractModules(binary));
+  for (const Module& module : modules) {
+    if (!module.index) continue;
+    std::uint32_t& of = flags[*module.index];
+    if (module.is_empty_device_link) of |= formats::kRecordNoKernel;
+    if (!module.has_ptx() && !module.is_device_link()) {
+      of |= formats::kRecordNoPtx;
+    }
+  }
+  return flags;
+}
+
+Result<RemovableCode> RemovableFatbins(const Binary& binary) {
+  std::set<std::uint64_t> own_slots;
+  for (const Wrapper& wrapper : binary.wrappers()) {
+    own_slots.insert(wrapper.data.vaddr);
+  }
+  std::vector<DeviceCode> codes;
+  codes.reserve(binary.fatbins().size());
+  for (const LocatedFatbin& located : binary.fatbins()) {
+    codes.push_back({located.vaddr, located.offset, located.fatbin.bytes.size(),
+                     !located.wrappers.empty()});
+  }
+  return FindRemovable(binary.object(), codes, own_slots, "", "fatbin");
+}
+
 // Header, records and marker.
-Bytes Head(const Binary& binary, const std::set<std::uint32_t>& empty,
-           const Bytes& marker, std::uint64_t segment_vaddr) {
+Bytes Head(const Binary& binary, const RecordFlags& flags, const Bytes& marker,
+           std::uint64_t segment_vaddr, const std::vector<Removed>& gone) {
   const std::size_t count = binary.wrappers().size();
   formats::SegmentHeader header{};
   std::memcpy(header.magic, formats::kSegmentMagic.data(),
@@ -71,13 +112,19 @@ Bytes Head(const Binary& binary, const std::set<std::uint32_t>& empty,
   for (const Wrapper& wrapper : binary.wrappers()) {
     const std::uint64_t at = RecordOffset(wrapper);
     const std::uint64_t vaddr = segment_vaddr + at;
-    const LocatedFatbin& fatbin = binary.fatbins()[wrapper.fatbin];
+    const LocatedFatbin& fatbin = binary.fatbins()[*wrapper.fatbin];
     formats::WrapperRecord record{};
     std::memcpy(record.magic, formats::kRecordMagic.data(),
                 formats::kRecordMagic.size());
     record.version = formats::kRecordVersion;
     record.index = wrapper.index;
-    record.flags = empty.contains(wrapper.index) ? formats::kRecordNoKernel : 0;
+    record.flags = flags[wrapper.index];
+    if (!IsIn(fatbin, gone)) {
+      // Whoever asks finds out from the fatbin.
+      record.flags &= ~std::uint32_t{formats::kRecordNoPtx};
+    } else {
+      record.flags |= formats::kRecordFatbinRemoved;
+    }
     record.to_segment = -static_cast<std::int64_t>(at);
     record.to_wrapper = static_cast<std::int64_t>(wrapper.vaddr - vaddr);
     record.to_fatbin = static_cast<std::int64_t>(fatbin.vaddr - vaddr);
@@ -92,27 +139,21 @@ Bytes Head(const Binary& binary, const std::set<std::uint32_t>& empty,
 }  // namespace
 
 Result<Plan> PlanConversion(const Binary& binary, const PlanOptions& options) {
-  const ElfFile& elf = binary.elf();
+  const ObjectFile& object = binary.object();
   if (binary.is_converted()) {
-    return Err(elf.Error(DiagCode::kUnsupported,
-                         "is already converted; convert the original"));
+    return Err(object.Error(DiagCode::kUnsupported,
+                            "is already converted; convert the original"));
   }
-  if (elf.FindSegment(PT_DYNAMIC) == nullptr) {
-    return Err(elf.Error(DiagCode::kUnsupported,
-                         "is statically linked, so it cannot load a CUDA "
-                         "driver"));
+  if (!binary.is_pe() && binary.elf().FindSegment(PT_DYNAMIC) == nullptr) {
+    return Err(object.Error(DiagCode::kUnsupported,
+                            "is statically linked, so it cannot load a CUDA "
+                            "driver"));
   }
   if (options.search_paths.empty() || options.kernel_name.empty()) {
     return Err(DiagCode::kUsage,
                "a conversion needs a search path and a kernel name");
   }
-  CERB_TRY(const std::vector<Module> modules, ExtractModules(binary));
-  std::set<std::uint32_t> empty;
-  for (const Module& module : modules) {
-    if (module.is_empty_device_link && module.index) {
-      empty.insert(*module.index);
-    }
-  }
+  CERB_TRY(const RecordFlags flags, FlagsOf(binary));
   CERB_TRY(const Bytes marker, MarkerOf(options));
 
   ElfChange change;
@@ -123,8 +164,8 @@ Result<Plan> PlanConversion(const Binary& binary, const PlanOptions& options) {
                                 count == 1 ? "" : "s");
   change.head_size = sizeof(formats::SegmentHeader) +
                      count * sizeof(formats::WrapperRecord) + marker.size();
-  change.head = [&](std::uint64_t vaddr) {
-    return Head(binary, empty, marker, vaddr);
+  change.head = [&](std::uint64_t vaddr, const std::vector<Removed>& gone) {
+    return Head(binary, flags, marker, vaddr, gone);
   };
   if (!options.keep_fatbin) {
     for (const Wrapper& wrapper : binary.wrappers()) {
@@ -133,7 +174,16 @@ Result<Plan> PlanConversion(const Binary& binary, const PlanOptions& options) {
            fmt::format("wrapper {} leads to its record", wrapper.index)});
     }
   }
-  return PlanElf(elf, change);
+  RemovableCode removable;
+  if (options.cut && !options.keep_fatbin) {
+    CERB_TRY(removable, RemovableFatbins(binary));
+  }
+  change.removed = std::move(removable.removed);
+  CERB_TRY(Plan plan, binary.is_pe() ? PlanPe(binary.pe(), change)
+                                     : PlanElf(binary.elf(), change));
+  std::move(removable.kept.begin(), removable.kept.end(),
+            std::back_inserter(plan.notes));
+  return plan;
 }
 
 }  // namespace cerberus::rewriter

@@ -16,46 +16,59 @@ namespace {
 
 // The appended segment of a converted file.
 struct Found {
-  const Elf64_Phdr* load = nullptr;
+  std::uint64_t vaddr = 0;
+  std::uint64_t size = 0;  // in memory
   formats::SegmentHeader header{};
   ByteSpan bytes;  // of the whole segment
 };
 
-Result<Found> FindAppendedSegment(const ElfFile& elf) {
-  const auto fail = [&](std::string message, std::int64_t offset = -1) {
-    return Err(elf.Error(DiagCode::kBadFormat, std::move(message),
-                         std::string(formats::kMarkerSection), offset));
+// Where it may be; its first bytes say whether it is there.
+void FindSegment(const ElfFile& elf, Found& found) {
+  const auto take = [&](const Elf64_Phdr& load, std::uint64_t vaddr) {
+    found.bytes = elf.BytesAt(vaddr);
+    found.vaddr = vaddr;
+    found.size = load.p_vaddr + load.p_memsz - vaddr;
   };
-  Found found;
   // strip may put the program header table in front of it, so the section
   // is asked first, where there is one.
-  if (const ElfFile::Section* section =
-          elf.FindSection(formats::kMarkerSection)) {
-    found.bytes = elf.BytesAt(section->header.sh_addr);
-    for (const Elf64_Phdr& segment : elf.segments()) {
-      if (segment.p_type == PT_LOAD &&
-          section->header.sh_addr >= segment.p_vaddr &&
-          section->header.sh_addr - segment.p_vaddr < segment.p_filesz) {
-        found.load = &segment;
+  const ElfFile::Section* section = elf.FindSection(formats::kMarkerSection);
+  for (const Elf64_Phdr& segment : elf.segments()) {
+    if (segment.p_type != PT_LOAD) continue;
+    if (section == nullptr) {
+      if (AsText(elf.BytesAt(segment.p_vaddr))
+              .starts_with(formats::kSegmentMagic)) {
+        take(segment, segment.p_vaddr);
       }
-    }
-  } else {
-    for (const Elf64_Phdr& segment : elf.segments()) {
-      if (segment.p_type != PT_LOAD) continue;
-      const ByteSpan bytes =
-          elf.bytes().subspan(segment.p_offset, segment.p_filesz);
-      if (AsText(bytes).substr(0, formats::kSegmentMagic.size()) ==
-          formats::kSegmentMagic) {
-        found.load = &segment;
-        found.bytes = bytes;
-      }
+    } else if (section->header.sh_addr >= segment.p_vaddr &&
+               section->header.sh_addr - segment.p_vaddr < segment.p_filesz) {
+      take(segment, section->header.sh_addr);
     }
   }
-  if (found.load == nullptr ||
-      AsText(found.bytes).substr(0, formats::kSegmentMagic.size()) !=
-          formats::kSegmentMagic) {
-    return Err(elf.Error(DiagCode::kUnsupported,
-                         "is not a converted file: it has no marker"));
+}
+
+void FindSegment(const PeFile& pe, Found& found) {
+  const PeFile::Section* section = pe.FindSection(formats::kPeMarkerSection);
+  if (section == nullptr) return;
+  found.vaddr = pe.base() + section->header.rva;
+  found.size = section->memory_size();
+  found.bytes = pe.BytesAt(found.vaddr);
+}
+
+Result<Found> FindAppendedSegment(const Binary& binary) {
+  const ObjectFile& object = binary.object();
+  const auto fail = [&](std::string message, std::int64_t offset = -1) {
+    return Err(object.Error(DiagCode::kBadFormat, std::move(message),
+                            std::string(formats::kMarkerSection), offset));
+  };
+  Found found;
+  if (binary.is_pe()) {
+    FindSegment(binary.pe(), found);
+  } else {
+    FindSegment(binary.elf(), found);
+  }
+  if (!AsText(found.bytes).starts_with(formats::kSegmentMagic)) {
+    return Err(object.Error(DiagCode::kUnsupported,
+                            "is not a converted file: it has no marker"));
   }
   if (found.bytes.size() < sizeof(formats::SegmentHeader)) {
     return fail("the segment is cut short", 0);
@@ -103,7 +116,7 @@ Result<ConvertedInfo::Record> ReadRecord(const Binary& binary, ByteSpan segment,
                                          std::uint32_t i, std::uint64_t at,
                                          WrapperAt* wrapper_at) {
   const auto fail = [&](std::string message) {
-    return Err(binary.elf().Error(
+    return Err(binary.object().Error(
         DiagCode::kBadFormat, fmt::format("record {}: {}", i, message),
         std::string(formats::kMarkerSection), static_cast<std::int64_t>(at)));
   };
@@ -137,8 +150,12 @@ Result<ConvertedInfo::Record> ReadRecord(const Binary& binary, ByteSpan segment,
                     "record nor the fatbin",
                     data));
   }
-  if ((record.flags & formats::kRecordFatbinRemoved) == 0) {
-    const LocatedFatbin& fatbin = binary.fatbins()[wrapper->second->fatbin];
+  if (!wrapper->second->fatbin) {
+    if (!binary.object().IsLoaded(record.fatbin_vaddr, record.fatbin_size)) {
+      return fail("its fatbin's addresses are not taken any more");
+    }
+  } else {
+    const LocatedFatbin& fatbin = binary.fatbins()[*wrapper->second->fatbin];
     if (fatbin.vaddr != record.fatbin_vaddr ||
         fatbin.fatbin.bytes.size() != record.fatbin_size) {
       return fail("does not lead to its wrapper's fatbin");
@@ -148,21 +165,21 @@ Result<ConvertedInfo::Record> ReadRecord(const Binary& binary, ByteSpan segment,
   return record;
 }
 
+Status CheckLayout(const Binary& binary) {
+  return binary.is_pe() ? binary.pe().CheckLayout()
+                        : binary.elf().CheckLayout();
+}
+
 Result<ConvertedInfo> Read(ByteSpan output, const MappedFile* file,
                            const std::string& name) {
   CERB_TRY(const Binary binary, Binary::WithWrappers(output, name, file));
-  const ElfFile& elf = binary.elf();
-  CERB_TRY(const Found found, FindAppendedSegment(elf));
-  CERB_TRY_VOID(elf.CheckLayout());
+  CERB_TRY(const Found found, FindAppendedSegment(binary));
+  CERB_TRY_VOID(CheckLayout(binary));
   const formats::SegmentHeader& header = found.header;
 
   ConvertedInfo info;
-  info.segment_vaddr = found.load->p_vaddr +
-                       static_cast<std::uint64_t>(
-                           found.bytes.data() - elf.bytes().data() -
-                           static_cast<std::ptrdiff_t>(found.load->p_offset));
-  info.segment_size =
-      found.load->p_vaddr + found.load->p_memsz - info.segment_vaddr;
+  info.segment_vaddr = found.vaddr;
+  info.segment_size = found.size;
   auto marker = kpack::DecodeMarker(
       found.bytes.subspan(header.marker_offset, header.marker_size));
   if (!marker) {
@@ -188,10 +205,10 @@ Result<ConvertedInfo> Read(ByteSpan output, const MappedFile* file,
     info.records.push_back(record);
   }
   if (!wrapper_at.empty()) {
-    return Err(
-        elf.Error(DiagCode::kBadFormat,
-                  fmt::format("{} wrappers have no record", wrapper_at.size()),
-                  std::string(formats::kMarkerSection)));
+    return Err(binary.object().Error(
+        DiagCode::kBadFormat,
+        fmt::format("{} wrappers have no record", wrapper_at.size()),
+        std::string(formats::kMarkerSection)));
   }
   return info;
 }
@@ -236,7 +253,7 @@ bool IsLoadedAsBefore(const Elf64_Phdr& segment, const Plan& plan,
 Status VerifySplit(const Binary& input, const Plan& plan, ByteSpan output,
                    const MappedFile* file, const std::string& name) {
   CERB_TRY(const Binary after, Binary::WithWrappers(output, name, file));
-  CERB_TRY_VOID(after.elf().CheckLayout());
+  CERB_TRY_VOID(CheckLayout(after));
   CERB_TRY(const SplitInfo info, ReadSplit(after));
   bool as_planned = info.marker_vaddr == plan.segment_vaddr &&
                     info.numbers.size() == input.hip().wrappers.size();
@@ -245,8 +262,8 @@ Status VerifySplit(const Binary& input, const Plan& plan, ByteSpan output,
                  after.hip().wrappers[i].vaddr == input.hip().wrappers[i].vaddr;
   }
   if (as_planned) return {};
-  return Err(after.elf().Error(DiagCode::kInternal,
-                               "the wrappers are not the planned ones"));
+  return Err(after.object().Error(DiagCode::kInternal,
+                                  "the wrappers are not the planned ones"));
 }
 
 // How much of a file is compared with its input.
@@ -277,19 +294,26 @@ class Comparison {
                   fmt::format("has {} bytes, planned were {}", output_.size(),
                               plan_.output_size()));
     }
-    const std::uint64_t size = input_.bytes().size();
-    for (const Plan::Edit& edit : plan_.edits) {
-      if (edit.offset < at_ || edit.offset > size ||
-          edit.bytes.size() > size - edit.offset) {
-        return Fail(edit.offset, "the plan's edits overlap");
+    auto edit = plan_.edits.begin();
+    for (const Plan::Piece& piece : plan_.pieces()) {
+      const std::uint64_t end = piece.offset + piece.size;
+      std::uint64_t at = piece.offset;  // compared up to here
+      for (; edit != plan_.edits.end() && edit->offset < end; ++edit) {
+        if (edit->offset < at || edit->bytes.size() > end - edit->offset) {
+          return Fail(edit->offset, "the plan's edits overlap");
+        }
+        CERB_TRY_VOID(CompareInput(piece, at, edit->offset));
+        CERB_TRY_VOID(
+            Compare(plan_.OutputOffset(edit->offset), edit->bytes, edit->why));
+        at = edit->offset + edit->bytes.size();
       }
-      CERB_TRY_VOID(CompareInput(edit.offset));
-      CERB_TRY_VOID(
-          Compare(plan_.OutputOffset(edit.offset), edit.bytes, edit.why));
-      at_ = edit.offset + edit.bytes.size();
+      CERB_TRY_VOID(CompareInput(piece, at, end));
     }
-    CERB_TRY_VOID(CompareInput(size));
-    for (std::uint64_t at = plan_.kept_size(); at < plan_.append_offset; ++at) {
+    if (edit != plan_.edits.end()) {
+      return Fail(edit->offset, "the plan edits what is not there");
+    }
+    for (std::uint64_t at = plan_.gap_offset(); at < plan_.append_offset;
+         ++at) {
       if (output_[at] != 0) return Fail(at, "the padding is not zero");
     }
     return Compare(plan_.append_offset, plan_.appended, "the appended segment");
@@ -336,19 +360,11 @@ class Comparison {
     }
     return {};
   }
-  // All of the input up to an offset, but for what is cut.
-  Status CompareInput(std::uint64_t to) {
-    for (;;) {
-      const bool is_cut = cut_ != plan_.cuts.end() && cut_->offset <= to;
-      const std::uint64_t end = is_cut ? cut_->offset : to;
-      if (end < at_) return Fail(end, "the plan's edits overlap");
-      CERB_TRY_VOID(CompareCopied(plan_.OutputOffset(at_),
-                                  input_.bytes().subspan(at_, end - at_)));
-      at_ = end;
-      if (!is_cut) return {};
-      at_ += cut_++->size;
-      if (at_ > to) return Fail(to, "the plan edits what it cuts");
-    }
+  // Bytes of the input that are where they were, but for what was cut.
+  Status CompareInput(const Plan::Piece& piece, std::uint64_t from,
+                      std::uint64_t to) const {
+    return CompareCopied(piece.output_offset + (from - piece.offset),
+                         input_.bytes().subspan(from, to - from));
   }
 
   const Binary& input_;
@@ -357,8 +373,6 @@ class Comparison {
   const MappedFile* file_;
   const std::string& name_;
   const Extent extent_;
-  std::uint64_t at_ = 0;  // of the input, compared up to here
-  decltype(plan_.cuts.begin()) cut_ = plan_.cuts.begin();
 };
 
 // What must stay as it was although it stands in a table that changed. It
@@ -400,13 +414,57 @@ Status VerifySegments(const Binary& input, const Plan& plan,
   return {};
 }
 
+// The same of a PE file: sections with their addresses, bytes and rights, and
+// all directories but that of certificates.
+Status VerifySections(const PeFile& before, const Plan& plan,
+                      const PeFile& after) {
+  const auto bad = [&](std::string message) {
+    return Err(after.Error(DiagCode::kBadFormat, std::move(message)));
+  };
+  if (after.base() != before.base() ||
+      after.sections().size() != before.sections().size() + 1) {
+    return bad("its base or the number of its sections is not as planned");
+  }
+  for (std::size_t i = 0; i < before.sections().size(); ++i) {
+    const PeSectionHeader& was = before.sections()[i].header;
+    const PeSectionHeader& is = after.sections()[i].header;
+    const bool is_there =
+        is.raw_size == was.raw_size ||
+        std::any_of(
+            plan.cuts.begin(), plan.cuts.end(), [&](const Plan::Cut& cut) {
+              return cut.offset == std::uint64_t{was.raw_offset} + is.raw_size;
+            });
+    const bool is_placed =
+        is.raw_size == 0 || is.raw_offset == plan.OutputOffset(was.raw_offset);
+    if (is.rva != was.rva || is.characteristics != was.characteristics ||
+        after.sections()[i].memory_size() !=
+            before.sections()[i].memory_size() ||
+        !is_there || !is_placed) {
+      return bad(fmt::format("section {} changed", before.sections()[i].name));
+    }
+  }
+  for (std::uint32_t i = 0;
+       i < before.optional_header().directory_count && i < 16; ++i) {
+    const PeDirectory was = before.directory(i), is = after.directory(i);
+    if (i != kPeCertificates && (is.rva != was.rva || is.size != was.size)) {
+      return bad(fmt::format("directory {} changed", i));
+    }
+  }
+  return {};
+}
+
 // `file` is what `output` is a view of, or null.
 Status Verify(const Binary& input, const Plan& plan, ByteSpan output,
               const MappedFile* file, const std::string& name, Extent extent) {
   Comparison comparison(input, plan, output, file, name, extent);
   CERB_TRY_VOID(comparison.Run());
-  CERB_TRY(const ElfFile after, ElfFile::Parse(output, name));
-  CERB_TRY_VOID(VerifySegments(input, plan, after));
+  if (input.is_pe()) {
+    CERB_TRY(const PeFile after, PeFile::Parse(output, name));
+    CERB_TRY_VOID(VerifySections(input.pe(), plan, after));
+  } else {
+    CERB_TRY(const ElfFile after, ElfFile::Parse(output, name));
+    CERB_TRY_VOID(VerifySegments(input, plan, after));
+  }
   if (!input.hip().wrappers.empty()) {
     return VerifySplit(input, plan, output, file, name);
   }
@@ -422,11 +480,11 @@ Status Verify(const Binary& input, const Plan& plan, ByteSpan output,
 }  // namespace
 
 Result<SplitInfo> ReadSplit(const Binary& binary) {
-  const ElfFile& elf = binary.elf();
+  const ObjectFile& object = binary.object();
   SplitInfo info;
   for (const HipWrapper& wrapper : binary.hip().wrappers) {
     const auto fail = [&](std::string message) {
-      return Err(elf.Error(
+      return Err(object.Error(
           DiagCode::kBadFormat,
           fmt::format("wrapper {} {}", wrapper.index, std::move(message))));
     };
@@ -439,7 +497,7 @@ Result<SplitInfo> ReadSplit(const Binary& binary) {
     info.numbers.push_back(wrapper.number);
     if (info.numbers.size() > 1) continue;
     info.marker_vaddr = vaddr;
-    auto marker = kpack::DecodeMarker(elf.BytesAt(vaddr));
+    auto marker = kpack::DecodeMarker(object.BytesAt(vaddr));
     if (!marker) {
       return fail(fmt::format("leads to 0x{:x}, where there is no marker: {}",
                               vaddr, marker.error().message));
@@ -448,8 +506,8 @@ Result<SplitInfo> ReadSplit(const Binary& binary) {
     info.kernel_name = std::move(marker->kernel_name);
   }
   if (info.numbers.empty()) {
-    return Err(elf.Error(DiagCode::kUnsupported,
-                         "is not a split file: it has no HIP wrapper"));
+    return Err(object.Error(DiagCode::kUnsupported,
+                            "is not a split file: it has no HIP wrapper"));
   }
   return info;
 }

@@ -399,6 +399,9 @@ std::string WhyNothingFits(const Image& image, const Device& device) {
         fmt::join(built_for, ", "));
   }
   if (!image.record) return "it is empty";
+  if (image.record->no_ptx) {
+    return "it was built without PTX: nothing to convert";
+  }
   return fmt::format(
       "its archives hold neither code for that nor PTX. Convert "
       "{} again with --arch {}",

@@ -109,6 +109,7 @@ std::optional<WrapperRecord> ReadRecord(const dl_phdr_info& object,
   out.index = record.index;
   out.no_kernel = (record.flags & formats::kRecordNoKernel) != 0;
   out.fatbin_removed = (record.flags & formats::kRecordFatbinRemoved) != 0;
+  out.no_ptx = (record.flags & formats::kRecordNoPtx) != 0;
   const std::uintptr_t fatbin =
       reinterpret_cast<std::uintptr_t>(at) + record.to_fatbin;
   const ByteSpan part = LoadedPart(object, fatbin);

@@ -26,6 +26,7 @@ struct WrapperRecord {
   std::uint32_t index = 0;
   bool no_kernel = false;
   bool fatbin_removed = false;
+  bool no_ptx = false;  // nor had the fatbin that was removed any
   ByteSpan fatbin;  // empty where the bytes are gone or lie outside the file
 };
 

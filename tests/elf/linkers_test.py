@@ -45,6 +45,9 @@ VARIANTS = {
     "bigpage": ["-Wl,-z,max-page-size=0x200000"],
     "norelro": ["-Wl,-z,norelro"],
     "symbol": ["-DGLOBAL_FATBIN"],
+    "rodata": ['-DSECTION=".rodata"'],
+    "lrodata": ['-DSECTION=".lrodata,\\"al\\",@progbits#"'],
+    "ldata": ['-DSECTION=".ldata,\\"awl\\",@progbits#"'],
     "stripped": ["-s"],
     "noproperty": [],   # .note.gnu.property removed before conversion
     "noheaders": [],    # no section headers
@@ -70,7 +73,17 @@ TOOLS = {
     "strip -x": ["strip", "--strip-unneeded", "-x", "{f}"],
     "add-section": ["objcopy", "--add-section", ".extra={f}", "{f}"],
     "patchelf": ["patchelf", "--set-rpath", "{rpath}", "{f}"],
+    "chrpath": ["chrpath", "-r", "{rpath}", "{f}"],
+    "eu-strip": ["eu-strip", "-f", "{f}.debug", "{f}"],
+    "debuglink": ["sh", "-c",
+                  "objcopy --only-keep-debug {f} {f}.debug && strip -g {f} && "
+                  "objcopy --add-gnu-debuglink={f}.debug {f}"],
 }
+# chrpath takes the first string table for the loader's, which patchelf has put
+# behind others.
+NOT_AFTER = {("patched", "chrpath")}
+# Where the fatbin stays, for a symbol that others can see leads to it.
+KEEPS = {("lib", "symbol")}
 
 
 class Failure(Exception):
@@ -90,7 +103,7 @@ def run(args, **kwargs):
 def build(cc, folder, linker, kind, variant, source="program.c"):
     out = os.path.join(folder, "libprogram.so" if kind == "lib" else "program")
     flags = LINKERS[linker] + KINDS[kind] + VARIANTS[variant]
-    run([cc, "-O1", "-w", *flags, os.path.join(HERE, source), "-o", out,
+    run([cc, "-O1", "-g", "-w", *flags, os.path.join(HERE, source), "-o", out,
          "-ldl"])
     if variant == "noproperty":
         run(["objcopy", "--remove-section", ".note.gnu.property", out])
@@ -138,12 +151,7 @@ def check_readers(original, path, kind):
         raise Failure(f"LIEF on {path}: no segment starts with CERBSEG1")
 
 
-def differing(before, after):
-    """Offsets at which the first len(before) bytes differ."""
-    return [i for i in range(0, len(before), 1) if before[i] != after[i]]
-
-
-def check_plan(plan, before, after):
+def check_plan(plan, before, after, is_cut):
     """Every changed byte lies in a range of the printed plan, and in place
     there are few of them."""
     plan = json.loads(plan)
@@ -151,14 +159,19 @@ def check_plan(plan, before, after):
         raise Failure("the plan's size is not the output's")
     if plan["bytes_in_place"] > 4096 + 24:
         raise Failure(f"{plan['bytes_in_place']} bytes change in place")
+    if is_cut != (plan["bytes_cut"] >= 0x3000):
+        raise Failure(f"{plan['bytes_cut']} bytes are cut: {plan['notes']}")
+    for cut in reversed(plan["cuts"]):
+        before = (before[:cut["offset"]] +
+                  before[cut["offset"] + cut["size"]:])
     planned = set()
     for piece in plan["ranges"]:
         if piece["offset"] < len(before):
             planned.update(range(piece["offset"],
                                  piece["offset"] + piece["size"]))
-    stray = [i for i in differing(before, after) if i not in planned]
-    if stray:
-        raise Failure(f"byte 0x{stray[0]:x} changed outside the plan")
+    for i, byte in enumerate(before):
+        if byte != after[i] and i not in planned:
+            raise Failure(f"byte 0x{i:x} changed outside the plan")
 
 
 def one(args, linker, kind, variant):
@@ -184,14 +197,21 @@ def one(args, linker, kind, variant):
                        (["--keep-fatbin"] if keep else []) +
                        [original, out, driver])
             with open(out, "rb") as f:
-                check_plan(plan, before, f.read())
+                check_plan(plan, before, f.read(),
+                           not keep and (kind, variant) not in KEEPS)
             if args.verbose and not keep:
                 print(f"{name}: {json.loads(plan)['tactic']}")
             run([args.tool, "--check", out])
+            twice = subprocess.run([args.tool, out, out + ".twice", driver],
+                                   capture_output=True, text=True)
+            if twice.returncode != 1 or "already converted" not in twice.stderr:
+                raise Failure(f"converted twice: {twice.stderr}")
             check_readers(original, out, kind)
             start(out, kind, host)
             tools = TOOLS if variant != "noheaders" else {}
             for tool, command in tools.items():
+                if (variant, tool) in NOT_AFTER:
+                    continue
                 changed_dir = os.path.join(out_dir, tool.replace(" ", ""))
                 os.mkdir(changed_dir)
                 changed = os.path.join(changed_dir, base)
@@ -199,6 +219,7 @@ def one(args, linker, kind, variant):
                 try:
                     run([part.format(f=changed, rpath=driver)
                          for part in command])
+                    run([args.tool, "--check", changed])
                     start(changed, kind, host)
                 except Failure as failure:
                     raise Failure(f"after {tool}"

@@ -1,7 +1,8 @@
-/* A stand-in for a program built by nvcc: one wrapper, one fatbin, and the
-   call that cudart makes with them. It checks on its way that all of its own
-   memory is where the linker put it. As a shared object (-DLIBRARY) the same
-   is done by an exported function. */
+/* A stand-in for a program built by nvcc: one wrapper, one fatbin of several
+   pages, and the call that cudart makes with them. It checks on its way that
+   all of its own memory is where the linker put it, two more fatbins among it
+   that no wrapper leads to. As a shared object (-DLIBRARY) the same is done by
+   an exported function. */
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -9,6 +10,11 @@
 
 #define PTX \
   ".version 8.0\n.target sm_75\n.address_size 64\n.visible .entry k(){ret;}\n"
+
+#define TEXT 20000
+#ifndef SECTION
+#define SECTION ".nv_fatbin"
+#endif
 
 struct fatbin {
   uint32_t magic;
@@ -23,17 +29,23 @@ struct fatbin {
     uint32_t sm, name_offset, name_size;
     uint64_t flags, hash, unpacked_size;
   } entry;
-  char text[(sizeof PTX + 7) / 8 * 8];
+  char text[TEXT];
 };
 
-__attribute__((section(".nv_fatbin"),
-               aligned(8))) static const struct fatbin fatbin = {
-    0xBA55ED50,
-    1,
-    16,
-    sizeof(struct fatbin) - 16,
-    {1, 0x0101, 64, (sizeof PTX + 7) / 8 * 8, 0, 0, 0, 8, 75, 0, 0, 0x11, 0, 0},
-    PTX};
+#define FATBIN_OF                                           \
+  {0xBA55ED50,                                              \
+   1,                                                       \
+   16,                                                      \
+   sizeof(struct fatbin) - 16,                              \
+   {1, 0x0101, 64, TEXT, 0, 0, 0, 8, 75, 0, 0, 0x11, 0, 0}, \
+   PTX}
+
+__attribute__((section(SECTION), aligned(8),
+               used)) static const struct fatbin before = FATBIN_OF;
+__attribute__((section(SECTION),
+               aligned(8))) static const struct fatbin fatbin = FATBIN_OF;
+__attribute__((section(SECTION), aligned(8),
+               used)) static const struct fatbin behind = FATBIN_OF;
 
 struct wrapper {
   uint32_t magic, version;
@@ -68,6 +80,14 @@ static int run(void) {
   if (sum != sizeof zeros || counter != 42 || strcmp(words[2], "three")) {
     printf("FAIL: memory\n");
     return 1;
+  }
+  /* Handed over by address, as cuModuleLoadData takes them. */
+  const struct fatbin* volatile loose[] = {&before, &behind};
+  for (i = 0; i < 2; ++i) {
+    if (loose[i]->magic != 0xBA55ED50 || strcmp(loose[i]->text, PTX)) {
+      printf("FAIL: fatbin without wrapper\n");
+      return 1;
+    }
   }
   void* driver = dlopen("libcuda.so.1", RTLD_NOW);
   if (driver == 0) {

@@ -45,8 +45,8 @@ TEST(Binary, SaysWhatAFileIsInstead) {
     const char* message;
   } const rows[] = {
       {"", "app: is empty"},
-      {"hello world", "is not an ELF program or library (it starts with 68 65"},
-      {"MZ", "PE is not supported yet"},
+      {"hello world", "is neither an ELF nor a PE file (it starts with 68 65"},
+      {"MZ", "PE file is cut short: 2 bytes"},
       {"!<arch>\n", "is a static library"},
       {"KPAK", "is a kpack archive"},
       {"PK\x03\x04", "is a zip file"},
@@ -165,7 +165,7 @@ TEST(Binary, RefusesEveryTruncation) {
 TEST(Binary, FollowsWrappersHoweverTheyAreFilled) {
   for (const Fill fill :
        {Fill::kInPlace, Fill::kRelative, Fill::kRelativeAndInPlace,
-        Fill::kSymbol, Fill::kRelr}) {
+        Fill::kSymbol, Fill::kRelr, Fill::kRel, Fill::kRelSymbol}) {
     for (const bool sections : {true, false}) {
       ElfSpec spec;
       spec.fill = fill;
@@ -184,7 +184,7 @@ TEST(Binary, FollowsWrappersHoweverTheyAreFilled) {
         const Wrapper& wrapper = binary->wrappers()[i];
         EXPECT_EQ(wrapper.index, i);
         EXPECT_EQ(wrapper.version, 1u);
-        const LocatedFatbin& fatbin = binary->fatbins()[wrapper.fatbin];
+        const LocatedFatbin& fatbin = binary->fatbins()[*wrapper.fatbin];
         EXPECT_EQ(fatbin.fatbin.entries[0].sm, 70 + 10 * i);
         EXPECT_THAT(fatbin.wrappers, ElementsAre(i));
       }

@@ -17,7 +17,15 @@
 
 namespace cerberus::rewriter::testing {
 
-enum class Fill { kInPlace, kRelative, kRelativeAndInPlace, kSymbol, kRelr };
+enum class Fill {
+  kInPlace,
+  kRelative,
+  kRelativeAndInPlace,
+  kSymbol,
+  kRelr,
+  kRel,        // DT_REL instead of DT_RELA
+  kRelSymbol,  // the same by a symbol
+};
 
 struct ElfSpec {
   std::uint16_t type = ET_DYN;
@@ -38,6 +46,7 @@ struct ElfSpec {
   std::string fatbin_section = ".nv_fatbin";
   // Fatbins that no wrapper leads to, each in a section of this name.
   std::vector<std::pair<std::string, std::vector<EntrySpec>>> loose;
+  Bytes code, data;  // of .text and .data, if any
 };
 
 // The file, and where its parts are.
@@ -149,7 +158,13 @@ class ElfBuilder {
       Add(".note.gnu.build-id", SHT_NOTE, SHF_ALLOC, 4,
           Note(3, Bytes(20, 0xab)));
     }
-    Add(".gnu.hash", SHT_GNU_HASH, SHF_ALLOC, 8, Bytes(28, 0));
+    // One bucket, symbols from 1 on, one word of the filter, no shift; the
+    // bucket begins with symbol 1, where its chain ends as well.
+    Bytes hash;
+    for (const std::uint32_t word : {1, 1, 1, 0, 0, 0, 1, 1}) {
+      AppendLe(hash, word);
+    }
+    Add(".gnu.hash", SHT_GNU_HASH, SHF_ALLOC, 8, hash);
   }
 
   void AddDynamicTables() {
@@ -165,6 +180,10 @@ class ElfBuilder {
     if (rela_) {
       Add(".rela.dyn", SHT_RELA, SHF_ALLOC, 8,
           Bytes(count_ * sizeof(Elf64_Rela)), sizeof(Elf64_Rela));
+    }
+    if (rel_) {
+      Add(".rel.dyn", SHT_REL, SHF_ALLOC, 8, Bytes(count_ * sizeof(Elf64_Rel)),
+          sizeof(Elf64_Rel));
     }
     if (spec_.fill == Fill::kRelr) {
       Add(".relr.dyn", SHT_RELR, SHF_ALLOC, 8, Bytes((1 + count_) * 8), 8);
@@ -185,6 +204,9 @@ class ElfBuilder {
     for (const auto& [name, entries] : spec_.loose) {
       Add(name, SHT_PROGBITS, SHF_ALLOC, 8, FatbinOf(entries));
     }
+    if (!spec_.code.empty()) {
+      Add(".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 16, spec_.code);
+    }
     text_end_ = elf_.bytes.size();
   }
 
@@ -204,14 +226,21 @@ class ElfBuilder {
       AppendLe<std::uint32_t>(wrappers, i < spec_.wrapper_versions.size()
                                             ? spec_.wrapper_versions[i]
                                             : 1);
-      const bool in_place = spec_.fill == Fill::kInPlace ||
-                            spec_.fill == Fill::kRelr ||
-                            spec_.fill == Fill::kRelativeAndInPlace;
-      AppendLe<std::uint64_t>(wrappers, in_place ? fatbin_vaddr_[i] : 0);
+      const bool in_place =
+          spec_.fill == Fill::kInPlace || spec_.fill == Fill::kRelr ||
+          spec_.fill == Fill::kRel || spec_.fill == Fill::kRelativeAndInPlace;
+      const std::uint64_t from_symbol =
+          spec_.fill == Fill::kRelSymbol ? fatbin_vaddr_[i] - fatbin_vaddr_[0]
+                                         : 0;
+      AppendLe<std::uint64_t>(wrappers,
+                              in_place ? fatbin_vaddr_[i] : from_symbol);
       AppendLe<std::uint64_t>(wrappers, 0);
     }
     if (count_ > 0) {
       Add(".nvFatBinSegment", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, 8, wrappers);
+    }
+    if (!spec_.data.empty()) {
+      Add(".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, 8, spec_.data);
     }
     data_end_ = elf_.bytes.size();
   }
@@ -223,6 +252,8 @@ class ElfBuilder {
     Dyn(DT_SYMTAB, elf_.at[".dynsym"].vaddr);
     Dyn(DT_SYMENT, sizeof(Elf64_Sym));
     if (rela_ && count_ > 0) FillRela();
+    if (rel_ && count_ > 0) FillRel();
+    if (count_ > 0) FillSymbol();
     if (spec_.fill == Fill::kRelr && count_ > 0) FillRelr();
     const std::uint64_t dynamic_size =
         (dynamic_.size() + 1 + spec_.spare_dynamic) * sizeof(Elf64_Dyn);
@@ -249,9 +280,26 @@ class ElfBuilder {
       }
       StoreLe(elf_.data(".rela.dyn", i * sizeof entry), entry);
     }
+  }
+
+  void FillRel() {
+    Dyn(DT_REL, elf_.at[".rel.dyn"].vaddr);
+    Dyn(DT_RELSZ, count_ * sizeof(Elf64_Rel));
+    Dyn(DT_RELENT, sizeof(Elf64_Rel));
+    for (std::size_t i = 0; i < count_; ++i) {
+      Elf64_Rel entry{};
+      entry.r_offset = WrapperAt(i) + 8;
+      entry.r_info = by_symbol_
+                         ? ELF64_R_INFO(1ul, std::uint64_t{R_X86_64_64})
+                         : ELF64_R_INFO(0ul, std::uint64_t{R_X86_64_RELATIVE});
+      StoreLe(elf_.data(".rel.dyn", i * sizeof entry), entry);
+    }
+  }
+
+  void FillSymbol() {
     Elf64_Sym symbol{};
     symbol.st_value = fatbin_vaddr_[0];
-    symbol.st_shndx = 1;
+    symbol.st_shndx = by_symbol_ ? 1 : SHN_UNDEF;
     StoreLe(elf_.data(".dynsym", sizeof symbol), symbol);
   }
 
@@ -368,6 +416,9 @@ class ElfBuilder {
   const bool rela_ = spec_.fill == Fill::kRelative ||
                      spec_.fill == Fill::kRelativeAndInPlace ||
                      spec_.fill == Fill::kSymbol;
+  const bool rel_ = spec_.fill == Fill::kRel || spec_.fill == Fill::kRelSymbol;
+  const bool by_symbol_ =
+      spec_.fill == Fill::kSymbol || spec_.fill == Fill::kRelSymbol;
   std::string strings_ = std::string(1, '\0');
   std::vector<Elf64_Dyn> dynamic_;
   std::vector<std::uint64_t> fatbin_vaddr_;

@@ -1,0 +1,54 @@
+// What must hold of any bytes that open as a program: its modules can be
+// listed, its conversion and its split can be planned or are refused, and what
+// a plan makes of the file is as planned.
+#ifndef CERBERUS_TESTS_FUZZ_PLAN_CHECK_H_
+#define CERBERUS_TESTS_FUZZ_PLAN_CHECK_H_
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "rewriter/rewriter.h"
+#include "tests/unit/rewriter/apply_plan.h"
+
+namespace cerberus::rewriter::testing {
+
+// The result must be as planned; a file that lies may still be refused when it
+// is read again.
+inline void CheckPlan(const Binary& binary, const Result<Plan>& plan) {
+  // The gap before the segment can be as large as the file's bss.
+  if (!plan || plan->output_size() > (1 << 26)) return;
+  const Bytes out = ApplyPlan(binary.bytes(), *plan);
+  const auto verified = VerifyConversion(binary, *plan, out, "fuzz");
+  if (!verified && verified.error().code == DiagCode::kInternal) {
+    std::fprintf(stderr, "%s\n", verified.error().ToString().c_str());
+    std::abort();
+  }
+  if (!verified) return;
+  const auto again = Binary::FromBytes(out, "fuzz");
+  if (again && !again->is_converted()) {
+    std::fprintf(stderr, "a converted file does not say so\n");
+    std::abort();
+  }
+}
+
+inline void CheckPlans(ByteSpan bytes, bool keep_fatbin) {
+  const auto binary = Binary::FromBytes(bytes, "fuzz");
+  if (!binary) return;
+  (void)ExtractModules(*binary);
+  if (!binary->hip().wrappers.empty()) {
+    SplitOptions split;
+    split.search_paths = {"a"};
+    split.kernel_name = "k";
+    CheckPlan(*binary, PlanSplit(*binary, split));
+  }
+  PlanOptions options;
+  options.search_paths = {"a"};
+  options.kernel_name = "k";
+  options.runpath = {"/r"};
+  options.keep_fatbin = keep_fatbin;
+  CheckPlan(*binary, PlanConversion(*binary, options));
+}
+
+}  // namespace cerberus::rewriter::testing
+
+#endif  // CERBERUS_TESTS_FUZZ_PLAN_CHECK_H_
