@@ -1,10 +1,17 @@
 # What comes from Debian. A room links only the targets it may see.
+set(ZLIB_USE_STATIC_LIBS ${CERBERUS_PORTABLE})
 find_package(LLVM REQUIRED CONFIG)
 if(NOT LLVM_VERSION_MAJOR EQUAL 22)
   message(FATAL_ERROR "LLVM ${LLVM_PACKAGE_VERSION} found, expected 22")
 endif()
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
+# LLVM's archives name the shared one.
+if(CERBERUS_PORTABLE)
+  find_library(CERBERUS_ZSTD_STATIC NAMES libzstd.a REQUIRED)
+  set_target_properties(zstd::libzstd_shared PROPERTIES
+    IMPORTED_LOCATION ${CERBERUS_ZSTD_STATIC})
+endif()
 pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
 pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
