@@ -42,17 +42,25 @@ def fields(deb):
 
 class Builder:
     def __init__(self, options, work):
-        self.build = pathlib.Path(options.build).resolve()
         self.work = work
-        self.emulator = self.build / "lib/cerberus/emulator"
         self.nvcc = pathlib.Path(options.nvcc).parent
+        if options.root:
+            usr = pathlib.Path(options.root).resolve() / "usr"
+            self.programs = [usr / "bin"]
+            self.perl = usr / "share/perl5"
+            self.private = usr / "lib" / MULTIARCH / "cerberus"
+        else:
+            build = pathlib.Path(options.build).resolve()
+            self.programs = [DEBHELPER, build / "bin"]
+            self.perl = DEBHELPER
+            self.private = build / "lib/cerberus"
+        self.emulator = self.private / "emulator"
 
     def environment(self, path=(), **more):
-        folders = [*path, DEBHELPER, self.build / "bin", self.nvcc,
-                   os.environ["PATH"]]
+        folders = [*path, *self.programs, self.nvcc, os.environ["PATH"]]
         return {
             "PATH": ":".join(str(p) for p in folders),
-            "PERL5LIB": str(DEBHELPER),
+            "PERL5LIB": str(self.perl),
             "HOME": str(self.work),
             "LC_ALL": "C.UTF-8",
             "EMULATOR": str(self.emulator),
@@ -73,10 +81,9 @@ class Builder:
     def unpack(self, packages, to):
         for package in packages:
             run("dpkg-deb", "-x", package, to)
-        # The build has no package of the stub and the emulator.
+        # Where cerberus-runtime and cerberus-emulator put their files.
         (to / f"usr/lib/{MULTIARCH}").mkdir(parents=True, exist_ok=True)
-        (to / f"usr/lib/{MULTIARCH}/cerberus").symlink_to(
-            self.build / "lib/cerberus")
+        (to / f"usr/lib/{MULTIARCH}/cerberus").symlink_to(self.private)
 
     def execute(self, program, target, code=0, **more):
         """stdout and stderr of a program of HIP or CUDA."""
@@ -229,7 +236,9 @@ def check_refusals(builder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--build", required=True)
+    where = parser.add_mutually_exclusive_group(required=True)
+    where.add_argument("--build", help="a finished build")
+    where.add_argument("--root", help="where Cerberus' packages are unpacked")
     parser.add_argument("--nvcc", required=True)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:

@@ -1,0 +1,3 @@
+from cerberus import main
+
+main()
