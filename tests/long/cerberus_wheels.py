@@ -20,7 +20,10 @@ import tempfile
 import venv
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SAMPLE = ROOT / "samples/vector_add/vector_add.cu"
+# One that needs nothing of libstdc++, whose headers here are newer than an old
+# root's library.
+SAMPLE = ROOT / "packaging/samples/gpu-primes/primes.cu"
+ANSWER = "2262 primes below 20000"
 
 
 def run(*command, **options):
@@ -69,8 +72,8 @@ def check_here(wheels, work, nvcc):
     for more in ({"CUDA_DISABLE_PTX_JIT": "1"}, {"CERBERUS_DEVICE": "gfx942"},
                  {"CUDA_FORCE_PTX_JIT": "1", "CUDA_CACHE_DISABLE": "1"}):
         said = run(work / "app.amd", env={**env, **more})
-        assert "PASS" in said, said
-    assert "PASS" in run("cerberus", "run", program, env=env)
+        assert ANSWER in said, said
+    assert ANSWER in run("cerberus", "run", program, env=env)
     assert "usage: cerberus " in run("python", "-m", "cerberus", "--help",
                                      env=env)
     print("here: installed, converted, run")
@@ -101,7 +104,7 @@ def check_old(wheels, work, build, nvcc, root):
         for more in ("CUDA_DISABLE_PTX_JIT=1",
                      "CUDA_FORCE_PTX_JIT=1 CUDA_CACHE_DISABLE=1"):
             said = inside(f"{more} ./app.amd")
-            assert "PASS" in said, said
+            assert ANSWER in said, said
         print(f"{inside('ldd --version').splitlines()[0]}: installed, run")
     finally:
         shutil.rmtree(shared)
