@@ -1,5 +1,5 @@
 #!/bin/bash
-# Installs what building and testing Cerberus needs on Debian 12: packages
+# Installs what building and testing Cerberus needs on Debian 12 or 13: packages
 # from Debian, NVIDIA's compiler from PyPI into build/cuda if there is no nvcc
 # on PATH, and a Python environment in build/venv for the tests. What is there
 # already is left alone, so that a second run needs no network.
@@ -39,8 +39,8 @@ if ((${#missing[@]})); then
   "${as_root[@]}" apt-get update -q
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
     apt-get install -q -y --no-install-recommends "${missing[@]}" ||
-    die "apt-get failed; LLVM 22 comes from Debian 12's security archive" \
-        "(bookworm-security): is it in /etc/apt/sources.list?"
+    die "apt-get failed; LLVM 22 comes from Debian's security archive" \
+        "(bookworm-security, trixie-security): is it among apt's sources?"
 else
   say "Debian packages: all there"
 fi
