@@ -5,51 +5,10 @@
 #include <cctype>
 #include <utility>
 
+#include "support/json_text.h"
+
 namespace cerberus::cli {
 namespace {
-
-// Length of the UTF-8 sequence at the start of `text`, or 0 if there is none
-// (Unicode Standard, table 3-7: no overlong forms, no surrogates).
-std::size_t Utf8Length(std::string_view text) {
-  const auto at = [&](std::size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
-  };
-  const auto tail = [&](std::size_t i) { return (at(i) & 0xc0) == 0x80; };
-  const unsigned lead = at(0);
-  if (lead < 0x80) return 1;
-  if (lead >= 0xc2 && lead <= 0xdf) return tail(1) ? 2 : 0;
-  if (lead >= 0xe0 && lead <= 0xef) {
-    if (lead == 0xe0 && at(1) < 0xa0) return 0;
-    if (lead == 0xed && at(1) > 0x9f) return 0;
-    return tail(1) && tail(2) ? 3 : 0;
-  }
-  if (lead >= 0xf0 && lead <= 0xf4) {
-    if (lead == 0xf0 && at(1) < 0x90) return 0;
-    if (lead == 0xf4 && at(1) > 0x8f) return 0;
-    return tail(1) && tail(2) && tail(3) ? 4 : 0;
-  }
-  return 0;
-}
-
-std::string Quoted(std::string_view text) {
-  std::string out = "\"";
-  while (!text.empty()) {
-    const std::size_t length = Utf8Length(text);
-    const char c = text[0];
-    if (length == 0) {
-      out += "\\ufffd";
-    } else if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      out += text.substr(0, length);
-    }
-    text.remove_prefix(length == 0 ? 1 : length);
-  }
-  return out + '"';
-}
 
 void AppendUtf8(std::string& out, unsigned code) {
   if (code < 0x80) {
@@ -146,7 +105,7 @@ class FlatParser {
 
 JsonWriter& JsonWriter::Key(std::string_view key) {
   StartValue();
-  out_ += Quoted(key);
+  out_ += JsonQuoted(key);
   out_ += ": ";
   after_key_ = true;
   return *this;
@@ -181,7 +140,7 @@ void JsonWriter::Close(char bracket) {
   out_ += bracket;
 }
 
-void JsonWriter::String(std::string_view text) { Raw(Quoted(text)); }
+void JsonWriter::String(std::string_view text) { Raw(JsonQuoted(text)); }
 void JsonWriter::Int(std::int64_t value) { Raw(fmt::format("{}", value)); }
 void JsonWriter::Uint(std::uint64_t value) { Raw(fmt::format("{}", value)); }
 void JsonWriter::Number(double value) { Raw(fmt::format("{:.3f}", value)); }

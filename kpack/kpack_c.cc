@@ -1,5 +1,4 @@
-// The C API over the archive reader. No exception leaves a function: each
-// body runs inside Guard.
+// The C API of upstream's library over the archive reader.
 #include <algorithm>
 #include <cerrno>
 #include <cinttypes>
@@ -11,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "kpack/c_handles.h"
 #include "kpack/marker.h"
 #include "kpack/reader.h"
 #include "kpack/resolve.h"
@@ -19,20 +19,13 @@
 using cerberus::Bytes;
 using cerberus::ByteSpan;
 using cerberus::kpack::Archive;
+using cerberus::kpack::BadArgument;
 using cerberus::kpack::Entry;
+using cerberus::kpack::FailWith;
+using cerberus::kpack::FindEntry;
+using cerberus::kpack::Guard;
 using cerberus::kpack::KpackCode;
 using cerberus::kpack::KpackResult;
-
-// C wants NUL-terminated strings, the archive's are views into the file.
-struct kpack_archive {
-  std::shared_ptr<const Archive> archive;
-  std::vector<std::string> arches;
-  std::vector<std::string> binaries;
-};
-
-struct kpack_cache {
-  cerberus::kpack::Resolver resolver;
-};
 
 namespace {
 
@@ -40,25 +33,9 @@ static_assert(static_cast<int>(KpackCode::kArchNotFound) ==
               KPACK_ERROR_ARCH_NOT_FOUND);
 static_assert(static_cast<int>(KpackCode::kIoError) == KPACK_ERROR_IO_ERROR);
 
-template <typename Body>
-kpack_error_t Guard(Body body) {
-  try {
-    return body();
-  } catch (const std::bad_alloc&) {
-    return KPACK_ERROR_OUT_OF_MEMORY;
-  } catch (...) {
-    return KPACK_ERROR_IO_ERROR;
-  }
-}
-
-template <typename T>
-kpack_error_t CodeOf(const KpackResult<T>& failed) {
-  return static_cast<kpack_error_t>(failed.error().kpack_code);
-}
-
 kpack_error_t CopyOut(const Bytes& bytes, void** data, size_t* size) {
   void* copy = std::malloc(std::max<size_t>(bytes.size(), 1));
-  if (copy == nullptr) return KPACK_ERROR_OUT_OF_MEMORY;
+  if (copy == nullptr) throw std::bad_alloc();
   std::copy(bytes.begin(), bytes.end(), static_cast<std::uint8_t*>(copy));
   *data = copy;
   *size = bytes.size();
@@ -123,12 +100,12 @@ extern "C" {
 
 kpack_error_t kpack_open(const char* path, kpack_archive_t* archive) {
   if (path == nullptr || archive == nullptr) {
-    return KPACK_ERROR_INVALID_ARGUMENT;
+    return BadArgument(nullptr, __func__);
   }
   *archive = nullptr;
-  return Guard([&] {
+  return Guard(nullptr, [&] {
     KpackResult<std::shared_ptr<const Archive>> opened = Archive::Open(path);
-    if (!opened) return CodeOf(opened);
+    if (!opened) return FailWith(nullptr, opened);
     auto handle = std::make_unique<kpack_archive>();
     handle->archive = *opened;
     for (std::string_view arch : handle->archive->arches()) {
@@ -139,6 +116,10 @@ kpack_error_t kpack_open(const char* path, kpack_archive_t* archive) {
         handle->binaries.emplace_back(entry.key);
       }
     }
+    for (const std::string& arch : handle->arches) {
+      handle->arch_names.push_back(arch.c_str());
+    }
+    handle->arch_names.push_back(nullptr);
     *archive = handle.release();
     return KPACK_SUCCESS;
   });
@@ -149,7 +130,7 @@ void kpack_close(kpack_archive_t archive) { delete archive; }
 kpack_error_t kpack_get_architecture_count(kpack_archive_t archive,
                                            size_t* count) {
   if (archive == nullptr || count == nullptr) {
-    return KPACK_ERROR_INVALID_ARGUMENT;
+    return BadArgument(archive, __func__);
   }
   *count = archive->arches.size();
   return KPACK_SUCCESS;
@@ -159,7 +140,7 @@ kpack_error_t kpack_get_architecture(kpack_archive_t archive, size_t index,
                                      const char** arch) {
   if (archive == nullptr || arch == nullptr ||
       index >= archive->arches.size()) {
-    return KPACK_ERROR_INVALID_ARGUMENT;
+    return BadArgument(archive, __func__);
   }
   *arch = archive->arches[index].c_str();
   return KPACK_SUCCESS;
@@ -167,7 +148,7 @@ kpack_error_t kpack_get_architecture(kpack_archive_t archive, size_t index,
 
 kpack_error_t kpack_get_binary_count(kpack_archive_t archive, size_t* count) {
   if (archive == nullptr || count == nullptr) {
-    return KPACK_ERROR_INVALID_ARGUMENT;
+    return BadArgument(archive, __func__);
   }
   *count = archive->binaries.size();
   return KPACK_SUCCESS;
@@ -177,7 +158,7 @@ kpack_error_t kpack_get_binary(kpack_archive_t archive, size_t index,
                                const char** binary) {
   if (archive == nullptr || binary == nullptr ||
       index >= archive->binaries.size()) {
-    return KPACK_ERROR_INVALID_ARGUMENT;
+    return BadArgument(archive, __func__);
   }
   *binary = archive->binaries[index].c_str();
   return KPACK_SUCCESS;
@@ -188,13 +169,13 @@ kpack_error_t kpack_get_kernel(kpack_archive_t archive, const char* binary_name,
                                size_t* kernel_size) {
   if (archive == nullptr || binary_name == nullptr || arch == nullptr ||
       kernel_data == nullptr || kernel_size == nullptr) {
-    return KPACK_ERROR_INVALID_ARGUMENT;
+    return BadArgument(archive, __func__);
   }
-  return Guard([&] {
-    const Entry* entry = archive->archive->Find(binary_name, arch);
+  return Guard(archive, [&] {
+    const Entry* entry = FindEntry(archive, binary_name, arch);
     if (entry == nullptr) return KPACK_ERROR_KERNEL_NOT_FOUND;
     KpackResult<Bytes> bytes = archive->archive->Read(*entry);
-    if (!bytes) return CodeOf(bytes);
+    if (!bytes) return FailWith(archive, bytes);
     return CopyOut(*bytes, kernel_data, kernel_size);
   });
 }
@@ -205,11 +186,11 @@ kpack_error_t kpack_enumerate_architectures(const char* path,
                                             kpack_arch_callback_t callback,
                                             void* user_data) {
   if (path == nullptr || callback == nullptr) {
-    return KPACK_ERROR_INVALID_ARGUMENT;
+    return BadArgument(nullptr, __func__);
   }
-  return Guard([&] {
+  return Guard(nullptr, [&] {
     KpackResult<std::shared_ptr<const Archive>> opened = Archive::Open(path);
-    if (!opened) return CodeOf(opened);
+    if (!opened) return FailWith(nullptr, opened);
     for (std::string_view arch : (*opened)->arches()) {
       if (!callback(std::string(arch).c_str(), user_data)) break;
     }
@@ -218,8 +199,8 @@ kpack_error_t kpack_enumerate_architectures(const char* path,
 }
 
 kpack_error_t kpack_cache_create(kpack_cache_t* cache) {
-  if (cache == nullptr) return KPACK_ERROR_INVALID_ARGUMENT;
-  return Guard([&] {
+  if (cache == nullptr) return BadArgument(nullptr, __func__);
+  return Guard(nullptr, [&] {
     *cache = new kpack_cache;
     return KPACK_SUCCESS;
   });
@@ -230,16 +211,17 @@ void kpack_cache_destroy(kpack_cache_t cache) { delete cache; }
 kpack_error_t kpack_discover_binary_path(const void* address, char* path,
                                          size_t path_size, size_t* offset) {
   if (address == nullptr || path == nullptr || path_size == 0) {
-    return KPACK_ERROR_INVALID_ARGUMENT;
+    return BadArgument(nullptr, __func__);
   }
-  return Guard([&] {
+  return Guard(nullptr, [&] {
     Mapping mapping;
     // Anonymous memory has no path, "[stack]" and its like are none.
     if (!FindMapping(address, mapping) || mapping.path.empty() ||
         mapping.path[0] != '/') {
-      return KPACK_ERROR_PATH_DISCOVERY_FAILED;
+      return FailWith(nullptr, KPACK_ERROR_PATH_DISCOVERY_FAILED,
+                      "no file is mapped at the address");
     }
-    if (mapping.path.size() >= path_size) return KPACK_ERROR_INVALID_ARGUMENT;
+    if (mapping.path.size() >= path_size) return BadArgument(nullptr, __func__);
     std::memcpy(path, mapping.path.c_str(), mapping.path.size() + 1);
     if (offset != nullptr) *offset = mapping.offset;
     return KPACK_SUCCESS;
@@ -255,9 +237,9 @@ kpack_error_t kpack_load_code_object(kpack_cache_t cache,
   if (cache == nullptr || hipk_metadata == nullptr || binary_path == nullptr ||
       arch_list == nullptr || arch_count == 0 || code_object == nullptr ||
       code_object_size == nullptr) {
-    return KPACK_ERROR_INVALID_ARGUMENT;
+    return BadArgument(cache, __func__);
   }
-  return Guard([&] {
+  return Guard(cache, [&] {
     Mapping mapping;
     std::size_t readable = cerberus::kpack::kMaxMarkerBytes;
     if (FindMapping(hipk_metadata, mapping)) {
@@ -268,7 +250,10 @@ kpack_error_t kpack_load_code_object(kpack_cache_t cache,
     cerberus::Result<cerberus::kpack::Marker> marker =
         cerberus::kpack::DecodeMarker(ByteSpan(
             static_cast<const std::uint8_t*>(hipk_metadata), readable));
-    if (!marker) return KPACK_ERROR_INVALID_METADATA;
+    if (!marker) {
+      return FailWith(cache, KPACK_ERROR_INVALID_METADATA,
+                      "marker: " + marker.error().ToString());
+    }
 
     cerberus::kpack::Resolver::Request request;
     request.search_paths = marker->search_paths;
@@ -279,7 +264,7 @@ kpack_error_t kpack_load_code_object(kpack_cache_t cache,
     }
     KpackResult<cerberus::kpack::Resolver::Found> found =
         cache->resolver.Load(request);
-    if (!found) return CodeOf(found);
+    if (!found) return FailWith(cache, found);
     return CopyOut(found->bytes, code_object, code_object_size);
   });
 }

@@ -416,6 +416,14 @@ tl::unexpected<KpackDiag> Archive::BlobError(const Entry& entry, KpackCode code,
       MakeDiag(DiagCode::kBadFormat, std::move(where), std::move(message))));
 }
 
+KpackStatus Archive::CheckStored(const Entry& entry, ByteSpan stored) const {
+  if (!entry.checksum || Checksum(stored) == *entry.checksum) return {};
+  return BlobError(entry, KpackCode::kInvalidFormat,
+                   fmt::format("{} bytes are damaged: they do not match their "
+                               "checksum",
+                               stored.size()));
+}
+
 KpackResult<Bytes> Archive::ReadStored(const Entry& entry) const {
   const Blob blob = blobs_[entry.ordinal];
   try {
@@ -424,11 +432,8 @@ KpackResult<Bytes> Archive::ReadStored(const Entry& entry) const {
       return tl::unexpected<KpackDiag>(
           KpackDiag(KpackCode::kIoError, std::move(stored).error()));
     }
-    if (entry.checksum && Checksum(*stored) != *entry.checksum) {
-      return BlobError(entry, KpackCode::kInvalidFormat,
-                       fmt::format("{} bytes are damaged: they do not match "
-                                   "their checksum",
-                                   stored->size()));
+    if (KpackStatus status = CheckStored(entry, *stored); !status) {
+      return tl::unexpected<KpackDiag>(std::move(status).error());
     }
     return *std::move(stored);
   } catch (const std::bad_alloc&) {

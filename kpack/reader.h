@@ -72,6 +72,15 @@ class Archive {
   KpackResult<Bytes> ReadStored(const Entry& entry) const;
   KpackResult<Bytes> Unpack(const Entry& entry, ByteSpan stored) const;
 
+  // For who looks at the bytes where they are: the whole file, and where in it
+  // the entry's are stored. They are not checked by that.
+  Result<MappedFile> MapFile() const { return file_.Map(); }
+  std::uint64_t StoredOffset(const Entry& entry) const {
+    return blobs_[entry.ordinal].offset;
+  }
+  KpackStatus CheckStored(const Entry& entry, ByteSpan stored) const;
+  bool is_compressed() const { return compressed_; }
+
  private:
   friend class TocReader;
 

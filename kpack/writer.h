@@ -39,7 +39,7 @@ struct ArchiveOptions {
   bool checksums = true;
   int level = kZstdLevel;  // of zstd
   // Listed in `gfx_arches` also where no entry is for them.
-  std::set<std::string> arches;
+  std::set<std::string> arches = {};
 };
 
 // One MessagePack value, as it stood in another archive.

@@ -80,6 +80,59 @@ KPACK_API void kpack_free_kernel(void* kernel_data);
 KPACK_API kpack_error_t kpack_enumerate_architectures(
     const char* path, kpack_arch_callback_t callback, void* user_data);
 
+/* --- The same archive, looked at in more ways ----------------------------
+ *
+ * From upstream's RFC, whose library does not have them: a program that is to
+ * run with both asks dlsym. Symbol version ROCM_KPACK_1.1. */
+#define KPACK_HAS_QUERIES 1
+
+/* What went wrong in this thread's last call that failed, on this archive or,
+ * with NULL, on any and in kpack_open: "a.kpack: offset 0x48: 'app#0' for
+ * gfx1100: cannot unpack: …". "" if nothing did. Lives until this thread's
+ * next failure. */
+KPACK_API const char* kpack_get_last_error(kpack_archive_t archive);
+
+/* The archive's target ids, in its order, NULL behind the last. Array and
+ * strings live until the archive is closed. */
+KPACK_API kpack_error_t kpack_get_architectures(kpack_archive_t archive,
+                                                const char*** arches,
+                                                size_t* count);
+
+/* What kpack_get_kernel takes as `binary_name` for a target: the keys
+ * "<binary>#<index>" of one binary, or of all if `binary_name` is NULL, sorted
+ * by byte, NULL behind the last. None is no error. Array and strings live
+ * until the archive is closed. */
+KPACK_API kpack_error_t kpack_list_kernels(kpack_archive_t archive,
+                                           const char* binary_name,
+                                           const char* arch,
+                                           const char*** kernel_names,
+                                           size_t* count);
+
+/* What the table of contents says of a code object, as JSON (UTF-8, one line,
+ * a NUL behind it that `size` does not count): an object of `type`,
+ * `original_size`, `stored_size` and `metadata`, an object. Lives until the
+ * archive is closed. */
+KPACK_API kpack_error_t kpack_get_kernel_metadata(kpack_archive_t archive,
+                                                  const char* binary_name,
+                                                  const char* arch,
+                                                  const char** metadata_json,
+                                                  size_t* size);
+
+/* A code object without a copy of it: a part of the mapped file where it is
+ * stored plain, else unpacked once for all views of it. The bytes may not be
+ * written to, and live until kpack_release_view was called as often as
+ * kpack_view_kernel gave them out, or until the archive is closed. They are at
+ * no particular alignment. Who cuts the file short meanwhile ends the process
+ * with SIGBUS where the plain bytes are read: kpack_get_kernel does not have
+ * that danger. */
+KPACK_API kpack_error_t kpack_view_kernel(kpack_archive_t archive,
+                                          const char* binary_name,
+                                          const char* arch,
+                                          const void** kernel_data,
+                                          size_t* kernel_size);
+KPACK_API kpack_error_t kpack_release_view(kpack_archive_t archive,
+                                           const void* kernel_data);
+
 /* --- Finding the code of a binary --------------------------------------- */
 
 /* Reads ROCM_KPACK_PATH, _PATH_PREFIX, _DISABLE and _DEBUG; holds archives

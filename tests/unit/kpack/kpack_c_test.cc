@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <vector>
 
 #include "rocm_kpack/kpack.h"
@@ -188,6 +190,167 @@ TEST_F(KpackC, DiscoverBinaryPath) {
   EXPECT_EQ(
       kpack_discover_binary_path(&on_the_stack, path, sizeof path, nullptr),
       KPACK_ERROR_PATH_DISCOVERY_FAILED);
+}
+
+std::vector<std::string> Names(const char** names, size_t count) {
+  EXPECT_EQ(names[count], nullptr);
+  return std::vector<std::string>(names, names + count);
+}
+
+TEST_F(KpackC, Lists) {
+  const std::string path = Write(
+      "a.kpack",
+      PlainArchive(
+          {"one", "two"},
+          mp::Map({{"lib/x.so#0", mp::Map({{"gfx1100", Row(0, 3)}})},
+                   {"lib/x.so#1",
+                    mp::Map({{"gfx1100", Row(1, 3)}, {"gfx1201", Row(1, 3)}})},
+                   {"lib/x.so.2#0", mp::Map({{"gfx1100", Row(0, 3)}})}}),
+          {"gfx1201", "gfx1100"}));
+  kpack_archive_t archive = nullptr;
+  ASSERT_EQ(kpack_open(path.c_str(), &archive), KPACK_SUCCESS);
+  const char** names = nullptr;
+  size_t count = 0;
+  ASSERT_EQ(kpack_get_architectures(archive, &names, &count), KPACK_SUCCESS);
+  EXPECT_THAT(Names(names, count), ElementsAre("gfx1201", "gfx1100"));
+
+  const auto kernels = [&](const char* binary, const char* arch) {
+    EXPECT_EQ(kpack_list_kernels(archive, binary, arch, &names, &count),
+              KPACK_SUCCESS);
+    return Names(names, count);
+  };
+  EXPECT_THAT(kernels(nullptr, "gfx1100"),
+              ElementsAre("lib/x.so#0", "lib/x.so#1", "lib/x.so.2#0"));
+  const char** const first = names;
+  EXPECT_THAT(kernels("lib/x.so", "gfx1100"),
+              ElementsAre("lib/x.so#0", "lib/x.so#1"));
+  EXPECT_THAT(kernels("lib/x.so#1", "gfx1201"), ElementsAre("lib/x.so#1"));
+  EXPECT_THAT(kernels("lib/x", "gfx1100"), ElementsAre());
+  EXPECT_THAT(kernels(nullptr, "gfx90a"), ElementsAre());
+  // An earlier answer is still there.
+  EXPECT_STREQ(first[2], "lib/x.so.2#0");
+  kernels(nullptr, "gfx1100");
+  EXPECT_EQ(names, first);
+  kpack_close(archive);
+}
+
+TEST_F(KpackC, Metadata) {
+  const std::string row = mp::Map(
+      {{"type", mp::Str("hsaco")},
+       {"ordinal", mp::Int(0)},
+       {"original_size", mp::Int(3)},
+       {"metadata",
+        mp::Map({{"a\"b", mp::Array({mp::Int(300), "\xff", "\xc0", "\xc3"})},
+                 {"bin", std::string("\xc4\x02\x00\xab", 4)},
+                 {"bad", mp::Str("\xff\n")},
+                 {"half", "\xcb" + mp::Big(0x3fe0000000000000, 8)},
+                 {"none", "\xcb" + mp::Big(0x7ff8000000000000, 8)}})}});
+  const std::string path = Write(
+      "a.kpack",
+      PlainArchive({"one"},
+                   mp::Map({{"p#0", mp::Map({{"gfx1100", row}})},
+                            {"p#1", mp::Map({{"gfx1100", Row(0, 3)}})}})));
+  kpack_archive_t archive = nullptr;
+  ASSERT_EQ(kpack_open(path.c_str(), &archive), KPACK_SUCCESS);
+  const char* json = nullptr;
+  size_t size = 0;
+  ASSERT_EQ(kpack_get_kernel_metadata(archive, "p#0", "gfx1100", &json, &size),
+            KPACK_SUCCESS);
+  EXPECT_STREQ(json, R"({"type":"hsaco","original_size":3,"stored_size":3,)"
+                     R"("metadata":{"a\"b":[300,-1,null,true],"bin":"00ab",)"
+                     R"("bad":"\ufffd\u000a","half":0.5,"none":null}})");
+  EXPECT_EQ(size, std::strlen(json));
+  ASSERT_EQ(kpack_get_kernel_metadata(archive, "p#1", "gfx1100", &json, &size),
+            KPACK_SUCCESS);
+  EXPECT_STREQ(json, R"({"type":"hsaco","original_size":3,"stored_size":3,)"
+                     R"("metadata":{}})");
+  EXPECT_EQ(kpack_get_kernel_metadata(archive, "p#2", "gfx1100", &json, &size),
+            KPACK_ERROR_KERNEL_NOT_FOUND);
+  kpack_close(archive);
+}
+
+TEST_F(KpackC, ViewsOfPlainBytesAreTheFiles) {
+  const std::string path = Write(
+      "a.kpack",
+      PlainArchive({"one", "", "three"},
+                   mp::Map({{"p#0", mp::Map({{"gfx1100", Row(0, 3)}})},
+                            {"p#1", mp::Map({{"gfx1100", Row(1, 0)}})},
+                            {"p#2", mp::Map({{"gfx1100", Row(2, 5)}})},
+                            {"q#0", mp::Map({{"gfx1100", Row(0, 3)}})}})));
+  kpack_archive_t archive = nullptr;
+  ASSERT_EQ(kpack_open(path.c_str(), &archive), KPACK_SUCCESS);
+  const auto view = [&](const char* key) {
+    const void* data = nullptr;
+    size_t size = 99;
+    EXPECT_EQ(kpack_view_kernel(archive, key, "gfx1100", &data, &size),
+              KPACK_SUCCESS)
+        << kpack_get_last_error(archive);
+    return std::string_view(static_cast<const char*>(data), size);
+  };
+  const std::string_view one = view("p#0");
+  const std::string_view three = view("p#2");
+  EXPECT_EQ(one, "one");
+  EXPECT_EQ(view("p#1"), "");
+  EXPECT_EQ(three, "three");
+  // Where they stand in the file: no copies.
+  EXPECT_EQ(three.data() - one.data(), 3);
+  EXPECT_EQ(view("q#0").data(), one.data());
+  EXPECT_EQ(kpack_release_view(archive, one.data()), KPACK_SUCCESS);
+  EXPECT_EQ(kpack_release_view(archive, one.data()), KPACK_SUCCESS);
+  EXPECT_EQ(kpack_release_view(archive, one.data()),
+            KPACK_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(three, "three");
+  kpack_close(archive);
+}
+
+TEST_F(KpackC, ViewsOfFramesAreUnpackedOnce) {
+  kpack_archive_t archive = nullptr;
+  ASSERT_EQ(kpack_open(WriteGood("a.kpack").c_str(), &archive), KPACK_SUCCESS);
+  const void* first = nullptr;
+  const void* second = nullptr;
+  size_t size = 0;
+  ASSERT_EQ(kpack_view_kernel(archive, "p#0", "gfx1100", &first, &size),
+            KPACK_SUCCESS);
+  ASSERT_EQ(kpack_view_kernel(archive, "p#0", "gfx1100", &second, &size),
+            KPACK_SUCCESS);
+  EXPECT_EQ(first, second);
+  EXPECT_EQ(kpack_release_view(archive, first), KPACK_SUCCESS);
+  EXPECT_EQ(std::memcmp(second, "one", 3), 0);
+  EXPECT_EQ(kpack_release_view(archive, second), KPACK_SUCCESS);
+  EXPECT_EQ(kpack_view_kernel(archive, "p#9", "gfx1100", &first, &size),
+            KPACK_ERROR_KERNEL_NOT_FOUND);
+  kpack_close(archive);
+}
+
+TEST_F(KpackC, LastErrorIsTheThreadsAndTheArchives) {
+  EXPECT_EQ(kpack_open((folder_ + "/missing.kpack").c_str(), nullptr),
+            KPACK_ERROR_INVALID_ARGUMENT);
+  EXPECT_STREQ(kpack_get_last_error(nullptr),
+               "kpack_open: an argument is NULL, out of range or too small");
+  kpack_archive_t bad = nullptr;
+  EXPECT_EQ(kpack_open(Write("bad.kpack", "nothing").c_str(), &bad),
+            KPACK_ERROR_INVALID_FORMAT);
+  EXPECT_THAT(kpack_get_last_error(nullptr),
+              testing::HasSubstr("bad.kpack: offset 0x0: is not a kpack"));
+  kpack_archive_t a = nullptr;
+  kpack_archive_t b = nullptr;
+  ASSERT_EQ(kpack_open(WriteGood("a.kpack").c_str(), &a), KPACK_SUCCESS);
+  ASSERT_EQ(kpack_open(WriteGood("b.kpack").c_str(), &b), KPACK_SUCCESS);
+  void* data = nullptr;
+  size_t size = 0;
+  EXPECT_EQ(kpack_get_kernel(a, "p#7", "gfx1100", &data, &size),
+            KPACK_ERROR_KERNEL_NOT_FOUND);
+  EXPECT_THAT(kpack_get_last_error(a),
+              testing::HasSubstr("a.kpack: no 'p#7' for gfx1100"));
+  EXPECT_STREQ(kpack_get_last_error(b), "");
+  std::thread([&] {
+    EXPECT_STREQ(kpack_get_last_error(nullptr), "");
+    EXPECT_EQ(kpack_get_kernel(a, "other#7", "gfx1100", &data, &size),
+              KPACK_ERROR_KERNEL_NOT_FOUND);
+  }).join();
+  EXPECT_THAT(kpack_get_last_error(nullptr), testing::HasSubstr("'p#7'"));
+  kpack_close(a);
+  kpack_close(b);
 }
 
 }  // namespace
