@@ -1,6 +1,5 @@
 #include "images/fatbin.h"
 
-#include <elf.h>
 #include <fmt/format.h>
 #include <lz4.h>
 #include <zstd.h>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "formats/fatbin.h"
+#include "images/cubin.h"
 #include "images/ptx_cubin.h"
 #include "ptxc/front/kernel_names.h"
 
@@ -175,46 +175,6 @@ Result<Bytes> UnpackZstd(const FatbinEntry& entry) {
   return out;
 }
 
-// NVIDIA's st_other bit of a function that can be launched. CUDA Binary
-// Utilities names it STO_CUDA_ENTRY in cuobjdump's symbol listing.
-constexpr unsigned kStoCudaEntry = 0x10;
-
-Result<std::vector<std::string>> CubinKernelNames(const FatbinEntry& entry,
-                                                  ByteSpan elf) {
-  std::vector<std::string> names;
-  ByteReader reader(elf, "cubin");
-  CERB_TRY(const Elf64_Ehdr header, reader.Read<Elf64_Ehdr>());
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-      header.e_ident[EI_CLASS] != ELFCLASS64) {
-    return Err(EntryDiag(entry, "the cubin is not a 64-bit ELF file"));
-  }
-  std::vector<Elf64_Shdr> sections;
-  CERB_TRY_VOID(reader.Seek(header.e_shoff));
-  for (unsigned i = 0; i < header.e_shnum; ++i) {
-    CERB_TRY(sections.emplace_back(), reader.Read<Elf64_Shdr>());
-  }
-  for (const Elf64_Shdr& table : sections) {
-    if (table.sh_type != SHT_SYMTAB || table.sh_link >= sections.size()) {
-      continue;
-    }
-    CERB_TRY(ByteSpan symbols, reader.Slice(table.sh_offset, table.sh_size));
-    const Elf64_Shdr& strings = sections[table.sh_link];
-    CERB_TRY(ByteSpan text, reader.Slice(strings.sh_offset, strings.sh_size));
-    for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= symbols.size();
-         at += sizeof(Elf64_Sym)) {
-      const Elf64_Sym symbol = LoadLe<Elf64_Sym>(symbols.data() + at);
-      if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC ||
-          (symbol.st_other & kStoCudaEntry) == 0 ||
-          symbol.st_name >= text.size()) {
-        continue;
-      }
-      const std::string_view rest = AsText(text.subspan(symbol.st_name));
-      names.emplace_back(rest.substr(0, rest.find('\0')));
-    }
-  }
-  return names;
-}
-
 }  // namespace
 
 std::string KindName(EntryKind kind) {
@@ -362,8 +322,12 @@ Result<std::vector<std::string>> KernelNames(const FatbinEntry& entry) {
     return ptx::KernelNames(text);
   }
   if (entry.kind == EntryKind::kCubin) {
-    CERB_TRY(const Bytes elf, Unpack(entry));
-    return CubinKernelNames(entry, elf);
+    CERB_TRY(const Bytes cubin, Unpack(entry));
+    const Result<std::vector<CubinKernel>> kernels = ReadCubin(cubin);
+    if (!kernels) return Err(EntryDiag(entry, kernels.error().ToString()));
+    std::vector<std::string> names;
+    for (const CubinKernel& kernel : *kernels) names.push_back(kernel.name);
+    return names;
   }
   return std::vector<std::string>{};
 }

@@ -1,8 +1,9 @@
-// Any bytes as a fatbin: parsed, unpacked, kernels listed; and as a cubin that
-// may hold PTX.
+// Any bytes as a fatbin: parsed, unpacked, kernels listed; and as a cubin, of
+// NVIDIA's or with PTX.
 #include <cstddef>
 #include <cstdint>
 
+#include "images/cubin.h"
 #include "images/fatbin.h"
 #include "images/ptx_cubin.h"
 #include "rewriter/extract.h"
@@ -11,6 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
                                       std::size_t size) {
   using namespace cerberus;  // NOLINT
   (void)images::PtxOfCubin({data, size});
+  (void)images::ReadCubin({data, size});
   const auto fatbin = images::ParseFatbin({data, size});
   if (!fatbin) return 0;
   for (const images::FatbinEntry& entry : fatbin->entries) {
@@ -22,5 +24,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
     (void)images::KernelNames(entry);
   }
   (void)rewriter::ChoosePtx(fatbin->entries, 89);
+  (void)images::BlockBounds(fatbin->entries, 86);
   return 0;
 }
