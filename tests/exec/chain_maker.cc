@@ -23,8 +23,8 @@ namespace {
 // Making programs
 // ---------------------------------------------------------------------------
 
-ValueTest Copy(std::string body, std::vector<std::string_view> outputs,
-               std::vector<std::string_view> inputs,
+ValueTest Copy(std::string body, const std::vector<std::string_view>& outputs,
+               const std::vector<std::string_view>& inputs,
                std::function<std::vector<Value>(std::span<const Value>)> fn) {
   ValueTest test;
   test.spelling = std::make_shared<Spelling>("mov");
@@ -78,16 +78,16 @@ struct WarpInstruction {
   WarpFunction function;
 };
 
-WarpInstruction OfWarp(std::string body, std::vector<std::string_view> outputs,
-                       std::vector<std::string_view> inputs,
+WarpInstruction OfWarp(std::string body,
+                       const std::vector<std::string_view>& outputs,
+                       const std::vector<std::string_view>& inputs,
                        WarpFunction function) {
-  return {Copy(std::move(body), std::move(outputs), std::move(inputs), {}),
-          std::move(function)};
+  return {Copy(std::move(body), outputs, inputs, {}), std::move(function)};
 }
 
 // The same output for every lane.
-std::vector<Outputs> ToAll(std::span<const int> lanes, Outputs outputs) {
-  return std::vector<Outputs>(lanes.size(), std::move(outputs));
+std::vector<Outputs> ToAll(std::span<const int> lanes, const Outputs& outputs) {
+  return std::vector<Outputs>(lanes.size(), outputs);
 }
 
 Value MaskOf(std::span<const int> lanes) {

@@ -316,7 +316,6 @@ class Writer {
       Line("mov.u32 " + d + ", " + std::to_string(kSkipped));
       Line("setp.ne.u32 " + p + ", 0, 0");
     }
-    std::string result = d;  // what is written
     const std::string both = stmt.pair ? d + "|" + p : d;
     if (Has(s, "shfl")) {
       const std::string a = Word(stmt.value), b = Word(stmt.lane);

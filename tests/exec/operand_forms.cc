@@ -89,7 +89,7 @@ Value ByChance(ptx::Type type, int source, int round) {
 Value ValueOf(ptx::Type type, std::string_view name, int source, int round) {
   if (name == "membermask") return 0xffffffff;
   // Another barrier may be waited for by lanes that never come.
-  if (name == "barrier") return static_cast<Value>(round + 1);
+  if (name == "barrier") return static_cast<Value>(round) + 1;
   if (name == "threads") return kLanes;
   if (round > 1) return ByChance(type, source, round);
   const std::uint64_t odd = static_cast<std::uint64_t>(source) * 2 + 1;

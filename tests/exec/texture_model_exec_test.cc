@@ -375,9 +375,9 @@ std::string Scene::Where(int scene, int thread, int component) const {
 double Scene::LevelOf(const Numbers& n) const {
   if (form == Form::kLevel) return n[4];
   double squares[2] = {0, 0};
-  for (int side = 0; side < 2; ++side) {
-    for (int i = 0; i < g.dimensions; ++i) {
-      const double step = n[static_cast<std::size_t>(8 + 3 * side + i)] *
+  for (std::size_t side = 0; side < 2; ++side) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(g.dimensions); ++i) {
+      const double step = n[8 + 3 * side + i] *
                           (image.d.flags & kNormalized ? image.d.extent[i] : 1);
       squares[side] += step * step;
     }

@@ -71,10 +71,12 @@ Scene SceneOf(const LoweredSpelling& s, float shift) {
   const std::size_t last = s.text.rfind('.');
   const bool whole = s.text.substr(last) == ".s32";
   for (std::uint32_t t = 0; t < kThreads; ++t) {
-    const float z = static_cast<float>(t / 16);
+    const std::uint32_t slice = t / 16, half = t / 32;
+    const float z = static_cast<float>(slice);
     const float add = whole ? 0 : shift;
     const float x = static_cast<float>(line ? t % 16 : t % 4) + add;
-    const float y = static_cast<float>(t / 4 % 4) + add;
+    const std::uint32_t row = t / 4 % 4;
+    const float y = static_cast<float>(row) + add;
     std::array<float, 4> p = {};
     if (line) {
       p = array ? std::array<float, 4>{z, x, 0, 0}
@@ -84,7 +86,7 @@ Scene SceneOf(const LoweredSpelling& s, float shift) {
     } else if (has("2dms")) {
       p = {z, x, y, 0};
     } else if (has("a2dms")) {
-      p = {static_cast<float>(t / 16 % 2), static_cast<float>(t / 32), x, y};
+      p = {static_cast<float>(slice % 2), static_cast<float>(half), x, y};
     } else if (cube) {
       // Slices 0 to 3 are faces 0 to 3 of the first cube; with layers, the
       // last thread's 16 texels are those of face 1 of the second.
@@ -187,7 +189,6 @@ TEST(TextureExec, TexInEverySpelling) {
     const bool whole = s.text.substr(s.text.rfind('.')) == ".s32";
     const bool halves = s.text.find(".v4.f16") != std::string::npos;
     const bool packed = s.Has("f16x2");
-    const std::string c = whole ? "%r" : "%f";
     std::string operands = "[%t, " + CoordinatesOf(s, whole) + "]";
     if (s.Has("level")) operands += whole ? ", 0" : ", %zero";
     if (s.Has("grad")) {
