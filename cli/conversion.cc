@@ -122,7 +122,7 @@ std::vector<std::string> Conversion::output_paths() const {
 
 Status Conversion::Create() {
   CERB_TRY(program_, OutputFile::Create(options_.output, binary_->mode()));
-  if (units_.empty() || options_.member) return {};
+  if (modules_.empty() || options_.member) return {};
   CERB_TRY_VOID(MakeFolder(place_.folder, made_folders_));
   std::vector<std::string> targets = options_.arches;
   targets.push_back(kFallbackTarget);
@@ -139,13 +139,13 @@ Status Conversion::Create() {
 
 // On a thread of the pool; touches nothing but the task.
 void Conversion::CompileTask(
-    UnitTask& task, const Compiler& compiler, unsigned jobs,
+    ModuleTask& task, const Compiler& compiler, unsigned jobs,
     const std::atomic<bool>& stopped,
     std::function<void(const CompileProgress&)> on_progress) const {
-  const Unit& unit = *task.unit;
+  const PlannedModule& planned = *task.module;
   CompileRequest request;
   request.arch = task.arch;
-  request.where = unit.where;
+  request.where = planned.where;
   request.keep_going = options_.keep_going;
   request.shared_overflow = options_.shared_overflow;
   request.serial_lanes = options_.serial_lanes;
@@ -153,14 +153,14 @@ void Conversion::CompileTask(
   request.jobs = jobs;
   request.on_progress = std::move(on_progress);
   const TimedPhase phase(options_.time_trace, "Compile module",
-                         unit.label + " " + task.arch);
+                         planned.label + " " + task.arch);
   const auto compile = [&] {
     CompileOutcome outcome = compiler(request);
     if (request.time_trace) options_.time_trace->Add(outcome.time_trace);
     return outcome;
   };
-  if (!unit.embedded.empty()) {
-    request.ptx = unit.embedded;
+  if (!planned.embedded.empty()) {
+    request.ptx = planned.embedded;
     task.outcome = compile();
     task.ptx = std::move(request.ptx);
     return;
@@ -168,7 +168,7 @@ void Conversion::CompileTask(
 
   // Older PTX of the same module may do without what the newer one uses.
   bool first = true;
-  for (const Source& source : unit.choices.at(task.arch)) {
+  for (const Source& source : planned.choices.at(task.arch)) {
     const images::FatbinEntry* entry = source.front();
     Result<std::string> text = TextOf(source);
     binary_->LetGo();
@@ -177,14 +177,14 @@ void Conversion::CompileTask(
       request.ptx = *std::move(text);
       outcome = compile();
     } else {
-      outcome.diags.push_back(InModule(std::move(text).error(), unit.where));
+      outcome.diags.push_back(InModule(std::move(text).error(), planned.where));
       request.ptx.clear();
     }
     const bool whole = outcome.status == CompileOutcome::Status::kDone;
     if (whole && !first) {
       const Diag* error = FirstError(task.outcome.diags);
       Diag note = MakeDiag(
-          DiagCode::kUnknown, unit.where,
+          DiagCode::kUnknown, planned.where,
           fmt::format(
               "the PTX for {} was taken, that for {} cannot be "
               "compiled: {}",
@@ -207,20 +207,20 @@ void Conversion::CompileTask(
 void Conversion::ReportMissing() {
   std::vector<std::pair<Diag, std::size_t>> reasons;
   bool some_ptx = false;
-  for (const std::unique_ptr<Unit>& unit : units_) {
-    if (!unit->HasNoPtx()) {
+  for (const std::unique_ptr<PlannedModule>& planned : modules_) {
+    if (!planned->HasNoPtx()) {
       some_ptx = true;
       continue;
     }
     const auto same =
         std::find_if(reasons.begin(), reasons.end(), [&](const auto& reason) {
-          return reason.first.message == unit->missing;
+          return reason.first.message == planned->missing;
         });
     if (same != reasons.end()) {
       ++same->second;
     } else {
       reasons.emplace_back(
-          MakeDiag(DiagCode::kNoPtx, unit->where, unit->missing), 1);
+          MakeDiag(DiagCode::kNoPtx, planned->where, planned->missing), 1);
     }
   }
   for (auto& [diag, modules] : reasons) {
@@ -241,11 +241,11 @@ void Conversion::ReportMissing() {
   }
 }
 
-std::uint64_t Conversion::PtxBytes(const Unit& unit,
+std::uint64_t Conversion::PtxBytes(const PlannedModule& planned,
                                    const std::string& arch) const {
-  if (!unit.embedded.empty()) return unit.embedded.size();
+  if (!planned.embedded.empty()) return planned.embedded.size();
   std::uint64_t bytes = 0;
-  for (const images::FatbinEntry* entry : unit.choices.at(arch).front()) {
+  for (const images::FatbinEntry* entry : planned.choices.at(arch).front()) {
     bytes += entry->unpacked_size;
   }
   return bytes;
@@ -253,34 +253,34 @@ std::uint64_t Conversion::PtxBytes(const Unit& unit,
 
 std::uint64_t Conversion::ptx_bytes() const {
   std::uint64_t bytes = 0;
-  for (const std::unique_ptr<Unit>& unit : units_) {
-    if (unit->HasNoPtx()) continue;
+  for (const std::unique_ptr<PlannedModule>& planned : modules_) {
+    if (planned->HasNoPtx()) continue;
     for (const std::string& arch : options_.arches) {
-      bytes += PtxBytes(*unit, arch);
+      bytes += PtxBytes(*planned, arch);
     }
   }
   return bytes;
 }
 
 // Whether what became of the task means that there will be no output.
-bool Conversion::EndsAll(const UnitTask& task) const {
+bool Conversion::EndsAll(const ModuleTask& task) const {
   return task.outcome.status == CompileOutcome::Status::kFailed &&
-         !options_.keep_going && task.unit->embedded.empty();
+         !options_.keep_going && task.module->embedded.empty();
 }
 
 // The tasks, and what is known of their results without compiling.
-void Conversion::AddTasks(std::vector<std::unique_ptr<UnitTask>>& tasks) {
+void Conversion::AddTasks(std::vector<std::unique_ptr<ModuleTask>>& tasks) {
   ReportMissing();
   for (const std::string& arch : options_.arches) {
-    for (const std::unique_ptr<Unit>& unit : units_) {
-      summary_.kernels += unit->kernel_count;
-      if (unit->HasNoPtx()) {
-        if (options_.keep_going) ++summary_.left_out[unit->missing];
+    for (const std::unique_ptr<PlannedModule>& planned : modules_) {
+      summary_.kernels += planned->kernel_count;
+      if (planned->HasNoPtx()) {
+        if (options_.keep_going) ++summary_.left_out[planned->missing];
         continue;
       }
-      tasks.push_back(std::make_unique<UnitTask>());
+      tasks.push_back(std::make_unique<ModuleTask>());
       tasks.back()->conversion = this;
-      tasks.back()->unit = unit.get();
+      tasks.back()->module = planned.get();
       tasks.back()->arch = arch;
     }
   }
@@ -303,7 +303,7 @@ Result<bool> Conversion::CompileAll(
         MakeChildCompiler(std::move(jit), options.limits, options.kept_in);
   }
 
-  std::vector<std::unique_ptr<UnitTask>> tasks;
+  std::vector<std::unique_ptr<ModuleTask>> tasks;
   bool failed = false;
   for (Conversion* conversion : conversions) {
     conversion->AddTasks(tasks);
@@ -318,10 +318,10 @@ Result<bool> Conversion::CompileAll(
           ? 1
           : std::max(1u, options.jobs / static_cast<unsigned>(tasks.size()));
   std::vector<Progress::Task> sizes;
-  for (const std::unique_ptr<UnitTask>& task : tasks) {
-    sizes.push_back({task->arch + " " + task->unit->label,
-                     task->conversion->PtxBytes(*task->unit, task->arch),
-                     task->unit->kernel_count});
+  for (const std::unique_ptr<ModuleTask>& task : tasks) {
+    sizes.push_back({task->arch + " " + task->module->label,
+                     task->conversion->PtxBytes(*task->module, task->arch),
+                     task->module->kernel_count});
   }
   Progress progress(printer, std::move(sizes));
   std::atomic<bool> stopped = false;  // there will be no output
@@ -385,13 +385,13 @@ Status Conversion::EndCompile() {
   return {};
 }
 
-Status Conversion::TakeResult(UnitTask& task) {
+Status Conversion::TakeResult(ModuleTask& task) {
   // What a killed child says is no diagnostic.
   if (Interrupted() || task.outcome.stopped) return {};
   if (!task.outcome.kept.empty()) kept_.push_back(task.outcome.kept);
   const bool made = task.outcome.status != CompileOutcome::Status::kFailed;
   // Text that only looks like a module is the fallback's business.
-  const bool optional = !task.unit->embedded.empty();
+  const bool optional = !task.module->embedded.empty();
   for (Diag diag : task.outcome.diags) {
     if (diag.severity == Severity::kError &&
         (options_.keep_going || optional)) {
@@ -404,15 +404,15 @@ Status Conversion::TakeResult(UnitTask& task) {
     }
     reporter_.Report(diag);
   }
-  if (task.unit->fallback_ptx.empty()) {
-    task.unit->fallback_ptx = task.ptx;
-    task.unit->fallback_entry = task.entry;
+  if (task.module->fallback_ptx.empty()) {
+    task.module->fallback_ptx = task.ptx;
+    task.module->fallback_entry = task.entry;
   }
   if (made) {
     return AddToArchive(task, std::move(task.outcome.code));
   }
   if (optional) {
-    summary_.kernels -= task.unit->kernel_count;
+    summary_.kernels -= task.module->kernel_count;
   } else if (options_.keep_going) {
     LeaveOut(task);
   } else {
@@ -422,20 +422,20 @@ Status Conversion::TakeResult(UnitTask& task) {
 }
 
 // The whole module is missing for this target.
-void Conversion::LeaveOut(const UnitTask& task) {
+void Conversion::LeaveOut(const ModuleTask& task) {
   const Diag* error = FirstError(task.outcome.diags);
   const std::string reason =
       error == nullptr ? "the compiler failed" : error->message;
   const std::vector<std::string> kernels = ptx::KernelNames(task.ptx);
   for (const std::string& kernel : kernels) {
-    task.unit->failed.emplace(kernel, reason);
+    task.module->failed.emplace(kernel, reason);
   }
   summary_.left_out[reason] += std::max<std::size_t>(kernels.size(), 1);
 }
 
 // Every kernel of the PTX is in the code object or among those left out: a
 // kernel that is lost without a word would be found out only at its launch.
-Status Conversion::CheckComplete(const UnitTask& task,
+Status Conversion::CheckComplete(const ModuleTask& task,
                                  const CodeObject& object) const {
   std::set<std::string> there;
   for (const CodeObject::Kernel& kernel : object.kernels) {
@@ -443,7 +443,7 @@ Status Conversion::CheckComplete(const UnitTask& task,
   }
   for (const std::string& kernel : ptx::KernelNames(task.ptx)) {
     if (there.count(kernel) != 0 || object.failed.count(kernel) != 0) continue;
-    Where where = task.unit->where;
+    Where where = task.module->where;
     where.kernel = Demangle(kernel);
     return Err(DiagCode::kInternal, std::move(where),
                "is missing from the compiler's output");
@@ -451,13 +451,13 @@ Status Conversion::CheckComplete(const UnitTask& task,
   return {};
 }
 
-Status Conversion::AddToArchive(const UnitTask& task, Bytes code) {
-  Unit& unit = *task.unit;
-  CERB_TRY(const CodeObject object, ReadCodeObject(code, unit.label));
+Status Conversion::AddToArchive(const ModuleTask& task, Bytes code) {
+  PlannedModule& planned = *task.module;
+  CERB_TRY(const CodeObject object, ReadCodeObject(code, planned.label));
   const int launch_abi = rewriter::PlanOptions().launch_abi;
   if (object.abi != launch_abi) {
     return Err(MakeDiag(
-        DiagCode::kInternal, unit.where,
+        DiagCode::kInternal, planned.where,
         fmt::format("the compiler's code follows launch ABI {}, expected {}",
                     object.abi, launch_abi)));
   }
@@ -471,14 +471,14 @@ Status Conversion::AddToArchive(const UnitTask& task, Bytes code) {
   if (!object.failed.empty()) {
     metadata.emplace("failed", object.failed);
     for (const auto& [kernel, reason] : object.failed) {
-      unit.failed.emplace(kernel, reason);
+      planned.failed.emplace(kernel, reason);
       ++summary_.left_out[reason];
     }
   }
   kpack::ArchiveWriter& archive = archives_.at(task.arch);
   const std::string by_content = content_key + "#";
-  if (unit.index) {
-    const std::string key = kpack::ModuleKey(kernel_name_, *unit.index);
+  if (planned.index) {
+    const std::string key = kpack::ModuleKey(kernel_name_, *planned.index);
     CERB_TRY_VOID(
         archive.Add(key, task.arch, "hsaco", code, std::move(metadata)));
     if (!archive.Has(by_content, task.arch)) {
@@ -502,18 +502,18 @@ Status Conversion::AddFallback() {
                             FolderOf(options_.output), archive));
   }
   kpack::ArchiveWriter& archive = archives_.at(kFallbackTarget);
-  for (const std::unique_ptr<Unit>& unit : units_) {
-    if (!unit->index || unit->fallback_ptx.empty()) continue;
-    const images::FatbinEntry& entry = *unit->fallback_entry;
+  for (const std::unique_ptr<PlannedModule>& planned : modules_) {
+    if (!planned->index || planned->fallback_ptx.empty()) continue;
+    const images::FatbinEntry& entry = *planned->fallback_entry;
     kpack::Metadata metadata = {
         {"sm", std::int64_t{entry.sm}},
         {"ptx_version",
          fmt::format("{}.{}", entry.format_major, entry.format_minor)},
-        {"content_key", kpack::ContentKey(unit->fallback_ptx)}};
-    if (!unit->failed.empty()) metadata.emplace("failed", unit->failed);
+        {"content_key", kpack::ContentKey(planned->fallback_ptx)}};
+    if (!planned->failed.empty()) metadata.emplace("failed", planned->failed);
     CERB_TRY_VOID(archive.Add(
-        kpack::ModuleKey(kernel_name_, *unit->index), kFallbackTarget, "ptx",
-        AsBytes(unit->fallback_ptx), std::move(metadata)));
+        kpack::ModuleKey(kernel_name_, *planned->index), kFallbackTarget, "ptx",
+        AsBytes(planned->fallback_ptx), std::move(metadata)));
   }
   return {};
 }
@@ -561,22 +561,24 @@ Result<std::vector<std::string>> Conversion::StaleArchives() const {
           return archives_.count(std::string(arch)) != 0;
         });
     if (replaced) continue;
-    const auto is_ours = [&](const Unit& unit, std::string_view arch) {
-      const std::string key = kpack::ModuleKey(kernel_name_, *unit.index);
+    const auto is_ours = [&](const PlannedModule& planned,
+                             std::string_view arch) {
+      const std::string key = kpack::ModuleKey(kernel_name_, *planned.index);
       const kpack::Entry* entry = (*archive)->Find(key, arch);
       if (entry == nullptr) return true;
       const auto content = entry->metadata.Find("content_key").AsString();
       return content &&
-             std::any_of(unit.ptx.begin(), unit.ptx.end(),
+             std::any_of(planned.ptx.begin(), planned.ptx.end(),
                          [&](const Source& source) {
                            const auto text = TextOf(source);
                            return text && kpack::ContentKey(*text) == *content;
                          });
     };
-    for (const std::unique_ptr<Unit>& unit : units_) {
-      if (!unit->index) continue;
-      if (!std::all_of(arches.begin(), arches.end(),
-                       [&](std::string_view a) { return is_ours(*unit, a); })) {
+    for (const std::unique_ptr<PlannedModule>& planned : modules_) {
+      if (!planned->index) continue;
+      if (!std::all_of(arches.begin(), arches.end(), [&](std::string_view a) {
+            return is_ours(*planned, a);
+          })) {
         stale.push_back(path);
         break;
       }

@@ -135,11 +135,11 @@ class Conversion {
   std::vector<std::string> output_paths() const;
 
  private:
-  // What is compiled as one thing.
   // PTX entries that become one module: one, or those that a device link
   // joins. The entries belong to the binary.
   using Source = std::vector<const images::FatbinEntry*>;
-  struct Unit {
+  // A module, and what is done with it.
+  struct PlannedModule {
     Where where;
     std::string label;  // "app#0", or "app+0x2010" for text without a wrapper
     std::optional<std::uint32_t> index;
@@ -155,9 +155,9 @@ class Conversion {
 
     bool HasNoPtx() const { return embedded.empty() && choices.empty(); }
   };
-  struct UnitTask {
+  struct ModuleTask {
     Conversion* conversion;
-    Unit* unit;
+    PlannedModule* module;
     std::string arch;
     // Filled in by a thread of the pool:
     CompileOutcome outcome;
@@ -168,22 +168,23 @@ class Conversion {
   std::string ArchivePath(const std::string& target) const;
   Status AddModules();
   Status AddEmbedded();
-  Status ChooseEntries(const rewriter::Module& module, Unit& unit);
-  Status ChooseMembers(const rewriter::Module& module, Unit& unit);
-  Status CountKernels(Unit& unit);
+  Status ChooseEntries(const rewriter::Module& module, PlannedModule& planned);
+  Status ChooseMembers(const rewriter::Module& module, PlannedModule& planned);
+  Status CountKernels(PlannedModule& planned);
   void ReportMissing();
-  void NoteChoice(const std::string& note, const Unit& unit);
-  void AddTasks(std::vector<std::unique_ptr<UnitTask>>& tasks);
+  void NoteChoice(const std::string& note, const PlannedModule& planned);
+  void AddTasks(std::vector<std::unique_ptr<ModuleTask>>& tasks);
   void CompileTask(
-      UnitTask& task, const Compiler& compiler, unsigned jobs,
+      ModuleTask& task, const Compiler& compiler, unsigned jobs,
       const std::atomic<bool>& stopped,
       std::function<void(const CompileProgress&)> on_progress) const;
-  std::uint64_t PtxBytes(const Unit& unit, const std::string& arch) const;
-  bool EndsAll(const UnitTask& task) const;
-  Status TakeResult(UnitTask& task);
-  void LeaveOut(const UnitTask& task);
-  Status CheckComplete(const UnitTask& task, const CodeObject& object) const;
-  Status AddToArchive(const UnitTask& task, Bytes code);
+  std::uint64_t PtxBytes(const PlannedModule& planned,
+                         const std::string& arch) const;
+  bool EndsAll(const ModuleTask& task) const;
+  Status TakeResult(ModuleTask& task);
+  void LeaveOut(const ModuleTask& task);
+  Status CheckComplete(const ModuleTask& task, const CodeObject& object) const;
+  Status AddToArchive(const ModuleTask& task, Bytes code);
   Status EndCompile();
   Status AddFallback();
   Result<std::vector<std::string>> StaleArchives() const;
@@ -198,7 +199,7 @@ class Conversion {
   Reporter& reporter_;
   ConversionSummary summary_;
   std::optional<rewriter::Binary> binary_;
-  std::vector<std::unique_ptr<Unit>> units_;
+  std::vector<std::unique_ptr<PlannedModule>> modules_;
   rewriter::Plan plan_;
 
   std::map<std::string, kpack::ArchiveWriter> own_archives_;  // by target

@@ -71,7 +71,7 @@ Status Conversion::Open(rewriter::Binary binary) {
       options_.member ? std::vector<DeviceLibrary>()
                       : FindDeviceLibraries(*binary_);
   if (binary_->fatbins().empty() && binary_->wrappers().empty() &&
-      units_.empty() && !binary_->links_cuda_driver()) {
+      modules_.empty() && !binary_->links_cuda_driver()) {
     Diag diag = FileDiag(DiagCode::kNoDeviceCode, input_name_,
                          "holds no CUDA device code: no fatbin, no wrapper, no "
                          "PTX text");
@@ -98,8 +98,9 @@ Status Conversion::Open(rewriter::Binary binary) {
   // A program that only asks for devices or copies memory, or one that gets
   // its PTX from elsewhere: it needs the stub, and no more.
   const bool has_kernels = std::any_of(
-      units_.begin(), units_.end(), [](const std::unique_ptr<Unit>& unit) {
-        return unit->kernel_count != 0 || !unit->missing.empty();
+      modules_.begin(), modules_.end(),
+      [](const std::unique_ptr<PlannedModule>& planned) {
+        return planned->kernel_count != 0 || !planned->missing.empty();
       });
   if (!has_kernels && !binary_->is_converted()) {
     Diag note = FileDiag(DiagCode::kNoDeviceCode, input_name_,
@@ -116,62 +117,65 @@ Status Conversion::AddModules() {
            rewriter::ExtractModules(*binary_));
   for (const rewriter::Module& module : modules) {
     if (module.is_empty_device_link) continue;
-    auto unit = std::make_unique<Unit>();
-    unit->where = module.where;
-    unit->where.file = input_name_;
-    unit->index = module.index;
-    unit->label = module.index ? kpack::ModuleKey(kernel_name_, *module.index)
-                               : fmt::format("{}+0x{:x}", kernel_name_,
-                                             module.where.offset);
-    CERB_TRY_VOID(ChooseEntries(module, *unit));
+    auto planned = std::make_unique<PlannedModule>();
+    planned->where = module.where;
+    planned->where.file = input_name_;
+    planned->index = module.index;
+    planned->label =
+        module.index
+            ? kpack::ModuleKey(kernel_name_, *module.index)
+            : fmt::format("{}+0x{:x}", kernel_name_, module.where.offset);
+    CERB_TRY_VOID(ChooseEntries(module, *planned));
     // Libraries carry fatbins that nothing registers and that hold no kernel:
     // nobody will miss them.
-    if (!unit->missing.empty() && !unit->index && HoldsNoKernel(module)) {
+    if (!planned->missing.empty() && !planned->index && HoldsNoKernel(module)) {
       continue;
     }
-    units_.push_back(std::move(unit));
+    modules_.push_back(std::move(planned));
   }
   return {};
 }
 
-Status Conversion::ChooseEntries(const rewriter::Module& module, Unit& unit) {
-  if (module.is_device_link()) return ChooseMembers(module, unit);
+Status Conversion::ChooseEntries(const rewriter::Module& module,
+                                 PlannedModule& planned) {
+  if (module.is_device_link()) return ChooseMembers(module, planned);
   // The entries belong to the binary and stay where they are.
   const std::vector<images::FatbinEntry>& entries =
       binary_->fatbins()[module.fatbin].fatbin.entries;
   for (const images::FatbinEntry& entry : entries) {
-    if (entry.is_ptx()) unit.ptx.push_back({&entry});
+    if (entry.is_ptx()) planned.ptx.push_back({&entry});
   }
   for (const std::string& arch : options_.arches) {
     Result<rewriter::PtxChoice> choice =
         rewriter::ChoosePtx(entries, CapabilityOf(arch));
     if (!choice) {
       if (choice.error().code != DiagCode::kNoPtx) {
-        return Err(InModule(std::move(choice).error(), unit.where));
+        return Err(InModule(std::move(choice).error(), planned.where));
       }
-      unit.missing = choice.error().message;
+      planned.missing = choice.error().message;
       continue;
     }
-    std::vector<Source>& list = unit.choices[arch];
+    std::vector<Source>& list = planned.choices[arch];
     list.push_back({choice->entry});
     for (const images::FatbinEntry* next : choice->next) {
       list.push_back({next});
     }
-    NoteChoice(choice->note, unit);
+    NoteChoice(choice->note, planned);
   }
-  return CountKernels(unit);
+  return CountKernels(planned);
 }
 
 // -rdc=true: what the translation units hold is linked into one module.
-Status Conversion::ChooseMembers(const rewriter::Module& module, Unit& unit) {
+Status Conversion::ChooseMembers(const rewriter::Module& module,
+                                 PlannedModule& planned) {
   for (const std::string& arch : options_.arches) {
     const Result<std::vector<rewriter::PtxChoice>> choices =
         rewriter::ChooseMemberPtx(*binary_, module, CapabilityOf(arch));
     if (!choices) {
       if (choices.error().code != DiagCode::kNoPtx) {
-        return Err(InModule(choices.error(), unit.where));
+        return Err(InModule(choices.error(), planned.where));
       }
-      unit.missing =
+      planned.missing =
           fmt::format("separately compiled device code (nvcc -rdc=true): {}",
                       choices.error().message);
       return {};
@@ -179,33 +183,34 @@ Status Conversion::ChooseMembers(const rewriter::Module& module, Unit& unit) {
     Source source;
     for (const rewriter::PtxChoice& choice : *choices) {
       source.push_back(choice.entry);
-      NoteChoice(choice.note, unit);
+      NoteChoice(choice.note, planned);
     }
-    unit.ptx.push_back(source);
-    unit.choices[arch].push_back(std::move(source));
+    planned.ptx.push_back(source);
+    planned.choices[arch].push_back(std::move(source));
   }
-  return CountKernels(unit);
+  return CountKernels(planned);
 }
 
-void Conversion::NoteChoice(const std::string& note, const Unit& unit) {
+void Conversion::NoteChoice(const std::string& note,
+                            const PlannedModule& planned) {
   if (note.empty() || !reporter_.verbose()) return;
-  Diag diag = MakeDiag(DiagCode::kUnknown, unit.where, note);
+  Diag diag = MakeDiag(DiagCode::kUnknown, planned.where, note);
   diag.severity = Severity::kNote;
   reporter_.Report(diag);
 }
 
-Status Conversion::CountKernels(Unit& unit) {
-  if (unit.choices.empty()) return {};
+Status Conversion::CountKernels(PlannedModule& planned) {
+  if (planned.choices.empty()) return {};
   std::set<std::string> names;  // weak ones may be in several members
   for (const images::FatbinEntry* entry :
-       unit.choices.begin()->second.front()) {
+       planned.choices.begin()->second.front()) {
     const Result<std::vector<std::string>> kernels =
         images::KernelNames(*entry);
-    if (!kernels) return Err(InModule(kernels.error(), unit.where));
+    if (!kernels) return Err(InModule(kernels.error(), planned.where));
     names.insert(kernels->begin(), kernels->end());
     binary_->LetGo();
   }
-  unit.kernel_count = names.size();
+  planned.kernel_count = names.size();
   ++summary_.modules;
   return {};
 }
@@ -214,15 +219,15 @@ Status Conversion::AddEmbedded() {
   std::set<std::string> seen;
   for (const rewriter::EmbeddedPtx& found : binary_->texts()) {
     if (!seen.insert(kpack::ContentKey(found.text)).second) continue;
-    auto unit = std::make_unique<Unit>();
-    unit->where.file = input_name_;
-    unit->where.offset = static_cast<std::int64_t>(found.offset);
-    unit->label = fmt::format("{}+0x{:x}", kernel_name_, found.offset);
-    unit->embedded = found.text;
-    unit->kernel_count = ptx::KernelNames(found.text).size();
-    if (unit->kernel_count == 0) continue;
+    auto planned = std::make_unique<PlannedModule>();
+    planned->where.file = input_name_;
+    planned->where.offset = static_cast<std::int64_t>(found.offset);
+    planned->label = fmt::format("{}+0x{:x}", kernel_name_, found.offset);
+    planned->embedded = found.text;
+    planned->kernel_count = ptx::KernelNames(found.text).size();
+    if (planned->kernel_count == 0) continue;
     ++summary_.modules;
-    units_.push_back(std::move(unit));
+    modules_.push_back(std::move(planned));
   }
   return {};
 }
@@ -263,23 +268,23 @@ Status Conversion::Plan() {
 
 std::vector<std::string> Conversion::DescribeModules() const {
   std::vector<std::string> lines;
-  for (const std::unique_ptr<Unit>& unit : units_) {
-    if (!unit->missing.empty()) {
-      lines.push_back(fmt::format("{}: {}", unit->label, unit->missing));
-    } else if (!unit->embedded.empty()) {
-      lines.push_back(fmt::format("{}: PTX text, {} kernels -> {}", unit->label,
-                                  unit->kernel_count,
+  for (const std::unique_ptr<PlannedModule>& planned : modules_) {
+    if (!planned->missing.empty()) {
+      lines.push_back(fmt::format("{}: {}", planned->label, planned->missing));
+    } else if (!planned->embedded.empty()) {
+      lines.push_back(fmt::format("{}: PTX text, {} kernels -> {}",
+                                  planned->label, planned->kernel_count,
                                   fmt::join(options_.arches, ", ")));
     }
-    for (const auto& [arch, entries] : unit->choices) {
+    for (const auto& [arch, entries] : planned->choices) {
       const Source& source = entries.front();
       lines.push_back(fmt::format(
-          "{}: {} PTX{}, {} kernels -> {}", unit->label,
+          "{}: {} PTX{}, {} kernels -> {}", planned->label,
           source.front()->ArchName(),
           source.size() == 1
               ? ""
               : fmt::format(" of {} translation units", source.size()),
-          unit->kernel_count, arch));
+          planned->kernel_count, arch));
     }
   }
   return lines;
