@@ -14,6 +14,7 @@
 #include "cli/tree_packing.h"
 #include "packager/parallel.h"
 #include "packager/record.h"
+#include "support/input_file.h"
 
 namespace cerberus::cli {
 namespace {
@@ -159,7 +160,8 @@ Status TreePacking::WriteBundle() {
     }
     const unsigned mode = (st.st_mode & 0111) != 0 ? 0755 : 0644;
     CERB_TRY(OutputFile out, OutputFile::Create(PathOf(part, path), mode));
-    CERB_TRY_VOID(out.CopyFrom(file.source));
+    CERB_TRY(const InputFile source, InputFile::Open(file.source));
+    CERB_TRY_VOID(out.CopyFrom(source));
     CERB_TRY_VOID(Record(part, path, out, mode));
     CERB_TRY_VOID(out.Commit());
   }
