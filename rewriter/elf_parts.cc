@@ -263,6 +263,39 @@ void ElfPatcher::UpdatePointers() {
   FillTables();
 }
 
+// What patchelf moves gets a segment of its own, and loses its only section
+// when it moves again. GNU strip gives a segment without sections an offset
+// that the loader does not take.
+void ElfPatcher::DescribeOldSegments() {
+  for (std::size_t i = 0; i < segments_.size(); ++i) {
+    const Elf64_Phdr& segment = segments_[i];
+    const bool is_new =
+        i >= load_index_ && i < load_index_ + new_segments_.size();
+    if (segment.p_type != PT_LOAD || segment.p_filesz == 0 || is_new) continue;
+    const auto is_in = [&](const Elf64_Shdr& section) {
+      return (section.sh_flags & SHF_ALLOC) != 0 &&
+             section.sh_type != SHT_NOBITS && section.sh_size != 0 &&
+             section.sh_addr < segment.p_vaddr + segment.p_filesz &&
+             section.sh_addr + section.sh_size > segment.p_vaddr;
+    };
+    if (std::any_of(sections_.begin(), sections_.end(), is_in) ||
+        std::any_of(kept_.begin(), kept_.end(),
+                    [&](const Kept& kept) { return is_in(kept.header); })) {
+      continue;
+    }
+    Elf64_Shdr section{};
+    section.sh_type = SHT_PROGBITS;
+    section.sh_flags = SHF_ALLOC;
+    if ((segment.p_flags & PF_W) != 0) section.sh_flags |= SHF_WRITE;
+    if ((segment.p_flags & PF_X) != 0) section.sh_flags |= SHF_EXECINSTR;
+    section.sh_addr = segment.p_vaddr;
+    section.sh_offset = segment.p_offset;
+    section.sh_size = segment.p_filesz;
+    section.sh_addralign = 1;
+    kept_.push_back({std::string(kOldSection), section});
+  }
+}
+
 // The section header table and the section names, copied behind the segment
 // with what is new.
 void ElfPatcher::AppendSections() {
@@ -279,6 +312,7 @@ void ElfPatcher::AppendSections() {
     plan_.notes.back().severity = Severity::kWarning;
     return;
   }
+  DescribeOldSegments();
   const ByteSpan old_names = elf_.SectionBytes(elf_.sections()[names_index]);
   Bytes names(old_names.begin(), old_names.end());
   const auto add = [&](Elf64_Shdr section, std::string_view name) {

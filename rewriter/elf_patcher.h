@@ -18,6 +18,7 @@ namespace cerberus::rewriter {
 
 inline constexpr std::uint64_t kPage = 0x1000;
 inline constexpr std::string_view kTableSection = ".cerberus.phdr";
+inline constexpr std::string_view kOldSection = ".cerberus.old";
 // Left for tools that add entries after us, as GNU ld does.
 inline constexpr std::size_t kSpareDynamicEntries = 4;
 inline constexpr std::size_t kSpareHeaders = 2;
@@ -81,6 +82,7 @@ class ElfPatcher {
   void PointToNotes(Elf64_Phdr& segment);
   void UpdateSections();
   void FillTables();
+  void DescribeOldSegments();
   void AppendSections();
   Status EditPointers();
   Status EditTables();

@@ -52,6 +52,7 @@ VARIANTS = {
     "noproperty": [],   # .note.gnu.property removed before conversion
     "noheaders": [],    # no section headers
     "patched": [],      # patchelf moved things about before conversion
+    "repatched": [],    # and again, as auditwheel has it
 }
 # What the tools themselves cannot do (linker, kind, variant; None: any).
 BROKEN = [
@@ -63,6 +64,7 @@ BROKEN = [
     ("gold", None, "noseparate"),
     # patchelf 0.14 crashes on executables of mold at fixed addresses.
     ("mold", "nopie", "patched"),
+    ("mold", "nopie", "repatched"),
 ]
 TOOLS = {
     "strip": ["strip", "{f}"],
@@ -81,7 +83,7 @@ TOOLS = {
 }
 # chrpath takes the first string table for the loader's, which patchelf has put
 # behind others.
-NOT_AFTER = {("patched", "chrpath")}
+NOT_AFTER = {("patched", "chrpath"), ("repatched", "chrpath")}
 # Where the fatbin stays, for a symbol that others can see leads to it.
 KEEPS = {("lib", "symbol")}
 
@@ -109,9 +111,9 @@ def build(cc, folder, linker, kind, variant, source="program.c"):
         run(["objcopy", "--remove-section", ".note.gnu.property", out])
     if variant == "noheaders":
         run(["llvm-strip-22", "--strip-sections", out])
-    if variant == "patched":
+    for i in range({"patched": 1, "repatched": 3}.get(variant, 0)):
         run(["patchelf", "--set-rpath",
-             "/a/very/long/path/that/fits/nowhere" * 9, out])
+             "/a/very/long/path/that/fits/nowhere" * (9 + 20 * i), out])
     return out
 
 
