@@ -131,8 +131,8 @@ def lay_out(name, wheel, version, build, tree):
         shutil.copytree(HERE / "cerberus", tree / "cerberus",
                         ignore=shutil.ignore_patterns("__pycache__"))
         (info / "entry_points.txt").write_text(
-            "[console_scripts]\ncerberus = cerberus:main\n"
-            "cerberus-convert = cerberus:convert\n")
+            "[console_scripts]\ncerberus = cerberus.__main__:main\n"
+            "cerberus-convert = cerberus.__main__:convert\n")
 
 
 def make(name, wheel, version, build, out, work):
