@@ -3,6 +3,7 @@
 #define CERBERUS_PTXC_BACKEND_CODEGEN_H_
 
 #include <memory>
+#include <mutex>
 
 #include "ptxc/compile/compile.h"
 
@@ -25,6 +26,10 @@ void PrepareModule(llvm::Module& module, const TargetId& target,
 // Object file or assembly text. The module is consumed by it.
 Result<Bytes> EmitMachineCode(llvm::Module& module,
                               llvm::TargetMachine& machine, bool assembly);
+
+// Held where LLVM's options, which are the process's, are given and taken; lld
+// does that as well, as often as it links.
+std::mutex& OptionsOfLlvm();
 
 }  // namespace cerberus::ptx
 

@@ -10,6 +10,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "ptxc/passes/ended_waves.h"
 #include "ptxc/passes/lanes/lane_progress.h"
 
 namespace cerberus::ptx {
@@ -23,16 +24,20 @@ constexpr llvm::StringLiteral kPrefix = "__cerberus_dev_";
 constexpr llvm::StringLiteral kWavePrefix = "__cerberus_wave_";  // waves.h
 constexpr llvm::StringLiteral kBallot = "__cerberus_wave_ballot";
 
+// It ends the wave.
+bool IsReport(llvm::StringRef name) {
+  name.consume_front(kPrefix);
+  return name.starts_with("report_");
+}
+
 // From how many calls on a function stays one. Control flow of its own in each
 // of many places costs more than quadratic time: a program that checks each
 // access has thousands of reports, and kernels read textures in many places.
 unsigned CallsThatStay(llvm::StringRef name) {
+  if (IsReport(name)) return 32;
   name.consume_front(kPrefix);
   if (name.starts_with("tex") || name.starts_with("gather_")) return 3;
-  if (name.starts_with("report_") || name.starts_with("surface_") ||
-      name.starts_with("random_")) {
-    return 32;
-  }
+  if (name.starts_with("surface_") || name.starts_with("random_")) return 32;
   return ~0u;
 }
 
@@ -117,6 +122,7 @@ Status LinkDeviceLibrary(llvm::Module& module) {
       function->addFnAttr(llvm::Attribute::Convergent);
     }
     function->addFnAttr(llvm::Attribute::NoUnwind);
+    if (call && IsReport(name)) function->addFnAttr(kEndsWave);
   }
   MarkWaveFunctions(module);
   return {};

@@ -13,6 +13,7 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
+#include "ptxc/backend/codegen.h"
 #include "ptxc/backend/notes.h"
 #include "support/mapped_file.h"
 
@@ -63,7 +64,6 @@ Status WriteObject(const std::string& path, ByteSpan object) {
 }  // namespace
 
 Result<Bytes> LinkCodeObject(const std::vector<Bytes>& objects) {
-  static std::mutex one_link_at_a_time;
   CERB_TRY(PrivateFolder folder, PrivateFolder::Create());
   const std::string out = folder.File("out");
   std::vector<std::string> in;
@@ -80,7 +80,7 @@ Result<Bytes> LinkCodeObject(const std::vector<Bytes>& objects) {
   std::string messages;
   llvm::raw_string_ostream stream(messages);
   {
-    std::lock_guard lock(one_link_at_a_time);
+    const std::lock_guard lock(OptionsOfLlvm());
     const lld::Result result =
         lld::lldMain(args, stream, stream, {{lld::Gnu, &lld::elf::link}});
     if (result.retCode != 0) {

@@ -54,12 +54,14 @@ INLINE void PublishRecord(GLOBAL ErrorRecord* record, u32 kind) {
                           __MEMORY_SCOPE_SYSTEM);
 }
 
+// The wave ends here: passes/ended_waves.h.
 DEV(void, report_fault)(u64 context, u32 kind, u32 line, GLOBAL char* name) {
-  GLOBAL ErrorRecord* record = ClaimRecord(context, kind);
-  if (record == nullptr) return;
-  record->line = line;
-  record->kernel_name = reinterpret_cast<u64>(name);
-  PublishRecord(record, kind);
+  if (GLOBAL ErrorRecord* record = ClaimRecord(context, kind)) {
+    record->line = line;
+    record->kernel_name = reinterpret_cast<u64>(name);
+    PublishRecord(record, kind);
+  }
+  __builtin_amdgcn_endpgm();
 }
 
 // ---- printf -----------------------------------------------------------------
@@ -291,20 +293,21 @@ INLINE void WriteAssertion(u64 context, const char* message, const char* file,
 
 // __assertfail. Each thread that fails writes its line; the first one's is in
 // the record as well, should the ring be full. The line comes first, so that
-// it is there when the host sees the record.
+// it is there when the host sees the record. Then the wave ends, as above.
 DEV(void, report_assert)(u64 context, u64 message, u64 file, u32 line,
                          u64 function, GLOBAL char* name) {
   WriteAssertion(context, reinterpret_cast<const char*>(message),
                  reinterpret_cast<const char*>(file), line,
                  reinterpret_cast<const char*>(function));
-  GLOBAL ErrorRecord* record = ClaimRecord(context, kErrorAssert);
-  if (record == nullptr) return;
-  record->line = line;
-  record->kernel_name = reinterpret_cast<u64>(name);
-  record->message = message;
-  record->file = file;
-  record->function = function;
-  PublishRecord(record, kErrorAssert);
+  if (GLOBAL ErrorRecord* record = ClaimRecord(context, kErrorAssert)) {
+    record->line = line;
+    record->kernel_name = reinterpret_cast<u64>(name);
+    record->message = message;
+    record->file = file;
+    record->function = function;
+    PublishRecord(record, kErrorAssert);
+  }
+  __builtin_amdgcn_endpgm();
 }
 
 // ---- malloc -----------------------------------------------------------------

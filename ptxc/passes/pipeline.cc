@@ -18,14 +18,19 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
 #include "ptxc/passes/addresses.h"
+#include "ptxc/passes/ended_waves.h"
 #include "ptxc/passes/exact_floats.h"
 #include "ptxc/passes/freezes.h"
+#include "ptxc/passes/invariants.h"
 #include "ptxc/passes/irreducible.h"
 #include "ptxc/passes/kernel_inputs.h"
+#include "ptxc/passes/ladders.h"
 #include "ptxc/passes/lanes/joins.h"
 #include "ptxc/passes/lanes/lane_progress.h"
 #include "ptxc/passes/lanes/whole_loops.h"
+#include "ptxc/passes/mask_search.h"
 #include "ptxc/passes/shuffles.h"
+#include "ptxc/passes/sinking.h"
 #include "ptxc/passes/uniform_sums.h"
 #include "ptxc/passes/unset_registers.h"
 
@@ -52,8 +57,7 @@ constexpr const char* kDefaultToPointers =
     "infer-address-spaces,"
     "early-cse<memssa>)";
 constexpr const char* kDefault =
-    "function(loop-mssa(licm),"
-    "gvn,"
+    "function(gvn,"
     "sink,"
     "instcombine<no-verify-fixpoint>,"
     "adce,"
@@ -144,13 +148,19 @@ Status RunPipeline(llvm::Module& module, llvm::TargetMachine& machine,
   if (light) {
     CERB_TRY_VOID(add(kLight));
   } else if (optimise) {
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(HoldSums()));
     CERB_TRY_VOID(add(kDefaultToPointers));
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(FindPointers()));
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(
         ChooseShuffles(options.waves.wave_size)));
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(HoistInvariants()));
     CERB_TRY_VOID(add(kDefault));
   }
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(RejoinEndedWaves()));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(CutIrreducible()));
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(CutLadders()));
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(
+      BoundMaskSearch(options.waves.wave_size)));
   if (optimise) {
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(OrderUniformSums()));
   }

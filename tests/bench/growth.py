@@ -95,6 +95,29 @@ def exits(n):
         for i in range(n)))
 
 
+def assertions(n):
+    """Each report has its own way, as nvcc's has."""
+    text = ".extern .func __assertfail (%s);\n" % ", ".join(
+        ".param .b%d p%d" % (size, i)
+        for i, size in enumerate((64, 64, 32, 64, 64)))
+    text += "".join(".global .align 1 .b8 %s[4] = {97, 98, 99};\n" % name
+                    for name in ("what", "file", "function"))
+    body = "  .reg .u64 %w, %g, %l;\n"
+    for i in range(n):
+        body += ("  ld.global.u32 %%r1, [%%o+%d];\n"
+                 "  setp.lt.u32 %%p, %%r1, %%u;\n  @%%p bra OK%d;\n"
+                 "  cvta.global.u64 %%w, what;\n  cvta.global.u64 %%g, file;\n"
+                 "  cvta.global.u64 %%l, function;\n  {\n"
+                 "  .param .b64 p0;\n  .param .b64 p1;\n  .param .b32 p2;\n"
+                 "  .param .b64 p3;\n  .param .b64 p4;\n"
+                 "  st.param.b64 [p0], %%w;\n  st.param.b64 [p1], %%g;\n"
+                 "  st.param.b32 [p2], %d;\n  st.param.b64 [p3], %%l;\n"
+                 "  st.param.b64 [p4], 1;\n"
+                 "  call.uni __assertfail, (p0, p1, p2, p3, p4);\n  }\n"
+                 "OK%d:\n  add.u32 %%x, %%x, %%r1;\n" % (4 * i, i, i, i))
+    return kernel(body, text)
+
+
 def loops(n):
     """One behind the other, that lanes leave at two places."""
     return kernel("".join(
@@ -179,10 +202,11 @@ def live(n):
 FAMILIES = {
     "straight": (straight, "instructions in a row", 3750, 30000),
     "memory": (memory, "loads in a row", 1000, 8000),
-    "branches": (lambda n: branches(n, "%t"), "branches by thread", 250, 4000),
+    "branches": (lambda n: branches(n, "%x"), "branches by thread", 250, 4000),
     "uniform": (lambda n: branches(n, "%u"), "branches by block", 250, 4000),
     "nested": (nested, "branches in each other", 125, 1000),
     "exits": (exits, "exits", 125, 2000),
+    "assertions": (assertions, "assertions", 125, 2000),
     "loops": (loops, "loops with two exits", 125, 1000),
     "searches": (searches, "searches in a loop", 50, 800),
     "variables": (variables, "variables loaded", 125, 1000),

@@ -22,18 +22,23 @@
 #include "llvm/Target/TargetMachine.h"
 #include "ptxc/backend/codegen.h"
 #include "ptxc/passes/addresses.h"
+#include "ptxc/passes/ended_waves.h"
 #include "ptxc/passes/exact_floats.h"
 #include "ptxc/passes/freezes.h"
+#include "ptxc/passes/invariants.h"
 #include "ptxc/passes/irreducible.h"
 #include "ptxc/passes/kernel_inputs.h"
+#include "ptxc/passes/ladders.h"
 #include "ptxc/passes/lanes/joins.h"
 #include "ptxc/passes/lanes/lane_progress.h"
 #include "ptxc/passes/lanes/waves.h"
 #include "ptxc/passes/lanes/whole_loops.h"
 #include "ptxc/passes/local_memory.h"
+#include "ptxc/passes/mask_search.h"
 #include "ptxc/passes/own_halves.h"
 #include "ptxc/passes/shared_window.h"
 #include "ptxc/passes/shuffles.h"
+#include "ptxc/passes/sinking.h"
 #include "ptxc/passes/uniform_sums.h"
 #include "ptxc/passes/unset_registers.h"
 #include "support/output_file.h"
@@ -191,7 +196,17 @@ constexpr PassRow kPasses[] = {
      [](Session& s) {
        s.RunOnFunctions(ChooseShuffles(s.target().wave_size));
      }},
+    {"hoist-invariants",
+     [](Session& s) { s.RunOnFunctions(HoistInvariants()); }},
+    {"hold-sums", [](Session& s) { s.RunOnFunctions(HoldSums()); }},
+    {"rejoin-ended-waves",
+     [](Session& s) { s.RunOnFunctions(RejoinEndedWaves()); }},
     {"cut-irreducible", [](Session& s) { s.RunOnFunctions(CutIrreducible()); }},
+    {"cut-ladders", [](Session& s) { s.RunOnFunctions(CutLadders()); }},
+    {"bound-mask-search",
+     [](Session& s) {
+       s.RunOnFunctions(BoundMaskSearch(s.target().wave_size));
+     }},
     {"order-uniform-sums",
      [](Session& s) { s.RunOnFunctions(OrderUniformSums()); }},
     {"keep-floats-exact",

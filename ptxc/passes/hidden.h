@@ -1,0 +1,37 @@
+// Values that LLVM does not see through: assembly without text takes each and
+// gives it back. A lane's own values only, those of a wave would be copied.
+#ifndef CERBERUS_PTXC_PASSES_HIDDEN_H_
+#define CERBERUS_PTXC_PASSES_HIDDEN_H_
+
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/Instructions.h"
+
+namespace cerberus::ptx {
+
+inline bool CanHide(llvm::Instruction& value) {
+  const llvm::Type* type = value.getType();
+  return (type->isIntegerTy(32) || type->isIntegerTy(64) || type->isFloatTy() ||
+          type->isDoubleTy()) &&
+         value.getInsertionPointAfterDef();
+}
+
+// Who uses `value` uses what comes back, by way of `type`, of the same size.
+inline llvm::CallInst& Hide(llvm::Instruction& value, llvm::Type* type) {
+  llvm::IRBuilder<> b(value.getContext());
+  b.SetInsertPoint(value.getParent(), *value.getInsertionPointAfterDef());
+  auto* made = b.CreateCall(
+      llvm::InlineAsm::get(
+          llvm::FunctionType::get(type, {value.getType()}, false), "", "=v,0",
+          /*hasSideEffects=*/false),
+      {llvm::PoisonValue::get(value.getType())});
+  made->setDoesNotAccessMemory();
+  made->setDoesNotThrow();
+  value.replaceAllUsesWith(b.CreateBitCast(made, value.getType()));
+  made->setArgOperand(0, &value);
+  return *made;
+}
+
+}  // namespace cerberus::ptx
+
+#endif  // CERBERUS_PTXC_PASSES_HIDDEN_H_

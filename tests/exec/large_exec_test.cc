@@ -1,0 +1,205 @@
+// Large functions: what ptxc does only where there is much of it (ladders of
+// exits, checks that end the wave, sums across many blocks), in random programs
+// that the host computes as well.
+//   CERBERUS_TEST_LARGE=FIRST:COUNT large_exec_test
+// runs others than the few that belong to the test.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "tests/exec/ptx_runner.h"
+
+namespace cerberus::exec {
+namespace {
+
+constexpr std::uint32_t kThreads = 64;
+constexpr std::uint32_t kMultiplier = 1664525;
+
+class Program {
+ public:
+  explicit Program(std::uint32_t seed) : random_(seed * 7919 + 1) {
+    for (int i = 0; i < 8; ++i) Below(2);
+    rounds_ = 1 + Below(3);
+    const std::uint32_t count = 60 + Below(140);
+    // One kind more often than others, so that ladders get long.
+    const std::uint32_t often = Below(kKinds);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const std::uint32_t kind = Below(2) == 0 ? often : Below(kKinds);
+      steps_.push_back({kind, Below(1u << 16), Below(1000) | 1, Below(count)});
+    }
+  }
+
+  std::string Ptx() const {
+    std::string text =
+        ".version 8.3\n.target sm_90\n.address_size 64\n"
+        ".visible .entry k(.param .u64 out, .param .u64 in)\n{\n"
+        "  .reg .b64 %o, %i;\n  .reg .b32 %x, %s, %t, %n, %r<4>;\n"
+        "  .reg .pred %p;\n"
+        "  ld.param.u64 %o, [out];\n  ld.param.u64 %i, [in];\n"
+        "  mov.u32 %t, %tid.x;\n  mad.wide.u32 %o, %t, 8, %o;\n"
+        "  mov.u32 %x, %t;\n  mov.u32 %s, 1;\n  mov.u32 %n, 0;\nROUND:\n";
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      const Step& step = steps_[i];
+      const std::string at = std::to_string(i);
+      const std::string value = std::to_string(step.value);
+      const std::string factor = std::to_string(step.factor);
+      text += "  mad.lo.u32 %x, %x, " + std::to_string(kMultiplier) + ", " +
+              value + ";\n  shr.u32 %r0, %x, 16;\n";
+      switch (step.kind) {
+        case kDiamond:
+          text +=
+              "  and.b32 %r1, %r0, 1;\n  setp.eq.u32 %p, %r1, 0;\n"
+              "  @%p bra ELSE" +
+              at + ";\n  xor.b32 %x, %x, " + factor + ";\n  bra DONE" + at +
+              ";\nELSE" + at + ":\n  add.u32 %s, %s, %x;\nDONE" + at + ":\n";
+          break;
+        case kExit:
+        case kOtherExit:
+        case kNextRound:
+          text += "  and.b32 %r1, %r0, 127;\n  setp.eq.u32 %p, %r1, " +
+                  std::to_string(step.value & 127) + ";\n  @%p bra " +
+                  (step.kind == kExit        ? "END"
+                   : step.kind == kOtherExit ? "OTHER"
+                                             : "NEXT") +
+                  ";\n";
+          break;
+        case kLoop:
+          text += "  and.b32 %r1, %r0, 7;\nLOOP" + at +
+                  ":\n  mad.lo.u32 %s, %s, 3, %r1;\n  and.b32 %r2, %s, 31;\n"
+                  "  setp.eq.u32 %p, %r2, 7;\n  @%p bra OUT" +
+                  at +
+                  ";\n  sub.u32 %r1, %r1, 1;\n  setp.gt.s32 %p, %r1, 0;\n"
+                  "  @%p bra LOOP" +
+                  at + ";\nOUT" + at + ":\n";
+          break;
+        case kCheck:  // holds
+          text +=
+              "  ld.global.u32 %r1, [%i];\n  and.b32 %r2, %r0, 15;\n"
+              "  add.u32 %r1, %r1, %r2;\n  setp.lt.u32 %p, %r1, 65551;\n"
+              "  @%p bra OK" +
+              at + ";\n  trap;\nOK" + at + ":\n  add.u32 %s, %s, %r0;\n";
+          break;
+        case kLoad:
+          text += "  ld.global.u32 %r1, [%i+" + std::to_string(4 * step.index) +
+                  "];\n  add.u32 %s, %s, %r1;\n  setp.gt.u32 %p, %r1, %r0;\n"
+                  "  @%p add.u32 %x, %x, %s;\n";
+          break;
+        default:  // by what is the same in all threads
+          text += "  ld.global.u32 %r1, [%i];\n  setp.gt.u32 %p, %r1, " +
+                  value + ";\n  @%p bra ALL" + at + ";\n  mad.lo.u32 %s, %s, " +
+                  factor + ", %x;\nALL" + at + ":\n";
+      }
+    }
+    return text + "NEXT:\n  add.u32 %n, %n, 1;\n  setp.lt.u32 %p, %n, " +
+           std::to_string(rounds_) +
+           ";\n  @%p bra ROUND;\n  bra END;\nOTHER:\n  xor.b32 %s, %s, 4660;\n"
+           "END:\n  st.global.u32 [%o], %x;\n  st.global.u32 [%o+4], %s;\n"
+           "  ret;\n}\n";
+  }
+
+  std::uint32_t Input(std::uint32_t index) const {
+    return (index + 1) * 40503 % 65536;
+  }
+  std::size_t size() const { return steps_.size(); }
+
+  std::uint64_t Expected(std::uint32_t thread) const {
+    std::uint32_t x = thread, s = 1;
+    for (std::uint32_t round = 0; round < rounds_; ++round) {
+      for (const Step& step : steps_) {
+        x = x * kMultiplier + step.value;
+        const std::uint32_t r0 = x >> 16;
+        const bool leaves = (r0 & 127) == (step.value & 127);
+        if (step.kind == kExit && leaves) return Result(x, s);
+        if (step.kind == kOtherExit && leaves) return Result(x, s ^ 4660);
+        if (step.kind == kNextRound && leaves) break;
+        Do(step, r0, &x, &s);
+      }
+    }
+    return Result(x, s);
+  }
+
+ private:
+  enum Kind : std::uint32_t {
+    kDiamond,
+    kExit,
+    kOtherExit,
+    kNextRound,
+    kLoop,
+    kCheck,
+    kLoad,
+    kUniform,
+    kKinds
+  };
+  struct Step {
+    std::uint32_t kind, value, factor, index;
+  };
+
+  static std::uint64_t Result(std::uint32_t x, std::uint32_t s) {
+    return x | std::uint64_t{s} << 32;
+  }
+  void Do(const Step& step, std::uint32_t r0, std::uint32_t* x,
+          std::uint32_t* s) const {
+    if (step.kind == kDiamond) {
+      if ((r0 & 1) == 0) {
+        *s += *x;
+      } else {
+        *x ^= step.factor;
+      }
+    } else if (step.kind == kLoop) {
+      std::uint32_t r1 = r0 & 7;
+      do {
+        *s = *s * 3 + r1;
+      } while ((*s & 31) != 7 && static_cast<std::int32_t>(--r1) > 0);
+    } else if (step.kind == kCheck) {
+      *s += r0;
+    } else if (step.kind == kLoad) {
+      const std::uint32_t r1 = Input(step.index);
+      *s += r1;
+      if (r1 > r0) *x += *s;
+    } else if (step.kind == kUniform && Input(0) <= step.value) {
+      *s = *s * step.factor + *x;
+    }
+  }
+  std::uint32_t Below(std::uint32_t limit) {
+    random_ = random_ * 1664525 + 1013904223;
+    return (random_ >> 8) % limit;
+  }
+
+  std::uint32_t random_;
+  std::uint32_t rounds_ = 0;
+  std::vector<Step> steps_;
+};
+
+TEST(LargeExec, RandomPrograms) {
+  std::uint32_t first = 0, count = 12;
+  if (const char* text = std::getenv("CERBERUS_TEST_LARGE")) {
+    ASSERT_EQ(std::sscanf(text, "%u:%u", &first, &count), 2) << text;
+  }
+  for (std::uint32_t i = first; i < first + count; ++i) {
+    const Program program(i);
+    SCOPED_TRACE("program " + std::to_string(i));
+    auto module = PtxModule::Compile(program.Ptx());
+    ASSERT_TRUE(module) << module.error().ToString() << program.Ptx();
+    Buffer out((*module)->device(), 8 * kThreads);
+    Buffer in((*module)->device(), 4 * program.size());
+    for (std::uint32_t k = 0; k < program.size(); ++k) {
+      in.as<std::uint32_t>()[k] = program.Input(k);
+    }
+    Launch launch;
+    launch.block = {kThreads, 1, 1};
+    launch.params = {out.address(), in.address()};
+    const Status status = (*module)->Run("k", launch);
+    ASSERT_TRUE(status) << status.error().ToString();
+    for (std::uint32_t t = 0; t < kThreads; ++t) {
+      ASSERT_EQ(out.as<std::uint64_t>()[t], program.Expected(t))
+          << "thread " << t << program.Ptx();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cerberus::exec
