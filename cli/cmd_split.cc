@@ -113,8 +113,10 @@ class SplitVerb : public Verb {
     for (const Diag& note : splitting_->plan().notes) reporter.Report(note);
     if (dry_run_) return {};
     CERB_TRY_VOID(MakeFolder(place.folder, made_folders_));
+    const auto pool = std::make_shared<kpack::FramePool>();
     CERB_TRY_VOID(splitting_->Pack(archives_, [&](const std::string& target) {
       kpack::ArchiveOptions archive;
+      archive.pool = pool;
       archive.group_name = group;
       archive.gfx_arch_family = target;
       return kpack::ArchiveWriter::Create(place.File(group, target), archive);

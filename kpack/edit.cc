@@ -170,6 +170,7 @@ ArchiveOptions WriterOptions(const EditOptions& options,
   archive.compression = options.compression;
   if (options.level != 0) archive.level = options.level;
   archive.arches = std::move(arches);
+  archive.pool = std::make_shared<FramePool>();
   return archive;
 }
 

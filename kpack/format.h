@@ -18,6 +18,8 @@ inline constexpr char kChecksumMark[8] = {'c', 'h', 'e', 'c',
 inline constexpr std::uint64_t kTableChecksumOffset = 24;
 // The key in an entry's metadata.
 inline constexpr char kChecksumKey[] = "xxh3";
+// The key in the table: u32 of each frame, so that they need not be walked.
+inline constexpr char kFrameSizesKey[] = "frame_sizes";
 
 inline constexpr char kSchemeNone[] = "none";
 inline constexpr char kSchemeZstd[] = "zstd-per-kernel";

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kpack/c_handles.h"
+#include "kpack/loaded_memory.h"
 #include "kpack/marker.h"
 #include "kpack/reader.h"
 #include "kpack/resolve.h"
@@ -92,6 +93,16 @@ bool FindMapping(const void* address, Mapping& found) {
     found.path = line.text + path_at;
   }
   return inside;
+}
+
+// All of the address space if nothing is known of the address. A marker that
+// no loaded file holds is a test's.
+std::size_t ReadableAt(const void* address) {
+  const std::size_t loaded = cerberus::kpack::LoadedBytesAt(address);
+  if (loaded != 0) return loaded;
+  Mapping mapping;
+  if (!FindMapping(address, mapping)) return SIZE_MAX;
+  return mapping.end - reinterpret_cast<std::uintptr_t>(address);
 }
 
 }  // namespace
@@ -240,13 +251,8 @@ kpack_error_t kpack_load_code_object(kpack_cache_t cache,
     return BadArgument(cache, __func__);
   }
   return Guard(cache, [&] {
-    Mapping mapping;
-    std::size_t readable = cerberus::kpack::kMaxMarkerBytes;
-    if (FindMapping(hipk_metadata, mapping)) {
-      readable = std::min<std::size_t>(
-          readable,
-          mapping.end - reinterpret_cast<std::uintptr_t>(hipk_metadata));
-    }
+    const std::size_t readable = std::min<std::size_t>(
+        cerberus::kpack::kMaxMarkerBytes, ReadableAt(hipk_metadata));
     cerberus::Result<cerberus::kpack::Marker> marker =
         cerberus::kpack::DecodeMarker(ByteSpan(
             static_cast<const std::uint8_t*>(hipk_metadata), readable));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <limits>
 #include <msgpack.hpp>
@@ -81,7 +82,6 @@ class TreeBuilder {
     Node node = {};
     node.kind = kind;
     node.size = size;
-    node.end = static_cast<std::uint32_t>(nodes_.size() + 1);
     nodes_.push_back(node);
     return &nodes_.back();
   }
@@ -123,6 +123,10 @@ class TreeBuilder {
 
 Result<Document> Document::Parse(ByteSpan bytes, const Limits& limits) {
   Document document;
+  // In a table of contents a value has ten bytes on average; room that stays
+  // unused costs less than to move them all as they grow.
+  document.nodes_.reserve(
+      std::min<std::size_t>(bytes.size() / 8, limits.values));
   TreeBuilder builder(limits, document.nodes_);
   std::size_t offset = 0;
   std::string error;
@@ -223,8 +227,8 @@ Value Value::First() const {
 
 Value Value::Next(Value child) const {
   if (document_ == nullptr || child.document_ != document_) return Value();
-  const std::uint32_t next = document_->nodes_[child.index_].end;
-  if (next >= document_->nodes_[index_].end) return Value();
+  const std::uint32_t next = document_->EndOf(child.index_);
+  if (next >= document_->EndOf(index_)) return Value();
   return Value(document_, next);
 }
 

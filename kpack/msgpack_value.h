@@ -109,19 +109,28 @@ class Document {
   friend class TreeBuilder;
 
   // Values in the order of the bytes; a container is followed by its
-  // children, and `end` is the index behind its last descendant.
+  // children. A table of contents has some twenty for each entry, so they are
+  // small.
   struct Node {
-    Value::Kind kind;
-    std::uint32_t size;  // bytes of a string, children of a container
-    std::uint32_t end;
     union {
       bool boolean;
       std::int64_t integer;
       std::uint64_t unsigned_integer;
       double floating;
       const char* text;
+      std::uint32_t end;  // of a container: behind its last descendant
     };
+    std::uint32_t size;  // bytes of a string, children of a container
+    Value::Kind kind;
   };
+  static_assert(sizeof(Node) == 16);
+  // The index behind a value and all that is in it.
+  std::uint32_t EndOf(std::uint32_t index) const {
+    const Node& node = nodes_[index];
+    const bool container =
+        node.kind == Value::Kind::kArray || node.kind == Value::Kind::kMap;
+    return container ? node.end : index + 1;
+  }
 
   std::vector<Node> nodes_;
 };

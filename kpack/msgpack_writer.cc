@@ -34,6 +34,11 @@ void MsgpackWriter::Uint(std::uint64_t value) {
   impl_->packer.pack_uint64(value);
 }
 
+void MsgpackWriter::Binary(ByteSpan bytes) {
+  impl_->packer.pack_bin(static_cast<std::uint32_t>(bytes.size()));
+  Raw(bytes);
+}
+
 // An extension of 2^32 bytes: its length has wrapped round in msgpack-c.
 static constexpr std::uint8_t kEmptyExtension[1] = {0};
 
@@ -59,12 +64,7 @@ void MsgpackWriter::Copy(Value value) {  // NOLINT(misc-no-recursion)
       impl_->packer.pack_double(*value.AsFloat());
       break;
     case Value::Kind::kString: String(*value.AsString()); break;
-    case Value::Kind::kBinary: {
-      const ByteSpan bytes = *value.AsBinary();
-      impl_->packer.pack_bin(static_cast<std::uint32_t>(bytes.size()));
-      Raw(bytes);
-      break;
-    }
+    case Value::Kind::kBinary: Binary(*value.AsBinary()); break;
     case Value::Kind::kExtension: {
       const ByteSpan bytes = value.AsExtension().value_or(kEmptyExtension);
       impl_->packer.pack_ext(bytes.size() - 1,

@@ -25,6 +25,7 @@ class MsgpackWriter {
   void String(std::string_view text);
   void Int(std::int64_t value);
   void Uint(std::uint64_t value);
+  void Binary(ByteSpan bytes);
   // What was read elsewhere, all that is in it included.
   void Copy(Value value);
   // What Take() of another writer returned: one value, or several.

@@ -196,7 +196,7 @@ class TocReader {
   }
 
   // Scheme "zstd-per-kernel": u32 n, then n times u32 length and a frame.
-  // The lengths are the only index, so they are walked once, here.
+  // In archives of others the lengths are the only index.
   KpackStatus ReadFrames() {
     const std::optional<std::uint64_t> offset =
         top_.Find("zstd_offset").AsUint();
@@ -213,38 +213,74 @@ class TocReader {
                   fmt::format("frames of {} bytes, expected 4 to {}", *size,
                               kMaxZstdArea));
     }
-    std::uint64_t at = *offset;
-    const std::uint64_t end = *offset + *size;
-    const auto read_number = [&](std::uint32_t* number) -> KpackStatus {
-      std::uint8_t bytes[sizeof *number];
-      if (a_.in_memory_) {
-        std::memcpy(bytes, a_.bytes_.data() + at, sizeof bytes);
-      } else if (!a_.file_.ReadNumber(at, bytes, sizeof bytes)) {
-        return Fail(KpackCode::kIoError, at, "the file has become shorter");
-      }
-      *number = LoadLe<std::uint32_t>(bytes);
-      at += sizeof *number;
-      return {};
-    };
+    frames_ = *offset;
+    frames_end_ = *offset + *size;
     std::uint32_t count = 0;
-    if (KpackStatus status = read_number(&count); !status) return status;
+    if (KpackStatus status = ReadNumber(frames_, &count); !status) {
+      return status;
+    }
     if (count > kMaxFrames) {
       return Fail(
           KpackCode::kInvalidFormat, *offset,
           fmt::format("{} frames, at most {} are accepted", count, kMaxFrames));
     }
+    if (const Value sizes = top_.Find(kFrameSizesKey);
+        sizes && a_.has_checksums_) {
+      return TakeFrameSizes(sizes, count);
+    }
+    return WalkFrames(count);
+  }
+
+  KpackStatus ReadNumber(std::uint64_t at, std::uint32_t* number) const {
+    std::uint8_t bytes[sizeof *number];
+    if (a_.in_memory_) {
+      std::memcpy(bytes, a_.bytes_.data() + at, sizeof bytes);
+    } else if (!a_.file_.ReadNumber(at, bytes, sizeof bytes)) {
+      return Fail(KpackCode::kIoError, at, "the file has become shorter");
+    }
+    *number = LoadLe<std::uint32_t>(bytes);
+    return {};
+  }
+
+  // The table has its checksum. That the lengths before the frames are the same
+  // is seen when a frame is read.
+  KpackStatus TakeFrameSizes(Value value, std::uint32_t count) {
+    const ByteSpan sizes = value.AsBinary().value_or(ByteSpan());
+    std::uint64_t at = frames_ + sizeof count;
+    if (sizes.size() / sizeof count == count) {
+      a_.blobs_.reserve(count);
+      for (std::uint32_t i = 0; i < count; ++i) {
+        const auto size =
+            LoadLe<std::uint32_t>(sizes.data() + i * sizeof count);
+        at += sizeof size;
+        a_.blobs_.push_back({at, size});
+        at += size;
+      }
+    }
+    if (a_.blobs_.size() != count || at != frames_end_) {
+      return TocError(
+          fmt::format("'{}' are not those of {} frames up to 0x{:x}",
+                      kFrameSizesKey, count, frames_end_));
+    }
+    a_.has_frame_sizes_ = true;
+    return {};
+  }
+
+  KpackStatus WalkFrames(std::uint32_t count) {
+    std::uint64_t at = frames_ + sizeof count;
     for (std::uint32_t i = 0; i < count; ++i) {
       std::uint32_t length = 0;
-      if (end - at < sizeof length) {
+      if (frames_end_ - at < sizeof length) {
         return Fail(KpackCode::kInvalidFormat, at,
                     fmt::format("{} frames, but only {} are there", count, i));
       }
-      if (KpackStatus status = read_number(&length); !status) return status;
-      if (length > end - at) {
+      if (KpackStatus status = ReadNumber(at, &length); !status) return status;
+      at += sizeof length;
+      if (length > frames_end_ - at) {
         return Fail(KpackCode::kInvalidFormat, at,
                     fmt::format("frame {} of {} bytes runs past the end of "
                                 "the frames (0x{:x})",
-                                i, length, end));
+                                i, length, frames_end_));
       }
       a_.blobs_.push_back({at, length});
       at += length;
@@ -276,7 +312,9 @@ class TocReader {
     const auto order = [](const Entry& a, const Entry& b) {
       return std::tie(a.key, a.arch) < std::tie(b.key, b.arch);
     };
-    std::sort(a_.entries_.begin(), a_.entries_.end(), order);
+    if (!std::is_sorted(a_.entries_.begin(), a_.entries_.end(), order)) {
+      std::sort(a_.entries_.begin(), a_.entries_.end(), order);
+    }
     const auto same = [](const Entry& a, const Entry& b) {
       return a.key == b.key && a.arch == b.arch;
     };
@@ -295,8 +333,10 @@ class TocReader {
       return TocError(
           fmt::format("'{}' has a target that is not a string", key));
     }
-    const std::string where = fmt::format("'{}' for {}", key, *arch_name);
-    if (!row.is_map()) return TocError(where + " is not a map");
+    const auto fail = [&](std::string_view message) {
+      return TocError(fmt::format("'{}' for {}{}", key, *arch_name, message));
+    };
+    if (!row.is_map()) return fail(" is not a map");
 
     Entry entry;
     entry.key = key;
@@ -304,7 +344,7 @@ class TocReader {
     entry.type = row.Find("type").AsString().value_or("");
     entry.metadata = row.Find("metadata");
     if (entry.metadata && !entry.metadata.is_map()) {
-      return TocError(where + ": 'metadata' is not a map");
+      return fail(": 'metadata' is not a map");
     }
     // Where another tool has written the table anew, without a checksum of its
     // own, blobs may have changed as well.
@@ -312,10 +352,10 @@ class TocReader {
       entry.checksum = entry.metadata.Find(kChecksumKey).AsUint();
     }
     const std::optional<std::uint64_t> ordinal = row.Find("ordinal").AsUint();
-    if (!ordinal) return TocError(where + " has no 'ordinal'");
+    if (!ordinal) return fail(" has no 'ordinal'");
     if (*ordinal >= a_.blobs_.size()) {
-      return TocError(fmt::format("{}: ordinal {}, but there are {} blobs",
-                                  where, *ordinal, a_.blobs_.size()));
+      return fail(fmt::format(": ordinal {}, but there are {} blobs", *ordinal,
+                              a_.blobs_.size()));
     }
     entry.ordinal = static_cast<std::uint32_t>(*ordinal);
     entry.stored_size = a_.blobs_[entry.ordinal].size;
@@ -325,10 +365,10 @@ class TocReader {
     if (compressed()) {
       const std::optional<std::uint64_t> size =
           row.Find("original_size").AsUint();
-      if (!size) return TocError(where + " has no 'original_size'");
+      if (!size) return fail(" has no 'original_size'");
       if (*size / kMaxZstdRatio > entry.stored_size) {
-        return TocError(fmt::format("{}: {} bytes cannot unpack to {}", where,
-                                    entry.stored_size, *size));
+        return fail(fmt::format(": {} bytes cannot unpack to {}",
+                                entry.stored_size, *size));
       }
       entry.original_size = *size;
     }
@@ -339,6 +379,7 @@ class TocReader {
   Archive& a_;
   Bytes header_;  // up to kHeaderBytes
   std::uint64_t toc_offset_ = 0;
+  std::uint64_t frames_ = 0, frames_end_ = 0;
   Value top_;
 };
 
@@ -424,16 +465,52 @@ KpackStatus Archive::CheckStored(const Entry& entry, ByteSpan stored) const {
                                stored.size()));
 }
 
+// A checksum that is right says more than the state of the file could. If it
+// is not, the program may have closed our descriptor.
+KpackResult<Bytes> Archive::ReadSummed(const Entry& entry) const {
+  const Blob blob = blobs_[entry.ordinal];
+  const std::size_t before = has_frame_sizes_ ? sizeof(std::uint32_t) : 0;
+  const std::uint64_t offset = blob.offset - before;
+  Bytes bytes;
+  const auto is_whole = [&] {
+    const bool length_is_right =
+        before == 0 || LoadLe<std::uint32_t>(bytes.data()) == blob.size;
+    return length_is_right &&
+           Checksum(ByteSpan(bytes).subspan(before)) == *entry.checksum;
+  };
+  bool whole = false;
+  if (!in_memory_) {
+    bytes.resize(before + blob.size);
+    whole = file_.ReadInto(offset, bytes) && is_whole();
+  }
+  if (!whole) {
+    Result<Bytes> again = ReadAt(offset, before + blob.size);
+    if (!again) {
+      return tl::unexpected<KpackDiag>(
+          KpackDiag(KpackCode::kIoError, std::move(again).error()));
+    }
+    bytes = *std::move(again);
+    if (!is_whole()) {
+      const KpackStatus status =
+          CheckStored(entry, ByteSpan(bytes).subspan(before));
+      if (!status) return tl::unexpected<KpackDiag>(status.error());
+      return BlobError(entry, KpackCode::kInvalidFormat,
+                       "its length is damaged: it does not match the table");
+    }
+  }
+  bytes.erase(bytes.begin(),
+              bytes.begin() + static_cast<std::ptrdiff_t>(before));
+  return bytes;
+}
+
 KpackResult<Bytes> Archive::ReadStored(const Entry& entry) const {
   const Blob blob = blobs_[entry.ordinal];
   try {
+    if (entry.checksum) return ReadSummed(entry);
     Result<Bytes> stored = ReadAt(blob.offset, blob.size);
     if (!stored) {
       return tl::unexpected<KpackDiag>(
           KpackDiag(KpackCode::kIoError, std::move(stored).error()));
-    }
-    if (KpackStatus status = CheckStored(entry, *stored); !status) {
-      return tl::unexpected<KpackDiag>(std::move(status).error());
     }
     return *std::move(stored);
   } catch (const std::bad_alloc&) {

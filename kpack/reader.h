@@ -99,6 +99,8 @@ class Archive {
                                       std::string message) const;
   // The range lies within size().
   Result<Bytes> ReadAt(std::uint64_t offset, std::uint64_t size) const;
+  // The same of an entry with a checksum, which is looked at.
+  KpackResult<Bytes> ReadSummed(const Entry& entry) const;
 
   std::string path_;
   InputFile file_;
@@ -111,6 +113,7 @@ class Archive {
   std::string_view compression_;
   bool compressed_ = false;
   bool has_checksums_ = false;
+  bool has_frame_sizes_ = false;  // else lengths stand before frames alone
   std::vector<std::string_view> arches_;
   std::vector<Entry> entries_;
   std::vector<Blob> blobs_;  // by ordinal, as stored

@@ -1,7 +1,6 @@
 #include "kpack/writer.h"
 
 #include <fmt/format.h>
-#include <zstd.h>
 
 #include <iterator>
 #include <memory>
@@ -23,28 +22,8 @@ Diag WriterDiag(DiagCode code, const std::string& path, std::string message) {
   return MakeDiag(code, std::move(where), std::move(message));
 }
 
-struct FreeContext {
-  void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
-};
-
-// With content size, without checksum or dictionary: at level 3 upstream's
-// frames, byte for byte, with the same zstd.
-Result<Bytes> Compress(ByteSpan bytes, int level) {
-  const std::unique_ptr<ZSTD_CCtx, FreeContext> context(ZSTD_createCCtx());
-  if (context == nullptr) {
-    return Err(DiagCode::kInternal, "no memory for zstd");
-  }
-  Bytes frame(ZSTD_compressBound(bytes.size()));
-  const std::size_t size =
-      ZSTD_compressCCtx(context.get(), frame.data(), frame.size(), bytes.data(),
-                        bytes.size(), level);
-  if (ZSTD_isError(size)) {
-    return Err(DiagCode::kInternal,
-               fmt::format("zstd: {}", ZSTD_getErrorName(size)));
-  }
-  frame.resize(size);
-  return frame;
-}
+// Of blobs that are being compressed and frames that are not written yet.
+constexpr std::uint64_t kMostPending = std::uint64_t{16} << 20;
 
 // The pairs of a map.
 void WriteMetadata(MsgpackWriter& w, const Metadata& metadata) {
@@ -136,32 +115,59 @@ Result<std::uint32_t> ArchiveWriter::StoreBlob(ByteSpan bytes,
                                       "archive",
                                       kMaxFrames)));
   }
-  Blob blob;
-  if (options_.compression == Compression::kZstdPerKernel) {
-    Bytes made;
-    if (stored.empty()) {
-      CERB_TRY(made, Compress(bytes, options_.level));
-      stored = made;
+  const auto ordinal = static_cast<std::uint32_t>(blobs_.size());
+  blobs_.push_back({});
+  blob_of_content_.emplace(content, ordinal);
+  if (options_.compression == Compression::kNone) {
+    CERB_TRY_VOID(WriteBlob(ordinal, bytes));
+  } else if (options_.pool == nullptr && !stored.empty()) {
+    CERB_TRY_VOID(WriteBlob(ordinal, stored));
+  } else if (options_.pool == nullptr) {
+    CERB_TRY(const Bytes frame, compressor_.Compress(bytes, options_.level));
+    CERB_TRY_VOID(WriteBlob(ordinal, frame));
+  } else {
+    std::atomic<std::uint64_t>& pending = options_.pool->pending_bytes;
+    while (!pending_.empty() && pending + bytes.size() > kMostPending) {
+      CERB_TRY_VOID(WriteFirstPending());
     }
-    const ByteSpan frame = stored;
-    if (file_.size() + sizeof(std::uint32_t) + frame.size() >
+    Pending& added = pending_.emplace_back();
+    added.ordinal = ordinal;
+    added.size = bytes.size();
+    if (stored.empty()) {
+      added.frame = options_.pool->Compress(Bytes(bytes.begin(), bytes.end()),
+                                            options_.level);
+    } else {
+      std::promise<Result<Bytes>> known;
+      known.set_value(Bytes(stored.begin(), stored.end()));
+      added.frame = known.get_future();
+    }
+    pending += bytes.size();
+  }
+  return ordinal;
+}
+
+// Frames are written in the order in which blobs were added.
+Status ArchiveWriter::WriteFirstPending() {
+  Pending first = std::move(pending_.front());
+  pending_.pop_front();
+  options_.pool->pending_bytes -= first.size;
+  CERB_TRY(const Bytes frame, first.frame.get());
+  return WriteBlob(first.ordinal, frame);
+}
+
+Status ArchiveWriter::WriteBlob(std::uint32_t ordinal, ByteSpan stored) {
+  if (options_.compression == Compression::kZstdPerKernel) {
+    if (file_.size() + sizeof(std::uint32_t) + stored.size() >
         kHeaderBytes + kMaxZstdArea) {
       return Err(WriterDiag(DiagCode::kUnsupported, path(),
                             "more than 4 GiB of code in one archive"));
     }
     Bytes length;
-    AppendLe(length, static_cast<std::uint32_t>(frame.size()));
+    AppendLe(length, static_cast<std::uint32_t>(stored.size()));
     CERB_TRY_VOID(file_.Append(length));
-    blob = {file_.size(), frame.size(), Checksum(frame)};
-    CERB_TRY_VOID(file_.Append(frame));
-  } else {
-    blob = {file_.size(), bytes.size(), Checksum(bytes)};
-    CERB_TRY_VOID(file_.Append(bytes));
   }
-  blobs_.push_back(blob);
-  const auto ordinal = static_cast<std::uint32_t>(blobs_.size() - 1);
-  blob_of_content_.emplace(content, ordinal);
-  return ordinal;
+  blobs_[ordinal] = {file_.size(), stored.size(), Checksum(stored)};
+  return file_.Append(stored);
 }
 
 void ArchiveWriter::EncodeRow(MsgpackWriter& w, const Row& row) const {
@@ -197,7 +203,8 @@ Bytes ArchiveWriter::EncodeToc() const {
   }
 
   MsgpackWriter w;
-  w.Map(zstd ? 8 : 7);
+  const bool frame_sizes = zstd && options_.checksums;
+  w.Map(frame_sizes ? 9 : zstd ? 8 : 7);
   w.String("format_version");
   w.Uint(kVersion1);
   w.String("group_name");
@@ -230,6 +237,14 @@ Bytes ArchiveWriter::EncodeToc() const {
     w.Uint(kHeaderBytes);
     w.String("zstd_size");
     w.Uint(file_.size() - kHeaderBytes);
+    if (frame_sizes) {
+      Bytes sizes;
+      for (const Blob& blob : blobs_) {
+        AppendLe(sizes, static_cast<std::uint32_t>(blob.stored_size));
+      }
+      w.String(kFrameSizesKey);
+      w.Binary(sizes);
+    }
   } else {
     w.String("blobs");
     w.Array(blobs_.size());
@@ -245,6 +260,7 @@ Bytes ArchiveWriter::EncodeToc() const {
 }
 
 Status ArchiveWriter::Finish() {
+  while (!pending_.empty()) CERB_TRY_VOID(WriteFirstPending());
   const std::uint64_t toc_offset = file_.size();
   const Bytes toc = EncodeToc();
   CERB_TRY_VOID(file_.Append(toc));

@@ -13,7 +13,9 @@
 #define CERBERUS_KPACK_WRITER_H_
 
 #include <cstdint>
+#include <deque>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -21,6 +23,7 @@
 #include <vector>
 
 #include "kpack/format.h"
+#include "kpack/frame_pool.h"
 #include "support/bytes.h"
 #include "support/output_file.h"
 #include "support/result.h"
@@ -40,6 +43,9 @@ struct ArchiveOptions {
   int level = kZstdLevel;  // of zstd
   // Listed in `gfx_arches` also where no entry is for them.
   std::set<std::string> arches = {};
+  // Compresses while others are added; may be that of several archives. The
+  // file is the same with and without one.
+  std::shared_ptr<FramePool> pool = nullptr;
 };
 
 // One MessagePack value, as it stood in another archive.
@@ -110,12 +116,22 @@ class ArchiveWriter {
       : file_(std::move(file)), options_(std::move(options)) {}
 
   Result<std::uint32_t> StoreBlob(ByteSpan bytes, ByteSpan stored);
+  Status WriteBlob(std::uint32_t ordinal, ByteSpan stored);
+  Status WriteFirstPending();
   Status CheckNew(const EntryKey& entry) const;
   void EncodeRow(MsgpackWriter& w, const Row& row) const;
   Bytes EncodeToc() const;
 
+  struct Pending {
+    std::uint32_t ordinal;
+    std::uint64_t size;
+    FramePool::Frame frame;
+  };
+
   OutputFile file_;
   ArchiveOptions options_;
+  Compressor compressor_;
+  std::deque<Pending> pending_;
   std::map<EntryKey, Row> entries_;
   std::vector<Blob> blobs_;
   std::map<std::string, std::uint32_t> blob_of_content_;

@@ -5,9 +5,10 @@ usage: run.py [--build DIR] [--runs N] [--targets gfx1100,gfx942]
               [FILE.ptx ...]
 
 What compile_bench.py measures, of the files if any are given; what
-code_quality.py and rewrite_bench.py do; start-up of a sample with prebuilt
-code, with code from the cache, and with code compiled as it starts: wall time
-of whole processes, median of N runs, the candidates taking turns. Then what launch_bench, start_bench.py and emulator_bench.py measure,
+code_quality.py, rewrite_bench.py and kpack_bench.py do; start-up of a sample
+with prebuilt code, with code from the cache, and with code compiled as it
+starts: wall time of whole processes, median of N runs, the candidates taking
+turns. Then what launch_bench, start_bench.py and emulator_bench.py measure,
 the samples too.
 """
 import argparse
@@ -21,6 +22,7 @@ import time
 import code_quality
 import compile_bench
 import emulator_bench
+import kpack_bench
 import rewrite_bench
 import start_bench
 
@@ -104,6 +106,7 @@ def main():
                              args.runs)
         code_quality.report(build, ["gfx1100", "gfx942"])
         rewrite_bench.report(build, nvcc, 552, args.runs)
+        kpack_bench.report(build)
         bench_start(tools, args.runs, work)
     subprocess.run([os.path.join(build, "tests", "launch_bench")], check=True)
     start_bench.report(build, nvcc, "gfx1100", max(args.runs, 20))

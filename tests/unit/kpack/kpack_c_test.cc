@@ -144,6 +144,29 @@ TEST_F(KpackC, LoadByMarker) {
   kpack_cache_destroy(nullptr);
 }
 
+// As a program holds it: the loader knows how much can be read.
+TEST_F(KpackC, MarkerInAProgram) {
+  WriteGood("t.kpack");
+  const std::string marker =
+      mp::Map({{"kpack_search_paths", mp::Array({mp::Str("t.kpack")})},
+               {"kernel_name", mp::Str("p")}});
+  static char in_program[256];
+  ASSERT_LE(marker.size(), sizeof in_program);
+  std::memcpy(in_program, marker.data(), marker.size());
+  kpack_cache_t cache = nullptr;
+  ASSERT_EQ(kpack_cache_create(&cache), KPACK_SUCCESS);
+  void* code = nullptr;
+  size_t size = 0;
+  const char* const arches[] = {"gfx1100"};
+  EXPECT_EQ(
+      kpack_load_code_object(cache, in_program, (folder_ + "/app").c_str(), 0,
+                             arches, 1, &code, &size),
+      KPACK_SUCCESS);
+  EXPECT_EQ(std::string(static_cast<char*>(code), size), "one");
+  kpack_free_code_object(code);
+  kpack_cache_destroy(cache);
+}
+
 // The marker of a binary may stand at the very end of what is mapped.
 TEST_F(KpackC, MarkerAtTheEndOfMemory) {
   WriteGood("t.kpack");

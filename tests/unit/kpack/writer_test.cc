@@ -6,9 +6,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <string>
 
+#include "kpack/checksum.h"
+#include "kpack/format.h"
+#include "kpack/frame_pool.h"
 #include "kpack/reader.h"
 #include "tests/unit/kpack/archive_builder.h"
 #include "tests/unit/temp_folder.h"
@@ -127,6 +131,74 @@ TEST_F(WriterTest, KeyTwiceIsAnError) {
   EXPECT_THAT(again.error().ToString(),
               HasSubstr("'p#0' has an entry for gfx1100 already"));
   EXPECT_FALSE(writer.AddAlias("q#0", "gfx1100", "missing").has_value());
+}
+
+// Frames that threads make stand where they would without.
+TEST_F(WriterTest, ThreadsMakeTheSameFile) {
+  const auto write = [&](const std::string& name,
+                         std::shared_ptr<FramePool> pool) {
+    ArchiveOptions options;
+    options.group_name = "group";
+    options.pool = std::move(pool);
+    Result<ArchiveWriter> writer = ArchiveWriter::Create(Path(name), options);
+    ASSERT_TRUE(writer.has_value());
+    Compressor compressor;
+    for (unsigned i = 0; i < 60; ++i) {
+      // From nothing to more than may be pending; some twice, some compressed.
+      const Bytes blob((std::size_t{1} << (i % 25)) - 1,
+                       static_cast<std::uint8_t>(i % 40));
+      const std::string key = "p#" + std::to_string(i);
+      const Result<Bytes> frame =
+          i % 7 == 0 ? compressor.Compress(blob) : Result<Bytes>(Bytes());
+      ASSERT_TRUE(frame.has_value());
+      Must(writer->AddStored(key, "gfx1100", "hsaco", blob, *frame, {}));
+    }
+    Must(writer->Finish());
+    Must(writer->Commit());
+  };
+  write("alone.kpack", nullptr);
+  const auto pool = std::make_shared<FramePool>(3);
+  write("threads.kpack", pool);
+  EXPECT_EQ(pool->pending_bytes, 0u);
+  EXPECT_EQ(Slurp(Path("alone.kpack")), Slurp(Path("threads.kpack")));
+  const auto archive = Archive::Open(Path("threads.kpack"));
+  ASSERT_TRUE(archive.has_value());
+  for (const Entry& entry : (*archive)->entries()) {
+    EXPECT_TRUE((*archive)->Read(entry).has_value()) << entry.key;
+  }
+}
+
+// Archives of ours are not walked when they are opened.
+TEST_F(WriterTest, FrameSizesThatAreNotThoseOfTheFrames) {
+  ArchiveWriter writer = Create("a.kpack", Compression::kZstdPerKernel);
+  Must(writer.Add("p#0", "gfx1100", "hsaco", AsBytes("one")));
+  Must(writer.Add("p#1", "gfx1100", "hsaco", AsBytes("another")));
+  Must(writer.Finish());
+  Must(writer.Commit());
+  std::string bytes = Slurp(Path("a.kpack"));
+  const auto toc = LoadLe<std::uint64_t>(bytes.data() + 8);
+  // The key, two bytes of MessagePack, then the first of them.
+  const std::size_t at = bytes.find(kFrameSizesKey) + sizeof kFrameSizesKey - 1;
+  ASSERT_LT(at + 2, bytes.size());
+  const auto open = [&] {
+    StoreTableChecksum(reinterpret_cast<std::uint8_t*>(bytes.data()),
+                       AsBytes(bytes).subspan(toc));
+    return Archive::FromBytes(AsBytes(bytes), "a.kpack");
+  };
+  const auto resize = [&](std::size_t i, int by) {
+    bytes[at + 2 + 4 * i] = static_cast<char>(bytes[at + 2 + 4 * i] + by);
+  };
+  ASSERT_TRUE(open().has_value());
+  resize(0, 1);
+  ASSERT_FALSE(open().has_value());
+  EXPECT_THAT(open().error().ToString(), HasSubstr("'frame_sizes'"));
+  // They add up, but are not what stands before the frames.
+  resize(1, -1);
+  const auto archive = open();
+  ASSERT_TRUE(archive.has_value()) << archive.error().ToString();
+  for (const Entry& entry : (*archive)->entries()) {
+    EXPECT_FALSE((*archive)->Read(entry).has_value()) << entry.key;
+  }
 }
 
 }  // namespace
