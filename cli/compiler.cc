@@ -198,7 +198,7 @@ CompileOutcome CompileInChild(const std::string& jit,
       "--arch",
       request.arch,
       "--diagnostics=json",
-      fmt::format("--jobs={}", request.jobs),
+      fmt::format("--jobs={}", request.share.jobs),
       fmt::format("--compile-seconds={}", limits.seconds),
       "-o",
       "-"};
@@ -206,6 +206,9 @@ CompileOutcome CompileInChild(const std::string& jit,
   if (request.shared_overflow) argv.push_back("--shared-overflow=global");
   if (request.serial_lanes) argv.push_back("--lanes=serial");
   if (request.time_trace) argv.push_back("--time-trace=-");
+  if (request.share.slots >= 0) {
+    argv.push_back(fmt::format("--slots-fd={}", kSlotsDescriptor));
+  }
   if (request.on_progress) {
     argv.push_back(fmt::format("--progress-fd={}", kProgressDescriptor));
   }
@@ -242,9 +245,9 @@ CompileOutcome CompileInChild(const std::string& jit,
     }
   }
   const auto begin = std::chrono::steady_clock::now();
-  Result<ProcessResult> run =
-      RunProcess(argv, AsBytes(request.ptx),
-                 LimitsOf(limits, request.ptx.size()), ReadProgress(request));
+  Result<ProcessResult> run = RunProcess(
+      argv, AsBytes(request.ptx), LimitsOf(limits, request.ptx.size()),
+      ReadProgress(request), request.share.slots);
   outcome.stopped = ProcessesStopped() && (!run || run->signal == SIGKILL);
   if (!run) {
     Diag diag = std::move(run).error();
@@ -308,7 +311,7 @@ CompileOutcome CompileHere(const CompileRequest& request) {
   options.shared_overflow = request.shared_overflow;
   options.serial_lanes = request.serial_lanes;
   options.time_trace = request.time_trace;
-  options.jobs = static_cast<int>(request.jobs);
+  options.jobs = static_cast<int>(request.share.jobs);
   options.on_diag = CollectDiag;
   options.user = &collected;
   cerberus_ptxc_result* result = nullptr;
@@ -346,11 +349,13 @@ Compiler MakeChildCompiler(std::string jit, ProcessLimits limits,
 Compiler MakeInProcessCompiler() { return CompileHere; }
 
 TaskPool::TaskPool(unsigned threads, std::vector<Task> tasks,
-                   Jobserver* jobserver)
+                   Jobserver* jobserver, const JobSlots* slots)
     : tasks_(std::move(tasks)),
       jobserver_(jobserver),
+      slots_(slots),
       states_(tasks_.size(), State::kWaiting) {
   const std::size_t count = std::min<std::size_t>(threads, tasks_.size());
+  if (slots_ != nullptr) slots_->Add(threads - count);
   for (std::size_t i = 0; i < count; ++i) {
     const bool needs_token = jobserver_ != nullptr && i != 0;
     threads_.emplace_back([this, needs_token] { Work(needs_token); });
@@ -382,6 +387,7 @@ void TaskPool::Work(bool needs_token) {
     lock.unlock();
     if (needs_token) jobserver_->Release();
   }
+  if (slots_ != nullptr) slots_->Add(1);
 }
 
 bool TaskPool::Wait(std::size_t task) {

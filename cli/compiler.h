@@ -25,6 +25,12 @@ struct CompileProgress {
   double work_done = 0;  // of 1
 };
 
+// How many parts of a module may be compiled at a time.
+struct CompileShare {
+  unsigned jobs = 1;
+  int slots = -1;  // of JobSlots: of more than one, those that are free
+};
+
 struct CompileRequest {
   std::string ptx;
   std::string arch;
@@ -33,7 +39,7 @@ struct CompileRequest {
   bool shared_overflow = false;  // into device memory
   bool serial_lanes = false;     // of a warp, one by one
   bool time_trace = false;
-  unsigned jobs = 1;  // threads of the compiler
+  CompileShare share;
   std::function<void(const CompileProgress&)> on_progress;  // or none
 };
 
@@ -60,13 +66,14 @@ Compiler MakeChildCompiler(std::string jit, ProcessLimits limits,
 Compiler MakeInProcessCompiler();
 
 // Runs tasks on threads; results are waited for by number. With a jobserver,
-// every task but one at a time holds a token of it.
+// every task but one at a time holds a token of it. Threads that have nothing
+// to do any more leave their jobs in `slots`.
 class TaskPool {
  public:
   using Task = std::function<void()>;
 
   TaskPool(unsigned threads, std::vector<Task> tasks,
-           Jobserver* jobserver = nullptr);
+           Jobserver* jobserver = nullptr, const JobSlots* slots = nullptr);
   ~TaskPool();  // tasks not yet begun are dropped
   TaskPool(const TaskPool&) = delete;
   TaskPool& operator=(const TaskPool&) = delete;
@@ -82,6 +89,7 @@ class TaskPool {
 
   std::vector<Task> tasks_;
   Jobserver* const jobserver_;
+  const JobSlots* const slots_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<State> states_;

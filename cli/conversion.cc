@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <numeric>
 #include <utility>
 
 #include "cli/bundle.h"
@@ -45,6 +46,31 @@ Result<std::string> TextOf(
     all += text;
   }
   return all;
+}
+
+// Compilers in processes take whatever job nobody else has, one part of their
+// module at a time; those in this process share the jobs out.
+CompileShare ShareOf(unsigned jobs, std::size_t tasks,
+                     const std::optional<JobSlots>& slots) {
+  if (slots) return {jobs, slots->descriptor()};
+  return {std::max(1u, jobs / std::max(1u, static_cast<unsigned>(tasks))), -1};
+}
+
+// The order in which modules are compiled: file by file, so that the first are
+// done early; of each the largest first, so that what is left for the end is
+// small. `file_of` is sorted.
+std::vector<std::size_t> LargestFirst(
+    const std::vector<std::size_t>& file_of,
+    const std::vector<Progress::Task>& sizes) {
+  std::vector<std::size_t> order(sizes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) {
+                     if (file_of[a] != file_of[b])
+                       return file_of[a] < file_of[b];
+                     return sizes[a].bytes > sizes[b].bytes;
+                   });
+  return order;
 }
 
 const Diag* FirstError(const std::vector<Diag>& diags) {
@@ -138,8 +164,28 @@ Status Conversion::Create() {
 }
 
 // On a thread of the pool; touches nothing but the task.
+void Conversion::RunTask(
+    ModuleTask& task, const Compiler& compiler, const CompileShare& share,
+    const std::atomic<bool>& stopped,
+    std::function<void(const CompileProgress&)> on_progress) const {
+  CompileTask(task, compiler, share, stopped, std::move(on_progress));
+  // The archive's frames, too, so that nobody waits for the one who writes it.
+  // Where one cannot be made, the writer tries again and says why.
+  thread_local kpack::Compressor compressor;
+  const auto compress = [](ByteSpan bytes) {
+    Result<Bytes> frame = compressor.Compress(bytes);
+    return frame ? *std::move(frame) : Bytes();
+  };
+  if (task.outcome.status != CompileOutcome::Status::kFailed) {
+    task.frame = compress(task.outcome.code);
+  }
+  if (task.module->index && task.arch == options_.arches.front()) {
+    task.ptx_frame = compress(AsBytes(task.ptx));
+  }
+}
+
 void Conversion::CompileTask(
-    ModuleTask& task, const Compiler& compiler, unsigned jobs,
+    ModuleTask& task, const Compiler& compiler, const CompileShare& share,
     const std::atomic<bool>& stopped,
     std::function<void(const CompileProgress&)> on_progress) const {
   const PlannedModule& planned = *task.module;
@@ -150,7 +196,7 @@ void Conversion::CompileTask(
   request.shared_overflow = options_.shared_overflow;
   request.serial_lanes = options_.serial_lanes;
   request.time_trace = options_.time_trace != nullptr;
-  request.jobs = jobs;
+  request.share = share;
   request.on_progress = std::move(on_progress);
   const TimedPhase phase(options_.time_trace, "Compile module",
                          planned.label + " " + task.arch);
@@ -304,55 +350,62 @@ Result<bool> Conversion::CompileAll(
   }
 
   std::vector<std::unique_ptr<ModuleTask>> tasks;
+  std::vector<std::size_t> file_of;  // of each task
   bool failed = false;
   for (Conversion* conversion : conversions) {
     conversion->AddTasks(tasks);
+    file_of.resize(tasks.size(), file_of.empty() ? 0 : file_of.back() + 1);
     failed = failed || conversion->failed_;
   }
   if (failed) return false;
 
-  // Fewer modules than processors: large ones are compiled by several threads.
-  // Tokens of a jobserver count processes.
-  const unsigned jobs_of_task =
-      options.jobserver != nullptr || tasks.empty()
-          ? 1
-          : std::max(1u, options.jobs / static_cast<unsigned>(tasks.size()));
+  // Tokens of a jobserver count processes, so that each compiles alone.
+  const bool alone = options.jobserver == nullptr;
+  const std::optional<JobSlots> slots =
+      alone && !options.in_process && options.jobs > 1 ? JobSlots::Make()
+                                                       : std::nullopt;
+  const CompileShare share =
+      alone ? ShareOf(options.jobs, tasks.size(), slots) : CompileShare();
   std::vector<Progress::Task> sizes;
   for (const std::unique_ptr<ModuleTask>& task : tasks) {
     sizes.push_back({task->arch + " " + task->module->label,
                      task->conversion->PtxBytes(*task->module, task->arch),
                      task->module->kernel_count});
   }
-  Progress progress(printer, std::move(sizes));
+  Progress progress(printer, sizes);
   std::atomic<bool> stopped = false;  // there will be no output
-  std::vector<TaskPool::Task> work;
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    work.push_back([i, &task = *tasks[i], &progress, &compiler, &stopped,
-                    jobs_of_task] {
+  const std::vector<std::size_t> order = LargestFirst(file_of, sizes);
+  std::vector<TaskPool::Task> work(tasks.size());
+  std::vector<std::size_t> place(tasks.size());  // in `work`
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    const std::size_t i = order[k];
+    place[i] = k;
+    work[k] = [i, &task = *tasks[i], &progress, &compiler, &stopped, &share] {
       if (stopped) {
         task.outcome.stopped = true;
         return;
       }
       progress.Begin(i);
-      task.conversion->CompileTask(task, compiler, jobs_of_task, stopped,
-                                   [&progress, i](const CompileProgress& now) {
-                                     progress.Update(i, now);
-                                   });
+      task.conversion->RunTask(task, compiler, share, stopped,
+                               [&progress, i](const CompileProgress& now) {
+                                 progress.Update(i, now);
+                               });
       progress.End(i);
       // What the others still do is for nothing.
       if (task.conversion->EndsAll(task) && !stopped.exchange(true)) {
         StopProcesses();
       }
-    });
+    };
   }
   // Results are taken in the order of the tasks, whatever the order in which
   // they end: so the archives are the same on every run.
-  TaskPool pool(options.jobs, std::move(work), options.jobserver);
+  TaskPool pool(options.jobs, std::move(work), options.jobserver,
+                slots ? &*slots : nullptr);
   bool some = false;
   std::size_t i = 0;
   for (Conversion* conversion : conversions) {
     for (; i < tasks.size() && tasks[i]->conversion == conversion; ++i) {
-      if (!pool.Wait(i) || Interrupted()) {
+      if (!pool.Wait(place[i]) || Interrupted()) {
         printer.Clear();
         return false;
       }
@@ -406,6 +459,7 @@ Status Conversion::TakeResult(ModuleTask& task) {
   }
   if (task.module->fallback_ptx.empty()) {
     task.module->fallback_ptx = task.ptx;
+    task.module->fallback_frame = std::move(task.ptx_frame);
     task.module->fallback_entry = task.entry;
   }
   if (made) {
@@ -479,14 +533,14 @@ Status Conversion::AddToArchive(const ModuleTask& task, Bytes code) {
   const std::string by_content = content_key + "#";
   if (planned.index) {
     const std::string key = kpack::ModuleKey(kernel_name_, *planned.index);
-    CERB_TRY_VOID(
-        archive.Add(key, task.arch, "hsaco", code, std::move(metadata)));
+    CERB_TRY_VOID(archive.AddStored(key, task.arch, "hsaco", code, task.frame,
+                                    std::move(metadata)));
     if (!archive.Has(by_content, task.arch)) {
       CERB_TRY_VOID(archive.AddAlias(by_content, task.arch, key));
     }
   } else if (!archive.Has(by_content, task.arch)) {
-    CERB_TRY_VOID(
-        archive.Add(by_content, task.arch, "hsaco", code, std::move(metadata)));
+    CERB_TRY_VOID(archive.AddStored(by_content, task.arch, "hsaco", code,
+                                    task.frame, std::move(metadata)));
   }
   ++summary_.code_objects;
   summary_.kernels_converted += object.kernels.size();
@@ -511,9 +565,10 @@ Status Conversion::AddFallback() {
          fmt::format("{}.{}", entry.format_major, entry.format_minor)},
         {"content_key", kpack::ContentKey(planned->fallback_ptx)}};
     if (!planned->failed.empty()) metadata.emplace("failed", planned->failed);
-    CERB_TRY_VOID(archive.Add(
+    CERB_TRY_VOID(archive.AddStored(
         kpack::ModuleKey(kernel_name_, *planned->index), kFallbackTarget, "ptx",
-        AsBytes(planned->fallback_ptx), std::move(metadata)));
+        AsBytes(planned->fallback_ptx), planned->fallback_frame,
+        std::move(metadata)));
   }
   return {};
 }

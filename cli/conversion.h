@@ -150,6 +150,7 @@ class Conversion {
     std::size_t kernel_count = 0;
     std::map<std::string, std::string> failed;  // kernel → reason
     std::string fallback_ptx;                   // text for the ptx archive
+    Bytes fallback_frame;                       // … compressed, or nothing
     const images::FatbinEntry* fallback_entry = nullptr;  // … and its entry
     std::vector<Source> ptx;  // whatever may have been compiled
 
@@ -163,6 +164,8 @@ class Conversion {
     CompileOutcome outcome;
     std::string ptx;
     const images::FatbinEntry* entry = nullptr;
+    Bytes frame;      // of the code, as it goes into the archive
+    Bytes ptx_frame;  // of the PTX, if this is the module's first task
   };
 
   std::string ArchivePath(const std::string& target) const;
@@ -174,8 +177,11 @@ class Conversion {
   void ReportMissing();
   void NoteChoice(const std::string& note, const PlannedModule& planned);
   void AddTasks(std::vector<std::unique_ptr<ModuleTask>>& tasks);
+  void RunTask(ModuleTask& task, const Compiler& compiler,
+               const CompileShare& share, const std::atomic<bool>& stopped,
+               std::function<void(const CompileProgress&)> on_progress) const;
   void CompileTask(
-      ModuleTask& task, const Compiler& compiler, unsigned jobs,
+      ModuleTask& task, const Compiler& compiler, const CompileShare& share,
       const std::atomic<bool>& stopped,
       std::function<void(const CompileProgress&)> on_progress) const;
   std::uint64_t PtxBytes(const PlannedModule& planned,

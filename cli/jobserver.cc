@@ -3,12 +3,12 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <optional>
 
 namespace cerberus::cli {
 namespace {
@@ -94,6 +94,21 @@ void Jobserver::Release() {
   tokens_.pop_back();
   // The pipe held this byte before: there is room for it.
   while (::write(write_fd_, &token, 1) < 0 && errno == EINTR) {
+  }
+}
+
+std::optional<JobSlots> JobSlots::Make() {
+  const int fd = ::eventfd(0, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC);
+  if (fd < 0) return std::nullopt;
+  return JobSlots(fd);
+}
+
+JobSlots::~JobSlots() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+void JobSlots::Add(std::uint64_t jobs) const {
+  while (jobs != 0 && ::write(fd_, &jobs, sizeof jobs) < 0 && errno == EINTR) {
   }
 }
 

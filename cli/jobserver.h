@@ -3,11 +3,14 @@
 #ifndef CERBERUS_CLI_JOBSERVER_H_
 #define CERBERUS_CLI_JOBSERVER_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace cerberus::cli {
 
@@ -33,6 +36,25 @@ class Jobserver {
   const int write_fd_;
   std::mutex mutex_;
   std::string tokens_;  // a token is a byte, and goes back as it came
+};
+
+// Jobs that nobody uses, for compilers that can: a number that processes share
+// by a descriptor. Reading eight bytes from it takes one, writing a number
+// gives as many back; both at once or not at all.
+class JobSlots {
+ public:
+  static std::optional<JobSlots> Make();  // without any
+  JobSlots(JobSlots&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  JobSlots(const JobSlots&) = delete;
+  JobSlots& operator=(const JobSlots&) = delete;
+  ~JobSlots();
+
+  void Add(std::uint64_t jobs) const;
+  int descriptor() const { return fd_; }
+
+ private:
+  explicit JobSlots(int fd) : fd_(fd) {}
+  int fd_;
 };
 
 }  // namespace cerberus::cli

@@ -87,20 +87,27 @@ Result<Bytes> ReadAll(int fd) {
 }
 
 // In the child, between fork and exec: only calls that are safe there.
+void HandOver(int fd, int as) {
+  if (fd == as) {
+    ::fcntl(fd, F_SETFD, 0);
+  } else if (fd >= 0) {
+    ::dup2(fd, as);
+  }
+}
+
 [[noreturn]] void ExecChild(const std::vector<char*>& argv, int in, int out,
-                            int err, int progress, const ProcessLimits& limits,
-                            pid_t parent) {
+                            int err, int progress, int slots,
+                            const ProcessLimits& limits, pid_t parent) {
   // We may be killed without a chance to say so.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(127);
   ::dup2(in, STDIN_FILENO);
   ::dup2(out, STDOUT_FILENO);
   ::dup2(err, STDERR_FILENO);
-  if (progress == kProgressDescriptor) {
-    ::fcntl(progress, F_SETFD, 0);
-  } else if (progress >= 0) {
-    ::dup2(progress, kProgressDescriptor);
-  }
+  // Neither is written over before it has its place.
+  if (slots == kProgressDescriptor) slots = ::dup(slots);
+  HandOver(progress, kProgressDescriptor);
+  HandOver(slots, kSlotsDescriptor);
   if (limits.seconds != 0) {
     // Children of its own may take more.
     rlimit limit{};
@@ -148,7 +155,8 @@ void WaitForEnd(pid_t child, int progress, const ProgressCallback& callback) {
 
 Result<ProcessResult> RunProcess(const std::vector<std::string>& argv,
                                  ByteSpan input, const ProcessLimits& limits,
-                                 const ProgressCallback& on_progress) {
+                                 const ProgressCallback& on_progress,
+                                 int slots) {
   const Fd in(MemoryFile("stdin"));
   const Fd out(MemoryFile("stdout"));
   const Fd err(MemoryFile("stderr"));
@@ -171,8 +179,8 @@ Result<ProcessResult> RunProcess(const std::vector<std::string>& argv,
     if (interrupted || stopped) return Err(DiagCode::kIo, "interrupted");
     child = ::fork();
     if (child == 0) {
-      ExecChild(args, in.get(), out.get(), err.get(), progress.get(), limits,
-                parent);
+      ExecChild(args, in.get(), out.get(), err.get(), progress.get(), slots,
+                limits, parent);
     }
     if (child < 0) return Err(ProcessDiag("start a process", errno));
     children.insert(child);

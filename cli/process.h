@@ -31,12 +31,15 @@ struct ProcessResult {
 // the file system: all three streams are memory files, so nothing is left if
 // we are killed; and then the child is killed too. Now and then `on_progress`,
 // if there is one, is given what the program has in the file that its
-// descriptor kProgressDescriptor is. Thread-safe.
+// descriptor kProgressDescriptor is. `slots`, if there is one, is a descriptor
+// that it gets as kSlotsDescriptor. Thread-safe.
 inline constexpr int kProgressDescriptor = 3;
+inline constexpr int kSlotsDescriptor = 4;
 using ProgressCallback = std::function<void(std::string_view)>;
 Result<ProcessResult> RunProcess(const std::vector<std::string>& argv,
                                  ByteSpan input, const ProcessLimits& limits,
-                                 const ProgressCallback& on_progress = {});
+                                 const ProgressCallback& on_progress = {},
+                                 int slots = -1);
 
 // Ends the children, and no others begin: what they do is for nothing.
 void StopProcesses();

@@ -3,9 +3,11 @@
 #include "ptxc/compile/compile.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <deque>
 #include <map>
 #include <memory>
@@ -274,24 +276,56 @@ class Compilation {
       }
       Tell();
       while (!stop_ && (!waiting_.empty() || workers_.running() != 0)) {
-        while (!stop_ && !waiting_.empty() &&
-               workers_.running() < compilation_.options_.jobs) {
+        while (!stop_ && !waiting_.empty() && MayStart()) {
           Task& task = *waiting_.front();
           waiting_.pop_front();
           Start(task);
         }
+        GiveBack();
         if (!stop_ && workers_.running() != 0) TakeOne();
       }
       if (cut_finer_) return {};
       return Outcomes();
     }
     bool cut_finer() const { return cut_finer_; }
+    ~InProcesses() {
+      waiting_.clear();
+      while (taken_ != 0) PutSlot();
+    }
+    InProcesses(const InProcesses&) = delete;
+    InProcesses& operator=(const InProcesses&) = delete;
 
    private:
     struct Task {
       ProgramPart part;
       PartOutcome outcome;
     };
+
+    // One job is ours; others that nobody uses are borrowed while there are
+    // parts for them.
+    int slots() const { return compilation_.isolation_->slots; }
+    bool MayStart() {
+      const std::size_t running = workers_.running();
+      if (running == 0) return true;
+      if (running >= compilation_.options_.jobs) return false;
+      if (slots() < 0 || running < 1 + taken_) return true;
+      std::uint64_t slot;
+      if (::read(slots(), &slot, sizeof slot) != sizeof slot) return false;
+      ++taken_;
+      return true;
+    }
+    void GiveBack() {
+      while (taken_ != 0 && waiting_.empty() &&
+             workers_.running() < 1 + taken_) {
+        PutSlot();
+      }
+    }
+    void PutSlot() {
+      const std::uint64_t slot = 1;
+      while (::write(slots(), &slot, sizeof slot) < 0 && errno == EINTR) {
+      }
+      --taken_;
+    }
 
     void Tell() const {
       const Isolation& isolation = *compilation_.isolation_;
@@ -350,14 +384,19 @@ class Compilation {
 
     // Waits for one of those that run.
     void TakeOne() {
-      Result<Workers::Finished> finished = workers_.Wait();
-      if (!finished) {
+      const bool wants_slot =
+          !waiting_.empty() && workers_.running() < compilation_.options_.jobs;
+      Result<std::optional<Workers::Finished>> waited =
+          workers_.Wait(wants_slot ? slots() : -1);
+      if (!waited) {
         for (const auto& [id, task] : running_) {
-          task->outcome.error = finished.error();
+          task->outcome.error = waited.error();
         }
         stop_ = true;
         return;
       }
+      if (!*waited) return;
+      const Workers::Finished* finished = &**waited;
       const auto at = running_.find(finished->id);
       Task& task = *at->second;
       running_.erase(at);
@@ -415,6 +454,7 @@ class Compilation {
     Workers workers_;
     Progress progress_;
     std::size_t started_ = 0;
+    std::size_t taken_ = 0;  // slots
     bool stop_ = false;
     bool cut_finer_ = false;
   };

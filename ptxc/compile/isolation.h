@@ -30,6 +30,10 @@ struct Isolation {
   unsigned seconds = 0;
   // Where parts are kept until the program is done; nowhere if empty.
   std::string parts_folder;
+  // Of CompileOptions::jobs, those after the first are taken from here and
+  // given back: an eventfd that is a semaphore, and does not block. -1: all are
+  // ours.
+  int slots = -1;
   std::function<void(const Progress&)> on_progress;  // after each part
 };
 

@@ -52,6 +52,8 @@ Compiles one PTX module to one AMD code object. '-' is stdin or stdout.
   --parts DIR           keeps what is compiled of a module until all is
   --progress-fd N       writes there how far it is: kernels done, kernels,
                         PTX instructions done, PTX instructions
+  --slots-fd N          of the jobs, those after the first are taken from this
+                        eventfd, a semaphore, and given back
   --verify-each         check the IR after every pass
   --time-trace FILE     where the time went, as JSON; - is a line on stderr
   --diagnostics FORM    text (default) or json, one object a line, on stderr
@@ -78,6 +80,7 @@ struct Arguments {
   unsigned seconds = 300;
   std::string parts;
   int progress = -1;
+  int slots = 0;
 };
 
 int UsageError(const std::string& message) {
@@ -161,12 +164,11 @@ int TakeValue(const std::string& arg, const std::string& value,
     }
   } else if (arg == "--parts") {
     out->parts = value;
-  } else if (arg == "--progress-fd") {
+  } else if (arg == "--progress-fd" || arg == "--slots-fd") {
     unsigned fd = 0;
-    if (!ParseNumber(value, &fd)) {
-      return UsageError("--progress-fd is not a number");
-    }
-    out->progress = static_cast<int>(fd);
+    if (!ParseNumber(value, &fd)) return UsageError(arg + " is not a number");
+    (arg == "--progress-fd" ? out->progress : out->slots) =
+        static_cast<int>(fd);
   } else if (arg == "--time-trace") {
     out->time_trace = value;
   } else if (arg == "--shared-overflow") {
@@ -217,7 +219,8 @@ int ParseArguments(int argc, char** argv, Arguments* out) {
                arg == "--diagnostics" || arg == "--time-trace" ||
                arg == "--jobs" || arg == "--shared-overflow" ||
                arg == "--lanes" || arg == "--compile-seconds" ||
-               arg == "--parts" || arg == "--progress-fd") {
+               arg == "--parts" || arg == "--progress-fd" ||
+               arg == "--slots-fd") {
       if (!reader.Value(&value)) return UsageError(arg + " needs a value");
       if (const int code = TakeValue(arg, value, out); code != kGoOn) {
         return code;
@@ -392,6 +395,7 @@ int main(int argc, char** argv) {
   options.shared_overflow = arguments.shared_overflow;
   options.serial_lanes = arguments.serial_lanes;
   options.jobs = arguments.jobs;
+  options.slots_fd = arguments.slots;
   options.time_trace = !arguments.time_trace.empty();
   options.input_name =
       arguments.input == "-" ? "<stdin>" : arguments.input.c_str();

@@ -104,6 +104,7 @@ cerberus::ptx::Isolation ReadIsolation(const cerberus_ptxc_options& in) {
   cerberus::ptx::Isolation out;
   out.seconds = in.seconds;
   if (in.parts_folder) out.parts_folder = in.parts_folder;
+  if (in.slots_fd > 0) out.slots = in.slots_fd;
   if (in.on_progress) {
     out.on_progress = [callback = in.on_progress,
                        user = in.user](const cerberus::ptx::Progress& now) {

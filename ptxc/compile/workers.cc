@@ -71,17 +71,18 @@ Status Workers::Start(std::size_t id, std::uint64_t seconds,
   return {};
 }
 
-Result<Workers::Finished> Workers::Wait() {
+Result<std::optional<Workers::Finished>> Workers::Wait(int other) {
   while (!running_.empty()) {
     std::vector<pollfd> polled;
     for (const Worker& worker : running_) {
       polled.push_back({worker.pipe, POLLIN, 0});
     }
+    polled.push_back({other, POLLIN, 0});  // -1 is ignored
     if (::poll(polled.data(), polled.size(), -1) < 0) {
       if (errno == EINTR) continue;
       return Err(ErrnoDiag("", "cannot wait for a process", errno));
     }
-    for (std::size_t i = 0; i < polled.size(); ++i) {
+    for (std::size_t i = 0; i < running_.size(); ++i) {
       if (polled[i].revents == 0) continue;
       std::uint8_t buffer[1 << 16];
       const ssize_t n = ::read(polled[i].fd, buffer, sizeof buffer);
@@ -94,6 +95,7 @@ Result<Workers::Finished> Workers::Wait() {
       running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
       return Reap(std::move(worker));
     }
+    if (polled.back().revents != 0) return std::nullopt;
   }
   return Err(DiagCode::kInternal, "nothing to wait for");
 }

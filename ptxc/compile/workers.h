@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,8 +38,9 @@ class Workers {
   Status Start(std::size_t id, std::uint64_t seconds,
                const std::function<Bytes()>& work);
   std::size_t running() const { return running_.size(); }
-  // Of one of them, which is no longer running then.
-  Result<Finished> Wait();
+  // Of one of them, which is no longer running then; nothing if `other`, a
+  // descriptor or -1, can be read from before.
+  Result<std::optional<Finished>> Wait(int other = -1);
 
  private:
   struct Worker {

@@ -116,6 +116,9 @@ typedef struct cerberus_ptxc_options {
   cerberus_ptxc_progress_callback on_progress; /* with isolate; may be NULL */
   int32_t serial_lanes; /* lanes of a warp go on one by one wherever one might
                            wait for another: slow, for programs that hang */
+  int32_t slots_fd; /* with isolate: of `jobs`, those after the first are taken
+                       from here and given back, a nonblocking eventfd that is a
+                       semaphore; 0: all are the caller's */
 } cerberus_ptxc_options;
 
 typedef struct cerberus_ptxc_result cerberus_ptxc_result;

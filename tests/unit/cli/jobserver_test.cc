@@ -106,5 +106,30 @@ TEST(TaskPool, TakesTokens) {
   EXPECT_EQ(make.Read(1), "t");
 }
 
+// Whoever has nothing to do leaves its job, at once or at the end.
+TEST(TaskPool, LeavesJobsInSlots) {
+  const std::optional<JobSlots> slots = JobSlots::Make();
+  ASSERT_TRUE(slots);
+  const auto take = [&] {
+    std::uint64_t slot = 0;
+    int taken = 0;
+    while (::read(slots->descriptor(), &slot, sizeof slot) == sizeof slot) {
+      ++taken;
+    }
+    return taken;
+  };
+  EXPECT_EQ(take(), 0);
+  {
+    std::atomic<bool> go_on{false};
+    std::vector<TaskPool::Task> tasks(2, [&] {
+      while (!go_on) ::usleep(1000);
+    });
+    TaskPool pool(5, std::move(tasks), nullptr, &*slots);
+    EXPECT_EQ(take(), 3);
+    go_on = true;
+  }
+  EXPECT_EQ(take(), 2);
+}
+
 }  // namespace
 }  // namespace cerberus::cli
