@@ -6,9 +6,11 @@ usage: start_bench.py [--build DIR] [--runs N]
 Each sample is built by nvcc and converted, and built by `clang -x hip` against
 the emulator's HIP, so that both find their code prebuilt and run on the same
 device. The first one's kernel is also started by a program over the driver API
-(start_driver.cc), which shows what cudart adds. Measured are whole processes, median of N, the candidates taking turns,
-by the clock and by processor time: to the end, and to the moment when the first
-launch has returned (the program then ends itself).
+(start_driver.cc), which shows what cudart adds. Measured are whole processes,
+median of N, the candidates taking turns, by the clock and by processor time: to
+the end, and to the moment when the first launch has returned (the program then
+ends itself). The last row is a fresh process that compiles the smallest kernel,
+against ptxas.
 """
 import argparse
 import os
@@ -28,6 +30,16 @@ FIRST_LAUNCH = """#include <cuda_runtime.h>
 #undef cudaGetLastError
 #define cudaGetLastError() (_exit(0), cudaSuccess)
 """
+
+
+def installed(build, folder):
+    """A copy of what is installed. What a linker has written lies in small
+    pieces in the kernel's cache, and starts with it take a third longer."""
+    copy = os.path.join(folder, "installed")
+    for name in ("bin", os.path.join("lib", "cerberus")):
+        shutil.copytree(os.path.join(build, name), os.path.join(copy, name),
+                        symlinks=True)
+    return copy
 
 
 def convert(build, target, program):
@@ -84,12 +96,13 @@ def medians(runs, environment, *programs):
         for _ in range(runs):
             for mine, program in zip(times, programs):
                 begin = time.perf_counter()
-                process = subprocess.Popen([program], env=environment,
+                command = [program] if isinstance(program, str) else program
+                process = subprocess.Popen(command, env=environment,
                                            stdout=null, stderr=null)
                 _, status, usage = os.wait4(process.pid, 0)
                 process.returncode = status
                 if status != 0:
-                    raise RuntimeError(program + " fails")
+                    raise RuntimeError("%s fails" % program)
                 mine.append((time.perf_counter() - begin,
                              usage.ru_utime + usage.ru_stime))
     return [[statistics.median(column) for column in zip(*mine)]
@@ -102,6 +115,8 @@ def report(build, nvcc, target, runs):
     print("  %-28s%14s%14s%8s%14s%14s%8s" % (
         "sample", "converted", "HIP", "ratio", "processor", "HIP", "ratio"))
     with tempfile.TemporaryDirectory() as folder:
+        build = installed(build, folder)
+
         def row(name, converted, hip):
             cells = ["%11.1f ms%11.1f ms%8.2f" %
                      (1e3 * mine, 1e3 * other, mine / other)
@@ -118,6 +133,16 @@ def report(build, nvcc, target, runs):
                 if to_first_launch and sample == SAMPLES[0]:
                     row(sample + ", by the driver", build_driver(
                         build, nvcc, target, sample, folder), hip)
+        smallest = os.path.join(folder, "smallest.ptx")
+        with open(smallest, "w") as file:
+            file.write(".version 7.8\n.target sm_75\n.address_size 64\n"
+                       ".visible .entry k() { ret; }\n")
+        ptxas = os.path.join(os.path.dirname(os.path.realpath(nvcc)), "ptxas")
+        row("smallest kernel, ptxas",
+            [os.path.join(build, "bin", "cerberus-jit"), "--arch", target,
+             smallest, "-o", "-"],
+            [ptxas, "-arch=sm_75", "-O3", smallest, "-o",
+             os.path.join(folder, "cubin")])
 
 
 def main():
