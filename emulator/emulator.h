@@ -19,6 +19,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -115,6 +116,14 @@ struct LaunchConfig {
   // The explicit arguments, and the hidden ones if `hidden_args_filled`.
   // Shorter than the kernarg segment: the rest is zero.
   ByteSpan kernarg;
+  // Instead of `kernarg`, where the caller keeps these in memory of the device
+  // itself, as an HSA runtime does; 0: Launch() makes them. The addresses of
+  // the kernarg segment, of the dispatch packet and of the queue's block.
+  std::uint64_t kernarg_address = 0;
+  std::uint64_t packet_address = 0;
+  std::uint64_t queue_address = 0;
+  // Bytes of scratch for each lane, if more than the kernel itself says.
+  std::uint32_t private_size = 0;
   // False: Launch() fills every hidden argument it knows from this struct and
   // from `heap`, `hostcall` and so on below, as a HIP runtime does.
   bool hidden_args_filled = false;
@@ -124,6 +133,14 @@ struct LaunchConfig {
   std::uint64_t default_queue = 0;
   std::uint64_t completion_action = 0;
   std::uint64_t multigrid_sync = 0;
+};
+
+// What a typical board of a target looks like to a program that asks. The
+// emulated device runs no faster for it; the numbers only have to be usable.
+struct BoardInfo {
+  const char* name = "AMD GPU";
+  int clock_khz = 1500000, memory_clock_khz = 1000000;
+  int bus_bits = 256, l2_bytes = 4 << 20;
 };
 
 // What the emulated processor is: for device properties and occupancy.
@@ -139,6 +156,7 @@ struct TargetInfo {
   std::uint32_t simds_per_cu = 0;
   std::uint32_t total_vgprs = 0;    // per SIMD and lane
   std::uint32_t compute_units = 0;  // of a typical product
+  BoardInfo board;
 };
 
 struct DeviceOptions {
@@ -221,6 +239,8 @@ class Device {
 
   virtual Result<CodeObject*> LoadCodeObject(ByteSpan bytes) = 0;
   virtual Status UnloadCodeObject(CodeObject* code) = 0;
+  // The kernel of a loaded code object whose descriptor is there, or null.
+  virtual const KernelInfo* FindKernelAt(std::uint64_t descriptor) const = 0;
 
   // Runs the grid to its end. Errors: a configuration the target does not
   // allow, or a fault in the kernel. Memory written before a fault stays
@@ -229,6 +249,11 @@ class Device {
                         const LaunchConfig& config) = 0;
   // The fault behind the calling thread's last failed Launch(), if any.
   virtual const Fault* LastFault() const = 0;
+
+  // Called, on any thread, when a wave sends the host an interrupt
+  // (s_sendmsg MSG_INTERRUPT): it has written to a signal. Set before the
+  // first launch.
+  virtual void OnInterrupt(std::function<void()> handler) = 0;
 
   // Workgroups of this kernel that a compute unit holds at once, by the
   // target's register, LDS and wave limits.
@@ -240,6 +265,15 @@ class Device {
                                      std::uint32_t block_size,
                                      std::uint32_t dynamic_lds) const = 0;
 };
+
+// CERBERUS_EMU_TARGETS: one device for each of these, in this order; gfx1100
+// if it says nothing.
+std::vector<std::string> TargetsFromEnvironment();
+// Bytes of memory that a device says it has: CERBERUS_EMU_MEMORY, else half of
+// the host's in whole GiB, which a program that takes all of it can be given.
+std::uint64_t TotalMemory();
+// One line on stderr: "cerberus: emulator: …".
+void Report(const std::string& message);
 
 // Every mnemonic that LLVM's disassembler knows for a target, and what the
 // emulator does with it; the source of docs/emulator-coverage.md.

@@ -432,6 +432,7 @@ class Loader {
                                    info.name, info.wavefront_size)));
       }
       out_->kernel_index_.emplace(info.name, out_->kernels_.size());
+      out_->descriptor_index_.emplace(info.descriptor, out_->kernels_.size());
       out_->kernels_.push_back(std::move(info));
     }
     return {};
@@ -463,6 +464,11 @@ LoadedCode::~LoadedCode() {
 const KernelInfo* LoadedCode::FindKernel(std::string_view name) const {
   const auto it = kernel_index_.find(name);
   return it == kernel_index_.end() ? nullptr : &kernels_[it->second];
+}
+
+const KernelInfo* LoadedCode::FindKernelAt(std::uint64_t descriptor) const {
+  const auto it = descriptor_index_.find(descriptor);
+  return it == descriptor_index_.end() ? nullptr : &kernels_[it->second];
 }
 
 const SymbolInfo* LoadedCode::FindSymbol(std::string_view name) const {

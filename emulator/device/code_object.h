@@ -35,6 +35,8 @@ class LoadedCode : public CodeObject {
   const std::vector<KernelInfo>& kernels() const override { return kernels_; }
   const std::vector<SymbolInfo>& symbols() const override { return symbols_; }
   const KernelInfo* FindKernel(std::string_view name) const override;
+  // By the address of its descriptor.
+  const KernelInfo* FindKernelAt(std::uint64_t descriptor) const;
   const SymbolInfo* FindSymbol(std::string_view name) const override;
   std::optional<ByteSpan> FindSection(std::string_view name) const override;
 
@@ -59,6 +61,7 @@ class LoadedCode : public CodeObject {
   std::vector<KernelInfo> kernels_;
   std::vector<SymbolInfo> symbols_;
   std::map<std::string, std::size_t, std::less<>> kernel_index_;
+  std::map<std::uint64_t, std::size_t> descriptor_index_;
   std::map<std::string, std::size_t, std::less<>> symbol_index_;
   std::map<std::string, ByteSpan, std::less<>> sections_;
   DebugSections debug_;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <thread>
 
+#include "emulator/device/board.h"
 #include "emulator/device/occupancy.h"
 #include "support/target_id.h"
 
@@ -174,6 +175,7 @@ DeviceImpl::DeviceImpl(const Target& target, std::string id,
   info_.simds_per_cu = target.simds;
   info_.total_vgprs = target.vgprs;
   info_.compute_units = target.compute_units;
+  info_.board = BoardOf(target.name);
   if (options_.check_uninitialised) memory_.TrackWrites();
   if (options_.threads == 0) {
     options_.threads = std::max(1u, std::thread::hardware_concurrency());
@@ -222,6 +224,15 @@ Status DeviceImpl::UnloadCodeObject(CodeObject* code) {
   if (at == code_.end()) return Err(DiagCode::kUsage, "not a loaded module");
   code_.erase(at);
   return {};
+}
+
+const KernelInfo* DeviceImpl::FindKernelAt(std::uint64_t descriptor) const {
+  std::shared_lock<std::shared_mutex> lock(code_mutex_);
+  for (const auto& loaded : code_) {
+    if (!loaded->code->Contains(descriptor)) continue;
+    return loaded->code->FindKernelAt(descriptor);
+  }
+  return nullptr;
 }
 
 Program* DeviceImpl::FindProgram(std::uint64_t address, u32 lanes) {
@@ -403,9 +414,10 @@ KernelState DeviceImpl::StateOf(const KernelInfo& kernel,
   k.lanes = kernel.wavefront_size;
   k.lds_size = kernel.lds_size + config.dynamic_lds;
   // A dynamic stack has no size of its own; HIP's default limit is used.
-  k.scratch_size = static_cast<u32>(AlignUp(
-      std::max<u64>(kernel.private_size, kernel.dynamic_stack ? 16384 : 0),
-      16));
+  k.scratch_size = static_cast<u32>(
+      AlignUp(std::max<u64>({kernel.private_size, config.private_size,
+                             kernel.dynamic_stack ? 16384u : 0u}),
+              16));
   // The first 256 bytes of a kernel with preloaded arguments are for
   // hardware that does not preload.
   k.entry = kernel.entry + ((k.preload & 0x7f) != 0 ? 256 : 0);
@@ -451,6 +463,9 @@ Result<Allocation> DeviceImpl::FillBlock(const LaunchConfig& config,
   StoreLe<std::uint32_t>(packet + 28, k.lds_size);
   StoreLe<std::uint64_t>(packet + 32, kernel.descriptor);
   StoreLe<std::uint64_t>(packet + 40, k.kernarg);
+  if (config.kernarg_address != 0) k.kernarg = config.kernarg_address;
+  if (config.packet_address != 0) k.dispatch = config.packet_address;
+  if (config.queue_address != 0) k.queue = config.queue_address;
   return block;
 }
 

@@ -48,14 +48,22 @@ class DeviceImpl : public Device {
   std::uint64_t AllocatedBytes() const override;
   Result<CodeObject*> LoadCodeObject(ByteSpan bytes) override;
   Status UnloadCodeObject(CodeObject* code) override;
+  const KernelInfo* FindKernelAt(std::uint64_t descriptor) const override;
   Status Launch(const KernelInfo& kernel, const LaunchConfig& config) override;
   const Fault* LastFault() const override;
+  void OnInterrupt(std::function<void()> handler) override {
+    interrupt_ = std::move(handler);
+  }
   std::uint32_t Occupancy(const KernelInfo& kernel, std::uint32_t block_size,
                           std::uint32_t dynamic_lds) const override;
   std::uint32_t WavesPerSimd(const KernelInfo& kernel, std::uint32_t block_size,
                              std::uint32_t dynamic_lds) const override;
 
   Memory& memory() { return memory_; }
+  // A wave has sent the host an interrupt.
+  void Interrupt() const {
+    if (interrupt_) interrupt_();
+  }
   const DeviceOptions& options() const { return options_; }
   Program* FindProgram(std::uint64_t address, u32 lanes);
   // Fills what the code object says about an instruction's address and about
@@ -89,6 +97,7 @@ class DeviceImpl : public Device {
   std::mutex kernarg_mutex_;
   std::vector<Allocation> free_kernargs_;
   std::atomic<u64> dispatches_{0};
+  std::function<void()> interrupt_;
 };
 
 }  // namespace cerberus::emulator

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "emulator/access/shadow.h"
+#include "emulator/device/device.h"
 #include "emulator/device/launch.h"
 #include "emulator/execute/salu.h"
 
@@ -166,11 +167,12 @@ void WaitCounts(Wave& w, const Op& op) {
   if (w.check_waits) w.launch->Waited(w, op);
 }
 void SendMessage(Wave& w, const Op& op) {
-  const Text& t = TextOf(op);
-  // The only messages a compute kernel sends: interrupt the host (nobody
-  // listens) and give registers back early.
-  (void)w;
-  (void)t;
+  // The only messages a compute kernel sends: interrupt the host, which is 1,
+  // and give registers back early.
+  const std::string& message = TextOf(op).rest;
+  if (message.find("INTERRUPT") != std::string::npos) {
+    w.launch->device->Interrupt();
+  }
 }
 void SendMessageReturn(Wave& w, const Op& op) {
   const Text& t = TextOf(op);

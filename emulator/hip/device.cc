@@ -8,31 +8,6 @@
 namespace cerberus::emulator::hip {
 namespace {
 
-// What a typical board of a target looks like to a program that asks. The
-// emulated device runs no faster for it; the numbers only have to be usable.
-struct Board {
-  const char* prefix;  // of the processor's name, longest first
-  const char* name;
-  int clock_khz, memory_clock_khz, bus_bits, l2_bytes;
-};
-constexpr Board kBoards[] = {
-    {"gfx950", "AMD Instinct MI355X", 2400000, 2000000, 8192, 4 << 20},
-    {"gfx942", "AMD Instinct MI300X", 2100000, 1300000, 8192, 4 << 20},
-    {"gfx90a", "AMD Instinct MI210", 1700000, 1600000, 4096, 8 << 20},
-    {"gfx908", "AMD Instinct MI100", 1502000, 1200000, 4096, 8 << 20},
-    {"gfx12", "AMD Radeon RX 9070 XT", 2970000, 1258000, 256, 8 << 20},
-    {"gfx11", "AMD Radeon RX 7900 XTX", 2371000, 1249000, 384, 6 << 20},
-    {"gfx10", "AMD Radeon RX 6900 XT", 2660000, 1000000, 256, 4 << 20},
-    {"gfx", "AMD GPU", 1500000, 1000000, 256, 4 << 20},
-};
-
-const Board& BoardOf(const std::string& processor) {
-  for (const Board& board : kBoards) {
-    if (processor.rfind(board.prefix, 0) == 0) return board;
-  }
-  return kBoards[std::size(kBoards) - 1];
-}
-
 // What every emulated GPU can do. Textures and surfaces are not offered: their
 // limits stay 0.
 void FillFeatures(hipDeviceProp_tR0600& p) {
@@ -69,7 +44,7 @@ void FillFeatures(hipDeviceProp_tR0600& p) {
 void FillProperties(const Device& core, int ordinal,
                     hipDeviceProp_tR0600* out) {
   const TargetInfo& info = core.info();
-  const Board& board = BoardOf(info.processor);
+  const BoardInfo& board = info.board;
   hipDeviceProp_tR0600& p = *out;
   p = {};
   std::snprintf(p.name, sizeof p.name, "%s (emulated %s)", board.name,

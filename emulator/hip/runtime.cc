@@ -1,7 +1,6 @@
 #include "emulator/hip/runtime.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -12,20 +11,6 @@
 
 namespace cerberus::emulator::hip {
 namespace {
-
-// CERBERUS_EMU_TARGETS: one device per comma-separated target.
-std::vector<std::string> WantedTargets() {
-  const char* text = std::getenv("CERBERUS_EMU_TARGETS");
-  if (text == nullptr || *text == '\0') text = "gfx1100";
-  std::vector<std::string> targets;
-  std::string list = text;
-  for (std::size_t at = 0; at <= list.size();) {
-    std::size_t comma = std::min(list.find(',', at), list.size());
-    if (comma > at) targets.push_back(list.substr(at, comma - at));
-    at = comma + 1;
-  }
-  return targets;
-}
 
 int MajorFromName() {
   const char* text = std::getenv("CERBERUS_EMU_HIP_MAJOR");
@@ -51,29 +36,6 @@ int ApiMajor() {
   return major;
 }
 
-void Report(const std::string& message) {
-  std::string line = "cerberus: emulator: " + message + "\n";
-  // One write: lines of several threads stay whole.
-  [[maybe_unused]] ssize_t n = write(2, line.data(), line.size());
-}
-
-std::uint64_t TotalMemory() {
-  // Half of the host's memory, in whole GiB: what a program that takes all of
-  // it can be given. CERBERUS_EMU_MEMORY (bytes) decides otherwise.
-  static const std::uint64_t total = [] {
-    const char* text = std::getenv("CERBERUS_EMU_MEMORY");
-    if (text != nullptr) {
-      std::uint64_t bytes = std::strtoull(text, nullptr, 0);
-      if (bytes != 0) return bytes;
-    }
-    std::uint64_t pages = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES));
-    std::uint64_t bytes =
-        pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)) / 2;
-    return std::max<std::uint64_t>(bytes >> 30, 1) << 30;
-  }();
-  return total;
-}
-
 ThreadState& Thread() {
   // On the heap and never freed: HIP calls made by destructors of other
   // thread-local objects still find it.
@@ -96,7 +58,7 @@ Runtime& Runtime::Get() {
 }
 
 Runtime::Runtime() {
-  for (const std::string& target : WantedTargets()) {
+  for (const std::string& target : TargetsFromEnvironment()) {
     Result<std::unique_ptr<Device>> device = Device::Create(target);
     if (!device) {
       Report(device.error().ToString());

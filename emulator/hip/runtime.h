@@ -201,10 +201,6 @@ Gpu* GpuOf(hipCtx_t context);
 
 void FillProperties(const Device& core, int ordinal,
                     hipDeviceProp_tR0600* properties);
-std::uint64_t TotalMemory();
-
-// One line on stderr: "cerberus: emulator: …".
-void Report(const std::string& message);
 
 // Launches and copies, for the API functions and the graph nodes.
 struct Launch {

@@ -1,0 +1,93 @@
+// What an emulated GPU does not offer. A call that programs make only to learn
+// whether it is there answers without a word; all others name themselves once.
+#include <array>
+
+#include "emulator/hsa/runtime.h"
+
+using namespace cerberus::emulator::hsa;
+
+#define HSA_REFUSED(name, why)    \
+  HSA_API Status name() {         \
+    HSA_LIVE(runtime);            \
+    return Refuse(#name, why);    \
+  }
+
+constexpr char kNoImages[] = "the emulated GPU samples no images";
+HSA_REFUSED(hsa_ext_image_get_capability, kNoImages)
+HSA_REFUSED(hsa_ext_image_get_capability_with_layout, kNoImages)
+HSA_REFUSED(hsa_ext_image_data_get_info, kNoImages)
+HSA_REFUSED(hsa_ext_image_data_get_info_with_layout, kNoImages)
+HSA_REFUSED(hsa_ext_image_create, kNoImages)
+HSA_REFUSED(hsa_ext_image_create_with_layout, kNoImages)
+HSA_REFUSED(hsa_ext_image_destroy, kNoImages)
+HSA_REFUSED(hsa_ext_image_copy, kNoImages)
+HSA_REFUSED(hsa_ext_image_import, kNoImages)
+HSA_REFUSED(hsa_ext_image_export, kNoImages)
+HSA_REFUSED(hsa_ext_image_clear, kNoImages)
+HSA_REFUSED(hsa_ext_sampler_create, kNoImages)
+HSA_REFUSED(hsa_ext_sampler_create_v2, kNoImages)
+HSA_REFUSED(hsa_ext_sampler_destroy, kNoImages)
+HSA_REFUSED(hsa_amd_image_create, kNoImages)
+HSA_REFUSED(hsa_amd_image_get_info_max_dim, kNoImages)
+
+constexpr char kNoSharing[] = "memory is not shared between processes";
+HSA_REFUSED(hsa_amd_ipc_memory_create, kNoSharing)
+HSA_REFUSED(hsa_amd_ipc_memory_attach, kNoSharing)
+HSA_REFUSED(hsa_amd_ipc_memory_detach, kNoSharing)
+HSA_REFUSED(hsa_amd_ipc_signal_create, kNoSharing)
+HSA_REFUSED(hsa_amd_ipc_signal_attach, kNoSharing)
+HSA_REFUSED(hsa_amd_interop_map_buffer, kNoSharing)
+HSA_REFUSED(hsa_amd_interop_unmap_buffer, kNoSharing)
+HSA_REFUSED(hsa_amd_portable_export_dmabuf, kNoSharing)
+HSA_REFUSED(hsa_amd_portable_export_dmabuf_v2, kNoSharing)
+HSA_REFUSED(hsa_amd_portable_close_dmabuf, kNoSharing)
+
+// hsa_system_get_info says that neither is supported.
+constexpr char kNoSvm[] = "the emulated GPU has no demand paging";
+HSA_REFUSED(hsa_amd_svm_attributes_set, kNoSvm)
+HSA_REFUSED(hsa_amd_svm_attributes_get, kNoSvm)
+HSA_REFUSED(hsa_amd_svm_prefetch_async, kNoSvm)
+HSA_REFUSED(hsa_amd_memory_migrate, kNoSvm)
+
+constexpr char kNoVirtual[] = "addresses are not mapped by hand";
+HSA_REFUSED(hsa_amd_vmem_address_reserve, kNoVirtual)
+HSA_REFUSED(hsa_amd_vmem_address_reserve_align, kNoVirtual)
+HSA_REFUSED(hsa_amd_vmem_address_free, kNoVirtual)
+HSA_REFUSED(hsa_amd_vmem_handle_create, kNoVirtual)
+HSA_REFUSED(hsa_amd_vmem_handle_release, kNoVirtual)
+HSA_REFUSED(hsa_amd_vmem_map, kNoVirtual)
+HSA_REFUSED(hsa_amd_vmem_unmap, kNoVirtual)
+HSA_REFUSED(hsa_amd_vmem_set_access, kNoVirtual)
+HSA_REFUSED(hsa_amd_vmem_get_access, kNoVirtual)
+HSA_REFUSED(hsa_amd_vmem_export_shareable_handle, kNoVirtual)
+HSA_REFUSED(hsa_amd_vmem_import_shareable_handle, kNoVirtual)
+HSA_REFUSED(hsa_amd_vmem_retain_alloc_handle, kNoVirtual)
+HSA_REFUSED(hsa_amd_vmem_get_alloc_properties_from_handle, kNoVirtual)
+
+constexpr char kOld[] = "it is of code objects before version 3";
+HSA_REFUSED(hsa_code_object_serialize, kOld)
+HSA_REFUSED(hsa_code_object_deserialize, kOld)
+HSA_REFUSED(hsa_code_object_destroy, kOld)
+HSA_REFUSED(hsa_code_object_get_info, kOld)
+HSA_REFUSED(hsa_code_object_get_symbol, kOld)
+HSA_REFUSED(hsa_code_object_get_symbol_from_name, kOld)
+HSA_REFUSED(hsa_code_object_iterate_symbols, kOld)
+HSA_REFUSED(hsa_code_symbol_get_info, kOld)
+HSA_REFUSED(hsa_executable_load_code_object, kOld)
+HSA_REFUSED(hsa_executable_load_program_code_object, kOld)
+HSA_REFUSED(hsa_executable_global_variable_define, kOld)
+HSA_REFUSED(hsa_executable_readonly_variable_define, kOld)
+
+constexpr char kRare[] = "no program was seen to call it";
+HSA_REFUSED(hsa_soft_queue_create, kRare)
+HSA_REFUSED(hsa_signal_group_create, kRare)
+HSA_REFUSED(hsa_signal_group_destroy, kRare)
+HSA_REFUSED(hsa_signal_group_wait_any_relaxed, kRare)
+HSA_REFUSED(hsa_signal_group_wait_any_scacquire, kRare)
+HSA_REFUSED(hsa_isa_get_exception_policies, kRare)
+HSA_REFUSED(hsa_isa_get_round_method, kRare)
+HSA_REFUSED(hsa_amd_register_deallocation_callback, kRare)
+HSA_REFUSED(hsa_amd_deregister_deallocation_callback, kRare)
+HSA_REFUSED(hsa_amd_spm_acquire, kRare)
+HSA_REFUSED(hsa_amd_spm_release, kRare)
+HSA_REFUSED(hsa_amd_spm_set_dest_buffer, kRare)
