@@ -7,6 +7,7 @@
 #ifndef CERBERUS_FORMATS_CODE_OBJECT_H_
 #define CERBERUS_FORMATS_CODE_OBJECT_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -14,6 +15,11 @@ namespace cerberus::formats {
 
 inline constexpr std::uint16_t kElfMachineAmdGpu = 224;  // EM_AMDGPU
 inline constexpr std::uint16_t kElfMachineCuda = 190;    // EM_CUDA
+
+// The code object's version: a byte of the ELF header (EI_ABIVERSION).
+inline constexpr std::size_t kAbiVersionOffset = 8;
+inline constexpr std::uint8_t kAbiVersion4 = 2;
+inline constexpr std::uint8_t kAbiVersion5 = 3;
 
 // The note with the metadata.
 inline constexpr std::uint32_t kMetadataNoteType = 32;  // NT_AMDGPU_METADATA

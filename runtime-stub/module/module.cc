@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <utility>
 #include <vector>
 
+#include "formats/code_object.h"
 #include "formats/launch_abi.h"
 #include "hip/hip_loader.h"
 #include "runtime-stub/api/error.h"
@@ -155,6 +157,27 @@ CUresult Module::InfoOf(Kernel* kernel, Device* device,
   return result;
 }
 
+// AMD's libraries of ROCm before 5.3 (Debian 12's are 5.2.3) know the code
+// objects of version 5 by their metadata, hidden arguments included, but not by
+// the ELF header's number, which is all that version 4 has otherwise
+// (AMDGPUUsage, "ELF Header": the flags of both mean the same).
+static hipError_t LoadIntoHip(hipModule_t* loaded, ByteSpan code) {
+  static std::atomic<bool> wants_older{false};
+  if (!wants_older.load(std::memory_order_relaxed)) {
+    const hipError_t error = hip.hipModuleLoadData(loaded, code.data());
+    if (error == hipSuccess || hip.major != 5) return error;
+  }
+  if (code.size() <= formats::kAbiVersionOffset ||
+      code[formats::kAbiVersionOffset] != formats::kAbiVersion5) {
+    return hip.hipModuleLoadData(loaded, code.data());
+  }
+  std::vector<std::uint8_t> older(code.begin(), code.end());
+  older[formats::kAbiVersionOffset] = formats::kAbiVersion4;
+  const hipError_t error = hip.hipModuleLoadData(loaded, older.data());
+  if (error == hipSuccess) wants_older = true;
+  return error;
+}
+
 // For code that HIP does not take (made for another version of it, say):
 // compiled anew from the PTX, if the image has it.
 hipError_t Module::LoadCompiledLocked(Device* device, hipModule_t* loaded) {
@@ -172,7 +195,7 @@ hipError_t Module::LoadCompiledLocked(Device* device, hipModule_t* loaded) {
     }
     return hipErrorNotFound;
   }
-  const hipError_t error = hip.hipModuleLoadData(loaded, compiled.bytes.data());
+  const hipError_t error = LoadIntoHip(loaded, compiled.bytes);
   if (error != hipSuccess) return error;
   Log(LogLevel::kWarning,
       "%s: HIP does not load the prebuilt code for %s; compiled again",
@@ -246,7 +269,7 @@ CUresult Module::LoadLocked(Context* context) {
   if (slot.code.bytes.empty()) return CUDA_ERROR_NOT_FOUND;
   FlushOutput(device);
   hipModule_t loaded = nullptr;
-  hipError_t error = hip.hipModuleLoadData(&loaded, slot.code.bytes.data());
+  hipError_t error = LoadIntoHip(&loaded, slot.code.bytes);
   if (error != hipSuccess && error != hipErrorOutOfMemory &&
       LoadCompiledLocked(device, &loaded) == hipSuccess) {
     error = hipSuccess;

@@ -119,10 +119,14 @@ __device__ inline unsigned BlockDimZ() {
   return __builtin_amdgcn_workgroup_size_z();
 }
 __device__ inline unsigned GridDimX() {
-  // hidden_block_count_x: the first of the implicit arguments (code object
-  // v5).
+#ifdef MINI_HIP_CODE_OBJECT_V4
+  return __builtin_amdgcn_grid_size_x() / BlockDimX();
+#else
+  // hidden_block_count_x: the first of the implicit arguments from code
+  // objects of version 5 on.
   return *(const __attribute__((address_space(4)))
            uint32_t*)__builtin_amdgcn_implicitarg_ptr();
+#endif
 }
 __device__ inline unsigned GlobalX() {
   return BlockX() * BlockDimX() + ThreadX();
