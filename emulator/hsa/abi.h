@@ -120,7 +120,8 @@ enum Extension : std::uint16_t {
   kExtensionAmdAqlprofile = 0x202,
 };
 
-// --- and of agents, ISAs, pools -----------------------------------------------
+// --- and of agents, ISAs, pools
+// -----------------------------------------------
 
 enum AgentInfo : std::uint32_t {
   kAgentName = 0,
@@ -284,7 +285,8 @@ struct PitchedPointer {
   std::size_t pitch, slice;
 };
 
-// --- signals and queues --------------------------------------------------------
+// --- signals and queues
+// --------------------------------------------------------
 
 // amd_signal_t: what a handle of a signal points at, and what device code
 // (hostcall) reads and writes of it.
@@ -406,7 +408,8 @@ struct Times {
   std::uint64_t start, end;
 };
 
-// --- code ------------------------------------------------------------------------
+// --- code
+// ------------------------------------------------------------------------
 
 enum SymbolInfoKind : std::uint32_t {
   kSymbolType = 0,
@@ -448,7 +451,8 @@ enum LoadedInfo : std::uint32_t {
   kLoadedUri = 12,
 };
 
-// --- events ------------------------------------------------------------------------
+// --- events
+// ------------------------------------------------------------------------
 
 enum EventType : std::uint32_t { kMemoryFaultEvent = 0 };
 struct Event {

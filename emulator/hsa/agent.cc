@@ -105,9 +105,7 @@ bool StandardInfo(const AgentState& agent, AgentInfo attribute, void* value) {
       std::memcpy(value, sizes, sizeof sizes);
       break;
     }
-    case kAgentIsa:
-      Put<Isa>(value, {gpu ? agent.handle().handle : 0});
-      break;
+    case kAgentIsa: Put<Isa>(value, {gpu ? agent.handle().handle : 0}); break;
     case kAgentExtensions: std::memset(value, 0, 128); break;
     case kAgentVersionMajor:
     case kAgentVersionMinor: Put<std::uint16_t>(value, 1); break;
@@ -166,9 +164,7 @@ bool AmdInfo(const AgentState& agent, AgentInfo attribute, void* value) {
     case kAgentIommuSupport: Put<std::uint32_t>(value, 0); break;
     case kAgentXccCount: Put<std::uint32_t>(value, gpu ? 1 : 0); break;
     case kAgentDriverUid: Put<std::uint32_t>(value, agent.node); break;
-    case kAgentNearestCpu:
-      Put(value, Runtime::Live()->host()->handle());
-      break;
+    case kAgentNearestCpu: Put(value, Runtime::Live()->host()->handle()); break;
     case kAgentMemoryProperties:
     case kAgentAqlExtensions: std::memset(value, 0, 8); break;
     default: return false;

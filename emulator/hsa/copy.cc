@@ -20,9 +20,8 @@ struct Job {
   Signal completion;
 
   bool IsReady() const {
-    return std::all_of(after.begin(), after.end(), [](SignalBlock* s) {
-      return ValueOf(s).load() == 0;
-    });
+    return std::all_of(after.begin(), after.end(),
+                       [](SignalBlock* s) { return ValueOf(s).load() == 0; });
   }
   void Run() const {
     Times times;
@@ -156,8 +155,7 @@ HSA_API Status hsa_amd_memory_async_copy(void* to, Agent to_agent,
     return kErrorInvalidAgent;
   }
   if (!Fits(to, size) || !Fits(from, size)) return kErrorInvalidArgument;
-  return Submit(size, count, after, completion,
-                [=] { Move(to, from, size); });
+  return Submit(size, count, after, completion, [=] { Move(to, from, size); });
 }
 
 HSA_API Status hsa_amd_memory_async_copy_on_engine(

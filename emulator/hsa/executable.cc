@@ -205,9 +205,11 @@ HSA_API Status hsa_executable_destroy(ExecutableHandle handle) {
   return kSuccess;
 }
 
-HSA_API Status hsa_executable_load_agent_code_object(
-    ExecutableHandle handle, Agent agent_handle, Reader reader_handle,
-    const char*, LoadedCodeObject* out) {
+HSA_API Status hsa_executable_load_agent_code_object(ExecutableHandle handle,
+                                                     Agent agent_handle,
+                                                     Reader reader_handle,
+                                                     const char*,
+                                                     LoadedCodeObject* out) {
   HSA_LIVE(runtime);
   AgentState* const agent = runtime->Find(agent_handle);
   if (agent == nullptr) return kErrorInvalidAgent;
@@ -312,8 +314,8 @@ HSA_API Status hsa_executable_get_symbol(ExecutableHandle handle, const char*,
 namespace {
 
 // Of a kernel; false: an attribute that kernels do not have.
-bool KernelSymbolInfo(const cerberus::emulator::KernelInfo& k, SymbolInfoKind attribute,
-                      void* value) {
+bool KernelSymbolInfo(const cerberus::emulator::KernelInfo& k,
+                      SymbolInfoKind attribute, void* value) {
   switch (attribute) {
     case kSymbolKernelObject: Put(value, k.descriptor); return true;
     case kSymbolKernargSize: Put(value, k.kernarg_size); return true;
@@ -332,14 +334,14 @@ bool VariableSymbolInfo(const SymbolState& s, SymbolInfoKind attribute,
                         void* value) {
   switch (attribute) {
     case kSymbolVariableAddress:
-      Put<std::uint64_t>(value,
-                         s.variable != nullptr ? s.variable->address : s.defined);
+      Put<std::uint64_t>(
+          value, s.variable != nullptr ? s.variable->address : s.defined);
       return true;
     case kSymbolVariableSize:
-      Put<std::uint32_t>(
-          value, s.variable != nullptr
-                     ? static_cast<std::uint32_t>(s.variable->size)
-                     : 0);
+      Put<std::uint32_t>(value,
+                         s.variable != nullptr
+                             ? static_cast<std::uint32_t>(s.variable->size)
+                             : 0);
       return true;
     case kSymbolVariableAllocation: Put<std::uint32_t>(value, 0); return true;
     case kSymbolVariableSegment: Put<std::uint32_t>(value, 0); return true;
@@ -407,9 +409,8 @@ HSA_API Status hsa_executable_iterate_agent_symbols(
   }
   for (SymbolState* symbol : all) {
     if (symbol == nullptr) continue;
-    const Status status =
-        callback(handle, agent_handle,
-                 {reinterpret_cast<std::uint64_t>(symbol)}, data);
+    const Status status = callback(
+        handle, agent_handle, {reinterpret_cast<std::uint64_t>(symbol)}, data);
     if (status != kSuccess) return status;
   }
   return kSuccess;
@@ -431,8 +432,8 @@ struct EachSymbol {
 }  // namespace
 
 HSA_API Status hsa_executable_iterate_symbols(
-    ExecutableHandle handle, Status (*callback)(ExecutableHandle, Symbol, void*),
-    void* data) {
+    ExecutableHandle handle,
+    Status (*callback)(ExecutableHandle, Symbol, void*), void* data) {
   HSA_LIVE(runtime);
   if (callback == nullptr) return kErrorInvalidArgument;
   EachSymbol each = {callback, data};
@@ -449,7 +450,8 @@ HSA_API Status hsa_executable_iterate_symbols(
   return kSuccess;
 }
 
-// --- the loader extension ------------------------------------------------------
+// --- the loader extension
+// ------------------------------------------------------
 
 namespace {
 
@@ -510,8 +512,8 @@ Status LoadedObjectInfo(LoadedCodeObject handle, LoadedInfo attribute,
   if (l == nullptr || value == nullptr) return kErrorInvalidArgument;
   switch (attribute) {
     case kLoadedExecutable:
-      Put<ExecutableHandle>(
-          value, {reinterpret_cast<std::uint64_t>(l->executable)});
+      Put<ExecutableHandle>(value,
+                            {reinterpret_cast<std::uint64_t>(l->executable)});
       break;
     case kLoadedKind: Put<std::uint32_t>(value, 2); break;  // an agent's
     case kLoadedAgent: Put(value, l->agent->handle()); break;
@@ -563,7 +565,7 @@ Status IterateExecutables(Status (*callback)(ExecutableHandle, void*),
 }  // namespace
 
 LoaderTable cerberus::emulator::hsa::MakeLoaderTable() {
-  return {QueryHostAddress, QuerySegmentDescriptors, QueryExecutable,
-          IterateLoaded,    LoadedObjectInfo,        ReaderFromFile,
+  return {QueryHostAddress,  QuerySegmentDescriptors, QueryExecutable,
+          IterateLoaded,     LoadedObjectInfo,        ReaderFromFile,
           IterateExecutables};
 }

@@ -232,7 +232,8 @@ std::uint64_t MemoryTable::Used(const AgentState* agent) const {
 }
 
 void MarkWritten(const void* address, std::uint64_t size) {
-  static const bool checked = DeviceOptions::FromEnvironment().check_uninitialised;
+  static const bool checked =
+      DeviceOptions::FromEnvironment().check_uninitialised;
   if (!checked) return;
   const std::optional<Block> block = MemoryTable::Get().Find(address);
   if (!block) return;
@@ -394,8 +395,8 @@ HSA_API Status hsa_amd_memory_lock_to_pool(void* address, std::size_t size,
   if (count == 0 || handles == nullptr) {  // all
     for (const auto& agent : runtime->agents()) agents.push_back(agent.get());
   } else {
-    const Status status = AgentsOf(
-        *runtime, static_cast<std::uint32_t>(count), handles, &agents);
+    const Status status =
+        AgentsOf(*runtime, static_cast<std::uint32_t>(count), handles, &agents);
     if (status != kSuccess) return status;
   }
   const Status status = MemoryTable::Get().Lock(address, size, agents);

@@ -93,13 +93,11 @@ QueueState* FindQueue(const Queue* queue) {
 }
 
 std::atomic_ref<std::uint64_t> WriteIndex(const Queue* queue) {
-  auto* const block =
-      reinterpret_cast<QueueBlock*>(const_cast<Queue*>(queue));
+  auto* const block = reinterpret_cast<QueueBlock*>(const_cast<Queue*>(queue));
   return std::atomic_ref<std::uint64_t>(block->write_index);
 }
 std::atomic_ref<std::uint64_t> ReadIndex(const Queue* queue) {
-  auto* const block =
-      reinterpret_cast<QueueBlock*>(const_cast<Queue*>(queue));
+  auto* const block = reinterpret_cast<QueueBlock*>(const_cast<Queue*>(queue));
   return std::atomic_ref<std::uint64_t>(block->read_index);
 }
 
@@ -359,8 +357,7 @@ HSA_API Status hsa_queue_create(Agent handle, std::uint32_t size,
     return kErrorInvalidQueueCreation;
   }
   agent->core->OnInterrupt(Notify);
-  QueueState* const queue =
-      QueueState::Make(agent, size, type, callback, data);
+  QueueState* const queue = QueueState::Make(agent, size, type, callback, data);
   if (queue == nullptr) return kErrorOutOfResources;
   *out = queue->queue();
   return kSuccess;
@@ -392,12 +389,12 @@ HSA_API Status hsa_queue_inactivate(Queue* queue) {
 }
 
 // Each operation on an index in all its memory orders, which are one here.
-#define HSA_LOAD_INDEX(order)                                                 \
-  HSA_API std::uint64_t hsa_queue_load_read_index_##order(const Queue* q) {   \
-    return ReadIndex(q).load();                                               \
-  }                                                                           \
-  HSA_API std::uint64_t hsa_queue_load_write_index_##order(const Queue* q) {  \
-    return WriteIndex(q).load();                                              \
+#define HSA_LOAD_INDEX(order)                                                \
+  HSA_API std::uint64_t hsa_queue_load_read_index_##order(const Queue* q) {  \
+    return ReadIndex(q).load();                                              \
+  }                                                                          \
+  HSA_API std::uint64_t hsa_queue_load_write_index_##order(const Queue* q) { \
+    return WriteIndex(q).load();                                             \
   }
 HSA_LOAD_INDEX(relaxed)
 HSA_LOAD_INDEX(scacquire)
@@ -416,15 +413,15 @@ HSA_STORE_INDEX(relaxed)
 HSA_STORE_INDEX(screlease)
 HSA_STORE_INDEX(release)
 
-#define HSA_CHANGE_INDEX(order)                                             \
-  HSA_API std::uint64_t hsa_queue_cas_write_index_##order(                  \
-      const Queue* q, std::uint64_t expected, std::uint64_t value) {        \
-    WriteIndex(q).compare_exchange_strong(expected, value);                 \
-    return expected;                                                        \
-  }                                                                         \
-  HSA_API std::uint64_t hsa_queue_add_write_index_##order(                  \
-      const Queue* q, std::uint64_t value) {                                \
-    return WriteIndex(q).fetch_add(value);                                  \
+#define HSA_CHANGE_INDEX(order)                                      \
+  HSA_API std::uint64_t hsa_queue_cas_write_index_##order(           \
+      const Queue* q, std::uint64_t expected, std::uint64_t value) { \
+    WriteIndex(q).compare_exchange_strong(expected, value);          \
+    return expected;                                                 \
+  }                                                                  \
+  HSA_API std::uint64_t hsa_queue_add_write_index_##order(           \
+      const Queue* q, std::uint64_t value) {                         \
+    return WriteIndex(q).fetch_add(value);                           \
   }
 HSA_CHANGE_INDEX(relaxed)
 HSA_CHANGE_INDEX(scacquire)

@@ -81,7 +81,7 @@ const char* NameOf(Status status);
 Status Refuse(const char* function, const char* why);
 
 // Every call but hsa_init and the names of status codes begins with this.
-#define HSA_LIVE(rt)            \
+#define HSA_LIVE(rt)             \
   Runtime* rt = Runtime::Live(); \
   if (rt == nullptr) return kErrorNotInitialized
 

@@ -74,7 +74,9 @@ bool Holds(SignalValue value, Condition condition, SignalValue compare) {
 void Notify() {
   Waiters& all = All();
   if (all.count.load() == 0) return;
-  { std::lock_guard<std::mutex> lock(all.mutex); }
+  {
+    std::lock_guard<std::mutex> lock(all.mutex);
+  }
   all.wake.notify_all();
 }
 
@@ -285,49 +287,48 @@ SignalValue WaitSignal(Signal signal, Condition condition, SignalValue compare,
 }  // namespace
 
 // Each operation in all its memory orders, which are one here: the strongest.
-#define HSA_LOADS(order)                                        \
+#define HSA_LOADS(order)                                       \
   HSA_API SignalValue hsa_signal_load_##order(Signal signal) { \
-    return ValueOf(BlockOf(signal)).load();                     \
+    return ValueOf(BlockOf(signal)).load();                    \
   }
 HSA_LOADS(relaxed)
 HSA_LOADS(scacquire)
 HSA_LOADS(acquire)
 
-#define HSA_STORES(name)                                                \
+#define HSA_STORES(name)                                             \
   HSA_API void hsa_signal_##name(Signal signal, SignalValue value) { \
-    StoreSignal(signal, value);                                         \
+    StoreSignal(signal, value);                                      \
   }
 HSA_STORES(store_relaxed)
 HSA_STORES(store_screlease)
 HSA_STORES(store_release)
 
 // Silent: nobody is woken by it.
-#define HSA_SILENT_STORES(order)                                     \
-  HSA_API void hsa_signal_silent_store_##order(Signal signal,        \
+#define HSA_SILENT_STORES(order)                                    \
+  HSA_API void hsa_signal_silent_store_##order(Signal signal,       \
                                                SignalValue value) { \
-    ValueOf(BlockOf(signal)).store(value);                           \
+    ValueOf(BlockOf(signal)).store(value);                          \
   }
 HSA_SILENT_STORES(relaxed)
 HSA_SILENT_STORES(screlease)
 
-#define HSA_EXCHANGES(order)                                              \
-  HSA_API SignalValue hsa_signal_exchange_##order(Signal signal,          \
-                                                  SignalValue value) {   \
-    const SignalValue old = ValueOf(BlockOf(signal)).exchange(value);     \
-    Notify();                                                             \
-    return old;                                                           \
-  }                                                                       \
-  HSA_API SignalValue hsa_signal_cas_##order(                             \
-      Signal signal, SignalValue expected, SignalValue value) {           \
-    ValueOf(BlockOf(signal)).compare_exchange_strong(expected, value);    \
-    Notify();                                                             \
-    return expected;                                                      \
+#define HSA_EXCHANGES(order)                                           \
+  HSA_API SignalValue hsa_signal_exchange_##order(Signal signal,       \
+                                                  SignalValue value) { \
+    const SignalValue old = ValueOf(BlockOf(signal)).exchange(value);  \
+    Notify();                                                          \
+    return old;                                                        \
+  }                                                                    \
+  HSA_API SignalValue hsa_signal_cas_##order(                          \
+      Signal signal, SignalValue expected, SignalValue value) {        \
+    ValueOf(BlockOf(signal)).compare_exchange_strong(expected, value); \
+    Notify();                                                          \
+    return expected;                                                   \
   }
-#define HSA_UPDATES(name, fetch, order)                          \
-  HSA_API void hsa_signal_##name##_##order(Signal signal,        \
-                                           SignalValue value) { \
-    ValueOf(BlockOf(signal)).fetch(value);                       \
-    Notify();                                                    \
+#define HSA_UPDATES(name, fetch, order)                                        \
+  HSA_API void hsa_signal_##name##_##order(Signal signal, SignalValue value) { \
+    ValueOf(BlockOf(signal)).fetch(value);                                     \
+    Notify();                                                                  \
   }
 #define HSA_ORDERED(order)                \
   HSA_EXCHANGES(order)                    \
@@ -344,11 +345,11 @@ HSA_ORDERED(acquire)
 HSA_ORDERED(release)
 HSA_ORDERED(acq_rel)
 
-#define HSA_WAITS(order)                                              \
-  HSA_API SignalValue hsa_signal_wait_##order(                        \
-      Signal signal, Condition condition, SignalValue compare,        \
-      std::uint64_t timeout, std::uint32_t active) {                  \
-    return WaitSignal(signal, condition, compare, timeout, active);   \
+#define HSA_WAITS(order)                                            \
+  HSA_API SignalValue hsa_signal_wait_##order(                      \
+      Signal signal, Condition condition, SignalValue compare,      \
+      std::uint64_t timeout, std::uint32_t active) {                \
+    return WaitSignal(signal, condition, compare, timeout, active); \
   }
 HSA_WAITS(relaxed)
 HSA_WAITS(scacquire)

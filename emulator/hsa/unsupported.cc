@@ -6,10 +6,10 @@
 
 using namespace cerberus::emulator::hsa;
 
-#define HSA_REFUSED(name, why)    \
-  HSA_API Status name() {         \
-    HSA_LIVE(runtime);            \
-    return Refuse(#name, why);    \
+#define HSA_REFUSED(name, why) \
+  HSA_API Status name() {      \
+    HSA_LIVE(runtime);         \
+    return Refuse(#name, why); \
   }
 
 constexpr char kNoImages[] = "the emulated GPU samples no images";

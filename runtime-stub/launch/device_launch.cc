@@ -14,6 +14,7 @@
 #include "hip/hip_loader.h"
 #include "runtime-stub/api/error.h"
 #include "runtime-stub/graph/graph.h"
+#include "runtime-stub/stream/capture.h"
 #include "runtime-stub/launch/launch_family.h"
 #include "runtime-stub/launch/services.h"
 #include "support/log.h"
@@ -203,9 +204,7 @@ CUresult RefuseToCapture(const Kernel& kernel) {
 CUresult LaunchWithChildren(Context* context, const LaunchTarget& target,
                             Grid grid, hipStream_t stream, void** params,
                             void** extra) {
-  int capturing = 0;
-  if (hip.hipStreamIsCapturing(stream, &capturing) == hipSuccess &&
-      capturing != 0) {
+  if (IsCapturing(stream)) {
     return CaptureLaunch(stream, target, grid, params, extra);
   }
   LeasedSlot slot;

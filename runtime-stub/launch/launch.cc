@@ -15,11 +15,13 @@
 #include "formats/launch_abi.h"
 #include "hip/hip_loader.h"
 #include "runtime-stub/api/api.h"
+#include "runtime-stub/graph/graph.h"
 #include "runtime-stub/launch/device_launch.h"
 #include "runtime-stub/launch/occupancy.h"
 #include "runtime-stub/launch/services.h"
 #include "runtime-stub/launch/shared_window.h"
 #include "runtime-stub/module/module.h"
+#include "runtime-stub/stream/capture.h"
 #include "runtime-stub/stream/stream.h"
 #include "support/log.h"
 
@@ -185,15 +187,15 @@ bool LaunchesBlock() {
   return block;
 }
 hipError_t WaitForLaunch(Context* context, hipStream_t stream) {
-  int capturing = 0;
-  if (hip.hipStreamIsCapturing(stream, &capturing) == hipSuccess &&
-      capturing != 0) {
-    return hipSuccess;
-  }
+  if (IsCapturing(stream)) return hipSuccess;
   const hipError_t error = hip.hipStreamSynchronize(stream);
   FlushOutput(context->device);
   return error;
 }
+
+// HIP 5.2.3 runs what hipModuleLaunchKernel is handed while a stream captures,
+// and captures only launches of a program's own kernels.
+bool LaunchesEscapeCapture() { return hip.major == 5; }
 
 CUresult Launch(CUfunction handle, const Grid& grid, CUstream stream_handle,
                 void** params, void** extra) {
@@ -207,6 +209,9 @@ CUresult Launch(CUfunction handle, const Grid& grid, CUstream stream_handle,
   if (grid.cooperative) {
     result = CheckCooperative(context, target.kernel, grid);
     if (result != CUDA_SUCCESS) return result;
+  }
+  if (__builtin_expect(LaunchesEscapeCapture(), 0) && IsCapturing(stream)) {
+    return CaptureLaunch(stream, target, grid, params, extra);
   }
   if (__builtin_expect(target.info->launches, 0)) {
     return LaunchWithChildren(context, target, grid, stream, params, extra);
