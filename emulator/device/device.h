@@ -2,6 +2,7 @@
 #ifndef CERBERUS_EMULATOR_DEVICE_DEVICE_H_
 #define CERBERUS_EMULATOR_DEVICE_DEVICE_H_
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -30,6 +31,13 @@ struct Target {
   u32 compute_units;
 };
 const Target* FindTarget(std::string_view processor);
+
+// A barrier or semaphore of global wave sync (access/gws.cc).
+struct GwsResource {
+  std::mutex mutex;
+  u32 count = 0;
+  u64 phase = 0;  // grows when those that wait are let go
+};
 
 class DeviceImpl : public Device {
  public:
@@ -60,6 +68,8 @@ class DeviceImpl : public Device {
                              std::uint32_t dynamic_lds) const override;
 
   Memory& memory() { return memory_; }
+  static constexpr u32 kGwsResources = 64;
+  std::array<GwsResource, kGwsResources>& gws() { return gws_; }
   // A wave has sent the host an interrupt.
   void Interrupt() const {
     if (interrupt_) interrupt_();
@@ -97,6 +107,7 @@ class DeviceImpl : public Device {
   std::mutex kernarg_mutex_;
   std::vector<Allocation> free_kernargs_;
   std::atomic<u64> dispatches_{0};
+  std::array<GwsResource, kGwsResources> gws_;
   std::function<void()> interrupt_;
 };
 

@@ -27,6 +27,7 @@ Table MakeTable() {
   };
   add(SaluRows());
   add(SaluFlowRows());
+  add(GwsRows());
   add(CrossLaneRows());
   if (HostHasAvx2()) {
     add(v3::ValuIntRows());

@@ -513,6 +513,7 @@ struct Row {
 // The tables, one per file; `v3` variants are compiled for AVX2 and FMA.
 std::span<const Row> SaluRows();
 std::span<const Row> SaluFlowRows();
+std::span<const Row> GwsRows();
 std::span<const Row> CrossLaneRows();
 namespace base {
 std::span<const Row> ValuIntRows();

@@ -9,6 +9,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <optional>
 #include <vector>
 
 #include "emulator/access/memory.h"
@@ -137,6 +138,8 @@ struct Wave {
   u32 barrier_generation = 0;
   u32 named_barrier = 0;  // the one the wave has joined; 0: none
   bool named_complete = false;
+  // While it waits at a resource of global wave sync: the phase it waits in.
+  std::optional<u64> gws_phase;
 
   alignas(64) u32 sgpr[kNumSlots] = {};
   alignas(64) u32 mask[64] = {};  // EXEC as all-ones or 0 per lane
