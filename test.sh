@@ -41,7 +41,7 @@ jobs=$(nproc)
 run "style" scripts/check_style.py --build "$build" --junit "$logs/style.xml"
 unit=() text=(tests)
 if ((quick)); then
-  unit=(-LE e2e -E '^(exec|emulator\.(hip|instructions))\.')
+  unit=(-LE e2e -E '^(exec|emulator\.(hip|debian_hip|instructions))\.')
   text=(tests/cli tests/passes)
 fi
 run "unit" ctest --test-dir "$build" -j "$jobs" --output-on-failure \

@@ -103,6 +103,26 @@ if [[ ! -e $toolkit/lib64/stubs/libcuda.so &&
   make_stub "$toolkit" build/stubs
 fi
 
+# AMD's HIP runtime as Debian ships it, with its HSA headers. Unpacked and not
+# installed: programs of the tests that look for a HIP runtime must not find
+# it, nor its own HSA runtime. 19 MB to fetch, and what it needs that the
+# machine lacks.
+rocm=build/rocm-debian
+if [[ ! -e $rocm/usr/bin/rocminfo ]]; then
+  say "unpacking Debian's HIP runtime into $rocm"
+  rm -rf $rocm.part && mkdir -p $rocm.part/archives/partial
+  apt-get install -q -y --download-only --reinstall \
+    --no-install-recommends -o Debug::NoLocking=1 \
+    -o Dir::Cache::archives="$PWD/$rocm.part/archives" \
+    libamdhip64-5 libhsa-runtime-dev rocminfo >$rocm.part/log ||
+    die "apt-get failed: $(tail -1 $rocm.part/log)"
+  for package in $rocm.part/archives/*.deb; do
+    dpkg-deb -x "$package" $rocm.part
+  done
+  rm -rf $rocm.part/archives $rocm
+  mv $rocm.part $rocm
+fi
+
 # The newest toolkit, whose programs must convert as well: 126 MB to fetch,
 # 280 MB on disk without the compiler's library, which nvcc does not use.
 # tests/long/newest_toolkit.py says when there is a newer one.

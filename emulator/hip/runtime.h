@@ -201,6 +201,8 @@ Gpu* GpuOf(hipCtx_t context);
 
 void FillProperties(const Device& core, int ordinal,
                     hipDeviceProp_tR0600* properties);
+using emulator::Report;
+using emulator::TotalMemory;
 
 // Launches and copies, for the API functions and the graph nodes.
 struct Launch {
