@@ -178,6 +178,12 @@ class ConvertVerb : public Verb {
                fmt::join(options_.arches, ", "));
     fmt::print("  kernels converted  {} / {}\n", s.kernels_converted,
                s.kernels);
+    if (s.forms != 0) {
+      fmt::print("  further forms      {}\n", s.forms);
+    }
+    if (!s.spilling.empty()) {
+      fmt::print("  spill registers    {}\n", s.spilling.size());
+    }
     for (const auto& [reason, count] : s.left_out) {
       fmt::print("  left out           {} x {}\n", count, reason);
     }

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,12 +36,15 @@ class Listing {
  public:
   Listing(bool json, bool kernels, NameFilter filter)
       : json_only_(json),
+        kernels_(kernels),
         all_(json || kernels || !filter.empty()),
         filter_(std::move(filter)) {}
 
   JsonWriter& json() { return json_; }
   // Whether entries and kernels of binaries and fatbins are listed.
   bool all() const { return all_; }
+  // Whether kernels were asked for.
+  bool kernels() const { return kernels_; }
   const NameFilter& filter() const { return filter_; }
   template <typename... Args>
   void Line(fmt::format_string<Args...> format, Args&&... args) {
@@ -52,6 +56,7 @@ class Listing {
 
  private:
   const bool json_only_;
+  const bool kernels_;
   const bool all_;
   const NameFilter filter_;
   JsonWriter json_;
@@ -66,6 +71,20 @@ void ListKernels(const std::vector<std::string>& kernels, const char* indent,
     out.Line("{}{}", indent, Demangle(kernel));
   }
   out.json().EndArray();
+}
+
+// With what each takes of the GPU.
+void ListKernels(const CodeObject& object, const NameFilter& filter,
+                 const std::string& indent, Listing& out) {
+  for (const CodeObject::Kernel& kernel : object.kernels) {
+    const bool first = kernel.form_of.empty();
+    if (!filter.Matches(first ? kernel.name : kernel.form_of)) continue;
+    out.json().BeginObject();
+    WriteKernelJson(kernel, out.json());
+    out.json().EndObject();
+    if (first) out.Line("{}{}", indent, Demangle(kernel.name));
+    out.Line("{}  {}", indent, kernel.Describe());
+  }
 }
 
 // One entry of a fatbin and its kernels. An entry that cannot be unpacked is
@@ -261,7 +280,7 @@ void ListHipImage(const std::string& path,
     std::vector<std::string> kernels;
     if (object) {
       for (const CodeObject::Kernel& kernel : object->kernels) {
-        kernels.push_back(kernel.name);
+        if (kernel.form_of.empty()) kernels.push_back(kernel.name);
       }
     }
     kernels = out.filter().Of(kernels);
@@ -436,7 +455,28 @@ Status ListPtx(const std::string& path, ByteSpan bytes, Listing& out) {
   return {};
 }
 
-void ListArchiveEntry(const kpack::Entry& entry, Listing& out) {
+// The kernels of an archived code object, once where several keys lead to it;
+// one that cannot be read is listed with the reason.
+void ListArchivedKernels(const kpack::Archive& archive,
+                         const kpack::Entry& entry, const std::string& path,
+                         Listing& out) {
+  const auto read = [&]() -> Result<CodeObject> {
+    CERB_TRY(const Bytes code, archive.Read(entry));
+    return ReadCodeObject(code, path);
+  };
+  const Result<CodeObject> object = read();
+  out.json().Key("kernels").BeginArray();
+  if (object) ListKernels(*object, NameFilter(), "      ", out);
+  out.json().EndArray();
+  if (!object) {
+    out.json().Key("error").String(object.error().message);
+    out.Line("      cannot be read: {}", object.error().message);
+  }
+}
+
+void ListArchiveEntry(const kpack::Archive& archive, const kpack::Entry& entry,
+                      const std::string& path, std::set<std::uint32_t>& shown,
+                      Listing& out) {
   JsonWriter& json = out.json();
   json.BeginObject();
   json.Key("key").String(entry.key);
@@ -470,6 +510,10 @@ void ListArchiveEntry(const kpack::Entry& entry, Listing& out) {
     }
     json.EndArray();
   }
+  if (out.kernels() && entry.type == "hsaco" &&
+      shown.insert(entry.ordinal).second) {
+    ListArchivedKernels(archive, entry, path, out);
+  }
   json.EndObject();
 }
 
@@ -490,9 +534,10 @@ Status ListArchive(const std::string& path, Listing& out) {
            archive->entries().size(), archive->blob_count(),
            archive->compression());
   json.Key("entries").BeginArray();
+  std::set<std::uint32_t> shown;
   for (const kpack::Entry& entry : archive->entries()) {
     if (!out.filter().Matches(std::string(entry.key))) continue;
-    ListArchiveEntry(entry, out);
+    ListArchiveEntry(*archive, entry, path, shown, out);
   }
   json.EndArray();
   return {};
@@ -504,7 +549,7 @@ Status ListCodeObject(const std::string& path, ByteSpan bytes, Listing& out) {
   json.Key("kind").String("code object");
   json.Key("target").String(object.target);
   out.Line("{}: code object for {}, {} kernel{}", path, object.target,
-           object.kernels.size(), object.kernels.size() == 1 ? "" : "s");
+           object.KernelCount(), object.KernelCount() == 1 ? "" : "s");
   if (object.abi >= 0) {
     json.Key("launch_abi").Int(object.abi);
     json.Key("ptxc").String(object.ptxc);
@@ -514,16 +559,7 @@ Status ListCodeObject(const std::string& path, ByteSpan bytes, Listing& out) {
              object.ptxc, object.abi, object.ptx_version, object.sm);
   }
   json.Key("kernels").BeginArray();
-  for (const CodeObject::Kernel& kernel : object.kernels) {
-    if (!out.filter().Matches(kernel.name)) continue;
-    json.BeginObject();
-    WriteKernelJson(kernel, json);
-    json.EndObject();
-    out.Line("  {}", Demangle(kernel.name));
-    out.Line("    wave{}, {} VGPRs, {} SGPRs, {} bytes LDS, {} bytes scratch",
-             kernel.wave_size, kernel.vgprs, kernel.sgprs, kernel.lds_bytes,
-             kernel.scratch_bytes);
-  }
+  ListKernels(object, out.filter(), "  ", out);
   json.EndArray();
   json.Key("failed").BeginArray();
   for (const auto& [kernel, reason] : object.failed) {

@@ -2,12 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "formats/code_object.h"
+#include "formats/kernel_forms.h"
 #include "images/code_object.h"
 #include "kpack/msgpack_value.h"
+#include "support/occupancy.h"
+#include "support/target_id.h"
 
 namespace cerberus::cli {
 namespace {
@@ -42,6 +47,7 @@ void ReadMetadata(Value root, CodeObject& object) {
     kernel.sgpr_spills = UintOf(k, ".sgpr_spill_count");
     kernel.max_group_size = UintOf(k, ".max_flat_workgroup_size");
     kernel.wave_size = UintOf(k, ".wavefront_size");
+    kernel.max_threads = kernel.max_group_size;
     object.kernels.push_back(std::move(kernel));
   }
 }
@@ -56,6 +62,15 @@ void ReadInfo(Value root, CodeObject& object) {
     object.ptx_version = fmt::format("{}.{}", major.AsUint().value_or(0),
                                      version.Next(major).AsUint().value_or(0));
   }
+  const Value kernels = root.Find(formats::kInfoKernels);
+  for (CodeObject::Kernel& kernel : object.kernels) {
+    kernel.form_of = formats::KernelOfForm(kernel.name);
+    const Value facts = kernels.Find(kernel.name);
+    if (kernel.wave_size == 64 &&
+        facts.Find(formats::kInfoWarpsPerWave).AsUint().value_or(1) == 1) {
+      kernel.max_threads /= 2;
+    }
+  }
   const Value failed = root.Find(formats::kInfoFailed);
   if (!failed.is_map()) return;
   for (Value kernel = failed.First(); kernel;) {
@@ -66,10 +81,36 @@ void ReadInfo(Value root, CodeObject& object) {
   }
 }
 
+// Further forms stand behind the kernel; without one they are kernels.
+void OrderForms(std::vector<CodeObject::Kernel>& kernels) {
+  std::map<std::string, std::size_t> places;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    places.emplace(kernels[i].name, i);
+  }
+  for (CodeObject::Kernel& kernel : kernels) {
+    if (places.count(kernel.form_of) == 0) kernel.form_of.clear();
+  }
+  // Where it belongs, whether it is a further form, and where it was.
+  std::vector<std::tuple<std::size_t, bool, std::size_t>> order;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const bool first = kernels[i].form_of.empty();
+    order.emplace_back(places.at(first ? kernels[i].name : kernels[i].form_of),
+                       !first, i);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<CodeObject::Kernel> ordered;
+  for (const auto& row : order) {
+    ordered.push_back(std::move(kernels[std::get<2>(row)]));
+  }
+  kernels = std::move(ordered);
+}
+
 }  // namespace
 
 void WriteKernelJson(const CodeObject::Kernel& kernel, JsonWriter& json) {
   json.Key("name").String(kernel.name);
+  if (!kernel.form_of.empty()) json.Key("form_of").String(kernel.form_of);
+  json.Key("max_threads").Uint(kernel.max_threads);
   json.Key("wave_size").Uint(kernel.wave_size);
   json.Key("vgprs").Uint(kernel.vgprs);
   json.Key("agprs").Uint(kernel.agprs);
@@ -80,6 +121,29 @@ void WriteKernelJson(const CodeObject::Kernel& kernel, JsonWriter& json) {
   json.Key("scratch_bytes").Uint(kernel.scratch_bytes);
   json.Key("kernarg_bytes").Uint(kernel.kernarg_bytes);
   json.Key("max_group_size").Uint(kernel.max_group_size);
+  if (kernel.waves_per_simd != 0) {
+    json.Key("waves_per_simd").Uint(kernel.waves_per_simd);
+  }
+}
+
+std::string CodeObject::Kernel::Describe() const {
+  std::string text = fmt::format(
+      "{}{}blocks to {}: wave{}, {} VGPRs, {} SGPRs, {} bytes LDS, {} bytes "
+      "scratch, {} VGPRs and {} SGPRs spilled",
+      form_of.empty() ? "" : name.substr(form_of.size()),
+      form_of.empty() ? "" : ", ", max_threads, wave_size, vgprs, sgprs,
+      lds_bytes, scratch_bytes, vgpr_spills, sgpr_spills);
+  if (waves_per_simd != 0) {
+    text += fmt::format(", {} wave{} a SIMD", waves_per_simd,
+                        waves_per_simd == 1 ? "" : "s");
+  }
+  return text;
+}
+
+std::size_t CodeObject::KernelCount() const {
+  return static_cast<std::size_t>(std::count_if(
+      kernels.begin(), kernels.end(),
+      [](const Kernel& kernel) { return kernel.form_of.empty(); }));
 }
 
 Result<CodeObject> ReadCodeObject(ByteSpan bytes, const std::string& name) {
@@ -110,6 +174,18 @@ Result<CodeObject> ReadCodeObject(ByteSpan bytes, const std::string& name) {
   };
   CERB_TRY_VOID(read_map(maps.metadata, "AMDGPU metadata", ReadMetadata));
   CERB_TRY_VOID(read_map(maps.info, formats::kInfoSection, ReadInfo));
+  OrderForms(object.kernels);
+  const Result<TargetId> target = TargetId::Parse(object.target);
+  for (CodeObject::Kernel& kernel : object.kernels) {
+    const auto number = [](std::uint64_t value) {
+      return static_cast<std::uint32_t>(
+          std::min<std::uint64_t>(value, UINT16_MAX + 1));
+    };
+    kernel.waves_per_simd = WavesPerSimd(
+        target ? target->processor : "",
+        {number(kernel.wave_size), number(kernel.vgprs), number(kernel.sgprs),
+         number(kernel.lds_bytes), number(kernel.max_group_size)});
+  }
   return object;
 }
 

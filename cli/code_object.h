@@ -25,12 +25,21 @@ struct CodeObject {
     std::uint64_t agprs = 0;
     std::uint64_t vgpr_spills = 0;
     std::uint64_t sgpr_spills = 0;
-    std::uint64_t max_group_size = 0;
+    std::uint64_t max_group_size = 0;  // of the hardware's largest block
+    std::uint64_t max_threads = 0;     // of CUDA's
     std::uint64_t wave_size = 0;
+    std::string form_of;  // the kernel that it is a further form of, or ""
+    std::uint32_t waves_per_simd = 0;  // with the largest block; 0: not known
     bool operator==(const Kernel&) const = default;
+
+    // "blocks to 512: wave32, 256 VGPRs, …".
+    std::string Describe() const;
   };
-  std::string target;  // "gfx1100", from the metadata note
-  std::vector<Kernel> kernels;
+  std::string target;           // "gfx1100", from the metadata note
+  std::vector<Kernel> kernels;  // further forms behind the first one
+
+  // Without further forms.
+  std::size_t KernelCount() const;
 
   // From `.cerberus.info`; abi is -1 if there is no such section.
   std::int64_t abi = -1;

@@ -15,6 +15,7 @@
 #include "kpack/content_key.h"
 #include "kpack/marker.h"
 #include "kpack/reader.h"
+#include "ptxc/front/block_bounds.h"
 #include "ptxc/front/kernel_names.h"
 #include "support/demangle.h"
 
@@ -87,6 +88,8 @@ void ConversionSummary::Add(const ConversionSummary& other) {
   modules += other.modules;
   kernels += other.kernels;
   kernels_converted += other.kernels_converted;
+  forms += other.forms;
+  spilling.insert(spilling.end(), other.spilling.begin(), other.spilling.end());
   code_objects += other.code_objects;
   bytes_in += other.bytes_in;
   bytes_out += other.bytes_out;
@@ -100,6 +103,16 @@ void ConversionSummary::WriteTo(JsonWriter& json) const {
   json.Key("code_objects").Uint(code_objects);
   json.Key("kernels").Uint(kernels);
   json.Key("kernels_converted").Uint(kernels_converted);
+  json.Key("forms").Uint(forms);
+  json.Key("spilling").BeginArray();
+  for (const Spilling& row : spilling) {
+    json.BeginObject();
+    json.Key("module").String(row.module);
+    json.Key("target").String(row.target);
+    WriteKernelJson(row.kernel, json);
+    json.EndObject();
+  }
+  json.EndArray();
   json.Key("left_out").BeginArray();
   for (const auto& [reason, count] : left_out) {
     json.BeginObject();
@@ -220,10 +233,12 @@ void Conversion::CompileTask(
     binary_->LetGo();
     CompileOutcome outcome;
     if (text) {
-      request.ptx = *std::move(text);
+      request.ptx = *text;
+      ptx::AppendBlockBounds(BoundsFor(planned, source, task.arch),
+                             &request.ptx);
       outcome = compile();
     } else {
-      outcome.diags.push_back(InModule(std::move(text).error(), planned.where));
+      outcome.diags.push_back(InModule(text.error(), planned.where));
       request.ptx.clear();
     }
     const bool whole = outcome.status == CompileOutcome::Status::kDone;
@@ -242,7 +257,7 @@ void Conversion::CompileTask(
     if (whole || first) {
       task.outcome = std::move(outcome);
       task.entry = entry;
-      task.ptx = request.ptx;
+      task.ptx = text ? *std::move(text) : std::string();
     }
     if (whole || Interrupted() || stopped) return;
     first = false;
@@ -543,8 +558,18 @@ Status Conversion::AddToArchive(const ModuleTask& task, Bytes code) {
                                     task.frame, std::move(metadata)));
   }
   ++summary_.code_objects;
-  summary_.kernels_converted += object.kernels.size();
+  summary_.kernels_converted += object.KernelCount();
+  NoteForms(task, object);
   return {};
+}
+
+// What of the kernels is in the summary.
+void Conversion::NoteForms(const ModuleTask& task, const CodeObject& object) {
+  summary_.forms += object.kernels.size() - object.KernelCount();
+  for (const CodeObject::Kernel& kernel : object.kernels) {
+    if (kernel.vgpr_spills == 0) continue;
+    summary_.spilling.push_back({task.module->label, task.arch, kernel});
+  }
 }
 
 // The PTX of every module that a wrapper leads to, for GPUs that no archive

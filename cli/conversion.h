@@ -28,6 +28,7 @@
 #include "cli/reporter.h"
 #include "cli/time_trace.h"
 #include "kpack/writer.h"
+#include "ptxc/front/block_bounds.h"
 #include "rewriter/rewriter.h"
 #include "support/output_file.h"
 #include "support/result.h"
@@ -82,6 +83,15 @@ struct ConversionSummary {
   std::uint64_t bytes_in = 0;
   std::uint64_t bytes_out = 0;
   std::uint64_t archive_bytes = 0;
+  // Further forms of them, for small blocks among them.
+  std::size_t forms = 0;
+  // Kernels of which not all values fit into registers, in any form.
+  struct Spilling {
+    std::string module;  // its label
+    std::string target;
+    CodeObject::Kernel kernel;
+  };
+  std::vector<Spilling> spilling;
   // Reasons why kernels were left out, and how many kernels each.
   std::map<std::string, std::size_t> left_out;
 
@@ -145,6 +155,8 @@ class Conversion {
     std::optional<std::uint32_t> index;
     // By target, best first. Texts of a fatbin are unpacked when needed.
     std::map<std::string, std::vector<Source>> choices;
+    // Of the module's fatbin, machine code among them.
+    const std::vector<images::FatbinEntry>* entries = nullptr;
     std::string_view embedded;  // instead of entries
     std::string missing;        // why there is no PTX
     std::size_t kernel_count = 0;
@@ -174,6 +186,9 @@ class Conversion {
   Status ChooseEntries(const rewriter::Module& module, PlannedModule& planned);
   Status ChooseMembers(const rewriter::Module& module, PlannedModule& planned);
   Status CountKernels(PlannedModule& planned);
+  static ptx::BlockBounds BoundsFor(const PlannedModule& planned,
+                                    const Source& source,
+                                    const std::string& arch);
   void ReportMissing();
   void NoteChoice(const std::string& note, const PlannedModule& planned);
   void AddTasks(std::vector<std::unique_ptr<ModuleTask>>& tasks);
@@ -191,6 +206,7 @@ class Conversion {
   void LeaveOut(const ModuleTask& task);
   Status CheckComplete(const ModuleTask& task, const CodeObject& object) const;
   Status AddToArchive(const ModuleTask& task, Bytes code);
+  void NoteForms(const ModuleTask& task, const CodeObject& object);
   Status EndCompile();
   Status AddFallback();
   Result<std::vector<std::string>> StaleArchives() const;

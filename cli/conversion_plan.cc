@@ -10,6 +10,7 @@
 #include "cli/needed_libraries.h"
 #include "cli/nvidia_libraries.h"
 #include "cli/paths.h"
+#include "images/cubin.h"
 #include "kpack/content_key.h"
 #include "kpack/marker.h"
 #include "ptxc/front/kernel_names.h"
@@ -121,6 +122,7 @@ Status Conversion::AddModules() {
     planned->where = module.where;
     planned->where.file = input_name_;
     planned->index = module.index;
+    planned->entries = &binary_->fatbins()[module.fatbin].fatbin.entries;
     planned->label =
         module.index
             ? kpack::ModuleKey(kernel_name_, *module.index)
@@ -189,6 +191,16 @@ Status Conversion::ChooseMembers(const rewriter::Module& module,
     planned.choices[arch].push_back(std::move(source));
   }
   return CountKernels(planned);
+}
+
+// What the machine code beside a module's PTX says of its kernels' blocks.
+ptx::BlockBounds Conversion::BoundsFor(const PlannedModule& planned,
+                                       const Source& source,
+                                       const std::string& arch) {
+  std::vector<images::FatbinEntry> entries = *planned.entries;
+  // Of a device link the PTX is elsewhere.
+  for (const images::FatbinEntry* entry : source) entries.push_back(*entry);
+  return images::BlockBounds(entries, CapabilityOf(arch));
 }
 
 void Conversion::NoteChoice(const std::string& note,

@@ -47,11 +47,6 @@ struct WindowBlock {
 };
 static_assert(sizeof(WindowBlock) == 16);
 inline constexpr char kWindowBlockName[] = "__cerberus_window";
-// What follows a kernel's name in that of its second form, which has one.
-inline constexpr char kWindowSuffix[] = ".window";
-// What a kernel's form with two warps in each wave has behind its name (docs/
-// launch-abi.md, "Warps").
-inline constexpr char kPackedSuffix[] = ".packed";
 inline constexpr uint32_t kWindowAlign = 256;
 // As many bytes of shared memory as a block can have on an NVIDIA GPU
 // (CUDA C++ Programming Guide, "Compute Capabilities", 9.0).

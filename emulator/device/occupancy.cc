@@ -70,6 +70,11 @@ OccupancyInfo ComputeOccupancy(const Target& t, const KernelInfo& kernel,
   r.groups_per_cu = std::min(by_vgprs, by_sgprs) * t.simds / waves_per_group;
   if (waves_per_group > 1) r.groups_per_cu = std::min(r.groups_per_cu, 16u);
   if (lds != 0) r.groups_per_cu = std::min(r.groups_per_cu, t.lds_bytes / lds);
+  // In WGP mode a group may take more than one compute unit has of registers;
+  // HIP counts the two of a workgroup processor as one multiprocessor.
+  const bool fits_in_two =
+      std::min(by_vgprs, by_sgprs) * simds >= waves_per_group;
+  if (wgp && fits_in_two) r.groups_per_cu = std::max(r.groups_per_cu, 1u);
   if (r.waves_per_simd < t.waves_per_simd) {
     r.limited_by = by_vgprs == r.waves_per_simd   ? "vgprs"
                    : by_sgprs == r.waves_per_simd ? "sgprs"

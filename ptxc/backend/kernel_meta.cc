@@ -1,11 +1,15 @@
 #include "ptxc/backend/kernel_meta.h"
 
+#include <cstring>
+#include <utility>
+
 #include "formats/code_object.h"
 #include "formats/launch_abi.h"
 #include "llvm/BinaryFormat/MsgPackWriter.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Object/ELF.h"
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 #include "support/version.h"
@@ -93,6 +97,32 @@ void EmitModuleInfo(llvm::Module& module, const ModuleInfo& info) {
   variable->setSection(formats::kInfoSection);
   variable->setAlignment(llvm::Align(1));
   llvm::appendToCompilerUsed(module, {variable});
+}
+
+Status DropModuleInfo(Bytes& object) {
+  using Elf = llvm::object::ELF64LE;
+  const llvm::StringRef bytes(reinterpret_cast<const char*>(object.data()),
+                              object.size());
+  const auto fail = [](llvm::Error error) {
+    return Err(DiagCode::kInternal, llvm::toString(std::move(error)));
+  };
+  llvm::Expected<llvm::object::ELFFile<Elf>> file =
+      llvm::object::ELFFile<Elf>::create(bytes);
+  if (!file) return fail(file.takeError());
+  llvm::Expected<Elf::ShdrRange> sections = file->sections();
+  if (!sections) return fail(sections.takeError());
+  for (const Elf::Shdr& section : *sections) {
+    llvm::Expected<llvm::StringRef> name = file->getSectionName(section);
+    if (!name) return fail(name.takeError());
+    if (*name != formats::kInfoSection) continue;
+    const llvm::support::ulittle64_t flags(section.sh_flags |
+                                           llvm::ELF::SHF_EXCLUDE);
+    std::memcpy(
+        object.data() +
+            (reinterpret_cast<const char*>(&section.sh_flags) - bytes.data()),
+        &flags, sizeof flags);
+  }
+  return {};
 }
 
 }  // namespace cerberus::ptx

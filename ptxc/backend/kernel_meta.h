@@ -42,6 +42,9 @@ struct ModuleInfo {
 // Adds the section to the module as a constant.
 void EmitModuleInfo(llvm::Module& module, const ModuleInfo& info);
 
+// The linker will leave the section out, where another object has a better one.
+Status DropModuleInfo(Bytes& object);
+
 }  // namespace cerberus::ptx
 
 #endif  // CERBERUS_PTXC_BACKEND_KERNEL_META_H_

@@ -17,7 +17,7 @@ using Elf = llvm::object::ELF64LE;
 using llvm::msgpack::DocNode;
 
 Diag Invalid(const std::string& what) {
-  return MakeDiag(DiagCode::kInternal, "the linked notes: " + what);
+  return MakeDiag(DiagCode::kInternal, "the notes: " + what);
 }
 
 Diag Invalid(llvm::Error error) {
@@ -35,11 +35,29 @@ int Append(DocNode* to, DocNode, DocNode key) {
   return 0;
 }
 
+llvm::StringRef TextOf(ByteSpan bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// The end of the sections if there is none.
+const Elf::Shdr* FindNotes(Elf::ShdrRange sections) {
+  return std::find_if(sections.begin(), sections.end(), [](const auto& header) {
+    return header.sh_type == llvm::ELF::SHT_NOTE;
+  });
+}
+
+std::uint32_t Number(DocNode map, llvm::StringRef key) {
+  llvm::msgpack::MapDocNode& fields = map.getMap();
+  const auto at = fields.find(key);
+  return at != fields.end() && at->second.getKind() == llvm::msgpack::Type::UInt
+             ? static_cast<std::uint32_t>(at->second.getUInt())
+             : 0;
+}
+
 }  // namespace
 
 Status MergeNotes(Bytes& code_object) {
-  const llvm::StringRef bytes(reinterpret_cast<const char*>(code_object.data()),
-                              code_object.size());
+  const llvm::StringRef bytes = TextOf(code_object);
   llvm::Expected<llvm::object::ELFFile<Elf>> file =
       llvm::object::ELFFile<Elf>::create(bytes);
   if (!file) return Err(Invalid(file.takeError()));
@@ -47,9 +65,7 @@ Status MergeNotes(Bytes& code_object) {
   if (!sections) return Err(Invalid(sections.takeError()));
   llvm::Expected<Elf::PhdrRange> segments = file->program_headers();
   if (!segments) return Err(Invalid(segments.takeError()));
-  const auto* section = std::find_if(
-      sections->begin(), sections->end(),
-      [](const auto& header) { return header.sh_type == llvm::ELF::SHT_NOTE; });
+  const Elf::Shdr* section = FindNotes(*sections);
   const auto* segment = std::find_if(
       segments->begin(), segments->end(),
       [](const auto& header) { return header.p_type == llvm::ELF::PT_NOTE; });
@@ -100,6 +116,38 @@ Status MergeNotes(Bytes& code_object) {
   std::memset(code_object.data() + offset, 0, old_size);
   std::memcpy(code_object.data() + offset, note.data(), note.size());
   return {};
+}
+
+Result<std::vector<KernelUse>> ReadKernelUses(ByteSpan object) {
+  llvm::Expected<llvm::object::ELFFile<Elf>> file =
+      llvm::object::ELFFile<Elf>::create(TextOf(object));
+  if (!file) return Err(Invalid(file.takeError()));
+  llvm::Expected<Elf::ShdrRange> sections = file->sections();
+  if (!sections) return Err(Invalid(sections.takeError()));
+  std::vector<KernelUse> uses;
+  const Elf::Shdr* section = FindNotes(*sections);
+  if (section == sections->end()) return uses;
+  llvm::Error error = llvm::Error::success();
+  for (const auto& note : file->notes(*section, error)) {
+    llvm::msgpack::Document document;
+    if (note.getName() != llvm::StringRef(formats::kMetadataNoteName) ||
+        !document.readFromBlob(
+            note.getDescAsStringRef(formats::kMetadataNoteAlign),
+            /*Multi=*/false)) {
+      continue;
+    }
+    const auto kernels =
+        document.getRoot().getMap().find(formats::kMetadataKernels);
+    if (kernels == document.getRoot().getMap().end()) continue;
+    for (DocNode kernel : kernels->second.getArray()) {
+      uses.push_back({kernel.getMap()[".name"].toString(),
+                      Number(kernel, ".max_flat_workgroup_size"),
+                      Number(kernel, ".vgpr_count"),
+                      Number(kernel, ".vgpr_spill_count")});
+    }
+  }
+  if (error) return Err(Invalid(std::move(error)));
+  return uses;
 }
 
 }  // namespace cerberus::ptx

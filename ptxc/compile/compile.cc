@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <deque>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,6 +25,7 @@
 #include "ptxc/backend/codegen.h"
 #include "ptxc/backend/kernel_meta.h"
 #include "ptxc/backend/link.h"
+#include "ptxc/compile/forms.h"
 #include "ptxc/compile/isolation.h"
 #include "ptxc/compile/kept_parts.h"
 #include "ptxc/compile/outcome.h"
@@ -30,11 +33,13 @@
 #include "ptxc/compile/part_kernels.h"
 #include "ptxc/compile/parts.h"
 #include "ptxc/compile/workers.h"
+#include "ptxc/front/block_bounds.h"
 #include "ptxc/front/parser.h"
 #include "ptxc/front/sema.h"
 #include "ptxc/lower/call_graph.h"
 #include "ptxc/lower/lower.h"
 #include "support/demangle.h"
+#include "support/target_table.h"
 
 namespace cerberus::ptx {
 namespace {
@@ -174,6 +179,7 @@ class Compilation {
           texts.size() == 1 ? options_.input_name
                             : fmt::format("{}[{}]", options_.input_name, i + 1);
       fine &= ReadModule(texts[i], &input);
+      ReadBlockBounds(*input.parsed.module, &program_.bounds);
     }
     if (texts.size() == 1) {
       DefineSizedExterns(program_.modules[0].parsed.module.get());
@@ -232,14 +238,59 @@ class Compilation {
     return outcome;
   }
 
+  // A part that holds a further form of a kernel, and what it is tried for.
+  struct Form {
+    ProgramPart part;
+    FormToTry wanted;
+  };
+  // What is worth a try after the part came out so.
+  std::vector<Form> FormsAfter(const ProgramPart& part,
+                               const PartOutcome& outcome) const {
+    std::vector<Form> forms;
+    if (options_.opt_level < 2 || program_.debug) return forms;
+    const TargetRow& target = *FindTarget(options_.target.processor);
+    for (FormToTry& wanted :
+         FormsToTry(outcome, part.threads, target.wave_size)) {
+      for (const Symbol kernel : KernelsOf(part)) {
+        if (modules_[kernel.module]->functions[kernel.id].name !=
+                wanted.kernel ||
+            !CanRepeat(modules_, *program_.graph, kernel)) {
+          continue;
+        }
+        forms.push_back(
+            {{false, program_.graph->Below({kernel}), false, wanted.threads},
+             std::move(wanted)});
+        break;
+      }
+    }
+    return forms;
+  }
+
+  std::vector<PartOutcome> CompileWithForms(
+      const ProgramPart& part, llvm::TargetMachine& machine) const {
+    std::vector<PartOutcome> outcomes;
+    outcomes.push_back(CompilePart(part, machine));
+    std::vector<Form> forms = FormsAfter(part, outcomes.front());
+    for (std::size_t i = 0; i < forms.size(); ++i) {
+      const Form form = forms[i];  // more are added
+      PartOutcome outcome = CompilePart(form.part, machine);
+      if (!IsBetter(outcome, form.wanted)) continue;
+      for (Form& next : FormsAfter(form.part, outcome)) {
+        forms.push_back(std::move(next));
+      }
+      outcomes.push_back(std::move(outcome));
+    }
+    return outcomes;
+  }
+
   // On threads, in any order.
   std::vector<PartOutcome> CompileOnThreads(
       const std::vector<ProgramPart>& parts) const {
-    std::vector<PartOutcome> outcomes(parts.size());
+    std::vector<std::vector<PartOutcome>> outcomes(parts.size());
     std::atomic<std::size_t> next{0};
     const auto work = [&](llvm::TargetMachine& machine) {
       for (std::size_t i; (i = next++) < parts.size();) {
-        outcomes[i] = CompilePart(parts[i], machine);
+        outcomes[i] = CompileWithForms(parts[i], machine);
       }
     };
     std::vector<std::thread> threads;
@@ -253,7 +304,11 @@ class Compilation {
     }
     work(*machine_);
     for (std::thread& thread : threads) thread.join();
-    return outcomes;
+    std::vector<PartOutcome> all;
+    for (std::vector<PartOutcome>& of_part : outcomes) {
+      std::move(of_part.begin(), of_part.end(), std::back_inserter(all));
+    }
+    return all;
   }
 
   // In processes, in any order. A part whose process dies is compiled once
@@ -268,7 +323,7 @@ class Compilation {
     // Nothing, and cut_finer(), if a part that is whole has to be cut.
     std::vector<PartOutcome> Run(const std::vector<ProgramPart>& parts) {
       for (std::size_t i = 0; i < parts.size(); ++i) {
-        Task& task = tasks_[{i, 0}];
+        Task& task = tasks_[{i, 0, 0, 0}];
         task.part = parts[i];
         waiting_.push_back(&task);
         progress_.kernels += compilation_.KernelsOf(parts[i]).size();
@@ -296,9 +351,15 @@ class Compilation {
     InProcesses& operator=(const InProcesses&) = delete;
 
    private:
+    // Number of the part, and of the kernel in it that is alone; which step of
+    // its further forms, and of which of its kernels.
+    using Number = std::array<std::size_t, 4>;
     struct Task {
       ProgramPart part;
       PartOutcome outcome;
+      FormToTry wanted;  // if the part is a further form
+
+      bool is_form() const { return part.threads != 0; }
     };
 
     // One job is ours; others that nobody uses are borrowed while there are
@@ -331,11 +392,37 @@ class Compilation {
       const Isolation& isolation = *compilation_.isolation_;
       if (isolation.on_progress) isolation.on_progress(progress_);
     }
-    void Done(const Task& task) {
-      progress_.kernels_done += compilation_.KernelsOf(task.part).size();
+    // A further form that is not better, or failed, is as if it had not been
+    // tried.
+    void Done(Task& task) {
+      if (!task.is_form()) {
+        progress_.kernels_done += compilation_.KernelsOf(task.part).size();
+      } else if (!IsBetter(task.outcome, task.wanted)) {
+        task.outcome = {};
+      }
       progress_.instructions_done += compilation_.SizeOf(task.part);
+      TryForms(task);
       Tell();
       stop_ |= task.outcome.error && !compilation_.options_.keep_going;
+    }
+
+    Number NumberOf(const Task& task) const {
+      return std::find_if(
+                 tasks_.begin(), tasks_.end(),
+                 [&](const auto& entry) { return &entry.second == &task; })
+          ->first;
+    }
+
+    void TryForms(const Task& task) {
+      const Number number = NumberOf(task);
+      std::size_t kernel = number[3];
+      for (Form& form : compilation_.FormsAfter(task.part, task.outcome)) {
+        Task& next = tasks_[{number[0], number[1], number[2] + 1, kernel++}];
+        next.part = std::move(form.part);
+        next.wanted = std::move(form.wanted);
+        waiting_.push_back(&next);
+        progress_.instructions += compilation_.SizeOf(next.part);
+      }
     }
 
     // Pieces of a task stand in its place; one that is whole ends all.
@@ -344,13 +431,10 @@ class Compilation {
         cut_finer_ = stop_ = true;
         return;
       }
-      const auto at = std::find_if(
-          tasks_.begin(), tasks_.end(),
-          [&](const auto& entry) { return &entry.second == &task; });
-      const std::size_t i = at->first.first;
-      tasks_.erase(at);
+      const Number number = NumberOf(task);
+      tasks_.erase(number);
       for (std::size_t k = 0; k < pieces.size(); ++k) {
-        Task& piece = tasks_[{i, k + 1}];
+        Task& piece = tasks_[{number[0], k + 1, 0, 0}];
         piece.part = pieces[k];
         waiting_.push_back(&piece);
       }
@@ -432,7 +516,7 @@ class Compilation {
       std::vector<PartOutcome> outcomes;
       outcomes.reserve(tasks_.size());
       for (auto& [number, task] : tasks_) {
-        if (IsUnfinished(task)) {
+        if (IsUnfinished(task) && !task.is_form()) {
           const DiagSink sink = [&outcome = task.outcome](const Diag& diag) {
             outcome.diags.push_back(diag);
           };
@@ -447,8 +531,7 @@ class Compilation {
 
     Compilation& compilation_;
     KeptParts* kept_;
-    // By number of the part, and of the kernel in it that is alone.
-    std::map<std::pair<std::size_t, std::size_t>, Task> tasks_;
+    std::map<Number, Task> tasks_;
     std::deque<Task*> waiting_;
     std::map<std::size_t, Task*> running_;
     Workers workers_;
@@ -581,9 +664,14 @@ class Compilation {
       reported_ = failed->reported;
       return Err(*failed->error);
     }
-    if (whole) {
+    if (whole && objects.size() == 1) {
       Take(info);
       return objects;
+    }
+    if (whole) {
+      // What it says of itself is without the further forms.
+      CERB_TRY_VOID(DropModuleInfo(objects.front()));
+      variables = {false, program_.graph->Below({}), false};
     }
     PartCompilation last(options_, program_, variables, *machine_, sink_);
     if (Status prepared = last.Prepare(); !prepared) {

@@ -66,6 +66,7 @@ KeptParts::KeptParts(std::string folder, std::string_view ptx,
 std::string KeptParts::PathOf(const ProgramPart& part) const {
   Bytes all = program_;
   AppendLe(all, part.is_whole());
+  AppendLe(all, part.threads);
   for (const bool taken : part.functions) AppendLe(all, taken);
   const llvm::XXH128_hash_t hash =
       llvm::xxh3_128bits(llvm::ArrayRef<std::uint8_t>(all));

@@ -5,19 +5,19 @@
 #include <algorithm>
 #include <utility>
 
+#include "formats/kernel_forms.h"
 #include "formats/launch_abi.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Support/TimeProfiler.h"
 #include "llvm/Support/raw_ostream.h"
 #include "ptxc/backend/codegen.h"
 #include "ptxc/backend/devlib.h"
+#include "ptxc/compile/forms.h"
 #include "support/demangle.h"
 #include "support/target_table.h"
 
 namespace cerberus::ptx {
 namespace {
-
-// The stub finds a kernel's other forms by these.
 
 Bytes Print(const llvm::Module& module) {
   std::string text;
@@ -67,7 +67,9 @@ Status PartCompilation::Prepare() {
   Warn(report);
   CERB_TRY_VOID(NoteWindows(report.windows));
   CERB_TRY_VOID(NoteWaves(pipeline.waves, report.waves));
-  return CheckLocalMemory(target);
+  CERB_TRY_VOID(CheckLocalMemory(target));
+  NameForms();
+  return {};
 }
 
 void PartCompilation::Diagnose() {
@@ -86,6 +88,7 @@ Status PartCompilation::Lower() {
   std::vector<ProgramLowering::Input> inputs;
   for (const Program::InputModule& input : program_.modules) {
     inputs.push_back({input.parsed.module.get(), &*input.lines, input.lower});
+    inputs.back().options.bounds = &program_.bounds;
     inputs.back().options.subtarget = machine_.getMCSubtargetInfo();
   }
   ProgramLowering lowering(inputs, *program_.graph, part_, module_, sink_);
@@ -226,6 +229,17 @@ PartCompilation::LocalArray PartCompilation::LargestLocal(
     }
   }
   return largest;
+}
+
+// The kernels of a part that holds a further form of them get its name.
+void PartCompilation::NameForms() {
+  if (part_.threads == 0) return;
+  for (KernelInfo& kernel : info_.kernels) {
+    const std::string name = FormName(kernel.name, part_.threads);
+    module_.getFunction(kernel.name)->setName(name);
+    kernel.name = name;
+    kernel.second_form = true;
+  }
 }
 
 // A kernel whose arrays do not fit into a thread's local memory.

@@ -13,6 +13,7 @@
 #include "ptxc/backend/kernel_meta.h"
 #include "ptxc/compile/compile.h"
 #include "ptxc/compile/parts.h"
+#include "ptxc/front/block_bounds.h"
 #include "ptxc/front/parser.h"
 #include "ptxc/lower/call_graph.h"
 #include "ptxc/lower/lower.h"
@@ -32,6 +33,7 @@ struct Program {
   };
   std::vector<InputModule> modules;
   std::optional<CallGraph> graph;
+  BlockBounds bounds;
   bool debug = false;
 };
 
@@ -79,6 +81,7 @@ class PartCompilation {
   LocalArray LargestLocal(const std::string& kernel) const;
 
   Status CheckLocalMemory(const TargetRow& target);
+  void NameForms();
 
   const CompileOptions& options_;
   const Program& program_;

@@ -15,7 +15,12 @@ std::vector<Symbol> KernelsOf(const std::vector<const Module*>& modules,
 
 // As CutIntoParts.
 std::vector<ProgramPart> CutIntoKernels(
-    const std::vector<const Module*>& modules, CallGraph& graph);
+    const std::vector<const Module*>& modules, const CallGraph& graph);
+
+// Whether further forms of the kernel can be compiled, in parts of their own:
+// nothing that it uses has to be the same one in all of them.
+bool CanRepeat(const std::vector<const Module*>& modules,
+               const CallGraph& graph, Symbol kernel);
 
 }  // namespace cerberus::ptx
 

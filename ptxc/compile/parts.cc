@@ -12,8 +12,14 @@ namespace {
 // which setting up LLVM for a part is a fiftieth.
 constexpr std::size_t kInstructionsOfPart = 3000;
 
+bool IsMemory(const Variable& variable) {
+  return variable.space == VarSpace::kGlobal ||
+         variable.space == VarSpace::kConst;
+}
+
 // Whether a function or variable might have to be the same one in two parts.
-bool SharesMore(const std::vector<const Module*>& modules, CallGraph& graph) {
+bool SharesMore(const std::vector<const Module*>& modules,
+                const CallGraph& graph) {
   for (std::uint32_t m = 0; m < modules.size(); ++m) {
     const Module& module = *modules[m];
     for (std::uint32_t id = 0; id < module.functions.size(); ++id) {
@@ -22,10 +28,8 @@ bool SharesMore(const std::vector<const Module*>& modules, CallGraph& graph) {
     }
     for (const Variable& variable : module.variables) {
       if (variable.space == VarSpace::kTex) return true;
-      if (variable.function != kNoId &&
-          !module.functions[variable.function].is_entry &&
-          (variable.space == VarSpace::kGlobal ||
-           variable.space == VarSpace::kConst)) {
+      if (variable.function != kNoId && IsMemory(variable) &&
+          !module.functions[variable.function].is_entry) {
         return true;
       }
     }
@@ -35,7 +39,7 @@ bool SharesMore(const std::vector<const Module*>& modules, CallGraph& graph) {
 
 // A part is full when it has so many instructions.
 std::vector<ProgramPart> Cut(const std::vector<const Module*>& modules,
-                             CallGraph& graph, std::size_t full) {
+                             const CallGraph& graph, std::size_t full) {
   std::vector<std::size_t> sizes;  // by number
   for (const Module* module : modules) {
     for (const Function& function : module->functions) {
@@ -80,13 +84,23 @@ std::vector<Symbol> KernelsOf(const std::vector<const Module*>& modules,
 }
 
 std::vector<ProgramPart> CutIntoParts(const std::vector<const Module*>& modules,
-                                      CallGraph& graph) {
+                                      const CallGraph& graph) {
   return Cut(modules, graph, kInstructionsOfPart);
 }
 
 std::vector<ProgramPart> CutIntoKernels(
-    const std::vector<const Module*>& modules, CallGraph& graph) {
+    const std::vector<const Module*>& modules, const CallGraph& graph) {
   return Cut(modules, graph, 1);
+}
+
+bool CanRepeat(const std::vector<const Module*>& modules,
+               const CallGraph& graph, Symbol kernel) {
+  const Module& module = *modules[kernel.module];
+  const bool has_memory = std::any_of(
+      module.functions[kernel.id].variables.begin(),
+      module.functions[kernel.id].variables.end(),
+      [&](std::uint32_t id) { return IsMemory(module.variables[id]); });
+  return !has_memory && !SharesMore(modules, graph);
 }
 
 }  // namespace cerberus::ptx

@@ -18,6 +18,9 @@ struct ProgramPart {
   bool all_functions = true;
   std::vector<bool> functions;  // by number of the call graph, if not all
   bool variables = true;        // defines those of module scope
+  // If not 0, its kernel in a further form, for blocks of at most so many
+  // threads (forms.h).
+  std::uint32_t threads = 0;
 
   bool is_whole() const { return all_functions && variables; }
   bool Takes(std::uint32_t function) const {
@@ -28,7 +31,7 @@ struct ProgramPart {
 // One that is whole, or several that together are: kernels in their order,
 // the variables last.
 std::vector<ProgramPart> CutIntoParts(const std::vector<const Module*>& modules,
-                                      CallGraph& graph);
+                                      const CallGraph& graph);
 
 }  // namespace cerberus::ptx
 

@@ -259,6 +259,9 @@ Symbol CallGraph::VariableDefinition(Symbol variable) const {
   return variable_definitions_[first_variable_[variable.module] + variable.id];
 }
 
+const FunctionState& CallGraph::State(Symbol function) const {
+  return states_[Number(FunctionDefinition(function))];
+}
 FunctionState& CallGraph::State(Symbol function) {
   return states_[Number(FunctionDefinition(function))];
 }

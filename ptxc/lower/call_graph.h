@@ -75,6 +75,7 @@ class CallGraph {
 
   // Of the definition.
   FunctionState& State(Symbol function);
+  const FunctionState& State(Symbol function) const;
 
   // Functions of all modules are numbered through.
   std::uint32_t Number(Symbol function) const {

@@ -31,6 +31,7 @@
 #include "ptxc/compile/compile.h"
 #include "ptxc/compile/parts.h"
 #include "ptxc/front/ast.h"
+#include "ptxc/front/block_bounds.h"
 #include "ptxc/lower/call_graph.h"
 #include "ptxc/lower/debug.h"
 
@@ -46,6 +47,8 @@ struct LowerOptions {
   std::string input_name;
   // Functions (mangled) that the front half found errors in, with the first.
   std::map<std::string, std::string> broken;
+  // What is known of kernels' blocks beside what their PTX declares, or null.
+  const BlockBounds* bounds = nullptr;
   // What the target can do; null: only what every target can.
   const llvm::MCSubtargetInfo* subtarget = nullptr;
 };

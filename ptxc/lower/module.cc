@@ -330,9 +330,16 @@ void ModuleLowering::SetLaunchBounds(const Function& ptx,
     const auto& sides = ptx.tuning.reqntid;
     SetRequiredBlock(
         function, {sides[0], std::max(1u, sides[1]), std::max(1u, sides[2])});
-  } else if (ptx.tuning.maxntid[0] != 0) {
-    most = product(ptx.tuning.maxntid);
+  } else {
+    if (ptx.tuning.maxntid[0] != 0) most = product(ptx.tuning.maxntid);
+    if (options_.bounds != nullptr) {
+      const auto known = options_.bounds->find(std::string(ptx.name));
+      if (known != options_.bounds->end()) {
+        most = std::min<std::uint64_t>(most, known->second);
+      }
+    }
   }
+  if (part().threads != 0) most = std::min<std::uint64_t>(most, part().threads);
   most = std::min<std::uint64_t>(most, 1024);
   least = std::min(least, most);
   function.addFnAttr("amdgpu-flat-work-group-size",

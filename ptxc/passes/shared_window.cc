@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "formats/kernel_forms.h"
 #include "formats/launch_abi.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"

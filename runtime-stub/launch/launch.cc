@@ -81,10 +81,14 @@ CUresult CheckGrid(Kernel& kernel, const KernelInfo& info, const Device& device,
     if (info.declares_max_threads) return CUDA_ERROR_INVALID_VALUE;
     if (!kernel.warned_of_block.exchange(true)) {
       Log(LogLevel::kWarning,
-          "launch of '%s': blocks of %u threads, at most %u on %s, where each "
-          "warp of this kernel has a wave of 64 lanes (docs/limits.md)",
+          "launch of '%s': blocks of %u threads, at most %u on %s, %s "
+          "(docs/limits.md)",
           kernel.name.c_str(), static_cast<unsigned>(grid.threads()),
-          info.max_threads, device.target.processor.c_str());
+          info.max_threads, device.target.processor.c_str(),
+          info.half_waves
+              ? "where each warp of this kernel has a wave of 64 lanes"
+              : "as with the registers that its machine code for NVIDIA GPUs "
+                "takes");
     }
     return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
   }

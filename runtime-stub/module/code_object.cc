@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "formats/code_object.h"
+#include "formats/kernel_forms.h"
 #include "formats/launch_abi.h"
 #include "images/code_object.h"
 #include "kpack/msgpack_value.h"
@@ -108,54 +109,28 @@ std::uint64_t Threads(const std::array<std::uint32_t, 3>& block) {
 // Threads of a block where each warp has a wave of 64.
 constexpr std::uint32_t kMostOfHalfWaves = 512;
 
-// A kernel's other forms are found through the first one only. `kernels` are
-// sorted, so that other forms stand behind the first; `attach` says of one
-// whether it takes it over.
-template <typename Attach>
-void AttachForms(std::vector<KernelInfo>* kernels, std::string_view suffix,
-                 const Attach& attach) {
+// Other forms are found through the first one only. `kernels` are sorted, so
+// that they stand behind it.
+void AttachForms(std::vector<KernelInfo>* kernels) {
   std::vector<KernelInfo> kept;
   for (KernelInfo& kernel : *kernels) {
-    const std::string_view name = kernel.name;
-    if (name.size() > suffix.size() &&
-        name.substr(name.size() - suffix.size()) == suffix) {
-      const std::string_view first =
-          name.substr(0, name.size() - suffix.size());
-      const auto at = std::lower_bound(
-          kept.begin(), kept.end(), first,
-          [](const KernelInfo& k, std::string_view n) { return k.name < n; });
-      if (at != kept.end() && at->name == first && attach(&*at, &kernel)) {
-        continue;
-      }
+    const std::string_view of = formats::KernelOfForm(kernel.name);
+    const auto first = std::lower_bound(
+        kept.begin(), kept.end(), of,
+        [](const KernelInfo& k, std::string_view n) { return k.name < n; });
+    if (of.empty() || first == kept.end() || first->name != of ||
+        first->forms.size() + 1 == KernelInfo::kForms) {
+      kept.push_back(std::move(kernel));
+      continue;
     }
-    kept.push_back(std::move(kernel));
+    if (kernel.max_threads > first->max_threads) {
+      first->max_threads = kernel.max_threads;
+      first->declares_max_threads = kernel.declares_max_threads;
+    }
+    kernel.form = static_cast<unsigned>(first->forms.size() + 1);
+    first->forms.push_back(std::make_shared<KernelInfo>(std::move(kernel)));
   }
   *kernels = std::move(kept);
-}
-
-void AttachForms(std::vector<KernelInfo>* kernels) {
-  constexpr unsigned kInWindow = 1, kPacked = 2;  // form
-  AttachForms(kernels, formats::kPackedSuffix,
-              [](KernelInfo* first, KernelInfo* form) {
-                if (!first->half_waves) return false;
-                first->max_threads = form->max_threads;
-                first->declares_max_threads = form->declares_max_threads;
-                form->form = kPacked;
-                first->packed = std::make_shared<KernelInfo>(std::move(*form));
-                return true;
-              });
-  AttachForms(
-      kernels, formats::kWindowSuffix, [](KernelInfo* first, KernelInfo* form) {
-        if (!form->window) return false;
-        form->form = kInWindow;
-        if (form->packed) {
-          auto both = std::make_shared<KernelInfo>(*form->packed);
-          both->form = kInWindow | kPacked;
-          form->packed = std::move(both);
-        }
-        first->in_window = std::make_shared<KernelInfo>(std::move(*form));
-        return true;
-      });
 }
 
 void ReadInfo(Value map, CodeObjectInfo* out) {
@@ -191,6 +166,9 @@ void ReadInfo(Value map, CodeObjectInfo* out) {
       }
     }
   }
+  for (KernelInfo& kernel : out->kernels) {
+    kernel.form_threads = kernel.max_threads;
+  }
   AttachForms(&out->kernels);
 }
 
@@ -209,17 +187,31 @@ std::uint32_t KernelInfo::explicit_size() const {
 }
 
 std::uint32_t KernelInfo::SharedLimit(std::uint32_t hardware_limit) const {
-  return window || in_window
-             ? std::max(hardware_limit, formats::kWindowSharedLimit)
-             : hardware_limit;
+  const bool in_window =
+      window || std::any_of(forms.begin(), forms.end(),
+                            [](const auto& form) { return form->window; });
+  return in_window ? std::max(hardware_limit, formats::kWindowSharedLimit)
+                   : hardware_limit;
 }
 
 const KernelInfo& KernelInfo::FormFor(std::uint64_t threads,
                                       std::uint64_t dynamic_shared,
                                       std::uint32_t limit) const {
+  if (forms.empty()) return *this;
   const bool fits = static_shared + dynamic_shared <= limit;
-  const KernelInfo& first = in_window && !fits ? *in_window : *this;
-  return first.packed && threads > kMostOfHalfWaves ? *first.packed : first;
+  const auto takes = [&](const KernelInfo& form) {
+    return threads <= form.form_threads && (fits || form.window);
+  };
+  const auto rank = [](const KernelInfo& form) {
+    return std::make_pair(form.window.has_value(), form.form_threads);
+  };
+  const KernelInfo* best = takes(*this) ? this : nullptr;
+  for (const auto& form : forms) {
+    if (takes(*form) && (best == nullptr || rank(*form) < rank(*best))) {
+      best = form.get();
+    }
+  }
+  return best != nullptr ? *best : *this;
 }
 
 WorkGroup KernelInfo::WorkGroupOf(std::uint32_t x, std::uint32_t y,

@@ -34,19 +34,20 @@ struct KernelInfo {
   // its shared memory is the hardware's (docs/launch-abi.md, "Shared memory
   // in a window").
   std::optional<std::uint32_t> window;
-  // The kernel's forms with a window, and with two warps in each wave for
-  // blocks that do not fit otherwise; null where there is none.
-  std::shared_ptr<const KernelInfo> in_window;
-  std::shared_ptr<const KernelInfo> packed;
-  // Which of the kernel's forms this is, below kForms.
-  static constexpr unsigned kForms = 4;
+  // The kernel's other forms (docs/launch-abi.md, "Forms of a kernel"), if this
+  // is the first.
+  std::vector<std::shared_ptr<const KernelInfo>> forms;
+  // Which of them this is, below kForms; the first is 0.
+  static constexpr unsigned kForms = 8;
   unsigned form = 0;
   std::uint32_t kernarg_size = 0;  // with hidden arguments
   std::uint32_t static_shared = 0;
-  std::uint32_t const_bytes = 0;     // of the module's .const variables
-  std::uint32_t local_bytes = 0;     // scratch per lane
-  std::uint32_t registers = 0;       // VGPRs
-  std::uint32_t max_threads = 1024;  // CUDA's, in a block
+  std::uint32_t const_bytes = 0;  // of the module's .const variables
+  std::uint32_t local_bytes = 0;  // scratch per lane
+  std::uint32_t registers = 0;    // VGPRs
+  // CUDA's, in a block: in this form, and in any of them.
+  std::uint32_t form_threads = 1024;
+  std::uint32_t max_threads = 1024;
   std::uint32_t wave_size = 32;
   // One warp in the lower half of each wave of 64 (docs/launch-abi.md,
   // "Warps").

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "formats/kernel_forms.h"
 #include "formats/launch_abi.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/IR/IRBuilder.h"

@@ -7,6 +7,8 @@
 #include <fstream>
 #include <string>
 
+#include "ptxc/front/block_bounds.h"
+
 namespace cerberus::ptx {
 namespace {
 
@@ -233,6 +235,26 @@ TEST(Parser, DirectivesOfPtx94) {
       Parsed(".version 9.4\n.target sm_107\n.nv_intermediate_source_section {")
           .errors,
       ElementsAre(HasSubstr("expected '{' and '}'")));
+}
+
+TEST(Parser, BoundsOfBlocksTravelInTheText) {
+  std::string ptx = ".version 7.0\n.target sm_75\n.visible .entry k() { ret; }";
+  AppendBlockBounds({}, &ptx);
+  EXPECT_EQ(ptx.back(), '}');
+  AppendBlockBounds({{"k", 384}, {"_Z1kv", 1024}}, &ptx);
+  ptx +=
+      ".pragma \"cerberus.max_threads k 640\", \"nounroll\";\n"
+      ".pragma \"cerberus.max_threads l 0\";\n"
+      ".pragma \"cerberus.max_threads l 1025\";\n"
+      ".pragma \"cerberus.max_threads l 99999999999999999999\";\n"
+      ".pragma \"cerberus.max_threads l 8x\";\n"
+      ".pragma \"cerberus.max_threads l\";\n"
+      ".pragma \"cerberus.max_threads \";\n";
+  const Parsed p(ptx);
+  EXPECT_THAT(p.errors, IsEmpty());
+  BlockBounds bounds;
+  ReadBlockBounds(*p.module, &bounds);
+  EXPECT_EQ(bounds, (BlockBounds{{"k", 384}, {"_Z1kv", 1024}}));
 }
 
 // ---- Declarations -----------------------------------------------------------

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <set>
+#include <string>
 
 #include "code_object_builder.h"
 #include "formats/launch_abi.h"
@@ -136,6 +138,109 @@ TEST(CodeObject, PackedForms) {
   EXPECT_EQ(form.name, "one.packed");
   EXPECT_NE(form.form, k->form);
   EXPECT_EQ(form.WorkGroupOf(1024, 1, 1), (WorkGroup{1024, 1, 1}));
+}
+
+// The form for the smallest blocks that takes the block, whatever the order in
+// the file, is launched; the first says what the kernel as a whole can do.
+TEST(CodeObject, FormsForSmallBlocks) {
+  TestCodeObject object;
+  TestKernel first = SimpleKernel("k");
+  first.vgprs = 192;
+  first.local_bytes = 400;
+  const auto form = [&](const char* name, std::uint32_t threads) {
+    TestKernel kernel = first;
+    kernel.name = name;
+    kernel.max_flat = threads;
+    kernel.vgprs = 256;
+    kernel.local_bytes = 0;
+    return kernel;
+  };
+  // Not ours: PTX has no such names, and nobody knows when to launch them.
+  object.kernels = {
+      form("k.256", 256),  form("k.512", 512), first,
+      form("k.other", 64), form("k.", 64),     form("other.128", 64)};
+  Result<CodeObjectInfo> info = ReadCodeObject(object.Build());
+  ASSERT_TRUE(info) << info.error().ToString();
+  const KernelInfo* k = info->FindKernel("k");
+  ASSERT_NE(k, nullptr);
+  EXPECT_EQ(info->FindKernel("k.256"), nullptr);
+  EXPECT_EQ(info->kernels.size(), 4u);
+  EXPECT_EQ(k->max_threads, 1024u);
+  EXPECT_EQ(k->registers, 192u);
+  EXPECT_EQ(k->local_bytes, 400u);
+  const auto taken = [&](std::uint64_t threads) {
+    return k->FormFor(threads, 0, 65536).name;
+  };
+  EXPECT_EQ(taken(1), "k.256");
+  EXPECT_EQ(taken(256), "k.256");
+  EXPECT_EQ(taken(257), "k.512");
+  EXPECT_EQ(taken(512), "k.512");
+  EXPECT_EQ(taken(513), "k");
+  EXPECT_EQ(taken(1024), "k");
+  EXPECT_EQ(taken(2000), "k");  // refused, whichever it is
+  EXPECT_NE(k->FormFor(1, 0, 65536).form, k->FormFor(512, 0, 65536).form);
+}
+
+// With one warp in each wave of 64, and in a window, all at once.
+TEST(CodeObject, FormsOfAllKinds) {
+  TestCodeObject object;
+  const auto add = [&](const char* name, std::uint32_t items, int warps,
+                       bool window) {
+    TestKernel kernel = SimpleKernel(name);
+    kernel.wave_size = 64;
+    kernel.max_flat = items;
+    kernel.warps_per_wave = warps;
+    kernel.static_shared = 1000;
+    kernel.window_bytes = 1000;
+    if (window) {
+      kernel.window_block = 8;
+      kernel.launch_block = 24;
+      kernel.kernarg_size = 200;
+    }
+    object.kernels.push_back(kernel);
+  };
+  for (const bool window : {false, true}) {
+    const std::string name = window ? "k.window" : "k";
+    add(name.c_str(), 1024, 1, window);
+    add((name + ".packed").c_str(), 1024, 2, window);
+    add((name + ".256").c_str(), 512, 1, window);
+    add((name + ".128").c_str(), 256, 1, window);
+  }
+  Result<CodeObjectInfo> info = ReadCodeObject(object.Build());
+  ASSERT_TRUE(info) << info.error().ToString();
+  ASSERT_EQ(info->kernels.size(), 1u);
+  const KernelInfo& k = info->kernels[0];
+  EXPECT_EQ(k.max_threads, 1024u);
+  EXPECT_EQ(k.SharedLimit(65536), 227u * 1024);
+  std::set<unsigned> numbers;
+  const auto taken = [&](std::uint64_t threads, std::uint64_t shared) {
+    const KernelInfo& form = k.FormFor(threads, shared, 65536);
+    numbers.insert(form.form);
+    return form.name;
+  };
+  EXPECT_EQ(taken(128, 0), "k.128");
+  EXPECT_EQ(taken(129, 0), "k.256");
+  EXPECT_EQ(taken(512, 0), "k");
+  EXPECT_EQ(taken(513, 0), "k.packed");
+  EXPECT_EQ(taken(32, 65536), "k.window.128");
+  EXPECT_EQ(taken(256, 65536), "k.window.256");
+  EXPECT_EQ(taken(257, 65536), "k.window");
+  EXPECT_EQ(taken(1024, 65536), "k.window.packed");
+  EXPECT_EQ(numbers.size(), 8u);
+  EXPECT_LT(*numbers.rbegin(), KernelInfo::kForms);
+}
+
+// More than there can be are kernels like others, and never launched as forms.
+TEST(CodeObject, TooManyForms) {
+  TestCodeObject object;
+  object.kernels = {SimpleKernel("k")};
+  for (int i = 100; i < 200; ++i) {
+    object.kernels.push_back(SimpleKernel("k." + std::to_string(i)));
+  }
+  Result<CodeObjectInfo> info = ReadCodeObject(object.Build());
+  ASSERT_TRUE(info) << info.error().ToString();
+  EXPECT_EQ(info->FindKernel("k")->forms.size(), KernelInfo::kForms - 1);
+  EXPECT_EQ(info->kernels.size(), 101 - (KernelInfo::kForms - 1));
 }
 
 TEST(CodeObject, WarpsInWavesOf64) {
