@@ -4,7 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <fstream>
 #include <string>
+#include <vector>
 
 #include "tests/unit/images/cubin_builder.h"
 #include "tests/unit/rewriter/fatbin_builder.h"
@@ -40,6 +43,26 @@ TEST(Cubin, KernelsWithTheirRegisters) {
   }
   EXPECT_THAT(Read(Cubin({{"k", 168}}, RegistersIn::kNone)),
               ElementsAre(Pair("k", 0)));
+}
+
+// CERBERUS_TEST_SEEDS=DIR: a seed for fatbin_fuzzer.
+TEST(Cubin, InAFatbinBesidePtx) {
+  rewriter::testing::EntrySpec ptx, cubin;
+  ptx.sm = cubin.sm = 86;
+  cubin.kind = 2;
+  cubin.content = AsText(Cubin({{"k1", 168}, {"k2", 32}}, RegistersIn::kBoth));
+  const Bytes bytes = rewriter::testing::FatbinOf({cubin, ptx});
+  if (const char* folder = std::getenv("CERBERUS_TEST_SEEDS")) {
+    std::ofstream(std::string(folder) + "/with_cubin", std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()),
+               static_cast<std::streamsize>(bytes.size()));
+  }
+  const auto fatbin = ParseFatbin(bytes);
+  ASSERT_TRUE(fatbin);
+  const auto names = KernelNames(fatbin->entries[0]);
+  ASSERT_TRUE(names);
+  EXPECT_EQ(*names, (std::vector<std::string>{"k1", "k2"}));
+  EXPECT_THAT(BlockBounds(fatbin->entries, 86), ElementsAre(Pair("k1", 384)));
 }
 
 TEST(Cubin, BrokenOnesAreErrors) {
