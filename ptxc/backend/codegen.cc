@@ -29,6 +29,7 @@
 #include "ptxc/passes/known_ones.h"
 #include "ptxc/passes/own_halves.h"
 #include "ptxc/passes/packed_selects.h"
+#include "ptxc/passes/scheduling_regions.h"
 #include "ptxc/passes/spill_lanes.h"
 #include "support/demangle.h"
 #include "support/nearest_targets.h"
@@ -132,6 +133,7 @@ void RegisterBackend() {
     LLVMInitializeAMDGPUAsmPrinter();
     KeepSpillLanes();
     KeepRegistersOfEndedWaves();
+    BoundSchedulingRegions();
   });
 }
 

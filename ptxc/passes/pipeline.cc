@@ -6,8 +6,6 @@
 
 #include <string>
 
-#include "llvm/IR/IRBuilder.h"
-#include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/PassManager.h"
 #include "llvm/IR/Verifier.h"
@@ -69,30 +67,6 @@ constexpr const char* kDefault =
     // Which neighbours can be loaded and stored together.
     "infer-alignment),"
     "globaldce";
-
-// The backend's scheduler looks at every pair of an unrolled loop's thousands
-// of instructions for those that can be issued together, and moves some so far
-// that all others are numbered anew. It moves none past this intrinsic.
-constexpr std::size_t kLargestRegion = 1000;
-
-void BoundSchedulingRegions(llvm::Module& module) {
-  llvm::IRBuilder<> b(module.getContext());
-  for (llvm::Function& function : module) {
-    for (llvm::BasicBlock& block : function) {
-      if (block.size() <= kLargestRegion) continue;
-      std::size_t count = 0;
-      for (llvm::Instruction& instruction : block) {
-        if (llvm::isa<llvm::PHINode, llvm::AllocaInst>(instruction) ||
-            ++count % kLargestRegion != 0) {
-          continue;
-        }
-        b.SetInsertPoint(&instruction);
-        b.CreateIntrinsic(llvm::Intrinsic::amdgcn_sched_barrier,
-                          {b.getInt32(0)});
-      }
-    }
-  }
-}
 
 }  // namespace
 
@@ -166,10 +140,7 @@ Status RunPipeline(llvm::Module& module, llvm::TargetMachine& machine,
   }
   passes.run(module, modules);
   KeepFloatsExact(module);
-  if (optimise) {
-    MarkKernelInputs(module);
-    BoundSchedulingRegions(module);
-  }
+  if (optimise) MarkKernelInputs(module);
   return {};
 }
 
