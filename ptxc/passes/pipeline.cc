@@ -9,6 +9,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/PassManager.h"
 #include "llvm/IR/Verifier.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Passes/StandardInstrumentations.h"
 #include "llvm/Support/Error.h"
@@ -57,8 +58,12 @@ constexpr const char* kDefaultToPointers =
 constexpr const char* kDefault =
     "function(gvn,"
     "sink,"
-    "instcombine<no-verify-fixpoint>,"
-    "adce,"
+    "instcombine<no-verify-fixpoint>)";
+// Two sums or products of floats are one instruction where there are such.
+constexpr const char* kPairFloats = "function(slp-vectorizer)";
+constexpr llvm::StringLiteral kPacksFloats = "+packed-fp32-ops";
+constexpr const char* kDefaultToEnd =
+    "function(adce,"
     "simplifycfg<switch-range-to-icmp;hoist-common-insts;sink-common-insts>,"
     "infer-address-spaces,"
     "separate-const-offset-from-gep<lower-gep>,"
@@ -129,6 +134,10 @@ Status RunPipeline(llvm::Module& module, llvm::TargetMachine& machine,
         ChooseShuffles(options.waves.wave_size)));
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(HoistInvariants()));
     CERB_TRY_VOID(add(kDefault));
+    if (machine.getMCSubtargetInfo()->checkFeatures(kPacksFloats)) {
+      CERB_TRY_VOID(add(kPairFloats));
+    }
+    CERB_TRY_VOID(add(kDefaultToEnd));
   }
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(RejoinEndedWaves()));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(CutIrreducible()));
