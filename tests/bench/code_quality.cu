@@ -1,19 +1,6 @@
 // Small kernels of the kinds that CUDA programs are made of; code_quality.py
 // compares what ptxc makes of them with what clang makes of the same source.
-//
-// All have the same parameters: an output, two inputs, 16 integers in [0, n),
-// and n. The program launches each once and prints a checksum of the output,
-// rounded so that contraction of floating-point operations does not show.
-#include "portable.h"
-
-#define KERNEL(name)                                                       \
-  __global__ void __launch_bounds__(256)                                   \
-      name(float* __restrict__ out, const float* __restrict__ a,           \
-           const float* __restrict__ b, const int* __restrict__ index, int n)
-
-__device__ __forceinline__ int Global() {
-  return blockIdx.x * blockDim.x + threadIdx.x;
-}
+#include "code_quality.h"
 
 // ---- Streams ----------------------------------------------------------------
 
@@ -471,13 +458,6 @@ KERNEL(sort_in_registers) {
 
 // ---- The program ------------------------------------------------------------
 
-constexpr int kCount = 4096, kBlock = 256;
-
-struct Entry {
-  const char* name;
-  void (*kernel)(float*, const float*, const float*, const int*, int);
-};
-#define ENTRY(name) {#name, name}
 static const Entry kEntries[] = {
     ENTRY(vector_add), ENTRY(saxpy_stride), ENTRY(copy_float4),
     ENTRY(four_streams), ENTRY(gather), ENTRY(scatter), ENTRY(bytes_to_gray),
@@ -494,40 +474,4 @@ static const Entry kEntries[] = {
     ENTRY(long_arithmetic), ENTRY(collatz), ENTRY(search), ENTRY(choose),
     ENTRY(bitonic), ENTRY(sort_in_registers)};
 
-int main() {
-  std::vector<float> a(kCount), b(kCount), out(kCount);
-  std::vector<int> index(kCount);
-  uint64_t state = 1;
-  for (int i = 0; i < kCount; ++i) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    a[i] = (state >> 40) * (1.0f / (1 << 24));
-    b[i] = (state >> 20 & 0xffffff) * (1.0f / (1 << 24));
-    index[i] = (int)(state >> 50) & (kCount - 1);
-  }
-  float *da, *db, *dout;
-  int* dindex;
-  const size_t bytes = kCount * sizeof(float);
-  cudaMalloc((void**)&da, bytes);
-  cudaMalloc((void**)&db, bytes);
-  cudaMalloc((void**)&dout, bytes);
-  cudaMalloc((void**)&dindex, bytes);
-  cudaMemcpy(da, a.data(), bytes, cudaMemcpyHostToDevice);
-  cudaMemcpy(db, b.data(), bytes, cudaMemcpyHostToDevice);
-  cudaMemcpy(dindex, index.data(), bytes, cudaMemcpyHostToDevice);
-  for (const Entry& entry : kEntries) {
-    memset(out.data(), 0, bytes);
-    cudaMemcpy(dout, out.data(), bytes, cudaMemcpyHostToDevice);
-    entry.kernel<<<kCount / kBlock, kBlock>>>(dout, da, db, dindex, kCount);
-    if (cudaDeviceSynchronize() != 0) {
-      printf("%s failed\n", entry.name);
-      return 1;
-    }
-    cudaMemcpy(out.data(), dout, bytes, cudaMemcpyDeviceToHost);
-    double sum = 0;
-    for (int i = 0; i < kCount; ++i) {
-      if (out[i] == out[i]) sum += (i % 7 + 1) * (double)out[i];
-    }
-    printf("%s %.3e\n", entry.name, sum);
-  }
-  return 0;
-}
+int main() { return RunAll(kEntries); }

@@ -3,10 +3,11 @@
 
 usage: code_quality.py [--build DIR] [--targets gfx1100,gfx942]
 
-code_quality.cu is built by nvcc and converted, and built by clang -x hip -O3;
-both programs run on the emulator and must print the same. The table has, for
+code_quality.cu (small kernels) and code_quality_large.cu (such as fill the
+registers, or run long) are built by nvcc and converted, and built by clang
+-x hip -O3; both programs run on the emulator and must print the same. The table has, for
 each kernel, the executed instructions of all waves without waits, the vector
-registers, spills and bytes of scratch of both; ratios below 1 are in ptxc's
+registers, spills, bytes and accesses of scratch of both; ratios below 1 are in ptxc's
 favour. Warps are 32 lanes wide in CUDA, so on targets with waves of 64 ptxc
 has to prove that two of them may share one.
 """
@@ -20,7 +21,8 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
-SOURCE = os.path.join(ROOT, "tests/bench/code_quality.cu")
+SOURCES = [os.path.join(ROOT, "tests/bench", name)
+           for name in ("code_quality.cu", "code_quality_large.cu")]
 
 
 def name_of(symbol):
@@ -75,16 +77,17 @@ def compare(build, hip, cuda, target, work):
                                                their_output[name])
         rows.append((instructions(a) / instructions(b), name, a, b, note))
     print("\nCode for %s, ptxc : clang -x hip -O3" % target)
-    print("  %-22s%9s%9s%7s%11s%11s%9s%11s" %
+    print("  %-22s%9s%9s%7s%11s%11s%9s%11s%14s" %
           ("kernel", "instr.", "clang", "ratio", "VGPRs", "SGPRs", "spills",
-           "scratch"))
+           "scratch", "accesses"))
     for ratio, name, a, b, note in sorted(rows, key=lambda r: -r[0]):
         pair = lambda of: "%d : %d" % (of(a), of(b))
-        print("  %-22s%9d%9d%7.2f%11s%11s%9s%11s%s" % (
+        print("  %-22s%9d%9d%7.2f%11s%11s%9s%11s%14s%s" % (
             name, instructions(a), instructions(b), ratio,
             pair(lambda k: k["vgprs"]), pair(lambda k: k["sgprs"]),
             pair(lambda k: k["vgpr_spills"] + k["sgpr_spills"]),
-            pair(lambda k: k["private_bytes"]), note))
+            pair(lambda k: k["private_bytes"]),
+            pair(lambda k: k["instructions"].get("scratch", 0)), note))
     print("  %-22s%25.3f%11.3f" % (
         "geometric means", mean([r[0] for r in rows]),
         mean([a["vgprs"] / b["vgprs"] for _, _, a, b, _ in rows])))
@@ -93,12 +96,18 @@ def compare(build, hip, cuda, target, work):
 def report(build, targets):
     nvcc = shutil.which("nvcc") or os.path.join(ROOT, "build/cuda/bin/nvcc")
     face = os.path.join(build, "lib/cerberus/emulator")
+    for source in SOURCES:
+        report_source(build, targets, source, nvcc, face)
+
+
+def report_source(build, targets, source, nvcc, face):
+    print("\n" + os.path.basename(source))
     with tempfile.TemporaryDirectory() as work:
         cuda, hip = os.path.join(work, "cuda"), os.path.join(work, "hip")
         subprocess.run([nvcc, "-std=c++17", "-gencode",
                         "arch=compute_80,code=compute_80", "-o", cuda,
-                        SOURCE], check=True)
-        subprocess.run(["clang++-22", "-x", "hip", SOURCE, "-x", "none",
+                        source], check=True)
+        subprocess.run(["clang++-22", "-x", "hip", source, "-x", "none",
                         "-std=c++20", "-I" + os.path.join(
                             ROOT, "tests/unit/emulator"), "-nogpulib",
                         "-nogpuinc", "-no-hip-rt", "-O3",
