@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "kpack/include/rocm_kpack/kpack.h"
 #include "kpack/reader.h"
 #include "kpack/resolve.h"
-#include "rocm_kpack/kpack.h"
 #include "support/mapped_file.h"
 
 // C wants NUL-terminated strings, the archive's are views into the file.
