@@ -442,5 +442,5 @@ def programs(target):
         yield Program(f"silent_{n}_{text.split()[0]}", text.split("\n  "),
                       unchanged)
     for family in (branches, calls, waits, ends, registers, clocks,
-                   barriers, subvectors):
+                   barriers, semaphores, subvectors):
         yield from family(target)
