@@ -99,6 +99,7 @@ void OrderForms(std::vector<CodeObject::Kernel>& kernels) {
   }
   std::sort(order.begin(), order.end());
   std::vector<CodeObject::Kernel> ordered;
+  ordered.reserve(order.size());
   for (const auto& row : order) {
     ordered.push_back(std::move(kernels[std::get<2>(row)]));
   }

@@ -7,9 +7,9 @@
 #include <bit>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
-#include <optional>
 #include <vector>
 
 #include "emulator/access/memory.h"

@@ -28,7 +28,7 @@ void ReadBlockBounds(const Module& module, BlockBounds* bounds) {
     pragma.remove_prefix(kPragma.size());
     const std::size_t blank = pragma.find(' ');
     if (blank == pragma.npos) continue;
-    const std::string_view number = pragma.substr(blank + 1);
+    const std::string number(pragma.substr(blank + 1));
     std::uint32_t threads = 0;
     const char* end = number.data() + number.size();
     const auto [rest, error] = std::from_chars(number.data(), end, threads);

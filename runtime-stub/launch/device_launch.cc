@@ -14,9 +14,9 @@
 #include "hip/hip_loader.h"
 #include "runtime-stub/api/error.h"
 #include "runtime-stub/graph/graph.h"
-#include "runtime-stub/stream/capture.h"
 #include "runtime-stub/launch/launch_family.h"
 #include "runtime-stub/launch/services.h"
+#include "runtime-stub/stream/capture.h"
 #include "support/log.h"
 #include "support/never_destroyed.h"
 

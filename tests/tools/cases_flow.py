@@ -303,20 +303,24 @@ def clocks(target):
                   lambda wave: {"s26": 0})
 
 
-def semaphores(target):
-    """What one wave signals it may take; it hangs where it may not."""
+def wave_sync(target):
+    """What a wave signals it may take; it hangs where it may not. Resources
+    are the whole GPU's, and many workgroups run: they never lack a signal, and
+    the barrier is of one wave."""
     if target.generation == "gfx12":
         return
-    lines = ["v_mov_b32 v22, 0", "ds_gws_init v22 offset:2 gds",
+    lines = ["v_mov_b32 v22, 0", "ds_gws_init v22 offset:3 gds",
+             "ds_gws_barrier v22 offset:4 gds",
              "ds_gws_sema_v offset:2 gds", "ds_gws_sema_p offset:2 gds",
              "v_mov_b32 v22, 2", "ds_gws_sema_br v22 offset:2 gds",
              "ds_gws_sema_p offset:2 gds", "ds_gws_sema_p offset:2 gds",
              "ds_gws_sema_release_all offset:2 gds", "s_mov_b32 s26, 77"]
-    yield Program("gws_semaphores",
-                  [line for pair in lines for line in (pair, "s_waitcnt 0x0")],
+    yield Program("gws", [line for one in lines
+                          for line in (one, "s_waitcnt 0x0")],
                   lambda wave: {"s26": 77},
-                  covers=["ds_gws_sema_v", "ds_gws_sema_p", "ds_gws_sema_br",
-                          "ds_gws_sema_release_all"])
+                  covers=[f"ds_gws_{name}" for name in (
+                      "init", "barrier", "sema_v", "sema_p", "sema_br",
+                      "sema_release_all")])
 
 
 def barriers(target):
@@ -353,12 +357,6 @@ def barriers(target):
 
     if g != "gfx12":
         yield make("barrier", ["s_barrier"], ["s_barrier"])
-        # One less than the waves that come.
-        yield make("gws_barrier",
-                   ["v_mov_b32 v22, 3", "ds_gws_init v22 offset:1 gds",
-                    "s_waitcnt 0x0", "s_barrier",
-                    "ds_gws_barrier v22 offset:1 gds", "s_waitcnt 0x0"],
-                   ["ds_gws_init", "ds_gws_barrier"])
         return
     yield make("barrier", ["s_barrier_signal -1", "s_barrier_wait -1"],
                ["s_barrier_signal", "s_barrier_wait"])
@@ -442,5 +440,5 @@ def programs(target):
         yield Program(f"silent_{n}_{text.split()[0]}", text.split("\n  "),
                       unchanged)
     for family in (branches, calls, waits, ends, registers, clocks,
-                   barriers, semaphores, subvectors):
+                   barriers, wave_sync, subvectors):
         yield from family(target)

@@ -12,11 +12,10 @@
 
 namespace ours = cerberus::emulator::hsa;
 
-#define SAME_NUMBER(mine, theirs)                                     \
-  EXPECT_EQ(static_cast<unsigned>(ours::mine), static_cast<unsigned>( \
-                                                   theirs))
+#define SAME_NUMBER(mine, theirs) \
+  EXPECT_EQ(static_cast<unsigned>(ours::mine), static_cast<unsigned>(theirs))
 
-#define SAME_FIELD(mine, field, theirs, their_field)                 \
+#define SAME_FIELD(mine, field, theirs, their_field)                     \
   EXPECT_EQ(offsetof(ours::mine, field), offsetof(theirs, their_field)); \
   EXPECT_EQ(sizeof(ours::mine::field), sizeof(theirs::their_field))
 
@@ -115,7 +114,8 @@ TEST(HsaAbi, SignalsAndQueues) {
   SAME_FIELD(SignalBlock, event_id, amd_signal_t, event_id);
   SAME_FIELD(SignalBlock, start, amd_signal_t, start_ts);
   SAME_FIELD(SignalBlock, end, amd_signal_t, end_ts);
-  SAME_FIELD(SignalBlock, queue, amd_signal_t, queue_ptr);
+  EXPECT_EQ(offsetof(ours::SignalBlock, queue),
+            offsetof(amd_signal_t, queue_ptr));
   EXPECT_EQ(sizeof(ours::Queue), sizeof(hsa_queue_t));
   SAME_FIELD(Queue, base, hsa_queue_t, base_address);
   SAME_FIELD(Queue, doorbell, hsa_queue_t, doorbell_signal);
@@ -150,8 +150,7 @@ TEST(HsaAbi, Packets) {
   SAME_FIELD(DispatchPacket, kernarg, Theirs, kernarg_address);
   SAME_FIELD(DispatchPacket, completion, Theirs, completion_signal);
   EXPECT_EQ(sizeof(ours::BarrierPacket), sizeof(hsa_barrier_and_packet_t));
-  SAME_FIELD(BarrierPacket, dependencies, hsa_barrier_and_packet_t,
-             dep_signal);
+  SAME_FIELD(BarrierPacket, dependencies, hsa_barrier_and_packet_t, dep_signal);
   SAME_FIELD(BarrierPacket, completion, hsa_barrier_or_packet_t,
              completion_signal);
   using Value = hsa_amd_barrier_value_packet_t;

@@ -33,7 +33,7 @@ hsa_status_t SeeAgent(hsa_agent_t agent, void* data) {
   return HSA_STATUS_SUCCESS;
 }
 
-template <std::uint32_t flag, hsa_amd_memory_pool_t Seen::*where>
+template <std::uint32_t flag, hsa_amd_memory_pool_t Seen::* where>
 hsa_status_t SeePool(hsa_amd_memory_pool_t pool, void* data) {
   std::uint32_t flags = 0;
   hsa_amd_segment_t segment = HSA_AMD_SEGMENT_PRIVATE;
@@ -159,8 +159,7 @@ class HsaTest : public testing::Test {
                                                std::uint16_t group,
                                                hsa_signal_t completion) {
     hsa_kernel_dispatch_packet_t p = {};
-    p.header = HSA_PACKET_TYPE_KERNEL_DISPATCH |
-               1 << HSA_PACKET_HEADER_BARRIER;
+    p.header = HSA_PACKET_TYPE_KERNEL_DISPATCH | 1 << HSA_PACKET_HEADER_BARRIER;
     p.setup = 1;
     p.workgroup_size_x = group;
     p.workgroup_size_y = p.workgroup_size_z = 1;
@@ -246,9 +245,9 @@ TEST_F(HsaTest, AgentsSayWhatTheyAre) {
   EXPECT_EQ(wave, 64u);
   EXPECT_EQ(hsa_agent_get_info({1}, HSA_AGENT_INFO_NAME, name),
             HSA_STATUS_ERROR_INVALID_AGENT);
-  EXPECT_EQ(hsa_agent_get_info(
-                gpu_, static_cast<hsa_agent_info_t>(0xbad), name),
-            HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(
+      hsa_agent_get_info(gpu_, static_cast<hsa_agent_info_t>(0xbad), name),
+      HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 
 TEST_F(HsaTest, ADispatchRunsAndTellsItsTime) {
@@ -257,8 +256,8 @@ TEST_F(HsaTest, ADispatchRunsAndTellsItsTime) {
   for (int i = 0; i < n; ++i) data[i] = 3 * i;
   hsa_queue_t* const queue = MakeQueue();
   const hsa_signal_t done = MakeSignal(1);
-  auto packet = Dispatch(Find("AddOne"), AddOneArguments(data, n, 64), n, 64,
-                         done);
+  auto packet =
+      Dispatch(Find("AddOne"), AddOneArguments(data, n, 64), n, 64, done);
   Put(queue, &packet);
   ASSERT_EQ(WaitFor(done), 0);
   for (int i = 0; i < n; ++i) ASSERT_EQ(data[i], 3 * i + 1);
@@ -285,8 +284,8 @@ TEST_F(HsaTest, BarriersAndCopiesWaitForSignals) {
   barrier.header = HSA_PACKET_TYPE_BARRIER_AND;
   barrier.dep_signal[1] = copied;
   Put(queue, &barrier);
-  auto packet = Dispatch(Find("AddOne"), AddOneArguments(data, n, 32), n, 32,
-                         added);
+  auto packet =
+      Dispatch(Find("AddOne"), AddOneArguments(data, n, 32), n, 32, added);
   Put(queue, &packet);
   OK(hsa_amd_memory_async_copy(to.data(), seen_.host, data, gpu_, 4 * n, 1,
                                &added, back));
@@ -369,9 +368,9 @@ TEST_F(HsaTest, MemoryThatWasNotGrantedIsAFault) {
   OK(hsa_amd_memory_pool_allocate(seen_.kernarg, 4 * n, 0, &at));
   hsa_queue_t* const queue = MakeQueue();
   const hsa_signal_t done = MakeSignal(1);
-  auto packet = Dispatch(Find("AddOne"),
-                         AddOneArguments(static_cast<int*>(at), n, 64), n, 64,
-                         done);
+  auto packet =
+      Dispatch(Find("AddOne"), AddOneArguments(static_cast<int*>(at), n, 64), n,
+               64, done);
   Put(queue, &packet);
   for (int i = 0; i < 2000 && queue_error == 0; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -423,8 +422,8 @@ TEST_F(HsaTest, HandlersRunUntilTheyHaveEnough) {
     return calls < 3;
   };
   hsa_signal_t handed = signal;
-  OK(hsa_amd_signal_async_handler(signal, HSA_SIGNAL_CONDITION_GTE, 11,
-                                  handler, &handed));
+  OK(hsa_amd_signal_async_handler(signal, HSA_SIGNAL_CONDITION_GTE, 11, handler,
+                                  &handed));
   EXPECT_EQ(calls, 0);
   hsa_signal_store_screlease(signal, 11);
   EXPECT_EQ(hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_EQ, 14,
@@ -450,9 +449,9 @@ TEST_F(HsaTest, PointersTellWhatTheyLeadTo) {
 // Locks of pieces of the same pages, in any order.
 TEST_F(HsaTest, LocksOverlap) {
   const std::size_t page = 4096;
-  auto* const map = static_cast<char*>(
-      mmap(nullptr, 4 * page, PROT_READ | PROT_WRITE,
-           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  auto* const map =
+      static_cast<char*>(mmap(nullptr, 4 * page, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   void* at = nullptr;
   OK(hsa_amd_memory_lock(map + 100, page, &gpu_, 1, &at));
   EXPECT_EQ(at, map + 100);
@@ -461,8 +460,8 @@ TEST_F(HsaTest, LocksOverlap) {
   hsa_queue_t* const queue = MakeQueue();
   const hsa_signal_t done = MakeSignal(1);
   auto* const data = reinterpret_cast<int*>(map + page + 200);
-  auto packet = Dispatch(Find("AddOne"), AddOneArguments(data, 64, 64), 64, 64,
-                         done);
+  auto packet =
+      Dispatch(Find("AddOne"), AddOneArguments(data, 64, 64), 64, 64, done);
   Put(queue, &packet);
   ASSERT_EQ(WaitFor(done), 0);
   EXPECT_EQ(data[63], 1);
@@ -475,8 +474,7 @@ TEST_F(HsaTest, LocksOverlap) {
 
 TEST_F(HsaTest, VariablesAreFound) {
   hsa_executable_symbol_t symbol = {};
-  OK(hsa_executable_get_symbol_by_name(executable_, "g_value", &gpu_,
-                                       &symbol));
+  OK(hsa_executable_get_symbol_by_name(executable_, "g_value", &gpu_, &symbol));
   hsa_symbol_kind_t kind = HSA_SYMBOL_KIND_KERNEL;
   OK(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_TYPE,
                                     &kind));
@@ -510,13 +508,13 @@ TEST_F(HsaTest, RectanglesAreCopied) {
   OK(hsa_amd_memory_async_copy_rect(&b, &b0, &a, &a0, &range, gpu_,
                                     hsaHostToHost, 0, nullptr, done));
   ASSERT_EQ(WaitFor(done), 0);
-  for (int z = 0; z < 2; ++z) {
-    for (int y = 0; y < 2; ++y) {
-      for (int x = 0; x < 16; ++x) {
-        const auto at = static_cast<std::size_t>(z * 32 + y * 16 + x);
-        const int wanted =
+  for (std::size_t z = 0; z < 2; ++z) {
+    for (std::size_t y = 0; y < 2; ++y) {
+      for (std::size_t x = 0; x < 16; ++x) {
+        const std::size_t wanted =
             x >= 2 && x < 5 ? z * 32 + (y + 1) * 8 + (x - 2) + 1 : 9;
-        EXPECT_EQ(to[at], wanted) << x << " " << y << " " << z;
+        EXPECT_EQ(static_cast<std::size_t>(to[z * 32 + y * 16 + x]), wanted)
+            << x << " " << y << " " << z;
       }
     }
   }
