@@ -38,7 +38,7 @@ std::string OutOfScope(std::string_view m) {
     return "interpolation";
   }
   if (m.find("bvh") != std::string_view::npos) return "ray tracing";
-  if (m.find("_gs_reg") != std::string_view::npos ||
+  if (starts("ds_gws") || m.find("_gs_reg") != std::string_view::npos ||
       starts("ds_ordered_count")) {
     return "global data share";
   }

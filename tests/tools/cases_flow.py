@@ -303,26 +303,6 @@ def clocks(target):
                   lambda wave: {"s26": 0})
 
 
-def wave_sync(target):
-    """What a wave signals it may take; it hangs where it may not. Resources
-    are the whole GPU's, and many workgroups run: they never lack a signal, and
-    the barrier is of one wave."""
-    if target.generation == "gfx12":
-        return
-    lines = ["v_mov_b32 v22, 0", "ds_gws_init v22 offset:3 gds",
-             "ds_gws_barrier v22 offset:4 gds",
-             "ds_gws_sema_v offset:2 gds", "ds_gws_sema_p offset:2 gds",
-             "v_mov_b32 v22, 2", "ds_gws_sema_br v22 offset:2 gds",
-             "ds_gws_sema_p offset:2 gds", "ds_gws_sema_p offset:2 gds",
-             "ds_gws_sema_release_all offset:2 gds", "s_mov_b32 s26, 77"]
-    yield Program("gws", [line for one in lines
-                          for line in (one, "s_waitcnt 0x0")],
-                  lambda wave: {"s26": 77},
-                  covers=[f"ds_gws_{name}" for name in (
-                      "init", "barrier", "sema_v", "sema_p", "sema_br",
-                      "sema_release_all")])
-
-
 def barriers(target):
     """Four waves write their values to LDS and read each other's."""
     g = target.generation
@@ -440,5 +420,5 @@ def programs(target):
         yield Program(f"silent_{n}_{text.split()[0]}", text.split("\n  "),
                       unchanged)
     for family in (branches, calls, waits, ends, registers, clocks,
-                   barriers, wave_sync, subvectors):
+                   barriers, subvectors):
         yield from family(target)
