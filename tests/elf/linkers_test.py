@@ -83,11 +83,20 @@ TOOLS = {
                   "objcopy --only-keep-debug {f} {f}.debug && strip -g {f} && "
                   "objcopy --add-gnu-debuglink={f}.debug {f}"],
 }
-# chrpath takes the first string table for the loader's, which patchelf has put
-# behind others.
-NOT_AFTER = {("patched", "chrpath"), ("repatched", "chrpath")}
+# What the tools make of the originals is broken as well (linker, kind, variant,
+# tool): chrpath takes the first string table for the loader's, which patchelf has
+# put behind others, and objcopy the program header table for free space.
+NOT_AFTER = [
+    (None, None, "patched", "chrpath"),
+    (None, None, "repatched", "chrpath"),
+    ("lld", "nopie", "patched", "debuglink"),
+]
 # Where the fatbin stays, for a symbol that others can see leads to it.
 KEEPS = {("lib", "symbol")}
+
+
+def is_broken(case, table):
+    return any(all(b in (None, x) for b, x in zip(row, case)) for row in table)
 
 
 class Failure(Exception):
@@ -214,7 +223,7 @@ def one(args, linker, kind, variant):
             start(out, kind, host)
             tools = TOOLS if variant != "noheaders" else {}
             for tool, command in tools.items():
-                if (variant, tool) in NOT_AFTER:
+                if is_broken((linker, kind, variant, tool), NOT_AFTER):
                     continue
                 changed_dir = os.path.join(out_dir, tool.replace(" ", ""))
                 os.mkdir(changed_dir)
@@ -246,8 +255,7 @@ def main():
     os.environ["PATH"] = llvm + ":" + os.environ["PATH"]
     cases = [c for c in itertools.product(LINKERS, KINDS, VARIANTS)
              if re.search(args.only, "/".join(c))
-             and not any(all(b in (None, x) for b, x in zip(broken, c))
-                         for broken in BROKEN)]
+             and not is_broken(c, BROKEN)]
     failures = []
     with concurrent.futures.ProcessPoolExecutor(2) as pool:
         futures = {pool.submit(one, args, *case): case for case in cases}
