@@ -68,8 +68,13 @@ int __wrap_pthread_setname_np(pthread_t thread, const char* name) {
   return pthread_setname_np(thread, name);
 }
 
+CERB_FORWARD(int, pthread_key_create,
+             (pthread_key_t * key, void (*destroy)(void*)), (key, destroy));
+CERB_FORWARD(int, pthread_key_delete, (pthread_key_t key), (key));
+CERB_FORWARD(void*, pthread_getspecific, (pthread_key_t key), (key));
+CERB_FORWARD(int, pthread_setspecific, (pthread_key_t key, const void* value),
+             (key, value));
 // libstdc++ looks whether this exists to know that there are threads.
-CERB_OLD(pthread_key_create);
 int __wrap___pthread_key_create(pthread_key_t* key, void (*destroy)(void*)) {
   return pthread_key_create(key, destroy);
 }
@@ -99,9 +104,12 @@ constexpr int kStatVersion = 1;
 int __xstat(int version, const char* path, struct stat* out);
 int __fxstat(int version, int fd, struct stat* out);
 int __lxstat(int version, const char* path, struct stat* out);
+int __fxstatat(int version, int fd, const char* path, struct stat* out,
+               int flags);
 CERB_OLD(__xstat);
 CERB_OLD(__fxstat);
 CERB_OLD(__lxstat);
+CERB_OLD_VERSION(__fxstatat, "GLIBC_2.4");
 int __wrap_stat(const char* path, struct stat* out) {
   return __xstat(kStatVersion, path, out);
 }
@@ -114,6 +122,9 @@ int __wrap_fstat64(int fd, struct stat* out) {
 }
 int __wrap_lstat(const char* path, struct stat* out) {
   return __lxstat(kStatVersion, path, out);
+}
+int __wrap_fstatat(int fd, const char* path, struct stat* out, int flags) {
+  return __fxstatat(kStatVersion, fd, path, out, flags);
 }
 
 // The same numbers; only what they do beside is different.

@@ -19,8 +19,10 @@ COMPONENTS = {
     "kpack-dev": "librocm-kpack-dev",
     "ptxc-dev": None,  # of no package: this interface may change
 }
-# A build folder's libraries are not in the machine's folder.
-SUPPRESSED = "arch-dependent-file-not-in-arch-specific-directory"
+# What a distribution's build does not have: libraries and pkg-config's files
+# outside of the machine's folder; zlib linked in (CERBERUS_PORTABLE).
+SUPPRESSED = ("arch-dependent-file-not-in-arch-specific-directory,"
+              "pkg-config-unavailable-for-cross-compilation,embedded-library")
 
 
 def run(*command, **options):
@@ -90,7 +92,7 @@ def main():
         components = check_components(build, work)
         source = work / "source/cerberus"
         for part in ("debian", "docs", "packaging"):
-            shutil.copytree(ROOT / part, source / part)
+            shutil.copytree(ROOT / part, source / part, symlinks=True)
         run("dpkg-buildpackage", "-us", "-uc", "-d", "-b", cwd=source, env={
             **os.environ, "CERBERUS_BUILD": str(build), "LC_ALL": "C.UTF-8",
             "DEB_BUILD_OPTIONS": "noautodbgsym",
