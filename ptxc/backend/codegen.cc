@@ -25,6 +25,7 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Target/TargetOptions.h"
 #include "llvm/TargetParser/Triple.h"
+#include "ptxc/passes/carries.h"
 #include "ptxc/passes/ended_waves.h"
 #include "ptxc/passes/known_ones.h"
 #include "ptxc/passes/own_halves.h"
@@ -257,6 +258,7 @@ Result<Bytes> EmitMachineCode(llvm::Module& module,
   KeepOwnHalves(module, machine);
   SplitPackedSelects(module);
   KeepKnownOnes(module);
+  KeepCarries(module);
   std::string errors;
   llvm::LLVMContext& context = module.getContext();
   context.setDiagnosticHandler(std::make_unique<CollectErrors>(&errors));

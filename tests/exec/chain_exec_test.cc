@@ -352,6 +352,21 @@ constexpr Found kFound[] = {
      "ld.volatile.global.b64 %l0, [%at]; st.volatile.global.b64 [%at+8], %l1;"
      "or.b64 %l1, %l1, %l0;",
      1, 0xffffffffffffffc1},
+    // A carry of a sum of which a part had wrapped (passes/carries.h).
+    {"mov.u32 %r0, %tid.x; mad.wide.u32 %at, %r0, 16, %at;"
+     "ld.volatile.global.b64 %l0, [%at]; mov.b64 {%r0, %r1}, %l0;"
+     "add.u32 %r0, %r0, %r1; add.cc.u32 %r1, %r1, %r1;"
+     "addc.cc.u32 %r0, %r0, 0; addc.u32 %r1, 0, 0; mov.b64 %l1, {%r0, %r1};",
+     0x1ffffffff, 0},
+    {"mov.u32 %r0, %tid.x; mad.wide.u32 %at, %r0, 16, %at;"
+     "ld.volatile.global.b64 %l0, [%at]; cvt.u64.u32 %l1, %r0;"
+     "mad.lo.cc.u64 %l0, %l0, %l0, %l1; addc.u64 %l1, 0, 0;",
+     0x8000000080000001, 0},
+    {"mov.u32 %r0, %tid.x; mad.wide.u32 %at, %r0, 16, %at;"
+     "ld.volatile.global.b64 %l0, [%at]; mov.b64 {%r0, %r1}, %l0;"
+     "sub.u32 %r1, %r0, %r1; mov.b64 %l0, {%r0, %r1}; cvt.u64.u32 %l1, %r0;"
+     "sub.cc.u64 %l0, %l0, %l1; subc.u64 %l1, 0, 0;",
+     0x200000001, 0},
     // A constant of v_fmamk_f16 that LLVM's disassembler crashed on.
     {"mov.u32 %r0, %tid.x; cvt.u16.u32 %h1, %r0; cvt.u16.u64 %h0, %l0;"
      "add.u16 %h0, %h0, %h1; add.u16 %h1, %h0, 1;"

@@ -22,6 +22,7 @@
 #include "llvm/Target/TargetMachine.h"
 #include "ptxc/backend/codegen.h"
 #include "ptxc/passes/addresses.h"
+#include "ptxc/passes/carries.h"
 #include "ptxc/passes/ended_waves.h"
 #include "ptxc/passes/exact_floats.h"
 #include "ptxc/passes/freezes.h"
@@ -223,6 +224,11 @@ constexpr PassRow kPasses[] = {
     {"keep-own-halves",
      [](Session& s) {
        KeepOwnHalves(s.module(), s.machine());
+       s.Forget();
+     }},
+    {"keep-carries",
+     [](Session& s) {
+       KeepCarries(s.module());
        s.Forget();
      }},
 };
