@@ -37,7 +37,8 @@ kpack::Metadata MetadataOf(const kpack::Entry& entry) {
 
 }  // namespace
 
-Status CarryOver(const std::string& group, const std::string& own_name,
+Status CarryOver(const std::string& group,
+                 const std::set<std::string>& own_names,
                  const std::string& folder, kpack::ArchiveWriter& archive) {
   const auto old = kpack::Archive::Open(archive.path());
   if (!old || (*old)->group_name() != group) return {};
@@ -47,7 +48,7 @@ Status CarryOver(const std::string& group, const std::string& own_name,
     // Code by its content alone is known by its program's own key, too.
     if (number == std::string::npos || number + 1 == key.size()) continue;
     const std::string program = key.substr(0, number);
-    if (program == own_name || program.find('/') != std::string::npos ||
+    if (own_names.contains(program) || program.find('/') != std::string::npos ||
         ::access((folder + "/" + program).c_str(), F_OK) != 0 ||
         archive.Has(key, arch)) {
       continue;

@@ -2,6 +2,7 @@
 #ifndef CERBERUS_CLI_CARRY_OVER_H_
 #define CERBERUS_CLI_CARRY_OVER_H_
 
+#include <set>
 #include <string>
 
 #include "kpack/writer.h"
@@ -11,8 +12,9 @@ namespace cerberus::cli {
 
 // Takes over into `archive`, which will replace the one at its path, what that
 // holds for other programs of the group that are in `folder`: their PTX is in
-// no other place. `own_name` is the program whose entries are new.
-Status CarryOver(const std::string& group, const std::string& own_name,
+// no other place. `own_names` are the programs whose entries are new.
+Status CarryOver(const std::string& group,
+                 const std::set<std::string>& own_names,
                  const std::string& folder, kpack::ArchiveWriter& archive);
 
 }  // namespace cerberus::cli

@@ -9,6 +9,7 @@
 
 #include "cli/conversion.h"
 #include "cli/exit_code.h"
+#include "cli/group_conversion.h"
 #include "cli/json.h"
 #include "cli/options.h"
 #include "cli/paths.h"
@@ -51,6 +52,9 @@ class ConvertVerb : public Verb {
         ->type_name("DIR")
         ->excludes(bundle)
         ->group(kGroupMore);
+    app.add_flag("--with-libraries", with_libraries_,
+                 "the libraries with IN's device code, too, beside OUT")
+        ->group(kGroupFiles);
     AddArches(app, options_.arches);
     app.add_flag("--keep-fatbin", options_.keep_fatbin,
                  "OUT runs on NVIDIA GPUs too")
@@ -74,25 +78,16 @@ class ConvertVerb : public Verb {
     std::signal(SIGXFSZ, SIG_IGN);
     if (Status status = CheckOptions(); !status) {
       reporter.Report(status.error());
-      return Finish(common, reporter, nullptr, kExitUsage);
+      return Finish<Conversion>(common, reporter, nullptr, kExitUsage);
     }
     jobserver_ = compile_.ConnectJobserver();
     options_.jobserver = jobserver_.get();
     const InterruptScope interrupts;
     if (!trace_path_.empty()) options_.time_trace = &trace_.emplace();
-    Conversion conversion(options_, reporter);
-    int code = Convert(conversion, reporter);
-    if (trace_ && code != kExitFailed) {
-      if (Status written = trace_->Write(trace_path_); !written) {
-        reporter.Report(written.error());
-        code = kExitFailed;
-      }
+    if (with_libraries_) {
+      return RunSteps(GroupConversion(options_, reporter), common, reporter);
     }
-    if (Interrupted() && code != kExitDone && code != kExitSomeMissing) {
-      if (!reporter.quiet()) reporter.printer().Line("cerberus: interrupted");
-      return Finish(common, reporter, nullptr, kExitInterrupted);
-    }
-    return Finish(common, reporter, &conversion, code);
+    return RunSteps(Conversion(options_, reporter), common, reporter);
   }
 
  private:
@@ -116,7 +111,26 @@ class ConvertVerb : public Verb {
     return {};
   }
 
-  int Convert(Conversion& conversion, Reporter& reporter) {
+  // Of a Conversion or a GroupConversion.
+  template <typename Steps>
+  int RunSteps(Steps&& conversion, const CommonOptions& common,
+               Reporter& reporter) {
+    int code = Convert(conversion, reporter);
+    if (trace_ && code != kExitFailed) {
+      if (Status written = trace_->Write(trace_path_); !written) {
+        reporter.Report(written.error());
+        code = kExitFailed;
+      }
+    }
+    if (Interrupted() && code != kExitDone && code != kExitSomeMissing) {
+      if (!reporter.quiet()) reporter.printer().Line("cerberus: interrupted");
+      return Finish<Steps>(common, reporter, nullptr, kExitInterrupted);
+    }
+    return Finish(common, reporter, &conversion, code);
+  }
+
+  template <typename Steps>
+  int Convert(Steps& conversion, Reporter& reporter) {
     const auto step = [&](Status status) {
       if (!status && !Interrupted()) reporter.Report(status.error());
       return status.has_value() && !Interrupted();
@@ -148,8 +162,9 @@ class ConvertVerb : public Verb {
   }
 
   // Reports to stdout; returns the code.
+  template <typename Steps>
   int Finish(const CommonOptions& common, const Reporter& reporter,
-             const Conversion* conversion, int code) {
+             const Steps* conversion, int code) {
     const bool done = code == kExitDone || code == kExitSomeMissing;
     if (common.json) {
       fmt::print("{}", ToJson(reporter, done ? conversion : nullptr, code));
@@ -157,7 +172,7 @@ class ConvertVerb : public Verb {
       for (const std::string& line : conversion->DescribeModules()) {
         fmt::print("{}\n", line);
       }
-      fmt::print("{}", conversion->plan().ToText());
+      fmt::print("{}", conversion->PlanText());
     } else if (done && !reporter.quiet()) {
       PrintSummary(conversion->summary());
     }
@@ -192,7 +207,8 @@ class ConvertVerb : public Verb {
     fmt::print("  seconds            {:.2f}\n", Seconds());
   }
 
-  std::string ToJson(const Reporter& reporter, const Conversion* conversion,
+  template <typename Steps>
+  std::string ToJson(const Reporter& reporter, const Steps* conversion,
                      int code) const {
     JsonWriter json;
     json.BeginObject();
@@ -205,7 +221,7 @@ class ConvertVerb : public Verb {
     for (const std::string& arch : options_.arches) json.String(arch);
     json.EndArray();
     if (conversion != nullptr && options_.dry_run) {
-      json.Key("plan").Raw(conversion->plan().ToJson());
+      json.Key("plan").Raw(conversion->PlanJson());
     } else if (conversion != nullptr) {
       json.Key("files").BeginArray();
       for (const std::string& path : conversion->output_paths()) {
@@ -223,6 +239,7 @@ class ConvertVerb : public Verb {
 
   ConversionOptions options_;
   CompileOptions compile_;
+  bool with_libraries_ = false;
   std::string trace_path_;
   std::optional<TimeTrace> trace_;
   std::unique_ptr<Jobserver> jobserver_;

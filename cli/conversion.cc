@@ -11,6 +11,7 @@
 
 #include "cli/bundle.h"
 #include "cli/carry_over.h"
+#include "cli/commit_in_order.h"
 #include "cli/paths.h"
 #include "kpack/content_key.h"
 #include "kpack/marker.h"
@@ -577,7 +578,7 @@ void Conversion::NoteForms(const ModuleTask& task, const CodeObject& object) {
 Status Conversion::AddFallback() {
   if (archives_.empty()) return {};
   for (auto& [target, archive] : own_archives_) {
-    CERB_TRY_VOID(CarryOver(options_.group, kernel_name_,
+    CERB_TRY_VOID(CarryOver(options_.group, {kernel_name_},
                             FolderOf(options_.output), archive));
   }
   kpack::ArchiveWriter& archive = archives_.at(kFallbackTarget);
@@ -668,36 +669,17 @@ Result<std::vector<std::string>> Conversion::StaleArchives() const {
 }
 
 Status Conversion::Commit() {
-  // A new file of ours under its final name goes again if a later one cannot
-  // get its name; a file that took the place of an older one stays, whole.
-  std::vector<std::string> appeared;
-  const auto commit = [&](const std::string& path, auto& file) -> Status {
-    const bool is_new = ::access(path.c_str(), F_OK) != 0;
-    CERB_TRY_VOID(file.Commit());
-    if (is_new) appeared.push_back(path);
-    return {};
-  };
-  const auto commit_all = [&]() -> Status {
-    CERB_TRY(const std::vector<std::string> stale, StaleArchives());
-    for (const std::string& path : stale) {
-      if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
-        return Err(ErrnoDiag(path, "cannot remove", errno));
-      }
-    }
-    for (auto& [target, archive] : archives_) {
-      CERB_TRY_VOID(commit(ArchivePath(target), archive));
-    }
-    for (OutputFile& file : bundled_) {
-      const std::string path = file.path();
-      CERB_TRY_VOID(commit(path, file));
-    }
-    return commit(options_.output, *program_);
-  };
-  Status status = commit_all();
-  for (const std::string& path : status ? kept_ : appeared) {
-    ::unlink(path.c_str());
+  CommitInOrder commit;
+  CERB_TRY(const std::vector<std::string> stale, StaleArchives());
+  for (const std::string& path : stale) CERB_TRY_VOID(commit.Remove(path));
+  for (auto& [target, archive] : archives_) {
+    CERB_TRY_VOID(commit.Add(archive));
   }
-  return status;
+  for (OutputFile& file : bundled_) CERB_TRY_VOID(commit.Add(file));
+  CERB_TRY_VOID(commit.Add(*program_));
+  commit.Done();
+  for (const std::string& path : kept_) ::unlink(path.c_str());
+  return {};
 }
 
 }  // namespace cerberus::cli

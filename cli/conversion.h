@@ -43,7 +43,10 @@ struct MemberOptions {
   std::string input_name;   // for messages, "x.whl/pkg/libx.so"
   std::string kernel_name;  // in the archives, "pkg/libx.so"
   std::string search_path;  // of the archives
-  std::string runpath;      // where the stub will be
+  // Folders for its search path: where the stub will be, then others.
+  std::vector<std::string> runpath;
+  // A file without device code is changed as well, to lead to other members.
+  bool even_if_empty = false;
 };
 
 // The target of the archive that holds PTX.
@@ -128,6 +131,9 @@ class Conversion {
   Status Write();
   Status Commit();
 
+  // Archives that must not be found any more, when this is committed.
+  Result<std::vector<std::string>> StaleArchives() const;
+
   // Of a member: the converted file, after Write.
   OutputFile TakeProgram();
   // … and what was kept for the case that it is converted again.
@@ -136,12 +142,13 @@ class Conversion {
   // Why Open() failed: there is no CUDA device code in the file.
   bool holds_nothing() const { return holds_nothing_; }
   const ConversionSummary& summary() const { return summary_; }
-  const rewriter::Plan& plan() const { return plan_; }
   // Of all that will be compiled, summed over the targets.
   std::uint64_t ptx_bytes() const;
   const rewriter::Binary& binary() const { return *binary_; }
   // One line a module: where it is, which PTX was chosen for which target.
   std::vector<std::string> DescribeModules() const;
+  std::string PlanText() const { return plan_.ToText(); }
+  std::string PlanJson() const { return plan_.ToJson(); }
   std::vector<std::string> output_paths() const;
 
  private:
@@ -209,7 +216,6 @@ class Conversion {
   void NoteForms(const ModuleTask& task, const CodeObject& object);
   Status EndCompile();
   Status AddFallback();
-  Result<std::vector<std::string>> StaleArchives() const;
 
   const ConversionOptions options_;
   const std::string input_name_;  // for messages

@@ -47,6 +47,39 @@ bool HoldsNoKernel(const rewriter::Module& module) {
                      });
 }
 
+// Of a file without device code: where else it is.
+Diag HoldsNothing(const std::string& file,
+                  const std::vector<DeviceLibrary>& libraries) {
+  if (libraries.empty()) {
+    return FileDiag(DiagCode::kNoDeviceCode, file,
+                    "holds no CUDA device code: no fatbin, no wrapper, no "
+                    "PTX text");
+  }
+  std::vector<std::string> names;
+  bool all_converted = true;
+  for (const DeviceLibrary& library : libraries) {
+    names.push_back(library.name);
+    all_converted = all_converted && library.converted;
+  }
+  Diag diag = FileDiag(
+      DiagCode::kNoDeviceCode, file,
+      fmt::format("its CUDA device code is in libraries that it needs: {}",
+                  fmt::join(names, ", ")));
+  for (const DeviceLibrary& library : libraries) {
+    diag.notes.push_back(fmt::format(
+        "{} is {}{}", library.name, Place(library),
+        library.converted ? ", and is converted"
+        : library.has_ptx ? ""
+                          : ", and was built without PTX: nothing to convert"));
+  }
+  diag.notes.push_back(
+      all_converted
+          ? "there is nothing to do: it runs as it is"
+          : "convert these, or add --with-libraries to convert them along "
+            "with it");
+  return diag;
+}
+
 }  // namespace
 
 Status Conversion::Open() {
@@ -71,18 +104,11 @@ Status Conversion::Open(rewriter::Binary binary) {
   const std::vector<DeviceLibrary> libraries =
       options_.member ? std::vector<DeviceLibrary>()
                       : FindDeviceLibraries(*binary_);
-  if (binary_->fatbins().empty() && binary_->wrappers().empty() &&
-      modules_.empty() && !binary_->links_cuda_driver()) {
-    Diag diag = FileDiag(DiagCode::kNoDeviceCode, input_name_,
-                         "holds no CUDA device code: no fatbin, no wrapper, no "
-                         "PTX text");
-    for (const DeviceLibrary& library : libraries) {
-      diag.notes.push_back(fmt::format(
-          "{}, which it needs, does{}: {}", library.name,
-          library.converted ? ", and is converted" : "", library.path));
-    }
-    holds_nothing_ = true;
-    return Err(std::move(diag));
+  holds_nothing_ = binary_->fatbins().empty() &&
+                   binary_->wrappers().empty() && modules_.empty() &&
+                   !binary_->links_cuda_driver();
+  if (holds_nothing_ && !(options_.member && options_.member->even_if_empty)) {
+    return Err(HoldsNothing(input_name_, libraries));
   }
   for (const DeviceLibrary& library : libraries) {
     if (library.converted) continue;
@@ -103,7 +129,7 @@ Status Conversion::Open(rewriter::Binary binary) {
       [](const std::unique_ptr<PlannedModule>& planned) {
         return planned->kernel_count != 0 || !planned->missing.empty();
       });
-  if (!has_kernels && !binary_->is_converted()) {
+  if (!has_kernels && !holds_nothing_ && !binary_->is_converted()) {
     Diag note = FileDiag(DiagCode::kNoDeviceCode, input_name_,
                          "holds no kernel; PTX that it loads when it runs "
                          "will be compiled then");
@@ -252,7 +278,7 @@ Status Conversion::Plan() {
   plan.converter_version = kVersion;
   if (options_.member) {
     plan.search_paths = {options_.member->search_path};
-    plan.runpath = {options_.member->runpath};
+    plan.runpath = options_.member->runpath;
   } else if (binary_->is_pe()) {
     // What answers nvcuda.dll is found beside the program, by its name.
     if (options_.bundle) {

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <optional>
 #include <set>
 
@@ -92,11 +91,10 @@ std::vector<SearchFolder> SearchFolders(const rewriter::Binary& binary) {
   return folders;
 }
 
-std::vector<DeviceLibrary> FindDeviceLibraries(const rewriter::Binary& binary) {
-  std::vector<DeviceLibrary> found;
+std::vector<FoundLibrary> FindLibraries(const rewriter::Binary& binary) {
+  std::vector<FoundLibrary> found;
   std::set<std::string> seen;
-  std::deque<Needed> queue;
-  const auto enqueue = [&](const rewriter::Binary& of) {
+  const auto add = [&](const rewriter::Binary& of, std::size_t by) {
     std::vector<SearchFolder> folders = SearchFolders(of);
     folders.push_back({FolderOf(of.path()), kOwnFolder});
     for (const std::string_view needed : of.elf().NeededLibraries()) {
@@ -104,23 +102,37 @@ std::vector<DeviceLibrary> FindDeviceLibraries(const rewriter::Binary& binary) {
       if (IsNvidiaLibrary(name) || !seen.insert(BaseName(name)).second) {
         continue;
       }
-      if (auto library = Find(name, folders)) {
-        queue.push_back(*std::move(library));
+      if (auto at = Find(name, folders)) {
+        FoundLibrary library;
+        library.name = std::move(at->name);
+        library.needed = needed;
+        library.path = std::move(at->path);
+        library.from = at->from;
+        library.by = by;
+        found.push_back(std::move(library));
       }
     }
   };
-  enqueue(binary);
-  for (; !queue.empty(); queue.pop_front()) {
-    const Needed& at = queue.front();
-    const Result<rewriter::Binary> library = rewriter::Binary::Open(at.path);
+  add(binary, FoundLibrary::kByProgram);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const Result<rewriter::Binary> library =
+        rewriter::Binary::Open(found[i].path);
     if (!library) continue;  // the loader will say why
-    if (!library->fatbins().empty() || library->is_converted()) {
-      found.push_back({at.name, at.path, at.from, library->is_converted(),
-                       HasPtx(*library)});
-    }
-    enqueue(*library);
+    found[i].converted = library->is_converted();
+    found[i].has_device_code =
+        !library->fatbins().empty() || library->is_converted();
+    found[i].has_ptx = HasPtx(*library);
+    add(*library, i);
   }
   return found;
+}
+
+std::vector<DeviceLibrary> FindDeviceLibraries(const rewriter::Binary& binary) {
+  std::vector<DeviceLibrary> libraries = FindLibraries(binary);
+  std::erase_if(libraries, [](const DeviceLibrary& library) {
+    return !library.has_device_code;
+  });
+  return libraries;
 }
 
 std::string Place(const DeviceLibrary& library) {

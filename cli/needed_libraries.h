@@ -23,18 +23,27 @@ std::string ExpandOrigin(std::string path, const std::string& file);
 // own folders.
 std::vector<SearchFolder> SearchFolders(const rewriter::Binary& binary);
 
-// A library with CUDA device code.
-struct DeviceLibrary {
-  std::string name;  // as in DT_NEEDED: "libgpujpeg.so.0"
+// A library that is needed; NVIDIA's own are none.
+struct FoundLibrary {
+  std::string name;    // its file's name in DT_NEEDED: "libgpujpeg.so.0"
+  std::string needed;  // as it stands there, often the same
   std::string path;
   const char* from;  // how it was found; "the program's folder"
+  std::size_t by;    // which of the others needs it, or kByProgram
+  bool has_device_code = false;
   bool converted = false;
   bool has_ptx = false;
-};
 
-// Those among the libraries that `binary` needs, and that these need, without
-// NVIDIA's own. In the program's own folder those are looked for, too, that
-// the loader finds nowhere else.
+  static constexpr std::size_t kByProgram = static_cast<std::size_t>(-1);
+};
+using DeviceLibrary = FoundLibrary;  // one with device code
+
+// The libraries that `binary` needs, and that these need, as far as they are
+// found: each behind the one that needs it.
+std::vector<FoundLibrary> FindLibraries(const rewriter::Binary& binary);
+
+// Those among them with CUDA device code. In the program's own folder those are
+// looked for, too, that the loader finds nowhere else.
 std::vector<DeviceLibrary> FindDeviceLibraries(const rewriter::Binary& binary);
 
 // "/build/libscan.so (by RUNPATH)".

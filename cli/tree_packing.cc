@@ -304,10 +304,10 @@ Status TreePacking::OpenCuda(Item& item, rewriter::Binary binary) {
   names.kernel_name = path;
   names.search_path =
       packager::UpFrom(path) + ArchiveSearchPath(options_.group);
-  names.runpath = options_.bundle
-                      ? fmt::format("$ORIGIN/{}{}/{}", packager::UpFrom(path),
-                                    kBundleFolder, stub_)
-                      : stub_;
+  names.runpath = {options_.bundle
+                       ? fmt::format("$ORIGIN/{}{}/{}", packager::UpFrom(path),
+                                     kBundleFolder, stub_)
+                       : stub_};
   options.member = std::move(names);
   auto conversion = std::make_unique<Conversion>(options, reporter_);
   Status status = conversion->Open(std::move(binary));

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/commit_in_order.h"
 #include "cli/paths.h"
 #include "cli/process.h"
 #include "packager/tree.h"
@@ -214,8 +215,8 @@ Status WheelConversion::OpenLibrary(const ZipMember& member,
   names.kernel_name = installed;
   names.search_path =
       packager::UpFrom(installed) + folder_ + "/" + ArchiveSearchPath(group_);
-  names.runpath = fmt::format("$ORIGIN/{}{}/{}", packager::UpFrom(installed),
-                              stub_folder_, stub);
+  names.runpath = {fmt::format("$ORIGIN/{}{}/{}", packager::UpFrom(installed),
+                               stub_folder_, stub)};
   options.member = std::move(names);
 
   auto conversion = std::make_unique<Conversion>(options, reporter_);
@@ -546,18 +547,9 @@ Status WheelConversion::WriteRuntime() {
 }
 
 Status WheelConversion::Commit() {
-  // As in Conversion::Commit: what is new under its name goes again if a
-  // later one fails.
-  std::vector<std::string> appeared;
-  for (WheelWriter& wheel : wheels_) {
-    const std::string path = wheel.path();
-    const bool is_new = ::access(path.c_str(), F_OK) != 0;
-    if (Status status = wheel.Commit(); !status) {
-      for (const std::string& file : appeared) ::unlink(file.c_str());
-      return status;
-    }
-    if (is_new) appeared.push_back(path);
-  }
+  CommitInOrder commit;
+  for (WheelWriter& wheel : wheels_) CERB_TRY_VOID(commit.Add(wheel));
+  commit.Done();
   for (const std::string& path : kept_) ::unlink(path.c_str());
   made_folders_.clear();
   return {};
