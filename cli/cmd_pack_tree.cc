@@ -216,6 +216,10 @@ class PackTreeVerb : public Verb {
                  Plural(cuda.code_objects, "code object", "code objects"),
                  fmt::join(options_.conversion.arches, ", "));
     }
+    if (cuda.found != 0) {
+      fmt::print("  not compiled twice {}\n",
+                 Plural(cuda.found, "code object", "code objects"));
+    }
     for (const auto& [reason, count] : cuda.left_out) {
       fmt::print("  left out           {} x {}\n", count, reason);
     }

@@ -241,6 +241,7 @@ CompileOutcome CompileInChild(const std::string& jit,
                            : CompileOutcome::Status::kSomeFailed;
       outcome.code = std::move(run->out);
       outcome.kept = cache.PathOf(key);
+      outcome.found = true;
       return outcome;
     }
   }

@@ -51,6 +51,7 @@ struct CompileOutcome {
   std::string time_trace;   // if asked for
   bool stopped = false;     // by StopProcesses: what it says means nothing
   std::string kept;         // file that it can be found in again, or ""
+  bool found = false;       // there: it was not compiled again
 };
 
 // Thread-safe.

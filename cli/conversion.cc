@@ -92,6 +92,7 @@ void ConversionSummary::Add(const ConversionSummary& other) {
   forms += other.forms;
   spilling.insert(spilling.end(), other.spilling.begin(), other.spilling.end());
   code_objects += other.code_objects;
+  found += other.found;
   bytes_in += other.bytes_in;
   bytes_out += other.bytes_out;
   archive_bytes += other.archive_bytes;
@@ -479,6 +480,7 @@ Status Conversion::TakeResult(ModuleTask& task) {
     task.module->fallback_entry = task.entry;
   }
   if (made) {
+    summary_.found += task.outcome.found ? 1 : 0;
     return AddToArchive(task, std::move(task.outcome.code));
   }
   if (optional) {

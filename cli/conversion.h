@@ -83,6 +83,7 @@ struct ConversionSummary {
   std::size_t kernels = 0;  // in them, per target
   std::size_t kernels_converted = 0;
   std::size_t code_objects = 0;
+  std::size_t found = 0;  // of these, not compiled again
   std::uint64_t bytes_in = 0;
   std::uint64_t bytes_out = 0;
   std::uint64_t archive_bytes = 0;

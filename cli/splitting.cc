@@ -12,6 +12,7 @@
 #include "cli/process.h"
 #include "kpack/marker.h"
 #include "kpack/reader.h"
+#include "packager/parallel.h"
 #include "support/target_sets.h"
 
 namespace cerberus::cli {
@@ -49,38 +50,57 @@ Status Splitting::Open(rewriter::Binary binary) {
   return {};
 }
 
-Status Splitting::Pack(
-    ArchivesByTarget& archives,
-    const std::function<Result<kpack::ArchiveWriter>(const std::string&)>&
-        make) {
+// The code objects of an image are for different targets, so each goes to an
+// archive of its own, and several are compressed at a time.
+Status Splitting::PackImage(const rewriter::LocatedHipImage& image,
+                            const rewriter::CodeObjects& objects,
+                            ArchivesByTarget& archives,
+                            const MakeArchive& make) {
+  std::vector<std::string> there;
+  for (const rewriter::CodeObjects::Row& row : objects.rows) {
+    there.push_back(row.target);
+  }
+  const std::vector<std::string> wanted = ChooseTargets(there, options_.arches);
+  struct Job {
+    const rewriter::CodeObjects::Row* row;
+    kpack::ArchiveWriter* archive;
+    Status status;
+  };
+  std::vector<Job> jobs;
+  for (const rewriter::CodeObjects::Row& row : objects.rows) {
+    if (std::find(wanted.begin(), wanted.end(), row.target) == wanted.end()) {
+      summary_.left_out[row.target] += image.wrappers.size();
+      continue;
+    }
+    auto archive = archives.find(row.target);
+    if (archive == archives.end()) {
+      CERB_TRY(kpack::ArchiveWriter made, make(row.target));
+      archive = archives.emplace(row.target, std::move(made)).first;
+    }
+    jobs.push_back({&row, &archive->second, {}});
+    summary_.code_objects[row.target] += image.wrappers.size();
+  }
+  packager::ParallelFor(jobs.size(), options_.jobs, [&](std::size_t i) {
+    Job& job = jobs[i];
+    for (const std::uint32_t index : image.wrappers) {
+      if (!job.status) break;
+      job.status =
+          job.archive->Add(kpack::ModuleKey(options_.split.kernel_name, index),
+                           job.row->target, "hsaco", job.row->bytes);
+    }
+    return job.status.has_value();
+  });
+  for (Job& job : jobs) CERB_TRY_VOID(std::move(job.status));
+  return {};
+}
+
+Status Splitting::Pack(ArchivesByTarget& archives, const MakeArchive& make) {
   for (const rewriter::LocatedHipImage& image : binary_->hip().images) {
     if (image.wrappers.empty()) continue;
     if (Interrupted()) return {};
     CERB_TRY(const rewriter::CodeObjects objects,
              ReadHipImage(image, options_.input_name));
-    std::vector<std::string> there;
-    for (const rewriter::CodeObjects::Row& row : objects.rows) {
-      there.push_back(row.target);
-    }
-    const std::vector<std::string> wanted =
-        ChooseTargets(there, options_.arches);
-    for (const rewriter::CodeObjects::Row& row : objects.rows) {
-      if (std::find(wanted.begin(), wanted.end(), row.target) == wanted.end()) {
-        summary_.left_out[row.target] += image.wrappers.size();
-        continue;
-      }
-      auto archive = archives.find(row.target);
-      if (archive == archives.end()) {
-        CERB_TRY(kpack::ArchiveWriter made, make(row.target));
-        archive = archives.emplace(row.target, std::move(made)).first;
-      }
-      for (const std::uint32_t index : image.wrappers) {
-        CERB_TRY_VOID(archive->second.Add(
-            kpack::ModuleKey(options_.split.kernel_name, index), row.target,
-            "hsaco", row.bytes));
-        ++summary_.code_objects[row.target];
-      }
-    }
+    CERB_TRY_VOID(PackImage(image, objects, archives, make));
     binary_->LetGo();
   }
   if (summary_.code_objects.empty() && !summary_.left_out.empty()) {

@@ -8,11 +8,13 @@
 #ifndef CERBERUS_CLI_SPLITTING_H_
 #define CERBERUS_CLI_SPLITTING_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "kpack/writer.h"
@@ -31,6 +33,8 @@ struct SplittingOptions {
   rewriter::SplitOptions split;
   // The targets to take, as ChooseTargets does; empty: all.
   std::vector<std::string> arches;
+  // Threads that compress. The archives do not depend on it.
+  unsigned jobs = std::max(1u, std::thread::hardware_concurrency());
 };
 
 struct SplittingSummary {
@@ -56,9 +60,9 @@ class Splitting {
   Status Open(rewriter::Binary binary);
   // Adds the code objects to the archives; `make` is called for each target
   // that has none yet.
-  Status Pack(ArchivesByTarget& archives,
-              const std::function<Result<kpack::ArchiveWriter>(
-                  const std::string& target)>& make);
+  using MakeArchive =
+      std::function<Result<kpack::ArchiveWriter>(const std::string& target)>;
+  Status Pack(ArchivesByTarget& archives, const MakeArchive& make);
   // The split program; the caller commits it.
   Result<OutputFile> Write(const std::string& path);
 
@@ -69,6 +73,10 @@ class Splitting {
   const SplittingSummary& summary() const { return summary_; }
 
  private:
+  Status PackImage(const rewriter::LocatedHipImage& image,
+                   const rewriter::CodeObjects& objects,
+                   ArchivesByTarget& archives, const MakeArchive& make);
+
   const SplittingOptions options_;
   std::optional<rewriter::Binary> binary_;
   rewriter::Plan plan_;

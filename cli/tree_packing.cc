@@ -1,5 +1,6 @@
 #include "cli/tree_packing.h"
 
+#include <elf.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #include "packager/databases/databases.h"
 #include "packager/parallel.h"
 #include "packager/record.h"
+#include "packager/rocfft_cache.h"
 #include "rewriter/binary.h"
 #include "support/target_id.h"
 #include "support/target_sets.h"
@@ -190,7 +192,7 @@ void TreePacking::Foresee() {
     const std::string& path = item.entry->path;
     if (item.conversion) summary_.converted.push_back(path);
     if (item.splitting) summary_.split.push_back(path);
-    if (item.action == Action::kCopy) {
+    if (item.action == Action::kCopy || item.action == Action::kPrune) {
       summary_.copied.Add(static_cast<std::uint64_t>(item.entry->st.st_size));
     }
   }
@@ -233,6 +235,17 @@ Status TreePacking::OpenItem(Item& item) {
     }
     item.part = PartOfTarget(database.target);
     summary_.databases[item.part].Add(size);
+  }
+  if (entry.kind == Kind::kFile && packager::IsRocfftCache(entry.path) &&
+      !options_.selected.empty()) {
+    item.action = Action::kPrune;
+    // Of one GPU's rows it is that GPU's file.
+    std::set<std::string> parts;
+    for (const std::string& target : options_.selected) {
+      parts.insert(PartOfTarget(target));
+    }
+    if (parts.size() == 1) item.part = *parts.begin();
+    return {};
   }
   if (entry.kind == Kind::kLink) {
     item.action = Action::kLink;
@@ -278,6 +291,7 @@ Status TreePacking::OpenHip(Item& item, rewriter::Binary binary) {
   options.input = tree_->Name(path);
   options.input_name = options.input;
   options.arches = options_.selected;
+  options.jobs = options_.conversion.jobs;
   options.split.search_paths = {packager::UpFrom(path) +
                                 ArchiveSearchPath(options_.group)};
   options.split.kernel_name = path;
@@ -320,10 +334,33 @@ Status TreePacking::OpenCuda(Item& item, rewriter::Binary binary) {
   }
   if (status) status = conversion->Plan();
   if (!status) return status;
+  WarnOfSearchPath(path, conversion->binary());
   summary_.ptx_bytes += conversion->ptx_bytes();
   item.conversion = std::move(conversion);
   item.action = Action::kConvert;
   return {};
+}
+
+// A search path of the folder that the tree was built in leads to libraries
+// that are not converted.
+void TreePacking::WarnOfSearchPath(const std::string& path,
+                                   const rewriter::Binary& binary) {
+  for (const std::int64_t tag : {DT_RUNPATH, DT_RPATH}) {
+    const auto at = binary.elf().DynamicValue(tag);
+    if (!at) continue;
+    const Result<std::string_view> text = binary.elf().DynamicString(*at);
+    std::string_view rest = text ? *text : std::string_view();
+    while (!rest.empty()) {
+      const std::string folder(rest.substr(0, rest.find(':')));
+      rest.remove_prefix(std::min(folder.size() + 1, rest.size()));
+      if (folder[0] != '/' || !IsWithin(folder, options_.input)) continue;
+      Warn(path, DiagCode::kUnknown,
+           fmt::format("searches libraries in '{}', which is in the input: "
+                       "there it finds unconverted ones; a search path with "
+                       "$ORIGIN leads into the new tree",
+                       folder));
+    }
+  }
 }
 
 std::vector<std::string> TreePacking::Describe() const {
@@ -486,9 +523,7 @@ Status TreePacking::Place(Item& item, OutputFile program, const char* how) {
   CERB_TRY_VOID(program.Commit());
   item.made.how = how;
   item.done = true;
-  return packager::KeepAttributes(
-      *tree_, *item.entry, path, /*changed=*/true,
-      [this](const std::string& name) { lost_attributes_.insert(name); });
+  return KeepAttributes(item, path, /*changed=*/true);
 }
 
 }  // namespace cerberus::cli

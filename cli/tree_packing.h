@@ -94,6 +94,7 @@ class TreePacking {
     kFolder,
     kLink,
     kCopy,
+    kPrune,  // a database of several targets, copied in part
     kConvert,
     kSplit,
     kNone,
@@ -115,6 +116,8 @@ class TreePacking {
   void WarnOfLink(const packager::TreeEntry& entry);
   Status OpenProgram(Item& item);
   Status OpenCuda(Item& item, rewriter::Binary binary);
+  void WarnOfSearchPath(const std::string& path,
+                        const rewriter::Binary& binary);
   Status OpenHip(Item& item, rewriter::Binary binary);
   Status LeaveOut(Item& item, const std::string& why);
   Status LeaveAsItIs(Item& item, Diag why);
@@ -130,6 +133,10 @@ class TreePacking {
   Status Place(Item& item, OutputFile program, const char* how);
   Status CopyItems();
   Status CopyItem(Item& item, const std::string& to);
+  Status CopyFile(Item& item, const std::string& to);
+  Status PruneItem(Item& item, const std::string& to);
+  Status KeepAttributes(const Item& item, const std::string& path,
+                        bool changed);
   Status LinkAgain();
   Status WriteBundle();
   Status WriteArchives();

@@ -76,7 +76,8 @@ class TreeVerifier {
         listed.insert(entry.path);
         CERB_TRY_VOID(VerifyEntry(root, entry));
         if (entry.kind != Kind::kFolder) ++result_.files;
-        entries_.emplace(entry.path, std::pair(root, std::move(entry)));
+        const std::string name = entry.path;
+        entries_.emplace(name, std::pair(root, std::move(entry)));
       }
     }
     CERB_TRY(const packager::Tree tree, packager::Tree::Read(root));

@@ -14,7 +14,9 @@
 #include "cli/tree_packing.h"
 #include "packager/parallel.h"
 #include "packager/record.h"
+#include "packager/rocfft_cache.h"
 #include "support/input_file.h"
+#include "support/mapped_file.h"
 
 namespace cerberus::cli {
 namespace {
@@ -51,7 +53,7 @@ Status TreePacking::CopyItems() {
     const bool again = item.action == Action::kCopy && st.st_nlink > 1 &&
                        !seen.insert({st.st_dev, st.st_ino}).second;
     if ((item.action == Action::kCopy && !again) ||
-        item.action == Action::kLink) {
+        item.action == Action::kLink || item.action == Action::kPrune) {
       items.push_back(&item);
     }
   }
@@ -74,37 +76,79 @@ Status TreePacking::CopyItems() {
   reporter_.printer().Clear();
   if (failed) return Err(*std::move(failed));
   for (Item* item : items) {
-    if (item->done) summary_.copied.Add(item->made.size);
+    if (item->done && item->action != Action::kLink) {
+      summary_.copied.Add(item->made.size);
+    }
   }
   return {};
 }
 
 Status TreePacking::CopyItem(Item& item, const std::string& to) {
-  const TreeEntry& entry = *item.entry;
-  const auto lost = [this](const std::string& name) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    lost_attributes_.insert(name);
-  };
-  if (item.action == Action::kLink) {
-    CERB_TRY_VOID(packager::CopyLink(*tree_, entry, to));
-  } else {
-    CERB_TRY(packager::FileCopy copy,
-             packager::CopyFile(*tree_, entry, to, options_.copy,
-                                [] { return Interrupted(); }));
-    if (!copy.problem.empty()) {
-      if (Interrupted()) return {};
-      const std::lock_guard<std::mutex> lock(mutex_);
-      return LeaveOut(item, copy.problem);
-    }
-    item.made.size = copy.size;
-    item.made.sha256 = std::move(copy.sha256);
-    if (options_.copy != packager::CopyHow::kHardLink) {
-      CERB_TRY_VOID(packager::KeepAttributes(*tree_, entry, to, false, lost));
-    }
-  }
+  if (item.action == Action::kPrune) return PruneItem(item, to);
+  if (item.action == Action::kCopy) return CopyFile(item, to);
+  CERB_TRY_VOID(packager::CopyLink(*tree_, *item.entry, to));
   item.made.how = "copied";
   item.done = true;
   return {};
+}
+
+Status TreePacking::CopyFile(Item& item, const std::string& to) {
+  CERB_TRY(packager::FileCopy copy,
+           packager::CopyFile(*tree_, *item.entry, to, options_.copy,
+                              [] { return Interrupted(); }));
+  if (!copy.problem.empty()) {
+    if (Interrupted()) return {};
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return LeaveOut(item, copy.problem);
+  }
+  if (options_.copy != packager::CopyHow::kHardLink) {
+    CERB_TRY_VOID(KeepAttributes(item, to, /*changed=*/false));
+  }
+  item.made.size = copy.size;
+  item.made.sha256 = std::move(copy.sha256);
+  item.made.how = "copied";
+  item.done = true;
+  return {};
+}
+
+// What is no database of the form that is known, or holds nothing but what was
+// asked for, is copied like any other file.
+Status TreePacking::PruneItem(Item& item, const std::string& to) {
+  const Result<packager::RocfftPruning> pruned = packager::PruneRocfftCache(
+      tree_->Name(item.entry->path), to, options_.selected,
+      [] { return Interrupted(); });
+  if (!pruned && pruned.error().where.file == to) return Err(pruned.error());
+  if (!pruned || pruned->dropped == 0) {
+    ::unlink(to.c_str());
+    if (Interrupted()) return {};
+    if (!pruned) {
+      Diag note = pruned.error();
+      note.severity = Severity::kWarning;
+      note.notes.push_back("it is copied as it is, for all targets");
+      reporter_.Report(note);
+    }
+    return CopyFile(item, to);
+  }
+  {
+    CERB_TRY(const MappedFile bytes, MappedFile::Open(to));
+    packager::Sha256 hash;
+    hash.Update(bytes.bytes());
+    item.made.size = bytes.size();
+    item.made.sha256 = hash.Hex();
+  }
+  CERB_TRY_VOID(KeepAttributes(item, to, /*changed=*/true));
+  item.made.how = "pruned";
+  item.done = true;
+  return {};
+}
+
+Status TreePacking::KeepAttributes(const Item& item, const std::string& path,
+                                   bool changed) {
+  return packager::KeepAttributes(
+      *tree_, *item.entry, path, changed, [this](const std::string& name) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        lost_attributes_.insert(name);
+      });
 }
 
 Status TreePacking::LinkAgain() {
@@ -129,6 +173,7 @@ Status TreePacking::LinkAgain() {
     item.made = original.made;
     item.made.path = path;
     item.done = true;
+    ++summary_.copied.files;
   }
   return {};
 }

@@ -14,6 +14,7 @@ if(CERBERUS_PORTABLE)
 endif()
 pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
 pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)
+pkg_check_modules(SQLITE3 REQUIRED IMPORTED_TARGET sqlite3)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 find_package(fmt REQUIRED)
 # Debian 13's. Its headers do not compile with clang 22's consteval; format

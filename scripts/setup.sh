@@ -17,7 +17,7 @@ packages=(
   g++ binutils cmake ninja-build ccache pkg-config
   # libraries
   libzstd-dev liblz4-dev libxxhash-dev libfmt-dev libexpected-dev
-  libcli11-dev libmsgpack-cxx-dev libzip-dev zlib1g-dev libxml2-dev
+  libcli11-dev libmsgpack-cxx-dev libzip-dev libsqlite3-dev zlib1g-dev libxml2-dev
   # tests
   libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev mold patchelf
   chrpath elfutils debhelper lintian

@@ -4,6 +4,7 @@
 #include <link.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <utility>
@@ -15,7 +16,12 @@ namespace {
 
 std::string FileOf(const dl_phdr_info& object) {
   if (object.dlpi_name != nullptr && object.dlpi_name[0] != '\0') {
-    return object.dlpi_name;
+    // The file itself, also where it was loaded by a link in another folder:
+    // its archives are beside the file.
+    char* const real = realpath(object.dlpi_name, nullptr);
+    std::string file = real != nullptr ? real : object.dlpi_name;
+    std::free(real);
+    return file;
   }
   char path[4096];
   const ssize_t size = readlink("/proc/self/exe", path, sizeof path);
