@@ -7,15 +7,14 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
-#include <filesystem>
 #include <string_view>
 #include <utility>
 
 #include "cli/commit_in_order.h"
 #include "cli/paths.h"
 #include "cli/process.h"
+#include "cli/wheel_files.h"
 #include "packager/tree.h"
-#include "rewriter/binary.h"
 #include "rewriter/elf.h"
 #include "support/target_id.h"
 #include "support/version.h"
@@ -61,35 +60,6 @@ std::string ProcessorOf(const std::string& arch) {
   return id ? id->processor : arch;
 }
 
-// The name at the start of a requirement: "x[extra]>=1; python_version…".
-std::string_view ProjectOf(std::string_view requirement) {
-  std::size_t end = 0;
-  while (end < requirement.size()) {
-    const char c = requirement[end];
-    const bool in_name = std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-                         c == '-' || c == '_' || c == '.';
-    if (!in_name) break;
-    ++end;
-  }
-  return requirement.substr(0, end);
-}
-
-// Extras are described since 2.1.
-std::string MetadataVersion(const std::string& given) {
-  const bool older =
-      given.substr(0, 2) == "1." || given.empty() || given == "2.0";
-  return older ? "2.1" : given;
-}
-
-bool IsLicense(std::string_view path) {
-  const std::string_view name = path.substr(path.rfind('/') + 1);
-  for (const std::string_view start :
-       {"LICEN", "COPYING", "NOTICE", "AUTHORS"}) {
-    if (name.substr(0, start.size()) == start) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 WheelConversion::WheelConversion(const WheelOptions& options,
@@ -112,7 +82,7 @@ Status WheelConversion::Open() {
   CERB_TRY(wheel_, packager::Wheel::Open(options_.input));
   for (const Diag& warning : wheel_->warnings()) reporter_.Report(warning);
   CERB_TRY_VOID(NameAll());
-  CERB_TRY_VOID(MakeOutputFolder());
+  CERB_TRY_VOID(MakeOutputFolder(options_.folder, made_folders_));
   for (const ZipMember& member : wheel_->files()) {
     CERB_TRY_VOID(ReadFile(member));
     if (Interrupted()) return {};
@@ -155,48 +125,24 @@ Status WheelConversion::NameAll() {
   group_ = packager::EscapeName(project_);
   folder_ = group_ + kFolderSuffix;
   stub_folder_ = options_.bundle_stub ? folder_ : kRuntimeName;
-  for (const std::string& processor : Processors()) {
-    summary_.requirement += fmt::format(
-        "{}device-{}", summary_.requirement.empty() ? "" : ",", processor);
+  family_.wheel = &*wheel_;
+  family_.host = host_;
+  family_.project = project_;
+  family_.device_prefix = project_ + "-device";
+  family_.parts = Processors();
+  family_.generator = fmt::format("cerberus ({})", kVersion);
+  if (!options_.bundle_stub) {
+    family_.requires_dist = {fmt::format("{}>={}", kRuntimeProject, kVersion)};
   }
-  summary_.requirement =
-      fmt::format("{}[{}]=={}", project_, summary_.requirement, host_.version);
+  summary_.requirement = family_.Requirement();
   return {};
 }
 
-Status WheelConversion::MakeOutputFolder() {
-  namespace fs = std::filesystem;
-  std::vector<std::string> missing;
-  std::error_code error;
-  for (fs::path path = fs::path(options_.folder).lexically_normal();
-       !path.empty() && !fs::exists(path, error); path = path.parent_path()) {
-    if (path.has_filename()) missing.push_back(path.string());
-  }
-  for (auto path = missing.rbegin(); path != missing.rend(); ++path) {
-    CERB_TRY_VOID(MakeFolder(*path, made_folders_));
-  }
-  if (!fs::is_directory(options_.folder, error)) {
-    Where where;
-    where.file = options_.folder;
-    return Err(DiagCode::kIo, std::move(where), "is not a folder");
-  }
-  return {};
-}
-
-// Reads the file to its end, once; a library is unpacked meanwhile.
 Status WheelConversion::ReadFile(const ZipMember& member) {
-  std::optional<OutputFile> unpacked;
-  bool first = true;
   CERB_TRY(
-      hashes_[member.name], wheel_->Read(member, [&](ByteSpan piece) -> Status {
-        if (first && !member.is_link && rewriter::IsLoadable(piece)) {
-          CERB_TRY(unpacked,
-                   OutputFile::Create(options_.folder + "/" + host_.ToString(),
-                                      member.mode));
-        }
-        first = false;
-        return unpacked ? unpacked->Append(piece) : Status();
-      }));
+      std::optional<OutputFile> unpacked,
+      ReadWheelFile(*wheel_, member, options_.folder + "/" + host_.ToString(),
+                    hashes_[member.name]));
   if (!unpacked) return {};
   return OpenLibrary(member, *std::move(unpacked));
 }
@@ -264,7 +210,8 @@ std::vector<std::string> WheelConversion::Describe() const {
     }
   }
   for (const std::string& processor : Processors()) {
-    lines.push_back(options_.folder + "/" + DeviceName(processor).ToString());
+    lines.push_back(options_.folder + "/" +
+                    family_.DeviceName(processor).ToString());
   }
   lines.push_back(options_.folder + "/" + host_.ToString());
   return lines;
@@ -337,13 +284,6 @@ std::vector<std::string> WheelConversion::Processors() const {
   return processors;
 }
 
-WheelName WheelConversion::DeviceName(const std::string& processor) const {
-  WheelName name = host_;
-  name.distribution =
-      packager::EscapeName(fmt::format("{}-device-{}", project_, processor));
-  return name;
-}
-
 Status WheelConversion::Write() {
   for (auto& [target, archive] : archives_) {
     CERB_TRY_VOID(archive.Finish());
@@ -368,53 +308,6 @@ Status WheelConversion::Write() {
     summary_.wheels.push_back({wheel.path(), wheel.size()});
   }
   return {};
-}
-
-CoreMetadata WheelConversion::HostMetadata() const {
-  CoreMetadata metadata = wheel_->metadata();
-  metadata.Set("Metadata-Version",
-               MetadataVersion(metadata.Get("Metadata-Version")));
-  if (!options_.name.empty()) {
-    const std::string old = metadata.Get("Name");
-    metadata.Set("Name", project_);
-    // What its extras want of itself: "x[more]; extra == 'all'".
-    const std::vector<std::string> requirements =
-        metadata.GetAll("Requires-Dist");
-    metadata.Remove("Requires-Dist");
-    for (const std::string& requirement : requirements) {
-      const std::string_view wanted = ProjectOf(requirement);
-      const bool itself =
-          packager::NormalizeName(wanted) == packager::NormalizeName(old);
-      metadata.Add(
-          "Requires-Dist",
-          itself ? project_ + requirement.substr(wanted.size()) : requirement);
-    }
-  }
-  metadata.Set("Version", host_.version);
-  if (!options_.bundle_stub) {
-    metadata.Add("Requires-Dist",
-                 fmt::format("{}>={}", kRuntimeProject, kVersion));
-  }
-  for (const bool all : {false, true}) {
-    if (all) metadata.Add("Provides-Extra", "device-all");
-    for (const std::string& processor : Processors()) {
-      const std::string extra = "device-" + processor;
-      if (!all) metadata.Add("Provides-Extra", extra);
-      metadata.Add("Requires-Dist",
-                   fmt::format("{}-{}=={} ; extra == '{}'", project_, extra,
-                               host_.version, all ? "device-all" : extra));
-    }
-  }
-  return metadata;
-}
-
-CoreMetadata WheelConversion::WheelFile(const WheelName& name) const {
-  CoreMetadata file = wheel_->wheel_file();
-  file.Set("Generator", fmt::format("cerberus ({})", kVersion));
-  if (name.Tags() == wheel_->name().Tags()) return file;
-  file.Remove("Tag");
-  for (const std::string& tag : name.Tags()) file.Add("Tag", tag);
-  return file;
 }
 
 Status WheelConversion::AddStub(WheelWriter& wheel, const std::string& folder) {
@@ -453,44 +346,16 @@ Status WheelConversion::WriteHost() {
                              wheel_->NewPath(member->name, host_),
                              hashes_.at(member->name)));
   }
-  CERB_TRY_VOID(
-      wheel.AddText(wheel.dist_info() + "/WHEEL", WheelFile(host_).ToString()));
+  CERB_TRY_VOID(wheel.AddText(wheel.dist_info() + "/WHEEL",
+                              family_.WheelFile(host_).ToString()));
   CERB_TRY_VOID(wheel.AddText(wheel.dist_info() + "/METADATA",
-                              HostMetadata().ToString()));
+                              family_.HostMetadata().ToString()));
   wheels_.push_back(std::move(wheel));
   return {};
 }
 
-CoreMetadata WheelConversion::DeviceMetadata(
-    const std::string& processor) const {
-  const CoreMetadata& host = wheel_->metadata();
-  CoreMetadata metadata;
-  metadata.Add("Metadata-Version",
-               MetadataVersion(host.Get("Metadata-Version")));
-  metadata.Add("Name", fmt::format("{}-device-{}", project_, processor));
-  metadata.Add("Version", host_.version);
-  metadata.Add("Summary", fmt::format("Device code of {} for AMD GPUs: {}",
-                                      project_, processor));
-  // The code is the same as the host wheel's, in another form.
-  for (const char* field : {"Home-page", "Author", "Author-email", "Maintainer",
-                            "Maintainer-email", "License", "License-Expression",
-                            "License-File", "Requires-Python", "Project-URL"}) {
-    for (const std::string& value : host.GetAll(field)) {
-      metadata.Add(field, value);
-    }
-  }
-  metadata.Add("Requires-Dist", fmt::format("{}=={}", project_, host_.version));
-  metadata.Add("Description-Content-Type", "text/plain");
-  metadata.SetBody(fmt::format(
-      "What {} {} runs on AMD GPUs of the kind {}, compiled ahead "
-      "of time. It is of use\nwith that package and no other:\n\n"
-      "    pip install '{}[device-{}]=={}'\n",
-      project_, host_.version, processor, project_, processor, host_.version));
-  return metadata;
-}
-
 Status WheelConversion::WriteDevice(const std::string& processor) {
-  const WheelName name = DeviceName(processor);
+  const WheelName name = family_.DeviceName(processor);
   CERB_TRY(WheelWriter wheel, WheelWriter::Create(options_.folder, name));
   for (const std::string& arch : options_.conversion.arches) {
     if (ProcessorOf(arch) != processor) continue;
@@ -498,19 +363,7 @@ Status WheelConversion::WriteDevice(const std::string& processor) {
                             archive_bytes_.at(arch).bytes(), 0644,
                             /*compress=*/false));
   }
-  for (const ZipMember& member : wheel_->files()) {
-    const std::string path = wheel_->NewPath(member.name, name);
-    const std::string info = wheel.dist_info() + "/";
-    const bool is_license =
-        path.rfind(info, 0) == 0 &&
-        (path.rfind(info + "licenses/", 0) == 0 || IsLicense(path));
-    if (!is_license) continue;
-    CERB_TRY_VOID(wheel.Copy(*wheel_, member, path, hashes_.at(member.name)));
-  }
-  CERB_TRY_VOID(
-      wheel.AddText(wheel.dist_info() + "/WHEEL", WheelFile(name).ToString()));
-  CERB_TRY_VOID(wheel.AddText(wheel.dist_info() + "/METADATA",
-                              DeviceMetadata(processor).ToString()));
+  CERB_TRY_VOID(family_.FinishDevice(wheel, processor, hashes_));
   wheels_.push_back(std::move(wheel));
   return {};
 }

@@ -21,6 +21,7 @@
 #include "cli/reporter.h"
 #include "kpack/writer.h"
 #include "packager/wheel.h"
+#include "packager/wheel_family.h"
 #include "support/mapped_file.h"
 #include "support/output_file.h"
 #include "support/result.h"
@@ -82,16 +83,11 @@ class WheelConversion {
   Status OpenLibrary(const packager::ZipMember& member, OutputFile unpacked);
   Status LeaveAsItIs(const std::string& path, const std::string& why);
   Status TakeLibrary(const std::string& path, Library& library);
-  Status MakeOutputFolder();
   Status WriteHost();
   Status WriteDevice(const std::string& processor);
   Status WriteRuntime();
   Status AddStub(packager::WheelWriter& wheel, const std::string& folder);
-  packager::CoreMetadata HostMetadata() const;
-  packager::CoreMetadata WheelFile(const packager::WheelName& name) const;
-  packager::CoreMetadata DeviceMetadata(const std::string& processor) const;
   std::vector<std::string> Processors() const;
-  packager::WheelName DeviceName(const std::string& processor) const;
 
   const WheelOptions options_;
   Reporter& reporter_;
@@ -100,6 +96,7 @@ class WheelConversion {
   std::vector<BundleFile> stub_files_;
   unsigned stub_glibc_ = 0;
   packager::WheelName host_;
+  packager::WheelFamily family_;
   std::string project_;  // "bitsandbytes", as METADATA has it
   std::string group_;    // of the archives
   std::string folder_;   // "bitsandbytes.cerberus", among the packages

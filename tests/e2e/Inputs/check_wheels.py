@@ -10,6 +10,7 @@ import email.parser
 import hashlib
 import io
 import os
+import re
 import stat
 import sys
 import zipfile
@@ -36,7 +37,7 @@ for file in sorted(os.listdir(folder)):
             assert member.date_time == (1980, 1, 1, 0, 0, 0), member
             mode = member.external_attr >> 16
             assert stat.S_ISREG(mode) or stat.S_ISLNK(mode), member
-            if "/lib/" not in member.filename and "/bin/" not in member.filename:
+            if not re.search("cerberus(_runtime)?/(lib|bin)/", member.filename):
                 print(oct(mode)[2:], member.filename)
         fields = email.parser.Parser().parsestr(
             wheel.read(info + "WHEEL").decode())
