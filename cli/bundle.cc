@@ -1,6 +1,7 @@
 #include "cli/bundle.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -57,6 +58,13 @@ Status MakeFolder(const std::string& path,
   struct stat st;
   if (::stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode)) return {};
   return Err(ErrnoDiag(path, "cannot create a folder", err));
+}
+
+void RemoveFolders(const std::vector<std::string>& made_folders) {
+  for (auto folder = made_folders.rbegin(); folder != made_folders.rend();
+       ++folder) {
+    ::rmdir(folder->c_str());  // fails, rightly, if there is something in it
+  }
 }
 
 Result<std::vector<BundleFile>> FindBundleFiles() {

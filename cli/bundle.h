@@ -35,6 +35,8 @@ Status StageBundle(const std::string& folder, std::vector<OutputFile>& files,
 // Makes one folder; one that is there already is no error.
 Status MakeFolder(const std::string& path,
                   std::vector<std::string>& made_folders);
+// Removes those that nothing was put into.
+void RemoveFolders(const std::vector<std::string>& made_folders);
 
 }  // namespace cerberus::cli
 

@@ -160,8 +160,8 @@ class ConvertWheelVerb : public Verb {
     for (const auto& [path, why] : s.unconverted) {
       fmt::print("  left as it is      {}: {}\n", path, why);
     }
-    for (const WheelSummary::File& file : s.wheels) {
-      fmt::print("  {}, {}\n", file.path, SizeText(file.size));
+    for (const auto& [path, size] : s.wheels) {
+      fmt::print("  {}, {}\n", path, SizeText(size));
     }
     fmt::print("  seconds            {:.2f}\n", Seconds());
     fmt::print("  pip install --find-links {} '{}'\n", options_.folder,
@@ -182,11 +182,7 @@ class ConvertWheelVerb : public Verb {
     }
     json.EndArray();
     if (conversion != nullptr && options_.conversion.dry_run) {
-      json.Key("plan").BeginArray();
-      for (const std::string& line : conversion->Describe()) {
-        json.String(line);
-      }
-      json.EndArray();
+      WriteStrings(conversion->Describe(), json.Key("plan"));
     } else if (conversion != nullptr) {
       WriteSummary(conversion->summary(), json);
     }
@@ -197,26 +193,10 @@ class ConvertWheelVerb : public Verb {
   }
 
   void WriteSummary(const WheelSummary& s, JsonWriter& json) const {
-    json.Key("wheels").BeginArray();
-    for (const WheelSummary::File& file : s.wheels) {
-      json.BeginObject();
-      json.Key("path").String(file.path);
-      json.Key("size").Uint(file.size);
-      json.EndObject();
-    }
-    json.EndArray();
+    WriteSizes(s.wheels, json.Key("wheels"));
     json.Key("requirement").String(s.requirement);
-    json.Key("converted").BeginArray();
-    for (const std::string& path : s.converted) json.String(path);
-    json.EndArray();
-    json.Key("unconverted").BeginArray();
-    for (const auto& [path, why] : s.unconverted) {
-      json.BeginObject();
-      json.Key("path").String(path);
-      json.Key("reason").String(why);
-      json.EndObject();
-    }
-    json.EndArray();
+    WriteStrings(s.converted, json.Key("converted"));
+    WriteReasons(s.unconverted, json.Key("unconverted"));
     s.libraries.WriteTo(json);
     json.Key("seconds").Number(Seconds());
   }

@@ -264,18 +264,12 @@ class PackTreeVerb : public Verb {
     json.Key("input").String(options_.input);
     json.Key("output").String(options_.output);
     json.Key("exit_code").Int(code);
-    json.Key("targets").BeginArray();
-    for (const std::string& arch : options_.conversion.arches) {
-      json.String(arch);
-    }
-    json.EndArray();
+    WriteStrings(options_.conversion.arches, json.Key("targets"));
     if (packing != nullptr) {
       const TreeSummary& s = packing->summary();
       WriteSummary(s, json);
       if (options_.conversion.dry_run) {
-        json.Key("plan").BeginArray();
-        for (const std::string& line : packing->Describe()) json.String(line);
-        json.EndArray();
+        WriteStrings(packing->Describe(), json.Key("plan"));
         json.Key("seconds_expected").Number(SecondsExpected(s));
       } else {
         s.cuda.WriteTo(json);
@@ -289,33 +283,16 @@ class PackTreeVerb : public Verb {
   }
 
   static void WriteSummary(const TreeSummary& s, JsonWriter& json) {
-    const auto list = [&](const char* key,
-                          const std::vector<std::string>& paths) {
-      json.Key(key).BeginArray();
-      for (const std::string& path : paths) json.String(path);
-      json.EndArray();
-    };
-    const auto reasons = [&](const char* key,
-                             const std::map<std::string, std::string>& files) {
-      json.Key(key).BeginArray();
-      for (const auto& [path, why] : files) {
-        json.BeginObject();
-        json.Key("path").String(path);
-        json.Key("reason").String(why);
-        json.EndObject();
-      }
-      json.EndArray();
-    };
     const auto amount = [&](const char* key, const TreeSummary::Amount& a) {
       json.Key(key).BeginObject();
       json.Key("files").Uint(a.files);
       json.Key("bytes").Uint(a.bytes);
       json.EndObject();
     };
-    list("converted", s.converted);
-    list("split", s.split);
-    reasons("unconverted", s.unconverted);
-    reasons("not_taken", s.left_out);
+    WriteStrings(s.converted, json.Key("converted"));
+    WriteStrings(s.split, json.Key("split"));
+    WriteReasons(s.unconverted, json.Key("unconverted"));
+    WriteReasons(s.left_out, json.Key("not_taken"));
     amount("copied", s.copied);
     amount("databases_not_asked_for", s.not_asked_for);
     json.Key("databases").BeginObject();
@@ -323,15 +300,8 @@ class PackTreeVerb : public Verb {
       amount(part.c_str(), of_part);
     }
     json.EndObject();
-    json.Key("archives").BeginArray();
-    for (const auto& [path, size] : s.archives) {
-      json.BeginObject();
-      json.Key("path").String(path);
-      json.Key("size").Uint(size);
-      json.EndObject();
-    }
-    json.EndArray();
-    list("manifests", s.manifests);
+    WriteSizes(s.archives, json.Key("archives"));
+    WriteStrings(s.manifests, json.Key("manifests"));
     json.Key("ptx_bytes").Uint(s.ptx_bytes);
     json.Key("hip_bytes").Uint(s.hip_bytes);
   }

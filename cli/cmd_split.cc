@@ -1,6 +1,5 @@
 // cerberus split: a HIP program and, beside it, one archive for each GPU.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -68,10 +67,7 @@ class SplitVerb : public Verb {
     }
     if (Interrupted() && !done_) code = kExitInterrupted;
     archives_.clear();
-    for (auto folder = made_folders_.rbegin(); folder != made_folders_.rend();
-         ++folder) {
-      ::rmdir(folder->c_str());  // fails if there is something in it
-    }
+    RemoveFolders(made_folders_);
     if (common.json) {
       PrintJson(reporter, code);
     } else if (code == kExitDone && dry_run_) {

@@ -155,8 +155,8 @@ class SplitWheelVerb : public Verb {
     for (const auto& [path, why] : s.unsplit) {
       fmt::print("  left as it is      {}: {}\n", path, why);
     }
-    for (const WheelSplittingSummary::File& file : s.wheels) {
-      fmt::print("  {}, {}\n", file.path, SizeText(file.size));
+    for (const auto& [path, size] : s.wheels) {
+      fmt::print("  {}, {}\n", path, SizeText(size));
     }
     fmt::print("  seconds            {:.2f}\n", Seconds());
     fmt::print("  pip install --find-links {} '{}'\n", options_.folder,
@@ -172,9 +172,7 @@ class SplitWheelVerb : public Verb {
     json.Key("input").String(options_.input);
     json.Key("exit_code").Int(code);
     if (splitting != nullptr && options_.dry_run) {
-      json.Key("plan").BeginArray();
-      for (const std::string& line : splitting->Describe()) json.String(line);
-      json.EndArray();
+      WriteStrings(splitting->Describe(), json.Key("plan"));
     } else if (splitting != nullptr) {
       WriteSummary(splitting->summary(), json);
     }
@@ -185,26 +183,10 @@ class SplitWheelVerb : public Verb {
   }
 
   void WriteSummary(const WheelSplittingSummary& s, JsonWriter& json) const {
-    json.Key("wheels").BeginArray();
-    for (const WheelSplittingSummary::File& file : s.wheels) {
-      json.BeginObject();
-      json.Key("path").String(file.path);
-      json.Key("size").Uint(file.size);
-      json.EndObject();
-    }
-    json.EndArray();
+    WriteSizes(s.wheels, json.Key("wheels"));
     json.Key("requirement").String(s.requirement);
-    json.Key("split").BeginArray();
-    for (const std::string& path : s.split) json.String(path);
-    json.EndArray();
-    json.Key("unsplit").BeginArray();
-    for (const auto& [path, why] : s.unsplit) {
-      json.BeginObject();
-      json.Key("path").String(path);
-      json.Key("reason").String(why);
-      json.EndObject();
-    }
-    json.EndArray();
+    WriteStrings(s.split, json.Key("split"));
+    WriteReasons(s.unsplit, json.Key("unsplit"));
     for (const auto& [key, counts] :
          {std::pair("code_objects", &s.libraries.code_objects),
           std::pair("left_out", &s.libraries.left_out)}) {

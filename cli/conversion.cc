@@ -142,10 +142,7 @@ Conversion::Conversion(const ConversionOptions& options, Reporter& reporter)
 Conversion::~Conversion() {
   own_archives_.clear();
   bundled_.clear();
-  for (auto folder = made_folders_.rbegin(); folder != made_folders_.rend();
-       ++folder) {
-    ::rmdir(folder->c_str());  // fails, rightly, if there is something in it
-  }
+  RemoveFolders(made_folders_);
 }
 
 std::string Conversion::ArchivePath(const std::string& target) const {

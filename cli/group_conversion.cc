@@ -45,10 +45,7 @@ GroupConversion::~GroupConversion() {
   members_.clear();
   archives_.clear();
   bundled_.clear();
-  for (auto folder = made_folders_.rbegin(); folder != made_folders_.rend();
-       ++folder) {
-    ::rmdir(folder->c_str());  // fails, rightly, if there is something in it
-  }
+  RemoveFolders(made_folders_);
 }
 
 void GroupConversion::WarnOfPaths(const std::string& needed) const {

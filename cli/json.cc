@@ -154,6 +154,35 @@ void JsonWriter::Raw(std::string_view json) {
 
 std::string JsonWriter::Take() && { return std::move(out_) + "\n"; }
 
+void WriteStrings(const std::vector<std::string>& values, JsonWriter& json) {
+  json.BeginArray();
+  for (const std::string& value : values) json.String(value);
+  json.EndArray();
+}
+
+void WriteReasons(const std::map<std::string, std::string>& reason_by_path,
+                  JsonWriter& json) {
+  json.BeginArray();
+  for (const auto& [path, reason] : reason_by_path) {
+    json.BeginObject();
+    json.Key("path").String(path);
+    json.Key("reason").String(reason);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteSizes(const FileSizes& files, JsonWriter& json) {
+  json.BeginArray();
+  for (const auto& [path, size] : files) {
+    json.BeginObject();
+    json.Key("path").String(path);
+    json.Key("size").Uint(size);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
 std::optional<std::map<std::string, std::string>> ParseFlatJson(
     std::string_view line) {
   FlatParser parser(line);

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cerberus::cli {
@@ -46,6 +47,14 @@ class JsonWriter {
   std::vector<bool> has_items_;  // of each open object or array
   bool after_key_ = false;
 };
+
+// What several verbs say: a list of words; lists of objects, `path` and
+// `reason`, `path` and `size`.
+void WriteStrings(const std::vector<std::string>& values, JsonWriter& json);
+void WriteReasons(const std::map<std::string, std::string>& reason_by_path,
+                  JsonWriter& json);
+using FileSizes = std::vector<std::pair<std::string, std::uint64_t>>;
+void WriteSizes(const FileSizes& files, JsonWriter& json);
 
 // One line that is an object of strings, numbers and booleans, all returned
 // as text; none if it is anything else.

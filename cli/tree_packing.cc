@@ -198,19 +198,22 @@ void TreePacking::Foresee() {
   }
 }
 
+// One that names the input leads to what is not converted.
 void TreePacking::WarnOfLink(const TreeEntry& entry) {
-  if (!packager::StaysInTree(entry.path, entry.target)) {
-    Diag note = FileDiag(DiagCode::kUnknown, tree_->Name(entry.path),
-                         fmt::format("a link out of the tree, to '{}'; kept "
-                                     "as it is, what it leads to is not packed",
-                                     entry.target));
-    note.severity = entry.target.rfind(options_.input + "/", 0) == 0
-                        ? Severity::kWarning
-                        : Severity::kNote;
-    if (note.severity != Severity::kNote || reporter_.verbose()) {
-      reporter_.Report(note);
-    }
-  }
+  if (packager::StaysInTree(entry.path, entry.target)) return;
+  std::error_code error;
+  const std::string input = fs::canonical(options_.input, error).string();
+  const bool into_input = !error && (entry.target == input ||
+                                     entry.target.rfind(input + "/", 0) == 0);
+  if (!into_input && !reporter_.verbose()) return;
+  Diag diag =
+      FileDiag(DiagCode::kUnknown, tree_->Name(entry.path),
+               fmt::format("a link out of the tree, to '{}', kept as it is: {}",
+                           entry.target,
+                           into_input ? "what is there is not converted"
+                                      : "what it leads to is not packed"));
+  diag.severity = into_input ? Severity::kWarning : Severity::kNote;
+  reporter_.Report(diag);
 }
 
 Status TreePacking::OpenItem(Item& item) {

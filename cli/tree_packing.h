@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "cli/conversion.h"
+#include "cli/json.h"
 #include "cli/reporter.h"
 #include "cli/splitting.h"
 #include "packager/manifest.h"
@@ -63,7 +64,7 @@ struct TreeSummary {
   std::map<std::string, std::string> unconverted;
   // Not taken, and why.
   std::map<std::string, std::string> left_out;
-  std::vector<std::pair<std::string, std::uint64_t>> archives;
+  FileSizes archives;
   std::vector<std::string> manifests;
   // What is to be done, before it is.
   std::uint64_t ptx_bytes = 0;  // over all targets
@@ -135,12 +136,14 @@ class TreePacking {
   Status CopyItem(Item& item, const std::string& to);
   Status CopyFile(Item& item, const std::string& to);
   Status PruneItem(Item& item, const std::string& to);
-  Status KeepAttributes(const Item& item, const std::string& path,
-                        bool changed);
+  Status KeepAttributes(Item& item, const std::string& path, bool changed);
+  Result<unsigned> KeepOf(const packager::TreeEntry& entry,
+                          const std::string& path, bool changed);
   Status LinkAgain();
   Status WriteBundle();
   Status WriteArchives();
   Status WriteManifests();
+  Status FinishFolder(const std::string& part, const std::string& path);
   Status FinishFolders();
   // Hashes what was written, for the manifest.
   Status Record(const std::string& part, const std::string& path,
@@ -166,6 +169,7 @@ class TreePacking {
   std::set<std::pair<std::string, std::string>> made_;
   std::map<std::string, const packager::TreeEntry*> entry_of_folder_;
   std::map<std::string, std::vector<packager::ManifestEntry>> others_;
+  std::map<std::string, unsigned> folder_modes_;  // by place, in the end
   std::set<std::string> lost_attributes_;
   std::mutex mutex_;
 };

@@ -34,8 +34,14 @@ Status TreePacking::Write() {
   CERB_TRY_VOID(LinkAgain());
   if (options_.bundle) CERB_TRY_VOID(WriteBundle());
   CERB_TRY_VOID(WriteArchives());
-  CERB_TRY_VOID(WriteManifests());
   CERB_TRY_VOID(FinishFolders());
+  CERB_TRY_VOID(WriteManifests());
+  for (const auto& [part, folders] : folders_) {
+    CERB_TRY_VOID(FinishFolder(part, kArchiveFolder));
+  }
+  if (options_.parts && ::chmod(root_.c_str(), kFolderMode) != 0) {
+    return Err(ErrnoDiag(root_, "cannot set the mode", errno));
+  }
   for (const std::string& name : lost_attributes_) {
     Warn("", DiagCode::kIo,
          fmt::format("the attribute {} could not be kept on every file", name));
@@ -142,10 +148,16 @@ Status TreePacking::PruneItem(Item& item, const std::string& to) {
   return {};
 }
 
-Status TreePacking::KeepAttributes(const Item& item, const std::string& path,
+Status TreePacking::KeepAttributes(Item& item, const std::string& path,
                                    bool changed) {
+  CERB_TRY(item.made.mode, KeepOf(*item.entry, path, changed));
+  return {};
+}
+
+Result<unsigned> TreePacking::KeepOf(const TreeEntry& entry,
+                                     const std::string& path, bool changed) {
   return packager::KeepAttributes(
-      *tree_, *item.entry, path, changed, [this](const std::string& name) {
+      *tree_, entry, path, changed, [this](const std::string& name) {
         const std::lock_guard<std::mutex> lock(mutex_);
         lost_attributes_.insert(name);
       });
@@ -240,9 +252,6 @@ Status TreePacking::WriteArchives() {
 Status TreePacking::WriteManifests() {
   std::map<std::string, packager::Manifest> manifests;
   for (const auto& [part, folders] : folders_) {
-    CERB_TRY_VOID(MakeFolder(part, kArchiveFolder));
-  }
-  for (const auto& [part, folders] : folders_) {
     packager::Manifest& manifest = manifests[part];
     manifest.group = options_.group;
     manifest.part = part;
@@ -250,10 +259,7 @@ Status TreePacking::WriteManifests() {
       ManifestEntry entry;
       entry.path = path;
       entry.kind = TreeEntry::Kind::kFolder;
-      const auto input = entry_of_folder_.find(path);
-      entry.mode = input == entry_of_folder_.end()
-                       ? kFolderMode
-                       : input->second->st.st_mode & 07777;
+      entry.mode = folder_modes_.at(PathOf(part, path));
       manifest.entries.push_back(std::move(entry));
     }
     for (ManifestEntry& entry : others_[part]) {
@@ -275,27 +281,35 @@ Status TreePacking::WriteManifests() {
   return {};
 }
 
-// Behind all else: what is put into a folder changes its time, and its mode may
-// forbid that.
+// When all is in it: what is put into a folder changes its time, and its mode
+// may forbid that.
+Status TreePacking::FinishFolder(const std::string& part,
+                                 const std::string& path) {
+  const std::string place = PathOf(part, path);
+  unsigned& mode = folder_modes_[place];
+  mode = kFolderMode;
+  const auto input = entry_of_folder_.find(path);
+  if (input != entry_of_folder_.end()) {
+    CERB_TRY(mode, KeepOf(*input->second, place, /*changed=*/false));
+  } else if (::chmod(place.c_str(), mode) != 0) {
+    return Err(ErrnoDiag(place, "cannot set the mode", errno));
+  }
+  return {};
+}
+
+// All but those that the manifests go to, which say what became of the others.
 Status TreePacking::FinishFolders() {
   for (auto& [part, folders] : folders_) {
+    CERB_TRY_VOID(MakeFolder(part, kArchiveFolder));
     std::sort(folders.begin(), folders.end());
     for (auto path = folders.rbegin(); path != folders.rend(); ++path) {
-      const std::string place = PathOf(part, *path);
-      const auto input = entry_of_folder_.find(*path);
-      if (input != entry_of_folder_.end()) {
-        CERB_TRY_VOID(packager::KeepAttributes(*tree_, *input->second, place,
-                                               false,
-                                               [this](const std::string& name) {
-                                                 lost_attributes_.insert(name);
-                                               }));
-      } else if (::chmod(place.c_str(), kFolderMode) != 0) {
-        return Err(ErrnoDiag(place, "cannot set the mode", errno));
-      }
+      if (*path != kArchiveFolder) CERB_TRY_VOID(FinishFolder(part, *path));
     }
-  }
-  if (options_.parts && ::chmod(root_.c_str(), kFolderMode) != 0) {
-    return Err(ErrnoDiag(root_, "cannot set the mode", errno));
+    const auto archives = entry_of_folder_.find(kArchiveFolder);
+    folder_modes_[PathOf(part, kArchiveFolder)] =
+        archives == entry_of_folder_.end()
+            ? kFolderMode
+            : archives->second->st.st_mode & 07777;
   }
   return {};
 }

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/bundle.h"
 #include "cli/commit_in_order.h"
 #include "cli/paths.h"
 #include "cli/process.h"
@@ -72,10 +73,7 @@ WheelConversion::~WheelConversion() {
   archive_bytes_.clear();
   archives_.clear();
   libraries_.clear();
-  for (auto folder = made_folders_.rbegin(); folder != made_folders_.rend();
-       ++folder) {
-    ::rmdir(folder->c_str());  // fails, rightly, if there is something in it
-  }
+  RemoveFolders(made_folders_);
 }
 
 Status WheelConversion::Open() {

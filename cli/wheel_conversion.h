@@ -38,16 +38,12 @@ struct WheelOptions {
 };
 
 struct WheelSummary {
-  struct File {
-    std::string path;
-    std::uint64_t size;
-  };
   ConversionSummary libraries;  // all together
   std::vector<std::string> converted;
   // Libraries with device code that stay as they are, and why.
   std::map<std::string, std::string> unconverted;
-  std::vector<File> wheels;  // in the order in which they get their names
-  std::string requirement;   // what to tell pip, "x[device-gfx1100]==1.0"
+  FileSizes wheels;         // in the order in which they get their names
+  std::string requirement;  // what to tell pip, "x[device-gfx1100]==1.0"
 };
 
 class WheelConversion {

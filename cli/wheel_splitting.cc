@@ -1,13 +1,13 @@
 #include "cli/wheel_splitting.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include "cli/bundle.h"
 #include "cli/commit_in_order.h"
 #include "cli/conversion.h"
 #include "cli/paths.h"
@@ -62,10 +62,7 @@ WheelSplitting::~WheelSplitting() {
   archive_bytes_.clear();
   archives_.clear();
   libraries_.clear();
-  for (auto folder = made_folders_.rbegin(); folder != made_folders_.rend();
-       ++folder) {
-    ::rmdir(folder->c_str());  // fails, rightly, if there is something in it
-  }
+  RemoveFolders(made_folders_);
 }
 
 std::string WheelSplitting::OutputPath() const {

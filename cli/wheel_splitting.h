@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/json.h"
 #include "cli/reporter.h"
 #include "cli/splitting.h"
 #include "packager/wheel.h"
@@ -35,17 +36,13 @@ struct WheelSplittingOptions {
 };
 
 struct WheelSplittingSummary {
-  struct File {
-    std::string path;
-    std::uint64_t size;
-  };
   SplittingSummary libraries;  // all together
   std::vector<std::string> split;
   std::size_t database_files = 0;  // that went to device wheels
   std::size_t not_asked_for = 0;   // files of databases
   // Libraries with device code that stay as they are, and why.
   std::map<std::string, std::string> unsplit;
-  std::vector<File> wheels;  // in the order in which they get their names
+  FileSizes wheels;  // in the order in which they get their names
   std::string requirement;
 };
 

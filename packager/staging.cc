@@ -120,6 +120,10 @@ Status Staging::Commit() {
   if (top.get() < 0 || ::syncfs(top.get()) != 0) {
     return Err(ErrnoDiag(output_, "cannot write", errno));
   }
+  // Whoever may not write to a folder may not give it another parent.
+  struct stat st;
+  const bool closed = ::fstat(top.get(), &st) == 0 && !(st.st_mode & S_IWUSR);
+  if (closed) ::fchmod(top.get(), (st.st_mode & 07777) | S_IWUSR);
   if (::renameat2(AT_FDCWD, tree().c_str(), AT_FDCWD, output_.c_str(),
                   RENAME_NOREPLACE) != 0) {
     // A file system that does not know the flag (NFS).
@@ -128,6 +132,7 @@ Status Staging::Commit() {
       return Err(ErrnoDiag(output_, "cannot rename into place", errno));
     }
   }
+  if (closed) ::fchmod(top.get(), st.st_mode & 07777);
   RemoveAll(folder_);
   folder_.clear();
   return {};

@@ -176,10 +176,11 @@ Status CopyLink(const Tree& tree, const TreeEntry& entry,
   if (::symlink(entry.target.c_str(), to.c_str()) != 0) {
     return Err(ErrnoDiag(to, "cannot create a link", errno));
   }
-  return KeepAttributes(tree, entry, to, false);
+  CERB_TRY_VOID(KeepAttributes(tree, entry, to, false));
+  return {};
 }
 
-Status KeepAttributes(
+Result<unsigned> KeepAttributes(
     const Tree& tree, const TreeEntry& entry, const std::string& path,
     bool changed, const std::function<void(const std::string&)>& unsupported) {
   const struct stat& st = entry.st;
@@ -190,7 +191,8 @@ Status KeepAttributes(
     return Err(ErrnoDiag(path, "cannot stat", errno));
   }
   if ((now.st_uid != st.st_uid || now.st_gid != st.st_gid) &&
-      ::lchown(path.c_str(), st.st_uid, st.st_gid) != 0) {
+      ::lchown(path.c_str(), st.st_uid, st.st_gid) != 0 &&
+      S_ISREG(st.st_mode)) {
     // As cp does it: what runs as its owner must not run as another.
     mode &= ~06000u;
   }
@@ -204,7 +206,10 @@ Status KeepAttributes(
   if (::utimensat(AT_FDCWD, path.c_str(), times, AT_SYMLINK_NOFOLLOW) != 0) {
     return Err(ErrnoDiag(path, "cannot set the times", errno));
   }
-  return {};
+  if (::lstat(path.c_str(), &now) != 0) {
+    return Err(ErrnoDiag(path, "cannot stat", errno));
+  }
+  return now.st_mode & 07777;
 }
 
 }  // namespace cerberus::packager

@@ -37,8 +37,9 @@ Status CopyLink(const Tree& tree, const TreeEntry& entry,
 // may, mode, extended attributes, times. Attributes that only hold for the
 // bytes (security.ima, security.evm) are left out where these have `changed`.
 // What the file system of `path` has no room for is no error, and said once by
-// `unsupported`.
-Status KeepAttributes(
+// `unsupported`. Returns the mode that it has then: who may not set the owner
+// may not keep all of it.
+Result<unsigned> KeepAttributes(
     const Tree& tree, const TreeEntry& entry, const std::string& path,
     bool changed,
     const std::function<void(const std::string&)>& unsupported = {});
