@@ -3,9 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -63,29 +61,17 @@ class KpackCreateVerb : public Verb {
 
  private:
   Result<kpack::EditSummary> Create() const {
-    std::vector<KpackInput> inputs;
+    std::vector<kpack::NewEntry> inputs;
     for (const std::string& argument : inputs_) {
-      CERB_TRY(std::vector<KpackInput> some, ReadKpackInputs(argument));
+      CERB_TRY(std::vector<kpack::NewEntry> some, ReadKpackInputs(argument));
       std::move(some.begin(), some.end(), std::back_inserter(inputs));
     }
-    // Blobs stand in the order of the keys, whatever that of the arguments.
-    std::sort(inputs.begin(), inputs.end(),
-              [](const KpackInput& a, const KpackInput& b) {
-                return std::tie(a.key, a.arch) < std::tie(b.key, b.arch);
-              });
-    std::set<std::string> arches;
-    for (const KpackInput& input : inputs) arches.insert(input.arch);
-    const kpack::EditOptions options =
-        MakeEditOptions(pack_, group_.empty() ? GroupOfFile(output_) : group_);
-    CERB_TRY(kpack::ArchiveWriter writer,
-             kpack::ArchiveWriter::Create(
-                 output_, kpack::WriterOptions(options, arches)));
-    for (const KpackInput& input : inputs) {
-      CERB_TRY_VOID(writer.Add(input.key, input.arch, input.type, input.bytes,
-                               input.metadata));
-    }
     CERB_TRY(kpack::FinishedArchive made,
-             kpack::FinishArchive(std::move(writer)));
+             kpack::BuildArchive(
+                 std::move(inputs),
+                 MakeEditOptions(
+                     pack_, group_.empty() ? GroupOfFile(output_) : group_),
+                 output_));
     CERB_TRY_VOID(made.file.Commit());
     return made.summary;
   }

@@ -69,7 +69,7 @@ class KpackListVerb : public Verb {
     CERB_TRY(const kpack::ArchivePtr archive, OpenArchive(path));
     CERB_TRY(const kpack::Selection selection,
              SelectEntries(archive, options_));
-    json.Key("version").Int(1);
+    json.Key("version").Uint(archive->version());
     json.Key("group").String(archive->group_name());
     json.Key("arch_family").String(archive->arch_family());
     json.Key("arches").BeginArray();
@@ -78,7 +78,8 @@ class KpackListVerb : public Verb {
     json.Key("compression").String(archive->compression());
     json.Key("checksums").Bool(archive->has_checksums());
     json.Key("blobs").Uint(archive->blob_count());
-    Line("{}: group '{}' for {}, {}, {}{}", path, archive->group_name(),
+    Line("{}: version {}, group '{}' for {}, {}, {}{}", path,
+         archive->version(), archive->group_name(),
          fmt::join(archive->arches(), ", "),
          CountedEntries(archive->entries().size(), archive->blob_count()),
          archive->compression(), archive->has_checksums() ? ", checksums" : "");
@@ -108,6 +109,8 @@ class KpackListVerb : public Verb {
     if (entry.checksum) {
       json.Key("checksum").String(fmt::format("{:016x}", *entry.checksum));
     }
+    const std::string hash = archive.ContentHash(entry);
+    if (!hash.empty()) json.Key("content_hash").String(hash);
     std::string line =
         fmt::format("  {}  {}  {}  {} bytes, {} stored", entry.key, entry.arch,
                     entry.type, entry.original_size, entry.stored_size);

@@ -66,7 +66,8 @@ class KpackRecompressVerb : public Verb {
     bytes_in_ = file.size();
     CERB_TRY(const kpack::ArchivePtr archive, OpenArchive(input_));
     PackOptions pack = pack_;
-    if (pack.level == 0) pack.level = kpack::kZstdLevel;
+    // Frames of version 2 are made anew in any case.
+    if (pack.level == 0 && pack.format == "v1") pack.level = kpack::kZstdLevel;
     return kpack::WriteArchive(
         kpack::SelectAll(archive),
         MakeEditOptions(pack, std::string(archive->group_name())), output_);

@@ -21,6 +21,7 @@ Result<std::vector<std::string>> KernelsIn(ByteSpan bytes,
   const std::string where = fmt::format("{}: '{}' for {}", row.archive->path(),
                                         row.entry->key, row.entry->arch);
   if (row.entry->type == "ptx") {
+    // NOLINTNEXTLINE(bugprone-invalid-enum-default-initialization): set below
     images::FatbinEntry entry{};
     entry.kind = images::EntryKind::kPtx;
     entry.payload = bytes;
@@ -39,6 +40,10 @@ Result<std::vector<std::string>> KernelsIn(ByteSpan bytes,
 }  // namespace
 
 void AddPackOptions(CLI::App& app, PackOptions& pack) {
+  AddChoice(app, "--format", pack.format, {"v1", "v2"},
+            "v1 (default), which ROCm reads too, or v2, smaller")
+      ->type_name("F")
+      ->group(kGroupBehaviour);
   AddChoice(app, "--compression", pack.compression, {"zstd", "none"},
             "of code objects: zstd (default) or none")
       ->type_name("HOW")
@@ -57,6 +62,7 @@ kpack::EditOptions MakeEditOptions(const PackOptions& pack,
                             ? kpack::Compression::kNone
                             : kpack::Compression::kZstdPerKernel;
   options.level = pack.level;
+  options.v2 = pack.format == "v2";
   return options;
 }
 

@@ -15,6 +15,7 @@ namespace cerberus::cli {
 
 // How an archive is stored.
 struct PackOptions {
+  std::string format = "v1";
   std::string compression = "zstd";
   int level = 0;
 };

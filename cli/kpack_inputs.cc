@@ -85,7 +85,7 @@ Result<kpack::Metadata> MetadataOf(ByteSpan code, const std::string& path) {
 
 Status AddCode(const std::string& path, const std::string& key,
                const std::string& arch, ByteSpan code,
-               std::vector<KpackInput>& inputs) {
+               std::vector<kpack::NewEntry>& inputs) {
   if (arch.empty()) {
     return Err(FileDiag(path, DiagCode::kBadFormat,
                         "the code object does not say what target it is for"));
@@ -98,16 +98,16 @@ Status AddCode(const std::string& path, const std::string& key,
 }
 
 void AddPtx(const std::string& key, cerberus::Bytes bytes,
-            std::vector<KpackInput>& inputs) {
+            std::vector<kpack::NewEntry>& inputs) {
   kpack::Metadata metadata = {
       {"content_key", kpack::ContentKey(AsText(bytes))}};
   inputs.push_back({key, "ptx", "ptx", std::move(bytes), std::move(metadata)});
 }
 
-Result<std::vector<KpackInput>> ReadFile(const std::string& key,
-                                         const std::string& path) {
+Result<std::vector<kpack::NewEntry>> ReadFile(const std::string& key,
+                                              const std::string& path) {
   CERB_TRY(cerberus::Bytes bytes, ReadAll(path));
-  std::vector<KpackInput> inputs;
+  std::vector<kpack::NewEntry> inputs;
   if (images::IsCodeObject(bytes)) {
     CERB_TRY(const CodeObject object, ReadCodeObject(bytes, path));
     CERB_TRY_VOID(AddCode(path, key, object.target, bytes, inputs));
@@ -133,8 +133,8 @@ Result<std::vector<KpackInput>> ReadFile(const std::string& key,
 }
 
 // A file of a folder: what it is, its path says.
-Result<KpackInput> ReadFolderFile(const std::string& arch,
-                                  const fs::path& path) {
+Result<kpack::NewEntry> ReadFolderFile(const std::string& arch,
+                                       const fs::path& path) {
   const std::string name = path.filename().string();
   const std::size_t dot = name.rfind('.');
   const std::optional<std::string> key = Decode(name.substr(0, dot));
@@ -143,7 +143,7 @@ Result<KpackInput> ReadFolderFile(const std::string& arch,
         FileDiag(path.string(), DiagCode::kBadFormat,
                  "the name is not KEY.TYPE as `kpack extract` writes it"));
   }
-  KpackInput input;
+  kpack::NewEntry input;
   input.key = *key;
   input.arch = arch;
   input.type = name.substr(dot + 1);
@@ -171,8 +171,8 @@ Result<std::vector<fs::path>> Sorted(const fs::path& folder) {
   return paths;
 }
 
-Result<std::vector<KpackInput>> ReadFolder(const std::string& folder) {
-  std::vector<KpackInput> inputs;
+Result<std::vector<kpack::NewEntry>> ReadFolder(const std::string& folder) {
+  std::vector<kpack::NewEntry> inputs;
   CERB_TRY(const std::vector<fs::path> arches, Sorted(folder));
   for (const fs::path& sub : arches) {
     const std::optional<std::string> arch = Decode(sub.filename().string());
@@ -182,7 +182,7 @@ Result<std::vector<KpackInput>> ReadFolder(const std::string& folder) {
     }
     CERB_TRY(const std::vector<fs::path> files, Sorted(sub));
     for (const fs::path& file : files) {
-      CERB_TRY(KpackInput input, ReadFolderFile(*arch, file));
+      CERB_TRY(kpack::NewEntry input, ReadFolderFile(*arch, file));
       inputs.push_back(std::move(input));
     }
   }
@@ -196,7 +196,8 @@ std::string WithNumber(std::string key) {
 
 }  // namespace
 
-Result<std::vector<KpackInput>> ReadKpackInputs(const std::string& argument) {
+Result<std::vector<kpack::NewEntry>> ReadKpackInputs(
+    const std::string& argument) {
   std::error_code error;
   if (fs::is_directory(argument, error)) return ReadFolder(argument);
   const std::size_t equals = argument.rfind('=');

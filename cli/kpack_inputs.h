@@ -7,24 +7,16 @@
 #include <string_view>
 #include <vector>
 
-#include "kpack/writer.h"
-#include "support/bytes.h"
+#include "kpack/edit.h"
 #include "support/result.h"
 
 namespace cerberus::cli {
 
-struct KpackInput {
-  std::string key;
-  std::string arch;
-  std::string type;
-  cerberus::Bytes bytes;
-  kpack::Metadata metadata;
-};
-
 // What one argument stands for: "[KEY=]FILE", a code object, HIP bundle or PTX,
 // or a folder with files TARGET/KEY.TYPE, their names as EntryFileName makes
 // them. Without KEY it is the file's name; "#0" is added where no number is.
-Result<std::vector<KpackInput>> ReadKpackInputs(const std::string& argument);
+Result<std::vector<kpack::NewEntry>> ReadKpackInputs(
+    const std::string& argument);
 
 // "gfx1100/lib%2Fx.so#0.hsaco": bytes that no name of a file may have, or that
 // shells and other systems take badly, as %XX.

@@ -11,6 +11,21 @@
 namespace cerberus::kpack {
 namespace {
 
+// What version 2 says besides: the hash of the content, metadata that is not
+// parsed before it is looked at.
+void CheckV2(const Archive& archive, const Entry& entry, const Bytes& bytes,
+             std::vector<Diag>& wrong) {
+  if (archive.version() != v2::kVersion) return;
+  if (archive.ContentHash(entry) != Hash128Hex(bytes)) {
+    wrong.push_back(
+        EntryDiag(archive, entry, "the content is not what its hash says"));
+  }
+  if (!entry.metadata.encoded().empty() && !entry.metadata) {
+    wrong.push_back(
+        EntryDiag(archive, entry, "'metadata' is not a MessagePack map"));
+  }
+}
+
 // The content keys that an entry of PTX goes by: its own key may be one.
 void CheckContentKeys(const Archive& archive, const Entry& entry,
                       const Bytes& bytes, std::vector<Diag>& wrong) {
@@ -57,6 +72,7 @@ std::vector<Diag> CheckArchive(
         if (!again) wrong.push_back(again.error());
       } else {
         CheckContentKeys(archive, *entry, *bytes, wrong);
+        CheckV2(archive, *entry, *bytes, wrong);
       }
     }
     if (bytes && look) look(first, *bytes, wrong);

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "kpack/format.h"
+#include "kpack/format_v2.h"
 
 namespace cerberus::kpack {
 namespace {
@@ -56,4 +57,15 @@ bool TableIsWhole(ByteSpan header, ByteSpan table) {
          Of(header, table);
 }
 
+namespace v2 {
+
+std::uint64_t IndexChecksum(ByteSpan header, ByteSpan index) {
+  XXH3_state_t state;
+  XXH3_64bits_reset(&state);
+  XXH3_64bits_update(&state, header.data(), kChecksumOffset);
+  XXH3_64bits_update(&state, index.data(), index.size());
+  return XXH3_64bits_digest(&state);
+}
+
+}  // namespace v2
 }  // namespace cerberus::kpack

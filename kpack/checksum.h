@@ -24,6 +24,11 @@ void StoreTableChecksum(std::uint8_t* header, ByteSpan table);
 // Whether header and table are as they were written.
 bool TableIsWhole(ByteSpan header, ByteSpan table);
 
+namespace v2 {
+// Of the header's bytes before the checksum, and of the index.
+std::uint64_t IndexChecksum(ByteSpan header, ByteSpan index);
+}  // namespace v2
+
 }  // namespace cerberus::kpack
 
 #endif  // CERBERUS_KPACK_CHECKSUM_H_

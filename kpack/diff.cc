@@ -27,13 +27,25 @@ Result<std::vector<std::string>> MetadataKeysThatDiffer(const Archive& left,
   return std::vector<std::string>(keys.begin(), keys.end());
 }
 
+// Content hashes speak for the bytes where both archives have them.
+Result<bool> BytesDiffer(const Archive& left, const Entry& a,
+                         const Archive& right, const Entry& b) {
+  if (a.original_size != b.original_size) return true;
+  const std::string ours_hash = left.ContentHash(a);
+  const std::string theirs_hash = right.ContentHash(b);
+  if (!ours_hash.empty() && !theirs_hash.empty()) {
+    return ours_hash != theirs_hash;
+  }
+  CERB_TRY(const Bytes ours, left.Read(a));
+  CERB_TRY(const Bytes theirs, right.Read(b));
+  return ours != theirs;
+}
+
 Status Compare(const Archive& left, const Entry& a, const Archive& right,
                const Entry& b, ArchiveDiff& diff) {
   Difference difference{&a, &b, a.type != b.type, false, {}};
   CERB_TRY(difference.metadata, MetadataKeysThatDiffer(left, a, right, b));
-  CERB_TRY(const Bytes ours, left.Read(a));
-  CERB_TRY(const Bytes theirs, right.Read(b));
-  difference.bytes = ours != theirs;
+  CERB_TRY(difference.bytes, BytesDiffer(left, a, right, b));
   if (difference.type || difference.bytes || !difference.metadata.empty()) {
     diff.entries.push_back(std::move(difference));
   } else {

@@ -10,9 +10,13 @@
 #include "kpack/check.h"
 #include "kpack/format.h"
 #include "kpack/msgpack_writer.h"
+#include "kpack/writer_v2.h"
 
 namespace cerberus::kpack {
 namespace {
+
+// Read as fast as level 3, and 7 to 9 % smaller.
+constexpr int kZstdLevelV2 = 9;
 
 // Whether two archives say the same under one key.
 Status CheckSame(const Selection::Row& a, const Selection::Row& b) {
@@ -32,16 +36,74 @@ Status CheckSame(const Selection::Row& a, const Selection::Row& b) {
   return {};
 }
 
-Status CopyEntry(const Selection::Row& row, bool keep_frames,
-                 ArchiveWriter& writer) {
-  const Archive& archive = *row.archive;
-  const Entry& entry = *row.entry;
-  CERB_TRY(Metadata metadata, CopyMetadata(archive, entry));
-  CERB_TRY(const Bytes stored, archive.ReadStored(entry));
-  CERB_TRY(const Bytes bytes, archive.Unpack(entry, stored));
-  return writer.AddStored(
-      std::string(entry.key), std::string(entry.arch), std::string(entry.type),
-      bytes, keep_frames ? ByteSpan(stored) : ByteSpan(), std::move(metadata));
+ArchiveOptions WriterOptions(const EditOptions& options,
+                             std::set<std::string> arches) {
+  ArchiveOptions archive;
+  archive.group_name = options.group_name;
+  archive.gfx_arch_family = FamilyOf(arches);
+  archive.compression = options.compression;
+  archive.level = options.level != 0 ? options.level
+                  : options.v2       ? kZstdLevelV2
+                                     : kZstdLevel;
+  archive.arches = std::move(arches);
+  if (!options.v2) archive.pool = std::make_shared<FramePool>();
+  return archive;
+}
+
+template <typename Writer>
+Result<FinishedArchive> Finish(Writer writer) {
+  CERB_TRY_VOID(writer.Finish());
+  const EditSummary summary{writer.entry_count(), writer.blob_count(),
+                            writer.size()};
+  return FinishedArchive{std::move(writer).TakeFile(), summary};
+}
+
+Result<FinishedArchive> BuildV1(const Selection& selection,
+                                const EditOptions& options,
+                                const ArchiveOptions& archive,
+                                const std::string& path) {
+  CERB_TRY(ArchiveWriter writer, ArchiveWriter::Create(path, archive));
+  const std::string_view scheme =
+      options.compression == Compression::kNone ? kSchemeNone : kSchemeZstd;
+  for (const Selection::Row& row : selection.rows) {
+    const Entry& entry = *row.entry;
+    const bool keep_frame =
+        options.level == 0 && row.archive->compression() == scheme;
+    CERB_TRY(Metadata metadata, CopyMetadata(*row.archive, entry));
+    CERB_TRY(const Bytes stored, row.archive->ReadStored(entry));
+    CERB_TRY(const Bytes bytes, row.archive->Unpack(entry, stored));
+    CERB_TRY_VOID(writer.AddStored(
+        std::string(entry.key), std::string(entry.arch),
+        std::string(entry.type), bytes,
+        keep_frame ? ByteSpan(stored) : ByteSpan(), std::move(metadata)));
+  }
+  return Finish(std::move(writer));
+}
+
+Result<FinishedArchive> BuildV2(const Selection& selection,
+                                const ArchiveOptions& archive,
+                                const std::string& path) {
+  CERB_TRY(ArchiveWriterV2 writer, ArchiveWriterV2::Create(path, archive));
+  for (const Selection::Row& row : selection.rows) {
+    const Entry& entry = *row.entry;
+    CERB_TRY(const Metadata metadata, CopyMetadata(*row.archive, entry));
+    CERB_TRY(const Bytes bytes, row.archive->Read(entry));
+    CERB_TRY_VOID(writer.Add(std::string(entry.key), std::string(entry.arch),
+                             std::string(entry.type), bytes, metadata));
+  }
+  return Finish(std::move(writer));
+}
+
+template <typename Writer>
+Result<FinishedArchive> BuildNew(const std::vector<NewEntry>& entries,
+                                 const ArchiveOptions& archive,
+                                 const std::string& path) {
+  CERB_TRY(Writer writer, Writer::Create(path, archive));
+  for (const NewEntry& entry : entries) {
+    CERB_TRY_VOID(writer.Add(entry.key, entry.arch, entry.type, entry.bytes,
+                             entry.metadata));
+  }
+  return Finish(std::move(writer));
 }
 
 }  // namespace
@@ -162,23 +224,18 @@ std::string FamilyOf(const std::set<std::string>& all) {
   return std::string(first.begin(), ends.first) + "X";
 }
 
-ArchiveOptions WriterOptions(const EditOptions& options,
-                             std::set<std::string> arches) {
-  ArchiveOptions archive;
-  archive.group_name = options.group_name;
-  archive.gfx_arch_family = FamilyOf(arches);
-  archive.compression = options.compression;
-  if (options.level != 0) archive.level = options.level;
-  archive.arches = std::move(arches);
-  archive.pool = std::make_shared<FramePool>();
-  return archive;
-}
-
-Result<FinishedArchive> FinishArchive(ArchiveWriter writer) {
-  CERB_TRY_VOID(writer.Finish());
-  const EditSummary summary{writer.entry_count(), writer.blob_count(),
-                            writer.size()};
-  return FinishedArchive{std::move(writer).TakeFile(), summary};
+Result<FinishedArchive> BuildArchive(std::vector<NewEntry> entries,
+                                     const EditOptions& options,
+                                     const std::string& path) {
+  std::sort(entries.begin(), entries.end(),
+            [](const NewEntry& a, const NewEntry& b) {
+              return std::tie(a.key, a.arch) < std::tie(b.key, b.arch);
+            });
+  std::set<std::string> arches;
+  for (const NewEntry& entry : entries) arches.insert(entry.arch);
+  const ArchiveOptions archive = WriterOptions(options, std::move(arches));
+  return options.v2 ? BuildNew<ArchiveWriterV2>(entries, archive, path)
+                    : BuildNew<ArchiveWriter>(entries, archive, path);
 }
 
 Result<FinishedArchive> BuildArchive(const Selection& selection,
@@ -188,16 +245,9 @@ Result<FinishedArchive> BuildArchive(const Selection& selection,
   for (const Selection::Row& row : selection.rows) {
     arches.emplace(row.entry->arch);
   }
-  CERB_TRY(ArchiveWriter writer,
-           ArchiveWriter::Create(path, WriterOptions(options, arches)));
-  const std::string_view scheme =
-      options.compression == Compression::kNone ? kSchemeNone : kSchemeZstd;
-  for (const Selection::Row& row : selection.rows) {
-    const bool keep_frames =
-        options.level == 0 && row.archive->compression() == scheme;
-    CERB_TRY_VOID(CopyEntry(row, keep_frames, writer));
-  }
-  return FinishArchive(std::move(writer));
+  const ArchiveOptions archive = WriterOptions(options, std::move(arches));
+  return options.v2 ? BuildV2(selection, archive, path)
+                    : BuildV1(selection, options, archive, path);
 }
 
 Result<EditSummary> WriteArchive(const Selection& selection,

@@ -61,7 +61,9 @@ std::map<std::string, Selection> ByArch(const Selection& selection);
 struct EditOptions {
   std::string group_name;
   Compression compression = Compression::kZstdPerKernel;
-  int level = 0;  // 0: frames stay as they are, new ones are of level 3
+  // 0: frames stay as they are, new ones are of level 3, of version 2 of 9.
+  int level = 0;
+  bool v2 = false;  // all frames are made anew
 };
 
 // "gfx110X" for gfx1100 and gfx1101, the target itself where there is one.
@@ -78,11 +80,18 @@ struct FinishedArchive {
   OutputFile file;
   EditSummary summary;
 };
-Result<FinishedArchive> FinishArchive(ArchiveWriter writer);
-// For an archive with entries for these targets.
-ArchiveOptions WriterOptions(const EditOptions& options,
-                             std::set<std::string> arches);
-
+// A new entry.
+struct NewEntry {
+  std::string key;
+  std::string arch;
+  std::string type;
+  Bytes bytes;
+  Metadata metadata;
+};
+// Blobs stand in the order of the keys, whatever that of `entries`.
+Result<FinishedArchive> BuildArchive(std::vector<NewEntry> entries,
+                                     const EditOptions& options,
+                                     const std::string& path);
 // Everything that is read is checked.
 Result<FinishedArchive> BuildArchive(const Selection& selection,
                                      const EditOptions& options,

@@ -21,6 +21,12 @@ inline constexpr char kChecksumKey[] = "xxh3";
 // The key in the table: u32 of each frame, so that they need not be walked.
 inline constexpr char kFrameSizesKey[] = "frame_sizes";
 
+// A zstd block takes at least 4 bytes (3 of header, 1 of content) and yields
+// at most 128 KiB (RFC 8878, section 3.1.1.2), so nothing unpacks to more
+// than this many times its size. Claims beyond it are refused before memory
+// is allocated for them.
+inline constexpr std::uint64_t kMaxZstdRatio = 128 * 1024 / 4;
+
 inline constexpr char kSchemeNone[] = "none";
 inline constexpr char kSchemeZstd[] = "zstd-per-kernel";
 inline constexpr int kZstdLevel = 3;

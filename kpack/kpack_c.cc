@@ -232,7 +232,8 @@ kpack_error_t kpack_discover_binary_path(const void* address, char* path,
       return FailWith(nullptr, KPACK_ERROR_PATH_DISCOVERY_FAILED,
                       "no file is mapped at the address");
     }
-    if (mapping.path.size() >= path_size) return BadArgument(nullptr, __func__);
+    if (mapping.path.size() >= path_size)
+      return BadArgument(nullptr, "kpack_discover_binary_path");
     std::memcpy(path, mapping.path.c_str(), mapping.path.size() + 1);
     if (offset != nullptr) *offset = mapping.offset;
     return KPACK_SUCCESS;

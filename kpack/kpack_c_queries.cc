@@ -15,7 +15,6 @@ using cerberus::kpack::Entry;
 using cerberus::kpack::FailWith;
 using cerberus::kpack::FindEntry;
 using cerberus::kpack::Guard;
-using cerberus::kpack::JsonText;
 using cerberus::kpack::KpackResult;
 using cerberus::kpack::KpackStatus;
 
@@ -49,7 +48,7 @@ std::string MetadataJson(const Entry& entry) {
 KpackStatus MakeView(kpack_archive& handle, const Entry& entry,
                      kpack_archive::View& view) {
   const Archive& archive = *handle.archive;
-  if (archive.is_compressed()) {
+  if (!archive.IsPlain(entry)) {
     KpackResult<Bytes> bytes = archive.Read(entry);
     if (!bytes) return tl::unexpected<KpackDiag>(std::move(bytes).error());
     view.unpacked = *std::move(bytes);
@@ -210,7 +209,9 @@ kpack_error_t kpack_release_view(kpack_archive_t archive,
     const auto at = std::find_if(
         archive->views.begin(), archive->views.end(),
         [&](const auto& view) { return view.second.data == kernel_data; });
-    if (at == archive->views.end()) return BadArgument(archive, __func__);
+    if (at == archive->views.end()) {
+      return BadArgument(archive, "kpack_release_view");
+    }
     if (--at->second.users == 0) archive->views.erase(at);
     return KPACK_SUCCESS;
   });

@@ -14,20 +14,44 @@
 
 #include "kpack/checksum.h"
 #include "kpack/format.h"
+#include "kpack/reader_v2.h"
 
 namespace cerberus::kpack {
 namespace {
 
-// A zstd block takes at least 4 bytes (3 of header, 1 of content) and yields
-// at most 128 KiB (RFC 8878, section 3.1.1.2), so nothing unpacks to more
-// than this many times its size. Claims beyond it are refused before memory
-// is allocated for them.
-constexpr std::uint64_t kMaxZstdRatio = 128 * 1024 / 4;
-
 // Values in one table of contents: about 20 for each entry.
 constexpr std::uint32_t kMaxTocValues = 1u << 24;
 
+struct FreeContext {
+  void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
+};
+
+// Bytes written to `out`, or an error of zstd's. `reference` may be empty.
+std::size_t Decompress(ByteSpan frames, ByteSpan reference, Bytes& out) {
+  const std::unique_ptr<ZSTD_DCtx, FreeContext> context(ZSTD_createDCtx());
+  if (context == nullptr) throw std::bad_alloc();
+  if (!reference.empty()) {
+    ZSTD_DCtx_refPrefix(context.get(), reference.data(), reference.size());
+  }
+  return ZSTD_decompressDCtx(context.get(), out.data(), out.size(),
+                             frames.data(), frames.size());
+}
+
 }  // namespace
+
+tl::unexpected<KpackDiag> FormatError(const std::string& path, KpackCode code,
+                                      std::uint64_t offset,
+                                      std::string message) {
+  Where where;
+  where.file = path;
+  where.offset = static_cast<std::int64_t>(offset);
+  const bool unsupported = code == KpackCode::kUnsupportedVersion ||
+                           code == KpackCode::kNotImplemented;
+  return tl::unexpected<KpackDiag>(KpackDiag(
+      code,
+      MakeDiag(unsupported ? DiagCode::kUnsupported : DiagCode::kBadFormat,
+               std::move(where), std::move(message))));
+}
 
 // Turns the bytes of a file into an Archive. Every error names the offset in
 // the file and what was found there.
@@ -37,6 +61,9 @@ class TocReader {
 
   KpackStatus Read() {
     KpackStatus status = ReadHeader();
+    if (status && a_.version_ == v2::kVersion) {
+      return IndexReader(a_, header_).Read();
+    }
     if (status) status = ReadTop();
     if (status) status = compressed() ? ReadFrames() : ReadBlobList();
     if (status) status = ReadEntries();
@@ -48,14 +75,7 @@ class TocReader {
 
   tl::unexpected<KpackDiag> Fail(KpackCode code, std::uint64_t offset,
                                  std::string message) const {
-    Where where;
-    where.file = a_.path_;
-    where.offset = static_cast<std::int64_t>(offset);
-    const DiagCode kind = code == KpackCode::kUnsupportedVersion
-                              ? DiagCode::kUnsupported
-                              : DiagCode::kBadFormat;
-    return tl::unexpected<KpackDiag>(
-        KpackDiag(code, MakeDiag(kind, std::move(where), std::move(message))));
+    return FormatError(a_.path_, code, offset, std::move(message));
   }
   // In the table of contents single values have no offset of their own.
   tl::unexpected<KpackDiag> TocError(std::string message) const {
@@ -88,10 +108,12 @@ class TocReader {
                   "the header is cut short");
     }
     const auto version = LoadLe<std::uint32_t>(bytes.data() + 4);
+    a_.version_ = version;
+    if (version == v2::kVersion) return {};
     if (version != kVersion1) {
-      return Fail(
-          KpackCode::kUnsupportedVersion, 4,
-          fmt::format("archive version {}, expected {}", version, kVersion1));
+      return Fail(KpackCode::kUnsupportedVersion, 4,
+                  fmt::format("archive version {}, expected {} or {}", version,
+                              kVersion1, v2::kVersion));
     }
     toc_offset_ = LoadLe<std::uint64_t>(bytes.data() + 8);
     if (toc_offset_ < kHeaderUsedBytes || toc_offset_ >= a_.size()) {
@@ -342,14 +364,15 @@ class TocReader {
     entry.key = key;
     entry.arch = *arch_name;
     entry.type = row.Find("type").AsString().value_or("");
-    entry.metadata = row.Find("metadata");
-    if (entry.metadata && !entry.metadata.is_map()) {
+    const Value metadata = row.Find("metadata");
+    entry.metadata = EntryMetadata(metadata);
+    if (metadata && !metadata.is_map()) {
       return fail(": 'metadata' is not a map");
     }
     // Where another tool has written the table anew, without a checksum of its
     // own, blobs may have changed as well.
     if (a_.has_checksums_) {
-      entry.checksum = entry.metadata.Find(kChecksumKey).AsUint();
+      entry.checksum = metadata.Find(kChecksumKey).AsUint();
     }
     const std::optional<std::uint64_t> ordinal = row.Find("ordinal").AsUint();
     if (!ordinal) return fail(" has no 'ordinal'");
@@ -521,10 +544,14 @@ KpackResult<Bytes> Archive::ReadStored(const Entry& entry) const {
 
 KpackResult<Bytes> Archive::Unpack(const Entry& entry, ByteSpan stored) const {
   try {
-    if (!compressed_) return Bytes(stored.begin(), stored.end());
+    if (IsPlain(entry)) return Bytes(stored.begin(), stored.end());
+    KpackResult<std::shared_ptr<const Bytes>> reference = Reference(entry);
+    if (!reference) {
+      return tl::unexpected<KpackDiag>(std::move(reference).error());
+    }
     Bytes out(entry.original_size);
-    const std::size_t size =
-        ZSTD_decompress(out.data(), out.size(), stored.data(), stored.size());
+    const std::size_t size = Decompress(
+        stored, *reference ? ByteSpan(**reference) : ByteSpan(), out);
     if (ZSTD_isError(size)) {
       return BlobError(
           entry, KpackCode::kDecompressionFailed,
@@ -545,7 +572,7 @@ KpackResult<Bytes> Archive::Unpack(const Entry& entry, ByteSpan stored) const {
 
 KpackResult<Bytes> Archive::Read(const Entry& entry) const {
   KpackResult<Bytes> stored = ReadStored(entry);
-  if (!stored || !compressed_) return stored;
+  if (!stored || IsPlain(entry)) return stored;
   return Unpack(entry, *stored);
 }
 

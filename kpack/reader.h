@@ -13,18 +13,48 @@
 #define CERBERUS_KPACK_READER_H_
 
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kpack/error.h"
+#include "kpack/format.h"
+#include "kpack/format_v2.h"
 #include "kpack/msgpack_value.h"
 #include "support/bytes.h"
 #include "support/input_file.h"
 
 namespace cerberus::kpack {
+
+class Archive;
+
+// What an entry says beside its bytes: a map, or absent. Of version 2 it is
+// parsed when it is first looked at, and absent if it is no map.
+class EntryMetadata {
+ public:
+  EntryMetadata() = default;
+  explicit EntryMetadata(Value value) : value_(value) {}
+  EntryMetadata(const Archive* archive, ByteSpan encoded)
+      : archive_(archive), encoded_(encoded) {}
+
+  Value value() const;
+  operator Value() const { return value(); }  // NOLINT(google-explicit-*)
+  explicit operator bool() const { return static_cast<bool>(value()); }
+  Value Find(std::string_view key) const { return value().Find(key); }
+  // Version 2: its bytes, empty if there is none.
+  ByteSpan encoded() const { return encoded_; }
+
+ private:
+  const Archive* archive_ = nullptr;
+  ByteSpan encoded_;
+  Value value_;
+};
 
 // One row of the table of contents. Views live as long as the archive.
 struct Entry {
@@ -34,7 +64,7 @@ struct Entry {
   std::uint32_t ordinal = 0;        // of the blob
   std::uint64_t original_size = 0;  // bytes that Read returns
   std::uint64_t stored_size = 0;    // bytes it takes in the file
-  Value metadata;                   // a map, or absent
+  EntryMetadata metadata;
   // Of the stored bytes. Absent if the archive has no checksums.
   std::optional<std::uint64_t> checksum;
 };
@@ -49,6 +79,7 @@ class Archive {
       ByteSpan bytes, const std::string& name);
 
   const std::string& path() const { return path_; }
+  std::uint32_t version() const { return version_; }
   std::string_view group_name() const { return group_name_; }
   std::string_view arch_family() const { return arch_family_; }
   std::string_view compression() const { return compression_; }
@@ -79,10 +110,19 @@ class Archive {
     return blobs_[entry.ordinal].offset;
   }
   KpackStatus CheckStored(const Entry& entry, ByteSpan stored) const;
-  bool is_compressed() const { return compressed_; }
+  // Whether they are stored as they are.
+  bool IsPlain(const Entry& entry) const {
+    return version_ == v2::kVersion ? BlobV2(entry.ordinal).codec == v2::kPlain
+                                    : !compressed_;
+  }
+  // Version 2: XXH3 of 128 bits of the unpacked bytes, as 32 hex digits; else
+  // empty.
+  std::string ContentHash(const Entry& entry) const;
 
  private:
   friend class TocReader;
+  friend class IndexReader;
+  friend class EntryMetadata;
 
   Archive() = default;
   static KpackResult<std::shared_ptr<const Archive>> Parse(
@@ -97,6 +137,11 @@ class Archive {
   }
   tl::unexpected<KpackDiag> BlobError(const Entry& entry, KpackCode code,
                                       std::string message) const;
+  v2::Blob BlobV2(std::uint32_t ordinal) const;
+  Value MetadataV2(ByteSpan encoded) const;
+  // The bytes of the blob that the entry's frame was compressed behind, or
+  // null.
+  KpackResult<std::shared_ptr<const Bytes>> Reference(const Entry& entry) const;
   // The range lies within size().
   Result<Bytes> ReadAt(std::uint64_t offset, std::uint64_t size) const;
   // The same of an entry with a checksum, which is looked at.
@@ -117,7 +162,19 @@ class Archive {
   std::vector<std::string_view> arches_;
   std::vector<Entry> entries_;
   std::vector<Blob> blobs_;  // by ordinal, as stored
+  std::uint32_t version_ = kVersion1;
+
+  // Version 2 keeps what was read once.
+  mutable std::mutex mutex_;
+  mutable std::map<std::pair<const std::uint8_t*, std::size_t>, Document>
+      metadata_;
+  mutable std::deque<std::pair<std::uint32_t, std::shared_ptr<const Bytes>>>
+      references_;  // the last one first
 };
+
+inline Value EntryMetadata::value() const {
+  return archive_ == nullptr ? value_ : archive_->MetadataV2(encoded_);
+}
 
 }  // namespace cerberus::kpack
 

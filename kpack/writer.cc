@@ -25,7 +25,8 @@ Diag WriterDiag(DiagCode code, const std::string& path, std::string message) {
 // Of blobs that are being compressed and frames that are not written yet.
 constexpr std::uint64_t kMostPending = std::uint64_t{16} << 20;
 
-// The pairs of a map.
+}  // namespace
+
 void WriteMetadata(MsgpackWriter& w, const Metadata& metadata) {
   for (const auto& [key, value] : metadata) {
     w.String(key);
@@ -46,8 +47,6 @@ void WriteMetadata(MsgpackWriter& w, const Metadata& metadata) {
     }
   }
 }
-
-}  // namespace
 
 Result<ArchiveWriter> ArchiveWriter::Create(const std::string& path,
                                             ArchiveOptions options,

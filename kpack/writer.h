@@ -60,6 +60,9 @@ using MetadataValue =
                  EncodedValue>;
 using Metadata = std::map<std::string, MetadataValue>;
 
+// The pairs of its map.
+void WriteMetadata(MsgpackWriter& writer, const Metadata& metadata);
+
 class ArchiveWriter {
  public:
   static Result<ArchiveWriter> Create(const std::string& path,

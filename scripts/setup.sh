@@ -46,14 +46,17 @@ else
 fi
 
 # LIEF is the independent reader that checks every rewritten binary; tinygrad
-# carries AMD's pseudo-code, which checks the emulator's instructions.
-if build/venv/bin/python3 -c 'import lief, tinygrad' 2>/dev/null; then
+# carries AMD's pseudo-code, which checks the emulator's instructions; of
+# msgpack, xxhash and zstandard the independent reader of archives is made.
+if build/venv/bin/python3 -c 'import lief, tinygrad, msgpack, xxhash, zstandard' \
+    2>/dev/null; then
   say "Python environment: all there"
 else
-  say "making a Python environment with LIEF and tinygrad in build/venv"
+  say "making a Python environment for the tests in build/venv"
   mkdir -p build
   python3 -m venv build/venv
-  build/venv/bin/pip install -q 'lief>=0.16' tinygrad==0.14.0
+  build/venv/bin/pip install -q 'lief>=0.16' tinygrad==0.14.0 \
+    'msgpack>=1.0' 'xxhash>=3.0' 'zstandard>=0.19'
 fi
 
 # install_cuda FOLDER VERSION [CCCL]: what samples and tests need of a CUDA

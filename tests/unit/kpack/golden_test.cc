@@ -1,5 +1,5 @@
 // Archives written by earlier versions stay readable for ever. The files in
-// tests/kpack/golden/v1 are never rewritten; new kinds get new files.
+// tests/kpack/golden are never rewritten; new kinds get new files.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -53,6 +53,27 @@ TEST(Golden, Version1) {
     ASSERT_TRUE(bytes.has_value()) << bytes.error().ToString();
     EXPECT_EQ(AsText(*bytes), Pattern(e.size, e.seed));
   }
+}
+
+TEST(Golden, Version2) {
+  const auto plain =
+      Archive::Open(CERBERUS_TESTS "/kpack/golden/v2/plain.kpack");
+  ASSERT_TRUE(plain.has_value()) << plain.error().ToString();
+  EXPECT_EQ((*plain)->version(), 2u);
+  EXPECT_EQ(AsText(*(*plain)->Read(*(*plain)->Find("k#0", "gfx1100"))), "abc");
+
+  const auto archive =
+      Archive::Open(CERBERUS_TESTS "/kpack/golden/v2/reference.kpack");
+  ASSERT_TRUE(archive.has_value()) << archive.error().ToString();
+  const auto read = [&](const char* key, const char* arch) {
+    return std::string(AsText(*(*archive)->Read(*(*archive)->Find(key, arch))));
+  };
+  EXPECT_EQ(read("app#0", "gfx1100"), Pattern(5000, 4));
+  EXPECT_EQ(read("app#0", "gfx1101"), Pattern(4990, 4));
+  EXPECT_EQ(read("lib/app.so#2", "gfx1100"), Pattern(1, 5));
+  EXPECT_EQ(read("zero#0", "gfx1101"), "");
+  // The second is stored as a few bytes behind the first.
+  EXPECT_LT((*archive)->Find("app#0", "gfx1101")->stored_size, 50u);
 }
 
 TEST(Golden, Checksums) {

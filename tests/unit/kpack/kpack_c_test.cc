@@ -322,6 +322,8 @@ TEST_F(KpackC, ViewsOfPlainBytesAreTheFiles) {
   EXPECT_EQ(kpack_release_view(archive, one.data()), KPACK_SUCCESS);
   EXPECT_EQ(kpack_release_view(archive, one.data()),
             KPACK_ERROR_INVALID_ARGUMENT);
+  EXPECT_THAT(kpack_get_last_error(archive),
+              testing::HasSubstr("kpack_release_view: "));
   EXPECT_EQ(three, "three");
   kpack_close(archive);
 }
