@@ -104,9 +104,8 @@ Status Conversion::Open(rewriter::Binary binary) {
   const std::vector<DeviceLibrary> libraries =
       options_.member ? std::vector<DeviceLibrary>()
                       : FindDeviceLibraries(*binary_);
-  holds_nothing_ = binary_->fatbins().empty() &&
-                   binary_->wrappers().empty() && modules_.empty() &&
-                   !binary_->links_cuda_driver();
+  holds_nothing_ = binary_->fatbins().empty() && binary_->wrappers().empty() &&
+                   modules_.empty() && !binary_->links_cuda_driver();
   if (holds_nothing_ && !(options_.member && options_.member->even_if_empty)) {
     return Err(HoldsNothing(input_name_, libraries));
   }

@@ -133,6 +133,7 @@ Status GroupConversion::Create() {
 
 Result<bool> GroupConversion::Compile() {
   std::vector<Conversion*> conversions;
+  conversions.reserve(members_.size());
   for (Member& member : members_) {
     conversions.push_back(member.conversion.get());
   }
@@ -141,8 +142,8 @@ Result<bool> GroupConversion::Compile() {
   std::set<std::string> names;
   for (const Member& member : members_) names.insert(BaseName(member.output));
   for (auto& [target, archive] : archives_) {
-    CERB_TRY_VOID(CarryOver(options_.group, names, FolderOf(options_.output),
-                            archive));
+    CERB_TRY_VOID(
+        CarryOver(options_.group, names, FolderOf(options_.output), archive));
   }
   return true;
 }
@@ -196,6 +197,7 @@ std::vector<std::string> GroupConversion::DescribeModules() const {
 
 std::vector<std::string> GroupConversion::output_paths() const {
   std::vector<std::string> paths;
+  paths.reserve(archives_.size() + members_.size());
   for (const auto& [target, archive] : archives_) {
     paths.push_back(archive.path());
   }

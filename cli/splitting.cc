@@ -57,6 +57,7 @@ Status Splitting::PackImage(const rewriter::LocatedHipImage& image,
                             ArchivesByTarget& archives,
                             const MakeArchive& make) {
   std::vector<std::string> there;
+  there.reserve(objects.rows.size());
   for (const rewriter::CodeObjects::Row& row : objects.rows) {
     there.push_back(row.target);
   }
