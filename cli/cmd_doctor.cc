@@ -24,6 +24,7 @@
 #include "cli/nvidia_libraries.h"
 #include "cli/options.h"
 #include "cli/paths.h"
+#include "cli/process.h"
 #include "cli/verb.h"
 #include "formats/self_report.h"
 #include "kpack/reader.h"
@@ -126,18 +127,22 @@ std::string FindDriverOf(const rewriter::Binary& binary,
 }
 
 // The one in the loader's own folders, which it knows best; "" if there is
-// none. Asked before the stub is loaded, which has the same name.
+// none. A program without a search path is asked, for ours leads to the stub:
+// traced, it loads nothing and prints "libcuda.so.1 => /path (address)"
+// (ld.so(8), LD_TRACE_LOADED_OBJECTS).
 std::string FindLoadersDriver() {
-  void* library = ::dlopen(kDriver, RTLD_LAZY | RTLD_LOCAL);
-  if (library == nullptr) return "";
-  std::string path = kDriver;
-  Dl_info place;
-  if (void* symbol = ::dlsym(library, "cuInit");
-      symbol != nullptr && ::dladdr(symbol, &place) != 0) {
-    path = place.dli_fname;
-  }
-  ::dlclose(library);
-  return path;
+  const Result<ProcessResult> traced =
+      RunProcess({"/usr/bin/env", "LD_TRACE_LOADED_OBJECTS=1",
+                  std::string("LD_PRELOAD=") + kDriver, "/bin/true"},
+                 {}, {});
+  if (!traced) return "";
+  const std::string_view lines(
+      reinterpret_cast<const char*>(traced->out.data()), traced->out.size());
+  const std::string arrow = std::string(kDriver) + " => ";
+  const std::size_t at = lines.find(arrow);
+  if (at == lines.npos) return "";
+  const std::string_view rest = lines.substr(at + arrow.size());
+  return std::string(rest.substr(0, rest.find(" (")));
 }
 
 struct FileInfo {
