@@ -262,13 +262,15 @@ Status TreePacking::OpenProgram(Item& item) {
   const TreeEntry& entry = *item.entry;
   Result<packager::Descriptor> file = tree_->Open(entry.path);
   if (!file) return LeaveOut(item, file.error().message);
-  Bytes start(64);
+  Bytes start(4096);
   const ssize_t n = ::read(file->get(), start.data(), start.size());
   if (n < 0) {
     return LeaveOut(item, ErrnoDiag("", "cannot read", errno).message);
   }
   start.resize(static_cast<std::size_t>(n));
-  if (!rewriter::IsLoadable(start)) return {};
+  if (!rewriter::IsLoadable(start) && !rewriter::IsLoadableByWindows(start)) {
+    return {};
+  }
   Result<rewriter::Binary> binary =
       rewriter::Binary::Open(tree_->Name(entry.path));
   if (!binary) return LeaveAsItIs(item, std::move(binary).error());
@@ -337,7 +339,9 @@ Status TreePacking::OpenCuda(Item& item, rewriter::Binary binary) {
   }
   if (status) status = conversion->Plan();
   if (!status) return status;
-  WarnOfSearchPath(path, conversion->binary());
+  if (!conversion->binary().is_pe()) {
+    WarnOfSearchPath(path, conversion->binary());
+  }
   summary_.ptx_bytes += conversion->ptx_bytes();
   item.conversion = std::move(conversion);
   item.action = Action::kConvert;

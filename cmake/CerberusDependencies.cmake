@@ -14,8 +14,12 @@ if(CERBERUS_PORTABLE)
 endif()
 pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
 pkg_check_modules(LIBZIP REQUIRED IMPORTED_TARGET libzip)
-pkg_check_modules(SQLITE3 REQUIRED IMPORTED_TARGET sqlite3)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+# In the program, for machines that have none.
+find_library(CERBERUS_SQLITE_STATIC NAMES libsqlite3.a REQUIRED)
+add_library(cerberus_sqlite INTERFACE)
+target_link_libraries(cerberus_sqlite INTERFACE
+  ${CERBERUS_SQLITE_STATIC} ${CMAKE_DL_LIBS} m)
 find_package(fmt REQUIRED)
 # Debian 13's. Its headers do not compile with clang 22's consteval; format
 # strings are then checked when they are used.

@@ -67,6 +67,17 @@ bool IsLoadable(ByteSpan start) {
          (header.e_type == ET_DYN || header.e_type == ET_EXEC);
 }
 
+bool IsLoadableByWindows(ByteSpan start) {
+  constexpr std::size_t kPlace = 0x3c;  // e_lfanew
+  constexpr std::uint16_t kAmd64 = 0x8664;
+  if (!StartsWith(start, "MZ") || start.size() < kPlace + 4) return false;
+  const auto at = LoadLe<std::uint32_t>(start.data() + kPlace);
+  constexpr std::size_t kHead = 6;  // signature and machine
+  if (at > start.size() || start.size() - at < kHead) return false;
+  return StartsWith(start.subspan(at), std::string_view("PE\0\0", 4)) &&
+         LoadLe<std::uint16_t>(start.data() + at + 4) == kAmd64;
+}
+
 FileKind DetectFileKind(ByteSpan bytes) {
   if (bytes.empty()) return FileKind::kEmpty;
   if (StartsWith(bytes,

@@ -39,6 +39,9 @@ FileKind DetectFileKind(ByteSpan bytes);
 // Whether a file that begins like this is a program or library that a loader
 // would take on x86-64.
 bool IsLoadable(ByteSpan start);
+// The same for Windows; `start` must reach to the header behind the program for
+// DOS, 4 KiB mostly do.
+bool IsLoadableByWindows(ByteSpan start);
 
 // One __fatBinC_Wrapper_t of .nvFatBinSegment: what a translation unit
 // registers with cudart.

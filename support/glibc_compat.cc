@@ -53,6 +53,13 @@ CERB_FORWARD(int, pthread_detach, (pthread_t thread), (thread));
 CERB_FORWARD(int, pthread_attr_setstacksize,
              (pthread_attr_t * attributes, std::size_t size),
              (attributes, size));
+CERB_FORWARD(int, pthread_mutex_trylock, (pthread_mutex_t * mutex), (mutex));
+CERB_FORWARD(int, pthread_mutexattr_init, (pthread_mutexattr_t * attributes),
+             (attributes));
+CERB_FORWARD(int, pthread_mutexattr_settype,
+             (pthread_mutexattr_t * attributes, int type), (attributes, type));
+CERB_FORWARD(int, pthread_mutexattr_destroy, (pthread_mutexattr_t * attributes),
+             (attributes));
 CERB_FORWARD(int, pthread_rwlock_rdlock, (pthread_rwlock_t * lock), (lock));
 CERB_FORWARD(int, pthread_rwlock_wrlock, (pthread_rwlock_t * lock), (lock));
 CERB_FORWARD(int, pthread_rwlock_unlock, (pthread_rwlock_t * lock), (lock));
@@ -116,7 +123,13 @@ int __wrap_stat(const char* path, struct stat* out) {
 int __wrap_fstat(int fd, struct stat* out) {
   return __fxstat(kStatVersion, fd, out);
 }
-// libstdc++ calls it by this name; on x86-64 it is the same.
+// libstdc++ and SQLite call them by these names; on x86-64 it is the same.
+int __wrap_stat64(const char* path, struct stat* out) {
+  return __xstat(kStatVersion, path, out);
+}
+int __wrap_lstat64(const char* path, struct stat* out) {
+  return __lxstat(kStatVersion, path, out);
+}
 int __wrap_fstat64(int fd, struct stat* out) {
   return __fxstat(kStatVersion, fd, out);
 }

@@ -22,7 +22,7 @@ ROOT = HERE.parents[1]
 PREFIX = "cerberus_runtime"
 # Debian's packages that binaries hold parts of: their licences go along.
 LINKED = ("llvm-22-dev", "libstdc++-12-dev", "zlib1g-dev", "libzstd-dev",
-          "liblz4-dev", "libxxhash-dev", "libmsgpack-cxx-dev", "libfmt-dev",
+          "liblz4-dev", "libsqlite3-dev", "libxxhash-dev", "libmsgpack-cxx-dev", "libfmt-dev",
           "libexpected-dev", "libcli11-dev")
 TAKEN_IN = ("libzip4", "libssl3", "libbz2-1.0")
 
