@@ -24,6 +24,15 @@ packages=(
   python3 python3-venv ca-certificates procps util-linux
 )
 
+apt_as_root() {
+  local as_root=()
+  if ((EUID != 0)); then
+    command -v sudo >/dev/null || die "run as root, or install sudo"
+    as_root=(sudo)
+  fi
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get "$@"
+}
+
 missing=()
 for package in "${packages[@]}"; do
   dpkg-query -W -f '${Status}' "$package" 2>/dev/null |
@@ -31,14 +40,8 @@ for package in "${packages[@]}"; do
 done
 if ((${#missing[@]})); then
   say "installing from Debian: ${missing[*]}"
-  as_root=()
-  if ((EUID != 0)); then
-    command -v sudo >/dev/null || die "run as root, or install sudo"
-    as_root=(sudo)
-  fi
-  "${as_root[@]}" apt-get update -q
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -q -y --no-install-recommends "${missing[@]}" ||
+  apt_as_root update -q
+  apt_as_root install -q -y --no-install-recommends "${missing[@]}" ||
     die "apt-get failed; LLVM 22 comes from Debian's security archive" \
         "(bookworm-security, trixie-security): is it among apt's sources?"
 else
@@ -111,13 +114,17 @@ fi
 # it, nor its own HSA runtime. 19 MB to fetch, and what it needs that the
 # machine lacks.
 rocm=build/rocm-debian
-if [[ ! -e $rocm/usr/bin/rocminfo ]]; then
-  say "unpacking Debian's HIP runtime into $rocm"
-  rm -rf $rocm.part && mkdir -p $rocm.part/archives/partial
+fetch_rocm() {
   apt-get install -q -y --download-only --reinstall \
     --no-install-recommends -o Debug::NoLocking=1 \
     -o Dir::Cache::archives="$PWD/$rocm.part/archives" \
-    libamdhip64-5 libhsa-runtime-dev rocminfo >$rocm.part/log ||
+    libamdhip64-5 libhsa-runtime-dev rocminfo >"$rocm.part/log" 2>&1
+}
+if [[ ! -e $rocm/usr/bin/rocminfo ]]; then
+  say "unpacking Debian's HIP runtime into $rocm"
+  rm -rf $rocm.part && mkdir -p $rocm.part/archives/partial
+  # The lists of packages may be old, or not there.
+  fetch_rocm || { apt_as_root update -q && fetch_rocm; } ||
     die "apt-get failed: $(tail -1 $rocm.part/log)"
   for package in $rocm.part/archives/*.deb; do
     dpkg-deb -x "$package" $rocm.part
