@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "support/bytes.h"
-#include "support/target_id.h"
+#include "support/targets/target_id.h"
 
 namespace cerberus::cache {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "cli/code_object.h"
+#include "cli/convert/code_object.h"
 #include "cli/name_filter.h"
 #include "cli/options.h"
 #include "cli/paths.h"

@@ -10,11 +10,11 @@
 #include <thread>
 #include <vector>
 
-#include "cli/conversion.h"
-#include "support/nearest_targets.h"
-#include "support/target_id.h"
-#include "support/target_sets.h"
-#include "support/target_table.h"
+#include "cli/convert/conversion.h"
+#include "support/targets/nearest_targets.h"
+#include "support/targets/target_id.h"
+#include "support/targets/target_sets.h"
+#include "support/targets/target_table.h"
 
 namespace cerberus::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/jobserver.h"
+#include "cli/convert/jobserver.h"
 #include "cli/process.h"
 #include "cli/verb.h"
 #include "support/result.h"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/compiler.h"
+#include "cli/convert/compiler.h"
 #include "cli/line_printer.h"
 
 namespace cerberus::cli {

@@ -12,7 +12,7 @@
 #include <system_error>
 #include <utility>
 
-#include "support/target_id.h"
+#include "support/targets/target_id.h"
 
 namespace cerberus::kpack {
 namespace {

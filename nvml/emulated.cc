@@ -7,7 +7,7 @@
 #include "hip/find_emulator.h"
 #include "hip/hip_loader.h"
 #include "hip/visible_devices.h"
-#include "support/target_id.h"
+#include "support/targets/target_id.h"
 
 namespace cerberus::nvml {
 namespace {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "support/target_table.h"
+#include "support/targets/target_table.h"
 
 namespace cerberus::nvml {
 

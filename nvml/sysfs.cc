@@ -11,7 +11,7 @@
 #include <map>
 
 #include "hip/visible_devices.h"
-#include "support/target_id.h"
+#include "support/targets/target_id.h"
 
 namespace cerberus::nvml {
 namespace {

@@ -15,7 +15,7 @@
 #include "nvml/emulated.h"
 #include "nvml/rocm_smi.h"
 #include "nvml/sysfs.h"
-#include "support/target_table.h"
+#include "support/targets/target_table.h"
 
 namespace cerberus::nvml {
 

@@ -10,7 +10,7 @@
 
 #include <string>
 
-#include "packager/tree.h"
+#include "packager/tree/tree.h"
 #include "support/result.h"
 
 namespace cerberus::packager {

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "images/fatbin.h"
-#include "rewriter/elf.h"
+#include "rewriter/elf/elf.h"
 #include "rewriter/embedded_ptx.h"
 #include "rewriter/hip_code.h"
-#include "rewriter/pe.h"
+#include "rewriter/pe/pe.h"
 #include "support/bytes.h"
 #include "support/input_file.h"
 #include "support/mapped_file.h"

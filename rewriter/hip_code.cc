@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "support/target_id.h"
+#include "support/targets/target_id.h"
 
 namespace cerberus::rewriter {
 namespace {

@@ -10,9 +10,9 @@
 #include "formats/segment.h"
 #include "formats/segment_checksum.h"
 #include "kpack/marker.h"
+#include "rewriter/elf/patch_elf.h"
 #include "rewriter/extract.h"
-#include "rewriter/patch_elf.h"
-#include "rewriter/patch_pe.h"
+#include "rewriter/pe/patch_pe.h"
 #include "rewriter/plan.h"
 #include "rewriter/removable.h"
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "kpack/marker.h"
-#include "rewriter/patch_elf.h"
-#include "rewriter/patch_pe.h"
+#include "rewriter/elf/patch_elf.h"
+#include "rewriter/pe/patch_pe.h"
 #include "rewriter/plan.h"
 #include "rewriter/removable.h"
 

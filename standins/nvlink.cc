@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "images/fatbin.h"
-#include "ptxc/front/parser.h"
+#include "ptxc/front/parse/parser.h"
 #include "standins/options.h"
 #include "standins/tool.h"
 

@@ -17,9 +17,9 @@
 #include <utility>
 #include <vector>
 
-#include "ptxc/front/lexer.h"
-#include "ptxc/front/parser.h"
-#include "ptxc/front/sema.h"
+#include "ptxc/front/check/sema.h"
+#include "ptxc/front/parse/lexer.h"
+#include "ptxc/front/parse/parser.h"
 #include "standins/options.h"
 #include "standins/tool.h"
 

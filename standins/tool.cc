@@ -10,7 +10,7 @@
 #include <map>
 #include <set>
 
-#include "ptxc/front/parser.h"
+#include "ptxc/front/parse/parser.h"
 #include "standins/resources.h"
 
 namespace cerberus::standins {

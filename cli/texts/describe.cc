@@ -6,7 +6,7 @@
 
 #include "cli/options.h"
 #include "cli/verb.h"
-#include "support/nearest_targets.h"
+#include "support/targets/nearest_targets.h"
 
 namespace cerberus::cli {
 namespace {

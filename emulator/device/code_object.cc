@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "emulator/device/msgpack.h"
-#include "support/target_id.h"
+#include "support/targets/target_id.h"
 
 namespace cerberus::emulator {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "emulator/device/board.h"
 #include "emulator/device/occupancy.h"
-#include "support/target_id.h"
+#include "support/targets/target_id.h"
 
 namespace cerberus::emulator {
 namespace {

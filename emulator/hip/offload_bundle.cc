@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "images/hip_bundle.h"
-#include "support/target_id.h"
+#include "support/targets/target_id.h"
 
 namespace cerberus::emulator::hip {
 namespace {

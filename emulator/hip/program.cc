@@ -8,7 +8,7 @@
 
 #include "emulator/hip/runtime.h"
 #include "rocm_kpack/kpack.h"
-#include "support/target_id.h"
+#include "support/targets/target_id.h"
 
 namespace cerberus::emulator::hip {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <set>
 
-#include "support/target_id.h"
+#include "support/targets/target_id.h"
 
 namespace cerberus::emulator::hsa {
 namespace {

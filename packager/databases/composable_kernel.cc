@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "packager/databases/databases.h"
-#include "support/target_id.h"
+#include "support/targets/target_id.h"
 
 namespace cerberus::packager {
 namespace {

@@ -3,7 +3,7 @@
 #include <cctype>
 #include <utility>
 
-#include "support/target_id.h"
+#include "support/targets/target_id.h"
 
 namespace cerberus::packager {
 namespace {

@@ -4,7 +4,7 @@
 // anything between, so the processors must be known by name. Then its libraries
 // of composable kernels, libMIOpenCKGroupedConv_gfx942.so.
 #include "packager/databases/databases.h"
-#include "support/target_table.h"
+#include "support/targets/target_table.h"
 
 namespace cerberus::packager {
 namespace {

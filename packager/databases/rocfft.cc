@@ -1,6 +1,6 @@
 // rocFFT: lib/rocfft/rocfft_kernel_cache_gfx942.db, SQLite. Before rocFFT wrote
 // one for each GPU there was rocfft_kernel_cache.db for all, which
-// packager/rocfft_cache.h takes rows from.
+// packager/tree/rocfft_cache.h takes rows from.
 #include "packager/databases/databases.h"
 
 namespace cerberus::packager {

@@ -10,7 +10,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "ptxc/passes/ended_waves.h"
+#include "ptxc/passes/growth/ended_waves.h"
 #include "ptxc/passes/lanes/lane_progress.h"
 
 namespace cerberus::ptx {

@@ -34,12 +34,12 @@
 #include "ptxc/compile/parts.h"
 #include "ptxc/compile/workers.h"
 #include "ptxc/front/block_bounds.h"
-#include "ptxc/front/parser.h"
-#include "ptxc/front/sema.h"
+#include "ptxc/front/check/sema.h"
+#include "ptxc/front/parse/parser.h"
 #include "ptxc/lower/call_graph.h"
 #include "ptxc/lower/lower.h"
 #include "support/demangle.h"
-#include "support/target_table.h"
+#include "support/targets/target_table.h"
 
 namespace cerberus::ptx {
 namespace {

@@ -10,7 +10,7 @@
 #include "ptxc/shared_overflow.h"
 #include "support/bytes.h"
 #include "support/result.h"
-#include "support/target_id.h"
+#include "support/targets/target_id.h"
 
 namespace cerberus::ptx {
 

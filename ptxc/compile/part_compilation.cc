@@ -14,7 +14,7 @@
 #include "ptxc/backend/devlib.h"
 #include "ptxc/compile/forms.h"
 #include "support/demangle.h"
-#include "support/target_table.h"
+#include "support/targets/target_table.h"
 
 namespace cerberus::ptx {
 namespace {

@@ -14,12 +14,12 @@
 #include "ptxc/compile/compile.h"
 #include "ptxc/compile/parts.h"
 #include "ptxc/front/block_bounds.h"
-#include "ptxc/front/parser.h"
+#include "ptxc/front/parse/parser.h"
 #include "ptxc/lower/call_graph.h"
 #include "ptxc/lower/lower.h"
 #include "ptxc/passes/local_memory.h"
 #include "ptxc/passes/pipeline.h"
-#include "support/target_table.h"
+#include "support/targets/target_table.h"
 
 namespace cerberus::ptx {
 

@@ -54,7 +54,7 @@ INLINE void PublishRecord(GLOBAL ErrorRecord* record, u32 kind) {
                           __MEMORY_SCOPE_SYSTEM);
 }
 
-// The wave ends here: passes/ended_waves.h.
+// The wave ends here: passes/growth/ended_waves.h.
 DEV(void, report_fault)(u64 context, u32 kind, u32 line, GLOBAL char* name) {
   if (GLOBAL ErrorRecord* record = ClaimRecord(context, kind)) {
     record->line = line;

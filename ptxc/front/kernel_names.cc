@@ -1,6 +1,6 @@
 #include "ptxc/front/kernel_names.h"
 
-#include "ptxc/front/lexer.h"
+#include "ptxc/front/parse/lexer.h"
 
 namespace cerberus::ptx {
 

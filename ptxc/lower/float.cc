@@ -12,7 +12,7 @@
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/MDBuilder.h"
 #include "ptxc/lower/lower.h"
-#include "ptxc/passes/exact_floats.h"
+#include "ptxc/passes/repairs/exact_floats.h"
 
 namespace cerberus::ptx {
 

@@ -27,7 +27,7 @@
 #include "runtime-stub/module/module.h"
 #include "support/bytes.h"
 #include "support/log.h"
-#include "support/target_table.h"
+#include "support/targets/target_table.h"
 #include "support/version.h"
 
 namespace cerberus::stub {

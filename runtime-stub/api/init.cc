@@ -8,7 +8,7 @@
 #include "runtime-stub/device/device.h"
 #include "runtime-stub/device/provider.h"
 #include "support/log.h"
-#include "support/target_table.h"
+#include "support/targets/target_table.h"
 
 namespace cerberus::stub {
 namespace {

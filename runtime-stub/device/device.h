@@ -9,8 +9,8 @@
 #include <string>
 
 #include "runtime-stub/api/cuda_abi.h"
-#include "support/target_id.h"
-#include "support/target_table.h"
+#include "support/targets/target_id.h"
+#include "support/targets/target_table.h"
 
 namespace cerberus::stub {
 

@@ -24,7 +24,7 @@
 #include "runtime-stub/launch/device_runtime.h"
 #include "runtime-stub/module/jit_fallback.h"
 #include "support/log.h"
-#include "support/target_table.h"
+#include "support/targets/target_table.h"
 
 namespace cerberus::stub {
 namespace {

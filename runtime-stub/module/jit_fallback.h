@@ -11,7 +11,7 @@
 
 #include "runtime-stub/api/cuda_abi.h"
 #include "support/bytes.h"
-#include "support/target_id.h"
+#include "support/targets/target_id.h"
 
 namespace cerberus::stub {
 

@@ -21,8 +21,8 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
 #include "ptxc/backend/codegen.h"
-#include "ptxc/front/parser.h"
-#include "ptxc/front/sema.h"
+#include "ptxc/front/check/sema.h"
+#include "ptxc/front/parse/parser.h"
 #include "ptxc/lower/lower.h"
 
 namespace {

@@ -339,20 +339,20 @@ constexpr Found kFound[] = {
     {"cvt.u32.u64 %r0, %l0; mov.f32 %r1, 0f3f800000; add.ftz.f32 %r1, %r1, "
      "%r1; mul.rn.bf16x2 %r1, %r0, 0x3f803f80; cvt.u64.u32 %l1, %r1;",
      0x00010002, 0x00010002},
-    // A part of what two comparisons gave (passes/packed_selects.h).
+    // A part of what two comparisons gave (passes/repairs/packed_selects.h).
     {"cvt.u32.u64 %r0, %l0; set.num.bf16x2.bf16x2 %r1, %r0, %r0;"
      "and.b32 %r1, %r1, 0xff00ffff; cvt.u64.u32 %l1, %r1;",
      0x7fc03f80, 0x00003f80},
     {"cvt.u32.u64 %r0, %l0; set.gt.f16x2.f16x2 %r1, %r0, 0;"
      "xor.b32 %r1, %r1, 0x80000001; cvt.u64.u32 %l1, %r1;",
      0x3c000000, 0xbc000001},
-    // A half that is all ones (passes/known_ones.h).
+    // A half that is all ones (passes/repairs/known_ones.h).
     {"mov.u32 %r0, %tid.x; mad.wide.u32 %at, %r0, 16, %at;"
      "ld.volatile.global.b64 %l0, [%at]; or.b64 %l1, -64, %l0;"
      "ld.volatile.global.b64 %l0, [%at]; st.volatile.global.b64 [%at+8], %l1;"
      "or.b64 %l1, %l1, %l0;",
      1, 0xffffffffffffffc1},
-    // A carry of a sum of which a part had wrapped (passes/carries.h).
+    // A carry of a sum of which a part had wrapped (passes/repairs/carries.h).
     {"mov.u32 %r0, %tid.x; mad.wide.u32 %at, %r0, 16, %at;"
      "ld.volatile.global.b64 %l0, [%at]; mov.b64 {%r0, %r1}, %l0;"
      "add.u32 %r0, %r0, %r1; add.cc.u32 %r1, %r1, %r1;"

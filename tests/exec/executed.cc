@@ -5,7 +5,7 @@
 #include <fstream>
 #include <set>
 
-#include "ptxc/front/parser.h"
+#include "ptxc/front/parse/parser.h"
 #include "tests/exec/ptx_runner.h"
 
 namespace cerberus::exec {

@@ -24,9 +24,9 @@
 #include <string_view>
 #include <vector>
 
+#include "ptxc/front/check/sema.h"
 #include "ptxc/front/opcode_table.h"
-#include "ptxc/front/parser.h"
-#include "ptxc/front/sema.h"
+#include "ptxc/front/parse/parser.h"
 #include "tests/exec/kernel_batch.h"
 #include "tests/exec/operand_forms.h"
 #include "tests/exec/ptx_runner.h"

@@ -518,7 +518,7 @@ TEST(WaitsExec, RandomProgramsApart) {
 }
 
 // One whose lanes lost what they waited with, where registers are short on
-// gfx1100 (ptxc/passes/spill_lanes.h).
+// gfx1100 (ptxc/passes/repairs/spill_lanes.h).
 TEST(WaitsExec, StateOfLanesThatIsSpilled) {
   RunPrograms(128, 1, /*apart=*/true, /*first=*/1707);
 }

@@ -1,7 +1,7 @@
 // Reads the input as an AMD code object, as `cerberus list` does.
 #include <cstdint>
 
-#include "cli/code_object.h"
+#include "cli/convert/code_object.h"
 #include "images/code_object.h"
 
 using cerberus::ByteSpan;

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "packager/databases/databases.h"
-#include "packager/manifest.h"
-#include "packager/record.h"
+#include "packager/tree/manifest.h"
+#include "packager/wheel/record.h"
 #include "support/bytes.h"
 
 using namespace cerberus;

@@ -12,7 +12,7 @@
 
 #include "ptx_generator.h"
 #include "ptxc/compile/compile.h"
-#include "ptxc/front/parser.h"
+#include "ptxc/front/parse/parser.h"
 #include "ptxc/front/printer.h"
 
 namespace {

@@ -11,7 +11,7 @@
 #include <source_location>
 #include <string_view>
 
-#include "ptxc/front/lexer.h"
+#include "ptxc/front/parse/lexer.h"
 
 namespace {
 

@@ -12,9 +12,9 @@
 #include <string_view>
 
 #include "ptx_generator.h"
-#include "ptxc/front/parser.h"
+#include "ptxc/front/check/sema.h"
+#include "ptxc/front/parse/parser.h"
 #include "ptxc/front/printer.h"
-#include "ptxc/front/sema.h"
 
 namespace {
 

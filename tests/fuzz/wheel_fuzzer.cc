@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "packager/wheel.h"
+#include "packager/wheel/wheel.h"
 #include "tests/unit/packager/raw_zip.h"
 
 using namespace cerberus;

@@ -74,7 +74,7 @@ def main():
         print(f"The newest toolkit has moved: its PTX {version}, or one of its "
               "targets, is not known here. Learn what is new "
               "(tests/tools/ptxas_differential.py), then name it in "
-              "ptxc/front/parser.cc. The compiler says:")
+              "ptxc/front/parse/parser.cc. The compiler says:")
         for failure in dict.fromkeys(failures):
             print(f"  {failure}")
         return 1

@@ -28,7 +28,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-TABLE = HERE.parents[1] / "ptxc" / "ptx_opcodes.def"
+TABLE = HERE.parents[1] / "ptxc" / "front" / "ptx_opcodes.def"
 TYPES = HERE.parents[1] / "ptxc" / "ptx_types.def"
 
 # Operands of these are more than a line can say (matrix fragments, texture

@@ -1,4 +1,4 @@
-#include "cli/code_object.h"
+#include "cli/convert/code_object.h"
 
 #include <elf.h>
 #include <gmock/gmock.h>

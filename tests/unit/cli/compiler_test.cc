@@ -1,4 +1,4 @@
-#include "cli/compiler.h"
+#include "cli/convert/compiler.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "cli/jobserver.h"
+#include "cli/convert/jobserver.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/compiler.h"
+#include "cli/convert/compiler.h"
 
 namespace cerberus::cli {
 namespace {

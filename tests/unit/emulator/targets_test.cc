@@ -10,7 +10,7 @@
 #include <set>
 
 #include "assemble.h"
-#include "support/target_table.h"
+#include "support/targets/target_table.h"
 
 namespace cerberus::emulator {
 namespace {
@@ -60,7 +60,7 @@ TEST(TargetsTest, EveryProcessorOfTheseGenerationsIsThere) {
   }
   const std::vector<std::string> targets = Device::Targets();
   EXPECT_EQ(std::set<std::string>(targets.begin(), targets.end()), expected);
-  // What the driver stub takes for emulated (support/target_table.h).
+  // What the driver stub takes for emulated (support/targets/target_table.h).
   for (const std::string& name : targets) EXPECT_TRUE(IsEmulated(name)) << name;
   for (const char* name :
        {"gfx940", "gfx941", "gfx1250", "gfx1251", "gfx11-generic", "gfx9999"}) {

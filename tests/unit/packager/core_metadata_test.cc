@@ -1,4 +1,4 @@
-#include "packager/core_metadata.h"
+#include "packager/wheel/core_metadata.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "packager/manifest.h"
+#include "packager/tree/manifest.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "packager/record.h"
+#include "packager/wheel/record.h"
 #include "tests/unit/temp_folder.h"
 
 namespace cerberus::packager {

@@ -1,4 +1,4 @@
-#include "packager/record.h"
+#include "packager/wheel/record.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "packager/rocfft_cache.h"
+#include "packager/tree/rocfft_cache.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

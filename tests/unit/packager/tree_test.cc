@@ -1,4 +1,4 @@
-#include "packager/tree.h"
+#include "packager/tree/tree.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@
 #include <fstream>
 
 #include "packager/staging.h"
-#include "packager/tree_copy.h"
+#include "packager/tree/tree_copy.h"
 #include "tests/unit/temp_folder.h"
 
 namespace cerberus::packager {

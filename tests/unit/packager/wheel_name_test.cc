@@ -1,4 +1,4 @@
-#include "packager/wheel_name.h"
+#include "packager/wheel/wheel_name.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "packager/wheel.h"
+#include "packager/wheel/wheel.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

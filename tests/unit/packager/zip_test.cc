@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "packager/zip_reader.h"
-#include "packager/zip_writer.h"
+#include "packager/wheel/zip_reader.h"
+#include "packager/wheel/zip_writer.h"
 #include "tests/unit/packager/raw_zip.h"
 #include "tests/unit/temp_folder.h"
 

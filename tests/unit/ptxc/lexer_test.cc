@@ -1,4 +1,4 @@
-#include "ptxc/front/lexer.h"
+#include "ptxc/front/parse/lexer.h"
 
 #include <gmock/gmock.h>
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "ptx_text.h"
-#include "ptxc/front/parser.h"
-#include "ptxc/front/sema.h"
+#include "ptxc/front/check/sema.h"
+#include "ptxc/front/parse/parser.h"
 
 namespace cerberus::ptx {
 namespace {

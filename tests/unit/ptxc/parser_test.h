@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "ptxc/front/parser.h"
+#include "ptxc/front/parse/parser.h"
 
 namespace cerberus::ptx {
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "ptx_text.h"
-#include "ptxc/front/parser.h"
+#include "ptxc/front/parse/parser.h"
 
 namespace cerberus::ptx {
 namespace {

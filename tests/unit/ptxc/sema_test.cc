@@ -1,4 +1,4 @@
-#include "ptxc/front/sema.h"
+#include "ptxc/front/check/sema.h"
 
 #include <gmock/gmock.h>
 
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ptx_text.h"
-#include "ptxc/front/parser.h"
+#include "ptxc/front/parse/parser.h"
 
 namespace cerberus::ptx {
 namespace {

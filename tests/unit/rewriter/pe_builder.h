@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "rewriter/pe.h"
+#include "rewriter/pe/pe.h"
 #include "tests/unit/rewriter/fatbin_builder.h"
 
 namespace cerberus::rewriter::testing {

@@ -1,4 +1,4 @@
-#include "rewriter/pe.h"
+#include "rewriter/pe/pe.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

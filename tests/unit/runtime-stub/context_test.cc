@@ -125,7 +125,8 @@ TEST_F(ContextTest, DeviceFacts) {
   EXPECT_EQ(bytes, std::size_t{8} << 30);
   int major = 0, minor = 0, value = 0;
   EXPECT_EQ(CU(cuDeviceComputeCapability)(&major, &minor, 0), CUDA_SUCCESS);
-  EXPECT_EQ(major * 10 + minor, 86);  // support/target_table.cc: gfx1100
+  EXPECT_EQ(major * 10 + minor,
+            86);  // support/targets/target_table.cc: gfx1100
   struct Row {
     int id, value;
   };

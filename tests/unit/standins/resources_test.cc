@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "ptxc/front/parser.h"
+#include "ptxc/front/parse/parser.h"
 
 namespace cerberus::standins {
 namespace {

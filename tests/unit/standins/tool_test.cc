@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "ptxc/front/parser.h"
+#include "ptxc/front/parse/parser.h"
 
 namespace cerberus::standins {
 namespace {

@@ -1,4 +1,4 @@
-#include "support/occupancy.h"
+#include "support/targets/occupancy.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "support/target_id.h"
+#include "support/targets/target_id.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

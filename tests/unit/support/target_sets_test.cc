@@ -1,4 +1,4 @@
-#include "support/target_sets.h"
+#include "support/targets/target_sets.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "support/target_id.h"
-#include "support/target_table.h"
+#include "support/targets/target_id.h"
+#include "support/targets/target_table.h"
 #include "tests/unit/temp_folder.h"
 
 namespace cerberus {

@@ -1,12 +1,12 @@
-#include "support/target_table.h"
+#include "support/targets/target_table.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <utility>
 
-#include "support/nearest_targets.h"
-#include "support/target_id.h"
+#include "support/targets/nearest_targets.h"
+#include "support/targets/target_id.h"
 
 namespace cerberus {
 namespace {

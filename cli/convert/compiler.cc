@@ -1,0 +1,411 @@
+#include "cli/convert/compiler.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "cache/jit_cache.h"
+#include "cerberus/ptxc.h"
+#include "cli/exit_code.h"
+#include "cli/json.h"
+#include "support/demangle.h"
+#include "support/targets/target_id.h"
+
+namespace cerberus::cli {
+namespace {
+
+Severity SeverityOf(std::string_view name) {
+  if (name == "warning") return Severity::kWarning;
+  if (name == "note") return Severity::kNote;
+  return Severity::kError;
+}
+
+// One line of cerberus-jit's stderr. It is written by the compiler, but also
+// by whatever dies in it: a line that is no JSON is a message as it is.
+Diag DiagOfLine(const std::string& line, const Where& where) {
+  Diag diag;
+  diag.where = where;
+  const std::optional<std::map<std::string, std::string>> object =
+      ParseFlatJson(line);
+  if (!object) {
+    diag.code = DiagCode::kCompiler;
+    diag.message = line;
+    // We know better what it read than it does.
+    for (const std::string_view prefix :
+         {"cerberus-jit: error: ", "<stdin>: "}) {
+      if (diag.message.rfind(prefix, 0) == 0) {
+        diag.message.erase(0, prefix.size());
+      }
+    }
+    return diag;
+  }
+  const auto text = [&](const char* key) {
+    const auto at = object->find(key);
+    return at == object->end() ? std::string() : at->second;
+  };
+  const auto number = [&](const char* key) {
+    return std::atoi(text(key).c_str());
+  };
+  diag.severity = SeverityOf(text("severity"));
+  diag.code = static_cast<DiagCode>(number("code"));
+  diag.message = text("message");
+  diag.where.kernel = Demangle(text("kernel"));
+  diag.where.ptx_line = number("ptx_line");
+  diag.where.ptx_column = number("ptx_column");
+  diag.where.source_file = text("source_file");
+  diag.where.source_line = number("source_line");
+  return diag;
+}
+
+// Its stderr: a diagnostic a line, and the line of --time-trace.
+void ReadMessages(const std::string& err, const Where& where,
+                  CompileOutcome* outcome) {
+  std::size_t begin = 0;
+  while (begin < err.size()) {
+    const std::size_t end = std::min(err.find('\n', begin), err.size());
+    std::string line = err.substr(begin, end - begin);
+    if (line.rfind("{\"traceEvents\":", 0) == 0) {
+      outcome->time_trace = std::move(line);
+    } else if (!line.empty()) {
+      outcome->diags.push_back(DiagOfLine(line, where));
+    }
+    begin = end + 1;
+  }
+}
+
+bool HasError(const std::vector<Diag>& diags) {
+  return std::any_of(diags.begin(), diags.end(), [](const Diag& diag) {
+    return diag.severity == Severity::kError;
+  });
+}
+
+// Tells one build of the compiler from another of the same version.
+std::string CompilerBuild(const std::string& jit) {
+  std::string build;
+  Dl_info library;
+  const bool found =
+      ::dladdr(reinterpret_cast<void*>(&cerberus_ptxc_version), &library) != 0;
+  for (const std::string& path :
+       {jit, std::string(found ? library.dli_fname : "")}) {
+    struct stat st;
+    if (::stat(path.c_str(), &st) != 0) continue;
+    build += fmt::format(" {} {} {}", st.st_size, st.st_mtim.tv_sec,
+                         st.st_mtim.tv_nsec);
+  }
+  return build;
+}
+
+// What is compiled in less is not worth a file in a folder of others'.
+constexpr std::chrono::milliseconds kWorthKeeping{200};
+
+// What a compiler that came to its end wrote: its exit code, the length of its
+// messages, these and the code.
+Bytes ToKeep(const ProcessResult& run) {
+  Bytes bytes;
+  AppendLe(bytes, static_cast<std::uint64_t>(run.exit_code));
+  AppendLe(bytes, std::uint64_t{run.err.size()});
+  bytes.insert(bytes.end(), run.err.begin(), run.err.end());
+  bytes.insert(bytes.end(), run.out.begin(), run.out.end());
+  return bytes;
+}
+std::optional<ProcessResult> FromKept(ByteSpan bytes) {
+  ByteReader reader(bytes);
+  const Result<std::uint64_t> exit_code = reader.U64();
+  const Result<std::uint64_t> size = reader.U64();
+  if (!exit_code || !size) return std::nullopt;
+  if (*exit_code != kExitDone && *exit_code != kExitSomeMissing) {
+    return std::nullopt;
+  }
+  const Result<ByteSpan> messages = reader.Take(*size);
+  if (!messages) return std::nullopt;
+  const Result<ByteSpan> code = reader.Take(reader.remaining());
+  ProcessResult run;
+  run.exit_code = static_cast<int>(*exit_code);
+  run.err = AsText(*messages);
+  run.out.assign(code->begin(), code->end());
+  return run;
+}
+
+ProgressCallback ReadProgress(const CompileRequest& request) {
+  if (!request.on_progress) return {};
+  return [&request](std::string_view text) {
+    CompileProgress progress;
+    std::size_t done = 0, all = 0;
+    if (std::sscanf(std::string(text).c_str(), "%zu %zu %zu %zu",
+                    &progress.kernels_done, &progress.kernels, &done,
+                    &all) != 4) {
+      return;
+    }
+    progress.work_done =
+        all == 0 ? 0 : static_cast<double>(done) / static_cast<double>(all);
+    request.on_progress(progress);
+  };
+}
+
+// Where the limit of a kernel is one of its whole module: while it is read and
+// linked. PTX instructions have about 30 bytes.
+ProcessLimits LimitsOf(const ProcessLimits& kernel, std::size_t ptx_bytes) {
+  constexpr std::size_t kBytesOfLimit = 300'000;
+  ProcessLimits limits = kernel;
+  limits.seconds += limits.seconds * ptx_bytes / kBytesOfLimit;
+  return limits;
+}
+
+std::optional<Diag> WhyFailed(const ProcessResult& run,
+                              const ProcessLimits& limits,
+                              const CompileRequest& request, bool has_error) {
+  // A module of one kernel, or of few, is best named by what it holds; the
+  // caller's notes do that. Here: why there is no code object.
+  if (run.timed_out) {
+    return MakeDiag(
+        DiagCode::kCompiler, request.where,
+        fmt::format("the compiler took more than {} s of processor time; a "
+                    "larger --compile-seconds gives it more",
+                    LimitsOf(limits, request.ptx.size()).seconds));
+  }
+  if (run.signal != 0) {
+    return MakeDiag(
+        DiagCode::kCompiler, request.where,
+        fmt::format("the compiler crashed ({})", ::strsignal(run.signal)));
+  }
+  if (!has_error) {
+    return MakeDiag(
+        DiagCode::kCompiler, request.where,
+        fmt::format("the compiler failed with exit code {} and no message",
+                    run.exit_code));
+  }
+  return std::nullopt;
+}
+
+CompileOutcome CompileInChild(const std::string& jit,
+                              const ProcessLimits& limits,
+                              const std::string& kept_in,
+                              const CompileRequest& request) {
+  std::vector<std::string> argv = {
+      jit,
+      "--arch",
+      request.arch,
+      "--diagnostics=json",
+      fmt::format("--jobs={}", request.share.jobs),
+      fmt::format("--compile-seconds={}", limits.seconds),
+      "-o",
+      "-"};
+  if (request.keep_going) argv.push_back("--keep-going");
+  if (request.shared_overflow) argv.push_back("--shared-overflow=global");
+  if (request.serial_lanes) argv.push_back("--lanes=serial");
+  if (request.time_trace) argv.push_back("--time-trace=-");
+  if (request.share.slots >= 0) {
+    argv.push_back(fmt::format("--slots-fd={}", kSlotsDescriptor));
+  }
+  if (request.on_progress) {
+    argv.push_back(fmt::format("--progress-fd={}", kProgressDescriptor));
+  }
+
+  CompileOutcome outcome;
+  const cache::JitCache cache =
+      request.time_trace ? cache::JitCache("", 0)
+      : kept_in.empty()
+          ? cache::JitCache::FromEnvironment()
+          : cache::JitCache(kept_in, std::numeric_limits<std::uint64_t>::max());
+  std::string key;
+  if (const Result<TargetId> target = TargetId::Parse(request.arch);
+      cache.enabled() && target) {
+    argv.push_back("--parts=" + cache.folder());
+    key = cache::JitCache::Key(
+        request.ptx, *target,
+        fmt::format("convert {}{}{}{}", request.shared_overflow,
+                    request.serial_lanes ? " serial" : "",
+                    request.keep_going && !kept_in.empty() ? " keep-going" : "",
+                    CompilerBuild(jit)));
+  }
+  argv.push_back("-");
+
+  if (const std::optional<Bytes> kept =
+          key.empty() ? std::nullopt : cache.Load(key)) {
+    if (std::optional<ProcessResult> run = FromKept(*kept)) {
+      ReadMessages(run->err, request.where, &outcome);
+      outcome.status = run->exit_code == kExitDone
+                           ? CompileOutcome::Status::kDone
+                           : CompileOutcome::Status::kSomeFailed;
+      outcome.code = std::move(run->out);
+      outcome.kept = cache.PathOf(key);
+      outcome.found = true;
+      return outcome;
+    }
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  Result<ProcessResult> run = RunProcess(
+      argv, AsBytes(request.ptx), LimitsOf(limits, request.ptx.size()),
+      ReadProgress(request), request.share.slots);
+  outcome.stopped = ProcessesStopped() && (!run || run->signal == SIGKILL);
+  if (!run) {
+    Diag diag = std::move(run).error();
+    diag.where = request.where;
+    outcome.diags.push_back(std::move(diag));
+    return outcome;
+  }
+  ReadMessages(run->err, request.where, &outcome);
+  if (run->exit_code == kExitDone || run->exit_code == kExitSomeMissing) {
+    outcome.status = run->exit_code == kExitDone
+                         ? CompileOutcome::Status::kDone
+                         : CompileOutcome::Status::kSomeFailed;
+    // In a common cache no module may stay without kernels that a longer time
+    // limit would have given it.
+    const bool worth_it =
+        run->exit_code == kExitDone &&
+        std::chrono::steady_clock::now() - begin > kWorthKeeping;
+    if (!key.empty() && (worth_it || !kept_in.empty())) {
+      cache.Store(key, ToKeep(*run));
+      outcome.kept = cache.PathOf(key);
+    }
+    outcome.code = std::move(run->out);
+    return outcome;
+  }
+  if (std::optional<Diag> why =
+          WhyFailed(*run, limits, request, HasError(outcome.diags))) {
+    outcome.diags.push_back(*std::move(why));
+  }
+  return outcome;
+}
+
+struct Collected {
+  const Where* where;
+  std::vector<Diag>* diags;
+};
+
+void CollectDiag(const cerberus_ptxc_diag* from, void* user) {
+  const auto* into = static_cast<Collected*>(user);
+  Diag diag;
+  diag.severity = from->severity == CERBERUS_PTXC_ERROR     ? Severity::kError
+                  : from->severity == CERBERUS_PTXC_WARNING ? Severity::kWarning
+                                                            : Severity::kNote;
+  diag.code = static_cast<DiagCode>(from->code);
+  diag.message = from->message;
+  diag.where = *into->where;
+  diag.where.kernel = Demangle(from->kernel);
+  diag.where.ptx_line = from->ptx_line;
+  diag.where.ptx_column = from->ptx_column;
+  diag.where.source_file = from->source_file;
+  diag.where.source_line = from->source_line;
+  into->diags->push_back(std::move(diag));
+}
+
+CompileOutcome CompileHere(const CompileRequest& request) {
+  CompileOutcome outcome;
+  Collected collected{&request.where, &outcome.diags};
+  cerberus_ptxc_options options = {};
+  options.size = sizeof options;
+  options.arch = request.arch.c_str();
+  options.keep_going = request.keep_going;
+  options.shared_overflow = request.shared_overflow;
+  options.serial_lanes = request.serial_lanes;
+  options.time_trace = request.time_trace;
+  options.jobs = static_cast<int>(request.share.jobs);
+  options.on_diag = CollectDiag;
+  options.user = &collected;
+  cerberus_ptxc_result* result = nullptr;
+  const cerberus_ptxc_status status = cerberus_ptxc_compile(
+      request.ptx.data(), request.ptx.size(), &options, &result);
+  if (status == CERBERUS_PTXC_OK ||
+      status == CERBERUS_PTXC_SOME_KERNELS_FAILED) {
+    outcome.status = status == CERBERUS_PTXC_OK
+                         ? CompileOutcome::Status::kDone
+                         : CompileOutcome::Status::kSomeFailed;
+    const auto* data =
+        static_cast<const std::uint8_t*>(cerberus_ptxc_result_data(result));
+    outcome.code.assign(data, data + cerberus_ptxc_result_size(result));
+  } else if (!HasError(outcome.diags)) {
+    outcome.diags.push_back(MakeDiag(
+        DiagCode::kCompiler, request.where,
+        fmt::format("the compiler failed with status {} and no message",
+                    static_cast<int>(status))));
+  }
+  outcome.time_trace = cerberus_ptxc_result_time_trace(result);
+  cerberus_ptxc_result_free(result);
+  return outcome;
+}
+
+}  // namespace
+
+Compiler MakeChildCompiler(std::string jit, ProcessLimits limits,
+                           std::string kept_in) {
+  return [jit = std::move(jit), limits,
+          kept_in = std::move(kept_in)](const CompileRequest& request) {
+    return CompileInChild(jit, limits, kept_in, request);
+  };
+}
+
+Compiler MakeInProcessCompiler() { return CompileHere; }
+
+TaskPool::TaskPool(unsigned threads, std::vector<Task> tasks,
+                   Jobserver* jobserver, const JobSlots* slots)
+    : tasks_(std::move(tasks)),
+      jobserver_(jobserver),
+      slots_(slots),
+      states_(tasks_.size(), State::kWaiting) {
+  const std::size_t count = std::min<std::size_t>(threads, tasks_.size());
+  if (slots_ != nullptr) slots_->Add(threads - count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const bool needs_token = jobserver_ != nullptr && i != 0;
+    threads_.emplace_back([this, needs_token] { Work(needs_token); });
+  }
+}
+
+TaskPool::~TaskPool() {
+  Stop();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void TaskPool::Work(bool needs_token) {
+  const auto nothing_left = [this] {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return stopped_ || next_ >= tasks_.size();
+  };
+  while (!nothing_left()) {
+    if (needs_token && !jobserver_->Acquire(nothing_left)) return;
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (!stopped_ && next_ < tasks_.size()) {
+      const std::size_t task = next_++;
+      states_[task] = State::kRunning;
+      lock.unlock();
+      tasks_[task]();
+      lock.lock();
+      states_[task] = State::kDone;
+      changed_.notify_all();
+    }
+    lock.unlock();
+    if (needs_token) jobserver_->Release();
+  }
+  if (slots_ != nullptr) slots_->Add(1);
+}
+
+bool TaskPool::Wait(std::size_t task) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [&] {
+    return states_[task] == State::kDone || states_[task] == State::kDropped;
+  });
+  return states_[task] == State::kDone;
+}
+
+void TaskPool::Stop() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  stopped_ = true;
+  for (State& state : states_) {
+    if (state == State::kWaiting) state = State::kDropped;
+  }
+  changed_.notify_all();
+}
+
+}  // namespace cerberus::cli

@@ -1,0 +1,91 @@
+#include "cli/convert/nvidia_libraries.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "rewriter/elf/elf.h"
+
+namespace cerberus::cli {
+namespace {
+
+struct Row {
+  std::string_view name;  // up to ".so"
+  std::string_view replacement;
+};
+// Counterparts by ROCm's own list of libraries. Not here: cudart, nvrtc and
+// nvJitLink, which need no GPU code, and curand, whose kernels are PTX too.
+constexpr Row kRows[] = {
+    {"libcublas", "hipBLAS or rocBLAS"},
+    {"libcublasLt", "hipBLASLt"},
+    {"libcudnn", "MIOpen"},
+    {"libcufft", "hipFFT or rocFFT"},
+    {"libcufftw", "hipFFT"},
+    {"libcusolver", "hipSOLVER or rocSOLVER"},
+    {"libcusolverMg", ""},
+    {"libcusparse", "hipSPARSE or rocSPARSE"},
+    {"libcusparseLt", "hipSPARSELt"},
+    {"libcutensor", "hipTensor"},
+    {"libnccl", "RCCL"},
+    {"libnvinfer", "MIGraphX"},
+    {"libnvjpeg", "rocJPEG"},
+    {"libnvcuvid", "rocDecode"},
+    {"libcupti", "ROCprofiler-SDK"},
+    {"libnppc", "RPP"},
+    {"libnppial", "RPP"},
+    {"libnppicc", "RPP"},
+    {"libnppidei", "RPP"},
+    {"libnppif", "RPP"},
+    {"libnppig", "RPP"},
+    {"libnppim", "RPP"},
+    {"libnppist", "RPP"},
+    {"libnppisu", "RPP"},
+    {"libnppitc", "RPP"},
+    {"libnpps", "RPP"},
+};
+
+// Of NVIDIA as well, and nothing that has to be converted: they hold no
+// kernels, or the driver stub compiles the PTX that they hold.
+constexpr std::string_view kOthers[] = {
+    "libcuda",      "libcudart",    "libcurand", "libnvrtc",
+    "libnvJitLink", "libnvidia-ml", "libcufile", "libnvToolsExt"};
+
+std::string_view StemOf(std::string_view needed) {
+  const std::string_view file = needed.substr(needed.rfind('/') + 1);
+  return file.substr(0, file.find(".so"));
+}
+
+}  // namespace
+
+bool IsNvidiaLibrary(std::string_view needed) {
+  const std::string_view stem = StemOf(needed);
+  return std::any_of(std::begin(kRows), std::end(kRows),
+                     [&](const Row& row) { return row.name == stem; }) ||
+         std::find(std::begin(kOthers), std::end(kOthers), stem) !=
+             std::end(kOthers);
+}
+
+std::vector<NeededLibrary> FindNvidiaLibraries(const rewriter::Binary& binary) {
+  std::vector<NeededLibrary> found;
+  for (const std::string_view needed : binary.elf().NeededLibraries()) {
+    const std::string_view file = needed.substr(needed.rfind('/') + 1);
+    for (const Row& row : kRows) {
+      if (StemOf(file) == row.name) {
+        found.push_back({std::string(file), row.replacement});
+      }
+    }
+  }
+  return found;
+}
+
+std::string Describe(const NeededLibrary& library) {
+  return fmt::format(
+      "needs {}, whose kernels are machine code for NVIDIA GPUs and cannot be "
+      "converted; {}",
+      library.name,
+      library.replacement.empty()
+          ? std::string("ROCm has no counterpart")
+          : fmt::format("its counterpart in ROCm is {}", library.replacement));
+}
+
+}  // namespace cerberus::cli

@@ -1,0 +1,30 @@
+// NVIDIA's libraries whose kernels are machine code: there is nothing in them
+// to convert, and a program that needs one needs its counterpart from ROCm.
+#ifndef CERBERUS_CLI_CONVERT_NVIDIA_LIBRARIES_H_
+#define CERBERUS_CLI_CONVERT_NVIDIA_LIBRARIES_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rewriter/binary.h"
+
+namespace cerberus::cli {
+
+struct NeededLibrary {
+  std::string name;              // as in DT_NEEDED: "libcublas.so.12"
+  std::string_view replacement;  // "hipBLAS or rocBLAS"; "" if there is none
+};
+
+// Whether NVIDIA ships a library of this name, with kernels of any kind.
+bool IsNvidiaLibrary(std::string_view needed);
+
+// Those that the file names in DT_NEEDED.
+std::vector<NeededLibrary> FindNvidiaLibraries(const rewriter::Binary& binary);
+
+// "needs libcublas.so.12, which …".
+std::string Describe(const NeededLibrary& library);
+
+}  // namespace cerberus::cli
+
+#endif  // CERBERUS_CLI_CONVERT_NVIDIA_LIBRARIES_H_

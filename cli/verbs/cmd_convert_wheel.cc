@@ -1,0 +1,219 @@
+// cerberus convert-wheel: a CUDA wheel in, a host wheel and a device wheel for
+// each GPU out.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/exit_code.h"
+#include "cli/json.h"
+#include "cli/options.h"
+#include "cli/packages/wheel_conversion.h"
+#include "cli/progress.h"
+#include "cli/verb.h"
+
+namespace cerberus::cli {
+namespace {
+
+class ConvertWheelVerb : public Verb {
+ public:
+  const char* name() const override { return "convert-wheel"; }
+  const char* summary() const override {
+    return "convert a Python wheel with CUDA libraries";
+  }
+  const char* examples() const override {
+    return "  cerberus convert-wheel x-1.0-py3-none-manylinux_2_28_x86_64.whl "
+           "-d out \\\n    --arch gfx1100,gfx942\n";
+  }
+
+  void AddOptions(CLI::App& app) override {
+    app.add_option("WHEEL", options_.input, "wheel for Linux on x86-64")
+        ->required()
+        ->group(kGroupFiles);
+    app.add_option("-d,--dir", options_.folder, "folder for the new wheels")
+        ->type_name("DIR")
+        ->required()
+        ->group(kGroupFiles);
+    app.add_option("--name", options_.name,
+                   "name of the host wheel; else its version gets +cerberus")
+        ->type_name("NAME")
+        ->group(kGroupFiles);
+    AddChoice(app, "--stub", stub_, {"bundle", "require"},
+              "the CUDA driver stub: bundle (default), or require it\n"
+              "as a wheel of its own")
+        ->type_name("HOW")
+        ->group(kGroupFiles);
+    AddArches(app, options_.conversion.arches);
+    app.add_flag("-n,--dry-run", options_.conversion.dry_run,
+                 "print what would be converted, write nothing")
+        ->group(kGroupBehaviour);
+    app.add_flag("--strict", strict_,
+                 "fail if a kernel or library cannot be converted,\n"
+                 "instead of leaving it out (exit code 3)")
+        ->group(kGroupBehaviour);
+    AddJobs(app, compile_);
+    AddCompileOptions(app, compile_);
+  }
+
+  int Run(const CommonOptions& common, Reporter& reporter) override {
+    // A write beyond the file size limit is an error like a full disk.
+    std::signal(SIGXFSZ, SIG_IGN);
+    if (Status status = CheckOptions(); !status) {
+      reporter.Report(status.error());
+      return Finish(common, reporter, nullptr, kExitUsage);
+    }
+    jobserver_ = compile_.ConnectJobserver();
+    options_.conversion.jobserver = jobserver_.get();
+    const InterruptScope interrupts;
+    WheelConversion conversion(options_, reporter);
+    const int code = Convert(conversion, reporter);
+    if (Interrupted() && code != kExitDone && code != kExitSomeMissing) {
+      if (!reporter.quiet()) reporter.printer().Line("cerberus: interrupted");
+      return Finish(common, reporter, nullptr, kExitInterrupted);
+    }
+    return Finish(common, reporter, &conversion, code);
+  }
+
+ private:
+  Status CheckOptions() {
+    ConversionOptions& conversion = options_.conversion;
+    compile_.ApplyTo(conversion);
+    conversion.keep_going = !strict_;
+    options_.bundle_stub = stub_ == "bundle";
+    CERB_TRY(conversion.arches, CheckArches(conversion.arches));
+    while (options_.folder.size() > 1 && options_.folder.back() == '/') {
+      options_.folder.pop_back();
+    }
+    if (!options_.name.empty() && !packager::IsProjectName(options_.name)) {
+      return Err(DiagCode::kUsage,
+                 fmt::format("'{}' cannot be the name of a Python package",
+                             options_.name));
+    }
+    return {};
+  }
+
+  int Convert(WheelConversion& conversion, Reporter& reporter) {
+    const auto step = [&](Status status) {
+      if (!status && !Interrupted()) reporter.Report(status.error());
+      return status.has_value() && !Interrupted();
+    };
+    if (Status opened = conversion.Open(); !step(opened)) {
+      return !opened && opened.error().code == DiagCode::kUsage ? kExitUsage
+                                                                : kExitFailed;
+    }
+    if (options_.conversion.dry_run) return kExitDone;
+    const Result<bool> converted = conversion.Convert();
+    if (!converted) {
+      step(Err(converted.error()));
+      return kExitFailed;
+    }
+    if (!*converted) return kExitFailed;
+    if (!step(conversion.Write())) return kExitFailed;
+    // From here on it is done, or an error; a signal changes nothing.
+    if (Status committed = conversion.Commit(); !committed) {
+      reporter.Report(committed.error());
+      return kExitFailed;
+    }
+    return conversion.some_missing() ? kExitSomeMissing : kExitDone;
+  }
+
+  // Reports to stdout; returns the code.
+  int Finish(const CommonOptions& common, const Reporter& reporter,
+             const WheelConversion* conversion, int code) {
+    const bool done = code == kExitDone || code == kExitSomeMissing;
+    if (common.json) {
+      fmt::print("{}", ToJson(reporter, done ? conversion : nullptr, code));
+    } else if (done && options_.conversion.dry_run) {
+      for (const std::string& line : conversion->Describe()) {
+        fmt::print("{}\n", line);
+      }
+    } else if (done && !reporter.quiet()) {
+      PrintSummary(conversion->summary());
+    }
+    return code;
+  }
+
+  double Seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() -
+                                         start_)
+        .count();
+  }
+
+  void PrintSummary(const WheelSummary& s) const {
+    const ConversionSummary& all = s.libraries;
+    fmt::print("{}: {} librar{}, {} module{} -> {} code object{} for {}\n",
+               options_.input, s.converted.size(),
+               s.converted.size() == 1 ? "y" : "ies", all.modules,
+               all.modules == 1 ? "" : "s", all.code_objects,
+               all.code_objects == 1 ? "" : "s",
+               fmt::join(options_.conversion.arches, ", "));
+    fmt::print("  kernels converted  {} / {}\n", all.kernels_converted,
+               all.kernels);
+    for (const auto& [reason, count] : all.left_out) {
+      fmt::print("  left out           {} x {}\n", count, reason);
+    }
+    for (const auto& [path, why] : s.unconverted) {
+      fmt::print("  left as it is      {}: {}\n", path, why);
+    }
+    for (const auto& [path, size] : s.wheels) {
+      fmt::print("  {}, {}\n", path, SizeText(size));
+    }
+    fmt::print("  seconds            {:.2f}\n", Seconds());
+    fmt::print("  pip install --find-links {} '{}'\n", options_.folder,
+               s.requirement);
+  }
+
+  std::string ToJson(const Reporter& reporter,
+                     const WheelConversion* conversion, int code) const {
+    JsonWriter json;
+    json.BeginObject();
+    json.Key("schema").Int(1);
+    json.Key("verb").String("convert-wheel");
+    json.Key("input").String(options_.input);
+    json.Key("exit_code").Int(code);
+    json.Key("targets").BeginArray();
+    for (const std::string& arch : options_.conversion.arches) {
+      json.String(arch);
+    }
+    json.EndArray();
+    if (conversion != nullptr && options_.conversion.dry_run) {
+      WriteStrings(conversion->Describe(), json.Key("plan"));
+    } else if (conversion != nullptr) {
+      WriteSummary(conversion->summary(), json);
+    }
+    json.Key("diagnostics");
+    reporter.WriteJson(json);
+    json.EndObject();
+    return std::move(json).Take();
+  }
+
+  void WriteSummary(const WheelSummary& s, JsonWriter& json) const {
+    WriteSizes(s.wheels, json.Key("wheels"));
+    json.Key("requirement").String(s.requirement);
+    WriteStrings(s.converted, json.Key("converted"));
+    WriteReasons(s.unconverted, json.Key("unconverted"));
+    s.libraries.WriteTo(json);
+    json.Key("seconds").Number(Seconds());
+  }
+
+  WheelOptions options_;
+  CompileOptions compile_;
+  std::string stub_ = "bundle";
+  bool strict_ = false;
+  std::unique_ptr<Jobserver> jobserver_;
+  const std::chrono::steady_clock::time_point start_ =
+      std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeConvertWheelVerb() {
+  return std::make_unique<ConvertWheelVerb>();
+}
+
+}  // namespace cerberus::cli

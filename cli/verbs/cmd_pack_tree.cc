@@ -1,0 +1,325 @@
+// cerberus pack-tree: an install tree in, the same for AMD GPUs out.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/exit_code.h"
+#include "cli/json.h"
+#include "cli/options.h"
+#include "cli/packages/tree_packing.h"
+#include "cli/paths.h"
+#include "cli/process.h"
+#include "cli/progress.h"
+#include "cli/verb.h"
+
+namespace cerberus::cli {
+namespace {
+
+// What compiling, and unpacking and compressing, took on one processor for real
+// libraries (docs/wheels.md, docs/benchmarks.md): twice as long or half is well
+// possible.
+constexpr double kSecondsPerPtxMegabyte = 5;
+constexpr double kSecondsPerHipMegabyte = 0.02;
+constexpr double kSecondsPerCopiedMegabyte = 0.005;
+
+std::string Plural(std::size_t count, const char* one, const char* more) {
+  return fmt::format("{} {}", count, count == 1 ? one : more);
+}
+
+class PackTreeVerb : public Verb {
+ public:
+  const char* name() const override { return "pack-tree"; }
+  const char* summary() const override {
+    return "convert or split all that is in an install tree";
+  }
+  const char* examples() const override {
+    return "  cerberus pack-tree /opt/app /opt/app-amd --arch gfx1100,gfx942\n"
+           "  cerberus pack-tree rocm out --arch rocm --parts --hard-link\n";
+  }
+
+  void AddOptions(CLI::App& app) override {
+    app.add_option("IN", options_.input, "folder")
+        ->required()
+        ->group(kGroupFiles);
+    app.add_option("OUT", options_.output, "folder, made new")
+        ->required()
+        ->group(kGroupFiles);
+    app.add_option("--group", options_.group,
+                   "name of the archives, default: OUT's")
+        ->type_name("NAME")
+        ->group(kGroupFiles);
+    app.add_flag("--bundle", options_.bundle,
+                 "put all that programs need into OUT")
+        ->group(kGroupFiles);
+    app.add_flag("--parts", options_.parts,
+                 "OUT holds a folder for each GPU and one for the rest")
+        ->group(kGroupFiles);
+    auto* reflink =
+        app.add_flag("--reflink", reflink_,
+                     "what stays as it is shares IN's blocks on the disk")
+            ->group(kGroupFiles);
+    app.add_flag("--hard-link", hard_link_,
+                 "what stays as it is gets a second name, no copy")
+        ->excludes(reflink)
+        ->group(kGroupFiles);
+    AddArches(app, options_.conversion.arches);
+    app.add_flag("-n,--dry-run", options_.conversion.dry_run,
+                 "print what would be done, how much and for how long")
+        ->group(kGroupBehaviour);
+    app.add_flag("--strict", strict_,
+                 "fail, instead of leaving out what fails (exit code 3)")
+        ->group(kGroupBehaviour);
+    AddJobs(app, compile_);
+    AddCompileOptions(app, compile_);
+  }
+
+  int Run(const CommonOptions& common, Reporter& reporter) override {
+    // A write beyond the file size limit is an error like a full disk.
+    std::signal(SIGXFSZ, SIG_IGN);
+    if (Status status = CheckOptions(); !status) {
+      reporter.Report(status.error());
+      return Finish(common, reporter, nullptr, kExitUsage);
+    }
+    jobserver_ = compile_.ConnectJobserver();
+    options_.conversion.jobserver = jobserver_.get();
+    const InterruptScope interrupts;
+    TreePacking packing(options_, reporter);
+    const int code = Pack(packing, reporter);
+    if (Interrupted() && code != kExitDone && code != kExitSomeMissing) {
+      if (!reporter.quiet()) {
+        reporter.printer().Line(
+            "cerberus: interrupted; what is compiled is kept, the same command "
+            "goes on with it");
+      }
+      return Finish(common, reporter, nullptr, kExitInterrupted);
+    }
+    return Finish(common, reporter, &packing, code);
+  }
+
+ private:
+  Status CheckOptions() {
+    ConversionOptions& conversion = options_.conversion;
+    compile_.ApplyTo(conversion);
+    conversion.keep_going = !strict_;
+    CERB_TRY(options_.selected, SelectArches(conversion.arches));
+    CERB_TRY(conversion.arches, CheckArches(conversion.arches));
+    if (reflink_) options_.copy = packager::CopyHow::kReflink;
+    if (hard_link_) options_.copy = packager::CopyHow::kHardLink;
+    for (std::string* path : {&options_.input, &options_.output}) {
+      while (path->size() > 1 && path->back() == '/') path->pop_back();
+    }
+    const std::string name = BaseName(options_.output);
+    if (name.empty() || name == "." || name == "..") {
+      return Err(DiagCode::kUsage,
+                 fmt::format("'{}' cannot be the name of a new folder",
+                             options_.output));
+    }
+    if (options_.group.empty()) options_.group = name;
+    if (options_.group == "." || options_.group == ".." ||
+        options_.group.find('/') != std::string::npos) {
+      return Err(
+          DiagCode::kUsage,
+          fmt::format("'{}' cannot be the name of an archive", options_.group));
+    }
+    return {};
+  }
+
+  int Pack(TreePacking& packing, Reporter& reporter) {
+    const auto step = [&](Status status) {
+      if (!status && !Interrupted()) reporter.Report(status.error());
+      return status.has_value() && !Interrupted();
+    };
+    if (Status opened = packing.Open(); !step(opened)) {
+      return !opened && opened.error().code == DiagCode::kUsage ? kExitUsage
+                                                                : kExitFailed;
+    }
+    if (options_.conversion.dry_run) return kExitDone;
+    const Result<bool> converted = packing.Convert();
+    if (!converted) {
+      step(Err(converted.error()));
+      return kExitFailed;
+    }
+    if (!*converted) return kExitFailed;
+    if (!step(packing.Write())) return kExitFailed;
+    // From here on it is done, or an error; a signal changes nothing.
+    if (Status committed = packing.Commit(); !committed) {
+      reporter.Report(committed.error());
+      return kExitFailed;
+    }
+    return packing.some_missing() ? kExitSomeMissing : kExitDone;
+  }
+
+  // Reports to stdout; returns the code.
+  int Finish(const CommonOptions& common, const Reporter& reporter,
+             const TreePacking* packing, int code) {
+    const bool done = code == kExitDone || code == kExitSomeMissing;
+    if (common.json) {
+      fmt::print("{}", ToJson(reporter, done ? packing : nullptr, code));
+    } else if (done && options_.conversion.dry_run) {
+      PrintPlan(*packing);
+    } else if (done && !reporter.quiet()) {
+      PrintSummary(packing->summary());
+    }
+    return code;
+  }
+
+  double Seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() -
+                                         start_)
+        .count();
+  }
+
+  // Of a dry run: what the run may take.
+  double SecondsExpected(const TreeSummary& s) const {
+    const auto megabytes = [](std::uint64_t bytes) {
+      return static_cast<double>(bytes) / 1e6;
+    };
+    return megabytes(s.ptx_bytes) * kSecondsPerPtxMegabyte /
+               options_.conversion.jobs +
+           megabytes(s.hip_bytes) * kSecondsPerHipMegabyte +
+           megabytes(s.copied.bytes) * kSecondsPerCopiedMegabyte;
+  }
+
+  void PrintPlan(const TreePacking& packing) const {
+    const TreeSummary& s = packing.summary();
+    for (const std::string& line : packing.Describe()) {
+      fmt::print("{}\n", line);
+    }
+    fmt::print("{}: {} to convert, {} of PTX to compile\n", options_.output,
+               Plural(s.converted.size(), "file", "files"),
+               SizeText(s.ptx_bytes));
+    fmt::print("  to split           {}, {} of device code\n",
+               Plural(s.split.size(), "file", "files"), SizeText(s.hip_bytes));
+    fmt::print("  to copy            {}, {}\n",
+               Plural(s.copied.files, "file", "files"),
+               SizeText(s.copied.bytes));
+    PrintCommon(s);
+    fmt::print("  about              {}\n",
+               DurationText(std::chrono::seconds(
+                   static_cast<std::int64_t>(SecondsExpected(s)))));
+  }
+
+  void PrintSummary(const TreeSummary& s) const {
+    const ConversionSummary& cuda = s.cuda;
+    fmt::print("{}: {} converted, {} split, {} copied\n", options_.output,
+               Plural(s.converted.size(), "file", "files"), s.split.size(),
+               s.copied.files);
+    if (cuda.kernels != 0) {
+      fmt::print("  kernels converted  {} / {}, in {} for {}\n",
+                 cuda.kernels_converted, cuda.kernels,
+                 Plural(cuda.code_objects, "code object", "code objects"),
+                 fmt::join(options_.conversion.arches, ", "));
+    }
+    if (cuda.found != 0) {
+      fmt::print("  not compiled twice {}\n",
+                 Plural(cuda.found, "code object", "code objects"));
+    }
+    for (const auto& [reason, count] : cuda.left_out) {
+      fmt::print("  left out           {} x {}\n", count, reason);
+    }
+    if (s.hip.total() != 0) {
+      fmt::print("  code objects split {}\n", s.hip.total());
+    }
+    PrintCommon(s);
+    for (const auto& [path, size] : s.archives) {
+      fmt::print("  {}, {}\n", path, SizeText(size));
+    }
+    fmt::print("  seconds            {:.2f}\n", Seconds());
+  }
+
+  static void PrintCommon(const TreeSummary& s) {
+    for (const auto& [target, count] : s.hip.left_out) {
+      fmt::print("  not asked for      {} x {}\n", count, target);
+    }
+    for (const auto& [part, amount] : s.databases) {
+      fmt::print("  kernel databases   {} for {}, {}\n",
+                 Plural(amount.files, "file", "files"), part,
+                 SizeText(amount.bytes));
+    }
+    if (s.not_asked_for.files != 0) {
+      fmt::print("  not asked for      {} of kernel databases, {}\n",
+                 Plural(s.not_asked_for.files, "file", "files"),
+                 SizeText(s.not_asked_for.bytes));
+    }
+    for (const auto& [path, why] : s.unconverted) {
+      fmt::print("  left as it is      {}: {}\n", path, why);
+    }
+    for (const auto& [path, why] : s.left_out) {
+      fmt::print("  left out           {}: {}\n", path, why);
+    }
+  }
+
+  std::string ToJson(const Reporter& reporter, const TreePacking* packing,
+                     int code) const {
+    JsonWriter json;
+    json.BeginObject();
+    json.Key("schema").Int(1);
+    json.Key("verb").String("pack-tree");
+    json.Key("input").String(options_.input);
+    json.Key("output").String(options_.output);
+    json.Key("exit_code").Int(code);
+    WriteStrings(options_.conversion.arches, json.Key("targets"));
+    if (packing != nullptr) {
+      const TreeSummary& s = packing->summary();
+      WriteSummary(s, json);
+      if (options_.conversion.dry_run) {
+        WriteStrings(packing->Describe(), json.Key("plan"));
+        json.Key("seconds_expected").Number(SecondsExpected(s));
+      } else {
+        s.cuda.WriteTo(json);
+        json.Key("seconds").Number(Seconds());
+      }
+    }
+    json.Key("diagnostics");
+    reporter.WriteJson(json);
+    json.EndObject();
+    return std::move(json).Take();
+  }
+
+  static void WriteSummary(const TreeSummary& s, JsonWriter& json) {
+    const auto amount = [&](const char* key, const TreeSummary::Amount& a) {
+      json.Key(key).BeginObject();
+      json.Key("files").Uint(a.files);
+      json.Key("bytes").Uint(a.bytes);
+      json.EndObject();
+    };
+    WriteStrings(s.converted, json.Key("converted"));
+    WriteStrings(s.split, json.Key("split"));
+    WriteReasons(s.unconverted, json.Key("unconverted"));
+    WriteReasons(s.left_out, json.Key("not_taken"));
+    amount("copied", s.copied);
+    amount("databases_not_asked_for", s.not_asked_for);
+    json.Key("databases").BeginObject();
+    for (const auto& [part, of_part] : s.databases) {
+      amount(part.c_str(), of_part);
+    }
+    json.EndObject();
+    WriteSizes(s.archives, json.Key("archives"));
+    WriteStrings(s.manifests, json.Key("manifests"));
+    json.Key("ptx_bytes").Uint(s.ptx_bytes);
+    json.Key("hip_bytes").Uint(s.hip_bytes);
+  }
+
+  TreeOptions options_;
+  CompileOptions compile_;
+  bool strict_ = false;
+  bool reflink_ = false;
+  bool hard_link_ = false;
+  std::unique_ptr<Jobserver> jobserver_;
+  const std::chrono::steady_clock::time_point start_ =
+      std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakePackTreeVerb() {
+  return std::make_unique<PackTreeVerb>();
+}
+
+}  // namespace cerberus::cli

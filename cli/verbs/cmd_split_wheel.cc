@@ -1,0 +1,213 @@
+// cerberus split-wheel: a ROCm wheel in, a host wheel and one for each GPU out.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <csignal>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "cli/exit_code.h"
+#include "cli/json.h"
+#include "cli/options.h"
+#include "cli/packages/wheel_splitting.h"
+#include "cli/process.h"
+#include "cli/progress.h"
+#include "cli/verb.h"
+
+namespace cerberus::cli {
+namespace {
+
+class SplitWheelVerb : public Verb {
+ public:
+  const char* name() const override { return "split-wheel"; }
+  const char* summary() const override {
+    return "take a ROCm wheel's code into wheels, one for each GPU";
+  }
+  const char* examples() const override {
+    return "  cerberus split-wheel x-1.0+rocm7-cp311-cp311-linux_x86_64.whl "
+           "-d out\n"
+           "  cerberus split-wheel x.whl -d out --arch gfx942,gfx950\n";
+  }
+
+  void AddOptions(CLI::App& app) override {
+    app.add_option("WHEEL", options_.input, "wheel for Linux on x86-64")
+        ->required()
+        ->group(kGroupFiles);
+    app.add_option("-d,--dir", options_.folder, "folder for the new wheels")
+        ->type_name("DIR")
+        ->required()
+        ->group(kGroupFiles);
+    app.add_option("--device-prefix", options_.device_prefix,
+                   "names of the device wheels up to the GPU; else\n"
+                   "amd-NAME-device")
+        ->type_name("NAME")
+        ->group(kGroupFiles);
+    app.add_option("--arch", options_.arches,
+                   "these targets only; or native, rocm, generic")
+        ->type_name("A[,B...]")
+        ->delimiter(',')
+        ->group(kGroupTargets);
+    app.add_flag("-n,--dry-run", options_.dry_run,
+                 "print what would be split, write nothing")
+        ->group(kGroupBehaviour);
+    app.add_flag("--strict", strict_,
+                 "fail if a library cannot be split, instead of\n"
+                 "leaving it as it is (exit code 3)")
+        ->group(kGroupBehaviour);
+  }
+
+  int Run(const CommonOptions& common, Reporter& reporter) override {
+    // A write beyond the file size limit is an error like a full disk.
+    std::signal(SIGXFSZ, SIG_IGN);
+    const InterruptScope interrupts;
+    Status status = CheckOptions();
+    if (!status) {
+      reporter.Report(status.error());
+      return Finish(common, reporter, nullptr, kExitUsage);
+    }
+    WheelSplitting splitting(options_, reporter);
+    const int code = Split(splitting, reporter);
+    if (Interrupted() && code != kExitDone && code != kExitSomeMissing) {
+      if (!reporter.quiet()) reporter.printer().Line("cerberus: interrupted");
+      return Finish(common, reporter, nullptr, kExitInterrupted);
+    }
+    return Finish(common, reporter, &splitting, code);
+  }
+
+ private:
+  Status CheckOptions() {
+    options_.keep_going = !strict_;
+    CERB_TRY(options_.arches, SelectArches(options_.arches));
+    while (options_.folder.size() > 1 && options_.folder.back() == '/') {
+      options_.folder.pop_back();
+    }
+    if (!options_.device_prefix.empty() &&
+        !packager::IsProjectName(options_.device_prefix)) {
+      return Err(DiagCode::kUsage,
+                 fmt::format("'{}' cannot be the name of a Python package",
+                             options_.device_prefix));
+    }
+    return {};
+  }
+
+  int Split(WheelSplitting& splitting, Reporter& reporter) {
+    const auto step = [&](const Status& status) {
+      if (!status && !Interrupted()) reporter.Report(status.error());
+      return status.has_value() && !Interrupted();
+    };
+    if (const Status opened = splitting.Open(); !step(opened)) {
+      return !opened && opened.error().code == DiagCode::kUsage ? kExitUsage
+                                                                : kExitFailed;
+    }
+    if (options_.dry_run) return kExitDone;
+    if (!step(splitting.Pack()) || !step(splitting.Write())) {
+      return kExitFailed;
+    }
+    // From here on it is done, or an error; a signal changes nothing.
+    if (Status committed = splitting.Commit(); !committed) {
+      reporter.Report(committed.error());
+      return kExitFailed;
+    }
+    return splitting.summary().unsplit.empty() ? kExitDone : kExitSomeMissing;
+  }
+
+  // Reports to stdout; returns the code.
+  int Finish(const CommonOptions& common, const Reporter& reporter,
+             const WheelSplitting* splitting, int code) {
+    const bool done = code == kExitDone || code == kExitSomeMissing;
+    if (common.json) {
+      PrintJson(reporter, done ? splitting : nullptr, code);
+    } else if (done && options_.dry_run) {
+      for (const std::string& line : splitting->Describe()) {
+        fmt::print("{}\n", line);
+      }
+    } else if (done && !reporter.quiet()) {
+      PrintSummary(splitting->summary());
+    }
+    return code;
+  }
+
+  double Seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() -
+                                         start_)
+        .count();
+  }
+
+  void PrintSummary(const WheelSplittingSummary& s) const {
+    fmt::print("{}: {} librar{} split, {} code object{} for {} target{}\n",
+               options_.input, s.split.size(),
+               s.split.size() == 1 ? "y" : "ies", s.libraries.total(),
+               s.libraries.total() == 1 ? "" : "s",
+               s.libraries.code_objects.size(),
+               s.libraries.code_objects.size() == 1 ? "" : "s");
+    for (const auto& [target, count] : s.libraries.left_out) {
+      fmt::print("  not asked for      {} x {}\n", count, target);
+    }
+    if (s.database_files != 0) {
+      fmt::print("  kernel databases   {} files\n", s.database_files);
+    }
+    if (s.not_asked_for != 0) {
+      fmt::print("  not asked for      {} files of kernel databases\n",
+                 s.not_asked_for);
+    }
+    for (const auto& [path, why] : s.unsplit) {
+      fmt::print("  left as it is      {}: {}\n", path, why);
+    }
+    for (const auto& [path, size] : s.wheels) {
+      fmt::print("  {}, {}\n", path, SizeText(size));
+    }
+    fmt::print("  seconds            {:.2f}\n", Seconds());
+    fmt::print("  pip install --find-links {} '{}'\n", options_.folder,
+               s.requirement);
+  }
+
+  void PrintJson(const Reporter& reporter, const WheelSplitting* splitting,
+                 int code) const {
+    JsonWriter json;
+    json.BeginObject();
+    json.Key("schema").Int(1);
+    json.Key("verb").String("split-wheel");
+    json.Key("input").String(options_.input);
+    json.Key("exit_code").Int(code);
+    if (splitting != nullptr && options_.dry_run) {
+      WriteStrings(splitting->Describe(), json.Key("plan"));
+    } else if (splitting != nullptr) {
+      WriteSummary(splitting->summary(), json);
+    }
+    json.Key("diagnostics");
+    reporter.WriteJson(json);
+    json.EndObject();
+    fmt::print("{}", std::move(json).Take());
+  }
+
+  void WriteSummary(const WheelSplittingSummary& s, JsonWriter& json) const {
+    WriteSizes(s.wheels, json.Key("wheels"));
+    json.Key("requirement").String(s.requirement);
+    WriteStrings(s.split, json.Key("split"));
+    WriteReasons(s.unsplit, json.Key("unsplit"));
+    for (const auto& [key, counts] :
+         {std::pair("code_objects", &s.libraries.code_objects),
+          std::pair("left_out", &s.libraries.left_out)}) {
+      json.Key(key).BeginObject();
+      for (const auto& [target, count] : *counts) json.Key(target).Uint(count);
+      json.EndObject();
+    }
+    json.Key("database_files").Uint(s.database_files);
+    json.Key("seconds").Number(Seconds());
+  }
+
+  WheelSplittingOptions options_;
+  bool strict_ = false;
+  const std::chrono::steady_clock::time_point start_ =
+      std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeSplitWheelVerb() {
+  return std::make_unique<SplitWheelVerb>();
+}
+
+}  // namespace cerberus::cli
