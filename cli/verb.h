@@ -1,8 +1,8 @@
 // A verb of the program: `cerberus <verb> …`, or `cerberus <group> <verb> …`.
 //
 // To add one: a verbs/cmd_<verb>.cc with a class like the others, its row in
-// verbs.def, and its help in tests/cli/Inputs/help.txt. A paragraph for the man
-// page, if a line for each option is not enough, is docs/man/<verb>.mdoc.
+// verbs.def, and tests/cli/verbs/<verb>.test with its help. A paragraph for the
+// man page, if a line for each option is not enough, is docs/man/<verb>.mdoc.
 #ifndef CERBERUS_CLI_VERB_H_
 #define CERBERUS_CLI_VERB_H_
 

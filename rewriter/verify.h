@@ -1,4 +1,16 @@
 // Is a converted file what its plan says, and can the loader use it?
+//
+// Two questions, asked apart, since the second one can be asked of a file alone:
+//
+//   against the input   every byte that the plan names is as planned, every
+//                       other is the input's: nothing was lost or moved
+//   by itself           header, checksum, records and marker agree with each
+//                       other, wrappers lead to them, and what the loader
+//                       reads is as it demands
+//
+// What was written is read again as a stranger's file. A plan's bytes are
+// compared and not believed; that the plan itself is right follows from the
+// second question and from the tests that run what was converted.
 #ifndef CERBERUS_REWRITER_VERIFY_H_
 #define CERBERUS_REWRITER_VERIFY_H_
 

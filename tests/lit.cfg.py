@@ -49,6 +49,9 @@ os.makedirs(config.environment["HOME"], exist_ok=True)
 config.substitutions += [
     # %code COMMAND: its output, both streams, and then "exit N".
     ("%code", "sh %s" % os.path.join(root, "tests/cli/Inputs/code.sh")),
+    # %check_help VERB, in tests/cli/verbs.
+    ("%check_help",
+     "sh %s %%s cerberus" % os.path.join(root, "tests/cli/Inputs/help.sh")),
     ("%cerberus-convert", os.path.join(build, "bin", "cerberus-convert")),
     ("%cerberus", os.path.join(build, "bin", "cerberus")),
     ("%build", build),

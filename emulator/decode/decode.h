@@ -1,4 +1,21 @@
 // From the bytes of .text to Ops.
+//
+// An instruction is decoded when a wave first comes to it, by LLVM's
+// disassembler: its text, "v_add_f32_dpp v0, v1, v2 row_shr:1", is cut into
+// name, operands and modifiers, and the name found in the tables of meanings
+// (semantics.h) or by a family's decoder below. So a generation's encodings are
+// LLVM's business, and what stands here is one name for what has several, and
+// what the operands are. It takes some microseconds, once for each instruction
+// of a code object; executing it again takes none of that.
+//
+// The Ops of a code object are one array with a slot for each word of .text, so
+// that the next one of a wave, and the target of a branch, follow from the
+// address without a search. A slot that was not decoded has a handler that does
+// so and then runs what came out; who gets there at the same time finds it done
+// (Decode() takes the lock). An Op is complete before its handler is set, which
+// is the last write. Words that are no instruction of the target get a handler
+// that faults, and so do instructions that nothing is known of: data between
+// functions is not looked at before somebody jumps there.
 #ifndef CERBERUS_EMULATOR_DECODE_DECODE_H_
 #define CERBERUS_EMULATOR_DECODE_DECODE_H_
 

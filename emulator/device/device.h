@@ -1,4 +1,15 @@
-// The emulated device behind emulator.h.
+// The emulated device behind emulator.h: code objects, memory, launches.
+//
+// A launch runs on the caller's thread, and on up to DeviceOptions::threads - 1
+// others that it starts, and returns when all its waves have ended. They share
+// its workgroups (scheduler.cc). Several launches may run at once on one device:
+// what orders them is the caller's (a stream, a queue).
+//
+// An address is an address of the process. Each access of a kernel is looked up
+// in `memory_`, which knows what was allocated for this device: one that lies
+// elsewhere is a fault with the instruction, the lane and the allocation that
+// is nearest (DescribeCode()), and ends the launch. Programs are decoded for
+// waves of 32 and of 64 apart, since operands are rows of that length.
 #ifndef CERBERUS_EMULATOR_DEVICE_DEVICE_H_
 #define CERBERUS_EMULATOR_DEVICE_DEVICE_H_
 

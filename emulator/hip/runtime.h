@@ -1,4 +1,24 @@
 // The state behind the HIP face: devices, memory, streams, modules.
+//
+//   Runtime   one in a process: GPUs, every live allocation, every handle
+//   Gpu       an emulated device (emulator.h) and what HIP keeps beside it
+//   Stream    a queue of work with a thread of its own (stream.h)
+//   Module    a loaded code object and the functions asked of it
+//
+// Device memory is host memory, so that an address means the same to host and
+// kernels, and copies are plain ones. Which kernels may touch it is the core's
+// business; HIP's own questions (what is this pointer, whose is it, how much is
+// used) are answered here from `blocks_`.
+//
+// A handle that a program holds is an address which is looked up before it is
+// followed: one that was destroyed, or never was, is an error and no crash.
+// Streams and events are shared, since work that is queued outlives its handle.
+//
+// Locks: what a stream has to wait for is decided under its GPU's `order`, in
+// the order of the calls. `memory_mutex_` and `handles_mutex_` are held for a
+// look-up only, and nothing is called under them that takes another. A kernel
+// that faults makes its device's `sticky` error: every later call returns it,
+// as on a GPU, until the device is reset.
 #ifndef CERBERUS_EMULATOR_HIP_RUNTIME_H_
 #define CERBERUS_EMULATOR_HIP_RUNTIME_H_
 

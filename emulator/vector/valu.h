@@ -1,5 +1,24 @@
 // Executing vector instructions: the handlers that put operands, modifiers
 // and EXEC around the loops of valu_*.cc.
+//
+// What an instruction computes is a loop over the lanes, made from a lambda on
+// one lane's values (semantics.h). It knows rows only: a register is a row of
+// 32 or 64 words, one for each lane, of 64-bit values two rows. A handler gets
+// the rows, in the first way of these that the instruction allows; decoding
+// chooses, once:
+//
+//   ExecLanes   registers in, registers out: the loop works on them in place
+//   ExecFlag    the same, with a bit for each lane as its result
+//   ExecHalf    half of a register is read or written
+//   ExecDpp     the first source comes from other lanes
+//   ExecPacked, ExecPacked32, ExecMix, ExecVopd    encodings of their own
+//   ExecFull    anything: sources are copied, changed by their modifiers, and
+//               results by theirs, a step after the other
+//
+// All must agree where they overlap: they differ in speed only.
+// Lanes that EXEC leaves out compute, too, where that does no harm, and what
+// comes out is not written (LaneArgs::mask): a loop without branches is one
+// that the host's vector unit can do.
 #ifndef CERBERUS_EMULATOR_VECTOR_VALU_H_
 #define CERBERUS_EMULATOR_VECTOR_VALU_H_
 
