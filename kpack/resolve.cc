@@ -177,6 +177,16 @@ const Resolver::Opened& Resolver::OpenCached(const std::string& path) {
   return archives_.emplace(path, std::move(result)).first->second;
 }
 
+std::vector<std::string> Resolver::PathsFor(const Request& request,
+                                            const std::string& arch) const {
+  if (!options_.replace.empty()) return options_.replace;
+  std::vector<std::string> paths = options_.prefix;
+  for (const std::string& search_path : request.search_paths) {
+    paths.push_back(ExpandSearchPath(search_path, request.binary_path, arch));
+  }
+  return paths;
+}
+
 KpackResult<Resolver::Found> Resolver::Load(const Request& request) {
   if (options_.disabled) {
     return Fail(KpackCode::kNotImplemented, DiagCode::kUnsupported,
@@ -222,15 +232,7 @@ KpackResult<Resolver::Found> Resolver::Load(const Request& request) {
 
   for (const std::string& wanted : request.arches) {
     for (const std::string& arch : FeatureSubsets(wanted)) {
-      std::vector<std::string> paths = options_.replace;
-      if (paths.empty()) {
-        paths = options_.prefix;
-        for (const std::string& search_path : request.search_paths) {
-          paths.push_back(
-              ExpandSearchPath(search_path, request.binary_path, arch));
-        }
-      }
-      for (const std::string& path : paths) {
+      for (const std::string& path : PathsFor(request, arch)) {
         if (std::optional<Found> found = try_archive(path, arch)) {
           return *std::move(found);
         }

@@ -93,6 +93,9 @@ class Resolver {
   };
   // Opens an archive once and keeps it, failures too.
   const Opened& OpenCached(const std::string& path);
+  // Where the archives for a target are, the first to be tried first.
+  std::vector<std::string> PathsFor(const Request& request,
+                                    const std::string& arch) const;
   void Debug(const std::string& line) const;
 
   const ResolveOptions options_;
