@@ -1,6 +1,7 @@
 // Is a converted file what its plan says, and can the loader use it?
 //
-// Two questions, asked apart, since the second one can be asked of a file alone:
+// Two questions, asked apart, since the second one can be asked of a file
+// alone:
 //
 //   against the input   every byte that the plan names is as planned, every
 //                       other is the input's: nothing was lost or moved

@@ -2,8 +2,8 @@
 //
 // A launch runs on the caller's thread, and on up to DeviceOptions::threads - 1
 // others that it starts, and returns when all its waves have ended. They share
-// its workgroups (scheduler.cc). Several launches may run at once on one device:
-// what orders them is the caller's (a stream, a queue).
+// its workgroups (scheduler.cc). Several launches may run at once on one
+// device: what orders them is the caller's (a stream, a queue).
 //
 // An address is an address of the process. Each access of a kernel is looked up
 // in `memory_`, which knows what was allocated for this device: one that lies

@@ -7,7 +7,8 @@
 //                           PTX, is made defined before anybody uses it
 //   shared memory, waves    which form a kernel has (shared_window, waves):
 //                           before lanes, which depend on the wave's width
-//   lanes/                  who waits for whom. It follows the program's control
+//   lanes/                  who waits for whom. It follows the program's
+//   control
 //                           flow; KeepLoopsWhole keeps what it has built from
 //                           LLVM's loop passes
 //   LLVM's passes           pointers and their address spaces, common
@@ -15,9 +16,9 @@
 //   growth/                 what would take time as the square of a function:
 //                           last, as some of it is to hold for the backend
 //
-// Some of growth/ and repairs/ stand between LLVM's passes, where what they look
-// for is there for the first time. With opt_level 0 and 1 (-G) only what is
-// needed for right code runs.
+// Some of growth/ and repairs/ stand between LLVM's passes, where what they
+// look for is there for the first time. With opt_level 0 and 1 (-G) only what
+// is needed for right code runs.
 #ifndef CERBERUS_PTXC_PASSES_PIPELINE_H_
 #define CERBERUS_PTXC_PASSES_PIPELINE_H_
 
