@@ -139,3 +139,10 @@ Provider ChosenProvider() {
 bool Exiting() { return g_exiting.load(std::memory_order_relaxed); }
 
 }  // namespace cerberus::stub
+
+// For our libraries beside this one: 1 where kernels run in the memory of the
+// process. Not of CUDA's.
+extern "C" __attribute__((visibility("default"))) int cuCerberusSharesMemory() {
+  using cerberus::stub::ChosenProvider;
+  return ChosenProvider() == cerberus::stub::Provider::kEmulator ? 1 : 0;
+}

@@ -1,0 +1,137 @@
+#include "libraries/common/work.h"
+
+#include <map>
+#include <mutex>
+#include <new>
+#include <utility>
+
+namespace cerberus::libraries {
+namespace {
+
+constexpr int kCapturing = 1;  // CU_STREAM_CAPTURE_STATUS_ACTIVE
+constexpr unsigned kNoDestructorSync = 1;
+constexpr unsigned kMove = 1;  // CU_GRAPH_USER_OBJECT_MOVE
+
+// Pinned memory for copies. Memory of other kinds is copied from when the call
+// is made, before the work has written it. It is kept for the next call, since
+// the host functions that are done with it must not call the driver.
+class PinnedPool {
+ public:
+  std::shared_ptr<void> Take(const Driver& driver, std::size_t bytes) {
+    std::size_t size = 4096;
+    while (size < bytes) size *= 2;
+    void* memory = nullptr;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (std::vector<void*>& free = free_[size]; !free.empty()) {
+        memory = free.back();
+        free.pop_back();
+      }
+    }
+    if (memory == nullptr && driver.allocate_host(&memory, size) != 0) {
+      throw std::bad_alloc();
+    }
+    return {memory, [this, size](void* done) {
+              const std::lock_guard<std::mutex> lock(mutex_);
+              free_[size].push_back(done);
+            }};
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::size_t, std::vector<void*>> free_;
+};
+PinnedPool& Pool() {
+  static auto& pool = *new PinnedPool;
+  return pool;
+}
+
+std::size_t BytesOf(std::size_t bytes, std::size_t count, std::size_t stride) {
+  return count == 0 ? 0 : (count - 1) * stride + bytes;
+}
+
+}  // namespace
+
+Work::Work(const Driver& driver, Stream stream)
+    : driver_(driver), stream_(stream), queued_(new Queued) {}
+Work::~Work() = default;
+
+void* Work::Map(void* pointer, std::size_t bytes, std::size_t count,
+                std::size_t stride, bool out) {
+  if (pointer == nullptr || driver_.shares_memory || bytes == 0 || count == 0) {
+    return pointer;
+  }
+  // The same memory again, as of one that is read and written.
+  for (Piece& piece : queued_->pieces) {
+    if (piece.device == pointer && piece.bytes == bytes &&
+        piece.count == count && piece.stride == stride) {
+      piece.out |= out;
+      return piece.host.get();
+    }
+  }
+  Piece piece{pointer, Pool().Take(driver_, BytesOf(bytes, count, stride)),
+              bytes,   count,
+              stride,  out};
+  queued_->pieces.push_back(std::move(piece));
+  return queued_->pieces.back().host.get();
+}
+
+bool Work::Copy(const Piece& piece, bool back) const {
+  const auto device = reinterpret_cast<std::uint64_t>(piece.device);
+  const auto host = reinterpret_cast<std::uint64_t>(piece.host.get());
+  const std::uint64_t from = back ? host : device;
+  const std::uint64_t to = back ? device : host;
+  if (piece.count == 1 || piece.stride == piece.bytes) {
+    return driver_.copy(to, from, piece.bytes * piece.count, stream_) == 0;
+  }
+  Copy2d copy = {};
+  copy.source_kind = copy.target_kind = kUnified;
+  copy.source_device = from;
+  copy.target_device = to;
+  copy.source_pitch = copy.target_pitch = piece.stride;
+  copy.width = piece.bytes;
+  copy.height = piece.count;
+  return driver_.copy_2d(&copy, stream_) == 0;
+}
+
+bool Work::Run(std::function<void()> work, bool wait) {
+  int capturing = 0;
+  void* graph = nullptr;
+  if (driver_.capture_info(stream_, &capturing, nullptr, &graph, nullptr,
+                           nullptr) != 0 ||
+      (capturing == kCapturing && wait)) {
+    return false;
+  }
+  queued_->work = std::move(work);
+  if (!Queue()) {
+    // What is under way already may use the copies.
+    driver_.synchronize(stream_);
+    return false;
+  }
+  const auto destroy = [](void* data) { delete static_cast<Queued*>(data); };
+  if (capturing == kCapturing) {
+    // A graph may do it any number of times: it lives as long as the graph and
+    // those made of it.
+    void* object = nullptr;
+    Queued* queued = queued_.release();
+    return driver_.make_user_object(&object, queued, destroy, 1,
+                                    kNoDestructorSync) == 0 &&
+           driver_.graph_retain(graph, object, 1, kMove) == 0;
+  }
+  if (wait) return driver_.synchronize(stream_) == 0;
+  return driver_.launch_host(stream_, destroy, queued_.release()) == 0;
+}
+
+bool Work::Queue() {
+  for (const Piece& piece : queued_->pieces) {
+    if (!Copy(piece, /*back=*/false)) return false;
+  }
+  const auto run = [](void* data) { static_cast<Queued*>(data)->work(); };
+  if (driver_.launch_host(stream_, run, queued_.get()) != 0) return false;
+  for (const Piece& piece : queued_->pieces) {
+    if (piece.out && !Copy(piece, /*back=*/true)) return false;
+  }
+  return true;
+}
+
+}  // namespace cerberus::libraries

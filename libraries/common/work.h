@@ -1,0 +1,83 @@
+// Work of the host in the order of a stream: what a call of NVIDIA's library
+// asks for is done when the stream comes to it, by a host function there, so
+// that it is captured into graphs, too.
+//
+//   Work work(driver, stream);
+//   const float* a = work.In(A, bytes of a column, columns, bytes between
+//   them); float* c = work.InOut(C, …); if (!work.Run([=] { … a … c … }, wait))
+//   …
+//
+// Where kernels run in the process' memory (the emulator) the pointers are the
+// program's own. On a GPU they lead to copies: what the work reads is copied to
+// the host in front of it and what it writes is copied back behind it, in the
+// stream's order. Only the columns are, not what lies between them.
+#ifndef CERBERUS_LIBRARIES_COMMON_WORK_H_
+#define CERBERUS_LIBRARIES_COMMON_WORK_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+#include "libraries/common/driver.h"
+
+namespace cerberus::libraries {
+
+class Work {
+ public:
+  Work(const Driver& driver, Stream stream);
+  ~Work();
+  Work(const Work&) = delete;
+  Work& operator=(const Work&) = delete;
+
+  // Memory as a matrix of bytes: `count` columns of `bytes` each, `stride`
+  // bytes apart. With a stride of 0, or one column, it is one piece. Null stays
+  // null.
+  template <typename T>
+  const T* In(const T* pointer, std::size_t bytes, std::size_t count = 1,
+              std::size_t stride = 0) {
+    return static_cast<const T*>(
+        Map(const_cast<std::remove_const_t<T>*>(pointer), bytes, count, stride,
+            /*out=*/false));
+  }
+  template <typename T>
+  T* InOut(T* pointer, std::size_t bytes, std::size_t count = 1,
+           std::size_t stride = 0) {
+    return static_cast<T*>(Map(pointer, bytes, count, stride, /*out=*/true));
+  }
+
+  // Whether the host may follow pointers that lie in device memory, as arrays
+  // of matrices do, only after the stream has come there.
+  bool shares_memory() const { return driver_.shares_memory; }
+
+  // Once. With `wait`, returns when it is done. False: the stream took no more
+  // work, or memory is out.
+  bool Run(std::function<void()> work, bool wait);
+
+ private:
+  struct Piece {
+    void* device;
+    std::shared_ptr<void> host;
+    std::size_t bytes, count, stride;
+    bool out;
+  };
+  struct Queued {
+    std::function<void()> work;
+    std::vector<Piece> pieces;
+  };
+
+  void* Map(void* pointer, std::size_t bytes, std::size_t count,
+            std::size_t stride, bool out);
+  bool Copy(const Piece& piece, bool back) const;
+  bool Queue();
+
+  const Driver& driver_;
+  const Stream stream_;
+  std::unique_ptr<Queued> queued_;
+};
+
+}  // namespace cerberus::libraries
+
+#endif  // CERBERUS_LIBRARIES_COMMON_WORK_H_

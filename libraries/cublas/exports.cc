@@ -1,0 +1,70 @@
+// The functions of cublas.def.
+#include "libraries/cublas/api.h"
+#include "libraries/cublas/batched.h"
+#include "libraries/cublas/ex.h"
+#include "libraries/cublas/level1.h"
+#include "libraries/cublas/level2.h"
+#include "libraries/cublas/level3.h"
+#include "libraries/cublas/qr.h"
+#include "libraries/cublas/rows.h"
+
+// cublas.h returns complex numbers by value, in C as here.
+#pragma clang diagnostic ignored "-Wreturn-type-c-linkage"
+
+namespace cerberus::libraries::cublas {
+
+#define CUBLAS_TYPES(P, Type) \
+  namespace P##_int {         \
+    using T = Type;           \
+    using R = Real<Type>;     \
+    using I = int;            \
+  }                           \
+  namespace P##_long {        \
+    using T = Type;           \
+    using R = Real<Type>;     \
+    using I = Index;          \
+  }
+CUBLAS_TYPES(S, float)
+CUBLAS_TYPES(D, double)
+CUBLAS_TYPES(C, Complex32)
+CUBLAS_TYPES(Z, Complex64)
+#undef CUBLAS_TYPES
+
+#define CUBLAS_EXPORT(types, name, function, parameters, arguments)    \
+  namespace types {                                                    \
+  CUBLAS_API Status name parameters {                                  \
+    return Guarded(h, [&]() -> Status { return function arguments; }); \
+  }                                                                    \
+  }
+#define CUBLAS_EXPORT_OLD(types, name, function, parameters, arguments) \
+  namespace types {                                                     \
+  CUBLAS_API void name parameters {                                     \
+    Old([&](Handle h) -> Status { return function arguments; });        \
+  }                                                                     \
+  }
+#define CUBLAS_EXPORT_OLD_RESULT(types, type, name, function, parameters, \
+                                 arguments)                               \
+  namespace types {                                                       \
+  CUBLAS_API type name parameters {                                       \
+    type result{};                                                        \
+    Old([&](Handle h) -> Status { return function arguments; });          \
+    return result;                                                        \
+  }                                                                       \
+  }
+// Done when the call returns.
+#define CUBLAS_EXPORT_XT(types, name, function, parameters, arguments)  \
+  namespace types {                                                     \
+  CUBLAS_API Status name parameters {                                   \
+    return Guarded(h, [&]() -> Status {                                 \
+      if (const Status bad = function arguments) return bad;            \
+      return h->driver->synchronize(h->stream) == 0 ? kSuccess          \
+                                                    : kExecutionFailed; \
+    });                                                                 \
+  }                                                                     \
+  }
+#define CUBLAS_HELPER(name)
+#define CUBLAS_REFUSED(name) \
+  CUBLAS_API Status name() { return kNotSupported; }
+#include "libraries/cublas/cublas.def"
+
+}  // namespace cerberus::libraries::cublas

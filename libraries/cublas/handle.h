@@ -1,0 +1,120 @@
+// A handle of cuBLAS: the stream that its calls work in, and how they are told
+// their scalars.
+#ifndef CERBERUS_LIBRARIES_CUBLAS_HANDLE_H_
+#define CERBERUS_LIBRARIES_CUBLAS_HANDLE_H_
+
+#include <cstddef>
+#include <functional>
+
+#include "libraries/common/driver.h"
+#include "libraries/common/work.h"
+#include "libraries/cublas/abi.h"
+
+namespace cerberus::libraries::cublas {
+
+struct Context {
+  const Driver* driver = nullptr;
+  Stream stream = nullptr;
+  PointerMode pointer_mode = kHostPointers;
+  int atomics = 0;
+  int math_mode = 0;
+  int sm_count_target = 0;
+  int emulation_strategy = 0;
+  int special_values = 0;
+  int mantissa_control = 0;
+  int max_mantissa_bits = 0;
+  int mantissa_offset = 0;
+  int* mantissa_pointer = nullptr;
+  int xt_block = 2048;
+  int xt_pinning = 0;
+};
+
+// Whether it was made by cublasCreate and not destroyed since.
+bool IsAlive(Handle handle);
+
+// A scalar argument: the host's is read when the call is made, the device's
+// when the stream comes to it.
+template <typename T>
+class Scalar {
+ public:
+  Scalar() = default;
+  explicit Scalar(const T* later) : later_(later) {}
+  explicit Scalar(T value) : value_(value) {}
+  T Get() const { return later_ ? *later_ : value_; }
+
+ private:
+  const T* later_ = nullptr;
+  T value_ = {};
+};
+
+// One call: what it reads and writes, and its work.
+class Call {
+ public:
+  explicit Call(Handle handle)
+      : handle_(handle), work_(*handle->driver, handle->stream) {}
+
+  template <typename T>
+  Scalar<T> In(const T* scalar) {
+    if (handle_->pointer_mode == kHostPointers) return Scalar<T>(*scalar);
+    return Scalar<T>(work_.In(scalar, sizeof(T)));
+  }
+  // A result, or a scalar that is changed; in host mode the call waits.
+  template <typename T>
+  T* Out(T* scalar) {
+    if (handle_->pointer_mode == kDevicePointers) {
+      return work_.InOut(scalar, sizeof(T));
+    }
+    wait_ = true;
+    return scalar;
+  }
+  void* OutBytes(void* result, std::size_t bytes) {
+    if (handle_->pointer_mode == kDevicePointers) {
+      return work_.InOut(result, bytes);
+    }
+    wait_ = true;
+    return result;
+  }
+  // A vector of n elements, |step| apart; a matrix by columns.
+  template <typename T, typename I>
+  const T* Vector(const T* x, I n, I step) {
+    return work_.In(x, VectorBytes<T>(n, step));
+  }
+  template <typename T, typename I>
+  T* VectorOut(T* x, I n, I step) {
+    return work_.InOut(x, VectorBytes<T>(n, step));
+  }
+  template <typename T, typename I>
+  const T* Matrix(const T* a, I rows, I columns, I ld) {
+    return work_.In(a, sizeof(T) * Size(rows), Size(columns),
+                    sizeof(T) * Size(ld));
+  }
+  template <typename T, typename I>
+  T* MatrixOut(T* a, I rows, I columns, I ld) {
+    return work_.InOut(a, sizeof(T) * Size(rows), Size(columns),
+                       sizeof(T) * Size(ld));
+  }
+  Work& work() { return work_; }
+
+  Status Run(std::function<void()> work) {
+    return work_.Run(std::move(work), wait_) ? kSuccess : kExecutionFailed;
+  }
+
+ private:
+  template <typename I>
+  static std::size_t Size(I n) {
+    return n > 0 ? static_cast<std::size_t>(n) : 0;
+  }
+  template <typename T, typename I>
+  static std::size_t VectorBytes(I n, I step) {
+    if (n <= 0) return 0;
+    return sizeof(T) * (1 + (Size(n) - 1) * Size(step < 0 ? -step : step));
+  }
+
+  const Handle handle_;
+  Work work_;
+  bool wait_ = false;
+};
+
+}  // namespace cerberus::libraries::cublas
+
+#endif  // CERBERUS_LIBRARIES_CUBLAS_HANDLE_H_
