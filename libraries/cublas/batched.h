@@ -218,7 +218,7 @@ Status GemvBatched(Handle h, Operation op, I m, I n, const S* alpha,
                           static_cast<std::size_t>(n),
                           size * static_cast<std::size_t>(lda));
   });
-  const auto span = [](I length, I step) {
+  const auto span = [](Index length, Index step) {
     return static_cast<std::size_t>(1 + (length - 1) * std::abs(step));
   };
   const Pointers<const void> px(h, call, x, count, [&](const void* p, Index) {
@@ -249,7 +249,7 @@ Status GemvStridedBatched(Handle h, Operation op, I m, I n, const S* alpha,
   using Bytes = const std::byte;
   const auto size_a = static_cast<Index>(SizeOf(kA));
   const auto size_y = static_cast<Index>(SizeOf(kY));
-  const auto span = [](I length, I step) {
+  const auto span = [](Index length, Index step) {
     return static_cast<std::size_t>(1 + (length - 1) * std::abs(step));
   };
   const Strided<Bytes> pa(
@@ -311,7 +311,7 @@ Status GetrfBatched(Handle h, int n, T* const* a, int lda, int* pivots,
   const Pointers<T> pa(h, call, a, count, [&](T* p, Index) {
     return call.MatrixOut(p, n, n, lda);
   });
-  int* pp = call.VectorOut(pivots, n * count, 1);
+  int* pp = call.VectorOut(pivots, Index{n} * count, 1);
   int* pi = call.VectorOut(info, count, 1);
   if (pa.failed()) return kExecutionFailed;
   return call.Run([=] {
@@ -346,7 +346,7 @@ Status GetriBatched(Handle h, int n, const T* const* a, int lda,
   const Pointers<const T> pa(h, call, a, count, [&](const T* p, Index) {
     return call.Matrix(p, n, n, lda);
   });
-  const int* pp = call.Vector(pivots, n * count, 1);
+  const int* pp = call.Vector(pivots, Index{n} * count, 1);
   const Pointers<T> pc(h, call, c, count, [&](T* p, Index) {
     return call.MatrixOut(p, n, n, ldc);
   });
@@ -380,7 +380,7 @@ Status GetrsBatched(Handle h, Operation op, int n, int columns,
   const Pointers<const T> pa(h, call, a, count, [&](const T* p, Index) {
     return call.Matrix(p, n, n, lda);
   });
-  const int* pp = call.Vector(pivots, n * count, 1);
+  const int* pp = call.Vector(pivots, Index{n} * count, 1);
   const Pointers<T> pb(h, call, b, count, [&](T* p, Index) {
     return call.MatrixOut(p, n, columns, ldb);
   });
@@ -413,7 +413,8 @@ Status MatinvBatched(Handle h, int n, const T* const* a, int lda,
   if (pa.failed() || pc.failed()) return kExecutionFailed;
   return call.Run([=] {
     for (Index i = 0; i < count; ++i) {
-      std::vector<T> lu(static_cast<std::size_t>(n * n));
+      std::vector<T> lu(static_cast<std::size_t>(n) *
+                        static_cast<std::size_t>(n));
       std::vector<int> pivots(static_cast<std::size_t>(n));
       for (Index j = 0; j < n; ++j) {
         std::copy_n(pa[i] + j * lda, n, lu.data() + j * n);

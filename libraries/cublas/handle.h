@@ -4,6 +4,7 @@
 #define CERBERUS_LIBRARIES_CUBLAS_HANDLE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 
 #include "libraries/common/driver.h"
@@ -75,21 +76,22 @@ class Call {
     return result;
   }
   // A vector of n elements, |step| apart; a matrix by columns.
-  template <typename T, typename I>
-  const T* Vector(const T* x, I n, I step) {
+  template <typename T>
+  const T* Vector(const T* x, std::int64_t n, std::int64_t step) {
     return work_.In(x, VectorBytes<T>(n, step));
   }
-  template <typename T, typename I>
-  T* VectorOut(T* x, I n, I step) {
+  template <typename T>
+  T* VectorOut(T* x, std::int64_t n, std::int64_t step) {
     return work_.InOut(x, VectorBytes<T>(n, step));
   }
-  template <typename T, typename I>
-  const T* Matrix(const T* a, I rows, I columns, I ld) {
+  template <typename T>
+  const T* Matrix(const T* a, std::int64_t rows, std::int64_t columns,
+                  std::int64_t ld) {
     return work_.In(a, sizeof(T) * Size(rows), Size(columns),
                     sizeof(T) * Size(ld));
   }
-  template <typename T, typename I>
-  T* MatrixOut(T* a, I rows, I columns, I ld) {
+  template <typename T>
+  T* MatrixOut(T* a, std::int64_t rows, std::int64_t columns, std::int64_t ld) {
     return work_.InOut(a, sizeof(T) * Size(rows), Size(columns),
                        sizeof(T) * Size(ld));
   }
@@ -100,12 +102,11 @@ class Call {
   }
 
  private:
-  template <typename I>
-  static std::size_t Size(I n) {
+  static std::size_t Size(std::int64_t n) {
     return n > 0 ? static_cast<std::size_t>(n) : 0;
   }
-  template <typename T, typename I>
-  static std::size_t VectorBytes(I n, I step) {
+  template <typename T>
+  static std::size_t VectorBytes(std::int64_t n, std::int64_t step) {
     if (n <= 0) return 0;
     return sizeof(T) * (1 + (Size(n) - 1) * Size(step < 0 ? -step : step));
   }

@@ -16,10 +16,7 @@ template <typename I>
 bool IsStep(I ld, I rows) {
   return ld >= std::max<I>(1, rows);
 }
-template <typename I>
-I PackedSize(I n) {
-  return n * (n + 1) / 2;
-}
+inline Index PackedSize(Index n) { return n * (n + 1) / 2; }
 
 template <typename T, typename I>
 Status GemvCall(Handle h, Operation op, I m, I n, const T* alpha, const T* a,
@@ -45,14 +42,14 @@ Status Gbmv(Handle h, Operation op, I m, I n, I kl, I ku, const T* alpha,
             const T* a, I lda, const T* x, I incx, const T* beta, T* y,
             I incy) {
   if (!IsOperation(op) || m < 0 || n < 0 || kl < 0 || ku < 0 ||
-      lda < kl + ku + 1 || incx == 0 || incy == 0 || !alpha || !beta) {
+      lda < Index{kl} + ku + 1 || incx == 0 || incy == 0 || !alpha || !beta) {
     return kInvalidValue;
   }
   if (m == 0 || n == 0) return kSuccess;
   Call call(h);
   const auto av = call.In(alpha);
   const auto bv = call.In(beta);
-  const T* pa = call.Matrix(a, static_cast<I>(kl + ku + 1), n, lda);
+  const T* pa = call.Matrix(a, Index{kl} + ku + 1, n, lda);
   const T* px = call.Vector(x, op == kN ? n : m, incx);
   T* py = call.VectorOut(y, op == kN ? m : n, incy);
   return call.Run([=] {
@@ -62,14 +59,13 @@ Status Gbmv(Handle h, Operation op, I m, I n, I kl, I ku, const T* alpha,
 }
 
 // What a matrix stored in part takes: rows and columns of its memory.
-template <typename I>
 struct Stored {
-  I rows, columns, ld;
+  Index rows, columns, ld;
 };
 
 template <bool kHermitian, typename T, typename I, typename Place>
 Status SymmetricTimes(Handle h, Fill fill, I n, const T* alpha, const T* a,
-                      Stored<I> stored, Place place, const T* x, I incx,
+                      Stored stored, Place place, const T* x, I incx,
                       const T* beta, T* y, I incy) {
   if (!IsTriangle(fill) || n < 0 || incx == 0 || incy == 0 || !alpha || !beta) {
     return kInvalidValue;
@@ -97,10 +93,10 @@ Status Symv(Handle h, Fill fill, I n, const T* alpha, const T* a, I lda,
 template <bool kHermitian, typename T, typename I>
 Status Sbmv(Handle h, Fill fill, I n, I k, const T* alpha, const T* a, I lda,
             const T* x, I incx, const T* beta, T* y, I incy) {
-  if (k < 0 || lda < k + 1) return kInvalidValue;
+  if (k < 0 || lda < Index{k} + 1) return kInvalidValue;
   return SymmetricTimes<kHermitian, T, I>(
-      h, fill, n, alpha, a, {static_cast<I>(k + 1), n, lda}, InBand{lda, k}, x,
-      incx, beta, y, incy);
+      h, fill, n, alpha, a, {Index{k} + 1, n, lda}, InBand{lda, k}, x, incx,
+      beta, y, incy);
 }
 template <bool kHermitian, typename T, typename I>
 Status Spmv(Handle h, Fill fill, I n, const T* alpha, const T* ap, const T* x,
@@ -113,7 +109,7 @@ Status Spmv(Handle h, Fill fill, I n, const T* alpha, const T* ap, const T* x,
 // x := op(A) x (kSolve: the solution of op(A) x = b in place of b).
 template <bool kSolve, typename T, typename I, typename Place>
 Status TriangleVector(Handle h, Fill fill, Operation op, Diag diag, I n,
-                      const T* a, Stored<I> stored, Place place, T* x, I incx) {
+                      const T* a, Stored stored, Place place, T* x, I incx) {
   if (!IsTriangle(fill) || !IsOperation(op) || !IsDiag(diag) || n < 0 ||
       incx == 0) {
     return kInvalidValue;
@@ -141,10 +137,9 @@ Status Trmv(Handle h, Fill fill, Operation op, Diag diag, I n, const T* a,
 template <bool kSolve, typename T, typename I>
 Status Tbmv(Handle h, Fill fill, Operation op, Diag diag, I n, I k, const T* a,
             I lda, T* x, I incx) {
-  if (k < 0 || lda < k + 1) return kInvalidValue;
-  return TriangleVector<kSolve, T, I>(h, fill, op, diag, n, a,
-                                      {static_cast<I>(k + 1), n, lda},
-                                      InBand{lda, k}, x, incx);
+  if (k < 0 || lda < Index{k} + 1) return kInvalidValue;
+  return TriangleVector<kSolve, T, I>(
+      h, fill, op, diag, n, a, {Index{k} + 1, n, lda}, InBand{lda, k}, x, incx);
 }
 template <bool kSolve, typename T, typename I>
 Status Tpmv(Handle h, Fill fill, Operation op, Diag diag, I n, const T* ap,
@@ -184,7 +179,7 @@ Status Ger(Handle h, I m, I n, const T* alpha, const T* x, I incx, const T* y,
 template <bool kHermitian, bool kTwice, typename T, typename S, typename I,
           typename Place>
 Status RankUpdate(Handle h, Fill fill, I n, const S* alpha, const T* x, I incx,
-                  const T* y, I incy, T* a, Stored<I> stored, Place place) {
+                  const T* y, I incy, T* a, Stored stored, Place place) {
   if (!IsTriangle(fill) || n < 0 || incx == 0 || incy == 0 || !alpha) {
     return kInvalidValue;
   }
