@@ -93,6 +93,7 @@ Status Conversion::Open(rewriter::Binary binary) {
   summary_.fatbins = binary_->fatbins().size();
   summary_.bytes_in = binary_->bytes().size();
   for (const NeededLibrary& library : FindNvidiaLibraries(*binary_)) {
+    if (!library.answered_by.empty()) continue;
     Diag warning =
         FileDiag(DiagCode::kUnsupported, input_name_, Describe(library));
     warning.severity = Severity::kWarning;

@@ -1,9 +1,11 @@
 #include "cli/convert/nvidia_libraries.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 
+#include "cli/paths.h"
 #include "rewriter/elf/elf.h"
 
 namespace cerberus::cli {
@@ -67,11 +69,14 @@ bool IsNvidiaLibrary(std::string_view needed) {
 
 std::vector<NeededLibrary> FindNvidiaLibraries(const rewriter::Binary& binary) {
   std::vector<NeededLibrary> found;
+  const Result<std::string> folder = FindStubFolder();
   for (const std::string_view needed : binary.elf().NeededLibraries()) {
     const std::string_view file = needed.substr(needed.rfind('/') + 1);
     for (const Row& row : kRows) {
       if (StemOf(file) == row.name) {
-        found.push_back({std::string(file), row.replacement});
+        std::string ours = folder ? *folder + "/" + std::string(file) : "";
+        if (::access(ours.c_str(), R_OK) != 0) ours.clear();
+        found.push_back({std::string(file), row.replacement, ours});
       }
     }
   }

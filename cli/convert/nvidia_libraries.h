@@ -1,5 +1,7 @@
 // NVIDIA's libraries whose kernels are machine code: there is nothing in them
-// to convert, and a program that needs one needs its counterpart from ROCm.
+// to convert. Some are answered by libraries of ours (libraries/), which lie
+// beside the driver stub under NVIDIA's names, so that a converted program
+// finds them first; for others a program needs its counterpart from ROCm.
 #ifndef CERBERUS_CLI_CONVERT_NVIDIA_LIBRARIES_H_
 #define CERBERUS_CLI_CONVERT_NVIDIA_LIBRARIES_H_
 
@@ -14,6 +16,7 @@ namespace cerberus::cli {
 struct NeededLibrary {
   std::string name;              // as in DT_NEEDED: "libcublas.so.12"
   std::string_view replacement;  // "hipBLAS or rocBLAS"; "" if there is none
+  std::string answered_by;       // the file of ours, or ""
 };
 
 // Whether NVIDIA ships a library of this name, with kernels of any kind.
@@ -22,7 +25,7 @@ bool IsNvidiaLibrary(std::string_view needed);
 // Those that the file names in DT_NEEDED.
 std::vector<NeededLibrary> FindNvidiaLibraries(const rewriter::Binary& binary);
 
-// "needs libcublas.so.12, which …".
+// Of one that is not answered: "needs libcublas.so.12, which …".
 std::string Describe(const NeededLibrary& library);
 
 }  // namespace cerberus::cli

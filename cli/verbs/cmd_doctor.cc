@@ -240,6 +240,7 @@ class DoctorVerb : public Verb {
                       file_, info_.driver));
     }
     for (const NeededLibrary& library : info_.nvidia) {
+      if (!library.answered_by.empty()) continue;
       problems_.push_back(fmt::format("{} {}", file_, Describe(library)));
     }
     info_.libraries = FindDeviceLibraries(binary);
@@ -356,6 +357,11 @@ class DoctorVerb : public Verb {
                            ? "not converted, compiled at the first start"
                            : "not converted, built without PTX"));
     }
+    for (const NeededLibrary& library : info_.nvidia) {
+      if (library.answered_by.empty()) continue;
+      line("  library", fmt::format("{}: answered by {}", library.name,
+                                    library.answered_by));
+    }
     for (const std::string& problem : problems_) {
       fmt::print("problem: {}\n", problem);
     }
@@ -406,6 +412,7 @@ class DoctorVerb : public Verb {
         json.BeginObject();
         json.Key("name").String(library.name);
         json.Key("replacement").String(library.replacement);
+        json.Key("answered_by").String(library.answered_by);
         json.EndObject();
       }
       json.EndArray();
