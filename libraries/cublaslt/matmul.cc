@@ -1,0 +1,473 @@
+#include "libraries/cublaslt/matmul.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "libraries/common/work.h"
+#include "libraries/cublas/math.h"
+#include "libraries/cublas/typed.h"
+
+namespace cerberus::libraries::cublaslt {
+namespace {
+
+using cublas::Complex32;
+using cublas::Complex64;
+using cublas::Index;
+using cublas::kIsComplex;
+using cublas::Real;
+
+bool IsTurned(Operation op) { return op == cublas::kT || op == cublas::kC; }
+Index RowsOf(const Layout& layout, Operation op) {
+  return static_cast<Index>(IsTurned(op) ? layout.columns : layout.rows);
+}
+Index ColumnsOf(const Layout& layout, Operation op) {
+  return static_cast<Index>(IsTurned(op) ? layout.rows : layout.columns);
+}
+bool IsFloat8(DataType type) {
+  return type == cublas::kR8E4M3 || type == cublas::kR8E5M2;
+}
+
+// Element (i, j) of a matrix.
+Index PlaceOf(const Layout& layout, Index i, Index j) {
+  return layout.order == kRows ? i * layout.ld + j : i + j * layout.ld;
+}
+
+template <typename T>
+T As(Complex64 value) {
+  if constexpr (kIsComplex<T>) {
+    return T(static_cast<Real<T>>(value.real()),
+             static_cast<Real<T>>(value.imag()));
+  } else {
+    return static_cast<T>(value.real());
+  }
+}
+template <typename T>
+Complex64 Wide(T value) {
+  if constexpr (kIsComplex<T>) return {value.real(), value.imag()};
+  else return {static_cast<double>(value), 0};
+}
+
+// op(A) as T, by columns.
+template <typename T>
+std::vector<T> Converted(const Layout& layout, Operation op, const void* a) {
+  const Index rows = RowsOf(layout, op), columns = ColumnsOf(layout, op);
+  std::vector<T> out(static_cast<std::size_t>(rows * columns));
+  for (Index j = 0; j < columns; ++j) {
+    for (Index i = 0; i < rows; ++i) {
+      const Index at =
+          IsTurned(op) ? PlaceOf(layout, j, i) : PlaceOf(layout, i, j);
+      T value = As<T>(cublas::Load(layout.type, a, at));
+      if (op == cublas::kC || op == cublas::kConj)
+        value = cublas::ConjOf(value);
+      out[static_cast<std::size_t>(i + j * rows)] = value;
+    }
+  }
+  return out;
+}
+
+double Gelu(double x) {
+  constexpr double kRoot = 0.7978845608028654;  // sqrt(2 / pi)
+  return 0.5 * x * (1 + std::tanh(kRoot * (x + 0.044715 * x * x * x)));
+}
+double GeluSlope(double x) {
+  constexpr double kRoot = 0.7978845608028654;
+  const double t = std::tanh(kRoot * (x + 0.044715 * x * x * x));
+  return 0.5 * (1 + t) +
+         0.5 * x * (1 - t * t) * kRoot * (1 + 3 * 0.044715 * x * x);
+}
+
+// What the work needs, with pointers that the host may follow.
+struct Job {
+  MatmulDesc desc;
+  Layouts layouts;
+  Complex64 alpha = 0, beta = 0;  // if the host's
+  const void* alphas = nullptr;   // if the device's: one, or one a row
+  const void* betas = nullptr;
+  std::vector<const void*> a, b, c;  // by batch
+  std::vector<void*> d, aux;
+  std::vector<const void*> bias;
+
+  Index m() const { return static_cast<Index>(layouts.d.rows); }
+  Index n() const { return static_cast<Index>(layouts.d.columns); }
+  bool AlphaByRow() const {
+    return desc.pointer_mode == kDeviceVector ||
+           desc.pointer_mode == kAlphaVectorBetaZero ||
+           desc.pointer_mode == kAlphaVectorBetaHost;
+  }
+  Complex64 Alpha(std::size_t batch, Index row) const {
+    if (alphas == nullptr) return alpha;
+    return cublas::Load(
+        desc.scale, alphas,
+        AlphaByRow() ? static_cast<Index>(batch) * desc.alpha_stride + row : 0);
+  }
+  Complex64 Beta(Index row) const {
+    if (betas == nullptr) return beta;
+    return cublas::Load(desc.scale, betas,
+                        desc.pointer_mode == kDeviceVector ? row : 0);
+  }
+  DataType BiasType() const {
+    if (desc.bias_type >= 0) return static_cast<DataType>(desc.bias_type);
+    return IsFloat8(layouts.d.type) ? cublas::kR16BF : layouts.d.type;
+  }
+  DataType AuxType() const {
+    return desc.aux_type >= 0 ? static_cast<DataType>(desc.aux_type)
+                              : layouts.d.type;
+  }
+  bool Has(std::uint32_t bits) const { return (desc.epilogue & bits) != 0; }
+};
+
+double ScaleOf(const float* scale) { return scale != nullptr ? *scale : 1; }
+
+// One element's way through the epilogue. Real types only have one.
+double Finish(const Job& job, std::size_t batch, Index i, Index j, double x) {
+  const bool relu_mask = job.Has(kRelu | kDRelu);
+  const Index at = i + j * job.desc.aux_ld;
+  auto* bits =
+      static_cast<std::uint8_t*>(job.aux.empty() ? nullptr : job.aux[batch]);
+  if (job.Has(kDRelu) && (bits[at / 8] >> (at % 8) & 1) == 0) x = 0;
+  if (job.Has(kDGelu)) {
+    x *= GeluSlope(cublas::Load(job.AuxType(), bits, at).real());
+  }
+  if (job.Has(kBias)) {
+    x += cublas::Load(job.BiasType(), job.bias[batch], i).real();
+  }
+  if (job.Has(kAux) && !job.Has(kDRelu | kDGelu)) {
+    if (relu_mask) {
+      const auto bit = static_cast<std::uint8_t>(1 << (at % 8));
+      if (x > 0) bits[at / 8] |= bit;
+      else bits[at / 8] &= static_cast<std::uint8_t>(~bit);
+    } else {
+      cublas::Store(job.AuxType(), bits, at,
+                    x * ScaleOf(job.desc.scale_of_aux));
+    }
+  }
+  if (job.Has(kRelu)) x = x > 0 || std::isnan(x) ? x : 0;
+  if (job.Has(kGelu)) x = Gelu(x);
+  return x;
+}
+
+// The gradient of the bias: sums over the columns of D, of op(A) over k, of
+// op(B) over k.
+template <typename T>
+void StoreGradient(const Job& job, std::size_t batch, const std::vector<T>& of,
+                   Index rows, Index columns, bool by_row) {
+  void* to = const_cast<void*>(job.bias[batch]);
+  for (Index i = 0; i < (by_row ? rows : columns); ++i) {
+    T sum(0);
+    for (Index j = 0; j < (by_row ? columns : rows); ++j) {
+      sum += of[static_cast<std::size_t>(by_row ? i + j * rows : j + i * rows)];
+    }
+    cublas::Store(job.BiasType(), to, i, Wide(sum));
+  }
+}
+
+template <typename T>
+void RunBatch(const Job& job, std::size_t batch) {
+  const MatmulDesc& desc = job.desc;
+  const Layouts& l = job.layouts;
+  const Index m = job.m(), n = job.n(), k = ColumnsOf(l.a, desc.a);
+  const std::vector<T> a = Converted<T>(l.a, desc.a, job.a[batch]);
+  const std::vector<T> b = Converted<T>(l.b, desc.b, job.b[batch]);
+  std::vector<T> sum(static_cast<std::size_t>(m * n), T(0));
+  cublas::Gemm<T>(cublas::kN, cublas::kN, m, n, k, T(1), a.data(),
+                  std::max<Index>(m, 1), b.data(), std::max<Index>(k, 1), T(0),
+                  sum.data(), std::max<Index>(m, 1));
+  const double scale = ScaleOf(desc.scale_of_a) * ScaleOf(desc.scale_of_b);
+  const double of_c = ScaleOf(desc.scale_of_c), of_d = ScaleOf(desc.scale_of_d);
+  double largest = 0;
+  for (Index j = 0; j < n; ++j) {
+    for (Index i = 0; i < m; ++i) {
+      T& at = sum[static_cast<std::size_t>(i + j * m)];
+      T x = cublas::Mul(As<T>(job.Alpha(batch, i) * scale), at);
+      if (const Complex64 beta = job.Beta(i); beta != Complex64(0)) {
+        const Complex64 c =
+            cublas::Load(l.c.type, job.c[batch], PlaceOf(l.c, i, j));
+        x += cublas::Mul(As<T>(beta * of_c), As<T>(c));
+      }
+      if constexpr (!kIsComplex<T>) {
+        x = static_cast<T>(Finish(job, batch, i, j, static_cast<double>(x)));
+      }
+      at = x;
+      largest = std::max(largest, static_cast<double>(std::abs(x)));
+      cublas::Store(l.d.type, job.d[batch], PlaceOf(l.d, i, j), Wide(x) * of_d);
+    }
+  }
+  if (desc.amax_of_d != nullptr) {
+    *desc.amax_of_d = std::max(batch == 0 ? 0.0f : *desc.amax_of_d,
+                               static_cast<float>(largest));
+  }
+  if (job.Has(kBiasGradient)) StoreGradient(job, batch, sum, m, n, true);
+  if (job.Has(kBiasGradientA)) StoreGradient(job, batch, a, m, k, true);
+  if (job.Has(kBiasGradientB)) StoreGradient(job, batch, b, k, n, false);
+}
+
+// Exact sums of 8-bit integers: doubles hold them.
+void RunJob(const Job& job) {
+  for (std::size_t batch = 0; batch < job.d.size(); ++batch) {
+    switch (job.desc.scale) {
+      case cublas::kC32F: RunBatch<Complex32>(job, batch); break;
+      case cublas::kC64F: RunBatch<Complex64>(job, batch); break;
+      case cublas::kR64F:
+      case cublas::kR32I: RunBatch<double>(job, batch); break;
+      default:
+        if (job.desc.compute == cublas::k32I ||
+            job.desc.compute == cublas::k32IPedantic) {
+          RunBatch<double>(job, batch);
+        } else {
+          RunBatch<float>(job, batch);
+        }
+    }
+  }
+}
+
+Index Batches(const Layout& layout) {
+  return std::max<Index>(1, layout.batches);
+}
+
+// The bytes of a matrix for Work: columns of memory.
+template <typename T>
+T* MapMatrix(Work& work, T* p, const Layout& layout, bool out) {
+  const bool by_rows = layout.order == kRows;
+  const std::size_t size = cublas::SizeOf(layout.type);
+  const std::size_t bytes = size * (by_rows ? layout.columns : layout.rows);
+  const std::size_t count = by_rows ? layout.rows : layout.columns;
+  const std::size_t stride = size * static_cast<std::size_t>(layout.ld);
+  return static_cast<T*>(
+      out ? work.InOut(
+                const_cast<std::byte*>(reinterpret_cast<const std::byte*>(p)),
+                bytes, count, stride)
+          : const_cast<std::byte*>(work.In(
+                reinterpret_cast<const std::byte*>(p), bytes, count, stride)));
+}
+template <typename Byte>
+Byte* Batch(Byte* first, const Layout& layout, Index batch) {
+  return first == nullptr
+             ? nullptr
+             : first + batch * layout.batch_offset *
+                           static_cast<Index>(cublas::SizeOf(layout.type));
+}
+
+bool IsKnownEpilogue(std::uint32_t epilogue) {
+  switch (epilogue) {
+    case 0:
+    case kDefault:
+    case kRelu:
+    case kRelu | kAux:
+    case kBias:
+    case kRelu | kBias:
+    case kRelu | kAux | kBias:
+    case kDRelu:
+    case kDRelu | kAux:
+    case kDRelu | kAux | kBiasGradient:
+    case kGelu:
+    case kGelu | kAux:
+    case kGelu | kBias:
+    case kGelu | kAux | kBias:
+    case kDGelu:
+    case kDGelu | kAux:
+    case kDGelu | kAux | kBiasGradient:
+    case kBiasGradientA:
+    case kBiasGradientB: return true;
+    default: return false;
+  }
+}
+
+bool IsLayout(const Layout& layout) {
+  const std::uint64_t least =
+      layout.order == kRows ? layout.columns : layout.rows;
+  return layout.ld >= 0 && static_cast<std::uint64_t>(layout.ld) >= least &&
+         layout.batches >= 0;
+}
+
+}  // namespace
+
+Status CheckMatmul(const MatmulDesc& desc, const Layouts& l) {
+  for (const Layout* layout : {&l.a, &l.b, &l.c, &l.d}) {
+    if (cublas::SizeOf(layout->type) == 0) return cublas::kNotSupported;
+    if (layout->order != kColumns && layout->order != kRows) {
+      return cublas::kNotSupported;
+    }
+    if (!IsLayout(*layout)) return cublas::kInvalidValue;
+  }
+  const Index m = static_cast<Index>(l.d.rows);
+  const Index n = static_cast<Index>(l.d.columns);
+  if (RowsOf(l.a, desc.a) != m || ColumnsOf(l.b, desc.b) != n ||
+      ColumnsOf(l.a, desc.a) != RowsOf(l.b, desc.b) || l.c.rows != l.d.rows ||
+      l.c.columns != l.d.columns || Batches(l.a) != Batches(l.d) ||
+      Batches(l.b) != Batches(l.d) || Batches(l.c) != Batches(l.d)) {
+    return cublas::kInvalidValue;
+  }
+  const bool complex = cublas::IsComplexType(desc.scale);
+  if (desc.c != cublas::kN || desc.fill != cublas::kFull ||
+      !IsKnownEpilogue(desc.epilogue) ||
+      (complex && desc.epilogue > kDefault) ||
+      cublas::IsComplexType(l.a.type) != complex ||
+      cublas::IsComplexType(l.b.type) != complex ||
+      cublas::IsComplexType(l.d.type) != complex || desc.pointer_mode < kHost ||
+      desc.pointer_mode > kAlphaVectorBetaHost || desc.compute < cublas::k16F ||
+      desc.compute > cublas::k64FEmulatedFixedPoint) {
+    return cublas::kNotSupported;
+  }
+  for (const std::int8_t mode : desc.scale_modes) {
+    if (mode != 0) return cublas::kNotSupported;
+  }
+  const bool needs_aux = (desc.epilogue & (kAux | kDRelu | kDGelu)) != 0;
+  if (needs_aux && (desc.aux_ld < m)) return cublas::kInvalidValue;
+  return cublas::kSuccess;
+}
+
+Status Matmul(const Driver& driver, Stream stream, const MatmulDesc& desc,
+              const Layouts& layouts, const Operands& operands) {
+  if (const Status bad = CheckMatmul(desc, layouts)) return bad;
+  Job job;
+  job.desc = desc;
+  job.layouts = layouts;
+  const bool gradient =
+      job.Has(kBiasGradient | kBiasGradientA | kBiasGradientB);
+  const bool needs_aux = job.Has(kAux | kDRelu | kDGelu);
+  if (operands.alpha == nullptr || operands.a == nullptr ||
+      operands.b == nullptr || operands.d == nullptr ||
+      (job.Has(kBias) || gradient ? desc.bias == nullptr : false) ||
+      (needs_aux && desc.aux == nullptr)) {
+    return cublas::kInvalidValue;
+  }
+  if (job.m() == 0 || job.n() == 0) return cublas::kSuccess;
+  Work work(driver, stream);
+  const std::size_t scalar = cublas::SizeOf(desc.scale);
+  const auto rows = static_cast<std::size_t>(job.m());
+  if (desc.pointer_mode == kHost) {
+    job.alpha = cublas::Load(desc.scale, operands.alpha, 0);
+  } else {
+    job.alphas =
+        work.In(operands.alpha, scalar * (job.AlphaByRow() ? rows : 1));
+  }
+  if (desc.pointer_mode == kHost || desc.pointer_mode == kAlphaVectorBetaHost) {
+    if (operands.beta == nullptr) return cublas::kInvalidValue;
+    job.beta = cublas::Load(desc.scale, operands.beta, 0);
+  } else if (desc.pointer_mode != kAlphaVectorBetaZero) {
+    if (operands.beta == nullptr) return cublas::kInvalidValue;
+    job.betas =
+        work.In(operands.beta,
+                scalar * (desc.pointer_mode == kDeviceVector ? rows : 1));
+  }
+  for (const float** scale :
+       {&job.desc.scale_of_a, &job.desc.scale_of_b, &job.desc.scale_of_c,
+        &job.desc.scale_of_d, &job.desc.scale_of_aux}) {
+    *scale = work.In(*scale, sizeof(float));
+  }
+  job.desc.amax_of_d = work.InOut(job.desc.amax_of_d, sizeof(float));
+  using In = const std::byte;
+  const std::size_t bias_size = cublas::SizeOf(job.BiasType());
+  const std::size_t aux_count =
+      static_cast<std::size_t>(desc.aux_ld) * static_cast<std::size_t>(job.n());
+  const bool bits = job.Has(kRelu | kDRelu);
+  const std::size_t aux_size = cublas::SizeOf(job.AuxType());
+  for (Index batch = 0; batch < Batches(layouts.d); ++batch) {
+    job.a.push_back(
+        MapMatrix(work, Batch(static_cast<In*>(operands.a), layouts.a, batch),
+                  layouts.a, false));
+    job.b.push_back(
+        MapMatrix(work, Batch(static_cast<In*>(operands.b), layouts.b, batch),
+                  layouts.b, false));
+    job.c.push_back(
+        MapMatrix(work, Batch(static_cast<In*>(operands.c), layouts.c, batch),
+                  layouts.c, false));
+    job.d.push_back(MapMatrix(
+        work, Batch(static_cast<std::byte*>(operands.d), layouts.d, batch),
+        layouts.d, true));
+    if (job.Has(kBias) || gradient) {
+      auto* bias = static_cast<std::byte*>(const_cast<void*>(desc.bias)) +
+                   batch * desc.bias_stride * static_cast<Index>(bias_size);
+      const std::size_t length =
+          job.Has(kBiasGradientB) ? static_cast<std::size_t>(job.n()) : rows;
+      job.bias.push_back(gradient
+                             ? work.InOut(bias, bias_size * length)
+                             : const_cast<std::byte*>(work.In(
+                                   const_cast<In*>(bias), bias_size * length)));
+    }
+    if (needs_aux) {
+      const Index step = bits ? desc.aux_stride / 8
+                              : desc.aux_stride * static_cast<Index>(aux_size);
+      job.aux.push_back(
+          work.InOut(static_cast<std::byte*>(desc.aux) + batch * step,
+                     bits ? (aux_count + 7) / 8 : aux_count * aux_size));
+    }
+  }
+  return work.Run([job = std::move(job)] { RunJob(job); }, /*wait=*/false)
+             ? cublas::kSuccess
+             : cublas::kExecutionFailed;
+}
+
+Status Transform(const Driver& driver, Stream stream, const TransformDesc& desc,
+                 const Layouts& l, const Operands& operands) {
+  for (const Layout* layout : {&l.a, &l.b, &l.c}) {
+    if (cublas::SizeOf(layout->type) == 0 ||
+        (layout->order != kColumns && layout->order != kRows)) {
+      return cublas::kNotSupported;
+    }
+    if (!IsLayout(*layout)) return cublas::kInvalidValue;
+  }
+  if (desc.pointer_mode != kHost && desc.pointer_mode != kDevice) {
+    return cublas::kNotSupported;
+  }
+  const bool has_b = operands.b != nullptr && operands.beta != nullptr;
+  const auto m = static_cast<Index>(l.c.rows);
+  const auto n = static_cast<Index>(l.c.columns);
+  if (operands.alpha == nullptr || operands.a == nullptr ||
+      operands.d == nullptr || RowsOf(l.a, desc.a) != m ||
+      ColumnsOf(l.a, desc.a) != n ||
+      (has_b && (RowsOf(l.b, desc.b) != m || ColumnsOf(l.b, desc.b) != n))) {
+    return cublas::kInvalidValue;
+  }
+  Work work(driver, stream);
+  const bool host = desc.pointer_mode == kHost;
+  const std::size_t scalar = cublas::SizeOf(desc.scale);
+  const Complex64 alpha =
+      host ? cublas::Load(desc.scale, operands.alpha, 0) : Complex64(0);
+  const Complex64 beta =
+      host && has_b ? cublas::Load(desc.scale, operands.beta, 0) : Complex64(0);
+  const void* alphas = host ? nullptr : work.In(operands.alpha, scalar);
+  const void* betas = host || !has_b ? nullptr : work.In(operands.beta, scalar);
+  using In = const std::byte;
+  struct Matrices {
+    const void *a, *b;
+    void* c;
+  };
+  std::vector<Matrices> batches;
+  for (Index batch = 0; batch < Batches(l.c); ++batch) {
+    batches.push_back(
+        {MapMatrix(work, Batch(static_cast<In*>(operands.a), l.a, batch), l.a,
+                   false),
+         has_b
+             ? MapMatrix(work, Batch(static_cast<In*>(operands.b), l.b, batch),
+                         l.b, false)
+             : nullptr,
+         MapMatrix(work, Batch(static_cast<std::byte*>(operands.d), l.c, batch),
+                   l.c, true)});
+  }
+  const auto run = [=, batches = std::move(batches)] {
+    const Complex64 fa = host ? alpha : cublas::Load(desc.scale, alphas, 0);
+    const Complex64 fb =
+        betas != nullptr ? cublas::Load(desc.scale, betas, 0) : beta;
+    for (const Matrices& matrices : batches) {
+      const auto a = Converted<Complex64>(l.a, desc.a, matrices.a);
+      std::vector<Complex64> b;
+      if (has_b && fb != Complex64(0)) {
+        b = Converted<Complex64>(l.b, desc.b, matrices.b);
+      }
+      for (Index j = 0; j < n; ++j) {
+        for (Index i = 0; i < m; ++i) {
+          const auto at = static_cast<std::size_t>(i + j * m);
+          Complex64 value = cublas::Mul(fa, a[at]);
+          if (!b.empty()) value += cublas::Mul(fb, b[at]);
+          cublas::Store(l.c.type, matrices.c, PlaceOf(l.c, i, j), value);
+        }
+      }
+    }
+  };
+  return work.Run(run, /*wait=*/false) ? cublas::kSuccess
+                                       : cublas::kExecutionFailed;
+}
+
+}  // namespace cerberus::libraries::cublaslt

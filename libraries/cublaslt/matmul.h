@@ -1,0 +1,35 @@
+// D := epilogue(alpha op(A) op(B) + beta C), as cublasLtMatmul has it.
+#ifndef CERBERUS_LIBRARIES_CUBLASLT_MATMUL_H_
+#define CERBERUS_LIBRARIES_CUBLASLT_MATMUL_H_
+
+#include "libraries/common/driver.h"
+#include "libraries/cublaslt/descriptors.h"
+
+namespace cerberus::libraries::cublaslt {
+
+struct Layouts {
+  Layout a, b, c, d;
+};
+
+// Which of cublasLtMatmul's tables of types, orders and epilogues there is.
+// kInvalidValue: sizes that do not fit together. kNotSupported: what cannot be
+// computed here.
+Status CheckMatmul(const MatmulDesc& desc, const Layouts& layouts);
+
+struct Operands {
+  const void* alpha;
+  const void* a;
+  const void* b;
+  const void* beta;
+  const void* c;
+  void* d;
+};
+Status Matmul(const Driver& driver, Stream stream, const MatmulDesc& desc,
+              const Layouts& layouts, const Operands& operands);
+
+Status Transform(const Driver& driver, Stream stream, const TransformDesc& desc,
+                 const Layouts& layouts, const Operands& operands);
+
+}  // namespace cerberus::libraries::cublaslt
+
+#endif  // CERBERUS_LIBRARIES_CUBLASLT_MATMUL_H_
