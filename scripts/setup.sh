@@ -20,7 +20,7 @@ packages=(
   libcli11-dev libmsgpack-cxx-dev libzip-dev libsqlite3-dev zlib1g-dev libxml2-dev
   # tests
   libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev mold patchelf
-  chrpath elfutils debhelper lintian
+  chrpath elfutils debhelper lintian libopenblas0-pthread
   python3 python3-venv ca-certificates procps util-linux
 )
 

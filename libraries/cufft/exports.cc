@@ -1,0 +1,356 @@
+// The functions of cufft.def. A plan is a number, which stays its own until it
+// is destroyed.
+#include <map>
+#include <memory>
+#include <mutex>
+#include <new>
+
+#include "libraries/common/driver.h"
+#include "libraries/cufft/plan.h"
+
+#define FFT_API extern "C" __attribute__((visibility("default")))
+
+namespace cerberus::libraries::cufft {
+namespace {
+
+using Handle = int;
+
+struct Plans {
+  std::mutex mutex;
+  std::map<Handle, std::shared_ptr<Plan>> plans;
+  Handle next = 1;
+};
+Plans& All() {
+  static auto& plans = *new Plans;
+  return plans;
+}
+std::shared_ptr<Plan> Find(Handle handle) {
+  const std::lock_guard<std::mutex> lock(All().mutex);
+  const auto found = All().plans.find(handle);
+  return found == All().plans.end() ? nullptr : found->second;
+}
+
+Status Create(Handle* handle) {
+  if (handle == nullptr) return kInvalidValue;
+  const Driver* driver = FindDriver();
+  if (driver == nullptr || !EnsureContext(*driver)) return kSetupFailed;
+  const std::lock_guard<std::mutex> lock(All().mutex);
+  *handle = All().next++;
+  All().plans[*handle] = std::make_shared<Plan>();
+  return kSuccess;
+}
+Status Destroy(Handle handle) {
+  const std::lock_guard<std::mutex> lock(All().mutex);
+  return All().plans.erase(handle) != 0 ? kSuccess : kInvalidPlan;
+}
+
+// Plans need no memory of the device.
+Status Sized(Status status, std::size_t* bytes) {
+  if (status == kSuccess && bytes != nullptr) *bytes = 0;
+  return status;
+}
+
+template <typename N>
+std::vector<Index> Sizes(int rank, const N* n) {
+  if (rank < 1 || rank > 3 || n == nullptr) return {};
+  return {n, n + rank};
+}
+
+// As cufftMakePlanMany has it: without inembed or onembed both sides are
+// packed.
+template <typename N>
+Status Make(Plan* plan, int rank, const N* n, const N* in_embed, Index in_step,
+            Index in_distance, const N* out_embed, Index out_step,
+            Index out_distance, Types types, Index batches) {
+  const std::vector<Index> sizes = Sizes(rank, n);
+  if (sizes.empty()) return kInvalidSize;
+  const bool packed = in_embed == nullptr || out_embed == nullptr;
+  const std::vector<Index> in_sizes = Sizes(rank, packed ? n : in_embed);
+  const std::vector<Index> out_sizes = Sizes(rank, packed ? n : out_embed);
+  const Layout basic;
+  return MakePlan(
+      plan, sizes,
+      packed ? basic : Layout{in_sizes.data(), in_step, in_distance},
+      types.input,
+      packed ? basic : Layout{out_sizes.data(), out_step, out_distance},
+      types.output, batches);
+}
+template <typename N>
+Status MakeInHandle(Handle handle, int rank, const N* n, const N* in_embed,
+                    Index in_step, Index in_distance, const N* out_embed,
+                    Index out_step, Index out_distance,
+                    std::optional<Types> types, Index batches,
+                    std::size_t* bytes) {
+  const std::shared_ptr<Plan> plan = Find(handle);
+  if (plan == nullptr || plan->made) return kInvalidPlan;
+  if (!types) return kInvalidType;
+  try {
+    return Sized(Make(plan.get(), rank, n, in_embed, in_step, in_distance,
+                      out_embed, out_step, out_distance, *types, batches),
+                 bytes);
+  } catch (const std::bad_alloc&) {
+    return kAllocFailed;
+  }
+}
+Status MakeBasic(Handle handle, std::vector<int> n, Type type, int batches,
+                 std::size_t* bytes) {
+  return MakeInHandle<int>(handle, static_cast<int>(n.size()), n.data(),
+                           nullptr, 1, 0, nullptr, 1, 0, TypesOf(type), batches,
+                           bytes);
+}
+// What a plan of these would be.
+template <typename N>
+Status Check(int rank, const N* n, const N* in_embed, Index in_step,
+             Index in_distance, const N* out_embed, Index out_step,
+             Index out_distance, std::optional<Types> types, Index batches,
+             std::size_t* bytes) {
+  if (!types) return kInvalidType;
+  Plan plan;
+  return Sized(Make(&plan, rank, n, in_embed, in_step, in_distance, out_embed,
+                    out_step, out_distance, *types, batches),
+               bytes);
+}
+Status CheckBasic(std::vector<int> n, Type type, int batches,
+                  std::size_t* bytes) {
+  return Check<int>(static_cast<int>(n.size()), n.data(), nullptr, 1, 0,
+                    nullptr, 1, 0, TypesOf(type), batches, bytes);
+}
+
+// Makes a plan and gives it up again if that fails.
+template <typename F>
+Status New(Handle* handle, const F& make) {
+  if (const Status bad = Create(handle)) return bad;
+  const Status status = make(*handle);
+  if (status != kSuccess) Destroy(*handle);
+  return status;
+}
+
+Status Run(Handle handle, const void* input, void* output, int sign,
+           std::optional<Types> types) {
+  const std::shared_ptr<Plan> plan = Find(handle);
+  if (plan == nullptr || !plan->made) return kInvalidPlan;
+  if (types && (plan->input.type != types->input ||
+                plan->output.type != types->output)) {
+    return kInvalidValue;
+  }
+  // Of real ones the direction is the plan's.
+  if (plan->is_real_input()) sign = -1;
+  if (plan->is_real_output()) sign = 1;
+  if (sign != -1 && sign != 1) return kInvalidValue;
+  try {
+    return Execute(*FindDriver(), *plan, input, output, sign);
+  } catch (const std::bad_alloc&) {
+    return kAllocFailed;
+  }
+}
+
+bool IsPlan(Handle handle) { return Find(handle) != nullptr; }
+
+}  // namespace
+
+FFT_API Status cufftCreate(Handle* handle) { return Create(handle); }
+FFT_API Status cufftDestroy(Handle handle) { return Destroy(handle); }
+
+FFT_API Status cufftPlan1d(Handle* handle, int n, Type type, int batches) {
+  return New(handle, [&](Handle made) {
+    return MakeBasic(made, {n}, type, batches, nullptr);
+  });
+}
+FFT_API Status cufftPlan2d(Handle* handle, int nx, int ny, Type type) {
+  return New(handle, [&](Handle made) {
+    return MakeBasic(made, {nx, ny}, type, 1, nullptr);
+  });
+}
+FFT_API Status cufftPlan3d(Handle* handle, int nx, int ny, int nz, Type type) {
+  return New(handle, [&](Handle made) {
+    return MakeBasic(made, {nx, ny, nz}, type, 1, nullptr);
+  });
+}
+FFT_API Status cufftPlanMany(Handle* handle, int rank, int* n, int* in_embed,
+                             int in_step, int in_distance, int* out_embed,
+                             int out_step, int out_distance, Type type,
+                             int batches) {
+  return New(handle, [&](Handle made) {
+    return MakeInHandle<int>(made, rank, n, in_embed, in_step, in_distance,
+                             out_embed, out_step, out_distance, TypesOf(type),
+                             batches, nullptr);
+  });
+}
+
+FFT_API Status cufftMakePlan1d(Handle handle, int n, Type type, int batches,
+                               std::size_t* bytes) {
+  return MakeBasic(handle, {n}, type, batches, bytes);
+}
+FFT_API Status cufftMakePlan2d(Handle handle, int nx, int ny, Type type,
+                               std::size_t* bytes) {
+  return MakeBasic(handle, {nx, ny}, type, 1, bytes);
+}
+FFT_API Status cufftMakePlan3d(Handle handle, int nx, int ny, int nz, Type type,
+                               std::size_t* bytes) {
+  return MakeBasic(handle, {nx, ny, nz}, type, 1, bytes);
+}
+FFT_API Status cufftMakePlanMany(Handle handle, int rank, int* n, int* in_embed,
+                                 int in_step, int in_distance, int* out_embed,
+                                 int out_step, int out_distance, Type type,
+                                 int batches, std::size_t* bytes) {
+  return MakeInHandle<int>(handle, rank, n, in_embed, in_step, in_distance,
+                           out_embed, out_step, out_distance, TypesOf(type),
+                           batches, bytes);
+}
+FFT_API Status cufftMakePlanMany64(Handle handle, int rank, long long* n,
+                                   long long* in_embed, long long in_step,
+                                   long long in_distance, long long* out_embed,
+                                   long long out_step, long long out_distance,
+                                   Type type, long long batches,
+                                   std::size_t* bytes) {
+  return MakeInHandle<long long>(handle, rank, n, in_embed, in_step,
+                                 in_distance, out_embed, out_step, out_distance,
+                                 TypesOf(type), batches, bytes);
+}
+FFT_API Status cufftXtMakePlanMany(Handle handle, int rank, long long* n,
+                                   long long* in_embed, long long in_step,
+                                   long long in_distance, DataType input,
+                                   long long* out_embed, long long out_step,
+                                   long long out_distance, DataType output,
+                                   long long batches, std::size_t* bytes,
+                                   DataType) {
+  return MakeInHandle<long long>(handle, rank, n, in_embed, in_step,
+                                 in_distance, out_embed, out_step, out_distance,
+                                 Types{input, output}, batches, bytes);
+}
+
+FFT_API Status cufftGetSize(Handle handle, std::size_t* bytes) {
+  return Sized(IsPlan(handle) ? kSuccess : kInvalidPlan, bytes);
+}
+FFT_API Status cufftGetSize1d(Handle handle, int n, Type type, int batches,
+                              std::size_t* bytes) {
+  if (!IsPlan(handle)) return kInvalidPlan;
+  return CheckBasic({n}, type, batches, bytes);
+}
+FFT_API Status cufftGetSize2d(Handle handle, int nx, int ny, Type type,
+                              std::size_t* bytes) {
+  if (!IsPlan(handle)) return kInvalidPlan;
+  return CheckBasic({nx, ny}, type, 1, bytes);
+}
+FFT_API Status cufftGetSize3d(Handle handle, int nx, int ny, int nz, Type type,
+                              std::size_t* bytes) {
+  if (!IsPlan(handle)) return kInvalidPlan;
+  return CheckBasic({nx, ny, nz}, type, 1, bytes);
+}
+FFT_API Status cufftGetSizeMany(Handle handle, int rank, int* n, int* in_embed,
+                                int in_step, int in_distance, int* out_embed,
+                                int out_step, int out_distance, Type type,
+                                int batches, std::size_t* bytes) {
+  if (!IsPlan(handle)) return kInvalidPlan;
+  return Check<int>(rank, n, in_embed, in_step, in_distance, out_embed,
+                    out_step, out_distance, TypesOf(type), batches, bytes);
+}
+FFT_API Status cufftGetSizeMany64(Handle handle, int rank, long long* n,
+                                  long long* in_embed, long long in_step,
+                                  long long in_distance, long long* out_embed,
+                                  long long out_step, long long out_distance,
+                                  Type type, long long batches,
+                                  std::size_t* bytes) {
+  if (!IsPlan(handle)) return kInvalidPlan;
+  return Check<long long>(rank, n, in_embed, in_step, in_distance, out_embed,
+                          out_step, out_distance, TypesOf(type), batches,
+                          bytes);
+}
+FFT_API Status cufftXtGetSizeMany(Handle handle, int rank, long long* n,
+                                  long long* in_embed, long long in_step,
+                                  long long in_distance, DataType input,
+                                  long long* out_embed, long long out_step,
+                                  long long out_distance, DataType output,
+                                  long long batches, std::size_t* bytes,
+                                  DataType) {
+  if (!IsPlan(handle)) return kInvalidPlan;
+  return Check<long long>(rank, n, in_embed, in_step, in_distance, out_embed,
+                          out_step, out_distance, Types{input, output}, batches,
+                          bytes);
+}
+FFT_API Status cufftEstimate1d(int n, Type type, int batches,
+                               std::size_t* bytes) {
+  return CheckBasic({n}, type, batches, bytes);
+}
+FFT_API Status cufftEstimate2d(int nx, int ny, Type type, std::size_t* bytes) {
+  return CheckBasic({nx, ny}, type, 1, bytes);
+}
+FFT_API Status cufftEstimate3d(int nx, int ny, int nz, Type type,
+                               std::size_t* bytes) {
+  return CheckBasic({nx, ny, nz}, type, 1, bytes);
+}
+FFT_API Status cufftEstimateMany(int rank, int* n, int* in_embed, int in_step,
+                                 int in_distance, int* out_embed, int out_step,
+                                 int out_distance, Type type, int batches,
+                                 std::size_t* bytes) {
+  return Check<int>(rank, n, in_embed, in_step, in_distance, out_embed,
+                    out_step, out_distance, TypesOf(type), batches, bytes);
+}
+
+FFT_API Status cufftSetStream(Handle handle, Stream stream) {
+  const std::shared_ptr<Plan> plan = Find(handle);
+  if (plan == nullptr) return kInvalidPlan;
+  plan->stream = stream;
+  return kSuccess;
+}
+FFT_API Status cufftSetAutoAllocation(Handle handle, int) {
+  return IsPlan(handle) ? kSuccess : kInvalidPlan;
+}
+FFT_API Status cufftSetWorkArea(Handle handle, void*) {
+  return IsPlan(handle) ? kSuccess : kInvalidPlan;
+}
+FFT_API Status cufftXtSetWorkArea(Handle handle, void**) {
+  return IsPlan(handle) ? kSuccess : kInvalidPlan;
+}
+FFT_API Status cufftXtSetWorkAreaPolicy(Handle handle, int, std::size_t*) {
+  return IsPlan(handle) ? kSuccess : kInvalidPlan;
+}
+FFT_API Status cufftXtClearCallback(Handle handle, int) {
+  return IsPlan(handle) ? kSuccess : kInvalidPlan;
+}
+// One is enough for whoever asks for it.
+FFT_API Status cufftXtSetGPUs(Handle handle, int count, int* gpus) {
+  if (!IsPlan(handle)) return kInvalidPlan;
+  if (count < 1 || gpus == nullptr) return kInvalidValue;
+  return count == 1 ? kSuccess : kNotSupported;
+}
+
+FFT_API Status cufftExecC2C(Handle handle, void* in, void* out, int sign) {
+  return Run(handle, in, out, sign, TypesOf(kC2C));
+}
+FFT_API Status cufftExecR2C(Handle handle, void* in, void* out) {
+  return Run(handle, in, out, -1, TypesOf(kR2C));
+}
+FFT_API Status cufftExecC2R(Handle handle, void* in, void* out) {
+  return Run(handle, in, out, 1, TypesOf(kC2R));
+}
+FFT_API Status cufftExecZ2Z(Handle handle, void* in, void* out, int sign) {
+  return Run(handle, in, out, sign, TypesOf(kZ2Z));
+}
+FFT_API Status cufftExecD2Z(Handle handle, void* in, void* out) {
+  return Run(handle, in, out, -1, TypesOf(kD2Z));
+}
+FFT_API Status cufftExecZ2D(Handle handle, void* in, void* out) {
+  return Run(handle, in, out, 1, TypesOf(kZ2D));
+}
+FFT_API Status cufftXtExec(Handle handle, void* in, void* out, int sign) {
+  return Run(handle, in, out, sign, std::nullopt);
+}
+
+FFT_API Status cufftGetVersion(int* version) {
+  if (version == nullptr) return kInvalidValue;
+  *version = CERBERUS_CUFFT_MAJOR * 1000;
+  return kSuccess;
+}
+FFT_API Status cufftGetProperty(int property, int* value) {
+  if (value == nullptr || property < 0 || property > 2) return kInvalidValue;
+  *value = property == 0 ? CERBERUS_CUFFT_MAJOR : 0;
+  return kSuccess;
+}
+
+#define CUFFT_ANSWERED(name)
+#define CUFFT_REFUSED(name) \
+  FFT_API Status name() { return kNotSupported; }
+#include "libraries/cufft/cufft.def"
+
+}  // namespace cerberus::libraries::cufft

@@ -1,0 +1,92 @@
+// What a cuFFT plan is: dimensions, layouts of input and output, types.
+#ifndef CERBERUS_LIBRARIES_CUFFT_PLAN_H_
+#define CERBERUS_LIBRARIES_CUFFT_PLAN_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "libraries/common/driver.h"
+#include "libraries/cublas/typed.h"
+#include "libraries/cufft/transform.h"
+
+namespace cerberus::libraries::cufft {
+
+enum Status : int {
+  kSuccess = 0,
+  kInvalidPlan = 1,
+  kAllocFailed = 2,
+  kInvalidType = 3,
+  kInvalidValue = 4,
+  kInternalError = 5,
+  kExecFailed = 6,
+  kSetupFailed = 7,
+  kInvalidSize = 8,
+  kNotSupported = 16,
+};
+
+// cufftType.
+enum Type : int {
+  kR2C = 0x2a,
+  kC2R = 0x2c,
+  kC2C = 0x29,
+  kD2Z = 0x6a,
+  kZ2D = 0x6c,
+  kZ2Z = 0x69,
+};
+
+using cublas::DataType;
+using Index = std::int64_t;
+
+// Where the elements of one side lie: element (x0, x1, …) of batch b at
+// ((x0 * embed1 + x1) * embed2 + …) * stride + b * distance.
+struct Side {
+  DataType type;
+  std::vector<Index>
+      sizes;  // of a batch, by dimension; halved for R2C's output
+  std::vector<Index> embed;
+  Index stride = 1, distance = 0;
+  bool is_basic = true;  // no layout was given
+
+  Index PlaceOf(const std::vector<Index>& at) const;
+  // Elements from the first to behind the last of `batches`.
+  Index Span(Index batches) const;
+};
+
+struct Plan {
+  std::vector<Index> sizes;  // of the transform, the slowest first
+  Index batches = 1;
+  Side input, output;
+  Stream stream = nullptr;
+  bool made = false;
+
+  bool is_real_input() const { return !cublas::IsComplexType(input.type); }
+  bool is_real_output() const { return !cublas::IsComplexType(output.type); }
+};
+
+struct Layout {
+  const Index* embed = nullptr;  // null: packed, whatever stride and distance
+  Index stride = 1, distance = 1;
+};
+
+// Fills a plan. Types are of the elements; `input` and `output` must be of one
+// precision, and one of them real only if the other is complex.
+Status MakePlan(Plan* plan, const std::vector<Index>& sizes,
+                const Layout& input, DataType input_type, const Layout& output,
+                DataType output_type, Index batches);
+
+// The types of a cufftType; none if it is none.
+struct Types {
+  DataType input, output;
+};
+std::optional<Types> TypesOf(Type type);
+
+// In the order of the plan's stream. `sign`: -1 forward, 1 inverse.
+Status Execute(const Driver& driver, const Plan& plan, const void* input,
+               void* output, int sign);
+
+}  // namespace cerberus::libraries::cufft
+
+#endif  // CERBERUS_LIBRARIES_CUFFT_PLAN_H_

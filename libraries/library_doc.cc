@@ -1,0 +1,84 @@
+// Writes docs/library-support.md from the tables of the libraries to standard
+// output.
+#include <cstdio>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace {
+
+struct Row {
+  std::string name;
+  bool answered;
+};
+
+#define CUBLAS_EXPORT(types, name, ...) {#name, true},
+#define CUBLAS_EXPORT_OLD(types, name, ...) {#name, true},
+#define CUBLAS_EXPORT_OLD_RESULT(types, result, name, ...) {#name, true},
+#define CUBLAS_EXPORT_XT(types, name, ...) {#name, true},
+#define CUBLAS_HELPER(name) {#name, true},
+#define CUBLAS_REFUSED(name) {#name, false},
+const std::vector<Row>& Cublas() {
+  static const std::vector<Row> rows = {
+#include "libraries/cublas/rows.h"
+//
+#include "libraries/cublas/cublas.def"
+  };
+  return rows;
+}
+
+#define CUBLASLT_ANSWERED(name) {#name, true},
+#define CUBLASLT_REFUSED(name) {#name, false},
+const std::vector<Row>& CublasLt() {
+  static const std::vector<Row> rows = {
+#include "libraries/cublaslt/cublaslt.def"
+  };
+  return rows;
+}
+
+#define CUFFT_ANSWERED(name) {#name, true},
+#define CUFFT_REFUSED(name) {#name, false},
+const std::vector<Row>& Cufft() {
+  static const std::vector<Row> rows = {
+#include "libraries/cufft/cufft.def"
+  };
+  return rows;
+}
+
+void Print(const char* title, const char* files, const char* remark,
+           const std::vector<Row>& rows) {
+  // In alphabetical order, each once.
+  std::map<std::string, bool> sorted;
+  std::size_t answered = 0;
+  for (const Row& row : rows) sorted[row.name] = row.answered;
+  for (const auto& [name, yes] : sorted) answered += yes ? 1 : 0;
+  std::printf("## %s\n\n%s. %zu of %zu functions are answered. %s\n\n", title,
+              files, answered, sorted.size(), remark);
+  std::printf("| function | host |\n| --- | --- |\n");
+  for (const auto& [name, yes] : sorted) {
+    std::printf("| `%s` | %s |\n", name.c_str(), yes ? "yes" : "no");
+  }
+  std::printf("\n");
+}
+
+}  // namespace
+
+int main() {
+  std::printf(
+      "# NVIDIA's libraries\n\n"
+      "<!-- Made from the tables in libraries/ by cerberus_library_doc. -->\n\n"
+      "What a converted program finds in place of NVIDIA's libraries of "
+      "kernels, which\nare machine code for its own GPUs ([how it "
+      "works](libraries.md)). Every function\nthat NVIDIA's library exports is "
+      "there; those with \"no\" answer that they are not\nsupported, in their "
+      "library's own way.\n\n");
+  Print("cuBLAS", "`libcublas.so.11`, `.12`, `.13`",
+        "Refused are those that NVIDIA does not document.", Cublas());
+  Print("cuBLASLt", "`libcublasLt.so.11`, `.12`, `.13`",
+        "Refused are those that only NVIDIA's own libraries call.", CublasLt());
+  Print("cuFFT", "`libcufft.so.10`, `.11`, `.12`",
+        "Refused are callbacks, several GPUs, and code for programs' own "
+        "kernels.",
+        Cufft());
+  return 0;
+}
