@@ -182,13 +182,16 @@ struct RingWriter {
 };
 
 // Reserves words in the ring; false, and counted in `dropped`, if it is full.
+// Room that the host makes meanwhile is for the next: a loop that looked for it
+// would be one in which lanes wait (passes/lanes/waiting.h), and a kernel with
+// ten assertions in place ten regions of rounds, one in the other.
 INLINE bool Reserve(GLOBAL PrintfRing* ring, u64 capacity, u64 words,
                     GLOBAL u64* dropped, u64* first) {
+  const u64 read = __scoped_atomic_load_n(&ring->read, __ATOMIC_ACQUIRE,
+                                          __MEMORY_SCOPE_SYSTEM);
   u64 written = __scoped_atomic_load_n(&ring->written, __ATOMIC_RELAXED,
                                        __MEMORY_SCOPE_SYSTEM);
   for (;;) {
-    const u64 read = __scoped_atomic_load_n(&ring->read, __ATOMIC_ACQUIRE,
-                                            __MEMORY_SCOPE_SYSTEM);
     if (written + words - read > capacity) {
       __scoped_atomic_fetch_add(dropped, 1, __ATOMIC_RELAXED,
                                 __MEMORY_SCOPE_SYSTEM);
@@ -257,35 +260,37 @@ INLINE void WriteAssertion(u64 context, const char* message, const char* file,
   GLOBAL PrintfRing* ring = RingOf(context);
   if (ring == nullptr) return;
   const u64 capacity = BlockAt(context)->printf_bytes / 8;
-  RingWriter to = {ring, capacity};
-  u64 words = 0;
-  u64 place = 0;
+  const auto text_of = [&](u32 i) {
+    return i == 0 ? file : i == 1 ? function : message;
+  };
+  // The record's size, the line, and where.
+  u64 words = 1 + 1 + 6;
 #pragma clang loop unroll(disable)
-  for (bool reserved = false;; reserved = true) {
+  for (u32 i = 0; i < 3; ++i) {
+    const char* text = text_of(i);
+    words += 1 + (text != nullptr ? WordsFor(LengthOf(text, ~u64{0})) : 0);
+  }
+  u64 first = 0;
+  if (!Reserve(ring, capacity, words, &ring->dropped_assertions, &first)) {
+    return;
+  }
+  const u64 place = first % capacity;
+  RingWriter to = {ring, capacity, place + 1 == capacity ? 0 : place + 1,
+                   words - 1};
 #pragma clang loop unroll(disable)
-    for (u32 i = 0; i < 3; ++i) {
-      const char* text = i == 0 ? file : i == 1 ? function : message;
-      const u64 length = text != nullptr ? LengthOf(text, ~u64{0}) : ~u64{0};
-      to.Put(length);
-      if (text != nullptr) to.PutText(text, length);
-      if (i == 0) to.Put(line);
-      if (i != 1) continue;
-      to.Put(__builtin_amdgcn_workgroup_id_x());
-      to.Put(__builtin_amdgcn_workgroup_id_y());
-      to.Put(__builtin_amdgcn_workgroup_id_z());
-      to.Put(__cerberus_wave_thread_x());
-      to.Put(__cerberus_wave_thread_y());
-      to.Put(__cerberus_wave_thread_z());
-    }
-    if (reserved) break;
-    words = 1 + to.needed;
-    u64 first = 0;
-    if (!Reserve(ring, capacity, words, &ring->dropped_assertions, &first)) {
-      return;
-    }
-    place = first % capacity;
-    to.next = place + 1 == capacity ? 0 : place + 1;
-    to.left = words - 1;
+  for (u32 i = 0; i < 3; ++i) {
+    const char* text = text_of(i);
+    const u64 length = text != nullptr ? LengthOf(text, ~u64{0}) : ~u64{0};
+    to.Put(length);
+    if (text != nullptr) to.PutText(text, length);
+    if (i == 0) to.Put(line);
+    if (i != 1) continue;
+    to.Put(__builtin_amdgcn_workgroup_id_x());
+    to.Put(__builtin_amdgcn_workgroup_id_y());
+    to.Put(__builtin_amdgcn_workgroup_id_z());
+    to.Put(__cerberus_wave_thread_x());
+    to.Put(__cerberus_wave_thread_y());
+    to.Put(__cerberus_wave_thread_z());
   }
   __scoped_atomic_store_n(&WordsOf(ring)[place], kAssertionRecord | words * 8,
                           __ATOMIC_RELEASE, __MEMORY_SCOPE_SYSTEM);

@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "formats/launch_abi.h"
 #include "tests/exec/ptx_runner.h"
 
 namespace cerberus::exec {
@@ -237,12 +239,11 @@ TEST(ServiceExec, PrintfOfManyThreadsFillsTheRingAndNoMore) {
   EXPECT_EQ(all, 3 * 85);
 }
 
-// Thread 69 of the grid fails the last of so many assertions. Many of them in
-// a module are calls, few are in place.
-class Assertions : public ::testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(ServiceExec, Assertions, ::testing::Values(1, 40));
-
-TEST_P(Assertions, FirstFailedOneIsRecorded) {
+// Thread n of the grid, thread t of its block, checks so many assertions: that
+// with the number i, in line 42 + i, if `check` of i sets %q. The last comes
+// first.
+std::string AssertKernel(int count,
+                         const std::function<std::string(int)>& check) {
   std::string ptx =
       std::string(kHead) +
       ".extern .func __assertfail\n(.param .b64 p0, .param .b64 p1, "
@@ -258,9 +259,9 @@ TEST_P(Assertions, FirstFailedOneIsRecorded) {
       "  mov.u64 %a, message;\n  cvta.global.u64 %a, %a;\n"
       "  mov.u64 %b, file;\n  cvta.global.u64 %b, %b;\n"
       "  mov.u64 %c, function;\n  cvta.global.u64 %c, %c;\n";
-  for (int i = GetParam() - 1; i >= 0; --i) {
+  for (int i = count - 1; i >= 0; --i) {
     ptx += fmt::format(
-        "  setp.ne.u32 %q, %n, {};\n  @%q bra GOOD{};\n  {{\n"
+        "  {}  @!%q bra GOOD{};\n  {{\n"
         "  .param .b64 param0;\n  st.param.b64 [param0+0], %a;\n"
         "  .param .b64 param1;\n  st.param.b64 [param1+0], %b;\n"
         "  .param .b32 param2;\n  st.param.b32 [param2+0], {};\n"
@@ -268,11 +269,23 @@ TEST_P(Assertions, FirstFailedOneIsRecorded) {
         "  .param .b64 param4;\n  st.param.b64 [param4+0], 1;\n"
         "  call.uni __assertfail, (param0, param1, param2, param3, param4);\n"
         "  }}\nGOOD{}:\n",
-        i == 0 ? 69 : 1000 + i, i, 42 + i, i);
+        check(i), i, 42 + i, i);
   }
-  ptx +=
-      "  ld.param.u64 %o, [out];\n  mad.wide.u32 %o, %n, 4, %o;\n"
-      "  st.global.u32 [%o], 1;\n  ret;\n}\n";
+  return ptx +
+         "  ld.param.u64 %o, [out];\n  mad.wide.u32 %o, %n, 4, %o;\n"
+         "  st.global.u32 [%o], 1;\n  ret;\n}\n";
+}
+
+// Thread 69 of the grid fails the last. Many of them in a module are calls, few
+// are in place.
+class Assertions : public ::testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(ServiceExec, Assertions,
+                         ::testing::Values(1, 3, 8, 40));
+
+TEST_P(Assertions, FirstFailedOneIsRecorded) {
+  const std::string ptx = AssertKernel(GetParam(), [](int i) {
+    return fmt::format("setp.eq.u32 %q, %n, {};\n", i == 0 ? 69 : 1000 + i);
+  });
   auto module = PtxModule::Compile(ptx);
   ASSERT_TRUE(module) << module.error().ToString();
   Services services(**module, 64, 0);
@@ -299,6 +312,44 @@ TEST_P(Assertions, FirstFailedOneIsRecorded) {
     if (i >= 64 && i < 96 && i != 69) continue;
     EXPECT_EQ(out.as<int>()[i], i == 69 ? 0 : 1) << i;
   }
+}
+
+// All lanes but the last fail, each another one or one that several fail.
+class FewAssertions : public ::testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(ServiceExec, FewAssertions,
+                         ::testing::Values(1, 3, 8, 31));
+
+TEST_P(FewAssertions, EachThreadThatFailsIsNamed) {
+  constexpr std::uint32_t kLanes = 32;
+  const std::string ptx = AssertKernel(GetParam(), [](int i) {
+    return fmt::format(
+        "rem.u32 %y, %n, {};\n  setp.eq.u32 %q, %y, {};\n"
+        "  setp.ne.and.u32 %q, %n, {}, %q;\n",
+        GetParam(), i, kLanes - 1);
+  });
+  auto module = PtxModule::Compile(ptx);
+  ASSERT_TRUE(module) << module.error().ToString();
+  Services services(**module, 8192, 0);
+  Buffer out((*module)->device(), 4 * kLanes);
+  std::memset(out.as<void>(), 0, out.size());
+  Launch launch;
+  launch.block = {kLanes, 1, 1};
+  launch.params = {out.address()};
+  ASSERT_TRUE((*module)->Run("k", launch));
+  // Its size; a length and a word of the file's name, the line, a length and
+  // two words of the function's, the block, the thread, the message.
+  constexpr std::uint64_t kLine = 3, kThread = 10, kWords = 15;
+  ASSERT_EQ(services.written(), kWords * (kLanes - 1));
+  std::vector<std::uint64_t> threads;
+  for (std::uint64_t at = 0; at < services.written(); at += kWords) {
+    ASSERT_EQ(services.word(at), formats::kAssertionRecord | kWords * 8);
+    const std::uint64_t thread = services.word(at + kThread);
+    threads.push_back(thread);
+    EXPECT_EQ(services.word(at + kLine), 42 + thread % GetParam());
+  }
+  std::sort(threads.begin(), threads.end());
+  for (std::uint32_t i = 0; i + 1 < kLanes; ++i) EXPECT_EQ(threads[i], i);
+  EXPECT_EQ(out.as<int>()[kLanes - 1], 1);
 }
 
 constexpr char kHeapKernels[] =
