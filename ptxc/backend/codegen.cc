@@ -26,6 +26,7 @@
 #include "llvm/Target/TargetOptions.h"
 #include "llvm/TargetParser/Triple.h"
 #include "ptxc/passes/growth/ended_waves.h"
+#include "ptxc/passes/growth/long_blocks.h"
 #include "ptxc/passes/growth/scheduling_regions.h"
 #include "ptxc/passes/repairs/carries.h"
 #include "ptxc/passes/repairs/known_ones.h"
@@ -134,6 +135,7 @@ void RegisterBackend() {
     LLVMInitializeAMDGPUAsmPrinter();
     KeepSpillLanes();
     KeepRegistersOfEndedWaves();
+    SelectLongBlocksInPieces();
     BoundSchedulingRegions();
   });
 }

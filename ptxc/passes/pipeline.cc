@@ -55,10 +55,9 @@ constexpr const char* kDefaultToPointers =
     "function(instcombine<no-verify-fixpoint>,"
     "infer-address-spaces,"
     "early-cse<memssa>)";
-constexpr const char* kDefault =
-    "function(gvn,"
-    "sink,"
-    "instcombine<no-verify-fixpoint>)";
+constexpr const char* kDefaultToValues = "function(gvn)";
+constexpr const char* kDefaultOfValues =
+    "function(instcombine<no-verify-fixpoint>)";
 // Two sums or products of floats are one instruction where there are such.
 constexpr const char* kPairFloats = "function(slp-vectorizer)";
 constexpr llvm::StringLiteral kPacksFloats = "+packed-fp32-ops";
@@ -133,7 +132,9 @@ Status RunPipeline(llvm::Module& module, llvm::TargetMachine& machine,
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(
         ChooseShuffles(options.waves.wave_size)));
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(HoistInvariants()));
-    CERB_TRY_VOID(add(kDefault));
+    CERB_TRY_VOID(add(kDefaultToValues));
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(SinkWithinBounds()));
+    CERB_TRY_VOID(add(kDefaultOfValues));
     if (machine.getMCSubtargetInfo()->checkFeatures(kPacksFloats)) {
       CERB_TRY_VOID(add(kPairFloats));
     }

@@ -65,6 +65,25 @@ def memory(n):
     return kernel(text)
 
 
+def products(n):
+    """Of what was loaded just before, some of it stored: an unrolled tile."""
+    chance = random.Random(1)
+    names = ["%%s%d" % i for i in range(48)]
+    text = "  .reg .f32 %s<48>;\n" + "".join(
+        "  cvt.rn.f32.u32 %s, %%t;\n" % name for name in names)
+    for i in range(n):
+        one, two, three = chance.sample(names, 3)
+        if i % 3 == 0:
+            text += "  ld.global.f32 %s, [%%o+%d];\n" % (one, 4 * i)
+        else:
+            text += "  fma.rn.f32 %s, %s, %s, %s;\n" % (one, two, three, one)
+        if i % 16 == 15:
+            text += "  st.global.f32 [%%o+%d], %s;\n" % (4 * i, one)
+    return kernel(text + "".join("  st.global.f32 [%%o+%d], %s;\n" %
+                                 (4 * i, name)
+                                 for i, name in enumerate(names)))
+
+
 def branches(n, value):
     """Each in the way of what comes behind it."""
     text = ""
@@ -202,8 +221,9 @@ def live(n):
 FAMILIES = {
     "straight": (straight, "instructions in a row", 3750, 30000),
     "memory": (memory, "loads in a row", 1000, 8000),
-    "branches": (lambda n: branches(n, "%x"), "branches by thread", 250, 4000),
-    "uniform": (lambda n: branches(n, "%u"), "branches by block", 250, 4000),
+    "products": (products, "loads and products", 3750, 30000),
+    "branches": (lambda n: branches(n, "%x"), "branches by thread", 250, 5000),
+    "uniform": (lambda n: branches(n, "%u"), "branches by block", 250, 5000),
     "nested": (nested, "branches in each other", 125, 1000),
     "exits": (exits, "exits", 125, 2000),
     "assertions": (assertions, "assertions", 125, 2000),

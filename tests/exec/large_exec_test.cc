@@ -3,11 +3,14 @@
 // that the host computes as well.
 //   CERBERUS_TEST_LARGE=FIRST:COUNT large_exec_test
 // runs others than the few that belong to the test.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -197,6 +200,146 @@ TEST(LargeExec, RandomPrograms) {
     for (std::uint32_t t = 0; t < kThreads; ++t) {
       ASSERT_EQ(out.as<std::uint64_t>()[t], program.Expected(t))
           << "thread " << t << program.Ptx();
+    }
+  }
+}
+
+// One block of thousands of instructions: values, comparisons and addresses
+// are made in one piece of it and used in others.
+class LongBlock {
+ public:
+  static constexpr std::uint32_t kValues = 16, kMasks = 4, kWords = 64;
+
+  explicit LongBlock(std::uint32_t seed) : random_(seed * 7919 + 1) {
+    for (int i = 0; i < 9000; ++i) {
+      steps_.push_back({Below(kKinds), Below(kValues), Below(kValues),
+                        Below(kValues), Below(kWords)});
+    }
+  }
+
+  // Thread t has kWords words of `out`, all read `in`.
+  std::string Ptx() const {
+    std::string text =
+        ".version 8.3\n.target sm_90\n.address_size 64\n"
+        ".visible .entry k(.param .u64 out, .param .u64 in)\n{\n"
+        "  .reg .b64 %o, %i;\n  .reg .b32 %t, %x<16>;\n  .reg .pred %p<4>;\n"
+        "  ld.param.u64 %o, [out];\n  ld.param.u64 %i, [in];\n"
+        "  mov.u32 %t, %tid.x;\n  mad.wide.u32 %o, %t, 256, %o;\n";
+    for (std::uint32_t i = 0; i < kValues; ++i) {
+      text += fmt::format("  mad.lo.u32 %x{0}, %t, 77, {0};\n", i);
+    }
+    for (std::uint32_t i = 0; i < kMasks; ++i) {
+      text += fmt::format("  setp.gt.u32 %p{0}, %t, {0};\n", i);
+    }
+    for (const Step& s : steps_) {
+      const std::uint32_t mask = s.b % kMasks;
+      switch (s.kind) {
+        case kAdd:
+          text += fmt::format("  add.u32 %x{}, %x{}, %x{};\n", s.to, s.a, s.b);
+          break;
+        case kMultiply:
+          text += fmt::format("  mad.lo.u32 %x{}, %x{}, %x{}, {};\n", s.to, s.a,
+                              s.b, s.word);
+          break;
+        case kCompare:
+          text += fmt::format("  setp.lt.u32 %p{}, %x{}, %x{};\n",
+                              s.to % kMasks, s.a, s.b);
+          break;
+        case kSelect:
+          text += fmt::format("  selp.b32 %x{}, %x{}, {}, %p{};\n", s.to, s.a,
+                              s.word, mask);
+          break;
+        case kInput:
+          text +=
+              fmt::format("  ld.global.u32 %x{}, [%i+{}];\n", s.to, 4 * s.word);
+          break;
+        case kLoad:
+          text +=
+              fmt::format("  ld.global.u32 %x{}, [%o+{}];\n", s.to, 4 * s.word);
+          break;
+        default:
+          text +=
+              fmt::format("  st.global.u32 [%o+{}], %x{};\n", 4 * s.word, s.a);
+      }
+    }
+    for (std::uint32_t i = 0; i < kValues; ++i) {
+      text += fmt::format("  st.global.u32 [%o+{}], %x{};\n", 4 * i, i);
+    }
+    return text + "  ret;\n}\n";
+  }
+
+  static std::uint32_t Input(std::uint32_t word) {
+    return (word + 1) * 2654435761u;
+  }
+
+  // The words of `thread`, zero before.
+  std::vector<std::uint32_t> Expected(std::uint32_t thread) const {
+    std::vector<std::uint32_t> words(kWords), x(kValues);
+    bool p[kMasks];
+    for (std::uint32_t i = 0; i < kValues; ++i) x[i] = thread * 77 + i;
+    for (std::uint32_t i = 0; i < kMasks; ++i) p[i] = thread > i;
+    for (const Step& s : steps_) {
+      switch (s.kind) {
+        case kAdd: x[s.to] = x[s.a] + x[s.b]; break;
+        case kMultiply: x[s.to] = x[s.a] * x[s.b] + s.word; break;
+        case kCompare: p[s.to % kMasks] = x[s.a] < x[s.b]; break;
+        case kSelect: x[s.to] = p[s.b % kMasks] ? x[s.a] : s.word; break;
+        case kInput: x[s.to] = Input(s.word); break;
+        case kLoad: x[s.to] = words[s.word]; break;
+        default: words[s.word] = x[s.a];
+      }
+    }
+    std::copy(x.begin(), x.end(), words.begin());
+    return words;
+  }
+
+ private:
+  enum Kind : std::uint32_t {
+    kAdd,
+    kMultiply,
+    kCompare,
+    kSelect,
+    kInput,
+    kLoad,
+    kStore,
+    kKinds
+  };
+  struct Step {
+    std::uint32_t kind, to, a, b, word;
+  };
+
+  std::uint32_t Below(std::uint32_t limit) {
+    random_ = random_ * 1664525 + 1013904223;
+    return (random_ >> 8) % limit;
+  }
+
+  std::uint32_t random_;
+  std::vector<Step> steps_;
+};
+
+TEST(LargeExec, LongBlocks) {
+  constexpr std::uint32_t kWords = LongBlock::kWords;
+  for (std::uint32_t seed = 0; seed < 2; ++seed) {
+    const LongBlock program(seed);
+    SCOPED_TRACE("program " + std::to_string(seed));
+    auto module = PtxModule::Compile(program.Ptx());
+    ASSERT_TRUE(module) << module.error().ToString();
+    Buffer out((*module)->device(), 4 * kWords * kThreads);
+    Buffer in((*module)->device(), 4 * kWords);
+    std::memset(out.as<void>(), 0, out.size());
+    for (std::uint32_t k = 0; k < kWords; ++k) {
+      in.as<std::uint32_t>()[k] = LongBlock::Input(k);
+    }
+    Launch launch;
+    launch.block = {kThreads, 1, 1};
+    launch.params = {out.address(), in.address()};
+    const Status status = (*module)->Run("k", launch);
+    ASSERT_TRUE(status) << status.error().ToString();
+    for (std::uint32_t t = 0; t < kThreads; ++t) {
+      const std::uint32_t* words = out.as<std::uint32_t>() + t * kWords;
+      ASSERT_EQ(std::vector<std::uint32_t>(words, words + kWords),
+                program.Expected(t))
+          << "thread " << t;
     }
   }
 }

@@ -27,6 +27,7 @@
 #include "ptxc/passes/growth/invariants.h"
 #include "ptxc/passes/growth/irreducible.h"
 #include "ptxc/passes/growth/ladders.h"
+#include "ptxc/passes/growth/long_blocks.h"
 #include "ptxc/passes/growth/mask_search.h"
 #include "ptxc/passes/growth/sinking.h"
 #include "ptxc/passes/growth/uniform_sums.h"
@@ -199,6 +200,9 @@ constexpr PassRow kPasses[] = {
      }},
     {"hoist-invariants",
      [](Session& s) { s.RunOnFunctions(HoistInvariants()); }},
+    {"cut-long-blocks", [](Session& s) { s.RunOnFunctions(CutLongBlocks()); }},
+    {"sink-within-bounds",
+     [](Session& s) { s.RunOnFunctions(SinkWithinBounds()); }},
     {"hold-sums", [](Session& s) { s.RunOnFunctions(HoldSums()); }},
     {"rejoin-ended-waves",
      [](Session& s) { s.RunOnFunctions(RejoinEndedWaves()); }},

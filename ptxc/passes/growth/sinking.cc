@@ -7,6 +7,7 @@
 #include "llvm/Analysis/UniformityAnalysis.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/Transforms/Scalar/Sink.h"
 #include "ptxc/passes/hidden.h"
 
 namespace cerberus::ptx {
@@ -14,6 +15,9 @@ namespace {
 
 // Fewer do no harm.
 constexpr std::size_t kManySums = 64;
+
+// Of a load with a write, some tens of milliseconds together.
+constexpr std::size_t kMostComparisons = 250000;
 
 const llvm::BasicBlock* WhereUsed(const llvm::Use& use) {
   const auto* user = llvm::cast<llvm::Instruction>(use.getUser());
@@ -42,6 +46,21 @@ bool WouldSpread(const llvm::Instruction& value) {
   });
 }
 
+bool ComparesMany(const llvm::Function& function) {
+  std::size_t comparisons = 0;
+  for (const llvm::BasicBlock& block : function) {
+    std::size_t writes = 0;
+    for (const llvm::Instruction& instruction : llvm::reverse(block)) {
+      if (instruction.mayWriteToMemory()) {
+        ++writes;
+      } else if (instruction.mayReadFromMemory()) {
+        comparisons += writes;
+      }
+    }
+  }
+  return comparisons > kMostComparisons;
+}
+
 }  // namespace
 
 llvm::PreservedAnalyses HoldSums::run(llvm::Function& function,
@@ -66,6 +85,12 @@ llvm::PreservedAnalyses HoldSums::run(llvm::Function& function,
   llvm::PreservedAnalyses preserved;
   preserved.preserveSet<llvm::CFGAnalyses>();
   return preserved;
+}
+
+llvm::PreservedAnalyses SinkWithinBounds::run(
+    llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
+  return ComparesMany(function) ? llvm::PreservedAnalyses::all()
+                                : llvm::SinkingPass().run(function, analyses);
 }
 
 }  // namespace cerberus::ptx

@@ -1,0 +1,152 @@
+#include "ptxc/passes/growth/long_blocks.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/CodeGen/TargetPassConfig.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/Pass.h"
+#include "llvm/PassRegistry.h"
+#include "llvm/Target/RegisterTargetPassConfigCallback.h"
+
+namespace cerberus::ptx {
+namespace {
+
+using llvm::BasicBlock;
+using llvm::Instruction;
+
+constexpr std::size_t kLongest = 2000;
+constexpr std::size_t kShortest = kLongest / 2;
+// A comparison's result in another block is a mask of lanes that is kept.
+constexpr int kCostOfMask = 8;
+
+constexpr llvm::StringLiteral kBehindPass = "codegenprepare";
+
+// An address with a constant offset is for each piece to make: memory
+// instructions have the offset in themselves.
+bool IsFree(const Instruction& instruction) {
+  const auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction);
+  return address && address->hasAllConstantIndices();
+}
+
+int CostOf(const Instruction& value) {
+  if (IsFree(value)) return 0;
+  return value.getType()->isIntegerTy(1) ? kCostOfMask : 1;
+}
+
+// For each instruction of a block what is alive in front of it and was made in
+// the block.
+std::vector<int> AliveInFront(const std::vector<Instruction*>& instructions) {
+  llvm::DenseMap<const Instruction*, std::size_t> places;
+  for (std::size_t i = 0; i < instructions.size(); ++i) {
+    places[instructions[i]] = i;
+  }
+  std::vector<int> change(instructions.size() + 1);
+  for (std::size_t i = 0; i < instructions.size(); ++i) {
+    std::size_t last = i;
+    for (const llvm::User* user : instructions[i]->users()) {
+      const auto at = places.find(llvm::cast<Instruction>(user));
+      // In another block it is alive wherever this one is cut.
+      if (at != places.end()) last = std::max(last, at->second);
+    }
+    change[i + 1] += CostOf(*instructions[i]);
+    if (last + 1 < change.size()) {
+      change[last + 1] -= CostOf(*instructions[i]);
+    }
+  }
+  for (std::size_t i = 1; i < change.size(); ++i) change[i] += change[i - 1];
+  return change;
+}
+
+// Those in front of which the block is cut.
+std::vector<Instruction*> CutsOf(BasicBlock& block) {
+  std::vector<Instruction*> instructions, cuts;
+  for (Instruction& instruction : block) instructions.push_back(&instruction);
+  const std::vector<int> alive = AliveInFront(instructions);
+  std::size_t begin = 0;
+  while (instructions.size() - begin > kLongest) {
+    std::size_t best = begin + kLongest;
+    for (std::size_t i = best; i > begin + kShortest; --i) {
+      if (alive[i] < alive[best]) best = i;
+    }
+    begin = best;
+    // What begins a block stays at its begin.
+    if (llvm::isa<llvm::PHINode>(instructions[best]) ||
+        llvm::isa<llvm::AllocaInst>(instructions[best])) {
+      continue;
+    }
+    cuts.push_back(instructions[best]);
+  }
+  return cuts;
+}
+
+// Each piece makes those addresses itself.
+void MakeAddressesAnew(BasicBlock& block) {
+  llvm::DenseMap<Instruction*, Instruction*> made;
+  for (Instruction& instruction : block) {
+    if (llvm::isa<llvm::PHINode>(instruction)) continue;
+    for (llvm::Use& use : instruction.operands()) {
+      auto* address = llvm::dyn_cast<Instruction>(use);
+      if (!address || address->getParent() == &block || !IsFree(*address)) {
+        continue;
+      }
+      Instruction*& own = made[address];
+      if (own == nullptr) {
+        own = address->clone();
+        own->insertBefore(instruction.getIterator());
+      }
+      use = own;
+    }
+  }
+}
+
+bool Cut(llvm::Function& function) {
+  std::vector<BasicBlock*> blocks;
+  for (BasicBlock& block : function) {
+    if (block.size() > kLongest) blocks.push_back(&block);
+  }
+  for (BasicBlock* block : blocks) {
+    const std::vector<Instruction*> cuts = CutsOf(*block);
+    for (Instruction* at : llvm::reverse(cuts)) {
+      MakeAddressesAnew(*block->splitBasicBlock(at->getIterator(), "piece"));
+    }
+  }
+  return !blocks.empty();
+}
+
+class CutPass : public llvm::FunctionPass {
+ public:
+  static char ID;
+  CutPass() : FunctionPass(ID) {}
+  bool runOnFunction(llvm::Function& function) override {
+    return Cut(function);
+  }
+};
+
+char CutPass::ID = 0;
+const llvm::RegisterPass<CutPass> registered(
+    "cerberus-long-blocks", "Long blocks are selected in pieces");
+
+}  // namespace
+
+llvm::PreservedAnalyses CutLongBlocks::run(
+    llvm::Function& function, llvm::FunctionAnalysisManager& /*analyses*/) {
+  return Cut(function) ? llvm::PreservedAnalyses::none()
+                       : llvm::PreservedAnalyses::all();
+}
+
+void SelectLongBlocksInPieces() {
+  static const llvm::RegisterTargetPassConfigCallback callback(
+      [](llvm::TargetMachine&, llvm::PassManagerBase&,
+         llvm::TargetPassConfig* passes) {
+        const llvm::PassInfo* behind =
+            llvm::PassRegistry::getPassRegistry()->getPassInfo(kBehindPass);
+        if (behind) passes->insertPass(behind->getTypeInfo(), &CutPass::ID);
+      });
+}
+
+}  // namespace cerberus::ptx
