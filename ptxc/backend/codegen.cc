@@ -1,5 +1,6 @@
 #include "ptxc/backend/codegen.h"
 
+#include <iterator>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -11,7 +12,7 @@
 #include "llvm/CodeGen/SelectionDAGISel.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
-#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/LLVMContext.h"
@@ -28,6 +29,7 @@
 #include "ptxc/passes/growth/ended_waves.h"
 #include "ptxc/passes/growth/long_blocks.h"
 #include "ptxc/passes/growth/scheduling_regions.h"
+#include "ptxc/passes/hidden.h"
 #include "ptxc/passes/repairs/carries.h"
 #include "ptxc/passes/repairs/known_ones.h"
 #include "ptxc/passes/repairs/own_halves.h"
@@ -230,20 +232,15 @@ void PrepareModule(llvm::Module& module, const TargetId& target,
 
 // MachineSink takes no notice of a fence: it moves a load of shared memory from
 // in front of a barrier into the block behind it, where other warps write
-// already (LLVM 22). What may write memory holds the load back; this does, and
-// is no instruction.
+// already (LLVM 22).
 static void HoldLoadsAtFences(llvm::Module& module) {
-  llvm::LLVMContext& context = module.getContext();
-  llvm::InlineAsm* nothing = llvm::InlineAsm::get(
-      llvm::FunctionType::get(llvm::Type::getVoidTy(context), false), "",
-      "~{memory}", /*hasSideEffects=*/true);
   for (llvm::Function& function : module) {
     for (llvm::BasicBlock& block : function) {
       for (llvm::Instruction& instruction : llvm::make_early_inc_range(block)) {
         if (!llvm::isa<llvm::FenceInst>(instruction)) continue;
-        llvm::CallInst* hold = llvm::CallInst::Create(nothing);
-        hold->setDebugLoc(instruction.getDebugLoc());
-        hold->insertAfter(instruction.getIterator());
+        llvm::IRBuilder<> b(&block, std::next(instruction.getIterator()));
+        b.SetCurrentDebugLocation(instruction.getDebugLoc());
+        HoldLoads(b);
       }
     }
   }

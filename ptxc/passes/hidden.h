@@ -1,5 +1,4 @@
-// Values that LLVM does not see through: assembly without text takes each and
-// gives it back. A lane's own values only, those of a wave would be copied.
+// What LLVM does not see through: assembly without text.
 #ifndef CERBERUS_PTXC_PASSES_HIDDEN_H_
 #define CERBERUS_PTXC_PASSES_HIDDEN_H_
 
@@ -16,7 +15,9 @@ inline bool CanHide(llvm::Instruction& value) {
          value.getInsertionPointAfterDef();
 }
 
-// Who uses `value` uses what comes back, by way of `type`, of the same size.
+// Assembly takes it and gives it back: a lane's own value only, one of a wave
+// would be copied. Who uses `value` uses what comes back, by way of `type`, of
+// the same size.
 inline llvm::CallInst& Hide(llvm::Instruction& value, llvm::Type* type) {
   llvm::IRBuilder<> b(value.getContext());
   b.SetInsertPoint(value.getParent(), *value.getInsertionPointAfterDef());
@@ -30,6 +31,17 @@ inline llvm::CallInst& Hide(llvm::Instruction& value, llvm::Type* type) {
   value.replaceAllUsesWith(b.CreateBitCast(made, value.getType()));
   made->setArgOperand(0, &value);
   return *made;
+}
+
+// Holds loads back: what may touch memory that is not known, and is no
+// instruction. To say so by "~{memory}" would take a millisecond each: LLVM
+// compares it with the name of every register.
+inline llvm::CallInst& HoldLoads(llvm::IRBuilderBase& b) {
+  return *b.CreateCall(
+      llvm::InlineAsm::get(
+          llvm::FunctionType::get(b.getVoidTy(), {b.getInt32Ty()}, false), "",
+          "X", /*hasSideEffects=*/true),
+      {b.getInt32(0)});
 }
 
 }  // namespace cerberus::ptx

@@ -10,7 +10,7 @@
 ; FEW: }
 ; MANY-NOT: = load
 ; MANY: loop:
-; MANY: call void asm sideeffect "", "~{memory}"()
+; MANY: call void asm sideeffect "", "X"(i32 0)
 ; MANY: %v0 = load i32
 
 ; Of many loops in a row each is done, and the marks are gone.

@@ -7,12 +7,12 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/IRBuilder.h"
-#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/Transforms/Scalar/LICM.h"
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
+#include "ptxc/passes/hidden.h"
 
 namespace cerberus::ptx {
 namespace {
@@ -47,18 +47,15 @@ bool ReadsTooMuch(const llvm::Loop& loop) {
   return false;
 }
 
-// What may write memory holds loads back; this does, and is no instruction.
-bool HoldLoads(llvm::Function& function,
-               llvm::FunctionAnalysisManager& analyses) {
+bool HoldLoadsInLoops(llvm::Function& function,
+                      llvm::FunctionAnalysisManager& analyses) {
   bool changed = false;
   for (const llvm::Loop* loop :
        analyses.getResult<llvm::LoopAnalysis>(function).getLoopsInPreorder()) {
     if (!ReadsTooMuch(*loop)) continue;
     llvm::BasicBlock* head = loop->getHeader();
     llvm::IRBuilder<> b(head, head->getFirstInsertionPt());
-    b.CreateCall(
-        llvm::InlineAsm::get(llvm::FunctionType::get(b.getVoidTy(), false), "",
-                             "~{memory}", /*hasSideEffects=*/true));
+    HoldLoads(b);
     changed = true;
   }
   return changed;
@@ -86,7 +83,7 @@ std::vector<llvm::Instruction*> PutMarks(
 
 llvm::PreservedAnalyses HoistInvariants::run(
     llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
-  const bool holds = HoldLoads(function, analyses);
+  const bool holds = HoldLoadsInLoops(function, analyses);
   const std::vector<llvm::Instruction*> marks = PutMarks(function, analyses);
   if (holds || !marks.empty()) {
     llvm::PreservedAnalyses loops;
