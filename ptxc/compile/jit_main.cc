@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <charconv>
 #include <csignal>
 #include <cstdint>
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "cerberus/ptxc.h"
+#include "ptxc/compile/serve.h"
 #include "support/mapped_file.h"
 #include "support/output_file.h"
 
@@ -54,6 +56,9 @@ Compiles one PTX module to one AMD code object. '-' is stdin or stdout.
                         PTX instructions done, PTX instructions
   --slots-fd N          of the jobs, those after the first are taken from this
                         eventfd, a semaphore, and given back
+  --processor-seconds N at most so much processor time in this process
+  --memory-bytes N      at most so much address space in each process
+  --serve N             alone: answers a program's requests over this socket
   --verify-each         check the IR after every pass
   --time-trace FILE     where the time went, as JSON; - is a line on stderr
   --diagnostics FORM    text (default) or json, one object a line, on stderr
@@ -81,6 +86,8 @@ struct Arguments {
   std::string parts;
   int progress = -1;
   int slots = 0;
+  std::uint64_t processor_seconds = 0;
+  std::uint64_t memory_bytes = 0;
 };
 
 int UsageError(const std::string& message) {
@@ -108,7 +115,8 @@ bool ParseEmit(std::string_view text, cerberus_ptxc_emit* emit) {
   return false;
 }
 
-bool ParseNumber(std::string_view text, unsigned* number) {
+template <typename Number>
+bool ParseNumber(std::string_view text, Number* number) {
   const char* const end = text.data() + text.size();
   const auto [at, error] = std::from_chars(text.data(), end, *number);
   return error == std::errc() && at == end;
@@ -117,7 +125,7 @@ bool ParseNumber(std::string_view text, unsigned* number) {
 // Takes "--name value" and "--name=value".
 class ArgumentReader {
  public:
-  ArgumentReader(int argc, char** argv) : args_(argv + 1, argv + argc) {}
+  explicit ArgumentReader(const std::vector<std::string>& args) : args_(args) {}
   bool Next(std::string* arg) {
     if (at_ == args_.size()) return false;
     *arg = args_[at_++];
@@ -141,7 +149,7 @@ class ArgumentReader {
   }
 
  private:
-  std::vector<std::string> args_;
+  const std::vector<std::string>& args_;
   std::size_t at_ = 0;
   std::string value_;
   bool has_value_ = false;
@@ -169,6 +177,12 @@ int TakeValue(const std::string& arg, const std::string& value,
     if (!ParseNumber(value, &fd)) return UsageError(arg + " is not a number");
     (arg == "--progress-fd" ? out->progress : out->slots) =
         static_cast<int>(fd);
+  } else if (arg == "--processor-seconds" || arg == "--memory-bytes") {
+    if (!ParseNumber(value, arg == "--memory-bytes"
+                                ? &out->memory_bytes
+                                : &out->processor_seconds)) {
+      return UsageError(arg + " is not a number");
+    }
   } else if (arg == "--time-trace") {
     out->time_trace = value;
   } else if (arg == "--shared-overflow") {
@@ -193,8 +207,8 @@ int TakeValue(const std::string& arg, const std::string& value,
   return kGoOn;
 }
 
-int ParseArguments(int argc, char** argv, Arguments* out) {
-  ArgumentReader reader(argc, argv);
+int ParseArguments(const std::vector<std::string>& args, Arguments* out) {
+  ArgumentReader reader(args);
   std::string arg;
   std::string value;
   while (reader.Next(&arg)) {
@@ -220,7 +234,8 @@ int ParseArguments(int argc, char** argv, Arguments* out) {
                arg == "--jobs" || arg == "--shared-overflow" ||
                arg == "--lanes" || arg == "--compile-seconds" ||
                arg == "--parts" || arg == "--progress-fd" ||
-               arg == "--slots-fd") {
+               arg == "--slots-fd" || arg == "--processor-seconds" ||
+               arg == "--memory-bytes") {
       if (!reader.Value(&value)) return UsageError(arg + " needs a value");
       if (const int code = TakeValue(arg, value, out); code != kGoOn) {
         return code;
@@ -285,11 +300,13 @@ void PrintJson(const cerberus_ptxc_diag* diag, void*) {
 bool ReadInput(const std::string& path, std::string* text) {
   if (path == "-") {
     char buffer[1 << 16];
-    std::size_t got;
-    while ((got = std::fread(buffer, 1, sizeof buffer, stdin)) != 0) {
-      text->append(buffer, got);
+    ssize_t got;
+    while ((got = ::read(STDIN_FILENO, buffer, sizeof buffer)) != 0) {
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return false;
+      text->append(buffer, static_cast<std::size_t>(got));
     }
-    return !std::ferror(stdin);
+    return true;
   }
   cerberus::Result<cerberus::MappedFile> file =
       cerberus::MappedFile::Open(path);
@@ -373,13 +390,20 @@ void TakeLargePages() {
   [[maybe_unused]] static void* volatile kept = std::malloc(begin - top);
 }
 
-}  // namespace
+int ExitCodeOf(cerberus_ptxc_status status) {
+  switch (status) {
+    case CERBERUS_PTXC_OK: return kDone;
+    case CERBERUS_PTXC_SOME_KERNELS_FAILED: return kSomeKernelsMissing;
+    case CERBERUS_PTXC_USAGE: return kUsageError;
+    default: return kFailed;
+  }
+}
 
-int main(int argc, char** argv) {
-  TakeLargePages();
+int Compile(const std::vector<std::string>& args) {
   Arguments arguments;
-  const int early = ParseArguments(argc, argv, &arguments);
+  const int early = ParseArguments(args, &arguments);
   if (early >= 0) return early;
+  cerberus::LimitProcess(arguments.processor_seconds, arguments.memory_bytes);
 
   std::string text;
   if (!ReadInput(arguments.input, &text)) return kFailed;
@@ -407,17 +431,8 @@ int main(int argc, char** argv) {
   if (arguments.progress >= 0) options.on_progress = WriteProgress;
 
   cerberus_ptxc_result* result = nullptr;
-  const cerberus_ptxc_status status =
-      cerberus_ptxc_compile(text.data(), text.size(), &options, &result);
-  int exit_code = kFailed;
-  switch (status) {
-    case CERBERUS_PTXC_OK: exit_code = kDone; break;
-    case CERBERUS_PTXC_SOME_KERNELS_FAILED:
-      exit_code = kSomeKernelsMissing;
-      break;
-    case CERBERUS_PTXC_USAGE: exit_code = kUsageError; break;
-    default: break;
-  }
+  int exit_code = ExitCodeOf(
+      cerberus_ptxc_compile(text.data(), text.size(), &options, &result));
   if ((exit_code == kDone || exit_code == kSomeKernelsMissing) &&
       !WriteOutput(arguments.output, cerberus_ptxc_result_data(result),
                    cerberus_ptxc_result_size(result))) {
@@ -429,6 +444,27 @@ int main(int argc, char** argv) {
       !WriteOutput(arguments.time_trace, trace.data(), trace.size(), stderr)) {
     exit_code = kFailed;
   }
+  cerberus_ptxc_result_free(result);
+  return exit_code;
+}
+
+int ServeAt(std::string_view socket) {
+  int fd = 0;
+  if (!ParseNumber(socket, &fd)) return UsageError("--serve is not a number");
+  return cerberus::Serve(fd, [](const std::vector<std::string>& args) {
+    static const bool once = (TakeLargePages(), true);
+    static_cast<void>(once);
+    return Compile(args);
+  });
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> args(argv + 1, argv + argc);
+  if (args.size() == 2 && args[0] == "--serve") return ServeAt(args[1]);
+  TakeLargePages();
+  const int exit_code = Compile(args);
   std::fflush(nullptr);
   // The kernel frees faster than LLVM's destructors do.
   std::_Exit(exit_code);

@@ -1,80 +1,50 @@
 #include "runtime-stub/module/jit_fallback.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <spawn.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <climits>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <new>
 #include <vector>
 
 #include "cache/jit_cache.h"
 #include "hip/find_emulator.h"
 #include "runtime-stub/module/code_object.h"
+#include "runtime-stub/module/compiler_server.h"
+#include "support/compile_request.h"
 #include "support/log.h"
-
-extern char** environ;
 
 namespace cerberus::stub {
 namespace {
 
 // A compilation that needs more than this is taken for a runaway.
-[[maybe_unused]] constexpr std::uint64_t kMemoryLimit = std::uint64_t{16} << 30;
+constexpr std::uint64_t kMemoryLimit = std::uint64_t{16} << 30;
 // Of processor time, for a kernel of up to 10,000 PTX instructions; those have
 // about 30 bytes each.
 constexpr unsigned kDefaultTimeoutSeconds = 300;
 constexpr std::size_t kBytesOfTimeout = 300'000;
 
-// Where cerberus-jit writes how far it is.
-constexpr int kProgressDescriptor = 3;
+// A sanitizer's shadow memory is larger than any sensible limit, and a stub
+// built with one starts a compiler built with one.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define CERB_SANITIZED 1
+#endif
+#endif
+#if defined(CERB_SANITIZED)
+constexpr bool kLimitMemory = false;
+#else
+constexpr bool kLimitMemory = true;
+#endif
 
 // Exit codes of cerberus-jit.
 constexpr int kExitDone = 0;
 constexpr int kExitSomeKernelsMissing = 3;
-
-constexpr std::size_t kMaxLogBytes = 64 * 1024;
-
-// A file descriptor that closes itself.
-class Fd {
- public:
-  Fd() = default;
-  explicit Fd(int fd) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Fd() { Close(); }
-  void Close() {
-    if (fd_ >= 0) ::close(fd_);
-    fd_ = -1;
-  }
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-
- private:
-  int fd_ = -1;
-};
-
-// A program may have closed its standard streams; the child gets its own
-// there, so our copies must lie above them.
-Fd AboveStandard(int fd) {
-  if (fd < 0 || fd > STDERR_FILENO) return Fd(fd);
-  Fd moved(fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
-  ::close(fd);
-  return moved;
-}
 
 Fd MemoryFile(const char* name) {
   return AboveStandard(memfd_create(name, MFD_CLOEXEC));
@@ -158,189 +128,16 @@ bool SharedOverflow() { return IsSetTo("CERBERUS_SHARED_OVERFLOW", "global"); }
 // Whether lanes of a warp go on one by one.
 bool SerialLanes() { return IsSetTo("CERBERUS_LANES", "serial"); }
 
-// The program's environment without what is meant for the program alone.
-std::vector<char*> ChildEnvironment() {
-  constexpr std::string_view kDropped = "LD_PRELOAD=";
-  std::vector<char*> out;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (std::string_view(*entry).substr(0, kDropped.size()) != kDropped) {
-      out.push_back(*entry);
-    }
+// The compiler has a folder of its own.
+std::string Absolute(const std::string& path) {
+  char folder[PATH_MAX];
+  if (path.front() == '/' || getcwd(folder, sizeof folder) == nullptr) {
+    return path;
   }
-  out.push_back(nullptr);
-  return out;
-}
-
-struct Child {
-  int exit_code = -1;  // -1: ended by a signal, or not known
-  int signal = 0;
-  bool timed_out = false;
-  std::string stderr_text;
-};
-
-// A sanitizer's shadow memory is larger than any sensible limit, and a stub
-// built with one starts a compiler built with one.
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define CERB_SANITIZED 1
-#endif
-#endif
-void LimitMemory(pid_t pid) {
-#if !defined(CERB_SANITIZED)
-  const rlimit limit = {kMemoryLimit, kMemoryLimit};
-  prlimit(pid, RLIMIT_AS, &limit, nullptr);
-#endif
-}
-
-// Processor time of the compiler's first process, which has children for the
-// kernels of all but small modules; they see to their own limits.
-void LimitTime(pid_t pid, std::size_t ptx_bytes) {
-  const std::size_t seconds = TimeoutSeconds();
-  rlimit limit = {};
-  if (prlimit(pid, RLIMIT_CPU, nullptr, &limit) != 0) return;
-  limit.rlim_cur = std::min<rlim_t>(
-      seconds + seconds * ptx_bytes / kBytesOfTimeout, limit.rlim_max);
-  prlimit(pid, RLIMIT_CPU, &limit, nullptr);
-}
-
-// What is compiled, for whoever waits.
-struct Job {
-  const char* name;
-  std::size_t ptx_bytes;
-};
-
-// Says how far a compilation is that takes long. In plain lines, seldom: the
-// terminal belongs to the program, which may have a status line of its own.
-class SlowNotices {
- public:
-  SlowNotices(const Job& job, const Fd& progress)
-      : job_(job), progress_(progress) {}
-
-  // Until the next one.
-  std::chrono::milliseconds Left() const {
-    return std::max(std::chrono::milliseconds(0),
-                    std::chrono::duration_cast<std::chrono::milliseconds>(
-                        next_ - Clock::now()));
-  }
-  void Say() {
-    const auto now = Clock::now();
-    const double spent = std::chrono::duration<double>(now - start_).count();
-    // 2 s, 6 s, 18 s, 54 s, then each minute.
-    const auto passed =
-        std::chrono::duration_cast<std::chrono::seconds>(now - start_);
-    next_ = now + std::min(2 * std::max(passed, std::chrono::seconds(1)),
-                           std::chrono::seconds(60));
-    char text[128] = {};
-    std::size_t kernels_done = 0, kernels = 0, done = 0, all = 0;
-    if (progress_ && ::pread(progress_.get(), text, sizeof text - 1, 0) > 0 &&
-        std::sscanf(text, "%zu %zu %zu %zu", &kernels_done, &kernels, &done,
-                    &all) == 4 &&
-        done != 0) {
-      const double left =
-          spent * static_cast<double>(all - done) / static_cast<double>(done);
-      LogNotice(
-          "still compiling %s (%zu kB of PTX): %zu of %zu kernels, about "
-          "%.0f s left",
-          job_.name, job_.ptx_bytes / 1000, kernels_done, kernels,
-          std::max(1.0, left));
-    } else {
-      LogNotice("still compiling %s (%zu kB of PTX) after %.0f s", job_.name,
-                job_.ptx_bytes / 1000, spent);
-    }
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  const Job& job_;
-  const Fd& progress_;
-  const Clock::time_point start_ = Clock::now();
-  Clock::time_point next_ = start_ + std::chrono::seconds(2);
-};
-
-// Starts the program and waits for its end. Returns errno if it cannot be
-// started.
-int RunChild(const std::vector<std::string>& arguments, const Job& job,
-             const Fd& input, const Fd& output, const Fd& progress,
-             Child* child) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return errno;
-  Fd read_end = AboveStandard(ends[0]);
-  Fd write_end = AboveStandard(ends[1]);
-
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, input.get(), STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, output.get(), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, write_end.get(), STDERR_FILENO);
-  if (progress) {
-    posix_spawn_file_actions_adddup2(&actions, progress.get(),
-                                     kProgressDescriptor);
-  }
-  // What the program blocks or handles is its own business.
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none, all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  std::vector<char*> argv;
-  for (const std::string& argument : arguments) {
-    argv.push_back(const_cast<char*>(argument.c_str()));
-  }
-  argv.push_back(nullptr);
-  std::vector<char*> environment = ChildEnvironment();
-  pid_t pid = -1;
-  const int error = posix_spawnp(&pid, argv[0], &actions, &attributes,
-                                 argv.data(), environment.data());
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  if (error != 0) return error;
-  write_end.Close();
-  LimitMemory(pid);
-  LimitTime(pid, job.ptx_bytes);
-
-  // The pipe closes when the child ends.
-  SlowNotices notices(job, progress);
-  for (;;) {
-    pollfd wait = {read_end.get(), POLLIN, 0};
-    const int ready = poll(&wait, 1, static_cast<int>(notices.Left().count()));
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready < 0) break;
-    if (ready == 0) {
-      notices.Say();
-      continue;
-    }
-    char buffer[4096];
-    const ssize_t n = ::read(read_end.get(), buffer, sizeof buffer);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    const std::size_t room = kMaxLogBytes - child->stderr_text.size();
-    try {
-      child->stderr_text.append(buffer,
-                                std::min(static_cast<std::size_t>(n), room));
-    } catch (const std::bad_alloc&) {
-      // The child still has to be waited for.
-    }
-  }
-  int status = 0;
-  pid_t ended;
-  do {
-    ended = waitpid(pid, &status, 0);
-  } while (ended < 0 && errno == EINTR);
-  // A program that ignores SIGCHLD leaves us without a status; the output
-  // then speaks for itself.
-  if (ended == pid && WIFEXITED(status)) child->exit_code = WEXITSTATUS(status);
-  if (ended == pid && WIFSIGNALED(status)) child->signal = WTERMSIG(status);
-  child->timed_out = child->signal == SIGXCPU;
-  if (ended < 0) child->exit_code = kExitDone;
-  return 0;
+  return std::string(folder) + '/' + path;
 }
 
 struct CompilerOptions {
-  std::string compiler;
   bool keep_going = false;
   bool overflow = false;
   bool serial = false;
@@ -348,20 +145,26 @@ struct CompilerOptions {
 };
 
 std::vector<std::string> ArgumentsOf(const CompilerOptions& compile,
-                                     const TargetId& target, bool progress) {
+                                     const TargetId& target,
+                                     std::size_t ptx_bytes, bool progress) {
+  const std::size_t seconds = TimeoutSeconds();
   std::vector<std::string> arguments = {
-      compile.compiler,
-      "--arch",
-      target.ToString(),
-      "-o",
-      "-",
-      "--compile-seconds=" + std::to_string(TimeoutSeconds())};
+      "--arch", target.ToString(), "-o", "-",
+      "--compile-seconds=" + std::to_string(seconds),
+      // Kernels of all but small modules have processes of their own, which
+      // see to their own limits.
+      "--processor-seconds=" +
+          std::to_string(seconds + seconds * ptx_bytes / kBytesOfTimeout)};
+  if (kLimitMemory) {
+    arguments.push_back("--memory-bytes=" + std::to_string(kMemoryLimit));
+  }
   // What is done of a module when the program is ended is not for nothing.
   if (!compile.parts_folder.empty()) {
-    arguments.push_back("--parts=" + compile.parts_folder);
+    arguments.push_back("--parts=" + Absolute(compile.parts_folder));
   }
   if (progress) {
-    arguments.push_back("--progress-fd=" + std::to_string(kProgressDescriptor));
+    arguments.push_back("--progress-fd=" +
+                        std::to_string(CompileRequest::kProgress));
   }
   if (compile.keep_going) arguments.push_back("--keep-going");
   if (compile.overflow) arguments.push_back("--shared-overflow=global");
@@ -371,20 +174,15 @@ std::vector<std::string> ArgumentsOf(const CompilerOptions& compile,
 }
 
 // Behind what the compiler said.
-std::string WhyNoCode(const Child& child, const std::string& compiler) {
-  if (child.timed_out) {
+std::string WhyNoCode(const CompilerEnd& end, const std::string& compiler) {
+  if (end.signal == SIGXCPU) {
     return compiler + ": took longer than CERBERUS_JIT_TIMEOUT, " +
            std::to_string(TimeoutSeconds()) +
            " s of processor time for a small kernel\n";
   }
-  if (child.signal != 0) {
-    return compiler + ": ended by signal " + std::to_string(child.signal) +
-           "\n";
-  }
-  if (child.stderr_text.empty()) {
-    return compiler + ": exit code " + std::to_string(child.exit_code) + "\n";
-  }
-  return "";
+  if (!end.stderr_text.empty()) return "";
+  if (end.exit_code < 0) return compiler + ": ended without an answer\n";
+  return compiler + ": exit code " + std::to_string(end.exit_code) + "\n";
 }
 
 }  // namespace
@@ -399,7 +197,8 @@ JitResult CompilePtx(std::string_view ptx, const TargetId& target,
   const bool serial = SerialLanes();
   if (serial) options += " serial-lanes";
   const std::string compiler = CompilerPath();
-  options += CompilerStamp(compiler);
+  const std::string build = CompilerStamp(compiler);
+  options += build;
   const std::string key = cache::JitCache::Key(ptx, target, options);
   if (std::optional<Bytes> code = cache.Load(key)) {
     Log(LogLevel::kInfo, "jit: cache hit %s", cache.PathOf(key).c_str());
@@ -422,14 +221,16 @@ JitResult CompilePtx(std::string_view ptx, const TargetId& target,
     return result;
   }
   const Fd progress = MemoryFile("progress");
-  const std::vector<std::string> arguments =
-      ArgumentsOf({compiler, keep_going, overflow, serial,
-                   cache.enabled() ? cache.folder() : ""},
-                  target, /*progress=*/static_cast<bool>(progress));
-  Child child;
+  CompilerEnd end;
   const auto start = std::chrono::steady_clock::now();
-  if (const int error = RunChild(arguments, {name.c_str(), ptx.size()}, input,
-                                 output, progress, &child);
+  if (const int error =
+          RunCompiler({compiler, build,
+                       ArgumentsOf({keep_going, overflow, serial,
+                                    cache.enabled() ? cache.folder() : ""},
+                                   target, ptx.size(),
+                                   /*progress=*/static_cast<bool>(progress)),
+                       name.c_str(), ptx.size(), input, output, progress},
+                      &end);
       error != 0) {
     Log(LogLevel::kError,
         "%s: %s cannot be started: %s. Convert the program for %s, or install "
@@ -442,10 +243,9 @@ JitResult CompilePtx(std::string_view ptx, const TargetId& target,
   }
   const auto spent = std::chrono::duration_cast<std::chrono::milliseconds>(
       std::chrono::steady_clock::now() - start);
-  result.log = child.stderr_text;
+  result.log = end.stderr_text;
   const bool finished =
-      !child.timed_out && (child.exit_code == kExitDone ||
-                           child.exit_code == kExitSomeKernelsMissing);
+      end.exit_code == kExitDone || end.exit_code == kExitSomeKernelsMissing;
   if (finished) result.code = ReadAll(output.get());
   if (!result.code.empty()) {
     // What is no code must not reach the cache either.
@@ -455,7 +255,7 @@ JitResult CompilePtx(std::string_view ptx, const TargetId& target,
     }
   }
   if (result.code.empty()) {
-    result.log += WhyNoCode(child, compiler);
+    result.log += WhyNoCode(end, compiler);
     Log(LogLevel::kDebug, "jit: %s", result.log.c_str());
     result.status = CUDA_ERROR_INVALID_PTX;
     return result;

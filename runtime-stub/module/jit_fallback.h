@@ -1,6 +1,6 @@
-// Compiles PTX while the program runs: in a child process, cached on disk.
+// Compiles PTX while the program runs: in another process, cached on disk.
 //
-// The child is cerberus-jit: named by CERBERUS_JIT, else in the bin folder
+// The process is cerberus-jit (compiler_server.h): named by CERBERUS_JIT, else in the bin folder
 // beside this library's, else on PATH. LLVM never enters the program's own
 // process. One line on stderr says that something is being compiled.
 #ifndef CERBERUS_RUNTIME_STUB_MODULE_JIT_FALLBACK_H_
@@ -22,8 +22,8 @@ struct JitResult {
   std::string log;   // what the compiler wrote
 };
 
-// Errors: CUDA_ERROR_JIT_COMPILER_NOT_FOUND, CUDA_ERROR_OPERATING_SYSTEM (no
-// child could be started), each with a log line; CUDA_ERROR_INVALID_PTX (the
+// Errors: CUDA_ERROR_JIT_COMPILER_NOT_FOUND, CUDA_ERROR_OPERATING_SYSTEM (it
+// cannot be started), each with a log line; CUDA_ERROR_INVALID_PTX (the
 // compiler refused, crashed, or ran out of time or memory), with the reason in
 // `log` only, as the caller may have another text to try. With `keep_going`
 // kernels that cannot be compiled are left out. `name` is the image's, for

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 namespace cerberus::stub {
 namespace {
@@ -41,6 +42,12 @@ FakeHip& Fake() {
     return static_cast<FakeHip*>(dlsym(library, "fake_hip"));
   }();
   return *fake;
+}
+
+std::string FakeJitIn(const std::string& folder) {
+  const std::string path = folder + "/cerberus-jit";
+  std::filesystem::create_symlink(FAKE_JIT, path);
+  return path;
 }
 
 void DriverTest::SetUp() {

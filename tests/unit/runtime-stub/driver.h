@@ -27,6 +27,10 @@ FakeHip& Fake();
   reinterpret_cast<decltype(&::cerberus::stub::api::function)>( \
       ::cerberus::stub::DriverSymbol(#function))
 
+// A fake compiler of its own for the folder. One that stays for the next
+// compilation has the environment that it was started with.
+std::string FakeJitIn(const std::string& folder);
+
 // cuInit is done; the primary context of device 0 is current, and the fake
 // remembers nothing of earlier tests.
 class DriverTest : public ::testing::Test {

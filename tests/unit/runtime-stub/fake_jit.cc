@@ -2,37 +2,46 @@
 // kernels that the PTX names, and does what comments in the PTX ask for:
 // "// test: error", "crash", "hang", "slow" (3 s, with progress), "silent" (no
 // output), "garbage", "partial" (refuses unless told to keep going). Each
-// start adds a line to the file FAKE_JIT_LOG.
+// compilation adds a line to the file FAKE_JIT_LOG, with the process that did
+// it.
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
 #include <string>
+#include <vector>
 
 #include "code_object_builder.h"
+#include "ptxc/compile/serve.h"
 
-int main(int argc, char** argv) {
-  std::string arguments;
+namespace {
+
+int Compile(const std::vector<std::string>& arguments) {
   bool keep_going = false;
-  for (int i = 1; i < argc; ++i) {
-    arguments += std::string(i > 1 ? " " : "") + argv[i];
-    keep_going = keep_going || std::strcmp(argv[i], "--keep-going") == 0;
+  std::string line = std::to_string(getpid());
+  for (const std::string& argument : arguments) {
+    line += ' ' + argument;
+    keep_going = keep_going || argument == "--keep-going";
+    unsigned seconds = 0;
+    if (std::sscanf(argument.c_str(), "--processor-seconds=%u", &seconds) ==
+        1) {
+      cerberus::LimitProcess(seconds, 0);
+    }
   }
   if (const char* path = std::getenv("FAKE_JIT_LOG")) {
     if (std::FILE* log = std::fopen(path, "a")) {
-      std::fprintf(log, "%s%s\n", arguments.c_str(),
+      std::fprintf(log, "%s%s\n", line.c_str(),
                    std::getenv("LD_PRELOAD") != nullptr ? " preload" : "");
       std::fclose(log);
     }
   }
   std::string ptx;
   char buffer[4096];
-  std::size_t got;
-  while ((got = std::fread(buffer, 1, sizeof buffer, stdin)) != 0) {
-    ptx.append(buffer, got);
+  ssize_t got;
+  while ((got = read(STDIN_FILENO, buffer, sizeof buffer)) > 0) {
+    ptx.append(buffer, static_cast<std::size_t>(got));
   }
   const auto asked = [&ptx](const char* what) {
     return ptx.find(std::string("// test: ") + what) != std::string::npos;
@@ -70,4 +79,11 @@ int main(int argc, char** argv) {
   std::fwrite(code.data(), 1, code.size(), stdout);
   std::fflush(stdout);
   return object.failed.empty() ? 0 : 3;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3 || std::strcmp(argv[1], "--serve") != 0) return 2;
+  return cerberus::Serve(std::atoi(argv[2]), Compile);
 }

@@ -1,8 +1,16 @@
 // The JIT fallback and its cache, linked into the test.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +18,7 @@
 
 #include "cache/jit_cache.h"
 #include "driver.h"
+#include "runtime-stub/module/code_object.h"
 #include "runtime-stub/module/jit_fallback.h"
 #include "support/log.h"
 
@@ -161,7 +170,7 @@ TEST(JitCache, FolderFollowsTheEnvironment) {
 class JitFallback : public ::testing::Test {
  protected:
   void SetUp() override {
-    setenv("CERBERUS_JIT", FAKE_JIT, 1);
+    setenv("CERBERUS_JIT", FakeJitIn(folder_.path()).c_str(), 1);
     setenv("CUDA_CACHE_PATH", (folder_.path() + "/cache").c_str(), 1);
     setenv("FAKE_JIT_LOG", log_path().c_str(), 1);
     unsetenv("CUDA_CACHE_DISABLE");
@@ -174,11 +183,25 @@ class JitFallback : public ::testing::Test {
     ResetLogForTesting();
   }
   std::string log_path() const { return folder_.path() + "/log"; }
+  // The arguments of each compilation.
   std::vector<std::string> Starts() const {
     std::ifstream file(log_path());
     std::vector<std::string> lines;
-    for (std::string line; std::getline(file, line);) lines.push_back(line);
+    pid_t process;
+    for (std::string line; file >> process && std::getline(file, line);) {
+      lines.push_back(line.substr(1));
+    }
     return lines;
+  }
+  // The process of each compilation.
+  std::vector<pid_t> Processes() const {
+    std::ifstream file(log_path());
+    std::vector<pid_t> processes;
+    pid_t process;
+    for (std::string line; file >> process && std::getline(file, line);) {
+      processes.push_back(process);
+    }
+    return processes;
   }
   JitResult Compile(const std::string& ptx, bool keep_going = false) {
     return CompilePtx(ptx, Gfx1100(), "module", keep_going);
@@ -207,8 +230,12 @@ TEST_F(JitFallback, SecondTimeCompilesNothing) {
   EXPECT_FALSE(first.code.empty());
   EXPECT_EQ(first.code, second.code);
   ASSERT_EQ(Starts().size(), 1u);
-  EXPECT_EQ(Starts()[0], "--arch gfx1100 -o - --compile-seconds=300 --parts=" +
-                             folder_.path() + "/cache --progress-fd=3 -");
+  EXPECT_THAT(
+      Starts()[0],
+      ::testing::MatchesRegex(
+          "--arch gfx1100 -o - --compile-seconds=300 --processor-seconds=300 "
+          "(--memory-bytes=17179869184 )?--parts=" +
+          folder_.path() + "/cache --progress-fd=3 -"));
 }
 
 TEST_F(JitFallback, AnotherBuildOfTheCompilerCompilesAgain) {
@@ -255,7 +282,7 @@ TEST_F(JitFallback, CrashIsARefusal) {
   StderrCapture capture;
   const JitResult result = Compile("// test: crash");
   EXPECT_EQ(result.status, CUDA_ERROR_INVALID_PTX);
-  EXPECT_THAT(result.log, HasSubstr("signal 9"));
+  EXPECT_THAT(result.log, HasSubstr("ended without an answer"));
 }
 
 TEST_F(JitFallback, RunawayIsStopped) {
@@ -312,6 +339,158 @@ TEST_F(JitFallback, ThreadsCompileAtOnce) {
     EXPECT_EQ(results[i].code, results[i % 2].code);
   }
   EXPECT_EQ(FilesIn(folder_.path() + "/cache"), 2u);
+}
+
+// Whether it has ended, at the latest after some seconds.
+bool Ends(pid_t process) {
+  for (int i = 0; i < 1000; ++i) {
+    if (kill(process, 0) != 0) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return false;
+}
+
+// A compiler that stays for the next compilation.
+class JitServer : public JitFallback {
+ protected:
+  // Each with a text of its own, so that the cache has none of them.
+  void CompileGood() {
+    const std::string name = "k" + std::to_string(next_++);
+    const JitResult result = Compile(".entry " + name + "()");
+    ASSERT_EQ(result.status, CUDA_SUCCESS) << result.log;
+    const auto info = ReadCodeObject(result.code);
+    ASSERT_TRUE(info);
+    ASSERT_EQ(info->kernels.size(), 1u);
+    EXPECT_EQ(info->kernels[0].name, name);
+  }
+  // Of the last one.
+  pid_t Process() const { return Processes().back(); }
+
+  StderrCapture capture_;
+  int next_ = 0;
+};
+
+TEST_F(JitServer, OneProcessCompilesABurst) {
+  for (int i = 0; i < 50; ++i) CompileGood();
+  EXPECT_EQ(Processes(), std::vector<pid_t>(50, Processes().front()));
+}
+
+TEST_F(JitServer, IsNoChildOfTheProgram) {
+  CompileGood();
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
+  EXPECT_EQ(errno, ECHILD);
+  EXPECT_EQ(kill(Process(), 0), 0);
+}
+
+TEST_F(JitServer, CrashCostsOneCompilation) {
+  CompileGood();
+  const pid_t before = Process();
+  EXPECT_EQ(Compile("// test: crash").status, CUDA_ERROR_INVALID_PTX);
+  CompileGood();
+  EXPECT_NE(Process(), before);
+  EXPECT_EQ(Compile("// test: error").status, CUDA_ERROR_INVALID_PTX);
+  const pid_t refused = Process();
+  CompileGood();
+  EXPECT_NE(Process(), refused);
+  EXPECT_TRUE(Ends(refused));
+}
+
+TEST_F(JitServer, OneThatWasKilledIsReplaced) {
+  CompileGood();
+  const pid_t before = Process();
+  ASSERT_EQ(kill(before, SIGKILL), 0);
+  ASSERT_TRUE(Ends(before));
+  CompileGood();
+  EXPECT_NE(Process(), before);
+}
+
+TEST_F(JitServer, EndsWithTheProgram) {
+  for (const bool in_the_middle : {false, true}) {
+    const std::size_t compilations = Processes().size() + 1 + in_the_middle;
+    const pid_t program = fork();
+    if (program == 0) {
+      Compile(in_the_middle ? ".entry a()" : ".entry b()");
+      if (in_the_middle) Compile("// test: hang");
+      raise(SIGKILL);
+    }
+    while (Processes().size() < compilations) std::this_thread::yield();
+    const pid_t process = Process();
+    if (in_the_middle) kill(program, SIGKILL);
+    EXPECT_EQ(waitpid(program, nullptr, 0), program);
+    EXPECT_TRUE(Ends(process));
+  }
+}
+
+TEST_F(JitServer, IsNotSharedWithAForkedProgram) {
+  CompileGood();
+  const pid_t before = Process();
+  const pid_t program = fork();
+  if (program == 0) {
+    const bool fine = Compile(".entry forked()").status == CUDA_SUCCESS;
+    _exit(fine ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(program, &status, 0), program);
+  EXPECT_EQ(status, 0);
+  EXPECT_NE(Process(), before);
+  CompileGood();
+  EXPECT_EQ(Process(), before);
+}
+
+// As programs do that become daemons.
+TEST_F(JitServer, SocketThatTheProgramClosed) {
+  const pid_t program = fork();
+  if (program == 0) {
+    Compile(".entry a()");
+    for (int fd = 3; fd < 100; ++fd) close(fd);
+    std::vector<int> files;
+    for (int i = 0; i < 20; ++i) files.push_back(open("/dev/null", O_RDWR));
+    const bool fine = Compile(".entry b()").status == CUDA_SUCCESS;
+    for (const int file : files) {
+      if (fcntl(file, F_GETFD) < 0) _exit(2);
+    }
+    _exit(fine ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(program, &status, 0), program);
+  EXPECT_EQ(status, 0);
+  EXPECT_NE(Processes().at(0), Processes().at(1));
+}
+
+// Whoever reads waits for the last writer.
+TEST_F(JitServer, KeepsNoPipeOfTheProgramOpen) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  CompileGood();
+  close(ends[1]);
+  char byte;
+  EXPECT_EQ(read(ends[0], &byte, 1), 0);
+  EXPECT_EQ(kill(Process(), 0), 0);
+  close(ends[0]);
+}
+
+TEST_F(JitServer, ThreadsHaveOneEach) {
+  std::vector<std::thread> threads;
+  std::atomic<int> good{0};
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([this, i, &good] {
+      for (int k = 0; k < 20; ++k) {
+        const std::string name =
+            "t" + std::to_string(i) + '_' + std::to_string(k);
+        const JitResult result = Compile(".entry " + name + "()");
+        const auto info = ReadCodeObject(result.code);
+        good +=
+            info && info->kernels.size() == 1 && info->kernels[0].name == name;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(good, 40);
+  std::vector<pid_t> processes = Processes();
+  std::sort(processes.begin(), processes.end());
+  processes.erase(std::unique(processes.begin(), processes.end()),
+                  processes.end());
+  EXPECT_LE(processes.size(), 2u);
 }
 
 }  // namespace
