@@ -315,6 +315,9 @@ Status ListHip(const std::string& path, const rewriter::Binary& binary,
   json.EndObject();
   out.Line("split as '{}': {}", info.kernel_name,
            fmt::join(info.search_paths, ", "));
+  if (out.kernels()) {
+    ListArchivesOf(path, info.kernel_name, info.search_paths, out);
+  }
   return {};
 }
 
@@ -383,6 +386,9 @@ Status ListBinary(const std::string& path, Listing& out) {
   out.Line("converted by cerberus {} (launch ABI {}) as '{}': {}",
            info.converter_version, info.launch_abi, info.kernel_name,
            fmt::join(info.search_paths, ", "));
+  if (out.kernels()) {
+    ListArchivesOf(path, info.kernel_name, info.search_paths, out);
+  }
   return {};
 }
 

@@ -5,29 +5,51 @@
 #include <set>
 
 #include "kpack/reader.h"
+#include "kpack/resolve.h"
 #include "support/bytes.h"
 #include "support/demangle.h"
 
 namespace cerberus::cli {
 namespace {
 
-// The kernels of an archived code object, once where several keys lead to it;
-// one that cannot be read is listed with the reason.
+// The kernels of an archived code object; one that cannot be read is listed
+// with the reason.
 void ListArchivedKernels(const kpack::Archive& archive,
                          const kpack::Entry& entry, const std::string& path,
-                         Listing& out) {
+                         const NameFilter& filter, Listing& out) {
   const auto read = [&]() -> Result<CodeObject> {
     CERB_TRY(const Bytes code, archive.Read(entry));
     return ReadCodeObject(code, path);
   };
   const Result<CodeObject> object = read();
   out.json().Key("kernels").BeginArray();
-  if (object) ListKernels(*object, NameFilter(), "      ", out);
+  if (object) ListKernels(*object, filter, "      ", out);
   out.json().EndArray();
   if (!object) {
     out.json().Key("error").String(object.error().message);
     out.Line("      cannot be read: {}", object.error().message);
   }
+}
+
+// "app#1" and, of a split file, "app".
+bool IsOf(const kpack::Entry& entry, const std::string& kernel_name) {
+  return entry.key == kernel_name || entry.key.starts_with(kernel_name + '#');
+}
+
+Status ListModulesOf(const std::string& path, const std::string& kernel_name,
+                     Listing& out) {
+  CERB_TRY(const std::shared_ptr<const kpack::Archive> archive,
+           kpack::Archive::Open(path));
+  for (const kpack::Entry& entry : archive->entries()) {
+    if (entry.type != "hsaco" || !IsOf(entry, kernel_name)) continue;
+    out.json().BeginObject();
+    out.json().Key("key").String(entry.key);
+    out.json().Key("arch").String(entry.arch);
+    out.Line("    {} for {}", entry.key, entry.arch);
+    ListArchivedKernels(*archive, entry, path, out.filter(), out);
+    out.json().EndObject();
+  }
+  return {};
 }
 
 void ListArchiveEntry(const kpack::Archive& archive, const kpack::Entry& entry,
@@ -68,7 +90,7 @@ void ListArchiveEntry(const kpack::Archive& archive, const kpack::Entry& entry,
   }
   if (out.kernels() && entry.type == "hsaco" &&
       shown.insert(entry.ordinal).second) {
-    ListArchivedKernels(archive, entry, path, out);
+    ListArchivedKernels(archive, entry, path, NameFilter(), out);
   }
   json.EndObject();
 }
@@ -112,6 +134,30 @@ Status ListArchive(const std::string& path, Listing& out) {
   }
   json.EndArray();
   return {};
+}
+
+void ListArchivesOf(const std::string& file, const std::string& kernel_name,
+                    const std::vector<std::string>& search_paths,
+                    Listing& out) {
+  JsonWriter& json = out.json();
+  const std::vector<std::string> archives =
+      kpack::FindArchives(search_paths, file);
+  if (archives.empty()) out.Line("  its archives are not there");
+  json.Key("archives").BeginArray();
+  for (const std::string& path : archives) {
+    json.BeginObject();
+    json.Key("path").String(path);
+    out.Line("  {}", path);
+    json.Key("modules").BeginArray();
+    const Status listed = ListModulesOf(path, kernel_name, out);
+    json.EndArray();
+    if (!listed) {
+      json.Key("error").String(listed.error().message);
+      out.Line("    cannot be read: {}", listed.error().message);
+    }
+    json.EndObject();
+  }
+  json.EndArray();
 }
 
 }  // namespace cerberus::cli

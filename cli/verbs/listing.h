@@ -6,6 +6,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cli/convert/code_object.h"
 #include "cli/json.h"
@@ -52,6 +53,11 @@ void ListKernels(const CodeObject& object, const NameFilter& filter,
                  const std::string& indent, Listing& out);
 
 Status ListArchive(const std::string& path, Listing& out);
+// The kernels in the archives of a converted or split file, whose marker has
+// this name and these search paths; of other files' code in them nothing. What
+// cannot be read is listed with the reason.
+void ListArchivesOf(const std::string& file, const std::string& kernel_name,
+                    const std::vector<std::string>& search_paths, Listing& out);
 
 }  // namespace cerberus::cli
 
