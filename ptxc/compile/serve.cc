@@ -133,10 +133,11 @@ void LimitProcess(std::uint64_t processor_seconds, std::uint64_t memory_bytes) {
   if (processor_seconds != 0) {
     rusage used = {};
     ::getrusage(RUSAGE_SELF, &used);
-    // Whole seconds; one that has begun counts as used.
-    Limit(RLIMIT_CPU, static_cast<std::uint64_t>(used.ru_utime.tv_sec +
-                                                 used.ru_stime.tv_sec + 1) +
-                          processor_seconds);
+    // Limits are whole seconds.
+    const auto tenths = static_cast<std::uint64_t>(
+        (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 10 +
+        (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 100'000);
+    Limit(RLIMIT_CPU, (tenths + 5) / 10 + processor_seconds);
   }
   if (memory_bytes != 0) Limit(RLIMIT_AS, memory_bytes);
 }
