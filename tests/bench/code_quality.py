@@ -19,6 +19,8 @@ import shutil
 import subprocess
 import tempfile
 
+from summary import Row
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 SOURCES = [os.path.join(ROOT, "tests/bench", name)
@@ -62,7 +64,7 @@ def mean(ratios):
     return math.exp(sum(map(math.log, ratios)) / len(ratios))
 
 
-def compare(build, hip, cuda, target, work):
+def compare(build, hip, cuda, target, kind, work):
     converted = os.path.join(work, "converted." + target)
     subprocess.run([os.path.join(build, "bin", "cerberus-convert"), cuda,
                     "-o", converted, "--arch", target, "-q"], check=True)
@@ -91,13 +93,24 @@ def compare(build, hip, cuda, target, work):
     print("  %-22s%25.3f%11.3f" % (
         "geometric means", mean([r[0] for r in rows]),
         mean([a["vgprs"] / b["vgprs"] for _, _, a, b, _ in rows])))
+    worst = max(rows)
+    accesses = [sum(kernel["instructions"].get("scratch", 0)
+                    for kernel in column)
+                for column in list(zip(*rows))[2:4]]
+    what = "code, %s, %s: " % (target, kind)
+    return [Row(what + "instructions, mean", mean([r[0] for r in rows]), 1.0,
+                "clang", "", "0.95"),
+            Row(what + worst[1], instructions(worst[2]),
+                instructions(worst[3]), "clang, worst of all", "", "1.15"),
+            Row(what + "accesses to scratch", accesses[0], None,
+                "clang: %d" % accesses[1], "", "no more")]
 
 
 def report(build, targets):
     nvcc = shutil.which("nvcc") or os.path.join(ROOT, "build/cuda/bin/nvcc")
     face = os.path.join(build, "lib/cerberus/emulator")
-    for source in SOURCES:
-        report_source(build, targets, source, nvcc, face)
+    return [row for source in SOURCES
+            for row in report_source(build, targets, source, nvcc, face)]
 
 
 def report_source(build, targets, source, nvcc, face):
@@ -114,8 +127,9 @@ def report_source(build, targets, source, nvcc, face):
                         os.path.join(face, "libamdhip64.so"),
                         "-Wl,-rpath," + face, "-o", hip] +
                        ["--offload-arch=" + t for t in targets], check=True)
-        for target in targets:
-            compare(build, hip, cuda, target, work)
+        kind = "large" if "large" in os.path.basename(source) else "small"
+        return [row for target in targets
+                for row in compare(build, hip, cuda, target, kind, work)]
 
 
 def main():

@@ -20,6 +20,8 @@ import subprocess
 import sys
 import tempfile
 
+from summary import Row
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 TARGETS = ["gfx1030", "gfx1100", "gfx1201", "gfx90a", "gfx942", "gfx950"]
@@ -103,6 +105,7 @@ def samples(build, programs, target, work):
 
 
 def report(build, targets, with_samples):
+    """Rows for summary.py."""
     program = os.path.join(build, "tests", "emulator_bench")
     columns, times, geometric = {}, {}, {}
     with tempfile.TemporaryDirectory() as work:
@@ -130,6 +133,13 @@ def report(build, targets, with_samples):
                         ("ratio", lambda e, h: e / h)):
         print("  %-28s" % what + "".join(
             "%10.4g" % value(*times[t]) for t in targets))
+    # Its spread is that of the targets.
+    return [Row("emulator: %s, %d targets" % (name, len(targets)),
+                [columns[t][name] for t in targets], unit="M/s", aim=aim)
+            for name, aim in (("fma_f32", "2000"), ("integer", "2000"),
+                              ("lds", "2000"), ("fma_f16", "1500"),
+                              ("global", "1500"), ("fma_f64", "1000"),
+                              ("transcendental", "1000"))]
 
 
 def main():

@@ -22,6 +22,8 @@ import signal
 import subprocess
 import tempfile
 
+from summary import Row
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 HEAD = ".version 8.3\n.target sm_90\n.address_size 64\n"
@@ -270,6 +272,8 @@ def exponent(sizes, times):
 
 
 def report(build, ptxas, arch, runs, limit, only=None, keep=None):
+    """Rows of the largest N that both compiled, for summary.py."""
+    rows = []
     jit = os.path.join(build, "bin", "cerberus-jit")
     print("\nHow compile time grows, %s" % arch)
     print("  %-24s%8s%9s%9s%7s%12s%12s  %s" %
@@ -284,7 +288,7 @@ def report(build, ptxas, arch, runs, limit, only=None, keep=None):
             while sizes[-1] < largest:
                 sizes.append(min(largest, sizes[-1] * 2 if len(sizes) > 1
                                  else smallest))
-            ours, theirs = [], []
+            ours, theirs, samples = [], [], []
             for n in sizes:
                 path = os.path.join(keep or work, "%s%d.ptx" % (name, n))
                 with open(path, "w") as file:
@@ -293,12 +297,14 @@ def report(build, ptxas, arch, runs, limit, only=None, keep=None):
                     (ours, [jit, "--arch", arch, "--jobs", "1", path, "-o",
                             out]),
                     (theirs, [ptxas, "-O3", "-arch=sm_90", path, "-o", out]))
+                samples.append([])
                 for times, command in commands:
                     stopped = times and times[-1] is None
                     found = [None if stopped else
                              processor_time(command, limit)
                              for _ in range(runs)]
                     times.append(None if None in found else min(found))
+                    samples[-1].append(found)
             both = [i for i in range(len(sizes))
                     if ours[i] is not None and theirs[i] is not None]
             last = both[-1]
@@ -309,6 +315,9 @@ def report(build, ptxas, arch, runs, limit, only=None, keep=None):
                    number("%.2f", exponent(sizes, theirs)),
                    number("%.2f", exponent(sizes, ours)),
                    " ".join(number("%.2f", t) for t in ours)), flush=True)
+            rows.append(Row("growth: %d %s" % (sizes[last], title),
+                            *samples[last], "ptxas -O3"))
+    return rows
 
 
 def main():

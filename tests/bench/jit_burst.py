@@ -18,6 +18,8 @@ import sys
 import tempfile
 import time
 
+from summary import Row
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 TARGET = "gfx1100"
@@ -127,6 +129,8 @@ def report(build, ptxas, kernels):
     for name, (clock, processor) in rows:
         print("  %-34s%12.2f%12.2f%8.2f" % (name, clock, processor,
                                             processor / rows[-1][1][1]))
+    return [Row("start: %d small kernels in one program" % kernels,
+                rows[0][1][1], rows[2][1][1], "starts of ptxas -O3")]
 
 
 def main():

@@ -19,6 +19,8 @@ import subprocess
 import tempfile
 import time
 
+from summary import Row
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 
@@ -110,20 +112,21 @@ def run(command):
 
 
 def measure(runs, commands):
-    """For each command the medians of run(), and the processor time's range."""
+    """For each command the medians of run(), and each processor time."""
     results = [[] for _ in commands]
     for _ in range(runs):
         for mine, command in zip(results, commands):
             mine.append(run(command))
     rows = []
     for mine in results:
-        times = sorted(row[1] for row in mine)
         rows.append([statistics.median(column) for column in zip(*mine)] +
-                    [times[0], times[-1]])
+                    [[row[1] for row in mine]])
     return rows
 
 
 def report(build, nvcc, megabytes, runs):
+    """Rows for summary.py."""
+    summary = []
     print("\nLarge files without compiling")
     print("  %-34s%12s%20s%8s%10s%8s" % (
         "", "clock ms", "processor ms", "ratio", "in memory", ""))
@@ -143,9 +146,17 @@ def report(build, nvcc, megabytes, runs):
             rows = measure(runs, commands)
             for label, row in zip(("cp, sync", "rewriter", "list"), rows):
                 print("    %-32s%12.0f%9.0f (%3.0f-%4.0f)%8.2f%7.0f MB" % (
-                    label, 1e3 * row[0], 1e3 * row[1], 1e3 * row[3],
-                    1e3 * row[4], row[1] / rows[0][1], row[2]))
+                    label, 1e3 * row[0], 1e3 * row[1], 1e3 * min(row[3]),
+                    1e3 * max(row[3]), row[1] / rows[0][1], row[2]))
             os.remove(path)
+            summary += [
+                Row("rewriter: " + name, rows[1][3], rows[0][3],
+                    "cp --reflink=never", "ms", "1.5"),
+                Row("rewriter: " + name + ", memory", rows[1][2], unit="MB",
+                    aim="64 MB"),
+                Row("list: " + name + ", memory", rows[2][2], unit="MB",
+                    aim="64 MB")]
+    return summary
 
 
 def main():

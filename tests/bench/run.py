@@ -2,14 +2,14 @@
 """Measures Cerberus against what it can be compared with, side by side.
 
 usage: run.py [--build DIR] [--runs N] [--targets gfx1100,gfx942]
-              [FILE.ptx ...]
+              [--only PART,...] [--convert FILE] [FILE.ptx ...]
 
-What compile_bench.py measures, of the files if any are given; what
-code_quality.py, rewrite_bench.py and kpack_bench.py do; start-up of a sample
-with prebuilt code, with code from the cache, and with code compiled as it
-starts: wall time of whole processes, median of N runs, the candidates taking
-turns. Then what launch_bench, start_bench.py and emulator_bench.py measure,
-the samples too.
+What the other programs here measure, each as a table: of compile_bench.py the
+files if any are given, of many_cores.py that FILE. Start-up of a sample with
+prebuilt code, with code from the cache, and with code compiled as it starts:
+wall time of whole processes, median of N runs, the candidates taking turns.
+Then one table of all that has an aim or a peer: medians and spread, with the
+load of the machine before and after. It takes half an hour of two cores.
 """
 import argparse
 import os
@@ -22,9 +22,13 @@ import time
 import code_quality
 import compile_bench
 import emulator_bench
+import growth
+import jit_burst
 import kpack_bench
+import many_cores
 import rewrite_bench
 import start_bench
+import summary
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
@@ -82,6 +86,7 @@ def bench_start(tools, runs, work):
         rows.append((sample,) + tuple("%.1f ms" % (1e3 * t) for t in times))
     table("A sample from start to end, emulated gfx1100",
           ("sample", "prebuilt", "cached", "compiled"), rows)
+    return []
 
 
 def main():
@@ -90,6 +95,8 @@ def main():
                                                         "release"))
     parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--targets", default=",".join(emulator_bench.TARGETS))
+    parser.add_argument("--only")
+    parser.add_argument("--convert")
     parser.add_argument("ptx", nargs="*")
     args = parser.parse_args()
     build = os.path.abspath(args.build)
@@ -100,17 +107,42 @@ def main():
                               "ptxas"),
         "convert": os.path.join(build, "bin", "cerberus-convert"),
     }
-    with tempfile.TemporaryDirectory() as work:
+    def compile_modules(work):
         files = args.ptx or compile_bench.make_modules(nvcc, work)
-        compile_bench.report(build, tools["ptxas"], files, "gfx1100",
-                             args.runs)
-        code_quality.report(build, ["gfx1100", "gfx942"])
-        rewrite_bench.report(build, nvcc, 552, args.runs)
-        kpack_bench.report(build)
-        bench_start(tools, args.runs, work)
-    subprocess.run([os.path.join(build, "tests", "launch_bench")], check=True)
-    start_bench.report(build, nvcc, "gfx1100", max(args.runs, 20))
-    emulator_bench.report(build, args.targets.split(","), True)
+        return compile_bench.report(build, tools["ptxas"], files, "gfx1100",
+                                    args.runs)
+
+    def launches(_):
+        subprocess.run([os.path.join(build, "tests", "launch_bench")],
+                       check=True)
+        return []
+
+    parts = {
+        "compile": compile_modules,
+        "growth": lambda _: growth.report(build, tools["ptxas"], "gfx1100",
+                                          2, 20),
+        "code": lambda _: code_quality.report(build, ["gfx1100", "gfx942"]),
+        "convert": lambda _: many_cores.report(build, nvcc, 3, args.convert),
+        "rewrite": lambda _: rewrite_bench.report(build, nvcc, 552, args.runs),
+        "kpack": lambda _: kpack_bench.report(build, 3),
+        "sample": lambda work: bench_start(tools, args.runs, work),
+        "launch": launches,
+        "start": lambda _: start_bench.report(build, nvcc, "gfx1100",
+                                              max(args.runs, 20)),
+        "burst": lambda _: jit_burst.report(build, tools["ptxas"], 500),
+        "emulator": lambda _: emulator_bench.report(
+            build, args.targets.split(","), True),
+    }
+    wanted = args.only.split(",") if args.only else list(parts)
+    for part in wanted:
+        if part not in parts:
+            parser.error("--only: no '%s', but %s" % (part, ", ".join(parts)))
+    before, rows = os.getloadavg()[0], []
+    for part in wanted:
+        with tempfile.TemporaryDirectory() as work:
+            rows += parts[part](work)
+    print(summary.table(rows, "load %.1f before, %.1f after, %d cores" % (
+        before, os.getloadavg()[0], os.cpu_count())))
 
 
 if __name__ == "__main__":

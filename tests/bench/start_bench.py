@@ -3,11 +3,11 @@
 
 usage: start_bench.py [--build DIR] [--runs N]
 
-Each sample is built by nvcc and converted, and built by `clang -x hip` against
-the emulator's HIP, so that both find their code prebuilt and run on the same
-device. The first one's kernel is also started by a program over the driver API
+Each sample is built by nvcc, with clang for the host's code, and converted, and
+built by `clang -x hip` against the emulator's HIP, so that both find their code
+prebuilt and run on the same device. The first one's kernel is also started by a program over the driver API
 (start_driver.cc), which shows what cudart adds. Measured are whole processes,
-median of N, the candidates taking turns, by the clock and by processor time: to
+medians of N, the candidates taking turns, by the clock and by processor time: to
 the end, and to the moment when the first launch has returned (the program then
 ends itself). The last row is a fresh process that compiles the smallest kernel,
 against ptxas.
@@ -19,6 +19,8 @@ import statistics
 import subprocess
 import tempfile
 import time
+
+from summary import Row
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -79,7 +81,10 @@ def build_pair(build, nvcc, target, sample, folder, to_first_launch):
         with open(header, "w") as file:
             file.write(FIRST_LAUNCH)
         include = ["-include", header]
-    subprocess.run([nvcc, "-O2", *include, "-o", name, source], check=True)
+    # The host's code by one compiler.
+    subprocess.run([nvcc, "-O2", "-ccbin", "clang++-22",
+                    "-allow-unsupported-compiler", *include, "-o", name,
+                    source], check=True)
     converted = convert(build, target, name)
     face = os.path.join(build, "lib", "cerberus", "emulator")
     hip = name + ".hip"
@@ -93,8 +98,8 @@ def build_pair(build, nvcc, target, sample, folder, to_first_launch):
     return converted, hip
 
 
-def medians(runs, environment, *programs):
-    """The median wall and processor time of each program, in seconds."""
+def samples(runs, environment, *programs):
+    """Wall and processor time of each run of each program, in seconds."""
     times = [[] for _ in programs]
     with open(os.devnull, "w") as null:
         for _ in range(runs):
@@ -109,11 +114,12 @@ def medians(runs, environment, *programs):
                     raise RuntimeError("%s fails" % program)
                 mine.append((time.perf_counter() - begin,
                              usage.ru_utime + usage.ru_stime))
-    return [[statistics.median(column) for column in zip(*mine)]
-            for mine in times]
+    return times
 
 
 def report(build, nvcc, target, runs):
+    """Rows of processor time for summary.py."""
+    rows = []
     environment = {"CERBERUS_DEVICE": target, "CERBERUS_EMU_TARGETS": target}
     print("\nStarts with prebuilt code, emulated " + target)
     print("  %-28s%14s%14s%8s%14s%14s%8s" % (
@@ -121,12 +127,17 @@ def report(build, nvcc, target, runs):
     with tempfile.TemporaryDirectory() as folder:
         build = installed(build, folder)
 
-        def row(name, converted, hip):
+        def row(name, converted, hip, against="HIP", aim="1.15"):
+            times = samples(runs, environment, converted, hip)
+            median = [[statistics.median(column) for column in zip(*mine)]
+                      for mine in times]
             cells = ["%11.1f ms%11.1f ms%8.2f" %
                      (1e3 * mine, 1e3 * other, mine / other)
-                     for mine, other in zip(*medians(
-                         runs, environment, converted, hip))]
+                     for mine, other in zip(*median)]
             print("  %-28s%s%s" % (name, *cells))
+            ours, theirs = ([time[1] for time in mine] for mine in times)
+            rows.append(Row("start: " + name, ours, theirs, against, "ms",
+                            aim))
 
         for to_first_launch in (True, False):
             for sample in SAMPLES:
@@ -142,11 +153,12 @@ def report(build, nvcc, target, runs):
             file.write(".version 7.8\n.target sm_75\n.address_size 64\n"
                        ".visible .entry k() { ret; }\n")
         ptxas = os.path.join(os.path.dirname(os.path.realpath(nvcc)), "ptxas")
-        row("smallest kernel, ptxas",
+        row("smallest kernel",
             [os.path.join(build, "bin", "cerberus-jit"), "--arch", target,
              smallest, "-o", "-"],
             [ptxas, "-arch=sm_75", "-O3", smallest, "-o",
-             os.path.join(folder, "cubin")])
+             os.path.join(folder, "cubin")], "ptxas -O3", "10 ms")
+    return rows
 
 
 def main():
