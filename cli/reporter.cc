@@ -107,6 +107,11 @@ std::size_t Reporter::error_count() const {
       [](const Diag& diag) { return diag.severity == Severity::kError; }));
 }
 
+std::vector<Diag> Reporter::reported() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return reported_;
+}
+
 void Reporter::WriteJson(JsonWriter& json) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   json.BeginArray();

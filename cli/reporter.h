@@ -39,7 +39,9 @@ class Reporter {
   bool verbose() const { return options_.verbose; }
   std::size_t error_count() const;
 
-  // All that was reported, as a JSON array of objects.
+  // All that was reported.
+  std::vector<Diag> reported() const;
+  // The same as a JSON array of objects.
   void WriteJson(JsonWriter& json) const;
 
  private:

@@ -90,13 +90,19 @@ void ConversionSummary::Add(const ConversionSummary& other) {
   kernels += other.kernels;
   kernels_converted += other.kernels_converted;
   forms += other.forms;
-  spilling.insert(spilling.end(), other.spilling.begin(), other.spilling.end());
+  findings.Add(other.findings);
   code_objects += other.code_objects;
   found += other.found;
   bytes_in += other.bytes_in;
   bytes_out += other.bytes_out;
   archive_bytes += other.archive_bytes;
   for (const auto& [reason, count] : other.left_out) left_out[reason] += count;
+}
+
+void ConversionSummary::AddArchive(const std::string& target,
+                                   std::uint64_t size) {
+  archive_bytes += size;
+  findings.sizes[target].code += size;
 }
 
 void ConversionSummary::WriteTo(JsonWriter& json) const {
@@ -106,15 +112,6 @@ void ConversionSummary::WriteTo(JsonWriter& json) const {
   json.Key("kernels").Uint(kernels);
   json.Key("kernels_converted").Uint(kernels_converted);
   json.Key("forms").Uint(forms);
-  json.Key("spilling").BeginArray();
-  for (const Spilling& row : spilling) {
-    json.BeginObject();
-    json.Key("module").String(row.module);
-    json.Key("target").String(row.target);
-    WriteKernelJson(row.kernel, json);
-    json.EndObject();
-  }
-  json.EndArray();
   json.Key("left_out").BeginArray();
   for (const auto& [reason, count] : left_out) {
     json.BeginObject();
@@ -126,6 +123,19 @@ void ConversionSummary::WriteTo(JsonWriter& json) const {
   json.Key("bytes_in").Uint(bytes_in);
   json.Key("bytes_out").Uint(bytes_out);
   json.Key("archive_bytes").Uint(archive_bytes);
+  findings.WriteTo(json);
+}
+
+std::vector<std::pair<std::string, std::string>> ConversionSummary::Numbers()
+    const {
+  return {{"Kernels converted", fmt::format("{} of {}, over all targets",
+                                            kernels_converted, kernels)},
+          {"Code objects", fmt::format("{}", code_objects)},
+          {"Modules with PTX", fmt::format("{}", modules)},
+          {"Further forms of kernels", fmt::format("{}", forms)},
+          {"Bytes before", fmt::format("{}", bytes_in)},
+          {"Bytes after",
+           fmt::format("{} and {} in archives", bytes_out, archive_bytes)}};
 }
 
 Conversion::Conversion(const ConversionOptions& options, Reporter& reporter)
@@ -335,7 +345,9 @@ void Conversion::AddTasks(std::vector<std::unique_ptr<ModuleTask>>& tasks) {
     for (const std::unique_ptr<PlannedModule>& planned : modules_) {
       summary_.kernels += planned->kernel_count;
       if (planned->HasNoPtx()) {
-        if (options_.keep_going) ++summary_.left_out[planned->missing];
+        if (options_.keep_going) {
+          NoteMissing(*planned, arch, "", planned->missing);
+        }
         continue;
       }
       tasks.push_back(std::make_unique<ModuleTask>());
@@ -498,8 +510,17 @@ void Conversion::LeaveOut(const ModuleTask& task) {
   const std::vector<std::string> kernels = ptx::KernelNames(task.ptx);
   for (const std::string& kernel : kernels) {
     task.module->failed.emplace(kernel, reason);
+    NoteMissing(*task.module, task.arch, kernel, reason);
   }
-  summary_.left_out[reason] += std::max<std::size_t>(kernels.size(), 1);
+  if (kernels.empty()) NoteMissing(*task.module, task.arch, "", reason);
+}
+
+// A kernel that is left out; "": a module of which no kernel is known.
+void Conversion::NoteMissing(const PlannedModule& planned,
+                             const std::string& arch, const std::string& kernel,
+                             const std::string& reason) {
+  ++summary_.left_out[reason];
+  summary_.findings.missing.push_back({planned.label, arch, kernel, reason});
 }
 
 // Every kernel of the PTX is in the code object or among those left out: a
@@ -541,7 +562,7 @@ Status Conversion::AddToArchive(const ModuleTask& task, Bytes code) {
     metadata.emplace("failed", object.failed);
     for (const auto& [kernel, reason] : object.failed) {
       planned.failed.emplace(kernel, reason);
-      ++summary_.left_out[reason];
+      NoteMissing(planned, task.arch, kernel, reason);
     }
   }
   kpack::ArchiveWriter& archive = archives_.at(task.arch);
@@ -559,16 +580,15 @@ Status Conversion::AddToArchive(const ModuleTask& task, Bytes code) {
   }
   ++summary_.code_objects;
   summary_.kernels_converted += object.KernelCount();
-  NoteForms(task, object);
+  NoteKernels(task, object);
   return {};
 }
 
-// What of the kernels is in the summary.
-void Conversion::NoteForms(const ModuleTask& task, const CodeObject& object) {
+void Conversion::NoteKernels(const ModuleTask& task, const CodeObject& object) {
   summary_.forms += object.kernels.size() - object.KernelCount();
   for (const CodeObject::Kernel& kernel : object.kernels) {
-    if (kernel.vgpr_spills == 0) continue;
-    summary_.spilling.push_back({task.module->label, task.arch, kernel});
+    summary_.findings.kernels.push_back(
+        {task.module->label, task.arch, kernel});
   }
 }
 
@@ -612,7 +632,7 @@ Status Conversion::Write() {
   const TimedPhase phase(options_.time_trace, "Pack");
   for (auto& [target, archive] : archives_) {
     CERB_TRY_VOID(archive.Finish());
-    summary_.archive_bytes += archive.size();
+    summary_.AddArchive(target, archive.size());
   }
   if (!options_.bundle) return {};
   return StageBundle(FolderOf(options_.output), bundled_, made_folders_);

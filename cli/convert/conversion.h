@@ -18,6 +18,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/convert/code_object.h"
@@ -26,6 +27,7 @@
 #include "cli/json.h"
 #include "cli/paths.h"
 #include "cli/progress.h"
+#include "cli/report/findings.h"
 #include "cli/reporter.h"
 #include "kpack/writer.h"
 #include "ptxc/front/block_bounds.h"
@@ -89,19 +91,16 @@ struct ConversionSummary {
   std::uint64_t archive_bytes = 0;
   // Further forms of them, for small blocks among them.
   std::size_t forms = 0;
-  // Kernels of which not all values fit into registers, in any form.
-  struct Spilling {
-    std::string module;  // its label
-    std::string target;
-    CodeObject::Kernel kernel;
-  };
-  std::vector<Spilling> spilling;
+  Findings findings;
   // Reasons why kernels were left out, and how many kernels each.
   std::map<std::string, std::size_t> left_out;
 
   void Add(const ConversionSummary& other);
+  void AddArchive(const std::string& target, std::uint64_t size);
   // As members of the object that is being written.
   void WriteTo(JsonWriter& json) const;
+  // For people, with their names.
+  std::vector<std::pair<std::string, std::string>> Numbers() const;
 };
 
 // About a file as a whole.
@@ -143,6 +142,7 @@ class Conversion {
   // Why Open() failed: there is no CUDA device code in the file.
   bool holds_nothing() const { return holds_nothing_; }
   const ConversionSummary& summary() const { return summary_; }
+  std::vector<std::string> inputs() const { return {input_name_}; }
   // Of all that will be compiled, summed over the targets.
   std::uint64_t ptx_bytes() const;
   const rewriter::Binary& binary() const { return *binary_; }
@@ -210,11 +210,13 @@ class Conversion {
   std::uint64_t PtxBytes(const PlannedModule& planned,
                          const std::string& arch) const;
   bool EndsAll(const ModuleTask& task) const;
+  void NoteMissing(const PlannedModule& planned, const std::string& arch,
+                   const std::string& kernel, const std::string& reason);
   Status TakeResult(ModuleTask& task);
   void LeaveOut(const ModuleTask& task);
   Status CheckComplete(const ModuleTask& task, const CodeObject& object) const;
   Status AddToArchive(const ModuleTask& task, Bytes code);
-  void NoteForms(const ModuleTask& task, const CodeObject& object);
+  void NoteKernels(const ModuleTask& task, const CodeObject& object);
   Status EndCompile();
   Status AddFallback();
 

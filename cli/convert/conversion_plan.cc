@@ -98,6 +98,8 @@ Status Conversion::Open(rewriter::Binary binary) {
         FileDiag(DiagCode::kUnsupported, input_name_, Describe(library));
     warning.severity = Severity::kWarning;
     reporter_.Report(warning);
+    summary_.findings.nvidia_libraries.push_back(
+        {input_name_, library.name, std::string(library.replacement)});
   }
   CERB_TRY_VOID(AddModules());
   CERB_TRY_VOID(AddEmbedded());

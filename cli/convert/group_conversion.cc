@@ -156,7 +156,7 @@ Status GroupConversion::Write() {
   }
   for (auto& [target, archive] : archives_) {
     CERB_TRY_VOID(archive.Finish());
-    summary_.archive_bytes += archive.size();
+    summary_.AddArchive(target, archive.size());
   }
   if (!options_.bundle) return {};
   return StageBundle(FolderOf(options_.output), bundled_, made_folders_);
@@ -203,6 +203,14 @@ std::vector<std::string> GroupConversion::output_paths() const {
   }
   for (const Member& member : members_) paths.push_back(member.output);
   return paths;
+}
+
+std::vector<std::string> GroupConversion::inputs() const {
+  std::vector<std::string> names;
+  for (const Member& member : members_) {
+    names.push_back(member.conversion->inputs().front());
+  }
+  return names;
 }
 
 std::string GroupConversion::PlanText() const {

@@ -31,6 +31,7 @@ class GroupConversion {
   const ConversionSummary& summary() const { return summary_; }
   std::vector<std::string> DescribeModules() const;
   std::vector<std::string> output_paths() const;
+  std::vector<std::string> inputs() const;
   std::string PlanText() const;
   std::string PlanJson() const;
 

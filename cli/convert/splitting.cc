@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "cli/convert/code_object.h"
 #include "cli/convert/hip_image.h"
 #include "cli/process.h"
 #include "kpack/marker.h"
@@ -32,7 +33,37 @@ void SplittingSummary::Add(const SplittingSummary& other) {
   for (const auto& [target, count] : other.left_out) left_out[target] += count;
   bytes_in += other.bytes_in;
   bytes_out += other.bytes_out;
+  findings.Add(other.findings);
 }
+
+std::vector<std::pair<std::string, std::string>> SplittingSummary::Numbers()
+    const {
+  std::vector<std::pair<std::string, std::string>> rows = {
+      {"Code objects split", fmt::format("{}", total())},
+      {"Images", fmt::format("{}", images)},
+      {"Bytes before", fmt::format("{}", bytes_in)},
+      {"Bytes after", fmt::format("{}", bytes_out)}};
+  for (const auto& [target, count] : left_out) {
+    rows.emplace_back("Not asked for, " + target, fmt::format("{}", count));
+  }
+  return rows;
+}
+
+namespace {
+
+// What the report says of a code object.
+void NoteKernels(const std::string& module, const std::string& target,
+                 const Result<CodeObject>& object, Findings& findings) {
+  if (!object) {
+    findings.unread.push_back({module, target, object.error().ToString()});
+    return;
+  }
+  for (const CodeObject::Kernel& kernel : object->kernels) {
+    findings.kernels.push_back({module, target, kernel});
+  }
+}
+
+}  // namespace
 
 Status Splitting::Open() {
   CERB_TRY(rewriter::Binary binary,
@@ -66,6 +97,7 @@ Status Splitting::PackImage(const rewriter::LocatedHipImage& image,
     const rewriter::CodeObjects::Row* row;
     kpack::ArchiveWriter* archive;
     Status status;
+    Result<CodeObject> object = CodeObject();
   };
   std::vector<Job> jobs;
   for (const rewriter::CodeObjects::Row& row : objects.rows) {
@@ -78,11 +110,12 @@ Status Splitting::PackImage(const rewriter::LocatedHipImage& image,
       CERB_TRY(kpack::ArchiveWriter made, make(row.target));
       archive = archives.emplace(row.target, std::move(made)).first;
     }
-    jobs.push_back({&row, &archive->second, {}});
+    jobs.push_back({&row, &archive->second, {}, CodeObject()});
     summary_.code_objects[row.target] += image.wrappers.size();
   }
   packager::ParallelFor(jobs.size(), options_.jobs, [&](std::size_t i) {
     Job& job = jobs[i];
+    job.object = ReadCodeObject(job.row->bytes, options_.input_name);
     for (const std::uint32_t index : image.wrappers) {
       if (!job.status) break;
       job.status =
@@ -91,7 +124,12 @@ Status Splitting::PackImage(const rewriter::LocatedHipImage& image,
     }
     return job.status.has_value();
   });
-  for (Job& job : jobs) CERB_TRY_VOID(std::move(job.status));
+  const std::string module =
+      kpack::ModuleKey(options_.split.kernel_name, image.wrappers.front());
+  for (Job& job : jobs) {
+    CERB_TRY_VOID(std::move(job.status));
+    NoteKernels(module, job.row->target, job.object, summary_.findings);
+  }
   return {};
 }
 

@@ -15,8 +15,10 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "cli/report/findings.h"
 #include "kpack/writer.h"
 #include "rewriter/rewriter.h"
 #include "support/output_file.h"
@@ -44,9 +46,12 @@ struct SplittingSummary {
   std::map<std::string, std::size_t> left_out;      // by target, not asked for
   std::uint64_t bytes_in = 0;
   std::uint64_t bytes_out = 0;
+  Findings findings;  // without sizes, which are the archives'
 
   std::size_t total() const;
   void Add(const SplittingSummary& other);
+  // For people, with their names.
+  std::vector<std::pair<std::string, std::string>> Numbers() const;
 };
 
 class Splitting {

@@ -59,6 +59,15 @@ bool IsWithin(const fs::path& inner, const fs::path& outer) {
 
 }  // namespace
 
+Findings TreeSummary::AllFindings() const {
+  Findings all = cuda.findings;
+  all.Add(hip.findings);
+  for (const auto& [part, amount] : databases) {
+    all.sizes[part].databases += amount.bytes;
+  }
+  return all;
+}
+
 TreePacking::TreePacking(const TreeOptions& options, Reporter& reporter)
     : options_(options), reporter_(reporter) {}
 
@@ -190,7 +199,10 @@ Status TreePacking::Open() {
 void TreePacking::Foresee() {
   for (const Item& item : items_) {
     const std::string& path = item.entry->path;
-    if (item.conversion) summary_.converted.push_back(path);
+    if (item.conversion) {
+      summary_.converted.push_back(path);
+      summary_.cuda.findings.Add(item.conversion->summary().findings);
+    }
     if (item.splitting) summary_.split.push_back(path);
     if (item.action == Action::kCopy || item.action == Action::kPrune) {
       summary_.copied.Add(static_cast<std::uint64_t>(item.entry->st.st_size));
@@ -330,7 +342,7 @@ Status TreePacking::OpenCuda(Item& item, rewriter::Binary binary) {
   options.member = std::move(names);
   auto conversion = std::make_unique<Conversion>(options, reporter_);
   Status status = conversion->Open(std::move(binary));
-  if (!status && conversion->holds_nothing()) return {};
+  const bool holds_nothing = !status && conversion->holds_nothing();
   if (status && path.size() > kMaxKernelName) {
     status = Err(FileDiag(DiagCode::kUnsupported, tree_->Name(path),
                           fmt::format("holds device code, and has a path of "
@@ -338,7 +350,11 @@ Status TreePacking::OpenCuda(Item& item, rewriter::Binary binary) {
                                       kMaxKernelName)));
   }
   if (status) status = conversion->Plan();
-  if (!status) return status;
+  if (!status) {
+    // What is not converted will not be asked again.
+    summary_.cuda.findings.Add(conversion->summary().findings);
+    return holds_nothing ? Status() : status;
+  }
   if (!conversion->binary().is_pe()) {
     WarnOfSearchPath(path, conversion->binary());
   }

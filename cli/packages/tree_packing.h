@@ -66,6 +66,9 @@ struct TreeSummary {
   std::map<std::string, std::string> left_out;
   FileSizes archives;
   std::vector<std::string> manifests;
+  // Of programs, converted and split, and of databases.
+  Findings AllFindings() const;
+
   // What is to be done, before it is.
   std::uint64_t ptx_bytes = 0;  // over all targets
   std::uint64_t hip_bytes = 0;  // of images

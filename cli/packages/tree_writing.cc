@@ -243,7 +243,7 @@ Status TreePacking::WriteArchives() {
     others_[part].push_back(std::move(entry));
     CERB_TRY_VOID(archive.Commit());
     summary_.archives.emplace_back(path, archive.size());
-    summary_.cuda.archive_bytes += archive.size();
+    summary_.cuda.AddArchive(target, archive.size());
   }
   archives_.clear();
   return {};

@@ -165,14 +165,20 @@ Status WheelConversion::OpenLibrary(const ZipMember& member,
 
   auto conversion = std::make_unique<Conversion>(options, reporter_);
   Status status = conversion->Open();
-  if (!status && conversion->holds_nothing()) return {};
-  if (status && installed.empty()) {
+  const bool holds_nothing = !status && conversion->holds_nothing();
+  const bool has_no_place = status && installed.empty();
+  if (status && !has_no_place) status = conversion->Plan();
+  // What is not converted will not be asked again.
+  if (!status || has_no_place || options_.conversion.dry_run) {
+    summary_.libraries.findings.Add(conversion->summary().findings);
+  }
+  if (holds_nothing) return {};
+  if (has_no_place) {
     return LeaveAsItIs(member.name,
                        "holds CUDA device code, but is installed where its "
                        "archives cannot be found from (scripts, headers or "
                        "data)");
   }
-  if (status) status = conversion->Plan();
   if (!status) {
     if (!options_.conversion.keep_going) return status;
     Diag warning = status.error();
@@ -260,6 +266,7 @@ Status WheelConversion::TakeLibrary(const std::string& path, Library& library) {
     summary_.converted.push_back(path);
     library.output = conversion.TakeProgram();
   } else {
+    summary_.libraries.findings.Add(conversion.summary().findings);
     const auto& reasons = conversion.summary().left_out;
     summary_.unconverted.emplace(path, reasons.empty()
                                            ? "no kernel could be converted"
@@ -285,7 +292,7 @@ std::vector<std::string> WheelConversion::Processors() const {
 Status WheelConversion::Write() {
   for (auto& [target, archive] : archives_) {
     CERB_TRY_VOID(archive.Finish());
-    summary_.libraries.archive_bytes += archive.size();
+    summary_.libraries.AddArchive(target, archive.size());
     CERB_TRY(archive_bytes_[target], archive.Map());
   }
   for (auto& [path, library] : libraries_) {

@@ -114,7 +114,11 @@ Status WheelSplitting::ReadFile(const ZipMember& member) {
   if (!database.target.empty()) {
     const bool wanted = IsOfUse(database.target, options_.arches);
     ++(wanted ? summary_.database_files : summary_.not_asked_for);
-    databases_.emplace(member.name, wanted ? PartOf(database.target) : "");
+    const std::string part = wanted ? PartOf(database.target) : "";
+    databases_.emplace(member.name, part);
+    if (wanted) {
+      summary_.libraries.findings.sizes[part].databases += member.size;
+    }
     return {};
   }
   if (!unpacked) return {};
@@ -270,6 +274,7 @@ std::vector<std::string> WheelSplitting::Describe() const {
 Status WheelSplitting::Write() {
   for (auto& [target, archive] : archives_) {
     CERB_TRY_VOID(archive.Finish());
+    summary_.libraries.findings.sizes[target].code += archive.size();
     CERB_TRY(archive_bytes_[target], archive.Map());
   }
   for (auto& [path, library] : libraries_) {

@@ -14,6 +14,7 @@
 #include "cli/json.h"
 #include "cli/options.h"
 #include "cli/paths.h"
+#include "cli/report/report_option.h"
 #include "cli/verb.h"
 
 namespace cerberus::cli {
@@ -71,6 +72,7 @@ class ConvertVerb : public Verb {
                    "write where the time went as JSON trace events")
         ->type_name("FILE")
         ->group(kGroupMore);
+    report_.AddTo(app);
   }
 
   int Run(const CommonOptions& common, Reporter& reporter) override {
@@ -108,7 +110,7 @@ class ConvertVerb : public Verb {
                                                "archive",
                                                options_.group));
     }
-    return {};
+    return report_.Open(options_.input, options_.output);
   }
 
   // Of a Conversion or a GroupConversion.
@@ -163,9 +165,11 @@ class ConvertVerb : public Verb {
 
   // Reports to stdout; returns the code.
   template <typename Steps>
-  int Finish(const CommonOptions& common, const Reporter& reporter,
+  int Finish(const CommonOptions& common, Reporter& reporter,
              const Steps* conversion, int code) {
     const bool done = code == kExitDone || code == kExitSomeMissing;
+    code =
+        report_.Write(MakeReport(done ? conversion : nullptr), reporter, code);
     if (common.json) {
       fmt::print("{}", ToJson(reporter, done ? conversion : nullptr, code));
     } else if (done && options_.dry_run) {
@@ -177,6 +181,29 @@ class ConvertVerb : public Verb {
       PrintSummary(conversion->summary());
     }
     return code;
+  }
+
+  template <typename Steps>
+  Report MakeReport(const Steps* conversion) const {
+    Report report;
+    report.verb = name();
+    report.input = options_.input;
+    report.output = options_.output;
+    report.targets = options_.arches;
+    report.dry_run = options_.dry_run;
+    if (conversion == nullptr) return report;
+    report.findings = conversion->summary().findings;
+    for (const std::string& input : conversion->inputs()) {
+      report.files.push_back(
+          {input, options_.dry_run ? "to be converted" : "converted", ""});
+    }
+    if (options_.dry_run) {
+      report.plan = conversion->DescribeModules();
+      return report;
+    }
+    report.numbers = conversion->summary().Numbers();
+    report.written = SizesOf(conversion->output_paths());
+    return report;
   }
 
   double Seconds() const {
@@ -196,8 +223,8 @@ class ConvertVerb : public Verb {
     if (s.forms != 0) {
       fmt::print("  further forms      {}\n", s.forms);
     }
-    if (!s.spilling.empty()) {
-      fmt::print("  spill registers    {}\n", s.spilling.size());
+    if (s.findings.SpillingCount() != 0) {
+      fmt::print("  spill registers    {}\n", s.findings.SpillingCount());
     }
     for (const auto& [reason, count] : s.left_out) {
       fmt::print("  left out           {} x {}\n", count, reason);
@@ -243,6 +270,7 @@ class ConvertVerb : public Verb {
   std::string trace_path_;
   std::optional<TimeTrace> trace_;
   std::unique_ptr<Jobserver> jobserver_;
+  ReportOption report_;
   const std::chrono::steady_clock::time_point start_ =
       std::chrono::steady_clock::now();
 };

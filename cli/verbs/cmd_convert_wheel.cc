@@ -15,6 +15,7 @@
 #include "cli/options.h"
 #include "cli/packages/wheel_conversion.h"
 #include "cli/progress.h"
+#include "cli/report/report_option.h"
 #include "cli/verb.h"
 
 namespace cerberus::cli {
@@ -58,6 +59,7 @@ class ConvertWheelVerb : public Verb {
         ->group(kGroupBehaviour);
     AddJobs(app, compile_);
     AddCompileOptions(app, compile_);
+    report_.AddTo(app);
   }
 
   int Run(const CommonOptions& common, Reporter& reporter) override {
@@ -94,7 +96,7 @@ class ConvertWheelVerb : public Verb {
                  fmt::format("'{}' cannot be the name of a Python package",
                              options_.name));
     }
-    return {};
+    return report_.Open(options_.input, options_.folder);
   }
 
   int Convert(WheelConversion& conversion, Reporter& reporter) {
@@ -123,9 +125,11 @@ class ConvertWheelVerb : public Verb {
   }
 
   // Reports to stdout; returns the code.
-  int Finish(const CommonOptions& common, const Reporter& reporter,
+  int Finish(const CommonOptions& common, Reporter& reporter,
              const WheelConversion* conversion, int code) {
     const bool done = code == kExitDone || code == kExitSomeMissing;
+    code =
+        report_.Write(MakeReport(done ? conversion : nullptr), reporter, code);
     if (common.json) {
       fmt::print("{}", ToJson(reporter, done ? conversion : nullptr, code));
     } else if (done && options_.conversion.dry_run) {
@@ -136,6 +140,32 @@ class ConvertWheelVerb : public Verb {
       PrintSummary(conversion->summary());
     }
     return code;
+  }
+
+  Report MakeReport(const WheelConversion* conversion) const {
+    Report report;
+    report.verb = name();
+    report.input = options_.input;
+    report.output = options_.folder;
+    report.targets = options_.conversion.arches;
+    report.dry_run = options_.conversion.dry_run;
+    if (conversion == nullptr) return report;
+    const WheelSummary& s = conversion->summary();
+    report.findings = s.libraries.findings;
+    for (const std::string& path : s.converted) {
+      report.files.push_back({path, "converted", ""});
+    }
+    for (const auto& [path, why] : s.unconverted) {
+      report.files.push_back({path, "left as it is", why});
+    }
+    if (report.dry_run) {
+      report.plan = conversion->Describe();
+      return report;
+    }
+    report.numbers = s.libraries.Numbers();
+    report.numbers.emplace_back("For pip install", s.requirement);
+    report.written = s.wheels;
+    return report;
   }
 
   double Seconds() const {
@@ -206,6 +236,7 @@ class ConvertWheelVerb : public Verb {
   std::string stub_ = "bundle";
   bool strict_ = false;
   std::unique_ptr<Jobserver> jobserver_;
+  ReportOption report_;
   const std::chrono::steady_clock::time_point start_ =
       std::chrono::steady_clock::now();
 };

@@ -16,6 +16,7 @@
 #include "cli/paths.h"
 #include "cli/process.h"
 #include "cli/progress.h"
+#include "cli/report/report_option.h"
 #include "cli/verb.h"
 
 namespace cerberus::cli {
@@ -63,11 +64,11 @@ class PackTreeVerb : public Verb {
     auto* reflink =
         app.add_flag("--reflink", reflink_,
                      "what stays as it is shares IN's blocks on the disk")
-            ->group(kGroupFiles);
+            ->group(kGroupMore);
     app.add_flag("--hard-link", hard_link_,
                  "what stays as it is gets a second name, no copy")
         ->excludes(reflink)
-        ->group(kGroupFiles);
+        ->group(kGroupMore);
     AddArches(app, options_.conversion.arches);
     app.add_flag("-n,--dry-run", options_.conversion.dry_run,
                  "print what would be done, how much and for how long")
@@ -77,6 +78,7 @@ class PackTreeVerb : public Verb {
         ->group(kGroupBehaviour);
     AddJobs(app, compile_);
     AddCompileOptions(app, compile_);
+    report_.AddTo(app);
   }
 
   int Run(const CommonOptions& common, Reporter& reporter) override {
@@ -127,7 +129,7 @@ class PackTreeVerb : public Verb {
           DiagCode::kUsage,
           fmt::format("'{}' cannot be the name of an archive", options_.group));
     }
-    return {};
+    return report_.Open(options_.input, options_.output);
   }
 
   int Pack(TreePacking& packing, Reporter& reporter) {
@@ -156,9 +158,10 @@ class PackTreeVerb : public Verb {
   }
 
   // Reports to stdout; returns the code.
-  int Finish(const CommonOptions& common, const Reporter& reporter,
+  int Finish(const CommonOptions& common, Reporter& reporter,
              const TreePacking* packing, int code) {
     const bool done = code == kExitDone || code == kExitSomeMissing;
+    code = report_.Write(MakeReport(done ? packing : nullptr), reporter, code);
     if (common.json) {
       fmt::print("{}", ToJson(reporter, done ? packing : nullptr, code));
     } else if (done && options_.conversion.dry_run) {
@@ -167,6 +170,43 @@ class PackTreeVerb : public Verb {
       PrintSummary(packing->summary());
     }
     return code;
+  }
+
+  Report MakeReport(const TreePacking* packing) const {
+    Report report;
+    report.verb = name();
+    report.input = options_.input;
+    report.output = options_.output;
+    report.targets = options_.conversion.arches;
+    report.dry_run = options_.conversion.dry_run;
+    if (packing == nullptr) return report;
+    const TreeSummary& s = packing->summary();
+    report.findings = s.AllFindings();
+    const auto add = [&](const std::vector<std::string>& paths,
+                         const char* fate) {
+      for (const std::string& path : paths) {
+        report.files.push_back({path, fate, ""});
+      }
+    };
+    add(s.converted, report.dry_run ? "to be converted" : "converted");
+    add(s.split, report.dry_run ? "to be split" : "split");
+    for (const auto& [path, why] : s.unconverted) {
+      report.files.push_back({path, "left as it is", why});
+    }
+    for (const auto& [path, why] : s.left_out) {
+      report.files.push_back({path, "not taken", why});
+    }
+    if (report.dry_run) {
+      report.plan = packing->Describe();
+      return report;
+    }
+    report.numbers = s.cuda.Numbers();
+    report.numbers.emplace_back("Code objects split",
+                                fmt::format("{}", s.hip.total()));
+    report.numbers.emplace_back("Files copied",
+                                fmt::format("{}", s.copied.files));
+    report.written = s.archives;
+    return report;
   }
 
   double Seconds() const {
@@ -272,7 +312,9 @@ class PackTreeVerb : public Verb {
         WriteStrings(packing->Describe(), json.Key("plan"));
         json.Key("seconds_expected").Number(SecondsExpected(s));
       } else {
-        s.cuda.WriteTo(json);
+        ConversionSummary all = s.cuda;
+        all.findings = s.AllFindings();
+        all.WriteTo(json);
         json.Key("seconds").Number(Seconds());
       }
     }
@@ -312,6 +354,7 @@ class PackTreeVerb : public Verb {
   bool reflink_ = false;
   bool hard_link_ = false;
   std::unique_ptr<Jobserver> jobserver_;
+  ReportOption report_;
   const std::chrono::steady_clock::time_point start_ =
       std::chrono::steady_clock::now();
 };

@@ -17,6 +17,7 @@
 #include "cli/options.h"
 #include "cli/paths.h"
 #include "cli/process.h"
+#include "cli/report/report_option.h"
 #include "cli/verb.h"
 
 namespace cerberus::cli {
@@ -51,6 +52,7 @@ class SplitVerb : public Verb {
     app.add_flag("-n,--dry-run", dry_run_,
                  "print what would change, write nothing")
         ->group(kGroupBehaviour);
+    report_.AddTo(app);
   }
 
   int Run(const CommonOptions& common, Reporter& reporter) override {
@@ -68,6 +70,7 @@ class SplitVerb : public Verb {
     if (Interrupted() && !done_) code = kExitInterrupted;
     archives_.clear();
     RemoveFolders(made_folders_);
+    code = report_.Write(MakeReport(code == kExitDone), reporter, code);
     if (common.json) {
       PrintJson(reporter, code);
     } else if (code == kExitDone && dry_run_) {
@@ -92,7 +95,7 @@ class SplitVerb : public Verb {
       return Err(DiagCode::kUsage,
                  fmt::format("'{}' cannot be the name of a file", output_));
     }
-    return {};
+    return report_.Open(input_, output_);
   }
 
   Status Split(Reporter& reporter) {
@@ -118,10 +121,12 @@ class SplitVerb : public Verb {
       return kpack::ArchiveWriter::Create(place.File(group, target), archive);
     }));
     if (Interrupted()) return {};
+    findings_ = splitting_->summary().findings;
     CERB_TRY(OutputFile program, splitting_->Write(output_));
     for (auto& [target, archive] : archives_) {
       CERB_TRY_VOID(archive.Finish());
       archive_bytes_ += archive.size();
+      findings_.sizes[target].code += archive.size();
     }
     if (Interrupted()) return {};
     // From here on it is done, or an error; a signal changes nothing.
@@ -133,6 +138,25 @@ class SplitVerb : public Verb {
     files_.push_back(output_);
     done_ = true;
     return {};
+  }
+
+  Report MakeReport(bool done) const {
+    Report report;
+    report.verb = name();
+    report.input = input_;
+    report.output = output_;
+    report.targets = arches_;
+    report.dry_run = dry_run_;
+    if (!done) return report;
+    report.files.push_back({input_, dry_run_ ? "to be split" : "split", ""});
+    if (dry_run_) return report;
+    const SplittingSummary& s = splitting_->summary();
+    report.findings = findings_;
+    report.numbers = s.Numbers();
+    report.numbers.emplace_back("Bytes in archives",
+                                fmt::format("{}", archive_bytes_));
+    report.written = SizesOf(files_);
+    return report;
   }
 
   double Seconds() const {
@@ -186,6 +210,7 @@ class SplitVerb : public Verb {
       json.Key("bytes_in").Uint(s.bytes_in);
       json.Key("bytes_out").Uint(s.bytes_out);
       json.Key("archive_bytes").Uint(archive_bytes_);
+      findings_.WriteTo(json);
       json.Key("seconds").Number(Seconds());
     }
     json.Key("diagnostics");
@@ -202,6 +227,8 @@ class SplitVerb : public Verb {
   ArchivesByTarget archives_;
   std::vector<std::string> made_folders_, files_;
   std::uint64_t archive_bytes_ = 0;
+  Findings findings_;
+  ReportOption report_;
   const std::chrono::steady_clock::time_point start_ =
       std::chrono::steady_clock::now();
 };

@@ -14,6 +14,7 @@
 #include "cli/packages/wheel_splitting.h"
 #include "cli/process.h"
 #include "cli/progress.h"
+#include "cli/report/report_option.h"
 #include "cli/verb.h"
 
 namespace cerberus::cli {
@@ -56,6 +57,7 @@ class SplitWheelVerb : public Verb {
                  "fail if a library cannot be split, instead of\n"
                  "leaving it as it is (exit code 3)")
         ->group(kGroupBehaviour);
+    report_.AddTo(app);
   }
 
   int Run(const CommonOptions& common, Reporter& reporter) override {
@@ -89,7 +91,7 @@ class SplitWheelVerb : public Verb {
                  fmt::format("'{}' cannot be the name of a Python package",
                              options_.device_prefix));
     }
-    return {};
+    return report_.Open(options_.input, options_.folder);
   }
 
   int Split(WheelSplitting& splitting, Reporter& reporter) {
@@ -114,9 +116,11 @@ class SplitWheelVerb : public Verb {
   }
 
   // Reports to stdout; returns the code.
-  int Finish(const CommonOptions& common, const Reporter& reporter,
+  int Finish(const CommonOptions& common, Reporter& reporter,
              const WheelSplitting* splitting, int code) {
     const bool done = code == kExitDone || code == kExitSomeMissing;
+    code =
+        report_.Write(MakeReport(done ? splitting : nullptr), reporter, code);
     if (common.json) {
       PrintJson(reporter, done ? splitting : nullptr, code);
     } else if (done && options_.dry_run) {
@@ -127,6 +131,32 @@ class SplitWheelVerb : public Verb {
       PrintSummary(splitting->summary());
     }
     return code;
+  }
+
+  Report MakeReport(const WheelSplitting* splitting) const {
+    Report report;
+    report.verb = name();
+    report.input = options_.input;
+    report.output = options_.folder;
+    report.targets = options_.arches;
+    report.dry_run = options_.dry_run;
+    if (splitting == nullptr) return report;
+    const WheelSplittingSummary& s = splitting->summary();
+    report.findings = s.libraries.findings;
+    for (const std::string& path : s.split) {
+      report.files.push_back({path, "split", ""});
+    }
+    for (const auto& [path, why] : s.unsplit) {
+      report.files.push_back({path, "left as it is", why});
+    }
+    if (report.dry_run) {
+      report.plan = splitting->Describe();
+      return report;
+    }
+    report.numbers = s.libraries.Numbers();
+    report.numbers.emplace_back("For pip install", s.requirement);
+    report.written = s.wheels;
+    return report;
   }
 
   double Seconds() const {
@@ -195,11 +225,13 @@ class SplitWheelVerb : public Verb {
       json.EndObject();
     }
     json.Key("database_files").Uint(s.database_files);
+    s.libraries.findings.WriteTo(json);
     json.Key("seconds").Number(Seconds());
   }
 
   WheelSplittingOptions options_;
   bool strict_ = false;
+  ReportOption report_;
   const std::chrono::steady_clock::time_point start_ =
       std::chrono::steady_clock::now();
 };

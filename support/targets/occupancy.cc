@@ -28,6 +28,13 @@ constexpr RegisterFile kFiles[] = {
     {"gfx1201", 1536, 24, 16}, {"gfx12-generic", 1536, 24, 16},
 };
 
+const RegisterFile* FileOf(std::string_view processor) {
+  const auto* file = std::find_if(
+      std::begin(kFiles), std::end(kFiles),
+      [&](const auto& row) { return processor.starts_with(row.prefix); });
+  return file == std::end(kFiles) ? nullptr : file;
+}
+
 constexpr std::uint32_t kMostGroups = 32;  // barriers of a workgroup processor
 
 std::uint32_t ByRegisters(const RegisterFile& file, bool is_gfx9,
@@ -52,10 +59,8 @@ std::uint32_t ByRegisters(const RegisterFile& file, bool is_gfx9,
 std::uint32_t WavesPerSimd(std::string_view processor,
                            const KernelSize& kernel) {
   const TargetRow* target = FindTarget(processor);
-  const auto* file = std::find_if(
-      std::begin(kFiles), std::end(kFiles),
-      [&](const auto& row) { return processor.starts_with(row.prefix); });
-  if (target == nullptr || file == std::end(kFiles) || kernel.wave_size == 0) {
+  const RegisterFile* file = FileOf(processor);
+  if (target == nullptr || file == nullptr || kernel.wave_size == 0) {
     return 0;
   }
   const bool is_gfx9 = processor.starts_with("gfx9");
@@ -70,6 +75,11 @@ std::uint32_t WavesPerSimd(std::string_view processor,
   if (kernel.lds_bytes != 0) groups = std::min(groups, lds / kernel.lds_bytes);
   const std::uint32_t by_groups = (groups * of_group + kSimds - 1) / kSimds;
   return std::min(waves, std::max(by_groups, 1u));
+}
+
+std::uint32_t MostWavesPerSimd(std::string_view processor) {
+  const RegisterFile* file = FileOf(processor);
+  return file == nullptr ? 0 : file->waves;
 }
 
 }  // namespace cerberus

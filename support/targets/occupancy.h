@@ -19,6 +19,8 @@ struct KernelSize {
 // 0 for processors whose register file is not known.
 std::uint32_t WavesPerSimd(std::string_view processor,
                            const KernelSize& kernel);
+// Of a kernel that takes next to nothing.
+std::uint32_t MostWavesPerSimd(std::string_view processor);
 
 }  // namespace cerberus
 

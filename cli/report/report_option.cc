@@ -1,0 +1,77 @@
+#include "cli/report/report_option.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "cli/exit_code.h"
+#include "cli/options.h"
+#include "cli/paths.h"
+
+namespace cerberus::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Whether `path`, which need not be there, is in the folder or below it.
+bool IsIn(const std::string& path, const std::string& folder) {
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) return false;
+  const fs::path outer = fs::canonical(folder, error);
+  const fs::path inner = fs::canonical(FolderOf(path), error);
+  if (error) return false;
+  return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end())
+             .first == outer.end();
+}
+
+}  // namespace
+
+void ReportOption::AddTo(CLI::App& app) {
+  app.add_option("--report", path_, "write what was done as a page of HTML")
+      ->type_name("FILE")
+      ->group(kGroupDiagnostics);
+}
+
+Status ReportOption::Open(const std::string& input, const std::string& output) {
+  if (path_.empty()) return {};
+  if (SameFile(path_, input) || IsIn(path_, input)) {
+    return Err(DiagCode::kUsage,
+               fmt::format("the report '{}' would be in the place of the "
+                           "input, which is never changed",
+                           path_));
+  }
+  if (path_ == output || SameFile(path_, output)) {
+    return Err(
+        DiagCode::kUsage,
+        fmt::format("the report '{}' would be in the place of the output",
+                    path_));
+  }
+  CERB_TRY(file_, OutputFile::Create(path_));
+  return {};
+}
+
+int ReportOption::Write(Report report, Reporter& reporter, int code) {
+  if (!file_ || code == kExitUsage || code == kExitInterrupted) return code;
+  report.exit_code = code;
+  report.messages = reporter.reported();
+  Status written = file_->Append(AsBytes(ReportPage(report)));
+  if (written) written = file_->Commit();
+  if (written) return code;
+  reporter.Report(written.error());
+  return kExitFailed;
+}
+
+FileSizes SizesOf(const std::vector<std::string>& paths) {
+  FileSizes sizes;
+  for (const std::string& path : paths) {
+    struct stat st;
+    if (::stat(path.c_str(), &st) != 0) continue;
+    sizes.emplace_back(path, static_cast<std::uint64_t>(st.st_size));
+  }
+  return sizes;
+}
+
+}  // namespace cerberus::cli
