@@ -12,6 +12,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
+#include <limits>
 #include <vector>
 
 #include "formats/launch_abi.h"
@@ -24,6 +26,7 @@
 namespace cerberus::cache {
 namespace {
 
+constexpr std::uint64_t kUnbounded = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kDefaultMaxBytes = std::uint64_t{1} << 30;
 constexpr std::string_view kExtension = ".cerbjit";
 
@@ -41,11 +44,11 @@ std::string Environment(const char* name) {
 }
 
 // Makes the folder and those above it.
-bool MakeFolders(const std::string& path) {
+bool MakeFolders(const std::string& path, mode_t mode) {
   for (std::size_t slash = path.find('/', 1);;
        slash = path.find('/', slash + 1)) {
     const std::string part = path.substr(0, slash);
-    if (mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) return false;
+    if (mkdir(part.c_str(), mode) != 0 && errno != EEXIST) return false;
     if (slash == std::string::npos) return true;
   }
 }
@@ -55,6 +58,22 @@ void ComplainOnce(const std::string& what) {
   if (!said.exchange(true)) {
     Log(LogLevel::kWarning, "jit cache: %s", what.c_str());
   }
+}
+
+// Files of a shared folder are for whom the folder is for.
+unsigned ModeOfFiles(const std::string& folder) {
+  struct stat st;
+  return stat(folder.c_str(), &st) == 0 ? st.st_mode & 0666 : 0600;
+}
+
+// Where a file cannot be made without a name, as on NFS, one that is being
+// written is ".NAME.XXXXXX" (support/output_file.h). Its writer may be on
+// another machine; after a day there is none any more.
+bool IsLeftOver(const std::string& name, const struct stat& st) {
+  constexpr std::int64_t kDay = 86400;
+  return name.front() == '.' &&
+         name.find(std::string(kExtension) + ".") != std::string::npos &&
+         st.st_mtime + kDay < time(nullptr);
 }
 
 // A file that grows beyond RLIMIT_FSIZE brings the writer a signal, which ends
@@ -136,6 +155,8 @@ std::optional<Bytes> JitCache::Load(const std::string& key) const {
   Result<MappedFile> file = MappedFile::Open(path);
   if (!file) return std::nullopt;
   const ByteSpan bytes = file->bytes();
+  // Whoever filled the folder had nothing to put here.
+  if (bytes.empty() && sharing_ == Sharing::kReadOnly) return std::nullopt;
   EntryHeader header;
   bool good = bytes.size() >= sizeof header;
   if (good) {
@@ -145,35 +166,39 @@ std::optional<Bytes> JitCache::Load(const std::string& key) const {
            header.size == code.size() &&
            header.hash == XXH3_64bits(code.data(), code.size());
   }
+  const bool may_change = sharing_ != Sharing::kReadOnly;
   if (!good) {
     Log(LogLevel::kWarning, "jit cache: %s is damaged, compiling again",
         path.c_str());
-    unlink(path.c_str());
+    if (may_change) unlink(path.c_str());
     return std::nullopt;
   }
   // The modification time says when an entry was last of use.
-  utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
+  if (may_change) utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
   return Bytes(bytes.begin() + sizeof header, bytes.end());
 }
 
 void JitCache::Store(const std::string& key, ByteSpan code) const {
-  if (!enabled()) return;
+  if (!enabled() || sharing_ == Sharing::kReadOnly) return;
+  const bool shared = sharing_ == Sharing::kShared;
   EntryHeader header;
   std::memcpy(header.magic, kMagic, sizeof header.magic);
   header.size = code.size();
   header.hash = XXH3_64bits(code.data(), code.size());
   const std::uint64_t bytes = sizeof header + code.size();
   if (bytes > max_bytes_) return;
-  if (!MakeFolders(folder_)) {
+  if (!MakeFolders(folder_, shared ? 0777 : 0700)) {
     ComplainOnce(folder_ + ": " + std::strerror(errno));
     return;
   }
-  PruneTo(max_bytes_ - bytes);
+  // What is not bounded need not be counted each time.
+  if (max_bytes_ != kUnbounded) PruneTo(max_bytes_ - bytes);
   Bytes content(sizeof header);
   std::memcpy(content.data(), &header, sizeof header);
   content.insert(content.end(), code.begin(), code.end());
   const WithoutFileSizeSignal quietly;
-  Status written = WriteFile(PathOf(key), content, 0600);
+  Status written =
+      WriteFile(PathOf(key), content, shared ? ModeOfFiles(folder_) : 0600);
   if (!written) ComplainOnce(written.error().ToString());
 }
 
@@ -216,7 +241,22 @@ std::size_t JitCache::PruneTo(std::uint64_t bytes) const {
     total -= entry.size;
     Log(LogLevel::kDebug, "jit cache: removed %s", entry.path.c_str());
   }
+  if (sharing_ == Sharing::kShared) RemoveLeftOvers();
   return removed;
+}
+
+void JitCache::RemoveLeftOvers() const {
+  DIR* dir = opendir(folder_.c_str());
+  if (dir == nullptr) return;
+  while (const dirent* found = readdir(dir)) {
+    const std::string path = folder_ + "/" + found->d_name;
+    struct stat st;
+    if (lstat(path.c_str(), &st) == 0 && S_ISREG(st.st_mode) &&
+        IsLeftOver(found->d_name, st)) {
+      unlink(path.c_str());
+    }
+  }
+  closedir(dir);
 }
 
 }  // namespace cerberus::cache

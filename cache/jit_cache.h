@@ -28,11 +28,18 @@ struct JitCacheEntry {
 
 class JitCache {
  public:
+  enum class Sharing : std::uint8_t {
+    kPrivate,   // one user's
+    kShared,    // of all who may write to the folder, on several machines
+    kReadOnly,  // nothing in it is changed
+  };
+
   // By the environment, read at each call.
   static JitCache FromEnvironment();
   // An empty folder: disabled.
-  JitCache(std::string folder, std::uint64_t max_bytes)
-      : folder_(std::move(folder)), max_bytes_(max_bytes) {}
+  JitCache(std::string folder, std::uint64_t max_bytes,
+           Sharing sharing = Sharing::kPrivate)
+      : folder_(std::move(folder)), max_bytes_(max_bytes), sharing_(sharing) {}
 
   // Everything that the compiled code depends on, and nothing of the machine.
   static std::string Key(std::string_view ptx, const TargetId& target,
@@ -53,12 +60,16 @@ class JitCache {
   // Longest unused first.
   std::vector<JitCacheEntry> Entries() const;
   // Removes entries, those longest unused first, until the others take no
-  // more than `bytes`. Returns how many it removed.
+  // more than `bytes`, and what writers left who were killed a day ago. Returns
+  // how many entries it removed.
   std::size_t PruneTo(std::uint64_t bytes) const;
 
  private:
+  void RemoveLeftOvers() const;
+
   std::string folder_;
   std::uint64_t max_bytes_ = 0;
+  Sharing sharing_ = Sharing::kPrivate;
 };
 
 }  // namespace cerberus::cache

@@ -125,6 +125,8 @@ void CompileOptions::ApplyTo(ConversionOptions& conversion) const {
   conversion.in_process = in_process;
   conversion.limits = Limits();
   conversion.jobs = Jobs();
+  conversion.folders.cache = cache;
+  conversion.folders.given = code;
 }
 
 std::unique_ptr<Jobserver> CompileOptions::ConnectJobserver() const {
@@ -161,6 +163,35 @@ void AddCompileOptions(CLI::App& app, CompileOptions& compile) {
       ->group(kGroupMore);
   AddSharedOverflow(app, compile.shared_overflow);
   AddLanes(app, compile.lanes);
+  AddCompileLimits(app, compile);
+  AddCache(app, compile.cache);
+  app.add_option("--code", compile.code, "modules that compile --into made")
+      ->type_name("DIR")
+      ->group(kGroupMore);
+}
+
+void AddCache(CLI::App& app, std::string& folder) {
+  app.add_option("--cache", folder,
+                 "compiled modules for good, shared by machines")
+      ->envname("CERBERUS_CACHE")
+      ->type_name("DIR")
+      ->group(kGroupMore);
+}
+
+void AddEmitNinja(CLI::App& app, std::string& path) {
+  app.add_option("--emit-ninja", path,
+                 "write the steps as a graph for ninja, do none")
+      ->type_name("FILE")
+      ->group(kGroupMore);
+}
+
+void AddShard(CLI::App& app, std::string& text) {
+  app.add_option("--shard", text, "compile part I of N, pack what it has")
+      ->type_name("I/N")
+      ->group(kGroupMore);
+}
+
+void AddCompileLimits(CLI::App& app, CompileOptions& compile) {
   app.add_option("--compile-seconds", compile.seconds,
                  "processor time for a kernel, 0: no limit")
       ->type_name("S")

@@ -49,6 +49,8 @@ struct CompileOptions {
   std::string lanes = "auto";
   std::uint64_t seconds = 300;
   std::uint64_t memory_mib = 8192;
+  std::string cache;  // folder that machines share, or ""
+  std::string code;   // folder of compiled modules, or ""
 
   unsigned Jobs() const;  // one for each processor if not given
   ProcessLimits Limits() const;
@@ -63,6 +65,15 @@ void AddArchives(CLI::App& app, std::string& folder);
 void AddJobs(CLI::App& app, CompileOptions& compile);
 // All but the jobs, for --help-all.
 void AddCompileOptions(CLI::App& app, CompileOptions& compile);
+
+// --cache.
+void AddCache(CLI::App& app, std::string& folder);
+// --emit-ninja, of verbs that plan before they compile.
+void AddEmitNinja(CLI::App& app, std::string& path);
+// --shard.
+void AddShard(CLI::App& app, std::string& text);
+// --compile-seconds and --compile-memory.
+void AddCompileLimits(CLI::App& app, CompileOptions& compile);
 
 // Known target ids, each once, in the user's order and the usual spelling.
 Result<std::vector<std::string>> CheckArches(

@@ -1,27 +1,25 @@
 #include "cli/convert/compiler.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
 
-#include "cache/jit_cache.h"
 #include "cerberus/ptxc.h"
 #include "cli/exit_code.h"
 #include "cli/json.h"
 #include "support/demangle.h"
-#include "support/targets/target_id.h"
+#include "support/output_file.h"
 
 namespace cerberus::cli {
 namespace {
@@ -85,57 +83,25 @@ void ReadMessages(const std::string& err, const Where& where,
   }
 }
 
+bool IsMade(const ProcessResult& run) {
+  return run.exit_code == kExitDone || run.exit_code == kExitSomeMissing;
+}
+
+// Of a compiler that made code.
+CompileOutcome OutcomeOf(const ProcessResult& run, const Where& where) {
+  CompileOutcome outcome;
+  ReadMessages(run.err, where, &outcome);
+  outcome.status = run.exit_code == kExitDone
+                       ? CompileOutcome::Status::kDone
+                       : CompileOutcome::Status::kSomeFailed;
+  outcome.code = run.out;
+  return outcome;
+}
+
 bool HasError(const std::vector<Diag>& diags) {
   return std::any_of(diags.begin(), diags.end(), [](const Diag& diag) {
     return diag.severity == Severity::kError;
   });
-}
-
-// Tells one build of the compiler from another of the same version.
-std::string CompilerBuild(const std::string& jit) {
-  std::string build;
-  Dl_info library;
-  const bool found =
-      ::dladdr(reinterpret_cast<void*>(&cerberus_ptxc_version), &library) != 0;
-  for (const std::string& path :
-       {jit, std::string(found ? library.dli_fname : "")}) {
-    struct stat st;
-    if (::stat(path.c_str(), &st) != 0) continue;
-    build += fmt::format(" {} {} {}", st.st_size, st.st_mtim.tv_sec,
-                         st.st_mtim.tv_nsec);
-  }
-  return build;
-}
-
-// What is compiled in less is not worth a file in a folder of others'.
-constexpr std::chrono::milliseconds kWorthKeeping{200};
-
-// What a compiler that came to its end wrote: its exit code, the length of its
-// messages, these and the code.
-Bytes ToKeep(const ProcessResult& run) {
-  Bytes bytes;
-  AppendLe(bytes, static_cast<std::uint64_t>(run.exit_code));
-  AppendLe(bytes, std::uint64_t{run.err.size()});
-  bytes.insert(bytes.end(), run.err.begin(), run.err.end());
-  bytes.insert(bytes.end(), run.out.begin(), run.out.end());
-  return bytes;
-}
-std::optional<ProcessResult> FromKept(ByteSpan bytes) {
-  ByteReader reader(bytes);
-  const Result<std::uint64_t> exit_code = reader.U64();
-  const Result<std::uint64_t> size = reader.U64();
-  if (!exit_code || !size) return std::nullopt;
-  if (*exit_code != kExitDone && *exit_code != kExitSomeMissing) {
-    return std::nullopt;
-  }
-  const Result<ByteSpan> messages = reader.Take(*size);
-  if (!messages) return std::nullopt;
-  const Result<ByteSpan> code = reader.Take(reader.remaining());
-  ProcessResult run;
-  run.exit_code = static_cast<int>(*exit_code);
-  run.err = AsText(*messages);
-  run.out.assign(code->begin(), code->end());
-  return run;
 }
 
 ProgressCallback ReadProgress(const CompileRequest& request) {
@@ -189,12 +155,18 @@ std::optional<Diag> WhyFailed(const ProcessResult& run,
   return std::nullopt;
 }
 
-CompileOutcome CompileInChild(const std::string& jit,
-                              const ProcessLimits& limits,
-                              const std::string& kept_in,
+struct ChildCompiler {
+  std::string jit;
+  ProcessLimits limits;
+  CodeFolders folders;
+  std::string build;
+};
+
+CompileOutcome CompileInChild(const ChildCompiler& compiler,
                               const CompileRequest& request) {
+  const ProcessLimits& limits = compiler.limits;
   std::vector<std::string> argv = {
-      jit,
+      compiler.jit,
       "--arch",
       request.arch,
       "--diagnostics=json",
@@ -213,42 +185,23 @@ CompileOutcome CompileInChild(const std::string& jit,
     argv.push_back(fmt::format("--progress-fd={}", kProgressDescriptor));
   }
 
-  CompileOutcome outcome;
-  const cache::JitCache cache =
-      request.time_trace ? cache::JitCache("", 0)
-      : kept_in.empty()
-          ? cache::JitCache::FromEnvironment()
-          : cache::JitCache(kept_in, std::numeric_limits<std::uint64_t>::max());
-  std::string key;
-  if (const Result<TargetId> target = TargetId::Parse(request.arch);
-      cache.enabled() && target) {
-    argv.push_back("--parts=" + cache.folder());
-    key = cache::JitCache::Key(
-        request.ptx, *target,
-        fmt::format("convert {}{}{}{}", request.shared_overflow,
-                    request.serial_lanes ? " serial" : "",
-                    request.keep_going && !kept_in.empty() ? " keep-going" : "",
-                    CompilerBuild(jit)));
+  const KeptModule kept(compiler.folders, compiler.build, request);
+  if (!kept.parts_folder().empty()) {
+    argv.push_back("--parts=" + kept.parts_folder());
   }
   argv.push_back("-");
 
-  if (const std::optional<Bytes> kept =
-          key.empty() ? std::nullopt : cache.Load(key)) {
-    if (std::optional<ProcessResult> run = FromKept(*kept)) {
-      ReadMessages(run->err, request.where, &outcome);
-      outcome.status = run->exit_code == kExitDone
-                           ? CompileOutcome::Status::kDone
-                           : CompileOutcome::Status::kSomeFailed;
-      outcome.code = std::move(run->out);
-      outcome.kept = cache.PathOf(key);
-      outcome.found = true;
-      return outcome;
-    }
+  if (std::optional<KeptModule::Found> found = kept.Find()) {
+    CompileOutcome outcome = OutcomeOf(found->run, request.where);
+    outcome.kept = std::move(found->of_no_use);
+    outcome.found = true;
+    return outcome;
   }
   const auto begin = std::chrono::steady_clock::now();
   Result<ProcessResult> run = RunProcess(
       argv, AsBytes(request.ptx), LimitsOf(limits, request.ptx.size()),
       ReadProgress(request), request.share.slots);
+  CompileOutcome outcome;
   outcome.stopped = ProcessesStopped() && (!run || run->signal == SIGKILL);
   if (!run) {
     Diag diag = std::move(run).error();
@@ -256,23 +209,12 @@ CompileOutcome CompileInChild(const std::string& jit,
     outcome.diags.push_back(std::move(diag));
     return outcome;
   }
-  ReadMessages(run->err, request.where, &outcome);
-  if (run->exit_code == kExitDone || run->exit_code == kExitSomeMissing) {
-    outcome.status = run->exit_code == kExitDone
-                         ? CompileOutcome::Status::kDone
-                         : CompileOutcome::Status::kSomeFailed;
-    // In a common cache no module may stay without kernels that a longer time
-    // limit would have given it.
-    const bool worth_it =
-        run->exit_code == kExitDone &&
-        std::chrono::steady_clock::now() - begin > kWorthKeeping;
-    if (!key.empty() && (worth_it || !kept_in.empty())) {
-      cache.Store(key, ToKeep(*run));
-      outcome.kept = cache.PathOf(key);
-    }
-    outcome.code = std::move(run->out);
+  if (IsMade(*run)) {
+    outcome = OutcomeOf(*run, request.where);
+    outcome.kept = kept.Keep(*run, std::chrono::steady_clock::now() - begin);
     return outcome;
   }
+  ReadMessages(run->err, request.where, &outcome);
   if (std::optional<Diag> why =
           WhyFailed(*run, limits, request, HasError(outcome.diags))) {
     outcome.diags.push_back(*std::move(why));
@@ -340,14 +282,39 @@ CompileOutcome CompileHere(const CompileRequest& request) {
 }  // namespace
 
 Compiler MakeChildCompiler(std::string jit, ProcessLimits limits,
-                           std::string kept_in) {
-  return [jit = std::move(jit), limits,
-          kept_in = std::move(kept_in)](const CompileRequest& request) {
-    return CompileInChild(jit, limits, kept_in, request);
+                           CodeFolders folders) {
+  std::string build = CompilerBuild(jit);
+  return [compiler =
+              ChildCompiler{std::move(jit), limits, std::move(folders),
+                            std::move(build)}](const CompileRequest& request) {
+    return CompileInChild(compiler, request);
   };
 }
 
 Compiler MakeInProcessCompiler() { return CompileHere; }
+
+Result<CompileOutcome> CompileModuleInto(const std::string& folder,
+                                         const std::string& jit,
+                                         ProcessLimits limits,
+                                         const CompileRequest& request,
+                                         bool may_fail) {
+  CodeFolders folders;
+  folders.own = folder;
+  const Compiler compile = MakeChildCompiler(jit, limits, folders);
+  CompileOutcome outcome = compile(request);
+  folders.given = folder;
+  const std::string path =
+      KeptModule(folders, CompilerBuild(jit), request).GivenPath();
+  if (outcome.status != CompileOutcome::Status::kFailed) {
+    struct stat st;
+    if (::stat(path.c_str(), &st) != 0) {
+      return Err(ErrnoDiag(path, "cannot write", errno));
+    }
+  } else if (may_fail && !outcome.stopped) {
+    CERB_TRY_VOID(WriteFile(path, {}));
+  }
+  return outcome;
+}
 
 TaskPool::TaskPool(unsigned threads, std::vector<Task> tasks,
                    Jobserver* jobserver, const JobSlots* slots)

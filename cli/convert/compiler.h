@@ -13,8 +13,10 @@
 
 #include "cli/convert/jobserver.h"
 #include "cli/process.h"
+#include "cli/scale/kept_code.h"
 #include "support/bytes.h"
 #include "support/diag.h"
+#include "support/result.h"
 
 namespace cerberus::cli {
 
@@ -59,12 +61,19 @@ using Compiler = std::function<CompileOutcome(const CompileRequest&)>;
 
 // `jit` is the path of cerberus-jit. `limits` are those of one kernel; one of
 // more than 10,000 PTX instructions has as many times more processor time.
-// What took some time is kept in the cache of the JIT fallback, and so are the
-// finished parts of a module that is not; or everything in the folder
-// `kept_in`.
+// What is compiled is kept in `folders`, and so are the finished parts of a
+// module that is not.
 Compiler MakeChildCompiler(std::string jit, ProcessLimits limits,
-                           std::string kept_in = {});
+                           CodeFolders folders = {});
 Compiler MakeInProcessCompiler();
+
+// Compiles a module whatever is kept of it, and puts the result into `folder`
+// (CodeFolders::given); if that fails and `may_fail`, an empty file.
+Result<CompileOutcome> CompileModuleInto(const std::string& folder,
+                                         const std::string& jit,
+                                         ProcessLimits limits,
+                                         const CompileRequest& request,
+                                         bool may_fail);
 
 // Runs tasks on threads; results are waited for by number. With a jobserver,
 // every task but one at a time holds a token of it. Threads that have nothing

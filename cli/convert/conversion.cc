@@ -109,6 +109,7 @@ void ConversionSummary::WriteTo(JsonWriter& json) const {
   json.Key("fatbins").Uint(fatbins);
   json.Key("modules").Uint(modules);
   json.Key("code_objects").Uint(code_objects);
+  json.Key("found").Uint(found);
   json.Key("kernels").Uint(kernels);
   json.Key("kernels_converted").Uint(kernels_converted);
   json.Key("forms").Uint(forms);
@@ -168,6 +169,16 @@ std::vector<std::string> Conversion::output_paths() const {
   return paths;
 }
 
+std::vector<std::string> Conversion::planned_paths() const {
+  std::vector<std::string> paths = {options_.output};
+  if (modules_.empty()) return paths;
+  for (const std::string& target : options_.arches) {
+    paths.push_back(ArchivePath(target));
+  }
+  paths.push_back(ArchivePath(kFallbackTarget));
+  return paths;
+}
+
 Status Conversion::Create() {
   CERB_TRY(program_, OutputFile::Create(options_.output, binary_->mode()));
   if (modules_.empty() || options_.member) return {};
@@ -206,18 +217,83 @@ void Conversion::RunTask(
   }
 }
 
-void Conversion::CompileTask(
-    ModuleTask& task, const Compiler& compiler, const CompileShare& share,
-    const std::atomic<bool>& stopped,
-    std::function<void(const CompileProgress&)> on_progress) const {
-  const PlannedModule& planned = *task.module;
+CompileRequest Conversion::RequestOf(const PlannedModule& planned,
+                                     const std::string& arch) const {
   CompileRequest request;
-  request.arch = task.arch;
+  request.arch = arch;
   request.where = planned.where;
   request.keep_going = options_.keep_going;
   request.shared_overflow = options_.shared_overflow;
   request.serial_lanes = options_.serial_lanes;
   request.time_trace = options_.time_trace != nullptr;
+  return request;
+}
+
+// Returns the PTX as it is in the file; the compiler gets more.
+Result<std::string> Conversion::SetPtx(const PlannedModule& planned,
+                                       const Source& source,
+                                       CompileRequest& request) const {
+  Result<std::string> text = TextOf(source);
+  binary_->LetGo();
+  if (text) {
+    request.ptx = *text;
+    ptx::AppendBlockBounds(BoundsFor(planned, source, request.arch),
+                           &request.ptx);
+  }
+  return text;
+}
+
+Status Conversion::ForEachRequest(
+    const std::function<Status(const FirstRequest&)>& take) const {
+  for (const std::string& arch : options_.arches) {
+    for (const std::unique_ptr<PlannedModule>& planned : modules_) {
+      if (planned->HasNoPtx()) continue;
+      FirstRequest first{RequestOf(*planned, arch), planned->label};
+      if (!planned->embedded.empty()) {
+        first.request.ptx = planned->embedded;
+        first.may_fail = true;
+      } else {
+        const std::vector<Source>& sources = planned->choices.at(arch);
+        // Text that cannot be unpacked is found out by who converts.
+        if (!SetPtx(*planned, sources.front(), first.request)) continue;
+        first.may_fail = sources.size() > 1;
+      }
+      CERB_TRY_VOID(take(first));
+    }
+  }
+  return {};
+}
+
+// Modules in their order: so what the shards have of an archive follows each
+// other there.
+void Conversion::ChooseShard(const std::vector<Conversion*>& conversions) {
+  const Shard shard = conversions.front()->options_.shard;
+  if (shard.is_all()) return;
+  std::vector<std::uint64_t> sizes;
+  std::vector<PlannedModule*> modules;
+  for (const Conversion* conversion : conversions) {
+    for (const std::unique_ptr<PlannedModule>& planned : conversion->modules_) {
+      std::uint64_t size = 1;
+      for (const std::string& arch : conversion->options_.arches) {
+        if (planned->HasNoPtx()) break;
+        size += conversion->PtxBytes(*planned, arch);
+      }
+      sizes.push_back(size);
+      modules.push_back(planned.get());
+    }
+  }
+  const std::vector<unsigned> shards = ShardsOf(sizes, shard.count);
+  for (std::size_t i = 0; i < modules.size(); ++i) {
+    modules[i]->elsewhere = shards[i] != shard.index;
+  }
+}
+
+void Conversion::CompileTask(
+    ModuleTask& task, const Compiler& compiler, const CompileShare& share,
+    const std::atomic<bool>& stopped,
+    std::function<void(const CompileProgress&)> on_progress) const {
+  const PlannedModule& planned = *task.module;
+  CompileRequest request = RequestOf(planned, task.arch);
   request.share = share;
   request.on_progress = std::move(on_progress);
   const TimedPhase phase(options_.time_trace, "Compile module",
@@ -238,13 +314,9 @@ void Conversion::CompileTask(
   bool first = true;
   for (const Source& source : planned.choices.at(task.arch)) {
     const images::FatbinEntry* entry = source.front();
-    Result<std::string> text = TextOf(source);
-    binary_->LetGo();
+    Result<std::string> text = SetPtx(planned, source, request);
     CompileOutcome outcome;
     if (text) {
-      request.ptx = *text;
-      ptx::AppendBlockBounds(BoundsFor(planned, source, task.arch),
-                             &request.ptx);
       outcome = compile();
     } else {
       outcome.diags.push_back(InModule(text.error(), planned.where));
@@ -343,6 +415,7 @@ void Conversion::AddTasks(std::vector<std::unique_ptr<ModuleTask>>& tasks) {
   ReportMissing();
   for (const std::string& arch : options_.arches) {
     for (const std::unique_ptr<PlannedModule>& planned : modules_) {
+      if (planned->elsewhere) continue;
       summary_.kernels += planned->kernel_count;
       if (planned->HasNoPtx()) {
         if (options_.keep_going) {
@@ -372,9 +445,10 @@ Result<bool> Conversion::CompileAll(
   } else {
     CERB_TRY(std::string jit, FindJit());
     compiler =
-        MakeChildCompiler(std::move(jit), options.limits, options.kept_in);
+        MakeChildCompiler(std::move(jit), options.limits, options.folders);
   }
 
+  ChooseShard(conversions);
   std::vector<std::unique_ptr<ModuleTask>> tasks;
   std::vector<std::size_t> file_of;  // of each task
   bool failed = false;
@@ -452,7 +526,9 @@ Result<bool> Conversion::CompileAll(
 }
 
 Status Conversion::EndCompile() {
-  compiled_ = summary_.code_objects != 0 || summary_.left_out.empty();
+  // What the other shards make is not known here.
+  compiled_ = !options_.shard.is_all() || summary_.code_objects != 0 ||
+              summary_.left_out.empty();
   if (compiled_) return AddFallback();
   Diag diag = FileDiag(DiagCode::kCompiler, input_name_,
                        "no kernel could be converted");

@@ -29,6 +29,7 @@
 #include "cli/progress.h"
 #include "cli/report/findings.h"
 #include "cli/reporter.h"
+#include "cli/scale/shard.h"
 #include "kpack/writer.h"
 #include "ptxc/front/block_bounds.h"
 #include "rewriter/rewriter.h"
@@ -72,10 +73,8 @@ struct ConversionOptions {
   Jobserver* jobserver = nullptr;  // shares them with others, or null
   ProcessLimits limits;
   TimeTrace* time_trace = nullptr;  // or null
-  // Where compiled modules are kept, however small, so that a later run finds
-  // them; empty: what took long, in the cache of the JIT fallback, until the
-  // conversion is done.
-  std::string kept_in;
+  CodeFolders folders;
+  Shard shard;  // of the modules, which are compiled
   std::optional<MemberOptions> member;
 };
 
@@ -128,6 +127,15 @@ class Conversion {
       const std::vector<Conversion*>& conversions,
       const std::function<Status(Conversion&)>& on_compiled = {});
   bool compiled() const { return compiled_; }
+  // What the compiler would get first, module by module and target by target.
+  struct FirstRequest {
+    CompileRequest request;
+    std::string label;
+    // If it cannot be compiled, other PTX may be, or nobody misses it.
+    bool may_fail = false;
+  };
+  Status ForEachRequest(
+      const std::function<Status(const FirstRequest&)>& take) const;
   Status Write();
   Status Commit();
 
@@ -151,6 +159,9 @@ class Conversion {
   std::string PlanText() const { return plan_.ToText(); }
   std::string PlanJson() const { return plan_.ToJson(); }
   std::vector<std::string> output_paths() const;
+  // The same before Create.
+  std::vector<std::string> planned_paths() const;
+  std::vector<const Conversion*> conversions() const { return {this}; }
 
  private:
   // PTX entries that become one module: one, or those that a device link
@@ -173,6 +184,7 @@ class Conversion {
     Bytes fallback_frame;                       // … compressed, or nothing
     const images::FatbinEntry* fallback_entry = nullptr;  // … and its entry
     std::vector<Source> ptx;  // whatever may have been compiled
+    bool elsewhere = false;   // in another shard
 
     bool HasNoPtx() const { return embedded.empty() && choices.empty(); }
   };
@@ -207,6 +219,11 @@ class Conversion {
       ModuleTask& task, const Compiler& compiler, const CompileShare& share,
       const std::atomic<bool>& stopped,
       std::function<void(const CompileProgress&)> on_progress) const;
+  static void ChooseShard(const std::vector<Conversion*>& conversions);
+  CompileRequest RequestOf(const PlannedModule& planned,
+                           const std::string& arch) const;
+  Result<std::string> SetPtx(const PlannedModule& planned, const Source& source,
+                             CompileRequest& request) const;
   std::uint64_t PtxBytes(const PlannedModule& planned,
                          const std::string& arch) const;
   bool EndsAll(const ModuleTask& task) const;

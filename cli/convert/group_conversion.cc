@@ -213,6 +213,22 @@ std::vector<std::string> GroupConversion::inputs() const {
   return names;
 }
 
+std::vector<std::string> GroupConversion::planned_paths() const {
+  std::vector<std::string> paths;
+  for (const Member& member : members_) paths.push_back(member.output);
+  for (const std::string& target : options_.arches) {
+    paths.push_back(place_.File(options_.group, target));
+  }
+  paths.push_back(place_.File(options_.group, kFallbackTarget));
+  return paths;
+}
+
+std::vector<const Conversion*> GroupConversion::conversions() const {
+  std::vector<const Conversion*> all;
+  for (const Member& member : members_) all.push_back(member.conversion.get());
+  return all;
+}
+
 std::string GroupConversion::PlanText() const {
   std::string text;
   for (const Member& member : members_) {

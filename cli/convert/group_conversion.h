@@ -32,6 +32,9 @@ class GroupConversion {
   std::vector<std::string> DescribeModules() const;
   std::vector<std::string> output_paths() const;
   std::vector<std::string> inputs() const;
+  // As output_paths(), before Create.
+  std::vector<std::string> planned_paths() const;
+  std::vector<const Conversion*> conversions() const;
   std::string PlanText() const;
   std::string PlanJson() const;
 

@@ -120,7 +120,7 @@ Status TreePacking::LeaveAsItIs(Item& item, Diag why) {
 // Neither tree may be in the other, nor may the new one be there.
 Status TreePacking::CheckPlaces() const {
   const std::string parent = FolderOf(options_.output);
-  if (!packager::IsFree(options_.output)) {
+  if (!options_.may_be_there && !packager::IsFree(options_.output)) {
     return Err(FileDiag(DiagCode::kUsage, options_.output,
                         "is there already; a tree is made new"));
   }
@@ -328,7 +328,7 @@ Status TreePacking::OpenCuda(Item& item, rewriter::Binary binary) {
   options.input = tree_->Name(path);
   options.output = PathOf(packager::kHostPart, path);
   options.group = options_.group;
-  options.kept_in = staging_ ? staging_->code() : "";
+  options.folders.own = staging_ ? staging_->code() : "";
   MemberOptions names;
   names.archives = &archives_;
   names.input_name = options.input;
@@ -384,6 +384,25 @@ void TreePacking::WarnOfSearchPath(const std::string& path,
                        folder));
     }
   }
+}
+
+std::vector<const Conversion*> TreePacking::conversions() const {
+  std::vector<const Conversion*> all;
+  for (const Item& item : items_) {
+    if (item.conversion) all.push_back(item.conversion.get());
+  }
+  return all;
+}
+
+std::vector<std::string> TreePacking::inputs() const {
+  std::vector<std::string> paths = {options_.input};
+  for (const Item& item : items_) {
+    // A link is part of its folder.
+    if (item.entry->kind != Kind::kLink) {
+      paths.push_back(tree_->Name(item.entry->path));
+    }
+  }
+  return paths;
 }
 
 std::vector<std::string> TreePacking::Describe() const {
@@ -460,7 +479,7 @@ Status TreePacking::MakeFolders() {
 }
 
 Result<bool> TreePacking::Convert() {
-  CERB_TRY_VOID(MakeFolders());
+  if (is_whole()) CERB_TRY_VOID(MakeFolders());
   std::vector<Conversion*> conversions;
   for (Item& item : items_) {
     if (item.conversion) conversions.push_back(item.conversion.get());
@@ -474,14 +493,17 @@ Result<bool> TreePacking::Convert() {
     if (Interrupted()) return false;
     if (!some && !options_.conversion.keep_going) return false;
   }
-  CERB_TRY_VOID(Split());
+  // Of an archive HIP code comes last.
+  if (options_.conversion.shard.is_last()) CERB_TRY_VOID(Split());
   return !Interrupted();
 }
 
 Status TreePacking::TakeConverted(Conversion& conversion) {
   Item& item = *item_of_.at(&conversion);
   summary_.cuda.Add(conversion.summary());
-  if (conversion.compiled()) {
+  if (!is_whole()) {
+    summary_.converted.push_back(item.entry->path);
+  } else if (conversion.compiled()) {
     CERB_TRY_VOID(conversion.Create());
     CERB_TRY_VOID(conversion.Write());
     summary_.cuda.bytes_out += conversion.summary().bytes_out;
@@ -526,6 +548,11 @@ Status TreePacking::SplitItem(Item& item) {
   if (!packed) {
     if (packed.error().code == DiagCode::kIo) return packed;
     return LeaveAsItIs(item, std::move(packed).error());
+  }
+  if (!is_whole()) {
+    summary_.hip.Add(splitting.summary());
+    summary_.split.push_back(item.entry->path);
+    return {};
   }
   CERB_TRY(OutputFile program,
            splitting.Write(PathOf(item.part, item.entry->path)));

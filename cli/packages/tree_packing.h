@@ -34,9 +34,10 @@ namespace cerberus::cli {
 struct TreeOptions {
   std::string input;
   std::string output;
-  std::string group;    // of the archives; default: the output's name
-  bool bundle = false;  // the stub goes into the tree
-  bool parts = false;   // a folder for each part, not one tree
+  std::string group;          // of the archives; default: the output's name
+  bool bundle = false;        // the stub goes into the tree
+  bool parts = false;         // a folder for each part, not one tree
+  bool may_be_there = false;  // the output; of a plan only
   packager::CopyHow copy = packager::CopyHow::kCopy;
   // Of each file: targets, limits, keep_going; its names come from here.
   ConversionOptions conversion;
@@ -90,6 +91,9 @@ class TreePacking {
     return !summary_.unconverted.empty() || !summary_.left_out.empty() ||
            !summary_.cuda.left_out.empty();
   }
+  // After Open: what is converted; all that the tree is made from.
+  std::vector<const Conversion*> conversions() const;
+  std::vector<std::string> inputs() const;
   // For --dry-run: a line for each file that is not merely copied.
   std::vector<std::string> Describe() const;
 
@@ -113,6 +117,8 @@ class TreePacking {
     std::unique_ptr<Splitting> splitting;
   };
 
+  // Of a shard there are archives, and nothing else.
+  bool is_whole() const { return options_.conversion.shard.is_all(); }
   Status CheckPlaces() const;
   Status CheckNames() const;
   Status OpenItem(Item& item);
@@ -135,6 +141,7 @@ class TreePacking {
   Status Split();
   Status SplitItem(Item& item);
   Status Place(Item& item, OutputFile program, const char* how);
+  Status WriteShard();
   Status CopyItems();
   Status CopyItem(Item& item, const std::string& to);
   Status CopyFile(Item& item, const std::string& to);

@@ -29,6 +29,7 @@ constexpr unsigned kFolderMode = 0755;  // of those that the input has not
 }  // namespace
 
 Status TreePacking::Write() {
+  if (!is_whole()) return WriteShard();
   CERB_TRY_VOID(CopyItems());
   if (Interrupted()) return {};
   CERB_TRY_VOID(LinkAgain());
@@ -45,6 +46,22 @@ Status TreePacking::Write() {
   for (const std::string& name : lost_attributes_) {
     Warn("", DiagCode::kIo,
          fmt::format("the attribute {} could not be kept on every file", name));
+  }
+  return {};
+}
+
+Status TreePacking::WriteShard() {
+  CERB_TRY_VOID(WriteArchives());
+  for (const auto& [part, folders] : folders_) {
+    for (const std::string& path : folders) {
+      const std::string place = PathOf(part, path);
+      if (::chmod(place.c_str(), kFolderMode) != 0) {
+        return Err(ErrnoDiag(place, "cannot set the mode", errno));
+      }
+    }
+  }
+  if (options_.parts && ::chmod(root_.c_str(), kFolderMode) != 0) {
+    return Err(ErrnoDiag(root_, "cannot set the mode", errno));
   }
   return {};
 }

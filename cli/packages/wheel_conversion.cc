@@ -213,12 +213,30 @@ std::vector<std::string> WheelConversion::Describe() const {
       lines.push_back(path + ": no kernel, only led to the stub");
     }
   }
-  for (const std::string& processor : Processors()) {
-    lines.push_back(options_.folder + "/" +
-                    family_.DeviceName(processor).ToString());
-  }
-  lines.push_back(options_.folder + "/" + host_.ToString());
+  const std::vector<std::string> wheels = planned_paths();
+  lines.insert(lines.end(), wheels.begin(), wheels.end());
   return lines;
+}
+
+std::vector<std::string> WheelConversion::planned_paths() const {
+  std::vector<std::string> paths;
+  const auto add = [&](const WheelName& name) {
+    paths.push_back(options_.folder + "/" + name.ToString());
+  };
+  for (const std::string& processor : Processors()) {
+    add(family_.DeviceName(processor));
+  }
+  if (!options_.bundle_stub) add(RuntimeName());
+  add(host_);
+  return paths;
+}
+
+std::vector<const Conversion*> WheelConversion::conversions() const {
+  std::vector<const Conversion*> all;
+  for (const auto& [path, library] : libraries_) {
+    all.push_back(library.conversion.get());
+  }
+  return all;
 }
 
 Result<bool> WheelConversion::Convert() {
@@ -373,13 +391,18 @@ Status WheelConversion::WriteDevice(const std::string& processor) {
   return {};
 }
 
-Status WheelConversion::WriteRuntime() {
+WheelName WheelConversion::RuntimeName() const {
   WheelName name;
   name.distribution = kRuntimeName;
   name.version = kVersion;
   name.python = "py3";
   name.abi = "none";
   name.platform = fmt::format("manylinux_2_{}_x86_64", stub_glibc_);
+  return name;
+}
+
+Status WheelConversion::WriteRuntime() {
+  const WheelName name = RuntimeName();
   CERB_TRY(WheelWriter wheel, WheelWriter::Create(options_.folder, name));
   CERB_TRY_VOID(AddStub(wheel, kRuntimeName));
   CoreMetadata file;

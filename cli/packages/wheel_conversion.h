@@ -62,6 +62,9 @@ class WheelConversion {
     return !summary_.unconverted.empty() ||
            !summary_.libraries.left_out.empty();
   }
+  // After Open: the wheels that will be made, and what is in them.
+  std::vector<std::string> planned_paths() const;
+  std::vector<const Conversion*> conversions() const;
   // For --dry-run: the modules of each library, the names of the wheels.
   std::vector<std::string> Describe() const;
 
@@ -81,6 +84,7 @@ class WheelConversion {
   Status TakeLibrary(const std::string& path, Library& library);
   Status WriteHost();
   Status WriteDevice(const std::string& processor);
+  packager::WheelName RuntimeName() const;
   Status WriteRuntime();
   Status AddStub(packager::WheelWriter& wheel, const std::string& folder);
   std::vector<std::string> Processors() const;

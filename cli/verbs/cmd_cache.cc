@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <ctime>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,10 @@ class CacheVerb : public Verb {
   }
 
   void AddOptions(CLI::App& app) override {
+    app.add_option("--cache", shared_,
+                   "a folder of convert's --cache, not that of this user")
+        ->type_name("DIR")
+        ->group(kGroupFiles);
     auto* prune = app.add_option("--prune", prune_to_,
                                  "remove what was longest unused, down to SIZE")
                       ->type_name("SIZE")
@@ -50,7 +55,12 @@ class CacheVerb : public Verb {
   }
 
   int Run(const CommonOptions& common, Reporter& reporter) override {
-    const cache::JitCache cache = cache::JitCache::FromEnvironment();
+    const cache::JitCache cache =
+        shared_.empty()
+            ? cache::JitCache::FromEnvironment()
+            : cache::JitCache(shared_,
+                              std::numeric_limits<std::uint64_t>::max(),
+                              cache::JitCache::Sharing::kShared);
     std::size_t removed = 0;
     if (clear_) prune_to_ = 0;
     if (prune_to_) removed = cache.PruneTo(*prune_to_);
@@ -96,9 +106,10 @@ class CacheVerb : public Verb {
         fmt::print("removed {} {}\n", removed,
                    removed == 1 ? "entry" : "entries");
       }
-      fmt::print("{}: {} {}, {} of {} bytes\n", cache.folder(), entries.size(),
-                 entries.size() == 1 ? "entry" : "entries", total,
-                 cache.max_bytes());
+      fmt::print(
+          "{}: {} {}, {}{} bytes\n", cache.folder(), entries.size(),
+          entries.size() == 1 ? "entry" : "entries", total,
+          shared_.empty() ? fmt::format(" of {}", cache.max_bytes()) : "");
       if (reporter.verbose()) {
         for (const cache::JitCacheEntry& entry : entries) {
           fmt::print("  {}  {:>10} bytes  {}\n", TimeOf(entry.used), entry.size,
@@ -110,6 +121,7 @@ class CacheVerb : public Verb {
   }
 
  private:
+  std::string shared_;
   std::optional<std::uint64_t> prune_to_;
   bool clear_ = false;
 };

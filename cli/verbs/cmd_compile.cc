@@ -11,10 +11,13 @@
 #include <utility>
 
 #include "cerberus/ptxc.h"
+#include "cli/convert/compiler.h"
 #include "cli/convert/time_trace.h"
 #include "cli/exit_code.h"
 #include "cli/json.h"
 #include "cli/options.h"
+#include "cli/paths.h"
+#include "cli/process.h"
 #include "cli/verb.h"
 #include "support/demangle.h"
 #include "support/mapped_file.h"
@@ -92,6 +95,13 @@ class CompileVerb : public Verb {
         ->group(kGroupBehaviour);
     AddSharedOverflow(app, shared_overflow_);
     AddLanes(app, lanes_);
+    app.add_option("--into", into_,
+                   "compile as a conversion does, for its --code DIR")
+        ->type_name("DIR")
+        ->group(kGroupMore);
+    app.add_flag("--may-fail", may_fail_, "of --into: then an empty file")
+        ->group(kGroupMore);
+    AddCompileLimits(app, compile_);
     app.add_flag("--verify-each", verify_each_, "check the IR after every pass")
         ->group(kGroupMore);
     app.add_option("--time-trace", trace_path_,
@@ -101,12 +111,51 @@ class CompileVerb : public Verb {
   }
 
   int Run(const CommonOptions& common, Reporter& reporter) override {
-    const int code = Compile(reporter);
+    const int code = into_.empty() ? Compile(reporter) : CompileInto(reporter);
     if (common.json) PrintJson(reporter, code);
     return code;
   }
 
  private:
+  // One step of a graph: a module that a conversion finds again.
+  int CompileInto(Reporter& reporter) {
+    if (Status status = ExpandArch(); !status) {
+      reporter.Report(status.error());
+      return kExitUsage;
+    }
+    Result<std::string> ptx = ReadInput();
+    const Result<std::string> jit = FindJit();
+    if (!ptx || !jit) {
+      reporter.Report(!ptx ? ptx.error() : jit.error());
+      return kExitFailed;
+    }
+    CompileRequest request;
+    request.ptx = *std::move(ptx);
+    request.arch = arch_;
+    request.where.file = input_;
+    request.keep_going = keep_going_;
+    request.shared_overflow = shared_overflow_ == "global";
+    request.serial_lanes = lanes_ == "serial";
+    request.share.jobs = jobs_ != 0 ? static_cast<unsigned>(jobs_) : 1;
+    const InterruptScope interrupts;
+    const Result<CompileOutcome> outcome =
+        CompileModuleInto(into_, *jit, compile_.Limits(), request, may_fail_);
+    if (!outcome) {
+      reporter.Report(outcome.error());
+      return kExitFailed;
+    }
+    bytes_ = outcome->code.size();
+    if (Interrupted()) return kExitInterrupted;
+    const bool failed = outcome->status == CompileOutcome::Status::kFailed;
+    for (Diag diag : outcome->diags) {
+      if (diag.severity == Severity::kError && (!failed || may_fail_)) {
+        diag.severity = Severity::kWarning;
+      }
+      reporter.Report(diag);
+    }
+    return failed && !may_fail_ ? kExitFailed : kExitDone;
+  }
+
   int Compile(Reporter& reporter) {
     const cerberus_ptxc_emit emit = kEmits.at(emit_);
     const bool text = emit == CERBERUS_PTXC_EMIT_ASM ||
@@ -254,6 +303,9 @@ class CompileVerb : public Verb {
   std::string lanes_ = "auto";
   bool verify_each_ = false;
   std::string trace_path_;
+  std::string into_;
+  bool may_fail_ = false;
+  CompileOptions compile_;  // of --into: its limits
   std::size_t bytes_ = 0;
 };
 

@@ -15,6 +15,7 @@
 #include "cli/options.h"
 #include "cli/paths.h"
 #include "cli/report/report_option.h"
+#include "cli/scale/ninja_graph.h"
 #include "cli/verb.h"
 
 namespace cerberus::cli {
@@ -72,6 +73,8 @@ class ConvertVerb : public Verb {
                    "write where the time went as JSON trace events")
         ->type_name("FILE")
         ->group(kGroupMore);
+    AddEmitNinja(app, ninja_);
+    AddShard(app, shard_);
     report_.AddTo(app);
   }
 
@@ -95,6 +98,9 @@ class ConvertVerb : public Verb {
  private:
   Status CheckOptions() {
     compile_.ApplyTo(options_);
+    if (!shard_.empty()) {
+      CERB_TRY(options_.shard, ParseShard(shard_));
+    }
     CERB_TRY(options_.arches, CheckArches(options_.arches));
     if (SameFile(options_.input, options_.output)) {
       return Err(DiagCode::kUsage,
@@ -146,6 +152,9 @@ class ConvertVerb : public Verb {
       if (!step(conversion.Plan())) return kExitFailed;
     }
     if (options_.dry_run) return kExitDone;
+    if (!ninja_.empty()) {
+      return step(EmitNinja(conversion)) ? kExitDone : kExitFailed;
+    }
     if (!step(conversion.Create())) return kExitFailed;
     Result<bool> compiled = conversion.Compile();
     if (!compiled) {
@@ -163,15 +172,30 @@ class ConvertVerb : public Verb {
     return conversion.summary().left_out.empty() ? kExitDone : kExitSomeMissing;
   }
 
+  template <typename Steps>
+  Status EmitNinja(const Steps& conversion) {
+    CERB_TRY(std::vector<std::string> arguments, ArgumentsOfThisRun());
+    NinjaGraph graph(ninja_, std::move(arguments), options_);
+    for (const Conversion* one : conversion.conversions()) {
+      CERB_TRY_VOID(graph.Add(*one));
+    }
+    steps_ = graph.step_count();
+    return graph.Write({conversion.inputs(), conversion.planned_paths(), ""});
+  }
+
   // Reports to stdout; returns the code.
   template <typename Steps>
   int Finish(const CommonOptions& common, Reporter& reporter,
              const Steps* conversion, int code) {
     const bool done = code == kExitDone || code == kExitSomeMissing;
-    code =
-        report_.Write(MakeReport(done ? conversion : nullptr), reporter, code);
+    if (ninja_.empty()) {
+      code = report_.Write(MakeReport(done ? conversion : nullptr), reporter,
+                           code);
+    }
     if (common.json) {
       fmt::print("{}", ToJson(reporter, done ? conversion : nullptr, code));
+    } else if (done && !ninja_.empty()) {
+      if (!reporter.quiet()) PrintSteps(ninja_, steps_);
     } else if (done && options_.dry_run) {
       for (const std::string& line : conversion->DescribeModules()) {
         fmt::print("{}\n", line);
@@ -249,6 +273,8 @@ class ConvertVerb : public Verb {
     json.EndArray();
     if (conversion != nullptr && options_.dry_run) {
       json.Key("plan").Raw(conversion->PlanJson());
+    } else if (conversion != nullptr && !ninja_.empty()) {
+      json.Key("steps").Uint(steps_);
     } else if (conversion != nullptr) {
       json.Key("files").BeginArray();
       for (const std::string& path : conversion->output_paths()) {
@@ -268,6 +294,8 @@ class ConvertVerb : public Verb {
   CompileOptions compile_;
   bool with_libraries_ = false;
   std::string trace_path_;
+  std::string ninja_, shard_;
+  std::size_t steps_ = 0;
   std::optional<TimeTrace> trace_;
   std::unique_ptr<Jobserver> jobserver_;
   ReportOption report_;

@@ -16,6 +16,7 @@
 #include "cli/packages/wheel_conversion.h"
 #include "cli/progress.h"
 #include "cli/report/report_option.h"
+#include "cli/scale/ninja_graph.h"
 #include "cli/verb.h"
 
 namespace cerberus::cli {
@@ -59,6 +60,7 @@ class ConvertWheelVerb : public Verb {
         ->group(kGroupBehaviour);
     AddJobs(app, compile_);
     AddCompileOptions(app, compile_);
+    AddEmitNinja(app, ninja_);
     report_.AddTo(app);
   }
 
@@ -109,6 +111,9 @@ class ConvertWheelVerb : public Verb {
                                                                 : kExitFailed;
     }
     if (options_.conversion.dry_run) return kExitDone;
+    if (!ninja_.empty()) {
+      return step(EmitNinja(conversion)) ? kExitDone : kExitFailed;
+    }
     const Result<bool> converted = conversion.Convert();
     if (!converted) {
       step(Err(converted.error()));
@@ -124,14 +129,28 @@ class ConvertWheelVerb : public Verb {
     return conversion.some_missing() ? kExitSomeMissing : kExitDone;
   }
 
+  Status EmitNinja(const WheelConversion& conversion) {
+    CERB_TRY(std::vector<std::string> arguments, ArgumentsOfThisRun());
+    NinjaGraph graph(ninja_, std::move(arguments), options_.conversion);
+    for (const Conversion* one : conversion.conversions()) {
+      CERB_TRY_VOID(graph.Add(*one));
+    }
+    steps_ = graph.step_count();
+    return graph.Write({{options_.input}, conversion.planned_paths(), ""});
+  }
+
   // Reports to stdout; returns the code.
   int Finish(const CommonOptions& common, Reporter& reporter,
              const WheelConversion* conversion, int code) {
     const bool done = code == kExitDone || code == kExitSomeMissing;
-    code =
-        report_.Write(MakeReport(done ? conversion : nullptr), reporter, code);
+    if (ninja_.empty()) {
+      code = report_.Write(MakeReport(done ? conversion : nullptr), reporter,
+                           code);
+    }
     if (common.json) {
       fmt::print("{}", ToJson(reporter, done ? conversion : nullptr, code));
+    } else if (done && !ninja_.empty()) {
+      if (!reporter.quiet()) PrintSteps(ninja_, steps_);
     } else if (done && options_.conversion.dry_run) {
       for (const std::string& line : conversion->Describe()) {
         fmt::print("{}\n", line);
@@ -213,6 +232,8 @@ class ConvertWheelVerb : public Verb {
     json.EndArray();
     if (conversion != nullptr && options_.conversion.dry_run) {
       WriteStrings(conversion->Describe(), json.Key("plan"));
+    } else if (conversion != nullptr && !ninja_.empty()) {
+      json.Key("steps").Uint(steps_);
     } else if (conversion != nullptr) {
       WriteSummary(conversion->summary(), json);
     }
@@ -235,6 +256,8 @@ class ConvertWheelVerb : public Verb {
   CompileOptions compile_;
   std::string stub_ = "bundle";
   bool strict_ = false;
+  std::string ninja_;
+  std::size_t steps_ = 0;
   std::unique_ptr<Jobserver> jobserver_;
   ReportOption report_;
   const std::chrono::steady_clock::time_point start_ =

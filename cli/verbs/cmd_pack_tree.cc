@@ -1,5 +1,6 @@
 // cerberus pack-tree: an install tree in, the same for AMD GPUs out.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -17,6 +18,7 @@
 #include "cli/process.h"
 #include "cli/progress.h"
 #include "cli/report/report_option.h"
+#include "cli/scale/ninja_graph.h"
 #include "cli/verb.h"
 
 namespace cerberus::cli {
@@ -78,6 +80,8 @@ class PackTreeVerb : public Verb {
         ->group(kGroupBehaviour);
     AddJobs(app, compile_);
     AddCompileOptions(app, compile_);
+    AddEmitNinja(app, ninja_);
+    AddShard(app, shard_);
     report_.AddTo(app);
   }
 
@@ -91,7 +95,9 @@ class PackTreeVerb : public Verb {
     jobserver_ = compile_.ConnectJobserver();
     options_.conversion.jobserver = jobserver_.get();
     const InterruptScope interrupts;
-    TreePacking packing(options_, reporter);
+    TreeOptions options = options_;
+    options.conversion.dry_run = plan_only_;
+    TreePacking packing(options, reporter);
     const int code = Pack(packing, reporter);
     if (Interrupted() && code != kExitDone && code != kExitSomeMissing) {
       if (!reporter.quiet()) {
@@ -109,6 +115,14 @@ class PackTreeVerb : public Verb {
     ConversionOptions& conversion = options_.conversion;
     compile_.ApplyTo(conversion);
     conversion.keep_going = !strict_;
+    if (!shard_.empty()) {
+      CERB_TRY(conversion.shard, ParseShard(shard_));
+    }
+    // A graph is a plan; the tree may be there, made by an older one.
+    plan_only_ = conversion.dry_run || !ninja_.empty();
+    options_.may_be_there =
+        !ninja_.empty() &&
+        ::access(NinjaGraph::DoneFile(ninja_).c_str(), F_OK) == 0;
     CERB_TRY(options_.selected, SelectArches(conversion.arches));
     CERB_TRY(conversion.arches, CheckArches(conversion.arches));
     if (reflink_) options_.copy = packager::CopyHow::kReflink;
@@ -142,6 +156,8 @@ class PackTreeVerb : public Verb {
                                                                 : kExitFailed;
     }
     if (options_.conversion.dry_run) return kExitDone;
+    if (!ninja_.empty())
+      return step(EmitNinja(packing)) ? kExitDone : kExitFailed;
     const Result<bool> converted = packing.Convert();
     if (!converted) {
       step(Err(converted.error()));
@@ -157,13 +173,28 @@ class PackTreeVerb : public Verb {
     return packing.some_missing() ? kExitSomeMissing : kExitDone;
   }
 
+  Status EmitNinja(const TreePacking& packing) {
+    CERB_TRY(std::vector<std::string> arguments, ArgumentsOfThisRun());
+    NinjaGraph graph(ninja_, std::move(arguments), options_.conversion);
+    for (const Conversion* one : packing.conversions()) {
+      CERB_TRY_VOID(graph.Add(*one));
+    }
+    steps_ = graph.step_count();
+    return graph.Write({packing.inputs(), {}, options_.output});
+  }
+
   // Reports to stdout; returns the code.
   int Finish(const CommonOptions& common, Reporter& reporter,
              const TreePacking* packing, int code) {
     const bool done = code == kExitDone || code == kExitSomeMissing;
-    code = report_.Write(MakeReport(done ? packing : nullptr), reporter, code);
+    if (ninja_.empty()) {
+      code =
+          report_.Write(MakeReport(done ? packing : nullptr), reporter, code);
+    }
     if (common.json) {
       fmt::print("{}", ToJson(reporter, done ? packing : nullptr, code));
+    } else if (done && !ninja_.empty()) {
+      if (!reporter.quiet()) PrintSteps(ninja_, steps_);
     } else if (done && options_.conversion.dry_run) {
       PrintPlan(*packing);
     } else if (done && !reporter.quiet()) {
@@ -305,7 +336,9 @@ class PackTreeVerb : public Verb {
     json.Key("output").String(options_.output);
     json.Key("exit_code").Int(code);
     WriteStrings(options_.conversion.arches, json.Key("targets"));
-    if (packing != nullptr) {
+    if (packing != nullptr && !ninja_.empty()) {
+      json.Key("steps").Uint(steps_);
+    } else if (packing != nullptr) {
       const TreeSummary& s = packing->summary();
       WriteSummary(s, json);
       if (options_.conversion.dry_run) {
@@ -351,6 +384,9 @@ class PackTreeVerb : public Verb {
   TreeOptions options_;
   CompileOptions compile_;
   bool strict_ = false;
+  bool plan_only_ = false;
+  std::string ninja_, shard_;
+  std::size_t steps_ = 0;
   bool reflink_ = false;
   bool hard_link_ = false;
   std::unique_ptr<Jobserver> jobserver_;
