@@ -84,6 +84,12 @@ constexpr llvm::StringLiteral kLiveRangesByLane = "amdgpu-opt-vgpr-liverange";
 constexpr llvm::StringLiteral kUniformStays =
     "structurizecfg-skip-uniform-regions";
 
+// … but not around lanes that part, as LLVM would have it for a single such
+// branch: where several blocks lead to one behind both, the lanes that are
+// joined there are those of the wrong branch (SIAnnotateControlFlow, LLVM 22).
+constexpr llvm::StringLiteral kUniformAroundOthers =
+    "structurizecfg-relaxed-uniform-regions";
+
 bool HasWholeWaveValues(const llvm::Module& module) {
   for (const llvm::Function& function : module) {
     if (function.getIntrinsicID() == llvm::Intrinsic::amdgcn_strict_wwm) {
@@ -131,6 +137,7 @@ void RegisterBackend() {
     SetOption<llvm::cl::opt<bool>>(kNoStrengthReduction, true);
     SetOption<llvm::cl::opt<bool>>(kNoCopiesOfCopies, true);
     SetOption<llvm::cl::opt<bool>>(kNoLocalInShared, true);
+    SetOption<llvm::cl::opt<bool>>(kUniformAroundOthers, false);
     LLVMInitializeAMDGPUTargetInfo();
     LLVMInitializeAMDGPUTarget();
     LLVMInitializeAMDGPUTargetMC();

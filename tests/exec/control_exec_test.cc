@@ -50,6 +50,44 @@ TEST(ControlExec, DivergentLoopsMeetAgain) {
   }
 }
 
+// Branches that all lanes take alike, in front of and between some that lanes
+// take by themselves, and one store for all of them: the end of CUB's
+// reductions with an operation that minds NaN.
+TEST(ControlExec, UniformBranchesBetweenDivergentOnes) {
+  auto module = PtxModule::Compile(
+      ".version 9.0\n.target sm_100\n.address_size 64\n"
+      ".visible .entry kern(.param .u64 in, .param .u64 out,\n"
+      "    .param .u64 count, .param .u64 init) {\n"
+      "  .reg .pred %p<6>;\n  .reg .b32 %r<3>;\n  .reg .b32 %f<4>;\n"
+      "  .reg .b64 %rd<5>;\n"
+      "  ld.param.u64 %rd1, [in];\n  ld.param.u64 %rd2, [out];\n"
+      "  ld.param.u32 %r1, [count];\n  ld.param.f32 %f1, [init];\n"
+      "  setp.ne.s32 %p1, %r1, 0;\n  @%p1 bra SOME;\n"
+      "  st.global.f32 [%rd2], %f1;\n  bra END;\n"
+      "SOME:\n  mov.u32 %r2, %tid.x;\n  mov.f32 %f2, 0f3f800000;\n"
+      "  setp.ge.s32 %p2, %r2, %r1;\n  @%p2 bra NONE;\n"
+      "  mul.wide.u32 %rd3, %r2, 4;\n  add.s64 %rd4, %rd1, %rd3;\n"
+      "  ld.global.f32 %f2, [%rd4];\n"
+      "NONE:\n  setp.ne.s32 %p3, %r2, 0;\n  @%p3 bra END;\n"
+      "  mov.f32 %f3, %f1;\n"
+      "  setp.nan.f32 %p4, %f1, %f1;\n  @%p4 bra STORE;\n"
+      "  mov.f32 %f3, %f2;\n"
+      "  setp.nan.f32 %p5, %f2, %f2;\n  @%p5 bra STORE;\n"
+      "  setp.lt.f32 %p5, %f1, %f2;\n  selp.f32 %f3, %f2, %f1, %p5;\n"
+      "STORE:\n  st.global.f32 [%rd2], %f3;\n"
+      "END:\n  ret;\n}\n");
+  ASSERT_TRUE(module) << module.error().message;
+  const Buffer in((*module)->device(), 256), out((*module)->device(), 4);
+  for (int i = 0; i < 64; ++i) in.as<float>()[i] = static_cast<float>(i + 5);
+  for (const std::uint64_t count : {0, 1, 40}) {
+    Launch launch;
+    launch.block = {64, 1, 1};
+    launch.params = {in.address(), out.address(), count, 0x40000000};
+    ASSERT_TRUE((*module)->Run("kern", launch));
+    EXPECT_EQ(*out.as<float>(), count == 0 ? 2 : 5) << count;
+  }
+}
+
 // What ptxas makes of pairs of additions and subtractions: the flag is 1
 // behind an addition that carried and a subtraction that did not borrow.
 TEST(ControlExec, CarryFlagBetweenAdditionsAndSubtractions) {
