@@ -6,14 +6,14 @@ of kpack finds each wrapper's code, and the bytes must be the same; before and
 after strip, objcopy, patchelf and their kin. Programs are run on the emulator.
 """
 import argparse
-import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 
-LLVM = "/usr/lib/llvm-22/bin"
+from hip_bundles import LLVM, bundled
+
 CLANG = f"{LLVM}/clang++"
 HIP = ["-nogpulib", "-nogpuinc", "-no-hip-rt", "-O2"]
 XNACK = ["gfx90a:xnack+", "gfx90a:xnack-", "gfx9-4-generic"]
@@ -91,50 +91,16 @@ class Test:
             source = f"{self.work}/{unit}.hip"
             if not os.path.exists(source):
                 self.source(unit)
-            run(CLANG, "-x", "hip", "-c", "-fPIC", source, *HIP,
+            run(CLANG, "-x", "hip", "-c", "-fPIC", "-g", source, *HIP,
                 *[f"--offload-arch={t}" for t in targets],
                 *[f for f in flags if not f.startswith(("-Wl", "-fuse"))],
                 "-o", objects[-1], env=env)
         path = f"{self.work}/lib{name}.so"
         link = ["--hip-link", *[f"--offload-arch={t}" for t in units[0][1]],
                 *HIP[:3]] if "-fgpu-rdc" in flags else []
-        run(CLANG, "-shared", *objects, *link, *flags, "-o", path)
+        run(CLANG, "-shared", *objects, *link, *flags,
+            "-Wl,-rpath,/opt/rocm/lib", "-o", path)
         return path
-
-    def bundled(self, path):
-        """What clang-offload-bundler finds, by wrapper and target."""
-        listed = json.loads(run(self.cerberus, "list", "--json", path))
-        with open(path, "rb") as file:
-            content = file.read()
-        found = {}
-        for image in listed["hip_images"]:
-            part = f"{self.work}/image"
-            with open(part, "wb") as out:
-                out.write(content[image["offset"]:][:image["size"]])
-            if image["kind"] == "code object":
-                objects = {image["code_objects"][0]["target"]:
-                           content[image["offset"]:][:image["size"]]}
-            else:
-                objects = self.unbundle(part)
-            targets = {o["target"] for o in image["code_objects"]}
-            assert targets == set(objects), (path, targets, set(objects))
-            for wrapper in image["wrappers"]:
-                for target, code in objects.items():
-                    found[wrapper, target] = code
-        return found
-
-    def unbundle(self, part):
-        objects = {}
-        for entry in run(f"{LLVM}/clang-offload-bundler", "--list",
-                         "--type=o", f"--input={part}").split():
-            if not entry.startswith("hip"):
-                continue
-            run(f"{LLVM}/clang-offload-bundler", "--unbundle", "--type=o",
-                f"--input={part}", f"--targets={entry}",
-                f"--output={part}.out")
-            with open(f"{part}.out", "rb") as file:
-                objects["gfx" + entry.split("-gfx", 1)[1]] = file.read()
-        return objects
 
     def loaded(self, path, targets):
         """What a process that loads the library is given."""
@@ -149,8 +115,9 @@ class Test:
                 found[int(number), target] = file.read()
         return found
 
-    def check(self, name, path, wrappers, is_cut=True, registered=None):
-        expected = self.bundled(path)
+    def check(self, name, path, wrappers, is_cut=True, registered=None,
+              tools=None):
+        expected = bundled(self.cerberus, path, self.work)
         targets = sorted({target for _, target in expected})
         assert len({w for w, _ in expected}) == wrappers, (name, expected)
         folder = f"{self.work}/{name}.split"
@@ -174,7 +141,7 @@ class Test:
         run("diff", "-r", f"{folder}/.kpack", f"{again}/.kpack")
         run("cmp", split, f"{again}/{os.path.basename(path)}")
         changed = f"{folder}/changed.so"
-        for tool, commands in TOOLS.items():
+        for tool, commands in (TOOLS if tools is None else tools).items():
             if any(shutil.which(c[0]) is None for c in commands):
                 raise SystemExit(f"{commands} not installed")
             shutil.copy(split, changed)
@@ -253,6 +220,9 @@ TOOLS = {
     "llvm-strip": [[f"{LLVM}/llvm-strip", "@"]],
     "llvm-objcopy": [[f"{LLVM}/llvm-objcopy", "@", "@"]],
     "patchelf": [["patchelf", "--set-rpath", RPATH, "@"]],
+    "chrpath": [["chrpath", "-r", "/opt", "@"]],
+    # It may refuse (docs/limits.md), but then must leave the file as it is.
+    "dwz": [["sh", "-c", "cp @ @.old && { dwz @ || cmp @ @.old; }"]],
     "strip, patchelf": [["strip", "@"],
                         ["patchelf", "--set-rpath", RPATH, "@"]],
     "patchelf, strip": [["patchelf", "--set-rpath", RPATH, "@"],
@@ -280,7 +250,9 @@ def main():
         # Each unit for targets of its own: the second is first for gfx942.
         check("targets", library("targets", [("a", ["gfx1100"]), (
             "b", ["gfx942", "gfx1100"]), ("c", ["gfx942"])]), 3)
-        check("xnack", library("xnack", [("a", XNACK)]), 1)
+        for name, flags in (("xnack", []), ("xnack_compressed", [compress])):
+            # Compressed, it is less than a page.
+            check(name, library(name, [("a", XNACK)], *flags), 1, not flags)
         check("new_driver",
               library("new_driver", one, "--offload-new-driver"), 1)
         # Both wrappers lead to one bundle, and only the first is registered.
@@ -295,6 +267,12 @@ def main():
                               "-Wl,-z,pack-relative-relocs"), 2)
         check("no_separate_code", library(
             "no_separate_code", two, "-Wl,-z,noseparate-code"), 2)
+        stripped = library("stripped", two)
+        run("strip", stripped)
+        check("stripped", stripped, 2)
+        # Without a section the tools have nothing to go by.
+        run(f"{LLVM}/llvm-strip", "--strip-sections", stripped)
+        check("sectionless", stripped, 2, tools={})
 
         code = f"{work}/code.hsaco"
         run(CLANG, "-x", "hip", "--cuda-device-only", "--no-gpu-bundle-output",
@@ -304,8 +282,8 @@ def main():
             with open(f"{work}/{name}.cc", "w") as out:
                 out.write(SINGLE.replace("CODE", code)
                           .replace("VISIBILITY", visibility))
-            run(CLANG, "-shared", "-fPIC", f"{work}/{name}.cc", "-o",
-                f"{work}/lib{name}.so")
+            run(CLANG, "-shared", "-fPIC", f"{work}/{name}.cc",
+                "-Wl,-rpath,/opt/rocm/lib", "-o", f"{work}/lib{name}.so")
             check(name, f"{work}/lib{name}.so", 1, is_cut)
 
         test.program("pie")

@@ -79,6 +79,8 @@ TOOLS = {
     "patchelf": ["patchelf", "--set-rpath", "{rpath}", "{f}"],
     "chrpath": ["chrpath", "-r", "{rpath}", "{f}"],
     "eu-strip": ["eu-strip", "-f", "{f}.debug", "{f}"],
+    # It may refuse (docs/limits.md), but then must leave the file as it is.
+    "dwz": ["sh", "-c", "cp {f} {f}.old && (dwz {f} || cmp {f} {f}.old)"],
     "debuglink": ["sh", "-c",
                   "objcopy --only-keep-debug {f} {f}.debug && strip -g {f} && "
                   "objcopy --add-gnu-debuglink={f}.debug {f}"],
