@@ -8,9 +8,11 @@ after strip, objcopy, patchelf and their kin. Programs are run on the emulator.
 import argparse
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
+import zlib
 
 from hip_bundles import LLVM, bundled
 
@@ -102,6 +104,43 @@ class Test:
             "-Wl,-rpath,/opt/rocm/lib", "-o", path)
         return path
 
+    def by_hand(self, name, triple, v1):
+        """A library with a bundle that clang-22 does not make any more, or not
+        yet, and what is in it: CCOB version 1, a processor with a hyphen in its
+        name."""
+        objects = {}
+        for target in ("gfx1250-strict", "gfx1250", "gfx942:xnack+"):
+            part = f"{self.work}/{name}.part"
+            run(CLANG, "-x", "hip", "--cuda-device-only",
+                "--no-gpu-bundle-output", *HIP,
+                f"--offload-arch={target.replace('-strict', '')}",
+                self.source(name, target), "-o", part)
+            with open(part, "rb") as file:
+                objects[target] = file.read()
+        entries, content = [("host-x86_64-unknown-linux-gnu-", b"")], b""
+        entries += [(triple + target, code) for target, code in objects.items()]
+        head = struct.pack("<24sQ", b"__CLANG_OFFLOAD_BUNDLE__", len(entries))
+        for entry, code in entries:
+            content += bytes(-len(content) % 4096)
+            head += struct.pack("<QQQ", 4096 + len(content), len(code),
+                                len(entry)) + entry.encode()
+            content += code
+        content = head.ljust(4096, b"\0") + content
+        if v1:
+            # Magic, version 1, zlib, size unpacked, hash; no size packed.
+            content = struct.pack("<4sHHIQ", b"CCOB", 1, 0, len(content),
+                                  0) + zlib.compress(content)
+        bundle = f"{self.work}/{name}.bundle"
+        with open(bundle, "wb") as file:
+            file.write(content)
+        with open(f"{self.work}/{name}.cc", "w") as out:
+            out.write(SINGLE.replace("CODE", bundle)
+                      .replace("VISIBILITY", "hidden"))
+        path = f"{self.work}/lib{name}.so"
+        run(CLANG, "-shared", "-fPIC", f"{self.work}/{name}.cc", "-g",
+            "-Wl,-rpath,/opt/rocm/lib", "-o", path)
+        return path, {(0, target): code for target, code in objects.items()}
+
     def loaded(self, path, targets):
         """What a process that loads the library is given."""
         folder = f"{self.work}/loaded"
@@ -116,8 +155,9 @@ class Test:
         return found
 
     def check(self, name, path, wrappers, is_cut=True, registered=None,
-              tools=None):
-        expected = bundled(self.cerberus, path, self.work)
+              tools=None, expected=None):
+        if expected is None:
+            expected = bundled(self.cerberus, path, self.work)
         targets = sorted({target for _, target in expected})
         assert len({w for w, _ in expected}) == wrappers, (name, expected)
         folder = f"{self.work}/{name}.split"
@@ -273,6 +313,14 @@ def main():
         # Without a section the tools have nothing to go by.
         run(f"{LLVM}/llvm-strip", "--strip-sections", stripped)
         check("sectionless", stripped, 2, tools={})
+
+        for name, triple, v1 in (
+                ("strict", "hipv4-amdgcn-amd-amdhsa--", False),
+                ("hip_triple", "hip-amdgcn-amd-amdhsa--", False),
+                ("four_fields", "hip-amdgcn-amd-amdhsa-unknown-", False),
+                ("compressed1", "hipv4-amdgcn-amd-amdhsa--", True)):
+            path, objects = test.by_hand(name, triple, v1)
+            check(name, path, 1, not v1, expected=objects)
 
         code = f"{work}/code.hsaco"
         run(CLANG, "-x", "hip", "--cuda-device-only", "--no-gpu-bundle-output",
