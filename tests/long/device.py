@@ -1,5 +1,5 @@
-"""What the programs of this folder share: memory of the device over libcuda,
-half types in numpy, and comparisons that are counted."""
+"""What the programs of this folder share: memory of the device over libcuda or
+HIP, half types in numpy, and comparisons that are counted."""
 import ctypes
 import os
 import subprocess
@@ -28,17 +28,30 @@ def from_type(values, kind):
     return (values.astype(np.uint32) << 16).view(np.float32)
 
 
-def load_without(path, prefix):
-    """Loads a library; functions that begin with `prefix` and that no library
-    here defines are stood in for by ones that return an error. NVIDIA's
-    libcublas has machine code only for products of matrices."""
-    names = [line.split()[-1].split("@") for line in subprocess.run(
-        ["nm", "-D", "-u", path], stdout=subprocess.PIPE, check=True,
-        universal_newlines=True).stdout.splitlines()
-        if line.split()[-1].startswith(prefix)]
+def needed(path):
+    """The names of the libraries that a library needs."""
+    return [line.split("[")[1].split("]")[0] for line in subprocess.run(
+        ["readelf", "-d", path], stdout=subprocess.PIPE, check=True,
+        universal_newlines=True).stdout.splitlines() if "(NEEDED)" in line]
+
+
+def load_without(path, *prefixes):
+    """Loads a library; functions that begin with one of `prefixes` and that no
+    library here defines are stood in for by ones that return an error.
+    NVIDIA's libcublas has machine code only for products of matrices."""
+    names = [(line.split()[-1].split("@") + [""])[:2] for line in
+             subprocess.run(
+                 ["nm", "-D", "-u", path], stdout=subprocess.PIPE, check=True,
+                 universal_newlines=True).stdout.splitlines()
+             if line.split()[-1].startswith(prefixes)]
     folder = tempfile.mkdtemp()
-    for soname in sorted({name[1] for name in names if len(name) > 1}):
-        mine = sorted(name[0] for name in names if name[1:] == [soname])
+    # CUDA's functions have their library's name as version, ROCm's have none.
+    for soname in sorted({version for _, version in names if version} |
+                         {name for name in needed(path) if not all(
+                             version for _, version in names) and
+                          name.startswith(tuple("lib" + p for p in prefixes))}):
+        mine = sorted(name for name, version in names
+                      if version in ("", soname))
         with open(folder + "/stand_in.c", "w") as file:
             file.writelines("int %s(void) { return 15; }\n" % name
                             for name in mine)
@@ -95,6 +108,25 @@ class Device:
         self.call("cuMemcpyHtoD_v2", made.address, values.ctypes.data_as(
             ctypes.c_void_p), ctypes.c_size_t(values.nbytes))
         return made
+
+
+class HipDevice(Device):
+    """The same over HIP, of the library at `path`."""
+
+    CALLS = {"cuMemAlloc_v2": "hipMalloc", "cuCtxSynchronize":
+             "hipDeviceSynchronize"}
+
+    def __init__(self, path):
+        # Here before the library under test is: it need not say so itself.
+        self.driver = ctypes.CDLL(path, ctypes.RTLD_GLOBAL)
+
+    def call(self, name, *args):
+        if name.startswith("cuMemcpy"):
+            to, source, size = args
+            # hipMemcpyHostToDevice, hipMemcpyDeviceToHost
+            name, args = "hipMemcpy", (to, source, size,
+                                       1 if "HtoD" in name else 2)
+        super().call(self.CALLS.get(name, name), *args)
 
 
 class Array:

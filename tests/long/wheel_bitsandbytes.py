@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Runs kernels of a converted libbitsandbytes_cuda*.so through its C functions
-and compares with numpy. usage: wheel_bitsandbytes.py LIBRARY
+"""Runs kernels of a converted libbitsandbytes_cuda*.so, or of a split
+libbitsandbytes_rocm*.so, through its C functions and compares with numpy.
+usage: wheel_bitsandbytes.py LIBRARY [HIP_RUNTIME]
 
 The expectations are written from what the operations mean: nearest entry of
 a code book, the optimisers' papers, sums in f64. Tolerances are the rounding
@@ -11,8 +12,8 @@ import sys
 
 import numpy as np
 
-from device import (ROUNDING, Checks, Device, from_type, load_without,
-                    to_type)
+from device import (ROUNDING, Checks, Device, HipDevice, from_type,
+                    load_without, to_type)
 
 F32 = 2e-6  # relative, of a short chain of f32 operations
 NF4 = np.array([
@@ -52,9 +53,13 @@ def unrounded(values):
 
 
 class Suite:
-    def __init__(self, path):
-        self.library = load_without(path, "cublas")
-        self.cuda = Device(path)
+    def __init__(self, path, hip_runtime=None):
+        if hip_runtime:
+            self.cuda = HipDevice(hip_runtime)
+            self.library = load_without(path, "hipblas", "rocblas")
+        else:
+            self.library = load_without(path, "cublas")
+            self.cuda = Device(path)
         self.checks = Checks()
         self.random = np.random.default_rng(7)
 
@@ -403,4 +408,4 @@ class Suite:
 
 
 if __name__ == "__main__":
-    Suite(sys.argv[1]).run()
+    Suite(*sys.argv[1:]).run()

@@ -6,12 +6,14 @@ usage: whole_wheels.py [--build DIR] [--wheels DIR] [--arch gfx1100,gfx942]
 
 Downloads the wheels with pip unless they are in the folder, and what they need
 (but not PyTorch and NVIDIA's libraries), and runs `cerberus convert-wheel`.
-pip installs the host wheel and the device wheels, offline, into a fresh
-environment, and says that nothing is broken. There the package is imported and
-the checks of wheel_PACKAGE.py run, without anything of Cerberus on PATH, from
-prebuilt code. Prints what it took; exit code 1 if anything failed.
+twine finds no fault in what comes out. pip installs the host wheel and the
+device wheels, offline, into a fresh environment, and misses nothing but what
+was left out on purpose. There the package is imported and its checks run
+(wheel_*.py, or those of jit_packages.py), without anything of Cerberus on PATH,
+from prebuilt code. Prints what it took; exit code 1 if anything failed.
 """
 import argparse
+import collections
 import glob
 import json
 import os
@@ -23,27 +25,60 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-# What the checks get, in the folder of packages; what is installed beside; and
-# what an import must say, if it can be imported without PyTorch.
+# needed: what is installed beside. lacks: what the package asks for and does
+# not get. says: what an import must print, if it can be imported without that.
+# library: what wheel_NAME.py gets, in the folder of packages; without it the
+# checks are the function `checks` of package_`checks`.py. env: what users set.
+Package = collections.namedtuple(
+    "Package", "needed lacks says library checks env",
+    defaults=((), None, None, None, {}))
 PACKAGES = {
-    "bitsandbytes": ("bitsandbytes/libbitsandbytes_cuda130.so", ["numpy"], None),
-    "ctranslate2": ("ctranslate2.libs/libctranslate2-*.so.*",
-                    ["numpy", "pyyaml", "setuptools"],
-                    "print(ctranslate2.get_cuda_device_count())"),
-    "xgboost": ("", ["numpy", "scipy"],
-                "print(xgboost.build_info()['USE_CUDA'])"),
+    "bitsandbytes": Package(
+        ["numpy", "packaging"], ["torch"],
+        library="bitsandbytes/libbitsandbytes_cuda130.so"),
+    "ctranslate2": Package(
+        ["numpy", "pyyaml", "setuptools"],
+        says="import ctranslate2; print(ctranslate2.get_cuda_device_count())",
+        library="ctranslate2.libs/libctranslate2-*.so.*"),
+    "xgboost": Package(
+        ["numpy", "scipy"], ["nvidia-nccl-cu12"],
+        says="import xgboost; print(xgboost.build_info()['USE_CUDA'])",
+        library=""),
+    "catboost": Package(
+        ["numpy", "pandas", "scipy", "six", "graphviz", "matplotlib",
+         "plotly"],
+        says="from catboost.utils import get_gpu_device_count as count;"
+             "print(count())", checks="catboost"),
+    "cupy-cuda13x": Package(
+        ["numpy", "cuda-pathfinder", "nvidia-cuda-nvrtc==13.0.*",
+         "nvidia-cuda-runtime==13.0.*", "nvidia-cuda-cccl==13.0.*"],
+        says="import cupy; print(cupy.cuda.runtime.getDeviceCount())",
+        checks="cupy", env={"CUPY_COMPILE_WITH_PTX": "1"}),
+    "pycolmap-cuda12": Package(
+        ["numpy", "cuda-toolkit[cudart,curand]<13,>=12"],
+        says="import pycolmap; print(pycolmap.has_cuda)", checks="pycolmap"),
 }
 
 
-def download(name, needed, folder):
-    """The wheel; what it needs comes into FOLDER/needed."""
+PIP_DOWNLOAD = [sys.executable, "-m", "pip", "download", "-q",
+                "--disable-pip-version-check", "--only-binary=:all:", "-d"]
+
+
+def download_wheel(name, folder):
+    """The wheel, downloaded unless it is there."""
     os.makedirs(folder, exist_ok=True)
-    pip = [sys.executable, "-m", "pip", "download", "-q",
-           "--disable-pip-version-check", "--only-binary=:all:", "-d"]
-    if not glob.glob(os.path.join(folder, name + "-*.whl")):
-        subprocess.run(pip + [folder, "--no-deps", name], check=True)
-    subprocess.run(pip + [os.path.join(folder, "needed")] + needed, check=True)
-    return sorted(glob.glob(os.path.join(folder, name + "-*.whl")))[-1]
+    pattern = os.path.join(folder, name.replace("-", "_") + "-*.whl")
+    if not glob.glob(pattern):
+        subprocess.run(PIP_DOWNLOAD + [folder, "--no-deps", name], check=True)
+    return sorted(glob.glob(pattern))[-1]
+
+
+def download(name, folder):
+    """The wheel; what it needs comes into FOLDER/needed."""
+    wheel = download_wheel(name, folder)
+    subprocess.run(PIP_DOWNLOAD + [os.path.join(folder, "needed")] +
+                   PACKAGES[name].needed, check=True)
+    return wheel
 
 
 def convert(args, wheel, out):
@@ -68,30 +103,64 @@ def install(args, name, report, out):
     pip = [python, "-m", "pip", "install", "-q",
            "--disable-pip-version-check", "--no-index"]
     subprocess.run(pip + ["--find-links", os.path.join(args.wheels, "needed")] +
-                   PACKAGES[name][1], check=True)
+                   PACKAGES[name].needed, check=True)
     # Without what they need: that would be PyTorch, or NVIDIA's libraries.
-    subprocess.run(pip + ["--no-deps"] + [
-        wheel["path"] for wheel in report["wheels"]], check=True)
+    wheels = [wheel["path"] for wheel in report["wheels"]]
+    subprocess.run(pip + ["--no-deps"] + wheels, check=True)
+    missing(python, PACKAGES[name].lacks)
     folder = subprocess.run(
         [python, "-c", "import sysconfig; print(sysconfig.get_path('platlib'))"],
         stdout=subprocess.PIPE, check=True, universal_newlines=True)
     return python, folder.stdout.strip()
 
 
+def missing(python, expected):
+    """An error where pip misses more than that, or finds a conflict."""
+    said = subprocess.run([python, "-m", "pip", "check"],
+                          stdout=subprocess.PIPE, check=False,
+                          universal_newlines=True).stdout
+    if not all(any(" requires %s, which is not installed." % name in line
+                   for name in expected)
+               for line in said.splitlines() if line.strip() not in
+               ("", "No broken requirements found.")):
+        raise RuntimeError("pip check: " + said)
+
+
+def twine_check(args, wheels):
+    """In an environment of its own, which is kept."""
+    folder = os.path.join(args.wheels, "twine")
+    twine = os.path.join(folder, "bin", "twine")
+    if not os.path.exists(twine):
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        subprocess.run([os.path.join(folder, "bin", "pip"), "install", "-q",
+                        "--disable-pip-version-check", "twine"], check=True)
+    subprocess.run([twine, "check"] + wheels, stdout=subprocess.DEVNULL,
+                   check=True)
+
+
+def checks(name, packages):
+    """The command that runs the package's checks."""
+    package = PACKAGES[name]
+    if package.library is None:
+        return ["-c", "import sys; sys.path.insert(0, %r); "
+                "import package_%s as module; module.%s(); print('PASS')" % (
+                    HERE, package.checks, package.checks)]
+    found = sorted(glob.glob(os.path.join(packages, package.library)))[-1]
+    return [os.path.join(HERE, "wheel_%s.py" % name), found]
+
+
 def run(name, target, python, packages, home):
     """What the import says, the checks' last line, and whether all is well."""
     env = {"HOME": home, "PATH": "/usr/bin:/bin", "CERBERUS_DEVICE": target,
-           "CUDA_DISABLE_PTX_JIT": "1"}
-    path, _, question = PACKAGES[name]
+           "CUDA_DISABLE_PTX_JIT": "1", **PACKAGES[name].env}
     said = ""
-    if question is not None:
+    if PACKAGES[name].says is not None:
         said = subprocess.run(
-            [python, "-c", "import %s; %s" % (name, question)], env=env,
+            [python, "-c", PACKAGES[name].says], env=env,
             stdout=subprocess.PIPE, check=True,
             universal_newlines=True).stdout.strip()
-    found = sorted(glob.glob(os.path.join(packages, path)))[-1]
     done = subprocess.run(
-        [python, os.path.join(HERE, "wheel_%s.py" % name), found], env=env,
+        [python] + checks(name, packages), env=env,
         stdout=subprocess.PIPE, check=False, universal_newlines=True)
     lines = done.stdout.splitlines() or ["no output"]
     for line in lines[:-1]:
@@ -100,7 +169,7 @@ def run(name, target, python, packages, home):
 
 
 def check(args, name):
-    wheel = download(name, PACKAGES[name][1], args.wheels)
+    wheel = download(name, args.wheels)
     good = True
     with tempfile.TemporaryDirectory(dir=args.wheels) as out:
         begin = time.time()
@@ -121,6 +190,7 @@ def check(args, name):
                   os.path.basename(wheel), len(report["converted"]),
                   report["kernels_converted"], report["kernels"], seconds,
                   memory, os.path.getsize(wheel) / 1e6, sizes), flush=True)
+        twine_check(args, [made["path"] for made in report["wheels"]])
         python, packages = install(args, name, report, out)
         home = os.path.join(out, "home")
         os.mkdir(home)
@@ -134,13 +204,16 @@ def check(args, name):
     return good
 
 
+def folder_options(parser):
+    build = os.path.join(ROOT, "build")
+    parser.add_argument("--build", default=os.path.join(build, "release"))
+    parser.add_argument("--wheels", default=os.path.join(build, "wheels"))
+
+
 def main():
     parser = argparse.ArgumentParser(
         usage=__doc__.split("usage: ")[1].split("\n\n")[0])
-    parser.add_argument("--build", default=os.path.join(ROOT, "build",
-                                                        "release"))
-    parser.add_argument("--wheels", default=os.path.join(ROOT, "build",
-                                                         "wheels"))
+    folder_options(parser)
     parser.add_argument("--arch", default="gfx1100,gfx942")
     parser.add_argument("--stub", default="bundle",
                         choices=["bundle", "require"])
