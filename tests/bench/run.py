@@ -27,6 +27,7 @@ import jit_burst
 import kpack_bench
 import many_cores
 import rewrite_bench
+import split_bench
 import start_bench
 import summary
 
@@ -124,6 +125,7 @@ def main():
         "code": lambda _: code_quality.report(build, ["gfx1100", "gfx942"]),
         "convert": lambda _: many_cores.report(build, nvcc, 3, args.convert),
         "rewrite": lambda _: rewrite_bench.report(build, nvcc, 552, args.runs),
+        "split": lambda _: split_bench.report(build, args.runs),
         "kpack": lambda _: kpack_bench.report(build, 3),
         "sample": lambda work: bench_start(tools, args.runs, work),
         "launch": launches,

@@ -18,6 +18,7 @@ import threading
 import time
 
 from rewrite_bench import ROOT, assemble
+from summary import Row
 
 LLVM = "/usr/lib/llvm-22/bin"
 TARGETS = ("gfx1100", "gfx942")
@@ -116,6 +117,8 @@ def run(command):
 
 
 def report(build, runs):
+    """Rows for summary.py."""
+    table = []
     print("\nSplitting of HIP libraries for %s" % " and ".join(TARGETS))
     print("  %-38s%10s%14s%8s%12s" % ("", "clock s", "processor s", "ratio",
                                       "anonymous"))
@@ -143,9 +146,15 @@ def report(build, runs):
                     entry.stat().st_size for entry in
                     os.scandir(os.path.join(out, ".kpack"))) >> 20))
             plain = [a + b for a, b in zip(copied, zstd)]
+            table.append(Row(
+                "split: %d bundles, %s" % (bundles, name),
+                [row[1] for row in rows[2]],
+                [a[1] + b[1] for a, b in zip(rows[0], rows[1])],
+                "cp and zstd -3", "s", "2"))
             for label, row in (("cp and zstd -3", plain), ("split", split)):
                 print("    %-36s%10.2f%14.2f%8.2f%9.0f MB" % (
                     label, row[0], row[1], row[1] / plain[1], row[2]))
+    return table
 
 
 def main():
