@@ -16,7 +16,6 @@
 #include <csignal>
 #include <cstdio>
 #include <memory>
-#include <new>
 #include <string_view>
 
 #include "support/compile_request.h"
@@ -233,7 +232,7 @@ void KeepIdle(std::unique_ptr<Server> server) {
   for (std::atomic<Server*>& slot : idle) {
     Server* none = nullptr;
     if (slot.compare_exchange_strong(none, server.get())) {
-      server.release();
+      static_cast<void>(server.release());
       return;
     }
   }
@@ -267,12 +266,9 @@ void ReadErrors(const CompilerJob& job, const Fd& pipe, std::string* text) {
     const ssize_t n = ::read(pipe.get(), buffer, sizeof buffer);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) break;
-    const std::size_t room = kMaxLogBytes - text->size();
-    try {
-      text->append(buffer, std::min(static_cast<std::size_t>(n), room));
-    } catch (const std::bad_alloc&) {
-      // The end still has to be waited for.
-    }
+    // Reserved: to run out of memory here would leave the end unheard.
+    const std::size_t room = text->capacity() - text->size();
+    text->append(buffer, std::min(static_cast<std::size_t>(n), room));
   }
 }
 
@@ -286,6 +282,7 @@ Fd AboveStandard(int fd) {
 }
 
 int RunCompiler(const CompilerJob& job, CompilerEnd* end) {
+  end->stderr_text.reserve(kMaxLogBytes);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return errno;
   Fd read_end, write_end;

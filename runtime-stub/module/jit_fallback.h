@@ -1,8 +1,9 @@
 // Compiles PTX while the program runs: in another process, cached on disk.
 //
-// The process is cerberus-jit (compiler_server.h): named by CERBERUS_JIT, else in the bin folder
-// beside this library's, else on PATH. LLVM never enters the program's own
-// process. One line on stderr says that something is being compiled.
+// The process is cerberus-jit (compiler_server.h): named by CERBERUS_JIT, else
+// in the bin folder beside this library's, else on PATH. LLVM never enters the
+// program's own process. One line on stderr says that something is being
+// compiled.
 #ifndef CERBERUS_RUNTIME_STUB_MODULE_JIT_FALLBACK_H_
 #define CERBERUS_RUNTIME_STUB_MODULE_JIT_FALLBACK_H_
 

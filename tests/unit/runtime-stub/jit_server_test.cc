@@ -29,8 +29,8 @@ std::vector<std::string> Texts() {
         "cvt.rn.f64.u32 %d, %x; sqrt.rn.f64 %d, %d; cvt.rzi.u32.f64 %x, %d;\n",
         "shfl.sync.bfly.b32 %x, %x, 1, 31, -1;\n",
         "L: add.u32 %x, %x, 3; setp.lt.u32 %c, %x, 99; @%c bra L;\n",
-        "L: atom.global.add.u32 %y, [%a], %x; setp.eq.u32 %c, %y, %x;\n"
-        "@%c bra L;\n"}) {
+        ("L: atom.global.add.u32 %y, [%a], %x; setp.eq.u32 %c, %y, %x;\n"
+         "@%c bra L;\n")}) {
     texts.push_back(head + body + tail);
   }
   return texts;

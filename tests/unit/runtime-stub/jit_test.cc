@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -443,8 +444,8 @@ TEST_F(JitServer, SocketThatTheProgramClosed) {
   if (program == 0) {
     Compile(".entry a()");
     for (int fd = 3; fd < 100; ++fd) close(fd);
-    std::vector<int> files;
-    for (int i = 0; i < 20; ++i) files.push_back(open("/dev/null", O_RDWR));
+    std::array<int, 20> files;
+    for (int& file : files) file = open("/dev/null", O_RDWR);
     const bool fine = Compile(".entry b()").status == CUDA_SUCCESS;
     for (const int file : files) {
       if (fcntl(file, F_GETFD) < 0) _exit(2);
@@ -471,6 +472,7 @@ TEST_F(JitServer, KeepsNoPipeOfTheProgramOpen) {
 
 TEST_F(JitServer, ThreadsHaveOneEach) {
   std::vector<std::thread> threads;
+  threads.reserve(2);
   std::atomic<int> good{0};
   for (int i = 0; i < 2; ++i) {
     threads.emplace_back([this, i, &good] {
