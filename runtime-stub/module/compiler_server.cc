@@ -92,8 +92,8 @@ class SlowNotices {
 
 // A pair of sockets or pipe ends. Returns errno.
 int TakeEnds(const int (&ends)[2], Fd* first, Fd* second) {
-  *first = AboveStandard(ends[0]);
-  *second = AboveStandard(ends[1]);
+  *first = AboveCompilers(ends[0]);
+  *second = AboveCompilers(ends[1]);
   return *first && *second ? 0 : errno;
 }
 
@@ -229,13 +229,12 @@ std::unique_ptr<Server> TakeIdle(const CompilerJob& job) {
 }
 
 void KeepIdle(std::unique_ptr<Server> server) {
+  Server* const kept = server.release();
   for (std::atomic<Server*>& slot : idle) {
     Server* none = nullptr;
-    if (slot.compare_exchange_strong(none, server.get())) {
-      static_cast<void>(server.release());
-      return;
-    }
+    if (slot.compare_exchange_strong(none, kept)) return;
   }
+  server.reset(kept);
 }
 
 // A server with the request.
@@ -274,9 +273,11 @@ void ReadErrors(const CompilerJob& job, const Fd& pipe, std::string* text) {
 
 }  // namespace
 
-Fd AboveStandard(int fd) {
-  if (fd < 0 || fd > STDERR_FILENO) return Fd(fd);
-  Fd moved(fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+Fd AboveCompilers(int fd) {
+  constexpr int kHighest =
+      std::max(kSocketDescriptor, CompileRequest::kProgress);
+  if (fd < 0 || fd > kHighest) return Fd(fd);
+  Fd moved(fcntl(fd, F_DUPFD_CLOEXEC, kHighest + 1));
   ::close(fd);
   return moved;
 }

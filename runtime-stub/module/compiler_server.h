@@ -36,9 +36,9 @@ struct CompilerEnd {
 // Returns errno if no compiler can be started.
 int RunCompiler(const CompilerJob& job, CompilerEnd* end);
 
-// A program may have closed its standard streams; what the compiler gets as
-// its own must lie above them. Takes `fd`.
-Fd AboveStandard(int fd);
+// A program may have closed its standard streams and others; what becomes the
+// compiler's must lie above the places that it gets there. Takes `fd`.
+Fd AboveCompilers(int fd);
 
 }  // namespace cerberus::stub
 

@@ -47,7 +47,7 @@ constexpr int kExitDone = 0;
 constexpr int kExitSomeKernelsMissing = 3;
 
 Fd MemoryFile(const char* name) {
-  return AboveStandard(memfd_create(name, MFD_CLOEXEC));
+  return AboveCompilers(memfd_create(name, MFD_CLOEXEC));
 }
 
 bool WriteAll(int fd, std::string_view text) {

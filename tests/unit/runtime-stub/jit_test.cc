@@ -458,6 +458,22 @@ TEST_F(JitServer, SocketThatTheProgramClosed) {
   EXPECT_NE(Processes().at(0), Processes().at(1));
 }
 
+TEST_F(JitServer, ProgramWithoutStandardStreams) {
+  const pid_t program = fork();
+  if (program == 0) {
+    for (int fd = 0; fd < 10; ++fd) close(fd);
+    for (int i = 0; i < 3; ++i) {
+      const std::string text = ".entry k" + std::to_string(i) + "()";
+      if (Compile(text).status != CUDA_SUCCESS) _exit(1);
+    }
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(program, &status, 0), program);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(Processes(), std::vector<pid_t>(3, Processes().front()));
+}
+
 // Whoever reads waits for the last writer.
 TEST_F(JitServer, KeepsNoPipeOfTheProgramOpen) {
   int ends[2];
