@@ -56,6 +56,15 @@ Work::Work(const Driver& driver, Stream stream)
     : driver_(driver), stream_(stream), queued_(new Queued) {}
 Work::~Work() = default;
 
+Work::Columns Work::VectorColumns(std::size_t element, std::int64_t n,
+                                  std::int64_t step) {
+  if (n <= 0) return {0, 0, 0};
+  const auto count = static_cast<std::size_t>(n);
+  const auto apart = static_cast<std::size_t>(step < 0 ? -step : step);
+  if (apart <= 1) return {apart == 0 ? element : element * count, 1, 0};
+  return {element, count, element * apart};
+}
+
 void* Work::Map(void* pointer, std::size_t bytes, std::size_t count,
                 std::size_t stride, bool out) {
   if (pointer == nullptr || driver_.shares_memory || bytes == 0 || count == 0) {

@@ -48,6 +48,21 @@ class Work {
     return static_cast<T*>(Map(pointer, bytes, count, stride, /*out=*/true));
   }
 
+  // A vector of n elements of so many bytes, |step| elements apart. What lies
+  // between them is not touched: two rows of a matrix may be two vectors.
+  template <typename T>
+  const T* InVector(const T* pointer, std::size_t element, std::int64_t n,
+                    std::int64_t step) {
+    const Columns c = VectorColumns(element, n, step);
+    return In(pointer, c.bytes, c.count, c.stride);
+  }
+  template <typename T>
+  T* InOutVector(T* pointer, std::size_t element, std::int64_t n,
+                 std::int64_t step) {
+    const Columns c = VectorColumns(element, n, step);
+    return InOut(pointer, c.bytes, c.count, c.stride);
+  }
+
   // Whether the host may follow pointers that lie in device memory, as arrays
   // of matrices do, only after the stream has come there.
   bool shares_memory() const { return driver_.shares_memory; }
@@ -68,6 +83,12 @@ class Work {
     std::vector<Piece> pieces;
   };
 
+  struct Columns {
+    std::size_t bytes, count, stride;
+  };
+
+  static Columns VectorColumns(std::size_t element, std::int64_t n,
+                               std::int64_t step);
   void* Map(void* pointer, std::size_t bytes, std::size_t count,
             std::size_t stride, bool out);
   bool Copy(const Piece& piece, bool back) const;

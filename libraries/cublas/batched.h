@@ -218,14 +218,11 @@ Status GemvBatched(Handle h, Operation op, I m, I n, const S* alpha,
                           static_cast<std::size_t>(n),
                           size * static_cast<std::size_t>(lda));
   });
-  const auto span = [](Index length, Index step) {
-    return static_cast<std::size_t>(1 + (length - 1) * std::abs(step));
-  };
   const Pointers<const void> px(h, call, x, count, [&](const void* p, Index) {
-    return call.work().In(p, size * span(shape.length_x(), incx));
+    return call.work().InVector(p, size, shape.length_x(), incx);
   });
   const Pointers<void> py(h, call, y, count, [&](void* p, Index) {
-    return call.work().InOut(p, SizeOf(kY) * span(shape.length_y(), incy));
+    return call.work().InOutVector(p, SizeOf(kY), shape.length_y(), incy);
   });
   if (pa.failed() || px.failed() || py.failed()) return kExecutionFailed;
   return call.Run([=] {
@@ -249,9 +246,6 @@ Status GemvStridedBatched(Handle h, Operation op, I m, I n, const S* alpha,
   using Bytes = const std::byte;
   const auto size_a = static_cast<Index>(SizeOf(kA));
   const auto size_y = static_cast<Index>(SizeOf(kY));
-  const auto span = [](Index length, Index step) {
-    return static_cast<std::size_t>(1 + (length - 1) * std::abs(step));
-  };
   const Strided<Bytes> pa(
       static_cast<Bytes*>(a), step_a * size_a, count, [&](Bytes* p) {
         return call.work().In(p, static_cast<std::size_t>(size_a * m),
@@ -260,11 +254,11 @@ Status GemvStridedBatched(Handle h, Operation op, I m, I n, const S* alpha,
       });
   const Strided<Bytes> px(
       static_cast<Bytes*>(x), step_x * size_a, count, [&](Bytes* p) {
-        return call.work().In(p, SizeOf(kA) * span(shape.length_x(), incx));
+        return call.work().InVector(p, SizeOf(kA), shape.length_x(), incx);
       });
   const Strided<std::byte> py(
       static_cast<std::byte*>(y), step_y * size_y, count, [&](std::byte* p) {
-        return call.work().InOut(p, SizeOf(kY) * span(shape.length_y(), incy));
+        return call.work().InOutVector(p, SizeOf(kY), shape.length_y(), incy);
       });
   return call.Run([=] {
     for (Index i = 0; i < count; ++i) {

@@ -44,13 +44,6 @@ inline bool Executes(DataType x, DataType execution) {
   return execution == (x == kR16F || x == kR16BF ? kR32F : x);
 }
 
-// Bytes that a vector spans.
-template <typename I>
-std::size_t Span(DataType type, I n, I step) {
-  if (n <= 0) return 0;
-  const Index apart = step < 0 ? -step : step;
-  return SizeOf(type) * static_cast<std::size_t>(1 + (n - 1) * apart);
-}
 // A vector as doubles, and back.
 inline std::vector<Complex64> Read(DataType type, const void* x, Index n,
                                    Index step) {
@@ -77,8 +70,8 @@ Status AxpyEx(Handle h, I n, const void* alpha, DataType alpha_type,
   if (n <= 0) return kSuccess;
   Call call(h);
   const TypedScalar a(h, call, alpha, alpha_type);
-  const void* px = call.work().In(x, Span(x_type, n, incx));
-  void* py = call.work().InOut(y, Span(y_type, n, incy));
+  const void* px = call.work().InVector(x, SizeOf(x_type), n, incx);
+  void* py = call.work().InOutVector(y, SizeOf(y_type), n, incy);
   return call.Run([=] {
     const Complex64 v = a.Get();
     for (Index i = 0; i < n; ++i) {
@@ -97,7 +90,7 @@ Status ScalEx(Handle h, I n, const void* alpha, DataType alpha_type, void* x,
   if (n <= 0 || incx <= 0) return kSuccess;
   Call call(h);
   const TypedScalar a(h, call, alpha, alpha_type);
-  void* px = call.work().InOut(x, Span(x_type, n, incx));
+  void* px = call.work().InOutVector(x, SizeOf(x_type), n, incx);
   return call.Run([=] {
     const Complex64 v = a.Get();
     for (Index i = 0; i < n; ++i) {
@@ -116,8 +109,8 @@ Status DotEx(Handle h, I n, const void* x, DataType x_type, I incx,
   }
   if (result == nullptr) return kInvalidValue;
   Call call(h);
-  const void* px = call.work().In(x, Span(x_type, n, incx));
-  const void* py = call.work().In(y, Span(y_type, n, incy));
+  const void* px = call.work().InVector(x, SizeOf(x_type), n, incx);
+  const void* py = call.work().InVector(y, SizeOf(y_type), n, incy);
   void* to = call.OutBytes(result, SizeOf(result_type));
   return call.Run([=] {
     Complex64 sum = 0;
@@ -142,7 +135,7 @@ Status NormEx(Handle h, I n, const void* x, DataType x_type, I incx,
   }
   if (result == nullptr) return kInvalidValue;
   Call call(h);
-  const void* px = call.work().In(x, Span(x_type, n, incx));
+  const void* px = call.work().InVector(x, SizeOf(x_type), n, incx);
   void* to = call.OutBytes(result, SizeOf(result_type));
   return call.Run([=] {
     double value = 0;
@@ -164,7 +157,7 @@ Status IamaxEx(Handle h, I n, const void* x, DataType x_type, I incx,
   if (!IsFloat(x_type)) return kNotSupported;
   if (result == nullptr) return kInvalidValue;
   Call call(h);
-  const void* px = call.work().In(x, Span(x_type, n, incx));
+  const void* px = call.work().InVector(x, SizeOf(x_type), n, incx);
   I* to = call.Out(result);
   return call.Run([=] {
     Index best = n > 0 && incx > 0 ? 1 : 0;
@@ -183,8 +176,8 @@ Status CopyEx(Handle h, I n, const void* x, DataType x_type, I incx, void* y,
   if (x_type != y_type || SizeOf(x_type) == 0) return kNotSupported;
   if (n <= 0) return kSuccess;
   Call call(h);
-  const void* px = call.work().In(x, Span(x_type, n, incx));
-  void* py = call.work().InOut(y, Span(y_type, n, incy));
+  const void* px = call.work().InVector(x, SizeOf(x_type), n, incx);
+  void* py = call.work().InOutVector(y, SizeOf(y_type), n, incy);
   return call.Run([=] { Write(Read(x_type, px, n, incx), y_type, py, incy); });
 }
 template <typename I>
@@ -193,8 +186,8 @@ Status SwapEx(Handle h, I n, void* x, DataType x_type, I incx, void* y,
   if (x_type != y_type || SizeOf(x_type) == 0) return kNotSupported;
   if (n <= 0) return kSuccess;
   Call call(h);
-  void* px = call.work().InOut(x, Span(x_type, n, incx));
-  void* py = call.work().InOut(y, Span(y_type, n, incy));
+  void* px = call.work().InOutVector(x, SizeOf(x_type), n, incx);
+  void* py = call.work().InOutVector(y, SizeOf(y_type), n, incy);
   return call.Run([=] {
     const std::vector<Complex64> v = Read(x_type, px, n, incx);
     Write(Read(y_type, py, n, incy), x_type, px, incx);
@@ -213,8 +206,8 @@ Status RotEx(Handle h, I n, void* x, DataType x_type, I incx, void* y,
   // The cosine is real in any case.
   const TypedScalar cosine(h, call, c, RealType(cs_type));
   const TypedScalar sine(h, call, s, cs_type);
-  void* px = call.work().InOut(x, Span(x_type, n, incx));
-  void* py = call.work().InOut(y, Span(y_type, n, incy));
+  void* px = call.work().InOutVector(x, SizeOf(x_type), n, incx);
+  void* py = call.work().InOutVector(y, SizeOf(y_type), n, incy);
   return call.Run([=] {
     const Complex64 cv = cosine.Get(), sv = sine.Get();
     for (Index i = 0; i < n; ++i) {

@@ -78,11 +78,11 @@ class Call {
   // A vector of n elements, |step| apart; a matrix by columns.
   template <typename T>
   const T* Vector(const T* x, std::int64_t n, std::int64_t step) {
-    return work_.In(x, VectorBytes<T>(n, step));
+    return work_.InVector(x, sizeof(T), n, step);
   }
   template <typename T>
   T* VectorOut(T* x, std::int64_t n, std::int64_t step) {
-    return work_.InOut(x, VectorBytes<T>(n, step));
+    return work_.InOutVector(x, sizeof(T), n, step);
   }
   template <typename T>
   const T* Matrix(const T* a, std::int64_t rows, std::int64_t columns,
@@ -104,11 +104,6 @@ class Call {
  private:
   static std::size_t Size(std::int64_t n) {
     return n > 0 ? static_cast<std::size_t>(n) : 0;
-  }
-  template <typename T>
-  static std::size_t VectorBytes(std::int64_t n, std::int64_t step) {
-    if (n <= 0) return 0;
-    return sizeof(T) * (1 + (Size(n) - 1) * Size(step < 0 ? -step : step));
   }
 
   const Handle handle_;
