@@ -45,6 +45,7 @@ std::uint32_t Narrow(Format format, float value, bool saturates) {
       std::signbit(value) ? 1u << (format.exponent + format.fraction) : 0;
   const std::uint32_t all = (1u << format.fraction) - 1;
   if (std::isnan(value)) return sign | top << format.fraction | all;
+  if (value == 0) return sign;  // has no exponent that frexp could tell
   // The largest finite number's bits.
   const std::uint32_t largest = format.infinities
                                     ? (top - 1) << format.fraction | all
