@@ -190,8 +190,11 @@ CUBLAS_API Status cublasGetStream_v2(Handle h, Stream* stream) {
   return Get(h, &Context::stream, stream);
 }
 // Memory of the program's for what calls keep; nothing is kept here.
-CUBLAS_API Status cublasSetWorkspace_v2(Handle h, void*, std::size_t) {
-  return IsAlive(h) ? kSuccess : kNotInitialized;
+CUBLAS_API Status cublasSetWorkspace_v2(Handle h, void* memory, std::size_t) {
+  if (!IsAlive(h)) return kNotInitialized;
+  // NVIDIA's wants it aligned so.
+  return reinterpret_cast<std::uintptr_t>(memory) % 256 == 0 ? kSuccess
+                                                             : kInvalidValue;
 }
 CUBLAS_API Status cublasGetPointerMode_v2(Handle h, PointerMode* mode) {
   return Get(h, &Context::pointer_mode, mode);
@@ -212,13 +215,18 @@ CUBLAS_API Status cublasSetPointerMode_v2(Handle h, PointerMode mode) {
   }
 CUBLAS_SETTING(AtomicsMode, atomics)
 CUBLAS_SETTING(MathMode, math_mode)
-CUBLAS_SETTING(SmCountTarget, sm_count_target)
 CUBLAS_SETTING(EmulationStrategy, emulation_strategy)
 CUBLAS_SETTING(EmulationSpecialValuesSupport, special_values)
 CUBLAS_SETTING(FixedPointEmulationMantissaControl, mantissa_control)
 CUBLAS_SETTING(FixedPointEmulationMaxMantissaBitCount, max_mantissa_bits)
 CUBLAS_SETTING(FixedPointEmulationMantissaBitOffset, mantissa_offset)
 #undef CUBLAS_SETTING
+CUBLAS_API Status cublasGetSmCountTarget(Handle h, int* count) {
+  return Get(h, &Context::sm_count_target, count);
+}
+CUBLAS_API Status cublasSetSmCountTarget(Handle h, int count) {
+  return count < 0 ? kInvalidValue : Set(h, &Context::sm_count_target, count);
+}
 CUBLAS_API Status
 cublasGetFixedPointEmulationMantissaBitCountPointer(Handle h, int** pointer) {
   return Get(h, &Context::mantissa_pointer, pointer);
