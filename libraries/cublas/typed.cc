@@ -53,7 +53,6 @@ std::uint32_t Narrow(Format format, float value, bool saturates) {
   const std::uint32_t beyond =
       saturates || !format.infinities ? largest : top << format.fraction;
   if (std::isinf(value)) return sign | (saturates ? largest : beyond);
-  if (value == 0) return sign;
   int exponent = 0;
   std::frexp(std::abs(value), &exponent);  // 0.5 <= fraction < 1
   const int lowest = 1 - bias - format.fraction;
