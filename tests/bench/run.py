@@ -9,7 +9,7 @@ files if any are given, of many_cores.py that FILE. Start-up of a sample with
 prebuilt code, with code from the cache, and with code compiled as it starts:
 wall time of whole processes, median of N runs, the candidates taking turns.
 Then one table of all that has an aim or a peer: medians and spread, with the
-load of the machine before and after. It takes half an hour of two cores.
+load of the machine before and after.
 """
 import argparse
 import os
