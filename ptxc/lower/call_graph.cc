@@ -17,6 +17,19 @@ namespace {
 
 enum class FlushUse { kNone, kFlushes, kKeeps };
 
+// What is subnormal in f32 is nearest to zero in f16; bf16 is rounded to as an
+// integer where the mode flushes, but clamped to positive numbers in f32.
+bool RoundsToHalves(const InstForm& form) {
+  if (form.num_types < 2 || form.type(1) != Type::kF32 ||
+      form.mods.rounding() != Rounding::kRn || form.mods.ftz() == Ftz::kOn) {
+    return false;
+  }
+  const Type to = form.type(0);
+  if (to == Type::kF16 || to == Type::kF16x2) return true;
+  return (to == Type::kBF16 || to == Type::kBF16x2) &&
+         form.mods.relu() != Relu::kOn && form.mods.sat() != Sat::kOn;
+}
+
 // Whether an instruction cares how the hardware treats f32 subnormals.
 FlushUse FlushUseOf(const InstForm& form) {
   bool has_f32 = false;
@@ -39,6 +52,7 @@ FlushUse FlushUseOf(const InstForm& form) {
           !has_f64) {
         return FlushUse::kNone;
       }
+      if (RoundsToHalves(form)) return FlushUse::kNone;
       break;
     case Opcode::kAdd:
     case Opcode::kSub:

@@ -198,6 +198,18 @@ llvm::Value* FunctionLowering::FloatToInt(Value* v, Type from, Type to) {
   return b_.CreateSelect(b_.CreateFCmpUNO(v, v), top, integer);
 }
 
+// f32 to the nearest bf16 in a mode that flushes f32: bf16 has its subnormals.
+llvm::Value* FunctionLowering::RoundToBFloat(Value* v) {
+  Value* bits = b_.CreateBitCast(v, b_.getInt32Ty());
+  Value* odd = b_.CreateAnd(b_.CreateLShr(bits, 16), I32(1));
+  Value* rounded = b_.CreateAdd(bits, b_.CreateAdd(odd, I32(0x7fff)));
+  Value* quiet = b_.CreateOr(bits, I32(0x400000));
+  Value* all = b_.CreateSelect(b_.CreateFCmpUNO(v, v), quiet, rounded);
+  return b_.CreateBitCast(
+      b_.CreateTrunc(b_.CreateLShr(all, 16), b_.getInt16Ty()),
+      b_.getBFloatTy());
+}
+
 llvm::Value* FunctionLowering::FloatToFloat(Value* v, Type from, Type to) {
   llvm::Type* result = LlvmType(to);
   if (from == to) return v;
@@ -210,7 +222,11 @@ llvm::Value* FunctionLowering::FloatToFloat(Value* v, Type from, Type to) {
     Value* wide = b_.CreateFPExt(v, b_.getFloatTy());
     return FloatToFloat(wide, Type::kF32, to);
   }
-  if (mode.empty()) return b_.CreateFPTrunc(v, result);
+  if (mode.empty()) {
+    return from == Type::kF32 && to == Type::kBF16 && flush_f32_
+               ? RoundToBFloat(v)
+               : b_.CreateFPTrunc(v, result);
+  }
   Value* wide = from == Type::kF64 ? v : b_.CreateFPExt(v, b_.getDoubleTy());
   const char* name = to == Type::kF32   ? "f32"
                      : to == Type::kF16 ? "f16"

@@ -439,6 +439,7 @@ class FunctionLowering {
   Value* IntToBFloat(Value* v, bool is_signed);
   Value* IntToHalf(Value* v, bool is_signed);
   Value* FloatToInt(Value* v, Type from, Type to);
+  Value* RoundToBFloat(Value* v);
   Value* FloatToFloat(Value* v, Type from, Type to);
   Value* Widen(Value* v, Type from);  // any float format to f32
   std::function<Value*(unsigned)> ScalesOf(int at, const char* function);

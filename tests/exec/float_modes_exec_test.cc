@@ -247,6 +247,33 @@ TEST(FloatModesExec, SelectionsKeepBits) {
   ExpectEach(kOthers, 0x80000001, kOfSubnormal);
 }
 
+// bf16 has the subnormals of f32. A conversion without .ftz keeps them, rounded
+// to nearest even, also where everything else flushes.
+TEST(FloatModesExec, ConversionsToHalvesKeepSubnormals) {
+  constexpr const char* kLines[] = {
+      "{ .reg .b16 %h;\n  mul.ftz.f32 %f2, %f0, 0f3F800000;\n"
+      "  cvt.rn.bf16.f32 %h, %f0;\n  mov.b32 %f1, {%h, %h}; }",
+      "{ .reg .b32 %b;\n  mul.ftz.f32 %f2, %f0, 0f3F800000;\n"
+      "  cvt.rn.bf16x2.f32 %b, %f0, %f2;\n  mov.b32 %f1, %b; }",
+      "{ .reg .b16 %h;\n  mul.ftz.f32 %f2, %f0, 0f3F800000;\n"
+      "  cvt.rn.f16.f32 %h, %f0;\n  mov.b32 %f1, {%h, %h}; }",
+  };
+  struct Case {
+    std::uint32_t input, want[3];
+  };
+  constexpr Case kCases[] = {
+      {0x00400000, {0x00400040, 0x00400000, 0}},
+      {0x80418000, {0x80428042, 0x80428000, 0x80008000}},
+      {0x00408000, {0x00400040, 0x00400000, 0}},
+      {0x00408001, {0x00410041, 0x00410000, 0}},
+      {0x007fffff, {0x00800080, 0x00800000, 0}},
+      {0x3f808000, {0x3f803f80, 0x3f803f80, 0x3c043c04}},
+      {0x7f7fffff, {0x7f807f80, 0x7f807f80, 0x7c007c00}},
+      {0xff800000, {0xff80ff80, 0xff80ff80, 0xfc00fc00}},
+  };
+  for (const Case& one : kCases) ExpectEach(kLines, one.input, one.want);
+}
+
 // So do subnormal constants, which the compiler computes with.
 TEST(FloatModesExec, ConstantsFlush) {
   constexpr const char* kLines[] = {
