@@ -307,6 +307,10 @@ def report(build, ptxas, arch, runs, limit, only=None, keep=None):
                     samples[-1].append(found)
             both = [i for i in range(len(sizes))
                     if ours[i] is not None and theirs[i] is not None]
+            if not both:
+                print("  %-24s not even %d in %d s" % (title, sizes[0], limit),
+                      flush=True)
+                continue
             last = both[-1]
             number = lambda form, value: "-" if value is None else form % value
             print("  %-24s%8d%9.3f%9.3f%7.2f%12s%12s  %s" %

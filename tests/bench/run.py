@@ -22,6 +22,7 @@ import time
 import code_quality
 import compile_bench
 import emulator_bench
+import foreign_ptx
 import growth
 import jit_burst
 import kpack_bench
@@ -113,6 +114,11 @@ def main():
         return compile_bench.report(build, tools["ptxas"], files, "gfx1100",
                                     args.runs)
 
+    def compile_others(work):
+        return foreign_ptx.report(build, tools["ptxas"],
+                                  foreign_ptx.make_modules(nvcc, work),
+                                  "gfx1100", 3)
+
     def launches(_):
         subprocess.run([os.path.join(build, "tests", "launch_bench")],
                        check=True)
@@ -120,6 +126,7 @@ def main():
 
     parts = {
         "compile": compile_modules,
+        "others": compile_others,
         "growth": lambda _: growth.report(build, tools["ptxas"], "gfx1100",
                                           2, 20),
         "code": lambda _: code_quality.report(build, ["gfx1100", "gfx942"]),
