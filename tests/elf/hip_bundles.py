@@ -3,6 +3,7 @@ clang-offload-bundler for libraries as they are built, LIEF and a reader made
 of msgpack and zstandard for what is split."""
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -39,7 +40,10 @@ def bundled(cerberus, path, work):
         part = f"{work}/image"
         data = content[image["offset"]:][:image["size"]]
         with open(part, "wb") as out:
-            out.write(data)
+            # The bundler does not take the host's name of older compilers.
+            out.write(re.sub(b"host-x86_64-unknown-linux(?!-)",
+                             b"host-x86_64-pc-linux-gnu-", data[:4096]))
+            out.write(data[4096:])
         if image["kind"] == "code object":
             objects = {image["code_objects"][0]["target"]: data}
         else:
