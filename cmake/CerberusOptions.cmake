@@ -91,6 +91,12 @@ endfunction()
 # that from harmless seeds.
 function(cerberus_planted_bug_test name)
   cmake_parse_arguments(P "" "SEEDS;FINDS" "SOURCES;LIBS;ARGS" ${ARGN})
+  # Other builds would not notice that a file has moved.
+  foreach(source ${P_SOURCES})
+    if(IS_ABSOLUTE ${source} AND NOT EXISTS ${source})
+      message(FATAL_ERROR "fuzz.planted_bug.${name}: no ${source}")
+    endif()
+  endforeach()
   if(NOT CERBERUS_FUZZERS)
     return()
   endif()
