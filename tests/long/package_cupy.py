@@ -27,7 +27,7 @@ def check_libraries():
     import numpy as np
     from cupy.cuda import thrust
     random = np.random.default_rng(3)
-    for kind in (np.float32, np.float64, np.int32, np.uint64):
+    for kind in (np.float32, np.float64, np.int64, np.uint64):
         x = (random.standard_normal(5000) * 1000).astype(np.int64).astype(kind)
         there = cp.asarray(x)
         assert there.max().get() == x.max() and there.min().get() == x.min()
