@@ -10,7 +10,8 @@ namespace {
 
 constexpr int kCapturing = 1;  // CU_STREAM_CAPTURE_STATUS_ACTIVE
 constexpr unsigned kNoDestructorSync = 1;
-constexpr unsigned kMove = 1;  // CU_GRAPH_USER_OBJECT_MOVE
+constexpr unsigned kMove = 1;          // CU_GRAPH_USER_OBJECT_MOVE
+constexpr std::size_t kBlock = 65536;  // the least that is pinned
 
 // Pinned memory for copies. Memory of other kinds is copied from when the call
 // is made, before the work has written it. It is kept for the next call, since
@@ -18,7 +19,7 @@ constexpr unsigned kMove = 1;  // CU_GRAPH_USER_OBJECT_MOVE
 class PinnedPool {
  public:
   std::shared_ptr<void> Take(const Driver& driver, std::size_t bytes) {
-    std::size_t size = 4096;
+    std::size_t size = kBlock;
     while (size < bytes) size *= 2;
     void* memory = nullptr;
     {
@@ -71,18 +72,30 @@ void* Work::Map(void* pointer, std::size_t bytes, std::size_t count,
     return pointer;
   }
   // The same memory again, as of one that is read and written.
-  for (Piece& piece : queued_->pieces) {
-    if (piece.device == pointer && piece.bytes == bytes &&
-        piece.count == count && piece.stride == stride) {
-      piece.out |= out;
-      return piece.host.get();
-    }
+  const auto [place, is_new] = places_.try_emplace(
+      {pointer, bytes, count, stride}, queued_->pieces.size());
+  if (!is_new) {
+    Piece& piece = queued_->pieces[place->second];
+    piece.out |= out;
+    return piece.host.get();
   }
-  Piece piece{pointer, Pool().Take(driver_, BytesOf(bytes, count, stride)),
-              bytes,   count,
-              stride,  out};
+  Piece piece{
+      pointer, Room(BytesOf(bytes, count, stride)), bytes, count, stride, out};
   queued_->pieces.push_back(std::move(piece));
   return queued_->pieces.back().host.get();
+}
+
+std::shared_ptr<void> Work::Room(std::size_t bytes) {
+  constexpr std::size_t kAlignment = 256;
+  const std::size_t taken = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  if (taken > kBlock) return Pool().Take(driver_, bytes);
+  if (block_ == nullptr || used_ + taken > kBlock) {
+    block_ = Pool().Take(driver_, kBlock);
+    used_ = 0;
+  }
+  void* const place = static_cast<std::byte*>(block_.get()) + used_;
+  used_ += taken;
+  return {block_, place};
 }
 
 bool Work::Copy(const Piece& piece, bool back) const {

@@ -17,7 +17,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
@@ -91,12 +93,21 @@ class Work {
                                std::int64_t step);
   void* Map(void* pointer, std::size_t bytes, std::size_t count,
             std::size_t stride, bool out);
+  // Pinned memory of so many bytes.
+  std::shared_ptr<void> Room(std::size_t bytes);
   bool Copy(const Piece& piece, bool back) const;
   bool Queue();
 
   const Driver& driver_;
   const Stream stream_;
   std::unique_ptr<Queued> queued_;
+  // Where each piece is among those queued, by all that makes it one.
+  std::map<std::tuple<void*, std::size_t, std::size_t, std::size_t>,
+           std::size_t>
+      places_;
+  // Small pieces share a block.
+  std::shared_ptr<void> block_;
+  std::size_t used_ = 0;
 };
 
 }  // namespace cerberus::libraries
