@@ -390,6 +390,13 @@ Status GemmGroupedEx(Handle h, const Operation* opa, const Operation* opb,
                      const void* beta, void* const* c, DataType tc,
                      const I* ldc, I groups, const I* sizes, int compute) {
   if (groups < 0) return kInvalidValue;
+  // Before any group is under way.
+  for (I g = 0; g < groups; ++g) {
+    if (const Status bad = CheckGemm(opa[g], opb[g], m[g], n[g], k[g], lda[g],
+                                     ldb[g], ldc[g])) {
+      return bad;
+    }
+  }
   const std::size_t scalar = SizeOf(ScaleType(Compute(compute), tc));
   Context of_group = *h;
   of_group.pointer_mode = kHostPointers;
