@@ -1,5 +1,7 @@
-// A function of the table that no test has called is a failure.
-#include <set>
+// The table as a whole: each version of the library has all of it, and a
+// function that no test has called is a failure.
+#include <dlfcn.h>
+
 #include <string>
 
 #include "libraries/cublas/rows.h"
@@ -17,6 +19,25 @@ namespace {
 const char* const kNames[] = {
 #include "libraries/cublas/cublas.def"
 };
+
+TEST(CublasTable, IsExportedByEachVersion) {
+  CublasHandle();  // makes a context current
+  for (const int major : {11, 12, 13}) {
+    const std::string file = "libcublas.so." + std::to_string(major);
+    void* library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(library, nullptr) << dlerror();
+    for (const char* name : kNames) {
+      EXPECT_NE(dlvsym(library, name, file.c_str()), nullptr)
+          << file << ": " << name;
+    }
+    int version = 0;
+    EXPECT_EQ(reinterpret_cast<int (*)(int*)>(
+                  dlsym(library, "cublasGetVersion"))(&version),
+              kSuccess);
+    EXPECT_EQ(version / 10000, major);
+    dlclose(library);
+  }
+}
 
 class Coverage : public ::testing::Environment {
  public:

@@ -237,11 +237,13 @@ std::size_t Span(long n, long step) {
 }
 
 Matrix Apply(int op, const Matrix& a) {
-  if (op == kN) return a;
-  Matrix out(a.columns, a.rows);
+  const bool turned = op == kT || op == kC,
+             conjugated = op == kC || op == kConj;
+  Matrix out(turned ? a.columns : a.rows, turned ? a.rows : a.columns);
   for (long j = 0; j < a.columns; ++j) {
     for (long i = 0; i < a.rows; ++i) {
-      out(j, i) = op == kC ? std::conj(a(i, j)) : a(i, j);
+      (turned ? out(j, i) : out(i, j)) =
+          conjugated ? std::conj(a(i, j)) : a(i, j);
     }
   }
   return out;

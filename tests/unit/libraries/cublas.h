@@ -33,7 +33,7 @@ inline constexpr int kNotInitialized = 1;
 inline constexpr int kInvalidValue = 7;
 inline constexpr int kNotSupported = 15;
 // cublasOperation_t, cublasFillMode_t, cublasSideMode_t, cublasDiagType_t.
-enum { kN, kT, kC };
+enum { kN, kT, kC, kConj };
 enum { kLower, kUpper };
 enum { kLeft, kRight };
 enum { kNonUnit, kUnit };
@@ -141,34 +141,33 @@ void ForAll(const Test& test) {
 struct Argument {
   bool broken = false;
 };
-template <typename Self>
 struct Number : Argument {
   long value;
   explicit Number(long v) : value(v) {}
 };
-struct Op : Number<Op> {
+struct Op : Number {
   using Number::Number;
 };
-struct Fill : Number<Fill> {
+struct Fill : Number {
   using Number::Number;
 };
-struct Side : Number<Side> {
+struct Side : Number {
   using Number::Number;
 };
-struct Diag : Number<Diag> {
+struct Diag : Number {
   using Number::Number;
 };
 // Not negative; anything; not 0; anything.
-struct Size : Number<Size> {
+struct Size : Number {
   using Number::Number;
 };
-struct Count : Number<Count> {
+struct Count : Number {
   using Number::Number;
 };
-struct Inc : Number<Inc> {
+struct Inc : Number {
   using Number::Number;
 };
-struct Step : Number<Step> {
+struct Step : Number {
   using Number::Number;
 };
 // The step between columns, and the least that it may be.
@@ -351,7 +350,7 @@ inline constexpr bool kCanBreak =
 template <typename T>
 inline constexpr bool kCanBreak<Raw<T>> = false;
 template <typename A>
-inline constexpr bool kIsPointer = !std::is_base_of_v<Number<A>, A>;
+inline constexpr bool kIsPointer = !std::is_base_of_v<Number, A>;
 template <>
 inline constexpr bool kIsPointer<Ld> = false;
 

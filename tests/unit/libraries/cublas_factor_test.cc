@@ -117,6 +117,7 @@ void TestLu(Form form, long n, long count, bool pivoting) {
   }
   for (const int op : {kN, kT, kC}) {
     std::vector<Matrix> images;
+    images.reserve(as.size());
     for (std::size_t i = 0; i < as.size(); ++i) {
       images.push_back(Times(Apply(op, as[i]), xs[i]));
     }

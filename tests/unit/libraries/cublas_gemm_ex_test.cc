@@ -106,6 +106,7 @@ class BytesBatch {
   void Add(const Bytes& bytes) { arrays_.emplace_back(bytes); }
   std::uint8_t** Pointers() {
     std::vector<std::uint8_t*> all;
+    all.reserve(arrays_.size() + 1);
     for (const auto& array : arrays_) all.push_back(array.get());
     all.push_back(nullptr);
     pointers_.emplace_back(all);

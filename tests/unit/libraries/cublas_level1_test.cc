@@ -225,8 +225,7 @@ TEST(CublasLevel1, NormOfExtremes) {
           Case{{-infinity, infinity}, infinity, infinity},
           Case{{1, nan, 2}, nan, nan}, Case{{infinity, nan}, nan, nan},
           Case{{0, 0}, 0, 0}}) {
-      std::vector<T> x;
-      for (const R value : c.x) x.push_back(T(value));
+      const std::vector<T> x(c.x.begin(), c.x.end());
       const Device<T> d(x);
       R norm = -1, sum = -1;
       const Count n(static_cast<long>(x.size()));

@@ -33,8 +33,8 @@ Matrix Nans(long m, long n) {
 }
 template <typename T>
 Matrix RandomFor(Numbers& numbers, int op, long m, long n) {
-  return op == kN ? RandomMatrix<T>(numbers, m, n)
-                  : RandomMatrix<T>(numbers, n, m);
+  return op == kN || op == kConj ? RandomMatrix<T>(numbers, m, n)
+                                 : RandomMatrix<T>(numbers, n, m);
 }
 std::string Told(Form form, const std::string& name, const Shape& s,
                  const Factors& f, const std::vector<int>& modes) {
@@ -91,6 +91,17 @@ void TestGemms(const std::string& name) {
 TEST(CublasLevel3, Gemm) {
   ForAll([]<typename T>() { TestGemms<T>(Name<T>("gemm")); });
   ForComplex([]<typename T>() { TestGemms<T>(Name<T>("gemm3m")); });
+}
+// CUBLAS_OP_CONJG: not turned. cublas.h has no letter for it.
+TEST(CublasLevel3, GemmOfConjugates) {
+  ForAll([]<typename T>() {
+    for (const Form form : FormsOf(Name<T>("gemm"))) {
+      for (int op = kN; op <= kConj && form != kOld; ++op) {
+        TestGemm<T>(Name<T>("gemm"), form, kConj, op, {5, 7, 3}, {0.5, -1.5});
+        TestGemm<T>(Name<T>("gemm"), form, op, kConj, {5, 7, 3}, {2, 0});
+      }
+    }
+  });
 }
 // What is not finite goes through products and sums as IEEE 754 has it.
 TEST(CublasLevel3, GemmOfWhatIsNotFinite) {
@@ -246,6 +257,32 @@ TEST(CublasLevel3, RankK) {
     TestRankKs<T, Real<T>, Real<T>>({Name<T>("herk"), true, false, false});
     TestRankKs<T, T, Real<T>>({Name<T>("her2k"), true, true, true});
     TestRankKs<T, T, Real<T>>({Name<T>("herkx"), true, true, false});
+  });
+}
+
+// Complex symmetric updates know no conjugates, Hermitian ones nothing else.
+TEST(CublasLevel3, RankKOfTheOtherTurn) {
+  ForComplex([]<typename T>() {
+    const Device<T> d(std::vector<T>(80, T(1)));
+    const Raw p(d.get());
+    const Ld ld(3, 3);
+    for (const Form form : FormsOf(Name<T>("syrk"))) {
+      EXPECT_EQ(Invoke(form, Name<T>("syrk"), Fill(kUpper), Op(kC), Size(3),
+                       Size(2), Scalar(T(1)), p, ld, Scalar(T(1)), p, ld),
+                kInvalidValue);
+      EXPECT_EQ(
+          Invoke(form, Name<T>("syr2k"), Fill(kUpper), Op(kC), Size(3), Size(2),
+                 Scalar(T(1)), p, ld, p, ld, Scalar(T(1)), p, ld),
+          kInvalidValue);
+      EXPECT_EQ(
+          Invoke(form, Name<T>("herk"), Fill(kUpper), Op(kT), Size(3), Size(2),
+                 Scalar(Real<T>(1)), p, ld, Scalar(Real<T>(1)), p, ld),
+          kInvalidValue);
+      EXPECT_EQ(
+          Invoke(form, Name<T>("her2k"), Fill(kUpper), Op(kT), Size(3), Size(2),
+                 Scalar(T(1)), p, ld, p, ld, Scalar(Real<T>(1)), p, ld),
+          kInvalidValue);
+    }
   });
 }
 

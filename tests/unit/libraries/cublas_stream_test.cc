@@ -176,6 +176,19 @@ TEST_F(CublasStream, PointersOfABatchAreReadInOrder) {
   EXPECT_EQ(c.Read()[0], 6);
 }
 
+// CU_STREAM_LEGACY and CU_STREAM_PER_THREAD.
+TEST_F(CublasStream, StreamsThatAreNumbers) {
+  for (const std::uintptr_t number : {0, 1, 2}) {
+    void* const stream = reinterpret_cast<void*>(number);
+    EXPECT_EQ(Cublas("cublasSetStream_v2", handle_, stream), kSuccess);
+    const Device<float> x({1, 2, 3});
+    const float two = 2;
+    EXPECT_EQ(Cublas("cublasSscal_v2", handle_, 3, &two, x.get(), 1), kSuccess);
+    EXPECT_EQ(Cuda("cuStreamSynchronize", stream), 0);
+    EXPECT_EQ(x.Read(), (std::vector<float>{2, 4, 6})) << number;
+  }
+}
+
 TEST_F(CublasStream, WorkOutlivesItsHandle) {
   const Device<float> x({1, 2, 3});
   const float two = 2;
@@ -257,7 +270,34 @@ TEST_F(CublasGraph, ScalarsOfTheHost) {
   EXPECT_EQ(Cuda("cuGraphExecDestroy", graph), 0);
 }
 
-TEST_F(CublasGraph, TwoThreadsWithAHandleEach) {
+// Where the host works in the device's memory, an array of pointers is read at
+// each launch. Where it works on copies, it would have to be read now.
+TEST_F(CublasGraph, PointersOfABatch) {
+  const Device<float> a({2}), b({3}), c({0}), other({5});
+  const Device<float*> pa({a.get()}), pb({b.get()}), pc({c.get()});
+  const float one = 1, zero = 0;
+  Begin();
+  const int status = Cublas("cublasSgemmBatched", handle_, 0, 0, 1, 1, 1, &one,
+                            pa.get(), 1, pb.get(), 1, &zero, pc.get(), 1, 1);
+  if (std::getenv("CERBERUS_LIBRARY_COPIES") != nullptr) {
+    EXPECT_NE(status, kSuccess);
+    void* graph = nullptr;
+    Cuda("cuStreamEndCapture", stream_, &graph);
+    return;
+  }
+  EXPECT_EQ(status, kSuccess);
+  void* graph = End();
+  Launch(graph);
+  EXPECT_EQ(c.Read()[0], 6);
+  float* const changed = other.get();
+  Upload(pa.get(), &changed, sizeof changed);
+  Launch(graph);
+  EXPECT_EQ(c.Read()[0], 15);
+  EXPECT_EQ(Cuda("cuGraphExecDestroy", graph), 0);
+}
+
+TEST(CublasThreads, TwoThreadsWithAHandleEach) {
+  CublasHandle();
   std::atomic<int> wrong = 0;
   const auto work = [&wrong](const Device<double>* a, const Device<double>* c,
                              double factor) {
