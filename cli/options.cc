@@ -188,6 +188,7 @@ void AddEmitNinja(CLI::App& app, std::string& path) {
 void AddShard(CLI::App& app, std::string& text) {
   app.add_option("--shard", text, "compile part I of N, pack what it has")
       ->type_name("I/N")
+      ->excludes("--emit-ninja")
       ->group(kGroupMore);
 }
 

@@ -70,7 +70,7 @@ void AddCompileOptions(CLI::App& app, CompileOptions& compile);
 void AddCache(CLI::App& app, std::string& folder);
 // --emit-ninja, of verbs that plan before they compile.
 void AddEmitNinja(CLI::App& app, std::string& path);
-// --shard.
+// --shard; behind AddEmitNinja.
 void AddShard(CLI::App& app, std::string& text);
 // --compile-seconds and --compile-memory.
 void AddCompileLimits(CLI::App& app, CompileOptions& compile);

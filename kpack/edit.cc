@@ -161,19 +161,20 @@ Result<Selection> Merge(const std::vector<ArchivePtr>& archives) {
   Selection merged;
   merged.archives = archives;
   merged.rows.reserve(rows.size());
-  // Blobs follow each other as they did: so parts of an archive in their order
-  // become that archive again.
+  for (const auto& [key, row] : rows) merged.rows.push_back(row);
+  return merged;
+}
+
+void KeepOrder(Selection& selection) {
   std::map<const Archive*, std::size_t> place;
-  for (const ArchivePtr& archive : archives) {
+  for (const ArchivePtr& archive : selection.archives) {
     place.emplace(archive.get(), place.size());
   }
-  for (const auto& [key, row] : rows) merged.rows.push_back(row);
-  std::stable_sort(merged.rows.begin(), merged.rows.end(),
+  std::stable_sort(selection.rows.begin(), selection.rows.end(),
                    [&](const Selection::Row& a, const Selection::Row& b) {
                      return std::pair(place.at(a.archive), a.entry->ordinal) <
                             std::pair(place.at(b.archive), b.entry->ordinal);
                    });
-  return merged;
 }
 
 Selection KeepBlobs(const Selection& selection,

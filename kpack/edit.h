@@ -28,7 +28,8 @@ using ArchivePtr = std::shared_ptr<const Archive>;
 // a key that is not a string.
 Result<Metadata> CopyMetadata(const Archive& archive, const Entry& entry);
 
-// Entries of one archive or of several, and the archives, which hold them.
+// Entries of one archive or of several, sorted by key and target, and the
+// archives, which hold them.
 struct Selection {
   struct Row {
     const Archive* archive;
@@ -43,10 +44,12 @@ struct Selection {
 
 Selection SelectAll(ArchivePtr archive);
 
-// All entries of all archives, these in their order, of each its blobs in
-// theirs. What several hold must be the same, with the
+// All entries of all archives. What several hold must be the same, with the
 // same metadata. Errors: what differs, and in which two.
 Result<Selection> Merge(const std::vector<ArchivePtr>& archives);
+// Blobs follow each other as they do in the archives, and these as they were
+// given: so parts of an archive become that archive again.
+void KeepOrder(Selection& selection);
 
 // The rows whose blob `wanted` says yes to for one of its rows: an entry and
 // the others that lead to the same bytes stay together.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -19,6 +20,16 @@ namespace cerberus::cli {
 namespace {
 
 constexpr std::string_view kEmitNinja = "--emit-ninja";
+
+Status CheckOneLine(const std::string& text, const char* what) {
+  if (text.find_first_of(std::string("\n\r\0", 3)) == std::string::npos) {
+    return {};
+  }
+  return Err(DiagCode::kUsage,
+             fmt::format("a graph of Ninja cannot hold {} with a line break in "
+                         "it: {}",
+                         what, text));
+}
 
 // In the value of a variable only this is special.
 std::string NinjaText(const std::string& text) {
@@ -92,20 +103,26 @@ std::string ShellWord(const std::string& text) {
 }
 
 Result<std::string> NinjaPath(const std::string& path) {
+  CERB_TRY_VOID(CheckOneLine(path, "a file"));
   std::string out;
   for (const char c : path) {
-    if (c == '\n' || c == '\r' || c == '\0') {
-      return Err(DiagCode::kUsage,
-                 "a graph of Ninja cannot name a file with a line break in its "
-                 "name: " +
-                     path);
-    }
     if (c == '$' || c == ' ' || c == ':') out += '$';
     out += c;
   }
   return out;
 }
 
+void PrintSteps(const std::string& path, std::size_t steps) {
+  fmt::print("{}: {} module{} to compile\n", path, steps,
+             steps == 1 ? "" : "s");
+}
+
+std::string NinjaDoneFile(const std::string& graph) { return graph + ".done"; }
+
+namespace {
+
+// This run's, the program's name as its path; `cerberus-convert` becomes
+// `cerberus convert`.
 Result<std::vector<std::string>> ArgumentsOfThisRun() {
   // It has no size that could be mapped.
   std::string text;
@@ -133,10 +150,32 @@ Result<std::vector<std::string>> ArgumentsOfThisRun() {
   return arguments;
 }
 
-void PrintSteps(const std::string& path, std::size_t steps) {
-  fmt::print("{}: {} module{} to compile\n", path, steps,
-             steps == 1 ? "" : "s");
-}
+class NinjaGraph {
+ public:
+  // `arguments` are those of this run.
+  NinjaGraph(std::string path, std::vector<std::string> arguments,
+             const ConversionOptions& options);
+
+  // Writes the PTX, where it is not there already.
+  Status Add(const Conversion& conversion);
+  Status Write(const NinjaLastStep& last) const;
+  std::size_t step_count() const { return steps_.size(); }
+
+ private:
+  struct Step {
+    std::string ptx, code, what;
+    std::vector<std::string> command;
+  };
+  Status AddStep(const Conversion::FirstRequest& first);
+
+  const std::string path_;
+  const std::string folder_;
+  const std::vector<std::string> arguments_;
+  const ConversionOptions& options_;
+  std::string program_, jit_, build_;
+  std::vector<Step> steps_;
+  std::set<std::string> known_;  // code of the steps
+};
 
 NinjaGraph::NinjaGraph(std::string path, std::vector<std::string> arguments,
                        const ConversionOptions& options)
@@ -166,6 +205,7 @@ Status NinjaGraph::AddStep(const Conversion::FirstRequest& first) {
   step.ptx = fmt::format("{}/{}.ptx", folder_,
                          kpack::Hash128Hex(AsBytes(request.ptx)));
   step.what = fmt::format("compile {} {}", request.arch, first.label);
+  CERB_TRY_VOID(CheckOneLine(step.what, "a module"));
   CERB_TRY_VOID(WriteIfNew(step.ptx, AsBytes(request.ptx)));
   const ProcessLimits& limits = options_.limits;
   step.command = {
@@ -189,6 +229,9 @@ Status NinjaGraph::AddStep(const Conversion::FirstRequest& first) {
 }
 
 Status NinjaGraph::Write(const NinjaLastStep& last) const {
+  for (const std::string& word : arguments_) {
+    CERB_TRY_VOID(CheckOneLine(word, "an argument"));
+  }
   CERB_TRY(const std::string compilers, NinjaPaths({program_, jit_}));
   CERB_TRY(const std::string graph, NinjaPath(path_));
   CERB_TRY(const std::string inputs, NinjaPaths(last.inputs));
@@ -218,7 +261,7 @@ Status NinjaGraph::Write(const NinjaLastStep& last) const {
   // 3 is what it says of an output that lacks something: it is there.
   if (options_.keep_going) command = "{ " + command + " || test $? -eq 3; }";
   if (!last.new_folder.empty()) {
-    const std::string done = DoneFile(path_);
+    const std::string done = NinjaDoneFile(path_);
     outputs = {done};
     command = fmt::format("rm -rf -- {} && {} && touch -- {}",
                           ShellWord(last.new_folder), command, ShellWord(done));
@@ -229,6 +272,21 @@ Status NinjaGraph::Write(const NinjaLastStep& last) const {
       "build{}: run{} |{}{}\n  command_line = {}\n  what = pack\n\ndefault{}\n",
       made, inputs, modules, compilers, NinjaText(command), made);
   return WriteFile(path_, AsBytes(text));
+}
+
+}  // namespace
+
+Result<std::size_t> WriteNinjaGraph(
+    const std::string& path, const ConversionOptions& options,
+    const std::vector<const Conversion*>& conversions,
+    const NinjaLastStep& last) {
+  CERB_TRY(std::vector<std::string> arguments, ArgumentsOfThisRun());
+  NinjaGraph graph(path, std::move(arguments), options);
+  for (const Conversion* conversion : conversions) {
+    CERB_TRY_VOID(graph.Add(*conversion));
+  }
+  CERB_TRY_VOID(graph.Write(last));
+  return graph.step_count();
 }
 
 }  // namespace cerberus::cli

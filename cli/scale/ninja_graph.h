@@ -4,7 +4,7 @@
 #ifndef CERBERUS_CLI_SCALE_NINJA_GRAPH_H_
 #define CERBERUS_CLI_SCALE_NINJA_GRAPH_H_
 
-#include <set>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -22,41 +22,16 @@ struct NinjaLastStep {
   std::string new_folder;
 };
 
-class NinjaGraph {
- public:
-  // `path` is that of the graph; PTX and code are in a folder beside it.
-  // `arguments` are those of this run.
-  NinjaGraph(std::string path, std::vector<std::string> arguments,
-             const ConversionOptions& options);
+// Writes the graph of this run, whose command line it reads, to `path`; PTX and
+// code are in a folder beside it. Returns how many modules there are to
+// compile.
+Result<std::size_t> WriteNinjaGraph(
+    const std::string& path, const ConversionOptions& options,
+    const std::vector<const Conversion*>& conversions,
+    const NinjaLastStep& last);
 
-  // Writes the PTX, where it is not there already.
-  Status Add(const Conversion& conversion);
-  Status Write(const NinjaLastStep& last) const;
-
-  static std::string DoneFile(const std::string& path) {
-    return path + ".done";
-  }
-  std::size_t step_count() const { return steps_.size(); }
-
- private:
-  struct Step {
-    std::string ptx, code, what;
-    std::vector<std::string> command;
-  };
-  Status AddStep(const Conversion::FirstRequest& first);
-
-  const std::string path_;
-  const std::string folder_;
-  const std::vector<std::string> arguments_;
-  const ConversionOptions& options_;
-  std::string program_, jit_, build_;
-  std::vector<Step> steps_;
-  std::set<std::string> known_;  // code of the steps
-};
-
-// This run's, the program's name as its path; `cerberus-convert` becomes
-// `cerberus convert`.
-Result<std::vector<std::string>> ArgumentsOfThisRun();
+// The file that says that a folder is made.
+std::string NinjaDoneFile(const std::string& graph);
 
 // "build.ninja: 12 modules to compile".
 void PrintSteps(const std::string& path, std::size_t steps);

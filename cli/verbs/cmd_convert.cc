@@ -174,13 +174,10 @@ class ConvertVerb : public Verb {
 
   template <typename Steps>
   Status EmitNinja(const Steps& conversion) {
-    CERB_TRY(std::vector<std::string> arguments, ArgumentsOfThisRun());
-    NinjaGraph graph(ninja_, std::move(arguments), options_);
-    for (const Conversion* one : conversion.conversions()) {
-      CERB_TRY_VOID(graph.Add(*one));
-    }
-    steps_ = graph.step_count();
-    return graph.Write({conversion.inputs(), conversion.planned_paths(), ""});
+    CERB_TRY(steps_, WriteNinjaGraph(ninja_, options_, conversion.conversions(),
+                                     {conversion.inputs(),
+                                      conversion.planned_paths(), ""}));
+    return {};
   }
 
   // Reports to stdout; returns the code.

@@ -130,13 +130,10 @@ class ConvertWheelVerb : public Verb {
   }
 
   Status EmitNinja(const WheelConversion& conversion) {
-    CERB_TRY(std::vector<std::string> arguments, ArgumentsOfThisRun());
-    NinjaGraph graph(ninja_, std::move(arguments), options_.conversion);
-    for (const Conversion* one : conversion.conversions()) {
-      CERB_TRY_VOID(graph.Add(*one));
-    }
-    steps_ = graph.step_count();
-    return graph.Write({{options_.input}, conversion.planned_paths(), ""});
+    CERB_TRY(steps_, WriteNinjaGraph(
+                         ninja_, options_.conversion, conversion.conversions(),
+                         {{options_.input}, conversion.planned_paths(), ""}));
+    return {};
   }
 
   // Reports to stdout; returns the code.

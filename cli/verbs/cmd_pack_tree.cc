@@ -121,8 +121,7 @@ class PackTreeVerb : public Verb {
     // A graph is a plan; the tree may be there, made by an older one.
     plan_only_ = conversion.dry_run || !ninja_.empty();
     options_.may_be_there =
-        !ninja_.empty() &&
-        ::access(NinjaGraph::DoneFile(ninja_).c_str(), F_OK) == 0;
+        !ninja_.empty() && ::access(NinjaDoneFile(ninja_).c_str(), F_OK) == 0;
     CERB_TRY(options_.selected, SelectArches(conversion.arches));
     CERB_TRY(conversion.arches, CheckArches(conversion.arches));
     if (reflink_) options_.copy = packager::CopyHow::kReflink;
@@ -174,13 +173,10 @@ class PackTreeVerb : public Verb {
   }
 
   Status EmitNinja(const TreePacking& packing) {
-    CERB_TRY(std::vector<std::string> arguments, ArgumentsOfThisRun());
-    NinjaGraph graph(ninja_, std::move(arguments), options_.conversion);
-    for (const Conversion* one : packing.conversions()) {
-      CERB_TRY_VOID(graph.Add(*one));
-    }
-    steps_ = graph.step_count();
-    return graph.Write({packing.inputs(), {}, options_.output});
+    CERB_TRY(steps_,
+             WriteNinjaGraph(ninja_, options_.conversion, packing.conversions(),
+                             {packing.inputs(), {}, options_.output}));
+    return {};
   }
 
   // Reports to stdout; returns the code.

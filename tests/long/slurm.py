@@ -198,7 +198,7 @@ def run(args, folder):
         parts = [os.path.join(folder, "shard-%d/.kpack" % i, archive)
                  for i in range(1, SHARDS + 1)]
         merged = os.path.join(folder, archive)
-        subprocess.run([cerberus, "kpack", "merge", "-q", "-o", merged] +
+        subprocess.run([cerberus, "kpack", "merge", "--in-order", "-q", "-o", merged] +
                        [part for part in parts if os.path.exists(part)],
                        check=True)
         if not filecmp.cmp(merged, os.path.join(folder, "direct/.kpack", archive),

@@ -38,6 +38,9 @@ class KpackMergeVerb : public Verb {
                    "name of the group, default: the archives'")
         ->type_name("NAME")
         ->group(kGroupFiles);
+    app.add_flag("--in-order", in_order_,
+                 "store as the archives do, not by key: for shards")
+        ->group(kGroupBehaviour);
     AddPackOptions(app, pack_);
   }
 
@@ -65,7 +68,8 @@ class KpackMergeVerb : public Verb {
   Result<kpack::EditSummary> Merge() const {
     CERB_TRY(const std::vector<kpack::ArchivePtr> archives,
              OpenArchives(inputs_));
-    CERB_TRY(const kpack::Selection merged, kpack::Merge(archives));
+    CERB_TRY(kpack::Selection merged, kpack::Merge(archives));
+    if (in_order_) kpack::KeepOrder(merged);
     const std::string group = group_.empty() ? merged.GroupName() : group_;
     if (group.empty()) {
       return Err(DiagCode::kUsage,
@@ -78,6 +82,7 @@ class KpackMergeVerb : public Verb {
   std::vector<std::string> inputs_;
   std::string output_;
   std::string group_;
+  bool in_order_ = false;
   PackOptions pack_;
 };
 

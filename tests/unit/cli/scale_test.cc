@@ -12,6 +12,7 @@
 #include "cli/scale/kept_code.h"
 #include "cli/scale/ninja_graph.h"
 #include "cli/scale/shard.h"
+#include "tests/unit/temp_folder.h"
 
 namespace cerberus::cli {
 namespace {
@@ -98,6 +99,43 @@ TEST(KeptModule, Names) {
   EXPECT_TRUE(differs([](CompileRequest& r) { r.keep_going = true; }));
   EXPECT_TRUE(differs([](CompileRequest& r) { r.shared_overflow = true; }));
   EXPECT_TRUE(differs([](CompileRequest& r) { r.serial_lanes = true; }));
+}
+
+// A file with the right checksum may still hold anything.
+TEST(KeptModule, ReadsNothingElse) {
+  const TempFolder folder;
+  CodeFolders folders;
+  folders.own = folder.path();
+  CompileRequest request;
+  request.ptx = ".version 8.0\n";
+  request.arch = "gfx1100";
+  const KeptModule module(folders, "build", request);
+  ProcessResult run;
+  run.exit_code = 3;
+  run.err = "message";
+  run.out = {1, 2, 3};
+  const std::string path = module.Keep(run, {});
+  const std::string key =
+      path.substr(path.rfind('/') + 1, path.rfind('.') - path.rfind('/') - 1);
+  const cache::JitCache file(folder.path(), UINT64_MAX);
+  const Bytes good = *file.Load(key);
+  const std::optional<KeptModule::Found> found = module.Find();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->run.exit_code, 3);
+  EXPECT_EQ(found->run.err, "message");
+  EXPECT_EQ(found->run.out, run.out);
+  const std::size_t head = good.size() - run.out.size();
+  for (std::size_t size = 0; size < head; ++size) {
+    file.Store(key, ByteSpan(good).first(size));
+    EXPECT_FALSE(module.Find());
+  }
+  // Its key, its exit code, the length of its messages: none may be another.
+  for (std::size_t i = 0; i < key.size() + 16; ++i) {
+    Bytes bad = good;
+    bad[i] ^= 0x80;
+    file.Store(key, bad);
+    EXPECT_FALSE(module.Find());
+  }
 }
 
 }  // namespace
