@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -26,6 +27,16 @@ bool SameFile(const std::string& a, const std::string& b) {
   struct stat sa, sb;
   return ::stat(a.c_str(), &sa) == 0 && ::stat(b.c_str(), &sb) == 0 &&
          sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
+}
+
+bool IsWithin(const std::string& inner, const std::string& outer) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path a = fs::canonical(inner, error);
+  if (error) return false;
+  const fs::path b = fs::canonical(outer, error);
+  if (error) return false;
+  return std::mismatch(b.begin(), b.end(), a.begin(), a.end()).first == b.end();
 }
 
 std::string ArchiveFile(const std::string& group, const std::string& target) {

@@ -15,6 +15,9 @@ std::string BaseName(const std::string& path);
 // Whether both name one file that is there.
 bool SameFile(const std::string& a, const std::string& b);
 
+// Whether one folder is the other or below it; both are there.
+bool IsWithin(const std::string& inner, const std::string& outer);
+
 // Where the archives of a program are: ".kpack/app-gfx1100.kpack" beside it,
 // and how its marker says so.
 inline constexpr char kArchiveFolder[] = ".kpack";

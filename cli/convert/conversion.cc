@@ -84,61 +84,6 @@ const Diag* FirstError(const std::vector<Diag>& diags) {
 
 }  // namespace
 
-void ConversionSummary::Add(const ConversionSummary& other) {
-  fatbins += other.fatbins;
-  modules += other.modules;
-  kernels += other.kernels;
-  kernels_converted += other.kernels_converted;
-  forms += other.forms;
-  findings.Add(other.findings);
-  code_objects += other.code_objects;
-  found += other.found;
-  bytes_in += other.bytes_in;
-  bytes_out += other.bytes_out;
-  archive_bytes += other.archive_bytes;
-  for (const auto& [reason, count] : other.left_out) left_out[reason] += count;
-}
-
-void ConversionSummary::AddArchive(const std::string& target,
-                                   std::uint64_t size) {
-  archive_bytes += size;
-  findings.sizes[target].code += size;
-}
-
-void ConversionSummary::WriteTo(JsonWriter& json) const {
-  json.Key("fatbins").Uint(fatbins);
-  json.Key("modules").Uint(modules);
-  json.Key("code_objects").Uint(code_objects);
-  json.Key("found").Uint(found);
-  json.Key("kernels").Uint(kernels);
-  json.Key("kernels_converted").Uint(kernels_converted);
-  json.Key("forms").Uint(forms);
-  json.Key("left_out").BeginArray();
-  for (const auto& [reason, count] : left_out) {
-    json.BeginObject();
-    json.Key("reason").String(reason);
-    json.Key("kernels").Uint(count);
-    json.EndObject();
-  }
-  json.EndArray();
-  json.Key("bytes_in").Uint(bytes_in);
-  json.Key("bytes_out").Uint(bytes_out);
-  json.Key("archive_bytes").Uint(archive_bytes);
-  findings.WriteTo(json);
-}
-
-std::vector<std::pair<std::string, std::string>> ConversionSummary::Numbers()
-    const {
-  return {{"Kernels converted", fmt::format("{} of {}, over all targets",
-                                            kernels_converted, kernels)},
-          {"Code objects", fmt::format("{}", code_objects)},
-          {"Modules with PTX", fmt::format("{}", modules)},
-          {"Further forms of kernels", fmt::format("{}", forms)},
-          {"Bytes before", fmt::format("{}", bytes_in)},
-          {"Bytes after",
-           fmt::format("{} and {} in archives", bytes_out, archive_bytes)}};
-}
-
 Conversion::Conversion(const ConversionOptions& options, Reporter& reporter)
     : options_(options),
       input_name_(options.member ? options.member->input_name : options.input),
@@ -241,51 +186,6 @@ Result<std::string> Conversion::SetPtx(const PlannedModule& planned,
                            &request.ptx);
   }
   return text;
-}
-
-Status Conversion::ForEachRequest(
-    const std::function<Status(const FirstRequest&)>& take) const {
-  for (const std::string& arch : options_.arches) {
-    for (const std::unique_ptr<PlannedModule>& planned : modules_) {
-      if (planned->HasNoPtx()) continue;
-      FirstRequest first{RequestOf(*planned, arch), planned->label};
-      if (!planned->embedded.empty()) {
-        first.request.ptx = planned->embedded;
-        first.may_fail = true;
-      } else {
-        const std::vector<Source>& sources = planned->choices.at(arch);
-        // Text that cannot be unpacked is found out by who converts.
-        if (!SetPtx(*planned, sources.front(), first.request)) continue;
-        first.may_fail = sources.size() > 1;
-      }
-      CERB_TRY_VOID(take(first));
-    }
-  }
-  return {};
-}
-
-// Modules in their order: so what the shards have of an archive follows each
-// other there.
-void Conversion::ChooseShard(const std::vector<Conversion*>& conversions) {
-  const Shard shard = conversions.front()->options_.shard;
-  if (shard.is_all()) return;
-  std::vector<std::uint64_t> sizes;
-  std::vector<PlannedModule*> modules;
-  for (const Conversion* conversion : conversions) {
-    for (const std::unique_ptr<PlannedModule>& planned : conversion->modules_) {
-      std::uint64_t size = 1;
-      for (const std::string& arch : conversion->options_.arches) {
-        if (planned->HasNoPtx()) break;
-        size += conversion->PtxBytes(*planned, arch);
-      }
-      sizes.push_back(size);
-      modules.push_back(planned.get());
-    }
-  }
-  const std::vector<unsigned> shards = ShardsOf(sizes, shard.count);
-  for (std::size_t i = 0; i < modules.size(); ++i) {
-    modules[i]->elsewhere = shards[i] != shard.index;
-  }
 }
 
 void Conversion::CompileTask(

@@ -207,6 +207,7 @@ std::vector<std::string> GroupConversion::output_paths() const {
 
 std::vector<std::string> GroupConversion::inputs() const {
   std::vector<std::string> names;
+  names.reserve(members_.size());
   for (const Member& member : members_) {
     names.push_back(member.conversion->inputs().front());
   }
@@ -215,6 +216,7 @@ std::vector<std::string> GroupConversion::inputs() const {
 
 std::vector<std::string> GroupConversion::planned_paths() const {
   std::vector<std::string> paths;
+  paths.reserve(members_.size() + options_.arches.size() + 1);
   for (const Member& member : members_) paths.push_back(member.output);
   for (const std::string& target : options_.arches) {
     paths.push_back(place_.File(options_.group, target));
@@ -225,6 +227,7 @@ std::vector<std::string> GroupConversion::planned_paths() const {
 
 std::vector<const Conversion*> GroupConversion::conversions() const {
   std::vector<const Conversion*> all;
+  all.reserve(members_.size());
   for (const Member& member : members_) all.push_back(member.conversion.get());
   return all;
 }

@@ -48,15 +48,6 @@ ManifestEntry EntryOf(const TreeEntry& entry) {
   return made;
 }
 
-// Whether one folder is the other or below it; both are there.
-bool IsWithin(const fs::path& inner, const fs::path& outer) {
-  std::error_code error;
-  const fs::path a = fs::canonical(inner, error);
-  const fs::path b = fs::canonical(outer, error);
-  if (error) return false;
-  return std::mismatch(b.begin(), b.end(), a.begin(), a.end()).first == b.end();
-}
-
 }  // namespace
 
 Findings TreeSummary::AllFindings() const {

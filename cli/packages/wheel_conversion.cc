@@ -233,6 +233,7 @@ std::vector<std::string> WheelConversion::planned_paths() const {
 
 std::vector<const Conversion*> WheelConversion::conversions() const {
   std::vector<const Conversion*> all;
+  all.reserve(libraries_.size());
   for (const auto& [path, library] : libraries_) {
     all.push_back(library.conversion.get());
   }

@@ -486,7 +486,7 @@ std::vector<Section> Sections(const Report& report) {
 // The page may load nothing, and run no script but its own: should a name get
 // into it as markup after all, it does nothing (Content Security Policy 3).
 std::string Policy() {
-  const auto hash = [](std::string text) {
+  const auto hash = [](std::string_view text) {
     const std::string sum = packager::Sha256::Of(AsBytes(text));
     return "sha256-" + sum.substr(sum.find('=') + 1) + "=";
   };

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -12,23 +11,6 @@
 #include "cli/paths.h"
 
 namespace cerberus::cli {
-namespace {
-
-namespace fs = std::filesystem;
-
-// Whether `path`, which need not be there, is in the folder or below it.
-bool IsIn(const std::string& path, const std::string& folder) {
-  std::error_code error;
-  if (!fs::is_directory(folder, error)) return false;
-  const fs::path outer = fs::canonical(folder, error);
-  const fs::path inner = fs::canonical(FolderOf(path), error);
-  if (error) return false;
-  return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end())
-             .first == outer.end();
-}
-
-}  // namespace
-
 void ReportOption::AddTo(CLI::App& app) {
   app.add_option("--report", path_, "write what was done as a page of HTML")
       ->type_name("FILE")
@@ -37,7 +19,9 @@ void ReportOption::AddTo(CLI::App& app) {
 
 Status ReportOption::Open(const std::string& input, const std::string& output) {
   if (path_.empty()) return {};
-  if (SameFile(path_, input) || IsIn(path_, input)) {
+  std::error_code error;
+  if (SameFile(path_, input) || (std::filesystem::is_directory(input, error) &&
+                                 IsWithin(FolderOf(path_), input))) {
     return Err(DiagCode::kUsage,
                fmt::format("the report '{}' would be in the place of the "
                            "input, which is never changed",
