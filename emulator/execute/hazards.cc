@@ -262,7 +262,7 @@ u32 HazardBits(const Text& text, const Op& op, Gen gen) {
   if (m.starts_with("v_")) {
     bits |= kVector;
     if (op.dst.sgpr() || op.sdst.sgpr() || (op.flags & kFlagWritesExec) != 0) {
-      reach = 5;
+      reach = kHazardNear;
     }
     if (op.dpp != nullptr) bits |= kDpp | kHazardAlways;
     if (op.klass == OpClass::kTranscendental) {
@@ -284,7 +284,7 @@ u32 HazardBits(const Text& text, const Op& op, Gen gen) {
       if (contains("f64")) bits |= kMatrixF64;
       else if (!m.ends_with("f32") || m.ends_with("xf32")) bits |= kXdl;
       bits |= Passes(m, bits, gen) << 24;
-      reach = 20;
+      reach = kHazardFar;
     }
   }
   return bits | reach << 16;
@@ -296,7 +296,9 @@ void CheckHazards(Wave& w, const Op& op) {
   // What any vector instruction writes matters for two wait states; behind
   // `until` nothing else does.
   const u64 any = (op.hazard & kHazardAlways) != 0 ? 2 : 0;
-  const u64 farthest = h.now < h.until ? 20 : any;
+  const u64 farthest = h.now < h.until_matrix ? kHazardFar
+                       : h.now < h.until      ? kHazardNear
+                                              : any;
   bool newer_c = false;
   for (u64 i = 1; i <= std::min<u64>(h.count, size); ++i) {
     const Hazards::Issued& before = h.recent[(h.count - i) % size];

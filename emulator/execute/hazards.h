@@ -21,7 +21,9 @@ constexpr u32 kHazardNop = 1u << 23;
 inline u32 WaitStates(const Op& op) {
   return (op.hazard & kHazardNop) != 0 ? 1 + (op.hazard >> 24) : 1;
 }
-// How many wait states behind it a producer matters; 0: it is none.
+// How many wait states behind it a producer matters; 0: it is none. Only matrix
+// instructions reach far.
+constexpr u32 kHazardNear = 5, kHazardFar = 20;
 inline u32 HazardReach(const Op& op) { return op.hazard >> 16 & 0x1f; }
 // Consumers of what any vector instruction writes.
 constexpr u32 kHazardAlways = 1u << 22;
@@ -32,7 +34,10 @@ inline void TrackHazards(Wave& w, const Op& op) {
   if (h.now < h.until || (op.hazard & kHazardAlways) != 0) CheckHazards(w, op);
   h.recent[h.count++ % h.recent.size()] = {&op, h.now};
   h.now += WaitStates(op);
-  h.until = std::max(h.until, h.now + HazardReach(op));
+  const u32 reach = HazardReach(op);
+  if (reach == 0) return;
+  h.until = std::max(h.until, h.now + reach);
+  if (reach > kHazardNear) h.until_matrix = h.now + reach;
 }
 
 }  // namespace cerberus::emulator

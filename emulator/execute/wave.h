@@ -96,8 +96,9 @@ struct Hazards {
   };
   std::array<Issued, 32> recent;
   u64 count = 0;
-  u64 now = 0;    // wait states so far
-  u64 until = 0;  // nothing that was issued matters from then on
+  u64 now = 0;           // wait states so far
+  u64 until = 0;         // nothing that was issued matters from then on
+  u64 until_matrix = 0;  // nor do matrix instructions
 };
 
 struct Wave {

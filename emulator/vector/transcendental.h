@@ -101,24 +101,21 @@ CERBERUS_EMU_INLINE float SinTurns(float v, i32 quarter) {
   i32 q = static_cast<i32>(f * 4 + 0.5);    // the nearest quarter
   const double x = (f - q * 0.25) * 6.283185307179586476925;
   const double x2 = x * x;
-  double sine = -1.0 / 1307674368000.0;
-  sine = sine * x2 + 1.0 / 6227020800.0;
-  sine = sine * x2 - 1.0 / 39916800;
-  sine = sine * x2 + 1.0 / 362880;
-  sine = sine * x2 - 1.0 / 5040;
-  sine = sine * x2 + 1.0 / 120;
-  sine = sine * x2 - 1.0 / 6;
-  sine = (sine * x2 + 1.0) * x;
-  double cosine = -1.0 / 87178291200.0;
-  cosine = cosine * x2 + 1.0 / 479001600;
-  cosine = cosine * x2 - 1.0 / 3628800;
-  cosine = cosine * x2 + 1.0 / 40320;
-  cosine = cosine * x2 - 1.0 / 720;
-  cosine = cosine * x2 + 1.0 / 24;
-  cosine = cosine * x2 - 0.5;
-  cosine = cosine * x2 + 1.0;
   q += quarter;
-  double r = (q & 1) != 0 ? cosine : sine;
+  // The series of the cosine, or of sin(x) / x, in one.
+  const bool odd = (q & 1) != 0;
+  const auto term =
+      [odd](double sine, double cosine)
+          __attribute__((always_inline)) { return odd ? cosine : sine; };
+  double r = term(-1.0 / 1307674368000.0, -1.0 / 87178291200.0);
+  r = r * x2 + term(1.0 / 6227020800.0, 1.0 / 479001600);
+  r = r * x2 + term(-1.0 / 39916800, -1.0 / 3628800);
+  r = r * x2 + term(1.0 / 362880, 1.0 / 40320);
+  r = r * x2 + term(-1.0 / 5040, -1.0 / 720);
+  r = r * x2 + term(1.0 / 120, 1.0 / 24);
+  r = r * x2 + term(-1.0 / 6, -0.5);
+  r = r * x2 + 1.0;
+  r = odd ? r : r * x;
   r = (q & 2) != 0 ? -r : r;
   const float narrow = NarrowFlushed(r);
   return IsNan(v) ? Quiet(v) : finite ? narrow : F32(0xffc00000);
