@@ -1,5 +1,6 @@
 // Whole rows of lanes between registers and memory, for accesses that are known
-// to lie inside: compiled for two ISAs, as the lane loops are.
+// to lie inside: compiled once for each ISA of the host, as the lane
+// loops are.
 #ifndef CERBERUS_EMULATOR_ACCESS_LANE_MEMORY_H_
 #define CERBERUS_EMULATOR_ACCESS_LANE_MEMORY_H_
 
@@ -36,6 +37,9 @@ struct LaneMemory {
                  LaneOffsets* o);
   void (*load)(const MemOp& op, const u8* from, const LaneOffsets& o, u32* d);
   void (*store)(const MemOp& op, u8* to, const LaneOffsets& o, const u32* data);
+  // Between the lanes of a register: out[lane] = from[index[lane]]. `out` is
+  // neither of the others.
+  void (*pull)(const u32* from, const u32* index, u32 n, u32* out);
 };
 namespace base {
 extern const LaneMemory kLaneMemory;
@@ -43,6 +47,9 @@ extern const LaneMemory kLaneMemory;
 namespace v3 {
 extern const LaneMemory kLaneMemory;
 }  // namespace v3
+namespace v4 {
+extern const LaneMemory kLaneMemory;
+}  // namespace v4
 
 // The one for this host (semantics.cc).
 extern const LaneMemory& host_lane_memory;

@@ -330,11 +330,11 @@ namespace {
 
 // The lane that an address names. RDNA2 and RDNA3 move data within 32 lanes
 // only, in a wave of 64 too; CDNA and gfx12 across the wave.
-u32 OtherLane(const Wave& w, const Op& op, const u32* address, u32 lane) {
-  const bool halves = w.gen == Gen::kGfx10 || w.gen == Gen::kGfx11;
-  const u32 reach = halves ? 32 : w.lanes;
-  const u32 index = (address[lane] + static_cast<u32>(op.offset)) / 4;
-  return (lane & ~(reach - 1)) | (index & (reach - 1));
+u32 Reach(const Wave& w) {
+  return w.gen == Gen::kGfx10 || w.gen == Gen::kGfx11 ? 32 : w.lanes;
+}
+u32 OtherLane(u32 reach, u32 address, u32 lane) {
+  return (lane & ~(reach - 1)) | (address / 4 & (reach - 1));
 }
 
 }  // namespace
@@ -346,9 +346,10 @@ void ExecPermute(Wave& w, const Op& op) {
   const u64 exec = w.Exec();
   const u32* const address = w.Vgpr(l.address);
   const u32* const data = w.Vgpr(l.data);
+  const u32 reach = Reach(w), offset = static_cast<u32>(op.offset);
   u32 result[64] = {};
   ForLanes(exec, [&](u32 lane) {
-    result[OtherLane(w, op, address, lane)] = data[lane];
+    result[OtherLane(reach, address[lane] + offset, lane)] = data[lane];
   });
   u32* const d = w.Vgpr(op.dst);
   ForLanes(exec, [&](u32 lane) { d[lane] = result[lane]; });
@@ -361,15 +362,20 @@ void ExecBpermute(Wave& w, const Op& op) {
   const u32 n = w.lanes;
   const u64 exec = w.Exec();
   const u32* const address = w.Vgpr(l.address);
-  u32 data[64];
-  std::memcpy(data, w.Vgpr(l.data), n * 4);
-  u32 result[64];
-  ForLanes(exec, [&](u32 lane) {
-    const u32 from = OtherLane(w, op, address, lane);
-    result[lane] = l.fi || (exec >> from & 1) != 0 ? data[from] : 0;
-  });
+  const u32 reach = Reach(w), offset = static_cast<u32>(op.offset);
+  alignas(64) u32 index[64], result[64];
+  for (u32 i = 0; i < n; ++i) {
+    index[i] = OtherLane(reach, address[i] + offset, i);
+  }
+  host_lane_memory.pull(w.Vgpr(l.data), index, n, result);
   u32* const d = w.Vgpr(op.dst);
-  ForLanes(exec, [&](u32 lane) { d[lane] = result[lane]; });
+  if (exec == w.LaneBits()) {
+    std::memcpy(d, result, n * 4);
+    return;
+  }
+  ForLanes(exec, [&](u32 lane) {
+    d[lane] = l.fi || (exec >> index[lane] & 1) != 0 ? result[lane] : 0;
+  });
 }
 
 // ds_condxchg32_rtn_b64: two dwords, each exchanged if its top bit is set.

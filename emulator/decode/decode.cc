@@ -216,7 +216,8 @@ Operand Program::ParseOperand(std::string_view s, Type type) {
     o.regs = count;
     return true;
   };
-  if (bank("v", 256, 0, Kind::kVgpr) || bank("a", 256, 256, Kind::kVgpr) ||
+  if (bank("v", 256, 0, Kind::kVgpr) ||
+      (IsCdna(gen_) && bank("a", 256, 256, Kind::kVgpr)) ||
       bank("ttmp", 16, kTtmp, Kind::kSgpr) || bank("s", 106, 0, Kind::kSgpr)) {
     return o;
   }
@@ -368,35 +369,77 @@ void Program::DecodeSemantic(const Text& text, const Semantic& s, Op* op) {
   ChooseHandler(s, text, op);
 }
 
+namespace {
+
+// The row's own handler takes halves of registers, but no other modifiers.
+bool IsPlain(const Semantic& s, const Op& op, u32 but_for = 0) {
+  const u32 modified = (kFlagSdwa | kFlagClamp | kFlagDpp) & ~but_for;
+  if ((op.flags & modified) != 0 || op.omod != 0 || op.dst.sgpr()) {
+    return false;
+  }
+  const bool half = Is16(op.dst.type) && op.dst.kind != Kind::kNone;
+  if ((op.flags & kFlagDstHi) != 0 && !half) return false;
+  if (half && s.flag) return false;
+  for (int i = 0; i < s.nsrc; ++i) {
+    const Operand& o = op.src[i];
+    if (o.neg || o.abs || o.sext || o.sdwa != kDword ||
+        (o.hi && (!Is16(o.type) || but_for != 0))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// VOP3P: both halves as they stand in the registers.
+bool IsPlainPacked(const Op& op) {
+  if ((op.flags & (kFlagClamp | kFlagDpp)) != 0) return false;
+  for (int i = 0; i < op.nsrc; ++i) {
+    const Operand& o = op.src[i];
+    if (o.hi || !o.sel_hi || o.neg || o.neg_hi) return false;
+  }
+  return true;
+}
+
+// v_pk_*_f32: the second result does not read the first one's register.
+bool PairsApart(const Op& op) {
+  if ((op.flags & (kFlagClamp | kFlagDpp)) != 0) return false;
+  for (int i = 0; i < op.nsrc; ++i) {
+    const Operand& o = op.src[i];
+    if (o.neg || o.neg_hi) return false;
+    if (o.vgpr() && o.reg + (o.sel_hi ? 1u : 0u) == op.dst.reg) return false;
+  }
+  return true;
+}
+
+Handler VectorHandler(const Semantic& s, Op* op) {
+  const bool clamps = s.clamp != nullptr && op->fn == s.clamp;
+  const Handler plain = clamps ? s.plain_clamp : s.plain;
+  if ((s.flags & kRowPacked) != 0) {
+    return IsPlainPacked(*op) ? plain : ExecPacked;
+  }
+  if ((s.flags & kRowPacked32) != 0) {
+    return PairsApart(*op) ? plain : ExecPacked32;
+  }
+  if ((s.flags & kRowMix) != 0) {
+    if ((s.flags & kRowHighHalf) != 0) op->flags |= kFlagDstHi;
+    return ExecMix;
+  }
+  if ((s.flags & kRowNoMods) != 0) return plain;
+  if (IsPlain(s, *op)) {
+    op->flags |= kFlagPlain;
+    return plain;
+  }
+  const bool dpp = (op->flags & kFlagDpp) != 0 && !s.flag &&
+                   !Is16(op->dst.type) && TypeRegs(op->src[0].type) == 1;
+  return dpp && IsPlain(s, *op, kFlagDpp) ? ExecDpp : ExecFull;
+}
+
+}  // namespace
+
 void Program::ChooseHandler(const Semantic& s, const Text& text, Op* op) {
   Handler handler = s.handler;
-  const auto plain = [](const Operand& o) {
-    return !o.neg && !o.abs && !o.sext && !o.hi && o.sdwa == kDword;
-  };
-  if (handler == nullptr && s.fn == nullptr) handler = ExecNop;
   if (handler == nullptr) {
-    bool simple = (op->flags & (kFlagSdwa | kFlagClamp | kFlagDstHi)) == 0 &&
-                  op->omod == 0;
-    for (int i = 0; i < s.nsrc; ++i) simple = simple && plain(op->src[i]);
-    const bool dpp = (op->flags & kFlagDpp) != 0;
-    const bool half = Is16(op->dst.type) && op->dst.kind != Kind::kNone;
-    if ((s.flags & kRowPacked) != 0) {
-      handler = ExecPacked;
-    } else if ((s.flags & kRowPacked32) != 0) {
-      handler = ExecPacked32;
-    } else if ((s.flags & kRowMix) != 0) {
-      if ((s.flags & kRowHighHalf) != 0) op->flags |= kFlagDstHi;
-      handler = ExecMix;
-    } else if ((s.flags & kRowNoMods) != 0) {
-      handler = ExecLanes;
-    } else if (!simple || op->dst.sgpr() || (dpp && (s.flag || half)) ||
-               (half && s.flag)) {
-      handler = ExecFull;
-    } else if (dpp) {
-      handler = TypeRegs(op->src[0].type) == 1 ? ExecDpp : ExecFull;
-    } else {
-      handler = s.flag ? ExecFlag : half ? ExecHalf : ExecLanes;
-    }
+    handler = s.fn == nullptr ? ExecNop : VectorHandler(s, op);
   }
   // Operands that are neither registers nor numbers mean that the text was
   // not understood: never guess.
@@ -571,16 +614,25 @@ bool Program::DecodeVopd(std::string_view line, Op* op) {
     text.mnemonic = "v_" + text.mnemonic.substr(7);
     DecodeText(text, out);
     const Handler h = out->handler.load(std::memory_order_relaxed);
-    return h == ExecLanes || (h == ExecFull && out->omod == 0);
+    return (out->flags & kFlagPlain) != 0 || (h == ExecFull && out->omod == 0);
   };
   auto second = std::make_unique<Op>();
   if (!half(line.substr(0, split), op) ||
       !half(line.substr(split + 4), second.get())) {
     return false;
   }
+  // A register of X that Y reads must be the old one.
+  bool in_turn = (op->flags & second->flags & kFlagPlain) != 0;
+  for (int i = 0; i < second->nsrc; ++i) {
+    const Operand& o = second->src[i];
+    if (o.vgpr() && op->dst.reg >= o.reg && op->dst.reg < o.reg + o.regs)
+      in_turn = false;
+  }
   op->second = second.get();
   seconds_.push_back(std::move(second));
-  op->handler.store(ExecVopd, std::memory_order_relaxed);
+  op->first = op->handler.load(std::memory_order_relaxed);
+  op->handler.store(in_turn ? ExecVopdInTurn : ExecVopd,
+                    std::memory_order_relaxed);
   op->flags |= kFlagVopd;
   op->klass = OpClass::kVopd;
   return true;

@@ -69,14 +69,14 @@ enum class Type : u8 {
   kWide,  // more than two registers; the handler knows
 };
 
-inline int TypeRegs(Type t) {
+constexpr int TypeRegs(Type t) {
   return t == Type::kB64 || t == Type::kI64 || t == Type::kF64 ? 2 : 1;
 }
-inline bool Is16(Type t) {
+constexpr bool Is16(Type t) {
   return t == Type::kB16 || t == Type::kI16 || t == Type::kF16 ||
          t == Type::kBf16;
 }
-inline bool IsFloat(Type t) {
+constexpr bool IsFloat(Type t) {
   return t == Type::kF16 || t == Type::kF32 || t == Type::kF64 ||
          t == Type::kBf16;
 }
@@ -87,15 +87,15 @@ enum Sel : u8 { kByte0, kByte1, kByte2, kByte3, kWord0, kWord1, kDword };
 struct Operand {
   Kind kind = Kind::kNone;
   Type type = Type::kNone;
-  u8 regs = 1;       // registers named in the text
-  bool neg = false;  // VOP3P: neg_lo
-  bool abs = false;
-  bool neg_hi = false;  // VOP3P
-  bool sext = false;
-  bool hi = false;      // 16-bit operand in the upper half; VOP3P: op_sel
-  bool sel_hi = false;  // VOP3P: op_sel_hi
+  u8 regs = 1;  // registers named in the text
   u8 sdwa = kDword;
-  u16 reg = 0;  // VGPR: 0-255, AGPR: 256-511, SGPR: a Slot
+  u16 reg = 0;           // VGPR: 0-255, AGPR: 256-511, SGPR: a Slot
+  bool neg : 1 = false;  // VOP3P: neg_lo
+  bool abs : 1 = false;
+  bool neg_hi : 1 = false;  // VOP3P
+  bool sext : 1 = false;
+  bool hi : 1 = false;      // 16-bit operand in the upper half; VOP3P: op_sel
+  bool sel_hi : 1 = false;  // VOP3P: op_sel_hi
   u64 imm = 0;
   const u32* row = nullptr;  // kImm: the value in every lane
 
@@ -131,7 +131,7 @@ struct Dpp {
   u8 row_mask = 0xf, bank_mask = 0xf;
   bool bound_ctrl = false, fi = false;
   // From these, by PrepareDpp:
-  std::array<u8, 64> source = {};
+  std::array<u32, 64> source = {};
   u64 valid = 0;       // lanes that have a source
   u64 written = 0;     // lanes that the masks let through
   bool zeros = false;  // a lane without a valid source gets 0
@@ -165,6 +165,7 @@ enum OpFlags : u32 {
   kFlagOffen = 1 << 17,
   kFlagIdxen = 1 << 18,
   kFlagLegacyClamp = 1 << 19,
+  kFlagPlain = 1 << 20,  // the handler is the row's own (lane_loop.h)
 };
 
 // Classes for the counters of CERBERUS_EMU_STATS.
@@ -218,11 +219,18 @@ struct RegisterSet {
   }
 };
 
-struct Op {
+// What most instructions need stands in the first three lines of the cache.
+struct alignas(64) Op {
   // Null until decoded; written last, with release order.
   std::atomic<Handler> handler{nullptr};
   LaneFn fn = nullptr;
+  Handler first = nullptr;     // VOPD: the X half, if it may run before Y
+  const Op* second = nullptr;  // VOPD: the Y half
+  const void* data = nullptr;  // the handler's own
   u32 flags = 0;
+  u32 aux = 0;
+  i32 offset = 0;  // memory offset, branch distance in words
+  u32 hazard = 0;  // CDNA's wait states (hazards.cc)
   u8 dwords = 1;
   u8 nsrc = 0;
   u8 omod = 0;  // 1: *2, 2: *4, 3: /2
@@ -230,15 +238,11 @@ struct Op {
   OpClass klass = OpClass::kOther;
   Wait wait = Wait::kNone;
   u8 aux0 = 0, aux1 = 0;  // the handler's own
-  u32 aux = 0;
-  i32 offset = 0;  // memory offset, branch distance in words
-  const Dpp* dpp = nullptr;
-  const Op* second = nullptr;  // VOPD: the Y half
-  const void* data = nullptr;  // the handler's own
-  u32 hazard = 0;              // CDNA's wait states (hazards.cc)
-  RegisterSet touches;         // its registers (pending.cc)
-  Operand dst, sdst;
+  Operand dst;
   std::array<Operand, 4> src;
+  Operand sdst;
+  const Dpp* dpp = nullptr;
+  RegisterSet touches;  // its registers (pending.cc)
 
   // Everything but the handler.
   void CopyFrom(const Op& o) {
@@ -256,6 +260,7 @@ struct Op {
     offset = o.offset;
     dpp = o.dpp;
     second = o.second;
+    first = o.first;
     data = o.data;
     hazard = o.hazard;
     touches = o.touches;

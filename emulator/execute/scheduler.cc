@@ -237,7 +237,8 @@ void CountInstruction(Wave& w, const Op& op) {
 void RunWave(Launch& launch, Wave& w, u64 quantum) {
   w.state = WaveState::kRunning;
   u64 left = quantum;
-  const bool check = w.check_waits;
+  const bool check = w.check_waits, hazards = w.check_hazards,
+             counting = w.counting;
   try {
     while (w.state == WaveState::kRunning) {
       const Op* const op = w.next;
@@ -251,8 +252,8 @@ void RunWave(Launch& launch, Wave& w, u64 quantum) {
           [[unlikely]] {
         CheckPending(w, *op);
       }
-      if (w.check_hazards) TrackHazards(w, *op);
-      if (w.counting) [[unlikely]]
+      if (hazards) TrackHazards(w, *op);
+      if (counting) [[unlikely]]
         CountInstruction(w, *op);
       w.next = op + op->dwords;
       if (w.gpr_index_mode != 0 && op->fn != nullptr) [[unlikely]] {
@@ -353,7 +354,6 @@ std::unique_ptr<Group> MakeGroup(Launch& launch, u64 linear) {
     w->vgpr = base + words * i;
     std::memset(w->vgpr, 0, used * 4);
     if (agprs) std::memset(w->vgpr + 256 * lanes, 0, used * 4);
-    w->agpr_base = agprs ? 256 : 0;
     w->lanes = lanes;
     InitWave(launch, *group, i, w.get());
     group->waves.push_back(std::move(w));

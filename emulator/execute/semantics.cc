@@ -12,12 +12,23 @@ namespace {
 
 using Table = std::unordered_map<std::string_view, const Semantic*>;
 
-// CERBERUS_EMU_ISA=base: as on a host without them, for tests of that code.
-bool HostHasAvx2() {
-  const char* const wanted = std::getenv("CERBERUS_EMU_ISA");
-  if (wanted != nullptr && std::string_view(wanted) == "base") return false;
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-         __builtin_cpu_supports("f16c");
+enum class Isa { kBase, kV3, kV4 };
+
+// CERBERUS_EMU_ISA=base or v3: as on a host without more, for tests of that
+// code.
+Isa HostIsa() {
+  const char* const variable = std::getenv("CERBERUS_EMU_ISA");
+  const std::string_view wanted = variable == nullptr ? "" : variable;
+  const bool v3 = __builtin_cpu_supports("x86-64-v3");
+  if (wanted == "base" || !v3) return Isa::kBase;
+  const bool v4 = __builtin_cpu_supports("x86-64-v4");
+  return wanted == "v3" || !v4 ? Isa::kV3 : Isa::kV4;
+}
+
+template <typename T>
+T ForHost(T base, T v3, T v4) {
+  static const Isa isa = HostIsa();
+  return isa == Isa::kV4 ? v4 : isa == Isa::kV3 ? v3 : base;
 }
 
 Table MakeTable() {
@@ -29,32 +40,29 @@ Table MakeTable() {
   add(SaluFlowRows());
   add(GwsRows());
   add(CrossLaneRows());
-  if (HostHasAvx2()) {
-    add(v3::ValuIntRows());
-    add(v3::ValuFloatRows());
-    add(v3::ValuCompareRows());
-    add(v3::ValuConvertRows());
-    add(v3::ValuPackedRows());
-  } else {
-    add(base::ValuIntRows());
-    add(base::ValuFloatRows());
-    add(base::ValuCompareRows());
-    add(base::ValuConvertRows());
-    add(base::ValuPackedRows());
-  }
+  add(ForHost(base::ValuIntRows, v3::ValuIntRows, v4::ValuIntRows)());
+  add(ForHost(base::ValuFloatRows, v3::ValuFloatRows, v4::ValuFloatRows)());
+  add(ForHost(base::ValuCompareRows, v3::ValuCompareRows,
+              v4::ValuCompareRows)());
+  add(ForHost(base::ValuConvertRows, v3::ValuConvertRows,
+              v4::ValuConvertRows)());
+  add(ForHost(base::ValuPackedRows, v3::ValuPackedRows, v4::ValuPackedRows)());
   return t;
 }
 
 }  // namespace
 
 MatrixSum HostMatrixSum(bool f64) {
-  static const bool avx2 = HostHasAvx2();
-  if (avx2) return f64 ? v3::MatrixSumF64 : v3::MatrixSumF32;
-  return f64 ? base::MatrixSumF64 : base::MatrixSumF32;
+  return f64 ? ForHost(base::MatrixSumF64, v3::MatrixSumF64, v4::MatrixSumF64)
+             : ForHost(base::MatrixSumF32, v3::MatrixSumF32, v4::MatrixSumF32);
+}
+
+MatrixRuns HostMatrixRuns() {
+  return ForHost(base::MultiplyRuns, v3::MultiplyRuns, v4::MultiplyRuns);
 }
 
 const LaneMemory& host_lane_memory =
-    HostHasAvx2() ? v3::kLaneMemory : base::kLaneMemory;
+    *ForHost(&base::kLaneMemory, &v3::kLaneMemory, &v4::kLaneMemory);
 
 const Semantic* FindSemantic(std::string_view mnemonic, Gen gen) {
   static const Table table = MakeTable();

@@ -26,12 +26,15 @@ namespace cerberus::emulator {
 struct LaneArgs {
   u32* d = nullptr;      // destination rows
   const u32* s[4] = {};  // source rows
+  u32 shift[4] = {};     // 16-bit sources: 16 for the upper half
   // All-ones where the lane's result is written; null: everywhere.
   const u32* mask = nullptr;
   u32 n = 32;  // lanes: 32 or 64
   const Mode* mode = nullptr;
-  u32* flag = nullptr;  // per lane: carry-out or comparison, 0 or ~0
+  u64* flag = nullptr;  // carry-outs or comparisons, a bit for each lane
   const Op* op = nullptr;
+  // 16-bit results: how far up they go, and what stays of the destination.
+  u32 up = 0, keep = 0;
 };
 
 // What a lambda may ask for beside its operands.
@@ -126,14 +129,14 @@ CERBERUS_EMU_INLINE T LoadElement(u16 h, const LaneMode& mode) {
 }
 
 template <typename T>
-CERBERUS_EMU_INLINE T LoadLane(const u32* s, u32 i, u32 n,
+CERBERUS_EMU_INLINE T LoadLane(const u32* s, u32 i, u32 n, u32 shift,
                                const LaneMode& mode) {
   if constexpr (std::is_same_v<T, bool>) {
     return s[i] != 0;
   } else if constexpr (std::is_same_v<T, H>) {
-    return LoadHalf(s[i], mode);
+    return LoadHalf(s[i] >> shift, mode);
   } else if constexpr (std::is_same_v<T, B>) {
-    return B{Bf16ToFloat(static_cast<u16>(s[i]))};
+    return B{Bf16ToFloat(static_cast<u16>(s[i] >> shift))};
   } else if constexpr (std::is_same_v<T, Pk>) {
     return Pk{s[i]};
   } else if constexpr (sizeof(T) == 8) {
@@ -141,7 +144,7 @@ CERBERUS_EMU_INLINE T LoadLane(const u32* s, u32 i, u32 n,
   } else if constexpr (sizeof(T) == 4) {
     return std::bit_cast<T>(s[i]);
   } else {
-    return static_cast<T>(s[i]);
+    return static_cast<T>(s[i] >> shift);
   }
 }
 
@@ -200,186 +203,13 @@ CERBERUS_EMU_INLINE void BlendRow(u32* __restrict d, const u32* __restrict out,
   for (u32 i = 0; i < n; ++i) d[i] = (out[i] & mask[i]) | (d[i] & ~mask[i]);
 }
 
-template <typename Sig>
-struct LaneSig;
-template <typename R, typename... A>
-struct LaneSig<R (*)(A...)> {
-  using Result = R;
-  static constexpr bool kCx = false;
-  static constexpr int kCount = sizeof...(A);
-  static constexpr Type kTypes[5] = {TypeOf<A>()...};
-  template <auto F>
-  static R Call(const LaneArgs& a, const LaneMode& mode, u32 i, u32 n) {
-    return CallWith<F>(a, mode, i, n, std::make_index_sequence<sizeof...(A)>());
-  }
-  template <auto F, std::size_t... I>
-  static R CallWith(const LaneArgs& a, const LaneMode& mode, u32 i, u32 n,
-                    std::index_sequence<I...>) {
-    return F(LoadLane<A>(a.s[I], i, n, mode)...);
-  }
-  template <auto F, std::size_t... I>
-  static R CallPacked(const u16 (*rows)[128], const Op&, const LaneMode& mode,
-                      u32 i, u32, std::index_sequence<I...>) {
-    return F(LoadElement<A>(rows[I][i], mode)...);
-  }
-};
-template <typename R, typename... A>
-struct LaneSig<R (*)(const Cx&, A...)> {
-  using Result = R;
-  static constexpr int kCount = sizeof...(A);
-  static constexpr Type kTypes[5] = {TypeOf<A>()...};
-  template <auto F>
-  static R Call(const LaneArgs& a, const LaneMode& mode, u32 i, u32 n) {
-    return CallWith<F>(a, mode, i, n, std::make_index_sequence<sizeof...(A)>());
-  }
-  template <auto F, std::size_t... I>
-  static R CallWith(const LaneArgs& a, const LaneMode& mode, u32 i, u32 n,
-                    std::index_sequence<I...>) {
-    return F(Cx{mode, i, n, *a.op}, LoadLane<A>(a.s[I], i, n, mode)...);
-  }
-  template <auto F, std::size_t... I>
-  static R CallPacked(const u16 (*rows)[128], const Op& op,
-                      const LaneMode& mode, u32 i, u32 n,
-                      std::index_sequence<I...>) {
-    return F(Cx{mode, i / 2, n, op}, LoadElement<A>(rows[I][i], mode)...);
-  }
-};
-
-CERBERUS_EMU_INLINE bool IsNanResult(float v) { return v != v; }
-CERBERUS_EMU_INLINE bool IsNanResult(double v) { return v != v; }
-CERBERUS_EMU_INLINE bool IsNanResult(H v) { return v.v != v.v; }
-
-template <auto F>
-constexpr bool UsesHalves() {
-  using Sig = LaneSig<decltype(+F)>;
-  for (const Type t : Sig::kTypes) {
-    if (t == Type::kF16) return true;
-  }
-  return std::is_same_v<typename Sig::Result, H>;
-}
-
-// What most code runs under, as far as f16 is concerned.
-inline bool PlainHalves(const Mode& m) {
-  return m.round64 == kNearest && m.round32 == kNearest && m.denorm64 == 3 &&
-         !m.fp16_ovfl;
-}
-
-template <bool plain, bool any_nan>
-CERBERUS_EMU_INLINE LaneMode Known(const Mode& m) {
-  LaneMode mode;
-  static_cast<Mode&>(mode) = m;
-  if constexpr (plain) {
-    mode.round64 = mode.round32 = kNearest;
-    mode.denorm64 = 3;
-    mode.fp16_ovfl = false;
-    mode.plain = true;
-  }
-  mode.any_nan = any_nan;
-  return mode;
-}
-
-// One pass over the lanes. False if `F`, being the quick way of an
-// instruction, is not to be believed: a result is a NaN.
-template <auto F, bool quick, bool plain>
-CERBERUS_EMU_INLINE bool RunLanes(const LaneArgs& a, const Mode& m, u32 n,
-                                  u32* out, u32* flag) {
-  using Sig = LaneSig<decltype(+F)>;
-  using R = typename Sig::Result;
-  const LaneMode mode = Known<plain, quick>(m);
-  u32 nans = 0;
-  for (u32 i = 0; i < n; ++i) {
-    const R r = Sig::template Call<F>(a, mode, i, n);
-    if constexpr (quick) nans |= IsNanResult(r) ? 1u : 0u;
-    if constexpr (std::is_same_v<R, bool>) {
-      flag[i] = r ? ~0u : 0u;
-    } else if constexpr (IsWith<R>::value) {
-      flag[i] = r.flag ? ~0u : 0u;
-      PutLane(out, i, n, r.value, mode);
-    } else {
-      PutLane(out, i, n, r, mode);
-    }
-  }
-  return nans == 0;
-}
-
-// The same on both halves of every word (VOP3P): on twice as many elements,
-// whose order does not matter.
-template <auto F, bool quick, bool plain>
-CERBERUS_EMU_INLINE bool RunHalves(const LaneArgs& a, const Mode& m, u32 n,
-                                   u32* out, u32*) {
-  using Sig = LaneSig<decltype(+F)>;
-  constexpr int kCount = Sig::kCount;
-  const LaneMode mode = Known<plain, quick>(m);
-  alignas(64) u16 rows[kCount][128];
-  alignas(64) u16 result[128];
-  for (int k = 0; k < kCount; ++k) CopyRow(rows[k], a.s[k], n);
-  u32 nans = 0;
-  for (u32 i = 0; i < 2 * n; ++i) {
-    const auto r = Sig::template CallPacked<F>(
-        rows, *a.op, mode, i, n, std::make_index_sequence<kCount>());
-    if constexpr (quick) nans |= IsNanResult(r) ? 1u : 0u;
-    result[i] = ElementBits(r, mode);
-  }
-  CopyRow(out, result, n);
-  return nans == 0;
-}
-
-template <auto F, bool quick, bool plain, bool packed>
-CERBERUS_EMU_INLINE bool RunPass(const LaneArgs& a, const Mode& m, u32 n,
-                                 u32* out, u32* flag) {
-  if constexpr (packed) return RunHalves<F, quick, plain>(a, m, n, out, flag);
-  else return RunLanes<F, quick, plain>(a, m, n, out, flag);
-}
-
-// The results go to rows of their own first: a destination may be a source
-// too, and the compiler vectorises a loop only if it sees that its stores
-// change none of its loads.
-template <auto F, auto Quick = nullptr, bool packed = false>
-void LaneLoop(const LaneArgs& args) {
-  using Sig = LaneSig<decltype(+F)>;
-  using R = typename Sig::Result;
-  constexpr bool kQuick = !std::is_null_pointer_v<decltype(Quick)>;
-  const LaneArgs a = args;
-  const Mode mode = *args.mode;
-  const u32 n = a.n;
-  __builtin_assume(n == 32 || n == 64);
-  alignas(64) u32 out[128];
-  alignas(64) u32 flag[64];
-  constexpr bool kFlagOnly = std::is_same_v<R, bool>;
-  bool done = false;
-  if constexpr (UsesHalves<F>()) {
-    if (PlainHalves(mode)) {
-      if constexpr (kQuick) {
-        done = RunPass<Quick, true, true, packed>(a, mode, n, out, flag);
-      } else {
-        done = RunPass<F, false, true, packed>(a, mode, n, out, flag);
-      }
-    }
-  } else if constexpr (kQuick) {
-    done = RunPass<Quick, true, false, packed>(a, mode, n, out, flag);
-  }
-  if (!done) RunPass<F, false, false, packed>(a, mode, n, out, flag);
-  if constexpr (kFlagOnly || IsWith<R>::value) {
-    CopyRow(a.flag, flag, n);
-  }
-  if constexpr (!kFlagOnly) {
-    BlendRow(a.d, out, a.mask, n);
-    constexpr bool kWide = [] {
-      if constexpr (IsWith<R>::value) {
-        return sizeof(typename IsWith<R>::Value) == 8;
-      } else {
-        return sizeof(R) == 8;
-      }
-    }();
-    if constexpr (kWide) BlendRow(a.d + n, out + n, a.mask, n);
-  }
-}
-
 // What decode.cc must know of an instruction.
 struct Semantic {
   LaneFn fn = nullptr;
   LaneFn clamp = nullptr;     // saturating variant of an integer instruction
   Handler handler = nullptr;  // instructions with a handler of their own
+  Handler plain = nullptr;    // the instruction without modifiers
+  Handler plain_clamp = nullptr;
   Type dst = Type::kNone;
   bool flag = false;  // writes a lane mask
   Type src[4] = {};
@@ -403,132 +233,28 @@ enum RowFlags : u32 {
   kRowNoMods = 1024,
 };
 
-// What the operands and the result of a lambda say.
-template <auto F>
-constexpr Semantic Describe(LaneFn fn, u32 flags) {
-  using Sig = LaneSig<decltype(+F)>;
-  using R = typename Sig::Result;
-  Semantic s;
-  s.fn = fn;
-  s.nsrc = Sig::kCount;
-  bool f32 = false, f64 = false;
-  for (int i = 0; i < Sig::kCount; ++i) {
-    s.src[i] = Sig::kTypes[i];
-  }
-  if constexpr (std::is_same_v<R, bool>) {
-    s.dst = Type::kNone;
-    s.flag = true;
-  } else if constexpr (IsWith<R>::value) {
-    s.dst = TypeOf<typename IsWith<R>::Value>();
-    s.flag = true;
-  } else {
-    s.dst = TypeOf<R>();
-  }
-  for (int i = -1; i < Sig::kCount; ++i) {
-    const Type t = i < 0 ? s.dst : s.src[i];
-    if (t == Type::kF32 || t == Type::kBf16) f32 = true;
-    if (t == Type::kF64 || t == Type::kF16) f64 = true;
-  }
-  // A conversion rounds as its result says; arithmetic has one width.
-  if (s.dst == Type::kF32) s.env = Env::kF32;
-  else if (s.dst == Type::kF64 || s.dst == Type::kF16) s.env = Env::kF64;
-  else if (f64) s.env = Env::kF64;
-  else if (f32) s.env = Env::kF32;
-  s.klass = (flags & kRowTrans) != 0 ? OpClass::kTranscendental
-            : s.dst == Type::kF64    ? OpClass::kValuF64
-                                     : OpClass::kValu;
-  if ((flags & kRowTrans) != 0) s.env = Env::kNearest;
-  s.flags = flags;
-  return s;
-}
-
-template <auto F>
-constexpr Semantic Lanes(u32 flags = 0) {
-  return Describe<F>(&LaneLoop<F>, flags);
-}
-
-// An integer instruction whose clamp bit saturates.
-template <auto F, auto Saturating>
-constexpr Semantic Lanes2(u32 flags = 0) {
-  Semantic s = Lanes<F>(flags);
-  s.clamp = &LaneLoop<Saturating>;
-  return s;
-}
-
-// VOP3P: the lambda is about one half.
-template <auto F>
-constexpr Semantic Packed(u32 flags = 0) {
-  return Describe<F>(&LaneLoop<F, nullptr, true>, flags | kRowPacked);
-}
-template <auto F, auto Saturating>
-constexpr Semantic Packed2(u32 flags = 0) {
-  Semantic s = Packed<F>(flags);
-  s.clamp = &LaneLoop<Saturating, nullptr, true>;
-  return s;
-}
-
-// Arithmetic whose result is a NaN whenever an operand is one (AddOp and the
-// like in float_math.h): which NaN it is, is only looked after if there is one.
-template <typename What>
-struct OnHalves {
-  template <typename... T> static H Quick(T... v) {
-    return H{What::Quick(v.v...)};
-  }
-  template <typename... T> static H Exact(T... v) {
-    return H{What::Exact(v.v...)};
-  }
-};
-// `static`: the lambdas belong to the file, which is compiled for two ISAs.
-template <typename What, typename... T>
-static constexpr Semantic Arith(u32 flags = 0) {
-  constexpr auto exact = [](T... v) { return What::Exact(v...); };
-  constexpr auto quick = [](T... v) { return What::Quick(v...); };
-  return Describe<exact>(&LaneLoop<exact, quick>, flags);
-}
-template <typename What, typename... T>
-static constexpr Semantic ArithPacked(u32 flags = 0) {
-  constexpr auto exact = [](T... v) { return What::Exact(v...); };
-  constexpr auto quick = [](T... v) { return What::Quick(v...); };
-  return Describe<exact>(&LaneLoop<exact, quick, true>, flags | kRowPacked);
-}
-
-// A fused multiply-add of f16 (FmaHalfOp), which must know how the host rounds.
-template <typename What, bool packed = false>
-static constexpr Semantic FmaHalves(u32 flags = 0) {
-  constexpr auto exact = [](const Cx& cx, H a, H b, H c) {
-    return H{What::Exact(a.v, b.v, c.v, cx.mode.round64)};
-  };
-  constexpr auto quick = [](H a, H b, H c) {
-    return H{What::Quick(a.v, b.v, c.v)};
-  };
-  return Describe<exact>(&LaneLoop<exact, quick, packed>,
-                         flags | (packed ? kRowPacked : 0));
-}
-
 struct Row {
   const char* name;
   Semantic semantic;
 };
 
-// The tables, one per file; `v3` variants are compiled for AVX2 and FMA.
+// The tables, one per file; those of the lane loops for each ISA of the host.
 std::span<const Row> SaluRows();
 std::span<const Row> SaluFlowRows();
 std::span<const Row> GwsRows();
 std::span<const Row> CrossLaneRows();
-namespace base {
-std::span<const Row> ValuIntRows();
-std::span<const Row> ValuFloatRows();
-std::span<const Row> ValuCompareRows();
-std::span<const Row> ValuConvertRows();
-std::span<const Row> ValuPackedRows();
-}  // namespace base
-namespace v3 {
-std::span<const Row> ValuIntRows();
-std::span<const Row> ValuFloatRows();
-std::span<const Row> ValuCompareRows();
-std::span<const Row> ValuConvertRows();
-std::span<const Row> ValuPackedRows();
-}  // namespace v3
+#define CERBERUS_EMU_ROWS(isa)            \
+  namespace isa {                         \
+  std::span<const Row> ValuIntRows();     \
+  std::span<const Row> ValuFloatRows();   \
+  std::span<const Row> ValuCompareRows(); \
+  std::span<const Row> ValuConvertRows(); \
+  std::span<const Row> ValuPackedRows();  \
+  }
+CERBERUS_EMU_ROWS(base)  // any x86-64
+CERBERUS_EMU_ROWS(v3)    // AVX2, FMA, F16C
+CERBERUS_EMU_ROWS(v4)    // AVX-512 as in x86-64-v4
+#undef CERBERUS_EMU_ROWS
 
 // The row of a mnemonic (without encoding suffix), or null.
 const Semantic* FindSemantic(std::string_view mnemonic, Gen gen);

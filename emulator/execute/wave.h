@@ -110,7 +110,6 @@ struct Wave {
   u32 scc = 0;
   u32* vgpr = nullptr;  // register r of lane l: vgpr[r * lanes + l]
   u32 vgpr_count = 256;
-  u32 agpr_base = 0;  // row of a0; 0: no accumulation registers
   Mode mode;
   Gen gen = Gen::kGfx11;
   Program* program = nullptr;
@@ -151,9 +150,8 @@ struct Wave {
   u32 mxcsr = kMxcsrDefault;
 
   u32* Row(u32 reg) { return vgpr + static_cast<std::size_t>(reg) * lanes; }
-  u32* Vgpr(const Operand& o) {
-    return Row(o.reg < 256 ? o.reg : agpr_base + o.reg - 256u);
-  }
+  // CDNA's accumulation registers stand behind the others.
+  u32* Vgpr(const Operand& o) { return Row(o.reg); }
   u64 LaneBits() const { return lanes == 64 ? ~u64{0} : 0xffffffffu; }
   u64 S64(u32 slot) const {
     return sgpr[slot] | static_cast<u64>(sgpr[slot + 1]) << 32;

@@ -1,9 +1,8 @@
 #include "emulator/vector/valu.h"
 
-#include <emmintrin.h>
-
 #include <cmath>
 
+#include "emulator/access/lane_memory.h"
 #include "emulator/execute/host_env.h"
 #include "emulator/vector/float_math.h"
 
@@ -135,15 +134,6 @@ void WriteRows(const u32* out, const u32* mask, u32* d, u32 n, int rows) {
   }
 }
 
-void WriteFlag(Wave& w, const Op& op, u64 bits) {
-  if ((op.flags & kFlagWritesExec) != 0) {
-    w.SetExec(bits);
-    if (op.sdst.sgpr()) w.SetMaskAt(op.sdst.reg, bits);
-  } else if (op.sdst.reg != kNull) {
-    w.SetMaskAt(op.sdst.reg, bits);
-  }
-}
-
 }  // namespace
 
 alignas(64) constexpr auto kLaneBit = [] {
@@ -151,16 +141,6 @@ alignas(64) constexpr auto kLaneBit = [] {
   for (u32 i = 0; i < 32; ++i) a[i] = 1u << i;
   return a;
 }();
-
-u64 PackMask(const u32* row, u32 n) {
-  u64 bits = 0;
-  for (u32 i = 0; i < n; i += 4) {
-    const __m128 v = _mm_castsi128_ps(
-        _mm_loadu_si128(reinterpret_cast<const __m128i*>(row + i)));
-    bits |= static_cast<u64>(_mm_movemask_ps(v)) << i;
-  }
-  return bits;
-}
 
 void ExpandMask(u64 bits, u32* row, u32 n) {
   for (u32 at = 0; at < n; at += 32) {
@@ -205,7 +185,7 @@ void PrepareDpp(Dpp* dpp, u32 lanes) {
   for (u32 i = 0; i < lanes; ++i) {
     const int from =
         DppSource(*dpp, static_cast<int>(i), static_cast<int>(lanes));
-    dpp->source[i] = from < 0 ? 0 : static_cast<u8>(from);
+    dpp->source[i] = from < 0 ? 0 : static_cast<u32>(from);
     if (from >= 0) dpp->valid |= u64{1} << i;
     // row_bcast only writes the rows behind the one it reads.
     if (dpp->kind == DppKind::kDpp8 ||
@@ -221,7 +201,7 @@ void PrepareDpp(Dpp* dpp, u32 lanes) {
 void ApplyDpp(const Dpp& dpp, u64 exec, u32 lanes, const u32* in, u32* out,
               u64* write) {
   const u64 all = lanes == 64 ? ~u64{0} : 0xffffffff;
-  for (u32 i = 0; i < lanes; ++i) out[i] = in[dpp.source[i]];
+  host_lane_memory.pull(in, dpp.source.data(), lanes, out);
   u64 valid = dpp.valid & all;
   if (!dpp.fi && exec != all) {
     for (u32 i = 0; i < lanes; ++i) {
@@ -237,38 +217,6 @@ void ApplyDpp(const Dpp& dpp, u64 exec, u32 lanes, const u32* in, u32* out,
 }
 
 void ExecNop(Wave&, const Op&) {}
-
-void ExecLanes(Wave& w, const Op& op) {
-  if (op.env != Env::kNone) ApplyEnv(w, op.env);
-  alignas(64) u32 buffer[4][2 * kMaxLanes];
-  LaneArgs a;
-  a.n = w.lanes;
-  a.mode = &w.mode;
-  a.op = &op;
-  for (int k = 0; k < op.nsrc; ++k) {
-    a.s[k] = SourceRow(w, op.src[k], buffer[k]);
-  }
-  a.mask = w.LaneMask();
-  a.d = w.Vgpr(op.dst);
-  op.fn(a);
-}
-
-// A 16-bit result and no modifiers.
-void ExecHalf(Wave& w, const Op& op) {
-  if (op.env != Env::kNone) ApplyEnv(w, op.env);
-  alignas(64) u32 buffer[4][2 * kMaxLanes];
-  alignas(64) u32 out[kMaxLanes];
-  LaneArgs a;
-  a.n = w.lanes;
-  a.mode = &w.mode;
-  a.op = &op;
-  for (int k = 0; k < op.nsrc; ++k) {
-    a.s[k] = SourceRow(w, op.src[k], buffer[k]);
-  }
-  a.d = out;
-  op.fn(a);
-  WriteHalf(op, out, w.ExecMask(), w.Vgpr(op.dst), w.lanes);
-}
 
 // DPP on the first source and no other modifiers.
 void ExecDpp(Wave& w, const Op& op) {
@@ -298,29 +246,11 @@ void ExecDpp(Wave& w, const Op& op) {
   op.fn(a);
 }
 
-void ExecFlag(Wave& w, const Op& op) {
-  if (op.env != Env::kNone) ApplyEnv(w, op.env);
-  alignas(64) u32 buffer[3][2 * kMaxLanes];
-  alignas(64) u32 flag[kMaxLanes];
-  LaneArgs a;
-  a.n = w.lanes;
-  a.mode = &w.mode;
-  a.op = &op;
-  for (int k = 0; k < op.nsrc; ++k) {
-    a.s[k] = SourceRow(w, op.src[k], buffer[k]);
-  }
-  a.mask = w.LaneMask();
-  a.flag = flag;
-  if (op.dst.vgpr()) a.d = w.Vgpr(op.dst);
-  op.fn(a);
-  WriteFlag(w, op, PackMask(flag, w.lanes) & w.Exec());
-}
-
 void ExecFull(Wave& w, const Op& op) {
   if (op.env != Env::kNone) ApplyEnv(w, op.env);
   alignas(64) u32 buffer[4][2 * kMaxLanes];
   alignas(64) u32 out[2 * kMaxLanes];
-  alignas(64) u32 flag[kMaxLanes];
+  u64 flag = 0;
   const u32 n = w.lanes;
   const u64 exec = w.Exec();
   u64 write = exec;
@@ -355,10 +285,10 @@ void ExecFull(Wave& w, const Op& op) {
     a.s[k] = row;
   }
   a.d = out;
-  a.flag = flag;
+  a.flag = &flag;
   if (op.dst.kind == Kind::kNone) {
     op.fn(a);
-    WriteFlag(w, op, PackMask(flag, n) & write);
+    WriteFlag(w, op, flag & write);
     return;
   }
   op.fn(a);
@@ -367,7 +297,7 @@ void ExecFull(Wave& w, const Op& op) {
     Finish(w, op, type, out, n);
   }
   if (op.sdst.kind != Kind::kNone) {
-    WriteFlag(w, op, PackMask(flag, n) & write);
+    WriteFlag(w, op, flag & write);
   }
   if (op.dst.sgpr()) {  // gfx12's v_s_*: one value for the wave
     w.sgpr[op.dst.reg] = out[0];
@@ -526,6 +456,13 @@ void ExecMix(Wave& w, const Op& op) {
   } else {
     WriteRows(out, mask, w.Vgpr(op.dst), n, 1);
   }
+}
+
+// Where Y does not read what X writes.
+void ExecVopdInTurn(Wave& w, const Op& op) {
+  op.first(w, op);
+  const Op& y = *op.second;
+  y.handler.load(std::memory_order_relaxed)(w, y);
 }
 
 // Both halves read their sources before either writes (RDNA3 ISA, section

@@ -7,9 +7,8 @@
 // the rows, in the first way of these that the instruction allows; decoding
 // chooses, once:
 //
-//   ExecLanes   registers in, registers out: the loop works on them in place
-//   ExecFlag    the same, with a bit for each lane as its result
-//   ExecHalf    half of a register is read or written
+//   the row's own (lane_loop.h)    nothing but registers, halves and numbers:
+//               the loop stands in the handler and works on them in place
 //   ExecDpp     the first source comes from other lanes
 //   ExecPacked, ExecPacked32, ExecMix, ExecVopd    encodings of their own
 //   ExecFull    anything: sources are copied, changed by their modifiers, and
@@ -26,22 +25,27 @@
 
 namespace cerberus::emulator {
 
-// No modifiers; writes VGPRs only.
-void ExecLanes(Wave& w, const Op& op);
-void ExecHalf(Wave& w, const Op& op);
 void ExecDpp(Wave& w, const Op& op);
-// Writes a lane mask (comparison, carry-out), no modifiers.
-void ExecFlag(Wave& w, const Op& op);
 // Everything: DPP, SDWA, op_sel, neg, abs, omod, clamp, scalar results.
 void ExecFull(Wave& w, const Op& op);
 void ExecPacked(Wave& w, const Op& op);
 void ExecPacked32(Wave& w, const Op& op);
 void ExecMix(Wave& w, const Op& op);
 void ExecVopd(Wave& w, const Op& op);
+void ExecVopdInTurn(Wave& w, const Op& op);
 void ExecNop(Wave& w, const Op& op);
 
-// One bit per lane of a row of 0 and all-ones.
-u64 PackMask(const u32* row, u32 n);
+// An instruction's lane mask goes where it says.
+CERBERUS_EMU_INLINE void WriteFlag(Wave& w, const Op& op, u64 bits) {
+  if ((op.flags & kFlagWritesExec) != 0) {
+    w.SetExec(bits);
+    if (op.sdst.sgpr()) w.SetMaskAt(op.sdst.reg, bits);
+  } else if (op.sdst.reg != kNull) {
+    w.SetMaskAt(op.sdst.reg, bits);
+  }
+}
+
+// A row of 0 and all-ones from one bit a lane.
 void ExpandMask(u64 bits, u32* row, u32 n);
 // The lanes a DPP control reads from; -1 where there is none.
 int DppSource(const Dpp& dpp, int lane, int lanes);

@@ -1,6 +1,6 @@
 // Vector comparisons (v_cmp_*, and v_cmpx_* which decode.cc maps to them).
-#include "emulator/execute/semantics.h"
 #include "emulator/vector/float_math.h"
+#include "emulator/vector/lane_loop.h"
 
 namespace cerberus::emulator::CERBERUS_EMU_ISA {
 namespace {

@@ -1,6 +1,6 @@
 // Conversions between number formats.
-#include "emulator/execute/semantics.h"
 #include "emulator/vector/float_math.h"
+#include "emulator/vector/lane_loop.h"
 
 namespace cerberus::emulator::CERBERUS_EMU_ISA {
 namespace {

@@ -1,11 +1,11 @@
 // Integer vector instructions: RDNA3 ISA, sections 16.7 to 16.11, and the
 // sections of the same instructions in the RDNA2, RDNA4 and CDNA3 manuals.
 //
-// This file is compiled twice, for the oldest x86-64 and for AVX2; the macro
-// names the namespace.
+// This file is compiled once for each ISA of the host (CMakeLists.txt); the
+// macro names the namespace.
 #include <bit>
 
-#include "emulator/execute/semantics.h"
+#include "emulator/vector/lane_loop.h"
 
 namespace cerberus::emulator::CERBERUS_EMU_ISA {
 namespace {

@@ -2,8 +2,8 @@
 //
 // A packed row holds the meaning of one half. Dot products take the packed
 // words as they are, with VOP3P's modifiers applied to the halves.
-#include "emulator/execute/semantics.h"
 #include "emulator/vector/float_math.h"
+#include "emulator/vector/lane_loop.h"
 
 namespace cerberus::emulator::CERBERUS_EMU_ISA {
 namespace {
@@ -96,8 +96,8 @@ constexpr Row kRows[] = {
     {"v_pk_min_u16", Packed<[](u16 a, u16 b) { return Min(a, b); }>()},
     {"v_pk_add_f16", ArithPacked<OnHalves<AddOp>, H, H>()},
     {"v_pk_mul_f16", ArithPacked<OnHalves<MulOp>, H, H>()},
-    {"v_pk_fma_f16", FmaHalves<FmaHalfOp, true>()},
-    {"v_pk_fmac_f16", FmaHalves<FmaHalfOp, true>(kRowTied)},
+    {"v_pk_fma_f16", FmaHalves<FmaHalfOp, Walk::kPacked>()},
+    {"v_pk_fmac_f16", FmaHalves<FmaHalfOp, Walk::kPacked>(kRowTied)},
     {"v_pk_min_f16", Packed<[](const Cx& cx, H a, H b) {
        return H{MinF(a.v, b.v, cx.mode.ieee)};
      }>()},
@@ -119,9 +119,9 @@ constexpr Row kRows[] = {
        return H{MaximumF(MaximumF(a.v, b.v), c.v)};
      }>()},
 
-    {"v_pk_add_f32", Arith<AddOp, float, float>(kRowPacked32)},
-    {"v_pk_mul_f32", Arith<MulOp, float, float>(kRowPacked32)},
-    {"v_pk_fma_f32", Arith<FmaOp, float, float, float>(kRowPacked32)},
+    {"v_pk_add_f32", ArithPairs<AddOp, float, float>()},
+    {"v_pk_mul_f32", ArithPairs<MulOp, float, float>()},
+    {"v_pk_fma_f32", ArithPairs<FmaOp, float, float, float>()},
 
     // Mixed precision: valu.cc has turned each source into f32 already.
     {"v_fma_mix_f32",
