@@ -5,7 +5,6 @@
 // differs is where the elements lie in the registers; AMD's matrix instruction
 // calculator publishes the same layouts. Sums are made in the order of K, each
 // step fused and rounded to the accumulator's type.
-#include <array>
 #include <cmath>
 #include <vector>
 
@@ -13,84 +12,43 @@
 #include "emulator/device/launch.h"
 #include "emulator/execute/semantics.h"
 #include "emulator/vector/float_math.h"
-#include "emulator/vector/matrix_sum.h"
+#include "emulator/vector/matrix_op.h"
 
 namespace cerberus::emulator {
-namespace {
 
-enum class Element : u8 {
-  kF64,
-  kF32,
-  kXf32,
-  kF16,
-  kBf16,
-  kI8,
-  kI4,
-  kFp8,
-  kBf8,
-  kFp6,
-  kBf6,
-  kFp4,
-};
-enum class Result : u8 { kF64, kF32, kI32, kF16, kBf16 };
-enum class Family : u8 { kMfma, kWmma11, kWmma12 };
-
-int BitsOf(Element e) {
+int BitsOf(MatrixElement e) {
   switch (e) {
-    case Element::kF64: return 64;
-    case Element::kF32:
-    case Element::kXf32: return 32;
-    case Element::kF16:
-    case Element::kBf16: return 16;
-    case Element::kI8:
-    case Element::kFp8:
-    case Element::kBf8: return 8;
-    case Element::kFp6:
-    case Element::kBf6: return 6;
-    case Element::kI4:
-    case Element::kFp4: return 4;
+    case MatrixElement::kF64: return 64;
+    case MatrixElement::kF32:
+    case MatrixElement::kXf32: return 32;
+    case MatrixElement::kF16:
+    case MatrixElement::kBf16: return 16;
+    case MatrixElement::kI8:
+    case MatrixElement::kFp8:
+    case MatrixElement::kBf8: return 8;
+    case MatrixElement::kFp6:
+    case MatrixElement::kBf6: return 6;
+    case MatrixElement::kI4:
+    case MatrixElement::kFp4: return 4;
   }
   return 32;
 }
 
-struct Place {
-  u16 lane;
-  u16 index;  // element of the lane's registers
-};
-
-struct MatrixOp {
-  Family family = Family::kMfma;
-  int m = 0, n = 0, k = 0, blocks = 1;
-  Element a = Element::kF16, b = Element::kF16;
-  Result d = Result::kF32;
-  bool sparse = false;
-  bool scaled = false;
-  bool a_signed = true, b_signed = true, clamp = false;
-  bool fnuz = false;  // the 8-bit formats of gfx940
-  // gfx90a's f16 and bf16 instructions take denormals for zeros and make none
-  // (MIOpen documentation, "MI200 MFMA behavior specifics").
-  bool flush = false;
-  int cbsz = 0, abid = 0, blgp = 0, index_key = 0;
-  bool result_hi = false;  // gfx11: 16-bit results in the upper halves
-  Operand src_a, src_b, src_c, index, scale_a, scale_b;
-  int scale_a_byte = 0, scale_b_byte = 0;
-  // Where everything lies, worked out once (Prepare), block by block: A by
-  // row and depth, B by depth and column, D by row and column.
-  std::vector<Place> a_places, b_places, d_places;
-};
+namespace {
 
 struct TypeName {
   std::string_view name;
-  Element element;
+  MatrixElement element;
 };
 constexpr TypeName kTypeNames[] = {
-    {"xf32", Element::kXf32}, {"bf16", Element::kBf16}, {"f16", Element::kF16},
-    {"f32", Element::kF32},   {"f64", Element::kF64},   {"i8", Element::kI8},
-    {"iu8", Element::kI8},    {"iu4", Element::kI4},    {"fp8", Element::kFp8},
-    {"bf8", Element::kBf8},
+    {"xf32", MatrixElement::kXf32}, {"bf16", MatrixElement::kBf16},
+    {"f16", MatrixElement::kF16},   {"f32", MatrixElement::kF32},
+    {"f64", MatrixElement::kF64},   {"i8", MatrixElement::kI8},
+    {"iu8", MatrixElement::kI8},    {"iu4", MatrixElement::kI4},
+    {"fp8", MatrixElement::kFp8},   {"bf8", MatrixElement::kBf8},
 };
 
-bool ElementOf(std::string_view name, Element* e) {
+bool ElementOf(std::string_view name, MatrixElement* e) {
   for (const TypeName& t : kTypeNames) {
     if (t.name == name) {
       *e = t.element;
@@ -107,11 +65,11 @@ bool ParseShape(std::string_view s, MatrixOp* op, bool* f8f6f4) {
   const std::size_t first = s.find('_');
   if (first == std::string_view::npos) return false;
   const std::string_view result = s.substr(0, first);
-  if (result == "f64") op->d = Result::kF64;
-  else if (result == "f32") op->d = Result::kF32;
-  else if (result == "i32") op->d = Result::kI32;
-  else if (result == "f16") op->d = Result::kF16;
-  else if (result == "bf16") op->d = Result::kBf16;
+  if (result == "f64") op->d = MatrixResult::kF64;
+  else if (result == "f32") op->d = MatrixResult::kF32;
+  else if (result == "i32") op->d = MatrixResult::kI32;
+  else if (result == "f16") op->d = MatrixResult::kF16;
+  else if (result == "bf16") op->d = MatrixResult::kBf16;
   else return false;
   s.remove_prefix(first + 1);
   int* const dims[] = {&op->m, &op->n, &op->k};
@@ -167,31 +125,31 @@ double SmallFloat(u64 v, int exponent_bits, int mantissa_bits, int bias) {
          (e == 0 ? std::ldexp(m, 1 - bias) : std::ldexp(1 + m, e - bias));
 }
 
-double Value(u64 v, Element e, bool is_signed, bool fnuz) {
+double Value(u64 v, MatrixElement e, bool is_signed, bool fnuz) {
   switch (e) {
-    case Element::kF64: return F64(v);
-    case Element::kF32: return F32(static_cast<u32>(v));
+    case MatrixElement::kF64: return F64(v);
+    case MatrixElement::kF32: return F32(static_cast<u32>(v));
     // 19 bits of an f32 take part.
-    case Element::kXf32: return F32(static_cast<u32>(v) & 0xffffe000);
-    case Element::kF16: return HalfToFloat(static_cast<u16>(v));
-    case Element::kBf16: return Bf16ToFloat(static_cast<u16>(v));
-    case Element::kI8:
+    case MatrixElement::kXf32: return F32(static_cast<u32>(v) & 0xffffe000);
+    case MatrixElement::kF16: return HalfToFloat(static_cast<u16>(v));
+    case MatrixElement::kBf16: return Bf16ToFloat(static_cast<u16>(v));
+    case MatrixElement::kI8:
       return is_signed ? static_cast<i8>(v) : static_cast<double>(v & 255);
-    case Element::kI4:
+    case MatrixElement::kI4:
       return is_signed ? (static_cast<i32>(v << 28) >> 28)
                        : static_cast<double>(v & 15);
-    case Element::kFp8: return Fp8ToFloat(static_cast<u8>(v), {3, fnuz});
-    case Element::kBf8: return Fp8ToFloat(static_cast<u8>(v), {2, fnuz});
-    case Element::kFp6: return SmallFloat(v, 2, 3, 1);
-    case Element::kBf6: return SmallFloat(v, 3, 2, 3);
-    case Element::kFp4: return SmallFloat(v, 2, 1, 1);
+    case MatrixElement::kFp8: return Fp8ToFloat(static_cast<u8>(v), {3, fnuz});
+    case MatrixElement::kBf8: return Fp8ToFloat(static_cast<u8>(v), {2, fnuz});
+    case MatrixElement::kFp6: return SmallFloat(v, 2, 3, 1);
+    case MatrixElement::kBf6: return SmallFloat(v, 3, 2, 3);
+    case MatrixElement::kFp4: return SmallFloat(v, 2, 1, 1);
   }
   return 0;
 }
 
 // Zero of the same sign for what is smaller than the format's normal numbers.
-double Flushed(double v, Element e) {
-  return std::fabs(v) < (e == Element::kF16 ? 0x1p-14 : 0x1p-126)
+double Flushed(double v, MatrixElement e) {
+  return std::fabs(v) < (e == MatrixElement::kF16 ? 0x1p-14 : 0x1p-126)
              ? std::copysign(0.0, v)
              : v;
 }
@@ -210,33 +168,34 @@ u32 PatternLane(int blgp, u32 lane) {
   }
 }
 
-Place At(int lane, int index) {
+MatrixPlace At(int lane, int index) {
   return {static_cast<u16>(lane), static_cast<u16>(index)};
 }
 
 // Where row (or column) `i` at depth `k` of a block lies, if every lane holds
 // `per_lane` elements of one row.
-Place InputPlace(const MatrixOp& op, int rows, int i, int k, int block,
-                 int per_lane) {
-  if (op.family == Family::kWmma11) return At(i, k);
-  if (op.a == Element::kF64) {
+MatrixPlace InputPlace(const MatrixOp& op, int rows, int i, int k, int block,
+                       int per_lane) {
+  if (op.family == MatrixFamily::kWmma11) return At(i, k);
+  if (op.a == MatrixElement::kF64) {
     // One element a lane: K counts groups of 16 lanes.
     return At(i + rows * block + 16 * k, 0);
   }
   return At(i + rows * (k / per_lane) + rows * block, k % per_lane);
 }
 
-Place OutputPlace(const MatrixOp& op, int i, int j, int block, u32 lanes) {
+MatrixPlace OutputPlace(const MatrixOp& op, int i, int j, int block,
+                        u32 lanes) {
   const int groups = static_cast<int>(lanes) / 16;
   switch (op.family) {
-    case Family::kWmma11: return At(16 * (i % groups) + j, i / groups);
-    case Family::kWmma12: {
+    case MatrixFamily::kWmma11: return At(16 * (i % groups) + j, i / groups);
+    case MatrixFamily::kWmma12: {
       const int per = 16 / groups;
       return At(16 * (i / per) + j, i % per);
     }
-    case Family::kMfma: break;
+    case MatrixFamily::kMfma: break;
   }
-  if (op.d == Result::kF64) {
+  if (op.d == MatrixResult::kF64) {
     if (op.m == 4) return At(16 * i + 4 * block + j, 0);
     return At(16 * (i % 4) + j, i / 4);
   }
@@ -273,7 +232,7 @@ double ScaleOf(u32 word, int byte) {
 int DepthOfA(const MatrixOp& x) { return x.sparse ? x.k / 2 : x.k; }
 
 void Prepare(MatrixOp* x, int lanes) {
-  const bool gfx11 = x->family == Family::kWmma11;
+  const bool gfx11 = x->family == MatrixFamily::kWmma11;
   const int a_depth = DepthOfA(*x);
   // Elements of A and B that one lane holds.
   const int a_per = gfx11 ? x->k : x->m * a_depth * x->blocks / lanes;
@@ -286,14 +245,14 @@ void Prepare(MatrixOp* x, int lanes) {
     }
     for (int i = 0; i < x->m; ++i) {
       for (int k = 0; k < a_depth; ++k) {
-        Place p = InputPlace(*x, x->m, i, k, a_block, a_per);
+        MatrixPlace p = InputPlace(*x, x->m, i, k, a_block, a_per);
         p.lane = static_cast<u16>(p.lane & last);
         x->a_places.push_back(p);
       }
     }
     for (int k = 0; k < x->k; ++k) {
       for (int j = 0; j < x->n; ++j) {
-        Place p = InputPlace(*x, x->n, j, k, block, b_per);
+        MatrixPlace p = InputPlace(*x, x->n, j, k, block, b_per);
         p.lane = static_cast<u16>(PatternLane(x->blgp, p.lane & last) & last);
         x->b_places.push_back(p);
       }
@@ -308,32 +267,33 @@ void Prepare(MatrixOp* x, int lanes) {
 }
 
 // The elements at `places` as numbers.
-void Gather(const MatrixOp& x, const u32* rows, u32 n, const Place* places,
-            std::size_t count, Element e, bool is_signed, double* out) {
+void Gather(const MatrixOp& x, const u32* rows, u32 n,
+            const MatrixPlace* places, std::size_t count, MatrixElement e,
+            bool is_signed, double* out) {
   const int bits = BitsOf(e);
   switch (e) {
-    case Element::kF16:
+    case MatrixElement::kF16:
       for (std::size_t i = 0; i < count; ++i) {
-        const Place p = places[i];
+        const MatrixPlace p = places[i];
         out[i] = HalfToFloat(static_cast<u16>(rows[p.index / 2u * n + p.lane] >>
                                               (p.index % 2u * 16)));
       }
       break;
-    case Element::kBf16:
+    case MatrixElement::kBf16:
       for (std::size_t i = 0; i < count; ++i) {
-        const Place p = places[i];
+        const MatrixPlace p = places[i];
         out[i] = Bf16ToFloat(static_cast<u16>(rows[p.index / 2u * n + p.lane] >>
                                               (p.index % 2u * 16)));
       }
       break;
-    case Element::kF32:
+    case MatrixElement::kF32:
       for (std::size_t i = 0; i < count; ++i) {
         out[i] = F32(rows[places[i].index * n + places[i].lane]);
       }
       break;
     default:
       for (std::size_t i = 0; i < count; ++i) {
-        const Place p = places[i];
+        const MatrixPlace p = places[i];
         out[i] = Value(Extract(rows, n, p.lane, p.index, bits), e, is_signed,
                        x.fnuz);
       }
@@ -344,8 +304,8 @@ void Gather(const MatrixOp& x, const u32* rows, u32 n, const Place* places,
   }
 }
 
-void Scale(const u32* scales, int byte, const Place* places, std::size_t count,
-           double* out) {
+void Scale(const u32* scales, int byte, const MatrixPlace* places,
+           std::size_t count, double* out) {
   for (std::size_t i = 0; i < count; ++i) {
     out[i] *= ScaleOf(scales[places[i].lane], byte);
   }
@@ -357,14 +317,15 @@ void Negate(std::vector<double>* values) {
 
 // A sparse row holds two of every four elements; two bits of the index
 // register say which.
-void Spread(const MatrixOp& x, const u32* index, int a_per, const Place* places,
-            const std::vector<double>& packed, std::vector<double>* a) {
+void Spread(const MatrixOp& x, const u32* index, int a_per,
+            const MatrixPlace* places, const std::vector<double>& packed,
+            std::vector<double>* a) {
   std::fill(a->begin(), a->end(), 0.0);
   const int depth = DepthOfA(x), base = x.index_key * 2 * a_per;
   for (int i = 0; i < x.m; ++i) {
     for (int k = 0; k < depth; ++k) {
       const std::size_t from = static_cast<std::size_t>(i * depth + k);
-      const Place p = places[from];
+      const MatrixPlace p = places[from];
       const int at =
           4 * (k / 2) +
           static_cast<int>(index[p.lane] >> ((base + 2 * p.index) & 31) & 3);
@@ -374,9 +335,10 @@ void Spread(const MatrixOp& x, const u32* index, int a_per, const Place* places,
 }
 
 // The element of C, or its place in D, as bits.
-u64 InputBits(const MatrixOp& x, const u32* rows, u32 n, Place p, int d_bits) {
-  const bool half = x.d == Result::kF16 || x.d == Result::kBf16;
-  return half && x.family == Family::kWmma11
+u64 InputBits(const MatrixOp& x, const u32* rows, u32 n, MatrixPlace p,
+              int d_bits) {
+  const bool half = x.d == MatrixResult::kF16 || x.d == MatrixResult::kBf16;
+  return half && x.family == MatrixFamily::kWmma11
              ? Extract(rows, n, p.lane, 2 * p.index + x.result_hi, 16)
              : Extract(rows, n, p.lane, p.index, d_bits);
 }
@@ -385,35 +347,37 @@ double SumStart(const MatrixOp& x, u64 bits) {
   const u32 word = static_cast<u32>(bits);
   double sum = 0;
   switch (x.d) {
-    case Result::kI32: return static_cast<i32>(word);
-    case Result::kF64: sum = F64(bits); break;
-    case Result::kF32: sum = F32(word); break;
-    case Result::kF16: sum = HalfToFloat(static_cast<u16>(word)); break;
-    case Result::kBf16: sum = Bf16ToFloat(static_cast<u16>(word)); break;
+    case MatrixResult::kI32: return static_cast<i32>(word);
+    case MatrixResult::kF64: sum = F64(bits); break;
+    case MatrixResult::kF32: sum = F32(word); break;
+    case MatrixResult::kF16: sum = HalfToFloat(static_cast<u16>(word)); break;
+    case MatrixResult::kBf16: sum = Bf16ToFloat(static_cast<u16>(word)); break;
   }
-  if (x.d != Result::kF64 && x.src_c.neg_hi) sum = std::fabs(sum);
+  if (x.d != MatrixResult::kF64 && x.src_c.neg_hi) sum = std::fabs(sum);
   if (x.src_c.neg) sum = -sum;
-  return x.flush && x.d != Result::kF64 ? Flushed(sum, Element::kF32) : sum;
+  return x.flush && x.d != MatrixResult::kF64
+             ? Flushed(sum, MatrixElement::kF32)
+             : sum;
 }
 
 u64 SumBits(const MatrixOp& x, double sum, const Mode& mode) {
-  if (x.d == Result::kF64) return Bits(sum);
-  if (x.d == Result::kI32) {
+  if (x.d == MatrixResult::kF64) return Bits(sum);
+  if (x.d == MatrixResult::kI32) {
     i64 v = static_cast<i64>(sum);
     if (x.clamp) v = std::max<i64>(std::min<i64>(v, INT32_MAX), INT32_MIN);
     return static_cast<u32>(v);
   }
-  if (x.flush) sum = Flushed(sum, Element::kF32);
+  if (x.flush) sum = Flushed(sum, MatrixElement::kF32);
   const float v = static_cast<float>(sum);
-  return x.d == Result::kF32   ? Bits(v)
-         : x.d == Result::kF16 ? FloatToHalf(v, mode.round64)
-                               : FloatToBf16(v);
+  return x.d == MatrixResult::kF32   ? Bits(v)
+         : x.d == MatrixResult::kF16 ? FloatToHalf(v, mode.round64)
+                                     : FloatToBf16(v);
 }
 
 void ExecMatrix(Wave& w, const Op& op) {
   const MatrixOp& x = *static_cast<const MatrixOp*>(op.data);
   const u32 n = w.lanes;
-  ApplyEnv(w, x.d == Result::kF64 ? Env::kF64 : Env::kF32);
+  ApplyEnv(w, x.d == MatrixResult::kF64 ? Env::kF64 : Env::kF32);
   const int a_bits = BitsOf(x.a), b_bits = BitsOf(x.b);
   std::vector<u32> a_store, b_store, c_store;
   const u32* const a_rows = Rows(w, x.src_a, &a_store, 16, a_bits == 64);
@@ -421,11 +385,11 @@ void ExecMatrix(Wave& w, const Op& op) {
   const u32* const c_rows =
       x.src_c.kind == Kind::kNone
           ? w.Vgpr(op.dst)
-          : Rows(w, x.src_c, &c_store, 32, x.d == Result::kF64);
-  const bool half = x.d == Result::kF16 || x.d == Result::kBf16;
+          : Rows(w, x.src_c, &c_store, 32, x.d == MatrixResult::kF64);
+  const bool half = x.d == MatrixResult::kF16 || x.d == MatrixResult::kBf16;
   // gfx12 packs 16-bit results, gfx11 keeps one in a register.
-  const bool packed = half && x.family == Family::kWmma12;
-  const int d_bits = x.d == Result::kF64 ? 64 : packed ? 16 : 32;
+  const bool packed = half && x.family == MatrixFamily::kWmma12;
+  const int d_bits = x.d == MatrixResult::kF64 ? 64 : packed ? 16 : 32;
   std::vector<u32> out(static_cast<std::size_t>(op.dst.regs) * n);
   std::memcpy(out.data(), w.Vgpr(op.dst), out.size() * 4);
 
@@ -435,11 +399,11 @@ void ExecMatrix(Wave& w, const Op& op) {
   std::vector<double> elements(block_a), b(block_b), sums(block_d);
   std::vector<double> a(static_cast<std::size_t>(x.m * x.k));
   for (int block = 0; block < x.blocks; ++block) {
-    const Place* const pa =
+    const MatrixPlace* const pa =
         &x.a_places[static_cast<std::size_t>(block) * block_a];
-    const Place* const pb =
+    const MatrixPlace* const pb =
         &x.b_places[static_cast<std::size_t>(block) * block_b];
-    const Place* const pd =
+    const MatrixPlace* const pd =
         &x.d_places[static_cast<std::size_t>(block) * block_d];
     Gather(x, a_rows, n, pa, block_a, x.a, x.a_signed, elements.data());
     Gather(x, b_rows, n, pb, block_b, x.b, x.b_signed, b.data());
@@ -451,7 +415,7 @@ void ExecMatrix(Wave& w, const Op& op) {
     if (x.src_b.neg) Negate(&b);
     if (x.sparse) {
       const int a_per =
-          x.family == Family::kWmma11
+          x.family == MatrixFamily::kWmma11
               ? x.k
               : static_cast<int>(block_a) * x.blocks / static_cast<int>(n);
       Spread(x, w.Vgpr(x.index), a_per, pa, elements, &a);
@@ -462,12 +426,12 @@ void ExecMatrix(Wave& w, const Op& op) {
       sums[i] = SumStart(x, InputBits(x, c_rows, n, pd[i], d_bits));
     }
     // Whole numbers of 8 bits: their sums are exact in f64.
-    const bool wide = x.d == Result::kF64 || x.d == Result::kI32;
+    const bool wide = x.d == MatrixResult::kF64 || x.d == MatrixResult::kI32;
     HostMatrixSum(wide)(a.data(), b.data(), sums.data(), x.m, x.n, x.k);
     if (!x.sparse) a.swap(elements);
     for (std::size_t i = 0; i < block_d; ++i) {
       const u64 bits = SumBits(x, sums[i], w.mode);
-      const Place p = pd[i];
+      const MatrixPlace p = pd[i];
       const u32 at = p.index;
       if (d_bits == 64) {
         out[2 * at * n + p.lane] = static_cast<u32>(bits);
@@ -483,8 +447,7 @@ void ExecMatrix(Wave& w, const Op& op) {
     }
   }
   std::memcpy(w.Vgpr(op.dst), out.data(), out.size() * 4);
-  w.group->stats.matrix_operations +=
-      static_cast<u64>(x.m) * static_cast<u64>(x.n * x.k * x.blocks);
+  CountMatrix(w, x);
 }
 
 bool ParseName(std::string_view name, Gen gen, MatrixOp* x, bool* f8f6f4) {
@@ -507,7 +470,8 @@ bool ParseName(std::string_view name, Gen gen, MatrixOp* x, bool* f8f6f4) {
     return false;
   }
   if (name.find("wmma") != std::string_view::npos) {
-    x->family = gen == Gen::kGfx12 ? Family::kWmma12 : Family::kWmma11;
+    x->family =
+        gen == Gen::kGfx12 ? MatrixFamily::kWmma12 : MatrixFamily::kWmma11;
   }
   x->fnuz = gen == Gen::kGfx940;
   return ParseShape(rest, x, f8f6f4);
@@ -517,10 +481,10 @@ bool ParseName(std::string_view name, Gen gen, MatrixOp* x, bool* f8f6f4) {
 // changes nothing.
 constexpr std::string_view kLoadScale = "v_mfma_ld_scale_b32";
 
-Element FormatOf(int code) {
-  static constexpr Element kFormats[] = {Element::kFp8, Element::kBf8,
-                                         Element::kFp6, Element::kBf6,
-                                         Element::kFp4};
+MatrixElement FormatOf(int code) {
+  static constexpr MatrixElement kFormats[] = {
+      MatrixElement::kFp8, MatrixElement::kBf8, MatrixElement::kFp6,
+      MatrixElement::kBf6, MatrixElement::kFp4};
   return kFormats[code < 5 ? code : 0];
 }
 
@@ -530,11 +494,11 @@ void ReadOperands(const Text& text, Program& program, MatrixOp* x, Op* op) {
                ? program.ParseOperand(text.operands[i], type)
                : Operand{};
   };
-  const Type c_type = x->d == Result::kF64    ? Type::kF64
-                      : x->d == Result::kI32  ? Type::kI32
-                      : x->d == Result::kF16  ? Type::kF16
-                      : x->d == Result::kBf16 ? Type::kBf16
-                                              : Type::kF32;
+  const Type c_type = x->d == MatrixResult::kF64    ? Type::kF64
+                      : x->d == MatrixResult::kI32  ? Type::kI32
+                      : x->d == MatrixResult::kF16  ? Type::kF16
+                      : x->d == MatrixResult::kBf16 ? Type::kBf16
+                                                    : Type::kF32;
   op->dst = operand(0, Type::kWide);
   x->src_a = operand(1, Type::kWide);
   x->src_b = operand(2, Type::kWide);
@@ -561,8 +525,8 @@ void ReadModifiers(const Text& text, const Program& program, bool f8f6f4,
   const std::vector<int> neg_lo = list("neg_lo"), neg_hi = list("neg_hi"),
                          op_sel = list("op_sel"), op_sel_hi = list("op_sel_hi"),
                          neg = list("neg");
-  if (x->a == Element::kI8 || x->a == Element::kI4) {
-    if (x->family != Family::kMfma) {
+  if (x->a == MatrixElement::kI8 || x->a == MatrixElement::kI4) {
+    if (x->family != MatrixFamily::kMfma) {
       x->a_signed = neg_lo[0] != 0;
       x->b_signed = neg_lo[1] != 0;
     }
@@ -582,19 +546,20 @@ void ReadModifiers(const Text& text, const Program& program, bool f8f6f4,
     x->scale_b_byte = op_sel[1] | op_sel_hi[1] << 1;
   }
   if (x->sparse) {
-    x->index_key = x->family == Family::kMfma
+    x->index_key = x->family == MatrixFamily::kMfma
                        ? (x->cbsz == 0 ? x->abid : 0)
                        : static_cast<int>(text.Number("index_key", 0));
   }
   x->flush = program.gen() == Gen::kGfx90a &&
-             (x->a == Element::kF16 || x->a == Element::kBf16);
-  x->result_hi = x->family == Family::kWmma11 && op_sel[2] != 0;
+             (x->a == MatrixElement::kF16 || x->a == MatrixElement::kBf16);
+  x->result_hi = x->family == MatrixFamily::kWmma11 && op_sel[2] != 0;
 }
 
 // Shapes that the registers do not hold mean that the text was misread.
 bool IsWhole(const MatrixOp& x, const Op& op, int wave_lanes) {
-  const auto too_small = [&](const Operand& o, int rows, int depth, Element e) {
-    const int lanes = x.family == Family::kWmma11 ? 16 : wave_lanes;
+  const auto too_small = [&](const Operand& o, int rows, int depth,
+                             MatrixElement e) {
+    const int lanes = x.family == MatrixFamily::kWmma11 ? 16 : wave_lanes;
     return o.vgpr() &&
            rows * depth * x.blocks * BitsOf(e) > o.regs * 32 * lanes;
   };
@@ -628,19 +593,24 @@ bool DecodeMatrix(const Text& text, Program& program, Op* op) {
   op->klass = OpClass::kMatrix;
   ReadOperands(text, program, &x, op);
   ReadModifiers(text, program, f8f6f4, &x);
-  if (x.family == Family::kMfma) {
-    const int words = x.d == Result::kF64 ? 2 : 1;
+  if (x.family == MatrixFamily::kMfma) {
+    const int words = x.d == MatrixResult::kF64 ? 2 : 1;
     x.blocks = op->dst.regs * 64 / words / (x.m * x.n);
   }
   const int lanes = static_cast<int>(program.lanes());
   const bool whole = IsWhole(x, *op, lanes);
-  if (whole) Prepare(&x, lanes);
+  if (whole) {
+    Prepare(&x, lanes);
+    PrepareRuns(&x, *op, lanes);
+  }
   op->src[0] = x.src_a;
   op->src[1] = x.src_b;
   op->src[2] = x.sparse ? x.index : x.src_c;
   op->nsrc = 3;
   op->data = program.Keep(x);
-  op->handler.store(whole ? ExecMatrix : ExecUnimplemented,
+  op->handler.store(!whole               ? ExecUnimplemented
+                    : x.runs.length != 0 ? ExecRuns
+                                         : ExecMatrix,
                     std::memory_order_relaxed);
   return true;
 }
