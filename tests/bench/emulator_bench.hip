@@ -163,6 +163,28 @@ __global__ void matrix(float* data, int n) {
   data[GlobalX()] = sum[0];
 }
 
+// The loop that AMD publishes a time of its own emulator for: 512 workgroups of
+// one wave, 128 iterations of four independent products of f16.
+constexpr unsigned kMatrixGroups = 512, kMatrixIterations = 128;
+__global__ void matrix_loop(float* data) {
+#if defined(__GFX11__) || defined(__GFX12__)
+  typedef float Float8 __attribute__((ext_vector_type(8)));
+#if defined(__GFX11__)
+  typedef _Float16 Half __attribute__((ext_vector_type(16)));
+#define PRODUCT __builtin_amdgcn_wmma_f32_16x16x16_f16_w32
+#else
+  typedef _Float16 Half __attribute__((ext_vector_type(8)));
+#define PRODUCT __builtin_amdgcn_wmma_f32_16x16x16_f16_w32_gfx12
+#endif
+  Half a = (_Float16)data[GlobalX()];
+  Float8 sum[4] = {};
+  _Pragma("nounroll") for (unsigned i = 0; i < kMatrixIterations; ++i) {
+    for (Float8& s : sum) s = PRODUCT(a, a, s);
+  }
+  data[GlobalX()] = sum[0][0] + sum[1][0] + sum[2][0] + sum[3][0];
+#endif
+}
+
 constexpr int kSize = 512, kTile = 32, kRows = 4;
 
 // A tile of 32 x 32; each thread has four of its elements.
@@ -254,6 +276,16 @@ void MeasureMatmul() {
   printf("matmul %.6f\nmatmul_host %.6f\n", emulated, host);
 }
 
+void MeasureMatrixLoop() {
+  if (!Wanted("matrix_loop")) return;
+  Buffer<float> data(std::vector<float>(kMatrixGroups * 32, 0));
+  const double seconds = BestSeconds(CLOCK_PROCESS_CPUTIME_ID, [&] {
+    matrix_loop<<<kMatrixGroups, 32>>>(data.data);
+    CHECK_HIP(hipDeviceSynchronize());
+  });
+  printf("matrix_loop %.6f\n", seconds);
+}
+
 int main(int argc, char** argv) {
   if (argc > 1) only = argv[1];
   constexpr int kLoops = 100;
@@ -269,6 +301,7 @@ int main(int argc, char** argv) {
   Measure("permute", permute, kLoops / 2);
   Measure("atomics", atomics, kLoops / 10);
   Measure("matrix", matrix, kLoops / 2);
+  MeasureMatrixLoop();
   MeasureMatmul();
   return 0;
 }
