@@ -45,7 +45,8 @@ void PrepareRuns(MatrixOp* x, const Op& op, int lanes) {
   const bool signs = x->src_a.neg || x->src_b.neg || c.neg || c.neg_hi;
   if (x->d != MatrixResult::kF32 || x->sparse || x->scaled || signs ||
       x->a != x->b || !RunElementOf(x->a, &r.element) || x->m != x->n ||
-      x->m % 4 != 0 || x->m * x->n * x->blocks > RunProduct::kMost ||
+      (x->m != 4 && x->m != 16 && x->m != 32) ||
+      x->m * x->n * x->blocks > RunProduct::kMost ||
       x->m * x->k > RunProduct::kMost || !x->src_a.vgpr() || !x->src_b.vgpr() ||
       x->m * x->n * x->blocks != op.dst.regs * lanes) {
     return;
