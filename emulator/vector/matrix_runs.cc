@@ -55,11 +55,13 @@ void PrepareRuns(MatrixOp* x, const Op& op, int lanes) {
   r.m = x->m, r.n = x->n, r.k = x->k, r.blocks = x->blocks;
   const int length = x->m == 4 ? 4 : 16;
   std::vector<MatrixPlace> columns;  // A's
-  for (int block = 0; block < x->blocks; ++block) {
-    for (int k = 0; k < x->k; ++k) {
-      for (int i = 0; i < x->m; ++i) {
-        columns.push_back(x->a_places[static_cast<std::size_t>(
-            (block * x->m + i) * x->k + k)]);
+  const auto rows = static_cast<std::size_t>(x->m),
+             depth = static_cast<std::size_t>(x->k),
+             blocks = static_cast<std::size_t>(x->blocks);
+  for (std::size_t block = 0; block < blocks; ++block) {
+    for (std::size_t k = 0; k < depth; ++k) {
+      for (std::size_t i = 0; i < rows; ++i) {
+        columns.push_back(x->a_places[(block * rows + i) * depth + k]);
       }
     }
   }
