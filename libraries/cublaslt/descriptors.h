@@ -55,7 +55,7 @@ struct Layout {
 static_assert(sizeof(Layout) <= 8 * 8);
 
 struct MatmulDesc {
-  ComputeType compute;
+  ComputeType compute = cublas::k32F;
   DataType scale;
   PointerMode pointer_mode;
   Operation a, b, c;

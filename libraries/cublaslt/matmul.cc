@@ -435,6 +435,7 @@ Status Transform(const Driver& driver, Stream stream, const TransformDesc& desc,
     void* c;
   };
   std::vector<Matrices> batches;
+  batches.reserve(static_cast<std::size_t>(Batches(l.c)));
   for (Index batch = 0; batch < Batches(l.c); ++batch) {
     batches.push_back(
         {MapMatrix(work, Batch(static_cast<In*>(operands.a), l.a, batch), l.a,

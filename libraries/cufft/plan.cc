@@ -115,8 +115,8 @@ Index Side::PlaceOf(const std::vector<Index>& at) const {
   return place * stride;
 }
 Index Side::Span(Index batches) const {
-  std::vector<Index> last;
-  for (const Index size : sizes) last.push_back(size - 1);
+  std::vector<Index> last = sizes;
+  for (Index& at : last) --at;
   return PlaceOf(last) + 1 + (batches - 1) * distance;
 }
 

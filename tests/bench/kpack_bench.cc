@@ -69,7 +69,7 @@ double Busiest(unsigned threads,
 }
 
 void Print(const char* name, double ours, double plain) {
-  fmt::print("{}\t{}\t{}\n", name, ours, plain);
+  std::printf("%s\t%.9g\t%.9g\n", name, ours, plain);
   std::fflush(stdout);
 }
 

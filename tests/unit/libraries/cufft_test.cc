@@ -174,8 +174,8 @@ TEST_P(PlanTest, StridesAndDistances) {
   }
   ASSERT_EQ(Execute(driver, plan, in.data(), out.data(), 1), kSuccess);
   for (std::size_t b = 0; b < 5; ++b) {
-    std::vector<Complex> column;
-    for (std::size_t i = 0; i < 4; ++i) column.push_back(in[i * 5 + b]);
+    std::vector<Complex> column(4);
+    for (std::size_t i = 0; i < 4; ++i) column[i] = in[i * 5 + b];
     const std::vector<Complex> expected = Defined({4}, column, 1);
     for (std::size_t k = 0; k < 4; ++k) {
       EXPECT_LT(std::abs(Complex(out[b * 12 + k * 3]) - expected[k]), 1e-5);
