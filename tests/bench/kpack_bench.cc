@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <exception>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -313,9 +314,7 @@ void Pack(const std::string& folder) {
   Print("pack, MB in memory", static_cast<double>(usage.ru_maxrss) / 1024, 0);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int Run(int argc, char** argv) {
   if (argc < 2) return 2;
   if (argc == 3 && std::string_view(argv[1]) == "--open") {
     OpenOnce(argv[2]);
@@ -331,4 +330,15 @@ int main(int argc, char** argv) {
   Read(sample, argv[0]);
   Load(argv[1]);
   return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return Run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fputs(error.what(), stderr);
+    return 1;
+  }
 }

@@ -64,6 +64,58 @@ def check_loops(jax, jnp, np):
     assert float(sums) == 4950
 
 
+# Products go to cuBLAS, cuBLASLt or kernels of Triton's, as autotuning finds;
+# transforms to cuFFT.
+def check_products(jnp, np):
+    random = np.random.default_rng(1)
+    for size, kind, tolerance in ((64, np.float32, 1e-4), (96, np.float16, 1e-2),
+                                  (128, jnp.bfloat16, 5e-2)):
+        a, b = (random.standard_normal((size, size), np.float32).astype(kind)
+                for _ in range(2))
+        np.testing.assert_allclose(
+            np.asarray(jnp.dot(a, b), np.float32),
+            a.astype(np.float32) @ b.astype(np.float32), rtol=tolerance,
+            atol=tolerance * size ** 0.5)
+
+
+def check_transforms(jnp, np):
+    x = np.random.default_rng(2).standard_normal((8, 100), np.float32)
+    np.testing.assert_allclose(jnp.fft.fft(x), np.fft.fft(x), rtol=1e-3,
+                               atol=1e-3)
+    np.testing.assert_allclose(jnp.fft.fft2(x), np.fft.fft2(x), rtol=1e-3,
+                               atol=1e-3)
+    np.testing.assert_allclose(jnp.fft.irfft(jnp.fft.rfft(x)), x, rtol=1e-3,
+                               atol=1e-4)
+
+
+def check_training(jax, jnp, np):
+    """Two layers, 20 steps: losses as on the processor."""
+    random = np.random.default_rng(3)
+    x = random.standard_normal((64, 16), np.float32)
+    y = np.sin(x[:, :4])
+    first = [random.standard_normal(shape, np.float32) * 0.3
+             for shape in ((16, 32), (32, 4))]
+
+    def loss(weights):
+        return jnp.mean((jnp.tanh(x @ weights[0]) @ weights[1] - y) ** 2)
+
+    @jax.jit
+    def step(weights):
+        slopes = jax.grad(loss)(weights)
+        return [w - 0.1 * s for w, s in zip(weights, slopes)], loss(weights)
+
+    def train(device):
+        with jax.default_device(device):
+            weights, losses = [jnp.array(w) for w in first], []
+            for _ in range(20):
+                weights, value = step(weights)
+                losses.append(float(value))
+            return losses
+    here, there = train(jax.devices()[0]), train(jax.devices("cpu")[0])
+    np.testing.assert_allclose(here, there, rtol=1e-3)
+    assert here[-1] < here[0] / 2
+
+
 def jax():
     # The pool of three quarters of the memory would be the emulator's.
     os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
@@ -76,3 +128,6 @@ def jax():
     check_random(jax, np)
     check_compiled(jax, jnp, np, x)
     check_loops(jax, jnp, np)
+    check_products(jnp, np)
+    check_transforms(jnp, np)
+    check_training(jax, jnp, np)
