@@ -143,6 +143,8 @@ int __wrap_fstatat(int fd, const char* path, struct stat* out, int flags) {
 // The same numbers; only what they do beside is different.
 CERB_FORWARD(double, exp, (double x), (x));
 CERB_FORWARD(double, exp2, (double x), (x));
+CERB_FORWARD(double, hypot, (double x, double y), (x, y));
+CERB_FORWARD(float, hypotf, (float x, float y), (x, y));
 CERB_FORWARD(double, log, (double x), (x));
 CERB_FORWARD(double, log2, (double x), (x));
 CERB_FORWARD(double, pow, (double x, double y), (x, y));
