@@ -19,6 +19,8 @@ namespace {
 using llvm::BasicBlock;
 using llvm::Instruction;
 
+// Up to here a block costs little whole, and its values need fewer registers.
+constexpr std::size_t kWhole = 4000;
 constexpr std::size_t kLongest = 2000;
 constexpr std::size_t kShortest = kLongest / 2;
 // A comparison's result in another block is a mask of lanes that is kept.
@@ -107,7 +109,7 @@ void MakeAddressesAnew(BasicBlock& block) {
 bool Cut(llvm::Function& function) {
   std::vector<BasicBlock*> blocks;
   for (BasicBlock& block : function) {
-    if (block.size() > kLongest) blocks.push_back(&block);
+    if (block.size() > kWhole) blocks.push_back(&block);
   }
   for (BasicBlock* block : blocks) {
     const std::vector<Instruction*> cuts = CutsOf(*block);
