@@ -57,6 +57,7 @@ class WheelSplitting {
   Status Commit();
 
   const WheelSplittingSummary& summary() const { return summary_; }
+  bool some_missing() const { return !summary_.unsplit.empty(); }
   // For --dry-run.
   std::vector<std::string> Describe() const;
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "cli/report/report_option.h"
 #include "cli/scale/ninja_graph.h"
 #include "cli/verb.h"
+#include "cli/verbs/steps.h"
 
 namespace cerberus::cli {
 namespace {
@@ -102,31 +104,14 @@ class ConvertWheelVerb : public Verb {
   }
 
   int Convert(WheelConversion& conversion, Reporter& reporter) {
-    const auto step = [&](Status status) {
-      if (!status && !Interrupted()) reporter.Report(status.error());
-      return status.has_value() && !Interrupted();
+    const auto compile = [&]() -> std::optional<int> {
+      if (!ninja_.empty()) {
+        return IsDone(EmitNinja(conversion), reporter) ? kExitDone
+                                                       : kExitFailed;
+      }
+      return FailedUnless(conversion.Convert(), reporter);
     };
-    if (Status opened = conversion.Open(); !step(opened)) {
-      return !opened && opened.error().code == DiagCode::kUsage ? kExitUsage
-                                                                : kExitFailed;
-    }
-    if (options_.conversion.dry_run) return kExitDone;
-    if (!ninja_.empty()) {
-      return step(EmitNinja(conversion)) ? kExitDone : kExitFailed;
-    }
-    const Result<bool> converted = conversion.Convert();
-    if (!converted) {
-      step(Err(converted.error()));
-      return kExitFailed;
-    }
-    if (!*converted) return kExitFailed;
-    if (!step(conversion.Write())) return kExitFailed;
-    // From here on it is done, or an error; a signal changes nothing.
-    if (Status committed = conversion.Commit(); !committed) {
-      reporter.Report(committed.error());
-      return kExitFailed;
-    }
-    return conversion.some_missing() ? kExitSomeMissing : kExitDone;
+    return RunSteps(conversion, options_.conversion.dry_run, reporter, compile);
   }
 
   Status EmitNinja(const WheelConversion& conversion) {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "cli/report/report_option.h"
 #include "cli/scale/ninja_graph.h"
 #include "cli/verb.h"
+#include "cli/verbs/steps.h"
 
 namespace cerberus::cli {
 namespace {
@@ -146,30 +148,13 @@ class PackTreeVerb : public Verb {
   }
 
   int Pack(TreePacking& packing, Reporter& reporter) {
-    const auto step = [&](Status status) {
-      if (!status && !Interrupted()) reporter.Report(status.error());
-      return status.has_value() && !Interrupted();
+    const auto compile = [&]() -> std::optional<int> {
+      if (!ninja_.empty()) {
+        return IsDone(EmitNinja(packing), reporter) ? kExitDone : kExitFailed;
+      }
+      return FailedUnless(packing.Convert(), reporter);
     };
-    if (Status opened = packing.Open(); !step(opened)) {
-      return !opened && opened.error().code == DiagCode::kUsage ? kExitUsage
-                                                                : kExitFailed;
-    }
-    if (options_.conversion.dry_run) return kExitDone;
-    if (!ninja_.empty())
-      return step(EmitNinja(packing)) ? kExitDone : kExitFailed;
-    const Result<bool> converted = packing.Convert();
-    if (!converted) {
-      step(Err(converted.error()));
-      return kExitFailed;
-    }
-    if (!*converted) return kExitFailed;
-    if (!step(packing.Write())) return kExitFailed;
-    // From here on it is done, or an error; a signal changes nothing.
-    if (Status committed = packing.Commit(); !committed) {
-      reporter.Report(committed.error());
-      return kExitFailed;
-    }
-    return packing.some_missing() ? kExitSomeMissing : kExitDone;
+    return RunSteps(packing, options_.conversion.dry_run, reporter, compile);
   }
 
   Status EmitNinja(const TreePacking& packing) {

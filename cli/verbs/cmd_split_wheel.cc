@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "cli/progress.h"
 #include "cli/report/report_option.h"
 #include "cli/verb.h"
+#include "cli/verbs/steps.h"
 
 namespace cerberus::cli {
 namespace {
@@ -95,24 +97,11 @@ class SplitWheelVerb : public Verb {
   }
 
   int Split(WheelSplitting& splitting, Reporter& reporter) {
-    const auto step = [&](const Status& status) {
-      if (!status && !Interrupted()) reporter.Report(status.error());
-      return status.has_value() && !Interrupted();
+    const auto pack = [&]() -> std::optional<int> {
+      if (IsDone(splitting.Pack(), reporter)) return std::nullopt;
+      return kExitFailed;
     };
-    if (const Status opened = splitting.Open(); !step(opened)) {
-      return !opened && opened.error().code == DiagCode::kUsage ? kExitUsage
-                                                                : kExitFailed;
-    }
-    if (options_.dry_run) return kExitDone;
-    if (!step(splitting.Pack()) || !step(splitting.Write())) {
-      return kExitFailed;
-    }
-    // From here on it is done, or an error; a signal changes nothing.
-    if (Status committed = splitting.Commit(); !committed) {
-      reporter.Report(committed.error());
-      return kExitFailed;
-    }
-    return splitting.summary().unsplit.empty() ? kExitDone : kExitSomeMissing;
+    return RunSteps(splitting, options_.dry_run, reporter, pack);
   }
 
   // Reports to stdout; returns the code.
