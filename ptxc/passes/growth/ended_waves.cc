@@ -8,17 +8,15 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/CodeGen/MachineFunctionPass.h"
-#include "llvm/CodeGen/TargetPassConfig.h"
 #include "llvm/CodeGen/TargetRegisterInfo.h"
 #include "llvm/CodeGen/TargetSubtargetInfo.h"
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
-#include "llvm/PassRegistry.h"
-#include "llvm/Target/RegisterTargetPassConfigCallback.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Cloning.h"
+#include "ptxc/passes/behind_pass.h"
 
 namespace cerberus::ptx {
 namespace {
@@ -157,15 +155,7 @@ const llvm::RegisterPass<SpoilNothing> registered(
 }  // namespace
 
 void KeepRegistersOfEndedWaves() {
-  static const llvm::RegisterTargetPassConfigCallback callback(
-      [](llvm::TargetMachine&, llvm::PassManagerBase&,
-         llvm::TargetPassConfig* passes) {
-        const llvm::PassInfo* behind =
-            llvm::PassRegistry::getPassRegistry()->getPassInfo(kBehindPass);
-        if (behind) {
-          passes->insertPass(behind->getTypeInfo(), &SpoilNothing::ID);
-        }
-      });
+  static const BehindPass pass(kBehindPass, SpoilNothing::ID);
 }
 
 llvm::PreservedAnalyses RejoinEndedWaves::run(

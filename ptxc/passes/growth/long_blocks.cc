@@ -7,11 +7,9 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/CodeGen/TargetPassConfig.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/Pass.h"
-#include "llvm/PassRegistry.h"
-#include "llvm/Target/RegisterTargetPassConfigCallback.h"
+#include "ptxc/passes/behind_pass.h"
 
 namespace cerberus::ptx {
 namespace {
@@ -142,13 +140,7 @@ llvm::PreservedAnalyses CutLongBlocks::run(
 }
 
 void SelectLongBlocksInPieces() {
-  static const llvm::RegisterTargetPassConfigCallback callback(
-      [](llvm::TargetMachine&, llvm::PassManagerBase&,
-         llvm::TargetPassConfig* passes) {
-        const llvm::PassInfo* behind =
-            llvm::PassRegistry::getPassRegistry()->getPassInfo(kBehindPass);
-        if (behind) passes->insertPass(behind->getTypeInfo(), &CutPass::ID);
-      });
+  static const BehindPass pass(kBehindPass, CutPass::ID);
 }
 
 }  // namespace cerberus::ptx

@@ -7,10 +7,8 @@
 #include "llvm/CodeGen/MachineFunctionPass.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
 #include "llvm/CodeGen/TargetInstrInfo.h"
-#include "llvm/CodeGen/TargetPassConfig.h"
 #include "llvm/CodeGen/TargetSubtargetInfo.h"
-#include "llvm/PassRegistry.h"
-#include "llvm/Target/RegisterTargetPassConfigCallback.h"
+#include "ptxc/passes/behind_pass.h"
 
 namespace cerberus::ptx {
 namespace {
@@ -82,15 +80,7 @@ const llvm::RegisterPass<SchedulingRegions> registered(
 }  // namespace
 
 void BoundSchedulingRegions() {
-  static const llvm::RegisterTargetPassConfigCallback callback(
-      [](llvm::TargetMachine&, llvm::PassManagerBase&,
-         llvm::TargetPassConfig* passes) {
-        const llvm::PassInfo* behind =
-            llvm::PassRegistry::getPassRegistry()->getPassInfo(kBehindPass);
-        if (behind) {
-          passes->insertPass(behind->getTypeInfo(), &SchedulingRegions::ID);
-        }
-      });
+  static const BehindPass pass(kBehindPass, SchedulingRegions::ID);
 }
 
 }  // namespace cerberus::ptx

@@ -8,10 +8,8 @@
 #include "llvm/CodeGen/MachineLoopInfo.h"
 #include "llvm/CodeGen/MachineRegisterInfo.h"
 #include "llvm/CodeGen/TargetInstrInfo.h"
-#include "llvm/CodeGen/TargetPassConfig.h"
 #include "llvm/CodeGen/TargetSubtargetInfo.h"
-#include "llvm/PassRegistry.h"
-#include "llvm/Target/RegisterTargetPassConfigCallback.h"
+#include "ptxc/passes/behind_pass.h"
 
 namespace cerberus::ptx {
 namespace {
@@ -89,13 +87,7 @@ const llvm::RegisterPass<SpillLanes> registered(
 }  // namespace
 
 void KeepSpillLanes() {
-  static const llvm::RegisterTargetPassConfigCallback callback(
-      [](llvm::TargetMachine&, llvm::PassManagerBase&,
-         llvm::TargetPassConfig* passes) {
-        const llvm::PassInfo* behind =
-            llvm::PassRegistry::getPassRegistry()->getPassInfo(kBehindPass);
-        if (behind) passes->insertPass(behind->getTypeInfo(), &SpillLanes::ID);
-      });
+  static const BehindPass pass(kBehindPass, SpillLanes::ID);
 }
 
 }  // namespace cerberus::ptx
