@@ -3,9 +3,9 @@
 // that it is captured into graphs, too.
 //
 //   Work work(driver, stream);
-//   const float* a = work.In(A, bytes of a column, columns, bytes between
-//   them); float* c = work.InOut(C, …); if (!work.Run([=] { … a … c … }, wait))
-//   …
+//   const float* a = work.In(A, bytes);
+//   float* c = work.InOutMatrix(C, sizeof *C, rows, columns, ld);
+//   if (!work.Run([=] { … a … c … }, wait)) …
 //
 // Where kernels run in the process' memory (the emulator) the pointers are the
 // program's own. On a GPU they lead to copies: what the work reads is copied to
@@ -65,6 +65,19 @@ class Work {
     return InOut(pointer, c.bytes, c.count, c.stride);
   }
 
+  // A matrix by columns that begin `ld` elements apart.
+  template <typename T>
+  const T* InMatrix(const T* pointer, std::size_t element, std::int64_t rows,
+                    std::int64_t columns, std::int64_t ld) {
+    return In(pointer, element * Size(rows), Size(columns), element * Size(ld));
+  }
+  template <typename T>
+  T* InOutMatrix(T* pointer, std::size_t element, std::int64_t rows,
+                 std::int64_t columns, std::int64_t ld) {
+    return InOut(pointer, element * Size(rows), Size(columns),
+                 element * Size(ld));
+  }
+
   // Whether the host may follow pointers that lie in device memory, as arrays
   // of matrices do, only after the stream has come there.
   bool shares_memory() const { return driver_.shares_memory; }
@@ -89,6 +102,9 @@ class Work {
     std::size_t bytes, count, stride;
   };
 
+  static std::size_t Size(std::int64_t n) {
+    return n > 0 ? static_cast<std::size_t>(n) : 0;
+  }
   static Columns VectorColumns(std::size_t element, std::int64_t n,
                                std::int64_t step);
   void* Map(void* pointer, std::size_t bytes, std::size_t count,

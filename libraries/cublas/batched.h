@@ -164,14 +164,8 @@ struct GemvShape {
   I length_x() const { return op == kN ? n : m; }
   I length_y() const { return op == kN ? m : n; }
   void Run(S alpha, const void* pa, const void* px, S beta, void* py) const {
-    const auto element = [&](DataType type, const void* p, Index i) {
-      const Complex64 v = Load(type, p, i);
-      if constexpr (kIsComplex<S>) {
-        return S(static_cast<Real<S>>(v.real()),
-                 static_cast<Real<S>>(v.imag()));
-      } else {
-        return static_cast<S>(v.real());
-      }
+    const auto element = [](DataType type, const void* p, Index i) {
+      return As<S>(Load(type, p, i));
     };
     for (Index i = 0; i < length_y(); ++i) {
       S sum(0);
@@ -183,11 +177,7 @@ struct GemvShape {
       const Index at = At(i, length_y(), incy);
       S value = Mul(alpha, sum);
       if (beta != S(0)) value += Mul(beta, element(y, py, at));
-      if constexpr (kIsComplex<S>) {
-        Store(y, py, at, Complex64(value.real(), value.imag()));
-      } else {
-        Store(y, py, at, Complex64(value, 0));
-      }
+      Store(y, py, at, Wide(value));
     }
   }
 };
@@ -214,9 +204,7 @@ Status GemvBatched(Handle h, Operation op, I m, I n, const S* alpha,
   const auto bv = call.In(beta);
   const std::size_t size = SizeOf(kA);
   const Pointers<const void> pa(h, call, a, count, [&](const void* p, Index) {
-    return call.work().In(p, size * static_cast<std::size_t>(m),
-                          static_cast<std::size_t>(n),
-                          size * static_cast<std::size_t>(lda));
+    return call.work().InMatrix(p, size, m, n, lda);
   });
   const Pointers<const void> px(h, call, x, count, [&](const void* p, Index) {
     return call.work().InVector(p, size, shape.length_x(), incx);
@@ -247,11 +235,8 @@ Status GemvStridedBatched(Handle h, Operation op, I m, I n, const S* alpha,
   const auto size_a = static_cast<Index>(SizeOf(kA));
   const auto size_y = static_cast<Index>(SizeOf(kY));
   const Strided<Bytes> pa(
-      static_cast<Bytes*>(a), step_a * size_a, count, [&](Bytes* p) {
-        return call.work().In(p, static_cast<std::size_t>(size_a * m),
-                              static_cast<std::size_t>(n),
-                              static_cast<std::size_t>(size_a * lda));
-      });
+      static_cast<Bytes*>(a), step_a * size_a, count,
+      [&](Bytes* p) { return call.work().InMatrix(p, SizeOf(kA), m, n, lda); });
   const Strided<Bytes> px(
       static_cast<Bytes*>(x), step_x * size_a, count, [&](Bytes* p) {
         return call.work().InVector(p, SizeOf(kA), shape.length_x(), incx);

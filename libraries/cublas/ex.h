@@ -281,23 +281,6 @@ Status CheckTyped(Operation opa, Operation opb, I m, I n, I k, I lda, I ldb,
   return IsSupported(*gemm) ? kSuccess : kNotSupported;
 }
 
-// One matrix of bytes.
-template <typename I>
-const void* MapIn(Call& call, const void* p, DataType type, I rows, I columns,
-                  I ld) {
-  const std::size_t size = SizeOf(type);
-  return call.work().In(p, size * static_cast<std::size_t>(rows),
-                        static_cast<std::size_t>(columns),
-                        size * static_cast<std::size_t>(ld));
-}
-template <typename I>
-void* MapOut(Call& call, void* p, DataType type, I rows, I columns, I ld) {
-  const std::size_t size = SizeOf(type);
-  return call.work().InOut(p, size * static_cast<std::size_t>(rows),
-                           static_cast<std::size_t>(columns),
-                           size * static_cast<std::size_t>(ld));
-}
-
 template <typename I>
 Status GemmStridedBatchedEx(Handle h, Operation opa, Operation opb, I m, I n,
                             I k, const void* alpha, const void* a, DataType ta,
@@ -322,17 +305,17 @@ Status GemmStridedBatchedEx(Handle h, Operation opa, Operation opb, I m, I n,
   };
   const Strided<Bytes> pa(
       static_cast<Bytes*>(a), step(step_a, ta), count, [&](Bytes* p) {
-        return static_cast<Bytes*>(
-            MapIn(call, p, ta, Rows(opa, m, k), Columns(opa, m, k), lda));
+        return call.work().InMatrix(p, SizeOf(ta), Rows(opa, m, k),
+                                    Columns(opa, m, k), lda);
       });
   const Strided<Bytes> pb(
       static_cast<Bytes*>(b), step(step_b, tb), count, [&](Bytes* p) {
-        return static_cast<Bytes*>(
-            MapIn(call, p, tb, Rows(opb, k, n), Columns(opb, k, n), ldb));
+        return call.work().InMatrix(p, SizeOf(tb), Rows(opb, k, n),
+                                    Columns(opb, k, n), ldb);
       });
   const Strided<std::byte> pc(
       static_cast<std::byte*>(c), step(step_c, tc), count, [&](std::byte* p) {
-        return static_cast<std::byte*>(MapOut(call, p, tc, m, n, ldc));
+        return call.work().InOutMatrix(p, SizeOf(tc), m, n, ldc);
       });
   return call.Run([=] {
     for (Index i = 0; i < count; ++i) {
@@ -367,13 +350,15 @@ Status GemmBatchedEx(Handle h, Operation opa, Operation opb, I m, I n, I k,
   const DataType scale = ScaleType(gemm.compute, tc);
   const TypedScalar av(h, call, alpha, scale), bv(h, call, beta, scale);
   const Pointers<const void> pa(h, call, a, count, [&](const void* p, Index) {
-    return MapIn(call, p, ta, Rows(opa, m, k), Columns(opa, m, k), lda);
+    return call.work().InMatrix(p, SizeOf(ta), Rows(opa, m, k),
+                                Columns(opa, m, k), lda);
   });
   const Pointers<const void> pb(h, call, b, count, [&](const void* p, Index) {
-    return MapIn(call, p, tb, Rows(opb, k, n), Columns(opb, k, n), ldb);
+    return call.work().InMatrix(p, SizeOf(tb), Rows(opb, k, n),
+                                Columns(opb, k, n), ldb);
   });
   const Pointers<void> pc(h, call, c, count, [&](void* p, Index) {
-    return MapOut(call, p, tc, m, n, ldc);
+    return call.work().InOutMatrix(p, SizeOf(tc), m, n, ldc);
   });
   if (pa.failed() || pb.failed() || pc.failed()) return kExecutionFailed;
   return call.Run([=] {
@@ -475,7 +460,7 @@ Status RankKEx(Handle h, Fill fill, Operation op, I n, I k, const S* alpha,
   Call call(h);
   const auto av = call.In(alpha);
   const auto bv = call.In(beta);
-  const void* pa = MapIn(call, a, ta, rows, columns, lda);
+  const void* pa = call.work().InMatrix(a, SizeOf(ta), rows, columns, lda);
   auto* pc = call.MatrixOut(static_cast<Complex32*>(c), n, n, ldc);
   return call.Run([=] {
     std::vector<Complex32> wide(static_cast<std::size_t>(rows * columns));

@@ -62,11 +62,7 @@ class Call {
   // A result, or a scalar that is changed; in host mode the call waits.
   template <typename T>
   T* Out(T* scalar) {
-    if (handle_->pointer_mode == kDevicePointers) {
-      return work_.InOut(scalar, sizeof(T));
-    }
-    wait_ = true;
-    return scalar;
+    return static_cast<T*>(OutBytes(scalar, sizeof(T)));
   }
   void* OutBytes(void* result, std::size_t bytes) {
     if (handle_->pointer_mode == kDevicePointers) {
@@ -87,13 +83,11 @@ class Call {
   template <typename T>
   const T* Matrix(const T* a, std::int64_t rows, std::int64_t columns,
                   std::int64_t ld) {
-    return work_.In(a, sizeof(T) * Size(rows), Size(columns),
-                    sizeof(T) * Size(ld));
+    return work_.InMatrix(a, sizeof(T), rows, columns, ld);
   }
   template <typename T>
   T* MatrixOut(T* a, std::int64_t rows, std::int64_t columns, std::int64_t ld) {
-    return work_.InOut(a, sizeof(T) * Size(rows), Size(columns),
-                       sizeof(T) * Size(ld));
+    return work_.InOutMatrix(a, sizeof(T), rows, columns, ld);
   }
   Work& work() { return work_; }
 
@@ -102,10 +96,6 @@ class Call {
   }
 
  private:
-  static std::size_t Size(std::int64_t n) {
-    return n > 0 ? static_cast<std::size_t>(n) : 0;
-  }
-
   const Handle handle_;
   Work work_;
   bool wait_ = false;

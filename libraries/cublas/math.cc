@@ -191,10 +191,7 @@ void Trmm(Side side, Fill fill, Operation op, Diag diag, Index m, Index n,
     return;
   }
   // A row of B op(A) is op(A)^T times the row.
-  const auto turned = [&](Index i, Index j) {
-    const T e = op == kN ? t(j, i) : t(i, j);
-    return op == kC ? ConjOf(e) : e;
-  };
+  const auto turned = [&](Index i, Index j) { return ElementOf(op, t, j, i); };
   for (Index i = 0; i < m; ++i) TriangleTimes(kN, n, turned, b + i, ldb);
 }
 
@@ -217,10 +214,7 @@ void Trsm(Side side, Fill fill, Operation op, Diag diag, Index m, Index n,
     }
     return;
   }
-  const auto turned = [&](Index i, Index j) {
-    const T e = op == kN ? t(j, i) : t(i, j);
-    return op == kC ? ConjOf(e) : e;
-  };
+  const auto turned = [&](Index i, Index j) { return ElementOf(op, t, j, i); };
   const Fill other = (fill == kUpper) == (op == kN) ? kLower : kUpper;
   for (Index i = 0; i < m; ++i) {
     TriangleSolve(kN, other, n, turned, b + i, ldb);

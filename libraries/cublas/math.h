@@ -73,6 +73,13 @@ inline Index At(Index i, Index n, Index step) {
   return step >= 0 ? i * step : (n - 1 - i) * -step;
 }
 
+// Element (i, j) of op(A); `op` is no kConj.
+template <typename A>
+auto ElementOf(Operation op, const A& a, Index i, Index j) {
+  const auto e = op == kN ? a(i, j) : a(j, i);
+  return op == kC ? ConjOf(e) : e;
+}
+
 // y := alpha op(A) x + beta y for A of m rows and n columns, of which `a` gives
 // elements. Where beta is 0, y is not read.
 template <typename T, typename A>
@@ -84,9 +91,7 @@ void MatrixVector(Operation op, Index m, Index n, T alpha, const A& a,
     for (Index j = 0; j < columns; ++j) {
       const T v = x[At(j, columns, incx)];
       for (Index i = 0; i < rows; ++i) {
-        T e = op == kN ? a(i, j) : a(j, i);
-        if (op == kC) e = ConjOf(e);
-        sum[static_cast<std::size_t>(i)] += Mul(e, v);
+        sum[static_cast<std::size_t>(i)] += Mul(ElementOf(op, a, i, j), v);
       }
     }
   }
@@ -181,13 +186,9 @@ void TriangleSolve(Operation op, Fill fill, Index n, const A& a, T* x,
     T sum = x[At(i, n, incx)];
     for (Index s = 0; s < step; ++s) {
       const Index j = forward ? s : n - 1 - s;
-      T e = op == kN ? a(i, j) : a(j, i);
-      if (op == kC) e = ConjOf(e);
-      sum -= Mul(e, x[At(j, n, incx)]);
+      sum -= Mul(ElementOf(op, a, i, j), x[At(j, n, incx)]);
     }
-    T d = a(i, i);
-    if (op == kC) d = ConjOf(d);
-    x[At(i, n, incx)] = Div(sum, d);
+    x[At(i, n, incx)] = Div(sum, ElementOf(op, a, i, i));
   }
 }
 

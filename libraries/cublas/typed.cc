@@ -92,27 +92,11 @@ std::vector<T> Converted(DataType type, const void* a, Index rows,
   std::vector<T> out(static_cast<std::size_t>(rows * columns));
   for (Index j = 0; j < columns; ++j) {
     for (Index i = 0; i < rows; ++i) {
-      const Complex64 value = Load(type, a, i + j * ld);
-      T& to = out[static_cast<std::size_t>(i + j * rows)];
-      if constexpr (kIsComplex<T>) {
-        to = T(static_cast<Real<T>>(value.real()),
-               static_cast<Real<T>>(value.imag()));
-      } else {
-        to = static_cast<T>(value.real());
-      }
+      out[static_cast<std::size_t>(i + j * rows)] =
+          As<T>(Load(type, a, i + j * ld));
     }
   }
   return out;
-}
-
-template <typename T>
-T As(Complex64 value) {
-  if constexpr (kIsComplex<T>) {
-    return T(static_cast<Real<T>>(value.real()),
-             static_cast<Real<T>>(value.imag()));
-  } else {
-    return static_cast<T>(value.real());
-  }
 }
 
 template <typename T>
@@ -137,11 +121,7 @@ void MultiplyAs(const TypedGemm& g, Complex64 alpha, const void* a,
       if (beta != Complex64(0)) {
         value += Mul(fb, As<T>(Load(g.c, c, i + j * g.ldc)));
       }
-      if constexpr (kIsComplex<T>) {
-        Store(g.c, d, i + j * g.ldc, Complex64(value.real(), value.imag()));
-      } else {
-        Store(g.c, d, i + j * g.ldc, Complex64(value, 0));
-      }
+      Store(g.c, d, i + j * g.ldc, Wide(value));
     }
   }
 }

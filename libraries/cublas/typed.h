@@ -29,6 +29,22 @@ bool IsComplexType(DataType type);
 Complex64 Load(DataType type, const void* array, Index i);
 void Store(DataType type, void* array, Index i, Complex64 value);
 
+// A number as T, and back: a real T takes the real part.
+template <typename T>
+T As(Complex64 value) {
+  if constexpr (kIsComplex<T>) {
+    return T(static_cast<Real<T>>(value.real()),
+             static_cast<Real<T>>(value.imag()));
+  } else {
+    return static_cast<T>(value.real());
+  }
+}
+template <typename T>
+Complex64 Wide(T value) {
+  if constexpr (kIsComplex<T>) return {value.real(), value.imag()};
+  else return {static_cast<double>(value), 0};
+}
+
 // C := alpha op(A) op(B) + beta C for elements of given types.
 struct TypedGemm {
   Operation opa, opb;

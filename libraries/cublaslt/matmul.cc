@@ -11,11 +11,12 @@
 namespace cerberus::libraries::cublaslt {
 namespace {
 
+using cublas::As;
 using cublas::Complex32;
 using cublas::Complex64;
 using cublas::Index;
 using cublas::kIsComplex;
-using cublas::Real;
+using cublas::Wide;
 
 bool IsTurned(Operation op) { return op == cublas::kT || op == cublas::kC; }
 Index RowsOf(const Layout& layout, Operation op) {
@@ -31,21 +32,6 @@ bool IsFloat8(DataType type) {
 // Element (i, j) of a matrix.
 Index PlaceOf(const Layout& layout, Index i, Index j) {
   return layout.order == kRows ? i * layout.ld + j : i + j * layout.ld;
-}
-
-template <typename T>
-T As(Complex64 value) {
-  if constexpr (kIsComplex<T>) {
-    return T(static_cast<Real<T>>(value.real()),
-             static_cast<Real<T>>(value.imag()));
-  } else {
-    return static_cast<T>(value.real());
-  }
-}
-template <typename T>
-Complex64 Wide(T value) {
-  if constexpr (kIsComplex<T>) return {value.real(), value.imag()};
-  else return {static_cast<double>(value), 0};
 }
 
 // op(A) as T, by columns.
