@@ -12,6 +12,11 @@ enum ExitCode : int {
   kExitInterrupted = 130,  // SIGINT or SIGTERM
 };
 
+// Whether there are files now, if not of everything.
+inline bool MadeFiles(int code) {
+  return code == kExitDone || code == kExitSomeMissing;
+}
+
 }  // namespace cerberus::cli
 
 #endif  // CERBERUS_CLI_EXIT_CODE_H_

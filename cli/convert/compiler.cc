@@ -83,9 +83,7 @@ void ReadMessages(const std::string& err, const Where& where,
   }
 }
 
-bool IsMade(const ProcessResult& run) {
-  return run.exit_code == kExitDone || run.exit_code == kExitSomeMissing;
-}
+bool IsMade(const ProcessResult& run) { return MadeFiles(run.exit_code); }
 
 // Of a compiler that made code.
 CompileOutcome OutcomeOf(const ProcessResult& run, const Where& where) {

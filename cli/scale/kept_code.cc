@@ -60,7 +60,7 @@ std::optional<ProcessResult> FromBytes(const std::string& key, ByteSpan bytes) {
   const Result<std::uint64_t> exit_code = reader.U64();
   const Result<std::uint64_t> size = reader.U64();
   if (!exit_code || !size) return std::nullopt;
-  if (*exit_code != kExitDone && *exit_code != kExitSomeMissing) {
+  if (!MadeFiles(*exit_code)) {
     return std::nullopt;
   }
   const Result<ByteSpan> messages = reader.Take(*size);

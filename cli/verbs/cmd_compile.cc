@@ -203,7 +203,7 @@ class CompileVerb : public Verb {
     const cerberus_ptxc_status status =
         cerberus_ptxc_compile(ptx->data(), ptx->size(), &options, &result);
     int code = ExitCodeOf(status);
-    if (code == kExitDone || code == kExitSomeMissing) {
+    if (MadeFiles(code)) {
       const TimedPhase phase(timed, "Write");
       bytes_ = cerberus_ptxc_result_size(result);
       const auto* data =
@@ -216,7 +216,7 @@ class CompileVerb : public Verb {
       reporter.Error(DiagCode::kCompiler,
                      input_ + ": the compiler failed without a message");
     }
-    if (trace && (code == kExitDone || code == kExitSomeMissing)) {
+    if (trace && MadeFiles(code)) {
       trace->Add(cerberus_ptxc_result_time_trace(result));
       if (Status written = trace->Write(trace_path_); !written) {
         reporter.Report(written.error());

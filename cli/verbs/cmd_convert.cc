@@ -130,7 +130,7 @@ class ConvertVerb : public Verb {
         code = kExitFailed;
       }
     }
-    if (Interrupted() && code != kExitDone && code != kExitSomeMissing) {
+    if (Interrupted() && !MadeFiles(code)) {
       if (!reporter.quiet()) reporter.printer().Line("cerberus: interrupted");
       return Finish<Steps>(common, reporter, nullptr, kExitInterrupted);
     }
@@ -184,7 +184,7 @@ class ConvertVerb : public Verb {
   template <typename Steps>
   int Finish(const CommonOptions& common, Reporter& reporter,
              const Steps* conversion, int code) {
-    const bool done = code == kExitDone || code == kExitSomeMissing;
+    const bool done = MadeFiles(code);
     if (ninja_.empty()) {
       code = report_.Write(MakeReport(done ? conversion : nullptr), reporter,
                            code);

@@ -78,7 +78,7 @@ class ConvertWheelVerb : public Verb {
     const InterruptScope interrupts;
     WheelConversion conversion(options_, reporter);
     const int code = Convert(conversion, reporter);
-    if (Interrupted() && code != kExitDone && code != kExitSomeMissing) {
+    if (Interrupted() && !MadeFiles(code)) {
       if (!reporter.quiet()) reporter.printer().Line("cerberus: interrupted");
       return Finish(common, reporter, nullptr, kExitInterrupted);
     }
@@ -124,7 +124,7 @@ class ConvertWheelVerb : public Verb {
   // Reports to stdout; returns the code.
   int Finish(const CommonOptions& common, Reporter& reporter,
              const WheelConversion* conversion, int code) {
-    const bool done = code == kExitDone || code == kExitSomeMissing;
+    const bool done = MadeFiles(code);
     if (ninja_.empty()) {
       code = report_.Write(MakeReport(done ? conversion : nullptr), reporter,
                            code);

@@ -101,7 +101,7 @@ class PackTreeVerb : public Verb {
     options.conversion.dry_run = plan_only_;
     TreePacking packing(options, reporter);
     const int code = Pack(packing, reporter);
-    if (Interrupted() && code != kExitDone && code != kExitSomeMissing) {
+    if (Interrupted() && !MadeFiles(code)) {
       if (!reporter.quiet()) {
         reporter.printer().Line(
             "cerberus: interrupted; what is compiled is kept, the same command "
@@ -167,7 +167,7 @@ class PackTreeVerb : public Verb {
   // Reports to stdout; returns the code.
   int Finish(const CommonOptions& common, Reporter& reporter,
              const TreePacking* packing, int code) {
-    const bool done = code == kExitDone || code == kExitSomeMissing;
+    const bool done = MadeFiles(code);
     if (ninja_.empty()) {
       code =
           report_.Write(MakeReport(done ? packing : nullptr), reporter, code);

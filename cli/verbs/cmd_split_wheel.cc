@@ -73,7 +73,7 @@ class SplitWheelVerb : public Verb {
     }
     WheelSplitting splitting(options_, reporter);
     const int code = Split(splitting, reporter);
-    if (Interrupted() && code != kExitDone && code != kExitSomeMissing) {
+    if (Interrupted() && !MadeFiles(code)) {
       if (!reporter.quiet()) reporter.printer().Line("cerberus: interrupted");
       return Finish(common, reporter, nullptr, kExitInterrupted);
     }
@@ -107,7 +107,7 @@ class SplitWheelVerb : public Verb {
   // Reports to stdout; returns the code.
   int Finish(const CommonOptions& common, Reporter& reporter,
              const WheelSplitting* splitting, int code) {
-    const bool done = code == kExitDone || code == kExitSomeMissing;
+    const bool done = MadeFiles(code);
     code =
         report_.Write(MakeReport(done ? splitting : nullptr), reporter, code);
     if (common.json) {
