@@ -2,6 +2,8 @@
 #ifndef CERBERUS_CLI_EXIT_CODE_H_
 #define CERBERUS_CLI_EXIT_CODE_H_
 
+#include <cstdint>
+
 namespace cerberus::cli {
 
 enum ExitCode : int {
@@ -12,8 +14,9 @@ enum ExitCode : int {
   kExitInterrupted = 130,  // SIGINT or SIGTERM
 };
 
-// Whether there are files now, if not of everything.
-inline bool MadeFiles(int code) {
+// Whether there are files now, if not of everything. As wide as a code that
+// was read from a file, so that no other becomes one of these.
+inline bool MadeFiles(std::int64_t code) {
   return code == kExitDone || code == kExitSomeMissing;
 }
 
