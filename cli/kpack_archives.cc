@@ -39,19 +39,21 @@ Result<std::vector<std::string>> KernelsIn(ByteSpan bytes,
 
 }  // namespace
 
-void AddPackOptions(CLI::App& app, PackOptions& pack) {
-  AddChoice(app, "--format", pack.format, {"v1", "v2"},
-            "v1 (default), which ROCm reads too, or v2, smaller")
-      ->type_name("F")
-      ->group(kGroupBehaviour);
-  AddChoice(app, "--compression", pack.compression, {"zstd", "none"},
-            "of code objects: zstd (default) or none")
-      ->type_name("HOW")
-      ->group(kGroupBehaviour);
-  app.add_option("--level", pack.level, "compress all anew, at this level")
-      ->type_name("N")
-      ->check(CLI::Range(1, 22).description(""))
-      ->group(kGroupBehaviour);
+void AddPackOptions(OptionList& list, PackOptions& pack) {
+  list.Add("--format", pack.format,
+           "v1 (default), which ROCm reads too, or v2, smaller")
+      .OneOf({"v1", "v2"})
+      .ValueName("F")
+      .Group(kGroupBehaviour);
+  list.Add("--compression", pack.compression,
+           "of code objects: zstd (default) or none")
+      .OneOf({"zstd", "none"})
+      .ValueName("HOW")
+      .Group(kGroupBehaviour);
+  list.Add("--level", pack.level, "compress all anew, at this level")
+      .ValueName("N")
+      .Range(1, 22)
+      .Group(kGroupBehaviour);
 }
 
 kpack::EditOptions MakeEditOptions(const PackOptions& pack,
@@ -66,15 +68,15 @@ kpack::EditOptions MakeEditOptions(const PackOptions& pack,
   return options;
 }
 
-void AddEntryOptions(CLI::App& app, EntryOptions& options) {
-  app.add_option("--arch", options.arches, "entries for these targets, or ptx")
-      ->type_name("A[,B...]")
-      ->delimiter(',')
-      ->group(kGroupTargets);
-  app.add_option("--filter", options.filter,
-                 "entries with a key or a kernel that matches")
-      ->type_name("REGEX")
-      ->group(kGroupBehaviour);
+void AddEntryOptions(OptionList& list, EntryOptions& options) {
+  list.Add("--arch", options.arches, "entries for these targets, or ptx")
+      .ValueName("A[,B...]")
+      .Delimiter(',')
+      .Group(kGroupTargets);
+  list.Add("--filter", options.filter,
+           "entries with a key or a kernel that matches")
+      .ValueName("REGEX")
+      .Group(kGroupBehaviour);
 }
 
 Result<kpack::ArchivePtr> OpenArchive(const std::string& path) {

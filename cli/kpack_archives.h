@@ -2,11 +2,11 @@
 #ifndef CERBERUS_CLI_KPACK_ARCHIVES_H_
 #define CERBERUS_CLI_KPACK_ARCHIVES_H_
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
 #include "cli/json.h"
+#include "cli/option_list.h"
 #include "cli/reporter.h"
 #include "kpack/edit.h"
 #include "support/result.h"
@@ -19,7 +19,7 @@ struct PackOptions {
   std::string compression = "zstd";
   int level = 0;
 };
-void AddPackOptions(CLI::App& app, PackOptions& pack);
+void AddPackOptions(OptionList& list, PackOptions& pack);
 kpack::EditOptions MakeEditOptions(const PackOptions& pack,
                                    const std::string& group_name);
 
@@ -28,7 +28,7 @@ struct EntryOptions {
   std::vector<std::string> arches;
   std::string filter;
 };
-void AddEntryOptions(CLI::App& app, EntryOptions& options);
+void AddEntryOptions(OptionList& list, EntryOptions& options);
 
 Result<kpack::ArchivePtr> OpenArchive(const std::string& path);
 Result<std::vector<kpack::ArchivePtr>> OpenArchives(

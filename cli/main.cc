@@ -2,7 +2,6 @@
 // exit code.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
 #include <memory>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "cli/exit_code.h"
+#include "cli/option_list.h"
 #include "cli/options.h"
 #include "cli/verb.h"
 #include "support/version.h"
@@ -89,13 +89,12 @@ int Run(std::vector<std::string> args,
   }
   for (const std::unique_ptr<Verb>& verb : verbs) {
     if (name != verb->name()) continue;
-    CLI::App app(verb->summary());
+    OptionList list;
     CommonOptions common;
-    AddAllOptions(app, *verb, common);
+    AddAllOptions(list, *verb, common);
     // Help wins over whatever else is wrong with the line; what belongs to a
     // command is the command's.
     const bool has_command = *verb->command() != '\0';
-    app.prefix_command(has_command);
     for (std::size_t i = 1; i < args.size(); ++i) {
       const std::string& arg = args[i];
       if (arg == "--" || (has_command && arg[0] != '-')) break;
@@ -103,14 +102,12 @@ int Run(std::vector<std::string> args,
       if (arg == "--help-all") common.help_all = true;
     }
     if (common.help || common.help_all) {
-      fmt::print("{}", FormatVerbHelp(app, *verb, common.help_all));
+      fmt::print("{}", FormatVerbHelp(list, *verb, common.help_all));
       return kExitDone;
     }
-    try {
-      // CLI11 takes the arguments last first.
-      app.parse(std::vector<std::string>(args.rbegin(), args.rend() - 1));
-    } catch (const CLI::ParseError& error) {
-      return UsageError(name, error.what());
+    args.erase(args.begin());
+    if (Status parsed = list.Parse(args, has_command); !parsed) {
+      return UsageError(name, parsed.error().message);
     }
     common.report.color = common.color == "always"  ? ColorMode::kAlways
                           : common.color == "never" ? ColorMode::kNever

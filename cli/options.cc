@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <iterator>
-#include <sstream>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -21,9 +19,6 @@ namespace {
 
 constexpr std::size_t kHelpColumn = 24;
 
-// How the check of an option is named that takes one of some words.
-constexpr std::string_view kOneOf = "one of ";
-
 // Under a sanitizer the compiler reserves terabytes of address space.
 constexpr bool kLimitMemory =
 #if defined(__has_feature)
@@ -36,11 +31,11 @@ constexpr bool kLimitMemory =
     true;
 #endif
 
-std::string OptionLine(const CLI::Option& option) {
-  std::string line = "  " + OptionNames(option);
+std::string OptionLine(const Option& option) {
+  std::string line = "  " + option.Names();
   // The text starts in one column, or two spaces behind a long name.
   line.resize(std::max(line.size() + 2, kHelpColumn), ' ');
-  for (const char c : option.get_description()) {
+  for (const char c : option.description()) {
     line += c;
     if (c == '\n') line.append(kHelpColumn, ' ');
   }
@@ -49,63 +44,22 @@ std::string OptionLine(const CLI::Option& option) {
 
 }  // namespace
 
-std::string OptionNames(const CLI::Option& option) {
-  std::string names;
-  if (option.get_positional()) return option.get_name(true, false);
-  for (const std::string& name : option.get_snames()) {
-    names += (names.empty() ? "-" : ", -") + name;
-  }
-  for (const std::string& name : option.get_lnames()) {
-    names += (names.empty() ? "    --" : ", --") + name;
-  }
-  const std::string value = option.get_type_name();
-  if (option.get_type_size() != 0 && !value.empty()) names += " " + value;
-  return names;
+void AddSharedOverflow(OptionList& list, std::string& how) {
+  list.Add("--shared-overflow", how,
+           "shared memory above the hardware's: error (default),\n"
+           "global: in device memory, slow")
+      .OneOf({"error", "global"})
+      .ValueName("HOW")
+      .Group(kGroupMore);
 }
 
-CLI::Option* AddChoice(CLI::App& app, const std::string& name,
-                       std::string& value,
-                       const std::vector<std::string>& choices,
-                       const std::string& description) {
-  const auto check = [choices](const std::string& text) -> std::string {
-    if (std::find(choices.begin(), choices.end(), text) != choices.end()) {
-      return "";
-    }
-    return fmt::format("'{}' is not {} or {}", text,
-                       fmt::join(choices.begin(), choices.end() - 1, ", "),
-                       choices.back());
-  };
-  return app.add_option(name, value, description)
-      ->check(CLI::Validator(
-          check, "", fmt::format("{}{}", kOneOf, fmt::join(choices, " "))));
-}
-
-std::vector<std::string> Choices(CLI::Option& option) {
-  std::string name;
-  try {
-    name = option.get_validator(0)->get_name();
-  } catch (const CLI::OptionNotFound&) {
-    return {};  // it has no check at all
-  }
-  if (name.rfind(kOneOf, 0) != 0) return {};
-  std::istringstream words(name.substr(kOneOf.size()));
-  return {std::istream_iterator<std::string>(words), {}};
-}
-
-void AddSharedOverflow(CLI::App& app, std::string& how) {
-  AddChoice(app, "--shared-overflow", how, {"error", "global"},
-            "shared memory above the hardware's: error (default),\n"
-            "global: in device memory, slow")
-      ->type_name("HOW")
-      ->group(kGroupMore);
-}
-
-void AddLanes(CLI::App& app, std::string& how) {
-  AddChoice(app, "--lanes", how, {"auto", "serial"},
-            "lanes that wait for each other: auto (default),\n"
-            "serial: one by one wherever they might, slow")
-      ->type_name("HOW")
-      ->group(kGroupMore);
+void AddLanes(OptionList& list, std::string& how) {
+  list.Add("--lanes", how,
+           "lanes that wait for each other: auto (default),\n"
+           "serial: one by one wherever they might, slow")
+      .OneOf({"auto", "serial"})
+      .ValueName("HOW")
+      .Group(kGroupMore);
 }
 
 unsigned CompileOptions::Jobs() const {
@@ -135,73 +89,72 @@ std::unique_ptr<Jobserver> CompileOptions::ConnectJobserver() const {
   return Jobserver::Connect(makeflags);
 }
 
-void AddArches(CLI::App& app, std::vector<std::string>& arches) {
-  app.add_option("--arch", arches,
-                 "target ids, e.g. gfx1100; or native, rocm, generic, all")
-      ->type_name("A[,B...]")
-      ->delimiter(',')
-      ->required()
-      ->group(kGroupTargets);
+void AddArches(OptionList& list, std::vector<std::string>& arches) {
+  list.Add("--arch", arches,
+           "target ids, e.g. gfx1100; or native, rocm, generic, all")
+      .ValueName("A[,B...]")
+      .Delimiter(',')
+      .Required()
+      .Group(kGroupTargets);
 }
 
-void AddArchives(CLI::App& app, std::string& folder) {
-  app.add_option("--archives", folder, "folder for the archives, not .kpack")
-      ->type_name("DIR")
-      ->group(kGroupMore);
+void AddArchives(OptionList& list, std::string& folder) {
+  list.Add("--archives", folder, "folder for the archives, not .kpack")
+      .ValueName("DIR")
+      .Group(kGroupMore);
 }
 
-void AddJobs(CLI::App& app, CompileOptions& compile) {
-  app.add_option("-j,--jobs", compile.jobs, "compilers at a time")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1024).description(""))
-      ->group(kGroupBehaviour);
+void AddJobs(OptionList& list, CompileOptions& compile) {
+  list.Add("-j,--jobs", compile.jobs, "compilers at a time")
+      .ValueName("N")
+      .Range(1, 1024)
+      .Group(kGroupBehaviour);
 }
 
-void AddCompileOptions(CLI::App& app, CompileOptions& compile) {
-  app.add_flag("--in-process", compile.in_process,
+void AddCompileOptions(OptionList& list, CompileOptions& compile) {
+  list.AddFlag("--in-process", compile.in_process,
                "compile without child processes")
-      ->group(kGroupMore);
-  AddSharedOverflow(app, compile.shared_overflow);
-  AddLanes(app, compile.lanes);
-  AddCompileLimits(app, compile);
-  AddCache(app, compile.cache);
-  app.add_option("--code", compile.code, "modules that compile --into made")
-      ->type_name("DIR")
-      ->group(kGroupMore);
+      .Group(kGroupMore);
+  AddSharedOverflow(list, compile.shared_overflow);
+  AddLanes(list, compile.lanes);
+  AddCompileLimits(list, compile);
+  AddCache(list, compile.cache);
+  list.Add("--code", compile.code, "modules that compile --into made")
+      .ValueName("DIR")
+      .Group(kGroupMore);
 }
 
-void AddCache(CLI::App& app, std::string& folder) {
-  app.add_option("--cache", folder,
-                 "compiled modules for good, shared by machines")
-      ->envname("CERBERUS_CACHE")
-      ->type_name("DIR")
-      ->group(kGroupMore);
+void AddCache(OptionList& list, std::string& folder) {
+  list.Add("--cache", folder, "compiled modules for good, shared by machines")
+      .Environment("CERBERUS_CACHE")
+      .ValueName("DIR")
+      .Group(kGroupMore);
 }
 
-void AddEmitNinja(CLI::App& app, std::string& path) {
-  app.add_option("--emit-ninja", path,
-                 "write the steps as a graph for ninja, do none")
-      ->type_name("FILE")
-      ->group(kGroupMore);
+void AddEmitNinja(OptionList& list, std::string& path) {
+  list.Add("--emit-ninja", path,
+           "write the steps as a graph for ninja, do none")
+      .ValueName("FILE")
+      .Group(kGroupMore);
 }
 
-void AddShard(CLI::App& app, std::string& text) {
-  app.add_option("--shard", text, "compile part I of N, pack what it has")
-      ->type_name("I/N")
-      ->excludes("--emit-ninja")
-      ->group(kGroupMore);
+void AddShard(OptionList& list, std::string& text) {
+  list.Add("--shard", text, "compile part I of N, pack what it has")
+      .ValueName("I/N")
+      .Excludes("--emit-ninja")
+      .Group(kGroupMore);
 }
 
-void AddCompileLimits(CLI::App& app, CompileOptions& compile) {
-  app.add_option("--compile-seconds", compile.seconds,
-                 "processor time for a kernel, 0: no limit")
-      ->type_name("S")
-      ->check(CLI::Range(0, 1000000).description(""))
-      ->group(kGroupMore);
-  app.add_option("--compile-memory", compile.memory_mib,
-                 "limit of a compiler in MiB, 0: none")
-      ->type_name("M")
-      ->group(kGroupMore);
+void AddCompileLimits(OptionList& list, CompileOptions& compile) {
+  list.Add("--compile-seconds", compile.seconds,
+           "processor time for a kernel, 0: no limit")
+      .ValueName("S")
+      .Range(0, 1000000)
+      .Group(kGroupMore);
+  list.Add("--compile-memory", compile.memory_mib,
+           "limit of a compiler in MiB, 0: none")
+      .ValueName("M")
+      .Group(kGroupMore);
 }
 
 Result<std::vector<std::string>> CheckArches(
@@ -239,60 +192,54 @@ Result<std::vector<std::string>> SelectArches(
   return selected;
 }
 
-void AddAllOptions(CLI::App& app, Verb& verb, CommonOptions& common) {
-  verb.AddOptions(app);
-  app.set_help_flag();  // ours, below
-  app.add_flag("-q,--quiet", common.report.quiet, "print errors only")
-      ->group(kGroupDiagnostics);
-  app.add_flag("-v,--verbose", common.report.verbose, "say more")
-      ->group(kGroupDiagnostics);
-  app.add_flag("--json", common.json, "report on stdout as JSON")
-      ->group(kGroupDiagnostics);
-  AddChoice(app, "--color", common.color, {"auto", "always", "never"},
-            "auto (default), always or never; NO_COLOR works too")
-      ->type_name("WHEN")
-      ->group(kGroupDiagnostics);
-  app.add_flag("-h,--help", common.help,
+void AddAllOptions(OptionList& list, Verb& verb, CommonOptions& common) {
+  verb.AddOptions(list);
+  list.AddFlag("-q,--quiet", common.report.quiet, "print errors only")
+      .Group(kGroupDiagnostics);
+  list.AddFlag("-v,--verbose", common.report.verbose, "say more")
+      .Group(kGroupDiagnostics);
+  list.AddFlag("--json", common.json, "report on stdout as JSON")
+      .Group(kGroupDiagnostics);
+  list.Add("--color", common.color,
+           "auto (default), always or never; NO_COLOR works too")
+      .OneOf({"auto", "always", "never"})
+      .ValueName("WHEN")
+      .Group(kGroupDiagnostics);
+  list.AddFlag("-h,--help", common.help,
                "this text; --help-all for all options")
-      ->group(kGroupDiagnostics);
-  app.add_flag("--help-all", common.help_all)->group("");
+      .Group(kGroupDiagnostics);
+  list.AddFlag("--help-all", common.help_all, "").Group("");
 }
 
-std::string UsageLine(const CLI::App& app, const Verb& verb) {
-  std::string required;
-  for (const CLI::Option* option : app.get_options()) {
-    if (!option->get_required()) {
-      if (option->get_positional()) {
-        required += fmt::format(" [{}]", option->get_name(true, false));
-      }
-      continue;
-    }
-    required += " ";
-    if (option->get_positional()) {
-      required += option->get_name(true, false);
-    } else {
-      required += option->get_snames().empty()
-                      ? "--" + option->get_lnames().front()
-                      : "-" + option->get_snames().front();
-      required += " " + option->get_type_name();
+std::string UsageLine(const OptionList& list, const Verb& verb) {
+  std::string usage = verb.name();
+  for (const Option& option : list.options()) {
+    if (option.positional()) {
+      usage += option.required() ? " " + option.Names()
+                                 : " [" + option.Names() + "]";
+    } else if (option.required()) {
+      const std::vector<std::string> short_names = option.short_names();
+      usage += short_names.empty() ? " --" + option.long_names().front()
+                                   : " -" + short_names.front();
+      usage += " " + option.value_name();
     }
   }
   const std::string_view command = verb.command();
-  return fmt::format("{}{} [options]{}{}", verb.name(), required,
-                     command.empty() ? "" : " ", command);
+  return fmt::format("{} [options]{}{}", usage, command.empty() ? "" : " ",
+                     command);
 }
 
-std::string FormatVerbHelp(const CLI::App& app, const Verb& verb, bool all) {
+std::string FormatVerbHelp(const OptionList& list, const Verb& verb, bool all) {
   std::string help = fmt::format("usage: cerberus {}\n{}\n",
-                                 UsageLine(app, verb), verb.summary());
+                                 UsageLine(list, verb), verb.summary());
 
   std::vector<const char*> groups = {kGroupFiles, kGroupTargets,
                                      kGroupBehaviour, kGroupDiagnostics};
   if (all) groups.push_back(kGroupMore);
   for (const char* group : groups) {
     std::string lines;
-    for (const CLI::Option* option : app.get_options()) {
-      if (option->get_group() == group) lines += OptionLine(*option);
+    for (const Option& option : list.options()) {
+      if (option.group() == group) lines += OptionLine(option);
     }
     if (!lines.empty()) help += fmt::format("{}:\n{}", group, lines);
   }

@@ -10,11 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/option_list.h"
 #include "cli/reporter.h"
-
-namespace CLI {
-class App;
-}
 
 namespace cerberus::cli {
 
@@ -36,10 +33,10 @@ class Verb {
   // Two command lines, one a line, for the end of the help.
   virtual const char* examples() const = 0;
   // A verb whose first argument that is no option begins a command line of its
-  // own: how the usage line shows it ("APP [ARGS…]"); "" for others. `app` of
+  // own: how the usage line shows it ("APP [ARGS…]"); "" for others. `list` of
   // AddOptions has that command line in remaining().
   virtual const char* command() const { return ""; }
-  virtual void AddOptions(CLI::App& app) = 0;
+  virtual void AddOptions(OptionList& list) = 0;
   // Errors go to the reporter. Returns an ExitCode.
   virtual int Run(const CommonOptions& common, Reporter& reporter) = 0;
 };

@@ -11,10 +11,11 @@
 #include "cli/paths.h"
 
 namespace cerberus::cli {
-void ReportOption::AddTo(CLI::App& app) {
-  app.add_option("--report", path_, "write what was done as a page of HTML")
-      ->type_name("FILE")
-      ->group(kGroupDiagnostics);
+
+void ReportOption::AddTo(OptionList& list) {
+  list.Add("--report", path_, "write what was done as a page of HTML")
+      .ValueName("FILE")
+      .Group(kGroupDiagnostics);
 }
 
 Status ReportOption::Open(const std::string& input, const std::string& output) {

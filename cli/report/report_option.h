@@ -2,11 +2,11 @@
 #ifndef CERBERUS_CLI_REPORT_REPORT_OPTION_H_
 #define CERBERUS_CLI_REPORT_REPORT_OPTION_H_
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/option_list.h"
 #include "cli/report/report.h"
 #include "cli/reporter.h"
 #include "support/output_file.h"
@@ -16,7 +16,7 @@ namespace cerberus::cli {
 
 class ReportOption {
  public:
-  void AddTo(CLI::App& app);
+  void AddTo(OptionList& list);
   // Makes the file, which has no name yet: fails early if there is no place
   // for it. It may neither be the input, nor in it, nor the output.
   Status Open(const std::string& input, const std::string& output);

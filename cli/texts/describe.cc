@@ -4,6 +4,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "cli/option_list.h"
 #include "cli/options.h"
 #include "cli/verb.h"
 #include "support/targets/nearest_targets.h"
@@ -20,14 +21,14 @@ ValueKind KindOf(const std::string& value) {
   return ValueKind::kOther;
 }
 
-OptionText Describe(CLI::Option& option) {
+OptionText Describe(const Option& option) {
   OptionText text;
-  text.short_names = option.get_snames();
-  text.long_names = option.get_lnames();
-  text.choices = Choices(option);
-  text.description = option.get_description();
+  text.short_names = option.short_names();
+  text.long_names = option.long_names();
+  text.choices = option.choices();
+  text.description = option.description();
   std::replace(text.description.begin(), text.description.end(), '\n', ' ');
-  text.value = option.get_type_name();
+  text.value = option.value_name();
   if (text.value.empty()) return text;
   text.kind = text.choices.empty() ? KindOf(text.value) : ValueKind::kChoice;
   return text;
@@ -38,16 +39,16 @@ OptionText Describe(CLI::Option& option) {
 std::vector<VerbText> DescribeVerbs() {
   std::vector<VerbText> texts;
   for (const std::unique_ptr<Verb>& verb : MakeVerbs()) {
-    CLI::App app;
+    OptionList list;
     CommonOptions common;
-    AddAllOptions(app, *verb, common);
+    AddAllOptions(list, *verb, common);
     VerbText text;
     text.name = verb->name();
     text.summary = verb->summary();
-    text.usage = UsageLine(app, *verb);
-    for (CLI::Option* option : app.get_options()) {
-      if (option->get_positional()) continue;
-      text.options.push_back(Describe(*option));
+    text.usage = UsageLine(list, *verb);
+    for (const Option& option : list.options()) {
+      if (option.positional()) continue;
+      text.options.push_back(Describe(option));
     }
     texts.push_back(std::move(text));
   }

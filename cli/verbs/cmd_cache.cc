@@ -1,7 +1,6 @@
 // cerberus cache: what the JIT fallback has kept, and how to be rid of it.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <ctime>
 #include <limits>
@@ -39,19 +38,19 @@ class CacheVerb : public Verb {
            "  cerberus cache --prune 100MB\n";
   }
 
-  void AddOptions(CLI::App& app) override {
-    app.add_option("--cache", shared_,
-                   "a folder of convert's --cache, not that of this user")
-        ->type_name("DIR")
-        ->group(kGroupFiles);
-    auto* prune = app.add_option("--prune", prune_to_,
-                                 "remove what was longest unused, down to SIZE")
-                      ->type_name("SIZE")
-                      ->transform(CLI::AsSizeValue(false).description(""))
-                      ->group(kGroupBehaviour);
-    app.add_flag("--clear", clear_, "remove everything")
-        ->excludes(prune)
-        ->group(kGroupBehaviour);
+  void AddOptions(OptionList& list) override {
+    list.Add("--cache", shared_,
+             "a folder of convert's --cache, not that of this user")
+        .ValueName("DIR")
+        .Group(kGroupFiles);
+    Option prune = list.Add("--prune", prune_to_,
+                            "remove what was longest unused, down to SIZE")
+                       .ValueName("SIZE")
+                       .Size()
+                       .Group(kGroupBehaviour);
+    list.AddFlag("--clear", clear_, "remove everything")
+        .Excludes(prune)
+        .Group(kGroupBehaviour);
   }
 
   int Run(const CommonOptions& common, Reporter& reporter) override {

@@ -1,7 +1,6 @@
 // cerberus compile: one PTX file in, one code object out; a pure function.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <map>
@@ -66,48 +65,48 @@ class CompileVerb : public Verb {
            "  cerberus compile k.ptx --arch gfx1100 --emit=ll\n";
   }
 
-  void AddOptions(CLI::App& app) override {
-    app.add_option("IN", input_, "PTX file, or - for stdin")
-        ->required()
-        ->group(kGroupFiles);
-    app.add_option("-o,--output", output_,
-                   "output file; - is stdout, the default for text")
-        ->type_name("OUT")
-        ->group(kGroupFiles);
-    AddChoice(app, "--emit", emit_, {"hsaco", "obj", "asm", "ll", "ll-raw"},
-              "hsaco (default), obj, asm, ll or ll-raw")
-        ->type_name("KIND")
-        ->group(kGroupFiles);
-    app.add_option("--arch", arch_, "target id, e.g. gfx1100; or native")
-        ->type_name("A")
-        ->required()
-        ->group(kGroupTargets);
-    app.add_flag("-k,--keep-going", keep_going_,
+  void AddOptions(OptionList& list) override {
+    list.Add("IN", input_, "PTX file, or - for stdin")
+        .Required()
+        .Group(kGroupFiles);
+    list.Add("-o,--output", output_,
+             "output file; - is stdout, the default for text")
+        .ValueName("OUT")
+        .Group(kGroupFiles);
+    list.Add("--emit", emit_, "hsaco (default), obj, asm, ll or ll-raw")
+        .OneOf({"hsaco", "obj", "asm", "ll", "ll-raw"})
+        .ValueName("KIND")
+        .Group(kGroupFiles);
+    list.Add("--arch", arch_, "target id, e.g. gfx1100; or native")
+        .ValueName("A")
+        .Required()
+        .Group(kGroupTargets);
+    list.AddFlag("-k,--keep-going", keep_going_,
                  "leave out kernels that fail (exit code 3)")
-        ->group(kGroupBehaviour);
-    app.add_option("-O", opt_level_, "optimisation, 0 to 3, default 2")
-        ->type_name("N")
-        ->check(CLI::Range(0, 3).description(""))
-        ->group(kGroupBehaviour);
-    app.add_option("-j,--jobs", jobs_, "threads for a large module")
-        ->type_name("N")
-        ->check(CLI::Range(1, 1024).description(""))
-        ->group(kGroupBehaviour);
-    AddSharedOverflow(app, shared_overflow_);
-    AddLanes(app, lanes_);
-    app.add_option("--into", into_,
-                   "compile as a conversion does, for its --code DIR")
-        ->type_name("DIR")
-        ->group(kGroupMore);
-    app.add_flag("--may-fail", may_fail_, "of --into: then an empty file")
-        ->group(kGroupMore);
-    AddCompileLimits(app, compile_);
-    app.add_flag("--verify-each", verify_each_, "check the IR after every pass")
-        ->group(kGroupMore);
-    app.add_option("--time-trace", trace_path_,
-                   "write where the time went as JSON trace events")
-        ->type_name("FILE")
-        ->group(kGroupMore);
+        .Group(kGroupBehaviour);
+    list.Add("-O", opt_level_, "optimisation, 0 to 3, default 2")
+        .ValueName("N")
+        .Range(0, 3)
+        .Group(kGroupBehaviour);
+    list.Add("-j,--jobs", jobs_, "threads for a large module")
+        .ValueName("N")
+        .Range(1, 1024)
+        .Group(kGroupBehaviour);
+    AddSharedOverflow(list, shared_overflow_);
+    AddLanes(list, lanes_);
+    list.Add("--into", into_,
+             "compile as a conversion does, for its --code DIR")
+        .ValueName("DIR")
+        .Group(kGroupMore);
+    list.AddFlag("--may-fail", may_fail_, "of --into: then an empty file")
+        .Group(kGroupMore);
+    AddCompileLimits(list, compile_);
+    list.AddFlag("--verify-each", verify_each_, "check the IR after every pass")
+        .Group(kGroupMore);
+    list.Add("--time-trace", trace_path_,
+             "write where the time went as JSON trace events")
+        .ValueName("FILE")
+        .Group(kGroupMore);
   }
 
   int Run(const CommonOptions& common, Reporter& reporter) override {

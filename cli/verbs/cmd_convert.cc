@@ -1,7 +1,6 @@
 // cerberus convert: a CUDA program in, a program for AMD GPUs out.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <csignal>
 #include <optional>
@@ -33,49 +32,48 @@ class ConvertVerb : public Verb {
            "--bundle\n";
   }
 
-  void AddOptions(CLI::App& app) override {
-    app.add_option("IN", options_.input, "program or shared library")
-        ->required()
-        ->group(kGroupFiles);
-    app.add_option("-o,--output", options_.output, "converted file")
-        ->type_name("OUT")
-        ->required()
-        ->group(kGroupFiles);
-    app.add_option("--group", options_.group,
-                   "name of the archives, default: OUT's")
-        ->type_name("NAME")
-        ->group(kGroupFiles);
-    AddArchives(app, options_.archives_folder);
-    CLI::Option* bundle = app.add_flag("--bundle", options_.bundle,
-                                       "put all that OUT needs beside it")
-                              ->group(kGroupFiles);
-    app.add_option("--stub-dir", options_.stub_folder,
-                   "where OUT finds libcuda.so.1; $ORIGIN is OUT's folder")
-        ->type_name("DIR")
-        ->excludes(bundle)
-        ->group(kGroupMore);
-    app.add_flag("--with-libraries", with_libraries_,
+  void AddOptions(OptionList& list) override {
+    list.Add("IN", options_.input, "program or shared library")
+        .Required()
+        .Group(kGroupFiles);
+    list.Add("-o,--output", options_.output, "converted file")
+        .ValueName("OUT")
+        .Required()
+        .Group(kGroupFiles);
+    list.Add("--group", options_.group, "name of the archives, default: OUT's")
+        .ValueName("NAME")
+        .Group(kGroupFiles);
+    AddArchives(list, options_.archives_folder);
+    Option bundle = list.AddFlag("--bundle", options_.bundle,
+                                 "put all that OUT needs beside it")
+                        .Group(kGroupFiles);
+    list.Add("--stub-dir", options_.stub_folder,
+             "where OUT finds libcuda.so.1; $ORIGIN is OUT's folder")
+        .ValueName("DIR")
+        .Excludes(bundle)
+        .Group(kGroupMore);
+    list.AddFlag("--with-libraries", with_libraries_,
                  "the libraries with IN's device code, too, beside OUT")
-        ->group(kGroupFiles);
-    AddArches(app, options_.arches);
-    app.add_flag("--keep-fatbin", options_.keep_fatbin,
+        .Group(kGroupFiles);
+    AddArches(list, options_.arches);
+    list.AddFlag("--keep-fatbin", options_.keep_fatbin,
                  "OUT runs on NVIDIA GPUs too")
-        ->group(kGroupTargets);
-    app.add_flag("-n,--dry-run", options_.dry_run,
+        .Group(kGroupTargets);
+    list.AddFlag("-n,--dry-run", options_.dry_run,
                  "print what would change, write nothing")
-        ->group(kGroupBehaviour);
-    app.add_flag("-k,--keep-going", options_.keep_going,
+        .Group(kGroupBehaviour);
+    list.AddFlag("-k,--keep-going", options_.keep_going,
                  "leave out kernels that fail (exit code 3)")
-        ->group(kGroupBehaviour);
-    AddJobs(app, compile_);
-    AddCompileOptions(app, compile_);
-    app.add_option("--time-trace", trace_path_,
-                   "write where the time went as JSON trace events")
-        ->type_name("FILE")
-        ->group(kGroupMore);
-    AddEmitNinja(app, ninja_);
-    AddShard(app, shard_);
-    report_.AddTo(app);
+        .Group(kGroupBehaviour);
+    AddJobs(list, compile_);
+    AddCompileOptions(list, compile_);
+    list.Add("--time-trace", trace_path_,
+             "write where the time went as JSON trace events")
+        .ValueName("FILE")
+        .Group(kGroupMore);
+    AddEmitNinja(list, ninja_);
+    AddShard(list, shard_);
+    report_.AddTo(list);
   }
 
   int Run(const CommonOptions& common, Reporter& reporter) override {

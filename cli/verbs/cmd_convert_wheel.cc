@@ -2,7 +2,6 @@
 // each GPU out.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <csignal>
 #include <memory>
@@ -35,35 +34,36 @@ class ConvertWheelVerb : public Verb {
            "-d out \\\n    --arch gfx1100,gfx942\n";
   }
 
-  void AddOptions(CLI::App& app) override {
-    app.add_option("WHEEL", options_.input, "wheel for Linux on x86-64")
-        ->required()
-        ->group(kGroupFiles);
-    app.add_option("-d,--dir", options_.folder, "folder for the new wheels")
-        ->type_name("DIR")
-        ->required()
-        ->group(kGroupFiles);
-    app.add_option("--name", options_.name,
-                   "name of the host wheel; else its version gets +cerberus")
-        ->type_name("NAME")
-        ->group(kGroupFiles);
-    AddChoice(app, "--stub", stub_, {"bundle", "require"},
-              "the CUDA driver stub: bundle (default), or require it\n"
-              "as a wheel of its own")
-        ->type_name("HOW")
-        ->group(kGroupFiles);
-    AddArches(app, options_.conversion.arches);
-    app.add_flag("-n,--dry-run", options_.conversion.dry_run,
+  void AddOptions(OptionList& list) override {
+    list.Add("WHEEL", options_.input, "wheel for Linux on x86-64")
+        .Required()
+        .Group(kGroupFiles);
+    list.Add("-d,--dir", options_.folder, "folder for the new wheels")
+        .ValueName("DIR")
+        .Required()
+        .Group(kGroupFiles);
+    list.Add("--name", options_.name,
+             "name of the host wheel; else its version gets +cerberus")
+        .ValueName("NAME")
+        .Group(kGroupFiles);
+    list.Add("--stub", stub_,
+             "the CUDA driver stub: bundle (default), or require it\n"
+             "as a wheel of its own")
+        .OneOf({"bundle", "require"})
+        .ValueName("HOW")
+        .Group(kGroupFiles);
+    AddArches(list, options_.conversion.arches);
+    list.AddFlag("-n,--dry-run", options_.conversion.dry_run,
                  "print what would be converted, write nothing")
-        ->group(kGroupBehaviour);
-    app.add_flag("--strict", strict_,
+        .Group(kGroupBehaviour);
+    list.AddFlag("--strict", strict_,
                  "fail if a kernel or library cannot be converted,\n"
                  "instead of leaving it out (exit code 3)")
-        ->group(kGroupBehaviour);
-    AddJobs(app, compile_);
-    AddCompileOptions(app, compile_);
-    AddEmitNinja(app, ninja_);
-    report_.AddTo(app);
+        .Group(kGroupBehaviour);
+    AddJobs(list, compile_);
+    AddCompileOptions(list, compile_);
+    AddEmitNinja(list, ninja_);
+    report_.AddTo(list);
   }
 
   int Run(const CommonOptions& common, Reporter& reporter) override {

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
@@ -170,9 +169,9 @@ class DoctorVerb : public Verb {
            "  cerberus doctor app.amd\n";
   }
 
-  void AddOptions(CLI::App& app) override {
-    app.add_option("FILE", file_, "a program or library, converted or not")
-        ->group(kGroupFiles);
+  void AddOptions(OptionList& list) override {
+    list.Add("FILE", file_, "a program or library, converted or not")
+        .Group(kGroupFiles);
   }
 
   int Run(const CommonOptions& common, Reporter& reporter) override {

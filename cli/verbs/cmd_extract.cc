@@ -2,7 +2,6 @@
 // own, in a new folder that appears when all of them are complete.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <map>
 #include <string>
 #include <utility>
@@ -54,22 +53,22 @@ class ExtractVerb : public Verb {
            "  cerberus extract libx.so -o ptx --kind ptx --filter scan\n";
   }
 
-  void AddOptions(CLI::App& app) override {
-    app.add_option("FILE", path_, "program, library, fatbin, bundle or .kpack")
-        ->required()
-        ->group(kGroupFiles);
-    app.add_option("-o,--output", output_, "folder, made new")
-        ->type_name("FOLDER")
-        ->required()
-        ->group(kGroupFiles);
-    AddChoice(app, "--kind", kind_, {"ptx", "cubin", "lto-ir", "hsaco"},
-              "ptx, cubin, lto-ir or hsaco only")
-        ->type_name("KIND")
-        ->group(kGroupBehaviour);
-    app.add_option("--filter", filter_text_,
-                   "files with a kernel (in archives: modules) that matches")
-        ->type_name("REGEX")
-        ->group(kGroupBehaviour);
+  void AddOptions(OptionList& list) override {
+    list.Add("FILE", path_, "program, library, fatbin, bundle or .kpack")
+        .Required()
+        .Group(kGroupFiles);
+    list.Add("-o,--output", output_, "folder, made new")
+        .ValueName("FOLDER")
+        .Required()
+        .Group(kGroupFiles);
+    list.Add("--kind", kind_, "ptx, cubin, lto-ir or hsaco only")
+        .OneOf({"ptx", "cubin", "lto-ir", "hsaco"})
+        .ValueName("KIND")
+        .Group(kGroupBehaviour);
+    list.Add("--filter", filter_text_,
+             "files with a kernel (in archives: modules) that matches")
+        .ValueName("REGEX")
+        .Group(kGroupBehaviour);
   }
 
   int Run(const CommonOptions& common, Reporter& reporter) override {

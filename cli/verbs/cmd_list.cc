@@ -3,7 +3,6 @@
 // and fatbins the text is a summary, unless kernels are asked for.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <map>
 #include <string>
 #include <utility>
@@ -454,18 +453,17 @@ class ListVerb : public Verb {
            "  cerberus list libx.so --filter 'scan|sort'\n";
   }
 
-  void AddOptions(CLI::App& app) override {
-    app.add_option(
-           "FILE", path_,
-           "program, library, fatbin, bundle, .kpack, code object\nor PTX")
-        ->required()
-        ->group(kGroupFiles);
-    app.add_flag("--kernels", kernels_, "not a summary: entries and kernels")
-        ->group(kGroupBehaviour);
-    app.add_option("--filter", filter_,
-                   "the kernels (in archives: modules) that match")
-        ->type_name("REGEX")
-        ->group(kGroupBehaviour);
+  void AddOptions(OptionList& list) override {
+    list.Add("FILE", path_,
+             "program, library, fatbin, bundle, .kpack, code object\nor PTX")
+        .Required()
+        .Group(kGroupFiles);
+    list.AddFlag("--kernels", kernels_, "not a summary: entries and kernels")
+        .Group(kGroupBehaviour);
+    list.Add("--filter", filter_,
+             "the kernels (in archives: modules) that match")
+        .ValueName("REGEX")
+        .Group(kGroupBehaviour);
   }
 
   int Run(const CommonOptions& common, Reporter& reporter) override {

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <csignal>
 #include <memory>
@@ -48,43 +47,40 @@ class PackTreeVerb : public Verb {
            "  cerberus pack-tree rocm out --arch rocm --parts --hard-link\n";
   }
 
-  void AddOptions(CLI::App& app) override {
-    app.add_option("IN", options_.input, "folder")
-        ->required()
-        ->group(kGroupFiles);
-    app.add_option("OUT", options_.output, "folder, made new")
-        ->required()
-        ->group(kGroupFiles);
-    app.add_option("--group", options_.group,
-                   "name of the archives, default: OUT's")
-        ->type_name("NAME")
-        ->group(kGroupFiles);
-    app.add_flag("--bundle", options_.bundle,
+  void AddOptions(OptionList& list) override {
+    list.Add("IN", options_.input, "folder").Required().Group(kGroupFiles);
+    list.Add("OUT", options_.output, "folder, made new")
+        .Required()
+        .Group(kGroupFiles);
+    list.Add("--group", options_.group, "name of the archives, default: OUT's")
+        .ValueName("NAME")
+        .Group(kGroupFiles);
+    list.AddFlag("--bundle", options_.bundle,
                  "put all that programs need into OUT")
-        ->group(kGroupFiles);
-    app.add_flag("--parts", options_.parts,
+        .Group(kGroupFiles);
+    list.AddFlag("--parts", options_.parts,
                  "OUT holds a folder for each GPU and one for the rest")
-        ->group(kGroupFiles);
-    auto* reflink =
-        app.add_flag("--reflink", reflink_,
+        .Group(kGroupFiles);
+    Option reflink =
+        list.AddFlag("--reflink", reflink_,
                      "what stays as it is shares IN's blocks on the disk")
-            ->group(kGroupMore);
-    app.add_flag("--hard-link", hard_link_,
+            .Group(kGroupMore);
+    list.AddFlag("--hard-link", hard_link_,
                  "what stays as it is gets a second name, no copy")
-        ->excludes(reflink)
-        ->group(kGroupMore);
-    AddArches(app, options_.conversion.arches);
-    app.add_flag("-n,--dry-run", options_.conversion.dry_run,
+        .Excludes(reflink)
+        .Group(kGroupMore);
+    AddArches(list, options_.conversion.arches);
+    list.AddFlag("-n,--dry-run", options_.conversion.dry_run,
                  "print what would be done, how much and for how long")
-        ->group(kGroupBehaviour);
-    app.add_flag("--strict", strict_,
+        .Group(kGroupBehaviour);
+    list.AddFlag("--strict", strict_,
                  "fail, instead of leaving out what fails (exit code 3)")
-        ->group(kGroupBehaviour);
-    AddJobs(app, compile_);
-    AddCompileOptions(app, compile_);
-    AddEmitNinja(app, ninja_);
-    AddShard(app, shard_);
-    report_.AddTo(app);
+        .Group(kGroupBehaviour);
+    AddJobs(list, compile_);
+    AddCompileOptions(list, compile_);
+    AddEmitNinja(list, ninja_);
+    AddShard(list, shard_);
+    report_.AddTo(list);
   }
 
   int Run(const CommonOptions& common, Reporter& reporter) override {

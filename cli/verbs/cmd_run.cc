@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -36,20 +35,19 @@ class RunVerb : public Verb {
   }
   const char* command() const override { return "APP [ARGS...]"; }
 
-  void AddOptions(CLI::App& app) override {
-    app_ = &app;
-    app.add_option("--device", device_,
-                   "auto, hip, nvidia, emulator or target ids")
-        ->type_name("DEVICE")
-        ->group(kGroupTargets);
-    AddChoice(app, "--log", log_, {"error", "warn", "info", "debug"},
-              "error, warn, info or debug")
-        ->type_name("LEVEL")
-        ->group(kGroupDiagnostics);
+  void AddOptions(OptionList& list) override {
+    list_ = &list;
+    list.Add("--device", device_, "auto, hip, nvidia, emulator or target ids")
+        .ValueName("DEVICE")
+        .Group(kGroupTargets);
+    list.Add("--log", log_, "error, warn, info or debug")
+        .OneOf({"error", "warn", "info", "debug"})
+        .ValueName("LEVEL")
+        .Group(kGroupDiagnostics);
   }
 
   int Run(const CommonOptions&, Reporter& reporter) override {
-    std::vector<std::string> command = app_->remaining();
+    std::vector<std::string> command = list_->remaining();
     if (!command.empty() && command.front() == "--") {
       command.erase(command.begin());
     }
@@ -124,7 +122,7 @@ class RunVerb : public Verb {
              1);
   }
 
-  CLI::App* app_ = nullptr;
+  OptionList* list_ = nullptr;
   std::string device_;
   std::string log_;
 };

@@ -1,7 +1,6 @@
 // cerberus split: a HIP program and, beside it, one archive for each GPU.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <csignal>
 #include <memory>
@@ -34,25 +33,24 @@ class SplitVerb : public Verb {
            "  cerberus split libx.so -o out/libx.so --arch gfx1100,gfx90a\n";
   }
 
-  void AddOptions(CLI::App& app) override {
-    app.add_option("FILE", input_, "HIP program or library")
-        ->required()
-        ->group(kGroupFiles);
-    app.add_option("-o,--output", output_,
-                   "the split file; archives go to .kpack/ beside it")
-        ->type_name("FILE")
-        ->required()
-        ->group(kGroupFiles);
-    AddArchives(app, archives_folder_);
-    app.add_option("--arch", arches_,
-                   "these targets only; or native, rocm, generic")
-        ->type_name("A[,B...]")
-        ->delimiter(',')
-        ->group(kGroupTargets);
-    app.add_flag("-n,--dry-run", dry_run_,
+  void AddOptions(OptionList& list) override {
+    list.Add("FILE", input_, "HIP program or library")
+        .Required()
+        .Group(kGroupFiles);
+    list.Add("-o,--output", output_,
+             "the split file; archives go to .kpack/ beside it")
+        .ValueName("FILE")
+        .Required()
+        .Group(kGroupFiles);
+    AddArchives(list, archives_folder_);
+    list.Add("--arch", arches_, "these targets only; or native, rocm, generic")
+        .ValueName("A[,B...]")
+        .Delimiter(',')
+        .Group(kGroupTargets);
+    list.AddFlag("-n,--dry-run", dry_run_,
                  "print what would change, write nothing")
-        ->group(kGroupBehaviour);
-    report_.AddTo(app);
+        .Group(kGroupBehaviour);
+    report_.AddTo(list);
   }
 
   int Run(const CommonOptions& common, Reporter& reporter) override {

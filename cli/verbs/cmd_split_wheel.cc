@@ -1,7 +1,6 @@
 // cerberus split-wheel: a ROCm wheel in, a host wheel and one for each GPU out.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <csignal>
 #include <memory>
@@ -34,32 +33,32 @@ class SplitWheelVerb : public Verb {
            "  cerberus split-wheel x.whl -d out --arch gfx942,gfx950\n";
   }
 
-  void AddOptions(CLI::App& app) override {
-    app.add_option("WHEEL", options_.input, "wheel for Linux on x86-64")
-        ->required()
-        ->group(kGroupFiles);
-    app.add_option("-d,--dir", options_.folder, "folder for the new wheels")
-        ->type_name("DIR")
-        ->required()
-        ->group(kGroupFiles);
-    app.add_option("--device-prefix", options_.device_prefix,
-                   "names of the device wheels up to the GPU; else\n"
-                   "amd-NAME-device")
-        ->type_name("NAME")
-        ->group(kGroupFiles);
-    app.add_option("--arch", options_.arches,
-                   "these targets only; or native, rocm, generic")
-        ->type_name("A[,B...]")
-        ->delimiter(',')
-        ->group(kGroupTargets);
-    app.add_flag("-n,--dry-run", options_.dry_run,
+  void AddOptions(OptionList& list) override {
+    list.Add("WHEEL", options_.input, "wheel for Linux on x86-64")
+        .Required()
+        .Group(kGroupFiles);
+    list.Add("-d,--dir", options_.folder, "folder for the new wheels")
+        .ValueName("DIR")
+        .Required()
+        .Group(kGroupFiles);
+    list.Add("--device-prefix", options_.device_prefix,
+             "names of the device wheels up to the GPU; else\n"
+             "amd-NAME-device")
+        .ValueName("NAME")
+        .Group(kGroupFiles);
+    list.Add("--arch", options_.arches,
+             "these targets only; or native, rocm, generic")
+        .ValueName("A[,B...]")
+        .Delimiter(',')
+        .Group(kGroupTargets);
+    list.AddFlag("-n,--dry-run", options_.dry_run,
                  "print what would be split, write nothing")
-        ->group(kGroupBehaviour);
-    app.add_flag("--strict", strict_,
+        .Group(kGroupBehaviour);
+    list.AddFlag("--strict", strict_,
                  "fail if a library cannot be split, instead of\n"
                  "leaving it as it is (exit code 3)")
-        ->group(kGroupBehaviour);
-    report_.AddTo(app);
+        .Group(kGroupBehaviour);
+    report_.AddTo(list);
   }
 
   int Run(const CommonOptions& common, Reporter& reporter) override {

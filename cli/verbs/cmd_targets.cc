@@ -2,7 +2,6 @@
 // stand for.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,13 +38,13 @@ class TargetsVerb : public Verb {
            "  cerberus targets rocm,generic --names\n";
   }
 
-  void AddOptions(CLI::App& app) override {
-    app.add_option("A", words_, "as --arch takes them; default: all,generic")
-        ->delimiter(',')
-        ->type_name("A[,B...]")
-        ->group(kGroupTargets);
-    app.add_flag("--names", names_only_, "one target id a line, nothing else")
-        ->group(kGroupBehaviour);
+  void AddOptions(OptionList& list) override {
+    list.Add("A", words_, "as --arch takes them; default: all,generic")
+        .Delimiter(',')
+        .ValueName("A[,B...]")
+        .Group(kGroupTargets);
+    list.AddFlag("--names", names_only_, "one target id a line, nothing else")
+        .Group(kGroupBehaviour);
   }
 
   int Run(const CommonOptions& common, Reporter& reporter) override {

@@ -2,7 +2,6 @@
 // gives, and are its archives whole? The same for a packed tree.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -35,15 +34,15 @@ class VerifyVerb : public Verb {
            "  cerberus verify /opt/app-amd\n";
   }
 
-  void AddOptions(CLI::App& app) override {
-    app.add_option("ORIGINAL", original_,
-                   "the file or tree that was converted; or only\n"
-                   "the tree that `pack-tree` made, by its manifests")
-        ->required()
-        ->group(kGroupFiles);
-    app.add_option("CONVERTED", converted_,
-                   "what `convert`, `split` or `pack-tree` made of it")
-        ->group(kGroupFiles);
+  void AddOptions(OptionList& list) override {
+    list.Add("ORIGINAL", original_,
+             "the file or tree that was converted; or only\n"
+             "the tree that `pack-tree` made, by its manifests")
+        .Required()
+        .Group(kGroupFiles);
+    list.Add("CONVERTED", converted_,
+             "what `convert`, `split` or `pack-tree` made of it")
+        .Group(kGroupFiles);
   }
 
   int Run(const CommonOptions& common, Reporter& reporter) override {

@@ -1,7 +1,6 @@
 // cerberus kpack create: an archive from files.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -27,19 +26,19 @@ class KpackCreateVerb : public Verb {
            "  cerberus kpack create parts -o app.kpack --group app\n";
   }
 
-  void AddOptions(CLI::App& app) override {
-    app.add_option("FILE...", inputs_,
-                   "[KEY=]FILE, or a folder that `kpack extract` wrote")
-        ->required()
-        ->group(kGroupFiles);
-    app.add_option("-o,--output", output_, "the archive to write")
-        ->type_name("OUT")
-        ->required()
-        ->group(kGroupFiles);
-    app.add_option("--group", group_, "name of the group, default: OUT's")
-        ->type_name("NAME")
-        ->group(kGroupFiles);
-    AddPackOptions(app, pack_);
+  void AddOptions(OptionList& list) override {
+    list.Add("FILE...", inputs_,
+             "[KEY=]FILE, or a folder that `kpack extract` wrote")
+        .Required()
+        .Group(kGroupFiles);
+    list.Add("-o,--output", output_, "the archive to write")
+        .ValueName("OUT")
+        .Required()
+        .Group(kGroupFiles);
+    list.Add("--group", group_, "name of the group, default: OUT's")
+        .ValueName("NAME")
+        .Group(kGroupFiles);
+    AddPackOptions(list, pack_);
   }
 
   int Run(const CommonOptions& common, Reporter& reporter) override {

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <map>
 #include <string>
 #include <utility>
@@ -74,14 +73,11 @@ class KpackDiffVerb : public Verb {
            "  cerberus kpack diff -q old.kpack new.kpack && echo the same\n";
   }
 
-  void AddOptions(CLI::App& app) override {
-    app.add_option("LEFT", left_path_, "an archive")
-        ->required()
-        ->group(kGroupFiles);
-    app.add_option("RIGHT", right_path_,
-                   "another one; exit code 1 if it differs")
-        ->required()
-        ->group(kGroupFiles);
+  void AddOptions(OptionList& list) override {
+    list.Add("LEFT", left_path_, "an archive").Required().Group(kGroupFiles);
+    list.Add("RIGHT", right_path_, "another one; exit code 1 if it differs")
+        .Required()
+        .Group(kGroupFiles);
   }
 
   int Run(const CommonOptions& common, Reporter& reporter) override {

@@ -2,7 +2,6 @@
 // appears when all of them are complete.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,16 +27,13 @@ class KpackExtractVerb : public Verb {
            "  cerberus kpack extract app.kpack -d parts --arch gfx942\n";
   }
 
-  void AddOptions(CLI::App& app) override {
-    app.add_option("ARCHIVE", input_, "the archive")
-        ->required()
-        ->group(kGroupFiles);
-    app.add_option("-d,--dir", folder_,
-                   "new folder for the files, TARGET/KEY.TYPE")
-        ->type_name("DIR")
-        ->required()
-        ->group(kGroupFiles);
-    AddEntryOptions(app, options_);
+  void AddOptions(OptionList& list) override {
+    list.Add("ARCHIVE", input_, "the archive").Required().Group(kGroupFiles);
+    list.Add("-d,--dir", folder_, "new folder for the files, TARGET/KEY.TYPE")
+        .ValueName("DIR")
+        .Required()
+        .Group(kGroupFiles);
+    AddEntryOptions(list, options_);
   }
 
   int Run(const CommonOptions& common, Reporter& reporter) override {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <map>
 #include <string>
 #include <utility>
@@ -31,11 +30,9 @@ class KpackListVerb : public Verb {
            "  cerberus kpack list .kpack/*.kpack --arch gfx942 --filter gemm\n";
   }
 
-  void AddOptions(CLI::App& app) override {
-    app.add_option("ARCHIVE...", paths_, "archives")
-        ->required()
-        ->group(kGroupFiles);
-    AddEntryOptions(app, options_);
+  void AddOptions(OptionList& list) override {
+    list.Add("ARCHIVE...", paths_, "archives").Required().Group(kGroupFiles);
+    AddEntryOptions(list, options_);
   }
 
   int Run(const CommonOptions& common, Reporter& reporter) override {

@@ -1,7 +1,6 @@
 // cerberus kpack merge: several archives as one.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,23 +24,21 @@ class KpackMergeVerb : public Verb {
            "  cerberus kpack merge a.kpack b.kpack -o ab.kpack --group ab\n";
   }
 
-  void AddOptions(CLI::App& app) override {
-    app.add_option("ARCHIVE...", inputs_,
-                   "archives; what two hold must be equal")
-        ->required()
-        ->group(kGroupFiles);
-    app.add_option("-o,--output", output_, "the archive to write")
-        ->type_name("OUT")
-        ->required()
-        ->group(kGroupFiles);
-    app.add_option("--group", group_,
-                   "name of the group, default: the archives'")
-        ->type_name("NAME")
-        ->group(kGroupFiles);
-    app.add_flag("--in-order", in_order_,
+  void AddOptions(OptionList& list) override {
+    list.Add("ARCHIVE...", inputs_, "archives; what two hold must be equal")
+        .Required()
+        .Group(kGroupFiles);
+    list.Add("-o,--output", output_, "the archive to write")
+        .ValueName("OUT")
+        .Required()
+        .Group(kGroupFiles);
+    list.Add("--group", group_, "name of the group, default: the archives'")
+        .ValueName("NAME")
+        .Group(kGroupFiles);
+    list.AddFlag("--in-order", in_order_,
                  "store as the archives do, not by key: for shards")
-        ->group(kGroupBehaviour);
-    AddPackOptions(app, pack_);
+        .Group(kGroupBehaviour);
+    AddPackOptions(list, pack_);
   }
 
   int Run(const CommonOptions& common, Reporter& reporter) override {

@@ -1,7 +1,6 @@
 // cerberus kpack prune: an archive with some of another one's entries.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <utility>
 
@@ -24,16 +23,16 @@ class KpackPruneVerb : public Verb {
            "  cerberus kpack prune blas.kpack -o gemm.kpack --filter '^gemm'\n";
   }
 
-  void AddOptions(CLI::App& app) override {
-    app.add_option("ARCHIVE", input_, "the archive, which may be OUT")
-        ->required()
-        ->group(kGroupFiles);
-    app.add_option("-o,--output", output_, "the archive to write")
-        ->type_name("OUT")
-        ->required()
-        ->group(kGroupFiles);
-    AddEntryOptions(app, keep_);
-    AddPackOptions(app, pack_);
+  void AddOptions(OptionList& list) override {
+    list.Add("ARCHIVE", input_, "the archive, which may be OUT")
+        .Required()
+        .Group(kGroupFiles);
+    list.Add("-o,--output", output_, "the archive to write")
+        .ValueName("OUT")
+        .Required()
+        .Group(kGroupFiles);
+    AddEntryOptions(list, keep_);
+    AddPackOptions(list, pack_);
   }
 
   int Run(const CommonOptions& common, Reporter& reporter) override {

@@ -1,7 +1,6 @@
 // cerberus kpack recompress: the same entries, stored in another way.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <utility>
 
@@ -27,15 +26,15 @@ class KpackRecompressVerb : public Verb {
            "--compression none\n";
   }
 
-  void AddOptions(CLI::App& app) override {
-    app.add_option("ARCHIVE", input_, "the archive, which may be OUT")
-        ->required()
-        ->group(kGroupFiles);
-    app.add_option("-o,--output", output_, "the archive to write")
-        ->type_name("OUT")
-        ->required()
-        ->group(kGroupFiles);
-    AddPackOptions(app, pack_);
+  void AddOptions(OptionList& list) override {
+    list.Add("ARCHIVE", input_, "the archive, which may be OUT")
+        .Required()
+        .Group(kGroupFiles);
+    list.Add("-o,--output", output_, "the archive to write")
+        .ValueName("OUT")
+        .Required()
+        .Group(kGroupFiles);
+    AddPackOptions(list, pack_);
   }
 
   int Run(const CommonOptions& common, Reporter& reporter) override {

@@ -1,7 +1,6 @@
 // cerberus kpack split: one archive for each target.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <map>
 #include <string>
 #include <utility>
@@ -27,19 +26,18 @@ class KpackSplitVerb : public Verb {
            "  cerberus kpack split blas.kpack -d out --group blas_lib\n";
   }
 
-  void AddOptions(CLI::App& app) override {
-    app.add_option("ARCHIVE", input_, "an archive for several targets")
-        ->required()
-        ->group(kGroupFiles);
-    app.add_option("-d,--dir", folder_,
-                   "folder for the archives, GROUP-TARGET.kpack")
-        ->type_name("DIR")
-        ->required()
-        ->group(kGroupFiles);
-    app.add_option("--group", group_, "name of the group, default: ARCHIVE's")
-        ->type_name("NAME")
-        ->group(kGroupFiles);
-    AddPackOptions(app, pack_);
+  void AddOptions(OptionList& list) override {
+    list.Add("ARCHIVE", input_, "an archive for several targets")
+        .Required()
+        .Group(kGroupFiles);
+    list.Add("-d,--dir", folder_, "folder for the archives, GROUP-TARGET.kpack")
+        .ValueName("DIR")
+        .Required()
+        .Group(kGroupFiles);
+    list.Add("--group", group_, "name of the group, default: ARCHIVE's")
+        .ValueName("NAME")
+        .Group(kGroupFiles);
+    AddPackOptions(list, pack_);
   }
 
   int Run(const CommonOptions& common, Reporter& reporter) override {

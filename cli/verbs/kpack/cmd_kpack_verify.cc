@@ -1,7 +1,6 @@
 // cerberus kpack verify: reads all of an archive and says what is wrong.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -59,10 +58,8 @@ class KpackVerifyVerb : public Verb {
            "  cerberus kpack verify app-gfx1100.kpack --json\n";
   }
 
-  void AddOptions(CLI::App& app) override {
-    app.add_option("ARCHIVE...", paths_, "archives")
-        ->required()
-        ->group(kGroupFiles);
+  void AddOptions(OptionList& list) override {
+    list.Add("ARCHIVE...", paths_, "archives").Required().Group(kGroupFiles);
   }
 
   int Run(const CommonOptions& common, Reporter& reporter) override {
