@@ -41,13 +41,6 @@ separate_arguments(CERBERUS_LLVM_DEFS NATIVE_COMMAND "${LLVM_DEFINITIONS}")
 target_compile_definitions(cerberus_llvm_headers INTERFACE
                            ${CERBERUS_LLVM_DEFS})
 
-# fmt without std::locale, for what the driver stub links: a fifth of its size
-# and of the time in which it is loaded. Only {:L} differs, which nobody asks
-# for.
-add_library(cerberus_fmt_without_locale INTERFACE)
-target_compile_definitions(cerberus_fmt_without_locale INTERFACE
-                           "FMT_STATIC_THOUSANDS_SEPARATOR=','")
-
 # msgpack-c is headers only here: its package's CMake file asks for Boost.
 add_library(cerberus_msgpack INTERFACE)
 target_compile_definitions(cerberus_msgpack INTERFACE MSGPACK_NO_BOOST)
