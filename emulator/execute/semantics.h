@@ -206,7 +206,7 @@ CERBERUS_EMU_INLINE void BlendRow(u32* __restrict d, const u32* __restrict out,
 // What decode.cc must know of an instruction.
 struct Semantic {
   LaneFn fn = nullptr;
-  LaneFn clamp = nullptr;     // saturating variant of an integer instruction
+  LaneFn clamp = nullptr;     // what it is with the clamp bit, if not to [0, 1]
   Handler handler = nullptr;  // instructions with a handler of their own
   Handler plain = nullptr;    // the instruction without modifiers
   Handler plain_clamp = nullptr;

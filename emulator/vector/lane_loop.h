@@ -409,7 +409,7 @@ constexpr Semantic Transcendental() {
                      &ExecRow<F, nullptr, Walk::kRolled>, kRowTrans);
 }
 
-// An integer instruction whose clamp bit saturates.
+// What the clamp bit does is the instruction's own: of integers it saturates.
 template <auto F, auto Saturating>
 constexpr Semantic Lanes2(u32 flags = 0) {
   Semantic s = Lanes<F>(flags);

@@ -62,6 +62,14 @@ inline float Dot4Fp8(u32 a, u32 b, float c, Fp8Format fa, Fp8Format fb) {
 constexpr Fp8Format kFp8 = {3, false};
 constexpr Fp8Format kBf8 = {2, false};
 
+// v_dot2_f32_f16's clamp bit does nothing. The manuals have only the general
+// rule, [0, 1]; but AMD's device library sets the bit in all of its
+// __ockl_fdot2, asked to saturate or not, and saturates in neither case where
+// it has to do without the instruction.
+constexpr auto kDot2Halves = [](const Cx& cx, Pk a, Pk b, float c) {
+  return Dot2(a.v, b.v, c, cx.mode);
+};
+
 // Signs of v_dot*_iu*: neg_lo of the operand says signed.
 inline bool Signed(const Cx& cx, int i) { return cx.op.src[i].neg; }
 
@@ -141,9 +149,7 @@ constexpr Row kRows[] = {
      Lanes<[](float a, float b, float c) { return H{FmaF(a, b, c)}; }>(
          kRowMix | kRowPreserve | kRowHighHalf)},
 
-    {"v_dot2_f32_f16", Lanes<[](const Cx& cx, Pk a, Pk b, float c) {
-       return Dot2(a.v, b.v, c, cx.mode);
-     }>()},
+    {"v_dot2_f32_f16", Lanes2<kDot2Halves, kDot2Halves>()},
     {"v_dot2c_f32_f16", Lanes<[](const Cx& cx, Pk a, Pk b, float c) {
        return Dot2(a.v, b.v, c, cx.mode);
      }>(kRowTied)},

@@ -45,6 +45,9 @@ OPEN = """
 - `v_fract_*` of a whole number is `x + -x`, which is -0 where MODE rounds down
   (IEEE 754, section 6.3).
 - The clamp makes +0 of -0: "to [0, 1]" is all that is said of it.
+- The clamp bit of `v_dot2_f32_f16` does nothing. AMD's device library sets it in
+  every `__ockl_fdot2`, whether that is asked to saturate or not, and does not
+  saturate where a GPU lacks the instruction; programs count on it.
 - `v_div_scale_*` and `v_div_fixup_*`: by the text the division that LLVM makes
   of them is NaN where the quotient overflows beyond 2^192 (f32) or 2^1152
   (f64), and where it and the divisor's inverse are both denormal. The compiler

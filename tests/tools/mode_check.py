@@ -218,6 +218,17 @@ class ModeChecker(Checker):
                            "rne")
             return Val(high.bits << 16 | low.bits, 32, "pair")
 
+        def dot(values, lane, wave):
+            result = Val(values["S2"] & 0xffffffff, 32, "f")
+            for high in (0, 1):
+                a, b = (half(values, s, high) for s in ("S0", "S1"))
+                result = rounded(*exact("fma", a, b, result), "f", 32, "rne")
+            return result
+
+        # Its clamp bit does nothing, or AMD's own library would be wrong.
+        for clamp in ("", " clamp"):
+            self.add("dot2_f32_f16" + clamp.replace(" ", "_"),
+                     "v_dot2_f32_f16 v16, v4, v8, v12" + clamp, dot, halves)
         self.add("op_sel_pk_add_f16",
                  "v_pk_add_f16 v16, v4, v8 op_sel:[1,0] op_sel_hi:[0,1] "
                  "neg_lo:[1,0] neg_hi:[0,1]", packed, halves)
