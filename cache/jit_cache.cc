@@ -149,6 +149,30 @@ std::string JitCache::PathOf(const std::string& key) const {
   return folder_ + "/" + key + std::string(kExtension);
 }
 
+Bytes JitCache::WriteFileOf(ByteSpan code) {
+  EntryHeader header;
+  std::memcpy(header.magic, kMagic, sizeof header.magic);
+  header.size = code.size();
+  header.hash = XXH3_64bits(code.data(), code.size());
+  Bytes file(sizeof header);
+  std::memcpy(file.data(), &header, sizeof header);
+  file.insert(file.end(), code.begin(), code.end());
+  return file;
+}
+
+std::optional<ByteSpan> JitCache::ReadFile(ByteSpan file) {
+  EntryHeader header;
+  if (file.size() < sizeof header) return std::nullopt;
+  std::memcpy(&header, file.data(), sizeof header);
+  const ByteSpan code = file.subspan(sizeof header);
+  if (std::memcmp(header.magic, kMagic, sizeof header.magic) != 0 ||
+      header.size != code.size() ||
+      header.hash != XXH3_64bits(code.data(), code.size())) {
+    return std::nullopt;
+  }
+  return code;
+}
+
 std::optional<Bytes> JitCache::Load(const std::string& key) const {
   if (!enabled()) return std::nullopt;
   const std::string path = PathOf(key);
@@ -157,17 +181,9 @@ std::optional<Bytes> JitCache::Load(const std::string& key) const {
   const ByteSpan bytes = file->bytes();
   // Whoever filled the folder had nothing to put here.
   if (bytes.empty() && sharing_ == Sharing::kReadOnly) return std::nullopt;
-  EntryHeader header;
-  bool good = bytes.size() >= sizeof header;
-  if (good) {
-    std::memcpy(&header, bytes.data(), sizeof header);
-    const ByteSpan code = bytes.subspan(sizeof header);
-    good = std::memcmp(header.magic, kMagic, sizeof header.magic) == 0 &&
-           header.size == code.size() &&
-           header.hash == XXH3_64bits(code.data(), code.size());
-  }
+  const std::optional<ByteSpan> code = ReadFile(bytes);
   const bool may_change = sharing_ != Sharing::kReadOnly;
-  if (!good) {
+  if (!code) {
     Log(LogLevel::kWarning, "jit cache: %s is damaged, compiling again",
         path.c_str());
     if (may_change) unlink(path.c_str());
@@ -175,17 +191,13 @@ std::optional<Bytes> JitCache::Load(const std::string& key) const {
   }
   // The modification time says when an entry was last of use.
   if (may_change) utimensat(AT_FDCWD, path.c_str(), nullptr, 0);
-  return Bytes(bytes.begin() + sizeof header, bytes.end());
+  return Bytes(code->begin(), code->end());
 }
 
 void JitCache::Store(const std::string& key, ByteSpan code) const {
   if (!enabled() || sharing_ == Sharing::kReadOnly) return;
   const bool shared = sharing_ == Sharing::kShared;
-  EntryHeader header;
-  std::memcpy(header.magic, kMagic, sizeof header.magic);
-  header.size = code.size();
-  header.hash = XXH3_64bits(code.data(), code.size());
-  const std::uint64_t bytes = sizeof header + code.size();
+  const std::uint64_t bytes = sizeof(EntryHeader) + code.size();
   if (bytes > max_bytes_) return;
   if (!MakeFolders(folder_, shared ? 0777 : 0700)) {
     ComplainOnce(folder_ + ": " + std::strerror(errno));
@@ -193,12 +205,9 @@ void JitCache::Store(const std::string& key, ByteSpan code) const {
   }
   // What is not bounded need not be counted each time.
   if (max_bytes_ != kUnbounded) PruneTo(max_bytes_ - bytes);
-  Bytes content(sizeof header);
-  std::memcpy(content.data(), &header, sizeof header);
-  content.insert(content.end(), code.begin(), code.end());
   const WithoutFileSizeSignal quietly;
-  Status written =
-      WriteFile(PathOf(key), content, shared ? ModeOfFiles(folder_) : 0600);
+  Status written = WriteFile(PathOf(key), WriteFileOf(code),
+                             shared ? ModeOfFiles(folder_) : 0600);
   if (!written) ComplainOnce(written.error().ToString());
 }
 

@@ -52,6 +52,11 @@ class JitCache {
   // logged once per process.
   void Store(const std::string& key, ByteSpan code) const;
 
+  // What an entry's file holds of `code`, and the code in one: nothing if the
+  // file is damaged.
+  static Bytes WriteFileOf(ByteSpan code);
+  static std::optional<ByteSpan> ReadFile(ByteSpan file);
+
   std::string PathOf(const std::string& key) const;
   bool enabled() const { return !folder_.empty(); }
   const std::string& folder() const { return folder_; }

@@ -10,85 +10,25 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "cerberus/ptxc.h"
+#include "cli/convert/compiler_messages.h"
 #include "cli/exit_code.h"
-#include "cli/json.h"
 #include "support/demangle.h"
 #include "support/output_file.h"
 
 namespace cerberus::cli {
 namespace {
 
-Severity SeverityOf(std::string_view name) {
-  if (name == "warning") return Severity::kWarning;
-  if (name == "note") return Severity::kNote;
-  return Severity::kError;
-}
-
-// One line of cerberus-jit's stderr. It is written by the compiler, but also
-// by whatever dies in it: a line that is no JSON is a message as it is.
-Diag DiagOfLine(const std::string& line, const Where& where) {
-  Diag diag;
-  diag.where = where;
-  const std::optional<std::map<std::string, std::string>> object =
-      ParseFlatJson(line);
-  if (!object) {
-    diag.code = DiagCode::kCompiler;
-    diag.message = line;
-    // We know better what it read than it does.
-    for (const std::string_view prefix :
-         {"cerberus-jit: error: ", "<stdin>: "}) {
-      if (diag.message.rfind(prefix, 0) == 0) {
-        diag.message.erase(0, prefix.size());
-      }
-    }
-    return diag;
-  }
-  const auto text = [&](const char* key) {
-    const auto at = object->find(key);
-    return at == object->end() ? std::string() : at->second;
-  };
-  const auto number = [&](const char* key) {
-    return std::atoi(text(key).c_str());
-  };
-  diag.severity = SeverityOf(text("severity"));
-  diag.code = static_cast<DiagCode>(number("code"));
-  diag.message = text("message");
-  diag.where.kernel = Demangle(text("kernel"));
-  diag.where.ptx_line = number("ptx_line");
-  diag.where.ptx_column = number("ptx_column");
-  diag.where.source_file = text("source_file");
-  diag.where.source_line = number("source_line");
-  return diag;
-}
-
-// Its stderr: a diagnostic a line, and the line of --time-trace.
-void ReadMessages(const std::string& err, const Where& where,
-                  CompileOutcome* outcome) {
-  std::size_t begin = 0;
-  while (begin < err.size()) {
-    const std::size_t end = std::min(err.find('\n', begin), err.size());
-    std::string line = err.substr(begin, end - begin);
-    if (line.rfind("{\"traceEvents\":", 0) == 0) {
-      outcome->time_trace = std::move(line);
-    } else if (!line.empty()) {
-      outcome->diags.push_back(DiagOfLine(line, where));
-    }
-    begin = end + 1;
-  }
-}
-
 bool IsMade(const ProcessResult& run) { return MadeFiles(run.exit_code); }
 
 // Of a compiler that made code.
 CompileOutcome OutcomeOf(const ProcessResult& run, const Where& where) {
   CompileOutcome outcome;
-  ReadMessages(run.err, where, &outcome);
+  ReadMessages(run.err, where, &outcome.diags, &outcome.time_trace);
   outcome.status = run.exit_code == kExitDone
                        ? CompileOutcome::Status::kDone
                        : CompileOutcome::Status::kSomeFailed;
@@ -212,7 +152,8 @@ CompileOutcome CompileInChild(const ChildCompiler& compiler,
     outcome.kept = kept.Keep(*run, std::chrono::steady_clock::now() - begin);
     return outcome;
   }
-  ReadMessages(run->err, request.where, &outcome);
+  ReadMessages(run->err, request.where, &outcome.diags,
+                &outcome.time_trace);
   if (std::optional<Diag> why =
           WhyFailed(*run, limits, request, HasError(outcome.diags))) {
     outcome.diags.push_back(*std::move(why));

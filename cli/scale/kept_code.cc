@@ -10,6 +10,7 @@
 #include "cerberus/ptxc.h"
 #include "cli/convert/compiler.h"
 #include "cli/exit_code.h"
+#include "cli/scale/kept_file.h"
 #include "kpack/content_key.h"
 #include "rewriter/elf/elf.h"
 #include "support/bytes.h"
@@ -42,41 +43,10 @@ std::string BuildOf(const std::string& path) {
   return kpack::Hash128Hex(bytes);
 }
 
-// What a compiler that came to its end wrote: its key, so that a file under
-// another's name is found out, its exit code, the length of its messages, these
-// and the code.
-Bytes ToBytes(const std::string& key, const ProcessResult& run) {
-  Bytes bytes(key.begin(), key.end());
-  AppendLe(bytes, static_cast<std::uint64_t>(run.exit_code));
-  AppendLe(bytes, std::uint64_t{run.err.size()});
-  bytes.insert(bytes.end(), run.err.begin(), run.err.end());
-  bytes.insert(bytes.end(), run.out.begin(), run.out.end());
-  return bytes;
-}
-std::optional<ProcessResult> FromBytes(const std::string& key, ByteSpan bytes) {
-  ByteReader reader(bytes);
-  const Result<ByteSpan> name = reader.Take(key.size());
-  if (!name || AsText(*name) != key) return std::nullopt;
-  const Result<std::uint64_t> exit_code = reader.U64();
-  const Result<std::uint64_t> size = reader.U64();
-  if (!exit_code || !size) return std::nullopt;
-  if (!MadeFiles(*exit_code)) {
-    return std::nullopt;
-  }
-  const Result<ByteSpan> messages = reader.Take(*size);
-  if (!messages) return std::nullopt;
-  const Result<ByteSpan> code = reader.Take(reader.remaining());
-  ProcessResult run;
-  run.exit_code = static_cast<int>(*exit_code);
-  run.err = AsText(*messages);
-  run.out.assign(code->begin(), code->end());
-  return run;
-}
-
 std::optional<ProcessResult> Load(const JitCache& from,
                                   const std::string& key) {
   const std::optional<Bytes> bytes = from.Load(key);
-  return bytes ? FromBytes(key, *bytes) : std::nullopt;
+  return bytes ? ReadKeptFile(key, *bytes) : std::nullopt;
 }
 
 }  // namespace
@@ -130,14 +100,14 @@ std::string KeptModule::Keep(const ProcessResult& run,
   // limit would have given it.
   const bool whole = run.exit_code == kExitDone;
   if (whole && cache_.enabled()) {
-    cache_.Store(whole_key_, ToBytes(whole_key_, run));
+    cache_.Store(whole_key_, WriteKeptFile(whole_key_, run));
     return "";
   }
   if (!own_.enabled() || !(own_is_all_ || (whole && took > kWorthKeeping))) {
     return "";
   }
   const std::string& key = own_is_all_ ? any_key_ : whole_key_;
-  own_.Store(key, ToBytes(key, run));
+  own_.Store(key, WriteKeptFile(key, run));
   return own_.PathOf(key);
 }
 
