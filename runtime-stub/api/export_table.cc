@@ -403,6 +403,14 @@ const TableRow kTables[] = {
     {kProfilingId, kProfiling},
 };
 
+// NVRTC, nvJitLink and cuDNN ask for the driver's cache of what they compiled
+// before (slot 1 opens an entry for PTX or cubins, 3 looks it up, 6 closes it),
+// unless told --no-cache. Refused, they compile, and say nothing.
+constexpr TableId kCompileCacheId = {
+    {0xda, 0x91, 0x51, 0xd3, 0x3a, 0xe6, 0xcc, 0x41, 0xa5, 0xc0, 0x4f, 0x26,
+     0xd5, 0x33, 0xe3, 0x28},
+    "cache of compiled programs"};
+
 }  // namespace
 
 const void* FindExportTable(const CUuuid& id) {
@@ -418,6 +426,9 @@ const void* FindExportTable(const CUuuid& id) {
 }
 
 void SayUnknownTable(const CUuuid& id) {
+  if (std::memcmp(kCompileCacheId.bytes, id.bytes, sizeof id.bytes) == 0) {
+    return;
+  }
   static std::mutex mutex;
   static auto& said = *new std::set<std::array<std::uint8_t, 16>>;
   std::array<std::uint8_t, 16> bytes;

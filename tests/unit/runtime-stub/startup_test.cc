@@ -390,6 +390,16 @@ TEST_F(Startup, UnknownTablesAreRefused) {
   EXPECT_NE(GetTable(kErrorLog), nullptr);
 }
 
+// NVRTC asks for the driver's cache of compiled programs and does without.
+TEST_F(Startup, CompileCacheIsRefusedInSilence) {
+  const CUuuid id = Uuid("da9151d33ae6cc41a5c04f26d533e328");
+  const void* table = &id;
+  StderrCapture capture;
+  EXPECT_EQ(CU(cuGetExportTable)(&table, &id), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(table, nullptr);
+  EXPECT_EQ(capture.Text(), "");
+}
+
 // --- what cudart keeps per context ---
 
 using Put = CUresult(CUcontext, void*, void*,
