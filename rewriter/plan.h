@@ -29,6 +29,9 @@ struct PlanOptions {
   // Folders put before the program's own search path, so that cudart finds
   // the stub: "/usr/lib/…/cerberus", or "$ORIGIN" for --bundle.
   std::vector<std::string> runpath;
+  // Libraries in the first of these folders that are loaded with the stub, so
+  // that they are found under their names later: "libcublas.so.13".
+  std::vector<std::string> beside_stub;
   // Leave the wrappers as they are (the file still runs on NVIDIA).
   bool keep_fatbin = false;
   // Cut device code that only the wrappers led to. Without it, or with

@@ -19,24 +19,32 @@
 namespace cerberus::rewriter {
 namespace {
 
-// The library that the loader is to load at start; cudart's
+// The libraries that the loader is to load at start. Of the driver, cudart's
 // dlopen("libcuda.so.1") then finds it by its SONAME. Named by its full path,
 // it is found also by a libcudart.so, which the loader does not search our
 // path for, and after the search path was replaced (patchelf --set-rpath). A
 // file that has to run on NVIDIA GPUs as well must start without the stub:
 // there the plain name is added, and only where cudart could not find it
 // otherwise.
-std::optional<ElfChange::Needed> DriverToName(const Binary& binary,
-                                              const PlanOptions& options) {
+std::vector<ElfChange::Needed> LibrariesToName(const Binary& binary,
+                                               const PlanOptions& options) {
   constexpr std::string_view kDriver = "libcuda.so.1";
   if (!options.keep_fatbin && !options.runpath.empty()) {
-    return ElfChange::Needed{
-        fmt::format("{}/{}", options.runpath.front(), kDriver), kDriver};
+    const std::string& folder = options.runpath.front();
+    std::vector<ElfChange::Needed> needed = {
+        {fmt::format("{}/{}", folder, kDriver), kDriver}};
+    // One that the file names already is found by the search path; under
+    // another name the versions of its symbols would be missed (glibc's
+    // dl-version.c looks for the name in DT_VERNEED).
+    const auto named = binary.elf().NeededLibraries();
+    for (const std::string& name : options.beside_stub) {
+      if (std::find(named.begin(), named.end(), name) != named.end()) continue;
+      needed.push_back({fmt::format("{}/{}", folder, name), ""});
+    }
+    return needed;
   }
-  if (!binary.links_shared_cudart() || binary.links_cuda_driver()) {
-    return std::nullopt;
-  }
-  return ElfChange::Needed{std::string(kDriver), ""};
+  if (!binary.links_shared_cudart() || binary.links_cuda_driver()) return {};
+  return {{std::string(kDriver), ""}};
 }
 
 Result<Bytes> MarkerOf(const PlanOptions& options) {
@@ -158,7 +166,7 @@ Result<Plan> PlanConversion(const Binary& binary, const PlanOptions& options) {
 
   ElfChange change;
   change.runpath = options.runpath;
-  change.needed = DriverToName(binary, options);
+  change.needed = LibrariesToName(binary, options);
   const std::size_t count = binary.wrappers().size();
   change.head_why = fmt::format("header, {} record{} and marker", count,
                                 count == 1 ? "" : "s");

@@ -48,6 +48,8 @@ struct MemberOptions {
   std::string search_path;  // of the archives
   // Folders for its search path: where the stub will be, then others.
   std::vector<std::string> runpath;
+  // Libraries of ours that are loaded with the stub; read by Plan.
+  const std::set<std::string>* beside_stub = nullptr;
   // A file without device code is changed as well, to lead to other members.
   bool even_if_empty = false;
 };
@@ -149,6 +151,8 @@ class Conversion {
 
   // Why Open() failed: there is no CUDA device code in the file.
   bool holds_nothing() const { return holds_nothing_; }
+  // After Open: libraries of NVIDIA's that it needs and ours answer.
+  const std::vector<std::string>& answered() const { return answered_; }
   const ConversionSummary& summary() const { return summary_; }
   std::vector<std::string> inputs() const { return {input_name_}; }
   // Of all that will be compiled, summed over the targets.
@@ -260,6 +264,7 @@ class Conversion {
   bool failed_ = false;
   bool compiled_ = false;
   bool holds_nothing_ = false;
+  std::vector<std::string> answered_;
 };
 
 }  // namespace cerberus::cli

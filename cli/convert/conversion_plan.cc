@@ -93,7 +93,10 @@ Status Conversion::Open(rewriter::Binary binary) {
   summary_.fatbins = binary_->fatbins().size();
   summary_.bytes_in = binary_->bytes().size();
   for (const NeededLibrary& library : FindNvidiaLibraries(*binary_)) {
-    if (!library.answered_by.empty()) continue;
+    if (!library.answered_by.empty()) {
+      answered_.push_back(library.name);
+      continue;
+    }
     Diag warning =
         FileDiag(DiagCode::kUnsupported, input_name_, Describe(library));
     warning.severity = Severity::kWarning;
@@ -281,6 +284,9 @@ Status Conversion::Plan() {
   if (options_.member) {
     plan.search_paths = {options_.member->search_path};
     plan.runpath = options_.member->runpath;
+    if (const auto* libraries = options_.member->beside_stub) {
+      plan.beside_stub.assign(libraries->begin(), libraries->end());
+    }
   } else if (binary_->is_pe()) {
     // What answers nvcuda.dll is found beside the program, by its name.
     if (options_.bundle) {

@@ -44,6 +44,25 @@ std::vector<std::string> AddedFolders(const std::string& before,
   return folders;
 }
 
+// Libraries in the first folder that the conversion has loaded with the stub.
+std::vector<std::string> AddedLibraries(const rewriter::Binary& before,
+                                        const rewriter::Binary& after,
+                                        const std::vector<std::string>& path) {
+  std::vector<std::string> added;
+  if (path.empty()) return added;
+  const auto old = before.elf().NeededLibraries();
+  for (const std::string_view needed : after.elf().NeededLibraries()) {
+    const std::size_t slash = needed.rfind('/');
+    if (slash == std::string_view::npos || needed.substr(0, slash) != path[0] ||
+        std::find(old.begin(), old.end(), needed) != old.end()) {
+      continue;
+    }
+    const std::string_view name = needed.substr(slash + 1);
+    if (name != "libcuda.so.1") added.emplace_back(name);
+  }
+  return added;
+}
+
 Status HoldAgainst(const rewriter::Binary& original, const rewriter::Plan& plan,
                    const std::string& converted, FileVerification& result) {
   CERB_TRY_VOID(rewriter::VerifyConversionFile(original, plan, converted));
@@ -103,6 +122,7 @@ Result<FileVerification> VerifyFile(const std::string& original_path,
       });
   options.runpath =
       AddedFolders(SearchPathOf(original.elf()), SearchPathOf(converted.elf()));
+  options.beside_stub = AddedLibraries(original, converted, options.runpath);
   CERB_TRY(const rewriter::Plan plan,
            rewriter::PlanConversion(original, options));
   CERB_TRY_VOID(HoldAgainst(original, plan, converted_path, result));

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -85,6 +86,10 @@ Status WheelConversion::Open() {
     CERB_TRY_VOID(ReadFile(member));
     if (Interrupted()) return {};
   }
+  for (auto at = libraries_.begin(); at != libraries_.end();) {
+    CERB_TRY_VOID(PlanLibrary(at->first, at->second));
+    at = at->second.conversion ? std::next(at) : libraries_.erase(at);
+  }
   if (libraries_.empty() && summary_.unconverted.empty()) {
     Where where;
     where.file = options_.input;
@@ -161,13 +166,15 @@ Status WheelConversion::OpenLibrary(const ZipMember& member,
       packager::UpFrom(installed) + folder_ + "/" + ArchiveSearchPath(group_);
   names.runpath = {fmt::format("$ORIGIN/{}{}/{}", packager::UpFrom(installed),
                                stub_folder_, stub)};
+  names.beside_stub = &beside_stub_;
   options.member = std::move(names);
 
   auto conversion = std::make_unique<Conversion>(options, reporter_);
   Status status = conversion->Open();
+  beside_stub_.insert(conversion->answered().begin(),
+                      conversion->answered().end());
   const bool holds_nothing = !status && conversion->holds_nothing();
   const bool has_no_place = status && installed.empty();
-  if (status && !has_no_place) status = conversion->Plan();
   // What is not converted will not be asked again.
   if (!status || has_no_place || options_.conversion.dry_run) {
     summary_.libraries.findings.Add(conversion->summary().findings);
@@ -179,17 +186,29 @@ Status WheelConversion::OpenLibrary(const ZipMember& member,
                        "archives cannot be found from (scripts, headers or "
                        "data)");
   }
-  if (!status) {
-    if (!options_.conversion.keep_going) return status;
-    Diag warning = status.error();
-    warning.severity = Severity::kWarning;
-    reporter_.Report(warning);
-    summary_.unconverted.emplace(member.name, warning.message);
-    return {};
-  }
+  if (!status) return NotConverted(member.name, std::move(status).error());
   Library& library = libraries_[member.name];
   library.input = std::move(unpacked);
   library.conversion = std::move(conversion);
+  return {};
+}
+
+// A library that cannot be is left without a conversion.
+Status WheelConversion::PlanLibrary(const std::string& path, Library& library) {
+  Status status = library.conversion->Plan();
+  if (status) return {};
+  if (!options_.conversion.dry_run) {
+    summary_.libraries.findings.Add(library.conversion->summary().findings);
+  }
+  library.conversion.reset();
+  return NotConverted(path, std::move(status).error());
+}
+
+Status WheelConversion::NotConverted(const std::string& path, Diag why) {
+  if (!options_.conversion.keep_going) return Err(std::move(why));
+  why.severity = Severity::kWarning;
+  reporter_.Report(why);
+  summary_.unconverted.emplace(path, why.message);
   return {};
 }
 

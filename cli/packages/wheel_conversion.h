@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -80,6 +81,8 @@ class WheelConversion {
   Status NameAll();
   Status ReadFile(const packager::ZipMember& member);
   Status OpenLibrary(const packager::ZipMember& member, OutputFile unpacked);
+  Status PlanLibrary(const std::string& path, Library& library);
+  Status NotConverted(const std::string& path, Diag why);
   Status LeaveAsItIs(const std::string& path, const std::string& why);
   Status TakeLibrary(const std::string& path, Library& library);
   Status WriteHost();
@@ -104,6 +107,11 @@ class WheelConversion {
 
   std::map<std::string, std::string> hashes_;  // of the wheel's files, by path
   std::map<std::string, Library> libraries_;   // by path in the wheel
+  // Libraries of ours that any of the wheel's needs. They are loaded with the
+  // stub: modules without device code, as those of CuPy that call cuBLAS, are
+  // not converted, and cuda-pathfinder takes what is loaded before it looks for
+  // NVIDIA's.
+  std::set<std::string> beside_stub_;
   std::map<std::string, kpack::ArchiveWriter> archives_;  // by target
   std::map<std::string, MappedFile> archive_bytes_;
   Files stub_;

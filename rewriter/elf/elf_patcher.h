@@ -66,6 +66,7 @@ class ElfPatcher {
   void CutSections();
   void CutSegments();
   void AddNeeded(
+      const ElfChange::Needed& needed,
       const std::function<std::uint64_t(std::string_view)>& add_string);
   void ChangeDynamic();
   std::optional<std::set<std::size_t>> RoomFor(std::size_t entries) const;

@@ -55,15 +55,15 @@ void ElfPatcher::SetDynamic(std::int64_t tag, std::uint64_t value) {
 }
 
 void ElfPatcher::AddNeeded(
+    const ElfChange::Needed& needed,
     const std::function<std::uint64_t(std::string_view)>& add_string) {
-  if (!change_.needed) return;
   Elf64_Dyn entry{};
   entry.d_tag = DT_NEEDED;
-  entry.d_un.d_val = add_string(change_.needed->name);
-  for (std::size_t i = 0; i < dynamic_.size(); ++i) {
-    if (dynamic_[i].d_tag == DT_NEEDED && !change_.needed->instead_of.empty() &&
-        elf_.DynamicString(elf_.dynamic()[i].d_un.d_val) ==
-            change_.needed->instead_of) {
+  entry.d_un.d_val = add_string(needed.name);
+  for (std::size_t i = 0; i < elf_.dynamic().size(); ++i) {
+    const Elf64_Dyn& old = elf_.dynamic()[i];
+    if (old.d_tag == DT_NEEDED && !needed.instead_of.empty() &&
+        elf_.DynamicString(old.d_un.d_val) == needed.instead_of) {
       dynamic_[i] = entry;
       return;
     }
@@ -71,7 +71,7 @@ void ElfPatcher::AddNeeded(
   dynamic_.push_back(entry);
 }
 
-// Puts folders in front of the search path, and a library among those needed.
+// Puts folders in front of the search path, and libraries among those needed.
 void ElfPatcher::ChangeDynamic() {
   const auto add_string = [&](std::string_view text) {
     if (strings_.empty()) {
@@ -101,7 +101,9 @@ void ElfPatcher::ChangeDynamic() {
       dynamic_.push_back(entry);
     }
   }
-  AddNeeded(add_string);
+  for (const ElfChange::Needed& needed : change_.needed) {
+    AddNeeded(needed, add_string);
+  }
   // One DT_NULL must remain.
   copy_dynamic_ = dynamic_.size() > elf_.dynamic().size() &&
                   dynamic_.size() + 1 > elf_.dynamic_capacity();

@@ -17,12 +17,12 @@ namespace cerberus::rewriter {
 struct ElfChange : ObjectChange {
   // Folders put before the file's search path.
   std::vector<std::string> runpath;
-  // A library to load at start, added or put in the place of another.
+  // Libraries to load at start, added or put in the place of another.
   struct Needed {
     std::string name;
     std::string_view instead_of;  // or ""
   };
-  std::optional<Needed> needed;
+  std::vector<Needed> needed;
 };
 
 Result<Plan> PlanElf(const ElfFile& elf, const ElfChange& change);
