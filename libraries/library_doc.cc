@@ -45,6 +45,19 @@ const std::vector<Row>& Cufft() {
   return rows;
 }
 
+#define CUSPARSE_ANSWERED(name) {#name, true},
+#define CUSPARSE_SD(name) {"cusparseS" #name, true}, {"cusparseD" #name, true},
+#define CUSPARSE_SDCZ(name) \
+  CUSPARSE_SD(name){"cusparseC" #name, true}, {"cusparseZ" #name, true},
+#define CUSPARSE_HSD(name) CUSPARSE_SD(name){"cusparseH" #name, true},
+#define CUSPARSE_REFUSED(name) {#name, false},
+const std::vector<Row>& Cusparse() {
+  static const std::vector<Row> rows = {
+#include "libraries/cusparse/cusparse.def"
+  };
+  return rows;
+}
+
 void Print(const char* title, const char* files, const char* remark,
            const std::vector<Row>& rows) {
   // In alphabetical order, each once.
@@ -80,5 +93,10 @@ int main() {
         "Refused are callbacks, several GPUs, and code for programs' own "
         "kernels.",
         Cufft());
+  Print("cuSPARSE", "`libcusparse.so.11`, `.12`",
+        "Refused are products with operations of the program's own, which "
+        "NVIDIA's library compiles, a format that CUDA 12 dropped, and most "
+        "functions from before the generic ones.",
+        Cusparse());
   return 0;
 }
