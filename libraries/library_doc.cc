@@ -95,8 +95,7 @@ int main() {
         Cufft());
   Print("cuSPARSE", "`libcusparse.so.11`, `.12`",
         "Refused are products with operations of the program's own, which "
-        "NVIDIA's library compiles, a format that CUDA 12 dropped, and most "
-        "functions from before the generic ones.",
+        "NVIDIA's library compiles, and a format that CUDA 12 dropped.",
         Cusparse());
   return 0;
 }

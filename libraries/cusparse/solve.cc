@@ -83,7 +83,7 @@ void SolveAs(const System& s, T alpha) {
   for (T& v : x) v = Mul(alpha, v);
   const Index zero = Triangle<T>(s).Solve(x.data(), n);
   if (s.pivot != nullptr && s.pivot->row < 0 && zero >= 0) {
-    s.pivot->row = zero / s.a.block_rows;
+    s.pivot->row = zero / s.a.block_rows + s.a.base;
   }
   for (Index i = 0; i < s.x.rows; ++i) {
     for (Index j = 0; j < n; ++j) {
@@ -216,6 +216,16 @@ Status Solve(Handle h, const void* alpha, const System& system) {
              [&]<typename T>() { SolveAs<T>(one, As<T>(av.Get())); });
     }
   });
+}
+
+Index MissingDiagonal(const SpMat& a) {
+  std::vector<bool> has(Size(a.rows), false);
+  ForEach(a, [&](Index i, Index j, Index) {
+    if (i == j) has[Size(i)] = true;
+  });
+  const auto missing = std::find(has.begin(), has.end(), false);
+  return missing == has.end() ? -1
+                              : (missing - has.begin()) / a.block_rows + a.base;
 }
 
 // --- op(A) y = alpha x

@@ -12,7 +12,8 @@
 namespace cerberus::libraries::cusparse {
 
 // What a solution or a factorization leaves for the question whether it met a
-// zero on the diagonal: the first such row of blocks, from 0, or -1.
+// zero on the diagonal: the first such row of blocks, which counts from the
+// matrix' base, or -1.
 struct Pivot {
   std::atomic<Index> row = -1;
 };
@@ -36,6 +37,8 @@ struct System {
 // Solves op(A) X = alpha op(B) for the triangle of A that its attributes name;
 // X may be B.
 Status Solve(Handle h, const void* alpha, const System& system);
+// As a Pivot tells of it: the first row that has no diagonal element.
+Index MissingDiagonal(const SpMat& a);
 
 }  // namespace cerberus::libraries::cusparse
 

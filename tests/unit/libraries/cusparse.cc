@@ -340,6 +340,42 @@ Matrix DenseMatrix::Read() const {
   return out;
 }
 
+MatDescr::MatDescr(int base, int fill, int diag) {
+  EXPECT_EQ(Call("cusparseSetMatIndexBase", object_, base), kSuccess);
+  EXPECT_EQ(Call("cusparseSetMatFillMode", object_, fill), kSuccess);
+  EXPECT_EQ(Call("cusparseSetMatDiagType", object_, diag), kSuccess);
+}
+MatDescr::~MatDescr() {
+  EXPECT_EQ(Call("cusparseDestroyMatDescr", object_), kSuccess);
+}
+
+Matrix Assembled(const Shape& shape, long rows, long columns,
+                 const std::vector<long>& major, const std::vector<long>& minor,
+                 const std::vector<Complex64>& values) {
+  Matrix out(rows, columns);
+  const long size = shape.block_rows * shape.block_columns;
+  for (long line = 0; line + 1 < static_cast<long>(major.size()); ++line) {
+    const auto at = static_cast<std::size_t>(line);
+    for (long p = major[at]; p < major[at + 1]; ++p) {
+      const long other = minor[static_cast<std::size_t>(p)];
+      if (p > major[at]) {
+        EXPECT_LT(minor[static_cast<std::size_t>(p - 1)], other);
+      }
+      for (long k = 0; k < size; ++k) {
+        const bool by_rows = shape.order == kByRows;
+        const long r = by_rows ? k / shape.block_columns : k % shape.block_rows;
+        const long c = by_rows ? k % shape.block_columns : k / shape.block_rows;
+        const long i = (shape.format == kCsc ? other : line) * shape.block_rows;
+        const long j =
+            (shape.format == kCsc ? line : other) * shape.block_columns;
+        if (i + r >= rows || j + c >= columns) continue;
+        out(i + r, j + c) += values[static_cast<std::size_t>(p * size + k)];
+      }
+    }
+  }
+  return out;
+}
+
 std::vector<Complex64> Rounded(int type,
                                const std::vector<Complex64>& numbers) {
   return Decoded(type, Encoded(type, numbers));

@@ -135,6 +135,67 @@ class DenseMatrix {
   Object object_ = nullptr;
 };
 
+// A matrix descriptor of the functions with a letter for their type.
+class MatDescr {
+ public:
+  explicit MatDescr(int base = 0, int fill = 0, int diag = 0);
+  ~MatDescr();
+  MatDescr(const MatDescr&) = delete;
+  MatDescr& operator=(const MatDescr&) = delete;
+  Object get() const { return object_; }
+
+ private:
+  const Object object_ = Made("cusparseCreateMatDescr");
+};
+// An info of any kind: Bsrsv2Info, …
+class Info {
+ public:
+  explicit Info(const std::string& kind)
+      : kind_(kind), object_(Made("cusparseCreate" + kind)) {}
+  ~Info() { EXPECT_EQ(Call("cusparseDestroy" + kind_, object_), kSuccess); }
+  Info(const Info&) = delete;
+  Info& operator=(const Info&) = delete;
+  Object get() const { return object_; }
+
+ private:
+  const std::string kind_;
+  const Object object_;
+};
+// The type of T's elements.
+template <typename T>
+inline constexpr int kTypeOf = std::is_same_v<T, float>       ? kR32
+                               : std::is_same_v<T, double>    ? kR64
+                               : std::is_same_v<T, Complex32> ? kC32
+                                                              : kC64;
+// Scalars and results of the host, then of the device.
+template <typename Test>
+void ForPointerModes(const Test& test) {
+  for (const int mode : {0, 1}) {
+    EXPECT_EQ(Call("cusparseSetPointerMode", SparseHandle(), mode), kSuccess);
+    test(mode == 1);
+    EXPECT_EQ(Call("cusparseSetPointerMode", SparseHandle(), 0), kSuccess);
+  }
+}
+// One value where such a call wants it.
+template <typename T>
+class Single {
+ public:
+  Single(bool on_device, T value) : host_(value), device_({value}) {
+    on_device_ = on_device;
+  }
+  T* get() { return on_device_ ? device_.get() : &host_; }
+  T Read() const { return on_device_ ? device_.Read()[0] : host_; }
+
+ private:
+  T host_;
+  const Device<T> device_;
+  bool on_device_;
+};
+// The matrix that arrays hold.
+Matrix Assembled(const Shape& shape, long rows, long columns,
+                 const std::vector<long>& major, const std::vector<long>& minor,
+                 const std::vector<Complex64>& values);
+
 // A scalar as a function of that compute type takes it.
 class Factor {
  public:
