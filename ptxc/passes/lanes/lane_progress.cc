@@ -18,6 +18,7 @@
 #include "llvm/Transforms/Utils/PromoteMemToReg.h"
 #include "ptxc/passes/lanes/joins.h"
 #include "ptxc/passes/lanes/lane_regions.h"
+#include "ptxc/passes/lanes/shared_variables.h"
 #include "ptxc/passes/lanes/waiting.h"
 #include "ptxc/passes/lanes/waves.h"
 
@@ -118,10 +119,28 @@ class Yielding {
       segments.push_back(regions.Segments(region));
     }
     Demote();
+    Share(found, segments);
     for (std::size_t i = 0; i < found.size(); ++i) {
       Rebuild(found[i], segments[i]);
     }
     Promote();
+  }
+
+  void Share(llvm::ArrayRef<Region> regions,
+             llvm::ArrayRef<std::vector<Segment>> segments) {
+    llvm::SmallPtrSet<const BasicBlock*, 32> blocks, yields;
+    for (const Region& region : regions) {
+      blocks.insert(region.blocks.begin(), region.blocks.end());
+    }
+    for (const std::vector<Segment>& cut : segments) {
+      for (const Segment& segment : cut) {
+        for (const Segment::Way& way : segment.out) yields.insert(way.to);
+        for (const llvm::CallInst* site : segment.sites) {
+          yields.insert(BehindJoin(segment.sites, *site));
+        }
+      }
+    }
+    ShareVariables(function_, blocks, yields, &variables_);
   }
 
   // Whether some of its rounds write what others do not, as those do that got
