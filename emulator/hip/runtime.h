@@ -67,6 +67,7 @@ struct Gpu {
 
   // Serialises submissions: what each stream waits for is decided here.
   std::mutex order;
+  std::uint64_t submitted = 0;  // so far, under `order`
   std::shared_ptr<Stream> legacy;
   std::set<Stream*> streams;  // live ones without `legacy`, under `order`
 

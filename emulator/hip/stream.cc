@@ -1,5 +1,7 @@
 #include "emulator/hip/stream.h"
 
+#include <algorithm>
+
 #include "emulator/hip/graph/graph.h"
 #include "emulator/hip/runtime.h"
 
@@ -16,6 +18,24 @@ void AddFence(const FencePtr& fence, std::vector<FencePtr>* to) {
 }
 
 }  // namespace
+
+void Fence::Begin() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    begun_ = std::chrono::steady_clock::now();
+  }
+  ready_.notify_all();
+}
+
+void Fence::WaitForABegin() {
+  // Far more than what a short kernel takes.
+  constexpr std::chrono::milliseconds kMoment{5};
+  std::unique_lock<std::mutex> lock(mutex_);
+  ready_.wait(lock, [this] { return done() || begun_; });
+  if (!done()) {
+    ready_.wait_until(lock, *begun_ + kMoment, [this] { return done(); });
+  }
+}
 
 void Fence::Complete() {
   {
@@ -77,8 +97,34 @@ FencePtr Stream::Enter(std::vector<FencePtr>* after) {
   } else if (type_ == Type::kBlocking && gpu_->legacy) {
     AddFence(gpu_->legacy->last_, after);
   }
-  last_ = std::make_shared<Fence>();
+  last_ = std::make_shared<Fence>(++gpu_->submitted);
   return last_;
+}
+
+FencePtr Stream::ReadyBefore(std::uint64_t number) {
+  std::lock_guard<std::mutex> lock(queue_mutex_);
+  if (queue_.empty() || queue_.front().fence->number() > number) return nullptr;
+  const Command& first = queue_.front();
+  const bool kept =
+      std::any_of(first.after.begin(), first.after.end(),
+                  [](const FencePtr& fence) { return !fence->done(); });
+  return kept ? nullptr : first.fence;
+}
+
+void Stream::WaitForTurn(const Fence& fence,
+                         const std::vector<FencePtr>& after) {
+  for (const FencePtr& other : after) other->Wait();
+  std::vector<FencePtr> earlier;
+  {
+    std::lock_guard<std::mutex> order(gpu_->order);
+    const auto look = [&](Stream* other) {
+      if (other == nullptr || other == this) return;
+      AddFence(other->ReadyBefore(fence.number()), &earlier);
+    };
+    look(gpu_->legacy.get());
+    for (Stream* other : gpu_->streams) look(other);
+  }
+  for (const FencePtr& other : earlier) other->WaitForABegin();
 }
 
 FencePtr Stream::Submit(Work work, const std::vector<FencePtr>& after) {
@@ -112,7 +158,7 @@ void Stream::RunHere(const std::function<void()>& run) {
     std::lock_guard<std::mutex> order(gpu_->order);
     fence = Enter(&after);
   }
-  for (const FencePtr& other : after) other->Wait();
+  WaitForTurn(*fence, after);
   if (gpu_->sticky == hipSuccess) run();
   fence->Complete();
 }
@@ -160,22 +206,27 @@ void Stream::CollectLast(std::vector<FencePtr>* out) const {
 
 void Stream::WorkerLoop() {
   while (true) {
-    Command command;
+    Command* command = nullptr;
     {
       std::unique_lock<std::mutex> lock(queue_mutex_);
       queue_ready_.wait(lock, [this] { return stop_ || !queue_.empty(); });
       if (queue_.empty()) return;
-      command = std::move(queue_.front());
-      queue_.pop_front();
+      command = &queue_.front();
     }
-    for (const FencePtr& fence : command.after) fence->Wait();
-    if (command.work.run &&
-        (command.work.also_after_error || gpu_->sticky == hipSuccess)) {
-      command.work.run();
+    const FencePtr fence = command->fence;
+    WaitForTurn(*fence, command->after);
+    fence->Begin();
+    if (command->work.run &&
+        (command->work.also_after_error || gpu_->sticky == hipSuccess)) {
+      command->work.run();
     }
     // What the work owns must be gone before others see it as done.
-    command.work = {};
-    command.fence->Complete();
+    command->work = {};
+    {
+      std::lock_guard<std::mutex> lock(queue_mutex_);
+      queue_.pop_front();
+    }
+    fence->Complete();
   }
 }
 

@@ -6,6 +6,14 @@
 // streams are HIP's: each stream runs in submission order; the legacy default
 // stream waits for all blocking streams of its device and they wait for it;
 // hipStreamWaitEvent adds one more fence.
+//
+// Nothing else orders streams. But a GPU begins what waits for nothing within
+// microseconds, and programs count on it, knowingly or not: a short kernel on
+// one stream is done when another stream, to which the host submits several
+// things afterwards, reads what it wrote. A thread of ours may get a processor
+// much later. So work does not begin before what was submitted earlier and can
+// run has begun, and has had a moment to end; not longer, for that may wait for
+// what comes later.
 #ifndef CERBERUS_EMULATOR_HIP_STREAM_H_
 #define CERBERUS_EMULATOR_HIP_STREAM_H_
 
@@ -16,6 +24,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -28,15 +37,23 @@ class Capture;
 struct GraphNode;
 struct NodeParams;
 
-// One submitted piece of work: done or not.
+// One submitted piece of work: waiting, begun or done.
 class Fence {
  public:
+  // `number`: in the order of the device's submissions.
+  explicit Fence(std::uint64_t number = 0) : number_(number) {}
+  void Begin();
   void Complete();
   void Wait();
+  // Until it is done or began some time ago.
+  void WaitForABegin();
   bool done() const { return done_.load(std::memory_order_acquire); }
+  std::uint64_t number() const { return number_; }
 
  private:
+  const std::uint64_t number_;
   std::atomic<bool> done_{false};
+  std::optional<std::chrono::steady_clock::time_point> begun_;
   std::mutex mutex_;
   std::condition_variable ready_;
 };
@@ -110,6 +127,11 @@ class Stream : public std::enable_shared_from_this<Stream> {
   // Under the device's order lock: what work submitted now must wait for,
   // and a new fence that is the stream's last from now on.
   FencePtr Enter(std::vector<FencePtr>* after);
+  // Waits for all of these, then for earlier work of other streams to begin.
+  void WaitForTurn(const Fence& fence, const std::vector<FencePtr>& after);
+  // What is next in the stream, if nothing keeps it and it was submitted before
+  // `number`.
+  FencePtr ReadyBefore(std::uint64_t number);
   void WorkerLoop();
 
   Gpu* const gpu_;
@@ -122,7 +144,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::vector<FencePtr> pending_;  // guarded by Gpu::order: from WaitFor
   std::mutex queue_mutex_;
   std::condition_variable queue_ready_;
-  std::deque<Command> queue_;
+  std::deque<Command> queue_;  // the first one stays until it is done
   bool stop_ = false;
   std::thread worker_;  // started by the first Submit
 };

@@ -82,6 +82,57 @@ TEST_F(HipFace, OrderBetweenStreams) {
   EXPECT_EQ(seen_blocking, 1);
 }
 
+// Nothing orders these streams; but a GPU starts what waits for nothing at
+// once, and programs rely on it. Here the first stream's thread has yet to be
+// made.
+TEST_F(HipFace, WhatIsSubmittedFirstStartsFirst) {
+  hipStream_t later = nullptr;
+  ASSERT_EQ(hipStreamCreateWithFlags(&later, hipStreamNonBlocking), hipSuccess);
+  ASSERT_EQ(hipStreamSynchronize(later), hipSuccess);
+  for (int i = 0; i < 200; ++i) {
+    std::atomic<int> order{0};
+    const auto note = [](void* value) {
+      auto& next = *static_cast<std::atomic<int>*>(value);
+      int empty = 0;
+      next.compare_exchange_strong(empty, 1);
+    };
+    const auto note_later = [](void* value) {
+      auto& next = *static_cast<std::atomic<int>*>(value);
+      int empty = 0;
+      next.compare_exchange_strong(empty, 2);
+    };
+    hipStream_t earlier = nullptr;
+    ASSERT_EQ(hipStreamCreateWithFlags(&earlier, hipStreamNonBlocking),
+              hipSuccess);
+    ASSERT_EQ(hipLaunchHostFunc(earlier, note, &order), hipSuccess);
+    ASSERT_EQ(hipLaunchHostFunc(later, note_later, &order), hipSuccess);
+    ASSERT_EQ(hipStreamSynchronize(later), hipSuccess);
+    ASSERT_EQ(hipStreamSynchronize(earlier), hipSuccess);
+    ASSERT_EQ(order, 1) << i;
+    ASSERT_EQ(hipStreamDestroy(earlier), hipSuccess);
+  }
+  ASSERT_EQ(hipStreamDestroy(later), hipSuccess);
+}
+
+// What was submitted first may wait for what comes later, on a GPU as here.
+TEST_F(HipFace, WhatIsSubmittedFirstMayWaitForOthers) {
+  hipStream_t streams[2] = {};
+  for (hipStream_t& stream : streams) {
+    ASSERT_EQ(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking),
+              hipSuccess);
+  }
+  Gate gate;
+  gate.Close(streams[0]);
+  ASSERT_EQ(
+      hipLaunchHostFunc(
+          streams[1], [](void* g) { static_cast<Gate*>(g)->Open(); }, &gate),
+      hipSuccess);
+  for (hipStream_t stream : streams) {
+    EXPECT_EQ(hipStreamSynchronize(stream), hipSuccess);
+    EXPECT_EQ(hipStreamDestroy(stream), hipSuccess);
+  }
+}
+
 TEST_F(HipFace, AnEventOrdersTwoStreams) {
   hipStream_t a = nullptr, b = nullptr;
   hipEvent_t event = nullptr;
