@@ -20,6 +20,7 @@ struct Context {
   int atomics = 0;
   int math_mode = 0;
   int sm_count_target = 0;
+  int environment_mode = 0;
   int emulation_strategy = 0;
   int special_values = 0;
   int mantissa_control = 0;

@@ -215,6 +215,8 @@ CUBLAS_API Status cublasSetPointerMode_v2(Handle h, PointerMode mode) {
   }
 CUBLAS_SETTING(AtomicsMode, atomics)
 CUBLAS_SETTING(MathMode, math_mode)
+// Not documented: cuSOLVER of CUDA 13 sets 1, and does nothing if that fails.
+CUBLAS_SETTING(EnvironmentMode, environment_mode)
 CUBLAS_SETTING(EmulationStrategy, emulation_strategy)
 CUBLAS_SETTING(EmulationSpecialValuesSupport, special_values)
 CUBLAS_SETTING(FixedPointEmulationMantissaControl, mantissa_control)

@@ -93,6 +93,7 @@ TEST(CublasHelpers, SettingsAreKept) {
                            {"AtomicsMode", 1},
                            {"MathMode", 3},
                            {"SmCountTarget", 2},
+                           {"EnvironmentMode", 1},
                            {"EmulationStrategy", 1},
                            {"EmulationSpecialValuesSupport", 1},
                            {"FixedPointEmulationMantissaControl", 1},
