@@ -152,8 +152,7 @@ CompileOutcome CompileInChild(const ChildCompiler& compiler,
     outcome.kept = kept.Keep(*run, std::chrono::steady_clock::now() - begin);
     return outcome;
   }
-  ReadMessages(run->err, request.where, &outcome.diags,
-                &outcome.time_trace);
+  ReadMessages(run->err, request.where, &outcome.diags, &outcome.time_trace);
   if (std::optional<Diag> why =
           WhyFailed(*run, limits, request, HasError(outcome.diags))) {
     outcome.diags.push_back(*std::move(why));
