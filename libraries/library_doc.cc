@@ -58,6 +58,27 @@ const std::vector<Row>& Cusparse() {
   return rows;
 }
 
+#define LIBRARY_ANSWERED(name) {#name, true},
+#define LIBRARY_REFUSED(name) {#name, false},
+const std::vector<Row>& CusparseLt() {
+  static const std::vector<Row> rows = {
+#include "libraries/refusing/cusparselt.def"
+  };
+  return rows;
+}
+const std::vector<Row>& Nvjpeg() {
+  static const std::vector<Row> rows = {
+#include "libraries/refusing/nvjpeg.def"
+  };
+  return rows;
+}
+const std::vector<Row>& Cupti() {
+  static const std::vector<Row> rows = {
+#include "libraries/refusing/cupti.def"
+  };
+  return rows;
+}
+
 void Print(const char* title, const char* files, const char* remark,
            const std::vector<Row>& rows) {
   // In alphabetical order, each once.
@@ -97,5 +118,10 @@ int main() {
         "Refused are products with operations of the program's own, which "
         "NVIDIA's library compiles, and a format that CUDA 12 dropped.",
         Cusparse());
+  const char* const refuses =
+      "It is there so that programs start, and choose another path.";
+  Print("cuSPARSELt", "`libcusparseLt.so.0`", refuses, CusparseLt());
+  Print("nvJPEG", "`libnvjpeg.so.12`, `.13`", refuses, Nvjpeg());
+  Print("CUPTI", "`libcupti.so.11.8`, `.12`, `.13`", refuses, Cupti());
   return 0;
 }

@@ -14,6 +14,8 @@ namespace {
 struct Row {
   std::string_view name;  // up to ".so"
   std::string_view replacement;
+  // Ours only refuses, so that programs start: nothing is answered.
+  bool refuses = false;
 };
 // Counterparts by ROCm's own list of libraries. Not here: cudart, nvrtc and
 // nvJitLink, which need no GPU code, and curand, whose kernels are PTX too.
@@ -26,13 +28,13 @@ constexpr Row kRows[] = {
     {"libcusolver", "hipSOLVER or rocSOLVER"},
     {"libcusolverMg", ""},
     {"libcusparse", "hipSPARSE or rocSPARSE"},
-    {"libcusparseLt", "hipSPARSELt"},
+    {"libcusparseLt", "hipSPARSELt", true},
     {"libcutensor", "hipTensor"},
     {"libnccl", "RCCL"},
     {"libnvinfer", "MIGraphX"},
-    {"libnvjpeg", "rocJPEG"},
+    {"libnvjpeg", "rocJPEG", true},
     {"libnvcuvid", "rocDecode"},
-    {"libcupti", "ROCprofiler-SDK"},
+    {"libcupti", "ROCprofiler-SDK", true},
     {"libnppc", "RPP"},
     {"libnppial", "RPP"},
     {"libnppicc", "RPP"},
@@ -75,7 +77,7 @@ std::vector<NeededLibrary> FindNvidiaLibraries(const rewriter::Binary& binary) {
     for (const Row& row : kRows) {
       if (StemOf(file) == row.name) {
         std::string ours = folder ? *folder + "/" + std::string(file) : "";
-        if (::access(ours.c_str(), R_OK) != 0) ours.clear();
+        if (row.refuses || ::access(ours.c_str(), R_OK) != 0) ours.clear();
         found.push_back({std::string(file), row.replacement, ours});
       }
     }
