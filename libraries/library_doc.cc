@@ -58,6 +58,15 @@ const std::vector<Row>& Cusparse() {
   return rows;
 }
 
+#define NCCL_ANSWERED(name) {#name, true},
+#define NCCL_REFUSED(name) {#name, false},
+const std::vector<Row>& Nccl() {
+  static const std::vector<Row> rows = {
+#include "libraries/nccl/nccl.def"
+  };
+  return rows;
+}
+
 #define LIBRARY_ANSWERED(name) {#name, true},
 #define LIBRARY_REFUSED(name) {#name, false},
 const std::vector<Row>& CusparseLt() {
@@ -118,6 +127,11 @@ int main() {
         "Refused are products with operations of the program's own, which "
         "NVIDIA's library compiles, and a format that CUDA 12 dropped.",
         Cusparse());
+  Print("NCCL", "`libnccl.so.2`",
+        "Each is there with a `p` before its name, too. Refused are windows, "
+        "communication by kernels, parameters, and communicators that grow or "
+        "shrink.",
+        Nccl());
   const char* const refuses =
       "It is there so that programs start, and choose another path.";
   Print("cuSPARSELt", "`libcusparseLt.so.0`", refuses, CusparseLt());

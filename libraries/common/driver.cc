@@ -30,7 +30,8 @@ bool Fill(Driver* driver) {
       Look(library, "cuMemcpy2DAsync_v2", &driver->copy_2d) &&
       Look(library, "cuMemAlloc_v2", &driver->allocate) &&
       Look(library, "cuMemFree_v2", &driver->free) &&
-      Look(library, "cuMemAllocHost_v2", &driver->allocate_host);
+      Look(library, "cuMemAllocHost_v2", &driver->allocate_host) &&
+      Look(library, "cuCtxGetDevice", &driver->device);
   int (*shares_memory)();
   driver->shares_memory =
       Look(library, "cuCerberusSharesMemory", &shares_memory) &&

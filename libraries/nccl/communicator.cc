@@ -1,0 +1,130 @@
+#include "libraries/nccl/communicator.h"
+
+#include <new>
+#include <utility>
+
+#include "libraries/common/work.h"
+
+namespace cerberus::libraries::nccl {
+namespace {
+
+struct Group {
+  int depth = 0;
+  std::vector<Operation> operations;
+  std::vector<std::function<Status()>> later;
+};
+thread_local Group group;
+
+// Makes a communicator's context current for as long as it lives.
+class Current {
+ public:
+  explicit Current(const Communicator& c) : driver_(*c.driver) {
+    driver_.context(&before_);
+    driver_.set_context(c.context);
+  }
+  ~Current() { driver_.set_context(before_); }
+  Current(const Current&) = delete;
+  Current& operator=(const Current&) = delete;
+
+ private:
+  const Driver& driver_;
+  Context before_ = nullptr;
+};
+
+// What one stream does in a group: all its parts are brought before it waits
+// for any, so that two ranks may send to each other.
+Status Hand(std::vector<Operation> operations) {
+  const Communicator& c = *operations.front().communicator;
+  const Current current(c);
+  Work work(*c.driver, operations.front().stream);
+  struct Task {
+    std::shared_ptr<Clique> clique;
+    Meeting meeting;
+    int seat;
+    Part part;
+    std::shared_ptr<const Communicator::Factor> factor;
+  };
+  std::vector<Task> tasks;
+  for (const Operation& o : operations) {
+    Part part = o.part;
+    // What is written first, so that memory that is both comes back.
+    part.out = work.InOut(part.out, o.bytes_out);
+    part.in = work.In(part.in, o.bytes_in);
+    if (o.factor != nullptr) {
+      part.factor = o.factor->on_device != nullptr
+                        ? work.In(o.factor->on_device, SizeOf(o.factor->type))
+                        : o.factor->value.data();
+    }
+    tasks.push_back(
+        {o.communicator->clique, o.meeting, o.seat, part, o.factor});
+  }
+  // In a graph it is run more than once.
+  const auto runs = std::make_shared<std::uint64_t>(0);
+  const bool done = work.Run(
+      [tasks = std::move(tasks), runs] {
+        const std::uint64_t run = (*runs)++;
+        const auto meeting = [&](const Task& task) {
+          Meeting of_run = task.meeting;
+          of_run.run = run;
+          return of_run;
+        };
+        for (const Task& task : tasks) {
+          task.clique->Arrive(meeting(task), task.seat, task.part);
+        }
+        for (const Task& task : tasks) task.clique->Wait(meeting(task));
+      },
+      /*wait=*/false);
+  return done ? kSuccess : kUnhandledCudaError;
+}
+
+Status HandAll(std::vector<Operation> operations) {
+  Status status = kSuccess;
+  while (!operations.empty()) {
+    const auto key = [](const Operation& o) {
+      return std::pair(o.communicator->context, o.stream);
+    };
+    const auto of_stream = key(operations.front());
+    std::vector<Operation> together, rest;
+    for (Operation& o : operations) {
+      (key(o) == of_stream ? together : rest).push_back(std::move(o));
+    }
+    try {
+      if (const Status bad = Hand(std::move(together))) status = bad;
+    } catch (const std::bad_alloc&) {
+      status = kSystemError;
+    }
+    operations = std::move(rest);
+  }
+  return status;
+}
+
+}  // namespace
+
+Status Submit(Operation operation) {
+  if (group.depth == 0) return HandAll({std::move(operation)});
+  group.operations.push_back(std::move(operation));
+  return kSuccess;
+}
+
+Status AtGroupEnd(std::function<Status()> later) {
+  if (group.depth == 0) return later();
+  group.later.push_back(std::move(later));
+  return kSuccess;
+}
+
+void StartGroup() { ++group.depth; }
+
+Status EndGroup() {
+  if (group.depth == 0) return kInvalidUsage;
+  if (--group.depth != 0) return kSuccess;
+  Status status = kSuccess;
+  for (const auto& later : std::exchange(group.later, {})) {
+    if (const Status bad = later()) status = bad;
+  }
+  if (const Status bad = HandAll(std::exchange(group.operations, {}))) {
+    status = bad;
+  }
+  return status;
+}
+
+}  // namespace cerberus::libraries::nccl

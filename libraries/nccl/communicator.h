@@ -1,0 +1,55 @@
+// A rank of a communicator, and groups of calls, which are handed to their
+// streams together.
+#ifndef CERBERUS_LIBRARIES_NCCL_COMMUNICATOR_H_
+#define CERBERUS_LIBRARIES_NCCL_COMMUNICATOR_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "libraries/common/driver.h"
+#include "libraries/nccl/clique.h"
+
+namespace cerberus::libraries::nccl {
+
+struct Communicator {
+  std::shared_ptr<Clique> clique;
+  int rank = 0;
+  int device = 0;
+  Context context = nullptr;
+  const Driver* driver = nullptr;
+  // How many operations of all, between two, and splits have been called.
+  std::uint64_t calls = 0, splits = 0;
+  std::map<std::pair<int, int>, std::uint64_t> between;
+  // Of ncclRedOpCreatePreMulSum, from kFirstOwn on.
+  struct Factor {
+    Type type;
+    const void* on_device;  // or null
+    std::vector<std::byte> value;
+  };
+  std::map<int, std::shared_ptr<const Factor>> factors;
+  int next_factor = kFirstOwn;
+};
+
+// A call that is to be done: at once, or with the group that is open in this
+// thread.
+struct Operation {
+  Communicator* communicator;
+  Stream stream;
+  Part part;
+  std::size_t bytes_in, bytes_out;
+  std::shared_ptr<const Communicator::Factor> factor;
+  Meeting meeting;
+  int seat;
+};
+Status Submit(Operation operation);
+
+// Runs `later` when the group ends, behind what every call in it did first.
+Status AtGroupEnd(std::function<Status()> later);
+void StartGroup();
+Status EndGroup();
+
+}  // namespace cerberus::libraries::nccl
+
+#endif  // CERBERUS_LIBRARIES_NCCL_COMMUNICATOR_H_

@@ -1,0 +1,523 @@
+// The functions of nccl.def, within one process.
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <set>
+#include <string>
+
+#include "libraries/nccl/communicator.h"
+
+#define NCCL_API extern "C" __attribute__((visibility("default")))
+
+namespace cerberus::libraries::nccl {
+namespace {
+
+constexpr int kVersion = 23203;
+
+// --- unique ids: of this process, and numbered
+struct Id {
+  char magic[8];
+  std::int64_t process;
+  std::uint64_t number;
+};
+constexpr char kMagic[8] = {'c', 'e', 'r', 'b', 'e', 'r', 'u', 's'};
+static_assert(sizeof(Id) <= sizeof(UniqueId));
+
+// Of the thread, for ncclGetLastError.
+thread_local std::string last_error;
+Status Fail(Status status, const char* text) {
+  last_error = text;
+  return status;
+}
+
+struct State {
+  std::mutex mutex;
+  std::set<const Communicator*> alive;
+  // By the number of an id, until all ranks are there.
+  struct Gathering {
+    std::shared_ptr<Clique> clique;
+    std::set<int> ranks;
+  };
+  std::map<std::uint64_t, Gathering> gatherings;
+  std::uint64_t next_id = 1;
+};
+State& All() {
+  static auto& state = *new State;
+  return state;
+}
+
+bool IsAlive(const Communicator* c) {
+  const std::lock_guard<std::mutex> lock(All().mutex);
+  return c != nullptr && All().alive.count(c) != 0;
+}
+
+Status MakeId(UniqueId* id) {
+  if (id == nullptr) return Fail(kInvalidArgument, "the id is null");
+  *id = {};
+  Id made = {};
+  std::memcpy(made.magic, kMagic, sizeof kMagic);
+  made.process = ::getpid();
+  const std::lock_guard<std::mutex> lock(All().mutex);
+  made.number = All().next_id++;
+  std::memcpy(id->bytes, &made, sizeof made);
+  return kSuccess;
+}
+
+// In the context that is current.
+Status Make(std::shared_ptr<Clique> clique, int rank, Communicator** out) {
+  const Driver* driver = FindDriver();
+  auto made = std::make_unique<Communicator>();
+  if (driver == nullptr || !EnsureContext(*driver) ||
+      driver->context(&made->context) != 0 ||
+      driver->device(&made->device) != 0) {
+    return Fail(kUnhandledCudaError, "there is no CUDA device");
+  }
+  made->driver = driver;
+  made->clique = std::move(clique);
+  made->rank = rank;
+  const std::lock_guard<std::mutex> lock(All().mutex);
+  All().alive.insert(made.get());
+  *out = made.release();
+  return kSuccess;
+}
+
+Status Join(Communicator** out, int size, const UniqueId& id, int rank) {
+  if (out == nullptr || size < 1 || rank < 0 || rank >= size) {
+    return Fail(kInvalidArgument, "the rank is none of the communicator's");
+  }
+  Id told;
+  std::memcpy(&told, id.bytes, sizeof told);
+  if (std::memcmp(told.magic, kMagic, sizeof kMagic) != 0) {
+    return Fail(kInvalidArgument, "the id is not of ncclGetUniqueId");
+  }
+  if (told.process != ::getpid()) {
+    return Fail(kInvalidUsage,
+                "the ranks are in several processes, which is not supported");
+  }
+  std::shared_ptr<Clique> clique;
+  {
+    const std::lock_guard<std::mutex> lock(All().mutex);
+    State::Gathering& gathering = All().gatherings[told.number];
+    if (gathering.clique == nullptr) {
+      gathering.clique = std::make_shared<Clique>(size);
+    }
+    if (gathering.clique->size() != size ||
+        !gathering.ranks.insert(rank).second) {
+      return Fail(kInvalidUsage, "a rank is there twice, or sizes differ");
+    }
+    clique = gathering.clique;
+    if (static_cast<int>(gathering.ranks.size()) == size) {
+      All().gatherings.erase(told.number);
+    }
+  }
+  return Make(std::move(clique), rank, out);
+}
+
+Status JoinAll(Communicator** out, int size, const int* devices) {
+  if (out == nullptr || size < 1) {
+    return Fail(kInvalidArgument, "there are no communicators to make");
+  }
+  const Driver* driver = FindDriver();
+  Context before = nullptr;
+  if (driver == nullptr || driver->init(0) != 0 ||
+      driver->context(&before) != 0) {
+    return Fail(kUnhandledCudaError, "there is no CUDA device");
+  }
+  const auto clique = std::make_shared<Clique>(size);
+  Status status = kSuccess;
+  for (int rank = 0; rank < size && status == kSuccess; ++rank) {
+    Context context = nullptr;
+    const int device = devices != nullptr ? devices[rank] : rank;
+    if (driver->retain_primary(&context, device) != 0 ||
+        driver->set_context(context) != 0) {
+      status = Fail(kInvalidArgument, "there is no such device");
+    } else {
+      status = Make(clique, rank, &out[rank]);
+    }
+  }
+  driver->set_context(before);
+  return status;
+}
+
+Status Free(Communicator* c, bool gives_up) {
+  {
+    const std::lock_guard<std::mutex> lock(All().mutex);
+    if (All().alive.erase(c) == 0) {
+      return Fail(kInvalidArgument, "the communicator is none");
+    }
+  }
+  if (gives_up) c->clique->GiveUp();
+  delete c;
+  return kSuccess;
+}
+
+Status Split(Communicator* c, int color, int key, Communicator** out) {
+  if (!IsAlive(c) || out == nullptr) {
+    return Fail(kInvalidArgument, "the communicator is none");
+  }
+  *out = nullptr;
+  const std::uint64_t number = c->splits++;
+  const std::shared_ptr<Clique> clique = c->clique;
+  const int rank = c->rank;
+  const Context context = c->context;
+  const Driver* driver = c->driver;
+  clique->Tell(number, rank, {color, key});
+  return AtGroupEnd([=]() -> Status {
+    std::vector<int> members;
+    const std::shared_ptr<Clique> made = clique->Split(number, rank, &members);
+    if (made == nullptr) return kSuccess;
+    const auto place = std::find(members.begin(), members.end(), rank);
+    Context before = nullptr;
+    driver->context(&before);
+    driver->set_context(context);
+    const Status status =
+        Make(made, static_cast<int>(place - members.begin()), out);
+    driver->set_context(before);
+    return status;
+  });
+}
+
+// --- operations
+struct Buffers {
+  const void* in;
+  void* out;
+  // In elements, how often `count` goes into each.
+  std::size_t times_in, times_out;
+};
+
+Status Check(Communicator* c, Type type, int root) {
+  if (!IsAlive(c)) return Fail(kInvalidArgument, "the communicator is none");
+  if (SizeOf(type) == 0) return Fail(kInvalidArgument, "the type is none");
+  if (root < 0 || root >= c->clique->size()) {
+    return Fail(kInvalidArgument, "the root is no rank");
+  }
+  return kSuccess;
+}
+
+Status Call(Communicator* c, Kind kind, const Buffers& buffers,
+            std::size_t count, Type type, int op, int root, Stream stream) {
+  if (const Status bad = Check(c, type, root)) return bad;
+  const std::size_t bytes = count * SizeOf(type);
+  Operation o = {};
+  o.communicator = c;
+  o.stream = stream;
+  o.part.kind = kind;
+  o.part.in = buffers.times_in != 0 ? buffers.in : nullptr;
+  o.part.out = buffers.times_out != 0 ? buffers.out : nullptr;
+  o.part.count = count;
+  o.part.type = type;
+  o.part.root = root;
+  o.bytes_in = buffers.times_in * bytes;
+  o.bytes_out = buffers.times_out * bytes;
+  if (count != 0 && ((o.bytes_in != 0 && o.part.in == nullptr) ||
+                     (o.bytes_out != 0 && o.part.out == nullptr))) {
+    return Fail(kInvalidArgument, "a buffer is null");
+  }
+  if (op >= kFirstOwn) {
+    const auto found = c->factors.find(op);
+    if (found == c->factors.end() || found->second->type != type) {
+      return Fail(kInvalidArgument, "the operation is none of the type");
+    }
+    o.factor = found->second;
+    o.part.op = kSum;
+  } else if (op < 0) {
+    return Fail(kInvalidArgument, "the operation is none");
+  } else {
+    o.part.op = static_cast<Op>(op);
+  }
+  o.meeting.number = c->calls++;
+  o.seat = c->rank;
+  return Submit(std::move(o));
+}
+
+Status SendOrReceive(Communicator* c, bool sends, const void* in, void* out,
+                     std::size_t count, Type type, int peer, Stream stream) {
+  if (const Status bad = Check(c, type, peer)) return bad;
+  if (count != 0 && in == nullptr && out == nullptr) {
+    return Fail(kInvalidArgument, "the buffer is null");
+  }
+  Operation o = {};
+  o.communicator = c;
+  o.stream = stream;
+  o.part.kind = Kind::kSendReceive;
+  o.part.in = in;
+  o.part.out = out;
+  o.part.count = count;
+  o.part.type = type;
+  (sends ? o.bytes_in : o.bytes_out) = count * SizeOf(type);
+  o.meeting.from = sends ? c->rank : peer;
+  o.meeting.to = sends ? peer : c->rank;
+  // Each side counts for itself; of those to oneself there are two.
+  const int side = sends ? 0 : 1;
+  o.meeting.number = c->between[{side, peer}]++;
+  o.seat = side;
+  return Submit(std::move(o));
+}
+
+template <typename T>
+Status Tell(const Communicator* c, T* to, T value) {
+  if (!IsAlive(c) || to == nullptr) {
+    return Fail(kInvalidArgument, "the communicator is none");
+  }
+  *to = value;
+  return kSuccess;
+}
+
+Status MakeFactor(int* op, const void* scalar, Type type, int residence,
+                  Communicator* c) {
+  if (!IsAlive(c) || op == nullptr || scalar == nullptr || SizeOf(type) == 0 ||
+      (residence != 0 && residence != 1)) {
+    return Fail(kInvalidArgument, "an operation cannot be made of this");
+  }
+  Communicator::Factor factor{type, nullptr, {}};
+  if (residence == 0) {
+    factor.on_device = scalar;
+  } else {
+    const auto* bytes = static_cast<const std::byte*>(scalar);
+    factor.value.assign(bytes, bytes + SizeOf(type));
+  }
+  *op = c->next_factor++;
+  c->factors[*op] =
+      std::make_shared<const Communicator::Factor>(std::move(factor));
+  return kSuccess;
+}
+
+std::size_t RanksOf(const Communicator* c) {
+  return IsAlive(c) ? static_cast<std::size_t>(c->clique->size()) : 0;
+}
+// How much of a buffer the root has, and the others.
+std::size_t IfRoot(const Communicator* c, int root, std::size_t times) {
+  return IsAlive(c) && c->rank == root ? times : 0;
+}
+
+}  // namespace
+
+// --- what is not a communicator's
+NCCL_API Status ncclGetVersion(int* version) {
+  if (version == nullptr) return Fail(kInvalidArgument, "version is null");
+  *version = kVersion;
+  return kSuccess;
+}
+NCCL_API const char* ncclGetErrorString(Status status) {
+  switch (status) {
+    case kSuccess: return "no error";
+    case kUnhandledCudaError: return "unhandled cuda error";
+    case kSystemError: return "unhandled system error";
+    case kInternalError: return "internal error";
+    case kInvalidArgument: return "invalid argument";
+    case kInvalidUsage: return "invalid usage";
+    case kRemoteError: return "remote process exited or network error";
+    case kInProgress: return "operation in progress";
+  }
+  return "unknown result code";
+}
+NCCL_API const char* ncclGetLastError(const Communicator*) {
+  return last_error.c_str();
+}
+NCCL_API void ncclResetDebugInit() {}
+NCCL_API Status ncclMemAlloc(void** pointer, std::size_t bytes) {
+  const Driver* driver = FindDriver();
+  std::uint64_t address = 0;
+  if (pointer == nullptr) return Fail(kInvalidArgument, "pointer is null");
+  if (driver == nullptr || !EnsureContext(*driver) ||
+      driver->allocate(&address, bytes) != 0) {
+    return Fail(kUnhandledCudaError, "out of memory");
+  }
+  *pointer = reinterpret_cast<void*>(address);
+  return kSuccess;
+}
+NCCL_API Status ncclMemFree(void* pointer) {
+  const Driver* driver = FindDriver();
+  return driver != nullptr &&
+                 driver->free(reinterpret_cast<std::uint64_t>(pointer)) == 0
+             ? kSuccess
+             : Fail(kUnhandledCudaError, "not memory of ncclMemAlloc");
+}
+NCCL_API Status ncclGetUniqueId(UniqueId* id) { return MakeId(id); }
+
+// --- communicators
+NCCL_API Status ncclCommInitRank(Communicator** out, int size, UniqueId id,
+                                 int rank) {
+  return Join(out, size, id, rank);
+}
+NCCL_API Status ncclCommInitRankConfig(Communicator** out, int size,
+                                       UniqueId id, int rank, const void*) {
+  return Join(out, size, id, rank);
+}
+// One of the ids is enough.
+NCCL_API Status ncclCommInitRankScalable(Communicator** out, int size, int rank,
+                                         int ids, const UniqueId* id,
+                                         const void*) {
+  if (ids < 1 || id == nullptr) return Fail(kInvalidArgument, "no id");
+  return Join(out, size, id[0], rank);
+}
+NCCL_API Status ncclCommInitAll(Communicator** out, int size,
+                                const int* devices) {
+  return JoinAll(out, size, devices);
+}
+NCCL_API Status ncclCommSplit(Communicator* c, int color, int key,
+                              Communicator** out, const void*) {
+  return Split(c, color, key, out);
+}
+NCCL_API Status ncclCommFinalize(const Communicator* c) {
+  return IsAlive(c) ? kSuccess : Fail(kInvalidArgument, "no communicator");
+}
+NCCL_API Status ncclCommDestroy(Communicator* c) { return Free(c, false); }
+NCCL_API Status ncclCommAbort(Communicator* c) { return Free(c, true); }
+NCCL_API Status ncclCommRevoke(const Communicator* c, int) {
+  if (!IsAlive(c)) return Fail(kInvalidArgument, "no communicator");
+  c->clique->GiveUp();
+  return kSuccess;
+}
+NCCL_API Status ncclCommGetAsyncError(const Communicator* c, Status* error) {
+  if (!IsAlive(c)) return Fail(kInvalidArgument, "no communicator");
+  return Tell(c, error, c->clique->error());
+}
+NCCL_API Status ncclCommCount(const Communicator* c, int* count) {
+  return Tell(c, count, static_cast<int>(RanksOf(c)));
+}
+NCCL_API Status ncclCommCuDevice(const Communicator* c, int* device) {
+  return Tell(c, device, IsAlive(c) ? c->device : 0);
+}
+NCCL_API Status ncclCommUserRank(const Communicator* c, int* rank) {
+  return Tell(c, rank, IsAlive(c) ? c->rank : 0);
+}
+// Memory needs no registration; what is given back must not be null.
+NCCL_API Status ncclCommRegister(const Communicator* c, void* memory,
+                                 std::size_t, void** handle) {
+  return Tell(c, handle, memory);
+}
+NCCL_API Status ncclCommDeregister(const Communicator* c, void*) {
+  return IsAlive(c) ? kSuccess : Fail(kInvalidArgument, "no communicator");
+}
+NCCL_API Status ncclRedOpCreatePreMulSum(int* op, void* scalar, Type type,
+                                         int residence, Communicator* c) {
+  return MakeFactor(op, scalar, type, residence, c);
+}
+NCCL_API Status ncclRedOpDestroy(int op, Communicator* c) {
+  return IsAlive(c) && c->factors.erase(op) != 0
+             ? kSuccess
+             : Fail(kInvalidArgument, "no operation of the communicator's");
+}
+
+// --- operations of all
+NCCL_API Status ncclAllReduce(const void* in, void* out, std::size_t count,
+                              Type type, int op, Communicator* c,
+                              Stream stream) {
+  return Call(c, Kind::kAllReduce, {in, out, 1, 1}, count, type, op, 0, stream);
+}
+NCCL_API Status ncclReduce(const void* in, void* out, std::size_t count,
+                           Type type, int op, int root, Communicator* c,
+                           Stream stream) {
+  return Call(c, Kind::kReduce, {in, out, 1, IfRoot(c, root, 1)}, count, type,
+              op, root, stream);
+}
+NCCL_API Status ncclBroadcast(const void* in, void* out, std::size_t count,
+                              Type type, int root, Communicator* c,
+                              Stream stream) {
+  return Call(c, Kind::kBroadcast, {in, out, IfRoot(c, root, 1), 1}, count,
+              type, kSum, root, stream);
+}
+NCCL_API Status ncclBcast(void* memory, std::size_t count, Type type, int root,
+                          Communicator* c, Stream stream) {
+  return ncclBroadcast(memory, memory, count, type, root, c, stream);
+}
+NCCL_API Status ncclAllGather(const void* in, void* out, std::size_t count,
+                              Type type, Communicator* c, Stream stream) {
+  return Call(c, Kind::kAllGather, {in, out, 1, RanksOf(c)}, count, type, kSum,
+              0, stream);
+}
+NCCL_API Status ncclReduceScatter(const void* in, void* out, std::size_t count,
+                                  Type type, int op, Communicator* c,
+                                  Stream stream) {
+  return Call(c, Kind::kReduceScatter, {in, out, RanksOf(c), 1}, count, type,
+              op, 0, stream);
+}
+NCCL_API Status ncclAlltoAll(const void* in, void* out, std::size_t count,
+                             Type type, Communicator* c, Stream stream) {
+  return Call(c, Kind::kAllToAll, {in, out, RanksOf(c), RanksOf(c)}, count,
+              type, kSum, 0, stream);
+}
+NCCL_API Status ncclGather(const void* in, void* out, std::size_t count,
+                           Type type, int root, Communicator* c,
+                           Stream stream) {
+  return Call(c, Kind::kGather, {in, out, 1, IfRoot(c, root, RanksOf(c))},
+              count, type, kSum, root, stream);
+}
+NCCL_API Status ncclScatter(const void* in, void* out, std::size_t count,
+                            Type type, int root, Communicator* c,
+                            Stream stream) {
+  return Call(c, Kind::kScatter, {in, out, IfRoot(c, root, RanksOf(c)), 1},
+              count, type, kSum, root, stream);
+}
+
+// With how a program would have it done, which changes nothing.
+#define NCCL_WITH_CONFIG(name, parameters, arguments) \
+  NCCL_API Status name##Config parameters { return name arguments; }
+NCCL_WITH_CONFIG(ncclAllReduce,
+                 (const void* in, void* out, std::size_t count, Type type,
+                  int op, Communicator* c, Stream stream, const void*),
+                 (in, out, count, type, op, c, stream))
+NCCL_WITH_CONFIG(ncclReduce,
+                 (const void* in, void* out, std::size_t count, Type type,
+                  int op, int root, Communicator* c, Stream stream,
+                  const void*),
+                 (in, out, count, type, op, root, c, stream))
+NCCL_WITH_CONFIG(ncclBroadcast,
+                 (const void* in, void* out, std::size_t count, Type type,
+                  int root, Communicator* c, Stream stream, const void*),
+                 (in, out, count, type, root, c, stream))
+NCCL_WITH_CONFIG(ncclAllGather,
+                 (const void* in, void* out, std::size_t count, Type type,
+                  Communicator* c, Stream stream, const void*),
+                 (in, out, count, type, c, stream))
+NCCL_WITH_CONFIG(ncclReduceScatter,
+                 (const void* in, void* out, std::size_t count, Type type,
+                  int op, Communicator* c, Stream stream, const void*),
+                 (in, out, count, type, op, c, stream))
+NCCL_WITH_CONFIG(ncclAlltoAll,
+                 (const void* in, void* out, std::size_t count, Type type,
+                  Communicator* c, Stream stream, const void*),
+                 (in, out, count, type, c, stream))
+NCCL_WITH_CONFIG(ncclGather,
+                 (const void* in, void* out, std::size_t count, Type type,
+                  int root, Communicator* c, Stream stream, const void*),
+                 (in, out, count, type, root, c, stream))
+NCCL_WITH_CONFIG(ncclScatter,
+                 (const void* in, void* out, std::size_t count, Type type,
+                  int root, Communicator* c, Stream stream, const void*),
+                 (in, out, count, type, root, c, stream))
+#undef NCCL_WITH_CONFIG
+
+// --- between two, and groups
+NCCL_API Status ncclSend(const void* in, std::size_t count, Type type, int peer,
+                         Communicator* c, Stream stream) {
+  return SendOrReceive(c, true, in, nullptr, count, type, peer, stream);
+}
+NCCL_API Status ncclRecv(void* out, std::size_t count, Type type, int peer,
+                         Communicator* c, Stream stream) {
+  return SendOrReceive(c, false, nullptr, out, count, type, peer, stream);
+}
+NCCL_API Status ncclGroupStart() {
+  StartGroup();
+  return kSuccess;
+}
+NCCL_API Status ncclGroupEnd() {
+  const Status status = EndGroup();
+  return status == kInvalidUsage ? Fail(status, "no group has begun") : status;
+}
+
+#define NCCL_ANSWERED(name)                        \
+  extern "C" __attribute__((visibility("default"), \
+                            alias(#name))) decltype(name) p##name;
+#define NCCL_REFUSED(name)                                 \
+  NCCL_API Status name() {                                 \
+    return Fail(kInvalidUsage, #name " is not supported"); \
+  }                                                        \
+  NCCL_API Status p##name() { return name(); }
+#include "libraries/nccl/nccl.def"
+
+}  // namespace cerberus::libraries::nccl
