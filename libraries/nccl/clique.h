@@ -1,5 +1,4 @@
-// The ranks of a communicator, as far as they are in this process, and how they
-// meet: an operation is done by whoever comes last, while the others wait in
+// The ranks of a communicator, and how they meet: they wait for each other in
 // their streams.
 #ifndef CERBERUS_LIBRARIES_NCCL_CLIQUE_H_
 #define CERBERUS_LIBRARIES_NCCL_CLIQUE_H_
@@ -12,32 +11,9 @@
 #include <vector>
 
 #include "libraries/nccl/abi.h"
+#include "libraries/nccl/operation.h"
 
 namespace cerberus::libraries::nccl {
-
-enum class Kind {
-  kAllReduce,
-  kReduce,
-  kBroadcast,
-  kAllGather,
-  kReduceScatter,
-  kAllToAll,
-  kGather,
-  kScatter,
-  kSendReceive,
-};
-
-// What a rank brings to an operation.
-struct Part {
-  Kind kind = Kind::kAllReduce;
-  const void* in = nullptr;
-  void* out = nullptr;
-  std::size_t count = 0;
-  Type type = kFloat32;
-  Op op = kSum;
-  const void* factor = nullptr;
-  int root = 0;
-};
 
 // An operation among the ranks: the number that it has in the order of their
 // calls, and its run, which more than one follow if it is in a graph. Between
@@ -52,42 +28,65 @@ struct Meeting {
 class Clique {
  public:
   explicit Clique(int size) : size_(size) {}
+  virtual ~Clique() = default;
+  Clique(const Clique&) = delete;
+  Clique& operator=(const Clique&) = delete;
   int size() const { return size_; }
 
   // One of the operation's parts is there; `seat` is its rank, or of two 0 for
-  // the sender and 1 for the receiver. The last one does it all.
-  void Arrive(const Meeting& meeting, int seat, const Part& part);
-  // Returns when it is done, or all is given up.
-  void Wait(const Meeting& meeting);
-  void GiveUp();
+  // the sender and 1 for the receiver.
+  virtual void Arrive(const Meeting& meeting, int seat, const Part& part) = 0;
+  // Returns when what the part gets is there, or all is given up.
+  virtual void Wait(const Meeting& meeting, int seat) = 0;
+  virtual void GiveUp() = 0;
   // What ranks that did not agree left.
-  Status error();
+  virtual Status error() = 0;
 
-  // Of the host: told by each rank, known to all. Waits for the others.
+  // Of the host: told by each rank, known to all.
   struct Told {
     int color, key;
   };
-  void Tell(std::uint64_t number, int rank, Told told);
-  // Also the clique that those of the rank's color are from now on; null where
-  // a color is none. `members`: their ranks, by key.
+  virtual void Tell(std::uint64_t number, int rank, Told told) = 0;
+  // Waits for the others. The clique that those of the rank's color are from
+  // now on; null where a color is none. `members`: their ranks, by key.
+  virtual std::shared_ptr<Clique> Split(std::uint64_t number, int rank,
+                                        std::vector<int>* members) = 0;
+
+ protected:
+  std::size_t Seats(const Meeting& meeting) const {
+    return meeting.from >= 0 ? 2 : static_cast<std::size_t>(size_);
+  }
+
+ private:
+  const int size_;
+};
+
+// Of those of a color the ranks by key.
+std::vector<int> MembersOf(const std::map<int, Clique::Told>& told, int color);
+
+// All ranks are in this process: whoever comes last does it all.
+class LocalClique : public Clique {
+ public:
+  using Clique::Clique;
+  void Arrive(const Meeting& meeting, int seat, const Part& part) override;
+  void Wait(const Meeting& meeting, int seat) override;
+  void GiveUp() override;
+  Status error() override;
+  void Tell(std::uint64_t number, int rank, Told told) override;
   std::shared_ptr<Clique> Split(std::uint64_t number, int rank,
-                                std::vector<int>* members);
+                                std::vector<int>* members) override;
 
  private:
   struct Exchange {
     std::vector<Part> parts;
-    int arrived = 0, left = 0;
+    std::size_t arrived = 0, left = 0;
     bool done = false;
   };
   struct Splitting {
     std::map<int, Told> told;
     std::map<int, std::shared_ptr<Clique>> made;
   };
-  int Seats(const Meeting& meeting) const {
-    return meeting.from >= 0 ? 2 : size_;
-  }
 
-  const int size_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<Meeting, Exchange> exchanges_;

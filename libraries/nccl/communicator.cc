@@ -71,7 +71,9 @@ Status Hand(std::vector<Operation> operations) {
         for (const Task& task : tasks) {
           task.clique->Arrive(meeting(task), task.seat, task.part);
         }
-        for (const Task& task : tasks) task.clique->Wait(meeting(task));
+        for (const Task& task : tasks) {
+          task.clique->Wait(meeting(task), task.seat);
+        }
       },
       /*wait=*/false);
   return done ? kSuccess : kUnhandledCudaError;

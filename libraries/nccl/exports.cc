@@ -1,14 +1,14 @@
-// The functions of nccl.def, within one process.
-#include <unistd.h>
-
-#include <atomic>
+// The functions of nccl.def.
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 #include <new>
 #include <set>
 #include <string>
 
+#include "libraries/nccl/board.h"
 #include "libraries/nccl/communicator.h"
+#include "libraries/nccl/shared_clique.h"
 
 #define NCCL_API extern "C" __attribute__((visibility("default")))
 
@@ -17,14 +17,20 @@ namespace {
 
 constexpr int kVersion = 23203;
 
-// --- unique ids: of this process, and numbered
-struct Id {
-  char magic[8];
-  std::int64_t process;
-  std::uint64_t number;
-};
+// --- unique ids: the name of a folder in which the ranks find each other
 constexpr char kMagic[8] = {'c', 'e', 'r', 'b', 'e', 'r', 'u', 's'};
-static_assert(sizeof(Id) <= sizeof(UniqueId));
+constexpr std::size_t kNameLength = 32;
+std::string FolderOf(const UniqueId& id) {
+  return "/dev/shm/cerberus-nccl-" +
+         std::string(id.bytes + sizeof kMagic, kNameLength);
+}
+bool IsId(const UniqueId& id) {
+  const char* name = id.bytes + sizeof kMagic;
+  return std::memcmp(id.bytes, kMagic, sizeof kMagic) == 0 &&
+         std::all_of(name, name + kNameLength, [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
+}
 
 // Of the thread, for ncclGetLastError.
 thread_local std::string last_error;
@@ -36,13 +42,8 @@ Status Fail(Status status, const char* text) {
 struct State {
   std::mutex mutex;
   std::set<const Communicator*> alive;
-  // By the number of an id, until all ranks are there.
-  struct Gathering {
-    std::shared_ptr<Clique> clique;
-    std::set<int> ranks;
-  };
-  std::map<std::uint64_t, Gathering> gatherings;
-  std::uint64_t next_id = 1;
+  // Of ranks that are all in this process, by the folder of their id.
+  std::map<std::string, std::weak_ptr<Clique>> local;
 };
 State& All() {
   static auto& state = *new State;
@@ -57,12 +58,8 @@ bool IsAlive(const Communicator* c) {
 Status MakeId(UniqueId* id) {
   if (id == nullptr) return Fail(kInvalidArgument, "the id is null");
   *id = {};
-  Id made = {};
-  std::memcpy(made.magic, kMagic, sizeof kMagic);
-  made.process = ::getpid();
-  const std::lock_guard<std::mutex> lock(All().mutex);
-  made.number = All().next_id++;
-  std::memcpy(id->bytes, &made, sizeof made);
+  std::memcpy(id->bytes, kMagic, sizeof kMagic);
+  std::memcpy(id->bytes + sizeof kMagic, RandomName().data(), kNameLength);
   return kSuccess;
 }
 
@@ -84,36 +81,75 @@ Status Make(std::shared_ptr<Clique> clique, int rank, Communicator** out) {
   return kSuccess;
 }
 
+// What a rank tells of itself: numbers of processes are not enough, since two
+// may have the same in containers of their own.
+struct Joining {
+  char process[kNameLength];
+  int size;
+};
+Joining OwnJoining(int size) {
+  static const std::string process = RandomName();
+  Joining out = {};
+  std::memcpy(out.process, process.data(), sizeof out.process);
+  out.size = size;
+  return out;
+}
+
+// The clique of the ranks that are told of; null if they do not agree.
+std::shared_ptr<Clique> CliqueOf(const std::string& folder, int size,
+                                 const std::vector<Note*>& notes) {
+  const Joining own = OwnJoining(size);
+  bool is_local = true;
+  for (const Note* note : notes) {
+    Joining other;
+    if (note->size() < sizeof other) return nullptr;
+    std::memcpy(&other, note->bytes(), sizeof other);
+    if (other.size != size) return nullptr;
+    is_local &=
+        std::memcmp(other.process, own.process, sizeof own.process) == 0;
+  }
+  if (!is_local) return std::make_shared<SharedClique>(folder, size);
+  const std::lock_guard<std::mutex> lock(All().mutex);
+  std::weak_ptr<Clique>& known = All().local[folder];
+  std::shared_ptr<Clique> clique = known.lock();
+  if (clique == nullptr) known = clique = std::make_shared<LocalClique>(size);
+  return clique;
+}
+
 Status Join(Communicator** out, int size, const UniqueId& id, int rank) {
   if (out == nullptr || size < 1 || rank < 0 || rank >= size) {
     return Fail(kInvalidArgument, "the rank is none of the communicator's");
   }
-  Id told;
-  std::memcpy(&told, id.bytes, sizeof told);
-  if (std::memcmp(told.magic, kMagic, sizeof kMagic) != 0) {
+  if (!IsId(id)) {
     return Fail(kInvalidArgument, "the id is not of ncclGetUniqueId");
   }
-  if (told.process != ::getpid()) {
+  const auto board = std::make_shared<Board>(FolderOf(id));
+  const Joining joining = OwnJoining(size);
+  const auto* first = reinterpret_cast<const std::byte*>(&joining);
+  if (!board->Put("join", rank, {first, first + sizeof joining})) {
     return Fail(kInvalidUsage,
-                "the ranks are in several processes, which is not supported");
+                "the rank is there already, or /dev/shm takes no files");
   }
-  std::shared_ptr<Clique> clique;
-  {
-    const std::lock_guard<std::mutex> lock(All().mutex);
-    State::Gathering& gathering = All().gatherings[told.number];
-    if (gathering.clique == nullptr) {
-      gathering.clique = std::make_shared<Clique>(size);
-    }
-    if (gathering.clique->size() != size ||
-        !gathering.ranks.insert(rank).second) {
-      return Fail(kInvalidUsage, "a rank is there twice, or sizes differ");
-    }
-    clique = gathering.clique;
-    if (static_cast<int>(gathering.ranks.size()) == size) {
-      All().gatherings.erase(told.number);
-    }
+  const Driver* driver = FindDriver();
+  Context context = nullptr;
+  if (driver == nullptr || !EnsureContext(*driver) ||
+      driver->context(&context) != 0) {
+    return Fail(kUnhandledCudaError, "there is no CUDA device");
   }
-  return Make(std::move(clique), rank, out);
+  // Others of the group may be of this thread.
+  return AtGroupEnd([=]() -> Status {
+    const auto seats = static_cast<std::size_t>(size);
+    const std::shared_ptr<Clique> clique =
+        CliqueOf(board->folder(), size, board->Read("join", rank, seats));
+    board->Finish("join", rank, seats);
+    if (clique == nullptr) return Fail(kInvalidUsage, "sizes differ");
+    Context before = nullptr;
+    driver->context(&before);
+    driver->set_context(context);
+    const Status status = Make(clique, rank, out);
+    driver->set_context(before);
+    return status;
+  });
 }
 
 Status JoinAll(Communicator** out, int size, const int* devices) {
@@ -126,7 +162,7 @@ Status JoinAll(Communicator** out, int size, const int* devices) {
       driver->context(&before) != 0) {
     return Fail(kUnhandledCudaError, "there is no CUDA device");
   }
-  const auto clique = std::make_shared<Clique>(size);
+  const auto clique = std::make_shared<LocalClique>(size);
   Status status = kSuccess;
   for (int rank = 0; rank < size && status == kSuccess; ++rank) {
     Context context = nullptr;
