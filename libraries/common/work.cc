@@ -116,6 +116,13 @@ bool Work::Copy(const Piece& piece, bool back) const {
   return driver_.copy_2d(&copy, stream_) == 0;
 }
 
+bool Work::ReadNow(void* to, const void* from, std::size_t bytes) const {
+  return driver_.copy(reinterpret_cast<std::uint64_t>(to),
+                      reinterpret_cast<std::uint64_t>(from), bytes,
+                      stream_) == 0 &&
+         driver_.synchronize(stream_) == 0;
+}
+
 bool Work::Run(std::function<void()> work, bool wait) {
   int capturing = 0;
   void* graph = nullptr;

@@ -78,9 +78,31 @@ class Work {
                  element * Size(ld));
   }
 
+  // The same of elements of the pointer's type.
+  template <typename T>
+  const T* Vector(const T* x, std::int64_t n, std::int64_t step) {
+    return InVector(x, sizeof(T), n, step);
+  }
+  template <typename T>
+  T* VectorOut(T* x, std::int64_t n, std::int64_t step) {
+    return InOutVector(x, sizeof(T), n, step);
+  }
+  template <typename T>
+  const T* Matrix(const T* a, std::int64_t rows, std::int64_t columns,
+                  std::int64_t ld) {
+    return InMatrix(a, sizeof(T), rows, columns, ld);
+  }
+  template <typename T>
+  T* MatrixOut(T* a, std::int64_t rows, std::int64_t columns, std::int64_t ld) {
+    return InOutMatrix(a, sizeof(T), rows, columns, ld);
+  }
+
   // Whether the host may follow pointers that lie in device memory, as arrays
   // of matrices do, only after the stream has come there.
   bool shares_memory() const { return driver_.shares_memory; }
+
+  // Device memory as it is when the stream has come here, which is waited for.
+  bool ReadNow(void* to, const void* from, std::size_t bytes) const;
 
   // Once. With `wait`, returns when it is done. False: the stream took no more
   // work, or memory is out.

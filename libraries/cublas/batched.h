@@ -2,66 +2,16 @@
 #ifndef CERBERUS_LIBRARIES_CUBLAS_BATCHED_H_
 #define CERBERUS_LIBRARIES_CUBLAS_BATCHED_H_
 
-#include <memory>
 #include <type_traits>
 #include <vector>
 
+#include "libraries/common/pointers.h"
 #include "libraries/cublas/handle.h"
 #include "libraries/cublas/level3.h"
 #include "libraries/cublas/math.h"
 #include "libraries/cublas/typed.h"
 
 namespace cerberus::libraries::cublas {
-
-// An array of pointers in device memory. Where that is the host's it is read
-// when the stream comes to the call, else at once, as each matrix has to be
-// copied.
-template <typename T>
-class Pointers {
- public:
-  // `map` maps one matrix (Call::Matrix, …).
-  template <typename Map>
-  Pointers(Handle h, Call& call, T* const* array, Index count, const Map& map)
-      : array_(array) {
-    if (call.work().shares_memory()) return;
-    std::vector<T*> read(static_cast<std::size_t>(count));
-    const Driver& driver = *h->driver;
-    failed_ = driver.copy(reinterpret_cast<std::uint64_t>(read.data()),
-                          reinterpret_cast<std::uint64_t>(array),
-                          read.size() * sizeof(T*), h->stream) != 0 ||
-              driver.synchronize(h->stream) != 0;
-    if (failed_) return;
-    auto mapped = std::make_shared<std::vector<T*>>();
-    for (Index i = 0; i < count; ++i) {
-      mapped->push_back(map(read[static_cast<std::size_t>(i)], i));
-    }
-    mapped_ = std::move(mapped);
-  }
-  bool failed() const { return failed_; }
-  T* operator[](Index i) const {
-    return mapped_ ? (*mapped_)[static_cast<std::size_t>(i)] : array_[i];
-  }
-
- private:
-  T* const* array_;
-  std::shared_ptr<const std::vector<T*>> mapped_;
-  bool failed_ = false;
-};
-
-// A matrix out of an array with a stride.
-template <typename T>
-class Strided {
- public:
-  template <typename Map>
-  Strided(T* first, Index stride, Index count, const Map& map) {
-    for (Index i = 0; i < count; ++i)
-      places_.push_back(map(first + i * stride));
-  }
-  T* operator[](Index i) const { return places_[static_cast<std::size_t>(i)]; }
-
- private:
-  std::vector<T*> places_;
-};
 
 template <typename T, typename I>
 Status GemmBatched(Handle h, Operation opa, Operation opb, I m, I n, I k,
@@ -75,13 +25,13 @@ Status GemmBatched(Handle h, Operation opa, Operation opb, I m, I n, I k,
   Call call(h);
   const auto av = call.In(alpha);
   const auto bv = call.In(beta);
-  const Pointers<const T> pa(h, call, a, count, [&](const T* p, Index) {
+  const Pointers<const T> pa(call.work(), a, count, [&](const T* p, Index) {
     return call.Matrix(p, Rows(opa, m, k), Columns(opa, m, k), lda);
   });
-  const Pointers<const T> pb(h, call, b, count, [&](const T* p, Index) {
+  const Pointers<const T> pb(call.work(), b, count, [&](const T* p, Index) {
     return call.Matrix(p, Rows(opb, k, n), Columns(opb, k, n), ldb);
   });
-  const Pointers<T> pc(h, call, c, count, [&](T* p, Index) {
+  const Pointers<T> pc(call.work(), c, count, [&](T* p, Index) {
     return call.MatrixOut(p, m, n, ldc);
   });
   if (pa.failed() || pb.failed() || pc.failed()) return kExecutionFailed;
@@ -203,13 +153,15 @@ Status GemvBatched(Handle h, Operation op, I m, I n, const S* alpha,
   const auto av = call.In(alpha);
   const auto bv = call.In(beta);
   const std::size_t size = SizeOf(kA);
-  const Pointers<const void> pa(h, call, a, count, [&](const void* p, Index) {
-    return call.work().InMatrix(p, size, m, n, lda);
-  });
-  const Pointers<const void> px(h, call, x, count, [&](const void* p, Index) {
-    return call.work().InVector(p, size, shape.length_x(), incx);
-  });
-  const Pointers<void> py(h, call, y, count, [&](void* p, Index) {
+  const Pointers<const void> pa(
+      call.work(), a, count, [&](const void* p, Index) {
+        return call.work().InMatrix(p, size, m, n, lda);
+      });
+  const Pointers<const void> px(
+      call.work(), x, count, [&](const void* p, Index) {
+        return call.work().InVector(p, size, shape.length_x(), incx);
+      });
+  const Pointers<void> py(call.work(), y, count, [&](void* p, Index) {
     return call.work().InOutVector(p, SizeOf(kY), shape.length_y(), incy);
   });
   if (pa.failed() || px.failed() || py.failed()) return kExecutionFailed;
@@ -265,10 +217,10 @@ Status TrsmBatched(Handle h, Side side, Fill fill, Operation op, Diag diag, I m,
   if (m == 0 || n == 0 || count == 0) return kSuccess;
   Call call(h);
   const auto av = call.In(alpha);
-  const Pointers<const T> pa(h, call, a, count, [&](const T* p, Index) {
+  const Pointers<const T> pa(call.work(), a, count, [&](const T* p, Index) {
     return call.Matrix(p, order, order, lda);
   });
-  const Pointers<T> pb(h, call, b, count, [&](T* p, Index) {
+  const Pointers<T> pb(call.work(), b, count, [&](T* p, Index) {
     return call.MatrixOut(p, m, n, ldb);
   });
   if (pa.failed() || pb.failed()) return kExecutionFailed;
@@ -287,7 +239,7 @@ Status GetrfBatched(Handle h, int n, T* const* a, int lda, int* pivots,
   if (n < 0 || count < 0 || !IsStep(lda, n)) return kInvalidValue;
   if (count == 0) return kSuccess;
   Call call(h);
-  const Pointers<T> pa(h, call, a, count, [&](T* p, Index) {
+  const Pointers<T> pa(call.work(), a, count, [&](T* p, Index) {
     return call.MatrixOut(p, n, n, lda);
   });
   int* pp = call.VectorOut(pivots, Index{n} * count, 1);
@@ -295,7 +247,7 @@ Status GetrfBatched(Handle h, int n, T* const* a, int lda, int* pivots,
   if (pa.failed()) return kExecutionFailed;
   return call.Run([=] {
     for (Index i = 0; i < count; ++i) {
-      pi[i] = Getrf<T>(n, pa[i], lda, pp != nullptr ? pp + i * n : nullptr);
+      pi[i] = Getrf<T>(n, n, pa[i], lda, pp != nullptr ? pp + i * n : nullptr);
     }
   });
 }
@@ -322,11 +274,11 @@ Status GetriBatched(Handle h, int n, const T* const* a, int lda,
   }
   if (count == 0) return kSuccess;
   Call call(h);
-  const Pointers<const T> pa(h, call, a, count, [&](const T* p, Index) {
+  const Pointers<const T> pa(call.work(), a, count, [&](const T* p, Index) {
     return call.Matrix(p, n, n, lda);
   });
   const int* pp = call.Vector(pivots, Index{n} * count, 1);
-  const Pointers<T> pc(h, call, c, count, [&](T* p, Index) {
+  const Pointers<T> pc(call.work(), c, count, [&](T* p, Index) {
     return call.MatrixOut(p, n, n, ldc);
   });
   int* pi = call.VectorOut(info, count, 1);
@@ -356,11 +308,11 @@ Status GetrsBatched(Handle h, Operation op, int n, int columns,
   if (wrong != 0) return kInvalidValue;
   if (count == 0 || n == 0 || columns == 0) return kSuccess;
   Call call(h);
-  const Pointers<const T> pa(h, call, a, count, [&](const T* p, Index) {
+  const Pointers<const T> pa(call.work(), a, count, [&](const T* p, Index) {
     return call.Matrix(p, n, n, lda);
   });
   const int* pp = call.Vector(pivots, Index{n} * count, 1);
-  const Pointers<T> pb(h, call, b, count, [&](T* p, Index) {
+  const Pointers<T> pb(call.work(), b, count, [&](T* p, Index) {
     return call.MatrixOut(p, n, columns, ldb);
   });
   if (pa.failed() || pb.failed()) return kExecutionFailed;
@@ -382,10 +334,10 @@ Status MatinvBatched(Handle h, int n, const T* const* a, int lda,
   }
   if (count == 0) return kSuccess;
   Call call(h);
-  const Pointers<const T> pa(h, call, a, count, [&](const T* p, Index) {
+  const Pointers<const T> pa(call.work(), a, count, [&](const T* p, Index) {
     return call.Matrix(p, n, n, lda);
   });
-  const Pointers<T> pc(h, call, inverse, count, [&](T* p, Index) {
+  const Pointers<T> pc(call.work(), inverse, count, [&](T* p, Index) {
     return call.MatrixOut(p, n, n, ld_inverse);
   });
   int* pi = call.VectorOut(info, count, 1);
@@ -398,7 +350,7 @@ Status MatinvBatched(Handle h, int n, const T* const* a, int lda,
       for (Index j = 0; j < n; ++j) {
         std::copy_n(pa[i] + j * lda, n, lu.data() + j * n);
       }
-      pi[i] = Getrf<T>(n, lu.data(), n, pivots.data());
+      pi[i] = Getrf<T>(n, n, lu.data(), n, pivots.data());
       if (pi[i] == 0) {
         Invert<T>(n, lu.data(), n, pivots.data(), pc[i], ld_inverse);
       }

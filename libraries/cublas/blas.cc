@@ -21,12 +21,14 @@ void* Library() {
   return library;
 }
 
+void* Find(const char* symbol) {
+  return Library() == nullptr ? nullptr : dlsym(Library(), symbol);
+}
+
 template <typename F>
 void Look(char type, const char* name, F* function) {
   const std::string symbol = type + std::string(name) + "_";
-  *function = Library() == nullptr
-                  ? nullptr
-                  : reinterpret_cast<F>(dlsym(Library(), symbol.c_str()));
+  *function = reinterpret_cast<F>(Find(symbol.c_str()));
 }
 
 template <typename T>
@@ -46,6 +48,15 @@ Blas<T> Fill(char type, bool complex) {
 }
 
 }  // namespace
+
+void* FindInLapack(const char* symbol) {
+  if (void* const found = Find(symbol)) return found;
+  // The reference's BLAS has its LAPACK beside it.
+  static void* const library =
+      Library() == nullptr ? nullptr
+                           : dlopen("liblapack.so.3", RTLD_NOW | RTLD_LOCAL);
+  return library == nullptr ? nullptr : dlsym(library, symbol);
+}
 
 template <>
 const Blas<float>& HostBlas<float>() {

@@ -41,6 +41,9 @@ struct Blas {
 template <typename T>
 const Blas<T>& HostBlas();
 
+// A function of the LAPACK that belongs to that BLAS; null if there is none.
+void* FindInLapack(const char* symbol);
+
 }  // namespace cerberus::libraries::cublas
 
 #endif  // CERBERUS_LIBRARIES_CUBLAS_BLAS_H_

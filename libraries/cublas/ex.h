@@ -349,15 +349,17 @@ Status GemmBatchedEx(Handle h, Operation opa, Operation opb, I m, I n, I k,
   Call call(h);
   const DataType scale = ScaleType(gemm.compute, tc);
   const TypedScalar av(h, call, alpha, scale), bv(h, call, beta, scale);
-  const Pointers<const void> pa(h, call, a, count, [&](const void* p, Index) {
-    return call.work().InMatrix(p, SizeOf(ta), Rows(opa, m, k),
-                                Columns(opa, m, k), lda);
-  });
-  const Pointers<const void> pb(h, call, b, count, [&](const void* p, Index) {
-    return call.work().InMatrix(p, SizeOf(tb), Rows(opb, k, n),
-                                Columns(opb, k, n), ldb);
-  });
-  const Pointers<void> pc(h, call, c, count, [&](void* p, Index) {
+  const Pointers<const void> pa(
+      call.work(), a, count, [&](const void* p, Index) {
+        return call.work().InMatrix(p, SizeOf(ta), Rows(opa, m, k),
+                                    Columns(opa, m, k), lda);
+      });
+  const Pointers<const void> pb(
+      call.work(), b, count, [&](const void* p, Index) {
+        return call.work().InMatrix(p, SizeOf(tb), Rows(opb, k, n),
+                                    Columns(opb, k, n), ldb);
+      });
+  const Pointers<void> pc(call.work(), c, count, [&](void* p, Index) {
     return call.work().InOutMatrix(p, SizeOf(tc), m, n, ldc);
   });
   if (pa.failed() || pb.failed() || pc.failed()) return kExecutionFailed;

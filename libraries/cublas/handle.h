@@ -75,20 +75,20 @@ class Call {
   // A vector of n elements, |step| apart; a matrix by columns.
   template <typename T>
   const T* Vector(const T* x, std::int64_t n, std::int64_t step) {
-    return work_.InVector(x, sizeof(T), n, step);
+    return work_.Vector(x, n, step);
   }
   template <typename T>
   T* VectorOut(T* x, std::int64_t n, std::int64_t step) {
-    return work_.InOutVector(x, sizeof(T), n, step);
+    return work_.VectorOut(x, n, step);
   }
   template <typename T>
   const T* Matrix(const T* a, std::int64_t rows, std::int64_t columns,
                   std::int64_t ld) {
-    return work_.InMatrix(a, sizeof(T), rows, columns, ld);
+    return work_.Matrix(a, rows, columns, ld);
   }
   template <typename T>
   T* MatrixOut(T* a, std::int64_t rows, std::int64_t columns, std::int64_t ld) {
-    return work_.InOutMatrix(a, sizeof(T), rows, columns, ld);
+    return work_.MatrixOut(a, rows, columns, ld);
   }
   Work& work() { return work_; }
 

@@ -7,6 +7,7 @@
 
 #include "libraries/cublas/handle.h"
 #include "libraries/cublas/math.h"
+#include "libraries/cublas/reflect.h"
 
 namespace cerberus::libraries::cublas {
 
@@ -87,37 +88,6 @@ Status Dot(Handle h, I n, const T* x, I incx, const T* y, I incy, T* result) {
     }
     *to = sum;
   });
-}
-
-// The norm of x without overflow or underflow on the way to it.
-template <typename T>
-Real<T> Norm(Index n, const T* x, Index incx) {
-  Real<T> scale = 0, sum = 1;
-  const auto add = [&](Real<T> part) {
-    const Real<T> v = std::abs(part);
-    if (v == 0) return;
-    if (!(v <= scale)) {  // not a number, too
-      sum = 1 + sum * (scale / v) * (scale / v);
-      scale = v;
-    } else {
-      sum += (v / scale) * (v / scale);
-    }
-  };
-  bool infinite = false;
-  for (Index i = 0; i < n; ++i) {
-    const T v = x[At(i, n, incx)];
-    if constexpr (kIsComplex<T>) {
-      if (std::isnan(v.real()) || std::isnan(v.imag())) return NAN;
-      infinite |= std::isinf(v.real()) || std::isinf(v.imag());
-      if (!infinite) add(v.real()), add(v.imag());
-    } else {
-      if (std::isnan(v)) return v;
-      infinite |= std::isinf(v);
-      if (!infinite) add(v);
-    }
-  }
-  if (infinite) return std::numeric_limits<Real<T>>::infinity();
-  return scale * std::sqrt(sum);
 }
 
 template <typename T, typename I>

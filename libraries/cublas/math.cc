@@ -222,12 +222,12 @@ void Trsm(Side side, Fill fill, Operation op, Diag diag, Index m, Index n,
 }
 
 template <typename T>
-int Getrf(Index n, T* a, Index lda, int* pivots) {
+int Getrf(Index m, Index n, T* a, Index lda, int* pivots) {
   int info = 0;
-  for (Index k = 0; k < n; ++k) {
+  for (Index k = 0; k < std::min(m, n); ++k) {
     Index best = k;
     if (pivots != nullptr) {
-      for (Index i = k + 1; i < n; ++i) {
+      for (Index i = k + 1; i < m; ++i) {
         if (AbsSum(a[i + k * lda]) > AbsSum(a[best + k * lda])) best = i;
       }
       pivots[k] = static_cast<int>(best + 1);
@@ -239,12 +239,12 @@ int Getrf(Index n, T* a, Index lda, int* pivots) {
     for (Index j = 0; best != k && j < n; ++j) {
       std::swap(a[k + j * lda], a[best + j * lda]);
     }
-    for (Index i = k + 1; i < n; ++i) {
+    for (Index i = k + 1; i < m; ++i) {
       a[i + k * lda] = Div(a[i + k * lda], a[k + k * lda]);
     }
     for (Index j = k + 1; j < n; ++j) {
       const T v = a[k + j * lda];
-      for (Index i = k + 1; i < n; ++i) {
+      for (Index i = k + 1; i < m; ++i) {
         a[i + j * lda] -= Mul(a[i + k * lda], v);
       }
     }
@@ -285,7 +285,7 @@ void Getrs(Operation op, Index n, Index columns, const T* a, Index lda,
                         const T*, Index, T*, Index);                           \
   template void Trsm<T>(Side, Fill, Operation, Diag, Index, Index, T,          \
                         const T*, Index, T*, Index);                           \
-  template int Getrf<T>(Index, T*, Index, int*);                               \
+  template int Getrf<T>(Index, Index, T*, Index, int*);                        \
   template void Getrs<T>(Operation, Index, Index, const T*, Index, const int*, \
                          T*, Index);
 CERBERUS_FOR_TYPE(float)

@@ -221,10 +221,11 @@ template <typename T>
 void Trsm(Side side, Fill fill, Operation op, Diag diag, Index m, Index n,
           T alpha, const T* a, Index lda, T* b, Index ldb);
 
-// LU with partial pivoting, rows counted from 1 in `pivots` (null: none are
-// exchanged). Returns 0, or the first i for which U(i, i) is zero.
+// LU with partial pivoting of a matrix of m rows and n columns, rows counted
+// from 1 in `pivots` (null: none are exchanged). Returns 0, or the first i for
+// which U(i, i) is zero.
 template <typename T>
-int Getrf(Index n, T* a, Index lda, int* pivots);
+int Getrf(Index m, Index n, T* a, Index lda, int* pivots);
 // B := op(A)^-1 B by that, for `columns` of B.
 template <typename T>
 void Getrs(Operation op, Index n, Index columns, const T* a, Index lda,

@@ -1,52 +1,13 @@
-// Least squares by Householder's reflections, as LAPACK's geqrf has them: below
-// the diagonal the reflections, on and above it R, and their factors in `tau`.
+// Many small matrices by reflections (reflect.h).
 #ifndef CERBERUS_LIBRARIES_CUBLAS_QR_H_
 #define CERBERUS_LIBRARIES_CUBLAS_QR_H_
 
 #include <vector>
 
 #include "libraries/cublas/batched.h"
-#include "libraries/cublas/level1.h"
+#include "libraries/cublas/reflect.h"
 
 namespace cerberus::libraries::cublas {
-
-// C := (I - tau v v^H) C with v(0) = 1 and the rest in `v`.
-template <typename T>
-void Reflect(T tau, const T* v, Index rows, Index columns, T* c, Index ldc) {
-  for (Index j = 0; j < columns; ++j) {
-    T sum = c[j * ldc];
-    for (Index i = 1; i < rows; ++i) {
-      sum += Mul(ConjOf(v[i]), c[i + j * ldc]);
-    }
-    sum = Mul(tau, sum);
-    c[j * ldc] -= sum;
-    for (Index i = 1; i < rows; ++i) c[i + j * ldc] -= Mul(v[i], sum);
-  }
-}
-
-template <typename T>
-void Geqrf(Index m, Index n, T* a, Index lda, T* tau) {
-  for (Index k = 0; k < std::min(m, n); ++k) {
-    T* v = a + k + k * lda;
-    const T alpha = *v;
-    const Real<T> rest = Norm<T>(m - k - 1, v + 1, 1);
-    Real<T> imaginary = 0;
-    if constexpr (kIsComplex<T>) imaginary = alpha.imag();
-    if (rest == 0 && imaginary == 0) {
-      tau[k] = T(0);
-      continue;
-    }
-    const Real<T> length =
-        std::hypot(std::hypot(RealPart(alpha), imaginary), rest);
-    const Real<T> beta = -std::copysign(length, RealPart(alpha));
-    tau[k] = Div(T(beta) - alpha, T(beta));
-    const T scale = Div(T(1), alpha - T(beta));
-    for (Index i = 1; i < m - k; ++i) v[i] = Mul(v[i], scale);
-    // Q^H is applied, whose factor is conj(tau).
-    Reflect<T>(ConjOf(tau[k]), v, m - k, n - k - 1, v + lda, lda);
-    *v = T(beta);
-  }
-}
 
 template <typename T>
 Status GeqrfBatched(Handle h, int m, int n, T* const* a, int lda, T* const* tau,
@@ -61,10 +22,10 @@ Status GeqrfBatched(Handle h, int m, int n, T* const* a, int lda, T* const* tau,
   if (wrong != 0) return kInvalidValue;
   if (m == 0 || n == 0 || count == 0) return kSuccess;
   Call call(h);
-  const Pointers<T> pa(h, call, a, count, [&](T* p, Index) {
+  const Pointers<T> pa(call.work(), a, count, [&](T* p, Index) {
     return call.MatrixOut(p, m, n, lda);
   });
-  const Pointers<T> pt(h, call, tau, count, [&](T* p, Index) {
+  const Pointers<T> pt(call.work(), tau, count, [&](T* p, Index) {
     return call.VectorOut(p, std::min(m, n), 1);
   });
   if (pa.failed() || pt.failed()) return kExecutionFailed;
@@ -93,10 +54,10 @@ Status GelsBatched(Handle h, Operation op, int m, int n, int columns,
   if (op != kN || m < n) return kNotSupported;
   if (m == 0 || n == 0 || count == 0) return kSuccess;
   Call call(h);
-  const Pointers<T> pa(h, call, a, count, [&](T* p, Index) {
+  const Pointers<T> pa(call.work(), a, count, [&](T* p, Index) {
     return call.MatrixOut(p, m, n, lda);
   });
-  const Pointers<T> pc(h, call, c, count, [&](T* p, Index) {
+  const Pointers<T> pc(call.work(), c, count, [&](T* p, Index) {
     return call.MatrixOut(p, m, columns, ldc);
   });
   int* pi = call.VectorOut(infos, count, 1);
