@@ -96,13 +96,14 @@ class RunVerb : public Verb {
     // They look for NVIDIA's linker and libraries beside themselves, unless one
     // of its name is in the process.
     for (const char* library :
-         {"/libnccl.so.2",       "/libcusparseLt.so.0", "/libnvjpeg.so.12",
-          "/libnvjpeg.so.13",    "/libcupti.so.12",     "/libcupti.so.13",
-          "/libcusparse.so.11",  "/libcusparse.so.12",  "/libcufft.so.10",
-          "/libcufft.so.11",     "/libcufft.so.12",     "/libcublasLt.so.11",
-          "/libcublasLt.so.12",  "/libcublasLt.so.13",  "/libcublas.so.11",
-          "/libcublas.so.12",    "/libcublas.so.13",    "/libnvJitLink.so.12",
-          "/libnvJitLink.so.13", "/libcerberus-run.so"}) {
+         {"/libcudnn.so.8",      "/libcudnn.so.9",      "/libnccl.so.2",
+          "/libcusparseLt.so.0", "/libnvjpeg.so.12",    "/libnvjpeg.so.13",
+          "/libcupti.so.12",     "/libcupti.so.13",     "/libcusparse.so.11",
+          "/libcusparse.so.12",  "/libcufft.so.10",     "/libcufft.so.11",
+          "/libcufft.so.12",     "/libcublasLt.so.11",  "/libcublasLt.so.12",
+          "/libcublasLt.so.13",  "/libcublas.so.11",    "/libcublas.so.12",
+          "/libcublas.so.13",    "/libnvJitLink.so.12", "/libnvJitLink.so.13",
+          "/libcerberus-run.so"}) {
       const std::string file = folder + library;
       if (::access(file.c_str(), R_OK) == 0) Prepend("LD_PRELOAD", file);
     }
