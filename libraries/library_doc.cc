@@ -88,6 +88,15 @@ const std::vector<Row>& Cupti() {
   return rows;
 }
 
+#define CUDNN_ANSWERED(part, name) {#name, true},
+#define CUDNN_REFUSED(part, name) {#name, false},
+const std::vector<Row>& Cudnn() {
+  static const std::vector<Row> rows = {
+#include "libraries/cudnn/cudnn.def"
+  };
+  return rows;
+}
+
 void Print(const char* title, const char* files, const char* remark,
            const std::vector<Row>& rows) {
   // In alphabetical order, each once.
@@ -137,5 +146,10 @@ int main() {
   Print("cuSPARSELt", "`libcusparseLt.so.0`", refuses, CusparseLt());
   Print("nvJPEG", "`libnvjpeg.so.12`, `.13`", refuses, Nvjpeg());
   Print("CUPTI", "`libcupti.so.11.8`, `.12`, `.13`", refuses, Cupti());
+  Print("cuDNN", "`libcudnn.so.8`, `.9`, and the parts of version 9",
+        "Refused are multi-head attention before graphs, fused operations, "
+        "divisive normalization, graphs of nodes, long convolutions, and "
+        "version 8's recurrent networks without `_v8`.",
+        Cudnn());
   return 0;
 }

@@ -179,4 +179,9 @@ CUDNN_API Told cudnnBackendUpdateCudaGraph(Handle, Descriptor*, Descriptor*,
   return ToldOf(kUnsupportedNativeGraph);
 }
 
+#define CUDNN_ANSWERED(part, name)
+#define CUDNN_REFUSED(part, name) \
+  CUDNN_API Told name() { return ToldOf(kNotSupported); }
+#include "libraries/cudnn/cudnn.def"
+
 }  // namespace cerberus::libraries::cudnn

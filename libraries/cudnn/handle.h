@@ -3,6 +3,7 @@
 #define CERBERUS_LIBRARIES_CUDNN_HANDLE_H_
 
 #include <functional>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -76,12 +77,17 @@ class Call {
     return MapInOut(work_, tensor, memory);
   }
   Work& work() { return work_; }
+  // What the work needs beside.
+  void Keep(std::shared_ptr<const void> kept) { kept_ = std::move(kept); }
   Status Run(std::function<void()> work) {
-    return work_.Run(std::move(work), /*wait=*/false) ? kSuccess
-                                                      : kExecutionFailed;
+    return work_.Run([kept = kept_, work = std::move(work)] { work(); },
+                     /*wait=*/false)
+               ? kSuccess
+               : kExecutionFailed;
   }
 
  private:
+  std::shared_ptr<const void> kept_;
   Work work_;
 };
 

@@ -2,7 +2,7 @@
 
 namespace cerberus::libraries::cudnn {
 
-#if CERBERUS_CUDNN_MAJOR == 8
+#if defined(CERBERUS_CUDNN_MAJOR) && CERBERUS_CUDNN_MAJOR == 8
 
 namespace {
 constexpr struct {
