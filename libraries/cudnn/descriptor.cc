@@ -5,6 +5,7 @@
 #include <string>
 
 #include "libraries/cudnn/operations.h"
+#include "libraries/cudnn/plan_text.h"
 #include "libraries/cudnn/status.h"
 
 namespace cerberus::libraries::cudnn {
@@ -35,20 +36,6 @@ const Row* FindRow(Kind kind, int name) {
 }
 bool Takes(const Row& row, Type type) {
   return row.type == Type::kAny || row.type == type || row.or_type == type;
-}
-
-std::size_t BytesOf(Type type) {
-  switch (type) {
-    case Type::kBoolean:
-    case Type::kChar: return 1;
-    case Type::kHandle:
-    case Type::kInt64:
-    case Type::kDouble:
-    case Type::kVoidPointer:
-    case Type::kDescriptor: return 8;
-    case Type::kFraction: return 16;
-    default: return 4;  // enumerations, f32, i32
-  }
 }
 
 Value WholeNumber(Index number) {
@@ -95,6 +82,8 @@ Value Computed(const Descriptor& d, const Row& row) {
     case attribute::KERNEL_CACHE_ENTRY_COUNT: return WholeNumber(0);
     case attribute::ENGINECFG_SHARED_MEMORY_USED:
       return {Type::kInt32, 1, std::vector<std::byte>(4), {}};
+    case attribute::EXECUTION_PLAN_JSON_REPRESENTATION:
+      return Text(PlanText(d));
     case attribute::KERNEL_CACHE_JSON_REPRESENTATION:
     case attribute::DEVICEPROP_JSON_REPRESENTATION: return Text("{}");
     default: return {row.type, 0, {}, {}};  // of no elements
@@ -217,11 +206,25 @@ Status FinalizeSpecial(Descriptor* d) {
 
 }  // namespace
 
+std::size_t SizeOf(Type type) {
+  switch (type) {
+    case Type::kBoolean:
+    case Type::kChar: return 1;
+    case Type::kHandle:
+    case Type::kInt64:
+    case Type::kDouble:
+    case Type::kVoidPointer:
+    case Type::kDescriptor: return 8;
+    case Type::kFraction: return 16;
+    default: return 4;  // enumerations, f32, i32
+  }
+}
+
 Index Descriptor::Int(Name name, Index otherwise) const {
   const auto found = attributes.find(name);
   if (found == attributes.end() || found->second.count < 1) return otherwise;
   const Value& value = found->second;
-  switch (BytesOf(value.type)) {
+  switch (SizeOf(value.type)) {
     case 1: return std::to_integer<Index>(value.bytes[0]);
     case 4: {
       std::int32_t number;
@@ -325,7 +328,7 @@ Status SetAttribute(Descriptor* d, int name, int type, Index count,
   } else {
     const auto* bytes = static_cast<const std::byte*>(elements);
     value.bytes.assign(bytes,
-                       bytes + static_cast<std::size_t>(count) * BytesOf(told));
+                       bytes + static_cast<std::size_t>(count) * SizeOf(told));
   }
   d->attributes[name] = std::move(value);
   return kSuccess;
@@ -342,9 +345,6 @@ Status GetAttribute(const Descriptor& d, int name, int type, Index room,
   }
   if (!Takes(*row, static_cast<Type>(type))) {
     return Failed(kAttributeType, "the attribute has another type");
-  }
-  if (name == attribute::EXECUTION_PLAN_JSON_REPRESENTATION) {
-    return Failed(kNotSupported, "plans are not written down");
   }
   const auto set = d.attributes.find(name);
   const Value value = set != d.attributes.end() && row->flag != kReadOnly
@@ -370,7 +370,7 @@ Status GetAttribute(const Descriptor& d, int name, int type, Index room,
     }
   } else {
     std::memcpy(elements, value.bytes.data(),
-                static_cast<std::size_t>(given) * BytesOf(value.type));
+                static_cast<std::size_t>(given) * SizeOf(value.type));
   }
   return kSuccess;
 }
@@ -378,6 +378,19 @@ Status GetAttribute(const Descriptor& d, int name, int type, Index room,
 Status Finalize(Descriptor* d) {
   if (d == nullptr) return Failed(kNullPointer, "no descriptor");
   if (d->finalized) return kSuccess;
+  // A plan may be read from the text of another.
+  if (d->Has(attribute::EXECUTION_PLAN_JSON_REPRESENTATION) &&
+      d->kind == Kind::kExecutionPlan) {
+    const Value& text =
+        d->attributes.at(attribute::EXECUTION_PLAN_JSON_REPRESENTATION);
+    std::string_view view(reinterpret_cast<const char*>(text.bytes.data()),
+                          text.bytes.size());
+    view = view.substr(0, view.find('\0'));
+    Descriptor read(d->kind);
+    if (const Status bad = ReadPlan(view, &read)) return bad;
+    *d = std::move(read);
+    return kSuccess;
+  }
   for (const Row& row : kRows) {
     if (row.kind == d->kind && row.flag == kRequired &&
         !d->Has(static_cast<Name>(row.name))) {

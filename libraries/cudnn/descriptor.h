@@ -140,6 +140,9 @@ struct Descriptor {
   std::vector<std::shared_ptr<const Descriptor>> All(Name name) const;
 };
 
+// Bytes of an element.
+std::size_t SizeOf(Type type);
+
 // As cudnnBackendSetAttribute and its kin have it; `elements` of kDescriptor
 // are pointers to Descriptor.
 bool IsKind(int number);

@@ -200,15 +200,28 @@ Status MakeConcat(Builder builder, std::shared_ptr<const Node>* node) {
       node);
 }
 
+// Either the elements in their order, or the same memory seen with other
+// strides, as the transposed matrices of attention's slopes are: virtual
+// tensors have strides, too.
 Status MakeReshape(Builder builder, std::shared_ptr<const Node>* node) {
   const TensorRef x = builder.In(attribute::OPERATION_RESHAPE_XDESC);
   const TensorRef y = builder.Out(attribute::OPERATION_RESHAPE_YDESC);
+  const bool is_view = builder.d().Int(attribute::OPERATION_RESHAPE_MODE) == 0;
   if (!x || !y || ProductOf(SizesOf(x)) != ProductOf(SizesOf(y))) {
     return BadTensors();
   }
+  // As f64, in which the memory is made here.
+  Tensor from = x->tensor, to = y->tensor;
+  from.type = to.type = kDouble;
+  if (is_view && to.SpanBytes() > from.SpanBytes()) return BadTensors();
   return builder.Make(
       [=](Values& values) {
         Array out = values.Get(x);
+        if (is_view) {
+          std::vector<double> memory(from.SpanBytes() / sizeof(double));
+          from.Write(memory.data(), out);
+          out = to.Read(memory.data());
+        }
         out.sizes = SizesOf(y);
         values.Set(y, std::move(out));
       },

@@ -438,15 +438,14 @@ int Graph::Run() {
                 &count, static_cast<void*>(&config)),
             0);
   EXPECT_EQ(count, 1);
-  void* plan =
-      Make(Kind::kExecutionPlan,
-           {Of(cudnn::attribute::EXECUTION_PLAN_ENGINE_CONFIG, config)});
-  void* pack =
+  plan_ = Make(Kind::kExecutionPlan,
+               {Of(cudnn::attribute::EXECUTION_PLAN_ENGINE_CONFIG, config)});
+  pack_ =
       Make(Kind::kVariantPack,
            {Ints(cudnn::attribute::VARIANT_PACK_UNIQUE_IDS, ids_),
             Pointers(cudnn::attribute::VARIANT_PACK_DATA_POINTERS, pointers_)});
   if (status_ != 0) return status_;
-  return Dnn("BackendExecute", handle, plan, pack);
+  return Dnn("BackendExecute", handle, plan_, pack_);
 }
 
 }  // namespace cerberus::libraries::tests

@@ -163,11 +163,15 @@ class Graph {
   void* Add(Kind kind, const std::vector<Attribute>& attributes);
   // Plans and executes what was added; the status.
   int Run();
+  // What was executed.
+  void* plan() const { return plan_; }
+  void* pack() const { return pack_; }
 
  private:
   std::vector<void*> made_, operations_;
   Sizes ids_;
   std::vector<void*> pointers_;
+  void *plan_ = nullptr, *pack_ = nullptr;
   int status_ = 0;
 };
 

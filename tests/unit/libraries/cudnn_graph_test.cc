@@ -406,6 +406,28 @@ TEST(CudnnGraph, ConcatReshapeTransposeSlice) {
         value);
   });
   EXPECT_EQ(flat.Get(), whole);
+  // Seen with the strides of the transposed matrix, or in order.
+  for (const int mode : {0, 1}) {
+    Field x(kF32, {2, 3}), y(kF32, {3, 2});
+    Graph view;
+    void* other = view.Make(
+        Kind::kTensor, {Graph::Ints(TENSOR_UNIQUE_ID, {1}),
+                        Graph::Enum(TENSOR_DATA_TYPE, Type::kDataType, kF32),
+                        Graph::Ints(TENSOR_DIMENSIONS, {3, 2}),
+                        Graph::Ints(TENSOR_STRIDES, {1, 3}),
+                        Graph::Flag(TENSOR_IS_VIRTUAL, 1)});
+    view.Add(Kind::kOperationReshape,
+             {Graph::Of(OPERATION_RESHAPE_XDESC, view.Tensor(x)),
+              Graph::Of(OPERATION_RESHAPE_YDESC, other),
+              Graph::Enum(OPERATION_RESHAPE_MODE, Type::kReshapeMode, mode)});
+    Pointwise(view, 21,
+              {{OPERATION_POINTWISE_XDESC, other},
+               {OPERATION_POINTWISE_YDESC, view.Tensor(y)}});
+    ASSERT_EQ(view.Run(), 0);
+    const Values& v = x.values();
+    EXPECT_EQ(y.Get(),
+              mode == 1 ? v : (Values{v[0], v[3], v[1], v[4], v[2], v[5]}));
+  }
   EXPECT_EQ(cut.Get(), (Values{whole[12], whole[14], whole[15], whole[17]}));
 }
 
@@ -639,6 +661,62 @@ TEST(CudnnGraph, RandomNumbersByTheirDistribution) {
     }
     EXPECT_NEAR(mean, c.mean, 0.15);
     EXPECT_NEAR(variance, c.variance, 0.1 * c.variance);
+  }
+}
+
+// --- plans as text
+TEST(CudnnGraph, PlansAsText) {
+  Field x(kF32, {2, 3}), y(kF32, {2, 3});
+  Graph graph;
+  Pointwise(graph, 16,
+            {{OPERATION_POINTWISE_XDESC, graph.Tensor(x)},
+             {OPERATION_POINTWISE_YDESC, graph.Tensor(y)}});
+  ASSERT_EQ(graph.Run(), 0);
+  const auto get = [](void* plan, std::vector<char>* text) {
+    std::int64_t count = 0;
+    const int status = Dnn("BackendGetAttribute", plan,
+                           static_cast<int>(EXECUTION_PLAN_JSON_REPRESENTATION),
+                           static_cast<int>(Type::kChar),
+                           static_cast<std::int64_t>(text->size()), &count,
+                           static_cast<void*>(text->data()));
+    text->resize(static_cast<std::size_t>(count));
+    return status;
+  };
+  std::vector<char> text;
+  ASSERT_EQ(get(graph.plan(), &text), 0);  // how long it is
+  ASSERT_EQ(get(graph.plan(), &text), 0);
+  const auto read = [&](const std::vector<char>& from) {
+    void* plan = nullptr;
+    EXPECT_EQ(Dnn("BackendCreateDescriptor",
+                  static_cast<int>(Kind::kExecutionPlan), &plan),
+              0);
+    EXPECT_EQ(Dnn("BackendSetAttribute", plan,
+                  static_cast<int>(EXECUTION_PLAN_JSON_REPRESENTATION),
+                  static_cast<int>(Type::kChar),
+                  static_cast<std::int64_t>(from.size()),
+                  static_cast<const void*>(from.data())),
+              0);
+    return std::pair(plan, Dnn("BackendFinalize", plan));
+  };
+  const auto [plan, status] = read(text);
+  ASSERT_EQ(status, 0);
+  std::vector<char> again(text.size());
+  EXPECT_EQ(get(plan, &again), 0);
+  EXPECT_EQ(again, text);
+  y.Set(Values(6, 9));
+  EXPECT_EQ(Dnn("BackendExecute", DnnHandle(), plan, graph.pack()), 0);
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(y.Get()[i], -x.values()[i]);
+  EXPECT_EQ(Dnn("BackendDestroyDescriptor", plan), 0);
+  // Cut off or changed anywhere it is refused, or another plan.
+  for (std::size_t i = 0; i + 1 < text.size(); i += 3) {
+    std::vector<char> cut(text.begin(),
+                          text.begin() + static_cast<std::ptrdiff_t>(i));
+    std::vector<char> changed = text;
+    changed[i] = changed[i] == '7' ? '8' : '7';
+    const auto [broken, bad] = read(cut);
+    EXPECT_EQ(bad, kBadParam);
+    EXPECT_EQ(Dnn("BackendDestroyDescriptor", broken), 0);
+    EXPECT_EQ(Dnn("BackendDestroyDescriptor", read(changed).first), 0);
   }
 }
 
