@@ -246,11 +246,19 @@ Status CheckConvolution(const Convolution& c, const Sizes& x, const Sizes& w,
     if (sizes->size() != spatial) return kBadParam;
   }
   for (std::size_t d = 0; d < spatial; ++d) {
-    if (c.strides[d] < 1 || c.dilations[d] < 1) return kBadParam;
+    for (const Index step : {c.strides[d], c.dilations[d]}) {
+      if (step < 1 || step > kLargestStep) return kBadParam;
+    }
+    for (const Index padding : {c.before[d], c.after[d]}) {
+      if (std::abs(padding) > kLargestStep) return kBadParam;
+    }
   }
   for (const Sizes* sizes : {&x, &w, &y}) {
     if (sizes->size() != spatial + 2) return kBadParam;
-    if (ProductOf(*sizes) <= 0) return kBadParam;
+    if (ProductOf(*sizes) <= 0 ||
+        *std::max_element(sizes->begin(), sizes->end()) > kLargestStep) {
+      return kBadParam;
+    }
   }
   if (x[1] % w[1] != 0 || w[0] % (x[1] / w[1]) != 0) return kBadParam;
   return ConvolvedSizes(c, x, w) == y ? kSuccess : kBadParam;

@@ -6,6 +6,9 @@
 
 namespace cerberus::libraries::cudnn {
 
+// No size, padding or step is larger.
+inline constexpr Index kLargestStep = Index{1} << 31;
+
 struct Convolution {
   // One for each spatial dimension.
   Sizes before, after;  // padding

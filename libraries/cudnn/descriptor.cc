@@ -100,7 +100,10 @@ Status FinalizeTensor(Descriptor* d) {
   tensor.sizes = d->Ints(attribute::TENSOR_DIMENSIONS);
   tensor.strides = d->Ints(attribute::TENSOR_STRIDES);
   tensor.vector_count = d->Int(attribute::TENSOR_VECTOR_COUNT, 1);
-  const Index dimension = d->Int(attribute::TENSOR_VECTORIZED_DIMENSION);
+  if (tensor.vector_count != 1) {
+    tensor.vector_dimension = static_cast<std::size_t>(
+        d->Int(attribute::TENSOR_VECTORIZED_DIMENSION));
+  }
   if (BitsOf(tensor.type) == 0) {
     return Failed(kUnsupportedType, "a tensor of a type that is not computed");
   }
@@ -110,18 +113,11 @@ Status FinalizeTensor(Descriptor* d) {
   if (d->Has(attribute::TENSOR_RAGGED_OFFSET_DESC)) {
     return Failed(kUnsupportedLayout, "a ragged tensor");
   }
-  if (tensor.sizes.size() != tensor.strides.size() ||
-      ProductOf(tensor.sizes) <= 0 ||
-      *std::min_element(tensor.strides.begin(), tensor.strides.end()) < 0) {
+  if (!tensor.IsAddressable()) {
     return Failed(kBadParam, "a tensor's dimensions and strides");
   }
-  if (tensor.vector_count != 1) {
-    if (dimension < 0 || dimension >= static_cast<Index>(tensor.sizes.size()) ||
-        tensor.vector_count < 1) {
-      return Failed(kBadParam, "a tensor's vectorized dimension");
-    }
+  if (tensor.vector_count > 1) {
     // The dimension counts vectors, here elements.
-    tensor.vector_dimension = static_cast<std::size_t>(dimension);
     tensor.sizes[tensor.vector_dimension] *= tensor.vector_count;
   }
   if (d->Has(attribute::TENSOR_CONSTANT_VALUE)) {
@@ -248,7 +244,7 @@ double Descriptor::Number(Name name, double otherwise) const {
 }
 Sizes Descriptor::Ints(Name name) const {
   const auto found = attributes.find(name);
-  if (found == attributes.end()) return {};
+  if (found == attributes.end() || found->second.bytes.empty()) return {};
   Sizes numbers(found->second.bytes.size() / 8);
   std::memcpy(numbers.data(), found->second.bytes.data(), numbers.size() * 8);
   return numbers;

@@ -48,10 +48,10 @@ void PutAll(const Sizes& from, int room, int* to) {
 // A described layout: no packed order.
 Status SetStrided(TensorDesc desc, DataType type, Sizes sizes, Sizes strides) {
   if (desc == nullptr || BitsOf(type) < 8) return kBadParam;
-  if (ProductOf(sizes) <= 0) return kBadParam;
-  if (*std::min_element(strides.begin(), strides.end()) < 0) return kBadParam;
+  const Tensor tensor = {type, std::move(sizes), std::move(strides)};
+  if (!tensor.IsAddressable()) return kBadParam;
   desc->told = type;
-  desc->tensor = {type, std::move(sizes), std::move(strides)};
+  desc->tensor = tensor;
   return kSuccess;
 }
 Status SetPacked(TensorDesc desc, Format format, DataType type, Sizes sizes) {

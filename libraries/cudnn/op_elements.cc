@@ -179,7 +179,9 @@ Status MakeConcat(Builder builder, std::shared_ptr<const Node>* node) {
     if (SizesOf(part).size() != expected.size()) return BadTensors();
     expected[axis] = SizesOf(part)[axis];
     total += expected[axis];
-    if (SizesOf(part) != expected) return BadTensors();
+    if (SizesOf(part) != expected || total > SizesOf(y)[axis]) {
+      return BadTensors();
+    }
   }
   if (total != SizesOf(y)[axis]) return BadTensors();
   return builder.Make(
@@ -275,7 +277,7 @@ Status MakeSlice(Builder builder, std::shared_ptr<const Node>* node) {
   }
   for (std::size_t d = 0; d < n; ++d) {
     if (begin[d] < 0 || end[d] > SizesOf(x)[d] || begin[d] >= end[d] ||
-        steps[d] < 1 ||
+        steps[d] < 1 || steps[d] > SizesOf(x)[d] ||
         SizesOf(y)[d] != (end[d] - begin[d] + steps[d] - 1) / steps[d]) {
       return BadTensors();
     }
@@ -348,7 +350,7 @@ Status MakePagedLoad(Builder builder, std::shared_ptr<const Node>* node) {
   const Index block = SizesOf(pages)[2];
   if (SizesOf(pages)[1] != heads || SizesOf(pages)[3] != width ||
       SizesOf(table)[0] != batches || ProductOf(SizesOf(lengths)) != batches ||
-      SizesOf(table)[2] * block < longest) {
+      (longest - 1) / block >= SizesOf(table)[2]) {
     return BadTensors();
   }
   return builder.Make(

@@ -15,7 +15,10 @@ enum Padding : Index { kZeroPad = 0, kNegativeInfinityPad = 1, kEdgePad = 2 };
 bool Whole(const Descriptor& config, Name name, std::size_t count,
            Sizes* numbers) {
   for (const double number : config.Numbers(name)) {
-    if (number != std::floor(number)) return false;
+    // Not so of what is no number, too.
+    if (!(std::abs(number) < 2147483648.0) || number != std::floor(number)) {
+      return false;
+    }
     numbers->push_back(static_cast<Index>(number));
   }
   return numbers->size() == count;

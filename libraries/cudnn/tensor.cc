@@ -270,6 +270,25 @@ bool IsFloating(DataType type) {
   }
 }
 
+bool Tensor::IsAddressable() const {
+  if (sizes.empty() || sizes.size() != strides.size() || count() <= 0 ||
+      vector_count < 1 || vector_dimension >= sizes.size()) {
+    return false;
+  }
+  Index last = 0;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    Index reach = 0;
+    if (strides[d] < 0 ||
+        __builtin_mul_overflow(sizes[d] - 1, strides[d], &reach) ||
+        __builtin_add_overflow(last, reach, &last)) {
+      return false;
+    }
+  }
+  constexpr Index kMost = Index{1} << 47;
+  return last < kMost && count() < kMost && vector_count < 1024 &&
+         last * vector_count < kMost;
+}
+
 std::size_t Tensor::SpanBytes() const {
   const Layout layout = LayoutOf(*this);
   Index last = 0;

@@ -47,6 +47,8 @@ struct Tensor {
   std::size_t vector_dimension = 0;
 
   Index count() const { return ProductOf(sizes); }
+  // Whether there are elements, at places that an address can have.
+  bool IsAddressable() const;
   // Bytes from the first element to behind the last.
   std::size_t SpanBytes() const;
   Array Read(const void* memory) const;

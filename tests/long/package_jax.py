@@ -88,6 +88,142 @@ def check_transforms(jnp, np):
                                atol=1e-4)
 
 
+def on_cpu(jax, function, *operands):
+    with jax.default_device(jax.devices("cpu")[0]):
+        return function(*operands)
+
+
+# Convolutions and their slopes go to cuDNN: layouts, strides, paddings,
+# dilations of both sides, groups, one to three dimensions.
+def check_convolutions(jax, jnp, np):
+    random = np.random.default_rng(4)
+    narrow, wide = ("NCHW", "OIHW", "NCHW"), ("NHWC", "HWIO", "NHWC")
+    both = ((2, 6, 9, 8), (4, 6, 3, 3), (1, 1), "SAME", (1, 1), (1, 1), 1)
+    cases = [
+        (np.float32, narrow) + both,
+        (np.float16, narrow) + both,
+        (jnp.bfloat16, narrow) + both,
+        (np.float32, wide, (2, 9, 8, 6), (3, 3, 2, 6), (2, 1),
+         ((1, 2), (0, 1)), (1, 1), (2, 1), 3),
+        (np.float32, narrow, (2, 4, 5, 5), (4, 1, 3, 3), (1, 1), "SAME",
+         (1, 1), (1, 1), 4),
+        (np.float32, narrow, (1, 3, 5, 5), (2, 3, 3, 3), (1, 1),
+         ((2, 2), (2, 2)), (2, 2), (1, 1), 1),
+        (np.float32, ("NCH", "OIH", "NCH"), (2, 3, 20), (5, 3, 4), (3,),
+         ((1, 2),), (1,), (2,), 1),
+        (np.float32, ("NDHWC", "DHWIO", "NDHWC"), (1, 5, 6, 7, 2),
+         (2, 3, 3, 2, 3), (1, 2, 1), "SAME", (1, 1, 1), (1, 1, 1), 1)]
+    for kind, order, x, w, strides, padding, apart, dilation, groups in cases:
+        x, w = (random.standard_normal(v, np.float32).astype(kind)
+                for v in (x, w))
+
+        def convolve(x, w):
+            return jax.lax.conv_general_dilated(
+                x, w, strides, padding, apart, dilation, order, groups)
+
+        def total(x, w):
+            return jnp.sum(jnp.sin(convolve(x, w).astype(jnp.float32)))
+        tolerance = {np.float32: 1e-3, np.float16: 5e-2}.get(kind, 0.5)
+        for function in (jax.jit(convolve), jax.jit(jax.grad(total, (0, 1)))):
+            here = jax.tree.leaves(function(x, w))
+            there = jax.tree.leaves(on_cpu(jax, function, x, w))
+            for ours, theirs in zip(here, there):
+                np.testing.assert_allclose(
+                    np.asarray(ours, np.float32),
+                    np.asarray(theirs, np.float32), rtol=tolerance,
+                    atol=tolerance)
+
+
+# Recurrent networks and attention of cuDNN, with their slopes.
+def check_recurrent(jax, jnp, np):
+    from jax.experimental import rnn
+    sizes = {"input_size": 4, "hidden_size": 6, "num_layers": 2,
+             "bidirectional": True}
+    random = np.random.default_rng(6)
+    x, h, c = (random.standard_normal(s, np.float32)
+               for s in ((3, 5, 4), (4, 3, 6), (4, 3, 6)))
+    weights = np.asarray(on_cpu(jax, rnn.init_lstm_weight, jax.random.key(1),
+                                *sizes.values()))
+    lengths = np.array([5, 3, 4], np.int32)
+    inside = (np.arange(5)[None, :, None] < lengths[:, None, None])
+
+    def here(x, h, c, weights):
+        return rnn.lstm(x, h, c, weights, lengths, 4, 6, 2, 0.0,
+                        True)
+
+    def there(x, h, c, weights):
+        parts = rnn.unpack_lstm_weights(weights, *sizes.values())
+        return rnn.lstm_ref(x, h, c, *parts, seq_lengths=lengths, dropout=0.0,
+                            **sizes)
+
+    def total(function):
+        return lambda *a: sum(jnp.sum(jnp.sin(v) * m) for v, m in zip(
+            function(*a), (inside, 1, 1)))
+    for wrap in (lambda f: (lambda *a: f(*a)[1:]),
+                 lambda f: jax.grad(total(f), (0, 1, 2, 3))):
+        for ours, theirs in zip(
+                jax.jit(wrap(here))(x, h, c, weights),
+                on_cpu(jax, wrap(there), x, h, c, weights)):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+def check_attention(jax, jnp, np):
+    random = np.random.default_rng(7)
+    q, k, v = (random.standard_normal((2, 16, 4, 64)).astype(np.float16)
+               for _ in range(3))
+    for causal in (False, True):
+        def attend(q, k, v, how):
+            return jax.nn.dot_product_attention(
+                q, k, v, is_causal=causal, implementation=how)
+
+        def total(q, k, v, how):
+            return jnp.sum(attend(q, k, v, how).astype(jnp.float32) ** 2)
+        for function in (attend, jax.grad(total, (0, 1, 2))):
+            ours = jax.jit(lambda *a: function(*a, "cudnn"))(q, k, v)
+            theirs = on_cpu(jax, lambda *a: function(*a, "xla"), q, k, v)
+            for a, b in zip(jax.tree.leaves(ours), jax.tree.leaves(theirs)):
+                np.testing.assert_allclose(
+                    np.asarray(a, np.float32), np.asarray(b, np.float32),
+                    rtol=2e-2, atol=3e-2)
+
+
+def check_convolutional_training(jax, jnp, np):
+    """Two convolutions, a pooling, a product: 20 steps."""
+    random = np.random.default_rng(5)
+    x = random.standard_normal((16, 12, 12, 3), np.float32)
+    y = (x.mean((1, 2, 3)) > 0).astype(np.int32)
+    first = [random.standard_normal(shape, np.float32) * 0.2
+             for shape in ((3, 3, 3, 8), (3, 3, 8, 8), (8, 2))]
+    order = ("NHWC", "HWIO", "NHWC")
+
+    def loss(weights):
+        h = jax.nn.relu(jax.lax.conv_general_dilated(
+            x, weights[0], (1, 1), "SAME", dimension_numbers=order))
+        h = jax.lax.reduce_window(h, -jnp.inf, jax.lax.max, (1, 2, 2, 1),
+                                  (1, 2, 2, 1), "VALID")
+        h = jax.nn.relu(jax.lax.conv_general_dilated(
+            h, weights[1], (2, 2), "SAME", dimension_numbers=order))
+        scores = jax.nn.log_softmax(h.mean((1, 2)) @ weights[2])
+        return -jnp.mean(scores[jnp.arange(16), y])
+
+    @jax.jit
+    def step(weights):
+        value, slopes = jax.value_and_grad(loss)(weights)
+        return [w - 0.1 * s for w, s in zip(weights, slopes)], value
+
+    def train(device):
+        # Kernels of Triton's would take products in fewer bits.
+        with jax.default_device(device), jax.default_matmul_precision("highest"):
+            weights, losses = [jnp.array(w) for w in first], []
+            for _ in range(20):
+                weights, value = step(weights)
+                losses.append(float(value))
+            return losses
+    here, there = train(jax.devices()[0]), train(jax.devices("cpu")[0])
+    np.testing.assert_allclose(here, there, rtol=1e-3)
+    assert here[-1] < here[0]
+
+
 def check_training(jax, jnp, np):
     """Two layers, 20 steps: losses as on the processor."""
     random = np.random.default_rng(3)
@@ -131,3 +267,7 @@ def jax():
     check_products(jnp, np)
     check_transforms(jnp, np)
     check_training(jax, jnp, np)
+    check_convolutions(jax, jnp, np)
+    check_convolutional_training(jax, jnp, np)
+    check_recurrent(jax, jnp, np)
+    check_attention(jax, jnp, np)
