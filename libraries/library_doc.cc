@@ -97,6 +97,18 @@ const std::vector<Row>& Cudnn() {
   return rows;
 }
 
+#define CUSOLVER_EXPORT(type, name, ...) {#name, true},
+#define CUSOLVER_HELPER(name) {#name, true},
+#define CUSOLVER_REFUSED(name) {#name, false},
+const std::vector<Row>& Cusolver() {
+  static const std::vector<Row> rows = {
+#include "libraries/cusolver/rows.h"
+//
+#include "libraries/cusolver/cusolver.def"
+  };
+  return rows;
+}
+
 void Print(const char* title, const char* files, const char* remark,
            const std::vector<Row>& rows) {
   // In alphabetical order, each once.
@@ -151,5 +163,9 @@ int main() {
         "divisive normalization, graphs of nodes, long convolutions, and "
         "version 8's recurrent networks without `_v8`.",
         Cudnn());
+  Print("cuSOLVER", "`libcusolver.so.11`, `.12`",
+        "Refused are polar factors, the diagonal of a sparse Cholesky factor, "
+        "and those that NVIDIA does not document.",
+        Cusolver());
   return 0;
 }

@@ -224,6 +224,81 @@ def check_convolutional_training(jax, jnp, np):
     assert here[-1] < here[0]
 
 
+# Factors, eigenvalues and singular values go to cuSOLVER, one matrix or many,
+# large ones to other functions than small ones.
+def linear_algebra(jax, jnp):
+    """Functions of (a square matrix, a positive definite one, a tall one)
+    whose results are the same however they are computed."""
+    linalg = jnp.linalg
+
+    def turned(x):
+        return jnp.swapaxes(x, -1, -2).conj()
+
+    def qr(a, s, r):
+        q, upper = linalg.qr(r)
+        return q @ upper, turned(q) @ q
+
+    def svd(a, s, r):
+        u, w, v = linalg.svd(r, full_matrices=False)
+        return (u * w[..., None, :].astype(u.dtype)) @ v, w, turned(u) @ u
+
+    def eigh(a, s, r):
+        w, v = linalg.eigh(s)
+        return w, (v * w[..., None, :].astype(v.dtype)) @ turned(v)
+
+    def eig(a, s, r):
+        w, v = linalg.eig(a)
+        # Their order is nobody's.
+        return jnp.sum(w ** 3, -1), a @ v - v * w[..., None, :]
+
+    def triangular(a, s, r):
+        lower = linalg.cholesky(s)
+        return jax.lax.linalg.triangular_solve(lower, a, left_side=True,
+                                               lower=True)
+
+    return {
+        "cholesky": lambda a, s, r: linalg.cholesky(s),
+        "solve": lambda a, s, r: linalg.solve(a, a[..., :2]),
+        "inv": lambda a, s, r: linalg.inv(a),
+        "det": lambda a, s, r: linalg.det(a),
+        "lu": lambda a, s, r: jax.lax.linalg.lu(a),
+        "qr": qr, "svd": svd, "eigh": eigh, "eig": eig,
+        "triangular_solve": triangular,
+        "svd, all vectors": lambda a, s, r: jnp.abs(linalg.svd(r)[2]),
+        "singular values": lambda a, s, r: linalg.svd(r, compute_uv=False),
+        "tridiagonal": lambda a, s, r: jnp.sum(
+            jax.lax.linalg.tridiagonal(s)[1] ** 2, -1),
+    }
+
+
+def check_linalg(jax, jnp, np):
+    random = np.random.default_rng(4)
+    one, many, large = (6, 6), (3, 5, 5), (40, 40)
+    for kind, tolerance, shapes in ((np.float32, 2e-3, (one, many, large)),
+                                    (np.float64, 1e-8, (many,)),
+                                    (np.complex64, 2e-3, (large,)),
+                                    (np.complex128, 1e-8, (many,))):
+        for shape in shapes:
+            a = random.standard_normal(shape)
+            r = random.standard_normal(shape[:-1] + (shape[-1] // 2,))
+            if np.issubdtype(kind, np.complexfloating):
+                a = a + 1j * random.standard_normal(a.shape)
+                r = r + 1j * random.standard_normal(r.shape)
+            s = a @ np.swapaxes(a, -1, -2).conj() + np.eye(shape[-1])
+            inputs = [x.astype(kind) for x in (a, s, r)]
+            for name, function in linear_algebra(jax, jnp).items():
+                here = function(*[jnp.asarray(x) for x in inputs])
+                with jax.default_device(jax.devices("cpu")[0]):
+                    there = function(*[jnp.asarray(x) for x in inputs])
+                for ours, theirs in zip(jax.tree.leaves(here),
+                                        jax.tree.leaves(there)):
+                    theirs = np.asarray(theirs)
+                    np.testing.assert_allclose(
+                        np.asarray(ours), theirs,
+                        atol=tolerance * max(1, np.abs(theirs).max()),
+                        rtol=tolerance, err_msg=f"{name} {kind} {shape}")
+
+
 def check_training(jax, jnp, np):
     """Two layers, 20 steps: losses as on the processor."""
     random = np.random.default_rng(3)
@@ -266,6 +341,8 @@ def jax():
     check_loops(jax, jnp, np)
     check_products(jnp, np)
     check_transforms(jnp, np)
+    with jax.enable_x64(True):
+        check_linalg(jax, jnp, np)
     check_training(jax, jnp, np)
     check_convolutions(jax, jnp, np)
     check_convolutional_training(jax, jnp, np)
