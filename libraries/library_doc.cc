@@ -109,6 +109,16 @@ const std::vector<Row>& Cusolver() {
   return rows;
 }
 
+#define CUSOLVERMG_ANSWERED(name) {#name, true},
+#define CUSOLVERMG_EXPORT(name, ...) {#name, true},
+#define CUSOLVERMG_REFUSED(name) {#name, false},
+const std::vector<Row>& CusolverMg() {
+  static const std::vector<Row> rows = {
+#include "libraries/cusolvermg/cusolvermg.def"
+  };
+  return rows;
+}
+
 void Print(const char* title, const char* files, const char* remark,
            const std::vector<Row>& rows) {
   // In alphabetical order, each once.
@@ -167,5 +177,7 @@ int main() {
         "Refused are polar factors, the diagonal of a sparse Cholesky factor, "
         "and those that NVIDIA does not document.",
         Cusolver());
+  Print("cuSOLVER for many devices", "`libcusolverMg.so.11`, `.12`",
+        "Refused are those that NVIDIA does not document.", CusolverMg());
   return 0;
 }

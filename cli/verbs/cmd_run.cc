@@ -37,6 +37,8 @@ constexpr const char* kPreloaded[] = {
     "/libcudnn_engines_tensor_ir.so.9",
     "/libcudnn.so.8",
     "/libcudnn.so.9",
+    "/libcusolverMg.so.11",
+    "/libcusolverMg.so.12",
     "/libcusolver.so.11",
     "/libcusolver.so.12",
     "/libnccl.so.2",
