@@ -1,9 +1,8 @@
 // Handles and what is set in them; the functions that answer that they are not
 // supported.
 #include <cstdio>
-#include <mutex>
-#include <set>
 
+#include "libraries/common/alive.h"
 #include "libraries/cusolver/api.h"
 #include "libraries/cusolver/irs.h"
 #include "libraries/cusolver/jacobi.h"
@@ -17,46 +16,18 @@ struct DnParams {
 
 namespace {
 
-// What was made of a kind and is not destroyed. Never destroyed itself:
-// programs make calls in their own destructors.
 template <typename T>
-class Alive {
- public:
-  static Alive& All() {
-    static auto& alive = *new Alive;
-    return alive;
-  }
-  Status Make(T** made) {
-    if (made == nullptr) return kInvalidValue;
-    *made = new (std::nothrow) T;
-    if (*made == nullptr) return kAllocFailed;
-    const std::lock_guard<std::mutex> lock(mutex_);
-    alive_.insert(*made);
-    return kSuccess;
-  }
-  bool Has(T* one) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return alive_.count(one) != 0;
-  }
-  bool Destroy(T* one) {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      if (alive_.erase(one) == 0) return false;
-    }
-    delete one;
-    return true;
-  }
-
- private:
-  std::mutex mutex_;
-  std::set<T*> alive_;
-};
+Status MakeOne(T** made) {
+  if (made == nullptr) return kInvalidValue;
+  *made = Alive<T>::All().Make();
+  return *made != nullptr ? kSuccess : kAllocFailed;
+}
 
 Status Make(Handle* handle) {
   if (handle == nullptr) return kInvalidValue;
   const Driver* driver = FindDriver();
   if (driver == nullptr || !EnsureContext(*driver)) return kNotInitialized;
-  if (const Status bad = Alive<Context>::All().Make(handle)) return bad;
+  if (const Status bad = MakeOne(handle)) return bad;
   (*handle)->driver = driver;
   return kSuccess;
 }
@@ -181,7 +152,7 @@ CUSOLVER_SETTING(FixedPointEmulationMantissaBitOffset, mantissa_offset)
 #undef CUSOLVER_SETTING
 
 CUSOLVER_API Status cusolverDnCreateParams(Params* params) {
-  return Alive<DnParams>::All().Make(params);
+  return MakeOne(params);
 }
 CUSOLVER_API Status cusolverDnDestroyParams(Params params) {
   return Alive<DnParams>::All().Destroy(params) ? kSuccess : kInvalidValue;
@@ -199,7 +170,7 @@ CUSOLVER_API Status cusolverDnSetAdvOptions(Params params, int function,
 // --- syevjInfo_t and gesvdjInfo_t
 #define CUSOLVER_JACOBI(Type, type)                                            \
   CUSOLVER_API Status cusolverDnCreate##Type##Info(Jacobi* info) {             \
-    return Alive<JacobiParameters>::All().Make(info);                          \
+    return MakeOne(info);                                                      \
   }                                                                            \
   CUSOLVER_API Status cusolverDnDestroy##Type##Info(Jacobi info) {             \
     return Alive<JacobiParameters>::All().Destroy(info) ? kSuccess             \
@@ -241,7 +212,7 @@ CUSOLVER_JACOBI(Gesvdj, gesvdj)
 // --- Factors of sparse matrices
 #define CUSOLVER_SPARSE_INFO(Name)                                        \
   CUSOLVER_API Status cusolverSpCreate##Name(SparseInfo* info) {          \
-    return Alive<SparseInformation>::All().Make(info);                    \
+    return MakeOne(info);                                                 \
   }                                                                       \
   CUSOLVER_API Status cusolverSpDestroy##Name(SparseInfo info) {          \
     return Alive<SparseInformation>::All().Destroy(info) ? kSuccess       \
@@ -256,7 +227,7 @@ CUSOLVER_SPARSE_INFO(CsrluInfoHost)
 
 // --- cusolverDnIRS…
 CUSOLVER_API Status cusolverDnIRSParamsCreate(IrsParams* params) {
-  return Alive<IrsParameters>::All().Make(params);
+  return MakeOne(params);
 }
 CUSOLVER_API Status cusolverDnIRSParamsDestroy(IrsParams params) {
   return Alive<IrsParameters>::All().Destroy(params) ? kSuccess
@@ -317,7 +288,7 @@ CUSOLVER_API Status cusolverDnIRSParamsDisableFallback(IrsParams params) {
   return Set(params, &IrsParameters::fallback, false);
 }
 CUSOLVER_API Status cusolverDnIRSInfosCreate(IrsInfos* infos) {
-  return Alive<IrsInformation>::All().Make(infos);
+  return MakeOne(infos);
 }
 CUSOLVER_API Status cusolverDnIRSInfosDestroy(IrsInfos infos) {
   return Alive<IrsInformation>::All().Destroy(infos) ? kSuccess

@@ -3,12 +3,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <map>
-#include <memory>
-#include <mutex>
 #include <new>
 #include <optional>
 
+#include "libraries/common/alive.h"
 #include "libraries/cusolver/api.h"
 #include "libraries/cusolver/refactor.h"
 
@@ -40,24 +38,10 @@ struct RfContext {
   };
   std::vector<Matrix> matrices;
   std::vector<std::uint64_t> on_device;  // what was told of the factors
-  ~RfContext() {
-    for (const std::uint64_t address : on_device) driver->free(address);
-  }
 };
 using Rf = RfContext*;
 
-struct All {
-  std::mutex mutex;
-  std::map<Rf, std::unique_ptr<RfContext>> alive;
-};
-All& Everything() {
-  static auto& all = *new All;
-  return all;
-}
-bool IsAlive(Rf rf) {
-  const std::lock_guard<std::mutex> lock(Everything().mutex);
-  return Everything().alive.count(rf) != 0;
-}
+bool IsAlive(Rf rf) { return Alive<RfContext>::All().Has(rf); }
 template <typename F>
 Status Guarded(Rf rf, const F& call) {
   if (!IsAlive(rf)) return kNotInitialized;
@@ -311,16 +295,15 @@ CUSOLVER_API Status cusolverRfCreate(Rf* rf) {
   if (rf == nullptr) return kInvalidValue;
   const Driver* driver = FindDriver();
   if (driver == nullptr || !EnsureContext(*driver)) return kNotInitialized;
-  auto made = std::make_unique<RfContext>();
-  made->driver = driver;
-  *rf = made.get();
-  const std::lock_guard<std::mutex> lock(Everything().mutex);
-  Everything().alive.emplace(*rf, std::move(made));
+  *rf = Alive<RfContext>::All().Make();
+  if (*rf == nullptr) return kAllocFailed;
+  (*rf)->driver = driver;
   return kSuccess;
 }
 CUSOLVER_API Status cusolverRfDestroy(Rf rf) {
-  const std::lock_guard<std::mutex> lock(Everything().mutex);
-  return Everything().alive.erase(rf) != 0 ? kSuccess : kNotInitialized;
+  if (!IsAlive(rf)) return kNotInitialized;
+  for (const std::uint64_t address : rf->on_device) rf->driver->free(address);
+  return Alive<RfContext>::All().Destroy(rf) ? kSuccess : kNotInitialized;
 }
 
 CUSOLVER_API Status cusolverRfGetMatrixFormat(Rf rf, int* format,

@@ -2,10 +2,9 @@
 // blocks of columns, one after the other in a circle. They are gathered, worked
 // on as cusolverDn does, and spread again, before a call returns.
 #include <algorithm>
-#include <mutex>
-#include <set>
 #include <vector>
 
+#include "libraries/common/alive.h"
 #include "libraries/cusolver/api.h"
 #include "libraries/cusolver/factor.h"
 #include "libraries/cusolver/spectrum.h"
@@ -28,35 +27,21 @@ struct MgMatrix {
 };
 
 template <typename T>
-class Alive {
- public:
-  static Alive& All() {
-    static auto& all = *new Alive;
-    return all;
-  }
-  Status Make(void** to, const T& value) {
-    auto* const made = new (std::nothrow) T(value);
-    if (made == nullptr) return kAllocFailed;
-    const std::lock_guard<std::mutex> lock(mutex_);
-    alive_.insert(made);
-    *to = made;
-    return kSuccess;
-  }
-  T* Find(void* one) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return alive_.count(one) != 0 ? static_cast<T*>(one) : nullptr;
-  }
-  Status Destroy(void* one) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (alive_.erase(one) == 0) return kInvalidValue;
-    delete static_cast<T*>(one);
-    return kSuccess;
-  }
-
- private:
-  std::mutex mutex_;
-  std::set<void*> alive_;
-};
+Status Make(void** to, const T& value) {
+  *to = Alive<T>::All().Make(value);
+  return *to != nullptr ? kSuccess : kAllocFailed;
+}
+template <typename T>
+Status Destroy(void* one) {
+  return Alive<T>::All().Destroy(static_cast<T*>(one)) ? kSuccess
+                                                       : kInvalidValue;
+}
+// Null if it is none.
+template <typename T>
+T* Find(void* one) {
+  T* const found = static_cast<T*>(one);
+  return Alive<T>::All().Has(found) ? found : nullptr;
+}
 
 // A part of such a matrix in memory of our own, by columns: `rows` and
 // `columns` from row `row` and column `column` on, which are counted from 1.
@@ -112,7 +97,7 @@ struct Named {
   void* descr;
   // Of the described one, if so many rows and columns fit in.
   const MgMatrix* Find(Index rows, Index columns) const {
-    const MgMatrix* const m = Alive<MgMatrix>::All().Find(descr);
+    const MgMatrix* const m = cusolver::Find<MgMatrix>(descr);
     const bool fits = m != nullptr && row >= 1 && column >= 1 && rows >= 0 &&
                       columns >= 0 && row - 1 + rows <= m->rows &&
                       column - 1 + columns <= m->columns;
@@ -130,7 +115,7 @@ Part<T> PartOf(const MgContext& mg, const Named& a, Index rows, Index columns) {
 template <typename F>
 Status WithMatrix(void* handle, const Named& a, Index rows, Index columns,
                   DataType compute, const F& f) {
-  const MgContext* const mg = Alive<MgContext>::All().Find(handle);
+  const MgContext* const mg = cusolver::Find<MgContext>(handle);
   if (mg == nullptr) return kNotInitialized;
   const MgMatrix* const matrix = a.Find(rows, columns);
   if (matrix == nullptr || matrix->type != compute) return kInvalidValue;
@@ -153,7 +138,7 @@ Status AskFor(void* handle, const Named& a, Index rows, Index columns,
 }
 // Row numbers lie beside the columns that they are of.
 Named PivotsOf(const Named& a, int** pivots, MgMatrix* matrix) {
-  if (const auto* m = Alive<MgMatrix>::All().Find(a.descr)) {
+  if (const auto* m = cusolver::Find<MgMatrix>(a.descr)) {
     *matrix = {1, m->columns, m->block, m->type, m->devices};
   }
   return {reinterpret_cast<void**>(pivots), 1, a.column, nullptr};
@@ -193,8 +178,7 @@ Status Getrs(void* handle, Operation op, int n, int columns, const Named& a,
              int** pivots, const Named& b, DataType compute, int* info) {
   if (!IsOperation(op) || b.Find(n, columns) == nullptr ||
       b.Find(n, columns)->type != compute) {
-    return Alive<MgContext>::All().Find(handle) ? kInvalidValue
-                                                : kNotInitialized;
+    return cusolver::Find<MgContext>(handle) ? kInvalidValue : kNotInitialized;
   }
   return WithMatrix(
       handle, a, n, n, compute, [&]<typename T>(const MgContext& mg) -> Status {
@@ -216,8 +200,7 @@ Status Potrs(void* handle, Fill fill, int n, int columns, const Named& a,
              const Named& b, DataType compute, int* info) {
   if (!IsTriangle(fill) || b.Find(n, columns) == nullptr ||
       b.Find(n, columns)->type != compute) {
-    return Alive<MgContext>::All().Find(handle) ? kInvalidValue
-                                                : kNotInitialized;
+    return cusolver::Find<MgContext>(handle) ? kInvalidValue : kNotInitialized;
   }
   return WithMatrix(
       handle, a, n, n, compute, [&]<typename T>(const MgContext& mg) -> Status {
@@ -231,8 +214,7 @@ Status Potrs(void* handle, Fill fill, int n, int columns, const Named& a,
 Status Triangle(bool inverse, void* handle, Fill fill, int n, const Named& a,
                 DataType compute, int* info) {
   if (!IsTriangle(fill)) {
-    return Alive<MgContext>::All().Find(handle) ? kInvalidValue
-                                                : kNotInitialized;
+    return cusolver::Find<MgContext>(handle) ? kInvalidValue : kNotInitialized;
   }
   return InPlace(handle, a, n, n, compute, info,
                  [&]<typename T>(T* memory, Index ld) {
@@ -245,8 +227,7 @@ Status Syevd(void* handle, EigMode mode, Fill fill, int n, const Named& a,
              void* w, DataType type_w, DataType compute, int* info) {
   if (!IsMode(mode) || !IsTriangle(fill) || w == nullptr ||
       type_w != RealTypeOf(compute)) {
-    return Alive<MgContext>::All().Find(handle) ? kInvalidValue
-                                                : kNotInitialized;
+    return cusolver::Find<MgContext>(handle) ? kInvalidValue : kNotInitialized;
   }
   return InPlace(handle, a, n, n, compute, info,
                  [&]<typename T>(T* memory, Index ld) {
@@ -261,15 +242,14 @@ CUSOLVER_API Status cusolverMgCreate(void** handle) {
   if (handle == nullptr) return kInvalidValue;
   const Driver* driver = FindDriver();
   if (driver == nullptr || !EnsureContext(*driver)) return kNotInitialized;
-  return Alive<MgContext>::All().Make(handle, {driver, 0});
+  return Make<MgContext>(handle, {driver, 0});
 }
 CUSOLVER_API Status cusolverMgDestroy(void* handle) {
-  return Alive<MgContext>::All().Destroy(handle) == kSuccess ? kSuccess
-                                                             : kNotInitialized;
+  return Destroy<MgContext>(handle) == kSuccess ? kSuccess : kNotInitialized;
 }
 CUSOLVER_API Status cusolverMgDeviceSelect(void* handle, int count,
                                            int* devices) {
-  MgContext* const mg = Alive<MgContext>::All().Find(handle);
+  MgContext* const mg = cusolver::Find<MgContext>(handle);
   if (mg == nullptr) return kNotInitialized;
   if (count <= 0 || devices == nullptr) return kInvalidValue;
   mg->devices = count;
@@ -284,26 +264,26 @@ CUSOLVER_API Status cusolverMgCreateDeviceGrid(void** grid, std::int32_t rows,
       mapping < 0 || mapping > 1) {
     return kInvalidValue;
   }
-  return Alive<MgGrid>::All().Make(grid, {columns});
+  return Make<MgGrid>(grid, {columns});
 }
 CUSOLVER_API Status cusolverMgDestroyGrid(void* grid) {
-  return Alive<MgGrid>::All().Destroy(grid);
+  return Destroy<MgGrid>(grid);
 }
 CUSOLVER_API Status cusolverMgCreateMatrixDesc(void** descr, std::int64_t rows,
                                                std::int64_t columns,
                                                std::int64_t row_block,
                                                std::int64_t column_block,
                                                DataType type, void* grid) {
-  const MgGrid* const over = Alive<MgGrid>::All().Find(grid);
+  const MgGrid* const over = cusolver::Find<MgGrid>(grid);
   if (descr == nullptr || over == nullptr || rows < 0 || columns < 0 ||
       row_block < rows || column_block <= 0 || !AreTypes(type)) {
     return kInvalidValue;
   }
-  return Alive<MgMatrix>::All().Make(
-      descr, {rows, columns, column_block, type, over->devices});
+  return Make<MgMatrix>(descr,
+                        {rows, columns, column_block, type, over->devices});
 }
 CUSOLVER_API Status cusolverMgDestroyMatrixDesc(void* descr) {
-  return Alive<MgMatrix>::All().Destroy(descr);
+  return Destroy<MgMatrix>(descr);
 }
 
 #define CUSOLVERMG_ANSWERED(name)
