@@ -26,42 +26,9 @@ constexpr int kExitNotStarted = 126;
 // Packages look for NVIDIA's linker and libraries beside themselves, unless one
 // of its name is in the process.
 constexpr const char* kPreloaded[] = {
-    "/libcudnn_graph.so.9",
-    "/libcudnn_ops.so.9",
-    "/libcudnn_cnn.so.9",
-    "/libcudnn_adv.so.9",
-    "/libcudnn_ext.so.9",
-    "/libcudnn_heuristic.so.9",
-    "/libcudnn_engines_precompiled.so.9",
-    "/libcudnn_engines_runtime_compiled.so.9",
-    "/libcudnn_engines_tensor_ir.so.9",
-    "/libcudnn.so.8",
-    "/libcudnn.so.9",
-    "/libcusolverMg.so.11",
-    "/libcusolverMg.so.12",
-    "/libcusolver.so.11",
-    "/libcusolver.so.12",
-    "/libnccl.so.2",
-    "/libcusparseLt.so.0",
-    "/libnvjpeg.so.12",
-    "/libnvjpeg.so.13",
-    "/libcupti.so.12",
-    "/libcupti.so.13",
-    "/libcusparse.so.11",
-    "/libcusparse.so.12",
-    "/libcufft.so.10",
-    "/libcufft.so.11",
-    "/libcufft.so.12",
-    "/libcublasLt.so.11",
-    "/libcublasLt.so.12",
-    "/libcublasLt.so.13",
-    "/libcublas.so.11",
-    "/libcublas.so.12",
-    "/libcublas.so.13",
-    "/libnvJitLink.so.12",
-    "/libnvJitLink.so.13",
-    "/libcerberus-run.so",
-};
+// Those of libraries/, of its CMakeLists.txt.
+#include "cli/nvidia_library_files.inc"
+    "libnvJitLink.so.12", "libnvJitLink.so.13", "libcerberus-run.so"};
 
 class RunVerb : public Verb {
  public:
@@ -134,7 +101,7 @@ class RunVerb : public Verb {
   // not to or stood in for (docs/python.md).
   static void HaveKernelsCompiledToPtx(const std::string& folder) {
     for (const char* library : kPreloaded) {
-      const std::string file = folder + library;
+      const std::string file = folder + "/" + library;
       if (::access(file.c_str(), R_OK) == 0) Prepend("LD_PRELOAD", file);
     }
     ::setenv("CUPY_COMPILE_WITH_PTX", "1", 0);
