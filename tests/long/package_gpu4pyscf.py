@@ -1,6 +1,7 @@
-"""GPU4PySCF for jit_packages.py: kernels of its libraries, called without its
-Python, which hands most of what it computes on to cuBLAS. What they compute is
-compared with PySCF, and with numpy where PySCF has no such function."""
+"""GPU4PySCF for jit_packages.py and whole_wheels.py: kernels of its libraries,
+called without its Python, which hands most of what it computes on to cuBLAS.
+What they compute is compared with PySCF, and with numpy where PySCF has no such
+function."""
 import ctypes
 import importlib.util
 import os
@@ -13,9 +14,11 @@ NUMBER = 7  # of the atom, among those with a potential
 class Libraries:
     def __init__(self):
         from device import Device
-        self.device = Device()
         self.folder = os.path.join(importlib.util.find_spec(
             "gpu4pyscf").submodule_search_locations[0], "lib")
+        # Of a converted wheel it brings the driver.
+        ctypes.CDLL(os.path.join(self.folder, "libgecp.so"))
+        self.device = Device()
 
     def call(self, library, function, *arguments):
         """Arrays are passed by their addresses."""

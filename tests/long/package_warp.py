@@ -1,6 +1,8 @@
-"""warp for jit_packages.py: its kernels come from NVRTC, its scans, sorts and
-search structures from PTX within its own library."""
+"""warp for jit_packages.py and whole_wheels.py: its kernels come from NVRTC,
+its scans, sorts and search structures from PTX within its own library."""
 import os
+import subprocess
+import sys
 import tempfile
 
 
@@ -140,7 +142,8 @@ def check_graphs(wp, np, on):
     np.testing.assert_array_equal(y.numpy(), np.full(100, 26))
 
 
-def check_library(wp, np, on):
+def check_sorting(wp, np, on):
+    """By kernels of its library alone."""
     x = on.random.integers(0, 50, 500).astype(np.int32)
     out = on.zeros(500, int)
     wp.utils.array_scan(on.array(x), out, inclusive=True)
@@ -152,6 +155,10 @@ def check_library(wp, np, on):
     wp.utils.radix_sort_pairs(keys, places, 256)
     np.testing.assert_array_equal(keys.numpy()[:256], np.arange(256))
     np.testing.assert_array_equal(places.numpy()[:256], np.argsort(order))
+
+
+def check_library(wp, np, on):
+    check_sorting(wp, np, on)
 
     @wp.kernel
     def distances(mesh: wp.uint64, points: wp.array(dtype=wp.vec3),
@@ -211,6 +218,18 @@ class OnDevice:
 
     def launch(self, kernel, shape, *arguments):
         self.wp.launch(kernel, shape, list(arguments), device=self.device)
+
+
+def from_wheel():
+    """Without compiling anything, then what makes kernels as it runs."""
+    import numpy as np
+    import warp as wp
+    wp.init()
+    check_sorting(wp, np, OnDevice(wp, np))
+    subprocess.run([sys.executable, "-c", "import package_warp as module;"
+                    "module.warp()"], check=True,
+                   env=dict(os.environ, CUDA_DISABLE_PTX_JIT="0",
+                            PYTHONPATH=os.path.dirname(__file__)))
 
 
 def warp():

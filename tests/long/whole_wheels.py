@@ -2,15 +2,17 @@
 """Converts Python wheels as a whole, installs them and runs their kernels.
 
 usage: whole_wheels.py [--build DIR] [--wheels DIR] [--arch gfx1100,gfx942]
-                       [--stub bundle|require] [PACKAGE ...]
+                       [--stub bundle|require] [--cache DIR] [-j N]
+                       [PACKAGE ...]
 
 Downloads the wheels with pip unless they are in the folder, and what they need
 (but not PyTorch and NVIDIA's libraries), and runs `cerberus convert-wheel`.
 twine finds no fault in what comes out. pip installs the host wheel and the
 device wheels, offline, into a fresh environment, and misses nothing but what
 was left out on purpose. There the package is imported and its checks run
-(wheel_*.py, or those of jit_packages.py), without anything of Cerberus on PATH,
-from prebuilt code. Prints what it took; exit code 1 if anything failed.
+(wheel_*.py, or those of package_*.py), without anything of Cerberus on PATH,
+from prebuilt code. With --cache what was compiled before is not compiled again.
+Prints what it took; exit code 1 if anything failed.
 """
 import argparse
 import collections
@@ -28,10 +30,11 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 # needed: what is installed beside. lacks: what the package asks for and does
 # not get. says: what an import must print, if it can be imported without that.
 # library: what wheel_NAME.py gets, in the folder of packages; without it the
-# checks are the function `checks` of package_`checks`.py. env: what users set.
+# checks are a function, `checks`, of package_*.py. env: what users set.
+# version: if not the newest.
 Package = collections.namedtuple(
-    "Package", "needed lacks says library checks env",
-    defaults=((), None, None, None, {}))
+    "Package", "needed lacks says library checks env version",
+    defaults=((), None, None, None, {}, None))
 PACKAGES = {
     "bitsandbytes": Package(
         ["numpy", "packaging"], ["torch"],
@@ -48,15 +51,25 @@ PACKAGES = {
         ["numpy", "pandas", "scipy", "six", "graphviz", "matplotlib",
          "plotly"],
         says="from catboost.utils import get_gpu_device_count as count;"
-             "print(count())", checks="catboost"),
+             "print(count())", checks="catboost.catboost"),
     "cupy-cuda13x": Package(
         ["numpy", "cuda-pathfinder", "nvidia-cuda-nvrtc==13.0.*",
          "nvidia-cuda-runtime==13.0.*", "nvidia-cuda-cccl==13.0.*"],
         says="import cupy; print(cupy.cuda.runtime.getDeviceCount())",
-        checks="cupy", env={"CUPY_COMPILE_WITH_PTX": "1"}),
+        checks="cupy.cupy", env={"CUPY_COMPILE_WITH_PTX": "1"}),
     "pycolmap-cuda12": Package(
         ["numpy", "cuda-toolkit[cudart,curand]<13,>=12"],
-        says="import pycolmap; print(pycolmap.has_cuda)", checks="pycolmap"),
+        says="import pycolmap; print(pycolmap.has_cuda)",
+        checks="pycolmap.pycolmap"),
+    "gpu4pyscf-cuda12x": Package(
+        ["numpy", "pyscf", "packaging"],
+        ["cupy-cuda12x", "geometric", "gpu4pyscf-libxc-cuda12x"],
+        checks="gpu4pyscf.gpu4pyscf"),
+    "warp-lang": Package(
+        ["numpy"],
+        says="import warp; warp.config.quiet = True; warp.init();"
+             "print(warp.get_cuda_device_count())", checks="warp.from_wheel",
+        version="1.9.1"),
 }
 
 
@@ -64,35 +77,41 @@ PIP_DOWNLOAD = [sys.executable, "-m", "pip", "download", "-q",
                 "--disable-pip-version-check", "--only-binary=:all:", "-d"]
 
 
-def download_wheel(name, folder):
+def download_wheel(name, folder, version=None):
     """The wheel, downloaded unless it is there."""
     os.makedirs(folder, exist_ok=True)
-    pattern = os.path.join(folder, name.replace("-", "_") + "-*.whl")
+    pattern = os.path.join(folder, "%s-%s-*.whl" % (
+        name.replace("-", "_"), version or "*"))
     if not glob.glob(pattern):
-        subprocess.run(PIP_DOWNLOAD + [folder, "--no-deps", name], check=True)
+        subprocess.run(PIP_DOWNLOAD + [
+            folder, "--no-deps", name + ("==" + version if version else "")],
+            check=True)
     return sorted(glob.glob(pattern))[-1]
 
 
 def download(name, folder):
     """The wheel; what it needs comes into FOLDER/needed."""
-    wheel = download_wheel(name, folder)
+    wheel = download_wheel(name, folder, PACKAGES[name].version)
     subprocess.run(PIP_DOWNLOAD + [os.path.join(folder, "needed")] +
                    PACKAGES[name].needed, check=True)
     return wheel
 
 
 def convert(args, wheel, out):
-    """The report, and the peak memory of the largest process in MB."""
+    """The report, and what it took: seconds of the processor, peak memory of
+    the largest process in MB."""
     usage = os.path.join(out, "usage")
+    more = ["--cache", args.cache] if args.cache else []
     report = subprocess.run(
-        ["/usr/bin/time", "-f", "%M", "-o", usage,
+        ["/usr/bin/time", "-f", "%U %S %M", "-o", usage,
          os.path.join(args.build, "bin", "cerberus"), "convert-wheel", wheel,
          "-d", os.path.join(out, "wheels"), "--arch", args.arch,
-         "--stub", args.stub, "--json", "-q"],
+         "--stub", args.stub, "-j", str(args.jobs), "--json", "-q"] + more,
         stdout=subprocess.PIPE, check=False)
     with open(usage, encoding="utf-8") as file:
-        memory = int(file.read().split()[-1]) / 1024
-    return json.loads(report.stdout), memory
+        user, system, memory = file.read().split()[-3:]
+    return (json.loads(report.stdout), float(user) + float(system),
+            int(memory) / 1024)
 
 
 def install(args, name, report, out):
@@ -144,7 +163,7 @@ def checks(name, packages):
     if package.library is None:
         return ["-c", "import sys; sys.path.insert(0, %r); "
                 "import package_%s as module; module.%s(); print('PASS')" % (
-                    HERE, package.checks, package.checks)]
+                    (HERE,) + tuple(package.checks.split(".")))]
     found = sorted(glob.glob(os.path.join(packages, package.library)))[-1]
     return [os.path.join(HERE, "wheel_%s.py" % name), found]
 
@@ -173,7 +192,7 @@ def check(args, name):
     good = True
     with tempfile.TemporaryDirectory(dir=args.wheels) as out:
         begin = time.time()
-        report, memory = convert(args, wheel, out)
+        report, processor, memory = convert(args, wheel, out)
         seconds = time.time() - begin
         if report["exit_code"] != 0:
             print("%s: exit code %d" % (wheel, report["exit_code"]))
@@ -185,11 +204,12 @@ def check(args, name):
             return False
         sizes = ", ".join("%.1f" % (made["size"] / 1e6)
                           for made in report["wheels"])
-        print("%s: %d libraries, %d of %d kernels, %.0f s, %.0f MB; "
-              "%.1f MB -> %s MB" % (
+        print("%s: %d libraries, %d of %d kernels, %.0f s, %.0f of the "
+              "processor, %.0f MB; %.1f MB -> %s MB" % (
                   os.path.basename(wheel), len(report["converted"]),
                   report["kernels_converted"], report["kernels"], seconds,
-                  memory, os.path.getsize(wheel) / 1e6, sizes), flush=True)
+                  processor, memory, os.path.getsize(wheel) / 1e6, sizes),
+              flush=True)
         twine_check(args, [made["path"] for made in report["wheels"]])
         python, packages = install(args, name, report, out)
         home = os.path.join(out, "home")
@@ -217,6 +237,8 @@ def main():
     parser.add_argument("--arch", default="gfx1100,gfx942")
     parser.add_argument("--stub", default="bundle",
                         choices=["bundle", "require"])
+    parser.add_argument("--cache")
+    parser.add_argument("-j", "--jobs", type=int, default=os.cpu_count())
     parser.add_argument("packages", nargs="*", default=list(PACKAGES))
     args = parser.parse_args()
     if shutil.which("time", path="/usr/bin") is None:
