@@ -339,7 +339,13 @@ Matrix Kept(const Matrix& a, double limit) {
 void ExpectPruned(int type, char letter) {
   Numbers numbers;
   constexpr int kM = 5, kN = 6, kLd = 7;
-  const Matrix a = RandomSparse(numbers, type, kM, kN, 3);
+  Matrix a = RandomSparse(numbers, type, kM, kN, 3);
+  // Of different magnitudes, so that each share has another limit.
+  for (std::size_t i = 0; i < a.v.size(); ++i) {
+    if (a.v[i] != Complex64(0)) {
+      a.v[i] = (i % 2 == 0 ? 1 : -1) * static_cast<double>(1 + i * 7 % 31);
+    }
+  }
   const SparseMatrix m(a, type, {kCsr}, kInt, 1);
   const int nnz_a = static_cast<int>(m.layout().nnz);
   const MatDescr from(1), to(0);
@@ -357,7 +363,7 @@ void ExpectPruned(int type, char letter) {
   std::sort(stored.begin(), stored.end());
   for (const bool of_dense : {true, false}) {
     for (const bool by_share : {true, false}) {
-      for (const double amount : {3.0, 40.0, 0.0, 100.0}) {
+      for (const double amount : {3.0, 40.0, 75.0, 0.0, 100.0}) {
         const auto& sorted = of_dense ? all : stored;
         const double place = std::clamp(
             std::ceil(static_cast<double>(sorted.size()) * amount / 100) - 1,

@@ -561,9 +561,9 @@ struct Diagonals {
       auto& line = lines[static_cast<std::size_t>(d + width)];
       for (long i = 0; i < size; ++i) {
         const bool inside = i + d >= 0 && i + d < size;
-        // A small diagonal, so that rows are exchanged.
+        // A small diagonal, and none at first: rows must be exchanged.
         const Complex64 value =
-            d == 0 ? Complex64(0.25 * (1 + i % 2))
+            d == 0 ? Complex64(i == 0 ? 0 : 0.25 * (1 + i % 2))
                    : Integers(numbers, kTypeOf<T>, 1, 2)[0] + 3.0;
         line.push_back(To<T>(inside ? value : Complex64(kNan)));
         if (inside) full(i, i + d) = value;
