@@ -123,18 +123,18 @@ Status Join(Communicator** out, int size, const UniqueId& id, int rank) {
   if (!IsId(id)) {
     return Fail(kInvalidArgument, "the id is not of ncclGetUniqueId");
   }
+  const Driver* driver = FindDriver();
+  Context context = nullptr;
+  if (driver == nullptr || !EnsureContext(*driver) ||
+      driver->context(&context) != 0) {
+    return Fail(kUnhandledCudaError, "there is no CUDA device");
+  }
   const auto board = std::make_shared<Board>(FolderOf(id));
   const Joining joining = OwnJoining(size);
   const auto* first = reinterpret_cast<const std::byte*>(&joining);
   if (!board->Put("join", rank, {first, first + sizeof joining})) {
     return Fail(kInvalidUsage,
                 "the rank is there already, or /dev/shm takes no files");
-  }
-  const Driver* driver = FindDriver();
-  Context context = nullptr;
-  if (driver == nullptr || !EnsureContext(*driver) ||
-      driver->context(&context) != 0) {
-    return Fail(kUnhandledCudaError, "there is no CUDA device");
   }
   // Others of the group may be of this thread.
   return AtGroupEnd([=]() -> Status {

@@ -14,7 +14,7 @@ struct Brought {
   int root;
   std::size_t count;
   bool has_factor;
-  std::byte factor[8];
+  alignas(8) std::byte factor[8];
 };
 
 template <typename T>
