@@ -90,6 +90,14 @@ Value Computed(const Descriptor& d, const Row& row) {
   }
 }
 
+// Whether an attribute is set to something; a list of numbers may be empty.
+bool IsGiven(const Descriptor& d, const Row& row) {
+  const auto found = d.attributes.find(row.name);
+  if (found == d.attributes.end()) return false;
+  return found->second.count > 0 ||
+         (row.most == kMany && row.type != Type::kDescriptor);
+}
+
 Status FinalizeTensor(Descriptor* d) {
   auto made = std::make_shared<GraphTensor>();
   Tensor& tensor = made->tensor;
@@ -388,8 +396,7 @@ Status Finalize(Descriptor* d) {
     return kSuccess;
   }
   for (const Row& row : kRows) {
-    if (row.kind == d->kind && row.flag == kRequired &&
-        !d->Has(static_cast<Name>(row.name))) {
+    if (row.kind == d->kind && row.flag == kRequired && !IsGiven(*d, row)) {
       return Failed(kBadParam, "an attribute that is required is not set");
     }
   }

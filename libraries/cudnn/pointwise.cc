@@ -139,10 +139,6 @@ Pointwise ForwardOf(ActivationMode mode) {
 PointwiseParameters ParametersOf(const Activation& activation) {
   PointwiseParameters p;
   if (activation.mode == kClippedRelu) p.upper_clip = activation.coefficient;
-  // A ceiling of zero is none.
-  if (activation.mode == kRelu && activation.coefficient > 0) {
-    p.upper_clip = activation.coefficient;
-  }
   p.elu_alpha = activation.coefficient;
   p.swish_beta = activation.swish_beta;
   return p;

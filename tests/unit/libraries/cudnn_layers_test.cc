@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tests/unit/libraries/cudnn_naive.h"
+#include "tests/unit/libraries/small_float.h"
 
 namespace cerberus::libraries::tests {
 namespace {
@@ -107,6 +108,40 @@ TEST(Cudnn, TensorAndFilterDescriptors) {
             0);
   EXPECT_EQ(std::vector<int>(sizes, sizes + 5),
             std::vector<int>(five, five + 5));
+}
+
+// In the order of a stream, and each time that a graph is launched.
+TEST(Cudnn, CallsAreCapturedIntoGraphs) {
+  void *stream = nullptr, *handle = nullptr, *graph = nullptr, *exec = nullptr;
+  ASSERT_EQ(Cuda("cuStreamCreate", &stream, 1u), 0);
+  ASSERT_EQ(Dnn("Create", &handle), 0);
+  ASSERT_EQ(Dnn("SetStream", handle, stream), 0);
+  Field x(kF32, {1, 3, 2, 2}, {}, 1), y(kF32, {1, 3, 2, 2}, {}, 2);
+  Values want = y.values();
+  {
+    // The descriptor is given back before the graph runs.
+    Field described(kF32, {1, 3, 2, 2});
+    void* desc = described.desc();
+    ASSERT_EQ(Cuda("cuStreamBeginCapture_v2", stream, 2), 0);
+    EXPECT_EQ(
+        Dnn("AddTensor", handle, &kOne, desc, x.get(), &kTwo, desc, y.get()),
+        0);
+    ASSERT_EQ(Cuda("cuStreamEndCapture", stream, &graph), 0);
+  }
+  EXPECT_EQ(y.Get(), want);  // nothing was done yet
+  ASSERT_EQ(Cuda("cuGraphInstantiateWithFlags", &exec, graph, 0ull), 0);
+  for (int launch = 0; launch < 3; ++launch) {
+    ASSERT_EQ(Cuda("cuGraphLaunch", exec, stream), 0);
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      want[i] = x.values()[i] + 2 * want[i];
+    }
+  }
+  ASSERT_EQ(Cuda("cuStreamSynchronize", stream), 0);
+  EXPECT_EQ(y.Get(), want);
+  EXPECT_EQ(Cuda("cuGraphExecDestroy", exec), 0);
+  EXPECT_EQ(Cuda("cuGraphDestroy", graph), 0);
+  EXPECT_EQ(Dnn("Destroy", handle), 0);
+  EXPECT_EQ(Cuda("cuStreamDestroy_v2", stream), 0);
 }
 
 // --- convolutions
@@ -377,6 +412,31 @@ TEST(Cudnn, AddScaleSetTransform) {
   EXPECT_EQ(back.Get(), plain.values());
 }
 
+// Each half, what lies in the middle of two, and beside that.
+TEST(Cudnn, RoundsToHalves) {
+  Values numbers;
+  for (std::uint32_t bits = 0; bits < 0x7bff; bits += 5) {
+    const double low = Binary16().Decode(bits),
+                 high = Binary16().Decode(bits + 1);
+    const auto middle = static_cast<float>((low + high) / 2);
+    for (const float v :
+         {static_cast<float>(low), middle, std::nextafter(middle, 0.0f),
+          -std::nextafter(middle, 70000.0f)}) {
+      numbers.push_back(static_cast<double>(v));
+    }
+  }
+  const auto count = static_cast<Index>(numbers.size());
+  Field x(kF32, {1, 1, 1, count}), y(kF16, {1, 1, 1, count});
+  x.Set(numbers);
+  ASSERT_EQ(Dnn("TransformTensor", DnnHandle(), &kOne, x.desc(), x.get(),
+                &kZero, y.desc(), y.get()),
+            0);
+  for (double& v : numbers) {
+    v = Binary16().Decode(Binary16().Round(v, false));
+  }
+  EXPECT_EQ(y.Get(), numbers);
+}
+
 TEST(Cudnn, TransformWithPadding) {
   void* handle = DnnHandle();
   Desc transform("TensorTransform");
@@ -517,9 +577,7 @@ TEST(Cudnn, ActivationsAndTheirSlopes) {
   };
   Desc desc("Activation");
   for (int mode = 0; mode < 7; ++mode) {
-    const double coefficient = mode == 1 ? 0 : 0.6;
-    ASSERT_EQ(Dnn("SetActivationDescriptor", desc.get(), mode, 0, coefficient),
-              0);
+    ASSERT_EQ(Dnn("SetActivationDescriptor", desc.get(), mode, 0, 0.6), 0);
     ASSERT_EQ(Dnn("SetActivationDescriptorSwishBeta", desc.get(), 0.5), 0);
     double beta = 0, told_coefficient = -1;
     EXPECT_EQ(Dnn("GetActivationDescriptorSwishBeta", desc.get(), &beta), 0);
