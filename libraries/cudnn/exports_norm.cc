@@ -151,7 +151,8 @@ Status Train(Handle handle, int mode, const Operands& o, const Kept& kept) {
       Average(factor, s.mean, &mean);
       running_mean.Store(std::move(mean));
       // Of the whole that the batch is a sample of.
-      const auto n = static_cast<double>(in.count() / s.mean.count());
+      const double n =
+          static_cast<double>(in.count()) / static_cast<double>(s.mean.count());
       Array unbiased = s.variance;
       for (double& v : unbiased.values) v *= n > 1 ? n / (n - 1) : 1;
       Array variance = of.Read(running_variance.memory);

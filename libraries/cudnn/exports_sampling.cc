@@ -32,7 +32,7 @@ void ForEachNeighbour(double x, double y, Index width, Index height,
   if (!std::isfinite(x) || !std::isfinite(y)) return;
   const double left = std::floor(x), top = std::floor(y);
   for (int i = 0; i < 4; ++i) {
-    const double column = left + i % 2, row = top + static_cast<double>(i / 2);
+    const double column = left + i % 2, row = top + (i < 2 ? 0 : 1);
     if (column < 0 || row < 0 || column >= static_cast<double>(width) ||
         row >= static_cast<double>(height)) {
       continue;

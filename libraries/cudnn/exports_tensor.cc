@@ -54,7 +54,8 @@ Status SetStrided(TensorDesc desc, DataType type, Sizes sizes, Sizes strides) {
   desc->tensor = tensor;
   return kSuccess;
 }
-Status SetPacked(TensorDesc desc, Format format, DataType type, Sizes sizes) {
+Status SetPacked(TensorDesc desc, Format format, DataType type,
+                 const Sizes& sizes) {
   if (desc == nullptr) return kBadParam;
   Tensor tensor;
   if (const Status bad = LayOut(format, type, sizes, &tensor)) return bad;
@@ -62,7 +63,8 @@ Status SetPacked(TensorDesc desc, Format format, DataType type, Sizes sizes) {
   desc->tensor = std::move(tensor);
   return kSuccess;
 }
-Status SetFilter(FilterDesc desc, DataType type, Format format, Sizes sizes) {
+Status SetFilter(FilterDesc desc, DataType type, Format format,
+                 const Sizes& sizes) {
   if (desc == nullptr) return kBadParam;
   Tensor tensor;
   if (const Status bad = LayOut(format, type, sizes, &tensor)) return bad;

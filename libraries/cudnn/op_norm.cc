@@ -133,7 +133,8 @@ Status MakeNormForward(Builder builder, std::shared_ptr<const Node>* node) {
           SetIf(values, mean, s.mean);
           SetIf(values, inverse, s.inverse_deviation);
           running.Update(values, s,
-                         static_cast<double>(in.count() / ProductOf(sizes)));
+                         static_cast<double>(in.count()) /
+                             static_cast<double>(ProductOf(sizes)));
         }
         values.Set(
             y, ScaleAndShift(Normalize(in, s.mean, s.inverse_deviation),

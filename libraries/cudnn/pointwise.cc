@@ -269,7 +269,8 @@ Array Reduce(ReduceOp op, bool keeps_nan, const Array& x, const Sizes& y) {
     }
     out[to] = CombineReduced(op, keeps_nan, out[to], x[i++]);
   } while (NextPlace(x.sizes, &place));
-  const auto parts = static_cast<double>(x.count() / out.count());
+  const double parts =
+      static_cast<double>(x.count()) / static_cast<double>(out.count());
   for (double& value : out.values) {
     if (op == kReduceAvg) value /= parts;
     if (op == kReduceNorm2) value = std::sqrt(value);

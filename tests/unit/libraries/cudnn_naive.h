@@ -93,6 +93,27 @@ inline Values Slopes(const std::function<Values(const Values&)>& f,
 }
 inline constexpr double kOfDifferences = 1e-7;
 
+// A pointwise operation of a graph.
+inline std::vector<Graph::Attribute> PointwiseConfig(int mode) {
+  using namespace cudnn::attribute;  // NOLINT: the names are NVIDIA's
+  return {Graph::Enum(POINTWISE_MODE, cudnn::Type::kPointwiseMode, mode),
+          Graph::Enum(POINTWISE_MATH_PREC, cudnn::Type::kDataType, kF32)};
+}
+inline void* Pointwise(
+    Graph& graph, int mode,
+    const std::vector<std::pair<Graph::Name, void*>>& tensors,
+    std::vector<Graph::Attribute> config = {}) {
+  using namespace cudnn::attribute;  // NOLINT: the names are NVIDIA's
+  for (auto& attribute : PointwiseConfig(mode)) config.push_back(attribute);
+  std::vector<Graph::Attribute> attributes = {
+      Graph::Of(OPERATION_POINTWISE_PW_DESCRIPTOR,
+                graph.Make(Graph::Kind::kPointwise, config))};
+  for (const auto& [name, tensor] : tensors) {
+    attributes.push_back(Graph::Of(name, tensor));
+  }
+  return graph.Add(Graph::Kind::kOperationPointwise, attributes);
+}
+
 }  // namespace cerberus::libraries::tests
 
 #endif  // CERBERUS_TESTS_UNIT_LIBRARIES_CUDNN_NAIVE_H_

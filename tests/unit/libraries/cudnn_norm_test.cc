@@ -523,6 +523,9 @@ TEST(CudnnGraph, PoolingWithPlaces) {
       }
     }
   }
+}
+
+TEST(CudnnGraph, InterpolationIsRefused) {
   Graph bilinear;
   EXPECT_NE(bilinear.Make(Kind::kResample,
                           {Graph::Enum(RESAMPLE_MODE, Type::kResampleMode, 1),

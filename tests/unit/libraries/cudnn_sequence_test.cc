@@ -79,6 +79,35 @@ struct Weights {
   std::vector<Index> matrices, biases;  // by part and number
 };
 
+// One step of a cell: what comes out before a projection. `row` gives a row of
+// a matrix times a vector, with its bias.
+template <typename Row>
+Values Step(const NetworkCase& c, const Row& row, const Values& v,
+            const Values& last, Values* cells) {
+  const int g = c.gates(), h = c.hidden;
+  Values& cell = *cells;
+  Values raw(static_cast<std::size_t>(h));
+  for (int i = 0; i < h; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const auto sum = [&](int gate) {
+      return row(gate, v, i) + row(g + gate, last, i);
+    };
+    if (c.mode == 0) raw[at] = std::max(0.0, sum(0));
+    if (c.mode == 1) raw[at] = std::tanh(sum(0));
+    if (c.mode == 2) {
+      cell[at] =
+          Sigmoid(sum(1)) * cell[at] + Sigmoid(sum(0)) * std::tanh(sum(2));
+      raw[at] = Sigmoid(sum(3)) * std::tanh(cell[at]);
+    }
+    if (c.mode == 3) {
+      const double r = Sigmoid(sum(0)), z = Sigmoid(sum(1));
+      const double fresh = std::tanh(row(2, v, i) + r * row(5, last, i));
+      raw[at] = (1 - z) * fresh + z * last[at];
+    }
+  }
+  return raw;
+}
+
 // The network by its definition. Outputs padded with -7; last states.
 struct Result {
   Values y, hy, cy;
@@ -128,26 +157,7 @@ Result Want(const NetworkCase& c, const Weights& w, const Values& x,
         for (int step = 0; step < length; ++step) {
           const int t = dir == 0 ? step : length - 1 - step;
           const Values& v = in[static_cast<std::size_t>(t * kBatch + n)];
-          Values raw(static_cast<std::size_t>(h));
-          for (int i = 0; i < h; ++i) {
-            const auto at = static_cast<std::size_t>(i);
-            const auto sum = [&](int gate) {
-              return row(gate, v, i) + row(g + gate, last, i);
-            };
-            if (c.mode == 0) raw[at] = std::max(0.0, sum(0));
-            if (c.mode == 1) raw[at] = std::tanh(sum(0));
-            if (c.mode == 2) {
-              cell[at] = Sigmoid(sum(1)) * cell[at] +
-                         Sigmoid(sum(0)) * std::tanh(sum(2));
-              raw[at] = Sigmoid(sum(3)) * std::tanh(cell[at]);
-            }
-            if (c.mode == 3) {
-              const double r = Sigmoid(sum(0)), z = Sigmoid(sum(1));
-              const double fresh =
-                  std::tanh(row(2, v, i) + r * row(5, last, i));
-              raw[at] = (1 - z) * fresh + z * last[at];
-            }
-          }
+          const Values raw = Step(c, row, v, last, &cell);
           Values next(static_cast<std::size_t>(out));
           for (int i = 0; i < out; ++i) {
             next[static_cast<std::size_t>(i)] =
@@ -547,7 +557,13 @@ TEST(Cudnn, SequenceLosses) {
       EXPECT_NEAR(to[i], impossible && skips ? before[i] : slopes[i], 1e-5);
     }
   }
-  // Of probabilities, which softmax made before.
+}
+
+// Of probabilities, which softmax made before.
+TEST(Cudnn, SequenceLossesOfProbabilities) {
+  Desc desc("CTCLoss");
+  void* none = nullptr;
+  const std::size_t nothing = 0;
   ASSERT_EQ(Dnn("SetCTCLossDescriptor", desc.get(), kF32), 0);
   int type = -1;
   EXPECT_EQ(Dnn("GetCTCLossDescriptor", desc.get(), &type), 0);
@@ -555,8 +571,8 @@ TEST(Cudnn, SequenceLosses) {
   Field p(kF32, {2, 1, 2}), cost(kF32, {1});
   p.Set({0.25, 0.75, 0.5, 0.5});
   const int one[] = {1}, two[] = {2};
-  ASSERT_EQ(Dnn("CTCLoss", handle, p.desc(), p.get(), one, one, two, cost.get(),
-                p.desc(), none, 0, desc.get(), none, nothing),
+  ASSERT_EQ(Dnn("CTCLoss", DnnHandle(), p.desc(), p.get(), one, one, two,
+                cost.get(), p.desc(), none, 0, desc.get(), none, nothing),
             0);
   EXPECT_NEAR(cost.Get()[0], -std::log(0.875), 1e-6);
   EXPECT_EQ(Dnn("SetCTCLossDescriptor", desc.get(), kF16), kBadParam);
