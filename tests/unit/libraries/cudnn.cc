@@ -238,7 +238,8 @@ Values Draw(int type, Index count, unsigned seed) {
       type == kI8 || type == kI32 || type == kI64 || type == kBits;
   Values out(static_cast<std::size_t>(count));
   for (double& value : out) {
-    value = whole ? eighths(random) / 3 : eighths(random) / 8.0;
+    value = eighths(random) / 8.0;
+    if (whole) value = std::trunc(value * 8 / 3);
     if (type == kBits) value = value > 0 ? 1 : 0;
   }
   return out;

@@ -66,9 +66,13 @@ class Network {
   std::size_t bytes = 0, workspace = 0, reserve = 0;
 };
 
+std::size_t Slot(Index i) { return static_cast<std::size_t>(i); }
+// Where it is if times follow each other.
+Index Padded(Index t, Index n) { return t * kBatch + n; }
+
 // Where time t of sequence n is, by the layout.
-Index VectorAt(int layout, int t, int n) {
-  if (layout == 0) return t * kBatch + n;
+Index VectorAt(int layout, Index t, Index n) {
+  if (layout == 0) return Padded(t, n);
   if (layout == 2) return n * kTimes + t;
   constexpr Index kBefore[] = {0, 3, 5, 7};
   return kBefore[t] + n;
@@ -84,12 +88,12 @@ struct Weights {
 template <typename Row>
 Values Step(const NetworkCase& c, const Row& row, const Values& v,
             const Values& last, Values* cells) {
-  const int g = c.gates(), h = c.hidden;
+  const Index g = c.gates(), h = c.hidden;
   Values& cell = *cells;
-  Values raw(static_cast<std::size_t>(h));
-  for (int i = 0; i < h; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    const auto sum = [&](int gate) {
+  Values raw(Slot(h));
+  for (Index i = 0; i < h; ++i) {
+    const auto at = Slot(i);
+    const auto sum = [&](Index gate) {
       return row(gate, v, i) + row(g + gate, last, i);
     };
     if (c.mode == 0) raw[at] = std::max(0.0, sum(0));
@@ -114,57 +118,54 @@ struct Result {
 };
 Result Want(const NetworkCase& c, const Weights& w, const Values& x,
             const Values& hx, const Values& cx) {
-  const int g = c.gates(), h = c.hidden, out = c.output(), d = c.directions();
-  const int numbers = 2 * g + 1;
+  const Index g = c.gates(), h = c.hidden, out = c.output(), d = c.directions();
+  const Index numbers = 2 * g + 1;
   Result result;
   result.hy = hx, result.cy = cx;
-  std::vector<Values> in(kTimes * kBatch);
-  for (int t = 0; t < kTimes; ++t) {
-    for (int n = 0; n < kBatch && t < kTimes; ++n) {
-      if (t >= kLengths[static_cast<std::size_t>(n)]) continue;
-      const auto first = x.begin() + static_cast<std::ptrdiff_t>(
-                                         VectorAt(c.layout, t, n) * c.input);
-      in[static_cast<std::size_t>(t * kBatch + n)] = {first, first + c.input};
+  std::vector<Values> in(Slot(Padded(kTimes, 0)));
+  for (Index t = 0; t < kTimes; ++t) {
+    for (Index n = 0; n < kBatch; ++n) {
+      if (t >= kLengths[Slot(n)]) continue;
+      const auto first = x.begin() + VectorAt(c.layout, t, n) * c.input;
+      in[Slot(Padded(t, n))] = {first, first + c.input};
     }
   }
-  for (int layer = 0; layer < c.layers; ++layer) {
+  for (Index layer = 0; layer < c.layers; ++layer) {
     std::vector<Values> outs(in.size());
-    for (int dir = 0; dir < d; ++dir) {
-      const int part = layer * d + dir;
-      const auto place = [&](const std::vector<Index>& of, int number) {
-        return of[static_cast<std::size_t>(part * numbers + number)];
+    for (Index dir = 0; dir < d; ++dir) {
+      const Index part = layer * d + dir;
+      const auto place = [&](const std::vector<Index>& of, Index number) {
+        return of[Slot(part * numbers + number)];
       };
       // Row i of matrix `number` times v, and its bias.
-      const auto row = [&](int number, const Values& v, int i) {
+      const auto row = [&](Index number, const Values& v, Index i) {
         double sum = 0;
         const Index m = place(w.matrices, number), b = place(w.biases, number);
         const auto columns = static_cast<Index>(v.size());
-        if (m < 0) sum = v[static_cast<std::size_t>(i)];  // skipped
+        if (m < 0) sum = v[Slot(i)];  // skipped
         for (Index k = 0; m >= 0 && k < columns; ++k) {
-          sum += w.all[static_cast<std::size_t>(m + i * columns + k)] *
-                 v[static_cast<std::size_t>(k)];
+          sum += w.all[Slot(m + i * columns + k)] * v[Slot(k)];
         }
-        return b < 0 ? sum : sum + w.all[static_cast<std::size_t>(b + i)];
+        return b < 0 ? sum : sum + w.all[Slot(b + i)];
       };
-      for (int n = 0; n < kBatch; ++n) {
-        const int length = kLengths[static_cast<std::size_t>(n)];
-        const auto state = static_cast<std::ptrdiff_t>(part * kBatch + n);
+      for (Index n = 0; n < kBatch; ++n) {
+        const Index length = kLengths[Slot(n)];
+        const Index state = Padded(part, n);
         Values last(hx.begin() + state * out, hx.begin() + (state + 1) * out);
-        Values cell(h, 0);
+        Values cell(Slot(h), 0);
         if (c.mode == 2) {
           cell = Values(cx.begin() + state * h, cx.begin() + (state + 1) * h);
         }
-        for (int step = 0; step < length; ++step) {
-          const int t = dir == 0 ? step : length - 1 - step;
-          const Values& v = in[static_cast<std::size_t>(t * kBatch + n)];
+        for (Index step = 0; step < length; ++step) {
+          const Index t = dir == 0 ? step : length - 1 - step;
+          const Values& v = in[Slot(Padded(t, n))];
           const Values raw = Step(c, row, v, last, &cell);
-          Values next(static_cast<std::size_t>(out));
-          for (int i = 0; i < out; ++i) {
-            next[static_cast<std::size_t>(i)] =
-                out < h ? row(2 * g, raw, i) : raw[static_cast<std::size_t>(i)];
+          Values next(Slot(out));
+          for (Index i = 0; i < out; ++i) {
+            next[Slot(i)] = out < h ? row(2 * g, raw, i) : raw[Slot(i)];
           }
           last = next;
-          Values& to = outs[static_cast<std::size_t>(t * kBatch + n)];
+          Values& to = outs[Slot(Padded(t, n))];
           to.insert(to.end(), last.begin(), last.end());
         }
         std::copy(last.begin(), last.end(), result.hy.begin() + state * out);
@@ -175,15 +176,12 @@ Result Want(const NetworkCase& c, const Weights& w, const Values& x,
     }
     in = outs;
   }
-  result.y.assign(
-      static_cast<std::size_t>((c.layout == 1 ? 8 : kTimes * kBatch) * out * d),
-      -7);
-  for (int t = 0; t < kTimes; ++t) {
-    for (int n = 0; n < kBatch; ++n) {
-      const Values& from = in[static_cast<std::size_t>(t * kBatch + n)];
+  result.y.assign(Slot((c.layout == 1 ? 8 : Padded(kTimes, 0)) * out * d), -7);
+  for (Index t = 0; t < kTimes; ++t) {
+    for (Index n = 0; n < kBatch; ++n) {
+      const Values& from = in[Slot(Padded(t, n))];
       std::copy(from.begin(), from.end(),
-                result.y.begin() + static_cast<std::ptrdiff_t>(
-                                       VectorAt(c.layout, t, n) * out * d));
+                result.y.begin() + VectorAt(c.layout, t, n) * out * d);
     }
   }
   return result;
@@ -268,8 +266,8 @@ TEST(Cudnn, RecurrentNetworks) {
                   y.get(), net.bytes, dweights.get(), nothing, none,
                   net.reserve, reserve.get()),
               0);
-    const Values w = weights.values(), xs = x.values(), hs = hx.values();
-    const Values cs = cx.values();
+    const Values &w = weights.values(), &xs = x.values(), &hs = hx.values();
+    const Values& cs = cx.values();
     Values of_x = Slopes(
         [&](const Values& v) { return joined(want(w, v, hs, cs)); }, xs, slope);
     ExpectNear(dx.Get(), of_x, 1e-6, what + ", dx");
@@ -444,18 +442,17 @@ TEST(Cudnn, DropoutBetweenLayers) {
 
 // --- losses
 // Minus the logarithm of the sum over all paths that spell the labels.
-double AllPaths(const Values& p, int times, int letters,
+double AllPaths(const Values& p, Index times, Index letters,
                 const std::vector<int>& labels) {
   double total = 0;
-  std::vector<int> path(static_cast<std::size_t>(times), 0);
+  std::vector<int> path(Slot(times), 0);
   for (;;) {
     std::vector<int> spelt;
     double chance = 1;
-    for (int t = 0; t < times; ++t) {
-      const int letter = path[static_cast<std::size_t>(t)];
-      chance *= p[static_cast<std::size_t>(t * letters + letter)];
-      if (letter != 0 &&
-          (t == 0 || letter != path[static_cast<std::size_t>(t - 1)])) {
+    for (Index t = 0; t < times; ++t) {
+      const int letter = path[Slot(t)];
+      chance *= p[Slot(t * letters + letter)];
+      if (letter != 0 && (t == 0 || letter != path[Slot(t - 1)])) {
         spelt.push_back(letter);
       }
     }
@@ -468,7 +465,7 @@ double AllPaths(const Values& p, int times, int letters,
 
 TEST(Cudnn, SequenceLosses) {
   void* handle = DnnHandle();
-  constexpr int kLong = 4, kLetters = 3, kMany = 4;
+  constexpr Index kLong = 4, kLetters = 3, kMany = 4;
   const std::vector<std::vector<int>> spelt = {{1, 2}, {1, 1}, {}, {2, 2, 2}};
   const std::vector<int> labels = {1, 2, 1, 1, 2, 2, 2};
   const std::vector<int> label_lengths = {2, 2, 0, 3};
@@ -476,20 +473,18 @@ TEST(Cudnn, SequenceLosses) {
   Field x(kF32, {kLong, kMany, kLetters});
   const auto want = [&](const Values& v) {
     Values losses;
-    for (int n = 0; n < kMany; ++n) {
+    for (Index n = 0; n < kMany; ++n) {
       Values p;
-      for (int t = 0; t < input_lengths[static_cast<std::size_t>(n)]; ++t) {
+      for (Index t = 0; t < input_lengths[Slot(n)]; ++t) {
         double sum = 0;
-        const auto first =
-            v.begin() + static_cast<std::ptrdiff_t>((t * kMany + n) * kLetters);
-        for (int a = 0; a < kLetters; ++a) sum += std::exp(first[a]);
-        for (int a = 0; a < kLetters; ++a) {
+        const auto first = v.begin() + (t * kMany + n) * kLetters;
+        for (Index a = 0; a < kLetters; ++a) sum += std::exp(first[a]);
+        for (Index a = 0; a < kLetters; ++a) {
           p.push_back(std::exp(first[a]) / sum);
         }
       }
       const double loss =
-          AllPaths(p, input_lengths[static_cast<std::size_t>(n)], kLetters,
-                   spelt[static_cast<std::size_t>(n)]);
+          AllPaths(p, input_lengths[Slot(n)], kLetters, spelt[Slot(n)]);
       losses.push_back(loss);
     }
     return losses;
@@ -553,7 +548,7 @@ TEST(Cudnn, SequenceLosses) {
     for (std::size_t n = 0; n < 3; ++n) EXPECT_NEAR(got[n], losses[n], 1e-5);
     EXPECT_TRUE(std::isinf(got[3]));
     for (std::size_t i = 0; i < to.size(); ++i) {
-      const bool impossible = i / kLetters % kMany == 3;
+      const bool impossible = static_cast<Index>(i) / kLetters % kMany == 3;
       EXPECT_NEAR(to[i], impossible && skips ? before[i] : slopes[i], 1e-5);
     }
   }
