@@ -243,9 +243,49 @@ def cuda_core():
     assert device.name and device.properties.warp_size == 32
 
 
+def cupy_sparse(cp, np):
+    """cuSPARSE as cupy calls it, compared with dense matrices."""
+    import cupyx.scipy.sparse as sparse
+    from cupyx import cusparse
+    random = np.random.default_rng(9)
+
+    def matrix(rows, columns, kind):
+        dense = random.integers(1, 5, (rows, columns))
+        dense[random.random((rows, columns)) > 0.2] = 0
+        dense = dense.astype(kind)
+        # Rows by hand: making one of a dense array takes other libraries.
+        offsets = np.r_[0, np.cumsum((dense != 0).sum(axis=1))]
+        return dense, sparse.csr_matrix(
+            (cp.asarray(dense[dense != 0]),
+             cp.asarray(np.nonzero(dense)[1].astype(np.int32)),
+             cp.asarray(offsets.astype(np.int32))), shape=dense.shape)
+
+    for kind in (np.float32, np.float64, np.complex64, np.complex128):
+        a, ga = matrix(40, 30, kind)
+        b, gb = matrix(30, 25, kind)
+        x = random.integers(-3, 4, (30, 7)).astype(kind)
+        gx = cp.asarray(x, order="F")
+        same = np.testing.assert_array_equal
+        same(cusparse.spmv(ga, gx[:, 0]).get(), a @ x[:, 0])
+        same(cusparse.spmm(ga, gx).get(), a @ x)
+        same(cusparse.sparseToDense(cusparse.spgemm(ga, gb)).get(), a @ b)
+        same(cusparse.sparseToDense(cusparse.csrgeam2(ga, ga, 2, 3)).get(),
+             5 * a)
+        same(cusparse.sparseToDense(cusparse.denseToSparse(
+            cp.asarray(a, order="F"))).get(), a)
+        same(cusparse.sparseToDense(cusparse.csr2cscEx2(ga)).get(), a)
+        c, gc = matrix(30, 30, kind)
+        lower = np.tril(c, -1) + np.eye(30, dtype=kind)
+        np.testing.assert_allclose(
+            lower @ cusparse.spsm(gc, gx.copy(order="F"), lower=True,
+                                  unit_diag=True).get(), x, rtol=1e-3,
+            atol=1e-2 * abs(np.linalg.solve(lower, x)).max())
+
+
 def cupy():
     import cupy as cp
     import numpy as np
+    cupy_sparse(cp, np)
     x, y = operands(np)
     saxpy = cp.RawKernel(SAXPY, "saxpy")
     gx, gy = cp.asarray(x), cp.asarray(y)
