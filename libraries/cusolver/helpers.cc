@@ -1,11 +1,13 @@
 // Handles and what is set in them; the functions that answer that they are not
 // supported.
+#include <dlfcn.h>
+
 #include <cstdio>
 
-#include "libraries/common/alive.h"
 #include "libraries/cusolver/api.h"
 #include "libraries/cusolver/irs.h"
 #include "libraries/cusolver/jacobi.h"
+#include "libraries/cusolver/registry.h"
 #include "libraries/cusolver/sparse_info.h"
 
 namespace cerberus::libraries::cusolver {
@@ -19,7 +21,7 @@ namespace {
 template <typename T>
 Status MakeOne(T** made) {
   if (made == nullptr) return kInvalidValue;
-  *made = Alive<T>::All().Make();
+  *made = All<T>().Make();
   return *made != nullptr ? kSuccess : kAllocFailed;
 }
 
@@ -32,7 +34,7 @@ Status Make(Handle* handle) {
   return kSuccess;
 }
 Status Destroy(Handle handle) {
-  return Alive<Context>::All().Destroy(handle) ? kSuccess : kNotInitialized;
+  return All<Context>().Destroy(handle) ? kSuccess : kNotInitialized;
 }
 Status SetStream(Handle handle, Stream stream) {
   if (!IsAlive(handle)) return kNotInitialized;
@@ -89,17 +91,31 @@ constexpr int kVersion[] = {CERBERUS_CUSOLVER_MAJOR,
 
 }  // namespace
 
-bool IsAlive(Handle handle) { return Alive<Context>::All().Has(handle); }
-bool IsAlive(IrsParams params) {
-  return Alive<IrsParameters>::All().Has(params);
+// Of each version of the library.
+CUSOLVER_API std::atomic<void*>* cusolverCerberusSlot(int kind) {
+  static std::atomic<void*> slots[kKinds] = {};
+  return &slots[kind];
 }
-bool IsAlive(IrsInfos infos) { return Alive<IrsInformation>::All().Has(infos); }
-bool IsAlive(SparseInfo info) {
-  return Alive<SparseInformation>::All().Has(info);
+std::atomic<void*>* Slot(Kind kind) {
+  std::atomic<void*>* first = nullptr;
+  for (const char* name : {"libcusolver.so.11", "libcusolver.so.12"}) {
+    void* const library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+    if (library == nullptr) continue;
+    void* const found = dlsym(library, "cusolverCerberusSlot");
+    if (found == nullptr) continue;  // NVIDIA's own
+    auto* const slot =
+        reinterpret_cast<std::atomic<void*>* (*)(int)>(found)(kind);
+    if (slot->load() != nullptr) return slot;
+    if (first == nullptr) first = slot;
+  }
+  return first != nullptr ? first : cusolverCerberusSlot(kind);
 }
-bool IsAlive(Jacobi jacobi) {
-  return Alive<JacobiParameters>::All().Has(jacobi);
-}
+
+bool IsAlive(Handle handle) { return All<Context>().Has(handle); }
+bool IsAlive(IrsParams params) { return All<IrsParameters>().Has(params); }
+bool IsAlive(IrsInfos infos) { return All<IrsInformation>().Has(infos); }
+bool IsAlive(SparseInfo info) { return All<SparseInformation>().Has(info); }
+bool IsAlive(Jacobi jacobi) { return All<JacobiParameters>().Has(jacobi); }
 
 CUSOLVER_API Status cusolverGetVersion(int* version) {
   if (version == nullptr) return kInvalidValue;
@@ -155,11 +171,11 @@ CUSOLVER_API Status cusolverDnCreateParams(Params* params) {
   return MakeOne(params);
 }
 CUSOLVER_API Status cusolverDnDestroyParams(Params params) {
-  return Alive<DnParams>::All().Destroy(params) ? kSuccess : kInvalidValue;
+  return All<DnParams>().Destroy(params) ? kSuccess : kInvalidValue;
 }
 CUSOLVER_API Status cusolverDnSetAdvOptions(Params params, int function,
                                             int algorithm) {
-  if (!Alive<DnParams>::All().Has(params) || function < 0 || function > 6 ||
+  if (!All<DnParams>().Has(params) || function < 0 || function > 6 ||
       algorithm < 0 || algorithm > 2) {
     return kInvalidValue;
   }
@@ -173,8 +189,7 @@ CUSOLVER_API Status cusolverDnSetAdvOptions(Params params, int function,
     return MakeOne(info);                                                      \
   }                                                                            \
   CUSOLVER_API Status cusolverDnDestroy##Type##Info(Jacobi info) {             \
-    return Alive<JacobiParameters>::All().Destroy(info) ? kSuccess             \
-                                                        : kInvalidValue;       \
+    return All<JacobiParameters>().Destroy(info) ? kSuccess : kInvalidValue;   \
   }                                                                            \
   CUSOLVER_API Status cusolverDnX##type##SetTolerance(Jacobi info, double) {   \
     return IsAlive(info) ? kSuccess : kInvalidValue;                           \
@@ -210,13 +225,12 @@ CUSOLVER_JACOBI(Gesvdj, gesvdj)
 #undef CUSOLVER_JACOBI
 
 // --- Factors of sparse matrices
-#define CUSOLVER_SPARSE_INFO(Name)                                        \
-  CUSOLVER_API Status cusolverSpCreate##Name(SparseInfo* info) {          \
-    return MakeOne(info);                                                 \
-  }                                                                       \
-  CUSOLVER_API Status cusolverSpDestroy##Name(SparseInfo info) {          \
-    return Alive<SparseInformation>::All().Destroy(info) ? kSuccess       \
-                                                         : kInvalidValue; \
+#define CUSOLVER_SPARSE_INFO(Name)                                            \
+  CUSOLVER_API Status cusolverSpCreate##Name(SparseInfo* info) {              \
+    return MakeOne(info);                                                     \
+  }                                                                           \
+  CUSOLVER_API Status cusolverSpDestroy##Name(SparseInfo info) {              \
+    return All<SparseInformation>().Destroy(info) ? kSuccess : kInvalidValue; \
   }
 CUSOLVER_SPARSE_INFO(CsrqrInfo)
 CUSOLVER_SPARSE_INFO(CsrqrInfoHost)
@@ -230,8 +244,8 @@ CUSOLVER_API Status cusolverDnIRSParamsCreate(IrsParams* params) {
   return MakeOne(params);
 }
 CUSOLVER_API Status cusolverDnIRSParamsDestroy(IrsParams params) {
-  return Alive<IrsParameters>::All().Destroy(params) ? kSuccess
-                                                     : kIrsParamsNotInitialized;
+  return All<IrsParameters>().Destroy(params) ? kSuccess
+                                              : kIrsParamsNotInitialized;
 }
 CUSOLVER_API Status cusolverDnIRSParamsSetRefinementSolver(IrsParams params,
                                                            int solver) {
@@ -291,8 +305,8 @@ CUSOLVER_API Status cusolverDnIRSInfosCreate(IrsInfos* infos) {
   return MakeOne(infos);
 }
 CUSOLVER_API Status cusolverDnIRSInfosDestroy(IrsInfos infos) {
-  return Alive<IrsInformation>::All().Destroy(infos) ? kSuccess
-                                                     : kIrsInfosNotInitialized;
+  return All<IrsInformation>().Destroy(infos) ? kSuccess
+                                              : kIrsInfosNotInitialized;
 }
 CUSOLVER_API Status cusolverDnIRSInfosGetNiters(IrsInfos infos, int* count) {
   return Get(infos, IsAlive(infos) ? infos->iterations : 0, count);

@@ -6,24 +6,18 @@
 #include <new>
 #include <optional>
 
-#include "libraries/common/alive.h"
 #include "libraries/cusolver/api.h"
 #include "libraries/cusolver/refactor.h"
+#include "libraries/cusolver/registry.h"
 
 namespace cerberus::libraries::cusolver {
-namespace {
 
-constexpr Status kZeroPivot = static_cast<Status>(10);
-constexpr int kByColumns = 1;  // CUSOLVERRF_MATRIX_FORMAT_CSC
-// cusolverRfUnitDiagonal_t: 0 and 2 L's, 1 and 3 U's; of 2 and 3 it is not in
-// memory.
-constexpr bool IsOfU(int diagonal) { return diagonal % 2 == 1; }
-
-struct Setting {
-  int format = 0, diagonal = 0, factorization = 0, solve = 1, fast = 0;
-  double zero = 0, boost = 0;
-};
-struct RfContext {
+// cusolverRfHandle_t.
+struct RefactorContext {
+  struct Setting {
+    int format = 0, diagonal = 0, factorization = 0, solve = 1, fast = 0;
+    double zero = 0, boost = 0;
+  };
   const Driver* driver = nullptr;
   Setting setting;
   std::optional<Refactor> refactor;
@@ -39,9 +33,19 @@ struct RfContext {
   std::vector<Matrix> matrices;
   std::vector<std::uint64_t> on_device;  // what was told of the factors
 };
-using Rf = RfContext*;
 
-bool IsAlive(Rf rf) { return Alive<RfContext>::All().Has(rf); }
+namespace {
+
+using Rf = RefactorContext*;
+using Setting = RefactorContext::Setting;
+
+constexpr Status kZeroPivot = static_cast<Status>(10);
+constexpr int kByColumns = 1;  // CUSOLVERRF_MATRIX_FORMAT_CSC
+// cusolverRfUnitDiagonal_t: 0 and 2 L's, 1 and 3 U's; of 2 and 3 it is not in
+// memory.
+constexpr bool IsOfU(int diagonal) { return diagonal % 2 == 1; }
+
+bool IsAlive(Rf rf) { return All<RefactorContext>().Has(rf); }
 template <typename F>
 Status Guarded(Rf rf, const F& call) {
   if (!IsAlive(rf)) return kNotInitialized;
@@ -125,7 +129,7 @@ struct Given {
   const int *p, *q;
 };
 
-bool ReadValues(Rf rf, const double* values, RfContext::Matrix* to) {
+bool ReadValues(Rf rf, const double* values, RefactorContext::Matrix* to) {
   std::vector<double> given;
   const auto count = static_cast<int>(rf->element_of.size());
   if (!Read(*rf->driver, values, count, &given)) return false;
@@ -182,7 +186,7 @@ Status Analyze(Rf rf) {
 Status FactorAll(Rf rf) {
   if (!rf->analyzed) return kInvalidValue;
   rf->boosted = false;
-  for (RfContext::Matrix& m : rf->matrices) {
+  for (RefactorContext::Matrix& m : rf->matrices) {
     m.zero_pivot =
         rf->refactor->Factor(m.values.data(), rf->setting.zero,
                              rf->setting.boost, &rf->boosted, &m.bundle);
@@ -190,8 +194,8 @@ Status FactorAll(Rf rf) {
   }
   return kSuccess;
 }
-Status SolveOne(Rf rf, const RfContext::Matrix& m, const int* p, const int* q,
-                int columns, double* x, int ldx) {
+Status SolveOne(Rf rf, const RefactorContext::Matrix& m, const int* p,
+                const int* q, int columns, double* x, int ldx) {
   const int n = rf->refactor ? rf->refactor->n() : 0;
   Permutation rows, places;
   if (!m.factorized || columns < 0 || ldx < n ||
@@ -295,7 +299,7 @@ CUSOLVER_API Status cusolverRfCreate(Rf* rf) {
   if (rf == nullptr) return kInvalidValue;
   const Driver* driver = FindDriver();
   if (driver == nullptr || !EnsureContext(*driver)) return kNotInitialized;
-  *rf = Alive<RfContext>::All().Make();
+  *rf = All<RefactorContext>().Make();
   if (*rf == nullptr) return kAllocFailed;
   (*rf)->driver = driver;
   return kSuccess;
@@ -303,7 +307,7 @@ CUSOLVER_API Status cusolverRfCreate(Rf* rf) {
 CUSOLVER_API Status cusolverRfDestroy(Rf rf) {
   if (!IsAlive(rf)) return kNotInitialized;
   for (const std::uint64_t address : rf->on_device) rf->driver->free(address);
-  return Alive<RfContext>::All().Destroy(rf) ? kSuccess : kNotInitialized;
+  return All<RefactorContext>().Destroy(rf) ? kSuccess : kNotInitialized;
 }
 
 CUSOLVER_API Status cusolverRfGetMatrixFormat(Rf rf, int* format,
@@ -424,7 +428,7 @@ CUSOLVER_API Status cusolverRfBatchZeroPivot(Rf rf, int* positions) {
   return Guarded(rf, [&]() -> Status {
     std::vector<int> found;
     bool any = false;
-    for (const RfContext::Matrix& m : rf->matrices) {
+    for (const RefactorContext::Matrix& m : rf->matrices) {
       found.push_back(m.zero_pivot);
       any |= m.zero_pivot >= 0;
     }

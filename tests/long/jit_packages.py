@@ -282,6 +282,32 @@ def cupy_sparse(cp, np):
             atol=1e-2 * abs(np.linalg.solve(lower, x)).max())
 
 
+def check_cupy_libraries(cp, np):
+    """What cupy hands to cuSOLVER and cuFFT."""
+    random = np.random.default_rng(5)
+    for kind in ("f", "d", "F", "D"):
+        a = random.standard_normal((12, 12)).astype(kind)
+        s = a @ a.conj().T + np.eye(12, dtype=kind)
+        tolerance = 1e-3 if kind in "fF" else 1e-10
+
+        def near(got, want):
+            np.testing.assert_allclose(cp.asnumpy(got), want, atol=tolerance)
+        ga, gs = cp.asarray(a), cp.asarray(s)
+        near(ga @ cp.linalg.solve(ga, gs), s)
+        near(ga @ cp.linalg.inv(ga), np.eye(12))
+        factor = cp.linalg.cholesky(cp.stack([gs, gs + cp.eye(12)]))
+        near(factor[1] @ factor[1].conj().T, s + np.eye(12))
+        q, r = cp.linalg.qr(ga)
+        near(q @ r, a)
+        u, w, v = cp.linalg.svd(cp.stack([ga, gs]))
+        near((u[0] * w[0]) @ v[0], a)
+        w, v = cp.linalg.eigh(gs)
+        near(gs @ v - v * w, np.zeros((12, 12)))
+        w, v = cp.linalg.eig(ga)
+        near(ga @ v - v * w, np.zeros((12, 12)))
+        near(cp.fft.fft(ga), np.fft.fft(a))
+
+
 def cupy():
     import cupy as cp
     import numpy as np
@@ -311,6 +337,7 @@ def cupy():
     norm = cp.ReductionKernel("T a", "T b", "a * a", "a + b", "b = sqrt(a)",
                               "0", "norm")
     assert abs(float(norm(gx)) - np.linalg.norm(x)) < 1
+    check_cupy_libraries(cp, np)
     np.testing.assert_array_equal(cp.asnumpy(cp.where(gx > 10, gx, 0)),
                                   np.where(x > 10, x, 0))
 

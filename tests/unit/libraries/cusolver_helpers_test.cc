@@ -76,6 +76,24 @@ TEST(CusolverHandles, AreMadeAndDestroyed) {
   }
 }
 
+// A program may find functions in one version and others in another.
+TEST(CusolverHandles, AreOfBothVersions) {
+  SolverHandle();  // of version 12
+  void* const library = dlopen("libcusolver.so.11", RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  Handle handle = nullptr;
+  EXPECT_EQ(reinterpret_cast<int (*)(Handle*)>(
+                dlsym(library, "cusolverDnCreate"))(&handle),
+            kSuccess);
+  int mode = 0;
+  EXPECT_EQ(Solver("cusolverDnGetDeterministicMode", handle, &mode), kSuccess);
+  EXPECT_EQ(mode, 1);
+  EXPECT_EQ(Solver("cusolverDnDestroy", handle), kSuccess);
+  EXPECT_EQ(reinterpret_cast<int (*)(Handle)>(
+                dlsym(library, "cusolverDnDestroy"))(handle),
+            kNotInitialized);
+}
+
 TEST(CusolverHandles, KeepWhatIsSet) {
   const Handle handle = SolverHandle();
   int value = 0;
