@@ -9,7 +9,6 @@ namespace cerberus::libraries::cusparse {
 namespace {
 
 bool IsIndexType(IndexType type) { return type == k32Bit || type == k64Bit; }
-bool IsBase(IndexBase base) { return base == kZeroBased || base == kOneBased; }
 
 // What there must be of every array.
 Status Check(std::initializer_list<IndexType> indices, IndexBase base,
@@ -26,11 +25,6 @@ Status New(T** descriptor, const T& value) {
   auto* made = new (std::nothrow) T(value);
   if (made == nullptr) return kAllocFailed;
   *descriptor = made;
-  return kSuccess;
-}
-template <typename T>
-Status Destroy(const T* descriptor) {
-  delete descriptor;  // null is none
   return kSuccess;
 }
 // Fills what is asked for.

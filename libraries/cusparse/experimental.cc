@@ -25,13 +25,6 @@ struct SpMvDescriptor {
   }
 };
 
-template <typename T>
-Status Create(T** descriptor) {
-  if (descriptor == nullptr) return kInvalidValue;
-  *descriptor = new (std::nothrow) T;
-  return *descriptor != nullptr ? kSuccess : kAllocFailed;
-}
-
 // cusparseSpMatPointers_t and cusparseSpMatSizes_t.
 struct Pointers {
   Format format;
@@ -123,8 +116,7 @@ CUSPARSE_API Status cusparseSpMV_createDescr(SpMvDescriptor** descriptor) {
   return Create(descriptor);
 }
 CUSPARSE_API Status cusparseSpMV_destroyDescr(SpMvDescriptor* descriptor) {
-  delete descriptor;
-  return kSuccess;
+  return Destroy(descriptor);
 }
 CUSPARSE_API Status cusparseSpMVDescrSetParam(SpMvDescriptor* descriptor,
                                               int parameter, const void* data,
@@ -202,8 +194,7 @@ CUSPARSE_API Status cusparseSpMatConvertDescrCreate(char** descriptor) {
   return Create(descriptor);
 }
 CUSPARSE_API Status cusparseSpMatConvertDescrDestroy(char* descriptor) {
-  delete descriptor;
-  return kSuccess;
+  return Destroy(descriptor);
 }
 CUSPARSE_API Status cusparseSpMatConvert_bufferSize(Handle h, Operation op,
                                                     const SpMat* from,

@@ -87,17 +87,6 @@ void FactorCholesky(const SpMat& a, Pivot* pivot) {
   }
 }
 
-Status Analyse(Handle h, const MatDescr* descr, const SpMat& a, Info* info) {
-  if (const Status bad = Check(descr, a)) return bad;
-  if (info == nullptr) return kInvalidValue;
-  const std::shared_ptr<Pivot> pivot = info->NewPivot();
-  Call call(h);
-  SpMat structure = a;
-  structure.values = nullptr;
-  const SpMat pa = Mapped(call.work(), structure);
-  return call.Run([=] { pivot->row = MissingDiagonal(pa); });
-}
-
 Status Factor(Handle h, bool cholesky, const MatDescr* descr, const SpMat& a,
               Info* info) {
   if (const Status bad = Check(descr, a)) return bad;
@@ -126,22 +115,23 @@ Status Factor(Handle h, bool cholesky, const MatDescr* descr, const SpMat& a,
 
 }  // namespace
 
-#define CUSPARSE_FACTOR_CSR(name, cholesky)                                  \
-  CUSPARSE_EXPORT_SDCZ(name##_bufferSize,                                    \
-                       (Handle h, int, int, const MatDescr*, void*,          \
-                        const int*, const int*, Info*, int* bytes),          \
-                       SizeOfBuffer(h, bytes))                               \
-  CUSPARSE_EXPORT_SDCZ(                                                      \
-      name##_analysis,                                                       \
-      (Handle h, int m, int nnz, const MatDescr* descr, const void* values,  \
-       const int* offsets, const int* columns, Info* info, int, void*),      \
-      Analyse(h, descr,                                                      \
-              Csr(kType, descr, m, m, nnz, values, offsets, columns), info)) \
-  CUSPARSE_EXPORT_SDCZ(                                                      \
-      name,                                                                  \
-      (Handle h, int m, int nnz, const MatDescr* descr, void* values,        \
-       const int* offsets, const int* columns, Info* info, int, void*),      \
-      Factor(h, cholesky, descr,                                             \
+#define CUSPARSE_FACTOR_CSR(name, cholesky)                                   \
+  CUSPARSE_EXPORT_SDCZ(name##_bufferSize,                                     \
+                       (Handle h, int, int, const MatDescr*, void*,           \
+                        const int*, const int*, Info*, int* bytes),           \
+                       SizeOfBuffer(h, bytes))                                \
+  CUSPARSE_EXPORT_SDCZ(                                                       \
+      name##_analysis,                                                        \
+      (Handle h, int m, int nnz, const MatDescr* descr, const void* values,   \
+       const int* offsets, const int* columns, Info* info, int, void*),       \
+      AnalyseDiagonal(h, descr,                                               \
+                      Csr(kType, descr, m, m, nnz, values, offsets, columns), \
+                      true, info))                                            \
+  CUSPARSE_EXPORT_SDCZ(                                                       \
+      name,                                                                   \
+      (Handle h, int m, int nnz, const MatDescr* descr, void* values,         \
+       const int* offsets, const int* columns, Info* info, int, void*),       \
+      Factor(h, cholesky, descr,                                              \
              Csr(kType, descr, m, m, nnz, values, offsets, columns), info))
 CUSPARSE_FACTOR_CSR(csrilu02, false)
 CUSPARSE_FACTOR_CSR(csric02, true)
@@ -157,10 +147,10 @@ CUSPARSE_FACTOR_CSR(csric02, true)
       (Handle h, Direction direction, int mb, int nnzb, const MatDescr* descr, \
        const void* values, const int* offsets, const int* columns, int side,   \
        Info* info, int, void*),                                                \
-      Analyse(h, descr,                                                        \
-              Bsr(kType, descr, direction, mb, mb, nnzb, values, offsets,      \
-                  columns, side, side),                                        \
-              info))                                                           \
+      AnalyseDiagonal(h, descr,                                                \
+                      Bsr(kType, descr, direction, mb, mb, nnzb, values,       \
+                          offsets, columns, side, side),                       \
+                      true, info))                                             \
   CUSPARSE_EXPORT_SDCZ(                                                        \
       name,                                                                    \
       (Handle h, Direction direction, int mb, int nnzb, const MatDescr* descr, \

@@ -67,8 +67,7 @@ Status Transpose(Handle h, const SpMat& from, const SpMat& to, Action action,
                  IndexBase base) {
   if (from.rows < 0 || from.columns < 0 || from.nnz < 0 ||
       cublas::SizeOf(from.type) == 0 ||
-      (action != kSymbolic && action != kNumeric) ||
-      (base != kZeroBased && base != kOneBased)) {
+      (action != kSymbolic && action != kNumeric) || !IsBase(base)) {
     return kInvalidValue;
   }
   const bool numeric = action == kNumeric;

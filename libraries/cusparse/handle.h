@@ -34,6 +34,19 @@ Status Guarded(Handle handle, const F& call) {
   }
 }
 
+// A new object of a program's: a descriptor, an info.
+template <typename T>
+Status Create(T** object) {
+  if (object == nullptr) return kInvalidValue;
+  *object = new (std::nothrow) T;
+  return *object != nullptr ? kSuccess : kAllocFailed;
+}
+template <typename T>
+Status Destroy(const T* object) {
+  delete object;  // null is none
+  return kSuccess;
+}
+
 // Work needs no memory of the device. A program may tell by a null buffer that
 // it only asks for the size, so it is not nothing.
 inline constexpr std::size_t kBufferBytes = 256;

@@ -149,13 +149,10 @@ CUSPARSE_API Status cusparseLoggerSetMask(int) { return kSuccess; }
 CUSPARSE_API Status cusparseLoggerForceDisable() { return kSuccess; }
 
 CUSPARSE_API Status cusparseCreateMatDescr(MatDescr** descriptor) {
-  if (descriptor == nullptr) return kInvalidValue;
-  *descriptor = new (std::nothrow) MatDescr;
-  return *descriptor != nullptr ? kSuccess : kAllocFailed;
+  return Create(descriptor);
 }
 CUSPARSE_API Status cusparseDestroyMatDescr(MatDescr* descriptor) {
-  delete descriptor;
-  return kSuccess;
+  return Destroy(descriptor);
 }
 CUSPARSE_API Status cusparseSetMatType(MatDescr* descriptor, MatrixType type) {
   return Set(descriptor, &MatDescr::type, type, kTriangular);

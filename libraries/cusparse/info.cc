@@ -5,16 +5,6 @@
 namespace cerberus::libraries::cusparse {
 namespace {
 
-Status Create(Info** info) {
-  if (info == nullptr) return kInvalidValue;
-  *info = new (std::nothrow) Info;
-  return *info != nullptr ? kSuccess : kAllocFailed;
-}
-Status Destroy(Info* info) {
-  delete info;
-  return kSuccess;
-}
-
 // Waits for what was asked of the info before.
 Status ZeroPivot(Handle h, const Info* info, int* position) {
   if (info == nullptr || position == nullptr) return kInvalidValue;
@@ -46,6 +36,19 @@ Status Boost(Handle h, DataType type, Info* info, int enable,
 }
 
 }  // namespace
+
+Status AnalyseDiagonal(Handle h, const MatDescr* descr, const SpMat& a,
+                       bool is_needed, Info* info) {
+  if (const Status bad = Check(descr, a)) return bad;
+  if (info == nullptr) return kInvalidValue;
+  const std::shared_ptr<Pivot> pivot = info->NewPivot();
+  if (!is_needed) return kSuccess;
+  Call call(h);
+  SpMat structure = a;
+  structure.values = nullptr;
+  const SpMat pa = Mapped(call.work(), structure);
+  return call.Run([=] { pivot->row = MissingDiagonal(pa); });
+}
 
 #define CUSPARSE_INFO(Name)                               \
   CUSPARSE_API Status cusparseCreate##Name(Info** info) { \

@@ -31,6 +31,10 @@ struct Info {
   }
 };
 
+// Notes a row without a diagonal element, where one is needed.
+Status AnalyseDiagonal(Handle h, const MatDescr* descr, const SpMat& a,
+                       bool is_needed, Info* info);
+
 }  // namespace cerberus::libraries::cusparse
 
 #endif  // CERBERUS_LIBRARIES_CUSPARSE_INFO_H_

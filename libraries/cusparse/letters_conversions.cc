@@ -64,8 +64,7 @@ Status TransposeBlocks(Handle h, const SpMat& a, void* values, int* rows,
   MatDescr descr;
   descr.base = base;
   if (const Status bad = Check(&descr, a)) return bad;
-  if ((base != kZeroBased && base != kOneBased) ||
-      (action != kSymbolic && action != kNumeric)) {
+  if (!IsBase(base) || (action != kSymbolic && action != kNumeric)) {
     return kInvalidValue;
   }
   const bool numeric = action == kNumeric;
@@ -98,9 +97,6 @@ Status TransposeBlocks(Handle h, const SpMat& a, void* values, int* rows,
   });
 }
 
-SpMat DenseAsSparse(DataType type, int m, int n, const void* a, int lda) {
-  return AsSparse(Dense(type, m, n, a, lda));
-}
 bool IsDense(const SpMat& a) {
   return a.rows >= 0 && a.columns >= 0 && a.ld >= std::max<Index>(1, a.rows);
 }

@@ -127,15 +127,7 @@ Status MultiplyFromRight(Handle h, DataType type, int m, int n, int k, int nnz,
 
 // --- triangular systems
 Status Analyse(Handle h, const MatDescr* descr, const SpMat& a, Info* info) {
-  if (const Status bad = Check(descr, a)) return bad;
-  if (info == nullptr) return kInvalidValue;
-  const std::shared_ptr<Pivot> pivot = info->NewPivot();
-  if (a.diag() == cublas::kUnit) return kSuccess;
-  Call call(h);
-  SpMat structure = a;
-  structure.values = nullptr;
-  const SpMat pa = Mapped(call.work(), structure);
-  return call.Run([=] { pivot->row = MissingDiagonal(pa); });
+  return AnalyseDiagonal(h, descr, a, a.diag() != cublas::kUnit, info);
 }
 
 Status Solve(Handle h, Operation opa, Operation opx, const void* alpha,

@@ -16,6 +16,9 @@
 
 namespace cerberus::libraries::cusparse {
 
+inline bool IsBase(IndexBase base) {
+  return base == kZeroBased || base == kOneBased;
+}
 inline std::size_t Size(Index n) {
   return n > 0 ? static_cast<std::size_t>(n) : 0;
 }

@@ -87,9 +87,6 @@ Status FillPruned(Handle h, const MatDescr* descr_a, const SpMat& a,
   });
 }
 
-SpMat DenseAsSparse(DataType type, int m, int n, const void* a, int lda) {
-  return AsSparse(Dense(type, m, n, a, lda));
-}
 // A dense matrix has no descriptor of its own: C's will do.
 constexpr MatDescr kGeneralMatrix;
 

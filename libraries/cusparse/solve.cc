@@ -98,16 +98,6 @@ struct Descriptor {
   std::shared_ptr<const Update> update;
 };
 
-Status Create(Descriptor** descriptor) {
-  if (descriptor == nullptr) return kInvalidValue;
-  *descriptor = new (std::nothrow) Descriptor;
-  return *descriptor != nullptr ? kSuccess : kAllocFailed;
-}
-Status Destroy(Descriptor* descriptor) {
-  delete descriptor;
-  return kSuccess;
-}
-
 bool IsSupported(const System& s) {
   const DataType t = s.compute;
   const bool formats = s.a.format == kCsr || s.a.format == kCsc ||

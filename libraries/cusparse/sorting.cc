@@ -8,8 +8,6 @@
 namespace cerberus::libraries::cusparse {
 namespace {
 
-bool IsBase(IndexBase base) { return base == kZeroBased || base == kOneBased; }
-
 Status RowsToOffsets(Handle h, const int* rows, int nnz, int m, int* offsets,
                      IndexBase base) {
   if (nnz < 0 || m < 0 || !IsBase(base)) return kInvalidValue;

@@ -214,13 +214,10 @@ Status ComputeLegacySum(Handle h, const void* alpha, const MatDescr* descr_a,
 
 // --- SpGEMM: C := alpha A B + beta C
 CUSPARSE_API Status cusparseSpGEMM_createDescr(Product** descriptor) {
-  if (descriptor == nullptr) return kInvalidValue;
-  *descriptor = new (std::nothrow) Product;
-  return *descriptor != nullptr ? kSuccess : kAllocFailed;
+  return Create(descriptor);
 }
 CUSPARSE_API Status cusparseSpGEMM_destroyDescr(Product* descriptor) {
-  delete descriptor;
-  return kSuccess;
+  return Destroy(descriptor);
 }
 CUSPARSE_API Status cusparseSpGEMM_workEstimation(
     Handle h, Operation opa, Operation opb, const void*, const SpMat* a,
@@ -337,13 +334,10 @@ CUSPARSE_API Status cusparseSpGEMMreuse_compute(
 
 // --- SpGEAM: C := alpha op(A) + beta op(B). Nothing is kept between calls.
 CUSPARSE_API Status cusparseSpGEAM_createDescr(char** descriptor) {
-  if (descriptor == nullptr) return kInvalidValue;
-  *descriptor = new (std::nothrow) char;
-  return *descriptor != nullptr ? kSuccess : kAllocFailed;
+  return Create(descriptor);
 }
 CUSPARSE_API Status cusparseSpGEAM_destroyDescr(char* descriptor) {
-  delete descriptor;
-  return kSuccess;
+  return Destroy(descriptor);
 }
 CUSPARSE_API Status cusparseSpGEAM_bufferSize(Handle h, Operation, Operation,
                                               const void*, const SpMat* a,

@@ -69,6 +69,11 @@ inline DnMat Dense(DataType type, Index rows, Index columns, const void* values,
   return {rows, columns, ld, const_cast<void*>(values), type};
 }
 
+inline SpMat DenseAsSparse(DataType type, int m, int n, const void* a,
+                           int lda) {
+  return AsSparse(Dense(type, m, n, a, lda));
+}
+
 // Fills the number of elements, or blocks, that only the matrix' offsets tell.
 // Where the host works in the device's memory it need not be known.
 inline Status FindNnz(Handle h, SpMat* m) {

@@ -147,7 +147,7 @@ Status Dot(Handle h, Operation op, const SpVec& x, const DnVec& y, void* result,
 // largest index does.
 Status ByIndices(Handle h, int nnz, const int* indices, IndexBase base,
                  SpVec* x, DnVec* y) {
-  if (nnz < 0 || (base != kZeroBased && base != kOneBased)) {
+  if (nnz < 0 || !IsBase(base)) {
     return kInvalidValue;
   }
   x->nnz = nnz;
