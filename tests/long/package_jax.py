@@ -1,6 +1,8 @@
 """JAX for jit_packages.py: XLA makes PTX and has ptxas make machine code of
 it; a few kernels within its library are PTX too."""
 import os
+import subprocess
+import sys
 
 
 def check_arrays(jnp, np, x):
@@ -327,6 +329,48 @@ def check_training(jax, jnp, np):
     assert here[-1] < here[0] / 2
 
 
+# A program of its own, since it sees two devices; what they tell each other
+# goes through NCCL.
+SHARDED = """
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+mesh = Mesh(np.array(jax.devices()), ("i",))
+assert mesh.size == 2
+x = np.arange(16, dtype=np.float32).reshape(4, 4)
+there = jax.device_put(x, NamedSharding(mesh, P("i")))
+
+def over(f, out, **options):
+    mapped = jax.shard_map(f, mesh=mesh, in_specs=P("i"), out_specs=out,
+                           **options)
+    return np.asarray(jax.jit(mapped)(there))
+
+same = np.testing.assert_array_equal
+same(over(lambda v: jax.lax.psum(v, "i"), P()), x[:2] + x[2:])
+same(over(lambda v: jax.lax.pmax(v, "i"), P()), x[2:])
+same(over(lambda v: jax.lax.all_gather(v, "i", tiled=True), P(),
+          check_vma=False), x)
+same(over(lambda v: jax.lax.psum_scatter(v, "i", tiled=True), P("i")),
+     x[:2] + x[2:])
+same(over(lambda v: jax.lax.ppermute(v, "i", [(0, 1), (1, 0)]), P("i")),
+     np.concatenate((x[2:], x[:2])))
+# As the compiler divides a gradient over the rows of a batch.
+weights = jnp.arange(4, dtype=jnp.float32)
+loss = jax.jit(jax.grad(lambda w, v: jnp.sum((v @ w - 1) ** 2)),
+               out_shardings=NamedSharding(mesh, P()))
+w = np.arange(4, dtype=np.float32)
+np.testing.assert_allclose(loss(weights, there), 2 * x.T @ (x @ w - 1),
+                           rtol=1e-5)
+"""
+
+
+def check_sharding():
+    device = os.environ["CERBERUS_DEVICE"]
+    subprocess.run([sys.executable, "-c", SHARDED], check=True,
+                   env=dict(os.environ, CERBERUS_DEVICE=device + "," + device))
+
+
 def jax():
     # The pool of three quarters of the memory would be the emulator's.
     os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
@@ -348,3 +392,4 @@ def jax():
     check_convolutional_training(jax, jnp, np)
     check_recurrent(jax, jnp, np)
     check_attention(jax, jnp, np)
+    check_sharding()
