@@ -215,7 +215,8 @@ def check_convolutional_training(jax, jnp, np):
 
     def train(device):
         # Kernels of Triton's would take products in fewer bits.
-        with jax.default_device(device), jax.default_matmul_precision("highest"):
+        with (jax.default_device(device),
+              jax.default_matmul_precision("highest")):
             weights, losses = [jnp.array(w) for w in first], []
             for _ in range(20):
                 weights, value = step(weights)
