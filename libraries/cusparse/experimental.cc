@@ -1,6 +1,8 @@
 // What cusparse.h declares under CUSPARSE_ENABLE_EXPERIMENTAL_API, but for
 // operations of the program's own.
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "libraries/cusparse/conversions.h"
 #include "libraries/cusparse/products.h"
@@ -165,7 +167,7 @@ CUSPARSE_API Status cusparseSpMVGeneric(Handle h, const void* alpha,
 // --- what a matrix is made of
 CUSPARSE_API Status cusparseSpMatGetSizes(const SpMat* m, Sizes* sizes) {
   if (m == nullptr || sizes == nullptr) return kInvalidValue;
-  *sizes = {};
+  std::fill(std::begin(sizes->numbers), std::end(sizes->numbers), 0);
   sizes->format = m->format;
   const std::vector<Index> numbers = SizesOf(*m);
   std::copy(numbers.begin(), numbers.end(), sizes->numbers);
@@ -173,7 +175,7 @@ CUSPARSE_API Status cusparseSpMatGetSizes(const SpMat* m, Sizes* sizes) {
 }
 CUSPARSE_API Status cusparseSpMatGetPointers(SpMat* m, Pointers* pointers) {
   if (m == nullptr || pointers == nullptr) return kInvalidValue;
-  *pointers = {};
+  std::fill(std::begin(pointers->arrays), std::end(pointers->arrays), nullptr);
   pointers->format = m->format;
   void** to = pointers->arrays;
   for (void** array : ArraysOf(m)) *to++ = *array;

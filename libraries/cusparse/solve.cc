@@ -16,7 +16,7 @@ using cublas::Mul;
 template <typename T>
 class Triangle {
  public:
-  Triangle(const System& s)
+  explicit Triangle(const System& s)
       : rows_(RowsOf(s.a, s.opa != cublas::kN,
                      [&](Index i, Index j, Index) {
                        return IsLower(s) ? j <= i : j >= i;

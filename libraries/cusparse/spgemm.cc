@@ -62,7 +62,7 @@ Status FindProduct(Handle h, const SpMat& a, const SpMat& b, SpMat* c,
 Status ComputeProduct(Handle h, const void* alpha, const SpMat& a,
                       const SpMat& b, const void* beta, const SpMat& c,
                       DataType compute,
-                      std::shared_ptr<const Structure> structure) {
+                      const std::shared_ptr<const Structure>& structure) {
   if (alpha == nullptr || beta == nullptr) return kInvalidValue;
   if (!IsUniform(a, b, c, compute)) return kNotSupported;
   if (structure != nullptr && structure->nnz() != c.nnz) return kInvalidValue;

@@ -69,6 +69,7 @@ void ReduceAs(const Reduction& r, const std::vector<const void*>& ins,
               const std::vector<void*>& outs, std::size_t count) {
   using V = typename E::Value;
   std::vector<V> factors;
+  factors.reserve(r.factors.size());
   for (const void* factor : r.factors) factors.push_back(E::Get(factor, 0));
   const auto element = [&](std::size_t rank, std::size_t i) {
     const V value = E::Get(ins[rank], i);

@@ -187,6 +187,7 @@ Matrix RandomSparse(Numbers& numbers, int type, long rows, long columns,
 
 std::vector<Complex64> Layout::Values(const Matrix& a) const {
   std::vector<Complex64> out;
+  out.reserve(places.size());
   for (const auto& [i, j] : places) out.push_back(i < 0 ? 0 : a(i, j));
   return out;
 }
@@ -220,8 +221,9 @@ Bytes EncodedIndices(int index_type, const std::vector<long>& indices,
 std::vector<long> DecodedIndices(int index_type, const Bytes& bytes,
                                  long base) {
   std::vector<long> out;
-  const std::size_t size = index_type == kLong ? 8 : 4;
-  for (std::size_t i = 0; i < bytes.size() / size; ++i) {
+  const std::size_t count = bytes.size() / (index_type == kLong ? 8 : 4);
+  out.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
     out.push_back((index_type == kLong ? At<std::int64_t>(bytes, i)
                                        : At<std::int32_t>(bytes, i)) -
                   base);

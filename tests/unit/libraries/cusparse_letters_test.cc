@@ -76,7 +76,8 @@ TEST(CusparseLetters, Bsrxmv) {
           seen(r, c) = a(r, c);
         }
         for (int r = 0; r < b.side; ++r) {
-          is_masked[static_cast<std::size_t>(i * b.side + r)] = true;
+          const long row = long{b.side} * i + r;
+          is_masked[static_cast<std::size_t>(row)] = true;
         }
       }
       Matrix x(12, 1), y(12, 1);

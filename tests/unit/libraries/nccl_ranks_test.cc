@@ -15,6 +15,8 @@ namespace {
 TEST_F(Nccl, SendAndReceive) {
   constexpr std::size_t kCount = 5;
   std::vector<Bytes> values, none;
+  values.reserve(kRanks);
+  none.reserve(kRanks);
   for (int i = 0; i < kRanks; ++i) {
     values.push_back(Blocks(i, 1, kCount));
     none.emplace_back(values[0].size());

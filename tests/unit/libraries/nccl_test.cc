@@ -49,6 +49,7 @@ TEST_F(Nccl, AllReduceOfEachTypeAndOperation) {
             zeros.emplace_back(bytes.back().size());
           }
           std::vector<Complex64> want;
+          want.reserve(count);
           for (std::size_t i = 0; i < count; ++i) {
             want.emplace_back(
                 Combined(op, {values[0][i].real(), values[1][i].real(),
@@ -106,6 +107,7 @@ TEST_F(Nccl, WhereBlocksGo) {
   constexpr std::size_t kCount = 4;
   const auto all = [&](int blocks) {
     std::vector<Bytes> out;
+    out.reserve(kRanks);
     for (int i = 0; i < kRanks; ++i) {
       out.push_back(Blocks(i, blocks, kCount));
     }
@@ -124,6 +126,7 @@ TEST_F(Nccl, WhereBlocksGo) {
   };
   const auto block = [](int rank, int b) {
     std::vector<int> out;
+    out.reserve(kCount);
     for (int i = 0; i < static_cast<int>(kCount); ++i) {
       out.push_back(100 * rank + 10 * b + i);
     }
@@ -202,6 +205,7 @@ TEST_F(Nccl, WhereBlocksGo) {
 
 TEST_F(Nccl, OwnOperations) {
   std::vector<Bytes> values;
+  values.reserve(kRanks);
   for (int i = 0; i < kRanks; ++i) {
     values.push_back(Encoded(kR32, {Complex64(i + 1), Complex64(2)}));
   }
