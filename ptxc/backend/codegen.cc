@@ -34,6 +34,7 @@
 #include "ptxc/passes/repairs/known_ones.h"
 #include "ptxc/passes/repairs/own_halves.h"
 #include "ptxc/passes/repairs/packed_selects.h"
+#include "ptxc/passes/repairs/saturating.h"
 #include "ptxc/passes/repairs/spill_lanes.h"
 #include "support/demangle.h"
 #include "support/targets/nearest_targets.h"
@@ -265,6 +266,7 @@ Result<Bytes> EmitMachineCode(llvm::Module& module,
   SplitPackedSelects(module);
   KeepKnownOnes(module);
   KeepCarries(module);
+  SaturateByInstruction(module);
   std::string errors;
   llvm::LLVMContext& context = module.getContext();
   context.setDiagnosticHandler(std::make_unique<CollectErrors>(&errors));

@@ -620,40 +620,4 @@ void FunctionLowering::LowerPrmt() {
       Type::kB32);
 }
 
-// ---- Dot products -----------------------------------------------------------
-
-void FunctionLowering::LowerDp4a() {
-  const Type ta = type(0);
-  const Type tb = type(1);
-  Value* a = Read(op(1), Type::kB32);
-  Value* b = Read(op(2), Type::kB32);
-  Value* sum = Read(op(3), Type::kB32);
-  const auto byte = [&](Value* word, unsigned i, bool is_signed) {
-    Value* up = b_.CreateShl(word, 24 - 8 * i);
-    return is_signed ? b_.CreateAShr(up, 24) : b_.CreateLShr(up, 24);
-  };
-  for (unsigned i = 0; i < 4; ++i) {
-    sum = b_.CreateAdd(
-        sum, b_.CreateMul(byte(a, i, IsSigned(ta)), byte(b, i, IsSigned(tb))));
-  }
-  Write(op(0), sum, Type::kB32);
-}
-
-void FunctionLowering::LowerDp2a() {
-  const Type ta = type(0);
-  const Type tb = type(1);
-  Value* a = Read(op(1), Type::kB32);
-  Value* b = Read(op(2), Type::kB32);
-  Value* sum = Read(op(3), Type::kB32);
-  const unsigned first = mods().mul_mode() == MulMode::kHi ? 2 : 0;
-  for (unsigned i = 0; i < 2; ++i) {
-    Value* half = b_.CreateShl(a, 16 - 16 * i);
-    half = IsSigned(ta) ? b_.CreateAShr(half, 16) : b_.CreateLShr(half, 16);
-    Value* byte = b_.CreateShl(b, 24 - 8 * (first + i));
-    byte = IsSigned(tb) ? b_.CreateAShr(byte, 24) : b_.CreateLShr(byte, 24);
-    sum = b_.CreateAdd(sum, b_.CreateMul(half, byte));
-  }
-  Write(op(0), sum, Type::kB32);
-}
-
 }  // namespace cerberus::ptx

@@ -325,6 +325,17 @@ class FunctionLowering {
   Value* Compare(Type t);
   void SetLike(bool to_predicate);
 
+  // ---- Dot products (lower/dot.cc) ----
+  // 32 bits of integers next to each other.
+  struct PackedInts {
+    Value* word;
+    bool is_signed;
+  };
+  // sum + a0 b0 + a1 b1 + …, the last 32 bits of it. The integers have 8 or 4
+  // `bits`.
+  Value* PackedDot(unsigned bits, const PackedInts& a, const PackedInts& b,
+                   Value* sum);
+
   // ---- Memory (lower/memory.cc) ----
   struct Pointer {
     Value* pointer = nullptr;
@@ -383,6 +394,7 @@ class FunctionLowering {
   Value* VideoArith(Value* a, Value* b);
   void FinishVideo(Value* v, Type result);
   void VideoSimd(unsigned lanes);
+  bool IsSumOfDifferences() const;
 
   // ---- Control (lower/control.cc) ----
   void EmitReturn();

@@ -3,6 +3,7 @@
 // The scalar ones compute on sign- or zero-extended parts in a width that
 // holds every intermediate result; then come saturation, and a second
 // operation or the merge into c. The SIMD ones do the same lane by lane.
+#include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "ptxc/lower/lower.h"
 
 namespace cerberus::ptx {
@@ -223,6 +224,12 @@ void FunctionLowering::VideoSimd(unsigned lanes) {
   }
   const bool accumulates = mods().op() == Op::kAdd;
   Value* c = ReadWord(op(3));
+  if (accumulates && IsSumOfDifferences()) {
+    WriteWord(Intrinsic(lanes == 4 ? llvm::Intrinsic::amdgcn_sad_u8
+                                   : llvm::Intrinsic::amdgcn_sad_u16,
+                        {}, {sources[0], sources[1], c}));
+    return;
+  }
   Value* d = accumulates ? c : I32(0);
   for (unsigned i = 0; i < lanes; ++i) {
     const std::uint32_t lane_mask = ((1u << bits) - 1) << (bits * i);
@@ -238,6 +245,17 @@ void FunctionLowering::VideoSimd(unsigned lanes) {
                                                   I32(lane_mask)));
   }
   WriteWord(d);
+}
+
+// Of all unsigned lanes, each with its own: V_SAD_U8 and V_SAD_U16.
+bool FunctionLowering::IsSumOfDifferences() const {
+  const auto is_plain = [&](int operand) {
+    return op(operand).part == Component::kWhole;
+  };
+  return (form().opcode() == Opcode::kVabsdiff4 ||
+          form().opcode() == Opcode::kVabsdiff2) &&
+         !IsSigned(type(1)) && !IsSigned(type(2)) && mods().sat() != Sat::kOn &&
+         is_plain(0) && is_plain(1) && is_plain(2);
 }
 
 void FunctionLowering::LowerVideo2() { VideoSimd(2); }

@@ -415,7 +415,9 @@ llvm::Value* MatrixProduct::Dot(Value* a, Value* b, Value* sum) {
     case Type::kS8:
     case Type::kU8:
     case Type::kS4:
-    case Type::kU4: return IntegerDot(a, b, sum);
+    case Type::kU4:
+      return fn_.PackedDot(container_, {a, IsSigned(a_type_)},
+                           {b, IsSigned(b_type_)}, sum);
     case Type::kF64:
       if (!fn_.RoundingSuffix().empty()) {
         return fn_.FpArith("fma", {a, b, sum});
@@ -427,49 +429,6 @@ llvm::Value* MatrixProduct::Dot(Value* a, Value* b, Value* sum) {
   const Values b_elements = Elements(b);
   for (std::size_t i = 0; i < a_elements.size(); ++i) {
     sum = Fma(a_elements[i], b_elements[i], sum);
-  }
-  return sum;
-}
-
-llvm::Value* MatrixProduct::IntegerDot(Value* a, Value* b, Value* sum) {
-  const bool a_signed = IsSigned(a_type_);
-  const bool b_signed = IsSigned(b_type_);
-  const bool bytes = container_ == 8;
-  const auto dot = [&](llvm::Intrinsic::ID id8, llvm::Intrinsic::ID id4,
-                       Value* x, Value* y, Value* z) {
-    return fn_.Intrinsic(bytes ? id8 : id4, {}, {x, y, z, b_.getFalse()});
-  };
-  if (fn_.TargetHas("dot8-insts")) {
-    return fn_.Intrinsic(
-        bytes ? llvm::Intrinsic::amdgcn_sudot4 : llvm::Intrinsic::amdgcn_sudot8,
-        {},
-        {b_.getInt1(a_signed), a, b_.getInt1(b_signed), b, sum, b_.getFalse()});
-  }
-  if (!a_signed && !b_signed && fn_.TargetHas("dot7-insts")) {
-    return dot(llvm::Intrinsic::amdgcn_udot4, llvm::Intrinsic::amdgcn_udot8, a,
-               b, sum);
-  }
-  if ((a_signed || b_signed) && fn_.TargetHas("dot1-insts")) {
-    const auto signed_dot = [&](Value* x, Value* y, Value* z) {
-      return dot(llvm::Intrinsic::amdgcn_sdot4, llvm::Intrinsic::amdgcn_sdot8,
-                 x, y, z);
-    };
-    if (a_signed && b_signed) return signed_dot(a, b, sum);
-    // u = (u - 128) + 128, of which the first part is signed.
-    Value* u = a_signed ? b : a;
-    Value* s = a_signed ? a : b;
-    Value* rest = signed_dot(I32(bytes ? 0x01010101 : 0x11111111), s, I32(0));
-    return signed_dot(b_.CreateXor(u, I32(bytes ? 0x80808080 : 0x88888888)), s,
-                      b_.CreateAdd(sum, b_.CreateShl(rest, bytes ? 7 : 3)));
-  }
-  const auto element = [&](Value* word, unsigned i, bool is_signed) {
-    Value* up = b_.CreateShl(word, 32 - container_ * (i + 1));
-    return is_signed ? b_.CreateAShr(up, 32 - container_)
-                     : b_.CreateLShr(up, 32 - container_);
-  };
-  for (unsigned i = 0; i < in_register_; ++i) {
-    sum = b_.CreateAdd(
-        sum, b_.CreateMul(element(a, i, a_signed), element(b, i, b_signed)));
   }
   return sum;
 }

@@ -87,7 +87,6 @@ class MatrixProduct : public WarpMatrix {
   std::vector<Sums> ProductsInSteps(unsigned blocks);
   Value* ScaleFactor(int operand, Value* lane, unsigned block, Value* byte);
   Value* Dot(Value* a, Value* b, Value* sum);
-  Value* IntegerDot(Value* a, Value* b, Value* sum);
   Values Elements(Value* word);
   Value* Fma(Value* a, Value* b, Value* c) {
     return fn_.Intrinsic(llvm::Intrinsic::fma, {c->getType()}, {a, b, c});
