@@ -29,6 +29,7 @@
 #include "ptxc/passes/growth/ended_waves.h"
 #include "ptxc/passes/growth/long_blocks.h"
 #include "ptxc/passes/growth/scheduling_regions.h"
+#include "ptxc/passes/growth/slot_gaps.h"
 #include "ptxc/passes/hidden.h"
 #include "ptxc/passes/repairs/carries.h"
 #include "ptxc/passes/repairs/known_ones.h"
@@ -147,6 +148,7 @@ void RegisterBackend() {
     KeepRegistersOfEndedWaves();
     SelectLongBlocksInPieces();
     BoundSchedulingRegions();
+    WidenSlotGaps();
   });
 }
 
