@@ -236,7 +236,8 @@ CUresult cuMemAllocHost_v2(void** out, std::size_t bytes) {
 }
 CUresult cuMemFreeHost(void* pointer) {
   CERB_POINTER(context, Address(pointer));
-  if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  // As ggml does before it allocates: cudaFreeHost hands it on.
+  if (pointer == nullptr) return CUDA_SUCCESS;
   return NoteResult(context, hip.hipHostFree(pointer));
 }
 CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* out, void* pointer,

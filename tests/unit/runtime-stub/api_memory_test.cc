@@ -295,6 +295,7 @@ TEST_P(MemoryApiTest, HostMemory) {
   EXPECT_NE(flags, 99u);
   EXPECT_EQ(CU(cuMemFreeHost)(host), CUDA_SUCCESS);
   EXPECT_NE(CU(cuMemHostGetFlags)(&flags, host), CUDA_SUCCESS);
+  EXPECT_EQ(CU(cuMemFreeHost)(nullptr), CUDA_SUCCESS);
   alignas(4096) static char own[4096];
   ASSERT_EQ(CU(cuMemHostRegister_v2)(own, sizeof own, 0), CUDA_SUCCESS);
   EXPECT_EQ(CU(cuMemHostUnregister)(own), CUDA_SUCCESS);
