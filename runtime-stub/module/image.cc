@@ -526,7 +526,9 @@ CUresult FindCode(const Image& image, const Device& device, Code* code,
   // older one may be. Last, what can be had of the first text.
   std::string messages;
   const auto compile = [&](const std::string& ptx, bool keep_going) {
-    JitResult compiled = CompilePtx(ptx, device.target, image.name, keep_going);
+    JitResult compiled =
+        CompilePtx(ptx, device.target, image.name, keep_going,
+                   image.ptx.empty() ? PtxFrom::kFile : PtxFrom::kProgram);
     messages += compiled.log;
     if (compiled.status != CUDA_SUCCESS) return compiled.status;
     const bool taken =

@@ -188,7 +188,7 @@ std::string WhyNoCode(const CompilerEnd& end, const std::string& compiler) {
 }  // namespace
 
 JitResult CompilePtx(std::string_view ptx, const TargetId& target,
-                     const std::string& name, bool keep_going) {
+                     const std::string& name, bool keep_going, PtxFrom from) {
   JitResult result;
   const cache::JitCache cache = cache::JitCache::FromEnvironment();
   const bool overflow = SharedOverflow();
@@ -207,10 +207,13 @@ JitResult CompilePtx(std::string_view ptx, const TargetId& target,
     return result;
   }
   // The second attempt at a text has been announced by the first.
-  if (!keep_going) {
+  const char* kept = cache.enabled() ? "; kept for the next start" : "";
+  if (!keep_going && from == PtxFrom::kFile) {
     LogNotice("compiling %s for %s (no prebuilt code)%s", name.c_str(),
-              target.ToString().c_str(),
-              cache.enabled() ? "; kept for the next start" : "");
+              target.ToString().c_str(), kept);
+  } else if (!keep_going) {
+    Log(LogLevel::kInfo, "compiling %s for %s%s", name.c_str(),
+        target.ToString().c_str(), kept);
   }
   const Fd input = MemoryFile("ptx");
   const Fd output = MemoryFile("hsaco");

@@ -3,7 +3,8 @@
 // The process is cerberus-jit (compiler_server.h): named by CERBERUS_JIT, else
 // in the bin folder beside this library's, else on PATH. LLVM never enters the
 // program's own process. One line on stderr says that something is being
-// compiled.
+// compiled: at once for what a conversion would have compiled, after two
+// seconds for what the program has written itself, which it expects.
 #ifndef CERBERUS_RUNTIME_STUB_MODULE_JIT_FALLBACK_H_
 #define CERBERUS_RUNTIME_STUB_MODULE_JIT_FALLBACK_H_
 
@@ -15,6 +16,8 @@
 #include "support/targets/target_id.h"
 
 namespace cerberus::stub {
+
+enum class PtxFrom { kFile, kProgram };
 
 struct JitResult {
   CUresult status = CUDA_SUCCESS;
@@ -30,7 +33,8 @@ struct JitResult {
 // kernels that cannot be compiled are left out. `name` is the image's, for
 // messages.
 JitResult CompilePtx(std::string_view ptx, const TargetId& target,
-                     const std::string& name, bool keep_going);
+                     const std::string& name, bool keep_going,
+                     PtxFrom from = PtxFrom::kFile);
 
 }  // namespace cerberus::stub
 

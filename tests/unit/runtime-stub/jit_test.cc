@@ -204,12 +204,26 @@ class JitFallback : public ::testing::Test {
     }
     return processes;
   }
-  JitResult Compile(const std::string& ptx, bool keep_going = false) {
-    return CompilePtx(ptx, Gfx1100(), "module", keep_going);
+  JitResult Compile(const std::string& ptx, bool keep_going = false,
+                    PtxFrom from = PtxFrom::kFile) {
+    return CompilePtx(ptx, Gfx1100(), "module", keep_going, from);
   }
 
   TempFolder folder_;
 };
+
+TEST_F(JitFallback, SaysAtOnceWhatIsInAFile) {
+  const auto said = [&](const std::string& ptx, PtxFrom from) {
+    StderrCapture capture;
+    EXPECT_EQ(Compile(ptx, false, from).status, CUDA_SUCCESS);
+    return capture.Text();
+  };
+  EXPECT_THAT(said(".entry a()", PtxFrom::kFile), HasSubstr("compiling"));
+  EXPECT_EQ(said(".entry b()", PtxFrom::kProgram), "");
+  setenv("CERBERUS_LOG", "info", 1);
+  ResetLogForTesting();
+  EXPECT_THAT(said(".entry c()", PtxFrom::kProgram), HasSubstr("compiling"));
+}
 
 TEST_F(JitFallback, SecondTimeCompilesNothing) {
   setenv("CERBERUS_LOG", "info", 1);

@@ -563,11 +563,11 @@ constexpr char kPtx[] =
     "//\n// made by hand\n//\n\n.version 9.0\n.target sm_75\n"
     ".address_size 64\n.visible .entry twice(.param .u64 p) { ret; }\n";
 
-TEST_F(ModuleTest, PtxTextIsCompiled) {
+TEST_F(ModuleTest, PtxTextIsCompiledWithoutAWord) {
   CUmodule module = nullptr;
   StderrCapture capture;
   ASSERT_EQ(CU(cuModuleLoadData)(&module, kPtx), CUDA_SUCCESS);
-  EXPECT_THAT(capture.Text(), HasSubstr("compiling PTX text for gfx1100"));
+  EXPECT_EQ(capture.Text(), "");
   CUfunction function = nullptr;
   EXPECT_EQ(CU(cuModuleGetFunction)(&function, module, "twice"), CUDA_SUCCESS);
   EXPECT_EQ(CU(cuModuleUnload)(module), CUDA_SUCCESS);
