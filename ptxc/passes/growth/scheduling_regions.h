@@ -6,6 +6,9 @@
 // the intrinsic of that name would do harm: whatever reads memory in front of
 // it stays there in the selected block, what is done with it need not, and all
 // those values are alive at once.
+//
+// The scheduler behind the allocation of registers looks at every pair for two
+// that can be issued together: its pieces are shorter still.
 #ifndef CERBERUS_PTXC_PASSES_GROWTH_SCHEDULING_REGIONS_H_
 #define CERBERUS_PTXC_PASSES_GROWTH_SCHEDULING_REGIONS_H_
 
