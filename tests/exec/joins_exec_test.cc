@@ -246,6 +246,67 @@ TEST(JoinsExec, LanesMeetOnSides) {
   }
 }
 
+// A matrix product takes a whole warp, of which halves come from joins of their
+// own in rounds of their own.
+TEST(JoinsExec, HalvesMeetInFrontOfMatrixProducts) {
+  const auto shuffles = [](const std::string& some, const std::string& others,
+                           int lane) {
+    std::string text;
+    for (const std::string& guard : {some, others}) {
+      text += "  @" + guard + " shfl.sync.bfly.b32 %x, %x, " +
+              std::to_string(lane) + ", 31, %half;\n";
+    }
+    return text;
+  };
+  const std::string text = R"(
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 in, .param .u64 out)
+{
+  .reg .pred %all, %none, %odd, %even, %high_odd, %high_even;
+  .reg .b32 %lane, %half, %bits, %x, %ones;
+  .reg .f32 %d<4>, %zero;
+  .reg .b64 %out, %at;
+  mov.u32 %lane, %laneid;
+  and.b32 %bits, %lane, 16;
+  shl.b32 %half, 65535, %bits;
+  and.b32 %bits, %lane, 1;
+  setp.ne.u32 %odd, %bits, 0;
+  not.pred %even, %odd;
+  and.b32 %bits, %lane, 17;
+  setp.eq.u32 %high_odd, %bits, 17;
+  setp.eq.u32 %high_even, %bits, 16;
+  setp.ge.u32 %all, %lane, 0;
+  mov.u32 %x, %lane;
+  mov.b32 %ones, 0x3c003c00;
+  mov.f32 %zero, 0f00000000;
+)" + shuffles("%odd", "%even", 1) +
+                           shuffles("%high_odd", "%high_even", 1) + R"(
+  shfl.sync.bfly.b32 %x, %x, 2, 31, %half;
+  mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%d0, %d1, %d2, %d3},
+    {%ones, %ones}, {%ones}, {%zero, %zero, %zero, %zero};
+)" + shuffles("%odd", "%even", 4) +
+                           R"(
+  ld.param.u64 %out, [out];
+  mul.wide.u32 %at, %lane, 384;
+  add.u64 %out, %out, %at;
+  st.global.f32 [%out], %d0;
+  st.global.u32 [%out+4], %x;
+  ret;
+}
+)";
+  auto module = PtxModule::Compile(text);
+  ASSERT_TRUE(module) << module.error().ToString();
+  const auto words = RunOnDevice(**module, Inputs(32));
+  ASSERT_TRUE(words) << words.error().ToString() << text;
+  for (std::uint32_t lane = 0; lane < 32; ++lane) {
+    const std::uint32_t* of_lane = words->data() + lane * kOutputWords;
+    EXPECT_EQ(of_lane[0], 0x41000000u) << lane;  // 8: a row times a column
+    EXPECT_EQ(of_lane[1], lane ^ (lane < 16 ? 7 : 6)) << lane;
+  }
+}
+
 // ---------------------------------------------------------------------------
 // Every shape with instructions of every opcode
 // ---------------------------------------------------------------------------

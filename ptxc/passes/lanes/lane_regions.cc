@@ -539,17 +539,19 @@ void LaneRegions::AddRests(Region* region) const {
   }
 }
 
-// For each block of the region, behind which join lanes come there together, or
-// the region's first block; null if not all do behind one, or one by one from
-// loops that yield.
+// For each block of the region, behind which join all lanes come there
+// together, or the region's first block; null if not all do behind one, or one
+// by one from loops that yield, or in the groups of a mask.
 llvm::DenseMap<const BasicBlock*, const BasicBlock*> LaneRegions::LastMeetings(
     const Region& region, const BlockSet& yields) const {
   llvm::DenseMap<const BasicBlock*, const BasicBlock*> last;
   last[region.first] = region.first;
-  BlockSet behind_joins;
+  BlockSet behind_all, behind_some;
   for (const auto& sites : region.exchanges) {
+    const llvm::ConstantInt* mask = KnownMaskOf(sites);
     for (const CallInst* site : sites) {
-      behind_joins.insert(BehindJoin(sites, *site));
+      (mask && mask->isMinusOne() ? behind_all : behind_some)
+          .insert(BehindJoin(sites, *site));
     }
   }
   const std::vector<BasicBlock*> order = InOrder(region);
@@ -558,9 +560,9 @@ llvm::DenseMap<const BasicBlock*, const BasicBlock*> LaneRegions::LastMeetings(
     for (const BasicBlock* block : order) {
       std::optional<const BasicBlock*> meeting;
       if (region.joins.contains(block) || region.rests.contains(block) ||
-          behind_joins.contains(block)) {
+          behind_all.contains(block)) {
         meeting = block;
-      } else if (yields.contains(block)) {
+      } else if (yields.contains(block) || behind_some.contains(block)) {
         meeting = nullptr;
       } else {
         for (const BasicBlock* before : llvm::predecessors(block)) {
