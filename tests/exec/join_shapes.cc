@@ -182,6 +182,108 @@ const Shape kShapes[] = {
        const Expr rounds = Select(Lane() < 16, 2, 4);
        p.main = {Loop(kI, rounds, {If(kOdd, {s(group)}, {s(group)})}), s()};
      }},
+    // ---- rows, which are one place to wait in where all lanes are at one
+    {"row_in_unlike_rounds",
+     [](Maker& s, Program& p) {
+       p.main = {
+           Loop(kI, 4, {If((Lane() + Var(kI)) & 1, s.Row(3, kQuad)), Work(1)})};
+     }},
+    {"row_of_others_in_unlike_rounds",
+     [](Maker& s, Program& p) {
+       p.main = {Loop(kI, 4,
+                      {If((Lane() ^ Var(kI)) & 1,
+                          {s(), s.Other(), Work(2), s(), s.Other()})})};
+     }},
+    {"row_with_work_between",
+     [](Maker& s, Program& p) {
+       p.main = {Loop(
+           kI, 2,
+           {If((Lane() ^ Var(kI)) & 1,
+               {s(), If(Lane() % 3 == 0, {Work(1)}, {Work(2)}), s(),
+                Loop(kJ, Lane() % 5 + 1, {Work(3)}), s()})})};
+     }},
+    {"row_with_a_loop",
+     [](Maker& s, Program& p) {
+       // The odd one's last round is one of the even one behind the loop.
+       p.main = {Loop(
+           kI, 2,
+           {If((Lane() >> 1 ^ Var(kI)) & 1,
+               {s(kPair),
+                Loop(kJ, Select(kOdd, 3, 2), {s.Other(kPair), Work(3)}),
+                If(kOdd == 0, {Work(1), s.Other(kPair)})})})};
+     }},
+    {"row_that_some_enter_behind",
+     [](Maker& s, Program& p) {
+       // Rounds 1 and 2 of odd lanes are rounds 0 and 1 of even ones.
+       p.main = {Set(kMask, kQuad), Loop(kI, 3,
+                      {If(Var(kI) - kOdd < 2,
+                          {If(Var(kI) == kOdd + 1, {s(Var(kMask))}),
+                           s.Other(Var(kMask)), Work(1)})})};
+     }},
+    {"row_with_others_aside",
+     [](Maker& s, Program& p) {
+       // Odd lanes meet those of another four, in another round.
+       const Expr across = Expr(0x22) << (Lane() & 24);
+       p.main = {Loop(kI, 2,
+                      {If((Lane() >> 2 ^ Var(kI)) & 1,
+                          {s(kPair),
+                           If((Lane() & 3) == 1, {s.Other(across)}, {Work(1)}),
+                           s(kPair)})})};
+     }},
+    {"row_that_some_leave",
+     [](Maker& s, Program& p) {
+       p.functions = {{s(), If(Var(kArgument), {Plain(Stmt::Kind::kReturn)}),
+                       s(), s()}};
+       p.main = {If(kOdd, {Call(0, 1), Work(1), s(), s()}, {Call(0, 0)})};
+     }},
+    {"row_across_masks",
+     [](Maker& s, Program& p) {
+       // 0, 1 and 2, 3 and 4, …, in rounds of their fours.
+       const Expr across =
+           Select(Lane() % 31 == 0, Expr(1) << Lane(),
+                  Expr(3) << (((Lane() + 1) & 30) - 1));
+       p.main = {Loop(kI, 2,
+                      {If((Lane() >> 2 ^ Var(kI)) & 1,
+                          {s(kPair), s.Other(across), Work(1), s(kPair)})})};
+     }},
+    {"rows_in_turn",
+     [](Maker& s, Program& p) {
+       p.main = {Loop(kI, 4,
+                      {If((Lane() ^ Var(kI)) & 1,
+                          {s(), s(), If(Lane() == 9, {Work(1)}), s()})}),
+                 Work(2), s(), s()};
+     }},
+    {"rows_by_the_round",
+     [](Maker& s, Program& p) {
+       // The rounds of odd and even lanes lead to the first of them not alike.
+       p.main = {Loop(kI, 8,
+                      {If((Lane() ^ Var(kI)) & 1,
+                          {If(Var(kI) % 3 == 0, s.Row(2), {s(), Work(1), s()}),
+                           Work(2)})})};
+     }},
+    {"rows_by_the_warp",
+     [](Maker& s, Program& p) {
+       p.main = {Loop(kI, 4,
+                      {If((Lane() ^ Var(kI)) & 1,
+                          {If(Thread() >> 5 & 1, s.Row(2), s.Row(3)),
+                           Work(2)})})};
+     }},
+    {"rows_of_masks_of_their_own",
+     [](Maker& s, Program& p) {
+       // Even lanes meet odd ones that are at the other row.
+       const Expr own = Expr(1) << Lane();
+       const Expr first = Select(kOdd, own, kPair);
+       const Expr second = Select(kOdd, kPair, own);
+       p.main = {Set(kMask, first), s(Var(kMask)), s(Var(kMask)),
+                 Set(kMask, second), s(Var(kMask)), Work(1), s(Var(kMask))};
+     }},
+    {"row_of_masks_in_turn",
+     [](Maker& s, Program& p) {
+       const Expr own = Expr(1) << Lane();
+       p.main = {Loop(kI, 4,
+                      {Set(kMask, Select((Lane() ^ Var(kI)) & 1, own, kPair)),
+                       s(Var(kMask)), s(Var(kMask)), Work(1)})};
+     }},
     // ---- lanes that exit
     {"exited_before",
      [](Maker& s, Program& p) {

@@ -108,8 +108,9 @@ done:
   ret void
 }
 
-; On both sides of a branch, twice on one.
+; On both sides of a branch, twice on one: nobody is elsewhere the second time.
 ; CHECK-LABEL: define amdgpu_kernel void @two_and_one(
+; CHECK: call void @__cerberus_join_bar.warp.sync(i32 -1)
 ; CHECK-NOT: call {{.*}}@__cerberus_join_
 ; CHECK: br i1 {{.*}}, label %again{{.*}}, label %done{{$}}
 ; CHECK: meet:

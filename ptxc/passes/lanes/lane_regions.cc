@@ -8,6 +8,7 @@
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/LoopUtils.h"
+#include "ptxc/passes/lanes/join_rows.h"
 #include "ptxc/passes/lanes/joins.h"
 #include "ptxc/passes/lanes/lane_progress.h"
 #include "ptxc/passes/lanes/waiting.h"
@@ -254,14 +255,21 @@ bool LaneRegions::Merge(std::vector<Region>* regions) const {
     merged.push_back(std::move(*now));
   }
   *regions = {};
+  const BlockSet partings(partings_.branches.begin(), partings_.branches.end());
+  BlockSet yields;
+  for (const Loop* loop : waiting_) yields.insert(loop->getHeader());
+  llvm::CycleInfo cycles;
+  cycles.compute(function_);
+  const JoinRows::Flow flow = {dominators_, post_dominators_, cycles, partings,
+                               yields};
   for (Region& region : merged) {
     region.waits = WaitsIn(region) != 0;
-    AddExchanges(&region);
+    AddExchanges(flow, &region);
     bool fits = AddJoins(&region);
     if (fits && !region.parts && region.meets_apart) {
       // Lanes that have yielded do not all come to joins by mask together.
       region.parts = true;
-      AddExchanges(&region);
+      AddExchanges(flow, &region);
       fits = AddJoins(&region);
     }
     if (fits) AddRests(&region);
@@ -274,15 +282,34 @@ bool LaneRegions::Merge(std::vector<Region>* regions) const {
 // All where lanes part at joins. Elsewhere lanes that have yielded come
 // together in front of all of them (AddJoins), which takes one place where
 // there are several, as behind `activemask`.
-void LaneRegions::AddExchanges(Region* region) const {
-  std::vector<CallInst*> joins;
+void LaneRegions::AddExchanges(const JoinRows::Flow& flow,
+                               Region* region) const {
+  std::vector<CallInst*> joins, of_wave;
   for (BasicBlock* block : InOrder(*region)) {
     for (Instruction& instruction : *block) {
       CallInst* join = AsJoin(instruction);
-      if (join && (region->parts || IsOfTheWave(*join))) joins.push_back(join);
+      if (!join) continue;
+      if (IsOfTheWave(*join)) {
+        of_wave.push_back(join);
+      } else if (region->parts) {
+        joins.push_back(join);
+      }
     }
   }
-  region->exchanges = KindsOf(joins);
+  const JoinRows rows(*region, joins, flow, together_);
+  region->exchanges.clear();
+  region->followers.clear();
+  for (CallInst* join : joins) {
+    if (rows.Follows(*join)) region->followers.insert(join);
+  }
+  llvm::erase_if(joins, [&](CallInst* join) { return rows.Follows(*join); });
+  for (CallInst* join : joins) {
+    if (rows.IsOnePlace(*join)) region->exchanges.push_back({join});
+  }
+  llvm::erase_if(joins, [&](CallInst* join) { return rows.IsOnePlace(*join); });
+  for (const auto& some : {KindsOf(joins), KindsOf(of_wave)}) {
+    llvm::append_range(region->exchanges, some);
+  }
 }
 
 // Whether the block writes what others may wait for: ordered, or behind a fence
@@ -438,8 +465,11 @@ LaneRegions::BlockSet LaneRegions::Yields(const Region& region) const {
 // than the lanes that can meet, or too much of it.
 bool LaneRegions::AddJoins(Region* region) const {
   const BlockSet yields = Yields(*region);
-  llvm::SmallPtrSet<const Instruction*, 8> by_mask;
+  std::size_t exchanging = 0;
+  llvm::SmallPtrSet<const Instruction*, 8> by_mask(region->followers.begin(),
+                                                   region->followers.end());
   for (const auto& sites : region->exchanges) {
+    exchanging += sites.size();
     by_mask.insert(sites.begin(), sites.end());
   }
   region->joins.clear();
@@ -477,7 +507,7 @@ bool LaneRegions::AddJoins(Region* region) const {
   for (bool changed = true; changed;) {
     if (static_cast<std::ptrdiff_t>(yields.size() + region->joins.size() +
                                     region->rests.size()) > kMostInRounds ||
-        by_mask.size() > kMostJoins) {
+        exchanging > kMostJoins) {
       return false;
     }
     changed = false;

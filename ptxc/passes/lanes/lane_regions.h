@@ -31,6 +31,7 @@
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Instructions.h"
+#include "ptxc/passes/lanes/join_rows.h"
 #include "ptxc/passes/lanes/joins.h"
 #include "ptxc/passes/lanes/partings.h"
 
@@ -75,6 +76,8 @@ struct Region {
   // Joins by mask (passes/lanes/joins.h) of which lanes may wait for each
   // other.
   std::vector<Joins> exchanges;
+  // Other joins by mask, to which those of it come together from another one.
+  llvm::SmallPtrSet<const llvm::CallInst*, 8> followers;
 };
 
 // A region cut into segments, in program order. Lanes come into one only
@@ -153,7 +156,7 @@ class LaneRegions {
   std::optional<Region> Collect(llvm::BasicBlock* first, llvm::BasicBlock* meet,
                                 Blocks held) const;
   std::optional<Region> Smallest(llvm::BasicBlock* first, Blocks held) const;
-  void AddExchanges(Region* region) const;
+  void AddExchanges(const JoinRows::Flow& flow, Region* region) const;
   bool Releases(const llvm::BasicBlock* block) const;
   static bool WritesPlainly(const llvm::BasicBlock& block);
   BlockSet Around(llvm::BasicBlock* block, bool behind) const;

@@ -4,7 +4,9 @@
 #include <optional>
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/PostOrderIterator.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/PostDominators.h"
@@ -147,7 +149,15 @@ class Partings {
         }
       }
     }
-    for (CallInst* join : of_other_masks_) found.push_back(From(*join));
+    // Those that begin at one branch would overlap, and become one region.
+    llvm::MapVector<BasicBlock*, llvm::SetVector<BasicBlock*>> from;
+    for (CallInst* join : of_other_masks_) {
+      const Parting parting = From(*join);
+      from[parting.branch].insert(parting.held.begin(), parting.held.end());
+    }
+    for (auto& [branch, held] : from) {
+      found.push_back({branch, nullptr, {held.begin(), held.end()}});
+    }
     return result;
   }
 
