@@ -1,30 +1,32 @@
 #!/usr/bin/env python3
 """What ptxc makes of kernels against what clang makes of the same source.
 
-usage: code_quality.py [--build DIR] [--targets gfx1100,gfx942]
+usage: code_quality.py [--build DIR] [--targets gfx1100,gfx942] [SOURCE ...]
 
-code_quality.cu (small kernels) and code_quality_large.cu (such as fill the
-registers, or run long) are built by nvcc and converted, and built by clang
--x hip -O3; both programs run on the emulator and must print the same. The table has, for
-each kernel, the executed instructions of all waves without waits, the vector
-registers, spills, bytes and accesses of scratch of both; ratios below 1 are in ptxc's
-favour. Warps are 32 lanes wide in CUDA, so on targets with waves of 64 ptxc
+code_quality.cu (small kernels) and code_quality_*.cu (such as fill the
+registers, run long, or are of a kind of their own) are built by nvcc and
+converted, and built by clang -x hip -O3; both programs run on the emulator and
+must print the same. The table has, for each kernel, the executed instructions
+of all waves without waits, the vector registers, spills, bytes and accesses of
+scratch of both; ratios below 1 are in ptxc's favour. Warps are 32 lanes wide in CUDA, so on targets with waves of 64 ptxc
 has to prove that two of them may share one.
 """
 import argparse
+import glob
 import json
 import math
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 
 from summary import Row
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
-SOURCES = [os.path.join(ROOT, "tests/bench", name)
-           for name in ("code_quality.cu", "code_quality_large.cu")]
+SMALL = os.path.join(ROOT, "tests/bench/code_quality.cu")
+LARGE = sorted(glob.glob(os.path.join(ROOT, "tests/bench/code_quality_*.cu")))
 
 
 def name_of(symbol):
@@ -41,12 +43,13 @@ def run(program, target, work):
     stats = os.path.join(work, "stats.json")
     env = dict(os.environ, CERBERUS_EMU_STATS=stats,
                CERBERUS_EMU_TARGETS=target)
-    printed = subprocess.run([program], env=env, check=True, text=True,
-                             stdout=subprocess.PIPE,
-                             stderr=subprocess.DEVNULL).stdout
+    done = subprocess.run([program], env=env, text=True, capture_output=True)
+    if done.returncode != 0:
+        sys.exit("%s on %s: %s%s" % (program, target, done.stdout,
+                                     done.stderr))
     with open(stats) as file:
         counters = {name_of(k["name"]): k for k in json.load(file)["kernels"]}
-    return dict(line.split(" ", 1) for line in printed.splitlines()), counters
+    return dict(line.split(" ", 1) for line in done.stdout.splitlines()), counters
 
 
 def instructions(kernel):
@@ -64,7 +67,8 @@ def mean(ratios):
     return math.exp(sum(map(math.log, ratios)) / len(ratios))
 
 
-def compare(build, hip, cuda, target, kind, work):
+def compare(build, hip, cuda, target, work):
+    """(ratio, name, our counters, clang's, a note) of each kernel."""
     converted = os.path.join(work, "converted." + target)
     subprocess.run([os.path.join(build, "bin", "cerberus-convert"), cuda,
                     "-o", converted, "--arch", target, "-q"], check=True)
@@ -78,6 +82,10 @@ def compare(build, hip, cuda, target, kind, work):
             note = "  other result: %s, %s" % (our_output[name],
                                                their_output[name])
         rows.append((instructions(a) / instructions(b), name, a, b, note))
+    return rows
+
+
+def print_table(target, rows):
     print("\nCode for %s, ptxc : clang -x hip -O3" % target)
     print("  %-22s%9s%9s%7s%11s%11s%9s%11s%14s" %
           ("kernel", "instr.", "clang", "ratio", "VGPRs", "SGPRs", "spills",
@@ -93,7 +101,10 @@ def compare(build, hip, cuda, target, kind, work):
     print("  %-22s%25.3f%11.3f" % (
         "geometric means", mean([r[0] for r in rows]),
         mean([a["vgprs"] / b["vgprs"] for _, _, a, b, _ in rows])))
-    worst = max(rows)
+
+
+def summed_up(target, kind, rows):
+    worst = max(rows, key=lambda r: r[0])
     accesses = [sum(kernel["instructions"].get("scratch", 0)
                     for kernel in column)
                 for column in list(zip(*rows))[2:4]]
@@ -107,14 +118,26 @@ def compare(build, hip, cuda, target, kind, work):
 
 
 def report(build, targets):
+    return (report_kind(build, targets, "small", [SMALL]) +
+            report_kind(build, targets, "large", LARGE))
+
+
+def report_kind(build, targets, kind, sources):
+    print("\nKernels: " + kind)
+    rows = {target: [] for target in targets}
+    for source in sources:
+        for target, its in compare_source(build, targets, source).items():
+            rows[target] += its
+    table = []
+    for target in targets:
+        print_table(target, rows[target])
+        table += summed_up(target, kind, rows[target])
+    return table
+
+
+def compare_source(build, targets, source):
     nvcc = shutil.which("nvcc") or os.path.join(ROOT, "build/cuda/bin/nvcc")
     face = os.path.join(build, "lib/cerberus/emulator")
-    return [row for source in SOURCES
-            for row in report_source(build, targets, source, nvcc, face)]
-
-
-def report_source(build, targets, source, nvcc, face):
-    print("\n" + os.path.basename(source))
     with tempfile.TemporaryDirectory() as work:
         cuda, hip = os.path.join(work, "cuda"), os.path.join(work, "hip")
         subprocess.run([nvcc, "-std=c++17", "-gencode",
@@ -127,9 +150,8 @@ def report_source(build, targets, source, nvcc, face):
                         os.path.join(face, "libamdhip64.so"),
                         "-Wl,-rpath," + face, "-o", hip] +
                        ["--offload-arch=" + t for t in targets], check=True)
-        kind = "large" if "large" in os.path.basename(source) else "small"
-        return [row for target in targets
-                for row in compare(build, hip, cuda, target, kind, work)]
+        return {target: compare(build, hip, cuda, target, work)
+                for target in targets}
 
 
 def main():
@@ -137,8 +159,13 @@ def main():
     parser.add_argument("--build", default=os.path.join(ROOT, "build",
                                                         "release"))
     parser.add_argument("--targets", default="gfx1100,gfx942")
+    parser.add_argument("source", nargs="*")
     args = parser.parse_args()
-    report(os.path.abspath(args.build), args.targets.split(","))
+    build, targets = os.path.abspath(args.build), args.targets.split(",")
+    if args.source:
+        report_kind(build, targets, "named", args.source)
+    else:
+        report(build, targets)
 
 
 if __name__ == "__main__":

@@ -7,12 +7,14 @@
 #ifndef __HIP__
 
 #include <cuda_fp16.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <vector>
+typedef __half Half;
 typedef __half2 Half2;
 __device__ inline Half2 FmaHalf2(Half2 a, Half2 b, Half2 c) {
   return __hfma2(a, b, c);
@@ -20,12 +22,15 @@ __device__ inline Half2 FmaHalf2(Half2 a, Half2 b, Half2 c) {
 
 #else
 
+#include <math.h>
+
 #include "mini_hip.h"
 
 #define __forceinline__ inline __attribute__((always_inline))
 #define __restrict__ __restrict
 #define __ldg(p) (*(p))
 
+typedef _Float16 Half;
 typedef _Float16 Half2 __attribute__((ext_vector_type(2)));
 typedef float float2 __attribute__((ext_vector_type(2)));
 typedef float float4 __attribute__((ext_vector_type(4)));
@@ -97,17 +102,21 @@ template <typename T>
 __device__ inline T atomicAdd(T* at, T value) {
   return AtomicAdd(at, value);
 }
+__device__ inline int atomicMin(int* at, int value) {
+  return __hip_atomic_fetch_min(at, value, __ATOMIC_RELAXED,
+                                __HIP_MEMORY_SCOPE_AGENT);
+}
 __device__ inline int atomicMax(int* at, int value) {
   return __hip_atomic_fetch_max(at, value, __ATOMIC_RELAXED,
                                 __HIP_MEMORY_SCOPE_AGENT);
 }
 
 template <typename T>
-__device__ inline T min(T a, T b) {
+__device__ __host__ inline T min(T a, T b) {
   return a < b ? a : b;
 }
 template <typename T>
-__device__ inline T max(T a, T b) {
+__device__ __host__ inline T max(T a, T b) {
   return a > b ? a : b;
 }
 __device__ inline float fminf(float a, float b) {
@@ -131,6 +140,8 @@ __device__ inline unsigned __brev(unsigned v) {
 __device__ inline unsigned __umulhi(unsigned a, unsigned b) {
   return (unsigned)(((uint64_t)a * b) >> 32);
 }
+__device__ inline float sqrtf(float v) { return __builtin_sqrtf(v); }
+__device__ inline double sqrt(double v) { return __builtin_sqrt(v); }
 // The approximate instructions, as __expf, __logf and rsqrtf of HIP.
 __device__ inline float __expf(float v) {
   return __builtin_amdgcn_exp2f(v * 1.44269504f);
@@ -143,6 +154,13 @@ __device__ inline float __fdividef(float a, float b) {
   return a * __builtin_amdgcn_rcpf(b);
 }
 
+__device__ inline float __sinf(float v) {
+  return __builtin_amdgcn_sinf(__builtin_amdgcn_fractf(v * 0.159154943f));
+}
+__device__ inline float __cosf(float v) {
+  return __builtin_amdgcn_cosf(__builtin_amdgcn_fractf(v * 0.159154943f));
+}
+
 #define cudaMalloc hipMalloc
 #define cudaFree hipFree
 #define cudaMemcpy hipMemcpy
@@ -152,5 +170,64 @@ __device__ inline float __fdividef(float a, float b) {
 #define cudaGetLastError hipGetLastError
 
 #endif  // __HIP__
+
+// What a kernel and the host's check of it have in common.
+#define BOTH __host__ __device__ __forceinline__
+
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+#define ON_DEVICE 1
+#else
+#define ON_DEVICE 0
+#endif
+
+BOTH float FastExp(float v) {
+#if ON_DEVICE
+  return __expf(v);
+#else
+  return expf(v);
+#endif
+}
+BOTH float FastLog(float v) {
+#if ON_DEVICE
+  return __logf(v);
+#else
+  return logf(v);
+#endif
+}
+BOTH float FastSine(float v) {
+#if ON_DEVICE
+  return __sinf(v);
+#else
+  return sinf(v);
+#endif
+}
+BOTH float FastCosine(float v) {
+#if ON_DEVICE
+  return __cosf(v);
+#else
+  return cosf(v);
+#endif
+}
+BOTH float InverseRoot(float v) {
+#if ON_DEVICE
+  return rsqrtf(v);
+#else
+  return 1 / sqrtf(v);
+#endif
+}
+BOTH float FastDivide(float a, float b) {
+#if ON_DEVICE
+  return __fdividef(a, b);
+#else
+  return a / b;
+#endif
+}
+BOTH unsigned MultiplyHigh(unsigned a, unsigned b) {
+#if ON_DEVICE
+  return __umulhi(a, b);
+#else
+  return (unsigned)(((uint64_t)a * b) >> 32);
+#endif
+}
 
 #endif  // CERBERUS_TESTS_BENCH_PORTABLE_H_
