@@ -195,6 +195,11 @@ struct InOut : Argument {
   std::size_t count;
   explicit InOut(T* t, std::size_t n = 1) : to(t), count(n) {}
 };
+// The same, but for cublas.h by value if it is complex.
+template <typename T>
+struct InOutOld : InOut<T> {
+  explicit InOutOld(T* t) : InOut<T>(t) {}
+};
 // Passed as it is.
 template <typename T>
 struct Raw : Argument {
@@ -271,6 +276,14 @@ struct Lower {
   template <typename T>
   auto operator()(InOut<T>& a) {
     return Pointer(a, a.to, a.count, true);
+  }
+  template <typename T>
+  auto operator()(InOutOld<T>& a) {
+    if constexpr (kForm == kOld && kIsComplex<T>) {
+      return *a.to;
+    } else {
+      return Pointer(a, a.to, a.count, true);
+    }
   }
   template <typename T>
   T operator()(Raw<T>& a) {

@@ -347,7 +347,7 @@ TEST(CublasLevel1, Rotg) {
         T a = from_a, b = from_b, s(7);
         R c = 7;
         EXPECT_EQ(
-            Invoke(form, name, InOut(&a), InOut(&b), InOut(&c), InOut(&s)),
+            Invoke(form, name, InOut(&a), InOutOld(&b), InOut(&c), InOut(&s)),
             kSuccess);
         const Complex64 wa(from_a), wb(from_b), ws(s), wc(c);
         ExpectNear({wc * wa + ws * wb, -std::conj(ws) * wa + wc * wb,
@@ -369,7 +369,7 @@ TEST(CublasLevel1, Rotg) {
     }
     T v(1);
     R r(1);
-    ExpectRefusals(name, InOut(&v), InOut(&v), InOut(&r), InOut(&v));
+    ExpectRefusals(name, InOut(&v), InOutOld(&v), InOut(&r), InOut(&v));
   });
 }
 
