@@ -2,8 +2,11 @@
 
 #include <elf.h>
 #include <link.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
+#include <cinttypes>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -14,6 +17,31 @@
 namespace cerberus::stub {
 namespace {
 
+// The file whose bytes are mapped at an address, or "" (proc_pid_maps(5)).
+std::string FileMappedAt(const void* at) {
+  const auto address = reinterpret_cast<std::uintptr_t>(at);
+  std::string file;
+  std::FILE* const maps = std::fopen("/proc/self/maps", "re");
+  if (maps == nullptr) return file;
+  char* line = nullptr;
+  std::size_t capacity = 0;
+  for (ssize_t size = 0; (size = getline(&line, &capacity, maps)) > 0;) {
+    std::uintptr_t begin = 0, end = 0;
+    int path = 0;
+    if (std::sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %*s %*s %*s %*s %n",
+                    &begin, &end, &path) != 2 ||
+        address < begin || address >= end) {
+      continue;
+    }
+    file = std::string(line + path, static_cast<std::size_t>(size - path));
+    while (file.ends_with('\n')) file.pop_back();
+    break;
+  }
+  std::free(line);
+  std::fclose(maps);
+  return file;
+}
+
 std::string FileOf(const dl_phdr_info& object) {
   if (object.dlpi_name != nullptr && object.dlpi_name[0] != '\0') {
     // The file itself, also where it was loaded by a link in another folder:
@@ -23,6 +51,10 @@ std::string FileOf(const dl_phdr_info& object) {
     std::free(real);
     return file;
   }
+  // A program whose interpreter was started with it as argument, as by `ld.so
+  // ./app`: the kernel gives that no base (getauxval(3)), and /proc/self/exe is
+  // the interpreter.
+  if (getauxval(AT_BASE) == 0) return FileMappedAt(object.dlpi_phdr);
   char path[4096];
   const ssize_t size = readlink("/proc/self/exe", path, sizeof path);
   return size > 0 ? std::string(path, static_cast<std::size_t>(size)) : "";
