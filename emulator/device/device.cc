@@ -382,13 +382,18 @@ Status DeviceImpl::CheckLimits(const KernelInfo& kernel,
     }
   }
   const u64 items = Product(config.block);
-  if (items > info_.max_workgroup_size ||
-      (kernel.max_flat_workgroup_size != 0 &&
-       items > kernel.max_flat_workgroup_size)) {
-    return Refuse(
-        kernel, fmt::format("{} work-items in a group, the limit is {}", items,
-                            std::min(info_.max_workgroup_size,
-                                     kernel.max_flat_workgroup_size)));
+  // The kernel's own limit is the compiler's promise, which HIP holds programs
+  // to. The hardware takes what its registers hold, and AMD's HIP 6.4 relies on
+  // that: it copies with groups of 512 of a kernel for 256.
+  const bool is_bound =
+      config.packet_address == 0 && kernel.max_flat_workgroup_size != 0;
+  const u32 most = is_bound ? std::min(info_.max_workgroup_size,
+                                       kernel.max_flat_workgroup_size)
+                            : info_.max_workgroup_size;
+  if (items > most) {
+    return Refuse(kernel, fmt::format("{} work-items in a group, the limit is "
+                                      "{}",
+                                      items, most));
   }
   const u64 lds = u64{kernel.lds_size} + config.dynamic_lds;
   if (lds > info_.lds_bytes) {

@@ -177,20 +177,24 @@ class HsaTest : public testing::Test {
     return hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_LT, 1,
                                      timeout, HSA_WAIT_STATE_BLOCKED);
   }
-  // The arguments of AddOne; code objects of version 5 and later want the
-  // sizes of groups and grid behind them.
   std::uint8_t* AddOneArguments(int* data, int n, std::uint32_t group) {
-    const Kernel k = Find("AddOne");
+    std::uint8_t* const bytes = Arguments(Find("AddOne"), data, 16, n, group);
+    std::memcpy(bytes + 8, &n, 4);
+    return bytes;
+  }
+  // Arguments that begin with a pointer; code objects of version 5 and later
+  // want the sizes of groups and grid from `hidden` on.
+  std::uint8_t* Arguments(const Kernel& k, int* data, std::size_t hidden, int n,
+                          std::uint32_t group) {
     auto* const bytes = Allocate<std::uint8_t>(seen_.kernarg, k.kernarg);
     std::memset(bytes, 0, k.kernarg);
     std::memcpy(bytes, &data, 8);
-    std::memcpy(bytes + 8, &n, 4);
     const std::uint32_t blocks =
         (static_cast<std::uint32_t>(n) + group - 1) / group;
     const std::uint32_t counts[3] = {blocks, 1, 1};
     const std::uint16_t sizes[3] = {static_cast<std::uint16_t>(group), 1, 1};
-    std::memcpy(bytes + 16, counts, 12);
-    std::memcpy(bytes + 28, sizes, 6);
+    std::memcpy(bytes + hidden, counts, 12);
+    std::memcpy(bytes + hidden + 12, sizes, 6);
     return bytes;
   }
 
@@ -269,6 +273,21 @@ TEST_F(HsaTest, ADispatchRunsAndTellsItsTime) {
   EXPECT_LE(time.end, now);
   OK(hsa_queue_destroy(queue));
   EXPECT_EQ(hsa_queue_destroy(queue), HSA_STATUS_ERROR_INVALID_QUEUE);
+}
+
+// The kernel's metadata say 64; the hardware does not know of it.
+TEST_F(HsaTest, AGroupMayBeLargerThanTheKernelSays) {
+  const int n = 1024;
+  int* const data = Allocate<int>(seen_.device, n);
+  hsa_queue_t* const queue = MakeQueue();
+  const hsa_signal_t done = MakeSignal(1);
+  const Kernel kernel = Find("Only64");
+  auto packet =
+      Dispatch(kernel, Arguments(kernel, data, 8, n, 512), n, 512, done);
+  Put(queue, &packet);
+  ASSERT_EQ(WaitFor(done), 0);
+  for (int i = 0; i < n; ++i) ASSERT_EQ(data[i], i);
+  OK(hsa_queue_destroy(queue));
 }
 
 TEST_F(HsaTest, BarriersAndCopiesWaitForSignals) {
