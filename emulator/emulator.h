@@ -175,6 +175,10 @@ struct DeviceOptions {
   // Two waves of a group that touch the same byte of LDS between two
   // barriers, one of them writing.
   bool check_races = false;
+  // Stores of kernels to code and constants are faults. Hardware carries them
+  // out, and AMD's HIP runtime relies on it: it has kernels of its own fill
+  // __constant__ variables.
+  bool protect_constants = true;
   // Seconds without any wave ending or barrier passing before a launch is
   // stopped as hung; 0: never.
   double watchdog_seconds = 0;

@@ -190,6 +190,7 @@ Memory::Range Memory::FindRange(std::uint64_t address) const {
 }
 
 void Memory::Protect(std::uint64_t address, std::uint64_t size) {
+  if (!protects_) return;
   std::lock_guard<std::mutex> lock(mutex_);
   for (Entry& e : entries_) {
     if (address - e.allocation.address < e.allocation.size) {

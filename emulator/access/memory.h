@@ -40,6 +40,8 @@ class Memory {
   std::uint64_t NextCall() { return ++calls_; }
   // From now on device memory knows which of its bytes were written.
   void TrackWrites() { track_writes_ = true; }
+  // Protect() has no effect from now on.
+  void ProtectNothing() { protects_ = false; }
   // The host has written these bytes.
   void MarkWritten(std::uint64_t address, std::uint64_t size);
   std::optional<Allocation> Find(std::uint64_t address) const;
@@ -81,6 +83,7 @@ class Memory {
   std::atomic<std::uint64_t> epoch_{1};
   std::atomic<std::uint64_t> calls_{0};
   bool track_writes_ = false;
+  bool protects_ = true;
 };
 
 // A wave's view: the allocations it used last.

@@ -177,6 +177,7 @@ DeviceImpl::DeviceImpl(const Target& target, std::string id,
   info_.compute_units = target.compute_units;
   info_.board = BoardOf(target.name);
   if (options_.check_uninitialised) memory_.TrackWrites();
+  if (!options_.protect_constants) memory_.ProtectNothing();
   if (options_.threads == 0) {
     options_.threads = std::max(1u, std::thread::hardware_concurrency());
   }

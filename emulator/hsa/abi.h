@@ -184,6 +184,23 @@ enum AgentInfo : std::uint32_t {
   kAgentNearestCpu = 0xa113,
   kAgentMemoryProperties = 0xa114,
   kAgentAqlExtensions = 0xa115,
+  kAgentScratchLimitMax = 0xa116,
+  kAgentScratchLimitCurrent = 0xa117,
+  // Of the images extension; 32 bits for each dimension, which is what AMD's
+  // HIP gives room for.
+  kAgentImage1d = 0x3000,
+  kAgentImage1dArray = 0x3001,
+  kAgentImage1dBuffer = 0x3002,
+  kAgentImage2d = 0x3003,
+  kAgentImage2dArray = 0x3004,
+  kAgentImage2dDepth = 0x3005,
+  kAgentImage2dDepthArray = 0x3006,
+  kAgentImage3d = 0x3007,
+  kAgentImageLayers = 0x3008,
+  kAgentImageReadHandles = 0x3009,
+  kAgentImageWriteHandles = 0x300a,
+  kAgentSamplerHandles = 0x300b,
+  kAgentImagePitchAlignment = 0x300c,
 };
 
 enum IsaInfo : std::uint32_t {

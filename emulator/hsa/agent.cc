@@ -60,12 +60,44 @@ Limits LimitsOf(const AgentState& agent) {
   l.queue_max = kQueueMaxPackets;
   l.waves_per_cu = info.max_waves_per_simd * info.simds_per_cu;
   l.simds = info.simds_per_cu;
-  l.units = info.compute_units;
+  // A unit of the core's is what HIP calls one: with gfx10 and later a pair
+  // that shares LDS. The runtime below HIP counts each by itself.
+  l.units = info.compute_units * (info.major >= 10 ? 2 : 1);
   l.clock_mhz = static_cast<std::uint32_t>(info.board.clock_khz / 1000);
   l.memory_mhz = static_cast<std::uint32_t>(info.board.memory_clock_khz / 1000);
   l.bus = static_cast<std::uint32_t>(info.board.bus_bits);
   l.l2 = static_cast<std::uint32_t>(info.board.l2_bytes);
   return l;
+}
+
+// Images, as AMD's GPUs have them. HIP asks every GPU for these, and computes
+// the pitch of memory in two dimensions from them; no image can be made
+// (unsupported.cc).
+bool ImageInfo(const AgentState& agent, AgentInfo attribute, void* value) {
+  const auto put = [&](std::initializer_list<std::uint32_t> numbers) {
+    auto* to = static_cast<std::uint8_t*>(value);
+    for (const std::uint32_t n : numbers) {
+      Put(to, agent.gpu() ? n : 0);
+      to += sizeof n;
+    }
+    return true;
+  };
+  switch (attribute) {
+    case kAgentImage1d:
+    case kAgentImage1dArray: return put({16384});
+    case kAgentImage1dBuffer: return put({0xffffffff});
+    case kAgentImage2d:
+    case kAgentImage2dArray:
+    case kAgentImage2dDepth:
+    case kAgentImage2dDepthArray: return put({16384, 16384});
+    case kAgentImage3d: return put({16384, 16384, 8192});
+    case kAgentImageLayers: return put({8192});
+    case kAgentImageReadHandles:
+    case kAgentImageWriteHandles:
+    case kAgentSamplerHandles: return put({4096});
+    case kAgentImagePitchAlignment: return put({256});
+    default: return false;
+  }
 }
 
 // What the HSA standard itself asks for; false: not of its attributes.
@@ -106,7 +138,7 @@ bool StandardInfo(const AgentState& agent, AgentInfo attribute, void* value) {
       break;
     }
     case kAgentIsa: Put<Isa>(value, {gpu ? agent.handle().handle : 0}); break;
-    case kAgentExtensions: std::memset(value, 0, 128); break;
+    case kAgentExtensions: PutExtensions(value); break;
     case kAgentVersionMajor:
     case kAgentVersionMinor: Put<std::uint16_t>(value, 1); break;
     default: return false;
@@ -196,7 +228,20 @@ HSA_API Status hsa_agent_get_info(Agent handle, AgentInfo attribute,
   if (value == nullptr) return kErrorInvalidArgument;
   if (StandardInfo(*agent, attribute, value)) return kSuccess;
   if (AmdInfo(*agent, attribute, value)) return kSuccess;
+  if (ImageInfo(*agent, attribute, value)) return kSuccess;
   return kErrorInvalidArgument;
+}
+
+HSA_API Status hsa_amd_image_get_info_max_dim(Agent handle, AgentInfo attribute,
+                                              void* value) {
+  HSA_LIVE(runtime);
+  AgentState* const agent = runtime->Find(handle);
+  if (agent == nullptr) return kErrorInvalidAgent;
+  if (value == nullptr || attribute > kAgentImageLayers ||
+      !ImageInfo(*agent, attribute, value)) {
+    return kErrorInvalidArgument;
+  }
+  return kSuccess;
 }
 
 HSA_API Status hsa_agent_get_exception_policies(Agent agent, std::uint32_t,

@@ -12,6 +12,9 @@ namespace cerberus::emulator::hsa {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
+// Device memory of that size and more begins at a multiple of it, as with
+// AMD's driver: ROCm's malloc for kernels finds a slab by it.
+constexpr std::uint64_t kLargePage = 2 << 20;
 
 std::uint64_t AddressOf(const void* p) {
   return reinterpret_cast<std::uint64_t>(p);
@@ -43,8 +46,8 @@ Status MemoryTable::Allocate(PoolState* pool, std::uint64_t size, void** out) {
   block.size = size;
   if (pool->agent->gpu()) {
     if (Used(pool->agent) + size > pool->size) return kErrorOutOfResources;
-    const Result<Allocation> made =
-        pool->agent->core->Allocate(size, kPage, MemoryKind::kDevice);
+    const Result<Allocation> made = pool->agent->core->Allocate(
+        size, size < kLargePage ? kPage : kLargePage, MemoryKind::kDevice);
     if (!made) return kErrorOutOfResources;
     block.address = made->address;
     block.reachable.insert(pool->agent);

@@ -72,8 +72,10 @@ Runtime::Runtime() {
           TotalMemory());
   AddPool(host.get(), kSegmentGlobal, kPoolCoarseGrained, TotalMemory());
   agents_.push_back(std::move(host));
+  DeviceOptions options = DeviceOptions::FromEnvironment();
+  options.protect_constants = false;
   for (const std::string& target : TargetsFromEnvironment()) {
-    Result<std::unique_ptr<Device>> device = Device::Create(target);
+    Result<std::unique_ptr<Device>> device = Device::Create(target, options);
     if (!device) {
       Report(device.error().ToString());
       continue;

@@ -74,6 +74,9 @@ class Runtime {
 std::uint64_t Now();
 inline constexpr std::uint64_t kTicksPerSecond = 1000000000;
 
+// Which extensions the system and each agent have: 1024 bits.
+void PutExtensions(void* value);
+
 // "HSA_STATUS_ERROR_…" for reports.
 const char* NameOf(Status status);
 

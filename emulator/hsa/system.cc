@@ -80,6 +80,14 @@ const char* NameOf(Status status) {
   return "an unknown status";
 }
 
+void PutExtensions(void* value) {
+  std::uint8_t bits[128] = {};
+  for (const unsigned extension : {kExtensionImages, kExtensionAmdLoader}) {
+    bits[extension / 8] |= 1u << extension % 8;
+  }
+  std::memcpy(value, bits, sizeof bits);
+}
+
 }  // namespace cerberus::emulator::hsa
 
 using namespace cerberus::emulator::hsa;
@@ -118,12 +126,7 @@ HSA_API Status hsa_system_get_info(SystemInfo attribute, void* value) {
       break;
     case kSystemEndianness: Put<std::uint32_t>(value, 0); break;
     case kSystemMachineModel: Put<std::uint32_t>(value, 1); break;
-    case kSystemExtensions: {  // a bit for each
-      std::uint8_t bits[128] = {};
-      bits[kExtensionAmdLoader / 8] |= 1u << kExtensionAmdLoader % 8;
-      std::memcpy(value, bits, sizeof bits);
-      break;
-    }
+    case kSystemExtensions: PutExtensions(value); break;
     case kSystemBuildVersion:
       Put<const char*>(value, "Cerberus emulator");
       break;
@@ -143,7 +146,10 @@ HSA_API Status hsa_system_get_info(SystemInfo attribute, void* value) {
 namespace {
 
 bool HasExtension(std::uint16_t extension) {
-  return extension == kExtensionAmdLoader;
+  return extension == kExtensionAmdLoader || extension == kExtensionImages;
+}
+std::uint16_t MinorOf(std::uint16_t extension) {
+  return extension == kExtensionAmdLoader ? kLoaderMinor : 0;
 }
 
 }  // namespace
@@ -154,7 +160,8 @@ HSA_API Status hsa_system_extension_supported(std::uint16_t extension,
                                               bool* result) {
   HSA_LIVE(runtime);
   if (result == nullptr) return kErrorInvalidArgument;
-  *result = HasExtension(extension) && major == 1 && minor <= kLoaderMinor;
+  *result =
+      HasExtension(extension) && major == 1 && minor <= MinorOf(extension);
   return kSuccess;
 }
 HSA_API Status hsa_system_major_extension_supported(std::uint16_t extension,
@@ -164,7 +171,7 @@ HSA_API Status hsa_system_major_extension_supported(std::uint16_t extension,
   HSA_LIVE(runtime);
   if (result == nullptr || minor == nullptr) return kErrorInvalidArgument;
   *result = HasExtension(extension) && major == 1;
-  *minor = *result ? kLoaderMinor : 0;
+  *minor = *result ? MinorOf(extension) : 0;
   return kSuccess;
 }
 HSA_API Status hsa_agent_extension_supported(std::uint16_t extension,
@@ -191,7 +198,8 @@ HSA_API Status hsa_system_get_major_extension_table(std::uint16_t extension,
                                                     void* table) {
   HSA_LIVE(runtime);
   if (table == nullptr) return kErrorInvalidArgument;
-  if (!HasExtension(extension) || major != 1) return kError;
+  // Those of images are called by name.
+  if (extension != kExtensionAmdLoader || major != 1) return kError;
   const LoaderTable loader = MakeLoaderTable();
   std::memset(table, 0, size);
   std::memcpy(table, &loader, std::min(size, sizeof loader));

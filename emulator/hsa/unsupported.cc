@@ -28,7 +28,6 @@ HSA_REFUSED(hsa_ext_sampler_create, kNoImages)
 HSA_REFUSED(hsa_ext_sampler_create_v2, kNoImages)
 HSA_REFUSED(hsa_ext_sampler_destroy, kNoImages)
 HSA_REFUSED(hsa_amd_image_create, kNoImages)
-HSA_REFUSED(hsa_amd_image_get_info_max_dim, kNoImages)
 
 constexpr char kNoSharing[] = "memory is not shared between processes";
 HSA_REFUSED(hsa_amd_ipc_memory_create, kNoSharing)

@@ -5,6 +5,7 @@
 #include <hsa/amd_hsa_signal.h>
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
+#include <hsa/hsa_ext_image.h>
 #include <hsa/hsa_ven_amd_loader.h>
 
 #include "emulator/hsa/abi.h"
@@ -77,6 +78,11 @@ TEST(HsaAbi, Attributes) {
   SAME_NUMBER(kAgentUuid, HSA_AMD_AGENT_INFO_UUID);
   SAME_NUMBER(kAgentCooperativeComputeUnits,
               HSA_AMD_AGENT_INFO_COOPERATIVE_COMPUTE_UNIT_COUNT);
+  SAME_NUMBER(kAgentImage1d, HSA_EXT_AGENT_INFO_IMAGE_1D_MAX_ELEMENTS);
+  SAME_NUMBER(kAgentImage3d, HSA_EXT_AGENT_INFO_IMAGE_3D_MAX_ELEMENTS);
+  SAME_NUMBER(kAgentImageLayers, HSA_EXT_AGENT_INFO_IMAGE_ARRAY_MAX_LAYERS);
+  SAME_NUMBER(kAgentImagePitchAlignment,
+              HSA_EXT_AGENT_INFO_IMAGE_LINEAR_ROW_PITCH_ALIGNMENT);
   SAME_NUMBER(kIsaNameLength, HSA_ISA_INFO_NAME_LENGTH);
   SAME_NUMBER(kIsaFbarrierMaxSize, HSA_ISA_INFO_FBARRIER_MAX_SIZE);
   SAME_NUMBER(kPoolAccessibleByAll, HSA_AMD_MEMORY_POOL_INFO_ACCESSIBLE_BY_ALL);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
+#include <hsa/hsa_ext_image.h>
 #include <sys/mman.h>
 
 #include <atomic>
@@ -288,6 +289,70 @@ TEST_F(HsaTest, AGroupMayBeLargerThanTheKernelSays) {
   ASSERT_EQ(WaitFor(done), 0);
   for (int i = 0; i < n; ++i) ASSERT_EQ(data[i], i);
   OK(hsa_queue_destroy(queue));
+}
+
+// HIP's own kernels fill __constant__ variables.
+TEST_F(HsaTest, KernelsMayWriteConstants) {
+  hsa_executable_symbol_t symbol = {};
+  OK(hsa_executable_get_symbol_by_name(executable_, "g_constant", &gpu_,
+                                       &symbol));
+  int* constant = nullptr;
+  OK(hsa_executable_symbol_get_info(
+      symbol, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS, &constant));
+  EXPECT_EQ(*constant, 11);
+  hsa_queue_t* const queue = MakeQueue();
+  const hsa_signal_t done = MakeSignal(1);
+  auto packet =
+      Dispatch(Find("AddOne"), AddOneArguments(constant, 1, 32), 1, 32, done);
+  Put(queue, &packet);
+  ASSERT_EQ(WaitFor(done), 0);
+  EXPECT_EQ(*constant, 12);
+  OK(hsa_queue_destroy(queue));
+}
+
+// ROCm's malloc in kernels takes 2 MiB, and finds them by their address.
+TEST_F(HsaTest, LargeMemoryIsAligned) {
+  constexpr std::size_t kLarge = 2 << 20;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(
+        reinterpret_cast<std::uintptr_t>(Allocate<char>(seen_.device, kLarge)) %
+            kLarge,
+        0u);
+  }
+}
+
+TEST_F(HsaTest, GpusHaveUnitsAndImagesAsAmdsRuntimeCountsThem) {
+  std::uint32_t units = 0, size[3] = {};
+  // Two in each that HIP counts; on gfx90a HIP counts the same.
+  OK(hsa_agent_get_info(
+      gpu_,
+      static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT),
+      &units));
+  EXPECT_EQ(units, 96u);
+  OK(hsa_agent_get_info(
+      seen_.gpus[1],
+      static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT),
+      &units));
+  EXPECT_EQ(units, 104u);
+  OK(hsa_agent_get_info(
+      gpu_,
+      static_cast<hsa_agent_info_t>(HSA_EXT_AGENT_INFO_IMAGE_3D_MAX_ELEMENTS),
+      size));
+  EXPECT_EQ(size[0], 16384u);
+  EXPECT_EQ(size[2], 8192u);
+  OK(hsa_agent_get_info(
+      seen_.host,
+      static_cast<hsa_agent_info_t>(HSA_EXT_AGENT_INFO_IMAGE_1D_MAX_ELEMENTS),
+      size));
+  EXPECT_EQ(size[0], 0u);
+  bool has = false;
+  OK(hsa_system_extension_supported(HSA_EXTENSION_IMAGES, 1, 0, &has));
+  EXPECT_TRUE(has);
+  hsa_ext_image_t image = {};
+  hsa_ext_image_descriptor_t what = {};
+  EXPECT_NE(
+      hsa_ext_image_create(gpu_, &what, &has, HSA_ACCESS_PERMISSION_RO, &image),
+      HSA_STATUS_SUCCESS);
 }
 
 TEST_F(HsaTest, BarriersAndCopiesWaitForSignals) {

@@ -29,6 +29,8 @@ __global__ void Arguments(char a, short b, int c, long long d, Mixed e,
   out[6] = GridDimX();
 }
 
+__constant__ __attribute__((used)) int g_constant = 11;
+
 __global__ void Globals(int* out) {
   out[0] = g_value;
   out[1] = g_array[9];
