@@ -232,6 +232,9 @@ class Device {
                                       MemoryKind kind) = 0;
   // Makes existing host memory accessible to kernels; Free() takes it away.
   virtual Status Register(void* host, std::uint64_t size) = 0;
+  // What was registered of these addresses is not there any more: the program
+  // has unmapped it, since they were given out again.
+  virtual void ForgetRegistered(std::uint64_t address, std::uint64_t size) = 0;
   // `address` must be an allocation's first byte. `by`: the call that frees,
   // for the report of a use after it.
   virtual Status Free(std::uint64_t address, std::string_view by = {}) = 0;

@@ -98,8 +98,46 @@ Status Memory::Register(void* host, std::uint64_t size, MemoryKind kind) {
   return Insert(e);
 }
 
+void Memory::ForgetRegistered(std::uint64_t address, std::uint64_t size) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  DropRegistered(address, address + size);
+}
+
+void Memory::DropRegistered(std::uint64_t begin, std::uint64_t end) {
+  std::vector<Entry> left;
+  const auto is_stale = [&](const Entry& e) {
+    const std::uint64_t first = e.allocation.address;
+    const std::uint64_t last = first + e.allocation.size;
+    if (e.allocation.kind != MemoryKind::kRegistered || last <= begin ||
+        first >= end) {
+      return false;
+    }
+    if (first < begin) {
+      left.push_back(e);
+      left.back().allocation.size = begin - first;
+    }
+    if (last > end) {
+      left.push_back(e);
+      left.back().allocation.address = end;
+      left.back().allocation.size = last - end;
+    }
+    return true;
+  };
+  if (std::erase_if(entries_, is_stale) == 0) return;
+  for (Entry& e : left) entries_.push_back(std::move(e));
+  std::sort(entries_.begin(), entries_.end(),
+            [](const Entry& a, const Entry& b) {
+              return a.allocation.address < b.allocation.address;
+            });
+  epoch_.fetch_add(1, std::memory_order_release);
+}
+
 Status Memory::Insert(const Entry& entry) {
   std::lock_guard<std::mutex> lock(mutex_);
+  if (entry.mapping != nullptr) {
+    const auto mapped = reinterpret_cast<std::uint64_t>(entry.mapping);
+    DropRegistered(mapped, mapped + entry.mapping_size);
+  }
   const std::uint64_t begin = entry.allocation.address;
   const auto at = std::upper_bound(
       entries_.begin(), entries_.end(), begin,

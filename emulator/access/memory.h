@@ -33,6 +33,10 @@ class Memory {
   Status Register(void* host, std::uint64_t size, MemoryKind kind);
   // `by`: the call that frees, for reports.
   Status Free(std::uint64_t address, std::string_view by = {});
+  // These addresses were given out again, so that what was registered of them
+  // is memory that the program has unmapped since. What is left of it on
+  // either side stays.
+  void ForgetRegistered(std::uint64_t address, std::uint64_t size);
   // Part of an allocation that kernels may not write.
   void Protect(std::uint64_t address, std::uint64_t size);
   // Allocating, freeing and launching are counted, so that a report can say
@@ -72,6 +76,8 @@ class Memory {
   };
   const Entry* FindEntry(std::uint64_t address) const;
   Status Insert(const Entry& entry);
+  // Under the lock.
+  void DropRegistered(std::uint64_t begin, std::uint64_t end);
   static void Release(const Entry& entry);
   static void ReleaseWritten(Entry& entry);
 

@@ -195,6 +195,9 @@ Result<Allocation> DeviceImpl::Allocate(std::uint64_t size,
 Status DeviceImpl::Register(void* host, std::uint64_t size) {
   return memory_.Register(host, size, MemoryKind::kRegistered);
 }
+void DeviceImpl::ForgetRegistered(std::uint64_t address, std::uint64_t size) {
+  memory_.ForgetRegistered(address, size);
+}
 Status DeviceImpl::Free(std::uint64_t address, std::string_view by) {
   return memory_.Free(address, by);
 }

@@ -61,6 +61,7 @@ class DeviceImpl : public Device {
   Result<Allocation> Allocate(std::uint64_t size, std::uint64_t alignment,
                               MemoryKind kind) override;
   Status Register(void* host, std::uint64_t size) override;
+  void ForgetRegistered(std::uint64_t address, std::uint64_t size) override;
   Status Free(std::uint64_t address, std::string_view by = {}) override;
   void MarkWritten(std::uint64_t address, std::uint64_t size) override;
   std::optional<Allocation> Find(std::uint64_t address) const override;

@@ -61,8 +61,24 @@ Status MemoryTable::Allocate(PoolState* pool, std::uint64_t size, void** out) {
   }
   *out = reinterpret_cast<void*>(block.address);
   std::unique_lock<std::shared_mutex> lock(mutex_);
+  ForgetPages(block.address, block.address + AlignUp(size, kPage) + kPage);
   blocks_[block.address] = std::move(block);
   return kSuccess;
+}
+
+void MemoryTable::ForgetPages(std::uint64_t begin, std::uint64_t end) {
+  for (auto& [agent, map] : pages_) {
+    agent->core->ForgetRegistered(begin, end - begin);
+    auto it = Holding(map, begin);
+    if (it == map.end()) it = map.lower_bound(begin);
+    while (it != map.end() && it->first < end) {
+      const auto [first, pages] = *it;
+      it = map.erase(it);
+      const std::uint64_t last = first + pages.size;
+      if (first < begin) map[first] = {begin - first, pages.locks};
+      if (last > end) map[end] = {last - end, pages.locks};
+    }
+  }
 }
 
 Status MemoryTable::Free(void* address) {

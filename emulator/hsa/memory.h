@@ -56,6 +56,9 @@ class MemoryTable {
   Block* FindBlock(const void* address);
   Status LockPages(AgentState* agent, std::uint64_t begin, std::uint64_t end);
   void UnlockPages(AgentState* agent, std::uint64_t begin, std::uint64_t end);
+  // Locked pages whose addresses were given out again: the program has unmapped
+  // them. AMD's HIP keeps what it copied from locked for a while.
+  void ForgetPages(std::uint64_t begin, std::uint64_t end);
 
   mutable std::shared_mutex mutex_;
   std::map<std::uint64_t, Block> blocks_;  // allocated

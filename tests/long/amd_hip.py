@@ -1,14 +1,21 @@
 #!/usr/bin/env python3
-"""Samples and programs of tests/e2e/programs on AMD's own HIP runtime.
+"""Samples and programs of tests/e2e/programs on AMD's own HIP runtimes.
 
-    amd_hip.py [--build DIR] [--arch gfx1030] [--only TEXT]
+    amd_hip.py [--suite bookworm] [--arch gfx1030] [--only TEXT]
+               [--build DIR] [--roots DIR] [--keep DIR] [--download]
 
-Builds each with nvcc, converts it, and runs it on Debian 12's libamdhip64
-(build/rocm-debian, scripts/setup.sh) over the emulator's HSA face. Prints a
-line for each, with the last words of those that fail, and how many passed;
-docs/hip-versions.md says why others do not.
+Builds each with nvcc, converts it, and runs it on the libamdhip64 of a Debian
+suite over the emulator's HSA face: bookworm (5.2.3, which scripts/setup.sh
+unpacks), trixie (5.7.1), unstable (6.4.3). The latter two need a newer C
+library, so that each is unpacked into a root of its own, ROOTS/SUITE, where the
+loader of that root starts the programs. For that, mmdebstrap downloads some
+110 MB, once; --download does no more than that. With --keep programs are
+converted once for several suites and targets. Prints a line for each program,
+with the last words of those that fail, and how many passed; docs/hip-versions.md
+says why others do not.
 """
 import argparse
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -17,7 +24,10 @@ import subprocess
 import sys
 import tempfile
 
+import rocm_root
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+TARGETS = "gfx1030,gfx1100,gfx942"
 
 
 def programs():
@@ -35,27 +45,39 @@ def programs():
                shlex.split(variables.get("CONVERT", "")), variables)
 
 
-def run(program, options, variables):
-    lib = pathlib.Path(options.build) / "lib/cerberus"
-    environment = {
-        "PATH": os.environ["PATH"],
-        "HOME": os.path.dirname(program),
-        "LD_PRELOAD": str(lib / "emulator/libhsa-runtime64.so.1"),
-        "LD_LIBRARY_PATH": str(ROOT /
-                               "build/rocm-debian/usr/lib/x86_64-linux-gnu"),
-        "CERBERUS_EMU_TARGETS": options.arch,
-    }
+def converted(work, options, source, nvcc, conversion):
+    """The converted program, made unless it is there."""
+    program = work / source.stem / "app"
+    result = program.with_suffix(".amd")
+    if result.exists():
+        return result
+    program.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["nvcc", "-std=c++17", "-w", "-o", program, source, *nvcc],
+                   check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([options.build / "bin/cerberus-convert", "-q", program,
+                    "-o", result, "--arch", options.convert_for, *conversion],
+                   check=True)
+    return result
+
+
+def run(root, program, options, variables):
+    """"" or why the program did not pass."""
+    environment = {"PATH": os.environ["PATH"], "HOME": str(program.parent),
+                   "CERBERUS_EMU_TARGETS": options.arch}
     if "," in variables.get("DEVICES", ""):
         environment["CERBERUS_EMU_TARGETS"] += "," + options.arch
     for word in shlex.split(variables.get("RUN_ENV", "")):
         name, value = word.split("=", 1)
         environment[name] = value
+    command = root.command(environment, program)
     try:
-        done = subprocess.run([program], env=environment, timeout=600,
+        done = subprocess.run(command, env=environment, timeout=120,
                               capture_output=True, text=True, errors="replace")
     except subprocess.TimeoutExpired:
-        return "no end after 600 s"
+        return "no end after 120 s"
     output = done.stdout + done.stderr
+    if "running on the emulated" in output:
+        return "the runtime found no GPU"
     if done.returncode == 0 and re.search(r"\bPASS$", done.stdout, re.M):
         return ""
     last = output.strip().splitlines()[-1:] or ["no output"]
@@ -64,26 +86,38 @@ def run(program, options, variables):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--build", default=str(ROOT / "build/release"))
+    parser.add_argument("--suite", default="bookworm",
+                        choices=sorted(rocm_root.SUITES))
     parser.add_argument("--arch", default="gfx1030")
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", default="", help="what names must hold")
+    parser.add_argument("--build", default=ROOT / "build/release",
+                        type=pathlib.Path)
+    parser.add_argument("--roots", default=ROOT / "build/rocm-roots",
+                        type=pathlib.Path)
+    parser.add_argument("--keep", type=pathlib.Path)
+    parser.add_argument("--convert-for", default=TARGETS)
+    parser.add_argument("--jobs", "-j", type=int, default=2)
+    parser.add_argument("--download", action="store_true")
     options = parser.parse_args()
-    convert = os.path.join(options.build, "bin/cerberus-convert")
+    root = rocm_root.open_root(options.suite, options.roots, options.build)
+    if options.download:
+        return 0
     passed, failed = 0, 0
-    with tempfile.TemporaryDirectory() as work:
-        for source, nvcc, conversion, variables in programs():
-            if options.only not in source.stem:
-                continue
-            program = os.path.join(work, source.stem)
-            subprocess.run(["nvcc", "-std=c++17", "-o", program, source, *nvcc],
-                           check=True)
-            subprocess.run([convert, "-q", program, "-o", program + ".amd",
-                            "--arch", options.arch, *conversion], check=True)
-            why = run(program + ".amd", options, variables)
-            print(f"{source.stem}: {why or 'PASS'}", flush=True)
-            passed, failed = passed + (not why), failed + bool(why)
+    with tempfile.TemporaryDirectory() as folder:
+        work = options.keep.absolute() if options.keep else pathlib.Path(folder)
+
+        def one(case):
+            source, nvcc, conversion, variables = case
+            program = converted(work, options, source, nvcc, conversion)
+            return source.stem, run(root, program, options, variables)
+
+        chosen = [c for c in programs() if options.only in c[0].stem]
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            for name, why in pool.map(one, chosen):
+                print(f"{name}: {why or 'PASS'}", flush=True)
+                passed, failed = passed + (not why), failed + bool(why)
     print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    return 1 if failed or not passed else 0
 
 
 if __name__ == "__main__":

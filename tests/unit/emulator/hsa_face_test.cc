@@ -556,6 +556,38 @@ TEST_F(HsaTest, LocksOverlap) {
   munmap(map, 4 * page);
 }
 
+// HIP unlocks what it has copied from long after the program has freed it.
+TEST_F(HsaTest, LockedMemoryThatIsGoneMakesRoom) {
+  constexpr std::size_t kSize = 1 << 20, kPage = 4096;
+  for (const hsa_amd_memory_pool_t pool : {seen_.kernarg, seen_.device}) {
+    void* const own = mmap(nullptr, kSize, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(own, MAP_FAILED);
+    void* locked = nullptr;
+    OK(hsa_amd_memory_lock(own, kSize, nullptr, 0, &locked));
+    munmap(own, kSize);
+    // Takes the place of a part of it, page by page.
+    const auto first = reinterpret_cast<std::uintptr_t>(own);
+    int* inside = nullptr;
+    for (int i = 0; i < 1000 && inside == nullptr; ++i) {
+      int* const at = Allocate<int>(pool, 64);
+      const std::uintptr_t into = reinterpret_cast<std::uintptr_t>(at) - first;
+      if (into >= kPage && into < kSize - kPage) inside = at;
+    }
+    ASSERT_NE(inside, nullptr);
+    OK(hsa_amd_memory_unlock(own));
+    inside[0] = 1;
+    hsa_queue_t* const queue = MakeQueue();
+    const hsa_signal_t done = MakeSignal(1);
+    auto packet =
+        Dispatch(Find("AddOne"), AddOneArguments(inside, 64, 64), 64, 64, done);
+    Put(queue, &packet);
+    ASSERT_EQ(WaitFor(done), 0);
+    EXPECT_EQ(inside[0], 2);
+    OK(hsa_queue_destroy(queue));
+  }
+}
+
 TEST_F(HsaTest, VariablesAreFound) {
   hsa_executable_symbol_t symbol = {};
   OK(hsa_executable_get_symbol_by_name(executable_, "g_value", &gpu_, &symbol));

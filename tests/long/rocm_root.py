@@ -1,0 +1,63 @@
+"""Roots with the ROCm of a Debian suite, and how to run programs in them over
+the emulator's HSA face."""
+import dataclasses
+import pathlib
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MIRROR = "http://deb.debian.org/debian"
+LIBRARIES = "usr/lib/x86_64-linux-gnu"
+
+# What is unpacked of each suite. bookworm's is scripts/setup.sh's.
+SUITES = {
+    "bookworm": [],
+    "trixie": ["libamdhip64-dev", "rocm-device-libs-17",
+               "rocminfo"],
+    "unstable": ["libamdhip64-dev", "rocm-device-libs-21", "rocminfo"],
+}
+
+
+@dataclasses.dataclass
+class RocmRoot:
+    folder: pathlib.Path
+    own_loader: bool  # the machine's C library is too old
+    hsa: pathlib.Path
+
+    def command(self, environment, program, *arguments):
+        """How to start a program; adds to its environment what that takes.
+        Programs that it starts run as they always do where the root has a
+        loader of its own."""
+        if not self.own_loader:
+            environment["LD_PRELOAD"] = str(self.hsa)
+            environment["LD_LIBRARY_PATH"] = str(self.folder / LIBRARIES)
+            return [str(program), *arguments]
+        return [str(self.folder / LIBRARIES / "ld-linux-x86-64.so.2"),
+                "--library-path", str(self.folder / LIBRARIES),
+                "--preload", str(self.hsa), str(program), *arguments]
+
+
+def unpack(folder, suite, packages):
+    """mmdebstrap unpacks and installs nothing; that needs no root."""
+    part = folder.with_suffix(".part")
+    subprocess.run(["rm", "-rf", part], check=True)
+    part.parent.mkdir(parents=True, exist_ok=True)
+    print(f"downloading {', '.join(packages)} of Debian {suite}, and what they "
+          f"need, into {folder}", flush=True)
+    # A mirror that stands still has an old Release file.
+    subprocess.run(["mmdebstrap", "--quiet", "--variant=extract",
+                    '--aptopt=Acquire::Check-Valid-Until "false"',
+                    "--include=" + ",".join(packages), suite, part, MIRROR],
+                   check=True)
+    part.rename(folder)
+
+
+def open_root(suite, roots, build, more=()):
+    """The root of a suite, downloaded unless it is there; with `more` packages
+    another one."""
+    hsa = build.absolute() / "lib/cerberus/emulator/libhsa-runtime64.so.1"
+    if suite == "bookworm" and not more:
+        return RocmRoot(ROOT / "build/rocm-debian", False, hsa)
+    folder = roots.absolute() / "-".join([suite, *more])
+    if not folder.exists():
+        unpack(folder, suite, [*SUITES[suite], *more])
+    return RocmRoot(folder, suite != "bookworm", hsa)
