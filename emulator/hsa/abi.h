@@ -27,6 +27,7 @@ enum Status : std::uint32_t {
   kErrorInvalidQueue = 0x1007,
   kErrorOutOfResources = 0x1008,
   kErrorInvalidPacketFormat = 0x1009,
+  kErrorResourceFree = 0x100a,
   kErrorNotInitialized = 0x100b,
   kErrorIncompatibleArguments = 0x100d,
   kErrorInvalidIsa = 0x100f,
@@ -295,6 +296,26 @@ struct PointerInfo {
   Agent owner;
   std::uint32_t global_flags;
   bool registered;  // ROCm 6
+};
+
+// A name of an allocation for other processes.
+struct IpcHandle {
+  std::uint32_t words[8];
+};
+
+// Memory without an address.
+struct VirtualHandle {
+  std::uint64_t handle;
+};
+enum Permission : std::uint32_t {
+  kNoAccess = 0,
+  kReadOnly = 1,
+  kWriteOnly = 2,
+  kReadWrite = 3,
+};
+struct AccessDescription {
+  Permission permission;
+  Agent agent;
 };
 
 struct PitchedPointer {

@@ -84,16 +84,56 @@ void MemoryTable::ForgetPages(std::uint64_t begin, std::uint64_t end) {
 Status MemoryTable::Free(void* address) {
   std::unique_lock<std::shared_mutex> lock(mutex_);
   const auto at = blocks_.find(AddressOf(address));
-  if (at == blocks_.end()) return kErrorInvalidAllocation;
+  if (at == blocks_.end() || at->second.type != kPointerHsa) {
+    return kErrorInvalidAllocation;
+  }
   const Block block = at->second;
   blocks_.erase(at);
+  const auto todo = on_free_.extract(block.address);
   for (AgentState* agent : block.reachable) {
     (void)agent->core->Free(block.address, "hsa_amd_memory_pool_free");
   }
   if (!block.pool->agent->gpu()) {
     munmap(address, AlignUp(block.size, kPage) + kPage);
   }
+  lock.unlock();
+  if (!todo.empty()) todo.mapped()(block.address);
   return kSuccess;
+}
+
+Status MemoryTable::Adopt(void* address, std::uint64_t size, PoolState* pool,
+                          PointerType type,
+                          const std::vector<AgentState*>& agents) {
+  {
+    std::unique_lock<std::shared_mutex> lock(mutex_);
+    Block block;
+    block.address = AddressOf(address);
+    block.size = size;
+    block.pool = pool;
+    block.type = type;
+    ForgetPages(block.address, block.address + AlignUp(size, kPage));
+    blocks_[block.address] = std::move(block);
+  }
+  const Status status = Grant(address, agents);
+  if (status != kSuccess) (void)Abandon(address);
+  return status;
+}
+
+Status MemoryTable::Abandon(void* address) {
+  std::unique_lock<std::shared_mutex> lock(mutex_);
+  const auto at = blocks_.find(AddressOf(address));
+  if (at == blocks_.end()) return kErrorInvalidAllocation;
+  for (AgentState* agent : at->second.reachable) {
+    (void)agent->core->Free(at->first, "an unmapping");
+  }
+  blocks_.erase(at);
+  return kSuccess;
+}
+
+void MemoryTable::OnFree(std::uint64_t address,
+                         void (*todo)(std::uint64_t address)) {
+  std::unique_lock<std::shared_mutex> lock(mutex_);
+  on_free_[address] = todo;
 }
 
 Status MemoryTable::Grant(const void* address,
@@ -102,7 +142,9 @@ Status MemoryTable::Grant(const void* address,
   Block* const block = FindBlock(address);
   if (block == nullptr) return kErrorInvalidArgument;
   std::set<AgentState*> wanted;
-  if (block->pool->agent->gpu()) wanted.insert(block->pool->agent);
+  if (block->type == kPointerHsa && block->pool->agent->gpu()) {
+    wanted.insert(block->pool->agent);
+  }
   for (AgentState* agent : agents) {
     if (agent->gpu()) wanted.insert(agent);
   }
@@ -460,7 +502,7 @@ HSA_API Status hsa_amd_pointer_info(const void* address, PointerInfo* out,
   const std::optional<Block> block = MemoryTable::Get().Find(address);
   if (block) {
     void* const base = reinterpret_cast<void*>(block->address);
-    info.type = block->locked() ? kPointerLocked : kPointerHsa;
+    info.type = block->locked() ? kPointerLocked : block->type;
     info.agent_base = base;
     info.host_base = base;
     info.bytes = block->size;

@@ -20,6 +20,7 @@ struct Block {
   std::set<AgentState*> reachable;  // GPUs whose kernels may touch it
   void* user_data = nullptr;
   int locks = 0;
+  PointerType type = kPointerHsa;
 
   bool locked() const { return pool == nullptr; }
   AgentState* owner(Runtime& runtime) const {
@@ -33,7 +34,15 @@ class MemoryTable {
 
   Status Allocate(PoolState* pool, std::uint64_t size, void** out);
   Status Free(void* address);
-  // The GPUs of `agents` reach the block, and but for its owner no others.
+  // Memory that was mapped by another way than Allocate(), as if it were of
+  // that pool; GPUs of `agents` reach it, and no others.
+  Status Adopt(void* address, std::uint64_t size, PoolState* pool,
+               PointerType type, const std::vector<AgentState*>& agents);
+  Status Abandon(void* address);
+  // What to do once when an allocation is freed.
+  void OnFree(std::uint64_t address, void (*todo)(std::uint64_t address));
+  // The GPUs of `agents` reach the block, and no others but the one whose pool
+  // it was allocated from.
   Status Grant(const void* address, const std::vector<AgentState*>& agents);
   // Memory of the program's that kernels of `agents` may touch until it is
   // unlocked as often as it was locked. Whole pages, as the hardware does.
@@ -64,6 +73,7 @@ class MemoryTable {
   std::map<std::uint64_t, Block> blocks_;  // allocated
   std::map<std::uint64_t, Block> locks_;   // locked, by first byte
   std::map<AgentState*, PageMap> pages_;
+  std::map<std::uint64_t, void (*)(std::uint64_t)> on_free_;
 };
 
 // What the host or a copy wrote, for the check of uninitialised memory.

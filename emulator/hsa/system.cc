@@ -35,6 +35,8 @@ constexpr Named kStatusTexts[] = {
      "There is not enough memory"},
     {kErrorInvalidPacketFormat, "HSA_STATUS_ERROR_INVALID_PACKET_FORMAT",
      "A packet in a queue is not valid"},
+    {kErrorResourceFree, "HSA_STATUS_ERROR_RESOURCE_FREE",
+     "What is to be freed is in use, or was freed"},
     {kErrorNotInitialized, "HSA_STATUS_ERROR_NOT_INITIALIZED",
      "hsa_init has not been called"},
     {kErrorIncompatibleArguments, "HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS",
@@ -133,9 +135,9 @@ HSA_API Status hsa_system_get_info(SystemInfo attribute, void* value) {
     case kSystemSvmSupported:
     case kSystemSvmAccessibleByDefault:
     case kSystemMwaitxEnabled:
-    case kSystemDmabufSupported:
-    case kSystemVirtualMemApiSupported:
     case kSystemXnackEnabled: Put<bool>(value, false); break;
+    case kSystemDmabufSupported:
+    case kSystemVirtualMemApiSupported: Put<bool>(value, true); break;
     case kSystemExtVersionMajor: Put<std::uint16_t>(value, 1); break;
     case kSystemExtVersionMinor: Put<std::uint16_t>(value, 0); break;
     default: return kErrorInvalidArgument;

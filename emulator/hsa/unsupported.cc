@@ -29,39 +29,19 @@ HSA_REFUSED(hsa_ext_sampler_create_v2, kNoImages)
 HSA_REFUSED(hsa_ext_sampler_destroy, kNoImages)
 HSA_REFUSED(hsa_amd_image_create, kNoImages)
 
-constexpr char kNoSharing[] = "memory is not shared between processes";
-HSA_REFUSED(hsa_amd_ipc_memory_create, kNoSharing)
-HSA_REFUSED(hsa_amd_ipc_memory_attach, kNoSharing)
-HSA_REFUSED(hsa_amd_ipc_memory_detach, kNoSharing)
+constexpr char kNoSharing[] =
+    "neither signals are shared between processes nor memory with graphics";
 HSA_REFUSED(hsa_amd_ipc_signal_create, kNoSharing)
 HSA_REFUSED(hsa_amd_ipc_signal_attach, kNoSharing)
 HSA_REFUSED(hsa_amd_interop_map_buffer, kNoSharing)
 HSA_REFUSED(hsa_amd_interop_unmap_buffer, kNoSharing)
-HSA_REFUSED(hsa_amd_portable_export_dmabuf, kNoSharing)
-HSA_REFUSED(hsa_amd_portable_export_dmabuf_v2, kNoSharing)
-HSA_REFUSED(hsa_amd_portable_close_dmabuf, kNoSharing)
 
-// hsa_system_get_info says that neither is supported.
+// hsa_system_get_info says that it is not supported.
 constexpr char kNoSvm[] = "the emulated GPU has no demand paging";
 HSA_REFUSED(hsa_amd_svm_attributes_set, kNoSvm)
 HSA_REFUSED(hsa_amd_svm_attributes_get, kNoSvm)
 HSA_REFUSED(hsa_amd_svm_prefetch_async, kNoSvm)
 HSA_REFUSED(hsa_amd_memory_migrate, kNoSvm)
-
-constexpr char kNoVirtual[] = "addresses are not mapped by hand";
-HSA_REFUSED(hsa_amd_vmem_address_reserve, kNoVirtual)
-HSA_REFUSED(hsa_amd_vmem_address_reserve_align, kNoVirtual)
-HSA_REFUSED(hsa_amd_vmem_address_free, kNoVirtual)
-HSA_REFUSED(hsa_amd_vmem_handle_create, kNoVirtual)
-HSA_REFUSED(hsa_amd_vmem_handle_release, kNoVirtual)
-HSA_REFUSED(hsa_amd_vmem_map, kNoVirtual)
-HSA_REFUSED(hsa_amd_vmem_unmap, kNoVirtual)
-HSA_REFUSED(hsa_amd_vmem_set_access, kNoVirtual)
-HSA_REFUSED(hsa_amd_vmem_get_access, kNoVirtual)
-HSA_REFUSED(hsa_amd_vmem_export_shareable_handle, kNoVirtual)
-HSA_REFUSED(hsa_amd_vmem_import_shareable_handle, kNoVirtual)
-HSA_REFUSED(hsa_amd_vmem_retain_alloc_handle, kNoVirtual)
-HSA_REFUSED(hsa_amd_vmem_get_alloc_properties_from_handle, kNoVirtual)
 
 constexpr char kOld[] = "it is of code objects before version 3";
 HSA_REFUSED(hsa_code_object_serialize, kOld)
