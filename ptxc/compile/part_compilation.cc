@@ -57,6 +57,10 @@ Status PartCompilation::Prepare() {
   pipeline.waves.wave_size = target.wave_size;
   pipeline.waves.never_pack = options_.one_warp_per_wave;
   pipeline.lanes.serial = options_.serial_lanes;
+  pipeline.lanes.reconverge =
+      llvm::all_of(program_.modules, [](const Program::InputModule& input) {
+        return input.parsed.module->sm < kFirstIndependent;
+      });
   pipeline.shared.limit = target.lds_bytes;
   pipeline.shared.overflow = options_.shared_overflow;
   PipelineReport report;

@@ -8,13 +8,11 @@
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "ptxc/lower/lower.h"
 #include "ptxc/passes/lanes/joins.h"
+#include "ptxc/passes/lanes/lane_progress.h"
 
 namespace cerberus::ptx {
 
 namespace {
-
-// The `.target` from which on lanes need not be together.
-constexpr int kFirstWithMasks = 70;
 
 // The spelling with its qualifiers in one order, whichever they were written
 // in, and without the one that says nothing.
@@ -35,7 +33,7 @@ std::string KindOf(std::string_view spelling) {
 llvm::Value* FunctionLowering::Join(
     llvm::Type* result, llvm::ArrayRef<Value*> args,
     llvm::function_ref<Value*(llvm::ArrayRef<Value*>)> work) {
-  if (module_.ptx().sm < kFirstWithMasks) return work(args);
+  if (module_.ptx().sm < kFirstIndependent) return work(args);
   const auto [function, is_new] =
       JoinFunction(module_.out(), KindOf(inst_->form->spelling), result, args);
   if (is_new) {
@@ -253,7 +251,8 @@ void FunctionLowering::Barrier() {
 // other, each at its own (PTX ISA, "barrier").
 bool FunctionLowering::IsAligned() const {
   return !inst_ || form().opcode() != Opcode::kBarrier ||
-         mods().aligned() == Aligned::kOn || module_.ptx().sm < kFirstWithMasks;
+         mods().aligned() == Aligned::kOn ||
+         module_.ptx().sm < kFirstIndependent;
 }
 
 // What a barrier does once for all lanes of a warp; `with` as of Join. Those of

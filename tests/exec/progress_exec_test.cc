@@ -442,6 +442,59 @@ TEST(ProgressExec, LanesThatWaitForEachOtherNeverHang) {
   }
 }
 
+// A lane spins for what another warp writes late; the others of its warp, which
+// need not, vote with it all the same. Older targets have no lanes that go on
+// by themselves, with a mask or without.
+TEST(ProgressExec, LanesVoteWithOneThatSpinsForLong) {
+  constexpr std::uint32_t kWarp = 32, kLate = 101;
+  const auto kernel = [](const std::string& target, const std::string& vote) {
+    return ".version 7.0\n.target " + target +
+           "\n.address_size 64\n"
+           ".visible .entry k(.param .u64 out, .param .u64 flags)\n{\n"
+           "  .reg .b64 %l<4>;\n  .reg .b32 %r<8>;\n  .reg .pred %p<4>;\n"
+           "  ld.param.u64 %l0, [out];\n  ld.param.u64 %l1, [flags];\n"
+           "  mov.u32 %r0, %tid.x;\n  setp.ge.u32 %p0, %r0, 32;\n"
+           "  @%p0 bra LATE;\n"
+           "  mad.wide.u32 %l0, %r0, 4, %l0;\n"
+           "  mad.wide.u32 %l1, %r0, 4, %l1;\n"
+           "SPIN:\n  ld.cg.global.u32 %r1, [%l1];\n  membar.gl;\n"
+           "  setp.eq.u32 %p1, %r1, 0;\n  @%p1 bra SPIN;\n"
+           "  setp.eq.u32 %p2, %r1, 101;\n  " +
+           vote +
+           "  st.global.u32 [%l0], %r2;\n  ret;\n"
+           "LATE:\n  mov.u32 %r3, 0;\n"
+           "COUNT:\n  st.volatile.global.u32 [%l1+128], %r3;\n"
+           "  add.u32 %r3, %r3, 1;\n  setp.lt.u32 %p3, %r3, 20000;\n"
+           "  @%p3 bra COUNT;\n"
+           "  st.cg.global.u32 [%l1], 101;\n  ret;\n}\n";
+  };
+  const std::string by_mask = "vote.sync.ballot.b32 %r2, %p2, -1;\n";
+  for (const auto& [target, vote] :
+       std::vector<std::pair<std::string, std::string>>{
+           {"sm_90", by_mask},
+           {"sm_52", by_mask},
+           {"sm_52", "vote.ballot.b32 %r2, %p2;\n"}}) {
+    for (const std::uint64_t seed : {0, 1, 2}) {
+      SCOPED_TRACE(target + " " + vote + std::to_string(seed));
+      const std::shared_ptr<emulator::Device> device = DeviceWithSchedule(seed);
+      auto module = PtxModule::Compile(kernel(target, vote), device);
+      ASSERT_TRUE(module) << module.error().ToString();
+      Buffer out(*device, 4 * kWarp), flags(*device, 4 * (kWarp + 1));
+      std::fill_n(flags.as<std::uint32_t>(), kWarp, 1);
+      flags.as<std::uint32_t>()[0] = 0;
+      Launch launch;
+      launch.block = {2 * kWarp, 1, 1};
+      launch.params = {out.address(), flags.address()};
+      const Status status = (*module)->Run("k", launch);
+      ASSERT_TRUE(status) << status.error().ToString();
+      EXPECT_EQ(flags.as<std::uint32_t>()[0], kLate);
+      for (std::uint32_t t = 0; t < kWarp; ++t) {
+        ASSERT_EQ(out.as<std::uint32_t>()[t], 1u) << t;
+      }
+    }
+  }
+}
+
 // More waits than go into one loop of rounds: each thread waits for the one
 // before it, the first for the last one's turn before.
 TEST(ProgressExec, ManyWaitsInOneFunction) {

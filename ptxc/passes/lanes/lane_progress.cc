@@ -46,8 +46,8 @@ std::string Place(const llvm::DebugLoc& at) {
 // One function's lanes that wait for each other.
 class Yielding {
  public:
-  Yielding(Function& function, Together* together)
-      : function_(function), together_(together) {}
+  Yielding(Function& function, Together* together, bool reconverge)
+      : function_(function), together_(together), reconverge_(reconverge) {}
 
   // Regions where lanes may wait for others. If some are too large that is said
   // in `warnings`, and the others are made; without `warnings` nothing is, and
@@ -258,7 +258,7 @@ class Yielding {
     llvm::AllocaInst* behind = Variable(b.getInt32Ty());
     // For how many rounds a lane has been where it need not wait.
     llvm::AllocaInst* waited = nullptr;
-    if (region.waits && !region.rests.empty())
+    if (region.waits && !region.rests.empty() && !reconverge_)
       waited = Variable(b.getInt32Ty());
     const auto number = [&](std::size_t segment) {
       return b.getInt32(static_cast<std::uint32_t>(segment));
@@ -532,6 +532,7 @@ class Yielding {
 
   Function& function_;
   Together* together_;
+  bool reconverge_;
   unsigned opaque_values_ = 0;
   std::vector<std::string> waits_for_callers_;
   std::vector<llvm::AllocaInst*> variables_;
@@ -587,7 +588,8 @@ llvm::PreservedAnalyses LaneProgress::run(
   if (packed) JoinBarriers(function);
   PrepareLanes(function, analyses);
   Together together;
-  Yielding yielding(function, &together);
+  Yielding yielding(function, &together,
+                    options_.reconverge && !options_.serial);
   if (whole || !yielding.Run(analyses, lanes, nullptr)) {
     JoinBarriers(function);
     SeparateEnds(function);

@@ -54,7 +54,8 @@
 // of their warp is left that may still come. Where they need not be together (a
 // vote of older PTX, what follows the last write that others wait for) they
 // rest for some rounds only, so that work which all have to do is done once,
-// and nobody waits in a circle.
+// and nobody waits in a circle. In PTX for sm_62 and older they rest as long as
+// it takes: what is behind a loop took all lanes there, without a mask.
 //
 // Two warps that share a wave of 64 are the same problem with 64 lanes, in
 // which a barrier of the block is a join of all lanes of the wave, wherever
@@ -92,9 +93,15 @@ inline constexpr char kTwoWarps[] = "cerberus-two-warps";
 // The pass takes it away from those that are too large for that.
 inline constexpr char kWhole[] = "cerberus-whole";
 
+// The `.target` from which on lanes need not be together.
+inline constexpr int kFirstIndependent = 70;
+
 struct LaneOptions {
   // Lanes of all functions go on one by one, in all loops that read memory.
   bool serial = false;
+  // Lanes that left a loop rest behind it until the last one has, however long
+  // that takes: PTX for targets below kFirstIndependent counts on it.
+  bool reconverge = false;
 };
 
 class LaneProgress : public llvm::PassInfoMixin<LaneProgress> {

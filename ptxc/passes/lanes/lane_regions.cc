@@ -565,7 +565,8 @@ void LaneRegions::AddRests(Region* region) const {
       }
       if (block) work = {block};
     }
-    if (rest) region->rests.insert(rest);
+    // Where all have to come together, no rest is as good.
+    if (rest && !region->joins.contains(rest)) region->rests.insert(rest);
   }
 }
 
