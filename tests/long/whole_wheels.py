@@ -65,6 +65,27 @@ PACKAGES = {
         ["numpy", "pyscf", "packaging"],
         ["cupy-cuda12x", "geometric", "gpu4pyscf-libxc-cuda12x"],
         checks="gpu4pyscf.gpu4pyscf"),
+    "astra-toolbox": Package(
+        ["numpy", "scipy", "nvidia-cuda-runtime-cu12"],
+        ["nvidia-cufft-cu12"],
+        says="import astra; print(astra.use_cuda())",
+        checks="astra.astra_toolbox"),
+    "cufinufft": Package(
+        ["numpy", "packaging", "numba", "numba-cuda", "cuda-bindings==12.*",
+         "cuda-core", "nvidia-cuda-runtime-cu12"], checks="cufinufft.cufinufft"),
+    "ctransformers": Package(
+        ["numpy", "gguf", "huggingface-hub", "py-cpuinfo",
+         "nvidia-cuda-runtime-cu12"], ["nvidia-cublas-cu12"],
+        checks="ctransformers.ctransformers"),
+    "qiskit-aer-gpu": Package(
+        ["qiskit<3", "psutil", "python-dateutil", "cuquantum-cu12<24.11",
+         "nvidia-cuda-runtime-cu12", "nvidia-cublas-cu12",
+         "nvidia-cusolver-cu12", "nvidia-cusparse-cu12"],
+        checks="qiskit_aer.qiskit_aer"),
+    "molgrid": Package(
+        ["numpy<2", "pyquaternion", "pytest"],
+        says="import molgrid; print(molgrid.get_gpu_enabled())",
+        checks="molgrid.molgrid"),
     "warp-lang": Package(
         ["numpy"],
         says="import warp; warp.config.quiet = True; warp.init();"
