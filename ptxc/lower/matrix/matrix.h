@@ -10,8 +10,16 @@
 //   C, D   tiles of 8 rows and 8 columns: row g, columns 2t and 2t + 1, in
 //          two registers, or in one of two f16
 //
-// The manual leaves wmma's fragments open; they follow the same picture, so
-// that a wmma is several mma.
+// The manual leaves wmma's fragments open. They follow the same picture, so
+// that a wmma is several mma, but where the target's matrix instructions (WMMA)
+// take the shape as it is: there they lie as the instructions want them
+// (InLines), and nothing has to move. With lane = 16h + l:
+//
+//   A      row l; its first half of K if h = 0, the second if h = 1, or all of
+//   K
+//          (gfx11, if the fragment has as many registers)
+//   B      the same of column WmmaColumn(l)
+//   C, D   row l, columns 4h … 4h + 3, then 8 + 4h … 8 + 4h + 3
 #ifndef CERBERUS_PTXC_LOWER_MATRIX_MATRIX_H_
 #define CERBERUS_PTXC_LOWER_MATRIX_MATRIX_H_
 
@@ -60,6 +68,10 @@ class WarpMatrix {
     g_ = b_.CreateLShr(lane_, 2);
   }
 
+  // Whether fragments of wmma with elements of this type, of A and B or of C
+  // and D, lie as WMMA has them.
+  bool InLines(Type type) const;
+
  protected:
   llvm::Constant* I32(std::uint64_t v) { return b_.getInt32(v); }
   llvm::Type* F32() { return b_.getFloatTy(); }
@@ -78,6 +90,17 @@ class WarpMatrix {
   Value* FromWaveLane(Value* four_lanes, Value* value);
   // That of lane 4g + t.
   Value* FromQuad(unsigned t, Value* value);
+
+  bool HasWmma() const;
+  // Of a fragment of A or B in lines: how many words a lane has, and whether
+  // they are all of its line.
+  struct Lines {
+    unsigned words;
+    bool whole;
+  };
+  Lines LinesOf(Type type) const;
+  // WMMA's row `line` has this column of B.
+  Value* WmmaColumn(Value* line);
 
   FunctionLowering& fn_;
   llvm::IRBuilder<>& b_;

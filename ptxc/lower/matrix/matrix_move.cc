@@ -59,6 +59,16 @@ class MatrixMove : public WarpMatrix {
   Value* ElementIndex(const Memory& memory, const Place& place);
   Value* ElementPointer(const Memory& memory, const Place& place);
   Value* LoadElementAt(const Memory& memory, const Place& place);
+  // Elements of a lane that follow each other in a row or a column.
+  struct Run {
+    Place first;
+    unsigned count;
+    bool along_columns;
+  };
+  std::vector<Run> RunsOf(Frag frag, Type type);
+  Place PlaceIn(const Run& run, unsigned element) const;
+  void LoadLines(Frag frag, Type type);
+  void StoreLines(Type type);
 
   Value* own_row_ = nullptr;
 };
@@ -289,9 +299,96 @@ llvm::Value* MatrixMove::LoadElementAt(const Memory& memory,
                       I32((1u << memory.bits) - 1));
 }
 
+// ---- Fragments in lines -----------------------------------------------------
+
+std::vector<MatrixMove::Run> MatrixMove::RunsOf(Frag frag, Type type) {
+  Value* line = b_.CreateAnd(lane_, 15);
+  Value* half = b_.CreateLShr(lane_, 4);
+  if (frag == Frag::kA || frag == Frag::kB) {
+    const Lines lines = LinesOf(type);
+    const unsigned count = lines.words * 32 / ContainerBits(type, true);
+    Value* k = lines.whole ? I32(0) : b_.CreateMul(half, I32(count));
+    if (frag == Frag::kA) return {{{line, k}, count, true}};
+    return {{{k, WmmaColumn(line)}, count, false}};
+  }
+  Value* column = b_.CreateShl(half, 2);
+  return {{{line, column}, 4, true},
+          {{line, b_.CreateAdd(column, I32(8))}, 4, true}};
+}
+
+MatrixMove::Place MatrixMove::PlaceIn(const Run& run, unsigned element) const {
+  Place place = run.first;
+  Value*& along = run.along_columns ? place.column : place.row;
+  along = b_.CreateAdd(along, b_.getInt32(element));
+  return place;
+}
+
+// CUDA C++ Programming Guide, load_matrix_sync: matrices begin at multiples of
+// 32 bytes, rows (columns) at multiples of 16.
+void MatrixMove::LoadLines(Frag frag, Type type) {
+  const Memory memory = ReadMemory(1, 2, frag, type);
+  llvm::Type* element = b_.getIntNTy(memory.bits);
+  Values registers;
+  for (const Run& run : RunsOf(frag, type)) {
+    llvm::Type* elements = llvm::FixedVectorType::get(element, run.count);
+    const unsigned bytes = run.count * memory.bits / 8;
+    Value* of_run = llvm::PoisonValue::get(elements);
+    if (run.along_columns == memory.row_major) {
+      of_run = b_.CreateAlignedLoad(elements, ElementPointer(memory, run.first),
+                                    llvm::Align(std::min(bytes, 16u)));
+    } else {
+      for (unsigned i = 0; i < run.count; ++i) {
+        of_run = b_.CreateInsertElement(
+            of_run,
+            b_.CreateAlignedLoad(element,
+                                 ElementPointer(memory, PlaceIn(run, i)),
+                                 llvm::Align(memory.bits / 8)),
+            i);
+      }
+    }
+    Value* words = b_.CreateBitCast(
+        of_run, llvm::FixedVectorType::get(b_.getInt32Ty(), bytes / 4));
+    for (unsigned i = 0; i < bytes / 4; ++i) {
+      registers.push_back(b_.CreateExtractElement(words, i));
+    }
+  }
+  WriteFragment(0, registers, Type::kB32);
+}
+
+void MatrixMove::StoreLines(Type type) {
+  const Memory memory = ReadMemory(0, 2, Frag::kD, type);
+  llvm::Type* element = b_.getIntNTy(memory.bits);
+  const unsigned per_run = 4 * memory.bits / 32;
+  const Values registers = ReadFragment(1, 2 * per_run, Type::kB32);
+  unsigned next = 0;
+  for (const Run& run : RunsOf(Frag::kD, type)) {
+    Value* words = llvm::PoisonValue::get(
+        llvm::FixedVectorType::get(b_.getInt32Ty(), per_run));
+    for (unsigned i = 0; i < per_run; ++i) {
+      words = b_.CreateInsertElement(words, registers[next++], i);
+    }
+    Value* of_run =
+        b_.CreateBitCast(words, llvm::FixedVectorType::get(element, run.count));
+    if (memory.row_major) {
+      b_.CreateAlignedStore(of_run, ElementPointer(memory, run.first),
+                            llvm::Align(4 * per_run));
+      continue;
+    }
+    for (unsigned i = 0; i < run.count; ++i) {
+      b_.CreateAlignedStore(b_.CreateExtractElement(of_run, i),
+                            ElementPointer(memory, PlaceIn(run, i)),
+                            llvm::Align(memory.bits / 8));
+    }
+  }
+}
+
 void MatrixMove::LoadFragment() {
   const Type type = fn_.type();
   const Frag frag = fn_.mods().frag();
+  if (InLines(type)) {
+    LoadLines(frag, type);
+    return;
+  }
   const Fragment fragment = FragmentOf(frag, type);
   const Memory memory = ReadMemory(1, 2, frag, type);
   const bool together = fragment.along_columns == memory.row_major;
@@ -319,6 +416,10 @@ void MatrixMove::LoadFragment() {
 
 void MatrixMove::StoreFragment() {
   const Type type = fn_.type();
+  if (InLines(type)) {
+    StoreLines(type);
+    return;
+  }
   const Fragment fragment = FragmentOf(Frag::kD, type);
   const Memory memory = ReadMemory(0, 2, Frag::kD, type);
   const bool wide = memory.bits == 64;

@@ -535,9 +535,14 @@ void FunctionLowering::LowerMma() {
 void FunctionLowering::LowerWmmaMma() {
   // With f16 only the types of D and C are written.
   const bool half = num_types() == 2;
-  MatrixProduct(*this, ShapeOf(mods().shape()), half ? Type::kF16 : type(1),
-                half ? Type::kF16 : type(2), type(0), type(half ? 1 : 3))
-      .Run();
+  MatrixProduct product(
+      *this, ShapeOf(mods().shape()), half ? Type::kF16 : type(1),
+      half ? Type::kF16 : type(2), type(0), type(half ? 1 : 3));
+  if (product.InLines(half ? Type::kF16 : type(1))) {
+    product.RunInLines();
+  } else {
+    product.Run();
+  }
 }
 
 }  // namespace cerberus::ptx

@@ -28,6 +28,8 @@ class MatrixProduct : public WarpMatrix {
   MatrixProduct(FunctionLowering& fn, MatrixShape shape, Type a, Type b, Type d,
                 Type c);
   void Run();
+  // wmma.mma with fragments that lie as WMMA has them.
+  void RunInLines();
 
   // mma.m8n8k4 with f16: four products, each by eight lanes.
   void RunQuadPairs();
@@ -74,10 +76,10 @@ class MatrixProduct : public WarpMatrix {
     Value* crossed;
   };
   bool TakesWmma() const;
-  Value* WmmaColumn(Value* line);
   void AddWmmaTiles(unsigned i, unsigned j, Value* product,
                     const WmmaLanes& from, Sums& sums);
   bool MultiplyByWmma(Sums& sums);
+  Values WholeLine(const Values& words);
   Value* Wmma(const Values& columns, const Values& rows, Value* sum);
   class Mfma;
   bool HasMfma() const;

@@ -81,6 +81,83 @@ class LineGather {
 
 }  // namespace
 
+bool WarpMatrix::HasWmma() const {
+  // gfx1250 has instructions of its own.
+  return (fn_.TargetHas("gfx12") || fn_.TargetHas("gfx11")) &&
+         !fn_.TargetHas("gfx1250-insts");
+}
+
+llvm::Value* WarpMatrix::WmmaColumn(Value* line) {
+  const bool halves = fn_.TargetHas("gfx12");
+  const auto bits = [&](unsigned right, unsigned mask, unsigned left) {
+    return b_.CreateShl(b_.CreateAnd(b_.CreateLShr(line, right), I32(mask)),
+                        left);
+  };
+  return halves ? b_.CreateOr(b_.CreateOr(bits(2, 1, 3), bits(3, 1, 2)),
+                              bits(0, 3, 0))
+                : b_.CreateOr(b_.CreateOr(bits(3, 1, 3), bits(0, 1, 2)),
+                              bits(1, 3, 0));
+}
+
+// ---- wmma in lines ----------------------------------------------------------
+
+bool WarpMatrix::InLines(Type type) const {
+  if (!HasWmma() || fn_.mods().shape() != Shape::kM16n16k16) return false;
+  switch (type) {
+    case Type::kF16:
+    case Type::kBF16:
+    case Type::kS8:
+    case Type::kU8:
+    case Type::kF32:
+    case Type::kS32: return true;
+    default: return false;
+  }
+}
+
+WarpMatrix::Lines WarpMatrix::LinesOf(Type type) const {
+  const unsigned line = 16 * ContainerBits(type, true) / 32;
+  // Of f16 a fragment has each element twice.
+  const bool whole = type == Type::kF16 && !fn_.TargetHas("gfx12");
+  return {whole ? line : line / 2, whole};
+}
+
+// All words of a line, of which this lane and the one 16 off have half each.
+MatrixProduct::Values MatrixProduct::WholeLine(const Values& words) {
+  Value* other_lane = b_.CreateXor(lane_, 16);
+  Value* upper = b_.CreateICmpNE(b_.CreateAnd(lane_, 16), I32(0));
+  Values first;
+  Values second;
+  for (Value* own : words) {
+    Value* other = FromLane(other_lane, own);
+    first.push_back(b_.CreateSelect(upper, other, own));
+    second.push_back(b_.CreateSelect(upper, own, other));
+  }
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+void MatrixProduct::RunInLines() {
+  const Lines lines = LinesOf(a_type_);
+  Values rows = ReadFragment(1, lines.words, Type::kB32);
+  Values columns = ReadFragment(2, lines.words, Type::kB32);
+  if (!fn_.TargetHas("gfx12") && !lines.whole) {
+    rows = WholeLine(rows);
+    columns = WholeLine(columns);
+  }
+  Sums sums = ReadC();
+  Value* c = Join(sums);
+  const bool late = IsInteger() && saturate_;
+  Value* product = Wmma(columns, rows,
+                        late ? llvm::Constant::getNullValue(c->getType()) : c);
+  if (late) product = fn_.Binary(llvm::Intrinsic::sadd_sat, c, product);
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    sums[i] = b_.CreateExtractElement(product, i);
+  }
+  WriteD(sums);
+}
+
+// ---- mma --------------------------------------------------------------------
+
 llvm::Value* MatrixProduct::Wmma(const Values& columns, const Values& rows,
                                  Value* sum) {
   const bool halves = fn_.TargetHas("gfx12");
@@ -107,9 +184,7 @@ llvm::Value* MatrixProduct::Wmma(const Values& columns, const Values& rows,
 }
 
 bool MatrixProduct::TakesWmma() const {
-  if (!fn_.TargetHas("gfx12") && !fn_.TargetHas("gfx11")) return false;
-  // gfx1250 has instructions of its own.
-  if (fn_.TargetHas("gfx1250-insts")) return false;
+  if (!HasWmma()) return false;
   const bool floats = word_type_ == Type::kF16 || word_type_ == Type::kBF16;
   const bool integers = IsInteger() && container_ >= 4;
   // With one tile half of the rows would be for nothing.
@@ -142,19 +217,6 @@ void MatrixProduct::AddWmmaTiles(unsigned i, unsigned j, Value* product,
       }
     }
   }
-}
-
-// WMMA's row `line` has this column of B.
-llvm::Value* MatrixProduct::WmmaColumn(Value* line) {
-  const bool halves = fn_.TargetHas("gfx12");
-  const auto bits = [&](unsigned right, unsigned mask, unsigned left) {
-    return b_.CreateShl(b_.CreateAnd(b_.CreateLShr(line, right), I32(mask)),
-                        left);
-  };
-  return halves ? b_.CreateOr(b_.CreateOr(bits(2, 1, 3), bits(3, 1, 2)),
-                              bits(0, 3, 0))
-                : b_.CreateOr(b_.CreateOr(bits(3, 1, 3), bits(0, 1, 2)),
-                              bits(1, 3, 0));
 }
 
 bool MatrixProduct::MultiplyByWmma(Sums& sums) {
