@@ -213,7 +213,7 @@ Result<std::unique_ptr<llvm::TargetMachine>> CreateMachine(
   }
 
   llvm::TargetOptions options;
-  // mul and add stay two instructions unless PTX says fma.
+  // mul and add stay two instructions unless PTX lets them become one.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   // None is wrong where lanes leave a loop one by one: behind it they are
   // joined by a mask that at this level is copied first, which splits the

@@ -145,12 +145,24 @@ bool IsMixed(const InstForm& form) {
 
 }  // namespace
 
+// PTX ISA, "Floating Point Instructions: add": without a rounding modifier,
+// products and sums may become fused ones. nvcc leaves differences to that, and
+// writes .rn where it is told not to fuse. bf16 has no fused product.
+llvm::Value* FunctionLowering::Fusable(Value* v) {
+  auto* instruction = llvm::dyn_cast<llvm::Instruction>(v);
+  if (instruction && mods().rounding() == Rounding::kNone &&
+      !v->getType()->getScalarType()->isBFloatTy()) {
+    instruction->setHasAllowContract(true);
+  }
+  return v;
+}
+
 void FunctionLowering::LowerFpAdd() {
   Value* a = IsMixed(form())
                  ? b_.CreateFPExt(Read(op(1), type(1)), b_.getFloatTy())
                  : FpIn(1);
   Value* b = FpIn(2);
-  FpOut(RoundingSuffix().empty() ? b_.CreateFAdd(a, b)
+  FpOut(RoundingSuffix().empty() ? Fusable(b_.CreateFAdd(a, b))
                                  : FpArith("add", {a, b}));
 }
 
@@ -159,14 +171,14 @@ void FunctionLowering::LowerFpSub() {
                  ? b_.CreateFPExt(Read(op(1), type(1)), b_.getFloatTy())
                  : FpIn(1);
   Value* b = FpIn(2);
-  FpOut(RoundingSuffix().empty() ? b_.CreateFSub(a, b)
+  FpOut(RoundingSuffix().empty() ? Fusable(b_.CreateFSub(a, b))
                                  : FpArith("add", {a, b_.CreateFNeg(b)}));
 }
 
 void FunctionLowering::LowerFpMul() {
   Value* a = FpIn(1);
   Value* b = FpIn(2);
-  FpOut(RoundingSuffix().empty() ? b_.CreateFMul(a, b)
+  FpOut(RoundingSuffix().empty() ? Fusable(b_.CreateFMul(a, b))
                                  : FpArith("mul", {a, b}));
 }
 

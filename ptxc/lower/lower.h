@@ -309,6 +309,7 @@ class FunctionLowering {
   Value* Relu(Value* v);
   Value* Elementwise(Value* v, llvm::function_ref<Value*(Value*)> fn);
   Value* FpArith(const char* name, llvm::ArrayRef<Value*> args);
+  Value* Fusable(Value* v);
   Value* MinMax(Value* a, Value* b, bool is_max);
   bool IsFpType() const;
   bool IsApprox() const { return mods().precision() == Precision::kApprox; }
