@@ -26,13 +26,6 @@ DEV(double, rcp_approx_f64)(double v) {
   return UpperHalf(1.0 / v);
 }
 
-// v_rsq_f32 takes subnormals for zero: scale by an even power of two.
-DEV(float, rsqrt_f32)(float v) {
-  const bool small = v < 0x1p-126f;
-  const float r = __builtin_amdgcn_rsqf(small ? v * 0x1p24f : v);
-  return small ? r * 0x1p12f : r;
-}
-
 // tanh.approx: relative error up to 2^-11.
 DEV(float, tanh_f32)(float v) {
   const float a = __builtin_fabsf(v);

@@ -12,6 +12,7 @@
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/MDBuilder.h"
 #include "ptxc/lower/lower.h"
+#include "ptxc/passes/float_ranges.h"
 #include "ptxc/passes/repairs/exact_floats.h"
 
 namespace cerberus::ptx {
@@ -283,8 +284,12 @@ void FunctionLowering::LowerFpDiv() {
   if (!exact) {
     // 2 ulp are allowed; the backend may use the reciprocal from 1 on.
     llvm::MDBuilder metadata(b_.getContext());
-    llvm::cast<llvm::Instruction>(quotient)->setMetadata(
-        llvm::LLVMContext::MD_fpmath, metadata.createFPMath(2.0f));
+    auto* division = llvm::cast<llvm::Instruction>(quotient);
+    division->setMetadata(llvm::LLVMContext::MD_fpmath,
+                          metadata.createFPMath(2.0f));
+    if (IsApprox()) {
+      division->setMetadata(kByInverse, llvm::MDNode::get(b_.getContext(), {}));
+    }
   }
   FpOut(ftz() ? Flush(quotient) : quotient);
 }
@@ -358,7 +363,16 @@ void FunctionLowering::LowerRsqrt() {
     FpOut(Intrinsic(llvm::Intrinsic::amdgcn_rsq, {a->getType()}, {a}));
     return;
   }
-  FpOut(Dev("rsqrt_f32", b_.getFloatTy(), {a}));
+  // v_rsq_f32 takes subnormals for zero: scale by an even power of two.
+  llvm::Type* f32 = b_.getFloatTy();
+  Value* small = b_.CreateFCmpOLT(a, Fp(f32, 0x1p-126));
+  if (auto* compare = llvm::dyn_cast<llvm::Instruction>(small)) {
+    compare->setMetadata(kScalesSmall, llvm::MDNode::get(b_.getContext(), {}));
+  }
+  Value* root =
+      Intrinsic(llvm::Intrinsic::amdgcn_rsq, {f32},
+                {b_.CreateSelect(small, b_.CreateFMul(a, Fp(f32, 0x1p24)), a)});
+  FpOut(b_.CreateSelect(small, b_.CreateFMul(root, Fp(f32, 0x1p12)), root));
 }
 
 // ---- Transcendental approximations ------------------------------------------

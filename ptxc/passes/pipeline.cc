@@ -17,6 +17,7 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
 #include "ptxc/passes/addresses.h"
+#include "ptxc/passes/float_ranges.h"
 #include "ptxc/passes/growth/ended_waves.h"
 #include "ptxc/passes/growth/freezes.h"
 #include "ptxc/passes/growth/invariants.h"
@@ -135,6 +136,8 @@ Status RunPipeline(llvm::Module& module, llvm::TargetMachine& machine,
     CERB_TRY_VOID(add(kDefaultToValues));
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(SinkWithinBounds()));
     CERB_TRY_VOID(add(kDefaultOfValues));
+    passes.addPass(
+        llvm::createModuleToFunctionPassAdaptor(DropSubnormalCare()));
     if (machine.getMCSubtargetInfo()->checkFeatures(kPacksFloats)) {
       CERB_TRY_VOID(add(kPairFloats));
     }

@@ -408,7 +408,10 @@ __device__ inline void RingWait(Ring* ring, int phase) {
   asm volatile(
       "{ .reg .pred done;\n"
       "again: mbarrier.test_wait.parity.shared.b64 done, [%0], %1;\n"
-      "@!done bra again; }" ::"r"(RingAddress(ring)),
+      "@done bra out;\n"
+      "nanosleep.u32 20;\n"
+      "bra again;\n"
+      "out: }" ::"r"(RingAddress(ring)),
       "r"(phase)
       : "memory");
 }

@@ -22,6 +22,7 @@
 #include "llvm/Target/TargetMachine.h"
 #include "ptxc/backend/codegen.h"
 #include "ptxc/passes/addresses.h"
+#include "ptxc/passes/float_ranges.h"
 #include "ptxc/passes/growth/ended_waves.h"
 #include "ptxc/passes/growth/freezes.h"
 #include "ptxc/passes/growth/invariants.h"
@@ -185,6 +186,8 @@ constexpr PassRow kPasses[] = {
     {"zero-unset-registers",
      [](Session& s) { s.RunOnFunctions(ZeroUnsetRegisters()); }},
     {"drop-freezes", [](Session& s) { s.RunOnFunctions(DropFreezes()); }},
+    {"drop-subnormal-care",
+     [](Session& s) { s.RunOnFunctions(DropSubnormalCare()); }},
     {"flush-constants", [](Session& s) { s.RunOnFunctions(FlushConstants()); }},
     {"move-shared-memory", RunMoveSharedMemory},
     {"choose-waves", RunChooseWaves},
