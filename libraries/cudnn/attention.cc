@@ -75,6 +75,7 @@ Array Scores(const Attention& attention, const Array& q, const Array& k) {
   Array scores = Multiply(attention.wide, q, false, k, true,
                           {q.sizes[0], q.sizes[1], q.sizes[2], k.sizes[2]});
   for (double& value : scores.values) value *= attention.scale;
+  if (attention.change) scores = attention.change(std::move(scores));
   MaskKeys(attention, &scores);
   return scores;
 }
@@ -153,7 +154,11 @@ Array Attend(const Attention& attention, const Array& q, const Array& k,
              const Array& v, Array* statistics) {
   Array weights = Scores(attention, q, k);
   SoftmaxStatistics rows;
-  Softmax(false, k.sizes[2], 1, &weights, &rows);
+  if (attention.softmax) {
+    weights = attention.softmax(std::move(weights));
+  } else {
+    Softmax(false, k.sizes[2], 1, &weights, &rows);
+  }
   if (statistics != nullptr) {
     *statistics = Array({q.sizes[0], q.sizes[1], q.sizes[2], 1});
     for (std::size_t i = 0; i < rows.sum.size(); ++i) {

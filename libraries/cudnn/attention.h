@@ -3,6 +3,8 @@
 #ifndef CERBERUS_LIBRARIES_CUDNN_ATTENTION_H_
 #define CERBERUS_LIBRARIES_CUDNN_ATTENTION_H_
 
+#include <functional>
+
 #include "libraries/cudnn/tensor.h"
 
 namespace cerberus::libraries::cudnn {
@@ -33,6 +35,8 @@ struct Attention {
   double scale = 1;
   // Of each sequence: how many queries and keys count; empty: all.
   std::vector<Index> queries, keys;
+  // What else becomes of the scaled scores, and softmax, if these are others'.
+  std::function<Array(Array)> change, softmax;
 };
 bool CanAttend(const Sizes& q, const Sizes& k, const Sizes& v, const Sizes& o);
 // `statistics`: log of the sum of exponentials for each row; may be null.

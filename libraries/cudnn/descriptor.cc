@@ -157,6 +157,9 @@ Status TakeGraph(Descriptor* d, const Descriptor* from, Kind kind) {
   if (from->kind != kind) {
     return Failed(kDescriptorType, "a descriptor of another kind");
   }
+  if (!from->graph->open.empty()) {
+    return Failed(kBadParam, "a virtual tensor is read and never written");
+  }
   d->graph = from->graph;
   return kSuccess;
 }

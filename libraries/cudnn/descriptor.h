@@ -52,6 +52,7 @@ enum class Kind : int {
   kDeviceProperties = 38,
   kOperationSdpaFwd = 41,
   kOperationSdpaBwd = 43,
+  kOperationDiagonalBandMask = 44,
   kOperationSoftmax = 45,
   kOperationTranspose = 46,
   kOperationSlice = 47,

@@ -90,10 +90,7 @@ Status MakeGraph(Nodes nodes, std::shared_ptr<const Graph>* graph) {
       if (writers.count(tensor->uid) != 0 || !seen.insert(tensor->uid).second) {
         continue;
       }
-      if (tensor->is_virtual) {
-        return Failed(kBadParam, "a virtual tensor is read and never written");
-      }
-      made->inputs.push_back(tensor);
+      (tensor->is_virtual ? made->open : made->inputs).push_back(tensor);
     }
     for (const TensorRef& tensor : node->writes) {
       if (!tensor->is_virtual) made->outputs.push_back(tensor);

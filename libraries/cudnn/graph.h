@@ -56,10 +56,12 @@ struct Graph {
   std::vector<TensorRef> inputs;   // to be read from memory
   std::vector<TensorRef> adds_to;  // also, before they are written
   std::vector<TensorRef> outputs;  // to be written to memory
+  // Virtual ones that nothing writes: such a graph is part of an operation.
+  std::vector<TensorRef> open;
 };
 
-// kBadParam with a reason for one that writes a tensor twice, goes in circles,
-// or reads a virtual tensor that nothing writes.
+// kBadParam with a reason for one that writes a tensor twice or goes in
+// circles.
 Status MakeGraph(std::vector<std::shared_ptr<const Node>> nodes,
                  std::shared_ptr<const Graph>* graph);
 

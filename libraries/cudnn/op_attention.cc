@@ -1,9 +1,12 @@
 // Products, softmax and attention as operations of graphs.
+#include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <optional>
 
 #include "libraries/cudnn/attention.h"
 #include "libraries/cudnn/operations.h"
+#include "libraries/cudnn/pointwise.h"
 
 namespace cerberus::libraries::cudnn {
 namespace {
@@ -64,6 +67,75 @@ Status RefuseOthers(const Descriptor& d, std::initializer_list<Name> computed) {
     if (!known && value.count > 0) {
       return Failed(kNotSupported, "a kind of attention that is not computed");
     }
+  }
+  return kSuccess;
+}
+
+// What stands in attention between its two products: a graph with one tensor
+// that goes in and one that comes out.
+struct Inner {
+  std::shared_ptr<const Graph> graph;
+  TensorRef in, out;
+
+  // Null for a graph that is none such, of scores of these sizes.
+  static std::optional<Inner> Of(std::shared_ptr<const Graph> graph, Index in,
+                                 Index out, const Sizes& sizes) {
+    if (graph == nullptr || graph->open.size() != 1 ||
+        graph->open[0]->uid != in || !graph->adds_to.empty()) {
+      return std::nullopt;
+    }
+    Inner inner = {graph, graph->open[0], nullptr};
+    for (const auto& node : graph->nodes) {
+      for (const TensorRef& tensor : node->writes) {
+        if (tensor->uid == out) inner.out = tensor;
+      }
+    }
+    if (!inner.out || SizesOf(inner.in) != sizes ||
+        SizesOf(inner.out) != sizes) {
+      return std::nullopt;
+    }
+    return inner;
+  }
+  Array Run(Values& values, Array scores) const {
+    Values inside;
+    for (const TensorRef& tensor : graph->inputs) {
+      inside.Set(tensor, values.Get(tensor));
+    }
+    inside.Set(in, std::move(scores));
+    for (const auto& node : graph->nodes) node->run(inside);
+    for (const TensorRef& tensor : graph->outputs) {
+      values.Set(tensor, inside.Get(tensor));
+    }
+    return inside.Get(out);
+  }
+};
+
+// The graph and the softmax that an attention has of its own.
+Status FindInner(Builder* builder, const Sizes& scores,
+                 std::optional<Inner>* change, std::optional<Inner>* softmax) {
+  const Descriptor& d = builder->d();
+  if (d.Has(attribute::OPERATION_SDPA_FWD_SUBGRAPH)) {
+    const Descriptor* graph = builder->Config(
+        attribute::OPERATION_SDPA_FWD_SUBGRAPH, Kind::kOperationGraph);
+    if (graph == nullptr) return BadTensors();
+    *change = Inner::Of(
+        graph->graph, d.Int(attribute::OPERATION_SDPA_FWD_SUBGRAPH_INPUT_UID),
+        d.Int(attribute::OPERATION_SDPA_FWD_SUBGRAPH_OUTPUT_UID), scores);
+    if (!*change) return BadTensors();
+  }
+  if (d.Has(attribute::OPERATION_SDPA_FWD_SOFTMAX_DESC)) {
+    const Descriptor* own = builder->Config(
+        attribute::OPERATION_SDPA_FWD_SOFTMAX_DESC, Kind::kOperationSoftmax);
+    if (own == nullptr || own->node == nullptr) return BadTensors();
+    std::shared_ptr<const Graph> graph;
+    if (const Status bad = MakeGraph({own->node}, &graph)) return bad;
+    *softmax = Inner::Of(
+        graph, own->Of(attribute::OPERATION_SOFTMAX_XDESC)->tensor->uid,
+        own->Of(attribute::OPERATION_SOFTMAX_YDESC)->tensor->uid, scores);
+    if (!*softmax) return BadTensors();
+  }
+  for (const auto& inner : {*change, *softmax}) {
+    if (inner) builder->Includes(*inner->graph);
   }
   return kSuccess;
 }
@@ -153,7 +225,9 @@ Status MakeSdpaForward(Builder builder, std::shared_ptr<const Node>* node) {
           builder.d(),
           {FORWARD(QDESC), FORWARD(KDESC), FORWARD(VDESC), FORWARD(ODESC),
            FORWARD(STATSDESC), FORWARD(SCALEDESC), FORWARD(SEQ_LEN_QDESC),
-           FORWARD(SEQ_LEN_KVDESC), FORWARD(UNFUSE_FMA)})) {
+           FORWARD(SEQ_LEN_KVDESC), FORWARD(UNFUSE_FMA), FORWARD(SUBGRAPH),
+           FORWARD(SUBGRAPH_INPUT_UID), FORWARD(SUBGRAPH_OUTPUT_UID),
+           FORWARD(SOFTMAX_DESC)})) {
     return bad;
   }
   const TensorRef q = builder.In(FORWARD(QDESC));
@@ -169,15 +243,36 @@ Status MakeSdpaForward(Builder builder, std::shared_ptr<const Node>* node) {
       !AreLengths(queries, SizesOf(q)[0]) || !AreLengths(keys, SizesOf(q)[0])) {
     return BadTensors();
   }
+  std::optional<Inner> change, softmax;
+  if (const Status bad = FindInner(
+          &builder,
+          {SizesOf(q)[0], SizesOf(q)[1], SizesOf(q)[2], SizesOf(k)[2]}, &change,
+          &softmax)) {
+    return bad;
+  }
+  if (stats && softmax) return BadTensors();
   if (stats &&
       SizesOf(stats) != Sizes{SizesOf(q)[0], SizesOf(q)[1], SizesOf(q)[2], 1}) {
     return BadTensors();
   }
   return builder.Make(
       [=](Values& values) {
-        const Attention attention = {
-            IsWideAttention(q), scale ? values.Get(scale)[0] : 1,
-            Lengths(values, queries), Lengths(values, keys)};
+        Attention attention = {IsWideAttention(q),
+                               scale ? values.Get(scale)[0] : 1,
+                               Lengths(values, queries),
+                               Lengths(values, keys),
+                               {},
+                               {}};
+        if (change) {
+          attention.change = [&](Array scores) {
+            return change->Run(values, std::move(scores));
+          };
+        }
+        if (softmax) {
+          attention.softmax = [&](Array scores) {
+            return softmax->Run(values, std::move(scores));
+          };
+        }
         Array statistics;
         values.Set(o, Attend(attention, values.Get(q), values.Get(k),
                              values.Get(v), stats ? &statistics : nullptr));
@@ -219,9 +314,12 @@ Status MakeSdpaBackward(Builder builder, std::shared_ptr<const Node>* node) {
   }
   return builder.Make(
       [=](Values& values) {
-        const Attention attention = {
-            IsWideAttention(q), scale ? values.Get(scale)[0] : 1,
-            Lengths(values, queries), Lengths(values, keys)};
+        const Attention attention = {IsWideAttention(q),
+                                     scale ? values.Get(scale)[0] : 1,
+                                     Lengths(values, queries),
+                                     Lengths(values, keys),
+                                     {},
+                                     {}};
         AttentionSlopes slopes = AttendBackward(
             attention, values.Get(q), values.Get(k), values.Get(v),
             values.Get(o), values.Get(slope), values.Get(stats));
@@ -232,5 +330,66 @@ Status MakeSdpaBackward(Builder builder, std::shared_ptr<const Node>* node) {
       node);
 }
 #undef BACKWARD
+
+// X where it is on the right side of a diagonal, elsewhere B or minus infinity.
+// The mode compares the row, moved by the right bound, with the column, or the
+// column, moved by the left bound, with the row. Where the lengths of the
+// sequences are told, the diagonal ends in their last row and column.
+#define MASK(name) attribute::OPERATION_DIAGONAL_BAND_MASK_##name
+Status MakeBandMask(Builder builder, std::shared_ptr<const Node>* node) {
+  if (const Status bad = RefuseOthers(
+          builder.d(),
+          {MASK(XDESC), MASK(YDESC), MASK(BDESC), MASK(SEQ_LEN_QDESC),
+           MASK(SEQ_LEN_KVDESC), MASK(LEFT_BOUND_DESC),
+           MASK(SHIFT_RIGHT_BOUND_DESC), MASK(COMPARISON_MODE)})) {
+    return bad;
+  }
+  const TensorRef x = builder.In(MASK(XDESC));
+  const TensorRef b = builder.In(MASK(BDESC));
+  const TensorRef queries = builder.In(MASK(SEQ_LEN_QDESC));
+  const TensorRef keys = builder.In(MASK(SEQ_LEN_KVDESC));
+  const TensorRef left = builder.In(MASK(LEFT_BOUND_DESC));
+  const TensorRef right = builder.In(MASK(SHIFT_RIGHT_BOUND_DESC));
+  const TensorRef y = builder.Out(MASK(YDESC));
+  const auto mode =
+      static_cast<Pointwise>(builder.d().Int(MASK(COMPARISON_MODE)));
+  if (!x || !y || (left && right) || SizesOf(x) != SizesOf(y) ||
+      SizesOf(x).size() < 3 || (b && !CanBroadcast(SizesOf(b), SizesOf(y))) ||
+      (left && ProductOf(SizesOf(left)) != 1) ||
+      (right && ProductOf(SizesOf(right)) != 1) ||
+      !AreLengths(queries, SizesOf(x)[0]) || !AreLengths(keys, SizesOf(x)[0])) {
+    return BadTensors();
+  }
+  if (mode < kEqual || mode > kLessEqual) {
+    return Failed(kBadParam, "a band is no comparison's");
+  }
+  return builder.Make(
+      [=](Values& values) {
+        Array out = values.Get(x);
+        const Array other =
+            b ? Broadcast(values.Get(b), out.sizes) : Array(Sizes{0});
+        const Limit rows(values, queries), columns(values, keys);
+        const double bound = left    ? values.Get(left)[0]
+                             : right ? values.Get(right)[0]
+                                     : 0;
+        const Index width = out.sizes.back();
+        const Index height = out.sizes[out.sizes.size() - 2];
+        const Index batch = out.count() / std::max<Index>(out.sizes[0], 1);
+        for (Index i = 0; i < out.count(); ++i) {
+          const auto row = static_cast<double>(i / width % height);
+          const auto column = static_cast<double>(i % width);
+          const double longer = static_cast<double>(
+              (columns.IsSet() ? columns.Of(i / batch) : 0) -
+              (rows.IsSet() ? rows.Of(i / batch) : 0));
+          const double stays =
+              left ? ComputePointwise(mode, {}, column + bound - longer, row)
+                   : ComputePointwise(mode, {}, row + longer + bound, column);
+          if (stays == 0) out[i] = b ? other[i] : -HUGE_VAL;
+        }
+        values.Set(y, std::move(out));
+      },
+      node);
+}
+#undef MASK
 
 }  // namespace cerberus::libraries::cudnn

@@ -139,6 +139,7 @@ Status MakeNode(const Descriptor& d, std::shared_ptr<const Node>* node) {
     case Kind::kOperationSoftmax: return MakeSoftmax(b, node);
     case Kind::kOperationSdpaFwd: return MakeSdpaForward(b, node);
     case Kind::kOperationSdpaBwd: return MakeSdpaBackward(b, node);
+    case Kind::kOperationDiagonalBandMask: return MakeBandMask(b, node);
     case Kind::kOperationResampleFwd: return MakeResampleForward(b, node);
     case Kind::kOperationResampleBwd: return MakeResampleBackward(b, node);
     default: return kSuccess;  // what others are made of

@@ -36,6 +36,13 @@ class Builder {
   }
   // A result that the operation adds to.
   void AddsTo(const TensorRef& tensor) { node_.adds_to.push_back(tensor); }
+  // All that a graph within the operation reads and writes in memory.
+  void Includes(const Graph& graph) {
+    node_.reads.insert(node_.reads.end(), graph.inputs.begin(),
+                       graph.inputs.end());
+    node_.writes.insert(node_.writes.end(), graph.outputs.begin(),
+                        graph.outputs.end());
+  }
   // A configuration of that kind; null if there is none.
   const Descriptor* Config(Name name, Kind kind) const {
     const Descriptor* found = d_.Of(name);
@@ -70,7 +77,8 @@ NodeMaker MakePointwise, MakeReduction, MakeConcat, MakeReshape, MakeTranspose,
     MakeSlice, MakeRng, MakePagedLoad;
 NodeMaker MakeGenStats, MakeBnFinalize, MakeBnBackwardWeights, MakeNormForward,
     MakeNormBackward;
-NodeMaker MakeMatmul, MakeSoftmax, MakeSdpaForward, MakeSdpaBackward;
+NodeMaker MakeMatmul, MakeSoftmax, MakeSdpaForward, MakeSdpaBackward,
+    MakeBandMask;
 NodeMaker MakeResampleForward, MakeResampleBackward;
 
 inline const Sizes& SizesOf(const TensorRef& tensor) {

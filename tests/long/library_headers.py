@@ -10,7 +10,10 @@ from PyPI into build/packages/libraries (12 GB in all). Then
   and NVIDIA's library has is compiled, linked with ours by -lNAME, and runs;
 - each function takes and returns in the same registers as the headers say: both
   are compiled to LLVM IR, and the signatures there compared;
-- what NVIDIA's library exports, ours does, with the same version.
+- what NVIDIA's library exports, ours does, with the same version;
+- the programs of tests/e2e/libraries are built with the headers of CUDA 13's
+  wheels instead of the declarations there, and run;
+- cudnn_frontend.cu does so with NVIDIA's cudnn-frontend over cuDNN's headers.
 
 Prints one line per library and what differs.
 """
@@ -117,7 +120,7 @@ def fetch(folder, wheel):
             symbols[os.path.basename(path)] = exports(path)
         with open(part + "/symbols.json", "w", encoding="utf-8") as file:
             json.dump(symbols, file)
-        for found in glob.glob(part + "/**/include", recursive=True):
+        for found in glob.glob(part + "/nvidia/**/include", recursive=True):
             shutil.copytree(found, part + "/include", dirs_exist_ok=True)
         shutil.rmtree(part + "/nvidia", ignore_errors=True)
         os.rename(part, kept)
@@ -288,6 +291,43 @@ def check(args, name, major, wheel, work):
     return wrong, count, len(symbols[file])
 
 
+FRONTEND = "nvidia-cudnn-frontend==1.32.0"
+
+
+def merged_headers(packages, folder):
+    """A folder with the headers of the newest wheel of each library."""
+    newest = {name: wheel for name, _, wheel in WHEELS}
+    for name in ("cublas", "cufft", "cusparse", "cusolver", "cudnn", "nccl"):
+        shutil.copytree(fetch(packages, newest[name])[0], folder,
+                        dirs_exist_ok=True)
+
+
+def check_programs(args, work):
+    """Of tests/e2e/libraries; the output if one fails."""
+    merged_headers(args.packages, work + "/include")
+    done = subprocess.run(
+        ["lit-22", "-q", "--param", "build=" + args.build, "--param",
+         "library_headers=" + work + "/include", ROOT + "/tests/e2e/libraries"],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        check=False)
+    return [done.stdout] if done.returncode else []
+
+
+def check_frontend(args, work):
+    headers = fetch(args.packages, FRONTEND)[0]
+    merged_headers(args.packages, work + "/include")
+    program = work + "/cudnn_frontend"
+    run("nvcc", "-std=c++17", "-w", "-I" + headers, "-I" + work + "/include",
+        "-o", program, ROOT + "/tests/long/cudnn_frontend.cu",
+        "-L" + args.build + "/lib/cerberus", "-l:libcudnn.so.9", "-lcuda")
+    done = subprocess.run(
+        [args.build + "/bin/cerberus", "run", "--device", "gfx1100", program],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        check=False)
+    passes = done.returncode == 0 and "PASS" in done.stdout.split()
+    return [] if passes else [done.stdout]
+
+
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
@@ -295,7 +335,8 @@ def main():
     parser.add_argument("--packages", default=ROOT + "/build/packages/libraries")
     parser.add_argument("--show", type=int, default=20,
                         help="so many differences of each library")
-    parser.add_argument("names", nargs="*", metavar="LIBRARY")
+    parser.add_argument("names", nargs="*", metavar="LIBRARY",
+                        help="or programs, or frontend")
     args = parser.parse_args()
     args.build = os.path.abspath(args.build)
     os.makedirs(args.packages, exist_ok=True)
@@ -312,6 +353,15 @@ def main():
             "%d differ" % len(wrong) if wrong else "ok"), flush=True)
         for line in wrong[:args.show]:
             print("  " + line)
+    for name, function in (("programs", check_programs),
+                           ("frontend", check_frontend)):
+        if args.names and name not in args.names:
+            continue
+        with tempfile.TemporaryDirectory() as work:
+            wrong = function(args, work)
+        failed += bool(wrong)
+        print("%-12s %s" % (name, "FAILED" if wrong else "ok"), flush=True)
+        print("".join(wrong), end="")
     sys.exit(failed != 0)
 
 

@@ -415,13 +415,16 @@ void* Graph::Add(Kind kind, const std::vector<Attribute>& attributes) {
   operations_.push_back(Make(kind, attributes));
   return operations_.back();
 }
+Graph::Attribute Graph::Handle() {
+  void* const handle = DnnHandle();
+  return {cudnn::attribute::OPERATIONGRAPH_HANDLE, cudnn::Type::kHandle,
+          BytesOf(&handle, 1), 1};
+}
 int Graph::Run() {
   if (status_ != 0) return status_;
-  void* handle = DnnHandle();
-  void* graph = Make(Kind::kOperationGraph,
-                     {{cudnn::attribute::OPERATIONGRAPH_HANDLE,
-                       cudnn::Type::kHandle, BytesOf(&handle, 1), 1},
-                      All(cudnn::attribute::OPERATIONGRAPH_OPS, operations_)});
+  void* graph =
+      Make(Kind::kOperationGraph,
+           {Handle(), All(cudnn::attribute::OPERATIONGRAPH_OPS, operations_)});
   void* heuristics = Make(
       Kind::kEngineHeuristics,
       {Of(cudnn::attribute::ENGINEHEUR_OPERATION_GRAPH, graph),
@@ -446,7 +449,7 @@ int Graph::Run() {
            {Ints(cudnn::attribute::VARIANT_PACK_UNIQUE_IDS, ids_),
             Pointers(cudnn::attribute::VARIANT_PACK_DATA_POINTERS, pointers_)});
   if (status_ != 0) return status_;
-  return Dnn("BackendExecute", handle, plan_, pack_);
+  return Dnn("BackendExecute", DnnHandle(), plan_, pack_);
 }
 
 }  // namespace cerberus::libraries::tests

@@ -148,6 +148,7 @@ class Graph {
   static Attribute Of(Name name, void* descriptor);
   static Attribute All(Name name, const std::vector<void*>& descriptors);
   static Attribute Pointers(Name name, const std::vector<void*>& pointers);
+  static Attribute Handle();  // a graph of operations has it
 
   Graph() = default;
   ~Graph();

@@ -285,6 +285,127 @@ TEST(CudnnGraph, SoftmaxWithItsStatistics) {
   }
 }
 
+// A graph and a softmax of the program's own between attention's products.
+TEST(CudnnGraph, AttentionWithAGraphWithin) {
+  const Sizes scores = {1, 2, 3, 4};
+  Field q(kF64, {1, 2, 3, 5}, {}, 1), k(kF64, {1, 2, 4, 5}, {}, 2);
+  Field v(kF64, {1, 2, 4, 6}, {}, 3), o(kF64, {1, 2, 3, 6});
+  Field bias(kF64, {1, 1, 3, 4}, {}, 4), most(kF64, {1, 2, 3, 1});
+  Field sum(kF64, {1, 2, 3, 1});
+  Graph graph;
+  const auto between = [&](Index id) {
+    return graph.Make(Kind::kTensor,
+                      {Graph::Ints(TENSOR_UNIQUE_ID, {id}),
+                       Graph::Enum(TENSOR_DATA_TYPE, Type::kDataType, kF64),
+                       Graph::Ints(TENSOR_BYTE_ALIGNMENT, {16}),
+                       Graph::Ints(TENSOR_DIMENSIONS, scores),
+                       Graph::Ints(TENSOR_STRIDES, Packed(scores)),
+                       Graph::Flag(TENSOR_IS_VIRTUAL, true)});
+  };
+  void* const add = graph.Make(
+      Kind::kPointwise,
+      {Graph::Enum(POINTWISE_MODE, Type::kPointwiseMode, cudnn::kAdd),
+       Graph::Enum(POINTWISE_MATH_PREC, Type::kDataType, kF64)});
+  void* const sums =
+      graph.Make(Kind::kOperationPointwise,
+                 {Graph::Of(OPERATION_POINTWISE_PW_DESCRIPTOR, add),
+                  Graph::Of(OPERATION_POINTWISE_XDESC, between(901)),
+                  Graph::Of(OPERATION_POINTWISE_BDESC, graph.Tensor(bias)),
+                  Graph::Of(OPERATION_POINTWISE_YDESC, between(902))});
+  void* const inner =
+      graph.Make(Kind::kOperationGraph,
+                 {Graph::Handle(), Graph::All(OPERATIONGRAPH_OPS, {sums})});
+  void* const softmax = graph.Make(
+      Kind::kOperationSoftmax,
+      {Graph::Of(OPERATION_SOFTMAX_XDESC, between(903)),
+       Graph::Of(OPERATION_SOFTMAX_YDESC, between(904)),
+       Graph::Of(OPERATION_SOFTMAX_MAX_DESC, graph.Tensor(most)),
+       Graph::Of(OPERATION_SOFTMAX_SUM_EXP_DESC, graph.Tensor(sum))});
+  ASSERT_EQ(graph.status(), 0);
+  graph.Add(Kind::kOperationSdpaFwd,
+            {Graph::Of(OPERATION_SDPA_FWD_QDESC, graph.Tensor(q)),
+             Graph::Of(OPERATION_SDPA_FWD_KDESC, graph.Tensor(k)),
+             Graph::Of(OPERATION_SDPA_FWD_VDESC, graph.Tensor(v)),
+             Graph::Of(OPERATION_SDPA_FWD_ODESC, graph.Tensor(o)),
+             Graph::Of(OPERATION_SDPA_FWD_SUBGRAPH, inner),
+             Graph::Ints(OPERATION_SDPA_FWD_SUBGRAPH_INPUT_UID, {901}),
+             Graph::Ints(OPERATION_SDPA_FWD_SUBGRAPH_OUTPUT_UID, {902}),
+             Graph::Of(OPERATION_SDPA_FWD_SOFTMAX_DESC, softmax)});
+  ASSERT_EQ(graph.Run(), 0);
+  Values want(36), largest(6, -HUGE_VAL), totals(6);
+  for (std::size_t row = 0; row < 6; ++row) {
+    const std::size_t head = row / 3;
+    double s[4] = {};
+    for (std::size_t j = 0; j < 4; ++j) {
+      s[j] = bias.values()[row % 3 * 4 + j];
+      for (std::size_t d = 0; d < 5; ++d) {
+        s[j] += q.values()[row * 5 + d] * k.values()[(head * 4 + j) * 5 + d];
+      }
+      largest[row] = std::max(largest[row], s[j]);
+    }
+    for (const double one : s) totals[row] += std::exp(one - largest[row]);
+    for (std::size_t d = 0; d < 24; ++d) {
+      want[row * 6 + d % 6] += std::exp(s[d / 6] - largest[row]) / totals[row] *
+                               v.values()[(head * 4 + d / 6) * 6 + d % 6];
+    }
+  }
+  ExpectNear(o.Get(), want, 1e-13, "attention");
+  ExpectNear(most.Get(), largest, 1e-13, "maxima");
+  ExpectNear(sum.Get(), totals, 1e-13, "sums");
+  // That graph alone reads what nobody writes.
+  Graph alone;
+  void* const of =
+      alone.Make(Kind::kEngineHeuristics,
+                 {Graph::Of(ENGINEHEUR_OPERATION_GRAPH, inner),
+                  Graph::Enum(ENGINEHEUR_MODE, Type::kHeurMode, 0)});
+  (void)of;
+  EXPECT_NE(alone.status(), 0);
+}
+
+// What attention's causal and sliding masks are made of.
+TEST(CudnnGraph, BandsOfADiagonal) {
+  constexpr int kGreater = 302, kGreaterEqual = 303;
+  for (const bool left : {false, true}) {
+    for (const bool lengths : {false, true}) {
+      for (const int mode : {kGreater, kGreaterEqual}) {
+        Field x(kF32, {2, 2, 4, 5}, Packed({2, 2, 4, 5}), 1);
+        Field y(kF32, {2, 2, 4, 5}), other(kF32, {1, 1, 1, 1});
+        Field bound(kI32, {1, 1, 1, 1});
+        Field queries(kI32, {2, 1, 1, 1}), keys(kI32, {2, 1, 1, 1});
+        other.Set({-7}), bound.Set({1}), queries.Set({4, 2}), keys.Set({5, 3});
+        Graph graph;
+        std::vector<Graph::Attribute> all = {
+            Graph::Of(OPERATION_DIAGONAL_BAND_MASK_XDESC, graph.Tensor(x)),
+            Graph::Of(OPERATION_DIAGONAL_BAND_MASK_YDESC, graph.Tensor(y)),
+            Graph::Of(OPERATION_DIAGONAL_BAND_MASK_BDESC, graph.Tensor(other)),
+            Graph::Of(left
+                          ? OPERATION_DIAGONAL_BAND_MASK_LEFT_BOUND_DESC
+                          : OPERATION_DIAGONAL_BAND_MASK_SHIFT_RIGHT_BOUND_DESC,
+                      graph.Tensor(bound)),
+            Graph::Enum(OPERATION_DIAGONAL_BAND_MASK_COMPARISON_MODE,
+                        Type::kPointwiseMode, mode)};
+        if (lengths) {
+          all.push_back(Graph::Of(OPERATION_DIAGONAL_BAND_MASK_SEQ_LEN_QDESC,
+                                  graph.Tensor(queries)));
+          all.push_back(Graph::Of(OPERATION_DIAGONAL_BAND_MASK_SEQ_LEN_KVDESC,
+                                  graph.Tensor(keys)));
+        }
+        graph.Add(Kind::kOperationDiagonalBandMask, all);
+        ASSERT_EQ(graph.Run(), 0);
+        for (int i = 0; i < 80; ++i) {
+          const int row = i / 5 % 4, column = i % 5;
+          const int longer = lengths ? 1 : 0;  // in both batches
+          const int far = left ? column + 1 - longer : row + 1 + longer;
+          const int near = left ? row : column;
+          const bool stays = far > near || (far == near && mode != kGreater);
+          const auto at = static_cast<std::size_t>(i);
+          EXPECT_EQ(y.Get()[at], stays ? x.values()[at] : -7) << i;
+        }
+      }
+    }
+  }
+}
+
 TEST(CudnnGraph, PagesOfACache) {
   Field pages(kF16, {5, 2, 2, 3}), table(kI32, {2, 1, 2, 1});
   Field lengths(kI32, {2, 1, 1, 1}), y(kF16, {2, 2, 3, 3});
