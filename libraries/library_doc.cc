@@ -168,7 +168,7 @@ int main() {
   Print("cuSPARSELt", "`libcusparseLt.so.0`", refuses, CusparseLt());
   Print("nvJPEG", "`libnvjpeg.so.12`, `.13`", refuses, Nvjpeg());
   Print("CUPTI", "`libcupti.so.11.8`, `.12`, `.13`", refuses, Cupti());
-  Print("cuDNN", "`libcudnn.so.8`, `.9`, and the parts of version 9",
+  Print("cuDNN", "`libcudnn.so.8`, `.9`, and their parts",
         "Refused are multi-head attention before graphs, fused operations, "
         "divisive normalization, graphs of nodes, long convolutions, and "
         "version 8's recurrent networks without `_v8`.",

@@ -127,6 +127,19 @@ TEST(CudnnTable, IsExportedByEachVersion) {
     }
     dlclose(library);
   }
+  for (const std::string part : {"ops", "cnn", "adv"}) {
+    for (const std::string use : {"infer", "train"}) {
+      const std::string file = "libcudnn_" + part + "_" + use + ".so.8";
+      void* library = Open(file.c_str());
+      for (const auto& row : kTable) {
+        EXPECT_EQ(dlvsym(library, row.name, file.c_str()) != nullptr,
+                  row.part == part || row.part == std::string("graph") ||
+                      row.part == std::string("old"))
+            << file << ": " << row.name;
+      }
+      dlclose(library);
+    }
+  }
   for (const char* part : {"heuristic", "engines_precompiled",
                            "engines_runtime_compiled", "engines_tensor_ir"}) {
     dlclose(Open(("libcudnn_" + std::string(part) + ".so.9").c_str()));
