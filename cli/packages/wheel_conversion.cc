@@ -13,6 +13,7 @@
 
 #include "cli/convert/bundle.h"
 #include "cli/convert/commit_in_order.h"
+#include "cli/packages/nvidia_wheels.h"
 #include "cli/packages/wheel_files.h"
 #include "cli/paths.h"
 #include "cli/process.h"
@@ -137,8 +138,30 @@ Status WheelConversion::NameAll() {
   if (!options_.bundle_stub) {
     family_.requires_dist = {fmt::format("{}>={}", kRuntimeProject, kVersion)};
   }
+  if (options_.replace_libraries) ReplaceLibraries();
   summary_.requirement = family_.Requirement();
   return {};
+}
+
+void WheelConversion::ReplaceLibraries() {
+  std::vector<std::string> kept;
+  for (const std::string& requirement :
+       wheel_->metadata().GetAll("Requires-Dist")) {
+    const RewrittenRequirement rewritten = WithoutAnswered(requirement);
+    if (rewritten.text != requirement) {
+      summary_.replaced.push_back(requirement);
+    }
+    if (rewritten.text) kept.push_back(*rewritten.text);
+    if (rewritten.unanswered.empty()) continue;
+    Diag diag = wheel_->zip().Error(
+        "",
+        fmt::format("requires {}, which nothing here answers for",
+                    rewritten.unanswered),
+        DiagCode::kUnsupported);
+    diag.severity = Severity::kWarning;
+    reporter_.Report(diag);
+  }
+  family_.requirements = std::move(kept);
 }
 
 Status WheelConversion::ReadFile(const ZipMember& member) {

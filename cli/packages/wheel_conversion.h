@@ -34,6 +34,9 @@ struct WheelOptions {
   std::string folder;  // for what is made
   std::string name;    // of the host wheel, instead of a local version
   bool bundle_stub = true;
+  // Whether wheels of NVIDIA's that our libraries answer for are required no
+  // more.
+  bool replace_libraries = false;
   // Of each library: targets, limits, keep_going; its names come from here.
   ConversionOptions conversion;
 };
@@ -43,7 +46,8 @@ struct WheelSummary {
   std::vector<std::string> converted;
   // Libraries with device code that stay as they are, and why.
   std::map<std::string, std::string> unconverted;
-  FileSizes wheels;         // in the order in which they get their names
+  FileSizes wheels;  // in the order in which they get their names
+  std::vector<std::string> replaced;  // requirements that our libraries answer
   std::string requirement;  // what to tell pip, "x[device-gfx1100]==1.0"
 };
 
@@ -79,6 +83,7 @@ class WheelConversion {
   using Files = std::vector<std::pair<BundleFile, MappedFile>>;
 
   Status NameAll();
+  void ReplaceLibraries();
   Status ReadFile(const packager::ZipMember& member);
   Status OpenLibrary(const packager::ZipMember& member, OutputFile unpacked);
   Status PlanLibrary(const std::string& path, Library& library);

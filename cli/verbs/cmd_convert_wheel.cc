@@ -47,10 +47,14 @@ class ConvertWheelVerb : public Verb {
         .ValueName("NAME")
         .Group(kGroupFiles);
     list.Add("--stub", stub_,
-             "the CUDA driver stub: bundle (default), or require it\n"
-             "as a wheel of its own")
+             "the CUDA driver stub: bundle (default) or require it")
         .OneOf({"bundle", "require"})
         .ValueName("HOW")
+        .Group(kGroupFiles);
+    list.Add("--libraries", libraries_,
+             "whose cuBLAS and kin: nvidia (default) or cerberus")
+        .OneOf({"nvidia", "cerberus"})
+        .ValueName("WHO")
         .Group(kGroupFiles);
     AddArches(list, options_.conversion.arches);
     list.AddFlag("-n,--dry-run", options_.conversion.dry_run,
@@ -91,6 +95,7 @@ class ConvertWheelVerb : public Verb {
     compile_.ApplyTo(conversion);
     conversion.keep_going = !strict_;
     options_.bundle_stub = stub_ == "bundle";
+    options_.replace_libraries = libraries_ == "cerberus";
     CERB_TRY(conversion.arches, CheckArches(conversion.arches));
     while (options_.folder.size() > 1 && options_.folder.back() == '/') {
       options_.folder.pop_back();
@@ -191,6 +196,9 @@ class ConvertWheelVerb : public Verb {
     for (const auto& [path, why] : s.unconverted) {
       fmt::print("  left as it is      {}: {}\n", path, why);
     }
+    for (const std::string& requirement : s.replaced) {
+      fmt::print("  answered           {}\n", requirement);
+    }
     for (const auto& [path, size] : s.wheels) {
       fmt::print("  {}, {}\n", path, SizeText(size));
     }
@@ -230,13 +238,14 @@ class ConvertWheelVerb : public Verb {
     json.Key("requirement").String(s.requirement);
     WriteStrings(s.converted, json.Key("converted"));
     WriteReasons(s.unconverted, json.Key("unconverted"));
+    WriteStrings(s.replaced, json.Key("answered"));
     s.libraries.WriteTo(json);
     json.Key("seconds").Number(Seconds());
   }
 
   WheelOptions options_;
   CompileOptions compile_;
-  std::string stub_ = "bundle";
+  std::string stub_ = "bundle", libraries_ = "nvidia";
   bool strict_ = false;
   std::string ninja_;
   std::size_t steps_ = 0;

@@ -8,19 +8,6 @@
 namespace cerberus::packager {
 namespace {
 
-// The name at the start of a requirement: "x[extra]>=1; python_version…".
-std::string_view ProjectOf(std::string_view requirement) {
-  std::size_t end = 0;
-  while (end < requirement.size()) {
-    const char c = requirement[end];
-    const bool in_name = std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-                         c == '-' || c == '_' || c == '.';
-    if (!in_name) break;
-    ++end;
-  }
-  return requirement.substr(0, end);
-}
-
 // Extras are described since 2.1.
 std::string MetadataVersion(const std::string& given) {
   const bool older =
@@ -38,6 +25,18 @@ bool IsLicense(std::string_view path) {
 }
 
 }  // namespace
+
+std::string_view ProjectOf(std::string_view requirement) {
+  std::size_t end = 0;
+  while (end < requirement.size()) {
+    const char c = requirement[end];
+    const bool in_name = std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+                         c == '-' || c == '_' || c == '.';
+    if (!in_name) break;
+    ++end;
+  }
+  return requirement.substr(0, end);
+}
 
 WheelName WheelFamily::DeviceName(const std::string& part) const {
   WheelName name = host;
@@ -62,13 +61,13 @@ CoreMetadata WheelFamily::HostMetadata() const {
   metadata.Set("Metadata-Version",
                MetadataVersion(metadata.Get("Metadata-Version")));
   const std::string old = metadata.Get("Name");
-  if (project != old) {
+  if (project != old || requirements) {
+    const std::vector<std::string> wanted_by_it =
+        requirements.value_or(metadata.GetAll("Requires-Dist"));
     metadata.Set("Name", project);
     // What its extras want of itself: "x[more]; extra == 'all'".
-    const std::vector<std::string> requirements =
-        metadata.GetAll("Requires-Dist");
     metadata.Remove("Requires-Dist");
-    for (const std::string& requirement : requirements) {
+    for (const std::string& requirement : wanted_by_it) {
       const std::string_view wanted = ProjectOf(requirement);
       const bool itself = NormalizeName(wanted) == NormalizeName(old);
       metadata.Add(

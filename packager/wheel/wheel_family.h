@@ -4,12 +4,17 @@
 #define CERBERUS_PACKAGER_WHEEL_WHEEL_FAMILY_H_
 
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "packager/wheel/wheel.h"
 
 namespace cerberus::packager {
+
+// The name at the start of a requirement: "x[extra]>=1; python_version…".
+std::string_view ProjectOf(std::string_view requirement);
 
 struct WheelFamily {
   const Wheel* wheel = nullptr;  // that they are made from
@@ -21,7 +26,9 @@ struct WheelFamily {
   std::vector<std::string> parts;
   // Of a part the others without which it is not whole.
   std::map<std::string, std::vector<std::string>> needs;
-  std::vector<std::string> requires_dist;  // more of the host wheel
+  // Of the host wheel: instead of the wheel's own, and more.
+  std::optional<std::vector<std::string>> requirements;
+  std::vector<std::string> requires_dist;
   std::string generator;
 
   WheelName DeviceName(const std::string& part) const;

@@ -1,22 +1,25 @@
 """Makes the wheel x-1.0 of files, in this folder.
 
-usage: wheel_of.py [--platform TAG] [--record TEXT] PATH=FILE ...
+usage: wheel_of.py [--platform TAG] [--record TEXT] [--requires TEXT]
+                   PATH=FILE ...
 
 PATH is the name in the wheel, whatever it is; FILE's bytes are put there.
---record replaces what RECORD says of PATH's.
+--record replaces what RECORD says of PATH's; --requires adds a requirement.
 """
 import base64
 import hashlib
 import sys
 import zipfile
 
-platform, record, files = "linux_x86_64", None, []
+platform, record, files, requires = "linux_x86_64", None, [], ""
 arguments = iter(sys.argv[1:])
 for argument in arguments:
     if argument == "--platform":
         platform = next(arguments)
     elif argument == "--record":
         record = next(arguments)
+    elif argument == "--requires":
+        requires += "Requires-Dist: %s\n" % next(arguments)
     else:
         path, file = argument.split("=", 1)
         files.append((path, open(file, "rb").read()))
@@ -29,7 +32,7 @@ with zipfile.ZipFile(f"x-1.0-py3-none-{platform}.whl", "w") as wheel:
         lines += "%s,sha256=%s,%d\n" % (
             path, digest.decode().rstrip("="), len(data))
     wheel.writestr(INFO + "METADATA",
-                   "Metadata-Version: 1.2\nName: x\nVersion: 1.0\n")
+                   "Metadata-Version: 1.2\nName: x\nVersion: 1.0\n" + requires)
     wheel.writestr(INFO + "WHEEL", "Wheel-Version: 1.0\n"
                    f"Root-Is-Purelib: false\nTag: py3-none-{platform}\n")
     wheel.writestr(INFO + "RECORD",
