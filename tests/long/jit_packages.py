@@ -7,7 +7,7 @@ numba, cuda_bindings, cuda_core, cupy, pycuda, tinygrad, taichi, openmm, warp,
 custatevec and catboost come from PyPI into build/packages (6 GB with NVIDIA's
 compilers and cuBLAS); jax (4 GB) and triton (1 GB), which ask for other
 versions of these, open3d (1 GB), pycolmap (0.5 GB) and gpu4pyscf (1.5 GB) into
-build/packages-NAME. Each runs unchanged under `cerberus run`; what its kernels
+build/packages-NAME, and so does ctranslate2 (0.1 GB). Each runs unchanged under `cerberus run`; what its kernels
 compute is compared with numpy or with code for the host. Prints one line per
 package and target.
 """
@@ -20,6 +20,7 @@ import sys
 import time
 
 from package_catboost import catboost
+from package_ctranslate2 import ctranslate2
 from package_custatevec import custatevec
 from package_gpu4pyscf import gpu4pyscf
 from package_jax import jax
@@ -46,6 +47,7 @@ OWN_WHEELS = {"jax": ["jax[cuda13]==0.10.2"],
               "open3d": ["open3d==0.20.0", "libusb-package==1.0.30.0",
                          "numpy==2.4.6"],
               "pycolmap": ["pycolmap-cuda12==4.2.1", "numpy==2.4.6"],
+              "ctranslate2": ["ctranslate2==4.8.5", "numpy==2.4.6"],
               "gpu4pyscf": ["gpu4pyscf-cuda12x==1.9.0", "pyscf==2.14.0",
                             "numpy==2.4.6"]}
 # The PTX within cuStateVec is for this compute capability or newer.
@@ -387,7 +389,8 @@ def triton():
 PACKAGES = {f.__name__: f for f in (numba, cuda_bindings, cuda_core, cupy,
                                     pycuda, tinygrad, taichi, openmm, warp,
                                     custatevec, catboost, jax, triton,
-                                    open3d, pycolmap, gpu4pyscf)}
+                                    open3d, pycolmap, gpu4pyscf,
+                                    ctranslate2)}
 
 
 def install(folder, wheels):

@@ -1,6 +1,5 @@
 """OpenMM for jit_packages.py: forces of small systems, by its CUDA platform
-and by its reference platform. Its long-range sums (PME) call cuFFT, which is
-machine code."""
+and by its reference platform. Its long-range sums (PME) call cuFFT."""
 
 
 def ions(mm, np, side, method=None):
@@ -68,6 +67,14 @@ def openmm():
     system, force, places = ions(mm, np, 5, mm.NonbondedForce.CutoffPeriodic)
     system.addForce(force)
     compare(mm, np, "neighbours", system, places, 1e-3, "single", steps=3)
+
+    for name, method in (("Ewald", mm.NonbondedForce.Ewald),
+                         ("PME", mm.NonbondedForce.PME)):
+        system, force, places = ions(mm, np, 5, method)
+        force.setEwaldErrorTolerance(1e-5)
+        system.addForce(force)
+        compare(mm, np, name, system, places, 1e-3, steps=3)
+        compare(mm, np, name + ", f64", system, places, 1e-4, "double")
 
     system, force, places = ions(mm, np, 3)
     pairs = mm.CustomNonbondedForce("a*exp(-2*r)*cos(r) + q1*q2/r")
