@@ -1,5 +1,6 @@
 #include "libraries/common/work.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <new>
@@ -132,12 +133,26 @@ bool Work::Run(std::function<void()> work, bool wait) {
     return false;
   }
   queued_->work = std::move(work);
-  if (!Queue()) {
+  const auto run = [](void* data) { static_cast<Queued*>(data)->work(); };
+  const auto destroy = [](void* data) { delete static_cast<Queued*>(data); };
+  // With nothing to copy back the work itself is the end.
+  const bool is_last =
+      !wait && capturing != kCapturing &&
+      std::none_of(queued_->pieces.begin(), queued_->pieces.end(),
+                   [](const Piece& piece) { return piece.out; });
+  const auto run_last = [](void* data) {
+    const std::unique_ptr<Queued> queued(static_cast<Queued*>(data));
+    queued->work();
+  };
+  if (!Queue(is_last ? +run_last : +run)) {
     // What is under way already may use the copies.
     driver_.synchronize(stream_);
     return false;
   }
-  const auto destroy = [](void* data) { delete static_cast<Queued*>(data); };
+  if (is_last) {
+    static_cast<void>(queued_.release());
+    return true;
+  }
   if (capturing == kCapturing) {
     // A graph may do it any number of times: it lives as long as the graph and
     // those made of it.
@@ -151,12 +166,16 @@ bool Work::Run(std::function<void()> work, bool wait) {
   return driver_.launch_host(stream_, destroy, queued_.release()) == 0;
 }
 
-bool Work::Queue() {
+bool Work::Queue(void (*run)(void*)) {
   for (const Piece& piece : queued_->pieces) {
     if (!Copy(piece, /*back=*/false)) return false;
   }
-  const auto run = [](void* data) { static_cast<Queued*>(data)->work(); };
+  const bool comes_back =
+      std::any_of(queued_->pieces.begin(), queued_->pieces.end(),
+                  [](const Piece& piece) { return piece.out; });
   if (driver_.launch_host(stream_, run, queued_.get()) != 0) return false;
+  // It may be over, and what was queued gone.
+  if (!comes_back) return true;
   for (const Piece& piece : queued_->pieces) {
     if (piece.out && !Copy(piece, /*back=*/true)) return false;
   }

@@ -134,7 +134,8 @@ class Work {
   // Pinned memory of so many bytes.
   std::shared_ptr<void> Room(std::size_t bytes);
   bool Copy(const Piece& piece, bool back) const;
-  bool Queue();
+  // The copies there, `run` with what is queued, the copies back.
+  bool Queue(void (*run)(void*));
 
   const Driver& driver_;
   const Stream stream_;

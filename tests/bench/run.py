@@ -26,6 +26,7 @@ import foreign_ptx
 import growth
 import jit_burst
 import kpack_bench
+import library_bench
 import many_cores
 import rewrite_bench
 import split_bench
@@ -138,6 +139,7 @@ def main():
         "launch": launches,
         "start": lambda _: start_bench.report(build, nvcc, "gfx1100",
                                               max(args.runs, 20)),
+        "libraries": lambda _: library_bench.report(build, nvcc, args.runs),
         "burst": lambda _: jit_burst.report(build, tools["ptxas"], 500),
         "emulator": lambda _: emulator_bench.report(
             build, args.targets.split(","), True),
