@@ -141,6 +141,9 @@ struct BoardInfo {
   const char* name = "AMD GPU";
   int clock_khz = 1500000, memory_clock_khz = 1000000;
   int bus_bits = 256, l2_bytes = 4 << 20;
+  std::uint32_t chip_id = 0;  // of the PCI bus
+  std::uint32_t l1_kib = 16, l3_kib = 0;
+  std::uint32_t shader_engines = 4, arrays_per_engine = 2;
 };
 
 // What the emulated processor is: for device properties and occupancy.

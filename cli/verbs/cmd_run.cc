@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "cli/paths.h"
 #include "cli/verb.h"
 #include "support/mapped_file.h"
+#include "support/targets/target_id.h"
 
 namespace cerberus::cli {
 namespace {
@@ -38,7 +40,8 @@ class RunVerb : public Verb {
   }
   const char* examples() const override {
     return "  cerberus run ./app 5\n"
-           "  cerberus run --device gfx942 python3 train.py\n";
+           "  cerberus run --device gfx942 python3 train.py\n"
+           "  cerberus run --emulate gfx1100 rocminfo\n";
   }
   const char* command() const override { return "APP [ARGS...]"; }
 
@@ -46,6 +49,10 @@ class RunVerb : public Verb {
     list_ = &list;
     list.Add("--device", device_, "auto, hip, nvidia, emulator or target ids")
         .ValueName("DEVICE")
+        .Group(kGroupTargets);
+    list.Add("--emulate", emulate_,
+             "target ids that AMD's own runtimes find, too")
+        .ValueName("GPUS")
         .Group(kGroupTargets);
     list.Add("--log", log_, "error, warn, info or debug")
         .OneOf({"error", "warn", "info", "debug"})
@@ -62,6 +69,11 @@ class RunVerb : public Verb {
       reporter.Error(DiagCode::kUsage, "APP is missing: what is to be run?");
       return kExitUsage;
     }
+    if (!emulate_.empty() && !device_.empty()) {
+      reporter.Error(DiagCode::kUsage,
+                     "--emulate and --device both say what to run on");
+      return kExitUsage;
+    }
     const Result<std::string> folder = FindStubFolder();
     if (!folder) {
       reporter.Report(folder.error());
@@ -74,6 +86,12 @@ class RunVerb : public Verb {
     }
     Prepend("LD_LIBRARY_PATH", *folder);
     if (!device_.empty()) ::setenv("CERBERUS_DEVICE", device_.c_str(), 1);
+    if (!emulate_.empty()) {
+      if (const Status status = Emulate(*folder); !status) {
+        reporter.Report(status.error());
+        return kExitFailed;
+      }
+    }
     if (!log_.empty()) ::setenv("CERBERUS_LOG", log_.c_str(), 1);
     if (!IsForNvidia()) HaveKernelsCompiledToPtx(*folder);
 
@@ -87,6 +105,27 @@ class RunVerb : public Verb {
   }
 
  private:
+  // GPUs where AMD's HSA runtime would find some: for a HIP runtime of AMD's,
+  // for its tools, and for the driver stub, which takes such a runtime, or the
+  // emulator's own where there is none.
+  Status Emulate(const std::string& folder) {
+    std::istringstream targets(emulate_);
+    for (std::string target; std::getline(targets, target, ',');) {
+      CERB_TRY_VOID(TargetId::Parse(target));
+    }
+    for (const char* library :
+         {"libcerberus-amdgpu.so", "libhsa-runtime64.so.1"}) {
+      const std::string file = folder + "/emulator/" + library;
+      if (::access(file.c_str(), R_OK) != 0) {
+        return Err(ErrnoDiag(file, "the emulator cannot be read", errno));
+      }
+      Prepend("LD_PRELOAD", file);
+    }
+    ::setenv("CERBERUS_EMU_TARGETS", emulate_.c_str(), 1);
+    ::unsetenv("CERBERUS_DEVICE");
+    return {};
+  }
+
   // Whether the driver stub will hand the program to NVIDIA's driver, which
   // is to get what NVIDIA's tools make (docs/environment.md, CERBERUS_DEVICE).
   static bool IsForNvidia() {
@@ -124,6 +163,7 @@ class RunVerb : public Verb {
 
   OptionList* list_ = nullptr;
   std::string device_;
+  std::string emulate_;
   std::string log_;
 };
 

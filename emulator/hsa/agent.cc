@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <string>
 
 #include "emulator/hsa/memory.h"
 #include "emulator/hsa/runtime.h"
@@ -33,8 +35,23 @@ std::string Uuid(const AgentState& agent) {
   return text;
 }
 
+// As the kernel has it, "CPU" if it does not say (proc_cpuinfo(5)).
+const std::string& HostName() {
+  static const std::string* const name = [] {
+    std::ifstream lines("/proc/cpuinfo");
+    for (std::string line; std::getline(lines, line);) {
+      const std::size_t colon = line.find(": ");
+      if (line.starts_with("model name") && colon != line.npos) {
+        return new std::string(line.substr(colon + 2));
+      }
+    }
+    return new std::string("CPU");
+  }();
+  return *name;
+}
+
 std::string ProductName(const AgentState& agent) {
-  if (!agent.gpu()) return "The host's processor";
+  if (!agent.gpu()) return HostName();
   const TargetInfo& info = agent.core->info();
   return std::string(info.board.name) + " (emulated " + info.processor + ")";
 }
@@ -43,7 +60,8 @@ std::string ProductName(const AgentState& agent) {
 struct Limits {
   std::uint32_t wavefront = 0, group = 0, queues = 0, queue_min = 0,
                 queue_max = 0, waves_per_cu = 0, simds = 0, units = 0,
-                clock_mhz = 0, memory_mhz = 0, bus = 0, l2 = 0;
+                clock_mhz = 0, memory_mhz = 0, bus = 0, l1 = 0, l2 = 0, l3 = 0,
+                chip_id = 0, engines = 0, arrays = 0;
 };
 Limits LimitsOf(const AgentState& agent) {
   Limits l;
@@ -66,7 +84,12 @@ Limits LimitsOf(const AgentState& agent) {
   l.clock_mhz = static_cast<std::uint32_t>(info.board.clock_khz / 1000);
   l.memory_mhz = static_cast<std::uint32_t>(info.board.memory_clock_khz / 1000);
   l.bus = static_cast<std::uint32_t>(info.board.bus_bits);
+  l.l1 = info.board.l1_kib << 10;
   l.l2 = static_cast<std::uint32_t>(info.board.l2_bytes);
+  l.l3 = info.board.l3_kib << 10;
+  l.chip_id = info.board.chip_id;
+  l.engines = info.board.shader_engines;
+  l.arrays = info.board.arrays_per_engine;
   return l;
 }
 
@@ -106,7 +129,7 @@ bool StandardInfo(const AgentState& agent, AgentInfo attribute, void* value) {
   const Limits l = LimitsOf(agent);
   switch (attribute) {
     case kAgentName:
-      PutName(value, gpu ? agent.core->info().processor : "CPU");
+      PutName(value, gpu ? agent.core->info().processor : HostName());
       break;
     case kAgentVendorName: PutName(value, gpu ? "AMD" : "CPU"); break;
     case kAgentFeature: Put<std::uint32_t>(value, gpu ? 1 : 0); break;
@@ -133,7 +156,7 @@ bool StandardInfo(const AgentState& agent, AgentInfo attribute, void* value) {
     case kAgentNode: Put(value, agent.node); break;
     case kAgentDevice: Put<std::uint32_t>(value, gpu ? 1 : 0); break;
     case kAgentCacheSize: {
-      const std::uint32_t sizes[4] = {gpu ? 16u << 10 : 0, l.l2, 0, 0};
+      const std::uint32_t sizes[4] = {l.l1, l.l2, l.l3, 0};
       std::memcpy(value, sizes, sizeof sizes);
       break;
     }
@@ -151,7 +174,7 @@ bool AmdInfo(const AgentState& agent, AgentInfo attribute, void* value) {
   const bool gpu = agent.gpu();
   const Limits l = LimitsOf(agent);
   switch (static_cast<std::uint32_t>(attribute)) {
-    case kAgentChipId: Put<std::uint32_t>(value, gpu ? 0xce00 : 0); break;
+    case kAgentChipId: Put(value, l.chip_id); break;
     case kAgentCachelineSize: Put<std::uint32_t>(value, gpu ? 128 : 64); break;
     case kAgentComputeUnits:
     case kAgentCooperativeComputeUnits: Put(value, l.units); break;
@@ -167,10 +190,8 @@ bool AmdInfo(const AgentState& agent, AgentInfo attribute, void* value) {
     case kAgentProductName: PutName(value, ProductName(agent)); break;
     case kAgentMaxWavesPerCu: Put(value, l.waves_per_cu); break;
     case kAgentSimdsPerCu: Put(value, l.simds); break;
-    case kAgentShaderEngines: Put<std::uint32_t>(value, gpu ? 4 : 0); break;
-    case kAgentShaderArraysPerEngine:
-      Put<std::uint32_t>(value, gpu ? 2 : 0);
-      break;
+    case kAgentShaderEngines: Put(value, l.engines); break;
+    case kAgentShaderArraysPerEngine: Put(value, l.arrays); break;
     case kAgentHdpFlush: std::memset(value, 0, 2 * sizeof(void*)); break;
     case kAgentDomain: Put<std::uint32_t>(value, 0); break;
     case kAgentCooperativeQueues: Put<bool>(value, gpu); break;

@@ -358,10 +358,15 @@ HSA_API Status hsa_amd_memory_pool_get_info(Pool handle, PoolInfo attribute,
     case kPoolGlobalFlags: Put<std::uint32_t>(value, pool->flags); break;
     case kPoolSize: Put<std::size_t>(value, pool->size); break;
     case kPoolAllocAllowed: Put<bool>(value, global); break;
+    case kPoolAllocRecGranule:
+      if (global && pool->agent->gpu()) {
+        Put<std::size_t>(value, kLargePage);
+        break;
+      }
+      [[fallthrough]];
     case kPoolAllocGranule:
     case kPoolAllocAlignment:
-    case kPoolAllocRecGranule:
-      Put<std::size_t>(value, global ? 4096 : 0);
+      Put<std::size_t>(value, global ? kPage : 0);
       break;
     case kPoolAccessibleByAll:
       Put<bool>(value, global && !pool->agent->gpu());

@@ -68,6 +68,7 @@ Status Runtime::ShutDown() {
 
 Runtime::Runtime() {
   auto host = std::make_unique<AgentState>();
+  AddPool(host.get(), kSegmentGlobal, kPoolFineGrained, TotalMemory());
   AddPool(host.get(), kSegmentGlobal, kPoolFineGrained | kPoolKernarg,
           TotalMemory());
   AddPool(host.get(), kSegmentGlobal, kPoolCoarseGrained, TotalMemory());
