@@ -31,6 +31,8 @@ bool Fill(Driver* driver) {
       Look(library, "cuMemAlloc_v2", &driver->allocate) &&
       Look(library, "cuMemFree_v2", &driver->free) &&
       Look(library, "cuMemAllocHost_v2", &driver->allocate_host) &&
+      Look(library, "cuThreadExchangeStreamCaptureMode",
+           &driver->exchange_capture_mode) &&
       Look(library, "cuCtxGetDevice", &driver->device);
   int (*shares_memory)();
   driver->shares_memory =

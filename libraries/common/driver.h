@@ -49,6 +49,7 @@ struct Driver {
   int (*allocate)(std::uint64_t* address, std::size_t bytes);
   int (*free)(std::uint64_t address);
   int (*allocate_host)(void** pointer, std::size_t bytes);
+  int (*exchange_capture_mode)(int* mode);
   int (*device)(int*);
   // Of the stub alone: whether kernels run in the memory of the process, as on
   // the emulator, so that the host may work on theirs in place.

@@ -19,6 +19,7 @@
 #include "runtime-stub/launch/device_launch.h"
 #include "runtime-stub/launch/printf.h"
 #include "runtime-stub/launch/shared_window.h"
+#include "runtime-stub/stream/capture.h"
 #include "support/bytes.h"
 #include "support/log.h"
 
@@ -213,6 +214,7 @@ void ReportAssertion(const volatile formats::ErrorRecord& record) {
 }  // namespace
 
 hipError_t MakeShared(std::size_t bytes, void** host, std::uint64_t* device) {
+  const RelaxedCapture relaxed;
   // 2: mapped into the device's address space (hipHostMallocMapped).
   const hipError_t error = hip.hipHostMalloc(host, bytes, 2);
   if (error != hipSuccess) return error;

@@ -152,8 +152,12 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* out,
                                         CUmemAllocationHandleType type) {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
-  return NoteResult(
-      context, hip.hipMemImportFromShareableHandle(Native(out), handle, type));
+  // CUDA has the descriptor itself stand in the pointer; HIP 6.4 reads it from
+  // there.
+  int file = static_cast<int>(reinterpret_cast<std::intptr_t>(handle));
+  return NoteResult(context,
+                    hip.hipMemImportFromShareableHandle(
+                        Native(out), hip.major < 7 ? &file : handle, type));
 }
 
 }  // namespace api

@@ -65,7 +65,10 @@ def run(root, program, options, variables):
     environment = {"PATH": os.environ["PATH"], "HOME": str(program.parent),
                    "CERBERUS_EMU_TARGETS": options.arch}
     if "," in variables.get("DEVICES", ""):
-        environment["CERBERUS_EMU_TARGETS"] += "," + options.arch
+        # HIP 5.2.3 does not know the targets that programs name.
+        environment["CERBERUS_EMU_TARGETS"] = (
+            f"{options.arch},{options.arch}" if options.suite == "bookworm"
+            else variables["DEVICES"])
     for word in shlex.split(variables.get("RUN_ENV", "")):
         name, value = word.split("=", 1)
         environment[name] = value

@@ -349,7 +349,8 @@ hipMemExportToShareableHandle(void* out, hipMemGenericAllocationHandle_t memory,
   return Return(hipSuccess);
 }
 
-// The descriptor itself stands in `handle`, as CUDA passes it.
+// The descriptor itself stands in `handle`, as CUDA passes it; for HIP 5 and 6
+// it is read from there.
 HIP_API hipError_t hipMemImportFromShareableHandle(
     hipMemGenericAllocationHandle_t* out, void* handle, std::uint32_t type) {
   Gpu* gpu = nullptr;
@@ -358,7 +359,11 @@ HIP_API hipError_t hipMemImportFromShareableHandle(
   if (out == nullptr || type != kPosixFileDescriptor) {
     return Return(hipErrorInvalidValue);
   }
-  const int file = static_cast<int>(reinterpret_cast<std::intptr_t>(handle));
+  if (handle == nullptr && ApiMajor() < 7) return Return(hipErrorInvalidValue);
+  const int file =
+      ApiMajor() < 7
+          ? *static_cast<const int*>(handle)
+          : static_cast<int>(reinterpret_cast<std::intptr_t>(handle));
   struct stat info;
   if (fstat(file, &info) != 0 || info.st_size <= 0) {
     return Return(hipErrorInvalidValue);
