@@ -11,8 +11,7 @@ LIBRARIES = "usr/lib/x86_64-linux-gnu"
 # What is unpacked of each suite. bookworm's is scripts/setup.sh's.
 SUITES = {
     "bookworm": [],
-    "trixie": ["libamdhip64-dev", "rocm-device-libs-17",
-               "rocminfo"],
+    "trixie": ["libamdhip64-dev", "rocm-device-libs-17", "rocminfo"],
     "unstable": ["libamdhip64-dev", "rocm-device-libs-21", "rocminfo"],
 }
 
@@ -22,18 +21,20 @@ class RocmRoot:
     folder: pathlib.Path
     own_loader: bool  # the machine's C library is too old
     hsa: pathlib.Path
+    preloads: list
 
     def command(self, environment, program, *arguments):
         """How to start a program; adds to its environment what that takes.
         Programs that it starts run as they always do where the root has a
         loader of its own."""
         if not self.own_loader:
-            environment["LD_PRELOAD"] = str(self.hsa)
+            environment["LD_PRELOAD"] = ":".join(map(str, self.preloads))
             environment["LD_LIBRARY_PATH"] = str(self.folder / LIBRARIES)
             return [str(program), *arguments]
         return [str(self.folder / LIBRARIES / "ld-linux-x86-64.so.2"),
                 "--library-path", str(self.folder / LIBRARIES),
-                "--preload", str(self.hsa), str(program), *arguments]
+                "--preload", ":".join(map(str, self.preloads)), str(program),
+                *arguments]
 
 
 def unpack(folder, suite, packages):
@@ -56,8 +57,8 @@ def open_root(suite, roots, build, more=()):
     another one."""
     hsa = build.absolute() / "lib/cerberus/emulator/libhsa-runtime64.so.1"
     if suite == "bookworm" and not more:
-        return RocmRoot(ROOT / "build/rocm-debian", False, hsa)
+        return RocmRoot(ROOT / "build/rocm-debian", False, hsa, [hsa])
     folder = roots.absolute() / "-".join([suite, *more])
     if not folder.exists():
         unpack(folder, suite, [*SUITES[suite], *more])
-    return RocmRoot(folder, suite != "bookworm", hsa)
+    return RocmRoot(folder, suite != "bookworm", hsa, [hsa])
