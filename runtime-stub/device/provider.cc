@@ -21,7 +21,8 @@ std::string Environment(const char* name) {
 }
 
 // HIP knows CUDA_VISIBLE_DEVICES too; here the stub follows it (device.cc),
-// and with both of them a device would be hidden twice.
+// and with both of them a device would be hidden twice. AMD's HIP reads it with
+// the first call of any kind.
 class HiddenVariable {
  public:
   explicit HiddenVariable(const char* name) : name_(name) {
@@ -45,13 +46,13 @@ class HiddenVariable {
 
 // A library that opens but finds no GPU is as good as none.
 bool FindsGpu() {
-  const HiddenVariable hidden("CUDA_VISIBLE_DEVICES");
   int count = 0;
   return hip.hipInit(0) == hipSuccess &&
          hip.hipGetDeviceCount(&count) == hipSuccess && count > 0;
 }
 
 bool TryAmd(std::string* why) {
+  const HiddenVariable hidden("CUDA_VISIBLE_DEVICES");
   *why = "no libamdhip64 was found";
   for (const char* const* name = AmdRuntimeNames(); *name != nullptr; ++name) {
     std::string reason;
@@ -67,6 +68,7 @@ bool TryAmd(std::string* why) {
 }
 
 bool TryEmulator(std::string* why) {
+  const HiddenVariable hidden("CUDA_VISIBLE_DEVICES");
   const EmulatorTargets targets(TargetWithMostCode);
   if (!LoadEmulator(why)) return false;
   if (FindsGpu()) return true;
