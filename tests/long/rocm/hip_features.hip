@@ -1,9 +1,8 @@
 // What HIP programs use beside kernels and copies, by AMD's own headers: each
 // part checks itself and prints its name and PASS, FAIL with a line, or what
 // the runtime refuses. All parts run, or those that the command names.
-#include <hip/hip_runtime.h>  // first: others of HIP 5 need what it declares
-
 #include <hip/hip_cooperative_groups.h>
+#include <hip/hip_runtime.h>  // first: others of HIP 5 need what it declares
 #include <hip/hiprtc.h>
 
 #include <cstdio>
@@ -17,11 +16,13 @@ struct Failed {
   int line;
   std::string what;
 };
-#define EXPECT(condition) \
-  if (!(condition)) throw Failed { __LINE__, #condition }
-#define OK(call)                                                             \
-  if (hipError_t e = (call); e != hipSuccess) throw Failed {                 \
-      __LINE__, std::string(#call) + ": " + hipGetErrorName(e)               \
+#define EXPECT(condition)          \
+  if (!(condition)) throw Failed { \
+      __LINE__, #condition         \
+    }
+#define OK(call)                                               \
+  if (hipError_t e = (call); e != hipSuccess) throw Failed {   \
+      __LINE__, std::string(#call) + ": " + hipGetErrorName(e) \
     }
 
 constexpr int kCount = 1000;
@@ -537,7 +538,8 @@ int main(int argc, char** argv) {
   int failed = 0;
   for (const Part& part : kParts) {
     bool wanted = argc == 1;
-    for (int i = 1; i < argc; ++i) wanted |= std::strcmp(argv[i], part.name) == 0;
+    for (int i = 1; i < argc; ++i)
+      wanted |= std::strcmp(argv[i], part.name) == 0;
     if (!wanted) continue;
     try {
       part.run();
