@@ -125,24 +125,45 @@ std::string FindDriverOf(const rewriter::Binary& binary,
   return loaders;
 }
 
-// The one in the loader's own folders, which it knows best; "" if there is
-// none. A program without a search path is asked, for ours leads to the stub:
-// traced, it loads nothing and prints "libcuda.so.1 => /path (address)"
+// Those of `names` that are in the loader's own folders, which it knows best,
+// with their paths. A program without a search path is asked, for ours leads to
+// the stub: traced, it loads nothing and prints "NAME => /path (address)"
 // (ld.so(8), LD_TRACE_LOADED_OBJECTS).
-std::string FindLoadersDriver() {
-  const Result<ProcessResult> traced =
-      RunProcess({"/usr/bin/env", "LD_TRACE_LOADED_OBJECTS=1",
-                  std::string("LD_PRELOAD=") + kDriver, "/bin/true"},
-                 {}, {});
-  if (!traced) return "";
+std::vector<std::pair<std::string, std::string>> FindByLoader(
+    const std::vector<std::string>& names) {
+  std::vector<std::pair<std::string, std::string>> found;
+  const Result<ProcessResult> traced = RunProcess(
+      {"/usr/bin/env", "LD_TRACE_LOADED_OBJECTS=1",
+       fmt::format("LD_PRELOAD={}", fmt::join(names, ":")), "/bin/true"},
+      {}, {});
+  if (!traced) return found;
   const std::string_view lines(
       reinterpret_cast<const char*>(traced->out.data()), traced->out.size());
-  const std::string arrow = std::string(kDriver) + " => ";
-  const std::size_t at = lines.find(arrow);
-  if (at == lines.npos) return "";
-  const std::string_view rest = lines.substr(at + arrow.size());
-  return std::string(rest.substr(0, rest.find(" (")));
+  for (const std::string& name : names) {
+    const std::string arrow = name + " => ";
+    const std::size_t at = lines.find(arrow);
+    if (at == lines.npos) continue;
+    const std::string_view rest = lines.substr(at + arrow.size());
+    found.emplace_back(name, rest.substr(0, rest.find(" (")));
+  }
+  return found;
 }
+
+std::string FindLoadersDriver() {
+  const auto found = FindByLoader({kDriver});
+  return found.empty() ? "" : found.front().second;
+}
+
+// Of AMD's: HIP's runtimes and what is below and above them.
+const std::vector<std::string> kRocmLibraries = {
+    "libamdhip64.so.7",  "libamdhip64.so.6",  "libamdhip64.so.5",
+    "libhiprtc.so.7",    "libhiprtc.so.6",    "libhsa-runtime64.so.1",
+    "libamd_comgr.so.3", "libamd_comgr.so.2", "librocblas.so.5",
+    "librocblas.so.4",   "librocblas.so.0",   "libhipblas.so.3",
+    "libhipblas.so.2",   "libhipblas.so.0",   "libhipblaslt.so.1",
+    "libhipblaslt.so.0", "librocfft.so.0",    "librocsparse.so.1",
+    "librocsparse.so.0", "librocsolver.so.0", "librocrand.so.1",
+    "libMIOpen.so.1",    "librccl.so.1"};
 
 struct FileInfo {
   std::string path;
@@ -202,6 +223,7 @@ class DoctorVerb : public Verb {
     }
     CERB_TRY(driver_, AskDriver(folder));
     if (const Result<std::string> jit = FindJit()) jit_ = *jit;
+    rocm_ = FindByLoader(kRocmLibraries);
     if (driver_.devices.empty()) {
       problems_.push_back(
           "no device: neither an AMD GPU nor the emulator answers; "
@@ -320,6 +342,7 @@ class DoctorVerb : public Verb {
                        device.target.empty() ? "" : ", ", device.name,
                        device.memory >> 20, device.sm));
     }
+    for (const auto& [name, path] : rocm_) line("ROCm", path);
     const cache::JitCache cache = cache::JitCache::FromEnvironment();
     const std::vector<cache::JitCacheEntry> entries = cache.Entries();
     line("cache", cache.enabled()
@@ -391,6 +414,14 @@ class DoctorVerb : public Verb {
       json.EndObject();
     }
     json.EndArray();
+    json.Key("rocm").BeginArray();
+    for (const auto& [name, path] : rocm_) {
+      json.BeginObject();
+      json.Key("name").String(name);
+      json.Key("path").String(path);
+      json.EndObject();
+    }
+    json.EndArray();
     if (!info_.path.empty()) {
       json.Key("file").BeginObject();
       json.Key("path").String(info_.path);
@@ -440,6 +471,7 @@ class DoctorVerb : public Verb {
   std::string file_;
   std::string jit_;
   std::string loaders_driver_;
+  std::vector<std::pair<std::string, std::string>> rocm_;
   DriverInfo driver_;
   FileInfo info_;
   std::vector<std::string> problems_;
