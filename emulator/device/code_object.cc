@@ -98,6 +98,7 @@ class Loader {
     return {};
   }
 
+  // Files that are linked into one keep notes of their own.
   Status Metadata() {
     for (const Elf64_Phdr& p : phdrs_) {
       if (p.p_type != PT_NOTE) continue;
@@ -115,16 +116,17 @@ class Loader {
             std::min<std::uint64_t>(AlignUp(in.offset(), 4), notes.size())));
         if (type == kNoteMetadata && name_size == 7 &&
             std::memcmp(name.data(), "AMDGPU", 7) == 0) {
-          CERB_TRY(metadata_, ReadMsgPack(desc));
-          return {};
+          CERB_TRY(MsgValue one, ReadMsgPack(desc));
+          metadata_.push_back(std::move(one));
         }
       }
     }
-    return Err(Bad("no AMDGPU metadata note"));
+    if (metadata_.empty()) return Err(Bad("no AMDGPU metadata note"));
+    return {};
   }
 
   Status CheckTarget() {
-    out_->target_ = metadata_["amdhsa.target"].text;
+    out_->target_ = metadata_.front()["amdhsa.target"].text;
     if (out_->target_.empty()) return Err(Bad("no target in the metadata"));
     CERB_TRY(const TargetId code, TargetId::Parse(out_->target_));
     CERB_TRY(const TargetId device, TargetId::Parse(target_));
@@ -379,7 +381,13 @@ class Loader {
   }
 
   Status Kernels() {
-    const MsgValue& kernels = metadata_["amdhsa.kernels"];
+    for (const MsgValue& note : metadata_) {
+      CERB_TRY_VOID(KernelsOf(note["amdhsa.kernels"]));
+    }
+    return {};
+  }
+
+  Status KernelsOf(const MsgValue& kernels) {
     for (const MsgValue& k : kernels.items) {
       KernelInfo info;
       info.name = k[".name"].text;
@@ -445,7 +453,7 @@ class Loader {
   std::unique_ptr<LoadedCode> out_;
   Elf64_Ehdr header_ = {};
   std::vector<Elf64_Phdr> phdrs_;
-  MsgValue metadata_;
+  std::vector<MsgValue> metadata_;
   std::uint64_t size_ = 0;
   std::uint64_t rela_ = 0, rela_size_ = 0;
   std::vector<std::uint64_t> symbol_values_;

@@ -12,6 +12,8 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "emulator/hsa/runtime.h"
@@ -32,6 +34,7 @@ struct Loaded {
   AgentState* agent = nullptr;
   CodeObject* code = nullptr;
   ByteSpan storage;
+  std::unordered_map<std::string_view, const KernelInfo*> kernels;  // by symbol
 };
 struct SymbolState {
   AgentState* agent = nullptr;
@@ -80,9 +83,8 @@ SymbolState* Executable::Find(AgentState* agent, const std::string& name) {
   found->name = name;
   for (const auto& l : loaded) {
     if (l->agent != agent) continue;
-    for (const KernelInfo& kernel : l->code->kernels()) {
-      if (kernel.symbol == name) found->kernel = &kernel;
-    }
+    const auto kernel = l->kernels.find(name);
+    if (kernel != l->kernels.end()) found->kernel = kernel->second;
     if (found->kernel == nullptr) {
       const SymbolInfo* const symbol = l->code->FindSymbol(name);
       if (symbol != nullptr && symbol->is_variable) found->variable = symbol;
@@ -107,6 +109,9 @@ Status Load(AgentState* agent, ReaderState* reader, Executable* executable,
   loaded->agent = agent;
   loaded->code = *code;
   loaded->storage = reader->bytes;
+  for (const KernelInfo& kernel : loaded->code->kernels()) {
+    loaded->kernels.emplace(kernel.symbol, &kernel);
+  }
   if (out != nullptr) {
     out->handle = reinterpret_cast<std::uint64_t>(loaded.get());
   }

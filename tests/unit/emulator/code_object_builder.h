@@ -31,6 +31,8 @@ struct KernelParts {
   std::uint16_t preload = 0;
   std::uint32_t elf_flags = 0;
   std::vector<HiddenArg> args;
+  // Further names of the kernel, each with metadata in a note of its own.
+  std::vector<std::string> more_names;
 };
 
 // MessagePack, as little of it as the metadata needs.
@@ -64,7 +66,7 @@ class MsgPackWriter {
   Bytes out_;
 };
 
-inline Bytes MetadataOf(const KernelParts& parts) {
+inline Bytes MetadataOf(const KernelParts& parts, const std::string& name) {
   MsgPackWriter m;
   m.Map(2);
   m.Text("amdhsa.target");
@@ -73,7 +75,7 @@ inline Bytes MetadataOf(const KernelParts& parts) {
   m.Array(1);
   m.Map(9);
   m.Text(".name");
-  m.Text("k");
+  m.Text(name);
   m.Text(".symbol");
   m.Text("k.kd");
   m.Field(".kernarg_segment_size",
@@ -103,7 +105,10 @@ inline Bytes BuildCodeObject(const KernelParts& parts, ByteSpan code) {
   constexpr std::uint64_t kText = 0x2000, kDynamic = 0x200, kSymbols = 0x280,
                           kNames = 0x300, kHash = 0x320, kDescriptor = 0x340,
                           kNote = 0x400;
-  const Bytes metadata = MetadataOf(parts);
+  std::vector<Bytes> notes = {MetadataOf(parts, "k")};
+  for (const std::string& name : parts.more_names) {
+    notes.push_back(MetadataOf(parts, name));
+  }
   Bytes out(kText + code.size(), 0);
   const auto put = [&out](std::uint64_t at, auto value) {
     StoreLe(out.data() + at, value);
@@ -136,7 +141,8 @@ inline Bytes BuildCodeObject(const KernelParts& parts, ByteSpan code) {
     put(at + 40, size);
     put(at + 48, std::uint64_t{4096});
   };
-  const std::uint64_t note_size = 20 + AlignUp(metadata.size(), 4);
+  std::uint64_t note_size = 0;
+  for (const Bytes& note : notes) note_size += 20 + AlignUp(note.size(), 4);
   segment(0, 1, 4, 0, kNote + note_size);
   segment(1, 1, 5, kText, code.size());
   segment(2, 2, 6, kDynamic, 80);
@@ -162,11 +168,15 @@ inline Bytes BuildCodeObject(const KernelParts& parts, ByteSpan code) {
   put(kDescriptor + 52, parts.rsrc2);
   put(kDescriptor + 56, parts.properties);
   put(kDescriptor + 58, parts.preload);
-  put(kNote, std::uint32_t{7});
-  put(kNote + 4, static_cast<std::uint32_t>(metadata.size()));
-  put(kNote + 8, std::uint32_t{32});
-  put_text(kNote + 12, "AMDGPU");
-  std::memcpy(out.data() + kNote + 20, metadata.data(), metadata.size());
+  std::uint64_t at = kNote;
+  for (const Bytes& note : notes) {
+    put(at, std::uint32_t{7});
+    put(at + 4, static_cast<std::uint32_t>(note.size()));
+    put(at + 8, std::uint32_t{32});
+    put_text(at + 12, "AMDGPU");
+    std::memcpy(out.data() + at + 20, note.data(), note.size());
+    at += 20 + AlignUp(note.size(), 4);
+  }
   if (!code.empty()) std::memcpy(out.data() + kText, code.data(), code.size());
   return out;
 }

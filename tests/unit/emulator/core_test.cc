@@ -68,6 +68,18 @@ TEST_F(Core, RunsEveryWorkItemOfAGroup) {
   EXPECT_EQ(Out(100), 0u);
 }
 
+// As lld links Tensile's kernels of rocBLAS, each from a file of its own.
+TEST_F(Core, MetadataOfSeveralNotesAreOne) {
+  KernelParts parts;
+  parts.more_names = {"second", "third"};
+  Open(parts, kStoreId);
+  EXPECT_EQ(code_->kernels().size(), 3u);
+  for (const char* name : {"k", "second", "third"}) {
+    ASSERT_NE(code_->FindKernel(name), nullptr) << name;
+    EXPECT_EQ(code_->FindKernel(name)->name, name);
+  }
+}
+
 TEST_F(Core, StoreBehindTheAllocationNamesEverything) {
   Open({}, kStoreId);
   const auto small = device_->Allocate(40, 256, MemoryKind::kDevice);
