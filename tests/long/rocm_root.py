@@ -2,7 +2,9 @@
 the emulator's HSA face."""
 import dataclasses
 import pathlib
+import shutil
 import subprocess
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MIRROR = "http://deb.debian.org/debian"
@@ -39,6 +41,8 @@ class RocmRoot:
 
 def unpack(folder, suite, packages):
     """mmdebstrap unpacks and installs nothing; that needs no root."""
+    if not shutil.which("mmdebstrap"):
+        sys.exit("mmdebstrap is missing: apt-get install mmdebstrap")
     part = folder.with_suffix(".part")
     subprocess.run(["rm", "-rf", part], check=True)
     part.parent.mkdir(parents=True, exist_ok=True)
