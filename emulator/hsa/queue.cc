@@ -206,6 +206,11 @@ void QueueState::CarryOut(Packet& packet) {
 Status QueueState::Execute(Packet& packet, Times* times) {
   times->start = Now();
   Status status = kErrorInvalidPacketFormat;
+  // All kinds have it in the same place.
+  if (!IsSignal(packet.dispatch.completion)) {
+    Report("a packet's completion signal is none");
+    return status;
+  }
   switch (TypeOf(packet.header)) {
     case kPacketDispatch: status = Dispatch(packet.dispatch); break;
     case kPacketBarrierAnd:
@@ -278,6 +283,11 @@ Status QueueState::Dispatch(const DispatchPacket& packet) {
 
 // A signal is waited for until it is 0; what is not there counts as 0.
 Status QueueState::WaitForSignals(const BarrierPacket& packet, bool all) {
+  for (const Signal& s : packet.dependencies) {
+    if (IsSignal(s)) continue;
+    Report("a barrier waits for a signal that is none");
+    return kErrorInvalidPacketFormat;
+  }
   const auto done = [&] {
     if (stop_) return true;
     bool any = false, every = true, some = false;
@@ -295,7 +305,10 @@ Status QueueState::WaitForSignals(const BarrierPacket& packet, bool all) {
 }
 
 Status QueueState::WaitForValue(const BarrierValuePacket& packet) {
-  if (packet.condition > kGte) return kErrorInvalidPacketFormat;
+  if (packet.condition > kGte || !IsSignal(packet.signal)) {
+    Report("a barrier waits for a signal or a condition that is none");
+    return kErrorInvalidPacketFormat;
+  }
   if (packet.signal.handle == 0) return kSuccess;
   SignalBlock* const signal = BlockOf(packet.signal);
   const auto condition = static_cast<Condition>(packet.condition);

@@ -1,5 +1,6 @@
 #include "emulator/hsa/runtime.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 #include <time.h>
 
@@ -17,6 +18,9 @@ std::mutex init_mutex;
 int init_count = 0;
 Runtime* made = nullptr;
 std::atomic<Runtime*> live{nullptr};
+// This process is a copy of one that had started the runtime: the threads that
+// carry out packets are the other's, and locks may be held by them for ever.
+std::atomic<bool> is_copy{false};
 
 // What a GPU says of itself is complete: of features that a code object may
 // leave open, the hardware has one setting or the other.
@@ -52,6 +56,10 @@ void AddPool(AgentState* agent, Segment segment, std::uint32_t flags,
 Runtime* Runtime::Live() { return live.load(std::memory_order_acquire); }
 
 Status Runtime::Init() {
+  if (is_copy) {
+    Report("a process that was forked after hsa_init has no GPU");
+    return kErrorOutOfResources;
+  }
   std::lock_guard<std::mutex> lock(init_mutex);
   if (made == nullptr) made = new Runtime;
   ++init_count;
@@ -60,6 +68,7 @@ Status Runtime::Init() {
 }
 
 Status Runtime::ShutDown() {
+  if (is_copy) return kErrorNotInitialized;
   std::lock_guard<std::mutex> lock(init_mutex);
   if (init_count == 0) return kErrorNotInitialized;
   if (--init_count == 0) live.store(nullptr, std::memory_order_release);
@@ -67,6 +76,10 @@ Status Runtime::ShutDown() {
 }
 
 Runtime::Runtime() {
+  pthread_atfork(nullptr, nullptr, [] {
+    is_copy = true;
+    live = nullptr;
+  });
   auto host = std::make_unique<AgentState>();
   AddPool(host.get(), kSegmentGlobal, kPoolFineGrained, TotalMemory());
   AddPool(host.get(), kSegmentGlobal, kPoolFineGrained | kPoolKernarg,
@@ -147,6 +160,7 @@ __attribute__((destructor)) void AtUnload() {
   const char* stats = std::getenv("CERBERUS_EMU_STATS");
   if (stats == nullptr || *stats == '\0') return;
   if (cerberus::emulator::hsa::made == nullptr) return;
+  if (cerberus::emulator::hsa::is_copy) return;  // the other's to write
   for (const auto& agent : cerberus::emulator::hsa::made->agents()) {
     agent->core.reset();
   }

@@ -1,6 +1,8 @@
 #include "emulator/hsa/signal.h"
 
+#include <algorithm>
 #include <deque>
+#include <shared_mutex>
 #include <thread>
 #include <vector>
 
@@ -16,6 +18,17 @@ std::mutex slab_mutex;
 std::vector<SignalBlock*>& FreeSignals() {
   static auto* const free = new std::vector<SignalBlock*>;
   return *free;
+}
+
+constexpr std::size_t kSlab = 64 * 1024;
+// Where they lie, in order; slabs are only added.
+struct Slabs {
+  std::shared_mutex mutex;
+  std::vector<std::uint64_t> begins;
+};
+Slabs& AllSlabs() {
+  static Slabs* const slabs = new Slabs;
+  return *slabs;
 }
 
 struct Waiters {
@@ -36,10 +49,15 @@ SignalBlock* MakeSignal(SignalValue value) {
   std::lock_guard<std::mutex> lock(slab_mutex);
   std::vector<SignalBlock*>& free = FreeSignals();
   if (free.empty()) {
-    constexpr std::size_t kSlab = 64 * 1024;
     auto* const slab =
         static_cast<SignalBlock*>(Runtime::Live()->AllocateShared(kSlab));
     if (slab == nullptr) return nullptr;
+    {
+      std::unique_lock<std::shared_mutex> lock(AllSlabs().mutex);
+      std::vector<std::uint64_t>& begins = AllSlabs().begins;
+      const auto at = reinterpret_cast<std::uint64_t>(slab);
+      begins.insert(std::upper_bound(begins.begin(), begins.end(), at), at);
+    }
     for (std::size_t i = kSlab / sizeof(SignalBlock); i-- > 0;) {
       free.push_back(slab + i);
     }
@@ -59,6 +77,15 @@ void DropSignal(SignalBlock* signal) {
   std::lock_guard<std::mutex> lock(slab_mutex);
   signal->kind = 0;
   FreeSignals().push_back(signal);
+}
+
+bool IsSignal(Signal signal) {
+  if (signal.handle == 0) return true;
+  if (signal.handle % sizeof(SignalBlock) != 0) return false;
+  std::shared_lock<std::shared_mutex> lock(AllSlabs().mutex);
+  const std::vector<std::uint64_t>& begins = AllSlabs().begins;
+  auto at = std::upper_bound(begins.begin(), begins.end(), signal.handle);
+  return at != begins.begin() && signal.handle - *--at < kSlab;
 }
 
 bool Holds(SignalValue value, Condition condition, SignalValue compare) {

@@ -22,6 +22,9 @@ inline std::atomic_ref<SignalValue> ValueOf(SignalBlock* signal) {
 // A signal with a value, or null: no memory.
 SignalBlock* MakeSignal(SignalValue value);
 void DropSignal(SignalBlock* signal);
+// Whether a packet may name it: no signal at all, or one of ours, destroyed or
+// not. Whatever else stands in a packet is no address to be followed.
+bool IsSignal(Signal signal);
 
 bool Holds(SignalValue value, Condition condition, SignalValue compare);
 

@@ -2,6 +2,9 @@
 // code.
 #include "tests/unit/emulator/hsa_face_test.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 namespace {
 
 using namespace cerberus_hsa_test;
@@ -248,6 +251,77 @@ TEST_F(HsaTest, PacketsThatAreNoneEndTheQueue) {
 }
 
 // Work that waits for ever does not hold up the end of its queue.
+// Addresses in packets that are none of signals are not followed.
+TEST_F(HsaTest, PacketsWithWildSignalsEndTheQueue) {
+  const hsa_signal_t good = MakeSignal(1);
+  for (int where = 0; where < 4; ++where) {
+    hsa_queue_t* const queue = MakeQueue();
+    hsa_barrier_and_packet_t barrier = {};
+    barrier.header = HSA_PACKET_TYPE_BARRIER_AND;
+    hsa_amd_barrier_value_packet_t value = {};
+    value.header.header = HSA_PACKET_TYPE_VENDOR_SPECIFIC;
+    value.header.AmdFormat = HSA_AMD_PACKET_TYPE_BARRIER_VALUE;
+    value.cond = HSA_SIGNAL_CONDITION_EQ;
+    queue_error = 0;
+    switch (where) {
+      case 0: barrier.completion_signal = {0x1000}; break;
+      case 1: barrier.dep_signal[4] = {~std::uint64_t{63}}; break;
+      case 2: barrier.completion_signal = {good.handle + 8}; break;
+      default: value.signal = {64}; break;
+    }
+    if (where == 3) Put(queue, &value);
+    else Put(queue, &barrier);
+    for (int i = 0; i < 2000 && queue_error == 0; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    EXPECT_EQ(queue_error, HSA_STATUS_ERROR_INVALID_PACKET_FORMAT) << where;
+    OK(hsa_queue_destroy(queue));
+  }
+}
+
+// What runs comes to its end; what is behind it does not begin.
+TEST_F(HsaTest, AQueueIsDestroyedWhileAKernelRuns) {
+  const int n = 64;
+  int* const data = Allocate<int>(seen_.device, n);
+  std::memset(data, 0, 4 * n);
+  hsa_queue_t* const queue = MakeQueue();
+  const Kernel kernel = Find("AddOne");
+  for (int i = 0; i < 60; ++i) {
+    const auto packet =
+        Dispatch(kernel, AddOneArguments(data, n, 64), n, 64, {});
+    Put(queue, &packet);
+  }
+  OK(hsa_queue_destroy(queue));
+  const int times = data[0];
+  EXPECT_LE(times, 60);
+  for (int i = 0; i < n; ++i) EXPECT_EQ(data[i], times);
+}
+
+TEST_F(HsaTest, AForkedProcessHasNoGpu) {
+  hsa_queue_t* const queue = MakeQueue();
+  const pid_t child = fork();
+  if (child == 0) {
+    std::uint64_t now = 0;
+    const bool right =
+        hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &now) ==
+            HSA_STATUS_ERROR_NOT_INITIALIZED &&
+        hsa_queue_destroy(queue) == HSA_STATUS_ERROR_NOT_INITIALIZED &&
+        hsa_init() == HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    _exit(right ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  // The parent goes on.
+  int* const data = Allocate<int>(seen_.device, 64);
+  const hsa_signal_t done = MakeSignal(1);
+  const auto packet =
+      Dispatch(Find("AddOne"), AddOneArguments(data, 64, 64), 64, 64, done);
+  Put(queue, &packet);
+  ASSERT_EQ(WaitFor(done), 0);
+  OK(hsa_queue_destroy(queue));
+}
+
 TEST_F(HsaTest, AQueueEndsWithWorkInIt) {
   hsa_queue_t* const queue = MakeQueue();
   const hsa_signal_t never = MakeSignal(1);
