@@ -399,6 +399,17 @@ Status DeviceImpl::CheckLimits(const KernelInfo& kernel,
                                       "{}",
                                       items, most));
   }
+  // Preloaded arguments are read before the first instruction.
+  if (Preloads(target_.gen) && config.kernarg_address != 0) {
+    const std::optional<Allocation> at = memory_.Find(config.kernarg_address);
+    const u64 into = at ? config.kernarg_address - at->address : 0;
+    if (!at || kernel.kernarg_size > at->size - into) {
+      return Refuse(kernel,
+                    fmt::format("{} bytes of arguments at {:#x}, which "
+                                "are not the GPU's",
+                                kernel.kernarg_size, config.kernarg_address));
+    }
+  }
   const u64 lds = u64{kernel.lds_size} + config.dynamic_lds;
   if (lds > info_.lds_bytes) {
     return Refuse(kernel, fmt::format("{} bytes of LDS, {} has {}", lds,

@@ -248,7 +248,10 @@ Status QueueState::Dispatch(const DispatchPacket& packet) {
   for (unsigned d = 0; d < 3; ++d) {
     const std::uint32_t group = d < dimensions ? packet.group_size[d] : 1;
     const std::uint32_t grid = d < dimensions ? packet.grid_size[d] : 1;
-    if (group == 0 || grid == 0) return kErrorInvalidPacketFormat;
+    if (group == 0 || grid == 0) {
+      Report("a dispatch of '" + kernel->name + "' has an empty grid or group");
+      return kErrorInvalidPacketFormat;
+    }
     config.block[d] = group;
     config.remainder[d] = grid % group;
     config.grid[d] = grid / group + (config.remainder[d] != 0 ? 1 : 0);
