@@ -142,74 +142,147 @@ LaneRegions::LaneRegions(Function& function, Together* together,
 
 // ---- Where to begin and where to meet -------------------------------------
 
+// Regions that begin at one block, each with the next block as its end where
+// all lanes that left the first meet.
+class LaneRegions::Growing {
+ public:
+  Growing(const LaneRegions& regions, BasicBlock* first) : regions_(regions) {
+    region_.first = first;
+  }
+
+  // Whether there is one that ends there, for an end behind the last one.
+  bool GrowTo(BasicBlock* meet) {
+    llvm::SetVector<BasicBlock*>& blocks = region_.blocks;
+    if (failed_ && meet != failed_ && !blocks.contains(meet)) return false;
+    std::vector<BasicBlock*> work = {region_.meet};
+    if (failed_ || !region_.meet || blocks.contains(meet)) {
+      blocks.clear();
+      failed_ = nullptr;
+      work = {llvm::succ_begin(region_.first), llvm::succ_end(region_.first)};
+    }
+    region_.meet = meet;
+    while (!work.empty()) {
+      BasicBlock* block = work.back();
+      work.pop_back();
+      if (block == meet || !blocks.insert(block)) continue;
+      // Others come in between.
+      if (block == region_.first ||
+          !regions_.dominators_.dominates(region_.first, block)) {
+        failed_ = block;
+        return false;
+      }
+      work.insert(work.end(), llvm::succ_begin(block), llvm::succ_end(block));
+    }
+    return true;
+  }
+
+  const Region& region() const { return region_; }
+  bool Holds(llvm::ArrayRef<BasicBlock*> held) const {
+    return llvm::all_of(held, [this](BasicBlock* block) {
+      return region_.blocks.contains(block);
+    });
+  }
+
+ private:
+  const LaneRegions& regions_;
+  Region region_;
+  BasicBlock* failed_ = nullptr;  // the way there passed some of the blocks
+};
+
 // From `first`'s terminator to `meet`, with all of `held`, or nothing if others
 // come in between.
 std::optional<Region> LaneRegions::Collect(BasicBlock* first, BasicBlock* meet,
                                            Blocks held) const {
-  Region region;
-  region.first = first;
-  region.meet = meet;
-  std::vector<BasicBlock*> work(llvm::succ_begin(first), llvm::succ_end(first));
-  while (!work.empty()) {
-    BasicBlock* block = work.back();
-    work.pop_back();
-    if (block == meet || !region.blocks.insert(block)) continue;
-    if (block == first || !dominators_.dominates(first, block)) {
-      return std::nullopt;
-    }
-    work.insert(work.end(), llvm::succ_begin(block), llvm::succ_end(block));
+  Growing growing(*this, first);
+  if (!growing.GrowTo(meet) || !growing.Holds(held)) return std::nullopt;
+  return growing.region();
+}
+
+// The ends of regions that begin at the block may be these.
+std::vector<BasicBlock*> LaneRegions::Ends(BasicBlock* begin) const {
+  std::vector<BasicBlock*> ends;
+  for (const llvm::DomTreeNode* end = post_dominators_.getNode(begin);
+       end && (end = end->getIDom()) && end->getBlock();) {
+    // Lanes that go round a loop again do not meet in it the first time.
+    const Loop* within = loops_.getLoopFor(end->getBlock());
+    if (!within || within->contains(begin)) ends.push_back(end->getBlock());
   }
-  for (BasicBlock* block : held) {
-    if (!region.blocks.contains(block)) return std::nullopt;
+  return ends;
+}
+
+// The end of the smallest region that begins at the block, or null.
+BasicBlock* LaneRegions::FirstEnd(BasicBlock* begin) const {
+  const auto [known, is_new] = first_ends_.insert({begin, nullptr});
+  if (!is_new) return known->second;
+  Growing growing(*this, begin);
+  for (BasicBlock* end : Ends(begin)) {
+    if (growing.GrowTo(end)) return known->second = end;
   }
-  return region;
+  return nullptr;
 }
 
 // The smallest region that begins at `first` or in front of it.
 std::optional<Region> LaneRegions::Smallest(BasicBlock* first,
                                             Blocks held) const {
-  for (const llvm::DomTreeNode* begin = dominators_.getNode(first); begin;
-       begin = begin->getIDom()) {
-    for (const llvm::DomTreeNode* end =
-             post_dominators_.getNode(begin->getBlock());
-         end && (end = end->getIDom()) && end->getBlock();) {
-      // Lanes that go round a loop again do not meet in it the first time.
-      const Loop* within = loops_.getLoopFor(end->getBlock());
-      if (within && !within->contains(begin->getBlock())) continue;
-      std::optional<Region> region =
-          Collect(begin->getBlock(), end->getBlock(), held);
-      if (region &&
-          (begin->getBlock() == first || region->blocks.contains(first))) {
-        return region;
+  for (const llvm::DomTreeNode* node = dominators_.getNode(first); node;
+       node = node->getIDom()) {
+    BasicBlock* begin = node->getBlock();
+    if (!FirstEnd(begin)) continue;
+    Growing growing(*this, begin);
+    for (BasicBlock* end : Ends(begin)) {
+      if (growing.GrowTo(end) && growing.Holds(held) &&
+          (begin == first || growing.region().blocks.contains(first))) {
+        return growing.region();
       }
     }
   }
   return std::nullopt;
 }
 
+// Where lanes that part there meet again: the end of the smallest region.
+const BasicBlock* LaneRegions::MeetingOf(BasicBlock* branch) const {
+  for (const llvm::DomTreeNode* node = dominators_.getNode(branch); node;
+       node = node->getIDom()) {
+    BasicBlock* begin = node->getBlock();
+    const BasicBlock* end = FirstEnd(begin);
+    if (!end) continue;
+    if (begin == branch || !dominators_.dominates(end, branch)) return end;
+    // The branch is behind that region; what begins at its end came before.
+    if (loops_.getLoopFor(end) == loops_.getLoopFor(begin)) continue;
+    const std::optional<Region> region = Smallest(branch, {});
+    return region ? region->meet : nullptr;
+  }
+  return nullptr;
+}
+
 std::optional<Region> LaneRegions::Find(const Parting& parting) const {
-  std::optional<Region> region = Smallest(parting.branch, parting.held);
-  if (region && parting.other) {
-    const std::optional<Region> other = Smallest(parting.other, {});
-    if (!other) return std::nullopt;
-    llvm::SetVector<BasicBlock*> held = region->blocks;
-    held.insert(other->blocks.begin(), other->blocks.end());
-    held.insert(parting.other);
-    BasicBlock* first =
-        dominators_.findNearestCommonDominator(region->first, other->first);
-    // Lanes that come to one of them again go other rounds of the loops around.
-    for (const Loop* loop = loops_.getLoopFor(region->meet);
-         loop && !dominators_.properlyDominates(parting.branch, parting.other);
+  BasicBlock* first = parting.branches.front();
+  const auto begin_at = [&](BasicBlock* block) {
+    first = dominators_.findNearestCommonDominator(first, block);
+  };
+  for (BasicBlock* branch : parting.branches) begin_at(branch);
+  // What holds a branch holds the smallest region that begins there.
+  llvm::SetVector<BasicBlock*> held(parting.held.begin(), parting.held.end());
+  for (BasicBlock* branch : parting.branches) {
+    if (branch != first) held.insert(branch);
+  }
+  // Lanes that come to one of them again go other rounds of the loops around.
+  llvm::SmallSetVector<const Loop*, 4> rounds;
+  for (const auto& [branch, other] : parting.again) {
+    const BasicBlock* meet = MeetingOf(branch);
+    if (!meet) return std::nullopt;
+    for (const Loop* loop = loops_.getLoopFor(meet); loop;
          loop = loop->getParentLoop()) {
-      if (!loop->contains(parting.branch) || !loop->contains(parting.other)) {
-        continue;
-      }
-      held.insert(loop->block_begin(), loop->block_end());
-      first = dominators_.getNode(loop->getHeader())->getIDom()->getBlock();
+      if (!loop->contains(branch) || !loop->contains(other)) continue;
+      rounds.insert(loop);
       break;
     }
-    region = Smallest(first, held.getArrayRef());
   }
+  for (const Loop* loop : rounds) {
+    held.insert(loop->block_begin(), loop->block_end());
+    begin_at(dominators_.getNode(loop->getHeader())->getIDom()->getBlock());
+  }
+  std::optional<Region> region = Smallest(first, held.getArrayRef());
   if (region) region->parts = true;
   return region;
 }
@@ -388,6 +461,7 @@ LaneRegions::Waiting LaneRegions::Find(Loop& loop) {
       &loop, &dominators_, &loops_, nullptr, /*PreserveLCSSA=*/false);
   if (!first) return {};
   post_dominators_.recalculate(function_);
+  first_ends_.clear();
   const BlockSet in_front = Around(loop.getHeader(), /*behind=*/false);
   llvm::SetVector<BasicBlock*> held(loop.block_begin(), loop.block_end());
   bool needed = false;

@@ -153,9 +153,13 @@ class LaneRegions {
 
  private:
   using Blocks = llvm::ArrayRef<llvm::BasicBlock*>;
+  class Growing;
   std::optional<Region> Collect(llvm::BasicBlock* first, llvm::BasicBlock* meet,
                                 Blocks held) const;
+  std::vector<llvm::BasicBlock*> Ends(llvm::BasicBlock* begin) const;
+  llvm::BasicBlock* FirstEnd(llvm::BasicBlock* begin) const;
   std::optional<Region> Smallest(llvm::BasicBlock* first, Blocks held) const;
+  const llvm::BasicBlock* MeetingOf(llvm::BasicBlock* branch) const;
   void AddExchanges(const JoinRows::Flow& flow, Region* region) const;
   bool Releases(const llvm::BasicBlock* block) const;
   static bool WritesPlainly(const llvm::BasicBlock& block);
@@ -181,6 +185,8 @@ class LaneRegions {
   PartingsFound partings_;
   std::vector<const llvm::Instruction*> fences_;
   BlockSet barriers_;  // blocks with one
+  mutable llvm::DenseMap<const llvm::BasicBlock*, llvm::BasicBlock*>
+      first_ends_;
 };
 
 }  // namespace cerberus::ptx

@@ -2,8 +2,12 @@
 
 #include <map>
 #include <optional>
+#include <set>
+#include <utility>
 
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/IntEqClasses.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/PostOrderIterator.h"
 #include "llvm/ADT/SetVector.h"
@@ -124,7 +128,7 @@ class Partings {
     if (joins_.empty() && calls_.empty()) return result;
     NumberKinds();
     for (BasicBlock* branch : parting_) {
-      if (AddSides(branch)) found.push_back({branch});
+      if (AddSides(branch)) found.push_back({{branch}});
       for (llvm::CallBase* call : calls_) {
         if (IsOnOneSide(branch, *call) &&
             !llvm::is_contained(result.calls, call)) {
@@ -132,31 +136,16 @@ class Partings {
         }
       }
     }
-    for (const Uneven& first : uneven_) {
-      // Where those may go that have passed some by.
-      BlockSet behind;
-      const llvm::Instruction& parts = *first.branch->getTerminator();
-      for (unsigned side = 0; side < parts.getNumSuccessors(); ++side) {
-        if (side == first.side) continue;
-        const BlockSet reached = Reach(parts.getSuccessor(side));
-        behind.insert(reached.begin(), reached.end());
-      }
-      for (const Uneven& second : uneven_) {
-        if (first.kind == second.kind && behind.contains(second.branch) &&
-            !barriers_.contains(second.branch) &&
-            (first.branch == second.branch || !AreSame(first, second))) {
-          found.push_back({first.branch, second.branch});
-        }
-      }
-    }
+    AddPairs(&found);
     // Those that begin at one branch would overlap, and become one region.
     llvm::MapVector<BasicBlock*, llvm::SetVector<BasicBlock*>> from;
     for (CallInst* join : of_other_masks_) {
       const Parting parting = From(*join);
-      from[parting.branch].insert(parting.held.begin(), parting.held.end());
+      from[parting.branches[0]].insert(parting.held.begin(),
+                                       parting.held.end());
     }
     for (auto& [branch, held] : from) {
-      found.push_back({branch, nullptr, {held.begin(), held.end()}});
+      found.push_back({{branch}, {held.begin(), held.end()}});
     }
     return result;
   }
@@ -204,7 +193,8 @@ class Partings {
       const BlockSet reached = Reach(next);
       behind.insert(reached.begin(), reached.end());
     }
-    Parting parting = {block};
+    BasicBlock* branch = block;
+    Parting parting;
     for (const CallInst* other : joins_) {
       if (other == &join || (behind.contains(other->getParent()) &&
                              kinds_.lookup(other) == kinds_.lookup(&join))) {
@@ -219,14 +209,15 @@ class Partings {
     for (const llvm::Loop* loop = loops_.getLoopFor(block);
          loop && behind.contains(loop->getHeader());
          loop = loop->getParentLoop()) {
-      parting.branch = loop->getHeader();
+      branch = loop->getHeader();
       parting.held.insert(parting.held.end(), loop->block_begin(),
                           loop->block_end());
     }
     // None in front of the function's first block: then it is one region.
-    if (const auto* node = dominators_.getNode(parting.branch)->getIDom()) {
-      parting.branch = node->getBlock();
+    if (const auto* node = dominators_.getNode(branch)->getIDom()) {
+      branch = node->getBlock();
     }
+    parting.branches = {branch};
     return parting;
   }
 
@@ -376,6 +367,71 @@ class Partings {
       }
     }
     return true;
+  }
+
+  // Where those may go that have passed joins of the kind by.
+  BlockSet Behind(const Uneven& uneven) const {
+    BlockSet behind;
+    const Instruction& parts = *uneven.branch->getTerminator();
+    for (unsigned side = 0; side < parts.getNumSuccessors(); ++side) {
+      if (side == uneven.side) continue;
+      const BlockSet reached = Reach(parts.getSuccessor(side));
+      behind.insert(reached.begin(), reached.end());
+    }
+    return behind;
+  }
+
+  // Lanes that have passed joins by may wait for others at a second branch. All
+  // branches that are each other's second, or a third one's, are of one region.
+  void AddPairs(std::vector<Parting>* found) const {
+    const auto size = static_cast<unsigned>(parting_.size());
+    llvm::DenseMap<const BasicBlock*, unsigned> number;
+    for (unsigned i = 0; i < size; ++i) number[parting_[i]] = i;
+    std::map<unsigned, std::vector<const Uneven*>> of_kind;
+    for (const Uneven& uneven : uneven_) {
+      of_kind[uneven.kind].push_back(&uneven);
+    }
+    std::map<std::pair<unsigned, std::optional<unsigned>>, BlockSet> behind;
+    llvm::IntEqClasses classes(size);
+    llvm::BitVector firsts(size), seconds(size);
+    std::vector<std::pair<unsigned, unsigned>> again;
+    std::set<std::pair<unsigned, const llvm::Loop*>> rounds;
+    for (const Uneven& first : uneven_) {
+      const unsigned i = number[first.branch];
+      const auto [reached, is_new] = behind.insert({{i, first.side}, {}});
+      if (is_new) reached->second = Behind(first);
+      for (const Uneven* second : of_kind[first.kind]) {
+        if (!reached->second.contains(second->branch) ||
+            barriers_.contains(second->branch) ||
+            (first.branch != second->branch && AreSame(first, *second))) {
+          continue;
+        }
+        const unsigned j = number[second->branch];
+        classes.join(i, j);
+        firsts.set(i);
+        seconds.set(j);
+        const llvm::Loop* loop = loops_.getLoopFor(second->branch);
+        if (loop &&
+            !dominators_.properlyDominates(first.branch, second->branch) &&
+            rounds.insert({i, loop}).second) {
+          again.push_back({i, j});
+        }
+      }
+    }
+    classes.compress();
+    std::map<unsigned, Parting> of_class;  // in order of their first branches
+    for (unsigned i = 0; i < size; ++i) {
+      if (!firsts[i] && !seconds[i]) continue;
+      Parting& parting = of_class[classes[i]];
+      parting.branches.push_back(parting_[i]);
+      if (seconds[i]) parting.held.push_back(parting_[i]);
+    }
+    for (const auto& [i, j] : again) {
+      of_class[classes[i]].again.push_back({parting_[i], parting_[j]});
+    }
+    for (auto& [leader, parting] : of_class) {
+      found->push_back(std::move(parting));
+    }
   }
 
   // Whether the same lanes go to the joins of both.

@@ -19,6 +19,7 @@
 #ifndef CERBERUS_PTXC_PASSES_LANES_PARTINGS_H_
 #define CERBERUS_PTXC_PASSES_LANES_PARTINGS_H_
 
+#include <utility>
 #include <vector>
 
 #include "llvm/IR/Dominators.h"
@@ -28,11 +29,14 @@
 namespace cerberus::ptx {
 
 struct Parting {
-  llvm::BasicBlock* branch;
-  // Where lanes part that they may wait for, or null: on its other sides.
-  llvm::BasicBlock* other = nullptr;
+  // At whose ends lanes part of which some may wait for others, on other sides
+  // or, where there are several, where those lead. In program order.
+  std::vector<llvm::BasicBlock*> branches;
   // What has to be between there and where they meet.
   std::vector<llvm::BasicBlock*> held = {};
+  // Two of the branches, or one twice, to the second of which lanes may come
+  // behind the first in another round of the loops around.
+  std::vector<std::pair<llvm::BasicBlock*, llvm::BasicBlock*>> again = {};
 };
 
 enum class Lanes { kOfAWarp, kOfAWave };
