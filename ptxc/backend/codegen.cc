@@ -28,6 +28,7 @@
 #include "llvm/TargetParser/Triple.h"
 #include "ptxc/passes/growth/ended_waves.h"
 #include "ptxc/passes/growth/long_blocks.h"
+#include "ptxc/passes/growth/passes_by_size.h"
 #include "ptxc/passes/growth/scheduling_regions.h"
 #include "ptxc/passes/growth/slot_gaps.h"
 #include "ptxc/passes/hidden.h"
@@ -289,7 +290,10 @@ Result<Bytes> EmitMachineCode(llvm::Module& module,
       return Err(DiagCode::kInternal, "the backend cannot emit this file kind");
     }
   }
-  passes.run(module);
+  {
+    const PassesBySize some(module);
+    passes.run(module);
+  }
   if (!errors.empty()) return Err(DiagCode::kCompiler, errors);
   return Bytes(buffer.begin(), buffer.end());
 }
