@@ -16,6 +16,7 @@ import os
 import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -148,6 +149,8 @@ def main():
     for part in wanted:
         if part not in parts:
             parser.error("--only: no '%s', but %s" % (part, ", ".join(parts)))
+    # An hour and more: what is done is to be seen in a file as well.
+    sys.stdout.reconfigure(line_buffering=True)
     before, rows = os.getloadavg()[0], []
     for part in wanted:
         with tempfile.TemporaryDirectory() as work:
