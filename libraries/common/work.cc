@@ -156,7 +156,7 @@ bool Work::Run(std::function<void()> work, bool wait) {
     return false;
   }
   if (is_last) {
-    static_cast<void>(queued_.release());
+    [[maybe_unused]] const Queued* const given = queued_.release();
     return true;
   }
   if (capturing == kCapturing) {

@@ -78,8 +78,8 @@ struct Inner {
   TensorRef in, out;
 
   // Null for a graph that is none such, of scores of these sizes.
-  static std::optional<Inner> Of(std::shared_ptr<const Graph> graph, Index in,
-                                 Index out, const Sizes& sizes) {
+  static std::optional<Inner> Of(const std::shared_ptr<const Graph>& graph,
+                                 Index in, Index out, const Sizes& sizes) {
     if (graph == nullptr || graph->open.size() != 1 ||
         graph->open[0]->uid != in || !graph->adds_to.empty()) {
       return std::nullopt;

@@ -89,7 +89,7 @@ def report(build, nvcc, runs):
             ("start, clock ms", [[t * 1e3 for t in part[0]]
                                  for part in (linked, plain)], "1")):
         ours, peer = (statistics.median(part) for part in pair)
-        print("  %-24s%18.4g%18.4g%12s%8.3g%6s" % (
+        print("  %-24s%18.4g%18.4g%12s %8.4g%6s" % (
             name, ours, peer, "difference", ours - peer, aim))
     return [product]
 
