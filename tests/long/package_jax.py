@@ -330,6 +330,73 @@ def check_training(jax, jnp, np):
     assert here[-1] < here[0] / 2
 
 
+def transformer_loss(jax, jnp, weights, tokens):
+    """Two layers with causal attention that foretell the next token."""
+    def norm(x, scale):
+        x = x - x.mean(-1, keepdims=True)
+        return scale * x * jax.lax.rsqrt(
+            jnp.mean(x * x, -1, keepdims=True) + 1e-5)
+
+    x = weights["tokens"][tokens[:, :-1]] + weights["places"]
+    for layer in weights["layers"]:
+        q, k, v = jnp.split(norm(x, layer["norm"]) @ layer["qkv"], 3, -1)
+        heads = [part.reshape(part.shape[:2] + (2, -1)) for part in (q, k, v)]
+        mixed = jax.nn.dot_product_attention(*heads, is_causal=True)
+        x = x + mixed.reshape(q.shape) @ layer["out"]
+        inner = jax.nn.gelu(norm(x, layer["inner_norm"]) @ layer["up"])
+        x = x + inner @ layer["down"]
+    scores = jax.nn.log_softmax(x @ weights["tokens"].T)
+    return -jnp.mean(jnp.take_along_axis(scores, tokens[:, 1:, None], -1))
+
+
+def check_transformer_training(jax, jnp, np):
+    """20 steps of Adam: losses as on the processor."""
+    random = np.random.default_rng(8)
+    words, width, length = 13, 16, 12
+
+    def matrix(*shape):
+        return random.standard_normal(shape, np.float32) * shape[0] ** -0.5
+
+    first = {"tokens": matrix(words, width), "places": matrix(length, width),
+             "layers": [{"norm": np.ones(width, np.float32),
+                         "qkv": matrix(width, 3 * width),
+                         "out": matrix(width, width),
+                         "inner_norm": np.ones(width, np.float32),
+                         "up": matrix(width, 4 * width),
+                         "down": matrix(4 * width, width)}
+                        for _ in range(2)]}
+    # Each row counts on by a step of its own.
+    tokens = ((np.arange(length + 1) * np.arange(1, 9)[:, None]) %
+              words).astype(np.int32)
+
+    @jax.jit
+    def step(weights, means, squares, n):
+        value, slopes = jax.value_and_grad(
+            lambda w: transformer_loss(jax, jnp, w, tokens))(weights)
+        means = jax.tree.map(lambda m, s: 0.9 * m + 0.1 * s, means, slopes)
+        squares = jax.tree.map(lambda m, s: 0.99 * m + 0.01 * s * s, squares,
+                               slopes)
+        weights = jax.tree.map(
+            lambda w, m, s: w - 0.01 * (m / (1 - 0.9 ** n)) / (
+                jnp.sqrt(s / (1 - 0.99 ** n)) + 1e-6), weights, means, squares)
+        return weights, means, squares, value
+
+    def train(device):
+        with (jax.default_device(device),
+              jax.default_matmul_precision("highest")):
+            weights = jax.tree.map(jnp.array, first)
+            means = squares = jax.tree.map(jnp.zeros_like, weights)
+            losses = []
+            for n in range(1, 21):
+                weights, means, squares, value = step(
+                    weights, means, squares, jnp.float32(n))
+                losses.append(float(value))
+            return losses
+    here, there = train(jax.devices()[0]), train(jax.devices("cpu")[0])
+    np.testing.assert_allclose(here, there, rtol=2e-3)
+    assert here[-1] < 0.7 * here[0]
+
+
 # A program of its own, since it sees two devices; what they tell each other
 # goes through NCCL.
 SHARDED = """
@@ -391,6 +458,7 @@ def jax():
     check_training(jax, jnp, np)
     check_convolutions(jax, jnp, np)
     check_convolutional_training(jax, jnp, np)
+    check_transformer_training(jax, jnp, np)
     check_recurrent(jax, jnp, np)
     check_attention(jax, jnp, np)
     check_sharding()
