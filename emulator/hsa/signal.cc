@@ -84,8 +84,9 @@ bool IsSignal(Signal signal) {
   if (signal.handle % sizeof(SignalBlock) != 0) return false;
   std::shared_lock<std::shared_mutex> lock(AllSlabs().mutex);
   const std::vector<std::uint64_t>& begins = AllSlabs().begins;
-  auto at = std::upper_bound(begins.begin(), begins.end(), signal.handle);
-  return at != begins.begin() && signal.handle - *--at < kSlab;
+  const auto behind =
+      std::upper_bound(begins.begin(), begins.end(), signal.handle);
+  return behind != begins.begin() && signal.handle - *(behind - 1) < kSlab;
 }
 
 bool Holds(SignalValue value, Condition condition, SignalValue compare) {
