@@ -124,8 +124,11 @@ Status Unmap(State& state, std::map<std::uint64_t, Mapping>::iterator it) {
   void* const address = reinterpret_cast<void*>(it->first);
   const Status status = MemoryTable::Get().Abandon(address);
   // The addresses stay reserved.
-  mmap(address, it->second.size, PROT_NONE,
-       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  if (mmap(address, it->second.size, PROT_NONE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+           0) == MAP_FAILED) {
+    return kErrorOutOfResources;
+  }
   Memory* const memory = it->second.memory;
   --memory->mappings;
   state.mappings.erase(it);

@@ -77,7 +77,7 @@ def build_program(source, root, targets, work):
 
 
 def run(root, target, program, *arguments):
-    environment = {"PATH": os.environ["PATH"], "HOME": "/nonexistent",
+    environment = {"PATH": os.environ["PATH"], "HOME": tempfile.gettempdir(),
                    "CERBERUS_EMU_TARGETS": target,
                    "CERBERUS_EMU_DIVISION": "llvm"}
     command = root.command(environment, program, *arguments)

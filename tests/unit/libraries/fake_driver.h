@@ -37,6 +37,7 @@ inline Driver FakeDriver(bool shares_memory) {
     }
     return 0;
   };
+  driver.exchange_capture_mode = [](int*) { return 0; };
   driver.allocate_host = [](void** pointer, std::size_t bytes) {
     *pointer = std::malloc(bytes);
     return *pointer == nullptr ? 1 : 0;

@@ -38,6 +38,8 @@ class Library {
   template <typename R = int, typename... A>
   R Call(const char* name, A... arguments) const {
     void* symbol = dlvsym(library_, name, file_.c_str());
+    // cuSPARSELt's have no version.
+    if (symbol == nullptr) symbol = dlsym(library_, name);
     EXPECT_NE(symbol, nullptr) << name;
     return symbol != nullptr
                ? reinterpret_cast<R (*)(A...)>(symbol)(arguments...)

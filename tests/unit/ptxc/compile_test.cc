@@ -159,12 +159,12 @@ TEST(Compile, ModuleVariablesAreSymbolsWithTheirSize) {
   EXPECT_THAT(text, HasSubstr("s_load_b32"));
 }
 
-TEST(Compile, NothingIsContracted) {
+TEST(Compile, NothingRoundedIsContracted) {
   const std::string text = Asm(Module(
       ".visible .entry k(.param .u64 p)\n{\n  .reg .b64 %rd;\n"
       "  .reg .f32 %f<4>;\n  ld.param.u64 %rd, [p];\n"
       "  ld.global.f32 %f0, [%rd];\n  ld.global.f32 %f1, [%rd+4];\n"
-      "  ld.global.f32 %f2, [%rd+8];\n  mul.f32 %f3, %f0, %f1;\n"
+      "  ld.global.f32 %f2, [%rd+8];\n  mul.rn.f32 %f3, %f0, %f1;\n"
       "  add.f32 %f3, %f3, %f2;\n  st.global.f32 [%rd], %f3;\n  ret;\n}\n"));
   EXPECT_THAT(text, AllOf(HasSubstr("mul_f32"), HasSubstr("add_f32"),
                           Not(HasSubstr("fma"))));

@@ -65,6 +65,7 @@ const std::set<std::string>& FineWithZeros() {
       "cuDevicePrimaryCtxSetFlags_v2",
       "cuInit",
       "cuMemFreeAsync",
+      "cuMemFreeHost",
       "cuMemFree_v2",
       "cuMemcpy",
       "cuMemcpyAsync",
