@@ -1,9 +1,11 @@
 """What the programs of this folder share: memory of the device over libcuda or
 HIP, half types in numpy, and comparisons that are counted."""
 import ctypes
+import glob
 import os
 import subprocess
 import sys
+import sysconfig
 import tempfile
 
 import numpy as np
@@ -63,6 +65,14 @@ def load_without(path, *prefixes):
                         folder + "/stand_in.c"], check=True)
         ctypes.CDLL(folder + "/" + soname, ctypes.RTLD_GLOBAL)
     return ctypes.CDLL(path)
+
+
+def open_installed(pattern):
+    """A library in the folder of packages, for all that is loaded later, as a
+    package that is imported before does it."""
+    packages = sysconfig.get_path("platlib")
+    return ctypes.CDLL(glob.glob(os.path.join(packages, pattern))[0],
+                       mode=ctypes.RTLD_GLOBAL)
 
 
 def driver_of(path):

@@ -98,8 +98,8 @@ def write(path, kind, as_floats):
 def ctransformers():
     import gguf
     import numpy as np
-    from package_cufinufft import open_runtime
-    open_runtime()
+    from device import open_installed
+    open_installed("nvidia/cuda_runtime/lib/libcudart.so.*")
     from ctransformers import AutoModelForCausalLM
 
     def logits(path, layers_on_device):

@@ -3,20 +3,9 @@ over our cuFFT. All three types in one to three dimensions are compared with the
 sums that they approximate."""
 
 
-def open_runtime():
-    """The CUDA runtime, as a package that is imported before does it."""
-    import ctypes
-    import glob
-    import os
-    import sysconfig
-
-    found = glob.glob(os.path.join(sysconfig.get_path("platlib"), "nvidia",
-                                   "cuda_runtime", "lib", "libcudart.so.*"))
-    ctypes.CDLL(found[0], mode=ctypes.RTLD_GLOBAL)
-
-
 def cufinufft():
-    open_runtime()
+    from device import open_installed
+    open_installed("nvidia/cuda_runtime/lib/libcudart.so.*")
     import cufinufft as module
     import numpy as np
     from numba import cuda

@@ -1,20 +1,11 @@
 """NVIDIA's cuStateVec for jit_packages.py, whose kernels are there as PTX for
 compute capability 10.0: gates and measurements of a state of six qubits."""
 import ctypes
-import glob
-import os
-import sysconfig
 
 C64, C128 = 4, 5  # cudaDataType_t's CUDA_C_32F and CUDA_C_64F
 DEFAULT = 0  # custatevecComputeType_t
 TO_DEVICE, TO_HOST = 1, 2
 QUBITS = 6
-
-
-def library(pattern):
-    packages = sysconfig.get_paths()["purelib"]
-    return ctypes.CDLL(glob.glob(os.path.join(packages, pattern))[0],
-                       mode=ctypes.RTLD_GLOBAL)
 
 
 def check(status):
@@ -61,10 +52,11 @@ class State:
 
 def custatevec():
     import numpy as np
-    runtime = library("nvidia/cuda_runtime/lib/libcudart.so.12")
+    from device import open_installed
+    runtime = open_installed("nvidia/cuda_runtime/lib/libcudart.so.12")
     for name in ("libcublasLt.so.12", "libcublas.so.12"):
-        library("nvidia/cublas/lib/" + name)
-    vectors = library("cuquantum/lib/libcustatevec.so.1")
+        open_installed("nvidia/cublas/lib/" + name)
+    vectors = open_installed("cuquantum/lib/libcustatevec.so.1")
     handle = ctypes.c_void_p()
     check(vectors.custatevecCreate(ctypes.byref(handle)))
     one = ctypes.c_int32 * 1

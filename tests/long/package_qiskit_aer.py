@@ -21,8 +21,8 @@ def circuit(qubits, random):
 
 def qiskit_aer():
     import numpy as np
-    from package_cufinufft import open_runtime
-    open_runtime()
+    from device import open_installed
+    open_installed("nvidia/cuda_runtime/lib/libcudart.so.*")
     from qiskit import QuantumCircuit, transpile
     from qiskit.quantum_info import DensityMatrix, Operator, Statevector
     from qiskit_aer import AerSimulator

@@ -7,7 +7,6 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-MIRROR = "http://deb.debian.org/debian"
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
 
 # What is unpacked of each suite. bookworm's is scripts/setup.sh's.
@@ -39,6 +38,17 @@ class RocmRoot:
                 *arguments]
 
 
+def mirror():
+    """Where this machine has its Debian from."""
+    found = subprocess.run(
+        ["apt-get", "indextargets", "--format", "$(REPO_URI)",
+         "Created-By: Packages", "Origin: Debian", "Label: Debian"],
+        stdout=subprocess.PIPE, check=True, text=True).stdout.split()
+    if not found:
+        sys.exit("apt-get indextargets names no repository of Debian's")
+    return found[0]
+
+
 def unpack(folder, suite, packages):
     """mmdebstrap unpacks and installs nothing; that needs no root."""
     if not shutil.which("mmdebstrap"):
@@ -51,7 +61,7 @@ def unpack(folder, suite, packages):
     # A mirror that stands still has an old Release file.
     subprocess.run(["mmdebstrap", "--quiet", "--variant=extract",
                     '--aptopt=Acquire::Check-Valid-Until "false"',
-                    "--include=" + ",".join(packages), suite, part, MIRROR],
+                    "--include=" + ",".join(packages), suite, part, mirror()],
                    check=True)
     part.rename(folder)
 

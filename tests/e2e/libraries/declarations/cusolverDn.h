@@ -18,59 +18,6 @@ enum cusolverDnFunction_t : int { CUSOLVERDN_GETRF = 0 };
 enum cusolverAlgMode_t : int { CUSOLVER_ALG_0 = 0 };
 
 extern "C" {
-cublasStatus_t cublasChemm_v2(cublasHandle_t, cublasSideMode_t,
-                              cublasFillMode_t, int, int, const cuComplex*,
-                              const cuComplex*, int, const cuComplex*, int,
-                              const cuComplex*, cuComplex*, int);
-cublasStatus_t cublasCherk_v2(cublasHandle_t, cublasFillMode_t,
-                              cublasOperation_t, int, int, const float*,
-                              const cuComplex*, int, const float*, cuComplex*,
-                              int);
-cublasStatus_t cublasCreate_v2(cublasHandle_t*);
-cublasStatus_t cublasCtrmm_v2(cublasHandle_t, cublasSideMode_t,
-                              cublasFillMode_t, cublasOperation_t,
-                              cublasDiagType_t, int, int, const cuComplex*,
-                              const cuComplex*, int, const cuComplex*, int,
-                              cuComplex*, int);
-cublasStatus_t cublasCtrsm_v2(cublasHandle_t, cublasSideMode_t,
-                              cublasFillMode_t, cublasOperation_t,
-                              cublasDiagType_t, int, int, const cuComplex*,
-                              const cuComplex*, int, cuComplex*, int);
-cublasStatus_t cublasDasum_v2(cublasHandle_t, int, const double*, int, double*);
-cublasStatus_t cublasDaxpy_v2(cublasHandle_t, int, const double*, const double*,
-                              int, double*, int);
-cublasStatus_t cublasDdot_v2(cublasHandle_t, int, const double*, int,
-                             const double*, int, double*);
-cublasStatus_t cublasDestroy_v2(cublasHandle_t);
-cublasStatus_t cublasDgemv_v2(cublasHandle_t, cublasOperation_t, int, int,
-                              const double*, const double*, int, const double*,
-                              int, const double*, double*, int);
-cublasStatus_t cublasDger_v2(cublasHandle_t, int, int, const double*,
-                             const double*, int, const double*, int, double*,
-                             int);
-cublasStatus_t cublasDnrm2_v2(cublasHandle_t, int, const double*, int, double*);
-cublasStatus_t cublasDrot_v2(cublasHandle_t, int, double*, int, double*, int,
-                             const double*, const double*);
-cublasStatus_t cublasDscal_v2(cublasHandle_t, int, const double*, double*, int);
-cublasStatus_t cublasDsymv_v2(cublasHandle_t, cublasFillMode_t, int,
-                              const double*, const double*, int, const double*,
-                              int, const double*, double*, int);
-cublasStatus_t cublasDtrmv_v2(cublasHandle_t, cublasFillMode_t,
-                              cublasOperation_t, cublasDiagType_t, int,
-                              const double*, int, double*, int);
-cublasStatus_t cublasDtrsm_v2(cublasHandle_t, cublasSideMode_t,
-                              cublasFillMode_t, cublasOperation_t,
-                              cublasDiagType_t, int, int, const double*,
-                              const double*, int, double*, int);
-cublasStatus_t cublasDtrsv_v2(cublasHandle_t, cublasFillMode_t,
-                              cublasOperation_t, cublasDiagType_t, int,
-                              const double*, int, double*, int);
-cublasStatus_t cublasIdamax_v2(cublasHandle_t, int, const double*, int, int*);
-cublasStatus_t cublasSaxpy_v2(cublasHandle_t, int, const float*, const float*,
-                              int, float*, int);
-cublasStatus_t cublasSetPointerMode_v2(cublasHandle_t, cublasPointerMode_t);
-cublasStatus_t cublasSetStream_v2(cublasHandle_t, cudaStream_t);
-cublasStatus_t cublasSetWorkspace_v2(cublasHandle_t, void*, std::size_t);
 cusolverStatus_t cusolverDnCreate(cusolverDnHandle_t*);
 cusolverStatus_t cusolverDnCreateGesvdjInfo(gesvdjInfo_t*);
 cusolverStatus_t cusolverDnCreateParams(cusolverDnParams_t*);
@@ -245,28 +192,5 @@ cusolverStatus_t cusolverDnXsyevjGetResidual(cusolverDnHandle_t, syevjInfo_t,
 cusolverStatus_t cusolverDnXsyevjSetMaxSweeps(syevjInfo_t, int);
 cusolverStatus_t cusolverDnXsyevjSetTolerance(syevjInfo_t, double);
 }
-#define cublasChemm cublasChemm_v2
-#define cublasCherk cublasCherk_v2
-#define cublasCreate cublasCreate_v2
-#define cublasCtrmm cublasCtrmm_v2
-#define cublasCtrsm cublasCtrsm_v2
-#define cublasDasum cublasDasum_v2
-#define cublasDaxpy cublasDaxpy_v2
-#define cublasDdot cublasDdot_v2
-#define cublasDestroy cublasDestroy_v2
-#define cublasDgemv cublasDgemv_v2
-#define cublasDger cublasDger_v2
-#define cublasDnrm2 cublasDnrm2_v2
-#define cublasDrot cublasDrot_v2
-#define cublasDscal cublasDscal_v2
-#define cublasDsymv cublasDsymv_v2
-#define cublasDtrmv cublasDtrmv_v2
-#define cublasDtrsm cublasDtrsm_v2
-#define cublasDtrsv cublasDtrsv_v2
-#define cublasIdamax cublasIdamax_v2
-#define cublasSaxpy cublasSaxpy_v2
-#define cublasSetPointerMode cublasSetPointerMode_v2
-#define cublasSetStream cublasSetStream_v2
-#define cublasSetWorkspace cublasSetWorkspace_v2
 
 #endif  // CERBERUS_TESTS_E2E_LIBRARIES_DECLARATIONS_CUSOLVERDN_H_
