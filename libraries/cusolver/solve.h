@@ -41,23 +41,32 @@ Status GetrfCall(Handle h, Index m, Index n, T* a, Index lda, P* pivots,
   });
 }
 
-template <typename T, typename P>
-Status GetrsCall(Handle h, Operation op, Index n, Index columns, const T* a,
-                 Index lda, const P* pivots, T* b, Index ldb, int* info) {
-  if (!IsOperation(op) || !IsSquare(n, lda) || !IsMatrix(n, columns, ldb)) {
-    return kInvalidValue;
-  }
+// B becomes what solve(A, pivots, B) makes of it, A being factored.
+template <typename T, typename P, typename Solve>
+Status PivotedSolveCall(Handle h, Index n, Index columns, const T* a, Index lda,
+                        const P* pivots, T* b, Index ldb, int* info,
+                        Solve solve) {
+  if (!IsSquare(n, lda) || !IsMatrix(n, columns, ldb)) return kInvalidValue;
   Call call(h);
   const T* pa = call.Matrix(a, n, n, lda);
   const P* pp = call.Vector(pivots, n, 1);
   T* pb = call.MatrixOut(b, n, columns, ldb);
   int* pi = call.VectorOut(info, 1, 1);
   return Queue(call, [=] {
-    WithPivots(pp, n, [&](const int* p) {
-      cublas::Getrs<T>(op, n, columns, pa, lda, p, pb, ldb);
-    });
+    WithPivots(pp, n, [&](const int* p) { solve(pa, p, pb); });
     Report(pi, 0);
   });
+}
+
+template <typename T, typename P>
+Status GetrsCall(Handle h, Operation op, Index n, Index columns, const T* a,
+                 Index lda, const P* pivots, T* b, Index ldb, int* info) {
+  if (!IsOperation(op)) return kInvalidValue;
+  return PivotedSolveCall(h, n, columns, a, lda, pivots, b, ldb, info,
+                          [=](const T* pa, const int* p, T* pb) {
+                            cublas::Getrs<T>(op, n, columns, pa, lda, p, pb,
+                                             ldb);
+                          });
 }
 
 template <typename T>
@@ -181,20 +190,12 @@ Status SytrfCall(Handle h, Fill fill, Index n, T* a, Index lda, P* pivots,
 template <bool kHermitian, typename T, typename P>
 Status SytrsCall(Handle h, Fill fill, Index n, Index columns, const T* a,
                  Index lda, const P* pivots, T* b, Index ldb, int* info) {
-  if (!IsTriangle(fill) || !IsSquare(n, lda) || !IsMatrix(n, columns, ldb)) {
-    return kInvalidValue;
-  }
-  Call call(h);
-  const T* pa = call.Matrix(a, n, n, lda);
-  const P* pp = call.Vector(pivots, n, 1);
-  T* pb = call.MatrixOut(b, n, columns, ldb);
-  int* pi = call.VectorOut(info, 1, 1);
-  return Queue(call, [=] {
-    WithPivots(pp, n, [&](const int* p) {
-      Sytrs<T>(kHermitian, fill, n, columns, pa, lda, p, pb, ldb);
-    });
-    Report(pi, 0);
-  });
+  if (!IsTriangle(fill)) return kInvalidValue;
+  return PivotedSolveCall(h, n, columns, a, lda, pivots, b, ldb, info,
+                          [=](const T* pa, const int* p, T* pb) {
+                            Sytrs<T>(kHermitian, fill, n, columns, pa, lda, p,
+                                     pb, ldb);
+                          });
 }
 
 template <typename T>
