@@ -18,6 +18,8 @@ using cublas::Status;
 
 enum Order : std::int32_t { kColumns = 0, kRows = 1 };
 
+enum BatchMode : std::int32_t { kStrided = 0, kPointerArray = 1 };
+
 enum PointerMode : std::int32_t {
   kHost = 0,
   kDevice = 1,

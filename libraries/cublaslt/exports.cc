@@ -346,6 +346,7 @@ LT_API Status cublasLtMatmulAlgoCapGetAttribute(const Algorithm* algorithm,
     case 3:   // strided batches
     case 4:   // D need not be C
     case 10:  // orders by rows
+    case 21:  // batches by arrays of pointers
       value = 1;
       break;
     case 6:  // no tiles or stages to choose

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <vector>
 
+#include "libraries/common/pointers.h"
 #include "libraries/common/work.h"
 #include "libraries/cublas/math.h"
 #include "libraries/cublas/typed.h"
@@ -63,6 +65,22 @@ double GeluSlope(double x) {
          0.5 * x * (1 - t * t) * kRoot * (1 + 3 * 0.044715 * x * x);
 }
 
+// The matrices of a batch, mapped.
+class Matrices {
+ public:
+  Matrices() = default;
+  // Errors are in failed(): an array of pointers that cannot be read.
+  Matrices(Work& work, const void* first, const Layout& layout, bool out);
+  bool failed() const { return array_ && array_->failed(); }
+  void* operator[](std::size_t batch) const {
+    return array_ ? (*array_)[static_cast<Index>(batch)] : places_[batch];
+  }
+
+ private:
+  std::vector<std::byte*> places_;
+  std::optional<Pointers<std::byte>> array_;  // instead
+};
+
 // What the work needs, with pointers that the host may follow.
 struct Job {
   MatmulDesc desc;
@@ -70,8 +88,9 @@ struct Job {
   Complex64 alpha = 0, beta = 0;  // if the host's
   const void* alphas = nullptr;   // if the device's: one, or one a row
   const void* betas = nullptr;
-  std::vector<const void*> a, b, c;  // by batch
-  std::vector<void*> d, aux;
+  std::size_t batches = 1;
+  Matrices a, b, c, d;
+  std::vector<void*> aux;
   std::vector<const void*> bias;
 
   Index m() const { return static_cast<Index>(layouts.d.rows); }
@@ -106,7 +125,9 @@ struct Job {
 double ScaleOf(const float* scale) { return scale != nullptr ? *scale : 1; }
 
 // One element's way through the epilogue. Real types only have one.
-double Finish(const Job& job, std::size_t batch, Index i, Index j, double x) {
+// `*largest_aux` is of what went to the auxiliary buffer.
+double Finish(const Job& job, std::size_t batch, Index i, Index j, double x,
+              double* largest_aux) {
   const bool relu_mask = job.Has(kRelu | kDRelu);
   const Index at = i + j * job.desc.aux_ld;
   auto* bits =
@@ -126,6 +147,7 @@ double Finish(const Job& job, std::size_t batch, Index i, Index j, double x) {
     } else {
       cublas::Store(job.AuxType(), bits, at,
                     x * ScaleOf(job.desc.scale_of_aux));
+      *largest_aux = std::max(*largest_aux, std::abs(x));
     }
   }
   if (job.Has(kRelu)) x = x > 0 || std::isnan(x) ? x : 0;
@@ -161,7 +183,7 @@ void RunBatch(const Job& job, std::size_t batch) {
                   sum.data(), std::max<Index>(m, 1));
   const double scale = ScaleOf(desc.scale_of_a) * ScaleOf(desc.scale_of_b);
   const double of_c = ScaleOf(desc.scale_of_c), of_d = ScaleOf(desc.scale_of_d);
-  double largest = 0;
+  double largest = 0, largest_aux = 0;
   for (Index j = 0; j < n; ++j) {
     for (Index i = 0; i < m; ++i) {
       T& at = sum[static_cast<std::size_t>(i + j * m)];
@@ -172,17 +194,20 @@ void RunBatch(const Job& job, std::size_t batch) {
         x += cublas::Mul(As<T>(beta * of_c), As<T>(c));
       }
       if constexpr (!kIsComplex<T>) {
-        x = static_cast<T>(Finish(job, batch, i, j, static_cast<double>(x)));
+        x = static_cast<T>(
+            Finish(job, batch, i, j, static_cast<double>(x), &largest_aux));
       }
       at = x;
       largest = std::max(largest, static_cast<double>(std::abs(x)));
       cublas::Store(l.d.type, job.d[batch], PlaceOf(l.d, i, j), Wide(x) * of_d);
     }
   }
-  if (desc.amax_of_d != nullptr) {
-    *desc.amax_of_d = std::max(batch == 0 ? 0.0f : *desc.amax_of_d,
-                               static_cast<float>(largest));
-  }
+  const auto note = [batch](float* to, double found) {
+    if (to == nullptr) return;
+    *to = std::max(batch == 0 ? 0.0f : *to, static_cast<float>(found));
+  };
+  note(desc.amax_of_d, largest);
+  if (job.Has(kAux)) note(desc.amax_of_aux, largest_aux);
   if (job.Has(kBiasGradient)) StoreGradient(job, batch, sum, m, n, true);
   if (job.Has(kBiasGradientA)) StoreGradient(job, batch, a, m, k, true);
   if (job.Has(kBiasGradientB)) StoreGradient(job, batch, b, k, n, false);
@@ -190,7 +215,7 @@ void RunBatch(const Job& job, std::size_t batch) {
 
 // Exact sums of 8-bit integers: doubles hold them.
 void RunJob(const Job& job) {
-  for (std::size_t batch = 0; batch < job.d.size(); ++batch) {
+  for (std::size_t batch = 0; batch < job.batches; ++batch) {
     switch (job.desc.scale) {
       case cublas::kC32F: RunBatch<Complex32>(job, batch); break;
       case cublas::kC64F: RunBatch<Complex64>(job, batch); break;
@@ -212,26 +237,34 @@ Index Batches(const Layout& layout) {
 }
 
 // The bytes of a matrix for Work: columns of memory.
-template <typename T>
-T* MapMatrix(Work& work, T* p, const Layout& layout, bool out) {
+std::byte* MapMatrix(Work& work, std::byte* p, const Layout& layout, bool out) {
   const bool by_rows = layout.order == kRows;
   const std::size_t size = cublas::SizeOf(layout.type);
   const std::size_t bytes = size * (by_rows ? layout.columns : layout.rows);
   const std::size_t count = by_rows ? layout.rows : layout.columns;
   const std::size_t stride = size * static_cast<std::size_t>(layout.ld);
-  return static_cast<T*>(
-      out ? work.InOut(
-                const_cast<std::byte*>(reinterpret_cast<const std::byte*>(p)),
-                bytes, count, stride)
-          : const_cast<std::byte*>(work.In(
-                reinterpret_cast<const std::byte*>(p), bytes, count, stride)));
+  return out ? work.InOut(p, bytes, count, stride)
+             : const_cast<std::byte*>(work.In(p, bytes, count, stride));
 }
-template <typename Byte>
-Byte* Batch(Byte* first, const Layout& layout, Index batch) {
-  return first == nullptr
-             ? nullptr
-             : first + batch * layout.batch_offset *
-                           static_cast<Index>(cublas::SizeOf(layout.type));
+
+Matrices::Matrices(Work& work, const void* first, const Layout& layout,
+                   bool out) {
+  if (first == nullptr) {
+    places_.resize(static_cast<std::size_t>(Batches(layout)));
+    return;
+  }
+  auto* const begin = static_cast<std::byte*>(const_cast<void*>(first));
+  if (layout.batch_mode == kPointerArray) {
+    array_.emplace(
+        work, reinterpret_cast<std::byte* const*>(begin), Batches(layout),
+        [&](std::byte* p, Index) { return MapMatrix(work, p, layout, out); });
+    return;
+  }
+  const Index step =
+      layout.batch_offset * static_cast<Index>(cublas::SizeOf(layout.type));
+  for (Index batch = 0; batch < Batches(layout); ++batch) {
+    places_.push_back(MapMatrix(work, begin + batch * step, layout, out));
+  }
 }
 
 bool IsKnownEpilogue(std::uint32_t epilogue) {
@@ -259,6 +292,14 @@ bool IsKnownEpilogue(std::uint32_t epilogue) {
   }
 }
 
+// Not tiled, not in two planes, and each matrix by itself.
+bool IsSupported(const Layout& layout) {
+  return cublas::SizeOf(layout.type) != 0 &&
+         (layout.order == kColumns || layout.order == kRows) &&
+         layout.plane_offset == 0 &&
+         (layout.batch_mode == kStrided || layout.batch_mode == kPointerArray);
+}
+
 bool IsLayout(const Layout& layout) {
   const std::uint64_t least =
       layout.order == kRows ? layout.columns : layout.rows;
@@ -270,10 +311,7 @@ bool IsLayout(const Layout& layout) {
 
 Status CheckMatmul(const MatmulDesc& desc, const Layouts& l) {
   for (const Layout* layout : {&l.a, &l.b, &l.c, &l.d}) {
-    if (cublas::SizeOf(layout->type) == 0) return cublas::kNotSupported;
-    if (layout->order != kColumns && layout->order != kRows) {
-      return cublas::kNotSupported;
-    }
+    if (!IsSupported(*layout)) return cublas::kNotSupported;
     if (!IsLayout(*layout)) return cublas::kInvalidValue;
   }
   const Index m = static_cast<Index>(l.d.rows);
@@ -342,26 +380,24 @@ Status Matmul(const Driver& driver, Stream stream, const MatmulDesc& desc,
         &job.desc.scale_of_d, &job.desc.scale_of_aux}) {
     *scale = work.In(*scale, sizeof(float));
   }
-  job.desc.amax_of_d = work.InOut(job.desc.amax_of_d, sizeof(float));
+  for (float** largest : {&job.desc.amax_of_d, &job.desc.amax_of_aux}) {
+    *largest = work.InOut(*largest, sizeof(float));
+  }
   using In = const std::byte;
   const std::size_t bias_size = cublas::SizeOf(job.BiasType());
   const std::size_t aux_count =
       static_cast<std::size_t>(desc.aux_ld) * static_cast<std::size_t>(job.n());
   const bool bits = job.Has(kRelu | kDRelu);
   const std::size_t aux_size = cublas::SizeOf(job.AuxType());
+  job.batches = static_cast<std::size_t>(Batches(layouts.d));
+  job.a = Matrices(work, operands.a, layouts.a, false);
+  job.b = Matrices(work, operands.b, layouts.b, false);
+  job.c = Matrices(work, operands.c, layouts.c, false);
+  job.d = Matrices(work, operands.d, layouts.d, true);
+  if (job.a.failed() || job.b.failed() || job.c.failed() || job.d.failed()) {
+    return cublas::kExecutionFailed;
+  }
   for (Index batch = 0; batch < Batches(layouts.d); ++batch) {
-    job.a.push_back(
-        MapMatrix(work, Batch(static_cast<In*>(operands.a), layouts.a, batch),
-                  layouts.a, false));
-    job.b.push_back(
-        MapMatrix(work, Batch(static_cast<In*>(operands.b), layouts.b, batch),
-                  layouts.b, false));
-    job.c.push_back(
-        MapMatrix(work, Batch(static_cast<In*>(operands.c), layouts.c, batch),
-                  layouts.c, false));
-    job.d.push_back(MapMatrix(
-        work, Batch(static_cast<std::byte*>(operands.d), layouts.d, batch),
-        layouts.d, true));
     if (job.Has(kBias) || gradient) {
       auto* bias = static_cast<std::byte*>(const_cast<void*>(desc.bias)) +
                    batch * desc.bias_stride * static_cast<Index>(bias_size);
@@ -388,10 +424,7 @@ Status Matmul(const Driver& driver, Stream stream, const MatmulDesc& desc,
 Status Transform(const Driver& driver, Stream stream, const TransformDesc& desc,
                  const Layouts& l, const Operands& operands) {
   for (const Layout* layout : {&l.a, &l.b, &l.c}) {
-    if (cublas::SizeOf(layout->type) == 0 ||
-        (layout->order != kColumns && layout->order != kRows)) {
-      return cublas::kNotSupported;
-    }
+    if (!IsSupported(*layout)) return cublas::kNotSupported;
     if (!IsLayout(*layout)) return cublas::kInvalidValue;
   }
   if (desc.pointer_mode != kHost && desc.pointer_mode != kDevice) {
@@ -415,40 +448,29 @@ Status Transform(const Driver& driver, Stream stream, const TransformDesc& desc,
       host && has_b ? cublas::Load(desc.scale, operands.beta, 0) : Complex64(0);
   const void* alphas = host ? nullptr : work.In(operands.alpha, scalar);
   const void* betas = host || !has_b ? nullptr : work.In(operands.beta, scalar);
-  using In = const std::byte;
-  struct Matrices {
-    const void *a, *b;
-    void* c;
-  };
-  std::vector<Matrices> batches;
-  batches.reserve(static_cast<std::size_t>(Batches(l.c)));
-  for (Index batch = 0; batch < Batches(l.c); ++batch) {
-    batches.push_back(
-        {MapMatrix(work, Batch(static_cast<In*>(operands.a), l.a, batch), l.a,
-                   false),
-         has_b
-             ? MapMatrix(work, Batch(static_cast<In*>(operands.b), l.b, batch),
-                         l.b, false)
-             : nullptr,
-         MapMatrix(work, Batch(static_cast<std::byte*>(operands.d), l.c, batch),
-                   l.c, true)});
+  const Matrices as(work, operands.a, l.a, false);
+  const Matrices bs(work, has_b ? operands.b : nullptr, l.b, false);
+  const Matrices cs(work, operands.d, l.c, true);
+  if (as.failed() || bs.failed() || cs.failed()) {
+    return cublas::kExecutionFailed;
   }
-  const auto run = [=, batches = std::move(batches)] {
+  const auto run = [=] {
     const Complex64 fa = host ? alpha : cublas::Load(desc.scale, alphas, 0);
     const Complex64 fb =
         betas != nullptr ? cublas::Load(desc.scale, betas, 0) : beta;
-    for (const Matrices& matrices : batches) {
-      const auto a = Converted<Complex64>(l.a, desc.a, matrices.a);
+    for (std::size_t batch = 0; batch < static_cast<std::size_t>(Batches(l.c));
+         ++batch) {
+      const auto a = Converted<Complex64>(l.a, desc.a, as[batch]);
       std::vector<Complex64> b;
       if (has_b && fb != Complex64(0)) {
-        b = Converted<Complex64>(l.b, desc.b, matrices.b);
+        b = Converted<Complex64>(l.b, desc.b, bs[batch]);
       }
       for (Index j = 0; j < n; ++j) {
         for (Index i = 0; i < m; ++i) {
           const auto at = static_cast<std::size_t>(i + j * m);
           Complex64 value = cublas::Mul(fa, a[at]);
           if (!b.empty()) value += cublas::Mul(fb, b[at]);
-          cublas::Store(l.c.type, matrices.c, PlaceOf(l.c, i, j), value);
+          cublas::Store(l.c.type, cs[batch], PlaceOf(l.c, i, j), value);
         }
       }
     }

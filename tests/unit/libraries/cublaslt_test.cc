@@ -289,6 +289,75 @@ TEST_P(MatmulTest, ScalarsByRowAndScales) {
   }
 }
 
+// Of the auxiliary buffer, before it is scaled.
+TEST_P(MatmulTest, TheLargestOfTheAuxiliaryBuffer) {
+  Matrix a(cublas::kR32F, 4, 5), b(cublas::kR32F, 5, 6);
+  Matrix c(cublas::kR32F, 4, 6), d(cublas::kR32F, 4, 6);
+  a.Fill(1), b.Fill(2), c.Fill(3);
+  MatmulDesc desc = Desc(cublas::k32F, cublas::kR32F);
+  desc.epilogue = kGelu | kAux;
+  std::vector<float> aux(4 * 6);
+  const float scale = 0.5f;
+  float largest = -1, largest_of_d = -1;
+  desc.aux = aux.data();
+  desc.aux_ld = 4;
+  desc.scale_of_aux = &scale;
+  desc.amax_of_aux = &largest;
+  desc.amax_of_d = &largest_of_d;
+  const float alpha = 1, beta = 0;
+  ASSERT_EQ(Run(desc, a, b, c, d, &alpha, &beta), cublas::kSuccess);
+  float expected = 0, of_d = 0;
+  for (Index j = 0; j < 6; ++j) {
+    for (Index i = 0; i < 4; ++i) {
+      expected = std::max(
+          expected, std::abs(aux[static_cast<std::size_t>(i + j * 4)]) * 2);
+      of_d = std::max(of_d, static_cast<float>(std::abs(d.Get(i, j))));
+    }
+  }
+  EXPECT_EQ(largest, expected);
+  EXPECT_EQ(largest_of_d, of_d);
+}
+
+TEST_P(MatmulTest, BatchesByArraysOfPointers) {
+  constexpr Index kBatches = 3;
+  Matrix a(cublas::kR32F, 4, 5, kColumns, kBatches);
+  Matrix b(cublas::kR32F, 5, 6), c(cublas::kR32F, 4, 6);
+  Matrix d(cublas::kR32F, 4, 6, kRows, kBatches);
+  a.Fill(1), b.Fill(2), c.Fill(3);
+  // The last comes first, and all have one B and one C.
+  std::vector<const void*> as, bs(kBatches, b.bytes.data()),
+      cs(kBatches, c.bytes.data());
+  std::vector<void*> ds;
+  for (Index batch = 0; batch < kBatches; ++batch) {
+    as.push_back(a.bytes.data() +
+                 a.Place(0, 0, kBatches - 1 - batch) * sizeof(float));
+    ds.push_back(d.bytes.data() + d.Place(0, 0, batch) * sizeof(float));
+  }
+  Layouts l = {a.layout, b.layout, c.layout, d.layout};
+  for (Layout* layout : {&l.a, &l.b, &l.c, &l.d}) {
+    layout->batch_mode = kPointerArray;
+    layout->batches = kBatches;
+    layout->batch_offset = 1'000'000;  // means nothing
+  }
+  const float alpha = 2, beta = 1;
+  const Operands operands = {&alpha, as.data(), bs.data(),
+                             &beta,  cs.data(), ds.data()};
+  ASSERT_EQ(
+      Matmul(driver, nullptr, Desc(cublas::k32F, cublas::kR32F), l, operands),
+      cublas::kSuccess);
+  for (Index batch = 0; batch < kBatches; ++batch) {
+    for (Index i = 0; i < 4; ++i) {
+      for (Index j = 0; j < 6; ++j) {
+        double sum = c.Get(i, j);
+        for (Index k = 0; k < 5; ++k) {
+          sum += 2 * a.Get(i, k, kBatches - 1 - batch) * b.Get(k, j);
+        }
+        EXPECT_EQ(d.Get(i, j, batch), sum);
+      }
+    }
+  }
+}
+
 TEST_P(MatmulTest, ZeroBetaReadsNothing) {
   Matrix a(cublas::kR32F, 3, 3), b(cublas::kR32F, 3, 3);
   Matrix c(cublas::kR32F, 3, 3), d(cublas::kR32F, 3, 3);
@@ -351,6 +420,9 @@ TEST(Matmul, WhatIsRefused) {
             cublas::kNotSupported);
   EXPECT_EQ(check([](D&, L& l) { l.a.type = static_cast<DataType>(99); }),
             cublas::kNotSupported);
+  EXPECT_EQ(check([](D&, L& l) { l.a.plane_offset = 64; }),
+            cublas::kNotSupported);
+  EXPECT_EQ(check([](D&, L& l) { l.d.batch_mode = 2; }), cublas::kNotSupported);
   EXPECT_EQ(check([](D& d, L&) { d.scale_modes[0] = 1; }),
             cublas::kNotSupported);
   EXPECT_EQ(check([](D& d, L&) { d.compute = static_cast<ComputeType>(1); }),
