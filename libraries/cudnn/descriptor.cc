@@ -80,6 +80,12 @@ Value Computed(const Descriptor& d, const Row& row) {
     case attribute::EXECUTION_PLAN_WORKSPACE_SIZE:
     case attribute::KERNEL_CACHE_REVISION:
     case attribute::KERNEL_CACHE_ENTRY_COUNT: return WholeNumber(0);
+    case attribute::ENGINE_BEHAVIOR_NOTE: {
+      // CUDNN_BEHAVIOR_NOTE_SUPPORTS_CUDA_GRAPH_NATIVE_API
+      std::vector<std::byte> note(4);
+      note[0] = std::byte{3};
+      return {Type::kBehaviorNote, 1, std::move(note), {}};
+    }
     case attribute::ENGINECFG_SHARED_MEMORY_USED:
       return {Type::kInt32, 1, std::vector<std::byte>(4), {}};
     case attribute::EXECUTION_PLAN_JSON_REPRESENTATION:

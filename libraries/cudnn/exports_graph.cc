@@ -4,6 +4,7 @@
 
 #include "libraries/cudnn/descriptor.h"
 #include "libraries/cudnn/handle.h"
+#include "libraries/cudnn/native_graph.h"
 
 namespace cerberus::libraries::cudnn {
 namespace {
@@ -16,6 +17,19 @@ Status Expect(const Descriptor* d, Kind kind) {
   if (d->kind != kind) return Failed(kDescriptorType, "of another kind");
   if (!d->finalized) return Failed(kNotFinalized, "not finalized");
   return kSuccess;
+}
+
+// Puts the plan's work into the stream.
+Status RunPlan(Handle handle, Stream stream, const Descriptor* plan,
+               const Descriptor* pack) {
+  if (const Status bad = Expect(plan, Kind::kExecutionPlan)) return bad;
+  if (const Status bad = Expect(pack, Kind::kVariantPack)) return bad;
+  const Sizes ids = pack->Ints(attribute::VARIANT_PACK_UNIQUE_IDS);
+  const std::vector<void*> pointers =
+      pack->Pointers(attribute::VARIANT_PACK_DATA_POINTERS);
+  std::map<Index, void*> memory;
+  for (std::size_t i = 0; i < ids.size(); ++i) memory[ids[i]] = pointers[i];
+  return RunGraph(*handle->driver, stream, plan->graph, memory);
 }
 
 Told CheckVersion() { return ToldOf(kSuccess); }
@@ -158,25 +172,24 @@ CUDNN_API Told cudnnGetExecutionPlanWorkspaceSize(Handle handle,
 }
 CUDNN_API Told cudnnBackendExecute(Handle handle, Descriptor* plan,
                                    Descriptor* pack) {
+  return Tell(handle,
+              [&] { return RunPlan(handle, handle->stream, plan, pack); });
+}
+CUDNN_API Told cudnnBackendPopulateCudaGraph(Handle handle, Descriptor* plan,
+                                             Descriptor* pack, void* graph) {
   return Tell(handle, [&] {
-    if (const Status bad = Expect(plan, Kind::kExecutionPlan)) return bad;
-    if (const Status bad = Expect(pack, Kind::kVariantPack)) return bad;
-    const Sizes ids = pack->Ints(attribute::VARIANT_PACK_UNIQUE_IDS);
-    const std::vector<void*> pointers =
-        pack->Pointers(attribute::VARIANT_PACK_DATA_POINTERS);
-    std::map<Index, void*> memory;
-    for (std::size_t i = 0; i < ids.size(); ++i) memory[ids[i]] = pointers[i];
-    return RunGraph(*handle->driver, handle->stream, plan->graph, memory);
+    return Populate(graph, [&](Stream stream) {
+      return RunPlan(handle, stream, plan, pack);
+    });
   });
 }
-// A program asks for this where an engine says that it can.
-CUDNN_API Told cudnnBackendPopulateCudaGraph(Handle, Descriptor*, Descriptor*,
-                                             void*) {
-  return ToldOf(kUnsupportedNativeGraph);
-}
-CUDNN_API Told cudnnBackendUpdateCudaGraph(Handle, Descriptor*, Descriptor*,
-                                           void*) {
-  return ToldOf(kUnsupportedNativeGraph);
+CUDNN_API Told cudnnBackendUpdateCudaGraph(Handle handle, Descriptor* plan,
+                                           Descriptor* pack, void* graph) {
+  return Tell(handle, [&] {
+    return Repopulate(graph, [&](Stream stream) {
+      return RunPlan(handle, stream, plan, pack);
+    });
+  });
 }
 
 #define CUDNN_ANSWERED(part, name)

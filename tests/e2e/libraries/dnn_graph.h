@@ -149,6 +149,21 @@ class Graph {
   void Run(cudnnHandle_t handle) {
     CALL(cudnnBackendExecute(handle, plan_.get(), pack_.get()));
   }
+  void Populate(cudnnHandle_t handle, cudaGraph_t graph) {
+    CALL(
+        cudnnBackendPopulateCudaGraph(handle, plan_.get(), pack_.get(), graph));
+  }
+  // With other memory for the n-th tensor that has some.
+  void Update(cudnnHandle_t handle, cudaGraph_t graph, std::size_t n,
+              void* data) {
+    pointers_[n] = data;
+    Descriptor pack(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR);
+    pack.Set(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, ids_)
+        .Set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR,
+             pointers_)
+        .Finish();
+    CALL(cudnnBackendUpdateCudaGraph(handle, plan_.get(), pack.get(), graph));
+  }
 
  private:
   std::int64_t last_ = 0;

@@ -180,10 +180,18 @@ cudnnStatus_t cudnnBackendGetAttribute(const cudnnBackendDescriptor_t,
                                        cudnnBackendAttributeName_t,
                                        cudnnBackendAttributeType_t,
                                        std::int64_t, std::int64_t*, void*);
+cudnnStatus_t cudnnBackendPopulateCudaGraph(cudnnHandle_t,
+                                            cudnnBackendDescriptor_t,
+                                            cudnnBackendDescriptor_t,
+                                            cudaGraph_t);
 cudnnStatus_t cudnnBackendSetAttribute(cudnnBackendDescriptor_t,
                                        cudnnBackendAttributeName_t,
                                        cudnnBackendAttributeType_t,
                                        std::int64_t, const void*);
+cudnnStatus_t cudnnBackendUpdateCudaGraph(cudnnHandle_t,
+                                          cudnnBackendDescriptor_t,
+                                          cudnnBackendDescriptor_t,
+                                          cudaGraph_t);
 cudnnStatus_t cudnnBatchNormalizationBackward(
     cudnnHandle_t, cudnnBatchNormMode_t, const void*, const void*, const void*,
     const void*, const cudnnTensorDescriptor_t, const void*,
