@@ -332,6 +332,10 @@ Result<std::vector<std::string>> KernelNames(const FatbinEntry& entry) {
   return std::vector<std::string>{};
 }
 
+std::vector<std::string> KernelNames(std::string_view ptx) {
+  return ptx::KernelNames(ptx);
+}
+
 bool IsDeviceRuntime(const std::vector<FatbinEntry>& entries) {
   // Named after its source file, as nvcc names all that is file-local.
   static constexpr std::string_view kMark = "_cuda_device_runtime_cu_";

@@ -93,6 +93,7 @@ Result<std::string> UnpackPtx(const FatbinEntry& entry);
 // Names of the kernels in the entry, mangled, in the order of the file: the
 // .entry directives of PTX, the entry functions of a cubin; none for others.
 Result<std::vector<std::string>> KernelNames(const FatbinEntry& entry);
+std::vector<std::string> KernelNames(std::string_view ptx);
 
 // Whether these are the entries of libcudadevrt, which nvcc -rdc=true links
 // into a program that leaves the device link to the driver.

@@ -59,8 +59,9 @@ class Compilation {
       return std::move(result_);
     }
     KeptParts kept(isolation_ ? isolation_->parts_folder : "", text, options_);
+    CERB_TRY(std::vector<ProgramPart> parts, Parts());
     CERB_TRY(const std::vector<Bytes> objects,
-             CompileParts(CutIntoParts(modules_, *program_.graph), &kept));
+             CompileParts(std::move(parts), &kept));
     {
       llvm::TimeTraceScope phase("Link");
       CERB_TRY(result_.output, LinkCodeObject(objects));
@@ -172,6 +173,15 @@ class Compilation {
     return compilation.Emit();
   }
 
+  Result<std::vector<ProgramPart>> Parts() const {
+    if (options_.only_kernel.empty()) {
+      return CutIntoParts(modules_, *program_.graph);
+    }
+    CERB_TRY(ProgramPart part,
+             PartOfKernel(modules_, *program_.graph, options_.only_kernel));
+    return std::vector<ProgramPart>{std::move(part)};
+  }
+
   // One that is whole, or all but the last in any order; then the last, which
   // holds the variables and what the others found out.
   Result<std::vector<Bytes>> CompileParts(std::vector<ProgramPart> parts,
@@ -222,7 +232,8 @@ class Compilation {
     if (whole) {
       // What it says of itself is without the further forms.
       CERB_TRY_VOID(DropModuleInfo(objects.front()));
-      variables = {false, program_.graph->Below({}), false};
+      variables = {false, program_.graph->Below({}),
+                   ProgramPart::Variables::kElsewhere};
     }
     PartCompilation last(options_, program_, variables, *machine_, sink_);
     if (Status prepared = last.Prepare(); !prepared) {

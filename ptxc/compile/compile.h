@@ -29,6 +29,9 @@ struct CompileOptions {
   bool time_trace = false;
   unsigned jobs = 1;  // parts of a large module that are compiled at a time
   std::string input_name;
+  // Mangled; "": all. Alone it can be compiled where it shares no variable and
+  // no function's address with others: else that is the error. Of kHsaco only.
+  std::string only_kernel;
 };
 
 struct FailedKernel {

@@ -46,6 +46,8 @@ Compiles one PTX module to one AMD code object. '-' is stdin or stdout.
                         hardware's lies in device memory, slow
   --lanes HOW           auto (default), or serial: lanes of a warp go on one by
                         one wherever they might wait for each other, slow
+  --kernel NAME         this kernel (mangled) alone, to be loaded beside code
+                        for others; fails where it shares variables with them
   -O0 -O1 -O2           optimisation, -O2 is the default
   --jobs N              threads for a large module; default: processors
   --compile-seconds S   processor time for a kernel of up to 10,000 PTX
@@ -80,6 +82,7 @@ struct Arguments {
   bool verify_each = false;
   bool shared_overflow = false;
   bool serial_lanes = false;
+  std::string kernel;
   std::string time_trace;
   bool json = false;
   unsigned seconds = 300;
@@ -172,6 +175,8 @@ int TakeValue(const std::string& arg, const std::string& value,
     }
   } else if (arg == "--parts") {
     out->parts = value;
+  } else if (arg == "--kernel") {
+    out->kernel = value;
   } else if (arg == "--progress-fd" || arg == "--slots-fd") {
     unsigned fd = 0;
     if (!ParseNumber(value, &fd)) return UsageError(arg + " is not a number");
@@ -233,9 +238,9 @@ int ParseArguments(const std::vector<std::string>& args, Arguments* out) {
                arg == "--diagnostics" || arg == "--time-trace" ||
                arg == "--jobs" || arg == "--shared-overflow" ||
                arg == "--lanes" || arg == "--compile-seconds" ||
-               arg == "--parts" || arg == "--progress-fd" ||
-               arg == "--slots-fd" || arg == "--processor-seconds" ||
-               arg == "--memory-bytes") {
+               arg == "--parts" || arg == "--kernel" ||
+               arg == "--progress-fd" || arg == "--slots-fd" ||
+               arg == "--processor-seconds" || arg == "--memory-bytes") {
       if (!reader.Value(&value)) return UsageError(arg + " needs a value");
       if (const int code = TakeValue(arg, value, out); code != kGoOn) {
         return code;
@@ -250,6 +255,9 @@ int ParseArguments(const std::vector<std::string>& args, Arguments* out) {
   }
   if (out->arch.empty()) return UsageError("--arch is missing");
   if (out->input.empty()) return UsageError("the input file is missing");
+  if (!out->kernel.empty() && out->emit != CERBERUS_PTXC_EMIT_HSACO) {
+    return UsageError("--kernel goes with --emit hsaco");
+  }
   if (out->output.empty()) return UsageError("-o is missing");
   return kGoOn;
 }
@@ -426,6 +434,9 @@ int Compile(const std::vector<std::string>& args) {
   options.on_diag = arguments.json ? PrintJson : PrintText;
   options.isolate = true;
   options.seconds = arguments.seconds;
+  if (!arguments.kernel.empty()) {
+    options.only_kernel = arguments.kernel.c_str();
+  }
   if (!arguments.parts.empty()) options.parts_folder = arguments.parts.c_str();
   options.user = &arguments.progress;
   if (arguments.progress >= 0) options.on_progress = WriteProgress;

@@ -1,5 +1,7 @@
 #include "ptxc/compile/parts.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -50,7 +52,8 @@ std::vector<ProgramPart> Cut(const std::vector<const Module*>& modules,
   std::size_t size = 0;
   for (const Symbol kernel : KernelsOf(modules, graph)) {
     if (parts.empty() || size >= full) {
-      parts.push_back({false, std::vector<bool>(sizes.size()), false});
+      parts.push_back({false, std::vector<bool>(sizes.size()),
+                       ProgramPart::Variables::kElsewhere});
       size = 0;
     }
     const std::vector<bool> below = graph.Below({kernel});
@@ -61,7 +64,8 @@ std::vector<ProgramPart> Cut(const std::vector<const Module*>& modules,
     }
   }
   if (parts.size() < 2 || SharesMore(modules, graph)) return {ProgramPart{}};
-  parts.push_back({false, std::vector<bool>(sizes.size()), true});
+  parts.push_back(
+      {false, std::vector<bool>(sizes.size()), ProgramPart::Variables::kAll});
   return parts;
 }
 
@@ -91,6 +95,23 @@ std::vector<ProgramPart> CutIntoParts(const std::vector<const Module*>& modules,
 std::vector<ProgramPart> CutIntoKernels(
     const std::vector<const Module*>& modules, const CallGraph& graph) {
   return Cut(modules, graph, 1);
+}
+
+Result<ProgramPart> PartOfKernel(const std::vector<const Module*>& modules,
+                                 const CallGraph& graph,
+                                 std::string_view name) {
+  if (SharesMore(modules, graph)) {
+    return Err(DiagCode::kUnsupportedPtx,
+               "kernels of the module share more than code");
+  }
+  for (const Symbol kernel : KernelsOf(modules, graph)) {
+    if (modules[kernel.module]->functions[kernel.id].name == name) {
+      return ProgramPart{false, graph.Below({kernel}),
+                         ProgramPart::Variables::kUsed};
+    }
+  }
+  return Err(DiagCode::kUnsupportedPtx,
+             fmt::format("there is no kernel '{}'", name));
 }
 
 bool CanRepeat(const std::vector<const Module*>& modules,

@@ -7,22 +7,32 @@
 #define CERBERUS_PTXC_COMPILE_PARTS_H_
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "ptxc/front/ast.h"
 #include "ptxc/lower/call_graph.h"
+#include "support/result.h"
 
 namespace cerberus::ptx {
 
 struct ProgramPart {
+  // Of module scope, which are defined here. With kUsed nothing is left to
+  // another part, and none of them may be one that other code sees as well.
+  enum class Variables { kElsewhere, kAll, kUsed };
+
   bool all_functions = true;
   std::vector<bool> functions;  // by number of the call graph, if not all
-  bool variables = true;        // defines those of module scope
+  Variables variables = Variables::kAll;
   // If not 0, its kernel in a further form, for blocks of at most so many
   // threads (forms.h).
   std::uint32_t threads = 0;
 
-  bool is_whole() const { return all_functions && variables; }
+  // Stands alone: is not linked to others.
+  bool is_whole() const {
+    return variables == Variables::kUsed ||
+           (all_functions && variables == Variables::kAll);
+  }
   bool Takes(std::uint32_t function) const {
     return all_functions || functions[function];
   }
@@ -32,6 +42,13 @@ struct ProgramPart {
 // the variables last.
 std::vector<ProgramPart> CutIntoParts(const std::vector<const Module*>& modules,
                                       const CallGraph& graph);
+
+// One kernel with what it needs, to be loaded beside code for the others.
+// Errors: there is none of that name; a function or texture might have to be
+// the same one for other kernels. (A variable that might is an error when the
+// part is lowered.)
+Result<ProgramPart> PartOfKernel(const std::vector<const Module*>& modules,
+                                 const CallGraph& graph, std::string_view name);
 
 }  // namespace cerberus::ptx
 

@@ -50,7 +50,8 @@ std::vector<PartsCompiler::Form> PartsCompiler::FormsAfter(
           !CanRepeat(modules_, graph(), kernel)) {
         continue;
       }
-      forms.push_back({{false, graph().Below({kernel}), false, wanted.threads},
+      forms.push_back({{false, graph().Below({kernel}),
+                        ProgramPart::Variables::kElsewhere, wanted.threads},
                        std::move(wanted)});
       break;
     }
@@ -128,7 +129,8 @@ std::vector<ProgramPart> PartsCompiler::Pieces(const ProgramPart& part) const {
     return pieces;
   }
   for (const Symbol kernel : KernelsOf(part)) {
-    pieces.push_back({false, graph().Below({kernel}), false});
+    pieces.push_back(
+        {false, graph().Below({kernel}), ProgramPart::Variables::kElsewhere});
   }
   return pieces;
 }

@@ -95,6 +95,17 @@ std::uint64_t ConstBytes(const Module& module) {
   return bytes;
 }
 
+// A constant of the compiler's own, of a name that no program can give:
+// strings, and tables of the mathematical library. Nobody asks for it or writes
+// it, so that each kernel may have a copy.
+bool MayBeRepeated(const Variable& variable) {
+  if (variable.linkage != Linkage::kLocal || !variable.has_init) return false;
+  for (const std::string_view prefix : {"$", "__unnamed_", "__cudart_"}) {
+    if (variable.name.starts_with(prefix)) return true;
+  }
+  return false;
+}
+
 // Whether one of the symbols is less than a whole address.
 bool HoldPart(const std::vector<const InitElement*>& symbols,
               std::uint64_t unit) {
@@ -128,7 +139,9 @@ Status ProgramLowering::Run(ModuleInfo* info) {
         std::max(newest, std::make_pair(info->ptx_major, info->ptx_minor));
     info->sm = std::max<int>(info->sm, ptx.sm);
     info->const_bytes += ConstBytes(ptx);
-    if (part_.variables) module->LowerVariables();
+    if (part_.variables == ProgramPart::Variables::kAll) {
+      module->LowerVariables();
+    }
   }
   for (const auto& module : modules_) module->LowerBodies();
   graph_.PropagateFailures();
@@ -515,7 +528,7 @@ llvm::GlobalVariable* ModuleLowering::CreateGlobal(const Variable& variable) {
     return global;
   }
   const bool local = variable.function != kNoId;
-  if (!local && !part().variables) {
+  if (!local && part().variables == ProgramPart::Variables::kElsewhere) {
     auto* elsewhere = new llvm::GlobalVariable(
         out_, llvm::ArrayType::get(byte, variable.size()), false,
         llvm::GlobalValue::ExternalLinkage, nullptr, name, nullptr,
@@ -524,6 +537,12 @@ llvm::GlobalVariable* ModuleLowering::CreateGlobal(const Variable& variable) {
     elsewhere->setVisibility(llvm::GlobalValue::ProtectedVisibility);
     elsewhere->setAlignment(MemoryAlignment(variable));
     return elsewhere;
+  }
+  if (!local && part().variables == ProgramPart::Variables::kUsed &&
+      !MayBeRepeated(variable)) {
+    Report(MakeDiag(
+        DiagCode::kUnsupportedPtx, WhereOf(nullptr, variable.offset, kNoId),
+        "'" + name + "' may have to be the same for other kernels"));
   }
   llvm::Constant* init = Initializer(variable);
   auto* global = new llvm::GlobalVariable(

@@ -67,7 +67,7 @@ CUresult GetAttribute(int* value, CUfunction_attribute attribute,
     case CU_FUNC_ATTRIBUTE_PTX_VERSION: {
       // CUB takes its tuning by this number, so it is that of the PTX which
       // the code was made from.
-      const std::uint32_t sm = kernel->module->SmOn(device);
+      const std::uint32_t sm = kernel->module->SmOf(kernel, device);
       *value = sm != 0 ? static_cast<int>(sm) : device->cc.sm();
       break;
     }

@@ -23,6 +23,7 @@
 #include "runtime-stub/device/provider.h"
 #include "runtime-stub/launch/device_runtime.h"
 #include "runtime-stub/module/jit_fallback.h"
+#include "runtime-stub/module/kernels_alone.h"
 #include "support/log.h"
 #include "support/targets/target_table.h"
 
@@ -522,13 +523,28 @@ CUresult FindCode(const Image& image, const Device& device, Code* code,
         image.name.c_str(), target.c_str());
     return CUDA_ERROR_JIT_COMPILATION_DISABLED;
   }
+  const JitRequest request = {
+      .ptx = texts.front(),
+      .target = device.target,
+      .name = image.name,
+      .from = image.ptx.empty() ? PtxFrom::kFile : PtxFrom::kProgram};
+  if (source == CodeSource::kAsUsed && image.stays_mapped) {
+    if (std::optional<JitResult> kept = FindCompiled(request);
+        kept &&
+        TakeCode(std::move(kept->code), kept->from, image, target, code)) {
+      return CUDA_SUCCESS;
+    }
+    code->to_compile = KernelsToCompileAsUsed(texts.front());
+    if (!code->to_compile.empty()) return CUDA_SUCCESS;
+  }
   // Whole or not at all first: where a newer text cannot be compiled whole, an
   // older one may be. Last, what can be had of the first text.
   std::string messages;
   const auto compile = [&](const std::string& ptx, bool keep_going) {
-    JitResult compiled =
-        CompilePtx(ptx, device.target, image.name, keep_going,
-                   image.ptx.empty() ? PtxFrom::kFile : PtxFrom::kProgram);
+    JitRequest wanted = request;
+    wanted.ptx = ptx;
+    wanted.keep_going = keep_going;
+    JitResult compiled = CompilePtx(wanted);
     messages += compiled.log;
     if (compiled.status != CUDA_SUCCESS) return compiled.status;
     const bool taken =
@@ -555,6 +571,23 @@ CUresult FindCode(const Image& image, const Device& device, Code* code,
   }
   if (log != nullptr) *log += messages;
   return result;
+}
+
+bool CompileKernel(const Image& image, const Device& device,
+                   const std::string& kernel, Code* code) {
+  std::vector<std::string> texts;
+  if (PtxCandidates(image, device, &texts) != CUDA_SUCCESS || texts.empty()) {
+    return false;
+  }
+  JitResult compiled = CompilePtx({.ptx = texts.front(),
+                                   .target = device.target,
+                                   .name = image.name,
+                                   .kernel = kernel});
+  return compiled.status == CUDA_SUCCESS &&
+         TakeCode(std::move(compiled.code), compiled.from, image,
+                  device.target.ToString(), code) &&
+         code->info.kernels.size() == 1 &&
+         code->info.kernels.front().name == kernel;
 }
 
 }  // namespace cerberus::stub

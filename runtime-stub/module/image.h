@@ -62,18 +62,27 @@ struct Code {
   // Where there is none: why not. FindCode says nothing itself of images that
   // nothing was made from; only a kernel that is wanted is missed.
   std::string why_none;
+  // Instead of all this, with CodeSource::kAsUsed: kernels that are better
+  // compiled one by one (CompileKernel).
+  std::vector<std::string> to_compile;
 };
 
 // The target whose emulation runs most of the code that the converted files of
 // this process bring, or "" (TargetToEmulate).
 std::string TargetWithMostCode();
 
-enum class CodeSource { kAny, kCompiled };
+enum class CodeSource { kAny, kCompiled, kAsUsed };
 
 // `log`, where not null, receives what the compiler said. With kCompiled,
-// prebuilt code is not looked for.
+// prebuilt code is not looked for; with kAsUsed, a text of many kernels is not
+// compiled.
 CUresult FindCode(const Image& image, const Device& device, Code* code,
                   std::string* log, CodeSource source = CodeSource::kAny);
+
+// Compiles a kernel of the PTX that FindCode would take, alone. False where
+// that cannot be, of which nothing is said.
+bool CompileKernel(const Image& image, const Device& device,
+                   const std::string& kernel, Code* code);
 
 }  // namespace cerberus::stub
 

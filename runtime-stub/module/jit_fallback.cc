@@ -10,6 +10,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <set>
 #include <vector>
 
 #include "cache/jit_cache.h"
@@ -141,6 +143,7 @@ struct CompilerOptions {
   bool keep_going = false;
   bool overflow = false;
   bool serial = false;
+  std::string kernel;
   std::string parts_folder;  // "": parts are not kept
 };
 
@@ -169,6 +172,9 @@ std::vector<std::string> ArgumentsOf(const CompilerOptions& compile,
   if (compile.keep_going) arguments.push_back("--keep-going");
   if (compile.overflow) arguments.push_back("--shared-overflow=global");
   if (compile.serial) arguments.push_back("--lanes=serial");
+  if (!compile.kernel.empty()) {
+    arguments.push_back("--kernel=" + compile.kernel);
+  }
   arguments.push_back("-");
   return arguments;
 }
@@ -185,39 +191,74 @@ std::string WhyNoCode(const CompilerEnd& end, const std::string& compiler) {
   return compiler + ": exit code " + std::to_string(end.exit_code) + "\n";
 }
 
+// Options that change the code, for the key under which it is kept; `build` is
+// the compiler's.
+std::string OptionsOf(const JitRequest& request, const std::string& build) {
+  std::string options = request.keep_going ? "keep-going" : "";
+  if (SharedOverflow()) options += " shared-overflow";
+  if (SerialLanes()) options += " serial-lanes";
+  if (!request.kernel.empty()) options += " kernel " + request.kernel;
+  return options + build;
+}
+
+std::optional<JitResult> FindKept(const cache::JitCache& cache,
+                                  const std::string& key) {
+  std::optional<Bytes> code = cache.Load(key);
+  if (!code) return std::nullopt;
+  Log(LogLevel::kInfo, "jit: cache hit %s", cache.PathOf(key).c_str());
+  JitResult result;
+  result.code = *std::move(code);
+  result.from = "the jit cache";
+  return result;
+}
+
+// Of kernels that are compiled one by one the first is announced.
+void Announce(const JitRequest& request, bool kept) {
+  const std::string target = request.target.ToString();
+  const char* for_next = kept ? "; kept for the next start" : "";
+  if (request.from == PtxFrom::kProgram) {
+    Log(LogLevel::kInfo, "compiling %s for %s%s", request.name.c_str(),
+        target.c_str(), for_next);
+    return;
+  }
+  if (!request.kernel.empty()) {
+    static std::mutex mutex;
+    static auto& said = *new std::set<std::string>;
+    const std::lock_guard<std::mutex> lock(mutex);
+    if (!said.insert(request.name).second) return;
+  }
+  LogNotice("compiling %s%s for %s (no prebuilt code)%s",
+            request.kernel.empty() ? "" : "what is used of ",
+            request.name.c_str(), target.c_str(), for_next);
+}
+
 }  // namespace
 
-JitResult CompilePtx(std::string_view ptx, const TargetId& target,
-                     const std::string& name, bool keep_going, PtxFrom from) {
-  JitResult result;
+std::optional<JitResult> FindCompiled(const JitRequest& request) {
   const cache::JitCache cache = cache::JitCache::FromEnvironment();
-  const bool overflow = SharedOverflow();
-  std::string options = keep_going ? "keep-going" : "";
-  if (overflow) options += " shared-overflow";
-  const bool serial = SerialLanes();
-  if (serial) options += " serial-lanes";
+  return FindKept(
+      cache,
+      cache::JitCache::Key(request.ptx, request.target,
+                           OptionsOf(request, CompilerStamp(CompilerPath()))));
+}
+
+JitResult CompilePtx(const JitRequest& request) {
+  const cache::JitCache cache = cache::JitCache::FromEnvironment();
   const std::string compiler = CompilerPath();
   const std::string build = CompilerStamp(compiler);
-  options += build;
-  const std::string key = cache::JitCache::Key(ptx, target, options);
-  if (std::optional<Bytes> code = cache.Load(key)) {
-    Log(LogLevel::kInfo, "jit: cache hit %s", cache.PathOf(key).c_str());
-    result.code = *std::move(code);
-    result.from = "the jit cache";
-    return result;
+  const std::string key = cache::JitCache::Key(request.ptx, request.target,
+                                               OptionsOf(request, build));
+  if (std::optional<JitResult> kept = FindKept(cache, key)) {
+    return *std::move(kept);
   }
   // The second attempt at a text has been announced by the first.
-  const char* kept = cache.enabled() ? "; kept for the next start" : "";
-  if (!keep_going && from == PtxFrom::kFile) {
-    LogNotice("compiling %s for %s (no prebuilt code)%s", name.c_str(),
-              target.ToString().c_str(), kept);
-  } else if (!keep_going) {
-    Log(LogLevel::kInfo, "compiling %s for %s%s", name.c_str(),
-        target.ToString().c_str(), kept);
-  }
+  if (!request.keep_going) Announce(request, cache.enabled());
+  JitResult result;
+  const std::string& name = request.name;
+  const TargetId& target = request.target;
   const Fd input = MemoryFile("ptx");
   const Fd output = MemoryFile("hsaco");
-  if (!input || !output || !WriteAll(input.get(), ptx)) {
+  if (!input || !output || !WriteAll(input.get(), request.ptx)) {
     Log(LogLevel::kError, "%s: no memory for a compilation: %s", name.c_str(),
         std::strerror(errno));
     result.status = CUDA_ERROR_OPERATING_SYSTEM;
@@ -226,14 +267,14 @@ JitResult CompilePtx(std::string_view ptx, const TargetId& target,
   const Fd progress = MemoryFile("progress");
   CompilerEnd end;
   const auto start = std::chrono::steady_clock::now();
-  if (const int error =
-          RunCompiler({compiler, build,
-                       ArgumentsOf({keep_going, overflow, serial,
-                                    cache.enabled() ? cache.folder() : ""},
-                                   target, ptx.size(),
-                                   /*progress=*/static_cast<bool>(progress)),
-                       name.c_str(), ptx.size(), input, output, progress},
-                      &end);
+  if (const int error = RunCompiler(
+          {compiler, build,
+           ArgumentsOf({request.keep_going, SharedOverflow(), SerialLanes(),
+                        request.kernel, cache.enabled() ? cache.folder() : ""},
+                       target, request.ptx.size(),
+                       /*progress=*/static_cast<bool>(progress)),
+           name.c_str(), request.ptx.size(), input, output, progress},
+          &end);
       error != 0) {
     Log(LogLevel::kError,
         "%s: %s cannot be started: %s. Convert the program for %s, or install "

@@ -8,6 +8,7 @@
 #ifndef CERBERUS_RUNTIME_STUB_MODULE_JIT_FALLBACK_H_
 #define CERBERUS_RUNTIME_STUB_MODULE_JIT_FALLBACK_H_
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -26,15 +27,22 @@ struct JitResult {
   std::string log;   // what the compiler wrote
 };
 
+struct JitRequest {
+  std::string_view ptx;
+  const TargetId& target;
+  const std::string& name;  // the image's, for messages
+  bool keep_going = false;  // kernels that cannot be compiled are left out
+  PtxFrom from = PtxFrom::kFile;
+  std::string kernel = "";  // this one alone; "": all
+};
+
 // Errors: CUDA_ERROR_JIT_COMPILER_NOT_FOUND, CUDA_ERROR_OPERATING_SYSTEM (it
 // cannot be started), each with a log line; CUDA_ERROR_INVALID_PTX (the
 // compiler refused, crashed, or ran out of time or memory), with the reason in
-// `log` only, as the caller may have another text to try. With `keep_going`
-// kernels that cannot be compiled are left out. `name` is the image's, for
-// messages.
-JitResult CompilePtx(std::string_view ptx, const TargetId& target,
-                     const std::string& name, bool keep_going,
-                     PtxFrom from = PtxFrom::kFile);
+// `log` only, as the caller may have another text to try.
+JitResult CompilePtx(const JitRequest& request);
+// What is kept of an earlier compilation.
+std::optional<JitResult> FindCompiled(const JitRequest& request);
 
 }  // namespace cerberus::stub
 

@@ -77,7 +77,7 @@ bool Module::Unload(const void* handle) {
 
 CUresult Module::Prepare(Device* device, std::string* log) {
   std::lock_guard<std::mutex> lock(mutex_);
-  const CUresult result = PrepareLocked(device, log);
+  const CUresult result = SearchLocked(device, log, CodeSource::kAsUsed);
   if (result != CUDA_SUCCESS) SayMissingLocked(device, "");
   return result;
 }
@@ -92,31 +92,84 @@ void Module::SayMissingLocked(Device* device, const char* kernel) const {
                   device->target.ToString(), why));
 }
 
-CUresult Module::PrepareLocked(Device* device, std::string* log) {
+Module::OnDevice& Module::SlotLocked(Device* device) {
   std::unique_ptr<OnDevice>& slot = devices_[device->ordinal];
   if (slot == nullptr) slot = std::make_unique<OnDevice>();
-  if (!slot->searched) {
-    slot->result = FindCode(image_, *device, &slot->code, log);
-    slot->searched = slot->result != CUDA_ERROR_OUT_OF_MEMORY;
-  }
-  return slot->result;
+  return *slot;
 }
 
-Kernel* Module::KernelLocked(Device* device, const KernelInfo& info) {
-  auto at = kernels_.find(info.name);
+CUresult Module::SearchLocked(Device* device, std::string* log,
+                              CodeSource source) {
+  OnDevice& slot = SlotLocked(device);
+  if (slot.searched) return slot.result;
+  if (slot.alone != nullptr) {
+    if (source == CodeSource::kAsUsed) return CUDA_SUCCESS;
+    source = CodeSource::kCompiled;  // nothing else was found
+  }
+  slot.result = FindCode(image_, *device, &slot.code, log, source);
+  if (!slot.code.to_compile.empty()) {
+    slot.alone =
+        std::make_unique<KernelsAlone>(std::exchange(slot.code.to_compile, {}));
+    return CUDA_SUCCESS;
+  }
+  slot.searched = slot.result != CUDA_ERROR_OUT_OF_MEMORY;
+  return slot.result;
+}
+
+CUresult Module::PrepareLocked(Device* device, std::string* log) {
+  return SearchLocked(device, log, CodeSource::kAny);
+}
+
+KernelsAlone* Module::AloneLocked(Device* device) {
+  static_cast<void>(SearchLocked(device, nullptr, CodeSource::kAsUsed));
+  const OnDevice& slot = SlotLocked(device);
+  return slot.searched ? nullptr : slot.alone.get();
+}
+
+KernelsAlone::Entry* Module::FindAloneLocked(Device* device,
+                                             std::string_view name) {
+  KernelsAlone* alone = SlotLocked(device).alone.get();
+  return alone != nullptr ? alone->Find(name) : nullptr;
+}
+
+Kernel* Module::KernelLocked(const std::string& name) {
+  auto at = kernels_.find(name);
   if (at == kernels_.end()) {
     auto made = std::make_unique<Kernel>();
     made->module = this;
-    made->name = info.name;
-    at = kernels_.emplace(info.name, std::move(made)).first;
+    made->name = name;
+    at = kernels_.emplace(name, std::move(made)).first;
   }
-  const std::unique_ptr<Kernel>& kernel = at->second;
+  return at->second.get();
+}
+
+Kernel* Module::KernelLocked(Device* device, const KernelInfo& info) {
+  Kernel* kernel = KernelLocked(info.name);
   kernel->devices[device->ordinal].info.store(&info, std::memory_order_release);
-  return kernel.get();
+  return kernel;
 }
 
 CUresult Module::GetKernel(Device* device, const char* name, Kernel** kernel) {
   std::lock_guard<std::mutex> lock(mutex_);
+  if (KernelsAlone* alone = AloneLocked(device);
+      alone != nullptr && alone->Has(name)) {
+    *kernel = KernelLocked(name);
+    return CUDA_SUCCESS;
+  }
+  return CompiledKernelLocked(device, name, kernel);
+}
+
+CUresult Module::CompiledKernelLocked(Device* device, const char* name,
+                                      Kernel** kernel) {
+  KernelsAlone::Entry* entry = FindAloneLocked(device, name);
+  if (KernelsAlone* alone = AloneLocked(device);
+      entry == nullptr && alone != nullptr && alone->Has(name)) {
+    entry = alone->Compile(image_, *device, name);
+  }
+  if (entry != nullptr) {
+    *kernel = KernelLocked(device, entry->info());
+    return CUDA_SUCCESS;
+  }
   if (CUresult r = PrepareLocked(device, nullptr); r != CUDA_SUCCESS) {
     SayMissingLocked(device, name);
     return r;
@@ -137,6 +190,12 @@ CUresult Module::GetKernel(Device* device, const char* name, Kernel** kernel) {
 
 CUresult Module::ListKernels(Device* device, std::vector<Kernel*>* kernels) {
   std::lock_guard<std::mutex> lock(mutex_);
+  if (const KernelsAlone* alone = AloneLocked(device)) {
+    for (const std::string& name : alone->names()) {
+      kernels->push_back(KernelLocked(name));
+    }
+    return CUDA_SUCCESS;
+  }
   if (CUresult r = PrepareLocked(device, nullptr); r != CUDA_SUCCESS) return r;
   for (const KernelInfo& info : devices_[device->ordinal]->code.info.kernels) {
     kernels->push_back(KernelLocked(device, info));
@@ -150,7 +209,9 @@ CUresult Module::InfoOf(Kernel* kernel, Device* device,
   *info = slot.info.load(std::memory_order_acquire);
   if (*info != nullptr) return CUDA_SUCCESS;
   Kernel* same = nullptr;
-  const CUresult result = GetKernel(device, kernel->name.c_str(), &same);
+  std::lock_guard<std::mutex> lock(mutex_);
+  const CUresult result =
+      CompiledKernelLocked(device, kernel->name.c_str(), &same);
   if (result == CUDA_SUCCESS) {
     *info = slot.info.load(std::memory_order_acquire);
   }
@@ -208,7 +269,7 @@ hipError_t Module::LoadCompiledLocked(Device* device, hipModule_t* loaded) {
   return hipSuccess;
 }
 
-// Gives the module the address of the context's services, if it asks for it.
+// Gives the code the address of the context's services, if it asks for it.
 static CUresult SetServices(Context* context, hipModule_t loaded) {
   hipDeviceptr_t symbol = nullptr;
   std::size_t bytes = 0;
@@ -295,6 +356,25 @@ CUresult Module::LoadLocked(Context* context) {
   return CUDA_SUCCESS;
 }
 
+// Such code launches no kernels, and none launches it.
+CUresult Module::LoadAloneLocked(Context* context, KernelsAlone::Entry* entry) {
+  if (entry->hip_module != nullptr) return CUDA_SUCCESS;
+  FlushOutput(context->device);
+  hipModule_t loaded = nullptr;
+  if (const hipError_t error = LoadIntoHip(&loaded, entry->code.bytes);
+      error != hipSuccess) {
+    Log(LogLevel::kError, "%s: HIP does not load the code for %s: error %d",
+        image_.name.c_str(), context->device->target.ToString().c_str(), error);
+    return NoteResult(context, error);
+  }
+  if (CUresult r = SetServices(context, loaded); r != CUDA_SUCCESS) {
+    hip.hipModuleUnload(loaded);
+    return r;
+  }
+  entry->hip_module = loaded;
+  return CUDA_SUCCESS;
+}
+
 CUresult Module::FunctionOf(Kernel* kernel, Context* context,
                             hipFunction_t* function, const KernelInfo* form) {
   Kernel::OnDevice& on_device = kernel->devices[context->device->ordinal];
@@ -307,9 +387,16 @@ CUresult Module::FunctionOf(Kernel* kernel, Context* context,
     return r;
   }
   std::lock_guard<std::mutex> lock(mutex_);
-  if (CUresult r = LoadLocked(context); r != CUDA_SUCCESS) return r;
+  KernelsAlone::Entry* alone = FindAloneLocked(context->device, kernel->name);
+  if (CUresult r = alone != nullptr ? LoadAloneLocked(context, alone)
+                                    : LoadLocked(context);
+      r != CUDA_SUCCESS) {
+    return r;
+  }
   const hipError_t error = hip.hipModuleGetFunction(
-      function, devices_[context->device->ordinal]->hip_module,
+      function,
+      alone != nullptr ? alone->hip_module
+                       : devices_[context->device->ordinal]->hip_module,
       number != 0 ? form->name.c_str() : kernel->name.c_str());
   if (error != hipSuccess) return NoteResult(context, error);
   found.store(*function, std::memory_order_release);
@@ -330,8 +417,11 @@ CUresult Module::GetGlobal(Context* context, const char* name,
   return CUDA_SUCCESS;
 }
 
-std::uint32_t Module::SmOn(Device* device) {
+std::uint32_t Module::SmOf(Kernel* kernel, Device* device) {
   std::lock_guard<std::mutex> lock(mutex_);
+  if (const auto* alone = FindAloneLocked(device, kernel->name)) {
+    return alone->code.info.sm;
+  }
   if (PrepareLocked(device, nullptr) != CUDA_SUCCESS) return 0;
   return devices_[device->ordinal]->code.info.sm;
 }
@@ -339,14 +429,21 @@ std::uint32_t Module::SmOn(Device* device) {
 void Module::UnloadFrom(Device* device) {
   std::lock_guard<std::mutex> lock(mutex_);
   OnDevice* slot = devices_[device->ordinal].get();
-  if (slot == nullptr || slot->hip_module == nullptr) return;
+  if (slot == nullptr) return;
   for (auto& [name, kernel] : kernels_) {
     for (auto& function : kernel->devices[device->ordinal].functions) {
       function.store(nullptr);
     }
   }
-  FlushOutput(device);
-  hip.hipModuleUnload(std::exchange(slot->hip_module, nullptr));
+  const auto unload = [&](hipModule_t* loaded) {
+    if (*loaded == nullptr) return;
+    FlushOutput(device);
+    hip.hipModuleUnload(std::exchange(*loaded, nullptr));
+  };
+  unload(&slot->hip_module);
+  if (slot->alone == nullptr) return;
+  slot->alone->ForEach(
+      [&](KernelsAlone::Entry& entry) { unload(&entry.hip_module); });
 }
 
 CUresult UseModule(const Module& module, Context** context) {

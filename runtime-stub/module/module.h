@@ -20,6 +20,7 @@
 #include "runtime-stub/api/cuda_abi.h"
 #include "runtime-stub/device/context.h"
 #include "runtime-stub/module/image.h"
+#include "runtime-stub/module/kernels_alone.h"
 
 namespace cerberus::stub {
 
@@ -72,8 +73,9 @@ class Module {
   const std::string& name() const { return image_.name; }
   Context* home() const { return home_; }
 
-  // Looks for the code for a device, once. `log` receives the compiler's
-  // words, where it is asked.
+  // Looks for the code for a device, once, unless kernels are to be compiled
+  // as they are used (kernels_alone.h). `log` receives the compiler's words,
+  // where it is asked.
   CUresult Prepare(Device* device, std::string* log = nullptr);
 
   // The kernel of that name, always the same object. Errors:
@@ -95,8 +97,8 @@ class Module {
   // Tells kernels that launch this one what may be asked of it, if its code is
   // loaded; after what is so has changed.
   CUresult UpdateHandle(Kernel* kernel, Device* device);
-  // sm of the PTX that the code was made from; 0 if not known.
-  std::uint32_t SmOn(Device* device);
+  // sm of the PTX that the kernel's code was made from; 0 if not known.
+  std::uint32_t SmOf(Kernel* kernel, Device* device);
 
   // Drops the device's code from HIP, for a reset; it is loaded again at the
   // next use.
@@ -111,9 +113,15 @@ class Module {
     Code code;
     Code rejected;  // by HIP; kernels' infos may still be read
     hipModule_t hip_module = nullptr;
+    std::unique_ptr<KernelsAlone> alone;  // where there are such
   };
 
   Module(Image image, Context* home) : image_(std::move(image)), home_(home) {}
+  OnDevice& SlotLocked(Device* device);
+  CUresult SearchLocked(Device* device, std::string* log, CodeSource source);
+  // Where kernels are compiled as they are used: null once the whole is there.
+  KernelsAlone* AloneLocked(Device* device);
+  KernelsAlone::Entry* FindAloneLocked(Device* device, std::string_view name);
   CUresult PrepareLocked(Device* device, std::string* log);
   // Where there is no code at all: for `kernel`, or "" for the whole image.
   void SayMissingLocked(Device* device, const char* kernel) const;
@@ -121,7 +129,12 @@ class Module {
   CUresult SetHandleLocked(Context* context, hipModule_t loaded,
                            const KernelInfo& info);
   hipError_t LoadCompiledLocked(Device* device, hipModule_t* loaded);
+  Kernel* KernelLocked(const std::string& name);
   Kernel* KernelLocked(Device* device, const KernelInfo& info);
+  // As GetKernel, with the code.
+  CUresult CompiledKernelLocked(Device* device, const char* name,
+                                Kernel** kernel);
+  CUresult LoadAloneLocked(Context* context, KernelsAlone::Entry* entry);
 
   std::uint32_t alive_ = kAlive;
   const Image image_;

@@ -119,6 +119,10 @@ typedef struct cerberus_ptxc_options {
   int32_t slots_fd; /* with isolate: of `jobs`, those after the first are taken
                        from here and given back, a nonblocking eventfd that is a
                        semaphore; 0: all are the caller's */
+  const char* only_kernel; /* mangled; compiles this one alone, to be loaded
+                              beside code for others of the module; an error
+                              where it shares variables or functions' addresses
+                              with those. NULL: all */
 } cerberus_ptxc_options;
 
 typedef struct cerberus_ptxc_result cerberus_ptxc_result;

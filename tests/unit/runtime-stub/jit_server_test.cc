@@ -51,6 +51,8 @@ TEST(JitServer, CodeDoesNotDependOnWhatWasCompiledBefore) {
   setenv("CERBERUS_JIT", JIT, 1);
   setenv("CUDA_CACHE_DISABLE", "1", 1);
   const std::vector<std::string> texts = Texts();
+  const TargetId target = *TargetId::Parse("gfx1100");
+  const std::string name = "text";
   std::vector<Bytes> expected;
   for (const std::string& text : texts) {
     expected.push_back(OfFreshProcess(text));
@@ -60,12 +62,14 @@ TEST(JitServer, CodeDoesNotDependOnWhatWasCompiledBefore) {
     for (std::size_t i = 0; i < texts.size(); ++i) {
       const std::size_t at = backwards ? texts.size() - 1 - i : i;
       const JitResult result =
-          CompilePtx(texts[at], *TargetId::Parse("gfx1100"), "text", false);
+          CompilePtx({.ptx = texts[at], .target = target, .name = name});
       EXPECT_EQ(result.code, expected[at]) << texts[at] << result.log;
     }
     // What it refuses leaves nothing behind either.
-    EXPECT_NE(CompilePtx(".version 7.8\n.target sm_75\n.entry bad() { no; }\n",
-                         *TargetId::Parse("gfx1100"), "bad", false)
+    EXPECT_NE(CompilePtx({.ptx = ".version 7.8\n.target sm_75\n"
+                                 ".entry bad() { no; }\n",
+                          .target = target,
+                          .name = name})
                   .status,
               CUDA_SUCCESS);
   }

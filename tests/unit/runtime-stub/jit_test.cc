@@ -206,7 +206,13 @@ class JitFallback : public ::testing::Test {
   }
   JitResult Compile(const std::string& ptx, bool keep_going = false,
                     PtxFrom from = PtxFrom::kFile) {
-    return CompilePtx(ptx, Gfx1100(), "module", keep_going, from);
+    const std::string name = "module";
+    const TargetId target = Gfx1100();
+    return CompilePtx({.ptx = ptx,
+                       .target = target,
+                       .name = name,
+                       .keep_going = keep_going,
+                       .from = from});
   }
 
   TempFolder folder_;
