@@ -21,10 +21,7 @@ std::shared_ptr<Graph> Graph::Clone(
   for (const std::unique_ptr<GraphNode>& node : nodes) {
     GraphNode* made = copy->Add(node->work, {});
     made->enabled = node->enabled;
-    if (node->child) {
-      std::unordered_map<const GraphNode*, GraphNode*> inner;
-      made->child = node->child->Clone(&inner);
-    }
+    if (node->child) made->child = node->child->Clone(map);
     (*map)[node.get()] = made;
   }
   for (const std::unique_ptr<GraphNode>& node : nodes) {

@@ -59,7 +59,7 @@ struct Graph {
   std::map<hipUserObject_t, KeptObject> kept;
 
   GraphNode* Add(Work work, std::vector<GraphNode*> after);
-  // A deep copy; `*map` tells the copy of each node.
+  // A deep copy; `*map` tells the copy of each node, those of children too.
   std::shared_ptr<Graph> Clone(
       std::unordered_map<const GraphNode*, GraphNode*>* map) const;
   // The order to run in; false if the dependencies form a circle.

@@ -505,37 +505,81 @@ HIP_API hipError_t hipGraphNodeGetEnabled(hipGraphExec_t exec,
   }));
 }
 
-// hipGraphExecUpdate: takes over all nodes of a graph of the same shape.
-// hipGraphExecUpdateResult: 0 success, 2 topology changed, 3 a node's type.
+namespace {
+
+// hipGraphExecUpdateResult.
+enum : std::uint32_t { kUpdated = 0, kOtherTopology = 2, kOtherType = 3 };
+
+std::set<std::size_t> PlacesOf(const Graph& graph,
+                               const std::vector<GraphNode*>& nodes) {
+  std::set<std::size_t> places;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (std::find(nodes.begin(), nodes.end(), graph.nodes[i].get()) !=
+        nodes.end()) {
+      places.insert(i);
+    }
+  }
+  return places;
+}
+
+// Whether `theirs` can take the place of `mine`; `*at` is the node, of theirs,
+// that cannot, where it is one.
+std::uint32_t Compare(const Graph& mine, const Graph& theirs,
+                      const GraphNode** at) {
+  if (mine.nodes.size() != theirs.nodes.size()) return kOtherTopology;
+  for (std::size_t i = 0; i < mine.nodes.size(); ++i) {
+    const GraphNode& old = *mine.nodes[i];
+    const GraphNode& node = *theirs.nodes[i];
+    if (PlacesOf(mine, old.after) != PlacesOf(theirs, node.after)) {
+      *at = &node;
+      return kOtherTopology;
+    }
+    if (old.work.kind != node.work.kind || !old.child != !node.child) {
+      *at = &node;
+      return kOtherType;
+    }
+    if (!node.child) continue;
+    if (const std::uint32_t result = Compare(*old.child, *node.child, at);
+        result != kUpdated) {
+      if (*at == nullptr) *at = &node;
+      return result;
+    }
+  }
+  return kUpdated;
+}
+
+using KeptObjects = std::map<hipUserObject_t, KeptObject>;
+
+// What comes from a graph like this one, with the objects that it keeps; those
+// that it kept are in `*old` now.
+void TakeOver(Graph* mine, const Graph& theirs,
+              std::unordered_map<const GraphNode*, GraphNode*>* map,
+              std::vector<KeptObjects>* old) {
+  old->push_back(std::exchange(mine->kept, theirs.kept));
+  for (std::size_t i = 0; i < mine->nodes.size(); ++i) {
+    GraphNode* node = mine->nodes[i].get();
+    node->work = theirs.nodes[i]->work;
+    if (node->child) {
+      TakeOver(node->child.get(), *theirs.nodes[i]->child, map, old);
+    }
+    (*map)[theirs.nodes[i].get()] = node;
+  }
+}
+
+}  // namespace
+
 HIP_API hipError_t hipGraphExecUpdate(hipGraphExec_t exec, hipGraph_t handle,
                                       hipGraphNode_t* error_node,
                                       std::uint32_t* result) {
   std::shared_ptr<Graph> graph = GraphOf(handle);
   if (!graph || result == nullptr) return Return(hipErrorInvalidValue);
+  std::vector<KeptObjects> old;  // destroyed behind the lock
   std::lock_guard<std::mutex> lock(g_mutex);
   if (g_execs.count(exec) == 0) return Return(hipErrorInvalidValue);
-  if (error_node != nullptr) *error_node = nullptr;
-  const std::vector<std::unique_ptr<GraphNode>>& mine = exec->graph->nodes;
-  *result = 2;
-  if (mine.size() != graph->nodes.size()) {
-    return Return(hipErrorGraphExecUpdateFailure);
-  }
-  for (std::size_t i = 0; i < mine.size(); ++i) {
-    if (mine[i]->after.size() != graph->nodes[i]->after.size()) {
-      return Return(hipErrorGraphExecUpdateFailure);
-    }
-    if (mine[i]->work.kind != graph->nodes[i]->work.kind) {
-      *result = 3;
-      if (error_node != nullptr) {
-        *error_node = HandleOf(graph->nodes[i].get());
-      }
-      return Return(hipErrorGraphExecUpdateFailure);
-    }
-  }
-  for (std::size_t i = 0; i < mine.size(); ++i) {
-    mine[i]->work = graph->nodes[i]->work;
-    exec->map[graph->nodes[i].get()] = mine[i].get();
-  }
-  *result = 0;
+  const GraphNode* at = nullptr;
+  *result = Compare(*exec->graph, *graph, &at);
+  if (error_node != nullptr) *error_node = at ? HandleOf(at) : nullptr;
+  if (*result != kUpdated) return Return(hipErrorGraphExecUpdateFailure);
+  TakeOver(exec->graph.get(), *graph, &exec->map, &old);
   return Return(hipSuccess);
 }
