@@ -7,9 +7,14 @@
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/Pass.h"
 #include "ptxc/passes/behind_pass.h"
+#include "ptxc/passes/growth/sinking.h"
 
 namespace cerberus::ptx {
 namespace {
@@ -25,6 +30,7 @@ constexpr std::size_t kShortest = kLongest / 2;
 constexpr int kCostOfMask = 8;
 
 constexpr llvm::StringLiteral kBehindPass = "codegenprepare";
+constexpr llvm::StringLiteral kSinking = "sink";
 
 // An address with a constant offset is for each piece to make: memory
 // instructions have the offset in themselves.
@@ -104,18 +110,58 @@ void MakeAddressesAnew(BasicBlock& block) {
   }
 }
 
+// LLVM sinks what only a later block uses into that one: of a row of sums all
+// would go to the last piece, and what they are made of be alive up to there.
+// What is used where it is made stays.
+void HoldWithin(const llvm::SmallSetVector<BasicBlock*, 16>& pieces) {
+  for (BasicBlock* piece : pieces) {
+    std::vector<Instruction*> held;
+    for (Instruction& value : *piece) {
+      const auto in_other_piece = [&](const llvm::Use& use) {
+        BasicBlock* block = WhereUsed(use);
+        return block != piece && pieces.contains(block);
+      };
+      if (!llvm::isa<llvm::PHINode>(value) &&
+          llvm::any_of(value.uses(), in_other_piece)) {
+        held.push_back(&value);
+      }
+    }
+    llvm::IRBuilder<> b(piece->getTerminator());
+    for (Instruction* value : held) {
+      b.CreateIntrinsic(b.getVoidTy(), llvm::Intrinsic::fake_use, {value});
+    }
+  }
+}
+
 bool Cut(llvm::Function& function) {
   std::vector<BasicBlock*> blocks;
   for (BasicBlock& block : function) {
     if (block.size() > kWhole) blocks.push_back(&block);
   }
   for (BasicBlock* block : blocks) {
+    llvm::SmallSetVector<BasicBlock*, 16> pieces;
+    pieces.insert(block);
     const std::vector<Instruction*> cuts = CutsOf(*block);
     for (Instruction* at : llvm::reverse(cuts)) {
-      MakeAddressesAnew(*block->splitBasicBlock(at->getIterator(), "piece"));
+      BasicBlock* piece = block->splitBasicBlock(at->getIterator(), "piece");
+      MakeAddressesAnew(*piece);
+      pieces.insert(piece);
     }
+    HoldWithin(pieces);
   }
   return !blocks.empty();
+}
+
+bool Release(llvm::Function& function) {
+  bool changed = false;
+  for (Instruction& instruction :
+       llvm::make_early_inc_range(llvm::instructions(function))) {
+    const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+    if (!call || call->getIntrinsicID() != llvm::Intrinsic::fake_use) continue;
+    instruction.eraseFromParent();
+    changed = true;
+  }
+  return changed;
 }
 
 class CutPass : public llvm::FunctionPass {
@@ -127,9 +173,24 @@ class CutPass : public llvm::FunctionPass {
   }
 };
 
+class ReleasePass : public llvm::FunctionPass {
+ public:
+  static char ID;
+  ReleasePass() : FunctionPass(ID) {}
+  void getAnalysisUsage(llvm::AnalysisUsage& usage) const override {
+    usage.setPreservesAll();
+  }
+  bool runOnFunction(llvm::Function& function) override {
+    return Release(function);
+  }
+};
+
 char CutPass::ID = 0;
+char ReleasePass::ID = 0;
 const llvm::RegisterPass<CutPass> registered(
     "cerberus-long-blocks", "Long blocks are selected in pieces");
+const llvm::RegisterPass<ReleasePass> releases("cerberus-release-pieces",
+                                               "Pieces are sunk no more");
 
 }  // namespace
 
@@ -141,6 +202,7 @@ llvm::PreservedAnalyses CutLongBlocks::run(
 
 void SelectLongBlocksInPieces() {
   static const BehindPass pass(kBehindPass, CutPass::ID);
+  static const BehindPass released(kSinking, ReleasePass::ID);
 }
 
 }  // namespace cerberus::ptx

@@ -19,12 +19,6 @@ constexpr std::size_t kManySums = 64;
 // Of a load with a write, some tens of milliseconds together.
 constexpr std::size_t kMostComparisons = 250000;
 
-const llvm::BasicBlock* WhereUsed(const llvm::Use& use) {
-  const auto* user = llvm::cast<llvm::Instruction>(use.getUser());
-  const auto* phi = llvm::dyn_cast<llvm::PHINode>(user);
-  return phi ? phi->getIncomingBlock(use) : user->getParent();
-}
-
 // Whether LLVM would move it, and two or more values would be needed for longer
 // instead of one.
 bool WouldSpread(const llvm::Instruction& value) {
@@ -62,6 +56,12 @@ bool ComparesMany(const llvm::Function& function) {
 }
 
 }  // namespace
+
+llvm::BasicBlock* WhereUsed(const llvm::Use& use) {
+  auto* user = llvm::cast<llvm::Instruction>(use.getUser());
+  auto* phi = llvm::dyn_cast<llvm::PHINode>(user);
+  return phi ? phi->getIncomingBlock(use) : user->getParent();
+}
 
 llvm::PreservedAnalyses HoldSums::run(llvm::Function& function,
                                       llvm::FunctionAnalysisManager& analyses) {

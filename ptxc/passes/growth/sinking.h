@@ -9,21 +9,25 @@
 #ifndef CERBERUS_PTXC_PASSES_GROWTH_SINKING_H_
 #define CERBERUS_PTXC_PASSES_GROWTH_SINKING_H_
 
+#include "llvm/IR/BasicBlock.h"
 #include "llvm/IR/PassManager.h"
+#include "llvm/IR/Use.h"
 
 namespace cerberus::ptx {
 
-//
-// For each load LLVM asks of every write behind it in its block whether that
-// may change what was loaded, also where there is nowhere to move the load to:
-// a third of what a block of 30,000 loads, products and stores took. Functions
-// with such blocks are left as they are.
+// The block that a value must have reached for this use of it.
+llvm::BasicBlock* WhereUsed(const llvm::Use& use);
+
 class HoldSums : public llvm::PassInfoMixin<HoldSums> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function,
                               llvm::FunctionAnalysisManager& analyses);
 };
 
+// For each load LLVM asks of every write behind it in its block whether that
+// may change what was loaded, also where there is nowhere to move the load to:
+// a third of what a block of 30,000 loads, products and stores took. Functions
+// with such blocks are left as they are.
 class SinkWithinBounds : public llvm::PassInfoMixin<SinkWithinBounds> {
  public:
   llvm::PreservedAnalyses run(llvm::Function& function,
