@@ -44,6 +44,7 @@ inline constexpr std::string_view kInfoWarpsPerWave = "warps_per_wave";
 inline constexpr std::string_view kInfoMaxntid = "maxntid";
 inline constexpr std::string_view kInfoReqntid = "reqntid";
 inline constexpr std::string_view kInfoMinnctapersm = "minnctapersm";
+inline constexpr std::string_view kInfoOwnShared = "own_shared";
 inline constexpr std::string_view kInfoWindow = "window";
 inline constexpr std::string_view kInfoLaunches = "launches";
 inline constexpr std::string_view kInfoHandle = "handle";

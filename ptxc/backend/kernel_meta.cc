@@ -41,13 +41,18 @@ void WriteTriple(Writer& out, llvm::StringRef key,
 void WriteKernel(Writer& out, const KernelInfo& kernel) {
   out.write(llvm::StringRef(kernel.name));
   out.writeMapSize(1 + (kernel.maxntid ? 1 : 0) + (kernel.reqntid ? 1 : 0) +
-                   (kernel.minnctapersm ? 1 : 0) + (kernel.window ? 1 : 0) +
+                   (kernel.minnctapersm ? 1 : 0) +
+                   (kernel.own_shared != 0 ? 1 : 0) + (kernel.window ? 1 : 0) +
                    (kernel.launches ? 1 : 0) + (kernel.handle ? 1 : 0));
   WriteInt(out, formats::kInfoWarpsPerWave, kernel.warps_per_wave);
   if (kernel.maxntid) WriteTriple(out, formats::kInfoMaxntid, *kernel.maxntid);
   if (kernel.reqntid) WriteTriple(out, formats::kInfoReqntid, *kernel.reqntid);
   if (kernel.minnctapersm) {
     WriteInt(out, formats::kInfoMinnctapersm, *kernel.minnctapersm);
+  }
+  if (kernel.own_shared != 0) {
+    WriteInt(out, formats::kInfoOwnShared,
+             static_cast<std::int64_t>(kernel.own_shared));
   }
   if (kernel.window) {
     WriteInt(out, formats::kInfoWindow,

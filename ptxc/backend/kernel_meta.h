@@ -4,6 +4,7 @@
 #define CERBERUS_PTXC_BACKEND_KERNEL_META_H_
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,8 @@ struct KernelInfo {
   std::optional<std::array<unsigned, 3>> reqntid;
   std::optional<unsigned> minnctapersm;
   int warps_per_wave = 1;
+  // Bytes of static shared memory that are the compiler's own, not the PTX's.
+  std::uint64_t own_shared = 0;
   // Static bytes of the window of shared memory, of kernels that have one.
   std::optional<std::uint64_t> window;
   bool second_form = false;  // of the kernel without the suffix

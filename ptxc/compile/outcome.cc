@@ -157,13 +157,14 @@ template <typename Archive>
 void Each(Archive& archive, auto& kernel)
   requires std::is_same_v<std::remove_cvref_t<decltype(kernel)>, KernelInfo>
 {
-  auto& [name, maxntid, reqntid, minnctapersm, warps_per_wave, window,
-         second_form, launches, handle] = kernel;
+  auto& [name, maxntid, reqntid, minnctapersm, warps_per_wave, own_shared,
+         window, second_form, launches, handle] = kernel;
   archive(name);
   archive(maxntid);
   archive(reqntid);
   archive(minnctapersm);
   archive(warps_per_wave);
+  archive(own_shared);
   archive(window);
   archive(second_form);
   archive(launches);

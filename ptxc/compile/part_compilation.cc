@@ -69,7 +69,7 @@ Status PartCompilation::Prepare() {
     CERB_TRY_VOID(RunPipeline(module_, machine_, pipeline, &report));
   }
   Warn(report);
-  CERB_TRY_VOID(NoteWindows(report.windows));
+  CERB_TRY_VOID(NoteShared(report.shared));
   CERB_TRY_VOID(NoteWaves(pipeline.waves, report.waves));
   CERB_TRY_VOID(CheckLocalMemory(target));
   NameForms();
@@ -140,25 +140,31 @@ void PartCompilation::Erase(const std::string& kernel) {
   function->eraseFromParent();
 }
 
-// Takes over which kernels have their shared memory in a window.
-Status PartCompilation::NoteWindows(
-    const std::map<std::string, KernelWindow>& windows) {
+// Takes over what lies in LDS beside the PTX's variables, and which kernels
+// have those in a window.
+Status PartCompilation::NoteShared(
+    const std::map<std::string, KernelShared>& kernels) {
   std::vector<KernelInfo> kept;
   for (KernelInfo& kernel : info_.kernels) {
-    const auto at = windows.find(kernel.name);
-    if (at == windows.end()) {
+    const auto at = kernels.find(kernel.name);
+    if (at == kernels.end()) {
       kept.push_back(std::move(kernel));
       continue;
     }
-    const KernelWindow& window = at->second;
-    if (!window.refused.empty()) {
-      CERB_TRY_VOID(LeaveOut(kernel.name, window.refused));
+    const KernelShared& shared = at->second;
+    if (!shared.refused.empty()) {
+      CERB_TRY_VOID(LeaveOut(kernel.name, shared.refused));
       continue;
     }
-    if (window.second_form) kept.push_back(kernel);
-    kernel.window = window.static_bytes;
-    kernel.second_form = window.second_form;
-    if (window.second_form) kernel.name += formats::kWindowSuffix;
+    kernel.own_shared = shared.own_bytes;
+    if (!shared.window) {
+      kept.push_back(std::move(kernel));
+      continue;
+    }
+    if (shared.second_form) kept.push_back(kernel);
+    kernel.window = shared.window;
+    kernel.second_form = shared.second_form;
+    if (shared.second_form) kernel.name += formats::kWindowSuffix;
     kept.push_back(std::move(kernel));
   }
   info_.kernels = std::move(kept);

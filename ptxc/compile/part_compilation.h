@@ -69,7 +69,7 @@ class PartCompilation {
   void Warn(const PipelineReport& report);
   Status LeaveOut(const std::string& kernel, std::string why, Where where = {});
   void Erase(const std::string& kernel);
-  Status NoteWindows(const std::map<std::string, KernelWindow>& windows);
+  Status NoteShared(const std::map<std::string, KernelShared>& kernels);
   Status NoteWaves(const WaveOptions& options,
                    const std::map<std::string, KernelWaves>& waves);
 

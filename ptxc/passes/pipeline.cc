@@ -117,7 +117,7 @@ Status RunPipeline(llvm::Module& module, llvm::TargetMachine& machine,
   }
   CERB_TRY_VOID(add(light ? kLightOfSsa : kDefaultOfSsa));
   if (!optimise) passes.addPass(llvm::AlwaysInlinerPass());
-  passes.addPass(MoveSharedMemory(options.shared, &report->windows));
+  passes.addPass(MoveSharedMemory(options.shared, &report->shared));
   passes.addPass(ChooseWaves(options.waves));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(
       LaneProgress(options.lanes, &report->warnings)));

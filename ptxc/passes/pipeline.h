@@ -48,8 +48,8 @@ struct PipelineOptions {
 
 // What the passes found out, by function.
 struct PipelineReport {
-  std::map<std::string, KernelWaves> waves;     // of kernels
-  std::map<std::string, KernelWindow> windows;  // of those concerned
+  std::map<std::string, KernelWaves> waves;    // of kernels
+  std::map<std::string, KernelShared> shared;  // of those concerned
   std::map<std::string, std::vector<std::string>> warnings;
 };
 

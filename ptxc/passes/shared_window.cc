@@ -453,10 +453,12 @@ llvm::PreservedAnalyses MoveSharedMemory::run(
     const bool too_large = in_lds > options_.limit ||
                            (options_.overflow == SharedOverflow::kAlways &&
                             !layout.offsets.empty());
-    if (!too_large && !(wanted && layout.has_dynamic)) continue;
     const std::string name = kernel->getName().str();
-    KernelWindow found;
-    found.static_bytes = layout.static_bytes;
+    if (layout.own_bytes != 0) (*kernels_)[name].own_bytes = layout.own_bytes;
+    if (!too_large && !(wanted && layout.has_dynamic)) continue;
+    KernelShared found;
+    found.own_bytes = layout.own_bytes;
+    found.window = layout.static_bytes;
     found.second_form = !too_large;
     llvm::Function* copy = nullptr;
     if (!wanted) {

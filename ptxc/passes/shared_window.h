@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "llvm/IR/PassManager.h"
@@ -24,8 +25,10 @@ struct SharedWindowOptions {
 };
 
 // What the pass says of a kernel.
-struct KernelWindow {
-  std::uint64_t static_bytes = 0;  // where dynamic shared memory starts
+struct KernelShared {
+  std::uint64_t own_bytes = 0;  // what the compiler itself keeps in LDS
+  // Where dynamic shared memory starts in its window, if it has one.
+  std::optional<std::uint64_t> window;
   bool second_form = false;  // the kernel without the suffix exists as well
   std::string refused;       // why the kernel cannot be: too much for LDS
 };
@@ -33,7 +36,7 @@ struct KernelWindow {
 class MoveSharedMemory : public llvm::PassInfoMixin<MoveSharedMemory> {
  public:
   MoveSharedMemory(const SharedWindowOptions& options,
-                   std::map<std::string, KernelWindow>* kernels)
+                   std::map<std::string, KernelShared>* kernels)
       : options_(options), kernels_(kernels) {}
   llvm::PreservedAnalyses run(llvm::Module& module,
                               llvm::ModuleAnalysisManager& analyses);
@@ -41,7 +44,7 @@ class MoveSharedMemory : public llvm::PassInfoMixin<MoveSharedMemory> {
 
  private:
   SharedWindowOptions options_;
-  std::map<std::string, KernelWindow>* kernels_;
+  std::map<std::string, KernelShared>* kernels_;
 };
 
 }  // namespace cerberus::ptx

@@ -152,9 +152,13 @@ void ReadInfo(Value map, CodeObjectInfo* out) {
     }
     kernel.launches = Number(facts, formats::kInfoLaunches, 0) != 0;
     kernel.handle = Number(facts, formats::kInfoHandle, 0) != 0;
+    kernel.own_shared = std::min(Number(facts, formats::kInfoOwnShared, 0),
+                                 kernel.static_shared);
     // The metadata knows only what is left in the hardware's.
-    if (kernel.window)
+    if (kernel.window) {
       kernel.static_shared = Number(facts, formats::kInfoWindow, 0);
+      kernel.own_shared = 0;
+    }
     if (const Value block = facts.Find(formats::kInfoReqntid)) {
       kernel.required_block = Triple(block);
     }

@@ -41,7 +41,9 @@ struct KernelInfo {
   static constexpr unsigned kForms = 8;
   unsigned form = 0;
   std::uint32_t kernarg_size = 0;  // with hidden arguments
+  // Static shared memory: all of it, and what of it is the compiler's own.
   std::uint32_t static_shared = 0;
+  std::uint32_t own_shared = 0;
   std::uint32_t const_bytes = 0;  // of the module's .const variables
   std::uint32_t local_bytes = 0;  // scratch per lane
   std::uint32_t registers = 0;    // VGPRs
@@ -64,6 +66,8 @@ struct KernelInfo {
                             std::uint32_t limit) const;
   // The most bytes that a block can have in any form.
   std::uint32_t SharedLimit(std::uint32_t hardware_limit) const;
+  // Static shared memory as the program knows it.
+  std::uint32_t program_shared() const { return static_shared - own_shared; }
   // What HIP is told of a launch's dynamic shared memory.
   std::uint32_t HardwareShared(std::uint32_t dynamic_shared) const {
     return window ? 0 : dynamic_shared;

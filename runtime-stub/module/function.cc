@@ -53,7 +53,7 @@ CUresult GetAttribute(int* value, CUfunction_attribute attribute,
       *value = static_cast<int>(info->max_threads);
       break;
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
-      *value = static_cast<int>(info->static_shared);
+      *value = static_cast<int>(info->program_shared());
       break;
     case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
       *value = static_cast<int>(info->const_bytes);

@@ -31,9 +31,8 @@ auto& g_modules = *g_all_modules;
 std::uint32_t Kernel::DynamicSharedLimit(const KernelInfo& info) const {
   const int set = max_dynamic_shared.load(std::memory_order_relaxed);
   if (set >= 0) return static_cast<std::uint32_t>(set);
-  return info.static_shared < kDefaultSharedLimit
-             ? kDefaultSharedLimit - info.static_shared
-             : 0;
+  const std::uint32_t used = info.program_shared();
+  return used < kDefaultSharedLimit ? kDefaultSharedLimit - used : 0;
 }
 
 Kernel* KernelOf(const void* handle) {
@@ -303,7 +302,7 @@ CUresult Module::SetHandleLocked(Context* context, hipModule_t loaded,
         std::max(handle.param_bytes, param.offset + param.size);
   }
   handle.max_threads = info.max_threads;
-  handle.static_shared = info.static_shared;
+  handle.static_shared = info.program_shared();
   handle.dynamic_limit = kernel->DynamicSharedLimit(info);
   handle.registers = info.registers;
   handle.local_bytes = info.local_bytes;

@@ -10,6 +10,7 @@
 ; ERROR-NOT: window
 
 ; GLOBAL: note: dynamic: 16 bytes in front of dynamic shared memory, in a second form
+; GLOBAL-NEXT: note: large: 4 bytes of the compiler's{{$}}
 ; GLOBAL-NEXT: note: large: 2052 bytes in front of dynamic shared memory{{$}}
 ; GLOBAL-NEXT: warning: pointer_in_memory: 2048 bytes of shared memory are more than the 1024 that the target has, and it uses them as only those of the hardware
 

@@ -137,16 +137,22 @@ void RunLaneProgress(Session& session) {
 void RunMoveSharedMemory(Session& session) {
   SharedWindowOptions options = session.arguments().shared;
   if (options.limit == UINT32_MAX) options.limit = session.target().lds_bytes;
-  std::map<std::string, KernelWindow> kernels;
+  std::map<std::string, KernelShared> kernels;
   session.RunOnModule(MoveSharedMemory(options, &kernels));
-  for (const auto& [kernel, window] : kernels) {
-    if (!window.refused.empty()) {
-      Session::Say("warning", kernel, window.refused);
-    } else {
+  for (const auto& [kernel, shared] : kernels) {
+    if (!shared.refused.empty()) {
+      Session::Say("warning", kernel, shared.refused);
+      continue;
+    }
+    if (shared.own_bytes != 0) {
       Session::Say("note", kernel,
-                   llvm::Twine(window.static_bytes) +
+                   llvm::Twine(shared.own_bytes) + " bytes of the compiler's");
+    }
+    if (shared.window) {
+      Session::Say("note", kernel,
+                   llvm::Twine(*shared.window) +
                        " bytes in front of dynamic shared memory" +
-                       (window.second_form ? ", in a second form" : ""));
+                       (shared.second_form ? ", in a second form" : ""));
     }
   }
 }

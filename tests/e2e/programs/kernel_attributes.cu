@@ -21,6 +21,13 @@ __global__ void Fixed(int* p) {
   __syncthreads();
   p[threadIdx.x] = fixed[blockDim.x - 1 - threadIdx.x];
 }
+// Its barriers need memory that the program does not know of.
+__global__ void Voting(int* p) {
+  extern __shared__ int dynamic[];
+  dynamic[threadIdx.x] = __syncthreads_count(threadIdx.x & 1);
+  asm volatile("bar.sync 1, 64;");
+  p[threadIdx.x] = dynamic[blockDim.x - 1 - threadIdx.x];
+}
 
 int main() {
   cudaFuncAttributes a;
@@ -49,6 +56,13 @@ int main() {
                               cudaFuncAttributeMaxDynamicSharedMemorySize,
                               1 << 20) == cudaErrorInvalidValue);
   cudaGetLastError();
+
+  CHECK(cudaFuncGetAttributes(&a, Voting));
+  EXPECT(a.sharedSizeBytes == 0);
+  EXPECT(a.maxDynamicSharedSizeBytes == 48 * 1024);
+  Voting<<<1, 64, 48 * 1024>>>(p);
+  CHECK(cudaGetLastError());
+  for (int count : ToHost(p, 64)) EXPECT(count == 32);
 
   CHECK(cudaFuncSetCacheConfig(Small, cudaFuncCachePreferShared));
   CHECK(cudaFuncSetAttribute(

@@ -31,6 +31,7 @@ PartOutcome WithEverything() {
   kernel.reqntid = {1, 2, 3};
   kernel.minnctapersm = 4;
   kernel.warps_per_wave = 2;
+  kernel.own_shared = 1ULL << 33;
   kernel.window = 1ULL << 40;
   kernel.second_form = kernel.launches = kernel.handle = true;
   outcome.info.kernels = {kernel, {}};
@@ -61,6 +62,7 @@ TEST(Outcome, EverythingComesBack) {
   EXPECT_EQ((*kernel.reqntid)[2], 3u);
   EXPECT_EQ(kernel.minnctapersm, 4u);
   EXPECT_EQ(kernel.warps_per_wave, 2);
+  EXPECT_EQ(kernel.own_shared, 1ULL << 33);
   EXPECT_EQ(kernel.window, 1ULL << 40);
   EXPECT_TRUE(kernel.second_form && kernel.launches && kernel.handle);
   EXPECT_FALSE(read->info.kernels.at(1).maxntid);

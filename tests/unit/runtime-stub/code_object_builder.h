@@ -23,6 +23,7 @@ struct TestKernel {
   std::uint32_t window_bytes = 0;  // static ones
   std::uint32_t kernarg_size = 0;
   std::uint32_t static_shared = 0;
+  std::uint32_t own_shared = 0;  // 0: not said
   std::uint32_t local_bytes = 0;
   std::uint32_t vgprs = 32;
   std::uint32_t max_flat = 1024;

@@ -66,6 +66,31 @@ TEST(CodeObject, OfAnotherCompiler) {
   EXPECT_EQ(info->kernels[0].explicit_size(), 8u);
 }
 
+// What the compiler itself keeps in LDS is the hardware's affair, not the
+// program's.
+TEST(CodeObject, OwnSharedMemory) {
+  TestCodeObject object;
+  TestKernel some = SimpleKernel("some");
+  some.static_shared = 1000;
+  some.own_shared = 128;
+  TestKernel wrong = some;
+  wrong.name = "wrong";
+  wrong.own_shared = 2000;
+  TestKernel window = some;
+  window.name = "window";
+  window.window_block = 8;
+  window.launch_block = 24;
+  window.kernarg_size = 200;
+  window.window_bytes = 100000;
+  object.kernels = {some, wrong, window};
+  Result<CodeObjectInfo> info = ReadCodeObject(object.Build());
+  ASSERT_TRUE(info) << info.error().ToString();
+  EXPECT_EQ(info->FindKernel("some")->static_shared, 1000u);
+  EXPECT_EQ(info->FindKernel("some")->program_shared(), 872u);
+  EXPECT_EQ(info->FindKernel("wrong")->program_shared(), 0u);
+  EXPECT_EQ(info->FindKernel("window")->program_shared(), 100000u);
+}
+
 // docs/launch-abi.md, "Warps": with one warp in each wave of 64 the hardware
 // gets 64 work-items for 32 threads, and a block has at most half as many
 // threads as a work-group has work-items.
