@@ -5,16 +5,26 @@
 #include <string>
 #include <vector>
 
+#include "libraries/cublas/rocblas.h"
+
 namespace {
 
 struct Row {
   std::string name;
   bool answered;
+  std::string rocm = {};  // the function of ROCm's libraries
 };
 
-#define CUBLAS_EXPORT(types, name, ...) {#name, true},
-#define CUBLAS_EXPORT_OLD(types, name, ...) {#name, true},
-#define CUBLAS_EXPORT_OLD_RESULT(types, result, name, ...) {#name, true},
+std::string OfRocblas(const char* name) {
+  using namespace cerberus::libraries::cublas;
+  const int row = RocblasRowOf(name);
+  if (row < 0) return "";
+  return SymbolOf(kRocblasRows[row], /*wide=*/false);
+}
+#define CUBLAS_EXPORT(types, name, ...) {#name, true, OfRocblas(#name)},
+#define CUBLAS_EXPORT_OLD(types, name, ...) {#name, true, OfRocblas(#name)},
+#define CUBLAS_EXPORT_OLD_RESULT(types, result, name, ...) \
+  {#name, true, OfRocblas(#name)},
 #define CUBLAS_EXPORT_XT(types, name, ...) {#name, true},
 #define CUBLAS_HELPER(name) {#name, true},
 #define CUBLAS_REFUSED(name) {#name, false},
@@ -122,15 +132,26 @@ const std::vector<Row>& CusolverMg() {
 void Print(const char* title, const char* files, const char* remark,
            const std::vector<Row>& rows) {
   // In alphabetical order, each once.
-  std::map<std::string, bool> sorted;
-  std::size_t answered = 0;
-  for (const Row& row : rows) sorted[row.name] = row.answered;
-  for (const auto& [name, yes] : sorted) answered += yes ? 1 : 0;
-  std::printf("## %s\n\n%s. %zu of %zu functions are answered. %s\n\n", title,
-              files, answered, sorted.size(), remark);
-  std::printf("| function | host |\n| --- | --- |\n");
-  for (const auto& [name, yes] : sorted) {
-    std::printf("| `%s` | %s |\n", name.c_str(), yes ? "yes" : "no");
+  std::map<std::string, Row> sorted;
+  std::size_t answered = 0, on_rocm = 0;
+  for (const Row& row : rows) sorted[row.name] = row;
+  for (const auto& [name, row] : sorted) {
+    answered += row.answered ? 1 : 0;
+    on_rocm += row.rocm.empty() ? 0 : 1;
+  }
+  std::printf("## %s\n\n%s. %zu of %zu functions are answered", title, files,
+              answered, sorted.size());
+  if (on_rocm != 0) std::printf(", %zu of them by ROCm's libraries", on_rocm);
+  std::printf(". %s\n\n| function | host |%s\n| --- | --- |%s\n", remark,
+              on_rocm != 0 ? " ROCm |" : "", on_rocm != 0 ? " --- |" : "");
+  for (const auto& [name, row] : sorted) {
+    std::printf("| `%s` | %s |", name.c_str(), row.answered ? "yes" : "no");
+    if (!row.rocm.empty()) {
+      std::printf(" `%s` |", row.rocm.c_str());
+    } else if (on_rocm != 0) {
+      std::printf(" |");
+    }
+    std::printf("\n");
   }
   std::printf("\n");
 }
@@ -145,7 +166,8 @@ int main() {
       "kernels, which\nare machine code for its own GPUs ([how it "
       "works](libraries.md)). Every function\nthat NVIDIA's library exports is "
       "there; those with \"no\" answer that they are not\nsupported, in their "
-      "library's own way.\n\n");
+      "library's own way. Those with a name of ROCm's are\ncomputed by that "
+      "function where it is to be had, else by the host.\n\n");
   Print("cuBLAS", "`libcublas.so.11`, `.12`, `.13`",
         "Refused are those that NVIDIA does not document.", Cublas());
   Print("cuBLASLt", "`libcublasLt.so.11`, `.12`, `.13`",

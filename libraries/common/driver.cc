@@ -38,6 +38,8 @@ bool Fill(Driver* driver) {
   driver->shares_memory =
       Look(library, "cuCerberusSharesMemory", &shares_memory) &&
       shares_memory() != 0 && std::getenv("CERBERUS_LIBRARY_COPIES") == nullptr;
+  Look(library, "cuCerberusHip", &driver->describe_hip);
+  Look(library, "cuCerberusHipStream", &driver->hip_stream);
   return all;
 }
 

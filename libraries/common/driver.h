@@ -31,6 +31,16 @@ struct Copy2d {
 static_assert(sizeof(Copy2d) == 128, "CUDA_MEMCPY2D has 128 bytes");
 inline constexpr unsigned kUnified = 4;  // CU_MEMORYTYPE_UNIFIED
 
+// Of the stub alone: the HIP that it uses, and the current context's device.
+// As in runtime-stub/stream/rocm.cc.
+struct HipOfContext {
+  void* device_count;  // hipGetDeviceCount, to tell one HIP from another
+  int major;
+  int emulated;      // whether kernels run in the memory of the process
+  char file[1024];   // of that HIP
+  char target[128];  // "gfx90a:sramecc+:xnack-"
+};
+
 struct Driver {
   int (*init)(unsigned);
   int (*context)(Context*);
@@ -54,6 +64,10 @@ struct Driver {
   // Of the stub alone: whether kernels run in the memory of the process, as on
   // the emulator, so that the host may work on theirs in place.
   bool shares_memory;
+  // Of the stub alone, null of other drivers. The second is HIP's stream of a
+  // stream, whose device becomes HIP's current one.
+  int (*describe_hip)(HipOfContext*);
+  int (*hip_stream)(Stream, void**);
 };
 
 // Null if there is no driver, or it lacks what is needed.

@@ -60,8 +60,11 @@ std::size_t BytesOf(std::size_t bytes, std::size_t count, std::size_t stride) {
 
 }  // namespace
 
-Work::Work(const Driver& driver, Stream stream)
-    : driver_(driver), stream_(stream), queued_(new Queued) {}
+Work::Work(const Driver& driver, Stream stream, bool elsewhere)
+    : driver_(driver),
+      stream_(stream),
+      in_place_(elsewhere || driver.shares_memory),
+      queued_(new Queued) {}
 Work::~Work() = default;
 
 Work::Columns Work::VectorColumns(std::size_t element, std::int64_t n,
@@ -75,7 +78,7 @@ Work::Columns Work::VectorColumns(std::size_t element, std::int64_t n,
 
 void* Work::Map(void* pointer, std::size_t bytes, std::size_t count,
                 std::size_t stride, bool out) {
-  if (pointer == nullptr || driver_.shares_memory || bytes == 0 || count == 0) {
+  if (pointer == nullptr || in_place_ || bytes == 0 || count == 0) {
     return pointer;
   }
   // The same memory again, as of one that is read and written.

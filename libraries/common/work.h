@@ -29,7 +29,8 @@ namespace cerberus::libraries {
 
 class Work {
  public:
-  Work(const Driver& driver, Stream stream);
+  // `elsewhere`: another than the host does it, in the program's own memory.
+  Work(const Driver& driver, Stream stream, bool elsewhere = false);
   ~Work();
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
@@ -99,7 +100,7 @@ class Work {
 
   // Whether the host may follow pointers that lie in device memory, as arrays
   // of matrices do, only after the stream has come there.
-  bool shares_memory() const { return driver_.shares_memory; }
+  bool shares_memory() const { return in_place_; }
 
   // Device memory as it is when the stream has come here, which is waited for.
   bool ReadNow(void* to, const void* from, std::size_t bytes) const;
@@ -139,6 +140,7 @@ class Work {
 
   const Driver& driver_;
   const Stream stream_;
+  const bool in_place_;
   std::unique_ptr<Queued> queued_;
   // Where each piece is among those queued, by all that makes it one.
   std::map<std::tuple<void*, std::size_t, std::size_t, std::size_t>,

@@ -6,6 +6,7 @@
 #include "libraries/cublas/level2.h"
 #include "libraries/cublas/level3.h"
 #include "libraries/cublas/qr.h"
+#include "libraries/cublas/rocblas.h"
 #include "libraries/cublas/rows.h"
 
 // cublas.h returns complex numbers by value, in C as here.
@@ -30,16 +31,23 @@ CUBLAS_TYPES(C, Complex32)
 CUBLAS_TYPES(Z, Complex64)
 #undef CUBLAS_TYPES
 
-#define CUBLAS_EXPORT(types, name, function, parameters, arguments)    \
-  namespace types {                                                    \
-  CUBLAS_API Status name parameters {                                  \
-    return Guarded(h, [&]() -> Status { return function arguments; }); \
-  }                                                                    \
+#define CUBLAS_PROVIDED(name, function, arguments)                             \
+  Provide<RocblasRowOf(#name)>([&]() -> Status { return function arguments; }) \
+      arguments
+#define CUBLAS_EXPORT(types, name, function, parameters, arguments) \
+  namespace types {                                                 \
+  CUBLAS_API Status name parameters {                               \
+    return Guarded(h, [&]() -> Status {                             \
+      return CUBLAS_PROVIDED(name, function, arguments);            \
+    });                                                             \
+  }                                                                 \
   }
 #define CUBLAS_EXPORT_OLD(types, name, function, parameters, arguments) \
   namespace types {                                                     \
   CUBLAS_API void name parameters {                                     \
-    Old([&](Handle h) -> Status { return function arguments; });        \
+    Old([&](Handle h) -> Status {                                       \
+      return CUBLAS_PROVIDED(name, function, arguments);                \
+    });                                                                 \
   }                                                                     \
   }
 #define CUBLAS_EXPORT_OLD_RESULT(types, type, name, function, parameters, \
@@ -47,7 +55,9 @@ CUBLAS_TYPES(Z, Complex64)
   namespace types {                                                       \
   CUBLAS_API type name parameters {                                       \
     type result{};                                                        \
-    Old([&](Handle h) -> Status { return function arguments; });          \
+    Old([&](Handle h) -> Status {                                         \
+      return CUBLAS_PROVIDED(name, function, arguments);                  \
+    });                                                                   \
     return result;                                                        \
   }                                                                       \
   }

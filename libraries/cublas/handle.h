@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <utility>
 
 #include "libraries/common/driver.h"
 #include "libraries/common/work.h"
@@ -13,8 +15,12 @@
 
 namespace cerberus::libraries::cublas {
 
+class Rocblas;
+
 struct Context {
   const Driver* driver = nullptr;
+  // What computes on the GPU; null: nothing, the host does.
+  std::shared_ptr<Rocblas> rocblas;
   Stream stream = nullptr;
   PointerMode pointer_mode = kHostPointers;
   int atomics = 0;
@@ -49,11 +55,46 @@ class Scalar {
   T value_ = {};
 };
 
+// Within its scope, the next call of this thread that is found to be in order
+// is offered to another before the host computes it.
+class Offer {
+ public:
+  // `take`: bool(Status*), false if it does not take the call.
+  template <typename F>
+  explicit Offer(const F& take)
+      : take_([](const void* f, Status* status) {
+          return (*static_cast<const F*>(f))(status);
+        }),
+        data_(&take) {
+    current_ = this;
+  }
+  ~Offer() { current_ = nullptr; }
+  Offer(const Offer&) = delete;
+  Offer& operator=(const Offer&) = delete;
+
+  bool refused() const { return refused_; }
+  // The one of this thread, which is taken away.
+  static Offer* Next() { return std::exchange(current_, nullptr); }
+  Status Make() {
+    Status status = kSuccess;
+    refused_ = !take_(data_, &status);
+    return status;
+  }
+
+ private:
+  bool (*take_)(const void*, Status*);
+  const void* data_;
+  bool refused_ = false;
+  inline static thread_local Offer* current_ = nullptr;
+};
+
 // One call: what it reads and writes, and its work.
 class Call {
  public:
   explicit Call(Handle handle)
-      : handle_(handle), work_(*handle->driver, handle->stream) {}
+      : handle_(handle),
+        offer_(Offer::Next()),
+        work_(*handle->driver, handle->stream, offer_ != nullptr) {}
 
   template <typename T>
   Scalar<T> In(const T* scalar) {
@@ -93,11 +134,13 @@ class Call {
   Work& work() { return work_; }
 
   Status Run(std::function<void()> work) {
+    if (offer_ != nullptr) return offer_->Make();
     return work_.Run(std::move(work), wait_) ? kSuccess : kExecutionFailed;
   }
 
  private:
   const Handle handle_;
+  Offer* const offer_;
   Work work_;
   bool wait_ = false;
 };

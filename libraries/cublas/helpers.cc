@@ -10,6 +10,7 @@
 
 #include "libraries/cublas/api.h"
 #include "libraries/cublas/math.h"
+#include "libraries/cublas/rocblas.h"
 #include "libraries/cublas/status.h"
 
 namespace cerberus::libraries::cublas {
@@ -32,6 +33,10 @@ Status Make(Handle* handle) {
   auto* made = new (std::nothrow) Context;
   if (made == nullptr) return kAllocFailed;
   made->driver = driver;
+  if (!Rocblas::Make(*driver, &made->rocblas)) {
+    delete made;
+    return kNotInitialized;
+  }
   const std::lock_guard<std::mutex> lock(All().mutex);
   All().alive.insert(made);
   *handle = made;

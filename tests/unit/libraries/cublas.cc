@@ -8,6 +8,8 @@
 #include <limits>
 #include <mutex>
 
+#include "tests/unit/libraries/fake_rocblas.h"
+
 namespace cerberus::libraries::tests {
 namespace {
 
@@ -121,6 +123,40 @@ Handle XtHandle() {
 void InitOld() {
   static const int status = Cublas("cublasInit");
   ASSERT_EQ(status, kSuccess);
+}
+
+void* NewStream(unsigned flags) {
+  void *stream = nullptr, *hip = nullptr;
+  if (Cuda("cuStreamCreate", &stream, flags) != 0) return nullptr;
+  if (const FakeRocblas* fake = FindFakeRocblas()) {
+    EXPECT_EQ(Cuda("cuCerberusHipStream", stream, &hip), 0);
+    fake->fake_rocblas_stream(hip, stream);
+  }
+  return stream;
+}
+const FakeRocblas* FindFakeRocblas() {
+  static const FakeRocblas* const found = []() -> const FakeRocblas* {
+    const char* wanted = std::getenv("CERBERUS_LIBRARY_PROVIDER");
+    if (wanted == nullptr || std::strcmp(wanted, "rocm") != 0) return nullptr;
+    void* const library = Open("librocblas.so.5");
+    static FakeRocblas fake;
+    const auto look = [library](const char* name, auto* function) {
+      *function =
+          reinterpret_cast<std::remove_reference_t<decltype(*function)>>(
+              dlsym(library, name));
+      EXPECT_NE(*function, nullptr) << name;
+    };
+#define FAKE_LOOK(name) look(#name, &fake.name)
+    FAKE_LOOK(fake_rocblas_stream);
+    FAKE_LOOK(fake_rocblas_calls);
+    FAKE_LOOK(fake_rocblas_last);
+    FAKE_LOOK(fake_rocblas_answer);
+    FAKE_LOOK(fake_rocblas_hip_stream);
+    FAKE_LOOK(fake_rocblas_setting);
+#undef FAKE_LOOK
+    return &fake;
+  }();
+  return found;
 }
 
 void* TakeDevice(std::size_t bytes) {

@@ -56,7 +56,8 @@ R Cublas(const std::string& name, A... arguments) {
 using Handle = void*;
 Handle CublasHandle();  // one for all tests, on the default stream
 Handle XtHandle();
-void InitOld();  // cublasInit, once
+void InitOld();                   // cublasInit, once
+void* NewStream(unsigned flags);  // null if there is none
 
 // --- Device memory, which is given back in the opposite order
 void* TakeDevice(std::size_t bytes);

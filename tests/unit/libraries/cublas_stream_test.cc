@@ -17,7 +17,8 @@ class CublasStream : public ::testing::Test {
  protected:
   void SetUp() override {
     CublasHandle();
-    ASSERT_EQ(Cuda("cuStreamCreate", &stream_, 1u), 0);  // non-blocking
+    stream_ = NewStream(1);  // non-blocking
+    ASSERT_NE(stream_, nullptr);
     ASSERT_EQ(Cublas("cublasCreate_v2", &handle_), kSuccess);
     ASSERT_EQ(Cublas("cublasSetStream_v2", handle_, stream_), kSuccess);
   }
@@ -130,9 +131,8 @@ TEST_F(CublasStream, AResultOfTheHostIsThereWhenTheCallReturns) {
 }
 
 TEST_F(CublasStream, EventsOrderTwoStreams) {
-  void *other = nullptr, *event = nullptr;
+  void *const other = NewStream(1), *event = nullptr;
   Handle second = nullptr;
-  ASSERT_EQ(Cuda("cuStreamCreate", &other, 1u), 0);
   ASSERT_EQ(Cuda("cuEventCreate", &event, 2u), 0);
   ASSERT_EQ(Cublas("cublasCreate_v2", &second), kSuccess);
   ASSERT_EQ(Cublas("cublasSetStream_v2", second, other), kSuccess);
@@ -302,10 +302,9 @@ TEST(CublasThreads, TwoThreadsWithAHandleEach) {
   const auto work = [&wrong](const Device<double>* a, const Device<double>* c,
                              double factor) {
     Handle handle = nullptr;
-    void* stream = nullptr;
     // Without a context: cublasCreate makes the first device's current.
     wrong += Cublas("cublasCreate_v2", &handle) != kSuccess;
-    wrong += Cuda("cuStreamCreate", &stream, 1u) != 0;
+    void* const stream = NewStream(1);
     wrong += Cublas("cublasSetStream_v2", handle, stream) != kSuccess;
     const double zero = 0;
     for (int i = 0; i < 200; ++i) {

@@ -1,0 +1,55 @@
+// ROCm's libraries, which compute on an AMD GPU in place of the host: opened at
+// run time where they are installed, belong to the HIP in use and have code for
+// the GPU.
+//
+// CERBERUS_LIBRARY_PROVIDER=host leaves them alone; =rocm insists on them, also
+// on the emulator.
+#ifndef CERBERUS_LIBRARIES_COMMON_ROCM_H_
+#define CERBERUS_LIBRARIES_COMMON_ROCM_H_
+
+#include <initializer_list>
+#include <string>
+
+#include "libraries/common/driver.h"
+
+namespace cerberus::libraries {
+
+// What to look for in place of one of NVIDIA's libraries.
+struct RocmKind {
+  struct Soname {
+    int hip_major;  // of the HIP that it is built on; 0: any
+    const char* name;
+  };
+  const char* nvidia;  // "cuBLAS"
+  const char* rocm;    // "rocBLAS"
+  std::initializer_list<Soname> sonames;
+  // Why an opened one is of no use for a target ("gfx90a"), or "".
+  std::string (*lacks)(const std::string& path, const std::string& target);
+};
+
+class RocmLibrary {
+ public:
+  RocmLibrary(void* library, std::string path)
+      : library_(library), path_(std::move(path)) {}
+  const std::string& path() const { return path_; }
+  // Null: this version has it not.
+  void* Find(const char* symbol) const;
+
+ private:
+  void* library_;
+  std::string path_;
+};
+
+// The library that computes for the current context's device, told under
+// CERBERUS_LOG=info; null if the host does, of which a line on stderr says why
+// if the GPU is AMD's. False: the environment insists on one, and there is
+// none.
+bool ChooseRocm(const Driver& driver, const RocmKind& kind,
+                const RocmLibrary** library);
+
+// `lacks` for a library that is nothing but code in it.
+std::string LacksTarget(const std::string& path, const std::string& target);
+
+}  // namespace cerberus::libraries
+
+#endif  // CERBERUS_LIBRARIES_COMMON_ROCM_H_

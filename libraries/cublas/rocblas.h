@@ -1,0 +1,355 @@
+// rocBLAS under a handle of cuBLAS: which of its functions stands for one of
+// cuBLAS' (rocblas.def), its arguments out of cuBLAS', its errors.
+//
+// A call is offered to it once the host's function has found it to be in order
+// (Offer, handle.h). What it does not take, the host computes: functions that
+// its version lacks, sizes above its integers, types that it has no code for.
+#ifndef CERBERUS_LIBRARIES_CUBLAS_ROCBLAS_H_
+#define CERBERUS_LIBRARIES_CUBLAS_ROCBLAS_H_
+
+#include <atomic>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "libraries/common/rocm.h"
+#include "libraries/cublas/handle.h"
+#include "libraries/cublas/math.h"
+
+namespace cerberus::libraries::cublas {
+
+// --- rocBLAS' interface (AMD, rocBLAS documentation, "rocBLAS Types")
+namespace roc {
+enum class Operation : int { kNone = 111, kTranspose = 112, kConjugate = 113 };
+enum class Fill : int { kUpper = 121, kLower = 122, kFull = 123 };
+enum class Diagonal : int { kNonUnit = 131, kUnit = 132 };
+enum class Side : int { kLeft = 141, kRight = 142 };
+enum class DataType : int {
+  kF16 = 150,
+  kF32 = 151,
+  kF64 = 152,
+  kF16C = 153,
+  kF32C = 154,
+  kF64C = 155,
+  kI8 = 160,
+  kU8 = 161,
+  kI32 = 162,
+  kI8C = 164,
+  kBf16 = 168,
+  kBf16C = 169,
+  kInvalid = 255,
+};
+enum class Algorithm : int { kStandard = 0 };
+enum class Flags : unsigned { kNone = 0 };
+enum class Status : int {
+  kSuccess = 0,
+  kInvalidHandle = 1,
+  kNotImplemented = 2,
+  kInvalidPointer = 3,
+  kInvalidSize = 4,
+  kMemoryError = 5,
+  kInternalError = 6,
+  kPerformanceDegraded = 7,
+  kSizeIncreased = 9,
+  kSizeUnchanged = 10,
+  kInvalidValue = 11,
+  kContinue = 12,
+  kExcludedFromBuild = 14,
+  kArchitectureMismatch = 15,
+};
+enum class Stride : std::int64_t {};
+struct Object;  // of rocBLAS
+using Handle = Object*;
+}  // namespace roc
+
+// --- Which function
+enum class How {
+  kSame,    // cuBLAS' arguments as they stand
+  kTrmm,    // the same; before rocBLAS 4 by another name
+  kGemmEx,  // the result has a type and a step of its own
+  kGemmBatchedEx,
+  kGemmStridedEx,
+  kGetrf,  // of rocSOLVER, which is told how far apart pivots are
+  kGetrs,
+  kGetri,
+};
+struct RocblasRow {
+  std::string_view name;  // "Sgemm"
+  const char* symbol;     // "sgemm"
+  How how;
+};
+inline constexpr RocblasRow kRocblasRows[] = {
+#define ROCBLAS(how, name, symbol) {#name, #symbol, How::how},
+#include "libraries/cublas/rocblas.def"
+#undef ROCBLAS
+};
+inline constexpr int kRocblasCount = std::size(kRocblasRows);
+// The row of an exported function ("cublasSgemm_v2_64"), -1 if there is none.
+constexpr int RocblasRowOf(std::string_view exported) {
+  const auto drop = [&](std::string_view end) {
+    if (exported.ends_with(end)) exported.remove_suffix(end.size());
+  };
+  exported.remove_prefix(std::string_view("cublas").size());
+  drop("_64");
+  drop("_v2");
+  for (int i = 0; i < kRocblasCount; ++i) {
+    if (kRocblasRows[i].name == exported) return i;
+  }
+  return -1;
+}
+
+// "rocblas_sgemm", "rocsolver_sgetrf_batched_64"
+inline std::string SymbolOf(const RocblasRow& row, bool wide) {
+  return (row.how >= How::kGetrf ? "rocsolver_" : "rocblas_") +
+         std::string(row.symbol) + (wide ? "_64" : "");
+}
+
+// --- Arguments
+// Turns cuBLAS' arguments into rocBLAS'; one that it lacks makes it unfit.
+class RocblasArguments {
+ public:
+  roc::Operation operator()(Operation op);
+  roc::Fill operator()(Fill fill);
+  roc::Side operator()(Side side);
+  roc::Diagonal operator()(Diag diag);
+  roc::DataType operator()(DataType type);
+  roc::Stride operator()(long long step) { return roc::Stride{step}; }
+  const void* operator()(const void* pointer) { return pointer; }
+  // Sizes.
+  int operator()(int size) { return size; }
+  Index operator()(Index size) {
+    is_wide_ |= size != static_cast<int>(size);
+    return size;
+  }
+  // Results of 64 bits come from functions for such sizes alone.
+  const void* operator()(Index* result) {
+    is_wide_ = true;
+    return result;
+  }
+  // How a product is computed whose result has that type.
+  roc::DataType ComputeOf(int compute, DataType type);
+  // What it takes only if it is there.
+  const void* Needed(const void* pointer) {
+    fit_ &= pointer != nullptr;
+    return pointer;
+  }
+
+  bool fit() const { return fit_; }
+  bool is_wide() const { return is_wide_; }
+
+ private:
+  bool fit_ = true;
+  bool is_wide_ = false;
+};
+
+// --- Handles
+// rocBLAS' handle under one of ours.
+class Rocblas {
+ public:
+  // For the current context's device; null if the host computes. False: the
+  // environment insists on rocBLAS, and it cannot be had.
+  static bool Make(const Driver& driver, std::shared_ptr<Rocblas>* made);
+  ~Rocblas();
+  Rocblas(const Rocblas&) = delete;
+  Rocblas& operator=(const Rocblas&) = delete;
+
+  // Within it rocBLAS' handle is set to what ours is, and nobody else's: it
+  // must not be used by two threads at once, as cuBLAS' may.
+  class Use {
+   public:
+    Use(Rocblas& rocblas, const Context& context)
+        : lock_(rocblas.mutex_), ready_(rocblas.Follow(context)) {}
+    bool ready() const { return ready_; }
+
+   private:
+    const std::lock_guard<std::mutex> lock_;
+    const bool ready_;
+  };
+  roc::Handle handle() const { return handle_; }
+  // The row's function, for sizes of 64 bits or not; null: this version lacks
+  // it.
+  void* Find(int row, bool wide) const;
+
+ private:
+  Rocblas(const RocmLibrary& library, roc::Handle handle);
+  bool Follow(const Context& context);
+
+  const RocmLibrary& library_;
+  const roc::Handle handle_;
+  roc::Status (*const set_stream_)(roc::Handle, void*);
+  roc::Status (*const set_pointer_mode_)(roc::Handle, int);
+  roc::Status (*const set_atomics_)(roc::Handle, int);
+  roc::Status (*const set_math_mode_)(roc::Handle, int);  // since rocBLAS 4
+  std::mutex mutex_;
+  // As rocBLAS was last told.
+  bool told_ = false;
+  void* stream_ = nullptr;
+  int pointer_mode_ = 0, atomics_ = 0, math_mode_ = 0;
+};
+
+// --- Calls
+// False: it did nothing, and the host has to. Else what cuBLAS says.
+bool IsTaken(roc::Status status, Status* out);
+// Once for each function, under CERBERUS_LOG=info.
+void SayHostComputes(int row);
+
+// A call by a row, of arguments that RocblasArguments made.
+class RocblasCall {
+ public:
+  RocblasCall(int row, const Context& context, const RocblasArguments& of,
+              Status* status)
+      : row_(row), context_(context), of_(of), status_(status) {}
+
+  template <typename... A>
+  bool operator()(A... arguments) const {
+    if (!of_.fit()) return false;
+    Rocblas& rocblas = *context_.rocblas;
+    const Rocblas::Use use(rocblas, context_);
+    if (!use.ready()) return false;
+    if (of_.is_wide()) return Call(rocblas, arguments...);
+    return Call(rocblas, Narrow(arguments)...);
+  }
+
+ private:
+  template <typename T>
+  static T Narrow(T argument) {
+    return argument;
+  }
+  static int Narrow(Index size) { return static_cast<int>(size); }
+
+  template <typename... A>
+  bool Call(const Rocblas& rocblas, A... arguments) const {
+    void* const function = rocblas.Find(row_, of_.is_wide());
+    if (function == nullptr) return false;
+    return IsTaken(reinterpret_cast<roc::Status (*)(roc::Handle, A...)>(
+                       function)(rocblas.handle(), arguments...),
+                   status_);
+  }
+
+  const int row_;
+  const Context& context_;
+  const RocblasArguments& of_;
+  Status* const status_;
+};
+
+// The arguments of cuBLAS' function as rocBLAS has them: `pass` them on.
+template <How kHow>
+struct Put {
+  template <typename Pass, typename... A>
+  static bool To(const Pass& pass, RocblasArguments& of, const A&... a) {
+    return pass(of(a)...);
+  }
+};
+template <>
+struct Put<How::kGemmEx> {
+  template <typename Pass, typename I>
+  static bool To(const Pass& pass, RocblasArguments& of, Operation opa,
+                 Operation opb, I m, I n, I k, const void* alpha, const void* a,
+                 DataType ta, I lda, const void* b, DataType tb, I ldb,
+                 const void* beta, const void* c, DataType tc, I ldc,
+                 int compute = k32F, int = 0) {
+    return pass(of(opa), of(opb), of(m), of(n), of(k), alpha, a, of(ta),
+                of(lda), b, of(tb), of(ldb), beta, c, of(tc), of(ldc), c,
+                of(tc), of(ldc), of.ComputeOf(compute, tc),
+                roc::Algorithm::kStandard, int{0}, roc::Flags::kNone);
+  }
+};
+template <>
+struct Put<How::kGemmBatchedEx> {
+  template <typename Pass, typename I>
+  static bool To(const Pass& pass, RocblasArguments& of, Operation opa,
+                 Operation opb, I m, I n, I k, const void* alpha, const void* a,
+                 DataType ta, I lda, const void* b, DataType tb, I ldb,
+                 const void* beta, const void* c, DataType tc, I ldc, I count,
+                 int compute, int) {
+    return pass(of(opa), of(opb), of(m), of(n), of(k), alpha, a, of(ta),
+                of(lda), b, of(tb), of(ldb), beta, c, of(tc), of(ldc), c,
+                of(tc), of(ldc), of(count), of.ComputeOf(compute, tc),
+                roc::Algorithm::kStandard, int{0}, roc::Flags::kNone);
+  }
+};
+template <>
+struct Put<How::kGemmStridedEx> {
+  template <typename Pass, typename I>
+  static bool To(const Pass& pass, RocblasArguments& of, Operation opa,
+                 Operation opb, I m, I n, I k, const void* alpha, const void* a,
+                 DataType ta, I lda, long long step_a, const void* b,
+                 DataType tb, I ldb, long long step_b, const void* beta,
+                 const void* c, DataType tc, I ldc, long long step_c, I count,
+                 int compute, int) {
+    return pass(of(opa), of(opb), of(m), of(n), of(k), alpha, a, of(ta),
+                of(lda), of(step_a), b, of(tb), of(ldb), of(step_b), beta, c,
+                of(tc), of(ldc), of(step_c), c, of(tc), of(ldc), of(step_c),
+                of(count), of.ComputeOf(compute, tc), roc::Algorithm::kStandard,
+                int{0}, roc::Flags::kNone);
+  }
+};
+template <>
+struct Put<How::kGetrf> {
+  template <typename Pass>
+  static bool To(const Pass& pass, RocblasArguments& of, int n, const void* a,
+                 int lda, const int* pivots, const int* info, int count) {
+    return pass(n, n, a, lda, of.Needed(pivots), roc::Stride{n}, of(info),
+                count);
+  }
+};
+template <>
+struct Put<How::kGetrs> {
+  template <typename Pass>
+  static bool To(const Pass& pass, RocblasArguments& of, Operation op, int n,
+                 int columns, const void* a, int lda, const int* pivots,
+                 const void* b, int ldb, const int*, int count) {
+    return pass(of(op), n, columns, a, lda, of.Needed(pivots), roc::Stride{n},
+                b, ldb, count);
+  }
+};
+template <>
+struct Put<How::kGetri> {
+  template <typename Pass>
+  static bool To(const Pass& pass, RocblasArguments& of, int n, const void* a,
+                 int lda, const int* pivots, const void* c, int ldc,
+                 const int* info, int count) {
+    return pass(n, a, lda, of.Needed(pivots), roc::Stride{n}, c, ldc, of(info),
+                count);
+  }
+};
+
+// A function of cuBLAS: `host` computes it, unless rocBLAS has it by the row
+// and takes it. It is called with the function's arguments.
+template <int kRow, typename F>
+class Provided {
+ public:
+  explicit Provided(const F& host) : host_(host) {}
+
+  template <typename... A>
+  Status operator()(Handle h, const A&... arguments) const {
+    if constexpr (kRow >= 0) {
+      if (h->rocblas != nullptr) {
+        const auto take = [&](Status* status) {
+          RocblasArguments of;
+          const RocblasCall call(kRow, *h, of, status);
+          return Put<kRocblasRows[kRow].how>::To(call, of, arguments...);
+        };
+        const Offer offer(take);
+        const Status status = host_();
+        if (!offer.refused()) return status;
+        SayHostComputes(kRow);
+      }
+    }
+    return host_();
+  }
+
+ private:
+  const F& host_;
+};
+template <int kRow, typename F>
+Provided<kRow, F> Provide(const F& host) {
+  return Provided<kRow, F>(host);
+}
+
+}  // namespace cerberus::libraries::cublas
+
+#endif  // CERBERUS_LIBRARIES_CUBLAS_ROCBLAS_H_
