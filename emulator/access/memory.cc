@@ -223,6 +223,23 @@ Memory::Range Memory::FindRange(std::uint64_t address) const {
       r.begin = std::max(r.begin, p.begin + p.size);
     else end = std::min(end, p.begin);
   }
+  if (e->allocation.kind == MemoryKind::kRegistered) {
+    // What is mapped side by side is one range.
+    const auto joins = [](const Entry& left, const Entry& right) {
+      const Allocation& a = left.allocation;
+      return a.kind == right.allocation.kind &&
+             a.address + a.size == right.allocation.address &&
+             left.read_only.empty() && right.read_only.empty();
+    };
+    const Entry* const first = entries_.data();
+    for (const Entry* at = e; at != first && joins(at[-1], *at); --at) {
+      r.begin = at[-1].allocation.address;
+    }
+    const Entry* const last = first + entries_.size() - 1;
+    for (const Entry* at = e; at != last && joins(*at, at[1]); ++at) {
+      end = at[1].allocation.address + at[1].allocation.size;
+    }
+  }
   r.size = end - r.begin;
   return r;
 }

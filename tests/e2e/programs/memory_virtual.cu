@@ -1,10 +1,16 @@
 // Virtual memory management: ranges, mappings, sharing.
 //
 // RUN: %check %s %t
-#include "program.h"
-
 #include <unistd.h>
 
+#include "program.h"
+
+// One access of all four where the compiler puts them together.
+__global__ void AddToFour(int* p, int by) {
+  int values[4];
+  for (int i = 0; i < 4; ++i) values[i] = p[i];
+  for (int i = 0; i < 4; ++i) p[i] = values[i] + by;
+}
 __global__ void Add(int* p, int n, int by) {
   for (int i = threadIdx.x; i < n; i += blockDim.x) p[i] += by;
 }
@@ -20,8 +26,8 @@ int main() {
   prop.location = {CU_MEM_LOCATION_TYPE_DEVICE, 0};
   prop.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
   std::size_t grain = 0;
-  CHECK_DRIVER(cuMemGetAllocationGranularity(
-      &grain, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+  CHECK_DRIVER(cuMemGetAllocationGranularity(&grain, &prop,
+                                             CU_MEM_ALLOC_GRANULARITY_MINIMUM));
   EXPECT(grain >= 4096 && (grain & (grain - 1)) == 0);
 
   CUdeviceptr range = 0;
@@ -68,6 +74,12 @@ int main() {
   CHECK_DRIVER(cuMemcpyDtoH(out.data(), range + 4, 3 * grain - 4));
   for (const int v : out) EXPECT(v == 7);
   EXPECT(cuMemsetD32(range, 7, 3 * count + 1) == CUDA_ERROR_INVALID_VALUE);
+  // For kernels, too: half of this lies in the first, half in the second.
+  AddToFour<<<1, 1>>>(reinterpret_cast<int*>(range + grain) - 2, 1);
+  for (const int at : {0, 1, count - 2, count - 1}) {
+    CHECK_DRIVER(cuMemcpyDtoH(&word, range + 4 * at, 4));
+    EXPECT(word == 8);
+  }
 
   CUmemGenericAllocationHandle kept;
   CHECK_DRIVER(
