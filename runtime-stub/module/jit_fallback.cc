@@ -276,7 +276,8 @@ JitResult CompilePtx(const JitRequest& request) {
            name.c_str(), request.ptx.size(), input, output, progress},
           &end);
       error != 0) {
-    Log(LogLevel::kError,
+    // A kernel alone is tried with all the others after that.
+    Log(request.kernel.empty() ? LogLevel::kError : LogLevel::kDebug,
         "%s: %s cannot be started: %s. Convert the program for %s, or install "
         "cerberus-jit",
         name.c_str(), compiler.c_str(), std::strerror(error),
