@@ -85,6 +85,13 @@ bool ComputedAttribute(const Device& device, int id, int* value) {
   }
 }
 
+// HIP 5.7 has pools, and says so only if a variable of its own is set.
+bool HasPools(const Device& device) {
+  hipMemPool_t pool = nullptr;
+  return hip.hipDeviceGetDefaultMemPool(&pool, device.hip_ordinal) ==
+         hipSuccess;
+}
+
 void FillAttributes(Device* device) {
   for (const AttributeRow& row : kAttributeRows) {
     int value = row.value;
@@ -98,6 +105,8 @@ void FillAttributes(Device* device) {
     }
     device->attributes[row.id] = value;
   }
+  int& pools = device->attributes[formats::kAttribute_MEMORY_POOLS_SUPPORTED];
+  if (pools == 0) pools = HasPools(*device);
   // Counters beyond int's range arrive negative from some HIP versions.
   int& grid_x = device->attributes[formats::kAttribute_MAX_GRID_DIM_X];
   if (grid_x <= 0) grid_x = 0x7fffffff;

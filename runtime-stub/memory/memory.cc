@@ -266,6 +266,12 @@ CUresult cuMemHostRegister_v2(void* pointer, std::size_t bytes,
     return CUDA_ERROR_INVALID_VALUE;
   }
   CERB_CONTEXT(context);
+  // Not all HIPs refuse what overlaps memory that is registered.
+  const CUdeviceptr first = Address(pointer);
+  if (FactsOf(first).kind == MemoryKind::kHost ||
+      FactsOf(first + bytes - 1).kind == MemoryKind::kHost) {
+    return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+  }
   return NoteResult(
       context, hip.hipHostRegister(pointer, bytes,
                                    (flags & (CU_MEMHOSTREGISTER_PORTABLE |
@@ -448,6 +454,8 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr* out, CUipcMemHandle handle,
   CERB_CONTEXT(context);
   hipIpcMemHandle_t hip_handle;
   std::memcpy(&hip_handle, &handle, sizeof hip_handle);
+  // The one flag there is, and means what HIP does anyway: 0 before HIP 6.
+  if (hip.major == 5) flags = 0;
   void* pointer = nullptr;
   const hipError_t error = hip.hipIpcOpenMemHandle(&pointer, hip_handle, flags);
   if (error == hipSuccess) *out = Address(pointer);

@@ -14,6 +14,7 @@
 #include "runtime-stub/launch/services.h"
 #include "runtime-stub/memory/array.h"
 #include "runtime-stub/memory/copy_region.h"
+#include "runtime-stub/memory/pointer.h"
 #include "runtime-stub/stream/stream.h"
 #include "support/bytes.h"
 #include "support/log.h"
@@ -34,6 +35,9 @@ CUresult CopySync(void* to, const void* from, std::size_t bytes,
                   hipMemcpyKind kind) {
   CERB_CONTEXT(context);
   if (bytes == 0) return CUDA_SUCCESS;
+  if (!IsMapped(to, bytes) || !IsMapped(from, bytes)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   const hipStream_t stream = DefaultStream();
   if (stream == nullptr) {
     const hipError_t error = hip.hipMemcpy(to, from, bytes, kind);
@@ -49,6 +53,9 @@ CUresult CopyAsync(void* to, const void* from, std::size_t bytes,
                    hipMemcpyKind kind, CUstream handle) {
   CERB_STREAM(context, stream, handle);
   if (bytes == 0) return CUDA_SUCCESS;
+  if (!IsMapped(to, bytes) || !IsMapped(from, bytes)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   return NoteResult(context, hip.hipMemcpyAsync(to, from, bytes, kind, stream));
 }
 
@@ -184,6 +191,12 @@ CUresult RunRegion(const Region& region, CUstream handle, bool wait) {
   if (region.width == 0 || region.height == 0 || region.depth == 0) {
     return CUDA_SUCCESS;
   }
+  for (const Side* side : {&region.to, &region.from}) {
+    const std::size_t rows = (region.depth - 1) * side->height + region.height;
+    if (!IsMapped(side->start, (rows - 1) * side->pitch + region.width)) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+  }
   hipError_t error = CopyRegion(region, stream);
   if (error == hipSuccess && wait) error = WaitFor(context, stream);
   return NoteResult(context, error);
@@ -295,6 +308,9 @@ CUresult Set(CUdeviceptr to, T value, std::size_t count, CUstream handle,
   CERB_STREAM(context, stream, handle);
   if (to % sizeof(T) != 0) return CUDA_ERROR_INVALID_VALUE;
   if (count == 0) return CUDA_SUCCESS;
+  if (!IsMapped(Pointer(to), count * sizeof(T))) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   hipError_t error = SetElements(Pointer(to), value, count, stream);
   if (error == hipSuccess && wait) error = WaitFor(context, stream);
   return NoteResult(context, error);
@@ -328,6 +344,9 @@ CUresult Set2D(CUdeviceptr to, std::size_t pitch, T value, std::size_t width,
     return CUDA_ERROR_INVALID_VALUE;
   }
   if (width == 0 || height == 0) return CUDA_SUCCESS;
+  if (!IsMapped(Pointer(to), (height - 1) * pitch + width * sizeof(T))) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   hipError_t error = SetRows(to, pitch, value, width, height, stream);
   if (error == hipSuccess && wait) error = WaitFor(context, stream);
   return NoteResult(context, error);

@@ -3,6 +3,8 @@
 #ifndef CERBERUS_RUNTIME_STUB_MEMORY_POINTER_H_
 #define CERBERUS_RUNTIME_STUB_MEMORY_POINTER_H_
 
+#include <cstddef>
+
 #include "runtime-stub/api/cuda_abi.h"
 #include "runtime-stub/device/context.h"
 
@@ -11,6 +13,10 @@ namespace cerberus::stub {
 // The current context, else the primary one of the device that has the
 // memory; to be used (UseContext).
 CUresult UsePointer(CUdeviceptr address, Context** context);
+
+// Whether nothing is known against touching these bytes: false, if they begin
+// in a range that was reserved, and run out of what is mapped there.
+bool IsMapped(const void* pointer, std::size_t bytes);
 
 // Declares `context`, the one for work on that memory, or returns the error.
 #define CERB_POINTER(context, address)                     \

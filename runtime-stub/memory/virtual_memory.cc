@@ -1,11 +1,17 @@
 // Virtual memory management: HIP's, whose structures have CUDA's layout and
 // whose handles are pointers where CUDA has numbers.
+#include <atomic>
+#include <iterator>
+#include <map>
+#include <mutex>
 #include <vector>
 
 #include "hip/hip_loader.h"
 #include "runtime-stub/api/api.h"
 #include "runtime-stub/device/context.h"
 #include "runtime-stub/device/location.h"
+#include "runtime-stub/memory/pointer.h"
+#include "support/never_destroyed.h"
 
 namespace cerberus::stub {
 namespace {
@@ -27,7 +33,37 @@ CUresult HipProperties(const CUmemAllocationProp* properties,
   return ToHip(&out->location);
 }
 
+// What is reserved and mapped, by first byte: HIP 6.4 begins copies and sets
+// that run out of the mappings of a range, which end the process.
+struct Ranges {
+  std::atomic<bool> any{false};
+  std::mutex mutex;
+  std::map<CUdeviceptr, std::size_t> reserved, mapped;
+};
+NeverDestroyed<Ranges> g_all_ranges;
+Ranges& g_ranges = *g_all_ranges;
+
 }  // namespace
+
+bool IsMapped(const void* pointer, std::size_t bytes) {
+  if (!g_ranges.any.load(std::memory_order_acquire)) return true;
+  CUdeviceptr address = reinterpret_cast<CUdeviceptr>(pointer);
+  const CUdeviceptr end = address + bytes;
+  std::lock_guard<std::mutex> lock(g_ranges.mutex);
+  const auto range = g_ranges.reserved.upper_bound(address);
+  if (range == g_ranges.reserved.begin() ||
+      address - std::prev(range)->first >= std::prev(range)->second) {
+    return true;
+  }
+  while (address < end) {
+    const auto next = g_ranges.mapped.upper_bound(address);
+    if (next == g_ranges.mapped.begin()) return false;
+    const auto& [first, size] = *std::prev(next);
+    if (address - first >= size) return false;
+    address = first + size;
+  }
+  return true;
+}
 
 namespace api {
 
@@ -54,12 +90,22 @@ CUresult cuMemAddressReserve(CUdeviceptr* out, std::size_t bytes,
   void* pointer = nullptr;
   const hipError_t error =
       hip.hipMemAddressReserve(&pointer, bytes, alignment, Pointer(wanted), 0);
-  if (error == hipSuccess) *out = reinterpret_cast<CUdeviceptr>(pointer);
+  if (error == hipSuccess) {
+    *out = reinterpret_cast<CUdeviceptr>(pointer);
+    std::lock_guard<std::mutex> lock(g_ranges.mutex);
+    g_ranges.reserved[*out] = bytes;
+    g_ranges.any.store(true, std::memory_order_release);
+  }
   return NoteResult(context, error);
 }
 CUresult cuMemAddressFree(CUdeviceptr address, std::size_t bytes) {
   CERB_OPTIONAL_CONTEXT(context);
-  return NoteResult(context, hip.hipMemAddressFree(Pointer(address), bytes));
+  const hipError_t error = hip.hipMemAddressFree(Pointer(address), bytes);
+  if (error == hipSuccess) {
+    std::lock_guard<std::mutex> lock(g_ranges.mutex);
+    g_ranges.reserved.erase(address);
+  }
+  return NoteResult(context, error);
 }
 
 CUresult cuMemCreate(CUmemGenericAllocationHandle* out, std::size_t bytes,
@@ -107,12 +153,23 @@ CUresult cuMemMap(CUdeviceptr address, std::size_t bytes, std::size_t offset,
     return CUDA_ERROR_INVALID_VALUE;
   }
   CERB_OPTIONAL_CONTEXT(context);
-  return NoteResult(context, hip.hipMemMap(Pointer(address), bytes, offset,
-                                           Native(handle), 0));
+  const hipError_t error =
+      hip.hipMemMap(Pointer(address), bytes, offset, Native(handle), 0);
+  if (error == hipSuccess) {
+    std::lock_guard<std::mutex> lock(g_ranges.mutex);
+    g_ranges.mapped[address] = bytes;
+  }
+  return NoteResult(context, error);
 }
 CUresult cuMemUnmap(CUdeviceptr address, std::size_t bytes) {
   CERB_OPTIONAL_CONTEXT(context);
-  return NoteResult(context, hip.hipMemUnmap(Pointer(address), bytes));
+  const hipError_t error = hip.hipMemUnmap(Pointer(address), bytes);
+  if (error == hipSuccess) {
+    std::lock_guard<std::mutex> lock(g_ranges.mutex);
+    g_ranges.mapped.erase(g_ranges.mapped.lower_bound(address),
+                          g_ranges.mapped.lower_bound(address + bytes));
+  }
+  return NoteResult(context, error);
 }
 
 CUresult cuMemSetAccess(CUdeviceptr address, std::size_t bytes,

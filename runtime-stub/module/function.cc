@@ -224,6 +224,9 @@ CUresult BlocksPerMultiprocessor(Context* context, Kernel* kernel,
   const hipError_t error =
       hip.hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(
           blocks, function, static_cast<int>(items), hardware_shared);
+  // What can be launched fits: HIP 5 counts fewer registers than some GPUs
+  // have.
+  if (error == hipSuccess) *blocks = std::max(*blocks, 1);
   if (error != hipErrorNotSupported) return NoteResult(context, error);
   // Without HIP's answer: by threads and shared memory, which every device
   // reports.

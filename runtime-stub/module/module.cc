@@ -15,6 +15,7 @@
 #include "runtime-stub/device/provider.h"
 #include "runtime-stub/launch/device_launch.h"
 #include "runtime-stub/launch/services.h"
+#include "runtime-stub/module/hip_image.h"
 #include "runtime-stub/memory/texture_reference.h"
 #include "support/log.h"
 #include "support/never_destroyed.h"
@@ -215,27 +216,6 @@ CUresult Module::InfoOf(Kernel* kernel, Device* device,
     *info = slot.info.load(std::memory_order_acquire);
   }
   return result;
-}
-
-// AMD's libraries of ROCm before 5.3 (Debian 12's are 5.2.3) know the code
-// objects of version 5 by their metadata, hidden arguments included, but not by
-// the ELF header's number, which is all that version 4 has otherwise
-// (AMDGPUUsage, "ELF Header": the flags of both mean the same).
-static hipError_t LoadIntoHip(hipModule_t* loaded, ByteSpan code) {
-  static std::atomic<bool> wants_older{false};
-  if (!wants_older.load(std::memory_order_relaxed)) {
-    const hipError_t error = hip.hipModuleLoadData(loaded, code.data());
-    if (error == hipSuccess || hip.major != 5) return error;
-  }
-  if (code.size() <= formats::kAbiVersionOffset ||
-      code[formats::kAbiVersionOffset] != formats::kAbiVersion5) {
-    return hip.hipModuleLoadData(loaded, code.data());
-  }
-  std::vector<std::uint8_t> older(code.begin(), code.end());
-  older[formats::kAbiVersionOffset] = formats::kAbiVersion4;
-  const hipError_t error = hip.hipModuleLoadData(loaded, older.data());
-  if (error == hipSuccess) wants_older = true;
-  return error;
 }
 
 // For code that HIP does not take (made for another version of it, say):

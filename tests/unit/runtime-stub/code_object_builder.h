@@ -31,6 +31,7 @@ struct TestKernel {
   int warps_per_wave = 0;  // 0: not said
   std::vector<std::uint32_t> maxntid;
   std::vector<std::uint32_t> reqntid;
+  std::string hidden = "hidden_block_count_x";  // behind the explicit ones
 };
 
 struct TestCodeObject {
