@@ -40,7 +40,6 @@ using hipArray_t = struct hipArray*;
 using hipGraph_t = struct ihipGraph*;
 using hipGraphNode_t = struct hipGraphNode*;
 using hipGraphExec_t = struct hipGraphExec*;
-using hipUserObject_t = struct hipUserObject*;
 using hipExternalMemory_t = struct ihipExternalMemory*;
 using hipExternalSemaphore_t = struct ihipExternalSemaphore*;
 

@@ -3,12 +3,16 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "hip/hip_loader.h"
 #include "runtime-stub/api/api.h"
 #include "runtime-stub/api/error.h"
 #include "runtime-stub/device/context.h"
 #include "runtime-stub/graph/graph_plan.h"
+#include "runtime-stub/graph/graph_record.h"
+#include "runtime-stub/graph/user_object.h"
+#include "runtime-stub/stream/capture.h"
 #include "runtime-stub/stream/stream.h"
 #include "support/never_destroyed.h"
 
@@ -46,13 +50,30 @@ CUresult Read(CUgraphExec exec, Member Executable::* member, Out* out) {
   return CUDA_SUCCESS;
 }
 
+// HIP's number of the first type of nodes: 0, but early HIPs of version 5
+// (5.2.3, not 5.7.1) begin with 1.
+int FirstType() {
+  if (hip.major != 5) return 0;
+  static const int first = [] {
+    hipGraph_t graph = nullptr;
+    hipGraphNode_t empty = nullptr;
+    int type = kEmptyNode;
+    if (hip.hipGraphCreate(&graph, 0) != hipSuccess) return 0;
+    if (hip.hipGraphAddEmptyNode(&empty, graph, nullptr, 0) == hipSuccess) {
+      (void)hip.hipGraphNodeGetType(empty, &type);
+    }
+    (void)hip.hipGraphDestroy(graph);
+    return type - kEmptyNode;
+  }();
+  return first;
+}
+
 // hipGraphNodeType in CUDA's numbers. Up to the freeing of memory they are
-// the same, but for HIP 5, which begins with 1; then HIP has copies from and
-// to variables, and the batch.
+// the same; then HIP has copies from and to variables, and the batch.
 CUgraphNodeType TypeOf(int native) {
   constexpr int kCopyFromSymbol = 12, kCopyToSymbol = 13, kNativeBatch = 14;
   constexpr CUgraphNodeType kCopy = 1, kBatch = 12;
-  if (hip.major != 0 && hip.major < 6) --native;
+  native -= FirstType();
   switch (native) {
     case kCopyFromSymbol:
     case kCopyToSymbol: return kCopy;
@@ -81,6 +102,7 @@ CUresult Instantiate(CUgraphExec* exec, CUgraph graph,
     }
     if (error != hipSuccess) return NoteResult(context, error);
   }
+  KeepUserObjects(graph, *exec);
   try {
     const unsigned number = NewGraphNumber();
     std::lock_guard<std::mutex> lock(g_mutex);
@@ -91,6 +113,7 @@ CUresult Instantiate(CUgraphExec* exec, CUgraph graph,
     } else {
       hip.hipGraphExecDestroy(Native(*exec));
     }
+    DropUserObjects(*exec);
     throw;
   }
   return CUDA_SUCCESS;
@@ -122,8 +145,15 @@ CUresult cuStreamBeginCapture(CUstream handle) {
 CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
   if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_STREAM(context, stream, handle);
+  if (EndBrokenCapture(stream)) {
+    *graph = nullptr;
+    return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  }
   const hipError_t error = hip.hipStreamEndCapture(stream, Native(graph));
-  if (error != hipSuccess) return NoteResult(context, error);
+  if (error != hipSuccess) {
+    LeaveCapture(stream);
+    return NoteResult(context, error);
+  }
   return *graph != nullptr ? NumberNew(*graph) : CUDA_SUCCESS;
 }
 CUresult cuStreamGetCaptureInfo(CUstream handle, CUstreamCaptureStatus* status,
@@ -132,6 +162,7 @@ CUresult cuStreamGetCaptureInfo(CUstream handle, CUstreamCaptureStatus* status,
   CERB_STREAM(context, stream, handle);
   unsigned long long number = 0;
   const hipError_t error = hip.hipStreamGetCaptureInfo(stream, status, &number);
+  *status = CaptureStatus(stream, *status);
   if (id != nullptr) *id = number;
   return NoteResult(context, error);
 }
@@ -149,6 +180,7 @@ CUresult cuStreamGetCaptureInfo_v2(CUstream handle,
   const hipError_t error = hip.hipStreamGetCaptureInfo_v2(
       stream, status, &number, Native(graph),
       reinterpret_cast<const hipGraphNode_t**>(nodes), count);
+  *status = CaptureStatus(stream, *status);
   if (id != nullptr) *id = number;
   if (error == hipSuccess && graph != nullptr && *graph != nullptr) {
     NumberGraph(*graph);
@@ -181,7 +213,9 @@ CUresult cuGraphDestroy(CUgraph graph) {
   CERB_OPTIONAL_CONTEXT(context);
   ForgetNodes(graph);
   ForgetGraphNumbers(graph);
-  return NoteResult(context, hip.hipGraphDestroy(Native(graph)));
+  const hipError_t error = hip.hipGraphDestroy(Native(graph));
+  DropUserObjects(graph);
+  return NoteResult(context, error);
 }
 CUresult cuGraphClone(CUgraph* clone, CUgraph graph) {
   if (clone == nullptr || graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -189,6 +223,7 @@ CUresult cuGraphClone(CUgraph* clone, CUgraph graph) {
   const hipError_t error = hip.hipGraphClone(Native(clone), Native(graph));
   if (error != hipSuccess) return NoteResult(context, error);
   CopyRecords(graph, *clone);
+  CloneUserObjects(graph, *clone);
   return NumberNew(*clone);
 }
 
@@ -219,9 +254,13 @@ CUresult cuGraphUpload(CUgraphExec exec, CUstream handle) {
 }
 CUresult cuGraphLaunch(CUgraphExec exec, CUstream handle) {
   if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (AnyNodeLaunchesKernels() && IsPlan(exec)) return LaunchPlan(exec, handle);
   CERB_STREAM(context, stream, handle);
-  return NoteResult(context, hip.hipGraphLaunch(Native(exec), stream));
+  const CUresult result =
+      AnyNodeLaunchesKernels() && IsPlan(exec)
+          ? LaunchPlan(exec, handle)
+          : NoteResult(context, hip.hipGraphLaunch(Native(exec), stream));
+  return result == CUDA_SUCCESS ? KeepUserObjectsOfLaunch(exec, handle)
+                                : result;
 }
 CUresult cuGraphExecDestroy(CUgraphExec exec) {
   if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -230,11 +269,12 @@ CUresult cuGraphExecDestroy(CUgraphExec exec) {
     std::lock_guard<std::mutex> lock(g_mutex);
     g_executables.erase(exec);
   }
-  if (IsPlan(exec)) {
-    DestroyPlan(exec);
-    return CUDA_SUCCESS;
-  }
-  return NoteResult(context, hip.hipGraphExecDestroy(Native(exec)));
+  const bool plan = IsPlan(exec);
+  if (plan) DestroyPlan(exec);
+  const hipError_t error =
+      plan ? hipSuccess : hip.hipGraphExecDestroy(Native(exec));
+  DropUserObjects(exec);
+  return NoteResult(context, error);
 }
 CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph,
                            CUgraphNode* error_node,
@@ -254,6 +294,7 @@ CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph,
     CUresult result = MakePlan(context, graph, 0, &made);
     if (result != CUDA_SUCCESS) return result;
     ReplacePlan(exec, made);
+    KeepUserObjects(graph, exec);
     *update = kDone;
     return CUDA_SUCCESS;
   }
@@ -263,6 +304,7 @@ CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph,
   if (error_node != nullptr) {
     *error_node = reinterpret_cast<CUgraphNode>(node);
   }
+  if (error == hipSuccess) KeepUserObjects(graph, exec);
   return NoteResult(context, error);
 }
 CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
@@ -289,6 +331,10 @@ CUresult cuGraphGetRootNodes(CUgraph graph, CUgraphNode* nodes,
 CUresult cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType* type) {
   if (node == nullptr || type == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
+  if (const std::optional<int> known = RecordedType(node)) {
+    *type = *known;
+    return CUDA_SUCCESS;
+  }
   int native = 0;
   const hipError_t error = hip.hipGraphNodeGetType(Native(node), &native);
   if (error == hipSuccess) *type = TypeOf(native);
@@ -452,9 +498,10 @@ CUresult cuStreamBeginCaptureToGraph(CUstream handle, CUgraph graph,
   if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (CUresult r = CheckEdges(edges, count); r != CUDA_SUCCESS) return r;
   CERB_STREAM(context, stream, handle);
-  return NoteResult(
-      context, hip.hipStreamBeginCaptureToGraph(
-                   stream, Native(graph), Native(after), nullptr, count, mode));
+  const hipError_t error = hip.hipStreamBeginCaptureToGraph(
+      stream, Native(graph), Native(after), nullptr, count, mode);
+  if (error == hipSuccess) NoteCaptureToGraph(stream);
+  return NoteResult(context, error);
 }
 
 // --- memory of graphs. A HIP without these calls caches none. ---
@@ -488,51 +535,6 @@ CUresult cuDeviceSetGraphMemAttribute(CUdevice ordinal,
   const hipError_t error =
       hip.hipDeviceSetGraphMemAttribute(device->hip_ordinal, attribute, value);
   return error == hipErrorNotSupported ? CUDA_SUCCESS : FromHip(error);
-}
-
-// --- objects of the program that a graph keeps alive ---
-
-CUresult cuUserObjectCreate(CUuserObject* out, void* object, CUhostFn destroy,
-                            unsigned references, unsigned flags) {
-  if (out == nullptr || destroy == nullptr || references == 0) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  CERB_OPTIONAL_CONTEXT(context);
-  return NoteResult(
-      context, hip.hipUserObjectCreate(reinterpret_cast<hipUserObject_t*>(out),
-                                       object, destroy, references, flags));
-}
-CUresult cuUserObjectRetain(CUuserObject object, unsigned count) {
-  if (object == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_OPTIONAL_CONTEXT(context);
-  return NoteResult(context,
-                    hip.hipUserObjectRetain(
-                        reinterpret_cast<hipUserObject_t>(object), count));
-}
-CUresult cuUserObjectRelease(CUuserObject object, unsigned count) {
-  if (object == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_OPTIONAL_CONTEXT(context);
-  return NoteResult(context,
-                    hip.hipUserObjectRelease(
-                        reinterpret_cast<hipUserObject_t>(object), count));
-}
-CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject object,
-                                 unsigned count, unsigned flags) {
-  if (graph == nullptr || object == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_OPTIONAL_CONTEXT(context);
-  return NoteResult(
-      context, hip.hipGraphRetainUserObject(
-                   Native(graph), reinterpret_cast<hipUserObject_t>(object),
-                   count, flags));
-}
-CUresult cuGraphReleaseUserObject(CUgraph graph, CUuserObject object,
-                                  unsigned count) {
-  if (graph == nullptr || object == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_OPTIONAL_CONTEXT(context);
-  return NoteResult(
-      context,
-      hip.hipGraphReleaseUserObject(
-          Native(graph), reinterpret_cast<hipUserObject_t>(object), count));
 }
 
 }  // namespace api

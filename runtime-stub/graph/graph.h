@@ -72,6 +72,8 @@ std::vector<CUgraphNode> NodesOf(CUgraph graph);
 // destroys one.
 unsigned NewGraphNumber();
 void NumberGraph(CUgraph graph);
+// Whether the program has had it.
+bool IsKnownGraph(CUgraph graph);
 void ForgetGraphNumbers(CUgraph graph);
 void ForgetNodeNumber(CUgraphNode node);
 

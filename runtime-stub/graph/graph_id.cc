@@ -113,6 +113,10 @@ CUresult WithNumber(CUgraphNode node, Use use) {
 
 }  // namespace
 
+bool IsKnownGraph(CUgraph graph) {
+  std::lock_guard<std::mutex> lock(g_mutex);
+  return g_graphs.contains(graph);
+}
 unsigned NewGraphNumber() {
   std::lock_guard<std::mutex> lock(g_mutex);
   return ++g_last_number;

@@ -12,6 +12,7 @@
 #include "runtime-stub/graph/graph_record.h"
 #include "runtime-stub/launch/device_launch.h"
 #include "runtime-stub/launch/launch.h"
+#include "runtime-stub/stream/capture.h"
 #include "runtime-stub/stream/stream.h"
 #include "support/log.h"
 
@@ -85,6 +86,21 @@ CUresult WithKernelNode(const CUDA_KERNEL_NODE_PARAMS& params, bool may_launch,
   return NoteResult(context, use(out));
 }
 
+// HIP 6.4 holds the new blocks against the node's kernel, not the new one:
+// another kernel that takes more threads gets the smallest blocks first.
+hipError_t SetExecNode(const NodeOfExec& at,
+                       const hipKernelNodeParams& params) {
+  const hipError_t error =
+      hip.hipGraphExecKernelNodeSetParams(at.exec, at.node, &params);
+  if (error != hipErrorLaunchFailure) return error;
+  hipKernelNodeParams smallest = params;
+  smallest.blockDim = {1, 1, 1};
+  return hip.hipGraphExecKernelNodeSetParams(at.exec, at.node, &smallest) ==
+                 hipSuccess
+             ? hip.hipGraphExecKernelNodeSetParams(at.exec, at.node, &params)
+             : error;
+}
+
 }  // namespace
 
 CUresult AddKernelNode(CUgraphNode* node, CUgraph graph,
@@ -126,14 +142,14 @@ CUresult SetExecKernelNode(CUgraphExec exec, CUgraphNode node,
   }
   CERB_NODE_OF_EXEC(at, exec, node);
   return WithKernelNode(
-      params, false, &record, [&](const hipKernelNodeParams& p) {
-        return hip.hipGraphExecKernelNodeSetParams(at.exec, at.node, &p);
-      });
+      params, false, &record,
+      [&](const hipKernelNodeParams& p) { return SetExecNode(at, p); });
 }
 
 CUresult CaptureLaunch(hipStream_t stream, const LaunchTarget& target,
                        const Grid& grid, void** params, void** extra) {
   constexpr unsigned kSetDependencies = 1;
+  if (IsCaptureBroken(stream)) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   int status = 0;
   unsigned long long id = 0;
   hipGraph_t graph = nullptr;

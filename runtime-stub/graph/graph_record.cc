@@ -59,6 +59,13 @@ CUresult WithRecord(CUgraphNode node, int type,
   return CUDA_SUCCESS;
 }
 
+std::optional<int> RecordedType(CUgraphNode node) {
+  std::lock_guard<std::mutex> lock(g_mutex);
+  const auto at = g_records.find(node);
+  if (at == g_records.end()) return std::nullopt;
+  return at->second->type;
+}
+
 std::unique_ptr<KernelNode> KernelNodeOf(const NodeRecord& record) {
   auto node = std::make_unique<KernelNode>();
   node->params = record.kernel;

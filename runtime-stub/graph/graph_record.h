@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "runtime-stub/api/api.h"
@@ -59,6 +60,9 @@ void RememberNew(CUgraphNode node, int type, Params NodeRecord::* field,
 // Calls `use` with the record of a node of that type.
 CUresult WithRecord(CUgraphNode node, int type,
                     const std::function<void(NodeRecord*)>& use);
+
+// The type of a node that was added: HIP 5.2.3 has another for some copies.
+std::optional<int> RecordedType(CUgraphNode node);
 
 // From the first such node on, AnyNodeLaunchesKernels (graph.h) says so.
 void NoteNodeThatLaunches();

@@ -11,6 +11,23 @@ inline bool IsCapturing(hipStream_t stream) {
   return hip.hipStreamIsCapturing(stream, &status) == hipSuccess && status != 0;
 }
 
+// A call that a capture does not allow makes it invalid: CUDA refuses the call,
+// and then what would end the capture, which leaves no graph. HIP does so from
+// 6 on; 5.7 refuses the first call alone, 5.2 not even that; and 6.4 destroys
+// the graph where the program has captured into one of its own. In these cases
+// HIP does not get the call, and its capture stays valid.
+void NoteCaptureToGraph(hipStream_t stream);
+// Whether the stream captures, and the call has to be refused here.
+bool BreaksCapture(hipStream_t stream);
+bool IsCaptureBroken(hipStream_t stream);
+// HIP's status of the stream, or that of what was broken here.
+int CaptureStatus(hipStream_t stream, int status);
+// Ends a capture that was broken here; false: it was not.
+bool EndBrokenCapture(hipStream_t stream);
+
+// HIP 6.4 leaves a stream in a capture that ended invalid.
+void LeaveCapture(hipStream_t stream);
+
 // Within its scope the thread may allocate and wait, also while it captures.
 class RelaxedCapture {
  public:

@@ -12,6 +12,7 @@
 #include "runtime-stub/device/green_context.h"
 #include "runtime-stub/device/provider.h"
 #include "runtime-stub/launch/services.h"
+#include "runtime-stub/stream/capture.h"
 
 namespace cerberus::stub {
 namespace {
@@ -193,11 +194,13 @@ CUresult cuStreamDestroy(CUstream handle) { return cuStreamDestroy_v2(handle); }
 
 CUresult cuStreamQuery(CUstream handle) {
   CERB_STREAM(context, stream, handle);
+  if (BreaksCapture(stream)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   return NoteResult(context, hip.hipStreamQuery(stream));
 }
 
 CUresult cuStreamSynchronize(CUstream handle) {
   CERB_STREAM(context, stream, handle);
+  if (BreaksCapture(stream)) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   const hipError_t error = hip.hipStreamSynchronize(stream);
   FlushOutput(context->device);
   return NoteResult(context, error);
@@ -304,6 +307,7 @@ CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
   CERB_STREAM(context, stream, handle);
   *status = 0;
   const hipError_t error = hip.hipStreamIsCapturing(stream, status);
+  *status = CaptureStatus(stream, *status);
   return error == hipErrorNotSupported ? CUDA_SUCCESS
                                        : NoteResult(context, error);
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <future>
 #include <vector>
 
 #include "emulated.h"
@@ -35,12 +36,19 @@ TEST_P(ObjectsTest, GraphsKeepUserObjects) {
   // Two more references here, one of which the graph takes over.
   ASSERT_EQ(CU(cuUserObjectRetain)(object, 2), CUDA_SUCCESS);
   ASSERT_EQ(CU(cuGraphRetainUserObject)(graph, object, 1, kMove), CUDA_SUCCESS);
+  // Nobody releases more than there is.
+  EXPECT_EQ(CU(cuUserObjectRelease)(object, 3), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CU(cuGraphReleaseUserObject)(graph, object, 2),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(CU(cuGraphRetainUserObject)(graph, object, 3, kMove),
+            CUDA_ERROR_INVALID_VALUE);
   ASSERT_EQ(CU(cuUserObjectRelease)(object, 1), CUDA_SUCCESS);
   EXPECT_EQ(destroyed, 0);
   ASSERT_EQ(CU(cuUserObjectRelease)(object, 1), CUDA_SUCCESS);
   EXPECT_EQ(destroyed, 0);  // the graph has one
   ASSERT_EQ(CU(cuGraphReleaseUserObject)(graph, object, 1), CUDA_SUCCESS);
   EXPECT_EQ(destroyed, 1);
+  EXPECT_EQ(CU(cuUserObjectRelease)(object, 1), CUDA_ERROR_INVALID_VALUE);
 
   ASSERT_EQ(
       CU(cuUserObjectCreate)(&object, &destroyed, Count, 1, kNoDestructorSync),
@@ -48,6 +56,42 @@ TEST_P(ObjectsTest, GraphsKeepUserObjects) {
   ASSERT_EQ(CU(cuGraphRetainUserObject)(graph, object, 1, kMove), CUDA_SUCCESS);
   EXPECT_EQ(CU(cuGraphDestroy)(graph), CUDA_SUCCESS);
   EXPECT_EQ(destroyed, 2);
+}
+
+TEST_P(ObjectsTest, LaunchesKeepUserObjects) {
+  constexpr unsigned kNoDestructorSync = 1, kMove = 1;
+  int destroyed = 0;
+  std::promise<void> go;
+  CUgraph graph = nullptr;
+  ASSERT_EQ(CU(cuGraphCreate)(&graph, 0), CUDA_SUCCESS);
+  CUDA_HOST_NODE_PARAMS waits = {
+      [](void* promise) {
+        static_cast<std::promise<void>*>(promise)->get_future().wait();
+      },
+      &go};
+  CUgraphNode node = nullptr;
+  ASSERT_EQ(CU(cuGraphAddHostNode)(&node, graph, nullptr, 0, &waits),
+            CUDA_SUCCESS);
+  CUuserObject object = nullptr;
+  ASSERT_EQ(
+      CU(cuUserObjectCreate)(&object, &destroyed, Count, 1, kNoDestructorSync),
+      CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuGraphRetainUserObject)(graph, object, 1, kMove), CUDA_SUCCESS);
+  CUgraphExec exec = nullptr;
+  ASSERT_EQ(CU(cuGraphInstantiateWithFlags)(&exec, graph, 0), CUDA_SUCCESS);
+  CUgraph clone = nullptr;
+  ASSERT_EQ(CU(cuGraphClone)(&clone, graph), CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuGraphDestroy)(graph), CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuGraphDestroy)(clone), CUDA_SUCCESS);
+  CUstream stream = nullptr;
+  ASSERT_EQ(CU(cuStreamCreate)(&stream, 0), CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuGraphLaunch)(exec, stream), CUDA_SUCCESS);
+  ASSERT_EQ(CU(cuGraphExecDestroy)(exec), CUDA_SUCCESS);
+  EXPECT_EQ(destroyed, 0);  // the launch is not done
+  go.set_value();
+  ASSERT_EQ(CU(cuStreamSynchronize)(stream), CUDA_SUCCESS);
+  EXPECT_EQ(destroyed, 1);
+  EXPECT_EQ(CU(cuStreamDestroy_v2)(stream), CUDA_SUCCESS);
 }
 
 TEST_P(ObjectsTest, EventsOfAnExecutableGraph) {
