@@ -13,6 +13,7 @@
 #include "runtime-stub/graph/graph.h"
 #include "runtime-stub/graph/graph_plan.h"
 #include "runtime-stub/graph/graph_record.h"
+#include "runtime-stub/graph/user_object.h"
 #include "runtime-stub/memory/copy_region.h"
 #include "runtime-stub/stream/stream.h"
 #include "support/log.h"
@@ -276,9 +277,10 @@ CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph,
   if (node == nullptr || child == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
   if (NeedsPlan(child)) return RefuseChild();
-  return NoteResult(context, hip.hipGraphAddChildGraphNode(
-                                 Native(node), Native(graph), Native(after),
-                                 count, Native(child)));
+  const hipError_t error = hip.hipGraphAddChildGraphNode(
+      Native(node), Native(graph), Native(after), count, Native(child));
+  if (error == hipSuccess) CloneUserObjects(child, graph);
+  return NoteResult(context, error);
 }
 CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph* graph) {
   if (node == nullptr || graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -294,8 +296,10 @@ CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node,
   CERB_OPTIONAL_CONTEXT(context);
   if (NeedsPlan(child)) return RefuseChild();
   CERB_NODE_OF_EXEC(at, exec, node);
-  return NoteResult(context, hip.hipGraphExecChildGraphNodeSetParams(
-                                 at.exec, at.node, Native(child)));
+  const hipError_t error =
+      hip.hipGraphExecChildGraphNodeSetParams(at.exec, at.node, Native(child));
+  if (error == hipSuccess) KeepUserObjectsOfChild(child, exec);
+  return NoteResult(context, error);
 }
 
 // --- events ---

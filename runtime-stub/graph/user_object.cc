@@ -59,30 +59,24 @@ void Give(Holder from, Holder to, bool all) {
   std::lock_guard<std::mutex> lock(g_mutex);
   for (auto& [handle, object] : g_objects) {
     const auto at = object->held.find(from);
-    if (at != object->held.end()) object->held[to] = all ? at->second : 1;
+    if (at == object->held.end()) continue;
+    const unsigned count = at->second;
+    unsigned& given = object->held[to];
+    given = all ? given + count : 1;
   }
 }
 
-void Drop(Holder holder) {
-  std::vector<Object> gone;
-  {
-    std::lock_guard<std::mutex> lock(g_mutex);
-    std::vector<std::pair<CUuserObject, unsigned>> kept;
-    for (auto& [handle, object] : g_objects) {
-      const auto at = object->held.find(holder);
-      if (at != object->held.end()) kept.emplace_back(handle, at->second);
-    }
-    for (const auto& [handle, count] : kept) {
-      if (Object o = Take(handle, holder, count)) gone.push_back(std::move(o));
-    }
+std::vector<CUuserObject> HeldBy(Holder holder) {
+  std::lock_guard<std::mutex> lock(g_mutex);
+  std::vector<CUuserObject> objects;
+  for (const auto& [handle, object] : g_objects) {
+    if (object->held.contains(holder)) objects.push_back(handle);
   }
-  for (const Object& object : gone) object->destroy(object->object);
+  return objects;
 }
-
-// A launch holds by the address of this.
-void LaunchDone(void* launch) {
-  Drop(launch);
-  delete static_cast<char*>(launch);
+bool IsHeldBy(CUuserObject handle, Holder holder) {
+  std::lock_guard<std::mutex> lock(g_mutex);
+  return Has(handle, holder, 1);
 }
 
 CUresult Release(CUuserObject handle, Holder holder, unsigned count) {
@@ -96,6 +90,25 @@ CUresult Release(CUuserObject handle, Holder holder, unsigned count) {
   }
   if (gone != nullptr) gone->destroy(gone->object);
   return CUDA_SUCCESS;
+}
+
+// With all its references.
+void Drop(Holder holder) {
+  for (const CUuserObject handle : HeldBy(holder)) {
+    Object gone;
+    {
+      std::lock_guard<std::mutex> lock(g_mutex);
+      if (!Has(handle, holder, 1)) continue;
+      gone = Take(handle, holder, g_objects.at(handle)->held.at(holder));
+    }
+    if (gone != nullptr) gone->destroy(gone->object);
+  }
+}
+
+// A launch holds by the address of this.
+void LaunchDone(void* launch) {
+  Drop(launch);
+  delete static_cast<char*>(launch);
 }
 
 CUresult Retain(CUuserObject handle, Holder holder, unsigned count) {
@@ -112,25 +125,30 @@ void CloneUserObjects(CUgraph graph, CUgraph clone) {
   Give(graph, clone, true);
 }
 void KeepUserObjects(CUgraph graph, CUgraphExec exec) {
+  if (!g_any.load(std::memory_order_relaxed)) return;
+  // Launches hold what they run for themselves.
+  const std::vector<CUuserObject> before = HeldBy(exec);
   Give(graph, exec, false);
+  for (const CUuserObject object : before) {
+    if (!IsHeldBy(object, graph)) Release(object, exec, 1);
+  }
+}
+void KeepUserObjectsOfChild(CUgraph child, CUgraphExec exec) {
+  Give(child, exec, false);
 }
 void DropUserObjects(CUgraph graph) { Drop(graph); }
 void DropUserObjects(CUgraphExec exec) { Drop(exec); }
 
 CUresult KeepUserObjectsOfLaunch(CUgraphExec exec, CUstream stream) {
   if (!g_any.load(std::memory_order_relaxed)) return CUDA_SUCCESS;
-  {
-    std::lock_guard<std::mutex> lock(g_mutex);
-    bool any = false;
-    for (auto& [handle, object] : g_objects) {
-      any = any || object->held.contains(exec);
-    }
-    if (!any) return CUDA_SUCCESS;
-  }
+  if (HeldBy(exec).empty()) return CUDA_SUCCESS;
   // What is captured is part of another graph, and launched with that.
-  int capturing = 0;
-  if (CUresult r = api::cuStreamIsCapturing(stream, &capturing);
+  CUstreamCaptureStatus capturing = 0;
+  CUgraph captured = nullptr;
+  if (CUresult r = api::cuStreamGetCaptureInfo_v2(stream, &capturing, nullptr,
+                                                  &captured, nullptr, nullptr);
       r != CUDA_SUCCESS || capturing != 0) {
+    if (captured != nullptr) Give(exec, captured, false);
     return r;
   }
   auto launch = std::make_unique<char>();

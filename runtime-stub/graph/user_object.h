@@ -8,10 +8,13 @@
 
 namespace cerberus::stub {
 
-// A clone has what its original has.
+// A clone has what its original has, a graph what its children have.
 void CloneUserObjects(CUgraph graph, CUgraph clone);
-// An executable graph keeps the graph's objects.
+// An executable graph keeps the graph's objects, in place of those that it kept
+// before.
 void KeepUserObjects(CUgraph graph, CUgraphExec exec);
+// Those of a graph that takes the place of one of its children, as well.
+void KeepUserObjectsOfChild(CUgraph child, CUgraphExec exec);
 // So does a launch of it, until it is done.
 CUresult KeepUserObjectsOfLaunch(CUgraphExec exec, CUstream stream);
 // What kept them is gone.

@@ -99,6 +99,17 @@ int main() {
   CHECK(cudaStreamSynchronize(stream));
   EXPECT(sum == expected + 19);
 
+  // A launch that is captured is a child, which keeps what it launches.
+  CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  CHECK(cudaGraphLaunch(exec, stream));
+  CHECK(cudaStreamEndCapture(stream, &graph));
+  CHECK(cudaGraphExecDestroy(exec));
+  CHECK(cudaGraphInstantiate(&exec, graph, 0));
+  CHECK(cudaGraphDestroy(graph));
+  CHECK(cudaGraphLaunch(exec, stream));
+  CHECK(cudaStreamSynchronize(stream));
+  EXPECT(sum == expected + 2 * 19);
+  EXPECT(g_alive == 1);
   CHECK(cudaGraphExecDestroy(exec));
   CHECK(cudaDeviceSynchronize());
   EXPECT(g_alive == 0);
