@@ -59,4 +59,12 @@ bool EnsureContext(const Driver& driver) {
          driver.set_context(context) == 0;
 }
 
+bool IsCaptured(const Driver& driver, Stream stream) {
+  constexpr int kActive = 1;  // CU_STREAM_CAPTURE_STATUS_ACTIVE
+  int status = 0;
+  return driver.capture_info(stream, &status, nullptr, nullptr, nullptr,
+                             nullptr) != 0 ||
+         status == kActive;
+}
+
 }  // namespace cerberus::libraries

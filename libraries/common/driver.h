@@ -77,6 +77,10 @@ const Driver* FindDriver();
 // as CUDA's runtime would. False if there is no device.
 bool EnsureContext(const Driver& driver);
 
+// Whether the stream is captured, so that nothing can be waited for; also if
+// it does not say.
+bool IsCaptured(const Driver& driver, Stream stream);
+
 }  // namespace cerberus::libraries
 
 #endif  // CERBERUS_LIBRARIES_COMMON_DRIVER_H_

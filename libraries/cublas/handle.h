@@ -134,7 +134,11 @@ class Call {
   Work& work() { return work_; }
 
   Status Run(std::function<void()> work) {
-    if (offer_ != nullptr) return offer_->Make();
+    if (offer_ != nullptr) {
+      return wait_ && IsCaptured(*handle_->driver, handle_->stream)
+                 ? kExecutionFailed
+                 : offer_->Make();
+    }
     return work_.Run(std::move(work), wait_) ? kSuccess : kExecutionFailed;
   }
 

@@ -151,8 +151,19 @@ roc::DataType RocblasArguments::ComputeOf(int compute, DataType type) {
   }
 }
 
-Rocblas::Rocblas(const RocmLibrary& library, roc::Handle handle)
-    : library_(library),
+const void* RocblasArguments::Result(void* result, std::size_t bytes) {
+  if (context_.pointer_mode == kDevicePointers) return result;
+  fit_ &= bytes <= Rocblas::kResultBytes;
+  result_ = result;
+  result_bytes_ = bytes;
+  return context_.rocblas->result();
+}
+
+Rocblas::Rocblas(const Driver& driver, const RocmLibrary& library,
+                 roc::Handle handle, void* result)
+    : driver_(driver),
+      library_(library),
+      result_(result),
       handle_(handle),
       set_stream_(
           FunctionOf<decltype(set_stream_)>(library, "rocblas_set_stream")),
@@ -172,13 +183,17 @@ bool Rocblas::Make(const Driver& driver, std::shared_ptr<Rocblas>* made) {
   // Makes the context's device HIP's current one, which the handle is for.
   void* stream = nullptr;
   roc::Handle handle = nullptr;
+  std::uint64_t result = 0;
   if (create == nullptr || driver.hip_stream(nullptr, &stream) != 0 ||
+      driver.allocate(&result, kResultBytes) != 0 ||
       create(&handle) != roc::Status::kSuccess) {
+    if (result != 0) driver.free(result);
     Log(LogLevel::kWarning, "cuBLAS computes on the host: %s makes no handle",
         library->path().c_str());
     return true;
   }
-  made->reset(new Rocblas(*library, handle));
+  made->reset(
+      new Rocblas(driver, *library, handle, reinterpret_cast<void*>(result)));
   return true;
 }
 
@@ -186,13 +201,14 @@ Rocblas::~Rocblas() {
   const auto destroy = FunctionOf<roc::Status (*)(roc::Handle)>(
       library_, "rocblas_destroy_handle");
   if (destroy != nullptr) destroy(handle_);
+  driver_.free(reinterpret_cast<std::uint64_t>(result_));
 }
 
-bool Rocblas::Follow(const Context& context) {
+bool Rocblas::Follow(const Context& context, PointerMode mode) {
   void* stream = nullptr;
   if (context.driver->hip_stream(context.stream, &stream) != 0) return false;
   const int math = context.math_mode == kTf32 ? kRocXf32 : 0;
-  if (told_ && stream == stream_ && context.pointer_mode == pointer_mode_ &&
+  if (told_ && stream == stream_ && mode == pointer_mode_ &&
       context.atomics == atomics_ && math == math_mode_) {
     return true;
   }
@@ -201,13 +217,12 @@ bool Rocblas::Follow(const Context& context) {
   };
   told_ = set_stream_ != nullptr && done(set_stream_(handle_, stream)) &&
           set_pointer_mode_ != nullptr &&
-          done(set_pointer_mode_(handle_, context.pointer_mode)) &&
-          set_atomics_ != nullptr &&
+          done(set_pointer_mode_(handle_, mode)) && set_atomics_ != nullptr &&
           done(set_atomics_(handle_, context.atomics));
   // Faster products are a leave, not a wish.
   if (told_ && set_math_mode_ != nullptr) set_math_mode_(handle_, math);
   stream_ = stream;
-  pointer_mode_ = context.pointer_mode;
+  pointer_mode_ = mode;
   atomics_ = context.atomics;
   math_mode_ = math;
   return told_;
@@ -219,7 +234,7 @@ void* Rocblas::Find(int row, bool wide) const {
   const RocblasRow& of = kRocblasRows[row];
   const std::string symbol = SymbolOf(of, wide);
   const RocmLibrary* library = &library_;
-  if (of.how >= How::kGetrf) {
+  if (IsOfSolver(of.how)) {
     ChooseRocm(*FindDriver(), RocsolverKind(), &library);
   }
   void* found = nullptr;
@@ -252,6 +267,22 @@ bool IsTaken(roc::Status status, Status* out) {
     case roc::Status::kInvalidHandle: *out = kInternalError; return true;
     default: *out = kExecutionFailed; return true;
   }
+}
+
+bool RocblasCall::WaitForScalars() const {
+  const Driver& driver = *context_.driver;
+  return !IsCaptured(driver, context_.stream) &&
+         driver.synchronize(context_.stream) == 0;
+}
+
+Status RocblasCall::CopyResult() const {
+  const Driver& driver = *context_.driver;
+  const auto to = reinterpret_cast<std::uint64_t>(of_.result());
+  const auto from = reinterpret_cast<std::uint64_t>(context_.rocblas->result());
+  return driver.copy(to, from, of_.result_bytes(), context_.stream) == 0 &&
+                 driver.synchronize(context_.stream) == 0
+             ? kSuccess
+             : kExecutionFailed;
 }
 
 void SayHostComputes(int row) {

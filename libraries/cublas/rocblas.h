@@ -18,6 +18,7 @@
 #include "libraries/common/rocm.h"
 #include "libraries/cublas/handle.h"
 #include "libraries/cublas/math.h"
+#include "libraries/cublas/typed.h"
 
 namespace cerberus::libraries::cublas {
 
@@ -68,14 +69,23 @@ using Handle = Object*;
 // --- Which function
 enum class How {
   kSame,    // cuBLAS' arguments as they stand
-  kTrmm,    // the same; before rocBLAS 4 by another name
-  kGemmEx,  // the result has a type and a step of its own
-  kGemmBatchedEx,
-  kGemmStridedEx,
+  kResult,  // the same, with a result of the host (RocblasArguments::Result)
+  kNrm2Ex,
   kGetrf,  // of rocSOLVER, which is told how far apart pivots are
   kGetrs,
   kGetri,
+  kScalars,  // the same; this and what follows ReadsScalars
+  kTrmm,     // before rocBLAS 4 by another name
+  kGemmEx,   // the result has a type and a step of its own
+  kGemmBatchedEx,
+  kGemmStridedEx,
 };
+constexpr bool IsOfSolver(How how) {
+  return how >= How::kGetrf && how <= How::kGetri;
+}
+// Whether it reads scalars of the device when it is called, by a copy in the
+// null stream.
+constexpr bool ReadsScalars(How how) { return how >= How::kScalars; }
 struct RocblasRow {
   std::string_view name;  // "Sgemm"
   const char* symbol;     // "sgemm"
@@ -103,7 +113,7 @@ constexpr int RocblasRowOf(std::string_view exported) {
 
 // "rocblas_sgemm", "rocsolver_sgetrf_batched_64"
 inline std::string SymbolOf(const RocblasRow& row, bool wide) {
-  return (row.how >= How::kGetrf ? "rocsolver_" : "rocblas_") +
+  return (IsOfSolver(row.how) ? "rocsolver_" : "rocblas_") +
          std::string(row.symbol) + (wide ? "_64" : "");
 }
 
@@ -111,6 +121,7 @@ inline std::string SymbolOf(const RocblasRow& row, bool wide) {
 // Turns cuBLAS' arguments into rocBLAS'; one that it lacks makes it unfit.
 class RocblasArguments {
  public:
+  explicit RocblasArguments(const Context& context) : context_(context) {}
   roc::Operation operator()(Operation op);
   roc::Fill operator()(Fill fill);
   roc::Side operator()(Side side);
@@ -129,6 +140,15 @@ class RocblasArguments {
     is_wide_ = true;
     return result;
   }
+  // A result that is the host's in that pointer mode comes by way of the
+  // device: rocBLAS 5.5 copies it in the null stream, which does not wait for
+  // one that is non-blocking.
+  template <typename T>
+  const void* Result(T* result) {
+    (*this)(result);
+    return Result(result, sizeof(T));
+  }
+  const void* Result(void* result, std::size_t bytes);
   // How a product is computed whose result has that type.
   roc::DataType ComputeOf(int compute, DataType type);
   // What it takes only if it is there.
@@ -139,10 +159,16 @@ class RocblasArguments {
 
   bool fit() const { return fit_; }
   bool is_wide() const { return is_wide_; }
+  // Of the host, to be copied to; null if there is none.
+  void* result() const { return result_; }
+  std::size_t result_bytes() const { return result_bytes_; }
 
  private:
+  const Context& context_;
   bool fit_ = true;
   bool is_wide_ = false;
+  void* result_ = nullptr;
+  std::size_t result_bytes_ = 0;
 };
 
 // --- Handles
@@ -160,8 +186,8 @@ class Rocblas {
   // must not be used by two threads at once, as cuBLAS' may.
   class Use {
    public:
-    Use(Rocblas& rocblas, const Context& context)
-        : lock_(rocblas.mutex_), ready_(rocblas.Follow(context)) {}
+    Use(Rocblas& rocblas, const Context& context, PointerMode mode)
+        : lock_(rocblas.mutex_), ready_(rocblas.Follow(context, mode)) {}
     bool ready() const { return ready_; }
 
    private:
@@ -172,12 +198,18 @@ class Rocblas {
   // The row's function, for sizes of 64 bits or not; null: this version lacks
   // it.
   void* Find(int row, bool wide) const;
+  // Device memory for one result.
+  void* result() const { return result_; }
+  static constexpr std::size_t kResultBytes = 16;
 
  private:
-  Rocblas(const RocmLibrary& library, roc::Handle handle);
-  bool Follow(const Context& context);
+  Rocblas(const Driver& driver, const RocmLibrary& library, roc::Handle handle,
+          void* result);
+  bool Follow(const Context& context, PointerMode mode);
 
+  const Driver& driver_;
   const RocmLibrary& library_;
+  void* const result_;
   const roc::Handle handle_;
   roc::Status (*const set_stream_)(roc::Handle, void*);
   roc::Status (*const set_pointer_mode_)(roc::Handle, int);
@@ -207,13 +239,25 @@ class RocblasCall {
   bool operator()(A... arguments) const {
     if (!of_.fit()) return false;
     Rocblas& rocblas = *context_.rocblas;
-    const Rocblas::Use use(rocblas, context_);
+    if (ReadsScalars(kRocblasRows[row_].how) &&
+        context_.pointer_mode == kDevicePointers && !WaitForScalars()) {
+      return false;
+    }
+    const bool of_host = of_.result() != nullptr;
+    const Rocblas::Use use(rocblas, context_,
+                           of_host ? kDevicePointers : context_.pointer_mode);
     if (!use.ready()) return false;
-    if (of_.is_wide()) return Call(rocblas, arguments...);
-    return Call(rocblas, Narrow(arguments)...);
+    const bool taken = of_.is_wide() ? Call(rocblas, arguments...)
+                                     : Call(rocblas, Narrow(arguments)...);
+    if (taken && of_host && *status_ == kSuccess) *status_ = CopyResult();
+    return taken;
   }
 
  private:
+  // False: it cannot be waited for them.
+  bool WaitForScalars() const;
+  Status CopyResult() const;
+
   template <typename T>
   static T Narrow(T argument) {
     return argument;
@@ -241,6 +285,24 @@ struct Put {
   template <typename Pass, typename... A>
   static bool To(const Pass& pass, RocblasArguments& of, const A&... a) {
     return pass(of(a)...);
+  }
+};
+template <>
+struct Put<How::kResult> {
+  template <typename Pass, typename I, typename T>
+  static bool To(const Pass& pass, RocblasArguments& of, I n, const void* x,
+                 I incx, T* result) {
+    return pass(of(n), x, of(incx), of.Result(result));
+  }
+};
+template <>
+struct Put<How::kNrm2Ex> {
+  template <typename Pass, typename I>
+  static bool To(const Pass& pass, RocblasArguments& of, I n, const void* x,
+                 DataType tx, I incx, void* result, DataType tr,
+                 DataType execution) {
+    return pass(of(n), x, of(tx), of(incx), of.Result(result, SizeOf(tr)),
+                of(tr), of(execution));
   }
 };
 template <>
@@ -329,7 +391,7 @@ class Provided {
     if constexpr (kRow >= 0) {
       if (h->rocblas != nullptr) {
         const auto take = [&](Status* status) {
-          RocblasArguments of;
+          RocblasArguments of(*h);
           const RocblasCall call(kRow, *h, of, status);
           return Put<kRocblasRows[kRow].how>::To(call, of, arguments...);
         };

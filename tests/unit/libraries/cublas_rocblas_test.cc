@@ -2,8 +2,11 @@
 // in which stream, and what becomes of those that it does not take.
 #include <gmock/gmock.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <string>
+#include <thread>
 
 #include "libraries/cublas/rocblas.h"
 #include "tests/unit/libraries/cublas.h"
@@ -223,6 +226,55 @@ TEST_F(CublasRocblas, PivotsAreNeeded) {
               kSuccess);
   }
   EXPECT_EQ(Calls("rocsolver_sgetrf_batched"), before);
+}
+
+// By way of the device, so that the stream is waited for.
+TEST_F(CublasRocblas, ResultsOfTheHostComeByTheDevice) {
+  float sum = 0;
+  EXPECT_EQ(Cublas("cublasSasum_v2", CublasHandle(), 5, ones_.get(), 1, &sum),
+            kSuccess);
+  EXPECT_EQ(Last(), "rocblas_sasum 5 p 1 p");
+  EXPECT_EQ(Fake().fake_rocblas_setting("pointer_mode"), 1);
+  EXPECT_EQ(sum, 5);
+  // What it answers is not the result then.
+  Fake().fake_rocblas_answer(6);
+  EXPECT_EQ(Cublas("cublasSasum_v2", CublasHandle(), 4, ones_.get(), 1, &sum),
+            13);
+  EXPECT_EQ(sum, 5);
+  EXPECT_EQ(Gemm(ones_, c_), kSuccess);
+  EXPECT_EQ(Fake().fake_rocblas_setting("pointer_mode"), 0);
+}
+
+void SetFlag(void* flag) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  *static_cast<std::atomic<bool>*>(flag) = true;
+}
+// rocBLAS reads them when it is called, whatever the stream still has to do.
+TEST_F(CublasRocblas, ScalarsOfTheDeviceAreWaitedFor) {
+  Handle handle = nullptr;
+  ASSERT_EQ(Cublas("cublasCreate_v2", &handle), kSuccess);
+  ASSERT_EQ(Cublas("cublasSetPointerMode_v2", handle, 1), kSuccess);
+  void *const stream = NewStream(1), *graph = nullptr;
+  ASSERT_EQ(Cublas("cublasSetStream_v2", handle, stream), kSuccess);
+  const auto gemm = [&] {
+    return Cublas("cublasSgemm_v2", handle, 0, 0, 2, 2, 2, ones_.get(),
+                  ones_.get(), 2, ones_.get(), 2, ones_.get(), c_.get(), 2);
+  };
+  std::atomic<bool> done = false;
+  ASSERT_EQ(
+      Cuda("cuLaunchHostFunc", stream, &SetFlag, static_cast<void*>(&done)), 0);
+  const int before = Calls("rocblas_sgemm");
+  EXPECT_EQ(gemm(), kSuccess);
+  EXPECT_TRUE(done);
+  EXPECT_EQ(Calls("rocblas_sgemm"), before + 1);
+  // While it is captured they cannot be.
+  EXPECT_EQ(Cuda("cuStreamBeginCapture_v2", stream, 0), 0);
+  EXPECT_EQ(gemm(), kSuccess);
+  EXPECT_EQ(Cuda("cuStreamEndCapture", stream, &graph), 0);
+  EXPECT_EQ(Calls("rocblas_sgemm"), before + 1);
+  EXPECT_EQ(Cuda("cuGraphDestroy", graph), 0);
+  EXPECT_EQ(Cublas("cublasDestroy_v2", handle), kSuccess);
+  EXPECT_EQ(Cuda("cuStreamDestroy_v2", stream), 0);
 }
 
 // Each row was reached by the tests of cuBLAS, which look at what comes out.

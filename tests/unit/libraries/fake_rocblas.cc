@@ -25,6 +25,9 @@
 #undef ROCBLAS
 
 #define FAKE_kSame "rocblas_"
+#define FAKE_kResult "rocblas_"
+#define FAKE_kNrm2Ex "rocblas_"
+#define FAKE_kScalars "rocblas_"
 #define FAKE_kTrmm "rocblas_"
 #define FAKE_kGemmEx "rocblas_"
 #define FAKE_kGemmBatchedEx "rocblas_"
@@ -199,10 +202,15 @@ class SameAs {
  private:
   const char* name_;
 };
+bool TakesTheSame(cublas::How how) {
+  return how == cublas::How::kSame || how == cublas::How::kResult ||
+         how == cublas::How::kNrm2Ex || how == cublas::How::kScalars ||
+         how == cublas::How::kTrmm;
+}
 template <typename F>
 bool FillSlot(std::string_view name, F* function) {
   const int row = RocblasRowOf(name);
-  if (row < 0 || kRocblasRows[row].how > cublas::How::kTrmm) return false;
+  if (row < 0 || !TakesTheSame(kRocblasRows[row].how)) return false;
   kSlots[row][name.ends_with("_64") ? 1 : 0] =
       reinterpret_cast<void*>(function);
   return true;
