@@ -507,6 +507,20 @@ enum FaultReason : std::uint32_t {
 };
 using EventCallback = Status (*)(const Event* event, void* data);
 
+enum SvmAttributes : std::uint64_t {
+  kSvmGlobalFlag = 0,
+  kSvmReadOnly = 1,
+  kSvmHiveLocal = 2,
+  kSvmMigrationGranularity = 3,
+  kSvmPreferredLocation = 4,
+  kSvmPrefetchLocation = 5,
+  kSvmReadMostly = 6,
+  kSvmGpuExec = 7,
+  kSvmAccessible = 0x200,
+  kSvmAccessibleInPlace = 0x201,
+  kSvmNoAccess = 0x202,
+  kSvmAccessQuery = 0x203,
+};
 struct SvmAttribute {
   std::uint64_t attribute, value;
 };

@@ -10,6 +10,7 @@
 #include "emulator/hsa/memory.h"
 #include "emulator/hsa/runtime.h"
 #include "emulator/hsa/signal.h"
+#include "emulator/hsa/svm.h"
 
 namespace cerberus::emulator::hsa {
 namespace {
@@ -202,4 +203,16 @@ HSA_API Status hsa_amd_memory_async_copy_rect(
     }
   };
   return Submit(std::uint64_t{n.x} * n.y * n.z, count, after, completion, run);
+}
+
+HSA_API Status hsa_amd_svm_prefetch_async(void* address, std::size_t size,
+                                          Agent handle, std::uint32_t count,
+                                          const Signal* after,
+                                          Signal completion) {
+  HSA_LIVE(runtime);
+  AgentState* const agent = runtime->Find(handle);
+  if (agent == nullptr) return kErrorInvalidAgent;
+  const Status status = NotePrefetch(address, size, agent);
+  if (status != kSuccess) return status;
+  return Submit(0, count, after, completion, [] {});
 }

@@ -261,6 +261,31 @@ Status MemoryTable::Unlock(void* address) {
   return kSuccess;
 }
 
+Status MemoryTable::Reach(AgentState* agent, std::uint64_t begin,
+                          std::uint64_t end) {
+  std::unique_lock<std::shared_mutex> lock(mutex_);
+  return LockPages(agent, begin, end);
+}
+void MemoryTable::SplitPages(AgentState* agent, std::uint64_t at) {
+  PageMap& map = pages_[agent];
+  const auto pages = Holding(map, at);
+  if (pages == map.end() || pages->first == at) return;
+  const std::uint64_t first = pages->first;
+  const Pages behind = {first + pages->second.size - at, pages->second.locks};
+  pages->second.size = at - first;
+  (void)agent->core->Free(first);
+  (void)agent->core->Register(reinterpret_cast<void*>(first), at - first);
+  (void)agent->core->Register(reinterpret_cast<void*>(at), behind.size);
+  map[at] = behind;
+}
+void MemoryTable::Withdraw(AgentState* agent, std::uint64_t begin,
+                           std::uint64_t end) {
+  std::unique_lock<std::shared_mutex> lock(mutex_);
+  SplitPages(agent, begin);
+  SplitPages(agent, end);
+  UnlockPages(agent, begin, end);
+}
+
 Block* MemoryTable::FindBlock(const void* address) {
   const auto at = Holding(blocks_, AddressOf(address));
   return at == blocks_.end() ? nullptr : &at->second;

@@ -49,6 +49,10 @@ class MemoryTable {
   Status Lock(void* address, std::uint64_t size,
               const std::vector<AgentState*>& agents);
   Status Unlock(void* address);
+  // The same for one GPU, of whole pages that no pointer is asked of; withdrawn
+  // as often as granted.
+  Status Reach(AgentState* agent, std::uint64_t begin, std::uint64_t end);
+  void Withdraw(AgentState* agent, std::uint64_t begin, std::uint64_t end);
   std::optional<Block> Find(const void* address) const;
   Status SetUserData(const void* address, void* data);
   // The bytes of one pool that are taken.
@@ -65,6 +69,8 @@ class MemoryTable {
   Block* FindBlock(const void* address);
   Status LockPages(AgentState* agent, std::uint64_t begin, std::uint64_t end);
   void UnlockPages(AgentState* agent, std::uint64_t begin, std::uint64_t end);
+  // Pages that were told in one become two, the second of which begins there.
+  void SplitPages(AgentState* agent, std::uint64_t at);
   // Locked pages whose addresses were given out again: the program has unmapped
   // them. AMD's HIP keeps what it copied from locked for a while.
   void ForgetPages(std::uint64_t begin, std::uint64_t end);

@@ -132,10 +132,10 @@ HSA_API Status hsa_system_get_info(SystemInfo attribute, void* value) {
     case kSystemBuildVersion:
       Put<const char*>(value, "Cerberus emulator");
       break;
-    case kSystemSvmSupported:
     case kSystemSvmAccessibleByDefault:
     case kSystemMwaitxEnabled:
     case kSystemXnackEnabled: Put<bool>(value, false); break;
+    case kSystemSvmSupported:
     case kSystemDmabufSupported:
     case kSystemVirtualMemApiSupported: Put<bool>(value, true); break;
     case kSystemExtVersionMajor: Put<std::uint16_t>(value, 1); break;

@@ -36,12 +36,7 @@ HSA_REFUSED(hsa_amd_ipc_signal_attach, kNoSharing)
 HSA_REFUSED(hsa_amd_interop_map_buffer, kNoSharing)
 HSA_REFUSED(hsa_amd_interop_unmap_buffer, kNoSharing)
 
-// hsa_system_get_info says that it is not supported.
-constexpr char kNoSvm[] = "the emulated GPU has no demand paging";
-HSA_REFUSED(hsa_amd_svm_attributes_set, kNoSvm)
-HSA_REFUSED(hsa_amd_svm_attributes_get, kNoSvm)
-HSA_REFUSED(hsa_amd_svm_prefetch_async, kNoSvm)
-HSA_REFUSED(hsa_amd_memory_migrate, kNoSvm)
+HSA_REFUSED(hsa_amd_memory_migrate, "no memory of the emulated GPU moves")
 
 constexpr char kOld[] = "it is of code objects before version 3";
 HSA_REFUSED(hsa_code_object_serialize, kOld)

@@ -284,6 +284,10 @@ CUresult cuMemHostRegister(void* pointer, std::size_t bytes, unsigned flags) {
 CUresult cuMemHostUnregister(void* pointer) {
   if (pointer == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_POINTER(context, Address(pointer));
+  // Of which HIP 5.2 ends the process.
+  if (FactsOf(Address(pointer)).kind != MemoryKind::kHost) {
+    return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+  }
   return NoteResult(context, hip.hipHostUnregister(pointer));
 }
 

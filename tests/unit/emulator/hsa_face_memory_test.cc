@@ -39,6 +39,133 @@ hsa_status_t hsa_amd_portable_export_dmabuf(const void*, std::size_t, int*,
 hsa_status_t hsa_amd_portable_close_dmabuf(int);
 }
 
+// Pages of the program's own, and what is asked of them.
+class SvmTest : public HsaTest {
+ protected:
+  static constexpr std::size_t kPage = 4096, kSize = 8 * kPage;
+  void SetUp() override {
+    HsaTest::SetUp();
+    map_ = static_cast<char*>(mmap(nullptr, kSize, PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    ASSERT_NE(map_, MAP_FAILED);
+  }
+  void TearDown() override {
+    munmap(map_, kSize);
+    HsaTest::TearDown();
+  }
+  static hsa_status_t Set(void* at, std::size_t size, std::uint64_t attribute,
+                          std::uint64_t value) {
+    hsa_amd_svm_attribute_pair_t pair = {attribute, value};
+    return hsa_amd_svm_attributes_set(at, size, &pair, 1);
+  }
+  static std::uint64_t Get(void* at, std::size_t size,
+                           std::uint64_t attribute) {
+    hsa_amd_svm_attribute_pair_t pair = {attribute, 99};
+    EXPECT_EQ(hsa_amd_svm_attributes_get(at, size, &pair, 1),
+              HSA_STATUS_SUCCESS);
+    return pair.value;
+  }
+  std::uint64_t Access(void* at, std::size_t size, hsa_agent_t agent) {
+    hsa_amd_svm_attribute_pair_t pair = {HSA_AMD_SVM_ATTRIB_ACCESS_QUERY,
+                                         agent.handle};
+    EXPECT_EQ(hsa_amd_svm_attributes_get(at, size, &pair, 1),
+              HSA_STATUS_SUCCESS);
+    return pair.attribute;
+  }
+  // Whether a kernel reaches the integers there.
+  bool Reaches(void* at) {
+    queue_error = 0;
+    hsa_queue_t* const queue = MakeQueue();
+    const hsa_signal_t done = MakeSignal(1);
+    auto packet =
+        Dispatch(Find("AddOne"), AddOneArguments(static_cast<int*>(at), 64, 64),
+                 64, 64, done);
+    Put(queue, &packet);
+    while (queue_error == 0 && hsa_signal_load_scacquire(done) != 0) {
+      std::this_thread::yield();
+    }
+    const bool reached = queue_error == 0;
+    EXPECT_EQ(hsa_queue_destroy(queue), HSA_STATUS_SUCCESS);
+    return reached;
+  }
+  char* map_ = nullptr;
+};
+
+TEST_F(SvmTest, GpusReachPagesThatAnAttributeGrants) {
+  bool supported = false;
+  OK(hsa_system_get_info(HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED, &supported));
+  EXPECT_TRUE(supported);
+  EXPECT_EQ(Access(map_, kSize, gpu_), HSA_AMD_SVM_ATTRIB_AGENT_NO_ACCESS);
+  EXPECT_FALSE(Reaches(map_ + 2 * kPage));
+  // Whole pages: from the second to the fourth.
+  OK(Set(map_ + kPage + 8, 2 * kPage, HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE,
+         gpu_.handle));
+  EXPECT_EQ(Access(map_ + kPage, 3 * kPage, gpu_),
+            HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE);
+  EXPECT_EQ(Access(map_, 3 * kPage, gpu_), HSA_AMD_SVM_ATTRIB_AGENT_NO_ACCESS);
+  EXPECT_EQ(Access(map_ + kPage, kPage, seen_.gpus[1]),
+            HSA_AMD_SVM_ATTRIB_AGENT_NO_ACCESS);
+  EXPECT_TRUE(Reaches(map_ + kPage));
+  EXPECT_TRUE(Reaches(map_ + 4 * kPage - 256));
+  EXPECT_FALSE(Reaches(map_ + 4 * kPage));
+  EXPECT_EQ(reinterpret_cast<int*>(map_ + kPage)[63], 1);
+  // One of them is taken back.
+  OK(Set(map_ + 2 * kPage, kPage, HSA_AMD_SVM_ATTRIB_AGENT_NO_ACCESS,
+         gpu_.handle));
+  EXPECT_FALSE(Reaches(map_ + 2 * kPage));
+  EXPECT_TRUE(Reaches(map_ + 3 * kPage));
+  // Granted twice, taken back once.
+  for (int i = 0; i < 2; ++i) {
+    OK(Set(map_, kSize, HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE_IN_PLACE,
+           gpu_.handle));
+  }
+  EXPECT_TRUE(Reaches(map_));
+  OK(Set(map_, kSize, HSA_AMD_SVM_ATTRIB_AGENT_NO_ACCESS, gpu_.handle));
+  EXPECT_FALSE(Reaches(map_));
+}
+
+TEST_F(SvmTest, AttributesAreKeptByPage) {
+  EXPECT_EQ(Get(map_, kSize, HSA_AMD_SVM_ATTRIB_READ_MOSTLY), 0u);
+  OK(Set(map_, 2 * kPage, HSA_AMD_SVM_ATTRIB_READ_MOSTLY, 1));
+  EXPECT_EQ(Get(map_, 2 * kPage, HSA_AMD_SVM_ATTRIB_READ_MOSTLY), 1u);
+  EXPECT_EQ(Get(map_, 3 * kPage, HSA_AMD_SVM_ATTRIB_READ_MOSTLY), 0u);
+  OK(Set(map_ + kPage, kPage, HSA_AMD_SVM_ATTRIB_GLOBAL_FLAG, 1));
+  EXPECT_EQ(Get(map_, kPage, HSA_AMD_SVM_ATTRIB_GLOBAL_FLAG), 0u);
+  EXPECT_EQ(Get(map_ + kPage, 1, HSA_AMD_SVM_ATTRIB_GLOBAL_FLAG), 1u);
+  EXPECT_EQ(Get(map_, kSize, HSA_AMD_SVM_ATTRIB_GLOBAL_FLAG), 2u);
+  OK(Set(map_, kSize, HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION, gpu_.handle));
+  EXPECT_EQ(Get(map_, kSize, HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION),
+            gpu_.handle);
+  // Brought there behind a signal.
+  const hsa_signal_t before = MakeSignal(1), done = MakeSignal(1);
+  OK(hsa_amd_svm_prefetch_async(map_, kSize, gpu_, 1, &before, done));
+  EXPECT_EQ(Get(map_, kSize, HSA_AMD_SVM_ATTRIB_PREFETCH_LOCATION),
+            gpu_.handle);
+  EXPECT_EQ(hsa_signal_load_relaxed(done), 1);
+  hsa_signal_store_screlease(before, 0);
+  EXPECT_EQ(WaitFor(done), 0);
+}
+
+TEST_F(SvmTest, WhatCannotBeSetIsRefused) {
+  constexpr auto kInvalid = HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  EXPECT_EQ(Set(map_, kSize, HSA_AMD_SVM_ATTRIB_PREFETCH_LOCATION, 0),
+            kInvalid);
+  EXPECT_EQ(Set(map_, kSize, HSA_AMD_SVM_ATTRIB_ACCESS_QUERY, gpu_.handle),
+            kInvalid);
+  EXPECT_EQ(Set(map_, kSize, 8, 0), kInvalid);
+  EXPECT_EQ(Set(map_, kSize, HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE, 3),
+            HSA_STATUS_ERROR_INVALID_AGENT);
+  EXPECT_EQ(Set(nullptr, kSize, HSA_AMD_SVM_ATTRIB_READ_MOSTLY, 1), kInvalid);
+  EXPECT_EQ(Set(map_, 0, HSA_AMD_SVM_ATTRIB_READ_MOSTLY, 1), kInvalid);
+  EXPECT_EQ(Set(map_, ~std::size_t{0}, HSA_AMD_SVM_ATTRIB_READ_MOSTLY, 1),
+            kInvalid);
+  // Not mapped.
+  OK(Set(map_, kSize, HSA_AMD_SVM_ATTRIB_READ_MOSTLY, 1));
+  munmap(map_ + 4 * kPage, kPage);
+  EXPECT_EQ(Set(map_, kSize, HSA_AMD_SVM_ATTRIB_READ_MOSTLY, 0), kInvalid);
+  EXPECT_EQ(Get(map_, kPage, HSA_AMD_SVM_ATTRIB_READ_MOSTLY), 1u);
+}
+
 TEST_F(HsaTest, LargeMemoryIsAligned) {
   constexpr std::size_t kLarge = 2 << 20;
   for (int i = 0; i < 3; ++i) {
