@@ -36,8 +36,6 @@ namespace {
 constexpr std::uint32_t kSharedApertureHigh = 1u << 16;
 constexpr std::uint32_t kPrivateApertureHigh = 2u << 16;
 
-constexpr std::chrono::milliseconds kLookAgain{5};
-
 class QueueState {
  public:
   static QueueState* Make(AgentState* agent, std::uint32_t size,
@@ -173,16 +171,18 @@ bool QueueState::HasPacket() {
 }
 
 void QueueState::Loop() {
+  Patience patience;
   while (!stop_) {
     {
       std::unique_lock<std::mutex> lock(mutex_);
       if (!HasPacket()) {
-        // A queue that has been empty for long is looked at when it is rung.
-        wake_.wait_for(lock, kLookAgain, [this] { return rung_ || stop_; });
+        wake_.wait_for(lock, patience.Next(),
+                       [this] { return rung_ || stop_; });
       }
       rung_ = false;
     }
     while (!stop_ && HasPacket()) {
+      patience.Reset();
       CarryOut(ring_[block_->read_index & (block_->queue.size - 1)]);
     }
   }

@@ -41,8 +41,6 @@ Waiters& All() {
   return *waiters;
 }
 
-constexpr std::chrono::milliseconds kAskAgain{5};
-
 }  // namespace
 
 SignalBlock* MakeSignal(SignalValue value) {
@@ -113,15 +111,17 @@ bool WaitUntil(const std::function<bool()>& done, std::uint64_t deadline) {
   Waiters& all = All();
   ++all.count;
   bool is_done = false;
+  Patience patience;
   {
     std::unique_lock<std::mutex> lock(all.mutex);
     while (!(is_done = done())) {
       const std::uint64_t now = Now();
       if (now >= deadline) break;
-      const std::chrono::nanoseconds left(deadline - now);
-      all.wake.wait_for(lock, left < kAskAgain || deadline < now
-                                  ? left
-                                  : std::chrono::nanoseconds(kAskAgain));
+      const std::chrono::nanoseconds again = patience.Next();
+      all.wake.wait_for(
+          lock, std::min<std::uint64_t>(
+                    deadline - now, static_cast<std::uint64_t>(again.count())) *
+                    std::chrono::nanoseconds(1));
     }
   }
   --all.count;

@@ -2,6 +2,7 @@
 #ifndef CERBERUS_EMULATOR_HSA_SIGNAL_H_
 #define CERBERUS_EMULATOR_HSA_SIGNAL_H_
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -37,6 +38,22 @@ void Notify();
 // False: `deadline` (of Now()) is over.
 bool WaitUntil(const std::function<bool()>& done, std::uint64_t deadline);
 inline constexpr std::uint64_t kForever = ~std::uint64_t{0};
+
+// How long to sleep until one looks again, in case something was written
+// without a word: longer each time, so that what is idle costs nothing.
+class Patience {
+ public:
+  std::chrono::milliseconds Next() {
+    const std::chrono::milliseconds now = next_;
+    next_ = std::min(2 * next_, kLongest);
+    return now;
+  }
+  void Reset() { next_ = kShortest; }
+
+ private:
+  static constexpr std::chrono::milliseconds kShortest{5}, kLongest{320};
+  std::chrono::milliseconds next_ = kShortest;
+};
 
 // Takes one from a packet's or copy's completion signal, if it has one, and
 // notes when the work was done.

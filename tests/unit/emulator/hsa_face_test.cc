@@ -2,6 +2,7 @@
 // code.
 #include "tests/unit/emulator/hsa_face_test.h"
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -236,6 +237,83 @@ TEST_F(HsaTest, FullQueuesOnTwoThreads) {
   for (int i = 0; i < 4; ++i) ASSERT_EQ(WaitFor(done[i], 100000000000), 0);
   for (int i = 0; i < 4 * n; ++i) ASSERT_EQ(data[i], 2 * rounds) << i;
   for (hsa_queue_t* queue : queues) OK(hsa_queue_destroy(queue));
+}
+
+// 100,000 dispatches and copies that wait for them, in four queues from two
+// threads.
+TEST_F(HsaTest, DispatchesAndCopiesInTurns) {
+  struct Line {
+    int *from = nullptr, *to = nullptr;
+    void* arguments = nullptr;
+    hsa_signal_t dispatched = {}, copied = {};
+  };
+  constexpr int kQueues = 4, kThreads = 2, kItems = 64;
+  constexpr int kRounds = 100000 / 2 / (kQueues * kThreads);
+  const Kernel kernel = Find("AddOne");
+  hsa_queue_t* queues[kQueues];
+  for (hsa_queue_t*& queue : queues) queue = MakeQueue();
+  Line lines[kThreads][kQueues];
+  for (auto& of_thread : lines) {
+    for (Line& line : of_thread) {
+      line.from = Allocate<int>(seen_.device, kItems);
+      line.to = Allocate<int>(seen_.kernarg, kItems);
+      std::memset(line.from, 0, 4 * kItems);
+      line.arguments = AddOneArguments(line.from, kItems, 64);
+      line.dispatched = MakeSignal(0);
+      line.copied = MakeSignal(0);
+    }
+  }
+  std::atomic<int> wrong{0};
+  const auto work = [&](Line* of_thread) {
+    for (int r = 0; r <= kRounds; ++r) {
+      for (int i = 0; i < kQueues; ++i) {
+        Line& line = of_thread[i];
+        if (WaitFor(line.copied) != 0) ++wrong;
+        for (int k = 0; r != 0 && k < kItems; ++k) wrong += line.to[k] != r;
+        if (r == kRounds) continue;
+        hsa_signal_store_relaxed(line.dispatched, 1);
+        hsa_signal_store_relaxed(line.copied, 1);
+        const auto packet =
+            Dispatch(kernel, line.arguments, kItems, 64, line.dispatched);
+        Put(queues[i], &packet);
+        wrong += hsa_amd_memory_async_copy(line.to, seen_.host, line.from, gpu_,
+                                           4 * kItems, 1, &line.dispatched,
+                                           line.copied) != HSA_STATUS_SUCCESS;
+      }
+    }
+  };
+  std::thread other(work, lines[1]);
+  work(lines[0]);
+  other.join();
+  EXPECT_EQ(wrong, 0);
+  for (hsa_queue_t* queue : queues) OK(hsa_queue_destroy(queue));
+}
+
+// What sleeps is woken by a doorbell, and otherwise hardly ever.
+TEST_F(HsaTest, EmptyQueuesSleep) {
+  const auto wakings = [] {
+    rusage usage = {};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_nvcsw;
+  };
+  hsa_queue_t* queues[8];
+  for (hsa_queue_t*& queue : queues) queue = MakeQueue();
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));
+  const long before = wakings();
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  // A thread for each, once or twice; every 5 ms it would be 100 times.
+  EXPECT_LT(wakings() - before, 8 * 10);
+  int* const data = Allocate<int>(seen_.device, 64);
+  std::memset(data, 0, 256);
+  for (hsa_queue_t* queue : queues) {
+    const hsa_signal_t done = MakeSignal(1);
+    const auto packet =
+        Dispatch(Find("AddOne"), AddOneArguments(data, 64, 64), 64, 64, done);
+    Put(queue, &packet);
+    ASSERT_EQ(WaitFor(done), 0);
+    OK(hsa_queue_destroy(queue));
+  }
+  EXPECT_EQ(data[63], 8);
 }
 
 TEST_F(HsaTest, PacketsThatAreNoneEndTheQueue) {
