@@ -122,8 +122,8 @@ def main():
                                   "gfx1100", 3)
 
     def launches(_):
-        subprocess.run([os.path.join(build, "tests", "launch_bench")],
-                       check=True)
+        for bench in ("launch_bench", "aql_bench"):
+            subprocess.run([os.path.join(build, "tests", bench)], check=True)
         return []
 
     parts = {

@@ -6,7 +6,8 @@
 
 Each is unpacked by mmdebstrap into a root of its own, ROOTS/SUITE-PACKAGE, once:
 rocRAND (25 MB to download beside HIP's 110 MB), rocFFT (2 MB; its kernels are
-compiled as it runs), rocBLAS (170 MB, 2.3 GB on disk). The programs are in
+compiled as it runs), rocBLAS (170 MB, 2.3 GB on disk), rocSOLVER (with rocBLAS
+3.9 GB on disk). The programs are in
 tests/long/rocm; they run on the suite's HIP runtime over the emulator's HSA face,
 on each target, and check what they get.
 """
@@ -20,7 +21,7 @@ import tempfile
 import rocm_root
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LIBRARIES = ["rocrand", "rocfft", "rocblas"]
+LIBRARIES = ["rocrand", "rocfft", "rocblas", "rocsolver"]
 
 
 def build(root, name, work):
@@ -30,7 +31,8 @@ def build(root, name, work):
         ["clang++-22", "-std=c++20", "-O2", "-D__HIP_PLATFORM_AMD__",
          "-isystem", root.folder / "usr/include",
          ROOT / f"tests/long/rocm/{name}.cc", *folder.glob(f"lib{name}.so.?"),
-         *folder.glob("libamdhip64.so.?"), "-Wl,--allow-shlib-undefined",
+         *folder.glob("librocblas.so.?"), *folder.glob("libamdhip64.so.?"),
+         "-Wl,--allow-shlib-undefined",
          "-o", program], check=True)
     return program
 

@@ -33,6 +33,29 @@ T* Upload(const std::vector<T>& host) {
 
 auto Gemm(float) { return rocblas_sgemm_strided_batched; }
 auto Gemm(double) { return rocblas_dgemm_strided_batched; }
+// rocblas_half is a type of its own, of the same bits.
+auto Gemm(_Float16) {
+  return
+      [](rocblas_handle handle, rocblas_operation ta, rocblas_operation tb,
+         int m, int n, int k, const _Float16* alpha, const _Float16* a, int lda,
+         long stride_a, const _Float16* b, int ldb, long stride_b,
+         const _Float16* beta, _Float16* c, int ldc, long stride_c, int batch) {
+        const auto half = [](const _Float16* p) {
+          return reinterpret_cast<const rocblas_half*>(p);
+        };
+        return rocblas_hgemm_strided_batched(
+            handle, ta, tb, m, n, k, half(alpha), half(a), lda, stride_a,
+            half(b), ldb, stride_b, half(beta),
+            reinterpret_cast<rocblas_half*>(c), ldc, stride_c, batch);
+      };
+}
+
+// What a sum of k terms may be off by; half sums may be rounded to half.
+template <typename T>
+double Tolerance(int k) {
+  const double unit = sizeof(T) == 2 ? 1e-3 : sizeof(T) == 4 ? 1e-5 : 1e-13;
+  return unit * std::sqrt(double(k));
+}
 
 template <typename T>
 bool Check(rocblas_handle handle, bool ta, bool tb, int m, int n, int k,
@@ -75,7 +98,7 @@ bool Check(rocblas_handle handle, bool ta, bool tb, int m, int n, int k,
   }
   std::printf("  %zu bytes, %d%d, %d x %d x %d, %d: off by %.1e\n", sizeof(T),
               ta, tb, m, n, k, batch, worst);
-  return worst < (sizeof(T) == 4 ? 1e-5 : 1e-13) * std::sqrt(double(k));
+  return worst < Tolerance<T>(k);
 }
 
 }  // namespace
@@ -89,6 +112,7 @@ int main() {
       good &= Check<float>(handle, ta, tb, 64, 48, 32, 1);
       good &= Check<float>(handle, ta, tb, 33, 17, 65, 1);
       good &= Check<double>(handle, ta, tb, 40, 24, 56, 1);
+      good &= Check<_Float16>(handle, ta, tb, 48, 32, 64, 1);
     }
   }
   good &= Check<float>(handle, false, false, 128, 128, 128, 1);
