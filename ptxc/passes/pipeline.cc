@@ -6,6 +6,9 @@
 
 #include <string>
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/PassManager.h"
 #include "llvm/IR/Verifier.h"
@@ -16,6 +19,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
+#include "llvm/Transforms/Vectorize/SLPVectorizer.h"
 #include "ptxc/passes/addresses.h"
 #include "ptxc/passes/float_ranges.h"
 #include "ptxc/passes/growth/ended_waves.h"
@@ -59,8 +63,6 @@ constexpr const char* kDefaultToPointers =
 constexpr const char* kDefaultToValues = "function(gvn)";
 constexpr const char* kDefaultOfValues =
     "function(instcombine<no-verify-fixpoint>)";
-// Two sums or products of floats are one instruction where there are such.
-constexpr const char* kPairFloats = "function(slp-vectorizer)";
 constexpr llvm::StringLiteral kPacksFloats = "+packed-fp32-ops";
 constexpr const char* kDefaultToEnd =
     "function(adce,"
@@ -72,6 +74,25 @@ constexpr const char* kDefaultToEnd =
     // Which neighbours can be loaded and stored together.
     "infer-alignment),"
     "globaldce";
+
+// Two sums or products of floats are one instruction where there are such. Of
+// integers LLVM makes pairs, too, for the sake of a store: no instruction takes
+// them, and on the way all products of a row of sums come in front of the first
+// sum. So only functions with floats.
+class PairFloats : public llvm::PassInfoMixin<PairFloats> {
+ public:
+  llvm::PreservedAnalyses run(llvm::Function& function,
+                              llvm::FunctionAnalysisManager& analyses) {
+    const bool has_floats = llvm::any_of(
+        llvm::instructions(function), [](const llvm::Instruction& instruction) {
+          return instruction.getType()->isFloatTy() &&
+                 (instruction.isBinaryOp() ||
+                  llvm::isa<llvm::IntrinsicInst>(instruction));
+        });
+    return has_floats ? llvm::SLPVectorizerPass().run(function, analyses)
+                      : llvm::PreservedAnalyses::all();
+  }
+};
 
 }  // namespace
 
@@ -139,7 +160,7 @@ Status RunPipeline(llvm::Module& module, llvm::TargetMachine& machine,
     passes.addPass(
         llvm::createModuleToFunctionPassAdaptor(DropSubnormalCare()));
     if (machine.getMCSubtargetInfo()->checkFeatures(kPacksFloats)) {
-      CERB_TRY_VOID(add(kPairFloats));
+      passes.addPass(llvm::createModuleToFunctionPassAdaptor(PairFloats()));
     }
     CERB_TRY_VOID(add(kDefaultToEnd));
   }

@@ -477,6 +477,31 @@ TEST(Compile, LongBlocksAddUpWhereTheyAre) {
   EXPECT_LT(VectorRegisters(c.output), 128);
 }
 
+// Pairs of integers are for no instruction, and all that is multiplied would be
+// alive before the first of it is added up.
+TEST(Compile, IntegersAreNotPaired) {
+  std::string body = "  .reg .u32 %s<4>, %f<16>;\n";
+  std::string end;
+  for (int i = 0; i < 16; ++i) {
+    const std::string n = std::to_string(i);
+    body += "  ld.global.u32 %f" + n + ", [%rd0+" + std::to_string(64 + 4 * i) +
+            "];\n";
+    if (i >= 4) continue;
+    body += "  mov.u32 %s" + n + ", 0;\n";
+    end +=
+        "  st.global.u32 [%rd0+" + std::to_string(4 * i) + "], %s" + n + ";\n";
+  }
+  for (int i = 0; i < 64; ++i) {
+    const std::string sum = "%s" + std::to_string(i % 4);
+    body += "  mad.lo.u32 " + sum + ", %f" + std::to_string(i * 7 % 16) +
+            ", %f" + std::to_string(i / 4) + ", " + sum + ";\n";
+  }
+  const Compiled c = Compile(Module(Kernel("k", body + end)),
+                             CERBERUS_PTXC_EMIT_LL, false, "gfx942");
+  EXPECT_NE(c.output.find("mul i32"), std::string::npos);
+  EXPECT_EQ(c.output.find("add <2 x i32>"), std::string::npos);
+}
+
 // ---- several modules
 // ---------------------------------------------------------
 
