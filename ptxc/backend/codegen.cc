@@ -32,6 +32,7 @@
 #include "ptxc/passes/growth/scheduling_regions.h"
 #include "ptxc/passes/growth/slot_gaps.h"
 #include "ptxc/passes/hidden.h"
+#include "ptxc/passes/recompute.h"
 #include "ptxc/passes/repairs/carries.h"
 #include "ptxc/passes/repairs/known_ones.h"
 #include "ptxc/passes/repairs/own_halves.h"
@@ -148,6 +149,7 @@ void RegisterBackend() {
     KeepSpillLanes();
     KeepRegistersOfEndedWaves();
     SelectLongBlocksInPieces();
+    RecomputeWithinRegisters();
     BoundSchedulingRegions();
     WidenSlotGaps();
   });

@@ -344,5 +344,142 @@ TEST(LargeExec, LongBlocks) {
   }
 }
 
+// More values than registers, each quickly made of a few words, by a lane for
+// itself or from its neighbours, and used again and again between others.
+class HeldValues {
+ public:
+  static constexpr std::uint32_t kWords = 48, kValues = 320, kSums = 8;
+
+  explicit HeldValues(std::uint32_t seed) : random_(seed * 7919 + 1) {
+    for (std::uint32_t i = 0; i < kValues; ++i) {
+      values_.push_back({Below(kKinds), Below(kWords), 1 + Below(24)});
+    }
+    for (int i = 0; i < 800; ++i) {
+      steps_.push_back({Below(kSums), Below(kValues), Below(kValues)});
+    }
+  }
+
+  std::string Ptx() const {
+    std::string text =
+        ".version 8.3\n.target sm_90\n.address_size 64\n"
+        ".visible .entry k(.param .u64 out, .param .u64 in)\n{\n"
+        "  .reg .b64 %o, %i;\n  .reg .b32 %t, %n, %w<48>, %v<320>, %s<8>;\n"
+        "  .reg .pred %p;\n"
+        "  ld.param.u64 %o, [out];\n  ld.param.u64 %i, [in];\n"
+        "  mov.u32 %t, %tid.x;\n  mad.wide.u32 %o, %t, 32, %o;\n"
+        "  mad.wide.u32 %i, %t, 4, %i;\n  mov.u32 %n, 0;\n";
+    for (std::uint32_t i = 0; i < kSums; ++i) {
+      text += fmt::format("  mov.u32 %s{0}, {0};\n", i);
+    }
+    text += "ROUND:\n";
+    for (std::uint32_t i = 0; i < kWords; ++i) {
+      text += fmt::format("  ld.volatile.global.u32 %w{}, [%i+{}];\n", i,
+                          4 * kThreads * i);
+    }
+    for (std::uint32_t i = 0; i < kValues; ++i) {
+      const Value& v = values_[i];
+      switch (v.kind) {
+        case kNeighbour:
+          text += fmt::format("  shfl.sync.bfly.b32 %v{}, %w{}, {}, 31, -1;\n",
+                              i, v.word, v.number & 15);
+          break;
+        case kPart:
+          text += fmt::format("  bfe.u32 %v{}, %w{}, {}, 8;\n", i, v.word,
+                              v.number);
+          break;
+        case kSigned:
+          text +=
+              fmt::format("  shr.s32 %v{}, %w{}, {};\n", i, v.word, v.number);
+          break;
+        default:
+          text +=
+              fmt::format("  xor.b32 %v{}, %w{}, {};\n", i, v.word, v.number);
+      }
+    }
+    for (const Step& s : steps_) {
+      text += fmt::format("  mad.lo.u32 %s{0}, %v{1}, %v{2}, %s{0};\n", s.sum,
+                          s.a, s.b);
+    }
+    text +=
+        "  add.u32 %n, %n, 1;\n  setp.lt.u32 %p, %n, 2;\n  @%p bra ROUND;\n";
+    for (std::uint32_t i = 0; i < kSums; ++i) {
+      text += fmt::format("  st.global.u32 [%o+{}], %s{};\n", 4 * i, i);
+    }
+    return text + "  ret;\n}\n";
+  }
+
+  static std::uint32_t Input(std::uint32_t word, std::uint32_t thread) {
+    return (word * kThreads + thread + 1) * 2654435761u;
+  }
+
+  std::vector<std::uint32_t> Expected(std::uint32_t thread) const {
+    std::vector<std::uint32_t> sums(kSums), made;
+    for (std::uint32_t i = 0; i < kSums; ++i) sums[i] = i;
+    for (const Value& v : values_) {
+      const std::uint32_t own = Input(v.word, thread);
+      switch (v.kind) {
+        case kNeighbour:
+          made.push_back(Input(v.word, thread ^ (v.number & 15)));
+          break;
+        case kPart: made.push_back(own >> v.number & 255); break;
+        case kSigned:
+          made.push_back(static_cast<std::uint32_t>(
+              static_cast<std::int32_t>(own) >> v.number));
+          break;
+        default: made.push_back(own ^ v.number);
+      }
+    }
+    for (int round = 0; round < 2; ++round) {
+      for (const Step& s : steps_) sums[s.sum] += made[s.a] * made[s.b];
+    }
+    return sums;
+  }
+
+ private:
+  enum Kind : std::uint32_t { kNeighbour, kPart, kSigned, kMixed, kKinds };
+  struct Value {
+    std::uint32_t kind, word, number;
+  };
+  struct Step {
+    std::uint32_t sum, a, b;
+  };
+
+  std::uint32_t Below(std::uint32_t limit) {
+    random_ = random_ * 1664525 + 1013904223;
+    return (random_ >> 8) % limit;
+  }
+
+  std::uint32_t random_;
+  std::vector<Value> values_;
+  std::vector<Step> steps_;
+};
+
+TEST(LargeExec, HeldValues) {
+  constexpr std::uint32_t kSums = HeldValues::kSums;
+  constexpr std::uint32_t kWords = HeldValues::kWords;
+  for (std::uint32_t seed = 0; seed < 2; ++seed) {
+    const HeldValues program(seed);
+    SCOPED_TRACE("program " + std::to_string(seed));
+    auto module = PtxModule::Compile(program.Ptx());
+    ASSERT_TRUE(module) << module.error().ToString();
+    Buffer out((*module)->device(), 4 * kSums * kThreads);
+    Buffer in((*module)->device(), 4 * kWords * kThreads);
+    for (std::uint32_t k = 0; k < kWords * kThreads; ++k) {
+      in.as<std::uint32_t>()[k] = HeldValues::Input(k / kThreads, k % kThreads);
+    }
+    Launch launch;
+    launch.block = {kThreads, 1, 1};
+    launch.params = {out.address(), in.address()};
+    const Status status = (*module)->Run("k", launch);
+    ASSERT_TRUE(status) << status.error().ToString();
+    for (std::uint32_t t = 0; t < kThreads; ++t) {
+      const std::uint32_t* sums = out.as<std::uint32_t>() + t * kSums;
+      ASSERT_EQ(std::vector<std::uint32_t>(sums, sums + kSums),
+                program.Expected(t))
+          << "thread " << t;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace cerberus::exec

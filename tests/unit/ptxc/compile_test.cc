@@ -502,6 +502,39 @@ TEST(Compile, IntegersAreNotPaired) {
   EXPECT_EQ(c.output.find("add <2 x i32>"), std::string::npos);
 }
 
+// What lanes get from their neighbours is got again where it is used, if more
+// of it is alive than there are registers: 251 were spilled.
+TEST(Compile, FastValuesAreMadeAgain) {
+  std::string body =
+      "  .reg .u32 %s<4>, %w<64>, %v<256>;\n  mov.u32 %r0, %tid.x;\n"
+      "  mad.wide.u32 %rd0, %r0, 4, %rd0;\n";
+  std::string end;
+  for (int i = 0; i < 4; ++i) {
+    const std::string n = std::to_string(i);
+    body += "  mov.u32 %s" + n + ", 0;\n";
+    end +=
+        "  st.global.u32 [%rd0+" + std::to_string(4 * i) + "], %s" + n + ";\n";
+  }
+  for (int i = 0; i < 256; ++i) {
+    const std::string word = "%w" + std::to_string(i / 4);
+    if (i % 4 == 0) {
+      body += "  ld.volatile.global.u32 " + word + ", [%rd0+" +
+              std::to_string(4 * i) + "];\n";
+    }
+    body += "  shfl.sync.bfly.b32 %v" + std::to_string(i) + ", " + word + ", " +
+            std::to_string(1 + i % 4) + ", 31, -1;\n";
+  }
+  for (int i = 0; i < 1024; ++i) {
+    const std::string sum = "%s" + std::to_string(i % 4);
+    body += "  mad.lo.u32 " + sum + ", %v" + std::to_string(i * 7 % 256) +
+            ", %v" + std::to_string((i * 11 + i / 256 * 5) % 256) + ", " + sum +
+            ";\n";
+  }
+  const Compiled c =
+      Compile(Module(Kernel("k", body + end)), CERBERUS_PTXC_EMIT_ASM);
+  EXPECT_NE(c.output.find("vgpr_spill_count: 0"), std::string::npos);
+}
+
 // ---- several modules
 // ---------------------------------------------------------
 
