@@ -1,6 +1,7 @@
 // Writes docs/library-support.md from the tables of the libraries to standard
 // output.
 #include <cstdio>
+#include <cstring>
 #include <map>
 #include <string>
 #include <vector>
@@ -46,7 +47,13 @@ const std::vector<Row>& CublasLt() {
   return rows;
 }
 
-#define CUFFT_ANSWERED(name) {#name, true},
+// What plans of hipFFT's do, which are made with ours.
+std::string OfHipfft(const std::string& name) {
+  const bool runs =
+      name.starts_with("cufftExec") || name.starts_with("cufftXtExec");
+  return runs ? "hipfft" + name.substr(std::strlen("cufft")) : "";
+}
+#define CUFFT_ANSWERED(name) {#name, true, OfHipfft(#name)},
 #define CUFFT_REFUSED(name) {#name, false},
 const std::vector<Row>& Cufft() {
   static const std::vector<Row> rows = {

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "libraries/common/driver.h"
+#include "libraries/cufft/hipfft.h"
 #include "libraries/cufft/plan.h"
 
 #define FFT_API extern "C" __attribute__((visibility("default")))
@@ -44,7 +45,7 @@ Status Destroy(Handle handle) {
   return All().plans.erase(handle) != 0 ? kSuccess : kInvalidPlan;
 }
 
-// Plans need no memory of the device.
+// Plans need no memory of the program's: hipFFT has its own.
 Status Sized(Status status, std::size_t* bytes) {
   if (status == kSuccess && bytes != nullptr) *bytes = 0;
   return status;
@@ -85,9 +86,14 @@ Status MakeInHandle(Handle handle, int rank, const N* n, const N* in_embed,
   if (plan == nullptr || plan->made) return kInvalidPlan;
   if (!types) return kInvalidType;
   try {
-    return Sized(Make(plan.get(), rank, n, in_embed, in_step, in_distance,
-                      out_embed, out_step, out_distance, *types, batches),
-                 bytes);
+    const Status status =
+        Make(plan.get(), rank, n, in_embed, in_step, in_distance, out_embed,
+             out_step, out_distance, *types, batches);
+    if (status == kSuccess &&
+        !HipfftPlan::Make(*FindDriver(), *plan, &plan->hipfft)) {
+      return kSetupFailed;
+    }
+    return Sized(status, bytes);
   } catch (const std::bad_alloc&) {
     return kAllocFailed;
   }

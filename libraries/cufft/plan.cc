@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "libraries/common/work.h"
+#include "libraries/cufft/hipfft.h"
 
 namespace cerberus::libraries::cufft {
 namespace {
@@ -179,6 +180,11 @@ Status MakePlan(Plan* plan, const std::vector<Index>& sizes,
 Status Execute(const Driver& driver, const Plan& plan, const void* input,
                void* output, int sign) {
   if (input == nullptr || output == nullptr) return kInvalidValue;
+  Status status = kSuccess;
+  if (plan.hipfft != nullptr &&
+      plan.hipfft->Execute(driver, plan, input, output, sign, &status)) {
+    return status;
+  }
   Plan run = plan;
   // In place a packed real array has room for the complex one: two more a row.
   if (input == output) {

@@ -55,12 +55,16 @@ struct Side {
   Index Span(Index batches) const;
 };
 
+class HipfftPlan;
+
 struct Plan {
   std::vector<Index> sizes;  // of the transform, the slowest first
   Index batches = 1;
   Side input, output;
   Stream stream = nullptr;
   bool made = false;
+  // What computes on the GPU; null: nothing, the host does.
+  std::shared_ptr<HipfftPlan> hipfft;
 
   bool is_real_input() const { return !cublas::IsComplexType(input.type); }
   bool is_real_output() const { return !cublas::IsComplexType(output.type); }
