@@ -7,9 +7,10 @@ numba, cuda_bindings, cuda_core, cupy, pycuda, tinygrad, taichi, openmm, warp,
 custatevec and catboost come from PyPI into build/packages (6 GB with NVIDIA's
 compilers and cuBLAS); jax (4 GB) and triton (1 GB), which ask for other
 versions of these, open3d (1 GB), pycolmap (0.5 GB) and gpu4pyscf (1.5 GB) into
-build/packages-NAME, and so do ctranslate2 and halide (0.1 GB) and mlx (2 GB).
-Each runs unchanged under `cerberus run`; what its kernels compute is compared
-with numpy or with code for the host. Prints one line per package and target.
+build/packages-NAME, and so do ctranslate2, halide (0.1 GB) and spconv (0.5 GB),
+mlx (2 GB) and rapids (8 GB). Each runs unchanged under `cerberus run`; what its
+kernels compute is compared with numpy or with code for the host. Prints one
+line per package and target.
 """
 import argparse
 import ctypes
@@ -29,6 +30,8 @@ from package_mlx import mlx
 from package_open3d import open3d
 from package_openmm import openmm
 from package_pycolmap import pycolmap
+from package_rapids import rapids
+from package_spconv import spconv
 from package_taichi import taichi
 from package_warp import warp
 
@@ -50,11 +53,14 @@ OWN_WHEELS = {"jax": ["jax[cuda13]==0.10.2"],
                          "numpy==2.4.6"],
               "pycolmap": ["pycolmap-cuda12==4.2.1", "numpy==2.4.6"],
               "halide": ["halide==21.0.0", "numpy==2.4.6"],
-               "mlx": ["mlx[cuda13]==0.32.4", "nvidia-cuda-cccl==13.0.*",
-                       "numpy==2.4.6"],
-               "ctranslate2": ["ctranslate2==4.8.5", "numpy==2.4.6"],
+              "mlx": ["mlx[cuda13]==0.32.4", "nvidia-cuda-cccl==13.0.*",
+                      "numpy==2.4.6"],
+              "ctranslate2": ["ctranslate2==4.8.5", "numpy==2.4.6"],
               "gpu4pyscf": ["gpu4pyscf-cuda12x==1.9.0", "pyscf==2.14.0",
-                            "numpy==2.4.6"]}
+                            "numpy==2.4.6"],
+              "rapids": ["cuml-cu12==26.10.*", "cuvs-cu12==26.10.*"],
+              "spconv": ["spconv-cu120==2.3.6", "cumm-cu120==0.4.11",
+                         "numpy==1.26.4"]}
 # The PTX within cuStateVec is for this compute capability or newer.
 ENVIRONMENT = {"custatevec": {"CERBERUS_CC": "10.0"}}
 
@@ -395,7 +401,7 @@ PACKAGES = {f.__name__: f for f in (numba, cuda_bindings, cuda_core, cupy,
                                     pycuda, tinygrad, taichi, openmm, warp,
                                     custatevec, catboost, jax, triton,
                                     open3d, pycolmap, gpu4pyscf,
-                                    ctranslate2, halide, mlx)}
+                                    ctranslate2, rapids, spconv, halide, mlx)}
 
 
 def install(folder, wheels):
