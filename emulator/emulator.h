@@ -171,6 +171,9 @@ struct DeviceOptions {
   // A pending result read before its s_waitcnt, and wait states that CDNA
   // wants between certain instructions.
   bool check_waits = true;
+  // Memory ends where a GPU's does, which has it in pages, and LDS in blocks:
+  // AMD's libraries count on what is behind an array.
+  bool whole_blocks = false;
   // Loads of device memory or LDS that was never written; of scratch, which
   // unoptimised code does where it reloads a register that has no value.
   bool check_uninitialised = false;
@@ -191,7 +194,8 @@ struct DeviceOptions {
 
   // CERBERUS_EMU_THREADS, CERBERUS_EMU_SCHEDULE=random:SEED,
   // CERBERUS_EMU_WAITS=0, CERBERUS_EMU_CHECK=uninit,scratch,races,
-  // CERBERUS_EMU_TIMEOUT=SECONDS, CERBERUS_EMU_STATS.
+  // CERBERUS_EMU_BOUNDS=gpu, CERBERUS_EMU_TIMEOUT=SECONDS,
+  // CERBERUS_EMU_STATS.
   static DeviceOptions FromEnvironment();
 };
 

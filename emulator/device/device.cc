@@ -97,6 +97,7 @@ DeviceOptions DeviceOptions::FromEnvironment() {
             : std::strtoull(schedule.c_str() + colon + 1, nullptr, 0);
   }
   o.check_waits = get("CERBERUS_EMU_WAITS") != "0";
+  o.whole_blocks = get("CERBERUS_EMU_BOUNDS") == "gpu";
   const std::string checks = "," + get("CERBERUS_EMU_CHECK") + ",";
   o.check_uninitialised = checks.find(",uninit,") != std::string::npos;
   o.check_scratch = checks.find(",scratch,") != std::string::npos;
@@ -190,6 +191,8 @@ DeviceImpl::~DeviceImpl() {
 Result<Allocation> DeviceImpl::Allocate(std::uint64_t size,
                                         std::uint64_t alignment,
                                         MemoryKind kind) {
+  constexpr std::uint64_t kPage = 4096;
+  if (options_.whole_blocks) size = AlignUp(size, kPage);
   return memory_.Allocate(size, std::max<std::uint64_t>(alignment, 256), kind);
 }
 Status DeviceImpl::Register(void* host, std::uint64_t size) {

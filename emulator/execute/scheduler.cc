@@ -335,14 +335,19 @@ std::unique_ptr<Group> MakeGroup(Launch& launch, u64 linear) {
   const u32 full = c.block[0] * c.block[1] * c.block[2];
   group->registers =
       launch.TakeRegisters(words * ((full + lanes - 1) / lanes) + 16);
-  group->lds.resize(launch.kernel.lds_size);
+  // Hardware gives LDS in blocks of that size.
+  constexpr u32 kLdsBlock = 512;
+  const u32 lds = launch.kernel.lds_size;
+  group->lds.resize(
+      launch.device->options().whole_blocks ? AlignUp(lds, kLdsBlock) : lds);
   group->scratch.resize(static_cast<std::size_t>(waves) * lanes *
                         launch.kernel.scratch_size);
   const DeviceOptions& options = launch.device->options();
   if (options.check_uninitialised || options.check_scratch ||
       options.check_races) {
-    group->shadow = std::make_unique<GroupShadow>(
-        launch.kernel.lds_size, group->scratch.size(), waves, options);
+    group->shadow =
+        std::make_unique<GroupShadow>(static_cast<u32>(group->lds.size()),
+                                      group->scratch.size(), waves, options);
   }
   const std::uintptr_t raw =
       reinterpret_cast<std::uintptr_t>(group->registers.get());

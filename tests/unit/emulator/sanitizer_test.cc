@@ -53,6 +53,26 @@ TEST_F(Access, StraddlingTheEnd) {
                     HasSubstr("8 bytes into a 12-byte")));
 }
 
+// As AMD's own libraries need it.
+TEST_F(Access, MemoryThatEndsWhereAGpusDoes) {
+  DeviceOptions options;
+  options.whole_blocks = true;
+  Open("gfx1100", Prologue() + "global_load_b32 v2, v1, s[0:1]" + kEnd,
+       options);
+  Resize(80);
+  EXPECT_EQ(Report(32), "");
+  memory_.address += 4096 - 8;
+  EXPECT_EQ(Report(2), "");
+  EXPECT_THAT(Report(3), HasSubstr("0 bytes past the end of a 4096-byte"));
+  // Of LDS there are blocks of 512 bytes.
+  KernelParts parts;
+  parts.target = "gfx1100";
+  parts.lds_size = 128;
+  Open(parts, Prologue() + "ds_load_b32 v2, v1" + kEnd, options);
+  EXPECT_EQ(Report(128), "");
+  EXPECT_THAT(Report(129), HasSubstr("LDS offset 0x200, beyond"));
+}
+
 TEST_F(Access, AllocationsNeverTouch) {
   Open("gfx1100", Prologue() + "global_store_b8 v1, v0, s[0:1]" + kEnd);
   for (const std::uint64_t size : {1, 255, 256, 4095, 4096, 4097, 8192}) {
