@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""cuBLAS and cuFFT computed by AMD's own libraries, on the emulated GPU.
+
+    rocm_providers.py [--suite trixie] [--targets gfx1100] [--build DIR]
+                      [--roots DIR] [--only NAME] [--download]
+
+Unpacks HIP, rocBLAS, rocSOLVER and hipFFT of a Debian suite by mmdebstrap into a
+root of its own, ROOTS/SUITE-…, once (700 MB to download, 4 GB on disk). There it
+runs over the emulator's HSA face, on each target:
+
+- the programs of tests/e2e/libraries that call cuBLAS and cuFFT
+- each test of cuBLAS (tests/unit/libraries), over rocBLAS instead of the host
+- layouts of cuFFT, hipFFT against the host
+
+Prints a line for each, with the last words of those that fail.
+"""
+import argparse
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import rocm_root
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PACKAGES = ["libhipfft-dev", "librocblas-dev", "librocsolver-dev"]
+# What differs on rocBLAS, or HIP 5.7, by itself: norms of numbers whose squares
+# overflow, copies from memory that is not page-locked wait for the stream,
+# functions of the host in captured graphs.
+NOT_THERE = ["CublasLevel1.NormOfExtremes",
+             "CublasStream.PointersOfABatchAreReadInOrder", "CublasGraph.*"]
+# rocFFT's helper would start without the root's loader; kernels of both read
+# behind their arrays.
+SETTINGS = {"ROCFFT_RTC_PROCESS": "0", "CERBERUS_EMU_BOUNDS": "gpu",
+            "CERBERUS_LOG": "info"}
+
+
+def programs():
+    for source in sorted((ROOT / "tests/e2e/libraries").glob("*.cu")):
+        library = re.search(r"-l:lib(cublas|cufft)\.so\.\d+", source.read_text())
+        if library and source.stem != "fft_callbacks":
+            yield source, library[0]
+    yield ROOT / "tests/long/rocm/cufft_layouts.cu", "-l:libcufft.so.12"
+
+
+def convert(source, library, options, work):
+    program = work / source.stem
+    libraries = options.build.absolute() / "lib/cerberus"
+    subprocess.run(["nvcc", "-std=c++17", "-w",
+                    f"-I{ROOT}/tests/e2e/libraries/declarations",
+                    f"-L{libraries}", "-o", program, source, "-lcuda", library],
+                   check=True, stdout=subprocess.DEVNULL)
+    result = program.with_suffix(".amd")
+    subprocess.run([options.build / "bin/cerberus-convert", "-q", program, "-o",
+                    result, "--arch", options.targets], check=True)
+    return result
+
+
+def run(root, target, work, program, *arguments, folders=()):
+    """"" or why it did not pass on ROCm's library."""
+    environment = {"PATH": os.environ["PATH"], "HOME": str(work),
+                   "CERBERUS_EMU_TARGETS": target, **SETTINGS}
+    command = root.command(environment, program, *arguments)
+    if folders and root.own_loader:
+        command[2] = ":".join([command[2], *map(str, folders)])
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True,
+                              timeout=1800, text=True, errors="replace")
+    except subprocess.TimeoutExpired:
+        return "no end after 1800 s"
+    output = done.stdout + done.stderr
+    if " computes, /" not in output:
+        return f"no library of ROCm's computed\n{output[-1000:]}"
+    passed = re.search(r"^(PASS|\[  PASSED  \] \d+ tests?\.)$", done.stdout,
+                       re.M)
+    if done.returncode == 0 and passed:
+        return ""
+    return f"exit {done.returncode}\n{output[-1500:]}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--suite", default="trixie", choices=["trixie"])
+    parser.add_argument("--targets", default="gfx1100")
+    parser.add_argument("--build", default=ROOT / "build/release",
+                        type=pathlib.Path)
+    parser.add_argument("--roots", default=ROOT / "build/rocm-roots",
+                        type=pathlib.Path)
+    parser.add_argument("--only", default="", help="what names must hold")
+    parser.add_argument("--download", action="store_true")
+    options = parser.parse_args()
+    root = rocm_root.open_root(options.suite, options.roots, options.build,
+                               PACKAGES)
+    if options.download:
+        return 0
+    failed = run_any = 0
+
+    def tell(name, why):
+        nonlocal failed, run_any
+        print(f"{name}: {why or 'PASS'}", flush=True)
+        failed, run_any = failed + bool(why), True
+
+    with tempfile.TemporaryDirectory() as folder:
+        work = pathlib.Path(folder)
+        for source, library in programs():
+            if options.only not in source.stem:
+                continue
+            program = convert(source, library, options, work)
+            for target in options.targets.split(","):
+                tell(f"{source.stem} on {target}",
+                     run(root, target, work, program))
+        if options.only in "cublas_test":
+            tests = options.build.absolute() / "tests/cublas_test"
+            for target in options.targets.split(","):
+                tell(f"cublas_test on {target}",
+                     run(root, target, work, tests,
+                         "--gtest_filter=-" + ":".join(NOT_THERE),
+                         folders=[options.build.absolute() / "lib/cerberus"]))
+    return 1 if failed or not run_any else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
