@@ -159,11 +159,12 @@ const std::vector<std::string> kRocmLibraries = {
     "libamdhip64.so.7",  "libamdhip64.so.6",  "libamdhip64.so.5",
     "libhiprtc.so.7",    "libhiprtc.so.6",    "libhsa-runtime64.so.1",
     "libamd_comgr.so.3", "libamd_comgr.so.2", "librocblas.so.5",
-    "librocblas.so.4",   "librocblas.so.0",   "libhipblas.so.3",
-    "libhipblas.so.2",   "libhipblas.so.0",   "libhipblaslt.so.1",
-    "libhipblaslt.so.0", "librocfft.so.0",    "librocsparse.so.1",
-    "librocsparse.so.0", "librocsolver.so.0", "librocrand.so.1",
-    "libMIOpen.so.1",    "librccl.so.1"};
+    "librocblas.so.4",   "librocblas.so.3",   "librocblas.so.0",
+    "libhipblas.so.3",   "libhipblas.so.2",   "libhipblas.so.0",
+    "libhipblaslt.so.1", "libhipblaslt.so.0", "libhipfft.so.0",
+    "librocfft.so.0",    "librocsparse.so.1", "librocsparse.so.0",
+    "librocsolver.so.0", "librocrand.so.1",   "libMIOpen.so.1",
+    "librccl.so.1"};
 
 struct FileInfo {
   std::string path;
