@@ -156,7 +156,7 @@ CUresult KeepUserObjectsOfLaunch(CUgraphExec exec, CUstream stream) {
   const CUresult result =
       api::cuLaunchHostFunc(stream, LaunchDone, launch.get());
   if (result == CUDA_SUCCESS) {
-    launch.release();
+    (void)launch.release();
   } else {
     Drop(launch.get());
   }

@@ -14,6 +14,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <type_traits>
 #include <vector>
 
 #include "hip/hip_abi.h"
@@ -47,7 +48,9 @@ class ByHip {
     const auto find = [library](const char* name, auto* function) {
       void* const address = dlsym(library, name);
       REQUIRE(address != nullptr);
-      std::memcpy(function, &address, sizeof address);
+      *function =
+          reinterpret_cast<std::remove_reference_t<decltype(*function)>>(
+              address);
     };
     hipError_t (*load)(hipModule_t*, const void*) = nullptr;
     hipError_t (*get)(hipFunction_t*, hipModule_t, const char*) = nullptr;
