@@ -59,7 +59,8 @@ def write(path, kind, as_floats):
     file.add_tokenizer_model("llama")
     file.add_token_list([b"<unk>", b"<s>", b"</s>"] +
                         [b"<0x%02X>" % i for i in range(256)] +
-                        [b"\xe2\x96\x81w%d" % i for i in range(words)])
+                        [b"\xe2\x96\x81w%d" % i for i in range(words - 1)] +
+                        [b"\xe2\x96\x81"])
     file.add_token_scores([0.0] * 259 + [-float(i) for i in range(words)])
     file.add_token_types([2, 3, 3] + [6] * 256 + [1] * words)
     file.add_bos_token_id(1)
