@@ -8,9 +8,9 @@ custatevec and catboost come from PyPI into build/packages (6 GB with NVIDIA's
 compilers and cuBLAS); jax (4 GB) and triton (1 GB), which ask for other
 versions of these, open3d (1 GB), pycolmap (0.5 GB) and gpu4pyscf (1.5 GB) into
 build/packages-NAME, and so do ctranslate2, halide (0.1 GB) and spconv (0.5 GB),
-gpt4all and mlx (2 GB), rapids (8 GB). Each runs unchanged under `cerberus run`;
-what its kernels compute is compared with numpy or with code for the host.
-Prints one line per package and target.
+gpt4all, mlx and energies, of gpu4pyscf (2 GB), rapids (8 GB). Each runs
+unchanged under `cerberus run`; what its kernels compute is compared with numpy
+or with code for the host. Prints one line per package and target.
 """
 import argparse
 import ctypes
@@ -24,7 +24,7 @@ from package_catboost import catboost
 from package_ctranslate2 import ctranslate2
 from package_custatevec import custatevec
 from package_gpt4all import gpt4all
-from package_gpu4pyscf import gpu4pyscf
+from package_gpu4pyscf import energies, gpu4pyscf
 from package_halide import halide
 from package_jax import jax
 from package_mlx import mlx
@@ -59,6 +59,12 @@ OWN_WHEELS = {"jax": ["jax[cuda13]==0.10.2"],
               "ctranslate2": ["ctranslate2==4.8.5", "numpy==2.4.6"],
               "gpu4pyscf": ["gpu4pyscf-cuda12x==1.9.0", "pyscf==2.14.0",
                             "numpy==2.4.6"],
+              "energies": ["gpu4pyscf-cuda12x==1.9.0", "pyscf==2.14.0",
+                           "gpu4pyscf-libxc-cuda12x==0.9.0",
+                           "cupy-cuda12x==14.2.0", "geometric==1.1.1",
+                           "nvidia-cuda-nvrtc-cu12==12.9.*",
+                           "nvidia-cuda-runtime-cu12==12.9.*",
+                           "nvidia-cuda-cccl-cu12==12.9.*"],
               "gpt4all": ["gpt4all==2.8.2", "gguf==0.19.0", "numpy",
                           "nvidia-cuda-runtime-cu11", "nvidia-cublas-cu11"],
               "rapids": ["cuml-cu12==26.10.*", "cuvs-cu12==26.10.*"],
@@ -405,7 +411,7 @@ PACKAGES = {f.__name__: f for f in (numba, cuda_bindings, cuda_core, cupy,
                                     custatevec, catboost, jax, triton,
                                     open3d, pycolmap, gpu4pyscf,
                                     ctranslate2, rapids, spconv, halide, mlx,
-                                    gpt4all)}
+                                    gpt4all, energies)}
 
 
 def install(folder, wheels):

@@ -1,9 +1,10 @@
 """GPU4PySCF for jit_packages.py and whole_wheels.py: kernels of its libraries,
-called without its Python, which hands most of what it computes on to cuBLAS.
+called without its Python, and by it, which needs CuPy, energies of molecules.
 What they compute is compared with PySCF, and with numpy where PySCF has no such
 function."""
 import ctypes
 import importlib.util
+import math
 import os
 
 # A row of PySCF's tables of shells and of pseudopotentials.
@@ -141,3 +142,19 @@ def gpu4pyscf():
     check_helpers(np, libraries)
     check_solvent(np, libraries)
     check_pseudopotentials(np, libraries)
+
+
+def energies():
+    """Of water, and of benzene, by Hartree and Fock's method."""
+    from gpu4pyscf.scf.hf import RHF
+    from pyscf import gto, scf
+
+    ring = ["%s %f %f 0" % (atom, radius * math.cos(k * math.pi / 3),
+                            radius * math.sin(k * math.pi / 3))
+            for atom, radius in (("C", 1.397), ("H", 2.481)) for k in range(6)]
+    for atoms, basis in (
+            (["O 0 0 0.117", "H 0 0.757 -0.468", "H 0 -0.757 -0.468"],
+             "6-31g"), (ring, "sto-3g")):
+        mol = gto.M(atom="; ".join(atoms), basis=basis, verbose=0)
+        host, ours = (kind(mol).kernel() for kind in (scf.RHF, RHF))
+        assert abs(host - ours) < 1e-8, (atoms[0], host, ours)
