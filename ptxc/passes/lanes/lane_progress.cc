@@ -1,8 +1,11 @@
 #include "ptxc/passes/lanes/lane_progress.h"
 
+#include <functional>
 #include <map>
 #include <optional>
+#include <utility>
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -13,6 +16,8 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Local.h"
 #include "llvm/Transforms/Utils/PromoteMemToReg.h"
@@ -204,6 +209,65 @@ class Yielding {
     return call;
   }
 
+  // Whether a lane makes the value of nothing but its place in the wave.
+  static bool IsOfPlace(const llvm::Value* value, int depth = 0) {
+    constexpr int kDeepest = 16;
+    if (llvm::isa<llvm::Constant>(value)) return true;
+    const auto* instruction = llvm::dyn_cast<Instruction>(value);
+    if (!instruction || depth == kDeepest) return false;
+    if (const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(instruction)) {
+      if (call->getIntrinsicID() != llvm::Intrinsic::amdgcn_mbcnt_lo &&
+          call->getIntrinsicID() != llvm::Intrinsic::amdgcn_mbcnt_hi) {
+        return false;
+      }
+    } else if (!llvm::isa<llvm::BinaryOperator, llvm::CastInst, llvm::CmpInst,
+                          llvm::SelectInst>(instruction)) {
+      return false;
+    }
+    return llvm::all_of(instruction->operand_values(),
+                        [depth](const llvm::Value* operand) {
+                          return llvm::isa<llvm::Function>(operand) ||
+                                 IsOfPlace(operand, depth + 1);
+                        });
+  }
+
+  // Such values are made in each block that uses them. As variables they would
+  // come from wherever a lane has been, and where lanes that rest take part
+  // (strict.wwm) all that decides on that would be made in all lanes, too: in
+  // registers that cannot be spilled.
+  void MakePlacesAnew() {
+    std::vector<Instruction*> values;
+    for (Instruction& instruction : llvm::instructions(function_)) {
+      if (IsOfPlace(&instruction)) values.push_back(&instruction);
+    }
+    llvm::DenseMap<BasicBlock*, Instruction*> begins;
+    std::map<std::pair<BasicBlock*, Instruction*>, Instruction*> made;
+    const std::function<Instruction*(BasicBlock*, Instruction*)> anew =
+        [&](BasicBlock* block, Instruction* value) {
+          Instruction*& own = made[{block, value}];
+          if (own != nullptr) return own;
+          Instruction* clone = value->clone();
+          for (llvm::Use& operand : clone->operands()) {
+            if (auto* of = llvm::dyn_cast<Instruction>(operand)) {
+              operand = anew(block, of);
+            }
+          }
+          clone->insertBefore(begins[block]->getIterator());
+          return own = clone;
+        };
+    for (Instruction* value : values) {
+      for (llvm::Use& use : llvm::make_early_inc_range(value->uses())) {
+        BasicBlock* block = llvm::cast<Instruction>(use.getUser())->getParent();
+        if (block == value->getParent()) continue;
+        begins.try_emplace(block, &*block->getFirstInsertionPt());
+        use = anew(block, value);
+      }
+    }
+    for (Instruction* value : llvm::reverse(values)) {
+      if (value->use_empty()) value->eraseFromParent();
+    }
+  }
+
   // Values that cross blocks go through variables while edges change.
   void Demote() {
     std::vector<llvm::PHINode*> phis;
@@ -217,6 +281,7 @@ class Yielding {
     for (llvm::PHINode* phi : phis) {
       variables_.push_back(llvm::DemotePHIToStack(phi, point));
     }
+    MakePlacesAnew();
     for (Instruction& instruction : llvm::instructions(function_)) {
       if (llvm::isa<llvm::AllocaInst>(instruction)) continue;
       if (llvm::any_of(instruction.users(), [&](const llvm::User* user) {
