@@ -16,8 +16,9 @@ function(cerberus_for_old_glibc target)
     "SHELL:-Wl,--no-as-needed -l:libdl.so.2 -l:libpthread.so.0 -Wl,--as-needed")
   foreach(function
       __libc_start_main __pthread_key_create arc4random dladdr dlclose dlerror
-      dlopen dlsym dlvsym exp exp2 fstat fstat64 fstatat hypot hypotf log log2
-      lstat lstat64 mallinfo2 pow pthread_attr_setstacksize pthread_cond_clockwait
+      dlinfo dlopen dlsym dlvsym exp exp2 fstat fstat64 fstatat hypot hypotf
+      log log2 lstat lstat64 mallinfo2 pow
+      pthread_attr_setstacksize pthread_cond_clockwait
       pthread_create pthread_detach pthread_getname_np pthread_getspecific
       pthread_join pthread_key_create pthread_key_delete pthread_mutex_trylock
       pthread_mutexattr_destroy pthread_mutexattr_init pthread_mutexattr_settype

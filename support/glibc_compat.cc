@@ -40,6 +40,10 @@ CERB_FORWARD(int, dlclose, (void* library), (library));
 CERB_FORWARD(char*, dlerror, (), ());
 CERB_FORWARD(int, dladdr, (const void* address, Dl_info* info),
              (address, info));
+CERB_OLD_VERSION(dlinfo, "GLIBC_2.3.3");
+int __wrap_dlinfo(void* library, int request, void* info) {
+  return dlinfo(library, request, info);
+}
 
 CERB_FORWARD(int, pthread_once, (pthread_once_t * control, void (*routine)()),
              (control, routine));
