@@ -156,7 +156,7 @@ CUresult KeepUserObjectsOfLaunch(CUgraphExec exec, CUstream stream) {
   const CUresult result =
       api::cuLaunchHostFunc(stream, LaunchDone, launch.get());
   if (result == CUDA_SUCCESS) {
-    (void)launch.release();
+    [[maybe_unused]] const char* const given = launch.release();
   } else {
     Drop(launch.get());
   }

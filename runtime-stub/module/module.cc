@@ -15,8 +15,8 @@
 #include "runtime-stub/device/provider.h"
 #include "runtime-stub/launch/device_launch.h"
 #include "runtime-stub/launch/services.h"
-#include "runtime-stub/module/hip_image.h"
 #include "runtime-stub/memory/texture_reference.h"
+#include "runtime-stub/module/hip_image.h"
 #include "support/log.h"
 #include "support/never_destroyed.h"
 
