@@ -125,10 +125,12 @@ std::size_t PartsCompiler::SizeOf(const ProgramPart& part) const {
 
 std::vector<ProgramPart> PartsCompiler::Pieces(const ProgramPart& part) const {
   std::vector<ProgramPart> pieces;
-  if (part.is_whole() && CutIntoKernels(modules_, graph()).size() == 1) {
+  const std::vector<Symbol> kernels = KernelsOf(part);
+  if (kernels.size() < 2 ||
+      (part.is_whole() && CutIntoKernels(modules_, graph()).size() == 1)) {
     return pieces;
   }
-  for (const Symbol kernel : KernelsOf(part)) {
+  for (const Symbol kernel : kernels) {
     pieces.push_back(
         {false, graph().Below({kernel}), ProgramPart::Variables::kElsewhere});
   }

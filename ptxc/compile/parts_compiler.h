@@ -44,7 +44,7 @@ class PartsCompiler {
   std::vector<Symbol> KernelsOf(const ProgramPart& part) const;
   // In PTX instructions.
   std::size_t SizeOf(const ProgramPart& part) const;
-  // Each kernel of the part alone; none if it cannot be cut.
+  // Each kernel of the part alone, two at least; none if it cannot be cut.
   std::vector<ProgramPart> Pieces(const ProgramPart& part) const;
 
   const CompileOptions& options() const { return options_; }

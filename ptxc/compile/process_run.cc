@@ -80,7 +80,7 @@ void ProcessRun::Start(Task& task) {
   }
   // An earlier run has cut it finer.
   if (const auto pieces = compiler_.Pieces(task.part);
-      pieces.size() > 1 &&
+      !pieces.empty() &&
       std::any_of(pieces.begin(), pieces.end(),
                   [&](const auto& piece) { return kept_.Has(piece); })) {
     Replace(task, pieces);
@@ -124,8 +124,7 @@ void ProcessRun::TakeOne() {
         finished->seconds > kWorthKeeping) {
       kept_.Keep(task.part, task.outcome);
     }
-  } else if (const auto pieces = compiler_.Pieces(task.part);
-             pieces.size() > 1) {
+  } else if (const auto pieces = compiler_.Pieces(task.part); !pieces.empty()) {
     Replace(task, pieces);
     return;
   } else {
