@@ -16,12 +16,12 @@ constexpr std::size_t kFewKernels = 8;
 // Reading the text takes its time for each kernel.
 constexpr std::size_t kShareOfKernels = 4;
 
+}  // namespace
+
 bool LoadsEagerly() {
   const char* loading = std::getenv("CUDA_MODULE_LOADING");
   return loading != nullptr && std::strcmp(loading, "EAGER") == 0;
 }
-
-}  // namespace
 
 std::vector<std::string> KernelsToCompileAsUsed(std::string_view ptx) {
   if (ptx.size() < kFewBytes || LoadsEagerly()) return {};

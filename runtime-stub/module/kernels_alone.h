@@ -22,6 +22,9 @@
 
 namespace cerberus::stub {
 
+// CUDA_MODULE_LOADING=EAGER.
+bool LoadsEagerly();
+
 // Those of a text that are better compiled so; none where all of it is to be at
 // once: a small text, or CUDA_MODULE_LOADING=EAGER.
 std::vector<std::string> KernelsToCompileAsUsed(std::string_view ptx);

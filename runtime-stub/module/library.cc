@@ -1,7 +1,5 @@
 // cuModule*, cuLibrary* and cuLink*: from an image to kernels and variables.
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -144,10 +142,7 @@ namespace api {
 
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
   if (mode == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const char* text = std::getenv("CUDA_MODULE_LOADING");
-  *mode = text != nullptr && std::strcmp(text, "EAGER") == 0
-              ? CU_MODULE_EAGER_LOADING
-              : CU_MODULE_LAZY_LOADING;
+  *mode = LoadsEagerly() ? CU_MODULE_EAGER_LOADING : CU_MODULE_LAZY_LOADING;
   return CUDA_SUCCESS;
 }
 
