@@ -204,6 +204,29 @@ TEST(LargeExec, RandomPrograms) {
   }
 }
 
+// Runs it on `inputs` and compares what each thread writes, so many words.
+template <typename P>
+void CheckWords(const P& program, std::size_t words,
+                const std::vector<std::uint32_t>& inputs) {
+  auto module = PtxModule::Compile(program.Ptx());
+  ASSERT_TRUE(module) << module.error().ToString();
+  Buffer out((*module)->device(), 4 * words * kThreads);
+  Buffer in((*module)->device(), 4 * inputs.size());
+  std::memset(out.as<void>(), 0, out.size());
+  std::memcpy(in.as<void>(), inputs.data(), in.size());
+  Launch launch;
+  launch.block = {kThreads, 1, 1};
+  launch.params = {out.address(), in.address()};
+  const Status status = (*module)->Run("k", launch);
+  ASSERT_TRUE(status) << status.error().ToString();
+  for (std::uint32_t t = 0; t < kThreads; ++t) {
+    const std::uint32_t* written = out.as<std::uint32_t>() + t * words;
+    ASSERT_EQ(std::vector<std::uint32_t>(written, written + words),
+              program.Expected(t))
+        << "thread " << t;
+  }
+}
+
 // One block of thousands of instructions: values, comparisons and addresses
 // are made in one piece of it and used in others.
 class LongBlock {
@@ -322,25 +345,9 @@ TEST(LargeExec, LongBlocks) {
   for (std::uint32_t seed = 0; seed < 2; ++seed) {
     const LongBlock program(seed);
     SCOPED_TRACE("program " + std::to_string(seed));
-    auto module = PtxModule::Compile(program.Ptx());
-    ASSERT_TRUE(module) << module.error().ToString();
-    Buffer out((*module)->device(), 4 * kWords * kThreads);
-    Buffer in((*module)->device(), 4 * kWords);
-    std::memset(out.as<void>(), 0, out.size());
-    for (std::uint32_t k = 0; k < kWords; ++k) {
-      in.as<std::uint32_t>()[k] = LongBlock::Input(k);
-    }
-    Launch launch;
-    launch.block = {kThreads, 1, 1};
-    launch.params = {out.address(), in.address()};
-    const Status status = (*module)->Run("k", launch);
-    ASSERT_TRUE(status) << status.error().ToString();
-    for (std::uint32_t t = 0; t < kThreads; ++t) {
-      const std::uint32_t* words = out.as<std::uint32_t>() + t * kWords;
-      ASSERT_EQ(std::vector<std::uint32_t>(words, words + kWords),
-                program.Expected(t))
-          << "thread " << t;
-    }
+    std::vector<std::uint32_t> inputs(kWords);
+    for (std::uint32_t k = 0; k < kWords; ++k) inputs[k] = LongBlock::Input(k);
+    CheckWords(program, kWords, inputs);
   }
 }
 
@@ -460,24 +467,11 @@ TEST(LargeExec, HeldValues) {
   for (std::uint32_t seed = 0; seed < 2; ++seed) {
     const HeldValues program(seed);
     SCOPED_TRACE("program " + std::to_string(seed));
-    auto module = PtxModule::Compile(program.Ptx());
-    ASSERT_TRUE(module) << module.error().ToString();
-    Buffer out((*module)->device(), 4 * kSums * kThreads);
-    Buffer in((*module)->device(), 4 * kWords * kThreads);
-    for (std::uint32_t k = 0; k < kWords * kThreads; ++k) {
-      in.as<std::uint32_t>()[k] = HeldValues::Input(k / kThreads, k % kThreads);
+    std::vector<std::uint32_t> inputs(kWords * kThreads);
+    for (std::uint32_t k = 0; k < inputs.size(); ++k) {
+      inputs[k] = HeldValues::Input(k / kThreads, k % kThreads);
     }
-    Launch launch;
-    launch.block = {kThreads, 1, 1};
-    launch.params = {out.address(), in.address()};
-    const Status status = (*module)->Run("k", launch);
-    ASSERT_TRUE(status) << status.error().ToString();
-    for (std::uint32_t t = 0; t < kThreads; ++t) {
-      const std::uint32_t* sums = out.as<std::uint32_t>() + t * kSums;
-      ASSERT_EQ(std::vector<std::uint32_t>(sums, sums + kSums),
-                program.Expected(t))
-          << "thread " << t;
-    }
+    CheckWords(program, kSums, inputs);
   }
 }
 

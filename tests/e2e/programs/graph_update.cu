@@ -3,17 +3,6 @@
 // RUN: %check %s %t
 #include "program.h"
 
-#if CUDART_VERSION < 12000
-struct cudaGraphExecUpdateResultInfo {
-  cudaGraphExecUpdateResult result;
-  cudaGraphNode_t node;
-};
-static cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
-                                       cudaGraphExecUpdateResultInfo* info) {
-  return cudaGraphExecUpdate(exec, graph, &info->node, &info->result);
-}
-#endif
-
 __global__ void Add(int* p, int by) { p[threadIdx.x] += by; }
 __global__ void Set(int* p, int to) { p[threadIdx.x] = to; }
 

@@ -5,17 +5,6 @@
 // RUN: %check %s %t
 #include "program.h"
 
-#if CUDART_VERSION < 12000
-struct cudaGraphExecUpdateResultInfo {
-  cudaGraphExecUpdateResult result;
-  cudaGraphNode_t errorNode;
-};
-static cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
-                                       cudaGraphExecUpdateResultInfo* info) {
-  return cudaGraphExecUpdate(exec, graph, &info->errorNode, &info->result);
-}
-#endif
-
 __global__ void Add(int* values, int by) { values[threadIdx.x] += by; }
 
 namespace {

@@ -24,6 +24,14 @@ inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec,
                                         cudaGraph_t graph, unsigned long long) {
   return cudaGraphInstantiate(exec, graph, nullptr, nullptr, 0);
 }
+struct cudaGraphExecUpdateResultInfo {
+  cudaGraphExecUpdateResult result;
+  cudaGraphNode_t errorNode;
+};
+inline cudaError_t cudaGraphExecUpdate(cudaGraphExec_t exec, cudaGraph_t graph,
+                                       cudaGraphExecUpdateResultInfo* info) {
+  return cudaGraphExecUpdate(exec, graph, &info->errorNode, &info->result);
+}
 #endif
 
 inline int Pass() {

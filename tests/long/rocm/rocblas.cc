@@ -5,31 +5,11 @@
 
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <vector>
 
+#include "device.h"
+
 namespace {
-
-#define CHECK(call)                                            \
-  if (const int e = static_cast<int>(call); e != 0) {          \
-    std::printf("line %d: %s gives %d\n", __LINE__, #call, e); \
-    std::exit(1);                                              \
-  }
-
-unsigned state = 12345;
-double Next() {
-  state = state * 1664525 + 1013904223;
-  return double(state >> 8) / (1 << 24) - 0.5;
-}
-
-template <typename T>
-T* Upload(const std::vector<T>& host) {
-  T* device = nullptr;
-  CHECK(hipMalloc(reinterpret_cast<void**>(&device), host.size() * sizeof(T)));
-  CHECK(hipMemcpy(device, host.data(), host.size() * sizeof(T),
-                  hipMemcpyHostToDevice));
-  return device;
-}
 
 auto Gemm(float) { return rocblas_sgemm_strided_batched; }
 auto Gemm(double) { return rocblas_dgemm_strided_batched; }

@@ -6,16 +6,11 @@
 #include <cmath>
 #include <complex>
 #include <cstdio>
-#include <cstdlib>
 #include <vector>
 
-namespace {
+#include "device.h"
 
-#define CHECK(call)                                            \
-  if (const int e = static_cast<int>(call); e != 0) {          \
-    std::printf("line %d: %s gives %d\n", __LINE__, #call, e); \
-    std::exit(1);                                              \
-  }
+namespace {
 
 using Complex = std::complex<double>;
 
