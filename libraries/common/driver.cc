@@ -7,12 +7,6 @@
 namespace cerberus::libraries {
 namespace {
 
-template <typename F>
-bool Look(void* library, const char* name, F* function) {
-  *function = reinterpret_cast<F>(dlsym(library, name));
-  return *function != nullptr;
-}
-
 bool Fill(Driver* driver) {
   void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
   if (library == nullptr) return false;

@@ -3,6 +3,8 @@
 #ifndef CERBERUS_LIBRARIES_COMMON_DRIVER_H_
 #define CERBERUS_LIBRARIES_COMMON_DRIVER_H_
 
+#include <dlfcn.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -69,6 +71,13 @@ struct Driver {
   int (*describe_hip)(HipOfContext*);
   int (*hip_stream)(Stream, void**);
 };
+
+// Looks a function up. False if the library lacks it.
+template <typename F>
+bool Look(void* library, const char* name, F* function) {
+  *function = reinterpret_cast<F>(dlsym(library, name));
+  return *function != nullptr;
+}
 
 // Null if there is no driver, or it lacks what is needed.
 const Driver* FindDriver();

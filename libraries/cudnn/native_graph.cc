@@ -25,12 +25,6 @@ struct Functions {
   int (*destroy_node)(void*);
 };
 
-template <typename F>
-bool Look(void* library, const char* name, F* function) {
-  *function = reinterpret_cast<F>(dlsym(library, name));
-  return *function != nullptr;
-}
-
 const Functions* Find() {
   static Functions f;
   static const bool found = [] {
