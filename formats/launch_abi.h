@@ -43,11 +43,23 @@ inline constexpr char kLaunchBlockName[] = "__cerberus_launch";
 struct WindowBlock {
   uint64_t memory = 0;  // of the grid
   uint32_t bytes = 0;   // of one block's window
-  uint32_t zero = 0;
+  // Blocks of a cluster along x, y and z, in a byte each, and in the fourth 1
+  // if the launch or the kernel named them.
+  uint32_t cluster = kOneBlock;
+
+  static constexpr uint32_t kOneBlock = 0x010101;
+  static constexpr uint32_t kNamed = 1 << 24;
 };
 static_assert(sizeof(WindowBlock) == 16);
 inline constexpr char kWindowBlockName[] = "__cerberus_window";
-inline constexpr uint32_t kWindowAlign = 256;
+inline constexpr uint32_t kWindowAlign = 1024;
+// Below the grid's windows: the barrier of the first cluster, of the second
+// and so on, downwards. Zero when no kernel uses them.
+inline constexpr uint32_t kClusterBarrierBytes = 8;
+// The most blocks of a cluster (CUDA C++ Programming Guide, "Thread Block
+// Clusters"): on every GPU, and where the kernel allows more.
+inline constexpr uint32_t kPortableCluster = 8;
+inline constexpr uint32_t kLargestCluster = 16;
 // As many bytes of shared memory as a block can have on an NVIDIA GPU
 // (CUDA C++ Programming Guide, "Compute Capabilities", 9.0).
 inline constexpr uint32_t kWindowSharedLimit = 227 * 1024;

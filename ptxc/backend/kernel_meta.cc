@@ -40,10 +40,13 @@ void WriteTriple(Writer& out, llvm::StringRef key,
 
 void WriteKernel(Writer& out, const KernelInfo& kernel) {
   out.write(llvm::StringRef(kernel.name));
-  out.writeMapSize(1 + (kernel.maxntid ? 1 : 0) + (kernel.reqntid ? 1 : 0) +
-                   (kernel.minnctapersm ? 1 : 0) +
-                   (kernel.own_shared != 0 ? 1 : 0) + (kernel.window ? 1 : 0) +
-                   (kernel.launches ? 1 : 0) + (kernel.handle ? 1 : 0));
+  out.writeMapSize(
+      1 + (kernel.maxntid ? 1 : 0) + (kernel.reqntid ? 1 : 0) +
+      (kernel.minnctapersm ? 1 : 0) + (kernel.own_shared != 0 ? 1 : 0) +
+      (kernel.window ? 1 : 0) + (kernel.cluster ? 1 : 0) +
+      (kernel.max_cluster ? 1 : 0) + (kernel.explicit_cluster ? 1 : 0) +
+      (kernel.blocks_are_clusters ? 1 : 0) + (kernel.clusters ? 1 : 0) +
+      (kernel.launches ? 1 : 0) + (kernel.handle ? 1 : 0));
   WriteInt(out, formats::kInfoWarpsPerWave, kernel.warps_per_wave);
   if (kernel.maxntid) WriteTriple(out, formats::kInfoMaxntid, *kernel.maxntid);
   if (kernel.reqntid) WriteTriple(out, formats::kInfoReqntid, *kernel.reqntid);
@@ -57,6 +60,17 @@ void WriteKernel(Writer& out, const KernelInfo& kernel) {
   if (kernel.window) {
     WriteInt(out, formats::kInfoWindow,
              static_cast<std::int64_t>(*kernel.window));
+  }
+  if (kernel.cluster) WriteTriple(out, formats::kInfoCluster, *kernel.cluster);
+  if (kernel.max_cluster) {
+    WriteInt(out, formats::kInfoMaxCluster, kernel.max_cluster);
+  }
+  if (kernel.explicit_cluster) WriteInt(out, formats::kInfoExplicitCluster, 1);
+  if (kernel.blocks_are_clusters) {
+    WriteInt(out, formats::kInfoBlocksAreClusters, 1);
+  }
+  if (kernel.clusters) {
+    WriteInt(out, formats::kInfoClusters, *kernel.clusters ? 1 : 0);
   }
   if (kernel.launches) WriteInt(out, formats::kInfoLaunches, 1);
   if (kernel.handle) WriteInt(out, formats::kInfoHandle, 1);

@@ -27,6 +27,15 @@ struct KernelInfo {
   std::uint64_t own_shared = 0;
   // Static bytes of the window of shared memory, of kernels that have one.
   std::optional<std::uint64_t> window;
+  // Blocks of a cluster: as .reqnctapercluster has them, and the most that
+  // .maxclusterrank allows.
+  std::optional<std::array<unsigned, 3>> cluster;
+  unsigned max_cluster = 0;
+  bool explicit_cluster = false;
+  bool blocks_are_clusters = false;
+  // Whether clusters of several blocks can be launched in this form; nothing if
+  // it does not depend on them.
+  std::optional<bool> clusters;
   bool second_form = false;  // of the kernel without the suffix
   bool launches = false;     // may launch kernels
   bool handle = false;       // there is a variable that kernels know it by

@@ -158,7 +158,8 @@ void Each(Archive& archive, auto& kernel)
   requires std::is_same_v<std::remove_cvref_t<decltype(kernel)>, KernelInfo>
 {
   auto& [name, maxntid, reqntid, minnctapersm, warps_per_wave, own_shared,
-         window, second_form, launches, handle] = kernel;
+         window, cluster, max_cluster, explicit_cluster, blocks_are_clusters,
+         clusters, second_form, launches, handle] = kernel;
   archive(name);
   archive(maxntid);
   archive(reqntid);
@@ -166,6 +167,11 @@ void Each(Archive& archive, auto& kernel)
   archive(warps_per_wave);
   archive(own_shared);
   archive(window);
+  archive(cluster);
+  archive(max_cluster);
+  archive(explicit_cluster);
+  archive(blocks_are_clusters);
+  archive(clusters);
   archive(second_form);
   archive(launches);
   archive(handle);

@@ -158,12 +158,14 @@ Status PartCompilation::NoteShared(
     }
     kernel.own_shared = shared.own_bytes;
     if (!shared.window) {
+      kernel.clusters = shared.clusters;
       kept.push_back(std::move(kernel));
       continue;
     }
     if (shared.second_form) kept.push_back(kernel);
     kernel.window = shared.window;
     kernel.second_form = shared.second_form;
+    kernel.clusters = shared.clusters;
     if (shared.second_form) kernel.name += formats::kWindowSuffix;
     kept.push_back(std::move(kernel));
   }

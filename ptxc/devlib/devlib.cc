@@ -4,6 +4,7 @@
 // inlined into it. Of other folders only formats/ is included.
 #include "async.h"
 #include "bits.h"
+#include "clusters.h"
 #include "convert.h"
 #include "device.h"
 #include "launches.h"

@@ -1,4 +1,4 @@
-// mbarrier objects, asynchronous copies, and what a cluster of one block
+// mbarrier objects, asynchronous copies, and what a cluster's blocks
 // means by its own and by distributed shared memory.
 //
 // Every copy is done when its instruction is (devlib/async.h), so waiting for
@@ -129,6 +129,33 @@ void FunctionLowering::If(Value* condition, llvm::function_ref<void()> body) {
   b_.SetInsertPoint(behind);
 }
 
+llvm::Value* FunctionLowering::Moved(Value* address, Value* bytes) {
+  return b_.CreateGEP(b_.getInt8Ty(), address, bytes);
+}
+
+// Runs `copy` for each block of the cluster whose bit in the mask is set, with
+// how far its shared memory lies from this block's.
+void FunctionLowering::Multicast(Value* mask,
+                                 llvm::function_ref<void(Value*)> copy) {
+  Value* bits = b_.CreateZExt(mask, b_.getInt32Ty());
+  Value* rank = ClusterRank();
+  Value* blocks = ClusterBlocks();
+  llvm::BasicBlock* before = b_.GetInsertBlock();
+  llvm::BasicBlock* loop = NewBlock("multicast");
+  llvm::BasicBlock* behind = NewBlock("multicasted");
+  b_.CreateBr(loop);
+  b_.SetInsertPoint(loop);
+  llvm::PHINode* block = b_.CreatePHI(b_.getInt32Ty(), 2);
+  block->addIncoming(I32(0), before);
+  Value* wanted = b_.CreateTrunc(b_.CreateLShr(bits, block), b_.getInt1Ty());
+  If(wanted,
+     [&] { copy(b_.CreateMul(b_.CreateSub(block, rank), Cluster("stride"))); });
+  Value* next = b_.CreateAdd(block, I32(1));
+  block->addIncoming(next, b_.GetInsertBlock());
+  b_.CreateCondBr(b_.CreateICmpULT(next, blocks), loop, behind);
+  b_.SetInsertPoint(behind);
+}
+
 void FunctionLowering::LowerCpAsyncBulk() {
   const Space to_space = mods().space();
   const Space from_space = mods().space2();
@@ -148,23 +175,22 @@ void FunctionLowering::LowerCpAsyncBulk() {
     CompleteTx(SharedAt(op(5)), size);
     return;
   }
-  const auto copy = [&] {
+  const auto copy = [&](Value* away) {
     Dev(fmt::format("copy_bulk_{}_{}", to->getType()->getPointerAddressSpace(),
                     from->getType()->getPointerAddressSpace()),
-        b_.getVoidTy(), {to, from, size});
+        b_.getVoidTy(), {Moved(to, away), from, size});
     if (mods().completion() == Completion::kMbarrierTx) {
-      CompleteTx(SharedAt(op(3)), size);
+      CompleteTx(Moved(SharedAt(op(3)), away), size);
     }
   };
   const Option option = mods().option();
   if (option == Option::kMulticast || option == Option::kMulticast16 ||
       option == Option::kMulticast32) {
-    // Bit i of the mask: to the cluster's block i. This is block 0.
-    Value* mask =
-        Read(op(4), option == Option::kMulticast32 ? Type::kU32 : Type::kU16);
-    If(b_.CreateTrunc(mask, b_.getInt1Ty()), copy);
+    Multicast(
+        Read(op(4), option == Option::kMulticast32 ? Type::kU32 : Type::kU16),
+        copy);
   } else {
-    copy();
+    copy(I32(0));
   }
 }
 
@@ -190,20 +216,21 @@ void FunctionLowering::LowerCpAsyncBulkTensor() {
   for (unsigned i = 0; i < formats::kTensorDimensions; ++i) {
     args.push_back(i < dimensions ? Read(child(at, i), Type::kS32) : I32(0));
   }
-  args.push_back(SharedAt(op(loads ? 0 : 1)));
+  Value* shared = SharedAt(op(loads ? 0 : 1));
+  args.push_back(shared);
   if (!loads) {
     Dev("tensor_store", b_.getVoidTy(), args);
     return;
   }
-  const auto load = [&] {
-    CompleteTx(SharedAt(op(2)), Dev("tensor_load", b_.getInt32Ty(), args));
+  const auto load = [&](Value* away) {
+    args.back() = Moved(shared, away);
+    CompleteTx(Moved(SharedAt(op(2)), away),
+               Dev("tensor_load", b_.getInt32Ty(), args));
   };
   if (mods().option() == Option::kMulticast) {
-    // As for bulk copies: this is block 0.
-    Value* mask = Read(op(3), Type::kU16);
-    If(b_.CreateTrunc(mask, b_.getInt1Ty()), load);
+    Multicast(Read(op(3), Type::kU16), load);
   } else {
-    load();
+    load(I32(0));
   }
 }
 
@@ -256,28 +283,89 @@ void FunctionLowering::LowerStBulk() {
   Dev("clear_bulk", b_.getVoidTy(), {SharedAt(op(0)), size});
 }
 
-// ---- Clusters of one block --------------------------------------------------
+// ---- Clusters ---------------------------------------------------------------
 
-// The only block's shared memory is at its own address.
-void FunctionLowering::LowerMapa() { Out(0, Read(op(1), type()), type()); }
+// Shared memory of the cluster's blocks lies one behind the other.
+void FunctionLowering::LowerMapa() {
+  Value* away = b_.CreateMul(
+      b_.CreateSub(Read(op(2), Type::kU32), ClusterRank()), Cluster("stride"));
+  Value* address = Read(op(1), type());
+  Out(0, b_.CreateAdd(address, b_.CreateSExtOrTrunc(away, address->getType())),
+      type());
+}
 
-void FunctionLowering::LowerGetctarank() { Out(0, I32(0), Type::kU32); }
+void FunctionLowering::LowerGetctarank() {
+  Value* address = Coerce(Read(op(1), type()), Type::kU64);
+  // A generic address is one of device memory.
+  if (mods().space() == Space::kNone) {
+    address = b_.CreateSub(address, Cluster("base"));
+  }
+  Value* offset = b_.CreateTrunc(address, b_.getInt32Ty());
+  Value* stride = Cluster("stride");
+  Value* rank =
+      b_.CreateUDiv(offset, Binary(llvm::Intrinsic::umax, stride, I32(1)));
+  Out(0, b_.CreateSelect(b_.CreateICmpEQ(stride, I32(0)), I32(0), rank),
+      Type::kU32);
+}
 
-// The threads meet where they wait. Arriving only publishes what they wrote.
+// The threads of a single block meet where they wait: arriving only publishes
+// what they wrote.
 void FunctionLowering::LowerBarrierCluster() {
-  if (mods().bar() == Bar::kWait) {
+  const bool waits = mods().bar() == Bar::kWait;
+  llvm::BasicBlock* several = NewBlock("cluster");
+  llvm::BasicBlock* single = NewBlock("block");
+  llvm::BasicBlock* behind = NewBlock("met");
+  b_.CreateCondBr(Cluster("several"), several, single);
+  b_.SetInsertPoint(several);
+  Value* barrier = Cluster("barrier");
+  Value* phase = Cluster("phase");
+  if (waits) {
+    Dev("cluster_wait", b_.getVoidTy(),
+        {barrier, b_.CreateLoad(b_.getInt32Ty(), phase)});
+    b_.CreateStore(I32(0), phase);
+  } else {
+    Value* arrived =
+        Dev("cluster_arrive", b_.getInt32Ty(), {barrier, ClusterThreads()});
+    b_.CreateStore(arrived, phase);
+  }
+  b_.CreateBr(behind);
+  b_.SetInsertPoint(single);
+  if (waits) {
     Barrier();
   } else if (mods().sem() != Sem::kRelaxed) {
     Fence(llvm::AtomicOrdering::Release, SyncScope(Scope::kCta));
   }
+  b_.CreateBr(behind);
+  b_.SetInsertPoint(behind);
+}
+
+llvm::Value* FunctionLowering::ClusterThreads() {
+  return b_.CreateMul(BlockThreads(), ClusterBlocks());
+}
+
+// A kernel's thread ends: those at the cluster's barrier no longer wait for it.
+void FunctionLowering::LeaveCluster() {
+  if (!ptx_.is_entry || !module_.MeetsInClusters()) return;
+  If(Cluster("leaves"), [&] {
+    Value* phase = b_.CreateLoad(b_.getInt32Ty(), Cluster("phase"));
+    Dev("cluster_leave", b_.getVoidTy(),
+        {Cluster("barrier"), ClusterThreads(), phase});
+  });
 }
 
 // Asking for the next cluster's work may be refused, and always is: the
 // answer, 16 bytes, is all zeros.
 void FunctionLowering::LowerTryCancel() {
-  Value* to = SharedAt(op(0));
-  b_.CreateAlignedStore(IntOf(Int(128), 0), to, llvm::Align(16));
-  CompleteTx(SharedAt(op(1)), I32(16));
+  const auto answer = [&](Value* away) {
+    b_.CreateAlignedStore(IntOf(Int(128), 0), Moved(SharedAt(op(0)), away),
+                          llvm::Align(16));
+    CompleteTx(Moved(SharedAt(op(1)), away), I32(16));
+  };
+  if (mods().option() == Option::kMulticastAll) {
+    Multicast(I32(~0u), answer);
+  } else {
+    answer(I32(0));
+  }
 }
 
 void FunctionLowering::LowerQueryCancel() {

@@ -40,6 +40,7 @@ void FunctionLowering::LowerBrxIdx() {
 }
 
 void FunctionLowering::EmitReturn() {
+  LeaveCluster();
   llvm::Type* type = function_->getReturnType();
   if (type->isVoidTy()) {
     b_.CreateRetVoid();
@@ -78,6 +79,7 @@ void FunctionLowering::LowerRet() { EmitReturn(); }
 // Ends this lane, not the wave: a kernel returns, a device function returns
 // with a flag that makes its callers return too.
 void FunctionLowering::EmitExit() {
+  LeaveCluster();
   if (ptx_.is_entry) {
     b_.CreateRetVoid();
     return;

@@ -93,9 +93,10 @@ class ModuleLowering {
   // The steps of ProgramLowering::Run, each for all modules in turn.
   void LowerVariables();
   void LowerBodies();
-  bool CheckCluster(std::uint32_t id);
   void RemoveFailed(ModuleInfo* info);
   const std::optional<Diag>& first_error() const { return first_error_; }
+  // Whether any function has a barrier of clusters.
+  bool MeetsInClusters() const;
   // Whether something outside of functions cannot be lowered.
   bool failed() const { return failed_; }
 
@@ -295,6 +296,11 @@ class FunctionLowering {
   Value* BlockSize(int axis);
   Value* GridSize(int axis);
   Value* BlockThreads();
+  // What depends on the launch's cluster (passes/clusters.h).
+  Value* Cluster(llvm::StringRef name);
+  Value* ClusterSize(int axis);
+  Value* ClusterBlocks();
+  Value* ClusterRank();
   Value* LaneId();
 
   // ---- Floating point (lower/float.cc) ----
@@ -362,6 +368,10 @@ class FunctionLowering {
   Value* SharedAt(const Operand& operand);
   void CompleteTx(Value* mbarrier, Value* bytes);
   void If(Value* condition, llvm::function_ref<void()> body);
+  Value* Moved(Value* address, Value* bytes);
+  void Multicast(Value* mask, llvm::function_ref<void(Value*)> copy);
+  Value* ClusterThreads();
+  void LeaveCluster();
 
   // ---- Textures (lower/texture.cc) ----
   struct TextureCoordinates {

@@ -119,7 +119,6 @@ FunctionLowering::Pointer FunctionLowering::Address(const Operand& operand,
 llvm::SyncScope::ID FunctionLowering::SyncScope(Scope scope) {
   switch (scope) {
     case Scope::kCta:
-    case Scope::kCluster:
       return b_.getContext().getOrInsertSyncScopeID("workgroup");
     case Scope::kSys: return llvm::SyncScope::System;
     default: return b_.getContext().getOrInsertSyncScopeID("agent");
@@ -431,6 +430,11 @@ void FunctionLowering::LowerIsspacep() {
   const auto in_shared = [&] {
     return Intrinsic(llvm::Intrinsic::amdgcn_is_shared, {}, {pointer});
   };
+  const auto in_cluster = [&] {
+    Value* from_first = b_.CreateSub(Read(op(1), Type::kU64), Cluster("base"));
+    return b_.CreateOr(in_shared(),
+                       b_.CreateICmpULT(from_first, Cluster("bytes")));
+  };
   const auto in_local = [&] {
     return Intrinsic(llvm::Intrinsic::amdgcn_is_private, {}, {pointer});
   };
@@ -462,15 +466,15 @@ void FunctionLowering::LowerIsspacep() {
   Value* result = nullptr;
   switch (mods().space()) {
     case Space::kShared:
-    case Space::kSharedCta:
-    case Space::kSharedCluster: result = in_shared(); break;
+    case Space::kSharedCta: result = in_shared(); break;
+    case Space::kSharedCluster: result = in_cluster(); break;
     case Space::kLocal: result = in_local(); break;
     case Space::kConst: result = in_constants(); break;
     case Space::kParam:
     case Space::kParamEntry: result = in_parameters(); break;
     default:
       result = b_.CreateNot(
-          b_.CreateOr(b_.CreateOr(in_shared(), in_local()),
+          b_.CreateOr(b_.CreateOr(in_cluster(), in_local()),
                       b_.CreateOr(in_constants(), in_parameters())));
       break;
   }

@@ -14,6 +14,7 @@
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "ptxc/lower/lower.h"
+#include "ptxc/passes/clusters.h"
 #include "ptxc/passes/launch_block.h"
 #include "support/demangle.h"
 
@@ -388,6 +389,10 @@ void ModuleLowering::DeclareKernel(std::uint32_t id) {
            kLaunchBlockBytes, 8);
   SetCommonAttributes(*function);
   SetLaunchBounds(ptx, *function);
+  if (const auto& blocks = ptx.tuning.reqnctapercluster; blocks[0] != 0) {
+    SetRequiredCluster(*function, {blocks[0], std::max(1u, blocks[1]),
+                                   std::max(1u, blocks[2])});
+  }
   if (state(id).flush_f32) {
     function->addFnAttr("denormal-fp-math-f32", "preserve-sign,preserve-sign");
   }
@@ -427,28 +432,19 @@ void ModuleLowering::LowerBodies() {
           reason != options_.broken.end() ? reason->second : "does not parse";
       continue;
     }
-    if (!CheckCluster(id)) continue;
     FunctionLowering lowering(*this, id);
     if (!lowering.Run()) state(id).failed = true;
   }
   debug_info_.Finish();
 }
 
-// Clusters of several blocks need memory that blocks share.
-bool ModuleLowering::CheckCluster(std::uint32_t id) {
-  const std::uint32_t (&blocks)[3] =
-      ptx_.functions[id].tuning.reqnctapercluster;
-  if (blocks[0] <= 1 && blocks[1] <= 1 && blocks[2] <= 1) return true;
-  Where where;
-  where.file = options_.input_name;
-  where.kernel = Demangle(ptx_.functions[id].name);
-  state(id).failed = true;
-  state(id).reason =
-      "clusters of several thread blocks need distributed shared memory, "
-      "which AMD GPUs do not have";
-  Report(MakeDiag(DiagCode::kUnsupportedPtx, std::move(where),
-                  "'.reqnctapercluster': " + state(id).reason));
-  return false;
+bool ModuleLowering::MeetsInClusters() const {
+  return llvm::any_of(ptx_.functions, [](const Function& function) {
+    return llvm::any_of(function.instructions, [](const Instruction& inst) {
+      return inst.form != nullptr &&
+             inst.form->opcode() == Opcode::kBarrierCluster;
+    });
+  });
 }
 
 void ModuleLowering::RemoveFailed(ModuleInfo* info) {
@@ -478,6 +474,12 @@ void ModuleLowering::RemoveFailed(ModuleInfo* info) {
     if (tuning.maxntid[0]) kernel.maxntid = triple(tuning.maxntid);
     if (tuning.reqntid[0]) kernel.reqntid = triple(tuning.reqntid);
     if (tuning.minnctapersm) kernel.minnctapersm = tuning.minnctapersm;
+    if (tuning.reqnctapercluster[0]) {
+      kernel.cluster = triple(tuning.reqnctapercluster);
+    }
+    kernel.max_cluster = tuning.maxclusterrank;
+    kernel.blocks_are_clusters = tuning.blocksareclusters;
+    kernel.explicit_cluster = tuning.explicitcluster;
     kernel.launches = facts.launches;
     kernel.handle = facts.launched;
     info->kernels.push_back(std::move(kernel));

@@ -2,6 +2,7 @@
 // and the launch block (docs/launch-abi.md).
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "ptxc/lower/lower.h"
+#include "ptxc/passes/clusters.h"
 #include "ptxc/passes/lanes/waves.h"
 #include "ptxc/passes/launch_block.h"
 
@@ -72,6 +73,30 @@ llvm::Value* FunctionLowering::BlockThreads() {
   return b_.CreateMul(b_.CreateMul(BlockSize(0), BlockSize(1)), BlockSize(2));
 }
 
+llvm::Value* FunctionLowering::Cluster(llvm::StringRef name) {
+  return b_.CreateCall(ClusterFunction(module_.out(), name));
+}
+
+llvm::Value* FunctionLowering::ClusterSize(int axis) {
+  return b_.CreateAnd(
+      b_.CreateLShr(Cluster("shape"), 8 * static_cast<std::uint64_t>(axis)),
+      0xff);
+}
+
+llvm::Value* FunctionLowering::ClusterBlocks() {
+  return b_.CreateMul(b_.CreateMul(ClusterSize(0), ClusterSize(1)),
+                      ClusterSize(2));
+}
+
+// PTX ISA, "%cluster_ctarank": the block's number in the cluster, x fastest.
+llvm::Value* FunctionLowering::ClusterRank() {
+  const auto place = [this](int axis) {
+    return b_.CreateURem(BlockId(axis), ClusterSize(axis));
+  };
+  Value* row = b_.CreateAdd(b_.CreateMul(place(2), ClusterSize(1)), place(1));
+  return b_.CreateAdd(b_.CreateMul(row, ClusterSize(0)), place(0));
+}
+
 llvm::Value* FunctionLowering::LaneId() { return Wave("lane"); }
 
 llvm::Value* FunctionLowering::Clock() {
@@ -105,18 +130,22 @@ llvm::Value* FunctionLowering::Special(SpecialReg reg, Component part) {
   switch (reg) {
     case SpecialReg::kTid: return ThreadId(axis);
     case SpecialReg::kNtid: return BlockSize(axis);
-    case SpecialReg::kCtaid:
-    case SpecialReg::kClusterid:  // without clusters each block is its own
-      return BlockId(axis);
-    case SpecialReg::kNctaid:
-    case SpecialReg::kNclusterid: return GridSize(axis);
-    case SpecialReg::kIsExplicitCluster: return b_.getFalse();
+    case SpecialReg::kCtaid: return BlockId(axis);
+    case SpecialReg::kClusterid:
+      return b_.CreateUDiv(BlockId(axis), ClusterSize(axis));
+    case SpecialReg::kNctaid: return GridSize(axis);
+    case SpecialReg::kNclusterid:
+      return b_.CreateUDiv(GridSize(axis), ClusterSize(axis));
+    case SpecialReg::kIsExplicitCluster:
+      return b_.CreateICmpUGE(Cluster("shape"),
+                              I32(formats::WindowBlock::kNamed));
     case SpecialReg::kClusterCtaid:
-    case SpecialReg::kClusterCtarank:
+      return b_.CreateURem(BlockId(axis), ClusterSize(axis));
+    case SpecialReg::kClusterCtarank: return ClusterRank();
+    case SpecialReg::kClusterNctaid: return ClusterSize(axis);
+    case SpecialReg::kClusterNctarank: return ClusterBlocks();
     case SpecialReg::kLocalityDomainId:  // all memory is equally near
     case SpecialReg::kLocalityDomainSupplementalSm: return I32(0);
-    case SpecialReg::kClusterNctaid:
-    case SpecialReg::kClusterNctarank: return I32(1);
     case SpecialReg::kLaneid: return LaneId();
     case SpecialReg::kWarpid: return b_.CreateLShr(Wave("thread"), 5);
     case SpecialReg::kNwarpid:

@@ -30,6 +30,7 @@ enum LaunchBlockField : unsigned {
 enum WindowBlockField : unsigned {
   kWindowAddress = offsetof(formats::WindowBlock, memory),
   kWindowBytes = offsetof(formats::WindowBlock, bytes),
+  kWindowCluster = offsetof(formats::WindowBlock, cluster),
   kWindowBlockBytes = sizeof(formats::WindowBlock),
 };
 

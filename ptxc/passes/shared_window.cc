@@ -3,7 +3,10 @@
 // itself. In a copy of the kernel these become pointers of global memory.
 #include "ptxc/passes/shared_window.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -19,6 +22,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "ptxc/address_spaces.h"
+#include "ptxc/passes/clusters.h"
 #include "ptxc/passes/lanes/waves.h"
 #include "ptxc/passes/launch_block.h"
 
@@ -162,12 +166,14 @@ Function* CopyKernel(Function& kernel) {
   return copy;
 }
 
-// Makes LDS pointers of one kernel pointers into the block's window.
+// Makes LDS pointers of one kernel pointers into the block's window, or with
+// `clusters` into those of its cluster's blocks.
 class Rewriter {
  public:
-  Rewriter(Function& kernel, const WindowLayout& layout)
+  Rewriter(Function& kernel, const WindowLayout& layout, bool clusters)
       : kernel_(kernel),
         layout_(layout),
+        clusters_(clusters),
         b_(&*kernel.getEntryBlock().getFirstNonPHIOrDbgOrAlloca()),
         start_(b_.GetInsertPoint()),
         pointer_(llvm::PointerType::get(kernel.getContext(), kAsGlobal)) {}
@@ -175,6 +181,7 @@ class Rewriter {
   // False if there is something that only LDS can do.
   bool Run() {
     LoadWindow();
+    if (clusters_) ResolveClusters(kernel_, cluster_);
     std::vector<Instruction*> instructions;
     for (Instruction& instruction : llvm::instructions(kernel_)) {
       instructions.push_back(&instruction);
@@ -203,39 +210,88 @@ class Rewriter {
   }
 
  private:
+  Value* Load(Value* base, unsigned offset, unsigned bits) {
+    llvm::LoadInst* value = b_.CreateAlignedLoad(
+        b_.getIntNTy(bits), b_.CreateConstGEP1_32(b_.getInt8Ty(), base, offset),
+        llvm::Align(bits / 8));
+    value->setMetadata(llvm::LLVMContext::MD_invariant_load,
+                       llvm::MDNode::get(b_.getContext(), {}));
+    return value;
+  }
+  Value* Get(llvm::Intrinsic::ID id) {
+    return b_.CreateIntrinsic(id, llvm::ArrayRef<llvm::Type*>(),
+                              llvm::ArrayRef<Value*>());
+  }
+  // The number of a place in an array of `counts` along x and y, x fastest.
+  Value* NumberOf(const std::array<Value*, 3>& place,
+                  const std::array<Value*, 2>& counts) {
+    Value* row = b_.CreateAdd(b_.CreateMul(place[2], counts[1]), place[1]);
+    return b_.CreateAdd(b_.CreateMul(b_.CreateZExt(row, b_.getInt64Ty()),
+                                     b_.CreateZExt(counts[0], b_.getInt64Ty())),
+                        b_.CreateZExt(place[0], b_.getInt64Ty()));
+  }
+
   // The block's window: the grid's memory, and in it the place of the block's
   // number.
   void LoadWindow() {
-    const unsigned argument = kernel_.arg_size() - 2;
-    const auto load = [&](Value* base, unsigned offset, unsigned bits) {
-      llvm::LoadInst* value = b_.CreateAlignedLoad(
-          b_.getIntNTy(bits),
-          b_.CreateConstGEP1_32(b_.getInt8Ty(), base, offset),
-          llvm::Align(bits / 8));
-      value->setMetadata(llvm::LLVMContext::MD_invariant_load,
-                         llvm::MDNode::get(b_.getContext(), {}));
-      return value;
-    };
-    const auto intrinsic = [&](llvm::Intrinsic::ID id) -> Value* {
-      return b_.CreateIntrinsic(id, llvm::ArrayRef<llvm::Type*>(),
-                                llvm::ArrayRef<Value*>());
-    };
-    Value* window = kernel_.getArg(argument);
-    Value* memory = load(window, kWindowAddress, 64);
-    size_ = b_.CreateZExt(load(window, kWindowBytes, 32), b_.getInt64Ty());
+    Value* window = kernel_.getArg(kernel_.arg_size() - 2);
+    Value* memory = Load(window, kWindowAddress, 64);
+    Value* size = Load(window, kWindowBytes, 32);
+    size_ = b_.CreateZExt(size, b_.getInt64Ty());
+    Value* hidden = Get(llvm::Intrinsic::amdgcn_implicitarg_ptr);
     // hidden_block_count_x and _y.
-    Value* hidden = intrinsic(llvm::Intrinsic::amdgcn_implicitarg_ptr);
-    Value* row = b_.CreateAdd(
-        b_.CreateMul(intrinsic(llvm::Intrinsic::amdgcn_workgroup_id_z),
-                     load(hidden, 4, 32)),
-        intrinsic(llvm::Intrinsic::amdgcn_workgroup_id_y));
-    Value* block = b_.CreateAdd(
-        b_.CreateMul(b_.CreateZExt(row, b_.getInt64Ty()),
-                     b_.CreateZExt(load(hidden, 0, 32), b_.getInt64Ty())),
-        b_.CreateZExt(intrinsic(llvm::Intrinsic::amdgcn_workgroup_id_x),
-                      b_.getInt64Ty()));
-    base_number_ = b_.CreateAdd(memory, b_.CreateMul(block, size_));
-    base_ = b_.CreateIntToPtr(base_number_, pointer_, "window");
+    const std::array<Value*, 2> blocks = {Load(hidden, 0, 32),
+                                          Load(hidden, 4, 32)};
+    const std::array<Value*, 3> block = {
+        Get(llvm::Intrinsic::amdgcn_workgroup_id_x),
+        Get(llvm::Intrinsic::amdgcn_workgroup_id_y),
+        Get(llvm::Intrinsic::amdgcn_workgroup_id_z)};
+    if (clusters_) {
+      LoadCluster(window, memory, size, blocks, block);
+    } else {
+      first_number_ =
+          b_.CreateAdd(memory, b_.CreateMul(NumberOf(block, blocks), size_));
+      own_offset_ = b_.getInt64(0);
+    }
+    first_ = b_.CreateIntToPtr(first_number_, pointer_, "window");
+  }
+
+  // The windows of the cluster's blocks, and the block's among them.
+  void LoadCluster(Value* window, Value* memory, Value* size,
+                   const std::array<Value*, 2>& blocks,
+                   const std::array<Value*, 3>& block) {
+    const auto required = RequiredCluster(kernel_);
+    // Nobody can launch larger ones.
+    if (required && *llvm::max_element(*required) <= formats::kLargestCluster) {
+      cluster_.shape =
+          b_.getInt32((*required)[0] | (*required)[1] << 8 |
+                      (*required)[2] << 16 | formats::WindowBlock::kNamed);
+    } else {
+      // Hosts that knew no clusters wrote 0.
+      Value* given = Load(window, kWindowCluster, 32);
+      cluster_.shape =
+          b_.CreateSelect(b_.CreateICmpEQ(given, b_.getInt32(0)),
+                          b_.getInt32(formats::WindowBlock::kOneBlock), given);
+    }
+    std::array<Value*, 3> sides;
+    std::array<Value*, 3> cluster;
+    std::array<Value*, 3> place;
+    for (unsigned i = 0; i < 3; ++i) {
+      sides[i] = b_.CreateAnd(b_.CreateLShr(cluster_.shape, 8 * i), 0xff);
+      cluster[i] = b_.CreateUDiv(block[i], sides[i]);
+      place[i] = b_.CreateSub(block[i], b_.CreateMul(cluster[i], sides[i]));
+    }
+    Value* number = NumberOf(cluster, {b_.CreateUDiv(blocks[0], sides[0]),
+                                       b_.CreateUDiv(blocks[1], sides[1])});
+    Value* count = b_.CreateMul(b_.CreateMul(sides[0], sides[1]), sides[2]);
+    cluster_.stride = size;
+    cluster_.bytes = b_.CreateMul(b_.CreateZExt(count, b_.getInt64Ty()), size_);
+    first_number_ = b_.CreateAdd(memory, b_.CreateMul(number, cluster_.bytes));
+    cluster_.base = first_number_;
+    own_offset_ = b_.CreateMul(NumberOf(place, {sides[0], sides[1]}), size_);
+    Value* below = b_.CreateMul(b_.CreateAdd(number, b_.getInt64(1)),
+                                b_.getInt64(formats::kClusterBarrierBytes));
+    cluster_.barrier = b_.CreateIntToPtr(b_.CreateSub(memory, below), pointer_);
   }
 
   // ---- What lies in the window ----
@@ -316,18 +372,19 @@ class Rewriter {
            llvm::Intrinsic::isOverloaded(id);
   }
 
-  // A variable, or the address 0.
+  // A variable of this block, or the address 0.
   Value* PlaceOf(Constant& constant) {
     if (llvm::isa<llvm::UndefValue>(constant)) {
       return llvm::PoisonValue::get(pointer_);
     }
     const auto* variable = llvm::dyn_cast<GlobalVariable>(&constant);
-    if (!variable) return base_;
+    if (!variable) return first_;
     Value*& place = places_[variable];
     if (!place) {
-      llvm::IRBuilder<> b(llvm::cast<Instruction>(base_)->getNextNode());
-      place = b.CreateConstInBoundsGEP1_64(b.getInt8Ty(), base_,
-                                           layout_.offsets.at(variable));
+      llvm::IRBuilder<> b(llvm::cast<Instruction>(first_)->getNextNode());
+      place = b.CreateInBoundsGEP(
+          b.getInt8Ty(), first_,
+          b.CreateAdd(own_offset_, b.getInt64(layout_.offsets.at(variable))));
     }
     return place;
   }
@@ -338,14 +395,15 @@ class Rewriter {
   }
 
   void Rewrite(Instruction& instruction) {
+    if (clusters_) SeenByCluster(instruction);
     llvm::IRBuilder<> b(&instruction);
     const auto offset_in = [&](Value* address) {
       return b.CreateSub(b.CreatePtrToInt(address, b.getInt64Ty()),
-                         base_number_);
+                         first_number_);
     };
     if (auto* cast = llvm::dyn_cast<llvm::IntToPtrInst>(&instruction)) {
       Value* offset = b.CreateZExtOrTrunc(cast->getOperand(0), b.getInt32Ty());
-      Replace(instruction, b.CreateGEP(b.getInt8Ty(), base_,
+      Replace(instruction, b.CreateGEP(b.getInt8Ty(), first_,
                                        b.CreateZExt(offset, b.getInt64Ty())));
     } else if (auto* cast = llvm::dyn_cast<llvm::PtrToIntInst>(&instruction)) {
       Value* offset =
@@ -363,7 +421,9 @@ class Rewriter {
       switch (call->getIntrinsicID()) {
         case llvm::Intrinsic::amdgcn_is_shared:
           Replace(instruction,
-                  b.CreateICmpULT(offset_in(call->getArgOperand(0)), size_));
+                  b.CreateICmpULT(b.CreateSub(offset_in(call->getArgOperand(0)),
+                                              own_offset_),
+                                  size_));
           break;
         case llvm::Intrinsic::amdgcn_groupstaticsize:
           Replace(instruction,
@@ -372,6 +432,15 @@ class Rewriter {
         default: Redeclare(*call);
       }
     }
+  }
+
+  // What the threads of a block see of each other's atomic accesses, those of
+  // the cluster's other blocks see, too.
+  static void SeenByCluster(Instruction& instruction) {
+    const auto scope = llvm::getAtomicSyncScopeID(&instruction);
+    if (!scope || *scope == llvm::SyncScope::System) return;
+    llvm::setAtomicSyncScopeID(
+        &instruction, instruction.getContext().getOrInsertSyncScopeID("agent"));
   }
 
   // The same intrinsic for the arguments' types.
@@ -392,12 +461,17 @@ class Rewriter {
 
   Function& kernel_;
   const WindowLayout& layout_;
+  const bool clusters_;
   llvm::IRBuilder<> b_;
   const llvm::BasicBlock::iterator start_;
   llvm::Type* const pointer_;
-  Value* base_ = nullptr;         // of the block's window
-  Value* base_number_ = nullptr;  // the same as an integer
-  Value* size_ = nullptr;
+  // The start of the block's window, or of its cluster's first one's, also as
+  // an integer, and how far behind it the block's own starts.
+  Value* first_ = nullptr;
+  Value* first_number_ = nullptr;
+  Value* own_offset_ = nullptr;
+  Value* size_ = nullptr;  // of one window
+  ClusterValues cluster_;
   llvm::DenseSet<const Value*> own_;
   llvm::DenseMap<const Constant*, Instruction*> known_;
   std::vector<Instruction*> expanded_;
@@ -431,65 +505,101 @@ bool TouchesShared(const Function& function) {
   return false;
 }
 
+// Why a kernel's shared memory lies in a window, in one of its forms or in the
+// only one.
+struct Reasons {
+  bool too_large = false;     // for LDS, whatever the launch
+  bool may_be_large = false;  // by dynamic shared memory
+  bool clusters = false;      // of several blocks, which concern it
+  bool always_clusters = false;
+
+  bool none() const { return !too_large && !may_be_large && !clusters; }
+  bool only_form() const { return too_large || always_clusters; }
+};
+
+std::string WhyWindow(const Reasons& reasons, std::uint64_t bytes,
+                      std::uint64_t limit) {
+  return reasons.too_large
+             ? fmt::format(
+                   "{} bytes of shared memory are more than the {} "
+                   "that the target has",
+                   bytes, limit)
+             : "blocks of a cluster reach each other's bytes of shared memory, "
+               "which lie in device memory for that";
+}
+
 }  // namespace
 
 llvm::PreservedAnalyses MoveSharedMemory::run(
     llvm::Module& module, llvm::ModuleAnalysisManager& /*analyses*/) {
   std::vector<llvm::Function*> kernels;
   bool callee_touches = false;
+  bool callee_asks = false;
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
     if (IsKernel(function)) {
       kernels.push_back(&function);
     } else {
       callee_touches |= TouchesShared(function);
+      callee_asks |= UsesClusters(function);
     }
   }
-  bool changed = false;
+  const bool wanted = options_.overflow != SharedOverflow::kError;
   for (llvm::Function* kernel : kernels) {
     const WindowLayout layout(*kernel);
     const std::uint64_t in_lds = layout.static_bytes + layout.own_bytes;
-    const bool wanted = options_.overflow != SharedOverflow::kError;
-    const bool too_large = in_lds > options_.limit ||
-                           (options_.overflow == SharedOverflow::kAlways &&
-                            !layout.offsets.empty());
+    const bool calls = CallsFunctions(*kernel);
+    const auto required = RequiredCluster(*kernel);
+    Reasons reasons;
+    reasons.too_large = in_lds > options_.limit ||
+                        (options_.overflow == SharedOverflow::kAlways &&
+                         !layout.offsets.empty());
+    reasons.may_be_large = wanted && layout.has_dynamic;
+    reasons.clusters = (!required || *required != ClusterShape{1, 1, 1}) &&
+                       (UsesClusters(*kernel) || (calls && callee_asks));
+    reasons.always_clusters = reasons.clusters && required;
     const std::string name = kernel->getName().str();
     if (layout.own_bytes != 0) (*kernels_)[name].own_bytes = layout.own_bytes;
-    if (!too_large && !(wanted && layout.has_dynamic)) continue;
+    if (reasons.none()) continue;
     KernelShared found;
     found.own_bytes = layout.own_bytes;
     found.window = layout.static_bytes;
-    found.second_form = !too_large;
+    found.second_form = !reasons.only_form();
+    if (reasons.clusters) found.clusters = true;
     llvm::Function* copy = nullptr;
-    if (!wanted) {
+    if (!wanted && !reasons.clusters) {
       found.refused = "; --shared-overflow=global puts them into device memory";
-    } else if (callee_touches && CallsFunctions(*kernel)) {
+    } else if (calls && (callee_touches || (reasons.clusters && callee_asks))) {
       found.refused = ", and functions that it calls use them as well";
     } else {
-      changed = true;
       copy = CopyKernel(*kernel);
-      if (!Rewriter(*copy, layout).Run()) {
+      if (!Rewriter(*copy, layout, reasons.clusters).Run()) {
         copy->eraseFromParent();
         copy = nullptr;
         found.refused = ", and it uses them as only those of the hardware";
       }
     }
-    if (copy && too_large) {
+    if (copy && reasons.only_form()) {
       kernel->replaceAllUsesWith(llvm::PoisonValue::get(kernel->getType()));
       kernel->eraseFromParent();
       copy->setName(name);
     }
-    if (!copy && !too_large) continue;  // its launches will be refused
+    if (!copy && !reasons.only_form()) {  // such launches will be refused
+      if (reasons.clusters) {
+        (*kernels_)[name].clusters = false;
+      }
+      continue;
+    }
     if (!found.refused.empty()) {
       found.refused =
-          (llvm::Twine(in_lds) + " bytes of shared memory are more than the " +
-           llvm::Twine(options_.limit) + " that the target has" + found.refused)
-              .str();
+          WhyWindow(reasons, in_lds, options_.limit) + found.refused;
     }
     (*kernels_)[name] = std::move(found);
   }
-  return changed ? llvm::PreservedAnalyses::none()
-                 : llvm::PreservedAnalyses::all();
+  for (llvm::Function& function : module) {
+    if (!function.isDeclaration()) ResolveClustersOfOneBlock(function);
+  }
+  return llvm::PreservedAnalyses::none();
 }
 
 }  // namespace cerberus::ptx

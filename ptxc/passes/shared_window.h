@@ -1,11 +1,13 @@
 // Shared memory in a window of device memory, for kernels that ask for more
 // than the hardware has (docs/launch-abi.md, "Shared memory in a window").
 //
-// A kernel whose static shared memory is too large uses the window always. One
-// with dynamic shared memory gets a second form, named with
-// formats::kWindowSuffix behind its name, since only the launch knows how much
-// it asks for. There a shared address is still an offset of 32 bits, but from
-// the block's window; what the compiler itself keeps in LDS stays there.
+// A kernel whose static shared memory is too large uses the window always, and
+// so does one whose clusters have several blocks (passes/clusters.h). One with
+// dynamic shared memory, of which only the launch knows how much it is, gets a
+// second form, named with formats::kWindowSuffix behind its name, and one that
+// may be launched with clusters gets one for these. There a shared address is
+// still an offset of 32 bits, but from the window of the block, or of its
+// cluster's first; what the compiler itself keeps in LDS stays there.
 #ifndef CERBERUS_PTXC_PASSES_SHARED_WINDOW_H_
 #define CERBERUS_PTXC_PASSES_SHARED_WINDOW_H_
 
@@ -29,6 +31,9 @@ struct KernelShared {
   std::uint64_t own_bytes = 0;  // what the compiler itself keeps in LDS
   // Where dynamic shared memory starts in its window, if it has one.
   std::optional<std::uint64_t> window;
+  // Whether clusters of several blocks can have it in that form, or, without a
+  // window, at all; nothing if it does not depend on them.
+  std::optional<bool> clusters;
   bool second_form = false;  // the kernel without the suffix exists as well
   std::string refused;       // why the kernel cannot be: too much for LDS
 };

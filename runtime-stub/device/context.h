@@ -34,7 +34,8 @@ struct WindowsOfStream {
   std::thread::id thread;  // of a stream that each thread has
   bool of_graph;
   void* memory;
-  std::uint64_t bytes;
+  std::uint64_t barriers;  // bytes in front of the windows
+  std::uint64_t bytes;     // of the windows
 };
 
 struct GreenContext;

@@ -78,6 +78,11 @@ bool ComputedAttribute(const Device& device, int id, int* value) {
     case formats::kAttribute_MULTI_GPU_BOARD_GROUP_ID:
       *value = device.hip_ordinal;
       return true;
+    // Both are of 9.0, and there is software for them on every target.
+    case formats::kAttribute_CLUSTER_LAUNCH:
+    case formats::kAttribute_TENSOR_MAP_ACCESS_SUPPORTED:
+      *value = device.cc.major >= 9;
+      return true;
     case formats::kAttribute_DMA_BUF_SUPPORTED:
       *value = hip.has_address_range_handles;
       return true;

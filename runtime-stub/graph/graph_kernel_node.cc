@@ -49,13 +49,13 @@ CUresult WithKernelNode(const CUDA_KERNEL_NODE_PARAMS& params, bool may_launch,
   if (CUresult r = UseNodeContext(params, &context); r != CUDA_SUCCESS) {
     return r;
   }
-  const Grid grid = {params.gridDimX,       params.gridDimY,
-                     params.gridDimZ,       params.blockDimX,
-                     params.blockDimY,      params.blockDimZ,
-                     params.sharedMemBytes, false};
+  Grid grid = {params.gridDimX,       params.gridDimY,
+               params.gridDimZ,       params.blockDimX,
+               params.blockDimY,      params.blockDimZ,
+               params.sharedMemBytes, false};
   LaunchTarget target;
   CUresult result =
-      FindLaunchTarget(context, FunctionOf(params), grid, &target);
+      FindLaunchTarget(context, FunctionOf(params), &grid, &target);
   if (result != CUDA_SUCCESS) return result;
   if (target.info->launches && !may_launch) {
     return RefuseToCapture(*target.kernel);

@@ -16,6 +16,7 @@
 #include "hip/hip_loader.h"
 #include "runtime-stub/api/api.h"
 #include "runtime-stub/graph/graph.h"
+#include "runtime-stub/launch/clusters.h"
 #include "runtime-stub/launch/device_launch.h"
 #include "runtime-stub/launch/occupancy.h"
 #include "runtime-stub/launch/services.h"
@@ -201,14 +202,14 @@ hipError_t WaitForLaunch(Context* context, hipStream_t stream) {
 // and captures only launches of a program's own kernels.
 bool LaunchesEscapeCapture() { return hip.major == 5; }
 
-CUresult Launch(CUfunction handle, const Grid& grid, CUstream stream_handle,
+CUresult Launch(CUfunction handle, Grid grid, CUstream stream_handle,
                 void** params, void** extra) {
   CERB_STREAM(context, stream, stream_handle);
   FlushOutput(context->device);
   // The fault of an earlier kernel; this one's is for later calls to tell.
   if (CUresult r = NoteResult(context, hipSuccess); r != CUDA_SUCCESS) return r;
   LaunchTarget target;
-  CUresult result = FindLaunchTarget(context, handle, grid, &target);
+  CUresult result = FindLaunchTarget(context, handle, &grid, &target);
   if (result != CUDA_SUCCESS) return result;
   if (grid.cooperative) {
     result = CheckCooperative(context, target.kernel, grid);
@@ -233,8 +234,13 @@ CUresult Launch(CUfunction handle, const Grid& grid, CUstream stream_handle,
   return error == hipSuccess ? CUDA_SUCCESS : NoteResult(context, error);
 }
 
-// Attributes of a launch that change what it does; the others are hints.
-CUresult ReadLaunchAttributes(const CUlaunchConfig& config, Grid* grid) {
+}  // namespace
+
+CUresult GridOf(const CUlaunchConfig& config, Grid* grid) {
+  *grid = {config.gridDimX,       config.gridDimY,
+           config.gridDimZ,       config.blockDimX,
+           config.blockDimY,      config.blockDimZ,
+           config.sharedMemBytes, false};
   if (config.numAttrs != 0 && config.attrs == nullptr) {
     return CUDA_ERROR_INVALID_VALUE;
   }
@@ -247,26 +253,18 @@ CUresult ReadLaunchAttributes(const CUlaunchConfig& config, Grid* grid) {
       case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
         grid->cooperative = attribute.value.cooperative != 0;
         break;
-      case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION: {
-        const auto& cluster = attribute.value.clusterDim;
-        if (cluster.x * cluster.y * cluster.z > 1) {
-          Log(LogLevel::kError,
-              "a launch with a cluster of %u,%u,%u blocks is not supported: "
-              "AMD GPUs have no thread block clusters",
-              cluster.x, cluster.y, cluster.z);
-          return CUDA_ERROR_NOT_SUPPORTED;
+      case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
+        if (CUresult r = SetCluster(attribute.value, grid); r != CUDA_SUCCESS) {
+          return r;
         }
         break;
-      }
-      default: break;
+      default: break;  // a hint
     }
   }
   return CUDA_SUCCESS;
 }
 
-}  // namespace
-
-CUresult FindLaunchTarget(Context* context, CUfunction handle, const Grid& grid,
+CUresult FindLaunchTarget(Context* context, CUfunction handle, Grid* grid,
                           LaunchTarget* target) {
   const bool from_runtime = TakeRuntimeCall();
   Kernel* kernel = KernelOf(handle);
@@ -275,12 +273,15 @@ CUresult FindLaunchTarget(Context* context, CUfunction handle, const Grid& grid,
   const KernelInfo* info = nullptr;
   CUresult result = kernel->module->InfoOf(kernel, context->device, &info);
   if (result != CUDA_SUCCESS) return result;
-  target->info = &info->FormFor(grid.threads(), grid.dynamic_shared,
-                                context->device->shared_limit());
+  result = SettleCluster(*kernel, *info, grid);
+  if (result != CUDA_SUCCESS) return result;
+  target->info = &info->FormFor(grid->threads(), grid->dynamic_shared,
+                                context->device->shared_limit(),
+                                grid->cluster_blocks() > 1);
   result = kernel->module->FunctionOf(kernel, context, &target->function,
                                       target->info);
   if (result != CUDA_SUCCESS) return result;
-  result = CheckGrid(*kernel, *target->info, *context->device, grid);
+  result = CheckGrid(*kernel, *target->info, *context->device, *grid);
   return result == kInvalidConfiguration && !from_runtime
              ? CUDA_ERROR_INVALID_VALUE
              : result;
@@ -304,9 +305,17 @@ CUresult FillArguments(Context* context, const KernelInfo& info,
     window.bytes = static_cast<std::uint32_t>(
         AlignUp(std::max(info.static_shared + grid.dynamic_shared, 1u),
                 formats::kWindowAlign));
-    if (CUresult r =
-            WindowMemory(context, info.name.c_str(),
-                         grid.blocks() * window.bytes, stream, &window.memory);
+    WindowsOfGrid wanted = {grid.blocks() * window.bytes, 0};
+    if (grid.cluster[0] != 0) {
+      window.cluster = grid.cluster[0] | grid.cluster[1] << 8 |
+                       grid.cluster[2] << 16 | formats::WindowBlock::kNamed;
+    }
+    if (info.clusters == true) {
+      wanted.barriers =
+          grid.blocks() / grid.cluster_blocks() * formats::kClusterBarrierBytes;
+    }
+    if (CUresult r = WindowMemory(context, info.name.c_str(), wanted, stream,
+                                  &window.memory);
         r != CUDA_SUCCESS) {
       return r;
     }
@@ -379,13 +388,8 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x,
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function,
                           void** params, void** extra) {
   if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  Grid grid = {config->gridDimX,       config->gridDimY,
-               config->gridDimZ,       config->blockDimX,
-               config->blockDimY,      config->blockDimZ,
-               config->sharedMemBytes, false};
-  if (CUresult r = ReadLaunchAttributes(*config, &grid); r != CUDA_SUCCESS) {
-    return r;
-  }
+  Grid grid = {};
+  if (CUresult r = GridOf(*config, &grid); r != CUDA_SUCCESS) return r;
   return Launch(function, grid, config->hStream, params, extra);
 }
 

@@ -3,6 +3,7 @@
 #ifndef CERBERUS_RUNTIME_STUB_LAUNCH_LAUNCH_H_
 #define CERBERUS_RUNTIME_STUB_LAUNCH_LAUNCH_H_
 
+#include <array>
 #include <cstdint>
 
 #include "hip/hip_abi.h"
@@ -17,6 +18,8 @@ struct Grid {
   unsigned dynamic_shared;
   bool cooperative;
   std::uint32_t launch_queue = 0;  // of a kernel that may launch others
+  // Blocks of a cluster; zeros where nothing names them.
+  std::array<std::uint32_t, 3> cluster = {0, 0, 0};
 
   std::uint64_t threads() const {
     return std::uint64_t{block_x} * block_y * block_z;
@@ -24,7 +27,16 @@ struct Grid {
   std::uint64_t blocks() const {
     return std::uint64_t{grid_x} * grid_y * grid_z;
   }
+  std::uint64_t cluster_blocks() const {
+    return cluster[0] == 0
+               ? 1
+               : std::uint64_t{cluster[0]} * cluster[1] * cluster[2];
+  }
 };
+
+// With the attributes that change what a launch does. Errors:
+// CUDA_ERROR_INVALID_VALUE for attributes that make no sense.
+CUresult GridOf(const CUlaunchConfig& config, Grid* grid);
 
 struct LaunchTarget {
   Kernel* kernel = nullptr;
@@ -32,8 +44,9 @@ struct LaunchTarget {
   hipFunction_t function = nullptr;
 };
 
-// Errors: not a kernel, code that cannot be loaded, a grid out of range.
-CUresult FindLaunchTarget(Context* context, CUfunction handle, const Grid& grid,
+// Settles what the grid leaves to the kernel (clusters.h). Errors: not a
+// kernel, code that cannot be loaded, a grid out of range.
+CUresult FindLaunchTarget(Context* context, CUfunction handle, Grid* grid,
                           LaunchTarget* target);
 
 // Writes parameters, window and launch block into `buffer`, of

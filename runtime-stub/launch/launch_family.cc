@@ -289,7 +289,7 @@ hipError_t LaunchFamily::BeginKernel(Stream* stream, const Operation& operation,
   CUresult result = CUDA_ERROR_INVALID_HANDLE;
   if (kernel != nullptr) {
     result =
-        FindLaunchTarget(context_, kernel->function_handle(), grid, &target);
+        FindLaunchTarget(context_, kernel->function_handle(), &grid, &target);
   }
   std::uint8_t* buffer = nullptr;
   std::size_t size = 0;

@@ -13,7 +13,7 @@ struct Kernel;
 
 CUresult BlocksPerMultiprocessor(Context* context, Kernel* kernel,
                                  int block_size, std::size_t dynamic_shared,
-                                 int* blocks);
+                                 int* blocks, bool several = false);
 
 }  // namespace cerberus::stub
 

@@ -3,36 +3,56 @@
 #include <algorithm>
 #include <mutex>
 
+#include "formats/launch_abi.h"
 #include "hip/hip_loader.h"
 #include "runtime-stub/device/context.h"
 #include "runtime-stub/stream/capture.h"
+#include "support/bytes.h"
 #include "support/log.h"
 
 namespace cerberus::stub {
 namespace {
 
-// hipMalloc, allowed also while a stream captures.
-hipError_t Allocate(void** memory, std::uint64_t bytes) {
+// Device memory whose first bytes, `zeros`, are such, also while a stream
+// captures.
+hipError_t Allocate(void** memory, std::uint64_t bytes, std::uint64_t zeros) {
+  constexpr unsigned kNonBlocking = 1;
   const RelaxedCapture relaxed;
-  return hip.hipMalloc(memory, bytes);
+  hipError_t error = hip.hipMalloc(memory, bytes);
+  if (error != hipSuccess || zeros == 0) return error;
+  hipStream_t stream = nullptr;
+  error = hip.hipStreamCreateWithFlags(&stream, kNonBlocking);
+  if (error == hipSuccess) {
+    error = hip.hipMemsetD8Async(*memory, 0, zeros, stream);
+    if (error == hipSuccess) error = hip.hipStreamSynchronize(stream);
+    (void)hip.hipStreamDestroy(stream);
+  }
+  if (error != hipSuccess) hip.hipFree(*memory);
+  return error;
+}
+
+std::uint64_t WindowsIn(const WindowsOfStream& memory) {
+  return reinterpret_cast<std::uintptr_t>(memory.memory) + memory.barriers;
 }
 
 }  // namespace
 
-CUresult WindowMemory(Context* context, const char* kernel, std::uint64_t bytes,
-                      const hipStream_t* stream, std::uint64_t* memory) {
+CUresult WindowMemory(Context* context, const char* kernel,
+                      const WindowsOfGrid& grid, const hipStream_t* stream,
+                      std::uint64_t* memory) {
   const std::uint64_t most = context->device->total_memory / 4;
-  if (bytes > most) {
+  if (grid.windows > most) {
     Log(LogLevel::kError,
         "launch of '%s': its blocks' shared memory takes %llu bytes of device "
         "memory, at most %llu (a quarter) may",
-        kernel, static_cast<unsigned long long>(bytes),
+        kernel, static_cast<unsigned long long>(grid.windows),
         static_cast<unsigned long long>(most));
     return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
   }
   WindowsOfStream wanted = {};
   wanted.of_graph = stream == nullptr || IsCapturing(*stream);
-  wanted.bytes = bytes;
+  wanted.bytes = grid.windows;
+  wanted.barriers = AlignUp(grid.barriers, formats::kWindowAlign);
   if (!wanted.of_graph) {
     wanted.stream = *stream;
     if (*stream == HipPerThreadStream()) {
@@ -44,16 +64,21 @@ CUresult WindowMemory(Context* context, const char* kernel, std::uint64_t bytes,
           old.thread != wanted.thread) {
         continue;
       }
-      if (old.bytes >= bytes) {
-        *memory = reinterpret_cast<std::uintptr_t>(old.memory);
+      if (old.bytes >= wanted.bytes && old.barriers >= wanted.barriers) {
+        *memory = WindowsIn(old);
         return CUDA_SUCCESS;
       }
       // What is too small stays in use by launches before this one; growing
       // by doubling, all of it takes less than twice the largest.
-      wanted.bytes = std::max(wanted.bytes, std::min(2 * old.bytes, most));
+      const auto grown = [](std::uint64_t need, std::uint64_t had) {
+        return need > had ? std::max(need, 2 * had) : had;
+      };
+      wanted.bytes = std::min(grown(grid.windows, old.bytes), most);
+      wanted.barriers = grown(wanted.barriers, old.barriers);
     }
   }
-  const hipError_t error = Allocate(&wanted.memory, wanted.bytes);
+  const hipError_t error =
+      Allocate(&wanted.memory, wanted.barriers + wanted.bytes, wanted.barriers);
   if (error != hipSuccess) return NoteResult(context, error);
   Log(LogLevel::kInfo,
       "launch of '%s': shared memory of its blocks in %llu bytes of device "
@@ -61,7 +86,7 @@ CUresult WindowMemory(Context* context, const char* kernel, std::uint64_t bytes,
       kernel, static_cast<unsigned long long>(wanted.bytes));
   std::lock_guard<std::mutex> lock(context->mutex);
   context->windows.push_back(wanted);
-  *memory = reinterpret_cast<std::uintptr_t>(wanted.memory);
+  *memory = WindowsIn(wanted);
   return CUDA_SUCCESS;
 }
 

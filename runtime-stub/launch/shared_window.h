@@ -12,12 +12,21 @@ namespace cerberus::stub {
 
 struct Context;
 
-// Memory for all blocks of a launch on `stream`. Launches on one stream follow
-// each other, so they share it; nodes of graphs (`stream` is null, or being
+// Bytes that a launch needs for the shared memory of its blocks and, below it,
+// for the barriers of its clusters.
+struct WindowsOfGrid {
+  std::uint64_t windows = 0;
+  std::uint64_t barriers = 0;
+};
+
+// Memory for all blocks of a launch on `stream`: the address of its windows;
+// the barriers end there, and are zeros. Launches on one stream follow each
+// other, so they share it; nodes of graphs (`stream` is null, or being
 // captured) may run at any time and get their own. All of it lives until the
 // context is reset. Refuses more than a quarter of the device's memory.
-CUresult WindowMemory(Context* context, const char* kernel, std::uint64_t bytes,
-                      const hipStream_t* stream, std::uint64_t* memory);
+CUresult WindowMemory(Context* context, const char* kernel,
+                      const WindowsOfGrid& grid, const hipStream_t* stream,
+                      std::uint64_t* memory);
 
 void DropWindows(Context* context);
 

@@ -133,6 +133,20 @@ void AttachForms(std::vector<KernelInfo>* kernels) {
   *kernels = std::move(kept);
 }
 
+void ReadClusters(Value facts, KernelInfo* kernel) {
+  if (const Value blocks = facts.Find(formats::kInfoCluster)) {
+    kernel->required_cluster = Triple(blocks);
+  }
+  kernel->max_cluster = Number(facts, formats::kInfoMaxCluster, 0);
+  kernel->explicit_cluster =
+      Number(facts, formats::kInfoExplicitCluster, 0) != 0;
+  kernel->blocks_are_clusters =
+      Number(facts, formats::kInfoBlocksAreClusters, 0) != 0;
+  if (facts.Find(formats::kInfoClusters)) {
+    kernel->clusters = Number(facts, formats::kInfoClusters, 0) != 0;
+  }
+}
+
 void ReadInfo(Value map, CodeObjectInfo* out) {
   out->abi = Number(map, formats::kInfoAbi, 0);
   out->sm = Number(map, formats::kInfoSm, 0);
@@ -152,6 +166,7 @@ void ReadInfo(Value map, CodeObjectInfo* out) {
     }
     kernel.launches = Number(facts, formats::kInfoLaunches, 0) != 0;
     kernel.handle = Number(facts, formats::kInfoHandle, 0) != 0;
+    ReadClusters(facts, &kernel);
     kernel.own_shared = std::min(Number(facts, formats::kInfoOwnShared, 0),
                                  kernel.static_shared);
     // The metadata knows only what is left in the hardware's.
@@ -200,11 +215,16 @@ std::uint32_t KernelInfo::SharedLimit(std::uint32_t hardware_limit) const {
 
 const KernelInfo& KernelInfo::FormFor(std::uint64_t threads,
                                       std::uint64_t dynamic_shared,
-                                      std::uint32_t limit) const {
+                                      std::uint32_t limit, bool several) const {
   if (forms.empty()) return *this;
   const bool fits = static_shared + dynamic_shared <= limit;
+  const bool concerned =
+      several && std::any_of(forms.begin(), forms.end(), [](const auto& form) {
+        return form->clusters == true;
+      });
   const auto takes = [&](const KernelInfo& form) {
-    return threads <= form.form_threads && (fits || form.window);
+    return threads <= form.form_threads && (fits || form.window) &&
+           (!concerned || form.clusters == true);
   };
   const auto rank = [](const KernelInfo& form) {
     return std::make_pair(form.window.has_value(), form.form_threads);

@@ -59,11 +59,22 @@ struct KernelInfo {
   bool declares_max_threads = false;  // max_threads is .maxntid's
   bool launches = false;              // may launch kernels
   bool handle = false;                // kernels may launch it
+  // Clusters of blocks: what .reqnctapercluster names (else zeros),
+  // .maxclusterrank (else 0), whether the launch has to name them, and whether
+  // its grid is one of clusters.
+  std::array<std::uint32_t, 3> required_cluster = {0, 0, 0};
+  std::uint32_t max_cluster = 0;
+  bool explicit_cluster = false;
+  bool blocks_are_clusters = false;
+  // Whether clusters of several blocks can be launched in this form; nothing if
+  // the kernel does not depend on them.
+  std::optional<bool> clusters;
 
   // The form that a launch of blocks with so many threads and so much dynamic
-  // shared memory takes, where the hardware has `limit` bytes for a block.
+  // shared memory takes, where the hardware has `limit` bytes for a block, in
+  // clusters of `several` blocks or not.
   const KernelInfo& FormFor(std::uint64_t threads, std::uint64_t dynamic_shared,
-                            std::uint32_t limit) const;
+                            std::uint32_t limit, bool several = false) const;
   // The most bytes that a block can have in any form.
   std::uint32_t SharedLimit(std::uint32_t hardware_limit) const;
   // Static shared memory as the program knows it.

@@ -33,6 +33,8 @@ CUresult FindKernel(const void* handle, Kernel** kernel) {
 constexpr CUfunction_attribute kDeviceNodeUpdateSupported = 16;
 constexpr CUfunction_attribute kSharedMemoryMode = 17;
 
+constexpr int kLastClusterPolicy = 2;  // CUclusterSchedulingPolicy
+
 // Declares the kernel and the context in which it is meant.
 #define CERB_KERNEL_CONTEXT(context, name, handle)                      \
   CERB_KERNEL(name, handle);                                            \
@@ -78,13 +80,25 @@ CUresult GetAttribute(int* value, CUfunction_attribute attribute,
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
       *value = kernel->carveout.load();
       break;
-    case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
     case CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET:
+      *value = info->explicit_cluster || info->required_cluster[0] != 0;
+      break;
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH:
+      *value = static_cast<int>(info->required_cluster[0]);
+      break;
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT:
+      *value = static_cast<int>(info->required_cluster[1]);
+      break;
     case CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+      *value = static_cast<int>(info->required_cluster[2]);
+      break;
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+      *value = kernel->large_clusters.load();
+      break;
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+      *value = kernel->cluster_policy.load();
+      break;
+    case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA:
     case kDeviceNodeUpdateSupported:
     case kSharedMemoryMode: *value = 0; break;
     default: return CUDA_ERROR_INVALID_VALUE;
@@ -127,7 +141,14 @@ CUresult SetAttribute(CUfunction_attribute attribute, int value, Kernel* kernel,
       kernel->carveout.store(value);
       return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+      if (value != 0 && value != 1) return CUDA_ERROR_INVALID_VALUE;
+      kernel->large_clusters.store(value);
+      return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+      if (value < 0 || value > kLastClusterPolicy) {
+        return CUDA_ERROR_INVALID_VALUE;
+      }
+      kernel->cluster_policy.store(value);
       return CUDA_SUCCESS;
     default: return CUDA_ERROR_INVALID_VALUE;
   }
@@ -196,7 +217,7 @@ CUresult PotentialBlockSize(int* grid, int* block, CUfunction handle,
 
 CUresult BlocksPerMultiprocessor(Context* context, Kernel* kernel,
                                  int block_size, std::size_t dynamic_shared,
-                                 int* blocks) {
+                                 int* blocks, bool several) {
   if (block_size <= 0) return CUDA_ERROR_INVALID_VALUE;
   const KernelInfo* info = nullptr;
   Device& device = *context->device;
@@ -209,8 +230,9 @@ CUresult BlocksPerMultiprocessor(Context* context, Kernel* kernel,
       dynamic_shared > kernel->DynamicSharedLimit(*info)) {
     return CUDA_SUCCESS;
   }
-  const KernelInfo& form = info->FormFor(static_cast<unsigned>(block_size),
-                                         dynamic_shared, device.shared_limit());
+  const KernelInfo& form =
+      info->FormFor(static_cast<unsigned>(block_size), dynamic_shared,
+                    device.shared_limit(), several);
   hipFunction_t function = nullptr;
   if (CUresult r =
           kernel->module->FunctionOf(kernel, context, &function, &form);
@@ -367,38 +389,6 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
   return cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, handle, block_size,
                                                      dynamic_shared);
 }
-// A cluster is one block here: AMD GPUs have no larger ones.
-CUresult cuOccupancyMaxPotentialClusterSize(int* size, CUfunction handle,
-                                            const CUlaunchConfig* config) {
-  if (size == nullptr || config == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_KERNEL(kernel, handle);
-  *size = 1;
-  return CUDA_SUCCESS;
-}
-CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction handle,
-                                      const CUlaunchConfig* config) {
-  if (clusters == nullptr || config == nullptr ||
-      (config->numAttrs != 0 && config->attrs == nullptr)) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  CERB_KERNEL_CONTEXT(context, kernel, handle);
-  *clusters = 0;
-  for (unsigned i = 0; i < config->numAttrs; ++i) {
-    const CUlaunchAttribute& attribute = config->attrs[i];
-    if (attribute.id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;
-    const auto& cluster = attribute.value.clusterDim;
-    if (cluster.x * cluster.y * cluster.z > 1) return CUDA_SUCCESS;
-  }
-  const CUresult result = BlocksPerMultiprocessor(
-      context, kernel,
-      static_cast<int>(config->blockDimX * config->blockDimY *
-                       config->blockDimZ),
-      config->sharedMemBytes, clusters);
-  *clusters *=
-      context->device->attribute(formats::kAttribute_MULTIPROCESSOR_COUNT);
-  return result;
-}
-
 CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block,
                                           CUfunction handle,
                                           CUoccupancyB2DSize bytes_of_block,

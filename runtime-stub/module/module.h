@@ -46,6 +46,10 @@ struct Kernel {
   // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES; -1: not set.
   std::atomic<int> max_dynamic_shared{-1};
   std::atomic<int> carveout{-1};
+  // CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED and _SCHEDULING_POLICY_
+  // PREFERENCE.
+  std::atomic<int> large_clusters{0};
+  std::atomic<int> cluster_policy{0};
   std::atomic<bool> warned_of_block{false};  // too large for the GPU's waves
   std::uint32_t launch_id = 0;               // device_launch.h
 

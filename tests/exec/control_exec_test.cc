@@ -483,20 +483,5 @@ TEST(ControlExec, ExitBehindAPointer) {
 // Each thread takes two pieces of its own stack in a loop that gives them
 // back, fills them and sums them up.
 
-TEST(ControlExec, ClustersOfSeveralBlocksAreRefused) {
-  const auto compile = [](const char* blocks) {
-    return PtxModule::Compile(
-        ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n"
-        ".reqnctapercluster " +
-        std::string(blocks) + "\n{\n  ret;\n}\n");
-  };
-  EXPECT_TRUE(compile("1, 1, 1"));
-  const auto refused = compile("2, 1, 1");
-  ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().ToString().find("clusters of several"),
-            std::string::npos)
-      << refused.error().ToString();
-}
-
 }  // namespace
 }  // namespace cerberus::exec

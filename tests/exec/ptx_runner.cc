@@ -114,7 +114,8 @@ Status PtxModule::Run(std::string_view kernel, const Launch& launch) {
   }
   const auto [x, y, z] = launch.block;
   const stub::KernelInfo& facts = first->FormFor(
-      x * y * z, launch.dynamic_shared, device_->info().lds_bytes);
+      x * y * z, launch.dynamic_shared, device_->info().lds_bytes,
+      launch.cluster != std::array<std::uint32_t, 3>{1, 1, 1});
   const emulator::KernelInfo* info = code_->FindKernel(facts.name);
   if (x * y * z > facts.max_threads) {
     return Err(DiagCode::kUsage, "a block has at most " +
@@ -132,9 +133,15 @@ Status PtxModule::Run(std::string_view kernel, const Launch& launch) {
     window.bytes = static_cast<std::uint32_t>(
         AlignUp(facts.static_shared + launch.dynamic_shared + 1,
                 formats::kWindowAlign));
-    memory.emplace(*device_, std::uint64_t{window.bytes} * launch.grid[0] *
-                                 launch.grid[1] * launch.grid[2]);
-    window.memory = memory->address();
+    const std::uint64_t blocks =
+        std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
+    const std::uint64_t barriers =
+        AlignUp(blocks * formats::kClusterBarrierBytes, formats::kWindowAlign);
+    memory.emplace(*device_, barriers + window.bytes * blocks);
+    std::memset(memory->as<std::uint8_t>(), 0, barriers);
+    window.memory = memory->address() + barriers;
+    window.cluster =
+        launch.cluster[0] | launch.cluster[1] << 8 | launch.cluster[2] << 16;
     AppendLe(kernarg, window);
   }
   formats::LaunchBlock block;

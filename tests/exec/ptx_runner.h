@@ -45,6 +45,7 @@ struct Launch {
   std::array<std::uint32_t, 3> grid = {1, 1, 1};
   std::array<std::uint32_t, 3> block = {1, 1, 1};
   std::uint32_t dynamic_shared = 0;
+  std::array<std::uint32_t, 3> cluster = {1, 1, 1};  // in blocks
   // Kernel parameters, 8 bytes each; wider or narrower ones go into `raw`.
   std::vector<std::uint64_t> params;
   Bytes raw;  // used instead of `params` if not empty

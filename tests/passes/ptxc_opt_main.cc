@@ -152,7 +152,10 @@ void RunMoveSharedMemory(Session& session) {
       Session::Say("note", kernel,
                    llvm::Twine(*shared.window) +
                        " bytes in front of dynamic shared memory" +
-                       (shared.second_form ? ", in a second form" : ""));
+                       (shared.second_form ? ", in a second form" : "") +
+                       (shared.clusters ? ", for clusters" : ""));
+    } else if (shared.clusters) {
+      Session::Say("note", kernel, "no clusters of several blocks");
     }
   }
 }

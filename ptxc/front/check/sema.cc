@@ -208,6 +208,11 @@ void Checker::CheckFunction(Function& f) {
   };
   positive(".maxntid", f.tuning.maxntid, f.tuning.maxntid_dims, "threads");
   positive(".reqntid", f.tuning.reqntid, f.tuning.reqntid_dims, "threads");
+  if (f.tuning.blocksareclusters &&
+      (f.tuning.reqntid_dims == 0 || f.tuning.reqncta_dims == 0))
+    Error(f.offset, Quote(f.name) +
+                        " has .blocksareclusters, which needs .reqntid and "
+                        ".reqnctapercluster");
   if (!f.is_entry &&
       (f.tuning.maxntid_dims != 0 || f.tuning.reqntid_dims != 0 ||
        f.tuning.maxnreg != 0 || f.tuning.minnctapersm != 0))

@@ -46,6 +46,8 @@ int main() {
 
   attributes[0].id = cudaLaunchAttributeClusterDimension;
   attributes[0].val.clusterDim = {2, 1, 1};
-  EXPECT(cudaLaunchKernelEx(&config, Sum, parts, total) != cudaSuccess);
+  config.gridDim = 3;
+  EXPECT(cudaLaunchKernelEx(&config, Sum, parts, total) ==
+         cudaErrorInvalidClusterSize);
   return Pass();
 }

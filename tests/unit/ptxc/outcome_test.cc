@@ -33,6 +33,10 @@ PartOutcome WithEverything() {
   kernel.warps_per_wave = 2;
   kernel.own_shared = 1ULL << 33;
   kernel.window = 1ULL << 40;
+  kernel.cluster = {2, 1, 4};
+  kernel.max_cluster = 8;
+  kernel.explicit_cluster = kernel.blocks_are_clusters = true;
+  kernel.clusters = false;
   kernel.second_form = kernel.launches = kernel.handle = true;
   outcome.info.kernels = {kernel, {}};
   outcome.info.failed = {{"k", "wgmma"}};
@@ -64,6 +68,10 @@ TEST(Outcome, EverythingComesBack) {
   EXPECT_EQ(kernel.warps_per_wave, 2);
   EXPECT_EQ(kernel.own_shared, 1ULL << 33);
   EXPECT_EQ(kernel.window, 1ULL << 40);
+  EXPECT_EQ((*kernel.cluster)[2], 4u);
+  EXPECT_EQ(kernel.max_cluster, 8u);
+  EXPECT_TRUE(kernel.explicit_cluster && kernel.blocks_are_clusters);
+  EXPECT_EQ(kernel.clusters, std::optional<bool>(false));
   EXPECT_TRUE(kernel.second_form && kernel.launches && kernel.handle);
   EXPECT_FALSE(read->info.kernels.at(1).maxntid);
   EXPECT_EQ(read->info.failed.at(0).reason, "wgmma");

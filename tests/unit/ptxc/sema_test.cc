@@ -372,6 +372,8 @@ TEST(Sema, Declarations) {
       {".func (.param .u32 r) f() .noreturn;", "'f' returns a value"},
       {".entry k();", "'k' is declared but has no body"},
       {".entry k() .reqntid 32, 0 { ret; }", "'k' has .reqntid 0, expected"},
+      {".entry k() .reqntid 32 .blocksareclusters { ret; }",
+       "'k' has .blocksareclusters, which needs"},
       {".func f() .maxntid 32 { ret; }", "'f' is a function, but only"},
       {".global .b32 g; .func f() { .reg .b32 r; mov.u32 r, g; ret; }",
        "'g' is an address of 64 bits, 'mov.u32' takes 32"},

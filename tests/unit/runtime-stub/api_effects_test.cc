@@ -129,7 +129,7 @@ void OccupancyMaxPotentialClusterSize(Effects* test) {
   int size = -1;
   EXPECT_EQ(CU(cuOccupancyMaxPotentialClusterSize)(&size, test->Add(), &config),
             CUDA_SUCCESS);
-  EXPECT_EQ(size, 1);
+  EXPECT_EQ(size, 8);
 }
 
 CUDA_RESOURCE_DESC LinearResource(CUdeviceptr memory) {

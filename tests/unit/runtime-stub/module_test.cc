@@ -202,7 +202,10 @@ TEST_F(ModuleTest, LaunchWithAttributes) {
   attributes[0].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
   attributes[0].value.clusterDim = {2, 1, 1};
   EXPECT_EQ(CU(cuLaunchKernelEx)(&config, function, params, nullptr),
-            CUDA_ERROR_NOT_SUPPORTED);
+            CUDA_ERROR_INVALID_CLUSTER_SIZE);
+  attributes[0].value.clusterDim = {1, 0, 1};
+  EXPECT_EQ(CU(cuLaunchKernelEx)(&config, function, params, nullptr),
+            CUDA_ERROR_INVALID_VALUE);
 }
 
 struct BadLaunch {
