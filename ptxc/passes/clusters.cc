@@ -74,6 +74,7 @@ void Resolve(llvm::Function& function, const ClusterValues* values) {
       return values ? values->shape
                     : b.getInt32(formats::WindowBlock::kOneBlock);
     }
+    if (name == "own") return values ? values->own : b.getInt32(0);
     if (name == "stride") return values ? values->stride : b.getInt32(0);
     if (name == "base") return values ? values->base : b.getInt64(0);
     if (name == "bytes") return values ? values->bytes : b.getInt64(0);

@@ -15,6 +15,7 @@
 //
 //   __cerberus_cluster_leaves    as _several
 //   __cerberus_cluster_base      the address of the first block's window
+//   __cerberus_cluster_own       how far behind it the block's own is
 //   __cerberus_cluster_bytes     of all blocks' windows
 //   __cerberus_cluster_barrier   the cluster's barrier (devlib/clusters.h)
 //   __cerberus_cluster_phase     4 bytes of the thread's own, 0 at first
@@ -52,6 +53,7 @@ struct ClusterValues {
   llvm::Value* shape = nullptr;
   llvm::Value* stride = nullptr;
   llvm::Value* base = nullptr;
+  llvm::Value* own = nullptr;
   llvm::Value* bytes = nullptr;
   llvm::Value* barrier = nullptr;
 };

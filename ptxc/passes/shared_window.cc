@@ -289,6 +289,7 @@ class Rewriter {
     first_number_ = b_.CreateAdd(memory, b_.CreateMul(number, cluster_.bytes));
     cluster_.base = first_number_;
     own_offset_ = b_.CreateMul(NumberOf(place, {sides[0], sides[1]}), size_);
+    cluster_.own = b_.CreateTrunc(own_offset_, b_.getInt32Ty());
     Value* below = b_.CreateMul(b_.CreateAdd(number, b_.getInt64(1)),
                                 b_.getInt64(formats::kClusterBarrierBytes));
     cluster_.barrier = b_.CreateIntToPtr(b_.CreateSub(memory, below), pointer_);

@@ -42,8 +42,9 @@ MatrixProduct::MatrixProduct(FunctionLowering& fn, MatrixShape shape, Type a,
       c_type_(c) {
   const MmaKind kind = fn.mods().mma_kind();
   const bool packed = kind == MmaKind::kMxf4 || kind == MmaKind::kMxf4nvf4;
-  sparse_ = fn.form().opcode() != Opcode::kMma &&
-            fn.form().opcode() != Opcode::kWmmaMma;
+  const Opcode opcode = fn.form().opcode();
+  sparse_ = opcode != Opcode::kMma && opcode != Opcode::kWmmaMma &&
+            opcode != Opcode::kWgmmaMmaAsync;
   scaled_ = fn.mods().block_scale() == BlockScale::kOn;
   saturate_ = fn.mods().sat() == Sat::kFinite;
   // Kinds that mix element types give each 8 bits.
@@ -61,11 +62,16 @@ void MatrixProduct::Run() {
   Sums sums = ReadC();
   if (scaled_) {
     MultiplyScaled(sums);
-  } else if (!MultiplyByMfma(sums)) {
-    DecodeAB();
-    if (!MultiplyByWmma(sums)) MultiplyAll(sums);
+  } else {
+    AddProduct(sums);
   }
   WriteD(sums);
+}
+
+void MatrixProduct::AddProduct(Sums& sums) {
+  if (MultiplyByMfma(sums)) return;
+  DecodeAB();
+  if (!MultiplyByWmma(sums)) MultiplyAll(sums);
 }
 
 // ---- Operands ---------------------------------------------------------------
@@ -138,18 +144,18 @@ llvm::Value* MatrixProduct::DecodeSmallFloats(Value* codes, Type type) {
   return b_.CreateBitCast(number, b_.getInt32Ty());
 }
 
-MatrixProduct::Sums MatrixProduct::ReadC() {
+MatrixProduct::Sums MatrixProduct::ReadSums(int operand) {
   const unsigned count = 2 * row_tiles_ * col_tiles_;
   if (c_type_ == Type::kF16) {
     Sums sums;
-    for (Value* pair : ReadFragment(3, count / 2, Type::kF16x2)) {
+    for (Value* pair : ReadFragment(operand, count / 2, Type::kF16x2)) {
       for (unsigned i = 0; i < 2; ++i) {
         sums.push_back(b_.CreateFPExt(b_.CreateExtractElement(pair, i), F32()));
       }
     }
     return sums;
   }
-  return ReadFragment(3, count, c_type_);
+  return ReadFragment(operand, count, c_type_);
 }
 
 void MatrixProduct::WriteD(Sums sums) {
@@ -191,8 +197,9 @@ void MatrixProduct::WriteD(Sums sums) {
 // storage"): two of two bits for each four elements of A. A quad's lanes hold
 // them for the quad's rows; the selector says which lanes do.
 llvm::Value* MatrixProduct::Metadata(unsigned row_tile, unsigned k_tile) {
-  Value* own = fn_.Read(fn_.op(4), Type::kB32);
-  const unsigned selector = static_cast<unsigned>(fn_.op(5).value) & 3;
+  Value* own = fn_.Read(fn_.op(metadata_operand_), Type::kB32);
+  const unsigned selector =
+      static_cast<unsigned>(fn_.op(metadata_operand_ + 1).value) & 3;
   if (container_ >= 16) {
     // A lane has 16 bits for each of two rows; of them 4 are for this lane.
     const unsigned from = selector * a_k_tiles_ + k_tile;

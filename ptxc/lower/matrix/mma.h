@@ -1,7 +1,8 @@
 // A matrix product of a warp: its operands as words, and the three ways to
 // multiply them. lower/matrix/mma.cc does it with the arithmetic that every
 // target has, lower/matrix/mma_wmma.cc with RDNA's matrix instructions,
-// lower/matrix/mma_mfma.cc with CDNA's.
+// lower/matrix/mma_mfma.cc with CDNA's. lower/matrix/wgmma.cc takes operands
+// from shared memory.
 #ifndef CERBERUS_PTXC_LOWER_MATRIX_MMA_H_
 #define CERBERUS_PTXC_LOWER_MATRIX_MMA_H_
 
@@ -33,8 +34,12 @@ class MatrixProduct : public WarpMatrix {
 
   // mma.m8n8k4 with f16: four products, each by eight lanes.
   void RunQuadPairs();
+  // wgmma: a warp's rows of the product.
+  void RunWarpgroup();
 
  private:
+  class InShared;
+
   // Tiles of C or D: element [IndexInC(row tile, column tile) + 0 or 1].
   using Sums = Values;
   // The words of one register: two f16 or bf16, one tf32 or f64, or integers
@@ -48,7 +53,8 @@ class MatrixProduct : public WarpMatrix {
 
   void ReadAB();
   void DecodeAB();
-  Sums ReadC();
+  Sums ReadC() { return ReadSums(3); }
+  Sums ReadSums(int operand);
   void WriteD(Sums sums);
   Words Decode(Value* bits, Type type);
   Value* DecodeSmallFloats(Value* codes, Type type);
@@ -62,6 +68,8 @@ class MatrixProduct : public WarpMatrix {
   using Step =
       std::function<void(unsigned k, const Values& a, const Values& b)>;
   void ForEachStep(const Step& step);
+  void AddProduct(Sums& sums);
+  void AddByColumns(Sums& sums);
   void MultiplyAll(Sums& sums);
   void MultiplyScaled(Sums& sums);
   // Adds the product to `sums` with matrix instructions; false, and nothing
@@ -98,6 +106,7 @@ class MatrixProduct : public WarpMatrix {
   Type a_type_, b_type_, d_type_, c_type_;
   Type word_type_;
   bool sparse_, scaled_, saturate_;
+  int metadata_operand_ = 4;  // of sparse A; its selector is the next
   unsigned container_, in_register_;
   unsigned row_tiles_, col_tiles_, a_k_tiles_, b_k_tiles_;
   Values a_bits_, b_bits_;                // by IndexInA, IndexInB
