@@ -23,7 +23,12 @@ struct alignas(64) TensorMap {
   uint8_t type = 0;          // CUtensorMapDataType
   uint8_t swizzle = 0;       // 16-byte chunks in 16 << this bytes
   uint8_t kind = 0;
-  uint32_t zero[12] = {};
+  // Of a map of pixels: the first coordinate of each row of them, how far its
+  // end is behind the tensor's, and how many are copied.
+  int16_t lower[3] = {};
+  int16_t upper[3] = {};
+  uint16_t pixels = 0;
+  uint16_t zero[17] = {};
 };
 static_assert(sizeof(TensorMap) == 128);
 static_assert(__builtin_offsetof(TensorMap, last) == 40);
@@ -31,9 +36,11 @@ static_assert(__builtin_offsetof(TensorMap, box) == 60);
 static_assert(__builtin_offsetof(TensorMap, steps) == 70);
 static_assert(__builtin_offsetof(TensorMap, rank) == 75);
 static_assert(__builtin_offsetof(TensorMap, kind) == 79);
+static_assert(__builtin_offsetof(TensorMap, pixels) == 92);
 
 // What stands in `kind`: 0 is no tensor map.
 inline constexpr uint8_t kTensorMapTiled = 1;
+inline constexpr uint8_t kTensorMapPixels = 2;  // im2col
 
 }  // namespace cerberus::formats
 

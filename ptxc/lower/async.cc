@@ -194,46 +194,6 @@ void FunctionLowering::LowerCpAsyncBulk() {
   }
 }
 
-// A box of a tensor, by a map of its tiles (devlib/tensor.h).
-void FunctionLowering::LowerCpAsyncBulkTensor() {
-  const bool loads = mods().space() != Space::kGlobal;
-  const Operand& tensor = op(loads ? 1 : 0);
-  const Operand& at = child(tensor, tensor.count - 1);
-  const unsigned dimensions = static_cast<unsigned>(mods().geom()) -
-                              static_cast<unsigned>(Geom::kG1d) + 1;
-  if (at.kind != OperandKind::kVector || at.count != dimensions) {
-    Fail(fmt::format("a tensor of {} dimensions has as many coordinates",
-                     dimensions));
-    return;
-  }
-  // [map, {coordinates}]: the map is at an address like any other.
-  Operand map = child(tensor, 0);
-  map.base = map.kind;
-  map.kind = OperandKind::kAddress;
-  std::vector<Value*> args = {
-      b_.CreateAddrSpaceCast(Address(map, Space::kNone).pointer,
-                             llvm::PointerType::get(b_.getContext(), 0))};
-  for (unsigned i = 0; i < formats::kTensorDimensions; ++i) {
-    args.push_back(i < dimensions ? Read(child(at, i), Type::kS32) : I32(0));
-  }
-  Value* shared = SharedAt(op(loads ? 0 : 1));
-  args.push_back(shared);
-  if (!loads) {
-    Dev("tensor_store", b_.getVoidTy(), args);
-    return;
-  }
-  const auto load = [&](Value* away) {
-    args.back() = Moved(shared, away);
-    CompleteTx(Moved(SharedAt(op(2)), away),
-               Dev("tensor_load", b_.getInt32Ty(), args));
-  };
-  if (mods().option() == Option::kMulticast) {
-    Multicast(Read(op(3), Type::kU16), load);
-  } else {
-    load(I32(0));
-  }
-}
-
 // Element by element, each one atomic.
 void FunctionLowering::LowerCpReduceAsyncBulk() {
   Value* to = Address(op(0), mods().space()).pointer;

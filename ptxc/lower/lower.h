@@ -371,6 +371,8 @@ class FunctionLowering {
   Value* Moved(Value* address, Value* bytes);
   void Multicast(Value* mask, llvm::function_ref<void(Value*)> copy);
   Value* ClusterThreads();
+  // ---- Copies by tensor map (lower/tensor.cc) ----
+  std::vector<Value*> TensorBox(const Operand& tensor, std::string* kind);
   void LeaveCluster();
 
   // ---- Textures (lower/texture.cc) ----

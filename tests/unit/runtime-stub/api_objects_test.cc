@@ -391,6 +391,46 @@ TEST(TensorMaps, AreWhatCopiesRead) {
   EXPECT_EQ(got.kind, formats::kTensorMapTiled);
 }
 
+// Images of 20 by 30 pixels with 64 channels, of which a copy takes 32 of 100
+// pixels.
+CUresult EncodePixels(CUtensorMap* map, const int (&lower)[2],
+                      const int (&upper)[2], cuuint32_t channels,
+                      cuuint32_t pixels, cuuint32_t rank = 4) {
+  const cuuint64_t sizes[] = {64, 20, 30, 4};
+  const cuuint64_t strides[] = {128, 2560, 76800};
+  const cuuint32_t steps[] = {1, 2, 3, 1};
+  return CU(cuTensorMapEncodeIm2col)(map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, rank,
+                                     reinterpret_cast<void*>(0x10000), sizes,
+                                     strides, lower, upper, channels, pixels,
+                                     steps, 0, 2, 0, 0);
+}
+
+TEST(TensorMaps, OfPixels) {
+  CUtensorMap map = {};
+  ASSERT_EQ(EncodePixels(&map, {-1, -2}, {-3, 4}, 32, 100), CUDA_SUCCESS);
+  const auto got = std::bit_cast<formats::TensorMap>(map);
+  EXPECT_EQ(got.kind, formats::kTensorMapPixels);
+  EXPECT_EQ(got.rank, 4);
+  EXPECT_THAT(got.last, ::testing::ElementsAre(63, 19, 29, 3, 0));
+  EXPECT_THAT(got.strides, ::testing::ElementsAre(128, 2560, 76800, 0));
+  EXPECT_THAT(got.steps, ::testing::ElementsAre(1, 2, 3, 1, 1));
+  EXPECT_THAT(got.lower, ::testing::ElementsAre(-1, -2, 0));
+  EXPECT_THAT(got.upper, ::testing::ElementsAre(-3, 4, 0));
+  EXPECT_EQ(got.box[0], 32);
+  EXPECT_EQ(got.pixels, 100);
+  // Corners out of range, nothing to copy, too much, too few dimensions.
+  EXPECT_EQ(EncodePixels(&map, {-129, 0}, {0, 0}, 32, 100),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(EncodePixels(&map, {0, 0}, {0, 128}, 32, 100),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(EncodePixels(&map, {0, 0}, {0, 0}, 0, 100),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(EncodePixels(&map, {0, 0}, {0, 0}, 32, 1025),
+            CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(EncodePixels(&map, {0, 0}, {0, 0}, 32, 100, 2),
+            CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST(TensorMaps, MoveToOtherTensors) {
   CUtensorMap map = {};
   ASSERT_EQ(Tiles().Encode(&map), CUDA_SUCCESS);
@@ -439,7 +479,7 @@ TEST(TensorMaps, OthersAreRefused) {
                 reinterpret_cast<char*>(maps) + 32)),
             CUDA_ERROR_INVALID_VALUE);
   for (const CUresult result :
-       {with([](T t) { t.type = 11; }), with([](T t) { t.fill = 1; }),
+       {with([](T t) { t.type = 10; }), with([](T t) { t.fill = 1; }),
         with([](T t) { t.interleave = 1; }), with([](T t) { t.swizzle = 5; }),
         with([](T t) { t.box[0] = 16; })}) {
     EXPECT_EQ(result, CUDA_ERROR_NOT_SUPPORTED);
