@@ -250,10 +250,12 @@ std::uint32_t MetadataOf(const Case& c, int warp, int lane,
   const int quad = lane % 4;
   const auto bits = [&](int row, int from, int count) {
     std::uint32_t word = 0;
+    const std::vector<unsigned>& of_row =
+        indices.at(static_cast<unsigned>(16 * warp + row));
     for (int i = 0; i < count; ++i) {
-      word |= indices[static_cast<std::size_t>(16 * warp + row)]
-                     [static_cast<std::size_t>(from + i)]
-              << (4 * i);
+      word |=
+          of_row[static_cast<std::size_t>(from) + static_cast<std::size_t>(i)]
+          << (4 * i);
     }
     return word;
   };
