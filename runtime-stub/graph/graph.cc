@@ -1,8 +1,6 @@
 // Stream capture and graphs: HIP's own objects under CUDA's names.
 #include "runtime-stub/graph/graph.h"
 
-#include <map>
-#include <mutex>
 #include <optional>
 
 #include "hip/hip_loader.h"
@@ -14,41 +12,12 @@
 #include "runtime-stub/graph/user_object.h"
 #include "runtime-stub/stream/capture.h"
 #include "runtime-stub/stream/stream.h"
-#include "support/never_destroyed.h"
 
 namespace cerberus::stub {
 namespace {
 
 // CU_STREAM_CAPTURE_MODE_GLOBAL
 constexpr int kCaptureGlobal = 0;
-
-// Flags of instantiation that HIP has a meaning for: freeing memory of
-// earlier launches, and the priorities of kernel nodes, of which HIP 5 knows
-// nothing. Uploading is a call of its own.
-constexpr unsigned long long kAutoFreeOnLaunch = 1;
-constexpr unsigned long long kUseNodePriority = 8;
-constexpr unsigned long long kFlags = 15;
-
-// The flags that a program gave, which HIP got some of, and the number.
-struct Executable {
-  unsigned long long flags;
-  unsigned number;
-};
-std::mutex g_mutex;
-using Executables = std::map<CUgraphExec, Executable>;
-NeverDestroyed<Executables> g_all_executables;
-auto& g_executables = *g_all_executables;
-
-template <typename Member, typename Out>
-CUresult Read(CUgraphExec exec, Member Executable::* member, Out* out) {
-  if (exec == nullptr || out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_OPTIONAL_CONTEXT(context);
-  std::lock_guard<std::mutex> lock(g_mutex);
-  const auto at = g_executables.find(exec);
-  if (at == g_executables.end()) return CUDA_ERROR_INVALID_VALUE;
-  *out = at->second.*member;
-  return CUDA_SUCCESS;
-}
 
 // HIP's number of the first type of nodes: 0, but early HIPs of version 5
 // (5.2.3, not 5.7.1) begin with 1.
@@ -80,43 +49,6 @@ CUgraphNodeType TypeOf(int native) {
     case kNativeBatch: return kBatch;
     default: return native;
   }
-}
-
-CUresult Instantiate(CUgraphExec* exec, CUgraph graph,
-                     unsigned long long flags) {
-  if (exec == nullptr || graph == nullptr || flags > kFlags) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  CERB_OPTIONAL_CONTEXT(context);
-  const unsigned long long needed = flags & kAutoFreeOnLaunch;
-  const unsigned long long wished = flags & kUseNodePriority;
-  if (NeedsPlan(graph)) {
-    const CUresult result = MakePlan(context, graph, needed, exec);
-    if (result != CUDA_SUCCESS) return result;
-  } else {
-    hipError_t error = hip.hipGraphInstantiateWithFlags(
-        Native(exec), Native(graph), needed | wished);
-    if (error == hipErrorInvalidValue && wished != 0) {
-      error =
-          hip.hipGraphInstantiateWithFlags(Native(exec), Native(graph), needed);
-    }
-    if (error != hipSuccess) return NoteResult(context, error);
-  }
-  KeepUserObjects(graph, *exec);
-  try {
-    const unsigned number = NewGraphNumber();
-    std::lock_guard<std::mutex> lock(g_mutex);
-    g_executables[*exec] = {flags, number};
-  } catch (...) {
-    if (IsPlan(*exec)) {
-      DestroyPlan(*exec);
-    } else {
-      hip.hipGraphExecDestroy(Native(*exec));
-    }
-    DropUserObjects(*exec);
-    throw;
-  }
-  return CUDA_SUCCESS;
 }
 
 // Numbers a graph that HIP has made; one that cannot be, for want of memory,
@@ -225,93 +157,6 @@ CUresult cuGraphClone(CUgraph* clone, CUgraph graph) {
   CopyRecords(graph, *clone);
   CloneUserObjects(graph, *clone);
   return NumberNew(*clone);
-}
-
-CUresult cuGraphInstantiateWithFlags(CUgraphExec* exec, CUgraph graph,
-                                     unsigned long long flags) {
-  return Instantiate(exec, graph, flags);
-}
-CUresult cuGraphInstantiate_v2(CUgraphExec* exec, CUgraph graph,
-                               CUgraphNode* error_node, char* log,
-                               std::size_t log_bytes) {
-  if (error_node != nullptr) *error_node = nullptr;
-  if (log != nullptr && log_bytes != 0) *log = '\0';
-  return Instantiate(exec, graph, 0);
-}
-CUresult cuGraphInstantiate(CUgraphExec* exec, CUgraph graph,
-                            CUgraphNode* error_node, char* log,
-                            std::size_t log_bytes) {
-  return cuGraphInstantiate_v2(exec, graph, error_node, log, log_bytes);
-}
-CUresult cuGraphUpload(CUgraphExec exec, CUstream handle) {
-  if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_STREAM(context, stream, handle);
-  if (IsPlan(exec)) return CUDA_SUCCESS;  // its launch uploads
-  const hipError_t error = hip.hipGraphUpload(Native(exec), stream);
-  // Without it the first launch uploads.
-  return error == hipErrorNotSupported ? CUDA_SUCCESS
-                                       : NoteResult(context, error);
-}
-CUresult cuGraphLaunch(CUgraphExec exec, CUstream handle) {
-  if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_STREAM(context, stream, handle);
-  const CUresult result =
-      AnyNodeLaunchesKernels() && IsPlan(exec)
-          ? LaunchPlan(exec, handle)
-          : NoteResult(context, hip.hipGraphLaunch(Native(exec), stream));
-  return result == CUDA_SUCCESS ? KeepUserObjectsOfLaunch(exec, handle)
-                                : result;
-}
-CUresult cuGraphExecDestroy(CUgraphExec exec) {
-  if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CERB_OPTIONAL_CONTEXT(context);
-  {
-    std::lock_guard<std::mutex> lock(g_mutex);
-    g_executables.erase(exec);
-  }
-  const bool plan = IsPlan(exec);
-  if (plan) DestroyPlan(exec);
-  const hipError_t error =
-      plan ? hipSuccess : hip.hipGraphExecDestroy(Native(exec));
-  DropUserObjects(exec);
-  return NoteResult(context, error);
-}
-CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph,
-                           CUgraphNode* error_node,
-                           CUgraphExecUpdateResult* update) {
-  if (exec == nullptr || graph == nullptr || update == nullptr) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  CERB_OPTIONAL_CONTEXT(context);
-  if (const bool planned = IsPlan(exec); planned || NeedsPlan(graph)) {
-    constexpr CUgraphExecUpdateResult kDone = 0, kOtherTopology = 2;
-    if (error_node != nullptr) *error_node = nullptr;
-    *update = kOtherTopology;
-    if (!planned || !NeedsPlan(graph)) {
-      return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
-    }
-    CUgraphExec made = nullptr;
-    CUresult result = MakePlan(context, graph, 0, &made);
-    if (result != CUDA_SUCCESS) return result;
-    ReplacePlan(exec, made);
-    KeepUserObjects(graph, exec);
-    *update = kDone;
-    return CUDA_SUCCESS;
-  }
-  hipGraphNode_t node = nullptr;
-  const hipError_t error =
-      hip.hipGraphExecUpdate(Native(exec), Native(graph), &node, update);
-  if (error_node != nullptr) {
-    *error_node = reinterpret_cast<CUgraphNode>(node);
-  }
-  if (error == hipSuccess) KeepUserObjects(graph, exec);
-  return NoteResult(context, error);
-}
-CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,
-                              CUgraphExecUpdateResultInfo* info) {
-  if (info == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *info = {};
-  return cuGraphExecUpdate(exec, graph, &info->errorNode, &info->result);
 }
 
 CUresult cuGraphGetNodes(CUgraph graph, CUgraphNode* nodes,
@@ -457,25 +302,6 @@ CUresult cuGraphDebugDotPrint(CUgraph graph, const char* path, unsigned flags) {
   return NoteResult(context,
                     hip.hipGraphDebugDotPrint(Native(graph), path, flags));
 }
-CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph,
-                                      CUDA_GRAPH_INSTANTIATE_PARAMS* params) {
-  if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  constexpr cuuint64_t kUpload = 2;
-  params->hErrNode_out = nullptr;
-  CUresult result = Instantiate(exec, graph, params->flags);
-  if (result == CUDA_SUCCESS && (params->flags & kUpload) != 0) {
-    result = cuGraphUpload(*exec, params->hUploadStream);
-  }
-  params->result_out = result == CUDA_SUCCESS ? 0 : 1;
-  return result;
-}
-CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t* flags) {
-  return Read(exec, &Executable::flags, flags);
-}
-CUresult cuGraphExecGetId(CUgraphExec exec, unsigned* id) {
-  return Read(exec, &Executable::number, id);
-}
-
 CUresult cuStreamUpdateCaptureDependencies(CUstream handle, CUgraphNode* nodes,
                                            std::size_t count, unsigned flags) {
   CERB_STREAM(context, stream, handle);
