@@ -69,7 +69,9 @@ namespace api {
 
 CUresult cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode mode) {
   CERB_STREAM(context, stream, handle);
-  return NoteResult(context, hip.hipStreamBeginCapture(stream, mode));
+  const hipError_t error = hip.hipStreamBeginCapture(stream, mode);
+  if (error == hipSuccess) NoteCaptureBegin(stream);
+  return NoteResult(context, error);
 }
 CUresult cuStreamBeginCapture(CUstream handle) {
   return cuStreamBeginCapture_v2(handle, kCaptureGlobal);
@@ -77,6 +79,7 @@ CUresult cuStreamBeginCapture(CUstream handle) {
 CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
   if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_STREAM(context, stream, handle);
+  CapturedNodes nodes(stream);
   if (EndBrokenCapture(stream)) {
     *graph = nullptr;
     return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
@@ -86,6 +89,7 @@ CUresult cuStreamEndCapture(CUstream handle, CUgraph* graph) {
     LeaveCapture(stream);
     return NoteResult(context, error);
   }
+  nodes.Keep();
   return *graph != nullptr ? NumberNew(*graph) : CUDA_SUCCESS;
 }
 CUresult cuStreamGetCaptureInfo(CUstream handle, CUstreamCaptureStatus* status,
@@ -221,9 +225,8 @@ CUresult cuGraphDestroyNode(CUgraphNode node) {
   if (node == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
   ForgetNodeNumber(node);
-  const hipError_t error = hip.hipGraphDestroyNode(Native(node));
-  if (error == hipSuccess) ForgetNode(node);
-  return NoteResult(context, error);
+  ForgetNode(node);
+  return NoteResult(context, hip.hipGraphDestroyNode(Native(node)));
 }
 CUresult cuGraphNodeFindInClone(CUgraphNode* out, CUgraphNode node,
                                 CUgraph clone) {
@@ -326,7 +329,10 @@ CUresult cuStreamBeginCaptureToGraph(CUstream handle, CUgraph graph,
   CERB_STREAM(context, stream, handle);
   const hipError_t error = hip.hipStreamBeginCaptureToGraph(
       stream, Native(graph), Native(after), nullptr, count, mode);
-  if (error == hipSuccess) NoteCaptureToGraph(stream);
+  if (error == hipSuccess) {
+    NoteCaptureBegin(stream);
+    NoteCaptureToGraph(stream);
+  }
   return NoteResult(context, error);
 }
 

@@ -4,8 +4,6 @@
 #define CERBERUS_RUNTIME_STUB_GRAPH_GRAPH_H_
 
 #include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "hip/hip_abi.h"
@@ -46,24 +44,21 @@ inline hipEvent_t* Native(CUevent* event) {
 CUresult CheckEdges(const CUgraphEdgeData* edges, std::size_t count);
 void ClearEdges(CUgraphEdgeData* edges, const std::size_t* count);
 
-// What a kernel node holds; `params` points into the other two.
-struct KernelNode {
-  CUDA_KERNEL_NODE_PARAMS params = {};
-  std::vector<std::uint8_t> arguments;
-  std::vector<void*> pointers;
-};
 // Whether it is a kernel that launches kernels, which needs a plan
 // (graph_plan.h); whether there ever was such a node.
 bool LaunchesKernels(CUgraphNode node);
 bool AnyNodeLaunchesKernels();
-std::unique_ptr<KernelNode> CopyKernelNode(CUgraphNode node);
 struct LaunchTarget;
 struct Grid;
-// A kernel that launches kernels becomes a node of the graph that the stream
-// captures.
+// A launch becomes a node of the graph that the stream captures. `config`, with
+// the launch's attributes, may be null.
 CUresult CaptureLaunch(hipStream_t stream, const LaunchTarget& target,
-                       const Grid& grid, void** params, void** extra);
+                       const Grid& grid, void** params, void** extra,
+                       const CUlaunchConfig* config);
+// The same of a whole graph.
+CUresult CaptureGraphLaunch(hipStream_t stream, CUgraphExec exec);
 
+CUresult ListNodes(CUgraph graph, std::vector<CUgraphNode>* nodes);
 // Empty if HIP does not say.
 std::vector<CUgraphNode> NodesOf(CUgraph graph);
 
@@ -77,10 +72,12 @@ bool IsKnownGraph(CUgraph graph);
 void ForgetGraphNumbers(CUgraph graph);
 void ForgetNodeNumber(CUgraphNode node);
 
-// Nodes that are gone, with their graph or one by one.
+// Nodes that go, with their graph or one by one.
 void ForgetNodes(CUgraph graph);
 void ForgetNode(CUgraphNode node);
-// The nodes of a clone are described as those they were made from.
+void ForgetDeadNode(CUgraphNode node);  // which HIP must not be asked about
+// The nodes of a clone are described as those they were made from, and so are
+// those of the graphs in it.
 void CopyRecords(CUgraph from, CUgraph clone);
 
 }  // namespace cerberus::stub

@@ -1,6 +1,10 @@
 // Executable graphs: made, launched and updated.
+#include "runtime-stub/graph/graph_exec.h"
+
 #include <map>
+#include <memory>
 #include <mutex>
+#include <utility>
 
 #include "hip/hip_loader.h"
 #include "runtime-stub/api/api.h"
@@ -9,7 +13,9 @@
 #include "runtime-stub/graph/graph.h"
 #include "runtime-stub/graph/graph_plan.h"
 #include "runtime-stub/graph/user_object.h"
+#include "runtime-stub/stream/capture.h"
 #include "runtime-stub/stream/stream.h"
+#include "support/log.h"
 #include "support/never_destroyed.h"
 
 namespace cerberus::stub {
@@ -22,10 +28,12 @@ constexpr unsigned long long kAutoFreeOnLaunch = 1;
 constexpr unsigned long long kUseNodePriority = 8;
 constexpr unsigned long long kFlags = 15;
 
-// The flags that a program gave, which HIP got some of, and the number.
+// The flags that a program gave, which HIP got some of, the number, and what it
+// was made from; null where HIP did not say all of that.
 struct Executable {
-  unsigned long long flags;
-  unsigned number;
+  unsigned long long flags = 0;
+  unsigned number = 0;
+  std::shared_ptr<GraphCopy> copy;
 };
 std::mutex g_mutex;
 using Executables = std::map<CUgraphExec, Executable>;
@@ -41,6 +49,32 @@ CUresult Read(CUgraphExec exec, Member Executable::* member, Out* out) {
   if (at == g_executables.end()) return CUDA_ERROR_INVALID_VALUE;
   *out = at->second.*member;
   return CUDA_SUCCESS;
+}
+
+std::shared_ptr<GraphCopy> CopyOf(CUgraph graph) {
+  auto copy = std::make_shared<GraphCopy>();
+  return CopyGraph(graph, copy.get()) == CUDA_SUCCESS ? copy : nullptr;
+}
+
+// Calls `change` with what the executable graph has of a node.
+template <typename Change>
+void ChangeNode(CUgraphExec exec, CUgraphNode node, Change change) {
+  std::lock_guard<std::mutex> lock(g_mutex);
+  const auto at = g_executables.find(exec);
+  if (at == g_executables.end() || at->second.copy == nullptr) return;
+  if (GraphCopy::Node* found = at->second.copy->Find(node)) change(found);
+}
+
+// After an update: nodes are still known by those it was first made from.
+void UpdateCopy(CUgraphExec exec, CUgraph graph) {
+  std::shared_ptr<GraphCopy> copy = CopyOf(graph);
+  std::lock_guard<std::mutex> lock(g_mutex);
+  const auto at = g_executables.find(exec);
+  if (at == g_executables.end()) return;
+  if (copy != nullptr && at->second.copy != nullptr) {
+    copy->TakeNames(*at->second.copy);
+  }
+  at->second.copy = std::move(copy);
 }
 
 CUresult Instantiate(CUgraphExec* exec, CUgraph graph,
@@ -63,24 +97,84 @@ CUresult Instantiate(CUgraphExec* exec, CUgraph graph,
     }
     if (error != hipSuccess) return NoteResult(context, error);
   }
-  KeepUserObjects(graph, *exec);
-  try {
-    const unsigned number = NewGraphNumber();
-    std::lock_guard<std::mutex> lock(g_mutex);
-    g_executables[*exec] = {flags, number};
-  } catch (...) {
+  const auto drop = [exec] {
     if (IsPlan(*exec)) {
       DestroyPlan(*exec);
     } else {
       hip.hipGraphExecDestroy(Native(*exec));
     }
     DropUserObjects(*exec);
+    *exec = nullptr;
+  };
+  try {
+    KeepUserObjects(graph, *exec);
+    const unsigned number = NewGraphNumber();
+    auto copy = std::make_shared<GraphCopy>();
+    const CUresult result = CopyGraph(graph, copy.get());
+    if (result != CUDA_SUCCESS) {
+      drop();
+      return result;
+    }
+    std::lock_guard<std::mutex> lock(g_mutex);
+    g_executables[*exec] = {flags, number, std::move(copy)};
+  } catch (...) {
+    drop();
     throw;
   }
   return CUDA_SUCCESS;
 }
 
 }  // namespace
+
+void NoteExecNode(CUgraphExec exec, CUgraphNode node, RecordPtr record) {
+  ChangeNode(exec, node, [&](GraphCopy::Node* found) {
+    found->record = std::move(record);
+  });
+}
+void NoteExecNode(CUgraphExec exec, CUgraphNode node,
+                  const CUgraphNodeParams& params) {
+  ChangeNode(exec, node, [&](GraphCopy::Node* found) {
+    found->params = std::make_shared<NodeParams>(params);
+  });
+}
+void NoteExecChild(CUgraphExec exec, CUgraphNode node, CUgraph child) {
+  std::shared_ptr<GraphCopy> copy = CopyOf(child);
+  ChangeNode(exec, node, [&](GraphCopy::Node* found) {
+    if (copy != nullptr && found->child != nullptr) {
+      copy->TakeNames(*found->child);
+    }
+    found->child = std::move(copy);
+  });
+}
+
+CUresult CaptureGraphLaunch(hipStream_t stream, CUgraphExec exec) {
+  GraphCopy whole;
+  {
+    std::lock_guard<std::mutex> lock(g_mutex);
+    const auto at = g_executables.find(exec);
+    if (at == g_executables.end()) return CUDA_ERROR_INVALID_VALUE;
+    if (at->second.copy == nullptr) {
+      Log(LogLevel::kError,
+          "this HIP does not say what an executable graph is made of, which "
+          "therefore cannot become part of another");
+      return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    whole = *at->second.copy;
+  }
+  CUgraph child = nullptr;
+  CUresult result = api::cuGraphCreate(&child, 0);
+  if (result != CUDA_SUCCESS) return result;
+  result = AddCopy(whole, child);
+  if (result == CUDA_SUCCESS) {
+    result = CaptureNode(stream, [&](CUgraphNode* node, CUgraph graph,
+                                     const CUgraphNode* after,
+                                     std::size_t count) {
+      return api::cuGraphAddChildGraphNode(node, graph, after, count, child);
+    });
+  }
+  api::cuGraphDestroy(child);
+  return result;
+}
 
 namespace api {
 
@@ -113,7 +207,8 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream handle) {
   if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_STREAM(context, stream, handle);
   const CUresult result =
-      AnyNodeLaunchesKernels() && IsPlan(exec)
+      Captures(stream) ? CaptureGraphLaunch(stream, exec)
+      : AnyNodeLaunchesKernels() && IsPlan(exec)
           ? LaunchPlan(exec, handle)
           : NoteResult(context, hip.hipGraphLaunch(Native(exec), stream));
   return result == CUDA_SUCCESS ? KeepUserObjectsOfLaunch(exec, handle)
@@ -152,6 +247,7 @@ CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph,
     if (result != CUDA_SUCCESS) return result;
     ReplacePlan(exec, made);
     KeepUserObjects(graph, exec);
+    UpdateCopy(exec, graph);
     *update = kDone;
     return CUDA_SUCCESS;
   }
@@ -161,7 +257,10 @@ CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph,
   if (error_node != nullptr) {
     *error_node = reinterpret_cast<CUgraphNode>(node);
   }
-  if (error == hipSuccess) KeepUserObjects(graph, exec);
+  if (error == hipSuccess) {
+    KeepUserObjects(graph, exec);
+    UpdateCopy(exec, graph);
+  }
   return NoteResult(context, error);
 }
 CUresult cuGraphExecUpdate_v2(CUgraphExec exec, CUgraph graph,

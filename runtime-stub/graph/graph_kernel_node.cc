@@ -9,6 +9,8 @@
 #include "runtime-stub/api/error.h"
 #include "runtime-stub/device/context.h"
 #include "runtime-stub/graph/graph.h"
+#include "runtime-stub/graph/graph_exec.h"
+#include "runtime-stub/graph/graph_plan.h"
 #include "runtime-stub/graph/graph_record.h"
 #include "runtime-stub/launch/device_launch.h"
 #include "runtime-stub/launch/launch.h"
@@ -43,8 +45,9 @@ CUresult UseNodeContext(const CUDA_KERNEL_NODE_PARAMS& params,
 
 // Calls `use` with the node in HIP's terms, and makes its record.
 template <typename Use>
-CUresult WithKernelNode(const CUDA_KERNEL_NODE_PARAMS& params, bool may_launch,
-                        std::unique_ptr<NodeRecord>* record, Use use) {
+CUresult WithKernelNode(const CUDA_KERNEL_NODE_PARAMS& params,
+                        const KernelAttributes& attributes, bool may_launch,
+                        RecordPtr* record, Use use) {
   Context* context = nullptr;
   if (CUresult r = UseNodeContext(params, &context); r != CUDA_SUCCESS) {
     return r;
@@ -52,16 +55,20 @@ CUresult WithKernelNode(const CUDA_KERNEL_NODE_PARAMS& params, bool may_launch,
   Grid grid = {params.gridDimX,       params.gridDimY,
                params.gridDimZ,       params.blockDimX,
                params.blockDimY,      params.blockDimZ,
-               params.sharedMemBytes, false};
+               params.sharedMemBytes, IsCooperative(attributes)};
   LaunchTarget target;
   CUresult result =
       FindLaunchTarget(context, FunctionOf(params), &grid, &target);
+  if (result == CUDA_SUCCESS && grid.cooperative) {
+    result = CheckCooperative(context, target.kernel, grid);
+  }
   if (result != CUDA_SUCCESS) return result;
   if (target.info->launches && !may_launch) {
     return RefuseToCapture(*target.kernel);
   }
-  auto made = std::make_unique<NodeRecord>();
+  auto made = std::make_shared<NodeRecord>();
   made->type = kKernelNode;
+  made->attributes = attributes;
   made->launches = target.info->launches;
   if (made->launches) NoteNodeThatLaunches();
   made->kernel = params;
@@ -101,65 +108,123 @@ hipError_t SetExecNode(const NodeOfExec& at,
              : error;
 }
 
+// What HIP has to know of the attributes: the priority, which is a hint to it
+// as well, and cooperation, without which blocks may wait for others that have
+// no room yet.
+CUresult SetNativeAttributes(CUgraphNode node,
+                             const KernelAttributes& attributes) {
+  for (const auto& [id, value] : attributes) {
+    if (id != CU_LAUNCH_ATTRIBUTE_COOPERATIVE &&
+        id != CU_LAUNCH_ATTRIBUTE_PRIORITY) {
+      continue;
+    }
+    const hipError_t error =
+        hip.hipGraphKernelNodeSetAttribute(Native(node), id, &value);
+    if (id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE && value.cooperative != 0 &&
+        error != hipSuccess && hip.has_cooperative_launch) {
+      Log(LogLevel::kError, "this HIP has no cooperative nodes of graphs");
+      return CUDA_ERROR_NOT_SUPPORTED;
+    }
+  }
+  return CUDA_SUCCESS;
+}
+
+// Attributes that a node can have, and what this one's are then.
+CUresult CheckAttribute(CUkernelNodeAttrID id,
+                        const CUkernelNodeAttrValue& value) {
+  if (!IsSoundAttribute(id, value)) return CUDA_ERROR_INVALID_VALUE;
+  int set = 0;
+  std::memcpy(&set, &value, sizeof set);
+  if ((id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION && set > 1) ||
+      (id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE && set != 0)) {
+    Log(LogLevel::kError,
+        id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+            ? "graph nodes of clusters are not supported"
+            : "graph nodes that kernels change are not supported");
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
+  return CUDA_SUCCESS;
+}
+
+// A node's parameters and attributes from now on.
+CUresult ReplaceKernelNode(CUgraphNode node,
+                           const CUDA_KERNEL_NODE_PARAMS& params,
+                           const KernelAttributes& attributes) {
+  RecordPtr record;
+  CUresult result = WithKernelNode(
+      params, attributes, true, &record, [&](const hipKernelNodeParams& p) {
+        return hip.hipGraphKernelNodeSetParams(Native(node), &p);
+      });
+  if (result == CUDA_SUCCESS) result = SetNativeAttributes(node, attributes);
+  if (result == CUDA_SUCCESS) Remember(node, std::move(record));
+  return result;
+}
+
+KernelAttributes AttributesOf(CUgraphNode node) {
+  const RecordPtr record = FindRecord(node);
+  return record != nullptr ? record->attributes : KernelAttributes{};
+}
+
 }  // namespace
 
 CUresult AddKernelNode(CUgraphNode* node, CUgraph graph,
                        const CUgraphNode* after, std::size_t count,
-                       const CUDA_KERNEL_NODE_PARAMS& params) {
+                       const CUDA_KERNEL_NODE_PARAMS& params,
+                       const KernelAttributes& attributes) {
   if (node == nullptr || graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::unique_ptr<NodeRecord> record;
-  const CUresult result =
-      WithKernelNode(params, true, &record, [&](const hipKernelNodeParams& p) {
+  for (const auto& [id, value] : attributes) {
+    if (CUresult r = CheckAttribute(id, value); r != CUDA_SUCCESS) return r;
+  }
+  RecordPtr record;
+  CUresult result = WithKernelNode(
+      params, attributes, true, &record, [&](const hipKernelNodeParams& p) {
         return hip.hipGraphAddKernelNode(Native(node), Native(graph),
                                          Native(after), count, &p);
       });
-  if (result == CUDA_SUCCESS) RememberNew(*node, std::move(record));
+  if (result != CUDA_SUCCESS) return result;
+  result = SetNativeAttributes(*node, attributes);
+  if (result == CUDA_SUCCESS) {
+    RememberNew(*node, std::move(record));
+  } else {
+    (void)hip.hipGraphDestroyNode(Native(*node));
+  }
   return result;
 }
 CUresult SetKernelNode(CUgraphNode node,
                        const CUDA_KERNEL_NODE_PARAMS& params) {
   if (node == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::unique_ptr<NodeRecord> record;
-  const CUresult result =
-      WithKernelNode(params, true, &record, [&](const hipKernelNodeParams& p) {
-        return hip.hipGraphKernelNodeSetParams(Native(node), &p);
-      });
-  if (result == CUDA_SUCCESS) Remember(node, std::move(record));
-  return result;
+  return ReplaceKernelNode(node, params, AttributesOf(node));
 }
 CUresult SetExecKernelNode(CUgraphExec exec, CUgraphNode node,
                            const CUDA_KERNEL_NODE_PARAMS& params) {
   if (exec == nullptr || node == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  std::unique_ptr<NodeRecord> record;
+  RecordPtr record;
+  CUresult result = CUDA_SUCCESS;
   if (IsPlanKernel(exec, node)) {
-    const CUresult result =
-        WithKernelNode(params, true, &record,
+    result =
+        WithKernelNode(params, AttributesOf(node), true, &record,
                        [](const hipKernelNodeParams&) { return hipSuccess; });
-    if (result == CUDA_SUCCESS) {
-      SetPlanKernel(exec, node, KernelNodeOf(*record));
-    }
-    return result;
+    if (result == CUDA_SUCCESS) SetPlanKernel(exec, node, record);
+  } else {
+    CERB_NODE_OF_EXEC(at, exec, node);
+    result = WithKernelNode(
+        params, AttributesOf(node), false, &record,
+        [&](const hipKernelNodeParams& p) { return SetExecNode(at, p); });
   }
-  CERB_NODE_OF_EXEC(at, exec, node);
-  return WithKernelNode(
-      params, false, &record,
-      [&](const hipKernelNodeParams& p) { return SetExecNode(at, p); });
+  if (result == CUDA_SUCCESS) NoteExecNode(exec, node, std::move(record));
+  return result;
 }
 
 CUresult CaptureLaunch(hipStream_t stream, const LaunchTarget& target,
-                       const Grid& grid, void** params, void** extra) {
-  constexpr unsigned kSetDependencies = 1;
-  if (IsCaptureBroken(stream)) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-  int status = 0;
-  unsigned long long id = 0;
-  hipGraph_t graph = nullptr;
-  const hipGraphNode_t* before = nullptr;
-  std::size_t count = 0;
-  hipError_t error = hip.hipStreamGetCaptureInfo_v2(stream, &status, &id,
-                                                    &graph, &before, &count);
-  if (error != hipSuccess) return FromHip(error);
+                       const Grid& grid, void** params, void** extra,
+                       const CUlaunchConfig* config) {
   CUDA_KERNEL_NODE_PARAMS node_params = {};
-  node_params.func = target.kernel->function_handle();
+  // A library's kernel is one of all contexts, as cudart knows it.
+  if (target.kernel->module->home() == nullptr) {
+    node_params.kern = target.kernel->kernel_handle();
+  } else {
+    node_params.func = target.kernel->function_handle();
+  }
   node_params.gridDimX = grid.grid_x;
   node_params.gridDimY = grid.grid_y;
   node_params.gridDimZ = grid.grid_z;
@@ -169,15 +234,17 @@ CUresult CaptureLaunch(hipStream_t stream, const LaunchTarget& target,
   node_params.sharedMemBytes = grid.dynamic_shared;
   node_params.kernelParams = params;
   node_params.extra = extra;
-  // The list is HIP's, and changes with the graph.
-  const std::vector<hipGraphNode_t> after(before, before + count);
-  CUgraphNode node = nullptr;
-  const CUresult result = AddKernelNode(
-      &node, reinterpret_cast<CUgraph>(graph),
-      reinterpret_cast<const CUgraphNode*>(after.data()), count, node_params);
-  if (result != CUDA_SUCCESS) return result;
-  return FromHip(hip.hipStreamUpdateCaptureDependencies(stream, Native(&node),
-                                                        1, kSetDependencies));
+  KernelAttributes attributes;
+  for (unsigned i = 0; config != nullptr && i < config->numAttrs; ++i) {
+    attributes[config->attrs[i].id] = config->attrs[i].value;
+  }
+  if (grid.cooperative) {
+    attributes[CU_LAUNCH_ATTRIBUTE_COOPERATIVE].cooperative = 1;
+  }
+  return CaptureNode(stream, [&](CUgraphNode* node, CUgraph graph,
+                                 const CUgraphNode* after, std::size_t count) {
+    return AddKernelNode(node, graph, after, count, node_params, attributes);
+  });
 }
 
 namespace api {
@@ -197,17 +264,16 @@ CUresult cuGraphAddKernelNode_v2(CUgraphNode* node, CUgraph graph,
 CUresult cuGraphKernelNodeGetParams(CUgraphNode node,
                                     CUDA_KERNEL_NODE_PARAMS_v1* params) {
   if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return WithRecord(node, kKernelNode, [&](const NodeRecord* record) {
-    *params = record->kernel;
-    params->func = FunctionOf(record->kernel);
-  });
+  CUDA_KERNEL_NODE_PARAMS wide;
+  if (CUresult r = GetKernelParams(node, &wide); r != CUDA_SUCCESS) return r;
+  *params = wide;
+  params->func = FunctionOf(wide);
+  return CUDA_SUCCESS;
 }
 CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node,
                                        CUDA_KERNEL_NODE_PARAMS* params) {
   if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return WithRecord(node, kKernelNode, [&](const NodeRecord* record) {
-    *params = record->kernel;
-  });
+  return GetKernelParams(node, params);
 }
 CUresult cuGraphKernelNodeSetParams(CUgraphNode node,
                                     const CUDA_KERNEL_NODE_PARAMS_v1* params) {
@@ -231,49 +297,36 @@ CUresult cuGraphExecKernelNodeSetParams_v2(
   return SetExecKernelNode(exec, node, *params);
 }
 
-// Attributes are hints but for cooperation and clusters.
 CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID id,
                                        const CUkernelNodeAttrValue* value) {
-  if (value == nullptr || !IsSoundAttribute(id, *value)) {
-    return CUDA_ERROR_INVALID_VALUE;
+  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (CUresult r = CheckAttribute(id, *value); r != CUDA_SUCCESS) return r;
+  RecordPtr record;
+  if (CUresult r = GetRecord(node, kKernelNode, &record); r != CUDA_SUCCESS) {
+    return r;
   }
-  int set = 0;
-  if (id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE ||
-      id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
-    std::memcpy(&set, value, sizeof set);
-    if (set > (id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION ? 1 : 0)) {
-      Log(LogLevel::kError,
-          "graph nodes of cooperative launches or clusters are not supported");
-      return CUDA_ERROR_NOT_SUPPORTED;
-    }
-  }
-  return WithRecord(node, kKernelNode, [&](NodeRecord* record) {
-    record->attributes[id] = *value;
-    // HIP has the number too. What it makes of it is a hint to it as well.
-    if (id == CU_LAUNCH_ATTRIBUTE_PRIORITY) {
-      (void)hip.hipGraphKernelNodeSetAttribute(
-          Native(node), CU_LAUNCH_ATTRIBUTE_PRIORITY, value);
-    }
-  });
+  KernelAttributes attributes = record->attributes;
+  attributes[id] = *value;
+  return ReplaceKernelNode(node, record->kernel, attributes);
 }
 CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID id,
                                        CUkernelNodeAttrValue* value) {
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return WithRecord(node, kKernelNode, [&](const NodeRecord* record) {
-    const auto at = record->attributes.find(id);
-    *value =
-        at != record->attributes.end() ? at->second : CUkernelNodeAttrValue{};
-  });
+  RecordPtr record;
+  if (CUresult r = GetRecord(node, kKernelNode, &record); r != CUDA_SUCCESS) {
+    return r;
+  }
+  const auto at = record->attributes.find(id);
+  *value =
+      at != record->attributes.end() ? at->second : CUkernelNodeAttrValue{};
+  return CUDA_SUCCESS;
 }
 CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from) {
-  std::map<int, CUkernelNodeAttrValue> attributes;
-  const CUresult result = WithRecord(
-      from, kKernelNode,
-      [&](const NodeRecord* record) { attributes = record->attributes; });
+  RecordPtr record, source;
+  CUresult result = GetRecord(from, kKernelNode, &source);
+  if (result == CUDA_SUCCESS) result = GetRecord(to, kKernelNode, &record);
   if (result != CUDA_SUCCESS) return result;
-  return WithRecord(to, kKernelNode, [&](NodeRecord* record) {
-    record->attributes = std::move(attributes);
-  });
+  return ReplaceKernelNode(to, record->kernel, source->attributes);
 }
 
 }  // namespace api

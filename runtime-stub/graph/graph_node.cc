@@ -11,6 +11,7 @@
 #include "runtime-stub/device/context.h"
 #include "runtime-stub/device/location.h"
 #include "runtime-stub/graph/graph.h"
+#include "runtime-stub/graph/graph_exec.h"
 #include "runtime-stub/graph/graph_plan.h"
 #include "runtime-stub/graph/graph_record.h"
 #include "runtime-stub/graph/user_object.h"
@@ -24,6 +25,9 @@ namespace {
 hipPitchedPtr PitchedPtr(const Side& side) {
   return {side.start, side.pitch, side.pitch, side.height};
 }
+bool IsLine(const Region& region) {
+  return region.height == 1 && region.depth == 1;
+}
 hipMemcpy3DParms Copy3D(const Region& region) {
   hipMemcpy3DParms copy = {};
   copy.srcPtr = PitchedPtr(region.from);
@@ -31,11 +35,9 @@ hipMemcpy3DParms Copy3D(const Region& region) {
   copy.extent[0] = region.width;
   copy.extent[1] = region.height;
   copy.extent[2] = region.depth;
-  copy.kind = KindOfCopy(region);
+  const hipMemcpyKind kind = KindOfCopy(region);
+  copy.kind = IsLine(region) ? kind : KindOfRows(region.to, region.from, kind);
   return copy;
-}
-bool IsLine(const Region& region) {
-  return region.height == 1 && region.depth == 1;
 }
 
 hipMemsetParams NativeSet(const CUDA_MEMSET_NODE_PARAMS& params) {
@@ -66,6 +68,33 @@ CUresult HipAllocation(const CUDA_MEM_ALLOC_NODE_PARAMS& params,
   }
   out->accessDescs = access->data();
   return CUDA_SUCCESS;
+}
+
+template <typename Params>
+CUresult ReadRecord(CUgraphNode node, int type, Params NodeRecord::* field,
+                    Params* params) {
+  RecordPtr record;
+  const CUresult result = GetRecord(node, type, &record);
+  if (result == CUDA_SUCCESS) *params = (*record).*field;
+  return result;
+}
+// Changes do not change it.
+CUcontext ContextOfNode(CUgraphNode node) {
+  const RecordPtr record = FindRecord(node);
+  return record != nullptr ? record->context : nullptr;
+}
+
+void NoteExecEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
+  CUgraphNodeParams params = {};
+  if (api::cuGraphNodeGetType(node, &params.type) != CUDA_SUCCESS) return;
+  params.event = event;
+  NoteExecNode(exec, node, params);
+}
+// After a change in an executable graph.
+CUresult NoteChange(hipError_t error, Context* context, CUgraphExec exec,
+                    CUgraphNode node, RecordPtr record) {
+  if (error == hipSuccess) NoteExecNode(exec, node, std::move(record));
+  return NoteResult(context, error);
 }
 
 CUresult RefuseChild() {
@@ -120,14 +149,14 @@ CUresult cuGraphAddMemcpyNode(CUgraphNode* node, CUgraph graph,
           : hip.hipGraphAddMemcpyNode(Native(node), Native(graph),
                                       Native(after), count, &copy);
   if (error == hipSuccess) {
-    RememberNew(*node, kMemcpyNode, &NodeRecord::copy, *params);
+    RememberNew(*node,
+                RecordOf(kMemcpyNode, &NodeRecord::copy, *params, handle));
   }
   return NoteResult(context, error);
 }
 CUresult cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D* params) {
   if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return WithRecord(node, kMemcpyNode,
-                    [&](const NodeRecord* record) { *params = record->copy; });
+  return ReadRecord(node, kMemcpyNode, &NodeRecord::copy, params);
 }
 CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node,
                                     const CUDA_MEMCPY3D* params) {
@@ -142,8 +171,8 @@ CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node,
                            region.width, copy.kind)
                      : hip.hipGraphMemcpyNodeSetParams(Native(node), &copy);
   if (error == hipSuccess) {
-    WithRecord(node, kMemcpyNode,
-               [&](NodeRecord* record) { record->copy = *params; });
+    Remember(node, RecordOf(kMemcpyNode, &NodeRecord::copy, *params,
+                            ContextOfNode(node)));
   }
   return NoteResult(context, error);
 }
@@ -156,12 +185,14 @@ CUresult cuGraphExecMemcpyNodeSetParams(CUgraphExec exec, CUgraphNode node,
   if (CUresult r = RegionOf(params, &region); r != CUDA_SUCCESS) return r;
   const hipMemcpy3DParms copy = Copy3D(region);
   CERB_NODE_OF_EXEC(at, exec, node);
-  return NoteResult(
-      context, IsLine(region) ? hip.hipGraphExecMemcpyNodeSetParams1D(
-                                    at.exec, at.node, region.to.start,
-                                    region.from.start, region.width, copy.kind)
-                              : hip.hipGraphExecMemcpyNodeSetParams(
-                                    at.exec, at.node, &copy));
+  const hipError_t error =
+      IsLine(region)
+          ? hip.hipGraphExecMemcpyNodeSetParams1D(
+                at.exec, at.node, region.to.start, region.from.start,
+                region.width, copy.kind)
+          : hip.hipGraphExecMemcpyNodeSetParams(at.exec, at.node, &copy);
+  return NoteChange(error, context, exec, node,
+                    RecordOf(kMemcpyNode, &NodeRecord::copy, *params, handle));
 }
 
 // --- sets ---
@@ -176,15 +207,15 @@ CUresult cuGraphAddMemsetNode(CUgraphNode* node, CUgraph graph,
   const hipError_t error = hip.hipGraphAddMemsetNode(
       Native(node), Native(graph), Native(after), count, &out);
   if (error == hipSuccess) {
-    RememberNew(*node, kMemsetNode, &NodeRecord::set, *params);
+    RememberNew(*node,
+                RecordOf(kMemsetNode, &NodeRecord::set, *params, handle));
   }
   return NoteResult(context, error);
 }
 CUresult cuGraphMemsetNodeGetParams(CUgraphNode node,
                                     CUDA_MEMSET_NODE_PARAMS* params) {
   if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return WithRecord(node, kMemsetNode,
-                    [&](const NodeRecord* record) { *params = record->set; });
+  return ReadRecord(node, kMemsetNode, &NodeRecord::set, params);
 }
 CUresult cuGraphMemsetNodeSetParams(CUgraphNode node,
                                     const CUDA_MEMSET_NODE_PARAMS* params) {
@@ -193,8 +224,8 @@ CUresult cuGraphMemsetNodeSetParams(CUgraphNode node,
   const hipMemsetParams out = NativeSet(*params);
   const hipError_t error = hip.hipGraphMemsetNodeSetParams(Native(node), &out);
   if (error == hipSuccess) {
-    WithRecord(node, kMemsetNode,
-               [&](NodeRecord* record) { record->set = *params; });
+    Remember(node, RecordOf(kMemsetNode, &NodeRecord::set, *params,
+                            ContextOfNode(node)));
   }
   return NoteResult(context, error);
 }
@@ -207,8 +238,10 @@ CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec exec, CUgraphNode node,
   CERB_GIVEN_CONTEXT(context, handle);
   const hipMemsetParams out = NativeSet(*params);
   CERB_NODE_OF_EXEC(at, exec, node);
-  return NoteResult(
-      context, hip.hipGraphExecMemsetNodeSetParams(at.exec, at.node, &out));
+  const hipError_t error =
+      hip.hipGraphExecMemsetNodeSetParams(at.exec, at.node, &out);
+  return NoteChange(error, context, exec, node,
+                    RecordOf(kMemsetNode, &NodeRecord::set, *params, handle));
 }
 
 // --- functions of the host ---
@@ -224,15 +257,14 @@ CUresult cuGraphAddHostNode(CUgraphNode* node, CUgraph graph,
   const hipError_t error = hip.hipGraphAddHostNode(Native(node), Native(graph),
                                                    Native(after), count, &out);
   if (error == hipSuccess) {
-    RememberNew(*node, kHostNode, &NodeRecord::host, *params);
+    RememberNew(*node, RecordOf(kHostNode, &NodeRecord::host, *params));
   }
   return NoteResult(context, error);
 }
 CUresult cuGraphHostNodeGetParams(CUgraphNode node,
                                   CUDA_HOST_NODE_PARAMS* params) {
   if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return WithRecord(node, kHostNode,
-                    [&](const NodeRecord* record) { *params = record->host; });
+  return ReadRecord(node, kHostNode, &NodeRecord::host, params);
 }
 CUresult cuGraphHostNodeSetParams(CUgraphNode node,
                                   const CUDA_HOST_NODE_PARAMS* params) {
@@ -243,8 +275,8 @@ CUresult cuGraphHostNodeSetParams(CUgraphNode node,
   const hipHostNodeParams out = {params->fn, params->userData};
   const hipError_t error = hip.hipGraphHostNodeSetParams(Native(node), &out);
   if (error == hipSuccess) {
-    WithRecord(node, kHostNode,
-               [&](NodeRecord* record) { record->host = *params; });
+    Remember(node, RecordOf(kHostNode, &NodeRecord::host, *params,
+                            ContextOfNode(node)));
   }
   return NoteResult(context, error);
 }
@@ -257,8 +289,10 @@ CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node,
   CERB_OPTIONAL_CONTEXT(context);
   const hipHostNodeParams out = {params->fn, params->userData};
   CERB_NODE_OF_EXEC(at, exec, node);
-  return NoteResult(context,
-                    hip.hipGraphExecHostNodeSetParams(at.exec, at.node, &out));
+  const hipError_t error =
+      hip.hipGraphExecHostNodeSetParams(at.exec, at.node, &out);
+  return NoteChange(error, context, exec, node,
+                    RecordOf(kHostNode, &NodeRecord::host, *params));
 }
 
 // --- empty nodes and child graphs ---
@@ -267,9 +301,9 @@ CUresult cuGraphAddEmptyNode(CUgraphNode* node, CUgraph graph,
                              const CUgraphNode* after, std::size_t count) {
   if (node == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
-  return NoteResult(context,
-                    hip.hipGraphAddEmptyNode(Native(node), Native(graph),
-                                             Native(after), count));
+  const hipError_t error = hip.hipGraphAddEmptyNode(Native(node), Native(graph),
+                                                    Native(after), count);
+  return RememberNew(error, context, node, kEmptyNode);
 }
 CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph,
                                   const CUgraphNode* after, std::size_t count,
@@ -279,8 +313,15 @@ CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph,
   if (NeedsPlan(child)) return RefuseChild();
   const hipError_t error = hip.hipGraphAddChildGraphNode(
       Native(node), Native(graph), Native(after), count, Native(child));
-  if (error == hipSuccess) CloneUserObjects(child, graph);
-  return NoteResult(context, error);
+  if (error == hipSuccess) {
+    CloneUserObjects(child, graph);
+    hipGraph_t embedded = nullptr;
+    if (hip.hipGraphChildGraphNodeGetGraph(Native(*node), &embedded) ==
+        hipSuccess) {
+      CopyRecords(child, reinterpret_cast<CUgraph>(embedded));
+    }
+  }
+  return RememberNew(error, context, node, kChildNode);
 }
 CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph* graph) {
   if (node == nullptr || graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -298,7 +339,10 @@ CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node,
   CERB_NODE_OF_EXEC(at, exec, node);
   const hipError_t error =
       hip.hipGraphExecChildGraphNodeSetParams(at.exec, at.node, Native(child));
-  if (error == hipSuccess) KeepUserObjectsOfChild(child, exec);
+  if (error == hipSuccess) {
+    KeepUserObjectsOfChild(child, exec);
+    NoteExecChild(exec, node, child);
+  }
   return NoteResult(context, error);
 }
 
@@ -309,18 +353,18 @@ CUresult cuGraphAddEventRecordNode(CUgraphNode* node, CUgraph graph,
                                    CUevent event) {
   if (node == nullptr || event == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
-  return NoteResult(context, hip.hipGraphAddEventRecordNode(
-                                 Native(node), Native(graph), Native(after),
-                                 count, Native(event)));
+  const hipError_t error = hip.hipGraphAddEventRecordNode(
+      Native(node), Native(graph), Native(after), count, Native(event));
+  return RememberNew(error, context, node, kRecordEventNode);
 }
 CUresult cuGraphAddEventWaitNode(CUgraphNode* node, CUgraph graph,
                                  const CUgraphNode* after, std::size_t count,
                                  CUevent event) {
   if (node == nullptr || event == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
-  return NoteResult(context, hip.hipGraphAddEventWaitNode(
-                                 Native(node), Native(graph), Native(after),
-                                 count, Native(event)));
+  const hipError_t error = hip.hipGraphAddEventWaitNode(
+      Native(node), Native(graph), Native(after), count, Native(event));
+  return RememberNew(error, context, node, kWaitEventNode);
 }
 
 #define CERB_EVENT_NODE(kind)                                                  \
@@ -344,8 +388,10 @@ CUresult cuGraphAddEventWaitNode(CUgraphNode* node, CUgraph graph,
     }                                                                          \
     CERB_OPTIONAL_CONTEXT(context);                                            \
     CERB_NODE_OF_EXEC(at, exec, node);                                         \
-    return NoteResult(context, hip.hipGraphExecEvent##kind##NodeSetEvent(      \
-                                   at.exec, at.node, Native(event)));          \
+    const hipError_t error = hip.hipGraphExecEvent##kind##NodeSetEvent(        \
+        at.exec, at.node, Native(event));                                      \
+    if (error == hipSuccess) NoteExecEvent(exec, node, event);                 \
+    return NoteResult(context, error);                                         \
   }
 CERB_EVENT_NODE(Record)
 CERB_EVENT_NODE(Wait)
@@ -366,7 +412,7 @@ CUresult cuGraphAddMemAllocNode(CUgraphNode* node, CUgraph graph,
   const hipError_t error = hip.hipGraphAddMemAllocNode(
       Native(node), Native(graph), Native(after), count, &there);
   if (error == hipSuccess) params->dptr = there.dptr;
-  return NoteResult(context, error);
+  return RememberNew(error, context, node, kAllocNode);
 }
 CUresult cuGraphMemAllocNodeGetParams(CUgraphNode node,
                                       CUDA_MEM_ALLOC_NODE_PARAMS* params) {
@@ -385,9 +431,10 @@ CUresult cuGraphAddMemFreeNode(CUgraphNode* node, CUgraph graph,
                                CUdeviceptr address) {
   if (node == nullptr || address == 0) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
-  return NoteResult(context, hip.hipGraphAddMemFreeNode(
-                                 Native(node), Native(graph), Native(after),
-                                 count, reinterpret_cast<void*>(address)));
+  const hipError_t error =
+      hip.hipGraphAddMemFreeNode(Native(node), Native(graph), Native(after),
+                                 count, reinterpret_cast<void*>(address));
+  return RememberNew(error, context, node, kFreeNode);
 }
 CUresult cuGraphMemFreeNodeGetParams(CUgraphNode node, CUdeviceptr* address) {
   if (node == nullptr || address == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -468,8 +515,11 @@ CUresult cuGraphNodeGetParams(CUgraphNode node, CUgraphNodeParams* params) {
     case kKernelNode:
       return cuGraphKernelNodeGetParams_v2(node, &params->kernel);
     case kMemcpyNode:
+      params->memcpy.copyCtx = ContextOfNode(node);
       return cuGraphMemcpyNodeGetParams(node, &params->memcpy.copyParams);
-    case kMemsetNode: return cuGraphMemsetNodeGetParams(node, &params->memset);
+    case kMemsetNode:
+      params->memset.ctx = ContextOfNode(node);
+      return cuGraphMemsetNodeGetParams(node, &params->memset);
     case kHostNode: return cuGraphHostNodeGetParams(node, &params->host);
     case kChildNode:
       return cuGraphChildGraphNodeGetGraph(node, &params->graph.graph);

@@ -28,7 +28,7 @@ struct Step {
     if (graph != nullptr) hip.hipGraphDestroy(graph);
   }
   std::vector<CUgraphNode> nodes;
-  std::unique_ptr<KernelNode> kernel;
+  RecordPtr kernel;
   hipGraph_t graph = nullptr;  // the whole one's copy, without other nodes
   hipGraphExec_t exec = nullptr;
 };
@@ -146,7 +146,7 @@ CUresult MakePlan(Context* context, CUgraph graph, unsigned long long flags,
     }
     Step& step = *plan->steps.back();
     step.nodes.push_back(node);
-    if (launches) step.kernel = CopyKernelNode(node);
+    if (launches) step.kernel = FindRecord(node);
   }
   for (const std::unique_ptr<Step>& step : plan->steps) {
     if (step->kernel) continue;
@@ -165,13 +165,6 @@ bool IsPlan(CUgraphExec exec) { return PlanOf(exec) != nullptr; }
 CUresult LaunchPlan(CUgraphExec exec, CUstream handle) {
   const std::shared_ptr<Plan> plan = PlanOf(exec);
   CERB_STREAM(context, stream, handle);
-  int capturing = 0;
-  if (hip.hipStreamIsCapturing(stream, &capturing) == hipSuccess &&
-      capturing != 0) {
-    Log(LogLevel::kError,
-        "a graph with kernels that launch kernels cannot be part of another");
-    return CUDA_ERROR_NOT_SUPPORTED;
-  }
   std::lock_guard<std::mutex> lock(plan->mutex);
   for (const std::unique_ptr<Step>& step : plan->steps) {
     if (!step->kernel) {
@@ -179,7 +172,7 @@ CUresult LaunchPlan(CUgraphExec exec, CUstream handle) {
       if (error != hipSuccess) return NoteResult(context, error);
       continue;
     }
-    const CUDA_KERNEL_NODE_PARAMS& p = step->kernel->params;
+    const CUDA_KERNEL_NODE_PARAMS& p = step->kernel->kernel;
     const CUresult result = api::cuLaunchKernel(
         p.func != nullptr ? p.func : reinterpret_cast<CUfunction>(p.kern),
         p.gridDimX, p.gridDimY, p.gridDimZ, p.blockDimX, p.blockDimY,
@@ -210,8 +203,7 @@ bool IsPlanKernel(CUgraphExec exec, CUgraphNode node) {
   std::lock_guard<std::mutex> lock(plan->mutex);
   return plan->KernelStep(node) != nullptr;
 }
-void SetPlanKernel(CUgraphExec exec, CUgraphNode node,
-                   std::unique_ptr<KernelNode> kernel) {
+void SetPlanKernel(CUgraphExec exec, CUgraphNode node, RecordPtr kernel) {
   const std::shared_ptr<Plan> plan = PlanOf(exec);
   std::lock_guard<std::mutex> lock(plan->mutex);
   plan->KernelStep(node)->kernel = std::move(kernel);

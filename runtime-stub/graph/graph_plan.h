@@ -9,11 +9,9 @@
 #ifndef CERBERUS_RUNTIME_STUB_GRAPH_GRAPH_PLAN_H_
 #define CERBERUS_RUNTIME_STUB_GRAPH_GRAPH_PLAN_H_
 
-#include <memory>
-
 #include "hip/hip_abi.h"
 #include "runtime-stub/api/cuda_abi.h"
-#include "runtime-stub/graph/graph.h"
+#include "runtime-stub/graph/graph_record.h"
 
 namespace cerberus::stub {
 
@@ -32,8 +30,7 @@ void ReplacePlan(CUgraphExec exec, CUgraphExec by);
 // Whether the node is a kernel that a plan launches itself, and new parameters
 // for it.
 bool IsPlanKernel(CUgraphExec exec, CUgraphNode node);
-void SetPlanKernel(CUgraphExec exec, CUgraphNode node,
-                   std::unique_ptr<KernelNode> kernel);
+void SetPlanKernel(CUgraphExec exec, CUgraphNode node, RecordPtr kernel);
 // What HIP calls the node's executable graph and the node in it: those handed
 // in, but for a plan. Null for a node that is not HIP's to change.
 struct NodeOfExec {

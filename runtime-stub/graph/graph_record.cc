@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "hip/hip_loader.h"
+#include "runtime-stub/api/api.h"
 #include "runtime-stub/api/error.h"
+#include "runtime-stub/device/context.h"
 #include "runtime-stub/graph/graph.h"
 #include "support/log.h"
 #include "support/never_destroyed.h"
@@ -15,27 +17,42 @@ namespace {
 
 std::atomic<bool> g_any_launches{false};
 
-std::mutex g_mutex;
-using Records = std::map<CUgraphNode, std::unique_ptr<NodeRecord>>;
-NeverDestroyed<Records> g_all_records;
-auto& g_records = *g_all_records;
+// A node as it is, and what a program was last told of its arguments.
+struct Node {
+  RecordPtr record;
+  std::vector<std::uint8_t> arguments;
+  std::vector<void*> pointers;
+};
 
-// Lets pointers into one block of arguments point into its copy.
-void Rebase(const std::vector<std::uint8_t>& from,
-            std::vector<std::uint8_t>* to, std::vector<void*>* pointers) {
-  for (void*& pointer : *pointers) {
-    if (pointer == nullptr) continue;
-    pointer = to->data() + (static_cast<std::uint8_t*>(pointer) - from.data());
-  }
+std::mutex g_mutex;
+using Nodes = std::map<CUgraphNode, Node>;
+NeverDestroyed<Nodes> g_all_nodes;
+auto& g_nodes = *g_all_nodes;
+
+// A child node's graph; null of any other node.
+CUgraph ChildOf(CUgraphNode node) {
+  hipGraph_t child = nullptr;
+  CUgraphNodeType type = 0;
+  return api::cuGraphNodeGetType(node, &type) == CUDA_SUCCESS &&
+                 type == kChildNode &&
+                 hip.hipGraphChildGraphNodeGetGraph(Native(node), &child) ==
+                     hipSuccess
+             ? reinterpret_cast<CUgraph>(child)
+             : nullptr;
 }
 
 }  // namespace
 
-void Remember(CUgraphNode node, std::unique_ptr<NodeRecord> record) {
-  std::lock_guard<std::mutex> lock(g_mutex);
-  g_records[node] = std::move(record);
+bool IsCooperative(const KernelAttributes& attributes) {
+  const auto at = attributes.find(CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
+  return at != attributes.end() && at->second.cooperative != 0;
 }
-void RememberNew(CUgraphNode node, std::unique_ptr<NodeRecord> record) {
+
+void Remember(CUgraphNode node, RecordPtr record) {
+  std::lock_guard<std::mutex> lock(g_mutex);
+  g_nodes[node].record = std::move(record);
+}
+void RememberNew(CUgraphNode node, RecordPtr record) {
   try {
     Remember(node, std::move(record));
   } catch (...) {
@@ -43,86 +60,108 @@ void RememberNew(CUgraphNode node, std::unique_ptr<NodeRecord> record) {
     throw;
   }
 }
-CUresult WithRecord(CUgraphNode node, int type,
-                    const std::function<void(NodeRecord*)>& use) {
-  if (node == nullptr) return CUDA_ERROR_INVALID_VALUE;
+CUresult RememberNew(hipError_t error, Context* context, CUgraphNode* node,
+                     int type) {
+  if (error == hipSuccess) {
+    auto record = std::make_shared<NodeRecord>();
+    record->type = type;
+    RememberNew(*node, std::move(record));
+  }
+  return NoteResult(context, error);
+}
+RecordPtr FindRecord(CUgraphNode node) {
   std::lock_guard<std::mutex> lock(g_mutex);
-  const auto at = g_records.find(node);
-  if (at == g_records.end()) {
+  const auto at = g_nodes.find(node);
+  return at == g_nodes.end() ? nullptr : at->second.record;
+}
+CUresult GetRecord(CUgraphNode node, int type, RecordPtr* record) {
+  if (node == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *record = FindRecord(node);
+  if (*record == nullptr) {
+    CUgraphNodeType known = 0;
+    if (CUresult r = api::cuGraphNodeGetType(node, &known); r != CUDA_SUCCESS) {
+      return r;
+    }
+    if (known != type) return CUDA_ERROR_INVALID_VALUE;
     Log(LogLevel::kError,
-        "parameters of a captured node cannot be asked for, only those of "
-        "nodes that were added");
+        "parameters of a node that a library has captured by HIP cannot be "
+        "asked for");
     return CUDA_ERROR_NOT_SUPPORTED;
   }
-  if (at->second->type != type) return CUDA_ERROR_INVALID_VALUE;
-  use(at->second.get());
+  return (*record)->type == type ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+CUresult GetKernelParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* params) {
+  RecordPtr record;
+  if (CUresult r = GetRecord(node, kKernelNode, &record); r != CUDA_SUCCESS) {
+    return r;
+  }
+  std::lock_guard<std::mutex> lock(g_mutex);
+  const auto at = g_nodes.find(node);
+  if (at == g_nodes.end()) return CUDA_ERROR_INVALID_VALUE;
+  Node& told = at->second;
+  *params = record->kernel;
+  told.arguments.assign(record->arguments.begin(), record->arguments.end());
+  told.pointers.assign(record->pointers.begin(), record->pointers.end());
+  // Into this block of arguments instead of the record's.
+  for (void*& pointer : told.pointers) {
+    if (pointer == nullptr) continue;
+    pointer = told.arguments.data() +
+              (static_cast<std::uint8_t*>(pointer) - record->arguments.data());
+  }
+  params->kernelParams = told.pointers.data();
   return CUDA_SUCCESS;
 }
 
 std::optional<int> RecordedType(CUgraphNode node) {
-  std::lock_guard<std::mutex> lock(g_mutex);
-  const auto at = g_records.find(node);
-  if (at == g_records.end()) return std::nullopt;
-  return at->second->type;
+  const RecordPtr record = FindRecord(node);
+  if (record == nullptr) return std::nullopt;
+  return record->type;
 }
 
-std::unique_ptr<KernelNode> KernelNodeOf(const NodeRecord& record) {
-  auto node = std::make_unique<KernelNode>();
-  node->params = record.kernel;
-  node->arguments = record.arguments;
-  node->pointers = record.pointers;
-  Rebase(record.arguments, &node->arguments, &node->pointers);
-  node->params.kernelParams = node->pointers.data();
-  return node;
-}
-
-std::vector<CUgraphNode> NodesOf(CUgraph graph) {
+CUresult ListNodes(CUgraph graph, std::vector<CUgraphNode>* nodes) {
   std::size_t count = 0;
-  if (hip.hipGraphGetNodes(Native(graph), nullptr, &count) != hipSuccess) {
-    return {};
+  hipError_t error = hip.hipGraphGetNodes(Native(graph), nullptr, &count);
+  nodes->resize(count);
+  if (error == hipSuccess && count != 0) {
+    error = hip.hipGraphGetNodes(Native(graph), Native(nodes->data()), &count);
   }
-  std::vector<CUgraphNode> nodes(count);
-  if (count != 0 && hip.hipGraphGetNodes(Native(graph), Native(nodes.data()),
-                                         &count) != hipSuccess) {
-    return {};
-  }
-  return nodes;
+  return FromHip(error);
+}
+std::vector<CUgraphNode> NodesOf(CUgraph graph) {
+  std::vector<CUgraphNode> nodes;
+  return ListNodes(graph, &nodes) == CUDA_SUCCESS ? nodes
+                                                  : std::vector<CUgraphNode>();
 }
 
 void NoteNodeThatLaunches() { g_any_launches = true; }
 bool AnyNodeLaunchesKernels() { return g_any_launches; }
 bool LaunchesKernels(CUgraphNode node) {
-  std::lock_guard<std::mutex> lock(g_mutex);
-  const auto at = g_records.find(node);
-  return at != g_records.end() && at->second->launches;
-}
-std::unique_ptr<KernelNode> CopyKernelNode(CUgraphNode node) {
-  std::lock_guard<std::mutex> lock(g_mutex);
-  return KernelNodeOf(*g_records.at(node));
+  const RecordPtr record = FindRecord(node);
+  return record != nullptr && record->launches;
 }
 
 void ForgetNode(CUgraphNode node) {
+  if (CUgraph child = ChildOf(node)) ForgetNodes(child);
+  ForgetDeadNode(node);
+}
+void ForgetDeadNode(CUgraphNode node) {
   std::lock_guard<std::mutex> lock(g_mutex);
-  g_records.erase(node);
+  g_nodes.erase(node);
 }
 void ForgetNodes(CUgraph graph) {
   for (CUgraphNode node : NodesOf(graph)) ForgetNode(node);
 }
+// HIP keeps the order of nodes, and finds copies by their originals in clones
+// alone, not in the graphs of child nodes.
 void CopyRecords(CUgraph from, CUgraph clone) {
-  for (CUgraphNode node : NodesOf(from)) {
-    hipGraphNode_t copy = nullptr;
-    if (hip.hipGraphNodeFindInClone(&copy, Native(node), Native(clone)) !=
-        hipSuccess) {
-      continue;
+  const std::vector<CUgraphNode> nodes = NodesOf(from), copies = NodesOf(clone);
+  if (nodes.size() != copies.size()) return;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (RecordPtr record = FindRecord(nodes[i])) {
+      Remember(copies[i], std::move(record));
     }
-    std::lock_guard<std::mutex> lock(g_mutex);
-    const auto at = g_records.find(node);
-    if (at == g_records.end()) continue;
-    auto record = std::make_unique<NodeRecord>(*at->second);
-    // Its own arguments, not those of the original.
-    Rebase(at->second->arguments, &record->arguments, &record->pointers);
-    record->kernel.kernelParams = record->pointers.data();
-    g_records[reinterpret_cast<CUgraphNode>(copy)] = std::move(record);
+    CUgraph child = ChildOf(nodes[i]), copy = ChildOf(copies[i]);
+    if (child != nullptr && copy != nullptr) CopyRecords(child, copy);
   }
 }
 

@@ -4,16 +4,17 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "hip/hip_abi.h"
 #include "runtime-stub/api/api.h"
-#include "runtime-stub/graph/graph_plan.h"
 
 namespace cerberus::stub {
+
+struct Context;
 
 // CUgraphNodeType.
 enum : int {
@@ -32,34 +33,51 @@ enum : int {
   kOperationsNode = 12,
 };
 
-// What the program said of a node.
+using KernelAttributes = std::map<int, CUkernelNodeAttrValue>;
+bool IsCooperative(const KernelAttributes& attributes);
+
+// What the program said of a node: its type, and where HIP has it in other
+// words all the rest.
 struct NodeRecord {
   int type = kEmptyNode;
   bool launches = false;  // kernels, from the device
   CUDA_KERNEL_NODE_PARAMS kernel = {};
   std::vector<std::uint8_t> arguments;  // `kernel` points into these two
   std::vector<void*> pointers;
-  std::map<int, CUkernelNodeAttrValue> attributes;
+  KernelAttributes attributes;
   CUDA_MEMCPY3D copy = {};
   CUDA_MEMSET_NODE_PARAMS set = {};
   CUDA_HOST_NODE_PARAMS host = {};
+  CUcontext context = nullptr;  // of a copy or set
 };
 
-void Remember(CUgraphNode node, std::unique_ptr<NodeRecord> record);
-// A node that was added, but cannot be remembered for want of memory, goes.
-void RememberNew(CUgraphNode node, std::unique_ptr<NodeRecord> record);
+// Records do not change: a node's is replaced, and its clones share it.
+using RecordPtr = std::shared_ptr<const NodeRecord>;
+
+// Of a node that is none of a kernel.
 template <typename Params>
-void RememberNew(CUgraphNode node, int type, Params NodeRecord::* field,
-                 const Params& params) {
-  auto record = std::make_unique<NodeRecord>();
+RecordPtr RecordOf(int type, Params NodeRecord::* field, const Params& params,
+                   CUcontext context = nullptr) {
+  auto record = std::make_shared<NodeRecord>();
   record->type = type;
   (*record).*field = params;
-  RememberNew(node, std::move(record));
+  record->context = context;
+  return record;
 }
 
-// Calls `use` with the record of a node of that type.
-CUresult WithRecord(CUgraphNode node, int type,
-                    const std::function<void(NodeRecord*)>& use);
+void Remember(CUgraphNode node, RecordPtr record);
+// A node that was added, but cannot be remembered for want of memory, goes.
+void RememberNew(CUgraphNode node, RecordPtr record);
+// A new node of which HIP knows the parameters.
+CUresult RememberNew(hipError_t error, Context* context, CUgraphNode* node,
+                     int type);
+// Null of a node that others than the program have made.
+RecordPtr FindRecord(CUgraphNode node);
+// The record of a node of that type, or an error.
+CUresult GetRecord(CUgraphNode node, int type, RecordPtr* record);
+// The parameters of a kernel's node. What they point to is the node's: valid as
+// long as it is there, also when it has got new ones.
+CUresult GetKernelParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* params);
 
 // The type of a node that was added: HIP 5.2.3 has another for some copies.
 std::optional<int> RecordedType(CUgraphNode node);
@@ -67,13 +85,11 @@ std::optional<int> RecordedType(CUgraphNode node);
 // From the first such node on, AnyNodeLaunchesKernels (graph.h) says so.
 void NoteNodeThatLaunches();
 
-// A kernel's node with arguments of its own.
-std::unique_ptr<KernelNode> KernelNodeOf(const NodeRecord& record);
-
 // Nodes of kernels (graph_kernel_node.cc); cuGraphAddNode takes all kinds.
 CUresult AddKernelNode(CUgraphNode* node, CUgraph graph,
                        const CUgraphNode* after, std::size_t count,
-                       const CUDA_KERNEL_NODE_PARAMS& params);
+                       const CUDA_KERNEL_NODE_PARAMS& params,
+                       const KernelAttributes& attributes = {});
 CUresult SetKernelNode(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS& params);
 CUresult SetExecKernelNode(CUgraphExec exec, CUgraphNode node,
                            const CUDA_KERNEL_NODE_PARAMS& params);

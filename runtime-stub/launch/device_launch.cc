@@ -13,10 +13,8 @@
 #include "formats/launch_abi.h"
 #include "hip/hip_loader.h"
 #include "runtime-stub/api/error.h"
-#include "runtime-stub/graph/graph.h"
 #include "runtime-stub/launch/launch_family.h"
 #include "runtime-stub/launch/services.h"
-#include "runtime-stub/stream/capture.h"
 #include "support/log.h"
 #include "support/never_destroyed.h"
 
@@ -204,9 +202,6 @@ CUresult RefuseToCapture(const Kernel& kernel) {
 CUresult LaunchWithChildren(Context* context, const LaunchTarget& target,
                             Grid grid, hipStream_t stream, void** params,
                             void** extra) {
-  if (IsCapturing(stream)) {
-    return CaptureLaunch(stream, target, grid, params, extra);
-  }
   LeasedSlot slot;
   if (CUresult r = slot.Take(context); r != CUDA_SUCCESS) return r;
   grid.launch_queue = slot.get()->number;

@@ -18,7 +18,7 @@ namespace cerberus::stub {
 
 // Launches a kernel that may launch others, and waits for all of them. Faults
 // of kernels stay with the context, as when nobody waits. Errors: what a
-// launch answers. In a stream that captures it becomes a node of the graph.
+// launch answers.
 CUresult LaunchWithChildren(Context* context, const LaunchTarget& target,
                             Grid grid, hipStream_t stream, void** params,
                             void** extra);

@@ -167,23 +167,8 @@ hipError_t LaunchCooperative(const KernelInfo& info, hipFunction_t function,
       block[2], info.HardwareShared(grid.dynamic_shared), stream, pointers);
 }
 
-// All blocks of a cooperative grid must be resident at once.
-CUresult CheckCooperative(Context* context, Kernel* kernel, const Grid& grid) {
-  int blocks = 0;
-  const CUresult result =
-      BlocksPerMultiprocessor(context, kernel, static_cast<int>(grid.threads()),
-                              grid.dynamic_shared, &blocks);
-  if (result != CUDA_SUCCESS) return result;
-  const std::uint64_t resident =
-      static_cast<std::uint64_t>(blocks) *
-      static_cast<std::uint64_t>(
-          context->device->attribute(formats::kAttribute_MULTIPROCESSOR_COUNT));
-  return grid.blocks() <= resident ? CUDA_SUCCESS
-                                   : CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
-}
-
 // CUDA_LAUNCH_BLOCKING=1: a launch returns when the kernel is done, with the
-// kernel's error. A stream that captures has nothing to wait for.
+// kernel's error.
 bool LaunchesBlock() {
   static const bool block = [] {
     const char* text = std::getenv("CUDA_LAUNCH_BLOCKING");
@@ -192,31 +177,28 @@ bool LaunchesBlock() {
   return block;
 }
 hipError_t WaitForLaunch(Context* context, hipStream_t stream) {
-  if (IsCapturing(stream)) return hipSuccess;
   const hipError_t error = hip.hipStreamSynchronize(stream);
   FlushOutput(context->device);
   return error;
 }
 
-// HIP 5.2.3 runs what hipModuleLaunchKernel is handed while a stream captures,
-// and captures only launches of a program's own kernels.
-bool LaunchesEscapeCapture() { return hip.major == 5; }
-
+// `config`, with the attributes of the launch, may be null.
 CUresult Launch(CUfunction handle, Grid grid, CUstream stream_handle,
-                void** params, void** extra) {
+                void** params, void** extra, const CUlaunchConfig* config) {
   CERB_STREAM(context, stream, stream_handle);
   FlushOutput(context->device);
   // The fault of an earlier kernel; this one's is for later calls to tell.
   if (CUresult r = NoteResult(context, hipSuccess); r != CUDA_SUCCESS) return r;
   LaunchTarget target;
+  const Grid asked = grid;
   CUresult result = FindLaunchTarget(context, handle, &grid, &target);
   if (result != CUDA_SUCCESS) return result;
   if (grid.cooperative) {
     result = CheckCooperative(context, target.kernel, grid);
     if (result != CUDA_SUCCESS) return result;
   }
-  if (__builtin_expect(LaunchesEscapeCapture(), 0) && IsCapturing(stream)) {
-    return CaptureLaunch(stream, target, grid, params, extra);
+  if (Captures(stream)) {
+    return CaptureLaunch(stream, target, asked, params, extra, config);
   }
   if (__builtin_expect(target.info->launches, 0)) {
     return LaunchWithChildren(context, target, grid, stream, params, extra);
@@ -285,6 +267,20 @@ CUresult FindLaunchTarget(Context* context, CUfunction handle, Grid* grid,
   return result == kInvalidConfiguration && !from_runtime
              ? CUDA_ERROR_INVALID_VALUE
              : result;
+}
+
+CUresult CheckCooperative(Context* context, Kernel* kernel, const Grid& grid) {
+  int blocks = 0;
+  const CUresult result =
+      BlocksPerMultiprocessor(context, kernel, static_cast<int>(grid.threads()),
+                              grid.dynamic_shared, &blocks);
+  if (result != CUDA_SUCCESS) return result;
+  const std::uint64_t resident =
+      static_cast<std::uint64_t>(blocks) *
+      static_cast<std::uint64_t>(
+          context->device->attribute(formats::kAttribute_MULTIPROCESSOR_COUNT));
+  return grid.blocks() <= resident ? CUDA_SUCCESS
+                                   : CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
 }
 
 CUresult FillArguments(Context* context, const KernelInfo& info,
@@ -372,7 +368,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
                         CUstream stream, void** params, void** extra) {
   const Grid grid = {grid_x,  grid_y,  grid_z,       block_x,
                      block_y, block_z, shared_bytes, false};
-  return Launch(function, grid, stream, params, extra);
+  return Launch(function, grid, stream, params, extra, nullptr);
 }
 
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x,
@@ -382,7 +378,7 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x,
                                    CUstream stream, void** params) {
   const Grid grid = {grid_x,  grid_y,  grid_z,       block_x,
                      block_y, block_z, shared_bytes, true};
-  return Launch(function, grid, stream, params, nullptr);
+  return Launch(function, grid, stream, params, nullptr, nullptr);
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function,
@@ -390,7 +386,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function,
   if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Grid grid = {};
   if (CUresult r = GridOf(*config, &grid); r != CUDA_SUCCESS) return r;
-  return Launch(function, grid, config->hStream, params, extra);
+  return Launch(function, grid, config->hStream, params, extra, config);
 }
 
 }  // namespace api

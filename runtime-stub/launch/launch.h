@@ -49,6 +49,9 @@ struct LaunchTarget {
 CUresult FindLaunchTarget(Context* context, CUfunction handle, Grid* grid,
                           LaunchTarget* target);
 
+// All blocks of a cooperative grid must be resident at once.
+CUresult CheckCooperative(Context* context, Kernel* kernel, const Grid& grid);
+
 // Writes parameters, window and launch block into `buffer`, of
 // info.explicit_size() bytes. `stream` is null for a graph's node.
 CUresult FillArguments(Context* context, const KernelInfo& info,

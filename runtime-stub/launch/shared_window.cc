@@ -50,7 +50,7 @@ CUresult WindowMemory(Context* context, const char* kernel,
     return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
   }
   WindowsOfStream wanted = {};
-  wanted.of_graph = stream == nullptr || IsCapturing(*stream);
+  wanted.of_graph = stream == nullptr;
   wanted.bytes = grid.windows;
   wanted.barriers = AlignUp(grid.barriers, formats::kWindowAlign);
   if (!wanted.of_graph) {

@@ -26,6 +26,9 @@ struct Region {
 CUresult RegionOf(const CUDA_MEMCPY3D* copy, Region* region);
 
 hipMemcpyKind KindOfCopy(const Region& region);
+// HIP 5.7.1, told to find out, counts a place within page-locked memory twice
+// in copies of rows.
+hipMemcpyKind KindOfRows(const Side& to, const Side& from, hipMemcpyKind kind);
 
 }  // namespace cerberus::stub
 

@@ -9,8 +9,10 @@
 #include "runtime-stub/api/handle.h"
 #include "runtime-stub/device/context.h"
 #include "runtime-stub/graph/graph.h"
+#include "runtime-stub/graph/graph_exec.h"
 #include "runtime-stub/graph/graph_plan.h"
 #include "runtime-stub/memory/pointer.h"
+#include "runtime-stub/stream/capture.h"
 #include "runtime-stub/stream/stream.h"
 
 namespace cerberus::stub {
@@ -90,7 +92,7 @@ CUresult cuDestroyExternalSemaphore(CUexternalSemaphore semaphore) {
 }
 
 // In a stream and as nodes of graphs.
-#define CERB_SEMAPHORES(kind, PARAMS)                                          \
+#define CERB_SEMAPHORES(kind, PARAMS, member)                                  \
   CUresult cu##kind##ExternalSemaphoresAsync(                                  \
       const CUexternalSemaphore* semaphores,                                   \
       const CUDA_EXTERNAL_SEMAPHORE_##PARAMS##_PARAMS* params, unsigned count, \
@@ -99,6 +101,13 @@ CUresult cuDestroyExternalSemaphore(CUexternalSemaphore semaphore) {
       return CUDA_ERROR_INVALID_VALUE;                                         \
     }                                                                          \
     CERB_STREAM(context, stream, handle);                                      \
+    if (Captures(stream)) {                                                    \
+      const CUDA_EXT_SEM_##PARAMS##_NODE_PARAMS node = {                       \
+          const_cast<CUexternalSemaphore*>(semaphores), params, count};        \
+      return CaptureNode(stream, [&node](auto... at) {                         \
+        return cuGraphAddExternalSemaphores##kind##Node(at..., &node);         \
+      });                                                                      \
+    }                                                                          \
     return NoteResult(context,                                                 \
                       hip.hip##kind##ExternalSemaphoresAsync(                  \
                           Native(semaphores), params, count, stream));         \
@@ -110,9 +119,10 @@ CUresult cuDestroyExternalSemaphore(CUexternalSemaphore semaphore) {
       return CUDA_ERROR_INVALID_VALUE;                                         \
     }                                                                          \
     CERB_OPTIONAL_CONTEXT(context);                                            \
-    return NoteResult(context, hip.hipGraphAddExternalSemaphores##kind##Node(  \
-                                   stub::Native(node), stub::Native(graph),    \
-                                   stub::Native(after), count, params));       \
+    const hipError_t error = hip.hipGraphAddExternalSemaphores##kind##Node(    \
+        stub::Native(node), stub::Native(graph), stub::Native(after), count,   \
+        params);                                                               \
+    return RememberNew(error, context, node, k##kind##Node);                   \
   }                                                                            \
   CUresult cuGraphExternalSemaphores##kind##NodeGetParams(                     \
       CUgraphNode node, CUDA_EXT_SEM_##PARAMS##_NODE_PARAMS* params) {         \
@@ -138,12 +148,19 @@ CUresult cuDestroyExternalSemaphore(CUexternalSemaphore semaphore) {
     }                                                                          \
     CERB_OPTIONAL_CONTEXT(context);                                            \
     CERB_NODE_OF_EXEC(at, exec, node);                                         \
-    return NoteResult(context,                                                 \
-                      hip.hipGraphExecExternalSemaphores##kind##NodeSetParams( \
-                          at.exec, at.node, params));                          \
+    const hipError_t error =                                                   \
+        hip.hipGraphExecExternalSemaphores##kind##NodeSetParams(               \
+            at.exec, at.node, params);                                         \
+    if (error == hipSuccess) {                                                 \
+      CUgraphNodeParams noted = {};                                            \
+      noted.type = k##kind##Node;                                              \
+      noted.member = *params;                                                  \
+      NoteExecNode(exec, node, noted);                                         \
+    }                                                                          \
+    return NoteResult(context, error);                                         \
   }
-CERB_SEMAPHORES(Signal, SIGNAL)
-CERB_SEMAPHORES(Wait, WAIT)
+CERB_SEMAPHORES(Signal, SIGNAL, signal)
+CERB_SEMAPHORES(Wait, WAIT, wait)
 #undef CERB_SEMAPHORES
 
 // The other way: a descriptor of device memory for another driver. The one

@@ -15,6 +15,7 @@
 #include "runtime-stub/memory/array.h"
 #include "runtime-stub/memory/copy_region.h"
 #include "runtime-stub/memory/pointer.h"
+#include "runtime-stub/stream/capture.h"
 #include "runtime-stub/stream/stream.h"
 #include "support/bytes.h"
 #include "support/log.h"
@@ -29,6 +30,90 @@ hipError_t WaitFor(Context* context, hipStream_t stream) {
   const hipError_t error = hip.hipStreamSynchronize(stream);
   FlushOutput(context->device);
   return error;
+}
+
+// The copy becomes a node of the graph that the stream captures.
+CUresult CaptureCopy(Context* context, hipStream_t stream,
+                     const CUDA_MEMCPY3D& copy) {
+  return CaptureNode(stream, [&](auto... at) {
+    return api::cuGraphAddMemcpyNode(at..., &copy, context->handle());
+  });
+}
+void SetSource(const void* from, int type, CUDA_MEMCPY3D* copy) {
+  copy->srcMemoryType = type;
+  if (type == CU_MEMORYTYPE_HOST) {
+    copy->srcHost = from;
+  } else {
+    copy->srcDevice = reinterpret_cast<CUdeviceptr>(from);
+  }
+}
+void SetTarget(void* to, int type, CUDA_MEMCPY3D* copy) {
+  copy->dstMemoryType = type;
+  if (type == CU_MEMORYTYPE_HOST) {
+    copy->dstHost = to;
+  } else {
+    copy->dstDevice = reinterpret_cast<CUdeviceptr>(to);
+  }
+}
+// A row of bytes, whose ends `kind` says.
+CUDA_MEMCPY3D Row(void* to, const void* from, std::size_t bytes,
+                  hipMemcpyKind kind) {
+  CUDA_MEMCPY3D copy = {};
+  const bool unified = kind == hipMemcpyDefault;
+  const bool from_host =
+      kind == hipMemcpyHostToDevice || kind == hipMemcpyHostToHost;
+  const bool to_host =
+      kind == hipMemcpyDeviceToHost || kind == hipMemcpyHostToHost;
+  SetSource(from,
+            unified     ? CU_MEMORYTYPE_UNIFIED
+            : from_host ? CU_MEMORYTYPE_HOST
+                        : CU_MEMORYTYPE_DEVICE,
+            &copy);
+  SetTarget(to,
+            unified   ? CU_MEMORYTYPE_UNIFIED
+            : to_host ? CU_MEMORYTYPE_HOST
+                      : CU_MEMORYTYPE_DEVICE,
+            &copy);
+  copy.WidthInBytes = copy.srcPitch = copy.dstPitch = bytes;
+  copy.Height = copy.Depth = copy.srcHeight = copy.dstHeight = 1;
+  return copy;
+}
+// The fields that all descriptions of copies have.
+template <typename Copy>
+void CopySides(const Copy& from, CUDA_MEMCPY3D* to) {
+  to->srcXInBytes = from.srcXInBytes;
+  to->srcY = from.srcY;
+  to->srcMemoryType = from.srcMemoryType;
+  to->srcHost = from.srcHost;
+  to->srcDevice = from.srcDevice;
+  to->srcArray = from.srcArray;
+  to->srcPitch = from.srcPitch;
+  to->dstXInBytes = from.dstXInBytes;
+  to->dstY = from.dstY;
+  to->dstMemoryType = from.dstMemoryType;
+  to->dstHost = from.dstHost;
+  to->dstDevice = from.dstDevice;
+  to->dstArray = from.dstArray;
+  to->dstPitch = from.dstPitch;
+  to->WidthInBytes = from.WidthInBytes;
+  to->Height = from.Height;
+}
+CUDA_MEMCPY3D Plain(const CUDA_MEMCPY2D& copy) {
+  CUDA_MEMCPY3D plain = {};
+  CopySides(copy, &plain);
+  plain.Depth = 1;
+  return plain;
+}
+const CUDA_MEMCPY3D& Plain(const CUDA_MEMCPY3D& copy) { return copy; }
+CUDA_MEMCPY3D Plain(const CUDA_MEMCPY3D_PEER& copy) {
+  CUDA_MEMCPY3D plain = {};
+  CopySides(copy, &plain);
+  plain.srcZ = copy.srcZ;
+  plain.srcHeight = copy.srcHeight;
+  plain.dstZ = copy.dstZ;
+  plain.dstHeight = copy.dstHeight;
+  plain.Depth = copy.Depth;
+  return plain;
 }
 
 CUresult CopySync(void* to, const void* from, std::size_t bytes,
@@ -55,6 +140,9 @@ CUresult CopyAsync(void* to, const void* from, std::size_t bytes,
   if (bytes == 0) return CUDA_SUCCESS;
   if (!IsMapped(to, bytes) || !IsMapped(from, bytes)) {
     return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (Captures(stream)) {
+    return CaptureCopy(context, stream, Row(to, from, bytes, kind));
   }
   return NoteResult(context, hip.hipMemcpyAsync(to, from, bytes, kind, stream));
 }
@@ -104,17 +192,6 @@ bool IsOnHost(const void* start) {
   }
   const MemoryKind kind = KindOf(attributes, hip.major);
   return kind == MemoryKind::kHost || kind == MemoryKind::kUnregistered;
-}
-
-// HIP 5.7.1, told to find out, counts a place within page-locked memory
-// twice in copies of rows.
-hipMemcpyKind KindOfRows(const Side& to, const Side& from, hipMemcpyKind kind) {
-  if (kind != hipMemcpyDefault) return kind;
-  const bool to_host = IsOnHost(to.start);
-  if (IsOnHost(from.start)) {
-    return to_host ? hipMemcpyHostToHost : hipMemcpyHostToDevice;
-  }
-  return to_host ? hipMemcpyDeviceToHost : hipMemcpyDeviceToDevice;
 }
 
 hipError_t CopyRows(const Side& to, const Side& from, std::size_t width,
@@ -186,7 +263,9 @@ CUresult MakeRegion3D(const Copy* copy, Region* region) {
                   copy->dstPitch, copy->dstHeight, *region, &region->to);
 }
 
-CUresult RunRegion(const Region& region, CUstream handle, bool wait) {
+template <typename Copy>
+CUresult RunRegion(const Region& region, const Copy& copy, CUstream handle,
+                   bool wait) {
   CERB_STREAM(context, stream, handle);
   if (region.width == 0 || region.height == 0 || region.depth == 0) {
     return CUDA_SUCCESS;
@@ -197,6 +276,7 @@ CUresult RunRegion(const Region& region, CUstream handle, bool wait) {
       return CUDA_ERROR_INVALID_VALUE;
     }
   }
+  if (Captures(stream)) return CaptureCopy(context, stream, Plain(copy));
   hipError_t error = CopyRegion(region, stream);
   if (error == hipSuccess && wait) error = WaitFor(context, stream);
   return NoteResult(context, error);
@@ -205,14 +285,14 @@ CUresult RunRegion(const Region& region, CUstream handle, bool wait) {
 CUresult Copy2D(const CUDA_MEMCPY2D* copy, CUstream stream, bool wait) {
   Region region;
   if (CUresult r = MakeRegion(copy, &region); r != CUDA_SUCCESS) return r;
-  return RunRegion(region, stream, wait);
+  return RunRegion(region, *copy, stream, wait);
 }
 
 template <typename Copy>
 CUresult Copy3D(const Copy* copy, CUstream stream, bool wait) {
   Region region;
   if (CUresult r = MakeRegion3D(copy, &region); r != CUDA_SUCCESS) return r;
-  return RunRegion(region, stream, wait);
+  return RunRegion(region, *copy, stream, wait);
 }
 
 CUresult CopyPeer(CUdeviceptr to, CUcontext to_handle, CUdeviceptr from,
@@ -225,6 +305,11 @@ CUresult CopyPeer(CUdeviceptr to, CUcontext to_handle, CUdeviceptr from,
     return CUDA_ERROR_INVALID_CONTEXT;
   }
   if (bytes == 0) return CUDA_SUCCESS;
+  if (Captures(stream)) {
+    return CaptureCopy(
+        context, stream,
+        Row(Pointer(to), Pointer(from), bytes, hipMemcpyDeviceToDevice));
+  }
   const int to_device = to_context->device->hip_ordinal;
   const int from_device = from_context->device->hip_ordinal;
   hipError_t error = hipErrorNotSupported;
@@ -271,10 +356,56 @@ CUresult ForEachPiece(const ArrayPart& part, std::size_t bytes, Use use) {
   return CUDA_SUCCESS;
 }
 
+// One node for each run of rows: the rest of a first row, whole rows of a
+// slice, the begin of a last row.
+CUresult CaptureArray(Context* context, hipStream_t stream,
+                      const ArrayPart& part, const void* linear,
+                      std::size_t bytes, bool to_array, hipMemcpyKind kind) {
+  const Array* array = ArrayOf(part.array);
+  if (array == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  const std::size_t row = array->row_bytes(), rows = array->rows();
+  const std::size_t all = row * rows * array->slices();
+  if (part.offset > all || bytes > all - part.offset) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  auto* other = static_cast<std::uint8_t*>(const_cast<void*>(linear));
+  for (std::size_t done = 0; done < bytes;) {
+    const std::size_t at = part.offset + done, column = at % row;
+    const std::size_t y = at / row % rows, left = bytes - done;
+    const bool whole = column == 0 && left >= row;
+    const std::size_t width = whole ? row : std::min(left, row - column);
+    const std::size_t height = whole ? std::min(left / row, rows - y) : 1;
+    CUDA_MEMCPY3D copy = Row(other + done, other + done, width, kind);
+    if (to_array) {
+      copy.dstMemoryType = CU_MEMORYTYPE_ARRAY;
+      copy.dstDevice = 0;
+      copy.dstArray = part.array;
+      copy.dstXInBytes = column;
+      copy.dstY = y;
+      copy.dstZ = at / row / rows;
+    } else {
+      copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+      copy.srcDevice = 0;
+      copy.srcArray = part.array;
+      copy.srcXInBytes = column;
+      copy.srcY = y;
+      copy.srcZ = at / row / rows;
+    }
+    copy.Height = copy.srcHeight = copy.dstHeight = height;
+    const CUresult result = CaptureCopy(context, stream, copy);
+    if (result != CUDA_SUCCESS) return result;
+    done += width * height;
+  }
+  return CUDA_SUCCESS;
+}
+
 CUresult CopyArray(const ArrayPart& part, const void* linear, std::size_t bytes,
                    bool to_array, hipMemcpyKind kind, CUstream handle,
                    bool wait) {
   CERB_STREAM(context, stream, handle);
+  if (Captures(stream)) {
+    return CaptureArray(context, stream, part, linear, bytes, to_array, kind);
+  }
   auto* other = static_cast<std::uint8_t*>(const_cast<void*>(linear));
   const CUresult result = ForEachPiece(
       part, bytes, [&](std::uint8_t* piece, std::size_t done, std::size_t n) {
@@ -303,6 +434,17 @@ hipError_t SetElements(void* to, unsigned value, std::size_t count,
 }
 
 template <typename T>
+CUresult CaptureSet(Context* context, hipStream_t stream, CUdeviceptr to,
+                    std::size_t pitch, T value, std::size_t width,
+                    std::size_t height) {
+  const CUDA_MEMSET_NODE_PARAMS params = {to,           pitch, value,
+                                          sizeof value, width, height};
+  return CaptureNode(stream, [&](auto... at) {
+    return api::cuGraphAddMemsetNode(at..., &params, context->handle());
+  });
+}
+
+template <typename T>
 CUresult Set(CUdeviceptr to, T value, std::size_t count, CUstream handle,
              bool wait) {
   CERB_STREAM(context, stream, handle);
@@ -310,6 +452,9 @@ CUresult Set(CUdeviceptr to, T value, std::size_t count, CUstream handle,
   if (count == 0) return CUDA_SUCCESS;
   if (!IsMapped(Pointer(to), count * sizeof(T))) {
     return CUDA_ERROR_INVALID_VALUE;
+  }
+  if (Captures(stream)) {
+    return CaptureSet(context, stream, to, 0, value, count, 1);
   }
   hipError_t error = SetElements(Pointer(to), value, count, stream);
   if (error == hipSuccess && wait) error = WaitFor(context, stream);
@@ -347,12 +492,24 @@ CUresult Set2D(CUdeviceptr to, std::size_t pitch, T value, std::size_t width,
   if (!IsMapped(Pointer(to), (height - 1) * pitch + width * sizeof(T))) {
     return CUDA_ERROR_INVALID_VALUE;
   }
+  if (Captures(stream)) {
+    return CaptureSet(context, stream, to, pitch, value, width, height);
+  }
   hipError_t error = SetRows(to, pitch, value, width, height, stream);
   if (error == hipSuccess && wait) error = WaitFor(context, stream);
   return NoteResult(context, error);
 }
 
 }  // namespace
+
+hipMemcpyKind KindOfRows(const Side& to, const Side& from, hipMemcpyKind kind) {
+  if (kind != hipMemcpyDefault) return kind;
+  const bool to_host = IsOnHost(to.start);
+  if (IsOnHost(from.start)) {
+    return to_host ? hipMemcpyHostToHost : hipMemcpyHostToDevice;
+  }
+  return to_host ? hipMemcpyDeviceToHost : hipMemcpyDeviceToDevice;
+}
 
 hipMemcpyKind KindOfCopy(const Region& region) {
   const int from = region.from.type, to = region.to.type;

@@ -7,6 +7,7 @@
 #include "runtime-stub/api/error.h"
 #include "runtime-stub/device/context.h"
 #include "runtime-stub/device/location.h"
+#include "runtime-stub/stream/capture.h"
 #include "runtime-stub/stream/stream.h"
 
 namespace cerberus::stub {
@@ -36,6 +37,20 @@ CUresult PoolDevice(const CUmemLocation* location, CUmemAllocationType type,
   return CUDA_SUCCESS;
 }
 
+CUresult CaptureAllocation(hipStream_t stream, const Device& device,
+                           std::size_t bytes, CUdeviceptr* out) {
+  constexpr CUmemAllocationType kPinned = 1;
+  CUDA_MEM_ALLOC_NODE_PARAMS params = {};
+  params.poolProps.allocType = kPinned;
+  params.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, device.ordinal};
+  params.bytesize = bytes;
+  const CUresult result = CaptureNode(stream, [&params](auto... at) {
+    return api::cuGraphAddMemAllocNode(at..., &params);
+  });
+  if (result == CUDA_SUCCESS) *out = params.dptr;
+  return result;
+}
+
 }  // namespace
 
 namespace api {
@@ -43,6 +58,9 @@ namespace api {
 CUresult cuMemAllocAsync(CUdeviceptr* out, std::size_t bytes, CUstream handle) {
   if (out == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   CERB_STREAM(context, stream, handle);
+  if (Captures(stream)) {
+    return CaptureAllocation(stream, *context->device, bytes, out);
+  }
   void* pointer = nullptr;
   const hipError_t error = hip.hipMallocAsync(&pointer, bytes, stream);
   if (error == hipSuccess) *out = Address(pointer);
@@ -51,6 +69,11 @@ CUresult cuMemAllocAsync(CUdeviceptr* out, std::size_t bytes, CUstream handle) {
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
   CERB_STREAM(context, stream, handle);
   if (address == 0) return CUDA_SUCCESS;
+  if (Captures(stream)) {
+    return CaptureNode(stream, [address](auto... at) {
+      return cuGraphAddMemFreeNode(at..., address);
+    });
+  }
   return NoteResult(context, hip.hipFreeAsync(Pointer(address), stream));
 }
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr* out, std::size_t bytes,
@@ -59,6 +82,11 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr* out, std::size_t bytes,
     return CUDA_ERROR_INVALID_VALUE;
   }
   CERB_STREAM(context, stream, handle);
+  // Memory of graphs is in no pool of the program's (CUDA Programming Guide,
+  // "Graph Memory Nodes").
+  if (Captures(stream)) {
+    return CaptureAllocation(stream, *context->device, bytes, out);
+  }
   void* pointer = nullptr;
   const hipError_t error =
       hip.hipMallocFromPoolAsync(&pointer, bytes, HipPool(pool), stream);

@@ -1,9 +1,13 @@
 #include "runtime-stub/stream/capture.h"
 
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <set>
+#include <utility>
+#include <vector>
 
+#include "runtime-stub/api/error.h"
 #include "runtime-stub/graph/graph.h"
 #include "support/never_destroyed.h"
 
@@ -11,6 +15,18 @@ namespace cerberus::stub {
 namespace {
 
 constexpr int kInvalidated = 2;  // CU_STREAM_CAPTURE_STATUS_INVALIDATED
+
+// Streams in which the program has begun a capture that it has not ended. One
+// that is destroyed before stays, and costs others a question. And what
+// captures, by HIP's numbers, have made.
+struct Begun {
+  std::mutex mutex;
+  std::set<hipStream_t> streams;
+  std::map<unsigned long long, std::vector<CUgraphNode>> nodes;
+  std::atomic<bool> any{false};
+};
+NeverDestroyed<Begun> g_all_begun;
+auto& g_begun = *g_all_begun;
 
 // Captures by HIP's numbers, which all streams of one share: those into graphs
 // of the program's, and those that a call has made invalid.
@@ -47,6 +63,69 @@ void DropCapture(hipStream_t stream) {
 }
 
 }  // namespace
+
+bool Captures(hipStream_t stream) {
+  if (__builtin_expect(!g_begun.any.load(std::memory_order_relaxed), 1)) {
+    return false;
+  }
+  // Where HIP does not say, CaptureNode asks again: what is captured must not
+  // be run.
+  int status = 0;
+  return hip.hipStreamIsCapturing(stream, &status) != hipSuccess || status != 0;
+}
+void NoteCaptureBegin(hipStream_t stream) {
+  std::lock_guard<std::mutex> lock(g_begun.mutex);
+  g_begun.streams.insert(stream);
+  g_begun.any = true;
+}
+CapturedNodes::CapturedNodes(hipStream_t stream)
+    : stream_(stream), capture_(CaptureOf(stream)) {
+  std::lock_guard<std::mutex> lock(g_captures.mutex);
+  keep_ = g_captures.to_graph.count(capture_) != 0;
+}
+CapturedNodes::~CapturedNodes() {
+  if (IsCapturing(stream_)) return;
+  std::vector<CUgraphNode> nodes;
+  {
+    std::lock_guard<std::mutex> lock(g_begun.mutex);
+    g_begun.streams.erase(stream_);
+    g_begun.any = !g_begun.streams.empty();
+    const auto at = g_begun.nodes.find(capture_);
+    if (at == g_begun.nodes.end()) return;
+    nodes = std::move(at->second);
+    g_begun.nodes.erase(at);
+  }
+  if (keep_) return;
+  for (CUgraphNode node : nodes) ForgetDeadNode(node);
+}
+
+CUresult CaptureNode(hipStream_t stream, const NodeAdder& add) {
+  constexpr unsigned kSetDependencies = 1;
+  if (IsCaptureBroken(stream)) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  int status = 0;
+  unsigned long long id = 0;
+  hipGraph_t graph = nullptr;
+  const hipGraphNode_t* before = nullptr;
+  std::size_t count = 0;
+  hipError_t error = hip.hipStreamGetCaptureInfo_v2(stream, &status, &id,
+                                                    &graph, &before, &count);
+  if (error != hipSuccess) return FromHip(error);
+  if (status == kInvalidated) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+  if (status == 0 || graph == nullptr) return CUDA_ERROR_UNKNOWN;
+  // The list is HIP's, and changes with the graph.
+  const std::vector<hipGraphNode_t> after(before, before + count);
+  CUgraphNode node = nullptr;
+  const CUresult result =
+      add(&node, reinterpret_cast<CUgraph>(graph),
+          reinterpret_cast<const CUgraphNode*>(after.data()), count);
+  if (result != CUDA_SUCCESS) return result;
+  {
+    std::lock_guard<std::mutex> lock(g_begun.mutex);
+    g_begun.nodes[id].push_back(node);
+  }
+  return FromHip(hip.hipStreamUpdateCaptureDependencies(stream, Native(&node),
+                                                        1, kSetDependencies));
+}
 
 void NoteCaptureToGraph(hipStream_t stream) {
   const unsigned long long id = CaptureOf(stream);

@@ -2,7 +2,11 @@
 #ifndef CERBERUS_RUNTIME_STUB_STREAM_CAPTURE_H_
 #define CERBERUS_RUNTIME_STUB_STREAM_CAPTURE_H_
 
+#include <cstddef>
+#include <functional>
+
 #include "hip/hip_loader.h"
+#include "runtime-stub/api/cuda_abi.h"
 
 namespace cerberus::stub {
 
@@ -10,6 +14,35 @@ inline bool IsCapturing(hipStream_t stream) {
   int status = 0;
   return hip.hipStreamIsCapturing(stream, &status) == hipSuccess && status != 0;
 }
+
+// The same, at the price of a load while the program captures no stream.
+bool Captures(hipStream_t stream);
+// A program's capture begins.
+void NoteCaptureBegin(hipStream_t stream);
+// For the time in which a program's capture ends: forgets the nodes that it
+// has made, unless they are kept.
+class CapturedNodes {
+ public:
+  explicit CapturedNodes(hipStream_t stream);
+  ~CapturedNodes();
+  CapturedNodes(const CapturedNodes&) = delete;
+  CapturedNodes& operator=(const CapturedNodes&) = delete;
+  void Keep() { keep_ = true; }
+
+ private:
+  const hipStream_t stream_;
+  const unsigned long long capture_;
+  bool keep_ = false;
+};
+
+// What a capturing stream is given becomes one node of the graph, which `add`
+// adds behind those that the stream has come to. So it is a node as programs
+// add them, whose parameters are known; HIP's own capture makes several of some
+// calls, runs others at once, and tells little of what it has made.
+using NodeAdder =
+    std::function<CUresult(CUgraphNode* node, CUgraph graph,
+                           const CUgraphNode* after, std::size_t count)>;
+CUresult CaptureNode(hipStream_t stream, const NodeAdder& add);
 
 // A call that a capture does not allow makes it invalid: CUDA refuses the call,
 // and then what would end the capture, which leaves no graph. HIP does so from

@@ -210,6 +210,11 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned flags) {
   CERB_STREAM(context, stream, handle);
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (flags > kExternal) return CUDA_ERROR_INVALID_VALUE;
+  if (flags == kExternal && Captures(stream)) {
+    return CaptureNode(stream, [event](auto... at) {
+      return api::cuGraphAddEventWaitNode(at..., event);
+    });
+  }
   return NoteResult(
       context,
       hip.hipStreamWaitEvent(stream, reinterpret_cast<hipEvent_t>(event), 0));
@@ -230,6 +235,12 @@ CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback,
 CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* user_data) {
   CERB_STREAM(context, stream, handle);
   if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (Captures(stream)) {
+    const CUDA_HOST_NODE_PARAMS params = {function, user_data};
+    return CaptureNode(stream, [&params](auto... at) {
+      return api::cuGraphAddHostNode(at..., &params);
+    });
+  }
   hipError_t error = hip.hipLaunchHostFunc(stream, function, user_data);
   if (error == hipErrorNotSupported) {
     // HIP before 5.3 has callbacks only, which do the same here.
@@ -408,6 +419,11 @@ CUresult cuEventRecordWithFlags(CUevent event, CUstream handle,
   if (flags != kExternal) return CUDA_ERROR_INVALID_VALUE;
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   CERB_STREAM(context, stream, handle);
+  if (Captures(stream)) {
+    return CaptureNode(stream, [event](auto... at) {
+      return api::cuGraphAddEventRecordNode(at..., event);
+    });
+  }
   const hipError_t error = hip.hipEventRecordWithFlags(
       reinterpret_cast<hipEvent_t>(event), stream, kExternal);
   return error == hipErrorNotSupported ? cuEventRecord(event, handle)

@@ -8,8 +8,10 @@
 #include "runtime-stub/api/error.h"
 #include "runtime-stub/device/context.h"
 #include "runtime-stub/graph/graph.h"
+#include "runtime-stub/graph/graph_exec.h"
 #include "runtime-stub/graph/graph_plan.h"
 #include "runtime-stub/memory/array.h"
+#include "runtime-stub/stream/capture.h"
 #include "runtime-stub/stream/stream.h"
 #include "support/log.h"
 
@@ -96,6 +98,25 @@ CUresult HipOperation(const CUstreamBatchMemOpParams& op,
 }
 
 constexpr unsigned kMostOperations = 256;
+
+// Operations of a stream that captures become one node.
+CUresult CaptureOperations(hipStream_t stream, CUstreamBatchMemOpParams* list,
+                           unsigned count) {
+  const CUDA_BATCH_MEM_OP_NODE_PARAMS params = {nullptr, count, list, 0};
+  return CaptureNode(stream, [&params](auto... at) {
+    return api::cuGraphAddBatchMemOpNode(at..., &params);
+  });
+}
+CUresult CaptureOperation(hipStream_t stream, int operation,
+                          CUdeviceptr address, cuuint64_t word,
+                          unsigned flags) {
+  CUstreamBatchMemOpParams op = {};
+  op.value.operation = operation;
+  op.value.address = address;
+  op.value.word = word;
+  op.value.flags = flags;
+  return CaptureOperations(stream, &op, 1);
+}
 
 // Calls `use` with a node's operations in HIP's terms.
 template <typename Use>
@@ -201,6 +222,9 @@ CUresult cuStreamWaitValue32_v2(CUstream handle, CUdeviceptr address,
   if (CUresult r = CheckWait(address, flags, sizeof value); r != CUDA_SUCCESS) {
     return r;
   }
+  if (Captures(stream)) {
+    return CaptureOperation(stream, kWaitValue32, address, value, flags);
+  }
   return NoteResult(context, hip.hipStreamWaitValue32(
                                  stream, Pointer(address), value,
                                  flags & kCompareMask, ~std::uint32_t{0}));
@@ -210,6 +234,9 @@ CUresult cuStreamWaitValue64_v2(CUstream handle, CUdeviceptr address,
   CERB_STREAM(context, stream, handle);
   if (CUresult r = CheckWait(address, flags, sizeof value); r != CUDA_SUCCESS) {
     return r;
+  }
+  if (Captures(stream)) {
+    return CaptureOperation(stream, kWaitValue64, address, value, flags);
   }
   return NoteResult(context, hip.hipStreamWaitValue64(
                                  stream, Pointer(address), value,
@@ -222,6 +249,9 @@ CUresult cuStreamWriteValue32_v2(CUstream handle, CUdeviceptr address,
       r != CUDA_SUCCESS) {
     return r;
   }
+  if (Captures(stream)) {
+    return CaptureOperation(stream, kWriteValue32, address, value, flags);
+  }
   return NoteResult(
       context, hip.hipStreamWriteValue32(stream, Pointer(address), value, 0));
 }
@@ -231,6 +261,9 @@ CUresult cuStreamWriteValue64_v2(CUstream handle, CUdeviceptr address,
   if (CUresult r = CheckWrite(address, flags, sizeof value);
       r != CUDA_SUCCESS) {
     return r;
+  }
+  if (Captures(stream)) {
+    return CaptureOperation(stream, kWriteValue64, address, value, flags);
   }
   return NoteResult(
       context, hip.hipStreamWriteValue64(stream, Pointer(address), value, 0));
@@ -260,6 +293,7 @@ CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned count,
       flags != 0) {
     return CUDA_ERROR_INVALID_VALUE;
   }
+  if (Captures(native)) return CaptureOperations(native, operations, count);
   for (unsigned i = 0; i < count; ++i) {
     const CUresult result = RunOperation(operations[i], stream);
     if (result != CUDA_SUCCESS) return result;
@@ -276,10 +310,13 @@ CUresult cuGraphAddBatchMemOpNode(CUgraphNode* node, CUgraph graph,
                                   const CUgraphNode* after, std::size_t count,
                                   const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
   if (node == nullptr || graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return WithOperations(params, [&](const void* there) {
+  const CUresult result = WithOperations(params, [&](const void* there) {
     return hip.hipGraphAddBatchMemOpNode(Native(node), Native(graph),
                                          Native(after), count, there);
   });
+  return result == CUDA_SUCCESS
+             ? RememberNew(hipSuccess, nullptr, node, kOperationsNode)
+             : result;
 }
 CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode node,
                                         CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
@@ -304,9 +341,16 @@ CUresult cuGraphExecBatchMemOpNodeSetParams(
     const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
   if (exec == nullptr || node == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_NODE_OF_EXEC(at, exec, node);
-  return WithOperations(params, [&](const void* there) {
+  const CUresult result = WithOperations(params, [&](const void* there) {
     return hip.hipGraphExecBatchMemOpNodeSetParams(at.exec, at.node, there);
   });
+  if (result == CUDA_SUCCESS) {
+    CUgraphNodeParams noted = {};
+    noted.type = kOperationsNode;
+    noted.operations = *params;
+    NoteExecNode(exec, node, noted);
+  }
+  return result;
 }
 
 CUresult cuMemcpyBatchAsync_v2(CUdeviceptr* to, CUdeviceptr* from,

@@ -14,6 +14,14 @@ GraphNode* Graph::Add(Work work, std::vector<GraphNode*> after) {
   return nodes.back().get();
 }
 
+void GraphNode::SetCooperative(bool cooperative) {
+  Launch launch = std::get<Launch>(work.params->value);
+  if (launch.cooperative == cooperative) return;
+  launch.cooperative = cooperative;
+  Gpu* gpu = launch.function->module->gpu;
+  work = LaunchWork(gpu, std::move(launch));
+}
+
 std::shared_ptr<Graph> Graph::Clone(
     std::unordered_map<const GraphNode*, GraphNode*>* map) const {
   std::shared_ptr<Graph> copy = std::make_shared<Graph>();
@@ -21,6 +29,7 @@ std::shared_ptr<Graph> Graph::Clone(
   for (const std::unique_ptr<GraphNode>& node : nodes) {
     GraphNode* made = copy->Add(node->work, {});
     made->enabled = node->enabled;
+    made->attributes = node->attributes;
     if (node->child) made->child = node->child->Clone(map);
     (*map)[node.get()] = made;
   }

@@ -44,6 +44,11 @@ struct GraphNode {
   bool enabled = true;
   // What hipGraphKernelNodeGetParams last pointed to.
   std::vector<void*> arguments;
+  // A kernel's, by hipLaunchAttributeID.
+  std::map<std::uint32_t, hipLaunchAttributeValue> attributes;
+
+  // Lets a kernel cooperate, or not.
+  void SetCooperative(bool cooperative);
 };
 
 // An object of the program (hip/graph/user_object.cc), and how often it was

@@ -132,6 +132,11 @@ hipError_t ReplaceWork(hipGraphNode_t handle, Work work) {
     return hipErrorInvalidValue;
   }
   NodeOf(handle)->work = std::move(work);
+  const auto& attributes = NodeOf(handle)->attributes;
+  const auto at = attributes.find(hipLaunchAttributeCooperative);
+  if (at != attributes.end()) {
+    NodeOf(handle)->SetCooperative(at->second.cooperative != 0);
+  }
   return hipSuccess;
 }
 

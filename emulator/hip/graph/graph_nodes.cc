@@ -258,6 +258,47 @@ HIP_API hipError_t hipGraphKernelNodeGetParams(hipGraphNode_t handle,
   return Return(hipSuccess);
 }
 
+// Of a node's attributes only cooperation does something here.
+HIP_API hipError_t
+hipGraphKernelNodeSetAttribute(hipGraphNode_t handle, std::uint32_t id,
+                               const hipLaunchAttributeValue* value) {
+  if (value == nullptr ||
+      ParamsOf<Launch>(handle, Work::Kind::kKernel) == nullptr ||
+      (id != hipLaunchAttributeAccessPolicyWindow &&
+       id != hipLaunchAttributeCooperative &&
+       id != hipLaunchAttributePriority)) {
+    return Return(hipErrorInvalidValue);
+  }
+  NodeOf(handle)->attributes[id] = *value;
+  if (id == hipLaunchAttributeCooperative) {
+    NodeOf(handle)->SetCooperative(value->cooperative != 0);
+  }
+  return Return(hipSuccess);
+}
+HIP_API hipError_t hipGraphKernelNodeGetAttribute(
+    hipGraphNode_t handle, std::uint32_t id, hipLaunchAttributeValue* value) {
+  if (value == nullptr ||
+      ParamsOf<Launch>(handle, Work::Kind::kKernel) == nullptr) {
+    return Return(hipErrorInvalidValue);
+  }
+  const auto& attributes = NodeOf(handle)->attributes;
+  const auto at = attributes.find(id);
+  *value = at != attributes.end() ? at->second : hipLaunchAttributeValue{};
+  return Return(hipSuccess);
+}
+HIP_API hipError_t hipGraphKernelNodeCopyAttributes(hipGraphNode_t from,
+                                                    hipGraphNode_t to) {
+  if (ParamsOf<Launch>(from, Work::Kind::kKernel) == nullptr ||
+      ParamsOf<Launch>(to, Work::Kind::kKernel) == nullptr) {
+    return Return(hipErrorInvalidValue);
+  }
+  NodeOf(to)->attributes = NodeOf(from)->attributes;
+  const auto at = NodeOf(to)->attributes.find(hipLaunchAttributeCooperative);
+  NodeOf(to)->SetCooperative(at != NodeOf(to)->attributes.end() &&
+                             at->second.cooperative != 0);
+  return Return(hipSuccess);
+}
+
 // --- Copies ---------------------------------------------------------------
 
 HIP_API hipError_t hipGraphAddMemcpyNode(hipGraphNode_t* out, hipGraph_t graph,

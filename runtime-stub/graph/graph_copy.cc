@@ -1,0 +1,197 @@
+#include "runtime-stub/graph/graph_copy.h"
+
+#include <map>
+#include <utility>
+
+#include "hip/hip_loader.h"
+#include "runtime-stub/api/api.h"
+#include "runtime-stub/api/error.h"
+#include "runtime-stub/graph/graph.h"
+#include "support/log.h"
+
+namespace cerberus::stub {
+namespace {
+
+template <typename T>
+void Own(const T* from, std::size_t count, std::vector<T>* to) {
+  to->assign(from, from + count);
+}
+
+// Adds one node, behind `after`, which are already there.
+CUresult AddNode(const GraphCopy::Node& node, CUgraph graph,
+                 const std::vector<CUgraphNode>& after, CUgraphNode* out) {
+  const CUgraphNode* list = after.data();
+  if (node.child != nullptr) {
+    CUgraph child = nullptr;
+    CUresult result = api::cuGraphCreate(&child, 0);
+    if (result != CUDA_SUCCESS) return result;
+    result = AddCopy(*node.child, child);
+    if (result == CUDA_SUCCESS) {
+      result =
+          api::cuGraphAddChildGraphNode(out, graph, list, after.size(), child);
+    }
+    api::cuGraphDestroy(child);
+    return result;
+  }
+  if (node.params != nullptr) {
+    const int type = node.params->params.type;
+    if (type == kAllocNode || type == kFreeNode) {
+      Log(LogLevel::kError,
+          "a graph that allocates memory cannot become part of another");
+      return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    return api::cuGraphAddNode(out, graph, list, after.size(),
+                               &node.params->params);
+  }
+  if (node.record == nullptr) {
+    Log(LogLevel::kError,
+        "a graph with nodes that a library has captured by HIP cannot become "
+        "part of another");
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
+  const NodeRecord& record = *node.record;
+  switch (record.type) {
+    case kKernelNode:
+      return AddKernelNode(out, graph, list, after.size(), record.kernel,
+                           record.attributes);
+    case kMemcpyNode:
+      return api::cuGraphAddMemcpyNode(out, graph, list, after.size(),
+                                       &record.copy, record.context);
+    case kMemsetNode:
+      return api::cuGraphAddMemsetNode(out, graph, list, after.size(),
+                                       &record.set, record.context);
+    case kHostNode:
+      return api::cuGraphAddHostNode(out, graph, list, after.size(),
+                                     &record.host);
+    default: return CUDA_ERROR_NOT_SUPPORTED;
+  }
+}
+
+// What the node is of.
+CUresult Describe(GraphCopy::Node* node) {
+  CUgraphNodeType type = 0;
+  CUresult result = api::cuGraphNodeGetType(node->original, &type);
+  if (result != CUDA_SUCCESS) return result;
+  switch (type) {
+    case kKernelNode:
+    case kMemcpyNode:
+    case kMemsetNode:
+    case kHostNode:
+      node->record = FindRecord(node->original);
+      return CUDA_SUCCESS;
+    case kChildNode: {
+      CUgraph child = nullptr;
+      result = api::cuGraphChildGraphNodeGetGraph(node->original, &child);
+      node->child = std::make_shared<GraphCopy>();
+      return result == CUDA_SUCCESS ? CopyGraph(child, node->child.get())
+                                    : result;
+    }
+    default: {
+      CUgraphNodeParams params;
+      result = api::cuGraphNodeGetParams(node->original, &params);
+      if (result == CUDA_SUCCESS) {
+        node->params = std::make_shared<NodeParams>(params);
+      }
+      return result;
+    }
+  }
+}
+
+}  // namespace
+
+NodeParams::NodeParams(const CUgraphNodeParams& given) : params(given) {
+  switch (params.type) {
+    case kOperationsNode:
+      Own(params.operations.paramArray, params.operations.count, &operations_);
+      params.operations.paramArray = operations_.data();
+      break;
+    case kSignalNode:
+      Own(params.signal.extSemArray, params.signal.numExtSems, &semaphores_);
+      Own(params.signal.paramsArray, params.signal.numExtSems, &signals_);
+      params.signal.extSemArray = semaphores_.data();
+      params.signal.paramsArray = signals_.data();
+      break;
+    case kWaitNode:
+      Own(params.wait.extSemArray, params.wait.numExtSems, &semaphores_);
+      Own(params.wait.paramsArray, params.wait.numExtSems, &waits_);
+      params.wait.extSemArray = semaphores_.data();
+      params.wait.paramsArray = waits_.data();
+      break;
+    default: break;
+  }
+}
+
+GraphCopy::Node* GraphCopy::Find(CUgraphNode original) {
+  for (Node& node : nodes) {
+    if (node.original == original) return &node;
+    if (node.child == nullptr) continue;
+    if (Node* found = node.child->Find(original)) return found;
+  }
+  return nullptr;
+}
+
+void GraphCopy::TakeNames(const GraphCopy& other) {
+  for (std::size_t i = 0; i < nodes.size() && i < other.nodes.size(); ++i) {
+    nodes[i].original = other.nodes[i].original;
+    if (nodes[i].child != nullptr && other.nodes[i].child != nullptr) {
+      nodes[i].child->TakeNames(*other.nodes[i].child);
+    }
+  }
+}
+
+CUresult CopyGraph(CUgraph graph, GraphCopy* copy) {
+  std::vector<CUgraphNode> nodes;
+  if (CUresult r = ListNodes(graph, &nodes); r != CUDA_SUCCESS) return r;
+  std::map<CUgraphNode, std::size_t> places;
+  for (CUgraphNode original : nodes) {
+    GraphCopy::Node node;
+    node.original = original;
+    const CUresult result = Describe(&node);
+    // What this HIP has no words for cannot be made again, which AddNode says.
+    if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_SUPPORTED) {
+      return result;
+    }
+    places[original] = copy->nodes.size();
+    copy->nodes.push_back(std::move(node));
+  }
+  std::size_t count = 0;
+  hipError_t error =
+      hip.hipGraphGetEdges(Native(graph), nullptr, nullptr, &count);
+  std::vector<CUgraphNode> from(count), to(count);
+  if (error == hipSuccess && count != 0) {
+    error = hip.hipGraphGetEdges(Native(graph), Native(from.data()),
+                                 Native(to.data()), &count);
+  }
+  if (error != hipSuccess) return FromHip(error);
+  for (std::size_t i = 0; i < count; ++i) {
+    copy->nodes[places.at(to[i])].after.push_back(places.at(from[i]));
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult AddCopy(const GraphCopy& copy, CUgraph graph) {
+  std::vector<CUgraphNode> made(copy.nodes.size());
+  // HIP lists nodes behind those they depend on, HIP 5 not always.
+  std::vector<std::size_t> left(copy.nodes.size());
+  for (std::size_t i = 0; i < left.size(); ++i) left[i] = i;
+  while (!left.empty()) {
+    std::vector<std::size_t> later;
+    for (const std::size_t i : left) {
+      std::vector<CUgraphNode> after;
+      for (const std::size_t before : copy.nodes[i].after) {
+        if (made[before] != nullptr) after.push_back(made[before]);
+      }
+      if (after.size() != copy.nodes[i].after.size()) {
+        later.push_back(i);
+        continue;
+      }
+      const CUresult result = AddNode(copy.nodes[i], graph, after, &made[i]);
+      if (result != CUDA_SUCCESS) return result;
+    }
+    if (later.size() == left.size()) return CUDA_ERROR_INVALID_VALUE;
+    left = std::move(later);
+  }
+  return CUDA_SUCCESS;
+}
+
+}  // namespace cerberus::stub

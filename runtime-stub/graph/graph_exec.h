@@ -1,0 +1,21 @@
+// Executable graphs: what each was made from.
+#ifndef CERBERUS_RUNTIME_STUB_GRAPH_GRAPH_EXEC_H_
+#define CERBERUS_RUNTIME_STUB_GRAPH_GRAPH_EXEC_H_
+
+#include <memory>
+
+#include "runtime-stub/api/cuda_abi.h"
+#include "runtime-stub/graph/graph_copy.h"
+
+namespace cerberus::stub {
+
+// A node of an executable graph has got new parameters, or a child node those
+// of another graph: whoever makes a part of another graph from it gets them.
+void NoteExecNode(CUgraphExec exec, CUgraphNode node, RecordPtr record);
+void NoteExecNode(CUgraphExec exec, CUgraphNode node,
+                  const CUgraphNodeParams& params);
+void NoteExecChild(CUgraphExec exec, CUgraphNode node, CUgraph child);
+
+}  // namespace cerberus::stub
+
+#endif  // CERBERUS_RUNTIME_STUB_GRAPH_GRAPH_EXEC_H_
