@@ -68,6 +68,10 @@ struct Context {
   // Of cooperative launches (services.h); 0 until the first one.
   std::atomic<CUdeviceptr> workspaces{0};
   std::atomic<unsigned> next_workspace{0};
+  // Of nodes of graphs, under the mutex: blocks of them, and how many of the
+  // last block's are taken.
+  std::vector<CUdeviceptr> node_workspaces;
+  unsigned last_node_workspaces = 0;
 
   // cuCtxSetLimit, by CUlimit. Kept and reported; those of printf, malloc and
   // the stack have effects.

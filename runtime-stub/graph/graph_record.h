@@ -48,6 +48,7 @@ struct NodeRecord {
   CUDA_MEMCPY3D copy = {};
   CUDA_MEMSET_NODE_PARAMS set = {};
   CUDA_HOST_NODE_PARAMS host = {};
+  std::vector<CUstreamBatchMemOpParams> operations;
   CUcontext context = nullptr;  // of a copy or set
 };
 

@@ -326,7 +326,8 @@ CUresult FillArguments(Context* context, const KernelInfo& info,
   if (grid.cooperative) {
     block.flags = formats::kLaunchCooperative;
     CUdeviceptr workspace = 0;
-    if (CUresult r = GridWorkspace(context, &workspace); r != CUDA_SUCCESS) {
+    if (CUresult r = GridWorkspace(context, stream == nullptr, &workspace);
+        r != CUDA_SUCCESS) {
       return r;
     }
     block.workspace = workspace;

@@ -85,7 +85,7 @@ hipError_t MakeHeap(ServiceBlock* services, std::size_t limit) {
   hipError_t error = hip.hipMalloc(&heap, bytes);
   if (error != hipSuccess) return error;
   const formats::HeapHeader empty = {};
-  error = hip.hipMemcpy(heap, &empty, sizeof empty, hipMemcpyHostToDevice);
+  error = Upload(heap, &empty, sizeof empty);
   if (error != hipSuccess) {
     hip.hipFree(heap);
     return error;
@@ -96,8 +96,7 @@ hipError_t MakeHeap(ServiceBlock* services, std::size_t limit) {
 }
 
 hipError_t WriteBlock(ServiceBlock* services) {
-  return hip.hipMemcpy(services->block, &services->content,
-                       sizeof services->content, hipMemcpyHostToDevice);
+  return Upload(services->block, &services->content, sizeof services->content);
 }
 
 void FreeServices(ServiceBlock* services) {
@@ -231,6 +230,7 @@ CUresult ServicesOf(Context* context, CUdeviceptr* block) {
   std::lock_guard<std::mutex> lock(g_services_mutex);
   ServiceBlock* services = context->device->services.load();
   if (services == nullptr) {
+    const RelaxedCapture relaxed;  // a capture may load a kernel
     services = new ServiceBlock;
     const hipError_t error = MakeServices(context, services);
     if (error != hipSuccess) {
@@ -275,29 +275,59 @@ CUresult ApplyLimit(Context* context, CUlimit limit, std::size_t value) {
   return result;
 }
 
-CUresult GridWorkspace(Context* context, CUdeviceptr* workspace) {
-  // More cooperative grids than this cannot be resident at once.
-  constexpr unsigned kWorkspaces = 64;
-  constexpr std::size_t kStride = 64;  // a cache line each
+namespace {
+
+// More cooperative grids than this cannot be resident at once.
+constexpr unsigned kWorkspaces = 64;
+constexpr std::size_t kWorkspaceBytes = 64;  // a cache line each
+
+hipError_t MakeWorkspaces(CUdeviceptr* base) {
+  const RelaxedCapture relaxed;
+  void* memory = nullptr;
+  constexpr std::uint8_t kZeros[kWorkspaces * kWorkspaceBytes] = {};
+  hipError_t error = hip.hipMalloc(&memory, sizeof kZeros);
+  if (error != hipSuccess) return error;
+  error = Upload(memory, kZeros, sizeof kZeros);
+  if (error == hipSuccess) {
+    *base = reinterpret_cast<CUdeviceptr>(memory);
+  } else {
+    (void)hip.hipFree(memory);
+  }
+  return error;
+}
+
+hipError_t NodeWorkspace(Context* context, CUdeviceptr* workspace) {
+  std::lock_guard<std::mutex> lock(context->mutex);
+  if (context->node_workspaces.empty() ||
+      context->last_node_workspaces == kWorkspaces) {
+    CUdeviceptr made = 0;
+    const hipError_t error = MakeWorkspaces(&made);
+    if (error != hipSuccess) return error;
+    context->node_workspaces.push_back(made);
+    context->last_node_workspaces = 0;
+  }
+  *workspace = context->node_workspaces.back() +
+               context->last_node_workspaces++ * kWorkspaceBytes;
+  return hipSuccess;
+}
+
+}  // namespace
+
+CUresult GridWorkspace(Context* context, bool of_node, CUdeviceptr* workspace) {
+  if (of_node) return FromHip(NodeWorkspace(context, workspace));
   CUdeviceptr base = context->workspaces.load(std::memory_order_acquire);
   if (base == 0) {
     std::lock_guard<std::mutex> lock(context->mutex);
     base = context->workspaces.load();
     if (base == 0) {
-      void* memory = nullptr;
-      constexpr std::uint8_t kZeros[kWorkspaces * kStride] = {};
-      hipError_t error = hip.hipMalloc(&memory, sizeof kZeros);
+      const hipError_t error = MakeWorkspaces(&base);
       if (error != hipSuccess) return FromHip(error);
-      error =
-          hip.hipMemcpy(memory, kZeros, sizeof kZeros, hipMemcpyHostToDevice);
-      if (error != hipSuccess) return FromHip(error);
-      base = reinterpret_cast<CUdeviceptr>(memory);
       context->workspaces.store(base, std::memory_order_release);
     }
   }
   const unsigned turn =
       context->next_workspace.fetch_add(1, std::memory_order_relaxed);
-  *workspace = base + turn % kWorkspaces * kStride;
+  *workspace = base + turn % kWorkspaces * kWorkspaceBytes;
   return CUDA_SUCCESS;
 }
 
@@ -340,6 +370,14 @@ void ForgetFault(Device* device) {
 void DropServices(Context* context) {
   DropWindows(context);
   DropLaunchQueues(context->device);
+  std::vector<CUdeviceptr> of_nodes;
+  {
+    std::lock_guard<std::mutex> lock(context->mutex);
+    of_nodes.swap(context->node_workspaces);
+  }
+  for (const CUdeviceptr memory : of_nodes) {
+    hip.hipFree(reinterpret_cast<void*>(memory));
+  }
   if (const CUdeviceptr memory = context->workspaces.exchange(0)) {
     hip.hipFree(reinterpret_cast<void*>(memory));
   }

@@ -21,8 +21,9 @@ CUresult ServicesOf(Context* context, CUdeviceptr* block);
 
 // A grid's workspace for a cooperative launch: zeroed device memory that
 // cooperative groups find by %envreg1 and %envreg2 and keep a barrier in.
-// The barrier is at rest when a grid has ended, so workspaces serve again.
-CUresult GridWorkspace(Context* context, CUdeviceptr* workspace);
+// The barrier is at rest when a grid has ended, so workspaces serve again; a
+// graph's node has one of its own.
+CUresult GridWorkspace(Context* context, bool of_node, CUdeviceptr* workspace);
 
 // Zeroed host memory that kernels can reach, with its address for them.
 hipError_t MakeShared(std::size_t bytes, void** host, std::uint64_t* device);

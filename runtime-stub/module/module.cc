@@ -17,6 +17,7 @@
 #include "runtime-stub/launch/services.h"
 #include "runtime-stub/memory/texture_reference.h"
 #include "runtime-stub/module/hip_image.h"
+#include "runtime-stub/stream/capture.h"
 #include "support/log.h"
 #include "support/never_destroyed.h"
 
@@ -259,8 +260,7 @@ static CUresult SetServices(Context* context, hipModule_t loaded) {
   CUdeviceptr block = 0;
   if (bytes != sizeof block) return CUDA_ERROR_INVALID_IMAGE;
   if (CUresult r = ServicesOf(context, &block); r != CUDA_SUCCESS) return r;
-  return FromHip(
-      hip.hipMemcpy(symbol, &block, sizeof block, hipMemcpyHostToDevice));
+  return FromHip(Upload(symbol, &block, sizeof block));
 }
 
 CUresult Module::SetHandleLocked(Context* context, hipModule_t loaded,
@@ -288,8 +288,7 @@ CUresult Module::SetHandleLocked(Context* context, hipModule_t loaded,
   handle.local_bytes = info.local_bytes;
   handle.const_bytes = info.const_bytes;
   handle.sm = devices_[context->device->ordinal]->code.info.sm;
-  return FromHip(
-      hip.hipMemcpy(symbol, &handle, sizeof handle, hipMemcpyHostToDevice));
+  return FromHip(Upload(symbol, &handle, sizeof handle));
 }
 
 CUresult Module::UpdateHandle(Kernel* kernel, Device* device) {

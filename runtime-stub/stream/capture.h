@@ -78,6 +78,9 @@ class RelaxedCapture {
   const bool exchanged_;
 };
 
+// Copies to the device, also while a stream captures.
+hipError_t Upload(void* to, const void* from, std::size_t bytes);
+
 }  // namespace cerberus::stub
 
 #endif  // CERBERUS_RUNTIME_STUB_STREAM_CAPTURE_H_

@@ -99,6 +99,15 @@ CUresult HipOperation(const CUstreamBatchMemOpParams& op,
 
 constexpr unsigned kMostOperations = 256;
 
+RecordPtr OperationsOf(const CUDA_BATCH_MEM_OP_NODE_PARAMS& params) {
+  auto record = std::make_shared<NodeRecord>();
+  record->type = kOperationsNode;
+  record->context = params.ctx;
+  record->operations.assign(params.paramArray,
+                            params.paramArray + params.count);
+  return record;
+}
+
 // Operations of a stream that captures become one node.
 CUresult CaptureOperations(hipStream_t stream, CUstreamBatchMemOpParams* list,
                            unsigned count) {
@@ -314,27 +323,35 @@ CUresult cuGraphAddBatchMemOpNode(CUgraphNode* node, CUgraph graph,
     return hip.hipGraphAddBatchMemOpNode(Native(node), Native(graph),
                                          Native(after), count, there);
   });
-  return result == CUDA_SUCCESS
-             ? RememberNew(hipSuccess, nullptr, node, kOperationsNode)
-             : result;
+  if (result == CUDA_SUCCESS) RememberNew(*node, OperationsOf(*params));
+  return result;
 }
 CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode node,
                                         CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
-  if (node == nullptr || params == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
-  const hipError_t error =
-      hip.hipGraphBatchMemOpNodeGetParams(Native(node), params);
-  if (error == hipSuccess) {
-    params->ctx = context != nullptr ? context->handle() : nullptr;
+  RecordPtr record;
+  if (CUresult r = GetRecord(node, kOperationsNode, &record);
+      r != CUDA_SUCCESS) {
+    return r;
   }
-  return NoteResult(context, error);
+  // They are the node's, and not to be written to.
+  const CUstreamBatchMemOpParams* list = record->operations.data();
+  *params = {record->context != nullptr ? record->context
+             : context != nullptr       ? context->handle()
+                                        : nullptr,
+             static_cast<unsigned>(record->operations.size()),
+             const_cast<CUstreamBatchMemOpParams*>(list), 0};
+  return CUDA_SUCCESS;
 }
 CUresult cuGraphBatchMemOpNodeSetParams(
     CUgraphNode node, const CUDA_BATCH_MEM_OP_NODE_PARAMS* params) {
   if (node == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return WithOperations(params, [&](void* there) {
+  const CUresult result = WithOperations(params, [&](void* there) {
     return hip.hipGraphBatchMemOpNodeSetParams(Native(node), there);
   });
+  if (result == CUDA_SUCCESS) Remember(node, OperationsOf(*params));
+  return result;
 }
 CUresult cuGraphExecBatchMemOpNodeSetParams(
     CUgraphExec exec, CUgraphNode node,
