@@ -50,6 +50,13 @@ INLINE u32 ThreadNumber() {
          __cerberus_wave_thread_z() << 20;
 }
 
+// The handle is the address of the condition's value, which the host reads when
+// the kernel has ended.
+DEV(void, rt_set_conditional)(u64 handle, u32 value) {
+  __scoped_atomic_store_n(reinterpret_cast<GLOBAL u32*>(handle), value,
+                          __ATOMIC_RELAXED, __MEMORY_SCOPE_SYSTEM);
+}
+
 // ---- Errors -----------------------------------------------------------------
 
 INLINE u64 Mixed(u64 hash, u64 value) {

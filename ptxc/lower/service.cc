@@ -93,7 +93,8 @@ bool FunctionLowering::CallService(std::uint32_t callee) {
   }
   const Operand& results = op(0);
   const Operand& arguments = op(2);
-  std::vector<Value*> args = {ServiceContext()};
+  std::vector<Value*> args;
+  if (service->kind != Service::kDirect) args.push_back(ServiceContext());
   if (service->kind == Service::kRuntime || service->kind == Service::kHeap) {
     args.push_back(LaunchBlock(kLaunchQueue, 32));
     args.push_back(LaunchBlock(kLaunchGridId, 64));

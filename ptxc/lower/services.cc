@@ -21,7 +21,6 @@ constexpr char kSynchronizes[] =
     "a kernel cannot wait for those that it launches, which begin when it has "
     "ended; CUDA 12 has no such function any more";
 constexpr char kGraph[] = "graphs are not launched from the device";
-constexpr char kConditional[] = "graphs have no conditional nodes";
 
 // devlib/launches.h
 constexpr Service::Kind kRuntime = Service::kRuntime;
@@ -76,7 +75,12 @@ constexpr Service kDeviceRuntime[] = {
      {8, 8, 4, 8, 4},
      0},
     {"DeviceSynchronize", kUnsupported, kSynchronizes, 4, {}, 0},
-    {"GraphSetConditional", kUnsupported, kConditional, 0, {8, 4}, 0},
+    {"GraphSetConditional",
+     Service::kDirect,
+     "rt_set_conditional",
+     0,
+     {8, 4},
+     0},
     {"GraphLaunch", kUnsupported, kGraph, 4, {8, 8}, 0},
     {"GraphKernelNodeSetParam", kUnsupported, kGraph, 4, {8, 8, 8, 8}, 0},
     {"GraphKernelNodeSetEnabled", kUnsupported, kGraph, 4, {8, 1}, 0},

@@ -14,6 +14,7 @@ struct Service {
     kFault,       // the same; the wave ends
     kRuntime,     // gets context, launch queue and grid
     kHeap,        // the same, and does without a queue
+    kDirect,      // gets its arguments alone
     kUnsupported  // `dev` says why
   };
   // As nvcc declares it; of the device runtime without `__cudaCDP2` or `cuda`

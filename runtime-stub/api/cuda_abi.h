@@ -682,6 +682,15 @@ static_assert(sizeof(CUDA_MEM_ALLOC_NODE_PARAMS) == 120);
 struct CUDA_MEMSET_NODE_PARAMS_v2 : CUDA_MEMSET_NODE_PARAMS {
   CUcontext ctx;
 };
+using CUgraphConditionalHandle = cuuint64_t;
+struct CUDA_CONDITIONAL_NODE_PARAMS {
+  CUgraphConditionalHandle handle;
+  int type;
+  unsigned size;
+  CUgraph* phGraph_out;  // the node's
+  CUcontext ctx;
+};
+static_assert(sizeof(CUDA_CONDITIONAL_NODE_PARAMS) == 32);
 // A node of any kind. With CUDA 12.2 and later all go through this.
 struct CUgraphNodeParams {
   int type;
@@ -707,6 +716,7 @@ struct CUgraphNodeParams {
     CUDA_MEM_ALLOC_NODE_PARAMS alloc;
     CUdeviceptr dptr;
     CUDA_BATCH_MEM_OP_NODE_PARAMS operations;
+    CUDA_CONDITIONAL_NODE_PARAMS conditional;
   };
   long long reserved2;
 };

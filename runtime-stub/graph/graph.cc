@@ -7,6 +7,7 @@
 #include "runtime-stub/api/api.h"
 #include "runtime-stub/api/error.h"
 #include "runtime-stub/device/context.h"
+#include "runtime-stub/graph/conditional.h"
 #include "runtime-stub/graph/graph_plan.h"
 #include "runtime-stub/graph/graph_record.h"
 #include "runtime-stub/graph/user_object.h"
@@ -145,9 +146,10 @@ CUresult cuGraphCreate(CUgraph* graph, unsigned flags) {
   return error == hipSuccess ? NumberNew(*graph) : NoteResult(context, error);
 }
 CUresult cuGraphDestroy(CUgraph graph) {
-  if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (graph == nullptr || IsBody(graph)) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
   ForgetNodes(graph);
+  DropConditions(graph);
   ForgetGraphNumbers(graph);
   const hipError_t error = hip.hipGraphDestroy(Native(graph));
   DropUserObjects(graph);
@@ -156,6 +158,8 @@ CUresult cuGraphDestroy(CUgraph graph) {
 CUresult cuGraphClone(CUgraph* clone, CUgraph graph) {
   if (clone == nullptr || graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
+  // CUDA clones none with conditional nodes.
+  if (HasConditions(graph)) return CUDA_ERROR_INVALID_VALUE;
   const hipError_t error = hip.hipGraphClone(Native(clone), Native(graph));
   if (error != hipSuccess) return NoteResult(context, error);
   CopyRecords(graph, *clone);
@@ -285,6 +289,7 @@ CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node,
                                unsigned enabled) {
   if (exec == nullptr || node == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
+  if (SetPlanKernelEnabled(exec, node, enabled != 0)) return CUDA_SUCCESS;
   CERB_NODE_OF_EXEC(at, exec, node);
   return NoteResult(context,
                     hip.hipGraphNodeSetEnabled(at.exec, at.node, enabled));
@@ -295,6 +300,10 @@ CUresult cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node,
     return CUDA_ERROR_INVALID_VALUE;
   }
   CERB_OPTIONAL_CONTEXT(context);
+  if (const std::optional<bool> known = IsPlanKernelEnabled(exec, node)) {
+    *enabled = *known ? 1 : 0;
+    return CUDA_SUCCESS;
+  }
   CERB_NODE_OF_EXEC(at, exec, node);
   return NoteResult(context,
                     hip.hipGraphNodeGetEnabled(at.exec, at.node, enabled));

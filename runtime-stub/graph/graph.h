@@ -44,10 +44,12 @@ inline hipEvent_t* Native(CUevent* event) {
 CUresult CheckEdges(const CUgraphEdgeData* edges, std::size_t count);
 void ClearEdges(CUgraphEdgeData* edges, const std::size_t* count);
 
-// Whether it is a kernel that launches kernels, which needs a plan
-// (graph_plan.h); whether there ever was such a node.
+// Whether it is a kernel that launches kernels; whether there ever was such a
+// node or a conditional one, which are executed in steps (graph_plan.h).
 bool LaunchesKernels(CUgraphNode node);
-bool AnyNodeLaunchesKernels();
+bool AnySteppedNode();
+// A child node's graph; null of any other node.
+CUgraph ChildOf(CUgraphNode node);
 struct LaunchTarget;
 struct Grid;
 // A launch becomes a node of the graph that the stream captures. `config`, with

@@ -1,5 +1,6 @@
 #include "runtime-stub/graph/graph_copy.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -21,11 +22,16 @@ void Own(const T* from, std::size_t count, std::vector<T>* to) {
 CUresult AddNode(const GraphCopy::Node& node, CUgraph graph,
                  const std::vector<CUgraphNode>& after, CUgraphNode* out) {
   const CUgraphNode* list = after.data();
-  if (node.child != nullptr) {
+  if (node.type == kConditionalNode) {
+    Log(LogLevel::kError,
+        "a graph with conditional nodes cannot become part of another");
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
+  if (node.type == kChildNode) {
     CUgraph child = nullptr;
     CUresult result = api::cuGraphCreate(&child, 0);
     if (result != CUDA_SUCCESS) return result;
-    result = AddCopy(*node.child, child);
+    result = AddCopy(*node.graphs[0], child);
     if (result == CUDA_SUCCESS) {
       result =
           api::cuGraphAddChildGraphNode(out, graph, list, after.size(), child);
@@ -34,8 +40,7 @@ CUresult AddNode(const GraphCopy::Node& node, CUgraph graph,
     return result;
   }
   if (node.params != nullptr) {
-    const int type = node.params->params.type;
-    if (type == kAllocNode || type == kFreeNode) {
+    if (node.type == kAllocNode || node.type == kFreeNode) {
       Log(LogLevel::kError,
           "a graph that allocates memory cannot become part of another");
       return CUDA_ERROR_NOT_SUPPORTED;
@@ -67,12 +72,23 @@ CUresult AddNode(const GraphCopy::Node& node, CUgraph graph,
   }
 }
 
+CUresult AddGraph(CUgraph graph, GraphCopy::Node* node) {
+  node->graphs.push_back(std::make_shared<GraphCopy>());
+  return CopyGraph(graph, node->graphs.back().get());
+}
+
 // What the node is of.
 CUresult Describe(GraphCopy::Node* node) {
-  CUgraphNodeType type = 0;
-  CUresult result = api::cuGraphNodeGetType(node->original, &type);
+  CUresult result = api::cuGraphNodeGetType(node->original, &node->type);
   if (result != CUDA_SUCCESS) return result;
-  switch (type) {
+  switch (node->type) {
+    case kConditionalNode:
+      node->record = FindRecord(node->original);
+      for (CUgraph body : node->record->bodies) {
+        result = AddGraph(body, node);
+        if (result != CUDA_SUCCESS) return result;
+      }
+      return CUDA_SUCCESS;
     case kKernelNode:
     case kMemcpyNode:
     case kMemsetNode:
@@ -82,9 +98,7 @@ CUresult Describe(GraphCopy::Node* node) {
     case kChildNode: {
       CUgraph child = nullptr;
       result = api::cuGraphChildGraphNodeGetGraph(node->original, &child);
-      node->child = std::make_shared<GraphCopy>();
-      return result == CUDA_SUCCESS ? CopyGraph(child, node->child.get())
-                                    : result;
+      return result == CUDA_SUCCESS ? AddGraph(child, node) : result;
     }
     default: {
       CUgraphNodeParams params;
@@ -124,19 +138,60 @@ NodeParams::NodeParams(const CUgraphNodeParams& given) : params(given) {
 GraphCopy::Node* GraphCopy::Find(CUgraphNode original) {
   for (Node& node : nodes) {
     if (node.original == original) return &node;
-    if (node.child == nullptr) continue;
-    if (Node* found = node.child->Find(original)) return found;
+    for (const std::shared_ptr<GraphCopy>& graph : node.graphs) {
+      if (Node* found = graph->Find(original)) return found;
+    }
   }
   return nullptr;
 }
 
 void GraphCopy::TakeNames(const GraphCopy& other) {
   for (std::size_t i = 0; i < nodes.size() && i < other.nodes.size(); ++i) {
-    nodes[i].original = other.nodes[i].original;
-    if (nodes[i].child != nullptr && other.nodes[i].child != nullptr) {
-      nodes[i].child->TakeNames(*other.nodes[i].child);
+    Node& node = nodes[i];
+    const Node& named = other.nodes[i];
+    node.original = named.original;
+    for (std::size_t k = 0; k < node.graphs.size() && k < named.graphs.size();
+         ++k) {
+      node.graphs[k]->TakeNames(*named.graphs[k]);
     }
   }
+}
+
+void GraphCopy::PairWith(const GraphCopy& other,
+                         std::map<CUgraphNode, CUgraphNode>* names) const {
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    (*names)[nodes[i].original] = other.nodes[i].original;
+    for (std::size_t k = 0; k < nodes[i].graphs.size(); ++k) {
+      nodes[i].graphs[k]->PairWith(*other.nodes[i].graphs[k], names);
+    }
+  }
+}
+
+// By the order of nodes, as HIP compares graphs.
+UpdateResult GraphCopy::Compare(const GraphCopy& other) const {
+  if (nodes.size() != other.nodes.size()) {
+    return {UpdateResult::kTopology, nullptr};
+  }
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const Node &mine = nodes[i], &theirs = other.nodes[i];
+    if (mine.type != theirs.type) {
+      return {UpdateResult::kNodeType, theirs.original};
+    }
+    if (mine.after != theirs.after) {
+      return {UpdateResult::kTopology, theirs.original};
+    }
+    const bool conditional = mine.type == kConditionalNode;
+    if (mine.graphs.size() != theirs.graphs.size() ||
+        (conditional &&
+         mine.record->conditional.type != theirs.record->conditional.type)) {
+      return {UpdateResult::kParameters, theirs.original};
+    }
+    for (std::size_t k = 0; k < mine.graphs.size(); ++k) {
+      UpdateResult inner = mine.graphs[k]->Compare(*theirs.graphs[k]);
+      if (inner.what != UpdateResult::kSuccess) return inner;
+    }
+  }
+  return {};
 }
 
 CUresult CopyGraph(CUgraph graph, GraphCopy* copy) {
@@ -165,6 +220,9 @@ CUresult CopyGraph(CUgraph graph, GraphCopy* copy) {
   if (error != hipSuccess) return FromHip(error);
   for (std::size_t i = 0; i < count; ++i) {
     copy->nodes[places.at(to[i])].after.push_back(places.at(from[i]));
+  }
+  for (GraphCopy::Node& node : copy->nodes) {
+    std::sort(node.after.begin(), node.after.end());
   }
   return CUDA_SUCCESS;
 }

@@ -3,6 +3,7 @@
 #define CERBERUS_RUNTIME_STUB_GRAPH_GRAPH_COPY_H_
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -27,19 +28,40 @@ class NodeParams {
   std::vector<CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS> waits_;
 };
 
+// CUgraphExecUpdateResult, and the node of the other graph.
+struct UpdateResult {
+  enum {
+    kSuccess = 0,
+    kError = 1,
+    kTopology = 2,
+    kNodeType = 3,
+    kParameters = 5,
+    kFunction = 7
+  };
+  int what = kSuccess;
+  CUgraphNode node = nullptr;
+};
+
 struct GraphCopy {
   struct Node {
     CUgraphNode original = nullptr;
-    std::vector<std::size_t> after;  // places in `nodes`
-    RecordPtr record;                // of kernels, copies, sets and functions
-    std::shared_ptr<NodeParams> params;  // of all others but
-    std::shared_ptr<GraphCopy> child;    // a whole graph
+    CUgraphNodeType type = 0;
+    std::vector<std::size_t> after;      // places in `nodes`
+    RecordPtr record;                    // where that says all
+    std::shared_ptr<NodeParams> params;  // where HIP does
+    // A child node's graph, the bodies of a conditional one.
+    std::vector<std::shared_ptr<GraphCopy>> graphs;
   };
   std::vector<Node> nodes;  // in HIP's order
 
   Node* Find(CUgraphNode original);
   // Nodes are known by the originals of another copy of the same shape.
   void TakeNames(const GraphCopy& other);
+  // Names this copy's nodes by those of another of the same shape.
+  void PairWith(const GraphCopy& other,
+                std::map<CUgraphNode, CUgraphNode>* names) const;
+  // What an update finds that an executable graph of this shape cannot take.
+  UpdateResult Compare(const GraphCopy& other) const;
 };
 
 CUresult CopyGraph(CUgraph graph, GraphCopy* copy);

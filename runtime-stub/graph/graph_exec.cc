@@ -77,50 +77,99 @@ void UpdateCopy(CUgraphExec exec, CUgraph graph) {
   at->second.copy = std::move(copy);
 }
 
-CUresult Instantiate(CUgraphExec* exec, CUgraph graph,
-                     unsigned long long flags) {
+// Objects of the graph and of all bodies in it.
+void KeepObjects(CUgraph graph, const GraphCopy& copy, CUgraphExec exec) {
+  KeepUserObjects(graph, exec);
+  const auto keep = [exec](const GraphCopy& whole, const auto& self) -> void {
+    for (const GraphCopy::Node& node : whole.nodes) {
+      if (node.type == kConditionalNode) {
+        for (CUgraph body : node.record->bodies) {
+          KeepUserObjectsOfChild(body, exec);
+        }
+      }
+      for (const auto& inner : node.graphs) self(*inner, self);
+    }
+  };
+  keep(copy, keep);
+}
+
+// The executable graph itself.
+CUresult MakeExecutable(Context* context, CUgraph graph,
+                        unsigned long long flags, CUgraphExec* exec,
+                        PlanFailure* failure) {
+  const unsigned long long needed = flags & kAutoFreeOnLaunch;
+  const unsigned long long wished = flags & kUseNodePriority;
+  if (NeedsPlan(graph)) return MakePlan(context, graph, needed, exec, failure);
+  hipError_t error = hip.hipGraphInstantiateWithFlags(
+      Native(exec), Native(graph), needed | wished);
+  if (error == hipErrorInvalidValue && wished != 0) {
+    error =
+        hip.hipGraphInstantiateWithFlags(Native(exec), Native(graph), needed);
+  }
+  return NoteResult(context, error);
+}
+
+CUresult Instantiate(CUgraphExec* exec, CUgraph graph, unsigned long long flags,
+                     PlanFailure* failure) {
   if (exec == nullptr || graph == nullptr || flags > kFlags) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   CERB_OPTIONAL_CONTEXT(context);
-  const unsigned long long needed = flags & kAutoFreeOnLaunch;
-  const unsigned long long wished = flags & kUseNodePriority;
-  if (NeedsPlan(graph)) {
-    const CUresult result = MakePlan(context, graph, needed, exec);
-    if (result != CUDA_SUCCESS) return result;
-  } else {
-    hipError_t error = hip.hipGraphInstantiateWithFlags(
-        Native(exec), Native(graph), needed | wished);
-    if (error == hipErrorInvalidValue && wished != 0) {
-      error =
-          hip.hipGraphInstantiateWithFlags(Native(exec), Native(graph), needed);
-    }
-    if (error != hipSuccess) return NoteResult(context, error);
+  auto copy = std::make_shared<GraphCopy>();
+  CUresult result = CopyGraph(graph, copy.get());
+  if (result == CUDA_SUCCESS) {
+    result = MakeExecutable(context, graph, flags, exec, failure);
   }
-  const auto drop = [exec] {
+  if (result != CUDA_SUCCESS) return result;
+  try {
+    KeepObjects(graph, *copy, *exec);
+    const unsigned number = NewGraphNumber();
+    std::lock_guard<std::mutex> lock(g_mutex);
+    g_executables[*exec] = {flags, number, std::move(copy)};
+  } catch (...) {
     if (IsPlan(*exec)) {
       DestroyPlan(*exec);
     } else {
       hip.hipGraphExecDestroy(Native(*exec));
     }
     DropUserObjects(*exec);
-    *exec = nullptr;
-  };
-  try {
-    KeepUserObjects(graph, *exec);
-    const unsigned number = NewGraphNumber();
-    auto copy = std::make_shared<GraphCopy>();
-    const CUresult result = CopyGraph(graph, copy.get());
-    if (result != CUDA_SUCCESS) {
-      drop();
-      return result;
-    }
-    std::lock_guard<std::mutex> lock(g_mutex);
-    g_executables[*exec] = {flags, number, std::move(copy)};
-  } catch (...) {
-    drop();
     throw;
   }
+  return CUDA_SUCCESS;
+}
+CUresult Instantiate(CUgraphExec* exec, CUgraph graph,
+                     unsigned long long flags) {
+  PlanFailure ignored;
+  return Instantiate(exec, graph, flags, &ignored);
+}
+
+// An update that HIP does not do.
+CUresult UpdateInSteps(Context* context, CUgraphExec exec, CUgraph graph,
+                       UpdateResult* update) {
+  auto copy = std::make_shared<GraphCopy>();
+  if (CUresult r = CopyGraph(graph, copy.get()); r != CUDA_SUCCESS) return r;
+  std::shared_ptr<GraphCopy> old;
+  {
+    std::lock_guard<std::mutex> lock(g_mutex);
+    const auto at = g_executables.find(exec);
+    if (at == g_executables.end() || at->second.copy == nullptr) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+    old = at->second.copy;
+  }
+  *update = old->Compare(*copy);
+  if (update->what == UpdateResult::kSuccess && !IsPlan(exec)) {
+    update->what = UpdateResult::kFunction;
+  }
+  if (update->what != UpdateResult::kSuccess) {
+    return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+  }
+  NodeNames names;
+  copy->PairWith(*old, &names);
+  const CUresult result = UpdatePlan(context, exec, graph, names);
+  if (result != CUDA_SUCCESS) return result;
+  KeepObjects(graph, *copy, exec);
+  UpdateCopy(exec, graph);
   return CUDA_SUCCESS;
 }
 
@@ -140,11 +189,26 @@ void NoteExecNode(CUgraphExec exec, CUgraphNode node,
 void NoteExecChild(CUgraphExec exec, CUgraphNode node, CUgraph child) {
   std::shared_ptr<GraphCopy> copy = CopyOf(child);
   ChangeNode(exec, node, [&](GraphCopy::Node* found) {
-    if (copy != nullptr && found->child != nullptr) {
-      copy->TakeNames(*found->child);
-    }
-    found->child = std::move(copy);
+    if (copy == nullptr || found->graphs.empty()) return;
+    copy->TakeNames(*found->graphs[0]);
+    found->graphs = {std::move(copy)};
   });
+}
+CUresult CompareExecChild(CUgraphExec exec, CUgraphNode node, CUgraph child,
+                          NodeNames* names) {
+  GraphCopy copy;
+  CUresult result = CopyGraph(child, &copy);
+  if (result != CUDA_SUCCESS) return result;
+  result = CUDA_ERROR_INVALID_VALUE;
+  ChangeNode(exec, node, [&](const GraphCopy::Node* found) {
+    if (found->graphs.empty() ||
+        found->graphs[0]->Compare(copy).what != UpdateResult::kSuccess) {
+      return;
+    }
+    copy.PairWith(*found->graphs[0], names);
+    result = CUDA_SUCCESS;
+  });
+  return result;
 }
 
 CUresult CaptureGraphLaunch(hipStream_t stream, CUgraphExec exec) {
@@ -208,7 +272,7 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream handle) {
   CERB_STREAM(context, stream, handle);
   const CUresult result =
       Captures(stream) ? CaptureGraphLaunch(stream, exec)
-      : AnyNodeLaunchesKernels() && IsPlan(exec)
+      : AnySteppedNode() && IsPlan(exec)
           ? LaunchPlan(exec, handle)
           : NoteResult(context, hip.hipGraphLaunch(Native(exec), stream));
   return result == CUDA_SUCCESS ? KeepUserObjectsOfLaunch(exec, handle)
@@ -235,21 +299,13 @@ CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph,
     return CUDA_ERROR_INVALID_VALUE;
   }
   CERB_OPTIONAL_CONTEXT(context);
-  if (const bool planned = IsPlan(exec); planned || NeedsPlan(graph)) {
-    constexpr CUgraphExecUpdateResult kDone = 0, kOtherTopology = 2;
-    if (error_node != nullptr) *error_node = nullptr;
-    *update = kOtherTopology;
-    if (!planned || !NeedsPlan(graph)) {
-      return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
-    }
-    CUgraphExec made = nullptr;
-    CUresult result = MakePlan(context, graph, 0, &made);
-    if (result != CUDA_SUCCESS) return result;
-    ReplacePlan(exec, made);
-    KeepUserObjects(graph, exec);
-    UpdateCopy(exec, graph);
-    *update = kDone;
-    return CUDA_SUCCESS;
+  if (IsPlan(exec) || NeedsPlan(graph)) {
+    UpdateResult found;
+    found.what = UpdateResult::kError;
+    const CUresult result = UpdateInSteps(context, exec, graph, &found);
+    *update = found.what;
+    if (error_node != nullptr) *error_node = found.node;
+    return result;
   }
   hipGraphNode_t node = nullptr;
   const hipError_t error =
@@ -274,12 +330,13 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec* exec, CUgraph graph,
                                       CUDA_GRAPH_INSTANTIATE_PARAMS* params) {
   if (params == nullptr) return CUDA_ERROR_INVALID_VALUE;
   constexpr cuuint64_t kUpload = 2;
-  params->hErrNode_out = nullptr;
-  CUresult result = Instantiate(exec, graph, params->flags);
+  PlanFailure failure;
+  CUresult result = Instantiate(exec, graph, params->flags, &failure);
   if (result == CUDA_SUCCESS && (params->flags & kUpload) != 0) {
     result = cuGraphUpload(*exec, params->hUploadStream);
   }
-  params->result_out = result == CUDA_SUCCESS ? 0 : 1;
+  params->result_out = result == CUDA_SUCCESS ? 0 : failure.what;
+  params->hErrNode_out = result == CUDA_SUCCESS ? nullptr : failure.node;
   return result;
 }
 CUresult cuGraphExecGetFlags(CUgraphExec exec, cuuint64_t* flags) {

@@ -2,10 +2,9 @@
 #ifndef CERBERUS_RUNTIME_STUB_GRAPH_GRAPH_EXEC_H_
 #define CERBERUS_RUNTIME_STUB_GRAPH_GRAPH_EXEC_H_
 
-#include <memory>
-
 #include "runtime-stub/api/cuda_abi.h"
 #include "runtime-stub/graph/graph_copy.h"
+#include "runtime-stub/graph/graph_plan.h"
 
 namespace cerberus::stub {
 
@@ -15,6 +14,10 @@ void NoteExecNode(CUgraphExec exec, CUgraphNode node, RecordPtr record);
 void NoteExecNode(CUgraphExec exec, CUgraphNode node,
                   const CUgraphNodeParams& params);
 void NoteExecChild(CUgraphExec exec, CUgraphNode node, CUgraph child);
+// Whether the graph has the shape of the child node's, and what its nodes are
+// known by then.
+CUresult CompareExecChild(CUgraphExec exec, CUgraphNode node, CUgraph child,
+                          NodeNames* names);
 
 }  // namespace cerberus::stub
 

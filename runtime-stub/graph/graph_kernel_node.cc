@@ -70,7 +70,7 @@ CUresult WithKernelNode(const CUDA_KERNEL_NODE_PARAMS& params,
   made->type = kKernelNode;
   made->attributes = attributes;
   made->launches = target.info->launches;
-  if (made->launches) NoteNodeThatLaunches();
+  if (made->launches) NoteSteppedNode();
   made->kernel = params;
   made->arguments.resize(target.info->explicit_size());
   result =

@@ -10,6 +10,7 @@
 #include "runtime-stub/api/error.h"
 #include "runtime-stub/device/context.h"
 #include "runtime-stub/device/location.h"
+#include "runtime-stub/graph/conditional.h"
 #include "runtime-stub/graph/graph.h"
 #include "runtime-stub/graph/graph_exec.h"
 #include "runtime-stub/graph/graph_plan.h"
@@ -95,12 +96,6 @@ CUresult NoteChange(hipError_t error, Context* context, CUgraphExec exec,
                     CUgraphNode node, RecordPtr record) {
   if (error == hipSuccess) NoteExecNode(exec, node, std::move(record));
   return NoteResult(context, error);
-}
-
-CUresult RefuseChild() {
-  Log(LogLevel::kError,
-      "a graph with kernels that launch kernels cannot be part of another");
-  return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 CUresult RefuseNodeType(int type) {
@@ -310,7 +305,8 @@ CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph,
                                   CUgraph child) {
   if (node == nullptr || child == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
-  if (NeedsPlan(child)) return RefuseChild();
+  // CUDA has none in child graphs.
+  if (HasConditions(child)) return CUDA_ERROR_INVALID_VALUE;
   const hipError_t error = hip.hipGraphAddChildGraphNode(
       Native(node), Native(graph), Native(after), count, Native(child));
   if (error == hipSuccess) {
@@ -335,7 +331,19 @@ CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node,
     return CUDA_ERROR_INVALID_VALUE;
   }
   CERB_OPTIONAL_CONTEXT(context);
-  if (NeedsPlan(child)) return RefuseChild();
+  if (HasConditions(child)) return CUDA_ERROR_INVALID_VALUE;
+  if (IsPlanChild(exec, node)) {
+    NodeNames names;
+    CUresult result = CompareExecChild(exec, node, child, &names);
+    if (result == CUDA_SUCCESS) {
+      result = SetPlanChild(context, exec, node, child, names);
+    }
+    if (result != CUDA_SUCCESS) return result;
+    KeepUserObjectsOfChild(child, exec);
+    NoteExecChild(exec, node, child);
+    return CUDA_SUCCESS;
+  }
+  if (NeedsPlan(child)) return CUDA_ERROR_INVALID_VALUE;
   CERB_NODE_OF_EXEC(at, exec, node);
   const hipError_t error =
       hip.hipGraphExecChildGraphNodeSetParams(at.exec, at.node, Native(child));
@@ -484,6 +492,9 @@ CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph,
       return cuGraphAddMemAllocNode(node, graph, after, count, &params->alloc);
     case kFreeNode:
       return cuGraphAddMemFreeNode(node, graph, after, count, params->dptr);
+    case kConditionalNode:
+      return AddConditionalNode(node, graph, after, count,
+                                &params->conditional);
     default: return RefuseNodeType(params->type);
   }
 }
@@ -537,6 +548,9 @@ CUresult cuGraphNodeGetParams(CUgraphNode node, CUgraphNodeParams* params) {
       return cuGraphBatchMemOpNodeGetParams(node, &params->operations);
     case kAllocNode: return cuGraphMemAllocNodeGetParams(node, &params->alloc);
     case kFreeNode: return cuGraphMemFreeNodeGetParams(node, &params->dptr);
+    case kConditionalNode:
+      return ReadRecord(node, type, &NodeRecord::conditional,
+                        &params->conditional);
     default: return RefuseNodeType(type);
   }
 }

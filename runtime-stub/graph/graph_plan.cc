@@ -10,7 +10,9 @@
 #include "runtime-stub/api/api.h"
 #include "runtime-stub/api/error.h"
 #include "runtime-stub/device/context.h"
+#include "runtime-stub/graph/conditional.h"
 #include "runtime-stub/graph/graph.h"
+#include "runtime-stub/launch/services.h"
 #include "runtime-stub/stream/stream.h"
 #include "support/log.h"
 #include "support/never_destroyed.h"
@@ -18,7 +20,14 @@
 namespace cerberus::stub {
 namespace {
 
-// Nodes that HIP launches together, or one kernel that launches others.
+struct Step;
+struct Steps {
+  std::vector<ConditionPtr> defaults;  // get their value when it begins
+  std::vector<std::unique_ptr<Step>> list;
+};
+
+// Nodes that HIP launches together; or one of a kernel that launches others, a
+// child graph, a condition. Nodes are those that the program knows them by.
 struct Step {
   Step() = default;
   Step(const Step&) = delete;
@@ -27,21 +36,26 @@ struct Step {
     if (exec != nullptr) hip.hipGraphExecDestroy(exec);
     if (graph != nullptr) hip.hipGraphDestroy(graph);
   }
-  std::vector<CUgraphNode> nodes;
+  bool is_native() const { return node == nullptr; }
+  bool is_child() const { return !graphs.empty() && condition == nullptr; }
+
+  CUgraphNode node = nullptr;
   RecordPtr kernel;
+  bool enabled = true;  // the kernel
+  ConditionPtr condition;
+  int type = 0;               // of the condition
+  std::vector<Steps> graphs;  // the child's, or the bodies
+
   hipGraph_t graph = nullptr;  // the whole one's copy, without other nodes
   hipGraphExec_t exec = nullptr;
+  std::map<CUgraphNode, hipGraphNode_t> nodes;  // and what each is in `graph`
 };
+
 struct Plan {
   std::mutex mutex;  // launches and changes follow one another
-  std::vector<std::unique_ptr<Step>> steps;
-
-  Step* KernelStep(CUgraphNode node) {
-    for (const std::unique_ptr<Step>& step : steps) {
-      if (step->kernel && step->nodes.front() == node) return step.get();
-    }
-    return nullptr;
-  }
+  Steps steps;
+  std::vector<ConditionPtr> conditions;  // of all that is in it
+  unsigned long long flags = 0;
 };
 
 std::mutex g_mutex;
@@ -54,8 +68,40 @@ std::shared_ptr<Plan> PlanOf(CUgraphExec exec) {
   return at == g_plans.end() ? nullptr : at->second;
 }
 
-// Each node behind those it depends on; kernels that launch kernels as late as
-// possible, so that there are few steps. False if HIP does not tell.
+// Calls `use` with all steps, outer ones first, until it returns true.
+template <typename Use>
+bool AnyStep(Steps& steps, const Use& use) {
+  for (const std::unique_ptr<Step>& step : steps.list) {
+    if (use(*step)) return true;
+    for (Steps& inner : step->graphs) {
+      if (AnyStep(inner, use)) return true;
+    }
+  }
+  return false;
+}
+// That of a kernel, child or condition.
+Step* StepOf(Plan* plan, CUgraphNode node) {
+  Step* found = nullptr;
+  AnyStep(plan->steps, [&](Step& step) {
+    if (step.node != node) return false;
+    found = &step;
+    return true;
+  });
+  return found;
+}
+
+// Whether it is a step of its own.
+bool IsStep(CUgraphNode node) {
+  const RecordPtr record = FindRecord(node);
+  if (record == nullptr) return false;
+  if (record->launches || record->type == kConditionalNode) return true;
+  if (record->type != kChildNode) return false;
+  CUgraph child = ChildOf(node);
+  return child != nullptr && NeedsPlan(child);
+}
+
+// Each node behind those it depends on; those that are steps as late as
+// possible, so that there are few. False if HIP does not tell.
 bool Order(CUgraph graph, std::vector<CUgraphNode>* order) {
   struct Waiting {
     std::size_t for_nodes = 0;
@@ -78,15 +124,15 @@ bool Order(CUgraph graph, std::vector<CUgraphNode>* order) {
     waiting[node].for_nodes = count;
     for (CUgraphNode one : before) waiting[one].dependents.push_back(node);
   }
-  std::vector<CUgraphNode> ready, ready_kernels;
+  std::vector<CUgraphNode> ready, ready_steps;
   const auto add = [&](CUgraphNode node) {
-    (LaunchesKernels(node) ? ready_kernels : ready).push_back(node);
+    (IsStep(node) ? ready_steps : ready).push_back(node);
   };
   for (CUgraphNode node : nodes) {
     if (waiting[node].for_nodes == 0) add(node);
   }
-  while (!ready.empty() || !ready_kernels.empty()) {
-    std::vector<CUgraphNode>& from = ready.empty() ? ready_kernels : ready;
+  while (!ready.empty() || !ready_steps.empty()) {
+    std::vector<CUgraphNode>& from = ready.empty() ? ready_steps : ready;
     CUgraphNode node = from.back();
     from.pop_back();
     order->push_back(node);
@@ -97,66 +143,331 @@ bool Order(CUgraph graph, std::vector<CUgraphNode>* order) {
   return order->size() == nodes.size();
 }
 
-// HIP's graph of the step's nodes alone.
-hipError_t MakeGraph(CUgraph whole, const std::vector<CUgraphNode>& all,
-                     unsigned long long flags, Step* step) {
+// Makes the steps of a graph, and of all in it.
+class StepMaker {
+ public:
+  StepMaker(unsigned long long flags, const NodeNames* names,
+            PlanFailure* failure)
+      : flags_(flags), names_(names), failure_(failure) {}
+
+  CUresult Make(CUgraph graph, bool in_body, Steps* steps);
+  std::vector<ConditionPtr> conditions;
+
+ private:
+  CUresult Fail(CUresult result, int what, CUgraphNode node) {
+    *failure_ = {what, node};
+    return result;
+  }
+  CUgraphNode NameOf(CUgraphNode node) const {
+    if (names_ == nullptr) return node;
+    const auto at = names_->find(node);
+    return at == names_->end() ? node : at->second;
+  }
+  CUresult TakeConditions(CUgraph graph, Steps* steps);
+  CUresult MakeStep(CUgraphNode node, bool in_body, Step* step);
+  hipError_t MakeGraph(CUgraph whole, const std::vector<CUgraphNode>& all,
+                       const std::vector<CUgraphNode>& own, Step* step);
+  void PairNodes(CUgraphNode node, hipGraphNode_t copy, Step* step);
+
+  const unsigned long long flags_;
+  const NodeNames* const names_;
+  PlanFailure* const failure_;
+};
+
+CUresult StepMaker::TakeConditions(CUgraph graph, Steps* steps) {
+  for (const ConditionPtr& condition : ConditionsFor(graph)) {
+    if (condition->node == nullptr) {
+      Log(LogLevel::kError, "a graph's conditional handle is no node's");
+      return Fail(CUDA_ERROR_INVALID_VALUE, PlanFailure::kHandleUnused,
+                  nullptr);
+    }
+    if (condition->assign_default) steps->defaults.push_back(condition);
+    conditions.push_back(condition);
+  }
+  return CUDA_SUCCESS;
+}
+
+// A node with those of the graph in it, whose copies stand in the same order.
+void StepMaker::PairNodes(CUgraphNode node, hipGraphNode_t copy, Step* step) {
+  step->nodes[NameOf(node)] = copy;
+  hipGraph_t inner = nullptr;
+  CUgraph child = ChildOf(node);
+  if (child == nullptr ||
+      hip.hipGraphChildGraphNodeGetGraph(copy, &inner) != hipSuccess) {
+    return;
+  }
+  const std::vector<CUgraphNode> nodes = NodesOf(child),
+                                 copies =
+                                     NodesOf(reinterpret_cast<CUgraph>(inner));
+  for (std::size_t i = 0; i < nodes.size() && i < copies.size(); ++i) {
+    PairNodes(nodes[i], Native(copies[i]), step);
+  }
+}
+
+// HIP's graph of these nodes alone.
+hipError_t StepMaker::MakeGraph(CUgraph whole,
+                                const std::vector<CUgraphNode>& all,
+                                const std::vector<CUgraphNode>& own,
+                                Step* step) {
   hipError_t error = hip.hipGraphClone(&step->graph, Native(whole));
   if (error != hipSuccess) return error;
   std::map<CUgraphNode, bool> stays;
-  for (CUgraphNode node : step->nodes) stays[node] = true;
+  for (CUgraphNode node : own) stays[node] = true;
   for (CUgraphNode node : all) {
-    if (stays[node]) continue;
     hipGraphNode_t copy = nullptr;
     error = hip.hipGraphNodeFindInClone(&copy, Native(node), step->graph);
-    if (error == hipSuccess) error = hip.hipGraphDestroyNode(copy);
+    if (error == hipSuccess) {
+      if (stays[node]) {
+        PairNodes(node, copy, step);
+      } else {
+        error = hip.hipGraphDestroyNode(copy);
+      }
+    }
     if (error != hipSuccess) return error;
   }
-  return hip.hipGraphInstantiateWithFlags(&step->exec, step->graph, flags);
+  return hip.hipGraphInstantiateWithFlags(&step->exec, step->graph, flags_);
+}
+
+CUresult StepMaker::MakeStep(CUgraphNode node, bool in_body, Step* step) {
+  const RecordPtr record = FindRecord(node);
+  step->node = NameOf(node);
+  if (record->type == kKernelNode) {
+    step->kernel = record;
+    return CUDA_SUCCESS;
+  }
+  std::vector<CUgraph> graphs = record->bodies;
+  if (record->type == kConditionalNode) {
+    step->condition = ConditionOf(*record);
+    step->type = record->conditional.type;
+    if (step->condition == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  } else {
+    graphs = {ChildOf(node)};
+  }
+  step->graphs.resize(graphs.size());
+  for (std::size_t i = 0; i < graphs.size(); ++i) {
+    const CUresult result = Make(
+        graphs[i], in_body || step->condition != nullptr, &step->graphs[i]);
+    if (result != CUDA_SUCCESS) return result;
+  }
+  return CUDA_SUCCESS;
+}
+
+// What CUDA has in bodies (CUDA_CONDITIONAL_NODE_PARAMS, phGraph_out).
+bool MayBeInBody(CUgraphNodeType type) {
+  return type == kKernelNode || type == kEmptyNode || type == kChildNode ||
+         type == kMemsetNode || type == kMemcpyNode || type == kConditionalNode;
+}
+
+CUresult StepMaker::Make(CUgraph graph, bool in_body, Steps* steps) {
+  if (CUresult r = TakeConditions(graph, steps); r != CUDA_SUCCESS) return r;
+  std::vector<CUgraphNode> order;
+  if (!Order(graph, &order)) return CUDA_ERROR_INVALID_VALUE;
+  std::vector<std::vector<CUgraphNode>> own;  // of each step
+  for (CUgraphNode node : order) {
+    CUgraphNodeType type = 0;
+    CUresult result = api::cuGraphNodeGetType(node, &type);
+    if (result != CUDA_SUCCESS) return result;
+    if (in_body && !MayBeInBody(type)) {
+      Log(LogLevel::kError,
+          "a conditional node's graph has a node of type %d, which CUDA has "
+          "not there",
+          type);
+      return Fail(CUDA_ERROR_NOT_SUPPORTED, PlanFailure::kNodeNotSupported,
+                  node);
+    }
+    const bool alone = IsStep(node);
+    if (alone || steps->list.empty() || !steps->list.back()->is_native()) {
+      steps->list.push_back(std::make_unique<Step>());
+      own.emplace_back();
+    }
+    own.back().push_back(node);
+    if (!alone) continue;
+    result = MakeStep(node, in_body, steps->list.back().get());
+    if (result != CUDA_SUCCESS) return result;
+  }
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    Step* step = steps->list[i].get();
+    if (!step->is_native()) continue;
+    const hipError_t error = MakeGraph(graph, order, own[i], step);
+    if (error != hipSuccess) return FromHip(error);
+  }
+  return CUDA_SUCCESS;
+}
+
+// --- launches ---
+
+class Launcher {
+ public:
+  Launcher(Context* context, hipStream_t stream, CUstream handle)
+      : context_(context), stream_(stream), handle_(handle) {}
+
+  // Errors: what a launch answers. Faults of kernels end it, and stay with the
+  // context, as when nobody waits.
+  CUresult Run(const Steps& steps);
+
+ private:
+  CUresult RunKernel(const NodeRecord& record);
+  CUresult RunCondition(const Step& step);
+  // Of a condition, when all before it has ended.
+  CUresult Await(const Condition& condition, std::uint32_t* value);
+
+  Context* const context_;
+  const hipStream_t stream_;
+  const CUstream handle_;
+  bool ended_ = false;
+};
+
+CUresult Launcher::RunKernel(const NodeRecord& record) {
+  const CUDA_KERNEL_NODE_PARAMS& p = record.kernel;
+  CUlaunchAttribute cooperative = {};
+  cooperative.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+  cooperative.value.cooperative = IsCooperative(record.attributes) ? 1 : 0;
+  const CUlaunchConfig config = {
+      p.gridDimX,  p.gridDimY,       p.gridDimZ, p.blockDimX,  p.blockDimY,
+      p.blockDimZ, p.sharedMemBytes, handle_,    &cooperative, 1};
+  return api::cuLaunchKernelEx(
+      &config,
+      p.func != nullptr ? p.func : reinterpret_cast<CUfunction>(p.kern),
+      p.kernelParams, nullptr);
+}
+
+CUresult Launcher::Await(const Condition& condition, std::uint32_t* value) {
+  const hipError_t error = hip.hipStreamSynchronize(stream_);
+  FlushOutput(context_->device);
+  const CUresult result = NoteResult(context_, error);
+  ended_ = result != CUDA_SUCCESS;
+  *value = condition.value();
+  return CUDA_SUCCESS;
+}
+
+CUresult Launcher::RunCondition(const Step& step) {
+  std::uint32_t value = 0;
+  CUresult result = Await(*step.condition, &value);
+  if (step.type == kConditionWhile) {
+    while (result == CUDA_SUCCESS && !ended_ && value != 0) {
+      result = Run(step.graphs[0]);
+      if (result == CUDA_SUCCESS && !ended_) {
+        result = Await(*step.condition, &value);
+      }
+    }
+    return result;
+  }
+  const std::size_t chosen = step.type == kConditionSwitch ? value
+                             : value != 0                  ? 0
+                                                           : 1;
+  return result == CUDA_SUCCESS && !ended_ && chosen < step.graphs.size()
+             ? Run(step.graphs[chosen])
+             : result;
+}
+
+CUresult Launcher::Run(const Steps& steps) {
+  for (const ConditionPtr& condition : steps.defaults) {
+    const hipError_t error = hip.hipMemsetD32Async(
+        reinterpret_cast<void*>(condition->handle),
+        static_cast<int>(condition->default_value), 1, stream_);
+    if (error != hipSuccess) return NoteResult(context_, error);
+  }
+  for (const std::unique_ptr<Step>& step : steps.list) {
+    CUresult result = CUDA_SUCCESS;
+    if (step->is_native()) {
+      result = NoteResult(context_, hip.hipGraphLaunch(step->exec, stream_));
+    } else if (step->kernel != nullptr) {
+      if (step->enabled) result = RunKernel(*step->kernel);
+    } else {
+      result = step->is_child() ? Run(step->graphs[0]) : RunCondition(*step);
+    }
+    if (result != CUDA_SUCCESS || ended_) return result;
+  }
+  return CUDA_SUCCESS;
+}
+
+// Gives the plan's conditions to it. Under g_mutex.
+CUresult OwnConditions(Plan* plan, const Plan* instead_of) {
+  for (const ConditionPtr& condition : plan->conditions) {
+    if (condition->plan != nullptr && condition->plan != instead_of) {
+      Log(LogLevel::kError,
+          "a graph with conditional nodes has one executable graph at a time");
+      return CUDA_ERROR_INVALID_VALUE;
+    }
+  }
+  for (const ConditionPtr& condition : plan->conditions) {
+    condition->plan = plan;
+  }
+  return CUDA_SUCCESS;
+}
+void DisownConditions(const Plan& plan) {
+  for (const ConditionPtr& condition : plan.conditions) {
+    if (condition->plan == &plan) condition->plan = nullptr;
+  }
+}
+
+// Calls `use` with the step that launches the kernel. False: there is none.
+template <typename Use>
+bool WithPlanKernel(CUgraphExec exec, CUgraphNode node, Use use) {
+  const std::shared_ptr<Plan> plan = PlanOf(exec);
+  if (plan == nullptr) return false;
+  std::lock_guard<std::mutex> lock(plan->mutex);
+  Step* step = StepOf(plan.get(), node);
+  if (step == nullptr || step->kernel == nullptr) return false;
+  use(step);
+  return true;
 }
 
 }  // namespace
 
 bool NeedsPlan(CUgraph graph) {
-  if (!AnyNodeLaunchesKernels()) return false;
+  if (!AnySteppedNode()) return false;
+  // Also where none of them is a node's yet, which is refused.
+  if (!ConditionsFor(graph).empty()) return true;
   for (CUgraphNode node : NodesOf(graph)) {
-    if (LaunchesKernels(node)) return true;
+    if (IsStep(node)) return true;
   }
   return false;
 }
 
 CUresult MakePlan(Context* context, CUgraph graph, unsigned long long flags,
-                  CUgraphExec* exec) {
-  constexpr CUgraphNodeType kAllocation = 10, kFree = 11;
-  std::vector<CUgraphNode> order;
-  if (!Order(graph, &order)) return CUDA_ERROR_INVALID_VALUE;
+                  CUgraphExec* exec, PlanFailure* failure) {
   auto plan = std::make_shared<Plan>();
-  for (CUgraphNode node : order) {
-    CUgraphNodeType type = 0;
-    if (CUresult r = api::cuGraphNodeGetType(node, &type); r != CUDA_SUCCESS) {
-      return r;
-    }
-    if (type == kAllocation || type == kFree) {
-      Log(LogLevel::kError,
-          "a graph with kernels that launch kernels cannot allocate memory");
-      return CUDA_ERROR_NOT_SUPPORTED;
-    }
-    const bool launches = LaunchesKernels(node);
-    if (launches || plan->steps.empty() || plan->steps.back()->kernel) {
-      plan->steps.push_back(std::make_unique<Step>());
-    }
-    Step& step = *plan->steps.back();
-    step.nodes.push_back(node);
-    if (launches) step.kernel = FindRecord(node);
-  }
-  for (const std::unique_ptr<Step>& step : plan->steps) {
-    if (step->kernel) continue;
-    const hipError_t error = MakeGraph(graph, order, flags, step.get());
-    if (error != hipSuccess) return NoteResult(context, error);
-  }
+  plan->flags = flags;
+  StepMaker maker(flags, nullptr, failure);
+  CUresult result = maker.Make(graph, IsBody(graph), &plan->steps);
+  if (result != CUDA_SUCCESS) return result;
+  plan->conditions = std::move(maker.conditions);
   auto* handle = reinterpret_cast<CUgraphExec>(plan.get());
   std::lock_guard<std::mutex> lock(g_mutex);
+  result = OwnConditions(plan.get(), nullptr);
+  if (result != CUDA_SUCCESS) return result;
   g_plans[handle] = std::move(plan);
   *exec = handle;
+  return CUDA_SUCCESS;
+}
+
+CUresult UpdatePlan(Context* context, CUgraphExec exec, CUgraph graph,
+                    const NodeNames& names) {
+  const std::shared_ptr<Plan> plan = PlanOf(exec);
+  PlanFailure failure;
+  Plan made;
+  StepMaker maker(plan->flags, &names, &failure);
+  CUresult result = maker.Make(graph, IsBody(graph), &made.steps);
+  if (result != CUDA_SUCCESS) return result;
+  made.conditions = std::move(maker.conditions);
+  std::lock_guard<std::mutex> plan_lock(plan->mutex);
+  std::lock_guard<std::mutex> lock(g_mutex);
+  result = OwnConditions(&made, plan.get());
+  if (result != CUDA_SUCCESS) return result;
+  std::swap(plan->steps, made.steps);
+  std::swap(plan->conditions, made.conditions);
+  for (const ConditionPtr& condition : plan->conditions) {
+    condition->plan = plan.get();
+  }
+  // Of the old ones: those that are not the new ones too.
+  for (const ConditionPtr& condition : made.conditions) {
+    bool stays = false;
+    for (const ConditionPtr& kept : plan->conditions) {
+      stays = stays || kept == condition;
+    }
+    if (!stays) condition->plan = nullptr;
+  }
   return CUDA_SUCCESS;
 }
 
@@ -166,64 +477,66 @@ CUresult LaunchPlan(CUgraphExec exec, CUstream handle) {
   const std::shared_ptr<Plan> plan = PlanOf(exec);
   CERB_STREAM(context, stream, handle);
   std::lock_guard<std::mutex> lock(plan->mutex);
-  for (const std::unique_ptr<Step>& step : plan->steps) {
-    if (!step->kernel) {
-      const hipError_t error = hip.hipGraphLaunch(step->exec, stream);
-      if (error != hipSuccess) return NoteResult(context, error);
-      continue;
-    }
-    const CUDA_KERNEL_NODE_PARAMS& p = step->kernel->kernel;
-    const CUresult result = api::cuLaunchKernel(
-        p.func != nullptr ? p.func : reinterpret_cast<CUfunction>(p.kern),
-        p.gridDimX, p.gridDimY, p.gridDimZ, p.blockDimX, p.blockDimY,
-        p.blockDimZ, p.sharedMemBytes, handle, p.kernelParams, nullptr);
-    if (result != CUDA_SUCCESS) return result;
-  }
-  return CUDA_SUCCESS;
+  return Launcher(context, stream, handle).Run(plan->steps);
 }
 
 void DestroyPlan(CUgraphExec exec) {
   std::shared_ptr<Plan> plan = PlanOf(exec);
   std::lock_guard<std::mutex> lock(g_mutex);
+  DisownConditions(*plan);
   g_plans.erase(exec);
 }
 
-void ReplacePlan(CUgraphExec exec, CUgraphExec by) {
-  const std::shared_ptr<Plan> plan = PlanOf(exec), other = PlanOf(by);
-  {
-    std::lock_guard<std::mutex> lock(plan->mutex);
-    std::swap(plan->steps, other->steps);
-  }
-  DestroyPlan(by);
+bool IsPlanKernel(CUgraphExec exec, CUgraphNode node) {
+  return WithPlanKernel(exec, node, [](const Step*) {});
+}
+void SetPlanKernel(CUgraphExec exec, CUgraphNode node, RecordPtr kernel) {
+  WithPlanKernel(exec, node,
+                 [&](Step* step) { step->kernel = std::move(kernel); });
+}
+bool SetPlanKernelEnabled(CUgraphExec exec, CUgraphNode node, bool enabled) {
+  return WithPlanKernel(exec, node,
+                        [&](Step* step) { step->enabled = enabled; });
+}
+std::optional<bool> IsPlanKernelEnabled(CUgraphExec exec, CUgraphNode node) {
+  std::optional<bool> enabled;
+  WithPlanKernel(exec, node,
+                 [&](const Step* step) { enabled = step->enabled; });
+  return enabled;
 }
 
-bool IsPlanKernel(CUgraphExec exec, CUgraphNode node) {
+bool IsPlanChild(CUgraphExec exec, CUgraphNode node) {
   const std::shared_ptr<Plan> plan = PlanOf(exec);
   if (plan == nullptr) return false;
   std::lock_guard<std::mutex> lock(plan->mutex);
-  return plan->KernelStep(node) != nullptr;
+  const Step* step = StepOf(plan.get(), node);
+  return step != nullptr && step->is_child();
 }
-void SetPlanKernel(CUgraphExec exec, CUgraphNode node, RecordPtr kernel) {
+CUresult SetPlanChild(Context* context, CUgraphExec exec, CUgraphNode node,
+                      CUgraph child, const NodeNames& names) {
   const std::shared_ptr<Plan> plan = PlanOf(exec);
+  PlanFailure failure;
+  Steps steps;
+  StepMaker maker(plan->flags, &names, &failure);
+  const CUresult result = maker.Make(child, false, &steps);
+  if (result != CUDA_SUCCESS) return result;
   std::lock_guard<std::mutex> lock(plan->mutex);
-  plan->KernelStep(node)->kernel = std::move(kernel);
+  StepOf(plan.get(), node)->graphs[0] = std::move(steps);
+  return CUDA_SUCCESS;
 }
 
 NodeOfExec FindNodeOfExec(CUgraphExec exec, CUgraphNode node) {
   const std::shared_ptr<Plan> plan = PlanOf(exec);
   if (plan == nullptr) return {Native(exec), Native(node)};
+  NodeOfExec found = {nullptr, nullptr};
   std::lock_guard<std::mutex> lock(plan->mutex);
-  for (const std::unique_ptr<Step>& step : plan->steps) {
-    if (step->kernel) continue;
-    for (CUgraphNode one : step->nodes) {
-      hipGraphNode_t copy = nullptr;
-      if (one == node && hip.hipGraphNodeFindInClone(
-                             &copy, Native(node), step->graph) == hipSuccess) {
-        return {step->exec, copy};
-      }
-    }
-  }
-  return {nullptr, nullptr};
+  AnyStep(plan->steps, [&](const Step& step) {
+    const auto at = step.nodes.find(node);
+    if (at == step.nodes.end()) return false;
+    found = {step.exec, at->second};
+    return true;
+  });
+  return found;
 }
 
 }  // namespace cerberus::stub

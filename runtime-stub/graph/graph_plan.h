@@ -1,13 +1,19 @@
-// Executable graphs with kernels that launch kernels.
+// Executable graphs that the host takes through steps: those with kernels that
+// launch kernels, or with conditional nodes.
 //
-// What such a kernel launches is launched by the host when the kernel has ended
-// (device_launch.h), and HIP's graphs have nothing for that. So the nodes get
-// an order; what stands between two such kernels becomes a graph of HIP's, and
-// launching the whole launches these and the kernels in turn. Like the launch
-// of such a kernel it returns when all have ended, but for what stands behind
-// the last one.
+// What a kernel launches is launched by the host when the kernel has ended
+// (device_launch.h), and what a condition's value is the host sees when all
+// before it has ended; HIP's graphs have nothing for either. So the nodes get
+// an order; what stands between two such nodes becomes a graph of HIP's, and
+// launching the whole launches these and the nodes in turn. A child graph with
+// such nodes and the bodies of conditions are steps within a step. Like the
+// launch of a kernel that launches others it returns when all have ended, but
+// for what stands behind the last such node.
 #ifndef CERBERUS_RUNTIME_STUB_GRAPH_GRAPH_PLAN_H_
 #define CERBERUS_RUNTIME_STUB_GRAPH_GRAPH_PLAN_H_
+
+#include <map>
+#include <optional>
 
 #include "hip/hip_abi.h"
 #include "runtime-stub/api/cuda_abi.h"
@@ -17,20 +23,38 @@ namespace cerberus::stub {
 
 struct Context;
 
-// Whether a node of the graph itself launches kernels.
+// Whether a node of the graph, or of the graphs in it, is such a one.
 bool NeedsPlan(CUgraph graph);
+
+// Nodes by which those of a graph are known to a program that made the
+// executable graph of another.
+using NodeNames = std::map<CUgraphNode, CUgraphNode>;
+// CUgraphInstantiateResult, and the node that cannot be.
+struct PlanFailure {
+  enum { kError = 1, kNodeNotSupported = 3, kHandleUnused = 5 };
+  int what = kError;
+  CUgraphNode node = nullptr;
+};
 // `flags`: HIP's, for its graphs.
 CUresult MakePlan(Context* context, CUgraph graph, unsigned long long flags,
-                  CUgraphExec* exec);
+                  CUgraphExec* exec, PlanFailure* failure);
+// The executable graph takes over another graph of its shape.
+CUresult UpdatePlan(Context* context, CUgraphExec exec, CUgraph graph,
+                    const NodeNames& names);
 bool IsPlan(CUgraphExec exec);
 CUresult LaunchPlan(CUgraphExec exec, CUstream stream);
 void DestroyPlan(CUgraphExec exec);
-// Takes over what another one was made of.
-void ReplacePlan(CUgraphExec exec, CUgraphExec by);
-// Whether the node is a kernel that a plan launches itself, and new parameters
-// for it.
+
+// Whether the node is a kernel that a plan launches itself, and changes of it.
 bool IsPlanKernel(CUgraphExec exec, CUgraphNode node);
 void SetPlanKernel(CUgraphExec exec, CUgraphNode node, RecordPtr kernel);
+bool SetPlanKernelEnabled(CUgraphExec exec, CUgraphNode node, bool enabled);
+std::optional<bool> IsPlanKernelEnabled(CUgraphExec exec, CUgraphNode node);
+// Whether it is a child node with steps of its own, and another graph for it.
+bool IsPlanChild(CUgraphExec exec, CUgraphNode node);
+CUresult SetPlanChild(Context* context, CUgraphExec exec, CUgraphNode node,
+                      CUgraph child, const NodeNames& names);
+
 // What HIP calls the node's executable graph and the node in it: those handed
 // in, but for a plan. Null for a node that is not HIP's to change.
 struct NodeOfExec {

@@ -8,6 +8,7 @@
 #include "runtime-stub/api/api.h"
 #include "runtime-stub/api/error.h"
 #include "runtime-stub/device/context.h"
+#include "runtime-stub/graph/conditional.h"
 #include "runtime-stub/graph/graph.h"
 #include "support/log.h"
 #include "support/never_destroyed.h"
@@ -15,7 +16,7 @@
 namespace cerberus::stub {
 namespace {
 
-std::atomic<bool> g_any_launches{false};
+std::atomic<bool> g_any_stepped{false};
 
 // A node as it is, and what a program was last told of its arguments.
 struct Node {
@@ -28,18 +29,6 @@ std::mutex g_mutex;
 using Nodes = std::map<CUgraphNode, Node>;
 NeverDestroyed<Nodes> g_all_nodes;
 auto& g_nodes = *g_all_nodes;
-
-// A child node's graph; null of any other node.
-CUgraph ChildOf(CUgraphNode node) {
-  hipGraph_t child = nullptr;
-  CUgraphNodeType type = 0;
-  return api::cuGraphNodeGetType(node, &type) == CUDA_SUCCESS &&
-                 type == kChildNode &&
-                 hip.hipGraphChildGraphNodeGetGraph(Native(node), &child) ==
-                     hipSuccess
-             ? reinterpret_cast<CUgraph>(child)
-             : nullptr;
-}
 
 }  // namespace
 
@@ -127,14 +116,25 @@ CUresult ListNodes(CUgraph graph, std::vector<CUgraphNode>* nodes) {
   }
   return FromHip(error);
 }
+CUgraph ChildOf(CUgraphNode node) {
+  hipGraph_t child = nullptr;
+  CUgraphNodeType type = 0;
+  return api::cuGraphNodeGetType(node, &type) == CUDA_SUCCESS &&
+                 type == kChildNode &&
+                 hip.hipGraphChildGraphNodeGetGraph(Native(node), &child) ==
+                     hipSuccess
+             ? reinterpret_cast<CUgraph>(child)
+             : nullptr;
+}
+
 std::vector<CUgraphNode> NodesOf(CUgraph graph) {
   std::vector<CUgraphNode> nodes;
   return ListNodes(graph, &nodes) == CUDA_SUCCESS ? nodes
                                                   : std::vector<CUgraphNode>();
 }
 
-void NoteNodeThatLaunches() { g_any_launches = true; }
-bool AnyNodeLaunchesKernels() { return g_any_launches; }
+void NoteSteppedNode() { g_any_stepped = true; }
+bool AnySteppedNode() { return g_any_stepped; }
 bool LaunchesKernels(CUgraphNode node) {
   const RecordPtr record = FindRecord(node);
   return record != nullptr && record->launches;
@@ -145,8 +145,15 @@ void ForgetNode(CUgraphNode node) {
   ForgetDeadNode(node);
 }
 void ForgetDeadNode(CUgraphNode node) {
-  std::lock_guard<std::mutex> lock(g_mutex);
-  g_nodes.erase(node);
+  RecordPtr record;
+  {
+    std::lock_guard<std::mutex> lock(g_mutex);
+    const auto at = g_nodes.find(node);
+    if (at == g_nodes.end()) return;
+    record = std::move(at->second.record);
+    g_nodes.erase(at);
+  }
+  if (record->type == kConditionalNode) DropBodies(*record);
 }
 void ForgetNodes(CUgraph graph) {
   for (CUgraphNode node : NodesOf(graph)) ForgetNode(node);

@@ -31,6 +31,7 @@ enum : int {
   kAllocNode = 10,
   kFreeNode = 11,
   kOperationsNode = 12,
+  kConditionalNode = 13,
 };
 
 using KernelAttributes = std::map<int, CUkernelNodeAttrValue>;
@@ -49,7 +50,9 @@ struct NodeRecord {
   CUDA_MEMSET_NODE_PARAMS set = {};
   CUDA_HOST_NODE_PARAMS host = {};
   std::vector<CUstreamBatchMemOpParams> operations;
-  CUcontext context = nullptr;  // of a copy or set
+  CUDA_CONDITIONAL_NODE_PARAMS conditional = {};
+  std::vector<CUgraph> bodies;  // `conditional` points to them
+  CUcontext context = nullptr;  // of a copy, set or operations
 };
 
 // Records do not change: a node's is replaced, and its clones share it.
@@ -83,8 +86,9 @@ CUresult GetKernelParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* params);
 // The type of a node that was added: HIP 5.2.3 has another for some copies.
 std::optional<int> RecordedType(CUgraphNode node);
 
-// From the first such node on, AnyNodeLaunchesKernels (graph.h) says so.
-void NoteNodeThatLaunches();
+// From the first such node, or handle for one, AnySteppedNode (graph.h) says
+// so.
+void NoteSteppedNode();
 
 // Nodes of kernels (graph_kernel_node.cc); cuGraphAddNode takes all kinds.
 CUresult AddKernelNode(CUgraphNode* node, CUgraph graph,

@@ -2,9 +2,9 @@
 // launches, depth, copies, questions and errors.
 //
 // RUN: %check %s %t -rdc=true -lcudadevrt
-#include "program.h"
-
 #include <algorithm>
+
+#include "program.h"
 
 __device__ int g_time;  // counts what has happened
 
@@ -107,6 +107,7 @@ struct Graphs {
   int* beside = ToDevice(std::vector<int>(1));
 
   void Captured();
+  void Within(cudaGraph_t graph, cudaGraphExec_t exec, int first);
   void Built();
 };
 
@@ -139,17 +140,45 @@ void Graphs::Captured() {
   EXPECT(RunGraph(exec, stream, sum) == first);
   EXPECT(ToHost(beside, 1)[0] == at_the_side);
 
-  // No graph in another has such kernels.
-  cudaGraphNode_t child = nullptr;
-  CHECK(cudaGraphCreate(&whole, 0));
-  EXPECT(cudaGraphAddChildGraphNode(&child, whole, nullptr, 0, graph) ==
-         cudaErrorNotSupported);
-  cudaGetLastError();
+  Within(graph, exec, first);
   CHECK(cudaGraphExecDestroy(exec));
-  CHECK(cudaGraphDestroy(whole));
   CHECK(cudaGraphDestroy(graph));
   CHECK(cudaEventDestroy(fork));
   CHECK(cudaEventDestroy(join));
+}
+
+// In another graph: as a child, and launched into a capture.
+void Graphs::Within(cudaGraph_t graph, cudaGraphExec_t exec, int first) {
+  for (const bool captured : {false, true}) {
+    cudaGraph_t whole = nullptr;
+    cudaGraphExec_t outer = nullptr;
+    cudaGraphNode_t child = nullptr, doubled = nullptr;
+    if (captured) {
+      CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+      CHECK(cudaGraphLaunch(exec, stream));
+      Double<<<1, 1, 0, stream>>>(sum);
+      CHECK(cudaStreamEndCapture(stream, &whole));
+    } else {
+      void* args[] = {&sum};
+      cudaKernelNodeParams params = {};
+      params.func = reinterpret_cast<void*>(Double);
+      params.gridDim = params.blockDim = dim3(1);
+      params.kernelParams = args;
+      CHECK(cudaGraphCreate(&whole, 0));
+      CHECK(cudaGraphAddChildGraphNode(&child, whole, nullptr, 0, graph));
+      CHECK(cudaGraphAddKernelNode(&doubled, whole, &child, 1, &params));
+    }
+    CHECK(cudaGraphInstantiate(&outer, whole, 0));
+    CHECK(cudaMemset(sum, 0, sizeof *sum));
+    EXPECT(RunGraph(outer, stream, sum) == 2 * first);
+    EXPECT(RunGraph(outer, stream, sum) == 2 * first);
+    if (!captured) {
+      CHECK(cudaGraphExecChildGraphNodeSetParams(outer, child, graph));
+      EXPECT(RunGraph(outer, stream, sum) == 2 * first);
+    }
+    CHECK(cudaGraphExecDestroy(outer));
+    CHECK(cudaGraphDestroy(whole));
+  }
 }
 
 // Built by hand, and changed when it is executable.
@@ -185,6 +214,12 @@ void Graphs::Built() {
   EXPECT(ToHost(sum, 1)[0] == 0);
   cudaGraphExecUpdateResultInfo info = {};
   CHECK(cudaGraphExecUpdate(exec, whole, &info));
+  EXPECT(RunGraph(exec, stream, sum) == 2 * kSum);
+  unsigned enabled = 2;
+  CHECK(cudaGraphNodeSetEnabled(exec, launched, 0));
+  CHECK(cudaGraphNodeGetEnabled(exec, launched, &enabled));
+  EXPECT(enabled == 0 && RunGraph(exec, stream, sum) == 0);
+  CHECK(cudaGraphNodeSetEnabled(exec, launched, 1));
   EXPECT(RunGraph(exec, stream, sum) == 2 * kSum);
   CHECK(cudaGraphExecDestroy(exec));
   CHECK(cudaGraphDestroy(whole));
@@ -282,7 +317,8 @@ void TestEvents() {
 __global__ void Copies(unsigned char* bytes, int* errors) {
   *errors += cudaMemsetAsync(bytes, 1, 64, 0);
   *errors += cudaMemset2DAsync(bytes + 1, 8, 2, 3, 4, 0);
-  *errors += cudaMemcpyAsync(bytes + 64, bytes, 64, cudaMemcpyDeviceToDevice, 0);
+  *errors +=
+      cudaMemcpyAsync(bytes + 64, bytes, 64, cudaMemcpyDeviceToDevice, 0);
   *errors += cudaMemcpy2DAsync(bytes + 128, 4, bytes, 8, 4, 8,
                                cudaMemcpyDeviceToDevice, 0);
   cudaMemcpy3DParms all = {};
@@ -463,10 +499,9 @@ void TestErrors() {
   EXPECT(ToHost(out, 10) ==
          std::vector<int>({0, cudaErrorInvalidConfiguration,
                            cudaErrorInvalidConfiguration, cudaSuccess,
-                           cudaErrorInvalidConfiguration,
+                           cudaErrorInvalidConfiguration, cudaErrorInvalidValue,
                            cudaErrorInvalidValue, cudaErrorInvalidValue,
-                           cudaErrorInvalidValue, cudaSuccess,
-                           cudaErrorInvalidResourceHandle}));
+                           cudaSuccess, cudaErrorInvalidResourceHandle}));
 
   CHECK(cudaDeviceSetLimit(cudaLimitDevRuntimePendingLaunchCount, 16));
   for (int round = 1; round <= 2; ++round) {
