@@ -75,7 +75,9 @@ struct ContextBlock {
   uint64_t printf_bytes = 0;
   uint64_t heap = 0;
   uint64_t heap_bytes = 0;
-  uint64_t launch_queues = 0;  // kLaunchQueues addresses
+  // kLaunchQueues addresses; behind them, of each queue, the executable graph
+  // (CUgraphExec) whose kernels have it, or 0.
+  uint64_t launch_queues = 0;
 };
 static_assert(sizeof(ContextBlock) == 56);
 
@@ -179,6 +181,7 @@ enum : uint32_t {
   kRecordFill = 3,
   kRecordEvent = 4,
   kRecordWait = 5,
+  kRecordGraph = 6,
 };
 // A kernel's parameters, or numbers, lie behind it.
 struct LaunchRecord {
@@ -203,6 +206,10 @@ inline constexpr uint64_t kDeviceStreamLegacy = 1;
 inline constexpr uint64_t kDeviceStreamPerThread = 2;
 inline constexpr uint64_t kDeviceStreamTail = 3;
 inline constexpr uint64_t kDeviceStreamFireAndForget = 4;
+// Those of cudaGraphLaunch.
+inline constexpr uint64_t kGraphStreamTail = 1ull << 56;
+inline constexpr uint64_t kGraphStreamFireAndForget = 2ull << 56;
+inline constexpr uint64_t kGraphStreamSibling = 3ull << 56;
 // The others, and events: consecutive numbers of this form.
 inline constexpr uint64_t kFirstDeviceHandle = 0x100000;
 inline constexpr uint64_t kDeviceHandleStep = 16;

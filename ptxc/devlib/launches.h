@@ -50,6 +50,15 @@ INLINE u32 ThreadNumber() {
          __cerberus_wave_thread_z() << 20;
 }
 
+// ---- Graphs -----------------------------------------------------------------
+
+DEV(u64, rt_current_graph)(u64 context, u32 number) {
+  if (context == 0 || number == 0) return 0;
+  GLOBAL const u64* queues =
+      reinterpret_cast<GLOBAL const u64*>(BlockAt(context)->launch_queues);
+  return queues == nullptr ? 0 : queues[kLaunchQueues + number - 1];
+}
+
 // The handle is the address of the condition's value, which the host reads when
 // the kernel has ended.
 DEV(void, rt_set_conditional)(u64 handle, u32 value) {
@@ -222,6 +231,22 @@ INLINE u32 PutNumbers(LAUNCH, u64 stream, u32 kind,
   GLOBAL u64* content = reinterpret_cast<GLOBAL u64*>(record + 1);
   for (u32 i = 0; i < count; ++i) content[i] = numbers[i];
   Put(queue, grid, record, stream, kind);
+  return kCudaSuccess;
+}
+
+// What is no executable graph the host finds.
+DEV(u32, rt_graph_launch)(LAUNCH, u64 exec, u64 stream) {
+  GLOBAL LaunchQueue* queue = QueueOf(context, number);
+  if (queue == nullptr) return kCudaInvalidDeviceFunction;
+  if (exec == 0 ||
+      (stream != kGraphStreamTail && stream != kGraphStreamFireAndForget &&
+       stream != kGraphStreamSibling)) {
+    return Noted(queue, grid, kCudaInvalidValue);
+  }
+  GLOBAL LaunchRecord* record = NewRecord(queue, sizeof exec);
+  if (record == nullptr) return Noted(queue, grid, kCudaMemoryAllocation);
+  *reinterpret_cast<GLOBAL u64*>(record + 1) = exec;
+  Put(queue, grid, record, stream, kRecordGraph);
   return kCudaSuccess;
 }
 

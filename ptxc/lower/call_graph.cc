@@ -360,6 +360,10 @@ void CallGraph::AnalyzeCalls() {
         if (is_call && i == 1 && operand.kind != OperandKind::kFunction) {
           state.calls_indirectly = true;
         }
+        // The graph's handle stands with the launch queue.
+        state.launches |= operand.kind == OperandKind::kSpecial &&
+                          static_cast<SpecialReg>(operand.index) ==
+                              SpecialReg::kCurrentGraphExec;
         if (operand.kind != OperandKind::kFunction) continue;
         const Symbol callee{self.module, operand.index};
         const std::uint32_t called = Number(FunctionDefinition(callee));

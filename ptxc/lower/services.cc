@@ -20,7 +20,7 @@ constexpr Service kServices[] = {
 constexpr char kSynchronizes[] =
     "a kernel cannot wait for those that it launches, which begin when it has "
     "ended; CUDA 12 has no such function any more";
-constexpr char kGraph[] = "graphs are not launched from the device";
+constexpr char kGraph[] = "nodes of graphs are not changed from the device";
 
 // devlib/launches.h
 constexpr Service::Kind kRuntime = Service::kRuntime;
@@ -81,7 +81,7 @@ constexpr Service kDeviceRuntime[] = {
      0,
      {8, 4},
      0},
-    {"GraphLaunch", kUnsupported, kGraph, 4, {8, 8}, 0},
+    {"GraphLaunch", kRuntime, "rt_graph_launch", 4, {8, 8}, 0},
     {"GraphKernelNodeSetParam", kUnsupported, kGraph, 4, {8, 8, 8, 8}, 0},
     {"GraphKernelNodeSetEnabled", kUnsupported, kGraph, 4, {8, 1}, 0},
     {"GraphKernelNodeSetGridDim", kUnsupported, kGraph, 4, {8, 12}, 0},

@@ -191,7 +191,9 @@ llvm::Value* FunctionLowering::Special(SpecialReg reg, Component part) {
     case SpecialReg::kReservedSmem1: return ReservedShared(kReservedShared / 2);
     case SpecialReg::kReservedSmemEnd: return ReservedShared(kReservedShared);
     case SpecialReg::kReservedSmemCap: return I32(kReservedShared);
-    case SpecialReg::kCurrentGraphExec: return I64(0);
+    case SpecialReg::kCurrentGraphExec:
+      return Dev("rt_current_graph", b_.getInt64Ty(),
+                 {ServiceContext(), LaunchBlock(kLaunchQueue, 32)});
     default: break;
   }
   // %envreg0, 3…31 and the performance counters hold what the driver puts

@@ -10,6 +10,7 @@
 #include "runtime-stub/api/api.h"
 #include "runtime-stub/api/error.h"
 #include "runtime-stub/device/context.h"
+#include "runtime-stub/graph/device_graph.h"
 #include "runtime-stub/graph/graph.h"
 #include "runtime-stub/graph/graph_plan.h"
 #include "runtime-stub/graph/user_object.h"
@@ -25,6 +26,7 @@ namespace {
 // earlier launches, and the priorities of kernel nodes, of which HIP 5 knows
 // nothing. Uploading is a call of its own.
 constexpr unsigned long long kAutoFreeOnLaunch = 1;
+constexpr unsigned long long kDeviceLaunch = 4;
 constexpr unsigned long long kUseNodePriority = 8;
 constexpr unsigned long long kFlags = 15;
 
@@ -93,6 +95,31 @@ void KeepObjects(CUgraph graph, const GraphCopy& copy, CUgraphExec exec) {
   keep(copy, keep);
 }
 
+// What a graph that kernels launch may be made of (CUDA C++ Programming Guide,
+// "Device Graph Requirements").
+CUresult CheckForDevice(const GraphCopy& graph, PlanFailure* failure) {
+  for (const GraphCopy::Node& node : graph.nodes) {
+    switch (node.type) {
+      case kKernelNode:
+      case kMemcpyNode:
+      case kMemsetNode:
+      case kEmptyNode: break;
+      case kChildNode: {
+        const CUresult result = CheckForDevice(*node.graphs[0], failure);
+        if (result != CUDA_SUCCESS) return result;
+        break;
+      }
+      default:
+        Log(LogLevel::kError,
+            "a graph with a node of type %d cannot be launched from the device",
+            node.type);
+        *failure = {PlanFailure::kNodeNotSupported, node.original};
+        return CUDA_ERROR_NOT_SUPPORTED;
+    }
+  }
+  return CUDA_SUCCESS;
+}
+
 // The executable graph itself.
 CUresult MakeExecutable(Context* context, CUgraph graph,
                         unsigned long long flags, CUgraphExec* exec,
@@ -111,12 +138,17 @@ CUresult MakeExecutable(Context* context, CUgraph graph,
 
 CUresult Instantiate(CUgraphExec* exec, CUgraph graph, unsigned long long flags,
                      PlanFailure* failure) {
-  if (exec == nullptr || graph == nullptr || flags > kFlags) {
+  constexpr unsigned long long kNotBoth = kDeviceLaunch | kAutoFreeOnLaunch;
+  if (exec == nullptr || graph == nullptr || flags > kFlags ||
+      (flags & kNotBoth) == kNotBoth) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   CERB_OPTIONAL_CONTEXT(context);
   auto copy = std::make_shared<GraphCopy>();
   CUresult result = CopyGraph(graph, copy.get());
+  if (result == CUDA_SUCCESS && (flags & kDeviceLaunch) != 0) {
+    result = CheckForDevice(*copy, failure);
+  }
   if (result == CUDA_SUCCESS) {
     result = MakeExecutable(context, graph, flags, exec, failure);
   }
@@ -174,6 +206,12 @@ CUresult UpdateInSteps(Context* context, CUgraphExec exec, CUgraph graph,
 }
 
 }  // namespace
+
+bool IsForDevice(CUgraphExec exec) {
+  std::lock_guard<std::mutex> lock(g_mutex);
+  const auto at = g_executables.find(exec);
+  return at != g_executables.end() && (at->second.flags & kDeviceLaunch) != 0;
+}
 
 void NoteExecNode(CUgraphExec exec, CUgraphNode node, RecordPtr record) {
   ChangeNode(exec, node, [&](GraphCopy::Node* found) {
@@ -273,7 +311,7 @@ CUresult cuGraphLaunch(CUgraphExec exec, CUstream handle) {
   const CUresult result =
       Captures(stream) ? CaptureGraphLaunch(stream, exec)
       : AnySteppedNode() && IsPlan(exec)
-          ? LaunchPlan(exec, handle)
+          ? RunGraph(context, exec, stream)
           : NoteResult(context, hip.hipGraphLaunch(Native(exec), stream));
   return result == CUDA_SUCCESS ? KeepUserObjectsOfLaunch(exec, handle)
                                 : result;

@@ -8,6 +8,9 @@
 
 namespace cerberus::stub {
 
+// Whether it was instantiated for launches from the device.
+bool IsForDevice(CUgraphExec exec);
+
 // A node of an executable graph has got new parameters, or a child node those
 // of another graph: whoever makes a part of another graph from it gets them.
 void NoteExecNode(CUgraphExec exec, CUgraphNode node, RecordPtr record);

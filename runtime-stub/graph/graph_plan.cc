@@ -12,8 +12,9 @@
 #include "runtime-stub/device/context.h"
 #include "runtime-stub/graph/conditional.h"
 #include "runtime-stub/graph/graph.h"
+#include "runtime-stub/launch/device_launch.h"
+#include "runtime-stub/launch/launch.h"
 #include "runtime-stub/launch/services.h"
-#include "runtime-stub/stream/stream.h"
 #include "support/log.h"
 #include "support/never_destroyed.h"
 
@@ -298,8 +299,8 @@ CUresult StepMaker::Make(CUgraph graph, bool in_body, Steps* steps) {
 
 class Launcher {
  public:
-  Launcher(Context* context, hipStream_t stream, CUstream handle)
-      : context_(context), stream_(stream), handle_(handle) {}
+  Launcher(Context* context, hipStream_t stream)
+      : context_(context), stream_(stream) {}
 
   // Errors: what a launch answers. Faults of kernels end it, and stay with the
   // context, as when nobody waits.
@@ -313,22 +314,23 @@ class Launcher {
 
   Context* const context_;
   const hipStream_t stream_;
-  const CUstream handle_;
   bool ended_ = false;
 };
 
 CUresult Launcher::RunKernel(const NodeRecord& record) {
   const CUDA_KERNEL_NODE_PARAMS& p = record.kernel;
-  CUlaunchAttribute cooperative = {};
-  cooperative.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
-  cooperative.value.cooperative = IsCooperative(record.attributes) ? 1 : 0;
-  const CUlaunchConfig config = {
-      p.gridDimX,  p.gridDimY,       p.gridDimZ, p.blockDimX,  p.blockDimY,
-      p.blockDimZ, p.sharedMemBytes, handle_,    &cooperative, 1};
-  return api::cuLaunchKernelEx(
-      &config,
-      p.func != nullptr ? p.func : reinterpret_cast<CUfunction>(p.kern),
-      p.kernelParams, nullptr);
+  const Grid grid = {p.gridDimX,       p.gridDimY,
+                     p.gridDimZ,       p.blockDimX,
+                     p.blockDimY,      p.blockDimZ,
+                     p.sharedMemBytes, IsCooperative(record.attributes)};
+  CUfunction function =
+      p.func != nullptr ? p.func : reinterpret_cast<CUfunction>(p.kern);
+  LaunchTarget target;
+  const CUresult result = FindLaunchTarget(context_, function, grid, &target);
+  return result == CUDA_SUCCESS
+             ? LaunchWithChildren(context_, target, grid, stream_,
+                                  p.kernelParams, nullptr)
+             : result;
 }
 
 CUresult Launcher::Await(const Condition& condition, std::uint32_t* value) {
@@ -473,11 +475,10 @@ CUresult UpdatePlan(Context* context, CUgraphExec exec, CUgraph graph,
 
 bool IsPlan(CUgraphExec exec) { return PlanOf(exec) != nullptr; }
 
-CUresult LaunchPlan(CUgraphExec exec, CUstream handle) {
+CUresult LaunchPlan(Context* context, CUgraphExec exec, hipStream_t stream) {
   const std::shared_ptr<Plan> plan = PlanOf(exec);
-  CERB_STREAM(context, stream, handle);
   std::lock_guard<std::mutex> lock(plan->mutex);
-  return Launcher(context, stream, handle).Run(plan->steps);
+  return Launcher(context, stream).Run(plan->steps);
 }
 
 void DestroyPlan(CUgraphExec exec) {

@@ -42,7 +42,7 @@ CUresult MakePlan(Context* context, CUgraph graph, unsigned long long flags,
 CUresult UpdatePlan(Context* context, CUgraphExec exec, CUgraph graph,
                     const NodeNames& names);
 bool IsPlan(CUgraphExec exec);
-CUresult LaunchPlan(CUgraphExec exec, CUstream stream);
+CUresult LaunchPlan(Context* context, CUgraphExec exec, hipStream_t stream);
 void DestroyPlan(CUgraphExec exec);
 
 // Whether the node is a kernel that a plan launches itself, and changes of it.

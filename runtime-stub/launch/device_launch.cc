@@ -13,6 +13,7 @@
 #include "formats/launch_abi.h"
 #include "hip/hip_loader.h"
 #include "runtime-stub/api/error.h"
+#include "runtime-stub/graph/device_graph.h"
 #include "runtime-stub/launch/launch_family.h"
 #include "runtime-stub/launch/services.h"
 #include "support/log.h"
@@ -176,8 +177,10 @@ class LeasedSlot {
     slot->number = static_cast<std::uint32_t>(slot - slots.data()) + 1;
     const hipError_t error = PrepareSlot(context, slots_, slot);
     if (error != hipSuccess) return FromHip(error);
-    LaunchQueueAddresses(context->device)[slot->number - 1] =
-        slot->device_address;
+    std::uint64_t* queues = LaunchQueueAddresses(context->device);
+    queues[slot->number - 1] = slot->device_address;
+    queues[formats::kLaunchQueues + slot->number - 1] =
+        reinterpret_cast<std::uintptr_t>(CurrentGraph());
     slot->busy = true;
     slot_ = slot;
     return CUDA_SUCCESS;
@@ -189,19 +192,11 @@ class LeasedSlot {
   LaunchSlot* slot_ = nullptr;
 };
 
-}  // namespace
-
-CUresult RefuseToCapture(const Kernel& kernel) {
-  Log(LogLevel::kError,
-      "kernel '%s' launches kernels, and cannot take the place of a kernel "
-      "that does not in an executable graph",
-      kernel.name.c_str());
-  return CUDA_ERROR_NOT_SUPPORTED;
-}
-
-CUresult LaunchWithChildren(Context* context, const LaunchTarget& target,
-                            Grid grid, hipStream_t stream, void** params,
-                            void** extra) {
+// Waits for all but the graphs, which it hands out: its queue is another's
+// then.
+CUresult RunFamily(Context* context, const LaunchTarget& target, Grid grid,
+                   hipStream_t stream, void** params, void** extra,
+                   std::vector<DeviceGraphLaunch>* graphs) {
   LeasedSlot slot;
   if (CUresult r = slot.Take(context); r != CUDA_SUCCESS) return r;
   grid.launch_queue = slot.get()->number;
@@ -216,8 +211,29 @@ CUresult LaunchWithChildren(Context* context, const LaunchTarget& target,
   if (error != hipSuccess) return NoteResult(context, error);
   LaunchFamily family(context, slot.get());
   error = family.Run(stream, GridIdIn(*target.info, buffer));
-  NoteResult(context, error);
+  if (NoteResult(context, error) == CUDA_SUCCESS) *graphs = family.graphs();
   return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+CUresult RefuseToCapture(const Kernel& kernel) {
+  Log(LogLevel::kError,
+      "kernel '%s' launches kernels, and cannot take the place of a kernel "
+      "that does not in an executable graph",
+      kernel.name.c_str());
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult LaunchWithChildren(Context* context, const LaunchTarget& target,
+                            Grid grid, hipStream_t stream, void** params,
+                            void** extra) {
+  std::vector<DeviceGraphLaunch> graphs;
+  const CUresult result =
+      RunFamily(context, target, grid, stream, params, extra, &graphs);
+  return result == CUDA_SUCCESS && !graphs.empty()
+             ? RunDeviceGraphs(context, stream, graphs)
+             : result;
 }
 
 std::uint32_t LaunchIdOf(Kernel* kernel) {

@@ -29,7 +29,7 @@ struct Shape {
 
 // Whether the record has the content that its kind needs.
 bool IsSound(const formats::LaunchRecord& record) {
-  constexpr std::uint32_t kLeastNumbers[] = {0, 0, 9, 7, 1, 1};  // by kind
+  constexpr std::uint32_t kLeastNumbers[] = {0, 0, 9, 7, 1, 1, 1};  // by kind
   return record.kind < std::size(kLeastNumbers) &&
          record.bytes >=
              sizeof record + kLeastNumbers[record.kind] * sizeof(std::uint64_t);
@@ -194,6 +194,11 @@ void LaunchFamily::ReadQueue() {
               return a.record.sequence < b.record.sequence;
             });
   for (Operation& operation : read) {
+    if (operation.record.kind == formats::kRecordGraph) {
+      graphs_.push_back({reinterpret_cast<CUgraphExec>(operation.content[0]),
+                         operation.record.stream});
+      continue;
+    }
     const auto at = grids_.find(operation.record.grid);
     if (at != grids_.end()) SortIn(at->second.get(), std::move(operation));
   }

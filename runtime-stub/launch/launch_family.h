@@ -15,6 +15,7 @@
 
 #include "formats/launch_abi.h"
 #include "hip/hip_abi.h"
+#include "runtime-stub/api/cuda_abi.h"
 #include "runtime-stub/device/context.h"
 
 namespace cerberus::stub {
@@ -29,6 +30,12 @@ struct LaunchSlot {
   bool busy = false;
 };
 
+// What a kernel launches with cudaGraphLaunch.
+struct DeviceGraphLaunch {
+  CUgraphExec exec;
+  std::uint64_t stream;  // formats::kGraphStream…
+};
+
 // Runs in rounds: whatever may begin is launched, then all of it is waited
 // for, and what it has put into the queue is sorted in.
 class LaunchFamily {
@@ -38,6 +45,8 @@ class LaunchFamily {
 
   // Waits for the grid of that number in `stream`, and for all it launches.
   hipError_t Run(hipStream_t stream, std::uint64_t grid);
+  // Graphs that it has launched, in that order: for the caller to run.
+  const std::vector<DeviceGraphLaunch>& graphs() const { return graphs_; }
 
  private:
   struct Grid;
@@ -86,6 +95,7 @@ class LaunchFamily {
   std::vector<Stream*> ready_;   // with something that may begin
   std::vector<Grid*> launched_;  // in this round
   std::vector<std::shared_ptr<bool>> recorded_;  // behind what is in flight
+  std::vector<DeviceGraphLaunch> graphs_;
   std::uint64_t forgotten_ = 0;  // launches that nothing is ordered with
   bool complete_ = false;
 };

@@ -113,9 +113,10 @@ void FreeServices(ServiceBlock* services) {
 hipError_t MakeServices(Context* context, ServiceBlock* services) {
   services->content.abi = formats::kLaunchAbi;
   void* record = nullptr;
-  // The addresses of launch queues stand behind the record.
-  constexpr std::size_t kBytes = sizeof(formats::ErrorRecord) +
-                                 formats::kLaunchQueues * sizeof(std::uint64_t);
+  // The addresses of launch queues and their graphs stand behind the record.
+  constexpr std::size_t kBytes =
+      sizeof(formats::ErrorRecord) +
+      2 * formats::kLaunchQueues * sizeof(std::uint64_t);
   hipError_t error =
       MakeShared(kBytes, &record, &services->content.error_record);
   if (error != hipSuccess) return error;

@@ -28,7 +28,8 @@ CUresult GridWorkspace(Context* context, bool of_node, CUdeviceptr* workspace);
 // Zeroed host memory that kernels can reach, with its address for them.
 hipError_t MakeShared(std::size_t bytes, void** host, std::uint64_t* device);
 
-// kLaunchQueues addresses, which kernels read; of a device that has services.
+// kLaunchQueues addresses, which kernels read, and as many handles of graphs;
+// of a device that has services.
 std::uint64_t* LaunchQueueAddresses(Device* device);
 
 // The error that a kernel wrote into the record, else CUDA_SUCCESS. Says so
