@@ -105,25 +105,6 @@ CUresult RefuseNodeType(int type) {
 
 }  // namespace
 
-CUresult CheckEdges(const CUgraphEdgeData* edges, std::size_t count) {
-  constexpr std::size_t kEdgeBytes = 8;
-  const auto* bytes = reinterpret_cast<const std::uint8_t*>(edges);
-  for (std::size_t i = 0; edges != nullptr && i < count * kEdgeBytes; ++i) {
-    if (bytes[i] == 0) continue;
-    Log(LogLevel::kError,
-        "graph edges with data (programmatic dependent launch) are not "
-        "supported");
-    return CUDA_ERROR_NOT_SUPPORTED;
-  }
-  return CUDA_SUCCESS;
-}
-void ClearEdges(CUgraphEdgeData* edges, const std::size_t* count) {
-  constexpr std::size_t kEdgeBytes = 8;
-  if (edges != nullptr && count != nullptr) {
-    std::memset(static_cast<void*>(edges), 0, *count * kEdgeBytes);
-  }
-}
-
 namespace api {
 
 // --- copies ---
