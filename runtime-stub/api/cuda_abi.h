@@ -346,6 +346,7 @@ union CUlaunchAttributeValue {
   } clusterDim;
   int syncPolicy;
   int priority;
+  CUevent event;  // programmatic, or of the launch's completion
 };
 struct CUlaunchAttribute {
   int id;
@@ -738,7 +739,12 @@ struct CUgraphExecUpdateResultInfo {
 static_assert(sizeof(CUgraphExecUpdateResultInfo) == 24);
 using CUgraphNodeType = int;
 using CUgraphExecUpdateResult = int;
-struct CUgraphEdgeData;
+struct CUgraphEdgeData {
+  unsigned char from_port, to_port;
+  unsigned char type;
+  unsigned char reserved[5];
+};
+static_assert(sizeof(CUgraphEdgeData) == 8);
 
 struct CUexecAffinityParam {
   CUexecAffinityType type;

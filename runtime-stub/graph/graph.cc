@@ -245,13 +245,18 @@ CUresult cuStreamUpdateCaptureDependencies(CUstream handle, CUgraphNode* nodes,
   return NoteResult(context, hip.hipStreamUpdateCaptureDependencies(
                                  stream, Native(nodes), count, flags));
 }
-CUresult cuStreamUpdateCaptureDependencies_v2(CUstream stream,
+CUresult cuStreamUpdateCaptureDependencies_v2(CUstream handle,
                                               CUgraphNode* nodes,
                                               const CUgraphEdgeData* edges,
                                               std::size_t count,
                                               unsigned flags) {
-  if (CUresult r = CheckEdges(edges, count); r != CUDA_SUCCESS) return r;
-  return cuStreamUpdateCaptureDependencies(stream, nodes, count, flags);
+  if (CUresult r = CheckEdges(nodes, edges, count); r != CUDA_SUCCESS) return r;
+  const CUresult result =
+      cuStreamUpdateCaptureDependencies(handle, nodes, count, flags);
+  if (result != CUDA_SUCCESS || edges == nullptr) return result;
+  CERB_STREAM(context, stream, handle);
+  NoteEdgesToCome(stream, nodes, edges, count);
+  return CUDA_SUCCESS;
 }
 CUresult cuStreamBeginCaptureToGraph(CUstream handle, CUgraph graph,
                                      const CUgraphNode* after,
@@ -259,13 +264,14 @@ CUresult cuStreamBeginCaptureToGraph(CUstream handle, CUgraph graph,
                                      std::size_t count,
                                      CUstreamCaptureMode mode) {
   if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (CUresult r = CheckEdges(edges, count); r != CUDA_SUCCESS) return r;
+  if (CUresult r = CheckEdges(after, edges, count); r != CUDA_SUCCESS) return r;
   CERB_STREAM(context, stream, handle);
   const hipError_t error = hip.hipStreamBeginCaptureToGraph(
       stream, Native(graph), Native(after), nullptr, count, mode);
   if (error == hipSuccess) {
     NoteCaptureBegin(stream);
     NoteCaptureToGraph(stream);
+    NoteEdgesToCome(stream, after, edges, count);
   }
   return NoteResult(context, error);
 }

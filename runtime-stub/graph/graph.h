@@ -4,6 +4,7 @@
 #define CERBERUS_RUNTIME_STUB_GRAPH_GRAPH_H_
 
 #include <cstddef>
+#include <map>
 #include <vector>
 
 #include "hip/hip_abi.h"
@@ -39,10 +40,17 @@ inline hipEvent_t* Native(CUevent* event) {
   return reinterpret_cast<hipEvent_t*>(event);
 }
 
-// Edges between nodes carry data only for programmatic launches, which AMD
-// GPUs have not.
-CUresult CheckEdges(const CUgraphEdgeData* edges, std::size_t count);
-void ClearEdges(CUgraphEdgeData* edges, const std::size_t* count);
+// Edges may say that a kernel begins before the one that it depends on has
+// ended (programmatic dependent launch). AMD GPUs have nothing for that: it is
+// kept and told, and the edge waits for the whole kernel, as CUDA lets it.
+CUresult CheckEdges(const CUgraphNode* from, const CUgraphEdgeData* edges,
+                    std::size_t count);
+// `edges` may be null: then they are plain.
+void NoteEdges(const CUgraphNode* from, CUgraphNode to,
+               const CUgraphEdgeData* edges, std::size_t count);
+void ForgetEdges(CUgraphNode node);
+// Between the copies of nodes as between these.
+void CopyEdges(const std::map<CUgraphNode, CUgraphNode>& copies);
 
 // Whether it is a kernel that launches kernels; whether there ever was such a
 // node or a conditional one, which are executed in steps (graph_plan.h).

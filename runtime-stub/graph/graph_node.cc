@@ -98,6 +98,20 @@ CUresult NoteChange(hipError_t error, Context* context, CUgraphExec exec,
   return NoteResult(context, error);
 }
 
+// CU_GRAPH_CHILD_GRAPH_OWNERSHIP_…: HIP clones child graphs, and takes none.
+CUresult AddChildNode(CUgraphNode* node, CUgraph graph,
+                      const CUgraphNode* after, std::size_t count,
+                      const CUgraphNodeParams& params) {
+  constexpr int kClone = 0, kMove = 1;
+  if (params.graph.ownership == kMove) {
+    Log(LogLevel::kError, "child graphs cannot be moved into their node");
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
+  if (params.graph.ownership != kClone) return CUDA_ERROR_INVALID_VALUE;
+  return api::cuGraphAddChildGraphNode(node, graph, after, count,
+                                       params.graph.graph);
+}
+
 CUresult RefuseNodeType(int type) {
   Log(LogLevel::kError, "graph nodes of type %d are not supported", type);
   return CUDA_ERROR_NOT_SUPPORTED;
@@ -451,9 +465,7 @@ CUresult cuGraphAddNode(CUgraphNode* node, CUgraph graph,
                                   params->memset.ctx);
     case kHostNode:
       return cuGraphAddHostNode(node, graph, after, count, &params->host);
-    case kChildNode:
-      return cuGraphAddChildGraphNode(node, graph, after, count,
-                                      params->graph.graph);
+    case kChildNode: return AddChildNode(node, graph, after, count, *params);
     case kEmptyNode: return cuGraphAddEmptyNode(node, graph, after, count);
     case kWaitEventNode:
       return cuGraphAddEventWaitNode(node, graph, after, count, params->event);
@@ -483,8 +495,11 @@ CUresult cuGraphAddNode_v2(CUgraphNode* node, CUgraph graph,
                            const CUgraphNode* after,
                            const CUgraphEdgeData* edges, std::size_t count,
                            CUgraphNodeParams* params) {
-  if (CUresult r = CheckEdges(edges, count); r != CUDA_SUCCESS) return r;
-  return cuGraphAddNode(node, graph, after, count, params);
+  CUresult result = CheckEdges(after, edges, count);
+  if (result != CUDA_SUCCESS) return result;
+  result = cuGraphAddNode(node, graph, after, count, params);
+  if (result == CUDA_SUCCESS) NoteEdges(after, *node, edges, count);
+  return result;
 }
 // From version 3 on a kernel node's context has to be that of its function;
 // here functions belong to no context.

@@ -145,6 +145,7 @@ void ForgetNode(CUgraphNode node) {
   ForgetDeadNode(node);
 }
 void ForgetDeadNode(CUgraphNode node) {
+  ForgetEdges(node);
   RecordPtr record;
   {
     std::lock_guard<std::mutex> lock(g_mutex);
@@ -163,13 +164,16 @@ void ForgetNodes(CUgraph graph) {
 void CopyRecords(CUgraph from, CUgraph clone) {
   const std::vector<CUgraphNode> nodes = NodesOf(from), copies = NodesOf(clone);
   if (nodes.size() != copies.size()) return;
+  std::map<CUgraphNode, CUgraphNode> pairs;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
+    pairs[nodes[i]] = copies[i];
     if (RecordPtr record = FindRecord(nodes[i])) {
       Remember(copies[i], std::move(record));
     }
     CUgraph child = ChildOf(nodes[i]), copy = ChildOf(copies[i]);
     if (child != nullptr && copy != nullptr) CopyRecords(child, copy);
   }
+  CopyEdges(pairs);
 }
 
 }  // namespace cerberus::stub

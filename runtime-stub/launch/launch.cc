@@ -246,6 +246,27 @@ CUresult GridOf(const CUlaunchConfig& config, Grid* grid) {
   return CUDA_SUCCESS;
 }
 
+namespace {
+
+// Events of a launch's attributes, to be recorded when all blocks have begun,
+// or let their dependents begin. Here they are when all have ended: later is
+// right, too.
+CUresult RecordLaunchEvents(const CUlaunchConfig& config) {
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    const CUlaunchAttribute& attribute = config.attrs[i];
+    if (attribute.id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT &&
+        attribute.id != CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT) {
+      continue;
+    }
+    const CUresult result =
+        api::cuEventRecord(attribute.value.event, config.hStream);
+    if (result != CUDA_SUCCESS) return result;
+  }
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
 CUresult FindLaunchTarget(Context* context, CUfunction handle, Grid* grid,
                           LaunchTarget* target) {
   const bool from_runtime = TakeRuntimeCall();
@@ -387,7 +408,9 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function,
   if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Grid grid = {};
   if (CUresult r = GridOf(*config, &grid); r != CUDA_SUCCESS) return r;
-  return Launch(function, grid, config->hStream, params, extra, config);
+  const CUresult result =
+      Launch(function, grid, config->hStream, params, extra, config);
+  return result == CUDA_SUCCESS ? RecordLaunchEvents(*config) : result;
 }
 
 }  // namespace api

@@ -276,7 +276,8 @@ CUresult RunRegion(const Region& region, const Copy& copy, CUstream handle,
       return CUDA_ERROR_INVALID_VALUE;
     }
   }
-  if (Captures(stream)) return CaptureCopy(context, stream, Plain(copy));
+  if (!wait && Captures(stream))
+    return CaptureCopy(context, stream, Plain(copy));
   hipError_t error = CopyRegion(region, stream);
   if (error == hipSuccess && wait) error = WaitFor(context, stream);
   return NoteResult(context, error);
@@ -305,7 +306,7 @@ CUresult CopyPeer(CUdeviceptr to, CUcontext to_handle, CUdeviceptr from,
     return CUDA_ERROR_INVALID_CONTEXT;
   }
   if (bytes == 0) return CUDA_SUCCESS;
-  if (Captures(stream)) {
+  if (!wait && Captures(stream)) {
     return CaptureCopy(
         context, stream,
         Row(Pointer(to), Pointer(from), bytes, hipMemcpyDeviceToDevice));
@@ -403,7 +404,7 @@ CUresult CopyArray(const ArrayPart& part, const void* linear, std::size_t bytes,
                    bool to_array, hipMemcpyKind kind, CUstream handle,
                    bool wait) {
   CERB_STREAM(context, stream, handle);
-  if (Captures(stream)) {
+  if (!wait && Captures(stream)) {
     return CaptureArray(context, stream, part, linear, bytes, to_array, kind);
   }
   auto* other = static_cast<std::uint8_t*>(const_cast<void*>(linear));
@@ -453,7 +454,7 @@ CUresult Set(CUdeviceptr to, T value, std::size_t count, CUstream handle,
   if (!IsMapped(Pointer(to), count * sizeof(T))) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  if (Captures(stream)) {
+  if (!wait && Captures(stream)) {
     return CaptureSet(context, stream, to, 0, value, count, 1);
   }
   hipError_t error = SetElements(Pointer(to), value, count, stream);
@@ -492,7 +493,7 @@ CUresult Set2D(CUdeviceptr to, std::size_t pitch, T value, std::size_t width,
   if (!IsMapped(Pointer(to), (height - 1) * pitch + width * sizeof(T))) {
     return CUDA_ERROR_INVALID_VALUE;
   }
-  if (Captures(stream)) {
+  if (!wait && Captures(stream)) {
     return CaptureSet(context, stream, to, pitch, value, width, height);
   }
   hipError_t error = SetRows(to, pitch, value, width, height, stream);

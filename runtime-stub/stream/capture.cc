@@ -23,6 +23,8 @@ struct Begun {
   std::mutex mutex;
   std::set<hipStream_t> streams;
   std::map<unsigned long long, std::vector<CUgraphNode>> nodes;
+  // Of streams: what the edges to their next nodes say.
+  std::map<hipStream_t, std::map<CUgraphNode, CUgraphEdgeData>> edges;
   std::atomic<bool> any{false};
 };
 NeverDestroyed<Begun> g_all_begun;
@@ -89,6 +91,7 @@ CapturedNodes::~CapturedNodes() {
   {
     std::lock_guard<std::mutex> lock(g_begun.mutex);
     g_begun.streams.erase(stream_);
+    g_begun.edges.erase(stream_);
     g_begun.any = !g_begun.streams.empty();
     const auto at = g_begun.nodes.find(capture_);
     if (at == g_begun.nodes.end()) return;
@@ -119,12 +122,30 @@ CUresult CaptureNode(hipStream_t stream, const NodeAdder& add) {
       add(&node, reinterpret_cast<CUgraph>(graph),
           reinterpret_cast<const CUgraphNode*>(after.data()), count);
   if (result != CUDA_SUCCESS) return result;
+  std::map<CUgraphNode, CUgraphEdgeData> edges;
   {
     std::lock_guard<std::mutex> lock(g_begun.mutex);
     g_begun.nodes[id].push_back(node);
+    if (const auto at = g_begun.edges.find(stream); at != g_begun.edges.end()) {
+      edges = std::move(at->second);
+      g_begun.edges.erase(at);
+    }
+  }
+  for (const hipGraphNode_t one : after) {
+    const auto from = reinterpret_cast<CUgraphNode>(one);
+    const auto at = edges.find(from);
+    if (at != edges.end()) NoteEdges(&from, node, &at->second, 1);
   }
   return FromHip(hip.hipStreamUpdateCaptureDependencies(stream, Native(&node),
                                                         1, kSetDependencies));
+}
+
+void NoteEdgesToCome(hipStream_t stream, const CUgraphNode* from,
+                     const CUgraphEdgeData* edges, std::size_t count) {
+  std::lock_guard<std::mutex> lock(g_begun.mutex);
+  for (std::size_t i = 0; edges != nullptr && i < count; ++i) {
+    g_begun.edges[stream][from[i]] = edges[i];
+  }
 }
 
 void NoteCaptureToGraph(hipStream_t stream) {

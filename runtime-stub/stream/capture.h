@@ -43,6 +43,10 @@ using NodeAdder =
     std::function<CUresult(CUgraphNode* node, CUgraph graph,
                            const CUgraphNode* after, std::size_t count)>;
 CUresult CaptureNode(hipStream_t stream, const NodeAdder& add);
+// What the edges to the stream's next node say, from these nodes; `edges` may
+// be null.
+void NoteEdgesToCome(hipStream_t stream, const CUgraphNode* from,
+                     const CUgraphEdgeData* edges, std::size_t count);
 
 // A call that a capture does not allow makes it invalid: CUDA refuses the call,
 // and then what would end the capture, which leaves no graph. HIP does so from

@@ -1,5 +1,5 @@
 // Attributes of kernel nodes: they stay with a node whose parameters change,
-// and a cooperative one's blocks meet.
+// and a cooperative one's blocks meet. And what edges say.
 //
 // RUN: %check %s %t
 #include <cooperative_groups.h>
@@ -34,6 +34,131 @@ void Set(cudaGraphNode_t node, cudaLaunchAttributeID id, int to) {
 void Expect(int* words, int first) {
   for (int i = 0; i < 4; ++i) EXPECT(ToHost(words, 4)[i] == first + i * 100);
   CHECK(cudaMemset(words, 0, 16));
+}
+
+__global__ void Add(int* words, int by) { words[threadIdx.x] += by; }
+
+cudaGraphNode_t AddKernel(cudaGraph_t graph, int* words, int by) {
+  void* args[] = {&words, &by};
+  cudaKernelNodeParams params = {};
+  params.func = reinterpret_cast<void*>(Add);
+  params.gridDim = params.blockDim = dim3(1);
+  params.kernelParams = args;
+  cudaGraphNode_t node;
+  CHECK(cudaGraphAddKernelNode(&node, graph, nullptr, 0, &params));
+  return node;
+}
+
+// Edges that let a kernel begin early keep what they say.
+void Edges(cudaStream_t s, int* words) {
+  cudaGraph_t graph;
+  CHECK(cudaGraphCreate(&graph, 0));
+  const cudaGraphNode_t a = AddKernel(graph, words, 1);
+  const cudaGraphNode_t b = AddKernel(graph, words, 2);
+  cudaGraphNode_t c;
+  CHECK(cudaGraphAddEmptyNode(&c, graph, nullptr, 0));
+  cudaGraphEdgeData early = {}, plain = {}, bad = {};
+  early.from_port = cudaGraphKernelNodePortProgrammatic;
+  early.type = cudaGraphDependencyTypeProgrammatic;
+  bad.to_port = 1;
+  EXPECT(cudaGraphAddDependencies(graph, &a, &b, &bad, 1) ==
+         cudaErrorInvalidValue);
+  bad = early;
+  bad.reserved[4] = 1;
+  EXPECT(cudaGraphAddDependencies(graph, &a, &b, &bad, 1) ==
+         cudaErrorInvalidValue);
+  // Only kernels have ports.
+  EXPECT(cudaGraphAddDependencies(graph, &c, &b, &early, 1) ==
+         cudaErrorInvalidValue);
+  CHECK(cudaGraphAddDependencies(graph, &a, &b, &early, 1));
+  CHECK(cudaGraphAddDependencies(graph, &b, &c, nullptr, 1));
+  const auto check = [&](cudaGraph_t of) {
+    cudaGraphNode_t from[2], to[2];
+    cudaGraphEdgeData data[2];
+    std::size_t count = 2;
+    CHECK(cudaGraphGetEdges(of, from, to, data, &count));
+    EXPECT(count == 2);
+    for (int i = 0; i < 2; ++i) {
+      cudaGraphNodeType type;
+      CHECK(cudaGraphNodeGetType(to[i], &type));
+      const bool first = type == cudaGraphNodeTypeKernel;
+      EXPECT(data[i].type == (first ? early.type : 0));
+      EXPECT(data[i].from_port == (first ? early.from_port : 0));
+      cudaGraphEdgeData one;
+      cudaGraphNode_t other;
+      count = 1;
+      CHECK(cudaGraphNodeGetDependencies(to[i], &other, &one, &count));
+      EXPECT(other == from[i] && one.type == data[i].type);
+      count = 1;
+      CHECK(cudaGraphNodeGetDependentNodes(from[i], &other, &one, &count));
+      EXPECT(other == to[i] && one.type == data[i].type);
+      count = 1;
+      EXPECT(cudaGraphNodeGetDependencies(to[i], &other, nullptr, &count) ==
+             (first ? cudaErrorLossyQuery : cudaSuccess));
+    }
+    count = 2;
+    EXPECT(cudaGraphGetEdges(of, from, to, nullptr, &count) ==
+           cudaErrorLossyQuery);
+    CHECK(cudaGraphGetEdges(of, nullptr, nullptr, nullptr, &count));
+  };
+  check(graph);
+  cudaGraph_t clone;
+  CHECK(cudaGraphClone(&clone, graph));
+  check(clone);
+  CHECK(cudaGraphDestroy(clone));
+  cudaGraphExec_t exec;
+  CHECK(cudaGraphInstantiate(&exec, graph, 0));
+  CHECK(cudaGraphLaunch(exec, s));
+  CHECK(cudaStreamSynchronize(s));
+  EXPECT(ToHost(words, 1)[0] == 3);
+  CHECK(cudaGraphExecDestroy(exec));
+  EXPECT(cudaGraphRemoveDependencies(graph, &a, &b, &plain, 1) ==
+         cudaErrorInvalidValue);
+  CHECK(cudaGraphRemoveDependencies(graph, &a, &b, &early, 1));
+  CHECK(cudaGraphAddDependencies(graph, &a, &b, nullptr, 1));
+  cudaGraphNode_t from[2], to[2];
+  std::size_t count = 2;
+  CHECK(cudaGraphGetEdges(graph, from, to, nullptr, &count));
+  CHECK(cudaGraphDestroy(graph));
+
+  // Those of a capture that are to come.
+  CHECK(cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal));
+  Add<<<1, 1, 0, s>>>(words, 1);
+  cudaStreamCaptureStatus status;
+  const cudaGraphNode_t* before;
+  const cudaGraphEdgeData* data;
+  CHECK(cudaStreamGetCaptureInfo(s, &status, nullptr, &graph, &before, &data,
+                                 &count));
+  EXPECT(count == 1);
+  cudaGraphNode_t last = before[0];
+  CHECK(cudaStreamUpdateCaptureDependencies(s, &last, &early, 1,
+                                            cudaStreamSetCaptureDependencies));
+  Add<<<1, 1, 0, s>>>(words, 1);
+  Add<<<1, 1, 0, s>>>(words, 1);
+  CHECK(cudaStreamEndCapture(s, &graph));
+  cudaGraphEdgeData told[2];
+  count = 2;
+  CHECK(cudaGraphGetEdges(graph, from, to, told, &count));
+  EXPECT(count == 2);
+  for (int i = 0; i < 2; ++i) EXPECT(told[i].type == (from[i] == last));
+  CHECK(cudaGraphDestroy(graph));
+  CHECK(cudaMemset(words, 0, 16));
+
+  // A child graph is cloned, not moved.
+  cudaGraph_t child;
+  CHECK(cudaGraphCreate(&graph, 0));
+  CHECK(cudaGraphCreate(&child, 0));
+  cudaGraphNodeParams params = {};
+  params.type = cudaGraphNodeTypeGraph;
+  params.graph.graph = child;
+  params.graph.ownership = cudaGraphChildGraphOwnershipMove;
+  EXPECT(cudaGraphAddNode(&c, graph, nullptr, nullptr, 0, &params) ==
+         cudaErrorNotSupported);
+  params.graph.ownership = cudaGraphChildGraphOwnershipClone;
+  CHECK(cudaGraphAddNode(&c, graph, nullptr, nullptr, 0, &params));
+  cudaGetLastError();
+  CHECK(cudaGraphDestroy(child));
+  CHECK(cudaGraphDestroy(graph));
 }
 
 int main() {
@@ -116,5 +241,6 @@ int main() {
   cudaGetLastError();
   CHECK(cudaGraphDestroy(clone));
   CHECK(cudaGraphDestroy(graph));
+  Edges(s, words);
   return Pass();
 }

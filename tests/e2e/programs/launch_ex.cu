@@ -1,9 +1,9 @@
 // cudaLaunchKernelEx, its attributes, and cooperative launches.
 //
 // RUN: %check %s %t
-#include "program.h"
-
 #include <cooperative_groups.h>
+
+#include "program.h"
 
 namespace cg = cooperative_groups;
 
@@ -20,6 +20,8 @@ __global__ void Sum(int* parts, int* total) {
   grid.sync();
   if (rank == int(grid.size()) - 1) *total += 1;
 }
+
+__global__ void Count(int* total) { atomicAdd(total, 1); }
 
 int main() {
   int* parts = ToDevice(std::vector<int>(1024, -1));
@@ -44,6 +46,30 @@ int main() {
          cudaErrorCooperativeLaunchTooLarge);
   cudaGetLastError();
 
+  // Events of a launch are recorded.
+  cudaEvent_t before, done, begun;
+  for (cudaEvent_t* event : {&before, &done, &begun}) {
+    CHECK(cudaEventCreate(event));
+  }
+  CHECK(cudaEventRecord(before));
+  attributes[0].id = cudaLaunchAttributeLaunchCompletionEvent;
+  attributes[0].val.launchCompletionEvent.event = begun;
+  attributes[0].val.launchCompletionEvent.flags = 0;
+  attributes[1].id = cudaLaunchAttributeProgrammaticEvent;
+  attributes[1].val.programmaticEvent.event = done;
+  attributes[1].val.programmaticEvent.flags = 0;
+  attributes[1].val.programmaticEvent.triggerAtBlockStart = 0;
+  config.gridDim = 1;
+  CHECK(cudaLaunchKernelEx(&config, Count, total));
+  float time = -1;
+  for (cudaEvent_t event : {done, begun}) {
+    CHECK(cudaEventSynchronize(event));
+    CHECK(cudaEventElapsedTime(&time, before, event));
+  }
+  EXPECT(ToHost(total, 1)[0] == 256 * 255 / 2 + 1 + 64);
+
+  attributes[1].id = cudaLaunchAttributePriority;
+  attributes[1].val.priority = 0;
   attributes[0].id = cudaLaunchAttributeClusterDimension;
   attributes[0].val.clusterDim = {2, 1, 1};
   config.gridDim = 3;
