@@ -58,12 +58,14 @@ bool LaunchesKernels(CUgraphNode node);
 bool AnySteppedNode();
 // A child node's graph; null of any other node.
 CUgraph ChildOf(CUgraphNode node);
-struct LaunchTarget;
+struct Context;
 struct Grid;
+struct LaunchTarget;
 // A launch becomes a node of the graph that the stream captures. `config`, with
 // the launch's attributes, may be null.
-CUresult CaptureLaunch(hipStream_t stream, const LaunchTarget& target,
-                       const Grid& grid, void** params, void** extra,
+CUresult CaptureLaunch(Context* context, hipStream_t stream,
+                       const LaunchTarget& target, const Grid& grid,
+                       void** params, void** extra,
                        const CUlaunchConfig* config);
 // The same of a whole graph.
 CUresult CaptureGraphLaunch(hipStream_t stream, CUgraphExec exec);

@@ -37,8 +37,8 @@ CUresult UseNodeContext(const CUDA_KERNEL_NODE_PARAMS& params,
                         Context** context) {
   const Kernel* kernel = KernelOf(FunctionOf(params));
   if (kernel == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  return params.func == nullptr && params.ctx != nullptr &&
-                 kernel->module->home() == nullptr
+  return (params.func == nullptr || params.kern != nullptr) &&
+                 params.ctx != nullptr && kernel->module->home() == nullptr
              ? GivenContext(params.ctx, context)
              : UseModule(*kernel->module, context);
 }
@@ -215,15 +215,16 @@ CUresult SetExecKernelNode(CUgraphExec exec, CUgraphNode node,
   return result;
 }
 
-CUresult CaptureLaunch(hipStream_t stream, const LaunchTarget& target,
-                       const Grid& grid, void** params, void** extra,
+CUresult CaptureLaunch(Context* context, hipStream_t stream,
+                       const LaunchTarget& target, const Grid& grid,
+                       void** params, void** extra,
                        const CUlaunchConfig* config) {
   CUDA_KERNEL_NODE_PARAMS node_params = {};
-  // A library's kernel is one of all contexts, as cudart knows it.
+  // cudart 12 knows its kernels by the function, cudart 13 by the kernel.
+  node_params.func = target.kernel->function_handle();
   if (target.kernel->module->home() == nullptr) {
     node_params.kern = target.kernel->kernel_handle();
-  } else {
-    node_params.func = target.kernel->function_handle();
+    node_params.ctx = context->handle();
   }
   node_params.gridDimX = grid.grid_x;
   node_params.gridDimY = grid.grid_y;

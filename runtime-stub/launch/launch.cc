@@ -198,7 +198,7 @@ CUresult Launch(CUfunction handle, Grid grid, CUstream stream_handle,
     if (result != CUDA_SUCCESS) return result;
   }
   if (Captures(stream)) {
-    return CaptureLaunch(stream, target, asked, params, extra, config);
+    return CaptureLaunch(context, stream, target, asked, params, extra, config);
   }
   if (__builtin_expect(target.info->launches, 0)) {
     return LaunchWithChildren(context, target, grid, stream, params, extra);
