@@ -203,6 +203,7 @@ Result<CallGraph> CallGraph::Build(std::vector<const Module*> modules,
   graph.InheritFromCallees();
   graph.InheritLaunches();
   graph.MarkRecursion();
+  graph.FindCostlyCopies();
   graph.AnalyzeFlushing();
   return graph;
 }
@@ -316,9 +317,13 @@ void CallGraph::FindCountedBarriers() {
 
 namespace {
 
-// A second copy of so much would take longer to compile than calls take to
-// run: some of LLVM's passes take time with the square of a function's blocks.
+// Copies of so much, beyond the first, would take longer to compile than calls
+// take to run: some of LLVM's passes take time with the square of a function's
+// blocks. A call, and what it saves, is little beside so long a function.
 constexpr std::size_t kInstructionsToCopy = 10'000;
+constexpr std::size_t kInstructionsToCall = 1000;
+// More is not counted.
+constexpr std::size_t kMostInstructions = 1'000'000'000;
 
 // Whether an instruction takes lanes of a warp together by a mask, or may be
 // what a loop waits with.
@@ -343,7 +348,6 @@ bool MeetsLanes(const InstForm& form) {
 }  // namespace
 
 void CallGraph::AnalyzeCalls() {
-  std::vector<std::uint32_t> calls(states_.size());
   for (std::uint32_t number = 0; number < states_.size(); ++number) {
     const Symbol self = function_definitions_[number];
     if (Number(self) != number) continue;  // its definition is elsewhere
@@ -377,18 +381,9 @@ void CallGraph::AnalyzeCalls() {
               NeedsLaunchQueue(FindService(FunctionAt(called).name));
         }
         state.callees.push_back(called);
-        ++calls[called];
         if (!is_call || i != 1) State(callee).address_taken = true;
       }
     }
-    std::sort(state.callees.begin(), state.callees.end());
-    state.callees.erase(std::unique(state.callees.begin(), state.callees.end()),
-                        state.callees.end());
-  }
-  for (std::uint32_t number = 0; number < states_.size(); ++number) {
-    states_[number].copies_cost =
-        calls[number] > 1 &&
-        FunctionAt(number).instructions.size() >= kInstructionsToCopy;
   }
   for (std::uint32_t m = 0; m < modules_.size(); ++m) {
     for (const Variable& variable : modules_[m]->variables) {
@@ -477,6 +472,51 @@ void CallGraph::MarkRecursion() {
       work.insert(work.end(), states_[id].callees.begin(),
                   states_[id].callees.end());
     }
+  }
+}
+
+// Each function behind those that it calls, but for recursive ones.
+std::vector<std::uint32_t> CallGraph::CalleesFirst() const {
+  std::vector<std::uint32_t> order, work;
+  std::vector<std::size_t> next(states_.size());
+  std::vector<bool> seen(states_.size());
+  for (std::uint32_t start = 0; start < states_.size(); ++start) {
+    if (seen[start]) continue;
+    seen[start] = true;
+    work = {start};
+    while (!work.empty()) {
+      const std::uint32_t at = work.back();
+      if (next[at] == states_[at].callees.size()) {
+        order.push_back(at);
+        work.pop_back();
+        continue;
+      }
+      const std::uint32_t callee = states_[at].callees[next[at]++];
+      if (!seen[callee]) work.push_back(callee);
+      seen[callee] = true;
+    }
+  }
+  return order;
+}
+
+void CallGraph::FindCostlyCopies() {
+  std::vector<std::size_t> places(states_.size());
+  for (const FunctionState& state : states_) {
+    for (const std::uint32_t callee : state.callees) ++places[callee];
+  }
+  // With what is copied into them.
+  std::vector<std::size_t> sizes(states_.size());
+  for (const std::uint32_t number : CalleesFirst()) {
+    FunctionState& state = states_[number];
+    std::size_t size = FunctionAt(number).instructions.size();
+    for (const std::uint32_t callee : state.callees) {
+      size = std::min(size + sizes[callee], kMostInstructions);
+    }
+    state.copies_cost = size >= kInstructionsToCall && places[number] > 1 &&
+                        (places[number] - 1) * size >= kInstructionsToCopy;
+    const bool stays = state.recursive || state.address_taken ||
+                       (state.copies_cost && !state.meets_lanes);
+    if (!stays) sizes[number] = size;
   }
 }
 

@@ -36,10 +36,11 @@ struct Symbol {
 
 struct FunctionState {
   llvm::Function* function = nullptr;
-  std::vector<std::uint32_t> callees;  // direct calls; numbers of the graph
+  // Numbers of the graph, one for each direct call and each use as an address.
+  std::vector<std::uint32_t> callees;
   bool recursive = false;
   bool address_taken = false;
-  bool copies_cost = false;  // large, and called from several places
+  bool copies_cost = false;  // in all places that call it
   bool calls_indirectly = false;
   bool may_exit = false;        // `exit` in it or below it: returns a flag
   bool named_barriers = false;  // barriers of part of the block, or below
@@ -96,6 +97,8 @@ class CallGraph {
   void AnalyzeCalls();
   void InheritFromCallees();
   void MarkRecursion();
+  std::vector<std::uint32_t> CalleesFirst() const;
+  void FindCostlyCopies();
   void AnalyzeFlushing();
   void InheritLaunches();
   const Function& FunctionAt(std::uint32_t number) const;

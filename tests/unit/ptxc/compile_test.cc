@@ -307,6 +307,33 @@ TEST(Compile, LargeFunctionsCalledTwiceStayFunctions) {
   EXPECT_TRUE(calls(10000, 2));
   EXPECT_FALSE(calls(10000, 1));
   EXPECT_FALSE(calls(100, 2));
+  EXPECT_TRUE(calls(1200, 20));
+  EXPECT_FALSE(calls(1200, 5));
+  EXPECT_FALSE(calls(500, 50));
+}
+
+// `first` is copied into `second` then, which is as large as that.
+TEST(Compile, WhatIsCopiedIntoAFunctionCounts) {
+  std::string first = ".func (.reg .b32 %out) first(.reg .b32 %r)\n{\n";
+  for (int i = 0; i < 1200; ++i) {
+    first += "  mad.lo.u32 %r, %r, 1664525, 1013904223;\n";
+  }
+  first += "  mov.u32 %out, %r;\n  ret;\n}\n";
+  std::string second = ".func (.reg .b32 %out) second(.reg .b32 %r)\n{\n";
+  std::string body = "  mov.u32 %r1, %tid.x;\n";
+  for (int i = 0; i < 4; ++i) {
+    second += "  call (%r), first, (%r);\n";
+    body += "  call (%r1), second, (%r1);\n";
+  }
+  second += "  mov.u32 %out, %r;\n  ret;\n}\n";
+  const Compiled out =
+      Compile(Module(first + second +
+                     Kernel("k", body + "  st.global.u32 [%rd0], %r1;\n")),
+              CERBERUS_PTXC_EMIT_ASM);
+  EXPECT_EQ(out.status, CERBERUS_PTXC_OK);
+  EXPECT_THAT(out.output, HasSubstr("s_swappc_b64"));
+  EXPECT_THAT(out.output, HasSubstr("\nsecond:"));
+  EXPECT_THAT(out.output, Not(HasSubstr("\nfirst:")));
 }
 
 TEST(Compile, PairsOfWordsAreReadAndWrittenWhole) {
