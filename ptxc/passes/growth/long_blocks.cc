@@ -110,22 +110,58 @@ void MakeAddressesAnew(BasicBlock& block) {
   }
 }
 
+using Pieces = llvm::SmallSetVector<BasicBlock*, 16>;
+
+// What a piece makes and other ones use.
+std::vector<Instruction*> Crossing(BasicBlock& piece, const Pieces& pieces) {
+  std::vector<Instruction*> values;
+  for (Instruction& value : piece) {
+    const auto in_other_piece = [&](const llvm::Use& use) {
+      BasicBlock* block = WhereUsed(use);
+      return block != &piece && pieces.contains(block);
+    };
+    if (!llvm::isa<llvm::PHINode>(value) &&
+        llvm::any_of(value.uses(), in_other_piece)) {
+      values.push_back(&value);
+    }
+  }
+  return values;
+}
+
+// Of an integer as wide as a wave that another block uses LLVM looks through
+// all that is made of it, up to the end of the function, whether it is a mask
+// of lanes (hasCFUser, LLVM 22): time as the square of the pieces. Floats are
+// none, so such values go from piece to piece as floats.
+Instruction* CrossAsFloat(Instruction& value, const Pieces& pieces) {
+  BasicBlock* made = value.getParent();
+  llvm::IRBuilder<> b(made->getTerminator());
+  llvm::Type* type = value.getType();
+  llvm::Type* as = type->isIntegerTy(32)   ? b.getFloatTy()
+                   : type->isIntegerTy(64) ? b.getDoubleTy()
+                                           : nullptr;
+  if (as == nullptr) return &value;
+  auto* crossing = llvm::cast<Instruction>(b.CreateBitCast(&value, as));
+  llvm::DenseMap<BasicBlock*, llvm::Value*> again;
+  for (llvm::Use& use : llvm::make_early_inc_range(value.uses())) {
+    BasicBlock* block = WhereUsed(use);
+    if (block == made || !pieces.contains(block)) continue;
+    llvm::Value*& own = again[block];
+    if (own == nullptr) {
+      b.SetInsertPoint(block, block->getFirstInsertionPt());
+      own = b.CreateBitCast(crossing, type);
+    }
+    use.set(own);
+  }
+  return crossing;
+}
+
 // LLVM sinks what only a later block uses into that one: of a row of sums all
 // would go to the last piece, and what they are made of be alive up to there.
 // What is used where it is made stays.
-void HoldWithin(const llvm::SmallSetVector<BasicBlock*, 16>& pieces) {
+void HoldWithin(const Pieces& pieces) {
   for (BasicBlock* piece : pieces) {
-    std::vector<Instruction*> held;
-    for (Instruction& value : *piece) {
-      const auto in_other_piece = [&](const llvm::Use& use) {
-        BasicBlock* block = WhereUsed(use);
-        return block != piece && pieces.contains(block);
-      };
-      if (!llvm::isa<llvm::PHINode>(value) &&
-          llvm::any_of(value.uses(), in_other_piece)) {
-        held.push_back(&value);
-      }
-    }
+    std::vector<Instruction*> held = Crossing(*piece, pieces);
+    for (Instruction*& value : held) value = CrossAsFloat(*value, pieces);
     llvm::IRBuilder<> b(piece->getTerminator());
     for (Instruction* value : held) {
       b.CreateIntrinsic(b.getVoidTy(), llvm::Intrinsic::fake_use, {value});
@@ -139,7 +175,7 @@ bool Cut(llvm::Function& function) {
     if (block.size() > kWhole) blocks.push_back(&block);
   }
   for (BasicBlock* block : blocks) {
-    llvm::SmallSetVector<BasicBlock*, 16> pieces;
+    Pieces pieces;
     pieces.insert(block);
     const std::vector<Instruction*> cuts = CutsOf(*block);
     for (Instruction* at : llvm::reverse(cuts)) {
