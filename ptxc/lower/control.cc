@@ -58,9 +58,7 @@ void FunctionLowering::EmitReturn() {
       values.push_back(b_.CreateAlignedLoad(part, vector, vector->getAlign()));
     } else {
       values.push_back(
-          FromInt(AsInt(b_.CreateLoad(SlotType(ptx_.registers[reg]),
-                                      Slot(reg, Component::kWhole))),
-                  part));
+          FromInt(AsInt(LoadRegister(reg, Component::kWhole)), part));
     }
   }
   if (values.size() == 1) {

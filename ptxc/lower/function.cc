@@ -123,8 +123,7 @@ void FunctionLowering::LowerInstruction(const Instruction& inst) {
   }
   llvm::BasicBlock* behind = nullptr;
   if (inst.guard != kNoId) {
-    Value* guard =
-        b_.CreateLoad(b_.getInt1Ty(), Slot(inst.guard, Component::kWhole));
+    Value* guard = LoadRegister(inst.guard, Component::kWhole);
     llvm::BasicBlock* guarded = NewBlock("guarded");
     behind = NewBlock("behind");
     if (inst.guard_negated) {

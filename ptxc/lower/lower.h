@@ -6,9 +6,11 @@
 //                     ptx_opcodes.def names, in the lower/*.cc of its family
 //
 // A PTX register becomes an alloca of its own width; SROA turns them into
-// SSA values. An instruction reads its operands as LLVM values of the
-// instruction's types and writes its results with the extension that PTX
-// prescribes, so a .b32 register may hold an int, a float or two halves.
+// SSA values. What a block has read or written of one it does not read again,
+// since half of SROA's work is loads. An instruction reads its operands as LLVM
+// values of the instruction's types and writes its results with the extension
+// that PTX prescribes, so a .b32 register may hold an int, a float or two
+// halves.
 //
 // Needs LLVM's headers; who wants something compiled includes compile.h.
 #ifndef CERBERUS_PTXC_LOWER_LOWER_H_
@@ -24,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 #include "ptxc/address_spaces.h"
@@ -241,6 +244,9 @@ class FunctionLowering {
     return llvm::ConstantFP::get(type, v);
   }
   Value* Slot(std::uint32_t reg, Component part);
+  Value* LoadRegister(std::uint32_t reg, Component part);
+  void StoreRegister(std::uint32_t reg, Component part, Value* value);
+  Value** KnownHere(std::uint32_t reg);
   // How many elements a vector register of `bits` in all has; 0 for others.
   unsigned PackedElements(const Operand& operand, std::uint64_t bits) const;
   static Operand ComponentOf(Operand vector, unsigned i);
@@ -483,7 +489,10 @@ class FunctionLowering {
   llvm::Function* function_;
   llvm::IRBuilder<> b_;
   llvm::Instruction* alloca_point_ = nullptr;
-  std::vector<llvm::AllocaInst*> slots_;                  // by register id
+  std::vector<llvm::AllocaInst*> slots_;  // by register id
+  // By register id, what it holds in the block that is made now.
+  llvm::DenseMap<std::uint32_t, Value*> known_;
+  const llvm::BasicBlock* known_in_ = nullptr;
   std::vector<std::pair<std::uint32_t, Value*>> locals_;  // variable, storage
   std::vector<llvm::BasicBlock*> blocks_;                 // by label id
   llvm::AllocaInst* carry_ = nullptr;

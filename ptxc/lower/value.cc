@@ -65,6 +65,34 @@ llvm::Value* FunctionLowering::Slot(std::uint32_t id, Component part) {
   return b_.CreateConstInBoundsGEP1_32(type, slots_[id], element);
 }
 
+// Nothing for vectors, whose storage has other users.
+llvm::Value** FunctionLowering::KnownHere(std::uint32_t reg) {
+  if (ptx_.registers[reg].vector > 1) return nullptr;
+  if (known_in_ != b_.GetInsertBlock()) {
+    known_in_ = b_.GetInsertBlock();
+    known_.clear();
+  }
+  return &known_[reg];
+}
+
+llvm::Value* FunctionLowering::LoadRegister(std::uint32_t reg, Component part) {
+  Value** known = KnownHere(reg);
+  if (known && *known) return *known;
+  Value* value = b_.CreateLoad(SlotType(ptx_.registers[reg]), Slot(reg, part));
+  if (known) *known = value;
+  return value;
+}
+
+// Constants are read again: what is made of them now would be computed without
+// the function's mode for subnormals.
+void FunctionLowering::StoreRegister(std::uint32_t reg, Component part,
+                                     Value* value) {
+  b_.CreateStore(value, Slot(reg, part));
+  if (Value** known = KnownHere(reg)) {
+    *known = llvm::isa<llvm::Constant>(value) ? nullptr : value;
+  }
+}
+
 llvm::Value* FunctionLowering::AsInt(Value* value) {
   llvm::Type* type = value->getType();
   if (type->isIntegerTy()) return value;
@@ -169,7 +197,7 @@ llvm::Value* FunctionLowering::Read(const Operand& operand, Type type) {
         break;
       }
       llvm::Type* slot_type = SlotType(ptx_.registers[operand.index]);
-      value = b_.CreateLoad(slot_type, Slot(operand.index, operand.part));
+      value = LoadRegister(operand.index, operand.part);
       if (operand.adds()) {
         value = b_.CreateAdd(value, FromInt(I64(operand.bits), slot_type));
       }
@@ -252,7 +280,7 @@ void FunctionLowering::Write(const Operand& operand, Value* value, Type type) {
         stored =
             slot_type->isIntegerTy() ? bits : b_.CreateBitCast(bits, slot_type);
       }
-      b_.CreateStore(stored, Slot(operand.index, operand.part));
+      StoreRegister(operand.index, operand.part, stored);
       return;
     }
     case OperandKind::kVector:

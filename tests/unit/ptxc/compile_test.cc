@@ -336,6 +336,30 @@ TEST(Compile, WhatIsCopiedIntoAFunctionCounts) {
   EXPECT_THAT(out.output, Not(HasSubstr("\nfirst:")));
 }
 
+// `%r1` and `%r2` are read behind the label, once each.
+TEST(Compile, RegistersAreReadOnceInABlock) {
+  const auto loads = [](const std::string& label) {
+    const std::string text =
+        Compile(Module(Kernel(
+                    "k", "  mov.u32 %r1, %tid.x;\n  add.u32 %r2, %r1, %r1;\n" +
+                             label +
+                             "  xor.b32 %r2, %r2, %r1;\n"
+                             "  add.u32 %r2, %r2, %r1;\n"
+                             "  st.global.u32 [%rd0], %r2;\n")),
+                CERBERUS_PTXC_EMIT_LL_RAW)
+            .output;
+    const std::string load = "load i32, ptr addrspace(5)";
+    int count = 0;
+    for (std::size_t at = text.find(load); at != std::string::npos;
+         at = text.find(load, at + 1)) {
+      ++count;
+    }
+    return count;
+  };
+  EXPECT_EQ(loads(""), 0);
+  EXPECT_EQ(loads("HERE:\n"), 2);
+}
+
 TEST(Compile, PairsOfWordsAreReadAndWrittenWhole) {
   for (const char* sem : {"relaxed.gpu", "volatile"}) {
     const std::string suffix = std::string(sem) + ".global.v2.u32 ";
