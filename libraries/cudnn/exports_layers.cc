@@ -201,8 +201,8 @@ CUDNN_API Told cudnnPoolingForward(Handle handle, const PoolingDescriptor* desc,
   return Tell(handle, [&] {
     if (!desc || !alpha || !beta || !x || !y || !IsSet(x_desc) ||
         !IsSet(y_desc) ||
-        PooledSizes(PoolingOf(*desc), x_desc->tensor.sizes) !=
-            y_desc->tensor.sizes) {
+        !CanPool(PoolingOf(*desc), x_desc->tensor.sizes,
+                 y_desc->tensor.sizes)) {
       return kBadParam;
     }
     Call call(handle);
@@ -222,8 +222,8 @@ CUDNN_API Told cudnnPoolingBackward(
   return Tell(handle, [&] {
     if (!desc || !alpha || !beta || !dy || !dx || !IsSet(dy_desc) ||
         !IsSet(dx_desc) ||
-        PooledSizes(PoolingOf(*desc), dx_desc->tensor.sizes) !=
-            dy_desc->tensor.sizes) {
+        !CanPool(PoolingOf(*desc), dx_desc->tensor.sizes,
+                 dy_desc->tensor.sizes)) {
       return kBadParam;
     }
     const Pooling p = PoolingOf(*desc);

@@ -83,6 +83,11 @@ Sizes PooledSizes(const Pooling& p, const Sizes& x) {
   return y;
 }
 
+bool CanPool(const Pooling& p, const Sizes& x, const Sizes& y) {
+  return x.size() == p.window.size() + 2 && y.size() == x.size() &&
+         x[0] == y[0] && x[1] == y[1];
+}
+
 Array Pool(const Pooling& p, const Array& x, const Sizes& sizes,
            Array* places) {
   Array y(sizes);

@@ -20,6 +20,11 @@ struct Pooling {
 // number of dimensions.
 Sizes PooledSizes(const Pooling& pooling, const Sizes& x);
 
+// Whether Y can be pooled from X: of both the same N and C. Nothing else is
+// asked of Y (cudnnPoolingForward in NVIDIA's cuDNN manual): TensorFlow, whose
+// padding is wider behind than in front, asks for more windows than fit.
+bool CanPool(const Pooling& pooling, const Sizes& x, const Sizes& y);
+
 // `places`, if not null: where in its window each maximum was.
 Array Pool(const Pooling& pooling, const Array& x, const Sizes& y,
            Array* places = nullptr);

@@ -114,10 +114,12 @@ TEST(Cudnn, PoolingAndItsSlopes) {
   void* handle = DnnHandle();
   struct Case {
     Sizes x, window, padding, strides;
+    Sizes more;  // windows than fit, the last ones partly behind X
   };
   for (const Case& c :
-       {Case{{2, 2, 6, 5}, {3, 2}, {1, 0}, {2, 2}},
-        Case{{1, 3, 4, 5, 3}, {2, 3, 2}, {0, 1, 1}, {2, 1, 1}}}) {
+       {Case{{2, 2, 6, 5}, {3, 2}, {1, 0}, {2, 2}, {0, 0}},
+        Case{{2, 2, 12, 7}, {3, 2}, {0, 0}, {2, 2}, {1, 1}},
+        Case{{1, 3, 4, 5, 3}, {2, 3, 2}, {0, 1, 1}, {2, 1, 1}, {0, 0, 0}}}) {
     for (int mode = 0; mode < 4; ++mode) {
       Desc desc("Pooling");
       const std::vector<int> window = Narrow(c.window);
@@ -138,6 +140,9 @@ TEST(Cudnn, PoolingAndItsSlopes) {
       ASSERT_EQ(Dnn("GetPoolingNdForwardOutputDim", desc.get(), x.desc(),
                     static_cast<int>(sizes.size()), sizes.data()),
                 0);
+      for (std::size_t d = 0; d < c.more.size(); ++d) {
+        sizes[d + 2] += static_cast<int>(c.more[d]);
+      }
       Field y(kF64, Sizes(sizes.begin(), sizes.end()));
       const auto want = [&](const Values& in) {
         Values out;
@@ -197,6 +202,10 @@ TEST(Cudnn, PoolingDescriptors) {
       Dnn("GetPooling2dForwardOutputDim", desc.get(), x.desc(), &n, &c, &h, &w),
       0);
   EXPECT_EQ((Sizes{n, c, h, w}), (Sizes{2, 3, 4, 7}));
+  Field other(kF32, {2, 4, 4, 7});
+  EXPECT_EQ(Dnn("PoolingForward", DnnHandle(), desc.get(), &kOne, x.desc(),
+                x.get(), &kZero, other.desc(), other.get()),
+            kBadParam);
   EXPECT_EQ(Dnn("SetPooling2dDescriptor", desc.get(), 4, 0, 3, 2, 1, 0, 2, 1),
             kBadParam);
 }
