@@ -6,6 +6,8 @@
 //   beside itself first, so that PATH is not enough.
 // - nvrtcGetCUBIN gives the PTX that NVRTC made on the way, in a cubin
 //   (images/ptx_cubin.h). NVRTC has it for a real architecture too.
+// - NVIDIA's libraries that ours answer for are ours by whatever path they are
+//   opened. Packages look for them beside themselves.
 // - /dev/nvidia0 and /dev/nvidiactl are there for who asks whether they are:
 //   JAX does, before it loads a driver. Nothing can be opened by these names.
 //
@@ -26,6 +28,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "images/ptx_cubin.h"
 
@@ -36,9 +39,11 @@ namespace {
 // --- the functions that ours stand in front of ---
 
 using Dlsym = void*(void*, const char*);
+using Dlopen = void*(const char*, int);
 extern "C" {
-// The jump in dlsym below reads it.
+// The jumps in dlsym and dlopen below read them.
 __attribute__((visibility("hidden"))) Dlsym* cerberus_next_dlsym = nullptr;
+__attribute__((visibility("hidden"))) Dlopen* cerberus_next_dlopen = nullptr;
 }
 
 Dlsym* NextDlsym() {
@@ -63,6 +68,15 @@ using Spawn = int(pid_t*, const char*, const posix_spawn_file_actions_t*,
                   const posix_spawnattr_t*, char* const[], char* const[]);
 using Access = int(const char*, int);
 
+// The folder that this library is in; "" if it is not known.
+std::string_view OwnFolder() {
+  Dl_info self;
+  if (::dladdr(reinterpret_cast<void*>(&NextDlsym), &self) == 0) return {};
+  const std::string_view path = self.dli_fname;
+  const std::size_t slash = path.rfind('/');
+  return path.substr(0, slash == path.npos ? 0 : slash);
+}
+
 // All that is needed between fork and exec, looked up before.
 struct Programs {
   Programs() {
@@ -71,12 +85,8 @@ struct Programs {
     spawn = Next<Spawn>("posix_spawn");
     spawnp = Next<Spawn>("posix_spawnp");
     access = Next<Access>("access");
-    Dl_info self;
-    if (::dladdr(reinterpret_cast<void*>(&NextDlsym), &self) == 0) return;
-    const std::string_view path = self.dli_fname;
-    const std::size_t slash = path.rfind('/');
-    const std::string_view folder =
-        path.substr(0, slash == path.npos ? 0 : slash);
+    const std::string_view folder = OwnFolder();
+    if (folder.empty()) return;
     const auto set = [&](char* out, std::string_view name) {
       constexpr std::string_view kBin = "/bin/";
       if (folder.size() + kBin.size() + name.size() >= kMaxPath) return;
@@ -126,6 +136,54 @@ const char* ProgramFor(const char* path, char* const argv[]) {
   if (ours == nullptr || programs.access(ours, X_OK) != 0) return path;
   if (slash != nullptr && programs.access(path, X_OK) != 0) return path;
   return ours;
+}
+
+// --- libraries ---
+
+// Ours that are there. Each stays loaded under its name, so that it is found
+// before any of NVIDIA's by what is loaded later, whatever DT_RPATH that has.
+// It does so in no scope but its own: in front of everybody (preloaded), it
+// would take the place of a program's own functions of the same names, as
+// TensorFlow has them, which open one version of NVIDIA's library and not the
+// first of ours.
+std::vector<std::string>& OurLibraries() {
+  static auto& libraries = *new std::vector<std::string>;
+  return libraries;
+}
+
+Dlopen* NextDlopen() {
+  if (cerberus_next_dlopen == nullptr) {
+    cerberus_next_dlopen =
+        reinterpret_cast<Dlopen*>(::dlvsym(RTLD_NEXT, "dlopen", "GLIBC_2.2.5"));
+  }
+  return cerberus_next_dlopen;
+}
+
+__attribute__((constructor)) void LoadLibraries() {
+  constexpr const char* kNames[] = {
+// Those of libraries/, of its CMakeLists.txt.
+#include "standins/nvidia_library_files.inc"
+      "libnvJitLink.so.12", "libnvJitLink.so.13"};
+  const std::string folder(OwnFolder());
+  if (folder.empty()) return;
+  for (const char* name : kNames) {
+    std::string path = folder + "/" + name;
+    if (NextDlopen()(path.c_str(), RTLD_LAZY | RTLD_LOCAL) != nullptr) {
+      OurLibraries().emplace_back(std::move(path));
+    }
+  }
+}
+
+// The file to open instead of `path`: itself, or ours of its name.
+const char* FileFor(const char* path) {
+  const char* slash = path != nullptr ? std::strrchr(path, '/') : nullptr;
+  if (slash == nullptr) return path;  // a name finds ours by itself
+  for (const std::string& ours : OurLibraries()) {
+    if (std::strcmp(std::strrchr(ours.c_str(), '/'), slash) == 0) {
+      return ours.c_str();
+    }
+  }
+  return path;
 }
 
 // --- NVRTC ---
@@ -366,7 +424,15 @@ __attribute__((visibility("hidden"), used)) void* cerberus_replacement(
                  : reinterpret_cast<void*>(replacement->cubin);
 }
 
-// A jump, since dlsym looks at who called it (RTLD_NEXT).
+// What dlopen shall open instead.
+__attribute__((visibility("hidden"), used)) const char* cerberus_file_to_open(
+    const char* path) {
+  NextDlopen();  // set before the jump
+  return FileFor(path);
+}
+
+// Jumps, since dlsym looks at who called it (RTLD_NEXT), and dlopen, too
+// (DT_RUNPATH).
 #if !defined(__x86_64__)
 #error "write the jump for this processor"
 #endif
@@ -387,6 +453,16 @@ asm(".pushsection .text,\"ax\",@progbits\n"
     "jmp *cerberus_next_dlsym(%rip)\n"
     "1: ret\n"
     ".size dlsym,.-dlsym\n"
+    ".globl dlopen\n"
+    ".type dlopen,@function\n"
+    ".p2align 4\n"
+    "dlopen:\n"
+    "push %rsi\n"
+    "call cerberus_file_to_open\n"
+    "pop %rsi\n"
+    "mov %rax, %rdi\n"
+    "jmp *cerberus_next_dlopen(%rip)\n"
+    ".size dlopen,.-dlopen\n"
     ".popsection\n");
 
 // --- files ---

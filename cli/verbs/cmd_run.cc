@@ -7,14 +7,18 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "cli/convert/needed_libraries.h"
 #include "cli/exit_code.h"
 #include "cli/options.h"
 #include "cli/paths.h"
 #include "cli/verb.h"
+#include "rewriter/binary.h"
 #include "support/mapped_file.h"
 #include "support/targets/target_id.h"
 
@@ -24,13 +28,6 @@ namespace {
 // As a shell says it: not found, found but not startable.
 constexpr int kExitNotFound = 127;
 constexpr int kExitNotStarted = 126;
-
-// Packages look for NVIDIA's linker and libraries beside themselves, unless one
-// of its name is in the process.
-constexpr const char* kPreloaded[] = {
-// Those of libraries/, of its CMakeLists.txt.
-#include "cli/nvidia_library_files.inc"
-    "libnvJitLink.so.12", "libnvJitLink.so.13", "libcerberus-run.so"};
 
 class RunVerb : public Verb {
  public:
@@ -93,7 +90,10 @@ class RunVerb : public Verb {
       }
     }
     if (!log_.empty()) ::setenv("CERBERUS_LOG", log_.c_str(), 1);
-    if (!IsForNvidia()) HaveKernelsCompiledToPtx(*folder);
+    if (!IsForNvidia()) {
+      PreloadNeeded(*folder, command.front());
+      HaveKernelsCompiledToPtx(*folder);
+    }
 
     std::vector<char*> argv;
     for (std::string& word : command) argv.push_back(word.data());
@@ -136,13 +136,46 @@ class RunVerb : public Verb {
            ::access("/dev/kfd", F_OK) != 0;
   }
 
+  // Of what the program is linked with itself, or a library that it is linked
+  // with, ours come first even where DT_RPATH leads to NVIDIA's. What it opens
+  // later, libcerberus-run.so leads to ours.
+  static void PreloadNeeded(const std::string& folder,
+                            const std::string& program) {
+    const auto binary = rewriter::Binary::Open(FindProgram(program));
+    if (!binary) return;  // a script
+    std::set<std::string> names;
+    const auto add = [&](const rewriter::Binary& of) {
+      for (const std::string_view name : of.elf().NeededLibraries()) {
+        names.emplace(name.substr(name.rfind('/') + 1));
+      }
+    };
+    add(*binary);
+    for (const FoundLibrary& library : FindLibraries(*binary)) {
+      if (const auto other = rewriter::Binary::Open(library.path)) add(*other);
+    }
+    for (const std::string& name : names) {
+      const std::string file = folder + "/" + name;
+      if (::access(file.c_str(), R_OK) == 0) Prepend("LD_PRELOAD", file);
+    }
+  }
+
+  // As execvp finds it; the name itself if it finds nothing.
+  static std::string FindProgram(const std::string& name) {
+    const char* path = std::getenv("PATH");
+    if (name.find('/') != name.npos || path == nullptr) return name;
+    std::istringstream folders(path);
+    for (std::string folder; std::getline(folders, folder, ':');) {
+      const std::string file = (folder.empty() ? "." : folder) + "/" + name;
+      if (::access(file.c_str(), X_OK) == 0) return file;
+    }
+    return name;
+  }
+
   // Packages that compile kernels themselves make machine code, unless told
   // not to or stood in for (docs/python.md).
   static void HaveKernelsCompiledToPtx(const std::string& folder) {
-    for (const char* library : kPreloaded) {
-      const std::string file = folder + "/" + library;
-      if (::access(file.c_str(), R_OK) == 0) Prepend("LD_PRELOAD", file);
-    }
+    const std::string library = folder + "/libcerberus-run.so";
+    if (::access(library.c_str(), R_OK) == 0) Prepend("LD_PRELOAD", library);
     ::setenv("CUPY_COMPILE_WITH_PTX", "1", 0);
     const std::string tools = folder + "/bin";
     const std::string ptxas = tools + "/ptxas";
