@@ -161,7 +161,8 @@ DEV(u32, barrier_wait)(SHARED u32* state, u32 generation) {
 
 using V2 = u64 __attribute__((ext_vector_type(2)));
 
-GLOBAL u32 __cerberus_b128_lock = 0;
+// One for all parts of a program (compile/parts.h), which are linked.
+__attribute__((weak, visibility("hidden"))) GLOBAL u32 __cerberus_b128_lock = 0;
 
 // exch and cas of 16 bytes under one lock. The critical section lies inside
 // the loop: lanes of one wave that want the lock take turns.
