@@ -74,6 +74,7 @@ Status AxpyEx(Handle h, I n, const void* alpha, DataType alpha_type,
   void* py = call.work().InOutVector(y, SizeOf(y_type), n, incy);
   return call.Run([=] {
     const Complex64 v = a.Get();
+    if (v == Complex64(0)) return;
     for (Index i = 0; i < n; ++i) {
       const Index at = At(i, n, incy);
       Store(y_type, py, at,

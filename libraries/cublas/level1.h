@@ -11,6 +11,7 @@
 
 namespace cerberus::libraries::cublas {
 
+// By 0 nothing is done, and x, which may be null then, is not read: as in BLAS.
 template <typename T, typename I>
 Status Axpy(Handle h, I n, const T* alpha, const T* x, I incx, T* y, I incy) {
   if (alpha == nullptr) return kInvalidValue;
@@ -21,6 +22,7 @@ Status Axpy(Handle h, I n, const T* alpha, const T* x, I incx, T* y, I incy) {
   T* py = call.VectorOut(y, n, incy);
   return call.Run([=] {
     const T v = a.Get();
+    if (v == T(0)) return;
     for (Index i = 0; i < n; ++i) {
       py[At(i, n, incy)] += Mul(v, px[At(i, n, incx)]);
     }

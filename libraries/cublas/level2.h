@@ -164,6 +164,7 @@ Status Ger(Handle h, I m, I n, const T* alpha, const T* x, I incx, const T* y,
   T* pa = call.MatrixOut(a, m, n, lda);
   return call.Run([=] {
     const T v = av.Get();
+    if (v == T(0)) return;
     for (Index j = 0; j < n; ++j) {
       const T e = py[At(j, n, incy)];
       const T f = Mul(v, kConjugated ? ConjOf(e) : e);
@@ -191,6 +192,7 @@ Status RankUpdate(Handle h, Fill fill, I n, const S* alpha, const T* x, I incx,
   T* pa = call.MatrixOut(a, stored.rows, stored.columns, stored.ld);
   return call.Run([=] {
     const T v(av.Get());
+    if (v == T(0)) return;
     const auto turned = [](T e) { return kHermitian ? ConjOf(e) : e; };
     for (Index j = 0; j < n; ++j) {
       const Index first = fill == kUpper ? 0 : j;

@@ -53,6 +53,12 @@ TEST(CublasLevel1, Axpy) {
                        Step(s.x), Raw(dy.get()), Step(s.y)),
                 kSuccess);
       ExpectSame(dy, want, 4, Told(form, name, s));
+      // By 0 x is not read.
+      EXPECT_EQ(Invoke(form, name, Count(s.n), Scalar(T(0)),
+                       Raw(static_cast<const T*>(nullptr)), Step(s.x),
+                       Raw(dy.get()), Step(s.y)),
+                kSuccess);
+      ExpectSame(dy, want, 4, Told(form, name, s));
     });
     const Device<T> d(std::vector<T>(4, T(1)));
     ExpectRefusals(name, Count(2), Scalar(T(2)), Raw(d.get()), Step(1),

@@ -354,7 +354,15 @@ void TestGers(const std::string& name, bool conjugated) {
       }
     }
   }
-  const Device<T> d(std::vector<T>(40, T(1)));
+  const std::vector<T> ones(40, T(1));
+  const Device<T> d(ones);
+  for (const Form form : FormsOf(name)) {  // by 0 vectors are not read
+    const T* const none = nullptr;
+    EXPECT_EQ(Invoke(form, name, Size(3), Size(2), Scalar(T(0)), Raw(none),
+                     Inc(1), Raw(none), Inc(1), Raw(d.get()), Ld(3, 3)),
+              kSuccess);
+    ExpectSame(d, Widened(ones), 0, NameIn(form, name));
+  }
   ExpectRefusals(name, Size(3), Size(2), Scalar(T(1)), Raw(d.get()), Inc(1),
                  Raw(d.get()), Inc(1), Raw(d.get() + 20), Ld(3, 3));
 }
