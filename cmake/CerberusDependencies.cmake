@@ -4,6 +4,8 @@ find_package(LLVM REQUIRED CONFIG)
 if(NOT LLVM_VERSION_MAJOR EQUAL 22)
   message(FATAL_ERROR "LLVM ${LLVM_PACKAGE_VERSION} found, expected 22")
 endif()
+# Code for GPUs that is compiled when Cerberus is built.
+find_program(CERBERUS_CLANG NAMES clang-22 REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 # LLVM's archives name the shared one.
