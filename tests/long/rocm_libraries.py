@@ -11,7 +11,6 @@ compiled as it runs), rocBLAS (170 MB, 2.3 GB on disk), rocSOLVER (with rocBLAS
 tests/long/rocm; they run on the suite's HIP runtime over the emulator's HSA face,
 on each target, and check what they get.
 """
-import argparse
 import os
 import pathlib
 import subprocess
@@ -51,17 +50,8 @@ def run(root, target, program):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--suite", default="trixie",
-                        choices=["trixie", "unstable"])
-    parser.add_argument("--targets", default="gfx1100,gfx90a")
-    parser.add_argument("--build", default=ROOT / "build/release",
-                        type=pathlib.Path)
-    parser.add_argument("--roots", default=ROOT / "build/rocm-roots",
-                        type=pathlib.Path)
-    parser.add_argument("--only", choices=LIBRARIES)
-    parser.add_argument("--download", action="store_true")
-    options = parser.parse_args()
+    options = rocm_root.options_of(__doc__, ["trixie", "unstable"],
+                                   "gfx1100,gfx90a", LIBRARIES)
     failed = 0
     with tempfile.TemporaryDirectory() as work:
         for name in [options.only] if options.only else LIBRARIES:

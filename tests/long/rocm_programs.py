@@ -12,7 +12,6 @@ the emulator's HSA face on each target. The suite, trixie (HIP 5.7.1) or unstabl
 (6.4.3), is unpacked by mmdebstrap into ROOTS/SUITE, 110 MB to download, once.
 Prints a line for each part and program, and how many passed.
 """
-import argparse
 import os
 import pathlib
 import re
@@ -127,17 +126,8 @@ def check_rocminfo(root, targets, results):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--suite", default="trixie",
-                        choices=["trixie", "unstable"])
-    parser.add_argument("--targets", default="gfx1100,gfx942")
-    parser.add_argument("--build", default=ROOT / "build/release",
-                        type=pathlib.Path)
-    parser.add_argument("--roots", default=ROOT / "build/rocm-roots",
-                        type=pathlib.Path)
-    parser.add_argument("--only", default="", help="what names must hold")
-    parser.add_argument("--download", action="store_true")
-    options = parser.parse_args()
+    options = rocm_root.options_of(__doc__, ["trixie", "unstable"],
+                                   "gfx1100,gfx942")
     root = rocm_root.open_root(options.suite, options.roots, options.build)
     if options.download:
         return 0

@@ -1,5 +1,6 @@
 """Roots with the ROCm of a Debian suite, and how to run programs in them over
 the emulator's HSA face."""
+import argparse
 import dataclasses
 import pathlib
 import shutil
@@ -36,6 +37,22 @@ class RocmRoot:
                 "--library-path", str(self.folder / LIBRARIES),
                 "--preload", ":".join(map(str, self.preloads)), str(program),
                 *arguments]
+
+
+def options_of(doc, suites, targets, only=None):
+    """What the scripts that use roots are told; the first suite is the default.
+    `only`: the names that there are, if they are few."""
+    parser = argparse.ArgumentParser(description=doc.split("\n\n")[0])
+    parser.add_argument("--suite", default=suites[0], choices=suites)
+    parser.add_argument("--targets", default=targets)
+    parser.add_argument("--build", default=ROOT / "build/release",
+                        type=pathlib.Path)
+    parser.add_argument("--roots", default=ROOT / "build/rocm-roots",
+                        type=pathlib.Path)
+    parser.add_argument("--only", default="", choices=only,
+                        help="what names must hold")
+    parser.add_argument("--download", action="store_true")
+    return parser.parse_args()
 
 
 def mirror():
