@@ -38,7 +38,12 @@ const std::vector<Row>& Cublas() {
   return rows;
 }
 
-#define CUBLASLT_ANSWERED(name) {#name, true},
+// With kernels of our own behind it.
+std::string OfCublasLt(const std::string& name) {
+  if (name == "cublasLtMatmul") return "rocblas_gemm_ex";
+  return name == "cublasLtMatrixTransform" ? "cerberus_finish" : "";
+}
+#define CUBLASLT_ANSWERED(name) {#name, true, OfCublasLt(#name)},
 #define CUBLASLT_REFUSED(name) {#name, false},
 const std::vector<Row>& CublasLt() {
   static const std::vector<Row> rows = {

@@ -28,6 +28,13 @@ bool Fill(Driver* driver) {
       Look(library, "cuThreadExchangeStreamCaptureMode",
            &driver->exchange_capture_mode) &&
       Look(library, "cuCtxGetDevice", &driver->device);
+  Look(library, "cuMemAllocAsync", &driver->allocate_in);
+  Look(library, "cuMemFreeAsync", &driver->free_in);
+  Look(library, "cuMemsetD32Async", &driver->set_words);
+  Look(library, "cuLibraryLoadData", &driver->load_library);
+  Look(library, "cuLibraryGetKernel", &driver->find_kernel);
+  Look(library, "cuKernelGetFunction", &driver->function_of_kernel);
+  Look(library, "cuLaunchKernel", &driver->launch);
   int (*shares_memory)();
   driver->shares_memory =
       Look(library, "cuCerberusSharesMemory", &shares_memory) &&

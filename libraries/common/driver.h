@@ -63,6 +63,18 @@ struct Driver {
   int (*allocate_host)(void** pointer, std::size_t bytes);
   int (*exchange_capture_mode)(int* mode);
   int (*device)(int*);
+  // Null of drivers that lack them.
+  int (*allocate_in)(std::uint64_t* address, std::size_t bytes, Stream);
+  int (*free_in)(std::uint64_t address, Stream);
+  int (*set_words)(std::uint64_t address, unsigned word, std::size_t count,
+                   Stream);
+  int (*load_library)(void** library, const void* code, void*, void*, unsigned,
+                      void*, void*, unsigned);
+  int (*find_kernel)(void** kernel, void* library, const char* name);
+  int (*function_of_kernel)(void** function, void* kernel);
+  int (*launch)(void* function, unsigned, unsigned, unsigned, unsigned,
+                unsigned, unsigned, unsigned shared, Stream, void** arguments,
+                void** extra);
   // Of the stub alone: whether kernels run in the memory of the process, as on
   // the emulator, so that the host may work on theirs in place.
   bool shares_memory;
@@ -85,6 +97,24 @@ const Driver* FindDriver();
 // Makes the first device's primary context current where the thread has none,
 // as CUDA's runtime would. False if there is no device.
 bool EnsureContext(const Driver& driver);
+
+// Within its scope this thread may do what a capture would forbid it, as to
+// allocate: AMD's HIP 6 asks for that where a stream is captured.
+class RelaxedCapture {
+ public:
+  explicit RelaxedCapture(const Driver& driver)
+      : driver_(driver), relaxed_(driver.exchange_capture_mode(&mode_) == 0) {}
+  ~RelaxedCapture() {
+    if (relaxed_) driver_.exchange_capture_mode(&mode_);
+  }
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+ private:
+  const Driver& driver_;
+  int mode_ = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED
+  const bool relaxed_;
+};
 
 // Whether the stream is captured, so that nothing can be waited for; also if
 // it does not say.

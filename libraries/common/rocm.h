@@ -7,8 +7,8 @@
 #ifndef CERBERUS_LIBRARIES_COMMON_ROCM_H_
 #define CERBERUS_LIBRARIES_COMMON_ROCM_H_
 
-#include <initializer_list>
 #include <string>
+#include <vector>
 
 #include "libraries/common/driver.h"
 
@@ -22,7 +22,7 @@ struct RocmKind {
   };
   const char* nvidia;  // "cuBLAS"
   const char* rocm;    // "rocBLAS"
-  std::initializer_list<Soname> sonames;
+  std::vector<Soname> sonames;
   // Why an opened one is of no use for a target ("gfx90a"), or "".
   std::string (*lacks)(const std::string& path, const std::string& target);
 };

@@ -31,13 +31,8 @@ class PinnedPool {
       }
     }
     if (memory == nullptr) {
-      // Where this thread captures a stream, AMD's HIP 6 allocates for those
-      // only who say that the capture does not care.
-      int mode = 2;  // CU_STREAM_CAPTURE_MODE_RELAXED
-      const bool relaxed = driver.exchange_capture_mode(&mode) == 0;
-      const int error = driver.allocate_host(&memory, size);
-      if (relaxed) driver.exchange_capture_mode(&mode);
-      if (error != 0) throw std::bad_alloc();
+      const RelaxedCapture relaxed(driver);
+      if (driver.allocate_host(&memory, size) != 0) throw std::bad_alloc();
     }
     return {memory, [this, size](void* done) {
               const std::lock_guard<std::mutex> lock(mutex_);

@@ -33,7 +33,8 @@ Status Make(Handle* handle) {
   auto* made = new (std::nothrow) Context;
   if (made == nullptr) return kAllocFailed;
   made->driver = driver;
-  if (!Rocblas::Make(*driver, &made->rocblas)) {
+  static const RocmKind kind = Rocblas::Kind("cuBLAS");
+  if (!Rocblas::Make(*driver, kind, &made->rocblas)) {
     delete made;
     return kNotInitialized;
   }

@@ -53,16 +53,6 @@ std::string Lacks(const std::string& path, const std::string& target) {
   return LacksTarget(path, target);
 }
 
-const RocmKind& RocblasKind() {
-  static const RocmKind kind = {"cuBLAS",
-                                "rocBLAS",
-                                {{7, "librocblas.so.5"},
-                                 {6, "librocblas.so.4"},
-                                 {5, "librocblas.so.3"},
-                                 {5, "librocblas.so.0"}},
-                                &Lacks};
-  return kind;
-}
 const RocmKind& RocsolverKind() {
   static const RocmKind kind = {"factors of cuBLAS",
                                 "rocSOLVER",
@@ -174,9 +164,20 @@ Rocblas::Rocblas(const Driver& driver, const RocmLibrary& library,
       set_math_mode_(FunctionOf<decltype(set_math_mode_)>(
           library, "rocblas_set_math_mode")) {}
 
-bool Rocblas::Make(const Driver& driver, std::shared_ptr<Rocblas>* made) {
+RocmKind Rocblas::Kind(const char* nvidia) {
+  return {nvidia,
+          "rocBLAS",
+          {{7, "librocblas.so.5"},
+           {6, "librocblas.so.4"},
+           {5, "librocblas.so.3"},
+           {5, "librocblas.so.0"}},
+          &Lacks};
+}
+
+bool Rocblas::Make(const Driver& driver, const RocmKind& kind,
+                   std::shared_ptr<Rocblas>* made) {
   const RocmLibrary* library = nullptr;
-  if (!ChooseRocm(driver, RocblasKind(), &library)) return false;
+  if (!ChooseRocm(driver, kind, &library)) return false;
   if (library == nullptr) return true;
   const auto create = FunctionOf<roc::Status (*)(roc::Handle*)>(
       *library, "rocblas_create_handle");
@@ -188,8 +189,8 @@ bool Rocblas::Make(const Driver& driver, std::shared_ptr<Rocblas>* made) {
       driver.allocate(&result, kResultBytes) != 0 ||
       create(&handle) != roc::Status::kSuccess) {
     if (result != 0) driver.free(result);
-    Log(LogLevel::kWarning, "cuBLAS computes on the host: %s makes no handle",
-        library->path().c_str());
+    Log(LogLevel::kWarning, "%s computes on the host: %s makes no handle",
+        kind.nvidia, library->path().c_str());
     return true;
   }
   made->reset(

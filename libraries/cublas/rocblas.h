@@ -175,9 +175,12 @@ class RocblasArguments {
 // rocBLAS' handle under one of ours.
 class Rocblas {
  public:
+  // What to look for in place of one of NVIDIA's libraries ("cuBLAS").
+  static RocmKind Kind(const char* nvidia);
   // For the current context's device; null if the host computes. False: the
-  // environment insists on rocBLAS, and it cannot be had.
-  static bool Make(const Driver& driver, std::shared_ptr<Rocblas>* made);
+  // environment insists on rocBLAS, and it cannot be had. `kind` stays.
+  static bool Make(const Driver& driver, const RocmKind& kind,
+                   std::shared_ptr<Rocblas>* made);
   ~Rocblas();
   Rocblas(const Rocblas&) = delete;
   Rocblas& operator=(const Rocblas&) = delete;

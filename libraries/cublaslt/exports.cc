@@ -1,7 +1,9 @@
 // The functions of cublaslt.def.
 //
-// There is one algorithm, and it takes no workspace: heuristics find it for
-// whatever can be computed, so that programs which try several have one to try.
+// There is one algorithm: heuristics find it for whatever can be computed, so
+// that programs which try several have one to try. It needs no workspace, and
+// on the GPU may use one.
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <iterator>
@@ -11,6 +13,7 @@
 #include "libraries/cublas/status.h"
 #include "libraries/cublaslt/descriptors.h"
 #include "libraries/cublaslt/matmul.h"
+#include "libraries/cublaslt/rocm_matmul.h"
 
 #define LT_API extern "C" __attribute__((visibility("default")))
 
@@ -26,6 +29,7 @@ using cublas::kSuccess;
 // A handle of cuBLAS is one of cuBLASLt as well, so that nothing is read
 // through it.
 using Handle = void*;
+std::atomic<int> handles = 0;
 
 #define LT_FIELD(Type, number, member) \
   {number, offsetof(Type, member), sizeof(Type::member), sizeof(Type::member)}
@@ -146,12 +150,18 @@ constexpr std::int32_t kConfigs = 9;
 LT_API Status cublasLtCreate(Handle* handle) {
   if (handle == nullptr) return kInvalidValue;
   const Driver* driver = FindDriver();
-  if (driver == nullptr || !EnsureContext(*driver)) return kNotInitialized;
+  if (driver == nullptr || !EnsureContext(*driver) || !HasProvider(*driver)) {
+    return kNotInitialized;
+  }
   *handle = new (std::nothrow) int(0);
-  return *handle != nullptr ? kSuccess : kAllocFailed;
+  if (*handle == nullptr) return kAllocFailed;
+  ++handles;
+  return kSuccess;
 }
 LT_API Status cublasLtDestroy(Handle handle) {
+  if (handle == nullptr) return kSuccess;
   delete static_cast<int*>(handle);
+  if (--handles == 0) ForgetHandles();
   return kSuccess;
 }
 LT_API std::size_t cublasLtGetVersion() {
@@ -252,14 +262,23 @@ LT_API Status cublasLtMatmul(Handle handle, const MatmulDesc* desc,
                              const Layout* of_a, const void* b,
                              const Layout* of_b, const void* beta,
                              const void* c, const Layout* of_c, void* d,
-                             const Layout* of_d, const Algorithm*, void*,
-                             std::size_t, Stream stream) {
+                             const Layout* of_d, const Algorithm*,
+                             void* workspace, std::size_t workspace_bytes,
+                             Stream stream) {
   const Driver* driver = FindDriver();
   if (handle == nullptr || driver == nullptr) return kNotInitialized;
   if (!desc || !of_a || !of_b || !of_c || !of_d) return kInvalidValue;
+  const Layouts layouts = {*of_a, *of_b, *of_c, *of_d};
+  const Operands operands = {alpha, a, b, beta, c, d};
+  Status status = CheckMatmul(*desc, layouts);
+  if (status == kSuccess) status = CheckOperands(*desc, operands);
+  if (status != kSuccess) return status;
   try {
-    return Matmul(*driver, stream, *desc, {*of_a, *of_b, *of_c, *of_d},
-                  {alpha, a, b, beta, c, d});
+    if (RocmMatmul(*driver, stream, *desc, layouts, operands,
+                   {workspace, workspace_bytes}, &status)) {
+      return status;
+    }
+    return Matmul(*driver, stream, *desc, layouts, operands);
   } catch (const std::bad_alloc&) {
     return kAllocFailed;
   }
@@ -273,10 +292,15 @@ LT_API Status cublasLtMatrixTransform(Handle handle, const TransformDesc* desc,
   const Driver* driver = FindDriver();
   if (handle == nullptr || driver == nullptr) return kNotInitialized;
   if (!desc || !of_a || !of_c) return kInvalidValue;
+  const Layouts layouts = {*of_a, of_b ? *of_b : *of_a, *of_c, *of_c};
+  const Operands operands = {alpha, a, b, beta, nullptr, c};
+  Status status = CheckTransform(*desc, layouts, operands);
+  if (status != kSuccess) return status;
   try {
-    return Transform(*driver, stream, *desc,
-                     {*of_a, of_b ? *of_b : *of_a, *of_c, *of_c},
-                     {alpha, a, b, beta, nullptr, c});
+    if (RocmTransform(*driver, stream, *desc, layouts, operands, &status)) {
+      return status;
+    }
+    return Transform(*driver, stream, *desc, layouts, operands);
   } catch (const std::bad_alloc&) {
     return kAllocFailed;
   }
@@ -295,6 +319,11 @@ LT_API Status cublasLtMatmulAlgoGetHeuristic(
   if (const Status bad = CheckMatmul(*desc, {*a, *b, *c, *d})) return bad;
   results[0] = {};
   results[0].state = kSuccess;
+  if (const Driver* driver = FindDriver()) {
+    const std::size_t bytes = RocmWorkspace(*driver, *desc, {*a, *b, *c, *d});
+    if (bytes <= preference->workspace_bytes)
+      results[0].workspace_bytes = bytes;
+  }
   results[0].waves = 1;
   *found = 1;
   return kSuccess;

@@ -9,6 +9,7 @@
 #include "libraries/common/work.h"
 #include "libraries/cublas/math.h"
 #include "libraries/cublas/typed.h"
+#include "libraries/cublaslt/layout.h"
 
 namespace cerberus::libraries::cublaslt {
 namespace {
@@ -19,17 +20,6 @@ using cublas::Complex64;
 using cublas::Index;
 using cublas::kIsComplex;
 using cublas::Wide;
-
-bool IsTurned(Operation op) { return op == cublas::kT || op == cublas::kC; }
-Index RowsOf(const Layout& layout, Operation op) {
-  return static_cast<Index>(IsTurned(op) ? layout.columns : layout.rows);
-}
-Index ColumnsOf(const Layout& layout, Operation op) {
-  return static_cast<Index>(IsTurned(op) ? layout.rows : layout.columns);
-}
-bool IsFloat8(DataType type) {
-  return type == cublas::kR8E4M3 || type == cublas::kR8E5M2;
-}
 
 // Element (i, j) of a matrix.
 Index PlaceOf(const Layout& layout, Index i, Index j) {
@@ -95,31 +85,22 @@ struct Job {
 
   Index m() const { return static_cast<Index>(layouts.d.rows); }
   Index n() const { return static_cast<Index>(layouts.d.columns); }
-  bool AlphaByRow() const {
-    return desc.pointer_mode == kDeviceVector ||
-           desc.pointer_mode == kAlphaVectorBetaZero ||
-           desc.pointer_mode == kAlphaVectorBetaHost;
-  }
   Complex64 Alpha(std::size_t batch, Index row) const {
     if (alphas == nullptr) return alpha;
     return cublas::Load(
         desc.scale, alphas,
-        AlphaByRow() ? static_cast<Index>(batch) * desc.alpha_stride + row : 0);
+        HasAlphaByRow(desc)
+            ? static_cast<Index>(batch) * desc.alpha_stride + row
+            : 0);
   }
   Complex64 Beta(Index row) const {
     if (betas == nullptr) return beta;
     return cublas::Load(desc.scale, betas,
                         desc.pointer_mode == kDeviceVector ? row : 0);
   }
-  DataType BiasType() const {
-    if (desc.bias_type >= 0) return static_cast<DataType>(desc.bias_type);
-    return IsFloat8(layouts.d.type) ? cublas::kR16BF : layouts.d.type;
-  }
-  DataType AuxType() const {
-    return desc.aux_type >= 0 ? static_cast<DataType>(desc.aux_type)
-                              : layouts.d.type;
-  }
-  bool Has(std::uint32_t bits) const { return (desc.epilogue & bits) != 0; }
+  DataType BiasType() const { return cublaslt::BiasType(desc, layouts.d); }
+  DataType AuxType() const { return cublaslt::AuxType(desc, layouts.d); }
+  bool Has(std::uint32_t bits) const { return cublaslt::Has(desc, bits); }
 };
 
 double ScaleOf(const float* scale) { return scale != nullptr ? *scale : 1; }
@@ -232,10 +213,6 @@ void RunJob(const Job& job) {
   }
 }
 
-Index Batches(const Layout& layout) {
-  return std::max<Index>(1, layout.batches);
-}
-
 // The bytes of a matrix for Work: columns of memory.
 std::byte* MapMatrix(Work& work, std::byte* p, const Layout& layout, bool out) {
   const bool by_rows = layout.order == kRows;
@@ -341,21 +318,27 @@ Status CheckMatmul(const MatmulDesc& desc, const Layouts& l) {
   return cublas::kSuccess;
 }
 
+Status CheckOperands(const MatmulDesc& desc, const Operands& operands) {
+  const bool needs_bias = Has(desc, kBias) || HasGradient(desc);
+  const bool needs_aux = Has(desc, kAux | kDRelu | kDGelu);
+  const bool needs_beta = desc.pointer_mode != kAlphaVectorBetaZero;
+  const bool all = operands.alpha != nullptr && operands.a != nullptr &&
+                   operands.b != nullptr && operands.d != nullptr &&
+                   (!needs_bias || desc.bias != nullptr) &&
+                   (!needs_aux || desc.aux != nullptr) &&
+                   (!needs_beta || operands.beta != nullptr);
+  return all ? cublas::kSuccess : cublas::kInvalidValue;
+}
+
 Status Matmul(const Driver& driver, Stream stream, const MatmulDesc& desc,
               const Layouts& layouts, const Operands& operands) {
   if (const Status bad = CheckMatmul(desc, layouts)) return bad;
+  if (const Status bad = CheckOperands(desc, operands)) return bad;
   Job job;
   job.desc = desc;
   job.layouts = layouts;
-  const bool gradient =
-      job.Has(kBiasGradient | kBiasGradientA | kBiasGradientB);
+  const bool gradient = HasGradient(desc);
   const bool needs_aux = job.Has(kAux | kDRelu | kDGelu);
-  if (operands.alpha == nullptr || operands.a == nullptr ||
-      operands.b == nullptr || operands.d == nullptr ||
-      (job.Has(kBias) || gradient ? desc.bias == nullptr : false) ||
-      (needs_aux && desc.aux == nullptr)) {
-    return cublas::kInvalidValue;
-  }
   if (job.m() == 0 || job.n() == 0) return cublas::kSuccess;
   Work work(driver, stream);
   const std::size_t scalar = cublas::SizeOf(desc.scale);
@@ -364,13 +347,11 @@ Status Matmul(const Driver& driver, Stream stream, const MatmulDesc& desc,
     job.alpha = cublas::Load(desc.scale, operands.alpha, 0);
   } else {
     job.alphas =
-        work.In(operands.alpha, scalar * (job.AlphaByRow() ? rows : 1));
+        work.In(operands.alpha, scalar * (HasAlphaByRow(desc) ? rows : 1));
   }
-  if (desc.pointer_mode == kHost || desc.pointer_mode == kAlphaVectorBetaHost) {
-    if (operands.beta == nullptr) return cublas::kInvalidValue;
+  if (HasHostBeta(desc)) {
     job.beta = cublas::Load(desc.scale, operands.beta, 0);
   } else if (desc.pointer_mode != kAlphaVectorBetaZero) {
-    if (operands.beta == nullptr) return cublas::kInvalidValue;
     job.betas =
         work.In(operands.beta,
                 scalar * (desc.pointer_mode == kDeviceVector ? rows : 1));
@@ -421,8 +402,8 @@ Status Matmul(const Driver& driver, Stream stream, const MatmulDesc& desc,
              : cublas::kExecutionFailed;
 }
 
-Status Transform(const Driver& driver, Stream stream, const TransformDesc& desc,
-                 const Layouts& l, const Operands& operands) {
+Status CheckTransform(const TransformDesc& desc, const Layouts& l,
+                      const Operands& operands) {
   for (const Layout* layout : {&l.a, &l.b, &l.c}) {
     if (!IsSupported(*layout)) return cublas::kNotSupported;
     if (!IsLayout(*layout)) return cublas::kInvalidValue;
@@ -430,7 +411,7 @@ Status Transform(const Driver& driver, Stream stream, const TransformDesc& desc,
   if (desc.pointer_mode != kHost && desc.pointer_mode != kDevice) {
     return cublas::kNotSupported;
   }
-  const bool has_b = operands.b != nullptr && operands.beta != nullptr;
+  const bool has_b = operands.HasB();
   const auto m = static_cast<Index>(l.c.rows);
   const auto n = static_cast<Index>(l.c.columns);
   if (operands.alpha == nullptr || operands.a == nullptr ||
@@ -439,6 +420,15 @@ Status Transform(const Driver& driver, Stream stream, const TransformDesc& desc,
       (has_b && (RowsOf(l.b, desc.b) != m || ColumnsOf(l.b, desc.b) != n))) {
     return cublas::kInvalidValue;
   }
+  return cublas::kSuccess;
+}
+
+Status Transform(const Driver& driver, Stream stream, const TransformDesc& desc,
+                 const Layouts& l, const Operands& operands) {
+  if (const Status bad = CheckTransform(desc, l, operands)) return bad;
+  const bool has_b = operands.HasB();
+  const auto m = static_cast<Index>(l.c.rows);
+  const auto n = static_cast<Index>(l.c.columns);
   Work work(driver, stream);
   const bool host = desc.pointer_mode == kHost;
   const std::size_t scalar = cublas::SizeOf(desc.scale);

@@ -23,10 +23,18 @@ struct Operands {
   const void* beta;
   const void* c;
   void* d;
+
+  // Of a transform: whether it is a sum.
+  bool HasB() const { return b != nullptr && beta != nullptr; }
 };
+// kInvalidValue: one that is needed is missing.
+Status CheckOperands(const MatmulDesc& desc, const Operands& operands);
 Status Matmul(const Driver& driver, Stream stream, const MatmulDesc& desc,
               const Layouts& layouts, const Operands& operands);
 
+// As CheckMatmul and CheckOperands. C := alpha op(A) + beta op(B), C is D here.
+Status CheckTransform(const TransformDesc& desc, const Layouts& layouts,
+                      const Operands& operands);
 Status Transform(const Driver& driver, Stream stream, const TransformDesc& desc,
                  const Layouts& layouts, const Operands& operands);
 

@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""cuBLAS and cuFFT computed by AMD's own libraries, on the emulated GPU.
+"""NVIDIA's libraries computed by AMD's own, on the emulated GPU.
 
     rocm_providers.py [--suite trixie] [--targets gfx1100] [--build DIR]
                       [--roots DIR] [--only NAME] [--download]
 
-Unpacks HIP, rocBLAS, rocSOLVER and hipFFT of a Debian suite by mmdebstrap into a
-root of its own, ROOTS/SUITE-…, once (700 MB to download, 4 GB on disk). There it
-runs over the emulator's HSA face, on each target:
+Unpacks HIP, rocBLAS, rocSOLVER, rocSPARSE and hipFFT of a Debian suite by
+mmdebstrap into a root of its own, ROOTS/SUITE-…, once (800 MB to download, 5 GB on
+disk). There it runs over the emulator's HSA face, on each target:
 
-- the programs of tests/e2e/libraries that call cuBLAS and cuFFT
-- each test of cuBLAS (tests/unit/libraries), over rocBLAS instead of the host
+- the programs of tests/e2e/libraries that call these libraries
+- each test of cuBLAS and cuBLASLt (tests/unit/libraries), over rocBLAS instead of
+  the host
 - layouts of cuFFT, hipFFT against the host
 
 Prints a line for each, with the last words of those that fail.
 """
-import argparse
 import os
 import pathlib
 import re
@@ -25,12 +25,16 @@ import tempfile
 import rocm_root
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PACKAGES = ["libhipfft-dev", "librocblas-dev", "librocsolver-dev"]
-# What differs on rocBLAS, or HIP 5.7, by itself: norms of numbers whose squares
-# overflow, copies from memory that is not page-locked wait for the stream,
-# functions of the host in captured graphs.
-NOT_THERE = ["CublasLevel1.NormOfExtremes",
-             "CublasStream.PointersOfABatchAreReadInOrder", "CublasGraph.*"]
+PACKAGES = ["libhipfft-dev", "librocblas-dev", "librocsolver-dev",
+            "librocsparse-dev"]
+# The tests of each library, without what differs on rocBLAS, or HIP 5.7, by
+# itself: norms of numbers whose squares overflow, copies from memory that is not
+# page-locked wait for the stream, functions of the host in captured graphs; and
+# without what asks the rocBLAS of the tests how it was called.
+TESTS = {"cublas_test": ["CublasLevel1.NormOfExtremes",
+                         "CublasStream.PointersOfABatchAreReadInOrder",
+                         "CublasGraph.*"],
+         "cublaslt_rocm_test": ["CublasLtFake.*"]}
 # rocFFT's helper would start without the root's loader; kernels of both read
 # behind their arrays.
 SETTINGS = {"ROCFFT_RTC_PROCESS": "0", "CERBERUS_EMU_BOUNDS": "gpu",
@@ -39,7 +43,8 @@ SETTINGS = {"ROCFFT_RTC_PROCESS": "0", "CERBERUS_EMU_BOUNDS": "gpu",
 
 def programs():
     for source in sorted((ROOT / "tests/e2e/libraries").glob("*.cu")):
-        library = re.search(r"-l:lib(cublas|cufft)\.so\.\d+", source.read_text())
+        library = re.search(r"-l:lib(cublas|cublasLt|cufft)\.so\.\d+",
+                            source.read_text())
         if library and source.stem != "fft_callbacks":
             yield source, library[0]
     yield ROOT / "tests/long/rocm/cufft_layouts.cu", "-l:libcufft.so.12"
@@ -81,16 +86,7 @@ def run(root, target, work, program, *arguments, folders=()):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--suite", default="trixie", choices=["trixie"])
-    parser.add_argument("--targets", default="gfx1100")
-    parser.add_argument("--build", default=ROOT / "build/release",
-                        type=pathlib.Path)
-    parser.add_argument("--roots", default=ROOT / "build/rocm-roots",
-                        type=pathlib.Path)
-    parser.add_argument("--only", default="", help="what names must hold")
-    parser.add_argument("--download", action="store_true")
-    options = parser.parse_args()
+    options = rocm_root.options_of(__doc__, ["trixie"], "gfx1100")
     root = rocm_root.open_root(options.suite, options.roots, options.build,
                                PACKAGES)
     if options.download:
@@ -111,12 +107,14 @@ def main():
             for target in options.targets.split(","):
                 tell(f"{source.stem} on {target}",
                      run(root, target, work, program))
-        if options.only in "cublas_test":
-            tests = options.build.absolute() / "tests/cublas_test"
+        for name, not_there in TESTS.items():
+            if options.only not in name:
+                continue
             for target in options.targets.split(","):
-                tell(f"cublas_test on {target}",
-                     run(root, target, work, tests,
-                         "--gtest_filter=-" + ":".join(NOT_THERE),
+                tell(f"{name} on {target}",
+                     run(root, target, work,
+                         options.build.absolute() / "tests" / name,
+                         "--gtest_filter=-" + ":".join(not_there),
                          folders=[options.build.absolute() / "lib/cerberus"]))
     return 1 if failed or not run_any else 0
 

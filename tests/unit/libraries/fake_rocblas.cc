@@ -114,6 +114,7 @@ int ComputeBack(roc::DataType type) {
 struct Blas {
   void* host = nullptr;
   void* hip_stream = nullptr;
+  void* cuda_stream = nullptr;
   std::map<std::string, int> settings;
 };
 struct Recorder {
@@ -251,14 +252,38 @@ FAKE_TYPES(Z, Complex64)
 #define CUBLAS_REFUSED(name)
 #include "libraries/cublas/cublas.def"
 
-// --- Products of types told at run time: the result goes where C is.
-// Whether it is what a call of cuBLAS can be.
+// --- Products of types told at run time: the result goes where C is, or, of
+// cuBLASLt's calls, elsewhere.
 template <typename I>
-bool IsOneOfCublas(const void* c, DataType tc, I ldc, const void* d,
-                   DataType td, I ldd, int algorithm, int solution,
-                   unsigned flags) {
-  return c == d && tc == td && ldc == ldd && algorithm == 0 && solution == 0 &&
-         flags == 0;
+bool IsOneOfOurs(const void* c, DataType tc, I ldc, const void* d, DataType td,
+                 I ldd, int algorithm, int solution, unsigned flags) {
+  return tc == td && (c != d || ldc == ldd) && algorithm == 0 &&
+         solution == 0 && flags == 0;
+}
+// C to where D is, in the stream, for the host's functions, which have one
+// place for both.
+struct Strided {
+  const void* first;
+  Index ld;
+  long long step;
+};
+void CopyResults(const Blas& blas, int type, Index m, Index n, const Strided& c,
+                 const Strided& d, Index count) {
+  if (c.first == d.first) return;
+  const auto size = cublas::SizeOf(static_cast<cublas::DataType>(type));
+  for (Index i = 0; i < count; ++i) {
+    Copy2d copy = {};
+    copy.source_kind = copy.target_kind = kUnified;
+    copy.source_device = reinterpret_cast<std::uint64_t>(c.first) +
+                         static_cast<std::size_t>(i * c.step) * size;
+    copy.target_device = reinterpret_cast<std::uint64_t>(d.first) +
+                         static_cast<std::size_t>(i * d.step) * size;
+    copy.source_pitch = static_cast<std::size_t>(c.ld) * size;
+    copy.target_pitch = static_cast<std::size_t>(d.ld) * size;
+    copy.width = static_cast<std::size_t>(m) * size;
+    copy.height = static_cast<std::size_t>(n);
+    FindDriver()->copy_2d(&copy, static_cast<Stream>(blas.cuda_stream));
+  }
 }
 template <typename I>
 Status GemmEx(Blas* h, Operation opa, Operation opb, I m, I n, I k,
@@ -267,15 +292,16 @@ Status GemmEx(Blas* h, Operation opa, Operation opb, I m, I n, I k,
               const void* c, DataType tc, I ldc, void* d, DataType td, I ldd,
               DataType compute, int algorithm, int solution, unsigned flags) {
   constexpr bool kWide = std::is_same_v<I, Index>;
-  if (!IsOneOfCublas(c, tc, ldc, d, td, ldd, algorithm, solution, flags)) {
+  if (!IsOneOfOurs(c, tc, ldc, d, td, ldd, algorithm, solution, flags)) {
     return Status::kInvalidValue;
   }
   return Call(h, kWide ? "rocblas_gemm_ex_64" : "rocblas_gemm_ex")(
       [&] {
         Back back;
+        CopyResults(*h, back(tc), m, n, {c, ldc, 0}, {d, ldd, 0}, 1);
         return CallHost(kWide ? "cublasGemmEx_64" : "cublasGemmEx", h->host,
                         back(opa), back(opb), m, n, k, alpha, a, back(ta), lda,
-                        b, back(tb), ldb, beta, d, back(tc), ldc,
+                        b, back(tb), ldb, beta, d, back(tc), ldd,
                         ComputeBack(compute), -1);
       },
       opa, opb, m, n, k, alpha, a, ta, lda, b, tb, ldb, beta, c, tc, ldc, d, td,
@@ -289,7 +315,8 @@ Status GemmBatchedEx(Blas* h, Operation opa, Operation opb, I m, I n, I k,
                      I ldd, I count, DataType compute, int algorithm,
                      int solution, unsigned flags) {
   constexpr bool kWide = std::is_same_v<I, Index>;
-  if (!IsOneOfCublas(c, tc, ldc, d, td, ldd, algorithm, solution, flags)) {
+  if (!IsOneOfOurs(c, tc, ldc, d, td, ldd, algorithm, solution, flags) ||
+      c != d) {
     return Status::kInvalidValue;
   }
   return Call(h,
@@ -313,19 +340,21 @@ Status GemmStridedEx(Blas* h, Operation opa, Operation opb, I m, I n, I k,
                      I ldd, long long step_d, I count, DataType compute,
                      int algorithm, int solution, unsigned flags) {
   constexpr bool kWide = std::is_same_v<I, Index>;
-  if (!IsOneOfCublas(c, tc, ldc, d, td, ldd, algorithm, solution, flags) ||
-      step_c != step_d) {
+  if (!IsOneOfOurs(c, tc, ldc, d, td, ldd, algorithm, solution, flags) ||
+      (c == d && step_c != step_d)) {
     return Status::kInvalidValue;
   }
   return Call(h, kWide ? "rocblas_gemm_strided_batched_ex_64"
                        : "rocblas_gemm_strided_batched_ex")(
       [&] {
         Back back;
+        CopyResults(*h, back(tc), m, n, {c, ldc, step_c}, {d, ldd, step_d},
+                    count);
         return CallHost(kWide ? "cublasGemmStridedBatchedEx_64"
                               : "cublasGemmStridedBatchedEx",
                         h->host, back(opa), back(opb), m, n, k, alpha, a,
                         back(ta), lda, step_a, b, back(tb), ldb, step_b, beta,
-                        d, back(tc), ldc, step_c, count, ComputeBack(compute),
+                        d, back(tc), ldd, step_d, count, ComputeBack(compute),
                         -1);
       },
       opa, opb, m, n, k, alpha, a, ta, lda, step_a, b, tb, ldb, step_b, beta, c,
@@ -430,7 +459,8 @@ FAKE_API Status rocblas_destroy_handle(Blas* blas) {
 FAKE_API Status rocblas_set_stream(Blas* blas, void* stream) {
   blas->hip_stream = stream;
   const std::lock_guard<std::mutex> lock(All().mutex);
-  return As(CallHost("cublasSetStream_v2", blas->host, All().streams[stream]));
+  blas->cuda_stream = All().streams[stream];
+  return As(CallHost("cublasSetStream_v2", blas->host, blas->cuda_stream));
 }
 FAKE_API Status rocblas_set_pointer_mode(Blas* blas, int mode) {
   blas->settings["pointer_mode"] = mode;
