@@ -1,9 +1,9 @@
 #include "libraries/cublas/rocblas.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
-#include <new>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -149,12 +149,12 @@ const void* RocblasArguments::Result(void* result, std::size_t bytes) {
   return context_.rocblas->result();
 }
 
-Rocblas::Rocblas(const Driver& driver, const RocmLibrary& library,
-                 roc::Handle handle, void* result)
+Rocblas::Rocblas(const Driver& driver, const RocmLibrary& library)
     : driver_(driver),
       library_(library),
-      result_(result),
-      handle_(handle),
+      create_(FunctionOf<decltype(create_)>(library, "rocblas_create_handle")),
+      destroy_(
+          FunctionOf<decltype(destroy_)>(library, "rocblas_destroy_handle")),
       set_stream_(
           FunctionOf<decltype(set_stream_)>(library, "rocblas_set_stream")),
       set_pointer_mode_(FunctionOf<decltype(set_pointer_mode_)>(
@@ -179,54 +179,67 @@ bool Rocblas::Make(const Driver& driver, const RocmKind& kind,
   const RocmLibrary* library = nullptr;
   if (!ChooseRocm(driver, kind, &library)) return false;
   if (library == nullptr) return true;
-  const auto create = FunctionOf<roc::Status (*)(roc::Handle*)>(
-      *library, "rocblas_create_handle");
-  // Makes the context's device HIP's current one, which the handle is for.
-  void* stream = nullptr;
-  roc::Handle handle = nullptr;
-  std::uint64_t result = 0;
-  if (create == nullptr || driver.hip_stream(nullptr, &stream) != 0 ||
-      driver.allocate(&result, kResultBytes) != 0 ||
-      create(&handle) != roc::Status::kSuccess) {
-    if (result != 0) driver.free(result);
+  std::shared_ptr<Rocblas> rocblas(new Rocblas(driver, *library));
+  Context first;
+  first.driver = &driver;
+  if (!rocblas->Choose(first) ||
+      driver.allocate(&rocblas->result_, kResultBytes) != 0) {
     Log(LogLevel::kWarning, "%s computes on the host: %s makes no handle",
         kind.nvidia, library->path().c_str());
     return true;
   }
-  made->reset(
-      new Rocblas(driver, *library, handle, reinterpret_cast<void*>(result)));
+  *made = std::move(rocblas);
   return true;
 }
 
 Rocblas::~Rocblas() {
-  const auto destroy = FunctionOf<roc::Status (*)(roc::Handle)>(
-      library_, "rocblas_destroy_handle");
-  if (destroy != nullptr) destroy(handle_);
-  driver_.free(reinterpret_cast<std::uint64_t>(result_));
+  for (const OfStream& one : handles_) destroy_(one.handle);
+  if (result_ != 0) driver_.free(result_);
+}
+
+bool Rocblas::Choose(const Context& context) {
+  // Makes the context's device HIP's current one, which a handle is for.
+  void* stream = nullptr;
+  if (context.driver->hip_stream(context.stream, &stream) != 0) return false;
+  const auto found =
+      std::find_if(handles_.begin(), handles_.end(),
+                   [&](const OfStream& one) { return one.stream == stream; });
+  if (found != handles_.end()) {
+    std::rotate(found, found + 1, handles_.end());
+    return true;
+  }
+  if (create_ == nullptr || destroy_ == nullptr || set_stream_ == nullptr ||
+      set_pointer_mode_ == nullptr || set_atomics_ == nullptr) {
+    return false;
+  }
+  const RelaxedCapture relaxed(driver_);
+  // The end of a handle waits for the device.
+  if (handles_.size() >= kMostHandles && !IsCaptured(driver_, context.stream)) {
+    destroy_(handles_.front().handle);
+    handles_.erase(handles_.begin());
+  }
+  roc::Handle handle = nullptr;
+  if (create_(&handle) != roc::Status::kSuccess) return false;
+  handles_.push_back({handle, stream});
+  return set_stream_(handle, stream) == roc::Status::kSuccess;
 }
 
 bool Rocblas::Follow(const Context& context, PointerMode mode) {
-  void* stream = nullptr;
-  if (context.driver->hip_stream(context.stream, &stream) != 0) return false;
-  const int math = context.math_mode == kTf32 ? kRocXf32 : 0;
-  if (told_ && stream == stream_ && mode == pointer_mode_ &&
-      context.atomics == atomics_ && math == math_mode_) {
+  if (!Choose(context)) return false;
+  OfStream& one = handles_.back();
+  const auto tell = [&](auto* set, int value, int* told) {
+    if (value == *told) return true;
+    if (set(one.handle, value) != roc::Status::kSuccess) return false;
+    *told = value;
     return true;
-  }
-  const auto done = [](roc::Status status) {
-    return status == roc::Status::kSuccess;
   };
-  told_ = set_stream_ != nullptr && done(set_stream_(handle_, stream)) &&
-          set_pointer_mode_ != nullptr &&
-          done(set_pointer_mode_(handle_, mode)) && set_atomics_ != nullptr &&
-          done(set_atomics_(handle_, context.atomics));
   // Faster products are a leave, not a wish.
-  if (told_ && set_math_mode_ != nullptr) set_math_mode_(handle_, math);
-  stream_ = stream;
-  pointer_mode_ = mode;
-  atomics_ = context.atomics;
-  math_mode_ = math;
-  return told_;
+  if (set_math_mode_ != nullptr) {
+    tell(set_math_mode_, context.math_mode == kTf32 ? kRocXf32 : 0,
+         &one.math_mode);
+  }
+  return tell(set_pointer_mode_, mode, &one.pointer_mode) &&
+         tell(set_atomics_, context.atomics, &one.atomics);
 }
 
 void* Rocblas::Find(int row, bool wide) const {

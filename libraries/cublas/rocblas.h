@@ -14,6 +14,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "libraries/common/rocm.h"
 #include "libraries/cublas/handle.h"
@@ -172,7 +173,9 @@ class RocblasArguments {
 };
 
 // --- Handles
-// rocBLAS' handle under one of ours.
+// rocBLAS' handles under one of ours: one for each stream, since the calls of a
+// handle share its memory (AMD, rocBLAS documentation, "Streams and
+// Synchronization": who changes the stream has to wait for the one before).
 class Rocblas {
  public:
   // What to look for in place of one of NVIDIA's libraries ("cuBLAS").
@@ -185,7 +188,7 @@ class Rocblas {
   Rocblas(const Rocblas&) = delete;
   Rocblas& operator=(const Rocblas&) = delete;
 
-  // Within it rocBLAS' handle is set to what ours is, and nobody else's: it
+  // Within it the stream's handle is set to what ours is, and nobody else's: it
   // must not be used by two threads at once, as cuBLAS' may.
   class Use {
    public:
@@ -197,32 +200,41 @@ class Rocblas {
     const std::lock_guard<std::mutex> lock_;
     const bool ready_;
   };
-  roc::Handle handle() const { return handle_; }
+  // The one in use.
+  roc::Handle handle() const { return handles_.back().handle; }
   // The row's function, for sizes of 64 bits or not; null: this version lacks
   // it.
   void* Find(int row, bool wide) const;
   // Device memory for one result.
-  void* result() const { return result_; }
+  void* result() const { return reinterpret_cast<void*>(result_); }
   static constexpr std::size_t kResultBytes = 16;
 
  private:
-  Rocblas(const Driver& driver, const RocmLibrary& library, roc::Handle handle,
-          void* result);
+  struct OfStream {
+    roc::Handle handle;
+    void* stream;
+    // As rocBLAS was last told.
+    int pointer_mode = -1, atomics = -1, math_mode = -1;
+  };
+  // Streams come and go.
+  static constexpr std::size_t kMostHandles = 16;
+
+  Rocblas(const Driver& driver, const RocmLibrary& library);
   bool Follow(const Context& context, PointerMode mode);
+  // Puts the stream's handle last. False: none can be made.
+  bool Choose(const Context& context);
 
   const Driver& driver_;
   const RocmLibrary& library_;
-  void* const result_;
-  const roc::Handle handle_;
+  std::uint64_t result_ = 0;
+  roc::Status (*const create_)(roc::Handle*);
+  roc::Status (*const destroy_)(roc::Handle);
   roc::Status (*const set_stream_)(roc::Handle, void*);
   roc::Status (*const set_pointer_mode_)(roc::Handle, int);
   roc::Status (*const set_atomics_)(roc::Handle, int);
   roc::Status (*const set_math_mode_)(roc::Handle, int);  // since rocBLAS 4
   std::mutex mutex_;
-  // As rocBLAS was last told.
-  bool told_ = false;
-  void* stream_ = nullptr;
-  int pointer_mode_ = 0, atomics_ = 0, math_mode_ = 0;
+  std::vector<OfStream> handles_;  // the last used last
 };
 
 // --- Calls

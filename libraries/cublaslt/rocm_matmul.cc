@@ -6,9 +6,9 @@
 #include <memory>
 #include <mutex>
 #include <utility>
-#include <vector>
 
 #include "libraries/common/kernels.h"
+#include "libraries/common/stream_memory.h"
 #include "libraries/cublas/rocblas.h"
 #include "libraries/cublas/typed.h"
 #include "libraries/cublaslt/finish.h"
@@ -34,8 +34,7 @@ const RocmKind& Kind() {
   return kind;
 }
 
-// rocBLAS' handles: one for each stream, since those of a handle share its
-// memory (AMD, rocBLAS documentation, "Streams and Synchronization").
+// What computes in each context.
 class Handles {
  public:
   static Handles& All() {
@@ -43,59 +42,25 @@ class Handles {
     return all;
   }
   // Null: the host computes in the current context.
-  std::shared_ptr<Rocblas> Get(const Driver& driver, Stream stream) {
+  std::shared_ptr<Rocblas> Get(const Driver& driver) {
     Context context = nullptr;
-    void* hip_stream = nullptr;
+    if (driver.context(&context) != 0) return nullptr;
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (driver.hip_stream == nullptr || driver.context(&context) != 0 ||
-        IsHosts(driver, context) ||
-        driver.hip_stream(stream, &hip_stream) != 0) {
-      return nullptr;
-    }
-    for (const Entry& entry : entries_) {
-      if (entry.context == context && entry.hip_stream == hip_stream) {
-        return entry.rocblas;
-      }
-    }
-    const RelaxedCapture relaxed(driver);
-    std::shared_ptr<Rocblas> made;
-    if (!Rocblas::Make(driver, Kind(), &made) || made == nullptr) {
-      return nullptr;
-    }
-    // Streams come and go. Its end waits for the device.
-    if (entries_.size() >= kMost && !IsCaptured(driver, stream)) {
-      entries_.erase(entries_.begin());
-    }
-    entries_.push_back({context, hip_stream, made});
-    return made;
-  }
-  void Forget() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    entries_.clear();
-    hosts_.clear();
-  }
-
- private:
-  static constexpr std::size_t kMost = 16;
-  struct Entry {
-    Context context;
-    void* hip_stream;
-    std::shared_ptr<Rocblas> rocblas;
-  };
-
-  bool IsHosts(const Driver& driver, Context context) {
-    const auto [found, is_new] = hosts_.try_emplace(context, true);
+    const auto [found, is_new] = of_contexts_.try_emplace(context);
     if (is_new) {
-      const RocmLibrary* library = nullptr;
-      found->second =
-          !ChooseRocm(driver, Kind(), &library) || library == nullptr;
+      const RelaxedCapture relaxed(driver);
+      if (!Rocblas::Make(driver, Kind(), &found->second)) return nullptr;
     }
     return found->second;
   }
+  void Forget() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    of_contexts_.clear();
+  }
 
+ private:
   std::mutex mutex_;
-  std::map<Context, bool> hosts_;
-  std::vector<Entry> entries_;
+  std::map<Context, std::shared_ptr<Rocblas>> of_contexts_;
 };
 
 DeviceMatrix MatrixOf(const Layout& layout, const void* first) {
@@ -146,38 +111,27 @@ bool LaunchFinish(const Driver& driver, Stream stream, void* kernel,
                 kFinishThreads, stream, f);
 }
 
-// Memory beside the matrices, in the stream's order: the program's, or its own.
+// Memory beside the matrices: the program's, or the stream's.
 class Beside {
  public:
   Beside(const Driver& driver, Stream stream, std::size_t bytes,
          Workspace workspace)
-      : driver_(driver), stream_(stream) {
-    constexpr std::uintptr_t kAligned = 16;
-    const auto first = reinterpret_cast<std::uintptr_t>(workspace.first);
-    if (bytes <= workspace.bytes && first % kAligned == 0) {
-      first_ = static_cast<std::byte*>(workspace.first);
-    } else if (driver.allocate_in != nullptr && driver.free_in != nullptr &&
-               !IsCaptured(driver, stream) &&
-               driver.allocate_in(&own_, bytes, stream) == 0) {
-      first_ = reinterpret_cast<std::byte*>(own_);
-    }
-    has_ = bytes == 0 || first_ != nullptr;
+      : given_(IsEnough(workspace, bytes)),
+        own_(driver, stream, given_ ? 0 : bytes),
+        first_(given_ ? static_cast<std::byte*>(workspace.first) : own_.get()) {
   }
-  ~Beside() {
-    if (own_ != 0) driver_.free_in(own_, stream_);
-  }
-  Beside(const Beside&) = delete;
-  Beside& operator=(const Beside&) = delete;
-
-  bool has() const { return has_; }
+  bool has() const { return own_.has(); }
   std::byte* At(std::size_t offset) const { return first_ + offset; }
 
  private:
-  const Driver& driver_;
-  const Stream stream_;
-  std::uint64_t own_ = 0;
-  std::byte* first_ = nullptr;
-  bool has_ = false;
+  static bool IsEnough(Workspace workspace, std::size_t bytes) {
+    constexpr std::uintptr_t kAligned = 16;
+    return bytes <= workspace.bytes && workspace.first != nullptr &&
+           reinterpret_cast<std::uintptr_t>(workspace.first) % kAligned == 0;
+  }
+  const bool given_;
+  const StreamMemory own_;
+  std::byte* const first_;
 };
 
 // One product of rocBLAS', by columns.
@@ -468,7 +422,7 @@ bool RocmMatmul(const Driver& driver, Stream stream, const MatmulDesc& desc,
                 const Layouts& layouts, const Operands& operands,
                 Workspace workspace, Status* status) {
   if (layouts.d.rows == 0 || layouts.d.columns == 0) return false;
-  std::shared_ptr<Rocblas> rocblas = Handles::All().Get(driver, stream);
+  std::shared_ptr<Rocblas> rocblas = Handles::All().Get(driver);
   if (rocblas == nullptr) return false;
   *status = cublas::kSuccess;
   if (Doing(driver, stream, desc, layouts, operands)
@@ -484,7 +438,7 @@ bool RocmTransform(const Driver& driver, Stream stream,
                    const TransformDesc& desc, const Layouts& l,
                    const Operands& operands, Status* status) {
   if (l.c.rows == 0 || l.c.columns == 0 ||
-      Handles::All().Get(driver, stream) == nullptr) {
+      Handles::All().Get(driver) == nullptr) {
     return false;
   }
   const auto simple = [](const Layout& layout) {

@@ -152,6 +152,7 @@ const FakeRocblas* FindFakeRocblas() {
     FAKE_LOOK(fake_rocblas_last);
     FAKE_LOOK(fake_rocblas_answer);
     FAKE_LOOK(fake_rocblas_hip_stream);
+    FAKE_LOOK(fake_rocblas_handle);
     FAKE_LOOK(fake_rocblas_setting);
 #undef FAKE_LOOK
     return &fake;

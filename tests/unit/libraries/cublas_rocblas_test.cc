@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -153,6 +154,37 @@ TEST_F(CublasRocblas, FollowsTheHandle) {
   EXPECT_EQ(Cuda("cuStreamSynchronize", stream), 0);
   EXPECT_EQ(Cublas("cublasDestroy_v2", handle), kSuccess);
   EXPECT_EQ(Cuda("cuStreamDestroy_v2", stream), 0);
+}
+
+// A handle's memory is that of one stream's calls.
+TEST_F(CublasRocblas, EachStreamHasAHandle) {
+  Handle handle = nullptr;
+  ASSERT_EQ(Cublas("cublasCreate_v2", &handle), kSuccess);
+  void* const streams[] = {nullptr, NewStream(1), NewStream(1)};
+  std::set<const void*> handles;
+  for (int round = 0; round < 2; ++round) {
+    for (void* const stream : streams) {
+      EXPECT_EQ(Cublas("cublasSetStream_v2", handle, stream), kSuccess);
+      const float two = 2;
+      EXPECT_EQ(Cublas("cublasSscal_v2", handle, 2, &two, c_.get(), 1),
+                kSuccess);
+      handles.insert(Fake().fake_rocblas_handle());
+    }
+  }
+  EXPECT_EQ(handles.size(), 3u);
+  // Those of streams that were not used for long end.
+  for (int i = 0; i < 40; ++i) {
+    void* const stream = NewStream(1);
+    EXPECT_EQ(Cublas("cublasSetStream_v2", handle, stream), kSuccess);
+    const float two = 2;
+    EXPECT_EQ(Cublas("cublasSscal_v2", handle, 2, &two, c_.get(), 1), kSuccess);
+    EXPECT_EQ(Cuda("cuStreamSynchronize", stream), 0);
+    EXPECT_EQ(Cuda("cuStreamDestroy_v2", stream), 0);
+  }
+  EXPECT_EQ(Cublas("cublasDestroy_v2", handle), kSuccess);
+  for (void* const stream : {streams[1], streams[2]}) {
+    EXPECT_EQ(Cuda("cuStreamDestroy_v2", stream), 0);
+  }
 }
 
 // What it refuses, for whatever reason of its own, the host computes.

@@ -123,6 +123,7 @@ struct Recorder {
   std::map<void*, void*> streams;
   std::string last;
   void* hip_stream = nullptr;
+  const void* handle = nullptr;
   std::map<std::string, int> settings;
   int answer = 0;
 };
@@ -154,6 +155,7 @@ int Note(const Blas& blas, const std::string& symbol, A... arguments) {
   ++All().calls[symbol];
   All().last = std::move(told.text);
   All().hip_stream = blas.hip_stream;
+  All().handle = &blas;
   All().settings = blas.settings;
   return std::exchange(All().answer, 0);
 }
@@ -167,6 +169,13 @@ Status As(int status) {
   }
 }
 
+// CUDA's stream of the handle's.
+int Follow(Blas& blas) {
+  const std::lock_guard<std::mutex> lock(All().mutex);
+  blas.cuda_stream = All().streams[blas.hip_stream];
+  return CallHost("cublasSetStream_v2", blas.host, blas.cuda_stream);
+}
+
 // One call of a function whose name ends so: written down, then computed.
 class Call {
  public:
@@ -177,6 +186,8 @@ class Call {
   template <typename F, typename... A>
   Status operator()(const F& host, A... arguments) const {
     const int answer = Note(blas_, symbol_, arguments...);
+    // A stream of HIP's may be another's than when the handle was told of it.
+    Follow(blas_);
     return answer != 0 ? static_cast<Status>(answer) : As(host());
   }
 
@@ -458,9 +469,7 @@ FAKE_API Status rocblas_destroy_handle(Blas* blas) {
 }
 FAKE_API Status rocblas_set_stream(Blas* blas, void* stream) {
   blas->hip_stream = stream;
-  const std::lock_guard<std::mutex> lock(All().mutex);
-  blas->cuda_stream = All().streams[stream];
-  return As(CallHost("cublasSetStream_v2", blas->host, blas->cuda_stream));
+  return As(Follow(*blas));
 }
 FAKE_API Status rocblas_set_pointer_mode(Blas* blas, int mode) {
   blas->settings["pointer_mode"] = mode;
@@ -486,6 +495,7 @@ FAKE_API int fake_rocblas_calls(const char* symbol) {
 FAKE_API const char* fake_rocblas_last() { return All().last.c_str(); }
 FAKE_API void fake_rocblas_answer(int status) { All().answer = status; }
 FAKE_API void* fake_rocblas_hip_stream() { return All().hip_stream; }
+FAKE_API const void* fake_rocblas_handle() { return All().handle; }
 FAKE_API int fake_rocblas_setting(const char* name) {
   return All().settings[name];
 }
