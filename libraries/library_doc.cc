@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "libraries/cublas/rocblas.h"
+#include "libraries/cusolver/rocsolver.h"
 
 namespace {
 
@@ -119,7 +120,10 @@ const std::vector<Row>& Cudnn() {
   return rows;
 }
 
-#define CUSOLVER_EXPORT(type, name, ...) {#name, true},
+std::string OfRocsolver(const char* name) {
+  return cerberus::libraries::cusolver::RocsolverOf(name);
+}
+#define CUSOLVER_EXPORT(type, name, ...) {#name, true, OfRocsolver(#name)},
 #define CUSOLVER_HELPER(name) {#name, true},
 #define CUSOLVER_REFUSED(name) {#name, false},
 const std::vector<Row>& Cusolver() {

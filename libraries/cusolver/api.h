@@ -6,11 +6,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <new>
 #include <utility>
 
 #include "libraries/common/driver.h"
 #include "libraries/common/work.h"
+#include "libraries/cublas/typed.h"
 #include "libraries/cusolver/lapack.h"
 
 #define CUSOLVER_API extern "C" __attribute__((visibility("default")))
@@ -43,9 +45,13 @@ enum EigRange : int {
 };
 enum EigComp : int { kCompNone = 10, kCompIdentity = 11, kCompGiven = 12 };
 
+class Rocsolver;
+
 // Of cusolverDn and of cusolverSp.
 struct Context {
   const Driver* driver = nullptr;
+  // What computes on the GPU; null: nothing, the host does.
+  std::shared_ptr<Rocsolver> rocsolver;
   Stream stream = nullptr;
   int deterministic = 1;
   int math_mode = 1;
@@ -140,9 +146,7 @@ bool AreTypes(DataType type, Others... others) {
                      type == cublas::kC32F || type == cublas::kC64F;
   return known && ((others == type) && ...);
 }
-inline bool IsComplexType(DataType type) {
-  return type == cublas::kC32F || type == cublas::kC64F;
-}
+using cublas::IsComplexType;
 inline DataType RealTypeOf(DataType type) {
   return type == cublas::kC32F   ? cublas::kR32F
          : type == cublas::kC64F ? cublas::kR64F

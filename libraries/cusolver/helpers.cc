@@ -8,6 +8,7 @@
 #include "libraries/cusolver/irs.h"
 #include "libraries/cusolver/jacobi.h"
 #include "libraries/cusolver/registry.h"
+#include "libraries/cusolver/rocsolver.h"
 #include "libraries/cusolver/sparse_info.h"
 
 namespace cerberus::libraries::cusolver {
@@ -25,12 +26,15 @@ Status MakeOne(T** made) {
   return *made != nullptr ? kSuccess : kAllocFailed;
 }
 
-Status Make(Handle* handle) {
+Status Make(Handle* handle, bool is_dense) {
   if (handle == nullptr) return kInvalidValue;
   const Driver* driver = FindDriver();
   if (driver == nullptr || !EnsureContext(*driver)) return kNotInitialized;
+  std::shared_ptr<Rocsolver> rocsolver;
+  if (is_dense && !Rocsolver::Make(*driver, &rocsolver)) return kNotInitialized;
   if (const Status bad = MakeOne(handle)) return bad;
   (*handle)->driver = driver;
+  (*handle)->rocsolver = std::move(rocsolver);
   return kSuccess;
 }
 Status Destroy(Handle handle) {
@@ -128,7 +132,9 @@ CUSOLVER_API Status cusolverGetProperty(int property, int* value) {
   return kSuccess;
 }
 
-CUSOLVER_API Status cusolverDnCreate(Handle* handle) { return Make(handle); }
+CUSOLVER_API Status cusolverDnCreate(Handle* handle) {
+  return Make(handle, /*is_dense=*/true);
+}
 CUSOLVER_API Status cusolverDnDestroy(Handle handle) { return Destroy(handle); }
 CUSOLVER_API Status cusolverDnSetStream(Handle h, Stream stream) {
   return SetStream(h, stream);
@@ -136,7 +142,9 @@ CUSOLVER_API Status cusolverDnSetStream(Handle h, Stream stream) {
 CUSOLVER_API Status cusolverDnGetStream(Handle h, Stream* stream) {
   return GetStream(h, stream);
 }
-CUSOLVER_API Status cusolverSpCreate(Handle* handle) { return Make(handle); }
+CUSOLVER_API Status cusolverSpCreate(Handle* handle) {
+  return Make(handle, /*is_dense=*/false);
+}
 CUSOLVER_API Status cusolverSpDestroy(Handle handle) { return Destroy(handle); }
 CUSOLVER_API Status cusolverSpSetStream(Handle h, Stream stream) {
   return SetStream(h, stream);

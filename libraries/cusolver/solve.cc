@@ -27,7 +27,8 @@ Status XPotrf(Handle h, Fill fill, Index n, DataType type, void* a, Index lda,
               DataType compute, int* info) {
   if (!AreTypes(compute, type)) return kInvalidValue;
   return WithType(type, [&]<typename T>() {
-    return TriangleCall<Potrf<T>>(h, fill, n, static_cast<T*>(a), lda, info);
+    return TriangleCall<Potrf<T>, Roc::kPotrf>(h, fill, n, static_cast<T*>(a),
+                                               lda, info);
   });
 }
 Status XPotrs(Handle h, Fill fill, Index n, Index columns, DataType type,

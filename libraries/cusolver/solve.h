@@ -10,6 +10,7 @@
 #include "libraries/cusolver/api.h"
 #include "libraries/cusolver/factor.h"
 #include "libraries/cusolver/orthogonal.h"
+#include "libraries/cusolver/rocsolver.h"
 
 namespace cerberus::libraries::cusolver {
 
@@ -31,6 +32,14 @@ template <typename T, typename P>
 Status GetrfCall(Handle h, Index m, Index n, T* a, Index lda, P* pivots,
                  int* info) {
   if (!IsMatrix(m, n, lda)) return kInvalidValue;
+  if constexpr (sizeof(P) == sizeof(int)) {
+    Status status = kSuccess;
+    const bool done =
+        pivots == nullptr
+            ? Rocsolve<T>(h, Roc::kGetrfPlain, &status, m, n, a, lda, info)
+            : Rocsolve<T>(h, Roc::kGetrf, &status, m, n, a, lda, pivots, info);
+    if (done) return status;
+  }
   Call call(h);
   T* pa = call.MatrixOut(a, m, n, lda);
   P* pp = call.VectorOut(pivots, std::min(m, n), 1);
@@ -41,12 +50,15 @@ Status GetrfCall(Handle h, Index m, Index n, T* a, Index lda, P* pivots,
   });
 }
 
+inline bool IsSolvable(Index n, Index columns, Index lda, Index ldb) {
+  return IsSquare(n, lda) && IsMatrix(n, columns, ldb);
+}
 // B becomes what solve(A, pivots, B) makes of it, A being factored.
 template <typename T, typename P, typename Solve>
 Status PivotedSolveCall(Handle h, Index n, Index columns, const T* a, Index lda,
                         const P* pivots, T* b, Index ldb, int* info,
                         Solve solve) {
-  if (!IsSquare(n, lda) || !IsMatrix(n, columns, ldb)) return kInvalidValue;
+  if (!IsSolvable(n, columns, lda, ldb)) return kInvalidValue;
   Call call(h);
   const T* pa = call.Matrix(a, n, n, lda);
   const P* pp = call.Vector(pivots, n, 1);
@@ -62,6 +74,14 @@ template <typename T, typename P>
 Status GetrsCall(Handle h, Operation op, Index n, Index columns, const T* a,
                  Index lda, const P* pivots, T* b, Index ldb, int* info) {
   if (!IsOperation(op)) return kInvalidValue;
+  if constexpr (sizeof(P) == sizeof(int)) {
+    Status status = kSuccess;
+    if (IsSolvable(n, columns, lda, ldb) &&
+        RocsolveSilently<T>(h, info, Roc::kGetrs, &status, op, n, columns, a,
+                            lda, pivots, b, ldb)) {
+      return status;
+    }
+  }
   return PivotedSolveCall(h, n, columns, a, lda, pivots, b, ldb, info,
                           [=](const T* pa, const int* p, T* pb) {
                             cublas::Getrs<T>(op, n, columns, pa, lda, p, pb,
@@ -84,10 +104,14 @@ Status LaswpCall(Handle h, Index n, T* a, Index lda, Index first, Index last,
   return Queue(call, [=] { Laswp<T>(n, pa, lda, first, last, pp, step); });
 }
 
-// potrf, potri, lauum: one triangle.
-template <auto kFunction, typename T>
+// potrf, potri, lauum: one triangle; `row` is rocSOLVER's.
+template <auto kFunction, Roc kRow, typename T>
 Status TriangleCall(Handle h, Fill fill, Index n, T* a, Index lda, int* info) {
   if (!IsTriangle(fill) || !IsSquare(n, lda)) return kInvalidValue;
+  if constexpr (kRow != Roc::kNone) {
+    Status status = kSuccess;
+    if (Rocsolve<T>(h, kRow, &status, fill, n, a, lda, info)) return status;
+  }
   Call call(h);
   T* pa = call.MatrixOut(a, n, n, lda);
   int* pi = call.VectorOut(info, 1, 1);
@@ -107,6 +131,10 @@ Status TrtriCall(Handle h, Fill fill, Diag diag, Index n, T* a, Index lda,
   if (!IsTriangle(fill) || !IsDiag(diag) || !IsSquare(n, lda)) {
     return kInvalidValue;
   }
+  if (Status status = kSuccess;
+      Rocsolve<T>(h, Roc::kTrtri, &status, fill, diag, n, a, lda, info)) {
+    return status;
+  }
   Call call(h);
   T* pa = call.MatrixOut(a, n, n, lda);
   int* pi = call.VectorOut(info, 1, 1);
@@ -116,8 +144,12 @@ Status TrtriCall(Handle h, Fill fill, Diag diag, Index n, T* a, Index lda,
 template <typename T>
 Status PotrsCall(Handle h, Fill fill, Index n, Index columns, const T* a,
                  Index lda, T* b, Index ldb, int* info) {
-  if (!IsTriangle(fill) || !IsSquare(n, lda) || !IsMatrix(n, columns, ldb)) {
+  if (!IsTriangle(fill) || !IsSolvable(n, columns, lda, ldb)) {
     return kInvalidValue;
+  }
+  if (Status status = kSuccess; RocsolveSilently<T>(
+          h, info, Roc::kPotrs, &status, fill, n, columns, a, lda, b, ldb)) {
+    return status;
   }
   Call call(h);
   const T* pa = call.Matrix(a, n, n, lda);
@@ -134,6 +166,10 @@ Status PotrfBatched(Handle h, Fill fill, Index n, T* const* a, Index lda,
                     int* infos, Index count) {
   if (!IsTriangle(fill) || !IsSquare(n, lda) || count < 0) return kInvalidValue;
   if (count == 0) return kSuccess;
+  if (Status status = kSuccess; Rocsolve<T>(h, Roc::kPotrfBatched, &status,
+                                            fill, n, a, lda, infos, count)) {
+    return status;
+  }
   Call call(h);
   const Pointers<T> pa(call, a, count, [&](T* p, Index) {
     return call.MatrixOut(p, n, n, lda);
@@ -150,11 +186,15 @@ Status PotrfBatched(Handle h, Fill fill, Index n, T* const* a, Index lda,
 template <typename T>
 Status PotrsBatched(Handle h, Fill fill, Index n, Index columns, T* const* a,
                     Index lda, T* const* b, Index ldb, int* info, Index count) {
-  if (!IsTriangle(fill) || !IsSquare(n, lda) || !IsMatrix(n, columns, ldb) ||
-      count < 0) {
+  if (!IsTriangle(fill) || !IsSolvable(n, columns, lda, ldb) || count < 0) {
     return kInvalidValue;
   }
   if (count == 0) return kSuccess;
+  if (Status status = kSuccess;
+      RocsolveSilently<T>(h, info, Roc::kPotrsBatched, &status, fill, n,
+                          columns, a, lda, b, ldb, count)) {
+    return status;
+  }
   Call call(h);
   const Pointers<T> pa(call, a, count, [&](T* p, Index) {
     return const_cast<T*>(call.Matrix(p, n, n, lda));
@@ -176,6 +216,12 @@ template <bool kHermitian, typename T, typename P>
 Status SytrfCall(Handle h, Fill fill, Index n, T* a, Index lda, P* pivots,
                  int* info) {
   if (!IsTriangle(fill) || !IsSquare(n, lda)) return kInvalidValue;
+  if constexpr (!kHermitian && sizeof(P) == sizeof(int)) {
+    Status status = kSuccess;
+    if (Rocsolve<T>(h, Roc::kSytrf, &status, fill, n, a, lda, pivots, info)) {
+      return status;
+    }
+  }
   Call call(h);
   T* pa = call.MatrixOut(a, n, n, lda);
   P* pp = call.VectorOut(pivots, n, 1);
@@ -215,6 +261,10 @@ template <typename T>
 Status GeqrfCall(Handle h, Index m, Index n, T* a, Index lda, T* tau,
                  int* info) {
   if (!IsMatrix(m, n, lda)) return kInvalidValue;
+  if (Status status = kSuccess;
+      RocsolveSilently<T>(h, info, Roc::kGeqrf, &status, m, n, a, lda, tau)) {
+    return status;
+  }
   Call call(h);
   T* pa = call.MatrixOut(a, m, n, lda);
   T* pt = call.VectorOut(tau, std::min(m, n), 1);
@@ -232,6 +282,10 @@ template <typename T>
 Status OrgqrCall(Handle h, Index m, Index n, Index k, T* a, Index lda,
                  const T* tau, int* info) {
   if (!IsOrgqr(m, n, k, lda)) return kInvalidValue;
+  if (Status status = kSuccess; RocsolveSilently<T>(
+          h, info, Roc::kOrgqr, &status, m, n, k, a, lda, tau)) {
+    return status;
+  }
   Call call(h);
   T* pa = call.MatrixOut(a, m, n, lda);
   const T* pt = call.Vector(tau, k, 1);
@@ -259,6 +313,11 @@ Status OrmqrCall(Handle h, Side side, Operation op, Index m, Index n, Index k,
                  const T* a, Index lda, const T* tau, T* c, Index ldc,
                  int* info) {
   if (!IsOrmqr<T>(side, op, m, n, k, lda, ldc)) return kInvalidValue;
+  if (Status status = kSuccess;
+      RocsolveSilently<T>(h, info, Roc::kOrmqr, &status, side, op, m, n, k, a,
+                          lda, tau, c, ldc)) {
+    return status;
+  }
   Call call(h);
   const T* pa = call.Matrix(a, side == kLeft ? m : n, k, lda);
   const T* pt = call.Vector(tau, k, 1);
@@ -275,6 +334,10 @@ Status GebrdCall(Handle h, Index m, Index n, T* a, Index lda, Real<T>* d,
                  Real<T>* e, T* tau_q, T* tau_p, int* info) {
   // NVIDIA's has no wide matrices.
   if (!IsMatrix(m, n, lda) || m < n) return kInvalidValue;
+  if (Status status = kSuccess; RocsolveSilently<T>(
+          h, info, Roc::kGebrd, &status, m, n, a, lda, d, e, tau_q, tau_p)) {
+    return status;
+  }
   Call call(h);
   T* pa = call.MatrixOut(a, m, n, lda);
   Real<T>* pd = call.VectorOut(d, n, 1);
@@ -297,6 +360,12 @@ template <typename T>
 Status OrgbrCall(Handle h, Side side, Index m, Index n, Index k, T* a,
                  Index lda, const T* tau, int* info) {
   if (!IsOrgbr(side, m, n, k, lda)) return kInvalidValue;
+  if (Status status = kSuccess; RocsolveSilently<T>(
+          h, info, Roc::kOrgbr, &status,
+          side == kLeft ? roc::Storage::kColumns : roc::Storage::kRows, m, n, k,
+          a, lda, tau)) {
+    return status;
+  }
   Call call(h);
   T* pa = call.MatrixOut(a, m, n, lda);
   const T* pt = call.Vector(tau, std::min(side == kLeft ? m : n, k), 1);
@@ -311,6 +380,10 @@ template <typename T>
 Status SytrdCall(Handle h, Fill fill, Index n, T* a, Index lda, Real<T>* d,
                  Real<T>* e, T* tau, int* info) {
   if (!IsTriangle(fill) || !IsSquare(n, lda)) return kInvalidValue;
+  if (Status status = kSuccess; RocsolveSilently<T>(
+          h, info, Roc::kSytrd, &status, fill, n, a, lda, d, e, tau)) {
+    return status;
+  }
   Call call(h);
   T* pa = call.MatrixOut(a, n, n, lda);
   Real<T>* pd = call.VectorOut(d, n, 1);
@@ -327,6 +400,10 @@ template <typename T>
 Status OrgtrCall(Handle h, Fill fill, Index n, T* a, Index lda, const T* tau,
                  int* info) {
   if (!IsTriangle(fill) || !IsSquare(n, lda)) return kInvalidValue;
+  if (Status status = kSuccess; RocsolveSilently<T>(
+          h, info, Roc::kOrgtr, &status, fill, n, a, lda, tau)) {
+    return status;
+  }
   Call call(h);
   T* pa = call.MatrixOut(a, n, n, lda);
   const T* pt = call.Vector(tau, n - 1, 1);
@@ -348,6 +425,11 @@ Status OrmtrCall(Handle h, Side side, Fill fill, Operation op, Index m, Index n,
                  const T* a, Index lda, const T* tau, T* c, Index ldc,
                  int* info) {
   if (!IsOrmtr<T>(side, fill, op, m, n, lda, ldc)) return kInvalidValue;
+  if (Status status = kSuccess;
+      RocsolveSilently<T>(h, info, Roc::kOrmtr, &status, side, fill, op, m, n,
+                          a, lda, tau, c, ldc)) {
+    return status;
+  }
   const Index order = side == kLeft ? m : n;
   Call call(h);
   const T* pa = call.Matrix(a, order, order, lda);

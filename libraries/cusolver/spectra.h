@@ -10,6 +10,7 @@
 #include "libraries/common/pointers.h"
 #include "libraries/cusolver/api.h"
 #include "libraries/cusolver/jacobi.h"
+#include "libraries/cusolver/rocsolver.h"
 #include "libraries/cusolver/spectrum.h"
 
 namespace cerberus::libraries::cusolver {
@@ -93,6 +94,25 @@ inline bool IsGeneralized(int itype, EigMode mode, Fill fill, Index n,
          IsSquare(n, ldb);
 }
 
+// All of those on the GPU.
+template <typename T>
+bool EigenOnRocm(Handle h, int itype, EigMode mode, Fill fill, Index n, T* a,
+                 Index lda, T* b, Index ldb, Real<T>* w, int* info,
+                 Status* status) {
+  if (h->rocsolver == nullptr) return false;
+  // The numbers beside the diagonal.
+  const StreamMemory beside(*h->driver, h->stream, Count(n) * sizeof(Real<T>));
+  if (!beside.has()) return false;
+  if (itype == 0) {
+    return Rocsolve<T>(h, Roc::kSyevd, status, mode, fill, n, a, lda, w,
+                       beside.get(), info);
+  }
+  const auto problem = static_cast<roc::Problem>(
+      static_cast<int>(roc::Problem::kAx) + itype - 1);
+  return Rocsolve<T>(h, Roc::kSygvd, status, problem, mode, fill, n, a, lda, b,
+                     ldb, w, beside.get(), info);
+}
+
 // A x = w x (itype 0), or those of Hegvd. `found`, the host's, may be null.
 template <typename T, typename M = int>
 Status EigenCall(Handle h, int itype, EigMode mode, Range<Real<T>> range,
@@ -103,6 +123,12 @@ Status EigenCall(Handle h, int itype, EigMode mode, Range<Real<T>> range,
     return kInvalidValue;
   }
   if (!range.IsFine(n)) return kInvalidValue;
+  if (Status status = kSuccess;
+      range.kind == kRangeAll && EigenOnRocm<T>(h, itype, mode, fill, n, a, lda,
+                                                b, ldb, w, info, &status)) {
+    if (found != nullptr) *found = static_cast<M>(n);
+    return status;
+  }
   Call call(h);
   T* pa = call.MatrixOut(a, n, n, lda);
   T* pb = itype != 0 ? call.MatrixOut(b, n, n, ldb) : nullptr;
@@ -187,6 +213,17 @@ Status SyevBatched(Handle h, EigMode mode, Fill fill, Index n, T* a, Index lda,
                    Real<T>* w, int* infos, Index count) {
   if (!IsEigen(mode, fill, n, lda) || count < 0) return kInvalidValue;
   if (count == 0) return kSuccess;
+  if (h->rocsolver != nullptr) {
+    const StreamMemory beside(*h->driver, h->stream,
+                              Count(n, count) * sizeof(Real<T>));
+    Status status = kSuccess;
+    if (beside.has() &&
+        Rocsolve<T>(h, Roc::kSyevBatched, &status, mode, fill, n, a, lda,
+                    roc::Stride{n * lda}, w, roc::Stride{n}, beside.get(),
+                    roc::Stride{n}, infos, count)) {
+      return status;
+    }
+  }
   Call call(h);
   T* pa = call.MatrixOut(a, n, n * count, lda);
   Real<T>* pw = call.VectorOut(w, n * count, 1);
@@ -342,6 +379,31 @@ int SingularTo(char job_u, char job_v, Index m, Index n, T* a, Index lda,
 inline bool IsJob(char job) {
   return job == 'A' || job == 'S' || job == 'O' || job == 'N';
 }
+inline roc::Singular SingularOf(char job) {
+  switch (job) {
+    case 'A': return roc::Singular::kAll;
+    case 'S': return roc::Singular::kSome;
+    case 'O': return roc::Singular::kOverwrite;
+    default: return roc::Singular::kNone;
+  }
+}
+template <typename T>
+bool SingularOnRocm(Handle h, char job_u, char job_v, Index m, Index n, T* a,
+                    Index lda, Real<T>* s, T* u, Index ldu, T* vh, Index ldvh,
+                    int* info, Status* status) {
+  if (h->rocsolver == nullptr) return false;
+  const StreamMemory beside(*h->driver, h->stream,
+                            Count(std::min(m, n)) * sizeof(Real<T>));
+  // It wants to be told of those that it does not touch, too.
+  const bool has_u = job_u == 'A' || job_u == 'S',
+             has_v = job_v == 'A' || job_v == 'S';
+  return beside.has() &&
+         Rocsolve<T>(h, Roc::kGesvd, status, SingularOf(job_u),
+                     SingularOf(job_v), m, n, a, lda, s, has_u ? u : a,
+                     has_u ? ldu : std::max<Index>(m, lda), has_v ? vh : a,
+                     has_v ? ldvh : std::max<Index>(n, lda), beside.get(),
+                     roc::WorkMode::kOutOfPlace, info);
+}
 template <typename T>
 Status GesvdCall(Handle h, signed char u_job, signed char v_job, Index m,
                  Index n, T* a, Index lda, Real<T>* s, T* u, Index ldu, T* vh,
@@ -355,6 +417,10 @@ Status GesvdCall(Handle h, signed char u_job, signed char v_job, Index m,
       !IsMatrix(m, n, lda) || (has_u && !IsMatrix(m, m, ldu)) ||
       (has_v && !IsMatrix(rows_v, n, ldvh))) {
     return kInvalidValue;
+  }
+  if (Status status = kSuccess; SingularOnRocm<T>(
+          h, job_u, job_v, m, n, a, lda, s, u, ldu, vh, ldvh, info, &status)) {
+    return status;
   }
   Call call(h);
   T* pa = call.MatrixOut(a, m, n, lda);

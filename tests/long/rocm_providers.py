@@ -9,8 +9,8 @@ mmdebstrap into a root of its own, ROOTS/SUITE-…, once (800 MB to download, 5 
 disk). There it runs over the emulator's HSA face, on each target:
 
 - the programs of tests/e2e/libraries that call these libraries
-- each test of cuBLAS and cuBLASLt (tests/unit/libraries), over rocBLAS instead of
-  the host
+- each test of cuBLAS, cuBLASLt and cuSOLVER (tests/unit/libraries), over rocBLAS
+  and rocSOLVER instead of the host
 - layouts of cuFFT, hipFFT against the host
 
 Prints a line for each, with the last words of those that fail.
@@ -27,14 +27,17 @@ import rocm_root
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGES = ["libhipfft-dev", "librocblas-dev", "librocsolver-dev",
             "librocsparse-dev"]
+COMPUTED = {"cublas", "cublasLt", "cufft", "cusolver"}
 # The tests of each library, without what differs on rocBLAS, or HIP 5.7, by
 # itself: norms of numbers whose squares overflow, copies from memory that is not
-# page-locked wait for the stream, functions of the host in captured graphs; and
-# without what asks the rocBLAS of the tests how it was called.
+# page-locked wait for the stream, functions of the host in captured graphs, values
+# that rocSOLVER finds of matrices that have none; and without what asks the rocBLAS
+# of the tests how it was called.
 TESTS = {"cublas_test": ["CublasLevel1.NormOfExtremes",
                          "CublasStream.PointersOfABatchAreReadInOrder",
                          "CublasGraph.*"],
-         "cublaslt_rocm_test": ["CublasLtFake.*"]}
+         "cublaslt_rocm_test": ["CublasLtFake.*"],
+         "cusolver_test": ["*.NotANumber"]}
 # rocFFT's helper would start without the root's loader; kernels of both read
 # behind their arrays.
 SETTINGS = {"ROCFFT_RTC_PROCESS": "0", "CERBERUS_EMU_BOUNDS": "gpu",
@@ -42,20 +45,21 @@ SETTINGS = {"ROCFFT_RTC_PROCESS": "0", "CERBERUS_EMU_BOUNDS": "gpu",
 
 
 def programs():
+    """Sources, and the libraries that they link."""
     for source in sorted((ROOT / "tests/e2e/libraries").glob("*.cu")):
-        library = re.search(r"-l:lib(cublas|cublasLt|cufft)\.so\.\d+",
-                            source.read_text())
-        if library and source.stem != "fft_callbacks":
-            yield source, library[0]
-    yield ROOT / "tests/long/rocm/cufft_layouts.cu", "-l:libcufft.so.12"
+        names = re.findall(r"-l:lib(\w+)(\.so\.\d+)", source.read_text())
+        if COMPUTED.intersection(name for name, _ in names) and (
+                source.stem != "fft_callbacks"):
+            yield source, [f"-l:lib{name}{end}" for name, end in names]
+    yield ROOT / "tests/long/rocm/cufft_layouts.cu", ["-l:libcufft.so.12"]
 
 
-def convert(source, library, options, work):
+def convert(source, names, options, work):
     program = work / source.stem
     libraries = options.build.absolute() / "lib/cerberus"
     subprocess.run(["nvcc", "-std=c++17", "-w",
                     f"-I{ROOT}/tests/e2e/libraries/declarations",
-                    f"-L{libraries}", "-o", program, source, "-lcuda", library],
+                    f"-L{libraries}", "-o", program, source, "-lcuda", *names],
                    check=True, stdout=subprocess.DEVNULL)
     result = program.with_suffix(".amd")
     subprocess.run([options.build / "bin/cerberus-convert", "-q", program, "-o",
@@ -100,10 +104,10 @@ def main():
 
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder)
-        for source, library in programs():
+        for source, names in programs():
             if options.only not in source.stem:
                 continue
-            program = convert(source, library, options, work)
+            program = convert(source, names, options, work)
             for target in options.targets.split(","):
                 tell(f"{source.stem} on {target}",
                      run(root, target, work, program))

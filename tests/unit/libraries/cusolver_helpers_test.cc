@@ -246,7 +246,7 @@ TEST(CusolverLogger, IsTakenAndSaysNothing) {
 TEST(CusolverStream, IsCaptured) {
   void *stream = nullptr, *graph = nullptr, *instance = nullptr;
   Handle handle = nullptr;
-  ASSERT_EQ(Cuda("cuStreamCreate", &stream, 1u), 0);
+  ASSERT_NE(stream = NewStream(1), nullptr);
   EXPECT_EQ(Solver("cusolverDnCreate", &handle), kSuccess);
   EXPECT_EQ(Solver("cusolverDnSetStream", handle, stream), kSuccess);
   const Device<float> source({4, 2, 2, 5}), a({0, 0, 0, 0});

@@ -15,6 +15,7 @@
 
 #include "libraries/cublas/rocblas.h"
 #include "libraries/cublas/rows.h"
+#include "tests/unit/libraries/fake_rocm.h"
 
 #define FAKE_API extern "C" __attribute__((visibility("default")))
 
@@ -132,33 +133,6 @@ Recorder& All() {
   return all;
 }
 
-struct Told {
-  std::string text;
-  void operator()(const void* pointer) {
-    text += pointer == nullptr ? " 0" : " p";
-  }
-  template <typename T>
-    requires std::is_enum_v<T>
-  void operator()(T value) {
-    text += ' ' + std::to_string(static_cast<int>(value));
-  }
-  void operator()(long long value) { text += ' ' + std::to_string(value); }
-  void operator()(Index value) { text += ' ' + std::to_string(value); }
-  void operator()(int value) { text += ' ' + std::to_string(value); }
-};
-// Writes the call down. Not success: what it is to answer.
-template <typename... A>
-int Note(const Blas& blas, const std::string& symbol, A... arguments) {
-  Told told{symbol};
-  (told(arguments), ...);
-  const std::lock_guard<std::mutex> lock(All().mutex);
-  ++All().calls[symbol];
-  All().last = std::move(told.text);
-  All().hip_stream = blas.hip_stream;
-  All().handle = &blas;
-  All().settings = blas.settings;
-  return std::exchange(All().answer, 0);
-}
 // What cuBLAS says, as rocBLAS would.
 Status As(int status) {
   switch (status) {
@@ -185,7 +159,7 @@ class Call {
   // `host` makes cuBLAS' call.
   template <typename F, typename... A>
   Status operator()(const F& host, A... arguments) const {
-    const int answer = Note(blas_, symbol_, arguments...);
+    const int answer = Note(&blas_, symbol_, arguments...);
     // A stream of HIP's may be another's than when the handle was told of it.
     Follow(blas_);
     return answer != 0 ? static_cast<Status>(answer) : As(host());
@@ -460,6 +434,21 @@ Status Create(Blas** handle) {
 }
 
 }  // namespace
+
+int NoteCall(void* handle, const std::string& symbol, std::string text) {
+  const auto& blas = *static_cast<const Blas*>(handle);
+  const std::lock_guard<std::mutex> lock(All().mutex);
+  ++All().calls[symbol];
+  All().last = std::move(text);
+  All().hip_stream = blas.hip_stream;
+  All().handle = &blas;
+  All().settings = blas.settings;
+  return std::exchange(All().answer, 0);
+}
+void* StreamOf(void* handle) {
+  Follow(*static_cast<Blas*>(handle));
+  return static_cast<const Blas*>(handle)->cuda_stream;
+}
 
 FAKE_API Status rocblas_create_handle(Blas** handle) { return Create(handle); }
 FAKE_API Status rocblas_destroy_handle(Blas* blas) {

@@ -1,0 +1,61 @@
+#include "libraries/cusolver/rocsolver.h"
+
+#include "support/log.h"
+
+namespace cerberus::libraries::cusolver {
+namespace {
+
+constexpr char kLetters[] = "sdcz";
+
+// What was looked up, for the whole process: there is one rocSOLVER.
+struct Slot {
+  std::atomic<void*> function{nullptr};
+  std::atomic<bool> asked{false};
+  std::atomic<bool> said{false};  // that the host computes it
+};
+Slot slots[kRocsolverCount][4];
+
+}  // namespace
+
+bool Rocsolver::Make(const Driver& driver, std::shared_ptr<Rocsolver>* made) {
+  static const RocmKind kind = {
+      "cuSOLVER", "rocSOLVER", {{0, "librocsolver.so.0"}}, &LacksTarget};
+  // Whose handles it works in.
+  static const RocmKind blas_kind = cublas::Rocblas::Kind("cuSOLVER");
+  const RocmLibrary* library = nullptr;
+  if (!ChooseRocm(driver, kind, &library)) return false;
+  if (library == nullptr) return true;
+  std::shared_ptr<cublas::Rocblas> rocblas;
+  if (!cublas::Rocblas::Make(driver, blas_kind, &rocblas)) return false;
+  if (rocblas != nullptr) {
+    *made = std::make_shared<Rocsolver>(*library, std::move(rocblas));
+  }
+  return true;
+}
+
+void* Rocsolver::Find(Roc row, int letter) const {
+  const auto at = static_cast<std::size_t>(row);
+  Slot& slot = slots[at][letter];
+  if (!slot.asked.load(std::memory_order_acquire)) {
+    slot.function =
+        library_.Find(SymbolOf(kRocsolverRows[at], kLetters[letter]).c_str());
+    slot.asked.store(true, std::memory_order_release);
+  }
+  return slot.function;
+}
+
+void SayHostComputes(Roc row, int letter) {
+  const auto at = static_cast<std::size_t>(row);
+  if (slots[at][letter].said.exchange(true)) return;
+  Log(LogLevel::kInfo, "cuSOLVER: the host computes what %s does not take",
+      SymbolOf(kRocsolverRows[at], kLetters[letter]).c_str());
+}
+
+bool ClearInfo(Handle h, int* info) {
+  return info == nullptr ||
+         (h->driver->set_words != nullptr &&
+          h->driver->set_words(reinterpret_cast<std::uint64_t>(info), 0, 1,
+                               h->stream) == 0);
+}
+
+}  // namespace cerberus::libraries::cusolver
