@@ -17,7 +17,7 @@ struct FakeRocblas {
   void (*fake_rocblas_answer)(int status);
   // What the handle of the last call was set to.
   void* (*fake_rocblas_hip_stream)();
-  const void* (*fake_rocblas_handle)();  // which
+  const void* (*fake_rocblas_handle)();           // which
   int (*fake_rocblas_setting)(const char* name);  // "pointer_mode", …
 };
 
