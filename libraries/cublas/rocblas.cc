@@ -1,6 +1,5 @@
 #include "libraries/cublas/rocblas.h"
 
-#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <filesystem>
@@ -152,17 +151,13 @@ const void* RocblasArguments::Result(void* result, std::size_t bytes) {
 Rocblas::Rocblas(const Driver& driver, const RocmLibrary& library)
     : driver_(driver),
       library_(library),
-      create_(FunctionOf<decltype(create_)>(library, "rocblas_create_handle")),
-      destroy_(
-          FunctionOf<decltype(destroy_)>(library, "rocblas_destroy_handle")),
-      set_stream_(
-          FunctionOf<decltype(set_stream_)>(library, "rocblas_set_stream")),
       set_pointer_mode_(FunctionOf<decltype(set_pointer_mode_)>(
           library, "rocblas_set_pointer_mode")),
       set_atomics_(FunctionOf<decltype(set_atomics_)>(
           library, "rocblas_set_atomics_mode")),
       set_math_mode_(FunctionOf<decltype(set_math_mode_)>(
-          library, "rocblas_set_math_mode")) {}
+          library, "rocblas_set_math_mode")),
+      handles_(driver, library, "rocblas_") {}
 
 RocmKind Rocblas::Kind(const char* nvidia) {
   return {nvidia,
@@ -180,9 +175,7 @@ bool Rocblas::Make(const Driver& driver, const RocmKind& kind,
   if (!ChooseRocm(driver, kind, &library)) return false;
   if (library == nullptr) return true;
   std::shared_ptr<Rocblas> rocblas(new Rocblas(driver, *library));
-  Context first;
-  first.driver = &driver;
-  if (!rocblas->Choose(first) ||
+  if (rocblas->handles_.Choose(nullptr) == nullptr ||
       driver.allocate(&rocblas->result_, kResultBytes) != 0) {
     Log(LogLevel::kWarning, "%s computes on the host: %s makes no handle",
         kind.nvidia, library->path().c_str());
@@ -193,53 +186,27 @@ bool Rocblas::Make(const Driver& driver, const RocmKind& kind,
 }
 
 Rocblas::~Rocblas() {
-  for (const OfStream& one : handles_) destroy_(one.handle);
   if (result_ != 0) driver_.free(result_);
 }
 
-bool Rocblas::Choose(const Context& context) {
-  // Makes the context's device HIP's current one, which a handle is for.
-  void* stream = nullptr;
-  if (context.driver->hip_stream(context.stream, &stream) != 0) return false;
-  const auto found =
-      std::find_if(handles_.begin(), handles_.end(),
-                   [&](const OfStream& one) { return one.stream == stream; });
-  if (found != handles_.end()) {
-    std::rotate(found, found + 1, handles_.end());
-    return true;
-  }
-  if (create_ == nullptr || destroy_ == nullptr || set_stream_ == nullptr ||
-      set_pointer_mode_ == nullptr || set_atomics_ == nullptr) {
-    return false;
-  }
-  const RelaxedCapture relaxed(driver_);
-  // The end of a handle waits for the device.
-  if (handles_.size() >= kMostHandles && !IsCaptured(driver_, context.stream)) {
-    destroy_(handles_.front().handle);
-    handles_.erase(handles_.begin());
-  }
-  roc::Handle handle = nullptr;
-  if (create_(&handle) != roc::Status::kSuccess) return false;
-  handles_.push_back({handle, stream});
-  return set_stream_(handle, stream) == roc::Status::kSuccess;
-}
-
 bool Rocblas::Follow(const Context& context, PointerMode mode) {
-  if (!Choose(context)) return false;
-  OfStream& one = handles_.back();
+  OfStream* const one = handles_.Choose(context.stream);
+  if (one == nullptr) return false;
   const auto tell = [&](auto* set, int value, int* told) {
     if (value == *told) return true;
-    if (set(one.handle, value) != roc::Status::kSuccess) return false;
+    if (set == nullptr || set(one->handle, value) != roc::Status::kSuccess) {
+      return false;
+    }
     *told = value;
     return true;
   };
   // Faster products are a leave, not a wish.
   if (set_math_mode_ != nullptr) {
     tell(set_math_mode_, context.math_mode == kTf32 ? kRocXf32 : 0,
-         &one.math_mode);
+         &one->math_mode);
   }
-  return tell(set_pointer_mode_, mode, &one.pointer_mode) &&
-         tell(set_atomics_, context.atomics, &one.atomics);
+  return tell(set_pointer_mode_, mode, &one->pointer_mode) &&
+         tell(set_atomics_, context.atomics, &one->atomics);
 }
 
 void* Rocblas::Find(int row, bool wide) const {

@@ -14,9 +14,9 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "libraries/common/rocm.h"
+#include "libraries/common/stream_handles.h"
 #include "libraries/cublas/handle.h"
 #include "libraries/cublas/math.h"
 #include "libraries/cublas/typed.h"
@@ -173,9 +173,7 @@ class RocblasArguments {
 };
 
 // --- Handles
-// rocBLAS' handles under one of ours: one for each stream, since the calls of a
-// handle share its memory (AMD, rocBLAS documentation, "Streams and
-// Synchronization": who changes the stream has to wait for the one before).
+// rocBLAS' handles, by stream, under one of ours.
 class Rocblas {
  public:
   // What to look for in place of one of NVIDIA's libraries ("cuBLAS").
@@ -201,7 +199,7 @@ class Rocblas {
     const bool ready_;
   };
   // The one in use.
-  roc::Handle handle() const { return handles_.back().handle; }
+  roc::Handle handle() const { return handles_.last().handle; }
   // The row's function, for sizes of 64 bits or not; null: this version lacks
   // it.
   void* Find(int row, bool wide) const;
@@ -211,30 +209,22 @@ class Rocblas {
 
  private:
   struct OfStream {
-    roc::Handle handle;
-    void* stream;
+    roc::Handle handle = nullptr;
+    void* stream = nullptr;
     // As rocBLAS was last told.
     int pointer_mode = -1, atomics = -1, math_mode = -1;
   };
-  // Streams come and go.
-  static constexpr std::size_t kMostHandles = 16;
 
   Rocblas(const Driver& driver, const RocmLibrary& library);
   bool Follow(const Context& context, PointerMode mode);
-  // Puts the stream's handle last. False: none can be made.
-  bool Choose(const Context& context);
-
   const Driver& driver_;
   const RocmLibrary& library_;
   std::uint64_t result_ = 0;
-  roc::Status (*const create_)(roc::Handle*);
-  roc::Status (*const destroy_)(roc::Handle);
-  roc::Status (*const set_stream_)(roc::Handle, void*);
   roc::Status (*const set_pointer_mode_)(roc::Handle, int);
   roc::Status (*const set_atomics_)(roc::Handle, int);
   roc::Status (*const set_math_mode_)(roc::Handle, int);  // since rocBLAS 4
   std::mutex mutex_;
-  std::vector<OfStream> handles_;  // the last used last
+  StreamHandles<OfStream, roc::Status> handles_;
 };
 
 // --- Calls
