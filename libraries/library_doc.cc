@@ -8,6 +8,7 @@
 
 #include "libraries/cublas/rocblas.h"
 #include "libraries/cusolver/rocsolver.h"
+#include "libraries/cusparse/rocsparse.h"
 
 namespace {
 
@@ -68,7 +69,10 @@ const std::vector<Row>& Cufft() {
   return rows;
 }
 
-#define CUSPARSE_ANSWERED(name) {#name, true},
+std::string OfRocsparse(const char* name) {
+  return std::string(cerberus::libraries::cusparse::RocsparseOf(name));
+}
+#define CUSPARSE_ANSWERED(name) {#name, true, OfRocsparse(#name)},
 #define CUSPARSE_SD(name) {"cusparseS" #name, true}, {"cusparseD" #name, true},
 #define CUSPARSE_SDCZ(name) \
   CUSPARSE_SD(name){"cusparseC" #name, true}, {"cusparseZ" #name, true},

@@ -4,6 +4,7 @@
 #define CERBERUS_LIBRARIES_CUSPARSE_HANDLE_H_
 
 #include <functional>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -14,8 +15,12 @@
 
 namespace cerberus::libraries::cusparse {
 
+class Rocsparse;
+
 struct Context {
   const Driver* driver = nullptr;
+  // What computes on the GPU; null: nothing, the host does.
+  std::shared_ptr<Rocsparse> rocsparse;
   Stream stream = nullptr;
   PointerMode pointer_mode = cublas::kHostPointers;
 };

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "libraries/cusparse/handle.h"
+#include "libraries/cusparse/rocsparse.h"
 
 namespace cerberus::libraries::cusparse {
 namespace {
@@ -57,9 +58,12 @@ CUSPARSE_API Status cusparseCreate(Handle* handle) {
   if (handle == nullptr) return kInvalidValue;
   const Driver* driver = FindDriver();
   if (driver == nullptr || !EnsureContext(*driver)) return kNotInitialized;
+  std::shared_ptr<Rocsparse> rocsparse;
+  if (!Rocsparse::Make(*driver, &rocsparse)) return kNotInitialized;
   auto* made = new (std::nothrow) Context;
   if (made == nullptr) return kAllocFailed;
   made->driver = driver;
+  made->rocsparse = std::move(rocsparse);
   const std::lock_guard<std::mutex> lock(All().mutex);
   All().alive.insert(made);
   *handle = made;

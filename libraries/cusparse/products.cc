@@ -1,5 +1,7 @@
 #include "libraries/cusparse/products.h"
 
+#include "libraries/cusparse/rocsparse.h"
+
 namespace cerberus::libraries::cusparse {
 namespace {
 
@@ -113,6 +115,12 @@ Status MultiplySampled(Handle h, Operation opa, Operation opb,
   if (!AreBatches(a.batches, count) || !AreBatches(b.batches, count)) {
     return kInvalidValue;
   }
+  if (Status status = kSuccess;
+      h->rocsparse != nullptr &&
+      h->rocsparse->MultiplySampled(*h, opa, opb, alpha, a, b, beta, c, compute,
+                                    &status)) {
+    return status;
+  }
   Call call(h);
   const Scalar av = call.In(compute, alpha), bv = call.In(compute, beta);
   const auto pa = Mapped(call.work(), a, count);
@@ -171,6 +179,12 @@ Status MultiplyVector(Handle h, Operation op, const void* alpha, const SpMat& a,
   }
   if (a.format == kBlockedEll) return kNotSupported;
   if (!GoTogether(a.type, x.type, y.type, compute)) return kNotSupported;
+  if (Status status = kSuccess;
+      h->rocsparse != nullptr && y.values == z.values &&
+      h->rocsparse->MultiplyVector(*h, op, alpha, a, x, beta, y, compute,
+                                   &status)) {
+    return status;
+  }
   Call call(h);
   const Scalar av = call.In(compute, alpha), bv = call.In(compute, beta);
   const SpMat pa = Mapped(call.work(), a);
@@ -202,6 +216,12 @@ Status MultiplyMatrix(Handle h, Operation opa, Operation opb, const void* alpha,
   const int count = c.batches;
   if (!AreBatches(a.batches, count) || !AreBatches(b.batches, count)) {
     return kInvalidValue;
+  }
+  if (Status status = kSuccess;
+      h->rocsparse != nullptr &&
+      h->rocsparse->MultiplyMatrix(*h, opa, opb, alpha, a, b, beta, c, compute,
+                                   &status)) {
+    return status;
   }
   Call call(h);
   const Scalar av = call.In(compute, alpha), bv = call.In(compute, beta);

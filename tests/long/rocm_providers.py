@@ -9,8 +9,8 @@ mmdebstrap into a root of its own, ROOTS/SUITE-…, once (800 MB to download, 5 
 disk). There it runs over the emulator's HSA face, on each target:
 
 - the programs of tests/e2e/libraries that call these libraries
-- each test of cuBLAS, cuBLASLt and cuSOLVER (tests/unit/libraries), over rocBLAS
-  and rocSOLVER instead of the host
+- each test of cuBLAS, cuBLASLt, cuSOLVER and cuSPARSE (tests/unit/libraries), over
+  rocBLAS, rocSOLVER and rocSPARSE instead of the host
 - layouts of cuFFT, hipFFT against the host
 
 Prints a line for each, with the last words of those that fail.
@@ -27,7 +27,7 @@ import rocm_root
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGES = ["libhipfft-dev", "librocblas-dev", "librocsolver-dev",
             "librocsparse-dev"]
-COMPUTED = {"cublas", "cublasLt", "cufft", "cusolver"}
+COMPUTED = {"cublas", "cublasLt", "cufft", "cusolver", "cusparse"}
 # The tests of each library, without what differs on rocBLAS, or HIP 5.7, by
 # itself: norms of numbers whose squares overflow, copies from memory that is not
 # page-locked wait for the stream, functions of the host in captured graphs, values
@@ -37,7 +37,8 @@ TESTS = {"cublas_test": ["CublasLevel1.NormOfExtremes",
                          "CublasStream.PointersOfABatchAreReadInOrder",
                          "CublasGraph.*"],
          "cublaslt_rocm_test": ["CublasLtFake.*"],
-         "cusolver_test": ["*.NotANumber"]}
+         "cusolver_test": ["*.NotANumber"],
+         "cusparse_test": []}
 # rocFFT's helper would start without the root's loader; kernels of both read
 # behind their arrays.
 SETTINGS = {"ROCFFT_RTC_PROCESS": "0", "CERBERUS_EMU_BOUNDS": "gpu",

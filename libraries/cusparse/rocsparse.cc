@@ -1,0 +1,280 @@
+#include "libraries/cusparse/rocsparse.h"
+
+#include <atomic>
+
+#include "libraries/common/stream_memory.h"
+#include "support/log.h"
+
+namespace cerberus::libraries::cusparse {
+namespace {
+
+const RocmKind& Kind() {
+  static const RocmKind kind = {
+      "cuSPARSE",
+      "rocSPARSE",
+      {{5, "librocsparse.so.0"}, {0, "librocsparse.so.1"}},
+      &LacksTarget};
+  return kind;
+}
+
+// --- Arguments
+roc::Operation OperationOf(Operation op) {
+  switch (op) {
+    case cublas::kN: return roc::Operation::kNone;
+    case cublas::kT: return roc::Operation::kTranspose;
+    default: return roc::Operation::kConjugate;
+  }
+}
+roc::DataType TypeOf(DataType type) {
+  switch (type) {
+    case cublas::kR32F: return roc::DataType::kF32;
+    case cublas::kR64F: return roc::DataType::kF64;
+    case cublas::kC32F: return roc::DataType::kF32C;
+    case cublas::kC64F: return roc::DataType::kF64C;
+    case cublas::kR8I: return roc::DataType::kI8;
+    case cublas::kR32I: return roc::DataType::kI32;
+    default: return roc::DataType::kInvalid;
+  }
+}
+roc::Index IndexOf(const Indices& indices) {
+  return indices.type == k64Bit ? roc::Index::k64 : roc::Index::k32;
+}
+roc::Base BaseOf(IndexBase base) {
+  return base == kOneBased ? roc::Base::kOne : roc::Base::kZero;
+}
+
+// A descriptor of rocSPARSE's, with its scope.
+template <typename T>
+class Descriptor {
+ public:
+  explicit Descriptor(roc::Status (*destroy)(T)) : destroy_(destroy) {}
+  ~Descriptor() {
+    if (object_ != nullptr) destroy_(object_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  // Of a function that makes it.
+  template <typename F, typename... A>
+  bool Make(F* create, A... arguments) {
+    return create(&object_, arguments...) == roc::Status::kSuccess;
+  }
+  T get() const { return object_; }
+
+ private:
+  roc::Status (*const destroy_)(T);
+  T object_ = nullptr;
+};
+
+using Functions = Rocsparse::Functions;
+bool Describe(const Functions& f, const SpMat& m, Descriptor<roc::Matrix>* to) {
+  const roc::DataType type = TypeOf(m.type);
+  const roc::Base base = BaseOf(m.base);
+  if (m.batches != 1 || m.rows == 0 || m.columns == 0 || m.nnz == 0 ||
+      type == roc::DataType::kInvalid) {
+    return false;
+  }
+  switch (m.format) {
+    case kCsr:
+    case kCsc:
+      return to->Make(m.format == kCsr ? f.create_csr : f.create_csc, m.rows,
+                      m.columns, m.nnz, m.major.array, m.minor.array, m.values,
+                      IndexOf(m.major), IndexOf(m.minor), base, type);
+    case kCoo:
+      return m.major.type == m.minor.type &&
+             to->Make(f.create_coo, m.rows, m.columns, m.nnz, m.major.array,
+                      m.minor.array, m.values, IndexOf(m.major), base, type);
+    default: return false;
+  }
+}
+bool Describe(const Functions& f, const DnVec& v, Descriptor<roc::Vector>* to) {
+  const roc::DataType type = TypeOf(v.type);
+  return v.size > 0 && type != roc::DataType::kInvalid &&
+         to->Make(f.create_vector, v.size, v.values, type);
+}
+bool Describe(const Functions& f, const DnMat& m, Descriptor<roc::Dense>* to) {
+  const roc::DataType type = TypeOf(m.type);
+  return m.batches == 1 && m.rows > 0 && m.columns > 0 &&
+         type != roc::DataType::kInvalid &&
+         to->Make(
+             f.create_dense, m.rows, m.columns, m.ld, m.values, type,
+             m.order == kByRows ? roc::Order::kRows : roc::Order::kColumns);
+}
+
+// False: it did nothing, and the host has to. Else what cuSPARSE says.
+bool IsTaken(roc::Status status, Status* out) {
+  switch (status) {
+    case roc::Status::kSuccess: *out = kSuccess; return true;
+    case roc::Status::kInternalError:
+    case roc::Status::kThrown: *out = kExecutionFailed; return true;
+    case roc::Status::kInvalidHandle:
+    case roc::Status::kNotInitialized: *out = kInternalError; return true;
+    // With reasons of its own, and of arguments that cuSPARSE allows.
+    default: return false;
+  }
+}
+
+// Nothing is multiplied, so that what is not a number counts for nothing;
+// rocSPARSE multiplies it with zero.
+bool IsZero(const Context& context, DataType compute, const void* alpha) {
+  return context.pointer_mode == cublas::kHostPointers &&
+         cublas::Load(compute, alpha, 0) == Complex64(0);
+}
+
+bool Said(const char* function, std::atomic<bool>* said, bool taken) {
+  if (!taken && !said->exchange(true)) {
+    Log(LogLevel::kInfo,
+        "cusparse%s: the host computes what rocSPARSE does "
+        "not take",
+        function);
+  }
+  return taken;
+}
+
+}  // namespace
+
+Rocsparse::Rocsparse(const Driver& driver, const RocmLibrary& library)
+    : handles_(driver, library, "rocsparse_") {
+  const auto find = [&](const char* name, auto* function) {
+    *function = reinterpret_cast<std::remove_reference_t<decltype(*function)>>(
+        library.Find(name));
+  };
+  find("rocsparse_set_pointer_mode", &f_.set_pointer_mode);
+  find("rocsparse_create_csr_descr", &f_.create_csr);
+  find("rocsparse_create_csc_descr", &f_.create_csc);
+  find("rocsparse_create_coo_descr", &f_.create_coo);
+  find("rocsparse_destroy_spmat_descr", &f_.destroy_matrix);
+  find("rocsparse_create_dnvec_descr", &f_.create_vector);
+  find("rocsparse_destroy_dnvec_descr", &f_.destroy_vector);
+  find("rocsparse_create_dnmat_descr", &f_.create_dense);
+  find("rocsparse_destroy_dnmat_descr", &f_.destroy_dense);
+  // Before its major version 3 the function without _ex had no stages; it is
+  // librocsparse.so.1 since then.
+  const bool is_old =
+      library.path().find("librocsparse.so.0") != std::string::npos;
+  find(is_old ? "rocsparse_spmv_ex" : "rocsparse_spmv", &f_.spmv);
+  find("rocsparse_spmm", &f_.spmm);
+  find("rocsparse_sddmm_buffer_size", &f_.sddmm_size);
+  find("rocsparse_sddmm", &f_.sddmm);
+}
+
+bool Rocsparse::Make(const Driver& driver, std::shared_ptr<Rocsparse>* made) {
+  const RocmLibrary* library = nullptr;
+  if (!ChooseRocm(driver, Kind(), &library)) return false;
+  if (library == nullptr) return true;
+  std::shared_ptr<Rocsparse> rocsparse(new Rocsparse(driver, *library));
+  const Functions& f = rocsparse->f_;
+  const bool has_all = f.set_pointer_mode && f.create_csr && f.create_csc &&
+                       f.create_coo && f.destroy_matrix && f.create_vector &&
+                       f.destroy_vector && f.create_dense && f.destroy_dense &&
+                       rocsparse->handles_.Choose(nullptr) != nullptr;
+  if (has_all) {
+    *made = std::move(rocsparse);
+  } else {
+    Log(LogLevel::kWarning, "cuSPARSE computes on the host: %s makes no handle",
+        library->path().c_str());
+  }
+  return true;
+}
+
+roc::Handle Rocsparse::Follow(const Context& context) {
+  const OfStream* const one = handles_.Choose(context.stream);
+  if (one == nullptr ||
+      f_.set_pointer_mode(one->handle, context.pointer_mode) !=
+          roc::Status::kSuccess) {
+    return nullptr;
+  }
+  return one->handle;
+}
+
+template <typename F>
+bool Rocsparse::WithMemory(const Context& context, const F& call,
+                           Status* status) {
+  std::size_t bytes = 0;
+  if (call(nullptr, &bytes) != roc::Status::kSuccess) return false;
+  // Never null, by which old versions knew who asks for the size.
+  const StreamMemory memory(*context.driver, context.stream,
+                            bytes == 0 ? kBufferBytes : bytes);
+  return memory.has() && IsTaken(call(memory.get(), nullptr), status);
+}
+
+bool Rocsparse::MultiplyVector(const Context& context, Operation op,
+                               const void* alpha, const SpMat& a,
+                               const DnVec& x, const void* beta, const DnVec& y,
+                               DataType compute, Status* status) {
+  static std::atomic<bool> said{false};
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const roc::Handle handle = f_.spmv != nullptr ? Follow(context) : nullptr;
+  Descriptor<roc::Matrix> pa(f_.destroy_matrix);
+  Descriptor<roc::Vector> px(f_.destroy_vector), py(f_.destroy_vector);
+  const auto call = [&](void* memory, std::size_t* bytes) {
+    return f_.spmv(
+        handle, OperationOf(op), alpha, pa.get(), px.get(), beta, py.get(),
+        TypeOf(compute),
+        // In any order of its elements.
+        a.format == kCoo ? roc::VectorAlgorithm::kCooAtomic
+                         : roc::VectorAlgorithm::kCsrStream,
+        bytes != nullptr ? roc::Stage::kBufferSize : roc::Stage::kCompute,
+        bytes, memory);
+  };
+  return Said("SpMV", &said,
+              handle != nullptr && !IsZero(context, compute, alpha) &&
+                  Describe(f_, a, &pa) && Describe(f_, x, &px) &&
+                  Describe(f_, y, &py) && WithMemory(context, call, status));
+}
+
+bool Rocsparse::MultiplyMatrix(const Context& context, Operation opa,
+                               Operation opb, const void* alpha, const SpMat& a,
+                               const DnMat& b, const void* beta, const DnMat& c,
+                               DataType compute, Status* status) {
+  static std::atomic<bool> said{false};
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const roc::Handle handle = f_.spmm != nullptr ? Follow(context) : nullptr;
+  Descriptor<roc::Matrix> pa(f_.destroy_matrix);
+  Descriptor<roc::Dense> pb(f_.destroy_dense), pc(f_.destroy_dense);
+  const auto call = [&](void* memory, std::size_t* bytes) {
+    return f_.spmm(
+        handle, OperationOf(opa), OperationOf(opb), alpha, pa.get(), pb.get(),
+        beta, pc.get(), TypeOf(compute),
+        a.format == kCoo ? roc::MatrixAlgorithm::kCooAtomic
+                         : roc::MatrixAlgorithm::kDefault,
+        bytes != nullptr ? roc::Stage::kBufferSize : roc::Stage::kCompute,
+        bytes, memory);
+  };
+  return Said("SpMM", &said,
+              handle != nullptr && !IsZero(context, compute, alpha) &&
+                  Describe(f_, a, &pa) && Describe(f_, b, &pb) &&
+                  Describe(f_, c, &pc) && WithMemory(context, call, status));
+}
+
+bool Rocsparse::MultiplySampled(const Context& context, Operation opa,
+                                Operation opb, const void* alpha,
+                                const DnMat& a, const DnMat& b,
+                                const void* beta, const SpMat& c,
+                                DataType compute, Status* status) {
+  static std::atomic<bool> said{false};
+  const std::lock_guard<std::mutex> lock(mutex_);
+  // rocSPARSE 5.7.1 transposes where it ought to conjugate, too.
+  const bool conjugates = cublas::IsComplexType(compute) &&
+                          (opa == cublas::kC || opb == cublas::kC);
+  const bool has =
+      f_.sddmm != nullptr && f_.sddmm_size != nullptr && !conjugates;
+  const roc::Handle handle = has ? Follow(context) : nullptr;
+  Descriptor<roc::Dense> pa(f_.destroy_dense), pb(f_.destroy_dense);
+  Descriptor<roc::Matrix> pc(f_.destroy_matrix);
+  const auto call = [&](void* memory, std::size_t* bytes) {
+    const auto opa_of = OperationOf(opa), opb_of = OperationOf(opb);
+    constexpr auto kDefault = roc::SampledAlgorithm::kDefault;
+    return bytes != nullptr
+               ? f_.sddmm_size(handle, opa_of, opb_of, alpha, pa.get(),
+                               pb.get(), beta, pc.get(), TypeOf(compute),
+                               kDefault, bytes)
+               : f_.sddmm(handle, opa_of, opb_of, alpha, pa.get(), pb.get(),
+                          beta, pc.get(), TypeOf(compute), kDefault, memory);
+  };
+  return Said("SDDMM", &said,
+              handle != nullptr && !IsZero(context, compute, alpha) &&
+                  Describe(f_, a, &pa) && Describe(f_, b, &pb) &&
+                  Describe(f_, c, &pc) && WithMemory(context, call, status));
+}
+
+}  // namespace cerberus::libraries::cusparse
