@@ -64,6 +64,37 @@ int Call(void* library, const char* name, Args... args) {
   return function(args...);
 }
 
+// Who computes in place of NVIDIA's libraries on this machine's GPU.
+struct ComputedBy {
+  const char* library;   // "cuBLAS"
+  const char* file;      // of ours, beside the stub
+  const char* question;  // the function that is asked (libraries/common/rocm.h)
+  std::string answer = {};
+};
+std::vector<ComputedBy> AskLibraries(const std::string& folder) {
+  std::vector<ComputedBy> all = {
+      {"cuBLAS", "libcublas.so.13", "cublasCerberusProvider"},
+      {"cuBLASLt", "libcublasLt.so.13", "cublasLtCerberusProvider"},
+      {"cuFFT", "libcufft.so.12", "cufftCerberusProvider"},
+      {"cuSOLVER", "libcusolver.so.12", "cusolverCerberusProvider"},
+      {"cuSPARSE", "libcusparse.so.12", "cusparseCerberusProvider"},
+  };
+  std::vector<ComputedBy> answered;
+  for (ComputedBy& one : all) {
+    void* library =
+        ::dlopen((folder + "/" + one.file).c_str(), RTLD_NOW | RTLD_LOCAL);
+    void* address =
+        library != nullptr ? ::dlsym(library, one.question) : nullptr;
+    if (address == nullptr) continue;
+    const char* (*ask)();
+    static_assert(sizeof ask == sizeof address);
+    std::memcpy(&ask, &address, sizeof ask);
+    one.answer = ask();
+    answered.push_back(one);
+  }
+  return answered;
+}
+
 Result<DriverInfo> AskDriver(const std::string& folder) {
   constexpr int kMajor = 75, kMinor = 76;  // CU_DEVICE_ATTRIBUTE_COMPUTE_…
   DriverInfo info;
@@ -225,6 +256,11 @@ class DoctorVerb : public Verb {
     CERB_TRY(driver_, AskDriver(folder));
     if (const Result<std::string> jit = FindJit()) jit_ = *jit;
     rocm_ = FindByLoader(kRocmLibraries);
+    // On the emulator it is the host, unless the environment says otherwise.
+    if (driver_.provider == "hip" ||
+        std::getenv("CERBERUS_LIBRARY_PROVIDER") != nullptr) {
+      computed_by_ = AskLibraries(folder);
+    }
     if (driver_.devices.empty()) {
       problems_.push_back(
           "no device: neither an AMD GPU nor the emulator answers; "
@@ -344,6 +380,9 @@ class DoctorVerb : public Verb {
                        device.memory >> 20, device.sm));
     }
     for (const auto& [name, path] : rocm_) line("ROCm", path);
+    for (const ComputedBy& one : computed_by_) {
+      line(one.library, "computed by " + one.answer);
+    }
     const cache::JitCache cache = cache::JitCache::FromEnvironment();
     const std::vector<cache::JitCacheEntry> entries = cache.Entries();
     line("cache", cache.enabled()
@@ -423,6 +462,14 @@ class DoctorVerb : public Verb {
       json.EndObject();
     }
     json.EndArray();
+    json.Key("computed_by").BeginArray();
+    for (const ComputedBy& one : computed_by_) {
+      json.BeginObject();
+      json.Key("name").String(one.library);
+      json.Key("by").String(one.answer);
+      json.EndObject();
+    }
+    json.EndArray();
     if (!info_.path.empty()) {
       json.Key("file").BeginObject();
       json.Key("path").String(info_.path);
@@ -473,6 +520,7 @@ class DoctorVerb : public Verb {
   std::string jit_;
   std::string loaders_driver_;
   std::vector<std::pair<std::string, std::string>> rocm_;
+  std::vector<ComputedBy> computed_by_;
   DriverInfo driver_;
   FileInfo info_;
   std::vector<std::string> problems_;

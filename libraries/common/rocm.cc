@@ -118,6 +118,32 @@ class All {
   std::map<std::string, bool> said_;
 };
 
+// Who computes.
+struct Decision {
+  const RocmLibrary* library = nullptr;
+  std::string why = {};    // there is none
+  bool is_wanted = false;  // by the environment, or as kernels are the host's
+  bool insists = false;    // the environment, on one
+};
+Decision Decide(const Driver& driver, const RocmKind& kind) {
+  const Wanted wanted = WantedProvider();
+  if (wanted == Wanted::kHost) {
+    return {nullptr, "CERBERUS_LIBRARY_PROVIDER=host", /*is_wanted=*/true};
+  }
+  HipOfContext hip = {};
+  const bool on_hip = driver.describe_hip != nullptr &&
+                      driver.hip_stream != nullptr &&
+                      driver.describe_hip(&hip) == 0;
+  const bool insists = wanted == Wanted::kRocm;
+  if (!insists && (!on_hip || hip.emulated != 0)) {
+    return {nullptr, on_hip ? "the GPU is the emulator's" : "there is no HIP",
+            /*is_wanted=*/true};
+  }
+  const Opened opened = on_hip ? All::Instance().Get(hip, kind)
+                               : Opened{nullptr, "there is no HIP"};
+  return {opened.library, opened.why, /*is_wanted=*/false, insists};
+}
+
 }  // namespace
 
 void* RocmLibrary::Find(const char* symbol) const {
@@ -138,38 +164,65 @@ std::string LacksTarget(const std::string& path, const std::string& target) {
   return path + " has no code for " + target;
 }
 
+std::string VersionByText(const RocmLibrary& library, const char* symbol) {
+  char text[128] = "";
+  auto* const tell =
+      reinterpret_cast<int (*)(char*, std::size_t)>(library.Find(symbol));
+  if (tell == nullptr || tell(text, sizeof text) != 0) return "";
+  std::string version(text, std::find(text, text + sizeof text, '\0'));
+  // What a build without a commit's name ends with.
+  while (version.ends_with('.')) version.pop_back();
+  return version;
+}
+
 bool ChooseRocm(const Driver& driver, const RocmKind& kind,
                 const RocmLibrary** library) {
-  *library = nullptr;
-  const Wanted wanted = WantedProvider();
-  if (wanted == Wanted::kHost) return true;
-  HipOfContext hip = {};
-  const bool on_hip = driver.describe_hip != nullptr &&
-                      driver.hip_stream != nullptr &&
-                      driver.describe_hip(&hip) == 0;
-  if (wanted == Wanted::kBest && (!on_hip || hip.emulated != 0)) return true;
-  const Opened opened = on_hip ? All::Instance().Get(hip, kind)
-                               : Opened{nullptr, "there is no HIP"};
-  *library = opened.library;
-  if (opened.library != nullptr) {
+  const Decision decision = Decide(driver, kind);
+  *library = decision.library;
+  if (decision.library != nullptr) {
     const std::string line = std::string(kind.nvidia) + ": " + kind.rocm +
-                             " computes, " + opened.library->path();
+                             " computes, " + decision.library->path();
     if (All::Instance().IsNews(line)) Log(LogLevel::kInfo, "%s", line.c_str());
     return true;
   }
-  const bool insists = wanted == Wanted::kRocm;
-  const std::string line = std::string(kind.nvidia) +
-                           (insists ? ": no " + std::string(kind.rocm)
-                                    : " computes on the host, slowly") +
-                           ": " + opened.why;
+  if (decision.is_wanted) return true;
+  const std::string line =
+      std::string(kind.nvidia) +
+      (decision.insists ? ": no " + std::string(kind.rocm)
+                        : " computes on the host, slowly") +
+      ": " + decision.why;
   if (All::Instance().IsNews(line)) {
-    if (insists) {
+    if (decision.insists) {
       Log(LogLevel::kError, "%s", line.c_str());
     } else {
       LogNotice("%s", line.c_str());
     }
   }
-  return !insists;
+  return !decision.insists;
+}
+
+std::string DescribeProvider(const RocmKind& kind) {
+  const Driver* const driver = FindDriver();
+  if (driver == nullptr || !EnsureContext(*driver)) return "nothing: no device";
+  const Decision decision = Decide(*driver, kind);
+  if (decision.library == nullptr) {
+    return (decision.insists ? "nothing: " : "the host: ") + decision.why;
+  }
+  const std::string version =
+      kind.version != nullptr ? kind.version(*decision.library) : "";
+  return std::string(kind.rocm) + (version.empty() ? "" : " " + version) +
+         ", " + decision.library->path();
+}
+
+void SayComputesOnHost(const Driver& driver, const char* nvidia) {
+  HipOfContext hip = {};
+  if (WantedProvider() == Wanted::kHost || driver.describe_hip == nullptr ||
+      driver.describe_hip(&hip) != 0 || hip.emulated != 0) {
+    return;
+  }
+  const std::string line =
+      std::string(nvidia) + " computes on the host, slowly";
+  if (All::Instance().IsNews(line)) LogNotice("%s", line.c_str());
 }
 
 }  // namespace cerberus::libraries

@@ -14,6 +14,8 @@
 
 namespace cerberus::libraries {
 
+class RocmLibrary;
+
 // What to look for in place of one of NVIDIA's libraries.
 struct RocmKind {
   struct Soname {
@@ -25,6 +27,8 @@ struct RocmKind {
   std::vector<Soname> sonames;
   // Why an opened one is of no use for a target ("gfx90a"), or "".
   std::string (*lacks)(const std::string& path, const std::string& target);
+  // "4.1.0"; null: it does not tell.
+  std::string (*version)(const RocmLibrary&) = nullptr;
 };
 
 class RocmLibrary {
@@ -46,6 +50,18 @@ class RocmLibrary {
 // none.
 bool ChooseRocm(const Driver& driver, const RocmKind& kind,
                 const RocmLibrary** library);
+
+// Who computes, and why if it is not ROCm's: "rocBLAS 4.1.0, /usr/lib/…", "the
+// host: no librocblas.so.4 was found". For `cerberus doctor`, which asks each
+// of our libraries, by a function that it exports for that.
+std::string DescribeProvider(const RocmKind& kind);
+
+// For a library that the host alone computes: says so once, if the GPU is
+// AMD's.
+void SayComputesOnHost(const Driver& driver, const char* nvidia);
+
+// `version` of libraries with a function void(char*, size).
+std::string VersionByText(const RocmLibrary& library, const char* symbol);
 
 // `lacks` for a library that is nothing but code in it.
 std::string LacksTarget(const std::string& path, const std::string& target);

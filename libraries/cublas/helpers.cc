@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "libraries/cublas/api.h"
@@ -26,6 +27,11 @@ Handles& All() {
   return handles;
 }
 
+const RocmKind& Kind() {
+  static const RocmKind kind = Rocblas::Kind("cuBLAS");
+  return kind;
+}
+
 Status Make(Handle* handle) {
   if (handle == nullptr) return kInvalidValue;
   const Driver* driver = FindDriver();
@@ -33,8 +39,7 @@ Status Make(Handle* handle) {
   auto* made = new (std::nothrow) Context;
   if (made == nullptr) return kAllocFailed;
   made->driver = driver;
-  static const RocmKind kind = Rocblas::Kind("cuBLAS");
-  if (!Rocblas::Make(*driver, kind, &made->rocblas)) {
+  if (!Rocblas::Make(*driver, Kind(), &made->rocblas)) {
     delete made;
     return kNotInitialized;
   }
@@ -174,6 +179,11 @@ Diag DiagOf(char letter) {
 }
 
 // CERBERUS_CUBLAS_MAJOR comes from the build, one library for each.
+// For `cerberus doctor`.
+CUBLAS_API const char* cublasCerberusProvider() {
+  static const std::string text = DescribeProvider(Kind());
+  return text.c_str();
+}
 CUBLAS_API Status cublasCreate_v2(Handle* handle) { return Make(handle); }
 CUBLAS_API Status cublasDestroy_v2(Handle handle) { return Destroy(handle); }
 CUBLAS_API Status cublasGetVersion_v2(Handle, int* version) {

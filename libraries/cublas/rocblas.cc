@@ -166,7 +166,10 @@ RocmKind Rocblas::Kind(const char* nvidia) {
            {6, "librocblas.so.4"},
            {5, "librocblas.so.3"},
            {5, "librocblas.so.0"}},
-          &Lacks};
+          &Lacks,
+          [](const RocmLibrary& library) {
+            return VersionByText(library, "rocblas_get_version_string");
+          }};
 }
 
 bool Rocblas::Make(const Driver& driver, const RocmKind& kind,

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <iterator>
 #include <new>
+#include <string>
 
 #include "libraries/common/driver.h"
 #include "libraries/cublas/status.h"
@@ -146,6 +147,12 @@ Status Create(T** place, const T& value) {
 constexpr std::int32_t kConfigs = 9;
 
 }  // namespace
+
+// For `cerberus doctor`.
+LT_API const char* cublasLtCerberusProvider() {
+  static const std::string text = DescribeMatmulProvider();
+  return text.c_str();
+}
 
 LT_API Status cublasLtCreate(Handle* handle) {
   if (handle == nullptr) return kInvalidValue;

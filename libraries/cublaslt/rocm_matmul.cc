@@ -408,6 +408,8 @@ bool HasProvider(const Driver& driver) {
   return ChooseRocm(driver, Kind(), &library);
 }
 
+std::string DescribeMatmulProvider() { return DescribeProvider(Kind()); }
+
 void ForgetHandles() { Handles::All().Forget(); }
 
 std::size_t RocmWorkspace(const Driver& driver, const MatmulDesc& desc,

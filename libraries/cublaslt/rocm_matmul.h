@@ -12,6 +12,7 @@
 #define CERBERUS_LIBRARIES_CUBLASLT_ROCM_MATMUL_H_
 
 #include <cstddef>
+#include <string>
 
 #include "libraries/common/driver.h"
 #include "libraries/cublaslt/matmul.h"
@@ -21,6 +22,8 @@ namespace cerberus::libraries::cublaslt {
 // Whether a handle may be made: the environment may insist on what is not
 // there.
 bool HasProvider(const Driver& driver);
+// Who computes, in words.
+std::string DescribeMatmulProvider();
 // What is kept for handles is given back, with the last of them.
 void ForgetHandles();
 

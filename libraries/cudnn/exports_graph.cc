@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "libraries/common/rocm.h"
 #include "libraries/cudnn/descriptor.h"
 #include "libraries/cudnn/handle.h"
 #include "libraries/cudnn/native_graph.h"
@@ -74,6 +75,7 @@ CUDNN_API Told cudnnCreate(Handle* handle) {
     if (driver == nullptr || !EnsureContext(*driver)) {
       return Failed(kNotInitialized, "there is no driver or no device");
     }
+    SayComputesOnHost(*driver, "cuDNN");
     *handle = new Context();
     (*handle)->driver = driver;
     return kSuccess;

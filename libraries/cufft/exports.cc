@@ -343,6 +343,12 @@ FFT_API Status cufftXtExec(Handle handle, void* in, void* out, int sign) {
   return Run(handle, in, out, sign, std::nullopt);
 }
 
+// For `cerberus doctor`.
+FFT_API const char* cufftCerberusProvider() {
+  static const std::string text = HipfftPlan::Describe();
+  return text.c_str();
+}
+
 FFT_API Status cufftGetVersion(int* version) {
   if (version == nullptr) return kInvalidValue;
   *version = CERBERUS_CUFFT_MAJOR * 1000;

@@ -12,12 +12,6 @@ namespace {
 using Result = int;
 constexpr Result kNotImplemented = 14;
 
-const RocmKind& Kind() {
-  static const RocmKind kind = {
-      "cuFFT", "hipFFT", {{0, "libhipfft.so.0"}}, &LacksTarget};
-  return kind;
-}
-
 template <typename F>
 F* FunctionOf(const RocmLibrary& library, const char* symbol) {
   return reinterpret_cast<F*>(library.Find(symbol));
@@ -26,6 +20,23 @@ template <typename... A>
 Result Call(const RocmLibrary& library, const char* symbol, A... arguments) {
   auto* const f = FunctionOf<Result(A...)>(library, symbol);
   return f == nullptr ? kNotImplemented : f(arguments...);
+}
+
+const RocmKind& Kind() {
+  static const RocmKind kind = {"cuFFT",
+                                "hipFFT",
+                                {{0, "libhipfft.so.0"}},
+                                &LacksTarget,
+                                [](const RocmLibrary& library) -> std::string {
+                                  int v = 0;
+                                  if (Call(library, "hipfftGetVersion", &v)) {
+                                    return "";
+                                  }
+                                  return std::to_string(v / 10'000) + "." +
+                                         std::to_string(v / 100 % 100) + "." +
+                                         std::to_string(v % 100);
+                                }};
+  return kind;
 }
 
 // The cufftType of a plan; none for those of halves and others.
@@ -57,6 +68,8 @@ Sizes Copied(const std::vector<Index>& sizes) {
 }
 
 }  // namespace
+
+std::string HipfftPlan::Describe() { return DescribeProvider(Kind()); }
 
 bool HipfftPlan::Make(const Driver& driver, const Plan& plan,
                       std::shared_ptr<HipfftPlan>* made) {

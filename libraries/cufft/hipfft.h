@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "libraries/common/rocm.h"
 #include "libraries/cufft/plan.h"
@@ -14,6 +15,8 @@ class HipfftPlan {
  public:
   // For a plan that is made, and the current context's device; null if the host
   // computes. False: the environment insists on hipFFT, and it cannot be had.
+  // Who computes, in words.
+  static std::string Describe();
   static bool Make(const Driver& driver, const Plan& plan,
                    std::shared_ptr<HipfftPlan>* made);
   ~HipfftPlan();

@@ -121,6 +121,12 @@ bool IsAlive(IrsInfos infos) { return All<IrsInformation>().Has(infos); }
 bool IsAlive(SparseInfo info) { return All<SparseInformation>().Has(info); }
 bool IsAlive(Jacobi jacobi) { return All<JacobiParameters>().Has(jacobi); }
 
+// For `cerberus doctor`.
+CUSOLVER_API const char* cusolverCerberusProvider() {
+  static const std::string text = Rocsolver::Describe();
+  return text.c_str();
+}
+
 CUSOLVER_API Status cusolverGetVersion(int* version) {
   if (version == nullptr) return kInvalidValue;
   *version = kVersion[0] * 1000 + kVersion[1] * 100 + kVersion[2];

@@ -15,15 +15,25 @@ struct Slot {
 };
 Slot slots[kRocsolverCount][4];
 
+const RocmKind& Kind() {
+  static const RocmKind kind = {"cuSOLVER",
+                                "rocSOLVER",
+                                {{0, "librocsolver.so.0"}},
+                                &LacksTarget,
+                                [](const RocmLibrary& library) {
+                                  return VersionByText(
+                                      library, "rocsolver_get_version_string");
+                                }};
+  return kind;
+}
+
 }  // namespace
 
 bool Rocsolver::Make(const Driver& driver, std::shared_ptr<Rocsolver>* made) {
-  static const RocmKind kind = {
-      "cuSOLVER", "rocSOLVER", {{0, "librocsolver.so.0"}}, &LacksTarget};
   // Whose handles it works in.
   static const RocmKind blas_kind = cublas::Rocblas::Kind("cuSOLVER");
   const RocmLibrary* library = nullptr;
-  if (!ChooseRocm(driver, kind, &library)) return false;
+  if (!ChooseRocm(driver, Kind(), &library)) return false;
   if (library == nullptr) return true;
   std::shared_ptr<cublas::Rocblas> rocblas;
   if (!cublas::Rocblas::Make(driver, blas_kind, &rocblas)) return false;
@@ -32,6 +42,8 @@ bool Rocsolver::Make(const Driver& driver, std::shared_ptr<Rocsolver>* made) {
   }
   return true;
 }
+
+std::string Rocsolver::Describe() { return DescribeProvider(Kind()); }
 
 void* Rocsolver::Find(Roc row, int letter) const {
   const auto at = static_cast<std::size_t>(row);

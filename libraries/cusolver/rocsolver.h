@@ -104,6 +104,8 @@ class Rocsolver {
   // For the current context's device; null if the host computes. False: the
   // environment insists on rocSOLVER, and it cannot be had.
   static bool Make(const Driver& driver, std::shared_ptr<Rocsolver>* made);
+  // Who computes, in words.
+  static std::string Describe();
   explicit Rocsolver(const RocmLibrary& library,
                      std::shared_ptr<cublas::Rocblas> rocblas)
       : library_(library), rocblas_(std::move(rocblas)) {}

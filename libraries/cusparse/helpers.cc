@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <mutex>
 #include <set>
+#include <string>
 
 #include "libraries/cusparse/handle.h"
 #include "libraries/cusparse/rocsparse.h"
@@ -52,6 +53,12 @@ Status Set(MatDescr* descriptor, T MatDescr::* member, T value, int largest) {
 bool IsAlive(Handle handle) {
   const std::lock_guard<std::mutex> lock(All().mutex);
   return handle != nullptr && All().alive.count(handle) != 0;
+}
+
+// For `cerberus doctor`.
+CUSPARSE_API const char* cusparseCerberusProvider() {
+  static const std::string text = Rocsparse::Describe();
+  return text.c_str();
 }
 
 CUSPARSE_API Status cusparseCreate(Handle* handle) {

@@ -1,6 +1,7 @@
 #include "libraries/cusparse/rocsparse.h"
 
 #include <atomic>
+#include <string>
 
 #include "libraries/common/stream_memory.h"
 #include "support/log.h"
@@ -8,12 +9,38 @@
 namespace cerberus::libraries::cusparse {
 namespace {
 
+// It tells of a handle alone.
+std::string VersionOf(const RocmLibrary& library) {
+  const auto find = [&](const char* name, auto* function) {
+    *function = reinterpret_cast<std::remove_reference_t<decltype(*function)>>(
+        library.Find(name));
+    return *function != nullptr;
+  };
+  roc::Status (*create)(roc::Handle*), (*destroy)(roc::Handle),
+      (*tell)(roc::Handle, int*);
+  roc::Handle handle = nullptr;
+  if (!find("rocsparse_create_handle", &create) ||
+      !find("rocsparse_destroy_handle", &destroy) ||
+      !find("rocsparse_get_version", &tell) ||
+      create(&handle) != roc::Status::kSuccess) {
+    return "";
+  }
+  int version = 0;
+  const bool told = tell(handle, &version) == roc::Status::kSuccess;
+  destroy(handle);
+  return told ? std::to_string(version / 100'000) + "." +
+                    std::to_string(version / 100 % 1000) + "." +
+                    std::to_string(version % 100)
+              : "";
+}
+
 const RocmKind& Kind() {
   static const RocmKind kind = {
       "cuSPARSE",
       "rocSPARSE",
       {{5, "librocsparse.so.0"}, {0, "librocsparse.so.1"}},
-      &LacksTarget};
+      &LacksTarget,
+      &VersionOf};
   return kind;
 }
 
@@ -66,7 +93,7 @@ class Descriptor {
 };
 
 using Functions = Rocsparse::Functions;
-bool Describe(const Functions& f, const SpMat& m, Descriptor<roc::Matrix>* to) {
+bool Wrap(const Functions& f, const SpMat& m, Descriptor<roc::Matrix>* to) {
   const roc::DataType type = TypeOf(m.type);
   const roc::Base base = BaseOf(m.base);
   if (m.batches != 1 || m.rows == 0 || m.columns == 0 || m.nnz == 0 ||
@@ -86,12 +113,12 @@ bool Describe(const Functions& f, const SpMat& m, Descriptor<roc::Matrix>* to) {
     default: return false;
   }
 }
-bool Describe(const Functions& f, const DnVec& v, Descriptor<roc::Vector>* to) {
+bool Wrap(const Functions& f, const DnVec& v, Descriptor<roc::Vector>* to) {
   const roc::DataType type = TypeOf(v.type);
   return v.size > 0 && type != roc::DataType::kInvalid &&
          to->Make(f.create_vector, v.size, v.values, type);
 }
-bool Describe(const Functions& f, const DnMat& m, Descriptor<roc::Dense>* to) {
+bool Wrap(const Functions& f, const DnMat& m, Descriptor<roc::Dense>* to) {
   const roc::DataType type = TypeOf(m.type);
   return m.batches == 1 && m.rows > 0 && m.columns > 0 &&
          type != roc::DataType::kInvalid &&
@@ -176,6 +203,8 @@ bool Rocsparse::Make(const Driver& driver, std::shared_ptr<Rocsparse>* made) {
   return true;
 }
 
+std::string Rocsparse::Describe() { return DescribeProvider(Kind()); }
+
 roc::Handle Rocsparse::Follow(const Context& context) {
   const OfStream* const one = handles_.Choose(context.stream);
   if (one == nullptr ||
@@ -218,8 +247,8 @@ bool Rocsparse::MultiplyVector(const Context& context, Operation op,
   };
   return Said("SpMV", &said,
               handle != nullptr && !IsZero(context, compute, alpha) &&
-                  Describe(f_, a, &pa) && Describe(f_, x, &px) &&
-                  Describe(f_, y, &py) && WithMemory(context, call, status));
+                  Wrap(f_, a, &pa) && Wrap(f_, x, &px) && Wrap(f_, y, &py) &&
+                  WithMemory(context, call, status));
 }
 
 bool Rocsparse::MultiplyMatrix(const Context& context, Operation opa,
@@ -242,8 +271,8 @@ bool Rocsparse::MultiplyMatrix(const Context& context, Operation opa,
   };
   return Said("SpMM", &said,
               handle != nullptr && !IsZero(context, compute, alpha) &&
-                  Describe(f_, a, &pa) && Describe(f_, b, &pb) &&
-                  Describe(f_, c, &pc) && WithMemory(context, call, status));
+                  Wrap(f_, a, &pa) && Wrap(f_, b, &pb) && Wrap(f_, c, &pc) &&
+                  WithMemory(context, call, status));
 }
 
 bool Rocsparse::MultiplySampled(const Context& context, Operation opa,
@@ -273,8 +302,8 @@ bool Rocsparse::MultiplySampled(const Context& context, Operation opa,
   };
   return Said("SDDMM", &said,
               handle != nullptr && !IsZero(context, compute, alpha) &&
-                  Describe(f_, a, &pa) && Describe(f_, b, &pb) &&
-                  Describe(f_, c, &pc) && WithMemory(context, call, status));
+                  Wrap(f_, a, &pa) && Wrap(f_, b, &pb) && Wrap(f_, c, &pc) &&
+                  WithMemory(context, call, status));
 }
 
 }  // namespace cerberus::libraries::cusparse

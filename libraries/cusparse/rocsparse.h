@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
 
 #include "libraries/common/rocm.h"
@@ -80,6 +81,9 @@ class Rocsparse {
   // For the current context's device; null if the host computes. False: the
   // environment insists on rocSPARSE, and it cannot be had.
   static bool Make(const Driver& driver, std::shared_ptr<Rocsparse>* made);
+
+  // Who computes, in words.
+  static std::string Describe();
 
   // As the host's (products.h). False: nothing was done.
   bool MultiplyVector(const Context& context, Operation op, const void* alpha,

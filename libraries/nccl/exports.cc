@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "libraries/common/rocm.h"
 #include "libraries/nccl/board.h"
 #include "libraries/nccl/communicator.h"
 #include "libraries/nccl/shared_clique.h"
@@ -72,6 +73,7 @@ Status Make(std::shared_ptr<Clique> clique, int rank, Communicator** out) {
       driver->device(&made->device) != 0) {
     return Fail(kUnhandledCudaError, "there is no CUDA device");
   }
+  SayComputesOnHost(*driver, "NCCL");
   made->driver = driver;
   made->clique = std::move(clique);
   made->rank = rank;

@@ -450,6 +450,12 @@ void* StreamOf(void* handle) {
   return static_cast<const Blas*>(handle)->cuda_stream;
 }
 
+FAKE_API Status rocblas_get_version_string(char* text, std::size_t size) {
+  constexpr std::string_view kVersion = "1.2.3.";
+  if (size <= kVersion.size()) return Status::kInvalidSize;
+  text[kVersion.copy(text, size)] = '\0';
+  return Status::kSuccess;
+}
 FAKE_API Status rocblas_create_handle(Blas** handle) { return Create(handle); }
 FAKE_API Status rocblas_destroy_handle(Blas* blas) {
   const int status = CallHost("cublasDestroy_v2", blas->host);

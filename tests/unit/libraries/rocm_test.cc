@@ -201,6 +201,21 @@ TEST_F(RocmChoice, AsTheEnvironmentSays) {
       "cerberus: error: CERBERUS_LIBRARY_PROVIDER=other is not host, rocm "
       "or auto\n");
 }
+TEST_F(RocmChoice, WhatOnlyTheHostDoesIsSaidOnce) {
+  const auto say = [&] {
+    testing::internal::CaptureStderr();
+    SayComputesOnHost(driver_, "cuI");
+    return testing::internal::GetCapturedStderr();
+  };
+  Want("host");
+  EXPECT_EQ(say(), "");
+  Want("");
+  g_emulated = true;
+  EXPECT_EQ(say(), "");
+  g_emulated = false;
+  EXPECT_EQ(say(), "cerberus: cuI computes on the host, slowly\n");
+  EXPECT_EQ(say(), "");
+}
 TEST_F(RocmChoice, WhatIsInsistedOn) {
   Want("rocm");
   const RocmKind kind = {"cuH", "rocH", {{0, "libnone.so"}}, &Lacks};
