@@ -52,10 +52,10 @@ CUresult WithKernelNode(const CUDA_KERNEL_NODE_PARAMS& params,
   if (CUresult r = UseNodeContext(params, &context); r != CUDA_SUCCESS) {
     return r;
   }
-  Grid grid = {params.gridDimX,       params.gridDimY,
-               params.gridDimZ,       params.blockDimX,
-               params.blockDimY,      params.blockDimZ,
-               params.sharedMemBytes, IsCooperative(attributes)};
+  Grid grid = {};
+  if (CUresult r = GridOf(params, attributes, &grid); r != CUDA_SUCCESS) {
+    return r;
+  }
   LaunchTarget target;
   CUresult result =
       FindLaunchTarget(context, FunctionOf(params), &grid, &target);
@@ -135,12 +135,8 @@ CUresult CheckAttribute(CUkernelNodeAttrID id,
   if (!IsSoundAttribute(id, value)) return CUDA_ERROR_INVALID_VALUE;
   int set = 0;
   std::memcpy(&set, &value, sizeof set);
-  if ((id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION && set > 1) ||
-      (id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE && set != 0)) {
-    Log(LogLevel::kError,
-        id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
-            ? "graph nodes of clusters are not supported"
-            : "graph nodes that kernels change are not supported");
+  if (id == CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE && set != 0) {
+    Log(LogLevel::kError, "graph nodes that kernels change are not supported");
     return CUDA_ERROR_NOT_SUPPORTED;
   }
   return CUDA_SUCCESS;

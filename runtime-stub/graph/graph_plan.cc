@@ -319,14 +319,14 @@ class Launcher {
 
 CUresult Launcher::RunKernel(const NodeRecord& record) {
   const CUDA_KERNEL_NODE_PARAMS& p = record.kernel;
-  const Grid grid = {p.gridDimX,       p.gridDimY,
-                     p.gridDimZ,       p.blockDimX,
-                     p.blockDimY,      p.blockDimZ,
-                     p.sharedMemBytes, IsCooperative(record.attributes)};
+  Grid grid = {};
+  if (CUresult r = GridOf(p, record.attributes, &grid); r != CUDA_SUCCESS) {
+    return r;
+  }
   CUfunction function =
       p.func != nullptr ? p.func : reinterpret_cast<CUfunction>(p.kern);
   LaunchTarget target;
-  const CUresult result = FindLaunchTarget(context_, function, grid, &target);
+  const CUresult result = FindLaunchTarget(context_, function, &grid, &target);
   return result == CUDA_SUCCESS
              ? LaunchWithChildren(context_, target, grid, stream_,
                                   p.kernelParams, nullptr)

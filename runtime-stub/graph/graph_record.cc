@@ -10,6 +10,8 @@
 #include "runtime-stub/device/context.h"
 #include "runtime-stub/graph/conditional.h"
 #include "runtime-stub/graph/graph.h"
+#include "runtime-stub/launch/clusters.h"
+#include "runtime-stub/launch/launch.h"
 #include "support/log.h"
 #include "support/never_destroyed.h"
 
@@ -32,9 +34,23 @@ auto& g_nodes = *g_all_nodes;
 
 }  // namespace
 
-bool IsCooperative(const KernelAttributes& attributes) {
-  const auto at = attributes.find(CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
-  return at != attributes.end() && at->second.cooperative != 0;
+CUresult GridOf(const CUDA_KERNEL_NODE_PARAMS& params,
+                const KernelAttributes& attributes, Grid* grid) {
+  const auto find = [&](int id) {
+    const auto at = attributes.find(id);
+    return at != attributes.end() ? &at->second : nullptr;
+  };
+  const auto* cooperative = find(CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
+  *grid = {params.gridDimX,
+           params.gridDimY,
+           params.gridDimZ,
+           params.blockDimX,
+           params.blockDimY,
+           params.blockDimZ,
+           params.sharedMemBytes,
+           cooperative != nullptr && cooperative->cooperative != 0};
+  const auto* cluster = find(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+  return cluster != nullptr ? SetCluster(*cluster, grid) : CUDA_SUCCESS;
 }
 
 void Remember(CUgraphNode node, RecordPtr record) {

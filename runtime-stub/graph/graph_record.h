@@ -35,7 +35,12 @@ enum : int {
 };
 
 using KernelAttributes = std::map<int, CUkernelNodeAttrValue>;
-bool IsCooperative(const KernelAttributes& attributes);
+
+struct Grid;
+// What a node of these launches. Errors: CUDA_ERROR_INVALID_VALUE for a cluster
+// without blocks.
+CUresult GridOf(const CUDA_KERNEL_NODE_PARAMS& params,
+                const KernelAttributes& attributes, Grid* grid);
 
 // What the program said of a node: its type, and where HIP has it in other
 // words all the rest.

@@ -375,6 +375,38 @@ void CheckLaunches() {
     EXPECT(ToHost(bins, kBins) == thrice);
   }
 
+  // A node of a graph, whose clusters change.
+  {
+    int of_block = kBins / 8;
+    int* bins = ToDevice(std::vector<int>(kBins));
+    int count = kCount;
+    void* params[] = {&values, &count, &bins, &of_block};
+    cudaKernelNodeParams node_params = {};
+    node_params.func = reinterpret_cast<void*>(Histogram);
+    node_params.gridDim = 16;
+    node_params.blockDim = 64;
+    node_params.sharedMemBytes = of_block * sizeof(int);
+    node_params.kernelParams = params;
+    cudaGraph_t graph;
+    cudaGraphNode_t node;
+    CHECK(cudaGraphCreate(&graph, 0));
+    CHECK(cudaGraphAddKernelNode(&node, graph, nullptr, 0, &node_params));
+    cudaKernelNodeAttrValue cluster = {};
+    cluster.clusterDim = {5, 1, 1};
+    EXPECT(cudaGraphKernelNodeSetAttribute(
+               node, cudaKernelNodeAttributeClusterDimension, &cluster) ==
+           cudaErrorInvalidClusterSize);
+    cudaGetLastError();
+    cluster.clusterDim = {8, 1, 1};
+    CHECK(cudaGraphKernelNodeSetAttribute(
+        node, cudaKernelNodeAttributeClusterDimension, &cluster));
+    cudaGraphExec_t exec;
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    CHECK(cudaGraphLaunch(exec, stream));
+    CHECK(cudaStreamSynchronize(stream));
+    EXPECT(ToHost(bins, kBins) == expected);
+  }
+
   cudaLaunchAttribute attribute;
   int* out = ToDevice(std::vector<int>{0});
   // A kernel that does not care.
