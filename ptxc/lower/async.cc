@@ -305,7 +305,7 @@ llvm::Value* FunctionLowering::ClusterThreads() {
 
 // A kernel's thread ends: those at the cluster's barrier no longer wait for it.
 void FunctionLowering::LeaveCluster() {
-  if (!ptx_.is_entry || !module_.MeetsInClusters()) return;
+  if (!ptx_.is_entry || !module_.program().meets_in_clusters()) return;
   If(Cluster("leaves"), [&] {
     Value* phase = b_.CreateLoad(b_.getInt32Ty(), Cluster("phase"));
     Dev("cluster_leave", b_.getVoidTy(),

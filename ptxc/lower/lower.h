@@ -80,11 +80,14 @@ class ProgramLowering {
   CallGraph& graph() { return graph_; }
   const ProgramPart& part() const { return part_; }
   ModuleLowering& module(std::uint32_t index) { return *modules_[index]; }
+  // Whether any function has a barrier of clusters.
+  bool meets_in_clusters() const { return meets_in_clusters_; }
 
  private:
   CallGraph graph_;
   const ProgramPart& part_;
   std::vector<std::unique_ptr<ModuleLowering>> modules_;
+  bool meets_in_clusters_ = false;
 };
 
 class ModuleLowering {
@@ -98,8 +101,6 @@ class ModuleLowering {
   void LowerBodies();
   void RemoveFailed(ModuleInfo* info);
   const std::optional<Diag>& first_error() const { return first_error_; }
-  // Whether any function has a barrier of clusters.
-  bool MeetsInClusters() const;
   // Whether something outside of functions cannot be lowered.
   bool failed() const { return failed_; }
 
@@ -108,6 +109,7 @@ class ModuleLowering {
   llvm::LLVMContext& context() { return out_.getContext(); }
   const LowerOptions& options() const { return options_; }
   const ProgramPart& part() const { return program_.part(); }
+  const ProgramLowering& program() const { return program_; }
 
   FunctionState& state(std::uint32_t id) {
     return program_.graph().State({index_, id});

@@ -127,6 +127,11 @@ ProgramLowering::ProgramLowering(const std::vector<Input>& inputs,
   for (std::uint32_t i = 0; i < inputs.size(); ++i) {
     modules_.push_back(
         std::make_unique<ModuleLowering>(*this, i, inputs[i], out, sink));
+    meets_in_clusters_ |=
+        std::ranges::any_of(inputs[i].ptx->forms, [](const InstForm& form) {
+          return form.row != nullptr &&
+                 form.opcode() == Opcode::kBarrierCluster;
+        });
   }
 }
 
@@ -436,15 +441,6 @@ void ModuleLowering::LowerBodies() {
     if (!lowering.Run()) state(id).failed = true;
   }
   debug_info_.Finish();
-}
-
-bool ModuleLowering::MeetsInClusters() const {
-  return llvm::any_of(ptx_.functions, [](const Function& function) {
-    return llvm::any_of(function.instructions, [](const Instruction& inst) {
-      return inst.form != nullptr &&
-             inst.form->opcode() == Opcode::kBarrierCluster;
-    });
-  });
 }
 
 void ModuleLowering::RemoveFailed(ModuleInfo* info) {
