@@ -25,6 +25,7 @@ from package_ctranslate2 import ctranslate2
 from package_custatevec import custatevec
 from package_gpt4all import gpt4all
 from package_gpu4pyscf import energies, gpu4pyscf
+from package_dali import dali
 from package_halide import halide
 from package_jax import jax
 from package_mlx import mlx
@@ -32,8 +33,10 @@ from package_open3d import open3d
 from package_openmm import openmm
 from package_pycolmap import pycolmap
 from package_rapids import rapids
+from package_small import kedm, osqp, pyimagecuda, pyqrack
 from package_spconv import spconv
 from package_taichi import taichi
+from package_tensorflow import tensorflow
 from package_warp import warp
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(
@@ -68,6 +71,15 @@ OWN_WHEELS = {"jax": ["jax[cuda13]==0.10.2"],
               "gpt4all": ["gpt4all==2.8.2", "gguf==0.19.0", "numpy",
                           "nvidia-cuda-runtime-cu11", "nvidia-cublas-cu11"],
               "rapids": ["cuml-cu12==26.10.*", "cuvs-cu12==26.10.*"],
+              "tensorflow": ["tensorflow==2.21.0",
+                             "nvidia-cuda-runtime-cu12==12.9.*",
+                             "nvidia-cuda-nvcc-cu12==12.9.*"],
+              "dali": ["nvidia-dali-cuda120==2.4.0", "numpy==2.4.6"],
+              "kedm": ["kedm-cuda12x==0.10.1", "numpy==2.4.6"],
+              "osqp": ["osqp-cu12==1.1.3", "osqp==1.1.3", "numpy==2.4.6",
+                       "nvidia-cuda-runtime-cu12==12.9.*"],
+              "pyimagecuda": ["pyimagecuda==0.1.5", "numpy==2.4.6"],
+              "pyqrack": ["pyqrack-cuda==1.27.0", "numpy==2.4.6"],
               "spconv": ["spconv-cu120==2.3.6", "cumm-cu120==0.4.11",
                          "numpy==1.26.4"]}
 # The PTX within cuStateVec is for this compute capability or newer.
@@ -411,7 +423,8 @@ PACKAGES = {f.__name__: f for f in (numba, cuda_bindings, cuda_core, cupy,
                                     custatevec, catboost, jax, triton,
                                     open3d, pycolmap, gpu4pyscf,
                                     ctranslate2, rapids, spconv, halide, mlx,
-                                    gpt4all, energies)}
+                                    gpt4all, energies, tensorflow, dali,
+                                    kedm, osqp, pyimagecuda, pyqrack)}
 
 
 def install(folder, wheels):
