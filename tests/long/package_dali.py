@@ -19,7 +19,8 @@ class Comparison:
         random = np.random.default_rng(0)
         self.np = np
         self.pictures = list(smooth_pictures(np, random))
-        self.sounds = [random.standard_normal(n).astype(np.float32)
+        self.sounds = [(np.sin(np.arange(n) / 20) + 0.1 *
+                        random.standard_normal(n)).astype(np.float32)
                        for n in (1600, 2000, 1200)]
         self.tables = [random.standard_normal((n, 5)).astype(np.float32)
                        for n in (17, 33, 9)]

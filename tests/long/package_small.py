@@ -40,17 +40,12 @@ def kedm():
 
 def osqp():
     """Quadratic programs, with its algebra for the processor."""
-    import ctypes
-    import glob
-
     import numpy as np
-    import nvidia.cuda_runtime
     import osqp as package
     import scipy.sparse as sparse
+    from device import open_installed
 
-    # Its wheel counts on the loader's folders.
-    ctypes.CDLL(glob.glob(nvidia.cuda_runtime.__path__[0] +
-                          "/lib/libcudart.so.*")[0])
+    open_installed("nvidia/cuda_runtime/lib/libcudart.so.*")
     random = np.random.default_rng(0)
     for n, m in ((20, 30), (100, 150)):
         root = sparse.random(n, n, 0.1, random_state=1)
