@@ -371,6 +371,17 @@ DEV(void, tensormap_address)(TensorMap* map, u64 address) {
 // PTX ISA, "tensormap.replace": one less than the rank.
 DEV(void, tensormap_rank)(TensorMap* map, u32 rank) {
   map->rank = static_cast<u8>(rank + 1);
+  // The others are as cuTensorMapEncodeTiled leaves them, also where the map
+  // was zeros before.
+  map->kind = cerberus::formats::kTensorMapTiled;
+  map->steps[0] = 1;
+#pragma clang loop unroll(disable)
+  for (u32 i = rank + 1; i < 5; ++i) {
+    map->last[i] = 0;
+    map->box[i] = 1;
+    map->steps[i] = 1;
+    map->strides[i - 1] = 0;
+  }
 }
 DEV(void, tensormap_box)(TensorMap* map, u32 dimension, u32 elements) {
   map->box[dimension] = static_cast<u16>(elements);

@@ -429,7 +429,13 @@ TEST(AsyncExec, TensorMapChanges) {
       const Field fields[] = {
           {"global_address", ", %l3",
            [](TensorMap& m) { m.address = 0x123456789ab0; }},
-          {"rank", ", 3", [](TensorMap& m) { m.rank = 4; }},
+          {"rank", ", 2",
+           [](TensorMap& m) {
+             m.rank = 3;
+             m.box[3] = m.box[4] = 1;
+             m.last[3] = m.last[4] = 0;
+             m.strides[2] = m.strides[3] = 0;
+           }},
           {"box_dim", ", 2, 77", [](TensorMap& m) { m.box[2] = 77; }},
           {"global_dim", ", 4, 100000",
            [](TensorMap& m) { m.last[4] = 99999; }},

@@ -5,7 +5,8 @@ usage: jit_packages.py [--build DIR] [--targets gfx1100,gfx942] [PACKAGE ...]
 
 numba, cuda_bindings, cuda_core, cupy, pycuda, tinygrad, taichi, openmm, warp,
 custatevec and catboost come from PyPI into build/packages (6 GB with NVIDIA's
-compilers and cuBLAS); jax (4 GB) and triton (1 GB), which ask for other
+compilers and cuBLAS); jax (4 GB) and triton (1 GB, and so triton_hopper), which
+ask for other
 versions of these, open3d (1 GB), pycolmap (0.5 GB) and gpu4pyscf (1.5 GB) into
 build/packages-NAME, and so do ctranslate2, halide (0.1 GB) and spconv (0.5 GB),
 gpt4all, mlx and energies, of gpu4pyscf (2 GB), rapids (8 GB). Each runs
@@ -53,6 +54,7 @@ WHEELS = ["numpy==2.4.6", "numba-cuda==0.30.4", "cuda-bindings==13.5.0",
 # Packages in an environment of their own.
 OWN_WHEELS = {"jax": ["jax[cuda13]==0.10.2"],
               "triton": ["triton==3.9.0", "numpy==2.4.6"],
+              "triton_hopper": ["triton==3.9.0", "numpy==2.4.6"],
               "open3d": ["open3d==0.20.0", "libusb-package==1.0.30.0",
                          "numpy==2.4.6"],
               "pycolmap": ["pycolmap-cuda12==4.2.1", "numpy==2.4.6"],
@@ -83,7 +85,8 @@ OWN_WHEELS = {"jax": ["jax[cuda13]==0.10.2"],
               "spconv": ["spconv-cu120==2.3.6", "cumm-cu120==0.4.11",
                          "numpy==1.26.4"]}
 # The PTX within cuStateVec is for this compute capability or newer.
-ENVIRONMENT = {"custatevec": {"CERBERUS_CC": "10.0"}}
+ENVIRONMENT = {"custatevec": {"CERBERUS_CC": "10.0"},
+               "triton_hopper": {"CERBERUS_CC": "9.0"}}
 
 SAXPY = """
 extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {
@@ -413,6 +416,11 @@ def tinygrad():
                                rtol=1e-4)
 
 
+def triton_hopper():
+    from package_triton import triton_hopper as check
+    check()
+
+
 def triton():
     from package_triton import triton as check  # needs numpy, as it is inside
     check()
@@ -421,7 +429,7 @@ def triton():
 PACKAGES = {f.__name__: f for f in (numba, cuda_bindings, cuda_core, cupy,
                                     pycuda, tinygrad, taichi, openmm, warp,
                                     custatevec, catboost, jax, triton,
-                                    open3d, pycolmap, gpu4pyscf,
+                                    triton_hopper, open3d, pycolmap, gpu4pyscf,
                                     ctranslate2, rapids, spconv, halide, mlx,
                                     gpt4all, energies, tensorflow, dali,
                                     kedm, osqp, pyimagecuda, pyqrack)}

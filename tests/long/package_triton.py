@@ -50,6 +50,36 @@ def triton():
         run_checks()
 
 
+def triton_hopper():
+    """As for compute capability 9.0: products of warpgroups (wgmma), and
+    tensor maps that kernels make."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["TRITON_CACHE_DIR"] = folder
+        run_checks()
+        check_warpgroups()
+
+
+def check_warpgroups():
+    import package_triton_kernels as kernels
+    import triton as package
+    package.set_allocator(lambda size, align, stream: zeros(size // 4 + 64))
+    random = np.random.default_rng(1)
+    for kind in (np.float16, np.float32):
+        # Small whole numbers: the products are exact.
+        a = random.integers(-3, 4, (130, 192)).astype(kind)
+        b = random.integers(-3, 4, (192, 256)).astype(kind)
+        for m, n, k, warps in ((64, 64, 32, 4), (128, 64, 32, 8)):
+            out = zeros((130, 256))
+            compiled = kernels.matmul_by_map[(-(-130 // m), 256 // n)](
+                Array(a), Array(b), out, 130, 256, 192, M=m, N=n, K=k,
+                num_warps=warps, num_stages=2)
+            for used in ("wgmma.mma_async", "tensormap.replace",
+                         "cp.async.bulk.tensor"):
+                assert used in compiled.asm["ptx"], used
+            np.testing.assert_array_equal(
+                out.host(), a.astype(np.float32) @ b.astype(np.float32))
+
+
 def run_checks():
     import package_triton_kernels as kernels
     import triton as package

@@ -38,3 +38,21 @@ def matmul(a, b, out, rows, columns, depth, BLOCK: tl.constexpr):
         total += tl.dot(tl.load(a + i * depth + k[None, :]),
                         tl.load(b + k[:, None] * columns + j))
     tl.store(out + i * columns + j, total)
+
+
+@triton.jit
+def matmul_by_map(a, b, out, rows, columns, depth, M: tl.constexpr,
+                  N: tl.constexpr, K: tl.constexpr):
+    of_a = tl.make_tensor_descriptor(a, shape=[rows, depth],
+                                     strides=[depth, 1], block_shape=[M, K])
+    of_b = tl.make_tensor_descriptor(b, shape=[depth, columns],
+                                     strides=[columns, 1], block_shape=[K, N])
+    of_out = tl.make_tensor_descriptor(out, shape=[rows, columns],
+                                       strides=[columns, 1],
+                                       block_shape=[M, N])
+    i = tl.program_id(0) * M
+    j = tl.program_id(1) * N
+    total = tl.zeros((M, N), tl.float32)
+    for k in range(0, depth, K):
+        total = tl.dot(of_a.load([i, k]), of_b.load([k, j]), total)
+    of_out.store([i, j], total)
