@@ -2,11 +2,13 @@
 """NVIDIA's libraries, unchanged, on the driver stub.
 
 usage: nvidia_libraries.py [--build DIR] [--targets gfx1100,gfx942]
+                           [PROGRAM ...]
 
 cuRAND's numbers are compared with those of its own host side
 (curand_generators.cu), cuBLAS' operations on vectors (cublas_vectors.cu) and
-CUTLASS' products of matrices (cutlass_gemm.cu) with sums on the host. The
-libraries come from PyPI into build/packages (600 MB).
+CUTLASS' products of matrices (cutlass_gemm.cu, and cutlass_hopper.cu for compute
+capability 9.0) with sums on the host. The libraries come from PyPI into
+build/packages (600 MB).
 Needs nvcc on PATH. Prints one line per program and target.
 """
 import argparse
@@ -18,13 +20,19 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 FOLDER = os.path.join(ROOT, "build", "packages")
 CUDA = "nvidia/cu13"
+CUTLASS = "cutlass_library/source"
 # Program, wheel, folder in it with include and lib, libraries.
 PROGRAMS = [("curand_generators", "nvidia-curand==10.4.0.35", CUDA,
              ["libcurand.so.10"]),
             ("cublas_vectors", "nvidia-cublas==13.0.0.19", CUDA,
              ["libcublas.so.13", "libcublasLt.so.13"]),
-            ("cutlass_gemm", "nvidia-cutlass==4.2.0.0",
-             "cutlass_library/source", [])]
+            ("cutlass_gemm", "nvidia-cutlass==4.2.0.0", CUTLASS, []),
+            ("cutlass_hopper", "nvidia-cutlass==4.2.0.0", CUTLASS, [])]
+# For kernels with all of the shared memory that NVIDIA's GPUs have.
+OPTIONS = {"cutlass_hopper": ["-arch=compute_90a", "-code=compute_90a",
+                              "--expt-relaxed-constexpr", "-lcuda"]}
+ENVIRONMENT = {"cutlass_hopper": {"CERBERUS_CC": "9.0",
+                                  "CERBERUS_SHARED_OVERFLOW": "global"}}
 
 
 def build(name, wheel, inside, libraries):
@@ -36,9 +44,10 @@ def build(name, wheel, inside, libraries):
     program = os.path.join(folder, name)
     link = ["-rpath=" + tree + "/lib"]
     link += [os.path.join(tree, "lib", library) for library in libraries]
-    subprocess.run(["nvcc", "-O2", "-std=c++17", "-arch=sm_80", "-w",
-                    "-I" + tree + "/include",
+    subprocess.run(["nvcc", "-O2", "-std=c++17", "-w", "-I" + tree + "/include",
+                    "-I" + tree + "/tools/util/include",
                     "-o", program, os.path.join(HERE, name + ".cu")] +
+                   OPTIONS.get(name, ["-arch=sm_80"]) +
                    [word for item in link for word in ("-Xlinker", item)],
                    check=True)
     return program
@@ -48,15 +57,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--build", default=ROOT + "/build/release")
     parser.add_argument("--targets", default="gfx1100,gfx942")
+    parser.add_argument("names", nargs="*", metavar="PROGRAM")
     options = parser.parse_args()
     failed = 0
     for name, *parts in PROGRAMS:
+        if options.names and name not in options.names:
+            continue
         program = build(name, *parts)
         for target in options.targets.split(","):
             result = subprocess.run(
                 [options.build + "/bin/cerberus", "run", program],
                 env=dict(os.environ, CERBERUS_DEVICE=target,
-                         CERBERUS_LOG="error"),
+                         CERBERUS_LOG="error", **ENVIRONMENT.get(name, {})),
                 stdout=subprocess.PIPE, universal_newlines=True)
             failed += result.returncode != 0
             print(name, target,
