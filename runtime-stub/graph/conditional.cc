@@ -131,14 +131,21 @@ bool IsBody(CUgraph graph) {
   return g_conditions.bodies.contains(graph);
 }
 
-bool HasConditions(CUgraph graph) {
-  if (!AnySteppedNode()) return false;
-  for (CUgraphNode node : NodesOf(graph)) {
-    if (RecordedType(node) == kConditionalNode) return true;
-    CUgraph child = ChildOf(node);
-    if (child != nullptr && HasConditions(child)) return true;
+CUresult HasConditions(CUgraph graph, bool* has) {
+  *has = false;
+  if (!AnySteppedNode()) return CUDA_SUCCESS;
+  std::vector<CUgraphNode> nodes;
+  CUresult result = ListNodes(graph, &nodes);
+  for (std::size_t i = 0; result == CUDA_SUCCESS && !*has && i < nodes.size();
+       ++i) {
+    CUgraph child = ChildOf(nodes[i]);
+    if (child != nullptr) {
+      result = HasConditions(child, has);
+    } else {
+      *has = RecordedType(nodes[i]) == kConditionalNode;
+    }
   }
-  return false;
+  return result;
 }
 
 void DropConditions(CUgraph graph) {

@@ -52,7 +52,7 @@ std::vector<ConditionPtr> ConditionsFor(CUgraph graph);
 // Whether the graph is a body: the node's, not the program's, to destroy.
 bool IsBody(CUgraph graph);
 // Whether it has conditional nodes, or a graph of its child nodes does.
-bool HasConditions(CUgraph graph);
+CUresult HasConditions(CUgraph graph, bool* has);
 
 // The graph and the node go.
 void DropConditions(CUgraph graph);

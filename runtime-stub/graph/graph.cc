@@ -159,10 +159,18 @@ CUresult cuGraphClone(CUgraph* clone, CUgraph graph) {
   if (clone == nullptr || graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
   // CUDA clones none with conditional nodes.
-  if (HasConditions(graph)) return CUDA_ERROR_INVALID_VALUE;
+  bool has_conditions = false;
+  CUresult result = HasConditions(graph, &has_conditions);
+  if (result != CUDA_SUCCESS) return result;
+  if (has_conditions) return CUDA_ERROR_INVALID_VALUE;
   const hipError_t error = hip.hipGraphClone(Native(clone), Native(graph));
   if (error != hipSuccess) return NoteResult(context, error);
-  CopyRecords(graph, *clone);
+  result = CopyRecords(graph, *clone);
+  if (result != CUDA_SUCCESS) {
+    ForgetNodes(*clone);
+    (void)hip.hipGraphDestroy(Native(*clone));
+    return result;
+  }
   CloneUserObjects(graph, *clone);
   return NumberNew(*clone);
 }

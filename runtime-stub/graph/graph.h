@@ -56,7 +56,7 @@ void CopyEdges(const std::map<CUgraphNode, CUgraphNode>& copies);
 // node or a conditional one, which are executed in steps (graph_plan.h).
 bool LaunchesKernels(CUgraphNode node);
 bool AnySteppedNode();
-// A child node's graph; null of any other node.
+// A child node's graph; null of any other node, and where HIP does not say.
 CUgraph ChildOf(CUgraphNode node);
 struct Context;
 struct Grid;
@@ -90,7 +90,7 @@ void ForgetNode(CUgraphNode node);
 void ForgetDeadNode(CUgraphNode node);  // which HIP must not be asked about
 // The nodes of a clone are described as those they were made from, and so are
 // those of the graphs in it.
-void CopyRecords(CUgraph from, CUgraph clone);
+CUresult CopyRecords(CUgraph from, CUgraph clone);
 
 }  // namespace cerberus::stub
 

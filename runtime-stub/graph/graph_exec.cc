@@ -126,7 +126,10 @@ CUresult MakeExecutable(Context* context, CUgraph graph,
                         PlanFailure* failure) {
   const unsigned long long needed = flags & kAutoFreeOnLaunch;
   const unsigned long long wished = flags & kUseNodePriority;
-  if (NeedsPlan(graph)) return MakePlan(context, graph, needed, exec, failure);
+  bool needs_plan = false;
+  const CUresult result = NeedsPlan(graph, &needs_plan);
+  if (result != CUDA_SUCCESS) return result;
+  if (needs_plan) return MakePlan(context, graph, needed, exec, failure);
   hipError_t error = hip.hipGraphInstantiateWithFlags(
       Native(exec), Native(graph), needed | wished);
   if (error == hipErrorInvalidValue && wished != 0) {
@@ -337,7 +340,9 @@ CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph,
     return CUDA_ERROR_INVALID_VALUE;
   }
   CERB_OPTIONAL_CONTEXT(context);
-  if (IsPlan(exec) || NeedsPlan(graph)) {
+  bool needs_plan = false;
+  if (CUresult r = NeedsPlan(graph, &needs_plan); r != CUDA_SUCCESS) return r;
+  if (IsPlan(exec) || needs_plan) {
     UpdateResult found;
     found.what = UpdateResult::kError;
     const CUresult result = UpdateInSteps(context, exec, graph, &found);

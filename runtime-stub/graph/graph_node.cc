@@ -301,18 +301,16 @@ CUresult cuGraphAddChildGraphNode(CUgraphNode* node, CUgraph graph,
   if (node == nullptr || child == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
   // CUDA has none in child graphs.
-  if (HasConditions(child)) return CUDA_ERROR_INVALID_VALUE;
-  const hipError_t error = hip.hipGraphAddChildGraphNode(
-      Native(node), Native(graph), Native(after), count, Native(child));
-  if (error == hipSuccess) {
-    CloneUserObjects(child, graph);
-    hipGraph_t embedded = nullptr;
-    if (hip.hipGraphChildGraphNodeGetGraph(Native(*node), &embedded) ==
-        hipSuccess) {
-      CopyRecords(child, reinterpret_cast<CUgraph>(embedded));
-    }
-  }
-  return RememberNew(error, context, node, kChildNode);
+  bool has_conditions = false;
+  CUresult result = HasConditions(child, &has_conditions);
+  if (result != CUDA_SUCCESS) return result;
+  if (has_conditions) return CUDA_ERROR_INVALID_VALUE;
+  result = NoteResult(context, hip.hipGraphAddChildGraphNode(
+                                   Native(node), Native(graph), Native(after),
+                                   count, Native(child)));
+  if (result == CUDA_SUCCESS) result = RememberNewChild(*node, child);
+  if (result == CUDA_SUCCESS) CloneUserObjects(child, graph);
+  return result;
 }
 CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph* graph) {
   if (node == nullptr || graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -326,10 +324,14 @@ CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node,
     return CUDA_ERROR_INVALID_VALUE;
   }
   CERB_OPTIONAL_CONTEXT(context);
-  if (HasConditions(child)) return CUDA_ERROR_INVALID_VALUE;
+  bool has_conditions = false, needs_plan = false;
+  CUresult result = HasConditions(child, &has_conditions);
+  if (result == CUDA_SUCCESS) result = NeedsPlan(child, &needs_plan);
+  if (result != CUDA_SUCCESS) return result;
+  if (has_conditions) return CUDA_ERROR_INVALID_VALUE;
   if (IsPlanChild(exec, node)) {
     NodeNames names;
-    CUresult result = CompareExecChild(exec, node, child, &names);
+    result = CompareExecChild(exec, node, child, &names);
     if (result == CUDA_SUCCESS) {
       result = SetPlanChild(context, exec, node, child, names);
     }
@@ -338,7 +340,7 @@ CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node,
     NoteExecChild(exec, node, child);
     return CUDA_SUCCESS;
   }
-  if (NeedsPlan(child)) return CUDA_ERROR_INVALID_VALUE;
+  if (needs_plan) return CUDA_ERROR_INVALID_VALUE;
   CERB_NODE_OF_EXEC(at, exec, node);
   const hipError_t error =
       hip.hipGraphExecChildGraphNodeSetParams(at.exec, at.node, Native(child));

@@ -92,42 +92,48 @@ Step* StepOf(Plan* plan, CUgraphNode node) {
 }
 
 // Whether it is a step of its own.
-bool IsStep(CUgraphNode node) {
+CUresult IsStep(CUgraphNode node, bool* is) {
   const RecordPtr record = FindRecord(node);
-  if (record == nullptr) return false;
-  if (record->launches || record->type == kConditionalNode) return true;
-  if (record->type != kChildNode) return false;
-  CUgraph child = ChildOf(node);
-  return child != nullptr && NeedsPlan(child);
+  *is = record != nullptr &&
+        (record->launches || record->type == kConditionalNode);
+  CUgraph child = record != nullptr && !*is ? ChildOf(node) : nullptr;
+  return child != nullptr ? NeedsPlan(child, is) : CUDA_SUCCESS;
 }
 
+struct Ordered {
+  CUgraphNode node;
+  bool is_step;
+};
+
 // Each node behind those it depends on; those that are steps as late as
-// possible, so that there are few. False if HIP does not tell.
-bool Order(CUgraph graph, std::vector<CUgraphNode>* order) {
+// possible, so that there are few.
+CUresult Order(CUgraph graph, std::vector<Ordered>* order) {
   struct Waiting {
+    bool is_step = false;
     std::size_t for_nodes = 0;
     std::vector<CUgraphNode> dependents;
   };
   std::map<CUgraphNode, Waiting> waiting;
-  const std::vector<CUgraphNode> nodes = NodesOf(graph);
+  std::vector<CUgraphNode> nodes;
+  if (CUresult r = ListNodes(graph, &nodes); r != CUDA_SUCCESS) return r;
   for (CUgraphNode node : nodes) {
     std::size_t count = 0;
-    if (hip.hipGraphNodeGetDependencies(Native(node), nullptr, &count) !=
-        hipSuccess) {
-      return false;
-    }
+    hipError_t error =
+        hip.hipGraphNodeGetDependencies(Native(node), nullptr, &count);
     std::vector<CUgraphNode> before(count);
-    if (count != 0 &&
-        hip.hipGraphNodeGetDependencies(Native(node), Native(before.data()),
-                                        &count) != hipSuccess) {
-      return false;
+    if (error == hipSuccess && count != 0) {
+      error = hip.hipGraphNodeGetDependencies(Native(node),
+                                              Native(before.data()), &count);
     }
-    waiting[node].for_nodes = count;
+    if (error != hipSuccess) return FromHip(error);
+    Waiting& own = waiting[node];
+    own.for_nodes = count;
+    if (CUresult r = IsStep(node, &own.is_step); r != CUDA_SUCCESS) return r;
     for (CUgraphNode one : before) waiting[one].dependents.push_back(node);
   }
   std::vector<CUgraphNode> ready, ready_steps;
   const auto add = [&](CUgraphNode node) {
-    (IsStep(node) ? ready_steps : ready).push_back(node);
+    (waiting[node].is_step ? ready_steps : ready).push_back(node);
   };
   for (CUgraphNode node : nodes) {
     if (waiting[node].for_nodes == 0) add(node);
@@ -136,12 +142,14 @@ bool Order(CUgraph graph, std::vector<CUgraphNode>* order) {
     std::vector<CUgraphNode>& from = ready.empty() ? ready_steps : ready;
     CUgraphNode node = from.back();
     from.pop_back();
-    order->push_back(node);
+    order->push_back({node, waiting[node].is_step});
     for (CUgraphNode next : waiting[node].dependents) {
       if (--waiting[next].for_nodes == 0) add(next);
     }
   }
-  return order->size() == nodes.size();
+  // A circle.
+  return order->size() == nodes.size() ? CUDA_SUCCESS
+                                       : CUDA_ERROR_INVALID_VALUE;
 }
 
 // Makes the steps of a graph, and of all in it.
@@ -166,9 +174,9 @@ class StepMaker {
   }
   CUresult TakeConditions(CUgraph graph, Steps* steps);
   CUresult MakeStep(CUgraphNode node, bool in_body, Step* step);
-  hipError_t MakeGraph(CUgraph whole, const std::vector<CUgraphNode>& all,
+  hipError_t MakeGraph(CUgraph whole, const std::vector<Ordered>& all,
                        const std::vector<CUgraphNode>& own, Step* step);
-  void PairNodes(CUgraphNode node, hipGraphNode_t copy, Step* step);
+  hipError_t PairNodes(CUgraphNode node, hipGraphNode_t copy, Step* step);
 
   const unsigned long long flags_;
   const NodeNames* const names_;
@@ -189,40 +197,38 @@ CUresult StepMaker::TakeConditions(CUgraph graph, Steps* steps) {
 }
 
 // A node with those of the graph in it, whose copies stand in the same order.
-void StepMaker::PairNodes(CUgraphNode node, hipGraphNode_t copy, Step* step) {
+hipError_t StepMaker::PairNodes(CUgraphNode node, hipGraphNode_t copy,
+                                Step* step) {
   step->nodes[NameOf(node)] = copy;
-  hipGraph_t inner = nullptr;
   CUgraph child = ChildOf(node);
-  if (child == nullptr ||
-      hip.hipGraphChildGraphNodeGetGraph(copy, &inner) != hipSuccess) {
-    return;
-  }
+  if (child == nullptr) return hipSuccess;
+  hipGraph_t inner = nullptr;
+  hipError_t error = hip.hipGraphChildGraphNodeGetGraph(copy, &inner);
+  if (error != hipSuccess) return error;
   const std::vector<CUgraphNode> nodes = NodesOf(child),
                                  copies =
                                      NodesOf(reinterpret_cast<CUgraph>(inner));
   for (std::size_t i = 0; i < nodes.size() && i < copies.size(); ++i) {
-    PairNodes(nodes[i], Native(copies[i]), step);
+    error = PairNodes(nodes[i], Native(copies[i]), step);
+    if (error != hipSuccess) return error;
   }
+  return hipSuccess;
 }
 
 // HIP's graph of these nodes alone.
-hipError_t StepMaker::MakeGraph(CUgraph whole,
-                                const std::vector<CUgraphNode>& all,
+hipError_t StepMaker::MakeGraph(CUgraph whole, const std::vector<Ordered>& all,
                                 const std::vector<CUgraphNode>& own,
                                 Step* step) {
   hipError_t error = hip.hipGraphClone(&step->graph, Native(whole));
   if (error != hipSuccess) return error;
   std::map<CUgraphNode, bool> stays;
   for (CUgraphNode node : own) stays[node] = true;
-  for (CUgraphNode node : all) {
+  for (const Ordered& each : all) {
     hipGraphNode_t copy = nullptr;
-    error = hip.hipGraphNodeFindInClone(&copy, Native(node), step->graph);
+    error = hip.hipGraphNodeFindInClone(&copy, Native(each.node), step->graph);
     if (error == hipSuccess) {
-      if (stays[node]) {
-        PairNodes(node, copy, step);
-      } else {
-        error = hip.hipGraphDestroyNode(copy);
-      }
+      error = stays[each.node] ? PairNodes(each.node, copy, step)
+                               : hip.hipGraphDestroyNode(copy);
     }
     if (error != hipSuccess) return error;
   }
@@ -261,10 +267,10 @@ bool MayBeInBody(CUgraphNodeType type) {
 
 CUresult StepMaker::Make(CUgraph graph, bool in_body, Steps* steps) {
   if (CUresult r = TakeConditions(graph, steps); r != CUDA_SUCCESS) return r;
-  std::vector<CUgraphNode> order;
-  if (!Order(graph, &order)) return CUDA_ERROR_INVALID_VALUE;
+  std::vector<Ordered> order;
+  if (CUresult r = Order(graph, &order); r != CUDA_SUCCESS) return r;
   std::vector<std::vector<CUgraphNode>> own;  // of each step
-  for (CUgraphNode node : order) {
+  for (const auto& [node, alone] : order) {
     CUgraphNodeType type = 0;
     CUresult result = api::cuGraphNodeGetType(node, &type);
     if (result != CUDA_SUCCESS) return result;
@@ -276,7 +282,6 @@ CUresult StepMaker::Make(CUgraph graph, bool in_body, Steps* steps) {
       return Fail(CUDA_ERROR_NOT_SUPPORTED, PlanFailure::kNodeNotSupported,
                   node);
     }
-    const bool alone = IsStep(node);
     if (alone || steps->list.empty() || !steps->list.back()->is_native()) {
       steps->list.push_back(std::make_unique<Step>());
       own.emplace_back();
@@ -339,7 +344,7 @@ CUresult Launcher::Await(const Condition& condition, std::uint32_t* value) {
   const CUresult result = NoteResult(context_, error);
   ended_ = result != CUDA_SUCCESS;
   *value = condition.value();
-  return CUDA_SUCCESS;
+  return IsSticky(result) ? CUDA_SUCCESS : result;
 }
 
 CUresult Launcher::RunCondition(const Step& step) {
@@ -417,14 +422,18 @@ bool WithPlanKernel(CUgraphExec exec, CUgraphNode node, Use use) {
 
 }  // namespace
 
-bool NeedsPlan(CUgraph graph) {
-  if (!AnySteppedNode()) return false;
+CUresult NeedsPlan(CUgraph graph, bool* needs) {
+  *needs = false;
+  if (!AnySteppedNode()) return CUDA_SUCCESS;
   // Also where none of them is a node's yet, which is refused.
-  if (!ConditionsFor(graph).empty()) return true;
-  for (CUgraphNode node : NodesOf(graph)) {
-    if (IsStep(node)) return true;
+  *needs = !ConditionsFor(graph).empty();
+  std::vector<CUgraphNode> nodes;
+  CUresult result = ListNodes(graph, &nodes);
+  for (std::size_t i = 0; result == CUDA_SUCCESS && !*needs && i < nodes.size();
+       ++i) {
+    result = IsStep(nodes[i], needs);
   }
-  return false;
+  return result;
 }
 
 CUresult MakePlan(Context* context, CUgraph graph, unsigned long long flags,

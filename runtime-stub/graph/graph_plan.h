@@ -24,7 +24,7 @@ namespace cerberus::stub {
 struct Context;
 
 // Whether a node of the graph, or of the graphs in it, is such a one.
-bool NeedsPlan(CUgraph graph);
+CUresult NeedsPlan(CUgraph graph, bool* needs);
 
 // Nodes by which those of a graph are known to a program that made the
 // executable graph of another.

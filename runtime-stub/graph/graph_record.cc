@@ -23,6 +23,7 @@ std::atomic<bool> g_any_stepped{false};
 // A node as it is, and what a program was last told of its arguments.
 struct Node {
   RecordPtr record;
+  CUgraph child = nullptr;  // a child node's graph
   std::vector<std::uint8_t> arguments;
   std::vector<void*> pointers;
 };
@@ -31,6 +32,14 @@ std::mutex g_mutex;
 using Nodes = std::map<CUgraphNode, Node>;
 NeverDestroyed<Nodes> g_all_nodes;
 auto& g_nodes = *g_all_nodes;
+
+// Whatever an earlier node of the same address has left.
+void SetNew(CUgraphNode node, RecordPtr record) {
+  Node made;
+  made.record = std::move(record);
+  std::lock_guard<std::mutex> lock(g_mutex);
+  g_nodes[node] = std::move(made);
+}
 
 }  // namespace
 
@@ -59,7 +68,7 @@ void Remember(CUgraphNode node, RecordPtr record) {
 }
 void RememberNew(CUgraphNode node, RecordPtr record) {
   try {
-    Remember(node, std::move(record));
+    SetNew(node, std::move(record));
   } catch (...) {
     hip.hipGraphDestroyNode(Native(node));
     throw;
@@ -133,8 +142,14 @@ CUresult ListNodes(CUgraph graph, std::vector<CUgraphNode>* nodes) {
   return FromHip(error);
 }
 CUgraph ChildOf(CUgraphNode node) {
-  hipGraph_t child = nullptr;
+  {
+    std::lock_guard<std::mutex> lock(g_mutex);
+    const auto at = g_nodes.find(node);
+    if (at != g_nodes.end()) return at->second.child;
+  }
+  // A library's of AMD's.
   CUgraphNodeType type = 0;
+  hipGraph_t child = nullptr;
   return api::cuGraphNodeGetType(node, &type) == CUDA_SUCCESS &&
                  type == kChildNode &&
                  hip.hipGraphChildGraphNodeGetGraph(Native(node), &child) ==
@@ -175,21 +190,56 @@ void ForgetDeadNode(CUgraphNode node) {
 void ForgetNodes(CUgraph graph) {
   for (CUgraphNode node : NodesOf(graph)) ForgetNode(node);
 }
+namespace {
+
+// Notes the graph of a child node, and describes what is in it as `child` is.
+CUresult DescribeChild(CUgraphNode node, CUgraph child) {
+  hipGraph_t copy = nullptr;
+  const hipError_t error =
+      hip.hipGraphChildGraphNodeGetGraph(Native(node), &copy);
+  if (error != hipSuccess) return FromHip(error);
+  {
+    std::lock_guard<std::mutex> lock(g_mutex);
+    g_nodes[node].child = reinterpret_cast<CUgraph>(copy);
+  }
+  return CopyRecords(child, reinterpret_cast<CUgraph>(copy));
+}
+
+}  // namespace
+
+CUresult RememberNewChild(CUgraphNode node, CUgraph child) {
+  auto record = std::make_shared<NodeRecord>();
+  record->type = kChildNode;
+  RememberNew(node, std::move(record));
+  const CUresult result = DescribeChild(node, child);
+  if (result != CUDA_SUCCESS) {
+    ForgetNode(node);
+    (void)hip.hipGraphDestroyNode(Native(node));
+  }
+  return result;
+}
+
 // HIP keeps the order of nodes, and finds copies by their originals in clones
 // alone, not in the graphs of child nodes.
-void CopyRecords(CUgraph from, CUgraph clone) {
-  const std::vector<CUgraphNode> nodes = NodesOf(from), copies = NodesOf(clone);
-  if (nodes.size() != copies.size()) return;
+CUresult CopyRecords(CUgraph from, CUgraph clone) {
+  std::vector<CUgraphNode> nodes, copies;
+  CUresult result = ListNodes(from, &nodes);
+  if (result == CUDA_SUCCESS) result = ListNodes(clone, &copies);
+  if (result != CUDA_SUCCESS) return result;
+  if (nodes.size() != copies.size()) return CUDA_ERROR_UNKNOWN;
   std::map<CUgraphNode, CUgraphNode> pairs;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     pairs[nodes[i]] = copies[i];
     if (RecordPtr record = FindRecord(nodes[i])) {
-      Remember(copies[i], std::move(record));
+      SetNew(copies[i], std::move(record));
     }
-    CUgraph child = ChildOf(nodes[i]), copy = ChildOf(copies[i]);
-    if (child != nullptr && copy != nullptr) CopyRecords(child, copy);
+    CUgraph child = ChildOf(nodes[i]);
+    if (child == nullptr) continue;
+    result = DescribeChild(copies[i], child);
+    if (result != CUDA_SUCCESS) return result;
   }
   CopyEdges(pairs);
+  return CUDA_SUCCESS;
 }
 
 }  // namespace cerberus::stub

@@ -80,6 +80,8 @@ void RememberNew(CUgraphNode node, RecordPtr record);
 // A new node of which HIP knows the parameters.
 CUresult RememberNew(hipError_t error, Context* context, CUgraphNode* node,
                      int type);
+// A new child node, whose graph is that of `child`'s copy.
+CUresult RememberNewChild(CUgraphNode node, CUgraph child);
 // Null of a node that others than the program have made.
 RecordPtr FindRecord(CUgraphNode node);
 // The record of a node of that type, or an error.

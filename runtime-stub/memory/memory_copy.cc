@@ -104,7 +104,7 @@ CUDA_MEMCPY3D Plain(const CUDA_MEMCPY2D& copy) {
   plain.Depth = 1;
   return plain;
 }
-const CUDA_MEMCPY3D& Plain(const CUDA_MEMCPY3D& copy) { return copy; }
+CUDA_MEMCPY3D Plain(const CUDA_MEMCPY3D& copy) { return copy; }
 CUDA_MEMCPY3D Plain(const CUDA_MEMCPY3D_PEER& copy) {
   CUDA_MEMCPY3D plain = {};
   CopySides(copy, &plain);

@@ -14,6 +14,7 @@ struct ihipGraph {
   std::shared_ptr<Graph> graph;
   // In a clone: the copy of each node of the original.
   std::unordered_map<const GraphNode*, GraphNode*> copies;
+  bool of_node = false;  // a child node's: goes with its graph
 };
 struct hipGraphExec {
   std::shared_ptr<Graph> graph;
@@ -29,6 +30,27 @@ std::mutex g_mutex;
 std::set<ihipGraph*> g_graphs;
 std::set<hipGraphExec*> g_execs;
 std::map<std::uint64_t, hipGraph_t> g_captures;
+
+// After graphs, or nodes of theirs, are gone: handles of child graphs that
+// nothing else has any more. Those of graphs in them are next.
+void DropLeftHandles() {
+  for (bool found = true; found;) {
+    ihipGraph* left = nullptr;
+    {
+      std::lock_guard<std::mutex> lock(g_mutex);
+      const auto at =
+          std::find_if(g_graphs.begin(), g_graphs.end(), [](ihipGraph* each) {
+            return each->of_node && each->graph.use_count() == 1;
+          });
+      found = at != g_graphs.end();
+      if (found) {
+        left = *at;
+        g_graphs.erase(at);
+      }
+    }
+    delete left;
+  }
+}
 
 }  // namespace
 
@@ -53,7 +75,9 @@ hipGraph_t HandleOfGraph(const std::shared_ptr<Graph>& graph) {
       if (each->graph == graph) return each;
     }
   }
-  return NewGraph(graph);
+  const hipGraph_t made = NewGraph(graph);
+  made->of_node = true;
+  return made;
 }
 
 GraphNode* CopyIn(hipGraph_t clone, const GraphNode* original) {
@@ -79,6 +103,7 @@ hipError_t DropGraph(hipGraph_t handle) {
     if (g_graphs.erase(handle) == 0) return hipErrorInvalidValue;
   }
   delete handle;
+  DropLeftHandles();
   return hipSuccess;
 }
 
@@ -302,6 +327,7 @@ HIP_API hipError_t hipGraphDestroyNode(hipGraphNode_t handle) {
   }
   std::erase_if(graph->nodes,
                 [node](const auto& each) { return each.get() == node; });
+  DropLeftHandles();
   return Return(hipSuccess);
 }
 
@@ -433,6 +459,7 @@ HIP_API hipError_t hipGraphExecDestroy(hipGraphExec_t exec) {
   }
   // A launch that is still queued holds the graph by itself.
   delete exec;
+  DropLeftHandles();
   return Return(hipSuccess);
 }
 

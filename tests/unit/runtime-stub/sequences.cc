@@ -265,6 +265,39 @@ CUresult CapturedGraph(const char* ptx) {
   return RunGraph(graph, ints, 22);
 }
 
+// A node that is run by its handle's default, with a kernel in its body, and a
+// child graph behind it.
+CUresult ConditionalGraph(const char* ptx) {
+  WITH_FUNCTION(function);
+  WITH_INTS(ints);
+  TRY(CU(cuMemsetD32_v2)(ints, 5, kThreads));
+  CUgraph graph = nullptr, child = nullptr;
+  TRY(CU(cuGraphCreate)(&graph, 0));
+  const Finally destroy([&] { Note(CU(cuGraphDestroy)(graph)); });
+  TRY(CU(cuGraphCreate)(&child, 0));
+  const Finally destroy_child([&] { Note(CU(cuGraphDestroy)(child)); });
+  int by = 3;
+  void* params[] = {&ints, &by};
+  CUDA_KERNEL_NODE_PARAMS kernel = {};
+  kernel.func = function;
+  kernel.gridDimX = kernel.gridDimY = kernel.gridDimZ = 1;
+  kernel.blockDimX = kThreads;
+  kernel.blockDimY = kernel.blockDimZ = 1;
+  kernel.kernelParams = params;
+  CUgraphNodeParams conditional = {};
+  conditional.type = 13;
+  conditional.conditional.size = 2;
+  TRY(CU(cuGraphConditionalHandleCreate)(&conditional.conditional.handle, graph,
+                                         nullptr, 1, 1));
+  CUgraphNode node = nullptr, inner = nullptr, behind = nullptr;
+  TRY(CU(cuGraphAddNode_v2)(&node, graph, nullptr, nullptr, 0, &conditional));
+  TRY(CU(cuGraphAddKernelNode_v2)(
+      &inner, conditional.conditional.phGraph_out[0], nullptr, 0, &kernel));
+  TRY(CU(cuGraphAddKernelNode_v2)(&inner, child, nullptr, 0, &kernel));
+  TRY(CU(cuGraphAddChildGraphNode)(&behind, graph, &node, 1, child));
+  return RunGraph(graph, ints, 11);
+}
+
 CUresult Pools(const char*) {
   WITH_STREAM(stream);
   CUmemPoolProps properties = {};
@@ -420,6 +453,7 @@ constexpr Sequence kSequences[] = {
     {"HostFunctions", HostFunctions},
     {"BuiltGraph", BuiltGraph},
     {"CapturedGraph", CapturedGraph},
+    {"ConditionalGraph", ConditionalGraph},
     {"Pools", Pools},
     {"ArraysAndTextures", ArraysAndTextures},
     {"VirtualMemory", VirtualMemory},
