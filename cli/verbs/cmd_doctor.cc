@@ -86,10 +86,7 @@ std::vector<ComputedBy> AskLibraries(const std::string& folder) {
     void* address =
         library != nullptr ? ::dlsym(library, one.question) : nullptr;
     if (address == nullptr) continue;
-    const char* (*ask)();
-    static_assert(sizeof ask == sizeof address);
-    std::memcpy(&ask, &address, sizeof ask);
-    one.answer = ask();
+    one.answer = reinterpret_cast<const char* (*)()>(address)();
     answered.push_back(one);
   }
   return answered;
