@@ -7,9 +7,9 @@
 Each is unpacked by mmdebstrap into a root of its own, ROOTS/SUITE-PACKAGE, once:
 rocRAND (25 MB to download beside HIP's 110 MB), rocFFT (2 MB; its kernels are
 compiled as it runs), rocBLAS (170 MB, 2.3 GB on disk), rocSOLVER (with rocBLAS
-3.9 GB on disk). The programs are in
-tests/long/rocm; they run on the suite's HIP runtime over the emulator's HSA face,
-on each target, and check what they get.
+3.9 GB on disk), RCCL (290 MB on disk). The programs are in tests/long/rocm; they
+run on the suite's HIP runtime over the emulator's HSA face, on each target, RCCL's
+on three GPUs of it, and check what they get.
 """
 import os
 import pathlib
@@ -20,7 +20,9 @@ import tempfile
 import rocm_root
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LIBRARIES = ["rocrand", "rocfft", "rocblas", "rocsolver"]
+LIBRARIES = ["rocrand", "rocfft", "rocblas", "rocsolver", "rccl"]
+# Those that take several GPUs.
+GPUS = {"rccl": 3}
 
 
 def build(root, name, work):
@@ -38,7 +40,8 @@ def build(root, name, work):
 
 def run(root, target, program):
     environment = {"PATH": os.environ["PATH"], "HOME": str(program.parent),
-                   "CERBERUS_EMU_TARGETS": target,
+                   "CERBERUS_EMU_TARGETS":
+                       ",".join([target] * GPUS.get(program.stem, 1)),
                    # rocFFT's helper would start without the root's loader.
                    "ROCFFT_RTC_PROCESS": "0"}
     command = root.command(environment, program)
