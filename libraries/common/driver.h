@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "formats/hip_of_context.h"
+
 namespace cerberus::libraries {
 
 // As in CUDA's cuda.h; a stream of the runtime is one of the driver's.
@@ -33,15 +35,8 @@ struct Copy2d {
 static_assert(sizeof(Copy2d) == 128, "CUDA_MEMCPY2D has 128 bytes");
 inline constexpr unsigned kUnified = 4;  // CU_MEMORYTYPE_UNIFIED
 
-// Of the stub alone: the HIP that it uses, and the current context's device.
-// As in runtime-stub/stream/rocm.cc.
-struct HipOfContext {
-  void* device_count;  // hipGetDeviceCount, to tell one HIP from another
-  int major;
-  int emulated;      // whether kernels run in the memory of the process
-  char file[1024];   // of that HIP
-  char target[128];  // "gfx90a:sramecc+:xnack-"
-};
+// Of the stub alone.
+using formats::HipOfContext;
 
 struct Driver {
   int (*init)(unsigned);

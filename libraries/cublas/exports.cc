@@ -14,22 +14,7 @@
 
 namespace cerberus::libraries::cublas {
 
-#define CUBLAS_TYPES(P, Type) \
-  namespace P##_int {         \
-    using T = Type;           \
-    using R = Real<Type>;     \
-    using I = int;            \
-  }                           \
-  namespace P##_long {        \
-    using T = Type;           \
-    using R = Real<Type>;     \
-    using I = Index;          \
-  }
-CUBLAS_TYPES(S, float)
-CUBLAS_TYPES(D, double)
-CUBLAS_TYPES(C, Complex32)
-CUBLAS_TYPES(Z, Complex64)
-#undef CUBLAS_TYPES
+#include "libraries/cublas/row_types.h"
 
 #define CUBLAS_PROVIDED(name, function, arguments)                             \
   Provide<RocblasRowOf(#name)>([&]() -> Status { return function arguments; }) \

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "formats/hip_of_context.h"
 #include "hip/hip_loader.h"
 #include "runtime-stub/api/api.h"
 #include "runtime-stub/api/guard.h"
@@ -16,14 +17,7 @@
 namespace cerberus::stub {
 namespace {
 
-// As in libraries/common/driver.h.
-struct HipOfContext {
-  void* device_count;  // hipGetDeviceCount, to tell one HIP from another
-  int major;
-  int emulated;      // whether kernels run in the memory of the process
-  char file[1024];   // of the HIP that the stub uses
-  char target[128];  // "gfx90a:sramecc+:xnack-", of the context's device
-};
+using formats::HipOfContext;
 
 template <std::size_t size>
 CUresult Keep(const std::string& text, char (&to)[size]) {
@@ -63,7 +57,8 @@ CUresult HipStreamOf(CUstream handle, void** out) {
 #define CERB_FOR_LIBRARIES extern "C" __attribute__((visibility("default")))
 
 // The HIP below, and the current context's device as HIP calls it.
-CERB_FOR_LIBRARIES CUresult cuCerberusHip(cerberus::stub::HipOfContext* out) {
+CERB_FOR_LIBRARIES CUresult
+cuCerberusHip(cerberus::formats::HipOfContext* out) {
   return cerberus::stub::Guarded<&cerberus::stub::DescribeHip>::Call(out);
 }
 // HIP's stream of a stream, whose device becomes HIP's current one.

@@ -6,7 +6,7 @@ usage: nvidia_libraries.py [--build DIR] [--targets gfx1100,gfx942]
 
 cuRAND's numbers are compared with those of its own host side
 (curand_generators.cu), cuBLAS' operations on vectors (cublas_vectors.cu) and
-CUTLASS' products of matrices (cutlass_gemm.cu, and cutlass_hopper.cu for compute
+CUTLASS' products of matrices (cutlass_gemm.cu, cutlass_hopper.cu for compute
 capability 9.0) with sums on the host. The libraries come from PyPI into
 build/packages (600 MB).
 Needs nvcc on PATH. Prints one line per program and target.

@@ -209,22 +209,7 @@ using Fill = roc::Fill;
 using Side = roc::Side;
 using Diag = roc::Diagonal;
 using DataType = roc::DataType;
-#define FAKE_TYPES(P, Type) \
-  namespace P##_int {       \
-    using T = Type;         \
-    using R = Real<Type>;   \
-    using I = int;          \
-  }                         \
-  namespace P##_long {      \
-    using T = Type;         \
-    using R = Real<Type>;   \
-    using I = Index;        \
-  }
-FAKE_TYPES(S, float)
-FAKE_TYPES(D, double)
-FAKE_TYPES(C, Complex32)
-FAKE_TYPES(Z, Complex64)
-#undef FAKE_TYPES
+#include "libraries/cublas/row_types.h"
 #define CUBLAS_EXPORT(types, name, function, parameters, arguments)           \
   namespace types {                                                           \
   [[maybe_unused]] Status name parameters { return SameAs(#name) arguments; } \
