@@ -2,6 +2,7 @@
 
 #include <map>
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include "hip/hip_loader.h"
@@ -22,6 +23,7 @@ struct Conditions {
   std::mutex mutex;
   std::map<CUgraphConditionalHandle, ConditionPtr> handles;
   std::map<CUgraph, CUgraph> bodies;  // and the graph that the node is in
+  std::set<Condition*> all;           // of executable graphs alone, too
 };
 NeverDestroyed<Conditions> g_all_conditions;
 auto& g_conditions = *g_all_conditions;
@@ -75,7 +77,15 @@ CUresult MakeBodies(CUgraph graph, unsigned count,
 
 }  // namespace
 
+Condition::Condition() {
+  std::lock_guard<std::mutex> lock(g_conditions.mutex);
+  g_conditions.all.insert(this);
+}
 Condition::~Condition() {
+  {
+    std::lock_guard<std::mutex> lock(g_conditions.mutex);
+    g_conditions.all.erase(this);
+  }
   if (word != nullptr) (void)hip.hipHostFree(word);
 }
 
@@ -149,14 +159,19 @@ CUresult HasConditions(CUgraph graph, bool* has) {
 }
 
 void DropConditions(CUgraph graph) {
-  std::vector<ConditionPtr> dropped;
-  std::lock_guard<std::mutex> lock(g_conditions.mutex);
-  g_conditions.bodies.erase(graph);
-  std::erase_if(g_conditions.handles, [&](const auto& entry) {
-    if (entry.second->graph != graph) return false;
-    dropped.push_back(entry.second);
-    return true;
-  });
+  // They go without the lock, and without memory for it.
+  std::map<CUgraphConditionalHandle, ConditionPtr> dropped;
+  {
+    std::lock_guard<std::mutex> lock(g_conditions.mutex);
+    g_conditions.bodies.erase(graph);
+    auto at = g_conditions.handles.begin();
+    while (at != g_conditions.handles.end()) {
+      const auto here = at++;
+      if (here->second->graph == graph) {
+        dropped.insert(g_conditions.handles.extract(here));
+      }
+    }
+  }
 }
 
 void DropBodies(const NodeRecord& record) {
@@ -168,6 +183,15 @@ void DropBodies(const NodeRecord& record) {
   std::lock_guard<std::mutex> lock(g_conditions.mutex);
   const auto at = g_conditions.handles.find(record.conditional.handle);
   if (at != g_conditions.handles.end()) at->second->node = nullptr;
+}
+
+void FreeConditionWords(CUcontext context) {
+  std::lock_guard<std::mutex> lock(g_conditions.mutex);
+  for (Condition* condition : g_conditions.all) {
+    if (condition->context != context || condition->word == nullptr) continue;
+    (void)hip.hipHostFree(condition->word);
+    condition->word = nullptr;
+  }
 }
 
 namespace api {
@@ -193,7 +217,8 @@ CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle* handle,
   *handle = condition->handle;
   NoteSteppedNode();
   std::lock_guard<std::mutex> lock(g_conditions.mutex);
-  g_conditions.handles[condition->handle] = std::move(condition);
+  // What a reset has left at this address goes when the lock is gone.
+  std::swap(g_conditions.handles[condition->handle], condition);
   return CUDA_SUCCESS;
 }
 

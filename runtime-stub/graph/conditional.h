@@ -20,16 +20,16 @@ enum : int { kConditionIf = 0, kConditionWhile = 1, kConditionSwitch = 2 };
 // A handle is the device's address of the word that cudaGraphSetConditional
 // writes to.
 struct Condition {
-  Condition() = default;
+  Condition();
   ~Condition();
   Condition(const Condition&) = delete;
   Condition& operator=(const Condition&) = delete;
 
   std::uint32_t value() const {
-    return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+    return word != nullptr ? __atomic_load_n(word, __ATOMIC_ACQUIRE) : 0;
   }
 
-  std::uint32_t* word = nullptr;
+  std::uint32_t* word = nullptr;  // null after a reset of the context
   CUgraphConditionalHandle handle = 0;
   unsigned default_value = 0;
   bool assign_default = false;
@@ -54,9 +54,12 @@ bool IsBody(CUgraph graph);
 // Whether it has conditional nodes, or a graph of its child nodes does.
 CUresult HasConditions(CUgraph graph, bool* has);
 
-// The graph and the node go.
+// The graph and the node go; also of a new graph, whose address may have been
+// that of one that never went.
 void DropConditions(CUgraph graph);
 void DropBodies(const NodeRecord& record);
+// Before a reset of the context, which frees all memory.
+void FreeConditionWords(CUcontext context);
 
 }  // namespace cerberus::stub
 

@@ -143,7 +143,9 @@ CUresult cuGraphCreate(CUgraph* graph, unsigned flags) {
   if (graph == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
   CERB_OPTIONAL_CONTEXT(context);
   const hipError_t error = hip.hipGraphCreate(Native(graph), 0);
-  return error == hipSuccess ? NumberNew(*graph) : NoteResult(context, error);
+  if (error != hipSuccess) return NoteResult(context, error);
+  DropConditions(*graph);
+  return NumberNew(*graph);
 }
 CUresult cuGraphDestroy(CUgraph graph) {
   if (graph == nullptr || IsBody(graph)) return CUDA_ERROR_INVALID_VALUE;

@@ -16,6 +16,7 @@
 #include "hip/hip_loader.h"
 #include "runtime-stub/api/error.h"
 #include "runtime-stub/device/context.h"
+#include "runtime-stub/graph/conditional.h"
 #include "runtime-stub/launch/device_launch.h"
 #include "runtime-stub/launch/printf.h"
 #include "runtime-stub/launch/shared_window.h"
@@ -370,6 +371,7 @@ void ForgetFault(Device* device) {
 
 void DropServices(Context* context) {
   DropWindows(context);
+  FreeConditionWords(context->handle());
   DropLaunchQueues(context->device);
   std::vector<CUdeviceptr> of_nodes;
   {
