@@ -16,17 +16,12 @@ namespace {
 // Device memory whose first bytes, `zeros`, are such, also while a stream
 // captures.
 hipError_t Allocate(void** memory, std::uint64_t bytes, std::uint64_t zeros) {
-  constexpr unsigned kNonBlocking = 1;
   const RelaxedCapture relaxed;
   hipError_t error = hip.hipMalloc(memory, bytes);
   if (error != hipSuccess || zeros == 0) return error;
-  hipStream_t stream = nullptr;
-  error = hip.hipStreamCreateWithFlags(&stream, kNonBlocking);
-  if (error == hipSuccess) {
-    error = hip.hipMemsetD8Async(*memory, 0, zeros, stream);
-    if (error == hipSuccess) error = hip.hipStreamSynchronize(stream);
-    (void)hip.hipStreamDestroy(stream);
-  }
+  error = InOwnStream([&](hipStream_t stream) {
+    return hip.hipMemsetD8Async(*memory, 0, zeros, stream);
+  });
   if (error != hipSuccess) hip.hipFree(*memory);
   return error;
 }

@@ -205,15 +205,9 @@ hipError_t Upload(void* to, const void* from, std::size_t bytes) {
   if (hip.major == 5 || !g_begun.any.load(std::memory_order_relaxed)) {
     return hip.hipMemcpy(to, from, bytes, hipMemcpyHostToDevice);
   }
-  const RelaxedCapture relaxed;
-  constexpr unsigned kNonBlocking = 1;
-  hipStream_t stream = nullptr;
-  hipError_t error = hip.hipStreamCreateWithFlags(&stream, kNonBlocking);
-  if (error != hipSuccess) return error;
-  error = hip.hipMemcpyAsync(to, from, bytes, hipMemcpyHostToDevice, stream);
-  if (error == hipSuccess) error = hip.hipStreamSynchronize(stream);
-  const hipError_t destroyed = hip.hipStreamDestroy(stream);
-  return error == hipSuccess ? destroyed : error;
+  return InOwnStream([&](hipStream_t stream) {
+    return hip.hipMemcpyAsync(to, from, bytes, hipMemcpyHostToDevice, stream);
+  });
 }
 
 }  // namespace cerberus::stub
