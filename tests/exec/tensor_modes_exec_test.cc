@@ -308,6 +308,32 @@ TEST(AsyncExec, TensorRowsAndPixels) {
   EXPECT_GT(pixels, 3);
 }
 
+// A hint changes nothing.
+TEST(AsyncExec, TensorPrefetches) {
+  KernelBatch batch{std::string(kHeader)};
+  int hints = 0;
+  for (const LoweredSpelling& s :
+       LoweredSpellingsOf("cp.async.bulk.prefetch.tensor")) {
+    ++hints;
+    const bool rows = s.Has("tile::gather4");
+    const bool pixels = s.text.find("im2col") != s.text.npos;
+    const std::string coordinates = Vector("c", rows ? 5 : DimensionsOf(s));
+    const std::string body =
+        "  .reg .b32 %c<5>;\n  mov.u32 %c0, 0;\n  mov.u32 %c1, 0;\n"
+        "  mov.u32 %c2, 0;\n  mov.u32 %c3, 0;\n  mov.u32 %c4, 0;\n"
+        "  mov.u16 %h0, 0;\n  mov.u16 %h1, 0;\n  mov.u16 %h2, 0;\n  " +
+        s.text + " [%first_in, " + coordinates + "]" +
+        (pixels ? ", " + Vector("h", std::max(1, DimensionsOf(s) - 2)) : "") +
+        PolicyOf(s) + ";\n" + PlaceOfThread() +
+        "  cp.async.cg.shared.global [%l0], [%in], 16;\n"
+        "  cp.async.wait_all;\n" +
+        StoreCopied();
+    batch.Add(s.text, exec::Kernel(batch.NextName(), body),
+              exec::RunAndCheck(Copied(16, [](std::uint32_t) { return 16; })));
+  }
+  EXPECT_GT(hints, 8);
+}
+
 // ---- Reductions -------------------------------------------------------------
 
 template <typename T>
