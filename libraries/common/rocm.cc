@@ -166,9 +166,8 @@ std::string LacksTarget(const std::string& path, const std::string& target) {
 
 std::string VersionByText(const RocmLibrary& library, const char* symbol) {
   char text[128] = "";
-  auto* const tell =
-      reinterpret_cast<int (*)(char*, std::size_t)>(library.Find(symbol));
-  if (tell == nullptr || tell(text, sizeof text) != 0) return "";
+  int (*tell)(char*, std::size_t) = nullptr;
+  if (!library.Find(symbol, &tell) || tell(text, sizeof text) != 0) return "";
   std::string version(text, std::find(text, text + sizeof text, '\0'));
   // What a build without a commit's name ends with.
   while (version.ends_with('.')) version.pop_back();

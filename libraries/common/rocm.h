@@ -38,6 +38,12 @@ class RocmLibrary {
   const std::string& path() const { return path_; }
   // Null: this version has it not.
   void* Find(const char* symbol) const;
+  // The same as a function of its type. False: it has it not.
+  template <typename F>
+  bool Find(const char* symbol, F** function) const {
+    *function = reinterpret_cast<F*>(Find(symbol));
+    return *function != nullptr;
+  }
 
  private:
   void* library_;
@@ -60,7 +66,7 @@ std::string DescribeProvider(const RocmKind& kind);
 // AMD's.
 void SayComputesOnHost(const Driver& driver, const char* nvidia);
 
-// `version` of libraries with a function void(char*, size).
+// `version` of libraries with a function int(char*, size).
 std::string VersionByText(const RocmLibrary& library, const char* symbol);
 
 // `lacks` for a library that is nothing but code in it.

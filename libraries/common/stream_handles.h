@@ -24,14 +24,9 @@ class StreamHandles {
   StreamHandles(const Driver& driver, const RocmLibrary& library,
                 const std::string& prefix)
       : driver_(driver) {
-    const auto find = [&](const char* name, auto* function) {
-      *function =
-          reinterpret_cast<std::remove_reference_t<decltype(*function)>>(
-              library.Find((prefix + name).c_str()));
-    };
-    find("create_handle", &create_);
-    find("destroy_handle", &destroy_);
-    find("set_stream", &set_stream_);
+    library.Find((prefix + "create_handle").c_str(), &create_);
+    library.Find((prefix + "destroy_handle").c_str(), &destroy_);
+    library.Find((prefix + "set_stream").c_str(), &set_stream_);
   }
   ~StreamHandles() {
     for (const Entry& one : entries_) destroy_(one.handle);

@@ -68,11 +68,6 @@ struct Slot {
 };
 Slot slots[kRocblasCount][2];
 
-template <typename F>
-F FunctionOf(const RocmLibrary& library, const char* symbol) {
-  return reinterpret_cast<F>(library.Find(symbol));
-}
-
 constexpr int kTf32 = 3;     // CUBLAS_TF32_TENSOR_OP_MATH
 constexpr int kRocXf32 = 1;  // rocblas_xf32_xdl_math_op
 
@@ -151,13 +146,11 @@ const void* RocblasArguments::Result(void* result, std::size_t bytes) {
 Rocblas::Rocblas(const Driver& driver, const RocmLibrary& library)
     : driver_(driver),
       library_(library),
-      set_pointer_mode_(FunctionOf<decltype(set_pointer_mode_)>(
-          library, "rocblas_set_pointer_mode")),
-      set_atomics_(FunctionOf<decltype(set_atomics_)>(
-          library, "rocblas_set_atomics_mode")),
-      set_math_mode_(FunctionOf<decltype(set_math_mode_)>(
-          library, "rocblas_set_math_mode")),
-      handles_(driver, library, "rocblas_") {}
+      handles_(driver, library, "rocblas_") {
+  library.Find("rocblas_set_pointer_mode", &set_pointer_mode_);
+  library.Find("rocblas_set_atomics_mode", &set_atomics_);
+  library.Find("rocblas_set_math_mode", &set_math_mode_);
+}
 
 RocmKind Rocblas::Kind(const char* nvidia) {
   return {nvidia,

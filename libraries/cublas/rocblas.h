@@ -220,9 +220,9 @@ class Rocblas {
   const Driver& driver_;
   const RocmLibrary& library_;
   std::uint64_t result_ = 0;
-  roc::Status (*const set_pointer_mode_)(roc::Handle, int);
-  roc::Status (*const set_atomics_)(roc::Handle, int);
-  roc::Status (*const set_math_mode_)(roc::Handle, int);  // since rocBLAS 4
+  roc::Status (*set_pointer_mode_)(roc::Handle, int);
+  roc::Status (*set_atomics_)(roc::Handle, int);
+  roc::Status (*set_math_mode_)(roc::Handle, int);  // since rocBLAS 4
   std::mutex mutex_;
   StreamHandles<OfStream, roc::Status> handles_;
 };

@@ -12,14 +12,10 @@ namespace {
 using Result = int;
 constexpr Result kNotImplemented = 14;
 
-template <typename F>
-F* FunctionOf(const RocmLibrary& library, const char* symbol) {
-  return reinterpret_cast<F*>(library.Find(symbol));
-}
 template <typename... A>
 Result Call(const RocmLibrary& library, const char* symbol, A... arguments) {
-  auto* const f = FunctionOf<Result(A...)>(library, symbol);
-  return f == nullptr ? kNotImplemented : f(arguments...);
+  Result (*f)(A...) = nullptr;
+  return library.Find(symbol, &f) ? f(arguments...) : kNotImplemented;
 }
 
 const RocmKind& Kind() {

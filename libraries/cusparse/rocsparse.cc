@@ -11,17 +11,12 @@ namespace {
 
 // It tells of a handle alone.
 std::string VersionOf(const RocmLibrary& library) {
-  const auto find = [&](const char* name, auto* function) {
-    *function = reinterpret_cast<std::remove_reference_t<decltype(*function)>>(
-        library.Find(name));
-    return *function != nullptr;
-  };
   roc::Status (*create)(roc::Handle*), (*destroy)(roc::Handle),
       (*tell)(roc::Handle, int*);
   roc::Handle handle = nullptr;
-  if (!find("rocsparse_create_handle", &create) ||
-      !find("rocsparse_destroy_handle", &destroy) ||
-      !find("rocsparse_get_version", &tell) ||
+  if (!library.Find("rocsparse_create_handle", &create) ||
+      !library.Find("rocsparse_destroy_handle", &destroy) ||
+      !library.Find("rocsparse_get_version", &tell) ||
       create(&handle) != roc::Status::kSuccess) {
     return "";
   }
@@ -161,27 +156,23 @@ bool Said(const char* function, std::atomic<bool>* said, bool taken) {
 
 Rocsparse::Rocsparse(const Driver& driver, const RocmLibrary& library)
     : handles_(driver, library, "rocsparse_") {
-  const auto find = [&](const char* name, auto* function) {
-    *function = reinterpret_cast<std::remove_reference_t<decltype(*function)>>(
-        library.Find(name));
-  };
-  find("rocsparse_set_pointer_mode", &f_.set_pointer_mode);
-  find("rocsparse_create_csr_descr", &f_.create_csr);
-  find("rocsparse_create_csc_descr", &f_.create_csc);
-  find("rocsparse_create_coo_descr", &f_.create_coo);
-  find("rocsparse_destroy_spmat_descr", &f_.destroy_matrix);
-  find("rocsparse_create_dnvec_descr", &f_.create_vector);
-  find("rocsparse_destroy_dnvec_descr", &f_.destroy_vector);
-  find("rocsparse_create_dnmat_descr", &f_.create_dense);
-  find("rocsparse_destroy_dnmat_descr", &f_.destroy_dense);
+  library.Find("rocsparse_set_pointer_mode", &f_.set_pointer_mode);
+  library.Find("rocsparse_create_csr_descr", &f_.create_csr);
+  library.Find("rocsparse_create_csc_descr", &f_.create_csc);
+  library.Find("rocsparse_create_coo_descr", &f_.create_coo);
+  library.Find("rocsparse_destroy_spmat_descr", &f_.destroy_matrix);
+  library.Find("rocsparse_create_dnvec_descr", &f_.create_vector);
+  library.Find("rocsparse_destroy_dnvec_descr", &f_.destroy_vector);
+  library.Find("rocsparse_create_dnmat_descr", &f_.create_dense);
+  library.Find("rocsparse_destroy_dnmat_descr", &f_.destroy_dense);
   // Before its major version 3 the function without _ex had no stages; it is
   // librocsparse.so.1 since then.
   const bool is_old =
       library.path().find("librocsparse.so.0") != std::string::npos;
-  find(is_old ? "rocsparse_spmv_ex" : "rocsparse_spmv", &f_.spmv);
-  find("rocsparse_spmm", &f_.spmm);
-  find("rocsparse_sddmm_buffer_size", &f_.sddmm_size);
-  find("rocsparse_sddmm", &f_.sddmm);
+  library.Find(is_old ? "rocsparse_spmv_ex" : "rocsparse_spmv", &f_.spmv);
+  library.Find("rocsparse_spmm", &f_.spmm);
+  library.Find("rocsparse_sddmm_buffer_size", &f_.sddmm_size);
+  library.Find("rocsparse_sddmm", &f_.sddmm);
 }
 
 bool Rocsparse::Make(const Driver& driver, std::shared_ptr<Rocsparse>* made) {
