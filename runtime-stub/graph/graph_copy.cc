@@ -28,16 +28,10 @@ CUresult AddNode(const GraphCopy::Node& node, CUgraph graph,
     return CUDA_ERROR_NOT_SUPPORTED;
   }
   if (node.type == kChildNode) {
-    CUgraph child = nullptr;
-    CUresult result = api::cuGraphCreate(&child, 0);
-    if (result != CUDA_SUCCESS) return result;
-    result = AddCopy(*node.graphs[0], child);
-    if (result == CUDA_SUCCESS) {
-      result =
-          api::cuGraphAddChildGraphNode(out, graph, list, after.size(), child);
-    }
-    api::cuGraphDestroy(child);
-    return result;
+    return WithGraph(*node.graphs[0], [&](CUgraph child) {
+      return api::cuGraphAddChildGraphNode(out, graph, list, after.size(),
+                                           child);
+    });
   }
   if (node.params != nullptr) {
     if (node.type == kAllocNode || node.type == kFreeNode) {

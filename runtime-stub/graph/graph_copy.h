@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "runtime-stub/api/api.h"
 #include "runtime-stub/api/cuda_abi.h"
 #include "runtime-stub/graph/graph_record.h"
 
@@ -68,6 +69,17 @@ CUresult CopyGraph(CUgraph graph, GraphCopy* copy);
 // Adds all its nodes. Errors: what HIP says; CUDA_ERROR_NOT_SUPPORTED for nodes
 // of memory, and for those that a library has captured by HIP.
 CUresult AddCopy(const GraphCopy& copy, CUgraph graph);
+// Calls `use` with a graph of the copy's nodes, which is there for that time.
+template <typename Use>
+CUresult WithGraph(const GraphCopy& copy, Use use) {
+  CUgraph graph = nullptr;
+  CUresult result = api::cuGraphCreate(&graph, 0);
+  if (result != CUDA_SUCCESS) return result;
+  result = AddCopy(copy, graph);
+  if (result == CUDA_SUCCESS) result = use(graph);
+  api::cuGraphDestroy(graph);
+  return result;
+}
 
 }  // namespace cerberus::stub
 

@@ -36,11 +36,10 @@ CUgraphEdgeData DataOf(CUgraphNode from, CUgraphNode to) {
 
 // After a query: what the edges say, which a query that does not ask for it
 // must not hide.
-template <typename From, typename To>
-CUresult ReadEdges(From from, To to, CUgraphEdgeData* edges,
-                   std::size_t count) {
+template <typename Data>
+CUresult ReadEdges(CUgraphEdgeData* edges, std::size_t count, Data data_of) {
   for (std::size_t i = 0; i < count; ++i) {
-    const CUgraphEdgeData data = DataOf(from(i), to(i));
+    const CUgraphEdgeData data = data_of(i);
     if (edges != nullptr) {
       edges[i] = data;
     } else if (!IsPlain(data)) {
@@ -48,6 +47,23 @@ CUresult ReadEdges(From from, To to, CUgraphEdgeData* edges,
     }
   }
   return CUDA_SUCCESS;
+}
+
+// The nodes that HIP's function finds beside one, and what the edges to them
+// say.
+template <typename Query, typename Data>
+CUresult Neighbours(const Query& query, CUgraphNode node, CUgraphNode* nodes,
+                    CUgraphEdgeData* edges, std::size_t* count, Data data_of) {
+  if (node == nullptr || count == nullptr ||
+      (edges != nullptr && nodes == nullptr)) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  CERB_OPTIONAL_CONTEXT(context);
+  const CUresult result =
+      NoteResult(context, query(Native(node), Native(nodes), count));
+  return result != CUDA_SUCCESS || nodes == nullptr
+             ? result
+             : ReadEdges(edges, *count, data_of);
 }
 
 }  // namespace
@@ -110,17 +126,8 @@ namespace api {
 CUresult cuGraphNodeGetDependencies_v2(CUgraphNode node, CUgraphNode* nodes,
                                        CUgraphEdgeData* edges,
                                        std::size_t* count) {
-  if (node == nullptr || count == nullptr ||
-      (edges != nullptr && nodes == nullptr)) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  CERB_OPTIONAL_CONTEXT(context);
-  const CUresult result = NoteResult(
-      context,
-      hip.hipGraphNodeGetDependencies(Native(node), Native(nodes), count));
-  if (result != CUDA_SUCCESS || nodes == nullptr) return result;
-  return ReadEdges([=](std::size_t i) { return nodes[i]; },
-                   [=](std::size_t) { return node; }, edges, *count);
+  return Neighbours(hip.hipGraphNodeGetDependencies, node, nodes, edges, count,
+                    [=](std::size_t i) { return DataOf(nodes[i], node); });
 }
 CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode* nodes,
                                     std::size_t* count) {
@@ -129,17 +136,9 @@ CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode* nodes,
 CUresult cuGraphNodeGetDependentNodes_v2(CUgraphNode node, CUgraphNode* nodes,
                                          CUgraphEdgeData* edges,
                                          std::size_t* count) {
-  if (node == nullptr || count == nullptr ||
-      (edges != nullptr && nodes == nullptr)) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  CERB_OPTIONAL_CONTEXT(context);
-  const CUresult result = NoteResult(
-      context,
-      hip.hipGraphNodeGetDependentNodes(Native(node), Native(nodes), count));
-  if (result != CUDA_SUCCESS || nodes == nullptr) return result;
-  return ReadEdges([=](std::size_t) { return node; },
-                   [=](std::size_t i) { return nodes[i]; }, edges, *count);
+  return Neighbours(hip.hipGraphNodeGetDependentNodes, node, nodes, edges,
+                    count,
+                    [=](std::size_t i) { return DataOf(node, nodes[i]); });
 }
 CUresult cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode* nodes,
                                       std::size_t* count) {
@@ -156,8 +155,8 @@ CUresult cuGraphGetEdges_v2(CUgraph graph, CUgraphNode* from, CUgraphNode* to,
       context,
       hip.hipGraphGetEdges(Native(graph), Native(from), Native(to), count));
   if (result != CUDA_SUCCESS || from == nullptr || to == nullptr) return result;
-  return ReadEdges([=](std::size_t i) { return from[i]; },
-                   [=](std::size_t i) { return to[i]; }, edges, *count);
+  return ReadEdges(edges, *count,
+                   [=](std::size_t i) { return DataOf(from[i], to[i]); });
 }
 CUresult cuGraphGetEdges(CUgraph graph, CUgraphNode* from, CUgraphNode* to,
                          std::size_t* count) {

@@ -68,8 +68,7 @@ void ChangeNode(CUgraphExec exec, CUgraphNode node, Change change) {
 }
 
 // After an update: nodes are still known by those it was first made from.
-void UpdateCopy(CUgraphExec exec, CUgraph graph) {
-  std::shared_ptr<GraphCopy> copy = CopyOf(graph);
+void UpdateCopy(CUgraphExec exec, std::shared_ptr<GraphCopy> copy) {
   std::lock_guard<std::mutex> lock(g_mutex);
   const auto at = g_executables.find(exec);
   if (at == g_executables.end()) return;
@@ -204,7 +203,7 @@ CUresult UpdateInSteps(Context* context, CUgraphExec exec, CUgraph graph,
   const CUresult result = UpdatePlan(context, exec, graph, names);
   if (result != CUDA_SUCCESS) return result;
   KeepObjects(graph, *copy, exec);
-  UpdateCopy(exec, graph);
+  UpdateCopy(exec, std::move(copy));
   return CUDA_SUCCESS;
 }
 
@@ -266,19 +265,11 @@ CUresult CaptureGraphLaunch(hipStream_t stream, CUgraphExec exec) {
     }
     whole = *at->second.copy;
   }
-  CUgraph child = nullptr;
-  CUresult result = api::cuGraphCreate(&child, 0);
-  if (result != CUDA_SUCCESS) return result;
-  result = AddCopy(whole, child);
-  if (result == CUDA_SUCCESS) {
-    result = CaptureNode(stream, [&](CUgraphNode* node, CUgraph graph,
-                                     const CUgraphNode* after,
-                                     std::size_t count) {
-      return api::cuGraphAddChildGraphNode(node, graph, after, count, child);
+  return WithGraph(whole, [stream](CUgraph child) {
+    return CaptureNode(stream, [child](auto... at) {
+      return api::cuGraphAddChildGraphNode(at..., child);
     });
-  }
-  api::cuGraphDestroy(child);
-  return result;
+  });
 }
 
 namespace api {
@@ -358,7 +349,7 @@ CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph,
   }
   if (error == hipSuccess) {
     KeepUserObjects(graph, exec);
-    UpdateCopy(exec, graph);
+    UpdateCopy(exec, CopyOf(graph));
   }
   return NoteResult(context, error);
 }

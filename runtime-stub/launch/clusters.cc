@@ -2,12 +2,8 @@
 
 #include <algorithm>
 
-#include "formats/device_attributes.h"
 #include "formats/launch_abi.h"
-#include "runtime-stub/api/api.h"
-#include "runtime-stub/device/context.h"
 #include "runtime-stub/launch/launch.h"
-#include "runtime-stub/launch/occupancy.h"
 #include "runtime-stub/module/module.h"
 #include "support/log.h"
 
@@ -27,23 +23,6 @@ CUresult Refuse(const Kernel& kernel, const Grid& grid, const char* why) {
 unsigned Scaled(unsigned clusters, unsigned blocks) {
   return static_cast<unsigned>(
       std::min<std::uint64_t>(std::uint64_t{clusters} * blocks, UINT32_MAX));
-}
-
-// A kernel that is asked about, where its module is.
-struct Asked {
-  Kernel* kernel = nullptr;
-  Context* context = nullptr;
-  const KernelInfo* info = nullptr;
-};
-CUresult Ask(CUfunction handle, Asked* asked) {
-  if (DeviceCount() == 0) return CUDA_ERROR_NOT_INITIALIZED;
-  asked->kernel = KernelOf(handle);
-  if (asked->kernel == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  Module& module = *asked->kernel->module;
-  if (CUresult r = UseModule(module, &asked->context); r != CUDA_SUCCESS) {
-    return r;
-  }
-  return module.InfoOf(asked->kernel, asked->context->device, &asked->info);
 }
 
 }  // namespace
@@ -105,42 +84,4 @@ unsigned LargestCluster(const Kernel& kernel, const KernelInfo& info) {
   return info.max_cluster != 0 ? std::min(most, info.max_cluster) : most;
 }
 
-namespace api {
-
-CUresult cuOccupancyMaxPotentialClusterSize(int* size, CUfunction handle,
-                                            const CUlaunchConfig* config) {
-  if (size == nullptr || config == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  Asked asked;
-  if (CUresult r = Ask(handle, &asked); r != CUDA_SUCCESS) return r;
-  *size = asked.info->clusters == false
-              ? 1
-              : static_cast<int>(LargestCluster(*asked.kernel, *asked.info));
-  return CUDA_SUCCESS;
-}
-
-CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction handle,
-                                      const CUlaunchConfig* config) {
-  if (clusters == nullptr || config == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  Asked asked;
-  if (CUresult r = Ask(handle, &asked); r != CUDA_SUCCESS) return r;
-  *clusters = 0;
-  Grid grid = {};
-  CUresult result = GridOf(*config, &grid);
-  if (result == CUDA_SUCCESS) {
-    result = SettleCluster(*asked.kernel, *asked.info, &grid);
-  }
-  if (result != CUDA_SUCCESS) {
-    return result == CUDA_ERROR_NOT_SUPPORTED ? CUDA_SUCCESS : result;
-  }
-  int blocks = 0;
-  result = BlocksPerMultiprocessor(
-      asked.context, asked.kernel, static_cast<int>(grid.threads()),
-      grid.dynamic_shared, &blocks, grid.cluster_blocks() > 1);
-  blocks *= asked.context->device->attribute(
-      formats::kAttribute_MULTIPROCESSOR_COUNT);
-  *clusters = blocks / static_cast<int>(grid.cluster_blocks());
-  return result;
-}
-
-}  // namespace api
 }  // namespace cerberus::stub

@@ -216,6 +216,23 @@ CUresult Launch(CUfunction handle, Grid grid, CUstream stream_handle,
   return error == hipSuccess ? CUDA_SUCCESS : NoteResult(context, error);
 }
 
+// Events of a launch's attributes, to be recorded when all blocks have begun,
+// or let their dependents begin. Here they are when all have ended: later is
+// right, too.
+CUresult RecordLaunchEvents(const CUlaunchConfig& config) {
+  for (unsigned i = 0; i < config.numAttrs; ++i) {
+    const CUlaunchAttribute& attribute = config.attrs[i];
+    if (attribute.id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT &&
+        attribute.id != CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT) {
+      continue;
+    }
+    const CUresult result =
+        api::cuEventRecord(attribute.value.event, config.hStream);
+    if (result != CUDA_SUCCESS) return result;
+  }
+  return CUDA_SUCCESS;
+}
+
 }  // namespace
 
 CUresult GridOf(const CUlaunchConfig& config, Grid* grid) {
@@ -245,27 +262,6 @@ CUresult GridOf(const CUlaunchConfig& config, Grid* grid) {
   }
   return CUDA_SUCCESS;
 }
-
-namespace {
-
-// Events of a launch's attributes, to be recorded when all blocks have begun,
-// or let their dependents begin. Here they are when all have ended: later is
-// right, too.
-CUresult RecordLaunchEvents(const CUlaunchConfig& config) {
-  for (unsigned i = 0; i < config.numAttrs; ++i) {
-    const CUlaunchAttribute& attribute = config.attrs[i];
-    if (attribute.id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT &&
-        attribute.id != CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT) {
-      continue;
-    }
-    const CUresult result =
-        api::cuEventRecord(attribute.value.event, config.hStream);
-    if (result != CUDA_SUCCESS) return result;
-  }
-  return CUDA_SUCCESS;
-}
-
-}  // namespace
 
 CUresult FindLaunchTarget(Context* context, CUfunction handle, Grid* grid,
                           LaunchTarget* target) {

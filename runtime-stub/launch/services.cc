@@ -284,17 +284,10 @@ constexpr unsigned kWorkspaces = 64;
 constexpr std::size_t kWorkspaceBytes = 64;  // a cache line each
 
 hipError_t MakeWorkspaces(CUdeviceptr* base) {
-  const RelaxedCapture relaxed;
+  constexpr std::size_t kBytes = kWorkspaces * kWorkspaceBytes;
   void* memory = nullptr;
-  constexpr std::uint8_t kZeros[kWorkspaces * kWorkspaceBytes] = {};
-  hipError_t error = hip.hipMalloc(&memory, sizeof kZeros);
-  if (error != hipSuccess) return error;
-  error = Upload(memory, kZeros, sizeof kZeros);
-  if (error == hipSuccess) {
-    *base = reinterpret_cast<CUdeviceptr>(memory);
-  } else {
-    (void)hip.hipFree(memory);
-  }
+  const hipError_t error = AllocateZeros(&memory, kBytes, kBytes);
+  if (error == hipSuccess) *base = reinterpret_cast<CUdeviceptr>(memory);
   return error;
 }
 

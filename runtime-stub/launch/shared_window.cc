@@ -13,19 +13,6 @@
 namespace cerberus::stub {
 namespace {
 
-// Device memory whose first bytes, `zeros`, are such, also while a stream
-// captures.
-hipError_t Allocate(void** memory, std::uint64_t bytes, std::uint64_t zeros) {
-  const RelaxedCapture relaxed;
-  hipError_t error = hip.hipMalloc(memory, bytes);
-  if (error != hipSuccess || zeros == 0) return error;
-  error = InOwnStream([&](hipStream_t stream) {
-    return hip.hipMemsetD8Async(*memory, 0, zeros, stream);
-  });
-  if (error != hipSuccess) hip.hipFree(*memory);
-  return error;
-}
-
 std::uint64_t WindowsIn(const WindowsOfStream& memory) {
   return reinterpret_cast<std::uintptr_t>(memory.memory) + memory.barriers;
 }
@@ -72,8 +59,8 @@ CUresult WindowMemory(Context* context, const char* kernel,
       wanted.barriers = grown(wanted.barriers, old.barriers);
     }
   }
-  const hipError_t error =
-      Allocate(&wanted.memory, wanted.barriers + wanted.bytes, wanted.barriers);
+  const hipError_t error = AllocateZeros(
+      &wanted.memory, wanted.barriers + wanted.bytes, wanted.barriers);
   if (error != hipSuccess) return NoteResult(context, error);
   Log(LogLevel::kInfo,
       "launch of '%s': shared memory of its blocks in %llu bytes of device "

@@ -21,8 +21,8 @@ struct WindowsOfGrid {
 
 // Memory for all blocks of a launch on `stream`: the address of its windows;
 // the barriers end there, and are zeros. Launches on one stream follow each
-// other, so they share it; nodes of graphs (`stream` is null, or being
-// captured) may run at any time and get their own. All of it lives until the
+// other, so they share it; nodes of graphs (`stream` is null) may run at
+// any time and get their own. All of it lives until the
 // context is reset. Refuses more than a quarter of the device's memory.
 CUresult WindowMemory(Context* context, const char* kernel,
                       const WindowsOfGrid& grid, const hipStream_t* stream,

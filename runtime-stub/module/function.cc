@@ -5,6 +5,8 @@
 #include "formats/launch_abi.h"
 #include "hip/hip_loader.h"
 #include "runtime-stub/api/api.h"
+#include "runtime-stub/launch/clusters.h"
+#include "runtime-stub/launch/launch.h"
 #include "runtime-stub/launch/occupancy.h"
 #include "runtime-stub/module/module.h"
 #include "support/log.h"
@@ -389,6 +391,44 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
   return cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, handle, block_size,
                                                      dynamic_shared);
 }
+CUresult cuOccupancyMaxPotentialClusterSize(int* size, CUfunction handle,
+                                            const CUlaunchConfig* config) {
+  if (size == nullptr || config == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_KERNEL_CONTEXT(context, kernel, handle);
+  const KernelInfo* info = nullptr;
+  if (CUresult r = kernel->module->InfoOf(kernel, context->device, &info);
+      r != CUDA_SUCCESS) {
+    return r;
+  }
+  *size = info->clusters == false
+              ? 1
+              : static_cast<int>(LargestCluster(*kernel, *info));
+  return CUDA_SUCCESS;
+}
+CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction handle,
+                                      const CUlaunchConfig* config) {
+  if (clusters == nullptr || config == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CERB_KERNEL_CONTEXT(context, kernel, handle);
+  const KernelInfo* info = nullptr;
+  CUresult result = kernel->module->InfoOf(kernel, context->device, &info);
+  if (result != CUDA_SUCCESS) return result;
+  *clusters = 0;
+  Grid grid = {};
+  result = GridOf(*config, &grid);
+  if (result == CUDA_SUCCESS) result = SettleCluster(*kernel, *info, &grid);
+  if (result != CUDA_SUCCESS) {
+    return result == CUDA_ERROR_NOT_SUPPORTED ? CUDA_SUCCESS : result;
+  }
+  int blocks = 0;
+  result = BlocksPerMultiprocessor(
+      context, kernel, static_cast<int>(grid.threads()), grid.dynamic_shared,
+      &blocks, grid.cluster_blocks() > 1);
+  blocks *=
+      context->device->attribute(formats::kAttribute_MULTIPROCESSOR_COUNT);
+  *clusters = blocks / static_cast<int>(grid.cluster_blocks());
+  return result;
+}
+
 CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block,
                                           CUfunction handle,
                                           CUoccupancyB2DSize bytes_of_block,

@@ -199,6 +199,17 @@ void LeaveCapture(hipStream_t stream) {
   }
 }
 
+hipError_t AllocateZeros(void** memory, std::size_t bytes, std::size_t zeros) {
+  const RelaxedCapture relaxed;
+  hipError_t error = hip.hipMalloc(memory, bytes);
+  if (error != hipSuccess || zeros == 0) return error;
+  error = InOwnStream([&](hipStream_t stream) {
+    return hip.hipMemsetD8Async(*memory, 0, zeros, stream);
+  });
+  if (error != hipSuccess) (void)hip.hipFree(*memory);
+  return error;
+}
+
 hipError_t Upload(void* to, const void* from, std::size_t bytes) {
   // HIP 6 keeps the null stream still while another one captures, HIP 5 waits
   // for no stream then.

@@ -97,6 +97,10 @@ hipError_t InOwnStream(Work work) {
   return error == hipSuccess ? destroyed : error;
 }
 
+// Device memory whose first bytes, `zeros`, are such; also while a stream
+// captures.
+hipError_t AllocateZeros(void** memory, std::size_t bytes, std::size_t zeros);
+
 // Copies to the device, also while a stream captures.
 hipError_t Upload(void* to, const void* from, std::size_t bytes);
 
