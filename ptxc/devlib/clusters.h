@@ -42,7 +42,7 @@ DEV(u32, cluster_arrive)(GLOBAL u64* word, u32 threads) {
       __scoped_atomic_load_n(word, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE) /
       kClusterPhase);
   const u32 lanes = __cerberus_wave_ballot(true);
-  if (__cerberus_wave_lane() == static_cast<u32>(__builtin_ctz(lanes))) {
+  if (IsFirstOf(lanes)) {
     const u64 count = static_cast<u64>(__builtin_popcount(lanes));
     ChangeCluster(word, threads, [&](u64 seen) { return seen + count; });
   }
@@ -62,7 +62,7 @@ DEV(void, cluster_wait)(GLOBAL u64* word, u32 phase) {
 DEV(void, cluster_leave)(GLOBAL u64* word, u32 threads, u32 phase) {
   if (phase == 0) {
     const u32 lanes = __cerberus_wave_ballot(true);
-    if (__cerberus_wave_lane() == static_cast<u32>(__builtin_ctz(lanes))) {
+    if (IsFirstOf(lanes)) {
       const u64 count = static_cast<u64>(__builtin_popcount(lanes));
       ChangeCluster(word, threads,
                     [&](u64 seen) { return seen + kClusterEnded * count; });

@@ -31,6 +31,11 @@ WAVE(u32, first_lane)();
 WAVE(u32, ballot)(bool) __attribute__((convergent));
 #undef WAVE
 
+// Whether this lane is the first of those in the mask, of its warp.
+INLINE bool IsFirstOf(u32 lanes) {
+  return __cerberus_wave_lane() == static_cast<u32>(__builtin_ctz(lanes));
+}
+
 INLINE u32 BitsOf(float v) { return __builtin_bit_cast(u32, v); }
 INLINE u64 BitsOf(double v) { return __builtin_bit_cast(u64, v); }
 INLINE u16 BitsOf(_Float16 v) { return __builtin_bit_cast(u16, v); }

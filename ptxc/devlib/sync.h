@@ -128,9 +128,7 @@ INLINE u32 LoadShared(SHARED u32* at, int order) {
 // warp adds to the sum.
 DEV(u32, barrier_arrive)(SHARED u32* state, u32 threads, u32 value) {
   const u32 generation = LoadShared(state + kGeneration, __ATOMIC_RELAXED);
-  const u32 leader =
-      static_cast<u32>(__builtin_ctz(__cerberus_wave_ballot(true)));
-  if (__cerberus_wave_lane() == leader) {
+  if (IsFirstOf(__cerberus_wave_ballot(true))) {
     __scoped_atomic_fetch_add(state + kSum, value, __ATOMIC_RELAXED,
                               __MEMORY_SCOPE_WRKGRP);
     const u32 before = __scoped_atomic_fetch_add(

@@ -22,15 +22,23 @@ struct TensorChunk {
 class TensorRows {
  public:
   INLINE_MEMBER TensorRows(const TensorMap* map, s32 first, SHARED u8* shared)
-      : shared_(shared),
+      : map_(map),
+        shared_(shared),
         first_(first),
         log2_(map->element_log2),
         bytes_(static_cast<u32>(map->box[0]) << map->element_log2),
         swizzled_(((1u << map->swizzle) - 1) << 4) {}
 
-  // Calls fn for each 16 bytes of a row whose element 0 is at `at`.
+  // Calls fn for each 16 bytes of the row at `x` in dimensions 1 to 4.
   template <typename Fn>
-  INLINE_MEMBER void Row(u64 at, bool inside, Fn fn) {
+  INLINE_MEMBER void Row(const s64 (&x)[4], Fn fn) {
+    u64 at = map_->address;
+    bool inside = true;
+#pragma clang loop unroll(full)
+    for (int i = 0; i < 4; ++i) {
+      inside &= x[i] >= 0 && x[i] <= map_->last[i + 1];
+      at += static_cast<u64>(x[i]) * map_->strides[i];
+    }
     const u32 base = reinterpret_cast<u32>(shared_);
     for (u32 b = 0; b < bytes_; b += 16, offset_ += 16) {
       const u32 plain = base + offset_;
@@ -43,6 +51,7 @@ class TensorRows {
   INLINE_MEMBER u32 bytes() const { return offset_; }  // of all rows so far
 
  private:
+  const TensorMap* map_;
   SHARED u8* shared_;
   s64 first_;
   u32 log2_;
@@ -67,15 +76,12 @@ INLINE u32 ForBox(const TensorMap* map, s32 c0, s32 c1, s32 c2, s32 c3, s32 c4,
   }
   TensorRows box(map, c0, shared);
   for (u32 r = 0; r < rows; ++r) {
-    u64 at = map->address;
-    bool inside = true;
+    s64 x[4];
 #pragma clang loop unroll(full)
     for (int i = 0; i < 4; ++i) {
-      const s64 x = start[i] + static_cast<s64>(next[i]) * map->steps[i + 1];
-      inside &= x >= 0 && x <= map->last[i + 1];
-      at += static_cast<u64>(x) * map->strides[i];
+      x[i] = start[i] + static_cast<s64>(next[i]) * map->steps[i + 1];
     }
-    box.Row(at, inside, fn);
+    box.Row(x, fn);
     bool carry = true;
 #pragma clang loop unroll(full)
     for (int i = 0; i < 4; ++i) {
@@ -98,15 +104,10 @@ INLINE u32 ForPixels(const TensorMap* map, s32 c0, s32 c1, s32 c2, s32 c3,
   const int images = map->rank - 2;  // which of the four counts images
   TensorRows box(map, c0, shared);
   for (u32 p = 0; p < map->pixels; ++p) {
-    u64 at = map->address;
-    bool inside = true;
+    s64 x[4];
 #pragma clang loop unroll(full)
-    for (int i = 0; i < 4; ++i) {
-      const s64 x = next[i] + (i < images ? offset[i] : 0);
-      inside &= x >= 0 && x <= map->last[i + 1];
-      at += static_cast<u64>(x) * map->strides[i];
-    }
-    box.Row(at, inside, fn);
+    for (int i = 0; i < 4; ++i) x[i] = next[i] + (i < images ? offset[i] : 0);
+    box.Row(x, fn);
     bool carry = true;
 #pragma clang loop unroll(full)
     for (int i = 0; i < 4; ++i) {
@@ -128,12 +129,7 @@ INLINE u32 ForFourRows(const TensorMap* map, s32 c0, s32 y0, s32 y1, s32 y2,
   const s32 rows[4] = {y0, y1, y2, y3};
   TensorRows box(map, c0, shared);
 #pragma clang loop unroll(disable)
-  for (int i = 0; i < 4; ++i) {
-    const bool inside =
-        rows[i] >= 0 && static_cast<u32>(rows[i]) <= map->last[1];
-    box.Row(map->address + static_cast<u64>(s64{rows[i]}) * map->strides[0],
-            inside, fn);
-  }
+  for (int i = 0; i < 4; ++i) box.Row({rows[i]}, fn);
   return box.bytes();
 }
 

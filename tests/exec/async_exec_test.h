@@ -11,7 +11,9 @@
 #include <functional>
 #include <numeric>
 #include <string>
+#include <vector>
 
+#include "formats/tensor_map.h"
 #include "tests/exec/kernel_batch.h"
 #include "tests/exec/ptx_runner.h"
 #include "tests/exec/reference.h"
@@ -108,6 +110,38 @@ inline Check Copied(int size, const std::function<int(std::uint32_t)>& valid) {
 inline std::string WaitForBytes() {
   return "WAIT:\n  mbarrier.try_wait.parity.shared::cta.b64 %p0, [bar], 0;\n"
          "  @!%p0 bra WAIT;\n";
+}
+
+// ---- Tensor maps ------------------------------------------------------------
+
+inline int DimensionsOf(const LoweredSpelling& s) {
+  return s.text[s.text.find("d.") - 1] - '0';
+}
+
+// Of a tensor whose rows begin at multiples of 16 bytes, `pitch` times 16 of
+// which lie unused behind each row, slice and so on.
+inline formats::TensorMap TensorMapOf(const std::vector<std::uint32_t>& sizes,
+                                      const std::vector<std::uint32_t>& box,
+                                      int element_log2, int pitch = 0) {
+  formats::TensorMap map;
+  map.kind = formats::kTensorMapTiled;
+  map.rank = static_cast<std::uint8_t>(sizes.size());
+  map.element_log2 = static_cast<std::uint8_t>(element_log2);
+  std::uint64_t size = std::uint64_t{sizes[0]} << element_log2;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    map.last[i] = sizes[i] - 1;
+    map.box[i] = static_cast<std::uint16_t>(i < box.size() ? box[i] : 1);
+    if (i == 0) continue;
+    size = (size + 15) / 16 * 16 + static_cast<std::uint64_t>(16 * pitch);
+    map.strides[i - 1] = size;
+    size *= sizes[i];
+  }
+  return map;
+}
+inline std::size_t BytesOf(const formats::TensorMap& map) {
+  return map.rank == 1
+             ? (std::size_t{map.last[0]} + 1) << map.element_log2
+             : map.strides[map.rank - 2u] * (map.last[map.rank - 1u] + 1);
 }
 
 }  // namespace cerberus::exec

@@ -147,21 +147,9 @@ Tensor TensorOf(const std::vector<std::uint32_t>& sizes,
                 const std::vector<std::uint32_t>& box, int element_log2,
                 int pitch = 0) {
   Tensor tensor;
-  formats::TensorMap& map = tensor.map;
-  map.kind = formats::kTensorMapTiled;
-  map.rank = static_cast<std::uint8_t>(sizes.size());
-  map.element_log2 = static_cast<std::uint8_t>(element_log2);
-  std::uint64_t size = std::uint64_t{sizes[0]} << element_log2;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    map.last[i] = sizes[i] - 1;
-    map.box[i] = static_cast<std::uint16_t>(box[i]);
-    if (i == 0) continue;
-    size = (size + 15) / 16 * 16 + static_cast<std::uint64_t>(16 * pitch);
-    map.strides[i - 1] = size;
-    size *= sizes[i];
-  }
-  tensor.bytes.resize(size);
-  for (std::size_t i = 0; i < size; ++i) {
+  tensor.map = TensorMapOf(sizes, box, element_log2, pitch);
+  tensor.bytes.resize(BytesOf(tensor.map));
+  for (std::size_t i = 0; i < tensor.bytes.size(); ++i) {
     tensor.bytes[i] = static_cast<std::uint8_t>(i * 37 + i / 251);
   }
   return tensor;
@@ -201,7 +189,7 @@ void ForBytes(const formats::TensorMap& map, const Coordinates& at,
 // what it is before a store, and what it is behind a load.
 std::string TensorKernel(const std::string& name, const LoweredSpelling& s,
                          bool loads) {
-  const int dimensions = s.text[s.text.find("d.") - 1] - '0';
+  const int dimensions = DimensionsOf(s);
   std::string text =
       ".visible .entry " + name +
       "(.param .align 64 .b8 map[128], .param .u64 image,\n"
@@ -315,8 +303,7 @@ TEST(AsyncExec, CpAsyncBulkTensor) {
   int copies = 0;
   for (const LoweredSpelling& s : CopiesOfBoxes()) {
     const bool loads = s.Has("mbarrier::complete_tx::bytes");
-    const auto dimensions =
-        static_cast<std::size_t>(s.text[s.text.find("d.") - 1] - '0');
+    const auto dimensions = static_cast<std::size_t>(DimensionsOf(s));
     const std::vector<std::uint32_t> sizes = {12, 5, 4, 3, 3};
     const std::vector<std::uint32_t> box = {8, 3, 2, 2, 2};
     const auto end = static_cast<std::ptrdiff_t>(dimensions);
@@ -343,8 +330,7 @@ TEST(AsyncExec, CpAsyncBulkTensorAnywhere) {
         s.Has("cta_group::2")) {
       continue;
     }
-    const auto dimensions =
-        static_cast<std::size_t>(s.text[s.text.find("d.") - 1] - '0');
+    const auto dimensions = static_cast<std::size_t>(DimensionsOf(s));
     batch.Add(s.text, TensorKernel(batch.NextName(), s, loads),
               [=](PtxModule& module, const std::string& kernel) {
                 std::mt19937 random(static_cast<std::uint32_t>(dimensions));

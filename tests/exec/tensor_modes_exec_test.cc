@@ -28,10 +28,6 @@ using formats::TensorMap;
 
 constexpr std::size_t kSharedBytes = 8192;
 
-int DimensionsOf(const LoweredSpelling& s) {
-  return s.text[s.text.find("d.") - 1] - '0';
-}
-
 // What an instruction names.
 struct Place {
   std::array<std::int32_t, 5> at = {};
@@ -180,29 +176,6 @@ std::string Kernel(const std::string& name, const LoweredSpelling& s) {
   return text + "  ret;\n}\n";
 }
 
-TensorMap MapOf(const std::vector<std::uint32_t>& sizes,
-                const std::vector<std::uint32_t>& box, int element_log2) {
-  TensorMap map;
-  map.kind = formats::kTensorMapTiled;
-  map.rank = static_cast<std::uint8_t>(sizes.size());
-  map.element_log2 = static_cast<std::uint8_t>(element_log2);
-  std::uint64_t size = std::uint64_t{sizes[0]} << element_log2;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    map.last[i] = sizes[i] - 1;
-    map.box[i] = static_cast<std::uint16_t>(i < box.size() ? box[i] : 1);
-    if (i == 0) continue;
-    size = (size + 15) / 16 * 16;
-    map.strides[i - 1] = size;
-    size *= sizes[i];
-  }
-  return map;
-}
-std::size_t BytesOf(const TensorMap& map) {
-  return map.rank == 1
-             ? (map.last[0] + 1) << map.element_log2
-             : map.strides[map.rank - 2u] * (map.last[map.rank - 1u] + 1);
-}
-
 // What a byte of the tensor becomes; the default is a store's.
 using Change = std::function<void(std::uint8_t* tensor,
                                   const std::uint8_t* shared, int size)>;
@@ -266,43 +239,44 @@ TEST(AsyncExec, TensorRowsAndPixels) {
     const bool of_pixels = s.Has("im2col") || s.Has("im2col_no_offs");
     if (!of_rows && !of_pixels) continue;
     ++(of_rows ? rows : pixels);
-    batch.Add(
-        s.text, Kernel(batch.NextName(), s),
-        [s, of_rows](PtxModule& module, const std::string& kernel) {
-          std::mt19937 random(7);
-          for (int round = 0; round < 6; ++round) {
-            const int log2 = round % 3 + 1;
-            Place place;
-            TensorMap map;
-            const auto row = static_cast<std::uint32_t>(64 >> log2);
-            if (of_rows) {
-              map = MapOf({50, 30}, {row}, log2);
-              // In any order, and also outside.
-              place.at = {round * 5 - 6, 3, -1, 29, 30 - 7 * round};
-            } else {
-              const auto n = static_cast<std::size_t>(DimensionsOf(s));
-              const std::vector<std::uint32_t> sizes = {20, 7, 5, 4, 3};
-              map = MapOf({sizes.begin(), sizes.begin() + static_cast<long>(n)},
-                          {row}, log2);
-              map.kind = formats::kTensorMapPixels;
-              map.pixels = static_cast<std::uint16_t>(20 + round);
-              for (std::size_t i = 0; i + 2 < n; ++i) {
-                map.lower[i] = static_cast<std::int16_t>(-1 - round % 2);
-                map.upper[i] = static_cast<std::int16_t>(-1 + round % 3);
-                map.steps[i + 1] = static_cast<std::uint8_t>(1 + round / 3);
-                place.at[i + 1] = static_cast<std::int32_t>(i) - 1;
-                place.offsets[i] = round % 2 + static_cast<int>(i);
-              }
-              if (!s.Has("im2col")) place.offsets = {};
-              place.at[0] = round % 2 * 8;
-            }
-            map.swizzle = static_cast<std::uint8_t>(round % 3);
-            SCOPED_TRACE(round);
-            RunAndCheck(module, kernel, s, map, place,
-                        RandomBytes(BytesOf(map), random),
-                        RandomBytes(kSharedBytes, random));
-          }
-        });
+    batch.Add(s.text, Kernel(batch.NextName(), s),
+              [s, of_rows](PtxModule& module, const std::string& kernel) {
+                std::mt19937 random(7);
+                for (int round = 0; round < 6; ++round) {
+                  const int log2 = round % 3 + 1;
+                  Place place;
+                  TensorMap map;
+                  const auto row = static_cast<std::uint32_t>(64 >> log2);
+                  if (of_rows) {
+                    map = TensorMapOf({50, 30}, {row}, log2);
+                    // In any order, and also outside.
+                    place.at = {round * 5 - 6, 3, -1, 29, 30 - 7 * round};
+                  } else {
+                    const auto n = static_cast<std::size_t>(DimensionsOf(s));
+                    const std::vector<std::uint32_t> sizes = {20, 7, 5, 4, 3};
+                    map = TensorMapOf(
+                        {sizes.begin(), sizes.begin() + static_cast<long>(n)},
+                        {row}, log2);
+                    map.kind = formats::kTensorMapPixels;
+                    map.pixels = static_cast<std::uint16_t>(20 + round);
+                    for (std::size_t i = 0; i + 2 < n; ++i) {
+                      map.lower[i] = static_cast<std::int16_t>(-1 - round % 2);
+                      map.upper[i] = static_cast<std::int16_t>(-1 + round % 3);
+                      map.steps[i + 1] =
+                          static_cast<std::uint8_t>(1 + round / 3);
+                      place.at[i + 1] = static_cast<std::int32_t>(i) - 1;
+                      place.offsets[i] = round % 2 + static_cast<int>(i);
+                    }
+                    if (!s.Has("im2col")) place.offsets = {};
+                    place.at[0] = round % 2 * 8;
+                  }
+                  map.swizzle = static_cast<std::uint8_t>(round % 3);
+                  SCOPED_TRACE(round);
+                  RunAndCheck(module, kernel, s, map, place,
+                              RandomBytes(BytesOf(map), random),
+                              RandomBytes(kSharedBytes, random));
+                }
+              });
   }
   EXPECT_GT(rows, 3);
   EXPECT_GT(pixels, 3);
@@ -389,7 +363,7 @@ TEST(AsyncExec, TensorReductions) {
             if (t.floats && !compares) continue;
             const auto n = static_cast<std::size_t>(DimensionsOf(s));
             const std::vector<std::uint32_t> sizes = {13, 4, 3, 3, 2};
-            TensorMap map = MapOf(
+            TensorMap map = TensorMapOf(
                 {sizes.begin(), sizes.begin() + static_cast<long>(n)},
                 {static_cast<std::uint32_t>(32 >> t.log2), 3, 2, 2, 2}, t.log2);
             map.type = static_cast<std::uint8_t>(t.type);
@@ -508,7 +482,8 @@ TEST(AsyncExec, TensorMapChanges) {
         with_value.insert(with_value.find("  mov.u32 %t, %tid.x"), setup);
         batch.Add(s.text + " " + move.text, with_value,
                   [field](PtxModule& module, const std::string& kernel) {
-                    TensorMap map = MapOf({9, 8, 7, 6, 5}, {4, 3, 2, 2, 2}, 2);
+                    TensorMap map =
+                        TensorMapOf({9, 8, 7, 6, 5}, {4, 3, 2, 2, 2}, 2);
                     Buffer in(module.device(), 128), out(module.device(), 128);
                     std::memcpy(in.as<std::uint8_t>(), &map, 128);
                     std::memset(out.as<std::uint8_t>(), 0xee, 128);
