@@ -311,17 +311,25 @@ std::optional<std::string> PtxFromArchive(const Image& image) {
   return std::string(AsText(found->bytes));
 }
 
-// The PTX entries of a fatbin, most wanted first: the newest for the
-// capability that the device is presented as, then older ones; entries tied
-// to one chip or family only where nothing else is; newer ones last.
+// The PTX entries of a fatbin, most wanted first: those tied to the capability
+// that the device is presented as, or to its family; the newest for it, then
+// older ones; entries tied to other chips or families only where nothing else
+// is; newer ones last.
 std::vector<images::FatbinEntry> PtxByPreference(
     const std::vector<images::FatbinEntry>& entries, std::uint32_t sm) {
   std::vector<images::FatbinEntry> out = images::EntriesWithPtx(entries);
   const auto rank = [sm](const images::FatbinEntry& entry) {
-    const bool tied = entry.arch_specific() || entry.family_specific();
     const bool newer = entry.sm > sm;
+    const bool family = entry.family_specific();
+    const bool alone = entry.arch_specific() && !family;
+    const bool ours =
+        alone ? entry.sm == sm : family && !newer && entry.sm / 10 == sm / 10;
     const std::uint32_t distance = newer ? entry.sm - sm : sm - entry.sm;
-    return (newer ? 1u << 20 : 0u) + (tied ? 1u << 16 : 0u) + distance;
+    return (newer ? 1u << 20 : 0u) +
+           ((alone || family) && !ours ? 1u << 16 : 0u) + 4 * distance +
+           (!ours    ? 2
+            : family ? 1
+                     : 0);
   };
   std::sort(out.begin(), out.end(),
             [&](const images::FatbinEntry& a, const images::FatbinEntry& b) {
