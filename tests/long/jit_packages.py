@@ -5,13 +5,13 @@ usage: jit_packages.py [--build DIR] [--targets gfx1100,gfx942] [PACKAGE ...]
 
 numba, cuda_bindings, cuda_core, cupy, pycuda, tinygrad, taichi, openmm, warp,
 custatevec and catboost come from PyPI into build/packages (6 GB with NVIDIA's
-compilers and cuBLAS); jax (4 GB) and triton (1 GB, and so triton_hopper), which
-ask for other
-versions of these, open3d (1 GB), pycolmap (0.5 GB) and gpu4pyscf (1.5 GB) into
-build/packages-NAME, and so do ctranslate2, halide (0.1 GB) and spconv (0.5 GB),
-gpt4all, mlx and energies, of gpu4pyscf (2 GB), rapids (8 GB). Each runs
-unchanged under `cerberus run`; what its kernels compute is compared with numpy
-or with code for the host. Prints one line per package and target.
+compilers and cuBLAS); jax (4 GB) and triton (1 GB, and so triton_hopper and
+triton_blackwell), which ask for other versions of these, open3d (1 GB),
+pycolmap (0.5 GB) and gpu4pyscf (1.5 GB) into build/packages-NAME, and so do
+ctranslate2, halide (0.1 GB) and spconv (0.5 GB), gpt4all, mlx and energies, of
+gpu4pyscf (2 GB), rapids (8 GB). Each runs unchanged under `cerberus run`; what
+its kernels compute is compared with numpy or with code for the host. Prints one
+line per package and target.
 """
 import argparse
 import ctypes
@@ -55,6 +55,7 @@ WHEELS = ["numpy==2.4.6", "numba-cuda==0.30.4", "cuda-bindings==13.5.0",
 OWN_WHEELS = {"jax": ["jax[cuda13]==0.10.2"],
               "triton": ["triton==3.9.0", "numpy==2.4.6"],
               "triton_hopper": ["triton==3.9.0", "numpy==2.4.6"],
+              "triton_blackwell": ["triton==3.9.0", "numpy==2.4.6"],
               "open3d": ["open3d==0.20.0", "libusb-package==1.0.30.0",
                          "numpy==2.4.6"],
               "pycolmap": ["pycolmap-cuda12==4.2.1", "numpy==2.4.6"],
@@ -86,7 +87,9 @@ OWN_WHEELS = {"jax": ["jax[cuda13]==0.10.2"],
                          "numpy==1.26.4"]}
 # The PTX within cuStateVec is for this compute capability or newer.
 ENVIRONMENT = {"custatevec": {"CERBERUS_CC": "10.0"},
-               "triton_hopper": {"CERBERUS_CC": "9.0"}}
+               "triton_hopper": {"CERBERUS_CC": "9.0"},
+               "triton_blackwell": {"CERBERUS_CC": "10.0",
+                                    "CERBERUS_SHARED_OVERFLOW": "global"}}
 
 SAXPY = """
 extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {
@@ -421,6 +424,11 @@ def triton_hopper():
     check()
 
 
+def triton_blackwell():
+    from package_triton import triton_blackwell as check
+    check()
+
+
 def triton():
     from package_triton import triton as check  # needs numpy, as it is inside
     check()
@@ -429,7 +437,8 @@ def triton():
 PACKAGES = {f.__name__: f for f in (numba, cuda_bindings, cuda_core, cupy,
                                     pycuda, tinygrad, taichi, openmm, warp,
                                     custatevec, catboost, jax, triton,
-                                    triton_hopper, open3d, pycolmap, gpu4pyscf,
+                                    triton_hopper, triton_blackwell, open3d,
+                                    pycolmap, gpu4pyscf,
                                     ctranslate2, rapids, spconv, halide, mlx,
                                     gpt4all, energies, tensorflow, dali,
                                     kedm, osqp, pyimagecuda, pyqrack)}

@@ -7,8 +7,8 @@ usage: nvidia_libraries.py [--build DIR] [--targets gfx1100,gfx942]
 cuRAND's numbers are compared with those of its own host side
 (curand_generators.cu), cuBLAS' operations on vectors (cublas_vectors.cu) and
 CUTLASS' products of matrices (cutlass_gemm.cu, cutlass_hopper.cu for compute
-capability 9.0) with sums on the host. The libraries come from PyPI into
-build/packages (600 MB).
+capability 9.0, cutlass_blackwell.cu for 10.0) with sums on the host. The
+libraries come from PyPI into build/packages (600 MB).
 Needs nvcc on PATH. Prints one line per program and target.
 """
 import argparse
@@ -27,12 +27,25 @@ PROGRAMS = [("curand_generators", "nvidia-curand==10.4.0.35", CUDA,
             ("cublas_vectors", "nvidia-cublas==13.0.0.19", CUDA,
              ["libcublas.so.13", "libcublasLt.so.13"]),
             ("cutlass_gemm", "nvidia-cutlass==4.2.0.0", CUTLASS, []),
-            ("cutlass_hopper", "nvidia-cutlass==4.2.0.0", CUTLASS, [])]
+            ("cutlass_hopper", "nvidia-cutlass==4.2.0.0", CUTLASS, []),
+            ("cutlass_blackwell", "nvidia-cutlass==4.2.0.0", CUTLASS, [])]
 # For kernels with all of the shared memory that NVIDIA's GPUs have.
-OPTIONS = {"cutlass_hopper": ["-arch=compute_90a", "-code=compute_90a",
-                              "--expt-relaxed-constexpr", "-lcuda"]}
-ENVIRONMENT = {"cutlass_hopper": {"CERBERUS_CC": "9.0",
-                                  "CERBERUS_SHARED_OVERFLOW": "global"}}
+CAPABILITIES = {"cutlass_hopper": "9.0", "cutlass_blackwell": "10.0"}
+
+
+def options_of(name):
+    if name not in CAPABILITIES:
+        return ["-arch=sm_80"]
+    code = "compute_" + CAPABILITIES[name].replace(".", "") + "a"
+    return ["-arch=" + code, "-code=" + code, "--expt-relaxed-constexpr",
+            "-lcuda"]
+
+
+def environment_of(name):
+    if name not in CAPABILITIES:
+        return {}
+    return {"CERBERUS_CC": CAPABILITIES[name],
+            "CERBERUS_SHARED_OVERFLOW": "global"}
 
 
 def build(name, wheel, inside, libraries):
@@ -47,7 +60,7 @@ def build(name, wheel, inside, libraries):
     subprocess.run(["nvcc", "-O2", "-std=c++17", "-w", "-I" + tree + "/include",
                     "-I" + tree + "/tools/util/include",
                     "-o", program, os.path.join(HERE, name + ".cu")] +
-                   OPTIONS.get(name, ["-arch=sm_80"]) +
+                   options_of(name) +
                    [word for item in link for word in ("-Xlinker", item)],
                    check=True)
     return program
@@ -68,7 +81,7 @@ def main():
             result = subprocess.run(
                 [options.build + "/bin/cerberus", "run", program],
                 env=dict(os.environ, CERBERUS_DEVICE=target,
-                         CERBERUS_LOG="error", **ENVIRONMENT.get(name, {})),
+                         CERBERUS_LOG="error", **environment_of(name)),
                 stdout=subprocess.PIPE, universal_newlines=True)
             failed += result.returncode != 0
             print(name, target,

@@ -6,7 +6,7 @@ import tempfile
 
 import numpy as np
 
-NAMES = {"f4": "fp32", "f2": "fp16", "i4": "i32"}
+NAMES = {"f4": "fp32", "f2": "fp16", "i4": "i32", "u1": "u8"}
 
 
 class Array:
@@ -59,7 +59,28 @@ def triton_hopper():
         check_warpgroups()
 
 
+def triton_blackwell():
+    """As for compute capability 10.0: products with sums in tensor memory
+    (tcgen05), also with a scale for each block."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["TRITON_CACHE_DIR"] = folder
+        run_checks()
+        check_products_by_map(((64, 64, 32, 4), (128, 64, 32, 8),
+                               (128, 128, 64, 4)),
+                              ("tcgen05.mma.cta_group::1", "tcgen05.ld",
+                               "tensormap.replace"))
+        for kinds in ((E4M3, E4M3, 32), (E5M2, E4M3, 32), (E2M1, E2M1, 32),
+                      (E2M1, E4M3, 32), (E4M3, E2M1, 32), (E2M1, E2M1, 16)):
+            check_scaled(*kinds)
+
+
 def check_warpgroups():
+    check_products_by_map(((64, 64, 32, 4), (128, 64, 32, 8)),
+                          ("wgmma.mma_async", "tensormap.replace",
+                           "cp.async.bulk.tensor"))
+
+
+def check_products_by_map(tiles, instructions):
     import package_triton_kernels as kernels
     import triton as package
     package.set_allocator(lambda size, align, stream: zeros(size // 4 + 64))
@@ -68,16 +89,79 @@ def check_warpgroups():
         # Small whole numbers: the products are exact.
         a = random.integers(-3, 4, (130, 192)).astype(kind)
         b = random.integers(-3, 4, (192, 256)).astype(kind)
-        for m, n, k, warps in ((64, 64, 32, 4), (128, 64, 32, 8)):
+        for m, n, k, warps in tiles:
             out = zeros((130, 256))
             compiled = kernels.matmul_by_map[(-(-130 // m), 256 // n)](
                 Array(a), Array(b), out, 130, 256, 192, M=m, N=n, K=k,
                 num_warps=warps, num_stages=2)
-            for used in ("wgmma.mma_async", "tensormap.replace",
-                         "cp.async.bulk.tensor"):
+            for used in instructions:
                 assert used in compiled.asm["ptx"], used
             np.testing.assert_array_equal(
                 out.host(), a.astype(np.float32) @ b.astype(np.float32))
+
+
+class Small:
+    """Floats of 8 or 4 bits, as Triton names them: the number of a code."""
+
+    def __init__(self, name, kind, bits, numbers):
+        self.name, self.kind, self.bits = name, kind, bits
+        self.numbers = np.array([*numbers, *(-x for x in numbers)], np.float32)
+
+    def random(self, random, rows, count):
+        """Codes as they lie in memory, and their numbers."""
+        codes = random.integers(0, len(self.numbers), (rows, count))
+        # Exponents near 0, so that sums in f32 lose little.
+        if self.bits == 8:
+            codes = codes % 2 * 128 + 0x28 + codes // 2 % 0x20
+        numbers = self.numbers[codes]
+        if self.bits == 4:
+            codes = codes[:, ::2] | codes[:, 1::2] << 4
+        array = Array(codes.astype(np.uint8))
+        array.dtype = self.kind
+        return array, numbers
+
+
+def floats(exponents, mantissas, bias):
+    for code in range(1 << exponents << mantissas):
+        exponent, fraction = code >> mantissas, code & (1 << mantissas) - 1
+        if exponent == 0:
+            yield fraction * 2.0 ** (1 - bias - mantissas)
+        else:
+            yield (1 + fraction / (1 << mantissas)) * 2.0 ** (exponent - bias)
+
+
+E4M3 = Small("e4m3", "fp8e4nv", 8, list(floats(4, 3, 7)))
+E5M2 = Small("e5m2", "fp8e5", 8, list(floats(5, 2, 15)))
+E2M1 = Small("e2m1", "u8", 4, list(floats(2, 1, 1)))
+
+
+def check_scaled(of_a, of_b, block, m=128, n=64, k=256):
+    import package_triton_kernels as kernels
+    random = np.random.default_rng(2)
+    a, a_numbers = of_a.random(random, m, k)
+    b, b_numbers = of_b.random(random, n, k)
+    out = zeros((m, n))
+    scales = []
+    for rows in (m, n):
+        if block == 32:  # powers of two
+            codes = random.integers(125, 130, (rows, k // block))
+            numbers = 2.0 ** (codes.astype(np.float32) - 127)
+            array = Array(codes.astype(np.uint8))
+        else:
+            codes = random.integers(0x30, 0x40, (rows, k // block))
+            numbers = E4M3.numbers[codes]
+            array = Array(codes.astype(np.uint8))
+            array.dtype = "fp8e4nv"
+        scales.append((array, np.repeat(numbers, block, 1)))
+    compiled = kernels.scaled_product[(1,)](
+        a, b, scales[0][0], scales[1][0], out, M=m, N=n, K=k, A=of_a.name,
+        B=of_b.name, A_PER_BYTE=8 // of_a.bits, B_PER_BYTE=8 // of_b.bits,
+        BLOCK=block, num_warps=4)
+    assert ".block_scale" in compiled.asm["ptx"]
+    want = (a_numbers * scales[0][1]).astype(float) @ (
+        b_numbers * scales[1][1]).astype(float).T
+    np.testing.assert_allclose(out.host(), want, rtol=1e-5,
+                               atol=1e-6 * np.abs(want).max())
 
 
 def run_checks():

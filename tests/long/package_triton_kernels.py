@@ -56,3 +56,21 @@ def matmul_by_map(a, b, out, rows, columns, depth, M: tl.constexpr,
     for k in range(0, depth, K):
         total = tl.dot(of_a.load([i, k]), of_b.load([k, j]), total)
     of_out.store([i, j], total)
+
+
+@triton.jit
+def scaled_product(a, b, scales_a, scales_b, out, M: tl.constexpr,
+                   N: tl.constexpr, K: tl.constexpr, A: tl.constexpr,
+                   B: tl.constexpr, A_PER_BYTE: tl.constexpr,
+                   B_PER_BYTE: tl.constexpr, BLOCK: tl.constexpr):
+    i = tl.arange(0, M)[:, None]
+    j = tl.arange(0, N)
+    of_a = tl.arange(0, K // A_PER_BYTE)[None, :]
+    of_b = tl.arange(0, K // B_PER_BYTE)[:, None]
+    block = tl.arange(0, K // BLOCK)[None, :]
+    total = tl.dot_scaled(
+        tl.load(a + i * (K // A_PER_BYTE) + of_a),
+        tl.load(scales_a + i * (K // BLOCK) + block), A,
+        tl.load(b + j[None, :] * (K // B_PER_BYTE) + of_b),
+        tl.load(scales_b + j[:, None] * (K // BLOCK) + block), B)
+    tl.store(out + i * N + j[None, :], total)
